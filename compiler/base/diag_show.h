@@ -1,0 +1,24 @@
+// How one message looks: its first line, the source line with a caret, its notes.
+#pragma once
+#include "base/loc.h"
+#include "base/text.h"
+#include "base/vec.h"
+
+typedef enum MessageKind {
+  MESSAGE_ERROR,  // limits, too
+  MESSAGE_WARNING,
+  MESSAGE_NOTE,
+  MESSAGE_HINT,
+  MESSAGE_BUG
+} MessageKind;
+
+typedef struct Message Message;
+struct Message {
+  MessageKind kind;
+  Loc loc;
+  const char *text;
+  Vec(Message) notes;  // notes and hints, in the order in which they came
+};
+
+// Adds the message and its notes to `t`, a line or more each.
+void message_show(Text *t, const Message *message, bool colours);

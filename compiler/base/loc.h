@@ -1,0 +1,31 @@
+// Source files and positions in them.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct SourceFile {
+  const char *path;    // as the user wrote it; "prelude/soacs.fl" for built-in text
+  const char *text;    // NUL-terminated, `length` bytes before the NUL
+  size_t length;
+  bool built_in;       // part of the prelude
+  uint32_t *line_starts;  // byte offset of each line, `line_count` of them
+  uint32_t line_count;
+} SourceFile;
+
+// A half-open range of bytes.  `file` is NULL where no position makes sense.
+typedef struct Loc {
+  const SourceFile *file;
+  uint32_t start, end;
+} Loc;
+
+typedef struct LineCol {
+  int line, col;  // from 1; columns count characters, not bytes
+} LineCol;
+
+SourceFile *source_file_new(const char *path, const char *text, size_t length);
+LineCol loc_line_col(Loc loc);
+Loc loc_join(Loc from, Loc to);  // from the start of one to the end of the other
+
+// "file.fl:3:7" in collected memory; "<unknown>" without a file.
+const char *loc_text(Loc loc);

@@ -1,0 +1,77 @@
+// Scalar types, scalar values and scalar operators with their exact semantics.  This is the one
+// place that says what an operator computes; folding and the interpreter call it.
+#pragma once
+#include "base/big.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum PrimType {
+  PRIM_I8, PRIM_I16, PRIM_I32, PRIM_I64,
+  PRIM_U8, PRIM_U16, PRIM_U32, PRIM_U64,
+  PRIM_F32, PRIM_F64, PRIM_BOOL,
+  PRIM_COUNT
+} PrimType;
+
+// A scalar.  Integers are kept sign-extended (i8..i64) or zero-extended (u8..u64) in `i`.
+typedef struct Prim {
+  PrimType type;
+  union {
+    int64_t i;  // every integer type; bool as 0 or 1
+    float f32;
+    double f64;
+  } u;
+} Prim;
+
+typedef enum PrimOp {
+#define OP(name, spelling, arity, operands, result) OP_##name,
+#include "base/prim.def"
+#undef OP
+  OP_COUNT
+} PrimOp;
+
+const char *prim_type_name(PrimType type);              // "i32"
+bool prim_type_named(const char *name, PrimType *out);  // false if there is no such type
+int prim_size_bytes(PrimType type);
+int prim_bits(PrimType type);                           // 8 for bool
+bool prim_is_int(PrimType type);
+bool prim_is_signed(PrimType type);                     // i8..i64
+bool prim_is_float(PrimType type);
+
+const char *op_name(PrimOp op);       // lower case: "add"
+const char *op_spelling(PrimOp op);   // "+"
+int op_arity(PrimOp op);
+bool op_exists(PrimOp op, PrimType operands);
+PrimType op_result(PrimOp op, PrimType operands);
+bool op_is_commutative(PrimOp op);
+bool op_may_trap(PrimOp op, PrimType operands);  // division by zero, negative integer power
+
+Prim prim_i32(int32_t value);
+Prim prim_i64(int64_t value);
+Prim prim_bool(bool value);
+Prim prim_f32(float value);
+Prim prim_f64(double value);
+Prim prim_int(PrimType type, int64_t value);     // wraps to the type
+Prim prim_float(PrimType type, double value);    // rounds to the type
+Prim prim_zero(PrimType type);
+Prim prim_one(PrimType type);
+Prim prim_lowest(PrimType type);                 // minus infinity for floats
+Prim prim_highest(PrimType type);
+double prim_to_double(Prim value);
+uint64_t prim_bits_of(Prim value);               // the value's bits, zero-extended
+Prim prim_of_bits(PrimType type, uint64_t bits);
+bool prim_identical(Prim a, Prim b);             // same type and bits (tells -0.0 from 0.0)
+
+// False, and nothing stored, if the operation traps (see op_may_trap).  Operands must have a type
+// on which the operator exists.
+bool prim_apply(PrimOp op, const Prim *args, Prim *out);
+
+// Futhark's conversions: integers wrap or extend; float to integer truncates, NaN gives 0 and
+// what is out of range saturates; bool <-> number by 0/1 and /= 0.
+Prim prim_convert(PrimType to, Prim value);
+
+// A literal's value; false if the integer does not fit the type.
+bool prim_of_big(PrimType type, const Big *value, Prim *out);
+
+// Source syntax with suffix: "-3i32", "1.5f32", "f32.nan", "true".  Reads back to the same value.
+const char *prim_text(Prim value);

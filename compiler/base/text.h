@@ -1,0 +1,29 @@
+// Text under construction.  Emitters append to a Text; files are written once, at the end.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct Text Text;
+
+Text *text_new(void);
+void text_add(Text *t, const char *s);
+void text_add_bytes(Text *t, const char *s, size_t length);
+void text_printf(Text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// Starts a new line; what is next added to it is preceded by the current indentation.
+void text_newline(Text *t);
+void text_indent(Text *t, int columns);  // changes the indentation, also by negative amounts
+
+const char *text_str(const Text *t);     // valid until the next addition
+size_t text_length(const Text *t);
+
+// Formatted text in collected memory.
+const char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+// Writes the whole file or nothing (a temporary file in the same folder, then rename).
+// False, with `errno` set, on failure.
+bool text_write_file(const Text *t, const char *path);
+
+// Reads a whole file ("-" is standard input) into NUL-terminated collected memory; NULL, with
+// `errno` set, on failure.
+char *text_read_file(const char *path, size_t *length);
