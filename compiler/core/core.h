@@ -1,0 +1,480 @@
+// Core: first-order, monomorphic, A-normal form, with nested parallel operators: the source
+// language of the incremental-flattening paper (PPoPP'19, section 2, Figure 1), with arrays of
+// tuples turned into tuples of arrays.  Printed (core_print.c):
+//
+//   entry main (n: i64) (m: i64) (xss: [n][m]f32) : [n]f32 =
+//     let ys : [n]f32 =
+//       map n (\(xs: [m]f32) ->
+//         let s : f32 = redomap m (\(x: f32) -> {x}) xs
+//                       op (\(a: f32) (b: f32) -> let c : f32 = a + b in {c}) {0.0f32}
+//         in {s}) xss
+//     in {ys}
+//
+// Flat, the paper's target language (section 2.1), is Core with two more kinds of expression, EXP_SEG
+// and EXP_GUARD, so that one walker, printer and interpreter serve both; SOACs that remain in Flat are
+// sequential.  flat/flat.h says what Flat promises beyond this header.  Nodes never change once
+// built, except through the builder.  A binder is one Var, unique by address and bound once
+// in a whole program: rename when a body is copied (core_rename_*).
+#pragma once
+#include "base/diag.h"
+#include "base/prim.h"
+#include "base/text.h"
+#include "base/vec.h"
+
+typedef struct Var Var;
+typedef struct Exp Exp;
+typedef struct Body Body;
+typedef struct SegOp SegOp;
+typedef struct Guard Guard;
+
+typedef enum AtomKind { ATOM_VAR, ATOM_CONST } AtomKind;
+
+// A variable or a scalar constant.
+typedef struct Atom {
+  AtomKind kind;
+  union {
+    const Var *var;
+    Prim constant;
+  } u;
+} Atom;
+typedef Vec(Atom) AtomVec;
+
+// [dims[0]]...[dims[rank-1]]elem; the dims are i64 atoms.  A scalar has rank 0.
+typedef struct CoreType {
+  PrimType elem;
+  int rank;
+  const Atom *dims;
+} CoreType;
+
+struct Var {
+  Name name;  // as the source calls it, or a descriptive word; printed as name_id
+  int id;
+  CoreType type;
+  Loc loc;
+};
+typedef Vec(const Var *) VarVec;
+
+// What #[...] said about a statement.
+typedef struct StmAttrs {
+  bool sequential, sequential_outer, sequential_inner;
+  bool no_outer, no_intra, only_intra, only_inner;  // flattening(...)
+  bool unroll;
+  Name name;          // name("n"): the stable name of its guards, or NULL
+  const Atom *bytes;  // bytes(e): bytes moved, for `flc bench`, or NULL
+} StmAttrs;
+
+// let binders = exp
+typedef struct Stm {
+  const Var **binders;
+  int binder_count;
+  const Exp *exp;
+  Loc loc;                // of the source expression: run-time errors cite it
+  const StmAttrs *attrs;  // NULL: none
+} Stm;
+
+// let stms in {results}
+struct Body {
+  const Stm *stms;
+  int stm_count;
+  const Atom *results;
+  int result_count;
+};
+
+// \params -> body
+typedef struct Lambda {
+  const Var **params;
+  int param_count;
+  const Body *body;
+} Lambda;
+
+typedef enum ExpKind {
+  EXP_ATOM,       // a: u.atom
+  EXP_OP,         // op a b: u.op (scalars; integer division traps on zero)
+  EXP_CONVERT,    // convert t a: u.convert (numeric conversion of a scalar)
+  EXP_BITS,       // bits t a: u.convert (the same bits as another type of equal size)
+  EXP_INDEX,      // a[i, j:count:stride]: u.index
+  EXP_UPDATE,     // a with [i, j:count:stride] = v: u.update
+  EXP_IOTA,       // iota n start step: u.iota
+  EXP_REPLICATE,  // replicate n a: u.replicate
+  EXP_REARRANGE,  // rearrange (1, 0) a: u.rearrange
+  EXP_RESHAPE,    // reshape [n][m] a: u.reshape (same number of elements, by construction)
+  EXP_CONCAT,     // concat n a b ...: u.concat (along the outer dimension)
+  EXP_ROTATE,     // rotate k a: u.rotate (result[i] = a[(i + k) mod n])
+  EXP_COPY,       // copy a: u.atom
+  EXP_ARRAY,      // [a, b]: u.array
+  EXP_ASSERT,     // assert c "message" {a, ...}: u.assert (its value is a, ...)
+  EXP_IF,         // if c then body else body: u.cond
+  EXP_LOOP,       // loop x = a for i < n do body: u.loop
+  EXP_CALL,       // f a ...: u.call (a Core function)
+  EXP_CHOOSE,     // choose_by n body body: u.choose (equal values; the tuner picks)
+  EXP_MAP,        // map n f xs ...: u.soac
+  EXP_REDOMAP,    // redomap n f xs op g {z} ...: u.soac
+  EXP_SCANOMAP,   // scanomap n f xs op g {z} ...: u.soac
+  EXP_SCATTER,    // scatter n f xs into dest ...: u.scatter
+  EXP_HIST,       // hist n f xs into dest op g {z} ...: u.hist
+  EXP_FILTER,     // filter n p xs ...: u.soac (results: count, then the kept parts)
+  EXP_SEG,        // Flat only: u.seg
+  EXP_GUARD,      // Flat only: if Par >= t then body else body: u.guard
+} ExpKind;
+
+// One dimension of an index: a position, or `count` positions from `start` on, `stride` apart.
+// All i64; the stride may be negative or zero.
+typedef struct DimIndex {
+  bool is_slice;
+  Atom start;          // the position itself if it is no slice
+  Atom count, stride;  // slices only
+} DimIndex;
+
+// An operator of a redomap or scanomap over `count` values at once (a tuple): `op` has 2*count
+// parameters (left, then right) and count results.  Associative with `neutral`.  Operands may be arrays.
+typedef struct RedOp {
+  Lambda op;
+  const Atom *neutral;
+  int count;
+  bool commutative;
+} RedOp;
+
+typedef struct Soac {
+  Atom width;     // i64: elements of every array, outermost dimension
+  Lambda fn;      // a parameter per array; results: see below
+  const Atom *arrays;
+  int array_count;
+  // EXP_MAP:      every result of `fn` becomes an array.  op_count is 0.
+  // EXP_REDOMAP:  the first sum(ops[i].count) results of `fn` are reduced, the others become
+  //               arrays; the value is the reduced values, then the arrays.
+  // EXP_SCANOMAP: likewise with scanned arrays first.
+  // EXP_FILTER:   `fn` returns a bool, then values: those of elements with true are kept, in
+  //               order.  The value is their number (i64), then arrays of that number.
+  const RedOp *ops;
+  int op_count;
+} Soac;
+
+// One destination: dest with [index...] = value for each element; what is out of bounds is left
+// out.  `fn` returns for each destination its index_count indices (i64) and one value.  Equal
+// indices must carry equal values; else any of them is stored.
+typedef struct ScatterDest {
+  Atom dest;
+  int index_count;  // leading dimensions of dest that are indexed
+} ScatterDest;
+
+// One histogram: dests[k] with [i] = op dests[k][i] v, for each element in any order.  `fn` returns for
+// each histogram its index (i64; out of bounds is left out), then, after all the indices, the values.
+typedef struct HistOp {
+  const Atom *dests;  // op.count arrays of equal outer size
+  Atom width;         // that size
+  RedOp op;
+} HistOp;
+
+typedef enum LoopForm { CORE_FOR, CORE_WHILE } LoopForm;
+
+typedef struct Function Function;
+
+struct Exp {
+  ExpKind kind;
+  union {
+    struct { Atom atom; } atom;
+    struct { PrimOp op; PrimType type; Atom args[3]; } op;  // type: of the operands
+    struct { PrimType to; Atom atom; } convert;
+    struct { Atom array; const DimIndex *dims; int dim_count; bool checked; } index;  // one per dimension
+    struct { Atom array; const DimIndex *dims; int dim_count; Atom value; bool checked; } update;
+    struct { Atom count, start, step; PrimType type; } iota;  // count >= 0 is checked
+    struct { Atom count, value; } replicate;                  // count >= 0 is checked
+    struct { const int *perm; int rank; Atom array; } rearrange;  // result dim i is array dim perm[i]
+    struct { const Atom *dims; int rank; Atom array; } reshape;
+    struct { Atom count; const Atom *arrays; int array_count; } concat;  // count: the sum
+    struct { Atom amount, array; } rotate;
+    struct { const Atom *atoms; int count; CoreType row; } array;
+    // The message is parts[0] values[0] parts[1] ... parts[value_count].
+    struct {
+      Atom condition;
+      const char *const *parts;
+      const Atom *values;  // scalars
+      int value_count;
+      const Atom *atoms;
+      int atom_count;
+    } assert;
+    struct { Atom condition; const Body *then_body, *else_body; } cond;
+    struct {
+      const Var **params;  // the types may mention earlier params (sizes that vary)
+      const Atom *inits;
+      int param_count;
+      LoopForm form;
+      const Var *index;  // CORE_FOR: bound, counts from 0
+      Atom bound;        // CORE_FOR
+      int while_param;   // CORE_WHILE: which param (bool) says whether to go on
+      const Body *body;  // results: the next params
+    } loop;
+    struct { const Function *function; const Atom *args; int arg_count; } call;
+    struct { bool by_size; Atom size; const Body *first, *second; } choose;
+    Soac soac;
+    struct {
+      Atom width;
+      Lambda fn;
+      const Atom *arrays;
+      int array_count;
+      const ScatterDest *dests;
+      int dest_count;
+    } scatter;
+    struct {
+      Atom width;
+      Lambda fn;
+      const Atom *arrays;
+      int array_count;
+      const HistOp *ops;
+      int op_count;
+    } hist;
+    const SegOp *seg;
+    struct { const Guard *guard; const Body *then_body, *else_body; } guard;
+  } u;
+};
+
+typedef enum SegKind { SEG_MAP, SEG_RED, SEG_SCAN, SEG_HIST, SEG_SCATTER } SegKind;
+
+// <index < width>: one dimension of a space.
+typedef struct SegDim {
+  const Var *index;  // i64
+  Atom width;        // in scope where the seg-op stands
+} SegDim;
+
+// segmap^level <i_p < n_p> ... <i_1 < n_1> {body}: the body for every point of the space, in
+// parallel.  The context's reads (x = xs[i]) are the body's leading statements.
+struct SegOp {
+  SegKind kind;
+  int level;           // 0: within a work-group; 1: the grid
+  const SegDim *dims;  // outermost first; at least one
+  int dim_count;
+  const Body *body;
+  // SEG_MAP:   every result becomes an array [n_p]...[n_1].  op_count is 0.
+  // SEG_RED:   as EXP_REDOMAP along the innermost dimension; reduced values are [n_p]...[n_2].
+  // SEG_SCAN:  as EXP_SCANOMAP along the innermost dimension.
+  const RedOp *ops;
+  int op_count;
+  // SEG_HIST: as EXP_HIST along the innermost dimension; dests are [n_p]...[n_2][width]row.
+  const HistOp *hists;
+  int hist_count;
+  // SEG_SCATTER: as EXP_SCATTER; the indices that the body returns cover every indexed dimension.
+  const ScatterDest *dests;
+  int dest_count;
+};
+
+typedef enum SizeExpKind { SIZE_EXP_ATOM, SIZE_EXP_ADD, SIZE_EXP_MUL, SIZE_EXP_MAX } SizeExpKind;
+
+// An expression over sizes, evaluated on the host in saturating 64-bit arithmetic.
+typedef struct SizeExp {
+  SizeExpKind kind;
+  Atom atom;                       // SIZE_EXP_ATOM
+  const struct SizeExp *a, *b;     // the others
+} SizeExp;
+
+typedef enum GuardKind { GUARD_TOP, GUARD_INTRA, GUARD_REDOMAP, GUARD_CHOOSE } GuardKind;
+
+// Par >= threshold, and the version fits into local memory.
+struct Guard {
+  GuardKind kind;
+  Name name;             // stable: "main.top_2"; the threshold's name
+  Loc loc;               // the SOAC that was versioned
+  const SizeExp *par;
+  const SizeExp *local_bytes;  // local memory that the first branch needs, or NULL: none
+};
+
+// A function without parallelism, called from several places.
+struct Function {
+  Name name;
+  Loc loc;
+  const Var **params;
+  int param_count;
+  const CoreType *results;
+  int result_count;
+  const Body *body;
+};
+
+// One parameter or result of an entry point as the source and C know it.
+typedef struct EntryValue {
+  Name name;          // the parameter's name; NULL for results without one
+  const char *type;   // in source syntax: "[n][m]f32", "(i32, f32)", "point"
+  bool unique;
+  bool opaque;        // record or other composite: one opaque value for C
+  bool is_tuple;      // ... that is a tuple
+  int first, count;   // its leaves among the entry's params or results
+  // for records and tuples: the fields, each a value of its own over the same leaves
+  const struct EntryValue *fields;
+  int field_count;
+} EntryValue;
+
+// Parameters in order: the sizes first, then the leaves of the source parameters.  A caller binds
+// each size from the first array dimension that names it and checks the other dimensions.
+typedef struct Entry {
+  Name name;
+  Loc loc;
+  const char *doc;
+  const Var **params;
+  int param_count;
+  int size_count;  // how many of the first params are sizes
+  const EntryValue *inputs;
+  int input_count;
+  const EntryValue *outputs;  // one per component when the source result is a tuple
+  int output_count;
+  const CoreType *results;    // may mention params; unknown sizes come first among the body's results
+  int result_count;           // leaves; the body has size_result_count more results before them
+  int size_result_count;      // i64 results that `results` mention through size_results
+  const Var **size_results;   // the names by which `results` refer to them
+  const Body *body;
+} Entry;
+
+typedef struct Core {
+  const Function **functions;  // callees before callers
+  int function_count;
+  const Entry **entries;
+  int entry_count;
+} Core;
+
+// ---- building (core_build.c)
+
+Atom atom_var(const Var *var);
+Atom atom_const(Prim constant);
+Atom atom_i64(int64_t value);
+Atom atom_bool(bool value);
+bool atom_equal(Atom a, Atom b);  // same variable, or identical constants
+bool atom_is_i64(Atom a, int64_t value);
+CoreType atom_type(Atom a);
+CoreType type_scalar(PrimType elem);
+CoreType type_array(PrimType elem, int rank, const Atom *dims);  // copies dims
+CoreType type_row(CoreType type);                                // without the outermost dimension
+CoreType type_of_rows(CoreType row, Atom count);                 // [count]row
+CoreType type_peel(CoreType type, int count);                    // without `count` outer dimensions
+bool type_same_shape(CoreType a, CoreType b);                    // elem, rank and atom_equal dims
+
+const Var *var_new(Compiler *c, Name name, CoreType type, Loc loc);
+const Var *var_like(Compiler *c, const Var *var);  // fresh, with the same name and type
+
+// A body under construction.  Builders nest: one per body.
+typedef struct Builder {
+  Compiler *c;
+  Vec(Stm) stms;
+  Loc loc;                // given to statements that are added
+  const StmAttrs *attrs;  // likewise
+} Builder;
+
+Builder builder_new(Compiler *c, Loc loc);
+
+// Adds `let name = exp` and returns the fresh variable; core_let_n for several results, whose
+// atoms are stored in `out`.  Types are computed by exp_types.
+Atom core_let(Builder *b, const char *name, const Exp *exp);
+void core_let_n(Builder *b, const char *name, const Exp *exp, Atom *out);
+void core_let_vars(Builder *b, const Var **binders, int count, const Exp *exp);
+void core_add_stm(Builder *b, Stm stm);
+void core_add_body(Builder *b, const Body *body);  // its statements; the caller uses its results
+const Body *core_body(const Builder *b, const Atom *results, int count);
+
+// The types of an expression's results, `*count` of them.  Sizes that only exist at run time
+// (filter's count, an `if` with results of different sizes) refer to the expression's own results:
+// `binders`, when given, stand for them.
+const CoreType *exp_types(Compiler *c, const Exp *exp, const Var *const *binders, int *count);
+int exp_result_count(const Exp *exp);
+
+const Exp *exp_atom(Atom a);
+const Exp *exp_op1(PrimOp op, Atom a);
+const Exp *exp_op2(PrimOp op, Atom a, Atom b);
+const Exp *exp_op3(PrimOp op, Atom a, Atom b, Atom d);
+const Exp *exp_convert(PrimType to, Atom a);
+const Exp *exp_bits(PrimType to, Atom a);
+const Exp *exp_index(Atom array, const Atom *indices, int count, bool checked);  // the rest in full
+const Exp *exp_slice(Atom array, const DimIndex *dims, bool checked);            // one per dimension
+const Exp *exp_update(Atom array, const DimIndex *dims, Atom value, bool checked);
+const Exp *exp_iota(Atom count, Atom start, Atom step);
+const Exp *exp_replicate(Atom count, Atom value);
+const Exp *exp_rearrange(const int *perm, int rank, Atom array);
+const Exp *exp_reshape(const Atom *dims, int rank, Atom array);
+const Exp *exp_concat(Atom count, const Atom *arrays, int array_count);
+const Exp *exp_rotate(Atom amount, Atom array);
+const Exp *exp_copy(Atom a);
+const Exp *exp_array(const Atom *atoms, int count, CoreType row);
+const Exp *exp_if(Atom condition, const Body *then_body, const Body *else_body);
+const Exp *exp_map(Atom width, Lambda fn, const Atom *arrays, int array_count);
+const Exp *exp_soac(ExpKind kind, Soac soac);
+const Exp *exp_seg(const SegOp *seg);
+const SizeExp *size_exp_atom(Atom a);
+const SizeExp *size_exp_op(SizeExpKind kind, const SizeExp *a, const SizeExp *b);  // folds constants
+const Exp *exp_guard(const Guard *guard, const Body *then_body, const Body *else_body);
+
+DimIndex dim_fix(Atom position);
+DimIndex dim_slice(Atom start, Atom count, Atom stride);
+Lambda lambda_new(const Var *const *params, int count, const Body *body);
+bool lambda_is_identity(const Lambda *fn);
+int soac_red_count(const Soac *soac);  // sum of ops[i].count
+
+// i64 arithmetic with folding: sizes and indices.
+Atom size_add(Builder *b, Atom x, Atom y);
+Atom size_sub(Builder *b, Atom x, Atom y);
+Atom size_mul(Builder *b, Atom x, Atom y);
+
+// ---- walking (core_walk.c)
+
+// Functions for the children of an expression; NULL members mean identity.
+typedef struct CoreMapper {
+  Atom (*atom)(struct CoreMapper *m, Atom a);              // every atom, also in types
+  const Body *(*body)(struct CoreMapper *m, const Body *body);
+  const Var *(*binder)(struct CoreMapper *m, const Var *var);  // parameters of lambdas, loops, spaces
+  void *state;
+} CoreMapper;
+
+// The expression with its direct children mapped (shared when nothing changed).
+const Exp *core_map_exp(CoreMapper *m, const Exp *exp);
+Lambda core_map_lambda(CoreMapper *m, Lambda fn);
+CoreType core_map_type(CoreMapper *m, CoreType type);
+
+// Functions called for the children of an expression; NULL members are skipped.
+typedef struct CoreVisitor {
+  void (*atom)(struct CoreVisitor *v, Atom a);
+  void (*body)(struct CoreVisitor *v, const Body *body);
+  void (*binder)(struct CoreVisitor *v, const Var *var);
+  void *state;
+} CoreVisitor;
+
+void core_visit_exp(CoreVisitor *v, const Exp *exp);
+void core_visit_stm(CoreVisitor *v, const Stm *stm);    // binders' types and the expression
+void core_visit_body(CoreVisitor *v, const Body *body);  // statements and results
+
+// A substitution: variables to atoms.
+typedef struct Subst Subst;
+Subst *subst_new(void);
+void subst_put(Subst *s, const Var *from, Atom to);
+Atom subst_atom(const Subst *s, Atom a);
+CoreType subst_type(const Subst *s, CoreType type);
+// The body with the substitution applied and every binder in it fresh.
+const Body *core_rename_body(Compiler *c, const Subst *s, const Body *body);
+Lambda core_rename_lambda(Compiler *c, const Subst *s, Lambda fn);
+const Exp *core_rename_exp(Compiler *c, const Subst *s, const Exp *exp);
+// Applies the substitution without renaming binders (the original must be dropped).
+const Body *core_subst_body(Compiler *c, const Subst *s, const Body *body);
+const Exp *core_subst_exp(Compiler *c, const Subst *s, const Exp *exp);
+
+// The variables that occur free, each once, in order of first occurrence (types included).
+VarVec core_free_exp(const Exp *exp);
+VarVec core_free_body(const Body *body);
+VarVec core_free_lambda(const Lambda *fn);
+
+bool exp_is_soac(const Exp *exp);                // map .. filter
+bool core_has_soac(const Body *body);            // at any depth, also seg-ops
+bool exp_may_fail(const Exp *exp);               // traps, bounds, asserts at its own level
+// The inner bodies of an expression in order (lambdas' bodies, branches, loops); up to `max`.
+int exp_bodies(const Exp *exp, const Body **out, int max);
+
+// The program with every body of functions and entry points mapped.
+const Core *core_map_bodies(Compiler *c, const Core *core,
+                            const Body *(*fn)(Compiler *c, const Body *body));
+
+// ---- printing and checking
+
+void core_print(Text *t, const Core *core);
+void core_print_body(Text *t, const Body *body);
+void core_print_exp(Text *t, const Exp *exp);
+void core_print_type(Text *t, CoreType type);
+void core_print_atom(Text *t, Atom a);
+void core_print_size(Text *t, Atom a);  // i64 constants without their suffix
+
+// Reports every violation through bug() after printing the offending statement: unbound or twice
+// bound variables, types that disagree with exp_types (element types and ranks exactly; sizes
+// when both are constants), wrong result counts, non-i64 sizes.  EXP_SEG and EXP_GUARD are refused
+// unless `flat`.
+void core_check(Compiler *c, const Core *core, bool flat);
