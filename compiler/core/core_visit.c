@@ -97,11 +97,12 @@ static void visit_assert(CoreVisitor *v, const Exp *e) {
 static void visit_seg(CoreVisitor *v, const SegOp *seg) {
   for (int i = 0; i < seg->dim_count; i++)
     visit_atom(v, seg->dims[i].width);
-  for (int i = 0; i < seg->dim_count; i++)
-    visit_binders(v, (const Var *[]){ seg->dims[i].index }, 1);
   visit_ops(v, seg->ops, seg->op_count);
   visit_hists(v, seg->hists, seg->hist_count);
   visit_dests(v, seg->dests, seg->dest_count);
+  for (int i = 0; i < seg->dim_count; i++) {
+    visit_binders(v, (const Var *const[]){ seg->dims[i].index }, 1);
+  }
   visit_body(v, seg->body);
 }
 

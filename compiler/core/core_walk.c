@@ -157,12 +157,13 @@ static const SegDim *map_space(CoreMapper *m, const SegDim *dims, int count) {
   return changed ? out : dims;
 }
 
+// Operators and destinations stand outside the space, as in the paper: before its indices.
 static const SegOp *map_seg(CoreMapper *m, const SegOp *seg) {
   SegOp out = *seg;
-  out.dims = map_space(m, seg->dims, seg->dim_count);
   out.ops = map_ops(m, seg->ops, seg->op_count);
   out.hists = map_hists(m, seg->hists, seg->hist_count);
   out.dests = map_dests(m, seg->dests, seg->dest_count);
+  out.dims = map_space(m, seg->dims, seg->dim_count);
   out.body = map_body(m, seg->body);
   return same_bytes(&out, seg, sizeof out) ? seg : mem_copy(&out, sizeof out);
 }
