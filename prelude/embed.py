@@ -10,7 +10,8 @@ import sys
 
 def byte_lines(data):
     for start in range(0, len(data), 20):
-        yield "  " + " ".join(f"{byte}," for byte in data[start : start + 20])
+        signed = [byte - 256 if byte > 127 else byte for byte in data[start : start + 20]]
+        yield "  " + " ".join(f"{byte}," for byte in signed)
 
 
 def main():

@@ -29,18 +29,6 @@ Compiler *compiler_new(void) {
                   .phase = "start");
 }
 
-__attribute__((format(printf, 1, 0))) static const char *format_list(const char *format,
-                                                                     va_list args) {
-  va_list again;
-  va_copy(again, args);
-  int length = vsnprintf(NULL, 0, format, again);
-  va_end(again);
-  size_t size = length < 0 ? 1 : (size_t)length + 1;
-  char *text = mem_alloc_plain(size);
-  vsnprintf(text, size, format, args);
-  return text;
-}
-
 static bool same_place(Loc a, Loc b) { return a.file == b.file && a.start == b.start; }
 
 static bool is_known(const Diag *diag, const Message *message) {
@@ -76,15 +64,16 @@ static void attach(Compiler *c, Message message) {
 void error(Compiler *c, Loc loc, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  report(c, (Message){
-                .kind = MESSAGE_ERROR, .loc = loc, .text = format_list(format, args) });
+  report(c, (Message){ .kind = MESSAGE_ERROR,
+                       .loc = loc,
+                       .text = text_format_list(format, args) });
   va_end(args);
 }
 
 void limit(Compiler *c, Loc loc, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  const char *text = text_format("not supported yet: %s", format_list(format, args));
+  const char *text = text_format("not supported yet: %s", text_format_list(format, args));
   va_end(args);
   report(c, (Message){ .kind = MESSAGE_ERROR, .loc = loc, .text = text });
 }
@@ -92,30 +81,32 @@ void limit(Compiler *c, Loc loc, const char *format, ...) {
 void warning(Compiler *c, Loc loc, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  report(c, (Message){
-                .kind = MESSAGE_WARNING, .loc = loc, .text = format_list(format, args) });
+  report(c, (Message){ .kind = MESSAGE_WARNING,
+                       .loc = loc,
+                       .text = text_format_list(format, args) });
   va_end(args);
 }
 
 void note(Compiler *c, Loc loc, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  attach(c, (Message){
-                .kind = MESSAGE_NOTE, .loc = loc, .text = format_list(format, args) });
+  attach(c, (Message){ .kind = MESSAGE_NOTE,
+                       .loc = loc,
+                       .text = text_format_list(format, args) });
   va_end(args);
 }
 
 void hint(Compiler *c, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  attach(c, (Message){ .kind = MESSAGE_HINT, .text = format_list(format, args) });
+  attach(c, (Message){ .kind = MESSAGE_HINT, .text = text_format_list(format, args) });
   va_end(args);
 }
 
 void bug(Compiler *c, Loc loc, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  const char *text = format_list(format, args);
+  const char *text = text_format_list(format, args);
   va_end(args);
   diag_flush(c);
   const char *full = text_format("internal error in %s: %s", c->phase, text);

@@ -120,6 +120,7 @@ static int caret_cell(const CellVec *cells, uint32_t start) {
 }
 
 static Window choose_window(const CellVec *cells, uint32_t start) {
+  if (!cells->at) return (Window){ 0 };  // an empty line
   Window w = { .caret = caret_cell(cells, start) };
   w.first = w.caret;
   int columns = 0, total = 0;

@@ -28,6 +28,7 @@ static void *heap_realloc(void *old, size_t bytes) { return realloc(old, bytes);
 // The pages are only reserved here; the system supplies them when they are first written.
 static const size_t first_heap_bytes = (size_t)64 << 20;
 
+// NOLINTNEXTLINE(readability-non-const-parameter): the collector gives the type
 static void ignore_warning(char *message, GC_word argument) {
   (void)message;
   (void)argument;

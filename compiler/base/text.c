@@ -56,8 +56,7 @@ void text_add_bytes(Text *t, const char *s, size_t length) {
 
 void text_add(Text *t, const char *s) { text_add_bytes(t, s, strlen(s)); }
 
-__attribute__((format(printf, 1, 0))) static char *format_list(const char *format,
-                                                               va_list args) {
+char *text_format_list(const char *format, va_list args) {
   va_list again;
   va_copy(again, args);
   int length = vsnprintf(NULL, 0, format, again);
@@ -71,14 +70,14 @@ __attribute__((format(printf, 1, 0))) static char *format_list(const char *forma
 void text_printf(Text *t, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  text_add(t, format_list(format, args));
+  text_add(t, text_format_list(format, args));
   va_end(args);
 }
 
 const char *text_format(const char *format, ...) {
   va_list args;
   va_start(args, format);
-  const char *result = format_list(format, args);
+  const char *result = text_format_list(format, args);
   va_end(args);
   return result;
 }

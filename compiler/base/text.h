@@ -1,5 +1,6 @@
 // Text under construction.  Emitters append to a Text; files are written once, at the end.
 #pragma once
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -19,6 +20,8 @@ size_t text_length(const Text *t);
 
 // Formatted text in collected memory.
 const char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *text_format_list(const char *format, va_list args)
+    __attribute__((format(printf, 1, 0), nonnull(1)));
 
 // Writes the whole file or nothing (a temporary file in the same folder, then rename).
 // False, with `errno` set, on failure.

@@ -3,7 +3,9 @@
 #include "unit.h"
 #include <math.h>
 
-static const Big *parse(const char *digits) { return big_parse(digits, strlen(digits), 10); }
+static const Big *parse(const char *digits) {
+  return big_parse(digits, strlen(digits), 10);
+}
 
 static void parses_in_every_base(void) {
   CHECK_TEXT(big_text(big_parse("ff", 2, 16)), "255");
@@ -33,8 +35,9 @@ static void knows_what_fits(void) {
 
 static void computes_exactly(void) {
   const Big *a = parse("340282366920938463463374607431768211456");
-  CHECK_TEXT(big_text(big_mul(a, a)),
-             "115792089237316195423570985008687907853269984665640564039457584007913129639936");
+  CHECK_TEXT(
+      big_text(big_mul(a, a)),
+      "115792089237316195423570985008687907853269984665640564039457584007913129639936");
   CHECK_TEXT(big_text(big_sub(big_of(3), big_of(5))), "-2");
   CHECK_TEXT(big_text(big_add(big_of(INT64_MAX), big_of(1))), "9223372036854775808");
   CHECK(big_compare(big_of(3), a) == -1);
@@ -44,7 +47,8 @@ static void computes_exactly(void) {
 
 static const Big *power_of_two(int exponent) {
   const Big *power = big_of(1);
-  for (int i = 0; i < exponent; i++) power = big_add(power, power);
+  for (int i = 0; i < exponent; i++)
+    power = big_add(power, power);
   return power;
 }
 

@@ -28,8 +28,8 @@ static void underlines_the_range(void) {
 
 static void counts_columns_as_seen(void) {
   CHECK_TEXT(shown("\tx\ty", 3, 4), "a.fl:1:4: error: wrong\n"
-                                     "    1 |     x   y\n"
-                                     "      |         ^\n");
+                                    "    1 |     x   y\n"
+                                    "      |         ^\n");
   CHECK_TEXT(shown("\"ä漢e\xCC\x81\" z", 11, 12), "a.fl:1:8: error: wrong\n"
                                                   "    1 | \"ä漢e\xCC\x81\" z\n"
                                                   "      |        ^\n");
@@ -40,7 +40,8 @@ static void counts_columns_as_seen(void) {
 
 static void clips_long_lines(void) {
   Text *t = text_new();
-  for (int i = 0; i < 1000; i++) text_add(t, "0123456789");
+  for (int i = 0; i < 1000; i++)
+    text_add(t, "0123456789");
   const char *message = shown(text_str(t), 5003, 5006);
   CHECK(strlen(message) < 300);
   CHECK(strstr(message, "    1 | ...3456789"));
@@ -76,9 +77,11 @@ static void sorts_and_drops_duplicates(void) {
 
 static void stops_at_too_many(void) {
   Compiler *c = compiler_new();
-  for (int i = 0; i < 19; i++) error(c, (Loc){ 0 }, "error %d", i);
+  for (int i = 0; i < 19; i++)
+    error(c, (Loc){ 0 }, "error %d", i);
   CHECK(!diag_full(c));
-  for (int i = 19; i < 25; i++) error(c, (Loc){ 0 }, "error %d", i);
+  for (int i = 19; i < 25; i++)
+    error(c, (Loc){ 0 }, "error %d", i);
   CHECK(diag_full(c));
   const char *text = diag_take_text(c);
   CHECK(strstr(text, "error 19\ntoo many errors: 5 more not shown\n"));
@@ -93,7 +96,8 @@ static void warnings_are_no_errors(void) {
 
 static void proposes_the_closest_name(void) {
   NameTable *names = name_table_new();
-  Name candidates[] = { name_of(names, "reduce"), name_of(names, "map2"), name_of(names, "n") };
+  Name candidates[] = { name_of(names, "reduce"), name_of(names, "map2"),
+                        name_of(names, "n") };
   CHECK(diag_closest(name_of(names, "redcue"), candidates, 3) == candidates[0]);
   CHECK(diag_closest(name_of(names, "map"), candidates, 3) == candidates[1]);
   CHECK(!diag_closest(name_of(names, "m"), candidates, 3));

@@ -9,7 +9,8 @@ enum { MANY = 10000 };
 
 static int *numbers(int count) {
   int *result = new_array(int, count);
-  for (int i = 0; i < count; i++) result[i] = i;
+  for (int i = 0; i < count; i++)
+    result[i] = i;
   return result;
 }
 
@@ -17,9 +18,11 @@ static void finds_what_was_put(void) {
   const int *keys = numbers(MANY);
   Map *map = map_new(NULL);
   CHECK(map_get(map, keys) == NULL);
-  for (int i = 0; i < MANY; i++) map_put(map, &keys[i], &keys[MANY - 1 - i]);
+  for (int i = 0; i < MANY; i++)
+    map_put(map, &keys[i], &keys[MANY - 1 - i]);
   CHECK(map_count(map) == MANY);
-  for (int i = 0; i < MANY; i++) CHECK(map_get(map, &keys[i]) == &keys[MANY - 1 - i]);
+  for (int i = 0; i < MANY; i++)
+    CHECK(map_get(map, &keys[i]) == &keys[MANY - 1 - i]);
   map_put(map, &keys[5], &keys[0]);
   CHECK(map_get(map, &keys[5]) == &keys[0]);
   CHECK(map_count(map) == MANY);
@@ -57,13 +60,16 @@ static void collect(void *state, const void *key, void *value) {
 static void visits_in_order_of_putting(void) {
   const int *keys = numbers(MANY);
   Map *map = map_new(NULL);
-  for (int i = MANY - 1; i >= 0; i--) map_put(map, &keys[i], keys);
-  for (int i = 0; i < MANY; i += 2) map_remove(map, &keys[i]);
+  for (int i = MANY - 1; i >= 0; i--)
+    map_put(map, &keys[i], keys);
+  for (int i = 0; i < MANY; i += 2)
+    map_remove(map, &keys[i]);
   map_put(map, &keys[0], keys);
   Keys seen = { 0 };
   map_each(map, collect, &seen);
   CHECK(seen.count == MANY / 2 + 1);
-  for (int i = 0; i < MANY / 2; i++) CHECK(seen.at[i] == &keys[MANY - 1 - 2 * i]);
+  for (int i = 0; i < MANY / 2; i++)
+    CHECK(seen.at[i] == &keys[MANY - 1 - 2 * i]);
   CHECK(seen.at[MANY / 2] == &keys[0]);
 }
 
@@ -82,7 +88,8 @@ static void forgets_removed_keys(void) {
 static void interns_names(void) {
   NameTable *table = name_table_new();
   Name first = name_of(table, "xs");
-  for (int i = 0; i < MANY; i++) name_of(table, text_format("x%d", i));
+  for (int i = 0; i < MANY; i++)
+    name_of(table, text_format("x%d", i));
   CHECK(name_of(table, "xs") == first);
   CHECK(name_intern(table, "xs_12", 2) == first);
   CHECK(name_of(table, "x77") == name_intern(table, "x777", 3));

@@ -49,9 +49,9 @@ static bool same_word(const char *upper, const char *lower) {
 }
 
 static void rows_agree_with_prim_def(void) {
-#define OP(name, spelling, arity, operands, result)                                      \
-  CHECK(same_word(#name, op_name(OP_##name)));                                           \
-  CHECK_TEXT(op_spelling(OP_##name), spelling);                                          \
+#define OP(name, spelling, arity, operands, result) \
+  CHECK(same_word(#name, op_name(OP_##name)));      \
+  CHECK_TEXT(op_spelling(OP_##name), spelling);     \
   CHECK(op_arity(OP_##name) == (arity));
 #include "base/prim.def"
 #undef OP
@@ -93,7 +93,8 @@ static void division_floors_or_truncates(void) {
   CHECK(ints(OP_DIV, PRIM_I32, -6, 2) == -3 && ints(OP_MOD, PRIM_I32, -6, 2) == 0);
   CHECK(ints(OP_QUOT, PRIM_I32, -7, 2) == -3 && ints(OP_REM, PRIM_I32, -7, 2) == -1);
   CHECK(ints(OP_QUOT, PRIM_I32, 7, -2) == -3 && ints(OP_REM, PRIM_I32, 7, -2) == 1);
-  CHECK(ints(OP_DIV, PRIM_U64, -1, 2) == INT64_MAX && ints(OP_MOD, PRIM_U64, -1, 10) == 5);
+  CHECK(ints(OP_DIV, PRIM_U64, -1, 2) == INT64_MAX &&
+        ints(OP_MOD, PRIM_U64, -1, 10) == 5);
   CHECK(ints(OP_DIV, PRIM_U64, 7, -1) == 0 && ints(OP_REM, PRIM_U64, 7, -1) == 7);
 }
 
@@ -133,8 +134,10 @@ static void bits_are_counted_within_the_width(void) {
 
 static void high_halves_are_exact(void) {
   CHECK(ints(OP_MUL_HI, PRIM_I32, INT32_MIN, INT32_MIN) == 1 << 30);
-  CHECK(ints(OP_MUL_HI, PRIM_I8, -1, 1) == -1 && ints(OP_MUL_HI, PRIM_U8, 255, 255) == 254);
-  CHECK(ints(OP_MUL_HI, PRIM_U64, -1, -1) == -2 && ints(OP_MUL_HI, PRIM_I64, -1, -1) == 0);
+  CHECK(ints(OP_MUL_HI, PRIM_I8, -1, 1) == -1 &&
+        ints(OP_MUL_HI, PRIM_U8, 255, 255) == 254);
+  CHECK(ints(OP_MUL_HI, PRIM_U64, -1, -1) == -2 &&
+        ints(OP_MUL_HI, PRIM_I64, -1, -1) == 0);
   Prim byte = prim_int(PRIM_U8, 255);
   CHECK(apply3(OP_MAD_HI, byte, byte, prim_int(PRIM_U8, 5)).u.i == 3);
 }
@@ -153,23 +156,27 @@ static void floats_follow_ieee(void) {
   CHECK(floats(OP_MIN, NAN, 1) == 1 && floats(OP_MAX, 1, NAN) == 1);
   CHECK(floats(OP_EQ, NAN, NAN) == 0 && floats(OP_NE, NAN, NAN) == 1);
   CHECK(floats(OP_LE, NAN, 1) == 0 && floats(OP_EQ, 0.0, -0.0) == 1);
-  CHECK(floats(OP_MOD, -7, 2) == 1 && floats(OP_MOD, 7, -2) == -1 && floats(OP_MOD, 7, 2) == 1);
+  CHECK(floats(OP_MOD, -7, 2) == 1 && floats(OP_MOD, 7, -2) == -1 &&
+        floats(OP_MOD, 7, 2) == 1);
   CHECK(floats(OP_MOD, -1, INFINITY) == INFINITY && isnan(floats(OP_MOD, 1, 0)));
   CHECK(signbit(unary(OP_NEG, 0)) && unary(OP_ABS, -2) == 2);
   CHECK(unary(OP_SGN, -3) == -1 && unary(OP_SGN, 0) == 0 && isnan(unary(OP_SGN, NAN)));
   CHECK(floats(OP_POW, 2, -1) == 0.5 && floats(OP_POW, 0, 0) == 1);
-  CHECK(unary(OP_ISNAN, NAN) == 1 && unary(OP_ISINF, -INFINITY) == 1 && unary(OP_ISINF, 1) == 0);
+  CHECK(unary(OP_ISNAN, NAN) == 1 && unary(OP_ISINF, -INFINITY) == 1 &&
+        unary(OP_ISINF, 1) == 0);
 }
 
 static void rounding_ties_go_to_even(void) {
-  CHECK(unary(OP_ROUND, 0.5) == 0 && unary(OP_ROUND, 1.5) == 2 && unary(OP_ROUND, 2.5) == 2);
+  CHECK(unary(OP_ROUND, 0.5) == 0 && unary(OP_ROUND, 1.5) == 2 &&
+        unary(OP_ROUND, 2.5) == 2);
   CHECK(unary(OP_ROUND, -2.5) == -2 && signbit(unary(OP_ROUND, -0.25)));
   CHECK(unary(OP_TRUNC, -1.75) == -1 && unary(OP_FLOOR, -1.25) == -2);
   CHECK(unary(OP_CEIL, 1.25) == 2);
 }
 
 static void half_turns_are_exact(void) {
-  CHECK(unary(OP_SINPI, 1) == 0 && unary(OP_SINPI, 0.5) == 1 && unary(OP_SINPI, 1.5) == -1);
+  CHECK(unary(OP_SINPI, 1) == 0 && unary(OP_SINPI, 0.5) == 1 &&
+        unary(OP_SINPI, 1.5) == -1);
   CHECK(unary(OP_SINPI, -0.5) == -1 && unary(OP_SINPI, 1e7) == 0);
   CHECK(unary(OP_COSPI, 0.5) == 0 && unary(OP_COSPI, 1) == -1 && unary(OP_COSPI, 2) == 1);
   CHECK(unary(OP_COSPI, 1.5) == 0 && unary(OP_COSPI, 0) == 1 && unary(OP_TANPI, 0) == 0);
@@ -224,22 +231,27 @@ static void conversion_to_floats_rounds_once(void) {
   // Through f64 the last bit would be lost and the tie go to even.
   int64_t broken_tie = ((int64_t)1 << 60) + ((int64_t)1 << 36) + 1;
   CHECK(prim_convert(PRIM_F32, prim_i64(broken_tie)).u.f32 == 0x1p60f + 0x1p37f);
-  CHECK(prim_convert(PRIM_F32, prim_int(PRIM_U64, broken_tie)).u.f32 == 0x1p60f + 0x1p37f);
+  CHECK(prim_convert(PRIM_F32, prim_int(PRIM_U64, broken_tie)).u.f32 ==
+        0x1p60f + 0x1p37f);
   CHECK(isinf(prim_convert(PRIM_F32, prim_f64(1e300)).u.f32));
 }
 
 static void limits_and_bits(void) {
-  CHECK(prim_lowest(PRIM_I64).u.i == INT64_MIN && prim_highest(PRIM_I64).u.i == INT64_MAX);
+  CHECK(prim_lowest(PRIM_I64).u.i == INT64_MIN &&
+        prim_highest(PRIM_I64).u.i == INT64_MAX);
   CHECK(prim_lowest(PRIM_I8).u.i == -128 && prim_highest(PRIM_I8).u.i == 127);
   CHECK(prim_lowest(PRIM_U32).u.i == 0 && prim_highest(PRIM_U32).u.i == UINT32_MAX);
   CHECK(prim_highest(PRIM_U64).u.i == -1 && isinf(prim_lowest(PRIM_F32).u.f32));
-  CHECK(prim_bits_of(prim_int(PRIM_I8, -1)) == 0xFF && prim_bits_of(prim_i64(-1)) == UINT64_MAX);
+  CHECK(prim_bits_of(prim_int(PRIM_I8, -1)) == 0xFF &&
+        prim_bits_of(prim_i64(-1)) == UINT64_MAX);
   CHECK(prim_bits_of(prim_f32(1)) == 0x3F800000);
   CHECK(prim_identical(prim_of_bits(PRIM_F64, 0x3FF0000000000000), prim_f64(1)));
   CHECK(prim_of_bits(PRIM_I16, 0x8000).u.i == -32768);
-  CHECK(!prim_identical(prim_f64(0), prim_f64(-0.0)) && !prim_identical(prim_i32(0), prim_i64(0)));
+  CHECK(!prim_identical(prim_f64(0), prim_f64(-0.0)) &&
+        !prim_identical(prim_i32(0), prim_i64(0)));
   PrimType type = PRIM_I8;
-  CHECK(prim_type_named("f64", &type) && type == PRIM_F64 && !prim_type_named("f16", &type));
+  CHECK(prim_type_named("f64", &type) && type == PRIM_F64 &&
+        !prim_type_named("f16", &type));
 }
 
 int main(void) {

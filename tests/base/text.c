@@ -22,7 +22,8 @@ static void indents_lines_that_are_not_empty(void) {
 
 static void holds_long_texts(void) {
   Text *t = text_new();
-  for (int i = 0; i < 100000; i++) text_printf(t, "%05d", i);
+  for (int i = 0; i < 100000; i++)
+    text_printf(t, "%05d", i);
   CHECK(text_length(t) == 500000);
   CHECK(strncmp(text_str(t) + 499995, "99999", 5) == 0);
   CHECK(strlen(text_format("%s", text_str(t))) == 500000);
@@ -41,7 +42,8 @@ static void writes_and_reads_files(const char *folder) {
 }
 
 static void writes_through_links_and_into_devices(const char *folder) {
-  const char *link = text_format("%s/link", folder), *path = text_format("%s/file", folder);
+  const char *link = text_format("%s/link", folder),
+             *path = text_format("%s/file", folder);
   Text *t = text_new();
   CHECK(text_write_file(t, path) && symlink(path, link) == 0);
   text_add(t, "linked");
@@ -61,7 +63,8 @@ static void says_why_files_fail(const char *folder) {
   CHECK(!text_read_file(text_format("%s/none", folder), &length) && errno == ENOENT);
   CHECK(!text_read_file(folder, &length) && errno == EISDIR);
   CHECK(!text_write_file(text_new(), folder) && errno == EISDIR);
-  CHECK(!text_write_file(text_new(), text_format("%s/none/x", folder)) && errno == ENOENT);
+  CHECK(!text_write_file(text_new(), text_format("%s/none/x", folder)) &&
+        errno == ENOENT);
 }
 
 int main(void) {

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Includes point one way.
+
+A folder of compiler/ includes only itself and the folders before it in ORDER; a pass never
+includes a pass (passes share no headers but passes.h); commands/ and flc.c reach the passes
+through pipeline.h only.  Prints every line that breaks this; exit status 1 if there is one.
+"""
+import pathlib
+import re
+import sys
+
+ORDER = ["base", "source", "types", "core", "flat", "imp", "emit"]
+ROOT = pathlib.Path(__file__).resolve().parents[2] / "compiler"
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
+
+
+def includes(path):
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        match = INCLUDE.match(line)
+        if match:
+            yield number, match.group(1)
+
+
+def complaint(folder, own_name, target):
+    """Why a file of this folder must not include the target, or None."""
+    if not (ROOT / target).exists():
+        return "is not a path from compiler/"
+    target_folder = target.split("/")[0] if "/" in target else ""
+    if folder in ORDER:
+        if target_folder not in ORDER:
+            return f"{folder}/ must not know it"
+        if ORDER.index(target_folder) > ORDER.index(folder):
+            return f"{folder}/ comes before {target_folder}/"
+        if target.endswith(".c"):
+            return "is not a header"
+    elif own_name != "pipeline.c" and target.endswith("/passes.h"):
+        return "only pipeline.c knows the passes"
+    return None
+
+
+def main():
+    bad = 0
+    for path in sorted(ROOT.rglob("*.[ch]")):
+        folder = path.parent.name if path.parent != ROOT else ""
+        for number, target in includes(path):
+            reason = complaint(folder, path.name, target)
+            if reason:
+                print(f'{path.relative_to(ROOT.parent)}:{number}: "{target}" {reason}')
+                bad += 1
+    return 1 if bad else 0
+
+
+sys.exit(main())
