@@ -8,7 +8,7 @@ static void prints_nested_operators(Compiler *c) {
              "      let s_8 : f32 =\n"
              "        redomap m_1 (\\(x_4: f32) -> {x_4}) xs_3\n"
              "          op (\\(a_5: f32) (b_6: f32) -> let c_7 : f32 = a_5 + b_6 in "
-             "{c_9}) {0.0f32}\n"
+             "{c_7}) {0.0f32}\n"
              "      in {s_8}) xss_2\n"
              "  in {ys_9}\n");
 }
