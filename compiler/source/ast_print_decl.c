@@ -1,0 +1,114 @@
+// Syntax tree to text: definitions and programs.
+#include "source/ast_print.h"
+#include <string.h>
+
+static void print_doc(Text *t, const char *doc) {
+  if (!doc) return;
+  text_add(t, "-- |");
+  while (true) {
+    size_t length = strcspn(doc, "\n");
+    if (length) text_add(t, " ");
+    text_add_bytes(t, doc, length);
+    text_newline(t);
+    if (doc[length] == '\0') return;
+    doc += length + 1;
+    text_add(t, "--");
+  }
+}
+
+static void print_body(Text *t, const AstExp *body) {
+  text_add(t, " =");
+  text_indent(t, 2);
+  text_newline(t);
+  ast_print_exp(t, body);
+  text_indent(t, -2);
+}
+
+static void print_value(Text *t, const AstDecl *decl) {
+  const AstFunction *function = &decl->u.value.function;
+  text_add(t, decl->u.value.is_entry ? "entry " : "def ");
+  print_binder(t, decl->u.value.name);
+  print_type_params(t, &function->type_params);
+  print_params(t, &function->params);
+  if (function->result) {
+    text_add(t, " : ");
+    ast_print_type(t, function->result);
+  }
+  print_body(t, function->body);
+}
+
+static void print_type_decl(Text *t, const AstDecl *decl) {
+  text_printf(t, "type%s %s", decl->u.type.lifted ? "^" : "", decl->u.type.name);
+  print_type_params(t, &decl->u.type.params);
+  text_add(t, " = ");
+  ast_print_type(t, decl->u.type.type);
+}
+
+static void print_spec(Text *t, const AstDecl *decl) {
+  text_add(t, "val ");
+  print_binder(t, decl->u.spec.name);
+  print_type_params(t, &decl->u.spec.params);
+  text_add(t, " : ");
+  ast_print_type(t, decl->u.spec.type);
+}
+
+static void print_decl(Text *t, const AstDecl *decl);
+
+static void print_module(Text *t, const AstDecl *decl) {
+  text_printf(t, "module %s = {", decl->u.module.name);
+  text_indent(t, 2);
+  vec_each (AstDecl **, inner, &decl->u.module.body) {
+    text_newline(t);
+    print_decl(t, *inner);
+  }
+  text_indent(t, -2);
+  text_newline(t);
+  text_add(t, "}");
+}
+
+static void print_open(Text *t, const AstDecl *decl) {
+  text_add(t, "open ");
+  print_name(t, &decl->u.open.name);
+}
+
+static void print_import(Text *t, const AstDecl *decl) {
+  text_add(t, "import ");
+  print_string(t, decl->u.import.path, strlen(decl->u.import.path));
+}
+
+static void print_local(Text *t, const AstDecl *decl) {
+  text_add(t, "local ");
+  print_decl(t, decl->u.local.decl);
+}
+
+static void print_decl_kind(Text *t, const AstDecl *decl) {
+  switch (decl->kind) {
+  case AST_DECL_VALUE: print_value(t, decl); return;
+  case AST_DECL_TYPE: print_type_decl(t, decl); return;
+  case AST_DECL_SPEC: print_spec(t, decl); return;
+  case AST_DECL_MODULE: print_module(t, decl); return;
+  case AST_DECL_MODULE_TYPE: return;  // refused by the parser
+  case AST_DECL_OPEN: print_open(t, decl); return;
+  case AST_DECL_IMPORT: print_import(t, decl); return;
+  case AST_DECL_LOCAL: print_local(t, decl); return;
+  }
+}
+
+static void print_decl(Text *t, const AstDecl *decl) {
+  print_doc(t, decl->doc);
+  vec_each (const AstAttr **, attr, &decl->attrs) {
+    print_attr(t, *attr);
+    text_newline(t);
+  }
+  print_decl_kind(t, decl);
+}
+
+void ast_print_program(Text *t, const AstProgram *program) {
+  print_doc(t, program->doc);
+  if (program->doc) text_newline(t);
+  vec_each (AstDecl **, decl, &program->decls) {
+    print_decl(t, *decl);
+    text_newline(t);
+    text_newline(t);
+  }
+}

@@ -1,0 +1,109 @@
+// What the files of the parser share.  There is a function per production of the grammar.
+//
+// A mistake is reported once: after it every token looks like the end of the file until the next
+// definition, so that the productions return without further messages.  They always return a
+// node, after a mistake a meaningless one.
+#pragma once
+#include "source/lex.h"
+#include "source/source.h"
+
+enum {
+  PARSE_MAX_DEPTH = 2000,  // of nested expressions, patterns and types
+  PARSE_MAX_CHAIN =
+      10000,  // operators, lets, indices after one another: nested in the tree
+};
+
+typedef struct Parser {
+  Compiler *c;
+  const SourceFile *file;
+  TokenVec tokens;
+  int at;        // the next token
+  bool failed;   // a mistake was reported; see above
+  int depth;     // of nested productions
+  Map *modules;  // the names of modules: `m.x` is a qualified name
+} Parser;
+
+// parse.c: tokens
+const Token *peek(const Parser *p);  // the next token
+const Token *peek_at(const Parser *p, int ahead);
+TokenKind peek_kind(const Parser *p);
+bool at_kind(const Parser *p, TokenKind kind);
+bool at_operator(const Parser *p, const char *spelling);
+bool token_is_operator(const Token *token, const char *spelling);
+const Token *next(Parser *p);            // takes it
+bool accept(Parser *p, TokenKind kind);  // takes it if it is of that kind
+bool accept_operator(Parser *p, const char *spelling);
+const Token *expect(Parser *p, TokenKind kind);
+void expect_operator(Parser *p, const char *spelling);
+// The closing bracket of the one at `open`.
+void expect_close(Parser *p, TokenKind kind, const Token *open);
+Name expect_name(Parser *p, const char *what);  // "a parameter"
+Name expect_field(Parser *p);                   // a name or a number
+Loc token_loc(const Parser *p, const Token *token);
+Loc loc_from(const Parser *p, const Token *first);  // up to the last token taken
+Loc loc_since(const Parser *p, Loc from);
+
+// "expected WHAT after <last token>, found <next token>"; the first mistake only.
+void fail_expected(Parser *p, const char *what);
+// Any other mistake at `loc`.
+void fail_at(Parser *p, Loc loc, const char *format, ...) DIAG_FORMAT;
+// Enters a nested production; false (and failed) if there are too many. Pair with leave.
+bool enter(Parser *p);
+void leave(Parser *p);
+// Counts an element of a chain that nests in the tree.
+void count_chain(Parser *p, int *count);
+// A construct of a later tier, refused in a user's file.
+void later_tier(Parser *p, Loc loc, const char *what);
+
+// parse_name.c
+AstName parse_qualified_name(Parser *p);  // a.b.c
+bool at_binary_operator(const Parser *p, int ahead);
+AstName parse_operator(Parser *p);                // +, m.+, `f`
+int operator_length(const Parser *p, int ahead);  // in tokens
+const AstAttr *parse_attr(Parser *p);             // #[...]
+AstTypeParamVec parse_type_params(Parser *p);     // [n] 't '^t '~t, any number
+AstTypeParamVec parse_sizes(Parser *p);           // [n], any number
+
+// parse_literal.c: the value of the next token
+AstExp *parse_literal(Parser *p);
+bool at_literal(const Parser *p);
+const char *parse_string(Parser *p, size_t *length);
+AstExp *negate_literal(Parser *p, AstExp *literal, Loc loc);
+
+// parse_type.c
+AstType *parse_type(Parser *p);       // with arrows
+AstType *parse_type_term(Parser *p);  // without arrows on the outside
+
+// parse_pat.c
+AstPat *parse_pat(Parser *p);
+AstPat *parse_param(Parser *p);     // a pattern that needs no brackets as a parameter
+AstPatVec parse_params(Parser *p);  // any number
+bool at_param(const Parser *p);
+
+// parse_exp.c
+AstExp *new_exp(Parser *p, AstExpKind kind, Loc loc);
+AstExp *parse_exp(Parser *p);        // with ascriptions
+AstExp *parse_exp_plain(Parser *p);  // without
+AstExp *name_exp(Parser *p, AstName name);
+
+// parse_atom.c
+AstExp *parse_atom(Parser *p);
+bool at_atom(const Parser *p);
+AstDimVec parse_dims(Parser *p, const Token *open);  // what follows `[`, and `]`
+
+// parse_control.c
+AstExp *parse_let(Parser *p);
+AstExp *parse_if(Parser *p);
+AstExp *parse_loop(Parser *p);
+AstExp *parse_match(Parser *p);
+AstExp *parse_lambda(Parser *p);
+
+// parse_decl.c
+AstDecl *parse_decl(Parser *p);  // NULL if it was refused
+AstDeclVec parse_decls(Parser *p, TokenKind end);
+void parse_function_rest(Parser *p, AstFunction *function);  // params : t = body
+bool at_decl(const Parser *p);
+
+// parse_module.c
+AstDecl *parse_module(Parser *p, const Token *first);
+AstDecl *parse_open(Parser *p, const Token *first);

@@ -1,0 +1,19 @@
+// Characters to syntax tree.
+#pragma once
+#include "source/ast.h"
+#include "base/text.h"
+
+// The tree of a file, or NULL after errors (already reported).  Several errors are reported in
+// one run.  Constructs of later tiers in a user's file are reported as limits with their name;
+// they are accepted in built-in files.
+AstProgram *source_parse(Compiler *c, const SourceFile *file);
+
+// The expression or type alone that makes up the whole text (tests, command line); NULL after errors.
+AstExp *source_parse_exp(Compiler *c, const SourceFile *file);
+AstType *source_parse_type(Compiler *c, const SourceFile *file);
+
+// Fl text that parses back to the same tree (fully parenthesised where precedence matters).
+void ast_print_program(Text *t, const AstProgram *program);
+void ast_print_exp(Text *t, const AstExp *exp);
+void ast_print_type(Text *t, const AstType *type);
+void ast_print_pat(Text *t, const AstPat *pat);
