@@ -36,10 +36,12 @@ int diag_error_count(const Compiler *c);
 // True once no more messages are wanted (too many errors): phases may give up then.
 bool diag_full(const Compiler *c);
 
-// Prints the collected messages, in order of position within a file, and forgets them.
+// Prints the collected messages, in order of position within a file, and forgets them; errors
+// stay counted.
 void diag_flush(Compiler *c);
 
-// For `flc test`: the messages as text instead of on standard error; also forgets them.
+// For `flc test`: the messages as text instead of on standard error; also forgets them and their
+// number.
 const char *diag_take_text(Compiler *c);
 
 // Flushes; false if there were errors (the caller then returns with status 1).

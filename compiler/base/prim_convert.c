@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,35 +64,44 @@ bool prim_of_big(PrimType type, const Big *value, Prim *out) {
   return true;
 }
 
+enum { LONGEST_SCIENTIFIC = 32 };  // "-1.2345678901234567e-308" and a NUL
+
 static bool reads_back(const char *text, Prim value) {
   if (value.type == PRIM_F32) return strtof(text, NULL) == value.u.f32;
   return strtod(text, NULL) == value.u.f64;
 }
 
-// Scientific notation with the fewest digits that read back to the value.
-static const char *shortest_scientific(Prim value, int *digits) {
-  int most = value.type == PRIM_F32 ? FLT_DECIMAL_DIG : DBL_DECIMAL_DIG;
-  const char *text = NULL;
-  for (*digits = 1; *digits <= most; ++*digits) {
-    text = text_format("%.*e", *digits - 1, prim_to_double(value));
-    if (reads_back(text, value)) return text;
+static int drop_zeros(const char *scientific, int digits) {
+  const char *last = strchr(scientific, 'e') - 1;
+  while (digits > 1 && *last-- == '0')
+    digits--;
+  return digits;
+}
+
+// The fewest digits that read back to the value.  As many as every normal number keeps (6 or 15)
+// are tried first: if they read back, fewer do only where their last ones are zeros.
+static int shortest_digits(Prim value, char *scientific) {
+  bool f32 = value.type == PRIM_F32;
+  double exact = prim_to_double(value);
+  bool subnormal = fabs(exact) < (f32 ? (double)FLT_MIN : DBL_MIN);
+  int most = f32 ? FLT_DECIMAL_DIG : DBL_DECIMAL_DIG;
+  int digits = subnormal ? 1 : f32 ? FLT_DIG : DBL_DIG;
+  for (;; digits++) {
+    snprintf(scientific, LONGEST_SCIENTIFIC, "%.*e", digits - 1, exact);
+    if (digits == most || reads_back(scientific, value)) break;
   }
-  *digits = most;
-  return text;
+  return drop_zeros(scientific, digits);
 }
 
 // The shortest text, as a plain decimal unless that has many zeros.
 static const char *float_digits(Prim value) {
-  int digits = 0;
-  const char *scientific = shortest_scientific(value, &digits);
+  char scientific[LONGEST_SCIENTIFIC];
+  int digits = shortest_digits(value, scientific);
   int exponent = atoi(strchr(scientific, 'e') + 1);
   bool plain = exponent >= -5 && exponent <= (value.type == PRIM_F32 ? 8 : 15);
-  if (plain) {
-    int decimals = digits - 1 - exponent;
-    return text_format("%.*f", decimals < 1 ? 1 : decimals, prim_to_double(value));
-  }
-  if (digits > 1) return scientific;
-  return text_format("%.1e", prim_to_double(value));  // "1.0e+30", never "1e+30"
+  int decimals = digits - 1 - (plain ? exponent : 0);
+  if (decimals < 1) decimals = 1;  // "1.0e+30", never "1e+30"
+  return text_format(plain ? "%.*f" : "%.*e", decimals, prim_to_double(value));
 }
 
 static const char *float_text(Prim value) {
