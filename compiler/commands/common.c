@@ -1,0 +1,69 @@
+#include "base/vec.h"
+#include "commands/commands.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const Entry *find_entry(const Core *core, const char *name) {
+  for (int i = 0; i < core->entry_count; i++)
+    if (strcmp(core->entries[i]->name, name) == 0) return core->entries[i];
+  return NULL;
+}
+
+const Entry *command_entry(Compiler *c, const Core *core, const char *name) {
+  if (!name && core->entry_count == 1) return core->entries[0];
+  const Entry *entry = find_entry(core, name ? name : "main");
+  if (entry) return entry;
+  if (core->entry_count == 0) {
+    error(c, (Loc){ 0 }, "the program has no entry points");
+    hint(c, "write `entry` instead of `def` before the function to run");
+    return NULL;
+  }
+  error(c, (Loc){ 0 }, "the program has no entry point `%s`", name ? name : "main");
+  Text *t = text_new();
+  for (int i = 0; i < core->entry_count; i++)
+    text_printf(t, "%s%s", i ? ", " : "", core->entries[i]->name);
+  hint(c, "its entry points are %s: choose one with -e", text_str(t));
+  return NULL;
+}
+
+static void read_error(Compiler *c, const EntryValue *input, const char *message) {
+  if (message)
+    error(c, (Loc){ 0 }, "parameter %s: %s: %s", input->name, input->type, message);
+  else
+    error(c, (Loc){ 0 }, "parameter %s: %s: expected a value, found the end of the input",
+          input->name, input->type);
+}
+
+const Value **command_read_inputs(Compiler *c, const Entry *entry, ValueReader *reader) {
+  const Value **values = new_array(const Value *, entry->param_count + 1);
+  for (int i = 0; i < entry->input_count; i++) {
+    const EntryValue *input = &entry->inputs[i];
+    for (int k = input->first; k < input->first + input->count; k++) {
+      CoreType type = entry->params[k]->type;
+      const char *message = NULL;
+      Value *v = value_read(reader, &(ValueType){ type.elem, type.rank }, &message);
+      if (!v) {
+        read_error(c, input, message);
+        return NULL;
+      }
+      values[k - entry->size_count] = v;
+    }
+  }
+  if (value_at_end(reader)) return values;
+  error(c, (Loc){ 0 }, "expected the end of the input after %d value%s, found more data",
+        entry->param_count - entry->size_count,
+        entry->param_count - entry->size_count == 1 ? "" : "s");
+  return NULL;
+}
+
+int command_usage_error(Compiler *c, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  char text[1024];
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  error(c, (Loc){ 0 }, "%s", text);
+  diag_flush(c);
+  return 1;
+}

@@ -1,0 +1,15 @@
+// The passes that build Core and stay in it: program in, program out.  The order, and why, is in
+// pipeline.c.
+#pragma once
+#include "core/core.h"
+#include "types/types.h"
+
+// Typed tree -> Core, by evaluating the static part of the program (docs/how-it-works.md).  NULL
+// after errors.
+const Core *elaborate(Compiler *c, const CheckedProgram *program);
+
+const Core *simplify(Compiler *c, const Core *core);  // folding, copies, algebra, dead code
+const Core *cse(Compiler *c, const Core *core);       // common subexpressions
+const Core *hoist(Compiler *c, const Core *core);     // invariants out of loops and SOACs
+const Core *fuse(Compiler *c, const Core *core);      // map-map, map-reduce, map-scan, horizontal
+const Core *dead(Compiler *c, const Core *core);      // statements and loop results never used

@@ -1,0 +1,266 @@
+// Rule G6, which distributes a context over the statements of a body.
+//
+// G6    Sigma |-l let a0 = e1 in e2  =>  let ap = e1' in e2'
+//       where Sigma |-l e1 => e1'    Sigma' |-l e2 => e2'    Sigma' is Sigma with a0 bound to
+//             elements of ap, an array one context larger
+//       if the size of each array in a0 is invariant to Sigma          [PPoPP'19, Figure 3]
+//
+// The paper leaves open where to distribute (section 3.1); design.md, section 5, "G6 groups", says:
+// walk the statements; sequential ones wait in a group; at a split point (a statement whose
+// parallelism seg-ops can use) those that it needs become one segmap; cheap scalar code and views
+// are not stored but computed again by whoever needs them; what is the same at every point is
+// computed outside.  A split point that cannot be distributed counts as sequential code.
+#include "base/map.h"
+#include "flat/rules.h"
+#include <string.h>
+
+// A body on its way through a context.
+typedef struct Group {
+  Flatten *fl;
+  const Nest *nest;
+  int level;
+  Builder *b;
+  Map *local;                 // binders of the body that vary
+  Map *pending_vars;          // binder -> pending Stm that binds it, while it waits
+  Vec(const Stm *) pending;
+  Map *last_use;              // binder -> the last position that uses it
+  int now;
+} Group;
+
+// ---- uses
+
+typedef struct Position {
+  int at;
+} Position;
+
+static void note_uses(Map *last_use, VarVec vars, int at) {
+  Position *position = new_node(Position, .at = at);
+  vec_each(const Var **, v, &vars) map_put(last_use, *v, position);
+}
+
+static VarVec stm_free(const Stm *stm) {
+  VarVec vars = core_free_exp(stm->exp);
+  for (int i = 0; i < stm->binder_count; i++)
+    for (int d = 0; d < stm->binders[i]->type.rank; d++)
+      if (stm->binders[i]->type.dims[d].kind == ATOM_VAR)
+        vec_push(&vars, stm->binders[i]->type.dims[d].u.var);
+  return vars;
+}
+
+static Map *last_uses(const Body *body) {
+  Map *uses = map_new(NULL);
+  for (int i = 0; i < body->stm_count; i++)
+    note_uses(uses, stm_free(&body->stms[i]), i);
+  VarVec results = { 0 };
+  for (int i = 0; i < body->result_count; i++)
+    if (body->results[i].kind == ATOM_VAR) vec_push(&results, body->results[i].u.var);
+  note_uses(uses, results, body->stm_count);
+  return uses;
+}
+
+static bool used_later(const Group *g, const Var *var) {
+  const Position *position = map_get(g->last_use, var);
+  return position && position->at > g->now;
+}
+
+// ---- flushing
+
+// Marks the pending statements that `vars` need, directly or through other pending ones.
+static void mark_needed(const Group *g, Map *marked, VarVec vars) {
+  vec_each(const Var **, v, &vars) {
+    const Stm *stm = map_get(g->pending_vars, *v);
+    if (!stm || map_has(marked, stm)) continue;
+    map_put(marked, stm, stm);
+    mark_needed(g, marked, stm_free(stm));
+  }
+}
+
+// Is a binder of a marked statement read by anything but the marked statements that are stored
+// with it?
+static bool read_elsewhere(const Group *g, const Map *marked, const Map *wanted, const Var *var) {
+  if (map_has(wanted, var) || used_later(g, var)) return true;
+  vec_each(const Stm **, s, &g->pending) {
+    if (map_has(marked, *s) && !is_cheap((*s)->exp)) continue;
+    VarVec free = stm_free(*s);
+    vec_each(const Var **, v, &free) if (*v == var) return true;
+  }
+  return false;
+}
+
+typedef struct Flush {
+  Map *marked;
+  Vec(Stm) stms;
+  VarVec stored;
+} Flush;
+
+// What a flush would store; false if the size of something stored varies.
+static bool plan_flush(const Group *g, VarVec vars, Flush *f) {
+  f->marked = map_new(NULL);
+  mark_needed(g, f->marked, vars);
+  Map *wanted = map_new(NULL);
+  vec_each(const Var **, v, &vars) map_put(wanted, *v, *v);
+  vec_each(const Stm **, s, &g->pending) {
+    if (!map_has(f->marked, *s)) continue;
+    vec_push(&f->stms, **s);
+    for (int i = 0; i < (*s)->binder_count && !is_cheap((*s)->exp); i++) {
+      const Var *var = (*s)->binders[i];
+      if (!read_elsewhere(g, f->marked, wanted, var)) continue;
+      if (type_varies(g->nest, g->local, var->type)) return false;
+      vec_push(&f->stored, var);
+    }
+  }
+  return true;
+}
+
+// The marked statements leave the group; cheap ones go into the context.
+static void drop_marked(Group *g, const Flush *f) {
+  Vec(const Stm *) rest = { 0 };
+  vec_each(const Stm **, s, &g->pending) {
+    if (!map_has(f->marked, *s)) {
+      vec_push(&rest, *s);
+      continue;
+    }
+    for (int i = 0; i < (*s)->binder_count; i++)
+      map_remove(g->pending_vars, (*s)->binders[i]);
+    if (is_cheap((*s)->exp)) g->nest = nest_stm(g->nest, *s);
+  }
+  g->pending.count = 0;
+  vec_each(const Stm **, s, &rest) vec_push(&g->pending, *s);
+}
+
+// One segmap for the pending statements that `vars` need.
+static bool flush(Group *g, VarVec vars) {
+  Flush f = { 0 };
+  if (!plan_flush(g, vars, &f)) return false;
+  int count = f.stored.count;
+  if (count > 0) {
+    Atom *results = new_array(Atom, count), *arrays = new_array(Atom, count);
+    for (int i = 0; i < count; i++)
+      results[i] = atom_var(f.stored.at[i]);
+    const Body *body = new_node(Body, .stms = f.stms.at, .stm_count = f.stms.count,
+                                .results = results, .result_count = count);
+    trace(g->fl, "G6", &f.stms.at[0]);
+    emit_segmap(g->fl, g->nest, g->level, body, g->b, arrays);
+    for (int i = 0; i < count; i++)
+      g->nest = nest_read(g->nest, f.stored.at[i], arrays[i], nest_depth(g->nest));
+  }
+  drop_marked(g, &f);
+  return true;
+}
+
+// ---- the walk
+
+static void add_local(Group *g, const Stm *stm) {
+  for (int i = 0; i < stm->binder_count; i++)
+    map_put(g->local, stm->binders[i], stm);
+}
+
+static bool waits(const Group *g, const Stm *stm) {
+  VarVec free = stm_free(stm);
+  vec_each(const Var **, v, &free) if (map_has(g->pending_vars, *v)) return true;
+  return false;
+}
+
+static void add_pending(Group *g, const Stm *stm) {
+  vec_push(&g->pending, stm);
+  for (int i = 0; i < stm->binder_count; i++)
+    map_put(g->pending_vars, stm->binders[i], stm);
+}
+
+static bool split(Group *g, const Stm *stm) {
+  if (!exploitable(g->fl, g->nest, g->local, stm)) return false;
+  if (!flush(g, stm_free(stm))) return false;
+  Atom *out = new_array(Atom, stm->binder_count);
+  Goal goal = { g->nest, g->level, stm, g->b };
+  if (!apply_rules(g->fl, &goal, out)) return false;
+  for (int i = 0; i < stm->binder_count; i++)
+    g->nest = nest_read(g->nest, stm->binders[i], out[i], nest_depth(g->nest));
+  return true;
+}
+
+static bool permute_outside(Group *g, const Stm *stm) {
+  Goal goal = { g->nest, g->level, stm, g->b };
+  const Nest *nest = waits(g, stm) ? NULL : rule_g5(g->fl, &goal);
+  if (nest) g->nest = nest;
+  return nest != NULL;
+}
+
+static void walk_stm(Group *g, const Stm *stm) {
+  for (int i = 0; i < stm->binder_count; i++)
+    map_put(g->fl->defs, stm->binders[i], stm);
+  g->b->loc = stm->loc;
+  if (is_uniform(g->nest, g->local, stm)) {
+    core_let_vars(g->b, stm->binders, stm->binder_count, stm->exp);
+    return;
+  }
+  bool placed = permute_outside(g, stm) || split(g, stm);
+  if (!placed && is_cheap(stm->exp) && !waits(g, stm))
+    g->nest = nest_stm(g->nest, stm);
+  else if (!placed)
+    add_pending(g, stm);
+  add_local(g, stm);
+}
+
+// The array over the whole context that already holds a result, if there is one.
+static bool in_memory(const Group *g, Atom result, Atom *array) {
+  int levels;
+  if (result.kind != ATOM_VAR || map_has(g->pending_vars, result.u.var)) return false;
+  return nest_origin(g->nest, result.u.var, array, &levels) && levels == nest_depth(g->nest);
+}
+
+// One segmap for the results that are not in memory yet.
+static void finish(Group *g, const Body *body, const bool *uniform, Atom *out) {
+  Flush f = { .marked = map_new(NULL) };
+  AtomVec results = { 0 };
+  VarVec vars = { 0 };
+  for (int i = 0; i < body->result_count; i++) {
+    out[i] = body->results[i];
+    bool is_uniform_result = uniform && uniform[i];
+    if (is_uniform_result || in_memory(g, body->results[i], &out[i])) continue;
+    vec_push(&results, body->results[i]);
+    if (body->results[i].kind == ATOM_VAR) vec_push(&vars, body->results[i].u.var);
+  }
+  if (results.count == 0) return;
+  mark_needed(g, f.marked, vars);
+  vec_each(const Stm **, s, &g->pending) if (map_has(f.marked, *s)) vec_push(&f.stms, **s);
+  const Body *last = new_node(Body, .stms = f.stms.at, .stm_count = f.stms.count,
+                              .results = results.at, .result_count = results.count);
+  Atom *arrays = new_array(Atom, results.count);
+  emit_segmap(g->fl, g->nest, g->level, last, g->b, arrays);
+  Atom ignored;
+  for (int i = 0, next = 0; i < body->result_count; i++)
+    if (!(uniform && uniform[i]) && !in_memory(g, body->results[i], &ignored)) out[i] = arrays[next++];
+}
+
+void flatten_mixed_body(Flatten *fl, const Nest *nest, int level, const Body *body,
+                        const bool *uniform, Builder *b, Atom *out) {
+  Group g = { .fl = fl, .nest = nest, .level = level, .b = b, .local = map_new(NULL),
+              .pending_vars = map_new(NULL), .last_use = last_uses(body) };
+  for (g.now = 0; g.now < body->stm_count; g.now++)
+    walk_stm(&g, &body->stms[g.now]);
+  finish(&g, body, uniform, out);
+}
+
+// With the empty context every statement stands for itself.
+static void flatten_host_stm(Flatten *fl, int level, const Stm *stm, Builder *b) {
+  Atom *out = new_array(Atom, stm->binder_count + 1);
+  for (int i = 0; i < stm->binder_count; i++)
+    map_put(fl->defs, stm->binders[i], stm);
+  b->loc = stm->loc;
+  Goal goal = { NULL, level, stm, b };
+  apply_rules(fl, &goal, out);
+  for (int i = 0; i < stm->binder_count; i++)
+    if (!atom_equal(out[i], atom_var(stm->binders[i])))
+      core_let_vars(b, &stm->binders[i], 1, exp_atom(out[i]));
+}
+
+void flatten_body(Flatten *fl, const Nest *nest, int level, const Body *body, Builder *b, Atom *out) {
+  if (nest) {
+    flatten_mixed_body(fl, nest, level, body, NULL, b, out);
+    return;
+  }
+  for (int i = 0; i < body->stm_count; i++)
+    flatten_host_stm(fl, level, &body->stms[i], b);
+  for (int i = 0; i < body->result_count; i++)
+    out[i] = body->results[i];
+}

@@ -1,0 +1,35 @@
+// Flat: the target language of incremental flattening (PPoPP'19, section 2.1): Core in which
+// parallelism stands only in seg-ops, and code versions behind guards.
+//
+//   entry main (n: i64) (m: i64) (xss: [n][m]f32) : [n]f32 =
+//     let ys : [n]f32 =
+//       if Par(n) >= main.top_0 then
+//         let a : [n]f32 = segmap1 <i < n> {... redomap ... in {s}} in {a}
+//       else
+//         let b : [n]f32 = segred1 <i < n> <j < m> (+) {0.0f32} {...} in {b}
+//     in {ys}
+//
+// Promises beyond core.h: SOACs are sequential; a seg-op of level 1 stands on the host, one of
+// level 0 within a seg-op of level 1; nothing parallel stands in a seg-op of level 0; guards stand
+// on the host, each name once.
+#pragma once
+#include "core/core.h"
+
+typedef enum FlattenMode {
+  FLATTEN_INCREMENTAL,  // every rule, every version
+  FLATTEN_MODERATE,     // one version: PLDI'17's heuristic, inner redomaps sequential
+  FLATTEN_FULL,         // one version: all parallelism at level 1
+  FLATTEN_OUTER,        // one version: the outermost map only
+} FlattenMode;
+
+typedef struct FlattenOptions {
+  FlattenMode mode;
+  int max_versions;   // per entry point; beyond it maps get fewer versions, with a warning
+  Text *trace;        // "file:line:col: G3" per rule that fired, or NULL
+} FlattenOptions;
+
+// Core -> Flat.
+const Core *flatten(Compiler *c, const Core *core, FlattenOptions options);
+
+// Reports violations of the promises above through bug().
+void flat_check(Compiler *c, const Core *flat);

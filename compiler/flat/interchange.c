@@ -1,0 +1,181 @@
+// Surgery that the rules share: seg-ops over a context, guards, the loops of G7 and the branches of
+// G8.  No decisions are taken here.
+#include "base/map.h"
+#include "flat/rules.h"
+#include <string.h>
+
+void trace(Flatten *fl, const char *rule, const Stm *stm) {
+  if (fl->options.trace) text_printf(fl->options.trace, "%s: %s\n", loc_text(stm->loc), rule);
+}
+
+const Body *body_of_stm(const Stm *stm) {
+  Atom *results = new_array(Atom, stm->binder_count);
+  for (int i = 0; i < stm->binder_count; i++)
+    results[i] = atom_var(stm->binders[i]);
+  return new_node(Body, .stms = stm, .stm_count = 1, .results = results,
+                  .result_count = stm->binder_count);
+}
+
+const Stm *stm_with_exp(const Stm *stm, const Exp *exp) {
+  Stm *copy = mem_copy(stm, sizeof *stm);
+  copy->exp = exp;
+  return copy;
+}
+
+static const char *result_name(const Body *body, int i) {
+  Atom a = body->results[i];
+  return a.kind == ATOM_VAR ? a.u.var->name : "x";
+}
+
+void emit_segmap(Flatten *fl, const Nest *nest, int level, const Body *body, Builder *b, Atom *out) {
+  bool single = !nest;  // a space of one point; its element is taken out again
+  if (single) nest = nest_level(NULL, atom_i64(1));
+  SegOp like = { .kind = SEG_MAP, .level = level };
+  const SegOp *seg = nest_manifest(fl->c, nest, &like, body);
+  if (body->result_count == 0) return;
+  core_let_n(b, result_name(body, 0), exp_seg(seg), out);
+  Atom zero = atom_i64(0);
+  for (int i = 0; single && i < body->result_count; i++)
+    out[i] = core_let(b, result_name(body, i), exp_index(out[i], &zero, 1, false));
+}
+
+Atom expand_atom(Flatten *fl, const Nest *nest, int level, Atom a, Builder *b) {
+  Atom array;
+  int levels;
+  if (!nest) return a;
+  if (a.kind == ATOM_VAR && nest_origin(nest, a.u.var, &array, &levels) && levels == nest_depth(nest))
+    return array;
+  const Body *body = new_node(Body, .results = mem_copy(&a, sizeof a), .result_count = 1);
+  Atom out;
+  emit_segmap(fl, nest, level, body, b, &out);
+  return out;
+}
+
+const Guard *guard_new(Flatten *fl, GuardKind kind, const Stm *stm, const SizeExp *par) {
+  static const char *const kinds[] = {
+    [GUARD_TOP] = "top", [GUARD_INTRA] = "intra", [GUARD_REDOMAP] = "redomap", [GUARD_CHOOSE] = "choose",
+  };
+  int number = fl->guard_count++;
+  const char *text =
+      stm->attrs && stm->attrs->name
+          ? text_format("%s.%s_%s", fl->entry->name, stm->attrs->name, kinds[kind])
+          : text_format("%s.%s_%d", fl->entry->name, kinds[kind], number);
+  return new_node(Guard, .kind = kind, .name = name_of(fl->c->names, text), .loc = stm->loc, .par = par);
+}
+
+void emit_branches(const Goal *goal, const Exp *exp, Atom *out) {
+  core_let_n(goal->b, goal->stm->binders[0]->name, exp, out);
+}
+
+void emit_guard(Flatten *fl, const Goal *goal, const Guard *guard, const Body *then_body,
+                const Body *else_body, Atom *out) {
+  (void)fl;
+  emit_branches(goal, exp_guard(guard, then_body, else_body), out);
+}
+
+const Body *flatten_branch(Flatten *fl, const Nest *nest, int level, const Body *body) {
+  Builder b = builder_new(fl->c, (Loc){ 0 });
+  Atom *results = new_array(Atom, body->result_count);
+  flatten_body(fl, nest, level, body, &b, results);
+  return core_body(&b, results, body->result_count);
+}
+
+const Body *flatten_put_back(Flatten *fl, const Goal *goal, const Body *branch) {
+  if (!goal->nest) return flatten_branch(fl, NULL, goal->level, branch);
+  const Exp *map;
+  const Nest *outer = nest_put_back(fl->c, goal->nest, branch, &map);
+  map = core_rename_exp(fl->c, subst_new(), map);
+  Builder b = builder_new(fl->c, goal->stm->loc);
+  b.attrs = goal->stm->attrs;
+  Atom *results = new_array(Atom, branch->result_count);
+  core_let_n(&b, "mapped", map, results);
+  return flatten_branch(fl, outer, goal->level, core_body(&b, results, branch->result_count));
+}
+
+void flatten_host_loop(Flatten *fl, const Goal *goal, Atom *out) {
+  Exp *loop = mem_copy(goal->stm->exp, sizeof(Exp));
+  loop->u.loop.body = flatten_branch(fl, NULL, goal->level, loop->u.loop.body);
+  core_let_vars(goal->b, goal->stm->binders, goal->stm->binder_count, loop);
+  for (int i = 0; i < goal->stm->binder_count; i++)
+    out[i] = atom_var(goal->stm->binders[i]);
+}
+
+// ---- G7
+
+// Which merge parameters have the same scalar value at every point of the context?  Those whose
+// initial value does not vary and whose next value is computed from such values alone: they stay
+// scalars of the loop outside.
+typedef struct Uniform {
+  const Nest *nest;
+  const Exp *loop;
+  bool *params;
+} Uniform;
+
+// What varies in the loop's body, given which parameters are taken as uniform.
+static Map *varying_in_body(const Uniform *u) {
+  Map *varying = map_new(NULL);
+  const Exp *loop = u->loop;
+  for (int i = 0; i < loop->u.loop.param_count; i++)
+    if (!u->params[i]) map_put(varying, loop->u.loop.params[i], loop);
+  for (int i = 0; i < loop->u.loop.body->stm_count; i++) {
+    const Stm *stm = &loop->u.loop.body->stms[i];
+    if (is_uniform(u->nest, varying, stm)) continue;
+    for (int k = 0; k < stm->binder_count; k++)
+      map_put(varying, stm->binders[k], loop);
+  }
+  return varying;
+}
+
+static const bool *uniform_params(const Nest *nest, const Exp *loop) {
+  int count = loop->u.loop.param_count;
+  Uniform u = { nest, loop, new_array(bool, count + 1) };
+  for (int i = 0; i < count; i++)
+    u.params[i] = loop->u.loop.params[i]->type.rank == 0 && !nest_varies(nest, loop->u.loop.inits[i]);
+  for (bool changed = true; changed;) {
+    changed = false;
+    Map *varying = varying_in_body(&u);
+    for (int i = 0; i < count; i++) {
+      if (!u.params[i] || !varies(nest, varying, loop->u.loop.body->results[i])) continue;
+      u.params[i] = false;
+      changed = true;
+    }
+  }
+  return u.params;
+}
+
+// A type over the whole context.
+static CoreType expanded_type(const Nest *nest, CoreType type) {
+  int depth = nest_depth(nest);
+  Atom *dims = new_array(Atom, depth + type.rank);
+  nest_widths(nest, dims);
+  for (int i = 0; i < type.rank; i++)
+    dims[depth + i] = type.dims[i];
+  return type_array(type.elem, depth + type.rank, dims);
+}
+
+void interchange_loop(Flatten *fl, const Goal *goal, Atom *out) {
+  Exp *loop = mem_copy(goal->stm->exp, sizeof(Exp));
+  int count = loop->u.loop.param_count;
+  const bool *uniform = uniform_params(goal->nest, loop);
+  const Var **params = new_array(const Var *, count);
+  Atom *inits = new_array(Atom, count), *results = new_array(Atom, count + 1);
+  const Nest *inside = goal->nest;
+  for (int i = 0; i < count; i++) {
+    const Var *param = loop->u.loop.params[i];
+    params[i] = param;
+    inits[i] = loop->u.loop.inits[i];
+    if (uniform[i]) continue;
+    params[i] = var_new(fl->c, param->name, expanded_type(goal->nest, param->type), param->loc);
+    inits[i] = expand_atom(fl, goal->nest, goal->level, inits[i], goal->b);
+    inside = nest_read(inside, param, atom_var(params[i]), nest_depth(goal->nest));
+  }
+  Builder b = builder_new(fl->c, goal->stm->loc);
+  flatten_mixed_body(fl, inside, goal->level, loop->u.loop.body, uniform, &b, results);
+  loop->u.loop.params = params;
+  loop->u.loop.inits = inits;
+  loop->u.loop.body = core_body(&b, results, count);
+  core_let_n(goal->b, goal->stm->binders[0]->name, loop, out);
+  // A uniform result is wanted over the context like every other.
+  for (int i = 0; i < count; i++)
+    if (uniform[i]) out[i] = expand_atom(fl, goal->nest, goal->level, out[i], goal->b);
+}

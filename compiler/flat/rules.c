@@ -1,0 +1,729 @@
+// The rules of incremental flattening: PPoPP'19, Figures 3 (G0-G7) and 4 (G8, G9), and the rules
+// for the operations that the paper omits, in the order in which they are tried.  G6 splits bodies
+// and stands in distribute.c; the surgery of G7 and G8 in interchange.c.
+#include "flat/rules.h"
+#include "base/map.h"
+#include <string.h>
+
+static bool marked_sequential(const Stm *stm) {
+  return stm->attrs && stm->attrs->sequential;
+}
+
+static bool sequential_inner(const Stm *stm) {
+  return stm->attrs && stm->attrs->sequential_inner;
+}
+
+static const SegOp *seg_like(SegKind kind, int level) {
+  return new_node(SegOp, .kind = kind, .level = level);
+}
+
+// Adds a seg-op over Sigma and stores its results.
+static void emit_seg(Flatten *fl, const Goal *goal, const Nest *nest, const SegOp *like,
+                     const Body *body, Atom *out) {
+  const SegOp *seg = nest_manifest(fl->c, nest, like, body);
+  core_let_n(goal->b, goal->stm->binders[0]->name, exp_seg(seg), out);
+}
+
+// G0    * |-l e  =>  e    if no other rule applies                            [Figure 3]
+// Why: scalar code, views and array operations of the host.  A SOAC that must stay sequential
+// becomes a kernel of one item: the host does not touch arrays.
+static bool rule_g0(Flatten *fl, const Goal *goal, Atom *out) {
+  if (goal->nest) return false;
+  trace(fl, "G0", goal->stm);
+  if (goal->level > 0 && exp_is_soac(goal->stm->exp)) {
+    emit_segmap(fl, NULL, goal->level, body_of_stm(goal->stm), goal->b, out);
+    return true;
+  }
+  core_let_vars(goal->b, goal->stm->binders, goal->stm->binder_count, goal->stm->exp);
+  for (int i = 0; i < goal->stm->binder_count; i++)
+    out[i] = atom_var(goal->stm->binders[i]);
+  return true;
+}
+
+// G1    Sigma |-0 e  =>  segmap0 Sigma e    if Sigma is not empty and no other rule applies   [Figure 3]
+// Why: below level 0 there is no parallelism left to use.  Above level 0 the same holds of a map
+// whose inner parallelism depends on the context (irregular): design.md, "Not distributable".
+static bool rule_g1(Flatten *fl, const Goal *goal, Atom *out) {
+  if (goal->stm->exp->kind != EXP_MAP || marked_sequential(goal->stm)) return false;
+  if (goal->level > 0 && !sequential_inner(goal->stm)) return false;
+  const Soac *map = &goal->stm->exp->u.soac;
+  if (!core_has_soac(map->fn.body)) return false;
+  trace(fl, "G1", goal->stm);
+  emit_segmap(fl, nest_push(goal->nest, map), goal->level, map->fn.body, goal->b, out);
+  return true;
+}
+
+// G2    Sigma |-l map (\xs -> e) xss  =>  segmap^l (Sigma, <xs in xss>) e
+//       if e has no inner SOACs                                                [Figure 3]
+// Does not apply when e has some: that is G3.  Tests: tests/rules/g2-*
+static bool rule_g2(Flatten *fl, const Goal *goal, Atom *out) {
+  if (goal->stm->exp->kind != EXP_MAP || marked_sequential(goal->stm)) return false;
+  const Soac *map = &goal->stm->exp->u.soac;
+  if (core_has_soac(map->fn.body)) return false;
+  trace(fl, "G2", goal->stm);
+  emit_segmap(fl, nest_push(goal->nest, map), goal->level, map->fn.body, goal->b, out);
+  return true;
+}
+
+// The largest width product of level-0 seg-ops in a body whose widths are known outside of it.
+static const SizeExp *inner_par(const Body *body, const Map *bound, const SizeExp *so_far);
+
+static const SizeExp *seg_par(const SegOp *seg, const Map *bound) {
+  const SizeExp *par = NULL;
+  for (int i = 0; i < seg->dim_count; i++) {
+    Atom width = seg->dims[i].width;
+    if (width.kind == ATOM_VAR && map_has(bound, width.u.var)) continue;
+    const SizeExp *e = size_exp_atom(width);
+    par = par ? size_exp_op(SIZE_EXP_MUL, par, e) : e;
+  }
+  return par ? par : size_exp_atom(atom_i64(1));
+}
+
+static const SizeExp *inner_par(const Body *body, const Map *bound, const SizeExp *so_far) {
+  Map *scope = map_new(bound);
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *exp = body->stms[i].exp;
+    if (exp->kind == EXP_SEG) {
+      const SizeExp *par = seg_par(exp->u.seg, scope);
+      so_far = so_far ? size_exp_op(SIZE_EXP_MAX, so_far, par) : par;
+    }
+    const Body *inner[2];
+    int count = exp->kind == EXP_SEG || exp_is_soac(exp) ? 0 : exp_bodies(exp, inner, 2);
+    for (int k = 0; k < count; k++)
+      so_far = inner_par(inner[k], scope, so_far);
+    for (int k = 0; k < body->stms[i].binder_count; k++)
+      map_put(scope, body->stms[i].binders[k], body);
+  }
+  return so_far;
+}
+
+// Local memory of a level-1 body: every array that its level-0 seg-ops produce.  False if a size is
+// not known outside of the kernel: such a version cannot be launched.
+static bool local_bytes(const Body *body, const Map *bound, const SizeExp **sum);
+
+static bool type_bytes(CoreType type, const Map *bound, const SizeExp **sum) {
+  const SizeExp *bytes = size_exp_atom(atom_i64(prim_size_bytes(type.elem)));
+  for (int i = 0; i < type.rank; i++) {
+    if (type.dims[i].kind == ATOM_VAR && map_has(bound, type.dims[i].u.var)) return false;
+    bytes = size_exp_op(SIZE_EXP_MUL, bytes, size_exp_atom(type.dims[i]));
+  }
+  *sum = *sum ? size_exp_op(SIZE_EXP_ADD, *sum, bytes) : bytes;
+  return true;
+}
+
+static bool stm_bytes(const Stm *stm, const Map *bound, const SizeExp **sum) {
+  if (stm->exp->kind == EXP_SEG)
+    for (int i = 0; i < stm->binder_count; i++)
+      if (!type_bytes(stm->binders[i]->type, bound, sum)) return false;
+  if (stm->exp->kind == EXP_SEG || exp_is_soac(stm->exp)) return true;
+  const Body *inner[2];
+  int count = exp_bodies(stm->exp, inner, 2);
+  for (int k = 0; k < count; k++)
+    if (!local_bytes(inner[k], bound, sum)) return false;
+  return true;
+}
+
+static bool local_bytes(const Body *body, const Map *bound, const SizeExp **sum) {
+  Map *scope = map_new(bound);
+  for (int i = 0; i < body->stm_count; i++) {
+    for (int k = 0; k < body->stms[i].binder_count; k++)
+      map_put(scope, body->stms[i].binders[k], body);
+    if (!stm_bytes(&body->stms[i], scope, sum)) return false;
+  }
+  return true;
+}
+
+static Map *seg_bound(const SegOp *seg) {
+  Map *bound = map_new(NULL);
+  for (int i = 0; i < seg->dim_count; i++)
+    map_put(bound, seg->dims[i].index, seg);
+  return bound;
+}
+
+// e_middle of G3, or NULL if it is none: without level-0 parallelism, or with arrays in local
+// memory whose size only the kernel knows.
+static const SegOp *make_middle(Flatten *fl, const Nest *nest, int level, const Body *body,
+                                Guard *guard) {
+  Flatten probe = *fl;  // a guard cannot stand in a kernel, so none is made and no name is used up
+  const Body *inner = flatten_branch(&probe, NULL, level - 1, core_rename_body(fl->c, subst_new(), body));
+  if (!body_has_seg(inner, level - 1)) return NULL;
+  const SegOp *seg = nest_manifest(fl->c, nest, seg_like(SEG_MAP, level), inner);
+  Map *bound = seg_bound(seg);
+  const SizeExp *bytes = NULL;
+  if (!local_bytes(seg->body, bound, &bytes)) return NULL;
+  guard->local_bytes = bytes;
+  const SizeExp *inner_most = inner_par(seg->body, bound, NULL);
+  guard->par = size_exp_op(SIZE_EXP_MUL, nest_par(nest), inner_most);
+  return seg;
+}
+
+// let ys = seg in {ys}
+static const Body *body_of_seg(Flatten *fl, const SegOp *seg, const Stm *stm) {
+  Builder b = builder_new(fl->c, stm->loc);
+  Atom *results = new_array(Atom, stm->binder_count);
+  core_let_n(&b, stm->binders[0]->name, exp_seg(seg), results);
+  return core_body(&b, results, stm->binder_count);
+}
+
+// Which of the three versions of G3 are wanted?
+typedef struct Wanted {
+  bool top, middle, flat;
+} Wanted;
+
+static Wanted wanted_versions(Flatten *fl, const Stm *stm) {
+  StmAttrs attrs = stm->attrs ? *stm->attrs : (StmAttrs){ 0 };
+  switch (fl->options.mode) {
+  case FLATTEN_OUTER: return (Wanted){ .top = true };
+  case FLATTEN_FULL:
+  case FLATTEN_MODERATE: return (Wanted){ .flat = true };
+  case FLATTEN_INCREMENTAL: break;
+  }
+  if (attrs.only_intra) return (Wanted){ .middle = true };
+  if (attrs.only_inner || attrs.sequential_outer) return (Wanted){ .flat = true };
+  if (fl->version_count < fl->options.max_versions)
+    return (Wanted){ !attrs.no_outer, !attrs.no_intra, true };
+  if (!fl->warned)
+    warning(fl->c, stm->loc,
+            "more than %d code versions: inner maps from here on are only flattened",
+            fl->options.max_versions);
+  fl->warned = true;
+  return (Wanted){ .flat = true };
+}
+
+// Moderate flattening keeps a redomap that is all there is in a map's body sequential, so that
+// the map can be tiled (PPoPP'19, section 3.1, end).
+static bool moderate_stops(Flatten *fl, const Body *body) {
+  if (fl->options.mode != FLATTEN_MODERATE) return false;
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *exp = body->stms[i].exp;
+    bool is_redomap = exp->kind == EXP_REDOMAP && !lambda_is_identity(&exp->u.soac.fn);
+    if (!is_redomap && (exp_is_soac(exp) || exp->kind == EXP_LOOP || exp->kind == EXP_IF)) return false;
+  }
+  return true;
+}
+
+typedef struct Versions {
+  Guard *top_guard, *intra_guard;
+  const Body *top, *middle, *flat;
+} Versions;
+
+// The three versions; those that are not wanted, or add nothing, are NULL.
+static Versions make_versions(Flatten *fl, const Goal *goal, const Nest *nest, const Body *body) {
+  Wanted wanted = wanted_versions(fl, goal->stm);
+  Versions v = { 0 };
+  const SegOp *top =
+      nest_manifest(fl->c, nest, seg_like(SEG_MAP, goal->level), body);
+  v.top = body_of_seg(fl, top, goal->stm);
+  if (moderate_stops(fl, body)) return v;
+  v.top_guard = mem_copy(guard_new(fl, GUARD_TOP, goal->stm, nest_par(nest)), sizeof(Guard));
+  Guard intra = *guard_new(fl, GUARD_INTRA, goal->stm, NULL);
+  const SegOp *middle =
+      wanted.middle ? make_middle(fl, nest, goal->level, body, &intra) : NULL;
+  if (middle) v.middle = body_of_seg(fl, middle, goal->stm);
+  if (middle) v.intra_guard = mem_copy(&intra, sizeof intra);
+  if (!middle) fl->guard_count--;
+  if (wanted.flat || (!middle && !wanted.top))
+    v.flat = flatten_branch(fl, nest, goal->level, core_rename_body(fl->c, subst_new(), body));
+  if (v.flat && same_code(v.top, v.flat)) v.flat = NULL;
+  if (!wanted.top && (v.middle || v.flat)) v.top = NULL;
+  return v;
+}
+
+// G3    Sigma |-(l+1) map (\xs -> e) xss  =>  if Par(Sigma') >= t_top then e_top
+//                                             else if Par(e_middle) >= t_intra then e_middle else e_flat
+//       where Sigma' = Sigma, <xs in xss>    e_top = segmap^(l+1) Sigma' e
+//             * |-l e => e_intra             e_middle = segmap^(l+1) Sigma' e_intra
+//             Sigma' |-(l+1) e => e_flat     t_top, t_intra fresh
+//       if e has inner SOACs                                                   [Figure 3]
+// Why: how much of the parallelism to use, and on which level of the hardware, depends on the data.
+// e_middle also needs its arrays to fit into local memory (section 4.1, first option).  Versions
+// that add nothing are left out: no level-0 parallelism in e_middle; e_flat equal to e_top.
+static bool rule_g3(Flatten *fl, const Goal *goal, Atom *out) {
+  if (goal->stm->exp->kind != EXP_MAP || goal->level == 0 || marked_sequential(goal->stm)) return false;
+  const Soac *map = &goal->stm->exp->u.soac;
+  if (!core_has_soac(map->fn.body)) return false;
+  trace(fl, "G3", goal->stm);
+  Versions v = make_versions(fl, goal, nest_push(goal->nest, map), map->fn.body);
+  fl->version_count += (v.top != NULL) + (v.middle != NULL);
+  const Body *last = v.flat ? v.flat : v.top ? v.top : v.middle;
+  if (v.flat && v.top && v.middle) {
+    Builder b = builder_new(fl->c, goal->stm->loc);
+    Atom *inner = new_array(Atom, goal->stm->binder_count);
+    Goal rest = { goal->nest, goal->level, goal->stm, &b };
+    emit_guard(fl, &rest, v.intra_guard, v.middle, v.flat, inner);
+    last = core_body(&b, inner, goal->stm->binder_count);
+  }
+  bool two = v.flat && (v.top || v.middle);
+  bool top_or_middle = !v.flat && v.top && v.middle;  // e_flat would be e_top again
+  if (two && v.top)
+    emit_guard(fl, goal, v.top_guard, v.top, last, out);
+  else if (two || top_or_middle)
+    emit_guard(fl, goal, v.intra_guard, v.middle, last, out);
+  else {
+    core_add_body(goal->b, last);
+    memcpy(out, last->results, sizeof(Atom) * (size_t)goal->stm->binder_count);
+  }
+  return true;
+}
+
+static bool replicated_value(Flatten *fl, Atom neutral, Atom *value) {
+  if (neutral.kind != ATOM_VAR) return false;
+  const Stm *def = map_get(fl->defs, neutral.u.var);
+  if (!def || def->exp->kind != EXP_REPLICATE) return false;
+  *value = def->exp->u.replicate.value;
+  return true;
+}
+
+// The neutral elements of the inner operator of G4; false if one is no replicated value.
+static bool inner_neutral(Flatten *fl, const RedOp *op, Atom *out) {
+  for (int i = 0; i < op->count; i++)
+    if (!replicated_value(fl, op->neutral[i], &out[i])) return false;
+  return true;
+}
+
+static const int transposition[2] = { 1, 0 };
+
+static Atom transpose_rows(Builder *b, Atom array) {
+  int rank = atom_type(array).rank;
+  int *perm = new_array(int, rank);
+  for (int i = 0; i < rank; i++)
+    perm[i] = i < 2 ? transposition[i] : i;
+  return core_let(b, "transposed", exp_rearrange(perm, rank, array));
+}
+
+// map (reduce op d) (transpose z1) ..., likewise with scan, whose result is transposed back.
+static const Body *interchanged(Flatten *fl, const Stm *stm, const Soac *inner, const Atom *neutral) {
+  const Soac *soac = &stm->exp->u.soac;
+  int count = soac->ops[0].count;
+  Builder b = builder_new(fl->c, stm->loc);
+  Atom *columns = new_array(Atom, count);
+  const Var **params = new_array(const Var *, count);
+  Atom *rows = new_array(Atom, count);
+  for (int i = 0; i < count; i++) {
+    columns[i] = transpose_rows(&b, soac->arrays[i]);
+    params[i] = var_new(fl->c, name_of(fl->c->names, "column"), type_row(atom_type(columns[i])), stm->loc);
+    rows[i] = atom_var(params[i]);
+  }
+  RedOp *op = mem_copy(&soac->ops[0], sizeof(RedOp));
+  op->op = core_rename_lambda(fl->c, subst_new(), inner->fn);
+  op->neutral = neutral;
+  const Var **elems = new_array(const Var *, count);
+  Atom *same = new_array(Atom, count);
+  for (int i = 0; i < count; i++) {
+    elems[i] = var_new(fl->c, name_of(fl->c->names, "x"), type_row(params[i]->type), stm->loc);
+    same[i] = atom_var(elems[i]);
+  }
+  Builder none = builder_new(fl->c, stm->loc);
+  Soac reduce = { soac->width, lambda_new(elems, count, core_body(&none, same, count)), rows, count, op, 1 };
+  Builder in_map = builder_new(fl->c, stm->loc);
+  Atom *reduced = new_array(Atom, count);
+  core_let_n(&in_map, "reduced", exp_soac(stm->exp->kind, reduce), reduced);
+  const Body *map_body = core_body(&in_map, reduced, count);
+  Atom *out = new_array(Atom, count);
+  core_let_n(&b, "columns", exp_map(inner->width, lambda_new(params, count, map_body), columns, count), out);
+  if (stm->exp->kind == EXP_SCANOMAP)
+    for (int i = 0; i < count; i++)
+      out[i] = transpose_rows(&b, out[i]);
+  return core_body(&b, out, count);
+}
+
+// G4    Sigma |-l reduce (map (\ys -> e)) (replicate k d) z  =>  e'
+//       where g = reduce (\ys -> e) d    Sigma |-l map g (transpose z) => e'      [Figure 3]
+// Why: summing the columns of a matrix is summing the rows of its transpose; k reductions of
+// scalars in parallel instead of one over arrays.  Likewise for scan.  Tests: tests/rules/g4-*
+static bool rule_g4(Flatten *fl, const Goal *goal, Atom *out) {
+  const Exp *exp = goal->stm->exp;
+  if (exp->kind != EXP_REDOMAP && exp->kind != EXP_SCANOMAP) return false;
+  const Soac *soac = &exp->u.soac;
+  if (soac->op_count != 1 || !lambda_is_identity(&soac->fn)) return false;
+  const Soac *inner = vector_operator(&soac->ops[0].op);
+  Atom *neutral = new_array(Atom, soac->ops[0].count);
+  if (!inner || !inner_neutral(fl, &soac->ops[0], neutral)) return false;
+  trace(fl, "G4", goal->stm);
+  flatten_body(fl, goal->nest, goal->level, interchanged(fl, goal->stm, inner, neutral), goal->b, out);
+  return true;
+}
+
+static const SegOp *seg_like_soac(const Goal *goal) {
+  const Soac *soac = &goal->stm->exp->u.soac;
+  SegKind kind = goal->stm->exp->kind == EXP_REDOMAP ? SEG_RED : SEG_SCAN;
+  return new_node(SegOp, .kind = kind, .level = goal->level, .ops = soac->ops, .op_count = soac->op_count);
+}
+
+// map f xs, then reduce with the same operators over its results.
+static const Body *decomposed(Flatten *fl, const Stm *stm) {
+  const Soac *soac = &stm->exp->u.soac;
+  Builder b = builder_new(fl->c, stm->loc);
+  int results = soac->fn.body->result_count;
+  int reds = soac_red_count(soac);
+  Atom *ys = new_array(Atom, results);
+  Lambda fn = core_rename_lambda(fl->c, subst_new(), soac->fn);
+  b.attrs = stm->attrs;
+  core_let_n(&b, "ys", exp_map(soac->width, fn, soac->arrays, soac->array_count), ys);
+  const Var **elems = new_array(const Var *, reds);
+  Atom *same = new_array(Atom, reds);
+  for (int i = 0; i < reds; i++) {
+    elems[i] = var_new(fl->c, name_of(fl->c->names, "y"), type_row(atom_type(ys[i])), stm->loc);
+    same[i] = atom_var(elems[i]);
+  }
+  Builder none = builder_new(fl->c, stm->loc);
+  Lambda identity = lambda_new(elems, reds, core_body(&none, same, reds));
+  RedOp *ops = new_array(RedOp, soac->op_count);
+  for (int i = 0; i < soac->op_count; i++) {
+    ops[i] = soac->ops[i];
+    ops[i].op = core_rename_lambda(fl->c, subst_new(), soac->ops[i].op);
+  }
+  Soac reduce = { soac->width, identity, ys, reds, ops, soac->op_count };
+  core_let_n(&b, "reduced", exp_soac(stm->exp->kind, reduce), ys);
+  return core_body(&b, ys, results);
+}
+
+// G9    Sigma |-l redomap op f v xss  =>  if Par(Sigma') >= t_top then e_top else e_rec
+//       where Sigma' = Sigma, <xs in xss>    e_top = segred^l Sigma' op v (f xs)
+//             Sigma |-l let ys = map f xss in reduce op v ys => e_rec           [Figure 4]
+//       Without inner parallelism in f: segred^l Sigma' op v (f xs) directly (section 3.2, end).
+// Likewise for scanomap and segscan.  Operators on arrays have no e_top: their reduction is left
+// to G4 or, failing that, to sequential code.  Tests: tests/rules/g9-*
+static bool rule_g9(Flatten *fl, const Goal *goal, Atom *out) {
+  const Exp *exp = goal->stm->exp;
+  if (exp->kind != EXP_REDOMAP && exp->kind != EXP_SCANOMAP) return false;
+  if (marked_sequential(goal->stm)) return false;
+  const Soac *soac = &exp->u.soac;
+  bool scalars = operators_on_scalars(soac);
+  bool inner = core_has_soac(soac->fn.body) && !sequential_inner(goal->stm);
+  if (!scalars && lambda_is_identity(&soac->fn)) return false;
+  trace(fl, "G9", goal->stm);
+  const Nest *nest = nest_push(goal->nest, soac);
+  if (!scalars) {
+    flatten_body(fl, goal->nest, goal->level, decomposed(fl, goal->stm), goal->b, out);
+    return true;
+  }
+  const SegOp *seg = nest_manifest(fl->c, nest, seg_like_soac(goal), soac->fn.body);
+  bool may_split = inner && goal->level > 0 && fl->options.mode != FLATTEN_OUTER;
+  if (!may_split || fl->version_count >= fl->options.max_versions) {
+    core_let_n(goal->b, goal->stm->binders[0]->name, exp_seg(seg), out);
+    return true;
+  }
+  const Guard *guard = guard_new(fl, GUARD_REDOMAP, goal->stm, nest_par(nest));
+  const Body *recursive = flatten_branch(fl, goal->nest, goal->level, decomposed(fl, goal->stm));
+  if (fl->options.mode != FLATTEN_INCREMENTAL) {
+    core_add_body(goal->b, recursive);
+    memcpy(out, recursive->results, sizeof(Atom) * (size_t)goal->stm->binder_count);
+    return true;
+  }
+  fl->version_count++;
+  emit_guard(fl, goal, guard, body_of_seg(fl, seg, goal->stm), recursive, out);
+  return true;
+}
+
+// Sigma with its own positions bound to fresh variables, outermost first, stored in `out`.
+static const Nest *bind_positions(Flatten *fl, const Nest *nest, Atom *out) {
+  int depth = nest_depth(nest);
+  for (int i = 0; i < depth; i++) {
+    const Var *var = var_new(fl->c, name_of(fl->c->names, "at"), type_scalar(PRIM_I64), (Loc){ 0 });
+    nest = nest_index(nest, var, i + 1);
+    out[i] = atom_var(var);
+  }
+  return nest;
+}
+
+// The body of a scatter's function with the context's positions before each destination's indices.
+static const Body *scatter_body(const Body *body, const ScatterDest *dests, int dest_count,
+                                const Atom *positions, int depth) {
+  AtomVec results = { 0 };
+  int next = 0;
+  for (int d = 0; d < dest_count; d++) {
+    for (int i = 0; i < depth; i++)
+      vec_push(&results, positions[i]);
+    for (int i = 0; i <= dests[d].index_count; i++)
+      vec_push(&results, body->results[next++]);
+  }
+  return new_node(Body, .stms = body->stms, .stm_count = body->stm_count, .results = results.at,
+                  .result_count = results.count);
+}
+
+// Scatter: Sigma |-l scatter n f xss into dest  =>  segscatter^l (Sigma, <xs in xss>) f into dest'
+//          where dest' is dest over Sigma and the indices gain the position in Sigma
+// Inner parallelism of f is sequential.  Tests: tests/rules/scatter-*
+static bool rule_scatter(Flatten *fl, const Goal *goal, Atom *out) {
+  if (goal->stm->exp->kind != EXP_SCATTER || marked_sequential(goal->stm)) return false;
+  trace(fl, "scatter", goal->stm);
+  const Exp *exp = goal->stm->exp;
+  int depth = nest_depth(goal->nest);
+  int count = exp->u.scatter.dest_count;
+  ScatterDest *dests = new_array(ScatterDest, count);
+  for (int d = 0; d < count; d++) {
+    dests[d].dest = expand_atom(fl, goal->nest, goal->level, exp->u.scatter.dests[d].dest, goal->b);
+    dests[d].index_count = depth + exp->u.scatter.dests[d].index_count;
+  }
+  Soac map = { .width = exp->u.scatter.width, .fn = exp->u.scatter.fn,
+               .arrays = exp->u.scatter.arrays, .array_count = exp->u.scatter.array_count };
+  Atom *positions = new_array(Atom, depth + 1);
+  const Nest *nest = bind_positions(fl, goal->nest, positions);
+  const Body *body = scatter_body(map.fn.body, exp->u.scatter.dests, count, positions, depth);
+  SegOp like = { .kind = SEG_SCATTER, .level = goal->level, .dests = dests, .dest_count = count };
+  emit_seg(fl, goal, nest_push(nest, &map), &like, body, out);
+  return true;
+}
+
+// Histogram: Sigma |-l hist n f xss into dests op  =>  seghist^l (Sigma, <xs in xss>) f into dests' op
+//            where dests' are dests over Sigma.  Tests: tests/rules/hist-*
+static bool rule_hist(Flatten *fl, const Goal *goal, Atom *out) {
+  if (goal->stm->exp->kind != EXP_HIST || marked_sequential(goal->stm)) return false;
+  trace(fl, "hist", goal->stm);
+  const Exp *exp = goal->stm->exp;
+  HistOp *hists = new_array(HistOp, exp->u.hist.op_count);
+  for (int h = 0; h < exp->u.hist.op_count; h++) {
+    hists[h] = exp->u.hist.ops[h];
+    Atom *dests = new_array(Atom, hists[h].op.count);
+    for (int i = 0; i < hists[h].op.count; i++)
+      dests[i] = expand_atom(fl, goal->nest, goal->level, exp->u.hist.ops[h].dests[i], goal->b);
+    hists[h].dests = dests;
+  }
+  Soac map = { .width = exp->u.hist.width, .fn = exp->u.hist.fn, .arrays = exp->u.hist.arrays,
+               .array_count = exp->u.hist.array_count };
+  SegOp like = { .kind = SEG_HIST, .level = goal->level, .hists = hists,
+                 .hist_count = exp->u.hist.op_count };
+  emit_seg(fl, goal, nest_push(goal->nest, &map), &like, map.fn.body, out);
+  return true;
+}
+
+// G5    Sigma, <x in y> |-l rearrange (k1..kn) x  =>  e
+//       if Sigma |-l rearrange (0, 1+k1, .., 1+kn) y => e                      [Figure 3]
+// Applied until y is no longer bound by the context: then it is a view of an array outside.
+// The statement's value becomes a read of that view; flatten_body asks for it with this function.
+const Nest *rule_g5(Flatten *fl, const Goal *goal) {
+  const Exp *exp = goal->stm->exp;
+  if (!goal->nest || exp->kind != EXP_REARRANGE || exp->u.rearrange.array.kind != ATOM_VAR) return NULL;
+  Atom array;
+  int levels;
+  if (!nest_origin(goal->nest, exp->u.rearrange.array.u.var, &array, &levels)) return NULL;
+  trace(fl, "G5", goal->stm);
+  int rank = exp->u.rearrange.rank;
+  int *perm = new_array(int, levels + rank);
+  for (int i = 0; i < levels; i++)
+    perm[i] = i;
+  for (int i = 0; i < rank; i++)
+    perm[levels + i] = levels + exp->u.rearrange.perm[i];
+  Atom view = core_let(goal->b, "rearranged", exp_rearrange(perm, levels + rank, array));
+  return nest_read(goal->nest, goal->stm->binders[0], view, levels);
+}
+
+// A lambda over one i64 position.
+static Lambda over_position(Flatten *fl, const Body *(*make)(Flatten *, Builder *, const Exp *, Atom),
+                            const Exp *exp, Loc loc) {
+  const Var *at = var_new(fl->c, name_of(fl->c->names, "at"), type_scalar(PRIM_I64), loc);
+  Builder b = builder_new(fl->c, loc);
+  const Body *body = make(fl, &b, exp, atom_var(at));
+  return lambda_new(&at, 1, body);
+}
+
+static const Body *iota_element(Flatten *fl, Builder *b, const Exp *exp, Atom at) {
+  (void)fl;
+  PrimType type = exp->u.iota.type;
+  Atom i = type == PRIM_I64 ? at : core_let(b, "i", exp_convert(type, at));
+  Atom scaled = core_let(b, "scaled", exp_op2(OP_MUL, i, exp->u.iota.step));
+  Atom x = core_let(b, "x", exp_op2(OP_ADD, scaled, exp->u.iota.start));
+  return core_body(b, &x, 1);
+}
+
+static const Body *replicate_element(Flatten *fl, Builder *b, const Exp *exp, Atom at) {
+  (void)fl;
+  (void)at;
+  Atom x = exp->u.replicate.value;
+  return core_body(b, &x, 1);
+}
+
+// if at < n1 then a1[at] else if at - n1 < n2 then ...
+static Atom concat_read(Flatten *fl, Builder *b, const Exp *exp, int k, Atom at) {
+  Atom array = exp->u.concat.arrays[k];
+  if (k == exp->u.concat.array_count - 1)
+    return core_let(b, "x", exp_index(array, &at, 1, false));
+  Atom size = atom_type(array).dims[0];
+  Atom here = core_let(b, "here", exp_op2(OP_LT, at, size));
+  Builder then_b = builder_new(fl->c, b->loc), else_b = builder_new(fl->c, b->loc);
+  Atom x = core_let(&then_b, "x", exp_index(array, &at, 1, false));
+  Atom rest = size_sub(&else_b, at, size);
+  Atom y = concat_read(fl, &else_b, exp, k + 1, rest);
+  return core_let(b, "x", exp_if(here, core_body(&then_b, &x, 1), core_body(&else_b, &y, 1)));
+}
+
+static const Body *concat_element(Flatten *fl, Builder *b, const Exp *exp, Atom at) {
+  Atom x = concat_read(fl, b, exp, 0, at);
+  return core_body(b, &x, 1);
+}
+
+static const Body *rotate_element(Flatten *fl, Builder *b, const Exp *exp, Atom at) {
+  (void)fl;
+  Atom size = atom_type(exp->u.rotate.array).dims[0];
+  Atom moved = size_add(b, at, exp->u.rotate.amount);
+  Atom from = core_let(b, "from", exp_op2(OP_MOD, moved, size));
+  Atom x = core_let(b, "x", exp_index(exp->u.rotate.array, &from, 1, false));
+  return core_body(b, &x, 1);
+}
+
+static const Body *copy_element(Flatten *fl, Builder *b, const Exp *exp, Atom at) {
+  (void)fl;
+  Atom x = core_let(b, "x", exp_index(exp->u.atom.atom, &at, 1, false));
+  return core_body(b, &x, 1);
+}
+
+// Array operations in a context: op  =>  map (\at -> element of op at position `at`) (iota n)
+// Why: inside of a nest they are parallelism like any other (design.md, section 5, "further rules").
+// With the empty context they stay as they are: the host has kernels for them.
+static bool rule_array_operation(Flatten *fl, const Goal *goal, Atom *out) {
+  const Exp *exp = goal->stm->exp;
+  if (!goal->nest && goal->level > 0) return false;
+  Atom width;
+  Lambda fn;
+  Loc loc = goal->stm->loc;
+  if (exp->kind == EXP_IOTA) {
+    width = exp->u.iota.count;
+    fn = over_position(fl, iota_element, exp, loc);
+  } else if (exp->kind == EXP_REPLICATE) {
+    width = exp->u.replicate.count;
+    fn = over_position(fl, replicate_element, exp, loc);
+  } else if (exp->kind == EXP_CONCAT) {
+    width = exp->u.concat.count;
+    fn = over_position(fl, concat_element, exp, loc);
+  } else if (exp->kind == EXP_ROTATE) {
+    width = atom_type(exp->u.rotate.array).dims[0];
+    fn = over_position(fl, rotate_element, exp, loc);
+  } else if (exp->kind == EXP_COPY && atom_type(exp->u.atom.atom).rank > 0) {
+    width = atom_type(exp->u.atom.atom).dims[0];
+    fn = over_position(fl, copy_element, exp, loc);
+  } else {
+    return false;
+  }
+  trace(fl, "array-operation", goal->stm);
+  const Nest *nest = nest_index(nest_level(goal->nest, width), fn.params[0], nest_depth(goal->nest) + 1);
+  emit_segmap(fl, nest, goal->level, fn.body, goal->b, out);
+  return true;
+}
+
+// assert (0 <= i < n) "index i out of bounds for array of shape [n]"
+static Atom assert_in_bounds(Builder *b, Atom index, Atom size) {
+  static const char *const parts[] = { "index ", " out of bounds for a dimension of size ", "" };
+  Atom low = core_let(b, "low", exp_op2(OP_LE, atom_i64(0), index));
+  Atom high = core_let(b, "high", exp_op2(OP_LT, index, size));
+  Atom ok = core_let(b, "ok", exp_op2(OP_LAND, low, high));
+  Atom *values = new_array(Atom, 3);
+  values[0] = values[2] = index;
+  values[1] = size;
+  return core_let(b, "checked", new_node(Exp, .kind = EXP_ASSERT,
+                                         .u.assert = { ok, parts, values, 2, values + 2, 1 }));
+}
+
+// Positions along every sliced dimension of an update: a level each, in `nest`; the index of the
+// updated element in `indices`.
+static const Nest *slice_levels(Flatten *fl, const Nest *nest, const Exp *exp, Builder *b, Atom *indices,
+                                Atom *value_indices) {
+  int used = 0;
+  for (int i = 0; i < exp->u.update.dim_count; i++) {
+    const DimIndex *dim = &exp->u.update.dims[i];
+    indices[i] = dim->start;
+    if (!dim->is_slice && exp->u.update.checked)
+      indices[i] = assert_in_bounds(b, dim->start, atom_type(exp->u.update.array).dims[i]);
+    if (!dim->is_slice) continue;
+    nest = nest_level(nest, dim->count);
+    const Var *at = var_new(fl->c, name_of(fl->c->names, "at"), type_scalar(PRIM_I64), b->loc);
+    nest = nest_index(nest, at, nest_depth(nest));
+    value_indices[used++] = atom_var(at);
+    Atom moved = size_mul(b, atom_var(at), dim->stride);
+    indices[i] = size_add(b, moved, dim->start);
+  }
+  return nest;
+}
+
+// Update: Sigma |-l xs with [i] = v  =>  segscatter^l Sigma (.., i, v) into xs'
+//         where xs' is xs over Sigma; a slice adds its dimensions to the space
+// Why: one write per point instead of a copy of the row.  A scatter leaves out what is out of
+// bounds, so a checked position gets an assertion.  Tests: tests/rules/update-*
+static bool rule_update(Flatten *fl, const Goal *goal, Atom *out) {
+  const Exp *exp = goal->stm->exp;
+  if (exp->kind != EXP_UPDATE || !goal->nest) return false;
+  int rank = exp->u.update.dim_count, depth = nest_depth(goal->nest);
+  trace(fl, "update", goal->stm);
+  ScatterDest dest = { expand_atom(fl, goal->nest, goal->level, exp->u.update.array, goal->b), depth + rank };
+  Atom *results = new_array(Atom, depth + rank + 1), *value_at = new_array(Atom, rank);
+  Builder body = builder_new(fl->c, goal->stm->loc);
+  const Nest *nest = bind_positions(fl, goal->nest, results);
+  nest = slice_levels(fl, nest, exp, &body, results + depth, value_at);
+  int sliced = nest_depth(nest) - depth;
+  Atom value = exp->u.update.value;
+  if (sliced) value = core_let(&body, "v", exp_index(value, value_at, sliced, false));
+  results[depth + rank] = value;
+  SegOp like = { .kind = SEG_SCATTER, .level = goal->level, .dests = &dest, .dest_count = 1 };
+  emit_seg(fl, goal, nest, &like, core_body(&body, results, depth + rank + 1), out);
+  return true;
+}
+
+// Filter: * |-l filter n p xs  =>  flags, their scan, the count, and a scatter of what is kept
+// Why: the host learns the count before it makes the arrays.  In a context the size varies: there a
+// filter is sequential code.  Tests: tests/rules/filter-*
+static bool rule_filter(Flatten *fl, const Goal *goal, Atom *out) {
+  if (goal->stm->exp->kind != EXP_FILTER || goal->nest || goal->level == 0) return false;
+  if (marked_sequential(goal->stm)) return false;
+  trace(fl, "filter", goal->stm);
+  flatten_body(fl, NULL, goal->level, filter_by_scan(fl, goal->stm), goal->b, out);
+  return true;
+}
+
+// The loop parameters, initial values and results of G7 stand in interchange.c.
+//
+// G7    Sigma' |-l loop zs' ys' = z y for i < n do f i q x y ys' zs'  =>  e
+//       where Sigma' = Sigma, <x y in xs ys>    {n, q, z} not bound by Sigma'
+//             e is the loop outside with the context inside: its merge values are arrays over Sigma'
+//       if f contains exploitable parallelism                                  [Figure 3]
+// Why: merges the parallelism outside of the loop with that inside.  A while loop, or a trip count
+// that varies, stays sequential code.  Tests: tests/rules/g7-*
+static bool rule_g7(Flatten *fl, const Goal *goal, Atom *out) {
+  if (goal->stm->exp->kind != EXP_LOOP) return false;
+  bool host = !goal->nest;
+  if (!host) trace(fl, "G7", goal->stm);
+  if (host)
+    flatten_host_loop(fl, goal, out);
+  else
+    interchange_loop(fl, goal, out);
+  return true;
+}
+
+// G8    Sigma |-l if c then e1 else e2  =>  if c then e1' else e2'
+//       where Sigma = Sigma', <xs in yss>    c not bound by Sigma
+//             Sigma' |-l map (\xs -> e1) yss => e1'    likewise e2'            [Figure 4]
+// Why: with the innermost map put back, G3 sees it and tries all versions.  Tests: tests/rules/g8-*
+static bool rule_g8(Flatten *fl, const Goal *goal, Atom *out) {
+  const Exp *exp = goal->stm->exp;
+  if (exp->kind != EXP_IF) return false;
+  if (goal->nest) trace(fl, "G8", goal->stm);
+  const Body *then_body = flatten_put_back(fl, goal, exp->u.cond.then_body);
+  const Body *else_body = flatten_put_back(fl, goal, exp->u.cond.else_body);
+  emit_branches(goal, exp_if(exp->u.cond.condition, then_body, else_body), out);
+  return true;
+}
+
+// Choose: Sigma |-l choose_by n e1 e2  =>  if n >= t then e1' else e2', as G8 with a fresh guard
+static bool rule_choose(Flatten *fl, const Goal *goal, Atom *out) {
+  const Exp *exp = goal->stm->exp;
+  if (exp->kind != EXP_CHOOSE || goal->level == 0) return false;
+  trace(fl, "choose", goal->stm);
+  const SizeExp *par = size_exp_atom(exp->u.choose.by_size ? exp->u.choose.size : atom_i64(1));
+  const Guard *guard = guard_new(fl, GUARD_CHOOSE, goal->stm, par);
+  fl->version_count++;
+  const Body *first = flatten_put_back(fl, goal, exp->u.choose.first);
+  const Body *second = flatten_put_back(fl, goal, exp->u.choose.second);
+  emit_branches(goal, exp_guard(guard, first, second), out);
+  return true;
+}
+
+// In the order in which they are tried; G5 and G6 act on bodies (distribute.c).
+static const Rule rules[] = {
+  rule_g4, rule_g9, rule_g1, rule_g2, rule_g3, rule_g7, rule_g8, rule_choose, rule_scatter, rule_hist,
+  rule_filter, rule_array_operation, rule_update, rule_g0,
+};
+
+bool apply_rules(Flatten *fl, const Goal *goal, Atom *out) {
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+    if (rules[i](fl, goal, out)) return true;
+  return false;
+}

@@ -1,0 +1,102 @@
+// The state of flattening, and the rules G0..G9 with what they share.
+#pragma once
+#include "flat/flat.h"
+#include "flat/nest.h"
+
+typedef struct Flatten {
+  Compiler *c;
+  FlattenOptions options;
+  const Entry *entry;
+  int guard_count;    // guards made for this entry: numbers their names
+  int version_count;
+  bool warned;        // that max_versions was reached
+  Map *defs;          // Var -> the Stm that binds it, for what has been walked
+} Flatten;
+
+// Sigma |-level e  =>  e': a statement in a context.
+typedef struct Goal {
+  const Nest *nest;  // Sigma; NULL: empty
+  int level;
+  const Stm *stm;    // e, with its binders and attributes
+  Builder *b;        // where e' goes: outside of Sigma
+} Goal;
+
+// Stores in `out` an atom per binder of the statement: the binder's values over the whole
+// context, one array rank per level.  False if the rule does not apply; nothing is built then.
+typedef bool (*Rule)(Flatten *fl, const Goal *goal, Atom *out);
+
+// The first rule that applies; false if none does (the statement is then sequential code).
+bool apply_rules(Flatten *fl, const Goal *goal, Atom *out);
+
+// Sigma |-level body: the results over the whole context (distribute.c: rule G6).
+void flatten_body(Flatten *fl, const Nest *nest, int level, const Body *body, Builder *b,
+                  Atom *out);
+
+// Likewise for the body of an interchanged loop, whose `uniform` results are wanted as scalars.
+void flatten_mixed_body(Flatten *fl, const Nest *nest, int level, const Body *body,
+                        const bool *uniform, Builder *b, Atom *out);
+
+// The same as a body of its own, for a branch.
+const Body *flatten_branch(Flatten *fl, const Nest *nest, int level, const Body *body);
+
+// ---- questions the rules ask (exploit.c)
+
+// Is there parallelism in the expression that seg-ops over the context could use?
+bool exploitable(Flatten *fl, const Nest *nest, const Map *local, const Stm *stm);
+bool body_exploitable(Flatten *fl, const Nest *nest, const Map *local, const Body *body);
+
+// A variable bound by the context or in `local` (the body being walked).
+bool varies(const Nest *nest, const Map *local, Atom a);
+bool type_varies(const Nest *nest, const Map *local, CoreType type);
+
+// Cheap scalar code and views: computed again rather than stored (design.md, section 5, "G6 groups").
+bool is_cheap(const Exp *exp);
+
+// One scalar without effects, the same at every point of the context: computed outside of it.
+bool is_uniform(const Nest *nest, const Map *local, const Stm *stm);
+bool exp_varies(const Nest *nest, const Map *local, const Exp *exp);
+
+// A lambda that is a map over its own parameters, as operators on arrays have it, e.g.
+// \xs ys -> map (+) xs ys; else NULL.
+const Soac *vector_operator(const Lambda *op);
+bool operators_on_scalars(const Soac *soac);
+
+bool body_has_seg(const Body *body, int level);
+
+// Do two bodies differ in the names of binders only?
+bool same_code(const Body *a, const Body *b);
+
+// ---- surgery the rules share (interchange.c)
+
+// segmap^level Sigma {body} and the like; with the empty context and a scalar or otherwise
+// sequential body, a space of one point.
+void emit_segmap(Flatten *fl, const Nest *nest, int level, const Body *body, Builder *b, Atom *out);
+
+// The values of an atom over the whole context: the array it is read from, or a segmap.
+Atom expand_atom(Flatten *fl, const Nest *nest, int level, Atom a, Builder *b);
+
+// if Par >= name then e1 else e2, with a fresh guard.
+void emit_guard(Flatten *fl, const Goal *goal, const Guard *guard, const Body *then_body,
+                const Body *else_body, Atom *out);
+const Guard *guard_new(Flatten *fl, GuardKind kind, const Stm *stm, const SizeExp *par);
+
+// A loop on the host (or in a work-group, at level 0): its body flattened in the empty context.
+void flatten_host_loop(Flatten *fl, const Goal *goal, Atom *out);
+// The surgery of G7.
+void interchange_loop(Flatten *fl, const Goal *goal, Atom *out);
+// The surgery of G8: a branch under the context, with the innermost map put back around it.
+const Body *flatten_put_back(Flatten *fl, const Goal *goal, const Body *branch);
+// Adds an expression whose results are those of the goal's statement over the context.
+void emit_branches(const Goal *goal, const Exp *exp, Atom *out);
+
+// A filter as map, scan and scatter (filter.c).
+const Body *filter_by_scan(Flatten *fl, const Stm *stm);
+
+// The context with the statement's value in it, if G5 applies; else NULL.
+const Nest *rule_g5(Flatten *fl, const Goal *goal);
+
+void trace(Flatten *fl, const char *rule, const Stm *stm);
+
+// A body that is one statement, with its binders as results.
+const Body *body_of_stm(const Stm *stm);
+const Stm *stm_with_exp(const Stm *stm, const Exp *exp);

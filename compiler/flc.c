@@ -1,0 +1,61 @@
+// The table of sub-commands, nothing else.
+#include "base/mem.h"
+#include "commands/commands.h"
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#define FLC_VERSION "0.1"
+
+static const struct {
+  const char *name;
+  int (*run)(Compiler *c, int argc, char **argv);
+  const char *help;
+} commands[] = {
+  { "check", command_check, "type-check programs" },
+  { "eval", command_eval, "run an entry point in the interpreter" },
+  { "test", command_test, "run the test blocks of programs" },
+  { "data", command_data, "generate, convert and compare values" },
+  { "dump", command_dump, "print a program after a pass" },
+};
+enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+
+static int print_help(FILE *out) {
+  fputs("usage: flc COMMAND ...\n\n", out);
+  for (int i = 0; i < COMMAND_COUNT; i++)
+    fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].help);
+  fputs("\n`flc COMMAND --help` says more.  Versions: flc --version\n", out);
+  return out == stdout ? 0 : 1;
+}
+
+static int unknown_command(Compiler *c, const char *name) {
+  error(c, (Loc){ 0 }, "unknown command %s", name);
+  Name names[COMMAND_COUNT];
+  for (int i = 0; i < COMMAND_COUNT; i++)
+    names[i] = commands[i].name;
+  Name closest = diag_closest(name, names, COMMAND_COUNT);
+  if (closest) hint(c, "did you mean `flc %s`?", closest);
+  diag_flush(c);
+  return 1;
+}
+
+// Syntax trees are walked recursively: a deep stack turns "too deep" into the parser's clear message.
+static void raise_stack_limit(void) {
+  struct rlimit limit;
+  const rlim_t wanted = 120u << 20;
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+  setrlimit(RLIMIT_STACK, &limit);
+}
+
+int main(int argc, char **argv) {
+  raise_stack_limit();
+  mem_init();
+  if (argc < 2) return print_help(stderr);
+  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return print_help(stdout);
+  if (strcmp(argv[1], "--version") == 0) return printf("flc %s\n", FLC_VERSION) < 0;
+  Compiler *c = compiler_new();
+  for (int i = 0; i < COMMAND_COUNT; i++)
+    if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(c, argc - 1, argv + 1);
+  return unknown_command(c, argv[1]);
+}

@@ -1,0 +1,34 @@
+// The way of a program through the compiler: the list of passes, in order, and the runner that
+// checks and dumps between them.  Commands reach every pass through this header only.
+#pragma once
+#include "core/core.h"
+#include "flat/flat.h"
+#include "types/types.h"
+
+// A program on its way.  Each member is set once its phase has run.
+typedef struct Program {
+  const char *path;
+  SourceFile *file;
+  AstProgram *ast;
+  CheckedProgram *checked;
+  const Core *core;      // Core, and after "flatten" Flat
+  FlattenOptions flatten;  // set before the pass "flatten" runs
+  const char *reached;   // the last pass that ran
+  double *pass_ms;       // time per pass, by position in the list
+} Program;
+
+// Reads a file ("-": standard input).  NULL after an error (already reported).
+Program *program_read(Compiler *c, const char *path);
+Program *program_of_text(Compiler *c, const char *path, const char *text, size_t length);
+
+// The name of a pass in a user's hands: "parse", "check", then those of the list.  NULL at the end.
+const char *pipeline_pass_name(int i);
+const char *pipeline_pass_reason(int i);
+bool pipeline_knows(const char *pass);
+
+// Runs every pass up to and including `after` (NULL: all); passes that ran already are not run
+// again.  False after errors (already reported).
+bool pipeline_run(Compiler *c, Program *program, const char *after);
+
+// The program as text, as it stands.
+void pipeline_print(Compiler *c, Text *t, const Program *program);

@@ -1,0 +1,114 @@
+// Types and sizes, and what names refer to.
+//
+// A checked expression's type holds no inference variables.  Array types carry a size per
+// dimension; type abbreviations are expanded; tuples are records whose fields are "0", "1", ...
+#pragma once
+#include "source/ast.h"
+
+typedef struct Size Size;
+typedef Vec(const Type *) TypeVec;
+
+typedef enum SizeKind {
+  SIZE_CONST,     // u.constant
+  SIZE_NAME,      // an i64 variable or a size parameter: u.name
+  SIZE_EXP,       // n*m, n+1, any other expression of sizes: u.exp (op over parts)
+  SIZE_VAR,       // inference variable; not in checked trees: u.var
+  SIZE_ANY,       // anonymous [] in a declared parameter type before it is given a name
+} SizeKind;
+
+struct Size {
+  SizeKind kind;
+  Loc loc;  // where it comes from, for messages
+  union {
+    const Big *constant;
+    const Binding *name;
+    // exp: the checked expression; its free names are Bindings.  tree: the checker's own form.
+    struct { AstExp *exp; const struct SizeTree *tree; } exp;
+    struct SizeVar *var;
+  } u;
+};
+
+typedef enum TypeKind {
+  TYPE_PRIM,      // u.prim
+  TYPE_RECORD,    // tuples and records: u.record; () is the empty one
+  TYPE_ARRAY,     // one dimension: u.array
+  TYPE_FUNCTION,  // u.function
+  TYPE_PARAM,     // 't of the enclosing definition: u.param
+  TYPE_VAR,       // inference variable; not in checked trees: u.var
+} TypeKind;
+
+typedef struct TypeField {
+  Name name;
+  const Type *type;
+} TypeField;
+
+struct Type {
+  TypeKind kind;
+  bool unique;  // written *t
+  Name alias;   // the abbreviation it was written as, for messages and entry points, or NULL
+  union {
+    PrimType prim;
+    struct { bool is_tuple; int count; const TypeField *fields; } record;  // sorted by name
+    struct { const Size *size; const Type *elem; } array;
+    // `param` is bound (as a size) in `to` when the argument was named: (n: i64) -> [n]t
+    // `exists` are the sizes in `to` that each application makes anew: a -> ?[k].[k]b
+    struct {
+      const Binding *param;
+      const Type *from, *to;
+      int exist_count;
+      Binding *const *exists;
+    } function;
+    const Binding *param;
+    struct TypeVar *var;
+  } u;
+};
+
+typedef enum BindingKind {
+  BIND_VALUE,      // parameter, let, loop, match pattern: no scheme
+  BIND_SIZE,       // size parameter [n], or an unknown size
+  BIND_TYPE_PARAM, // 't
+  BIND_FUNCTION,   // def, entry, let f: `function` (constants too: no parameters)
+  BIND_INTRINSIC,  // `val` in the prelude: elaboration knows it by name
+} BindingKind;
+
+// What a name refers to; unique by address.
+struct Binding {
+  BindingKind kind;
+  Name name;
+  Loc loc;
+  bool used;
+  bool is_top;                    // defined at top level
+  const Type *type;               // the scheme's body
+  Vec(Binding *) sizes;           // quantified size parameters, explicit and inferred
+  Vec(Binding *) types;           // quantified type parameters, explicit and inferred
+  const AstFunction *function;    // BIND_FUNCTION
+  Vec(AstAttr const *) attrs;     // BIND_FUNCTION
+  int id;                         // order of creation
+  int level;                      // checker: depth of the scope that binds it (types/check.h)
+  unsigned prims;                 // BIND_TYPE_PARAM: the scalar types it is limited to, 0: any
+  bool lifted, size_lifted;       // BIND_TYPE_PARAM: '^a (functions too), '~a (varying sizes too)
+  const Size *known;              // BIND_SIZE of `let [n] p = e`: the size that it names, if known
+};
+
+// What the parameters of a scheme became at one use: parallel to Binding.sizes and .types.
+// A size that inference leaves open is NULL here: elaboration finds it from the arguments.
+struct Inst {
+  const Size **sizes;
+  const Type **types;
+};
+
+typedef struct CheckedProgram {
+  AstDeclVec decls;           // the prelude's, then the program's, in order of definition
+  Vec(AstDecl *) entries;     // `entry` declarations, in order
+} CheckedProgram;
+
+// Resolves, infers and checks.  NULL after errors (already reported).  Loads the prelude modules
+// that the program needs.  Reports: unknown names (with the closest one), type and size
+// mismatches (both sides and where each came from), several per run; warns of unused names and
+// unknown attributes.
+CheckedProgram *types_check(Compiler *c, AstProgram *program);
+
+// "[n][m]f32", in source syntax with source names.
+const char *type_text(const Type *type);
+const char *size_text(const Size *size);
+bool type_is_tuple(const Type *type);
