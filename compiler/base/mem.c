@@ -80,7 +80,9 @@ void *mem_alloc_array(size_t count, size_t size) {
 }
 
 void *mem_copy(const void *from, size_t bytes) {
-  return memcpy(mem_alloc(bytes), from, bytes);
+  void *copy = mem_alloc(bytes);
+  if (bytes) memcpy(copy, from, bytes);  // an empty array may be NULL
+  return copy;
 }
 
 static void *gmp_realloc(void *old, size_t old_bytes, size_t bytes) {
