@@ -24,9 +24,9 @@ typedef struct Form {
 
 // A statement of the body.
 typedef struct Node {
-  Stm stm;       // as it was: once `grown`, only its expression's destinations, loc and attrs count
-  int position;  // in Graph.order; -1 once it is part of another node
-  VarVec free;   // variables that it mentions, each once
+  Stm stm;  // as it was: once `grown`, only its expression's destinations, loc and attrs count
+  int position;   // in Graph.order; -1 once it is part of another node
+  VarVec free;    // variables that it mentions, each once
   Map *mentions;  // the same as keys
   Map *inside;    // those that it mentions otherwise than as an input array
   Form *form;     // NULL: no SOAC
@@ -35,7 +35,7 @@ typedef struct Node {
 
 typedef struct Graph {
   Compiler *c;
-  Node **order;    // the statements in order; NULL where one has become part of another
+  Node **order;  // the statements in order; NULL where one has become part of another
   int count;
   Map *producers;  // Var -> Node, for what this body binds
   Map *uses;       // Var -> int *: how many nodes and body results mention it

@@ -1,0 +1,208 @@
+// let ys = map n f xs in map n g ys            =>  map n (g . f) xs
+// let ys = map n f xs in redomap n g ys op z   =>  redomap n (g . f) xs op z
+//                                                  (likewise scanomap, scatter, hist, filter)
+// ... and where ys is also read elsewhere      =>  redomap n (\x -> let y = f x in {g y, y}) xs
+// redomap n f xs op y; redomap n g xs op' z    =>  redomap n (\x -> {f x, g x}) xs op y op' z
+// map n f xs; map n g xs                       =>  map n (\x -> {f x, g x}) xs
+// map n f (replicate n a)                      =>  map n (\ -> f a)
+//
+// Needs: Core; binders unique.  Keeps: both; leaves unused inputs and copies to simplify.
+// Why: every fused pair is one pass over memory less, and in a nest one level of map instead of
+// two, which is the form that the flattening rules read (section 2.1 of the paper: redomap).
+//
+// Nothing is computed twice: a producer becomes part of one consumer, and whoever else reads its
+// array gets it as a further result of that consumer.  What a reduction or scan yields as a whole
+// is no element yet when the consumer runs, so that such edges stay.  Outer SOACs are fused before
+// the bodies of their lambdas, where the fusion brings the inner ones together.
+#include "core/fuse.h"
+#include "core/passes.h"
+
+// ---- attributes
+
+static const StmAttrs *attrs_or_none(const StmAttrs *attrs) {
+  static const StmAttrs none = { 0 };
+  return attrs ? attrs : &none;
+}
+
+// The fused statement obeys both, so both must ask for the same; two names would need two guards.
+static bool attrs_agree(const StmAttrs *x, const StmAttrs *y) {
+  const StmAttrs *a = attrs_or_none(x);
+  const StmAttrs *b = attrs_or_none(y);
+  return a->sequential == b->sequential && a->sequential_outer == b->sequential_outer &&
+         a->sequential_inner == b->sequential_inner && a->no_outer == b->no_outer &&
+         a->no_intra == b->no_intra && a->only_intra == b->only_intra &&
+         a->only_inner == b->only_inner && a->unroll == b->unroll &&
+         (!a->name || !b->name || a->name == b->name);
+}
+
+static const StmAttrs *attrs_join(const StmAttrs *producer, const StmAttrs *consumer) {
+  if (!producer || !consumer) return consumer ? consumer : producer;
+  StmAttrs joined = *consumer;
+  if (!joined.name) joined.name = producer->name;
+  if (!joined.bytes) joined.bytes = producer->bytes;
+  return mem_copy(&joined, sizeof joined);
+}
+
+// ---- which pairs
+
+static bool is_mapping(const Form *form) {
+  return form->kind == EXP_MAP || form->kind == EXP_REDOMAP || form->kind == EXP_SCANOMAP;
+}
+
+// A result kind exists for both: scans and reductions do not mix, nor two scans (their registers
+// would compete), and only a map can go before a scatter, histogram or filter.
+static bool kinds_agree(const Form *a, const Form *b) {
+  if (!is_mapping(a)) return false;
+  if (a->kind == EXP_MAP || b->kind == EXP_MAP)
+    return a->kind == EXP_MAP || is_mapping(b);
+  return a->kind == EXP_REDOMAP && b->kind == EXP_REDOMAP;
+}
+
+// Whether others than `b` read an array that `a` maps; `rows`: one whose elements are arrays.
+static bool is_read_elsewhere(const Graph *g, const Node *a, const Node *b, bool rows) {
+  for (int i = 0; i < a->form->mapped_binders.count; i++) {
+    const Var *array = a->form->mapped_binders.at[i];
+    if (rows && array->type.rank < 2) continue;
+    if (graph_uses(g, array) > (map_has(b->mentions, array) ? 1 : 0)) return true;
+  }
+  return false;
+}
+
+static bool has_row_results(const Form *form) {
+  for (int i = 0; i < form->mapped_binders.count; i++)
+    if (form->mapped_binders.at[i]->type.rank > 1) return true;
+  return false;
+}
+
+// Scatters, histograms and filters have no room for further results, and flattening runs what is
+// in their lambdas sequentially.  A reduction or scan gets no rows, and no nest that must be stored
+// as well, beside its own results: they would keep it from being split at its inner parallelism.
+static bool pays_vertically(const Graph *g, const Node *a, const Node *b) {
+  if (b->form->kind == EXP_MAP)
+    return a->form->kind == EXP_MAP || (!b->form->nested && !has_row_results(b->form));
+  if (!is_mapping(b->form)) return !a->form->nested && !is_read_elsewhere(g, a, b, false);
+  return !is_read_elsewhere(g, a, b, !a->form->nested);
+}
+
+// Nested SOACs side by side gain nothing unless both reduce: flattening would separate them.
+static bool pays_horizontally(const Form *a, const Form *b) {
+  if (a->kind == EXP_REDOMAP && b->kind == EXP_REDOMAP) return a->nested == b->nested;
+  if (a->nested || b->nested) return false;
+  if (a->kind == EXP_MAP && b->kind == EXP_MAP) return true;
+  bool one_reduces = (a->kind == EXP_MAP && b->kind == EXP_REDOMAP) ||
+                     (a->kind == EXP_REDOMAP && b->kind == EXP_MAP);
+  return one_reduces && !has_row_results(a) && !has_row_results(b);
+}
+
+static bool can_fuse(const Graph *g, const Node *a, const Node *b) {
+  return atom_equal(a->form->width, b->form->width) && kinds_agree(a->form, b->form) &&
+         attrs_agree(a->stm.attrs, b->stm.attrs) && graph_can_join(g, a, b);
+}
+
+// ---- vertically: a SOAC with the producers of its inputs
+
+static bool fuse_pair(Graph *g, Node *a, Node *b) {
+  if (!a || a == b || !a->form || !pays_vertically(g, a, b) || !can_fuse(g, a, b))
+    return false;
+  const StmAttrs *attrs = attrs_join(a->stm.attrs, b->stm.attrs);
+  graph_join(g, a, b);
+  a->stm.attrs = attrs;
+  a->stm.loc = b->stm.loc;
+  return true;
+}
+
+// One producer becomes part of `node`; the node that holds both, or NULL.
+static Node *fuse_producer(Graph *g, Node *node) {
+  for (int i = 0; i < node->form->arrays.count; i++) {
+    Node *producer = graph_producer(g, node->form->arrays.at[i]);
+    if (fuse_pair(g, producer, node)) return producer;
+  }
+  return NULL;
+}
+
+static void fuse_producers(Graph *g, Node *node) {
+  while (node) {
+    graph_inline_replicates(g, node);
+    node = fuse_producer(g, node);
+  }
+}
+
+// ---- horizontally: a SOAC with an earlier one over the same array
+
+// Reading an iota costs nothing.
+static bool is_in_memory(const Graph *g, Atom array) {
+  const Node *node = graph_producer(g, array);
+  return !node || node->stm.exp->kind != EXP_IOTA;
+}
+
+static bool fuse_side_by_side(Graph *g, Node *a, Node *b) {
+  if (a == b || a->position < 0 || !pays_horizontally(a->form, b->form)) return false;
+  if (!can_fuse(g, a, b)) return false;
+  const StmAttrs *attrs = attrs_join(a->stm.attrs, b->stm.attrs);
+  graph_join(g, a, b);
+  a->stm.attrs = attrs;
+  return true;
+}
+
+// `readers`: the last SOAC that read an array.
+static Node *fuse_neighbour(Graph *g, const Map *readers, Node *node) {
+  for (int i = 0; i < node->form->arrays.count; i++) {
+    Atom array = node->form->arrays.at[i];
+    if (array.kind == ATOM_CONST || !is_in_memory(g, array)) continue;
+    Node *other = map_get(readers, array.u.var);
+    if (other && fuse_side_by_side(g, other, node)) return other;
+  }
+  return node;
+}
+
+static void remember_reader(Map *readers, Node *node) {
+  for (int i = 0; i < node->form->arrays.count; i++)
+    if (node->form->arrays.at[i].kind == ATOM_VAR)
+      map_put(readers, node->form->arrays.at[i].u.var, node);
+}
+
+// ---- bodies
+
+// Joining moves statements within the list, but each keeps its turn.
+static void fuse_statements(Graph *g) {
+  Node **nodes = mem_copy(g->order, sizeof(Node *) * (size_t)g->count);
+  for (int i = 0; i < g->count; i++)
+    if (nodes[i]->form) fuse_producers(g, nodes[i]);
+  Map *readers = map_new(NULL);
+  for (int i = 0; i < g->count; i++)
+    if (nodes[i]->form && nodes[i]->position >= 0)
+      remember_reader(readers, fuse_neighbour(g, readers, nodes[i]));
+}
+
+static bool has_two_soacs(const Body *body) {
+  int count = 0;
+  for (int i = 0; i < body->stm_count; i++)
+    count += exp_is_soac(body->stms[i].exp) || body->stms[i].exp->kind == EXP_REPLICATE;
+  return count > 1;
+}
+
+static const Body *fuse_body(Compiler *c, const Body *body);
+
+static const Body *fuse_inner(CoreMapper *m, const Body *body) {
+  return fuse_body(m->state, body);
+}
+
+static const Body *fuse_body(Compiler *c, const Body *body) {
+  if (has_two_soacs(body)) {
+    Graph *g = graph_new(c, body);
+    fuse_statements(g);
+    body = graph_body(g, body);
+  }
+  CoreMapper inner = { .body = fuse_inner, .state = c };
+  Stm *stms = new_array(Stm, body->stm_count);
+  for (int i = 0; i < body->stm_count; i++) {
+    stms[i] = body->stms[i];
+    stms[i].exp = core_map_exp(&inner, stms[i].exp);
+  }
+  return new_node(Body, .stms = stms, .stm_count = body->stm_count,
+                  .results = body->results, .result_count = body->result_count);
+}
+
+const Core *fuse(Compiler *c, const Core *core) {
+  return core_map_bodies(c, core, fuse_body);
+}

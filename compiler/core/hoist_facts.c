@@ -1,0 +1,110 @@
+// What hoisting must know about a program beforehand: which arrays are written in place where
+// they stand, and which sizes cannot be negative.
+#include "core/hoist.h"
+
+static const Var *root(const HoistFacts *f, const Var *var) {
+  const Var *source = map_get(f->sources, var);
+  return source ? source : var;
+}
+
+static void keep(HoistFacts *f, Atom a) {
+  if (a.kind == ATOM_CONST || a.u.var->type.rank == 0) return;
+  const Var *var = root(f, a.u.var);
+  map_put(f->kept, var, var);
+}
+
+static void keep_all(HoistFacts *f, const Atom *atoms, int count) {
+  for (int i = 0; i < count; i++)
+    keep(f, atoms[i]);
+}
+
+static void keep_neutrals(HoistFacts *f, const RedOp *ops, int count) {
+  for (int i = 0; i < count; i++)
+    keep_all(f, ops[i].neutral, ops[i].count);
+}
+
+static void keep_overwritten(HoistFacts *f, const Exp *e) {
+  if (e->kind == EXP_UPDATE) keep(f, e->u.update.array);
+  if (e->kind == EXP_LOOP) keep_all(f, e->u.loop.inits, e->u.loop.param_count);
+  if (e->kind == EXP_CALL) keep_all(f, e->u.call.args, e->u.call.arg_count);
+  if (e->kind == EXP_REDOMAP || e->kind == EXP_SCANOMAP)
+    keep_neutrals(f, e->u.soac.ops, e->u.soac.op_count);
+  if (e->kind == EXP_SCATTER)
+    for (int i = 0; i < e->u.scatter.dest_count; i++)
+      keep(f, e->u.scatter.dests[i].dest);
+  if (e->kind == EXP_HIST)
+    for (int i = 0; i < e->u.hist.op_count; i++)
+      keep_all(f, e->u.hist.ops[i].dests, e->u.hist.ops[i].op.count);
+}
+
+static void note_view(HoistFacts *f, const Stm *stm) {
+  const Exp *e = stm->exp;
+  Atom a = atom_bool(false);
+  if (e->kind == EXP_ATOM) a = e->u.atom.atom;
+  if (e->kind == EXP_INDEX) a = e->u.index.array;
+  if (e->kind == EXP_REARRANGE) a = e->u.rearrange.array;
+  if (e->kind == EXP_RESHAPE) a = e->u.reshape.array;
+  if (e->kind == EXP_ROTATE) a = e->u.rotate.array;
+  if (a.kind == ATOM_VAR) map_put(f->sources, stm->binders[0], root(f, a.u.var));
+}
+
+static void look_at_param(CoreVisitor *v, const Var *var) {
+  hoist_note_sizes(v->state, var->type);
+}
+
+static void look_at_body(CoreVisitor *v, const Body *body) {
+  for (int i = 0; i < body->stm_count; i++) {
+    note_view(v->state, &body->stms[i]);
+    keep_overwritten(v->state, body->stms[i].exp);
+    core_visit_exp(v, body->stms[i].exp);
+  }
+  // The next round of a loop, or whoever gets the result, may write into it.
+  keep_all(v->state, body->results, body->result_count);
+}
+
+void hoist_note_sizes(HoistFacts *f, CoreType type) {
+  for (int i = 0; i < type.rank; i++)
+    if (type.dims[i].kind == ATOM_VAR) map_put(f->sizes, type.dims[i].u.var, f);
+}
+
+HoistFacts *hoist_facts(const Body *body) {
+  HoistFacts *f = new (HoistFacts);
+  f->kept = map_new(NULL);
+  f->sizes = map_new(NULL);
+  f->sources = map_new(NULL);
+  VarVec outer = core_free_body(body);
+  for (int i = 0; i < outer.count; i++)
+    hoist_note_sizes(f, outer.at[i]->type);
+  CoreVisitor v = { .body = look_at_body, .binder = look_at_param, .state = f };
+  look_at_body(&v, body);
+  return f;
+}
+
+static bool is_size(const HoistFacts *f, Atom a) {
+  if (a.kind == ATOM_CONST) return a.u.constant.u.i >= 0;
+  return map_has(f->sizes, a.u.var);
+}
+
+// Sums and products count too: were they to overflow, no array of that size could exist.
+void hoist_note_size_op(HoistFacts *f, const Stm *stm) {
+  const Exp *e = stm->exp;
+  if (e->kind != EXP_OP || e->u.op.type != PRIM_I64) return;
+  PrimOp op = e->u.op.op;
+  if (op != OP_ADD && op != OP_MUL && op != OP_MIN && op != OP_MAX) return;
+  if (is_size(f, e->u.op.args[0]) && is_size(f, e->u.op.args[1]))
+    map_put(f->sizes, stm->binders[0], f);
+}
+
+bool hoist_may_fail(const HoistFacts *f, const Exp *e) {
+  if (e->kind == EXP_IOTA) return !is_size(f, e->u.iota.count);
+  if (e->kind == EXP_REPLICATE) return !is_size(f, e->u.replicate.count);
+  if (e->kind == EXP_LOOP) return e->u.loop.form == CORE_WHILE;
+  // "Unchecked" was proved for where the access stands.
+  return e->kind == EXP_INDEX || e->kind == EXP_UPDATE || exp_may_fail(e);
+}
+
+bool hoist_is_kept(const HoistFacts *f, const Stm *stm) {
+  for (int i = 0; i < stm->binder_count; i++)
+    if (map_has(f->kept, stm->binders[i])) return true;
+  return false;
+}
