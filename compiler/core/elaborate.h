@@ -44,13 +44,17 @@ struct Val {
   ValKind kind;
   union {
     Atom atom;
-    struct { int count; const Name *names; const Val *const *items; } record;
+    struct {
+      int count;
+      const Name *names;
+      const Val *const *items;
+    } record;
     const Closure *closure;
   } u;
 };
 
 typedef enum ClosureKind {
-  CLOSURE_FUNCTION,   // a definition or a lambda: function, binding (NULL for a lambda), env
+  CLOSURE_FUNCTION,  // a definition or a lambda: function, binding (NULL for a lambda), env
   CLOSURE_INTRINSIC,  // intrinsic, binding
   CLOSURE_FLIPPED,    // (op x): op, operand
   CLOSURE_FIELDS,     // (.a.b): exp
@@ -64,9 +68,9 @@ struct Closure {
   const AstFunction *function;
   const Binding *binding;
   const Intrinsic *intrinsic;
-  const Env *env;        // where the function was written
-  const Inst *inst;      // what its type and size parameters are
-  const Env *inst_env;   // ... in the terms of the place where it was mentioned
+  const Env *env;       // where the function was written
+  const Inst *inst;     // what its type and size parameters are
+  const Env *inst_env;  // ... in the terms of the place where it was mentioned
   const AstExp *exp;
   const Val *op, *operand;
   const StmAttrs *attrs;  // given to what the call emits, or NULL
@@ -82,15 +86,15 @@ typedef struct Frame {
 
 struct Elab {
   Compiler *c;
-  Builder *b;                   // the body under construction
+  Builder *b;  // the body under construction
   Frame *frame;
-  const char *hint;             // the name for the next result, or NULL
-  const StmAttrs *next_attrs;   // for the next application, or NULL
-  Map *intrinsics;              // Name -> Intrinsic
-  Map *active;                  // AstFunction -> int *: calls being evaluated
-  Map *functions;               // AstFunction -> FunctionMemo (elab_function.c)
+  const char *hint;            // the name for the next result, or NULL
+  const StmAttrs *next_attrs;  // for the next application, or NULL
+  Map *intrinsics;             // Name -> Intrinsic
+  Map *active;                 // AstFunction -> int *: calls being evaluated
+  Map *functions;              // AstFunction -> FunctionMemo (elab_function.c)
   Vec(const Function *) emitted;
-  Name self;                    // the entry point being elaborated
+  Name self;  // the entry point being elaborated
   long steps;
   jmp_buf stop;
 };
@@ -148,7 +152,8 @@ LeafSizesVec val_sizes(Elab *e, TypeIn t, const Val *v);
 void scope_bind_sizes(Scope *s, const Type *type, const Val *v);
 // The value of a type made from `leaf`, called for each leaf's type in order.
 typedef Atom (*TypeLeafFn)(Elab *e, CoreType type, void *state);
-const Val *val_of_type(Elab *e, TypeIn t, const AtomVec *dims, TypeLeafFn leaf, void *state);
+const Val *val_of_type(Elab *e, TypeIn t, const AtomVec *dims, TypeLeafFn leaf,
+                       void *state);
 
 // Whether an atom was there before the compiler's numbering reached `mark`.
 bool atom_is_older(Atom a, int mark);
@@ -198,14 +203,17 @@ void elab_leave(Elab *e, Inner *inner);
 const Val *elab_exp(Elab *e, Scope *s, const AstExp *exp);  // elab_exp.c
 const Val *elab_part(Elab *e, Scope *s, const AstExp *exp);
 Atom elab_scalar(Elab *e, Scope *s, const AstExp *exp);
-const Val *elab_name(Elab *e, Scope *s, const AstExp *exp);        // elab_apply.c
+const Val *elab_name(Elab *e, Scope *s, const AstExp *exp);  // elab_apply.c
 const Val *elab_apply(Elab *e, const Val *f, const Val *const *args, int count);
 const Val *elab_application(Elab *e, Scope *s, const AstExp *exp);
-const Val *elab_function_value(const AstFunction *function, const Binding *binding, const Env *env);
+const Val *elab_function_value(const AstFunction *function, const Binding *binding,
+                               const Env *env);
 const Val *elab_section(Elab *e, Scope *s, const AstExp *exp);
-const Val *elab_body_of(Elab *e, const Closure *f);  // all arguments given: evaluates the body
+const Val *elab_body_of(Elab *e,
+                        const Closure *f);  // all arguments given: evaluates the body
 const Val *elab_constant(Elab *e, const Binding *binding);
-const StmAttrs *elab_attr(Elab *e, const Scope *s, const AstAttr *attr, const StmAttrs *outer);
+const StmAttrs *elab_attr(Elab *e, const Scope *s, const AstAttr *attr,
+                          const StmAttrs *outer);
 
 // A call of a residual function, or NULL if the function is to be inlined (elab_function.c).
 const Val *elab_residual_call(Elab *e, const Closure *f);
@@ -221,7 +229,8 @@ typedef struct Branch {
   const Val *(*eval)(Elab *e, const void *state);
   const void *state;
 } Branch;
-const Val *elab_if(Elab *e, Atom condition, Branch yes, Branch no, TypeIn type);  // elab_control.c
+const Val *elab_if(Elab *e, Atom condition, Branch yes, Branch no,
+                   TypeIn type);  // elab_control.c
 const Val *elab_cond(Elab *e, Scope *s, const AstExp *exp);
 const Val *elab_logical(Elab *e, Scope *s, const AstExp *exp);
 const Val *elab_match(Elab *e, Scope *s, const AstExp *exp);
@@ -233,8 +242,10 @@ const Val *elab_string(Elab *e, const AstExp *exp);
 const Val *elab_range(Elab *e, Scope *s, const AstExp *exp);
 const Val *elab_coerce(Elab *e, Scope *s, const AstExp *exp);
 const Val *elab_equal(Elab *e, const Val *a, const Val *b);
-const Val *elab_index(Elab *e, Scope *s, const Val *array, const AstDimVec *dims);  // elab_slice.c
-const Val *elab_update(Elab *e, Scope *s, const Val *array, const AstDimVec *dims, const Val *v);
+const Val *elab_index(Elab *e, Scope *s, const Val *array,
+                      const AstDimVec *dims);  // elab_slice.c
+const Val *elab_update(Elab *e, Scope *s, const Val *array, const AstDimVec *dims,
+                       const Val *v);
 
 // An element of an array value, without a check.
 const Val *elab_element(Elab *e, const Val *array, Atom index);
@@ -245,7 +256,8 @@ const Val *elab_element(Elab *e, const Val *array, Atom index);
 Atom elab_width(Elab *e, const Val *array, SizeIn declared);
 // `elem` is the declared type of the result's elements.
 const Val *elab_map(Elab *e, const Val *f, const Val *array, Atom width, TypeIn elem);
-const Val *elab_reduce(Elab *e, const Val *op, const Val *neutral, const Val *array, bool comm);
+const Val *elab_reduce(Elab *e, const Val *op, const Val *neutral, const Val *array,
+                       bool comm);
 const Val *elab_scan(Elab *e, const Val *op, const Val *neutral, const Val *array);
 const Val *elab_filter(Elab *e, const Val *p, const Val *array);
 const Val *elab_scatter(Elab *e, const Val *dest, const Val *indices, const Val *values);
