@@ -222,8 +222,7 @@ static bool is_negative(const AstExp *literal) {
          (literal->u.floating.value < 0 || 1 / literal->u.floating.value < 0);
 }
 
-// As a parameter.
-static void print_pat_atom(Text *t, const AstPat *pat) {
+void print_param(Text *t, const AstPat *pat) {
   bool brackets =
       pat->kind == AST_PAT_ASCRIBE || pat->kind == AST_PAT_ATTR ||
       (pat->kind == AST_PAT_LITERAL && is_negative(pat->u.literal.value)) ||
@@ -236,7 +235,7 @@ static void print_pat_atom(Text *t, const AstPat *pat) {
 void print_params(Text *t, const AstPatVec *params) {
   vec_each (AstPat **, param, params) {
     text_add(t, " ");
-    print_pat_atom(t, *param);
+    print_param(t, *param);
   }
 }
 
@@ -260,7 +259,7 @@ static void print_record_pat(Text *t, const AstPat *pat) {
 }
 
 static void print_ascribed_pat(Text *t, const AstPat *pat) {
-  print_pat_atom(t, pat->u.ascribe.pat);
+  print_param(t, pat->u.ascribe.pat);
   text_add(t, ": ");
   ast_print_type(t, pat->u.ascribe.type);
 }

@@ -8,6 +8,7 @@ void print_operator(Text *t, const AstName *name);  // +, m.+, `f`
 void print_attr(Text *t, const AstAttr *attr);      // #[...]
 void print_type_params(Text *t,
                        const AstTypeParamVec *params);  // each with a space before it
-void print_params(Text *t, const AstPatVec *params);    // each with a space before it
-void print_type_term(Text *t, const AstType *type);     // a type without an arrow outside
+void print_param(Text *t, const AstPat *pat);
+void print_params(Text *t, const AstPatVec *params);  // each with a space before it
+void print_type_term(Text *t, const AstType *type);   // a type without an arrow outside
 void print_string(Text *t, const char *bytes, size_t length);

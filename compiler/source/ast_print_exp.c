@@ -2,6 +2,7 @@
 // chain of the same operator, so that long chains stay flat.
 #include "source/ast_print.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void print_in_brackets(Text *t, const AstExp *exp) {
@@ -74,12 +75,26 @@ static void print_int(Text *t, const AstExp *exp) {
   if (exp->u.integer.has_suffix) text_add(t, prim_type_name(exp->u.integer.suffix));
 }
 
-// All digits that matter, and a mark that it is no integer.
+// The fewest digits that read back to the same numbers (beyond 17 only where the decimal text was
+// nearly half way between two of type f32).
+static const char *float_digits(const AstExp *exp, bool single) {
+  const char *text = "";
+  bool same = false;
+  for (int digits = 1; !same && digits <= 60; digits++) {
+    text = text_format("%.*g", digits,
+                       single ? (double)exp->u.floating.value32 : exp->u.floating.value);
+    same = strtof(text, NULL) == exp->u.floating.value32 &&
+           (single || strtod(text, NULL) == exp->u.floating.value);
+  }
+  return text;
+}
+
+// With a mark that it is no integer.
 static void print_float(Text *t, const AstExp *exp) {
   bool single = exp->u.floating.has_suffix && exp->u.floating.suffix == PRIM_F32;
-  double value = single ? (double)exp->u.floating.value32 : exp->u.floating.value;
-  const char *text = text_format("%.*g", single ? 9 : 17, value);
-  if (isinf(value)) text = value < 0 ? "-1e999" : "1e999";
+  const char *text = float_digits(exp, single);
+  if (isinf(single ? (double)exp->u.floating.value32 : exp->u.floating.value))
+    text = exp->u.floating.value32 < 0 ? "-1e999" : "1e999";
   text_add(t, text);
   if (!strpbrk(text, ".e")) text_add(t, ".0");
   if (exp->u.floating.has_suffix) text_add(t, prim_type_name(exp->u.floating.suffix));
@@ -226,7 +241,10 @@ static void print_logical(Text *t, const AstExp *exp) {
 static void print_lambda(Text *t, const AstExp *exp) {
   const AstFunction *function = &exp->u.lambda.function;
   text_add(t, "\\");
-  print_params(t, &function->params);
+  for (int i = 0; i < function->params.count; i++) {
+    if (i > 0) text_add(t, " ");
+    print_param(t, function->params.at[i]);
+  }
   if (function->result) {
     text_add(t, ": ");
     print_type_term(t, function->result);

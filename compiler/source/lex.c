@@ -117,7 +117,8 @@ static void comment(Lexer *lx) {
 static TokenKind keyword(const char *text, uint32_t length) {
   for (int kind = TOKEN_TRUE; kind <= TOKEN_CASE; kind++) {
     const char *word = token_text((TokenKind)kind) + 1;
-    if (strncmp(word, text, length) == 0 && word[length] == '\'') return (TokenKind)kind;
+    if (word[0] == text[0] && strncmp(word, text, length) == 0 && word[length] == '\'')
+      return (TokenKind)kind;
   }
   return TOKEN_NAME;
 }
@@ -271,6 +272,7 @@ static bool punctuation(Lexer *lx) {
     { "`", TOKEN_BACKTICK },
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+    if (lx->text[lx->at] != table[i].text[0]) continue;
     size_t length = strlen(table[i].text);
     if (strncmp(lx->text + lx->at, table[i].text, length) != 0) continue;
     add(lx, table[i].kind, lx->at + (uint32_t)length);

@@ -79,7 +79,7 @@ void fail_at(Parser *p, Loc loc, const char *format, ...) {
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
   error(p->c, loc, "%s", text);
-  p->failed = true;
+  p->failed = p->mistaken = true;
 }
 
 // Without a last token, "at the start".
@@ -94,7 +94,7 @@ static void report_expected(Parser *p, const char *what) {
 void fail_expected(Parser *p, const char *what) {
   if (p->failed) return;
   if (peek_kind(p) != TOKEN_BAD) report_expected(p, what);
-  p->failed = true;
+  p->failed = p->mistaken = true;
 }
 
 const Token *expect(Parser *p, TokenKind kind) {
@@ -127,19 +127,20 @@ Name expect_field(Parser *p) {
   return expect_name(p, "a field");
 }
 
+static void fail_too_deep(Parser *p, const char *what, int most) {
+  fail_at(p, token_loc(p, peek(p)), "nested too deeply (%s more than %d)", what, most);
+  p->stopped = true;
+}
+
 bool enter(Parser *p) {
-  if (++p->depth > PARSE_MAX_DEPTH)
-    fail_at(p, token_loc(p, peek(p)), "nested too deeply (more than %d levels)",
-            PARSE_MAX_DEPTH);
+  if (++p->depth > PARSE_MAX_DEPTH) fail_too_deep(p, "levels:", PARSE_MAX_DEPTH);
   return !p->failed;
 }
 
 void leave(Parser *p) { p->depth--; }
 
 void count_chain(Parser *p, int *count) {
-  if (++*count > PARSE_MAX_CHAIN)
-    fail_at(p, token_loc(p, peek(p)), "nested too deeply (a chain of more than %d)",
-            PARSE_MAX_CHAIN);
+  if (++*count > PARSE_MAX_CHAIN) fail_too_deep(p, "a chain of", PARSE_MAX_CHAIN);
 }
 
 void later_tier(Parser *p, Loc loc, const char *what) {

@@ -17,10 +17,13 @@ typedef struct Parser {
   Compiler *c;
   const SourceFile *file;
   TokenVec tokens;
-  int at;        // the next token
-  bool failed;   // a mistake was reported; see above
-  int depth;     // of nested productions
-  Map *modules;  // the names of modules: `m.x` is a qualified name
+  int at;          // the next token
+  bool failed;     // a mistake was reported; see above
+  bool mistaken;   // a mistake was reported somewhere in the file
+  bool stopped;    // one of size: the rest of the file is not read
+  bool old_style;  // the file defines with `let`
+  int depth;       // of nested productions
+  Map *modules;    // the names of modules: `m.x` is a qualified name
 } Parser;
 
 // parse.c: tokens

@@ -182,13 +182,23 @@ AstDecl *parse_decl(Parser *p) {
   return decl;
 }
 
+// A `let` in the first column starts a definition only where the file defines with `let`.
+static bool at_next_decl(const Parser *p) {
+  return at_decl(p) && (p->old_style || !at_kind(p, TOKEN_LET));
+}
+
 // After a mistake: on to the next definition, which is behind `start`.
 static void resynchronise(Parser *p, int start) {
   p->failed = false;
   p->depth = 0;
   if (p->at == start) next(p);
-  while (!at_kind(p, TOKEN_END) && !at_decl(p))
+  while (!at_kind(p, TOKEN_END) && (p->stopped || !at_next_decl(p)))
     next(p);
+}
+
+// A bracket that closes what a mistake left open.
+static bool is_leftover(const Parser *p, TokenKind end) {
+  return p->mistaken && end == TOKEN_END && at_kind(p, TOKEN_RBRACE);
 }
 
 // Decl* up to `end`, which is left.  A mistake inside brackets ends them.
@@ -196,6 +206,11 @@ AstDeclVec parse_decls(Parser *p, TokenKind end) {
   AstDeclVec decls = { 0 };
   while (!at_kind(p, end) && !at_kind(p, TOKEN_END)) {
     int start = p->at;
+    if (is_leftover(p, end)) {
+      resynchronise(p, start);
+      continue;
+    }
+    p->old_style = p->old_style || at_kind(p, TOKEN_LET);
     AstDecl *decl = parse_decl(p);
     if (!p->failed) vec_push(&decls, decl);
     if (p->failed && end == TOKEN_END) resynchronise(p, start);

@@ -60,7 +60,9 @@ static const Big *int_value(const char *name, char **suffix) {
   if (base == 'x') digits = "0123456789abcdefABCDEF_";
   if (base == 'b') digits = "01_";
   if (base == 'r') digits = "IVXLCDM_";
-  bool based = base == 'x' || base == 'b' || base == 'r';
+  bool based = (base == 'x' || base == 'b' || base == 'r') && name[2] != '_' &&
+               name[2] != '\0' && strchr(digits, name[2]);
+  if (!based) base = '\0';
   char *text = clean(name, based ? 2 : 0, based ? digits : "0123456789_", suffix);
   if (base == 'r') return roman_value(text);
   return big_parse(text, strlen(text), base == 'x' ? 16 : base == 'b' ? 2 : 10);
