@@ -339,6 +339,8 @@ const Core *elaborate(Compiler *c, const CheckedProgram *program) {
     if (entry) vec_push(&entries, entry);
   }
   if (diag_error_count(c)) return NULL;
-  return new_node(Core, .functions = e->emitted.at, .function_count = e->emitted.count,
-                  .entries = entries.at, .entry_count = entries.count);
+  const Core *core =
+      new_node(Core, .functions = e->emitted.at, .function_count = e->emitted.count,
+               .entries = entries.at, .entry_count = entries.count);
+  return elab_inline_single_calls(c, core);
 }

@@ -217,6 +217,8 @@ const StmAttrs *elab_attr(Elab *e, const Scope *s, const AstAttr *attr,
 
 // A call of a residual function, or NULL if the function is to be inlined (elab_function.c).
 const Val *elab_residual_call(Elab *e, const Closure *f);
+// Puts the functions that are called from one place only there.
+const Core *elab_inline_single_calls(Compiler *c, const Core *core);
 
 // Binds a pattern that always matches (elab_pattern.c).
 void elab_bind(Elab *e, Scope *s, const AstPat *pat, const Val *v);
