@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""Random well-typed programs: nests of SOACs over vectors and matrices of i32.
+
+Arithmetic wraps and no generated expression can fail, so that every pass must leave the results
+exactly as they are.  A type is a tuple of sizes: () is i32, ("n",) is [n]i32, ("n", "m") is
+[n][m]i32.
+"""
+import random
+
+SIZES = ("n", "m")
+SCALAR_OPS = ("+", "-", "*", "^", "|", "&")
+REDUCTIONS = (("(+)", "0"), ("i32.max", "i32.lowest"), ("i32.min", "i32.highest"), ("(^)", "0"))
+
+
+class Generator:
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.names = 0
+
+    def fresh(self, stem):
+        self.names += 1
+        return f"{stem}{self.names}"
+
+    def pick(self, items):
+        return self.random.choice(list(items))
+
+    def size(self):
+        return self.pick(SIZES)
+
+    def variable(self, scope, type_):
+        names = [name for name, t in scope if t == type_]
+        if not names:
+            return None
+        # Recent names more often: chains are what fusion works on.
+        return names[-1] if self.random.random() < 0.4 else self.pick(names)
+
+    def expression(self, scope, type_, depth):
+        if depth <= 0 or self.random.random() < 0.15:
+            found = self.variable(scope, type_)
+            if found:
+                return found
+        if depth <= 0:
+            return self.leaf(type_)
+        makers = {0: self.scalars, 1: self.vectors, 2: self.matrices}[len(type_)]()
+        return self.pick(makers)(scope, type_, depth - 1)
+
+    def leaf(self, type_):
+        text = str(self.random.randint(-3, 9))
+        text = f"({text})" if text[0] == "-" else text
+        for size in reversed(type_):
+            text = f"(replicate {size} {text})"
+        return text
+
+    # ---- a lambda with parameters of the given types
+
+    def function(self, scope, types, result, depth):
+        names = [self.fresh("x") for _ in types]
+        inner = scope + list(zip(names, types))
+        lines = ""
+        if depth > 0 and self.random.random() < 0.4:
+            type_ = self.pick([(), (self.size(),)])
+            name = self.fresh("t")
+            lines = f"let {name} = {self.expression(inner, type_, depth - 1)} in "
+            inner = inner + [(name, type_)]
+        body = self.expression(inner, result, depth)
+        params = " ".join(f"({name}: {type_text(type_)})" for name, type_ in zip(names, types))
+        return f"(\\{params} -> {lines}{body})"
+
+    # ---- scalars
+
+    def scalars(self):
+        return [self.operation, self.operation, self.conditional, self.reduction, self.reduction,
+                self.element, self.loop]
+
+    def operation(self, scope, _type, depth):
+        a, b = (self.expression(scope, (), depth) for _ in range(2))
+        return f"({a} {self.pick(SCALAR_OPS)} {b})"
+
+    def conditional(self, scope, type_, depth):
+        a, b = (self.expression(scope, (), depth - 1) for _ in range(2))
+        first, second = (self.expression(scope, type_, depth) for _ in range(2))
+        return f"(if {a} < {b} then {first} else {second})"
+
+    def reduction(self, scope, _type, depth):
+        op, neutral = self.pick(REDUCTIONS)
+        array = self.expression(scope, (self.size(),), depth)
+        return f"(reduce {op} {neutral} {array})"
+
+    def element(self, scope, _type, depth):
+        size = self.size()
+        array = self.expression(scope, (size,), depth)
+        index = self.expression(scope, (), depth - 1)
+        return f"(if {size} == 0 then 0 else {array}[i64.i32 {index} %% {size}])".replace("%%", "%")
+
+    def loop(self, scope, type_, depth):
+        name = self.fresh("p")
+        start = self.expression(scope, type_, depth)
+        inner = scope + [(name, type_)]
+        body = self.expression(inner, type_, depth)
+        times = self.pick(["2", "3", "(k & 3)"])
+        if type_:
+            body = f"copy {body}"
+            start = f"copy {start}"
+        return f"(loop {name} = {start} for _{name} < {times} do {body})"
+
+    # ---- vectors
+
+    def vectors(self):
+        return [self.map1, self.map1, self.map2, self.map2, self.scan, self.scatter, self.hist,
+                self.numbers, self.row_fold, self.permuted, self.column_sums, self.loop,
+                self.conditional, self.updated]
+
+    def map1(self, scope, type_, depth):
+        array = self.expression(scope, (type_[0],), depth)
+        return f"(map {self.function(scope, [()], type_[1:], depth)} {array})"
+
+    def map2(self, scope, type_, depth):
+        arrays = [self.expression(scope, (type_[0],), depth) for _ in range(2)]
+        return f"(map2 {self.function(scope, [(), ()], type_[1:], depth)} {' '.join(arrays)})"
+
+    def scan(self, scope, type_, depth):
+        op, neutral = self.pick(REDUCTIONS)
+        return f"(scan {op} {neutral} {self.expression(scope, type_, depth)})"
+
+    def scatter(self, scope, type_, depth):
+        size = type_[0]
+        dest = self.expression(scope, type_, depth)
+        values = self.expression(scope, type_, depth)
+        return (f"(scatter (copy {dest}) (map (\\i -> (i + 1) %% 3) (iota {size})) "
+                f"(map (\\_ -> 7) {values}))").replace("%%", "%")
+
+    def hist(self, scope, type_, depth):
+        size = self.size()
+        bins = self.expression(scope, (size,), depth)
+        values = self.expression(scope, (size,), depth)
+        return (f"(hist (+) 0 {type_[0]} (map (\\i -> i64.i32 (i & 3)) {bins}) {values})")
+
+    def numbers(self, scope, type_, depth):
+        function = self.function(scope, [()], (), depth)
+        return f"(map (\\i -> {function} (i32.i64 i)) (iota {type_[0]}))"
+
+    def row_fold(self, scope, type_, depth):
+        other = self.size()
+        matrix = self.expression(scope, (type_[0], other), depth)
+        return f"(map {self.function(scope, [(other,)], (), depth)} {matrix})"
+
+    def column_sums(self, scope, type_, depth):
+        matrix = self.expression(scope, (self.size(), type_[0]), depth)
+        return f"(reduce (map2 (+)) (replicate {type_[0]} 0) {matrix})"
+
+    def permuted(self, scope, type_, depth):
+        array = self.expression(scope, type_, depth)
+        return self.pick([f"(reverse {array})", f"(rotate 1 {array})"])
+
+    def updated(self, scope, type_, depth):
+        name = self.fresh("u")
+        array = self.expression(scope, type_, depth)
+        value = self.expression(scope, (), depth)
+        size = type_[0]
+        return (f"(let {name} = copy {array} in if {size} == 0 then {name} "
+                f"else {name} with [{size} / 2] = {value})")
+
+    # ---- matrices
+
+    def matrices(self):
+        return [self.map1, self.map2, self.rows, self.rows, self.rows, self.transposed,
+                self.loop, self.conditional]
+
+    def rows(self, scope, type_, depth):
+        other = self.size()
+        matrix = self.expression(scope, (type_[0], other), depth)
+        return f"(map {self.function(scope, [(other,)], type_[1:], depth)} {matrix})"
+
+    def transposed(self, scope, type_, depth):
+        return f"(transpose {self.expression(scope, type_[::-1], depth)})"
+
+    # ---- programs
+
+    def program(self):
+        scope = [("k", ()), ("xs", ("n",)), ("ys", ("m",)), ("xss", ("n", "m"))]
+        lets = []
+        for _ in range(self.random.randint(2, 6)):
+            type_ = self.pick([(), ("n",), ("n",), ("m",), ("n", "m"), ("m", "n")])
+            name = self.fresh("v")
+            lets.append((name, type_, self.expression(scope, type_, self.random.randint(1, 4))))
+            scope = scope + [(name, type_)]
+        made = scope[4:]
+        results = self.random.sample(made, self.random.randint(1, min(3, len(made))))
+        return lets, results
+
+    def input(self):
+        n, m = (self.pick([0, 1, 2, 3, 5]) for _ in SIZES)
+        return " ".join([array_text(self.random, (n,)), array_text(self.random, (m,)),
+                         array_text(self.random, (n, m)), f"{self.random.randint(-5, 5)}i32"])
+
+
+def array_text(rng, shape):
+    if 0 in shape:
+        return "empty(" + "".join(f"[{d}]" for d in shape) + "i32)"
+    if not shape:
+        return f"{rng.randint(-9, 9)}i32"
+    return "[" + ", ".join(array_text(rng, shape[1:]) for _ in range(shape[0])) + "]"
+
+
+def type_text(type_):
+    return "".join(f"[{size}]" for size in type_) + "i32"
+
+
+def program_text(lets, results):
+    names = ", ".join(name for name, _ in results)
+    types = ", ".join(type_text(type_) for _, type_ in results)
+    if len(results) != 1:
+        names, types = f"({names})", f"({types})"
+    lines = ["entry main [n] [m] (xs: [n]i32) (ys: [m]i32) (xss: [n][m]i32) (k: i32) "
+             f": {types} ="]
+    lines += [f"  let {name} : {type_text(type_)} = {exp}" for name, type_, exp in lets]
+    return "\n".join(lines + [f"  in {names}"]) + "\n"
