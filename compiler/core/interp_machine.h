@@ -70,7 +70,7 @@ typedef struct Gen {
   Map *functions;  // Function to FunctionCode
   InsVec code;     // what is being generated
   const Stm *stm;
-  VarVec dying;    // arrays whose last use is the statement that is being generated
+  VarVec dying;  // arrays whose last use is the statement that is being generated
 } Gen;
 
 // ---- arrays (interp_array.c)
@@ -98,8 +98,10 @@ typedef struct Region {
   char *base;
   const int64_t *strides;
 } Region;
-void region_copy(Region to, Region from, const int64_t *shape, int rank, int64_t elem_bytes);
-void region_dense_strides(int64_t *strides, const int64_t *shape, int rank, int64_t elem_bytes);
+void region_copy(Region to, Region from, const int64_t *shape, int rank,
+                 int64_t elem_bytes);
+void region_dense_strides(int64_t *strides, const int64_t *shape, int rank,
+                          int64_t elem_bytes);
 
 typedef void LoadFn(Word *to, const char *from);
 typedef void StoreFn(char *to, const Word *from);
@@ -121,14 +123,18 @@ _Noreturn void run_bug(Machine *m, const Stm *stm, const char *format, ...)
 Slot gen_slot(Gen *g, Atom a);
 Slot gen_var(Gen *g, const Var *var);
 Slot gen_temp(PrimType elem, int rank);
+Slot *gen_binders(Gen *g);  // of the current statement
 Slot *gen_atoms(Gen *g, const Atom *atoms, int count);
 void gen_add(Gen *g, Ins ins);
-InsVec gen_begin(Gen *g);                 // starts a separate piece of code; returns the one around
+InsVec gen_begin(Gen *g);  // starts a separate piece of code; returns the one around
 const Code *gen_end(Gen *g, InsVec outer);
-bool gen_consume(Gen *g, Atom a);         // may the statement take the array over?
+bool gen_consume(Gen *g, Atom a);  // may the statement take the array over?
 void gen_move(Gen *g, Slot to, Atom from);
 void gen_moves(Gen *g, const Slot *to, const Atom *from, int count);  // as if at once
-void gen_check(Gen *g, const Var *var);   // is the array's shape what its type says?
+void gen_move_slot(Gen *g, Slot to, Slot from, bool consume);
+void gen_alias(Gen *g, const Var *var,
+               Slot slot);               // the variable lives where the slot is
+void gen_check(Gen *g, const Var *var);  // is the array's shape what its type says?
 // The body, with `mortal` arrays from outside dying in it too; its results are moved to `to`.
 void gen_body(Gen *g, const Body *body, VarVec mortal, const Slot *to);
 // The lambda's body as part of the current code; arrays among the results have slots of their own.
@@ -137,8 +143,9 @@ void gen_lambda_to(Gen *g, const Lambda *fn, const Slot *to);
 const Code *gen_branch(Gen *g, const Body *body, VarVec mortal, const Slot *to);
 
 void gen_stm(Gen *g, const Stm *stm);
-void gen_scalar_exp(Gen *g, const Exp *exp, Slot to);    // op, convert, bits
-void gen_index_exp(Gen *g, const Exp *exp, Slot to);     // index, update
-void gen_array_exp(Gen *g, const Exp *exp, Slot to);     // iota .. array
-void gen_control_exp(Gen *g, const Exp *exp, const Slot *to);  // assert, if, loop, call, choose, guard
-void gen_soac_exp(Gen *g, const Exp *exp, const Slot *to);     // map .. filter, seg
+void gen_scalar_exp(Gen *g, const Exp *exp, Slot to);  // op, convert, bits
+void gen_index_exp(Gen *g, const Exp *exp, Slot to);   // index, update
+void gen_array_exp(Gen *g, const Exp *exp, Slot to);   // iota .. array
+void gen_control_exp(Gen *g, const Exp *exp,
+                     const Slot *to);  // assert, if, loop, call, choose, guard
+void gen_soac_exp(Gen *g, const Exp *exp, const Slot *to);  // map .. filter, seg

@@ -32,14 +32,20 @@ typedef struct ValueType {
 Value *value_read(ValueReader *reader, const ValueType *expected, const char **message);
 bool value_at_end(ValueReader *reader);
 
+// For a second try with another type: a reader at the same place, and the way back to it.
+ValueReader *value_reader_fork(const ValueReader *reader);
+void value_reader_restore(ValueReader *reader, const ValueReader *fork);
+
 void value_write_text(Text *t, const Value *v);
 void value_write_binary(Text *t, const Value *v);
 const char *value_type_text(const Value *v);  // "[2][3]f32"
 
 // Decompresses gzipped bytes; others are returned as they are.  NULL and a message on damage.
-char *value_gunzip(const char *bytes, size_t length, size_t *out_length, const char **message);
+char *value_gunzip(const char *bytes, size_t length, size_t *out_length,
+                   const char **message);
 
 // NULL if they agree, else where and how they differ.  Floats: absolute difference at most
 // `tolerance` * max |expected| if `relative`, else max(tolerance, tolerance * max |expected|);
 // NaN equals NaN, infinities must agree.
-const char *value_compare(const Value *got, const Value *expected, double tolerance, bool relative);
+const char *value_compare(const Value *got, const Value *expected, double tolerance,
+                          bool relative);

@@ -16,5 +16,5 @@ void *value_fail(ValueReader *r, size_t position, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void value_skip_space(ValueReader *r);  // white space and comments
 Value *value_read_text(ValueReader *r, const ValueType *expected);
-Value *value_read_binary(ValueReader *r);  // stands at the `b`
+Value *value_read_binary(ValueReader *r);              // stands at the `b`
 const char *value_type_name(PrimType elem, int rank);  // "[][]f32"
