@@ -110,7 +110,7 @@ static void check_stm(Check *ck, const Stm *stm) {
   ck->parameters = outer;
   ck->stm = stm;
   if (stm->attrs && stm->attrs->bytes) check_atom(ck, *stm->attrs->bytes);
-  check_exp(ck, stm->exp);
+  check_exp_of(ck, stm->exp);
   check_binders(ck, stm);
 }
 

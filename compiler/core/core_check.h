@@ -30,6 +30,6 @@ void check_same_type(const Check *ck, CoreType got, CoreType wanted, const char 
 void check_same_size(const Check *ck, Atom got, Atom wanted, const char *what);
 
 // Types within an expression whose atoms and bodies have been checked already.
-void check_exp(const Check *ck, const Exp *exp);  // core_check_exp.c
+void check_exp_of(const Check *ck, const Exp *exp);  // core_check_exp.c
 void check_parallel(const Check *ck,
                     const Exp *exp);  // core_check_soac.c: SOACs and seg-ops

@@ -166,7 +166,7 @@ static void check_call(const Check *ck, const Exp *e) {
   }
 }
 
-void check_exp(const Check *ck, const Exp *e) {
+void check_exp_of(const Check *ck, const Exp *e) {
   switch (e->kind) {
   case EXP_ATOM:
   case EXP_COPY: return;

@@ -1,0 +1,325 @@
+// The checker's own declarations: inference variables, scopes, and what its files share.
+//
+// Levels.  Every binder and every inference variable carries the depth of the scope that it was
+// made in.  A variable may only be bound to a type whose sizes were bound at its own level or
+// further out.  That one rule finds sizes that escape their scope, sizes that are used before
+// they exist, and results of functions whose sizes differ from call to call; and variables that
+// are deeper than a definition are those that it generalises over (Rémy's levels).
+#pragma once
+#include "types/types.h"
+
+// Sets of scalar types, a bit for each; CLASS_DATA adds all structures without functions in them.
+typedef unsigned TypeClass;
+enum {
+  CLASS_ANY = 0,
+  CLASS_INT = (1 << PRIM_I8) | (1 << PRIM_I16) | (1 << PRIM_I32) | (1 << PRIM_I64) |
+              (1 << PRIM_U8) | (1 << PRIM_U16) | (1 << PRIM_U32) | (1 << PRIM_U64),
+  CLASS_FLOAT = (1 << PRIM_F32) | (1 << PRIM_F64),
+  CLASS_NUM = CLASS_INT | CLASS_FLOAT,
+  CLASS_ORD = CLASS_NUM | (1 << PRIM_BOOL),
+  CLASS_INTBOOL = CLASS_INT | (1 << PRIM_BOOL),
+  CLASS_STRUCTURE = 1 << PRIM_COUNT,
+  CLASS_EQ = CLASS_ORD | CLASS_STRUCTURE,
+};
+
+// "has a field `name` of this type", until the record is known
+typedef struct FieldWant {
+  Name name;
+  const Type *type;
+  Loc loc;
+} FieldWant;
+
+typedef Vec(Binding *) BindingVec;
+
+typedef struct TypeVar {
+  const Type *solution;  // NULL while open
+  BindingVec exists;     // sizes bound by the solution: ?[k].[k]t, the result of a function
+  int level;
+  int id;
+  bool is_error;      // of an erroneous expression: equal to everything
+  bool first_order;   // no function, nor a structure with one
+  bool fixed_size;    // no solution with `exists`
+  TypeClass prims;
+  Vec(FieldWant) fields;
+  Loc loc;
+} TypeVar;
+
+typedef struct SizeVar {
+  const Size *solution;
+  int level;
+  int id;
+  bool loop;  // size of a loop parameter, which may turn out to vary
+  Name name;  // of the parameter that it stands for, or NULL
+  Loc loc;
+} SizeVar;
+
+typedef enum SizeOp { SIZE_ADD, SIZE_SUB, SIZE_MUL, SIZE_CALL } SizeOp;
+
+// A size expression while its parts may still hold variables.
+typedef struct SizeTree {
+  SizeOp op;
+  const AstExp *function;  // SIZE_CALL: the name that is applied
+  int count;
+  const Size *const *parts;
+} SizeTree;
+
+// Why two types ought to be equal, for the message if they are not.
+typedef enum WhyKind {
+  WHY_ARGUMENT,   // argument `index` of `name`
+  WHY_ASCRIPTION, // written type
+  WHY_RESULT,     // declared result of `name`
+  WHY_BRANCH,     // branch of an `if`
+  WHY_CASE,       // case of a `match`
+  WHY_CONDITION,  // has to be a bool
+  WHY_ELEMENT,    // element of an array literal
+  WHY_INDEX,      // index or bound of a slice
+  WHY_INDEXED,    // what is indexed
+  WHY_LOOP,       // body of a loop, which must have the type of its parameter
+  WHY_LOOP_FOR,   // what a loop runs over
+  WHY_PATTERN,    // value matched by a pattern
+  WHY_RANGE,      // bound of a range
+  WHY_SIZE,       // size in a type
+  WHY_UPDATE,     // new value in an update
+  WHY_OPERATOR,   // section
+} WhyKind;
+
+typedef struct Why {
+  WhyKind kind;
+  int index;
+  Name name;  // or NULL
+  Loc from;   // where what is expected comes from; no file if nowhere
+} Why;
+
+// The innermost difference that made unification fail.
+typedef struct Mismatch {
+  enum {
+    MISMATCH_KIND,      // different kinds of type
+    MISMATCH_SIZE,      // sizes that are not equal
+    MISMATCH_SCOPE,     // `size` is not known at the place where it is needed
+    MISMATCH_VARYING,   // `size` is new for each application of a function
+    MISMATCH_CLASS,     // not among `prims`
+    MISMATCH_FUNCTION,  // a function where none may be
+    MISMATCH_FIELD,     // no field `field`
+    MISMATCH_INFINITE,  // a type that contains itself
+  } kind;
+  const Type *expected, *actual;
+  const Size *expected_size, *actual_size;
+  const Binding *size;
+  TypeClass prims;
+  Name field;
+} Mismatch;
+
+// Two sizes whose equality depends on variables that are still open.
+typedef struct SizeEquation {
+  const Size *expected, *actual;
+  Loc loc;
+} SizeEquation;
+
+// A type abbreviation, or a type parameter in scope.
+typedef struct TypeDef {
+  Name name;
+  Loc loc;
+  const AstTypeParamVec *params;  // NULL if none
+  const Type *type;               // over the params' bindings
+  bool is_top;
+} TypeDef;
+
+typedef struct ScopeEntry {
+  Name name;
+  Binding *binding, *old;  // values; `old` is what the name meant before in this scope table
+  TypeDef *type, *old_type;
+  bool warn;  // warn if it is never used
+} ScopeEntry;
+
+// Names in scope.  Inner bindings replace outer ones and `entries` undoes that, so that looking up
+// a name costs the same at any depth.
+typedef struct Scope {
+  Map *values;  // Name -> Binding, over the prelude's
+  Map *types;   // Name -> TypeDef, over the prelude's
+  Vec(ScopeEntry) entries;
+} Scope;
+
+// What all files of a program share.
+typedef struct Library {
+  Compiler *c;
+  Map *values, *types;      // visible everywhere
+  Map *intrinsics;          // Name -> Binding
+  Map *modules;             // Name -> Module
+  CheckedProgram *checked;  // the result
+  Binding *size_ops[3];     // intrinsic +, - and *, for size expressions
+} Library;
+
+typedef struct Module {
+  Map *values;
+  bool ready;
+} Module;
+
+// The checking of one file.
+typedef struct Check {
+  Compiler *c;
+  Library *lib;
+  Scope scope;
+  int level;
+  bool built_in;        // names of intrinsics are visible
+  Mismatch mismatch;
+  Loc at;               // what is being unified
+  Map *defined;         // Name -> Binding of the definitions so far
+  Map *defined_types;   // Name -> TypeDef
+  Map *later;           // Name -> AstDecl of all definitions in the file, for messages
+  int unknown_count;    // supply of names for unknown sizes
+  Name current;         // the definition being checked
+  AstExpVec exps;       // annotated nodes of the current definition, to be solved at its end
+  AstPatVec pats;
+  BindingVec bindings;
+  Vec(TypeVar *) vars;  // of the current definition, those with a class or field wants
+  Vec(SizeEquation) equations;
+} Check;
+
+// type_make.c: making types
+const Type *type_prim(PrimType prim);
+const Type *type_array_of(const Size *size, const Type *elem);
+const Type *type_function(const Binding *param, const Type *from, const Type *to);
+const Type *type_of_param(const Binding *param);
+const Type *type_record(const TypeField *fields, int count, bool is_tuple);
+const Type *type_unit(void);
+Name type_field_name(Compiler *c, int index);  // "0", "1", ...
+const Size *size_of_binding(const Binding *binding, Loc loc);
+const Size *size_const(int64_t value, Loc loc);
+Binding *binding_new(Check *k, BindingKind kind, Name name, Loc loc, const Type *type);
+
+// unify.c, vars.c
+const Type *type_resolve(const Type *type);
+// Also collects the sizes that the variables on the way bind.
+const Type *type_resolve_result(const Type *type, BindingVec *exists);
+const Type *type_var(Check *k, Loc loc);
+const Type *type_var_of(Check *k, TypeClass prims, Loc loc);
+const Type *type_data_var(Check *k, Loc loc);  // no function
+const Type *type_error(Check *k, Loc loc);
+bool type_is_error(const Type *type);
+bool unify(Check *k, const Type *expected, const Type *actual);
+// Makes the open variables in a type as shallow as the current level.
+void type_lower(Check *k, const Type *type);
+bool unify_class(Check *k, const Type *type, TypeClass prims);
+bool unify_first_order(Check *k, const Type *type);
+const Type *unify_field(Check *k, const Type *record, Name field, Loc loc);
+
+// size.c, size_unify.c
+const Size *size_resolve(const Size *size);
+const Size *size_var(Check *k, Name name, Loc loc);
+const Size *size_tree(Check *k, SizeOp op, const AstExp *function, int count,
+                      const Size *const *parts);
+const Size *size_binary(Check *k, SizeOp op, const Size *a, const Size *b);
+bool size_equal(const Size *a, const Size *b);
+bool unify_sizes(Check *k, const Size *expected, const Size *actual);
+bool size_can_enter(Check *k, const Size *size, int level);  // lowers levels of variables in it
+void size_equations_solve(Check *k, int from, bool last);
+// The deepest level among the names in a size.
+int size_level(const Size *size);
+bool size_mentions(const Size *size, const Binding *binding);
+
+// size_poly.c
+typedef struct Poly Poly;
+// A variable to solve for and its value, if the equation e = a is linear in one with coefficient 1.
+typedef enum PolyAnswer { POLY_EQUAL, POLY_DIFFERENT, POLY_SOLVED, POLY_OPEN } PolyAnswer;
+PolyAnswer poly_solve(Check *k, const Size *e, const Size *a, SizeVar **var, const Size **value);
+const Size *size_simplify(Check *k, const Size *size);
+
+// substitute.c
+typedef struct Subst {
+  Vec(const Binding *) sizes;
+  Vec(const Size *) to_sizes;
+  Vec(const Binding *) types;
+  Vec(const Type *) to_types;
+} Subst;
+const Type *type_substitute(Check *k, const Subst *s, const Type *type);
+const Size *size_substitute(Check *k, const Subst *s, const Size *size);
+const Type *type_replace_size(Check *k, const Binding *from, const Size *to, const Type *type);
+const Type *type_map_sizes(Check *k, const Type *type,
+                           const Size *(*map)(Check *k, const Size *size));
+// What each anonymous size becomes: a variable, or a new size pushed on `made`.
+const Type *type_name_anonymous(Check *k, const Type *type, BindingVec *made);
+const Type *type_open_anonymous(Check *k, const Type *type);
+// The type with every size that was bound deeper than the current level replaced by a new unknown
+// one, pushed on `made`.
+const Type *type_close(Check *k, const Type *type, BindingVec *made, Loc loc);
+bool type_mentions(const Type *type, const Binding *size);
+// The type without inference variables; sizes that were left open become SIZE_ANY.
+const Type *type_solve(Check *k, const Type *type);
+
+// generalise.c
+const Type *instantiate(Check *k, const Binding *binding, Loc loc, const Inst **inst);
+void generalise(Check *k, Binding *binding);
+// Defaults what is still open, generalises the definition of `binding` (unless NULL), and writes
+// the solved types into the tree.
+void finish_definition(Check *k, Binding *binding);
+const Size *size_solve(Check *k, const Size *size);
+
+// scope.c
+void scope_bind(Check *k, Binding *binding, bool warn);
+void scope_bind_type(Check *k, TypeDef *def);
+int scope_mark(const Check *k);
+void scope_leave(Check *k, int mark);
+Binding *scope_value(Check *k, Name name);
+TypeDef *scope_type(Check *k, Name name);
+// The binding of a possibly qualified name, or NULL after an error.
+Binding *scope_find(Check *k, const AstName *name);
+void scope_unknown_type(Check *k, const AstName *name);
+
+// prelude.c
+bool prelude_load(Library *lib);
+bool prelude_is_module(Name name);
+// The module's members, checked at the first call; NULL if there is no such module.
+const Module *prelude_module(Library *lib, Name name);
+
+// check_type.c
+const Type *check_type(Check *k, const AstType *type);  // anonymous sizes are SIZE_ANY
+const Size *check_size(Check *k, AstExp *exp);
+// The size that an i64 expression stands for, or NULL if it cannot be one.
+const Size *size_of_exp(Check *k, const AstExp *exp);
+void bind_type_params(Check *k, AstTypeParamVec *params, Binding *owner);
+
+// check_pat.c
+const Type *check_pat(Check *k, AstPat *pat, const Type *expected);
+typedef enum PatRole { PAT_PARAM, PAT_LET, PAT_CASE } PatRole;
+void check_pat_names(Check *k, AstPat *pat, PatRole role);  // duplicates, refutable patterns
+Name pat_name(const AstPat *pat);                           // the name, if it is no more than one
+Binding *pat_binding(const AstPat *pat);
+void check_match_covers(Check *k, const AstExp *match);
+
+// check_exp.c and its parts
+const Type *infer(Check *k, AstExp *exp);
+void check_exp(Check *k, AstExp *exp, const Type *expected, Why why);
+// message.c: unifies, and reports the difference if that fails
+bool expect_type(Check *k, Loc loc, const Type *expected, const Type *actual, Why why);
+const Type *infer_apply(Check *k, AstExp *exp);
+const Type *infer_section(Check *k, AstExp *exp);
+const Type *apply_one(Check *k, AstExp *node, const Type *function, const AstExp *arg,
+                      const Type **from);
+const Type *infer_name(Check *k, AstExp *exp);
+const Type *infer_array(Check *k, AstExp *exp);
+const Type *infer_range(Check *k, AstExp *exp);
+const Type *infer_index(Check *k, AstExp *exp);
+const Type *infer_section_index(Check *k, AstExp *exp);
+const Type *infer_with(Check *k, AstExp *exp);
+const Type *infer_let(Check *k, AstExp *exp);
+const Type *infer_let_fun(Check *k, AstExp *exp);
+const Type *infer_let_with(Check *k, AstExp *exp);
+const Type *infer_lambda(Check *k, AstExp *exp, const Type *expected);
+const Type *infer_if(Check *k, AstExp *exp);
+const Type *infer_match(Check *k, AstExp *exp);
+const Type *infer_loop(Check *k, AstExp *exp);
+// The type of both, where sizes that differ become unknown.
+const Type *join(Check *k, AstExp *node, const Type *a, const Type *b);
+// The function's type; its binding (NULL for a lambda) gets the parameters of its scheme.
+const Type *infer_function(Check *k, AstFunction *f, Binding *owner, const Type *expected);
+void add_unknowns(AstExp *exp, const BindingVec *unknowns);
+Name unknown_name(Check *k);
+
+// check_decl.c
+void check_decl(Check *k, AstDecl *decl);
+Check *check_new(Library *lib, bool built_in);
+void check_decls(Check *k, const AstDeclVec *decls);
+
+// attrs.c
+void check_attr(Check *k, const AstAttr *attr);
+TypeClass attr_overload(const AstAttrVec *attrs);

@@ -1,0 +1,122 @@
+// if, match and loop.
+#include "types/check.h"
+
+// --- Joining the types of branches ---
+
+typedef struct Join {
+  Check *k;
+  AstExp *node;
+} Join;
+
+static const Type *join_types(Join *j, const Type *a, const Type *b);
+
+static bool is_loop_var(const Size *size) {
+  return size->kind == SIZE_VAR && size->u.var->loop;
+}
+
+// Sizes that are equal, or known only inside of one branch, or different.
+static const Size *join_sizes(Join *j, const Size *a, const Size *b) {
+  Check *k = j->k;
+  a = size_resolve(a);
+  b = size_resolve(b);
+  bool inside = size_level(a) > k->level || size_level(b) > k->level;
+  if (a == b || (!inside && size_equal(a, b))) return a;
+  bool open = (a->kind == SIZE_VAR && !is_loop_var(a)) || (b->kind == SIZE_VAR && !is_loop_var(b));
+  if (open && !inside && unify_sizes(k, a, b)) return a;
+  Binding *fresh = binding_new(k, BIND_SIZE, unknown_name(k), j->node->loc, type_prim(PRIM_I64));
+  vec_push(&j->node->unknown_sizes, fresh);
+  return size_of_binding(fresh, j->node->loc);
+}
+
+static const Type *join_records(Join *j, const Type *a, const Type *b) {
+  int count = a->u.record.count;
+  TypeField *fields = new_array(TypeField, count);
+  for (int i = 0; i < count; i++) {
+    if (a->u.record.fields[i].name != b->u.record.fields[i].name) return NULL;
+    const Type *t = join_types(j, a->u.record.fields[i].type, b->u.record.fields[i].type);
+    if (!t) return NULL;
+    fields[i] = (TypeField){ a->u.record.fields[i].name, t };
+  }
+  if (count == 0) return type_unit();
+  Type *type = mem_copy(a, sizeof *a);
+  type->u.record.fields = fields;
+  return type;
+}
+
+// NULL if they have no type in common.
+static const Type *join_types(Join *j, const Type *a, const Type *b) {
+  a = type_resolve(a);
+  b = type_resolve(b);
+  if (a == b) return a;
+  if (a->kind == TYPE_ARRAY && b->kind == TYPE_ARRAY) {
+    const Type *elem = join_types(j, a->u.array.elem, b->u.array.elem);
+    return elem ? type_array_of(join_sizes(j, a->u.array.size, b->u.array.size), elem) : NULL;
+  }
+  if (a->kind == TYPE_RECORD && b->kind == TYPE_RECORD && a->u.record.count == b->u.record.count)
+    return join_records(j, a, b);
+  return unify(j->k, a, b) ? a : NULL;
+}
+
+const Type *join(Check *k, AstExp *node, const Type *a, const Type *b) {
+  Join j = { k, node };
+  return join_types(&j, a, b);
+}
+
+static void add_case(Check *k, AstExp *node, const AstExp *body, const Type **type, Why why) {
+  k->at = body->loc;
+  const Type *both = join(k, node, *type, body->type);
+  // Reported by another attempt, which fails in the same way.
+  if (!both) expect_type(k, body->loc, *type, body->type, why);
+  else *type = both;
+}
+
+static const Type *leave_branches(Check *k, AstExp *exp, const Type *type, const char *what) {
+  BindingVec unknowns = { 0 };
+  type = type_close(k, type, &unknowns, exp->loc);
+  add_unknowns(exp, &unknowns);
+  k->at = exp->loc;
+  if (unify_first_order(k, type)) return type;
+  error(k->c, exp->loc, "the result of %s cannot be a function (type `%s`)", what,
+        type_text(type));
+  return type_error(k, exp->loc);
+}
+
+static void infer_inside(Check *k, AstExp *exp) {
+  k->level++;
+  infer(k, exp);
+  k->level--;
+}
+
+// if c then a else b: both of one type; sizes that differ become unknown
+const Type *infer_if(Check *k, AstExp *exp) {
+  check_exp(k, exp->u.cond.condition, type_prim(PRIM_BOOL), (Why){ .kind = WHY_CONDITION });
+  infer_inside(k, exp->u.cond.then_exp);
+  infer_inside(k, exp->u.cond.else_exp);
+  const Type *type = exp->u.cond.then_exp->type;
+  add_case(k, exp, exp->u.cond.else_exp, &type,
+           (Why){ .kind = WHY_BRANCH, .from = exp->u.cond.then_exp->loc });
+  return leave_branches(k, exp, type, "`if`");
+}
+
+static void infer_case(Check *k, AstCase *c, const Type *value) {
+  int mark = scope_mark(k);
+  k->level++;
+  check_pat(k, c->pat, value);
+  check_pat_names(k, c->pat, PAT_CASE);
+  infer(k, c->body);
+  k->level--;
+  scope_leave(k, mark);
+}
+
+const Type *infer_match(Check *k, AstExp *exp) {
+  const Type *value = infer(k, exp->u.match.value), *type = NULL;
+  for (int i = 0; i < exp->u.match.cases.count; i++) {
+    AstCase *c = &exp->u.match.cases.at[i];
+    infer_case(k, c, value);
+    Why why = { .kind = WHY_CASE, .index = i + 1, .from = exp->u.match.cases.at[0].body->loc };
+    if (type) add_case(k, exp, c->body, &type, why);
+    else type = c->body->type;
+  }
+  check_match_covers(k, exp);
+  return leave_branches(k, exp, type ? type : type_error(k, exp->loc), "`match`");
+}

@@ -1,0 +1,204 @@
+// The typing rules: a function per kind of expression, which returns the type of the expression.
+// Solved types are written into the tree at the end of the enclosing definition.
+#include "types/check.h"
+#include "base/text.h"
+
+void add_unknowns(AstExp *exp, const BindingVec *unknowns) {
+  vec_each(Binding **, b, unknowns) vec_push(&exp->unknown_sizes, *b);
+}
+
+Name unknown_name(Check *k) {
+  return name_of(k->c->names, text_format("?%d", ++k->unknown_count));
+}
+
+// --- Literals and names ---
+
+static const Type *infer_integer(Check *k, const AstExp *exp) {
+  if (exp->u.integer.has_suffix) return type_prim(exp->u.integer.suffix);
+  return type_var_of(k, CLASS_NUM, exp->loc);
+}
+
+static const Type *infer_float(Check *k, const AstExp *exp) {
+  if (exp->u.floating.has_suffix) return type_prim(exp->u.floating.suffix);
+  return type_var_of(k, CLASS_FLOAT, exp->loc);
+}
+
+static const Type *infer_string(const AstExp *exp) {
+  return type_array_of(size_const((int64_t)exp->u.string.length, exp->loc), type_prim(PRIM_U8));
+}
+
+const Type *infer_name(Check *k, AstExp *exp) {
+  Binding *b = scope_find(k, &exp->u.name.name);
+  exp->u.name.binding = b;
+  if (!b || !b->type) return type_error(k, exp->loc);
+  return instantiate(k, b, exp->loc, &exp->u.name.inst);
+}
+
+// --- Records ---
+
+static const Type *infer_tuple(Check *k, AstExp *exp) {
+  int count = exp->u.tuple.items.count;
+  if (count == 0) return type_unit();
+  TypeField *fields = new_array(TypeField, count);
+  for (int i = 0; i < count; i++) {
+    fields[i].name = type_field_name(k->c, i);
+    fields[i].type = infer(k, exp->u.tuple.items.at[i]);
+  }
+  return type_record(fields, count, true);
+}
+
+static const Type *infer_record(Check *k, AstExp *exp) {
+  int count = exp->u.record.fields.count;
+  TypeField *fields = new_array(TypeField, count);
+  for (int i = 0; i < count; i++) {
+    const AstFieldExp *f = &exp->u.record.fields.at[i];
+    fields[i] = (TypeField){ f->name, infer(k, f->value) };
+    for (int j = 0; j < i; j++)
+      if (fields[j].name == f->name) error(k->c, f->loc, "duplicate field `%s`", f->name);
+  }
+  return type_record(fields, count, false);
+}
+
+static const Type *project(Check *k, const Type *record, Name field, Loc loc) {
+  const Type *type = unify_field(k, record, field, loc);
+  if (type) return type;
+  if (k->mismatch.kind == MISMATCH_FIELD)
+    error(k->c, loc, "no field `%s` in `%s`", field, type_text(record));
+  else error(k->c, loc, "field `%s` does not have the type that is needed", field);
+  return type_error(k, loc);
+}
+
+static const Type *infer_project(Check *k, AstExp *exp) {
+  const Type *record = infer(k, exp->u.project.record);
+  return project(k, record, exp->u.project.field, exp->loc);
+}
+
+static const Type *infer_section_field(Check *k, AstExp *exp) {
+  const Type *from = type_var(k, exp->loc), *type = from;
+  for (int i = 0; i < exp->u.section_field.fields.count; i++)
+    type = project(k, type, exp->u.section_field.fields.at[i], exp->loc);
+  return type_function(NULL, from, type);
+}
+
+// r with a.b = v: the field keeps its type
+static const Type *infer_with_field(Check *k, AstExp *exp) {
+  const Type *record = infer(k, exp->u.with_field.record), *field = record;
+  for (int i = 0; i < exp->u.with_field.fields.count; i++)
+    field = project(k, field, exp->u.with_field.fields.at[i], exp->loc);
+  check_exp(k, exp->u.with_field.value, field, (Why){ .kind = WHY_UPDATE });
+  return record;
+}
+
+// --- Conditions, types in expressions, attributes ---
+
+static const Type *infer_logical(Check *k, AstExp *exp) {
+  const Type *boolean = type_prim(PRIM_BOOL);
+  Name op = name_of(k->c->names, exp->kind == AST_AND ? "&&" : "||");
+  check_exp(k, exp->u.logical.left, boolean, (Why){ WHY_ARGUMENT, 1, op, { 0 } });
+  check_exp(k, exp->u.logical.right, boolean, (Why){ WHY_ARGUMENT, 2, op, { 0 } });
+  return boolean;
+}
+
+static const Type *infer_ascribe(Check *k, AstExp *exp) {
+  const Type *type = type_open_anonymous(k, check_type(k, exp->u.ascribe.type));
+  exp->u.ascribe.ascribed = type;
+  check_exp(k, exp->u.ascribe.exp, type,
+            (Why){ .kind = WHY_ASCRIPTION, .from = exp->u.ascribe.type->loc });
+  return type;
+}
+
+static const Size *any_size(Check *k, const Size *size) {
+  (void)k;
+  (void)size;
+  return new_node(Size, .kind = SIZE_ANY);
+}
+
+// e :> t: the types agree but for the sizes, which are compared when the program runs.
+static const Type *infer_coerce(Check *k, AstExp *exp) {
+  BindingVec unknowns = { 0 };
+  const Type *type = type_name_anonymous(k, check_type(k, exp->u.ascribe.type), &unknowns);
+  add_unknowns(exp, &unknowns);
+  exp->u.ascribe.ascribed = type;
+  const Type *actual = infer(k, exp->u.ascribe.exp);
+  const Type *shape = type_map_sizes(k, type, any_size);
+  k->at = exp->u.ascribe.exp->loc;
+  if (!unify(k, shape, actual)) {
+    error(k->c, exp->u.ascribe.exp->loc, "`:>` changes sizes only: this has type `%s`, not `%s`",
+          type_text(actual), type_text(type));
+    return type;
+  }
+  return type;
+}
+
+static const Type *infer_assert(Check *k, AstExp *exp) {
+  check_exp(k, exp->u.assert.condition, type_prim(PRIM_BOOL), (Why){ .kind = WHY_CONDITION });
+  return infer(k, exp->u.assert.exp);
+}
+
+static const Type *infer_attr(Check *k, AstExp *exp) {
+  check_attr(k, exp->u.attr.attr);
+  return infer(k, exp->u.attr.exp);
+}
+
+static const Type *infer_constructor(Check *k, AstExp *exp) {
+  limit(k->c, exp->loc, "sum types");
+  return type_error(k, exp->loc);
+}
+
+// --- All of them ---
+
+static const Type *infer_kind(Check *k, AstExp *exp) {
+  switch (exp->kind) {
+  case AST_INT: return infer_integer(k, exp);
+  case AST_FLOAT: return infer_float(k, exp);
+  case AST_BOOL: return type_prim(PRIM_BOOL);
+  case AST_STRING: return infer_string(exp);
+  case AST_NAME: return infer_name(k, exp);
+  case AST_TUPLE: return infer_tuple(k, exp);
+  case AST_RECORD: return infer_record(k, exp);
+  case AST_ARRAY: return infer_array(k, exp);
+  case AST_RANGE: return infer_range(k, exp);
+  case AST_INDEX: return infer_index(k, exp);
+  case AST_PROJECT: return infer_project(k, exp);
+  case AST_APPLY: return infer_apply(k, exp);
+  case AST_AND: return infer_logical(k, exp);
+  case AST_OR: return infer_logical(k, exp);
+  case AST_LAMBDA: return infer_lambda(k, exp, NULL);
+  case AST_SECTION_LEFT: return infer_section(k, exp);
+  case AST_SECTION_RIGHT: return infer_section(k, exp);
+  case AST_SECTION_FIELD: return infer_section_field(k, exp);
+  case AST_SECTION_INDEX: return infer_section_index(k, exp);
+  case AST_LET: return infer_let(k, exp);
+  case AST_LET_FUN: return infer_let_fun(k, exp);
+  case AST_LET_WITH: return infer_let_with(k, exp);
+  case AST_IF: return infer_if(k, exp);
+  case AST_LOOP: return infer_loop(k, exp);
+  case AST_MATCH: return infer_match(k, exp);
+  case AST_WITH: return infer_with(k, exp);
+  case AST_WITH_FIELD: return infer_with_field(k, exp);
+  case AST_ASCRIBE: return infer_ascribe(k, exp);
+  case AST_COERCE: return infer_coerce(k, exp);
+  case AST_ASSERT: return infer_assert(k, exp);
+  case AST_ATTR: return infer_attr(k, exp);
+  case AST_CONSTRUCTOR: return infer_constructor(k, exp);
+  }
+  return type_error(k, exp->loc);
+}
+
+static const Type *annotate(Check *k, AstExp *exp, const Type *type) {
+  exp->type = type;
+  vec_push(&k->exps, exp);
+  return type;
+}
+
+const Type *infer(Check *k, AstExp *exp) {
+  return annotate(k, exp, infer_kind(k, exp));
+}
+
+// A function literal learns the types of its parameters from where it is used.
+void check_exp(Check *k, AstExp *exp, const Type *expected, Why why) {
+  const Type *actual = exp->kind == AST_LAMBDA
+                           ? annotate(k, exp, infer_lambda(k, exp, expected))
+                           : infer(k, exp);
+  expect_type(k, exp->loc, expected, actual, why);
+}

@@ -1,0 +1,226 @@
+// Types as they are written, and sizes in them.
+#include "types/check.h"
+
+// --- Sizes ---
+
+static SizeOp operator_of(const Check *k, const Binding *function, bool *found) {
+  *found = true;
+  for (int op = SIZE_ADD; op <= SIZE_MUL; op++)
+    if (function == k->lib->size_ops[op]) return (SizeOp)op;
+  *found = false;
+  return SIZE_CALL;
+}
+
+static const Size *size_of_apply(Check *k, const AstExp *exp) {
+  const AstExp *f = exp->u.apply.function;
+  int count = exp->u.apply.args.count;
+  if (f->kind != AST_NAME || !f->u.name.binding) return NULL;
+  const Size **parts = new_array(const Size *, count);
+  for (int i = 0; i < count; i++) {
+    parts[i] = size_of_exp(k, exp->u.apply.args.at[i]);
+    if (!parts[i]) return NULL;
+  }
+  bool arithmetic;
+  SizeOp op = operator_of(k, f->u.name.binding, &arithmetic);
+  if (arithmetic && count == 2) return size_tree(k, op, NULL, count, parts);
+  // A call on local functions would outlive them; the sizes of top-level ones stay meaningful.
+  if (!f->u.name.binding->is_top) return NULL;
+  return size_tree(k, SIZE_CALL, f, count, parts);
+}
+
+static const Size *size_of_name(const AstExp *exp) {
+  const Binding *b = exp->u.name.binding;
+  if (!b || b->kind == BIND_INTRINSIC) return NULL;
+  const Type *type = exp->type ? type_resolve(exp->type) : NULL;
+  if (!type || type->kind != TYPE_PRIM || type->u.prim != PRIM_I64) return NULL;
+  return size_of_binding(b, exp->loc);
+}
+
+static const Size *size_of_integer(const AstExp *exp) {
+  const Big *value = exp->u.integer.value;
+  if (exp->u.integer.negative) value = big_neg(value);
+  return new_node(Size, .kind = SIZE_CONST, .loc = exp->loc, .u.constant = value);
+}
+
+const Size *size_of_exp(Check *k, const AstExp *exp) {
+  if (exp->kind == AST_INT) return size_of_integer(exp);
+  if (exp->kind == AST_NAME) return size_of_name(exp);
+  if (exp->kind == AST_APPLY) return size_of_apply(k, exp);
+  if (exp->kind == AST_ASCRIBE) return size_of_exp(k, exp->u.ascribe.exp);
+  return NULL;
+}
+
+const Size *check_size(Check *k, AstExp *exp) {
+  check_exp(k, exp, type_prim(PRIM_I64), (Why){ .kind = WHY_SIZE });
+  const Size *size = size_of_exp(k, exp);
+  if (size) return size;
+  if (!type_is_error(exp->type)) {
+    error(k->c, exp->loc, "this expression cannot be a size");
+    hint(k->c, "sizes are made of names, constants, arithmetic and calls of top-level functions");
+  }
+  return size_var(k, NULL, exp->loc);
+}
+
+// --- Types ---
+
+static const Type *check_tuple(Check *k, const AstType *type) {
+  int count = type->u.tuple.items.count;
+  if (count == 0) return type_unit();
+  TypeField *fields = new_array(TypeField, count);
+  for (int i = 0; i < count; i++) {
+    fields[i].name = type_field_name(k->c, i);
+    fields[i].type = check_type(k, type->u.tuple.items.at[i]);
+  }
+  return type_record(fields, count, true);
+}
+
+static const Type *check_record(Check *k, const AstType *type) {
+  int count = type->u.record.fields.count;
+  TypeField *fields = new_array(TypeField, count);
+  for (int i = 0; i < count; i++) {
+    const AstField *f = &type->u.record.fields.at[i];
+    fields[i] = (TypeField){ f->name, check_type(k, f->type) };
+    for (int j = 0; j < i; j++)
+      if (fields[j].name == f->name) error(k->c, f->loc, "duplicate field `%s`", f->name);
+  }
+  return type_record(fields, count, false);
+}
+
+static const Type *check_array(Check *k, const AstType *type) {
+  const Size *size = type->u.array.size
+                         ? check_size(k, type->u.array.size)
+                         : new_node(Size, .kind = SIZE_ANY, .loc = type->loc);
+  const Type *elem = check_type(k, type->u.array.elem);
+  if (!unify_first_order(k, elem)) {
+    error(k->c, type->u.array.elem->loc, "an array cannot hold functions (element type `%s`)",
+          type_text(elem));
+    return type_error(k, type->loc);
+  }
+  return type_array_of(size, elem);
+}
+
+// A parameter that is named may occur in sizes of the result; anonymous sizes of the result
+// differ from call to call.
+static const Type *check_function(Check *k, const AstType *type) {
+  int mark = scope_mark(k);
+  const Type *from = check_type(k, type->u.function.from);
+  Binding *param = NULL;
+  if (type->u.function.param) {
+    param = binding_new(k, BIND_SIZE, type->u.function.param, type->loc, from);
+    param->level = 0;
+    scope_bind(k, param, false);
+  }
+  BindingVec exists = { 0 };
+  const Type *to = type_name_anonymous(k, check_type(k, type->u.function.to), &exists);
+  vec_each(Binding **, b, &exists) (*b)->level = 0;
+  scope_leave(k, mark);
+  return new_node(Type, .kind = TYPE_FUNCTION,
+                  .u.function = { .param = param && type_mentions(to, param) ? param : NULL,
+                                  .from = from, .to = to,
+                                  .exist_count = exists.count, .exists = exists.at });
+}
+
+static bool bind_argument(Check *k, const AstTypeParam *param, const AstTypeArg *arg, Subst *s) {
+  bool wants_size = param->kind == TYPE_PARAM_SIZE;
+  if (wants_size != arg->is_size) {
+    error(k->c, arg->loc, "expected a %s for `%s`, found a %s", wants_size ? "size" : "type",
+          param->name, wants_size ? "type" : "size");
+    return false;
+  }
+  if (wants_size) {
+    vec_push(&s->sizes, param->binding);
+    vec_push(&s->to_sizes, arg->size ? check_size(k, arg->size)
+                                     : new_node(Size, .kind = SIZE_ANY, .loc = arg->loc));
+    return true;
+  }
+  const Type *type = check_type(k, arg->type);
+  if (param->kind != TYPE_PARAM_LIFTED && !unify_first_order(k, type)) {
+    error(k->c, arg->loc, "`%s` cannot be a function here", param->name);
+    return false;
+  }
+  vec_push(&s->types, param->binding);
+  vec_push(&s->to_types, type);
+  return true;
+}
+
+// With its name, for messages and entry points.
+static const Type *named(const Type *type, const TypeDef *def) {
+  if (!def->is_top || type_resolve(type)->kind != TYPE_RECORD) return type;
+  Type *copy = mem_copy(type_resolve(type), sizeof *copy);
+  copy->alias = def->name;
+  return copy;
+}
+
+static const Type *check_name(Check *k, const AstType *type) {
+  const AstName *name = &type->u.name.name;
+  const TypeDef *def = name->qualifiers.count ? NULL : scope_type(k, name->name);
+  if (!def) {
+    scope_unknown_type(k, name);
+    return type_error(k, type->loc);
+  }
+  int wanted = def->params ? def->params->count : 0, given = type->u.name.args.count;
+  if (wanted != given) {
+    error(k->c, type->loc, "type `%s` takes %d argument%s, found %d", name->name, wanted,
+          wanted == 1 ? "" : "s", given);
+    return type_error(k, type->loc);
+  }
+  Subst s = { 0 };
+  for (int i = 0; i < given; i++)
+    if (!bind_argument(k, &def->params->at[i], &type->u.name.args.at[i], &s))
+      return type_error(k, type->loc);
+  return named(given ? type_substitute(k, &s, def->type) : def->type, def);
+}
+
+static const Type *check_unique(Check *k, const AstType *type) {
+  const Type *of = type_resolve(check_type(k, type->u.unique.of));
+  if (of->kind == TYPE_VAR) return of;
+  Type *copy = mem_copy(of, sizeof *copy);
+  copy->unique = true;
+  return copy;
+}
+
+static const Type *later_tier(Check *k, const AstType *type, const char *what) {
+  limit(k->c, type->loc, "%s", what);
+  return type_error(k, type->loc);
+}
+
+const Type *check_type(Check *k, const AstType *type) {
+  switch (type->kind) {
+  case AST_TYPE_NAME: return check_name(k, type);
+  case AST_TYPE_TUPLE: return check_tuple(k, type);
+  case AST_TYPE_RECORD: return check_record(k, type);
+  case AST_TYPE_ARRAY: return check_array(k, type);
+  case AST_TYPE_UNIQUE: return check_unique(k, type);
+  case AST_TYPE_FUNCTION: return check_function(k, type);
+  case AST_TYPE_SUM: return later_tier(k, type, "sum types");
+  case AST_TYPE_EXISTS: return later_tier(k, type, "existential sizes");
+  }
+  return type_error(k, type->loc);
+}
+
+// --- Type parameters ---
+
+static void bind_type_param(Check *k, AstTypeParam *p, Binding *owner) {
+  bool is_size = p->kind == TYPE_PARAM_SIZE;
+  Binding *b = binding_new(k, is_size ? BIND_SIZE : BIND_TYPE_PARAM, p->name, p->loc,
+                           is_size ? type_prim(PRIM_I64) : NULL);
+  b->lifted = p->kind == TYPE_PARAM_LIFTED;
+  b->size_lifted = b->lifted || p->kind == TYPE_PARAM_SIZE_LIFTED;
+  p->binding = b;
+  if (is_size) {
+    scope_bind(k, b, false);
+    if (owner) vec_push(&owner->sizes, b);
+    return;
+  }
+  scope_bind_type(k, new_node(TypeDef, .name = p->name, .loc = p->loc, .type = type_of_param(b)));
+  if (owner) vec_push(&owner->types, b);
+}
+
+void bind_type_params(Check *k, AstTypeParamVec *params, Binding *owner) {
+  for (int i = 0; i < params->count; i++) {
+    for (int j = 0; j < i; j++)
+      if (params->at[j].name == params->at[i].name)
+        error(k->c, params->at[i].loc, "duplicate parameter `%s`", params->at[i].name);
+    bind_type_param(k, &params->at[i], owner);
+  }
+}

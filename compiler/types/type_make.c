@@ -1,0 +1,73 @@
+// Making types, sizes and bindings.
+#include "types/check.h"
+#include "base/text.h"
+#include <string.h>
+
+const Type *type_prim(PrimType prim) {
+  static const Type prims[PRIM_COUNT] = {
+    [PRIM_I8] = { .kind = TYPE_PRIM, .u.prim = PRIM_I8 },
+    [PRIM_I16] = { .kind = TYPE_PRIM, .u.prim = PRIM_I16 },
+    [PRIM_I32] = { .kind = TYPE_PRIM, .u.prim = PRIM_I32 },
+    [PRIM_I64] = { .kind = TYPE_PRIM, .u.prim = PRIM_I64 },
+    [PRIM_U8] = { .kind = TYPE_PRIM, .u.prim = PRIM_U8 },
+    [PRIM_U16] = { .kind = TYPE_PRIM, .u.prim = PRIM_U16 },
+    [PRIM_U32] = { .kind = TYPE_PRIM, .u.prim = PRIM_U32 },
+    [PRIM_U64] = { .kind = TYPE_PRIM, .u.prim = PRIM_U64 },
+    [PRIM_F32] = { .kind = TYPE_PRIM, .u.prim = PRIM_F32 },
+    [PRIM_F64] = { .kind = TYPE_PRIM, .u.prim = PRIM_F64 },
+    [PRIM_BOOL] = { .kind = TYPE_PRIM, .u.prim = PRIM_BOOL },
+  };
+  return &prims[prim];
+}
+
+const Type *type_array_of(const Size *size, const Type *elem) {
+  return new_node(Type, .kind = TYPE_ARRAY, .u.array = { .size = size, .elem = elem });
+}
+
+const Type *type_function(const Binding *param, const Type *from, const Type *to) {
+  return new_node(Type, .kind = TYPE_FUNCTION,
+                  .u.function = { .param = param, .from = from, .to = to });
+}
+
+const Type *type_of_param(const Binding *param) {
+  return new_node(Type, .kind = TYPE_PARAM, .u.param = param);
+}
+
+// Records sort their fields by name; a tuple keeps its order, in which "10" follows "9".
+const Type *type_record(const TypeField *fields, int count, bool is_tuple) {
+  TypeField *sorted = new_array(TypeField, count);
+  for (int i = 0; i < count; i++) {
+    int at = i;
+    for (; !is_tuple && at > 0 && strcmp(sorted[at - 1].name, fields[i].name) > 0; at--)
+      sorted[at] = sorted[at - 1];
+    sorted[at] = fields[i];
+  }
+  return new_node(Type, .kind = TYPE_RECORD,
+                  .u.record = { .is_tuple = is_tuple, .count = count, .fields = sorted });
+}
+
+const Type *type_unit(void) {
+  static const Type unit = { .kind = TYPE_RECORD, .u.record.is_tuple = true };
+  return &unit;
+}
+
+Name type_field_name(Compiler *c, int index) {
+  return name_of(c->names, text_format("%d", index));
+}
+
+bool type_is_tuple(const Type *type) {
+  return type->kind == TYPE_RECORD && type->u.record.is_tuple;
+}
+
+const Size *size_of_binding(const Binding *binding, Loc loc) {
+  return new_node(Size, .kind = SIZE_NAME, .loc = loc, .u.name = binding);
+}
+
+const Size *size_const(int64_t value, Loc loc) {
+  return new_node(Size, .kind = SIZE_CONST, .loc = loc, .u.constant = big_of(value));
+}
+
+Binding *binding_new(Check *k, BindingKind kind, Name name, Loc loc, const Type *type) {
+  return new_node(Binding, .kind = kind, .name = name, .loc = loc, .type = type,
+                  .id = k->c->next_id++, .level = k->level);
+}
