@@ -153,6 +153,7 @@ static Parser parser_new(Compiler *c, const SourceFile *file) {
   Parser p = { .c = c, .file = file, .modules = map_new(NULL) };
   for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
     map_put(p.modules, name_of(c->names, modules[i]), modules[i]);
+  if (file->built_in) map_put(p.modules, name_of(c->names, "intrinsics"), file);
   p.tokens = lex_file(c, file);
   return p;
 }

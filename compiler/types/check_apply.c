@@ -1,0 +1,157 @@
+// Application, operators and sections.
+#include "types/check.h"
+#include "base/text.h"
+#include <string.h>
+
+static Name function_name(const AstExp *function) {
+  return function->kind == AST_NAME ? function->u.name.name.name : NULL;
+}
+
+// Sizes of a result that each application makes anew.
+static const Type *open_result(Check *k, AstExp *node, const Type *to, const BindingVec *exists) {
+  for (int i = 0; i < exists->count; i++) {
+    Binding *fresh = binding_new(k, BIND_SIZE, unknown_name(k), node->loc, type_prim(PRIM_I64));
+    vec_push(&node->unknown_sizes, fresh);
+    to = type_replace_size(k, exists->at[i], size_of_binding(fresh, node->loc), to);
+  }
+  return to;
+}
+
+// (n: i64) -> [n]t applied to `e` is [e]t, if `e` can be a size.
+static const Size *argument_size(Check *k, AstExp *node, const AstExp *arg) {
+  const Size *size = arg ? size_of_exp(k, arg) : NULL;
+  if (size) return size;
+  Binding *fresh = binding_new(k, BIND_SIZE, unknown_name(k), arg ? arg->loc : node->loc,
+                               type_prim(PRIM_I64));
+  vec_push(&node->unknown_sizes, fresh);
+  return size_of_binding(fresh, fresh->loc);
+}
+
+const Type *apply_one(Check *k, AstExp *node, const Type *function, const AstExp *arg,
+                      const Type **from) {
+  function = type_resolve(function);
+  if (type_is_error(function)) return *from = type_error(k, node->loc);
+  if (function->kind == TYPE_VAR) {
+    const Type *made = type_function(NULL, type_var(k, node->loc), type_var(k, node->loc));
+    k->at = node->loc;
+    if (!unify(k, function, made)) return NULL;
+    function = made;
+  }
+  if (function->kind != TYPE_FUNCTION) return NULL;
+  *from = function->u.function.from;
+  BindingVec exists = { 0 };
+  for (int i = 0; i < function->u.function.exist_count; i++)
+    vec_push(&exists, function->u.function.exists[i]);
+  const Type *to = type_resolve_result(function->u.function.to, &exists);
+  const Binding *param = function->u.function.param;
+  if (param && type_mentions(to, param))
+    to = type_replace_size(k, param, argument_size(k, node, arg), to);
+  return open_result(k, node, to, &exists);
+}
+
+static void too_many(Check *k, const AstExp *exp, int index, const Type *function) {
+  const AstExp *f = exp->u.apply.function;
+  Loc loc = exp->u.apply.args.at[index]->loc;
+  Name name = function_name(f);
+  if (index == 0)
+    error(k->c, f->loc, "`%s` of type `%s` is not a function", name ? name : "this",
+          type_text(function));
+  else
+    error(k->c, loc, "too many arguments: %s%s%s takes %d, found %d", name ? "`" : "",
+          name ? name : "the function", name ? "`" : "", index, exp->u.apply.args.count);
+}
+
+// Function literals among the arguments come last: by then the other arguments have told what
+// their parameters are.
+typedef struct Pending {
+  AstExp *arg;
+  const Type *from;
+  Why why;
+} Pending;
+typedef Vec(Pending) PendingVec;
+
+static void check_pending(Check *k, PendingVec *pending) {
+  vec_each(Pending *, p, pending) check_exp(k, p->arg, p->from, p->why);
+  pending->count = 0;
+}
+
+static bool is_lambda(const AstExp *exp) {
+  return exp->kind == AST_LAMBDA;
+}
+
+static const Type *apply_all(Check *k, AstExp *exp, const Type *type) {
+  PendingVec pending = { 0 };
+  for (int i = 0; i < exp->u.apply.args.count; i++) {
+    AstExp *arg = exp->u.apply.args.at[i];
+    if (type_resolve(type)->kind == TYPE_VAR) check_pending(k, &pending);
+    const Type *from = NULL, *to = apply_one(k, exp, type, arg, &from);
+    if (!to) {
+      too_many(k, exp, i, type);
+      for (; i < exp->u.apply.args.count; i++)
+        if (is_lambda(exp->u.apply.args.at[i])) infer(k, exp->u.apply.args.at[i]);
+      check_pending(k, &pending);
+      return type_error(k, exp->loc);
+    }
+    type = to;
+    Why why = { WHY_ARGUMENT, i + 1, function_name(exp->u.apply.function), { 0 } };
+    if (is_lambda(arg)) vec_push(&pending, (Pending){ arg, from, why });
+    else expect_type(k, arg->loc, from, arg->type, why);
+  }
+  check_pending(k, &pending);
+  return type;
+}
+
+// - e and ! e are applications of intrinsics whose names are not those of the binary operators.
+static const Type *infer_unary(Check *k, AstExp *exp) {
+  AstExp *f = exp->u.apply.function;
+  Name name = name_of(k->c->names, strcmp(f->u.name.name.name, "-") == 0 ? "neg" : "not");
+  f->u.name.binding = map_get(k->lib->intrinsics, name);
+  if (!f->u.name.binding) bug(k->c, f->loc, "no intrinsic %s", name);
+  return instantiate(k, f->u.name.binding, f->loc, &f->u.name.inst);
+}
+
+static bool is_unary(const AstExp *exp) {
+  const AstExp *f = exp->u.apply.function;
+  if (!exp->u.apply.is_operator || exp->u.apply.args.count != 1 || f->kind != AST_NAME)
+    return false;
+  return strcmp(f->u.name.name.name, "-") == 0 || strcmp(f->u.name.name.name, "!") == 0;
+}
+
+const Type *infer_apply(Check *k, AstExp *exp) {
+  AstExp *f = exp->u.apply.function;
+  const Type *function = NULL;
+  if (is_unary(exp)) {
+    function = infer_unary(k, exp);
+    f->type = function;
+    vec_push(&k->exps, f);
+  } else {
+    function = infer(k, f);
+  }
+  vec_each(AstExp **, arg, &exp->u.apply.args)
+    if (!is_lambda(*arg)) infer(k, *arg);
+  return apply_all(k, exp, function);
+}
+
+// (e +) and (+ e)
+const Type *infer_section(Check *k, AstExp *exp) {
+  const Type *op = infer(k, exp->u.section.op), *left = NULL, *right = NULL;
+  Name name = function_name(exp->u.section.op);
+  if (exp->kind == AST_SECTION_LEFT) {
+    infer(k, exp->u.section.operand);
+    const Type *to = apply_one(k, exp, op, exp->u.section.operand, &left);
+    if (!to) return type_error(k, exp->loc);
+    expect_type(k, exp->u.section.operand->loc, left, exp->u.section.operand->type,
+           (Why){ WHY_ARGUMENT, 1, name, { 0 } });
+    return to;
+  }
+  const Type *rest = apply_one(k, exp, op, NULL, &left);
+  infer(k, exp->u.section.operand);
+  const Type *to = rest ? apply_one(k, exp, rest, exp->u.section.operand, &right) : NULL;
+  if (!to) {
+    error(k->c, exp->loc, "the operator of a section must take two arguments");
+    return type_error(k, exp->loc);
+  }
+  expect_type(k, exp->u.section.operand->loc, right, exp->u.section.operand->type,
+         (Why){ WHY_ARGUMENT, 2, name, { 0 } });
+  return type_function(NULL, left, to);
+}

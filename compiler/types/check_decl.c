@@ -1,0 +1,177 @@
+// Definitions at top level, and whole programs.
+#include "types/check.h"
+#include <ctype.h>
+
+// --- Names at top level ---
+
+static void define(Check *k, Binding *b, const AstDecl *decl) {
+  b->is_top = true;
+  const Binding *old = map_get(k->defined, b->name);
+  if (old && !k->built_in) {
+    error(k->c, b->loc, "`%s` is defined twice", b->name);
+    note(k->c, old->loc, "`%s` is also defined here", b->name);
+  }
+  (void)decl;
+  map_put(k->defined, b->name, b);
+  map_put(k->scope.values, b->name, b);
+}
+
+static void define_type(Check *k, TypeDef *def) {
+  const TypeDef *old = map_get(k->defined_types, def->name);
+  if (old) {
+    error(k->c, def->loc, "type `%s` is defined twice", def->name);
+    note(k->c, old->loc, "`%s` is also defined here", def->name);
+  }
+  map_put(k->defined_types, def->name, def);
+  map_put(k->scope.types, def->name, def);
+}
+
+// --- Entry points ---
+
+static bool has_function(const Type *type) {
+  if (type->kind == TYPE_FUNCTION) return true;
+  if (type->kind == TYPE_ARRAY) return has_function(type->u.array.elem);
+  if (type->kind != TYPE_RECORD) return false;
+  for (int i = 0; i < type->u.record.count; i++)
+    if (has_function(type->u.record.fields[i].type)) return true;
+  return false;
+}
+
+static void check_entry(Check *k, const AstDecl *decl, const Binding *b) {
+  Loc loc = decl->u.value.name_loc;
+  if (b->types.count > 0) {
+    error(k->c, loc, "entry point `%s` cannot be polymorphic: its type is `%s`", b->name,
+          type_text(b->type));
+    hint(k->c, "write the types of its parameters");
+    return;
+  }
+  const Type *type = b->type;
+  for (int i = 0; i < decl->u.value.function.params.count && type->kind == TYPE_FUNCTION; i++) {
+    if (has_function(type->u.function.from))
+      error(k->c, decl->u.value.function.params.at[i]->loc,
+            "a parameter of an entry point cannot be a function");
+    type = type->u.function.to;
+  }
+  if (has_function(type)) error(k->c, loc, "the result of an entry point cannot be a function");
+}
+
+// --- Definitions ---
+
+static void check_value(Check *k, AstDecl *decl) {
+  AstFunction *f = &decl->u.value.function;
+  Binding *b = binding_new(k, BIND_FUNCTION, decl->u.value.name, decl->u.value.name_loc, NULL);
+  b->function = f;
+  vec_each(const AstAttr **, attr, &decl->attrs) vec_push(&b->attrs, *attr);
+  decl->u.value.binding = b;
+  k->current = b->name;
+  Name shadowed = b->name;
+  // The name means nothing in its own definition, whatever it means outside.
+  void *outer = map_get(k->scope.values, shadowed);
+  if (!k->built_in && map_has(k->later, shadowed)) map_put(k->scope.values, shadowed, NULL);
+  int errors = diag_error_count(k->c);
+  b->type = infer_function(k, f, b, NULL);
+  bool constant = f->params.count == 0;
+  finish_definition(k, constant ? NULL : b);
+  if (constant) b->type = type_solve(k, b->type);
+  map_put(k->scope.values, shadowed, outer);
+  define(k, b, decl);
+  k->current = NULL;
+  if (decl->u.value.is_entry && diag_error_count(k->c) == errors) check_entry(k, decl, b);
+}
+
+static void check_type_decl(Check *k, AstDecl *decl) {
+  int mark = scope_mark(k);
+  k->level++;
+  bind_type_params(k, &decl->u.type.params, NULL);
+  TypeDef *def = new_node(TypeDef, .name = decl->u.type.name, .loc = decl->u.type.name_loc,
+                          .params = &decl->u.type.params, .is_top = true);
+  def->type = check_type(k, decl->u.type.type);
+  k->level--;
+  scope_leave(k, mark);
+  finish_definition(k, NULL);
+  define_type(k, def);
+}
+
+static bool is_operator(Name name) {
+  return !isalpha((unsigned char)name[0]) && name[0] != '_';
+}
+
+// Operators are known everywhere; with three of them sizes are computed.
+static void define_operator(Library *lib, Binding *b) {
+  static const char spelling[] = { [SIZE_ADD] = '+', [SIZE_SUB] = '-', [SIZE_MUL] = '*' };
+  map_put(lib->values, b->name, b);
+  for (int op = SIZE_ADD; op <= SIZE_MUL; op++)
+    if (b->name[0] == spelling[op] && !b->name[1]) lib->size_ops[op] = b;
+}
+
+// val f 'a [n] : t, in the prelude only
+static void check_spec(Check *k, AstDecl *decl) {
+  if (!k->built_in) {
+    error(k->c, decl->loc, "`val` may occur in module types only");
+    return;
+  }
+  Binding *b = binding_new(k, BIND_INTRINSIC, decl->u.spec.name, decl->u.spec.name_loc, NULL);
+  decl->u.spec.binding = b;
+  int mark = scope_mark(k);
+  k->level++;
+  bind_type_params(k, &decl->u.spec.params, b);
+  b->type = type_open_anonymous(k, check_type(k, decl->u.spec.type));
+  k->level--;
+  scope_leave(k, mark);
+  TypeClass prims = attr_overload(&decl->attrs);
+  if (prims && b->types.count > 0) b->types.at[0]->prims = prims;
+  finish_definition(k, b);
+  b->is_top = true;
+  map_put(k->lib->intrinsics, b->name, b);
+  if (is_operator(b->name)) define_operator(k->lib, b);
+}
+
+static void later_tier(Check *k, const AstDecl *decl, const char *what) {
+  limit(k->c, decl->loc, "%s", what);
+}
+
+void check_decl(Check *k, AstDecl *decl) {
+  vec_each(const AstAttr **, attr, &decl->attrs) check_attr(k, *attr);
+  switch (decl->kind) {
+  case AST_DECL_VALUE: check_value(k, decl); break;
+  case AST_DECL_TYPE: check_type_decl(k, decl); break;
+  case AST_DECL_SPEC: check_spec(k, decl); break;
+  case AST_DECL_MODULE: later_tier(k, decl, "modules"); break;
+  case AST_DECL_MODULE_TYPE: later_tier(k, decl, "module types"); break;
+  case AST_DECL_OPEN: later_tier(k, decl, "open"); break;
+  case AST_DECL_IMPORT: later_tier(k, decl, "import"); break;
+  case AST_DECL_LOCAL: later_tier(k, decl, "local"); break;
+  }
+}
+
+Check *check_new(Library *lib, bool built_in) {
+  Check *k = new_node(Check, .c = lib->c, .lib = lib, .built_in = built_in);
+  k->scope.values = map_new(lib->values);
+  k->scope.types = map_new(lib->types);
+  k->defined = map_new(NULL);
+  k->defined_types = map_new(NULL);
+  k->later = map_new(NULL);
+  return k;
+}
+
+void check_decls(Check *k, const AstDeclVec *decls) {
+  vec_each(AstDecl **, d, decls) {
+    if ((*d)->kind == AST_DECL_VALUE) map_put(k->later, (*d)->u.value.name, *d);
+  }
+  vec_each(AstDecl **, d, decls) {
+    if (diag_full(k->c)) return;
+    check_decl(k, *d);
+    vec_push(&k->lib->checked->decls, *d);
+    if ((*d)->kind == AST_DECL_VALUE && (*d)->u.value.is_entry)
+      vec_push(&k->lib->checked->entries, *d);
+  }
+}
+
+CheckedProgram *types_check(Compiler *c, AstProgram *program) {
+  int errors = diag_error_count(c);
+  Library *lib = new_node(Library, .c = c);
+  lib->checked = new (CheckedProgram);
+  if (!prelude_load(lib)) return NULL;
+  check_decls(check_new(lib, false), &program->decls);
+  return diag_error_count(c) == errors ? lib->checked : NULL;
+}

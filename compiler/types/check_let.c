@@ -1,0 +1,172 @@
+// Bindings: let, local functions, lambdas and what they share with definitions.
+#include "types/check.h"
+
+// The type of what was checked one level further in, as it is known outside.
+static const Type *leave(Check *k, AstExp *exp, const Type *type) {
+  BindingVec unknowns = { 0 };
+  const Type *closed = type_close(k, type, &unknowns, exp->loc);
+  add_unknowns(exp, &unknowns);
+  return closed;
+}
+
+// --- let ---
+
+// let [n] p = e: the value tells n, which in the body is a name for that size.
+static const Type *open_sizes(Check *k, const AstTypeParamVec *sizes, const Type *type,
+                              Subst *vars) {
+  for (int i = 0; i < sizes->count; i++) {
+    vec_push(&vars->sizes, sizes->at[i].binding);
+    vec_push(&vars->to_sizes, size_var(k, sizes->at[i].name, sizes->at[i].loc));
+    vars->to_sizes.at[i]->u.var->level = k->level - 1;
+  }
+  return type_substitute(k, vars, type);
+}
+
+static void check_let_value(Check *k, AstExp *exp, const Type *value) {
+  AstPat *pat = exp->u.let.pat;
+  const AstTypeParamVec *sizes = &exp->u.let.sizes;
+  bind_type_params(k, &exp->u.let.sizes, NULL);
+  if (sizes->count == 0) {
+    check_pat(k, pat, value);
+    return;
+  }
+  const Type *type = type_var(k, pat->loc);
+  check_pat(k, pat, type);
+  Subst vars = { 0 };
+  expect_type(k, exp->u.let.value->loc, open_sizes(k, sizes, type, &vars), value,
+         (Why){ .kind = WHY_PATTERN, .from = pat->loc });
+  for (int i = 0; i < sizes->count; i++) {
+    const Size *known = size_resolve(vars.to_sizes.at[i]);
+    if (known->kind != SIZE_VAR) sizes->at[i].binding->known = known;
+  }
+}
+
+static const Type *infer_one_let(Check *k, AstExp *exp) {
+  int equations = k->equations.count;
+  const Type *value = infer(k, exp->u.let.value);
+  k->level++;
+  check_let_value(k, exp, value);
+  size_equations_solve(k, equations, false);
+  check_pat_names(k, exp->u.let.pat, PAT_LET);
+  return value;
+}
+
+const Type *infer_let(Check *k, AstExp *exp) {
+  int mark = scope_mark(k);
+  infer_one_let(k, exp);
+  const Type *body = infer(k, exp->u.let.body);
+  k->level--;
+  scope_leave(k, mark);
+  return leave(k, exp, body);
+}
+
+// --- Functions ---
+
+// Each parameter is one level deeper than the one before, so that its type may mention it.
+static const Type *check_param(Check *k, AstPat *pat, const Type **expected) {
+  const Type *type = type_var(k, pat->loc);
+  if (*expected) {
+    const Type *function = type_resolve(*expected);
+    bool known = function->kind == TYPE_FUNCTION;
+    if (known) type = function->u.function.from;
+    *expected = known ? function->u.function.to : NULL;
+  }
+  const Type *result = check_pat(k, pat, type);
+  check_pat_names(k, pat, PAT_PARAM);
+  k->level++;
+  return result;
+}
+
+// The declared result twice: with `[]` as sizes to be found in the body, and as new sizes that
+// each application makes.
+static const Type *check_result(Check *k, const AstType *result, AstExp *body, Name name,
+                                BindingVec *exists) {
+  const Type *declared = check_type(k, result);
+  const Type *open = type_open_anonymous(k, declared);
+  check_exp(k, body, open, (Why){ .kind = WHY_RESULT, .name = name, .from = result->loc });
+  return type_name_anonymous(k, declared, exists);
+}
+
+static const Type *arrows(Check *k, const AstFunction *f, const Type **params, const Type *to,
+                          const BindingVec *exists) {
+  (void)k;
+  for (int i = f->params.count - 1; i >= 0; i--) {
+    Binding *name = pat_binding(f->params.at[i]);
+    bool occurs = name && type_mentions(to, name);
+    to = type_function(occurs ? name : NULL, params[i], to);
+    if (i < f->params.count - 1) continue;
+    Type *last = mem_copy(to, sizeof *to);
+    last->u.function.exist_count = exists->count;
+    last->u.function.exists = exists->at;
+    to = last;
+  }
+  return to;
+}
+
+// Sizes in the result that are neither known outside nor named parameters are new ones; so are
+// names inside the pattern of a parameter.
+static void hide_inner_names(Check *k, const AstFunction *f, const Type **to,
+                             BindingVec *exists) {
+  vec_each(Binding **, b, exists) (*b)->level = 0;
+  for (int i = 0; i < f->params.count; i++) {
+    Binding *name = pat_binding(f->params.at[i]);
+    if (name) name->level = 0;
+  }
+  int made = exists->count;
+  *to = type_close(k, *to, exists, f->body->loc);
+  for (int i = made; i < exists->count; i++)
+    exists->at[i]->level = 0;
+}
+
+static const Type *infer_body(Check *k, AstFunction *f, const Binding *owner,
+                              const Type *expected, BindingVec *exists) {
+  Name name = owner ? owner->name : NULL;
+  if (f->result) return check_result(k, f->result, f->body, name, exists);
+  if (f->body->kind == AST_LAMBDA && expected && type_resolve(expected)->kind == TYPE_FUNCTION) {
+    check_exp(k, f->body, expected, (Why){ .kind = WHY_RESULT });
+    return f->body->type;
+  }
+  return infer(k, f->body);
+}
+
+const Type *infer_function(Check *k, AstFunction *f, Binding *owner, const Type *expected) {
+  int mark = scope_mark(k), level = k->level, equations = k->equations.count;
+  k->level++;
+  bind_type_params(k, &f->type_params, owner);
+  k->level++;
+  const Type **params = new_array(const Type *, f->params.count);
+  for (int i = 0; i < f->params.count; i++)
+    params[i] = check_param(k, f->params.at[i], &expected);
+  BindingVec exists = { 0 };
+  const Type *to = infer_body(k, f, owner, expected, &exists);
+  size_equations_solve(k, equations, false);
+  k->level = level + 1;
+  hide_inner_names(k, f, &to, &exists);
+  k->level = level;
+  const Type *type = arrows(k, f, params, to, &exists);
+  scope_leave(k, mark);
+  return type;
+}
+
+const Type *infer_lambda(Check *k, AstExp *exp, const Type *expected) {
+  const Type *type = infer_function(k, &exp->u.lambda.function, NULL, expected);
+  type_lower(k, type);
+  return type;
+}
+
+// let f p = e in b, where f may be used at several types
+const Type *infer_let_fun(Check *k, AstExp *exp) {
+  int mark = scope_mark(k);
+  Binding *b = binding_new(k, BIND_FUNCTION, exp->u.let_fun.name, exp->u.let_fun.name_loc, NULL);
+  b->function = &exp->u.let_fun.function;
+  exp->u.let_fun.binding = b;
+  b->type = infer_function(k, &exp->u.let_fun.function, b, NULL);
+  generalise(k, b);
+  vec_push(&k->bindings, b);
+  k->level++;
+  scope_bind(k, b, true);
+  const Type *body = infer(k, exp->u.let_fun.body);
+  k->level--;
+  scope_leave(k, mark);
+  return leave(k, exp, body);
+}

@@ -1,0 +1,167 @@
+// Patterns: their types, and the names that they bind.
+#include "types/check.h"
+
+static const Type *check_name_pat(Check *k, AstPat *pat, const Type *type) {
+  Binding *b = binding_new(k, BIND_VALUE, pat->u.name.name, pat->loc, type);
+  pat->u.name.binding = b;
+  vec_push(&k->bindings, b);
+  scope_bind(k, b, false);
+  return type;
+}
+
+static void expect_shape(Check *k, const AstPat *pat, const Type *shape, const Type *type) {
+  k->at = pat->loc;
+  if (unify(k, shape, type)) return;
+  error(k->c, pat->loc, "this pattern is for `%s`, but the value has type `%s`", type_text(shape),
+        type_text(type));
+}
+
+static const Type *check_fields(Check *k, AstPat *pat, TypeField *fields, AstPatVec *items,
+                                const Type *type) {
+  bool tuple = pat->kind == AST_PAT_TUPLE;
+  for (int i = 0; i < items->count; i++)
+    fields[i].type = type_var(k, items->at[i]->loc);
+  const Type *shape = items->count ? type_record(fields, items->count, tuple) : type_unit();
+  expect_shape(k, pat, shape, type);
+  for (int i = 0; i < items->count; i++)
+    check_pat(k, items->at[i], fields[i].type);
+  return type;
+}
+
+static const Type *check_tuple_pat(Check *k, AstPat *pat, const Type *type) {
+  int count = pat->u.tuple.items.count;
+  TypeField *fields = new_array(TypeField, count);
+  for (int i = 0; i < count; i++)
+    fields[i].name = type_field_name(k->c, i);
+  return check_fields(k, pat, fields, &pat->u.tuple.items, type);
+}
+
+static const Type *check_record_pat(Check *k, AstPat *pat, const Type *type) {
+  int count = pat->u.record.fields.count;
+  TypeField *fields = new_array(TypeField, count);
+  AstPatVec items = { 0 };
+  for (int i = 0; i < count; i++) {
+    fields[i].name = pat->u.record.fields.at[i].name;
+    vec_push(&items, pat->u.record.fields.at[i].pat);
+  }
+  return check_fields(k, pat, fields, &items, type);
+}
+
+static const Type *check_literal_pat(Check *k, AstPat *pat, const Type *type) {
+  expect_shape(k, pat, infer(k, pat->u.literal.value), type);
+  return type;
+}
+
+static const Type *check_ascribe_pat(Check *k, AstPat *pat, const Type *type) {
+  const Type *written = type_open_anonymous(k, check_type(k, pat->u.ascribe.type));
+  expect_type(k, pat->loc, written, type,
+         (Why){ .kind = WHY_PATTERN, .from = pat->u.ascribe.type->loc });
+  return check_pat(k, pat->u.ascribe.pat, written);
+}
+
+static const Type *check_constructor_pat(Check *k, AstPat *pat, const Type *type) {
+  limit(k->c, pat->loc, "sum types");
+  return type;
+}
+
+static const Type *check_attr_pat(Check *k, AstPat *pat, const Type *type) {
+  check_attr(k, pat->u.attr.attr);
+  return check_pat(k, pat->u.attr.pat, type);
+}
+
+static const Type *check_kind(Check *k, AstPat *pat, const Type *type) {
+  switch (pat->kind) {
+  case AST_PAT_NAME: return check_name_pat(k, pat, type);
+  case AST_PAT_WILDCARD: return type;
+  case AST_PAT_TUPLE: return check_tuple_pat(k, pat, type);
+  case AST_PAT_RECORD: return check_record_pat(k, pat, type);
+  case AST_PAT_LITERAL: return check_literal_pat(k, pat, type);
+  case AST_PAT_ASCRIBE: return check_ascribe_pat(k, pat, type);
+  case AST_PAT_CONSTRUCTOR: return check_constructor_pat(k, pat, type);
+  case AST_PAT_ATTR: return check_attr_pat(k, pat, type);
+  }
+  return type;
+}
+
+const Type *check_pat(Check *k, AstPat *pat, const Type *expected) {
+  const Type *type = check_kind(k, pat, expected);
+  pat->type = type;
+  vec_push(&k->pats, pat);
+  return type;
+}
+
+// --- Names ---
+
+// Calls `visit` for each name of the pattern, and for each literal with a NULL binding.
+static void each_name(const AstPat *pat, void (*visit)(void *state, const AstPat *pat),
+                      void *state) {
+  switch (pat->kind) {
+  case AST_PAT_NAME: visit(state, pat); break;
+  case AST_PAT_WILDCARD: break;
+  case AST_PAT_TUPLE:
+    vec_each(AstPat *const *, p, &pat->u.tuple.items) each_name(*p, visit, state);
+    break;
+  case AST_PAT_RECORD:
+    vec_each(const AstFieldPat *, f, &pat->u.record.fields) each_name(f->pat, visit, state);
+    break;
+  case AST_PAT_LITERAL: visit(state, pat); break;
+  case AST_PAT_ASCRIBE: each_name(pat->u.ascribe.pat, visit, state); break;
+  case AST_PAT_CONSTRUCTOR:
+    vec_each(AstPat *const *, p, &pat->u.constructor.payload) each_name(*p, visit, state);
+    break;
+  case AST_PAT_ATTR: each_name(pat->u.attr.pat, visit, state); break;
+  }
+}
+
+typedef struct Names {
+  Check *k;
+  PatRole role;
+  Vec(const AstPat *) seen;
+} Names;
+
+static void warn_if_unused(Check *k, const Binding *binding) {
+  for (int i = k->scope.entries.count - 1; i >= 0; i--) {
+    ScopeEntry *entry = &k->scope.entries.at[i];
+    if (entry->binding != binding) continue;
+    entry->warn = true;
+    return;
+  }
+}
+
+static void check_one_name(void *state, const AstPat *pat) {
+  Names *names = state;
+  Check *k = names->k;
+  if (pat->kind == AST_PAT_LITERAL) {
+    if (names->role != PAT_CASE) error(k->c, pat->loc, "a literal pattern may not match here");
+    return;
+  }
+  vec_each(const AstPat **, p, &names->seen) {
+    if ((*p)->u.name.name != pat->u.name.name) continue;
+    error(k->c, pat->loc, "`%s` is bound twice in one pattern", pat->u.name.name);
+    note(k->c, (*p)->loc, "`%s` is also bound here", pat->u.name.name);
+    return;
+  }
+  vec_push(&names->seen, pat);
+  if (names->role == PAT_LET) warn_if_unused(k, pat->u.name.binding);
+}
+
+void check_pat_names(Check *k, AstPat *pat, PatRole role) {
+  Names names = { .k = k, .role = role };
+  each_name(pat, check_one_name, &names);
+}
+
+static const AstPat *strip(const AstPat *pat) {
+  while (pat->kind == AST_PAT_ASCRIBE || pat->kind == AST_PAT_ATTR)
+    pat = pat->kind == AST_PAT_ASCRIBE ? pat->u.ascribe.pat : pat->u.attr.pat;
+  return pat;
+}
+
+Name pat_name(const AstPat *pat) {
+  pat = strip(pat);
+  return pat->kind == AST_PAT_NAME ? pat->u.name.name : NULL;
+}
+
+Binding *pat_binding(const AstPat *pat) {
+  pat = strip(pat);
+  return pat->kind == AST_PAT_NAME ? pat->u.name.binding : NULL;
+}

@@ -1,0 +1,234 @@
+// Schemes: their instances, making them, and the end of a definition, when all is solved.
+#include "types/check.h"
+#include "base/text.h"
+#include <string.h>
+
+// --- Instances ---
+
+static const Type *fresh_for(Check *k, const Binding *param, Loc loc) {
+  const Type *type = param->prims ? type_var_of(k, param->prims, loc) : type_var(k, loc);
+  TypeVar *var = type->u.var;
+  if (!param->lifted) var->first_order = true;
+  if (!param->lifted && !param->size_lifted) var->fixed_size = true;
+  return type;
+}
+
+const Type *instantiate(Check *k, const Binding *binding, Loc loc, const Inst **inst) {
+  static const Inst none = { 0 };
+  *inst = &none;
+  if (binding->sizes.count == 0 && binding->types.count == 0) return binding->type;
+  Inst *made = new (Inst);
+  Subst s = { 0 };
+  made->sizes = new_array(const Size *, binding->sizes.count);
+  made->types = new_array(const Type *, binding->types.count);
+  for (int i = 0; i < binding->sizes.count; i++) {
+    vec_push(&s.sizes, binding->sizes.at[i]);
+    made->sizes[i] = size_var(k, binding->sizes.at[i]->name, loc);
+    vec_push(&s.to_sizes, made->sizes[i]);
+  }
+  for (int i = 0; i < binding->types.count; i++) {
+    vec_push(&s.types, binding->types.at[i]);
+    made->types[i] = fresh_for(k, binding->types.at[i], loc);
+    vec_push(&s.to_types, made->types[i]);
+  }
+  *inst = made;
+  return type_substitute(k, &s, binding->type);
+}
+
+// --- Generalisation ---
+
+static void generalise_var(Check *k, Binding *binding, TypeVar *var) {
+  if (var->is_error || var->level <= k->level) return;
+  if (var->prims || var->fields.count) {
+    var->level = k->level;
+    return;
+  }
+  char letter = (char)('a' + binding->types.count % 26);
+  Name name = name_of(k->c->names, text_format("%c", letter));
+  Binding *param = binding_new(k, BIND_TYPE_PARAM, name, var->loc, NULL);
+  param->level = k->level + 1;
+  param->lifted = !var->first_order;
+  param->size_lifted = !var->fixed_size;
+  var->solution = type_of_param(param);
+  vec_push(&binding->types, param);
+}
+
+static void generalise_size(Check *k, Binding *binding, const Size *size) {
+  size = size_resolve(size);
+  if (size->kind == SIZE_EXP)
+    for (int i = 0; i < size->u.exp.tree->count; i++)
+      generalise_size(k, binding, size->u.exp.tree->parts[i]);
+  if (size->kind != SIZE_VAR || size->u.var->level <= k->level) return;
+  SizeVar *var = size->u.var;
+  Binding *param = binding_new(k, BIND_SIZE, var->name ? var->name : unknown_name(k), var->loc,
+                               type_prim(PRIM_I64));
+  param->level = k->level + 1;
+  var->solution = size_of_binding(param, var->loc);
+  vec_push(&binding->sizes, param);
+}
+
+static void generalise_type(Check *k, Binding *binding, const Type *type) {
+  type = type_resolve(type);
+  switch (type->kind) {
+  case TYPE_PRIM: break;
+  case TYPE_PARAM: break;
+  case TYPE_RECORD:
+    for (int i = 0; i < type->u.record.count; i++)
+      generalise_type(k, binding, type->u.record.fields[i].type);
+    break;
+  case TYPE_ARRAY:
+    generalise_size(k, binding, type->u.array.size);
+    generalise_type(k, binding, type->u.array.elem);
+    break;
+  case TYPE_FUNCTION:
+    generalise_type(k, binding, type->u.function.from);
+    generalise_type(k, binding, type->u.function.to);
+    break;
+  case TYPE_VAR: generalise_var(k, binding, type->u.var); break;
+  }
+}
+
+void generalise(Check *k, Binding *binding) {
+  generalise_type(k, binding, binding->type);
+}
+
+// --- The end of a definition ---
+
+static const Type *default_type(TypeClass prims) {
+  static const PrimType order[] = { PRIM_I32, PRIM_F64, PRIM_I64, PRIM_F32 };
+  for (int i = 0; i < 4; i++)
+    if (prims >> order[i] & 1) return type_prim(order[i]);
+  for (int i = 0; i < PRIM_COUNT; i++)
+    if (prims >> i & 1) return type_prim((PrimType)i);
+  return type_unit();
+}
+
+static void settle_var(Check *k, TypeVar *var) {
+  if (var->solution || var->is_error) return;
+  if (var->fields.count) {
+    FieldWant want = var->fields.at[0];
+    error(k->c, want.loc, "the type of the record with field `%s` cannot be told", want.name);
+    hint(k->c, "write the type where the record is bound, as in (r : {%s: i32})", want.name);
+    var->is_error = true;
+    return;
+  }
+  var->solution = default_type(var->prims);
+}
+
+static AstExp *size_exp(Check *k, AstExpKind kind, Loc loc) {
+  (void)k;
+  return new_node(AstExp, .kind = kind, .loc = loc, .type = type_prim(PRIM_I64));
+}
+
+static AstExp *exp_of_size(Check *k, const Size *size);
+
+static AstExp *exp_of_name(Check *k, Binding *binding, Loc loc) {
+  static const Inst none = { 0 };
+  AstExp *exp = size_exp(k, AST_NAME, loc);
+  exp->u.name.name = (AstName){ .loc = loc, .name = binding->name };
+  exp->u.name.binding = binding;
+  exp->u.name.inst = &none;
+  return exp;
+}
+
+static AstExp *exp_of_operator(Check *k, SizeOp op, Loc loc) {
+  AstExp *exp = exp_of_name(k, k->lib->size_ops[op], loc);
+  Inst *inst = new (Inst);
+  inst->types = new_array(const Type *, 1);
+  inst->types[0] = type_prim(PRIM_I64);
+  exp->u.name.inst = inst;
+  const Type *i64 = type_prim(PRIM_I64);
+  exp->type = type_function(NULL, i64, type_function(NULL, i64, i64));
+  return exp;
+}
+
+static AstExp *exp_of_tree(Check *k, const SizeTree *tree, Loc loc) {
+  AstExp *exp = size_exp(k, AST_APPLY, loc);
+  exp->u.apply.is_operator = tree->op != SIZE_CALL;
+  if (tree->op == SIZE_CALL) exp->u.apply.function = mem_copy(tree->function, sizeof(AstExp));
+  else exp->u.apply.function = exp_of_operator(k, tree->op, loc);
+  for (int i = 0; i < tree->count; i++)
+    vec_push(&exp->u.apply.args, exp_of_size(k, tree->parts[i]));
+  return exp;
+}
+
+static AstExp *exp_of_size(Check *k, const Size *size) {
+  size = size_resolve(size);
+  if (size->kind == SIZE_EXP) return exp_of_tree(k, size->u.exp.tree, size->loc);
+  if (size->kind == SIZE_NAME) {
+    // The tree refers to binders that it may mark as used, so their type is not const.
+    Binding *binding = NULL;
+    memcpy(&binding, &size->u.name, sizeof binding);
+    return exp_of_name(k, binding, size->loc);
+  }
+  AstExp *exp = size_exp(k, AST_INT, size->loc);
+  exp->u.integer.value = size->kind == SIZE_CONST ? size->u.constant : big_of(0);
+  exp->u.integer.has_suffix = true;
+  exp->u.integer.suffix = PRIM_I64;
+  return exp;
+}
+
+static bool is_open(const Size *size) {
+  size = size_resolve(size);
+  if (size->kind != SIZE_EXP) return size->kind == SIZE_VAR;
+  for (int i = 0; i < size->u.exp.tree->count; i++)
+    if (is_open(size->u.exp.tree->parts[i])) return true;
+  return false;
+}
+
+const Size *size_solve(Check *k, const Size *size) {
+  size = size_resolve(size);
+  if (size->kind == SIZE_VAR || is_open(size))
+    return new_node(Size, .kind = SIZE_ANY, .loc = size->loc);
+  if (size->kind != SIZE_EXP || size->u.exp.exp) return size;
+  Size *solved = mem_copy(size, sizeof *size);
+  solved->u.exp.exp = exp_of_tree(k, size->u.exp.tree, size->loc);
+  return solved;
+}
+
+static const Inst *solve_inst(Check *k, const Binding *binding, const Inst *inst) {
+  Inst *solved = new (Inst);
+  solved->sizes = new_array(const Size *, binding->sizes.count);
+  solved->types = new_array(const Type *, binding->types.count);
+  for (int i = 0; i < binding->sizes.count; i++) {
+    const Size *size = size_solve(k, inst->sizes[i]);
+    solved->sizes[i] = size->kind == SIZE_ANY ? NULL : size;
+  }
+  for (int i = 0; i < binding->types.count; i++)
+    solved->types[i] = type_solve(k, inst->types[i]);
+  return solved;
+}
+
+static void solve_exp(Check *k, AstExp *exp) {
+  exp->type = type_solve(k, exp->type);
+  bool is_name = exp->kind == AST_NAME && exp->u.name.inst && exp->u.name.binding;
+  if (is_name && (exp->u.name.inst->sizes || exp->u.name.inst->types))
+    exp->u.name.inst = solve_inst(k, exp->u.name.binding, exp->u.name.inst);
+  if (exp->kind == AST_ASCRIBE || exp->kind == AST_COERCE)
+    exp->u.ascribe.ascribed = type_solve(k, exp->u.ascribe.ascribed);
+}
+
+// A literal of a type that cannot hold it.
+static void check_literal(Check *k, const AstExp *exp) {
+  if (exp->kind != AST_INT || exp->type->kind != TYPE_PRIM) return;
+  PrimType prim = exp->type->u.prim;
+  const Big *value = exp->u.integer.value;
+  if (exp->u.integer.negative) value = big_neg(value);
+  Prim out;
+  if (prim_is_float(prim) || prim == PRIM_BOOL || prim_of_big(prim, value, &out)) return;
+  error(k->c, exp->loc, "%s is out of the range of %s", big_text(value), prim_type_name(prim));
+}
+
+void finish_definition(Check *k, Binding *binding) {
+  size_equations_solve(k, 0, true);
+  for (int i = 0; i < k->vars.count; i++)
+    settle_var(k, k->vars.at[i]);
+  if (binding) generalise(k, binding);
+  vec_each(AstExp **, exp, &k->exps) solve_exp(k, *exp);
+  vec_each(AstExp **, exp, &k->exps) check_literal(k, *exp);
+  vec_each(AstPat **, pat, &k->pats) (*pat)->type = type_solve(k, (*pat)->type);
+  vec_each(Binding **, b, &k->bindings) (*b)->type = type_solve(k, (*b)->type);
+  if (binding) binding->type = type_solve(k, binding->type);
+  k->unknown_count = 0;
+  k->exps.count = k->pats.count = k->bindings.count = k->vars.count = k->equations.count = 0;
+}

@@ -1,0 +1,103 @@
+// What is said when two types that ought to be equal are not.
+#include "types/check.h"
+#include "base/text.h"
+
+static const char *class_text(TypeClass prims) {
+  if (prims & CLASS_STRUCTURE) return "a type without functions and with known equality";
+  if (prims == CLASS_INT) return "an integer type";
+  if (prims == CLASS_FLOAT) return "a floating-point type";
+  if (prims == CLASS_NUM) return "a number";
+  if (prims == CLASS_INTBOOL) return "an integer type or bool";
+  if (!(prims & ~CLASS_INT)) return "an integer type";
+  return "a scalar type";
+}
+
+static const char *subject(Why why) {
+  switch (why.kind) {
+  case WHY_ARGUMENT:
+    if (why.name) return text_format("argument %d of `%s`", why.index, why.name);
+    return text_format("argument %d", why.index);
+  case WHY_ASCRIPTION: return "the expression before the type";
+  case WHY_RESULT: return text_format("the result of `%s`", why.name ? why.name : "the function");
+  case WHY_BRANCH: return "the `else` branch";
+  case WHY_CASE: return text_format("case %d", why.index);
+  case WHY_CONDITION: return "the condition";
+  case WHY_ELEMENT: return "this array element";
+  case WHY_INDEX: return "the index";
+  case WHY_INDEXED: return "what is indexed";
+  case WHY_LOOP: return "the body of the loop";
+  case WHY_LOOP_FOR: return "what the loop runs over";
+  case WHY_PATTERN: return "the value";
+  case WHY_RANGE: return "the bound of the range";
+  case WHY_SIZE: return "the size";
+  case WHY_UPDATE: return "the new value";
+  case WHY_OPERATOR: return "the operand";
+  }
+  return "the expression";
+}
+
+// Where a size was bound, or how it came into being.
+static void note_size(Check *k, const Size *size) {
+  size = size_resolve(size);
+  if (size->kind == SIZE_NAME && size->u.name->loc.file && !size->u.name->loc.file->built_in) {
+    bool unknown = size->u.name->name[0] == '?';
+    note(k->c, size->u.name->loc, unknown ? "`%s` is the unknown size of this result"
+                                          : "size `%s` comes from here", size->u.name->name);
+  } else if (size->loc.file && !size->loc.file->built_in && size->kind != SIZE_VAR) {
+    note(k->c, size->loc, "size `%s` comes from here", size_text(size));
+  }
+}
+
+static void explain_sizes(Check *k, const Mismatch *m, const Type *expected) {
+  const Size *e = size_resolve(m->expected_size), *a = size_resolve(m->actual_size);
+  note(k->c, k->at, "sizes `%s` and `%s` can't be shown equal", size_text(a), size_text(e));
+  note_size(k, a);
+  note_size(k, e);
+  hint(k->c, "write `:> %s` if they are equal when the program runs", type_text(expected));
+}
+
+static void explain_scope(Check *k, const Mismatch *m) {
+  note(k->c, k->at, "size `%s` is not known yet, or no longer, where it is needed", m->size->name);
+  if (m->size->loc.file && !m->size->loc.file->built_in)
+    note(k->c, m->size->loc, "size `%s` comes from here", m->size->name);
+}
+
+// The differing part, if it is not the whole.
+static void explain_kind(Check *k, const Mismatch *m, const Type *expected) {
+  if (type_resolve(expected) == m->expected || type_resolve(expected) == m->actual) return;
+  note(k->c, k->at, "`%s` differs from `%s`", type_text(m->actual), type_text(m->expected));
+}
+
+static void explain(Check *k, const Mismatch *m, const Type *expected) {
+  switch (m->kind) {
+  case MISMATCH_KIND: explain_kind(k, m, expected); break;
+  case MISMATCH_SIZE: explain_sizes(k, m, expected); break;
+  case MISMATCH_SCOPE: explain_scope(k, m); break;
+  case MISMATCH_VARYING:
+    note(k->c, k->at, "size `%s` of the result differs from call to call", m->size->name);
+    hint(k->c, "all rows of an array must have the same size");
+    break;
+  case MISMATCH_CLASS:
+    note(k->c, k->at, "`%s` is not %s", type_text(m->actual), class_text(m->prims));
+    break;
+  case MISMATCH_FUNCTION:
+    note(k->c, k->at, "a function (`%s`) cannot be used here", type_text(m->actual));
+    break;
+  case MISMATCH_FIELD:
+    note(k->c, k->at, "`%s` has no field `%s`", type_text(m->actual), m->field);
+    break;
+  case MISMATCH_INFINITE: note(k->c, k->at, "a type cannot contain itself"); break;
+  }
+}
+
+bool expect_type(Check *k, Loc loc, const Type *expected, const Type *actual, Why why) {
+  k->at = loc;
+  if (unify(k, expected, actual)) return true;
+  Mismatch m = k->mismatch;
+  error(k->c, loc, "%s has type `%s`, expected `%s`", subject(why), type_text(actual),
+        type_text(expected));
+  explain(k, &m, expected);
+  if (why.from.file && !why.from.file->built_in)
+    note(k->c, why.from, "`%s` is expected because of this", type_text(expected));
+  return false;
+}

@@ -1,0 +1,94 @@
+// Loading the prelude: the files that every program sees, and the modules of the scalar types,
+// which are checked when a program first names one.
+#include "base/embed.h"
+#include "source/source.h"
+#include "types/check.h"
+#include <string.h>
+
+static AstProgram *parse_built_in(Compiler *c, const char *path) {
+  for (int i = 0; i < prelude_file_count; i++) {
+    const EmbeddedFile *f = &prelude_files[i];
+    if (strcmp(f->path, path) != 0) continue;
+    SourceFile *file = source_file_new(f->path, f->text, f->length);
+    file->built_in = true;
+    return source_parse(c, file);
+  }
+  bug(c, (Loc){ 0 }, "no built-in file %s", path);
+}
+
+static void add_scalar_types(Library *lib) {
+  for (int i = 0; i < PRIM_COUNT; i++) {
+    Name name = name_of(lib->c->names, prim_type_name((PrimType)i));
+    map_put(lib->types, name,
+            new_node(TypeDef, .name = name, .type = type_prim((PrimType)i)));
+  }
+}
+
+// Defines into the maps that all files see.
+static Check *check_of_prelude(Library *lib) {
+  Check *k = check_new(lib, true);
+  k->scope.values = lib->values;
+  k->scope.types = lib->types;
+  return k;
+}
+
+bool prelude_load(Library *lib) {
+  static const char *const files[] = {
+    "prelude/intrinsics.fl", "prelude/functional.fl", "prelude/zip.fl",
+    "prelude/soacs.fl", "prelude/array.fl", "prelude/choose.fl",
+  };
+  lib->values = map_new(NULL);
+  lib->types = map_new(NULL);
+  lib->intrinsics = map_new(NULL);
+  lib->modules = map_new(NULL);
+  add_scalar_types(lib);
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    const AstProgram *program = parse_built_in(lib->c, files[i]);
+    if (!program) return false;
+    check_decls(check_of_prelude(lib), &program->decls);
+  }
+  return true;
+}
+
+// The files that make up the module of a scalar type.
+static void templates(PrimType prim, const char *paths[2]) {
+  paths[0] = paths[1] = NULL;
+  if (prim == PRIM_BOOL) {
+    paths[0] = "prelude/mod_bool.fl";
+  } else if (prim_is_float(prim)) {
+    paths[0] = "prelude/mod_float.fl";
+    paths[1] = prim == PRIM_F32 ? "prelude/mod_f32.fl" : "prelude/mod_f64.fl";
+  } else {
+    paths[0] = prim_is_signed(prim) ? "prelude/mod_signed.fl" : "prelude/mod_unsigned.fl";
+  }
+}
+
+bool prelude_is_module(Name name) {
+  PrimType prim;
+  return prim_type_named(name, &prim);
+}
+
+// In a template the type `t` is the scalar type; its definitions are the members.
+static Module *load_module(Library *lib, Name name) {
+  PrimType prim;
+  if (!prim_type_named(name, &prim)) return NULL;
+  Check *k = check_new(lib, true);
+  Module *module = new_node(Module, .values = k->defined);
+  map_put(lib->modules, name, module);
+  Name t = name_of(lib->c->names, "t");
+  map_put(k->scope.types, t, new_node(TypeDef, .name = t, .type = type_prim(prim)));
+  const char *paths[2];
+  templates(prim, paths);
+  for (int i = 0; i < 2 && paths[i]; i++) {
+    const AstProgram *program = parse_built_in(lib->c, paths[i]);
+    if (!program) return NULL;
+    check_decls(k, &program->decls);
+  }
+  module->ready = true;
+  return module;
+}
+
+const Module *prelude_module(Library *lib, Name name) {
+  Module *module = map_get(lib->modules, name);
+  return module ? module : load_module(lib, name);
+}

@@ -1,0 +1,112 @@
+// Names in scope, and messages about those that are not.
+#include "types/check.h"
+
+void scope_bind(Check *k, Binding *binding, bool warn) {
+  ScopeEntry entry = { .name = binding->name, .binding = binding, .warn = warn };
+  entry.old = map_get(k->scope.values, binding->name);
+  vec_push(&k->scope.entries, entry);
+  map_put(k->scope.values, binding->name, binding);
+}
+
+void scope_bind_type(Check *k, TypeDef *def) {
+  ScopeEntry entry = { .name = def->name, .type = def };
+  entry.old_type = map_get(k->scope.types, def->name);
+  vec_push(&k->scope.entries, entry);
+  map_put(k->scope.types, def->name, def);
+}
+
+int scope_mark(const Check *k) {
+  return k->scope.entries.count;
+}
+
+static void warn_unused(Check *k, const ScopeEntry *entry) {
+  const Binding *b = entry->binding;
+  if (!entry->warn || b->used || k->built_in || b->name[0] == '_') return;
+  warning(k->c, b->loc, "unused name `%s`", b->name);
+}
+
+void scope_leave(Check *k, int mark) {
+  while (k->scope.entries.count > mark) {
+    const ScopeEntry *entry = &k->scope.entries.at[--k->scope.entries.count];
+    if (entry->type) map_put(k->scope.types, entry->name, entry->old_type);
+    else map_put(k->scope.values, entry->name, entry->old);
+    if (entry->binding) warn_unused(k, entry);
+  }
+}
+
+Binding *scope_value(Check *k, Name name) {
+  Binding *b = map_get(k->scope.values, name);
+  if (b) b->used = true;
+  return b;
+}
+
+TypeDef *scope_type(Check *k, Name name) {
+  return map_get(k->scope.types, name);
+}
+
+typedef Vec(Name) NameVec;
+
+static void collect(void *state, const void *key, void *value) {
+  NameVec *names = state;
+  if (value) vec_push(names, key);
+}
+
+static void suggest(Check *k, Name name, const Map *inner, const Map *outer) {
+  NameVec names = { 0 };
+  map_each(inner, collect, &names);
+  if (outer) map_each(outer, collect, &names);
+  Name close = diag_closest(name, names.at, names.count);
+  if (close) hint(k->c, "did you mean `%s`?", close);
+}
+
+static void unknown_value(Check *k, const AstName *name) {
+  const AstDecl *later = k->later ? map_get(k->later, name->name) : NULL;
+  if (name->name == k->current) {
+    limit(k->c, name->loc, "recursion: `%s` in its own definition", name->name);
+    return;
+  }
+  if (later) {
+    error(k->c, name->loc, "`%s` is used before its definition", name->name);
+    note(k->c, later->loc, "`%s` is defined here", name->name);
+    return;
+  }
+  error(k->c, name->loc, "unknown name `%s`", name->name);
+  suggest(k, name->name, k->scope.values, k->lib->values);
+}
+
+static Binding *find_member(Check *k, const AstName *name) {
+  Name qualifier = name->qualifiers.at[0];
+  const Map *members = NULL;
+  bool intrinsics = k->built_in && qualifier == name_of(k->c->names, "intrinsics");
+  if (intrinsics) members = k->lib->intrinsics;
+  else if (name->qualifiers.count == 1 && prelude_is_module(qualifier)) {
+    const Module *module = prelude_module(k->lib, qualifier);
+    if (!module) return NULL;
+    members = module->values;
+  }
+  if (!members) {
+    error(k->c, name->loc, "unknown module `%s`", qualifier);
+    return NULL;
+  }
+  Binding *b = map_get(members, name->name);
+  if (b) return b;
+  error(k->c, name->loc, "module `%s` has no `%s`", qualifier, name->name);
+  suggest(k, name->name, members, NULL);
+  return NULL;
+}
+
+Binding *scope_find(Check *k, const AstName *name) {
+  if (name->qualifiers.count > 0) return find_member(k, name);
+  Binding *b = scope_value(k, name->name);
+  if (!b) unknown_value(k, name);
+  return b;
+}
+
+void scope_unknown_type(Check *k, const AstName *name) {
+  if (name->qualifiers.count > 0) {
+    error(k->c, name->loc, "unknown module `%s`", name->qualifiers.at[0]);
+    return;
+  }
+  error(k->c, name->loc, "unknown type `%s`", name->name);
+  suggest(k, name->name, k->scope.types, k->lib->types);
+}

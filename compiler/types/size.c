@@ -1,0 +1,169 @@
+// Sizes with inference variables, and their unification.
+#include "types/check.h"
+
+const Size *size_resolve(const Size *size) {
+  while (size->kind == SIZE_VAR && size->u.var->solution) {
+    const Size *next = size->u.var->solution;
+    if (next->kind == SIZE_VAR && next->u.var->solution)
+      size->u.var->solution = next->u.var->solution;
+    size = next;
+  }
+  return size;
+}
+
+const Size *size_var(Check *k, Name name, Loc loc) {
+  SizeVar *var = new_node(SizeVar, .level = k->level, .id = k->c->next_id++, .name = name,
+                          .loc = loc);
+  return new_node(Size, .kind = SIZE_VAR, .loc = loc, .u.var = var);
+}
+
+const Size *size_tree(Check *k, SizeOp op, const AstExp *function, int count,
+                      const Size *const *parts) {
+  (void)k;
+  const SizeTree *tree = new_node(SizeTree, .op = op, .function = function, .count = count,
+                                  .parts = parts);
+  return new_node(Size, .kind = SIZE_EXP, .loc = parts[0]->loc, .u.exp = { .tree = tree });
+}
+
+const Size *size_binary(Check *k, SizeOp op, const Size *a, const Size *b) {
+  const Size **parts = new_array(const Size *, 2);
+  parts[0] = a;
+  parts[1] = b;
+  return size_tree(k, op, NULL, 2, parts);
+}
+
+int size_level(const Size *size) {
+  size = size_resolve(size);
+  if (size->kind == SIZE_NAME) return size->u.name->level;
+  if (size->kind != SIZE_EXP) return 0;
+  int level = 0;
+  for (int i = 0; i < size->u.exp.tree->count; i++) {
+    int part = size_level(size->u.exp.tree->parts[i]);
+    if (part > level) level = part;
+  }
+  return level;
+}
+
+bool size_mentions(const Size *size, const Binding *binding) {
+  size = size_resolve(size);
+  if (size->kind == SIZE_NAME) return size->u.name == binding;
+  if (size->kind != SIZE_EXP) return false;
+  for (int i = 0; i < size->u.exp.tree->count; i++)
+    if (size_mentions(size->u.exp.tree->parts[i], binding)) return true;
+  return false;
+}
+
+bool size_can_enter(Check *k, const Size *size, int level) {
+  size = size_resolve(size);
+  if (size->kind == SIZE_VAR && size->u.var->level > level) size->u.var->level = level;
+  if (size->kind == SIZE_NAME && size->u.name->level > level) {
+    k->mismatch = (Mismatch){ .kind = MISMATCH_SCOPE, .size = size->u.name };
+    return false;
+  }
+  if (size->kind != SIZE_EXP) return true;
+  for (int i = 0; i < size->u.exp.tree->count; i++)
+    if (!size_can_enter(k, size->u.exp.tree->parts[i], level)) return false;
+  return true;
+}
+
+static bool var_occurs(const SizeVar *var, const Size *size) {
+  size = size_resolve(size);
+  if (size->kind == SIZE_VAR) return size->u.var == var;
+  if (size->kind != SIZE_EXP) return false;
+  for (int i = 0; i < size->u.exp.tree->count; i++)
+    if (var_occurs(var, size->u.exp.tree->parts[i])) return true;
+  return false;
+}
+
+static bool different(Check *k, const Size *expected, const Size *actual) {
+  k->mismatch = (Mismatch){ .kind = MISMATCH_SIZE, .expected_size = expected,
+                            .actual_size = actual };
+  return false;
+}
+
+static bool bind(Check *k, SizeVar *var, const Size *size) {
+  if (!size_can_enter(k, size, var->level)) {
+    k->mismatch.actual_size = size;
+    return false;
+  }
+  var->solution = size;
+  return true;
+}
+
+// Of two open variables the one of a loop parameter stays, since it has to be looked at again.
+static bool bind_vars(Check *k, SizeVar *a, const Size *b) {
+  if (a == b->u.var) return true;
+  if (a->loop && !b->u.var->loop) {
+    const Size *size = new_node(Size, .kind = SIZE_VAR, .loc = a->loc, .u.var = a);
+    return bind(k, b->u.var, size);
+  }
+  return bind(k, a, b);
+}
+
+// n + m = k * 2 and the like, while both sides have the same form: part by part.
+static bool unify_parts(Check *k, const SizeTree *e, const SizeTree *a) {
+  for (int i = 0; i < e->count; i++)
+    if (!unify_sizes(k, e->parts[i], a->parts[i])) return false;
+  return true;
+}
+
+static bool same_form(const Size *e, const Size *a) {
+  if (e->kind != SIZE_EXP || a->kind != SIZE_EXP) return false;
+  const SizeTree *te = e->u.exp.tree, *ta = a->u.exp.tree;
+  if (te->op != ta->op || te->count != ta->count) return false;
+  return te->op != SIZE_CALL || te->function->u.name.binding == ta->function->u.name.binding;
+}
+
+static bool unify_expressions(Check *k, const Size *e, const Size *a) {
+  SizeVar *var = NULL;
+  const Size *value = NULL;
+  switch (poly_solve(k, e, a, &var, &value)) {
+  case POLY_EQUAL: return true;
+  case POLY_DIFFERENT: return different(k, e, a);
+  case POLY_SOLVED: return bind(k, var, value);
+  case POLY_OPEN: break;
+  }
+  vec_push(&k->equations, (SizeEquation){ e, a, k->at });
+  return true;
+}
+
+bool unify_sizes(Check *k, const Size *e, const Size *a) {
+  e = size_resolve(e);
+  a = size_resolve(a);
+  if (e == a || e->kind == SIZE_ANY || a->kind == SIZE_ANY) return true;
+  if (e->kind == SIZE_NAME && a->kind == SIZE_NAME && e->u.name == a->u.name) return true;
+  if (a->kind == SIZE_VAR && e->kind == SIZE_VAR) return bind_vars(k, a->u.var, e);
+  if (a->kind == SIZE_VAR && !var_occurs(a->u.var, e)) return bind(k, a->u.var, e);
+  if (e->kind == SIZE_VAR && !var_occurs(e->u.var, a)) return bind(k, e->u.var, a);
+  return unify_expressions(k, e, a);
+}
+
+bool size_equal(const Size *a, const Size *b) {
+  SizeVar *var = NULL;
+  const Size *value = NULL;
+  return poly_solve(NULL, a, b, &var, &value) == POLY_EQUAL;
+}
+
+// Once nothing more can be learnt from the context, sizes of the same form are equated part by
+// part: n * m = a * b says n = a, m = b, as in `unflatten xs` for xs : [a * b]t.
+void size_equations_solve(Check *k, int from, bool last) {
+  int end = k->equations.count;
+  for (int i = from; i < end; i++) {
+    SizeEquation eq = k->equations.at[i];
+    const Size *e = size_resolve(eq.expected), *a = size_resolve(eq.actual);
+    k->at = eq.loc;
+    int before = k->equations.count;
+    bool ok = unify_sizes(k, e, a);
+    if (ok && k->equations.count > before && same_form(e, a)) {
+      k->equations.count = before;
+      ok = unify_parts(k, e->u.exp.tree, a->u.exp.tree);
+    }
+    if (!ok) error(k->c, eq.loc, "sizes `%s` and `%s` can't be shown equal", size_text(a), size_text(e));
+    else if (last && k->equations.count > before)
+      error(k->c, eq.loc, "cannot tell the sizes in `%s` = `%s` apart; give the result's type",
+            size_text(e), size_text(a));
+  }
+  for (int i = end; i < k->equations.count; i++)
+    k->equations.at[from + i - end] = k->equations.at[i];
+  k->equations.count = from + k->equations.count - end;
+}

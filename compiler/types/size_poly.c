@@ -1,0 +1,239 @@
+// Sizes as polynomials: two sizes are equal if their normal forms are.
+//
+// A polynomial is a sum of terms, a term a coefficient times a product of factors: names, open
+// variables, and applications such as `f n` or `n / 2`, which are opaque but for their arguments.
+// Factors are ordered by their number, so that the form does not depend on addresses.
+#include "types/check.h"
+
+typedef struct Factor {
+  int id;           // of the name, the variable, or the applied function
+  const Size *size;
+} Factor;
+typedef Vec(Factor) FactorVec;
+
+typedef struct Term {
+  const Big *coefficient;
+  FactorVec factors;
+} Term;
+
+struct Poly {
+  Vec(Term) terms;
+};
+
+static int compare_sizes(const Size *a, const Size *b);
+
+static int compare_calls(const SizeTree *a, const SizeTree *b) {
+  if (a->count != b->count) return a->count - b->count;
+  for (int i = 0; i < a->count; i++) {
+    int order = compare_sizes(a->parts[i], b->parts[i]);
+    if (order != 0) return order;
+  }
+  return 0;
+}
+
+static int compare_factors(const Factor *a, const Factor *b) {
+  if (a->id != b->id) return a->id < b->id ? -1 : 1;
+  if (a->size->kind != SIZE_EXP || b->size->kind != SIZE_EXP) return 0;
+  return compare_calls(a->size->u.exp.tree, b->size->u.exp.tree);
+}
+
+static int compare_products(const FactorVec *a, const FactorVec *b) {
+  if (a->count != b->count) return b->count - a->count;
+  for (int i = 0; i < a->count; i++) {
+    int order = compare_factors(&a->at[i], &b->at[i]);
+    if (order != 0) return order;
+  }
+  return 0;
+}
+
+static void add_term(Poly *p, Term term) {
+  int i = 0;
+  while (i < p->terms.count && compare_products(&p->terms.at[i].factors, &term.factors) < 0)
+    i++;
+  bool found = i < p->terms.count &&
+               compare_products(&p->terms.at[i].factors, &term.factors) == 0;
+  if (found) {
+    term.coefficient = big_add(p->terms.at[i].coefficient, term.coefficient);
+    p->terms.at[i] = term;
+  } else {
+    vec_push(&p->terms, term);
+    for (int j = p->terms.count - 1; j > i; j--)
+      p->terms.at[j] = p->terms.at[j - 1];
+    p->terms.at[i] = term;
+  }
+  if (big_compare(term.coefficient, big_of(0)) != 0) return;
+  for (int j = i; j + 1 < p->terms.count; j++)
+    p->terms.at[j] = p->terms.at[j + 1];
+  p->terms.count--;
+}
+
+static void add_scaled(Poly *p, const Poly *q, const Big *scale) {
+  for (int i = 0; i < q->terms.count; i++) {
+    Term t = q->terms.at[i];
+    t.coefficient = big_mul(t.coefficient, scale);
+    add_term(p, t);
+  }
+}
+
+static FactorVec merge(const FactorVec *a, const FactorVec *b) {
+  FactorVec all = { 0 };
+  int i = 0, j = 0;
+  while (i < a->count || j < b->count) {
+    bool left = j == b->count ||
+                (i < a->count && compare_factors(&a->at[i], &b->at[j]) <= 0);
+    vec_push(&all, left ? a->at[i] : b->at[j]);
+    if (left) i++;
+    else j++;
+  }
+  return all;
+}
+
+static Poly *multiply(const Poly *a, const Poly *b) {
+  Poly *p = new (Poly);
+  for (int i = 0; i < a->terms.count; i++)
+    for (int j = 0; j < b->terms.count; j++) {
+      const Term *s = &a->terms.at[i], *t = &b->terms.at[j];
+      add_term(p, (Term){ big_mul(s->coefficient, t->coefficient),
+                          merge(&s->factors, &t->factors) });
+    }
+  return p;
+}
+
+static Poly *of_factor(int id, const Size *size) {
+  Poly *p = new (Poly);
+  Term t = { .coefficient = big_of(1) };
+  vec_push(&t.factors, (Factor){ id, size });
+  add_term(p, t);
+  return p;
+}
+
+static Poly *poly_of(const Size *size);
+
+static Poly *of_tree(const Size *size) {
+  const SizeTree *tree = size->u.exp.tree;
+  if (tree->op == SIZE_CALL) return of_factor(tree->function->u.name.binding->id, size);
+  Poly *a = poly_of(tree->parts[0]);
+  const Poly *b = poly_of(tree->parts[1]);
+  if (tree->op == SIZE_MUL) return multiply(a, b);
+  add_scaled(a, b, big_of(tree->op == SIZE_ADD ? 1 : -1));
+  return a;
+}
+
+static Poly *poly_of(const Size *size) {
+  size = size_resolve(size);
+  Poly *p = new (Poly);
+  switch (size->kind) {
+  case SIZE_CONST: add_term(p, (Term){ .coefficient = size->u.constant }); return p;
+  case SIZE_NAME:
+    if (size->u.name->known) return poly_of(size->u.name->known);
+    return of_factor(size->u.name->id, size);
+  case SIZE_EXP: return of_tree(size);
+  case SIZE_VAR: return of_factor(size->u.var->id, size);
+  case SIZE_ANY: return p;
+  }
+  return p;
+}
+
+static int compare_sizes(const Size *a, const Size *b) {
+  const Poly *p = poly_of(a), *q = poly_of(b);
+  if (p->terms.count != q->terms.count) return p->terms.count - q->terms.count;
+  for (int i = 0; i < p->terms.count; i++) {
+    const Term *s = &p->terms.at[i], *t = &q->terms.at[i];
+    int order = compare_products(&s->factors, &t->factors);
+    if (order == 0) order = big_compare(s->coefficient, t->coefficient);
+    if (order != 0) return order;
+  }
+  return 0;
+}
+
+static bool has_var(const Size *size) {
+  size = size_resolve(size);
+  if (size->kind == SIZE_VAR) return true;
+  if (size->kind != SIZE_EXP) return false;
+  for (int i = 0; i < size->u.exp.tree->count; i++)
+    if (has_var(size->u.exp.tree->parts[i])) return true;
+  return false;
+}
+
+static const Size *of_term(Check *k, const Term *t, bool negate) {
+  const Big *coefficient = negate ? big_neg(t->coefficient) : t->coefficient;
+  const Size *size = NULL;
+  bool one = big_compare(coefficient, big_of(1)) == 0;
+  if (!one || t->factors.count == 0)
+    size = new_node(Size, .kind = SIZE_CONST, .u.constant = coefficient);
+  for (int i = 0; i < t->factors.count; i++) {
+    const Size *factor = t->factors.at[i].size;
+    size = size ? size_binary(k, SIZE_MUL, size, factor) : factor;
+  }
+  return size;
+}
+
+// Terms with a positive coefficient first, so that the text starts without a sign.
+static const Size *size_of_poly(Check *k, const Poly *p) {
+  const Size *size = NULL;
+  for (int i = 0; i < p->terms.count; i++) {
+    const Term *t = &p->terms.at[i];
+    if (big_compare(t->coefficient, big_of(0)) < 0) continue;
+    const Size *term = of_term(k, t, false);
+    size = size ? size_binary(k, SIZE_ADD, size, term) : term;
+  }
+  if (!size) size = size_const(0, (Loc){ 0 });
+  for (int i = 0; i < p->terms.count; i++) {
+    const Term *t = &p->terms.at[i];
+    if (big_compare(t->coefficient, big_of(0)) < 0)
+      size = size_binary(k, SIZE_SUB, size, of_term(k, t, true));
+  }
+  return size;
+}
+
+const Size *size_simplify(Check *k, const Size *size) {
+  return size_of_poly(k, poly_of(size));
+}
+
+// The variable that occurs as a term of its own with coefficient 1 or -1, if all is open but it.
+static SizeVar *linear_var(const Poly *p, int *at) {
+  int found = 0;
+  SizeVar *var = NULL;
+  for (int i = 0; i < p->terms.count; i++) {
+    const FactorVec *factors = &p->terms.at[i].factors;
+    bool alone = factors->count == 1;
+    for (int j = 0; j < factors->count; j++) {
+      if (!has_var(factors->at[j].size)) continue;
+      found++;
+      if (!alone || factors->at[j].size->kind != SIZE_VAR) return NULL;
+      var = factors->at[j].size->u.var;
+      *at = i;
+    }
+  }
+  if (found != 1) return NULL;
+  const Big *c = p->terms.at[*at].coefficient;
+  bool unit = big_compare(c, big_of(1)) == 0 || big_compare(c, big_of(-1)) == 0;
+  return unit ? var : NULL;
+}
+
+static bool poly_has_var(const Poly *p) {
+  for (int i = 0; i < p->terms.count; i++)
+    for (int j = 0; j < p->terms.at[i].factors.count; j++)
+      if (has_var(p->terms.at[i].factors.at[j].size)) return true;
+  return false;
+}
+
+PolyAnswer poly_solve(Check *k, const Size *e, const Size *a, SizeVar **var,
+                      const Size **value) {
+  Poly *p = poly_of(e);
+  add_scaled(p, poly_of(a), big_of(-1));
+  if (p->terms.count == 0) return POLY_EQUAL;
+  if (!poly_has_var(p)) return POLY_DIFFERENT;
+  int at = 0;
+  *var = linear_var(p, &at);
+  if (!*var || !k) return POLY_OPEN;
+  // c * var + rest = 0  =>  var = -rest / c
+  bool positive = big_compare(p->terms.at[at].coefficient, big_of(0)) > 0;
+  Poly *rest = new (Poly);
+  for (int i = 0; i < p->terms.count; i++)
+    if (i != at) add_term(rest, p->terms.at[i]);
+  Poly *solution = new (Poly);
+  add_scaled(solution, rest, big_of(positive ? -1 : 1));
+  *value = size_of_poly(k, solution);
+  return POLY_SOLVED;
+}

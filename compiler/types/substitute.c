@@ -1,0 +1,196 @@
+// Types with sizes and type parameters replaced.  What does not change is shared.
+#include "types/check.h"
+
+// A rebuilding of types: `size` says what becomes of a size, `param` of a type parameter.
+typedef struct Rewrite {
+  Check *k;
+  const Size *(*size)(struct Rewrite *r, const Size *size);
+  const Subst *subst;
+  BindingVec *made;
+  Loc loc;
+  const Size *(*map)(Check *k, const Size *size);
+  bool solve;  // nothing open remains: unconstrained variables become ()
+  // sizes replaced so far, and by what
+  Vec(const Size *) old;
+  Vec(const Size *) replaced;
+} Rewrite;
+
+static const Type *rewrite(Rewrite *r, const Type *type);
+
+static const Type *rewrite_record(Rewrite *r, const Type *type) {
+  int count = type->u.record.count;
+  TypeField *fields = NULL;
+  for (int i = 0; i < count; i++) {
+    const TypeField *f = &type->u.record.fields[i];
+    const Type *t = rewrite(r, f->type);
+    if (t == f->type) continue;
+    if (!fields) fields = mem_copy(type->u.record.fields, sizeof *fields * (size_t)count);
+    fields[i].type = t;
+  }
+  if (!fields) return type;
+  Type *copy = new_node(Type, .kind = TYPE_RECORD, .unique = type->unique, .alias = type->alias);
+  copy->u.record.is_tuple = type->u.record.is_tuple;
+  copy->u.record.count = count;
+  copy->u.record.fields = fields;
+  return copy;
+}
+
+static const Type *rewrite_array(Rewrite *r, const Type *type) {
+  const Size *size = r->size(r, type->u.array.size);
+  const Type *elem = rewrite(r, type->u.array.elem);
+  if (size == type->u.array.size && elem == type->u.array.elem) return type;
+  return new_node(Type, .kind = TYPE_ARRAY, .unique = type->unique, .alias = type->alias,
+                  .u.array = { .size = size, .elem = elem });
+}
+
+// Sizes of the result that are bound on the way, by variables that carry them, stay bound here.
+static const Type *rewrite_function(Rewrite *r, const Type *type) {
+  const Type *from = rewrite(r, type->u.function.from);
+  BindingVec exists = { 0 };
+  for (int i = 0; i < type->u.function.exist_count; i++)
+    vec_push(&exists, type->u.function.exists[i]);
+  int own = exists.count;
+  const Type *inner = type_resolve_result(type->u.function.to, &exists);
+  const Type *to = rewrite(r, own == exists.count ? type->u.function.to : inner);
+  if (from == type->u.function.from && to == type->u.function.to) return type;
+  return new_node(Type, .kind = TYPE_FUNCTION, .unique = type->unique, .alias = type->alias,
+                  .u.function = { .param = type->u.function.param, .from = from, .to = to,
+                                  .exist_count = exists.count, .exists = exists.at });
+}
+
+static const Type *rewrite_param(const Rewrite *r, const Type *type) {
+  if (!r->subst) return type;
+  for (int i = 0; i < r->subst->types.count; i++)
+    if (r->subst->types.at[i] == type->u.param) return r->subst->to_types.at[i];
+  return type;
+}
+
+static const Type *rewrite(Rewrite *r, const Type *type) {
+  const Type *t = type_resolve(type), *result = t;
+  switch (t->kind) {
+  case TYPE_PRIM: break;
+  case TYPE_RECORD: result = rewrite_record(r, t); break;
+  case TYPE_ARRAY: result = rewrite_array(r, t); break;
+  case TYPE_FUNCTION: result = rewrite_function(r, t); break;
+  case TYPE_PARAM: result = rewrite_param(r, t); break;
+  case TYPE_VAR:
+    if (r->solve && !t->u.var->is_error) result = type_unit();
+    break;
+  }
+  if (!r->solve) return result == t ? type : result;
+  if (type->kind == TYPE_VAR && !type->u.var->exists.count) type->u.var->solution = result;
+  return result;
+}
+
+static const Size *substitute_size(Rewrite *r, const Size *size) {
+  return size_substitute(r->k, r->subst, size);
+}
+
+const Size *size_substitute(Check *k, const Subst *s, const Size *size) {
+  const Size *old = size_resolve(size);
+  if (old->kind == SIZE_NAME)
+    for (int i = 0; i < s->sizes.count; i++)
+      if (s->sizes.at[i] == old->u.name) return s->to_sizes.at[i];
+  if (old->kind != SIZE_EXP) return size;
+  const SizeTree *tree = old->u.exp.tree;
+  const Size **parts = new_array(const Size *, tree->count);
+  bool same = true;
+  for (int i = 0; i < tree->count; i++) {
+    parts[i] = size_substitute(k, s, tree->parts[i]);
+    same = same && parts[i] == tree->parts[i];
+  }
+  return same ? size : size_tree(k, tree->op, tree->function, tree->count, parts);
+}
+
+const Type *type_substitute(Check *k, const Subst *s, const Type *type) {
+  Rewrite r = { .k = k, .size = substitute_size, .subst = s };
+  return rewrite(&r, type);
+}
+
+const Type *type_replace_size(Check *k, const Binding *from, const Size *to, const Type *type) {
+  Subst s = { 0 };
+  vec_push(&s.sizes, from);
+  vec_push(&s.to_sizes, to);
+  return type_substitute(k, &s, type);
+}
+
+static const Size *solve_size(Rewrite *r, const Size *size) {
+  return size_solve(r->k, size);
+}
+
+const Type *type_solve(Check *k, const Type *type) {
+  Rewrite r = { .k = k, .size = solve_size, .solve = true };
+  return rewrite(&r, type);
+}
+
+static const Size *map_size(Rewrite *r, const Size *size) {
+  return r->map(r->k, size);
+}
+
+const Type *type_map_sizes(Check *k, const Type *type,
+                           const Size *(*map)(Check *k, const Size *size)) {
+  Rewrite r = { .k = k, .size = map_size, .map = map };
+  return rewrite(&r, type);
+}
+
+static Binding *unknown_new(Rewrite *r, Loc loc) {
+  Binding *b = binding_new(r->k, BIND_SIZE, unknown_name(r->k), loc, type_prim(PRIM_I64));
+  vec_push(r->made, b);
+  return b;
+}
+
+static const Size *name_anonymous(Rewrite *r, const Size *size) {
+  if (size->kind != SIZE_ANY) return size;
+  return size_of_binding(unknown_new(r, size->loc), size->loc);
+}
+
+const Type *type_name_anonymous(Check *k, const Type *type, BindingVec *made) {
+  Rewrite r = { .k = k, .size = name_anonymous, .made = made };
+  return rewrite(&r, type);
+}
+
+static const Size *open_anonymous(Rewrite *r, const Size *size) {
+  return size->kind == SIZE_ANY ? size_var(r->k, NULL, size->loc) : size;
+}
+
+const Type *type_open_anonymous(Check *k, const Type *type) {
+  Rewrite r = { .k = k, .size = open_anonymous };
+  return rewrite(&r, type);
+}
+
+// `let [n] p = e` gives a size that is known outside by another name; other sizes that end with
+// their scope become unknown ones, equal sizes the same one.
+static const Size *close_size(Rewrite *r, const Size *size) {
+  const Size *s = size_resolve(size);
+  if (size_level(s) <= r->k->level) return size;
+  if (s->kind == SIZE_NAME && s->u.name->known) return close_size(r, s->u.name->known);
+  for (int i = 0; i < r->old.count; i++)
+    if (size_equal(r->old.at[i], s)) return r->replaced.at[i];
+  const Size *unknown = size_of_binding(unknown_new(r, r->loc), s->loc);
+  vec_push(&r->old, s);
+  vec_push(&r->replaced, unknown);
+  return unknown;
+}
+
+const Type *type_close(Check *k, const Type *type, BindingVec *made, Loc loc) {
+  Rewrite r = { .k = k, .size = close_size, .made = made, .loc = loc };
+  return rewrite(&r, type);
+}
+
+bool type_mentions(const Type *type, const Binding *size) {
+  type = type_resolve(type);
+  switch (type->kind) {
+  case TYPE_PRIM: return false;
+  case TYPE_RECORD:
+    for (int i = 0; i < type->u.record.count; i++)
+      if (type_mentions(type->u.record.fields[i].type, size)) return true;
+    return false;
+  case TYPE_ARRAY:
+    return size_mentions(type->u.array.size, size) || type_mentions(type->u.array.elem, size);
+  case TYPE_FUNCTION:
+    return type_mentions(type->u.function.from, size) || type_mentions(type->u.function.to, size);
+  case TYPE_PARAM: return false;
+  case TYPE_VAR: return false;
+  }
+  return false;
+}

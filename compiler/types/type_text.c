@@ -1,0 +1,110 @@
+// Types and sizes as text, in source syntax with source names.
+#include "base/text.h"
+#include "source/source.h"
+#include "types/check.h"
+
+static void add_type(Text *t, const Type *type, bool atomic);
+static void add_size(Text *t, const Size *size, int precedence);
+
+static void add_class(Text *t, TypeClass prims) {
+  if (prims == CLASS_ANY || prims & CLASS_STRUCTURE) text_add(t, "_");
+  else if (!(prims & CLASS_FLOAT)) text_add(t, "<integer>");
+  else if (!(prims & CLASS_INT)) text_add(t, "<float>");
+  else if (prims & (1 << PRIM_BOOL)) text_add(t, "<scalar>");
+  else text_add(t, "<number>");
+}
+
+static void add_record(Text *t, const Type *type) {
+  bool tuple = type->u.record.is_tuple;
+  text_add(t, tuple ? "(" : "{");
+  for (int i = 0; i < type->u.record.count; i++) {
+    const TypeField *f = &type->u.record.fields[i];
+    if (i > 0) text_add(t, ", ");
+    if (!tuple) text_printf(t, "%s: ", f->name);
+    add_type(t, f->type, false);
+  }
+  text_add(t, tuple ? ")" : "}");
+}
+
+static void add_function(Text *t, const Type *type) {
+  const Type *from = type_resolve(type->u.function.from);
+  if (type->u.function.param) {
+    text_printf(t, "(%s: ", type->u.function.param->name);
+    add_type(t, from, false);
+    text_add(t, ")");
+  } else {
+    add_type(t, from, from->kind == TYPE_FUNCTION);
+  }
+  text_add(t, " -> ");
+  if (type->u.function.exist_count > 0) text_add(t, "?");
+  for (int i = 0; i < type->u.function.exist_count; i++)
+    text_printf(t, "[%s]", type->u.function.exists[i]->name);
+  if (type->u.function.exist_count > 0) text_add(t, ".");
+  add_type(t, type->u.function.to, false);
+}
+
+// `atomic` asks for parentheses around a function.
+static void add_type(Text *t, const Type *type, bool atomic) {
+  type = type_resolve(type);
+  if (type->unique) text_add(t, "*");
+  switch (type->kind) {
+  case TYPE_PRIM: text_add(t, prim_type_name(type->u.prim)); break;
+  case TYPE_RECORD: add_record(t, type); break;
+  case TYPE_ARRAY:
+    text_add(t, "[");
+    add_size(t, type->u.array.size, 0);
+    text_add(t, "]");
+    add_type(t, type->u.array.elem, true);
+    break;
+  case TYPE_FUNCTION:
+    if (atomic) text_add(t, "(");
+    add_function(t, type);
+    if (atomic) text_add(t, ")");
+    break;
+  case TYPE_PARAM: text_add(t, type->u.param->name); break;
+  case TYPE_VAR: add_class(t, type->u.var->prims); break;
+  }
+}
+
+static void add_tree(Text *t, const SizeTree *tree, int precedence) {
+  static const char *const spelling[] = {
+    [SIZE_ADD] = " + ", [SIZE_SUB] = " - ", [SIZE_MUL] = " * ", [SIZE_CALL] = " "
+  };
+  static const int binding[] = {
+    [SIZE_ADD] = 1, [SIZE_SUB] = 1, [SIZE_MUL] = 2, [SIZE_CALL] = 3
+  };
+  int own = binding[tree->op];
+  if (own < precedence) text_add(t, "(");
+  if (tree->op == SIZE_CALL) ast_print_exp(t, tree->function);
+  for (int i = 0; i < tree->count; i++) {
+    if (i > 0 || tree->op == SIZE_CALL) text_add(t, spelling[tree->op]);
+    add_size(t, tree->parts[i], own + (i > 0 || tree->op == SIZE_CALL));
+  }
+  if (own < precedence) text_add(t, ")");
+}
+
+static void add_size(Text *t, const Size *size, int precedence) {
+  size = size_resolve(size);
+  switch (size->kind) {
+  case SIZE_CONST: text_add(t, big_text(size->u.constant)); break;
+  case SIZE_NAME: text_add(t, size->u.name->name); break;
+  case SIZE_EXP:
+    if (size->u.exp.tree) add_tree(t, size->u.exp.tree, precedence);
+    else ast_print_exp(t, size->u.exp.exp);
+    break;
+  case SIZE_VAR: text_add(t, size->u.var->name ? size->u.var->name : ""); break;
+  case SIZE_ANY: break;
+  }
+}
+
+const char *type_text(const Type *type) {
+  Text *t = text_new();
+  add_type(t, type, false);
+  return text_format("%s", text_str(t));
+}
+
+const char *size_text(const Size *size) {
+  Text *t = text_new();
+  add_size(t, size, 0);
+  return text_format("%s", text_str(t));
+}
