@@ -121,7 +121,7 @@ static void bind_types(Elab *e, Scope *s, const Closure *f) {
     bug(e->c, e->b->loc, "no types for '%s'", binding->name);
   for (int i = 0; i < binding->types.count; i++) {
     TypeIn type = { f->inst->types[i], f->inst_env };
-    s->env = env_push_type(s->env, binding->types.at[i], type_resolve(type));
+    s->env = env_push_type(s->env, binding->types.at[i], typein_resolve(type));
   }
 }
 

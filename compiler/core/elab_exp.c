@@ -20,7 +20,7 @@ void elab_leave(Elab *e, Inner *inner) {
 // ---- literals
 
 static const Val *integer(Elab *e, const Scope *s, const AstExp *exp) {
-  PrimType type = type_prim(e, (TypeIn){ exp->type, s->env });
+  PrimType type = typein_prim(e, (TypeIn){ exp->type, s->env });
   const Big *value = exp->u.integer.value;
   if (exp->u.integer.negative) value = big_neg(value);
   Prim prim;
@@ -35,7 +35,7 @@ static const Val *integer(Elab *e, const Scope *s, const AstExp *exp) {
 }
 
 static const Val *floating(Elab *e, const Scope *s, const AstExp *exp) {
-  PrimType type = type_prim(e, (TypeIn){ exp->type, s->env });
+  PrimType type = typein_prim(e, (TypeIn){ exp->type, s->env });
   if (type == PRIM_F32) return val_atom(atom_const(prim_f32(exp->u.floating.value32)));
   return val_atom(atom_const(prim_f64(exp->u.floating.value)));
 }

@@ -47,7 +47,7 @@ static Name instance_key(Elab *e, const Closure *f) {
     text_add(t, ", ");
   }
   for (int i = 0; i < f->binding->types.count; i++) {
-    TypeIn type = type_resolve((TypeIn){ f->inst->types[i], f->inst_env });
+    TypeIn type = typein_resolve((TypeIn){ f->inst->types[i], f->inst_env });
     text_printf(t, "%s ", type_text(type.type));
   }
   return name_of(e->c->names, text_str(t));

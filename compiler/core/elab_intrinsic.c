@@ -44,12 +44,12 @@ static SizeIn size_argument(const IntrinsicCall *call, int i) {
 }
 
 static const Val *convert(Elab *e, const IntrinsicCall *call) {
-  PrimType to = type_prim(e, type_argument(call, 1));
+  PrimType to = typein_prim(e, type_argument(call, 1));
   return val_atom(elab_convert(e, to, val_scalar(e, call->args[0])));
 }
 
 static const Val *bits(Elab *e, const IntrinsicCall *call) {
-  PrimType to = type_prim(e, type_argument(call, 1));
+  PrimType to = typein_prim(e, type_argument(call, 1));
   Atom a = val_scalar(e, call->args[0]);
   if (a.kind == ATOM_CONST) {
     return val_atom(atom_const(prim_of_bits(to, prim_bits_of(a.u.constant))));

@@ -5,7 +5,7 @@
 // that have to be known outside of the body that computes them.
 #include "core/elaborate.h"
 
-TypeIn type_resolve(TypeIn t) {
+TypeIn typein_resolve(TypeIn t) {
   while (t.type && t.type->kind == TYPE_PARAM) {
     const Env *found = env_find(t.env, t.type->u.param);
     if (!found) return t;
@@ -14,8 +14,8 @@ TypeIn type_resolve(TypeIn t) {
   return t;
 }
 
-PrimType type_prim(Elab *e, TypeIn t) {
-  TypeIn at = type_resolve(t);
+PrimType typein_prim(Elab *e, TypeIn t) {
+  TypeIn at = typein_resolve(t);
   if (!at.type || at.type->kind != TYPE_PRIM)
     bug(e->c, e->b->loc, "expected a scalar type");
   return at.type->u.prim;
@@ -110,10 +110,10 @@ static void add_leaf_sizes(TypeIn t, const Val *v, const SizeInVec *outer,
   SizeInVec sizes = { 0 };
   vec_each (SizeIn *, s, outer)
     vec_push(&sizes, *s);
-  t = type_resolve(t);
+  t = typein_resolve(t);
   while (t.type && t.type->kind == TYPE_ARRAY) {
     vec_push(&sizes, (SizeIn){ t.type->u.array.size, t.env });
-    t = type_resolve((TypeIn){ t.type->u.array.elem, t.env });
+    t = typein_resolve((TypeIn){ t.type->u.array.elem, t.env });
   }
   if (v->kind == VAL_RECORD) {
     add_record_sizes(t, v, &sizes, out);
@@ -190,7 +190,7 @@ static const Val *array_of_type(Elab *e, TypeIn t, const AtomVec *dims, TypeLeaf
 
 const Val *val_of_type(Elab *e, TypeIn t, const AtomVec *dims, TypeLeafFn leaf,
                        void *state) {
-  t = type_resolve(t);
+  t = typein_resolve(t);
   switch (t.type->kind) {
   case TYPE_PRIM:
     return val_atom(leaf(e, type_array(t.type->u.prim, dims->count, dims->at), state));

@@ -128,8 +128,8 @@ const Env *env_find(const Env *env, const Binding *key);
 // ---- types and sizes (elab_size.c)
 
 // The type that a type parameter stands for.
-TypeIn type_resolve(TypeIn t);
-PrimType type_prim(Elab *e, TypeIn t);
+TypeIn typein_resolve(TypeIn t);
+PrimType typein_prim(Elab *e, TypeIn t);
 
 // A size expression and the names in scope where it was written.
 typedef struct SizeIn {
