@@ -11,8 +11,8 @@ bool at_literal(const Parser *p) {
          kind == TOKEN_FALSE;
 }
 
-// The literal's text without underscores and without the suffix, which starts at the first of
-// `letters` (a bad suffix is found there too); `suffix` points at it in the result.
+// The literal's `digits` behind the first `skip` characters, without underscores; `suffix` is what
+// follows them, good or bad.
 static char *clean(const char *name, size_t skip, const char *digits, char **suffix) {
   size_t length = strlen(name), n = 0;
   char *text = mem_alloc_plain(length + 2);
@@ -26,8 +26,10 @@ static char *clean(const char *name, size_t skip, const char *digits, char **suf
 }
 
 static bool read_suffix(Parser *p, Loc loc, const char *suffix, PrimType *type) {
-  if (strcmp(suffix, "f16") == 0) later_tier(p, loc, "the type f16");
-  if (strcmp(suffix, "f16") == 0) suffix = "f32";
+  if (strcmp(suffix, "f16") == 0) {
+    later_tier(p, loc, "the type f16");
+    suffix = "f32";
+  }
   if (prim_type_named(suffix, type) && *type != PRIM_BOOL) return true;
   fail_at(p, loc, "expected a number's suffix (i8 to u64, f32, f64), found '%.40s'",
           suffix);

@@ -193,7 +193,7 @@ static AstType *parse_named_param(Parser *p, Name *name) {
 AstType *parse_type(Parser *p) {
   const Token *first = peek(p);
   if (!enter(p)) return no_type(p);
-  AstType *type = no_type(p);
+  AstType *type;
   Name name = NULL;
   if (at_kind(p, TOKEN_QUESTION))
     type = parse_exists(p);
