@@ -273,6 +273,17 @@ static const Type *declared_result(const AstDecl *decl) {
   return type ? type : decl->u.value.function.body->type;
 }
 
+// The same values with `by` parameters, the sizes, in front of their leaves.
+static EntryValue *shift_values(const EntryValue *values, int count, int by) {
+  EntryValue *out = new_array(EntryValue, count);
+  for (int i = 0; i < count; i++) {
+    out[i] = values[i];
+    out[i].first += by;
+    if (out[i].fields) out[i].fields = shift_values(out[i].fields, out[i].field_count, by);
+  }
+  return out;
+}
+
 static const Entry *finish(EntryBuild *b, const Val *v) {
   Elab *e = b->e;
   const Type *type = declared_result(b->decl);
@@ -284,7 +295,7 @@ static const Entry *finish(EntryBuild *b, const Val *v) {
                     .loc = entry_loc(b),
                     .doc = b->decl->doc,
                     .size_count = b->sizes.count,
-                    .inputs = b->inputs.at,
+                    .inputs = shift_values(b->inputs.at, b->inputs.count, b->sizes.count),
                     .input_count = b->inputs.count,
                     .results = types,
                     .result_count = r.leaves.count,
