@@ -42,7 +42,10 @@ typedef struct Options {
 } Options;
 
 static void write_value(Text *t, const Value *v, DataForm form) {
-  if (form == FORM_BINARY) return value_write_binary(t, v);
+  if (form == FORM_BINARY) {
+    value_write_binary(t, v);
+    return;
+  }
   if (form == FORM_TYPE)
     text_add(t, value_type_text(v));
   else

@@ -63,13 +63,19 @@ static void refer(Slot to, const int64_t *shape, Store *store) {
                        prim_size_bytes(to.elem));
 }
 
+static bool out_of_memory(Machine *m, const Stm *stm, Slot to, const int64_t *shape) {
+  Text *t = text_new();
+  for (int d = 0; d < to.rank; d++)
+    text_printf(t, "[%lld]", (long long)shape[d]);
+  return run_fail(m, stm, "out of memory: no room for an array of type %s%s", text_str(t),
+                  prim_type_name(to.elem));
+}
+
 bool array_alloc(Machine *m, const Stm *stm, Slot to, const int64_t *shape) {
   size_t bytes = 0;
   bool countable = bytes_of(shape, to.rank, to.elem, &bytes);
   Store *store = countable ? store_new(m, bytes) : NULL;
-  if (!store)
-    return run_fail(m, stm, "out of memory: an array of %lld rows does not fit",
-                    (long long)shape[0]);
+  if (!store) return out_of_memory(m, stm, to, shape);
   if (to.at[1].store) array_release(m, to);
   refer(to, shape, store);
   return true;
@@ -77,6 +83,7 @@ bool array_alloc(Machine *m, const Stm *stm, Slot to, const int64_t *shape) {
 
 void array_borrow(Machine *m, Slot to, const int64_t *shape, char *data) {
   Store *store = store_new(m, 0);
+  if (!store) run_bug(m, NULL, "no memory for an input");
   store->refs = borrowed;
   store->data = data;
   refer(to, shape, store);

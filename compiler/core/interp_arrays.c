@@ -18,7 +18,10 @@ static Region region_of(Slot s) { return (Region){ s.at[0].base, slot_strides(s)
 static void put_rows(Slot to, int64_t row, Slot from) {
   char *base = to.at[0].base + row * slot_strides(to)[0];
   int64_t bytes = prim_size_bytes(to.elem);
-  if (from.rank == 0) return scalar_store(to.elem)(base, from.at);
+  if (from.rank == 0) {
+    scalar_store(to.elem)(base, from.at);
+    return;
+  }
   region_copy((Region){ base, slot_strides(to) + (to.rank - from.rank) }, region_of(from),
               slot_shape(from), from.rank, bytes);
 }
@@ -175,7 +178,10 @@ static void gen_concat(Gen *g, const Exp *exp, Slot to) {
 
 static void gen_copy(Gen *g, const Exp *exp, Slot to) {
   Atom from = exp->u.atom.atom;
-  if (to.rank == 0) return gen_move(g, to, from);
+  if (to.rank == 0) {
+    gen_move(g, to, from);
+    return;
+  }
   ArrayOp *op = op_new(g, to, &from, 1);
   op->movable = gen_consume(g, from);
   add(g, run_copy, op);
@@ -205,19 +211,22 @@ void gen_array_exp(Gen *g, const Exp *exp, Slot to) {
   case EXP_IOTA:
     memcpy(atoms, (Atom[]){ exp->u.iota.count, exp->u.iota.start, exp->u.iota.step },
            sizeof atoms);
-    return add(g, run_iota, op_new(g, to, atoms, 3));
+    add(g, run_iota, op_new(g, to, atoms, 3));
+    break;
   case EXP_REPLICATE:
     memcpy(atoms, (Atom[]){ exp->u.replicate.count, exp->u.replicate.value },
            2 * sizeof *atoms);
-    return add(g, run_replicate, op_new(g, to, atoms, 2));
+    add(g, run_replicate, op_new(g, to, atoms, 2));
+    break;
   case EXP_ROTATE:
     memcpy(atoms, (Atom[]){ exp->u.rotate.amount, exp->u.rotate.array },
            2 * sizeof *atoms);
-    return add(g, run_rotate, op_new(g, to, atoms, 2));
-  case EXP_REARRANGE: return gen_rearrange(g, exp, to);
-  case EXP_RESHAPE: return gen_reshape(g, exp, to);
-  case EXP_CONCAT: return gen_concat(g, exp, to);
-  case EXP_COPY: return gen_copy(g, exp, to);
-  case EXP_ARRAY: return gen_literal(g, exp, to);
+    add(g, run_rotate, op_new(g, to, atoms, 2));
+    break;
+  case EXP_REARRANGE: gen_rearrange(g, exp, to); break;
+  case EXP_RESHAPE: gen_reshape(g, exp, to); break;
+  case EXP_CONCAT: gen_concat(g, exp, to); break;
+  case EXP_COPY: gen_copy(g, exp, to); break;
+  case EXP_ARRAY: gen_literal(g, exp, to); break;
   }
 }

@@ -96,8 +96,10 @@ static bool kill_array(Machine *m, const Ins *ins) {
 }
 
 void gen_move_slot(Gen *g, Slot to, Slot from, bool consume) {
-  if (to.rank == 0)
-    return gen_add(g, (Ins){ .run = move_scalar, .dst = to.at, .a = from.at });
+  if (to.rank == 0) {
+    gen_add(g, (Ins){ .run = move_scalar, .dst = to.at, .a = from.at });
+    return;
+  }
   const Move *move = new_node(Move, .to = to, .from = from);
   gen_add(g, (Ins){ .run = consume ? move_array : share_array, .more = move });
 }
@@ -316,12 +318,12 @@ Slot *gen_lambda(Gen *g, const Lambda *fn) {
 
 static void gen_by_group(Gen *g, const Exp *exp, const Slot *to) {
   switch (exp->kind) {
-  case EXP_ATOM: return gen_move(g, to[0], exp->u.atom.atom);
+  case EXP_ATOM: gen_move(g, to[0], exp->u.atom.atom); break;
   case EXP_OP:
   case EXP_CONVERT:
-  case EXP_BITS: return gen_scalar_exp(g, exp, to[0]);
+  case EXP_BITS: gen_scalar_exp(g, exp, to[0]); break;
   case EXP_INDEX:
-  case EXP_UPDATE: return gen_index_exp(g, exp, to[0]);
+  case EXP_UPDATE: gen_index_exp(g, exp, to[0]); break;
   case EXP_IOTA:
   case EXP_REPLICATE:
   case EXP_REARRANGE:
@@ -329,20 +331,20 @@ static void gen_by_group(Gen *g, const Exp *exp, const Slot *to) {
   case EXP_CONCAT:
   case EXP_ROTATE:
   case EXP_COPY:
-  case EXP_ARRAY: return gen_array_exp(g, exp, to[0]);
+  case EXP_ARRAY: gen_array_exp(g, exp, to[0]); break;
   case EXP_ASSERT:
   case EXP_IF:
   case EXP_LOOP:
   case EXP_CALL:
   case EXP_CHOOSE:
-  case EXP_GUARD: return gen_control_exp(g, exp, to);
+  case EXP_GUARD: gen_control_exp(g, exp, to); break;
   case EXP_MAP:
   case EXP_REDOMAP:
   case EXP_SCANOMAP:
   case EXP_SCATTER:
   case EXP_HIST:
   case EXP_FILTER:
-  case EXP_SEG: return gen_soac_exp(g, exp, to);
+  case EXP_SEG: gen_soac_exp(g, exp, to); break;
   }
 }
 

@@ -257,11 +257,11 @@ static void gen_call(Gen *g, const Exp *exp, const Slot *to) {
 
 void gen_control_exp(Gen *g, const Exp *exp, const Slot *to) {
   switch ((int)exp->kind) {
-  case EXP_ASSERT: return gen_assert(g, exp, to);
-  case EXP_IF: return gen_if(g, exp, to);
-  case EXP_LOOP: return gen_loop(g, exp, to);
-  case EXP_CALL: return gen_call(g, exp, to);
+  case EXP_ASSERT: gen_assert(g, exp, to); break;
+  case EXP_IF: gen_if(g, exp, to); break;
+  case EXP_LOOP: gen_loop(g, exp, to); break;
+  case EXP_CALL: gen_call(g, exp, to); break;
   case EXP_CHOOSE:
-  case EXP_GUARD: return gen_version(g, exp, to);
+  case EXP_GUARD: gen_version(g, exp, to); break;
   }
 }

@@ -48,7 +48,10 @@ static char *place_of(const ScatterPart *part) {
 // Writes the value to a place of `to` below its first `outer` dimensions.
 static void put(Machine *m, const Ins *ins, Slot to, char *at, Slot value) {
   int outer = to.rank - value.rank;
-  if (value.rank == 0) return scalar_store(to.elem)(at, value.at);
+  if (value.rank == 0) {
+    scalar_store(to.elem)(at, value.at);
+    return;
+  }
   const int64_t *shape = slot_shape(to) + outer;
   if (memcmp(shape, slot_shape(value), (size_t)value.rank * sizeof *shape) != 0)
     run_bug(m, ins->stm, "a value unlike the rows of its destination");
@@ -164,7 +167,10 @@ static char *bin_of(const Nest *n, Slot dest, int64_t index) {
 }
 
 static void load_bin(Slot left, Slot dest, char *at) {
-  if (left.rank == 0) return scalar_load(left.elem)(left.at, at);
+  if (left.rank == 0) {
+    scalar_load(left.elem)(left.at, at);
+    return;
+  }
   int outer = dest.rank - left.rank;
   left.at[0].base = at;
   left.at[1] = dest.at[1];

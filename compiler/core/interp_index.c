@@ -36,10 +36,9 @@ static bool out_of_bounds(Machine *m, const Ins *ins, const Access *a) {
     add_dim_text(index, &a->dims[d]);
     text_printf(shape, "[%lld]", (long long)slot_shape(a->array)[d]);
   }
-  const char *format = plain ? "%sindex %s out of bounds for array of shape %s"
-                             : "%sindex [%s] out of bounds for array of shape %s";
-  const char *text = text_format(format, a->checked ? "" : "unchecked ", text_str(index),
-                                 text_str(shape));
+  const char *text = text_format("%sindex %s%s%s out of bounds for array of shape %s",
+                                 a->checked ? "" : "unchecked ", plain ? "" : "[",
+                                 text_str(index), plain ? "" : "]", text_str(shape));
   if (!a->checked) run_bug(m, ins->stm, "%s", text);
   return run_fail(m, ins->stm, "%s", text);
 }

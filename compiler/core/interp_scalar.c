@@ -223,7 +223,10 @@ static void gen_op(Gen *g, const Exp *exp, Slot to) {
 }
 
 void gen_scalar_exp(Gen *g, const Exp *exp, Slot to) {
-  if (exp->kind == EXP_OP) return gen_op(g, exp, to);
+  if (exp->kind == EXP_OP) {
+    gen_op(g, exp, to);
+    return;
+  }
   Slot from = gen_slot(g, exp->u.convert.atom);
   const Scalar *s =
       new_node(Scalar, .exp = exp, .args = { from }, .result = exp->u.convert.to);

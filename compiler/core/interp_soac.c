@@ -73,7 +73,10 @@ _Noreturn static void row_bug(Machine *m, const Ins *ins, Slot row) {
 static void store_output(Machine *m, const Ins *ins, const Output *o, int64_t at) {
   int rank = o->from.rank, outer = o->to.rank - rank;
   char *to = o->to.at[0].base + at * slot_strides(o->to)[outer - 1];
-  if (o->store) return o->store(to, o->from.at);
+  if (o->store) {
+    o->store(to, o->from.at);
+    return;
+  }
   const int64_t *shape = slot_shape(o->to) + outer;
   if (memcmp(shape, slot_shape(o->from), (size_t)rank * sizeof *shape) != 0)
     row_bug(m, ins, o->from);
@@ -318,11 +321,29 @@ static void gen_seg(Gen *g, const SegOp *seg) {
 
 void gen_soac_exp(Gen *g, const Exp *exp, const Slot *to) {
   bool is_seg = exp->kind == EXP_SEG;
-  if (exp->kind == EXP_FILTER) return gen_filter(g, exp, to);
-  if (exp->kind == EXP_SCATTER) return gen_scatter(g, exp);
-  if (exp->kind == EXP_HIST) return gen_hist(g, exp);
-  if (is_seg && exp->u.seg->kind == SEG_SCATTER) return gen_seg_scatter(g, exp->u.seg);
-  if (is_seg && exp->u.seg->kind == SEG_HIST) return gen_seg_hist(g, exp->u.seg);
-  if (is_seg) return gen_seg(g, exp->u.seg);
+  if (exp->kind == EXP_FILTER) {
+    gen_filter(g, exp, to);
+    return;
+  }
+  if (exp->kind == EXP_SCATTER) {
+    gen_scatter(g, exp);
+    return;
+  }
+  if (exp->kind == EXP_HIST) {
+    gen_hist(g, exp);
+    return;
+  }
+  if (is_seg && exp->u.seg->kind == SEG_SCATTER) {
+    gen_seg_scatter(g, exp->u.seg);
+    return;
+  }
+  if (is_seg && exp->u.seg->kind == SEG_HIST) {
+    gen_seg_hist(g, exp->u.seg);
+    return;
+  }
+  if (is_seg) {
+    gen_seg(g, exp->u.seg);
+    return;
+  }
   gen_soac(g, exp);
 }

@@ -221,6 +221,9 @@ static void write_elements(Text *t, const Value *v, int depth, int64_t *next) {
 
 void value_write_text(Text *t, const Value *v) {
   int64_t next = 0;
-  if (value_count(v) > 0) return write_elements(t, v, 0, &next);
+  if (value_count(v) > 0) {
+    write_elements(t, v, 0, &next);
+    return;
+  }
   text_printf(t, "empty(%s)", value_type_text(v));
 }
