@@ -87,7 +87,8 @@ static Atom range_ok(Elab *e, const Range *r) {
   return elab_and(e, ok, elab_select(e, r->backwards, down, up));
 }
 
-static void check_range(Elab *e, const Range *r, Atom *count) {
+// The start passes the check, not the count: sizes stay what types mention.
+static void check_range(Elab *e, Range *r) {
   static const char *const spelling[] = {
     [RANGE_BELOW] = "..<", [RANGE_UPTO] = "...", [RANGE_ABOVE] = "..>"
   };
@@ -101,7 +102,7 @@ static void check_range(Elab *e, const Range *r, Atom *count) {
   message_text(&m, spelling[r->end]);
   message_value(&m, r->stop);
   message_text(&m, " is invalid");
-  elab_assert(e, range_ok(e, r), &m, count, 1);
+  elab_assert(e, range_ok(e, r), &m, &r->start, 1);
 }
 
 // ceil(|stop - start| / |step|), one more for an end that belongs to the range and is met.
@@ -125,11 +126,8 @@ static Atom range_count(Elab *e, const Range *r) {
   return elab_op2(e, OP_DIV, padded, step);
 }
 
-// 0..<n : iota itself refuses a negative count.
-static bool is_plain(const Range *r) {
-  return r->end == RANGE_BELOW && !r->has_second && r->start.kind == ATOM_CONST &&
-         !r->start.u.constant.u.i && prim_is_signed(r->type);
-}
+// a..<b and a..>b: iota itself refuses a negative count.
+static bool is_plain(const Range *r) { return r->end != RANGE_UPTO && !r->has_second; }
 
 const Val *elab_range(Elab *e, Scope *s, const AstExp *exp) {
   Range r = { .end = exp->u.range.end, .has_second = exp->u.range.second != NULL };
@@ -141,7 +139,7 @@ const Val *elab_range(Elab *e, Scope *s, const AstExp *exp) {
   e->hint = NULL;
   range_step(e, &r);
   Atom count = range_count(e, &r);
-  if (!is_plain(&r)) check_range(e, &r, &count);
+  if (!is_plain(&r)) check_range(e, &r);
   e->hint = hint;
   return val_atom(elab_emit(e, "range", exp_iota(count, r.start, r.step)));
 }

@@ -40,7 +40,9 @@ static Atom varying(Elab *e, Loop *l, const Size *size, Atom init) {
   vec_each (LoopSize *, known, &l->sizes) {
     if (same_size(known->size, size)) return atom_var(known->param);
   }
-  const char *name = size->kind == SIZE_NAME ? size->u.name->name : "n";
+  // Unknown sizes have names like ?1.
+  bool named = size->kind == SIZE_NAME && size->u.name->name[0] != '?';
+  const char *name = named ? size->u.name->name : "n";
   const Var *param = fresh(e, name, type_scalar(PRIM_I64));
   vec_push(&l->sizes, (LoopSize){ .size = size, .init = init, .param = param });
   return atom_var(param);

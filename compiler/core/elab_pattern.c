@@ -54,14 +54,20 @@ static Atom all_match(Elab *e, Scope *s, const AstPat *pat, const Val *v) {
   return all;
 }
 
+static Atom equals_literal(Elab *e, Scope *s, const AstExp *literal, const Val *v) {
+  const Val *wanted = elab_part(e, s, literal);
+  if (literal->kind != AST_BOOL) return val_scalar(e, elab_equal(e, v, wanted));
+  return literal->u.boolean.value ? val_scalar(e, v)
+                                  : elab_op1(e, OP_NOT, val_scalar(e, v));
+}
+
 Atom elab_matches(Elab *e, Scope *s, const AstPat *pat, const Val *v) {
   switch (pat->kind) {
   case AST_PAT_NAME:
   case AST_PAT_WILDCARD: return atom_bool(true);
   case AST_PAT_TUPLE:
   case AST_PAT_RECORD: return all_match(e, s, pat, v);
-  case AST_PAT_LITERAL:
-    return val_scalar(e, elab_equal(e, v, elab_part(e, s, pat->u.literal.value)));
+  case AST_PAT_LITERAL: return equals_literal(e, s, pat->u.literal.value, v);
   case AST_PAT_ASCRIBE: return elab_matches(e, s, pat->u.ascribe.pat, v);
   case AST_PAT_ATTR: return elab_matches(e, s, pat->u.attr.pat, v);
   case AST_PAT_CONSTRUCTOR: break;

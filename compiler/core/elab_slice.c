@@ -32,6 +32,14 @@ static DimVec eval_dims(Elab *e, Scope *s, const AstDimVec *asts) {
   return dims;
 }
 
+// Positions are checked where they are used; slices have been checked before.
+static bool has_position(const DimVec *dims) {
+  vec_each (const Dim *, dim, dims) {
+    if (!dim->ast->is_slice) return true;
+  }
+  return false;
+}
+
 // ---- one slice
 
 typedef struct Slice {
@@ -62,16 +70,26 @@ static Atom unit_slice_ok(Elab *e, const Slice *s) {
   return elab_or(e, elab_op2(e, OP_EQ, s->from, s->to), within);
 }
 
+// Whether the step leads from the start to the end, and the start is an index.
+static Atom leads_to_end(Elab *e, const Slice *s) {
+  bool known = s->backwards.kind == ATOM_CONST;
+  bool is_back = known && s->backwards.u.constant.u.i;
+  Atom forth = atom_bool(false), back = atom_bool(false);
+  if (!is_back) forth = elab_and(e, le(e, atom_i64(0), s->from), le(e, s->from, s->to));
+  if (!known || is_back) {
+    back = elab_and(e, le(e, atom_i64(-1), s->to), le(e, s->to, s->from));
+    back = elab_and(e, back, elab_op2(e, OP_LT, s->from, s->n));
+  }
+  return elab_select(e, s->backwards, back, forth);
+}
+
 static Atom slice_ok(Elab *e, const Slice *s) {
   if (atom_is_i64(s->step, 1)) return unit_slice_ok(e, s);
   Builder *b = e->b;
   Atom length = size_mul(b, size_sub(b, s->count, atom_i64(1)), s->step);
   Atom last = size_add(b, s->from, length);
   Atom inside = elab_and(e, le(e, atom_i64(0), last), elab_op2(e, OP_LT, last, s->n));
-  Atom forth = elab_and(e, le(e, atom_i64(0), s->from), le(e, s->from, s->to));
-  Atom back = elab_and(e, le(e, atom_i64(-1), s->to), le(e, s->to, s->from));
-  back = elab_and(e, back, elab_op2(e, OP_LT, s->from, s->n));
-  Atom ok = elab_and(e, inside, elab_select(e, s->backwards, back, forth));
+  Atom ok = elab_and(e, inside, leads_to_end(e, s));
   ok = elab_or(e, elab_op2(e, OP_EQ, s->count, atom_i64(0)), ok);
   return elab_and(e, ok, elab_op2(e, OP_NE, s->step, atom_i64(0)));
 }
@@ -90,7 +108,8 @@ static void check_slice(Elab *e, const Dim *dim, Slice *s, CoreType type) {
   part_text(&m, dim->has_step, s->step);
   message_text(&m, "] out of bounds for array of shape ");
   message_shape(&m, type);
-  elab_assert(e, slice_ok(e, s), &m, &s->count, 1);
+  // The start passes the check, not the count: sizes stay the expressions that types mention.
+  elab_assert(e, slice_ok(e, s), &m, &s->from, 1);
 }
 
 static bool is_whole(const Dim *dim) {
@@ -98,16 +117,19 @@ static bool is_whole(const Dim *dim) {
          (atom_is_i64(dim->step, 1) || atom_is_i64(dim->step, -1));
 }
 
+// The first element, or the last one for a negative step.
+static Atom default_start(Elab *e, const Slice *s) {
+  bool forth = s->backwards.kind == ATOM_CONST && !s->backwards.u.constant.u.i;
+  if (forth) return atom_i64(0);
+  return elab_select(e, s->backwards, size_sub(e->b, s->n, atom_i64(1)), atom_i64(0));
+}
+
 // The slice along one dimension, `n` long, of an array; checked.
 static DimIndex slice_of(Elab *e, const Dim *dim, Atom n, CoreType type) {
-  Atom last = size_sub(e->b, n, atom_i64(1));
-  if (is_whole(dim)) {
-    bool forth = atom_is_i64(dim->step, 1);
-    return dim_slice(forth ? atom_i64(0) : last, n, dim->step);
-  }
   Slice s = { .n = n, .step = dim->step };
   s.backwards = elab_op2(e, OP_LT, dim->step, atom_i64(0));
-  s.from = dim->has_from ? dim->from : elab_select(e, s.backwards, last, atom_i64(0));
+  s.from = dim->has_from ? dim->from : default_start(e, &s);
+  if (is_whole(dim)) return dim_slice(s.from, n, dim->step);
   s.to = dim->has_to ? dim->to : elab_select(e, s.backwards, atom_i64(-1), n);
   s.count = slice_count(e, &s);
   check_slice(e, dim, &s, type);
@@ -164,7 +186,7 @@ const Val *elab_index(Elab *e, Scope *s, const Val *array, const AstDimVec *asts
   for (int i = 0; i < leaves.count; i++) {
     const DimIndex *index = index_for(e, &state, atom_type(leaves.at[i]));
     e->hint = hint;
-    leaves.at[i] = elab_emit(e, "x", exp_slice(leaves.at[i], index, true));
+    leaves.at[i] = elab_emit(e, "x", exp_slice(leaves.at[i], index, has_position(&dims)));
   }
   e->hint = NULL;
   return val_rebuild(e, array, leaves.at);
@@ -207,7 +229,8 @@ const Val *elab_update(Elab *e, Scope *s, const Val *array, const AstDimVec *ast
     const DimIndex *index = index_for(e, &state, type);
     Atom value = fit_value(e, values.at[i], index, type.rank);
     e->hint = hint;
-    leaves.at[i] = elab_emit(e, "updated", exp_update(leaves.at[i], index, value, true));
+    leaves.at[i] = elab_emit(e, "updated",
+                             exp_update(leaves.at[i], index, value, has_position(&dims)));
     e->hint = NULL;
   }
   return val_rebuild(e, array, leaves.at);

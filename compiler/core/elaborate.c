@@ -48,7 +48,9 @@ static Atom param_dim(EntryBuild *b, const Size *size, int dim) {
   if (size->kind == SIZE_NAME && size->u.name->kind == BIND_SIZE) {
     const Env *found = env_find(b->scope.env, size->u.name);
     if (found) return found->val->u.atom;
-    Atom fresh = new_size(b, size->u.name->name);
+    bool named = size->u.name->name[0] != '?';  // not one of the checker's unknown sizes
+    const char *name = named ? size->u.name->name : text_format("%s_size", b->param);
+    Atom fresh = new_size(b, name);
     b->scope.env = env_push(b->scope.env, size->u.name, val_atom(fresh));
     return fresh;
   }
@@ -279,7 +281,8 @@ static EntryValue *shift_values(const EntryValue *values, int count, int by) {
   for (int i = 0; i < count; i++) {
     out[i] = values[i];
     out[i].first += by;
-    if (out[i].fields) out[i].fields = shift_values(out[i].fields, out[i].field_count, by);
+    if (out[i].fields)
+      out[i].fields = shift_values(out[i].fields, out[i].field_count, by);
   }
   return out;
 }
