@@ -17,6 +17,13 @@ static const Type *open_result(Check *k, AstExp *node, const Type *to, const Bin
   return to;
 }
 
+// The same for a result that was a variable when it was applied, and became known since.
+static const Type *open_known(Check *k, AstExp *node, const Type *type) {
+  BindingVec exists = { 0 };
+  const Type *known = type_resolve_result(type, &exists);
+  return exists.count ? open_result(k, node, known, &exists) : type;
+}
+
 // (n: i64) -> [n]t applied to `e` is [e]t, if `e` can be a size.
 static const Size *argument_size(Check *k, AstExp *node, const AstExp *arg) {
   const Size *size = arg ? size_of_exp(k, arg) : NULL;
@@ -29,7 +36,7 @@ static const Size *argument_size(Check *k, AstExp *node, const AstExp *arg) {
 
 const Type *apply_one(Check *k, AstExp *node, const Type *function, const AstExp *arg,
                       const Type **from) {
-  function = type_resolve(function);
+  function = type_resolve(open_known(k, node, function));
   if (type_is_error(function)) return *from = type_error(k, node->loc);
   if (function->kind == TYPE_VAR) {
     const Type *made = type_function(NULL, type_var(k, node->loc), type_var(k, node->loc));
@@ -98,7 +105,7 @@ static const Type *apply_all(Check *k, AstExp *exp, const Type *type) {
     else expect_type(k, arg->loc, from, arg->type, why);
   }
   check_pending(k, &pending);
-  return type;
+  return open_known(k, exp, type);
 }
 
 // - e and ! e are applications of intrinsics whose names are not those of the binary operators.

@@ -70,7 +70,8 @@ static void check_value(Check *k, AstDecl *decl) {
   if (!k->built_in && map_has(k->later, shadowed)) map_put(k->scope.values, shadowed, NULL);
   int errors = diag_error_count(k->c);
   b->type = infer_function(k, f, b, NULL);
-  bool constant = f->params.count == 0;
+  // Only functions are generalised: a constant is computed once.
+  bool constant = f->params.count == 0 && type_resolve(b->type)->kind != TYPE_FUNCTION;
   finish_definition(k, constant ? NULL : b);
   if (constant) b->type = type_solve(k, b->type);
   map_put(k->scope.values, shadowed, outer);

@@ -278,9 +278,17 @@ static bool unify_functions(Check *k, const Type *e, const Type *a) {
   return unify(k, to_e, to_a);
 }
 
+// The type itself.  Sizes that a variable binds for its place as a function's result mean nothing
+// outside of that place, so that nothing may be equal to them.
+static const Type *resolve_value(Check *k, const Type *type) {
+  BindingVec exists = { 0 };
+  type = type_resolve_result(type, &exists);
+  return exists.count ? replace_exists(k, &exists, false, type) : type;
+}
+
 bool unify(Check *k, const Type *e, const Type *a) {
-  e = type_resolve(e);
-  a = type_resolve(a);
+  e = resolve_value(k, e);
+  a = resolve_value(k, a);
   if (e == a || type_is_error(e) || type_is_error(a)) return true;
   static const BindingVec none = { 0 };
   if (a->kind == TYPE_VAR) return bind(k, a->u.var, e, &none);
