@@ -166,8 +166,37 @@ static const Val *bind_soac(Elab *e, const Val *shape, const Exp *exp, const cha
   return val_rebuild(e, shape, out);
 }
 
+// The array whose rows a result of the map is, or -1.
+static int passed_on(const MapBody *m, Atom result) {
+  for (int i = 0; i < m->params.count; i++) {
+    if (atom_equal(result, atom_var(m->params.at[i]))) return i;
+  }
+  return -1;
+}
+
+// Emits the map; a result that is a parameter needs none: it is the array.
+static const Val *finish_map(Elab *e, const MapBody *m, Atom width,
+                             const AtomVec *arrays) {
+  AtomVec computed = { 0 };
+  vec_each (const Atom *, leaf, &m->leaves) {
+    if (passed_on(m, *leaf) < 0) vec_push(&computed, *leaf);
+  }
+  Atom *out = new_array(Atom, computed.count), *all = new_array(Atom, m->leaves.count);
+  Lambda fn = lambda_new(m->params.at, m->params.count,
+                         core_body(&m->inner.b, computed.at, computed.count));
+  const char *name = e->hint ? e->hint : "mapped";
+  e->hint = NULL;
+  if (computed.count)
+    core_let_n(e->b, name, exp_map(width, fn, arrays->at, arrays->count), out);
+  for (int i = 0; i < m->leaves.count; i++) {
+    int array = passed_on(m, m->leaves.at[i]);
+    all[i] = array < 0 ? *out++ : arrays->at[array];
+  }
+  return val_rebuild(e, m->result, all);
+}
+
 const Val *elab_map(Elab *e, const Val *f, const Val *array, Atom width, TypeIn elem) {
-  MapBody m = { .mark = e->c->next_id };
+  MapBody m = { 0 };
   AtomVec arrays = val_leaves(e, elab_fit_width(e, array, width));
   m.mark = e->c->next_id;
   elab_enter(e, &m.inner);
@@ -179,9 +208,7 @@ const Val *elab_map(Elab *e, const Val *f, const Val *array, Atom width, TypeIn 
   e->hint = NULL;
   fit_results(e, &m, elem);
   e->hint = hint;
-  const Body *body = core_body(&m.inner.b, m.leaves.at, m.leaves.count);
-  Lambda fn = lambda_new(m.params.at, m.params.count, body);
-  return bind_soac(e, m.result, exp_map(width, fn, arrays.at, arrays.count), "mapped");
+  return finish_map(e, &m, width, &arrays);
 }
 
 // ---- reduce and scan
