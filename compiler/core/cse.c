@@ -1,0 +1,132 @@
+// let x = f a  let y = f a  =>  let x = f a   and y is x
+//
+// Needs: Core, one binding per variable.   Keeps: both.   Why: elaboration computes a size each
+// time that a type mentions it, and what is shared is hoisted, fused and checked once.
+//
+// Expressions of the same body or an enclosing one are shared, also such as may fail (the first
+// fails before the second).  Not shared is what makes a fresh array that is likely to be updated
+// in place, as sharing would cost a copy, and what contains bodies.
+#include "core/passes.h"
+
+typedef struct Sharing {
+  Compiler *c;
+  Subst *subst;      // variables that another one stands for
+  NameTable *texts;  // of expressions: equal ones have the same pointer
+  Map *scope;        // text -> Var, enclosing bodies' as parents
+} Sharing;
+
+static bool is_shareable(const Exp *e) {
+  switch (e->kind) {
+  case EXP_OP:
+  case EXP_CONVERT:
+  case EXP_BITS:
+  case EXP_INDEX:
+  case EXP_IOTA:
+  case EXP_REARRANGE:
+  case EXP_RESHAPE:
+  case EXP_CONCAT:
+  case EXP_ROTATE:
+  case EXP_ASSERT:
+  case EXP_CALL: return true;
+  case EXP_ATOM:
+  case EXP_UPDATE:
+  case EXP_REPLICATE:
+  case EXP_COPY:
+  case EXP_ARRAY:
+  case EXP_IF:
+  case EXP_LOOP:
+  case EXP_CHOOSE:
+  case EXP_MAP:
+  case EXP_REDOMAP:
+  case EXP_SCANOMAP:
+  case EXP_SCATTER:
+  case EXP_HIST:
+  case EXP_FILTER:
+  case EXP_SEG:
+  case EXP_GUARD: return false;
+  }
+  return false;
+}
+
+static Atom represent(CoreMapper *m, Atom a) {
+  const Sharing *s = m->state;
+  return subst_atom(s->subst, a);
+}
+
+static bool comes_first(Atom a, Atom b) {
+  if (a.kind != b.kind) return a.kind == ATOM_VAR;
+  return a.kind == ATOM_CONST || a.u.var->id <= b.u.var->id;
+}
+
+// a + b and b + a are the same.
+static const Exp *ordered(const Exp *e) {
+  if (e->kind != EXP_OP || op_arity(e->u.op.op) != 2) return e;
+  Atom a = e->u.op.args[0], b = e->u.op.args[1];
+  if (!op_is_commutative(e->u.op.op) || comes_first(a, b)) return e;
+  return exp_op2(e->u.op.op, b, a);
+}
+
+// The printed form tells expressions of a kind apart: variables are printed with their numbers.
+// Functions are not, and their names may be those of operators.
+static Name text_of(const Sharing *s, const Exp *e) {
+  Text *t = text_new();
+  text_printf(t, "%d ", (int)e->kind);
+  if (e->kind == EXP_CALL) text_printf(t, "%p ", (const void *)e->u.call.function);
+  core_print_exp(t, ordered(e));
+  return name_of(s->texts, text_str(t));
+}
+
+static void share(Sharing *s, const Stm *stm, const Exp *exp) {
+  if (!is_shareable(exp) || stm->binder_count != 1) return;
+  Name text = text_of(s, exp);
+  const Var *older = map_get(s->scope, text);
+  if (older) {
+    subst_put(s->subst, stm->binders[0], atom_var(older));
+  } else {
+    map_put(s->scope, text, stm->binders[0]);
+  }
+}
+
+// Finds what is shared, from the top.
+static void find(CoreVisitor *v, const Body *body) {
+  Sharing *s = v->state;
+  CoreMapper m = { .atom = represent, .state = s };
+  Map *outer = s->scope;
+  s->scope = map_new(outer);
+  for (int i = 0; i < body->stm_count; i++) {
+    share(s, &body->stms[i], core_map_exp(&m, body->stms[i].exp));
+    core_visit_exp(v, body->stms[i].exp);
+  }
+  s->scope = outer;
+}
+
+static bool is_shared(const Sharing *s, const Stm *stm) {
+  if (stm->binder_count != 1) return false;
+  Atom a = atom_var(stm->binders[0]);
+  return !atom_equal(subst_atom(s->subst, a), a);
+}
+
+// Drops the statements for which an older one stands.
+static const Body *drop(CoreMapper *m, const Body *body) {
+  const Sharing *s = m->state;
+  Builder b = builder_new(s->c, (Loc){ 0 });
+  for (int i = 0; i < body->stm_count; i++) {
+    Stm stm = body->stms[i];
+    if (is_shared(s, &stm)) continue;
+    stm.exp = core_map_exp(m, stm.exp);
+    core_add_stm(&b, stm);
+  }
+  return core_body(&b, body->results, body->result_count);
+}
+
+static const Body *cse_body(Compiler *c, const Body *body) {
+  Sharing s = { .c = c, .subst = subst_new(), .texts = name_table_new() };
+  CoreVisitor v = { .body = find, .state = &s };
+  find(&v, body);
+  CoreMapper m = { .body = drop, .state = &s };
+  return core_subst_body(c, s.subst, drop(&m, body));
+}
+
+const Core *cse(Compiler *c, const Core *core) {
+  return core_map_bodies(c, core, cse_body);
+}

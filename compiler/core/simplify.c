@@ -1,0 +1,351 @@
+// let x = 2 + 3  let y = x  in f y  =>  f 5
+//
+// Folding, copy propagation, algebra, known branches and trip counts, checks that cannot fail:
+// the rules stand in simplify_scalar.c, _array.c, _soac.c and _control.c; this file walks.
+//
+// Needs: Core or Flat, one binding per variable.   Keeps: both.   Why: elaboration writes down
+// what the source says, sizes included; all later passes are simpler when they see the rest only.
+//
+// A program is walked from the top, each statement with what is known about the variables before
+// it.  A round makes new opportunities (a branch that is gone frees a result), so there are some.
+#include "core/simplify.h"
+#include "core/passes.h"
+
+static const char *const no_message[] = { "" };
+
+enum { MAX_ROUNDS = 4, MAX_REWRITES = 16 };
+
+// ---- knowledge
+
+static Known *known_of(const Simplify *s, const Var *var) {
+  return map_get(s->known, var);
+}
+
+static Known *learn(Simplify *s, const Var *var) {
+  Known *k = known_of(s, var);
+  if (k) return k;
+  k = new (Known);
+  map_put(s->known, var, k);
+  return k;
+}
+
+const Exp *simplify_def(const Simplify *s, Atom a) {
+  const Known *k = a.kind == ATOM_VAR ? known_of(s, a.u.var) : NULL;
+  return k ? k->exp : NULL;
+}
+
+bool simplify_is_outside(const Simplify *s, Atom a, int depth) {
+  if (a.kind == ATOM_CONST) return true;
+  const Known *k = known_of(s, a.u.var);
+  return !k || k->depth < depth;  // nothing is known of the parameters of the whole body
+}
+
+void simplify_note_range(Simplify *s, const Var *var, const Atom *below) {
+  Known *k = learn(s, var);
+  k->nonneg = true;
+  if (below) k->below = mem_copy(below, sizeof *below);
+}
+
+// The sizes of a parameter's type are sizes of an array that exists.
+static void note_sizes(Simplify *s, CoreType type) {
+  for (int i = 0; i < type.rank; i++) {
+    if (type.dims[i].kind == ATOM_VAR) simplify_note_range(s, type.dims[i].u.var, NULL);
+  }
+}
+
+static void note_binding(Simplify *s, const Var *var, const Exp *exp, int depth) {
+  Known *k = learn(s, var);
+  k->exp = exp;
+  k->depth = depth;
+}
+
+static void note_param(Simplify *s, const Var *var) {
+  note_binding(s, var, NULL, s->depth + 1);
+  note_sizes(s, var->type);
+}
+
+// ---- one statement
+
+static const Exp *rewrite_once(Simplify *s, const Exp *exp) {
+  const Exp *better = simplify_scalar(s, exp);
+  if (!better) better = simplify_array(s, exp);
+  if (!better) better = simplify_control(s, exp);
+  if (!better) better = simplify_soac(s, exp);
+  return better;
+}
+
+static const Exp *rewrite(Simplify *s, const Exp *exp) {
+  for (int i = 0; i < MAX_REWRITES; i++) {
+    const Exp *better = rewrite_once(s, exp);
+    if (!better) return exp;
+    s->changed = true;
+    exp = better;
+  }
+  return exp;
+}
+
+Atom simplify_let(Simplify *s, const char *name, const Exp *exp) {
+  exp = rewrite(s, exp);
+  if (exp->kind == EXP_ATOM) return exp->u.atom.atom;
+  Atom a = core_let(s->builder, name, exp);
+  note_binding(s, a.u.var, exp, s->depth);
+  return a;
+}
+
+const Exp *simplify_values(const Atom *atoms, int count) {
+  if (count == 1) return exp_atom(atoms[0]);
+  const Atom *copy = count ? mem_copy(atoms, sizeof *atoms * (size_t)count) : NULL;
+  return new_node(Exp, .kind = EXP_ASSERT,
+                  .u.assert = { .condition = atom_bool(true),
+                                .parts = no_message,
+                                .atoms = copy,
+                                .atom_count = count });
+}
+
+static bool holds(const Exp *exp) {
+  return exp->kind == EXP_ASSERT && atom_equal(exp->u.assert.condition, atom_bool(true));
+}
+
+static Atom subst(CoreMapper *m, Atom a) {
+  const Simplify *s = m->state;
+  return subst_atom(s->subst, a);
+}
+
+static const Var *subst_binder(CoreMapper *m, const Var *var) {
+  Simplify *s = m->state;
+  CoreType type = subst_type(s->subst, var->type);
+  if (type.dims == var->type.dims) return var;
+  const Var *copy = var_new(s->c, var->name, type, var->loc);
+  subst_put(s->subst, var, atom_var(copy));
+  return copy;
+}
+
+// Fresh variables for the binders whose types change; the types may mention one another.
+static void subst_binders(Simplify *s, Stm *stm) {
+  const Var **out = new_array(const Var *, stm->binder_count);
+  Var **copies = new_array(Var *, stm->binder_count);
+  for (int i = 0; i < stm->binder_count; i++) {
+    const Var *var = stm->binders[i];
+    out[i] = var;
+    if (subst_type(s->subst, var->type).dims == var->type.dims) continue;
+    out[i] = copies[i] =
+        new_node(Var, .name = var->name, .id = s->c->next_id++, .loc = var->loc);
+    subst_put(s->subst, var, atom_var(out[i]));
+  }
+  for (int i = 0; i < stm->binder_count; i++) {
+    if (copies[i]) copies[i]->type = subst_type(s->subst, stm->binders[i]->type);
+  }
+  stm->binders = out;
+}
+
+static void emit(Simplify *s, Stm stm) {
+  subst_binders(s, &stm);
+  bool single = stm.binder_count == 1;
+  for (int i = 0; i < stm.binder_count; i++) {
+    note_binding(s, stm.binders[i], single ? stm.exp : NULL, s->depth);
+  }
+  core_add_stm(s->builder, stm);
+}
+
+static void substitute_values(Simplify *s, const Stm *stm, const Atom *values) {
+  for (int i = 0; i < stm->binder_count; i++)
+    subst_put(s->subst, stm->binders[i], values[i]);
+  s->changed = true;
+}
+
+// ---- bodies
+
+static const Body *simplify_body(CoreMapper *m, const Body *body);
+
+static void note_lambda(Simplify *s, const Lambda *fn) {
+  for (int i = 0; i < fn->param_count; i++)
+    note_param(s, fn->params[i]);
+}
+
+static void note_ops(Simplify *s, const RedOp *ops, int count) {
+  for (int i = 0; i < count; i++)
+    note_lambda(s, &ops[i].op);
+}
+
+// A parameter that runs over `iota n 0 1` lies below n.
+static void note_elements(Simplify *s, const Lambda *fn, const Atom *arrays) {
+  for (int i = 0; i < fn->param_count; i++) {
+    const Exp *def = simplify_def(s, arrays[i]);
+    if (!def || def->kind != EXP_IOTA) continue;
+    if (!atom_is_i64(def->u.iota.start, 0) || !atom_is_i64(def->u.iota.step, 1)) continue;
+    simplify_note_range(s, fn->params[i], &def->u.iota.count);
+  }
+}
+
+static void note_fn(Simplify *s, const Lambda *fn, const Atom *arrays) {
+  note_lambda(s, fn);
+  note_elements(s, fn, arrays);
+}
+
+static void note_loop(Simplify *s, const Exp *exp) {
+  for (int i = 0; i < exp->u.loop.param_count; i++) {
+    note_binding(s, exp->u.loop.params[i], NULL, s->depth + 1);
+  }
+  if (exp->u.loop.form == CORE_WHILE) return;
+  note_binding(s, exp->u.loop.index, NULL, s->depth + 1);
+  simplify_note_range(s, exp->u.loop.index, &exp->u.loop.bound);
+}
+
+static void note_hists(Simplify *s, const HistOp *hists, int count) {
+  for (int i = 0; i < count; i++)
+    note_ops(s, &hists[i].op, 1);
+}
+
+static void note_seg(Simplify *s, const SegOp *seg) {
+  note_ops(s, seg->ops, seg->op_count);
+  note_hists(s, seg->hists, seg->hist_count);
+  for (int i = 0; i < seg->dim_count; i++) {
+    note_binding(s, seg->dims[i].index, NULL, s->depth + 1);
+    simplify_note_range(s, seg->dims[i].index, &seg->dims[i].width);
+  }
+}
+
+static void note_inner_params(Simplify *s, const Exp *exp) {
+  if (exp->kind == EXP_LOOP) note_loop(s, exp);
+  if (exp->kind == EXP_SEG) note_seg(s, exp->u.seg);
+  if (exp->kind == EXP_SCATTER) note_fn(s, &exp->u.scatter.fn, exp->u.scatter.arrays);
+  if (exp->kind == EXP_HIST) {
+    note_fn(s, &exp->u.hist.fn, exp->u.hist.arrays);
+    note_hists(s, exp->u.hist.ops, exp->u.hist.op_count);
+  } else if (exp_is_soac(exp) && exp->kind != EXP_SCATTER) {
+    note_fn(s, &exp->u.soac.fn, exp->u.soac.arrays);
+    note_ops(s, exp->u.soac.ops, exp->u.soac.op_count);
+  }
+}
+
+// In a branch the condition is known.
+static const Exp *simplify_branches(Simplify *s, CoreMapper *m, const Exp *exp) {
+  Atom condition = exp->u.cond.condition;
+  if (condition.kind == ATOM_CONST) return core_map_exp(m, exp);
+  const Var *var = condition.u.var;
+  subst_put(s->subst, var, atom_bool(true));
+  const Body *then_body = simplify_body(m, exp->u.cond.then_body);
+  subst_put(s->subst, var, atom_bool(false));
+  const Body *else_body = simplify_body(m, exp->u.cond.else_body);
+  subst_put(s->subst, var, condition);
+  return exp_if(condition, then_body, else_body);
+}
+
+static const Exp *simplify_bodies(Simplify *s, const Exp *exp) {
+  const Body *first;
+  if (!exp_bodies(exp, &first, 1)) return exp;
+  CoreMapper m = { .body = simplify_body, .state = s };
+  note_inner_params(s, exp);
+  return exp->kind == EXP_IF ? simplify_branches(s, &m, exp) : core_map_exp(&m, exp);
+}
+
+static void simplify_results(Simplify *s, Stm *stm) {
+  if (stm->exp->kind == EXP_IF) simplify_if_results(s, stm);
+  if (stm->exp->kind == EXP_LOOP) simplify_loop_results(s, stm);
+  if (exp_is_soac(stm->exp)) simplify_map_results(s, stm);
+}
+
+static void simplify_stm(Simplify *s, const Stm *original) {
+  Stm stm = *original;
+  s->builder->loc = stm.loc;
+  CoreMapper m = { .atom = subst, .binder = subst_binder, .state = s };
+  stm.exp = rewrite(s, core_map_exp(&m, stm.exp));
+  if (stm.exp->kind == EXP_ATOM) {
+    substitute_values(s, &stm, &stm.exp->u.atom.atom);
+    return;
+  }
+  if (holds(stm.exp)) {
+    substitute_values(s, &stm, stm.exp->u.assert.atoms);
+    return;
+  }
+  stm.exp = simplify_bodies(s, stm.exp);
+  s->builder->loc = stm.loc;
+  simplify_results(s, &stm);
+  if (stm.attrs && stm.attrs->bytes) {
+    StmAttrs attrs = *stm.attrs;
+    Atom bytes = subst_atom(s->subst, *attrs.bytes);
+    attrs.bytes = mem_copy(&bytes, sizeof bytes);
+    stm.attrs = mem_copy(&attrs, sizeof attrs);
+  }
+  if (stm.binder_count) emit(s, stm);
+}
+
+static Atom *subst_results(const Simplify *s, const Body *body) {
+  Atom *results = new_array(Atom, body->result_count);
+  for (int i = 0; i < body->result_count; i++) {
+    results[i] = subst_atom(s->subst, body->results[i]);
+  }
+  return results;
+}
+
+const Exp *simplify_inline(Simplify *s, const Body *body) {
+  for (int i = 0; i < body->stm_count; i++)
+    simplify_stm(s, &body->stms[i]);
+  return simplify_values(subst_results(s, body), body->result_count);
+}
+
+static const Body *simplify_body(CoreMapper *m, const Body *body) {
+  Simplify *s = m->state;
+  Builder *outer = s->builder;
+  Builder inner = builder_new(s->c, outer ? outer->loc : (Loc){ 0 });
+  s->builder = &inner;
+  s->depth++;
+  for (int i = 0; i < body->stm_count; i++)
+    simplify_stm(s, &body->stms[i]);
+  const Body *result = core_body(&inner, subst_results(s, body), body->result_count);
+  s->depth--;
+  s->builder = outer;
+  return result;
+}
+
+// ---- results that are dropped
+
+void simplify_result_is(Simplify *s, const Stm *stm, int k, Atom a) {
+  subst_put(s->subst, stm->binders[k], a);
+  s->changed = true;
+}
+
+const Var **simplify_keep_binders(const Stm *stm, const bool *keep, int *count) {
+  const Var **out = new_array(const Var *, stm->binder_count);
+  *count = 0;
+  for (int i = 0; i < stm->binder_count; i++) {
+    if (keep[i]) out[(*count)++] = stm->binders[i];
+  }
+  return out;
+}
+
+const Body *simplify_keep_results(const Body *body, const bool *keep) {
+  Atom *results = new_array(Atom, body->result_count);
+  int count = 0;
+  for (int i = 0; i < body->result_count; i++) {
+    if (keep[i]) results[count++] = body->results[i];
+  }
+  return new_node(Body, .stms = body->stms, .stm_count = body->stm_count,
+                  .results = results, .result_count = count);
+}
+
+// ---- programs
+
+// One round over the body of a function or entry point, whose parameters are what is free in it.
+static const Body *simplify_round(Compiler *c, const Body *body, bool *changed) {
+  Simplify s = { .c = c, .subst = subst_new(), .known = map_new(NULL) };
+  VarVec params = core_free_body(body);
+  for (int i = 0; i < params.count; i++)
+    note_sizes(&s, params.at[i]->type);
+  CoreMapper m = { .state = &s };
+  body = simplify_body(&m, body);
+  *changed = s.changed;
+  return body;
+}
+
+static const Body *simplify_whole(Compiler *c, const Body *body) {
+  bool changed = true;
+  for (int round = 0; changed && round < MAX_ROUNDS; round++) {
+    body = simplify_round(c, body, &changed);
+  }
+  return body;
+}
+
+const Core *simplify(Compiler *c, const Core *core) {
+  return dead(c, core_map_bodies(c, dead(c, core), simplify_whole));
+}

@@ -1,0 +1,406 @@
+// Scalars: folding, algebra, conversions, and comparisons that ranges decide.
+//
+// Integers wrap, so their algebra is that of a ring; for floats only what IEEE 754 gives exactly.
+// An operation that traps is never folded: it stays, to trap when the program runs.
+#include "core/simplify.h"
+
+typedef enum Gives {
+  GIVES_LEFT,
+  GIVES_RIGHT,
+  GIVES_ZERO,
+  GIVES_ONE,
+  GIVES_NOT_LEFT
+} Gives;
+typedef enum Class { CLASS_INT, CLASS_FLOAT, CLASS_BOOL } Class;
+
+// x op value => what it gives
+typedef struct UnitRule {
+  PrimOp op;
+  Class class;
+  double value;
+  Gives gives;
+} UnitRule;
+
+// x op x => what it gives
+typedef struct SameRule {
+  PrimOp op;
+  bool floats;  // also with NaN
+  Gives gives;
+} SameRule;
+
+// clang-format off
+static const UnitRule unit_rules[] = {
+  { OP_ADD,  CLASS_INT,   0,    GIVES_LEFT },
+  { OP_SUB,  CLASS_INT,   0,    GIVES_LEFT },
+  { OP_MUL,  CLASS_INT,   1,    GIVES_LEFT },
+  { OP_MUL,  CLASS_INT,   0,    GIVES_ZERO },
+  { OP_DIV,  CLASS_INT,   1,    GIVES_LEFT },
+  { OP_QUOT, CLASS_INT,   1,    GIVES_LEFT },
+  { OP_MOD,  CLASS_INT,   1,    GIVES_ZERO },
+  { OP_REM,  CLASS_INT,   1,    GIVES_ZERO },
+  { OP_POW,  CLASS_INT,   1,    GIVES_LEFT },
+  { OP_POW,  CLASS_INT,   0,    GIVES_ONE },
+  { OP_AND,  CLASS_INT,   0,    GIVES_ZERO },
+  { OP_OR,   CLASS_INT,   0,    GIVES_LEFT },
+  { OP_XOR,  CLASS_INT,   0,    GIVES_LEFT },
+  { OP_SHL,  CLASS_INT,   0,    GIVES_LEFT },
+  { OP_SHR,  CLASS_INT,   0,    GIVES_LEFT },
+  { OP_ADD,  CLASS_FLOAT, -0.0, GIVES_LEFT },  // not 0.0: -0.0 + 0.0 is 0.0
+  { OP_SUB,  CLASS_FLOAT, 0.0,  GIVES_LEFT },
+  { OP_MUL,  CLASS_FLOAT, 1,    GIVES_LEFT },
+  { OP_DIV,  CLASS_FLOAT, 1,    GIVES_LEFT },
+  { OP_LAND, CLASS_BOOL,  1,    GIVES_LEFT },
+  { OP_LAND, CLASS_BOOL,  0,    GIVES_RIGHT },
+  { OP_LOR,  CLASS_BOOL,  0,    GIVES_LEFT },
+  { OP_LOR,  CLASS_BOOL,  1,    GIVES_RIGHT },
+  { OP_EQ,   CLASS_BOOL,  1,    GIVES_LEFT },
+  { OP_EQ,   CLASS_BOOL,  0,    GIVES_NOT_LEFT },
+  { OP_NE,   CLASS_BOOL,  0,    GIVES_LEFT },
+  { OP_NE,   CLASS_BOOL,  1,    GIVES_NOT_LEFT },
+};
+
+static const SameRule same_rules[] = {
+  { OP_SUB,  false, GIVES_ZERO },
+  { OP_XOR,  false, GIVES_ZERO },
+  { OP_AND,  false, GIVES_LEFT },
+  { OP_OR,   false, GIVES_LEFT },
+  { OP_LAND, false, GIVES_LEFT },
+  { OP_LOR,  false, GIVES_LEFT },
+  { OP_MIN,  true,  GIVES_LEFT },
+  { OP_MAX,  true,  GIVES_LEFT },
+  { OP_EQ,   false, GIVES_ONE },
+  { OP_LE,   false, GIVES_ONE },
+  { OP_NE,   false, GIVES_ZERO },
+  { OP_LT,   true,  GIVES_ZERO },
+};
+// clang-format on
+
+static Class class_of(PrimType type) {
+  if (type == PRIM_BOOL) return CLASS_BOOL;
+  return prim_is_float(type) ? CLASS_FLOAT : CLASS_INT;
+}
+
+static Prim constant_of(PrimType type, double value) {
+  switch (class_of(type)) {
+  case CLASS_INT: return prim_int(type, (int64_t)value);
+  case CLASS_FLOAT: return prim_float(type, value);
+  case CLASS_BOOL: break;
+  }
+  return prim_bool(value != 0);
+}
+
+static const Exp *give(const Exp *e, Gives gives) {
+  PrimType result = op_result(e->u.op.op, e->u.op.type);
+  switch (gives) {
+  case GIVES_LEFT: return exp_atom(e->u.op.args[0]);
+  case GIVES_RIGHT: return exp_atom(e->u.op.args[1]);
+  case GIVES_ZERO: return exp_atom(atom_const(constant_of(result, 0)));
+  case GIVES_ONE: return exp_atom(atom_const(constant_of(result, 1)));
+  case GIVES_NOT_LEFT: return exp_op1(OP_NOT, e->u.op.args[0]);
+  }
+  return NULL;
+}
+
+static const Exp *with_unit(const Exp *e) {
+  Atom right = e->u.op.args[1];
+  if (right.kind == ATOM_VAR) return NULL;
+  Class class = class_of(e->u.op.type);
+  for (size_t i = 0; i < sizeof unit_rules / sizeof *unit_rules; i++) {
+    const UnitRule *rule = &unit_rules[i];
+    if (rule->op != e->u.op.op || rule->class != class) continue;
+    if (prim_identical(right.u.constant, constant_of(e->u.op.type, rule->value))) {
+      return give(e, rule->gives);
+    }
+  }
+  return NULL;
+}
+
+static const Exp *with_itself(const Exp *e) {
+  if (!atom_equal(e->u.op.args[0], e->u.op.args[1])) return NULL;
+  for (size_t i = 0; i < sizeof same_rules / sizeof *same_rules; i++) {
+    const SameRule *rule = &same_rules[i];
+    bool applies = rule->floats || !prim_is_float(e->u.op.type);
+    if (rule->op == e->u.op.op && applies) return give(e, rule->gives);
+  }
+  return NULL;
+}
+
+static const Exp *fold(const Exp *e) {
+  Prim args[3];
+  for (int i = 0; i < op_arity(e->u.op.op); i++) {
+    if (e->u.op.args[i].kind == ATOM_VAR) return NULL;
+    args[i] = e->u.op.args[i].u.constant;
+  }
+  Prim result;
+  return prim_apply(e->u.op.op, args, &result) ? exp_atom(atom_const(result)) : NULL;
+}
+
+// c op x => x op c: the other rules look for constants on the right.
+static const Exp *constant_to_the_right(const Exp *e) {
+  Atom left = e->u.op.args[0], right = e->u.op.args[1];
+  if (left.kind == ATOM_VAR || right.kind == ATOM_CONST) return NULL;
+  return op_is_commutative(e->u.op.op) ? exp_op2(e->u.op.op, right, left) : NULL;
+}
+
+// ---- sums and products of integers
+
+static bool is_op(const Exp *e, PrimOp op) {
+  return e && e->kind == EXP_OP && e->u.op.op == op;
+}
+
+static bool is_sum_with_constant(const Exp *e) {
+  return (is_op(e, OP_ADD) || is_op(e, OP_SUB)) && e->u.op.args[1].kind == ATOM_CONST;
+}
+
+// The constant that is added in the end.
+static Prim addend(const Exp *e) {
+  Prim c = e->u.op.args[1].u.constant, negated;
+  if (e->u.op.op == OP_ADD || !prim_apply(OP_NEG, &c, &negated)) return c;
+  return negated;
+}
+
+static const Exp *with_combined(PrimOp op, Atom x, Prim a, Prim b) {
+  Prim combined;
+  if (!prim_apply(op, (Prim[]){ a, b }, &combined)) return NULL;
+  return exp_op2(op, x, atom_const(combined));
+}
+
+// (x + c) - d => x + (c - d), and (x * c) * d => x * (c * d)
+static const Exp *reassociate(const Simplify *s, const Exp *e) {
+  const Exp *inner = simplify_def(s, e->u.op.args[0]);
+  if (!inner || inner->kind != EXP_OP) return NULL;
+  Atom x = inner->u.op.args[0];
+  if (is_sum_with_constant(e) && is_sum_with_constant(inner)) {
+    return with_combined(OP_ADD, x, addend(inner), addend(e));
+  }
+  bool products = is_op(e, OP_MUL) && is_op(inner, OP_MUL) &&
+                  e->u.op.args[1].kind == ATOM_CONST &&
+                  inner->u.op.args[1].kind == ATOM_CONST;
+  if (!products) return NULL;
+  return with_combined(OP_MUL, x, inner->u.op.args[1].u.constant,
+                       e->u.op.args[1].u.constant);
+}
+
+// (x + y) - x => y   (x + y) - y => x   x - (x - y) => y
+static const Exp *cancel_difference(const Simplify *s, const Exp *e) {
+  Atom left = e->u.op.args[0], right = e->u.op.args[1];
+  const Exp *sum = simplify_def(s, left);
+  if (is_op(sum, OP_ADD) && atom_equal(sum->u.op.args[0], right)) {
+    return exp_atom(sum->u.op.args[1]);
+  }
+  if (is_op(sum, OP_ADD) && atom_equal(sum->u.op.args[1], right)) {
+    return exp_atom(sum->u.op.args[0]);
+  }
+  const Exp *difference = simplify_def(s, right);
+  if (is_op(difference, OP_SUB) && atom_equal(difference->u.op.args[0], left)) {
+    return exp_atom(difference->u.op.args[1]);
+  }
+  return NULL;
+}
+
+// (x - y) + y => x, in either order
+static const Exp *cancel_sum(const Simplify *s, const Exp *e) {
+  for (int i = 0; i < 2; i++) {
+    const Exp *difference = simplify_def(s, e->u.op.args[i]);
+    if (is_op(difference, OP_SUB) &&
+        atom_equal(difference->u.op.args[1], e->u.op.args[1 - i])) {
+      return exp_atom(difference->u.op.args[0]);
+    }
+  }
+  return NULL;
+}
+
+static const Exp *integer_rules(const Simplify *s, const Exp *e) {
+  if (!prim_is_int(e->u.op.type)) return NULL;
+  const Exp *better = reassociate(s, e);
+  if (!better && e->u.op.op == OP_SUB) better = cancel_difference(s, e);
+  if (!better && e->u.op.op == OP_ADD) better = cancel_sum(s, e);
+  return better;
+}
+
+// ---- negation
+
+static const Exp *inverted(const Exp *e, PrimOp op, bool swap) {
+  Atom a = e->u.op.args[0], b = e->u.op.args[1];
+  return swap ? exp_op2(op, b, a) : exp_op2(op, a, b);
+}
+
+// not (a < b) => b <= a, and the like; not so for floats, where NaN compares with nothing.
+static const Exp *not_of(const Exp *e) {
+  if (is_op(e, OP_NOT)) return exp_atom(e->u.op.args[0]);
+  if (is_op(e, OP_EQ)) return inverted(e, OP_NE, false);
+  if (is_op(e, OP_NE)) return inverted(e, OP_EQ, false);
+  if (prim_is_float(e->u.op.type)) return NULL;
+  if (is_op(e, OP_LT)) return inverted(e, OP_LE, true);
+  if (is_op(e, OP_LE)) return inverted(e, OP_LT, true);
+  return NULL;
+}
+
+static const Exp *unary_rules(const Simplify *s, const Exp *e) {
+  const Exp *inner = simplify_def(s, e->u.op.args[0]);
+  if (!inner || inner->kind != EXP_OP) return NULL;
+  if (e->u.op.op == OP_NOT) return not_of(inner);
+  if (e->u.op.op == OP_NEG && is_op(inner, OP_NEG)) return exp_atom(inner->u.op.args[0]);
+  return NULL;
+}
+
+// ---- ranges
+
+static bool is_const_int(Atom a) {
+  return a.kind == ATOM_CONST && prim_is_int(a.u.constant.type);
+}
+
+// Unsigned constants with the highest bit look negative and count as unknown.
+static bool is_small_const(Atom a, int64_t at_least) {
+  return is_const_int(a) && a.u.constant.type != PRIM_U64 && a.u.constant.u.i >= at_least;
+}
+
+static bool nonneg_op(const Simplify *s, const Exp *e) {
+  Atom a = e->u.op.args[0], b = e->u.op.args[1];
+  if (is_op(e, OP_MOD)) return simplify_is_nonneg(s, b);  // the sign of the divisor
+  if (is_op(e, OP_REM)) return simplify_is_nonneg(s, a);
+  if (is_op(e, OP_MAX) || is_op(e, OP_AND)) {
+    return simplify_is_nonneg(s, a) || simplify_is_nonneg(s, b);
+  }
+  if (is_op(e, OP_MIN) || is_op(e, OP_DIV) || is_op(e, OP_QUOT)) {
+    return simplify_is_nonneg(s, a) && simplify_is_nonneg(s, b);
+  }
+  return false;
+}
+
+// Is the atom n - 1?
+static bool is_one_less(const Simplify *s, Atom a, Atom n) {
+  const Exp *e = simplify_def(s, a);
+  if (!e || !is_sum_with_constant(e) || !atom_equal(e->u.op.args[0], n)) return false;
+  return addend(e).u.i == -1;
+}
+
+// (n - 1) - i: the index from the other end.
+static bool counts_down_from(const Simplify *s, const Exp *e, Atom n) {
+  return is_op(e, OP_SUB) && is_one_less(s, e->u.op.args[0], n) &&
+         simplify_is_nonneg(s, e->u.op.args[1]) &&
+         simplify_is_below(s, e->u.op.args[1], n);
+}
+
+static bool is_from_the_end(const Simplify *s, const Exp *e) {
+  const Exp *last = is_op(e, OP_SUB) ? simplify_def(s, e->u.op.args[0]) : NULL;
+  return last && last->kind == EXP_OP && counts_down_from(s, e, last->u.op.args[0]);
+}
+
+bool simplify_is_nonneg(const Simplify *s, Atom a) {
+  if (a.kind == ATOM_CONST) return is_small_const(a, 0);
+  const Known *k = map_get(s->known, a.u.var);
+  if (!k) return false;
+  if (k->nonneg) return true;
+  if (!k->exp || k->exp->kind != EXP_OP || !prim_is_signed(k->exp->u.op.type))
+    return false;
+  return nonneg_op(s, k->exp) || is_from_the_end(s, k->exp);
+}
+
+// For a that is known not to be negative.
+bool simplify_is_below(const Simplify *s, Atom a, Atom limit) {
+  if (a.kind == ATOM_CONST) {
+    return is_small_const(a, 0) && is_small_const(limit, a.u.constant.u.i + 1);
+  }
+  const Known *k = map_get(s->known, a.u.var);
+  if (!k) return false;
+  if (k->below && atom_equal(*k->below, limit)) return true;
+  if (k->below && is_small_const(*k->below, 0) &&
+      is_small_const(limit, k->below->u.constant.u.i)) {
+    return true;
+  }
+  const Exp *e = k->exp;
+  if (!e || e->kind != EXP_OP || !prim_is_signed(e->u.op.type)) return false;
+  if (is_op(e, OP_MOD) && simplify_is_nonneg(s, limit)) {
+    return atom_equal(e->u.op.args[1], limit);
+  }
+  return counts_down_from(s, e, limit);
+}
+
+static bool is_at_most_zero(Atom a) {
+  return is_const_int(a) && prim_is_signed(a.u.constant.type) && a.u.constant.u.i <= 0;
+}
+
+static bool within(const Simplify *s, Atom a, Atom limit) {
+  return simplify_is_nonneg(s, a) && simplify_is_below(s, a, limit);
+}
+
+// 0 <= i => true, i < n => true, and their opposites.
+static const Exp *decide(const Simplify *s, const Exp *e) {
+  if (!prim_is_signed(e->u.op.type)) return NULL;
+  Atom a = e->u.op.args[0], b = e->u.op.args[1];
+  if (is_op(e, OP_LE) || is_op(e, OP_LT)) {
+    if (is_op(e, OP_LE) && is_at_most_zero(a) && simplify_is_nonneg(s, b)) {
+      return exp_atom(atom_bool(true));
+    }
+    if (is_op(e, OP_LT) && is_at_most_zero(b) && simplify_is_nonneg(s, a)) {
+      return exp_atom(atom_bool(false));
+    }
+    if (within(s, a, b)) return exp_atom(atom_bool(true));
+    if (within(s, b, a)) return exp_atom(atom_bool(false));
+  }
+  bool equality = is_op(e, OP_EQ) || is_op(e, OP_NE);
+  if (equality && (within(s, a, b) || within(s, b, a))) {
+    return exp_atom(atom_bool(is_op(e, OP_NE)));
+  }
+  return NULL;
+}
+
+// ---- conversions
+
+// Does every value of `from` survive in `to`?
+static bool preserves(PrimType from, PrimType to) {
+  if (from == to) return true;
+  if (from == PRIM_F32 && to == PRIM_F64) return true;
+  if (!prim_is_int(from) || !prim_is_int(to) || prim_bits(to) <= prim_bits(from))
+    return false;
+  return prim_is_signed(to) || !prim_is_signed(from);
+}
+
+// May t2 (t1 x) be computed as t2 x?  Yes if t1 loses nothing, or nothing that t2 keeps.
+static bool skips(PrimType from, PrimType middle, PrimType to) {
+  if (preserves(from, middle)) return true;
+  return prim_is_int(from) && prim_is_int(middle) && prim_is_int(to) &&
+         prim_bits(middle) >= prim_bits(to);
+}
+
+static const Exp *convert(const Simplify *s, const Exp *e) {
+  Atom a = e->u.convert.atom;
+  PrimType to = e->u.convert.to;
+  PrimType middle = atom_type(a).elem;
+  if (middle == to) return exp_atom(a);
+  if (a.kind == ATOM_CONST) return exp_atom(atom_const(prim_convert(to, a.u.constant)));
+  const Exp *inner = simplify_def(s, a);
+  if (!inner || inner->kind != EXP_CONVERT) return NULL;
+  Atom source = inner->u.convert.atom;
+  return skips(atom_type(source).elem, middle, to) ? exp_convert(to, source) : NULL;
+}
+
+static const Exp *bits(const Simplify *s, const Exp *e) {
+  Atom a = e->u.convert.atom;
+  PrimType to = e->u.convert.to;
+  if (atom_type(a).elem == to) return exp_atom(a);
+  if (a.kind == ATOM_CONST)
+    return exp_atom(atom_const(prim_of_bits(to, prim_bits_of(a.u.constant))));
+  const Exp *inner = simplify_def(s, a);
+  return inner && inner->kind == EXP_BITS ? exp_bits(to, inner->u.convert.atom) : NULL;
+}
+
+static const Exp *op(const Simplify *s, const Exp *e) {
+  const Exp *better = fold(e);
+  if (better || op_arity(e->u.op.op) > 2) return better;
+  if (op_arity(e->u.op.op) == 1) return unary_rules(s, e);
+  better = constant_to_the_right(e);
+  if (!better) better = with_unit(e);
+  if (!better) better = with_itself(e);
+  if (!better) better = integer_rules(s, e);
+  if (!better) better = decide(s, e);
+  return better;
+}
+
+const Exp *simplify_scalar(Simplify *s, const Exp *e) {
+  if (e->kind == EXP_OP) return op(s, e);
+  if (e->kind == EXP_CONVERT) return convert(s, e);
+  if (e->kind == EXP_BITS) return bits(s, e);
+  return NULL;
+}
