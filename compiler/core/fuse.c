@@ -135,13 +135,14 @@ static bool is_in_memory(const Graph *g, Atom array) {
   return !node || node->stm.exp->kind != EXP_IOTA;
 }
 
-static bool fuse_side_by_side(Graph *g, Node *a, Node *b) {
-  if (a == b || a->position < 0 || !pays_horizontally(a->form, b->form)) return false;
-  if (!can_fuse(g, a, b)) return false;
+static Node *fuse_side_by_side(Graph *g, Node *a, Node *b) {
+  if (a == b || a->position < 0 || !pays_horizontally(a->form, b->form)) return NULL;
+  if (a->position > b->position) return fuse_side_by_side(g, b, a);
+  if (!can_fuse(g, a, b)) return NULL;
   const StmAttrs *attrs = attrs_join(a->stm.attrs, b->stm.attrs);
   graph_join(g, a, b);
   a->stm.attrs = attrs;
-  return true;
+  return a;
 }
 
 // `readers`: the last SOAC that read an array.
@@ -150,7 +151,8 @@ static Node *fuse_neighbour(Graph *g, const Map *readers, Node *node) {
     Atom array = node->form->arrays.at[i];
     if (array.kind == ATOM_CONST || !is_in_memory(g, array)) continue;
     Node *other = map_get(readers, array.u.var);
-    if (other && fuse_side_by_side(g, other, node)) return other;
+    Node *both = other ? fuse_side_by_side(g, other, node) : NULL;
+    if (both) return both;
   }
   return node;
 }

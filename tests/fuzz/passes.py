@@ -13,7 +13,7 @@ from pathlib import Path
 
 from programs import Generator, program_text
 
-TIME_LIMIT_S = 20
+TIME_LIMIT_S = 5
 
 
 def run(flc, path, after, data):
