@@ -63,6 +63,13 @@ static bool parse_type(const char *text, PrimType *elem, int *rank, int64_t *sha
          prim_type_named(text_format("%.*s", (int)length, text), elem);
 }
 
+bool generate_is_type(const char *text) {
+  PrimType elem;
+  int rank;
+  int64_t shape[MAX_RANK];
+  return parse_type(text, &elem, &rank, shape);
+}
+
 static bool is_too_big(const int64_t *shape, int rank) {
   static const int64_t most_elements = INT64_C(1) << 36;
   int64_t count = 1;

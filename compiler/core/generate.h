@@ -16,3 +16,6 @@ bool generate_bounds_ok(const GenerateBounds *bounds, PrimType type);
 // ("10i64").  NULL and a message if it is neither.
 const Value *generate_value(const char *text, uint64_t seed, const GenerateBounds *bounds,
                             const char **message);
+
+// Is the text a type with literal sizes?
+bool generate_is_type(const char *text);

@@ -1,0 +1,266 @@
+// flc test: runs the test blocks of programs, one process per program.
+#include "base/mem.h"
+#include "base/vec.h"
+#include "commands/test_run.h"
+#include <dirent.h>
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: flc test [OPTIONS] PATH...\n"
+    "\n"
+    "Runs the test blocks of programs (folders: of every .fl and .fut file in them) in "
+    "the\n"
+    "interpreter, after each stage of the compiler and in every version.\n"
+    "      --entry NAME     only the cases of this entry point\n"
+    "      --stage STAGE    only after this stage: elaborate, core, flat\n"
+    "  -j, --jobs N         programs at the same time (default: one per core)\n"
+    "      --timeout S      seconds for a program (default 60)\n"
+    "      --max-steps N    instructions for one run (default 2000000000)\n"
+    "      --no-device      do not run on a device\n"
+    "  -v, --verbose        say what was skipped, and why\n";
+
+typedef Vec(const char *) PathVec;
+
+// ---- which programs
+
+static int by_text(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool ends_with(const char *text, const char *end) {
+  size_t length = strlen(text), cut = strlen(end);
+  return length > cut && strcmp(text + length - cut, end) == 0;
+}
+
+static bool is_folder(const char *path) {
+  struct stat status;
+  return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static void collect(PathVec *out, const char *folder) {
+  DIR *dir = opendir(folder);
+  if (!dir) return;
+  PathVec names = { 0 };
+  for (const struct dirent *entry; (entry = readdir(dir));)
+    if (entry->d_name[0] != '.') vec_push(&names, text_format("%s", entry->d_name));
+  closedir(dir);
+  if (names.count) qsort(names.at, (size_t)names.count, sizeof *names.at, by_text);
+  const char *slash = ends_with(folder, "/") ? "" : "/";
+  for (int i = 0; i < names.count; i++) {
+    const char *path = text_format("%s%s%s", folder, slash, names.at[i]);
+    if (is_folder(path))
+      collect(out, path);
+    else if (ends_with(path, ".fl") || ends_with(path, ".fut"))
+      vec_push(out, path);
+  }
+}
+
+// ---- processes
+
+// A program that is being tested, in a process that writes to two files in memory.
+typedef struct Job {
+  const char *path;
+  pid_t pid;  // 0: no process
+  int report, messages;
+  double started;
+} Job;
+
+typedef struct Harness {
+  Compiler *c;
+  const TestOptions *options;
+  const PathVec *paths;
+  int next, done;  // programs started; finished
+  Job *jobs;
+  TestReport total;
+} Harness;
+
+static double seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+_Noreturn static void child(const Harness *h, const Job *job) {
+  dup2(job->messages, STDERR_FILENO);
+  TestReport r = test_run_program(h->c, job->path, h->options);
+  FILE *out = fdopen(job->report, "w");
+  if (!out) _exit(1);
+  fprintf(out, "%d %d %d\n%s", r.passed, r.failed, r.skipped, text_str(r.text));
+  _exit(fflush(out) == 0 ? 0 : 1);
+}
+
+static void start(Harness *h, Job *job) {
+  job->path = h->paths->at[h->next++];
+  job->report = memfd_create("report", 0);
+  job->messages = memfd_create("messages", 0);
+  job->started = seconds();
+  fflush(stdout);
+  job->pid = fork();
+  if (job->pid == 0) child(h, job);
+}
+
+static const char *read_all(int fd) {
+  Text *t = text_new();
+  char buffer[4096];
+  lseek(fd, 0, SEEK_SET);
+  for (ssize_t n; (n = read(fd, buffer, sizeof buffer)) > 0;)
+    text_add_bytes(t, buffer, (size_t)n);
+  close(fd);
+  return text_str(t);
+}
+
+static void add_report(Harness *h, const char *text) {
+  int passed = 0, failed = 0, skipped = 0, length = 0;
+  sscanf(text, "%d %d %d\n%n", &passed, &failed, &skipped, &length);
+  h->total.passed += passed;
+  h->total.failed += failed;
+  h->total.skipped += skipped;
+  const char *rest = strchr(text, '\n');
+  if (rest) text_add(h->total.text, rest + 1);
+}
+
+static void finish(Harness *h, Job *job, int status, bool timed_out) {
+  const char *report = read_all(job->report), *messages = read_all(job->messages);
+  h->done++;
+  job->pid = 0;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+    add_report(h, report);
+    return;
+  }
+  h->total.failed++;
+  const char *what = timed_out ? text_format("took more than %d s", h->options->timeout_s)
+                     : WIFSIGNALED(status)
+                         ? text_format("crashed (%s)", strsignal(WTERMSIG(status)))
+                         : text_format("exit status %d", WEXITSTATUS(status));
+  text_printf(h->total.text, "%s: %s\n%s", job->path, what, messages);
+}
+
+// Collects a process that has ended, or ends one that takes too long.
+static void watch(Harness *h, Job *job) {
+  int status = 0;
+  if (waitpid(job->pid, &status, WNOHANG) == job->pid) {
+    finish(h, job, status, false);
+    return;
+  }
+  if (seconds() - job->started < h->options->timeout_s) return;
+  kill(job->pid, SIGKILL);
+  waitpid(job->pid, &status, 0);
+  finish(h, job, status, true);
+}
+
+static void show_progress(const Harness *h) {
+  printf("\r%d of %d programs, %d failed ", h->done, h->paths->count, h->total.failed);
+  fflush(stdout);
+}
+
+static void run_all(Harness *h) {
+  static const struct timespec pause = { .tv_nsec = 2000000 };
+  bool progress = isatty(STDOUT_FILENO);
+  while (h->done < h->paths->count) {
+    for (int i = 0; i < h->options->jobs; i++) {
+      if (h->jobs[i].pid) watch(h, &h->jobs[i]);
+      if (!h->jobs[i].pid && h->next < h->paths->count) start(h, &h->jobs[i]);
+    }
+    if (progress) show_progress(h);
+    nanosleep(&pause, NULL);
+  }
+  if (progress) printf("\r%*s\r", 60, "");
+}
+
+static int test_paths(Compiler *c, const TestOptions *options, const PathVec *paths) {
+  Harness h = { .c = c, .options = options, .paths = paths };
+  h.jobs = new_array(Job, options->jobs);
+  h.total.text = text_new();
+  run_all(&h);
+  printf("%s%d passed, %d failed", text_str(h.total.text), h.total.passed,
+         h.total.failed);
+  if (h.total.skipped) printf(", %d skipped", h.total.skipped);
+  printf("\n");
+  return h.total.failed ? 1 : 0;
+}
+
+// ---- options
+
+static bool number(const char *text, int64_t least, int64_t *out) {
+  char *end = NULL;
+  *out = strtoll(text, &end, 10);
+  return end != text && *end == '\0' && *out >= least;
+}
+
+static bool is_stage(const char *name) {
+  return strcmp(name, "elaborate") == 0 || strcmp(name, "core") == 0 ||
+         strcmp(name, "flat") == 0;
+}
+
+// NULL, or what is wrong with the option's argument.
+static const char *set_option(TestOptions *o, int option) {
+  int64_t value = 0;
+  switch (option) {
+  case 'e': o->entry = optarg; return NULL;
+  case 's':
+    o->stage = optarg;
+    return is_stage(optarg)
+               ? NULL
+               : text_format("unknown stage %s (elaborate, core or flat)", optarg);
+  case 'v': o->verbose = true; return NULL;
+  case 'd': return NULL;
+  }
+  static const int64_t most_jobs = 1024;
+  if (!number(optarg, 1, &value) || (option != 'm' && value > most_jobs * most_jobs))
+    return text_format("expected a positive number, found %s", optarg);
+  if (option == 'j') o->jobs = (int)(value < most_jobs ? value : most_jobs);
+  if (option == 't') o->timeout_s = (int)value;
+  if (option == 'm') o->max_steps = value;
+  return NULL;
+}
+
+static int run(Compiler *c, const TestOptions *o, int count, char **arguments) {
+  PathVec paths = { 0 };
+  for (int i = 0; i < count; i++) {
+    if (access(arguments[i], R_OK) != 0)
+      return command_usage_error(c, "cannot read %s: %s", arguments[i], strerror(errno));
+    if (is_folder(arguments[i]))
+      collect(&paths, arguments[i]);
+    else
+      vec_push(&paths, arguments[i]);
+  }
+  if (!count) return command_usage_error(c, "flc test: expected a program or a folder");
+  return test_paths(c, o, &paths);
+}
+
+int command_test(Compiler *c, int argc, char **argv) {
+  static const struct option options[] = {
+    { "entry", required_argument, NULL, 'e' },
+    { "stage", required_argument, NULL, 's' },
+    { "jobs", required_argument, NULL, 'j' },
+    { "timeout", required_argument, NULL, 't' },
+    { "max-steps", required_argument, NULL, 'm' },
+    { "no-device", no_argument, NULL, 'd' },
+    { "verbose", no_argument, NULL, 'v' },
+    { "help", no_argument, NULL, 'h' },
+    { NULL, 0, NULL, 0 },
+  };
+  TestOptions o = { .max_steps = 2000000000, .timeout_s = 60 };
+  o.jobs = (int)sysconf(_SC_NPROCESSORS_ONLN);
+  opterr = 0;
+  for (int k; (k = getopt_long(argc, argv, ":j:v", options, NULL)) != -1;) {
+    if (k == 'h') return fputs(help, stdout) == EOF;
+    if (k == ':')
+      return command_usage_error(c, "flc test: %s needs an argument", argv[optind - 1]);
+    if (k == '?')
+      return command_usage_error(c, "flc test: unknown option %s", argv[optind - 1]);
+    const char *message = set_option(&o, k);
+    if (message) return command_usage_error(c, "flc test: %s", message);
+  }
+  return run(c, &o, argc - optind, argv + optind);
+}

@@ -1,0 +1,469 @@
+// The tests of one program: every case at every stage, and in Flat in every version.
+//
+// Note [Versions].  A run follows one path through the guards.  Each guard has a place of its own in
+// the tree of versions, so the versions are covered when each outcome of each guard has been met: the
+// first run takes every first branch, and each guard met on the way schedules a run with the same
+// outcomes before it and the other branch there.
+#include "commands/test_run.h"
+#include "base/mem.h"
+#include "commands/test_count.h"
+#include "commands/test_spec.h"
+#include "core/generate.h"
+#include <errno.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct Stage {
+  const char *name;
+  const Core *core;
+} Stage;
+
+typedef struct Run {
+  Compiler *c;
+  const char *path;
+  const TestOptions *options;
+  const TestSpec *spec;
+  TestReport *report;
+  Vec(Stage) stages;
+} Run;
+
+// ---- reporting
+
+static void fail(Run *run, const char *where, const char *what) {
+  run->report->failed++;
+  text_printf(run->report->text, "%s%s%s: %s\n", run->path, *where ? ", " : "", where,
+              what);
+}
+
+static void skip(Run *run, const char *where, const char *why) {
+  run->report->skipped++;
+  if (run->options->verbose)
+    text_printf(run->report->text, "%s, %s: skipped: %s\n", run->path, where, why);
+}
+
+// NULL if the text matches, else what is wrong.
+static const char *mismatch(const char *pattern, const char *text) {
+  regex_t regex;
+  int status = regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB);
+  if (status != 0) {
+    char message[200];
+    regerror(status, &regex, message, sizeof message);
+    return text_format("bad regular expression '%s': %s", pattern, message);
+  }
+  bool matches = regexec(&regex, text, 0, NULL, 0) == 0;
+  regfree(&regex);
+  return matches ? NULL
+                 : text_format("expected a message that matches '%s', got:\n%s", pattern,
+                               text);
+}
+
+// ---- files
+
+static const char *folder_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? text_format("%.*s/", (int)(slash - path), path) : "";
+}
+
+// The folder around the file that holds the project's meson.build, or NULL.
+static const char *project_root(const char *path) {
+  static const int most_levels = 40;
+  const char *up = folder_of(path);
+  if (!*up) up = "./";
+  for (int i = 0; i < most_levels; i++) {
+    if (access(text_format("%smeson.build", up), F_OK) == 0) return up;
+    up = text_format("%s../", up);
+  }
+  return NULL;
+}
+
+static bool is_published(const char *path) {
+  return strncmp(path, "data/published/", strlen("data/published/")) == 0;
+}
+
+// Where a data file of a test is; NULL if it is one of those that are not shipped and absent.
+static const char *locate(const Run *run, const char *name) {
+  if (!is_published(name)) return text_format("%s%s", folder_of(run->path), name);
+  const char *folder = getenv("FLC_DATA"), *root = project_root(run->path);
+  if (!folder && root) folder = text_format("%s../shared/data", root);
+  if (!folder) return NULL;
+  const char *path = text_format("%s/%s", folder, name + strlen("data/published/"));
+  return access(path, R_OK) == 0 ? path : NULL;
+}
+
+// ---- values
+
+// The types of the text generate bytes; literals stay text.
+static bool random_bytes(const char *types, Text *out, const char **message) {
+  static const GenerateBounds no_bounds = { 0 };
+  uint64_t seed = 1;
+  for (const char *s = types + strspn(types, " \t\n"); *s; s += strspn(s, " \t\n")) {
+    int depth = 0;
+    const char *start = s;
+    for (; *s && (depth > 0 || !strchr(" \t\n", *s)); s++)
+      depth += *s == '[' || *s == '(' ? 1 : *s == ']' || *s == ')' ? -1 : 0;
+    const char *token = text_format("%.*s", (int)(s - start), start);
+    if (!generate_is_type(token)) {
+      text_printf(out, "%s ", token);
+      continue;
+    }
+    const Value *v = generate_value(token, seed++, &no_bounds, message);
+    if (!v) return false;
+    value_write_binary(out, v);
+    text_add(out, "\n");
+  }
+  return true;
+}
+
+// A reader of what the test gives; NULL with a message, or with none if the data are absent.
+static ValueReader *open_text(const Run *run, const TestText *text,
+                              const char **message) {
+  *message = NULL;
+  if (text->source == TEST_VALUES)
+    return value_reader_new("test values", text->text, strlen(text->text));
+  if (text->source == TEST_RANDOM) {
+    Text *bytes = text_new();
+    if (!random_bytes(text->text, bytes, message)) return NULL;
+    return value_reader_new("random input", text_str(bytes), text_length(bytes));
+  }
+  const char *path = locate(run, text->text);
+  if (!path) return NULL;
+  size_t length = 0;
+  char *bytes = text_read_file(path, &length);
+  if (!bytes) *message = text_format("cannot read %s: %s", path, strerror(errno));
+  if (!bytes) return NULL;
+  bytes = value_gunzip(bytes, length, &length, message);
+  if (*message) *message = text_format("%s: %s", path, *message);
+  return bytes ? value_reader_new(path, bytes, length) : NULL;
+}
+
+// The expected results; NULL and a message if they are damaged.
+static const Value **read_expected(ValueReader *reader, const Entry *entry,
+                                   const char **message) {
+  const Value **values = new_array(const Value *, entry->result_count + 1);
+  for (int i = 0; i < entry->result_count; i++) {
+    ValueType type = { entry->results[i].elem, entry->results[i].rank };
+    values[i] = value_read(reader, &type, message);
+    if (!values[i] && !*message)
+      *message = text_format(
+          "expected output: there are %d values, the entry point has %d results", i,
+          entry->result_count);
+    if (!values[i]) return NULL;
+  }
+  if (value_at_end(reader)) return values;
+  *message = "expected output: there are more values than the entry point has results";
+  return NULL;
+}
+
+static const char *compare_one(const TestSpec *spec, int i, const Value *got,
+                               const Value *want) {
+  static const double default_tolerance = 0.002;
+  int count = spec->tolerances.count;
+  if (!count) return value_compare(got, want, default_tolerance, false);
+  return value_compare(got, want, spec->tolerances.at[i < count ? i : count - 1], true);
+}
+
+static const char *compare(const TestSpec *spec, const InterpResult *result,
+                           const Value *const *want) {
+  for (int i = 0; i < result->value_count; i++) {
+    const char *text = compare_one(spec, i, result->values[i], want[i]);
+    if (!text) continue;
+    return result->value_count > 1 ? text_format("result %d: %s", i, text) : text;
+  }
+  return NULL;
+}
+
+// ---- versions
+
+typedef struct Choice {
+  const Exp *exp;
+  int outcome;
+} Choice;
+typedef Vec(Choice) ChoiceVec;
+
+// The outcomes that a run is given, and those that it met, in order.
+typedef struct Path {
+  ChoiceVec forced, met;
+} Path;
+
+static const Choice *find_choice(const ChoiceVec *choices, const Exp *exp) {
+  for (int i = 0; i < choices->count; i++)
+    if (choices->at[i].exp == exp) return &choices->at[i];
+  return NULL;
+}
+
+static int decide(void *state, const Exp *exp, int64_t par) {
+  (void)par;
+  Path *path = state;
+  const Choice *known = find_choice(&path->met, exp);
+  if (known) return known->outcome;
+  const Choice *forced = find_choice(&path->forced, exp);
+  Choice choice = { exp, forced ? forced->outcome : 1 };
+  vec_push(&path->met, choice);
+  return choice.outcome;
+}
+
+typedef Vec(ChoiceVec) Schedule;
+
+// Runs for the other branches of the guards that this run met for the first time.
+static void schedule_others(Schedule *schedule, const Path *path) {
+  for (int i = 0; i < path->met.count; i++) {
+    if (find_choice(&path->forced, path->met.at[i].exp)) continue;
+    ChoiceVec forced = { 0 };
+    for (int k = 0; k <= i; k++)
+      vec_push(&forced, path->met.at[k]);
+    forced.at[i].outcome = 0;
+    vec_push(schedule, forced);
+  }
+}
+
+static const char *path_text(const Path *path) {
+  Text *t = text_new();
+  for (int i = 0; i < path->met.count; i++) {
+    const Exp *exp = path->met.at[i].exp;
+    const char *name = exp->kind == EXP_GUARD ? exp->u.guard.guard->name : "choose";
+    text_printf(t, "%s%s=%d", i ? " " : " with ", name, path->met.at[i].outcome);
+  }
+  return text_str(t);
+}
+
+// ---- cases
+
+// One case at one stage.
+typedef struct Trial {
+  Run *run;
+  const TestCase *test;
+  const Stage *stage;
+  const Entry *entry;
+  const Value *const *inputs;
+  const Value *const *want;  // NULL: nothing to compare with
+  bool gave_up;              // a run took too many steps and may do so
+} Trial;
+
+// Data sets for the benchmarks may be too much for the interpreter.
+static bool may_take_long(const TestCase *test) {
+  return test->input.source == TEST_FILE &&
+         (is_published(test->input.text) || test_has_tag(&test->tags, "compiled"));
+}
+
+// NULL if a run's outcome is the expected one.
+static const char *judge(Trial *t, const InterpResult *result) {
+  if (!result->ok && strcmp(result->message, "step limit reached") == 0) {
+    t->gave_up = may_take_long(t->test);
+    return t->gave_up ? NULL : "it takes too many steps: an infinite loop?";
+  }
+  bool wants_error = t->test->outcome.source == TEST_ERROR;
+  if (!result->ok) {
+    const char *message =
+        text_format("%s: error: %s", loc_text(result->loc), result->message);
+    return wants_error ? mismatch(t->test->outcome.text, message) : message;
+  }
+  if (wants_error)
+    return text_format("expected an error that matches '%s', but it succeeded",
+                       t->test->outcome.text);
+  if (!t->want && t->test->outcome.source == TEST_AUTO) t->want = result->values;
+  return t->want ? compare(t->run->spec, result, t->want) : NULL;
+}
+
+// Every version; the message of the first that is wrong, or NULL.
+static const char *try_versions(Trial *t) {
+  static const int most_runs = 200;
+  Schedule schedule = { 0 };
+  vec_push(&schedule, (ChoiceVec){ 0 });
+  for (int i = 0; i < schedule.count && i < most_runs && !t->gave_up; i++) {
+    Path path = { .forced = schedule.at[i] };
+    InterpOptions options = { .decide = decide,
+                              .state = &path,
+                              .max_steps = t->run->options->max_steps };
+    InterpResult result =
+        interp_run(t->run->c, t->stage->core, t->entry, t->inputs, options);
+    const char *message = judge(t, &result);
+    if (message) return text_format("%s%s", message, path_text(&path));
+    schedule_others(&schedule, &path);
+  }
+  return NULL;
+}
+
+static const Entry *entry_named(const Core *core, const char *name) {
+  for (int i = 0; i < core->entry_count; i++)
+    if (strcmp(core->entries[i]->name, name) == 0) return core->entries[i];
+  return NULL;
+}
+
+// A failure that the messages of the compiler explain.
+static const char *take_messages(Run *run) {
+  const char *text = diag_take_text(run->c);
+  return *text ? text : "failed";
+}
+
+// Reads what the case needs; false if it failed or was skipped.
+static bool prepare(Trial *t, const char *where) {
+  Run *run = t->run;
+  const char *message = NULL;
+  ValueReader *reader = open_text(run, &t->test->input, &message);
+  if (!reader && !message) skip(run, where, "the published data are not here");
+  if (message) fail(run, where, message);
+  if (!reader) return false;
+  t->inputs = command_read_inputs(run->c, t->entry, reader);
+  if (!t->inputs) fail(run, where, take_messages(run));
+  if (!t->inputs) return false;
+  TestSource source = t->test->outcome.source;
+  if (source != TEST_VALUES && source != TEST_FILE) return true;
+  reader = open_text(run, &t->test->outcome, &message);
+  if (!reader && !message)
+    return true;  // published, absent: only the stages are compared
+  if (reader) t->want = read_expected(reader, t->entry, &message);
+  if (message) fail(run, where, message);
+  return message == NULL;
+}
+
+static const char *describe_case(const TestCase *test, const char *entry) {
+  if (test->name)
+    return text_format("entry %s, \"%s\" (line %d)", entry, test->name, test->line);
+  if (test->input.source == TEST_FILE)
+    return text_format("entry %s, %s (line %d)", entry, test->input.text, test->line);
+  return text_format("entry %s, line %d", entry, test->line);
+}
+
+static void run_case(Run *run, const TestCase *test, const char *entry) {
+  const char *where = describe_case(test, entry);
+  Trial t = { .run = run,
+              .test = test,
+              .entry = entry_named(run->stages.at[0].core, entry) };
+  if (test_has_tag(&test->tags, "disable")) {
+    skip(run, where, "disabled");
+    return;
+  }
+  if (!t.entry) {
+    fail(run, where, "the program has no such entry point");
+    return;
+  }
+  if (!prepare(&t, where)) return;
+  for (int i = 0; i < run->stages.count && !t.gave_up; i++) {
+    t.stage = &run->stages.at[i];
+    t.entry = entry_named(t.stage->core, entry);
+    const char *message = try_versions(&t);
+    if (!message) continue;
+    fail(run, text_format("%s, after %s", where, t.stage->name), message);
+    return;
+  }
+  if (t.gave_up)
+    skip(run, where, "too much for the interpreter (see --max-steps)");
+  else
+    run->report->passed++;
+}
+
+// ---- programs
+
+static bool wants_stage(const Run *run, const char *stage) {
+  return !run->options->stage || strcmp(run->options->stage, stage) == 0;
+}
+
+// The pass before "flatten", the last one whose result is Core; NULL if there are no others after it.
+static const char *last_core_pass(void) {
+  const char *last = NULL;
+  for (int i = 0; pipeline_pass_name(i); i++) {
+    if (strcmp(pipeline_pass_name(i), "flatten") == 0) return last;
+    last = pipeline_pass_name(i);
+  }
+  return last;
+}
+
+static void check_structure(Run *run, const TestStructure *structure, const Core *core) {
+  for (int i = 0; i < structure->nodes.count; i++) {
+    const char *node = structure->nodes.at[i];
+    int wanted = structure->counts.at[i], got = test_count_nodes(core, node);
+    const char *where = text_format("structure %s", structure->stage);
+    if (got < 0)
+      fail(run, where, text_format("there is no kind of node '%s'", node));
+    else if (got != wanted)
+      fail(run, where, text_format("expected %d %s, got %d", wanted, node, got));
+    else
+      run->report->passed++;
+  }
+}
+
+static void check_structures(Run *run, const char *stage, const Core *core) {
+  for (int i = 0; i < run->spec->structures.count; i++)
+    if (strcmp(run->spec->structures.at[i].stage, stage) == 0)
+      check_structure(run, &run->spec->structures.at[i], core);
+}
+
+// Runs the compiler up to a pass (NULL: the last) and keeps the program as a stage.
+static bool add_stage(Run *run, Program *program, const char *name, const char *pass) {
+  if (!pipeline_run(run->c, program, pass)) return false;
+  check_structures(run, name, program->core);
+  Stage stage = { name, program->core };
+  if (wants_stage(run, name)) vec_push(&run->stages, stage);
+  return true;
+}
+
+static bool compile(Run *run, Program *program) {
+  if (!add_stage(run, program, "elaborate", "elaborate")) return false;
+  if (!add_stage(run, program, "core", last_core_pass())) return false;
+  return !pipeline_knows("flatten") || add_stage(run, program, "flat", NULL);
+}
+
+static void check_warnings(Run *run, const char *messages) {
+  for (int i = 0; i < run->spec->warnings.count; i++) {
+    const char *problem = mismatch(run->spec->warnings.at[i], messages);
+    if (problem) fail(run, "warning", problem);
+    if (!problem) run->report->passed++;
+  }
+}
+
+// A program that must be refused.
+static void check_refusal(Run *run, bool compiled) {
+  const char *messages = diag_take_text(run->c);
+  const char *problem = compiled ? "expected the program to be refused, but it compiles"
+                                 : mismatch(run->spec->error, messages);
+  if (problem) fail(run, "", problem);
+  if (!problem) run->report->passed++;
+}
+
+static void run_cases(Run *run) {
+  for (int i = 0; i < run->spec->cases.count; i++) {
+    const TestCase *test = &run->spec->cases.at[i];
+    for (int k = 0; k < test->entries.count; k++) {
+      const char *only = run->options->entry;
+      if (!only || strcmp(only, test->entries.at[k]) == 0)
+        run_case(run, test, test->entries.at[k]);
+    }
+  }
+}
+
+static void run_program(Run *run, Program *program) {
+  bool compiled = compile(run, program);
+  if (run->spec->error) {
+    check_refusal(run, compiled);
+    return;
+  }
+  const char *messages = diag_take_text(run->c);
+  if (!compiled) {
+    fail(run, "", *messages ? messages : "it does not compile");
+    return;
+  }
+  check_warnings(run, messages);
+  if (run->spec->cases.count == 0 && run->report->failed == 0) run->report->passed++;
+  if (run->stages.count) run_cases(run);
+}
+
+TestReport test_run_program(Compiler *c, const char *path, const TestOptions *options) {
+  TestReport report = { .text = text_new() };
+  Run run = { .c = c, .path = path, .options = options, .report = &report };
+  Program *program = program_read(c, path);
+  if (!program) {
+    fail(&run, "", diag_take_text(c));
+    return report;
+  }
+  TestSpec spec = test_spec_parse(program->file->text);
+  run.spec = &spec;
+  if (spec.message)
+    fail(&run, "", spec.message);
+  else if (test_has_tag(&spec.tags, "disable"))
+    skip(&run, "program", "disabled");
+  else if (spec.found)
+    run_program(&run, program);
+  return report;
+}

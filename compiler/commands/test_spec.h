@@ -1,0 +1,48 @@
+// Test blocks: what a program's comments say about it (conventions: docs/cli.md).
+#pragma once
+#include "base/diag.h"
+#include "base/vec.h"
+
+typedef Vec(const char *) TextVec;
+
+typedef enum TestSource {
+  TEST_NOTHING,  // outcome: it runs
+  TEST_VALUES,   // { ... }: text
+  TEST_FILE,     // @ path: text
+  TEST_RANDOM,   // random input { types }: text
+  TEST_AUTO,     // auto output: what the first stage gives
+  TEST_ERROR,    // error: regex: text
+} TestSource;
+
+typedef struct TestText {
+  TestSource source;
+  const char *text;
+} TestText;
+
+typedef struct TestCase {
+  int line;
+  const char *name;  // NULL: none
+  TextVec entries, tags;
+  TestText input, outcome;
+} TestCase;
+
+typedef struct TestStructure {
+  const char *stage;  // "core", "flat", or another, which is skipped
+  TextVec nodes;
+  Vec(int) counts;
+} TestStructure;
+
+typedef struct TestSpec {
+  TextVec tags;
+  const char *error;  // NULL, or what the refusal of the program must match
+  TextVec warnings;
+  Vec(double)
+      tolerances;  // relative, one per result (the last one for the rest); none: default
+  Vec(TestCase) cases;
+  Vec(TestStructure) structures;
+  bool found;           // is there any block?
+  const char *message;  // what is wrong with a block, or NULL
+} TestSpec;
+
+TestSpec test_spec_parse(const char *text);
+bool test_has_tag(const TextVec *tags, const char *tag);
