@@ -1,0 +1,271 @@
+// Imp: what runs where.  Host code (scalars, device buffers, control) and kernels; statements, no
+// arrays.  Printed (imp_print.c):
+//
+//   entry main(n: i64, xs: f32 global) {
+//     alloc ys_mem: n f32
+//     launch segmap_4 <n> (xs_mem, ys_mem, n)
+//     free xs_mem ...
+//   }
+//   kernel segmap_4 (xs_mem: global f32, ys_mem: global f32, n: i64) {
+//     let i = global_id
+//     if i < n { ys_mem[i] = xs_mem[i] + 1.0f32 }
+//   }
+//
+// An array is a block of memory (Mem) with an offset and strides, in elements (Arr): views cost
+// nothing.  Blocks on the host are reference-counted when the program runs; `alloc` of a variable
+// that holds a block releases that block, so loops need no extra code.
+#pragma once
+#include "core/core.h"
+
+typedef enum MemSpace {
+  MEM_GLOBAL,   // a device buffer; on the host a reference to one
+  MEM_LOCAL,    // of a work-group
+  MEM_PRIVATE,  // of a work-item: a C array of constant size
+  MEM_SCRATCH,  // per work-item (or group), in one device buffer that the launch provides
+} MemSpace;
+
+// A block of elements of one type.
+typedef struct Mem {
+  Name name;
+  int id;
+  MemSpace space;
+  PrimType elem;
+} Mem;
+
+typedef enum ImpExpKind {
+  IMP_VAR,      // u.var
+  IMP_CONST,    // u.constant
+  IMP_OP,       // u.op (integer division by zero is excluded by a check before it)
+  IMP_CONVERT,  // u.convert
+  IMP_BITS,     // u.convert
+  IMP_LOAD,     // mem[index]: u.load (kernels only)
+  IMP_SELECT,   // condition ? a : b: u.select
+  IMP_ITEM,     // u.item: a number of the work-item
+  IMP_TUNING,   // the value of a tuning parameter, an i64: u.tuning
+} ImpExpKind;
+
+typedef enum ItemNumber {
+  ITEM_GLOBAL_ID, ITEM_LOCAL_ID, ITEM_GROUP_ID, ITEM_LOCAL_SIZE, ITEM_GROUP_COUNT
+} ItemNumber;
+
+typedef struct ImpExp ImpExp;
+struct ImpExp {
+  ImpExpKind kind;
+  PrimType type;
+  union {
+    const Var *var;
+    Prim constant;
+    struct { PrimOp op; PrimType operands; const ImpExp *args[3]; } op;
+    struct { const ImpExp *arg; } convert;  // to `type`
+    struct { const Mem *mem; const ImpExp *index; } load;
+    struct { const ImpExp *condition, *a, *b; } select;
+    ItemNumber item;  // dimension 0 only: spaces are flattened
+    Name tuning;
+  } u;
+};
+
+// Where an array lies: element (i_0, ..) is mem[offset + sum i_k * strides[k]].
+typedef struct Arr {
+  const Mem *mem;
+  PrimType elem;
+  int rank;
+  const ImpExp *offset;
+  const ImpExp *const *shape;
+  const ImpExp *const *strides;
+} Arr;
+
+typedef struct ImpStm ImpStm;
+typedef Vec(const ImpStm *) ImpBlock;
+
+typedef enum ImpStmKind {
+  IMP_DECLARE,   // type var = value: u.declare (value may be NULL)
+  IMP_ASSIGN,    // var = value: u.assign
+  IMP_STORE,     // mem[index] = value: u.store (kernels only)
+  IMP_ATOMIC,    // mem[index] op= value, atomically: u.atomic (kernels only; i32, u32, i64, u64 add min max and or xor; f32, f64 add)
+  IMP_FOR,       // for (i64 var = 0; var < bound; var++): u.loop
+  IMP_WHILE,     // while (condition): u.loop_while
+  IMP_IF,        // u.cond
+  IMP_BARRIER,   // of a work-group, local and global memory: no member
+  IMP_CALL,      // vars = f(args): u.call (a Core function)
+  IMP_CHECK,     // if (!condition) run-time error: u.check
+  IMP_COMMENT,   // u.comment
+  // kernels: memory of the group or item
+  IMP_LOCAL,     // local or private array of `count` elements: u.alloc
+  // host
+  IMP_DECLARE_MEM,  // a reference to no block: u.mem
+  IMP_ALLOC,     // mem = new block of `count` elements: u.alloc
+  IMP_SHARE,     // to = from (both references): u.share
+  IMP_UNIQUE,    // if `from` is referenced from elsewhere too, to = a copy, else to = from: u.share
+  IMP_RELEASE,   // mem refers to nothing any more: u.mem
+  IMP_LAUNCH,    // u.launch
+  IMP_READ,      // var = mem[index] (waits for the device): u.read
+  IMP_GUARD,     // u.guard: a decision between versions
+  IMP_REGION,    // a body measured as one region: u.region
+} ImpStmKind;
+
+typedef struct Kernel Kernel;
+
+typedef struct KernelArg {
+  bool is_mem;
+  const Mem *mem;       // a host reference
+  const ImpExp *value;  // a scalar
+} KernelArg;
+
+struct ImpStm {
+  ImpStmKind kind;
+  Loc loc;
+  union {
+    struct { const Var *var; const ImpExp *value; } declare;
+    struct { const Var *var; const ImpExp *value; } assign;
+    struct { const Mem *mem; const ImpExp *index, *value; } store;
+    struct { PrimOp op; const Mem *mem; const ImpExp *index, *value; } atomic;
+    // reassociate: float operations in the body may be reordered (a reduction; vectorises)
+    struct { const Var *var; const ImpExp *bound; ImpBlock body; bool reassociate; } loop;
+    struct { const ImpExp *condition; ImpBlock body; } loop_while;
+    struct { const ImpExp *condition; ImpBlock then_body, else_body; } cond;
+    struct { const Function *function; const Var **vars; int var_count; const ImpExp **args; int arg_count; } call;
+    // parts and values as EXP_ASSERT; in kernels at most 4 values, which reach the host as i64
+    struct { const ImpExp *condition; const char *const *parts; const ImpExp *const *values; int value_count; } check;
+    struct { const char *text; } comment;
+    struct { const Mem *mem; } mem;
+    struct { const Mem *mem; const ImpExp *count; } alloc;
+    struct { const Mem *to, *from; } share;
+    // items: how many work-items at least (the last group may have idle ones: kernels test); with
+    // groups != NULL: so many groups of exactly group_size.  Nothing is launched for 0 items.
+    struct {
+      const Kernel *kernel;
+      const ImpExp *items, *groups, *group_size;  // group_size NULL: the default of the profile
+      const KernelArg *args;                      // one per kernel param, scratch excepted
+      int arg_count;
+    } launch;
+    struct { const Var *var; const Mem *mem; const ImpExp *index; } read;
+    struct { const Guard *guard; const ImpExp *par; const ImpExp *local_bytes; ImpBlock then_body, else_body; } guard;
+    struct { Name name; ImpBlock body; } region;
+  } u;
+};
+
+// A scalar or memory parameter of a kernel.
+typedef struct KernelParam {
+  bool is_mem;
+  const Mem *mem;
+  const Var *var;
+} KernelParam;
+
+// Per-item arrays of a kernel, made by the launch: `count` elements for each work-item (or, with
+// per_group, for each group), a host expression.  The kernel sees `mem` as the item's own block:
+// consecutive on a CPU, interleaved (stride = number of items) on a GPU if `interleaved`.
+typedef struct Scratch {
+  const Mem *mem;
+  const ImpExp *count;
+  bool per_group;
+} Scratch;
+
+struct Kernel {
+  Name name;  // "segmap_12": unique in the program, a C identifier
+  Loc loc;
+  const KernelParam *params;
+  int param_count;
+  const Scratch *scratch;
+  int scratch_count;
+  ImpBlock body;
+  bool may_fail;       // contains IMP_CHECK: the host looks at the error word
+  bool has_barrier;    // one group per unit of work, group_size as launched
+  const Function **functions;  // called, callees first
+  int function_count;
+};
+
+typedef struct ImpParam {  // of an entry: scalars and arrays in the order of Entry.params
+  const Var *var;          // scalars
+  Arr arr;                 // arrays: contiguous, row-major
+  bool is_array;
+} ImpParam;
+
+typedef struct ImpEntry {
+  const Entry *entry;
+  const ImpParam *params;
+  ImpBlock body;
+  // results in order: size results first (scalars), then leaves; arrays contiguous, row-major
+  const ImpParam *results;
+  const ImpExp **scalar_results;  // parallel: the value of a scalar result
+  int result_count;
+} ImpEntry;
+
+// A number that the user or the tuner may set: name, class ("threshold", "group_size", ...), default.
+typedef struct TuningParam {
+  Name name;
+  const char *kind;
+  int64_t cpu_default, gpu_default;
+} TuningParam;
+
+typedef struct ImpProgram {
+  const Core *flat;
+  const ImpEntry **entries;
+  int entry_count;
+  const Kernel **kernels;  // in order of first launch
+  int kernel_count;
+  const TuningParam *tuning;
+  int tuning_count;
+  const Function **functions;
+  int function_count;
+} ImpProgram;
+
+// Which code shapes to lower to (opencl-notes.md, section 9).
+typedef enum Profile { PROFILE_CPU, PROFILE_GPU } Profile;
+
+// Flat -> Imp for one profile.  NULL after errors (limits; already reported).
+ImpProgram *imp_lower(Compiler *c, const Core *flat, Profile profile);
+
+// ---- building (imp_build.c)
+
+const ImpExp *imp_var(const Var *var);
+const ImpExp *imp_const(Prim constant);
+const ImpExp *imp_i64(int64_t value);
+const ImpExp *imp_atom(Atom a);
+// Fold constants and the neutral cases of integer arithmetic.
+const ImpExp *imp_op1(PrimOp op, const ImpExp *a);
+const ImpExp *imp_op2(PrimOp op, const ImpExp *a, const ImpExp *b);
+const ImpExp *imp_op3(PrimOp op, const ImpExp *a, const ImpExp *b, const ImpExp *d);
+const ImpExp *imp_add(const ImpExp *a, const ImpExp *b);  // i64
+const ImpExp *imp_sub(const ImpExp *a, const ImpExp *b);
+const ImpExp *imp_mul(const ImpExp *a, const ImpExp *b);
+const ImpExp *imp_quot(const ImpExp *a, const ImpExp *b);     // b > 0 is known
+const ImpExp *imp_rem(const ImpExp *a, const ImpExp *b);      // b > 0 is known
+const ImpExp *imp_ceil_div(const ImpExp *a, const ImpExp *b);
+const ImpExp *imp_min(const ImpExp *a, const ImpExp *b);
+const ImpExp *imp_max(const ImpExp *a, const ImpExp *b);
+const ImpExp *imp_less(const ImpExp *a, const ImpExp *b);
+const ImpExp *imp_and(const ImpExp *a, const ImpExp *b);      // bool
+const ImpExp *imp_convert(PrimType to, const ImpExp *a);
+const ImpExp *imp_bits(PrimType to, const ImpExp *a);
+const ImpExp *imp_select(const ImpExp *condition, const ImpExp *a, const ImpExp *b);
+const ImpExp *imp_load(const Mem *mem, const ImpExp *index);
+const ImpExp *imp_item(ItemNumber item);
+const ImpExp *imp_tuning(Name name);
+const ImpExp *imp_size_exp(const SizeExp *e);  // saturating on the host: marked by type i64 and add/mul
+
+// A block under construction, chained to the one around it.
+typedef struct ImpBuilder {
+  Compiler *c;
+  ImpBlock block;
+  Loc loc;
+} ImpBuilder;
+
+void imp_add_stm(ImpBuilder *b, ImpStm stm);  // copies; loc is the builder's
+const Var *imp_declare(ImpBuilder *b, const char *name, const ImpExp *value);  // let name = value
+const Var *imp_declare_var(ImpBuilder *b, const char *name, PrimType type);    // no value yet
+void imp_assign(ImpBuilder *b, const Var *var, const ImpExp *value);
+void imp_store(ImpBuilder *b, const Mem *mem, const ImpExp *index, const ImpExp *value);
+const Mem *mem_new(Compiler *c, const char *name, MemSpace space, PrimType elem);
+
+// An index function over fresh row-major memory, and views of one.
+Arr arr_dense(const Mem *mem, PrimType elem, const ImpExp *const *shape, int rank);
+const ImpExp *arr_index(const Arr *arr, const ImpExp *const *indices);  // full index
+Arr arr_peel(const Arr *arr, const ImpExp *const *indices, int count);  // leading indices fixed
+Arr arr_slice(const Arr *arr, const DimIndex *dims);                    // dims by imp_atom
+Arr arr_permute(const Arr *arr, const int *perm);
+bool arr_is_dense(const Arr *arr);  // row-major without gaps, any offset; structurally known
+// The reshaped view; false if it would need a copy.
+bool arr_reshape(const Arr *arr, const ImpExp *const *shape, int rank, Arr *out);
+const ImpExp *arr_count(const Arr *arr);  // number of elements
+
+void imp_print(Text *t, const ImpProgram *program);

@@ -1,0 +1,266 @@
+#include "imp/imp.h"
+
+static const ImpExp *make(ImpExp e) {
+  return mem_copy(&e, sizeof e);
+}
+
+const ImpExp *imp_var(const Var *var) {
+  return make((ImpExp){ .kind = IMP_VAR, .type = var->type.elem, .u.var = var });
+}
+
+const ImpExp *imp_const(Prim constant) {
+  return make((ImpExp){ .kind = IMP_CONST, .type = constant.type, .u.constant = constant });
+}
+
+const ImpExp *imp_i64(int64_t value) {
+  return imp_const(prim_i64(value));
+}
+
+const ImpExp *imp_atom(Atom a) {
+  return a.kind == ATOM_VAR ? imp_var(a.u.var) : imp_const(a.u.constant);
+}
+
+static bool is_i64(const ImpExp *e, int64_t value) {
+  return e->kind == IMP_CONST && e->type == PRIM_I64 && e->u.constant.u.i == value;
+}
+
+static bool is_true(const ImpExp *e) {
+  return e->kind == IMP_CONST && e->type == PRIM_BOOL && e->u.constant.u.i;
+}
+
+// The operator applied to constants, if they all are and it does not trap.
+static const ImpExp *fold(PrimOp op, const ImpExp *const *args, int count) {
+  Prim values[3];
+  for (int i = 0; i < count; i++) {
+    if (args[i]->kind != IMP_CONST) return NULL;
+    values[i] = args[i]->u.constant;
+  }
+  Prim result;
+  return prim_apply(op, values, &result) ? imp_const(result) : NULL;
+}
+
+static const ImpExp *make_op(PrimOp op, const ImpExp *const *args, int count) {
+  const ImpExp *folded = fold(op, args, count);
+  if (folded) return folded;
+  ImpExp e = { .kind = IMP_OP, .type = op_result(op, args[0]->type) };
+  e.u.op.op = op;
+  e.u.op.operands = args[0]->type;
+  for (int i = 0; i < count; i++)
+    e.u.op.args[i] = args[i];
+  return make(e);
+}
+
+const ImpExp *imp_op1(PrimOp op, const ImpExp *a) {
+  return make_op(op, &a, 1);
+}
+
+const ImpExp *imp_op2(PrimOp op, const ImpExp *a, const ImpExp *b) {
+  const ImpExp *args[] = { a, b };
+  return make_op(op, args, 2);
+}
+
+const ImpExp *imp_op3(PrimOp op, const ImpExp *a, const ImpExp *b, const ImpExp *d) {
+  const ImpExp *args[] = { a, b, d };
+  return make_op(op, args, 3);
+}
+
+const ImpExp *imp_add(const ImpExp *a, const ImpExp *b) {
+  if (is_i64(a, 0)) return b;
+  return is_i64(b, 0) ? a : imp_op2(OP_ADD, a, b);
+}
+
+const ImpExp *imp_sub(const ImpExp *a, const ImpExp *b) {
+  return is_i64(b, 0) ? a : imp_op2(OP_SUB, a, b);
+}
+
+const ImpExp *imp_mul(const ImpExp *a, const ImpExp *b) {
+  if (is_i64(a, 0) || is_i64(b, 1)) return a;
+  return is_i64(b, 0) || is_i64(a, 1) ? b : imp_op2(OP_MUL, a, b);
+}
+
+const ImpExp *imp_quot(const ImpExp *a, const ImpExp *b) {
+  return is_i64(b, 1) ? a : imp_op2(OP_QUOT, a, b);
+}
+
+const ImpExp *imp_rem(const ImpExp *a, const ImpExp *b) {
+  return is_i64(b, 1) ? imp_i64(0) : imp_op2(OP_REM, a, b);
+}
+
+const ImpExp *imp_ceil_div(const ImpExp *a, const ImpExp *b) {
+  return imp_quot(imp_add(a, imp_sub(b, imp_i64(1))), b);
+}
+
+const ImpExp *imp_min(const ImpExp *a, const ImpExp *b) {
+  return imp_op2(OP_MIN, a, b);
+}
+
+const ImpExp *imp_max(const ImpExp *a, const ImpExp *b) {
+  return imp_op2(OP_MAX, a, b);
+}
+
+const ImpExp *imp_less(const ImpExp *a, const ImpExp *b) {
+  return imp_op2(OP_LT, a, b);
+}
+
+const ImpExp *imp_and(const ImpExp *a, const ImpExp *b) {
+  if (is_true(a)) return b;
+  return is_true(b) ? a : imp_op2(OP_LAND, a, b);
+}
+
+const ImpExp *imp_convert(PrimType to, const ImpExp *a) {
+  if (a->type == to) return a;
+  if (a->kind == IMP_CONST) return imp_const(prim_convert(to, a->u.constant));
+  return make((ImpExp){ .kind = IMP_CONVERT, .type = to, .u.convert = { a } });
+}
+
+const ImpExp *imp_bits(PrimType to, const ImpExp *a) {
+  return make((ImpExp){ .kind = IMP_BITS, .type = to, .u.convert = { a } });
+}
+
+const ImpExp *imp_select(const ImpExp *condition, const ImpExp *a, const ImpExp *b) {
+  if (is_true(condition)) return a;
+  return make((ImpExp){ .kind = IMP_SELECT, .type = a->type, .u.select = { condition, a, b } });
+}
+
+const ImpExp *imp_load(const Mem *mem, const ImpExp *index) {
+  return make((ImpExp){ .kind = IMP_LOAD, .type = mem->elem, .u.load = { mem, index } });
+}
+
+const ImpExp *imp_item(ItemNumber item) {
+  return make((ImpExp){ .kind = IMP_ITEM, .type = PRIM_I64, .u.item = item });
+}
+
+const ImpExp *imp_tuning(Name name) {
+  return make((ImpExp){ .kind = IMP_TUNING, .type = PRIM_I64, .u.tuning = name });
+}
+
+const ImpExp *imp_size_exp(const SizeExp *e) {
+  if (e->kind == SIZE_EXP_ATOM) return imp_atom(e->atom);
+  const ImpExp *a = imp_size_exp(e->a), *b = imp_size_exp(e->b);
+  if (e->kind == SIZE_EXP_ADD) return imp_add(a, b);
+  return e->kind == SIZE_EXP_MUL ? imp_mul(a, b) : imp_max(a, b);
+}
+
+// ---- statements
+
+void imp_add_stm(ImpBuilder *b, ImpStm stm) {
+  if (!stm.loc.file) stm.loc = b->loc;
+  vec_push(&b->block, mem_copy(&stm, sizeof stm));
+}
+
+const Var *imp_declare(ImpBuilder *b, const char *name, const ImpExp *value) {
+  const Var *var = var_new(b->c, name_of(b->c->names, name), type_scalar(value->type), b->loc);
+  imp_add_stm(b, (ImpStm){ .kind = IMP_DECLARE, .u.declare = { var, value } });
+  return var;
+}
+
+const Var *imp_declare_var(ImpBuilder *b, const char *name, PrimType type) {
+  const Var *var = var_new(b->c, name_of(b->c->names, name), type_scalar(type), b->loc);
+  imp_add_stm(b, (ImpStm){ .kind = IMP_DECLARE, .u.declare = { var, NULL } });
+  return var;
+}
+
+void imp_assign(ImpBuilder *b, const Var *var, const ImpExp *value) {
+  imp_add_stm(b, (ImpStm){ .kind = IMP_ASSIGN, .u.assign = { var, value } });
+}
+
+void imp_store(ImpBuilder *b, const Mem *mem, const ImpExp *index, const ImpExp *value) {
+  imp_add_stm(b, (ImpStm){ .kind = IMP_STORE, .u.store = { mem, index, value } });
+}
+
+const Mem *mem_new(Compiler *c, const char *name, MemSpace space, PrimType elem) {
+  return new_node(Mem, .name = name_of(c->names, name), .id = c->next_id++, .space = space,
+                  .elem = elem);
+}
+
+// ---- arrays
+
+Arr arr_dense(const Mem *mem, PrimType elem, const ImpExp *const *shape, int rank) {
+  const ImpExp **strides = new_array(const ImpExp *, rank + 1);
+  const ImpExp *stride = imp_i64(1);
+  for (int i = rank - 1; i >= 0; i--) {
+    strides[i] = stride;
+    stride = imp_mul(shape[i], stride);
+  }
+  return (Arr){ mem, elem, rank, imp_i64(0), shape, strides };
+}
+
+const ImpExp *arr_index(const Arr *arr, const ImpExp *const *indices) {
+  const ImpExp *at = arr->offset;
+  for (int i = 0; i < arr->rank; i++)
+    at = imp_add(at, imp_mul(indices[i], arr->strides[i]));
+  return at;
+}
+
+Arr arr_peel(const Arr *arr, const ImpExp *const *indices, int count) {
+  Arr out = *arr;
+  for (int i = 0; i < count; i++)
+    out.offset = imp_add(out.offset, imp_mul(indices[i], arr->strides[i]));
+  out.rank -= count;
+  out.shape += count;
+  out.strides += count;
+  return out;
+}
+
+Arr arr_slice(const Arr *arr, const DimIndex *dims) {
+  Arr out = *arr;
+  const ImpExp **shape = new_array(const ImpExp *, arr->rank + 1);
+  const ImpExp **strides = new_array(const ImpExp *, arr->rank + 1);
+  out.rank = 0;
+  for (int i = 0; i < arr->rank; i++) {
+    out.offset = imp_add(out.offset, imp_mul(imp_atom(dims[i].start), arr->strides[i]));
+    if (!dims[i].is_slice) continue;
+    shape[out.rank] = imp_atom(dims[i].count);
+    strides[out.rank++] = imp_mul(imp_atom(dims[i].stride), arr->strides[i]);
+  }
+  out.shape = shape;
+  out.strides = strides;
+  return out;
+}
+
+Arr arr_permute(const Arr *arr, const int *perm) {
+  Arr out = *arr;
+  const ImpExp **shape = new_array(const ImpExp *, arr->rank + 1);
+  const ImpExp **strides = new_array(const ImpExp *, arr->rank + 1);
+  for (int i = 0; i < arr->rank; i++) {
+    shape[i] = arr->shape[perm[i]];
+    strides[i] = arr->strides[perm[i]];
+  }
+  out.shape = shape;
+  out.strides = strides;
+  return out;
+}
+
+static bool same_exp(const ImpExp *a, const ImpExp *b) {
+  if (a == b) return true;
+  if (a->kind != b->kind || a->type != b->type) return false;
+  if (a->kind == IMP_VAR) return a->u.var == b->u.var;
+  if (a->kind == IMP_CONST) return prim_identical(a->u.constant, b->u.constant);
+  if (a->kind != IMP_OP || a->u.op.op != b->u.op.op) return false;
+  for (int i = 0; i < op_arity(a->u.op.op); i++)
+    if (!same_exp(a->u.op.args[i], b->u.op.args[i])) return false;
+  return true;
+}
+
+bool arr_is_dense(const Arr *arr) {
+  const ImpExp *stride = imp_i64(1);
+  for (int i = arr->rank - 1; i >= 0; i--) {
+    if (!same_exp(arr->strides[i], stride)) return false;
+    stride = imp_mul(arr->shape[i], stride);
+  }
+  return true;
+}
+
+bool arr_reshape(const Arr *arr, const ImpExp *const *shape, int rank, Arr *out) {
+  if (!arr_is_dense(arr)) return false;
+  *out = arr_dense(arr->mem, arr->elem, shape, rank);
+  out->offset = arr->offset;
+  return true;
+}
+
+const ImpExp *arr_count(const Arr *arr) {
+  const ImpExp *count = imp_i64(1);
+  for (int i = 0; i < arr->rank; i++)
+    count = imp_mul(count, arr->shape[i]);
+  return count;
+}

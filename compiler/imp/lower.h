@@ -1,0 +1,151 @@
+// The state of lowering Flat to Imp, shared by its files.
+#pragma once
+#include "base/map.h"
+#include "imp/imp.h"
+
+typedef struct Lower {
+  Compiler *c;
+  Profile profile;
+  const Entry *entry;
+  Vec(const Kernel *) kernels;
+  Vec(TuningParam) tuning;
+  bool failed;
+} Lower;
+
+typedef Vec(Scratch) ScratchVec;
+
+// Code under construction for one kernel (or, with `host`, for the host).
+typedef struct Code {
+  Lower *lower;
+  ImpBuilder *b;        // where statements go
+  Map *arrays;          // Var -> const Arr *; a child per body
+  Map *inside;          // variables bound inside of the kernel: their values are unknown on the host
+  Map *owned;           // Mem -> Mem: memory that this body may overwrite when its value is dead
+  Map *wanted;          // Var -> const Arr *: where a binder's array should be made
+  ScratchVec *scratch;  // NULL on the host
+  bool *may_fail;
+} Code;
+
+// ---- sequential code in kernels (lower_seq*.c)
+
+// The body's statements.  Results: scalars are stored in `scalars[i]`; array results are copied to
+// `dests[i]` where that is given (an array of the right shape), else their place is stored in
+// `dests[i]` on return.
+void seq_body(Code *k, const Body *body, const ImpExp **scalars, const Arr **dests);
+void seq_stm(Code *k, const Stm *stm, const Body *body, int position);
+void seq_soac(Code *k, const Stm *stm);        // map, redomap, scanomap (lower_seq_soac.c)
+void seq_scatter(Code *k, const Stm *stm);
+void seq_hist(Code *k, const Stm *stm);
+void seq_filter(Code *k, const Stm *stm);
+void seq_loop(Code *k, const Stm *stm);        // lower_seq_control.c
+void seq_if(Code *k, const Stm *stm, const Body *body, int position);
+
+// A scalar expression (EXP_OP, EXP_CONVERT, scalar EXP_INDEX, ...) with its checks; NULL if the
+// expression is no scalar one.
+const ImpExp *seq_scalar(Code *k, const Stm *stm);
+
+// The accumulator of one reduction operator: a variable or an array per value.
+typedef struct Accumulator {
+  const RedOp *op;
+  const Var **vars;   // scalars
+  const Arr **places; // arrays
+} Accumulator;
+
+Accumulator acc_new(Code *k, const RedOp *op);  // holds the neutral element
+// acc = op acc values (or op values acc with `values_left`).
+void acc_apply(Code *k, const Accumulator *acc, const ImpExp *const *scalars, const Arr *const *arrays);
+
+// if the indices are in bounds: dest[indices] = value (a scalar, or an array for the rest).
+void store_if_inside(Code *k, const Arr *dest, const ImpExp *const *indices, int count,
+                     const ImpExp *scalar, const Arr *array);
+// One element's contributions to its histograms; dests: all destinations in order.
+void hist_round(Code *k, const HistOp *ops, int op_count, const Arr *const *dests,
+                const ImpExp *const *scalars, const Arr *const *made);
+
+// ---- shared by sequential, group and host code (lower_array.c)
+
+const Arr *code_array(Code *k, Atom a);
+void code_bind(Code *k, const Var *var, Arr arr);
+// Binds a scalar binder to a value.
+void code_bind_scalar(Code *k, const Var *var, const ImpExp *value);
+const ImpExp *const *code_shape(CoreType type);
+
+// Views: index with slices, rearrange, reshape when possible, atom.  False if the statement is none.
+bool code_view(Code *k, const Stm *stm);
+void code_check_bounds(Code *k, const Arr *arr, const DimIndex *dims, Loc loc);
+void code_may_fail(Code *k);  // notes that the kernel may report an error
+void code_assert(Code *k, const Stm *stm);
+
+// Memory for an array of the type: private if small and constant, else scratch.
+Arr code_alloc(Code *k, const char *name, CoreType type);
+// The binder's wanted place, or fresh memory.
+Arr code_alloc_for(Code *k, const Var *binder);
+void code_copy(Code *k, const Arr *to, const Arr *from);   // element-wise loops
+void code_store(Code *k, const Arr *to, Atom value);        // a scalar or an array value
+bool arr_same(const Arr *a, const Arr *b);                  // same place, structurally
+
+// May the memory of `array` be overwritten by the statement at `position` of `body`?
+bool code_memory_used_after(Code *k, const Mem *mem, const Body *body, int position);
+bool code_may_overwrite(Code *k, Atom array, const Body *body, int position);
+
+// A child of the code for an inner body, with its own block.
+Code code_inner(Code *k, ImpBuilder *b);
+
+// The lambda's parameters bound to element `index` of each array.
+void code_bind_elements(Code *k, const Lambda *fn, const Atom *arrays, int count, const ImpExp *index);
+
+// ---- kernels (lower_kernel.c)
+
+// A kernel under construction: its code, and what it collects.
+typedef struct KernelCode {
+  Code code;
+  ImpBuilder b;
+  ScratchVec scratch;
+  bool may_fail;
+} KernelCode;
+
+KernelCode *kernel_begin(Code *host, Loc loc);
+
+// How it is launched: `items` work-items, or `groups` of `group_size` (a kernel with barriers).
+typedef struct Launch {
+  const char *name;
+  const ImpExp *items;
+  const ImpExp *groups, *group_size;
+} Launch;
+// What the kernel needs from outside becomes its parameters; adds the launch to the host's block.
+void kernel_end(Code *host, KernelCode *kernel, Launch launch);
+
+// if global_id < items { block }: the usual body of a kernel without barriers.  Returns the
+// position (global_id) as a variable; statements go to the inner block until kernel_close_items.
+const ImpExp *kernel_open_items(KernelCode *kernel, ImpBuilder *inner);
+void kernel_close_items(KernelCode *kernel, const ImpExp *position, const ImpExp *items);
+
+// ---- seg-ops of level 1 (lower_segmap.c, lower_segred.c, ...); binders are bound on the host
+void lower_seg(Code *host, const Stm *stm, const Body *body, int position);
+void lower_segmap(Code *host, const Stm *stm);
+void lower_segred(Code *host, const Stm *stm);
+void lower_segscan(Code *host, const Stm *stm);
+void lower_seghist(Code *host, const Stm *stm);
+void lower_segscatter(Code *host, const Stm *stm, const Body *body, int position);
+// A segmap of level 1 whose body holds seg-ops of level 0 (lower_group.c).
+void lower_group_segmap(Code *host, const Stm *stm);
+
+// The index variables of a space, as expressions; an element (or row) of an output.
+const ImpExp *const *space_indices(const SegDim *dims, int count);
+const Arr *element_of(const Arr *out, const ImpExp *const *indices, int count);
+const Arr *host_out(Code *host, const Var *binder);  // fresh memory for a binder
+
+// The space's index variables from a flat position, declared in the kernel.
+void bind_space(Code *k, const SegDim *dims, int count, const ImpExp *flat);
+const ImpExp *space_size(const SegDim *dims, int count);
+
+// ---- the host (lower_host.c)
+void host_body(Code *k, const Body *body, const ImpExp **scalars, const Arr **arrays);
+void host_copy(Code *k, const Arr *to, const Arr *from);  // a kernel
+const ImpExp *tuning_param(Lower *lower, const char *name, const char *kind, int64_t cpu, int64_t gpu);
+// The memory of `source` for overwriting, under a new reference: the same block if it dies here.
+Arr host_take(Code *host, const Var *binder, Atom source, const Body *body, int position);
+const Mem *host_declare_mem(Code *host, const char *name, PrimType elem);
+const Mem *host_mem(Code *host, const char *name, PrimType elem, const ImpExp *count);
+void host_read(Code *host, const Var *var, const Mem *mem, const ImpExp *index);
+Arr host_alloc(Code *k, const char *name, CoreType type);

@@ -1,0 +1,279 @@
+// Arrays in code under construction: where they lie, views, copies, allocation, checks.
+#include "imp/lower.h"
+
+enum { PRIVATE_ELEMENTS = 64 };  // larger arrays of an item lie in global scratch memory
+
+const Arr *code_array(Code *k, Atom a) {
+  const Arr *arr = a.kind == ATOM_VAR ? map_get(k->arrays, a.u.var) : NULL;
+  if (!arr) bug(k->lower->c, k->b->loc, "array without a place: %s", a.kind == ATOM_VAR ? a.u.var->name : "constant");
+  return arr;
+}
+
+void code_bind(Code *k, const Var *var, Arr arr) {
+  map_put(k->arrays, var, mem_copy(&arr, sizeof arr));
+  map_put(k->inside, var, var);
+}
+
+void code_bind_scalar(Code *k, const Var *var, const ImpExp *value) {
+  map_put(k->inside, var, var);
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_DECLARE, .u.declare = { var, value } });
+}
+
+const ImpExp *const *code_shape(CoreType type) {
+  const ImpExp **shape = new_array(const ImpExp *, type.rank + 1);
+  for (int i = 0; i < type.rank; i++)
+    shape[i] = imp_atom(type.dims[i]);
+  return shape;
+}
+
+// ---- checks
+
+void code_may_fail(Code *k) {
+  if (k->may_fail) *k->may_fail = true;
+}
+
+static void add_check(Code *k, const ImpExp *condition, const char *const *parts,
+                      const ImpExp *const *values, int count, Loc loc) {
+  code_may_fail(k);
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_CHECK, .loc = loc,
+                              .u.check = { condition, parts, values, count } });
+}
+
+static void check_index(Code *k, const Arr *arr, int dim, const ImpExp *index, Loc loc) {
+  // One unsigned comparison decides 0 <= index < size.
+  const ImpExp *inside = imp_and(imp_op2(OP_LE, imp_i64(0), index), imp_less(index, arr->shape[dim]));
+  if (inside->kind == IMP_CONST && inside->u.constant.u.i) return;
+  static const char *const one[] = { "index ", " out of bounds for array of shape [", "]" };
+  static const char *const many[] = { "index ", " out of bounds for a dimension of size ", "" };
+  const ImpExp **values = new_array(const ImpExp *, 2);
+  values[0] = index;
+  values[1] = arr->shape[dim];
+  add_check(k, inside, arr->rank == 1 ? one : many, values, 2, loc);
+}
+
+// First and last element of a non-empty slice.
+static void check_slice(Code *k, const Arr *arr, int dim, const DimIndex *d, Loc loc) {
+  const ImpExp *start = imp_atom(d->start), *count = imp_atom(d->count);
+  const ImpExp *last = imp_add(start, imp_mul(imp_sub(count, imp_i64(1)), imp_atom(d->stride)));
+  const ImpExp *size = arr->shape[dim];
+  const ImpExp *empty = imp_op2(OP_LE, count, imp_i64(0));
+  const ImpExp *low = imp_and(imp_op2(OP_LE, imp_i64(0), start), imp_less(start, size));
+  const ImpExp *high = imp_and(imp_op2(OP_LE, imp_i64(0), last), imp_less(last, size));
+  static const char *const parts[] = { "slice from ", " to ", " out of bounds for a dimension of size ", "" };
+  const ImpExp **values = new_array(const ImpExp *, 3);
+  values[0] = start;
+  values[1] = last;
+  values[2] = size;
+  add_check(k, imp_op2(OP_LOR, empty, imp_and(low, high)), parts, values, 3, loc);
+}
+
+void code_check_bounds(Code *k, const Arr *arr, const DimIndex *dims, Loc loc) {
+  for (int i = 0; i < arr->rank; i++) {
+    if (dims[i].is_slice)
+      check_slice(k, arr, i, &dims[i], loc);
+    else
+      check_index(k, arr, i, imp_atom(dims[i].start), loc);
+  }
+}
+
+void code_assert(Code *k, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  int count = exp->u.assert.value_count;
+  const ImpExp **values = new_array(const ImpExp *, count + 1);
+  for (int i = 0; i < count; i++)
+    values[i] = imp_atom(exp->u.assert.values[i]);
+  add_check(k, imp_atom(exp->u.assert.condition), exp->u.assert.parts, values, count, stm->loc);
+  for (int i = 0; i < exp->u.assert.atom_count; i++) {
+    const Var *binder = stm->binders[i];
+    if (binder->type.rank > 0)
+      code_bind(k, binder, *code_array(k, exp->u.assert.atoms[i]));
+    else
+      code_bind_scalar(k, binder, imp_atom(exp->u.assert.atoms[i]));
+  }
+}
+
+// ---- views
+
+static bool view_index(Code *k, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  if (stm->binders[0]->type.rank == 0) return false;
+  const Arr *arr = code_array(k, exp->u.index.array);
+  if (exp->u.index.checked) code_check_bounds(k, arr, exp->u.index.dims, stm->loc);
+  code_bind(k, stm->binders[0], arr_slice(arr, exp->u.index.dims));
+  return true;
+}
+
+// A reshape of memory with gaps needs a copy.
+static void bind_reshape(Code *k, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  const Arr *from = code_array(k, exp->u.reshape.array);
+  const ImpExp *const *shape = code_shape(stm->binders[0]->type);
+  Arr out;
+  if (!arr_reshape(from, shape, exp->u.reshape.rank, &out)) {
+    // Same rank: a change of size names only, which any strides survive.
+    if (from->rank == exp->u.reshape.rank) {
+      out = *from;
+      out.shape = shape;
+    } else {
+      Arr dense = code_alloc(k, "dense", atom_type(exp->u.reshape.array));
+      code_copy(k, &dense, from);
+      arr_reshape(&dense, shape, exp->u.reshape.rank, &out);
+    }
+  }
+  code_bind(k, stm->binders[0], out);
+}
+
+bool code_view(Code *k, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  if (exp->kind == EXP_INDEX) return view_index(k, stm);
+  if (exp->kind == EXP_RESHAPE && stm->binders[0]->type.rank > 0) {
+    bind_reshape(k, stm);
+    return true;
+  }
+  if (exp->kind == EXP_REARRANGE) {
+    code_bind(k, stm->binders[0], arr_permute(code_array(k, exp->u.rearrange.array), exp->u.rearrange.perm));
+    return true;
+  }
+  if (exp->kind == EXP_ATOM && stm->binders[0]->type.rank > 0) {
+    code_bind(k, stm->binders[0], *code_array(k, exp->u.atom.atom));
+    return true;
+  }
+  return false;
+}
+
+// ---- memory
+
+static bool known_on_host(const Code *k, CoreType type) {
+  for (int i = 0; i < type.rank; i++)
+    if (type.dims[i].kind == ATOM_VAR && map_has(k->inside, type.dims[i].u.var)) return false;
+  return true;
+}
+
+static Arr alloc_private(Code *k, const char *name, CoreType type, const ImpExp *count) {
+  const Mem *mem = mem_new(k->lower->c, name, MEM_PRIVATE, type.elem);
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_LOCAL, .u.alloc = { mem, count } });
+  return arr_dense(mem, type.elem, code_shape(type), type.rank);
+}
+
+Arr code_alloc(Code *k, const char *name, CoreType type) {
+  if (!k->scratch) return host_alloc(k, name, type);
+  const ImpExp *count = imp_i64(1);
+  for (int i = 0; i < type.rank; i++)
+    count = imp_mul(count, imp_atom(type.dims[i]));
+  bool constant = count->kind == IMP_CONST;
+  Arr arr;
+  if (constant && count->u.constant.u.i <= PRIVATE_ELEMENTS && count->u.constant.u.i > 0) {
+    arr = alloc_private(k, name, type, count);
+  } else {
+    if (!known_on_host(k, type) && !k->lower->failed) {
+      limit(k->lower->c, k->b->loc, "an array inside of a kernel whose size depends on the work-item");
+      k->lower->failed = true;
+    }
+    const Mem *mem = mem_new(k->lower->c, name, MEM_SCRATCH, type.elem);
+    vec_push(k->scratch, (Scratch){ mem, count, false });
+    arr = arr_dense(mem, type.elem, code_shape(type), type.rank);
+  }
+  map_put(k->owned, arr.mem, arr.mem);
+  return arr;
+}
+
+Arr code_alloc_for(Code *k, const Var *binder) {
+  const Arr *wanted = map_get(k->wanted, binder);
+  return wanted ? *wanted : code_alloc(k, binder->name, binder->type);
+}
+
+// for i_0 < n_0 { for i_1 < n_1 { ... to[i] = from[i] } }
+static void copy_loops(Code *k, ImpBuilder *b, const Arr *to, const Arr *from, const ImpExp **at, int dim) {
+  if (dim == to->rank) {
+    imp_store(b, to->mem, arr_index(to, at), imp_load(from->mem, arr_index(from, at)));
+    return;
+  }
+  const Var *i = var_new(b->c, name_of(b->c->names, "i"), type_scalar(PRIM_I64), b->loc);
+  ImpBuilder inner = { .c = b->c, .loc = b->loc };
+  at[dim] = imp_var(i);
+  copy_loops(k, &inner, to, from, at, dim + 1);
+  imp_add_stm(b, (ImpStm){ .kind = IMP_FOR, .u.loop = { i, to->shape[dim], inner.block, false } });
+}
+
+bool arr_same(const Arr *a, const Arr *b) {
+  if (a == b) return true;
+  if (a->mem != b->mem || a->rank != b->rank) return false;
+  if (a->offset != b->offset) return false;
+  for (int i = 0; i < a->rank; i++)
+    if (a->strides[i] != b->strides[i]) return false;
+  return true;
+}
+
+void code_copy(Code *k, const Arr *to, const Arr *from) {
+  if (arr_same(to, from)) return;
+  if (!k->scratch) {
+    host_copy(k, to, from);
+    return;
+  }
+  const ImpExp **at = new_array(const ImpExp *, to->rank + 1);
+  copy_loops(k, k->b, to, from, at, 0);
+}
+
+void code_store(Code *k, const Arr *to, Atom value) {
+  if (to->rank == 0)
+    imp_store(k->b, to->mem, to->offset, imp_atom(value));
+  else
+    code_copy(k, to, code_array(k, value));
+}
+
+// ---- overwriting
+
+typedef struct UseSearch {
+  CoreVisitor visitor;
+  Code *k;
+  const Mem *mem;
+  bool found;
+} UseSearch;
+
+static void search_body(CoreVisitor *v, const Body *body) {
+  core_visit_body(v, body);
+}
+
+static void search_atom(CoreVisitor *v, Atom a) {
+  UseSearch *s = v->state;
+  if (a.kind != ATOM_VAR) return;
+  const Arr *arr = map_get(s->k->arrays, a.u.var);
+  if (arr && arr->mem == s->mem) s->found = true;
+}
+
+// Is anything that lies in the memory read after the statement at `position`?
+bool code_memory_used_after(Code *k, const Mem *mem, const Body *body, int position) {
+  UseSearch s = { .visitor = { .atom = search_atom, .body = search_body }, .k = k, .mem = mem };
+  s.visitor.state = &s;
+  for (int i = position + 1; i < body->stm_count && !s.found; i++)
+    core_visit_exp(&s.visitor, body->stms[i].exp);
+  for (int i = 0; i < body->result_count; i++)
+    search_atom(&s.visitor, body->results[i]);
+  return s.found;
+}
+
+bool code_may_overwrite(Code *k, Atom array, const Body *body, int position) {
+  const Mem *mem = code_array(k, array)->mem;
+  return map_has(k->owned, mem) && !code_memory_used_after(k, mem, body, position);
+}
+
+Code code_inner(Code *k, ImpBuilder *b) {
+  Code inner = *k;
+  *b = (ImpBuilder){ .c = k->lower->c, .loc = k->b->loc };
+  inner.b = b;
+  inner.arrays = map_new(k->arrays);
+  inner.owned = map_new(NULL);
+  inner.wanted = map_new(NULL);
+  return inner;
+}
+
+void code_bind_elements(Code *k, const Lambda *fn, const Atom *arrays, int count, const ImpExp *index) {
+  for (int i = 0; i < count; i++) {
+    const Var *param = fn->params[i];
+    Arr element = arr_peel(code_array(k, arrays[i]), &index, 1);
+    if (param->type.rank > 0)
+      code_bind(k, param, element);
+    else
+      code_bind_scalar(k, param, imp_load(element.mem, element.offset));
+  }
+}

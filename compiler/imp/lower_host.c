@@ -1,0 +1,421 @@
+// The host's code: scalars, views, launches, control, and who refers to which block of memory.
+//
+// Every block-holding reference (Mem) of an entry point is released when the entry returns; here
+// references are released early, after the last use of what lies in their block, so that the pool
+// can hand it out again (double buffering of loops comes from that).
+#include "imp/lower.h"
+
+// ---- memory
+
+const Mem *host_declare_mem(Code *k, const char *name, PrimType elem) {
+  const Mem *mem = mem_new(k->lower->c, name, MEM_GLOBAL, elem);
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_DECLARE_MEM, .u.mem = { mem } });
+  map_put(k->owned, mem, mem);
+  return mem;
+}
+
+const Mem *host_mem(Code *k, const char *name, PrimType elem, const ImpExp *count) {
+  const Mem *mem = host_declare_mem(k, name, elem);
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_ALLOC, .u.alloc = { mem, count } });
+  return mem;
+}
+
+Arr host_alloc(Code *k, const char *name, CoreType type) {
+  const ImpExp *const *shape = code_shape(type);
+  Arr arr = arr_dense(NULL, type.elem, shape, type.rank);
+  arr.mem = host_mem(k, name, type.elem, arr_count(&arr));
+  return arr;
+}
+
+void host_read(Code *k, const Var *var, const Mem *mem, const ImpExp *index) {
+  code_bind_scalar(k, var, NULL);
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_READ, .u.read = { var, mem, index } });
+}
+
+const ImpExp *tuning_param(Lower *lower, const char *name, const char *kind, int64_t cpu, int64_t gpu) {
+  Name interned = name_of(lower->c->names, name);
+  vec_each(TuningParam *, p, &lower->tuning) if (p->name == interned) return imp_tuning(interned);
+  vec_push(&lower->tuning, (TuningParam){ interned, kind, cpu, gpu });
+  return imp_tuning(interned);
+}
+
+// An item per element.
+void host_copy(Code *k, const Arr *to, const Arr *from) {
+  KernelCode *kernel = kernel_begin(k, k->b->loc);
+  const ImpExp *items = arr_count(to);
+  ImpBuilder inner;
+  const ImpExp *rest = kernel_open_items(kernel, &inner);
+  const ImpExp *position = rest;
+  const ImpExp **at = new_array(const ImpExp *, to->rank + 1);
+  for (int i = to->rank - 1; i >= 0; i--) {
+    at[i] = imp_var(imp_declare(&inner, "i", i == 0 ? rest : imp_rem(rest, to->shape[i])));
+    if (i > 0) rest = imp_var(imp_declare(&inner, "rest", imp_quot(rest, to->shape[i])));
+  }
+  imp_store(&inner, to->mem, arr_index(to, at), imp_load(from->mem, arr_index(from, at)));
+  kernel_close_items(kernel, position, items);
+  kernel_end(k, kernel, (Launch){ .name = "copy", .items = items });
+}
+
+static bool starts_at_zero(const Arr *arr) {
+  return arr->offset->kind == IMP_CONST && arr->offset->u.constant.u.i == 0;
+}
+
+// The array row-major from the start of its block on; a copy if it does not lie so.
+static Arr host_dense(Code *k, const Arr *arr, CoreType type) {
+  if (arr_is_dense(arr) && starts_at_zero(arr)) return *arr;
+  Arr dense = host_alloc(k, "dense", type);
+  host_copy(k, &dense, arr);
+  return dense;
+}
+
+Arr host_take(Code *k, const Var *binder, Atom source, const Body *body, int position) {
+  const Arr *from = code_array(k, source);
+  if (!arr_is_dense(from) || !starts_at_zero(from)) {
+    Arr fresh = host_alloc(k, binder->name, binder->type);
+    host_copy(k, &fresh, from);
+    return fresh;
+  }
+  bool dies = code_may_overwrite(k, source, body, position);
+  const Mem *held = from->mem;
+  if (!dies) {  // a second reference, so that taking it copies
+    held = host_declare_mem(k, "kept", from->elem);
+    imp_add_stm(k->b, (ImpStm){ .kind = IMP_SHARE, .u.share = { held, from->mem } });
+  }
+  const Mem *mem = host_declare_mem(k, binder->name, binder->type.elem);
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_UNIQUE, .u.share = { mem, held } });
+  if (!dies) imp_add_stm(k->b, (ImpStm){ .kind = IMP_RELEASE, .u.mem = { held } });
+  return arr_dense(mem, from->elem, code_shape(binder->type), binder->type.rank);
+}
+
+// ---- releasing
+
+typedef struct Release {
+  Code *k;
+  const Body *body;
+  int position;
+  Map *done;
+} Release;
+
+static void release_dead(void *state, const void *key, void *value) {
+  Release *r = state;
+  const Mem *mem = key;
+  (void)value;
+  if (map_has(r->done, mem)) return;
+  if (code_memory_used_after(r->k, mem, r->body, r->position)) return;
+  map_put(r->done, mem, mem);
+  imp_add_stm(r->k->b, (ImpStm){ .kind = IMP_RELEASE, .u.mem = { mem } });
+}
+
+// ---- control
+
+typedef struct Branches {
+  Code *k;
+  const Stm *stm;
+  const Body *body;
+  int position;
+  const Mem **mems;  // of array binders
+} Branches;
+
+static void inherit_dying(const Branches *s, Code *inner, const Body *branch) {
+  VarVec free = core_free_body(branch);
+  vec_each(const Var **, v, &free) {
+    if ((*v)->type.rank == 0 || !map_has(s->k->arrays, *v)) continue;
+    if (!code_may_overwrite(s->k, atom_var(*v), s->body, s->position)) continue;
+    const Mem *mem = code_array(s->k, atom_var(*v))->mem;
+    map_put(inner->owned, mem, mem);
+  }
+}
+
+static ImpBlock host_branch(const Branches *s, const Body *branch) {
+  ImpBuilder b;
+  Code inner = code_inner(s->k, &b);
+  inherit_dying(s, &inner, branch);
+  const ImpExp **scalars = new_array(const ImpExp *, branch->result_count + 1);
+  const Arr **arrays = new_array(const Arr *, branch->result_count + 1);
+  host_body(&inner, branch, scalars, arrays);
+  for (int i = 0; i < branch->result_count; i++) {
+    if (!s->mems[i]) {
+      imp_assign(&b, s->stm->binders[i], scalars[i]);
+      continue;
+    }
+    Arr dense = host_dense(&inner, arrays[i], atom_type(branch->results[i]));
+    imp_add_stm(&b, (ImpStm){ .kind = IMP_SHARE, .u.share = { s->mems[i], dense.mem } });
+  }
+  return b.block;
+}
+
+static Branches open_branches(Code *k, const Stm *stm, const Body *body, int position) {
+  Branches s = { k, stm, body, position, new_array(const Mem *, stm->binder_count + 1) };
+  for (int i = 0; i < stm->binder_count; i++) {
+    if (stm->binders[i]->type.rank == 0)
+      code_bind_scalar(k, stm->binders[i], NULL);
+    else
+      s.mems[i] = host_declare_mem(k, stm->binders[i]->name, stm->binders[i]->type.elem);
+  }
+  return s;
+}
+
+static void close_branches(const Branches *s) {
+  for (int i = 0; i < s->stm->binder_count; i++) {
+    const Var *binder = s->stm->binders[i];
+    if (s->mems[i])
+      code_bind(s->k, binder, arr_dense(s->mems[i], binder->type.elem, code_shape(binder->type), binder->type.rank));
+  }
+}
+
+static void host_if(Code *k, const Stm *stm, const Body *body, int position) {
+  const Exp *exp = stm->exp;
+  Branches s = open_branches(k, stm, body, position);
+  ImpBlock then_block = host_branch(&s, exp->u.cond.then_body);
+  ImpBlock else_block = host_branch(&s, exp->u.cond.else_body);
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_IF,
+                              .u.cond = { imp_atom(exp->u.cond.condition), then_block, else_block } });
+  close_branches(&s);
+}
+
+static void host_guard(Code *k, const Stm *stm, const Body *body, int position) {
+  const Guard *guard = stm->exp->u.guard.guard;
+  Branches s = open_branches(k, stm, body, position);
+  ImpBlock then_block = host_branch(&s, stm->exp->u.guard.then_body);
+  ImpBlock else_block = host_branch(&s, stm->exp->u.guard.else_body);
+  const ImpExp *local = guard->local_bytes ? imp_size_exp(guard->local_bytes) : imp_i64(0);
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_GUARD, .loc = guard->loc,
+                              .u.guard = { guard, imp_size_exp(guard->par), local, then_block, else_block } });
+  close_branches(&s);
+}
+
+static void host_loop_params(Code *k, const Exp *exp, const Mem **mems) {
+  for (int i = 0; i < exp->u.loop.param_count; i++) {
+    const Var *param = exp->u.loop.params[i];
+    if (param->type.rank == 0) {
+      code_bind_scalar(k, param, imp_atom(exp->u.loop.inits[i]));
+      continue;
+    }
+    Arr init = host_dense(k, code_array(k, exp->u.loop.inits[i]), atom_type(exp->u.loop.inits[i]));
+    mems[i] = host_declare_mem(k, param->name, param->type.elem);
+    imp_add_stm(k->b, (ImpStm){ .kind = IMP_SHARE, .u.share = { mems[i], init.mem } });
+  }
+  for (int i = 0; i < exp->u.loop.param_count; i++) {
+    const Var *param = exp->u.loop.params[i];
+    if (mems[i]) code_bind(k, param, arr_dense(mems[i], param->type.elem, code_shape(param->type), param->type.rank));
+  }
+}
+
+// The results become the parameters, as if all at once.
+static void host_next_params(Code *k, const Exp *exp, const ImpExp **scalars, const Arr **arrays,
+                             const Mem *const *mems) {
+  int count = exp->u.loop.param_count;
+  const Var **moved = new_array(const Var *, count + 1);
+  const Mem **held = new_array(const Mem *, count + 1);
+  for (int i = 0; i < count; i++) {
+    if (!mems[i]) {
+      moved[i] = imp_declare(k->b, exp->u.loop.params[i]->name, scalars[i]);
+      continue;
+    }
+    Arr dense = host_dense(k, arrays[i], atom_type(exp->u.loop.body->results[i]));
+    held[i] = host_declare_mem(k, "next", dense.elem);
+    imp_add_stm(k->b, (ImpStm){ .kind = IMP_SHARE, .u.share = { held[i], dense.mem } });
+  }
+  for (int i = 0; i < count; i++) {
+    if (!mems[i]) {
+      imp_assign(k->b, exp->u.loop.params[i], imp_var(moved[i]));
+      continue;
+    }
+    imp_add_stm(k->b, (ImpStm){ .kind = IMP_SHARE, .u.share = { mems[i], held[i] } });
+    imp_add_stm(k->b, (ImpStm){ .kind = IMP_RELEASE, .u.mem = { held[i] } });
+  }
+}
+
+static void release_locals(void *state, const void *key, void *value) {
+  Code *k = state;
+  (void)value;
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_RELEASE, .u.mem = { key } });
+}
+
+static void host_loop(Code *k, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  const Mem **mems = new_array(const Mem *, exp->u.loop.param_count + 1);
+  host_loop_params(k, exp, mems);
+  ImpBuilder b;
+  Code inner = code_inner(k, &b);
+  for (int i = 0; i < exp->u.loop.param_count; i++)
+    if (mems[i]) map_put(inner.owned, mems[i], mems[i]);
+  int count = exp->u.loop.param_count;
+  const ImpExp **scalars = new_array(const ImpExp *, count + 1);
+  const Arr **arrays = new_array(const Arr *, count + 1);
+  host_body(&inner, exp->u.loop.body, scalars, arrays);
+  host_next_params(&inner, exp, scalars, arrays, mems);
+  for (int i = 0; i < count; i++)
+    if (mems[i]) map_remove(inner.owned, mems[i]);
+  map_each(inner.owned, release_locals, &inner);
+  if (exp->u.loop.form == CORE_FOR)
+    imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR, .u.loop = { exp->u.loop.index, imp_atom(exp->u.loop.bound),
+                                                             b.block, false } });
+  else
+    imp_add_stm(k->b, (ImpStm){ .kind = IMP_WHILE,
+                                .u.loop_while = { imp_var(exp->u.loop.params[exp->u.loop.while_param]), b.block } });
+  for (int i = 0; i < stm->binder_count; i++) {
+    const Var *param = exp->u.loop.params[i];
+    if (mems[i])
+      code_bind(k, stm->binders[i], *code_array(k, atom_var(param)));
+    else
+      code_bind_scalar(k, stm->binders[i], imp_var(param));
+  }
+}
+
+// ---- other statements
+
+static void host_call(Code *k, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  const ImpExp **args = new_array(const ImpExp *, exp->u.call.arg_count + 1);
+  for (int i = 0; i < exp->u.call.arg_count; i++)
+    args[i] = imp_atom(exp->u.call.args[i]);
+  for (int i = 0; i < stm->binder_count; i++)
+    code_bind_scalar(k, stm->binders[i], NULL);
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_CALL, .u.call = { exp->u.call.function, stm->binders, stm->binder_count,
+                                                            args, exp->u.call.arg_count } });
+}
+
+// Array code that is left on the host (literals of arrays): a kernel of one item.
+static void single_item(Code *k, const Stm *stm, const Body *body, int position) {
+  const Arr **outs = new_array(const Arr *, stm->binder_count + 1);
+  KernelCode *kernel = NULL;
+  for (int i = 0; i < stm->binder_count; i++)
+    outs[i] = host_out(k, stm->binders[i]);
+  kernel = kernel_begin(k, stm->loc);
+  ImpBuilder inner;
+  const ImpExp *at = kernel_open_items(kernel, &inner);
+  for (int i = 0; i < stm->binder_count; i++)
+    map_put(kernel->code.wanted, stm->binders[i], outs[i]);
+  seq_stm(&kernel->code, stm, body, position);
+  for (int i = 0; i < stm->binder_count; i++)
+    code_copy(&kernel->code, outs[i], code_array(&kernel->code, atom_var(stm->binders[i])));
+  kernel_close_items(kernel, at, imp_i64(1));
+  kernel_end(k, kernel, (Launch){ .name = "single", .items = imp_i64(1) });
+  for (int i = 0; i < stm->binder_count; i++)
+    code_bind(k, stm->binders[i], *outs[i]);
+}
+
+static void host_index(Code *k, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  if (stm->binders[0]->type.rank > 0) {
+    code_view(k, stm);
+    return;
+  }
+  const Arr *arr = code_array(k, exp->u.index.array);
+  if (exp->u.index.checked) code_check_bounds(k, arr, exp->u.index.dims, stm->loc);
+  Arr element = arr_slice(arr, exp->u.index.dims);
+  host_read(k, stm->binders[0], element.mem, element.offset);
+}
+
+static void host_stm(Code *k, const Stm *stm, const Body *body, int position) {
+  k->b->loc = stm->loc;
+  const ImpExp *scalar = stm->exp->kind == EXP_INDEX ? NULL : seq_scalar(k, stm);
+  if (scalar) {
+    code_bind_scalar(k, stm->binders[0], scalar);
+    return;
+  }
+  switch (stm->exp->kind) {
+  case EXP_INDEX: host_index(k, stm); return;
+  case EXP_ATOM:
+  case EXP_RESHAPE:
+  case EXP_REARRANGE: code_view(k, stm); return;
+  case EXP_ASSERT: code_assert(k, stm); return;
+  case EXP_IF: host_if(k, stm, body, position); return;
+  case EXP_GUARD: host_guard(k, stm, body, position); return;
+  case EXP_LOOP: host_loop(k, stm); return;
+  case EXP_CALL: host_call(k, stm); return;
+  case EXP_SEG: lower_seg(k, stm, body, position); return;
+  case EXP_ARRAY: single_item(k, stm, body, position); return;
+  case EXP_OP:
+  case EXP_CONVERT:
+  case EXP_BITS:
+  case EXP_UPDATE:
+  case EXP_IOTA:
+  case EXP_REPLICATE:
+  case EXP_CONCAT:
+  case EXP_ROTATE:
+  case EXP_COPY:
+  case EXP_CHOOSE:
+  case EXP_MAP:
+  case EXP_REDOMAP:
+  case EXP_SCANOMAP:
+  case EXP_SCATTER:
+  case EXP_HIST:
+  case EXP_FILTER: bug(k->lower->c, stm->loc, "flattening left array code on the host");
+  }
+}
+
+void host_body(Code *k, const Body *body, const ImpExp **scalars, const Arr **arrays) {
+  Map *done = map_new(NULL);
+  for (int i = 0; i < body->stm_count; i++) {
+    host_stm(k, &body->stms[i], body, i);
+    Release release = { k, body, i, done };
+    map_each(k->owned, release_dead, &release);
+  }
+  for (int i = 0; i < body->result_count; i++) {
+    if (atom_type(body->results[i]).rank == 0)
+      scalars[i] = imp_atom(body->results[i]);
+    else
+      arrays[i] = code_array(k, body->results[i]);
+  }
+}
+
+// ---- entries
+
+static const ImpParam *entry_params(Code *k, const Entry *entry) {
+  ImpParam *params = new_array(ImpParam, entry->param_count + 1);
+  for (int i = 0; i < entry->param_count; i++) {
+    const Var *var = entry->params[i];
+    params[i].var = var;
+    params[i].is_array = var->type.rank > 0;
+    if (!params[i].is_array) continue;
+    const Mem *mem = mem_new(k->lower->c, var->name, MEM_GLOBAL, var->type.elem);
+    params[i].arr = arr_dense(mem, var->type.elem, code_shape(var->type), var->type.rank);
+    code_bind(k, var, params[i].arr);
+  }
+  return params;
+}
+
+static void entry_results(Code *k, ImpEntry *out, const ImpExp **scalars, const Arr **arrays) {
+  const Body *body = out->entry->body;
+  ImpParam *results = new_array(ImpParam, body->result_count + 1);
+  for (int i = 0; i < body->result_count; i++) {
+    CoreType type = atom_type(body->results[i]);
+    results[i].is_array = type.rank > 0;
+    if (results[i].is_array) results[i].arr = host_dense(k, arrays[i], type);
+  }
+  out->results = results;
+  out->scalar_results = scalars;
+  out->result_count = body->result_count;
+}
+
+static const ImpEntry *lower_entry(Lower *lower, const Entry *entry) {
+  ImpBuilder b = { .c = lower->c, .loc = entry->loc };
+  Code k = { .lower = lower, .b = &b, .arrays = map_new(NULL), .inside = map_new(NULL),
+             .owned = map_new(NULL), .wanted = map_new(NULL) };
+  lower->entry = entry;
+  ImpEntry *out = new_node(ImpEntry, .entry = entry);
+  out->params = entry_params(&k, entry);
+  const ImpExp **scalars = new_array(const ImpExp *, entry->body->result_count + 1);
+  const Arr **arrays = new_array(const Arr *, entry->body->result_count + 1);
+  host_body(&k, entry->body, scalars, arrays);
+  entry_results(&k, out, scalars, arrays);
+  out->body.at = b.block.at;
+  out->body.count = b.block.count;
+  return out;
+}
+
+ImpProgram *imp_lower(Compiler *c, const Core *flat, Profile profile) {
+  Lower lower = { .c = c, .profile = profile };
+  ImpProgram *program = new_node(ImpProgram, .flat = flat, .functions = flat->functions,
+                                 .function_count = flat->function_count, .entry_count = flat->entry_count);
+  program->entries = new_array(const ImpEntry *, flat->entry_count + 1);
+  for (int i = 0; i < flat->entry_count; i++)
+    program->entries[i] = lower_entry(&lower, flat->entries[i]);
+  program->kernels = lower.kernels.at;
+  program->kernel_count = lower.kernels.count;
+  program->tuning = lower.tuning.at;
+  program->tuning_count = lower.tuning.count;
+  return lower.failed ? NULL : program;
+}

@@ -1,0 +1,199 @@
+// Kernels: their parameters are what their code mentions and does not bind.
+#include "imp/lower.h"
+
+typedef struct Collect {
+  Compiler *c;
+  Map *bound;  // variables and memory bound inside
+  Map *seen;
+  Vec(KernelParam) params;
+  Vec(const Function *) functions;
+  bool has_barrier;
+} Collect;
+
+static void collect_block(Collect *s, const ImpBlock *block);
+
+static void collect_var(Collect *s, const Var *var) {
+  if (map_has(s->bound, var) || map_has(s->seen, var)) return;
+  map_put(s->seen, var, var);
+  vec_push(&s->params, (KernelParam){ false, NULL, var });
+}
+
+static void collect_mem(Collect *s, const Mem *mem) {
+  if (mem->space != MEM_GLOBAL || map_has(s->seen, mem)) return;
+  map_put(s->seen, mem, mem);
+  vec_push(&s->params, (KernelParam){ true, mem, NULL });
+}
+
+static void collect_exp(Collect *s, const ImpExp *e) {
+  if (!e) return;
+  switch (e->kind) {
+  case IMP_VAR: collect_var(s, e->u.var); return;
+  case IMP_CONST:
+  case IMP_ITEM: return;
+  case IMP_OP:
+    for (int i = 0; i < op_arity(e->u.op.op); i++)
+      collect_exp(s, e->u.op.args[i]);
+    return;
+  case IMP_CONVERT:
+  case IMP_BITS: collect_exp(s, e->u.convert.arg); return;
+  case IMP_LOAD:
+    collect_mem(s, e->u.load.mem);
+    collect_exp(s, e->u.load.index);
+    return;
+  case IMP_SELECT:
+    collect_exp(s, e->u.select.condition);
+    collect_exp(s, e->u.select.a);
+    collect_exp(s, e->u.select.b);
+    return;
+  case IMP_TUNING: bug(s->c, (Loc){ 0 }, "tuning parameter %s within a kernel", e->u.tuning);
+  }
+}
+
+static void bind(Collect *s, const void *what) {
+  map_put(s->bound, what, what);
+}
+
+static void collect_function(Collect *s, const Function *function) {
+  if (map_has(s->seen, function)) return;
+  map_put(s->seen, function, function);
+  for (int i = 0; i < function->body->stm_count; i++)
+    if (function->body->stms[i].exp->kind == EXP_CALL)
+      collect_function(s, function->body->stms[i].exp->u.call.function);
+  vec_push(&s->functions, function);
+}
+
+static void collect_call(Collect *s, const ImpStm *stm) {
+  for (int i = 0; i < stm->u.call.arg_count; i++)
+    collect_exp(s, stm->u.call.args[i]);
+  collect_function(s, stm->u.call.function);
+}
+
+static void collect_check(Collect *s, const ImpStm *stm) {
+  collect_exp(s, stm->u.check.condition);
+  for (int i = 0; i < stm->u.check.value_count; i++)
+    collect_exp(s, stm->u.check.values[i]);
+}
+
+static void collect_store(Collect *s, const Mem *mem, const ImpExp *index, const ImpExp *value) {
+  collect_mem(s, mem);
+  collect_exp(s, index);
+  collect_exp(s, value);
+}
+
+static void collect_stm(Collect *s, const ImpStm *stm) {
+  switch (stm->kind) {
+  case IMP_DECLARE:
+    collect_exp(s, stm->u.declare.value);
+    bind(s, stm->u.declare.var);
+    return;
+  case IMP_ASSIGN:
+    collect_exp(s, stm->u.assign.value);
+    return;
+  case IMP_STORE: collect_store(s, stm->u.store.mem, stm->u.store.index, stm->u.store.value); return;
+  case IMP_ATOMIC: collect_store(s, stm->u.atomic.mem, stm->u.atomic.index, stm->u.atomic.value); return;
+  case IMP_FOR:
+    collect_exp(s, stm->u.loop.bound);
+    bind(s, stm->u.loop.var);
+    collect_block(s, &stm->u.loop.body);
+    return;
+  case IMP_WHILE:
+    collect_exp(s, stm->u.loop_while.condition);
+    collect_block(s, &stm->u.loop_while.body);
+    return;
+  case IMP_IF:
+    collect_exp(s, stm->u.cond.condition);
+    collect_block(s, &stm->u.cond.then_body);
+    collect_block(s, &stm->u.cond.else_body);
+    return;
+  case IMP_BARRIER: s->has_barrier = true; return;
+  case IMP_CALL: collect_call(s, stm); return;
+  case IMP_CHECK: collect_check(s, stm); return;
+  case IMP_LOCAL: collect_exp(s, stm->u.alloc.count); return;
+  case IMP_COMMENT: return;
+  case IMP_DECLARE_MEM:
+  case IMP_ALLOC:
+  case IMP_SHARE:
+  case IMP_UNIQUE:
+  case IMP_RELEASE:
+  case IMP_LAUNCH:
+  case IMP_READ:
+  case IMP_GUARD:
+  case IMP_REGION: bug(s->c, stm->loc, "host statement within a kernel");
+  }
+}
+
+static void collect_block(Collect *s, const ImpBlock *block) {
+  vec_each(const ImpStm **, stm, block) collect_stm(s, *stm);
+}
+
+KernelCode *kernel_begin(Code *host, Loc loc) {
+  KernelCode *kernel = new (KernelCode);
+  kernel->b = (ImpBuilder){ .c = host->lower->c, .loc = loc };
+  kernel->code = *host;
+  kernel->code.b = &kernel->b;
+  kernel->code.arrays = map_new(host->arrays);
+  kernel->code.inside = map_new(NULL);
+  kernel->code.owned = map_new(NULL);
+  kernel->code.wanted = map_new(NULL);
+  kernel->code.scratch = &kernel->scratch;
+  kernel->code.may_fail = &kernel->may_fail;
+  return kernel;
+}
+
+static const KernelArg *launch_args(const Collect *s) {
+  KernelArg *args = new_array(KernelArg, s->params.count + 1);
+  for (int i = 0; i < s->params.count; i++) {
+    const KernelParam *param = &s->params.at[i];
+    args[i] = (KernelArg){ param->is_mem, param->mem, param->is_mem ? NULL : imp_var(param->var) };
+  }
+  return args;
+}
+
+void kernel_end(Code *host, KernelCode *kernel, Launch launch) {
+  Compiler *c = host->lower->c;
+  Collect s = { .c = c, .bound = map_new(NULL), .seen = map_new(NULL) };
+  collect_block(&s, &kernel->b.block);
+  const char *name = text_format("%s_%d", launch.name, c->next_id++);
+  Kernel *k = new_node(Kernel, .name = name_of(c->names, name), .loc = host->b->loc,
+                       .params = s.params.at, .param_count = s.params.count,
+                       .scratch = kernel->scratch.at, .scratch_count = kernel->scratch.count,
+                       .may_fail = kernel->may_fail, .has_barrier = s.has_barrier,
+                       .functions = s.functions.at, .function_count = s.functions.count);
+  k->body.at = kernel->b.block.at;
+  k->body.count = kernel->b.block.count;
+  vec_push(&host->lower->kernels, k);
+  imp_add_stm(host->b, (ImpStm){ .kind = IMP_LAUNCH,
+                                 .u.launch = { k, launch.items, launch.groups, launch.group_size,
+                                               launch_args(&s), s.params.count } });
+}
+
+const ImpExp *kernel_open_items(KernelCode *kernel, ImpBuilder *inner) {
+  const Var *position = imp_declare(&kernel->b, "gid", imp_item(ITEM_GLOBAL_ID));
+  *inner = (ImpBuilder){ .c = kernel->b.c, .loc = kernel->b.loc };
+  kernel->code.b = inner;
+  return imp_var(position);
+}
+
+void kernel_close_items(KernelCode *kernel, const ImpExp *position, const ImpExp *items) {
+  ImpBlock block = kernel->code.b->block;
+  kernel->code.b = &kernel->b;
+  imp_add_stm(&kernel->b, (ImpStm){ .kind = IMP_IF, .u.cond = { imp_less(position, items), block, { 0 } } });
+}
+
+// ---- spaces
+
+const ImpExp *space_size(const SegDim *dims, int count) {
+  const ImpExp *size = imp_i64(1);
+  for (int i = 0; i < count; i++)
+    size = imp_mul(size, imp_atom(dims[i].width));
+  return size;
+}
+
+void bind_space(Code *k, const SegDim *dims, int count, const ImpExp *flat) {
+  const ImpExp *rest = flat;
+  for (int i = count - 1; i >= 0; i--) {
+    const ImpExp *width = imp_atom(dims[i].width);
+    code_bind_scalar(k, dims[i].index, i == 0 ? rest : imp_rem(rest, width));
+    if (i > 0) rest = imp_var(imp_declare(k->b, "rest", imp_quot(rest, width)));
+  }
+}

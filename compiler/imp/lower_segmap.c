@@ -1,0 +1,97 @@
+// segmap1 and segscatter1 without inner parallelism: a work-item per point of the space.
+#include "imp/lower.h"
+
+static bool has_inner_seg(const Body *body) {
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *exp = body->stms[i].exp;
+    if (exp->kind == EXP_SEG) return true;
+    const Body *inner[8];
+    int count = exp_bodies(exp, inner, 8);
+    for (int k = 0; k < count; k++)
+      if (has_inner_seg(inner[k])) return true;
+  }
+  return false;
+}
+
+void lower_seg(Code *host, const Stm *stm, const Body *body, int position) {
+  const SegOp *seg = stm->exp->u.seg;
+  host->b->loc = stm->loc;
+  switch (seg->kind) {
+  case SEG_MAP:
+    if (has_inner_seg(seg->body))
+      lower_group_segmap(host, stm);
+    else
+      lower_segmap(host, stm);
+    return;
+  case SEG_RED: lower_segred(host, stm); return;
+  case SEG_SCAN: lower_segscan(host, stm); return;
+  case SEG_HIST: lower_seghist(host, stm); return;
+  case SEG_SCATTER: lower_segscatter(host, stm, body, position); return;
+  }
+}
+
+const ImpExp *const *space_indices(const SegDim *dims, int count) {
+  const ImpExp **indices = new_array(const ImpExp *, count + 1);
+  for (int i = 0; i < count; i++)
+    indices[i] = imp_var(dims[i].index);
+  return indices;
+}
+
+const Arr *host_out(Code *host, const Var *binder) {
+  Arr out = host_alloc(host, binder->name, binder->type);
+  return mem_copy(&out, sizeof out);
+}
+
+const Arr *element_of(const Arr *out, const ImpExp *const *indices, int count) {
+  Arr at = arr_peel(out, indices, count);
+  return mem_copy(&at, sizeof at);
+}
+
+void lower_segmap(Code *host, const Stm *stm) {
+  const SegOp *seg = stm->exp->u.seg;
+  int count = stm->binder_count;
+  const Arr **outs = new_array(const Arr *, count + 1), **dests = new_array(const Arr *, count + 1);
+  const ImpExp **scalars = new_array(const ImpExp *, count + 1);
+  const ImpExp *items = space_size(seg->dims, seg->dim_count);
+  const ImpExp *const *indices = space_indices(seg->dims, seg->dim_count);
+  for (int i = 0; i < count; i++)
+    outs[i] = host_out(host, stm->binders[i]);
+  KernelCode *kernel = kernel_begin(host, stm->loc);
+  ImpBuilder inner;
+  const ImpExp *at = kernel_open_items(kernel, &inner);
+  bind_space(&kernel->code, seg->dims, seg->dim_count, at);
+  for (int i = 0; i < count; i++)
+    if (outs[i]->rank > seg->dim_count) dests[i] = element_of(outs[i], indices, seg->dim_count);
+  seq_body(&kernel->code, seg->body, scalars, dests);
+  for (int i = 0; i < count; i++)
+    if (outs[i]->rank == seg->dim_count)
+      imp_store(&inner, outs[i]->mem, arr_index(outs[i], indices), scalars[i]);
+  kernel_close_items(kernel, at, items);
+  kernel_end(host, kernel, (Launch){ .name = "segmap", .items = items });
+  for (int i = 0; i < count; i++)
+    code_bind(host, stm->binders[i], *outs[i]);
+}
+
+// The destinations are overwritten in place if nothing else refers to their memory.
+void lower_segscatter(Code *host, const Stm *stm, const Body *body, int position) {
+  const SegOp *seg = stm->exp->u.seg;
+  for (int d = 0; d < seg->dest_count; d++)
+    code_bind(host, stm->binders[d], host_take(host, stm->binders[d], seg->dests[d].dest, body, position));
+  int count = seg->body->result_count;
+  const Arr **made = new_array(const Arr *, count + 1);
+  const ImpExp **scalars = new_array(const ImpExp *, count + 1);
+  const ImpExp *items = space_size(seg->dims, seg->dim_count);
+  KernelCode *kernel = kernel_begin(host, stm->loc);
+  ImpBuilder inner;
+  const ImpExp *at = kernel_open_items(kernel, &inner);
+  bind_space(&kernel->code, seg->dims, seg->dim_count, at);
+  seq_body(&kernel->code, seg->body, scalars, made);
+  for (int d = 0, first = 0; d < seg->dest_count; d++) {
+    int indexed = seg->dests[d].index_count;
+    const Arr *dest = code_array(host, atom_var(stm->binders[d]));
+    store_if_inside(&kernel->code, dest, scalars + first, indexed, scalars[first + indexed], made[first + indexed]);
+    first += indexed + 1;
+  }
+  kernel_close_items(kernel, at, items);
+  kernel_end(host, kernel, (Launch){ .name = "segscatter", .items = items });
+}

@@ -1,0 +1,329 @@
+// segred1 and segscan1: each segment (a row of the innermost dimension) is cut into chunks, an item
+// per chunk; their partial results are combined by an item per segment.
+//
+//   segred:   partials[s][c] = op over chunk c            result[s] = op over partials[s]
+//   segscan:  partials[s][c] = op over chunk c            before[s][c] = op of the partials before c
+//             result[s][i] = scan of the chunk, from before[s][c]
+//
+// With one chunk per segment, as many segments have it, the first step alone is the result.
+// (opencl-notes.md, sections 3, 4 and 9: few items, contiguous chunks, sequential combination on a
+// CPU; on a GPU the number of items that are wanted is larger.)
+#include "imp/lower.h"
+
+typedef struct Chunked {
+  Code *host;
+  const Stm *stm;
+  const SegOp *seg;
+  int reds;
+  const ImpExp *segments, *width;     // of the outer dimensions; of the innermost one
+  const ImpExp *chunks, *chunk_size;  // per segment; elements
+  const Arr **outs;                   // arrays of the binders
+  const Arr **partials;               // [segments][chunks] per reduced value
+} Chunked;
+
+static const ImpExp *as_var(Code *host, const char *name, const ImpExp *value) {
+  return value->kind == IMP_CONST ? value : imp_var(imp_declare(host->b, name, value));
+}
+
+// As many chunks as give every compute unit work, but none smaller than is worth an item.
+static void choose_chunks(Chunked *s, const char *what) {
+  Lower *lower = s->host->lower;
+  const ImpExp *items = tuning_param(lower, text_format("%s_items", what), "items", 8, 16384);
+  const ImpExp *least = tuning_param(lower, text_format("%s_chunk", what), "chunk", 4096, 64);
+  const ImpExp *segments = imp_max(s->segments, imp_i64(1));
+  const ImpExp *wanted = imp_ceil_div(items, segments);
+  const ImpExp *most = imp_ceil_div(imp_max(s->width, imp_i64(1)), least);
+  s->chunks = as_var(s->host, "chunks", imp_max(imp_i64(1), imp_min(wanted, most)));
+  s->chunk_size = as_var(s->host, "chunk_size", imp_ceil_div(s->width, s->chunks));
+}
+
+static Chunked chunked_new(Code *host, const Stm *stm, const char *what) {
+  const SegOp *seg = stm->exp->u.seg;
+  Chunked s = { .host = host, .stm = stm, .seg = seg };
+  for (int i = 0; i < seg->op_count; i++)
+    s.reds += seg->ops[i].count;
+  s.segments = as_var(host, "segments", space_size(seg->dims, seg->dim_count - 1));
+  s.width = imp_atom(seg->dims[seg->dim_count - 1].width);
+  choose_chunks(&s, what);
+  s.outs = new_array(const Arr *, stm->binder_count + 1);
+  s.partials = new_array(const Arr *, s.reds + 1);
+  return s;
+}
+
+// [segments][chunks] of the operators' types.
+static void alloc_partials(Chunked *s) {
+  const ImpExp **shape = new_array(const ImpExp *, 2);
+  shape[0] = s->segments;
+  shape[1] = s->chunks;
+  for (int i = 0; i < s->reds; i++) {
+    PrimType elem = s->stm->binders[i]->type.elem;
+    const Mem *mem = host_mem(s->host, "partials", elem, imp_mul(s->segments, s->chunks));
+    Arr arr = arr_dense(mem, elem, shape, 2);
+    s->partials[i] = mem_copy(&arr, sizeof arr);
+  }
+}
+
+static Accumulator *new_accs(Code *k, const SegOp *seg) {
+  Accumulator *accs = new_array(Accumulator, seg->op_count + 1);
+  for (int i = 0; i < seg->op_count; i++)
+    accs[i] = acc_new(k, &seg->ops[i]);
+  return accs;
+}
+
+static void apply_accs(Code *k, const SegOp *seg, const Accumulator *accs, const ImpExp *const *scalars) {
+  static const Arr *const none[1] = { NULL };
+  for (int o = 0, first = 0; o < seg->op_count; first += seg->ops[o++].count) {
+    const Arr **arrays = new_array(const Arr *, seg->ops[o].count);
+    (void)none;
+    acc_apply(k, &accs[o], scalars + first, arrays);
+  }
+}
+
+// The accumulated values, in order of the binders.
+static const ImpExp *const *acc_values(const SegOp *seg, const Accumulator *accs, int reds) {
+  const ImpExp **values = new_array(const ImpExp *, reds + 1);
+  for (int o = 0, next = 0; o < seg->op_count; o++)
+    for (int i = 0; i < seg->ops[o].count; i++)
+      values[next++] = imp_var(accs[o].vars[i]);
+  return values;
+}
+
+typedef struct ChunkItem {
+  const ImpExp *segment, *chunk, *start, *length;
+} ChunkItem;
+
+// Which chunk of which segment an item works on.
+static ChunkItem chunk_item(const Chunked *s, ImpBuilder *b, const ImpExp *at) {
+  ChunkItem item;
+  item.segment = imp_var(imp_declare(b, "segment", imp_quot(at, s->chunks)));
+  item.chunk = imp_var(imp_declare(b, "chunk", imp_rem(at, s->chunks)));
+  item.start = imp_var(imp_declare(b, "start", imp_mul(item.chunk, s->chunk_size)));
+  const ImpExp *rest = imp_sub(s->width, item.start);
+  item.length = imp_var(imp_declare(b, "length", imp_max(imp_i64(0), imp_min(s->chunk_size, rest))));
+  return item;
+}
+
+static const Var *item_index(Code *k) {
+  const Var *i = var_new(k->lower->c, name_of(k->lower->c->names, "i"), type_scalar(PRIM_I64), k->b->loc);
+  map_put(k->inside, i, i);
+  return i;
+}
+
+// for i < length { values of the body at start + i; accumulate; `after` sees the results }
+typedef void (*AfterRound)(const Chunked *s, Code *k, const Accumulator *accs, const ImpExp *const *scalars);
+
+static void chunk_loop(const Chunked *s, Code *k, const ChunkItem *item, const Accumulator *accs,
+                       AfterRound after) {
+  const SegOp *seg = s->seg;
+  int count = seg->body->result_count;
+  const Var *i = item_index(k);
+  ImpBuilder b;
+  Code inner = code_inner(k, &b);
+  code_bind_scalar(&inner, seg->dims[seg->dim_count - 1].index, imp_add(item->start, imp_var(i)));
+  const ImpExp **scalars = new_array(const ImpExp *, count + 1);
+  const Arr **made = new_array(const Arr *, count + 1);
+  for (int r = s->reds; r < count; r++)
+    if (s->outs[r] && s->outs[r]->rank > seg->dim_count)
+      made[r] = element_of(s->outs[r], space_indices(seg->dims, seg->dim_count), seg->dim_count);
+  seq_body(&inner, seg->body, scalars, made);
+  apply_accs(&inner, seg, accs, scalars);
+  after(s, &inner, accs, scalars);
+  bool reassociate = seg->kind == SEG_RED;
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR, .u.loop = { i, item->length, b.block, reassociate } });
+}
+
+// Results beside the reduced ones are stored at their point.
+static void store_mapped(const Chunked *s, Code *k, const Accumulator *accs, const ImpExp *const *scalars) {
+  (void)accs;
+  const ImpExp *const *indices = space_indices(s->seg->dims, s->seg->dim_count);
+  for (int r = s->reds; r < s->seg->body->result_count; r++)
+    if (s->outs[r] && s->outs[r]->rank == s->seg->dim_count)
+      imp_store(k->b, s->outs[r]->mem, arr_index(s->outs[r], indices), scalars[r]);
+}
+
+static void store_partials(const Chunked *s, Code *k, const ChunkItem *item, const ImpExp *const *values) {
+  const ImpExp *at[] = { item->segment, item->chunk };
+  for (int i = 0; i < s->reds; i++)
+    imp_store(k->b, s->partials[i]->mem, arr_index(s->partials[i], at), values[i]);
+}
+
+// partials[s][c] = op over chunk c of segment s.
+static void reduce_chunks(const Chunked *s, const char *name) {
+  const SegOp *seg = s->seg;
+  KernelCode *kernel = kernel_begin(s->host, s->stm->loc);
+  const ImpExp *items = imp_mul(s->segments, s->chunks);
+  ImpBuilder inner;
+  const ImpExp *at = kernel_open_items(kernel, &inner);
+  Code *k = &kernel->code;
+  ChunkItem item = chunk_item(s, &inner, at);
+  bind_space(k, seg->dims, seg->dim_count - 1, item.segment);
+  const Accumulator *accs = new_accs(k, seg);
+  chunk_loop(s, k, &item, accs, store_mapped);
+  store_partials(s, k, &item, acc_values(seg, accs, s->reds));
+  kernel_close_items(kernel, at, items);
+  kernel_end(s->host, kernel, (Launch){ .name = name, .items = items });
+}
+
+// An item per segment walks over its partial results; `store_before` writes the accumulated value
+// before each (an exclusive scan), else the last value goes to `totals`.
+static void combine_partials(const Chunked *s, bool store_before, const Mem *const *totals, const char *name) {
+  KernelCode *kernel = kernel_begin(s->host, s->stm->loc);
+  ImpBuilder inner;
+  const ImpExp *segment = kernel_open_items(kernel, &inner);
+  Code *k = &kernel->code;
+  const Accumulator *accs = new_accs(k, s->seg);
+  const Var *i = item_index(k);
+  ImpBuilder b;
+  Code round = code_inner(k, &b);
+  const ImpExp *at[] = { segment, imp_var(i) };
+  const ImpExp **values = new_array(const ImpExp *, s->reds + 1);
+  const ImpExp *const *so_far = acc_values(s->seg, accs, s->reds);
+  for (int r = 0; r < s->reds; r++) {
+    const ImpExp *place = arr_index(s->partials[r], at);
+    values[r] = imp_var(imp_declare(&b, "partial", imp_load(s->partials[r]->mem, place)));
+    if (store_before) imp_store(&b, s->partials[r]->mem, place, so_far[r]);
+  }
+  apply_accs(&round, s->seg, accs, values);
+  imp_add_stm(&inner, (ImpStm){ .kind = IMP_FOR, .u.loop = { i, s->chunks, b.block, false } });
+  for (int r = 0; r < s->reds && !store_before; r++)
+    imp_store(&inner, totals[r], segment, so_far[r]);
+  kernel_close_items(kernel, segment, s->segments);
+  kernel_end(s->host, kernel, (Launch){ .name = name, .items = s->segments });
+}
+
+// host: if chunks > 1 { then } else { otherwise }
+static void if_many_chunks(const Chunked *s, ImpBlock then_block, ImpBlock else_block) {
+  const ImpExp *many = imp_less(imp_i64(1), s->chunks);
+  imp_add_stm(s->host->b, (ImpStm){ .kind = IMP_IF, .u.cond = { many, then_block, else_block } });
+}
+
+static void alloc_mapped(Chunked *s) {
+  for (int i = s->reds; i < s->stm->binder_count; i++)
+    s->outs[i] = host_out(s->host, s->stm->binders[i]);
+}
+
+// The reduced values: the partial results themselves if there is one chunk per segment.
+static void combine_or_share(Chunked *s) {
+  Code *host = s->host;
+  const Mem **totals = new_array(const Mem *, s->reds + 1);
+  for (int i = 0; i < s->reds; i++)
+    totals[i] = host_declare_mem(host, s->stm->binders[i]->name, s->stm->binders[i]->type.elem);
+  ImpBuilder many = { .c = host->lower->c, .loc = s->stm->loc }, one = many;
+  Code then_code = *host;
+  then_code.b = &many;
+  Chunked inner = *s;
+  inner.host = &then_code;
+  for (int i = 0; i < s->reds; i++) {
+    imp_add_stm(&many, (ImpStm){ .kind = IMP_ALLOC, .u.alloc = { totals[i], s->segments } });
+    imp_add_stm(&one, (ImpStm){ .kind = IMP_SHARE, .u.share = { totals[i], s->partials[i]->mem } });
+  }
+  combine_partials(&inner, false, totals, "segred_combine");
+  if_many_chunks(s, many.block, one.block);
+  for (int i = 0; i < s->reds; i++) {
+    imp_add_stm(host->b, (ImpStm){ .kind = IMP_RELEASE, .u.mem = { s->partials[i]->mem } });
+    const Var *binder = s->stm->binders[i];
+    Arr out = arr_dense(totals[i], binder->type.elem, code_shape(binder->type), binder->type.rank);
+    s->outs[i] = mem_copy(&out, sizeof out);
+  }
+}
+
+// A reduction over everything is a scalar: the host reads it.
+static void bind_results(const Chunked *s) {
+  for (int i = 0; i < s->stm->binder_count; i++) {
+    const Var *binder = s->stm->binders[i];
+    if (binder->type.rank > 0) {
+      code_bind(s->host, binder, *s->outs[i]);
+      continue;
+    }
+    host_read(s->host, binder, s->outs[i]->mem, imp_i64(0));
+    imp_add_stm(s->host->b, (ImpStm){ .kind = IMP_RELEASE, .u.mem = { s->outs[i]->mem } });
+  }
+}
+
+void lower_segred(Code *host, const Stm *stm) {
+  Chunked s = chunked_new(host, stm, "segred");
+  alloc_partials(&s);
+  alloc_mapped(&s);
+  reduce_chunks(&s, "segred");
+  combine_or_share(&s);
+  bind_results(&s);
+}
+
+// ---- scan
+
+static void store_scanned(const Chunked *s, Code *k, const Accumulator *accs, const ImpExp *const *scalars) {
+  const ImpExp *const *indices = space_indices(s->seg->dims, s->seg->dim_count);
+  const ImpExp *const *values = acc_values(s->seg, accs, s->reds);
+  for (int r = 0; r < s->reds; r++)
+    imp_store(k->b, s->outs[r]->mem, arr_index(s->outs[r], indices), values[r]);
+  store_mapped(s, k, accs, scalars);
+}
+
+// Starts from what comes before the chunk, if there are several.
+static void load_before(const Chunked *s, Code *k, const ChunkItem *item, const Accumulator *accs) {
+  const ImpExp *at[] = { item->segment, item->chunk };
+  ImpBuilder b = { .c = k->lower->c, .loc = k->b->loc };
+  for (int o = 0, next = 0; o < s->seg->op_count; o++)
+    for (int i = 0; i < s->seg->ops[o].count; i++, next++)
+      imp_assign(&b, accs[o].vars[i], imp_load(s->partials[next]->mem, arr_index(s->partials[next], at)));
+  const ImpExp *many = imp_less(imp_i64(1), s->chunks);
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_IF, .u.cond = { many, b.block, { 0 } } });
+}
+
+static void scan_chunks(const Chunked *s) {
+  const SegOp *seg = s->seg;
+  KernelCode *kernel = kernel_begin(s->host, s->stm->loc);
+  const ImpExp *items = imp_mul(s->segments, s->chunks);
+  ImpBuilder inner;
+  const ImpExp *at = kernel_open_items(kernel, &inner);
+  ChunkItem item = chunk_item(s, &inner, at);
+  bind_space(&kernel->code, seg->dims, seg->dim_count - 1, item.segment);
+  const Accumulator *accs = new_accs(&kernel->code, seg);
+  load_before(s, &kernel->code, &item, accs);
+  chunk_loop(s, &kernel->code, &item, accs, store_scanned);
+  kernel_close_items(kernel, at, items);
+  kernel_end(s->host, kernel, (Launch){ .name = "segscan", .items = items });
+}
+
+static void nothing_after(const Chunked *s, Code *k, const Accumulator *accs, const ImpExp *const *scalars) {
+  (void)s;
+  (void)k;
+  (void)accs;
+  (void)scalars;
+}
+
+// The sums of the chunks, and of what comes before each; only with several chunks.
+static void scan_before(const Chunked *s) {
+  Code *host = s->host;
+  ImpBuilder many = { .c = host->lower->c, .loc = s->stm->loc };
+  Code then_code = *host;
+  then_code.b = &many;
+  Chunked inner = *s;
+  inner.host = &then_code;
+  inner.outs = new_array(const Arr *, s->stm->binder_count + 1);  // the first pass stores nothing else
+  KernelCode *kernel = kernel_begin(&then_code, s->stm->loc);
+  const ImpExp *items = imp_mul(s->segments, s->chunks);
+  ImpBuilder b;
+  const ImpExp *at = kernel_open_items(kernel, &b);
+  ChunkItem item = chunk_item(s, &b, at);
+  bind_space(&kernel->code, s->seg->dims, s->seg->dim_count - 1, item.segment);
+  const Accumulator *accs = new_accs(&kernel->code, s->seg);
+  chunk_loop(&inner, &kernel->code, &item, accs, nothing_after);
+  store_partials(&inner, &kernel->code, &item, acc_values(s->seg, accs, s->reds));
+  kernel_close_items(kernel, at, items);
+  kernel_end(&then_code, kernel, (Launch){ .name = "segscan_reduce", .items = items });
+  combine_partials(&inner, true, NULL, "segscan_combine");
+  if_many_chunks(s, many.block, (ImpBlock){ 0 });
+}
+
+void lower_segscan(Code *host, const Stm *stm) {
+  Chunked s = chunked_new(host, stm, "segscan");
+  for (int i = 0; i < stm->binder_count; i++)
+    s.outs[i] = host_out(host, stm->binders[i]);
+  alloc_partials(&s);
+  scan_before(&s);
+  scan_chunks(&s);
+  for (int i = 0; i < s.reds; i++)
+    imp_add_stm(host->b, (ImpStm){ .kind = IMP_RELEASE, .u.mem = { s.partials[i]->mem } });
+  bind_results(&s);
+}
