@@ -1,0 +1,364 @@
+// Begin contract.h: what generated code defines, and what it may call.
+//
+// A generated C file is: `#define RT_NAME(x) fl_##x` (the prefix), api.h (in a library: its
+// public header), the parts of the runtime in the order of all.c (cli.h and server.h only in
+// executables), then the program's own tables and functions.  Everything here is C99 and C++.
+// Two libraries with different prefixes link into one program: only RT_NAME(..) is exported.
+//
+// The program defines, after the runtime, the one function that the runtime calls:
+//     static const struct rt_program *rt_program(void);
+//
+// Sizes are in bytes and times in microseconds unless a name says otherwise.  Functions that
+// return `int` return RT_OK or a code below, and have set the error text of the context by then.
+#ifndef _GNU_SOURCE
+#  define _GNU_SOURCE
+#endif
+#ifndef CL_TARGET_OPENCL_VERSION
+#  define CL_TARGET_OPENCL_VERSION 120
+#endif
+#ifndef CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#  define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#endif
+#include <CL/cl.h>
+#include <errno.h>
+#include <float.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RT_FN              static __attribute__((unused))
+#define RT_TEXT(format_at) __attribute__((format(printf, format_at, (format_at) + 1)))
+#define rt_context         RT_NAME(context)  // struct rt_context is the public struct fl_context
+#define rt_config          RT_NAME(context_config)
+
+enum { RT_OK = 0, RT_OTHER_ERROR = 1, RT_PROGRAM_ERROR = 2, RT_OUT_OF_MEMORY = 3 };
+enum { RT_MAX_RANK = 16, RT_MAX_CHECK_VALUES = 4 };
+
+// ---- scalars (scalar.h, shared with kernels)
+//
+// Every operator of compiler/base/prim.def is a function, in host C and in kernels alike:
+//   flc_<op>_<type>(args)      flc_add_i32, flc_mod_f64, flc_lt_u8, flc_land_bool, flc_not_bool
+//   flc_<from>_to_<to>(x)      conversions between any two different types, bool included
+//   flc_bits_<from>_to_<to>(x) the same bits: i32 or u32 <-> f32, i64 or u64 <-> f64,
+//                              and i<n> <-> u<n>
+// <op> is the row's name in lower case, <type> the type of the operands; the result is of the
+// type that the row says (comparisons: bool; popc, clz, ctz: int32_t; ldexp takes an int32_t).
+// Types: int8_t .. uint64_t, float, double, bool, in both languages (prelude.cl defines them).
+// A bool in memory is one byte, 0 or 1 (uint8_t).  Division by zero and negative integer powers
+// are excluded by checks before; the functions then return 0 and do not trap.
+
+// ---- kernels
+//
+// Each kernel is an OpenCL program of its own: scalar.h, prelude.cl, then `text`, which holds the
+// functions that it calls and one `__kernel void <name>(...)`.  Parameters in this order:
+//   1. the kernel's params (rt_launch.args): `__global T *x` or a scalar by value (bool: uint8_t);
+//   2. per scratch array: `__global T *x`: elements for all items (or groups) of the launch; item
+//      i's part starts at i * count, or interleaved at i with stride get_global_size(0);
+//   3. per local array k: `FLC_LOCAL uchar *x, long x_bytes`; its use begins with
+//      `FLC_LOCAL float *tile = FLC_LOCAL_ARRAY(float, x, x_bytes);`.  FLC_LOCAL is __local, or
+//      __global in the fallback build that keeps arrays that do not fit in global memory;
+//   4. if may_fail: `__global int *flc_error`.
+// In a kernel with may_fail, `flc_fail(flc_error, check, v0, v1, v2, v3)` (all long but check, an
+// int) reports check number `check` of the program's table; the caller returns or goes on.
+// `flc_failed(flc_error)` is true when an earlier kernel has failed: a kernel without barriers
+// that may run wild on unwritten data starts with `if (flc_failed(flc_error)) return;`.
+// Tuning parameter number k of the table is the macro FLC_PARAM_<k> if the kernel lists k.
+// With uses_f64 the build enables doubles (FLC_F64 is defined); atomics: see prelude.cl.
+struct rt_kernel {
+  const char *name;         // of the __kernel function: unique within its profile
+  const char *const *text;  // pieces, then NULL
+  bool may_fail, uses_f64;
+  bool for_gpu;       // the profile whose host code launches it
+  const int *tuning;  // the tuning parameters that the text mentions
+  int tuning_count;
+};
+
+// A check that can fail: parts[0] v0 parts[1] v1 ... parts[value_count].
+struct rt_check {
+  const char *loc;  // "a.fl:3:7", or "" if unknown
+  const char *const *parts;
+  int value_count;
+};
+
+// A number that the user or the tuner may set.
+struct rt_tuning_param {
+  const char *name;  // "main.top_0"
+  const char
+      *kind;  // "threshold", "group_size", "grid_size", "tile_size", "reg_tile_size", ...
+  int64_t cpu_default, gpu_default;  // negative: the default of the kind on the device
+};
+
+// A decision between two versions.
+struct rt_guard_info {
+  const char *name;  // "main.top_0"
+  int threshold;     // its tuning parameter, or -1: never taken unless forced
+};
+
+// ---- types and entry points (for the command line, the server and opaque values)
+
+enum rt_elem {
+  RT_I8,
+  RT_I16,
+  RT_I32,
+  RT_I64,
+  RT_U8,
+  RT_U16,
+  RT_U32,
+  RT_U64,
+  RT_F32,
+  RT_F64,
+  RT_BOOL,
+  RT_ELEM_COUNT
+};
+
+enum rt_type_kind { RT_SCALAR, RT_ARRAY, RT_OPAQUE };
+
+// A field of a record (or component of a tuple, named "0", "1", ..).
+struct rt_field {
+  const char *name;
+  int type;   // index into the program's types
+  int first;  // its first leaf among the leaves of the record
+};
+
+struct rt_type {
+  const char *name;  // as users see it: "i32", "[][]f32", "point", "(i32, f32)"
+  enum rt_type_kind kind;
+  enum rt_elem elem;  // scalars and arrays
+  int rank;           // arrays
+  const int *leaves;  // opaque: the types of its leaves, each a scalar or an array
+  int leaf_count;
+  const struct rt_field *fields;  // records and tuples; else NULL
+  int field_count;
+};
+
+struct
+    rt_mem;  // a block on the device, reference-counted; owned by the slots that hold it
+
+// An array outside of the program: the struct behind fl_f32_1d and its kind.
+struct rt_array {
+  struct rt_mem *mem;  // NULL after the array was consumed
+  int64_t shape[RT_MAX_RANK];
+  int rank;
+  enum rt_elem elem;
+  int refs;
+};
+
+struct rt_opaque;
+
+// A value of any type; its rt_type says which member holds it.
+struct rt_value {
+  union {
+    int8_t i8;
+    int16_t i16;
+    int32_t i32;
+    int64_t i64;
+    uint8_t u8;
+    uint16_t u16;
+    uint32_t u32;
+    uint64_t u64;
+    float f32;
+    double f64;
+    bool boolean;
+    struct rt_array *array;
+    struct rt_opaque *opaque;
+  } u;
+};
+
+struct rt_opaque {
+  int type;
+  int refs;
+  struct rt_value *leaves;  // each scalar or array; arrays are references
+};
+
+struct rt_input {
+  const char *name;
+  int type;
+  bool unique;  // consumed
+};
+
+// An entry point has one output; a tuple is an opaque value whose fields are "0", "1", ..
+struct rt_entry_point {
+  const char *name;
+  const struct rt_input *inputs;
+  int input_count;
+  int output_type;
+  bool output_unique;
+  // Calls it; `in` stays the caller's, `out` becomes the caller's.
+  int (*call)(struct rt_context *ctx, struct rt_value *out, const struct rt_value *in);
+  const int *tuning;  // the parameters that concern it
+  int tuning_count;
+  const char *const *attributes;  // then NULL; the pointer itself may be NULL
+};
+
+struct rt_program {
+  const char *source;  // "matmul.fl"
+  const char *const
+      *opencl_prelude;           // pieces of scalar.h and kernels/prelude.cl, then NULL
+  const char *const *tree_text;  // what --tree prints: pieces, then NULL
+  const char *const *tree_json;  // ... with --json
+  const struct rt_kernel *kernels;
+  int kernel_count;
+  const struct rt_check *checks;
+  int check_count;
+  const struct rt_tuning_param *tuning;
+  int tuning_count;
+  const struct rt_guard_info *guards;
+  int guard_count;
+  const char *const *regions;
+  int region_count;
+  const struct rt_type *types;
+  int type_count;
+  const struct rt_entry_point *entries;
+  int entry_count;
+};
+
+RT_FN const struct rt_program *rt_program(void);  // the program defines it
+
+// ---- what generated host code calls
+
+// Which profile's host code to run.
+RT_FN bool rt_is_gpu(const struct rt_context *ctx);
+
+// At the start and the end of an entry point, around everything else.  rt_entry_end looks for
+// failed checks if `error` is RT_OK and a kernel that may fail was launched; returns the error.
+RT_FN int rt_entry_begin(struct rt_context *ctx, const char *name);
+RT_FN int rt_entry_end(struct rt_context *ctx, int error);
+
+// A failed check on the host: sets the text, returns RT_PROGRAM_ERROR.
+RT_FN int rt_fail(struct rt_context *ctx, int check, const int64_t *values);
+// An error that the caller formats.  Returns `code`.
+RT_FN int rt_error(struct rt_context *ctx, int code, const char *format, ...) RT_TEXT(3);
+
+// Saturating arithmetic for Par and sizes; count * elem_bytes for rt_mem_alloc.
+RT_FN int64_t rt_sat_add(int64_t a, int64_t b);
+RT_FN int64_t rt_sat_mul(int64_t a, int64_t b);
+
+// Blocks.  A slot is a `struct rt_mem *` variable, NULL at first; it holds one reference.
+// rt_mem_alloc, _share and _unique release what `slot` or `to` held.
+RT_FN int rt_mem_alloc(struct rt_context *ctx, struct rt_mem **slot, int64_t bytes);
+RT_FN void rt_mem_share(struct rt_context *ctx, struct rt_mem **to, struct rt_mem *from);
+// `to` becomes a block that nobody else refers to: `from` itself, which is then NULL, or a copy.
+RT_FN int rt_mem_unique(struct rt_context *ctx, struct rt_mem **to, struct rt_mem **from);
+RT_FN void rt_mem_release(struct rt_context *ctx, struct rt_mem **slot);
+// Copies between blocks; offsets in bytes.
+RT_FN int rt_mem_copy(struct rt_context *ctx, struct rt_mem *to, int64_t to_offset,
+                      struct rt_mem *from, int64_t from_offset, int64_t bytes);
+// Waits for the device, looks for failed checks, then reads `bytes` at `offset` (bytes).
+RT_FN int rt_read(struct rt_context *ctx, struct rt_mem *mem, int64_t offset,
+                  int64_t bytes, void *out);
+
+// Arguments of kernels.
+struct rt_arg {
+  struct rt_mem *mem;  // NULL: a scalar
+  size_t bytes;
+  struct rt_value scalar;
+};
+RT_FN struct rt_arg rt_arg_mem(struct rt_mem *mem);
+RT_FN struct rt_arg rt_arg_i8(int8_t value);
+RT_FN struct rt_arg rt_arg_i16(int16_t value);
+RT_FN struct rt_arg rt_arg_i32(int32_t value);
+RT_FN struct rt_arg rt_arg_i64(int64_t value);
+RT_FN struct rt_arg rt_arg_u8(uint8_t value);
+RT_FN struct rt_arg rt_arg_u16(uint16_t value);
+RT_FN struct rt_arg rt_arg_u32(uint32_t value);
+RT_FN struct rt_arg rt_arg_u64(uint64_t value);
+RT_FN struct rt_arg rt_arg_f32(float value);
+RT_FN struct rt_arg rt_arg_f64(double value);
+RT_FN struct rt_arg rt_arg_bool(bool value);
+
+struct rt_scratch {
+  int64_t count;  // elements per item, or per group
+  int64_t elem_bytes;
+  bool per_group;
+};
+
+struct rt_launch {
+  int64_t items;       // work-items at least, if groups is -1
+  int64_t groups;      // or exactly so many groups
+  int64_t group_size;  // 0: the default of the profile
+  const struct rt_arg *args;
+  int arg_count;
+  const struct rt_scratch *scratch;
+  int scratch_count;
+  const int64_t *local_bytes;  // per local array
+  int local_count;
+};
+// Enqueues kernel number `kernel`; nothing if there are no items.  Does not wait.
+RT_FN int rt_launch(struct rt_context *ctx, int kernel, const struct rt_launch *launch);
+
+// The value of tuning parameter number `param`.
+RT_FN int64_t rt_param(const struct rt_context *ctx, int param);
+// What the device offers: for tuning and for choosing grids.
+RT_FN int64_t rt_local_capacity(const struct rt_context *ctx);  // bytes per group
+RT_FN int64_t rt_compute_units(const struct rt_context *ctx);
+RT_FN int64_t rt_default_group_size(const struct rt_context *ctx);
+
+// Is the first version of guard number `guard` taken?  par >= threshold, and local_bytes (0: none)
+// fits; or as --path says.
+RT_FN bool rt_guard(struct rt_context *ctx, int guard, int64_t par, int64_t local_bytes);
+
+// Around a region; measured (with waiting) only when profiling.
+RT_FN void rt_region_begin(struct rt_context *ctx, int region);
+RT_FN void rt_region_end(struct rt_context *ctx, int region);
+
+// Arrays, for the typed functions of the C API and for entry points.  Arrays are owned by whoever
+// holds a reference; new ones have one.
+RT_FN int rt_array_new(struct rt_context *ctx, struct rt_array **out, enum rt_elem elem,
+                       int rank,
+                       const int64_t *shape);  // contents undefined
+RT_FN int rt_array_from(struct rt_context *ctx, struct rt_array **out, enum rt_elem elem,
+                        int rank, const int64_t *shape,
+                        const void *data);  // copies host data
+RT_FN int rt_array_from_raw(struct rt_context *ctx, struct rt_array **out,
+                            enum rt_elem elem, int rank, const int64_t *shape,
+                            cl_mem data);  // retains `data`
+// Around the block of a result; takes a reference of its own to `mem`.
+RT_FN int rt_array_of_mem(struct rt_context *ctx, struct rt_array **out,
+                          enum rt_elem elem, int rank, const int64_t *shape,
+                          struct rt_mem *mem);
+RT_FN int rt_array_free(struct rt_context *ctx, struct rt_array *array);
+RT_FN int rt_array_values(struct rt_context *ctx, const struct rt_array *array,
+                          void *out);
+RT_FN cl_mem rt_array_values_raw(const struct rt_array *array);
+RT_FN int rt_array_index(struct rt_context *ctx, const struct rt_array *array,
+                         const int64_t *indices, void *out);  // one element
+RT_FN int rt_array_set(struct rt_context *ctx, const struct rt_array *array,
+                       const int64_t *indices, const void *elem);
+RT_FN const int64_t *rt_array_shape(const struct rt_array *array);
+// The block of an input: shared, or (for consumed parameters) moved out of the array.  An array
+// that was consumed before is an error.
+RT_FN int rt_array_share(struct rt_context *ctx, const struct rt_array *array,
+                         struct rt_mem **slot);
+RT_FN int rt_array_consume(struct rt_context *ctx, struct rt_array *array,
+                           struct rt_mem **slot);
+// For entry points whose parameters name the same size: text "xs has shape [3], expected [4]".
+RT_FN int rt_shape_error(struct rt_context *ctx, const char *entry, const char *param,
+                         const struct rt_array *array, const char *expected);
+
+// Opaque values.  `leaves` and `fields` stay the caller's: the new value takes references.
+RT_FN int rt_opaque_new(struct rt_context *ctx, struct rt_opaque **out, int type,
+                        const struct rt_value *leaves);
+RT_FN int rt_opaque_of_fields(struct rt_context *ctx, struct rt_opaque **out, int type,
+                              const struct rt_value *fields);
+RT_FN int rt_opaque_project(struct rt_context *ctx, struct rt_value *out,
+                            const struct rt_opaque *opaque, int field);
+RT_FN int rt_opaque_free(struct rt_context *ctx, struct rt_opaque *opaque);
+// *p NULL: allocates with malloc; *n gets the size.  p NULL: only the size.
+RT_FN int rt_opaque_store(struct rt_context *ctx, const struct rt_opaque *opaque,
+                          void **p, size_t *n);
+RT_FN int rt_opaque_restore(struct rt_context *ctx, struct rt_opaque **out, int type,
+                            const void *p, size_t n);
+
+// Executables: `int main(int argc, char **argv) { return rt_main(argc, argv); }`.
+RT_FN int rt_main(int argc, char **argv);
+// End contract.h
