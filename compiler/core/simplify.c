@@ -21,10 +21,10 @@ static Known *known_of(const Simplify *s, const Var *var) {
   return map_get(s->known, var);
 }
 
-static Known *learn(Simplify *s, const Var *var) {
+Known *simplify_learn(Simplify *s, const Var *var) {
   Known *k = known_of(s, var);
   if (k) return k;
-  k = new (Known);
+  k = new_node(Known, .at_least = INT64_MIN);
   map_put(s->known, var, k);
   return k;
 }
@@ -40,21 +40,14 @@ bool simplify_is_outside(const Simplify *s, Atom a, int depth) {
   return !k || k->depth < depth;  // nothing is known of the parameters of the whole body
 }
 
-void simplify_note_range(Simplify *s, const Var *var, const Atom *below) {
-  Known *k = learn(s, var);
-  k->nonneg = true;
-  if (below) k->below = mem_copy(below, sizeof *below);
-}
-
 // The sizes of a parameter's type are sizes of an array that exists.
 static void note_sizes(Simplify *s, CoreType type) {
-  for (int i = 0; i < type.rank; i++) {
-    if (type.dims[i].kind == ATOM_VAR) simplify_note_range(s, type.dims[i].u.var, NULL);
-  }
+  for (int i = 0; i < type.rank; i++)
+    simplify_assume_at_least(s, type.dims[i], 0);
 }
 
 static void note_binding(Simplify *s, const Var *var, const Exp *exp, int depth) {
-  Known *k = learn(s, var);
+  Known *k = simplify_learn(s, var);
   k->exp = exp;
   k->depth = depth;
 }
@@ -167,17 +160,26 @@ static void note_ops(Simplify *s, const RedOp *ops, int count) {
     note_lambda(s, &ops[i].op);
 }
 
+// The variable takes the values 0 .. limit - 1 in turn.
+static void note_counter(Simplify *s, const Var *var, Atom limit) {
+  simplify_assume_at_least(s, atom_var(var), 0);
+  simplify_assume_below(s, atom_var(var), limit);
+  simplify_learn(s, var)->counts = true;
+}
+
 // A parameter that runs over `iota n 0 1` lies below n.
 static void note_elements(Simplify *s, const Lambda *fn, const Atom *arrays) {
   for (int i = 0; i < fn->param_count; i++) {
     const Exp *def = simplify_def(s, arrays[i]);
     if (!def || def->kind != EXP_IOTA) continue;
     if (!atom_is_i64(def->u.iota.start, 0) || !atom_is_i64(def->u.iota.step, 1)) continue;
-    simplify_note_range(s, fn->params[i], &def->u.iota.count);
+    note_counter(s, fn->params[i], def->u.iota.count);
   }
 }
 
-static void note_fn(Simplify *s, const Lambda *fn, const Atom *arrays) {
+// Where the function is applied there is an element to apply it to.
+static void note_fn(Simplify *s, const Lambda *fn, const Atom *arrays, Atom width) {
+  simplify_assume_at_least(s, width, 1);
   note_lambda(s, fn);
   note_elements(s, fn, arrays);
 }
@@ -188,7 +190,8 @@ static void note_loop(Simplify *s, const Exp *exp) {
   }
   if (exp->u.loop.form == CORE_WHILE) return;
   note_binding(s, exp->u.loop.index, NULL, s->depth + 1);
-  simplify_note_range(s, exp->u.loop.index, &exp->u.loop.bound);
+  note_counter(s, exp->u.loop.index, exp->u.loop.bound);
+  simplify_assume_at_least(s, exp->u.loop.bound, 1);
 }
 
 static void note_hists(Simplify *s, const HistOp *hists, int count) {
@@ -201,33 +204,57 @@ static void note_seg(Simplify *s, const SegOp *seg) {
   note_hists(s, seg->hists, seg->hist_count);
   for (int i = 0; i < seg->dim_count; i++) {
     note_binding(s, seg->dims[i].index, NULL, s->depth + 1);
-    simplify_note_range(s, seg->dims[i].index, &seg->dims[i].width);
+    note_counter(s, seg->dims[i].index, seg->dims[i].width);
+    simplify_assume_at_least(s, seg->dims[i].width, 1);
   }
+}
+
+static void note_scatter(Simplify *s, const Exp *e) {
+  note_fn(s, &e->u.scatter.fn, e->u.scatter.arrays, e->u.scatter.width);
+}
+
+static void note_hist(Simplify *s, const Exp *e) {
+  note_fn(s, &e->u.hist.fn, e->u.hist.arrays, e->u.hist.width);
+  note_hists(s, e->u.hist.ops, e->u.hist.op_count);
+}
+
+static void note_soac(Simplify *s, const Soac *soac) {
+  note_fn(s, &soac->fn, soac->arrays, soac->width);
+  note_ops(s, soac->ops, soac->op_count);
 }
 
 static void note_inner_params(Simplify *s, const Exp *exp) {
-  if (exp->kind == EXP_LOOP) note_loop(s, exp);
-  if (exp->kind == EXP_SEG) note_seg(s, exp->u.seg);
-  if (exp->kind == EXP_SCATTER) note_fn(s, &exp->u.scatter.fn, exp->u.scatter.arrays);
-  if (exp->kind == EXP_HIST) {
-    note_fn(s, &exp->u.hist.fn, exp->u.hist.arrays);
-    note_hists(s, exp->u.hist.ops, exp->u.hist.op_count);
-  } else if (exp_is_soac(exp) && exp->kind != EXP_SCATTER) {
-    note_fn(s, &exp->u.soac.fn, exp->u.soac.arrays);
-    note_ops(s, exp->u.soac.ops, exp->u.soac.op_count);
+  if (exp->kind == EXP_LOOP) {
+    note_loop(s, exp);
+  } else if (exp->kind == EXP_SEG) {
+    note_seg(s, exp->u.seg);
+  } else if (exp->kind == EXP_SCATTER) {
+    note_scatter(s, exp);
+  } else if (exp->kind == EXP_HIST) {
+    note_hist(s, exp);
+  } else if (exp_is_soac(exp)) {
+    note_soac(s, &exp->u.soac);
   }
 }
 
-// In a branch the condition is known.
-static const Exp *simplify_branches(Simplify *s, CoreMapper *m, const Exp *exp) {
+// In a branch the condition is known, and what follows from it.
+static const Body *simplify_branch(CoreMapper *m, const Body *body, Atom condition,
+                                   bool holds) {
+  Simplify *s = m->state;
+  int mark = simplify_mark(s);
+  simplify_assume(s, condition, holds);
+  subst_put(s->subst, condition.u.var, atom_bool(holds));
+  body = simplify_body(m, body);
+  subst_put(s->subst, condition.u.var, condition);
+  simplify_forget(s, mark);
+  return body;
+}
+
+static const Exp *simplify_branches(CoreMapper *m, const Exp *exp) {
   Atom condition = exp->u.cond.condition;
   if (condition.kind == ATOM_CONST) return core_map_exp(m, exp);
-  const Var *var = condition.u.var;
-  subst_put(s->subst, var, atom_bool(true));
-  const Body *then_body = simplify_body(m, exp->u.cond.then_body);
-  subst_put(s->subst, var, atom_bool(false));
-  const Body *else_body = simplify_body(m, exp->u.cond.else_body);
-  subst_put(s->subst, var, condition);
+  const Body *then_body = simplify_branch(m, exp->u.cond.then_body, condition, true);
+  const Body *else_body = simplify_branch(m, exp->u.cond.else_body, condition, false);
   return exp_if(condition, then_body, else_body);
 }
 
@@ -235,8 +262,12 @@ static const Exp *simplify_bodies(Simplify *s, const Exp *exp) {
   const Body *first;
   if (!exp_bodies(exp, &first, 1)) return exp;
   CoreMapper m = { .body = simplify_body, .state = s };
+  if (exp->kind == EXP_IF) return simplify_branches(&m, exp);
+  int mark = simplify_mark(s);
   note_inner_params(s, exp);
-  return exp->kind == EXP_IF ? simplify_branches(s, &m, exp) : core_map_exp(&m, exp);
+  exp = core_map_exp(&m, exp);
+  simplify_forget(s, mark);
+  return exp;
 }
 
 static void simplify_results(Simplify *s, Stm *stm) {

@@ -2,13 +2,28 @@
 #pragma once
 #include "core/core.h"
 
+// Upper bounds of an integer variable: it is less than each of them.
+typedef struct Bound {
+  Atom limit;
+  const struct Bound *next;
+} Bound;
+
 // What is known about a variable.
 typedef struct Known {
-  const Exp *exp;     // it is the (only) value of this expression, or NULL
-  int depth;          // how many bodies enclose its binding
-  bool nonneg;        // an integer >= 0
-  const Atom *below;  // ... that is less than this, or NULL
+  const Exp *exp;    // it is the (only) value of this expression, or NULL
+  int depth;         // how many bodies enclose its binding
+  int64_t at_least;  // INT64_MIN: nothing known
+  const Bound *below;
+  bool
+      counts;  // it goes through the numbers below a bound, so it stays far from overflow
 } Known;
+
+// What was known before an assumption.
+typedef struct Undo {
+  Known *known;
+  int64_t at_least;
+  const Bound *below;
+} Undo;
 
 typedef struct Simplify {
   Compiler *c;
@@ -17,6 +32,7 @@ typedef struct Simplify {
   Builder *builder;  // of the innermost body
   int depth;         // of that body
   bool changed;      // has a rule fired in this round?
+  Vec(Undo) undo;    // of the assumptions that hold in the current body
 } Simplify;
 
 // The expression that defines a variable; NULL for constants, parameters and the like.
@@ -25,11 +41,21 @@ const Exp *simplify_def(const Simplify *s, Atom a);
 // Is the atom bound outside of bodies at this depth?
 bool simplify_is_outside(const Simplify *s, Atom a, int depth);
 
-// Facts about integers.
+// What is known about a variable, to be extended.
+Known *simplify_learn(Simplify *s, const Var *var);
+
+// Ranges of integers (simplify_range.c).
+int64_t simplify_lower(const Simplify *s, Atom a);  // INT64_MIN if unknown
 bool simplify_is_nonneg(const Simplify *s, Atom a);
 bool simplify_is_below(const Simplify *s, Atom a, Atom limit);
-void simplify_note_range(Simplify *s, const Var *var,
-                         const Atom *below);  // 0 <= var (< below)
+const Exp *simplify_comparison(const Simplify *s, const Exp *e);  // true, false or NULL
+
+// Facts that hold until simplify_forget is called with what simplify_mark returned.
+int simplify_mark(const Simplify *s);
+void simplify_forget(Simplify *s, int mark);
+void simplify_assume(Simplify *s, Atom condition, bool holds);
+void simplify_assume_at_least(Simplify *s, Atom a, int64_t least);
+void simplify_assume_below(Simplify *s, Atom a, Atom limit);
 
 // `let name = exp`, simplified; the atom may well be a constant or an older variable.
 Atom simplify_let(Simplify *s, const char *name, const Exp *exp);

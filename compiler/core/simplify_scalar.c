@@ -1,4 +1,4 @@
-// Scalars: folding, algebra, conversions, and comparisons that ranges decide.
+// Scalars: folding, algebra, conversions.  What ranges decide is in simplify_range.c.
 //
 // Integers wrap, so their algebra is that of a ring; for floats only what IEEE 754 gives exactly.
 // An operation that traps is never folded: it stays, to trap when the program runs.
@@ -244,108 +244,6 @@ static const Exp *unary_rules(const Simplify *s, const Exp *e) {
   return NULL;
 }
 
-// ---- ranges
-
-static bool is_const_int(Atom a) {
-  return a.kind == ATOM_CONST && prim_is_int(a.u.constant.type);
-}
-
-// Unsigned constants with the highest bit look negative and count as unknown.
-static bool is_small_const(Atom a, int64_t at_least) {
-  return is_const_int(a) && a.u.constant.type != PRIM_U64 && a.u.constant.u.i >= at_least;
-}
-
-static bool nonneg_op(const Simplify *s, const Exp *e) {
-  Atom a = e->u.op.args[0], b = e->u.op.args[1];
-  if (is_op(e, OP_MOD)) return simplify_is_nonneg(s, b);  // the sign of the divisor
-  if (is_op(e, OP_REM)) return simplify_is_nonneg(s, a);
-  if (is_op(e, OP_MAX) || is_op(e, OP_AND)) {
-    return simplify_is_nonneg(s, a) || simplify_is_nonneg(s, b);
-  }
-  if (is_op(e, OP_MIN) || is_op(e, OP_DIV) || is_op(e, OP_QUOT)) {
-    return simplify_is_nonneg(s, a) && simplify_is_nonneg(s, b);
-  }
-  return false;
-}
-
-// Is the atom n - 1?
-static bool is_one_less(const Simplify *s, Atom a, Atom n) {
-  const Exp *e = simplify_def(s, a);
-  if (!e || !is_sum_with_constant(e) || !atom_equal(e->u.op.args[0], n)) return false;
-  return addend(e).u.i == -1;
-}
-
-// (n - 1) - i: the index from the other end.
-static bool counts_down_from(const Simplify *s, const Exp *e, Atom n) {
-  return is_op(e, OP_SUB) && is_one_less(s, e->u.op.args[0], n) &&
-         simplify_is_nonneg(s, e->u.op.args[1]) &&
-         simplify_is_below(s, e->u.op.args[1], n);
-}
-
-static bool is_from_the_end(const Simplify *s, const Exp *e) {
-  const Exp *last = is_op(e, OP_SUB) ? simplify_def(s, e->u.op.args[0]) : NULL;
-  return last && last->kind == EXP_OP && counts_down_from(s, e, last->u.op.args[0]);
-}
-
-bool simplify_is_nonneg(const Simplify *s, Atom a) {
-  if (a.kind == ATOM_CONST) return is_small_const(a, 0);
-  const Known *k = map_get(s->known, a.u.var);
-  if (!k) return false;
-  if (k->nonneg) return true;
-  if (!k->exp || k->exp->kind != EXP_OP || !prim_is_signed(k->exp->u.op.type))
-    return false;
-  return nonneg_op(s, k->exp) || is_from_the_end(s, k->exp);
-}
-
-// For a that is known not to be negative.
-bool simplify_is_below(const Simplify *s, Atom a, Atom limit) {
-  if (a.kind == ATOM_CONST) {
-    return is_small_const(a, 0) && is_small_const(limit, a.u.constant.u.i + 1);
-  }
-  const Known *k = map_get(s->known, a.u.var);
-  if (!k) return false;
-  if (k->below && atom_equal(*k->below, limit)) return true;
-  if (k->below && is_small_const(*k->below, 0) &&
-      is_small_const(limit, k->below->u.constant.u.i)) {
-    return true;
-  }
-  const Exp *e = k->exp;
-  if (!e || e->kind != EXP_OP || !prim_is_signed(e->u.op.type)) return false;
-  if (is_op(e, OP_MOD) && simplify_is_nonneg(s, limit)) {
-    return atom_equal(e->u.op.args[1], limit);
-  }
-  return counts_down_from(s, e, limit);
-}
-
-static bool is_at_most_zero(Atom a) {
-  return is_const_int(a) && prim_is_signed(a.u.constant.type) && a.u.constant.u.i <= 0;
-}
-
-static bool within(const Simplify *s, Atom a, Atom limit) {
-  return simplify_is_nonneg(s, a) && simplify_is_below(s, a, limit);
-}
-
-// 0 <= i => true, i < n => true, and their opposites.
-static const Exp *decide(const Simplify *s, const Exp *e) {
-  if (!prim_is_signed(e->u.op.type)) return NULL;
-  Atom a = e->u.op.args[0], b = e->u.op.args[1];
-  if (is_op(e, OP_LE) || is_op(e, OP_LT)) {
-    if (is_op(e, OP_LE) && is_at_most_zero(a) && simplify_is_nonneg(s, b)) {
-      return exp_atom(atom_bool(true));
-    }
-    if (is_op(e, OP_LT) && is_at_most_zero(b) && simplify_is_nonneg(s, a)) {
-      return exp_atom(atom_bool(false));
-    }
-    if (within(s, a, b)) return exp_atom(atom_bool(true));
-    if (within(s, b, a)) return exp_atom(atom_bool(false));
-  }
-  bool equality = is_op(e, OP_EQ) || is_op(e, OP_NE);
-  if (equality && (within(s, a, b) || within(s, b, a))) {
-    return exp_atom(atom_bool(is_op(e, OP_NE)));
-  }
-  return NULL;
-}
-
 // ---- conversions
 
 // Does every value of `from` survive in `to`?
@@ -394,7 +292,7 @@ static const Exp *op(const Simplify *s, const Exp *e) {
   if (!better) better = with_unit(e);
   if (!better) better = with_itself(e);
   if (!better) better = integer_rules(s, e);
-  if (!better) better = decide(s, e);
+  if (!better) better = simplify_comparison(s, e);
   return better;
 }
 
