@@ -17,6 +17,9 @@
 #include "core/fuse.h"
 #include "core/passes.h"
 
+// Side by side, each result costs registers and, in a reduction, local memory.
+enum { MAX_RESULTS = 16 };
+
 // ---- attributes
 
 static const StmAttrs *attrs_or_none(const StmAttrs *attrs) {
@@ -84,8 +87,13 @@ static bool pays_vertically(const Graph *g, const Node *a, const Node *b) {
   return !is_read_elsewhere(g, a, b, !a->form->nested);
 }
 
+static int result_count(const Form *form) {
+  return form->reduced.count + form->mapped.count;
+}
+
 // Nested SOACs side by side gain nothing unless both reduce: flattening would separate them.
 static bool pays_horizontally(const Form *a, const Form *b) {
+  if (result_count(a) + result_count(b) > MAX_RESULTS) return false;
   if (a->kind == EXP_REDOMAP && b->kind == EXP_REDOMAP) return a->nested == b->nested;
   if (a->nested || b->nested) return false;
   if (a->kind == EXP_MAP && b->kind == EXP_MAP) return true;
