@@ -80,9 +80,12 @@ static bool has_row_results(const Form *form) {
 // Scatters, histograms and filters have no room for further results, and flattening runs what is
 // in their lambdas sequentially.  A reduction or scan gets no rows, and no nest that must be stored
 // as well, beside its own results: they would keep it from being split at its inner parallelism.
+// A nest that must be stored anyway gains little from a cheap consumer, which would tie it to
+// other nests.
 static bool pays_vertically(const Graph *g, const Node *a, const Node *b) {
-  if (b->form->kind == EXP_MAP)
-    return a->form->kind == EXP_MAP || (!b->form->nested && !has_row_results(b->form));
+  if (b->form->kind == EXP_MAP && a->form->kind == EXP_MAP)
+    return !a->form->nested || b->form->nested || !is_read_elsewhere(g, a, b, false);
+  if (b->form->kind == EXP_MAP) return !b->form->nested && !has_row_results(b->form);
   if (!is_mapping(b->form)) return !a->form->nested && !is_read_elsewhere(g, a, b, false);
   return !is_read_elsewhere(g, a, b, !a->form->nested);
 }

@@ -70,7 +70,7 @@ class Generator:
 
     def scalars(self):
         return [self.operation, self.operation, self.conditional, self.reduction, self.reduction,
-                self.element, self.loop]
+                self.element, self.loop, self.filtered]
 
     def operation(self, scope, _type, depth):
         a, b = (self.expression(scope, (), depth) for _ in range(2))
@@ -85,6 +85,11 @@ class Generator:
         op, neutral = self.pick(REDUCTIONS)
         array = self.expression(scope, (self.size(),), depth)
         return f"(reduce {op} {neutral} {array})"
+
+    def filtered(self, scope, _type, depth):
+        function = self.function(scope, [()], (), depth - 1)
+        array = self.expression(scope, (self.size(),), depth)
+        return f"(reduce (^) 0 (filter (\\x -> {function} x < 2) {array}))"
 
     def element(self, scope, _type, depth):
         size = self.size()
@@ -101,7 +106,7 @@ class Generator:
         if type_:
             body = f"copy {body}"
             start = f"copy {start}"
-        return f"(loop {name} = {start} for _{name} < {times} do {body})"
+        return f"(loop ({name}: {type_text(type_)}) = {start} for _{name} < {times} do {body})"
 
     # ---- vectors
 
@@ -182,7 +187,7 @@ class Generator:
         for _ in range(self.random.randint(2, 6)):
             type_ = self.pick([(), ("n",), ("n",), ("m",), ("n", "m"), ("m", "n")])
             name = self.fresh("v")
-            lets.append((name, type_, self.expression(scope, type_, self.random.randint(1, 4))))
+            lets.append((name, type_, self.expression(scope, type_, self.random.randint(1, 3))))
             scope = scope + [(name, type_)]
         made = scope[4:]
         results = self.random.sample(made, self.random.randint(1, min(3, len(made))))
