@@ -59,8 +59,8 @@ enum { RT_MAX_RANK = 16, RT_MAX_CHECK_VALUES = 4 };
 
 // ---- kernels
 //
-// Each kernel is an OpenCL program of its own: scalar.h, prelude.cl, then `text`, which holds the
-// functions that it calls and one `__kernel void <name>(...)`.  Parameters in this order:
+// Each kernel is an OpenCL program of its own: kernels/prelude.cl, scalar.h, then `text`, which holds
+// the functions that it calls (each with FLC_FN before its type) and one `__kernel void <name>(...)`.  Parameters in this order:
 //   1. the kernel's params (rt_launch.args): `__global T *x` or a scalar by value (bool: uint8_t);
 //   2. per scratch array: `__global T *x`: elements for all items (or groups) of the launch; item
 //      i's part starts at i * count, or interleaved at i with stride get_global_size(0);
@@ -73,7 +73,9 @@ enum { RT_MAX_RANK = 16, RT_MAX_CHECK_VALUES = 4 };
 // `flc_failed(flc_error)` is true when an earlier kernel has failed: a kernel without barriers
 // that may run wild on unwritten data starts with `if (flc_failed(flc_error)) return;`.
 // Tuning parameter number k of the table is the macro FLC_PARAM_<k> if the kernel lists k.
-// With uses_f64 the build enables doubles (FLC_F64 is defined); atomics: see prelude.cl.
+// With uses_f64 the build enables doubles (FLC_F64 is defined).  FLC_BARRIER() is a barrier for
+// local and global memory; flc_atomic_<op>_<type>_<g|l>(p, x) are the atomic operations on global
+// memory and on local arrays (g, l): add min max and or xor of i32 u32 i64 u64, add of f32 f64.
 struct rt_kernel {
   const char *name;         // of the __kernel function: unique within its profile
   const char *const *text;  // pieces, then NULL
@@ -203,7 +205,7 @@ struct rt_entry_point {
 struct rt_program {
   const char *source;  // "matmul.fl"
   const char *const
-      *opencl_prelude;           // pieces of scalar.h and kernels/prelude.cl, then NULL
+      *opencl_prelude;           // pieces of kernels/prelude.cl and scalar.h, then NULL
   const char *const *tree_text;  // what --tree prints: pieces, then NULL
   const char *const *tree_json;  // ... with --json
   const struct rt_kernel *kernels;
