@@ -151,13 +151,13 @@ typedef struct KernelParam {
   const Var *var;
 } KernelParam;
 
-// Per-item arrays of a kernel, made by the launch: `count` elements for each work-item (or, with
-// per_group, for each group), a host expression.  The kernel sees `mem` as the item's own block:
+// Arrays of a kernel that the launch makes room for; `count` elements, a host expression.  By mem->space:
+// MEM_SCRATCH: `count` for each work-item, in one device buffer.  MEM_LOCAL: `count` for each group, in
+// local memory, or, when that is too small, in one device buffer (the fallback build).  The kernel sees `mem` as the item's own block:
 // consecutive on a CPU, interleaved (stride = number of items) on a GPU if `interleaved`.
 typedef struct Scratch {
   const Mem *mem;
   const ImpExp *count;
-  bool per_group;
 } Scratch;
 
 struct Kernel {

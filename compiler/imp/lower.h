@@ -24,6 +24,7 @@ typedef struct Code {
   Map *wanted;          // Var -> const Arr *: where a binder's array should be made
   ScratchVec *scratch;  // NULL on the host
   bool *may_fail;
+  const ImpExp *active;    // in a work-group: checks count only if this holds; NULL: always
 } Code;
 
 // ---- sequential code in kernels (lower_seq*.c)
@@ -73,6 +74,9 @@ const ImpExp *const *code_shape(CoreType type);
 // Views: index with slices, rearrange, reshape when possible, atom.  False if the statement is none.
 bool code_view(Code *k, const Stm *stm);
 void code_check_bounds(Code *k, const Arr *arr, const DimIndex *dims, Loc loc);
+// A run-time error unless the condition holds.
+void code_check(Code *k, const ImpExp *condition, const char *const *parts, const ImpExp *const *values,
+                int count, Loc loc);
 void code_may_fail(Code *k);  // notes that the kernel may report an error
 void code_assert(Code *k, const Stm *stm);
 

@@ -32,9 +32,10 @@ void code_may_fail(Code *k) {
   if (k->may_fail) *k->may_fail = true;
 }
 
-static void add_check(Code *k, const ImpExp *condition, const char *const *parts,
-                      const ImpExp *const *values, int count, Loc loc) {
+void code_check(Code *k, const ImpExp *condition, const char *const *parts,
+                const ImpExp *const *values, int count, Loc loc) {
   code_may_fail(k);
+  if (k->active) condition = imp_op2(OP_LOR, imp_op1(OP_NOT, k->active), condition);
   imp_add_stm(k->b, (ImpStm){ .kind = IMP_CHECK, .loc = loc,
                               .u.check = { condition, parts, values, count } });
 }
@@ -48,7 +49,7 @@ static void check_index(Code *k, const Arr *arr, int dim, const ImpExp *index, L
   const ImpExp **values = new_array(const ImpExp *, 2);
   values[0] = index;
   values[1] = arr->shape[dim];
-  add_check(k, inside, arr->rank == 1 ? one : many, values, 2, loc);
+  code_check(k, inside, arr->rank == 1 ? one : many, values, 2, loc);
 }
 
 // First and last element of a non-empty slice.
@@ -64,7 +65,7 @@ static void check_slice(Code *k, const Arr *arr, int dim, const DimIndex *d, Loc
   values[0] = start;
   values[1] = last;
   values[2] = size;
-  add_check(k, imp_op2(OP_LOR, empty, imp_and(low, high)), parts, values, 3, loc);
+  code_check(k, imp_op2(OP_LOR, empty, imp_and(low, high)), parts, values, 3, loc);
 }
 
 void code_check_bounds(Code *k, const Arr *arr, const DimIndex *dims, Loc loc) {
@@ -82,7 +83,7 @@ void code_assert(Code *k, const Stm *stm) {
   const ImpExp **values = new_array(const ImpExp *, count + 1);
   for (int i = 0; i < count; i++)
     values[i] = imp_atom(exp->u.assert.values[i]);
-  add_check(k, imp_atom(exp->u.assert.condition), exp->u.assert.parts, values, count, stm->loc);
+  code_check(k, imp_atom(exp->u.assert.condition), exp->u.assert.parts, values, count, stm->loc);
   for (int i = 0; i < exp->u.assert.atom_count; i++) {
     const Var *binder = stm->binders[i];
     if (binder->type.rank > 0)
@@ -170,7 +171,7 @@ Arr code_alloc(Code *k, const char *name, CoreType type) {
       k->lower->failed = true;
     }
     const Mem *mem = mem_new(k->lower->c, name, MEM_SCRATCH, type.elem);
-    vec_push(k->scratch, (Scratch){ mem, count, false });
+    vec_push(k->scratch, (Scratch){ mem, count });
     arr = arr_dense(mem, type.elem, code_shape(type), type.rank);
   }
   map_put(k->owned, arr.mem, arr.mem);

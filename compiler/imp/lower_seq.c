@@ -13,9 +13,7 @@ static void check_divisor(Code *k, const Exp *exp, Loc loc) {
   if (fine->kind == IMP_CONST && fine->u.constant.u.i) return;
   static const char *const division[] = { "division by zero" };
   static const char *const negative[] = { "negative exponent" };
-  code_may_fail(k);
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_CHECK, .loc = loc,
-                              .u.check = { fine, power ? negative : division, NULL, 0 } });
+  code_check(k, fine, power ? negative : division, NULL, 0, loc);
 }
 
 static const ImpExp *scalar_op(Code *k, const Exp *exp, Loc loc) {
@@ -68,9 +66,7 @@ static void check_size(Code *k, Atom count, const char *what, Loc loc) {
   parts[1] = "";
   const ImpExp **values = new_array(const ImpExp *, 1);
   values[0] = imp_atom(count);
-  code_may_fail(k);
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_CHECK, .loc = loc,
-                              .u.check = { imp_op2(OP_LE, imp_i64(0), values[0]), parts, values, 1 } });
+  code_check(k, imp_op2(OP_LE, imp_i64(0), values[0]), parts, values, 1, loc);
 }
 
 static void seq_iota(Code *k, const Stm *stm) {

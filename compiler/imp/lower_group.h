@@ -1,0 +1,38 @@
+// Code of a work-group: every item runs it, scalars have the same value in each, and level-0
+// seg-ops share their points among the items.
+//
+// Barriers (opencl-notes.md, section 6) stand at the top level of the kernel or in loops with at least one
+// trip.  So a conditional around level-0 code does not branch: its body runs with `active` false
+// where it should not run, and then neither reads, writes nor fails.
+#pragma once
+#include "imp/lower.h"
+
+typedef struct Group {
+  Code k;                    // k.active: the predicate, NULL for true
+  const ImpExp *group_size;  // a host expression
+  bool dirty;                // memory may have been read since the last barrier
+} Group;
+
+void group_body(Group *g, const Body *body, const ImpExp **scalars, const Arr **dests);
+void group_seg(Group *g, const Stm *stm, const Body *body, int position);  // lower_group_seg.c
+bool group_has_seg(const Exp *exp);
+
+// Local memory for an array whose size the host knows.
+Arr group_alloc(Group *g, const char *name, CoreType type);
+Arr group_alloc_for(Group *g, const Var *binder);
+
+// The points 0 <= j < count shared among the items: statements between open and close run for each
+// point of the item.  Contiguous pieces, or, where the order does not matter, neighbouring points to
+// neighbouring items on a GPU.
+typedef struct Points {
+  Code item;           // code for one point
+  const ImpExp *at;    // j
+  const Var *round;
+  const ImpExp *rounds;
+} Points;
+Points points_open(Group *g, ImpBuilder *b, const ImpExp *count, bool in_order);
+void points_close(Group *g, const Points *points, bool reassociate);
+
+void group_barrier(Group *g);
+void group_barrier_if_dirty(Group *g);
+void group_copy(Group *g, const Arr *to, const Arr *from);  // shared among the items
