@@ -8,9 +8,10 @@
 #include "core/simplify.h"
 
 enum {
-  FUEL = 6,
-  SMALL_OFFSET = 1 << 20
-};  // FUEL: how many definitions are looked through
+  FUEL = 6,  // how many definitions are looked through
+  SMALL_OFFSET = 1 << 20,
+  SMALL_FACTOR = 1 << 15,
+};
 
 static const Known *known_of(const Simplify *s, Atom a) {
   return a.kind == ATOM_VAR ? map_get(s->known, a.u.var) : NULL;
@@ -48,6 +49,7 @@ static bool is_offset(const Simplify *s, Atom a, Atom *base, int64_t *offset) {
 // ---- lower bounds
 
 static int64_t lower(const Simplify *s, Atom a, int fuel);
+static int64_t upper(const Simplify *s, Atom a, int fuel);
 static bool below(const Simplify *s, Atom a, Atom limit, int fuel);
 
 // Can a + offset be computed without overflow, for a that is not negative?
@@ -80,6 +82,20 @@ static int64_t lower_difference(const Simplify *s, Atom a, Atom b, int fuel) {
   return at_most_predecessor(s, b, a, fuel) ? 0 : INT64_MIN;
 }
 
+// a op b for an addition or multiplication of small numbers, so that it does not overflow.
+static bool small_operands(const Simplify *s, Atom a, Atom b, int fuel) {
+  if (atom_type(a).elem != PRIM_I64 && atom_type(a).elem != PRIM_I32) return false;
+  return lower(s, a, fuel) >= 0 && lower(s, b, fuel) >= 0 &&
+         upper(s, a, fuel) <= SMALL_FACTOR && upper(s, b, fuel) <= SMALL_FACTOR;
+}
+
+static int64_t lower_growing(const Simplify *s, const Exp *e, int fuel) {
+  Atom a = e->u.op.args[0], b = e->u.op.args[1];
+  if (!small_operands(s, a, b, fuel)) return INT64_MIN;
+  int64_t x = lower(s, a, fuel), y = lower(s, b, fuel);
+  return e->u.op.op == OP_ADD ? x + y : x * y;
+}
+
 static int64_t nonneg_if(bool condition) { return condition ? 0 : INT64_MIN; }
 
 static int64_t lower_op(const Simplify *s, const Exp *e, int fuel) {
@@ -88,6 +104,7 @@ static int64_t lower_op(const Simplify *s, const Exp *e, int fuel) {
   if (op_arity(op) != 2) return INT64_MIN;
   if (op == OP_MAX) return max_of(lower(s, a, fuel), lower(s, b, fuel));
   if (op == OP_MIN) return min_of(lower(s, a, fuel), lower(s, b, fuel));
+  if (op == OP_ADD || op == OP_MUL) return lower_growing(s, e, fuel);
   if (op == OP_SUB) return lower_difference(s, a, b, fuel);
   if (op == OP_MOD) return nonneg_if(lower(s, b, fuel) >= 0);  // the sign of the divisor
   if (op == OP_REM || op == OP_SHR) return nonneg_if(lower(s, a, fuel) >= 0);
@@ -110,7 +127,7 @@ static int64_t lower_defined(const Simplify *s, Atom a, const Exp *def, int fuel
   int64_t offset;
   if (is_offset(s, a, &base, &offset)) {
     int64_t least = lower_offset(s, base, offset, fuel);
-    return least != INT64_MIN || def->u.op.op == OP_ADD ? least : lower_op(s, def, fuel);
+    return least != INT64_MIN ? least : lower_op(s, def, fuel);
   }
   if (is_widened(def, &base)) return lower(s, base, fuel);
   bool op = def->kind == EXP_OP && prim_is_signed(def->u.op.type);
@@ -130,6 +147,40 @@ int64_t simplify_lower(const Simplify *s, Atom a) { return lower(s, a, FUEL); }
 bool simplify_is_nonneg(const Simplify *s, Atom a) { return simplify_lower(s, a) >= 0; }
 
 // ---- upper bounds
+
+// The smallest constant bound that was noted.
+static int64_t upper_by_bound(const Simplify *s, Atom a) {
+  const Known *k = known_of(s, a);
+  int64_t most = INT64_MAX, c;
+  for (const Bound *b = k ? k->below : NULL; b; b = b->next) {
+    if (constant(b->limit, &c)) most = min_of(most, c - 1);
+  }
+  return most;
+}
+
+static int64_t upper_op(const Simplify *s, const Exp *e, int fuel) {
+  PrimOp op = e->u.op.op;
+  Atom a = e->u.op.args[0], b = e->u.op.args[1];
+  if (op_arity(op) != 2) return INT64_MAX;
+  if (op == OP_MIN) return min_of(upper(s, a, fuel), upper(s, b, fuel));
+  if (op == OP_MAX) return max_of(upper(s, a, fuel), upper(s, b, fuel));
+  if (op == OP_SUB && lower(s, a, fuel) >= 0 && lower(s, b, fuel) >= 0) {
+    int64_t most = upper(s, a, fuel);
+    return most == INT64_MAX ? most : most - lower(s, b, fuel);
+  }
+  if ((op != OP_ADD && op != OP_MUL) || !small_operands(s, a, b, fuel)) return INT64_MAX;
+  int64_t x = upper(s, a, fuel), y = upper(s, b, fuel);
+  return op == OP_ADD ? x + y : x * y;
+}
+
+// INT64_MAX if unknown.
+static int64_t upper(const Simplify *s, Atom a, int fuel) {
+  int64_t value;
+  if (constant(a, &value)) return value;
+  int64_t most = upper_by_bound(s, a);
+  const Exp *e = fuel ? signed_op(s, a) : NULL;
+  return e ? min_of(most, upper_op(s, e, fuel - 1)) : most;
+}
 
 // m <= limit - offset
 static bool at_most(const Simplify *s, Atom m, Atom limit, int64_t offset, int fuel) {
@@ -210,6 +261,7 @@ static bool below(const Simplify *s, Atom a, Atom limit, int fuel) {
   const Known *k = known_of(s, a);
   if (!k || !fuel) return false;
   if (below_by_bound(s, a, 0, limit, fuel - 1)) return true;
+  if (constant(limit, &c) && upper(s, a, fuel) < c) return true;
   return k->exp && below_defined(s, a, k->exp, limit, fuel - 1);
 }
 
