@@ -1,0 +1,152 @@
+#include "core/passes.h"
+#include "core/programs.h"
+
+// map n (\i -> f i) (iota n) over xs: [n]i64, for one f per test.
+typedef struct Frame {
+  Compiler *c;
+  const Var *params[2];  // n, xs
+  const Var *i;
+  Atom n, xs, at;
+  Builder outer, inner;
+} Frame;
+
+static Frame frame_new(Compiler *c) {
+  Frame f = { .c = c,
+              .outer = builder_new(c, nowhere),
+              .inner = builder_new(c, nowhere) };
+  f.params[0] = param(c, "n", type_scalar(PRIM_I64));
+  f.n = atom_var(f.params[0]);
+  f.params[1] = param(c, "xs", vector(PRIM_I64, f.n));
+  f.xs = atom_var(f.params[1]);
+  f.i = param(c, "i", type_scalar(PRIM_I64));
+  f.at = atom_var(f.i);
+  return f;
+}
+
+static Atom op(Builder *b, PrimOp o, Atom x, Atom y) {
+  return core_let(b, "t", exp_op2(o, x, y));
+}
+
+static bool has_check(const Body *body);
+
+static void look(CoreVisitor *v, const Body *body) {
+  *(bool *)v->state |= has_check(body);
+}
+
+static bool has_check(const Body *body) {
+  bool found = false;
+  CoreVisitor v = { .body = look, .state = &found };
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *e = body->stms[i].exp;
+    found |= e->kind == EXP_INDEX && e->u.index.checked;
+    core_visit_exp(&v, e);
+  }
+  return found;
+}
+
+// Does the index of the map whose function returns `result` still need its check?
+static bool needs_check(Frame *f, Atom result) {
+  Atom is = core_let(&f->outer, "is", exp_iota(f->n, atom_i64(0), atom_i64(1)));
+  Lambda fn = lambda_new(&f->i, 1, core_body(&f->inner, &result, 1));
+  Atom ys = core_let(&f->outer, "ys", exp_map(f->n, fn, &is, 1));
+  const Core *core = program_of(f->c, f->params, 2, core_body(&f->outer, &ys, 1));
+  core_check(f->c, core, false);
+  core = simplify(f->c, core);
+  core_check(f->c, core, false);
+  return has_check(core->entries[0]->body);
+}
+
+static bool index_needs_check(Frame *f, Atom position) {
+  return needs_check(f, core_let(&f->inner, "x", exp_index(f->xs, &position, 1, true)));
+}
+
+// if condition then xs[position] else 0
+static bool guarded_needs_check(Frame *f, Atom condition, PrimOp o, Atom offset) {
+  Builder then_b = builder_new(f->c, nowhere), else_b = builder_new(f->c, nowhere);
+  Atom position = op(&then_b, o, f->at, offset);
+  Atom x = core_let(&then_b, "x", exp_index(f->xs, &position, 1, true));
+  Atom zero = atom_i64(0);
+  const Exp *cond =
+      exp_if(condition, core_body(&then_b, &x, 1), core_body(&else_b, &zero, 1));
+  return needs_check(f, core_let(&f->inner, "r", cond));
+}
+
+static void clamped_neighbours_need_none(Compiler *c) {
+  Frame f = frame_new(c);
+  Atom left = op(&f.inner, OP_SUB, f.at, atom_i64(1));
+  CHECK(!index_needs_check(&f, op(&f.inner, OP_MAX, left, atom_i64(0))));
+  f = frame_new(c);
+  Atom right = op(&f.inner, OP_ADD, f.at, atom_i64(1));
+  Atom last = op(&f.inner, OP_SUB, f.n, atom_i64(1));
+  CHECK(!index_needs_check(&f, op(&f.inner, OP_MIN, right, last)));
+}
+
+static void neighbours_need_one(Compiler *c) {
+  Frame f = frame_new(c);
+  CHECK(index_needs_check(&f, op(&f.inner, OP_SUB, f.at, atom_i64(1))));
+  f = frame_new(c);
+  CHECK(index_needs_check(&f, op(&f.inner, OP_ADD, f.at, atom_i64(1))));
+}
+
+static void reversal_needs_none(Compiler *c) {
+  Frame f = frame_new(c);
+  Atom last = op(&f.inner, OP_SUB, f.n, atom_i64(1));
+  CHECK(!index_needs_check(&f, op(&f.inner, OP_SUB, last, f.at)));
+}
+
+static void remainder_by_the_size_needs_none(Compiler *c) {
+  Frame f = frame_new(c);
+  Atom far = op(&f.inner, OP_MUL, f.at, atom_i64(7919));
+  CHECK(!index_needs_check(&f, op(&f.inner, OP_MOD, far, f.n)));
+}
+
+static void branches_know_their_condition(Compiler *c) {
+  Frame f = frame_new(c);
+  Atom last = op(&f.inner, OP_SUB, f.n, atom_i64(1));
+  CHECK(!guarded_needs_check(&f, op(&f.inner, OP_LT, f.at, last), OP_ADD, atom_i64(1)));
+  f = frame_new(c);
+  CHECK(guarded_needs_check(&f, op(&f.inner, OP_LE, f.at, f.n), OP_ADD, atom_i64(1)));
+  f = frame_new(c);
+  CHECK(!guarded_needs_check(&f, op(&f.inner, OP_LT, atom_i64(0), f.at), OP_SUB,
+                             atom_i64(1)));
+  f = frame_new(c);
+  CHECK(!guarded_needs_check(&f, op(&f.inner, OP_NE, f.at, atom_i64(0)), OP_SUB,
+                             atom_i64(1)));
+  f = frame_new(c);
+  CHECK(guarded_needs_check(&f, op(&f.inner, OP_EQ, f.at, atom_i64(0)), OP_SUB,
+                            atom_i64(1)));
+}
+
+// What holds in a branch does not hold after it.
+static void conditions_end_with_their_branch(Compiler *c) {
+  Frame f = frame_new(c);
+  Builder b = builder_new(c, nowhere);
+  Atom condition = op(&f.inner, OP_LT, atom_i64(0), f.at);
+  Atom left = op(&f.inner, OP_SUB, f.at, atom_i64(1));
+  Atom x = core_let(&b, "x", exp_index(f.xs, &left, 1, true));
+  Builder e = builder_new(c, nowhere);
+  Atom r = core_let(&f.inner, "r",
+                    exp_if(condition, core_body(&b, &x, 1), core_body(&e, &f.n, 1)));
+  Atom y = core_let(&f.inner, "y", exp_index(f.xs, &left, 1, true));
+  CHECK(needs_check(&f, op(&f.inner, OP_ADD, r, y)));
+}
+
+static void constant_ranges_multiply(Compiler *c) {
+  Frame f = frame_new(c);
+  f.n = atom_i64(16);
+  f.params[1] = param(c, "xs", vector(PRIM_I64, atom_i64(16 * 17)));
+  f.xs = atom_var(f.params[1]);
+  Atom row = op(&f.inner, OP_MUL, f.at, atom_i64(17));
+  CHECK(!index_needs_check(&f, op(&f.inner, OP_ADD, row, f.at)));
+}
+
+int main(void) {
+  Compiler *c = new_compiler();
+  clamped_neighbours_need_none(c);
+  neighbours_need_one(c);
+  reversal_needs_none(c);
+  remainder_by_the_size_needs_none(c);
+  branches_know_their_condition(c);
+  conditions_end_with_their_branch(c);
+  constant_ranges_multiply(c);
+}
