@@ -76,6 +76,7 @@ static const Val *intrinsic(Elab *e, const Scope *s, const AstExp *exp) {
 const Val *elab_name(Elab *e, Scope *s, const AstExp *exp) {
   const Binding *binding = exp->u.name.binding;
   if (binding->kind == BIND_INTRINSIC) return intrinsic(e, s, exp);
+  if (binding->kind == BIND_FUNCTION && binding->is_top) return top_level(e, s, exp);
   const Env *found = env_find(s->env, binding);
   if (found && found->val) return instantiate(found->val, exp, s);
   if (binding->kind == BIND_FUNCTION) return top_level(e, s, exp);

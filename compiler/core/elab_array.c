@@ -126,8 +126,10 @@ static Atom range_count(Elab *e, const Range *r) {
   return elab_op2(e, OP_DIV, padded, step);
 }
 
-// a..<b and a..>b: iota itself refuses a negative count.
-static bool is_plain(const Range *r) { return r->end != RANGE_UPTO && !r->has_second; }
+// 0..<n, 1..<n: iota itself refuses a negative count.
+static bool is_plain(const Range *r) {
+  return r->end != RANGE_UPTO && !r->has_second && r->start.kind == ATOM_CONST;
+}
 
 const Val *elab_range(Elab *e, Scope *s, const AstExp *exp) {
   Range r = { .end = exp->u.range.end, .has_second = exp->u.range.second != NULL };

@@ -95,11 +95,22 @@ static const Val *project(Elab *e, Scope *s, const AstExp *exp) {
 
 // ---- bindings
 
+// let [n] p = e where the checker found out what n is: the pattern's type may not mention it.
+static void bind_known_sizes(Elab *e, Scope *s, const AstTypeParamVec *sizes) {
+  vec_each (const AstTypeParam *, param, sizes) {
+    SizeIn known = { param->binding->known, s->env };
+    if (env_find(s->env, param->binding) || !size_known(known)) continue;
+    e->hint = NULL;
+    s->env = env_push(s->env, param->binding, val_atom(size_eval(e, known)));
+  }
+}
+
 static const Val *let(Elab *e, Scope *s, const AstExp *exp) {
   const char *hint = e->hint;
   e->hint = pat_whole_name(exp->u.let.pat);
   const Val *value = elab_exp(e, s, exp->u.let.value);
   elab_bind(e, s, exp->u.let.pat, value);
+  bind_known_sizes(e, s, &exp->u.let.sizes);
   e->hint = hint;
   return elab_exp(e, s, exp->u.let.body);
 }
@@ -115,6 +126,8 @@ static const Val *let_with(Elab *e, Scope *s, const AstExp *exp) {
   const char *hint = e->hint;
   const Val *array = elab_part(e, s, exp->u.let_with.array);
   const Val *value = elab_part(e, s, exp->u.let_with.value);
+  Loc dims = exp->u.let_with.dims.at[0].loc;
+  if (dims.file && !dims.file->built_in) e->b->loc = dims;
   e->hint = pat_whole_name(exp->u.let_with.pat);
   const Val *updated = elab_update(e, s, array, &exp->u.let_with.dims, value);
   elab_bind(e, s, exp->u.let_with.pat, updated);

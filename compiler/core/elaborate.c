@@ -54,6 +54,11 @@ static Atom param_dim(EntryBuild *b, const Size *size, int dim) {
     b->scope.env = env_push(b->scope.env, size->u.name, val_atom(fresh));
     return fresh;
   }
+  SizeIn declared = { size, b->scope.env };
+  if (size_known(declared)) {
+    Atom value = size_eval(b->e, declared);
+    if (value.kind == ATOM_CONST) return value;
+  }
   Atom fresh = new_size(b, text_format("%s_size", b->param));
   if (size->kind != SIZE_ANY) {
     vec_push(&b->checks, (SizeCheck){ size, fresh, b->leaves.count, dim, b->param });
