@@ -1,6 +1,7 @@
 // What is said when two types that ought to be equal are not.
 #include "types/check.h"
 #include "base/text.h"
+#include <limits.h>
 
 static const char *class_text(TypeClass prims) {
   if (prims & CLASS_STRUCTURE) return "a type without functions and with known equality";
@@ -62,6 +63,12 @@ static void explain_scope(Check *k, const Mismatch *m) {
     note(k->c, m->size->loc, "size `%s` comes from here", m->size->name);
 }
 
+// A size that a function's result has for each argument anew, as in map iota ns.
+static void explain_varying(Check *k, const Mismatch *m) {
+  note(k->c, k->at, "size `%s` of the result differs from call to call", m->size->name);
+  hint(k->c, "all rows of an array must have the same size");
+}
+
 // The differing part, if it is not the whole.
 static void explain_kind(Check *k, const Mismatch *m, const Type *expected) {
   if (type_resolve(expected) == m->expected || type_resolve(expected) == m->actual) return;
@@ -72,11 +79,11 @@ static void explain(Check *k, const Mismatch *m, const Type *expected) {
   switch (m->kind) {
   case MISMATCH_KIND: explain_kind(k, m, expected); break;
   case MISMATCH_SIZE: explain_sizes(k, m, expected); break;
-  case MISMATCH_SCOPE: explain_scope(k, m); break;
-  case MISMATCH_VARYING:
-    note(k->c, k->at, "size `%s` of the result differs from call to call", m->size->name);
-    hint(k->c, "all rows of an array must have the same size");
+  case MISMATCH_SCOPE:
+    if (m->size->level == INT_MAX) explain_varying(k, m);
+    else explain_scope(k, m);
     break;
+  case MISMATCH_VARYING: explain_varying(k, m); break;
   case MISMATCH_CLASS:
     note(k->c, k->at, "`%s` is not %s", type_text(m->actual), class_text(m->prims));
     break;

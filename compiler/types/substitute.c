@@ -78,7 +78,8 @@ static const Type *rewrite(Rewrite *r, const Type *type) {
     break;
   }
   if (!r->solve) return result == t ? type : result;
-  if (type->kind == TYPE_VAR && !type->u.var->exists.count) type->u.var->solution = result;
+  bool solved = type->kind == TYPE_VAR && result->kind != TYPE_VAR;
+  if (solved && !type->u.var->exists.count) type->u.var->solution = result;
   return result;
 }
 
