@@ -82,14 +82,24 @@ static bool is_published(const char *path) {
   return strncmp(path, "data/published/", strlen("data/published/")) == 0;
 }
 
+// Written on demand, by benchmarks/generate.py.
+static bool is_generated(const char *path) {
+  return strncmp(path, "data/generated/", strlen("data/generated/")) == 0;
+}
+
+static const char *if_present(const char *path) {
+  return access(path, R_OK) == 0 ? path : NULL;
+}
+
 // Where a data file of a test is; NULL if it is one of those that are not shipped and absent.
 static const char *locate(const Run *run, const char *name) {
-  if (!is_published(name)) return text_format("%s%s", folder_of(run->path), name);
+  const char *beside = text_format("%s%s", folder_of(run->path), name);
+  if (is_generated(name)) return if_present(beside);
+  if (!is_published(name)) return beside;
   const char *folder = getenv("FLC_DATA"), *root = project_root(run->path);
   if (!folder && root) folder = text_format("%s../shared/data", root);
   if (!folder) return NULL;
-  const char *path = text_format("%s/%s", folder, name + strlen("data/published/"));
-  return access(path, R_OK) == 0 ? path : NULL;
+  return if_present(text_format("%s/%s", folder, name + strlen("data/published/")));
 }
 
 // ---- values
@@ -243,8 +253,7 @@ typedef struct Trial {
 
 // Data sets for the benchmarks may be too much for the interpreter.
 static bool may_take_long(const TestCase *test) {
-  return test->input.source == TEST_FILE &&
-         (is_published(test->input.text) || test_has_tag(&test->tags, "compiled"));
+  return test->input.source == TEST_FILE && is_published(test->input.text);
 }
 
 // NULL if a run's outcome is the expected one.
@@ -302,7 +311,7 @@ static bool prepare(Trial *t, const char *where) {
   Run *run = t->run;
   const char *message = NULL;
   ValueReader *reader = open_text(run, &t->test->input, &message);
-  if (!reader && !message) skip(run, where, "the published data are not here");
+  if (!reader && !message) skip(run, where, "its data are not here");
   if (message) fail(run, where, message);
   if (!reader) return false;
   t->inputs = command_read_inputs(run->c, t->entry, reader);
@@ -333,6 +342,10 @@ static void run_case(Run *run, const TestCase *test, const char *entry) {
               .entry = entry_named(run->stages.at[0].core, entry) };
   if (test_has_tag(&test->tags, "disable")) {
     skip(run, where, "disabled");
+    return;
+  }
+  if (test_has_tag(&test->tags, "compiled")) {
+    skip(run, where, "for compiled programs only");
     return;
   }
   if (!t.entry) {
