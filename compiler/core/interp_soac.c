@@ -141,8 +141,11 @@ static void set_outer_indices(const Nest *n, int64_t outer) {
 
 static bool run_nest(Machine *m, const Ins *ins) {
   const Nest *n = ins->more;
+  for (int d = 0; d < n->dim_count; d++) {  // a replicate may have become a nest
+    int64_t width = n->widths[d].at->i;
+    if (width < 0) return run_fail(m, ins->stm, "negative size %lld", (long long)width);
+  }
   if (n->before && !n->before(m, ins, n)) return false;
-  if (n->widths[n->dim_count - 1].at->i < 0) run_bug(m, ins->stm, "negative width");
   if (!allocate_outputs(m, ins, n)) return false;
   prepare_inputs(m, ins, n);
   int64_t outer_count = 1;

@@ -174,11 +174,12 @@ static bool scan(ValueReader *r, Literal *lit) {
   size_t end = 0;
   bool ok;
   if (is_digit(first) || (first == '.' && is_digit(second))) {
-    if (first == '0' && (second == 'x' || second == 'b'))
+    bool based = first == '0' && (second == 'x' || second == 'b');
+    if (based)
       scan_based(r, lit);
     else
       scan_decimal(r, lit);
-    ok = scan_suffix(r, lit, &end);
+    ok = scan_suffix(r, lit, &end) && !(based && lit->end == lit->start + 2);
   } else {
     ok = scan_word(r, lit, &end);
   }
@@ -255,9 +256,9 @@ static bool may_be(const Literal *lit, PrimType type) {
 }
 
 static bool mismatch(ValueReader *r, size_t start, const Literal *lit, PrimType wanted) {
-  const char *found = lit->has_type              ? prim_type_name(lit->type)
-                      : lit->kind == LITERAL_INT ? "an integer"
-                                                 : "a decimal number";
+  const char *kind = lit->kind == LITERAL_INT ? "an integer" : "a decimal number";
+  bool contradicts = lit->has_type && lit->type == wanted;  // 1.5i32
+  const char *found = lit->has_type && !contradicts ? prim_type_name(lit->type) : kind;
   value_fail(r, start, "expected %s, found %s (%.*s)", prim_type_name(wanted), found,
              (int)(r->position - start), r->bytes + start);
   return false;
