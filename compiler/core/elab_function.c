@@ -65,7 +65,9 @@ static void survey_body(CoreVisitor *v, const Body *body) {
   for (int i = 0; i < body->stm_count; i++) {
     const Stm *stm = &body->stms[i];
     survey->statements++;
-    if (exp_is_soac(stm->exp) || exp_may_fail(stm->exp)) survey->fits = false;
+    // What a residual function calls is residual, so it cannot fail either.
+    bool may_fail = stm->exp->kind != EXP_CALL && exp_may_fail(stm->exp);
+    if (exp_is_soac(stm->exp) || may_fail) survey->fits = false;
     for (int k = 0; k < stm->binder_count; k++) {
       if (stm->binders[k]->type.rank) survey->fits = false;
     }
