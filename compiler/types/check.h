@@ -33,12 +33,12 @@ typedef Vec(Binding *) BindingVec;
 
 typedef struct TypeVar {
   const Type *solution;  // NULL while open
-  BindingVec exists;     // sizes bound by the solution: ?[k].[k]t, the result of a function
+  BindingVec exists;  // sizes bound by the solution: ?[k].[k]t, the result of a function
   int level;
   int id;
-  bool is_error;      // of an erroneous expression: equal to everything
-  bool first_order;   // no function, nor a structure with one
-  bool fixed_size;    // no solution with `exists`
+  bool is_error;     // of an erroneous expression: equal to everything
+  bool first_order;  // no function, nor a structure with one
+  bool fixed_size;   // no solution with `exists`
   TypeClass prims;
   Vec(FieldWant) fields;
   Loc loc;
@@ -65,22 +65,22 @@ typedef struct SizeTree {
 
 // Why two types ought to be equal, for the message if they are not.
 typedef enum WhyKind {
-  WHY_ARGUMENT,   // argument `index` of `name`
-  WHY_ASCRIPTION, // written type
-  WHY_RESULT,     // declared result of `name`
-  WHY_BRANCH,     // branch of an `if`
-  WHY_CASE,       // case of a `match`
-  WHY_CONDITION,  // has to be a bool
-  WHY_ELEMENT,    // element of an array literal
-  WHY_INDEX,      // index or bound of a slice
-  WHY_INDEXED,    // what is indexed
-  WHY_LOOP,       // body of a loop, which must have the type of its parameter
-  WHY_LOOP_FOR,   // what a loop runs over
-  WHY_PATTERN,    // value matched by a pattern
-  WHY_RANGE,      // bound of a range
-  WHY_SIZE,       // size in a type
-  WHY_UPDATE,     // new value in an update
-  WHY_OPERATOR,   // section
+  WHY_ARGUMENT,    // argument `index` of `name`
+  WHY_ASCRIPTION,  // written type
+  WHY_RESULT,      // declared result of `name`
+  WHY_BRANCH,      // branch of an `if`
+  WHY_CASE,        // case of a `match`
+  WHY_CONDITION,   // has to be a bool
+  WHY_ELEMENT,     // element of an array literal
+  WHY_INDEX,       // index or bound of a slice
+  WHY_INDEXED,     // what is indexed
+  WHY_LOOP,        // body of a loop, which must have the type of its parameter
+  WHY_LOOP_FOR,    // what a loop runs over
+  WHY_PATTERN,     // value matched by a pattern
+  WHY_RANGE,       // bound of a range
+  WHY_SIZE,        // size in a type
+  WHY_UPDATE,      // new value in an update
+  WHY_OPERATOR,    // section
 } WhyKind;
 
 typedef struct Why {
@@ -126,7 +126,8 @@ typedef struct TypeDef {
 
 typedef struct ScopeEntry {
   Name name;
-  Binding *binding, *old;  // values; `old` is what the name meant before in this scope table
+  Binding *binding,
+      *old;  // values; `old` is what the name meant before in this scope table
   TypeDef *type, *old_type;
   bool warn;  // warn if it is never used
 } ScopeEntry;
@@ -160,15 +161,15 @@ typedef struct Check {
   Library *lib;
   Scope scope;
   int level;
-  bool built_in;        // names of intrinsics are visible
+  bool built_in;  // names of intrinsics are visible
   Mismatch mismatch;
-  Loc at;               // what is being unified
-  Map *defined;         // Name -> Binding of the definitions so far
-  Map *defined_types;   // Name -> TypeDef
-  Map *later;           // Name -> AstDecl of all definitions in the file, for messages
-  int unknown_count;    // supply of names for unknown sizes
-  Name current;         // the definition being checked
-  AstExpVec exps;       // annotated nodes of the current definition, to be solved at its end
+  Loc at;              // what is being unified
+  Map *defined;        // Name -> Binding of the definitions so far
+  Map *defined_types;  // Name -> TypeDef
+  Map *later;          // Name -> AstDecl of all definitions in the file, for messages
+  int unknown_count;   // supply of names for unknown sizes
+  Name current;        // the definition being checked
+  AstExpVec exps;  // annotated nodes of the current definition, to be solved at its end
   AstPatVec pats;
   BindingVec bindings;
   Vec(TypeVar *) vars;  // of the current definition, those with a class or field wants
@@ -211,7 +212,8 @@ const Size *size_tree(Check *k, SizeOp op, const AstExp *function, int count,
 const Size *size_binary(Check *k, SizeOp op, const Size *a, const Size *b);
 bool size_equal(const Size *a, const Size *b);
 bool unify_sizes(Check *k, const Size *expected, const Size *actual);
-bool size_can_enter(Check *k, const Size *size, int level);  // lowers levels of variables in it
+bool size_can_enter(Check *k, const Size *size,
+                    int level);  // lowers levels of variables in it
 void size_equations_solve(Check *k, int from, bool last);
 // The deepest level among the names in a size.
 int size_level(const Size *size);
@@ -221,7 +223,8 @@ bool size_mentions(const Size *size, const Binding *binding);
 typedef struct Poly Poly;
 // A variable to solve for and its value, if the equation e = a is linear in one with coefficient 1.
 typedef enum PolyAnswer { POLY_EQUAL, POLY_DIFFERENT, POLY_SOLVED, POLY_OPEN } PolyAnswer;
-PolyAnswer poly_solve(Check *k, const Size *e, const Size *a, SizeVar **var, const Size **value);
+PolyAnswer poly_solve(Check *k, const Size *e, const Size *a, SizeVar **var,
+                      const Size **value);
 const Size *size_simplify(Check *k, const Size *size);
 
 // substitute.c
@@ -233,7 +236,8 @@ typedef struct Subst {
 } Subst;
 const Type *type_substitute(Check *k, const Subst *s, const Type *type);
 const Size *size_substitute(Check *k, const Subst *s, const Size *size);
-const Type *type_replace_size(Check *k, const Binding *from, const Size *to, const Type *type);
+const Type *type_replace_size(Check *k, const Binding *from, const Size *to,
+                              const Type *type);
 const Type *type_map_sizes(Check *k, const Type *type,
                            const Size *(*map)(Check *k, const Size *size));
 // What each anonymous size becomes: a variable, or a new size pushed on `made`.
@@ -281,8 +285,9 @@ void bind_type_params(Check *k, AstTypeParamVec *params, Binding *owner);
 // check_pat.c
 const Type *check_pat(Check *k, AstPat *pat, const Type *expected);
 typedef enum PatRole { PAT_PARAM, PAT_LET, PAT_CASE } PatRole;
-void check_pat_names(Check *k, AstPat *pat, PatRole role);  // duplicates, refutable patterns
-Name pat_name(const AstPat *pat);                           // the name, if it is no more than one
+void check_pat_names(Check *k, AstPat *pat,
+                     PatRole role);  // duplicates, refutable patterns
+Name pat_name(const AstPat *pat);    // the name, if it is no more than one
 Binding *pat_binding(const AstPat *pat);
 void check_match_covers(Check *k, const AstExp *match);
 
@@ -311,7 +316,8 @@ const Type *infer_loop(Check *k, AstExp *exp);
 // The type of both, where sizes that differ become unknown.
 const Type *join(Check *k, AstExp *node, const Type *a, const Type *b);
 // The function's type; its binding (NULL for a lambda) gets the parameters of its scheme.
-const Type *infer_function(Check *k, AstFunction *f, Binding *owner, const Type *expected);
+const Type *infer_function(Check *k, AstFunction *f, Binding *owner,
+                           const Type *expected);
 void add_unknowns(AstExp *exp, const BindingVec *unknowns);
 Name unknown_name(Check *k);
 

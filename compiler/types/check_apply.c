@@ -1,6 +1,6 @@
 // Application, operators and sections.
-#include "types/check.h"
 #include "base/text.h"
+#include "types/check.h"
 #include <string.h>
 
 static Name function_name(const AstExp *function) {
@@ -8,9 +8,11 @@ static Name function_name(const AstExp *function) {
 }
 
 // Sizes of a result that each application makes anew.
-static const Type *open_result(Check *k, AstExp *node, const Type *to, const BindingVec *exists) {
+static const Type *open_result(Check *k, AstExp *node, const Type *to,
+                               const BindingVec *exists) {
   for (int i = 0; i < exists->count; i++) {
-    Binding *fresh = binding_new(k, BIND_SIZE, unknown_name(k), node->loc, type_prim(PRIM_I64));
+    Binding *fresh =
+        binding_new(k, BIND_SIZE, unknown_name(k), node->loc, type_prim(PRIM_I64));
     vec_push(&node->unknown_sizes, fresh);
     to = type_replace_size(k, exists->at[i], size_of_binding(fresh, node->loc), to);
   }
@@ -39,7 +41,8 @@ const Type *apply_one(Check *k, AstExp *node, const Type *function, const AstExp
   function = type_resolve(open_known(k, node, function));
   if (type_is_error(function)) return *from = type_error(k, node->loc);
   if (function->kind == TYPE_VAR) {
-    const Type *made = type_function(NULL, type_var(k, node->loc), type_var(k, node->loc));
+    const Type *made =
+        type_function(NULL, type_var(k, node->loc), type_var(k, node->loc));
     k->at = node->loc;
     if (!unify(k, function, made)) return NULL;
     function = made;
@@ -78,13 +81,12 @@ typedef struct Pending {
 typedef Vec(Pending) PendingVec;
 
 static void check_pending(Check *k, PendingVec *pending) {
-  vec_each(Pending *, p, pending) check_exp(k, p->arg, p->from, p->why);
+  vec_each (Pending *, p, pending)
+    check_exp(k, p->arg, p->from, p->why);
   pending->count = 0;
 }
 
-static bool is_lambda(const AstExp *exp) {
-  return exp->kind == AST_LAMBDA;
-}
+static bool is_lambda(const AstExp *exp) { return exp->kind == AST_LAMBDA; }
 
 static const Type *apply_all(Check *k, AstExp *exp, const Type *type) {
   PendingVec pending = { 0 };
@@ -101,8 +103,10 @@ static const Type *apply_all(Check *k, AstExp *exp, const Type *type) {
     }
     type = to;
     Why why = { WHY_ARGUMENT, i + 1, function_name(exp->u.apply.function), { 0 } };
-    if (is_lambda(arg)) vec_push(&pending, (Pending){ arg, from, why });
-    else expect_type(k, arg->loc, from, arg->type, why);
+    if (is_lambda(arg))
+      vec_push(&pending, (Pending){ arg, from, why });
+    else
+      expect_type(k, arg->loc, from, arg->type, why);
   }
   check_pending(k, &pending);
   return open_known(k, exp, type);
@@ -134,7 +138,7 @@ const Type *infer_apply(Check *k, AstExp *exp) {
   } else {
     function = infer(k, f);
   }
-  vec_each(AstExp **, arg, &exp->u.apply.args)
+  vec_each (AstExp **, arg, &exp->u.apply.args)
     if (!is_lambda(*arg)) infer(k, *arg);
   return apply_all(k, exp, function);
 }
@@ -148,7 +152,7 @@ const Type *infer_section(Check *k, AstExp *exp) {
     const Type *to = apply_one(k, exp, op, exp->u.section.operand, &left);
     if (!to) return type_error(k, exp->loc);
     expect_type(k, exp->u.section.operand->loc, left, exp->u.section.operand->type,
-           (Why){ WHY_ARGUMENT, 1, name, { 0 } });
+                (Why){ WHY_ARGUMENT, 1, name, { 0 } });
     return to;
   }
   const Type *rest = apply_one(k, exp, op, NULL, &left);
@@ -159,6 +163,6 @@ const Type *infer_section(Check *k, AstExp *exp) {
     return type_error(k, exp->loc);
   }
   expect_type(k, exp->u.section.operand->loc, right, exp->u.section.operand->type,
-         (Why){ WHY_ARGUMENT, 2, name, { 0 } });
+              (Why){ WHY_ARGUMENT, 2, name, { 0 } });
   return type_function(NULL, left, to);
 }

@@ -5,7 +5,7 @@
 const Type *infer_array(Check *k, AstExp *exp) {
   const Type *elem = type_data_var(k, exp->loc);
   Why why = { .kind = WHY_ELEMENT };
-  vec_each(AstExp **, item, &exp->u.array.items) {
+  vec_each (AstExp **, item, &exp->u.array.items) {
     check_exp(k, *item, elem, why);
     if (!why.from.file) why.from = (*item)->loc;
   }
@@ -14,7 +14,8 @@ const Type *infer_array(Check *k, AstExp *exp) {
 
 // A size that only the run tells.
 static const Size *unknown_size(Check *k, AstExp *node) {
-  Binding *fresh = binding_new(k, BIND_SIZE, unknown_name(k), node->loc, type_prim(PRIM_I64));
+  Binding *fresh =
+      binding_new(k, BIND_SIZE, unknown_name(k), node->loc, type_prim(PRIM_I64));
   vec_push(&node->unknown_sizes, fresh);
   return size_of_binding(fresh, node->loc);
 }
@@ -58,7 +59,8 @@ const Type *infer_range(Check *k, AstExp *exp) {
 // --- Indexing ---
 
 // The size of xs[from:to] for xs of size `whole`.
-static const Size *slice_size(Check *k, AstExp *node, const AstDim *dim, const Size *whole) {
+static const Size *slice_size(Check *k, AstExp *node, const AstDim *dim,
+                              const Size *whole) {
   bool all = !dim->from && !dim->to;
   if (dim->step) {
     bool reversed = all && dim->step->kind == AST_INT && dim->step->u.integer.negative &&
@@ -86,8 +88,8 @@ static void check_index(Check *k, AstExp *index) {
 }
 
 // The type of array[dims]; sizes that are new belong to `node`.
-static const Type *index_type(Check *k, AstExp *node, const Type *array, const AstDimVec *dims,
-                              int at) {
+static const Type *index_type(Check *k, AstExp *node, const Type *array,
+                              const AstDimVec *dims, int at) {
   if (at == dims->count) return array;
   const AstDim *dim = &dims->at[at];
   const Type *elem = type_data_var(k, node->loc);
@@ -100,7 +102,8 @@ static const Type *index_type(Check *k, AstExp *node, const Type *array, const A
     error(k->c, dim->loc, "too many indices: `%s` is not an array", type_text(array));
     return type_error(k, node->loc);
   } else {
-    expect_type(k, node->loc, type_array_of(size, elem), array, (Why){ .kind = WHY_INDEXED });
+    expect_type(k, node->loc, type_array_of(size, elem), array,
+                (Why){ .kind = WHY_INDEXED });
   }
   if (!dim->is_slice) {
     check_index(k, dim->index);
@@ -120,12 +123,14 @@ const Type *infer_section_index(Check *k, AstExp *exp) {
   const Type *array = type_var(k, exp->loc);
   const Type *result = index_type(k, exp, array, &exp->u.section_index.dims, 0);
   BindingVec exists = { 0 };
-  vec_each(Binding **, b, &exp->unknown_sizes) {
+  vec_each (Binding **, b, &exp->unknown_sizes) {
     (*b)->level = 0;
     vec_push(&exists, *b);
   }
   return new_node(Type, .kind = TYPE_FUNCTION,
-                  .u.function = { .from = array, .to = result, .exist_count = exists.count,
+                  .u.function = { .from = array,
+                                  .to = result,
+                                  .exist_count = exists.count,
                                   .exists = exists.at });
 }
 
@@ -138,7 +143,8 @@ static const Type *update_type(Check *k, AstExp *node, const Type *array,
   int before = node->unknown_sizes.count;
   const Type *type = index_type(k, node, array, dims, 0);
   for (int i = before; i < node->unknown_sizes.count; i++)
-    type = type_replace_size(k, node->unknown_sizes.at[i], size_var(k, NULL, node->loc), type);
+    type = type_replace_size(k, node->unknown_sizes.at[i], size_var(k, NULL, node->loc),
+                             type);
   node->unknown_sizes.count = before;
   return type;
 }

@@ -21,9 +21,11 @@ static const Size *join_sizes(Join *j, const Size *a, const Size *b) {
   b = size_resolve(b);
   bool inside = size_level(a) > k->level || size_level(b) > k->level;
   if (a == b || (!inside && size_equal(a, b))) return a;
-  bool open = (a->kind == SIZE_VAR && !is_loop_var(a)) || (b->kind == SIZE_VAR && !is_loop_var(b));
+  bool open = (a->kind == SIZE_VAR && !is_loop_var(a)) ||
+              (b->kind == SIZE_VAR && !is_loop_var(b));
   if (open && !inside && unify_sizes(k, a, b)) return a;
-  Binding *fresh = binding_new(k, BIND_SIZE, unknown_name(k), j->node->loc, type_prim(PRIM_I64));
+  Binding *fresh =
+      binding_new(k, BIND_SIZE, unknown_name(k), j->node->loc, type_prim(PRIM_I64));
   vec_push(&j->node->unknown_sizes, fresh);
   return size_of_binding(fresh, j->node->loc);
 }
@@ -50,9 +52,11 @@ static const Type *join_types(Join *j, const Type *a, const Type *b) {
   if (a == b) return a;
   if (a->kind == TYPE_ARRAY && b->kind == TYPE_ARRAY) {
     const Type *elem = join_types(j, a->u.array.elem, b->u.array.elem);
-    return elem ? type_array_of(join_sizes(j, a->u.array.size, b->u.array.size), elem) : NULL;
+    return elem ? type_array_of(join_sizes(j, a->u.array.size, b->u.array.size), elem)
+                : NULL;
   }
-  if (a->kind == TYPE_RECORD && b->kind == TYPE_RECORD && a->u.record.count == b->u.record.count)
+  if (a->kind == TYPE_RECORD && b->kind == TYPE_RECORD &&
+      a->u.record.count == b->u.record.count)
     return join_records(j, a, b);
   return unify(j->k, a, b) ? a : NULL;
 }
@@ -62,15 +66,19 @@ const Type *join(Check *k, AstExp *node, const Type *a, const Type *b) {
   return join_types(&j, a, b);
 }
 
-static void add_case(Check *k, AstExp *node, const AstExp *body, const Type **type, Why why) {
+static void add_case(Check *k, AstExp *node, const AstExp *body, const Type **type,
+                     Why why) {
   k->at = body->loc;
   const Type *both = join(k, node, *type, body->type);
   // Reported by another attempt, which fails in the same way.
-  if (!both) expect_type(k, body->loc, *type, body->type, why);
-  else *type = both;
+  if (!both)
+    expect_type(k, body->loc, *type, body->type, why);
+  else
+    *type = both;
 }
 
-static const Type *leave_branches(Check *k, AstExp *exp, const Type *type, const char *what) {
+static const Type *leave_branches(Check *k, AstExp *exp, const Type *type,
+                                  const char *what) {
   BindingVec unknowns = { 0 };
   type = type_close(k, type, &unknowns, exp->loc);
   add_unknowns(exp, &unknowns);
@@ -89,7 +97,8 @@ static void infer_inside(Check *k, AstExp *exp) {
 
 // if c then a else b: both of one type; sizes that differ become unknown
 const Type *infer_if(Check *k, AstExp *exp) {
-  check_exp(k, exp->u.cond.condition, type_prim(PRIM_BOOL), (Why){ .kind = WHY_CONDITION });
+  check_exp(k, exp->u.cond.condition, type_prim(PRIM_BOOL),
+            (Why){ .kind = WHY_CONDITION });
   infer_inside(k, exp->u.cond.then_exp);
   infer_inside(k, exp->u.cond.else_exp);
   const Type *type = exp->u.cond.then_exp->type;
@@ -113,9 +122,13 @@ const Type *infer_match(Check *k, AstExp *exp) {
   for (int i = 0; i < exp->u.match.cases.count; i++) {
     AstCase *c = &exp->u.match.cases.at[i];
     infer_case(k, c, value);
-    Why why = { .kind = WHY_CASE, .index = i + 1, .from = exp->u.match.cases.at[0].body->loc };
-    if (type) add_case(k, exp, c->body, &type, why);
-    else type = c->body->type;
+    Why why = { .kind = WHY_CASE,
+                .index = i + 1,
+                .from = exp->u.match.cases.at[0].body->loc };
+    if (type)
+      add_case(k, exp, c->body, &type, why);
+    else
+      type = c->body->type;
   }
   check_match_covers(k, exp);
   return leave_branches(k, exp, type ? type : type_error(k, exp->loc), "`match`");

@@ -46,28 +46,33 @@ static void check_entry(Check *k, const AstDecl *decl, const Binding *b) {
     return;
   }
   const Type *type = b->type;
-  for (int i = 0; i < decl->u.value.function.params.count && type->kind == TYPE_FUNCTION; i++) {
+  for (int i = 0; i < decl->u.value.function.params.count && type->kind == TYPE_FUNCTION;
+       i++) {
     if (has_function(type->u.function.from))
       error(k->c, decl->u.value.function.params.at[i]->loc,
             "a parameter of an entry point cannot be a function");
     type = type->u.function.to;
   }
-  if (has_function(type)) error(k->c, loc, "the result of an entry point cannot be a function");
+  if (has_function(type))
+    error(k->c, loc, "the result of an entry point cannot be a function");
 }
 
 // --- Definitions ---
 
 static void check_value(Check *k, AstDecl *decl) {
   AstFunction *f = &decl->u.value.function;
-  Binding *b = binding_new(k, BIND_FUNCTION, decl->u.value.name, decl->u.value.name_loc, NULL);
+  Binding *b =
+      binding_new(k, BIND_FUNCTION, decl->u.value.name, decl->u.value.name_loc, NULL);
   b->function = f;
-  vec_each(const AstAttr **, attr, &decl->attrs) vec_push(&b->attrs, *attr);
+  vec_each (const AstAttr **, attr, &decl->attrs)
+    vec_push(&b->attrs, *attr);
   decl->u.value.binding = b;
   k->current = b->name;
   Name shadowed = b->name;
   // The name means nothing in its own definition, whatever it means outside.
   void *outer = map_get(k->scope.values, shadowed);
-  if (!k->built_in && map_has(k->later, shadowed)) map_put(k->scope.values, shadowed, NULL);
+  if (!k->built_in && map_has(k->later, shadowed))
+    map_put(k->scope.values, shadowed, NULL);
   int errors = diag_error_count(k->c);
   b->type = infer_function(k, f, b, NULL);
   // Only functions are generalised: a constant is computed once.
@@ -84,8 +89,9 @@ static void check_type_decl(Check *k, AstDecl *decl) {
   int mark = scope_mark(k);
   k->level++;
   bind_type_params(k, &decl->u.type.params, NULL);
-  TypeDef *def = new_node(TypeDef, .name = decl->u.type.name, .loc = decl->u.type.name_loc,
-                          .params = &decl->u.type.params, .is_top = true);
+  TypeDef *def =
+      new_node(TypeDef, .name = decl->u.type.name, .loc = decl->u.type.name_loc,
+               .params = &decl->u.type.params, .is_top = true);
   def->type = check_type(k, decl->u.type.type);
   k->level--;
   scope_leave(k, mark);
@@ -111,7 +117,8 @@ static void check_spec(Check *k, AstDecl *decl) {
     error(k->c, decl->loc, "`val` may occur in module types only");
     return;
   }
-  Binding *b = binding_new(k, BIND_INTRINSIC, decl->u.spec.name, decl->u.spec.name_loc, NULL);
+  Binding *b =
+      binding_new(k, BIND_INTRINSIC, decl->u.spec.name, decl->u.spec.name_loc, NULL);
   decl->u.spec.binding = b;
   int mark = scope_mark(k);
   k->level++;
@@ -132,7 +139,8 @@ static void later_tier(Check *k, const AstDecl *decl, const char *what) {
 }
 
 void check_decl(Check *k, AstDecl *decl) {
-  vec_each(const AstAttr **, attr, &decl->attrs) check_attr(k, *attr);
+  vec_each (const AstAttr **, attr, &decl->attrs)
+    check_attr(k, *attr);
   switch (decl->kind) {
   case AST_DECL_VALUE: check_value(k, decl); break;
   case AST_DECL_TYPE: check_type_decl(k, decl); break;
@@ -156,10 +164,10 @@ Check *check_new(Library *lib, bool built_in) {
 }
 
 void check_decls(Check *k, const AstDeclVec *decls) {
-  vec_each(AstDecl **, d, decls) {
+  vec_each (AstDecl **, d, decls) {
     if ((*d)->kind == AST_DECL_VALUE) map_put(k->later, (*d)->u.value.name, *d);
   }
-  vec_each(AstDecl **, d, decls) {
+  vec_each (AstDecl **, d, decls) {
     if (diag_full(k->c)) return;
     check_decl(k, *d);
     vec_push(&k->lib->checked->decls, *d);

@@ -1,10 +1,11 @@
 // The typing rules: a function per kind of expression, which returns the type of the expression.
 // Solved types are written into the tree at the end of the enclosing definition.
-#include "types/check.h"
 #include "base/text.h"
+#include "types/check.h"
 
 void add_unknowns(AstExp *exp, const BindingVec *unknowns) {
-  vec_each(Binding **, b, unknowns) vec_push(&exp->unknown_sizes, *b);
+  vec_each (Binding **, b, unknowns)
+    vec_push(&exp->unknown_sizes, *b);
 }
 
 Name unknown_name(Check *k) {
@@ -24,7 +25,8 @@ static const Type *infer_float(Check *k, const AstExp *exp) {
 }
 
 static const Type *infer_string(const AstExp *exp) {
-  return type_array_of(size_const((int64_t)exp->u.string.length, exp->loc), type_prim(PRIM_U8));
+  return type_array_of(size_const((int64_t)exp->u.string.length, exp->loc),
+                       type_prim(PRIM_U8));
 }
 
 const Type *infer_name(Check *k, AstExp *exp) {
@@ -64,7 +66,8 @@ static const Type *project(Check *k, const Type *record, Name field, Loc loc) {
   if (type) return type;
   if (k->mismatch.kind == MISMATCH_FIELD)
     error(k->c, loc, "no field `%s` in `%s`", field, type_text(record));
-  else error(k->c, loc, "field `%s` does not have the type that is needed", field);
+  else
+    error(k->c, loc, "field `%s` does not have the type that is needed", field);
   return type_error(k, loc);
 }
 
@@ -116,22 +119,25 @@ static const Size *any_size(Check *k, const Size *size) {
 // e :> t: the types agree but for the sizes, which are compared when the program runs.
 static const Type *infer_coerce(Check *k, AstExp *exp) {
   BindingVec unknowns = { 0 };
-  const Type *type = type_name_anonymous(k, check_type(k, exp->u.ascribe.type), &unknowns);
+  const Type *type =
+      type_name_anonymous(k, check_type(k, exp->u.ascribe.type), &unknowns);
   add_unknowns(exp, &unknowns);
   exp->u.ascribe.ascribed = type;
   const Type *actual = infer(k, exp->u.ascribe.exp);
   const Type *shape = type_map_sizes(k, type, any_size);
   k->at = exp->u.ascribe.exp->loc;
   if (!unify(k, shape, actual)) {
-    error(k->c, exp->u.ascribe.exp->loc, "`:>` changes sizes only: this has type `%s`, not `%s`",
-          type_text(actual), type_text(type));
+    error(k->c, exp->u.ascribe.exp->loc,
+          "`:>` changes sizes only: this has type `%s`, not `%s`", type_text(actual),
+          type_text(type));
     return type;
   }
   return type;
 }
 
 static const Type *infer_assert(Check *k, AstExp *exp) {
-  check_exp(k, exp->u.assert.condition, type_prim(PRIM_BOOL), (Why){ .kind = WHY_CONDITION });
+  check_exp(k, exp->u.assert.condition, type_prim(PRIM_BOOL),
+            (Why){ .kind = WHY_CONDITION });
   return infer(k, exp->u.assert.exp);
 }
 
@@ -191,9 +197,7 @@ static const Type *annotate(Check *k, AstExp *exp, const Type *type) {
   return type;
 }
 
-const Type *infer(Check *k, AstExp *exp) {
-  return annotate(k, exp, infer_kind(k, exp));
-}
+const Type *infer(Check *k, AstExp *exp) { return annotate(k, exp, infer_kind(k, exp)); }
 
 // A function literal learns the types of its parameters from where it is used.
 void check_exp(Check *k, AstExp *exp, const Type *expected, Why why) {

@@ -34,7 +34,7 @@ static void check_let_value(Check *k, AstExp *exp, const Type *value) {
   check_pat(k, pat, type);
   Subst vars = { 0 };
   expect_type(k, exp->u.let.value->loc, open_sizes(k, sizes, type, &vars), value,
-         (Why){ .kind = WHY_PATTERN, .from = pat->loc });
+              (Why){ .kind = WHY_PATTERN, .from = pat->loc });
   for (int i = 0; i < sizes->count; i++) {
     const Size *known = size_resolve(vars.to_sizes.at[i]);
     if (known->kind != SIZE_VAR) sizes->at[i].binding->known = known;
@@ -83,12 +83,13 @@ static const Type *check_result(Check *k, const AstType *result, AstExp *body, N
                                 BindingVec *exists) {
   const Type *declared = check_type(k, result);
   const Type *open = type_open_anonymous(k, declared);
-  check_exp(k, body, open, (Why){ .kind = WHY_RESULT, .name = name, .from = result->loc });
+  check_exp(k, body, open,
+            (Why){ .kind = WHY_RESULT, .name = name, .from = result->loc });
   return type_name_anonymous(k, declared, exists);
 }
 
-static const Type *arrows(Check *k, const AstFunction *f, const Type **params, const Type *to,
-                          const BindingVec *exists) {
+static const Type *arrows(Check *k, const AstFunction *f, const Type **params,
+                          const Type *to, const BindingVec *exists) {
   (void)k;
   for (int i = f->params.count - 1; i >= 0; i--) {
     Binding *name = pat_binding(f->params.at[i]);
@@ -107,7 +108,8 @@ static const Type *arrows(Check *k, const AstFunction *f, const Type **params, c
 // names inside the pattern of a parameter.
 static void hide_inner_names(Check *k, const AstFunction *f, const Type **to,
                              BindingVec *exists) {
-  vec_each(Binding **, b, exists) (*b)->level = 0;
+  vec_each (Binding **, b, exists)
+    (*b)->level = 0;
   for (int i = 0; i < f->params.count; i++) {
     Binding *name = pat_binding(f->params.at[i]);
     if (name) name->level = 0;
@@ -122,14 +124,16 @@ static const Type *infer_body(Check *k, AstFunction *f, const Binding *owner,
                               const Type *expected, BindingVec *exists) {
   Name name = owner ? owner->name : NULL;
   if (f->result) return check_result(k, f->result, f->body, name, exists);
-  if (f->body->kind == AST_LAMBDA && expected && type_resolve(expected)->kind == TYPE_FUNCTION) {
+  if (f->body->kind == AST_LAMBDA && expected &&
+      type_resolve(expected)->kind == TYPE_FUNCTION) {
     check_exp(k, f->body, expected, (Why){ .kind = WHY_RESULT });
     return f->body->type;
   }
   return infer(k, f->body);
 }
 
-const Type *infer_function(Check *k, AstFunction *f, Binding *owner, const Type *expected) {
+const Type *infer_function(Check *k, AstFunction *f, Binding *owner,
+                           const Type *expected) {
   int mark = scope_mark(k), level = k->level, equations = k->equations.count;
   k->level++;
   bind_type_params(k, &f->type_params, owner);
@@ -157,7 +161,8 @@ const Type *infer_lambda(Check *k, AstExp *exp, const Type *expected) {
 // let f p = e in b, where f may be used at several types
 const Type *infer_let_fun(Check *k, AstExp *exp) {
   int mark = scope_mark(k);
-  Binding *b = binding_new(k, BIND_FUNCTION, exp->u.let_fun.name, exp->u.let_fun.name_loc, NULL);
+  Binding *b =
+      binding_new(k, BIND_FUNCTION, exp->u.let_fun.name, exp->u.let_fun.name_loc, NULL);
   b->function = &exp->u.let_fun.function;
   exp->u.let_fun.binding = b;
   b->type = infer_function(k, &exp->u.let_fun.function, b, NULL);

@@ -23,7 +23,8 @@ static const Type *open_record(Check *k, const Type *type, Loc loc) {
 
 static const Type *open_sizes(Check *k, const Type *type, Loc loc) {
   type = type_resolve(type);
-  if (type->kind == TYPE_RECORD && type->u.record.count > 0) return open_record(k, type, loc);
+  if (type->kind == TYPE_RECORD && type->u.record.count > 0)
+    return open_record(k, type, loc);
   if (type->kind != TYPE_ARRAY) return type;
   const Size *size = size_var(k, NULL, loc);
   size->u.var->loop = true;
@@ -44,7 +45,8 @@ static void make_varying(Check *k, SizeVar *var) {
 
 // `param` is a size of the parameter, `initial` that of the initial value, `body` that of the
 // body's result.
-static bool decide_size(Check *k, const Size *param, const Size *initial, const Size *body) {
+static bool decide_size(Check *k, const Size *param, const Size *initial,
+                        const Size *body) {
   param = size_resolve(param);
   body = size_resolve(body);
   if (!is_open_loop_size(param)) {
@@ -69,7 +71,8 @@ static bool decide(Check *k, const Type *param, const Type *initial, const Type 
   initial = type_resolve(initial);
   body = type_resolve(body);
   if (param->kind == TYPE_ARRAY)
-    return decide_size(k, param->u.array.size, initial->u.array.size, body->u.array.size) &&
+    return decide_size(k, param->u.array.size, initial->u.array.size,
+                       body->u.array.size) &&
            decide(k, param->u.array.elem, initial->u.array.elem, body->u.array.elem);
   if (param->kind != TYPE_RECORD) return true;
   for (int i = 0; i < param->u.record.count; i++)
@@ -101,9 +104,10 @@ static void check_sizes(Check *k, AstExp *exp, const Type *param) {
   }
   if (type_is_error(param) || type_is_error(initial) || type_is_error(body)) return;
   if (decide(k, param, initial, body)) return;
-  error(k->c, loc, "%s has type `%s`, expected `%s`", "the body of the loop", type_text(body),
-        type_text(param));
-  note(k->c, exp->u.loop.init->loc, "the initial value has type `%s`", type_text(initial));
+  error(k->c, loc, "%s has type `%s`, expected `%s`", "the body of the loop",
+        type_text(body), type_text(param));
+  note(k->c, exp->u.loop.init->loc, "the initial value has type `%s`",
+       type_text(initial));
 }
 
 // --- The loop ---
@@ -114,7 +118,8 @@ static void check_form(Check *k, AstExp *exp) {
   const Type *index = exp->u.loop.form == LOOP_FOR ? type_var_of(k, CLASS_INT, exp->loc)
                                                    : type_data_var(k, exp->loc);
   const Type *wanted = exp->u.loop.form == LOOP_FOR
-                           ? index : type_array_of(size_var(k, NULL, exp->loc), index);
+                           ? index
+                           : type_array_of(size_var(k, NULL, exp->loc), index);
   expect_type(k, exp->u.loop.bound->loc, wanted, type, (Why){ .kind = WHY_LOOP_FOR });
   exp->u.loop.index->type = index;
 }
@@ -128,8 +133,8 @@ static const Type *check_param(Check *k, AstExp *exp) {
   check_pat_names(k, exp->u.loop.pat, PAT_PARAM);
   k->at = exp->u.loop.init->loc;
   if (!unify_first_order(k, param)) {
-    error(k->c, exp->u.loop.init->loc, "a loop parameter cannot be a function (type `%s`)",
-          type_text(initial));
+    error(k->c, exp->u.loop.init->loc,
+          "a loop parameter cannot be a function (type `%s`)", type_text(initial));
     return type_error(k, exp->loc);
   }
   return param;

@@ -18,11 +18,13 @@ static const AstPat *strip(const AstPat *pat) {
 static const AstPat *component(const AstPat *pat, const AstPat *like, int i) {
   if (!pat) return NULL;
   if (like->kind == AST_PAT_TUPLE)
-    return pat->kind == AST_PAT_TUPLE && i < pat->u.tuple.items.count ? pat->u.tuple.items.at[i]
-                                                                      : NULL;
+    return pat->kind == AST_PAT_TUPLE && i < pat->u.tuple.items.count
+               ? pat->u.tuple.items.at[i]
+               : NULL;
   Name name = like->u.record.fields.at[i].name;
   if (pat->kind != AST_PAT_RECORD) return NULL;
-  vec_each(const AstFieldPat *, f, &pat->u.record.fields) if (f->name == name) return f->pat;
+  vec_each (const AstFieldPat *, f, &pat->u.record.fields)
+    if (f->name == name) return f->pat;
   return NULL;
 }
 
@@ -37,7 +39,7 @@ static Rows expand(const Rows *rows, const AstPat *like) {
   int count = like->kind == AST_PAT_TUPLE ? like->u.tuple.items.count
                                           : like->u.record.fields.count;
   Rows expanded = { 0 };
-  vec_each(const Row *, row, rows) {
+  vec_each (const Row *, row, rows) {
     Row front = { 0 };
     const AstPat *pat = strip(row->at[0]);
     for (int i = 0; i < count; i++)
@@ -56,7 +58,7 @@ static bool is_bool(const AstPat *pat, bool value) {
 // that the rows name.
 static Rows restrict_to(const Rows *rows, const bool *value) {
   Rows left = { 0 };
-  vec_each(const Row *, row, rows) {
+  vec_each (const Row *, row, rows) {
     const AstPat *pat = strip(row->at[0]);
     if (!pat || (value && is_bool(pat, *value))) vec_push(&left, rest(row, (Row){ 0 }));
   }
@@ -68,9 +70,10 @@ static bool misses(const Rows *rows, int columns) {
   if (columns == 0) return rows->count == 0;
   const AstPat *structure = NULL;
   bool bools = false;
-  vec_each(const Row *, row, rows) {
+  vec_each (const Row *, row, rows) {
     const AstPat *pat = strip(row->at[0]);
-    if (pat && (pat->kind == AST_PAT_TUPLE || pat->kind == AST_PAT_RECORD)) structure = pat;
+    if (pat && (pat->kind == AST_PAT_TUPLE || pat->kind == AST_PAT_RECORD))
+      structure = pat;
     if (pat && (is_bool(pat, true) || is_bool(pat, false))) bools = true;
   }
   if (structure) {

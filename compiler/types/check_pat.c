@@ -9,19 +9,21 @@ static const Type *check_name_pat(Check *k, AstPat *pat, const Type *type) {
   return type;
 }
 
-static void expect_shape(Check *k, const AstPat *pat, const Type *shape, const Type *type) {
+static void expect_shape(Check *k, const AstPat *pat, const Type *shape,
+                         const Type *type) {
   k->at = pat->loc;
   if (unify(k, shape, type)) return;
-  error(k->c, pat->loc, "this pattern is for `%s`, but the value has type `%s`", type_text(shape),
-        type_text(type));
+  error(k->c, pat->loc, "this pattern is for `%s`, but the value has type `%s`",
+        type_text(shape), type_text(type));
 }
 
-static const Type *check_fields(Check *k, AstPat *pat, TypeField *fields, AstPatVec *items,
-                                const Type *type) {
+static const Type *check_fields(Check *k, AstPat *pat, TypeField *fields,
+                                AstPatVec *items, const Type *type) {
   bool tuple = pat->kind == AST_PAT_TUPLE;
   for (int i = 0; i < items->count; i++)
     fields[i].type = type_var(k, items->at[i]->loc);
-  const Type *shape = items->count ? type_record(fields, items->count, tuple) : type_unit();
+  const Type *shape =
+      items->count ? type_record(fields, items->count, tuple) : type_unit();
   expect_shape(k, pat, shape, type);
   for (int i = 0; i < items->count; i++)
     check_pat(k, items->at[i], fields[i].type);
@@ -55,7 +57,7 @@ static const Type *check_literal_pat(Check *k, AstPat *pat, const Type *type) {
 static const Type *check_ascribe_pat(Check *k, AstPat *pat, const Type *type) {
   const Type *written = type_open_anonymous(k, check_type(k, pat->u.ascribe.type));
   expect_type(k, pat->loc, written, type,
-         (Why){ .kind = WHY_PATTERN, .from = pat->u.ascribe.type->loc });
+              (Why){ .kind = WHY_PATTERN, .from = pat->u.ascribe.type->loc });
   return check_pat(k, pat->u.ascribe.pat, written);
 }
 
@@ -99,15 +101,18 @@ static void each_name(const AstPat *pat, void (*visit)(void *state, const AstPat
   case AST_PAT_NAME: visit(state, pat); break;
   case AST_PAT_WILDCARD: break;
   case AST_PAT_TUPLE:
-    vec_each(AstPat *const *, p, &pat->u.tuple.items) each_name(*p, visit, state);
+    vec_each (AstPat *const *, p, &pat->u.tuple.items)
+      each_name(*p, visit, state);
     break;
   case AST_PAT_RECORD:
-    vec_each(const AstFieldPat *, f, &pat->u.record.fields) each_name(f->pat, visit, state);
+    vec_each (const AstFieldPat *, f, &pat->u.record.fields)
+      each_name(f->pat, visit, state);
     break;
   case AST_PAT_LITERAL: visit(state, pat); break;
   case AST_PAT_ASCRIBE: each_name(pat->u.ascribe.pat, visit, state); break;
   case AST_PAT_CONSTRUCTOR:
-    vec_each(AstPat *const *, p, &pat->u.constructor.payload) each_name(*p, visit, state);
+    vec_each (AstPat *const *, p, &pat->u.constructor.payload)
+      each_name(*p, visit, state);
     break;
   case AST_PAT_ATTR: each_name(pat->u.attr.pat, visit, state); break;
   }
@@ -132,10 +137,11 @@ static void check_one_name(void *state, const AstPat *pat) {
   Names *names = state;
   Check *k = names->k;
   if (pat->kind == AST_PAT_LITERAL) {
-    if (names->role != PAT_CASE) error(k->c, pat->loc, "a literal pattern may not match here");
+    if (names->role != PAT_CASE)
+      error(k->c, pat->loc, "a literal pattern may not match here");
     return;
   }
-  vec_each(const AstPat **, p, &names->seen) {
+  vec_each (const AstPat **, p, &names->seen) {
     if ((*p)->u.name.name != pat->u.name.name) continue;
     error(k->c, pat->loc, "`%s` is bound twice in one pattern", pat->u.name.name);
     note(k->c, (*p)->loc, "`%s` is also bound here", pat->u.name.name);

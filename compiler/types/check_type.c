@@ -56,7 +56,8 @@ const Size *check_size(Check *k, AstExp *exp) {
   if (size) return size;
   if (!type_is_error(exp->type)) {
     error(k->c, exp->loc, "this expression cannot be a size");
-    hint(k->c, "sizes are made of names, constants, arithmetic and calls of top-level functions");
+    hint(k->c, "sizes are made of names, constants, arithmetic and calls of top-level "
+               "functions");
   }
   return size_var(k, NULL, exp->loc);
 }
@@ -92,8 +93,8 @@ static const Type *check_array(Check *k, const AstType *type) {
                          : new_node(Size, .kind = SIZE_ANY, .loc = type->loc);
   const Type *elem = check_type(k, type->u.array.elem);
   if (!unify_first_order(k, elem)) {
-    error(k->c, type->u.array.elem->loc, "an array cannot hold functions (element type `%s`)",
-          type_text(elem));
+    error(k->c, type->u.array.elem->loc,
+          "an array cannot hold functions (element type `%s`)", type_text(elem));
     return type_error(k, type->loc);
   }
   return type_array_of(size, elem);
@@ -112,19 +113,24 @@ static const Type *check_function(Check *k, const AstType *type) {
   }
   BindingVec exists = { 0 };
   const Type *to = type_name_anonymous(k, check_type(k, type->u.function.to), &exists);
-  vec_each(Binding **, b, &exists) (*b)->level = 0;
+  vec_each (Binding **, b, &exists)
+    (*b)->level = 0;
   scope_leave(k, mark);
-  return new_node(Type, .kind = TYPE_FUNCTION,
-                  .u.function = { .param = param && type_mentions(to, param) ? param : NULL,
-                                  .from = from, .to = to,
-                                  .exist_count = exists.count, .exists = exists.at });
+  return new_node(
+      Type, .kind = TYPE_FUNCTION,
+      .u.function = { .param = param && type_mentions(to, param) ? param : NULL,
+                      .from = from,
+                      .to = to,
+                      .exist_count = exists.count,
+                      .exists = exists.at });
 }
 
-static bool bind_argument(Check *k, const AstTypeParam *param, const AstTypeArg *arg, Subst *s) {
+static bool bind_argument(Check *k, const AstTypeParam *param, const AstTypeArg *arg,
+                          Subst *s) {
   bool wants_size = param->kind == TYPE_PARAM_SIZE;
   if (wants_size != arg->is_size) {
-    error(k->c, arg->loc, "expected a %s for `%s`, found a %s", wants_size ? "size" : "type",
-          param->name, wants_size ? "type" : "size");
+    error(k->c, arg->loc, "expected a %s for `%s`, found a %s",
+          wants_size ? "size" : "type", param->name, wants_size ? "type" : "size");
     return false;
   }
   if (wants_size) {
@@ -212,7 +218,8 @@ static void bind_type_param(Check *k, AstTypeParam *p, Binding *owner) {
     if (owner) vec_push(&owner->sizes, b);
     return;
   }
-  scope_bind_type(k, new_node(TypeDef, .name = p->name, .loc = p->loc, .type = type_of_param(b)));
+  scope_bind_type(
+      k, new_node(TypeDef, .name = p->name, .loc = p->loc, .type = type_of_param(b)));
   if (owner) vec_push(&owner->types, b);
 }
 

@@ -1,6 +1,6 @@
 // Schemes: their instances, making them, and the end of a definition, when all is solved.
-#include "types/check.h"
 #include "base/text.h"
+#include "types/check.h"
 #include <string.h>
 
 // --- Instances ---
@@ -53,6 +53,23 @@ static void generalise_var(Check *k, Binding *binding, TypeVar *var) {
   vec_push(&binding->types, param);
 }
 
+static bool has_size(const Binding *binding, Name name) {
+  for (int i = 0; i < binding->sizes.count; i++)
+    if (binding->sizes.at[i]->name == name) return true;
+  return false;
+}
+
+// A name that no other size of the scheme has: the wanted one if it is free.
+static Name size_name(Check *k, const Binding *binding, Name wanted) {
+  static const char *const names[] = { "n", "m", "k", "l" };
+  if (wanted && wanted[0] != '?' && !has_size(binding, wanted)) return wanted;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    Name name = name_of(k->c->names, names[i]);
+    if (!has_size(binding, name)) return name;
+  }
+  return name_of(k->c->names, text_format("n%d", binding->sizes.count));
+}
+
 static void generalise_size(Check *k, Binding *binding, const Size *size) {
   size = size_resolve(size);
   if (size->kind == SIZE_EXP)
@@ -60,8 +77,8 @@ static void generalise_size(Check *k, Binding *binding, const Size *size) {
       generalise_size(k, binding, size->u.exp.tree->parts[i]);
   if (size->kind != SIZE_VAR || size->u.var->level <= k->level) return;
   SizeVar *var = size->u.var;
-  Binding *param = binding_new(k, BIND_SIZE, var->name ? var->name : unknown_name(k), var->loc,
-                               type_prim(PRIM_I64));
+  Name name = size_name(k, binding, var->name);
+  Binding *param = binding_new(k, BIND_SIZE, name, var->loc, type_prim(PRIM_I64));
   param->level = k->level + 1;
   var->solution = size_of_binding(param, var->loc);
   vec_push(&binding->sizes, param);
@@ -107,8 +124,10 @@ static void settle_var(Check *k, TypeVar *var) {
   if (var->solution || var->is_error) return;
   if (var->fields.count) {
     FieldWant want = var->fields.at[0];
-    error(k->c, want.loc, "the type of the record with field `%s` cannot be told", want.name);
-    hint(k->c, "write the type where the record is bound, as in (r : {%s: i32})", want.name);
+    error(k->c, want.loc, "the type of the record with field `%s` cannot be told",
+          want.name);
+    hint(k->c, "write the type where the record is bound, as in (r : {%s: i32})",
+         want.name);
     var->is_error = true;
     return;
   }
@@ -145,8 +164,10 @@ static AstExp *exp_of_operator(Check *k, SizeOp op, Loc loc) {
 static AstExp *exp_of_tree(Check *k, const SizeTree *tree, Loc loc) {
   AstExp *exp = size_exp(k, AST_APPLY, loc);
   exp->u.apply.is_operator = tree->op != SIZE_CALL;
-  if (tree->op == SIZE_CALL) exp->u.apply.function = mem_copy(tree->function, sizeof(AstExp));
-  else exp->u.apply.function = exp_of_operator(k, tree->op, loc);
+  if (tree->op == SIZE_CALL)
+    exp->u.apply.function = mem_copy(tree->function, sizeof(AstExp));
+  else
+    exp->u.apply.function = exp_of_operator(k, tree->op, loc);
   for (int i = 0; i < tree->count; i++)
     vec_push(&exp->u.apply.args, exp_of_size(k, tree->parts[i]));
   return exp;
@@ -181,6 +202,8 @@ const Size *size_solve(Check *k, const Size *size) {
   if (size->kind == SIZE_VAR || is_open(size))
     return new_node(Size, .kind = SIZE_ANY, .loc = size->loc);
   if (size->kind != SIZE_EXP || size->u.exp.exp) return size;
+  size = size_simplify(k, size);
+  if (size->kind != SIZE_EXP) return size;
   Size *solved = mem_copy(size, sizeof *size);
   solved->u.exp.exp = exp_of_tree(k, size->u.exp.tree, size->loc);
   return solved;
@@ -216,7 +239,8 @@ static void check_literal(Check *k, const AstExp *exp) {
   if (exp->u.integer.negative) value = big_neg(value);
   Prim out;
   if (prim_is_float(prim) || prim == PRIM_BOOL || prim_of_big(prim, value, &out)) return;
-  error(k->c, exp->loc, "%s is out of the range of %s", big_text(value), prim_type_name(prim));
+  error(k->c, exp->loc, "%s is out of the range of %s", big_text(value),
+        prim_type_name(prim));
 }
 
 void finish_definition(Check *k, Binding *binding) {
@@ -224,11 +248,16 @@ void finish_definition(Check *k, Binding *binding) {
   for (int i = 0; i < k->vars.count; i++)
     settle_var(k, k->vars.at[i]);
   if (binding) generalise(k, binding);
-  vec_each(AstExp **, exp, &k->exps) solve_exp(k, *exp);
-  vec_each(AstExp **, exp, &k->exps) check_literal(k, *exp);
-  vec_each(AstPat **, pat, &k->pats) (*pat)->type = type_solve(k, (*pat)->type);
-  vec_each(Binding **, b, &k->bindings) (*b)->type = type_solve(k, (*b)->type);
+  vec_each (AstExp **, exp, &k->exps)
+    solve_exp(k, *exp);
+  vec_each (AstExp **, exp, &k->exps)
+    check_literal(k, *exp);
+  vec_each (AstPat **, pat, &k->pats)
+    (*pat)->type = type_solve(k, (*pat)->type);
+  vec_each (Binding **, b, &k->bindings)
+    (*b)->type = type_solve(k, (*b)->type);
   if (binding) binding->type = type_solve(k, binding->type);
   k->unknown_count = 0;
-  k->exps.count = k->pats.count = k->bindings.count = k->vars.count = k->equations.count = 0;
+  k->exps.count = k->pats.count = k->bindings.count = k->vars.count = k->equations.count =
+      0;
 }

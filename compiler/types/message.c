@@ -1,6 +1,6 @@
 // What is said when two types that ought to be equal are not.
-#include "types/check.h"
 #include "base/text.h"
+#include "types/check.h"
 #include <limits.h>
 
 static const char *class_text(TypeClass prims) {
@@ -19,7 +19,8 @@ static const char *subject(Why why) {
     if (why.name) return text_format("argument %d of `%s`", why.index, why.name);
     return text_format("argument %d", why.index);
   case WHY_ASCRIPTION: return "the expression before the type";
-  case WHY_RESULT: return text_format("the result of `%s`", why.name ? why.name : "the function");
+  case WHY_RESULT:
+    return text_format("the result of `%s`", why.name ? why.name : "the function");
   case WHY_BRANCH: return "the `else` branch";
   case WHY_CASE: return text_format("case %d", why.index);
   case WHY_CONDITION: return "the condition";
@@ -40,10 +41,13 @@ static const char *subject(Why why) {
 // Where a size was bound, or how it came into being.
 static void note_size(Check *k, const Size *size) {
   size = size_resolve(size);
-  if (size->kind == SIZE_NAME && size->u.name->loc.file && !size->u.name->loc.file->built_in) {
+  if (size->kind == SIZE_NAME && size->u.name->loc.file &&
+      !size->u.name->loc.file->built_in) {
     bool unknown = size->u.name->name[0] == '?';
-    note(k->c, size->u.name->loc, unknown ? "`%s` is the unknown size of this result"
-                                          : "size `%s` comes from here", size->u.name->name);
+    note(k->c, size->u.name->loc,
+         unknown ? "`%s` is the unknown size of this result"
+                 : "size `%s` comes from here",
+         size->u.name->name);
   } else if (size->loc.file && !size->loc.file->built_in && size->kind != SIZE_VAR) {
     note(k->c, size->loc, "size `%s` comes from here", size_text(size));
   }
@@ -51,14 +55,22 @@ static void note_size(Check *k, const Size *size) {
 
 static void explain_sizes(Check *k, const Mismatch *m, const Type *expected) {
   const Size *e = size_resolve(m->expected_size), *a = size_resolve(m->actual_size);
-  note(k->c, k->at, "sizes `%s` and `%s` can't be shown equal", size_text(a), size_text(e));
+  note(k->c, k->at, "sizes `%s` and `%s` can't be shown equal", size_text(a),
+       size_text(e));
   note_size(k, a);
   note_size(k, e);
-  hint(k->c, "write `:> %s` if they are equal when the program runs", type_text(expected));
+  bool unknown = e->kind == SIZE_NAME && e->u.name->name[0] == '?';
+  if (unknown)
+    hint(k->c, "give the unknown size a name, as in `let [k] (xs: [k]t) = ...`, and "
+               "write `:> [k]t`");
+  else
+    hint(k->c, "write `:> %s` if they are equal when the program runs",
+         type_text(expected));
 }
 
 static void explain_scope(Check *k, const Mismatch *m) {
-  note(k->c, k->at, "size `%s` is not known yet, or no longer, where it is needed", m->size->name);
+  note(k->c, k->at, "size `%s` is not known yet, or no longer, where it is needed",
+       m->size->name);
   if (m->size->loc.file && !m->size->loc.file->built_in)
     note(k->c, m->size->loc, "size `%s` comes from here", m->size->name);
 }
@@ -71,8 +83,10 @@ static void explain_varying(Check *k, const Mismatch *m) {
 
 // The differing part, if it is not the whole.
 static void explain_kind(Check *k, const Mismatch *m, const Type *expected) {
-  if (type_resolve(expected) == m->expected || type_resolve(expected) == m->actual) return;
-  note(k->c, k->at, "`%s` differs from `%s`", type_text(m->actual), type_text(m->expected));
+  if (type_resolve(expected) == m->expected || type_resolve(expected) == m->actual)
+    return;
+  note(k->c, k->at, "`%s` differs from `%s`", type_text(m->actual),
+       type_text(m->expected));
 }
 
 static void explain(Check *k, const Mismatch *m, const Type *expected) {
@@ -80,8 +94,10 @@ static void explain(Check *k, const Mismatch *m, const Type *expected) {
   case MISMATCH_KIND: explain_kind(k, m, expected); break;
   case MISMATCH_SIZE: explain_sizes(k, m, expected); break;
   case MISMATCH_SCOPE:
-    if (m->size->level == INT_MAX) explain_varying(k, m);
-    else explain_scope(k, m);
+    if (m->size->level == INT_MAX)
+      explain_varying(k, m);
+    else
+      explain_scope(k, m);
     break;
   case MISMATCH_VARYING: explain_varying(k, m); break;
   case MISMATCH_CLASS:

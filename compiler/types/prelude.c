@@ -35,7 +35,7 @@ static Check *check_of_prelude(Library *lib) {
 bool prelude_load(Library *lib) {
   static const char *const files[] = {
     "prelude/intrinsics.fl", "prelude/functional.fl", "prelude/zip.fl",
-    "prelude/soacs.fl", "prelude/array.fl", "prelude/choose.fl",
+    "prelude/soacs.fl",      "prelude/array.fl",      "prelude/choose.fl",
   };
   lib->values = map_new(NULL);
   lib->types = map_new(NULL);

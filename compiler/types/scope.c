@@ -15,9 +15,7 @@ void scope_bind_type(Check *k, TypeDef *def) {
   map_put(k->scope.types, def->name, def);
 }
 
-int scope_mark(const Check *k) {
-  return k->scope.entries.count;
-}
+int scope_mark(const Check *k) { return k->scope.entries.count; }
 
 static void warn_unused(Check *k, const ScopeEntry *entry) {
   const Binding *b = entry->binding;
@@ -28,8 +26,10 @@ static void warn_unused(Check *k, const ScopeEntry *entry) {
 void scope_leave(Check *k, int mark) {
   while (k->scope.entries.count > mark) {
     const ScopeEntry *entry = &k->scope.entries.at[--k->scope.entries.count];
-    if (entry->type) map_put(k->scope.types, entry->name, entry->old_type);
-    else map_put(k->scope.values, entry->name, entry->old);
+    if (entry->type)
+      map_put(k->scope.types, entry->name, entry->old_type);
+    else
+      map_put(k->scope.values, entry->name, entry->old);
     if (entry->binding) warn_unused(k, entry);
   }
 }
@@ -40,9 +40,7 @@ Binding *scope_value(Check *k, Name name) {
   return b;
 }
 
-TypeDef *scope_type(Check *k, Name name) {
-  return map_get(k->scope.types, name);
-}
+TypeDef *scope_type(Check *k, Name name) { return map_get(k->scope.types, name); }
 
 typedef Vec(Name) NameVec;
 
@@ -78,7 +76,8 @@ static Binding *find_member(Check *k, const AstName *name) {
   Name qualifier = name->qualifiers.at[0];
   const Map *members = NULL;
   bool intrinsics = k->built_in && qualifier == name_of(k->c->names, "intrinsics");
-  if (intrinsics) members = k->lib->intrinsics;
+  if (intrinsics)
+    members = k->lib->intrinsics;
   else if (name->qualifiers.count == 1 && prelude_is_module(qualifier)) {
     const Module *module = prelude_module(k->lib, qualifier);
     if (!module) return NULL;

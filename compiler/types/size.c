@@ -20,9 +20,10 @@ const Size *size_var(Check *k, Name name, Loc loc) {
 const Size *size_tree(Check *k, SizeOp op, const AstExp *function, int count,
                       const Size *const *parts) {
   (void)k;
-  const SizeTree *tree = new_node(SizeTree, .op = op, .function = function, .count = count,
-                                  .parts = parts);
-  return new_node(Size, .kind = SIZE_EXP, .loc = parts[0]->loc, .u.exp = { .tree = tree });
+  const SizeTree *tree =
+      new_node(SizeTree, .op = op, .function = function, .count = count, .parts = parts);
+  return new_node(Size, .kind = SIZE_EXP, .loc = parts[0]->loc,
+                  .u.exp = { .tree = tree });
 }
 
 const Size *size_binary(Check *k, SizeOp op, const Size *a, const Size *b) {
@@ -76,7 +77,8 @@ static bool var_occurs(const SizeVar *var, const Size *size) {
 }
 
 static bool different(Check *k, const Size *expected, const Size *actual) {
-  k->mismatch = (Mismatch){ .kind = MISMATCH_SIZE, .expected_size = expected,
+  k->mismatch = (Mismatch){ .kind = MISMATCH_SIZE,
+                            .expected_size = expected,
                             .actual_size = actual };
   return false;
 }
@@ -111,7 +113,8 @@ static bool same_form(const Size *e, const Size *a) {
   if (e->kind != SIZE_EXP || a->kind != SIZE_EXP) return false;
   const SizeTree *te = e->u.exp.tree, *ta = a->u.exp.tree;
   if (te->op != ta->op || te->count != ta->count) return false;
-  return te->op != SIZE_CALL || te->function->u.name.binding == ta->function->u.name.binding;
+  return te->op != SIZE_CALL ||
+         te->function->u.name.binding == ta->function->u.name.binding;
 }
 
 static bool unify_expressions(Check *k, const Size *e, const Size *a) {
@@ -158,9 +161,12 @@ void size_equations_solve(Check *k, int from, bool last) {
       k->equations.count = before;
       ok = unify_parts(k, e->u.exp.tree, a->u.exp.tree);
     }
-    if (!ok) error(k->c, eq.loc, "sizes `%s` and `%s` can't be shown equal", size_text(a), size_text(e));
+    if (!ok)
+      error(k->c, eq.loc, "sizes `%s` and `%s` can't be shown equal", size_text(a),
+            size_text(e));
     else if (last && k->equations.count > before)
-      error(k->c, eq.loc, "cannot tell the sizes in `%s` = `%s` apart; give the result's type",
+      error(k->c, eq.loc,
+            "cannot tell the sizes in `%s` = `%s` apart; give the result's type",
             size_text(e), size_text(a));
   }
   for (int i = end; i < k->equations.count; i++)

@@ -6,7 +6,7 @@
 #include "types/check.h"
 
 typedef struct Factor {
-  int id;           // of the name, the variable, or the applied function
+  int id;  // of the name, the variable, or the applied function
   const Size *size;
 } Factor;
 typedef Vec(Factor) FactorVec;
@@ -48,10 +48,11 @@ static int compare_products(const FactorVec *a, const FactorVec *b) {
 
 static void add_term(Poly *p, Term term) {
   int i = 0;
-  while (i < p->terms.count && compare_products(&p->terms.at[i].factors, &term.factors) < 0)
+  while (i < p->terms.count &&
+         compare_products(&p->terms.at[i].factors, &term.factors) < 0)
     i++;
-  bool found = i < p->terms.count &&
-               compare_products(&p->terms.at[i].factors, &term.factors) == 0;
+  bool found =
+      i < p->terms.count && compare_products(&p->terms.at[i].factors, &term.factors) == 0;
   if (found) {
     term.coefficient = big_add(p->terms.at[i].coefficient, term.coefficient);
     p->terms.at[i] = term;
@@ -79,11 +80,13 @@ static FactorVec merge(const FactorVec *a, const FactorVec *b) {
   FactorVec all = { 0 };
   int i = 0, j = 0;
   while (i < a->count || j < b->count) {
-    bool left = j == b->count ||
-                (i < a->count && compare_factors(&a->at[i], &b->at[j]) <= 0);
+    bool left =
+        j == b->count || (i < a->count && compare_factors(&a->at[i], &b->at[j]) <= 0);
     vec_push(&all, left ? a->at[i] : b->at[j]);
-    if (left) i++;
-    else j++;
+    if (left)
+      i++;
+    else
+      j++;
   }
   return all;
 }

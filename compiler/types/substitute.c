@@ -28,7 +28,8 @@ static const Type *rewrite_record(Rewrite *r, const Type *type) {
     fields[i].type = t;
   }
   if (!fields) return type;
-  Type *copy = new_node(Type, .kind = TYPE_RECORD, .unique = type->unique, .alias = type->alias);
+  Type *copy =
+      new_node(Type, .kind = TYPE_RECORD, .unique = type->unique, .alias = type->alias);
   copy->u.record.is_tuple = type->u.record.is_tuple;
   copy->u.record.count = count;
   copy->u.record.fields = fields;
@@ -53,9 +54,13 @@ static const Type *rewrite_function(Rewrite *r, const Type *type) {
   const Type *inner = type_resolve_result(type->u.function.to, &exists);
   const Type *to = rewrite(r, own == exists.count ? type->u.function.to : inner);
   if (from == type->u.function.from && to == type->u.function.to) return type;
-  return new_node(Type, .kind = TYPE_FUNCTION, .unique = type->unique, .alias = type->alias,
-                  .u.function = { .param = type->u.function.param, .from = from, .to = to,
-                                  .exist_count = exists.count, .exists = exists.at });
+  return new_node(Type, .kind = TYPE_FUNCTION, .unique = type->unique,
+                  .alias = type->alias,
+                  .u.function = { .param = type->u.function.param,
+                                  .from = from,
+                                  .to = to,
+                                  .exist_count = exists.count,
+                                  .exists = exists.at });
 }
 
 static const Type *rewrite_param(const Rewrite *r, const Type *type) {
@@ -108,7 +113,8 @@ const Type *type_substitute(Check *k, const Subst *s, const Type *type) {
   return rewrite(&r, type);
 }
 
-const Type *type_replace_size(Check *k, const Binding *from, const Size *to, const Type *type) {
+const Type *type_replace_size(Check *k, const Binding *from, const Size *to,
+                              const Type *type) {
   Subst s = { 0 };
   vec_push(&s.sizes, from);
   vec_push(&s.to_sizes, to);
@@ -124,9 +130,7 @@ const Type *type_solve(Check *k, const Type *type) {
   return rewrite(&r, type);
 }
 
-static const Size *map_size(Rewrite *r, const Size *size) {
-  return r->map(r->k, size);
-}
+static const Size *map_size(Rewrite *r, const Size *size) { return r->map(r->k, size); }
 
 const Type *type_map_sizes(Check *k, const Type *type,
                            const Size *(*map)(Check *k, const Size *size)) {
@@ -187,9 +191,11 @@ bool type_mentions(const Type *type, const Binding *size) {
       if (type_mentions(type->u.record.fields[i].type, size)) return true;
     return false;
   case TYPE_ARRAY:
-    return size_mentions(type->u.array.size, size) || type_mentions(type->u.array.elem, size);
+    return size_mentions(type->u.array.size, size) ||
+           type_mentions(type->u.array.elem, size);
   case TYPE_FUNCTION:
-    return type_mentions(type->u.function.from, size) || type_mentions(type->u.function.to, size);
+    return type_mentions(type->u.function.from, size) ||
+           type_mentions(type->u.function.to, size);
   case TYPE_PARAM: return false;
   case TYPE_VAR: return false;
   }

@@ -1,6 +1,6 @@
 // Making types, sizes and bindings.
-#include "types/check.h"
 #include "base/text.h"
+#include "types/check.h"
 #include <string.h>
 
 const Type *type_prim(PrimType prim) {

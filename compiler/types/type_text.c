@@ -7,11 +7,16 @@ static void add_type(Text *t, const Type *type, bool atomic);
 static void add_size(Text *t, const Size *size, int precedence);
 
 static void add_class(Text *t, TypeClass prims) {
-  if (prims == CLASS_ANY || prims & CLASS_STRUCTURE) text_add(t, "_");
-  else if (!(prims & CLASS_FLOAT)) text_add(t, "<integer>");
-  else if (!(prims & CLASS_INT)) text_add(t, "<float>");
-  else if (prims & (1 << PRIM_BOOL)) text_add(t, "<scalar>");
-  else text_add(t, "<number>");
+  if (prims == CLASS_ANY || prims & CLASS_STRUCTURE)
+    text_add(t, "_");
+  else if (!(prims & CLASS_FLOAT))
+    text_add(t, "<integer>");
+  else if (!(prims & CLASS_INT))
+    text_add(t, "<float>");
+  else if (prims & (1 << PRIM_BOOL))
+    text_add(t, "<scalar>");
+  else
+    text_add(t, "<number>");
 }
 
 static void add_record(Text *t, const Type *type) {
@@ -89,8 +94,10 @@ static void add_size(Text *t, const Size *size, int precedence) {
   case SIZE_CONST: text_add(t, big_text(size->u.constant)); break;
   case SIZE_NAME: text_add(t, size->u.name->name); break;
   case SIZE_EXP:
-    if (size->u.exp.tree) add_tree(t, size->u.exp.tree, precedence);
-    else ast_print_exp(t, size->u.exp.exp);
+    if (size->u.exp.tree)
+      add_tree(t, size->u.exp.tree, precedence);
+    else
+      ast_print_exp(t, size->u.exp.exp);
     break;
   case SIZE_VAR: text_add(t, size->u.var->name ? size->u.var->name : ""); break;
   case SIZE_ANY: break;

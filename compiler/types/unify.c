@@ -5,9 +5,7 @@
 #include "types/check.h"
 #include <limits.h>
 
-const Type *type_resolve(const Type *type) {
-  return type_resolve_result(type, NULL);
-}
+const Type *type_resolve(const Type *type) { return type_resolve_result(type, NULL); }
 
 const Type *type_resolve_result(const Type *type, BindingVec *exists) {
   while (type->kind == TYPE_VAR && type->u.var->solution) {
@@ -35,9 +33,7 @@ static const Type *var_new(Check *k, Loc loc, TypeClass prims) {
   return new_node(Type, .kind = TYPE_VAR, .u.var = var);
 }
 
-const Type *type_var(Check *k, Loc loc) {
-  return var_new(k, loc, CLASS_ANY);
-}
+const Type *type_var(Check *k, Loc loc) { return var_new(k, loc, CLASS_ANY); }
 
 const Type *type_var_of(Check *k, TypeClass prims, Loc loc) {
   return var_new(k, loc, prims);
@@ -80,7 +76,8 @@ static bool can_enter(Check *k, TypeVar *var, const Type *type) {
     return size_can_enter(k, type->u.array.size, var->level) &&
            can_enter(k, var, type->u.array.elem);
   case TYPE_FUNCTION:
-    return can_enter(k, var, type->u.function.from) && can_enter(k, var, type->u.function.to);
+    return can_enter(k, var, type->u.function.from) &&
+           can_enter(k, var, type->u.function.to);
   case TYPE_VAR:
     if (type->u.var == var) return mismatch(k, (Mismatch){ .kind = MISMATCH_INFINITE });
     if (type->u.var->level > var->level) type->u.var->level = var->level;
@@ -121,8 +118,9 @@ static bool narrow(Check *k, const Type *type, TypeClass prims) {
   TypeVar *var = type->u.var;
   if (var->is_error || !prims) return true;
   TypeClass both = var->prims ? var->prims & prims : prims;
-  if (!both) return mismatch(k, (Mismatch){ .kind = MISMATCH_CLASS, .prims = prims,
-                                            .actual = type });
+  if (!both)
+    return mismatch(k,
+                    (Mismatch){ .kind = MISMATCH_CLASS, .prims = prims, .actual = type });
   if (!var->prims && !var->fields.count) vec_push(&k->vars, var);
   var->prims = both;
   var->first_order = var->fixed_size = true;
@@ -136,10 +134,12 @@ bool unify_class(Check *k, const Type *type, TypeClass prims) {
   if (type->kind == TYPE_PRIM && (prims >> type->u.prim & 1)) return true;
   if (type->kind == TYPE_ARRAY && prims & CLASS_STRUCTURE)
     return unify_class(k, type->u.array.elem, prims);
-  if (type->kind == TYPE_PARAM && type->u.param->prims && !(type->u.param->prims & ~prims))
+  if (type->kind == TYPE_PARAM && type->u.param->prims &&
+      !(type->u.param->prims & ~prims))
     return true;
   if (type->kind != TYPE_RECORD || !(prims & CLASS_STRUCTURE))
-    return mismatch(k, (Mismatch){ .kind = MISMATCH_CLASS, .prims = prims, .actual = type });
+    return mismatch(k,
+                    (Mismatch){ .kind = MISMATCH_CLASS, .prims = prims, .actual = type });
   for (int i = 0; i < type->u.record.count; i++)
     if (!unify_class(k, type->u.record.fields[i].type, prims)) return false;
   return true;
@@ -156,13 +156,16 @@ static bool want_field(Check *k, const Type *type, FieldWant want) {
   if (type->kind == TYPE_RECORD) {
     const Type *field = find_field(type, want.name);
     if (field) return unify(k, want.type, field);
-    return mismatch(k, (Mismatch){ .kind = MISMATCH_FIELD, .actual = type, .field = want.name });
+    return mismatch(
+        k, (Mismatch){ .kind = MISMATCH_FIELD, .actual = type, .field = want.name });
   }
   if (type->kind != TYPE_VAR)
-    return mismatch(k, (Mismatch){ .kind = MISMATCH_FIELD, .actual = type, .field = want.name });
+    return mismatch(
+        k, (Mismatch){ .kind = MISMATCH_FIELD, .actual = type, .field = want.name });
   TypeVar *var = type->u.var;
   for (int i = 0; i < var->fields.count; i++)
-    if (var->fields.at[i].name == want.name) return unify(k, var->fields.at[i].type, want.type);
+    if (var->fields.at[i].name == want.name)
+      return unify(k, var->fields.at[i].type, want.type);
   if (!var->fields.count && !var->prims) vec_push(&k->vars, var);
   vec_push(&var->fields, want);
   return true;
@@ -173,7 +176,8 @@ const Type *unify_field(Check *k, const Type *record, Name field, Loc loc) {
   if (type_is_error(record)) return type_error(k, loc);
   if (record->kind == TYPE_RECORD) {
     const Type *type = find_field(record, field);
-    if (!type) mismatch(k, (Mismatch){ .kind = MISMATCH_FIELD, .actual = record, .field = field });
+    if (!type)
+      mismatch(k, (Mismatch){ .kind = MISMATCH_FIELD, .actual = record, .field = field });
     return type;
   }
   const Type *type = type_var(k, loc);
@@ -184,8 +188,8 @@ const Type *unify_field(Check *k, const Type *record, Name field, Loc loc) {
 static bool bind(Check *k, TypeVar *var, const Type *type, const BindingVec *exists) {
   if (type->kind == TYPE_VAR && type->u.var == var) return true;
   if (exists->count && var->fixed_size)
-    return mismatch(k, (Mismatch){ .kind = MISMATCH_VARYING, .size = exists->at[0],
-                                   .actual = type });
+    return mismatch(
+        k, (Mismatch){ .kind = MISMATCH_VARYING, .size = exists->at[0], .actual = type });
   if (!can_enter(k, var, type)) {
     k->mismatch.actual = type;
     return false;
@@ -229,7 +233,7 @@ static const Type *result(const Type *function, BindingVec *exists) {
 
 // Both arrows' parameters become the same fresh name, which is returned (NULL if they have none).
 static Binding *equate_params(Check *k, const Type *e, const Type *a, const Type **to_e,
-                          const Type **to_a) {
+                              const Type **to_a) {
   const Binding *pe = e->u.function.param, *pa = a->u.function.param;
   if ((!pe && !pa) || pe == pa) return NULL;
   Binding *same = skolem(k, pe ? pe : pa);
@@ -254,7 +258,8 @@ static const Type *replace_exists(Check *k, const BindingVec *exists, bool open,
                                   const Type *type) {
   for (int i = 0; i < exists->count; i++) {
     Binding *b = exists->at[i];
-    const Size *to = open ? size_var(k, b->name, k->at) : size_of_binding(skolem(k, b), b->loc);
+    const Size *to =
+        open ? size_var(k, b->name, k->at) : size_of_binding(skolem(k, b), b->loc);
     if (open) to->u.var->level = INT_MAX;
     type = type_replace_size(k, b, to, type);
   }

@@ -1,0 +1,80 @@
+// Programs that the checker accepts or refuses: `programs FILE...`.
+//
+// A first comment with `-- error: REGEX` says what the messages about a refused program must
+// match; one with `-- type NAME : TYPE` what the types of an accepted one must be.
+#include "base/diag.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "source/source.h"
+#include "types/types.h"
+#include "unit.h"
+#include <regex.h>
+
+// The rest of the first line that begins with `start`, or NULL; `from` moves behind it.
+static const char *find_line(const char **from, const char *start) {
+  for (const char *line = *from; *line; line++) {
+    const char *end = line + strcspn(line, "\n");
+    if (strncmp(line, start, strlen(start)) == 0) {
+      *from = end;
+      line += strlen(start);
+      return text_format("%.*s", (int)(end - line), line);
+    }
+    if (!*end) return NULL;
+    line = end;
+  }
+  return NULL;
+}
+
+static bool matches(const char *pattern, const char *text) {
+  regex_t regex;
+  CHECK(regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB) == 0);
+  bool found = regexec(&regex, text, 0, NULL, 0) == 0;
+  regfree(&regex);
+  return found;
+}
+
+static const char *types_of(const AstProgram *program) {
+  Text *t = text_new();
+  vec_each (AstDecl *const *, d, &program->decls) {
+    if ((*d)->kind != AST_DECL_VALUE) continue;
+    text_printf(t, "%s : %s\n", (*d)->u.value.name,
+                type_text((*d)->u.value.binding->type));
+  }
+  return text_str(t);
+}
+
+static const char *expected_types(const char *source) {
+  Text *t = text_new();
+  const char *line;
+  while ((line = find_line(&source, "-- type ")))
+    text_printf(t, "%s\n", line);
+  return text_str(t);
+}
+
+static bool test(const char *path) {
+  Compiler *c = compiler_new();
+  size_t length;
+  const char *source = text_read_file(path, &length), *start = source;
+  if (!source) return false;
+  AstProgram *program = source_parse(c, source_file_new(path, source, length));
+  bool checked = program && types_check(c, program);
+  const char *messages = diag_take_text(c), *pattern = find_line(&start, "-- error: ");
+  if (pattern) {
+    bool found = !checked && matches(pattern, messages);
+    if (!found) fprintf(stderr, "%s: expected %s, got:\n%s\n", path, pattern, messages);
+    return found;
+  }
+  bool same = checked && strcmp(types_of(program), expected_types(source)) == 0;
+  if (!same)
+    fprintf(stderr, "%s: %s%s\n", path, messages, checked ? types_of(program) : "");
+  return same;
+}
+
+int main(int argc, char **argv) {
+  mem_init();
+  bool ok = true;
+  for (int i = 1; i < argc; i++)
+    ok = test(argv[i]) && ok;
+  return ok ? 0 : 1;
+}
