@@ -374,8 +374,9 @@ static const Body *decomposed(Flatten *fl, const Stm *stm) {
     ops[i].op = core_rename_lambda(fl->c, subst_new(), soac->ops[i].op);
   }
   Soac reduce = { soac->width, identity, ys, reds, ops, soac->op_count };
-  core_let_n(&b, "reduced", exp_soac(stm->exp->kind, reduce), ys);
-  return core_body(&b, ys, results);
+  Atom *all = mem_copy(ys, sizeof *ys * (size_t)results);
+  core_let_n(&b, "reduced", exp_soac(stm->exp->kind, reduce), all);
+  return core_body(&b, all, results);
 }
 
 // G9    Sigma |-l redomap op f v xss  =>  if Par(Sigma') >= t_top then e_top else e_rec
@@ -570,10 +571,9 @@ static const Body *copy_element(Flatten *fl, Builder *b, const Exp *exp, Atom at
 
 // Array operations in a context: op  =>  map (\at -> element of op at position `at`) (iota n)
 // Why: inside of a nest they are parallelism like any other (design.md, section 5, "further rules").
-// With the empty context they stay as they are: the host has kernels for them.
+// On the host as well, so that later passes know segmap only.
 static bool rule_array_operation(Flatten *fl, const Goal *goal, Atom *out) {
   const Exp *exp = goal->stm->exp;
-  if (!goal->nest && goal->level > 0) return false;
   Atom width;
   Lambda fn;
   Loc loc = goal->stm->loc;
@@ -635,13 +635,20 @@ static const Nest *slice_levels(Flatten *fl, const Nest *nest, const Exp *exp, B
   return nest;
 }
 
+static int value_count(const Exp *update) {
+  int count = 0;
+  for (int i = 0; i < update->u.update.dim_count; i++)
+    count += update->u.update.dims[i].is_slice;
+  return count;
+}
+
 // Update: Sigma |-l xs with [i] = v  =>  segscatter^l Sigma (.., i, v) into xs'
 //         where xs' is xs over Sigma; a slice adds its dimensions to the space
 // Why: one write per point instead of a copy of the row.  A scatter leaves out what is out of
 // bounds, so a checked position gets an assertion.  Tests: tests/rules/update-*
 static bool rule_update(Flatten *fl, const Goal *goal, Atom *out) {
   const Exp *exp = goal->stm->exp;
-  if (exp->kind != EXP_UPDATE || !goal->nest) return false;
+  if (exp->kind != EXP_UPDATE) return false;
   int rank = exp->u.update.dim_count, depth = nest_depth(goal->nest);
   trace(fl, "update", goal->stm);
   ScatterDest dest = { expand_atom(fl, goal->nest, goal->level, exp->u.update.array, goal->b), depth + rank };
@@ -649,11 +656,12 @@ static bool rule_update(Flatten *fl, const Goal *goal, Atom *out) {
   Builder body = builder_new(fl->c, goal->stm->loc);
   const Nest *nest = bind_positions(fl, goal->nest, results);
   nest = slice_levels(fl, nest, exp, &body, results + depth, value_at);
-  int sliced = nest_depth(nest) - depth;
+  if (!nest) nest = nest_level(NULL, atom_i64(1));  // one element on the host: a space of one point
+  int sliced = value_count(exp);
   Atom value = exp->u.update.value;
   if (sliced) value = core_let(&body, "v", exp_index(value, value_at, sliced, false));
   results[depth + rank] = value;
-  SegOp like = { .kind = SEG_SCATTER, .level = goal->level, .dests = &dest, .dest_count = 1 };
+  SegOp like = { .kind = SEG_SCATTER, .level = goal->level, .dests = mem_copy(&dest, sizeof dest), .dest_count = 1 };
   emit_seg(fl, goal, nest, &like, core_body(&body, results, depth + rank + 1), out);
   return true;
 }
