@@ -208,6 +208,8 @@ static bool parse_item(SpecParser *p) {
   if (accept_word(p, "tags")) return parse_tags(p);
   if (accept_word(p, "structure")) return parse_structure(p);
   if (accept_word(p, "tolerance:")) return parse_tolerances(p);
+  if (accept_word(p, "type"))
+    return *rest_of_line(p) != '\0';  // tests/types/programs.c checks it
   if (accept_word(p, "error:")) {
     p->spec->error = rest_of_line(p);
     return true;
