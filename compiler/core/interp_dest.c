@@ -90,8 +90,9 @@ static const Scatter *scatter_new(int count) {
 }
 
 // The results of the body, and the destinations, once the body has been generated.
-static void finish_scatter(Gen *g, Nest *n, const Scatter *s, const ScatterDest *dests,
-                           const Slot *results, VarVec used) {
+static void finish_scatter(Gen *g, Nest *n, const ScatterDest *dests, const Slot *results,
+                           VarVec used) {
+  const Scatter *s = n->dests;
   const Slot *to = gen_binders(g);
   int at = 0;
   for (int i = 0; i < s->count; i++) {
@@ -101,7 +102,6 @@ static void finish_scatter(Gen *g, Nest *n, const Scatter *s, const ScatterDest 
     at += dests[i].index_count + 1;
     s->parts[i].dest = dest_new(g, dests[i].dest, to[i], &used);
   }
-  n->dests = s;
   n->before = take_scatter;
   n->each = scatter_point;
   nest_add(g, n);
@@ -120,8 +120,8 @@ void gen_scatter(Gen *g, const Exp *exp) {
   VarVec used = core_free_lambda(fn);
   add_arrays(&used, exp->u.scatter.arrays, exp->u.scatter.array_count);
   const Slot *results = nest_body(g, n, fn, NULL, 0);
-  const Scatter *s = scatter_new(exp->u.scatter.dest_count);
-  finish_scatter(g, n, s, exp->u.scatter.dests, results, used);
+  n->dests = scatter_new(exp->u.scatter.dest_count);
+  finish_scatter(g, n, exp->u.scatter.dests, results, used);
 }
 
 void gen_seg_scatter(Gen *g, const SegOp *seg) {
@@ -130,7 +130,8 @@ void gen_seg_scatter(Gen *g, const SegOp *seg) {
   VarVec used = core_free_body(seg->body);
   const Lambda body = { .body = seg->body };
   const Slot *results = nest_body(g, n, &body, NULL, 0);
-  finish_scatter(g, n, scatter_new(seg->dest_count), seg->dests, results, used);
+  n->dests = scatter_new(seg->dest_count);
+  finish_scatter(g, n, seg->dests, results, used);
 }
 
 // ---- histograms

@@ -148,34 +148,36 @@ static InsFn *fast_op(PrimOp op, PrimType type) {
   return table[op][type];
 }
 
-// Signed division rounds towards minus infinity.
-#define DIVISION(TYPE)                                       \
-  static bool div_##TYPE(Machine *m, const Ins *ins) {       \
-    int64_t a = ins->a->i, b = ins->b->i;                    \
-    if (b <= 0) return run_op(m, ins);                       \
-    ins->dst->i = a / b - (a % b < 0);                       \
-    return true;                                             \
-  }                                                          \
-  static bool mod_##TYPE(Machine *m, const Ins *ins) {       \
-    int64_t a = ins->a->i, b = ins->b->i;                    \
-    if (b <= 0) return run_op(m, ins);                       \
-    int64_t remainder = a % b;                               \
-    ins->dst->i = remainder < 0 ? remainder + b : remainder; \
-    return true;                                             \
-  }                                                          \
-  static bool quot_##TYPE(Machine *m, const Ins *ins) {      \
-    if (ins->b->i <= 0) return run_op(m, ins);               \
-    ins->dst->i = ins->a->i / ins->b->i;                     \
-    return true;                                             \
-  }                                                          \
-  static bool rem_##TYPE(Machine *m, const Ins *ins) {       \
-    if (ins->b->i <= 0) return run_op(m, ins);               \
-    ins->dst->i = ins->a->i % ins->b->i;                     \
-    return true;                                             \
-  }
-DIVISION(signed)
+// Signed division by a positive number, towards minus infinity and towards zero.
 
-// Division by a positive number; all the rest is prim_apply's.
+static bool div_signed(Machine *m, const Ins *ins) {
+  int64_t a = ins->a->i, b = ins->b->i;
+  if (b <= 0) return run_op(m, ins);
+  ins->dst->i = a / b - (a % b < 0);
+  return true;
+}
+
+static bool mod_signed(Machine *m, const Ins *ins) {
+  int64_t a = ins->a->i, b = ins->b->i;
+  if (b <= 0) return run_op(m, ins);
+  int64_t remainder = a % b;
+  ins->dst->i = remainder < 0 ? remainder + b : remainder;
+  return true;
+}
+
+static bool quot_signed(Machine *m, const Ins *ins) {
+  if (ins->b->i <= 0) return run_op(m, ins);
+  ins->dst->i = ins->a->i / ins->b->i;
+  return true;
+}
+
+static bool rem_signed(Machine *m, const Ins *ins) {
+  if (ins->b->i <= 0) return run_op(m, ins);
+  ins->dst->i = ins->a->i % ins->b->i;
+  return true;
+}
+
+// Division by other numbers, and of unsigned ones, is prim_apply's.
 static InsFn *fast_division(PrimOp op, PrimType type) {
   if (!prim_is_signed(type)) return NULL;
   if (op == OP_DIV) return div_signed;
