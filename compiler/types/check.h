@@ -207,9 +207,9 @@ const Type *unify_field(Check *k, const Type *record, Name field, Loc loc);
 // size.c, size_unify.c
 const Size *size_resolve(const Size *size);
 const Size *size_var(Check *k, Name name, Loc loc);
-const Size *size_tree(Check *k, SizeOp op, const AstExp *function, int count,
+const Size *size_tree(SizeOp op, const AstExp *function, int count,
                       const Size *const *parts);
-const Size *size_binary(Check *k, SizeOp op, const Size *a, const Size *b);
+const Size *size_binary(SizeOp op, const Size *a, const Size *b);
 bool size_equal(const Size *a, const Size *b);
 bool unify_sizes(Check *k, const Size *expected, const Size *actual);
 bool size_can_enter(Check *k, const Size *size,
@@ -223,9 +223,8 @@ bool size_mentions(const Size *size, const Binding *binding);
 typedef struct Poly Poly;
 // A variable to solve for and its value, if the equation e = a is linear in one with coefficient 1.
 typedef enum PolyAnswer { POLY_EQUAL, POLY_DIFFERENT, POLY_SOLVED, POLY_OPEN } PolyAnswer;
-PolyAnswer poly_solve(Check *k, const Size *e, const Size *a, SizeVar **var,
-                      const Size **value);
-const Size *size_simplify(Check *k, const Size *size);
+PolyAnswer poly_solve(const Size *e, const Size *a, SizeVar **var, const Size **value);
+const Size *size_simplify(const Size *size);
 
 // substitute.c
 typedef struct Subst {
@@ -287,7 +286,6 @@ const Type *check_pat(Check *k, AstPat *pat, const Type *expected);
 typedef enum PatRole { PAT_PARAM, PAT_LET, PAT_CASE } PatRole;
 void check_pat_names(Check *k, AstPat *pat,
                      PatRole role);  // duplicates, refutable patterns
-Name pat_name(const AstPat *pat);    // the name, if it is no more than one
 Binding *pat_binding(const AstPat *pat);
 void check_match_covers(Check *k, const AstExp *match);
 

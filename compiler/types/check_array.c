@@ -31,7 +31,7 @@ static bool is_i64(const Type *type) {
 static const Size *difference(Check *k, const AstExp *from, const AstExp *to) {
   const Size *a = from ? size_of_exp(k, from) : size_const(0, (Loc){ 0 });
   const Size *b = size_of_exp(k, to);
-  return a && b ? size_simplify(k, size_binary(k, SIZE_SUB, b, a)) : NULL;
+  return a && b ? size_simplify(size_binary(SIZE_SUB, b, a)) : NULL;
 }
 
 // a..<b has b - a elements and a...b one more, where a and b can be sizes.
@@ -43,7 +43,7 @@ static const Size *range_size(Check *k, AstExp *exp) {
   const Size *size = difference(k, from, to);
   if (!size) return unknown_size(k, exp);
   if (exp->u.range.end == RANGE_BELOW) return size;
-  return size_simplify(k, size_binary(k, SIZE_ADD, size, size_const(1, exp->loc)));
+  return size_simplify(size_binary(SIZE_ADD, size, size_const(1, exp->loc)));
 }
 
 const Type *infer_range(Check *k, AstExp *exp) {
@@ -74,7 +74,7 @@ static const Size *slice_size(Check *k, AstExp *node, const AstDim *dim,
   }
   const Size *from = size_of_exp(k, dim->from);
   if (!from) return unknown_size(k, node);
-  return size_binary(k, SIZE_SUB, whole, from);
+  return size_binary(SIZE_SUB, whole, from);
 }
 
 static void check_slice(Check *k, const AstDim *dim) {

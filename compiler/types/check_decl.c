@@ -4,14 +4,13 @@
 
 // --- Names at top level ---
 
-static void define(Check *k, Binding *b, const AstDecl *decl) {
+static void define(Check *k, Binding *b) {
   b->is_top = true;
   const Binding *old = map_get(k->defined, b->name);
   if (old && !k->built_in) {
     error(k->c, b->loc, "`%s` is defined twice", b->name);
     note(k->c, old->loc, "`%s` is also defined here", b->name);
   }
-  (void)decl;
   map_put(k->defined, b->name, b);
   map_put(k->scope.values, b->name, b);
 }
@@ -80,7 +79,7 @@ static void check_value(Check *k, AstDecl *decl) {
   finish_definition(k, constant ? NULL : b);
   if (constant) b->type = type_solve(k, b->type);
   map_put(k->scope.values, shadowed, outer);
-  define(k, b, decl);
+  define(k, b);
   k->current = NULL;
   if (decl->u.value.is_entry && diag_error_count(k->c) == errors) check_entry(k, decl, b);
 }

@@ -41,19 +41,13 @@ static void check_let_value(Check *k, AstExp *exp, const Type *value) {
   }
 }
 
-static const Type *infer_one_let(Check *k, AstExp *exp) {
-  int equations = k->equations.count;
+const Type *infer_let(Check *k, AstExp *exp) {
+  int mark = scope_mark(k), equations = k->equations.count;
   const Type *value = infer(k, exp->u.let.value);
   k->level++;
   check_let_value(k, exp, value);
   size_equations_solve(k, equations, false);
   check_pat_names(k, exp->u.let.pat, PAT_LET);
-  return value;
-}
-
-const Type *infer_let(Check *k, AstExp *exp) {
-  int mark = scope_mark(k);
-  infer_one_let(k, exp);
   const Type *body = infer(k, exp->u.let.body);
   k->level--;
   scope_leave(k, mark);
@@ -88,9 +82,8 @@ static const Type *check_result(Check *k, const AstType *result, AstExp *body, N
   return type_name_anonymous(k, declared, exists);
 }
 
-static const Type *arrows(Check *k, const AstFunction *f, const Type **params,
-                          const Type *to, const BindingVec *exists) {
-  (void)k;
+static const Type *arrows(const AstFunction *f, const Type **params, const Type *to,
+                          const BindingVec *exists) {
   for (int i = f->params.count - 1; i >= 0; i--) {
     Binding *name = pat_binding(f->params.at[i]);
     bool occurs = name && type_mentions(to, name);
@@ -120,6 +113,20 @@ static void hide_inner_names(Check *k, const AstFunction *f, const Type **to,
     exists->at[i]->level = 0;
 }
 
+// A name inside the pattern of one parameter has no place in a function's type, so that the type
+// of a later parameter cannot mention it.
+static void check_param_sizes(Check *k, const AstFunction *f, const Type **params) {
+  for (int i = 1; i < f->params.count; i++) {
+    BindingVec inner = { 0 };
+    const Type *closed = type_close(k, params[i], &inner, f->params.at[i]->loc);
+    if (inner.count == 0) continue;
+    limit(k->c, f->params.at[i]->loc,
+          "a parameter (of type `%s`) whose size is inside the pattern of an earlier one",
+          type_text(params[i]));
+    params[i] = closed;
+  }
+}
+
 static const Type *infer_body(Check *k, AstFunction *f, const Binding *owner,
                               const Type *expected, BindingVec *exists) {
   Name name = owner ? owner->name : NULL;
@@ -146,8 +153,9 @@ const Type *infer_function(Check *k, AstFunction *f, Binding *owner,
   size_equations_solve(k, equations, false);
   k->level = level + 1;
   hide_inner_names(k, f, &to, &exists);
+  check_param_sizes(k, f, params);
   k->level = level;
-  const Type *type = arrows(k, f, params, to, &exists);
+  const Type *type = arrows(f, params, to, &exists);
   scope_leave(k, mark);
   return type;
 }

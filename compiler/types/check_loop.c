@@ -70,6 +70,8 @@ static bool decide(Check *k, const Type *param, const Type *initial, const Type 
   param = type_resolve(param);
   initial = type_resolve(initial);
   body = type_resolve(body);
+  // A part that is erroneous, or still open, has no sizes to compare.
+  if (param->kind != initial->kind || param->kind != body->kind) return true;
   if (param->kind == TYPE_ARRAY)
     return decide_size(k, param->u.array.size, initial->u.array.size,
                        body->u.array.size) &&

@@ -162,11 +162,6 @@ static const AstPat *strip(const AstPat *pat) {
   return pat;
 }
 
-Name pat_name(const AstPat *pat) {
-  pat = strip(pat);
-  return pat->kind == AST_PAT_NAME ? pat->u.name.name : NULL;
-}
-
 Binding *pat_binding(const AstPat *pat) {
   pat = strip(pat);
   return pat->kind == AST_PAT_NAME ? pat->u.name.binding : NULL;

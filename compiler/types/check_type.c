@@ -22,10 +22,10 @@ static const Size *size_of_apply(Check *k, const AstExp *exp) {
   }
   bool arithmetic;
   SizeOp op = operator_of(k, f->u.name.binding, &arithmetic);
-  if (arithmetic && count == 2) return size_tree(k, op, NULL, count, parts);
+  if (arithmetic && count == 2) return size_tree(op, NULL, count, parts);
   // A call on local functions would outlive them; the sizes of top-level ones stay meaningful.
   if (!f->u.name.binding->is_top) return NULL;
-  return size_tree(k, SIZE_CALL, f, count, parts);
+  return size_tree(SIZE_CALL, f, count, parts);
 }
 
 static const Size *size_of_name(const AstExp *exp) {

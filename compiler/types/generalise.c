@@ -202,7 +202,7 @@ const Size *size_solve(Check *k, const Size *size) {
   if (size->kind == SIZE_VAR || is_open(size))
     return new_node(Size, .kind = SIZE_ANY, .loc = size->loc);
   if (size->kind != SIZE_EXP || size->u.exp.exp) return size;
-  size = size_simplify(k, size);
+  size = size_simplify(size);
   if (size->kind != SIZE_EXP) return size;
   Size *solved = mem_copy(size, sizeof *size);
   solved->u.exp.exp = exp_of_tree(k, size->u.exp.tree, size->loc);

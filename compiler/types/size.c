@@ -17,20 +17,19 @@ const Size *size_var(Check *k, Name name, Loc loc) {
   return new_node(Size, .kind = SIZE_VAR, .loc = loc, .u.var = var);
 }
 
-const Size *size_tree(Check *k, SizeOp op, const AstExp *function, int count,
+const Size *size_tree(SizeOp op, const AstExp *function, int count,
                       const Size *const *parts) {
-  (void)k;
   const SizeTree *tree =
       new_node(SizeTree, .op = op, .function = function, .count = count, .parts = parts);
   return new_node(Size, .kind = SIZE_EXP, .loc = parts[0]->loc,
                   .u.exp = { .tree = tree });
 }
 
-const Size *size_binary(Check *k, SizeOp op, const Size *a, const Size *b) {
+const Size *size_binary(SizeOp op, const Size *a, const Size *b) {
   const Size **parts = new_array(const Size *, 2);
   parts[0] = a;
   parts[1] = b;
-  return size_tree(k, op, NULL, 2, parts);
+  return size_tree(op, NULL, 2, parts);
 }
 
 int size_level(const Size *size) {
@@ -120,7 +119,7 @@ static bool same_form(const Size *e, const Size *a) {
 static bool unify_expressions(Check *k, const Size *e, const Size *a) {
   SizeVar *var = NULL;
   const Size *value = NULL;
-  switch (poly_solve(k, e, a, &var, &value)) {
+  switch (poly_solve(e, a, &var, &value)) {
   case POLY_EQUAL: return true;
   case POLY_DIFFERENT: return different(k, e, a);
   case POLY_SOLVED: return bind(k, var, value);
@@ -144,7 +143,7 @@ bool unify_sizes(Check *k, const Size *e, const Size *a) {
 bool size_equal(const Size *a, const Size *b) {
   SizeVar *var = NULL;
   const Size *value = NULL;
-  return poly_solve(NULL, a, b, &var, &value) == POLY_EQUAL;
+  return poly_solve(a, b, &var, &value) == POLY_EQUAL;
 }
 
 // Once nothing more can be learnt from the context, sizes of the same form are equated part by

@@ -158,7 +158,7 @@ static bool has_var(const Size *size) {
   return false;
 }
 
-static const Size *of_term(Check *k, const Term *t, bool negate) {
+static const Size *of_term(const Term *t, bool negate) {
   const Big *coefficient = negate ? big_neg(t->coefficient) : t->coefficient;
   const Size *size = NULL;
   bool one = big_compare(coefficient, big_of(1)) == 0;
@@ -166,32 +166,30 @@ static const Size *of_term(Check *k, const Term *t, bool negate) {
     size = new_node(Size, .kind = SIZE_CONST, .u.constant = coefficient);
   for (int i = 0; i < t->factors.count; i++) {
     const Size *factor = t->factors.at[i].size;
-    size = size ? size_binary(k, SIZE_MUL, size, factor) : factor;
+    size = size ? size_binary(SIZE_MUL, size, factor) : factor;
   }
   return size;
 }
 
 // Terms with a positive coefficient first, so that the text starts without a sign.
-static const Size *size_of_poly(Check *k, const Poly *p) {
+static const Size *size_of_poly(const Poly *p) {
   const Size *size = NULL;
   for (int i = 0; i < p->terms.count; i++) {
     const Term *t = &p->terms.at[i];
     if (big_compare(t->coefficient, big_of(0)) < 0) continue;
-    const Size *term = of_term(k, t, false);
-    size = size ? size_binary(k, SIZE_ADD, size, term) : term;
+    const Size *term = of_term(t, false);
+    size = size ? size_binary(SIZE_ADD, size, term) : term;
   }
   if (!size) size = size_const(0, (Loc){ 0 });
   for (int i = 0; i < p->terms.count; i++) {
     const Term *t = &p->terms.at[i];
     if (big_compare(t->coefficient, big_of(0)) < 0)
-      size = size_binary(k, SIZE_SUB, size, of_term(k, t, true));
+      size = size_binary(SIZE_SUB, size, of_term(t, true));
   }
   return size;
 }
 
-const Size *size_simplify(Check *k, const Size *size) {
-  return size_of_poly(k, poly_of(size));
-}
+const Size *size_simplify(const Size *size) { return size_of_poly(poly_of(size)); }
 
 // The variable that occurs as a term of its own with coefficient 1 or -1, if all is open but it.
 static SizeVar *linear_var(const Poly *p, int *at) {
@@ -221,15 +219,14 @@ static bool poly_has_var(const Poly *p) {
   return false;
 }
 
-PolyAnswer poly_solve(Check *k, const Size *e, const Size *a, SizeVar **var,
-                      const Size **value) {
+PolyAnswer poly_solve(const Size *e, const Size *a, SizeVar **var, const Size **value) {
   Poly *p = poly_of(e);
   add_scaled(p, poly_of(a), big_of(-1));
   if (p->terms.count == 0) return POLY_EQUAL;
   if (!poly_has_var(p)) return POLY_DIFFERENT;
   int at = 0;
   *var = linear_var(p, &at);
-  if (!*var || !k) return POLY_OPEN;
+  if (!*var) return POLY_OPEN;
   // c * var + rest = 0  =>  var = -rest / c
   bool positive = big_compare(p->terms.at[at].coefficient, big_of(0)) > 0;
   Poly *rest = new (Poly);
@@ -237,6 +234,6 @@ PolyAnswer poly_solve(Check *k, const Size *e, const Size *a, SizeVar **var,
     if (i != at) add_term(rest, p->terms.at[i]);
   Poly *solution = new (Poly);
   add_scaled(solution, rest, big_of(positive ? -1 : 1));
-  *value = size_of_poly(k, solution);
+  *value = size_of_poly(solution);
   return POLY_SOLVED;
 }

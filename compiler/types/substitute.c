@@ -105,7 +105,7 @@ const Size *size_substitute(Check *k, const Subst *s, const Size *size) {
     parts[i] = size_substitute(k, s, tree->parts[i]);
     same = same && parts[i] == tree->parts[i];
   }
-  return same ? size : size_tree(k, tree->op, tree->function, tree->count, parts);
+  return same ? size : size_tree(tree->op, tree->function, tree->count, parts);
 }
 
 const Type *type_substitute(Check *k, const Subst *s, const Type *type) {
