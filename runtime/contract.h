@@ -1,8 +1,9 @@
 // Begin contract.h: what generated code defines, and what it may call.
 //
-// A generated C file is: `#define RT_NAME(x) fl_##x` (the prefix), api.h (in a library: its
-// public header), the parts of the runtime in the order of all.c (cli.h and server.h only in
-// executables), then the program's own tables and functions.  Everything here is C99 and C++.
+// A generated C file is: `#define RT_NAME(x) fl_##x` (the prefix), contract.h, api.h (in a library:
+// its public header), the other parts in the order of all.c (server.h and cli.h only in
+// executables), then the program's own tables and functions.  contract.h comes before any system
+// header because it asks for GNU functions; host code is compiled with -ffp-contract=off.  Everything here is C99 and C++.
 // Two libraries with different prefixes link into one program: only RT_NAME(..) is exported.
 //
 // The program defines, after the runtime, the one function that the runtime calls:
@@ -40,6 +41,9 @@
 #define RT_TEXT(format_at) __attribute__((format(printf, format_at, (format_at) + 1)))
 #define rt_context         RT_NAME(context)  // struct rt_context is the public struct fl_context
 #define rt_config          RT_NAME(context_config)
+
+struct rt_context;
+struct rt_config;
 
 enum { RT_OK = 0, RT_OTHER_ERROR = 1, RT_PROGRAM_ERROR = 2, RT_OUT_OF_MEMORY = 3 };
 enum { RT_MAX_RANK = 16, RT_MAX_CHECK_VALUES = 4 };
@@ -225,6 +229,15 @@ struct rt_program {
 };
 
 RT_FN const struct rt_program *rt_program(void);  // the program defines it
+
+// What parts call before their paste order defines it.
+RT_FN int rt_opencl_check(struct rt_context *ctx, cl_int status, const char *doing);
+RT_FN int rt_serve(struct rt_context *ctx);
+RT_FN const struct rt_entry_point *rt_entry_named(const struct rt_program *program,
+                                                  const char *name);
+struct rt_timing;
+RT_FN void rt_timing_add(struct rt_timing *t, int64_t us);
+RT_FN void rt_profile_event(struct rt_context *ctx, int kernel, cl_event event);
 
 // ---- what generated host code calls
 

@@ -4,82 +4,82 @@
 // as contract.h says.  Integers wrap: sums and products are computed unsigned, in W (32 bits or
 // 64), where no promotion to int can overflow.
 #ifdef __OPENCL_VERSION__
-#define FLC_FN static __attribute__((unused)) inline
-#define FLC_M32(f) f
-#define FLC_CLZ32(x) ((int)clz((uint32_t)(x)))
-#define FLC_CLZ64(x) ((int)clz((uint64_t)(x)))
-#define FLC_POPC32(x) ((int)popcount((uint32_t)(x)))
-#define FLC_POPC64(x) ((int)popcount((uint64_t)(x)))
+#  define FLC_FN        static __attribute__((unused)) inline
+#  define FLC_M32(name) name
+#  define FLC_CLZ32(x)  ((int)clz((uint32_t)(x)))
+#  define FLC_CLZ64(x)  ((int)clz((uint64_t)(x)))
+#  define FLC_POPC32(x) ((int)popcount((uint32_t)(x)))
+#  define FLC_POPC64(x) ((int)popcount((uint64_t)(x)))
 #else
-#define FLC_FN static __attribute__((unused)) inline
-#define FLC_M32(f) f##f
-#define FLC_F64
-#define FLC_CLZ32(x) ((x) ? __builtin_clz((uint32_t)(x)) : 32)
-#define FLC_CLZ64(x) ((x) ? __builtin_clzll((uint64_t)(x)) : 64)
-#define FLC_POPC32(x) __builtin_popcount((uint32_t)(x))
-#define FLC_POPC64(x) __builtin_popcountll((uint64_t)(x))
+#  define FLC_FN        static __attribute__((unused)) inline
+#  define FLC_M32(name) name##f
+#  define FLC_F64
+#  define FLC_CLZ32(x)  ((x) ? __builtin_clz((uint32_t)(x)) : 32)
+#  define FLC_CLZ64(x)  ((x) ? __builtin_clzll((uint64_t)(x)) : 64)
+#  define FLC_POPC32(x) __builtin_popcount((uint32_t)(x))
+#  define FLC_POPC64(x) __builtin_popcountll((uint64_t)(x))
 #endif
-#define FLC_M64(f) f
+#define FLC_M64(name) name
 
 // What signed and unsigned integers of one width share.
-#define FLC_INT_OPS(t, T, U, W, bits, w) \
-  FLC_FN T flc_add_##t(T a, T b) { return (T)((W)a + (W)b); } \
-  FLC_FN T flc_sub_##t(T a, T b) { return (T)((W)a - (W)b); } \
-  FLC_FN T flc_mul_##t(T a, T b) { return (T)((W)a * (W)b); } \
-  FLC_FN T flc_and_##t(T a, T b) { return (T)(a & b); } \
-  FLC_FN T flc_or_##t(T a, T b) { return (T)(a | b); } \
-  FLC_FN T flc_xor_##t(T a, T b) { return (T)(a ^ b); } \
+#define FLC_INT_OPS(t, T, U, W, bits, w)                                      \
+  FLC_FN T flc_add_##t(T a, T b) { return (T)((W)a + (W)b); }                 \
+  FLC_FN T flc_sub_##t(T a, T b) { return (T)((W)a - (W)b); }                 \
+  FLC_FN T flc_mul_##t(T a, T b) { return (T)((W)a * (W)b); }                 \
+  FLC_FN T flc_and_##t(T a, T b) { return (T)(a & b); }                       \
+  FLC_FN T flc_or_##t(T a, T b) { return (T)(a | b); }                        \
+  FLC_FN T flc_xor_##t(T a, T b) { return (T)(a ^ b); }                       \
   FLC_FN T flc_shl_##t(T a, T b) { return (T)((W)a << ((W)b & (bits - 1))); } \
-  FLC_FN T flc_shr_##t(T a, T b) { return (T)(a >> ((W)b & (bits - 1))); } \
-  FLC_FN T flc_min_##t(T a, T b) { return b < a ? b : a; } \
-  FLC_FN T flc_max_##t(T a, T b) { return a < b ? b : a; } \
-  FLC_FN bool flc_eq_##t(T a, T b) { return a == b; } \
-  FLC_FN bool flc_ne_##t(T a, T b) { return a != b; } \
-  FLC_FN bool flc_lt_##t(T a, T b) { return a < b; } \
-  FLC_FN bool flc_le_##t(T a, T b) { return a <= b; } \
-  FLC_FN T flc_neg_##t(T a) { return (T)((W)0 - (W)a); } \
-  FLC_FN T flc_not_##t(T a) { return (T)~a; } \
-  FLC_FN int32_t flc_popc_##t(T a) { return FLC_POPC##w((U)a); } \
-  FLC_FN int32_t flc_clz_##t(T a) { return FLC_CLZ##w((U)a) - (w - bits); } \
-  FLC_FN int32_t flc_ctz_##t(T a) { \
-    return FLC_POPC##w((U)((((W)a & ((W)0 - (W)a)) - (W)1))); \
-  } \
+  FLC_FN T flc_shr_##t(T a, T b) { return (T)(a >> ((W)b & (bits - 1))); }    \
+  FLC_FN T flc_min_##t(T a, T b) { return b < a ? b : a; }                    \
+  FLC_FN T flc_max_##t(T a, T b) { return a < b ? b : a; }                    \
+  FLC_FN bool flc_eq_##t(T a, T b) { return a == b; }                         \
+  FLC_FN bool flc_ne_##t(T a, T b) { return a != b; }                         \
+  FLC_FN bool flc_lt_##t(T a, T b) { return a < b; }                          \
+  FLC_FN bool flc_le_##t(T a, T b) { return a <= b; }                         \
+  FLC_FN T flc_neg_##t(T a) { return (T)((W)0 - (W)a); }                      \
+  FLC_FN T flc_not_##t(T a) { return (T)~a; }                                 \
+  FLC_FN int32_t flc_popc_##t(T a) { return FLC_POPC##w((U)a); }              \
+  FLC_FN int32_t flc_clz_##t(T a) { return FLC_CLZ##w((U)a) - (w - bits); }   \
+  FLC_FN int32_t flc_ctz_##t(T a) {                                           \
+    return FLC_POPC##w((U)((((W)a & ((W)0 - (W)a)) - (W)1)));                 \
+  }                                                                           \
   FLC_FN T flc_mad_hi_##t(T a, T b, T c) { return (T)((W)flc_mul_hi_##t(a, b) + (W)c); }
 
 // The power by squaring; the exponent is not negative.
-#define FLC_INT_POW(t, T, U, W) \
-  FLC_FN T flc_pow_##t(T a, T b) { \
-    W base = (W)a, power = 1; \
+#define FLC_INT_POW(t, T, U, W)                                        \
+  FLC_FN T flc_pow_##t(T a, T b) {                                     \
+    W base = (W)a, power = 1;                                          \
     for (U exponent = (U)b; exponent; exponent = (U)(exponent >> 1)) { \
-      if (exponent & 1) power *= base; \
-      base *= base; \
-    } \
-    return (T)power; \
+      if (exponent & 1) power *= base;                                 \
+      base *= base;                                                    \
+    }                                                                  \
+    return (T)power;                                                   \
   }
 
 // Division: by 0 gives 0; by -1, the only quotient that overflows, wraps.
-#define FLC_SIGNED_OPS(t, T, U, W) \
-  FLC_FN T flc_quot_##t(T a, T b) { \
-    return b == 0 ? (T)0 : b == -1 ? (T)((W)0 - (W)a) : (T)(a / b); \
-  } \
+#define FLC_SIGNED_OPS(t, T, U, W)                                                 \
+  FLC_FN T flc_quot_##t(T a, T b) {                                                \
+    return b == 0 ? (T)0 : b == -1 ? (T)((W)0 - (W)a) : (T)(a / b);                \
+  }                                                                                \
   FLC_FN T flc_rem_##t(T a, T b) { return b == 0 || b == -1 ? (T)0 : (T)(a % b); } \
-  FLC_FN T flc_div_##t(T a, T b) { \
-    T r = flc_rem_##t(a, b); \
-    return (T)((W)flc_quot_##t(a, b) - (W)(r != 0 && (r < 0) != (b < 0))); \
-  } \
-  FLC_FN T flc_mod_##t(T a, T b) { \
-    T r = flc_rem_##t(a, b); \
-    return (T)(r != 0 && (r < 0) != (b < 0) ? r + b : r); \
-  } \
-  FLC_FN T flc_abs_##t(T a) { return (T)(a < 0 ? (W)0 - (W)a : (W)a); } \
+  FLC_FN T flc_div_##t(T a, T b) {                                                 \
+    T r = flc_rem_##t(a, b);                                                       \
+    return (T)((W)flc_quot_##t(a, b) - (W)(r != 0 && (r < 0) != (b < 0)));         \
+  }                                                                                \
+  FLC_FN T flc_mod_##t(T a, T b) {                                                 \
+    T r = flc_rem_##t(a, b);                                                       \
+    return (T)(r != 0 && (r < 0) != (b < 0) ? r + b : r);                          \
+  }                                                                                \
+  FLC_FN T flc_abs_##t(T a) { return (T)(a < 0 ? (W)0 - (W)a : (W)a); }            \
   FLC_FN T flc_sgn_##t(T a) { return (T)((a > 0) - (a < 0)); }
 
-#define FLC_UNSIGNED_OPS(t, T) \
+#define FLC_UNSIGNED_OPS(t, T)                                           \
   FLC_FN T flc_quot_##t(T a, T b) { return b == 0 ? (T)0 : (T)(a / b); } \
-  FLC_FN T flc_rem_##t(T a, T b) { return b == 0 ? (T)0 : (T)(a % b); } \
-  FLC_FN T flc_div_##t(T a, T b) { return flc_quot_##t(a, b); } \
-  FLC_FN T flc_mod_##t(T a, T b) { return flc_rem_##t(a, b); } \
-  FLC_FN T flc_abs_##t(T a) { return a; } \
+  FLC_FN T flc_rem_##t(T a, T b) { return b == 0 ? (T)0 : (T)(a % b); }  \
+  FLC_FN T flc_div_##t(T a, T b) { return flc_quot_##t(a, b); }          \
+  FLC_FN T flc_mod_##t(T a, T b) { return flc_rem_##t(a, b); }           \
+  FLC_FN T flc_abs_##t(T a) { return a; }                                \
   FLC_FN T flc_sgn_##t(T a) { return (T)(a != 0); }
 
 // The upper half of the product, through a type of twice the width.
@@ -103,12 +103,12 @@ FLC_MUL_HI(u64, uint64_t, FlcUnsignedWide, 64)
 #endif
 
 #define FLC_SIGNED(t, T, U, W, bits, w) \
-  FLC_INT_OPS(t, T, U, W, bits, w) \
-  FLC_INT_POW(t, T, U, W) \
+  FLC_INT_OPS(t, T, U, W, bits, w)      \
+  FLC_INT_POW(t, T, U, W)               \
   FLC_SIGNED_OPS(t, T, U, W)
 #define FLC_UNSIGNED(t, T, W, bits, w) \
-  FLC_INT_OPS(t, T, T, W, bits, w) \
-  FLC_INT_POW(t, T, T, W) \
+  FLC_INT_OPS(t, T, T, W, bits, w)     \
+  FLC_INT_POW(t, T, T, W)              \
   FLC_UNSIGNED_OPS(t, T)
 
 FLC_SIGNED(i8, int8_t, uint8_t, uint32_t, 8, 32)
@@ -135,66 +135,66 @@ FLC_FN bool flc_not_bool(bool a) { return !a; }
 #define FLC_BINARY(op, f, t, F, M) \
   FLC_FN F flc_##op##_##t(F a, F b) { return M(f)(a, b); }
 
-#define FLC_FLOAT_BASIC(t, F, M) \
-  FLC_FN F flc_add_##t(F a, F b) { return a + b; } \
-  FLC_FN F flc_sub_##t(F a, F b) { return a - b; } \
-  FLC_FN F flc_mul_##t(F a, F b) { return a * b; } \
-  FLC_FN F flc_div_##t(F a, F b) { return a / b; } \
-  FLC_FN F flc_neg_##t(F a) { return -a; } \
-  FLC_FN bool flc_eq_##t(F a, F b) { return a == b; } \
-  FLC_FN bool flc_ne_##t(F a, F b) { return a != b; } \
-  FLC_FN bool flc_lt_##t(F a, F b) { return a < b; } \
-  FLC_FN bool flc_le_##t(F a, F b) { return a <= b; } \
-  FLC_FN bool flc_isnan_##t(F a) { return a != a; } \
-  FLC_FN bool flc_isinf_##t(F a) { return a == a && a - a != a - a; } \
-  FLC_FN F flc_sgn_##t(F a) { return a != a ? a : (F)((a > 0) - (a < 0)); } \
-  FLC_FN F flc_lerp_##t(F a, F b, F x) { return a + (b - a) * x; } \
-  FLC_FN F flc_mad_##t(F a, F b, F c) { return a * b + c; } \
-  FLC_FN F flc_fma_##t(F a, F b, F c) { return M(fma)(a, b, c); } \
-  FLC_FN F flc_ldexp_##t(F a, int32_t n) { return M(ldexp)(a, n); } \
+#define FLC_FLOAT_BASIC(t, F, M)                                                      \
+  FLC_FN F flc_add_##t(F a, F b) { return a + b; }                                    \
+  FLC_FN F flc_sub_##t(F a, F b) { return a - b; }                                    \
+  FLC_FN F flc_mul_##t(F a, F b) { return a * b; }                                    \
+  FLC_FN F flc_div_##t(F a, F b) { return a / b; }                                    \
+  FLC_FN F flc_neg_##t(F a) { return -a; }                                            \
+  FLC_FN bool flc_eq_##t(F a, F b) { return a == b; }                                 \
+  FLC_FN bool flc_ne_##t(F a, F b) { return a != b; }                                 \
+  FLC_FN bool flc_lt_##t(F a, F b) { return a < b; }                                  \
+  FLC_FN bool flc_le_##t(F a, F b) { return a <= b; }                                 \
+  FLC_FN bool flc_isnan_##t(F a) { return a != a; }                                   \
+  FLC_FN bool flc_isinf_##t(F a) { return a == a && a - a != a - a; }                 \
+  FLC_FN F flc_sgn_##t(F a) { return a != a ? a : (F)((a > 0) - (a < 0)); }           \
+  FLC_FN F flc_lerp_##t(F a, F b, F x) { return a + (b - a) * x; }                    \
+  FLC_FN F flc_mad_##t(F a, F b, F c) { return a * b + c; }                           \
+  FLC_FN F flc_fma_##t(F a, F b, F c) { return M(fma)(a, b, c); }                     \
+  FLC_FN F flc_ldexp_##t(F a, int32_t n) { return M(ldexp)(a, n); }                   \
   /* The remainder with the divisor's sign; a remainder of 0 keeps the dividend's. */ \
-  FLC_FN F flc_mod_##t(F a, F b) { \
-    F r = M(fmod)(a, b); \
-    return r != 0 && (r < 0) != (b < 0) ? r + b : r; \
+  FLC_FN F flc_mod_##t(F a, F b) {                                                    \
+    F r = M(fmod)(a, b);                                                              \
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;                                  \
   }
 
-#define FLC_FLOAT_LIBRARY(t, F, M) \
-  FLC_BINARY(pow, pow, t, F, M) \
-  FLC_BINARY(min, fmin, t, F, M) \
-  FLC_BINARY(max, fmax, t, F, M) \
-  FLC_UNARY(abs, fabs, t, F, M) \
-  FLC_UNARY(sqrt, sqrt, t, F, M) \
-  FLC_UNARY(cbrt, cbrt, t, F, M) \
-  FLC_UNARY(exp, exp, t, F, M) \
-  FLC_UNARY(exp2, exp2, t, F, M) \
-  FLC_UNARY(exp10, exp10, t, F, M) \
-  FLC_UNARY(expm1, expm1, t, F, M) \
-  FLC_UNARY(log, log, t, F, M) \
-  FLC_UNARY(log2, log2, t, F, M) \
-  FLC_UNARY(log10, log10, t, F, M) \
-  FLC_UNARY(log1p, log1p, t, F, M) \
-  FLC_UNARY(sin, sin, t, F, M) \
-  FLC_UNARY(cos, cos, t, F, M) \
-  FLC_UNARY(tan, tan, t, F, M) \
-  FLC_UNARY(asin, asin, t, F, M) \
-  FLC_UNARY(acos, acos, t, F, M) \
-  FLC_UNARY(atan, atan, t, F, M) \
-  FLC_UNARY(sinh, sinh, t, F, M) \
-  FLC_UNARY(cosh, cosh, t, F, M) \
-  FLC_UNARY(tanh, tanh, t, F, M) \
-  FLC_UNARY(asinh, asinh, t, F, M) \
-  FLC_UNARY(acosh, acosh, t, F, M) \
-  FLC_UNARY(atanh, atanh, t, F, M) \
-  FLC_BINARY(atan2, atan2, t, F, M) \
-  FLC_BINARY(hypot, hypot, t, F, M) \
-  FLC_BINARY(copysign, copysign, t, F, M) \
+#define FLC_FLOAT_LIBRARY(t, F, M)          \
+  FLC_BINARY(pow, pow, t, F, M)             \
+  FLC_BINARY(min, fmin, t, F, M)            \
+  FLC_BINARY(max, fmax, t, F, M)            \
+  FLC_UNARY(abs, fabs, t, F, M)             \
+  FLC_UNARY(sqrt, sqrt, t, F, M)            \
+  FLC_UNARY(cbrt, cbrt, t, F, M)            \
+  FLC_UNARY(exp, exp, t, F, M)              \
+  FLC_UNARY(exp2, exp2, t, F, M)            \
+  FLC_UNARY(exp10, exp10, t, F, M)          \
+  FLC_UNARY(expm1, expm1, t, F, M)          \
+  FLC_UNARY(log, log, t, F, M)              \
+  FLC_UNARY(log2, log2, t, F, M)            \
+  FLC_UNARY(log10, log10, t, F, M)          \
+  FLC_UNARY(log1p, log1p, t, F, M)          \
+  FLC_UNARY(sin, sin, t, F, M)              \
+  FLC_UNARY(cos, cos, t, F, M)              \
+  FLC_UNARY(tan, tan, t, F, M)              \
+  FLC_UNARY(asin, asin, t, F, M)            \
+  FLC_UNARY(acos, acos, t, F, M)            \
+  FLC_UNARY(atan, atan, t, F, M)            \
+  FLC_UNARY(sinh, sinh, t, F, M)            \
+  FLC_UNARY(cosh, cosh, t, F, M)            \
+  FLC_UNARY(tanh, tanh, t, F, M)            \
+  FLC_UNARY(asinh, asinh, t, F, M)          \
+  FLC_UNARY(acosh, acosh, t, F, M)          \
+  FLC_UNARY(atanh, atanh, t, F, M)          \
+  FLC_BINARY(atan2, atan2, t, F, M)         \
+  FLC_BINARY(hypot, hypot, t, F, M)         \
+  FLC_BINARY(copysign, copysign, t, F, M)   \
   FLC_BINARY(nextafter, nextafter, t, F, M) \
-  FLC_UNARY(erf, erf, t, F, M) \
-  FLC_UNARY(erfc, erfc, t, F, M) \
-  FLC_UNARY(gamma, tgamma, t, F, M) \
-  FLC_UNARY(floor, floor, t, F, M) \
-  FLC_UNARY(ceil, ceil, t, F, M) \
-  FLC_UNARY(trunc, trunc, t, F, M) \
+  FLC_UNARY(erf, erf, t, F, M)              \
+  FLC_UNARY(erfc, erfc, t, F, M)            \
+  FLC_UNARY(gamma, tgamma, t, F, M)         \
+  FLC_UNARY(floor, floor, t, F, M)          \
+  FLC_UNARY(ceil, ceil, t, F, M)            \
+  FLC_UNARY(trunc, trunc, t, F, M)          \
   FLC_UNARY(round, rint, t, F, M)
 
 FLC_FLOAT_BASIC(f32, float, FLC_M32)
@@ -206,19 +206,19 @@ FLC_FLOAT_LIBRARY(f64, double, FLC_M64)
 
 // lgamma writes to a global variable in C; the functions of half turns exist in OpenCL only.
 #ifdef __OPENCL_VERSION__
-#define FLC_FLOAT_EXTRA(t, F) \
-  FLC_UNARY(lgamma, lgamma, t, F, FLC_M32) \
-  FLC_UNARY(sinpi, sinpi, t, F, FLC_M32) \
-  FLC_UNARY(cospi, cospi, t, F, FLC_M32) \
-  FLC_UNARY(tanpi, tanpi, t, F, FLC_M32) \
-  FLC_UNARY(asinpi, asinpi, t, F, FLC_M32) \
-  FLC_UNARY(acospi, acospi, t, F, FLC_M32) \
-  FLC_UNARY(atanpi, atanpi, t, F, FLC_M32) \
-  FLC_BINARY(atan2pi, atan2pi, t, F, FLC_M32)
+#  define FLC_FLOAT_EXTRA(t, F)              \
+    FLC_UNARY(lgamma, lgamma, t, F, FLC_M32) \
+    FLC_UNARY(sinpi, sinpi, t, F, FLC_M32)   \
+    FLC_UNARY(cospi, cospi, t, F, FLC_M32)   \
+    FLC_UNARY(tanpi, tanpi, t, F, FLC_M32)   \
+    FLC_UNARY(asinpi, asinpi, t, F, FLC_M32) \
+    FLC_UNARY(acospi, acospi, t, F, FLC_M32) \
+    FLC_UNARY(atanpi, atanpi, t, F, FLC_M32) \
+    FLC_BINARY(atan2pi, atan2pi, t, F, FLC_M32)
 FLC_FLOAT_EXTRA(f32, float)
-#ifdef FLC_F64
+#  ifdef FLC_F64
 FLC_FLOAT_EXTRA(f64, double)
-#endif
+#  endif
 #else
 FLC_FN float flc_lgamma_f32(float a) {
   int sign = 0;
@@ -269,7 +269,7 @@ FLC_FN float flc_atan2pi_f32(float y, float x) {
 #define FLC_TO_BOOL(from, From) \
   FLC_FN bool flc_##from##_to_bool(From a) { return a != 0; }
 
-#define FLC_FROM_INT(from, From) \
+#define FLC_FROM_INT(from, From)   \
   FLC_CAST(from, From, f32, float) \
   FLC_TO_BOOL(from, From)
 #define FLC_INT_PAIR(a, A, b, B) FLC_CAST(a, A, b, B) FLC_CAST(b, B, a, A)
@@ -323,21 +323,23 @@ FLC_CAST(bool, bool, f32, float)
 // Truncates; NaN gives 0, what is out of range the nearest value.  `high` is one more than the
 // greatest value, a power of two, and `low` the least value: both exact floats.
 #define FLC_FLOAT_TO_INT(from, From, to, To, low, high, least, greatest) \
-  FLC_FN To flc_##from##_to_##to(From a) { \
-    if (a != a) return 0; \
-    if (a >= (From)high) return greatest; \
-    return a < (From)low ? least : (To)a; \
+  FLC_FN To flc_##from##_to_##to(From a) {                               \
+    if (a != a) return 0;                                                \
+    if (a >= (From)high) return greatest;                                \
+    return a < (From)low ? least : (To)a;                                \
   }
-#define FLC_FROM_FLOAT(from, From) \
-  FLC_FLOAT_TO_INT(from, From, i8, int8_t, -128.0f, 128.0f, INT8_MIN, INT8_MAX) \
+#define FLC_FROM_FLOAT(from, From)                                                      \
+  FLC_FLOAT_TO_INT(from, From, i8, int8_t, -128.0f, 128.0f, INT8_MIN, INT8_MAX)         \
   FLC_FLOAT_TO_INT(from, From, i16, int16_t, -32768.0f, 32768.0f, INT16_MIN, INT16_MAX) \
-  FLC_FLOAT_TO_INT(from, From, i32, int32_t, -2147483648.0f, 2147483648.0f, INT32_MIN, INT32_MAX) \
-  FLC_FLOAT_TO_INT(from, From, i64, int64_t, -9223372036854775808.0f, 9223372036854775808.0f, \
-                   INT64_MIN, INT64_MAX) \
-  FLC_FLOAT_TO_INT(from, From, u8, uint8_t, 0.0f, 256.0f, 0, UINT8_MAX) \
-  FLC_FLOAT_TO_INT(from, From, u16, uint16_t, 0.0f, 65536.0f, 0, UINT16_MAX) \
-  FLC_FLOAT_TO_INT(from, From, u32, uint32_t, 0.0f, 4294967296.0f, 0, UINT32_MAX) \
-  FLC_FLOAT_TO_INT(from, From, u64, uint64_t, 0.0f, 18446744073709551616.0f, 0, UINT64_MAX) \
+  FLC_FLOAT_TO_INT(from, From, i32, int32_t, -2147483648.0f, 2147483648.0f, INT32_MIN,  \
+                   INT32_MAX)                                                           \
+  FLC_FLOAT_TO_INT(from, From, i64, int64_t, -9223372036854775808.0f,                   \
+                   9223372036854775808.0f, INT64_MIN, INT64_MAX)                        \
+  FLC_FLOAT_TO_INT(from, From, u8, uint8_t, 0.0f, 256.0f, 0, UINT8_MAX)                 \
+  FLC_FLOAT_TO_INT(from, From, u16, uint16_t, 0.0f, 65536.0f, 0, UINT16_MAX)            \
+  FLC_FLOAT_TO_INT(from, From, u32, uint32_t, 0.0f, 4294967296.0f, 0, UINT32_MAX)       \
+  FLC_FLOAT_TO_INT(from, From, u64, uint64_t, 0.0f, 18446744073709551616.0f, 0,         \
+                   UINT64_MAX)                                                          \
   FLC_TO_BOOL(from, From)
 
 FLC_FROM_FLOAT(f32, float)
@@ -358,19 +360,22 @@ FLC_CAST(f64, double, f32, float)
 
 // The same bits.
 #ifdef __OPENCL_VERSION__
-#define FLC_BITS(from, From, to, To) \
-  FLC_FN To flc_bits_##from##_to_##to(From a) { \
-    union { From from; To to; } both; \
-    both.from = a; \
-    return both.to; \
-  }
+#  define FLC_BITS(from, From, to, To)            \
+    FLC_FN To flc_bits_##from##_to_##to(From a) { \
+      union {                                     \
+        From from;                                \
+        To to;                                    \
+      } both;                                     \
+      both.from = a;                              \
+      return both.to;                             \
+    }
 #else
-#define FLC_BITS(from, From, to, To) \
-  FLC_FN To flc_bits_##from##_to_##to(From a) { \
-    To b; \
-    memcpy(&b, &a, sizeof b); \
-    return b; \
-  }
+#  define FLC_BITS(from, From, to, To)            \
+    FLC_FN To flc_bits_##from##_to_##to(From a) { \
+      To b;                                       \
+      memcpy(&b, &a, sizeof b);                   \
+      return b;                                   \
+    }
 #endif
 #define FLC_BITS_PAIR(a, A, b, B) FLC_BITS(a, A, b, B) FLC_BITS(b, B, a, A)
 

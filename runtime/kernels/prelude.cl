@@ -2,13 +2,13 @@
 // Build options: FLC_F64 (doubles), FLC_LOCAL_FALLBACK (local arrays in global memory).
 #pragma OPENCL FP_CONTRACT OFF
 #ifdef FLC_F64
-#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#  pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 #ifdef cl_khr_int64_base_atomics
-#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
+#  pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
 #endif
 #ifdef cl_khr_int64_extended_atomics
-#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable
+#  pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable
 #endif
 
 typedef char int8_t;
@@ -34,19 +34,19 @@ typedef ulong uint64_t;
 
 // Local arrays, or their stand-ins: in the fallback, each group has a part of a global buffer.
 #ifdef FLC_LOCAL_FALLBACK
-#define FLC_LOCAL __global
-#define FLC_LOCAL_ARRAY(type, block, block_bytes) \
-  ((__global type *)((block) + get_group_id(0) * (size_t)(block_bytes)))
+#  define FLC_LOCAL __global
+#  define FLC_LOCAL_ARRAY(type, block, block_bytes) \
+    ((__global type *)((block) + get_group_id(0) * (size_t)(block_bytes)))
 #else
-#define FLC_LOCAL __local
-#define FLC_LOCAL_ARRAY(type, block, block_bytes) ((__local type *)(block))
+#  define FLC_LOCAL                                 __local
+#  define FLC_LOCAL_ARRAY(type, block, block_bytes) ((__local type *)(block))
 #endif
 #define FLC_BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 
 // The error word: 0, or the number of the first check that failed plus 1; its values follow from
 // byte 8 on.  Only the item that sets it writes them.
-__attribute__((unused)) static void flc_fail(volatile __global int *error, int check, long v0,
-                                             long v1, long v2, long v3) {
+__attribute__((unused)) static void flc_fail(volatile __global int *error, int check,
+                                             long v0, long v1, long v2, long v3) {
   if (atomic_cmpxchg(error, 0, check + 1) != 0) return;
   __global long *values = (__global long *)(error + 2);
   values[0] = v0;
@@ -60,19 +60,21 @@ __attribute__((unused)) static bool flc_failed(volatile __global int *error) {
 }
 
 // Atomic operations: flc_atomic_<op>_<type>_<space>(p, x), space g (global) or l (local array).
-#define FLC_ATOMIC_32(op, f, t, T) \
-  __attribute__((unused)) static void flc_atomic_##op##_##t##_g(volatile __global T *p, T x) { \
-    f(p, x); \
-  } \
-  __attribute__((unused)) static void flc_atomic_##op##_##t##_l(volatile FLC_LOCAL T *p, T x) { \
-    f(p, x); \
+#define FLC_ATOMIC_32(op, f, t, T)                                                       \
+  __attribute__((unused)) static void flc_atomic_##op##_##t##_g(volatile __global T *p,  \
+                                                                T x) {                   \
+    f(p, x);                                                                             \
+  }                                                                                      \
+  __attribute__((unused)) static void flc_atomic_##op##_##t##_l(volatile FLC_LOCAL T *p, \
+                                                                T x) {                   \
+    f(p, x);                                                                             \
   }
-#define FLC_ATOMICS_32(t, T) \
+#define FLC_ATOMICS_32(t, T)           \
   FLC_ATOMIC_32(add, atomic_add, t, T) \
   FLC_ATOMIC_32(min, atomic_min, t, T) \
   FLC_ATOMIC_32(max, atomic_max, t, T) \
   FLC_ATOMIC_32(and, atomic_and, t, T) \
-  FLC_ATOMIC_32(or, atomic_or, t, T) \
+  FLC_ATOMIC_32(or, atomic_or, t, T)   \
   FLC_ATOMIC_32(xor, atomic_xor, t, T)
 FLC_ATOMICS_32(i32, int)
 FLC_ATOMICS_32(u32, uint)
@@ -96,16 +98,20 @@ FLC_ATOMIC_32(xor, atom_xor, u64, ulong)
 
 // Floats add by compare-and-exchange of their bits.
 #define FLC_ATOMIC_ADD_FLOAT(t, T, bits, Bits, as_float, as_bits, exchange, s, space) \
-  __attribute__((unused)) static void flc_atomic_add_##t##_##s(volatile space T *p, T x) { \
-    volatile space Bits *word = (volatile space Bits *)p; \
-    Bits old = *word, seen; \
-    while ((seen = exchange(word, old, as_bits(as_float(old) + x))) != old) \
-      old = seen; \
+  __attribute__((unused)) static void flc_atomic_add_##t##_##s(volatile space T *p,   \
+                                                               T x) {                 \
+    volatile space Bits *word = (volatile space Bits *)p;                             \
+    Bits old = *word, seen;                                                           \
+    while ((seen = exchange(word, old, as_bits(as_float(old) + x))) != old)           \
+      old = seen;                                                                     \
   }
 FLC_ATOMIC_ADD_FLOAT(f32, float, 32, uint, as_float, as_uint, atomic_cmpxchg, g, __global)
-FLC_ATOMIC_ADD_FLOAT(f32, float, 32, uint, as_float, as_uint, atomic_cmpxchg, l, FLC_LOCAL)
+FLC_ATOMIC_ADD_FLOAT(f32, float, 32, uint, as_float, as_uint, atomic_cmpxchg, l,
+                     FLC_LOCAL)
 #if defined(FLC_F64) && defined(cl_khr_int64_base_atomics)
-FLC_ATOMIC_ADD_FLOAT(f64, double, 64, ulong, as_double, as_ulong, atom_cmpxchg, g, __global)
-FLC_ATOMIC_ADD_FLOAT(f64, double, 64, ulong, as_double, as_ulong, atom_cmpxchg, l, FLC_LOCAL)
+FLC_ATOMIC_ADD_FLOAT(f64, double, 64, ulong, as_double, as_ulong, atom_cmpxchg, g,
+                     __global)
+FLC_ATOMIC_ADD_FLOAT(f64, double, 64, ulong, as_double, as_ulong, atom_cmpxchg, l,
+                     FLC_LOCAL)
 #endif
 // End prelude.cl

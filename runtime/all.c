@@ -1,0 +1,22 @@
+// All parts in paste order, for linters and unit tests, which define the prefix and the program.
+#ifndef RT_NAME
+#  define RT_NAME(x) fl_##x
+#endif
+// clang-format off
+#include "contract.h"
+#include "api.h"
+#include "util.h"
+#include "scalar.h"
+#include "values.h"
+#include "context.h"
+#include "opencl.h"
+#include "cache.h"
+#include "memory.h"
+#include "profile.h"
+#include "kernels.h"
+#include "tuning.h"
+#include "entry.h"
+#include "io.h"
+#include "server.h"
+#include "cli.h"
+// clang-format on

@@ -1,0 +1,417 @@
+// Begin cli.h: the command line of executables.
+
+struct rt_cli {
+  struct rt_config *cfg;
+  const char *program_name, *entry, *time_file;
+  int runs;  // 0: once, no warm-up
+  bool binary, no_output, profile, json, server, print_params, tree, list_devices, help;
+};
+
+enum rt_option_id {
+  RT_OPT_ENTRY,
+  RT_OPT_TIME,
+  RT_OPT_RUNS,
+  RT_OPT_BINARY,
+  RT_OPT_NO_OUTPUT,
+  RT_OPT_DEBUG,
+  RT_OPT_LOG,
+  RT_OPT_PROFILE,
+  RT_OPT_JSON,
+  RT_OPT_PARAM,
+  RT_OPT_TUNING,
+  RT_OPT_PRINT_PARAMS,
+  RT_OPT_PATH,
+  RT_OPT_TREE,
+  RT_OPT_CACHE_FILE,
+  RT_OPT_DEVICE,
+  RT_OPT_PLATFORM,
+  RT_OPT_LIST_DEVICES,
+  RT_OPT_CODE,
+  RT_OPT_DEFAULT,
+  RT_OPT_BUILD_OPTION,
+  RT_OPT_DUMP_OPENCL,
+  RT_OPT_LOAD_OPENCL,
+  RT_OPT_DUMP_BINARY,
+  RT_OPT_LOAD_BINARY,
+  RT_OPT_SERVER,
+  RT_OPT_HELP
+};
+
+struct rt_option {
+  char letter;  // 0: none
+  const char *name, *arg, *help;
+  enum rt_option_id id;
+  int kind;  // RT_OPT_DEFAULT: of which kind
+};
+
+// clang-format off
+static const struct rt_option rt_options[] = {
+  { 'e', "entry-point", "NAME", "the entry point to call (main)", RT_OPT_ENTRY, 0 },
+  { 't', "write-runtime-to", "FILE", "write the microseconds of each run", RT_OPT_TIME, 0 },
+  { 'r', "runs", "N", "run once to warm up, then N times", RT_OPT_RUNS, 0 },
+  { 'b', "binary-output", NULL, "write binary values", RT_OPT_BINARY, 0 },
+  { 'n', "no-print-result", NULL, "write no result", RT_OPT_NO_OUTPUT, 0 },
+  { 'D', "debugging", NULL, "check and log after every step", RT_OPT_DEBUG, 0 },
+  { 'L', "log", NULL, "say what happens on standard error", RT_OPT_LOG, 0 },
+  { 'P', "profile", NULL, "print the times of kernels and regions", RT_OPT_PROFILE, 0 },
+  { 0, "json", NULL, "with --profile, --tree: as JSON", RT_OPT_JSON, 0 },
+  { 0, "param", "NAME=INT", "set a tuning parameter", RT_OPT_PARAM, 0 },
+  { 0, "tuning", "FILE", "read tuning parameters", RT_OPT_TUNING, 0 },
+  { 0, "print-params", NULL, "list the tuning parameters", RT_OPT_PRINT_PARAMS, 0 },
+  { 0, "path", "G=T,...", "force versions: main.top_0=T,main.intra_1=F", RT_OPT_PATH, 0 },
+  { 0, "tree", NULL, "print the tree of versions", RT_OPT_TREE, 0 },
+  { 0, "cache-file", "FILE", "keep compiled kernels in this file or folder", RT_OPT_CACHE_FILE, 0 },
+  { 'd', "device", "NAME", "use the device with this in its name, or #k", RT_OPT_DEVICE, 0 },
+  { 'p', "platform", "NAME", "use the platform with this in its name, or #k", RT_OPT_PLATFORM, 0 },
+  { 0, "list-devices", NULL, "list the OpenCL devices", RT_OPT_LIST_DEVICES, 0 },
+  { 0, "code", "cpu|gpu", "which code to run (by the device)", RT_OPT_CODE, 0 },
+  { 0, "default-thread-block-size", "N", "size of work-groups", RT_OPT_DEFAULT, RT_KIND_GROUP },
+  { 0, "default-group-size", "N", "the same", RT_OPT_DEFAULT, RT_KIND_GROUP },
+  { 0, "default-grid-size", "N", "number of work-groups", RT_OPT_DEFAULT, RT_KIND_GRID },
+  { 0, "default-num-groups", "N", "the same", RT_OPT_DEFAULT, RT_KIND_GRID },
+  { 0, "default-tile-size", "N", "size of tiles", RT_OPT_DEFAULT, RT_KIND_TILE },
+  { 0, "default-reg-tile-size", "N", "size of register tiles", RT_OPT_DEFAULT, RT_KIND_REG_TILE },
+  { 0, "default-threshold", "N", "threshold of guards", RT_OPT_DEFAULT, RT_KIND_THRESHOLD },
+  { 0, "build-option", "OPT", "add an option for the OpenCL compiler", RT_OPT_BUILD_OPTION, 0 },
+  { 0, "dump-opencl", "FILE", "write the OpenCL C of all kernels", RT_OPT_DUMP_OPENCL, 0 },
+  { 0, "load-opencl", "FILE", "read it from a file instead", RT_OPT_LOAD_OPENCL, 0 },
+  { 0, "dump-opencl-binary", "FILE", "write all kernels compiled", RT_OPT_DUMP_BINARY, 0 },
+  { 0, "load-opencl-binary", "FILE", "read compiled kernels", RT_OPT_LOAD_BINARY, 0 },
+  { 0, "server", NULL, "serve commands on standard input", RT_OPT_SERVER, 0 },
+  { 'h', "help", NULL, "print this", RT_OPT_HELP, 0 },
+};
+// clang-format on
+
+enum { RT_OPTION_COUNT = sizeof rt_options / sizeof *rt_options };
+
+RT_FN void rt_print_help(const char *name) {
+  printf("Usage: %s [options] < values\nReads the arguments of an entry point, writes "
+         "its result.\n",
+         name);
+  for (int i = 0; i < RT_OPTION_COUNT; i++) {
+    const struct rt_option *o = &rt_options[i];
+    char letter[4] = { o->letter ? '-' : ' ', o->letter ? o->letter : ' ', '\0', '\0' };
+    printf("  %s --%s %-*s %s\n", letter, o->name, (int)(34 - strlen(o->name)),
+           o->arg ? o->arg : "", o->help);
+  }
+}
+
+// ---- options
+
+// A mistake in how the program was called; returns the exit status.
+RT_FN int rt_usage_error(const struct rt_cli *cli, const char *format, ...) RT_TEXT(2);
+RT_FN int rt_usage_error(const struct rt_cli *cli, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  fprintf(stderr, "%s: ", cli->program_name);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+  va_end(args);
+  return 1;
+}
+
+RT_FN int rt_option_param(struct rt_cli *cli, const char *arg) {
+  char *copy = rt_strdup(arg), *name = NULL;
+  int64_t value = 0;
+  int status = 0;
+  if (!rt_split_setting(copy, &name, &value))
+    status = rt_usage_error(cli, "--param: expected NAME=INT, found %s", arg);
+  else if (!rt_is_setting(name))
+    status = rt_usage_error(cli, "--param: the program has no parameter %s", name);
+  else
+    rt_config_put(cli->cfg, name, value);
+  free(copy);
+  return status;
+}
+
+RT_FN int rt_option_tuning(struct rt_cli *cli, const char *file) {
+  char *problem = rt_config_load_tuning(cli->cfg, file);
+  if (!problem) return 0;
+  rt_usage_error(cli, "%s", problem);
+  free(problem);
+  return 1;
+}
+
+// The number of an option; -1 and a message if it is none.
+RT_FN int64_t rt_option_number(const struct rt_cli *cli, const char *option,
+                               const char *arg) {
+  char *rest = NULL;
+  errno = 0;
+  long long value = strtoll(arg, &rest, 10);
+  if (rest > arg && *rest == '\0' && value >= 0 && value <= INT_MAX && errno == 0)
+    return value;
+  rt_usage_error(cli, "--%s: expected a number, found %s", option, arg);
+  return -1;
+}
+
+// Options that set something in the configuration or take a number; 0 or the exit status.
+RT_FN int rt_apply_config_option(struct rt_cli *cli, const struct rt_option *o,
+                                 const char *arg) {
+  struct rt_config *cfg = cli->cfg;
+  int64_t number = 0;
+  switch ((int)o->id) {
+  case RT_OPT_PARAM: return rt_option_param(cli, arg);
+  case RT_OPT_TUNING: return rt_option_tuning(cli, arg);
+  case RT_OPT_PATH:
+    if (RT_NAME(context_config_set_path)(cfg, arg) == 0) return 0;
+    return rt_usage_error(
+        cli, "--path: expected GUARD=T or GUARD=F of this program, found %s", arg);
+  case RT_OPT_CODE:
+    if (RT_NAME(context_config_set_code)(cfg, arg) == 0) return 0;
+    return rt_usage_error(cli, "--code: expected cpu or gpu, found %s", arg);
+  case RT_OPT_DEFAULT:
+    number = rt_option_number(cli, o->name, arg);
+    if (number >= 0) rt_config_put(cfg, rt_kinds[o->kind].setting, number);
+    return number < 0;
+  case RT_OPT_RUNS:
+    number = rt_option_number(cli, o->name, arg);
+    cli->runs = (int)number;
+    return number < 0;
+  case RT_OPT_CACHE_FILE: RT_NAME(context_config_set_cache_file)(cfg, arg); return 0;
+  case RT_OPT_DEVICE: RT_NAME(context_config_set_device)(cfg, arg); return 0;
+  case RT_OPT_PLATFORM: RT_NAME(context_config_set_platform)(cfg, arg); return 0;
+  case RT_OPT_BUILD_OPTION: RT_NAME(context_config_add_build_option)(cfg, arg); return 0;
+  case RT_OPT_DUMP_OPENCL: RT_NAME(context_config_dump_program_to)(cfg, arg); return 0;
+  case RT_OPT_LOAD_OPENCL: RT_NAME(context_config_load_program_from)(cfg, arg); return 0;
+  case RT_OPT_DUMP_BINARY: RT_NAME(context_config_dump_binary_to)(cfg, arg); return 0;
+  case RT_OPT_LOAD_BINARY: RT_NAME(context_config_load_binary_from)(cfg, arg); return 0;
+  default: return 0;
+  }
+}
+
+// Options of this run, and the flags of the configuration.
+RT_FN int rt_apply_option(struct rt_cli *cli, const struct rt_option *o,
+                          const char *arg) {
+  switch ((int)o->id) {
+  case RT_OPT_ENTRY: cli->entry = arg; return 0;
+  case RT_OPT_TIME: cli->time_file = arg; return 0;
+  case RT_OPT_BINARY: cli->binary = true; return 0;
+  case RT_OPT_NO_OUTPUT: cli->no_output = true; return 0;
+  case RT_OPT_DEBUG: RT_NAME(context_config_set_debugging)(cli->cfg, 1); return 0;
+  case RT_OPT_LOG: RT_NAME(context_config_set_logging)(cli->cfg, 1); return 0;
+  case RT_OPT_PROFILE:
+    RT_NAME(context_config_set_profiling)(cli->cfg, 1);
+    cli->profile = true;
+    return 0;
+  case RT_OPT_JSON: cli->json = true; return 0;
+  case RT_OPT_PRINT_PARAMS: cli->print_params = true; return 0;
+  case RT_OPT_TREE: cli->tree = true; return 0;
+  case RT_OPT_LIST_DEVICES: cli->list_devices = true; return 0;
+  case RT_OPT_SERVER: cli->server = true; return 0;
+  case RT_OPT_HELP: cli->help = true; return 0;
+  default: return rt_apply_config_option(cli, o, arg);
+  }
+}
+
+RT_FN const struct rt_option *rt_option_find(char letter, const char *name,
+                                             size_t length) {
+  for (int i = 0; i < RT_OPTION_COUNT; i++) {
+    if (letter && rt_options[i].letter == letter) return &rt_options[i];
+    if (!letter && strlen(rt_options[i].name) == length &&
+        strncmp(rt_options[i].name, name, length) == 0)
+      return &rt_options[i];
+  }
+  return NULL;
+}
+
+// Applies the option at argv[*at] and moves past it: -x, -xARG, -x ARG, --name=ARG, --name ARG.
+RT_FN int rt_parse_option(struct rt_cli *cli, char **argv, int *at) {
+  const char *word = argv[(*at)++];
+  bool is_long = word[0] == '-' && word[1] == '-';
+  if (word[0] != '-' || word[1] == '\0')
+    return rt_usage_error(cli, "unexpected argument %s (values come on standard input)",
+                          word);
+  size_t length = is_long ? strcspn(word + 2, "=") : 1;
+  const struct rt_option *o =
+      is_long ? rt_option_find(0, word + 2, length) : rt_option_find(word[1], NULL, 0);
+  if (!o) return rt_usage_error(cli, "unknown option %s (see --help)", word);
+  const char *rest = word + (is_long ? 2 : 1) + length;
+  const char *arg = is_long && *rest == '=' ? rest + 1 : !is_long && *rest ? rest : NULL;
+  if (!o->arg && arg) return rt_usage_error(cli, "option --%s takes no value", o->name);
+  if (o->arg && !arg) arg = argv[*at] ? argv[(*at)++] : NULL;
+  if (o->arg && !arg) return rt_usage_error(cli, "option --%s needs %s", o->name, o->arg);
+  return rt_apply_option(cli, o, arg);
+}
+
+// ---- running
+
+RT_FN const struct rt_entry_point *rt_entry_named(const struct rt_program *program,
+                                                  const char *name) {
+  for (int i = 0; i < program->entry_count; i++)
+    if (strcmp(program->entries[i].name, name) == 0) return &program->entries[i];
+  return NULL;
+}
+
+// Calls with copies of what the entry point consumes; the copies are made before time is taken.
+RT_FN int rt_timed_call(struct rt_context *ctx, const struct rt_entry_point *entry,
+                        const struct rt_value *in, struct rt_value *out, int64_t *us) {
+  struct rt_value *args =
+      (struct rt_value *)rt_host_alloc((size_t)entry->input_count * sizeof *args);
+  int error = RT_OK, copied = 0;
+  for (; copied < entry->input_count && !error; copied++) {
+    args[copied] = in[copied];
+    if (entry->inputs[copied].unique)
+      error = rt_copy_value(ctx, entry->inputs[copied].type, &in[copied], &args[copied]);
+  }
+  if (error) copied--;
+  if (!error) error = RT_NAME(context_sync)(ctx);
+  int64_t start = rt_time_us();
+  if (!error) {
+    error = entry->call(ctx, out, args);
+    if (!error) {
+      error = RT_NAME(context_sync)(ctx);
+      if (error) rt_value_free(ctx, entry->output_type, out);
+    }
+  }
+  *us = rt_time_us() - start;
+  for (int i = 0; i < copied; i++)
+    if (entry->inputs[i].unique) rt_value_free(ctx, entry->inputs[i].type, &args[i]);
+  free(args);
+  return error;
+}
+
+// One warm-up and the runs, or one run; the last result is kept.
+RT_FN int rt_run_entry(struct rt_context *ctx, const struct rt_cli *cli,
+                       const struct rt_entry_point *entry, const struct rt_value *in,
+                       struct rt_value *out) {
+  FILE *times = cli->time_file ? fopen(cli->time_file, "w") : NULL;
+  if (cli->time_file && !times)
+    return rt_error(ctx, RT_OTHER_ERROR, "cannot write %s: %s", cli->time_file,
+                    strerror(errno));
+  int warm_ups = cli->runs > 0, all = cli->runs > 0 ? cli->runs + 1 : 1, error = RT_OK;
+  for (int run = 0; run < all && !error; run++) {
+    int64_t us = 0;
+    error = rt_timed_call(ctx, entry, in, out, &us);
+    if (error) break;
+    if (times && run >= warm_ups) fprintf(times, "%" PRId64 "\n", us);
+    if (run + 1 < all) rt_value_free(ctx, entry->output_type, out);
+  }
+  if (times) fclose(times);
+  return error;
+}
+
+RT_FN int rt_print_result(struct rt_context *ctx, const struct rt_cli *cli, int type,
+                          const struct rt_value *value) {
+  struct rt_text t = { NULL, 0, 0 };
+  int error = cli->no_output ? RT_OK : rt_write_value(ctx, type, value, cli->binary, &t);
+  if (!error && t.length &&
+      (fwrite(t.data, 1, t.length, stdout) != t.length || fflush(stdout)))
+    error = rt_error(ctx, RT_OTHER_ERROR, "cannot write the result: %s", strerror(errno));
+  rt_text_free(&t);
+  return error;
+}
+
+RT_FN int rt_read_inputs(struct rt_context *ctx, const struct rt_entry_point *entry,
+                         struct rt_value *in, int *count) {
+  size_t length = 0;
+  char *bytes = rt_read_stream(stdin, &length);
+  if (!bytes) return rt_error(ctx, RT_OTHER_ERROR, "cannot read standard input");
+  struct rt_reader r = { "standard input", bytes, length, 0, NULL };
+  int error = RT_OK;
+  for (*count = 0; *count < entry->input_count && !error; *count += !error) {
+    if (rt_reader_at_end(&r))
+      error = rt_error(ctx, RT_OTHER_ERROR,
+                       "standard input: expected %d values for %s, found %d",
+                       entry->input_count, entry->name, *count);
+    else
+      error = rt_read_typed(ctx, &r, entry->inputs[*count].type, &in[*count]);
+  }
+  if (!error && !rt_reader_at_end(&r)) {
+    rt_reader_fail(&r, r.position, "expected %d values for %s, found more",
+                   entry->input_count, entry->name);
+    error = rt_error(ctx, RT_OTHER_ERROR, "%s", r.message);
+  }
+  free(r.message);
+  free(bytes);
+  return error;
+}
+
+RT_FN int rt_call_entry(struct rt_context *ctx, const struct rt_cli *cli,
+                        const struct rt_entry_point *entry) {
+  struct rt_value *in =
+      (struct rt_value *)rt_host_alloc((size_t)entry->input_count * sizeof *in);
+  struct rt_value out;
+  memset(&out, 0, sizeof out);
+  int count = 0;
+  int error = rt_read_inputs(ctx, entry, in, &count);
+  if (!error) error = rt_run_entry(ctx, cli, entry, in, &out);
+  if (!error) {
+    error = rt_print_result(ctx, cli, entry->output_type, &out);
+    rt_value_free(ctx, entry->output_type, &out);
+  }
+  for (int i = 0; i < count; i++)
+    rt_value_free(ctx, entry->inputs[i].type, &in[i]);
+  free(in);
+  return error;
+}
+
+// Prints the profile or report after a run.
+RT_FN void rt_print_report(struct rt_context *ctx, const struct rt_cli *cli) {
+  if (!cli->profile) return;
+  if (!cli->json) {
+    rt_print_profile(ctx, stderr);
+    return;
+  }
+  char *report = RT_NAME(context_report)(ctx);
+  fputs(report, stderr);
+  free(report);
+}
+
+RT_FN int rt_run_program(struct rt_cli *cli) {
+  struct rt_context *ctx = RT_NAME(context_new)(cli->cfg);
+  const struct rt_entry_point *entry = rt_entry_named(rt_program(), cli->entry);
+  int error = ctx->broken ? RT_OTHER_ERROR : RT_OK;
+  if (!error && cli->server)
+    error = rt_serve(ctx);
+  else if (!error && !entry)
+    error = rt_error(ctx, RT_OTHER_ERROR, "there is no entry point %s", cli->entry);
+  else if (!error)
+    error = rt_call_entry(ctx, cli, entry);
+  if (!error) rt_print_report(ctx, cli);
+  char *text = RT_NAME(context_get_error)(ctx);
+  if (error) rt_usage_error(cli, "%s", text ? text : "failed");
+  free(text);
+  RT_NAME(context_free)(ctx);
+  return error;
+}
+
+RT_FN void rt_print_params(void) {
+  const struct rt_program *program = rt_program();
+  for (int i = 0; i < program->tuning_count; i++)
+    printf("%s (%s)\n", program->tuning[i].name, program->tuning[i].kind);
+}
+
+RT_FN void rt_print_pieces(const char *const *pieces) {
+  for (int i = 0; pieces && pieces[i]; i++)
+    fputs(pieces[i], stdout);
+}
+
+// What needs no device; false if the program is to be run.
+RT_FN bool rt_print_information(const struct rt_cli *cli) {
+  if (cli->help)
+    rt_print_help(cli->program_name);
+  else if (cli->list_devices)
+    RT_NAME(context_config_list_devices)(cli->cfg);
+  else if (cli->print_params)
+    rt_print_params();
+  else if (cli->tree)
+    rt_print_pieces(cli->json ? rt_program()->tree_json : rt_program()->tree_text);
+  else
+    return false;
+  return true;
+}
+
+RT_FN int rt_main(int argc, char **argv) {
+  struct rt_cli cli;
+  memset(&cli, 0, sizeof cli);
+  cli.program_name = argc > 0 ? argv[0] : rt_program()->source;
+  cli.entry = "main";
+  cli.cfg = RT_NAME(context_config_new)();
+  int status = 0, at = 1;
+  while (at < argc && status == 0)
+    status = rt_parse_option(&cli, argv, &at);
+  if (status == 0 && !rt_print_information(&cli)) status = rt_run_program(&cli);
+  RT_NAME(context_config_free)(cli.cfg);
+  return status;
+}
+// End cli.h

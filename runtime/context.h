@@ -1,0 +1,246 @@
+// Begin context.h: configurations, contexts, errors, the log.
+
+// A number given by name before the context exists.
+struct rt_setting {
+  char *name;
+  int64_t value;
+};
+
+struct rt_config {
+  bool debugging, profiling, logging;
+  char *device, *platform;
+  int code;  // -1: by the device; 0: cpu, 1: gpu
+  cl_command_queue queue;
+  struct rt_text build_options;
+  char *cache_file;  // NULL: the user's cache folder; "": no cache
+  char *program, *dump_program_to, *load_program_from, *dump_binary_to, *load_binary_from;
+  struct rt_setting *settings;
+  int setting_count;
+  char *path;  // forced versions
+};
+
+// What the pool and the blocks use, in bytes.
+struct rt_memory_use {
+  int64_t live, pooled, peak;
+};
+
+// A buffer that nobody uses.
+struct rt_free_block {
+  cl_mem buffer;
+  int64_t bytes;
+};
+
+// Count and time of kernels, regions and builds.
+struct rt_timing {
+  int64_t count;
+  int64_t total_us, min_us, max_us;
+  int64_t started;
+};
+
+// A kernel once it was launched; [1] is the fallback build with local arrays in global memory.
+struct rt_built_kernel {
+  cl_program program[2];
+  cl_kernel kernel[2];
+  struct rt_timing runs, builds;
+  char *text;  // a text loaded in place of the program's own; NULL: none
+};
+
+// A launch whose time is not known yet.
+struct rt_pending_event {
+  int kernel;
+  cl_event event;
+};
+
+// One evaluation of a guard.
+struct rt_guard_event {
+  int guard;
+  int64_t par, local_bytes;
+  bool taken;
+};
+
+// A compiled program in memory (cache.h).
+struct rt_binary {
+  uint64_t key[2];
+  unsigned char *bytes;
+  size_t length;
+};
+
+struct rt_binaries {
+  struct rt_binary *items;
+  int count;
+};
+
+struct rt_device {
+  cl_platform_id platform;
+  cl_device_id id;
+  char *name, *identity;  // identity: everything that makes binaries incompatible
+  bool is_gpu;
+  int64_t compute_units, max_group_size, local_bytes, global_bytes, max_block_bytes;
+  bool exact_division;
+};
+
+struct rt_context {
+  const struct rt_config *config;
+  const struct rt_program *program;
+  struct rt_device device;
+  cl_context cl;
+  cl_command_queue queue;
+  bool gpu_code, broken, profiling, logging, debugging;
+  FILE *log;
+  char *error;
+  char *prelude;  // what stands before each kernel's text
+  cl_mem error_word;
+  bool may_have_failed;  // a kernel with checks was launched since the last look
+  struct rt_free_block *free_blocks;
+  int free_count, free_capacity;
+  struct rt_memory_use memory;
+  struct rt_built_kernel *kernels;
+  struct rt_timing *regions;
+  struct rt_pending_event *pending;
+  int pending_count, pending_capacity;
+  int64_t *params;
+  int64_t default_group_size;
+  signed char *forced;  // per guard: 0, 'T' or 'F'
+  struct rt_guard_event *events;
+  int event_count, event_capacity;
+  char *cache_folder, *cache_archive;  // at most one is not NULL
+  struct rt_binaries archive, loaded;
+};
+
+enum { RT_ERROR_WORD_BYTES = 8 + 8 * RT_MAX_CHECK_VALUES, RT_MAX_EVENTS = 1 << 16 };
+
+// ---- errors and the log
+
+RT_FN int rt_error(struct rt_context *ctx, int code, const char *format, ...) {
+  struct rt_text t = { NULL, 0, 0 };
+  va_list args;
+  va_start(args, format);
+  rt_text_vprintf(&t, format, args);
+  va_end(args);
+  free(ctx->error);
+  ctx->error = rt_text_take(&t);
+  return code;
+}
+
+RT_FN void rt_log(struct rt_context *ctx, const char *format, ...) RT_TEXT(2);
+RT_FN void rt_log(struct rt_context *ctx, const char *format, ...) {
+  if (!ctx->logging) return;
+  va_list args;
+  va_start(args, format);
+  vfprintf(ctx->log, format, args);
+  va_end(args);
+  fputc('\n', ctx->log);
+}
+
+// The text of a failed check: its place, then its parts with the values between them.
+RT_FN int rt_fail(struct rt_context *ctx, int check, const int64_t *values) {
+  const struct rt_check *c = &ctx->program->checks[check];
+  struct rt_text t = { NULL, 0, 0 };
+  if (*c->loc) rt_text_printf(&t, "%s: ", c->loc);
+  for (int i = 0; i <= c->value_count; i++) {
+    rt_text_add(&t, c->parts[i]);
+    if (i < c->value_count) rt_text_printf(&t, "%" PRId64, values[i]);
+  }
+  free(ctx->error);
+  ctx->error = rt_text_take(&t);
+  return RT_PROGRAM_ERROR;
+}
+
+char *RT_NAME(context_get_error)(struct rt_context *ctx) {
+  char *error = ctx->error;
+  ctx->error = NULL;
+  return error;
+}
+
+RT_FN bool rt_is_gpu(const struct rt_context *ctx) { return ctx->gpu_code; }
+
+void RT_NAME(context_set_logging_file)(struct rt_context *ctx, FILE *file) {
+  ctx->log = file;
+}
+
+// ---- configuration
+
+struct rt_config *RT_NAME(context_config_new)(void) {
+  struct rt_config *cfg = (struct rt_config *)rt_host_alloc(sizeof *cfg);
+  cfg->code = -1;
+  return cfg;
+}
+
+void RT_NAME(context_config_free)(struct rt_config *cfg) {
+  for (int i = 0; i < cfg->setting_count; i++)
+    free(cfg->settings[i].name);
+  free(cfg->settings);
+  free(cfg->device);
+  free(cfg->platform);
+  free(cfg->cache_file);
+  free(cfg->program);
+  free(cfg->dump_program_to);
+  free(cfg->load_program_from);
+  free(cfg->dump_binary_to);
+  free(cfg->load_binary_from);
+  free(cfg->path);
+  rt_text_free(&cfg->build_options);
+  free(cfg);
+}
+
+void RT_NAME(context_config_set_debugging)(struct rt_config *cfg, int flag) {
+  cfg->debugging = flag != 0;
+  cfg->logging |= cfg->debugging;
+}
+
+void RT_NAME(context_config_set_profiling)(struct rt_config *cfg, int flag) {
+  cfg->profiling = flag != 0;
+}
+
+void RT_NAME(context_config_set_logging)(struct rt_config *cfg, int flag) {
+  cfg->logging = flag != 0;
+}
+
+void RT_NAME(context_config_set_cache_file)(struct rt_config *cfg, const char *file) {
+  rt_set_string(&cfg->cache_file, file);
+}
+
+void RT_NAME(context_config_set_device)(struct rt_config *cfg, const char *name) {
+  rt_set_string(&cfg->device, name);
+}
+
+void RT_NAME(context_config_set_platform)(struct rt_config *cfg, const char *name) {
+  rt_set_string(&cfg->platform, name);
+}
+
+int RT_NAME(context_config_set_code)(struct rt_config *cfg, const char *code) {
+  bool gpu = strcmp(code, "gpu") == 0;
+  if (!gpu && strcmp(code, "cpu") != 0) return 1;
+  cfg->code = gpu;
+  return 0;
+}
+
+void RT_NAME(context_config_set_command_queue)(struct rt_config *cfg,
+                                               cl_command_queue queue) {
+  cfg->queue = queue;
+}
+
+void RT_NAME(context_config_add_build_option)(struct rt_config *cfg, const char *option) {
+  rt_text_printf(&cfg->build_options, " %s", option);
+}
+
+void RT_NAME(context_config_set_program)(struct rt_config *cfg, const char *text) {
+  rt_set_string(&cfg->program, text);
+}
+
+void RT_NAME(context_config_dump_program_to)(struct rt_config *cfg, const char *file) {
+  rt_set_string(&cfg->dump_program_to, file);
+}
+
+void RT_NAME(context_config_load_program_from)(struct rt_config *cfg, const char *file) {
+  rt_set_string(&cfg->load_program_from, file);
+}
+
+void RT_NAME(context_config_dump_binary_to)(struct rt_config *cfg, const char *file) {
+  rt_set_string(&cfg->dump_binary_to, file);
+}
+
+void RT_NAME(context_config_load_binary_from)(struct rt_config *cfg, const char *file) {
+  rt_set_string(&cfg->load_binary_from, file);
+}
+// End context.h

@@ -1,0 +1,451 @@
+// Begin entry.h: contexts from start to end; arrays and opaque values; around entry points.
+
+// ---- the texts of kernels, as one text that can be written, changed and read back
+
+static const char rt_kernel_mark[] = "\n// flc kernel ";
+
+RT_FN char *rt_all_sources(const struct rt_program *program) {
+  struct rt_text t = { NULL, 0, 0 };
+  rt_text_pieces(&t, program->opencl_prelude);
+  for (int k = 0; k < program->kernel_count; k++) {
+    rt_text_printf(&t, "%s%d %s\n", rt_kernel_mark, k, program->kernels[k].name);
+    rt_text_pieces(&t, program->kernels[k].text);
+  }
+  return rt_text_take(&t);
+}
+
+const char *RT_NAME(context_config_get_program)(struct rt_config *cfg) {
+  if (!cfg->program) cfg->program = rt_all_sources(rt_program());
+  return cfg->program;
+}
+
+// Takes the prelude and the kernels apart again; kernels that the text lacks keep their own.
+RT_FN void rt_use_sources(struct rt_context *ctx, const char *text) {
+  struct rt_text piece = { NULL, 0, 0 };
+  const char *mark = strstr(text, rt_kernel_mark);
+  rt_text_bytes(&piece, text, mark ? (size_t)(mark - text) : strlen(text));
+  free(ctx->prelude);
+  ctx->prelude = rt_text_take(&piece);
+  while (mark) {
+    const char *number = mark + sizeof rt_kernel_mark - 1;
+    const char *next = strstr(number, rt_kernel_mark);
+    int kernel = atoi(number);
+    rt_text_bytes(&piece, number, next ? (size_t)(next - number) : strlen(number));
+    char *body = rt_text_take(&piece), *line_end = strchr(body, '\n');
+    if (kernel >= 0 && kernel < ctx->program->kernel_count && line_end)
+      rt_set_string(&ctx->kernels[kernel].text, line_end);
+    free(body);
+    mark = next;
+  }
+}
+
+RT_FN int rt_open_sources(struct rt_context *ctx) {
+  const struct rt_config *cfg = ctx->config;
+  size_t length = 0;
+  char *loaded = NULL;
+  if (cfg->load_program_from) {
+    loaded = rt_read_file(cfg->load_program_from, &length);
+    if (!loaded)
+      return rt_error(ctx, RT_OTHER_ERROR, "cannot read %s: %s", cfg->load_program_from,
+                      strerror(errno));
+  }
+  struct rt_text prelude = { NULL, 0, 0 };
+  rt_text_pieces(&prelude, ctx->program->opencl_prelude);
+  ctx->prelude = rt_text_take(&prelude);
+  const char *text = loaded ? loaded : cfg->program;
+  if (text) rt_use_sources(ctx, text);
+  int error = RT_OK;
+  if (cfg->dump_program_to) {
+    char *all = text ? rt_strdup(text) : rt_all_sources(ctx->program);
+    if (!rt_write_file(cfg->dump_program_to, all, strlen(all)))
+      error = rt_error(ctx, RT_OTHER_ERROR, "cannot write %s: %s", cfg->dump_program_to,
+                       strerror(errno));
+    free(all);
+  }
+  free(loaded);
+  return error;
+}
+
+// Builds every kernel of the profile and writes them all.
+RT_FN int rt_dump_binaries(struct rt_context *ctx, const char *file) {
+  struct rt_binaries all = { NULL, 0 };
+  int error = RT_OK;
+  for (int k = 0; k < ctx->program->kernel_count && !error; k++) {
+    if (ctx->program->kernels[k].for_gpu != ctx->gpu_code) continue;
+    cl_kernel kernel = NULL;
+    struct rt_text options = { NULL, 0, 0 };
+    char *source = rt_kernel_source(ctx, k);
+    uint64_t key[2];
+    rt_build_options(ctx, k, false, &options);
+    rt_program_key(ctx, source, options.data, key);
+    error = rt_kernel_get(ctx, k, false, &kernel);
+    if (!error && !rt_program_binary(ctx->kernels[k].program[0], key, &all))
+      error = rt_error(ctx, RT_OTHER_ERROR, "the device gives no compiled programs");
+    rt_text_free(&options);
+    free(source);
+  }
+  if (!error && !rt_binaries_save(&all, file))
+    error = rt_error(ctx, RT_OTHER_ERROR, "cannot write %s: %s", file, strerror(errno));
+  rt_binaries_free(&all);
+  return error;
+}
+
+// ---- contexts
+
+RT_FN int rt_context_open(struct rt_context *ctx) {
+  int error = rt_open_queue(ctx);
+  if (error) return error;
+  const struct rt_config *cfg = ctx->config;
+  ctx->gpu_code = cfg->code < 0 ? ctx->device.is_gpu : cfg->code == 1;
+  rt_tuning_open(ctx);
+  if (cfg->path) rt_parse_path(ctx->program, cfg->path, ctx->forced);
+  rt_log(ctx, "device %s, code for %s", ctx->device.name, ctx->gpu_code ? "gpu" : "cpu");
+  rt_cache_open(ctx);
+  error = rt_open_sources(ctx);
+  if (!error && cfg->dump_binary_to) error = rt_dump_binaries(ctx, cfg->dump_binary_to);
+  return error;
+}
+
+struct rt_context *RT_NAME(context_new)(struct rt_config *cfg) {
+  struct rt_context *ctx = (struct rt_context *)rt_host_alloc(sizeof *ctx);
+  ctx->config = cfg;
+  ctx->program = rt_program();
+  ctx->log = stderr;
+  ctx->logging = cfg->logging;
+  ctx->debugging = cfg->debugging;
+  ctx->profiling = cfg->profiling;
+  size_t kernels = (size_t)ctx->program->kernel_count;
+  size_t regions = (size_t)ctx->program->region_count;
+  ctx->kernels = (struct rt_built_kernel *)rt_host_alloc(kernels * sizeof *ctx->kernels);
+  ctx->regions = (struct rt_timing *)rt_host_alloc(regions * sizeof *ctx->regions);
+  ctx->broken = rt_context_open(ctx) != RT_OK;
+  return ctx;
+}
+
+struct rt_context *RT_NAME(context_new_with_command_queue)(struct rt_config *cfg,
+                                                           cl_command_queue queue) {
+  cfg->queue = queue;
+  return RT_NAME(context_new)(cfg);
+}
+
+RT_FN void rt_release_device(struct rt_context *ctx) {
+  if (ctx->queue) clFinish(ctx->queue);
+  rt_profile_collect(ctx);
+  rt_pool_flush(ctx);
+  for (int k = 0; k < ctx->program->kernel_count; k++) {
+    rt_kernel_drop(&ctx->kernels[k]);
+    free(ctx->kernels[k].text);
+  }
+  if (ctx->error_word) clReleaseMemObject(ctx->error_word);
+  if (ctx->queue) clReleaseCommandQueue(ctx->queue);
+  if (ctx->cl) clReleaseContext(ctx->cl);
+}
+
+void RT_NAME(context_free)(struct rt_context *ctx) {
+  rt_release_device(ctx);
+  rt_cache_close(ctx);
+  free(ctx->device.name);
+  free(ctx->device.identity);
+  free(ctx->error);
+  free(ctx->prelude);
+  free(ctx->free_blocks);
+  free(ctx->kernels);
+  free(ctx->regions);
+  free(ctx->pending);
+  free(ctx->params);
+  free(ctx->forced);
+  free(ctx->events);
+  free(ctx);
+}
+
+cl_command_queue RT_NAME(context_get_command_queue)(struct rt_context *ctx) {
+  return ctx->queue;
+}
+
+// An error that keeps its text if the context could not be made.
+RT_FN int rt_usable(struct rt_context *ctx) {
+  if (!ctx->broken) return RT_OK;
+  if (!ctx->error) rt_error(ctx, RT_OTHER_ERROR, "the context could not be made");
+  return RT_OTHER_ERROR;
+}
+
+int RT_NAME(context_sync)(struct rt_context *ctx) {
+  int error = rt_usable(ctx);
+  if (!error)
+    error = rt_opencl_check(ctx, clFinish(ctx->queue), "waiting for the device");
+  return error ? error : rt_check_failures(ctx);
+}
+
+int RT_NAME(context_clear_caches)(struct rt_context *ctx) {
+  int error = RT_NAME(context_sync)(ctx);
+  if (!ctx->broken) rt_pool_flush(ctx);
+  return error;
+}
+
+RT_FN int rt_entry_begin(struct rt_context *ctx, const char *name) {
+  int error = rt_usable(ctx);
+  if (error) return error;
+  ctx->event_count = 0;
+  rt_log(ctx, "entry %s", name);
+  return RT_OK;
+}
+
+RT_FN int rt_entry_end(struct rt_context *ctx, int error) {
+  if (ctx->broken) return error;
+  if (error == RT_OK) return rt_check_failures(ctx);
+  // Another error has the word; a failed check behind it must not meet the next call.
+  char *text = ctx->error;
+  ctx->error = NULL;
+  rt_check_failures(ctx);
+  free(ctx->error);
+  ctx->error = text;
+  return error;
+}
+
+// ---- arrays
+
+RT_FN struct rt_array *rt_array_alloc(enum rt_elem elem, int rank, const int64_t *shape) {
+  struct rt_array *array = (struct rt_array *)rt_host_alloc(sizeof *array);
+  array->elem = elem;
+  array->rank = rank;
+  array->refs = 1;
+  if (rank) memcpy(array->shape, shape, (size_t)rank * sizeof *shape);
+  return array;
+}
+
+RT_FN int64_t rt_array_count(const struct rt_array *array) {
+  return rt_shape_count(array->rank, array->shape);
+}
+
+RT_FN int64_t rt_array_bytes(const struct rt_array *array) {
+  return rt_sat_mul(rt_array_count(array), rt_elems[array->elem].bytes);
+}
+
+RT_FN int rt_array_new(struct rt_context *ctx, struct rt_array **out, enum rt_elem elem,
+                       int rank, const int64_t *shape) {
+  *out = NULL;
+  int error = rt_usable(ctx);
+  for (int i = 0; i < rank && !error; i++)
+    if (shape[i] < 0)
+      error = rt_error(ctx, RT_OTHER_ERROR, "an array with dimension %" PRId64, shape[i]);
+  if (error) return error;
+  struct rt_array *array = rt_array_alloc(elem, rank, shape);
+  error = rt_mem_alloc(ctx, &array->mem, rt_array_bytes(array));
+  if (error)
+    free(array);
+  else
+    *out = array;
+  return error;
+}
+
+RT_FN int rt_array_from(struct rt_context *ctx, struct rt_array **out, enum rt_elem elem,
+                        int rank, const int64_t *shape, const void *data) {
+  int error = rt_array_new(ctx, out, elem, rank, shape);
+  if (error) return error;
+  error = rt_write(ctx, (*out)->mem, 0, rt_array_bytes(*out), data);
+  if (!error) return RT_OK;
+  rt_array_free(ctx, *out);
+  *out = NULL;
+  return error;
+}
+
+RT_FN int rt_array_from_raw(struct rt_context *ctx, struct rt_array **out,
+                            enum rt_elem elem, int rank, const int64_t *shape,
+                            cl_mem data) {
+  *out = NULL;
+  int error = rt_usable(ctx);
+  if (error) return error;
+  struct rt_array *array = rt_array_alloc(elem, rank, shape);
+  clRetainMemObject(data);
+  array->mem = rt_mem_of_buffer(ctx, data, rt_array_bytes(array));
+  array->mem->foreign = true;
+  *out = array;
+  return RT_OK;
+}
+
+RT_FN int rt_array_of_mem(struct rt_context *ctx, struct rt_array **out,
+                          enum rt_elem elem, int rank, const int64_t *shape,
+                          struct rt_mem *mem) {
+  *out = rt_array_alloc(elem, rank, shape);
+  if (mem) {
+    rt_mem_share(ctx, &(*out)->mem, mem);
+    return RT_OK;
+  }
+  int error = rt_mem_alloc(ctx, &(*out)->mem, rt_array_bytes(*out));
+  if (!error) return RT_OK;
+  free(*out);
+  *out = NULL;
+  return error;
+}
+
+RT_FN int rt_array_free(struct rt_context *ctx, struct rt_array *array) {
+  if (!array || --array->refs > 0) return RT_OK;
+  rt_mem_release(ctx, &array->mem);
+  free(array);
+  return RT_OK;
+}
+
+RT_FN int rt_array_usable(struct rt_context *ctx, const struct rt_array *array) {
+  int error = rt_usable(ctx);
+  if (error || array->mem) return error;
+  return rt_error(ctx, RT_OTHER_ERROR, "the array was consumed by an earlier call");
+}
+
+RT_FN int rt_array_values(struct rt_context *ctx, const struct rt_array *array,
+                          void *out) {
+  int error = rt_array_usable(ctx, array);
+  return error ? error : rt_read(ctx, array->mem, 0, rt_array_bytes(array), out);
+}
+
+RT_FN cl_mem rt_array_values_raw(const struct rt_array *array) {
+  return array->mem ? array->mem->buffer : NULL;
+}
+
+// The byte offset of an element.
+RT_FN int rt_array_offset(struct rt_context *ctx, const struct rt_array *array,
+                          const int64_t *indices, int64_t *out) {
+  int error = rt_array_usable(ctx, array);
+  int64_t offset = 0;
+  for (int i = 0; i < array->rank && !error; i++) {
+    if (indices[i] < 0 || indices[i] >= array->shape[i])
+      error =
+          rt_error(ctx, RT_PROGRAM_ERROR,
+                   "index %" PRId64 " out of bounds for dimension %d of size %" PRId64,
+                   indices[i], i, array->shape[i]);
+    offset = offset * array->shape[i] + indices[i];
+  }
+  *out = offset * rt_elems[array->elem].bytes;
+  return error;
+}
+
+RT_FN int rt_array_index(struct rt_context *ctx, const struct rt_array *array,
+                         const int64_t *indices, void *out) {
+  int64_t offset = 0;
+  int error = rt_array_offset(ctx, array, indices, &offset);
+  return error ? error
+               : rt_read(ctx, array->mem, offset, rt_elems[array->elem].bytes, out);
+}
+
+RT_FN int rt_array_set(struct rt_context *ctx, const struct rt_array *array,
+                       const int64_t *indices, const void *elem) {
+  int64_t offset = 0;
+  int error = rt_array_offset(ctx, array, indices, &offset);
+  return error ? error
+               : rt_write(ctx, array->mem, offset, rt_elems[array->elem].bytes, elem);
+}
+
+RT_FN const int64_t *rt_array_shape(const struct rt_array *array) { return array->shape; }
+
+RT_FN int rt_array_share(struct rt_context *ctx, const struct rt_array *array,
+                         struct rt_mem **slot) {
+  int error = rt_array_usable(ctx, array);
+  if (!error) rt_mem_share(ctx, slot, array->mem);
+  return error;
+}
+
+RT_FN int rt_array_consume(struct rt_context *ctx, struct rt_array *array,
+                           struct rt_mem **slot) {
+  int error = rt_array_usable(ctx, array);
+  if (error) return error;
+  rt_mem_release(ctx, slot);
+  *slot = array->mem;
+  array->mem = NULL;
+  return RT_OK;
+}
+
+RT_FN int rt_shape_error(struct rt_context *ctx, const char *entry, const char *param,
+                         const struct rt_array *array, const char *expected) {
+  struct rt_text t = { NULL, 0, 0 };
+  for (int i = 0; i < array->rank; i++)
+    rt_text_printf(&t, "[%" PRId64 "]", array->shape[i]);
+  rt_error(ctx, RT_PROGRAM_ERROR, "entry %s: %s has shape %s, expected %s", entry, param,
+           t.data ? t.data : "", expected);
+  rt_text_free(&t);
+  return RT_PROGRAM_ERROR;
+}
+
+// ---- opaque values
+
+RT_FN bool rt_leaf_is_array(int type) {
+  return rt_program()->types[type].kind == RT_ARRAY;
+}
+
+// References the arrays among `count` leaves of an opaque type from leaf `first` on.
+RT_FN void rt_leaves_share(const struct rt_type *type, int first, int count,
+                           struct rt_value *to, const struct rt_value *from) {
+  for (int i = 0; i < count; i++) {
+    to[i] = from[i];
+    if (rt_leaf_is_array(type->leaves[first + i])) to[i].u.array->refs++;
+  }
+}
+
+RT_FN int rt_opaque_new(struct rt_context *ctx, struct rt_opaque **out, int type,
+                        const struct rt_value *leaves) {
+  const struct rt_type *t = &ctx->program->types[type];
+  struct rt_opaque *opaque = (struct rt_opaque *)rt_host_alloc(sizeof *opaque);
+  opaque->type = type;
+  opaque->refs = 1;
+  opaque->leaves =
+      (struct rt_value *)rt_host_alloc((size_t)t->leaf_count * sizeof *leaves);
+  rt_leaves_share(t, 0, t->leaf_count, opaque->leaves, leaves);
+  *out = opaque;
+  return RT_OK;
+}
+
+RT_FN int rt_leaf_count(const struct rt_program *program, int type) {
+  const struct rt_type *t = &program->types[type];
+  return t->kind == RT_OPAQUE ? t->leaf_count : 1;
+}
+
+// The leaves of a value of any type: those of an opaque value, or the value itself.
+RT_FN const struct rt_value *rt_value_leaves(const struct rt_program *program, int type,
+                                             const struct rt_value *value) {
+  return program->types[type].kind == RT_OPAQUE ? value->u.opaque->leaves : value;
+}
+
+RT_FN int rt_opaque_of_fields(struct rt_context *ctx, struct rt_opaque **out, int type,
+                              const struct rt_value *fields) {
+  const struct rt_type *t = &ctx->program->types[type];
+  struct rt_value *leaves =
+      (struct rt_value *)rt_host_alloc((size_t)t->leaf_count * sizeof *leaves);
+  for (int f = 0; f < t->field_count; f++) {
+    int field_type = t->fields[f].type;
+    memcpy(leaves + t->fields[f].first,
+           rt_value_leaves(ctx->program, field_type, &fields[f]),
+           (size_t)rt_leaf_count(ctx->program, field_type) * sizeof *leaves);
+  }
+  int error = rt_opaque_new(ctx, out, type, leaves);
+  free(leaves);
+  return error;
+}
+
+RT_FN int rt_opaque_project(struct rt_context *ctx, struct rt_value *out,
+                            const struct rt_opaque *opaque, int field) {
+  const struct rt_type *t = &ctx->program->types[opaque->type];
+  const struct rt_field *f = &t->fields[field];
+  const struct rt_value *leaves = opaque->leaves + f->first;
+  if (ctx->program->types[f->type].kind == RT_OPAQUE)
+    return rt_opaque_new(ctx, &out->u.opaque, f->type, leaves);
+  rt_leaves_share(t, f->first, 1, out, leaves);
+  return RT_OK;
+}
+
+RT_FN int rt_opaque_free(struct rt_context *ctx, struct rt_opaque *opaque) {
+  if (!opaque || --opaque->refs > 0) return RT_OK;
+  const struct rt_type *t = &ctx->program->types[opaque->type];
+  for (int i = 0; i < t->leaf_count; i++)
+    if (rt_leaf_is_array(t->leaves[i])) rt_array_free(ctx, opaque->leaves[i].u.array);
+  free(opaque->leaves);
+  free(opaque);
+  return RT_OK;
+}
+
+RT_FN int rt_value_free(struct rt_context *ctx, int type, struct rt_value *value) {
+  switch (ctx->program->types[type].kind) {
+  case RT_SCALAR: return RT_OK;
+  case RT_ARRAY: return rt_array_free(ctx, value->u.array);
+  case RT_OPAQUE: return rt_opaque_free(ctx, value->u.opaque);
+  }
+  return RT_OK;
+}
+// End entry.h

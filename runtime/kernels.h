@@ -1,0 +1,324 @@
+// Begin kernels.h: building kernels when first launched, and launching them.
+
+// ---- building
+
+RT_FN void rt_build_options(const struct rt_context *ctx, int kernel, bool fallback,
+                            struct rt_text *t) {
+  const struct rt_kernel *k = &ctx->program->kernels[kernel];
+  rt_text_add(t, k->uses_f64 ? "-DFLC_F64" : "-DFLC_KERNEL");
+  if (fallback) rt_text_add(t, " -DFLC_LOCAL_FALLBACK");
+  if (ctx->device.exact_division)
+    rt_text_add(t, " -cl-fp32-correctly-rounded-divide-sqrt");
+  for (int i = 0; i < k->tuning_count; i++)
+    rt_text_printf(t, " -DFLC_PARAM_%d=%" PRId64, k->tuning[i],
+                   ctx->params[k->tuning[i]]);
+  if (ctx->config->build_options.length) rt_text_add(t, ctx->config->build_options.data);
+}
+
+// Prelude and text of a kernel; the caller frees them.
+RT_FN char *rt_kernel_source(const struct rt_context *ctx, int kernel) {
+  struct rt_text t = { NULL, 0, 0 };
+  rt_text_add(&t, ctx->prelude);
+  if (ctx->kernels[kernel].text)
+    rt_text_add(&t, ctx->kernels[kernel].text);
+  else
+    rt_text_pieces(&t, ctx->program->kernels[kernel].text);
+  return rt_text_take(&t);
+}
+
+RT_FN void rt_program_key(const struct rt_context *ctx, const char *source,
+                          const char *options, uint64_t *key) {
+  for (uint64_t half = 0; half < 2; half++) {
+    uint64_t hash = rt_hash(half * UINT64_C(0x9e3779b97f4a7c15), source, strlen(source));
+    hash = rt_hash(hash, options, strlen(options) + 1);
+    key[half] = rt_hash(hash, ctx->device.identity, strlen(ctx->device.identity));
+  }
+}
+
+// A text that does not compile is a mistake of the compiler: the log of the build is shown whole.
+RT_FN int rt_build_failed(struct rt_context *ctx, int kernel, cl_program program,
+                          cl_int status) {
+  size_t bytes = 0;
+  clGetProgramBuildInfo(program, ctx->device.id, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes);
+  char *log = (char *)rt_host_alloc(bytes + 1);
+  clGetProgramBuildInfo(program, ctx->device.id, CL_PROGRAM_BUILD_LOG, bytes, log, NULL);
+  rt_error(ctx, RT_OTHER_ERROR, "building kernel %s: %s (OpenCL status %d)\n%s",
+           ctx->program->kernels[kernel].name, rt_status_text(status), (int)status, log);
+  free(log);
+  return RT_OTHER_ERROR;
+}
+
+RT_FN int rt_build_from_source(struct rt_context *ctx, int kernel, const char *source,
+                               const char *options, cl_program *out) {
+  cl_int status = CL_SUCCESS;
+  *out = clCreateProgramWithSource(ctx->cl, 1, &source, NULL, &status);
+  if (status != CL_SUCCESS) return rt_opencl_check(ctx, status, "creating a program");
+  status = clBuildProgram(*out, 1, &ctx->device.id, options, NULL, NULL);
+  if (status == CL_SUCCESS) return RT_OK;
+  int error = rt_build_failed(ctx, kernel, *out, status);
+  clReleaseProgram(*out);
+  *out = NULL;
+  return error;
+}
+
+// NULL if the device does not accept the bytes any more.
+RT_FN cl_program rt_build_from_binary(struct rt_context *ctx,
+                                      const struct rt_binary *binary,
+                                      const char *options) {
+  cl_int status = CL_SUCCESS, valid = CL_SUCCESS;
+  const unsigned char *bytes = binary->bytes;
+  cl_program program = clCreateProgramWithBinary(
+      ctx->cl, 1, &ctx->device.id, &binary->length, &bytes, &valid, &status);
+  if (status != CL_SUCCESS) return NULL;
+  if (clBuildProgram(program, 1, &ctx->device.id, options, NULL, NULL) == CL_SUCCESS)
+    return program;
+  clReleaseProgram(program);
+  return NULL;
+}
+
+// The compiled bytes of a program; false if the device does not give them.
+RT_FN bool rt_program_binary(cl_program program, const uint64_t *key,
+                             struct rt_binaries *out) {
+  size_t length = 0;
+  if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof length, &length, NULL) !=
+          CL_SUCCESS ||
+      length == 0)
+    return false;
+  unsigned char *bytes = (unsigned char *)rt_host_alloc(length);
+  bool ok = clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof bytes, &bytes, NULL) ==
+            CL_SUCCESS;
+  if (ok) rt_binaries_add(out, key, bytes, length);
+  free(bytes);
+  return ok;
+}
+
+// The program from the cache, or compiled and put there.
+RT_FN int rt_build_program(struct rt_context *ctx, int kernel, bool fallback,
+                           cl_program *out) {
+  struct rt_text options = { NULL, 0, 0 };
+  struct rt_binaries binaries = { NULL, 0 };
+  char *source = rt_kernel_source(ctx, kernel);
+  uint64_t key[2];
+  int error = RT_OK;
+  *out = NULL;
+  rt_build_options(ctx, kernel, fallback, &options);
+  rt_program_key(ctx, source, options.data, key);
+  if (rt_cache_find(ctx, key, &binaries))
+    *out = rt_build_from_binary(ctx, rt_binaries_find(&binaries, key), options.data);
+  rt_log(ctx, "build %s%s: %s", ctx->program->kernels[kernel].name,
+         fallback ? " (fallback)" : "", *out ? "cached" : "compiling");
+  if (!*out) {
+    rt_binaries_free(&binaries);
+    error = rt_build_from_source(ctx, kernel, source, options.data, out);
+    if (!error && rt_program_binary(*out, key, &binaries))
+      rt_cache_store(ctx, &binaries.items[0]);
+  }
+  rt_binaries_free(&binaries);
+  rt_text_free(&options);
+  free(source);
+  return error;
+}
+
+// The kernel, built if this is its first use.
+RT_FN int rt_kernel_get(struct rt_context *ctx, int kernel, bool fallback,
+                        cl_kernel *out) {
+  struct rt_built_kernel *k = &ctx->kernels[kernel];
+  *out = k->kernel[fallback];
+  if (*out) return RT_OK;
+  int64_t start = rt_time_us();
+  int error = rt_build_program(ctx, kernel, fallback, &k->program[fallback]);
+  if (error) return error;
+  cl_int status = CL_SUCCESS;
+  *out =
+      clCreateKernel(k->program[fallback], ctx->program->kernels[kernel].name, &status);
+  k->kernel[fallback] = status == CL_SUCCESS ? *out : NULL;
+  rt_timing_add(&k->builds, rt_time_us() - start);
+  return rt_opencl_check(ctx, status, ctx->program->kernels[kernel].name);
+}
+
+// Forgets what was built: with new parameters it is built again.
+RT_FN void rt_kernel_drop(struct rt_built_kernel *k) {
+  for (int i = 0; i < 2; i++) {
+    if (k->kernel[i]) clReleaseKernel(k->kernel[i]);
+    if (k->program[i]) clReleaseProgram(k->program[i]);
+    k->kernel[i] = NULL;
+    k->program[i] = NULL;
+  }
+}
+
+// ---- launching
+
+RT_FN struct rt_arg rt_arg_mem(struct rt_mem *mem) {
+  struct rt_arg arg;
+  memset(&arg, 0, sizeof arg);
+  arg.mem = mem;
+  return arg;
+}
+
+#define RT_SCALAR_ARG(name, type, member)         \
+  RT_FN struct rt_arg rt_arg_##name(type value) { \
+    struct rt_arg arg;                            \
+    memset(&arg, 0, sizeof arg);                  \
+    arg.bytes = sizeof arg.scalar.u.member;       \
+    arg.scalar.u.member = value;                  \
+    return arg;                                   \
+  }
+RT_SCALAR_ARG(i8, int8_t, i8)
+RT_SCALAR_ARG(i16, int16_t, i16)
+RT_SCALAR_ARG(i32, int32_t, i32)
+RT_SCALAR_ARG(i64, int64_t, i64)
+RT_SCALAR_ARG(u8, uint8_t, u8)
+RT_SCALAR_ARG(u16, uint16_t, u16)
+RT_SCALAR_ARG(u32, uint32_t, u32)
+RT_SCALAR_ARG(u64, uint64_t, u64)
+RT_SCALAR_ARG(f32, float, f32)
+RT_SCALAR_ARG(f64, double, f64)
+RT_SCALAR_ARG(bool, bool, u8)
+
+// A launch on its way: the kernel, where its next argument goes, and blocks to give back.
+enum { RT_MAX_LAUNCH_BLOCKS = 64 };
+
+struct rt_launching {
+  int kernel;
+  cl_kernel object;
+  cl_uint next;
+  size_t groups, group_size;
+  bool fallback;
+  struct rt_mem *blocks[RT_MAX_LAUNCH_BLOCKS];
+  int block_count;
+};
+
+RT_FN int rt_put_arg(struct rt_context *ctx, struct rt_launching *l, size_t bytes,
+                     const void *value) {
+  cl_int status = clSetKernelArg(l->object, l->next++, bytes, value);
+  if (status == CL_SUCCESS) return RT_OK;
+  return rt_error(ctx, RT_OTHER_ERROR, "argument %d of kernel %s: %s (OpenCL status %d)",
+                  (int)l->next - 1, ctx->program->kernels[l->kernel].name,
+                  rt_status_text(status), (int)status);
+}
+
+// A block that lives as long as the launch.
+RT_FN int rt_put_block(struct rt_context *ctx, struct rt_launching *l, int64_t bytes) {
+  if (l->block_count == RT_MAX_LAUNCH_BLOCKS)
+    return rt_error(ctx, RT_OTHER_ERROR, "kernel %s needs more than %d temporary arrays",
+                    ctx->program->kernels[l->kernel].name, RT_MAX_LAUNCH_BLOCKS);
+  struct rt_mem **slot = &l->blocks[l->block_count++];
+  int error = rt_mem_alloc(ctx, slot, bytes);
+  return error ? error : rt_put_arg(ctx, l, sizeof(cl_mem), &(*slot)->buffer);
+}
+
+RT_FN int rt_put_params(struct rt_context *ctx, struct rt_launching *l,
+                        const struct rt_launch *launch) {
+  int error = RT_OK;
+  for (int i = 0; i < launch->arg_count && !error; i++) {
+    const struct rt_arg *arg = &launch->args[i];
+    bool scalar = arg->bytes > 0;
+    if (!scalar && !arg->mem)
+      return rt_error(ctx, RT_OTHER_ERROR,
+                      "argument %d of kernel %s is an array without memory", i,
+                      ctx->program->kernels[l->kernel].name);
+    error = scalar ? rt_put_arg(ctx, l, arg->bytes, &arg->scalar)
+                   : rt_put_arg(ctx, l, sizeof(cl_mem), &arg->mem->buffer);
+  }
+  return error;
+}
+
+RT_FN int rt_put_scratch(struct rt_context *ctx, struct rt_launching *l,
+                         const struct rt_launch *launch) {
+  int error = RT_OK;
+  for (int i = 0; i < launch->scratch_count && !error; i++) {
+    const struct rt_scratch *s = &launch->scratch[i];
+    int64_t copies = (int64_t)(s->per_group ? l->groups : l->groups * l->group_size);
+    error = rt_put_block(ctx, l, rt_sat_mul(copies, rt_sat_mul(s->count, s->elem_bytes)));
+  }
+  return error;
+}
+
+RT_FN int rt_put_locals(struct rt_context *ctx, struct rt_launching *l,
+                        const struct rt_launch *launch) {
+  int error = RT_OK;
+  for (int i = 0; i < launch->local_count && !error; i++) {
+    int64_t bytes = (launch->local_bytes[i] + 63) / 64 * 64;
+    if (bytes < 64) bytes = 64;
+    error = l->fallback ? rt_put_block(ctx, l, rt_sat_mul((int64_t)l->groups, bytes))
+                        : rt_put_arg(ctx, l, (size_t)bytes, NULL);
+    if (!error) error = rt_put_arg(ctx, l, sizeof bytes, &bytes);
+  }
+  return error;
+}
+
+// The word that failing checks are reported in, made when first needed.
+RT_FN int rt_put_error_word(struct rt_context *ctx, struct rt_launching *l) {
+  if (!ctx->program->kernels[l->kernel].may_fail) return RT_OK;
+  if (!ctx->error_word) {
+    char zeros[RT_ERROR_WORD_BYTES] = { 0 };
+    cl_int status = CL_SUCCESS;
+    ctx->error_word = clCreateBuffer(ctx->cl, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                                     sizeof zeros, zeros, &status);
+    if (status != CL_SUCCESS) ctx->error_word = NULL;
+    if (status != CL_SUCCESS)
+      return rt_opencl_check(ctx, status, "making the error word");
+  }
+  ctx->may_have_failed = true;
+  return rt_put_arg(ctx, l, sizeof(cl_mem), &ctx->error_word);
+}
+
+RT_FN int rt_put_all(struct rt_context *ctx, struct rt_launching *l,
+                     const struct rt_launch *launch) {
+  int error = rt_put_params(ctx, l, launch);
+  if (!error) error = rt_put_scratch(ctx, l, launch);
+  if (!error) error = rt_put_locals(ctx, l, launch);
+  return error ? error : rt_put_error_word(ctx, l);
+}
+
+RT_FN int rt_enqueue(struct rt_context *ctx, struct rt_launching *l) {
+  size_t global = l->groups * l->group_size;
+  cl_event event = NULL;
+  bool timed = ctx->profiling && ctx->config->profiling;
+  rt_log(ctx, "launch %s: %zu groups of %zu", ctx->program->kernels[l->kernel].name,
+         l->groups, l->group_size);
+  cl_int status = clEnqueueNDRangeKernel(ctx->queue, l->object, 1, NULL, &global,
+                                         &l->group_size, 0, NULL, timed ? &event : NULL);
+  int error = rt_opencl_check(ctx, status, ctx->program->kernels[l->kernel].name);
+  if (error) return error;
+  if (timed)
+    rt_profile_event(ctx, l->kernel, event);
+  else
+    ctx->kernels[l->kernel].runs.count++;
+  if (!ctx->debugging) return RT_OK;
+  return rt_opencl_check(ctx, clFinish(ctx->queue),
+                         ctx->program->kernels[l->kernel].name);
+}
+
+RT_FN int rt_launch_sized(struct rt_context *ctx, struct rt_launching *l,
+                          const struct rt_launch *launch) {
+  int64_t local_bytes = 0;
+  for (int i = 0; i < launch->local_count; i++)
+    local_bytes = rt_sat_add(local_bytes, launch->local_bytes[i] + 64);
+  l->fallback = local_bytes > ctx->device.local_bytes;
+  int error = rt_kernel_get(ctx, l->kernel, l->fallback, &l->object);
+  if (!error) error = rt_put_all(ctx, l, launch);
+  if (!error) error = rt_enqueue(ctx, l);
+  for (int i = 0; i < l->block_count; i++)
+    rt_mem_release(ctx, &l->blocks[i]);
+  return error;
+}
+
+RT_FN int rt_launch(struct rt_context *ctx, int kernel, const struct rt_launch *launch) {
+  int64_t size = launch->group_size > 0 ? launch->group_size : ctx->default_group_size;
+  int64_t groups = launch->groups;
+  if (groups < 0) groups = launch->items / size + (launch->items % size > 0);
+  if (groups <= 0) return RT_OK;
+  if (size > ctx->device.max_group_size)
+    return rt_error(ctx, RT_OTHER_ERROR,
+                    "kernel %s wants groups of %" PRId64
+                    " items, the device allows %" PRId64,
+                    ctx->program->kernels[kernel].name, size, ctx->device.max_group_size);
+  struct rt_launching l;
+  memset(&l, 0, sizeof l);
+  l.kernel = kernel;
+  l.groups = (size_t)groups;
+  l.group_size = (size_t)size;
+  return rt_launch_sized(ctx, &l, launch);
+}
+// End kernels.h

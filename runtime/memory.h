@@ -1,0 +1,192 @@
+// Begin memory.h: blocks on the device, reference-counted, and the pool of free buffers.
+//
+// The first touch of a fresh buffer is expensive, so freed buffers are kept and given to the next
+// allocation of about their size.  The queue is in order: a buffer may be reused while commands
+// that use it are still waiting.
+
+struct rt_mem {
+  cl_mem buffer;
+  int64_t bytes;  // of the buffer
+  int refs;
+  bool foreign;  // given by the user: not for the pool
+};
+
+// The smallest free buffer of at least `bytes` and at most twice as many; -1 if there is none.
+RT_FN int rt_pool_find(const struct rt_context *ctx, int64_t bytes) {
+  int best = -1;
+  for (int i = 0; i < ctx->free_count; i++) {
+    int64_t size = ctx->free_blocks[i].bytes;
+    if (size < bytes || size / 2 > bytes) continue;
+    if (best < 0 || size < ctx->free_blocks[best].bytes) best = i;
+  }
+  return best;
+}
+
+RT_FN void rt_pool_flush(struct rt_context *ctx) {
+  for (int i = 0; i < ctx->free_count; i++)
+    clReleaseMemObject(ctx->free_blocks[i].buffer);
+  ctx->free_count = 0;
+  ctx->memory.pooled = 0;
+}
+
+RT_FN void rt_pool_put(struct rt_context *ctx, cl_mem buffer, int64_t bytes) {
+  if (ctx->free_count == ctx->free_capacity) {
+    ctx->free_capacity = ctx->free_capacity * 2 + 16;
+    ctx->free_blocks = (struct rt_free_block *)rt_host_grow(
+        ctx->free_blocks, (size_t)ctx->free_capacity * sizeof *ctx->free_blocks);
+  }
+  ctx->free_blocks[ctx->free_count].buffer = buffer;
+  ctx->free_blocks[ctx->free_count++].bytes = bytes;
+  ctx->memory.pooled += bytes;
+}
+
+// Takes a buffer out of the pool; NULL if none fits.  Stores its size.
+RT_FN cl_mem rt_pool_take(struct rt_context *ctx, int64_t *bytes) {
+  int found = rt_pool_find(ctx, *bytes);
+  if (found < 0) return NULL;
+  cl_mem buffer = ctx->free_blocks[found].buffer;
+  *bytes = ctx->free_blocks[found].bytes;
+  ctx->free_blocks[found] = ctx->free_blocks[--ctx->free_count];
+  ctx->memory.pooled -= *bytes;
+  return buffer;
+}
+
+RT_FN int rt_out_of_memory(struct rt_context *ctx, int64_t bytes) {
+  return rt_error(ctx, RT_OUT_OF_MEMORY,
+                  "out of device memory: %" PRId64 " bytes wanted, %" PRId64
+                  " in use; the device has %" PRId64 ", at most %" PRId64 " in one block",
+                  bytes, ctx->memory.live, ctx->device.global_bytes,
+                  ctx->device.max_block_bytes);
+}
+
+// A fresh buffer.  The device may not enforce its own limits, so they are checked here.
+RT_FN int rt_buffer_create(struct rt_context *ctx, int64_t bytes, cl_mem *out) {
+  if (bytes > ctx->device.max_block_bytes ||
+      bytes > ctx->device.global_bytes - ctx->memory.live)
+    return rt_out_of_memory(ctx, bytes);
+  if (bytes > ctx->device.global_bytes - ctx->memory.live - ctx->memory.pooled)
+    rt_pool_flush(ctx);
+  cl_int status = CL_SUCCESS;
+  *out = clCreateBuffer(ctx->cl, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &status);
+  if (status != CL_SUCCESS && ctx->free_count > 0) {
+    clFinish(ctx->queue);
+    rt_pool_flush(ctx);
+    *out = clCreateBuffer(ctx->cl, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &status);
+  }
+  return status == CL_SUCCESS ? RT_OK : rt_out_of_memory(ctx, bytes);
+}
+
+RT_FN struct rt_mem *rt_mem_of_buffer(struct rt_context *ctx, cl_mem buffer,
+                                      int64_t bytes) {
+  struct rt_mem *mem = (struct rt_mem *)rt_host_alloc(sizeof *mem);
+  mem->buffer = buffer;
+  mem->bytes = bytes;
+  mem->refs = 1;
+  ctx->memory.live += bytes;
+  if (ctx->memory.live > ctx->memory.peak) ctx->memory.peak = ctx->memory.live;
+  return mem;
+}
+
+RT_FN int rt_mem_alloc(struct rt_context *ctx, struct rt_mem **slot, int64_t bytes) {
+  rt_mem_release(ctx, slot);
+  if (bytes < 0)
+    return rt_error(ctx, RT_OTHER_ERROR, "allocation of %" PRId64 " bytes", bytes);
+  int64_t rounded = bytes > INT64_MAX - 64 ? bytes : (bytes + 63) / 64 * 64;
+  if (rounded == 0) rounded = 64;
+  cl_mem buffer = rt_pool_take(ctx, &rounded);
+  if (!buffer) {
+    int error = rt_buffer_create(ctx, rounded, &buffer);
+    if (error) return error;
+  }
+  *slot = rt_mem_of_buffer(ctx, buffer, rounded);
+  return RT_OK;
+}
+
+RT_FN void rt_mem_release(struct rt_context *ctx, struct rt_mem **slot) {
+  struct rt_mem *mem = *slot;
+  *slot = NULL;
+  if (!mem || --mem->refs > 0) return;
+  ctx->memory.live -= mem->bytes;
+  if (mem->foreign)
+    clReleaseMemObject(mem->buffer);
+  else
+    rt_pool_put(ctx, mem->buffer, mem->bytes);
+  free(mem);
+}
+
+RT_FN void rt_mem_share(struct rt_context *ctx, struct rt_mem **to, struct rt_mem *from) {
+  if (from) from->refs++;
+  rt_mem_release(ctx, to);
+  *to = from;
+}
+
+RT_FN int rt_mem_copy(struct rt_context *ctx, struct rt_mem *to, int64_t to_offset,
+                      struct rt_mem *from, int64_t from_offset, int64_t bytes) {
+  if (bytes <= 0) return RT_OK;
+  cl_int status =
+      clEnqueueCopyBuffer(ctx->queue, from->buffer, to->buffer, (size_t)from_offset,
+                          (size_t)to_offset, (size_t)bytes, 0, NULL, NULL);
+  return rt_opencl_check(ctx, status, "copying a block");
+}
+
+RT_FN int rt_mem_unique(struct rt_context *ctx, struct rt_mem **to,
+                        struct rt_mem **from) {
+  struct rt_mem *source = *from;
+  if (to == from && source->refs == 1) return RT_OK;
+  if (source->refs == 1) {
+    rt_mem_release(ctx, to);
+    *to = source;
+    *from = NULL;
+    return RT_OK;
+  }
+  struct rt_mem *copy = NULL;
+  int error = rt_mem_alloc(ctx, &copy, source->bytes);
+  if (!error) error = rt_mem_copy(ctx, copy, 0, source, 0, source->bytes);
+  if (error) {
+    rt_mem_release(ctx, &copy);
+    return error;
+  }
+  rt_mem_release(ctx, to);
+  *to = copy;
+  return RT_OK;
+}
+
+// Looks for a failed check after everything enqueued so far; the context can go on afterwards.
+RT_FN int rt_check_failures(struct rt_context *ctx) {
+  if (!ctx->may_have_failed) return RT_OK;
+  ctx->may_have_failed = false;
+  char word[RT_ERROR_WORD_BYTES];
+  cl_int status = clEnqueueReadBuffer(ctx->queue, ctx->error_word, CL_TRUE, 0,
+                                      sizeof word, word, 0, NULL, NULL);
+  int error = rt_opencl_check(ctx, status, "reading the error word");
+  if (error) return error;
+  int32_t code = 0;
+  int64_t values[RT_MAX_CHECK_VALUES];
+  memcpy(&code, word, sizeof code);
+  memcpy(values, word + 8, sizeof values);
+  if (code == 0) return RT_OK;
+  memset(word, 0, sizeof word);
+  clEnqueueWriteBuffer(ctx->queue, ctx->error_word, CL_TRUE, 0, sizeof word, word, 0,
+                       NULL, NULL);
+  if (code < 1 || code > ctx->program->check_count)
+    return rt_error(ctx, RT_OTHER_ERROR, "a kernel reported unknown check %d", (int)code);
+  return rt_fail(ctx, code - 1, values);
+}
+
+RT_FN int rt_read(struct rt_context *ctx, struct rt_mem *mem, int64_t offset,
+                  int64_t bytes, void *out) {
+  if (bytes <= 0) return rt_check_failures(ctx);
+  cl_int status = clEnqueueReadBuffer(ctx->queue, mem->buffer, CL_TRUE, (size_t)offset,
+                                      (size_t)bytes, out, 0, NULL, NULL);
+  int error = rt_opencl_check(ctx, status, "reading from the device");
+  return error ? error : rt_check_failures(ctx);
+}
+
+RT_FN int rt_write(struct rt_context *ctx, struct rt_mem *mem, int64_t offset,
+                   int64_t bytes, const void *from) {
+  if (bytes <= 0) return RT_OK;
+  cl_int status = clEnqueueWriteBuffer(ctx->queue, mem->buffer, CL_TRUE, (size_t)offset,
+                                       (size_t)bytes, from, 0, NULL, NULL);
+  return rt_opencl_check(ctx, status, "writing to the device");
+}
+// End memory.h

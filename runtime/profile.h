@@ -1,0 +1,140 @@
+// Begin profile.h: how often and how long kernels, regions and builds ran.
+
+RT_FN void rt_timing_add(struct rt_timing *t, int64_t us) {
+  if (t->count == 0 || us < t->min_us) t->min_us = us;
+  if (us > t->max_us) t->max_us = us;
+  t->total_us += us;
+  t->count++;
+}
+
+// Adds up the launches that are waiting for their times; waits for the device.
+RT_FN void rt_profile_collect(struct rt_context *ctx) {
+  if (ctx->pending_count == 0) return;
+  clFinish(ctx->queue);
+  for (int i = 0; i < ctx->pending_count; i++) {
+    struct rt_pending_event *p = &ctx->pending[i];
+    cl_ulong start = 0, end = 0;
+    clGetEventProfilingInfo(p->event, CL_PROFILING_COMMAND_START, sizeof start, &start,
+                            NULL);
+    clGetEventProfilingInfo(p->event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
+    rt_timing_add(&ctx->kernels[p->kernel].runs, (int64_t)((end - start) / 1000));
+    clReleaseEvent(p->event);
+  }
+  ctx->pending_count = 0;
+}
+
+// Remembers a launch; collects when many are waiting.
+RT_FN void rt_profile_event(struct rt_context *ctx, int kernel, cl_event event) {
+  static const int most = 1024;
+  if (ctx->pending_count == most) rt_profile_collect(ctx);
+  if (!ctx->pending)
+    ctx->pending =
+        (struct rt_pending_event *)rt_host_alloc((size_t)most * sizeof *ctx->pending);
+  ctx->pending[ctx->pending_count].kernel = kernel;
+  ctx->pending[ctx->pending_count++].event = event;
+}
+
+RT_FN void rt_region_begin(struct rt_context *ctx, int region) {
+  if (!ctx->profiling) return;
+  clFinish(ctx->queue);
+  ctx->regions[region].started = rt_time_us();
+}
+
+RT_FN void rt_region_end(struct rt_context *ctx, int region) {
+  if (!ctx->profiling) return;
+  clFinish(ctx->queue);
+  rt_timing_add(&ctx->regions[region], rt_time_us() - ctx->regions[region].started);
+}
+
+void RT_NAME(context_pause_profiling)(struct rt_context *ctx) { ctx->profiling = false; }
+
+void RT_NAME(context_unpause_profiling)(struct rt_context *ctx) { ctx->profiling = true; }
+
+// ---- reports
+
+RT_FN void rt_report_timing(struct rt_text *t, const char *name,
+                            const struct rt_timing *timing, bool *first) {
+  if (timing->count == 0) return;
+  rt_text_add(t, *first ? "" : ", ");
+  *first = false;
+  rt_text_add(t, "{\"name\": ");
+  rt_text_json(t, name);
+  rt_text_printf(t,
+                 ", \"count\": %" PRId64 ", \"total_us\": %" PRId64
+                 ", \"min_us\": %" PRId64 ", \"max_us\": %" PRId64 "}",
+                 timing->count, timing->total_us, timing->min_us, timing->max_us);
+}
+
+RT_FN void rt_report_kernels(const struct rt_context *ctx, struct rt_text *t,
+                             bool builds) {
+  bool first = true;
+  rt_text_printf(t, ",\n\"%s\": [", builds ? "builds" : "kernels");
+  for (int i = 0; i < ctx->program->kernel_count; i++)
+    rt_report_timing(t, ctx->program->kernels[i].name,
+                     builds ? &ctx->kernels[i].builds : &ctx->kernels[i].runs, &first);
+  rt_text_add(t, "]");
+}
+
+RT_FN void rt_report_guards(const struct rt_context *ctx, struct rt_text *t) {
+  rt_text_add(t, ",\n\"guards\": [");
+  for (int i = 0; i < ctx->event_count; i++) {
+    const struct rt_guard_event *e = &ctx->events[i];
+    rt_text_add(t, i ? ", {\"name\": " : "{\"name\": ");
+    rt_text_json(t, ctx->program->guards[e->guard].name);
+    rt_text_printf(t,
+                   ", \"par\": %" PRId64 ", \"local_bytes\": %" PRId64 ", \"taken\": %s}",
+                   e->par, e->local_bytes, e->taken ? "true" : "false");
+  }
+  rt_text_add(t, "]");
+}
+
+RT_FN void rt_report_device(const struct rt_context *ctx, struct rt_text *t) {
+  rt_text_add(t, "\"device\": {\"name\": ");
+  rt_text_json(t, ctx->device.name ? ctx->device.name : "");
+  rt_text_printf(
+      t, ", \"code\": \"%s\", \"compute_units\": %" PRId64 ", \"local_bytes\": %" PRId64,
+      ctx->gpu_code ? "gpu" : "cpu", ctx->device.compute_units, ctx->device.local_bytes);
+  rt_text_printf(t,
+                 "},\n\"bytes\": {\"peak\": %" PRId64 ", \"live\": %" PRId64
+                 ", \"pooled\": %" PRId64 "}",
+                 ctx->memory.peak, ctx->memory.live, ctx->memory.pooled);
+}
+
+char *RT_NAME(context_report)(struct rt_context *ctx) {
+  struct rt_text t = { NULL, 0, 0 };
+  if (ctx->broken) return rt_strdup("{}");
+  rt_profile_collect(ctx);
+  rt_text_add(&t, "{");
+  rt_report_device(ctx, &t);
+  rt_report_kernels(ctx, &t, false);
+  rt_report_kernels(ctx, &t, true);
+  bool first = true;
+  rt_text_add(&t, ",\n\"regions\": [");
+  for (int i = 0; i < ctx->program->region_count; i++)
+    rt_report_timing(&t, ctx->program->regions[i], &ctx->regions[i], &first);
+  rt_text_add(&t, "]");
+  rt_report_guards(ctx, &t);
+  rt_text_add(&t, "}\n");
+  return rt_text_take(&t);
+}
+
+RT_FN void rt_print_timing(FILE *file, const char *kind, const char *name,
+                           const struct rt_timing *t) {
+  if (t->count == 0) return;
+  fprintf(file, "%-7s %-40s %8" PRId64 " x %10.1f us = %12" PRId64 " us\n", kind, name,
+          t->count, (double)t->total_us / (double)t->count, t->total_us);
+}
+
+// The table of -P.
+RT_FN void rt_print_profile(struct rt_context *ctx, FILE *file) {
+  rt_profile_collect(ctx);
+  for (int i = 0; i < ctx->program->kernel_count; i++)
+    rt_print_timing(file, "kernel", ctx->program->kernels[i].name, &ctx->kernels[i].runs);
+  for (int i = 0; i < ctx->program->region_count; i++)
+    rt_print_timing(file, "region", ctx->program->regions[i], &ctx->regions[i]);
+  for (int i = 0; i < ctx->program->kernel_count; i++)
+    rt_print_timing(file, "build", ctx->program->kernels[i].name,
+                    &ctx->kernels[i].builds);
+  fprintf(file, "peak device memory: %" PRId64 " bytes\n", ctx->memory.peak);
+}
+// End profile.h

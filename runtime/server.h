@@ -1,0 +1,575 @@
+// Begin server.h: the line protocol of servers (docs/cli.md).
+
+struct rt_variable {
+  char *name;
+  int type;
+  struct rt_value value;
+};
+
+enum { RT_MAX_WORDS = 4096 };
+
+struct rt_server {
+  struct rt_context *ctx;
+  const struct rt_program *program;
+  struct rt_variable *variables;
+  int count;
+  char *words[RT_MAX_WORDS];  // of the command at hand; words[0] is its name
+  int word_count;
+};
+
+// ---- names
+
+RT_FN int rt_fail_command(struct rt_server *s, const char *what, const char *name) {
+  return rt_error(s->ctx, RT_OTHER_ERROR, "%s: %s", what, name);
+}
+
+// NULL and an error if there is no such variable.
+RT_FN struct rt_variable *rt_variable_named(struct rt_server *s, const char *name) {
+  for (int i = 0; i < s->count; i++)
+    if (strcmp(s->variables[i].name, name) == 0) return &s->variables[i];
+  rt_fail_command(s, "unknown variable", name);
+  return NULL;
+}
+
+// Is the name free for a new variable?
+RT_FN int rt_check_new(struct rt_server *s, const char *name) {
+  for (int i = 0; i < s->count; i++)
+    if (strcmp(s->variables[i].name, name) == 0)
+      return rt_fail_command(s, "variable already exists", name);
+  return RT_OK;
+}
+
+// The number of a type; -1 and an error if there is none of the name.
+RT_FN int rt_type_named(struct rt_server *s, const char *name) {
+  for (int i = 0; i < s->program->type_count; i++)
+    if (strcmp(s->program->types[i].name, name) == 0) return i;
+  rt_fail_command(s, "unknown type", name);
+  return -1;
+}
+
+RT_FN const struct rt_entry_point *rt_server_entry(struct rt_server *s) {
+  const struct rt_entry_point *entry = rt_entry_named(s->program, s->words[1]);
+  if (!entry) rt_fail_command(s, "unknown entry point", s->words[1]);
+  return entry;
+}
+
+// The new variable owns the value.
+RT_FN void rt_add_variable(struct rt_server *s, const char *name, int type,
+                           struct rt_value value) {
+  size_t count = (size_t)s->count + 1;
+  s->variables =
+      (struct rt_variable *)rt_host_grow(s->variables, count * sizeof *s->variables);
+  s->variables[s->count].name = rt_strdup(name);
+  s->variables[s->count].type = type;
+  s->variables[s->count++].value = value;
+}
+
+RT_FN void rt_remove_variable(struct rt_server *s, struct rt_variable *v) {
+  rt_value_free(s->ctx, v->type, &v->value);
+  free(v->name);
+  *v = s->variables[--s->count];
+}
+
+// ---- commands: values
+
+RT_FN int rt_command_call(struct rt_server *s) {
+  const struct rt_entry_point *entry = rt_server_entry(s);
+  if (!entry) return RT_OTHER_ERROR;
+  if (s->word_count != 3 + entry->input_count)
+    return rt_error(s->ctx, RT_OTHER_ERROR,
+                    "%s takes an output and %d inputs, found %d words", entry->name,
+                    entry->input_count, s->word_count - 2);
+  int error = rt_check_new(s, s->words[2]);
+  struct rt_value *in =
+      (struct rt_value *)rt_host_alloc((size_t)entry->input_count * sizeof *in);
+  for (int i = 0; i < entry->input_count && !error; i++) {
+    const struct rt_variable *v = rt_variable_named(s, s->words[3 + i]);
+    if (!v)
+      error = RT_OTHER_ERROR;
+    else if (v->type != entry->inputs[i].type)
+      error = rt_error(s->ctx, RT_OTHER_ERROR, "input %d of %s: expected %s, found %s", i,
+                       entry->name, s->program->types[entry->inputs[i].type].name,
+                       s->program->types[v->type].name);
+    else
+      in[i] = v->value;
+  }
+  if (!error) error = RT_NAME(context_sync)(s->ctx);
+  struct rt_value out;
+  memset(&out, 0, sizeof out);
+  int64_t start = rt_time_us();
+  if (!error) error = entry->call(s->ctx, &out, in);
+  if (!error) {
+    error = RT_NAME(context_sync)(s->ctx);
+    if (error) rt_value_free(s->ctx, entry->output_type, &out);
+  }
+  if (!error) printf("runtime: %" PRId64 "\n", rt_time_us() - start);
+  if (!error) rt_add_variable(s, s->words[2], entry->output_type, out);
+  free(in);
+  return error;
+}
+
+RT_FN int rt_restore_from(struct rt_server *s, struct rt_reader *r) {
+  for (int i = 2; i + 1 < s->word_count; i += 2) {
+    struct rt_value value;
+    memset(&value, 0, sizeof value);
+    int type = rt_type_named(s, s->words[i + 1]);
+    if (type < 0 || rt_check_new(s, s->words[i])) return RT_OTHER_ERROR;
+    if (rt_reader_at_end(r))
+      return rt_error(s->ctx, RT_OTHER_ERROR, "%s: no value for %s", s->words[1],
+                      s->words[i]);
+    int error = rt_read_typed(s->ctx, r, type, &value);
+    if (error) return error;
+    rt_add_variable(s, s->words[i], type, value);
+  }
+  if (rt_reader_at_end(r)) return RT_OK;
+  return rt_error(s->ctx, RT_OTHER_ERROR, "%s: more values than variables", s->words[1]);
+}
+
+RT_FN int rt_command_restore(struct rt_server *s) {
+  size_t length = 0;
+  if (s->word_count % 2)
+    return rt_error(s->ctx, RT_OTHER_ERROR, "restore takes a file, then names and types");
+  char *bytes = rt_read_file(s->words[1], &length);
+  if (!bytes)
+    return rt_error(s->ctx, RT_OTHER_ERROR, "cannot read %s: %s", s->words[1],
+                    strerror(errno));
+  struct rt_reader r = { s->words[1], bytes, length, 0, NULL };
+  int error = rt_restore_from(s, &r);
+  free(r.message);
+  free(bytes);
+  return error;
+}
+
+RT_FN int rt_command_store(struct rt_server *s) {
+  struct rt_text t = { NULL, 0, 0 };
+  int error = RT_OK;
+  for (int i = 2; i < s->word_count && !error; i++) {
+    const struct rt_variable *v = rt_variable_named(s, s->words[i]);
+    error = v ? rt_write_value(s->ctx, v->type, &v->value, true, &t) : RT_OTHER_ERROR;
+  }
+  if (!error && !rt_write_file(s->words[1], t.data ? t.data : "", t.length))
+    error = rt_error(s->ctx, RT_OTHER_ERROR, "cannot write %s: %s", s->words[1],
+                     strerror(errno));
+  rt_text_free(&t);
+  return error;
+}
+
+RT_FN int rt_command_free(struct rt_server *s) {
+  for (int i = 1; i < s->word_count; i++) {
+    struct rt_variable *v = rt_variable_named(s, s->words[i]);
+    if (!v) return RT_OTHER_ERROR;
+    rt_remove_variable(s, v);
+  }
+  return RT_OK;
+}
+
+RT_FN int rt_command_rename(struct rt_server *s) {
+  struct rt_variable *v = rt_variable_named(s, s->words[1]);
+  if (!v || rt_check_new(s, s->words[2])) return RT_OTHER_ERROR;
+  rt_set_string(&v->name, s->words[2]);
+  return RT_OK;
+}
+
+RT_FN int rt_command_type(struct rt_server *s) {
+  const struct rt_variable *v = rt_variable_named(s, s->words[1]);
+  if (!v) return RT_OTHER_ERROR;
+  printf("%s\n", s->program->types[v->type].name);
+  return RT_OK;
+}
+
+// ---- commands: what the program has
+
+RT_FN int rt_command_types(struct rt_server *s) {
+  for (int i = 0; i < s->program->type_count; i++)
+    printf("%s\n", s->program->types[i].name);
+  return RT_OK;
+}
+
+RT_FN int rt_command_entry_points(struct rt_server *s) {
+  for (int i = 0; i < s->program->entry_count; i++)
+    printf("%s\n", s->program->entries[i].name);
+  return RT_OK;
+}
+
+RT_FN int rt_command_inputs(struct rt_server *s) {
+  const struct rt_entry_point *entry = rt_server_entry(s);
+  for (int i = 0; entry && i < entry->input_count; i++)
+    printf("%s%s\n", entry->inputs[i].unique ? "*" : "",
+           s->program->types[entry->inputs[i].type].name);
+  return entry ? RT_OK : RT_OTHER_ERROR;
+}
+
+RT_FN int rt_command_output(struct rt_server *s) {
+  const struct rt_entry_point *entry = rt_server_entry(s);
+  if (!entry) return RT_OTHER_ERROR;
+  printf("%s%s\n", entry->output_unique ? "*" : "",
+         s->program->types[entry->output_type].name);
+  return RT_OK;
+}
+
+RT_FN int rt_command_attributes(struct rt_server *s) {
+  const struct rt_entry_point *entry = rt_server_entry(s);
+  if (!entry) return RT_OTHER_ERROR;
+  for (int i = 0; entry->attributes && entry->attributes[i]; i++)
+    printf("%s\n", entry->attributes[i]);
+  return RT_OK;
+}
+
+RT_FN int rt_command_tuning_params(struct rt_server *s) {
+  const struct rt_entry_point *entry = rt_server_entry(s);
+  if (!entry) return RT_OTHER_ERROR;
+  for (int i = 0; i < entry->tuning_count; i++) {
+    const struct rt_tuning_param *p = &s->program->tuning[entry->tuning[i]];
+    printf("%s %s\n", p->name, p->kind);
+  }
+  return RT_OK;
+}
+
+RT_FN int rt_command_kind(struct rt_server *s) {
+  int type = rt_type_named(s, s->words[1]);
+  if (type < 0) return RT_OTHER_ERROR;
+  const struct rt_type *t = &s->program->types[type];
+  puts(t->kind == RT_SCALAR  ? "primitive"
+       : t->kind == RT_ARRAY ? "array"
+       : t->fields           ? "record"
+                             : "opaque");
+  return RT_OK;
+}
+
+// ---- commands: arrays and records
+
+// The type, which must be of a kind; NULL and an error otherwise.
+RT_FN const struct rt_type *rt_type_of_kind(struct rt_server *s, const char *name,
+                                            enum rt_type_kind kind) {
+  int type = rt_type_named(s, name);
+  if (type < 0) return NULL;
+  const struct rt_type *t = &s->program->types[type];
+  if (t->kind == kind && (kind != RT_OPAQUE || t->fields)) return t;
+  rt_fail_command(s, kind == RT_ARRAY ? "not an array type" : "not a record type", name);
+  return NULL;
+}
+
+RT_FN int rt_command_rank(struct rt_server *s) {
+  const struct rt_type *t = rt_type_of_kind(s, s->words[1], RT_ARRAY);
+  if (t) printf("%d\n", t->rank);
+  return t ? RT_OK : RT_OTHER_ERROR;
+}
+
+RT_FN int rt_command_elemtype(struct rt_server *s) {
+  const struct rt_type *t = rt_type_of_kind(s, s->words[1], RT_ARRAY);
+  if (t) printf("%s\n", rt_elems[t->elem].name);
+  return t ? RT_OK : RT_OTHER_ERROR;
+}
+
+RT_FN int rt_command_fields(struct rt_server *s) {
+  const struct rt_type *t = rt_type_of_kind(s, s->words[1], RT_OPAQUE);
+  for (int i = 0; t && i < t->field_count; i++)
+    printf("%s %s\n", t->fields[i].name, s->program->types[t->fields[i].type].name);
+  return t ? RT_OK : RT_OTHER_ERROR;
+}
+
+// The array in a variable; NULL and an error if it holds something else.
+RT_FN struct rt_array *rt_variable_array(struct rt_server *s, const char *name) {
+  const struct rt_variable *v = rt_variable_named(s, name);
+  if (!v) return NULL;
+  if (s->program->types[v->type].kind == RT_ARRAY) return v->value.u.array;
+  rt_fail_command(s, "not an array", name);
+  return NULL;
+}
+
+RT_FN int rt_command_shape(struct rt_server *s) {
+  const struct rt_array *a = rt_variable_array(s, s->words[1]);
+  for (int i = 0; a && i < a->rank; i++)
+    printf("%" PRId64 "\n", a->shape[i]);
+  return a ? RT_OK : RT_OTHER_ERROR;
+}
+
+// Reads `count` integers from word number `first` on.
+RT_FN int rt_integer_words(struct rt_server *s, int first, int count, int64_t *out) {
+  for (int i = 0; i < count; i++) {
+    char *rest = NULL;
+    errno = 0;
+    out[i] = strtoll(s->words[first + i], &rest, 10);
+    if (*rest || rest == s->words[first + i] || errno || out[i] < 0)
+      return rt_fail_command(s, "expected an index or size", s->words[first + i]);
+  }
+  return RT_OK;
+}
+
+// The scalar type of an array's elements; the program's table has it, or nothing can hold one.
+RT_FN int rt_scalar_type(struct rt_server *s, enum rt_elem elem) {
+  for (int i = 0; i < s->program->type_count; i++)
+    if (s->program->types[i].kind == RT_SCALAR && s->program->types[i].elem == elem)
+      return i;
+  rt_fail_command(s, "the program has no type", rt_elems[elem].name);
+  return -1;
+}
+
+// index TO ARRAY i...
+RT_FN int rt_command_index(struct rt_server *s) {
+  int64_t indices[RT_MAX_RANK];
+  struct rt_value value;
+  memset(&value, 0, sizeof value);
+  const struct rt_array *a = rt_variable_array(s, s->words[2]);
+  if (!a || rt_check_new(s, s->words[1])) return RT_OTHER_ERROR;
+  int type = rt_scalar_type(s, a->elem);
+  if (type < 0) return RT_OTHER_ERROR;
+  if (s->word_count != 3 + a->rank)
+    return rt_error(s->ctx, RT_OTHER_ERROR, "expected %d indices", a->rank);
+  int error = rt_integer_words(s, 3, a->rank, indices);
+  if (!error) error = rt_array_index(s->ctx, a, indices, &value.u);
+  if (!error) rt_add_variable(s, s->words[1], type, value);
+  return error;
+}
+
+// The scalar in a variable, which must be of the type.
+RT_FN const struct rt_value *rt_variable_scalar(struct rt_server *s, const char *name,
+                                                enum rt_elem elem) {
+  const struct rt_variable *v = rt_variable_named(s, name);
+  if (!v) return NULL;
+  const struct rt_type *t = &s->program->types[v->type];
+  if (t->kind == RT_SCALAR && t->elem == elem) return &v->value;
+  rt_error(s->ctx, RT_OTHER_ERROR, "%s: expected %s, found %s", name, rt_elems[elem].name,
+           t->name);
+  return NULL;
+}
+
+// set ARRAY SCALAR i...
+RT_FN int rt_command_set(struct rt_server *s) {
+  int64_t indices[RT_MAX_RANK];
+  const struct rt_array *a = rt_variable_array(s, s->words[1]);
+  if (!a) return RT_OTHER_ERROR;
+  const struct rt_value *value = rt_variable_scalar(s, s->words[2], a->elem);
+  if (!value) return RT_OTHER_ERROR;
+  if (s->word_count != 3 + a->rank)
+    return rt_error(s->ctx, RT_OTHER_ERROR, "expected %d indices", a->rank);
+  int error = rt_integer_words(s, 3, a->rank, indices);
+  return error ? error : rt_array_set(s->ctx, a, indices, &value->u);
+}
+
+// new_array TO TYPE size... value...
+RT_FN int rt_command_new_array(struct rt_server *s) {
+  const struct rt_type *t = rt_type_of_kind(s, s->words[2], RT_ARRAY);
+  int64_t shape[RT_MAX_RANK];
+  if (!t || rt_check_new(s, s->words[1])) return RT_OTHER_ERROR;
+  if (s->word_count < 3 + t->rank)
+    return rt_error(s->ctx, RT_OTHER_ERROR, "expected %d sizes", t->rank);
+  int error = rt_integer_words(s, 3, t->rank, shape), first = 3 + t->rank;
+  if (error) return error;
+  if (rt_shape_count(t->rank, shape) != s->word_count - first)
+    return rt_error(s->ctx, RT_OTHER_ERROR, "expected %" PRId64 " values, found %d",
+                    rt_shape_count(t->rank, shape), s->word_count - first);
+  struct rt_host_value v;
+  memset(&v, 0, sizeof v);
+  v.elem = t->elem;
+  v.rank = t->rank;
+  memcpy(v.shape, shape, sizeof shape[0] * (size_t)t->rank);
+  for (int i = first; i < s->word_count && !error; i++) {
+    const struct rt_value *value = rt_variable_scalar(s, s->words[i], t->elem);
+    if (value)
+      rt_append_element(&v, &value->u);
+    else
+      error = RT_OTHER_ERROR;
+  }
+  struct rt_value out;
+  if (!error) error = rt_upload(s->ctx, &v, &out);
+  if (!error) rt_add_variable(s, s->words[1], (int)(t - s->program->types), out);
+  rt_host_value_free(&v);
+  return error;
+}
+
+// new TO TYPE field...
+RT_FN int rt_command_new(struct rt_server *s) {
+  const struct rt_type *t = rt_type_of_kind(s, s->words[2], RT_OPAQUE);
+  if (!t || rt_check_new(s, s->words[1])) return RT_OTHER_ERROR;
+  if (s->word_count != 3 + t->field_count)
+    return rt_error(s->ctx, RT_OTHER_ERROR, "expected %d fields", t->field_count);
+  struct rt_value *fields = (struct rt_value *)rt_host_alloc((size_t)t->field_count *
+                                                             sizeof *fields),
+                  out;
+  int error = RT_OK;
+  for (int i = 0; i < t->field_count && !error; i++) {
+    const struct rt_variable *v = rt_variable_named(s, s->words[3 + i]);
+    if (!v || v->type != t->fields[i].type)
+      error = v ? rt_fail_command(s, "a field of another type", v->name) : RT_OTHER_ERROR;
+    else
+      fields[i] = v->value;
+  }
+  int type = (int)(t - s->program->types);
+  if (!error) error = rt_opaque_of_fields(s->ctx, &out.u.opaque, type, fields);
+  if (!error) rt_add_variable(s, s->words[1], type, out);
+  free(fields);
+  return error;
+}
+
+// project TO FROM FIELD
+RT_FN int rt_command_project(struct rt_server *s) {
+  const struct rt_variable *v = rt_variable_named(s, s->words[2]);
+  if (!v || rt_check_new(s, s->words[1])) return RT_OTHER_ERROR;
+  const struct rt_type *t = &s->program->types[v->type];
+  if (t->kind != RT_OPAQUE || !t->fields)
+    return rt_fail_command(s, "not a record", v->name);
+  for (int f = 0; f < t->field_count; f++) {
+    if (strcmp(t->fields[f].name, s->words[3]) != 0) continue;
+    struct rt_value out;
+    int error = rt_opaque_project(s->ctx, &out, v->value.u.opaque, f);
+    if (!error) rt_add_variable(s, s->words[1], t->fields[f].type, out);
+    return error;
+  }
+  return rt_fail_command(s, "no such field", s->words[3]);
+}
+
+// ---- commands: the context
+
+RT_FN int rt_command_clear(struct rt_server *s) {
+  return RT_NAME(context_clear_caches)(s->ctx);
+}
+
+RT_FN int rt_command_pause(struct rt_server *s) {
+  RT_NAME(context_pause_profiling)(s->ctx);
+  return RT_OK;
+}
+
+RT_FN int rt_command_unpause(struct rt_server *s) {
+  RT_NAME(context_unpause_profiling)(s->ctx);
+  return RT_OK;
+}
+
+RT_FN int rt_command_report(struct rt_server *s) {
+  char *report = RT_NAME(context_report)(s->ctx);
+  fputs(report, stdout);
+  free(report);
+  return RT_OK;
+}
+
+RT_FN int rt_command_set_param(struct rt_server *s) {
+  int64_t value = 0;
+  int error = rt_integer_words(s, 2, 1, &value);
+  if (error) return error;
+  if (RT_NAME(context_set_tuning_param)(s->ctx, s->words[1], (size_t)value) == 0)
+    return RT_OK;
+  return rt_fail_command(s, "unknown tuning parameter", s->words[1]);
+}
+
+RT_FN int rt_command_param_class(struct rt_server *s) {
+  int param = rt_param_named(s->words[1]);
+  if (param < 0) return rt_fail_command(s, "unknown tuning parameter", s->words[1]);
+  printf("%s\n", s->program->tuning[param].kind);
+  return RT_OK;
+}
+
+// Ours: set_path main.top_0=T,...; without a word nothing is forced any more.
+RT_FN int rt_command_set_path(struct rt_server *s) {
+  const char *path = s->word_count > 1 ? s->words[1] : "";
+  if (RT_NAME(context_set_path)(s->ctx, path) == 0) return RT_OK;
+  return rt_fail_command(s, "expected GUARD=T or GUARD=F of this program", path);
+}
+
+// Ours: the version tree as JSON.
+RT_FN int rt_command_tree(struct rt_server *s) {
+  for (int i = 0; s->program->tree_json && s->program->tree_json[i]; i++)
+    fputs(s->program->tree_json[i], stdout);
+  puts("");
+  return RT_OK;
+}
+
+// ---- the loop
+
+struct rt_command {
+  const char *name;
+  int least, most;  // words after the name; most -1: any number
+  int (*run)(struct rt_server *s);
+};
+
+static const struct rt_command rt_commands[] = {
+  { "types", 0, 0, rt_command_types },
+  { "entry_points", 0, 0, rt_command_entry_points },
+  { "call", 2, -1, rt_command_call },
+  { "restore", 1, -1, rt_command_restore },
+  { "store", 1, -1, rt_command_store },
+  { "free", 0, -1, rt_command_free },
+  { "rename", 2, 2, rt_command_rename },
+  { "inputs", 1, 1, rt_command_inputs },
+  { "output", 1, 1, rt_command_output },
+  { "outputs", 1, 1, rt_command_output },
+  { "clear", 0, 0, rt_command_clear },
+  { "kind", 1, 1, rt_command_kind },
+  { "type", 1, 1, rt_command_type },
+  { "pause_profiling", 0, 0, rt_command_pause },
+  { "unpause_profiling", 0, 0, rt_command_unpause },
+  { "report", 0, 0, rt_command_report },
+  { "set_tuning_param", 2, 2, rt_command_set_param },
+  { "tuning_params", 1, 1, rt_command_tuning_params },
+  { "tuning_param_class", 1, 1, rt_command_param_class },
+  { "attributes", 1, 1, rt_command_attributes },
+  { "rank", 1, 1, rt_command_rank },
+  { "elemtype", 1, 1, rt_command_elemtype },
+  { "new_array", 2, -1, rt_command_new_array },
+  { "shape", 1, 1, rt_command_shape },
+  { "index", 2, -1, rt_command_index },
+  { "set", 2, -1, rt_command_set },
+  { "fields", 1, 1, rt_command_fields },
+  { "new", 2, -1, rt_command_new },
+  { "project", 3, 3, rt_command_project },
+  { "set_path", 0, 1, rt_command_set_path },
+  { "tree", 0, 0, rt_command_tree },
+};
+
+// Cuts the line into words, in place; false if there are too many.
+RT_FN bool rt_split_words(struct rt_server *s, char *line) {
+  s->word_count = 0;
+  for (;;) {
+    line += strspn(line, " \t\r\n");
+    if (!*line) return true;
+    if (s->word_count == RT_MAX_WORDS) return false;
+    bool quoted = *line == '"';
+    line += quoted;
+    s->words[s->word_count++] = line;
+    line += strcspn(line, quoted ? "\"\n" : " \t\r\n");
+    if (*line) *line++ = '\0';
+  }
+}
+
+RT_FN int rt_run_command(struct rt_server *s) {
+  for (size_t i = 0; i < sizeof rt_commands / sizeof *rt_commands; i++) {
+    const struct rt_command *command = &rt_commands[i];
+    int words = s->word_count - 1;
+    if (strcmp(command->name, s->words[0]) != 0) continue;
+    if (words < command->least || (command->most >= 0 && words > command->most))
+      return rt_fail_command(s, "wrong number of words for", command->name);
+    return command->run(s);
+  }
+  return rt_fail_command(s, "unknown command", s->words[0]);
+}
+
+RT_FN void rt_serve_line(struct rt_server *s, char *line) {
+  bool fits = rt_split_words(s, line);
+  if (fits && s->word_count == 0) return;
+  int error =
+      fits ? rt_run_command(s) : rt_fail_command(s, "too many words", s->words[0]);
+  char *text = RT_NAME(context_get_error)(s->ctx);
+  if (error) printf("%%%%%% FAILURE\n%s\n", text ? text : "failed");
+  free(text);
+  puts("%%% OK");
+  fflush(stdout);
+}
+
+// Serves commands until the end of standard input.
+RT_FN int rt_serve(struct rt_context *ctx) {
+  struct rt_server *s = (struct rt_server *)rt_host_alloc(sizeof *s);
+  s->ctx = ctx;
+  s->program = ctx->program;
+  puts("%%% OK");
+  fflush(stdout);
+  char *line = NULL;
+  size_t capacity = 0;
+  while (getline(&line, &capacity, stdin) >= 0)
+    rt_serve_line(s, line);
+  free(line);
+  while (s->count > 0)
+    rt_remove_variable(s, &s->variables[0]);
+  free(s->variables);
+  free(s);
+  return RT_OK;
+}
+// End server.h

@@ -1,0 +1,279 @@
+// Begin tuning.h: tuning parameters, their files, guards and forced versions.
+
+// Sizes that stand in where a parameter has no value of its own; settable like parameters.
+enum rt_kind {
+  RT_KIND_GROUP,
+  RT_KIND_GRID,
+  RT_KIND_TILE,
+  RT_KIND_REG_TILE,
+  RT_KIND_THRESHOLD,
+  RT_KIND_COUNT
+};
+
+struct rt_kind_info {
+  const char *kind, *other;  // as classes of parameters
+  const char *setting;       // the name under which the default is set
+  int64_t cpu, gpu;          // -1: by the compute units
+};
+
+static const struct rt_kind_info rt_kinds[RT_KIND_COUNT] = {
+  { "group_size", "thread_block_size", "default_group_size", 256, 256 },
+  { "grid_size", "num_groups", "default_grid_size", -1, -1 },
+  { "tile_size", "tile_size", "default_tile_size", 4, 32 },
+  { "reg_tile_size", "reg_tile_size", "default_reg_tile_size", 1, 2 },
+  { "threshold", "threshold", "default_threshold", -1, 32768 },
+};
+
+int RT_NAME(get_tuning_param_count)(void) { return rt_program()->tuning_count; }
+
+const char *RT_NAME(get_tuning_param_name)(int i) { return rt_program()->tuning[i].name; }
+
+const char *RT_NAME(get_tuning_param_class)(int i) {
+  return rt_program()->tuning[i].kind;
+}
+
+// The number of a parameter, or -1.
+RT_FN int rt_param_named(const char *name) {
+  const struct rt_program *program = rt_program();
+  for (int i = 0; i < program->tuning_count; i++)
+    if (strcmp(program->tuning[i].name, name) == 0) return i;
+  return -1;
+}
+
+RT_FN bool rt_is_setting(const char *name) {
+  for (int k = 0; k < RT_KIND_COUNT; k++)
+    if (strcmp(rt_kinds[k].setting, name) == 0) return true;
+  return rt_param_named(name) >= 0;
+}
+
+// Every number is accepted but those that no size can have; thresholds may be 0.
+RT_FN void rt_config_put(struct rt_config *cfg, const char *name, int64_t value) {
+  size_t count = (size_t)cfg->setting_count + 1;
+  cfg->settings =
+      (struct rt_setting *)rt_host_grow(cfg->settings, count * sizeof *cfg->settings);
+  cfg->settings[cfg->setting_count].name = rt_strdup(name);
+  cfg->settings[cfg->setting_count++].value = value;
+}
+
+// The last value set for a name; false if there is none.
+RT_FN bool rt_config_find(const struct rt_config *cfg, const char *name, int64_t *out) {
+  for (int i = cfg->setting_count - 1; i >= 0; i--)
+    if (strcmp(cfg->settings[i].name, name) == 0) {
+      *out = cfg->settings[i].value;
+      return true;
+    }
+  return false;
+}
+
+int RT_NAME(context_config_set_tuning_param)(struct rt_config *cfg, const char *name,
+                                             size_t value) {
+  if (!rt_is_setting(name)) return 1;
+  rt_config_put(cfg, name, (int64_t)value);
+  return 0;
+}
+
+#define RT_SET_DEFAULT(function, kind)                        \
+  void RT_NAME(function)(struct rt_config * cfg, int value) { \
+    rt_config_put(cfg, rt_kinds[kind].setting, value);        \
+  }
+RT_SET_DEFAULT(context_config_set_default_thread_block_size, RT_KIND_GROUP)
+RT_SET_DEFAULT(context_config_set_default_group_size, RT_KIND_GROUP)
+RT_SET_DEFAULT(context_config_set_default_grid_size, RT_KIND_GRID)
+RT_SET_DEFAULT(context_config_set_default_num_groups, RT_KIND_GRID)
+RT_SET_DEFAULT(context_config_set_default_tile_size, RT_KIND_TILE)
+RT_SET_DEFAULT(context_config_set_default_reg_tile_size, RT_KIND_REG_TILE)
+RT_SET_DEFAULT(context_config_set_default_threshold, RT_KIND_THRESHOLD)
+
+// ---- files of `name=integer` lines
+
+// Splits "name=integer" (white space around both allowed); `name` is overwritten.
+RT_FN bool rt_split_setting(char *line, char **name, int64_t *value) {
+  char *equals = strchr(line, '=');
+  if (!equals) return false;
+  while (*line == ' ' || *line == '\t')
+    line++;
+  char *end = equals;
+  while (end > line && (end[-1] == ' ' || end[-1] == '\t'))
+    end--;
+  errno = 0;
+  char *rest = NULL;
+  *value = strtoll(equals + 1, &rest, 10);
+  if (rest == equals + 1 || errno != 0 || end == line) return false;
+  rest += strspn(rest, " \t\r");
+  *end = '\0';
+  *name = line;
+  return *rest == '\0';
+}
+
+// NULL, or what is wrong with the file, which the caller frees.  Names that the program does not
+// have may come from another version of it: they are noted and ignored.
+RT_FN char *rt_config_load_tuning(struct rt_config *cfg, const char *file) {
+  struct rt_text problem = { NULL, 0, 0 };
+  size_t length = 0;
+  char *bytes = rt_read_file(file, &length);
+  if (!bytes) {
+    rt_text_printf(&problem, "cannot read %s: %s", file, strerror(errno));
+    return rt_text_take(&problem);
+  }
+  int number = 1;
+  for (char *line = bytes; line && !problem.length; number++) {
+    char *next = strchr(line, '\n'), *name = NULL;
+    if (next) *next++ = '\0';
+    char *comment = strstr(line, "--");
+    if (comment) *comment = '\0';
+    int64_t value = 0;
+    if (line[strspn(line, " \t\r")] == '\0')
+      ;
+    else if (!rt_split_setting(line, &name, &value))
+      rt_text_printf(&problem, "%s:%d: expected name=integer", file, number);
+    else if (rt_is_setting(name))
+      rt_config_put(cfg, name, value);
+    else
+      fprintf(stderr, "%s:%d: the program has no parameter %s\n", file, number, name);
+    line = next;
+  }
+  free(bytes);
+  return problem.length ? rt_text_take(&problem) : NULL;
+}
+
+int RT_NAME(context_config_set_tuning_file)(struct rt_config *cfg, const char *file) {
+  char *problem = rt_config_load_tuning(cfg, file);
+  free(problem);
+  return problem != NULL;
+}
+
+// ---- values in a context
+
+RT_FN int rt_kind_of(const char *kind) {
+  for (int k = 0; k < RT_KIND_COUNT; k++)
+    if (strcmp(rt_kinds[k].kind, kind) == 0 || strcmp(rt_kinds[k].other, kind) == 0)
+      return k;
+  return -1;
+}
+
+RT_FN int64_t rt_kind_default(const struct rt_context *ctx, int kind) {
+  int64_t value = 0;
+  if (rt_config_find(ctx->config, rt_kinds[kind].setting, &value)) return value;
+  value = ctx->gpu_code ? rt_kinds[kind].gpu : rt_kinds[kind].cpu;
+  if (value >= 0) return value;
+  return kind == RT_KIND_GRID ? 4 * ctx->device.compute_units : ctx->device.compute_units;
+}
+
+// What the user set for the parameter, or for its kind, or the program's or the kind's default.
+RT_FN int64_t rt_initial_param(const struct rt_context *ctx,
+                               const struct rt_tuning_param *p) {
+  int64_t value = 0;
+  int kind = rt_kind_of(p->kind);
+  if (rt_config_find(ctx->config, p->name, &value)) return value;
+  if (kind >= 0 && rt_config_find(ctx->config, rt_kinds[kind].setting, &value))
+    return value;
+  value = ctx->gpu_code ? p->gpu_default : p->cpu_default;
+  return value < 0 && kind >= 0 ? rt_kind_default(ctx, kind) : value;
+}
+
+RT_FN void rt_tuning_open(struct rt_context *ctx) {
+  const struct rt_program *program = ctx->program;
+  ctx->params =
+      (int64_t *)rt_host_alloc((size_t)program->tuning_count * sizeof *ctx->params);
+  ctx->forced = (signed char *)rt_host_alloc((size_t)program->guard_count);
+  for (int i = 0; i < program->tuning_count; i++)
+    ctx->params[i] = rt_initial_param(ctx, &program->tuning[i]);
+  ctx->default_group_size = rt_kind_default(ctx, RT_KIND_GROUP);
+  if (ctx->default_group_size < 1) ctx->default_group_size = 1;
+  if (ctx->default_group_size > ctx->device.max_group_size)
+    ctx->default_group_size = ctx->device.max_group_size;
+}
+
+RT_FN int64_t rt_param(const struct rt_context *ctx, int param) {
+  return ctx->params[param];
+}
+
+RT_FN int64_t rt_default_group_size(const struct rt_context *ctx) {
+  return ctx->default_group_size;
+}
+
+// Kernels whose text mentions the parameter are built again.
+RT_FN void rt_param_set(struct rt_context *ctx, int param, int64_t value) {
+  if (ctx->params[param] == value) return;
+  ctx->params[param] = value;
+  for (int k = 0; k < ctx->program->kernel_count; k++)
+    for (int i = 0; i < ctx->program->kernels[k].tuning_count; i++)
+      if (ctx->program->kernels[k].tuning[i] == param) rt_kernel_drop(&ctx->kernels[k]);
+}
+
+int RT_NAME(context_set_tuning_param)(struct rt_context *ctx, const char *name,
+                                      size_t value) {
+  int param = rt_param_named(name);
+  if (param < 0) return 1;
+  rt_param_set(ctx, param, (int64_t)value);
+  return 0;
+}
+
+// ---- guards
+
+// Writes the forced versions of "main.top_0=T,main.intra_1=F"; false if a guard does not exist.
+RT_FN bool rt_parse_path(const struct rt_program *program, const char *path,
+                         signed char *forced) {
+  memset(forced, 0, (size_t)program->guard_count);
+  while (*path) {
+    size_t name = strcspn(path, "=,"), all = strcspn(path, ",");
+    bool well_formed =
+        all == name + 2 && (path[name + 1] == 'T' || path[name + 1] == 'F');
+    int found = -1;
+    for (int g = 0; g < program->guard_count && well_formed; g++)
+      if (strlen(program->guards[g].name) == name &&
+          strncmp(program->guards[g].name, path, name) == 0)
+        found = g;
+    if (found < 0) return false;
+    forced[found] = path[name + 1];
+    path += all + (path[all] == ',');
+  }
+  return true;
+}
+
+int RT_NAME(context_config_set_path)(struct rt_config *cfg, const char *path) {
+  const struct rt_program *program = rt_program();
+  signed char *forced = (signed char *)rt_host_alloc((size_t)program->guard_count);
+  bool ok = rt_parse_path(program, path, forced);
+  free(forced);
+  if (ok) rt_set_string(&cfg->path, path);
+  return !ok;
+}
+
+int RT_NAME(context_set_path)(struct rt_context *ctx, const char *path) {
+  signed char *forced = (signed char *)rt_host_alloc((size_t)ctx->program->guard_count);
+  bool ok = rt_parse_path(ctx->program, path, forced);
+  if (ok) memcpy(ctx->forced, forced, (size_t)ctx->program->guard_count);
+  free(forced);
+  return !ok;
+}
+
+// Keeps what was decided, for reports and for the tuner; forgotten when the next entry begins.
+RT_FN void rt_record_guard(struct rt_context *ctx, struct rt_guard_event event) {
+  if (ctx->event_count == RT_MAX_EVENTS) return;
+  if (ctx->event_count == ctx->event_capacity) {
+    ctx->event_capacity = ctx->event_capacity * 2 + 16;
+    ctx->events = (struct rt_guard_event *)rt_host_grow(
+        ctx->events, (size_t)ctx->event_capacity * sizeof *ctx->events);
+  }
+  ctx->events[ctx->event_count++] = event;
+}
+
+RT_FN bool rt_guard(struct rt_context *ctx, int guard, int64_t par, int64_t local_bytes) {
+  const struct rt_guard_info *g = &ctx->program->guards[guard];
+  int64_t threshold = g->threshold < 0 ? INT64_MAX : ctx->params[g->threshold];
+  struct rt_guard_event event = { guard, par, local_bytes, false };
+  if (ctx->forced[guard])
+    event.taken = ctx->forced[guard] == 'T';
+  else
+    event.taken =
+        g->threshold >= 0 && par >= threshold && local_bytes <= ctx->device.local_bytes;
+  rt_record_guard(ctx, event);
+  rt_log(ctx,
+         "guard %s: par %" PRId64 ", threshold %" PRId64 ", local memory %" PRId64
+         " bytes%s: %s",
+         g->name, par, threshold, local_bytes, ctx->forced[guard] ? ", forced" : "",
+         event.taken ? "taken" : "not taken");
+  return event.taken;
+}
+// End tuning.h
