@@ -6,14 +6,15 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define FLC_VERSION "0.1"
-
 static const struct {
   const char *name;
   int (*run)(Compiler *c, int argc, char **argv);
   const char *help;
 } commands[] = {
   { "check", command_check, "type-check programs" },
+  { "build", command_build, "compile a program to an executable" },
+  { "run", command_run, "compile and run a program" },
+  { "lib", command_lib, "compile a program to a C library" },
   { "eval", command_eval, "run an entry point in the interpreter" },
   { "test", command_test, "run the test blocks of programs" },
   { "data", command_data, "generate, convert and compare values" },

@@ -42,18 +42,24 @@ static const struct {
   { "elaborate", "the static part of the program evaluated: first-order Core remains" },
 };
 
+// The last phase makes Imp, for both profiles.
+static const char lower_name[] = "imp";
+static const char lower_reason[] = "seg-ops become kernels, arrays blocks of memory";
+
 enum { FRONT_COUNT = sizeof front_passes / sizeof *front_passes };
 enum { CORE_COUNT = sizeof core_passes / sizeof *core_passes };
 
 const char *pipeline_pass_name(int i) {
   if (i < FRONT_COUNT) return front_passes[i].name;
   if (i < FRONT_COUNT + CORE_COUNT) return core_passes[i - FRONT_COUNT].name;
+  if (i == FRONT_COUNT + CORE_COUNT) return lower_name;
   return NULL;
 }
 
 const char *pipeline_pass_reason(int i) {
   if (i < FRONT_COUNT) return front_passes[i].reason;
   if (i < FRONT_COUNT + CORE_COUNT) return core_passes[i - FRONT_COUNT].reason;
+  if (i == FRONT_COUNT + CORE_COUNT) return lower_reason;
   return NULL;
 }
 
@@ -73,7 +79,7 @@ Program *program_of_text(Compiler *c, const char *path, const char *text, size_t
   program->path = path;
   program->file = source_file_new(path, text, length);
   program->flatten = (FlattenOptions){ FLATTEN_INCREMENTAL, 256, NULL };
-  program->pass_ms = new_array(double, FRONT_COUNT + CORE_COUNT);
+  program->pass_ms = new_array(double, FRONT_COUNT + CORE_COUNT + 1);
   return program;
 }
 
@@ -102,6 +108,12 @@ static bool run_front(Compiler *c, Program *p, int i) {
   return made && diag_error_count(c) == 0;
 }
 
+static bool run_lower(Compiler *c, Program *p) {
+  p->imp[PROFILE_CPU] = imp_lower(c, p->core, PROFILE_CPU);
+  if (p->imp[PROFILE_CPU]) p->imp[PROFILE_GPU] = imp_lower(c, p->core, PROFILE_GPU);
+  return p->imp[PROFILE_GPU] && diag_error_count(c) == 0;
+}
+
 static bool is_flat(int i) {
   while (i >= FRONT_COUNT && core_passes[i - FRONT_COUNT].run)
     i--;
@@ -110,6 +122,7 @@ static bool is_flat(int i) {
 
 static bool run_pass(Compiler *c, Program *p, int i) {
   if (i < FRONT_COUNT) return run_front(c, p, i);
+  if (i == FRONT_COUNT + CORE_COUNT) return run_lower(c, p);
   CoreFn run = core_passes[i - FRONT_COUNT].run;
   p->core = run ? run(c, p->core) : flatten(c, p->core, p->flatten);
   if (c->check_ir) core_check(c, p->core, is_flat(i));
@@ -133,7 +146,9 @@ bool pipeline_run(Compiler *c, Program *program, const char *after) {
 
 void pipeline_print(Compiler *c, Text *t, const Program *program) {
   (void)c;
-  if (program->core)
+  if (program->imp[PROFILE_CPU])
+    imp_print(t, program->imp[PROFILE_CPU]);
+  else if (program->core)
     core_print(t, program->core);
   else if (program->ast)
     ast_print_program(t, program->ast);

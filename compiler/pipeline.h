@@ -3,6 +3,7 @@
 #pragma once
 #include "core/core.h"
 #include "flat/flat.h"
+#include "imp/imp.h"
 #include "types/types.h"
 
 // A program on its way.  Each member is set once its phase has run.
@@ -12,6 +13,7 @@ typedef struct Program {
   AstProgram *ast;
   CheckedProgram *checked;
   const Core *core;      // Core, and after "flatten" Flat
+  const ImpProgram *imp[2];  // by Profile, after "imp"
   FlattenOptions flatten;  // set before the pass "flatten" runs
   const char *reached;   // the last pass that ran
   double *pass_ms;       // time per pass, by position in the list
@@ -26,7 +28,8 @@ const char *pipeline_pass_name(int i);
 const char *pipeline_pass_reason(int i);
 bool pipeline_knows(const char *pass);
 
-// Runs every pass up to and including `after` (NULL: all); passes that ran already are not run
+// Runs every pass up to and including `after` (NULL: all but "imp", the lowering to kernels, which
+// the interpreter does not need); passes that ran already are not run
 // again.  False after errors (already reported).
 bool pipeline_run(Compiler *c, Program *program, const char *after);
 

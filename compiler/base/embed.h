@@ -11,3 +11,7 @@ typedef struct EmbeddedFile {
 // The prelude, in the order of the list in meson.build.
 extern const EmbeddedFile prelude_files[];
 extern const int prelude_file_count;
+
+// runtime/, for generated programs.
+extern const EmbeddedFile runtime_files[];
+extern const int runtime_file_count;

@@ -2,12 +2,16 @@
 // after a user's mistake, 2 where a comparison finds a difference.
 #pragma once
 #include "core/interp.h"
+#include "emit/emit.h"
 #include "pipeline.h"
 
 int command_check(Compiler *c, int argc, char **argv);
 int command_eval(Compiler *c, int argc, char **argv);
 int command_dump(Compiler *c, int argc, char **argv);
 int command_test(Compiler *c, int argc, char **argv);
+int command_build(Compiler *c, int argc, char **argv);
+int command_lib(Compiler *c, int argc, char **argv);
+int command_run(Compiler *c, int argc, char **argv);
 int command_data(Compiler *c, int argc, char **argv);
 
 // ---- shared by the commands (common.c)
@@ -22,3 +26,22 @@ const Value **command_read_inputs(Compiler *c, const Entry *entry, ValueReader *
 // Reports what an option parser found: "unknown option --foo", with the closest known one.
 int command_usage_error(Compiler *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+// ---- generated programs (compile.c)
+
+#define FLC_VERSION "0.1"
+
+typedef struct CompileOptions {
+  const char *prefix;  // of exported names
+  const char *base;    // libraries: the path without ".c"
+  bool library;
+} CompileOptions;
+
+// The program of a file as C text; false after errors (already reported).
+bool compile_to_c(Compiler *c, const char *path, CompileOptions options, EmitResult *out);
+// Compiles C text with $CC (default: cc) to an executable; all of it or nothing.  False after errors.
+bool compile_executable(Compiler *c, const Text *text, const char *output);
+// "dir/matmul" for "dir/matmul.fl".
+const char *compile_base(const char *path);
+// Is it a C identifier?
+bool compile_is_prefix(const char *prefix);

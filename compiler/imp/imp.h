@@ -151,13 +151,14 @@ typedef struct KernelParam {
   const Var *var;
 } KernelParam;
 
-// Arrays of a kernel that the launch makes room for; `count` elements, a host expression.  By mem->space:
-// MEM_SCRATCH: `count` for each work-item, in one device buffer.  MEM_LOCAL: `count` for each group, in
-// local memory, or, when that is too small, in one device buffer (the fallback build).  The kernel sees `mem` as the item's own block:
-// consecutive on a CPU, interleaved (stride = number of items) on a GPU if `interleaved`.
+// Arrays of items (or, with per_group, of groups) in one device buffer that the launch makes room for:
+// `count` elements each, a host expression.  Arrays in local memory are IMP_LOCAL statements of
+// memory in MEM_LOCAL, with host expressions as counts; when they do not fit, the fallback build
+// keeps them in a device buffer.
 typedef struct Scratch {
   const Mem *mem;
   const ImpExp *count;
+  bool per_group;
 } Scratch;
 
 struct Kernel {
@@ -269,3 +270,27 @@ bool arr_reshape(const Arr *arr, const ImpExp *const *shape, int rank, Arr *out)
 const ImpExp *arr_count(const Arr *arr);  // number of elements
 
 void imp_print(Text *t, const ImpProgram *program);
+
+// ---- walking (imp_walk.c)
+
+// The expressions that stand in a statement itself (not in its blocks), in order.
+typedef void (*ImpExpFn)(void *state, const ImpExp *e);
+void imp_each_exp(const ImpStm *stm, ImpExpFn fn, void *state);
+// The operands of an expression.
+int imp_operands(const ImpExp *e, const ImpExp **out);  // at most 3
+// The inner blocks of a statement: 0, 1 or 2.
+int imp_blocks(const ImpStm *stm, const ImpBlock **out);
+// The variables whose values matter: all that statements with an effect read, directly or through
+// declarations and assignments.  `extra` are read besides.
+Map *imp_live(const ImpBlock *block, const ImpExp *const *extra, int extra_count);
+
+// ---- Core functions (lower_function.c)
+
+// The body of a function: statements, then the values of its results.
+typedef struct ImpFunction {
+  const Function *function;
+  ImpBlock body;
+  const ImpExp **results;
+} ImpFunction;
+
+const ImpFunction *imp_lower_function(Compiler *c, const Function *function);

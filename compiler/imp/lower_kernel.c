@@ -53,12 +53,21 @@ static void bind(Collect *s, const void *what) {
   map_put(s->bound, what, what);
 }
 
+static void collect_function(Collect *s, const Function *function);
+
+static void collect_callees(CoreVisitor *v, const Body *body) {
+  Collect *s = v->state;
+  for (int i = 0; i < body->stm_count; i++)
+    if (body->stms[i].exp->kind == EXP_CALL) collect_function(s, body->stms[i].exp->u.call.function);
+  core_visit_body(v, body);
+}
+
+// Callees first.
 static void collect_function(Collect *s, const Function *function) {
   if (map_has(s->seen, function)) return;
   map_put(s->seen, function, function);
-  for (int i = 0; i < function->body->stm_count; i++)
-    if (function->body->stms[i].exp->kind == EXP_CALL)
-      collect_function(s, function->body->stms[i].exp->u.call.function);
+  CoreVisitor visitor = { .body = collect_callees, .state = s };
+  collect_callees(&visitor, function->body);
   vec_push(&s->functions, function);
 }
 

@@ -1,0 +1,60 @@
+// flc build FILE: an executable.
+#include "commands/commands.h"
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: flc build FILE [-o OUT] [--prefix PREFIX] [--emit-c]\n"
+    "\n"
+    "Compiles a program to an executable, which reads the arguments of an entry point from standard\n"
+    "input and writes its result (OUT --help says more).\n"
+    "  -o, --output OUT   the executable (default: FILE without .fl)\n"
+    "  --prefix PREFIX    of exported names (default: fl)\n"
+    "  --emit-c           write C text instead of compiling it (default: FILE with .c)\n"
+    "The C compiler is $CC (default: cc).\n";
+
+typedef struct Options {
+  const char *output, *prefix;
+  bool emit_c;
+} Options;
+
+static int build(Compiler *c, const char *path, Options options) {
+  EmitResult result;
+  const char *base = compile_base(path);
+  const char *output = options.output ? options.output : options.emit_c ? text_format("%s.c", base) : base;
+  if (strcmp(output, path) == 0)
+    return command_usage_error(c, "flc build: the output would replace %s; name another with -o", path);
+  if (!compile_to_c(c, path, (CompileOptions){ .prefix = options.prefix }, &result)) {
+    diag_flush(c);
+    return 1;
+  }
+  if (!options.emit_c)
+    compile_executable(c, result.c, output);
+  else if (!text_write_file(result.c, output))
+    error(c, (Loc){ 0 }, "cannot write %s: %s", output, strerror(errno));
+  return diag_ok(c) ? 0 : 1;
+}
+
+int command_build(Compiler *c, int argc, char **argv) {
+  static const struct option options[] = {
+    { "output", required_argument, NULL, 'o' }, { "prefix", required_argument, NULL, 'p' },
+    { "emit-c", no_argument, NULL, 'c' },       { "help", no_argument, NULL, 'h' },
+    { "server", no_argument, NULL, 's' },       { NULL, 0, NULL, 0 },
+  };
+  Options given = { 0 };
+  opterr = 0;
+  for (int o; (o = getopt_long(argc, argv, "o:", options, NULL)) != -1;) {
+    if (o == 'h') return fputs(help, stdout) == EOF;
+    if (o == '?') return command_usage_error(c, "flc build: unknown option %s", argv[optind - 1]);
+    if (o == 'o') given.output = optarg;
+    if (o == 'p') given.prefix = optarg;
+    if (o == 'c') given.emit_c = true;
+    // 's': every executable is a server with --server
+  }
+  if (given.prefix && !compile_is_prefix(given.prefix))
+    return command_usage_error(c, "flc build: the prefix %s is no C identifier", given.prefix);
+  if (optind != argc - 1) return command_usage_error(c, "flc build: expected one file name");
+  return build(c, argv[optind], given);
+}

@@ -1,0 +1,107 @@
+// From a source file to C text, and from C text to an executable.
+#include "commands/commands.h"
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+const char *compile_base(const char *path) {
+  size_t length = strlen(path);
+  if (length > 3 && strcmp(path + length - 3, ".fl") == 0) length -= 3;
+  return text_format("%.*s", (int)length, path);
+}
+
+bool compile_is_prefix(const char *prefix) {
+  for (const char *s = prefix; *s; s++)
+    if (!isalnum((unsigned char)*s) && *s != '_') return false;
+  return *prefix && !isdigit((unsigned char)*prefix);
+}
+
+static const char *file_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+bool compile_to_c(Compiler *c, const char *path, CompileOptions options, EmitResult *out) {
+  Program *program = program_read(c, path);
+  if (!program || !pipeline_run(c, program, "imp") || diag_error_count(c)) return false;
+  c->phase = "emit";
+  EmitOptions emit = { .prefix = options.prefix ? options.prefix : "fl",
+                       .source = file_name(program->path),
+                       .library = options.library };
+  if (options.library) emit.header_name = text_format("%s.h", file_name(options.base));
+  *out = emit_program(c, program->core, program->imp, emit);
+  return diag_error_count(c) == 0;
+}
+
+// ---- the C compiler
+
+// Runs a program with its messages in the file `log`; its exit status, or -1.
+static int run_logged(const char *const *args, const char *log) {
+  pid_t child = fork();
+  if (child < 0) return -1;
+  if (child == 0) {
+    int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (fd >= 0) dup2(fd, 1), dup2(fd, 2);
+    execvp(args[0], mem_copy(args, sizeof *args * 32));
+    _exit(127);
+  }
+  int status;
+  while (waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) return -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// $CC may hold options, too: "gcc -m64".
+static int add_words(const char **args, int count, const char *words) {
+  char *copy = mem_copy(words, strlen(words) + 1), *rest = NULL;
+  for (char *word = strtok_r(copy, " ", &rest); word && count < 16; word = strtok_r(NULL, " ", &rest))
+    args[count++] = word;
+  return count;
+}
+
+static int run_cc(const char *source, const char *output, const char *log) {
+  const char *cc = getenv("CC");
+  const char *args[32] = { 0 };
+  int count = add_words(args, 0, cc && *cc ? cc : "cc");
+  const char *const fixed[] = { "-O2", "-std=c99", "-ffp-contract=off", source, "-o", output, "-lOpenCL", "-lm" };
+  for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+    args[count++] = fixed[i];
+  return run_logged(args, log);
+}
+
+static void report_cc(Compiler *c, int status, const char *log) {
+  size_t length;
+  const char *said = text_read_file(log, &length);
+  if (status == 127)
+    error(c, (Loc){ 0 }, "cannot run the C compiler (set CC to its name)");
+  else
+    error(c, (Loc){ 0 }, "the C compiler failed:\n%s", said ? said : "");
+  if (said && (strstr(said, "CL/cl.h") || strstr(said, "-lOpenCL")))
+    hint(c, "install the OpenCL headers and the ICD loader (Debian: opencl-headers ocl-icd-opencl-dev)");
+}
+
+bool compile_executable(Compiler *c, const Text *text, const char *output) {
+  const char *stem = text_format("%s.%ld", output, (long)getpid());
+  const char *source = text_format("%s.c", stem), *made = text_format("%s.tmp", stem);
+  const char *log = text_format("%s.log", stem);
+  if (!text_write_file(text, source)) {
+    error(c, (Loc){ 0 }, "cannot write %s: %s", source, strerror(errno));
+    return false;
+  }
+  int status = run_cc(source, made, log);
+  if (status != 0) report_cc(c, status, log);
+  bool ok = status == 0;
+  if (ok && rename(made, output) != 0) {
+    error(c, (Loc){ 0 }, "cannot write %s: %s", output, strerror(errno));
+    ok = false;
+  }
+  if (!ok) unlink(made);
+  unlink(source);
+  unlink(log);
+  return ok;
+}

@@ -1,0 +1,52 @@
+// flc lib FILE: a C library: source, header and manifest.
+#include "commands/commands.h"
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: flc lib FILE [-o BASE] [--prefix PREFIX]\n"
+    "\n"
+    "Compiles a program to BASE.c, BASE.h and BASE.json (the manifest).\n"
+    "  -o, --output BASE   path without an extension (default: FILE without .fl)\n"
+    "  --prefix PREFIX     of exported names (default: fl; `futhark` suits existing bindings)\n";
+
+static void write_text(Compiler *c, const Text *t, const char *path) {
+  if (!text_write_file(t, path)) error(c, (Loc){ 0 }, "cannot write %s: %s", path, strerror(errno));
+}
+
+static int make_library(Compiler *c, const char *path, CompileOptions options) {
+  EmitResult result;
+  options.library = true;
+  if (!options.base) options.base = compile_base(path);
+  if (!compile_to_c(c, path, options, &result)) {
+    diag_flush(c);
+    return 1;
+  }
+  write_text(c, result.c, text_format("%s.c", options.base));
+  write_text(c, result.header, text_format("%s.h", options.base));
+  write_text(c, result.manifest, text_format("%s.json", options.base));
+  return diag_ok(c) ? 0 : 1;
+}
+
+int command_lib(Compiler *c, int argc, char **argv) {
+  static const struct option options[] = {
+    { "output", required_argument, NULL, 'o' },
+    { "prefix", required_argument, NULL, 'p' },
+    { "help", no_argument, NULL, 'h' },
+    { NULL, 0, NULL, 0 },
+  };
+  CompileOptions given = { 0 };
+  opterr = 0;
+  for (int o; (o = getopt_long(argc, argv, "o:", options, NULL)) != -1;) {
+    if (o == 'h') return fputs(help, stdout) == EOF;
+    if (o == '?') return command_usage_error(c, "flc lib: unknown option %s", argv[optind - 1]);
+    if (o == 'o') given.base = optarg;
+    if (o == 'p') given.prefix = optarg;
+  }
+  if (given.prefix && !compile_is_prefix(given.prefix))
+    return command_usage_error(c, "flc lib: the prefix %s is no C identifier", given.prefix);
+  if (optind != argc - 1) return command_usage_error(c, "flc lib: expected one file name");
+  return make_library(c, argv[optind], given);
+}

@@ -1,0 +1,89 @@
+// flc run FILE: builds the program, once per source and compiler, and runs it.
+#include "commands/commands.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: flc run FILE [OPTIONS OF THE PROGRAM] < VALUES\n"
+    "\n"
+    "Compiles a program, keeps the executable in a cache ($XDG_CACHE_HOME/flc or ~/.cache/flc) and\n"
+    "runs it with the options after FILE: -e ENTRY, -b, -r RUNS, ... (see --help of an executable).\n";
+
+static uint64_t hash_text(uint64_t hash, const char *text, size_t length) {
+  for (size_t i = 0; i < length; i++)
+    hash = (hash ^ (unsigned char)text[i]) * 1099511628211u;  // FNV-1a
+  return hash;
+}
+
+static const char *cache_folder(void) {
+  const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+  if (xdg && *xdg) return text_format("%s/flc", xdg);
+  if (home && *home) return text_format("%s/.cache/flc", home);
+  return text_format("/tmp/flc-cache-%ld", (long)getuid());
+}
+
+// The folder and those above it; an error shows when a file is written.
+static void make_folders(const char *path) {
+  for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/'))
+    mkdir(text_format("%.*s", (int)(slash - path), path), 0700);
+  mkdir(path, 0700);
+}
+
+// The hash covers flc itself by the time of its file, so that a new flc builds anew.
+static const char *cached_path(const char *path, const char *source, size_t length) {
+  struct stat self = { 0 };
+  if (stat("/proc/self/exe", &self) != 0) self.st_mtime = 0;
+  const char *about = text_format("%s %lld.%ld %lld", FLC_VERSION, (long long)self.st_mtime,
+                                  (long)self.st_mtim.tv_nsec, (long long)self.st_size);
+  uint64_t hash = hash_text(14695981039346656037u, about, strlen(about));
+  hash = hash_text(hash, path, strlen(path));
+  hash = hash_text(hash, source, length);
+  return text_format("%s/%016llx", cache_folder(), (unsigned long long)hash);
+}
+
+// The tuning that lies beside the source belongs to the program.
+static char **arguments(const char *path, int argc, char **argv) {
+  char **args = new_array(char *, argc + 4);
+  const char *tuning = text_format("%s.tuning", path);
+  int count = 0;
+  args[count++] = mem_copy(path, strlen(path) + 1);
+  if (access(tuning, R_OK) == 0) {
+    args[count++] = mem_copy("--tuning", sizeof "--tuning");
+    args[count++] = mem_copy(tuning, strlen(tuning) + 1);
+  }
+  for (int i = 0; i < argc; i++)
+    args[count++] = argv[i];
+  return args;
+}
+
+static int run(Compiler *c, const char *path, int argc, char **argv) {
+  size_t length;
+  const char *source = text_read_file(path, &length);
+  if (!source) {
+    error(c, (Loc){ 0 }, "cannot read %s: %s", path, strerror(errno));
+    diag_flush(c);
+    return 1;
+  }
+  const char *program = cached_path(path, source, length);
+  if (access(program, X_OK) != 0) {
+    EmitResult result;
+    make_folders(cache_folder());
+    if (compile_to_c(c, path, (CompileOptions){ 0 }, &result)) compile_executable(c, result.c, program);
+    if (!diag_ok(c)) return 1;
+  }
+  execv(program, arguments(path, argc, argv));
+  error(c, (Loc){ 0 }, "cannot run %s: %s", program, strerror(errno));
+  diag_flush(c);
+  return 1;
+}
+
+int command_run(Compiler *c, int argc, char **argv) {
+  if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
+    return fputs(help, stdout) == EOF;
+  if (argc < 2 || argv[1][0] == '-') return command_usage_error(c, "flc run: expected a file name first");
+  return run(c, argv[1], argc - 2, argv + 2);
+}

@@ -1,0 +1,308 @@
+// Expressions and names, common to C and OpenCL C: the fewest parentheses, plain operators where
+// they mean exactly what Imp means, and the functions of runtime/scalar.h elsewhere.
+#include "emit/emit.h"
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+// ---- names
+
+CodeText code_text_new(Emit *e, Text *t) {
+  return (CodeText){ .e = e, .t = t, .names = map_new(NULL) };
+}
+
+const char *c_identifier(const char *text) {
+  Text *t = text_new();
+  if (isdigit((unsigned char)*text)) text_add(t, "_");
+  for (const char *s = text; *s; s++) {
+    bool fine = isalnum((unsigned char)*s) || *s == '_';
+    text_add_bytes(t, fine ? s : "_", 1);
+  }
+  return text_str(t);
+}
+
+const char *c_name_of(CodeText *c, const void *binder, const char *name) {
+  const char *known = map_get(c->names, binder);
+  if (known) return known;
+  const char *fresh = text_format("%s_%d", c_identifier(name), ++c->next);
+  map_put(c->names, binder, fresh);
+  return fresh;
+}
+
+const char *c_var(CodeText *c, const Var *var) {
+  return c_name_of(c, var, var->name);
+}
+
+const char *c_mem(CodeText *c, const Mem *mem) {
+  return c_name_of(c, mem, mem->name);
+}
+
+static const char *const type_names[PRIM_COUNT] = {
+  [PRIM_I8] = "int8_t",   [PRIM_I16] = "int16_t",  [PRIM_I32] = "int32_t",
+  [PRIM_I64] = "int64_t", [PRIM_U8] = "uint8_t",   [PRIM_U16] = "uint16_t",
+  [PRIM_U32] = "uint32_t", [PRIM_U64] = "uint64_t", [PRIM_F32] = "float",
+  [PRIM_F64] = "double",  [PRIM_BOOL] = "bool",
+};
+
+const char *c_type(PrimType type) {
+  return type_names[type];
+}
+
+const char *c_memory_type(PrimType type) {
+  return type == PRIM_BOOL ? "uint8_t" : type_names[type];
+}
+
+static void add_escaped(Text *t, const char *s) {
+  unsigned char ch = (unsigned char)*s;
+  if (*s == '\n')
+    text_add(t, "\\n");
+  else if (*s == '"' || *s == '\\')
+    text_printf(t, "\\%c", *s);
+  else if (*s == '?')
+    text_add(t, "\\?");  // no trigraphs
+  else if (ch < ' ' || ch > '~')
+    text_printf(t, "\\%03o", ch);
+  else
+    text_add_bytes(t, s, 1);
+}
+
+const char *c_string(const char *text) {
+  Text *t = text_new();
+  text_add(t, "\"");
+  for (const char *s = text; *s; s++)
+    add_escaped(t, s);
+  text_add(t, "\"");
+  return text_str(t);
+}
+
+// ---- expressions
+
+// C's levels of precedence, as far as they are used.
+typedef enum Prec {
+  PREC_TERNARY, PREC_OR, PREC_AND, PREC_BITS, PREC_EQUAL, PREC_LESS, PREC_ADD, PREC_MUL,
+  PREC_UNARY, PREC_PRIMARY
+} Prec;
+
+typedef struct Piece {
+  const char *text;
+  Prec prec;
+} Piece;
+
+// An operator that C has with the same meaning.  `operand`: what its operands must bind like;
+// higher than C demands where gcc warns about clarity.
+typedef struct Plain {
+  const char *text;
+  Prec prec, left, right;
+} Plain;
+
+static Piece piece(CodeText *c, const ImpExp *e, Arith arith);
+
+static const char *at_least(Piece p, Prec prec) {
+  return p.prec >= prec ? p.text : text_format("(%s)", p.text);
+}
+
+static bool has_plain_arithmetic(PrimType type, Arith arith) {
+  if (arith == ARITH_PLAIN && type == PRIM_I64) return true;
+  return prim_is_float(type) || type == PRIM_U32 || type == PRIM_U64;
+}
+
+static Plain arithmetic(PrimOp op) {
+  if (op == OP_ADD) return (Plain){ "+", PREC_ADD, PREC_ADD, PREC_MUL };
+  if (op == OP_SUB) return (Plain){ "-", PREC_ADD, PREC_ADD, PREC_MUL };
+  return (Plain){ op == OP_MUL ? "*" : "/", PREC_MUL, PREC_MUL, PREC_UNARY };
+}
+
+static Plain comparison(PrimOp op) {
+  if (op == OP_EQ) return (Plain){ "==", PREC_EQUAL, PREC_ADD, PREC_ADD };
+  if (op == OP_NE) return (Plain){ "!=", PREC_EQUAL, PREC_ADD, PREC_ADD };
+  return (Plain){ op == OP_LT ? "<" : "<=", PREC_LESS, PREC_ADD, PREC_ADD };
+}
+
+static bool is_positive(const ImpExp *e) {
+  return e->kind == IMP_CONST && prim_is_int(e->type) && e->u.constant.u.i > 0;
+}
+
+// The division that C has: truncating, by what is surely neither 0 nor -1.
+static Plain division(const ImpExp *e) {
+  Plain none = { 0 };
+  PrimOp op = e->u.op.op;
+  bool truncates = op == OP_QUOT || op == OP_REM || !prim_is_signed(e->u.op.operands);
+  if (!truncates || !is_positive(e->u.op.args[1])) return none;
+  bool remainder = op == OP_REM || op == OP_MOD;
+  return (Plain){ remainder ? "%" : "/", PREC_MUL, PREC_MUL, PREC_UNARY };
+}
+
+// text is NULL if C has no such operator.
+static Plain plain_operator(const ImpExp *e, Arith arith) {
+  PrimType type = e->u.op.operands;
+  PrimOp op = e->u.op.op;
+  if (op == OP_ADD || op == OP_SUB || op == OP_MUL || (op == OP_DIV && prim_is_float(type)))
+    return has_plain_arithmetic(type, arith) ? arithmetic(op) : (Plain){ 0 };
+  if (op == OP_EQ || op == OP_NE || op == OP_LT || op == OP_LE)
+    return type == PRIM_BOOL && (op == OP_LT || op == OP_LE) ? (Plain){ 0 } : comparison(op);
+  if ((op == OP_DIV || op == OP_MOD || op == OP_QUOT || op == OP_REM) && prim_is_int(type))
+    return division(e);
+  if (op == OP_AND) return (Plain){ "&", PREC_BITS, PREC_UNARY, PREC_UNARY };
+  if (op == OP_OR) return (Plain){ "|", PREC_BITS, PREC_UNARY, PREC_UNARY };
+  if (op == OP_XOR) return (Plain){ "^", PREC_BITS, PREC_UNARY, PREC_UNARY };
+  if (op == OP_LAND) return (Plain){ "&&", PREC_AND, PREC_AND, PREC_BITS };
+  if (op == OP_LOR) return (Plain){ "||", PREC_OR, PREC_OR, PREC_BITS };
+  return (Plain){ 0 };
+}
+
+static Piece call_op(CodeText *c, const ImpExp *e, Arith arith) {
+  Text *t = text_new();
+  bool saturates = arith == ARITH_SATURATE && e->u.op.operands == PRIM_I64;
+  if (saturates && (e->u.op.op == OP_ADD || e->u.op.op == OP_MUL))
+    text_printf(t, "rt_sat_%s(", op_name(e->u.op.op));
+  else
+    text_printf(t, "flc_%s_%s(", op_name(e->u.op.op), prim_type_name(e->u.op.operands));
+  for (int i = 0; i < op_arity(e->u.op.op); i++)
+    text_printf(t, "%s%s", i ? ", " : "", piece(c, e->u.op.args[i], arith).text);
+  text_add(t, ")");
+  return (Piece){ text_str(t), PREC_PRIMARY };
+}
+
+static Piece op_piece(CodeText *c, const ImpExp *e, Arith arith) {
+  PrimOp op = e->u.op.op;
+  bool saturates = arith == ARITH_SATURATE && e->u.op.operands == PRIM_I64;
+  Plain plain = plain_operator(e, saturates ? ARITH_WRAP : arith);
+  if (plain.text) {
+    const char *left = at_least(piece(c, e->u.op.args[0], arith), plain.left);
+    const char *right = at_least(piece(c, e->u.op.args[1], arith), plain.right);
+    return (Piece){ text_format("%s %s %s", left, plain.text, right), plain.prec };
+  }
+  const char *prefix = op == OP_NOT && e->type == PRIM_BOOL ? "!"
+                       : op == OP_NEG && prim_is_float(e->type) ? "-" : NULL;
+  if (!prefix) return call_op(c, e, arith);
+  // A sign before a sign would be another operator.
+  const char *operand = at_least(piece(c, e->u.op.args[0], arith), PREC_PRIMARY);
+  return (Piece){ text_format("%s%s", prefix, operand), PREC_UNARY };
+}
+
+static const char *float_literal(Prim value) {
+  double exact = prim_to_double(value);
+  if (isnan(exact)) return "NAN";
+  if (isinf(exact)) return exact < 0 ? "-INFINITY" : "INFINITY";
+  const char *text = prim_text(value);
+  int digits = (int)strlen(text) - (int)strlen(prim_type_name(value.type));
+  return text_format("%.*s%s", digits, text, value.type == PRIM_F32 ? "f" : "");
+}
+
+static const char *int_literal(Prim value) {
+  int64_t i = value.u.i;
+  if (value.type == PRIM_U64 || value.type == PRIM_U32) {
+    bool is_long = (uint64_t)i > UINT32_MAX;
+    return text_format("%llu%s", (unsigned long long)i, is_long ? "ul" : "u");
+  }
+  if (i == INT64_MIN) return "INT64_MIN";
+  return i == INT32_MIN ? "INT32_MIN" : text_format("%lld", (long long)i);
+}
+
+static Piece const_piece(Prim value) {
+  const char *text = prim_is_float(value.type) ? float_literal(value)
+                     : value.type == PRIM_BOOL ? prim_text(value)
+                                               : int_literal(value);
+  return (Piece){ text, *text == '-' ? PREC_UNARY : PREC_PRIMARY };
+}
+
+static Piece convert_piece(CodeText *c, const ImpExp *e, Arith arith) {
+  const ImpExp *arg = e->u.convert.arg;
+  Piece inner = piece(c, arg, arith);
+  if (e->type == arg->type) return inner;
+  if (prim_is_float(arg->type) && prim_is_int(e->type)) {
+    const char *text = text_format("flc_%s_to_%s(%s)", prim_type_name(arg->type),
+                                   prim_type_name(e->type), inner.text);
+    return (Piece){ text, PREC_PRIMARY };
+  }
+  if (e->type == PRIM_BOOL) return (Piece){ text_format("%s != 0", at_least(inner, PREC_ADD)), PREC_EQUAL };
+  return (Piece){ text_format("(%s)%s", c_type(e->type), at_least(inner, PREC_UNARY)), PREC_UNARY };
+}
+
+static Piece bits_piece(CodeText *c, const ImpExp *e) {
+  const ImpExp *arg = e->u.convert.arg;
+  Piece inner = piece(c, arg, ARITH_WRAP);
+  if (e->type == arg->type) return inner;
+  const char *text = text_format("flc_bits_%s_to_%s(%s)", prim_type_name(arg->type),
+                                 prim_type_name(e->type), inner.text);
+  return (Piece){ text, PREC_PRIMARY };
+}
+
+static Piece select_piece(CodeText *c, const ImpExp *e, Arith arith) {
+  const char *condition = at_least(piece(c, e->u.select.condition, arith), PREC_OR);
+  const char *a = at_least(piece(c, e->u.select.a, arith), PREC_OR);
+  const char *b = at_least(piece(c, e->u.select.b, arith), PREC_TERNARY);
+  return (Piece){ text_format("%s ? %s : %s", condition, a, b), PREC_TERNARY };
+}
+
+static const char *const item_functions[] = {
+  [ITEM_GLOBAL_ID] = "get_global_id",   [ITEM_LOCAL_ID] = "get_local_id",
+  [ITEM_GROUP_ID] = "get_group_id",     [ITEM_LOCAL_SIZE] = "get_local_size",
+  [ITEM_GROUP_COUNT] = "get_num_groups",
+};
+
+static Piece tuning_piece(CodeText *c, const ImpExp *e) {
+  int index = emit_tuning_index(c->e, e->u.tuning);
+  const char *text = text_format(c->in_kernel ? "FLC_PARAM_%d" : "rt_param(ctx, %d)", index);
+  return (Piece){ text, PREC_PRIMARY };
+}
+
+static Piece load_piece(CodeText *c, const ImpExp *e) {
+  const char *element = c_element(c, e->u.load.mem, e->u.load.index);
+  if (!c->guarded) return (Piece){ element, PREC_PRIMARY };
+  return (Piece){ text_format("(flc_ok ? %s : 0)", element), PREC_PRIMARY };
+}
+
+static Piece piece(CodeText *c, const ImpExp *e, Arith arith) {
+  switch (e->kind) {
+  case IMP_VAR: return (Piece){ c_var(c, e->u.var), PREC_PRIMARY };
+  case IMP_CONST: return const_piece(e->u.constant);
+  case IMP_OP: return op_piece(c, e, arith);
+  case IMP_CONVERT: return convert_piece(c, e, arith);
+  case IMP_BITS: return bits_piece(c, e);
+  case IMP_LOAD: return load_piece(c, e);
+  case IMP_SELECT: return select_piece(c, e, arith);
+  case IMP_ITEM:
+    return (Piece){ text_format("(int64_t)%s(0)", item_functions[e->u.item]), PREC_UNARY };
+  case IMP_TUNING: return tuning_piece(c, e);
+  }
+  return (Piece){ "", PREC_PRIMARY };
+}
+
+const char *c_exp(CodeText *c, const ImpExp *e) {
+  return piece(c, e, ARITH_WRAP).text;
+}
+
+const char *c_size(CodeText *c, const ImpExp *e) {
+  return piece(c, e, ARITH_PLAIN).text;
+}
+
+const char *c_saturating(CodeText *c, const ImpExp *e) {
+  return piece(c, e, ARITH_SATURATE).text;
+}
+
+const char *c_element(CodeText *c, const Mem *mem, const ImpExp *index) {
+  Piece at = piece(c, index, ARITH_PLAIN);
+  if (mem->space != MEM_SCRATCH || !c->interleaved)
+    return text_format("%s[%s]", c_mem(c, mem), at.text);
+  return text_format("%s[%s * (int64_t)get_global_size(0)]", c_mem(c, mem), at_least(at, PREC_MUL));
+}
+
+// ---- lines
+
+void c_line(CodeText *c, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  text_newline(c->t);
+  text_add(c->t, text_format_list(format, args));
+  va_end(args);
+}
+
+void c_open(CodeText *c) {
+  text_indent(c->t, 2);
+}
+
+void c_close(CodeText *c) {
+  text_indent(c->t, -2);
+  c_line(c, "}");
+}

@@ -1,0 +1,172 @@
+// Imp to text: the C program, its kernels, its header and its manifest.
+//
+// A generated C file is the public header, the runtime (runtime/contract.h), then
+//   functions     Core functions that the host calls
+//   tables        checks, tuning parameters, guards, types, kernels as text
+//   entry points  per entry `main_cpu` and `main_gpu`, which launch kernels, and `call_main`, which
+//                 unpacks values, chooses between the two, and packs the result
+//   rt_program    everything above in one table
+#pragma once
+#include "base/map.h"
+#include "imp/imp.h"
+
+enum { PROFILE_COUNT = 2 };
+
+typedef struct EmitOptions {
+  const char *prefix;       // "fl": exported names are fl_...
+  const char *source;       // "matmul.fl"
+  const char *header_name;  // "matmul.h": what a library's C file includes
+  bool library;
+  const char *tree_text, *tree_json;  // the version tree, or NULL
+} EmitOptions;
+
+typedef struct EmitField {
+  const char *name;
+  int type, first;
+} EmitField;
+typedef Vec(EmitField) EmitFieldVec;
+typedef Vec(int) IntVec;
+
+typedef enum EmitTypeKind { EMIT_SCALAR, EMIT_ARRAY, EMIT_OPAQUE } EmitTypeKind;
+
+// A type of parameters or results as users see it.
+typedef struct EmitType {
+  const char *name;    // "i32", "[][]f32", "point", "(i32, f32)"
+  const char *c_name;  // what follows the prefix: "f32_2d", "opaque_point"
+  EmitTypeKind kind;
+  PrimType elem;
+  int rank;
+  IntVec leaves;
+  EmitFieldVec fields;
+} EmitType;
+
+typedef struct EmitEntry {
+  const Entry *entry;
+  IntVec inputs;  // types
+  int output;     // type
+  bool output_unique;
+} EmitEntry;
+
+typedef Vec(const Guard *) GuardVec;
+typedef Vec(const char *) NameVec;
+
+// What is collected for the tables of one program.
+typedef struct Emit {
+  Compiler *c;
+  EmitOptions options;
+  const Core *flat;
+  const ImpProgram *programs[PROFILE_COUNT];  // by Profile
+  Vec(EmitType) types;
+  Vec(EmitEntry) entries;
+  Vec(TuningParam) tuning;
+  GuardVec guards;
+  NameVec regions;
+  NameVec checks;       // each row: location, parts, as string literals
+  IntVec check_values;  // the number of values of each
+  Map *functions;  // Function -> const char *: its name in C
+  Map *kernels;    // Kernel -> const int *: its number
+} Emit;
+
+// ---- one C function or kernel (c_expr.c)
+
+// How integer sums and products are written.
+typedef enum Arith {
+  ARITH_WRAP,      // values of the program: they wrap
+  ARITH_PLAIN,     // indices and sizes: they do not overflow
+  ARITH_SATURATE,  // Par and numbers of bytes
+} Arith;
+
+typedef struct CodeText {
+  Emit *e;
+  Text *t;
+  Map *names;  // Var or Mem -> const char *
+  int next;    // number of the next name
+  Map *live;   // variables whose values matter
+  bool in_kernel, interleaved;
+  bool guarded;  // a kernel with barriers and checks: see emit_kernels.c
+} CodeText;
+
+CodeText code_text_new(Emit *e, Text *t);
+// The name of a variable or block in this function: its own name and a number.
+const char *c_name_of(CodeText *c, const void *binder, const char *name);
+const char *c_var(CodeText *c, const Var *var);
+const char *c_mem(CodeText *c, const Mem *mem);
+const char *c_type(PrimType type);         // of a variable: "int64_t", "bool"
+const char *c_memory_type(PrimType type);  // of an element in memory: a bool is a uint8_t
+const char *c_identifier(const char *text);  // letters, digits and underscores
+
+const char *c_exp(CodeText *c, const ImpExp *e);           // as a value: wraps
+const char *c_size(CodeText *c, const ImpExp *e);          // as an index or a size
+const char *c_saturating(CodeText *c, const ImpExp *e);    // as Par, or a number of bytes
+// mem[index], for reading and writing.
+const char *c_element(CodeText *c, const Mem *mem, const ImpExp *index);
+// A string literal with its quotes.
+const char *c_string(const char *text);
+
+// Starts a new line with the formatted text.
+void c_line(CodeText *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void c_open(CodeText *c);   // after "{": indent
+void c_close(CodeText *c);  // "}" on a line of its own
+
+// ---- parts of a program
+
+int emit_check(Emit *e, const ImpStm *check);  // the number of its row
+int emit_guard_index(Emit *e, Name name);
+int emit_tuning_index(Emit *e, Name name);
+int emit_region_index(Emit *e, Name name);
+
+// The functions that code calls, callees first (emit_function.c).
+const char *emit_function_name(Emit *e, const Function *function);
+void emit_function(Emit *e, Text *t, const Function *function);
+void emit_call(CodeText *c, const ImpStm *stm);
+void emit_declare(CodeText *c, const ImpStm *stm);
+// Variables that calls and reads store to count as live: their addresses are taken.
+void emit_keep_called(Map *live, const ImpBlock *block);
+void emit_host_functions(Emit *e, Text *t);
+
+// Kernels (emit_kernels.c).
+const char *emit_kernel_text(Emit *e, const Kernel *kernel, Profile profile);
+void emit_kernels(Emit *e, Text *t);  // the texts and the table
+// The arrays of a kernel in one kind of memory, in the order of its parameters.
+typedef Vec(const Scratch *) ScratchList;
+ScratchList kernel_arrays(const Kernel *kernel, MemSpace space);
+
+// Host code (emit_host.c): static functions per entry and profile; emit_call_entry.c: call_main.
+void emit_entry_args(Emit *e, Text *t, const Entry *entry);
+const char *entry_arg_name(const Entry *entry, int param);
+void emit_host_entry(Emit *e, Text *t, const ImpEntry *entry, Profile profile);
+void emit_entry_call(Emit *e, Text *t, int entry);
+void host_stm(CodeText *c, const ImpStm *stm);
+const char *emit_elem_name(PrimType type);     // "RT_F32"
+const char *emit_value_member(PrimType type);  // of struct rt_value: "f32", "boolean"
+
+// Types (emit_types.c).
+void emit_types_collect(Emit *e);
+void emit_types_table(Emit *e, Text *t);
+
+// Tables and rt_program (emit_tables.c); collect before code is emitted.
+void emit_tables_collect(Emit *e);
+void emit_tables(Emit *e, Text *t);
+
+// The public C API (emit_api.c).
+void emit_header(Emit *e, Text *t);
+void emit_api(Emit *e, Text *t);
+
+// Texts of runtime/ (runtime_text.c).
+// For hosts; `api` stands where all.c has api.h.
+void runtime_add(Text *t, const char *api, bool executable);
+void runtime_public_header(Text *t, const char *prefix);
+void runtime_add_prelude(Text *t);                   // OpenCL, as rows of string literals
+// The text as string literals, a line each, indented and followed by commas.
+void c_text_rows(Text *t, const char *text);
+
+// ---- the result
+
+typedef struct EmitResult {
+  Text *c, *header, *manifest;  // the last two only for libraries
+} EmitResult;
+
+// programs: by Profile.
+EmitResult emit_program(Compiler *c, const Core *flat, const ImpProgram *const *programs,
+                        EmitOptions options);
+void emit_manifest(Emit *e, Text *t);  // emit_manifest.c

@@ -1,0 +1,325 @@
+// Host code of an entry point for one profile:
+//
+//   static int main_cpu(struct rt_context *ctx, struct main_args *args, struct rt_value *results)
+//
+// Scalars are C variables.  A block-holding reference is a slot (`struct rt_mem *`), NULL at first
+// and released at `cleanup`; slots are declared before the inner braces, scalars within, so that no
+// jump passes an initialisation (C++).
+#include "emit/emit.h"
+#include <string.h>
+
+static void host_block(CodeText *c, const ImpBlock *block);
+
+static const char *const profile_names[] = { "cpu", "gpu" };
+
+const char *entry_arg_name(const Entry *entry, int param) {
+  return text_format("%s_%d", c_identifier(entry->params[param]->name), param);
+}
+
+void emit_entry_args(Emit *e, Text *t, const Entry *entry) {
+  (void)e;
+  text_printf(t, "\n// The leaves of the parameters of %s, sizes first.\n", entry->name);
+  text_printf(t, "struct %s_args {", c_identifier(entry->name));
+  for (int i = 0; i < entry->param_count; i++) {
+    const Var *param = entry->params[i];
+    const char *type = param->type.rank ? "struct rt_mem *" : text_format("%s ", c_type(param->type.elem));
+    text_printf(t, "\n  %s%s;", type, entry_arg_name(entry, i));
+  }
+  if (!entry->param_count) text_add(t, "\n  char nothing;");
+  text_add(t, "\n};\n");
+}
+
+// ---- statements
+
+static void try(CodeText *c, const char *call) {
+  c_line(c, "if ((err = %s)) goto cleanup;", call);
+}
+
+static const char *bytes_of(CodeText *c, PrimType elem, const ImpExp *count) {
+  const ImpExp *size = imp_i64(prim_size_bytes(elem));
+  return c_saturating(c, imp_mul(count, size));
+}
+
+static void host_alloc_stm(CodeText *c, const ImpStm *stm) {
+  const Mem *mem = stm->u.alloc.mem;
+  try(c, text_format("rt_mem_alloc(ctx, &%s, %s)", c_mem(c, mem), bytes_of(c, mem->elem, stm->u.alloc.count)));
+}
+
+static void host_check(CodeText *c, const ImpStm *stm) {
+  int count = stm->u.check.value_count < 4 ? stm->u.check.value_count : 4;
+  c_line(c, "if (!(%s)) {", c_exp(c, stm->u.check.condition));
+  c_open(c);
+  Text *values = text_new();
+  for (int i = 0; i < count; i++)
+    text_printf(values, "%s(int64_t)(%s)", i ? ", " : "", c_exp(c, stm->u.check.values[i]));
+  if (count) c_line(c, "const int64_t values[] = { %s };", text_str(values));
+  c_line(c, "err = rt_fail(ctx, %d, %s);", emit_check(c->e, stm), count ? "values" : "NULL");
+  c_line(c, "goto cleanup;");
+  c_close(c);
+}
+
+static void host_for(CodeText *c, const ImpStm *stm) {
+  const char *i = c_var(c, stm->u.loop.var);
+  c_line(c, "for (int64_t %s = 0; %s < %s; %s++) {", i, i, c_size(c, stm->u.loop.bound), i);
+  host_block(c, &stm->u.loop.body);
+  c_line(c, "}");
+}
+
+static void host_branches(CodeText *c, const char *condition, const ImpBlock *then_body,
+                          const ImpBlock *else_body) {
+  c_line(c, "if (%s) {", condition);
+  host_block(c, then_body);
+  if (else_body->count) {
+    c_line(c, "} else {");
+    host_block(c, else_body);
+  }
+  c_line(c, "}");
+}
+
+static void host_guard(CodeText *c, const ImpStm *stm) {
+  int index = emit_guard_index(c->e, stm->u.guard.guard->name);
+  c_line(c, "// %s", stm->u.guard.guard->name);
+  const char *condition = text_format("rt_guard(ctx, %d, %s, %s)", index, c_saturating(c, stm->u.guard.par),
+                                      c_saturating(c, stm->u.guard.local_bytes));
+  host_branches(c, condition, &stm->u.guard.then_body, &stm->u.guard.else_body);
+}
+
+static void host_read_stm(CodeText *c, const ImpStm *stm) {
+  const Mem *mem = stm->u.read.mem;
+  const ImpExp *size = imp_i64(prim_size_bytes(mem->elem));
+  const char *offset = c_size(c, imp_mul(stm->u.read.index, size));
+  try(c, text_format("rt_read(ctx, %s, %s, %d, &%s)", c_mem(c, mem), offset, prim_size_bytes(mem->elem),
+                     c_var(c, stm->u.read.var)));
+}
+
+static void host_region(CodeText *c, const ImpStm *stm) {
+  int index = emit_region_index(c->e, stm->u.region.name);
+  c_line(c, "rt_region_begin(ctx, %d);  // %s", index, stm->u.region.name);
+  vec_each(const ImpStm **, inner, &stm->u.region.body) host_stm(c, *inner);
+  c_line(c, "rt_region_end(ctx, %d);", index);
+}
+
+// ---- launches
+
+typedef struct LaunchText {
+  const ImpStm *stm;
+  ScratchList own, locals;
+} LaunchText;
+
+// The kernel's parameters, then the numbers of elements of its scratch arrays.
+static const char *launch_args(CodeText *c, const LaunchText *launch) {
+  Text *t = text_new();
+  const ImpStm *stm = launch->stm;
+  for (int i = 0; i < stm->u.launch.arg_count; i++) {
+    const KernelArg *arg = &stm->u.launch.args[i];
+    if (i) text_add(t, ", ");
+    if (arg->is_mem)
+      text_printf(t, "rt_arg_mem(%s)", c_mem(c, arg->mem));
+    else
+      text_printf(t, "rt_arg_%s(%s)", prim_type_name(arg->value->type), c_exp(c, arg->value));
+  }
+  for (int i = 0; i < launch->own.count; i++)
+    text_printf(t, "%srt_arg_i64(%s)", i || stm->u.launch.arg_count ? ", " : "",
+                c_saturating(c, launch->own.at[i]->count));
+  return text_str(t);
+}
+
+static void launch_arrays(CodeText *c, const LaunchText *launch) {
+  Text *own = text_new(), *locals = text_new();
+  for (int i = 0; i < launch->own.count; i++) {
+    const Scratch *s = launch->own.at[i];
+    text_printf(own, "%s{ %s, %d, false }", i ? ", " : "", c_saturating(c, s->count), prim_size_bytes(s->mem->elem));
+  }
+  for (int i = 0; i < launch->locals.count; i++) {
+    const Scratch *s = launch->locals.at[i];
+    text_printf(locals, "%s%s", i ? ", " : "", bytes_of(c, s->mem->elem, s->count));
+  }
+  if (launch->own.count) c_line(c, "const struct rt_scratch scratch[] = { %s };", text_str(own));
+  if (launch->locals.count) c_line(c, "const int64_t local_bytes[] = { %s };", text_str(locals));
+}
+
+static void host_launch(CodeText *c, const ImpStm *stm) {
+  const Kernel *kernel = stm->u.launch.kernel;
+  LaunchText launch = { stm, kernel_arrays(kernel, MEM_SCRATCH), kernel_arrays(kernel, MEM_LOCAL) };
+  const int *number = map_get(c->e->kernels, kernel);
+  int count = stm->u.launch.arg_count + launch.own.count;
+  const ImpExp *groups = stm->u.launch.groups, *group_size = stm->u.launch.group_size;
+  c_line(c, "{  // %s", kernel->name);
+  c_open(c);
+  if (count) c_line(c, "const struct rt_arg values[] = { %s };", launch_args(c, &launch));
+  launch_arrays(c, &launch);
+  c_line(c, "const struct rt_launch launch = { %s, %s, %s, %s, %d, %s, %d, %s, %d };",
+         stm->u.launch.items ? c_size(c, stm->u.launch.items) : "0", groups ? c_size(c, groups) : "-1",
+         group_size ? c_size(c, group_size) : "0", count ? "values" : "NULL", count,
+         launch.own.count ? "scratch" : "NULL", launch.own.count, launch.locals.count ? "local_bytes" : "NULL",
+         launch.locals.count);
+  try(c, text_format("rt_launch(ctx, %d, &launch)", number ? *number : -1));
+  c_close(c);
+}
+
+// ---- the walk
+
+static void host_scalar(CodeText *c, const ImpStm *stm) {
+  if (stm->kind == IMP_DECLARE && map_has(c->live, stm->u.declare.var)) emit_declare(c, stm);
+  if (stm->kind == IMP_ASSIGN && map_has(c->live, stm->u.assign.var))
+    c_line(c, "%s = %s;", c_var(c, stm->u.assign.var), c_exp(c, stm->u.assign.value));
+}
+
+void host_stm(CodeText *c, const ImpStm *stm) {
+  const char *to = NULL, *from = NULL;
+  if (stm->kind == IMP_SHARE || stm->kind == IMP_UNIQUE) {
+    to = c_mem(c, stm->u.share.to);
+    from = c_mem(c, stm->u.share.from);
+  }
+  switch (stm->kind) {
+  case IMP_DECLARE:
+  case IMP_ASSIGN: host_scalar(c, stm); return;
+  case IMP_FOR: host_for(c, stm); return;
+  case IMP_WHILE:
+    c_line(c, "while (%s) {", c_exp(c, stm->u.loop_while.condition));
+    host_block(c, &stm->u.loop_while.body);
+    c_line(c, "}");
+    return;
+  case IMP_IF:
+    host_branches(c, c_exp(c, stm->u.cond.condition), &stm->u.cond.then_body, &stm->u.cond.else_body);
+    return;
+  case IMP_CALL: emit_call(c, stm); return;
+  case IMP_CHECK: host_check(c, stm); return;
+  case IMP_COMMENT: c_line(c, "// %s", stm->u.comment.text); return;
+  case IMP_DECLARE_MEM: return;  // a slot of the function
+  case IMP_ALLOC: host_alloc_stm(c, stm); return;
+  case IMP_SHARE: c_line(c, "rt_mem_share(ctx, &%s, %s);", to, from); return;
+  case IMP_UNIQUE: try(c, text_format("rt_mem_unique(ctx, &%s, &%s)", to, from)); return;
+  case IMP_RELEASE: c_line(c, "rt_mem_release(ctx, &%s);", c_mem(c, stm->u.mem.mem)); return;
+  case IMP_LAUNCH: host_launch(c, stm); return;
+  case IMP_READ: host_read_stm(c, stm); return;
+  case IMP_GUARD: host_guard(c, stm); return;
+  case IMP_REGION: host_region(c, stm); return;
+  case IMP_STORE:
+  case IMP_ATOMIC:
+  case IMP_BARRIER:
+  case IMP_LOCAL: bug(c->e->c, stm->loc, "kernel statement on the host");
+  }
+}
+
+static void host_block(CodeText *c, const ImpBlock *block) {
+  text_indent(c->t, 2);
+  vec_each(const ImpStm **, stm, block) host_stm(c, *stm);
+  text_indent(c->t, -2);
+}
+
+// ---- an entry point
+
+typedef Vec(const Mem *) MemVec;
+
+static void find_slots(const ImpBlock *block, MemVec *out) {
+  vec_each(const ImpStm **, stm, block) {
+    if ((*stm)->kind == IMP_DECLARE_MEM) vec_push(out, (*stm)->u.mem.mem);
+    const ImpBlock *inner[2];
+    int count = imp_blocks(*stm, inner);
+    for (int i = 0; i < count; i++)
+      find_slots(inner[i], out);
+  }
+}
+
+// What the results need to be alive: scalars that the caller gets, and sizes.
+static Map *entry_live(const ImpEntry *entry) {
+  Vec(const ImpExp *) extra = { 0 };
+  for (int i = entry->entry->size_result_count; i < entry->result_count; i++) {
+    if (!entry->results[i].is_array) vec_push(&extra, entry->scalar_results[i]);
+    for (int d = 0; entry->results[i].is_array && d < entry->results[i].arr.rank; d++)
+      vec_push(&extra, entry->results[i].arr.shape[d]);
+  }
+  Map *live = imp_live(&entry->body, extra.at, extra.count);
+  emit_keep_called(live, &entry->body);
+  return live;
+}
+
+// The references that are parameters; the function takes them over.
+static void take_params(CodeText *c, const ImpEntry *entry, MemVec *slots) {
+  for (int i = 0; i < entry->entry->param_count; i++) {
+    if (!entry->params[i].is_array) continue;
+    const Mem *mem = entry->params[i].arr.mem;
+    c_line(c, "struct rt_mem *%s = args->%s;", c_mem(c, mem), entry_arg_name(entry->entry, i));
+    vec_push(slots, mem);
+  }
+}
+
+static void scalar_params(CodeText *c, const ImpEntry *entry) {
+  for (int i = 0; i < entry->entry->param_count; i++) {
+    const Var *var = entry->params[i].var;
+    if (entry->params[i].is_array || !map_has(c->live, var)) continue;
+    c_line(c, "%s %s = args->%s;", c_type(var->type.elem), c_var(c, var), entry_arg_name(entry->entry, i));
+  }
+}
+
+static const char *const elem_names[PRIM_COUNT] = {
+  [PRIM_I8] = "RT_I8",   [PRIM_I16] = "RT_I16", [PRIM_I32] = "RT_I32", [PRIM_I64] = "RT_I64",
+  [PRIM_U8] = "RT_U8",   [PRIM_U16] = "RT_U16", [PRIM_U32] = "RT_U32", [PRIM_U64] = "RT_U64",
+  [PRIM_F32] = "RT_F32", [PRIM_F64] = "RT_F64", [PRIM_BOOL] = "RT_BOOL",
+};
+
+const char *emit_elem_name(PrimType type) {
+  return elem_names[type];
+}
+
+const char *emit_value_member(PrimType type) {
+  return type == PRIM_BOOL ? "boolean" : prim_type_name(type);
+}
+
+static void array_result(CodeText *c, const Arr *arr, int position) {
+  Text *shape = text_new();
+  for (int d = 0; d < arr->rank; d++)
+    text_printf(shape, "%s%s", d ? ", " : "", c_size(c, arr->shape[d]));
+  c_line(c, "{");
+  c_open(c);
+  c_line(c, "const int64_t shape[] = { %s };", text_str(shape));
+  try(c, text_format("rt_array_of_mem(ctx, &results[%d].u.array, %s, %d, shape, %s)", position,
+                     elem_names[arr->elem], arr->rank, c_mem(c, arr->mem)));
+  c_close(c);
+}
+
+static void entry_results(CodeText *c, const ImpEntry *entry) {
+  int sizes = entry->entry->size_result_count;
+  for (int i = sizes; i < entry->result_count; i++) {
+    if (entry->results[i].is_array) {
+      array_result(c, &entry->results[i].arr, i - sizes);
+      continue;
+    }
+    const ImpExp *value = entry->scalar_results[i];
+    c_line(c, "results[%d].u.%s = %s;", i - sizes, emit_value_member(value->type), c_exp(c, value));
+  }
+}
+
+void emit_host_entry(Emit *e, Text *t, const ImpEntry *entry, Profile profile) {
+  CodeText c = code_text_new(e, t);
+  c.live = entry_live(entry);
+  const char *name = c_identifier(entry->entry->name);
+  c_line(&c, "static int %s_%s(struct rt_context *ctx, struct %s_args *args, struct rt_value *results) {",
+         name, profile_names[profile], name);
+  c_open(&c);
+  c_line(&c, "int err;");
+  c_line(&c, "(void)args;");
+  MemVec slots = { 0 };
+  take_params(&c, entry, &slots);
+  int params = slots.count;
+  find_slots(&entry->body, &slots);
+  for (int i = params; i < slots.count; i++)
+    c_line(&c, "struct rt_mem *%s = NULL;", c_mem(&c, slots.at[i]));
+  try(&c, text_format("rt_entry_begin(ctx, \"%s\")", entry->entry->name));
+  c_line(&c, "{");
+  text_indent(t, 2);
+  scalar_params(&c, entry);
+  text_indent(t, -2);
+  host_block(&c, &entry->body);
+  text_indent(t, 2);
+  entry_results(&c, entry);
+  c_close(&c);
+  text_indent(t, -2);
+  c_line(&c, "cleanup:");
+  text_indent(t, 2);
+  vec_each(const Mem **, slot, &slots) c_line(&c, "rt_mem_release(ctx, &%s);", c_mem(&c, *slot));
+  c_line(&c, "return rt_entry_end(ctx, err);");
+  c_close(&c);
+  text_newline(t);
+}

@@ -1,0 +1,281 @@
+// Kernels: each an OpenCL source of its own, kept as strings in the generated program.
+//
+// A failed check stores its number and values.  A kernel without barriers then returns.  In a kernel
+// with barriers every item must reach every barrier, so the item goes on with `flc_ok` cleared:
+// its loads give 0, it stores nothing, and its loops without barriers end; after each barrier
+// `flc_ok` is cleared as well if any item of the grid has failed, because local memory may then hold
+// what nobody wrote.
+#include "emit/emit.h"
+#include <string.h>
+
+static void kernel_block(CodeText *c, const ImpBlock *block);
+
+static bool has_barrier(const ImpBlock *block) {
+  vec_each(const ImpStm **, stm, block) {
+    if ((*stm)->kind == IMP_BARRIER) return true;
+    const ImpBlock *inner[2];
+    int count = imp_blocks(*stm, inner);
+    for (int i = 0; i < count; i++)
+      if (has_barrier(inner[i])) return true;
+  }
+  return false;
+}
+
+// ---- statements
+
+static const char *guard_of(const CodeText *c, const ImpBlock *body) {
+  return c->guarded && !has_barrier(body) ? "flc_ok && " : "";
+}
+
+static void kernel_for(CodeText *c, const ImpStm *stm) {
+  const char *i = c_var(c, stm->u.loop.var);
+  c_line(c, "for (int64_t %s = 0; %s%s < %s; %s++) {", i, guard_of(c, &stm->u.loop.body), i,
+         c_size(c, stm->u.loop.bound), i);
+  if (stm->u.loop.reassociate) c_line(c, "  FLC_REASSOCIATE");
+  kernel_block(c, &stm->u.loop.body);
+  c_line(c, "}");
+}
+
+static void kernel_while(CodeText *c, const ImpStm *stm) {
+  const char *guard = guard_of(c, &stm->u.loop_while.body);
+  const char *condition = c_exp(c, stm->u.loop_while.condition);
+  c_line(c, *guard ? "while (%s(%s)) {" : "while (%s%s) {", guard, condition);
+  kernel_block(c, &stm->u.loop_while.body);
+  c_line(c, "}");
+}
+
+static void kernel_if(CodeText *c, const ImpStm *stm) {
+  c_line(c, "if (%s) {", c_exp(c, stm->u.cond.condition));
+  kernel_block(c, &stm->u.cond.then_body);
+  if (stm->u.cond.else_body.count) {
+    c_line(c, "} else {");
+    kernel_block(c, &stm->u.cond.else_body);
+  }
+  c_line(c, "}");
+}
+
+static void kernel_check(CodeText *c, const ImpStm *stm) {
+  Text *call = text_new();
+  text_printf(call, "flc_fail(flc_error, %d", emit_check(c->e, stm));
+  for (int i = 0; i < 4; i++) {
+    bool given = i < stm->u.check.value_count;
+    text_printf(call, given ? ", (long)(%s)" : ", 0%s", given ? c_exp(c, stm->u.check.values[i]) : "");
+  }
+  c_line(c, "if (%s!(%s)) {", c->guarded ? "flc_ok && " : "", c_exp(c, stm->u.check.condition));
+  c_line(c, "  %s);", text_str(call));
+  c_line(c, c->guarded ? "  flc_ok = 0;" : "  return;");
+  c_line(c, "}");
+}
+
+static void kernel_store(CodeText *c, const ImpStm *stm) {
+  const char *element = c_element(c, stm->u.store.mem, stm->u.store.index);
+  c_line(c, "%s%s = %s;", c->guarded ? "if (flc_ok) " : "", element, c_exp(c, stm->u.store.value));
+}
+
+static void kernel_atomic(CodeText *c, const ImpStm *stm) {
+  const Mem *mem = stm->u.atomic.mem;
+  c_line(c, "%sflc_atomic_%s_%s_%s(&%s, %s);", c->guarded ? "if (flc_ok) " : "",
+         op_name(stm->u.atomic.op), prim_type_name(mem->elem), mem->space == MEM_LOCAL ? "l" : "g",
+         c_element(c, mem, stm->u.atomic.index), c_exp(c, stm->u.atomic.value));
+}
+
+static void kernel_local(CodeText *c, const ImpStm *stm) {
+  const Mem *mem = stm->u.alloc.mem;
+  if (mem->space != MEM_PRIVATE) return;  // a parameter
+  c_line(c, "%s %s[%s];", c_memory_type(mem->elem), c_mem(c, mem), c_size(c, stm->u.alloc.count));
+}
+
+static void kernel_assign(CodeText *c, const ImpStm *stm) {
+  if (!map_has(c->live, stm->u.assign.var)) return;
+  c_line(c, "%s = %s;", c_var(c, stm->u.assign.var), c_exp(c, stm->u.assign.value));
+}
+
+static void kernel_barrier(CodeText *c) {
+  c_line(c, "FLC_BARRIER();");
+  if (c->guarded) c_line(c, "flc_ok = flc_ok && !flc_failed(flc_error);");
+}
+
+static void kernel_stm(CodeText *c, const ImpStm *stm) {
+  switch (stm->kind) {
+  case IMP_DECLARE:
+    if (map_has(c->live, stm->u.declare.var)) emit_declare(c, stm);
+    return;
+  case IMP_ASSIGN: kernel_assign(c, stm); return;
+  case IMP_STORE: kernel_store(c, stm); return;
+  case IMP_ATOMIC: kernel_atomic(c, stm); return;
+  case IMP_FOR: kernel_for(c, stm); return;
+  case IMP_WHILE: kernel_while(c, stm); return;
+  case IMP_IF: kernel_if(c, stm); return;
+  case IMP_BARRIER: kernel_barrier(c); return;
+  case IMP_CALL: emit_call(c, stm); return;
+  case IMP_CHECK: kernel_check(c, stm); return;
+  case IMP_COMMENT: c_line(c, "// %s", stm->u.comment.text); return;
+  case IMP_LOCAL: kernel_local(c, stm); return;
+  case IMP_DECLARE_MEM:
+  case IMP_ALLOC:
+  case IMP_SHARE:
+  case IMP_UNIQUE:
+  case IMP_RELEASE:
+  case IMP_LAUNCH:
+  case IMP_READ:
+  case IMP_GUARD:
+  case IMP_REGION: bug(c->e->c, stm->loc, "host statement within a kernel");
+  }
+}
+
+static void kernel_block(CodeText *c, const ImpBlock *block) {
+  text_indent(c->t, 2);
+  vec_each(const ImpStm **, stm, block) kernel_stm(c, *stm);
+  text_indent(c->t, -2);
+}
+
+// ---- parameters
+
+ScratchList kernel_arrays(const Kernel *kernel, MemSpace space) {
+  ScratchList out = { 0 };
+  for (int i = 0; i < kernel->scratch_count; i++)
+    if (kernel->scratch[i].mem->space == space) vec_push(&out, &kernel->scratch[i]);
+  return out;
+}
+
+static void add_param(CodeText *c, bool *first, const char *text) {
+  text_add(c->t, *first ? "" : ",");
+  *first = false;
+  c_line(c, "    %s", text);
+}
+
+// The order of contract.h; the number of elements per item of each scratch array is an ordinary
+// parameter after the kernel's own.
+static void kernel_params(CodeText *c, const Kernel *kernel, const ScratchList *own, const ScratchList *locals) {
+  bool first = true;
+  for (int i = 0; i < kernel->param_count; i++) {
+    const KernelParam *p = &kernel->params[i];
+    const char *text =
+        p->is_mem
+            ? text_format("__global %s *%s", c_memory_type(p->mem->elem), c_mem(c, p->mem))
+            : text_format("%s %s", c_memory_type(p->var->type.elem), c_var(c, p->var));
+    add_param(c, &first, text);
+  }
+  for (int i = 0; i < own->count; i++)
+    add_param(c, &first, text_format("int64_t scratch_count%d", i));
+  for (int i = 0; i < own->count; i++)
+    add_param(c, &first, text_format("__global %s *scratch%d", c_memory_type(own->at[i]->mem->elem), i));
+  for (int i = 0; i < locals->count; i++)
+    add_param(c, &first, text_format("FLC_LOCAL uchar *local%d, long local%d_bytes", i, i));
+  if (kernel->may_fail) add_param(c, &first, "__global int *flc_error");
+}
+
+// Where the arrays of the item and of the group begin.
+static void find_arrays(CodeText *c, const ScratchList *own, const ScratchList *locals) {
+  for (int i = 0; i < own->count; i++) {
+    const Mem *mem = own->at[i]->mem;
+    const char *times = c->interleaved ? "" : text_format(" * scratch_count%d", i);
+    c_line(c, "__global %s *%s = scratch%d + (int64_t)get_global_id(0)%s;", c_memory_type(mem->elem), c_mem(c, mem),
+           i, times);
+  }
+  for (int i = 0; i < locals->count; i++) {
+    const Mem *mem = locals->at[i]->mem;
+    const char *type = c_memory_type(mem->elem);
+    c_line(c, "FLC_LOCAL %s *%s = FLC_LOCAL_ARRAY(%s, local%d, local%d_bytes);", type, c_mem(c, mem),
+           type, i, i);
+  }
+}
+
+// ---- a kernel
+
+static bool reassociates(const ImpBlock *block) {
+  vec_each(const ImpStm **, stm, block) {
+    if ((*stm)->kind == IMP_FOR && (*stm)->u.loop.reassociate) return true;
+    const ImpBlock *inner[2];
+    int count = imp_blocks(*stm, inner);
+    for (int i = 0; i < count; i++)
+      if (reassociates(inner[i])) return true;
+  }
+  return false;
+}
+
+// Float reductions may be reordered, as in any parallel reduction: one vector accumulator per lane
+// (opencl-notes.md, section 3).
+static const char reassociate_macro[] =
+    "#ifdef __clang__\n"
+    "#define FLC_REASSOCIATE _Pragma(\"clang fp reassociate(on)\")\n"
+    "#else\n"
+    "#define FLC_REASSOCIATE\n"
+    "#endif\n";
+
+const char *emit_kernel_text(Emit *e, const Kernel *kernel, Profile profile) {
+  Text *t = text_new();
+  CodeText c = code_text_new(e, t);
+  c.in_kernel = true;
+  c.interleaved = profile == PROFILE_GPU;
+  c.guarded = kernel->has_barrier && kernel->may_fail;
+  c.live = imp_live(&kernel->body, NULL, 0);
+  emit_keep_called(c.live, &kernel->body);
+  ScratchList own = kernel_arrays(kernel, MEM_SCRATCH), locals = kernel_arrays(kernel, MEM_LOCAL);
+  text_printf(t, "// %s", loc_text(kernel->loc));
+  if (reassociates(&kernel->body)) text_printf(t, "\n%s", reassociate_macro);
+  for (int i = 0; i < kernel->function_count; i++)
+    emit_function(e, t, kernel->functions[i]);
+  c_line(&c, "__kernel void %s(", kernel->name);
+  kernel_params(&c, kernel, &own, &locals);
+  text_add(t, ") {");
+  text_indent(t, 2);
+  find_arrays(&c, &own, &locals);
+  if (c.guarded) c_line(&c, "int flc_ok = !flc_failed(flc_error);");
+  if (kernel->may_fail && !c.guarded) c_line(&c, "if (flc_failed(flc_error)) return;");
+  text_indent(t, -2);
+  kernel_block(&c, &kernel->body);
+  c_line(&c, "}");
+  text_newline(t);
+  return text_str(t);
+}
+
+// ---- the table
+
+static bool uses_f64(const char *text) {
+  return strstr(text, "double") || strstr(text, "_f64");
+}
+
+static const char *tuning_list(Emit *e, const char *text, int *count) {
+  Text *list = text_new();
+  *count = 0;
+  for (int i = 0; i < e->tuning.count; i++) {
+    const char *found = strstr(text, text_format("FLC_PARAM_%d", i));
+    size_t length = strlen(text_format("FLC_PARAM_%d", i));
+    while (found && found[length] >= '0' && found[length] <= '9')
+      found = strstr(found + 1, text_format("FLC_PARAM_%d", i));
+    if (found) text_printf(list, "%s%d", (*count)++ ? ", " : "", i);
+  }
+  return text_str(list);
+}
+
+static const char *const profile_names[] = { "cpu", "gpu" };
+
+static const char *kernel_row(Emit *e, Text *t, const Kernel *kernel, Profile profile) {
+  const char *text = emit_kernel_text(e, kernel, profile);
+  const char *id = text_format("%s_%s", profile_names[profile], kernel->name);
+  int count;
+  const char *tuning = tuning_list(e, text, &count);
+  text_printf(t, "\nstatic const char *const %s_text[] = {", id);
+  c_text_rows(t, text);
+  text_add(t, "\n  NULL,\n};\n");
+  if (count) text_printf(t, "static const int %s_tuning[] = { %s };\n", id, tuning);
+  const char *row = text_format(
+      "{ \"%s\", %s_text, %s, %s, %s, %s, %d }", kernel->name, id, kernel->may_fail ? "true" : "false",
+      uses_f64(text) ? "true" : "false", profile == PROFILE_GPU ? "true" : "false",
+      count ? text_format("%s_tuning", id) : "NULL", count);
+  return row;
+}
+
+void emit_kernels(Emit *e, Text *t) {
+  NameVec rows = { 0 };
+  for (Profile p = PROFILE_CPU; p <= PROFILE_GPU; p++) {
+    const ImpProgram *program = e->programs[p];
+    for (int i = 0; i < program->kernel_count; i++)
+      vec_push(&rows, kernel_row(e, t, program->kernels[i], p));
+  }
+  if (!rows.count) return;
+  text_add(t, "\nstatic const struct rt_kernel program_kernels[] = {");
+  vec_each(const char **, row, &rows) text_printf(t, "\n  %s,", *row);
+  text_add(t, "\n};\n");
+}

@@ -1,0 +1,64 @@
+// The runtime's files, which generated programs contain (embedded in flc by the build).
+#include "base/embed.h"
+#include "emit/emit.h"
+#include <string.h>
+
+// "runtime/context.h" for "context.h"; NULL if there is none.
+static const char *runtime_file(const char *name, size_t length) {
+  const char *path = text_format("runtime/%.*s", (int)length, name);
+  for (int i = 0; i < runtime_file_count; i++)
+    if (strcmp(runtime_files[i].path, path) == 0) return runtime_files[i].text;
+  return NULL;
+}
+
+static const char *named(const char *name) {
+  return runtime_file(name, strlen(name));
+}
+
+static bool is_name(const char *name, size_t length, const char *wanted) {
+  return strlen(wanted) == length && strncmp(name, wanted, length) == 0;
+}
+
+// all.c lists the parts in the order in which they are pasted.
+void runtime_add(Text *t, const char *api, bool executable) {
+  const char *list = named("all.c");
+  for (const char *at = list; (at = strstr(at, "#include \"")) != NULL;) {
+    at += strlen("#include \"");
+    size_t length = strcspn(at, "\"");
+    bool command_line = is_name(at, length, "cli.h") || is_name(at, length, "server.h");
+    const char *text = runtime_file(at, length);
+    if (is_name(at, length, "api.h")) text = api;
+    if (!text) continue;
+    if (command_line && !executable) continue;
+    text_add(t, text);
+  }
+}
+
+// api.h with every RT_NAME(x) replaced by the prefix and x.
+void runtime_public_header(Text *t, const char *prefix) {
+  static const char macro[] = "RT_NAME(";
+  const char *at = named("api.h");
+  for (const char *next; (next = strstr(at, macro)) != NULL;) {
+    text_add_bytes(t, at, (size_t)(next - at));
+    next += strlen(macro);
+    size_t length = strcspn(next, ")");
+    text_printf(t, "%s_%.*s", prefix, (int)length, next);
+    at = next + length + 1;
+  }
+  text_add(t, at);
+}
+
+void c_text_rows(Text *t, const char *text) {
+  while (*text) {
+    size_t length = strcspn(text, "\n");
+    bool ends = text[length] == '\n';
+    const char *line = text_format(ends ? "%.*s\n" : "%.*s", (int)length, text);
+    text_printf(t, "\n  %s,", c_string(line));
+    text += length + ends;
+  }
+}
+
+void runtime_add_prelude(Text *t) {
+  c_text_rows(t, named("kernels/prelude.cl"));
+  c_text_rows(t, named("scalar.h"));
+}

@@ -1,0 +1,139 @@
+// Walking over Imp: the expressions and blocks of statements, and which variables matter.
+#include "imp/imp.h"
+
+int imp_operands(const ImpExp *e, const ImpExp **out) {
+  switch (e->kind) {
+  case IMP_VAR:
+  case IMP_CONST:
+  case IMP_ITEM:
+  case IMP_TUNING: return 0;
+  case IMP_OP:
+    for (int i = 0; i < op_arity(e->u.op.op); i++)
+      out[i] = e->u.op.args[i];
+    return op_arity(e->u.op.op);
+  case IMP_CONVERT:
+  case IMP_BITS: out[0] = e->u.convert.arg; return 1;
+  case IMP_LOAD: out[0] = e->u.load.index; return 1;
+  case IMP_SELECT:
+    out[0] = e->u.select.condition;
+    out[1] = e->u.select.a;
+    out[2] = e->u.select.b;
+    return 3;
+  }
+  return 0;
+}
+
+static void each_of(const ImpExp *const *exps, int count, ImpExpFn fn, void *state) {
+  for (int i = 0; i < count; i++)
+    if (exps[i]) fn(state, exps[i]);
+}
+
+static void each_of_launch(const ImpStm *stm, ImpExpFn fn, void *state) {
+  const ImpExp *own[] = { stm->u.launch.items, stm->u.launch.groups, stm->u.launch.group_size };
+  each_of(own, 3, fn, state);
+  const Kernel *kernel = stm->u.launch.kernel;
+  for (int i = 0; i < stm->u.launch.arg_count; i++)
+    each_of(&stm->u.launch.args[i].value, 1, fn, state);
+  for (int i = 0; i < kernel->scratch_count; i++)
+    each_of(&kernel->scratch[i].count, 1, fn, state);
+}
+
+void imp_each_exp(const ImpStm *stm, ImpExpFn fn, void *state) {
+  switch (stm->kind) {
+  case IMP_DECLARE: each_of(&stm->u.declare.value, 1, fn, state); return;
+  case IMP_ASSIGN: each_of(&stm->u.assign.value, 1, fn, state); return;
+  case IMP_STORE:
+    each_of((const ImpExp *[]){ stm->u.store.index, stm->u.store.value }, 2, fn, state);
+    return;
+  case IMP_ATOMIC:
+    each_of((const ImpExp *[]){ stm->u.atomic.index, stm->u.atomic.value }, 2, fn, state);
+    return;
+  case IMP_FOR: each_of(&stm->u.loop.bound, 1, fn, state); return;
+  case IMP_WHILE: each_of(&stm->u.loop_while.condition, 1, fn, state); return;
+  case IMP_IF: each_of(&stm->u.cond.condition, 1, fn, state); return;
+  case IMP_CALL: each_of(stm->u.call.args, stm->u.call.arg_count, fn, state); return;
+  case IMP_CHECK:
+    each_of(&stm->u.check.condition, 1, fn, state);
+    each_of(stm->u.check.values, stm->u.check.value_count, fn, state);
+    return;
+  case IMP_LOCAL:
+  case IMP_ALLOC: each_of(&stm->u.alloc.count, 1, fn, state); return;
+  case IMP_LAUNCH: each_of_launch(stm, fn, state); return;
+  case IMP_READ: each_of(&stm->u.read.index, 1, fn, state); return;
+  case IMP_GUARD:
+    each_of((const ImpExp *[]){ stm->u.guard.par, stm->u.guard.local_bytes }, 2, fn, state);
+    return;
+  case IMP_BARRIER:
+  case IMP_COMMENT:
+  case IMP_DECLARE_MEM:
+  case IMP_SHARE:
+  case IMP_UNIQUE:
+  case IMP_RELEASE:
+  case IMP_REGION: return;
+  }
+}
+
+int imp_blocks(const ImpStm *stm, const ImpBlock **out) {
+  if (stm->kind == IMP_FOR) out[0] = &stm->u.loop.body;
+  if (stm->kind == IMP_WHILE) out[0] = &stm->u.loop_while.body;
+  if (stm->kind == IMP_REGION) out[0] = &stm->u.region.body;
+  if (stm->kind == IMP_FOR || stm->kind == IMP_WHILE || stm->kind == IMP_REGION) return 1;
+  if (stm->kind == IMP_IF) {
+    out[0] = &stm->u.cond.then_body;
+    out[1] = &stm->u.cond.else_body;
+    return 2;
+  }
+  if (stm->kind == IMP_GUARD) {
+    out[0] = &stm->u.guard.then_body;
+    out[1] = &stm->u.guard.else_body;
+    return 2;
+  }
+  return 0;
+}
+
+// ---- which variables matter
+
+typedef struct Live {
+  Map *vars;
+  bool changed;
+} Live;
+
+static void mark_exp(void *state, const ImpExp *e) {
+  Live *live = state;
+  if (e->kind == IMP_VAR && !map_has(live->vars, e->u.var)) {
+    map_put(live->vars, e->u.var, e->u.var);
+    live->changed = true;
+  }
+  const ImpExp *operands[3];
+  int count = imp_operands(e, operands);
+  for (int i = 0; i < count; i++)
+    mark_exp(state, operands[i]);
+}
+
+static bool matters(const Live *live, const ImpStm *stm) {
+  if (stm->kind == IMP_DECLARE) return map_has(live->vars, stm->u.declare.var);
+  if (stm->kind == IMP_ASSIGN) return map_has(live->vars, stm->u.assign.var);
+  return true;
+}
+
+// Backwards, so that one round settles code without loops.
+static void mark_block(Live *live, const ImpBlock *block) {
+  for (int i = block->count - 1; i >= 0; i--) {
+    const ImpStm *stm = block->at[i];
+    const ImpBlock *inner[2];
+    int count = imp_blocks(stm, inner);
+    for (int k = count - 1; k >= 0; k--)
+      mark_block(live, inner[k]);
+    if (matters(live, stm)) imp_each_exp(stm, mark_exp, live);
+  }
+}
+
+Map *imp_live(const ImpBlock *block, const ImpExp *const *extra, int extra_count) {
+  Live live = { map_new(NULL), true };
+  each_of(extra, extra_count, mark_exp, &live);
+  for (live.changed = true; live.changed;) {
+    live.changed = false;
+    mark_block(&live, block);
+  }
+  return live.vars;
+}
