@@ -199,6 +199,119 @@ class Generator:
                          array_text(self.random, (n, m)), f"{self.random.randint(-5, 5)}i32"])
 
 
+class NestGenerator(Generator):
+    """Nests rather than chains: parallelism within maps, loops and conditionals within them, and
+    what flattening cannot distribute (widths, trip counts and conditions that vary)."""
+
+    def __init__(self, seed, depth=4):
+        super().__init__(seed)
+        self.depth = depth
+
+    def scalars(self):
+        return [self.operation, self.conditional, self.condition_outside, self.reduction,
+                self.reduction, self.folded_map, self.folded_map, self.element, self.loop,
+                self.irregular, self.two_sums, self.filtered, self.varying_loop, self.chosen]
+
+    def vectors(self):
+        return [self.map1, self.map1, self.map2, self.row_fold, self.row_fold, self.row_fold,
+                self.scan, self.scanned_map, self.scatter, self.hist, self.numbers, self.permuted,
+                self.column_sums, self.column_scan, self.loop, self.loop, self.conditional,
+                self.condition_outside, self.updated, self.joined, self.chosen, self.sliced]
+
+    def matrices(self):
+        return [self.map1, self.map2, self.rows, self.rows, self.rows, self.rows, self.cubes,
+                self.transposed, self.loop, self.conditional, self.condition_outside,
+                self.chosen, self.column_scan, self.row_update]
+
+    def condition_outside(self, scope, type_, depth):
+        """A condition that is the same at every point of the nest."""
+        first, second = (self.expression(scope, type_, depth) for _ in range(2))
+        return f"(if k < {self.random.randint(-3, 3)} then {first} else {second})"
+
+    def chosen(self, scope, type_, depth):
+        # Equal values by construction: a version is free to take either.
+        value = self.expression(scope, type_, depth)
+        return f"(choose {value} {value})"
+
+    def folded_map(self, scope, _type, depth):
+        op, neutral = self.pick(REDUCTIONS)
+        size, inner = self.size(), self.size()
+        matrix = self.expression(scope, (size, inner), depth - 1)
+        return (f"(reduce {op} {neutral} (map {self.function(scope, [(inner,)], (), depth)} "
+                f"{matrix}))")
+
+    def scanned_map(self, scope, type_, depth):
+        op, neutral = self.pick(REDUCTIONS)
+        inner = self.size()
+        matrix = self.expression(scope, (type_[0], inner), depth - 1)
+        return (f"(scan {op} {neutral} (map {self.function(scope, [(inner,)], (), depth)} "
+                f"{matrix}))")
+
+    def two_sums(self, scope, _type, depth):
+        array = self.expression(scope, (self.size(),), depth)
+        a, b = self.fresh("a"), self.fresh("b")
+        return (f"(let ({a}, {b}) = reduce (\\(x, y) (z, w) -> (x + z, i32.max y w)) "
+                f"(0, i32.lowest) (map (\\x -> (x, x ^ k)) {array}) in {a} ^ {b})")
+
+    def irregular(self, scope, _type, depth):
+        """The width depends on the point."""
+        count = self.expression(scope, (), depth - 1)
+        function = self.function(scope, [()], (), depth - 1)
+        return f"(i32.sum (map (\\i -> {function} (i32.i64 i)) (iota (i64.i32 ({count} & 3)))))"
+
+    def varying_loop(self, scope, _type, depth):
+        """The trip count, or the end of a while loop, depends on the point."""
+        name = self.fresh("p")
+        count = self.expression(scope, (), depth - 1)
+        body = self.expression(scope + [(name, ())], (), depth - 1)
+        if self.random.random() < 0.5:
+            return f"(loop {name} = {count} for _{name} < ({count} & 3) do {body})"
+        return (f"((loop ({name}, i_{name}) = ({count}, 0i32) while i_{name} < 3 && {name} < 50 do "
+                f"({body}, i_{name} + 1)).0)")
+
+    def joined(self, scope, type_, depth):
+        array = self.expression(scope, type_, depth)
+        size = type_[0]
+        return f"(let a = {array} in (a[{size} / 2:] ++ a[:{size} / 2]) :> {type_text(type_)})"
+
+    def sliced(self, scope, type_, depth):
+        array = self.expression(scope, (type_[0],), depth)
+        return f"(({array})[::-1] :> {type_text(type_)})"
+
+    def column_scan(self, scope, type_, depth):
+        if len(type_) == 1:
+            return self.scan(scope, type_, depth)
+        matrix = self.expression(scope, type_, depth)
+        return f"(scan (map2 (+)) (replicate {type_[1]} 0) {matrix})"
+
+    def row_update(self, scope, type_, depth):
+        name = self.fresh("u")
+        array = self.expression(scope, type_, depth)
+        row = self.expression(scope, type_[1:], depth)
+        return (f"(let {name} = copy {array} in if {type_[0]} == 0 then {name} "
+                f"else {name} with [{type_[0]} / 2] = {row})")
+
+    def cubes(self, scope, type_, depth):
+        """A nest of three maps around a reduction, over a matrix made for each row."""
+        inner = self.size()
+        row, other = self.fresh("r"), self.fresh("c")
+        scope2 = scope + [(row, (type_[1],)), (other, (inner,))]
+        matrix = self.expression(scope, (type_[0], type_[1]), depth - 1)
+        square = self.expression(scope + [(row, (type_[1],))], (type_[1], inner), depth - 1)
+        return (f"(map (\\({row}: {type_text(type_[1:])}) -> map (\\({other}: [{inner}]i32) -> "
+                f"{self.expression(scope2, (), depth)}) {square}) {matrix})")
+
+    def program(self):
+        scope = [("k", ()), ("xs", ("n",)), ("ys", ("m",)), ("xss", ("n", "m"))]
+        lets = []
+        for _ in range(self.random.randint(1, 2)):
+            type_ = self.pick([(), ("n",), ("n",), ("m",), ("n", "m"), ("m", "n"), ("n", "m")])
+            name = self.fresh("v")
+            lets.append((name, type_, self.expression(scope, type_, self.depth)))
+            scope = scope + [(name, type_)]
+        return lets, [(name, type_) for name, type_, _ in lets]
+
+
 def array_text(rng, shape):
     if 0 in shape:
         return "empty(" + "".join(f"[{d}]" for d in shape) + "i32)"

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Runs random nested programs in every version and compares with Core's results.
+
+usage: versions.py FLC [--count N] [--seed S] [--batch B] [--keep FOLDER] [--depth D]
+
+Each program becomes a file with test blocks `auto output`: `flc test` interprets it after
+elaboration, which gives the expected values, then before and after flattening, in every version.
+Prints what failed; with --keep the failing programs stay in FOLDER.  Exit status 1 if any failed.
+"""
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from programs import Generator, NestGenerator, program_text
+
+INPUTS_PER_PROGRAM = 2
+
+
+def test_text(generator):
+    """A program with its test block."""
+    lets, results = generator.program()
+    lines = ["-- =="]
+    for _ in range(INPUTS_PER_PROGRAM):
+        lines += [f"-- input {{ {generator.input()} }}", "-- auto output"]
+    return "\n".join(lines) + "\n\n" + program_text(lets, results)
+
+
+def run_batch(options, folder, seeds):
+    """Writes and tests the programs of the seeds; the output of `flc test`, without the counts."""
+    for path in folder.glob("*.fl"):
+        path.unlink()
+    for seed in seeds:
+        # Flat programs every fourth time: chains of fusions; the others are nests.
+        generator = Generator(seed) if seed % 4 == 0 else NestGenerator(seed, options.depth)
+        (folder / f"fuzz_{seed}.fl").write_text(test_text(generator), encoding="utf-8")
+    command = [options.flc, "test", "-j", str(options.jobs), "--timeout", "20",
+               "--max-steps", "20000000", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr if done.returncode != 0 else ""
+
+
+def keep(options, folder, seeds, output):
+    print(output)
+    sys.stdout.flush()
+    if not options.keep:
+        return
+    Path(options.keep).mkdir(parents=True, exist_ok=True)
+    for seed in seeds:
+        if f"fuzz_{seed}.fl" in output:
+            shutil.copy(folder / f"fuzz_{seed}.fl", options.keep)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("flc")
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--batch", type=int, default=100)
+    parser.add_argument("--depth", type=int, default=4)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--keep")
+    options = parser.parse_args()
+    start, failed = time.time(), 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for first in range(options.seed, options.seed + options.count, options.batch):
+            seeds = range(first, min(first + options.batch, options.seed + options.count))
+            output = run_batch(options, folder, seeds)
+            if output:
+                failed += sum(f"fuzz_{seed}.fl" in output for seed in seeds)
+                keep(options, folder, seeds, output)
+    print(f"{options.count} programs from seed {options.seed}, {failed} failed, "
+          f"{time.time() - start:.0f} s")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
