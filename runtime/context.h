@@ -55,6 +55,7 @@ struct rt_pending_event {
 struct rt_guard_event {
   int guard;
   int64_t par, local_bytes;
+  int64_t at_us;  // since the call began, all work before it done; 0 without profiling
   bool taken;
 };
 
@@ -103,6 +104,7 @@ struct rt_context {
   signed char *forced;  // per guard: 0, 'T' or 'F'
   struct rt_guard_event *events;
   int event_count, event_capacity;
+  int64_t call_started;  // rt_time_us; set when profiling
   char *cache_folder, *cache_archive;  // at most one is not NULL
   struct rt_binaries archive, loaded;
 };

@@ -186,6 +186,7 @@ RT_FN int rt_entry_begin(struct rt_context *ctx, const char *name) {
   int error = rt_usable(ctx);
   if (error) return error;
   ctx->event_count = 0;
+  if (ctx->profiling) ctx->call_started = rt_time_us();
   rt_log(ctx, "entry %s", name);
   return RT_OK;
 }

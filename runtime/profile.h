@@ -82,8 +82,9 @@ RT_FN void rt_report_guards(const struct rt_context *ctx, struct rt_text *t) {
     rt_text_add(t, i ? ", {\"name\": " : "{\"name\": ");
     rt_text_json(t, ctx->program->guards[e->guard].name);
     rt_text_printf(t,
-                   ", \"par\": %" PRId64 ", \"local_bytes\": %" PRId64 ", \"taken\": %s}",
-                   e->par, e->local_bytes, e->taken ? "true" : "false");
+                   ", \"par\": %" PRId64 ", \"local_bytes\": %" PRId64 ", \"at_us\": %" PRId64
+                   ", \"taken\": %s}",
+                   e->par, e->local_bytes, e->at_us, e->taken ? "true" : "false");
   }
   rt_text_add(t, "]");
 }

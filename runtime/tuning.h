@@ -259,10 +259,18 @@ RT_FN void rt_record_guard(struct rt_context *ctx, struct rt_guard_event event) 
   ctx->events[ctx->event_count++] = event;
 }
 
+// How long the call has been running, with what it launched so far; so the times between two guards
+// are those of the versions behind the first.  0 without profiling.
+RT_FN int64_t rt_call_time(struct rt_context *ctx) {
+  if (!ctx->profiling) return 0;
+  clFinish(ctx->queue);
+  return rt_time_us() - ctx->call_started;
+}
+
 RT_FN bool rt_guard(struct rt_context *ctx, int guard, int64_t par, int64_t local_bytes) {
   const struct rt_guard_info *g = &ctx->program->guards[guard];
   int64_t threshold = g->threshold < 0 ? INT64_MAX : ctx->params[g->threshold];
-  struct rt_guard_event event = { guard, par, local_bytes, false };
+  struct rt_guard_event event = { guard, par, local_bytes, rt_call_time(ctx), false };
   if (ctx->forced[guard])
     event.taken = ctx->forced[guard] == 'T';
   else
