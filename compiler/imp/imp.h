@@ -151,14 +151,12 @@ typedef struct KernelParam {
   const Var *var;
 } KernelParam;
 
-// Arrays of items (or, with per_group, of groups) in one device buffer that the launch makes room for:
-// `count` elements each, a host expression.  Arrays in local memory are IMP_LOCAL statements of
-// memory in MEM_LOCAL, with host expressions as counts; when they do not fit, the fallback build
-// keeps them in a device buffer.
+// Arrays of a kernel that the launch makes room for; `count` elements, a host expression.  By mem->space:
+// MEM_SCRATCH: `count` for each work-item, in one device buffer.  MEM_LOCAL: `count` for each group, in
+// local memory, or, when that is too small, in one device buffer (the fallback build).
 typedef struct Scratch {
   const Mem *mem;
   const ImpExp *count;
-  bool per_group;
 } Scratch;
 
 struct Kernel {
@@ -280,6 +278,10 @@ void imp_each_exp(const ImpStm *stm, ImpExpFn fn, void *state);
 int imp_operands(const ImpExp *e, const ImpExp **out);  // at most 3
 // The inner blocks of a statement: 0, 1 or 2.
 int imp_blocks(const ImpStm *stm, const ImpBlock **out);
+// The arrays of a kernel in one kind of memory, MEM_SCRATCH or MEM_LOCAL (those are IMP_LOCAL
+// statements; their counts are host expressions).
+typedef Vec(Scratch) KernelArrays;
+KernelArrays imp_kernel_arrays(const Kernel *kernel, MemSpace space);
 // The variables whose values matter: all that statements with an effect read, directly or through
 // declarations and assignments.  `extra` are read besides.
 Map *imp_live(const ImpBlock *block, const ImpExp *const *extra, int extra_count);

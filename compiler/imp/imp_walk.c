@@ -28,14 +28,18 @@ static void each_of(const ImpExp *const *exps, int count, ImpExpFn fn, void *sta
     if (exps[i]) fn(state, exps[i]);
 }
 
+static void each_count(KernelArrays arrays, ImpExpFn fn, void *state) {
+  vec_each(Scratch *, array, &arrays) each_of(&array->count, 1, fn, state);
+}
+
 static void each_of_launch(const ImpStm *stm, ImpExpFn fn, void *state) {
   const ImpExp *own[] = { stm->u.launch.items, stm->u.launch.groups, stm->u.launch.group_size };
   each_of(own, 3, fn, state);
   const Kernel *kernel = stm->u.launch.kernel;
   for (int i = 0; i < stm->u.launch.arg_count; i++)
     each_of(&stm->u.launch.args[i].value, 1, fn, state);
-  for (int i = 0; i < kernel->scratch_count; i++)
-    each_of(&kernel->scratch[i].count, 1, fn, state);
+  each_count(imp_kernel_arrays(kernel, MEM_SCRATCH), fn, state);
+  each_count(imp_kernel_arrays(kernel, MEM_LOCAL), fn, state);
 }
 
 void imp_each_exp(const ImpStm *stm, ImpExpFn fn, void *state) {
@@ -89,6 +93,26 @@ int imp_blocks(const ImpStm *stm, const ImpBlock **out) {
     return 2;
   }
   return 0;
+}
+
+static void find_local_arrays(const ImpBlock *block, KernelArrays *out) {
+  vec_each(const ImpStm **, at, block) {
+    const ImpStm *stm = *at;
+    if (stm->kind == IMP_LOCAL && stm->u.alloc.mem->space == MEM_LOCAL)
+      vec_push(out, (Scratch){ .mem = stm->u.alloc.mem, .count = stm->u.alloc.count });
+    const ImpBlock *inner[2];
+    int count = imp_blocks(stm, inner);
+    for (int i = 0; i < count; i++)
+      find_local_arrays(inner[i], out);
+  }
+}
+
+KernelArrays imp_kernel_arrays(const Kernel *kernel, MemSpace space) {
+  KernelArrays out = { 0 };
+  for (int i = 0; i < kernel->scratch_count; i++)
+    if (kernel->scratch[i].mem->space == space) vec_push(&out, kernel->scratch[i]);
+  if (space == MEM_LOCAL) find_local_arrays(&kernel->body, &out);
+  return out;
 }
 
 // ---- which variables matter

@@ -171,7 +171,7 @@ Arr code_alloc(Code *k, const char *name, CoreType type) {
       k->lower->failed = true;
     }
     const Mem *mem = mem_new(k->lower->c, name, MEM_SCRATCH, type.elem);
-    vec_push(k->scratch, (Scratch){ mem, count, false });
+    vec_push(k->scratch, (Scratch){ mem, count });
     arr = arr_dense(mem, type.elem, code_shape(type), type.rank);
   }
   map_put(k->owned, arr.mem, arr.mem);

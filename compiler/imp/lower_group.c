@@ -21,7 +21,7 @@ Arr group_alloc(Group *g, const char *name, CoreType type) {
       g->k.lower->failed = true;
     }
   }
-  imp_add_stm(g->k.b, (ImpStm){ .kind = IMP_LOCAL, .u.alloc = { mem, arr_count(&arr) } });
+  vec_push(g->k.scratch, (Scratch){ mem, arr_count(&arr) });
   map_put(g->k.owned, mem, mem);
   return arr;
 }

@@ -126,7 +126,7 @@ static void alloc_parts(GroupRed *r) {
     PrimType elem = r->seg->body->results[i].kind == ATOM_VAR ? r->seg->body->results[i].u.var->type.elem
                                                               : r->seg->body->results[i].u.constant.type;
     r->parts[i] = mem_new(r->g->k.lower->c, "parts", MEM_LOCAL, elem);
-    imp_add_stm(r->g->k.b, (ImpStm){ .kind = IMP_LOCAL, .u.alloc = { r->parts[i], r->g->group_size } });
+    vec_push(r->g->k.scratch, (Scratch){ r->parts[i], r->g->group_size });
   }
 }
 
