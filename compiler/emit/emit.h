@@ -127,9 +127,6 @@ void emit_host_functions(Emit *e, Text *t);
 // Kernels (emit_kernels.c).
 const char *emit_kernel_text(Emit *e, const Kernel *kernel, Profile profile);
 void emit_kernels(Emit *e, Text *t);  // the texts and the table
-// The arrays of a kernel in one kind of memory, in the order of its parameters.
-typedef Vec(const Scratch *) ScratchList;
-ScratchList kernel_arrays(const Kernel *kernel, MemSpace space);
 
 // Host code (emit_host.c): static functions per entry and profile; emit_call_entry.c: call_main.
 void emit_entry_args(Emit *e, Text *t, const Entry *entry);

@@ -103,7 +103,7 @@ static void host_region(CodeText *c, const ImpStm *stm) {
 
 typedef struct LaunchText {
   const ImpStm *stm;
-  ScratchList own, locals;
+  KernelArrays own, locals;
 } LaunchText;
 
 // The kernel's parameters, then the numbers of elements of its scratch arrays.
@@ -120,18 +120,18 @@ static const char *launch_args(CodeText *c, const LaunchText *launch) {
   }
   for (int i = 0; i < launch->own.count; i++)
     text_printf(t, "%srt_arg_i64(%s)", i || stm->u.launch.arg_count ? ", " : "",
-                c_saturating(c, launch->own.at[i]->count));
+                c_saturating(c, launch->own.at[i].count));
   return text_str(t);
 }
 
 static void launch_arrays(CodeText *c, const LaunchText *launch) {
   Text *own = text_new(), *locals = text_new();
   for (int i = 0; i < launch->own.count; i++) {
-    const Scratch *s = launch->own.at[i];
+    const Scratch *s = &launch->own.at[i];
     text_printf(own, "%s{ %s, %d, false }", i ? ", " : "", c_saturating(c, s->count), prim_size_bytes(s->mem->elem));
   }
   for (int i = 0; i < launch->locals.count; i++) {
-    const Scratch *s = launch->locals.at[i];
+    const Scratch *s = &launch->locals.at[i];
     text_printf(locals, "%s%s", i ? ", " : "", bytes_of(c, s->mem->elem, s->count));
   }
   if (launch->own.count) c_line(c, "const struct rt_scratch scratch[] = { %s };", text_str(own));
@@ -140,7 +140,7 @@ static void launch_arrays(CodeText *c, const LaunchText *launch) {
 
 static void host_launch(CodeText *c, const ImpStm *stm) {
   const Kernel *kernel = stm->u.launch.kernel;
-  LaunchText launch = { stm, kernel_arrays(kernel, MEM_SCRATCH), kernel_arrays(kernel, MEM_LOCAL) };
+  LaunchText launch = { stm, imp_kernel_arrays(kernel, MEM_SCRATCH), imp_kernel_arrays(kernel, MEM_LOCAL) };
   const int *number = map_get(c->e->kernels, kernel);
   int count = stm->u.launch.arg_count + launch.own.count;
   const ImpExp *groups = stm->u.launch.groups, *group_size = stm->u.launch.group_size;

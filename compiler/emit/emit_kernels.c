@@ -131,13 +131,6 @@ static void kernel_block(CodeText *c, const ImpBlock *block) {
 
 // ---- parameters
 
-ScratchList kernel_arrays(const Kernel *kernel, MemSpace space) {
-  ScratchList out = { 0 };
-  for (int i = 0; i < kernel->scratch_count; i++)
-    if (kernel->scratch[i].mem->space == space) vec_push(&out, &kernel->scratch[i]);
-  return out;
-}
-
 static void add_param(CodeText *c, bool *first, const char *text) {
   text_add(c->t, *first ? "" : ",");
   *first = false;
@@ -146,7 +139,7 @@ static void add_param(CodeText *c, bool *first, const char *text) {
 
 // The order of contract.h; the number of elements per item of each scratch array is an ordinary
 // parameter after the kernel's own.
-static void kernel_params(CodeText *c, const Kernel *kernel, const ScratchList *own, const ScratchList *locals) {
+static void kernel_params(CodeText *c, const Kernel *kernel, const KernelArrays *own, const KernelArrays *locals) {
   bool first = true;
   for (int i = 0; i < kernel->param_count; i++) {
     const KernelParam *p = &kernel->params[i];
@@ -159,22 +152,22 @@ static void kernel_params(CodeText *c, const Kernel *kernel, const ScratchList *
   for (int i = 0; i < own->count; i++)
     add_param(c, &first, text_format("int64_t scratch_count%d", i));
   for (int i = 0; i < own->count; i++)
-    add_param(c, &first, text_format("__global %s *scratch%d", c_memory_type(own->at[i]->mem->elem), i));
+    add_param(c, &first, text_format("__global %s *scratch%d", c_memory_type(own->at[i].mem->elem), i));
   for (int i = 0; i < locals->count; i++)
     add_param(c, &first, text_format("FLC_LOCAL uchar *local%d, long local%d_bytes", i, i));
   if (kernel->may_fail) add_param(c, &first, "__global int *flc_error");
 }
 
 // Where the arrays of the item and of the group begin.
-static void find_arrays(CodeText *c, const ScratchList *own, const ScratchList *locals) {
+static void find_arrays(CodeText *c, const KernelArrays *own, const KernelArrays *locals) {
   for (int i = 0; i < own->count; i++) {
-    const Mem *mem = own->at[i]->mem;
+    const Mem *mem = own->at[i].mem;
     const char *times = c->interleaved ? "" : text_format(" * scratch_count%d", i);
     c_line(c, "__global %s *%s = scratch%d + (int64_t)get_global_id(0)%s;", c_memory_type(mem->elem), c_mem(c, mem),
            i, times);
   }
   for (int i = 0; i < locals->count; i++) {
-    const Mem *mem = locals->at[i]->mem;
+    const Mem *mem = locals->at[i].mem;
     const char *type = c_memory_type(mem->elem);
     c_line(c, "FLC_LOCAL %s *%s = FLC_LOCAL_ARRAY(%s, local%d, local%d_bytes);", type, c_mem(c, mem),
            type, i, i);
@@ -211,7 +204,7 @@ const char *emit_kernel_text(Emit *e, const Kernel *kernel, Profile profile) {
   c.guarded = kernel->has_barrier && kernel->may_fail;
   c.live = imp_live(&kernel->body, NULL, 0);
   emit_keep_called(c.live, &kernel->body);
-  ScratchList own = kernel_arrays(kernel, MEM_SCRATCH), locals = kernel_arrays(kernel, MEM_LOCAL);
+  KernelArrays own = imp_kernel_arrays(kernel, MEM_SCRATCH), locals = imp_kernel_arrays(kernel, MEM_LOCAL);
   text_printf(t, "// %s", loc_text(kernel->loc));
   if (reassociates(&kernel->body)) text_printf(t, "\n%s", reassociate_macro);
   for (int i = 0; i < kernel->function_count; i++)
