@@ -43,44 +43,100 @@ static void make_varying(Check *k, SizeVar *var) {
   var->solution = size_of_binding(b, var->loc);
 }
 
-// `param` is a size of the parameter, `initial` that of the initial value, `body` that of the
-// body's result.
-static bool decide_size(Check *k, const Size *param, const Size *initial,
-                        const Size *body) {
-  param = size_resolve(param);
-  body = size_resolve(body);
-  if (!is_open_loop_size(param)) {
-    if (size_level(param) > k->level) return true;
-    return unify_sizes(k, param, initial) && unify_sizes(k, param, body);
-  }
-  SizeVar *var = param->u.var;
-  bool keeps = param == body || (body->kind == SIZE_VAR && body->u.var == var);
-  bool open = body->kind == SIZE_VAR && !body->u.var->loop;
-  bool same = size_level(body) <= k->level && size_equal(body, initial);
-  if (keeps || same || open) {
-    var->solution = initial;
-    if (open) return unify_sizes(k, initial, body);
-  } else {
-    make_varying(k, var);
-  }
-  return true;
+// A size of the parameter that is still a variable; `initial` is that of the initial value, `body`
+// that of the body's result.
+typedef struct LoopSize {
+  SizeVar *var;
+  const Size *initial, *body;
+  int first;  // the first of the sizes that are `var`; it says whether they vary
+  bool varies;
+} LoopSize;
+
+typedef Vec(LoopSize) LoopSizeVec;
+
+// The place of the first of the sizes that are `var`, or -1.
+static int first_of(const LoopSizeVec *open, const SizeVar *var) {
+  for (int i = 0; i < open->count; i++)
+    if (open->at[i].var == var) return i;
+  return -1;
 }
 
-static bool decide(Check *k, const Type *param, const Type *initial, const Type *body) {
+static bool note_size(Check *k, LoopSizeVec *open, const Size *param, LoopSize it) {
+  param = size_resolve(param);
+  if (is_open_loop_size(param)) {
+    it.var = param->u.var;
+    int first = first_of(open, it.var);
+    it.first = first < 0 ? open->count : first;
+    vec_push(open, it);
+    return true;
+  }
+  if (size_level(param) > k->level) return true;
+  return unify_sizes(k, param, it.initial) && unify_sizes(k, param, it.body);
+}
+
+// Compares the sizes that are decided and collects the others.
+static bool note_sizes(Check *k, LoopSizeVec *open, const Type *param,
+                       const Type *initial, const Type *body) {
   param = type_resolve(param);
   initial = type_resolve(initial);
   body = type_resolve(body);
   // A part that is erroneous, or still open, has no sizes to compare.
   if (param->kind != initial->kind || param->kind != body->kind) return true;
-  if (param->kind == TYPE_ARRAY)
-    return decide_size(k, param->u.array.size, initial->u.array.size,
-                       body->u.array.size) &&
-           decide(k, param->u.array.elem, initial->u.array.elem, body->u.array.elem);
+  if (param->kind == TYPE_ARRAY) {
+    LoopSize it = { .initial = initial->u.array.size, .body = body->u.array.size };
+    return note_size(k, open, param->u.array.size, it) &&
+           note_sizes(k, open, param->u.array.elem, initial->u.array.elem,
+                      body->u.array.elem);
+  }
   if (param->kind != TYPE_RECORD) return true;
   for (int i = 0; i < param->u.record.count; i++)
-    if (!decide(k, param->u.record.fields[i].type, initial->u.record.fields[i].type,
-                body->u.record.fields[i].type))
+    if (!note_sizes(k, open, param->u.record.fields[i].type,
+                    initial->u.record.fields[i].type, body->u.record.fields[i].type))
       return false;
+  return true;
+}
+
+// Whether the body's size equals the initial one, if the sizes that do not vary are the initial ones.
+static bool keeps(const Check *k, const LoopSizeVec *open, const LoopSize *it) {
+  const Size *body = size_resolve(it->body);
+  if (body->kind == SIZE_VAR && !body->u.var->loop) return true;
+  int other = body->kind == SIZE_VAR ? first_of(open, body->u.var) : -1;
+  if (other == it->first) return true;
+  if (other >= 0)
+    return !open->at[other].varies && size_equal(open->at[other].initial, it->initial);
+  return size_level(body) <= k->level && size_equal(body, it->initial);
+}
+
+// Finds the greatest set of sizes that all keep their initial values; the others vary.
+static void find_varying(const Check *k, LoopSizeVec *open) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (int i = 0; i < open->count; i++) {
+      LoopSize *first = &open->at[open->at[i].first];
+      if (first->varies || keeps(k, open, &open->at[i])) continue;
+      first->varies = changed = true;
+    }
+  }
+}
+
+static bool decide_size(Check *k, const LoopSizeVec *open, int i) {
+  LoopSize *it = &open->at[i];
+  if (it->first != i) return unify_sizes(k, open->at[it->first].initial, it->initial);
+  if (it->varies) {
+    make_varying(k, it->var);
+    return true;
+  }
+  const Size *body = size_resolve(it->body);
+  it->var->solution = it->initial;
+  return body->kind != SIZE_VAR || body->u.var->loop || unify_sizes(k, it->initial, body);
+}
+
+static bool decide(Check *k, const Type *param, const Type *initial, const Type *body) {
+  LoopSizeVec open = { 0 };
+  if (!note_sizes(k, &open, param, initial, body)) return false;
+  find_varying(k, &open);
+  for (int i = 0; i < open.count; i++)
+    if (!decide_size(k, &open, i)) return false;
   return true;
 }
 
@@ -110,6 +166,9 @@ static void check_sizes(Check *k, AstExp *exp, const Type *param) {
         type_text(body), type_text(param));
   note(k->c, exp->u.loop.init->loc, "the initial value has type `%s`",
        type_text(initial));
+  if (k->mismatch.kind == MISMATCH_SIZE)
+    note(k->c, loc, "sizes `%s` and `%s` can't be shown equal",
+         size_text(k->mismatch.expected_size), size_text(k->mismatch.actual_size));
 }
 
 // --- The loop ---
