@@ -166,9 +166,10 @@ RT_FN bool rt_number_word(struct rt_literal *lit, const char *word, size_t lengt
   } else {
     (void)strtoull(lit->digits, &rest, hex ? 16 : 2);
   }
+  if (to == 0 || *rest != '\0' || to + 3 > sizeof lit->digits) return false;
   if (binary) memmove(lit->digits + 2, lit->digits, to + 1);
   if (binary) memcpy(lit->digits, "0b", 2);
-  return to > 0 && *rest == '\0';
+  return true;
 }
 
 // Reads the literal at the position and moves past it; false if none stands there.
@@ -268,10 +269,10 @@ RT_FN bool rt_read_short_int(struct rt_reader *r, enum rt_elem elem, void *out) 
   if (elem == RT_BOOL || (negative && !rt_elems[elem].is_signed)) return false;
   size_t start = i += negative;
   int64_t value = 0;
-  for (; rt_byte_at(r, i) >= '0' && rt_byte_at(r, i) <= '9' && i - start <= most_digits;
+  for (; rt_byte_at(r, i) >= '0' && rt_byte_at(r, i) <= '9' && i - start < most_digits;
        i++)
     value = value * 10 + (rt_byte_at(r, i) - '0');
-  if (i == start || i - start > most_digits || rt_is_word(rt_byte_at(r, i))) return false;
+  if (i == start || rt_is_word(rt_byte_at(r, i))) return false;
   if (negative) value = -value;
   memcpy(out, &value, (size_t)rt_elems[elem].bytes);
   r->position = i;

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""The small program's command line and server: executable.py PROGRAM"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+PROGRAM = os.path.abspath(sys.argv[1])
+
+
+def run(args, data="", status=0):
+    if isinstance(data, str):
+        data = data.encode()
+    done = subprocess.run([PROGRAM, *args], input=data, capture_output=True, check=False)
+    assert done.returncode == status, (args, done)
+    return done
+
+
+def check(got, expected):
+    assert got == expected, f"expected {expected!r}, got {got!r}"
+
+
+def command_line():
+    check(run([], "[1.0, 2.5f32, -3]").stdout, b"[2.0f32, 3.5f32, -2.0f32]\n")
+    check(run(["-n"], "[1.0]").stdout, b"")
+    binary = run(["-b"], "[1.0]").stdout
+    check(binary, b"b\2\1 f32\1\0\0\0\0\0\0\0\0\0\0\x40")
+    check(run(["--entry-point=main"], b"  " + binary).stdout, b"[3.0f32]\n")
+    check(run(["-econsume", "-r", "2"], "[1]").stdout, b"[2.0f32]\n")
+    check(run(["-e", "pair"], "3").stdout, b"3i64\n[0i32, 1i32, 2i32]\n")
+    check(run(["-e", "pair"], "0").stdout, b"0i64\nempty([0]i32)\n")
+    check(run(["-e", "sum"], "[1, 2, 3]").stdout, b"6i32\n")
+    assert b"sum.intra_0: n >= t" in run(["--tree"]).stdout
+    assert b"sum.intra_0 (threshold)" in run(["--print-params"]).stdout
+    assert b"--load-opencl-binary" in run(["-h"]).stdout
+
+
+def mistakes():
+    failed = run(["-e", "get"], "[1, 2, 3] 7", 2).stderr
+    assert b"small.fl:3:7: index 7 out of bounds for array of shape [3]" in failed
+    for args, data, text in [
+        ([], "[1, x]", b"standard input:1:5: expected f32, found 'x'"),
+        ([], "", b"standard input: expected 1 values for main, found 0"),
+        ([], "[1] [2]", b"standard input:1:5: expected 1 values for main, found more"),
+        (["-e", "none"], "", b"there is no entry point none"),
+        (["--bogus"], "", b"unknown option --bogus"),
+        (["-r", "x"], "", b"--runs: expected a number, found x"),
+        (["--param", "a=1"], "", b"the program has no parameter a"),
+        (["--path", "a=T"], "", b"--path: expected GUARD=T or GUARD=F"),
+        (["-e"], "", b"option --entry-point needs NAME"),
+        (["-d", "none"], "", b'no OpenCL device matches device "none"'),
+    ]:
+        got = run(args, data, 1).stderr
+        assert text in got, (args, got)
+
+
+def files(folder):
+    times, tuning = f"{folder}/times", f"{folder}/t.tuning"
+    run(["-r", "5", "-t", times], "[1]")
+    with open(times, encoding="ascii") as lines:
+        check(len([int(line) for line in lines]), 5)
+    with open(tuning, "w", encoding="ascii") as out:
+        out.write("-- made for a test\n\nsum.intra_0=2 -- low\nold.name=3\n")
+    log = run(["-e", "sum", "-L", "--tuning", tuning], "[1, 2, 3]").stderr
+    assert b"par 3, threshold 2, local memory 256 bytes: taken" in log, log
+    log = run(["-e", "sum", "-L", "--path", "sum.intra_0=F"], "[1, 2, 3]").stderr
+    assert b"forced: not taken" in log, log
+    opencl = f"{folder}/k.cl"
+    run(["--dump-opencl", opencl], "[1]")
+    with open(opencl, encoding="ascii") as text:
+        changed = text.read().replace("flc_add_f32(xs[i], 1.0f)", "flc_add_f32(xs[i], 2.0f)")
+    with open(opencl, "w", encoding="ascii") as out:
+        out.write(changed)
+    check(run(["--load-opencl", opencl], "[1]").stdout, b"[3.0f32]\n")
+    binary = f"{folder}/k.bin"
+    run(["--dump-opencl-binary", binary], "[1]")
+    loaded = ["--cache-file=", "--load-opencl-binary", binary, "-L"]
+    assert b"build add_one: cached" in run(loaded, "[1]").stderr
+    report = json.loads(run(["-P", "--json"], "[1]").stderr)
+    check(report["kernels"][0]["name"], "add_one")
+
+
+class Server:
+    def __init__(self):
+        self.process = subprocess.Popen(
+            [PROGRAM, "--server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        check(self.reply(), [])
+
+    def reply(self):
+        lines = []
+        while (line := self.process.stdout.readline().rstrip("\n")) != "%%% OK":
+            assert line or not self.process.poll(), "the server has ended"
+            lines.append(line)
+        return lines
+
+    def ask(self, command):
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+        return self.reply()
+
+    def expect(self, command, *lines):
+        check(self.ask(command), list(lines))
+
+
+def server(folder):
+    s = Server()
+    s.expect("types", "[]f32", "[]i32", "i64", "i32", "(i64, []i32)")
+    s.expect("entry_points", "main", "consume", "get", "sum", "pair")
+    s.expect("inputs consume", "*[]f32")
+    s.expect("output pair", "*(i64, []i32)")
+    s.expect("attributes pair", "fast")
+    s.expect("tuning_params sum", "sum.intra_0 threshold")
+    s.expect("tuning_param_class pair.tile_1", "tile_size")
+    for name, kind in [("i64", "primitive"), ("[]f32", "array"), ('"(i64, []i32)"', "record")]:
+        s.expect(f"kind {name}", kind)
+    path = f"{folder}/with space.in"
+    with open(path, "w", encoding="ascii") as out:
+        out.write("[10, 20, 30] 1i64 7")
+    s.expect(f'restore "{path}" xs []i32 i i64 seven i32')
+    assert s.ask("call get out xs i")[0].startswith("runtime: ")
+    s.expect("index first out 0")
+    s.expect(f"store {folder}/first.out first")
+    with open(f"{folder}/first.out", "rb") as stored:
+        check(stored.read(), b"b\2\0 i32\x14\0\0\0")
+    s.expect("set xs seven 2")
+    s.expect("shape xs", "3")
+    assert s.ask("call sum total xs")[0].startswith("runtime: ")
+    s.expect("type total", "i32")
+    s.expect(f"store {folder}/total.out total")
+    with open(f"{folder}/total.out", "rb") as stored:
+        check(stored.read()[-4:], bytes([37, 0, 0, 0]))
+    s.expect("rename total sum_of_xs")
+    s.expect("new_array ys []i32 2 seven sum_of_xs")
+    s.expect("rank []i32", "1")
+    s.expect("elemtype []i32", "i32")
+    s.expect('fields "(i64, []i32)"', "0 i64", "1 []i32")
+    s.expect('new p "(i64, []i32)" i ys')
+    s.expect("project q p 1")
+    s.expect("shape q", "2")
+    s.expect(f"store {folder}/p.out p")
+    s.expect(f'restore {folder}/p.out again "(i64, []i32)"')
+    s.expect("set_tuning_param sum.intra_0 2")
+    s.expect("set_path sum.intra_0=F")
+    s.ask("call sum forced xs")
+    check(json.loads("\n".join(s.ask("report")))["guards"][0]["taken"], False)
+    s.expect("set_path")
+    for command, text in [
+        ("nonsense", "unknown command: nonsense"),
+        ("type nothing", "unknown variable: nothing"),
+        ("call none x", "unknown entry point: none"),
+        ("call sum xs xs", "variable already exists: xs"),
+        ("call sum x i", "input 0 of sum: expected []i32, found i64"),
+        ("index x xs 3", "index 3 out of bounds for dimension 0 of size 3"),
+        ("kind", "wrong number of words for: kind"),
+        ("rank i32", "not an array type: i32"),
+        (f"restore {folder}/none x i32", f"cannot read {folder}/none: No such file or directory"),
+    ]:
+        s.expect(command, "%%% FAILURE", text)
+    s.expect("restore " + path.join('""') + " a []i32 j i64 k i32")
+    s.expect("call get x xs seven", "%%% FAILURE", "input 1 of get: expected i64, found i32")
+    s.expect("pause_profiling")
+    s.expect("unpause_profiling")
+    s.expect("clear")
+    s.expect("free xs i seven out first ys p q again forced a j k sum_of_xs")
+    s.process.stdin.close()
+    check(s.process.wait(), 0)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        command_line()
+        mistakes()
+        files(folder)
+        server(folder)
+
+
+main()

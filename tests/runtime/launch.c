@@ -1,0 +1,308 @@
+// Contexts, blocks, launches, failing checks, the cache and tuning, on the first OpenCL device.
+#include "../unit.h"
+#include "program.h"
+
+static struct rt_context *open_context(struct rt_config *cfg) {
+  struct rt_context *ctx = fl_context_new(cfg);
+  char *error = fl_context_get_error(ctx);
+  if (error) fprintf(stderr, "%s\n", error);
+  CHECK(!error);
+  return ctx;
+}
+
+static void check_error(struct rt_context *ctx, const char *expected) {
+  char *error = fl_context_get_error(ctx);
+  CHECK(error != NULL);
+  CHECK_TEXT(error, expected);
+  free(error);
+  CHECK(fl_context_get_error(ctx) == NULL);
+}
+
+static struct rt_value floats(struct rt_context *ctx, int64_t n) {
+  struct rt_value v;
+  float *data = (float *)rt_host_alloc((size_t)n * sizeof *data);
+  for (int64_t i = 0; i < n; i++)
+    data[i] = (float)i;
+  CHECK(rt_array_from(ctx, &v.u.array, RT_F32, 1, &n, data) == RT_OK);
+  free(data);
+  return v;
+}
+
+static struct rt_value ints(struct rt_context *ctx, int64_t n) {
+  struct rt_value v;
+  int32_t *data = (int32_t *)rt_host_alloc((size_t)n * sizeof *data);
+  for (int64_t i = 0; i < n; i++)
+    data[i] = (int32_t)i;
+  CHECK(rt_array_from(ctx, &v.u.array, RT_I32, 1, &n, data) == RT_OK);
+  free(data);
+  return v;
+}
+
+static void launches_any_size(struct rt_context *ctx) {
+  static const int64_t sizes[] = { 0, 1, 255, 256, 257, 70000 };
+  for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+    struct rt_value in = floats(ctx, sizes[k]), out;
+    CHECK(call_add_one(ctx, &out, &in) == RT_OK);
+    float *got = (float *)rt_host_alloc((size_t)sizes[k] * sizeof *got);
+    CHECK(rt_array_shape(out.u.array)[0] == sizes[k]);
+    CHECK(rt_array_values(ctx, out.u.array, got) == RT_OK);
+    for (int64_t i = 0; i < sizes[k]; i++)
+      CHECK(got[i] == (float)i + 1);
+    free(got);
+    rt_array_free(ctx, in.u.array);
+    rt_array_free(ctx, out.u.array);
+  }
+}
+
+static void consumed_arrays_are_gone(struct rt_context *ctx) {
+  struct rt_value in = floats(ctx, 10), out, again;
+  struct rt_mem *block = in.u.array->mem;
+  CHECK(call_consume(ctx, &out, &in) == RT_OK);
+  CHECK(out.u.array->mem == block);  // updated in place
+  CHECK(call_consume(ctx, &again, &in) == RT_OTHER_ERROR);
+  check_error(ctx, "the array was consumed by an earlier call");
+  rt_array_free(ctx, in.u.array);
+  rt_array_free(ctx, out.u.array);
+}
+
+static void shared_blocks_are_copied(struct rt_context *ctx) {
+  struct rt_mem *a = NULL, *b = NULL, *c = NULL;
+  int64_t one = 1, two = 2, got = 0;
+  CHECK(rt_mem_alloc(ctx, &a, 8) == RT_OK);
+  CHECK(rt_write(ctx, a, 0, 8, &one) == RT_OK);
+  rt_mem_share(ctx, &b, a);
+  CHECK(rt_mem_unique(ctx, &c, &b) == RT_OK);
+  CHECK(c != a && b == a);
+  CHECK(rt_write(ctx, c, 0, 8, &two) == RT_OK);
+  CHECK(rt_read(ctx, a, 0, 8, &got) == RT_OK && got == 1);
+  rt_mem_release(ctx, &b);
+  rt_mem_release(ctx, &c);
+  struct rt_mem *block = a;
+  CHECK(rt_mem_unique(ctx, &c, &a) == RT_OK);
+  CHECK(c == block && a == NULL);
+  rt_mem_release(ctx, &c);
+}
+
+static void freed_buffers_are_used_again(struct rt_context *ctx) {
+  struct rt_mem *a = NULL;
+  CHECK(fl_context_clear_caches(ctx) == RT_OK);
+  CHECK(rt_mem_alloc(ctx, &a, 1000000) == RT_OK);
+  cl_mem buffer = a->buffer;
+  rt_mem_release(ctx, &a);
+  CHECK(ctx->memory.pooled >= 1000000);
+  CHECK(rt_mem_alloc(ctx, &a, 800000) == RT_OK);
+  CHECK(a->buffer == buffer);
+  CHECK(rt_mem_alloc(ctx, &a, 100) == RT_OK);  // releases; the pool's block is too big
+  CHECK(a->buffer != buffer);
+  CHECK(ctx->memory.peak >= 1000000);
+  rt_mem_release(ctx, &a);
+  CHECK(ctx->memory.live == 0);
+  CHECK(fl_context_clear_caches(ctx) == RT_OK);
+  CHECK(ctx->memory.pooled == 0);
+}
+
+static void too_much_memory_is_an_error(struct rt_context *ctx) {
+  struct rt_mem *a = NULL;
+  CHECK(rt_mem_alloc(ctx, &a, INT64_MAX) == RT_OUT_OF_MEMORY);
+  CHECK(a == NULL);
+  char *error = fl_context_get_error(ctx);
+  CHECK(error && strstr(error, "out of device memory: 9223372036854775807 bytes wanted"));
+  free(error);
+  CHECK(ctx->memory.live == 0);
+}
+
+static void failed_checks_are_reported_once(struct rt_context *ctx) {
+  struct rt_value in[2] = { ints(ctx, 3) }, out;
+  in[1].u.i64 = 5;
+  CHECK(call_get(ctx, &out, in) == RT_PROGRAM_ERROR);
+  check_error(ctx, "small.fl:3:7: index 5 out of bounds for array of shape [3]");
+  in[1].u.i64 = -1;
+  CHECK(call_get(ctx, &out, in) == RT_PROGRAM_ERROR);
+  check_error(ctx, "small.fl:3:7: index -1 out of bounds for array of shape [3]");
+  in[1].u.i64 = 2;
+  CHECK(call_get(ctx, &out, in) == RT_OK);
+  int64_t zero = 0;
+  int32_t got = 0;
+  CHECK(rt_array_index(ctx, out.u.array, &zero, &got) == RT_OK && got == 2);
+  int64_t outside = 1;
+  CHECK(rt_array_index(ctx, out.u.array, &outside, &got) == RT_PROGRAM_ERROR);
+  check_error(ctx, "index 1 out of bounds for dimension 0 of size 1");
+  rt_array_free(ctx, in[0].u.array);
+  rt_array_free(ctx, out.u.array);
+  in[0].u.i64 = -7;
+  CHECK(call_pair(ctx, &out, in) == RT_PROGRAM_ERROR);
+  check_error(ctx, "negative size -7");
+}
+
+static void guards_choose_versions(struct rt_context *ctx) {
+  static const struct {
+    int64_t n;
+    const char *path;
+    bool taken;
+  } cases[] = {
+    { 5, "", false },
+    { 10, "", true },
+    { 5, "sum.intra_0=T", true },
+    { 10, "sum.intra_0=F", false },
+  };
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    struct rt_value in = ints(ctx, cases[k].n), out;
+    CHECK(fl_context_set_path(ctx, cases[k].path) == 0);
+    CHECK(call_sum(ctx, &out, &in) == RT_OK);
+    CHECK(out.u.i32 == cases[k].n * (cases[k].n - 1) / 2);
+    CHECK(ctx->event_count == 1 && ctx->events[0].par == cases[k].n);
+    CHECK(ctx->events[0].taken == cases[k].taken);
+    rt_array_free(ctx, in.u.array);
+  }
+  CHECK(fl_context_set_path(ctx, "sum.intra_1=T") == 1);
+  CHECK(fl_context_set_path(ctx, "") == 0);
+  CHECK(ctx->kernels[K_GROUP_SUM].kernel[0] && ctx->kernels[K_GROUP_SUM].kernel[1]);
+  CHECK(fl_context_set_tuning_param(ctx, "sum.intra_0", 3) == 0);
+  CHECK(rt_guard(ctx, 0, 3, 0) && !rt_guard(ctx, 0, 2, 0));
+  CHECK(!rt_guard(ctx, 0, 3, rt_local_capacity(ctx) + 1));
+  CHECK(fl_context_set_tuning_param(ctx, "nothing", 3) == 1);
+}
+
+// The kernel is built again when a parameter in its text changes.
+static void parameters_reach_kernels(struct rt_context *ctx) {
+  for (int64_t tile = 4; tile <= 8; tile += 4) {
+    struct rt_mem *out = NULL;
+    struct rt_arg args[2];
+    struct rt_scratch scratch = { tile, 8, false };
+    struct rt_launch launch = { 300, -1, 0, args, 2, &scratch, 1, NULL, 0 };
+    double got[300];
+    CHECK(fl_context_set_tuning_param(ctx, "pair.tile_1", (size_t)tile) == 0);
+    CHECK(rt_param(ctx, 1) == tile);
+    CHECK(rt_mem_alloc(ctx, &out, sizeof got) == RT_OK);
+    args[0] = rt_arg_mem(out);
+    args[1] = rt_arg_i64(300);
+    CHECK(rt_launch(ctx, K_SCALED, &launch) == RT_OK);
+    CHECK(rt_read(ctx, out, 0, sizeof got, got) == RT_OK);
+    CHECK(got[0] == (double)(tile * (tile - 1) / 2) && got[299] == got[0]);
+    rt_mem_release(ctx, &out);
+  }
+}
+
+static void tuples_are_opaque(struct rt_context *ctx) {
+  struct rt_value in, out, field;
+  struct rt_opaque *copy = NULL;
+  void *bytes = NULL;
+  size_t length = 0;
+  in.u.i64 = 3;
+  CHECK(call_pair(ctx, &out, &in) == RT_OK);
+  CHECK(rt_opaque_store(ctx, out.u.opaque, &bytes, &length) == RT_OK);
+  CHECK(length == 7 + 8 + 7 + 8 + 12);
+  CHECK(rt_opaque_restore(ctx, &copy, T_PAIR, bytes, length) == RT_OK);
+  CHECK(rt_opaque_project(ctx, &field, copy, 0) == RT_OK && field.u.i64 == 3);
+  CHECK(rt_opaque_project(ctx, &field, copy, 1) == RT_OK && field.u.array->shape[0] == 3);
+  rt_opaque_free(ctx, copy);
+  int32_t got[3];
+  CHECK(rt_array_values(ctx, field.u.array, got) == RT_OK && got[2] == 2);
+  rt_array_free(ctx, field.u.array);
+  CHECK(rt_opaque_restore(ctx, &copy, T_PAIR, bytes, length - 1) != RT_OK);
+  free(fl_context_get_error(ctx));
+  rt_opaque_free(ctx, out.u.opaque);
+  free(bytes);
+}
+
+static void report_names_what_ran(struct rt_context *ctx) {
+  rt_guard(ctx, 0, 3, 0);
+  char *report = fl_context_report(ctx);
+  CHECK(strstr(report, "\"name\": \"add_one\""));
+  CHECK(strstr(report, "\"name\": \"sum.intra_0\", \"par\": "));
+  free(report);
+}
+
+static bool run_with_cache(const char *file) {
+  struct rt_config *cfg = fl_context_config_new();
+  fl_context_config_set_cache_file(cfg, file);
+  struct rt_context *ctx = open_context(cfg);
+  struct rt_value in = floats(ctx, 10), out;
+  CHECK(call_add_one(ctx, &out, &in) == RT_OK);
+  bool archived = ctx->archive.count == 1;
+  rt_array_free(ctx, in.u.array);
+  rt_array_free(ctx, out.u.array);
+  fl_context_free(ctx);
+  fl_context_config_free(cfg);
+  return archived;
+}
+
+// The file appears, is found again, and is written anew after damage.
+static void cache_survives_damage(void) {
+  char file[] = "/tmp/flc-cache-XXXXXX";
+  int fd = mkstemp(file);
+  CHECK(fd >= 0);
+  close(fd);
+  size_t length = 0, again = 0;
+  CHECK(run_with_cache(file));
+  char *bytes = rt_read_file(file, &length);
+  CHECK(length > sizeof(struct rt_record_header));
+  CHECK(run_with_cache(file));  // one entry still: it was found
+  bytes[length / 2] ^= 1;
+  CHECK(rt_write_file(file, bytes, length));
+  CHECK(run_with_cache(file));
+  free(bytes);
+  bytes = rt_read_file(file, &again);
+  struct rt_binaries all = { NULL, 0 };
+  CHECK(rt_binaries_load(&all, file) && all.count == 1);
+  rt_binaries_free(&all);
+  free(bytes);
+  unlink(file);
+  CHECK(!run_with_cache("") && run_with_cache("/nonexistent/cache"));
+}
+
+static void mistakes_in_configurations(void) {
+  struct rt_config *cfg = fl_context_config_new();
+  CHECK(fl_context_config_set_tuning_param(cfg, "sum.intra_0", 7) == 0);
+  CHECK(fl_context_config_set_tuning_param(cfg, "nothing", 7) == 1);
+  CHECK(fl_context_config_set_code(cfg, "fpga") == 1);
+  CHECK(fl_context_config_set_path(cfg, "sum.intra_0=X") == 1);
+  CHECK(fl_context_config_set_tuning_file(cfg, "/nonexistent") == 1);
+  fl_context_config_set_device(cfg, "no such device");
+  struct rt_context *ctx = fl_context_new(cfg);
+  check_error(ctx, "no OpenCL device matches device \"no such device\", platform \"\"");
+  CHECK(fl_context_sync(ctx) != RT_OK);
+  fl_context_free(ctx);
+  fl_context_config_free(cfg);
+}
+
+static void two_contexts_at_once(void) {
+  struct rt_config *one = fl_context_config_new(), *two = fl_context_config_new();
+  fl_context_config_set_default_group_size(two, 32);
+  struct rt_context *a = open_context(one), *b = open_context(two);
+  CHECK(a->default_group_size == 256 && b->default_group_size == 32);
+  launches_any_size(b);
+  launches_any_size(a);
+  fl_context_free(a);
+  fl_context_free(b);
+  fl_context_config_free(one);
+  fl_context_config_free(two);
+}
+
+static void all_in_one_context(bool profiling) {
+  struct rt_config *cfg = fl_context_config_new();
+  fl_context_config_set_profiling(cfg, profiling);
+  struct rt_context *ctx = open_context(cfg);
+  launches_any_size(ctx);
+  consumed_arrays_are_gone(ctx);
+  shared_blocks_are_copied(ctx);
+  freed_buffers_are_used_again(ctx);
+  too_much_memory_is_an_error(ctx);
+  failed_checks_are_reported_once(ctx);
+  guards_choose_versions(ctx);
+  parameters_reach_kernels(ctx);
+  tuples_are_opaque(ctx);
+  report_names_what_ran(ctx);
+  CHECK(ctx->memory.live == 0);
+  fl_context_free(ctx);
+  fl_context_config_free(cfg);
+}
+
+int main(void) {
+  all_in_one_context(false);
+  all_in_one_context(true);
+  cache_survives_damage();
+  mistakes_in_configurations();
+  two_contexts_at_once();
+  return 0;
+}
