@@ -35,7 +35,9 @@ typedef struct Renaming {
 
 static Atom rename_atom(CoreMapper *m, Atom a) {
   const Renaming *r = m->state;
-  return subst_atom(&r->subst, a);
+  Atom to = subst_atom(&r->subst, a);
+  // What stands for `a` may itself be bound in the body, under a variable of another type by now.
+  return r->fresh ? to : subst_atom(&r->subst, to);
 }
 
 static const Var *rename_binder(CoreMapper *m, const Var *var) {

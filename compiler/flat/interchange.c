@@ -8,6 +8,16 @@ void trace(Flatten *fl, const char *rule, const Stm *stm) {
   if (fl->options.trace) text_printf(fl->options.trace, "%s: %s\n", loc_text(stm->loc), rule);
 }
 
+bool marked_sequential(const Stm *stm) {
+  return stm->attrs && stm->attrs->sequential;
+}
+
+void emit_seg(Flatten *fl, const Goal *goal, const Nest *nest, const SegOp *like,
+                     const Body *body, Atom *out) {
+  const SegOp *seg = nest_manifest(fl->c, nest, like, body);
+  core_let_n(goal->b, goal->stm->binders[0]->name, exp_seg(seg), out);
+}
+
 const Body *body_of_stm(const Stm *stm) {
   Atom *results = new_array(Atom, stm->binder_count);
   for (int i = 0; i < stm->binder_count; i++)

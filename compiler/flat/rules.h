@@ -66,6 +66,30 @@ bool body_has_seg(const Body *body, int level);
 // Do two bodies differ in the names of binders only?
 bool same_code(const Body *a, const Body *b);
 
+// ---- sizes of e_middle (par.c)
+
+// The largest width product of level-0 seg-ops in a body whose widths are known outside of it
+// (not in `bound`), or of `so_far` (NULL: none yet).
+const SizeExp *inner_par(const Body *body, const Map *bound, const SizeExp *so_far);
+
+// Local memory of a level-1 body: every array that its level-0 seg-ops produce, added to `sum`
+// (NULL: 0).  False if a size is not known outside of the kernel: such a version cannot be launched.
+bool local_bytes(const Body *body, const Map *bound, const SizeExp **sum);
+
+// ---- the rules for operations that the paper omits (array_rules.c)
+
+bool rule_scatter(Flatten *fl, const Goal *goal, Atom *out);
+bool rule_hist(Flatten *fl, const Goal *goal, Atom *out);
+bool rule_array_operation(Flatten *fl, const Goal *goal, Atom *out);
+bool rule_update(Flatten *fl, const Goal *goal, Atom *out);
+
+// Was the statement marked #[sequential]?
+bool marked_sequential(const Stm *stm);
+
+// Adds a seg-op over Sigma, like `like`, and stores its results.
+void emit_seg(Flatten *fl, const Goal *goal, const Nest *nest, const SegOp *like, const Body *body,
+              Atom *out);
+
 // ---- surgery the rules share (interchange.c)
 
 // segmap^level Sigma {body} and the like; with the empty context and a scalar or otherwise

@@ -1,0 +1,79 @@
+// Par and the local memory of a version whose kernels use level 0 (rule G3's e_middle).
+#include "base/map.h"
+#include "flat/rules.h"
+
+static bool same_size(const SizeExp *a, const SizeExp *b) {
+  if (a->kind != b->kind) return false;
+  if (a->kind == SIZE_EXP_ATOM) return atom_equal(a->atom, b->atom);
+  return same_size(a->a, b->a) && same_size(a->b, b->b);
+}
+
+// Is `e` one of the operands of the maximum `max`?
+static bool among_operands(const SizeExp *max, const SizeExp *e) {
+  if (same_size(max, e)) return true;
+  if (max->kind != SIZE_EXP_MAX) return false;
+  return among_operands(max->a, e) || among_operands(max->b, e);
+}
+
+static const SizeExp *larger(const SizeExp *a, const SizeExp *b) {
+  if (!a) return b;
+  return among_operands(a, b) ? a : size_exp_op(SIZE_EXP_MAX, a, b);
+}
+
+static const SizeExp *seg_par(const SegOp *seg, const Map *bound) {
+  const SizeExp *par = NULL;
+  for (int i = 0; i < seg->dim_count; i++) {
+    Atom width = seg->dims[i].width;
+    if (width.kind == ATOM_VAR && map_has(bound, width.u.var)) continue;
+    const SizeExp *e = size_exp_atom(width);
+    par = par ? size_exp_op(SIZE_EXP_MUL, par, e) : e;
+  }
+  return par ? par : size_exp_atom(atom_i64(1));
+}
+
+const SizeExp *inner_par(const Body *body, const Map *bound, const SizeExp *so_far) {
+  Map *scope = map_new(bound);
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *exp = body->stms[i].exp;
+    if (exp->kind == EXP_SEG) so_far = larger(so_far, seg_par(exp->u.seg, scope));
+    const Body *inner[2];
+    int count = exp->kind == EXP_SEG || exp_is_soac(exp) ? 0 : exp_bodies(exp, inner, 2);
+    for (int k = 0; k < count; k++)
+      so_far = inner_par(inner[k], scope, so_far);
+    for (int k = 0; k < body->stms[i].binder_count; k++)
+      map_put(scope, body->stms[i].binders[k], body);
+  }
+  return so_far;
+}
+
+static bool type_bytes(CoreType type, const Map *bound, const SizeExp **sum) {
+  const SizeExp *bytes = size_exp_atom(atom_i64(prim_size_bytes(type.elem)));
+  for (int i = 0; i < type.rank; i++) {
+    if (type.dims[i].kind == ATOM_VAR && map_has(bound, type.dims[i].u.var)) return false;
+    bytes = size_exp_op(SIZE_EXP_MUL, bytes, size_exp_atom(type.dims[i]));
+  }
+  *sum = *sum ? size_exp_op(SIZE_EXP_ADD, *sum, bytes) : bytes;
+  return true;
+}
+
+static bool stm_bytes(const Stm *stm, const Map *bound, const SizeExp **sum) {
+  if (stm->exp->kind == EXP_SEG)
+    for (int i = 0; i < stm->binder_count; i++)
+      if (!type_bytes(stm->binders[i]->type, bound, sum)) return false;
+  if (stm->exp->kind == EXP_SEG || exp_is_soac(stm->exp)) return true;
+  const Body *inner[2];
+  int count = exp_bodies(stm->exp, inner, 2);
+  for (int k = 0; k < count; k++)
+    if (!local_bytes(inner[k], bound, sum)) return false;
+  return true;
+}
+
+bool local_bytes(const Body *body, const Map *bound, const SizeExp **sum) {
+  Map *scope = map_new(bound);
+  for (int i = 0; i < body->stm_count; i++) {
+    for (int k = 0; k < body->stms[i].binder_count; k++)
+      map_put(scope, body->stms[i].binders[k], body);
+    if (!stm_bytes(&body->stms[i], scope, sum)) return false;
+  }
+  return true;
+}
