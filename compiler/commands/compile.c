@@ -68,7 +68,7 @@ static int run_cc(const char *source, const char *output, const char *log) {
   const char *cc = getenv("CC");
   const char *args[32] = { 0 };
   int count = add_words(args, 0, cc && *cc ? cc : "cc");
-  const char *const fixed[] = { "-O2", "-std=c99", "-ffp-contract=off", source, "-o", output, "-lOpenCL", "-lm" };
+  const char *const fixed[] = { "-O1", "-std=c99", "-ffp-contract=off", source, "-o", output, "-lOpenCL", "-lm" };
   for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
     args[count++] = fixed[i];
   return run_logged(args, log);
