@@ -41,14 +41,36 @@ static void heap_init(void) {
   GC_expand_hp(first_heap_bytes);
 }
 
-static void *heap_alloc(size_t bytes) { return GC_malloc(bytes); }
+#  ifdef HEAP_STRESS
+
+// Collects often, so that a block that is still used but only reachable in ways that the collector
+// does not see (from malloc'ed memory, say) is lost at once and not once in a blue moon.
+static void stress(void) {
+  static int allocations;
+  if (++allocations % 1000 == 0) GC_gcollect();
+}
+
+#  else
+
+static void stress(void) {}
+
+#  endif
+
+static void *heap_alloc(size_t bytes) {
+  stress();
+  return GC_malloc(bytes);
+}
 
 static void *heap_alloc_plain(size_t bytes) {
+  stress();
   void *block = GC_malloc_atomic(bytes);
   return block ? memset(block, 0, bytes) : NULL;
 }
 
-static void *heap_realloc(void *old, size_t bytes) { return GC_realloc(old, bytes); }
+static void *heap_realloc(void *old, size_t bytes) {
+  stress();
+  return GC_realloc(old, bytes);
+}
 
 #endif
 
