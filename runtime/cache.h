@@ -129,20 +129,17 @@ RT_FN char *rt_cache_path(const struct rt_context *ctx, const uint64_t *key) {
   return rt_text_take(&t);
 }
 
-// The program with the key, from what was loaded or cached; false if there is none.
-RT_FN bool rt_cache_find(struct rt_context *ctx, const uint64_t *key,
-                         struct rt_binaries *out) {
+// The program with the key, from what was loaded or cached, added to `out`; NULL if there is none.
+RT_FN const struct rt_binary *rt_cache_find(struct rt_context *ctx, const uint64_t *key,
+                                            struct rt_binaries *out) {
   const struct rt_binary *found = rt_binaries_find(&ctx->loaded, key);
   if (!found) found = rt_binaries_find(&ctx->archive, key);
-  if (found) {
-    rt_binaries_add(out, key, found->bytes, found->length);
-    return true;
-  }
-  if (!ctx->cache_folder) return false;
+  if (found) return found;
+  if (!ctx->cache_folder) return NULL;
   char *path = rt_cache_path(ctx, key);
   rt_binaries_load(out, path);
   free(path);
-  return rt_binaries_find(out, key) != NULL;
+  return rt_binaries_find(out, key);
 }
 
 RT_FN void rt_cache_store(struct rt_context *ctx, const struct rt_binary *binary) {

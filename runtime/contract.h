@@ -232,9 +232,11 @@ RT_FN const struct rt_program *rt_program(void);  // the program defines it
 
 // What parts call before their paste order defines it.
 RT_FN int rt_opencl_check(struct rt_context *ctx, cl_int status, const char *doing);
+#ifndef RT_LIBRARY  // which has neither cli.h nor server.h
 RT_FN int rt_serve(struct rt_context *ctx);
 RT_FN const struct rt_entry_point *rt_entry_named(const struct rt_program *program,
                                                   const char *name);
+#endif
 struct rt_timing;
 RT_FN void rt_timing_add(struct rt_timing *t, int64_t us);
 RT_FN void rt_profile_event(struct rt_context *ctx, int kernel, cl_event event);
@@ -375,5 +377,7 @@ RT_FN int rt_opaque_restore(struct rt_context *ctx, struct rt_opaque **out, int 
                             const void *p, size_t n);
 
 // Executables: `int main(int argc, char **argv) { return rt_main(argc, argv); }`.
+#ifndef RT_LIBRARY
 RT_FN int rt_main(int argc, char **argv);
+#endif
 // End contract.h

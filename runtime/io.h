@@ -114,10 +114,11 @@ RT_FN int rt_opaque_store(struct rt_context *ctx, const struct rt_opaque *opaque
   value.u.opaque = (struct rt_opaque *)(uintptr_t)opaque;
   int error = rt_write_value(ctx, opaque->type, &value, true, &t);
   if (!error && n) *n = t.length;
-  if (!error && p && !*p)
-    *p = rt_text_take(&t);
+  void *to = p ? *p : NULL;
+  if (!error && to)
+    memcpy(to, t.data, t.length);
   else if (!error && p)
-    memcpy(*p, t.data, t.length);
+    *p = rt_text_take(&t);
   rt_text_free(&t);
   return error;
 }

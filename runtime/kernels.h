@@ -103,8 +103,8 @@ RT_FN int rt_build_program(struct rt_context *ctx, int kernel, bool fallback,
   *out = NULL;
   rt_build_options(ctx, kernel, fallback, &options);
   rt_program_key(ctx, source, options.data, key);
-  if (rt_cache_find(ctx, key, &binaries))
-    *out = rt_build_from_binary(ctx, rt_binaries_find(&binaries, key), options.data);
+  const struct rt_binary *cached = rt_cache_find(ctx, key, &binaries);
+  if (cached) *out = rt_build_from_binary(ctx, cached, options.data);
   rt_log(ctx, "build %s%s: %s", ctx->program->kernels[kernel].name,
          fallback ? " (fallback)" : "", *out ? "cached" : "compiling");
   if (!*out) {

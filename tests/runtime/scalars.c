@@ -122,18 +122,19 @@ static Edges edges_of(PrimType type) {
   return e;
 }
 
-// NaN results may differ in sign and payload.
-static bool same(Prim a, Prim b) {
+// NaN results may differ in sign and payload; and C leaves open which zero min and max choose.
+static bool same(const char *what, Prim a, Prim b) {
   if (a.type == b.type && prim_is_float(a.type)) {
     double x = prim_to_double(a), y = prim_to_double(b);
-    if (x != x && y != y) return true;
+    bool either = strstr(what, "_min_") || strstr(what, "_max_");
+    if ((x != x && y != y) || (either && x == 0 && y == 0)) return true;
   }
   return prim_identical(a, b);
 }
 
 static void agree(const char *what, const Prim *args, int arity, Prim got,
                   Prim expected) {
-  if (same(got, expected)) return;
+  if (same(what, got, expected)) return;
   fprintf(stderr, "%s(", what);
   for (int i = 0; i < arity; i++)
     fprintf(stderr, "%s%s", i ? ", " : "", prim_text(args[i]));
@@ -206,7 +207,7 @@ static void compare_device(Device *d, int op) {
   }
   for (int64_t i = 0; op >= 0 && i < d->count; i++) {
     Prim got = prim_of_bits(d->expected[i].type, out[i]);
-    if (same(got, d->expected[i])) continue;
+    if (same(d->what, got, d->expected[i])) continue;
     fprintf(stderr, "%s on the device (%llx, %llx): got %s, expected %s\n", d->what,
             (unsigned long long)d->args[3 * i], (unsigned long long)d->args[3 * i + 1],
             prim_text(got), prim_text(d->expected[i]));
