@@ -48,8 +48,9 @@ typedef struct SizeVar {
   const Size *solution;
   int level;
   int id;
-  bool loop;  // size of a loop parameter, which may turn out to vary
-  Name name;  // of the parameter that it stands for, or NULL
+  bool loop;            // size of a loop parameter, which may turn out to vary
+  const Size *initial;  // loop: the size of the initial value
+  Name name;            // of the parameter that it stands for, or NULL
   Loc loc;
 } SizeVar;
 

@@ -10,8 +10,22 @@ typedef struct Join {
 
 static const Type *join_types(Join *j, const Type *a, const Type *b);
 
-static bool is_loop_var(const Size *size) {
-  return size->kind == SIZE_VAR && size->u.var->loop;
+// What a size is when a loop begins.
+static const Size *initial_size(const Size *size) {
+  size = size_resolve(size);
+  while (size->kind == SIZE_VAR && size->u.var->loop)
+    size = size_resolve(size->u.var->initial);
+  return size;
+}
+
+// Whether two sizes, one of which is open, may be taken to be the same.  A size of a loop's parameter
+// is tied only to one that it has at first, since it may come to vary.
+static bool may_unify(const Size *a, const Size *b) {
+  bool open = (a->kind == SIZE_VAR && !a->u.var->loop) ||
+              (b->kind == SIZE_VAR && !b->u.var->loop);
+  if (open) return true;
+  if (a->kind != SIZE_VAR && b->kind != SIZE_VAR) return false;
+  return size_equal(initial_size(a), initial_size(b));
 }
 
 // Sizes that are equal, or known only inside of one branch, or different.
@@ -21,9 +35,7 @@ static const Size *join_sizes(Join *j, const Size *a, const Size *b) {
   b = size_resolve(b);
   bool inside = size_level(a) > k->level || size_level(b) > k->level;
   if (a == b || (!inside && size_equal(a, b))) return a;
-  bool open = (a->kind == SIZE_VAR && !is_loop_var(a)) ||
-              (b->kind == SIZE_VAR && !is_loop_var(b));
-  if (open && !inside && unify_sizes(k, a, b)) return a;
+  if (!inside && may_unify(a, b) && unify_sizes(k, a, b)) return a;
   Binding *fresh =
       binding_new(k, BIND_SIZE, unknown_name(k), j->node->loc, type_prim(PRIM_I64));
   vec_push(&j->node->unknown_sizes, fresh);

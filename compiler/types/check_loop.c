@@ -2,142 +2,157 @@
 //
 // A size of the loop's parameter is a variable while the body is checked.  Afterwards it is the
 // size of the initial value if the body keeps it, and otherwise a size that varies: a name in the
-// body, and an unknown size in the result.
+// body, and an unknown size in the result.  Which sizes the body keeps is decided for all of them
+// together, since the body may exchange arrays: as many as possible are.
 #include "types/check.h"
 
 // --- The type of the parameter ---
 
-static const Type *open_sizes(Check *k, const Type *type, Loc loc);
+// A variable for a size of the parameter.
+typedef struct LoopSize {
+  SizeVar *var;
+  const Size *initial;  // of the initial value
+  bool varies;
+} LoopSize;
 
-static const Type *open_record(Check *k, const Type *type, Loc loc) {
+// A place in the type of the parameter, the initial value and the body's result.
+typedef struct Place {
+  const Size *param, *initial, *body;
+} Place;
+
+typedef struct LoopSizes {
+  Check *k;
+  Loc loc;
+  Vec(LoopSize) sizes;
+  Vec(Place) places;
+} LoopSizes;
+
+static const Type *open_sizes(LoopSizes *l, const Type *type);
+
+static const Type *open_record(LoopSizes *l, const Type *type) {
   int count = type->u.record.count;
   TypeField *fields = new_array(TypeField, count);
   for (int i = 0; i < count; i++) {
     const TypeField *f = &type->u.record.fields[i];
-    fields[i] = (TypeField){ f->name, open_sizes(k, f->type, loc) };
+    fields[i] = (TypeField){ f->name, open_sizes(l, f->type) };
   }
   Type *copy = mem_copy(type, sizeof *copy);
   copy->u.record.fields = fields;
   return copy;
 }
 
-static const Type *open_sizes(Check *k, const Type *type, Loc loc) {
+static const Type *open_sizes(LoopSizes *l, const Type *type) {
   type = type_resolve(type);
-  if (type->kind == TYPE_RECORD && type->u.record.count > 0)
-    return open_record(k, type, loc);
+  if (type->kind == TYPE_RECORD && type->u.record.count > 0) return open_record(l, type);
   if (type->kind != TYPE_ARRAY) return type;
-  const Size *size = size_var(k, NULL, loc);
+  const Size *size = size_var(l->k, NULL, l->loc);
   size->u.var->loop = true;
-  return type_array_of(size, open_sizes(k, type->u.array.elem, loc));
+  size->u.var->initial = type->u.array.size;
+  vec_push(&l->sizes, (LoopSize){ .var = size->u.var, .initial = type->u.array.size });
+  return type_array_of(size, open_sizes(l, type->u.array.elem));
 }
 
 // --- After the body ---
 
-static bool is_open_loop_size(const Size *size) {
-  return size->kind == SIZE_VAR && size->u.var->loop;
+// Open variables of this loop that may still become a name of the body.
+static LoopSize *find_open(LoopSizes *l, const Size *size) {
+  size = size_resolve(size);
+  if (size->kind != SIZE_VAR || size->u.var->level <= l->k->level) return NULL;
+  vec_each (LoopSize *, s, &l->sizes)
+    if (s->var == size->u.var) return s;
+  return NULL;
 }
 
-static void make_varying(Check *k, SizeVar *var) {
-  Binding *b = binding_new(k, BIND_SIZE, unknown_name(k), var->loc, type_prim(PRIM_I64));
-  b->level = k->level + 1;
-  var->solution = size_of_binding(b, var->loc);
-}
-
-// A size of the parameter that is still a variable; `initial` is that of the initial value, `body`
-// that of the body's result.
-typedef struct LoopSize {
-  SizeVar *var;
-  const Size *initial, *body;
-  int first;  // the first of the sizes that are `var`; it says whether they vary
-  bool varies;
-} LoopSize;
-
-typedef Vec(LoopSize) LoopSizeVec;
-
-// The place of the first of the sizes that are `var`, or -1.
-static int first_of(const LoopSizeVec *open, const SizeVar *var) {
-  for (int i = 0; i < open->count; i++)
-    if (open->at[i].var == var) return i;
-  return -1;
-}
-
-static bool note_size(Check *k, LoopSizeVec *open, const Size *param, LoopSize it) {
-  param = size_resolve(param);
-  if (is_open_loop_size(param)) {
-    it.var = param->u.var;
-    int first = first_of(open, it.var);
-    it.first = first < 0 ? open->count : first;
-    vec_push(open, it);
-    return true;
-  }
-  if (size_level(param) > k->level) return true;
-  return unify_sizes(k, param, it.initial) && unify_sizes(k, param, it.body);
-}
-
-// Compares the sizes that are decided and collects the others.
-static bool note_sizes(Check *k, LoopSizeVec *open, const Type *param,
-                       const Type *initial, const Type *body) {
+static void add_places(LoopSizes *l, const Type *param, const Type *initial,
+                       const Type *body) {
   param = type_resolve(param);
   initial = type_resolve(initial);
   body = type_resolve(body);
   // A part that is erroneous, or still open, has no sizes to compare.
-  if (param->kind != initial->kind || param->kind != body->kind) return true;
+  if (param->kind != initial->kind || param->kind != body->kind) return;
   if (param->kind == TYPE_ARRAY) {
-    LoopSize it = { .initial = initial->u.array.size, .body = body->u.array.size };
-    return note_size(k, open, param->u.array.size, it) &&
-           note_sizes(k, open, param->u.array.elem, initial->u.array.elem,
-                      body->u.array.elem);
+    vec_push(&l->places,
+             (Place){ param->u.array.size, initial->u.array.size, body->u.array.size });
+    add_places(l, param->u.array.elem, initial->u.array.elem, body->u.array.elem);
   }
-  if (param->kind != TYPE_RECORD) return true;
+  if (param->kind != TYPE_RECORD) return;
   for (int i = 0; i < param->u.record.count; i++)
-    if (!note_sizes(k, open, param->u.record.fields[i].type,
-                    initial->u.record.fields[i].type, body->u.record.fields[i].type))
-      return false;
-  return true;
+    add_places(l, param->u.record.fields[i].type, initial->u.record.fields[i].type,
+               body->u.record.fields[i].type);
 }
 
-// Whether the body's size equals the initial one, if the sizes that do not vary are the initial ones.
-static bool keeps(const Check *k, const LoopSizeVec *open, const LoopSize *it) {
-  const Size *body = size_resolve(it->body);
-  if (body->kind == SIZE_VAR && !body->u.var->loop) return true;
-  int other = body->kind == SIZE_VAR ? first_of(open, body->u.var) : -1;
-  if (other == it->first) return true;
-  if (other >= 0)
-    return !open->at[other].varies && size_equal(open->at[other].initial, it->initial);
-  return size_level(body) <= k->level && size_equal(body, it->initial);
+static bool is_open(const Size *size) { return size_resolve(size)->kind == SIZE_VAR; }
+
+// The body's size at a place, if the sizes that do not vary are those of the initial value.
+static const Size *body_size(LoopSizes *l, const Place *place) {
+  const LoopSize *size = find_open(l, place->body);
+  return size && !size->varies ? size->initial : place->body;
 }
 
-// Finds the greatest set of sizes that all keep their initial values; the others vary.
-static void find_varying(const Check *k, LoopSizeVec *open) {
+static bool keeps(LoopSizes *l, const Place *place) {
+  const Size *body = body_size(l, place), *initial = size_resolve(place->initial);
+  const LoopSize *other = find_open(l, body);
+  if (other) return !other->varies;
+  if (is_open(body) && !size_resolve(body)->u.var->loop) return true;
+  return size_level(body) <= l->k->level && size_equal(body, initial);
+}
+
+// Starts from the assumption that all sizes are kept, and takes back what is refuted, until
+// nothing changes.
+static void find_varying(LoopSizes *l) {
   for (bool changed = true; changed;) {
     changed = false;
-    for (int i = 0; i < open->count; i++) {
-      LoopSize *first = &open->at[open->at[i].first];
-      if (first->varies || keeps(k, open, &open->at[i])) continue;
-      first->varies = changed = true;
+    vec_each (const Place *, place, &l->places) {
+      LoopSize *size = find_open(l, place->param);
+      if (!size || size->varies || keeps(l, place)) continue;
+      size->varies = changed = true;
     }
   }
 }
 
-static bool decide_size(Check *k, const LoopSizeVec *open, int i) {
-  LoopSize *it = &open->at[i];
-  if (it->first != i) return unify_sizes(k, open->at[it->first].initial, it->initial);
-  if (it->varies) {
-    make_varying(k, it->var);
-    return true;
+static void settle(LoopSizes *l) {
+  Check *k = l->k;
+  vec_each (LoopSize *, size, &l->sizes) {
+    if (size->var->solution || size->var->level <= k->level) continue;
+    if (!size->varies) {
+      size->var->solution = size->initial;
+      continue;
+    }
+    Binding *b =
+        binding_new(k, BIND_SIZE, unknown_name(k), size->var->loc, type_prim(PRIM_I64));
+    b->level = k->level + 1;
+    size->var->solution = size_of_binding(b, size->var->loc);
   }
-  const Size *body = size_resolve(it->body);
-  it->var->solution = it->initial;
-  return body->kind != SIZE_VAR || body->u.var->loop || unify_sizes(k, it->initial, body);
 }
 
-static bool decide(Check *k, const Type *param, const Type *initial, const Type *body) {
-  LoopSizeVec open = { 0 };
-  if (!note_sizes(k, &open, param, initial, body)) return false;
-  find_varying(k, &open);
-  for (int i = 0; i < open.count; i++)
-    if (!decide_size(k, &open, i)) return false;
+// Sizes that do not vary are those of the initial value and of the body's result; places that
+// share one that does vary agree in both.
+static bool places_agree(LoopSizes *l) {
+  Check *k = l->k;
+  vec_each (const Place *, place, &l->places) {
+    if (size_level(place->param) <= k->level) {
+      if (!unify_sizes(k, place->param, place->initial) ||
+          !unify_sizes(k, place->param, place->body))
+        return false;
+      continue;
+    }
+    vec_each (const Place *, other, &l->places) {
+      if (other == place) break;
+      if (!size_equal(place->param, other->param)) continue;
+      if (!unify_sizes(k, other->initial, place->initial) ||
+          !unify_sizes(k, other->body, place->body))
+        return false;
+    }
+  }
   return true;
+}
+
+static bool decide(LoopSizes *l, const Type *param, const Type *initial,
+                   const Type *body) {
+  add_places(l, param, initial, body);
+  find_varying(l);
+  settle(l);
+  return places_agree(l);
 }
 
 static const Size *any_size(Check *k, const Size *size) {
@@ -151,7 +166,8 @@ static bool same_structure(Check *k, const Type *param, const Type *other) {
   return unify(k, type_map_sizes(k, param, any_size), other);
 }
 
-static void check_sizes(Check *k, AstExp *exp, const Type *param) {
+static void check_sizes(LoopSizes *l, AstExp *exp, const Type *param) {
+  Check *k = l->k;
   const Type *initial = exp->u.loop.init->type, *body = exp->u.loop.body->type;
   Loc loc = exp->u.loop.body->loc;
   k->at = loc;
@@ -161,7 +177,7 @@ static void check_sizes(Check *k, AstExp *exp, const Type *param) {
     return;
   }
   if (type_is_error(param) || type_is_error(initial) || type_is_error(body)) return;
-  if (decide(k, param, initial, body)) return;
+  if (decide(l, param, initial, body)) return;
   error(k->c, loc, "%s has type `%s`, expected `%s`", "the body of the loop",
         type_text(body), type_text(param));
   note(k->c, exp->u.loop.init->loc, "the initial value has type `%s`",
@@ -186,10 +202,11 @@ static void check_form(Check *k, AstExp *exp) {
 }
 
 // The names of the pattern, with sizes that the pattern may fix.
-static const Type *check_param(Check *k, AstExp *exp) {
+static const Type *check_param(LoopSizes *l, AstExp *exp) {
+  Check *k = l->k;
   const Type *initial = exp->u.loop.init->type;
   bind_type_params(k, &exp->u.loop.sizes, NULL);
-  const Type *param = open_sizes(k, initial, exp->u.loop.init->loc);
+  const Type *param = open_sizes(l, initial);
   check_pat(k, exp->u.loop.pat, param);
   check_pat_names(k, exp->u.loop.pat, PAT_PARAM);
   k->at = exp->u.loop.init->loc;
@@ -216,11 +233,12 @@ const Type *infer_loop(Check *k, AstExp *exp) {
   check_form(k, exp);
   int mark = scope_mark(k);
   k->level++;
-  const Type *param = check_param(k, exp);
+  LoopSizes l = { .k = k, .loc = exp->u.loop.init->loc };
+  const Type *param = check_param(&l, exp);
   k->level++;
   check_body(k, exp);
   k->level -= 2;
-  check_sizes(k, exp, param);
+  check_sizes(&l, exp, param);
   scope_leave(k, mark);
   BindingVec unknowns = { 0 };
   const Type *type = type_close(k, param, &unknowns, exp->loc);

@@ -91,14 +91,17 @@ static bool bind(Check *k, SizeVar *var, const Size *size) {
   return true;
 }
 
-// Of two open variables the one of a loop parameter stays, since it has to be looked at again.
+static bool is_outer(const SizeVar *a, const SizeVar *b) {
+  return a->level != b->level ? a->level < b->level : a->id < b->id;
+}
+
+// Of two open variables the one of a loop parameter stays, since it has to be looked at again; of
+// two loops that of the outer one.
 static bool bind_vars(Check *k, SizeVar *a, const Size *b) {
   if (a == b->u.var) return true;
-  if (a->loop && !b->u.var->loop) {
-    const Size *size = new_node(Size, .kind = SIZE_VAR, .loc = a->loc, .u.var = a);
-    return bind(k, b->u.var, size);
-  }
-  return bind(k, a, b);
+  bool keep_a = a->loop && (!b->u.var->loop || is_outer(a, b->u.var));
+  if (!keep_a) return bind(k, a, b);
+  return bind(k, b->u.var, new_node(Size, .kind = SIZE_VAR, .loc = a->loc, .u.var = a));
 }
 
 // n + m = k * 2 and the like, while both sides have the same form: part by part.
