@@ -1,4 +1,5 @@
 // Definitions at top level, and whole programs.
+#include "base/text.h"
 #include "types/check.h"
 #include <ctype.h>
 
@@ -56,6 +57,35 @@ static void check_entry(Check *k, const AstDecl *decl, const Binding *b) {
     error(k->c, loc, "the result of an entry point cannot be a function");
 }
 
+// The parameters that the function returned by an entry point has and that are not written.
+static int missing_params(const AstFunction *f, const Type *type) {
+  int missing = -f->params.count;
+  for (type = type_resolve(type); type->kind == TYPE_FUNCTION;
+       type = type_resolve(type->u.function.to))
+    missing++;
+  return missing;
+}
+
+// Gives the entry point `= f` the form `x = f x`.
+static void add_params(Check *k, AstDecl *decl, int count) {
+  AstFunction *f = &decl->u.value.function;
+  Loc loc = decl->u.value.name_loc;
+  if (f->result)
+    f->body = new_node(AstExp, .kind = AST_ASCRIBE, .loc = f->body->loc,
+                       .u.ascribe = { .exp = f->body, .type = f->result });
+  f->result = NULL;
+  AstExp *apply = new_node(AstExp, .kind = AST_APPLY, .loc = f->body->loc,
+                           .u.apply.function = f->body);
+  for (int i = 0; i < count; i++) {
+    Name name = name_of(k->c->names, text_format("arg%d", f->params.count));
+    vec_push(&f->params,
+             new_node(AstPat, .kind = AST_PAT_NAME, .loc = loc, .u.name.name = name));
+    vec_push(&apply->u.apply.args, new_node(AstExp, .kind = AST_NAME, .loc = loc,
+                                            .u.name.name = { .loc = loc, .name = name }));
+  }
+  f->body = apply;
+}
+
 // --- Definitions ---
 
 static void check_value(Check *k, AstDecl *decl) {
@@ -79,6 +109,15 @@ static void check_value(Check *k, AstDecl *decl) {
   finish_definition(k, constant ? NULL : b);
   if (constant) b->type = type_solve(k, b->type);
   map_put(k->scope.values, shadowed, outer);
+  // A function of that name is always an entry point.
+  if (!k->built_in && b->name == name_of(k->c->names, "main"))
+    decl->u.value.is_entry = true;
+  int missing = missing_params(f, b->type);
+  if (decl->u.value.is_entry && diag_error_count(k->c) == errors && missing > 0) {
+    add_params(k, decl, missing);
+    check_value(k, decl);
+    return;
+  }
   define(k, b);
   k->current = NULL;
   if (decl->u.value.is_entry && diag_error_count(k->c) == errors) check_entry(k, decl, b);

@@ -197,7 +197,10 @@ static const Type *annotate(Check *k, AstExp *exp, const Type *type) {
   return type;
 }
 
-const Type *infer(Check *k, AstExp *exp) { return annotate(k, exp, infer_kind(k, exp)); }
+const Type *infer(Check *k, AstExp *exp) {
+  exp->unknown_sizes.count = 0;  // of an earlier attempt
+  return annotate(k, exp, infer_kind(k, exp));
+}
 
 // A function literal learns the types of its parameters from where it is used.
 void check_exp(Check *k, AstExp *exp, const Type *expected, Why why) {
