@@ -1,0 +1,200 @@
+// Two generated libraries, `one` and `two`, through their C API (tests/lib/run.sh builds them).
+#include "one.h"
+#include "two.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int failures;
+
+static void check(bool right, const char *what) {
+  if (right) return;
+  fprintf(stderr, "wrong: %s\n", what);
+  failures++;
+}
+
+static void check_ok(struct one_context *ctx, int error, const char *what) {
+  if (!error && !one_context_sync(ctx)) return;
+  char *text = one_context_get_error(ctx);
+  fprintf(stderr, "%s failed: %s\n", what, text ? text : "(no text)");
+  free(text);
+  failures++;
+}
+
+// The call failed with this code and a text that contains `part`; the context stays usable.
+static void check_error(struct one_context *ctx, int error, int wanted, const char *part) {
+  if (!error) error = one_context_sync(ctx);
+  char *text = one_context_get_error(ctx);
+  bool right = error == wanted && text && strstr(text, part);
+  if (!right)
+    fprintf(stderr, "wanted error %d with '%s', got %d: %s\n", wanted, part, error, text ? text : "(no text)");
+  failures += !right;
+  free(text);
+  check(!one_context_get_error(ctx), "reading an error clears it");
+}
+
+static void arrays(struct one_context *ctx) {
+  const float xs[] = { 1, 2, 3 }, ys[] = { 10, 20, 30 };
+  float sum[3] = { 0 };
+  struct one_f32_1d *a = one_new_f32_1d(ctx, xs, 3), *b = one_new_f32_1d(ctx, ys, 3), *c = NULL;
+  check_ok(ctx, one_entry_add(ctx, &c, a, b), "add");
+  check(one_shape_f32_1d(ctx, c)[0] == 3, "shape of a result");
+  check_ok(ctx, one_values_f32_1d(ctx, c, sum), "values");
+  check_ok(ctx, one_context_sync(ctx), "sync");
+  check(sum[0] == 11 && sum[1] == 22 && sum[2] == 33, "add");
+  float second = 0;
+  check_ok(ctx, one_index_f32_1d(ctx, &second, c, 1), "index");
+  check(second == 22, "index");
+  one_free_f32_1d(ctx, a);
+  one_free_f32_1d(ctx, b);
+  one_free_f32_1d(ctx, c);
+}
+
+static void matrices(struct one_context *ctx) {
+  const int32_t in[2][3] = { { 1, 2, 3 }, { 4, 5, 6 } };
+  int32_t out[3][2] = { { 0 } };
+  struct one_i32_2d *a = one_new_i32_2d(ctx, &in[0][0], 2, 3), *b = NULL;
+  check_ok(ctx, one_entry_transposed(ctx, &b, a), "transposed");
+  const int64_t *shape = one_shape_i32_2d(ctx, b);
+  check(shape[0] == 3 && shape[1] == 2, "shape of a matrix");
+  check_ok(ctx, one_values_i32_2d(ctx, b, &out[0][0]), "values of a matrix");
+  check(out[0][1] == 4 && out[2][0] == 3, "transposed");
+  one_free_i32_2d(ctx, a);
+  one_free_i32_2d(ctx, b);
+}
+
+static void empty_arrays(struct one_context *ctx) {
+  struct one_f32_1d *a = one_new_f32_1d(ctx, NULL, 0), *c = NULL;
+  float none;
+  check_ok(ctx, one_entry_add(ctx, &c, a, a), "add of nothing");
+  check(one_shape_f32_1d(ctx, c)[0] == 0, "shape of nothing");
+  check_ok(ctx, one_values_f32_1d(ctx, c, &none), "values of nothing");
+  one_free_f32_1d(ctx, a);
+  one_free_f32_1d(ctx, c);
+}
+
+static void bools(struct one_context *ctx) {
+  const bool in[] = { true, false, true };
+  bool out[3] = { true, true, true };
+  struct one_bool_1d *a = one_new_bool_1d(ctx, in, 3), *b = NULL;
+  check_ok(ctx, one_entry_flags(ctx, &b, a), "flags");
+  check_ok(ctx, one_values_bool_1d(ctx, b, out), "values of bools");
+  check(!out[0] && out[1] && !out[2], "flags");
+  one_free_bool_1d(ctx, a);
+  one_free_bool_1d(ctx, b);
+}
+
+static void tuples(struct one_context *ctx) {
+  const int32_t in[] = { 1, 2, 3, 4 };
+  int32_t sum = 0, prefix[4] = { 0 };
+  struct one_i32_1d *a = one_new_i32_1d(ctx, in, 4), *scanned = NULL;
+  struct one_opaque_tup2_i32_arr1d_i32 *both = NULL;
+  check_ok(ctx, one_entry_sums(ctx, &both, a), "sums");
+  check_ok(ctx, one_project_opaque_tup2_i32_arr1d_i32_0(ctx, &sum, both), "first component");
+  check_ok(ctx, one_project_opaque_tup2_i32_arr1d_i32_1(ctx, &scanned, both), "second component");
+  check_ok(ctx, one_free_opaque_tup2_i32_arr1d_i32(ctx, both), "free of a tuple");
+  check_ok(ctx, one_values_i32_1d(ctx, scanned, prefix), "values of a component");
+  check(sum == 10 && prefix[0] == 1 && prefix[3] == 10, "sums");
+  one_free_i32_1d(ctx, a);
+  one_free_i32_1d(ctx, scanned);
+}
+
+static void records(struct one_context *ctx) {
+  struct one_POINT *p = NULL, *q = NULL, *r = NULL;
+  float x = 0;
+  int64_t y = 0;
+  check_ok(ctx, one_NEW_POINT(ctx, &p, 1.5f, 41), "new record");
+  check_ok(ctx, one_entry_move(ctx, &q, p, 2), "move");
+  void *bytes = NULL;
+  size_t size = 0;
+  check_ok(ctx, one_STORE_POINT(ctx, q, &bytes, &size), "store");
+  check(bytes && size > 0, "stored bytes");
+  r = one_RESTORE_POINT(ctx, bytes, size);
+  check(r != NULL, "restore");
+  free(bytes);
+  check_ok(ctx, one_PROJECT_POINT(x)(ctx, &x, r), "x");
+  check_ok(ctx, one_PROJECT_POINT(y)(ctx, &y, r), "y");
+  check(x == 3.5f && y == 42, "fields");
+  one_FREE_POINT(ctx, p);
+  one_FREE_POINT(ctx, q);
+  one_FREE_POINT(ctx, r);
+}
+
+static void errors(struct one_context *ctx) {
+  const int32_t in[] = { 1, 2, 3 };
+  const int64_t wrong[] = { 0, 7, 2 };
+  const float three[] = { 1, 2, 3 };
+  int32_t x = 0;
+  struct one_i32_1d *a = one_new_i32_1d(ctx, in, 3), *b = NULL;
+  struct one_i64_1d *is = one_new_i64_1d(ctx, wrong, 3);
+  struct one_f32_1d *f = one_new_f32_1d(ctx, three, 3), *g = one_new_f32_1d(ctx, three, 2), *h = NULL;
+  check_error(ctx, one_entry_at(ctx, &x, a, 3), 2, "index 3 out of bounds");
+  check_error(ctx, one_entry_at(ctx, &x, a, -1), 2, "index -1 out of bounds");
+  check_error(ctx, one_entry_each_at(ctx, &b, a, is), 2, "index 7 out of bounds");
+  check_error(ctx, one_entry_add(ctx, &h, f, g), 2, "ys has shape [2], expected [3]");
+  check_error(ctx, one_entry_divide(ctx, &x, 1, 0), 2, "division by zero");
+  check_ok(ctx, one_entry_at(ctx, &x, a, 2), "at, after errors");
+  check(x == 3, "at, after errors");
+  one_free_i32_1d(ctx, a);
+  one_free_i64_1d(ctx, is);
+  one_free_f32_1d(ctx, f);
+  one_free_f32_1d(ctx, g);
+}
+
+// The consumed array cannot be used any more; its block is the result's.
+static void consumption(struct one_context *ctx) {
+  const int32_t in[] = { 1, 2, 3 };
+  int32_t out[3] = { 0 };
+  struct one_i32_1d *a = one_new_i32_1d(ctx, in, 3), *b = NULL, *c = NULL;
+  check_ok(ctx, one_entry_put(ctx, &b, a, 1, 9), "put");
+  check_ok(ctx, one_values_i32_1d(ctx, b, out), "values after put");
+  check(out[0] == 1 && out[1] == 9 && out[2] == 3, "put");
+  check_error(ctx, one_entry_put(ctx, &c, a, 1, 9), 1, "consumed");
+  one_free_i32_1d(ctx, a);
+  one_free_i32_1d(ctx, b);
+}
+
+// Another library with another prefix, and a second context of the first.
+static void side_by_side(void) {
+  const float xs[] = { 5 }, ys[] = { 2 };
+  float difference = 0;
+  struct two_context_config *cfg = two_context_config_new();
+  struct two_context *ctx = two_context_new(cfg);
+  struct two_f32_1d *a = two_new_f32_1d(ctx, xs, 1), *b = two_new_f32_1d(ctx, ys, 1), *c = NULL;
+  check(!two_entry_add(ctx, &c, a, b) && !two_values_f32_1d(ctx, c, &difference) && !two_context_sync(ctx),
+        "the other library");
+  check(difference == 3, "the other library's add");
+  two_free_f32_1d(ctx, a);
+  two_free_f32_1d(ctx, b);
+  two_free_f32_1d(ctx, c);
+  two_context_free(ctx);
+  two_context_config_free(cfg);
+}
+
+static void all(struct one_context *ctx) {
+  arrays(ctx);
+  matrices(ctx);
+  empty_arrays(ctx);
+  bools(ctx);
+  tuples(ctx);
+  records(ctx);
+  errors(ctx);
+  consumption(ctx);
+}
+
+int main(void) {
+  struct one_context_config *cfg = one_context_config_new();
+  struct one_context *first = one_context_new(cfg), *second = one_context_new(cfg);
+  char *text = one_context_get_error(first);
+  check(!text, text ? text : "");
+  free(text);
+  all(first);
+  all(second);
+  side_by_side();
+  arrays(first);
+  one_context_free(second);
+  arrays(first);
+  one_context_free(first);
+  one_context_config_free(cfg);
+  return failures != 0;
+}

@@ -1,0 +1,40 @@
+#!/bin/sh
+# Builds two libraries and runs C programs against them: run.sh FLC SOURCE_FOLDER
+set -eu
+flc=$1 here=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+"$flc" lib "$here/one.fl" -o one --prefix one
+"$flc" lib "$here/two.fl" -o two --prefix two
+
+# The record's C name holds a hash of its type; the test calls it POINT.
+point=$(sed -n 's/^struct one_\(opaque_[0-9a-f]*\);$/\1/p' one.h)
+names="-Done_POINT=one_$point -Done_NEW_POINT=one_new_$point -Done_STORE_POINT=one_store_$point
+  -Done_RESTORE_POINT=one_restore_$point -Done_FREE_POINT=one_free_$point
+  -Done_PROJECT_POINT(f)=one_project_${point}_##f"
+
+warnings="-Wall -Wextra -Werror"
+cc -O1 -std=c99 $warnings -c one.c
+cc -O1 -std=c99 $warnings -c two.c
+cc -O1 -std=gnu99 $warnings $names -I. "$here/library.c" one.o two.o -lOpenCL -lm -o library
+./library
+
+# The same text is C++, and clang agrees.
+for cxx in g++ clang++; do
+  if command -v $cxx >/dev/null; then $cxx -x c++ -std=c++11 $warnings -fsyntax-only one.c; fi
+done
+if command -v clang >/dev/null; then clang -std=c99 $warnings -fsyntax-only one.c; fi
+
+# The manifest is JSON and names what the header declares.
+python3 - <<'PYTHON'
+import json, re
+manifest = json.load(open("one.json"))
+header = open("one.h").read()
+names = [entry["cfun"] for entry in manifest["entry_points"].values()]
+for kind in manifest["types"].values():
+    names += kind["ops"].values()
+missing = [name for name in names if not re.search(r"\b%s\(" % name, header)]
+assert not missing, missing
+assert manifest["entry_points"]["put"]["inputs"][0]["unique"] is True
+PYTHON
