@@ -1,6 +1,8 @@
 // Contexts, blocks, launches, failing checks, the cache and tuning, on the first OpenCL device.
-#include "../unit.h"
 #include "program.h"
+// The runtime comes before any system header.
+
+#include "../unit.h"
 
 static struct rt_context *open_context(struct rt_config *cfg) {
   struct rt_context *ctx = fl_context_new(cfg);
