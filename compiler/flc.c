@@ -18,6 +18,7 @@ static const struct {
   { "eval", command_eval, "run an entry point in the interpreter" },
   { "test", command_test, "run the test blocks of programs" },
   { "data", command_data, "generate, convert and compare values" },
+  { "tree", command_tree, "draw the code versions of a program" },
   { "dump", command_dump, "print a program after a pass" },
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };

@@ -12,6 +12,7 @@ int command_test(Compiler *c, int argc, char **argv);
 int command_build(Compiler *c, int argc, char **argv);
 int command_lib(Compiler *c, int argc, char **argv);
 int command_run(Compiler *c, int argc, char **argv);
+int command_tree(Compiler *c, int argc, char **argv);
 int command_data(Compiler *c, int argc, char **argv);
 
 // ---- shared by the commands (common.c)
@@ -39,8 +40,18 @@ typedef struct CompileOptions {
 
 // The program of a file as C text; false after errors (already reported).
 bool compile_to_c(Compiler *c, const char *path, CompileOptions options, EmitResult *out);
+// The same for a program that was read.
+bool compile_program_to_c(Compiler *c, Program *program, CompileOptions options, EmitResult *out);
 // Compiles C text with $CC (default: cc) to an executable; all of it or nothing.  False after errors.
 bool compile_executable(Compiler *c, const Text *text, const char *output);
+// Compiles C text without optimising it, once per text; the executable in the cache, or NULL after
+// errors.
+const char *compile_cached(Compiler *c, const Text *text);
+// The folder of the cache, made if need be: $XDG_CACHE_HOME/flc or ~/.cache/flc.
+const char *compile_cache_folder(void);
+// Continues a hash of bytes that began with COMPILE_HASH_SEED.
+#define COMPILE_HASH_SEED 14695981039346656037u
+uint64_t compile_hash(uint64_t hash, const char *text, size_t length);
 // "dir/matmul" for "dir/matmul.fl".
 const char *compile_base(const char *path);
 // Is it a C identifier?

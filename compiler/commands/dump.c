@@ -1,16 +1,27 @@
-// flc dump FILE --after PASS: the program as it stands after a pass.
-#include "commands/commands.h"
+// flc dump FILE: the program as it stands after a pass, and what flattening did to it.
+#include "commands/version_options.h"
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char help[] =
-    "usage: flc dump FILE [--after PASS] [--list-passes] [--times]\n"
+    "usage: flc dump FILE [OPTIONS]\n"
     "\n"
-    "Prints the program as it stands after PASS (default: the last one).\n"
-    "  --list-passes   the passes in order, with their reasons\n"
-    "  --times         milliseconds per pass, on standard error\n";
+    "Prints the program as it stands after a pass.\n"
+    "      --after PASS      the pass (default: the last one before the lowering to kernels)\n"
+    "      --list-passes     the passes in order, with their reasons\n"
+    "      --times           milliseconds per pass, on standard error\n"
+    "      --trace-rules     which flattening rule fired where, on standard error\n"
+    "      --stats           instead of the program: versions, guards, kernels and statements\n"
+    "      --flatten MODE    incremental (default), moderate, full or outer\n"
+    "      --max-versions N  versions per entry point, at most (default 256)\n";
+
+typedef struct Options {
+  const char *after;
+  bool times, stats;
+  FlattenOptions flatten;
+} Options;
 
 static int list_passes(void) {
   for (int i = 0; pipeline_pass_name(i); i++)
@@ -23,34 +34,74 @@ static void print_times(const Program *program) {
     fprintf(stderr, "%-16s %8.2f ms\n", pipeline_pass_name(i), program->pass_ms[i]);
 }
 
-static int dump(Compiler *c, const char *path, const char *after, bool times) {
+// The same program flattened the moderate way; NULL after errors.
+static const Program *moderate(Compiler *c, const char *path) {
   Program *program = program_read(c, path);
-  bool ok = program && pipeline_run(c, program, after);
+  if (!program) return NULL;
+  program->flatten = (FlattenOptions){ FLATTEN_MODERATE, 1, NULL };
+  return pipeline_run(c, program, "dead-flat") ? program : NULL;
+}
+
+static int print_stats(Compiler *c, const Program *program) {
+  const Program *plain = moderate(c, program->path);
+  if (!diag_ok(c) || !plain) return 1;
+  printf("%-16s %8s %8s %8s %10s %10s %6s\n", "entry", "versions", "guards", "kernels", "statements",
+         "moderate", "ratio");
+  for (int i = 0; i < program->core->entry_count; i++) {
+    VersionTree tree = version_tree(c, program->core->entries[i]);
+    VersionTree base = version_tree(c, plain->core->entries[i]);
+    printf("%-16s %8d %8d %8d %10d %10d %6.1f\n", tree.entry->name, tree.version_count, tree.guard_count,
+           tree.kernel_count, tree.stm_count, base.stm_count,
+           (double)tree.stm_count / (base.stm_count ? base.stm_count : 1));
+  }
+  return 0;
+}
+
+static int dump(Compiler *c, const char *path, const Options *o) {
+  Program *program = program_read(c, path);
+  if (program) program->flatten = o->flatten;
+  bool ok = program && pipeline_run(c, program, o->stats ? "dead-flat" : o->after);
+  if (o->flatten.trace) fputs(text_str(o->flatten.trace), stderr);
   if (!diag_ok(c) || !ok) return 1;
+  if (o->times) print_times(program);
+  if (o->stats) return print_stats(c, program);
   Text *t = text_new();
   pipeline_print(c, t, program);
-  if (times) print_times(program);
   return fputs(text_str(t), stdout) == EOF;
+}
+
+// NULL, or what is wrong with the option.
+static const char *set_option(Options *o, int option) {
+  switch (option) {
+  case 'a': o->after = optarg; return NULL;
+  case 't': o->times = true; return NULL;
+  case 's': o->stats = true; return NULL;
+  case 'r': o->flatten.trace = text_new(); return NULL;
+  case 'f': return set_flatten_mode(&o->flatten, optarg);
+  case 'm': return set_max_versions(&o->flatten, optarg);
+  }
+  return "unknown option";
 }
 
 int command_dump(Compiler *c, int argc, char **argv) {
   static const struct option options[] = {
-    { "after", required_argument, NULL, 'a' }, { "list-passes", no_argument, NULL, 'l' },
-    { "times", no_argument, NULL, 't' },       { "help", no_argument, NULL, 'h' },
+    { "after", required_argument, NULL, 'a' },   { "list-passes", no_argument, NULL, 'l' },
+    { "times", no_argument, NULL, 't' },         { "trace-rules", no_argument, NULL, 'r' },
+    { "stats", no_argument, NULL, 's' },         { "flatten", required_argument, NULL, 'f' },
+    { "max-versions", required_argument, NULL, 'm' }, { "help", no_argument, NULL, 'h' },
     { NULL, 0, NULL, 0 },
   };
-  const char *after = NULL;
-  bool times = false;
+  Options o = { .flatten = { FLATTEN_INCREMENTAL, 256, NULL } };
   opterr = 0;
-  for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-    if (o == 'h') return fputs(help, stdout) == EOF;
-    if (o == 'l') return list_passes();
-    if (o == '?') return command_usage_error(c, "flc dump: unknown option %s", argv[optind - 1]);
-    if (o == 'a') after = optarg;
-    if (o == 't') times = true;
+  for (int k; (k = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+    if (k == 'h') return fputs(help, stdout) == EOF;
+    if (k == 'l') return list_passes();
+    if (k == '?') return command_usage_error(c, "flc dump: unknown option %s", argv[optind - 1]);
+    const char *message = set_option(&o, k);
+    if (message) return command_usage_error(c, "flc dump: %s", message);
   }
-  if (after && !pipeline_knows(after))
-    return command_usage_error(c, "flc dump: unknown pass %s (see flc dump --list-passes)", after);
+  if (o.after && !pipeline_knows(o.after))
+    return command_usage_error(c, "flc dump: unknown pass %s (see flc dump --list-passes)", o.after);
   if (optind != argc - 1) return command_usage_error(c, "flc dump: expected one file name");
-  return dump(c, argv[optind], after, times);
+  return dump(c, argv[optind], &o);
 }

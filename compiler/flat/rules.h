@@ -66,6 +66,9 @@ bool body_has_seg(const Body *body, int level);
 // Do two bodies differ in the names of binders only?
 bool same_code(const Body *a, const Body *b);
 
+// A body as text, with the binders numbered in order of occurrence (same_code.c).
+const char *canonical_text(const Body *body);
+
 // ---- sizes of e_middle (par.c)
 
 // The largest width product of level-0 seg-ops in a body whose widths are known outside of it

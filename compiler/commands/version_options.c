@@ -1,0 +1,145 @@
+#include "commands/version_options.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- how to flatten
+
+const char *set_flatten_mode(FlattenOptions *options, const char *text) {
+  static const char *const modes[] = {
+    [FLATTEN_INCREMENTAL] = "incremental",
+    [FLATTEN_MODERATE] = "moderate",
+    [FLATTEN_FULL] = "full",
+    [FLATTEN_OUTER] = "outer",
+  };
+  for (int i = 0; i < (int)(sizeof modes / sizeof *modes); i++) {
+    if (strcmp(text, modes[i]) != 0) continue;
+    options->mode = (FlattenMode)i;
+    return NULL;
+  }
+  return text_format("unknown way to flatten %s (incremental, moderate, full or outer)", text);
+}
+
+const char *set_max_versions(FlattenOptions *options, const char *text) {
+  static const long most = 1000000;
+  char *end = NULL;
+  long value = strtol(text, &end, 10);
+  if (end == text || *end || value < 1 || value > most)
+    return text_format("expected a number of versions from 1 to %ld, found %s", most, text);
+  options->max_versions = (int)value;
+  return NULL;
+}
+
+// ---- forced guards
+
+static bool find_guard(const Region *region, const char *name, Name *out) {
+  if (region->kind == REGION_GUARD && strcmp(region->guard->name, name) == 0) {
+    *out = region->guard->name;
+    return true;
+  }
+  for (int i = 0; i < region->part_count; i++)
+    if (find_guard(region->parts[i], name, out)) return true;
+  return false;
+}
+
+static bool force_version(Compiler *c, Decider *d, const VersionTree *tree, const char *text) {
+  char *end = NULL;
+  long version = strtol(text + 1, &end, 10);
+  if (end == text + 1 || *end || version > tree->version_count ||
+      !version_path(tree, (int)version, &d->forced)) {
+    error(c, (Loc){ 0 }, "entry point %s has no version %s, only V0 to V%d", tree->entry->name, text,
+          tree->version_count - 1);
+    return false;
+  }
+  return true;
+}
+
+static bool force_guard(Compiler *c, Decider *d, const VersionTree *tree, const char *step) {
+  const char *equals = strchr(step, '=');
+  const char *outcome = equals ? equals + 1 : "";
+  if (strcmp(outcome, "T") != 0 && strcmp(outcome, "F") != 0) {
+    error(c, (Loc){ 0 }, "expected guard=T or guard=F in the path, found %s", step);
+    return false;
+  }
+  const char *name = text_format("%.*s", (int)(equals - step), step);
+  PathStep forced = { NULL, *outcome == 'T' };
+  if (!find_guard(tree->root, name, &forced.guard)) {
+    error(c, (Loc){ 0 }, "entry point %s has no guard %s (see flc tree)", tree->entry->name, name);
+    return false;
+  }
+  vec_push(&d->forced, forced);
+  return true;
+}
+
+bool decider_force(Compiler *c, Decider *d, const VersionTree *tree, const char *text) {
+  if (text[0] == 'V' && !strchr(text, '=')) return force_version(c, d, tree, text);
+  while (*text) {
+    size_t length = strcspn(text, ",");
+    if (!force_guard(c, d, tree, text_format("%.*s", (int)length, text))) return false;
+    text += length + (text[length] == ',');
+  }
+  return true;
+}
+
+// ---- tuning files
+
+static bool read_setting(Compiler *c, Decider *d, const char *where, const char *line) {
+  const char *equals = strchr(line, '=');
+  char *end = NULL;
+  long long value = equals ? strtoll(equals + 1, &end, 10) : 0;
+  if (!equals || end == equals + 1 || end[strspn(end, " \t\r")] != '\0') {
+    error(c, (Loc){ 0 }, "%s: expected name=value, found %s", where, line);
+    return false;
+  }
+  vec_push(&d->tuning, (Threshold){ text_format("%.*s", (int)(equals - line), line), value, false });
+  return true;
+}
+
+bool decider_read_tuning(Compiler *c, Decider *d, const char *path) {
+  size_t length;
+  const char *text = text_read_file(path, &length);
+  if (!text) {
+    error(c, (Loc){ 0 }, "cannot read %s: %s", path, strerror(errno));
+    return false;
+  }
+  for (int number = 1; *text; number++) {
+    size_t line = strcspn(text, "\n");
+    size_t blank = strspn(text, " \t\r");
+    bool empty = blank >= line || text[blank] == '#';
+    if (!empty && !read_setting(c, d, text_format("%s:%d", path, number), text_format("%.*s", (int)line, text)))
+      return false;
+    text += line + (text[line] == '\n');
+  }
+  return true;
+}
+
+// ---- deciding
+
+static int64_t threshold_of(Decider *d, Name guard) {
+  vec_each(Threshold *, t, &d->tuning) {
+    if (strcmp(t->name, guard) != 0) continue;
+    t->used = true;
+    return t->value;
+  }
+  return VERSION_DEFAULT_THRESHOLD;
+}
+
+static void note_event(Decider *d, GuardEvent event) {
+  vec_each(GuardEvent *, e, &d->events) {
+    if (e->guard != event.guard || e->par != event.par) continue;
+    e->count++;
+    return;
+  }
+  vec_push(&d->events, event);
+}
+
+int decider_decide(void *state, const Exp *exp, int64_t par) {
+  Decider *d = state;
+  if (exp->kind != EXP_GUARD) return -1;
+  Name guard = exp->u.guard.guard->name;
+  GuardEvent event = { .guard = guard, .par = par, .threshold = threshold_of(d, guard), .count = 1 };
+  event.first = par >= event.threshold;
+  vec_each(PathStep *, step, &d->forced) if (step->guard == guard) event.first = step->first;
+  note_event(d, event);
+  return event.first;
+}

@@ -1,0 +1,234 @@
+// The version tree as a drawing in text, and for graphviz.
+//
+//   map, line 31: map (\row -> ...) a
+//   |-- main.top_0:   n >= t                      V0  segmap1<n> (all sequential)
+//   |-- main.intra_1: n*p >= t, fits(4*p)         V1  segmap1<n> (segmap0<p> redomap)
+//   `-- flat                                      V4  segred1<n,p,m>
+#include "flat/versions.h"
+#include <inttypes.h>
+#include <string.h>
+
+// A line of the drawing: what hangs on the tree, and the kernels beside it.
+typedef struct Line {
+  const char *left, *right;
+} Line;
+
+typedef struct Drawing {
+  const VersionTree *tree;
+  const EventVec *events;
+  Vec(Line) lines;
+} Drawing;
+
+enum { SOURCE_WIDTH = 48, LEFT_WIDTH = 56 };
+
+static void add_line(Drawing *d, const char *left, const char *right) {
+  vec_push(&d->lines, (Line){ left, right });
+}
+
+// ---- what a run did
+
+static const char *events_text(const Drawing *d, const Guard *guard) {
+  Text *t = text_new();
+  for (int i = 0; d->events && i < d->events->count; i++) {
+    const GuardEvent *e = &d->events->at[i];
+    if (e->guard != guard->name) continue;
+    text_printf(t, "%s%" PRId64 " %s %" PRId64, text_length(t) ? "; " : "  [", e->par,
+                e->first ? ">=" : "<", e->threshold);
+    if (e->count > 1) text_printf(t, ", %" PRId64 " times", e->count);
+  }
+  if (text_length(t)) text_add(t, "]");
+  return text_str(t);
+}
+
+static bool took(const Drawing *d, const Guard *guard, bool first) {
+  for (int i = 0; d->events && i < d->events->count; i++)
+    if (d->events->at[i].guard == guard->name && d->events->at[i].first == first) return true;
+  return false;
+}
+
+// ---- labels
+
+static const char *head(Loc loc) {
+  if (!loc.file) return "(generated)";
+  return text_format("line %d: %s", loc_line_col(loc).line, source_text(loc, SOURCE_WIDTH));
+}
+
+static const char *condition(const Drawing *d, const Guard *guard) {
+  Text *t = text_new();
+  if (guard->kind == GUARD_CHOOSE && guard->par->kind == SIZE_EXP_ATOM && guard->par->atom.kind == ATOM_CONST)
+    text_add(t, "first alternative");
+  else
+    text_printf(t, "%s >= t", size_exp_text(d->tree->sizes, guard->par));
+  if (guard->local_bytes) text_printf(t, ", fits(%s)", size_exp_text(d->tree->sizes, guard->local_bytes));
+  return text_str(t);
+}
+
+static const char *leaf_text(const Region *leaf, bool ran) {
+  if (leaf->version < 0) return leaf->code;
+  return text_format("V%d  %s%s", leaf->version, leaf->code, ran ? "  <== runs" : "");
+}
+
+// ---- text
+
+static void draw_children(Drawing *d, const char *prefix, const Region *region, bool ran);
+
+static void draw_node(Drawing *d, const char *prefix, const Region *region, bool last, bool ran) {
+  static const char *const words[] = {
+    [REGION_LEAF] = "kernels", [REGION_SEQ] = "", [REGION_LOOP] = "loop, ", [REGION_IF] = "if, ", [REGION_GUARD] = "",
+  };
+  const char *corner = last ? "`-- " : "|-- ";
+  if (region->kind == REGION_LEAF) {
+    add_line(d, text_format("%s%s%s", prefix, corner, words[region->kind]), leaf_text(region, ran));
+    return;
+  }
+  add_line(d, text_format("%s%s%s%s", prefix, corner, words[region->kind], head(region->loc)), NULL);
+  draw_children(d, text_format("%s%s", prefix, last ? "    " : "|   "), region, ran);
+}
+
+// A branch of a guard or an if: on the line of its label if it is a leaf.
+static void draw_branch(Drawing *d, const char *prefix, const char *label, const Region *region, bool ran) {
+  bool last = *label == '`';
+  if (region->kind == REGION_LEAF) {
+    add_line(d, text_format("%s%s", prefix, label), leaf_text(region, ran));
+    return;
+  }
+  const char *of = region->kind == REGION_GUARD ? text_format(" of %s", head(region->loc)) : "";
+  add_line(d, text_format("%s%s%s", prefix, label, of), NULL);
+  draw_children(d, text_format("%s%s", prefix, last ? "    " : "|   "), region, ran);
+}
+
+// The guards of one operator stand below each other; what is left is the last line.
+static void draw_guards(Drawing *d, const char *prefix, const Region *region, bool ran) {
+  const Guard *guard = region->guard;
+  const Region *rest = region->parts[1];
+  const char *label = text_format("|-- %s: %s%s", guard->name, condition(d, guard), events_text(d, guard));
+  draw_branch(d, prefix, label, region->parts[0], ran && took(d, guard, true));
+  ran = ran && took(d, guard, false);
+  bool same = rest->kind == REGION_GUARD && rest->loc.file == region->loc.file &&
+              rest->loc.start == region->loc.start && guard->kind == GUARD_TOP &&
+              rest->guard->kind == GUARD_INTRA;
+  if (same)
+    draw_guards(d, prefix, rest, ran);
+  else
+    draw_branch(d, prefix, guard->kind == GUARD_CHOOSE ? "`-- second alternative" : "`-- flat", rest, ran);
+}
+
+static void draw_children(Drawing *d, const char *prefix, const Region *region, bool ran) {
+  switch (region->kind) {
+  case REGION_LEAF: draw_node(d, prefix, region, true, ran); return;
+  case REGION_LOOP: draw_children(d, prefix, region->parts[0], ran); return;
+  case REGION_GUARD: draw_guards(d, prefix, region, ran); return;
+  case REGION_SEQ:
+    for (int i = 0; i < region->part_count; i++)
+      draw_node(d, prefix, region->parts[i], i == region->part_count - 1, ran);
+    return;
+  case REGION_IF:
+    draw_branch(d, prefix, "|-- then", region->parts[0], ran);
+    draw_branch(d, prefix, "`-- else", region->parts[1], ran);
+    return;
+  }
+}
+
+static void add_lines(Text *t, const Drawing *d) {
+  size_t width = 0;
+  for (int i = 0; i < d->lines.count; i++) {
+    size_t length = strlen(d->lines.at[i].left);
+    if (d->lines.at[i].right && length > width && length <= LEFT_WIDTH) width = length;
+  }
+  for (int i = 0; i < d->lines.count; i++) {
+    const Line *line = &d->lines.at[i];
+    if (line->right)
+      text_printf(t, "%-*s  %s\n", (int)width, line->left, line->right);
+    else
+      text_printf(t, "%s\n", line->left);
+  }
+}
+
+void version_tree_text(Text *t, const VersionTree *tree, const EventVec *events) {
+  text_printf(t, "%s: %d version%s, %d guard%s\n", tree->entry->name, tree->version_count,
+              tree->version_count == 1 ? "" : "s", tree->guard_count, tree->guard_count == 1 ? "" : "s");
+  Drawing d = { .tree = tree, .events = events };
+  const Region *root = tree->root;
+  if (root->kind == REGION_SEQ)
+    draw_children(&d, "", root, events != NULL);
+  else if (root->kind == REGION_LEAF)
+    add_line(&d, "`-- kernels", leaf_text(root, events != NULL));
+  else {
+    add_line(&d, root->kind == REGION_LOOP ? text_format("loop, %s", head(root->loc)) : head(root->loc), NULL);
+    draw_children(&d, "", root, events != NULL);
+  }
+  add_lines(t, &d);
+}
+
+// ---- graphviz
+
+typedef struct Graph {
+  Text *t;
+  const Drawing *drawing;
+  int next;
+} Graph;
+
+static void add_quoted(Text *t, const char *text) {
+  for (const char *s = text; *s; s++) {
+    if (*s == '"' || *s == '\\') text_add(t, "\\");
+    text_add_bytes(t, s, 1);
+  }
+}
+
+static int add_node(Graph *g, const char *shape, const char *first, const char *second, bool ran) {
+  text_printf(g->t, "  n%d [shape=%s, label=\"", g->next, shape);
+  add_quoted(g->t, first);
+  if (*second) text_add(g->t, "\\n");
+  add_quoted(g->t, second);
+  text_printf(g->t, "\"%s];\n", ran ? ", style=filled, fillcolor=lightblue" : "");
+  return g->next++;
+}
+
+static void add_edge(Graph *g, int from, int to, const char *label) {
+  text_printf(g->t, "  n%d -> n%d [label=\"%s\"];\n", from, to, label);
+}
+
+static int graph_region(Graph *g, const Region *region, bool ran);
+
+static int graph_guard(Graph *g, const Region *region, bool ran) {
+  const Guard *guard = region->guard;
+  int node = add_node(g, "diamond", guard->name,
+                      text_format("%s%s", condition(g->drawing, guard), events_text(g->drawing, guard)), ran);
+  add_edge(g, node, graph_region(g, region->parts[0], ran && took(g->drawing, guard, true)), "yes");
+  add_edge(g, node, graph_region(g, region->parts[1], ran && took(g->drawing, guard, false)), "no");
+  return node;
+}
+
+static int graph_parts(Graph *g, const Region *region, const char *label, bool ran) {
+  int node = add_node(g, "folder", label, head(region->loc), ran);
+  for (int i = 0; i < region->part_count; i++) {
+    int part = graph_region(g, region->parts[i], ran);
+    const char *edge = region->kind == REGION_IF ? (i == 0 ? "then" : "else")
+                       : region->part_count > 1  ? text_format("%d", i + 1)
+                                                 : "";
+    add_edge(g, node, part, edge);
+  }
+  return node;
+}
+
+static int graph_region(Graph *g, const Region *region, bool ran) {
+  switch (region->kind) {
+  case REGION_LEAF: {
+    const char *name = region->version < 0 ? "kernels" : text_format("V%d", region->version);
+    return add_node(g, "box", name, region->code, ran && region->version >= 0);
+  }
+  case REGION_SEQ: return graph_parts(g, region, "in sequence", ran);
+  case REGION_LOOP: return graph_parts(g, region, "loop", ran);
+  case REGION_IF: return graph_parts(g, region, "if", ran);
+  case REGION_GUARD: return graph_guard(g, region, ran);
+  }
+  return -1;
+}
+
+void version_tree_dot(Text *t, const VersionTree *tree, const EventVec *events) {
+  Drawing drawing = { .tree = tree, .events = events };
+  Graph g = { .t = t, .drawing = &drawing };
+  text_printf(t, "digraph \"%s\" {\n  node [fontname=\"monospace\", fontsize=10];\n", tree->entry->name);
+  graph_region(&g, tree->root, events != NULL);
+  text_add(t, "}\n");
+}

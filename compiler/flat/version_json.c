@@ -1,0 +1,175 @@
+// The version tree as JSON: docs/tree-schema.md.
+#include "flat/versions.h"
+#include <inttypes.h>
+
+enum { SOURCE_WIDTH = 200 };
+
+typedef struct Json {
+  Text *t;
+  const VersionTree *tree;
+  const EventVec *events;
+} Json;
+
+static void add_string(Text *t, const char *text) {
+  text_add(t, "\"");
+  for (const char *s = text; *s; s++) {
+    if (*s == '"' || *s == '\\')
+      text_printf(t, "\\%c", *s);
+    else if ((unsigned char)*s < ' ')
+      text_printf(t, "\\u%04x", (unsigned)*s);
+    else
+      text_add_bytes(t, s, 1);
+  }
+  text_add(t, "\"");
+}
+
+static void add_key(Json *j, const char *key) {
+  text_printf(j->t, ", \"%s\": ", key);
+}
+
+static void add_size(Json *j, const SizeExp *exp) {
+  static const char *const ops[] = {
+    [SIZE_EXP_ATOM] = "", [SIZE_EXP_ADD] = "+", [SIZE_EXP_MUL] = "*", [SIZE_EXP_MAX] = "max",
+  };
+  if (exp->kind == SIZE_EXP_ATOM && exp->atom.kind == ATOM_CONST) {
+    text_printf(j->t, "%s", size_name_text(j->tree->sizes, exp->atom));
+  } else if (exp->kind == SIZE_EXP_ATOM) {
+    add_string(j->t, size_name_text(j->tree->sizes, exp->atom));
+  } else {
+    text_printf(j->t, "[\"%s\", ", ops[exp->kind]);
+    add_size(j, exp->a);
+    text_add(j->t, ", ");
+    add_size(j, exp->b);
+    text_add(j->t, "]");
+  }
+}
+
+// { "text": "n*m", "expr": ["*", "n", "m"] }
+static void add_size_text(Json *j, const SizeExp *exp) {
+  text_add(j->t, "{ \"text\": ");
+  add_string(j->t, size_exp_text(j->tree->sizes, exp));
+  add_key(j, "expr");
+  add_size(j, exp);
+  text_add(j->t, " }");
+}
+
+static void add_source(Json *j, Loc loc) {
+  if (!loc.file) return;
+  LineCol from = loc_line_col(loc), to = loc_line_col((Loc){ loc.file, loc.end, loc.end });
+  add_key(j, "file");
+  add_string(j->t, loc.file->path);
+  text_printf(j->t, ", \"line\": %d, \"column\": %d, \"end_line\": %d, \"end_column\": %d", from.line, from.col,
+              to.line, to.col);
+  add_key(j, "source");
+  add_string(j->t, source_text(loc, SOURCE_WIDTH));
+}
+
+static void add_events(Json *j, const Guard *guard) {
+  if (!j->events) return;
+  add_key(j, "events");
+  text_add(j->t, "[");
+  bool first = true;
+  for (int i = 0; i < j->events->count; i++) {
+    const GuardEvent *e = &j->events->at[i];
+    if (e->guard != guard->name) continue;
+    text_printf(j->t,
+                "%s{ \"par\": %" PRId64 ", \"threshold\": %" PRId64 ", \"count\": %" PRId64 ", \"first\": %s }",
+                first ? "" : ", ", e->par, e->threshold, e->count, e->first ? "true" : "false");
+    first = false;
+  }
+  text_add(j->t, "]");
+}
+
+static void add_guard(Json *j, const Guard *guard) {
+  static const char *const kinds[] = {
+    [GUARD_TOP] = "top", [GUARD_INTRA] = "intra", [GUARD_REDOMAP] = "redomap", [GUARD_CHOOSE] = "choose",
+  };
+  add_key(j, "name");
+  add_string(j->t, guard->name);
+  add_key(j, "guard");
+  add_string(j->t, kinds[guard->kind]);
+  add_key(j, "par");
+  add_size_text(j, guard->par);
+  add_key(j, "local_bytes");
+  if (guard->local_bytes)
+    add_size_text(j, guard->local_bytes);
+  else
+    text_add(j->t, "null");
+  text_printf(j->t, ", \"default\": %d", VERSION_DEFAULT_THRESHOLD);
+  add_events(j, guard);
+}
+
+static void add_region(Json *j, const Region *region);
+
+static void add_leaf(Json *j, const Region *leaf) {
+  add_key(j, "version");
+  if (leaf->version < 0)
+    text_add(j->t, "null");
+  else
+    text_printf(j->t, "\"V%d\"", leaf->version);
+  add_key(j, "code");
+  add_string(j->t, leaf->code);
+  text_printf(j->t, ", \"hash\": \"%016" PRIx64 "\"", leaf->hash);
+}
+
+static void add_part(Json *j, const char *key, const Region *part) {
+  text_add(j->t, ",");
+  text_newline(j->t);
+  text_printf(j->t, "\"%s\": ", key);
+  add_region(j, part);
+}
+
+static void add_parts(Json *j, const Region *region) {
+  add_key(j, "parts");
+  text_add(j->t, "[");
+  for (int i = 0; i < region->part_count; i++) {
+    if (i) text_add(j->t, ",");
+    text_newline(j->t);
+    add_region(j, region->parts[i]);
+  }
+  text_add(j->t, "]");
+}
+
+static void add_region(Json *j, const Region *region) {
+  static const char *const kinds[] = {
+    [REGION_LEAF] = "leaf", [REGION_SEQ] = "seq",     [REGION_LOOP] = "loop",
+    [REGION_IF] = "if",     [REGION_GUARD] = "guard",
+  };
+  text_printf(j->t, "{ \"kind\": \"%s\"", kinds[region->kind]);
+  text_indent(j->t, 2);
+  switch (region->kind) {
+  case REGION_LEAF: add_leaf(j, region); break;
+  case REGION_SEQ: add_parts(j, region); break;
+  case REGION_LOOP:
+    add_source(j, region->loc);
+    add_part(j, "body", region->parts[0]);
+    break;
+  case REGION_GUARD:
+    add_guard(j, region->guard);
+    add_source(j, region->loc);
+    add_part(j, "then", region->parts[0]);
+    add_part(j, "else", region->parts[1]);
+    break;
+  case REGION_IF:
+    add_source(j, region->loc);
+    add_part(j, "then", region->parts[0]);
+    add_part(j, "else", region->parts[1]);
+    break;
+  }
+  text_indent(j->t, -2);
+  text_add(j->t, " }");
+}
+
+void version_tree_json(Text *t, const VersionTree *tree, const EventVec *events) {
+  Json j = { t, tree, events };
+  text_add(t, "{ \"name\": ");
+  add_string(t, tree->entry->name);
+  text_printf(t, ", \"versions\": %d, \"guards\": %d, \"kernels\": %d,", tree->version_count, tree->guard_count,
+              tree->kernel_count);
+  text_indent(t, 2);
+  text_newline(t);
+  text_add(t, "\"tree\": ");
+  add_region(&j, tree->root);
+  text_indent(t, -2);
+  text_add(t, " }");
+}

@@ -1,0 +1,226 @@
+// How the version tree calls sizes and kernels.
+#include "base/map.h"
+#include "flat/versions.h"
+#include <ctype.h>
+#include <string.h>
+
+// ---- sizes
+
+struct SizeNames {
+  Map *defs;   // Var -> Exp that binds it
+  Map *texts;  // Var -> text
+  Map *taken;  // name -> how many variables have it (as a list cell)
+};
+
+static void note_definitions(CoreVisitor *v, const Body *body) {
+  for (int i = 0; i < body->stm_count; i++)
+    if (body->stms[i].binder_count == 1) map_put(v->state, body->stms[i].binders[0], body->stms[i].exp);
+  core_visit_body(v, body);
+}
+
+// Did the user write this name where the variable is bound?
+static bool is_users(const Var *var) {
+  const SourceFile *file = var->loc.file;
+  size_t length = strlen(var->name);
+  if (!file || file->built_in || var->loc.start + length > file->length) return false;
+  const char *at = file->text + var->loc.start;
+  if (strncmp(at, var->name, length) != 0) return false;
+  return !isalnum((unsigned char)at[length]) && at[length] != '_' && at[length] != '\'';
+}
+
+// The name, with a number if another variable has it.
+static const char *own_name(SizeNames *names, const Var *var) {
+  int *count = map_get(names->taken, var->name);
+  if (!count) {
+    count = new (int);
+    map_put(names->taken, var->name, count);
+  }
+  return ++*count == 1 ? var->name : text_format("%s'%d", var->name, *count);
+}
+
+SizeNames *size_names_new(const Entry *entry) {
+  SizeNames *names = new_node(SizeNames, .defs = map_new(NULL), .texts = map_new(NULL), .taken = map_new(NULL));
+  CoreVisitor v = { .body = note_definitions, .state = names->defs };
+  note_definitions(&v, entry->body);
+  for (int i = 0; i < entry->param_count; i++)  // first of all: they keep their plain names
+    map_put(names->texts, entry->params[i], own_name(names, entry->params[i]));
+  return names;
+}
+
+static const char *definition_text(SizeNames *names, const Exp *def) {
+  if (def->kind == EXP_CONVERT) return size_name_text(names, def->u.convert.atom);
+  if (def->kind == EXP_ATOM) return size_name_text(names, def->u.atom.atom);
+  if (def->kind != EXP_OP || op_arity(def->u.op.op) != 2) return NULL;
+  const char *spelling = op_spelling(def->u.op.op);
+  if (isalpha((unsigned char)spelling[0])) return NULL;
+  const char *a = size_name_text(names, def->u.op.args[0]), *b = size_name_text(names, def->u.op.args[1]);
+  return text_format(def->u.op.op == OP_MUL ? "%s%s%s" : "(%s %s %s)", a, spelling, b);
+}
+
+const char *size_name_text(SizeNames *names, Atom size) {
+  if (size.kind == ATOM_CONST) {
+    Text *t = text_new();
+    core_print_size(t, size);
+    return text_str(t);
+  }
+  const Var *var = size.u.var;
+  const char *text = map_get(names->texts, var);
+  if (text) return text;
+  const Exp *def = map_get(names->defs, var);
+  if (def && !is_users(var)) text = definition_text(names, def);
+  if (!text) text = own_name(names, var);
+  map_put(names->texts, var, text);
+  return text;
+}
+
+const char *size_exp_text(SizeNames *names, const SizeExp *exp) {
+  if (exp->kind == SIZE_EXP_ATOM) return size_name_text(names, exp->atom);
+  const char *a = size_exp_text(names, exp->a), *b = size_exp_text(names, exp->b);
+  if (exp->kind == SIZE_EXP_MAX) return text_format("max(%s, %s)", a, b);
+  if (exp->kind == SIZE_EXP_ADD) return text_format("%s + %s", a, b);
+  bool parens_a = exp->a->kind == SIZE_EXP_ADD, parens_b = exp->b->kind == SIZE_EXP_ADD;
+  return text_format("%s%s%s*%s%s%s", parens_a ? "(" : "", a, parens_a ? ")" : "", parens_b ? "(" : "", b,
+                     parens_b ? ")" : "");
+}
+
+// ---- kernels
+
+typedef struct Item {
+  const char *text;
+  int count;
+} Item;
+typedef Vec(Item) ItemVec;
+
+static void add_item(ItemVec *items, const char *text) {
+  for (int i = 0; i < items->count; i++)
+    if (strcmp(items->at[i].text, text) == 0) {
+      items->at[i].count++;
+      return;
+    }
+  vec_push(items, (Item){ text, 1 });
+}
+
+static const char *joined(const ItemVec *items) {
+  Text *t = text_new();
+  for (int i = 0; i < items->count; i++) {
+    if (i) text_add(t, ", ");
+    if (items->at[i].count > 1) text_printf(t, "%d ", items->at[i].count);
+    text_add(t, items->at[i].text);
+  }
+  return text_str(t);
+}
+
+static const char *soac_word(const Exp *exp) {
+  switch (exp->kind) {
+  case EXP_MAP: return "map";
+  case EXP_REDOMAP: return "redomap";
+  case EXP_SCANOMAP: return "scanomap";
+  case EXP_SCATTER: return "scatter";
+  case EXP_HIST: return "hist";
+  case EXP_FILTER: return "filter";
+  case EXP_ATOM:
+  case EXP_OP:
+  case EXP_CONVERT:
+  case EXP_BITS:
+  case EXP_INDEX:
+  case EXP_UPDATE:
+  case EXP_IOTA:
+  case EXP_REPLICATE:
+  case EXP_REARRANGE:
+  case EXP_RESHAPE:
+  case EXP_CONCAT:
+  case EXP_ROTATE:
+  case EXP_COPY:
+  case EXP_ARRAY:
+  case EXP_ASSERT:
+  case EXP_IF:
+  case EXP_LOOP:
+  case EXP_CALL:
+  case EXP_CHOOSE:
+  case EXP_SEG:
+  case EXP_GUARD: return NULL;
+  }
+  return NULL;
+}
+
+// Sequential operators, at any depth.
+typedef struct Soacs {
+  int count;
+  const char *word;
+} Soacs;
+
+static void note_soacs(CoreVisitor *v, const Body *body) {
+  Soacs *soacs = v->state;
+  for (int i = 0; i < body->stm_count; i++) {
+    if (!exp_is_soac(body->stms[i].exp)) continue;
+    soacs->count++;
+    soacs->word = soac_word(body->stms[i].exp);
+  }
+  core_visit_body(v, body);
+}
+
+static void add_items(SizeNames *names, const Body *body, ItemVec *items);
+
+static const char *seg_suffix(SizeNames *names, const SegOp *seg) {
+  ItemVec items = { 0 };
+  add_items(names, seg->body, &items);
+  if (items.count) return text_format(" (%s)", joined(&items));
+  Soacs soacs = { 0 };
+  CoreVisitor v = { .body = note_soacs, .state = &soacs };
+  note_soacs(&v, seg->body);
+  if (soacs.count == 1) return text_format(" %s", soacs.word);
+  return soacs.count ? " (all sequential)" : "";
+}
+
+static const char *seg_text(SizeNames *names, const SegOp *seg) {
+  static const char *const kinds[] = {
+    [SEG_MAP] = "segmap",   [SEG_RED] = "segred",         [SEG_SCAN] = "segscan",
+    [SEG_HIST] = "seghist", [SEG_SCATTER] = "segscatter",
+  };
+  Text *t = text_new();
+  text_printf(t, "%s%d<", kinds[seg->kind], seg->level);
+  for (int i = 0; i < seg->dim_count; i++)
+    text_printf(t, "%s%s", i ? "," : "", size_name_text(names, seg->dims[i].width));
+  text_printf(t, ">%s", seg_suffix(names, seg));
+  return text_str(t);
+}
+
+static void add_items(SizeNames *names, const Body *body, ItemVec *items) {
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *exp = body->stms[i].exp;
+    if (exp->kind == EXP_SEG) add_item(items, seg_text(names, exp->u.seg));
+    if (exp->kind == EXP_SEG || exp_is_soac(exp)) continue;
+    const Body *inner[2];
+    ItemVec nested = { 0 };
+    int count = exp_bodies(exp, inner, 2);
+    for (int k = 0; k < count; k++)
+      add_items(names, inner[k], &nested);
+    bool loop = exp->kind == EXP_LOOP && nested.count;
+    if (loop) add_item(items, text_format("loop (%s)", joined(&nested)));
+    for (int k = 0; k < nested.count && !loop; k++)
+      add_item(items, nested.at[k].text);
+  }
+}
+
+const char *code_text(SizeNames *names, const Body *body) {
+  ItemVec items = { 0 };
+  add_items(names, body, &items);
+  return items.count ? joined(&items) : "no kernels";
+}
+
+const char *source_text(Loc loc, int max) {
+  Text *t = text_new();
+  if (!loc.file) return "";
+  int length = 0;
+  bool space = false;
+  for (uint32_t i = loc.start; i < loc.end && i < loc.file->length && length < max; i++) {
+    char ch = loc.file->text[i];
+    bool blank = isspace((unsigned char)ch);
+    if (blank && space) continue;
+    space = blank;
+    text_add_bytes(t, blank ? " " : &ch, 1);
+    length++;
+  }
+  if (length == max) text_add(t, "...");
+  return text_str(t);
+}

@@ -1,0 +1,142 @@
+// Extracts the version tree from an entry point of Flat.
+#include "flat/versions.h"
+#include "base/map.h"
+#include "flat/rules.h"
+#include <string.h>
+
+typedef struct Extract {
+  VersionTree *tree;
+} Extract;
+
+static const Region *region_of_body(Extract *x, const Body *body, bool is_version);
+
+static void seek_guard(CoreVisitor *v, const Body *body) {
+  bool *found = v->state;
+  for (int i = 0; i < body->stm_count && !*found; i++)
+    *found = body->stms[i].exp->kind == EXP_GUARD;
+  if (!*found) core_visit_body(v, body);
+}
+
+static bool has_guard(const Stm *stm) {
+  bool found = stm->exp->kind == EXP_GUARD;
+  CoreVisitor v = { .body = seek_guard, .state = &found };
+  if (!found) core_visit_exp(&v, stm->exp);
+  return found;
+}
+
+static bool body_has_guard(const Body *body) {
+  for (int i = 0; i < body->stm_count; i++)
+    if (has_guard(&body->stms[i])) return true;
+  return false;
+}
+
+// FNV-1a.
+static uint64_t hash_text(const char *text) {
+  uint64_t hash = 14695981039346656037u;
+  for (const char *s = text; *s; s++)
+    hash = (hash ^ (unsigned char)*s) * 1099511628211u;
+  return hash;
+}
+
+static const Region *leaf(Extract *x, const Body *body, bool is_version) {
+  int version = is_version ? x->tree->version_count++ : -1;
+  return new_node(Region, .kind = REGION_LEAF, .version = version, .code = code_text(x->tree->sizes, body),
+                  .hash = hash_text(canonical_text(body)),
+                  .loc = body->stm_count ? body->stms[0].loc : (Loc){ 0 });
+}
+
+// A loop, an if or a guard with guards in it.
+static const Region *region_of_stm(Extract *x, const Stm *stm) {
+  const Body *bodies[2];
+  int count = exp_bodies(stm->exp, bodies, 2);
+  bool guard = stm->exp->kind == EXP_GUARD;
+  if (guard) x->tree->guard_count++;
+  const Region **parts = new_array(const Region *, 2);
+  for (int i = 0; i < count; i++)
+    parts[i] = region_of_body(x, bodies[i], guard);
+  RegionKind kind = guard ? REGION_GUARD : stm->exp->kind == EXP_LOOP ? REGION_LOOP : REGION_IF;
+  const Guard *g = guard ? stm->exp->u.guard.guard : NULL;
+  return new_node(Region, .kind = kind, .loc = g ? g->loc : stm->loc, .parts = parts, .part_count = count,
+                  .guard = g, .version = -1);
+}
+
+typedef Vec(const Region *) RegionVec;
+
+// Statements without guards become a leaf if there are kernels among them.
+static void add_leaf(Extract *x, RegionVec *parts, const Stm *stms, int count) {
+  const Body *body = new_node(Body, .stms = stms, .stm_count = count);
+  if (body_has_seg(body, 1)) vec_push(parts, leaf(x, body, false));
+}
+
+static const Region *region_of_body(Extract *x, const Body *body, bool is_version) {
+  if (!body_has_guard(body)) return leaf(x, body, is_version);
+  RegionVec parts = { 0 };
+  int first = 0;
+  for (int i = 0; i < body->stm_count; i++) {
+    if (!has_guard(&body->stms[i])) continue;
+    add_leaf(x, &parts, body->stms + first, i - first);
+    vec_push(&parts, region_of_stm(x, &body->stms[i]));
+    first = i + 1;
+  }
+  add_leaf(x, &parts, body->stms + first, body->stm_count - first);
+  if (parts.count == 1) return parts.at[0];
+  return new_node(Region, .kind = REGION_SEQ, .parts = parts.at, .part_count = parts.count,
+                  .loc = parts.at[0]->loc, .version = -1);
+}
+
+static void count_code(CoreVisitor *v, const Body *body) {
+  VersionTree *tree = v->state;
+  tree->stm_count += body->stm_count;
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *exp = body->stms[i].exp;
+    tree->kernel_count += exp->kind == EXP_SEG && exp->u.seg->level == 1;
+  }
+  core_visit_body(v, body);
+}
+
+VersionTree version_tree(Compiler *c, const Entry *entry) {
+  (void)c;
+  VersionTree tree = { .entry = entry, .sizes = size_names_new(entry) };
+  Extract x = { &tree };
+  tree.root = region_of_body(&x, entry->body, true);
+  CoreVisitor v = { .body = count_code, .state = &tree };
+  count_code(&v, entry->body);
+  return tree;
+}
+
+static bool find_version(const Region *region, int version, PathVec *path) {
+  if (region->kind == REGION_LEAF) return region->version == version;
+  int depth = path->count;
+  for (int i = 0; i < region->part_count; i++) {
+    if (region->kind == REGION_GUARD) vec_push(path, (PathStep){ region->guard->name, i == 0 });
+    if (find_version(region->parts[i], version, path)) return true;
+    path->count = depth;
+  }
+  return false;
+}
+
+bool version_path(const VersionTree *tree, int version, PathVec *out) {
+  return version >= 0 && find_version(tree->root, version, out);
+}
+
+const char *versions_text(Compiler *c, const Core *flat) {
+  Text *t = text_new();
+  for (int i = 0; i < flat->entry_count; i++) {
+    VersionTree tree = version_tree(c, flat->entries[i]);
+    if (i) text_add(t, "\n");
+    version_tree_text(t, &tree, NULL);
+  }
+  return text_str(t);
+}
+
+const char *versions_json(Compiler *c, const Core *flat) {
+  Text *t = text_new();
+  text_add(t, "{ \"schema\": \"flc-tree\", \"version\": 1, \"entries\": [");
+  for (int i = 0; i < flat->entry_count; i++) {
+    VersionTree tree = version_tree(c, flat->entries[i]);
+    text_add(t, i ? ",\n" : "\n");
+    version_tree_json(t, &tree, NULL);
+  }
+  text_add(t, "\n] }\n");
+  return text_str(t);
+}

@@ -1,0 +1,83 @@
+// The version tree of an entry point as data (design.md, section 5, "The tree"; tuning.md, section 1):
+//
+//   T ::= leaf | T; ...; T | loop T | if T T | guard ? T : T
+//
+// Extracted from Flat: what is around the guards, without the code.  A leaf is a run of kernels; a
+// leaf that is a whole branch of a guard is a version and has a number, V0, V1, ... in the order in
+// which they are drawn.  docs/tree-schema.md describes the JSON form.
+#pragma once
+#include "core/core.h"
+
+// Futhark's default threshold on a GPU, which the interpreter follows, too.
+enum { VERSION_DEFAULT_THRESHOLD = 32768 };
+
+typedef enum RegionKind {
+  REGION_LEAF,   // kernels without a guard: code, hash, version
+  REGION_SEQ,    // one after the other: parts
+  REGION_LOOP,   // parts[0]
+  REGION_IF,     // a condition of the program: parts[0] if it holds, else parts[1]
+  REGION_GUARD,  // guard; parts[0] if it holds, else parts[1]
+} RegionKind;
+
+typedef struct Region {
+  RegionKind kind;
+  Loc loc;  // of the loop, if or versioned operator
+  const struct Region **parts;
+  int part_count;
+  const Guard *guard;
+  const char *code;  // "segmap1<n,p> (segred0<m>)"; "no kernels"
+  uint64_t hash;     // of the code up to names of binders
+  int version;       // -1: no version of its own
+} Region;
+
+typedef struct SizeNames SizeNames;  // how the sizes of an entry are called
+
+typedef struct VersionTree {
+  const Entry *entry;
+  const Region *root;
+  SizeNames *sizes;
+  int version_count, guard_count;
+  int kernel_count, stm_count;  // level-1 seg-ops; statements of Flat, at any depth
+} VersionTree;
+
+VersionTree version_tree(Compiler *c, const Entry *entry);
+
+// A guard's outcome on the way to a version.
+typedef struct PathStep {
+  Name guard;
+  bool first;  // the first branch
+} PathStep;
+typedef Vec(PathStep) PathVec;
+
+// The guards that lead to a version, outermost first; false if there is no such version.
+bool version_path(const VersionTree *tree, int version, PathVec *out);
+
+// What a run of the program met at a guard: a value of Par, how often, and what it was compared with.
+typedef struct GuardEvent {
+  Name guard;
+  int64_t par, threshold, count;
+  bool first;  // outcome
+} GuardEvent;
+typedef Vec(GuardEvent) EventVec;
+
+// The tree as a drawing; with `events` (or NULL) it shows Par and marks the versions that ran.
+void version_tree_text(Text *t, const VersionTree *tree, const EventVec *events);
+// For graphviz.
+void version_tree_dot(Text *t, const VersionTree *tree, const EventVec *events);
+// One entry of the JSON form.
+void version_tree_json(Text *t, const VersionTree *tree, const EventVec *events);
+
+// The trees of all entry points, as generated programs carry them.
+const char *versions_text(Compiler *c, const Core *flat);
+const char *versions_json(Compiler *c, const Core *flat);
+
+// ---- texts (version_text.c)
+
+SizeNames *size_names_new(const Entry *entry);
+// A size expression in the program's own names: "n*m", "max(n, m)".
+const char *size_exp_text(SizeNames *names, const SizeExp *exp);
+const char *size_name_text(SizeNames *names, Atom size);
+// The seg-ops of a body: "segmap1<n> (segmap0<m>, 3 segscan0<m>)".
+const char *code_text(SizeNames *names, const Body *body);
+// The source text that a position spans, on one line, cut to `max` characters.
+const char *source_text(Loc loc, int max);
