@@ -1,11 +1,13 @@
 // From a source file to C text, and from C text to an executable.
 #include "commands/commands.h"
+#include "flat/versions.h"
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,11 +30,17 @@ static const char *file_name(const char *path) {
 
 bool compile_to_c(Compiler *c, const char *path, CompileOptions options, EmitResult *out) {
   Program *program = program_read(c, path);
-  if (!program || !pipeline_run(c, program, "imp") || diag_error_count(c)) return false;
+  return program && compile_program_to_c(c, program, options, out);
+}
+
+bool compile_program_to_c(Compiler *c, Program *program, CompileOptions options, EmitResult *out) {
+  if (!pipeline_run(c, program, "imp") || diag_error_count(c)) return false;
   c->phase = "emit";
   EmitOptions emit = { .prefix = options.prefix ? options.prefix : "fl",
                        .source = file_name(program->path),
-                       .library = options.library };
+                       .library = options.library,
+                       .tree_text = versions_text(c, program->core),
+                       .tree_json = versions_json(c, program->core) };
   if (options.library) emit.header_name = text_format("%s.h", file_name(options.base));
   *out = emit_program(c, program->core, program->imp, emit);
   return diag_error_count(c) == 0;
@@ -64,11 +72,11 @@ static int add_words(const char **args, int count, const char *words) {
   return count;
 }
 
-static int run_cc(const char *source, const char *output, const char *log) {
+static int run_cc(const char *source, const char *output, const char *log, const char *optimise) {
   const char *cc = getenv("CC");
   const char *args[32] = { 0 };
   int count = add_words(args, 0, cc && *cc ? cc : "cc");
-  const char *const fixed[] = { "-O1", "-std=c99", "-ffp-contract=off", source, "-o", output, "-lOpenCL", "-lm" };
+  const char *const fixed[] = { optimise, "-std=c99", "-ffp-contract=off", source, "-o", output, "-lOpenCL", "-lm" };
   for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
     args[count++] = fixed[i];
   return run_logged(args, log);
@@ -85,7 +93,7 @@ static void report_cc(Compiler *c, int status, const char *log) {
     hint(c, "install the OpenCL headers and the ICD loader (Debian: opencl-headers ocl-icd-opencl-dev)");
 }
 
-bool compile_executable(Compiler *c, const Text *text, const char *output) {
+static bool compile_c(Compiler *c, const Text *text, const char *output, const char *optimise) {
   const char *stem = text_format("%s.%ld", output, (long)getpid());
   const char *source = text_format("%s.c", stem), *made = text_format("%s.tmp", stem);
   const char *log = text_format("%s.log", stem);
@@ -93,7 +101,7 @@ bool compile_executable(Compiler *c, const Text *text, const char *output) {
     error(c, (Loc){ 0 }, "cannot write %s: %s", source, strerror(errno));
     return false;
   }
-  int status = run_cc(source, made, log);
+  int status = run_cc(source, made, log, optimise);
   if (status != 0) report_cc(c, status, log);
   bool ok = status == 0;
   if (ok && rename(made, output) != 0) {
@@ -104,4 +112,42 @@ bool compile_executable(Compiler *c, const Text *text, const char *output) {
   unlink(source);
   unlink(log);
   return ok;
+}
+
+bool compile_executable(Compiler *c, const Text *text, const char *output) {
+  return compile_c(c, text, output, "-O1");
+}
+
+// ---- the cache
+
+uint64_t compile_hash(uint64_t hash, const char *text, size_t length) {
+  for (size_t i = 0; i < length; i++)
+    hash = (hash ^ (unsigned char)text[i]) * 1099511628211u;  // FNV-1a
+  return hash;
+}
+
+// The folder and those above it; an error shows when a file is written.
+static void make_folders(const char *path) {
+  for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/'))
+    mkdir(text_format("%.*s", (int)(slash - path), path), 0700);
+  mkdir(path, 0700);
+}
+
+const char *compile_cache_folder(void) {
+  const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"), *folder;
+  if (xdg && *xdg)
+    folder = text_format("%s/flc", xdg);
+  else if (home && *home)
+    folder = text_format("%s/.cache/flc", home);
+  else
+    folder = text_format("/tmp/flc-cache-%ld", (long)getuid());
+  make_folders(folder);
+  return folder;
+}
+
+const char *compile_cached(Compiler *c, const Text *text) {
+  uint64_t hash = compile_hash(COMPILE_HASH_SEED, text_str(text), text_length(text));
+  const char *path = text_format("%s/quick-%016llx", compile_cache_folder(), (unsigned long long)hash);
+  if (access(path, X_OK) == 0) return path;
+  return compile_c(c, text, path, "-O0") ? path : NULL;
 }

@@ -13,36 +13,16 @@ static const char help[] =
     "Compiles a program, keeps the executable in a cache ($XDG_CACHE_HOME/flc or ~/.cache/flc) and\n"
     "runs it with the options after FILE: -e ENTRY, -b, -r RUNS, ... (see --help of an executable).\n";
 
-static uint64_t hash_text(uint64_t hash, const char *text, size_t length) {
-  for (size_t i = 0; i < length; i++)
-    hash = (hash ^ (unsigned char)text[i]) * 1099511628211u;  // FNV-1a
-  return hash;
-}
-
-static const char *cache_folder(void) {
-  const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-  if (xdg && *xdg) return text_format("%s/flc", xdg);
-  if (home && *home) return text_format("%s/.cache/flc", home);
-  return text_format("/tmp/flc-cache-%ld", (long)getuid());
-}
-
-// The folder and those above it; an error shows when a file is written.
-static void make_folders(const char *path) {
-  for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/'))
-    mkdir(text_format("%.*s", (int)(slash - path), path), 0700);
-  mkdir(path, 0700);
-}
-
 // The hash covers flc itself by the time of its file, so that a new flc builds anew.
 static const char *cached_path(const char *path, const char *source, size_t length) {
   struct stat self = { 0 };
   if (stat("/proc/self/exe", &self) != 0) self.st_mtime = 0;
   const char *about = text_format("%s %lld.%ld %lld", FLC_VERSION, (long long)self.st_mtime,
                                   (long)self.st_mtim.tv_nsec, (long long)self.st_size);
-  uint64_t hash = hash_text(14695981039346656037u, about, strlen(about));
-  hash = hash_text(hash, path, strlen(path));
-  hash = hash_text(hash, source, length);
-  return text_format("%s/%016llx", cache_folder(), (unsigned long long)hash);
+  uint64_t hash = compile_hash(COMPILE_HASH_SEED, about, strlen(about));
+  hash = compile_hash(hash, path, strlen(path));
+  hash = compile_hash(hash, source, length);
+  return text_format("%s/%016llx", compile_cache_folder(), (unsigned long long)hash);
 }
 
 // The tuning that lies beside the source belongs to the program.
@@ -71,7 +51,6 @@ static int run(Compiler *c, const char *path, int argc, char **argv) {
   const char *program = cached_path(path, source, length);
   if (access(program, X_OK) != 0) {
     EmitResult result;
-    make_folders(cache_folder());
     if (compile_to_c(c, path, (CompileOptions){ 0 }, &result)) compile_executable(c, result.c, program);
     if (!diag_ok(c)) return 1;
   }

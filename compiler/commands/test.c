@@ -20,13 +20,14 @@ static const char help[] =
     "\n"
     "Runs the test blocks of programs (folders: of every .fl and .fut file in them) in "
     "the\n"
-    "interpreter, after each stage of the compiler and in every version.\n"
+    "interpreter, after each stage of the compiler and in every version, and on the device.\n"
     "      --entry NAME     only the cases of this entry point\n"
-    "      --stage STAGE    only after this stage: elaborate, core, flat\n"
+    "      --stage STAGE    only after this stage: elaborate, core, flat, device\n"
     "  -j, --jobs N         programs at the same time (default: one per core)\n"
     "      --timeout S      seconds for a program (default 60)\n"
     "      --max-steps N    instructions for one run (default 2000000000)\n"
     "      --no-device      do not run on a device\n"
+    "      --all-versions   on the device: every version of every case\n"
     "  -v, --verbose        say what was skipped, and why\n";
 
 typedef Vec(const char *) PathVec;
@@ -199,7 +200,7 @@ static bool number(const char *text, int64_t least, int64_t *out) {
 
 static bool is_stage(const char *name) {
   return strcmp(name, "elaborate") == 0 || strcmp(name, "core") == 0 ||
-         strcmp(name, "flat") == 0;
+         strcmp(name, "flat") == 0 || strcmp(name, "device") == 0;
 }
 
 // NULL, or what is wrong with the option's argument.
@@ -211,9 +212,10 @@ static const char *set_option(TestOptions *o, int option) {
     o->stage = optarg;
     return is_stage(optarg)
                ? NULL
-               : text_format("unknown stage %s (elaborate, core or flat)", optarg);
+               : text_format("unknown stage %s (elaborate, core, flat or device)", optarg);
   case 'v': o->verbose = true; return NULL;
-  case 'd': return NULL;
+  case 'd': o->no_device = true; return NULL;
+  case 'a': o->all_versions = true; return NULL;
   }
   static const int64_t most_jobs = 1024;
   if (!number(optarg, 1, &value) || (option != 'm' && value > most_jobs * most_jobs))
@@ -246,6 +248,7 @@ int command_test(Compiler *c, int argc, char **argv) {
     { "timeout", required_argument, NULL, 't' },
     { "max-steps", required_argument, NULL, 'm' },
     { "no-device", no_argument, NULL, 'd' },
+    { "all-versions", no_argument, NULL, 'a' },
     { "verbose", no_argument, NULL, 'v' },
     { "help", no_argument, NULL, 'h' },
     { NULL, 0, NULL, 0 },

@@ -7,6 +7,7 @@
 #include "commands/test_run.h"
 #include "base/mem.h"
 #include "commands/test_count.h"
+#include "commands/test_device.h"
 #include "commands/test_spec.h"
 #include "core/generate.h"
 #include <errno.h>
@@ -27,6 +28,8 @@ typedef struct Run {
   const TestSpec *spec;
   TestReport *report;
   Vec(Stage) stages;
+  const Core *core;    // the last stage
+  TestDevice *device;  // NULL: none, or it is not asked for
 } Run;
 
 // ---- reporting
@@ -174,12 +177,12 @@ static const char *compare_one(const TestSpec *spec, int i, const Value *got,
   return value_compare(got, want, spec->tolerances.at[i < count ? i : count - 1], true);
 }
 
-static const char *compare(const TestSpec *spec, const InterpResult *result,
-                           const Value *const *want) {
-  for (int i = 0; i < result->value_count; i++) {
-    const char *text = compare_one(spec, i, result->values[i], want[i]);
+static const char *compare(const TestSpec *spec, const Value *const *got,
+                           const Value *const *want, int count) {
+  for (int i = 0; i < count; i++) {
+    const char *text = compare_one(spec, i, got[i], want[i]);
     if (!text) continue;
-    return result->value_count > 1 ? text_format("result %d: %s", i, text) : text;
+    return count > 1 ? text_format("result %d: %s", i, text) : text;
   }
   return NULL;
 }
@@ -257,22 +260,27 @@ static bool may_take_long(const TestCase *test) {
 }
 
 // NULL if a run's outcome is the expected one.
-static const char *judge(Trial *t, const InterpResult *result) {
-  if (!result->ok && strcmp(result->message, "step limit reached") == 0) {
-    t->gave_up = may_take_long(t->test);
-    return t->gave_up ? NULL : "it takes too many steps: an infinite loop?";
-  }
+static const char *judge(void *state, const DeviceResult *result) {
+  Trial *t = state;
   bool wants_error = t->test->outcome.source == TEST_ERROR;
-  if (!result->ok) {
-    const char *message =
-        text_format("%s: error: %s", loc_text(result->loc), result->message);
-    return wants_error ? mismatch(t->test->outcome.text, message) : message;
-  }
+  if (!result->ok)
+    return wants_error ? mismatch(t->test->outcome.text, result->message) : result->message;
   if (wants_error)
     return text_format("expected an error that matches '%s', but it succeeded",
                        t->test->outcome.text);
   if (!t->want && t->test->outcome.source == TEST_AUTO) t->want = result->values;
-  return t->want ? compare(t->run->spec, result, t->want) : NULL;
+  return t->want ? compare(t->run->spec, result->values, t->want, t->entry->result_count) : NULL;
+}
+
+static const char *judge_interpreted(Trial *t, const InterpResult *result) {
+  DeviceResult seen = { result->ok, result->message, result->values };
+  if (result->ok) return judge(t, &seen);
+  if (strcmp(result->message, "step limit reached") == 0) {
+    t->gave_up = may_take_long(t->test);
+    return t->gave_up ? NULL : "it takes too many steps: an infinite loop?";
+  }
+  seen.message = text_format("%s: error: %s", loc_text(result->loc), result->message);
+  return judge(t, &seen);
 }
 
 // Every version; the message of the first that is wrong, or NULL.
@@ -287,7 +295,7 @@ static const char *try_versions(Trial *t) {
                               .max_steps = t->run->options->max_steps };
     InterpResult result =
         interp_run(t->run->c, t->stage->core, t->entry, t->inputs, options);
-    const char *message = judge(t, &result);
+    const char *message = judge_interpreted(t, &result);
     if (message) return text_format("%s%s", message, path_text(&path));
     schedule_others(&schedule, &path);
   }
@@ -335,33 +343,53 @@ static const char *describe_case(const TestCase *test, const char *entry) {
   return text_format("entry %s, line %d", entry, test->line);
 }
 
-static void run_case(Run *run, const TestCase *test, const char *entry) {
-  const char *where = describe_case(test, entry);
-  Trial t = { .run = run,
-              .test = test,
-              .entry = entry_named(run->stages.at[0].core, entry) };
-  if (test_has_tag(&test->tags, "disable")) {
-    skip(run, where, "disabled");
-    return;
+// NULL, or why the case is not to be run.
+static const char *reason_to_skip(const Run *run, const TestCase *test) {
+  if (test_has_tag(&test->tags, "disable")) return "disabled";
+  if (test_has_tag(&test->tags, "compiled") && !run->device)
+    return "for compiled programs only";
+  return NULL;
+}
+
+// Every stage that the interpreter runs; false after a failure.
+static bool try_stages(Trial *t, const char *where) {
+  if (test_has_tag(&t->test->tags, "compiled")) return true;
+  for (int i = 0; i < t->run->stages.count && !t->gave_up; i++) {
+    t->stage = &t->run->stages.at[i];
+    t->entry = entry_named(t->stage->core, t->entry->name);
+    const char *message = try_versions(t);
+    if (!message) continue;
+    fail(t->run, text_format("%s, after %s", where, t->stage->name), message);
+    return false;
   }
-  if (test_has_tag(&test->tags, "compiled")) {
-    skip(run, where, "for compiled programs only");
+  return true;
+}
+
+static bool try_device(Trial *t, const char *where) {
+  if (!t->run->device) return true;
+  DeviceCase test = { .entry = t->entry,
+                      .inputs = t->inputs,
+                      .default_only = may_take_long(t->test) && !t->run->options->all_versions,
+                      .judge = judge,
+                      .state = t };
+  const char *message = test_device_case(t->run->device, &test);
+  if (message) fail(t->run, text_format("%s, on the device", where), message);
+  return message == NULL;
+}
+
+static void run_case(Run *run, const TestCase *test, const char *entry) {
+  const char *where = describe_case(test, entry), *reason = reason_to_skip(run, test);
+  Trial t = { .run = run, .test = test, .entry = entry_named(run->core, entry) };
+  if (reason) {
+    skip(run, where, reason);
     return;
   }
   if (!t.entry) {
     fail(run, where, "the program has no such entry point");
     return;
   }
-  if (!prepare(&t, where)) return;
-  for (int i = 0; i < run->stages.count && !t.gave_up; i++) {
-    t.stage = &run->stages.at[i];
-    t.entry = entry_named(t.stage->core, entry);
-    const char *message = try_versions(&t);
-    if (!message) continue;
-    fail(run, text_format("%s, after %s", where, t.stage->name), message);
-    return;
-  }
-  if (t.gave_up)
+  if (!prepare(&t, where) || !try_stages(&t, where) || !try_device(&t, where)) return;
+  if (t.gave_up && !run->device)
     skip(run, where, "too much for the interpreter (see --max-steps)");
   else
     run->report->passed++;
@@ -408,6 +436,7 @@ static bool add_stage(Run *run, Program *program, const char *name, const char *
   if (!pipeline_run(run->c, program, pass)) return false;
   check_structures(run, name, program->core);
   Stage stage = { name, program->core };
+  run->core = program->core;
   if (wants_stage(run, name)) vec_push(&run->stages, stage);
   return true;
 }
@@ -446,6 +475,19 @@ static void run_cases(Run *run) {
   }
 }
 
+// A program that cannot be built for the device has failed; its cases still run in the interpreter.
+static void open_device(Run *run, Program *program) {
+  const char *message = NULL;
+  bool absent = false;
+  if (run->options->no_device || !wants_stage(run, "device") || !run->spec->cases.count) return;
+  run->device = test_device_open(run->c, program, run->options->all_versions, &message, &absent);
+  if (run->device) return;
+  if (absent)
+    skip(run, "device", "no OpenCL device found");
+  else
+    fail(run, "device", message);
+}
+
 static void run_program(Run *run, Program *program) {
   bool compiled = compile(run, program);
   if (run->spec->error) {
@@ -459,7 +501,9 @@ static void run_program(Run *run, Program *program) {
   }
   check_warnings(run, messages);
   if (run->spec->cases.count == 0 && run->report->failed == 0) run->report->passed++;
-  if (run->stages.count) run_cases(run);
+  open_device(run, program);
+  if (run->stages.count || run->device) run_cases(run);
+  if (run->device) test_device_close(run->device);
 }
 
 TestReport test_run_program(Compiler *c, const char *path, const TestOptions *options) {

@@ -4,10 +4,11 @@
 
 typedef struct TestOptions {
   const char *entry;  // only cases of this entry point, or NULL
-  const char *stage;  // only this stage ("elaborate", "core", "flat"), or NULL
+  const char *stage;  // only this stage ("elaborate", "core", "flat", "device"), or NULL
   int64_t max_steps;  // of the interpreter, per run
   int jobs, timeout_s;
-  bool verbose;
+  bool verbose, no_device;
+  bool all_versions;  // on the device: without leaving out any
 } TestOptions;
 
 typedef struct TestReport {

@@ -1,0 +1,245 @@
+// Versions on the device.  As in the interpreter (Note [Versions] in test_run.c), but the first run is
+// the one that the default thresholds choose; each guard that it met schedules a run with the same
+// outcomes before it and the other one there.
+#include "commands/test_device.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "commands/test_server.h"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { PROFILES = 2, FEW_RUNS = 12, MANY_RUNS = 400 };
+
+static const char *const profile_names[PROFILES] = { "cpu", "gpu" };
+
+struct TestDevice {
+  Compiler *c;
+  const char *executable;
+  TestServer *servers[PROFILES];  // NULL: not started, or it has died
+  int runs;                       // numbers the variables of the servers
+  int most_runs;                  // per case and profile
+  int file;                       // values in and out: a file in memory that the servers inherit
+};
+
+// ---- building
+
+static bool start(TestDevice *d, int profile, const char **message) {
+  const char *const options[] = { "--code", profile_names[profile], NULL };
+  ServerReply greeting = { 0 };
+  d->servers[profile] = server_start(d->executable, options, &greeting);
+  if (d->servers[profile] && greeting.ok) return true;
+  *message = d->servers[profile] ? greeting.text : "cannot start the program";
+  if (d->servers[profile]) server_stop(d->servers[profile]);
+  d->servers[profile] = NULL;
+  return false;
+}
+
+TestDevice *test_device_open(Compiler *c, Program *program, bool all_versions, const char **message,
+                             bool *absent) {
+  EmitResult made;
+  *absent = false;
+  TestDevice *d = new(TestDevice);
+  d->c = c;
+  d->most_runs = all_versions ? MANY_RUNS : FEW_RUNS;
+  d->executable = compile_program_to_c(c, program, (CompileOptions){ 0 }, &made)
+                      ? compile_cached(c, made.c)
+                      : NULL;
+  if (!d->executable) {
+    *message = diag_take_text(c);
+    return NULL;
+  }
+  d->file = memfd_create("values", 0);
+  if (start(d, 0, message)) return d;
+  *absent = strstr(*message, "no OpenCL") != NULL;
+  close(d->file);
+  return NULL;
+}
+
+void test_device_close(TestDevice *d) {
+  for (int i = 0; i < PROFILES; i++)
+    if (d->servers[i]) server_stop(d->servers[i]);
+  close(d->file);
+}
+
+// ---- one run
+
+typedef struct Outcome {
+  const char *guard;
+  bool taken;
+} Outcome;
+typedef Vec(Outcome) OutcomeVec;
+
+typedef struct DeviceRun {
+  TestDevice *d;
+  const DeviceCase *test;
+  TestServer *server;
+  OutcomeVec forced, met;
+} DeviceRun;
+
+// The words of each line, without the `*` of what is consumed; quoted, as they may hold spaces.
+static int type_names(TestServer *s, const char *entry, const char **out, int most) {
+  ServerReply reply = server_ask(s, text_format("inputs %s", entry));
+  int count = 0;
+  for (const char *line = reply.text; reply.ok && *line && count < most; line++) {
+    const char *end = line + strcspn(line, "\n");
+    line += *line == '*';
+    out[count++] = text_format("\"%.*s\"", (int)(end - line), line);
+    line = end;
+    if (!*line) break;
+  }
+  return count;
+}
+
+static bool put_file(const TestDevice *d, const Text *bytes) {
+  const char *at = text_str(bytes);
+  size_t left = text_length(bytes);
+  if (ftruncate(d->file, 0) != 0 || lseek(d->file, 0, SEEK_SET) != 0) return false;
+  for (ssize_t n; left > 0; at += n, left -= (size_t)n)
+    if ((n = write(d->file, at, left)) <= 0) return false;
+  return true;
+}
+
+static ServerReply restore(DeviceRun *r) {
+  const Entry *entry = r->test->entry;
+  const char **types = new_array(const char *, entry->input_count + 1);
+  int count = type_names(r->server, entry->name, types, entry->input_count);
+  Text *line = text_new(), *bytes = text_new();
+  if (!count) return (ServerReply){ .alive = true, .ok = true };
+  text_printf(line, "restore /proc/self/fd/%d", r->d->file);
+  for (int i = 0; i < count; i++)
+    text_printf(line, " in%d_%d %s", r->d->runs, i, types[i]);
+  for (int i = 0; i < entry->param_count - entry->size_count; i++)
+    value_write_binary(bytes, r->test->inputs[i]);
+  if (!put_file(r->d, bytes)) return (ServerReply){ .alive = true, .text = "cannot write values" };
+  return server_ask(r->server, text_str(line));
+}
+
+static const char *path_of(const OutcomeVec *outcomes) {
+  Text *t = text_new();
+  for (int i = 0; i < outcomes->count; i++)
+    text_printf(t, "%s%s=%c", i ? "," : "", outcomes->at[i].guard, outcomes->at[i].taken ? 'T' : 'F');
+  return text_str(t);
+}
+
+static ServerReply call(DeviceRun *r) {
+  ServerReply reply = restore(r);
+  if (!reply.ok) return reply;
+  reply = server_ask(r->server, text_format("set_path %s", path_of(&r->forced)));
+  if (!reply.ok) return reply;
+  Text *line = text_new();
+  text_printf(line, "call %s out%d", r->test->entry->name, r->d->runs);
+  for (int i = 0; i < r->test->entry->input_count; i++)
+    text_printf(line, " in%d_%d", r->d->runs, i);
+  return server_ask(r->server, text_str(line));
+}
+
+static const Outcome *find_outcome(const OutcomeVec *outcomes, const char *guard) {
+  for (int i = 0; i < outcomes->count; i++)
+    if (strcmp(outcomes->at[i].guard, guard) == 0) return &outcomes->at[i];
+  return NULL;
+}
+
+// Reads the guards that the last call met out of the report: {"name": "main.top_0", ... "taken": true}.
+static void read_guards(DeviceRun *r, const char *report) {
+  static const char name_mark[] = "{\"name\": \"", taken_mark[] = "\"taken\": ";
+  const char *at = strstr(report, "\"guards\": [");
+  while (at && (at = strstr(at, name_mark))) {
+    at += strlen(name_mark);
+    const char *name = text_format("%.*s", (int)strcspn(at, "\""), at);
+    at = strstr(at, taken_mark);
+    if (!at) return;
+    if (find_outcome(&r->met, name)) continue;
+    Outcome outcome = { name, at[strlen(taken_mark)] == 't' };
+    vec_push(&r->met, outcome);
+  }
+}
+
+static const char *fetch(DeviceRun *r, DeviceResult *out) {
+  const Entry *entry = r->test->entry;
+  ServerReply reply =
+      server_ask(r->server, text_format("store /proc/self/fd/%d out%d", r->d->file, r->d->runs));
+  if (!reply.ok) return reply.text;
+  size_t length = 0;
+  const char *message = NULL;
+  char *bytes = text_read_file(text_format("/proc/self/fd/%d", r->d->file), &length);
+  if (!bytes) return "cannot read the result";
+  ValueReader *reader = value_reader_new("result", bytes, length);
+  out->values = new_array(const Value *, entry->result_count + 1);
+  for (int i = 0; i < entry->result_count; i++) {
+    ValueType type = { entry->results[i].elem, entry->results[i].rank };
+    out->values[i] = value_read(reader, &type, &message);
+    if (!out->values[i]) return message ? message : "the result has too few values";
+  }
+  return value_at_end(reader) ? NULL : "the result has too many values";
+}
+
+// Frees the variables of the run; what is then left on the device has leaked.
+static const char *clean_up(DeviceRun *r) {
+  for (int i = 0; i < r->test->entry->input_count; i++)
+    server_ask(r->server, text_format("free in%d_%d", r->d->runs, i));
+  server_ask(r->server, text_format("free out%d", r->d->runs));
+  ServerReply reply = server_ask(r->server, "report");
+  const char *live = reply.ok ? strstr(reply.text, "\"live\": ") : NULL;
+  if (!live || strtoll(live + strlen("\"live\": "), NULL, 10) == 0) return NULL;
+  return text_format("%lld bytes of device memory leaked", strtoll(live + strlen("\"live\": "), NULL, 10));
+}
+
+static const char *run_once(DeviceRun *r) {
+  DeviceResult result = { .ok = true };
+  r->d->runs++;
+  ServerReply reply = call(r);
+  if (!reply.alive) return reply.text;
+  result.ok = reply.ok;
+  result.message = reply.text;
+  reply = server_ask(r->server, "report");
+  if (reply.ok) read_guards(r, reply.text);
+  const char *problem = result.ok ? fetch(r, &result) : NULL;
+  if (!problem) problem = r->test->judge(r->test->state, &result);
+  const char *leak = clean_up(r);
+  return problem ? problem : leak;
+}
+
+// ---- all versions
+
+typedef Vec(OutcomeVec) Schedule;
+
+static void schedule_others(Schedule *schedule, const DeviceRun *r) {
+  for (int i = 0; i < r->met.count; i++) {
+    if (find_outcome(&r->forced, r->met.at[i].guard)) continue;
+    OutcomeVec forced = { 0 };
+    for (int k = 0; k <= i; k++)
+      vec_push(&forced, r->met.at[k]);
+    forced.at[i].taken = !forced.at[i].taken;
+    vec_push(schedule, forced);
+  }
+}
+
+static const char *try_profile(TestDevice *d, const DeviceCase *test, int profile) {
+  const char *message = NULL;
+  if (!d->servers[profile] && !start(d, profile, &message)) return message;
+  Schedule schedule = { 0 };
+  vec_push(&schedule, (OutcomeVec){ 0 });
+  int most = test->default_only ? 1 : d->most_runs;
+  for (int i = 0; i < schedule.count && i < most; i++) {
+    DeviceRun r = { .d = d, .test = test, .server = d->servers[profile], .forced = schedule.at[i] };
+    message = run_once(&r);
+    if (message)
+      return text_format("%s\n  with --path %s", message, path_of(r.met.count ? &r.met : &r.forced));
+    schedule_others(&schedule, &r);
+  }
+  return NULL;
+}
+
+const char *test_device_case(TestDevice *d, const DeviceCase *test) {
+  for (int profile = 0; profile < PROFILES; profile++) {
+    const char *message = try_profile(d, test, profile);
+    if (!message) continue;
+    // A process that has died, or has not cleaned up, is of no use to the next case.
+    if (d->servers[profile]) server_stop(d->servers[profile]);
+    d->servers[profile] = NULL;
+    return text_format("%s --code %s", message, profile_names[profile]);
+  }
+  return NULL;
+}

@@ -1,0 +1,32 @@
+// Runs the cases of a program on the device: built once, served by one process per code profile.
+#pragma once
+#include "commands/commands.h"
+
+typedef struct TestDevice TestDevice;
+
+// What a run gave: leaves of the results, or the message of an error.
+typedef struct DeviceResult {
+  bool ok;
+  const char *message;
+  const Value **values;
+} DeviceResult;
+
+// NULL if a result is right, else what is wrong.
+typedef const char *(*DeviceJudge)(void *state, const DeviceResult *result);
+
+typedef struct DeviceCase {
+  const Entry *entry;
+  const Value *const *inputs;  // leaves of the parameters
+  bool default_only;           // run it as the thresholds say, in no other version
+  DeviceJudge judge;
+  void *state;
+} DeviceCase;
+
+// Builds the program (from a cache) and looks for a device.  NULL: *message says what is wrong, or,
+// if *absent, that there is no device here.
+TestDevice *test_device_open(Compiler *c, Program *program, bool all_versions, const char **message,
+                             bool *absent);
+// Runs a case with the code of both profiles, in every version.  NULL, or the first wrong result
+// with its profile and version.
+const char *test_device_case(TestDevice *d, const DeviceCase *test);
+void test_device_close(TestDevice *d);

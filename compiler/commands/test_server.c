@@ -1,0 +1,93 @@
+// The line protocol from the client's side.
+#include "commands/test_server.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct TestServer {
+  pid_t pid;
+  FILE *to, *from;
+  int said;  // what it wrote to standard error: a file in memory
+};
+
+_Noreturn static void become_program(const char *program, const char *const *options,
+                                     const int *in, const int *out, int said) {
+  char *args[16] = { mem_copy(program, strlen(program) + 1), mem_copy("--server", sizeof "--server") };
+  for (int i = 0; options[i] && i < 13; i++)
+    args[i + 2] = mem_copy(options[i], strlen(options[i]) + 1);
+  // A test that is given up must not leave its program running.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  dup2(in[0], STDIN_FILENO);
+  dup2(out[1], STDOUT_FILENO);
+  dup2(said, STDERR_FILENO);
+  close(in[1]);
+  close(out[0]);
+  execv(program, args);
+  _exit(127);
+}
+
+TestServer *server_start(const char *program, const char *const *options, ServerReply *greeting) {
+  int in[2], out[2];
+  if (pipe(in) != 0) return NULL;
+  if (pipe(out) != 0) return NULL;
+  TestServer *s = new(TestServer);
+  s->said = memfd_create("messages", 0);
+  signal(SIGPIPE, SIG_IGN);  // a program that has died is found by reading
+  s->pid = fork();
+  if (s->pid == 0) become_program(program, options, in, out, s->said);
+  close(in[0]);
+  close(out[1]);
+  s->to = fdopen(in[1], "w");
+  s->from = fdopen(out[0], "r");
+  if (s->pid < 0 || !s->to || !s->from) return NULL;
+  *greeting = server_ask(s, "");
+  return s;
+}
+
+// How the process ended, and what it said.
+static ServerReply last_words(TestServer *s) {
+  int status = 0;
+  if (s->pid > 0) waitpid(s->pid, &status, 0);
+  s->pid = 0;
+  Text *t = text_new();
+  if (WIFSIGNALED(status))
+    text_printf(t, "the program crashed (%s)\n", strsignal(WTERMSIG(status)));
+  else
+    text_printf(t, "the program ended (status %d)\n", WEXITSTATUS(status));
+  char buffer[4096];
+  lseek(s->said, 0, SEEK_SET);
+  for (ssize_t n; (n = read(s->said, buffer, sizeof buffer)) > 0;)
+    text_add_bytes(t, buffer, (size_t)n);
+  return (ServerReply){ .text = text_str(t) };
+}
+
+ServerReply server_ask(TestServer *s, const char *line) {
+  if (!s->pid) return last_words(s);
+  if (*line) fprintf(s->to, "%s\n", line);
+  fflush(s->to);
+  ServerReply reply = { .alive = true, .ok = true };
+  Text *t = text_new();
+  char buffer[4096];
+  while (fgets(buffer, sizeof buffer, s->from)) {
+    reply.text = text_str(t);
+    if (strcmp(buffer, "%%% OK\n") == 0) return reply;
+    if (strcmp(buffer, "%%% FAILURE\n") == 0)
+      reply.ok = false;
+    else
+      text_add(t, buffer);
+  }
+  return last_words(s);
+}
+
+void server_stop(TestServer *s) {
+  fclose(s->to);
+  fclose(s->from);
+  if (s->pid > 0) waitpid(s->pid, NULL, 0);
+  close(s->said);
+}
