@@ -6,18 +6,19 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: flc build FILE [-o OUT] [--prefix PREFIX] [--emit-c]\n"
+    "usage: flc build FILE [-o OUT] [--prefix PREFIX] [--emit-c] [--explain-copies]\n"
     "\n"
     "Compiles a program to an executable, which reads the arguments of an entry point from standard\n"
     "input and writes its result (OUT --help says more).\n"
     "  -o, --output OUT   the executable (default: FILE without .fl)\n"
     "  --prefix PREFIX    of exported names (default: fl)\n"
     "  --emit-c           write C text instead of compiling it (default: FILE with .c)\n"
+    "  --explain-copies   say which updates copy an array instead of overwriting it, and why\n"
     "The C compiler is $CC (default: cc).\n";
 
 typedef struct Options {
   const char *output, *prefix;
-  bool emit_c;
+  bool emit_c, explain_copies;
 } Options;
 
 static int build(Compiler *c, const char *path, Options options) {
@@ -26,7 +27,9 @@ static int build(Compiler *c, const char *path, Options options) {
   const char *output = options.output ? options.output : options.emit_c ? text_format("%s.c", base) : base;
   if (strcmp(output, path) == 0)
     return command_usage_error(c, "flc build: the output would replace %s; name another with -o", path);
-  if (!compile_to_c(c, path, (CompileOptions){ .prefix = options.prefix }, &result)) {
+  if (!compile_to_c(c, path, (CompileOptions){ .prefix = options.prefix,
+                                             .explain_copies = options.explain_copies },
+                    &result)) {
     diag_flush(c);
     return 1;
   }
@@ -41,7 +44,8 @@ int command_build(Compiler *c, int argc, char **argv) {
   static const struct option options[] = {
     { "output", required_argument, NULL, 'o' }, { "prefix", required_argument, NULL, 'p' },
     { "emit-c", no_argument, NULL, 'c' },       { "help", no_argument, NULL, 'h' },
-    { "server", no_argument, NULL, 's' },       { NULL, 0, NULL, 0 },
+    { "server", no_argument, NULL, 's' },       { "explain-copies", no_argument, NULL, 'x' },
+    { NULL, 0, NULL, 0 },
   };
   Options given = { 0 };
   opterr = 0;
@@ -51,6 +55,7 @@ int command_build(Compiler *c, int argc, char **argv) {
     if (o == 'o') given.output = optarg;
     if (o == 'p') given.prefix = optarg;
     if (o == 'c') given.emit_c = true;
+    if (o == 'x') given.explain_copies = true;
     // 's': every executable is a server with --server
   }
   if (given.prefix && !compile_is_prefix(given.prefix))

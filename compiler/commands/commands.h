@@ -36,6 +36,7 @@ typedef struct CompileOptions {
   const char *prefix;  // of exported names
   const char *base;    // libraries: the path without ".c"
   bool library;
+  bool explain_copies;  // say on standard error which updates copy
 } CompileOptions;
 
 // The program of a file as C text; false after errors (already reported).

@@ -33,6 +33,19 @@ bool compile_to_c(Compiler *c, const char *path, CompileOptions options, EmitRes
   return program && compile_program_to_c(c, program, options, out);
 }
 
+// --explain-copies: a line per update that copies, on standard error.
+static void explain_copies(const ImpProgram *imp) {
+  Text *seen = text_new();
+  for (int i = 0; i < imp->copy_count; i++) {
+    const CopyNote *copy = &imp->copies[i];
+    const char *line = text_format("%s: an update copies `%s`: %s\n", loc_text(copy->loc), copy->array, copy->why);
+    if (strstr(text_str(seen), line)) continue;  // several versions make the same copy
+    text_add(seen, line);
+    fputs(line, stderr);
+  }
+  if (imp->copy_count == 0) fputs("every update is done in place\n", stderr);
+}
+
 bool compile_program_to_c(Compiler *c, Program *program, CompileOptions options, EmitResult *out) {
   if (!pipeline_run(c, program, "imp") || diag_error_count(c)) return false;
   c->phase = "emit";
@@ -42,6 +55,7 @@ bool compile_program_to_c(Compiler *c, Program *program, CompileOptions options,
                        .tree_text = versions_text(c, program->core),
                        .tree_json = versions_json(c, program->core) };
   if (options.library) emit.header_name = text_format("%s.h", file_name(options.base));
+  if (options.explain_copies) explain_copies(program->imp[PROFILE_CPU]);
   *out = emit_program(c, program->core, program->imp, emit);
   return diag_error_count(c) == 0;
 }

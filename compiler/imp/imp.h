@@ -196,6 +196,13 @@ typedef struct TuningParam {
   int64_t cpu_default, gpu_default;
 } TuningParam;
 
+// An update whose old array is still needed, so that it was copied.
+typedef struct CopyNote {
+  Loc loc;
+  Name array;
+  const char *why;  // "it is read again later"
+} CopyNote;
+
 typedef struct ImpProgram {
   const Core *flat;
   const ImpEntry **entries;
@@ -204,6 +211,8 @@ typedef struct ImpProgram {
   int kernel_count;
   const TuningParam *tuning;
   int tuning_count;
+  const CopyNote *copies;  // for --explain-copies
+  int copy_count;
   const Function **functions;
   int function_count;
 } ImpProgram;

@@ -9,6 +9,7 @@ typedef struct Lower {
   const Entry *entry;
   Vec(const Kernel *) kernels;
   Vec(TuningParam) tuning;
+  Vec(CopyNote) copies;
   bool failed;
 } Lower;
 
@@ -91,6 +92,9 @@ bool arr_same(const Arr *a, const Arr *b);                  // same place, struc
 // May the memory of `array` be overwritten by the statement at `position` of `body`?
 bool code_memory_used_after(Code *k, const Mem *mem, const Body *body, int position);
 bool code_may_overwrite(Code *k, Atom array, const Body *body, int position);
+
+// Notes that updating `array` costs a copy.
+void code_note_copy(Code *k, Atom array);
 
 // A child of the code for an inner body, with its own block.
 Code code_inner(Code *k, ImpBuilder *b);

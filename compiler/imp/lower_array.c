@@ -258,6 +258,13 @@ bool code_may_overwrite(Code *k, Atom array, const Body *body, int position) {
   return map_has(k->owned, mem) && !code_memory_used_after(k, mem, body, position);
 }
 
+void code_note_copy(Code *k, Atom array) {
+  bool owned = map_has(k->owned, code_array(k, array)->mem);
+  const char *why = owned ? "it is read again later"
+                          : "it belongs to the caller or to code around, which may read it again";
+  vec_push(&k->lower->copies, (CopyNote){ k->b->loc, array.u.var->name, why });
+}
+
 Code code_inner(Code *k, ImpBuilder *b) {
   Code inner = *k;
   *b = (ImpBuilder){ .c = k->lower->c, .loc = k->b->loc };

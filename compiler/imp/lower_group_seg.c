@@ -231,6 +231,7 @@ static void group_segscan(Group *g, const Stm *stm) {
 // The destination under the binder's name: overwritten in place if it dies here.
 static const Arr *take_dest(Group *g, const Var *binder, Atom dest, const Body *body, int position) {
   if (code_may_overwrite(&g->k, dest, body, position)) return code_array(&g->k, dest);
+  code_note_copy(&g->k, dest);
   Arr place = group_alloc_for(g, binder);
   group_copy(g, &place, code_array(&g->k, dest));
   return mem_copy(&place, sizeof place);

@@ -77,6 +77,7 @@ Arr host_take(Code *k, const Var *binder, Atom source, const Body *body, int pos
   }
   bool dies = code_may_overwrite(k, source, body, position);
   const Mem *held = from->mem;
+  if (!dies) code_note_copy(k, source);
   if (!dies) {  // a second reference, so that taking it copies
     held = host_declare_mem(k, "kept", from->elem);
     imp_add_stm(k->b, (ImpStm){ .kind = IMP_SHARE, .u.share = { held, from->mem } });
@@ -417,5 +418,7 @@ ImpProgram *imp_lower(Compiler *c, const Core *flat, Profile profile) {
   program->kernel_count = lower.kernels.count;
   program->tuning = lower.tuning.at;
   program->tuning_count = lower.tuning.count;
+  program->copies = lower.copies.at;
+  program->copy_count = lower.copies.count;
   return lower.failed ? NULL : program;
 }

@@ -162,6 +162,7 @@ static void seq_update(Code *k, const Stm *stm, const Body *body, int position) 
   if (exp->u.update.checked) code_check_bounds(k, from, exp->u.update.dims, stm->loc);
   Arr out = *from;
   if (!code_may_overwrite(k, exp->u.update.array, body, position)) {
+    code_note_copy(k, exp->u.update.array);
     out = code_alloc_for(k, stm->binders[0]);
     code_copy(k, &out, from);
   }
