@@ -160,8 +160,9 @@ FLC_FN bool flc_not_bool(bool a) { return !a; }
 
 #define FLC_FLOAT_LIBRARY(t, F, M)          \
   FLC_BINARY(pow, pow, t, F, M)             \
-  FLC_BINARY(min, fmin, t, F, M)            \
-  FLC_BINARY(max, fmax, t, F, M)            \
+  /* One is NaN: the other.  Written out, since calls of fmax are not vectorised. */ \
+  FLC_FN F flc_min_##t(F a, F b) { return b < a || a != a ? b : a; } \
+  FLC_FN F flc_max_##t(F a, F b) { return a < b || a != a ? b : a; } \
   FLC_UNARY(abs, fabs, t, F, M)             \
   FLC_UNARY(sqrt, sqrt, t, F, M)            \
   FLC_UNARY(cbrt, cbrt, t, F, M)            \
