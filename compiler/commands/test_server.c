@@ -2,6 +2,7 @@
 #include "commands/test_server.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,18 +27,17 @@ _Noreturn static void become_program(const char *program, const char *const *opt
   dup2(in[0], STDIN_FILENO);
   dup2(out[1], STDOUT_FILENO);
   dup2(said, STDERR_FILENO);
-  close(in[1]);
-  close(out[0]);
   execv(program, args);
   _exit(127);
 }
 
 TestServer *server_start(const char *program, const char *const *options, ServerReply *greeting) {
   int in[2], out[2];
-  if (pipe(in) != 0) return NULL;
-  if (pipe(out) != 0) return NULL;
+  // Other servers must not inherit the ends: closing ours would not end this one.
+  if (pipe2(in, O_CLOEXEC) != 0) return NULL;
+  if (pipe2(out, O_CLOEXEC) != 0) return NULL;
   TestServer *s = new(TestServer);
-  s->said = memfd_create("messages", 0);
+  s->said = memfd_create("messages", MFD_CLOEXEC);
   signal(SIGPIPE, SIG_IGN);  // a program that has died is found by reading
   s->pid = fork();
   if (s->pid == 0) become_program(program, options, in, out, s->said);
