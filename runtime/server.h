@@ -451,6 +451,14 @@ RT_FN int rt_command_set_param(struct rt_server *s) {
   return rt_fail_command(s, "unknown tuning parameter", s->words[1]);
 }
 
+// Ours: what the parameter is set to.
+RT_FN int rt_command_param_value(struct rt_server *s) {
+  int param = rt_param_named(s->words[1]);
+  if (param < 0) return rt_fail_command(s, "unknown tuning parameter", s->words[1]);
+  printf("%" PRId64 "\n", rt_param(s->ctx, param));
+  return RT_OK;
+}
+
 RT_FN int rt_command_param_class(struct rt_server *s) {
   int param = rt_param_named(s->words[1]);
   if (param < 0) return rt_fail_command(s, "unknown tuning parameter", s->words[1]);
@@ -501,6 +509,7 @@ static const struct rt_command rt_commands[] = {
   { "set_tuning_param", 2, 2, rt_command_set_param },
   { "tuning_params", 1, 1, rt_command_tuning_params },
   { "tuning_param_class", 1, 1, rt_command_param_class },
+  { "tuning_param_value", 1, 1, rt_command_param_value },
   { "attributes", 1, 1, rt_command_attributes },
   { "rank", 1, 1, rt_command_rank },
   { "elemtype", 1, 1, rt_command_elemtype },
