@@ -36,6 +36,7 @@ typedef struct Code {
 void seq_body(Code *k, const Body *body, const ImpExp **scalars, const Arr **dests);
 void seq_stm(Code *k, const Stm *stm, const Body *body, int position);
 void seq_soac(Code *k, const Stm *stm);        // map, redomap, scanomap (lower_seq_soac.c)
+bool seq_lanes(Code *k, const Stm *stm);       // a map around a reduction, vectorised (lower_lanes.c)
 void seq_scatter(Code *k, const Stm *stm);
 void seq_hist(Code *k, const Stm *stm);
 void seq_filter(Code *k, const Stm *stm);
@@ -131,6 +132,8 @@ void kernel_close_items(KernelCode *kernel, const ImpExp *position, const ImpExp
 // ---- seg-ops of level 1 (lower_segmap.c, lower_segred.c, ...); binders are bound on the host
 void lower_seg(Code *host, const Stm *stm, const Body *body, int position);
 void lower_segmap(Code *host, const Stm *stm);
+// The same in blocks of neighbouring points, if that suits; false, and nothing done, if not.
+bool lower_lanes(Code *host, const Stm *stm);
 void lower_segred(Code *host, const Stm *stm);
 void lower_segscan(Code *host, const Stm *stm);
 void lower_seghist(Code *host, const Stm *stm);

@@ -138,6 +138,7 @@ static const Var *loop_index(Code *k) {
 }
 
 void seq_soac(Code *k, const Stm *stm) {
+  if (seq_lanes(k, stm)) return;
   SoacCode s = { .stm = stm, .soac = &stm->exp->u.soac };
   s.reds = soac_red_count(s.soac);
   prepare(k, &s);
