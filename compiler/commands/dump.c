@@ -9,11 +9,13 @@ static const char help[] =
     "usage: flc dump FILE [OPTIONS]\n"
     "\n"
     "Prints the program as it stands after a pass.\n"
-    "      --after PASS      the pass (default: the last one before the lowering to kernels)\n"
+    "      --after PASS      the pass (default: the last one before the lowering to "
+    "kernels)\n"
     "      --list-passes     the passes in order, with their reasons\n"
     "      --times           milliseconds per pass, on standard error\n"
     "      --trace-rules     which flattening rule fired where, on standard error\n"
-    "      --stats           instead of the program: versions, guards, kernels and statements\n"
+    "      --stats           instead of the program: versions, guards, kernels and "
+    "statements\n"
     "      --flatten MODE    incremental (default), moderate, full or outer\n"
     "      --max-versions N  versions per entry point, at most (default 256)\n";
 
@@ -45,13 +47,13 @@ static const Program *moderate(Compiler *c, const char *path) {
 static int print_stats(Compiler *c, const Program *program) {
   const Program *plain = moderate(c, program->path);
   if (!diag_ok(c) || !plain) return 1;
-  printf("%-16s %8s %8s %8s %10s %10s %6s\n", "entry", "versions", "guards", "kernels", "statements",
-         "moderate", "ratio");
+  printf("%-16s %8s %8s %8s %10s %10s %6s\n", "entry", "versions", "guards", "kernels",
+         "statements", "moderate", "ratio");
   for (int i = 0; i < program->core->entry_count; i++) {
     VersionTree tree = version_tree(c, program->core->entries[i]);
     VersionTree base = version_tree(c, plain->core->entries[i]);
-    printf("%-16s %8d %8d %8d %10d %10d %6.1f\n", tree.entry->name, tree.version_count, tree.guard_count,
-           tree.kernel_count, tree.stm_count, base.stm_count,
+    printf("%-16s %8d %8d %8d %10d %10d %6.1f\n", tree.entry->name, tree.version_count,
+           tree.guard_count, tree.kernel_count, tree.stm_count, base.stm_count,
            (double)tree.stm_count / (base.stm_count ? base.stm_count : 1));
   }
   return 0;
@@ -85,10 +87,14 @@ static const char *set_option(Options *o, int option) {
 
 int command_dump(Compiler *c, int argc, char **argv) {
   static const struct option options[] = {
-    { "after", required_argument, NULL, 'a' },   { "list-passes", no_argument, NULL, 'l' },
-    { "times", no_argument, NULL, 't' },         { "trace-rules", no_argument, NULL, 'r' },
-    { "stats", no_argument, NULL, 's' },         { "flatten", required_argument, NULL, 'f' },
-    { "max-versions", required_argument, NULL, 'm' }, { "help", no_argument, NULL, 'h' },
+    { "after", required_argument, NULL, 'a' },
+    { "list-passes", no_argument, NULL, 'l' },
+    { "times", no_argument, NULL, 't' },
+    { "trace-rules", no_argument, NULL, 'r' },
+    { "stats", no_argument, NULL, 's' },
+    { "flatten", required_argument, NULL, 'f' },
+    { "max-versions", required_argument, NULL, 'm' },
+    { "help", no_argument, NULL, 'h' },
     { NULL, 0, NULL, 0 },
   };
   Options o = { .flatten = { FLATTEN_INCREMENTAL, 256, NULL } };
@@ -96,12 +102,15 @@ int command_dump(Compiler *c, int argc, char **argv) {
   for (int k; (k = getopt_long(argc, argv, "", options, NULL)) != -1;) {
     if (k == 'h') return fputs(help, stdout) == EOF;
     if (k == 'l') return list_passes();
-    if (k == '?') return command_usage_error(c, "flc dump: unknown option %s", argv[optind - 1]);
+    if (k == '?')
+      return command_usage_error(c, "flc dump: unknown option %s", argv[optind - 1]);
     const char *message = set_option(&o, k);
     if (message) return command_usage_error(c, "flc dump: %s", message);
   }
   if (o.after && !pipeline_knows(o.after))
-    return command_usage_error(c, "flc dump: unknown pass %s (see flc dump --list-passes)", o.after);
-  if (optind != argc - 1) return command_usage_error(c, "flc dump: expected one file name");
+    return command_usage_error(
+        c, "flc dump: unknown pass %s (see flc dump --list-passes)", o.after);
+  if (optind != argc - 1)
+    return command_usage_error(c, "flc dump: expected one file name");
   return dump(c, argv[optind], &o);
 }

@@ -11,8 +11,10 @@ static const char help[] =
     "Runs an entry point (default: main, or the only one) in the interpreter.\n"
     "  -e, --entry ENTRY   the entry point\n"
     "  --after PASS        interpret the program as it stands after PASS (see flc dump)\n"
-    "  --path PATH         the version to run, after flattening: V2 (see flc tree), or outcomes of\n"
-    "                      guards: main.top_0=T,main.intra_1=F; the others by their thresholds\n"
+    "  --path PATH         the version to run, after flattening: V2 (see flc tree), or "
+    "outcomes of\n"
+    "                      guards: main.top_0=T,main.intra_1=F; the others by their "
+    "thresholds\n"
     "  --flatten MODE      incremental (default), moderate, full or outer\n"
     "  --max-versions N    versions per entry point, at most (default 256)\n"
     "  -b, --binary        write binary values\n";
@@ -42,8 +44,10 @@ static const Value **read_inputs(Compiler *c, const Entry *entry) {
   char *bytes = text_read_file("-", &length);
   const char *message = NULL;
   if (bytes) bytes = value_gunzip(bytes, length, &length, &message);
-  if (bytes) return command_read_inputs(c, entry, value_reader_new("<stdin>", bytes, length));
-  error(c, (Loc){ 0 }, "cannot read standard input: %s", message ? message : strerror(errno));
+  if (bytes)
+    return command_read_inputs(c, entry, value_reader_new("<stdin>", bytes, length));
+  error(c, (Loc){ 0 }, "cannot read standard input: %s",
+        message ? message : strerror(errno));
   return NULL;
 }
 
@@ -61,8 +65,9 @@ static int eval(Compiler *c, const char *path, Options options) {
   const Value **inputs = read_inputs(c, entry);
   if (!inputs) return diag_ok(c) ? 0 : 1;
   c->phase = "eval";
-  InterpResult result = interp_run(c, program->core, entry, inputs,
-                                   (InterpOptions){ .decide = decider_decide, .state = &decider });
+  InterpResult result =
+      interp_run(c, program->core, entry, inputs,
+                 (InterpOptions){ .decide = decider_decide, .state = &decider });
   if (!result.ok) error(c, result.loc, "%s", result.message);
   if (!diag_ok(c)) return 1;
   return write_results(&result, options.binary) ? 0 : 1;
@@ -70,16 +75,21 @@ static int eval(Compiler *c, const char *path, Options options) {
 
 int command_eval(Compiler *c, int argc, char **argv) {
   static const struct option options[] = {
-    { "entry", required_argument, NULL, 'e' }, { "after", required_argument, NULL, 'a' },
-    { "binary", no_argument, NULL, 'b' },      { "help", no_argument, NULL, 'h' },
-    { "path", required_argument, NULL, 'p' },  { "flatten", required_argument, NULL, 'f' },
-    { "max-versions", required_argument, NULL, 'm' }, { NULL, 0, NULL, 0 },
+    { "entry", required_argument, NULL, 'e' },
+    { "after", required_argument, NULL, 'a' },
+    { "binary", no_argument, NULL, 'b' },
+    { "help", no_argument, NULL, 'h' },
+    { "path", required_argument, NULL, 'p' },
+    { "flatten", required_argument, NULL, 'f' },
+    { "max-versions", required_argument, NULL, 'm' },
+    { NULL, 0, NULL, 0 },
   };
   Options given = { .flatten = { FLATTEN_INCREMENTAL, 256, NULL } };
   opterr = 0;
   for (int o; (o = getopt_long(argc, argv, "e:b", options, NULL)) != -1;) {
     if (o == 'h') return fputs(help, stdout) == EOF;
-    if (o == '?') return command_usage_error(c, "flc eval: unknown option %s", argv[optind - 1]);
+    if (o == '?')
+      return command_usage_error(c, "flc eval: unknown option %s", argv[optind - 1]);
     if (o == 'e') given.entry = optarg;
     if (o == 'a') given.after = optarg;
     if (o == 'b') given.binary = true;
@@ -90,8 +100,11 @@ int command_eval(Compiler *c, int argc, char **argv) {
     if (message) return command_usage_error(c, "flc eval: %s", message);
   }
   const char *after = given.after;
-  if (after && (!pipeline_knows(after) || strcmp(after, "parse") == 0 || strcmp(after, "check") == 0))
-    return command_usage_error(c, "flc eval: %s is no pass after which a program can run", after);
-  if (optind != argc - 1) return command_usage_error(c, "flc eval: expected one file name");
+  if (after && (!pipeline_knows(after) || strcmp(after, "parse") == 0 ||
+                strcmp(after, "check") == 0))
+    return command_usage_error(c, "flc eval: %s is no pass after which a program can run",
+                               after);
+  if (optind != argc - 1)
+    return command_usage_error(c, "flc eval: expected one file name");
   return eval(c, argv[optind], given);
 }

@@ -9,13 +9,19 @@
 static const char help[] =
     "usage: flc tree FILE [-e ENTRY] [OPTIONS]\n"
     "\n"
-    "Draws the tree of code versions of the entry points (or of ENTRY): the guards with the\n"
-    "parallelism Par that they compare with a threshold t, and the kernels of each version.\n"
+    "Draws the tree of code versions of the entry points (or of ENTRY): the guards with "
+    "the\n"
+    "parallelism Par that they compare with a threshold t, and the kernels of each "
+    "version.\n"
     "  -e, --entry ENTRY     only this entry point\n"
-    "      --format FORMAT   text (default), dot (for graphviz) or json (docs/tree-schema.md)\n"
-    "      --data FILE       run the interpreter on this input; shows the values of Par and the\n"
-    "                        versions that run (every version is taken to fit into local memory)\n"
-    "      --tuning FILE     the thresholds; default 32768 each, Futhark's default for a GPU\n"
+    "      --format FORMAT   text (default), dot (for graphviz) or json "
+    "(docs/tree-schema.md)\n"
+    "      --data FILE       run the interpreter on this input; shows the values of Par "
+    "and the\n"
+    "                        versions that run (every version is taken to fit into local "
+    "memory)\n"
+    "      --tuning FILE     the thresholds; default 32768 each, Futhark's default for a "
+    "GPU\n"
     "      --flatten MODE    incremental (default), moderate, full or outer\n"
     "      --max-versions N  versions per entry point, at most (default 256)\n";
 
@@ -38,19 +44,23 @@ static const Value **read_data(Compiler *c, const Entry *entry, const char *path
 }
 
 // Runs the entry point; what its guards meet goes to the decider.
-static bool run_on_data(Compiler *c, const Core *core, const Entry *entry, const Options *o, Decider *d) {
+static bool run_on_data(Compiler *c, const Core *core, const Entry *entry,
+                        const Options *o, Decider *d) {
   if (o->tuning && !decider_read_tuning(c, d, o->tuning)) return false;
   const Value **inputs = read_data(c, entry, o->data);
   if (!inputs) return false;
   c->phase = "tree";
-  InterpResult result = interp_run(c, core, entry, inputs, (InterpOptions){ .decide = decider_decide, .state = d });
+  InterpResult result = interp_run(
+      c, core, entry, inputs, (InterpOptions){ .decide = decider_decide, .state = d });
   if (!result.ok) error(c, result.loc, "%s", result.message);
-  vec_each(Threshold *, t, &d->tuning) if (!t->used)
+  vec_each (Threshold *, t, &d->tuning)
+    if (!t->used)
       warning(c, (Loc){ 0 }, "%s: no guard that ran is called %s", o->tuning, t->name);
   return result.ok;
 }
 
-static void print_tree(Text *t, const VersionTree *tree, const Options *o, const Decider *d) {
+static void print_tree(Text *t, const VersionTree *tree, const Options *o,
+                       const Decider *d) {
   const EventVec *events = o->data ? &d->events : NULL;
   switch (o->format) {
   case FORMAT_TEXT: version_tree_text(t, tree, events); return;
@@ -83,7 +93,8 @@ static int tree(Compiler *c, const char *path, const Options *o) {
   if (program) program->flatten = o->flatten;
   bool ok = program && pipeline_run(c, program, "dead-flat");
   Text *t = text_new();
-  if (o->format == FORMAT_JSON) text_add(t, "{ \"schema\": \"flc-tree\", \"version\": 1, \"entries\": [\n");
+  if (o->format == FORMAT_JSON)
+    text_add(t, "{ \"schema\": \"flc-tree\", \"version\": 1, \"entries\": [\n");
   ok = ok && print_trees(c, t, program->core, o);
   if (o->format == FORMAT_JSON) text_add(t, "\n] }\n");
   if (!diag_ok(c) || !ok) return 1;
@@ -92,7 +103,9 @@ static int tree(Compiler *c, const char *path, const Options *o) {
 
 static bool set_format(Options *o, const char *text) {
   static const char *const formats[] = {
-    [FORMAT_TEXT] = "text", [FORMAT_DOT] = "dot", [FORMAT_JSON] = "json",
+    [FORMAT_TEXT] = "text",
+    [FORMAT_DOT] = "dot",
+    [FORMAT_JSON] = "json",
   };
   for (int i = 0; i < (int)(sizeof formats / sizeof *formats); i++) {
     if (strcmp(text, formats[i]) != 0) continue;
@@ -109,7 +122,9 @@ static const char *set_option(Options *o, int option) {
   case 'd': o->data = optarg; return NULL;
   case 't': o->tuning = optarg; return NULL;
   case 'f':
-    return set_format(o, optarg) ? NULL : text_format("unknown format %s (text, dot or json)", optarg);
+    return set_format(o, optarg)
+               ? NULL
+               : text_format("unknown format %s (text, dot or json)", optarg);
   case 'm': return set_flatten_mode(&o->flatten, optarg);
   case 'v': return set_max_versions(&o->flatten, optarg);
   }
@@ -118,21 +133,28 @@ static const char *set_option(Options *o, int option) {
 
 int command_tree(Compiler *c, int argc, char **argv) {
   static const struct option options[] = {
-    { "entry", required_argument, NULL, 'e' },   { "format", required_argument, NULL, 'f' },
-    { "data", required_argument, NULL, 'd' },    { "tuning", required_argument, NULL, 't' },
-    { "flatten", required_argument, NULL, 'm' }, { "max-versions", required_argument, NULL, 'v' },
-    { "help", no_argument, NULL, 'h' },          { NULL, 0, NULL, 0 },
+    { "entry", required_argument, NULL, 'e' },
+    { "format", required_argument, NULL, 'f' },
+    { "data", required_argument, NULL, 'd' },
+    { "tuning", required_argument, NULL, 't' },
+    { "flatten", required_argument, NULL, 'm' },
+    { "max-versions", required_argument, NULL, 'v' },
+    { "help", no_argument, NULL, 'h' },
+    { NULL, 0, NULL, 0 },
   };
   Options o = { .flatten = { FLATTEN_INCREMENTAL, 256, NULL } };
   opterr = 0;
   for (int k; (k = getopt_long(argc, argv, ":e:", options, NULL)) != -1;) {
     if (k == 'h') return fputs(help, stdout) == EOF;
-    const char *message = k == '?'   ? text_format("unknown option %s", argv[optind - 1])
-                          : k == ':' ? text_format("%s needs an argument", argv[optind - 1])
-                                     : set_option(&o, k);
+    const char *message = k == '?' ? text_format("unknown option %s", argv[optind - 1])
+                          : k == ':'
+                              ? text_format("%s needs an argument", argv[optind - 1])
+                              : set_option(&o, k);
     if (message) return command_usage_error(c, "flc tree: %s", message);
   }
-  if (optind != argc - 1) return command_usage_error(c, "flc tree: expected one file name");
-  if (o.tuning && !o.data) return command_usage_error(c, "flc tree: --tuning needs --data");
+  if (optind != argc - 1)
+    return command_usage_error(c, "flc tree: expected one file name");
+  if (o.tuning && !o.data)
+    return command_usage_error(c, "flc tree: --tuning needs --data");
   return tree(c, argv[optind], &o);
 }

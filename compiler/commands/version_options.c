@@ -17,7 +17,8 @@ const char *set_flatten_mode(FlattenOptions *options, const char *text) {
     options->mode = (FlattenMode)i;
     return NULL;
   }
-  return text_format("unknown way to flatten %s (incremental, moderate, full or outer)", text);
+  return text_format("unknown way to flatten %s (incremental, moderate, full or outer)",
+                     text);
 }
 
 const char *set_max_versions(FlattenOptions *options, const char *text) {
@@ -25,7 +26,8 @@ const char *set_max_versions(FlattenOptions *options, const char *text) {
   char *end = NULL;
   long value = strtol(text, &end, 10);
   if (end == text || *end || value < 1 || value > most)
-    return text_format("expected a number of versions from 1 to %ld, found %s", most, text);
+    return text_format("expected a number of versions from 1 to %ld, found %s", most,
+                       text);
   options->max_versions = (int)value;
   return NULL;
 }
@@ -42,19 +44,21 @@ static bool find_guard(const Region *region, const char *name, Name *out) {
   return false;
 }
 
-static bool force_version(Compiler *c, Decider *d, const VersionTree *tree, const char *text) {
+static bool force_version(Compiler *c, Decider *d, const VersionTree *tree,
+                          const char *text) {
   char *end = NULL;
   long version = strtol(text + 1, &end, 10);
   if (end == text + 1 || *end || version > tree->version_count ||
       !version_path(tree, (int)version, &d->forced)) {
-    error(c, (Loc){ 0 }, "entry point %s has no version %s, only V0 to V%d", tree->entry->name, text,
-          tree->version_count - 1);
+    error(c, (Loc){ 0 }, "entry point %s has no version %s, only V0 to V%d",
+          tree->entry->name, text, tree->version_count - 1);
     return false;
   }
   return true;
 }
 
-static bool force_guard(Compiler *c, Decider *d, const VersionTree *tree, const char *step) {
+static bool force_guard(Compiler *c, Decider *d, const VersionTree *tree,
+                        const char *step) {
   const char *equals = strchr(step, '=');
   const char *outcome = equals ? equals + 1 : "";
   if (strcmp(outcome, "T") != 0 && strcmp(outcome, "F") != 0) {
@@ -64,7 +68,8 @@ static bool force_guard(Compiler *c, Decider *d, const VersionTree *tree, const 
   const char *name = text_format("%.*s", (int)(equals - step), step);
   PathStep forced = { NULL, *outcome == 'T' };
   if (!find_guard(tree->root, name, &forced.guard)) {
-    error(c, (Loc){ 0 }, "entry point %s has no guard %s (see flc tree)", tree->entry->name, name);
+    error(c, (Loc){ 0 }, "entry point %s has no guard %s (see flc tree)",
+          tree->entry->name, name);
     return false;
   }
   vec_push(&d->forced, forced);
@@ -91,7 +96,8 @@ static bool read_setting(Compiler *c, Decider *d, const char *where, const char 
     error(c, (Loc){ 0 }, "%s: expected name=value, found %s", where, line);
     return false;
   }
-  vec_push(&d->tuning, (Threshold){ text_format("%.*s", (int)(equals - line), line), value, false });
+  vec_push(&d->tuning,
+           (Threshold){ text_format("%.*s", (int)(equals - line), line), value, false });
   return true;
 }
 
@@ -106,7 +112,8 @@ bool decider_read_tuning(Compiler *c, Decider *d, const char *path) {
     size_t line = strcspn(text, "\n");
     size_t blank = strspn(text, " \t\r");
     bool empty = blank >= line || text[blank] == '#';
-    if (!empty && !read_setting(c, d, text_format("%s:%d", path, number), text_format("%.*s", (int)line, text)))
+    if (!empty && !read_setting(c, d, text_format("%s:%d", path, number),
+                                text_format("%.*s", (int)line, text)))
       return false;
     text += line + (text[line] == '\n');
   }
@@ -116,7 +123,7 @@ bool decider_read_tuning(Compiler *c, Decider *d, const char *path) {
 // ---- deciding
 
 static int64_t threshold_of(Decider *d, Name guard) {
-  vec_each(Threshold *, t, &d->tuning) {
+  vec_each (Threshold *, t, &d->tuning) {
     if (strcmp(t->name, guard) != 0) continue;
     t->used = true;
     return t->value;
@@ -125,7 +132,7 @@ static int64_t threshold_of(Decider *d, Name guard) {
 }
 
 static void note_event(Decider *d, GuardEvent event) {
-  vec_each(GuardEvent *, e, &d->events) {
+  vec_each (GuardEvent *, e, &d->events) {
     if (e->guard != event.guard || e->par != event.par) continue;
     e->count++;
     return;
@@ -137,9 +144,12 @@ int decider_decide(void *state, const Exp *exp, int64_t par) {
   Decider *d = state;
   if (exp->kind != EXP_GUARD) return -1;
   Name guard = exp->u.guard.guard->name;
-  GuardEvent event = { .guard = guard, .par = par, .threshold = threshold_of(d, guard), .count = 1 };
+  GuardEvent event = {
+    .guard = guard, .par = par, .threshold = threshold_of(d, guard), .count = 1
+  };
   event.first = par >= event.threshold;
-  vec_each(PathStep *, step, &d->forced) if (step->guard == guard) event.first = step->first;
+  vec_each (PathStep *, step, &d->forced)
+    if (step->guard == guard) event.first = step->first;
   note_event(d, event);
   return event.first;
 }

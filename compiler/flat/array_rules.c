@@ -7,7 +7,8 @@
 static const Nest *bind_positions(Flatten *fl, const Nest *nest, Atom *out) {
   int depth = nest_depth(nest);
   for (int i = 0; i < depth; i++) {
-    const Var *var = var_new(fl->c, name_of(fl->c->names, "at"), type_scalar(PRIM_I64), (Loc){ 0 });
+    const Var *var =
+        var_new(fl->c, name_of(fl->c->names, "at"), type_scalar(PRIM_I64), (Loc){ 0 });
     nest = nest_index(nest, var, i + 1);
     out[i] = atom_var(var);
   }
@@ -15,8 +16,8 @@ static const Nest *bind_positions(Flatten *fl, const Nest *nest, Atom *out) {
 }
 
 // The body of a scatter's function with the context's positions before each destination's indices.
-static const Body *scatter_body(const Body *body, const ScatterDest *dests, int dest_count,
-                                const Atom *positions, int depth) {
+static const Body *scatter_body(const Body *body, const ScatterDest *dests,
+                                int dest_count, const Atom *positions, int depth) {
   AtomVec results = { 0 };
   int next = 0;
   for (int d = 0; d < dest_count; d++) {
@@ -25,8 +26,8 @@ static const Body *scatter_body(const Body *body, const ScatterDest *dests, int 
     for (int i = 0; i <= dests[d].index_count; i++)
       vec_push(&results, body->results[next++]);
   }
-  return new_node(Body, .stms = body->stms, .stm_count = body->stm_count, .results = results.at,
-                  .result_count = results.count);
+  return new_node(Body, .stms = body->stms, .stm_count = body->stm_count,
+                  .results = results.at, .result_count = results.count);
 }
 
 // Scatter: Sigma |-l scatter n f xss into dest  =>  segscatter^l (Sigma, <xs in xss>) f into dest'
@@ -40,15 +41,21 @@ bool rule_scatter(Flatten *fl, const Goal *goal, Atom *out) {
   int count = exp->u.scatter.dest_count;
   ScatterDest *dests = new_array(ScatterDest, count);
   for (int d = 0; d < count; d++) {
-    dests[d].dest = expand_atom(fl, goal->nest, goal->level, exp->u.scatter.dests[d].dest, goal->b);
+    dests[d].dest =
+        expand_atom(fl, goal->nest, goal->level, exp->u.scatter.dests[d].dest, goal->b);
     dests[d].index_count = depth + exp->u.scatter.dests[d].index_count;
   }
-  Soac map = { .width = exp->u.scatter.width, .fn = exp->u.scatter.fn,
-               .arrays = exp->u.scatter.arrays, .array_count = exp->u.scatter.array_count };
+  Soac map = { .width = exp->u.scatter.width,
+               .fn = exp->u.scatter.fn,
+               .arrays = exp->u.scatter.arrays,
+               .array_count = exp->u.scatter.array_count };
   Atom *positions = new_array(Atom, depth + 1);
   const Nest *nest = bind_positions(fl, goal->nest, positions);
-  const Body *body = scatter_body(map.fn.body, exp->u.scatter.dests, count, positions, depth);
-  SegOp like = { .kind = SEG_SCATTER, .level = goal->level, .dests = dests, .dest_count = count };
+  const Body *body =
+      scatter_body(map.fn.body, exp->u.scatter.dests, count, positions, depth);
+  SegOp like = {
+    .kind = SEG_SCATTER, .level = goal->level, .dests = dests, .dest_count = count
+  };
   emit_seg(fl, goal, nest_push(nest, &map), &like, body, out);
   return true;
 }
@@ -64,19 +71,25 @@ bool rule_hist(Flatten *fl, const Goal *goal, Atom *out) {
     hists[h] = exp->u.hist.ops[h];
     Atom *dests = new_array(Atom, hists[h].op.count);
     for (int i = 0; i < hists[h].op.count; i++)
-      dests[i] = expand_atom(fl, goal->nest, goal->level, exp->u.hist.ops[h].dests[i], goal->b);
+      dests[i] =
+          expand_atom(fl, goal->nest, goal->level, exp->u.hist.ops[h].dests[i], goal->b);
     hists[h].dests = dests;
   }
-  Soac map = { .width = exp->u.hist.width, .fn = exp->u.hist.fn, .arrays = exp->u.hist.arrays,
+  Soac map = { .width = exp->u.hist.width,
+               .fn = exp->u.hist.fn,
+               .arrays = exp->u.hist.arrays,
                .array_count = exp->u.hist.array_count };
-  SegOp like = { .kind = SEG_HIST, .level = goal->level, .hists = hists,
+  SegOp like = { .kind = SEG_HIST,
+                 .level = goal->level,
+                 .hists = hists,
                  .hist_count = exp->u.hist.op_count };
   emit_seg(fl, goal, nest_push(goal->nest, &map), &like, map.fn.body, out);
   return true;
 }
 
 // A lambda over one i64 position.
-static Lambda over_position(Flatten *fl, const Body *(*make)(Flatten *, Builder *, const Exp *, Atom),
+static Lambda over_position(Flatten *fl,
+                            const Body *(*make)(Flatten *, Builder *, const Exp *, Atom),
                             const Exp *exp, Loc loc) {
   const Var *at = var_new(fl->c, name_of(fl->c->names, "at"), type_scalar(PRIM_I64), loc);
   Builder b = builder_new(fl->c, loc);
@@ -111,7 +124,8 @@ static Atom concat_read(Flatten *fl, Builder *b, const Exp *exp, int k, Atom at)
   Atom x = core_let(&then_b, "x", exp_index(array, &at, 1, false));
   Atom rest = size_sub(&else_b, at, size);
   Atom y = concat_read(fl, &else_b, exp, k + 1, rest);
-  return core_let(b, "x", exp_if(here, core_body(&then_b, &x, 1), core_body(&else_b, &y, 1)));
+  return core_let(b, "x",
+                  exp_if(here, core_body(&then_b, &x, 1), core_body(&else_b, &y, 1)));
 }
 
 static const Body *concat_element(Flatten *fl, Builder *b, const Exp *exp, Atom at) {
@@ -161,37 +175,42 @@ bool rule_array_operation(Flatten *fl, const Goal *goal, Atom *out) {
     return false;
   }
   trace(fl, "array-operation", goal->stm);
-  const Nest *nest = nest_index(nest_level(goal->nest, width), fn.params[0], nest_depth(goal->nest) + 1);
+  const Nest *nest =
+      nest_index(nest_level(goal->nest, width), fn.params[0], nest_depth(goal->nest) + 1);
   emit_segmap(fl, nest, goal->level, fn.body, goal->b, out);
   return true;
 }
 
 // assert (0 <= i < n) "index i out of bounds for array of shape [n]"
 static Atom assert_in_bounds(Builder *b, Atom index, Atom size) {
-  static const char *const parts[] = { "index ", " out of bounds for a dimension of size ", "" };
+  static const char *const parts[] = { "index ",
+                                       " out of bounds for a dimension of size ", "" };
   Atom low = core_let(b, "low", exp_op2(OP_LE, atom_i64(0), index));
   Atom high = core_let(b, "high", exp_op2(OP_LT, index, size));
   Atom ok = core_let(b, "ok", exp_op2(OP_LAND, low, high));
   Atom *values = new_array(Atom, 3);
   values[0] = values[2] = index;
   values[1] = size;
-  return core_let(b, "checked", new_node(Exp, .kind = EXP_ASSERT,
-                                         .u.assert = { ok, parts, values, 2, values + 2, 1 }));
+  return core_let(b, "checked",
+                  new_node(Exp, .kind = EXP_ASSERT,
+                           .u.assert = { ok, parts, values, 2, values + 2, 1 }));
 }
 
 // Positions along every sliced dimension of an update: a level each, in `nest`; the index of the
 // updated element in `indices`.
-static const Nest *slice_levels(Flatten *fl, const Nest *nest, const Exp *exp, Builder *b, Atom *indices,
-                                Atom *value_indices) {
+static const Nest *slice_levels(Flatten *fl, const Nest *nest, const Exp *exp, Builder *b,
+                                Atom *indices, Atom *value_indices) {
   int used = 0;
   for (int i = 0; i < exp->u.update.dim_count; i++) {
     const DimIndex *dim = &exp->u.update.dims[i];
     indices[i] = dim->start;
     if (!dim->is_slice && exp->u.update.checked)
-      indices[i] = assert_in_bounds(b, dim->start, atom_type(exp->u.update.array).dims[i]);
+      indices[i] =
+          assert_in_bounds(b, dim->start, atom_type(exp->u.update.array).dims[i]);
     if (!dim->is_slice) continue;
     nest = nest_level(nest, dim->count);
-    const Var *at = var_new(fl->c, name_of(fl->c->names, "at"), type_scalar(PRIM_I64), b->loc);
+    const Var *at =
+        var_new(fl->c, name_of(fl->c->names, "at"), type_scalar(PRIM_I64), b->loc);
     nest = nest_index(nest, at, nest_depth(nest));
     value_indices[used++] = atom_var(at);
     Atom moved = size_mul(b, atom_var(at), dim->stride);
@@ -216,17 +235,24 @@ bool rule_update(Flatten *fl, const Goal *goal, Atom *out) {
   if (exp->kind != EXP_UPDATE) return false;
   int rank = exp->u.update.dim_count, depth = nest_depth(goal->nest);
   trace(fl, "update", goal->stm);
-  ScatterDest dest = { expand_atom(fl, goal->nest, goal->level, exp->u.update.array, goal->b), depth + rank };
+  ScatterDest dest = {
+    expand_atom(fl, goal->nest, goal->level, exp->u.update.array, goal->b), depth + rank
+  };
   Atom *results = new_array(Atom, depth + rank + 1), *value_at = new_array(Atom, rank);
   Builder body = builder_new(fl->c, goal->stm->loc);
   const Nest *nest = bind_positions(fl, goal->nest, results);
   nest = slice_levels(fl, nest, exp, &body, results + depth, value_at);
-  if (!nest) nest = nest_level(NULL, atom_i64(1));  // one element on the host: a space of one point
+  if (!nest)
+    nest =
+        nest_level(NULL, atom_i64(1));  // one element on the host: a space of one point
   int sliced = value_count(exp);
   Atom value = exp->u.update.value;
   if (sliced) value = core_let(&body, "v", exp_index(value, value_at, sliced, false));
   results[depth + rank] = value;
-  SegOp like = { .kind = SEG_SCATTER, .level = goal->level, .dests = mem_copy(&dest, sizeof dest), .dest_count = 1 };
+  SegOp like = { .kind = SEG_SCATTER,
+                 .level = goal->level,
+                 .dests = mem_copy(&dest, sizeof dest),
+                 .dest_count = 1 };
   emit_seg(fl, goal, nest, &like, core_body(&body, results, depth + rank + 1), out);
   return true;
 }

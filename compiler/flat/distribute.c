@@ -20,10 +20,10 @@ typedef struct Group {
   const Nest *nest;
   int level;
   Builder *b;
-  Map *local;                 // binders of the body that vary
-  Map *pending_vars;          // binder -> pending Stm that binds it, while it waits
+  Map *local;         // binders of the body that vary
+  Map *pending_vars;  // binder -> pending Stm that binds it, while it waits
   Vec(const Stm *) pending;
-  Map *last_use;              // binder -> the last position that uses it
+  Map *last_use;  // binder -> the last position that uses it
   int now;
 } Group;
 
@@ -35,7 +35,8 @@ typedef struct Position {
 
 static void note_uses(Map *last_use, VarVec vars, int at) {
   Position *position = new_node(Position, .at = at);
-  vec_each(const Var **, v, &vars) map_put(last_use, *v, position);
+  vec_each (const Var **, v, &vars)
+    map_put(last_use, *v, position);
 }
 
 static VarVec stm_free(const Stm *stm) {
@@ -67,7 +68,7 @@ static bool used_later(const Group *g, const Var *var) {
 
 // Marks the pending statements that `vars` need, directly or through other pending ones.
 static void mark_needed(const Group *g, Map *marked, VarVec vars) {
-  vec_each(const Var **, v, &vars) {
+  vec_each (const Var **, v, &vars) {
     const Stm *stm = map_get(g->pending_vars, *v);
     if (!stm || map_has(marked, stm)) continue;
     map_put(marked, stm, stm);
@@ -77,12 +78,14 @@ static void mark_needed(const Group *g, Map *marked, VarVec vars) {
 
 // Is a binder of a marked statement read by anything but the marked statements that are stored
 // with it?
-static bool read_elsewhere(const Group *g, const Map *marked, const Map *wanted, const Var *var) {
+static bool read_elsewhere(const Group *g, const Map *marked, const Map *wanted,
+                           const Var *var) {
   if (map_has(wanted, var) || used_later(g, var)) return true;
-  vec_each(const Stm **, s, &g->pending) {
+  vec_each (const Stm **, s, &g->pending) {
     if (map_has(marked, *s) && !is_cheap((*s)->exp)) continue;
     VarVec free = stm_free(*s);
-    vec_each(const Var **, v, &free) if (*v == var) return true;
+    vec_each (const Var **, v, &free)
+      if (*v == var) return true;
   }
   return false;
 }
@@ -98,8 +101,9 @@ static bool plan_flush(const Group *g, VarVec vars, Flush *f) {
   f->marked = map_new(NULL);
   mark_needed(g, f->marked, vars);
   Map *wanted = map_new(NULL);
-  vec_each(const Var **, v, &vars) map_put(wanted, *v, *v);
-  vec_each(const Stm **, s, &g->pending) {
+  vec_each (const Var **, v, &vars)
+    map_put(wanted, *v, *v);
+  vec_each (const Stm **, s, &g->pending) {
     if (!map_has(f->marked, *s)) continue;
     vec_push(&f->stms, **s);
     for (int i = 0; i < (*s)->binder_count && !is_cheap((*s)->exp); i++) {
@@ -115,7 +119,7 @@ static bool plan_flush(const Group *g, VarVec vars, Flush *f) {
 // The marked statements leave the group; cheap ones go into the context.
 static void drop_marked(Group *g, const Flush *f) {
   Vec(const Stm *) rest = { 0 };
-  vec_each(const Stm **, s, &g->pending) {
+  vec_each (const Stm **, s, &g->pending) {
     if (!map_has(f->marked, *s)) {
       vec_push(&rest, *s);
       continue;
@@ -125,7 +129,8 @@ static void drop_marked(Group *g, const Flush *f) {
     if (is_cheap((*s)->exp)) g->nest = nest_stm(g->nest, *s);
   }
   g->pending.count = 0;
-  vec_each(const Stm **, s, &rest) vec_push(&g->pending, *s);
+  vec_each (const Stm **, s, &rest)
+    vec_push(&g->pending, *s);
 }
 
 // One segmap for the pending statements that `vars` need.
@@ -157,7 +162,8 @@ static void add_local(Group *g, const Stm *stm) {
 
 static bool waits(const Group *g, const Stm *stm) {
   VarVec free = stm_free(stm);
-  vec_each(const Var **, v, &free) if (map_has(g->pending_vars, *v)) return true;
+  vec_each (const Var **, v, &free)
+    if (map_has(g->pending_vars, *v)) return true;
   return false;
 }
 
@@ -185,12 +191,38 @@ static bool permute_outside(Group *g, const Stm *stm) {
   return nest != NULL;
 }
 
+static void seek_failure(CoreVisitor *v, const Body *body) {
+  bool *may_fail = v->state;
+  for (int i = 0; i < body->stm_count && !*may_fail; i++)
+    *may_fail = exp_may_fail(body->stms[i].exp);
+  if (!*may_fail) core_visit_body(v, body);
+}
+
+// Parallel work that is the same at every point of the context and cannot fail (there may be no
+// point): done once, outside.
+static bool is_common_work(const Group *g, const Stm *stm) {
+  if (!exp_is_soac(stm->exp) || marked_sequential(stm)) return false;
+  VarVec free = stm_free(stm);
+  vec_each (const Var **, v, &free)
+    if (varies(g->nest, g->local, atom_var(*v))) return false;
+  bool may_fail = exp_may_fail(stm->exp);
+  CoreVisitor v = { .body = seek_failure, .state = &may_fail };
+  if (!may_fail) core_visit_exp(&v, stm->exp);
+  return !may_fail;
+}
+
+static void flatten_host_stm(Flatten *fl, int level, const Stm *stm, Builder *b);
+
 static void walk_stm(Group *g, const Stm *stm) {
   for (int i = 0; i < stm->binder_count; i++)
     map_put(g->fl->defs, stm->binders[i], stm);
   g->b->loc = stm->loc;
   if (is_uniform(g->nest, g->local, stm)) {
     core_let_vars(g->b, stm->binders, stm->binder_count, stm->exp);
+    return;
+  }
+  if (is_common_work(g, stm)) {
+    flatten_host_stm(g->fl, g->level, stm, g->b);
     return;
   }
   bool placed = permute_outside(g, stm) || split(g, stm);
@@ -205,7 +237,8 @@ static void walk_stm(Group *g, const Stm *stm) {
 static bool in_memory(const Group *g, Atom result, Atom *array) {
   int levels;
   if (result.kind != ATOM_VAR || map_has(g->pending_vars, result.u.var)) return false;
-  return nest_origin(g->nest, result.u.var, array, &levels) && levels == nest_depth(g->nest);
+  return nest_origin(g->nest, result.u.var, array, &levels) &&
+         levels == nest_depth(g->nest);
 }
 
 // One segmap for the results that are not in memory yet.
@@ -222,20 +255,27 @@ static void finish(Group *g, const Body *body, const bool *uniform, Atom *out) {
   }
   if (results.count == 0) return;
   mark_needed(g, f.marked, vars);
-  vec_each(const Stm **, s, &g->pending) if (map_has(f.marked, *s)) vec_push(&f.stms, **s);
+  vec_each (const Stm **, s, &g->pending)
+    if (map_has(f.marked, *s)) vec_push(&f.stms, **s);
   const Body *last = new_node(Body, .stms = f.stms.at, .stm_count = f.stms.count,
                               .results = results.at, .result_count = results.count);
   Atom *arrays = new_array(Atom, results.count);
   emit_segmap(g->fl, g->nest, g->level, last, g->b, arrays);
   Atom ignored;
   for (int i = 0, next = 0; i < body->result_count; i++)
-    if (!(uniform && uniform[i]) && !in_memory(g, body->results[i], &ignored)) out[i] = arrays[next++];
+    if (!(uniform && uniform[i]) && !in_memory(g, body->results[i], &ignored))
+      out[i] = arrays[next++];
 }
 
 void flatten_mixed_body(Flatten *fl, const Nest *nest, int level, const Body *body,
                         const bool *uniform, Builder *b, Atom *out) {
-  Group g = { .fl = fl, .nest = nest, .level = level, .b = b, .local = map_new(NULL),
-              .pending_vars = map_new(NULL), .last_use = last_uses(body) };
+  Group g = { .fl = fl,
+              .nest = nest,
+              .level = level,
+              .b = b,
+              .local = map_new(NULL),
+              .pending_vars = map_new(NULL),
+              .last_use = last_uses(body) };
   for (g.now = 0; g.now < body->stm_count; g.now++)
     walk_stm(&g, &body->stms[g.now]);
   finish(&g, body, uniform, out);
@@ -254,7 +294,8 @@ static void flatten_host_stm(Flatten *fl, int level, const Stm *stm, Builder *b)
       core_let_vars(b, &stm->binders[i], 1, exp_atom(out[i]));
 }
 
-void flatten_body(Flatten *fl, const Nest *nest, int level, const Body *body, Builder *b, Atom *out) {
+void flatten_body(Flatten *fl, const Nest *nest, int level, const Body *body, Builder *b,
+                  Atom *out) {
   if (nest) {
     flatten_mixed_body(fl, nest, level, body, NULL, b, out);
     return;

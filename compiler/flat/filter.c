@@ -11,7 +11,8 @@ static const Var *scalar_var(Flatten *fl, const char *name, PrimType type) {
 static RedOp *sum_operator(Flatten *fl) {
   const Var *params[2] = { scalar_var(fl, "x", PRIM_I64), scalar_var(fl, "y", PRIM_I64) };
   Builder b = builder_new(fl->c, (Loc){ 0 });
-  Atom sum = core_let(&b, "sum", exp_op2(OP_ADD, atom_var(params[0]), atom_var(params[1])));
+  Atom sum =
+      core_let(&b, "sum", exp_op2(OP_ADD, atom_var(params[0]), atom_var(params[1])));
   RedOp *op = new (RedOp);
   op->op = lambda_new(params, 2, core_body(&b, &sum, 1));
   Atom zero = atom_i64(0);
@@ -25,7 +26,8 @@ static Lambda with_numeric_flag(Flatten *fl, Lambda fn) {
   fn = core_rename_lambda(fl->c, subst_new(), fn);
   Builder b = builder_new(fl->c, (Loc){ 0 });
   core_add_body(&b, fn.body);
-  Atom *results = mem_copy(fn.body->results, sizeof(Atom) * (size_t)fn.body->result_count);
+  Atom *results =
+      mem_copy(fn.body->results, sizeof(Atom) * (size_t)fn.body->result_count);
   results[0] = core_let(&b, "flag", exp_convert(PRIM_I64, results[0]));
   fn.body = core_body(&b, results, fn.body->result_count);
   return fn;
@@ -35,8 +37,12 @@ static Atom scan_flags(Flatten *fl, Builder *b, Atom width, Atom flags) {
   const Var *x = scalar_var(fl, "flag", PRIM_I64);
   Builder none = builder_new(fl->c, b->loc);
   Atom same = atom_var(x);
-  Soac scan = { width, lambda_new(&x, 1, core_body(&none, &same, 1)),
-                mem_copy(&flags, sizeof flags), 1, sum_operator(fl), 1 };
+  Soac scan = { width,
+                lambda_new(&x, 1, core_body(&none, &same, 1)),
+                mem_copy(&flags, sizeof flags),
+                1,
+                sum_operator(fl),
+                1 };
   return core_let(b, "offsets", exp_soac(EXP_SCANOMAP, scan));
 }
 
@@ -46,7 +52,9 @@ static Atom last_or_zero(Flatten *fl, Builder *b, Atom width, Atom offsets) {
   Atom zero = atom_i64(0);
   Atom at = size_sub(&last_b, width, atom_i64(1));
   Atom last = core_let(&last_b, "last", exp_index(offsets, &at, 1, false));
-  return core_let(b, "count", exp_if(empty, core_body(&zero_b, &zero, 1), core_body(&last_b, &last, 1)));
+  return core_let(
+      b, "count",
+      exp_if(empty, core_body(&zero_b, &zero, 1), core_body(&last_b, &last, 1)));
 }
 
 // An array of `count` rows, of whatever value.
@@ -68,7 +76,8 @@ static Lambda scatter_function(Flatten *fl, const Atom *ys, int count) {
   Atom index = size_sub(&b, kept, atom_i64(1));
   Atom *results = new_array(Atom, 2 * count);
   for (int i = 0; i < count; i++) {
-    params[i + 2] = var_new(fl->c, name_of(fl->c->names, "y"), type_row(atom_type(ys[i])), (Loc){ 0 });
+    params[i + 2] = var_new(fl->c, name_of(fl->c->names, "y"), type_row(atom_type(ys[i])),
+                            (Loc){ 0 });
     results[2 * i] = index;
     results[2 * i + 1] = atom_var(params[i + 2]);
   }
@@ -81,14 +90,17 @@ const Body *filter_by_scan(Flatten *fl, const Stm *stm) {
   Builder b = builder_new(fl->c, stm->loc);
   Atom *mapped = new_array(Atom, count + 2);  // flags, offsets, arrays
   Lambda fn = with_numeric_flag(fl, soac->fn);
-  core_let_n(&b, "flags", exp_map(soac->width, fn, soac->arrays, soac->array_count), mapped + 1);
+  core_let_n(&b, "flags", exp_map(soac->width, fn, soac->arrays, soac->array_count),
+             mapped + 1);
   mapped[0] = mapped[1];
   mapped[1] = scan_flags(fl, &b, soac->width, mapped[0]);
   Atom *results = new_array(Atom, count + 1);
   results[0] = last_or_zero(fl, &b, soac->width, mapped[1]);
   ScatterDest *dests = new_array(ScatterDest, count);
   for (int i = 0; i < count; i++)
-    dests[i] = (ScatterDest){ scratch_rows(&b, results[0], type_row(atom_type(mapped[i + 2]))), 1 };
+    dests[i] =
+        (ScatterDest){ scratch_rows(&b, results[0], type_row(atom_type(mapped[i + 2]))),
+                       1 };
   Exp scatter = { .kind = EXP_SCATTER };
   scatter.u.scatter.width = soac->width;
   scatter.u.scatter.fn = scatter_function(fl, mapped + 2, count);

@@ -4,8 +4,8 @@
 
 typedef struct Check {
   Compiler *c;
-  int level;    // of the seg-op around; 2 on the host
-  Map *names;   // guards seen
+  int level;   // of the seg-op around; 2 on the host
+  Map *names;  // guards seen
 } Check;
 
 static void check_body(Check *k, const Body *body);
@@ -22,7 +22,8 @@ static void check_seg(Check *k, const Stm *stm) {
 static void check_guard(Check *k, const Stm *stm) {
   const Guard *guard = stm->exp->u.guard.guard;
   if (k->level != 2) bug(k->c, stm->loc, "guard %s within a kernel", guard->name);
-  if (map_has(k->names, guard->name)) bug(k->c, stm->loc, "guard %s occurs twice", guard->name);
+  if (map_has(k->names, guard->name))
+    bug(k->c, stm->loc, "guard %s occurs twice", guard->name);
   map_put(k->names, guard->name, guard);
 }
 
@@ -33,7 +34,8 @@ static void check_stm(Check *k, const Stm *stm) {
     return;
   }
   if (exp->kind == EXP_GUARD) check_guard(k, stm);
-  if (k->level == 2 && exp_is_soac(exp)) bug(k->c, stm->loc, "sequential SOAC on the host");
+  if (k->level == 2 && exp_is_soac(exp))
+    bug(k->c, stm->loc, "sequential SOAC on the host");
   // Nothing parallel may stand in a sequential SOAC either: its level counts as 0.
   Check inner = { k->c, exp_is_soac(exp) ? 0 : k->level, k->names };
   const Body *bodies[8];

@@ -5,15 +5,14 @@
 #include <string.h>
 
 void trace(Flatten *fl, const char *rule, const Stm *stm) {
-  if (fl->options.trace) text_printf(fl->options.trace, "%s: %s\n", loc_text(stm->loc), rule);
+  if (fl->options.trace)
+    text_printf(fl->options.trace, "%s: %s\n", loc_text(stm->loc), rule);
 }
 
-bool marked_sequential(const Stm *stm) {
-  return stm->attrs && stm->attrs->sequential;
-}
+bool marked_sequential(const Stm *stm) { return stm->attrs && stm->attrs->sequential; }
 
 void emit_seg(Flatten *fl, const Goal *goal, const Nest *nest, const SegOp *like,
-                     const Body *body, Atom *out) {
+              const Body *body, Atom *out) {
   const SegOp *seg = nest_manifest(fl->c, nest, like, body);
   core_let_n(goal->b, goal->stm->binders[0]->name, exp_seg(seg), out);
 }
@@ -37,7 +36,8 @@ static const char *result_name(const Body *body, int i) {
   return a.kind == ATOM_VAR ? a.u.var->name : "x";
 }
 
-void emit_segmap(Flatten *fl, const Nest *nest, int level, const Body *body, Builder *b, Atom *out) {
+void emit_segmap(Flatten *fl, const Nest *nest, int level, const Body *body, Builder *b,
+                 Atom *out) {
   bool single = !nest;  // a space of one point; its element is taken out again
   if (single) nest = nest_level(NULL, atom_i64(1));
   SegOp like = { .kind = SEG_MAP, .level = level };
@@ -53,7 +53,8 @@ Atom expand_atom(Flatten *fl, const Nest *nest, int level, Atom a, Builder *b) {
   Atom array;
   int levels;
   if (!nest) return a;
-  if (a.kind == ATOM_VAR && nest_origin(nest, a.u.var, &array, &levels) && levels == nest_depth(nest))
+  if (a.kind == ATOM_VAR && nest_origin(nest, a.u.var, &array, &levels) &&
+      levels == nest_depth(nest))
     return array;
   const Body *body = new_node(Body, .results = mem_copy(&a, sizeof a), .result_count = 1);
   Atom out;
@@ -63,14 +64,18 @@ Atom expand_atom(Flatten *fl, const Nest *nest, int level, Atom a, Builder *b) {
 
 const Guard *guard_new(Flatten *fl, GuardKind kind, const Stm *stm, const SizeExp *par) {
   static const char *const kinds[] = {
-    [GUARD_TOP] = "top", [GUARD_INTRA] = "intra", [GUARD_REDOMAP] = "redomap", [GUARD_CHOOSE] = "choose",
+    [GUARD_TOP] = "top",
+    [GUARD_INTRA] = "intra",
+    [GUARD_REDOMAP] = "redomap",
+    [GUARD_CHOOSE] = "choose",
   };
   int number = fl->guard_count++;
   const char *text =
       stm->attrs && stm->attrs->name
           ? text_format("%s.%s_%s", fl->entry->name, stm->attrs->name, kinds[kind])
           : text_format("%s.%s_%d", fl->entry->name, kinds[kind], number);
-  return new_node(Guard, .kind = kind, .name = name_of(fl->c->names, text), .loc = stm->loc, .par = par);
+  return new_node(Guard, .kind = kind, .name = name_of(fl->c->names, text),
+                  .loc = stm->loc, .par = par);
 }
 
 void emit_branches(const Goal *goal, const Exp *exp, Atom *out) {
@@ -99,7 +104,8 @@ const Body *flatten_put_back(Flatten *fl, const Goal *goal, const Body *branch) 
   b.attrs = goal->stm->attrs;
   Atom *results = new_array(Atom, branch->result_count);
   core_let_n(&b, "mapped", map, results);
-  return flatten_branch(fl, outer, goal->level, core_body(&b, results, branch->result_count));
+  return flatten_branch(fl, outer, goal->level,
+                        core_body(&b, results, branch->result_count));
 }
 
 void flatten_host_loop(Flatten *fl, const Goal *goal, Atom *out) {
@@ -140,7 +146,8 @@ static const bool *uniform_params(const Nest *nest, const Exp *loop) {
   int count = loop->u.loop.param_count;
   Uniform u = { nest, loop, new_array(bool, count + 1) };
   for (int i = 0; i < count; i++)
-    u.params[i] = loop->u.loop.params[i]->type.rank == 0 && !nest_varies(nest, loop->u.loop.inits[i]);
+    u.params[i] = loop->u.loop.params[i]->type.rank == 0 &&
+                  !nest_varies(nest, loop->u.loop.inits[i]);
   for (bool changed = true; changed;) {
     changed = false;
     Map *varying = varying_in_body(&u);
@@ -175,7 +182,8 @@ void interchange_loop(Flatten *fl, const Goal *goal, Atom *out) {
     params[i] = param;
     inits[i] = loop->u.loop.inits[i];
     if (uniform[i]) continue;
-    params[i] = var_new(fl->c, param->name, expanded_type(goal->nest, param->type), param->loc);
+    params[i] =
+        var_new(fl->c, param->name, expanded_type(goal->nest, param->type), param->loc);
     inits[i] = expand_atom(fl, goal->nest, goal->level, inits[i], goal->b);
     inside = nest_read(inside, param, atom_var(params[i]), nest_depth(goal->nest));
   }

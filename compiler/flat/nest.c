@@ -2,8 +2,8 @@
 #include "base/map.h"
 
 const Nest *nest_level(const Nest *outer, Atom width) {
-  return new_node(Nest, .kind = NEST_LEVEL, .outer = outer, .depth = nest_depth(outer) + 1,
-                  .u.level = { width });
+  return new_node(Nest, .kind = NEST_LEVEL, .outer = outer,
+                  .depth = nest_depth(outer) + 1, .u.level = { width });
 }
 
 const Nest *nest_read(const Nest *outer, const Var *var, Atom array, int index_count) {
@@ -28,9 +28,7 @@ const Nest *nest_push(const Nest *outer, const Soac *map) {
   return nest;
 }
 
-int nest_depth(const Nest *nest) {
-  return nest ? nest->depth : 0;
-}
+int nest_depth(const Nest *nest) { return nest ? nest->depth : 0; }
 
 static bool link_binds(const Nest *link, const Var *var) {
   if (link->kind == NEST_READ) return link->u.read.var == var;
@@ -96,21 +94,20 @@ bool nest_origin(const Nest *nest, const Var *var, Atom *array, int *index_count
 
 typedef struct Manifest {
   Compiler *c;
-  Map *needed;       // variables that the body or a later link reads
-  Vec(Stm) stms;     // innermost first
-  SegDim *dims;      // by depth
+  Map *needed;    // variables that the body or a later link reads
+  Vec(Stm) stms;  // innermost first
+  SegDim *dims;   // by depth
 } Manifest;
 
-static void need_var(Manifest *m, const Var *var) {
-  map_put(m->needed, var, var);
-}
+static void need_var(Manifest *m, const Var *var) { map_put(m->needed, var, var); }
 
 static void need_atom(Manifest *m, Atom a) {
   if (a.kind == ATOM_VAR) need_var(m, a.u.var);
 }
 
 static void need_all(Manifest *m, VarVec vars) {
-  vec_each(const Var **, v, &vars) need_var(m, *v);
+  vec_each (const Var **, v, &vars)
+    need_var(m, *v);
 }
 
 static void manifest_level(Manifest *m, const Nest *link) {
@@ -128,8 +125,11 @@ static void manifest_read(Manifest *m, const Nest *link) {
   const Var **binder = new (const Var *);
   *binder = link->u.read.var;
   need_atom(m, link->u.read.array);
-  vec_push(&m->stms, (Stm){ .binders = binder, .binder_count = 1, .loc = (*binder)->loc,
-                            .exp = exp_index(link->u.read.array, indices, count, false) });
+  vec_push(&m->stms,
+           (Stm){ .binders = binder,
+                  .binder_count = 1,
+                  .loc = (*binder)->loc,
+                  .exp = exp_index(link->u.read.array, indices, count, false) });
 }
 
 static void manifest_index(Manifest *m, const Nest *link) {
@@ -137,7 +137,8 @@ static void manifest_index(Manifest *m, const Nest *link) {
   const Var **binder = new (const Var *);
   *binder = link->u.index.var;
   Atom position = atom_var(m->dims[link->u.index.level - 1].index);
-  vec_push(&m->stms, (Stm){ .binders = binder, .binder_count = 1, .exp = exp_atom(position) });
+  vec_push(&m->stms,
+           (Stm){ .binders = binder, .binder_count = 1, .exp = exp_atom(position) });
 }
 
 static void manifest_stm(Manifest *m, const Nest *link) {
@@ -171,8 +172,9 @@ static const Body *manifest_body(Manifest *m, const Nest *nest, const Body *body
     stms[i] = m->stms.at[m->stms.count - 1 - i];
   for (int i = 0; i < body->stm_count; i++)
     stms[m->stms.count + i] = body->stms[i];
-  const Body *whole = new_node(Body, .stms = stms, .stm_count = m->stms.count + body->stm_count,
-                               .results = body->results, .result_count = body->result_count);
+  const Body *whole =
+      new_node(Body, .stms = stms, .stm_count = m->stms.count + body->stm_count,
+               .results = body->results, .result_count = body->result_count);
   return core_rename_body(m->c, subst_new(), whole);
 }
 
@@ -194,7 +196,8 @@ static const HistOp *rename_hists(Compiler *c, const HistOp *hists, int count) {
   return out;
 }
 
-const SegOp *nest_manifest(Compiler *c, const Nest *nest, const SegOp *like, const Body *body) {
+const SegOp *nest_manifest(Compiler *c, const Nest *nest, const SegOp *like,
+                           const Body *body) {
   Manifest m = { .c = c, .needed = map_new(NULL) };
   m.dims = new_array(SegDim, nest_depth(nest));
   manifest_levels(&m, nest);
@@ -233,12 +236,14 @@ static void put_back_link(PutBack *p, const Nest *link) {
     vec_push(&p->stms, *link->u.stm.stm);
     return;
   }
-  if (link->kind == NEST_INDEX) return;  // made for one seg-op; never needed by what is put back
+  if (link->kind == NEST_INDEX)
+    return;  // made for one seg-op; never needed by what is put back
   vec_push(&p->params, link->u.read.var);
   vec_push(&p->arrays, outer_row(p, link));
 }
 
-const Nest *nest_put_back(Compiler *c, const Nest *nest, const Body *body, const Exp **map) {
+const Nest *nest_put_back(Compiler *c, const Nest *nest, const Body *body,
+                          const Exp **map) {
   PutBack p = { .c = c };
   const Nest *level = nest;
   while (level->kind != NEST_LEVEL)
@@ -251,8 +256,9 @@ const Nest *nest_put_back(Compiler *c, const Nest *nest, const Body *body, const
     stms[i] = p.stms.at[p.stms.count - 1 - i];
   for (int i = 0; i < body->stm_count; i++)
     stms[p.stms.count + i] = body->stms[i];
-  const Body *whole = new_node(Body, .stms = stms, .stm_count = p.stms.count + body->stm_count,
-                               .results = body->results, .result_count = body->result_count);
+  const Body *whole =
+      new_node(Body, .stms = stms, .stm_count = p.stms.count + body->stm_count,
+               .results = body->results, .result_count = body->result_count);
   *map = exp_map(level->u.level.width, lambda_new(p.params.at, p.params.count, whole),
                  p.arrays.at, p.arrays.count);
   return p.extra;

@@ -46,13 +46,66 @@ const SizeExp *inner_par(const Body *body, const Map *bound, const SizeExp *so_f
   return so_far;
 }
 
-static bool type_bytes(CoreType type, const Map *bound, const SizeExp **sum) {
-  const SizeExp *bytes = size_exp_atom(atom_i64(prim_size_bytes(type.elem)));
-  for (int i = 0; i < type.rank; i++) {
-    if (type.dims[i].kind == ATOM_VAR && map_has(bound, type.dims[i].u.var)) return false;
-    bytes = size_exp_op(SIZE_EXP_MUL, bytes, size_exp_atom(type.dims[i]));
+// ---- local memory
+
+// coefficient * factors; factors are NULL for a constant.
+typedef struct Term {
+  int64_t coefficient;
+  const SizeExp *factors;
+} Term;
+
+static bool is_constant(const SizeExp *e) {
+  return e->kind == SIZE_EXP_ATOM && e->atom.kind == ATOM_CONST;
+}
+
+static Term term_of(const SizeExp *e) {
+  if (is_constant(e)) return (Term){ e->atom.u.constant.u.i, NULL };
+  if (e->kind != SIZE_EXP_MUL || !is_constant(e->a)) return (Term){ 1, e };
+  return (Term){ e->a->atom.u.constant.u.i, e->b };
+}
+
+static const SizeExp *exp_of_term(Term t) {
+  const SizeExp *coefficient = size_exp_atom(atom_i64(t.coefficient));
+  return t.factors ? size_exp_op(SIZE_EXP_MUL, coefficient, t.factors) : coefficient;
+}
+
+static bool same_factors(Term a, Term b) {
+  if (!a.factors || !b.factors) return a.factors == b.factors;
+  return same_size(a.factors, b.factors);
+}
+
+// The sum with the term added to a term with the same factors; NULL if it has none.
+static const SizeExp *merged(const SizeExp *sum, Term term) {
+  if (sum->kind != SIZE_EXP_ADD) {
+    Term own = term_of(sum);
+    if (!same_factors(own, term)) return NULL;
+    return exp_of_term((Term){ own.coefficient + term.coefficient, term.factors });
   }
-  *sum = *sum ? size_exp_op(SIZE_EXP_ADD, *sum, bytes) : bytes;
+  const SizeExp *a = merged(sum->a, term);
+  if (a) return size_exp_op(SIZE_EXP_ADD, a, sum->b);
+  const SizeExp *b = merged(sum->b, term);
+  return b ? size_exp_op(SIZE_EXP_ADD, sum->a, b) : NULL;
+}
+
+static const SizeExp *add_term(const SizeExp *sum, Term term) {
+  if (!sum) return exp_of_term(term);
+  const SizeExp *fewer = merged(sum, term);
+  return fewer ? fewer : size_exp_op(SIZE_EXP_ADD, sum, exp_of_term(term));
+}
+
+static bool type_bytes(CoreType type, const Map *bound, const SizeExp **sum) {
+  Term term = { prim_size_bytes(type.elem), NULL };
+  for (int i = 0; i < type.rank; i++) {
+    Atom dim = type.dims[i];
+    if (dim.kind == ATOM_VAR && map_has(bound, dim.u.var)) return false;
+    const SizeExp *size = size_exp_atom(dim);
+    if (dim.kind == ATOM_CONST && dim.u.constant.u.i < 1 << 20 &&
+        term.coefficient < 1 << 30)
+      term.coefficient *= dim.u.constant.u.i;
+    else
+      term.factors = term.factors ? size_exp_op(SIZE_EXP_MUL, term.factors, size) : size;
+  }
+  *sum = add_term(*sum, term);
   return true;
 }
 

@@ -63,10 +63,12 @@ static Map *seg_bound(const SegOp *seg) {
 
 // e_middle of G3, or NULL if it is none: without level-0 parallelism, or with arrays in local
 // memory whose size only the kernel knows.
-static const SegOp *make_middle(Flatten *fl, const Nest *nest, int level, const Body *body,
-                                Guard *guard) {
-  Flatten probe = *fl;  // a guard cannot stand in a kernel, so none is made and no name is used up
-  const Body *inner = flatten_branch(&probe, NULL, level - 1, core_rename_body(fl->c, subst_new(), body));
+static const SegOp *make_middle(Flatten *fl, const Nest *nest, int level,
+                                const Body *body, Guard *guard) {
+  Flatten probe =
+      *fl;  // a guard cannot stand in a kernel, so none is made and no name is used up
+  const Body *inner =
+      flatten_branch(&probe, NULL, level - 1, core_rename_body(fl->c, subst_new(), body));
   if (!body_has_seg(inner, level - 1)) return NULL;
   const SegOp *seg = nest_manifest(fl->c, nest, seg_like(SEG_MAP, level), inner);
   Map *bound = seg_bound(seg);
@@ -118,7 +120,8 @@ static bool moderate_stops(Flatten *fl, const Body *body) {
   for (int i = 0; i < body->stm_count; i++) {
     const Exp *exp = body->stms[i].exp;
     bool is_redomap = exp->kind == EXP_REDOMAP && !lambda_is_identity(&exp->u.soac.fn);
-    if (!is_redomap && (exp_is_soac(exp) || exp->kind == EXP_LOOP || exp->kind == EXP_IF)) return false;
+    if (!is_redomap && (exp_is_soac(exp) || exp->kind == EXP_LOOP || exp->kind == EXP_IF))
+      return false;
   }
   return true;
 }
@@ -128,15 +131,30 @@ typedef struct Versions {
   const Body *top, *middle, *flat;
 } Versions;
 
+// Is the code one segmap over a context of `depth` levels, that is, what e_top is, written otherwise?
+static bool is_one_segmap(const Body *body, int depth) {
+  int count = 0;
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *exp = body->stms[i].exp;
+    const Body *inner[2];
+    if (exp->kind != EXP_SEG && exp_bodies(exp, inner, 2)) return false;
+    if (exp->kind != EXP_SEG) continue;
+    if (exp->u.seg->kind != SEG_MAP || exp->u.seg->dim_count != depth) return false;
+    count++;
+  }
+  return count == 1;
+}
+
 // The three versions; those that are not wanted, or add nothing, are NULL.
-static Versions make_versions(Flatten *fl, const Goal *goal, const Nest *nest, const Body *body) {
+static Versions make_versions(Flatten *fl, const Goal *goal, const Nest *nest,
+                              const Body *body) {
   Wanted wanted = wanted_versions(fl, goal->stm);
   Versions v = { 0 };
-  const SegOp *top =
-      nest_manifest(fl->c, nest, seg_like(SEG_MAP, goal->level), body);
+  const SegOp *top = nest_manifest(fl->c, nest, seg_like(SEG_MAP, goal->level), body);
   v.top = body_of_seg(fl, top, goal->stm);
   if (moderate_stops(fl, body)) return v;
-  v.top_guard = mem_copy(guard_new(fl, GUARD_TOP, goal->stm, nest_par(nest)), sizeof(Guard));
+  v.top_guard =
+      mem_copy(guard_new(fl, GUARD_TOP, goal->stm, nest_par(nest)), sizeof(Guard));
   Guard intra = *guard_new(fl, GUARD_INTRA, goal->stm, NULL);
   const SegOp *middle =
       wanted.middle ? make_middle(fl, nest, goal->level, body, &intra) : NULL;
@@ -144,8 +162,10 @@ static Versions make_versions(Flatten *fl, const Goal *goal, const Nest *nest, c
   if (middle) v.intra_guard = mem_copy(&intra, sizeof intra);
   if (!middle) fl->guard_count--;
   if (wanted.flat || (!middle && !wanted.top))
-    v.flat = flatten_branch(fl, nest, goal->level, core_rename_body(fl->c, subst_new(), body));
-  if (v.flat && same_code(v.top, v.flat)) v.flat = NULL;
+    v.flat =
+        flatten_branch(fl, nest, goal->level, core_rename_body(fl->c, subst_new(), body));
+  if (v.flat && (same_code(v.top, v.flat) || is_one_segmap(v.flat, nest_depth(nest))))
+    v.flat = NULL;
   if (!wanted.top && (v.middle || v.flat)) v.top = NULL;
   return v;
 }
@@ -160,7 +180,8 @@ static Versions make_versions(Flatten *fl, const Goal *goal, const Nest *nest, c
 // e_middle also needs its arrays to fit into local memory (section 4.1, first option).  Versions
 // that add nothing are left out: no level-0 parallelism in e_middle; e_flat equal to e_top.
 static bool rule_g3(Flatten *fl, const Goal *goal, Atom *out) {
-  if (goal->stm->exp->kind != EXP_MAP || goal->level == 0 || marked_sequential(goal->stm)) return false;
+  if (goal->stm->exp->kind != EXP_MAP || goal->level == 0 || marked_sequential(goal->stm))
+    return false;
   const Soac *map = &goal->stm->exp->u.soac;
   if (!core_has_soac(map->fn.body)) return false;
   trace(fl, "G3", goal->stm);
@@ -213,7 +234,8 @@ static Atom transpose_rows(Builder *b, Atom array) {
 }
 
 // map (reduce op d) (transpose z1) ..., likewise with scan, whose result is transposed back.
-static const Body *interchanged(Flatten *fl, const Stm *stm, const Soac *inner, const Atom *neutral) {
+static const Body *interchanged(Flatten *fl, const Stm *stm, const Soac *inner,
+                                const Atom *neutral) {
   const Soac *soac = &stm->exp->u.soac;
   int count = soac->ops[0].count;
   Builder b = builder_new(fl->c, stm->loc);
@@ -222,7 +244,8 @@ static const Body *interchanged(Flatten *fl, const Stm *stm, const Soac *inner, 
   Atom *rows = new_array(Atom, count);
   for (int i = 0; i < count; i++) {
     columns[i] = transpose_rows(&b, soac->arrays[i]);
-    params[i] = var_new(fl->c, name_of(fl->c->names, "column"), type_row(atom_type(columns[i])), stm->loc);
+    params[i] = var_new(fl->c, name_of(fl->c->names, "column"),
+                        type_row(atom_type(columns[i])), stm->loc);
     rows[i] = atom_var(params[i]);
   }
   RedOp *op = mem_copy(&soac->ops[0], sizeof(RedOp));
@@ -231,17 +254,22 @@ static const Body *interchanged(Flatten *fl, const Stm *stm, const Soac *inner, 
   const Var **elems = new_array(const Var *, count);
   Atom *same = new_array(Atom, count);
   for (int i = 0; i < count; i++) {
-    elems[i] = var_new(fl->c, name_of(fl->c->names, "x"), type_row(params[i]->type), stm->loc);
+    elems[i] =
+        var_new(fl->c, name_of(fl->c->names, "x"), type_row(params[i]->type), stm->loc);
     same[i] = atom_var(elems[i]);
   }
   Builder none = builder_new(fl->c, stm->loc);
-  Soac reduce = { soac->width, lambda_new(elems, count, core_body(&none, same, count)), rows, count, op, 1 };
+  Soac reduce = { soac->width, lambda_new(elems, count, core_body(&none, same, count)),
+                  rows,        count,
+                  op,          1 };
   Builder in_map = builder_new(fl->c, stm->loc);
   Atom *reduced = new_array(Atom, count);
   core_let_n(&in_map, "reduced", exp_soac(stm->exp->kind, reduce), reduced);
   const Body *map_body = core_body(&in_map, reduced, count);
   Atom *out = new_array(Atom, count);
-  core_let_n(&b, "columns", exp_map(inner->width, lambda_new(params, count, map_body), columns, count), out);
+  core_let_n(&b, "columns",
+             exp_map(inner->width, lambda_new(params, count, map_body), columns, count),
+             out);
   if (stm->exp->kind == EXP_SCANOMAP)
     for (int i = 0; i < count; i++)
       out[i] = transpose_rows(&b, out[i]);
@@ -261,14 +289,16 @@ static bool rule_g4(Flatten *fl, const Goal *goal, Atom *out) {
   Atom *neutral = new_array(Atom, soac->ops[0].count);
   if (!inner || !inner_neutral(fl, &soac->ops[0], neutral)) return false;
   trace(fl, "G4", goal->stm);
-  flatten_body(fl, goal->nest, goal->level, interchanged(fl, goal->stm, inner, neutral), goal->b, out);
+  flatten_body(fl, goal->nest, goal->level, interchanged(fl, goal->stm, inner, neutral),
+               goal->b, out);
   return true;
 }
 
 static const SegOp *seg_like_soac(const Goal *goal) {
   const Soac *soac = &goal->stm->exp->u.soac;
   SegKind kind = goal->stm->exp->kind == EXP_REDOMAP ? SEG_RED : SEG_SCAN;
-  return new_node(SegOp, .kind = kind, .level = goal->level, .ops = soac->ops, .op_count = soac->op_count);
+  return new_node(SegOp, .kind = kind, .level = goal->level, .ops = soac->ops,
+                  .op_count = soac->op_count);
 }
 
 // map f xs, then reduce with the same operators over its results.
@@ -284,7 +314,8 @@ static const Body *decomposed(Flatten *fl, const Stm *stm) {
   const Var **elems = new_array(const Var *, reds);
   Atom *same = new_array(Atom, reds);
   for (int i = 0; i < reds; i++) {
-    elems[i] = var_new(fl->c, name_of(fl->c->names, "y"), type_row(atom_type(ys[i])), stm->loc);
+    elems[i] =
+        var_new(fl->c, name_of(fl->c->names, "y"), type_row(atom_type(ys[i])), stm->loc);
     same[i] = atom_var(elems[i]);
   }
   Builder none = builder_new(fl->c, stm->loc);
@@ -327,7 +358,8 @@ static bool rule_g9(Flatten *fl, const Goal *goal, Atom *out) {
     return true;
   }
   const Guard *guard = guard_new(fl, GUARD_REDOMAP, goal->stm, nest_par(nest));
-  const Body *recursive = flatten_branch(fl, goal->nest, goal->level, decomposed(fl, goal->stm));
+  const Body *recursive =
+      flatten_branch(fl, goal->nest, goal->level, decomposed(fl, goal->stm));
   if (fl->options.mode != FLATTEN_INCREMENTAL) {
     core_add_body(goal->b, recursive);
     memcpy(out, recursive->results, sizeof(Atom) * (size_t)goal->stm->binder_count);
@@ -344,10 +376,13 @@ static bool rule_g9(Flatten *fl, const Goal *goal, Atom *out) {
 // The statement's value becomes a read of that view; flatten_body asks for it with this function.
 const Nest *rule_g5(Flatten *fl, const Goal *goal) {
   const Exp *exp = goal->stm->exp;
-  if (!goal->nest || exp->kind != EXP_REARRANGE || exp->u.rearrange.array.kind != ATOM_VAR) return NULL;
+  if (!goal->nest || exp->kind != EXP_REARRANGE ||
+      exp->u.rearrange.array.kind != ATOM_VAR)
+    return NULL;
   Atom array;
   int levels;
-  if (!nest_origin(goal->nest, exp->u.rearrange.array.u.var, &array, &levels)) return NULL;
+  if (!nest_origin(goal->nest, exp->u.rearrange.array.u.var, &array, &levels))
+    return NULL;
   trace(fl, "G5", goal->stm);
   int rank = exp->u.rearrange.rank;
   int *perm = new_array(int, levels + rank);
@@ -408,7 +443,8 @@ static bool rule_choose(Flatten *fl, const Goal *goal, Atom *out) {
   const Exp *exp = goal->stm->exp;
   if (exp->kind != EXP_CHOOSE || goal->level == 0) return false;
   trace(fl, "choose", goal->stm);
-  const SizeExp *par = size_exp_atom(exp->u.choose.by_size ? exp->u.choose.size : atom_i64(1));
+  const SizeExp *par =
+      size_exp_atom(exp->u.choose.by_size ? exp->u.choose.size : atom_i64(1));
   const Guard *guard = guard_new(fl, GUARD_CHOOSE, goal->stm, par);
   fl->version_count++;
   const Body *first = flatten_put_back(fl, goal, exp->u.choose.first);
@@ -419,8 +455,9 @@ static bool rule_choose(Flatten *fl, const Goal *goal, Atom *out) {
 
 // In the order in which they are tried; G5 and G6 act on bodies (distribute.c).
 static const Rule rules[] = {
-  rule_g4, rule_g9, rule_g1, rule_g2, rule_g3, rule_g7, rule_g8, rule_choose, rule_scatter, rule_hist,
-  rule_filter, rule_array_operation, rule_update, rule_g0,
+  rule_g4,     rule_g9,     rule_g1,      rule_g2,   rule_g3,     rule_g7,
+  rule_g8,     rule_choose, rule_scatter, rule_hist, rule_filter, rule_array_operation,
+  rule_update, rule_g0,
 };
 
 bool apply_rules(Flatten *fl, const Goal *goal, Atom *out) {

@@ -10,8 +10,10 @@ static const char *renumbered(const char *text) {
   Text *t = text_new();
   int next = 0;
   for (const char *s = text; *s;) {
-    size_t word = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_'.");
-    bool is_name = word > 0 && memchr(s, '_', word) && s[word - 1] >= '0' && s[word - 1] <= '9';
+    size_t word =
+        strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_'.");
+    bool is_name =
+        word > 0 && memchr(s, '_', word) && s[word - 1] >= '0' && s[word - 1] <= '9';
     if (!is_name) {
       text_add_bytes(t, s, word ? word : 1);
       s += word ? word : 1;

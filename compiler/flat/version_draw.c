@@ -42,7 +42,8 @@ static const char *events_text(const Drawing *d, const Guard *guard) {
 
 static bool took(const Drawing *d, const Guard *guard, bool first) {
   for (int i = 0; d->events && i < d->events->count; i++)
-    if (d->events->at[i].guard == guard->name && d->events->at[i].first == first) return true;
+    if (d->events->at[i].guard == guard->name && d->events->at[i].first == first)
+      return true;
   return false;
 }
 
@@ -50,16 +51,19 @@ static bool took(const Drawing *d, const Guard *guard, bool first) {
 
 static const char *head(Loc loc) {
   if (!loc.file) return "(generated)";
-  return text_format("line %d: %s", loc_line_col(loc).line, source_text(loc, SOURCE_WIDTH));
+  return text_format("line %d: %s", loc_line_col(loc).line,
+                     source_text(loc, SOURCE_WIDTH));
 }
 
 static const char *condition(const Drawing *d, const Guard *guard) {
   Text *t = text_new();
-  if (guard->kind == GUARD_CHOOSE && guard->par->kind == SIZE_EXP_ATOM && guard->par->atom.kind == ATOM_CONST)
+  if (guard->kind == GUARD_CHOOSE && guard->par->kind == SIZE_EXP_ATOM &&
+      guard->par->atom.kind == ATOM_CONST)
     text_add(t, "first alternative");
   else
     text_printf(t, "%s >= t", size_exp_text(d->tree->sizes, guard->par));
-  if (guard->local_bytes) text_printf(t, ", fits(%s)", size_exp_text(d->tree->sizes, guard->local_bytes));
+  if (guard->local_bytes)
+    text_printf(t, ", fits(%s)", size_exp_text(d->tree->sizes, guard->local_bytes));
   return text_str(t);
 }
 
@@ -72,27 +76,34 @@ static const char *leaf_text(const Region *leaf, bool ran) {
 
 static void draw_children(Drawing *d, const char *prefix, const Region *region, bool ran);
 
-static void draw_node(Drawing *d, const char *prefix, const Region *region, bool last, bool ran) {
+static void draw_node(Drawing *d, const char *prefix, const Region *region, bool last,
+                      bool ran) {
   static const char *const words[] = {
-    [REGION_LEAF] = "kernels", [REGION_SEQ] = "", [REGION_LOOP] = "loop, ", [REGION_IF] = "if, ", [REGION_GUARD] = "",
+    [REGION_LEAF] = "kernels", [REGION_SEQ] = "",   [REGION_LOOP] = "loop, ",
+    [REGION_IF] = "if, ",      [REGION_GUARD] = "",
   };
   const char *corner = last ? "`-- " : "|-- ";
   if (region->kind == REGION_LEAF) {
-    add_line(d, text_format("%s%s%s", prefix, corner, words[region->kind]), leaf_text(region, ran));
+    add_line(d, text_format("%s%s%s", prefix, corner, words[region->kind]),
+             leaf_text(region, ran));
     return;
   }
-  add_line(d, text_format("%s%s%s%s", prefix, corner, words[region->kind], head(region->loc)), NULL);
+  add_line(
+      d, text_format("%s%s%s%s", prefix, corner, words[region->kind], head(region->loc)),
+      NULL);
   draw_children(d, text_format("%s%s", prefix, last ? "    " : "|   "), region, ran);
 }
 
 // A branch of a guard or an if: on the line of its label if it is a leaf.
-static void draw_branch(Drawing *d, const char *prefix, const char *label, const Region *region, bool ran) {
+static void draw_branch(Drawing *d, const char *prefix, const char *label,
+                        const Region *region, bool ran) {
   bool last = *label == '`';
   if (region->kind == REGION_LEAF) {
     add_line(d, text_format("%s%s", prefix, label), leaf_text(region, ran));
     return;
   }
-  const char *of = region->kind == REGION_GUARD ? text_format(" of %s", head(region->loc)) : "";
+  const char *of =
+      region->kind == REGION_GUARD ? text_format(" of %s", head(region->loc)) : "";
   add_line(d, text_format("%s%s%s", prefix, label, of), NULL);
   draw_children(d, text_format("%s%s", prefix, last ? "    " : "|   "), region, ran);
 }
@@ -101,7 +112,8 @@ static void draw_branch(Drawing *d, const char *prefix, const char *label, const
 static void draw_guards(Drawing *d, const char *prefix, const Region *region, bool ran) {
   const Guard *guard = region->guard;
   const Region *rest = region->parts[1];
-  const char *label = text_format("|-- %s: %s%s", guard->name, condition(d, guard), events_text(d, guard));
+  const char *label = text_format("|-- %s: %s%s", guard->name, condition(d, guard),
+                                  events_text(d, guard));
   draw_branch(d, prefix, label, region->parts[0], ran && took(d, guard, true));
   ran = ran && took(d, guard, false);
   bool same = rest->kind == REGION_GUARD && rest->loc.file == region->loc.file &&
@@ -110,10 +122,13 @@ static void draw_guards(Drawing *d, const char *prefix, const Region *region, bo
   if (same)
     draw_guards(d, prefix, rest, ran);
   else
-    draw_branch(d, prefix, guard->kind == GUARD_CHOOSE ? "`-- second alternative" : "`-- flat", rest, ran);
+    draw_branch(d, prefix,
+                guard->kind == GUARD_CHOOSE ? "`-- second alternative" : "`-- flat", rest,
+                ran);
 }
 
-static void draw_children(Drawing *d, const char *prefix, const Region *region, bool ran) {
+static void draw_children(Drawing *d, const char *prefix, const Region *region,
+                          bool ran) {
   switch (region->kind) {
   case REGION_LEAF: draw_node(d, prefix, region, true, ran); return;
   case REGION_LOOP: draw_children(d, prefix, region->parts[0], ran); return;
@@ -146,7 +161,8 @@ static void add_lines(Text *t, const Drawing *d) {
 
 void version_tree_text(Text *t, const VersionTree *tree, const EventVec *events) {
   text_printf(t, "%s: %d version%s, %d guard%s\n", tree->entry->name, tree->version_count,
-              tree->version_count == 1 ? "" : "s", tree->guard_count, tree->guard_count == 1 ? "" : "s");
+              tree->version_count == 1 ? "" : "s", tree->guard_count,
+              tree->guard_count == 1 ? "" : "s");
   Drawing d = { .tree = tree, .events = events };
   const Region *root = tree->root;
   if (root->kind == REGION_SEQ)
@@ -154,7 +170,10 @@ void version_tree_text(Text *t, const VersionTree *tree, const EventVec *events)
   else if (root->kind == REGION_LEAF)
     add_line(&d, "`-- kernels", leaf_text(root, events != NULL));
   else {
-    add_line(&d, root->kind == REGION_LOOP ? text_format("loop, %s", head(root->loc)) : head(root->loc), NULL);
+    add_line(&d,
+             root->kind == REGION_LOOP ? text_format("loop, %s", head(root->loc))
+                                       : head(root->loc),
+             NULL);
     draw_children(&d, "", root, events != NULL);
   }
   add_lines(t, &d);
@@ -175,7 +194,8 @@ static void add_quoted(Text *t, const char *text) {
   }
 }
 
-static int add_node(Graph *g, const char *shape, const char *first, const char *second, bool ran) {
+static int add_node(Graph *g, const char *shape, const char *first, const char *second,
+                    bool ran) {
   text_printf(g->t, "  n%d [shape=%s, label=\"", g->next, shape);
   add_quoted(g->t, first);
   if (*second) text_add(g->t, "\\n");
@@ -192,10 +212,16 @@ static int graph_region(Graph *g, const Region *region, bool ran);
 
 static int graph_guard(Graph *g, const Region *region, bool ran) {
   const Guard *guard = region->guard;
-  int node = add_node(g, "diamond", guard->name,
-                      text_format("%s%s", condition(g->drawing, guard), events_text(g->drawing, guard)), ran);
-  add_edge(g, node, graph_region(g, region->parts[0], ran && took(g->drawing, guard, true)), "yes");
-  add_edge(g, node, graph_region(g, region->parts[1], ran && took(g->drawing, guard, false)), "no");
+  int node = add_node(
+      g, "diamond", guard->name,
+      text_format("%s%s", condition(g->drawing, guard), events_text(g->drawing, guard)),
+      ran);
+  add_edge(g, node,
+           graph_region(g, region->parts[0], ran && took(g->drawing, guard, true)),
+           "yes");
+  add_edge(g, node,
+           graph_region(g, region->parts[1], ran && took(g->drawing, guard, false)),
+           "no");
   return node;
 }
 
@@ -214,7 +240,8 @@ static int graph_parts(Graph *g, const Region *region, const char *label, bool r
 static int graph_region(Graph *g, const Region *region, bool ran) {
   switch (region->kind) {
   case REGION_LEAF: {
-    const char *name = region->version < 0 ? "kernels" : text_format("V%d", region->version);
+    const char *name =
+        region->version < 0 ? "kernels" : text_format("V%d", region->version);
     return add_node(g, "box", name, region->code, ran && region->version >= 0);
   }
   case REGION_SEQ: return graph_parts(g, region, "in sequence", ran);
@@ -228,7 +255,8 @@ static int graph_region(Graph *g, const Region *region, bool ran) {
 void version_tree_dot(Text *t, const VersionTree *tree, const EventVec *events) {
   Drawing drawing = { .tree = tree, .events = events };
   Graph g = { .t = t, .drawing = &drawing };
-  text_printf(t, "digraph \"%s\" {\n  node [fontname=\"monospace\", fontsize=10];\n", tree->entry->name);
+  text_printf(t, "digraph \"%s\" {\n  node [fontname=\"monospace\", fontsize=10];\n",
+              tree->entry->name);
   graph_region(&g, tree->root, events != NULL);
   text_add(t, "}\n");
 }

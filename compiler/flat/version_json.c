@@ -23,13 +23,14 @@ static void add_string(Text *t, const char *text) {
   text_add(t, "\"");
 }
 
-static void add_key(Json *j, const char *key) {
-  text_printf(j->t, ", \"%s\": ", key);
-}
+static void add_key(Json *j, const char *key) { text_printf(j->t, ", \"%s\": ", key); }
 
 static void add_size(Json *j, const SizeExp *exp) {
   static const char *const ops[] = {
-    [SIZE_EXP_ATOM] = "", [SIZE_EXP_ADD] = "+", [SIZE_EXP_MUL] = "*", [SIZE_EXP_MAX] = "max",
+    [SIZE_EXP_ATOM] = "",
+    [SIZE_EXP_ADD] = "+",
+    [SIZE_EXP_MUL] = "*",
+    [SIZE_EXP_MAX] = "max",
   };
   if (exp->kind == SIZE_EXP_ATOM && exp->atom.kind == ATOM_CONST) {
     text_printf(j->t, "%s", size_name_text(j->tree->sizes, exp->atom));
@@ -55,11 +56,13 @@ static void add_size_text(Json *j, const SizeExp *exp) {
 
 static void add_source(Json *j, Loc loc) {
   if (!loc.file) return;
-  LineCol from = loc_line_col(loc), to = loc_line_col((Loc){ loc.file, loc.end, loc.end });
+  LineCol from = loc_line_col(loc),
+          to = loc_line_col((Loc){ loc.file, loc.end, loc.end });
   add_key(j, "file");
   add_string(j->t, loc.file->path);
-  text_printf(j->t, ", \"line\": %d, \"column\": %d, \"end_line\": %d, \"end_column\": %d", from.line, from.col,
-              to.line, to.col);
+  text_printf(j->t,
+              ", \"line\": %d, \"column\": %d, \"end_line\": %d, \"end_column\": %d",
+              from.line, from.col, to.line, to.col);
   add_key(j, "source");
   add_string(j->t, source_text(loc, SOURCE_WIDTH));
 }
@@ -73,8 +76,10 @@ static void add_events(Json *j, const Guard *guard) {
     const GuardEvent *e = &j->events->at[i];
     if (e->guard != guard->name) continue;
     text_printf(j->t,
-                "%s{ \"par\": %" PRId64 ", \"threshold\": %" PRId64 ", \"count\": %" PRId64 ", \"first\": %s }",
-                first ? "" : ", ", e->par, e->threshold, e->count, e->first ? "true" : "false");
+                "%s{ \"par\": %" PRId64 ", \"threshold\": %" PRId64
+                ", \"count\": %" PRId64 ", \"first\": %s }",
+                first ? "" : ", ", e->par, e->threshold, e->count,
+                e->first ? "true" : "false");
     first = false;
   }
   text_add(j->t, "]");
@@ -82,7 +87,10 @@ static void add_events(Json *j, const Guard *guard) {
 
 static void add_guard(Json *j, const Guard *guard) {
   static const char *const kinds[] = {
-    [GUARD_TOP] = "top", [GUARD_INTRA] = "intra", [GUARD_REDOMAP] = "redomap", [GUARD_CHOOSE] = "choose",
+    [GUARD_TOP] = "top",
+    [GUARD_INTRA] = "intra",
+    [GUARD_REDOMAP] = "redomap",
+    [GUARD_CHOOSE] = "choose",
   };
   add_key(j, "name");
   add_string(j->t, guard->name);
@@ -164,8 +172,8 @@ void version_tree_json(Text *t, const VersionTree *tree, const EventVec *events)
   Json j = { t, tree, events };
   text_add(t, "{ \"name\": ");
   add_string(t, tree->entry->name);
-  text_printf(t, ", \"versions\": %d, \"guards\": %d, \"kernels\": %d,", tree->version_count, tree->guard_count,
-              tree->kernel_count);
+  text_printf(t, ", \"versions\": %d, \"guards\": %d, \"kernels\": %d,",
+              tree->version_count, tree->guard_count, tree->kernel_count);
   text_indent(t, 2);
   text_newline(t);
   text_add(t, "\"tree\": ");

@@ -14,7 +14,8 @@ struct SizeNames {
 
 static void note_definitions(CoreVisitor *v, const Body *body) {
   for (int i = 0; i < body->stm_count; i++)
-    if (body->stms[i].binder_count == 1) map_put(v->state, body->stms[i].binders[0], body->stms[i].exp);
+    if (body->stms[i].binder_count == 1)
+      map_put(v->state, body->stms[i].binders[0], body->stms[i].exp);
   core_visit_body(v, body);
 }
 
@@ -25,7 +26,8 @@ static bool is_users(const Var *var) {
   if (!file || file->built_in || var->loc.start + length > file->length) return false;
   const char *at = file->text + var->loc.start;
   if (strncmp(at, var->name, length) != 0) return false;
-  return !isalnum((unsigned char)at[length]) && at[length] != '_' && at[length] != '\'';
+  // `i64.i32 x` makes a variable that is called after its function.
+  return !isalnum((unsigned char)at[length]) && !strchr("_'.", at[length]);
 }
 
 // The name, with a number if another variable has it.
@@ -39,10 +41,12 @@ static const char *own_name(SizeNames *names, const Var *var) {
 }
 
 SizeNames *size_names_new(const Entry *entry) {
-  SizeNames *names = new_node(SizeNames, .defs = map_new(NULL), .texts = map_new(NULL), .taken = map_new(NULL));
+  SizeNames *names = new_node(SizeNames, .defs = map_new(NULL), .texts = map_new(NULL),
+                              .taken = map_new(NULL));
   CoreVisitor v = { .body = note_definitions, .state = names->defs };
   note_definitions(&v, entry->body);
-  for (int i = 0; i < entry->param_count; i++)  // first of all: they keep their plain names
+  for (int i = 0; i < entry->param_count;
+       i++)  // first of all: they keep their plain names
     map_put(names->texts, entry->params[i], own_name(names, entry->params[i]));
   return names;
 }
@@ -53,7 +57,8 @@ static const char *definition_text(SizeNames *names, const Exp *def) {
   if (def->kind != EXP_OP || op_arity(def->u.op.op) != 2) return NULL;
   const char *spelling = op_spelling(def->u.op.op);
   if (isalpha((unsigned char)spelling[0])) return NULL;
-  const char *a = size_name_text(names, def->u.op.args[0]), *b = size_name_text(names, def->u.op.args[1]);
+  const char *a = size_name_text(names, def->u.op.args[0]),
+             *b = size_name_text(names, def->u.op.args[1]);
   return text_format(def->u.op.op == OP_MUL ? "%s%s%s" : "(%s %s %s)", a, spelling, b);
 }
 
@@ -79,8 +84,8 @@ const char *size_exp_text(SizeNames *names, const SizeExp *exp) {
   if (exp->kind == SIZE_EXP_MAX) return text_format("max(%s, %s)", a, b);
   if (exp->kind == SIZE_EXP_ADD) return text_format("%s + %s", a, b);
   bool parens_a = exp->a->kind == SIZE_EXP_ADD, parens_b = exp->b->kind == SIZE_EXP_ADD;
-  return text_format("%s%s%s*%s%s%s", parens_a ? "(" : "", a, parens_a ? ")" : "", parens_b ? "(" : "", b,
-                     parens_b ? ")" : "");
+  return text_format("%s%s%s*%s%s%s", parens_a ? "(" : "", a, parens_a ? ")" : "",
+                     parens_b ? "(" : "", b, parens_b ? ")" : "");
 }
 
 // ---- kernels

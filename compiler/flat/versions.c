@@ -40,7 +40,8 @@ static uint64_t hash_text(const char *text) {
 
 static const Region *leaf(Extract *x, const Body *body, bool is_version) {
   int version = is_version ? x->tree->version_count++ : -1;
-  return new_node(Region, .kind = REGION_LEAF, .version = version, .code = code_text(x->tree->sizes, body),
+  return new_node(Region, .kind = REGION_LEAF, .version = version,
+                  .code = code_text(x->tree->sizes, body),
                   .hash = hash_text(canonical_text(body)),
                   .loc = body->stm_count ? body->stms[0].loc : (Loc){ 0 });
 }
@@ -54,10 +55,12 @@ static const Region *region_of_stm(Extract *x, const Stm *stm) {
   const Region **parts = new_array(const Region *, 2);
   for (int i = 0; i < count; i++)
     parts[i] = region_of_body(x, bodies[i], guard);
-  RegionKind kind = guard ? REGION_GUARD : stm->exp->kind == EXP_LOOP ? REGION_LOOP : REGION_IF;
+  RegionKind kind = guard                        ? REGION_GUARD
+                    : stm->exp->kind == EXP_LOOP ? REGION_LOOP
+                                                 : REGION_IF;
   const Guard *g = guard ? stm->exp->u.guard.guard : NULL;
-  return new_node(Region, .kind = kind, .loc = g ? g->loc : stm->loc, .parts = parts, .part_count = count,
-                  .guard = g, .version = -1);
+  return new_node(Region, .kind = kind, .loc = g ? g->loc : stm->loc, .parts = parts,
+                  .part_count = count, .guard = g, .version = -1);
 }
 
 typedef Vec(const Region *) RegionVec;
@@ -80,8 +83,8 @@ static const Region *region_of_body(Extract *x, const Body *body, bool is_versio
   }
   add_leaf(x, &parts, body->stms + first, body->stm_count - first);
   if (parts.count == 1) return parts.at[0];
-  return new_node(Region, .kind = REGION_SEQ, .parts = parts.at, .part_count = parts.count,
-                  .loc = parts.at[0]->loc, .version = -1);
+  return new_node(Region, .kind = REGION_SEQ, .parts = parts.at,
+                  .part_count = parts.count, .loc = parts.at[0]->loc, .version = -1);
 }
 
 static void count_code(CoreVisitor *v, const Body *body) {
@@ -108,7 +111,8 @@ static bool find_version(const Region *region, int version, PathVec *path) {
   if (region->kind == REGION_LEAF) return region->version == version;
   int depth = path->count;
   for (int i = 0; i < region->part_count; i++) {
-    if (region->kind == REGION_GUARD) vec_push(path, (PathStep){ region->guard->name, i == 0 });
+    if (region->kind == REGION_GUARD)
+      vec_push(path, (PathStep){ region->guard->name, i == 0 });
     if (find_version(region->parts[i], version, path)) return true;
     path->count = depth;
   }

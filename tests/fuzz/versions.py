@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs random nested programs in every version and compares with Core's results.
 
-usage: versions.py FLC [--count N] [--seed S] [--batch B] [--keep FOLDER] [--depth D]
+usage: versions.py FLC [--count N] [--seed S] [--batch B] [--keep FOLDER] [--depth D] [--device]
 
 Each program becomes a file with test blocks `auto output`: `flc test` interprets it after
 elaboration, which gives the expected values, then before and after flattening, in every version.
@@ -38,7 +38,7 @@ def run_batch(options, folder, seeds):
         generator = Generator(seed) if seed % 4 == 0 else NestGenerator(seed, options.depth)
         (folder / f"fuzz_{seed}.fl").write_text(test_text(generator), encoding="utf-8")
     command = [options.flc, "test", "-j", str(options.jobs), "--timeout", "20",
-               "--max-steps", "20000000", str(folder)]
+               "--max-steps", "20000000", str(folder)] + ([] if options.device else ["--no-device"])
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stdout + done.stderr if done.returncode != 0 else ""
 
@@ -63,6 +63,7 @@ def main():
     parser.add_argument("--depth", type=int, default=4)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--keep")
+    parser.add_argument("--device", action="store_true", help="also run the compiled programs")
     options = parser.parse_args()
     start, failed = time.time(), 0
     with tempfile.TemporaryDirectory() as name:
