@@ -17,7 +17,9 @@ static const struct {
   { "lib", command_lib, "compile a program to a C library" },
   { "eval", command_eval, "run an entry point in the interpreter" },
   { "test", command_test, "run the test blocks of programs" },
+  { "bench", command_bench, "measure programs on the data of their test blocks" },
   { "data", command_data, "generate, convert and compare values" },
+  { "tune", command_tune, "choose between code versions by measuring" },
   { "tree", command_tree, "draw the code versions of a program" },
   { "dump", command_dump, "print a program after a pass" },
 };

@@ -11,7 +11,9 @@ int command_dump(Compiler *c, int argc, char **argv);
 int command_test(Compiler *c, int argc, char **argv);
 int command_build(Compiler *c, int argc, char **argv);
 int command_lib(Compiler *c, int argc, char **argv);
+int command_bench(Compiler *c, int argc, char **argv);
 int command_run(Compiler *c, int argc, char **argv);
+int command_tune(Compiler *c, int argc, char **argv);
 int command_tree(Compiler *c, int argc, char **argv);
 int command_data(Compiler *c, int argc, char **argv);
 
@@ -53,6 +55,8 @@ const char *compile_cache_folder(void);
 // Continues a hash of bytes that began with COMPILE_HASH_SEED.
 #define COMPILE_HASH_SEED 14695981039346656037u
 uint64_t compile_hash(uint64_t hash, const char *text, size_t length);
+// The executable of a program in the cache, built if need be; NULL after errors.
+const char *command_executable(Compiler *c, const char *path);
 // "dir/matmul" for "dir/matmul.fl".
 const char *compile_base(const char *path);
 // Is it a C identifier?

@@ -1,9 +1,9 @@
 // The tests of one program: every case at every stage, and in Flat in every version.
 //
-// Note [Versions].  A run follows one path through the guards.  Each guard has a place of its own in
-// the tree of versions, so the versions are covered when each outcome of each guard has been met: the
-// first run takes every first branch, and each guard met on the way schedules a run with the same
-// outcomes before it and the other branch there.
+// Note [Versions].  A run follows one path through the guards.  The first run takes every first branch,
+// and each guard met on the way schedules a run with the same outcomes before it and the other branch
+// there: so each path is run once.  Where there are too many, runs that take a branch for the first
+// time come first, and the report says that it is a sample.
 #include "commands/test_run.h"
 #include "base/mem.h"
 #include "commands/test_count.h"
@@ -62,94 +62,7 @@ static const char *mismatch(const char *pattern, const char *text) {
                                text);
 }
 
-// ---- files
-
-static const char *folder_of(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? text_format("%.*s/", (int)(slash - path), path) : "";
-}
-
-// The folder around the file that holds the project's meson.build, or NULL.
-static const char *project_root(const char *path) {
-  static const int most_levels = 40;
-  const char *up = folder_of(path);
-  if (!*up) up = "./";
-  for (int i = 0; i < most_levels; i++) {
-    if (access(text_format("%smeson.build", up), F_OK) == 0) return up;
-    up = text_format("%s../", up);
-  }
-  return NULL;
-}
-
-static bool is_published(const char *path) {
-  return strncmp(path, "data/published/", strlen("data/published/")) == 0;
-}
-
-// Written on demand, by benchmarks/generate.py.
-static bool is_generated(const char *path) {
-  return strncmp(path, "data/generated/", strlen("data/generated/")) == 0;
-}
-
-static const char *if_present(const char *path) {
-  return access(path, R_OK) == 0 ? path : NULL;
-}
-
-// Where a data file of a test is; NULL if it is one of those that are not shipped and absent.
-static const char *locate(const Run *run, const char *name) {
-  const char *beside = text_format("%s%s", folder_of(run->path), name);
-  if (is_generated(name)) return if_present(beside);
-  if (!is_published(name)) return beside;
-  const char *folder = getenv("FLC_DATA"), *root = project_root(run->path);
-  if (!folder && root) folder = text_format("%s../shared/data", root);
-  if (!folder) return NULL;
-  return if_present(text_format("%s/%s", folder, name + strlen("data/published/")));
-}
-
 // ---- values
-
-// The types of the text generate bytes; literals stay text.
-static bool random_bytes(const char *types, Text *out, const char **message) {
-  static const GenerateBounds no_bounds = { 0 };
-  uint64_t seed = 1;
-  for (const char *s = types + strspn(types, " \t\n"); *s; s += strspn(s, " \t\n")) {
-    int depth = 0;
-    const char *start = s;
-    for (; *s && (depth > 0 || !strchr(" \t\n", *s)); s++)
-      depth += *s == '[' || *s == '(' ? 1 : *s == ']' || *s == ')' ? -1 : 0;
-    const char *token = text_format("%.*s", (int)(s - start), start);
-    if (!generate_is_type(token)) {
-      text_printf(out, "%s ", token);
-      continue;
-    }
-    const Value *v = generate_value(token, seed++, &no_bounds, message);
-    if (!v) return false;
-    value_write_binary(out, v);
-    text_add(out, "\n");
-  }
-  return true;
-}
-
-// A reader of what the test gives; NULL with a message, or with none if the data are absent.
-static ValueReader *open_text(const Run *run, const TestText *text,
-                              const char **message) {
-  *message = NULL;
-  if (text->source == TEST_VALUES)
-    return value_reader_new("test values", text->text, strlen(text->text));
-  if (text->source == TEST_RANDOM) {
-    Text *bytes = text_new();
-    if (!random_bytes(text->text, bytes, message)) return NULL;
-    return value_reader_new("random input", text_str(bytes), text_length(bytes));
-  }
-  const char *path = locate(run, text->text);
-  if (!path) return NULL;
-  size_t length = 0;
-  char *bytes = text_read_file(path, &length);
-  if (!bytes) *message = text_format("cannot read %s: %s", path, strerror(errno));
-  if (!bytes) return NULL;
-  bytes = value_gunzip(bytes, length, &length, message);
-  if (*message) *message = text_format("%s: %s", path, *message);
-  return bytes ? value_reader_new(path, bytes, length) : NULL;
-}
 
 // The expected results; NULL and a message if they are damaged.
 static const Value **read_expected(ValueReader *reader, const Entry *entry,
@@ -252,6 +165,7 @@ typedef struct Trial {
   const Value *const *inputs;
   const Value *const *want;  // NULL: nothing to compare with
   bool gave_up;              // a run took too many steps and may do so
+  int sampled;               // how many runs there were if there are more paths than that
 } Trial;
 
 // Data sets for the benchmarks may be too much for the interpreter.
@@ -283,12 +197,32 @@ static const char *judge_interpreted(Trial *t, const InterpResult *result) {
   return judge(t, &seen);
 }
 
-// Every version; the message of the first that is wrong, or NULL.
+static bool is_covered(const ChoiceVec *covered, Choice choice) {
+  for (int i = 0; i < covered->count; i++)
+    if (covered->at[i].exp == choice.exp && covered->at[i].outcome == choice.outcome) return true;
+  return false;
+}
+
+// Puts a run that takes a branch which no run took so far at position `next`, if there is one.
+static void choose_next(Schedule *schedule, int next, const ChoiceVec *covered) {
+  for (int i = next; i < schedule->count; i++) {
+    const ChoiceVec *forced = &schedule->at[i];
+    if (forced->count && is_covered(covered, forced->at[forced->count - 1])) continue;
+    ChoiceVec chosen = *forced;
+    schedule->at[i] = schedule->at[next];
+    schedule->at[next] = chosen;
+    return;
+  }
+}
+
+// Every path, up to a number; the message of the first run that is wrong, or NULL.
 static const char *try_versions(Trial *t) {
-  static const int most_runs = 200;
+  static const int most_runs = 64;
   Schedule schedule = { 0 };
+  ChoiceVec covered = { 0 };
   vec_push(&schedule, (ChoiceVec){ 0 });
   for (int i = 0; i < schedule.count && i < most_runs && !t->gave_up; i++) {
+    choose_next(&schedule, i, &covered);
     Path path = { .forced = schedule.at[i] };
     InterpOptions options = { .decide = decide,
                               .state = &path,
@@ -298,7 +232,10 @@ static const char *try_versions(Trial *t) {
     const char *message = judge_interpreted(t, &result);
     if (message) return text_format("%s%s", message, path_text(&path));
     schedule_others(&schedule, &path);
+    for (int k = 0; k < path.met.count; k++)
+      if (!is_covered(&covered, path.met.at[k])) vec_push(&covered, path.met.at[k]);
   }
+  t->sampled = schedule.count > most_runs ? most_runs : 0;
   return NULL;
 }
 
@@ -318,7 +255,7 @@ static const char *take_messages(Run *run) {
 static bool prepare(Trial *t, const char *where) {
   Run *run = t->run;
   const char *message = NULL;
-  ValueReader *reader = open_text(run, &t->test->input, &message);
+  ValueReader *reader = test_open_values(run->path, &t->test->input, &message);
   if (!reader && !message) skip(run, where, "its data are not here");
   if (message) fail(run, where, message);
   if (!reader) return false;
@@ -327,7 +264,7 @@ static bool prepare(Trial *t, const char *where) {
   if (!t->inputs) return false;
   TestSource source = t->test->outcome.source;
   if (source != TEST_VALUES && source != TEST_FILE) return true;
-  reader = open_text(run, &t->test->outcome, &message);
+  reader = test_open_values(run->path, &t->test->outcome, &message);
   if (!reader && !message)
     return true;  // published, absent: only the stages are compared
   if (reader) t->want = read_expected(reader, t->entry, &message);

@@ -1,6 +1,7 @@
 // Runs the tests of one program.
 #pragma once
 #include "commands/commands.h"
+#include "commands/test_spec.h"
 
 typedef struct TestOptions {
   const char *entry;  // only cases of this entry point, or NULL
@@ -17,4 +18,13 @@ typedef struct TestReport {
       text;  // the failures (and, if verbose, what was skipped), each with its difference
 } TestReport;
 
+// A reader of what a test of the program gives (inputs or expected results); NULL with a message,
+// or with none if the file is one that is not shipped and absent.
+struct TestText;
+ValueReader *test_open_values(const char *path, const struct TestText *text, const char **message);
+
 TestReport test_run_program(Compiler *c, const char *path, const TestOptions *options);
+
+// A reader of what a test gives; NULL with a message, or with none if the data are absent.
+// `program`: the path of the program, beside which files are looked for.
+ValueReader *test_open_values(const char *program, const TestText *text, const char **message);

@@ -1,0 +1,337 @@
+// flc tune: chooses thresholds by measuring (docs/tuning.md).
+#include "commands/tune_data.h"
+#include <errno.h>
+#include <ftw.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: flc tune FILE [OPTIONS]\n"
+    "       flc tune FILE --explain | --check\n"
+    "\n"
+    "Measures the code versions of a program and writes the best thresholds to "
+    "FILE.tuning, which\n"
+    "`flc run` and `flc bench` then use.  Data sets default to those of the test "
+    "blocks.\n"
+    "  --data FILE[@weight=W]   a data set (repeatable)\n"
+    "  --range n=LOW:HIGH,...   random inputs of these sizes instead (logarithmic)\n"
+    "  --max-points N           with --range: points to choose from (default 64)\n"
+    "  --holdout N              ... and points to judge the choice by (default 0)\n"
+    "  -e, --entry NAME         the entry point (default main)\n"
+    "  -o, --output FILE        instead of FILE.tuning\n"
+    "  --budget SECONDS         for all measurements (default 60)\n"
+    "  --timeout SECONDS        the least time that a run is given (default 10)\n"
+    "  --objective sum|geomean|max-regret   (default sum)\n"
+    "  --device NAME            the OpenCL device\n"
+    "  --seed N                 of random inputs and of the choice of points\n"
+    "  --report FILE            write an HTML page about the result\n"
+    "  --log FILE, --no-log     where runs are kept (default FILE.tunelog)\n"
+    "  --dry-run                write no tuning file\n"
+    "  -q, --quiet              no progress line\n"
+    "  --explain                print why the settings of the tuning file were chosen\n"
+    "  --check                  does the tuning file belong to this program? (status 2: "
+    "no)\n"
+    "  --program COMMAND        tune this running server instead of building FILE\n";
+
+typedef struct Options {
+  TunerOptions tuner;
+  const char *path, *output, *device, *command, *log, *range;
+  Vec(const char *) data;
+  bool explain, check, no_log;
+} Options;
+
+enum Option {
+  OPT_DATA = 256,
+  OPT_RANGE,
+  OPT_POINTS,
+  OPT_HOLDOUT,
+  OPT_BUDGET,
+  OPT_TIMEOUT,
+  OPT_OBJECTIVE,
+  OPT_DEVICE,
+  OPT_SEED,
+  OPT_REPORT,
+  OPT_LOG,
+  OPT_NO_LOG,
+  OPT_DRY,
+  OPT_EXPLAIN,
+  OPT_CHECK,
+  OPT_PROGRAM,
+  OPT_SHORT
+};
+
+// clang-format off
+static const struct option long_options[] = {
+  { "data", required_argument, NULL, OPT_DATA },
+  { "range", required_argument, NULL, OPT_RANGE },
+  { "max-points", required_argument, NULL, OPT_POINTS },
+  { "holdout", required_argument, NULL, OPT_HOLDOUT },
+  { "budget", required_argument, NULL, OPT_BUDGET },
+  { "timeout", required_argument, NULL, OPT_TIMEOUT },
+  { "objective", required_argument, NULL, OPT_OBJECTIVE },
+  { "device", required_argument, NULL, OPT_DEVICE },
+  { "seed", required_argument, NULL, OPT_SEED },
+  { "report", required_argument, NULL, OPT_REPORT },
+  { "log", required_argument, NULL, OPT_LOG },
+  { "no-log", no_argument, NULL, OPT_NO_LOG },
+  { "dry-run", no_argument, NULL, OPT_DRY },
+  { "explain", no_argument, NULL, OPT_EXPLAIN },
+  { "check", no_argument, NULL, OPT_CHECK },
+  { "program", required_argument, NULL, OPT_PROGRAM },
+  { "short", required_argument, NULL, OPT_SHORT },
+  { "entry", required_argument, NULL, 'e' },
+  { "output", required_argument, NULL, 'o' },
+  { "quiet", no_argument, NULL, 'q' },
+  { "help", no_argument, NULL, 'h' },
+  { NULL, 0, NULL, 0 },
+};
+// clang-format on
+
+// ---- options
+
+static bool read_number(const char *text, double least, double *out) {
+  char *rest = NULL;
+  *out = strtod(text, &rest);
+  if (rest > text && *rest == 's') rest++;
+  return rest > text && *rest == '\0' && *out >= least && *out < 1e9;
+}
+
+static bool read_objective(const char *text, SolveObjective *out) {
+  static const char *const names[] = {
+    [SOLVE_SUM] = "sum", [SOLVE_GEOMEAN] = "geomean", [SOLVE_MAX_REGRET] = "max-regret"
+  };
+  for (int i = 0; i < 3; i++)
+    if (strcmp(names[i], text) == 0) {
+      *out = (SolveObjective)i;
+      return true;
+    }
+  return false;
+}
+
+// Options with a number; false if it is none of them or no number.
+static bool apply_number(Options *o, int option, const char *arg) {
+  double x = 0;
+  if (!read_number(arg, 0, &x)) return false;
+  switch (option) {
+  case OPT_POINTS: o->tuner.max_points = (int)x; return x >= 2 && x <= 5000;
+  case OPT_HOLDOUT: o->tuner.holdout = (int)x; return x <= 5000;
+  case OPT_BUDGET: o->tuner.budget_s = x; return true;
+  case OPT_TIMEOUT: o->tuner.timeout_s = x; return x > 0;
+  case OPT_SEED: o->tuner.seed = (uint64_t)x; return true;
+  case OPT_SHORT: o->tuner.short_us = x; return true;
+  default: return false;
+  }
+}
+
+static bool apply(Options *o, int option, const char *arg) {
+  switch (option) {
+  case OPT_DATA: vec_push(&o->data, arg); return true;
+  case OPT_RANGE: o->range = arg; return true;
+  case OPT_OBJECTIVE: return read_objective(arg, &o->tuner.objective);
+  case OPT_DEVICE: o->device = arg; return true;
+  case OPT_REPORT: o->tuner.report_path = arg; return true;
+  case OPT_LOG: o->log = arg; return true;
+  case OPT_NO_LOG: o->no_log = true; return true;
+  case OPT_DRY: o->tuner.dry_run = true; return true;
+  case OPT_EXPLAIN: o->explain = true; return true;
+  case OPT_CHECK: o->check = true; return true;
+  case OPT_PROGRAM: o->command = arg; return true;
+  case 'e': o->tuner.entry = arg; return true;
+  case 'o': o->output = arg; return true;
+  case 'q': o->tuner.quiet = true; return true;
+  default: return apply_number(o, option, arg);
+  }
+}
+
+// ---- the file that is there
+
+static const char *header_value(const char *file, const char *key) {
+  const char *at = strstr(file, text_format("-- %s: ", key));
+  if (!at) return NULL;
+  at = strchr(at, ':') + 2;
+  return text_format("%.*s", (int)strcspn(at, "\n"), at);
+}
+
+static int explain(Compiler *c, const char *path) {
+  size_t length = 0;
+  const char *file = text_read_file(path, &length);
+  if (!file) return command_usage_error(c, "cannot read %s: %s", path, strerror(errno));
+  for (const char *at = file; *at;) {
+    int line = (int)strcspn(at, "\n");
+    bool comment = at[0] == '-' && at[1] == '-';
+    printf("%.*s\n", comment ? line - 3 : line,
+           comment ? at + (line > 2 ? 3 : line) : at);
+    at += line + (at[line] == '\n');
+  }
+  return 0;
+}
+
+static int check(Compiler *c, const char *path, const char *hash) {
+  size_t length = 0;
+  const char *file = text_read_file(path, &length);
+  if (!file) return command_usage_error(c, "cannot read %s: %s", path, strerror(errno));
+  const char *of = header_value(file, "program-hash");
+  bool fresh = of && strcmp(of, hash) == 0;
+  printf("%s: %s\n", path,
+         fresh ? "up to date"
+         : of  ? "stale: made for another version of the program; its names that still "
+                 "exist are used"
+               : "unknown: it does not say which program it is for");
+  return fresh ? 0 : 2;
+}
+
+// ---- the program
+
+// After errors that were reported.
+static int fail_quietly(Compiler *c) {
+  diag_flush(c);
+  return 1;
+}
+
+static int remove_entry(const char *path, const struct stat *about, int type,
+                        struct FTW *where) {
+  (void)about, (void)type, (void)where;
+  return remove(path);
+}
+
+static const char *make_scratch(void) {
+  const char *tmp = getenv("TMPDIR");
+  const char *pattern = text_format("%s/flc-tune-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+  char *folder = mem_copy(pattern, strlen(pattern) + 1);
+  return mkdtemp(folder) ? folder : NULL;
+}
+
+typedef struct Built {
+  const char *executable, *hash;
+  const Core *core;
+} Built;
+
+// What changes the code changes the hash; where it was compiled does not.
+static bool compile(Compiler *c, const Options *o, const char *scratch, Built *out) {
+  EmitResult result;
+  Program *program = program_read(c, o->path);
+  if (!program || !compile_program_to_c(c, program, (CompileOptions){ 0 }, &result))
+    return false;
+  const char *text = text_str(result.c);
+  out->hash = text_format(
+      "%016llx", (unsigned long long)compile_hash(COMPILE_HASH_SEED, text, strlen(text)));
+  out->core = program->core;
+  out->executable = scratch ? text_format("%s/program", scratch) : NULL;
+  return !scratch || compile_executable(c, result.c, out->executable);
+}
+
+// The words of a command, or of the executable with what it needs to serve.
+static const char *const *server_words(const Options *o, const Built *built) {
+  const char **words = new_array(const char *, 64);
+  int count = 0;
+  if (o->command) {
+    char *copy = mem_copy(o->command, strlen(o->command) + 1), *rest = NULL;
+    for (char *w = strtok_r(copy, " ", &rest); w && count < 60;
+         w = strtok_r(NULL, " ", &rest))
+      words[count++] = w;
+    return words;
+  }
+  words[count++] = built->executable;
+  words[count++] = "--server";
+  if (o->device) words[count++] = "--device", words[count++] = o->device;
+  return words;
+}
+
+// ---- tuning
+
+static bool find_inputs(TuneInputs *in, const Options *o, DatasetVec *data) {
+  if (o->range) return tune_ranges(in, o->range) && tune_ranges_complete(in);
+  vec_each (const char *const *, text, &o->data)
+    if (!tune_data_file(in, *text, data)) return false;
+  if (o->data.count == 0 && in->about && !tune_data_tests(in, data)) return false;
+  if (data->count) return true;
+  error(in->c, (Loc){ 0 }, "%s has no data sets for tuning", in->path);
+  hint(in->c, "name some with --data FILE, or sizes with --range n=1:1000");
+  return false;
+}
+
+static int report(Compiler *c, const Options *o, const Tuning *t) {
+  if (t->problem_text) {
+    error(c, (Loc){ 0 }, "%s", t->problem_text);
+    diag_flush(c);
+    return 1;
+  }
+  fputs(tuning_summary(t), stdout);
+  if (!o->tuner.dry_run) printf("wrote %s\n", o->tuner.out_path);
+  return 0;
+}
+
+static int tune_in(Compiler *c, Options *o, const char *scratch) {
+  Built built = { .hash = "none" };
+  TuneInputs in = { .c = c, .path = o->path, .scratch = scratch, .seed = o->tuner.seed };
+  DatasetVec data = { 0 };
+  if (!o->command && !compile(c, o, scratch, &built)) return fail_quietly(c);
+  if (o->command)
+    built.hash =
+        text_format("%016llx", (unsigned long long)compile_hash(
+                                   COMPILE_HASH_SEED, o->command, strlen(o->command)));
+  if (built.core) in.about = command_entry(c, built.core, o->tuner.entry);
+  if (built.core && !in.about) return fail_quietly(c);
+  in.entry = o->tuner.entry = in.about         ? in.about->name
+                              : o->tuner.entry ? o->tuner.entry
+                                               : "main";
+  bool found = find_inputs(&in, o, &data);
+  diag_flush(c);
+  if (!found) return 1;
+  o->tuner.argv = server_words(o, &built);
+  o->tuner.program = o->path;
+  o->tuner.hash = built.hash;
+  o->tuner.data = data.at;
+  o->tuner.dataset_count = data.count;
+  o->tuner.ranges = in.ranges.at;
+  o->tuner.range_count = in.ranges.count;
+  if (!in.ranges.count) o->tuner.max_points = o->tuner.holdout = 0;
+  o->tuner.make = tune_data_random;
+  o->tuner.make_state = &in;
+  o->tuner.scratch = scratch;
+  o->tuner.compare = built.core ? tune_data_compare : NULL;
+  o->tuner.compare_state = &in;
+  return report(c, o, tuner_run(&o->tuner));
+}
+
+static int tune(Compiler *c, Options *o) {
+  const char *scratch = make_scratch();
+  if (!scratch)
+    return command_usage_error(c, "cannot make a folder: %s", strerror(errno));
+  int status = tune_in(c, o, scratch);
+  nftw(scratch, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+  return status;
+}
+
+int command_tune(Compiler *c, int argc, char **argv) {
+  Options o = { .tuner = { .budget_s = 60,
+                           .timeout_s = 10,
+                           .short_us = 50e3,
+                           .max_points = 64,
+                           .seed = 1 } };
+  opterr = 0;
+  for (int option;
+       (option = getopt_long(argc, argv, "e:o:qh", long_options, NULL)) != -1;) {
+    if (option == 'h') return fputs(help, stdout) == EOF;
+    if (option == '?')
+      return command_usage_error(c, "flc tune: unknown option or no value: %s",
+                                 argv[optind - 1]);
+    if (!apply(&o, option, optarg ? optarg : ""))
+      return command_usage_error(c, "flc tune: option %s: unexpected value %s",
+                                 argv[optind - 1], optarg);
+  }
+  if (optind != argc - 1)
+    return command_usage_error(c, "flc tune: expected one file name");
+  o.path = argv[optind];
+  o.tuner.out_path = o.output ? o.output : text_format("%s.tuning", o.path);
+  o.tuner.log_path = o.no_log ? NULL : o.log ? o.log : text_format("%s.tunelog", o.path);
+  if (o.explain) return explain(c, o.tuner.out_path);
+  if (!o.check) return tune(c, &o);
+  Built built;
+  if (!compile(c, &o, NULL, &built)) return fail_quietly(c);
+  return check(c, o.tuner.out_path, built.hash);
+}

@@ -1,0 +1,364 @@
+// Cover, choose, measure again, verify.
+#include "tuner/driver.h"
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+  WORLDS = 16,
+  MOST_ROUNDS = 14,
+  VERIFY_RUNS = 2,
+  MOST_VERIFY_RUNS = 12,
+  SHORT_PAIRS = 4
+};
+static const double tie = 0.01, doubt = 0.02;
+
+void tuning_progress(const Tuning *t, int percent, const char *format, ...) {
+  if (t->options->quiet || !isatty(STDERR_FILENO)) return;
+  va_list args;
+  va_start(args, format);
+  fprintf(stderr, "\r\033[K[%3d%%] %s", percent, text_format_list(format, args));
+  va_end(args);
+  fflush(stderr);
+}
+
+const char *tuning_time(double us) {
+  if (isinf(us)) return "-";
+  if (us < 1e3) return text_format("%.0f us", us);
+  if (us < 1e6) return text_format("%.3g ms", us * 1e-3);
+  return text_format("%.3g s", us * 1e-6);
+}
+
+// ---- the problem
+
+SolveProblem tuning_problem(const Tuning *t, int count) {
+  const Measure *m = t->m;
+  SolveGroup *groups = new_array(SolveGroup, m->groups.count + 1);
+  int *numbers = new_array(int, m->groups.count + 1), kept = 0;
+  for (int i = 0; i < m->groups.count; i++) {
+    const Group *g = &m->groups.at[i];
+    if (g->dataset >= count) continue;
+    numbers[i] = kept;
+    SolveGroup *out = &groups[kept++];
+    *out = (SolveGroup){
+      g->dataset, g->guard, g->parent < 0 ? -1 : numbers[g->parent],
+      g->par,     g->fits,  { samples_median(&g->us[0]), samples_median(&g->us[1]) }
+    };
+    for (int b = 0; b < 2; b++)
+      if (m->versions[2 * g->guard + b].failure) out->cost[b] = INFINITY;
+  }
+  double *weights = new_array(double, count + 1), *base = new_array(double, count + 1);
+  for (int d = 0; d < count; d++) {
+    weights[d] = m->data[d].weight;
+    base[d] = m->states[d].base.count ? samples_median(&m->states[d].base) : 0;
+  }
+  return (
+      SolveProblem){ t->tree, groups, kept, weights, base, count, t->options->objective };
+}
+
+void tuning_cover(Tuning *t, int dataset, int runs) {
+  for (int r = 0; r < t->runs; r++)
+    measure_path(t->m, dataset, tree_cover(t->tree, r), runs);
+}
+
+// ---- what is contested
+
+typedef struct Random {
+  uint64_t state;
+} Random;
+
+static double uniform(Random *r) {
+  r->state = r->state * 6364136223846793005u + 1442695040888963407u;
+  return ((double)(r->state >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double gauss(Random *r) {
+  return sqrt(-2 * log(uniform(r))) * cos(6.283185307179586 * uniform(r));
+}
+
+// A problem as the noise of the measurements allows it to be.
+static SolveProblem possible_world(const Tuning *t, Random *r) {
+  SolveProblem world = t->problem;
+  SolveGroup *groups =
+      mem_copy(world.groups, (size_t)(world.group_count + 1) * sizeof *groups);
+  for (int i = 0, k = 0; i < t->m->groups.count; i++) {
+    const Group *g = &t->m->groups.at[i];
+    if (g->dataset >= world.dataset_count) continue;
+    for (int b = 0; b < 2; b++)
+      groups[k].cost[b] =
+          fmax(0, groups[k].cost[b] + gauss(r) * samples_error(&g->us[b]));
+    k++;
+  }
+  world.groups = groups;
+  return world;
+}
+
+// Marks the runs that would tell the two choices apart; per data set and covering run.
+static void mark(const Tuning *t, const SolveResult *other, bool *marks) {
+  const SolveFate *a = solve_fates(&t->problem, t->thresholds);
+  const SolveFate *b = solve_fates(&t->problem, solve_thresholds(&t->problem, other));
+  for (int i = 0; i < t->problem.group_count; i++) {
+    if (a[i].reached == b[i].reached && (!a[i].reached || a[i].branch == b[i].branch))
+      continue;
+    const SolveGroup *g = &t->problem.groups[i];
+    for (int run = 0; run < t->runs; run++) {
+      char outcome = tree_cover(t->tree, run).outcome[g->guard];
+      bool shows = (a[i].reached && outcome == (a[i].branch ? 'F' : 'T')) ||
+                   (b[i].reached && outcome == (b[i].branch ? 'F' : 'T'));
+      if (shows) marks[g->dataset * t->runs + run] = true;
+    }
+  }
+}
+
+static double objective_of(const SolveProblem *p, const int64_t *thresholds) {
+  return solve_objective(p, solve_times(p, thresholds), NULL);
+}
+
+// Would another choice win by more than a tie in one of the possible worlds?  NULL if (nearly)
+// never, else the runs that would tell.
+static bool *contested(const Tuning *t, Random *r) {
+  bool *marks = new_array(bool, t->problem.dataset_count * t->runs + 1);
+  int doubtful = 0;
+  for (int i = 0; i < WORLDS; i++) {
+    SolveProblem world = possible_world(t, r);
+    SolveResult other = solve(&world);
+    double ours = objective_of(&world, t->thresholds);
+    double theirs = objective_of(&world, solve_thresholds(&world, &other));
+    if (!(ours > theirs * (1 + tie))) continue;
+    doubtful++;
+    mark(t, &other, marks);
+  }
+  return doubtful > 1 ? marks : NULL;
+}
+
+static void choose(Tuning *t) {
+  t->problem = tuning_problem(t, t->m->dataset_count);
+  t->best = solve(&t->problem);
+  int64_t *thresholds = new_array(int64_t, t->tree->guard_count + 1);
+  memcpy(thresholds, solve_thresholds(&t->problem, &t->best),
+         (size_t)t->tree->guard_count * sizeof *thresholds);
+  for (int g = 0; g < t->tree->guard_count; g++) {  // also for sizes that were not seen
+    if (t->m->versions[2 * g].failure)
+      thresholds[g] = SOLVE_NEVER;
+    else if (t->m->versions[2 * g + 1].failure)
+      thresholds[g] = 0;
+  }
+  t->thresholds = thresholds;
+}
+
+static void measure_marked(Tuning *t, const bool *marks, int round) {
+  for (int d = 0; d < t->problem.dataset_count; d++)
+    for (int run = 0; run < t->runs; run++) {
+      if (!marks[d * t->runs + run]) continue;
+      Path path = measure_repair(t->m, tree_cover(t->tree, run));
+      tuning_progress(t, 40 + 3 * round, "%s: %s again", t->m->data[d].name,
+                      tree_path_text(t->tree, path));
+      measure_path(t->m, d, path, 2 * measure_runs(t->m, d, path));
+    }
+}
+
+static void settle(Tuning *t) {
+  Random r = { t->options->seed + 1 };
+  choose(t);
+  for (int round = 0; round < MOST_ROUNDS && measure_time_left(t->m); round++) {
+    bool *marks = contested(t, &r);
+    if (!marks) return;
+    measure_marked(t, marks, round);
+    choose(t);
+  }
+}
+
+// ---- verification
+
+static void verify_once(Tuning *t, int dataset, bool tuned_first) {
+  Verified *v = &t->verified[dataset];
+  for (int i = 0; i < 2; i++) {
+    bool tuned = (i == 0) == tuned_first;
+    double us = measure_thresholds(t->m, dataset, tuned ? t->thresholds : t->before);
+    if (us < 0) continue;
+    if (tuned)
+      vec_push(&v->tuned, us);
+    else
+      vec_push(&v->before, us);
+  }
+}
+
+// The weighted sum over data sets that both have run on: tuned / before.
+static double verified_ratio(const Tuning *t) {
+  double tuned = 0, before = 0;
+  for (int d = 0; d < t->problem.dataset_count; d++) {
+    const Verified *v = &t->verified[d];
+    if (!v->tuned.count || !v->before.count) continue;
+    tuned += t->problem.weights[d] * samples_median(&v->tuned);
+    before += t->problem.weights[d] * samples_median(&v->before);
+  }
+  return before > 0 ? tuned / before : 1;
+}
+
+static bool same_thresholds(const Tuning *t) {
+  const SolveFate *a = solve_fates(&t->problem, t->thresholds);
+  const SolveFate *b = solve_fates(&t->problem, t->before);
+  for (int i = 0; i < t->problem.group_count; i++)
+    if (a[i].reached != b[i].reached || (a[i].reached && a[i].branch != b[i].branch))
+      return false;
+  return true;
+}
+
+// The first pairs of short runs warm up and are dropped; and of short runs more are made.
+static void verify_dataset(Tuning *t, int d, int run) {
+  bool is_short = t->m->states[d].least_us < t->m->short_us;
+  tuning_progress(t, 85 + run, "%s: tuned against default", t->m->data[d].name);
+  for (int i = 0; i < (is_short ? SHORT_PAIRS : 1); i++) {
+    verify_once(t, d, (run + i) % 2 == 0);
+    if (run == 0 && i == 0 && is_short) t->verified[d] = (Verified){ 0 };
+  }
+}
+
+// ABBA: what drifts meets both alike.
+static void verify(Tuning *t) {
+  if (!t->before) return;
+  for (int run = 0; run < MOST_VERIFY_RUNS; run++) {
+    bool enough = run >= VERIFY_RUNS && (verified_ratio(t) < 1 || same_thresholds(t));
+    if (enough || t->m->interrupted) break;
+    for (int d = 0; d < t->problem.dataset_count; d++)
+      verify_dataset(t, d, run);
+  }
+  t->kept_before = verified_ratio(t) > 1 + doubt && !same_thresholds(t);
+  if (t->kept_before) t->thresholds = t->before;
+}
+
+// ---- the whole
+
+static const char *device_of(Measure *m) {
+  Reply reply = child_command(&m->server, m->timeout_s, "report");
+  json_t *json = reply.status == REPLY_OK ? json_loads(reply.text, 0, NULL) : NULL;
+  json_t *device = json_object_get(json, "device");
+  const char *name = json_string_value(json_object_get(device, "name"));
+  const char *code = json_string_value(json_object_get(device, "code"));
+  const char *text =
+      text_format("%s (%s code)", name ? name : "unknown", code ? code : "cpu");
+  json_decref(json);
+  return text;
+}
+
+static bool open_program(Tuning *t) {
+  const TunerOptions *o = t->options;
+  Measure *m = t->m;
+  Reply reply = child_start(&m->server, 60);
+  if (reply.status != REPLY_OK) {
+    t->problem_text = text_format("the program does not start: %s", reply.text);
+    return false;
+  }
+  m->device = device_of(m);
+  reply = child_command(&m->server, 60, "tree");
+  if (reply.status != REPLY_OK) {
+    t->problem_text = text_format("the program has no version tree: %s", reply.text);
+    return false;
+  }
+  t->tree = m->tree = tree_read(reply.text, o->entry, &t->problem_text);
+  if (!t->tree) return false;
+  t->runs = tree_runs(t->tree->root);
+  m->log = (TunerLog){ .path = o->log_path, .fd = -1 };
+  m->log.key = text_format("%s %s %s", o->hash, o->entry, m->device);
+  int capacity = o->dataset_count + o->max_points + o->holdout;
+  return measure_open(m, o->data, o->dataset_count, capacity);
+}
+
+static int compare_by_time(const void *a, const void *b) {
+  const DataState *const *x = a, *const *y = b;
+  return ((*x)->least_us > (*y)->least_us) - ((*x)->least_us < (*y)->least_us);
+}
+
+// Small data sets first: what hangs or crashes shows soonest there.
+static int *by_time(const Measure *m) {
+  const DataState **states = new_array(const DataState *, m->dataset_count + 1);
+  int *order = new_array(int, m->dataset_count + 1);
+  for (int d = 0; d < m->dataset_count; d++)
+    states[d] = &m->states[d];
+  qsort(states, (size_t)m->dataset_count, sizeof *states, compare_by_time);
+  for (int i = 0; i < m->dataset_count; i++)
+    order[i] = (int)(states[i] - m->states);
+  return order;
+}
+
+static void tune_datasets(Tuning *t) {
+  Measure *m = t->m;
+  for (int d = 0; d < m->dataset_count; d++) {
+    tuning_progress(t, 2, "%s: default", m->data[d].name);
+    measure_default(m, d);
+  }
+  const int *order = by_time(m);
+  for (int i = 0; i < m->dataset_count; i++) {
+    tuning_progress(t, 5 + 35 * i / m->dataset_count, "%s: %d versions side by side",
+                    m->data[order[i]].name, t->runs);
+    tuning_cover(t, order[i], 1);
+  }
+  settle(t);
+  t->before = m->interrupted ? NULL : measure_default_thresholds(m);
+  verify(t);
+}
+
+static void find_alone(Tuning *t) {
+  t->alone = new_array(double, t->problem.dataset_count + 1);
+  for (int d = 0; d < t->problem.dataset_count; d++)
+    t->alone[d] = solve_alone(&t->problem, d).times[d];
+}
+
+static bool anything_ran(const Tuning *t) {
+  for (int d = 0; d < t->m->dataset_count; d++)
+    if (!t->m->states[d].failure && t->m->states[d].base.count) return true;
+  return false;
+}
+
+static void write_text(Tuning *t, const char *text, const char *path) {
+  Text *file = text_new();
+  text_add(file, text);
+  if (!text_write_file(file, path))
+    t->problem_text = text_format("cannot write %s: %s", path, strerror(errno));
+}
+
+static void write_results(Tuning *t) {
+  if (!t->options->dry_run) write_text(t, tuning_file_text(t), t->options->out_path);
+  if (t->options->report_path) write_text(t, tuning_page(t), t->options->report_path);
+}
+
+Tuning *tuner_run(const TunerOptions *options) {
+  Tuning *t = new_node(Tuning, .options = options, .m = new (Measure));
+  double started = child_now();
+  Measure *m = t->m;
+  m->server = (Child){ .argv = options->argv, .interrupt = child_catch_interrupt() };
+  m->entry = options->entry;
+  m->timeout_s = options->timeout_s;
+  m->short_us = options->short_us;
+  m->deadline = started + options->budget_s;
+  m->scratch = options->scratch;
+  m->compare = options->compare;
+  m->compare_state = options->compare_state;
+  m->report = text_new();
+  if (!open_program(t)) {
+    child_stop(&m->server);
+    if (!t->problem_text) t->problem_text = text_str(m->report);
+    return t;
+  }
+  t->verified = new_array(Verified, options->dataset_count + options->max_points +
+                                        options->holdout + 1);
+  if (options->range_count)
+    tuning_sample(t);
+  else
+    tune_datasets(t);
+  measure_close(m);
+  t->seconds = child_now() - started;
+  tuning_progress(t, 100, "\r\033[K");
+  if (!anything_ran(t))
+    t->problem_text =
+        text_format("no version could be measured\n%s", text_str(m->report));
+  if (t->problem_text) return t;
+  find_alone(t);
+  write_results(t);
+  return t;
+}

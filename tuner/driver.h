@@ -1,0 +1,102 @@
+// The whole of a tuning: cover all versions, choose, measure again what is contested, verify.
+#pragma once
+#include "tuner/measure.h"
+
+typedef struct TunerRange {
+  const char *name;  // of a size or integer parameter of the entry point
+  int64_t low, high;
+} TunerRange;
+
+// Makes a data set with these sizes, in the order of the ranges; false if that cannot be.
+typedef bool (*TunerMake)(void *state, const int64_t *sizes, int number,
+                          TunerDataset *out);
+
+typedef struct TunerOptions {
+  const char *const *argv;             // starts the program as a server
+  const char *entry, *program, *hash;  // names the program and its version
+  const TunerDataset *data;
+  int dataset_count;
+  const TunerRange *ranges;  // or points of this box
+  int range_count, max_points, holdout;
+  TunerMake make;
+  void *make_state;
+  SolveObjective objective;
+  double budget_s, timeout_s, short_us;
+  uint64_t seed;
+  const char *log_path, *out_path, *scratch;  // log_path NULL: none
+  const char *report_path;                    // of the HTML page, or NULL
+  bool dry_run, quiet;
+  const char *(*compare)(const void *state, const char *got, const char *expected);
+  const void *compare_state;
+} TunerOptions;
+
+typedef struct Verified {
+  Samples tuned, before;  // whole runs; `before` with the program's own thresholds
+} Verified;
+
+// What held-out points say about a choice.
+typedef struct Precision {
+  int points, fastest,
+      near;  // how often the fastest version is chosen, or one within 2 %
+  double regret, regret_error;  // mean of tuned / best - 1, and its standard error
+} Precision;
+
+typedef struct CurvePoint {
+  int points;  // that the thresholds were chosen from
+  const int64_t *thresholds;
+  Precision precision;
+} CurvePoint;
+
+typedef struct Tuning {
+  const TunerOptions *options;
+  Measure *m;
+  const TunerTree *tree;
+  SolveProblem problem;
+  SolveResult best;
+  const int64_t *thresholds;  // those of the file
+  const int64_t *before;      // the program's own, or NULL if it does not tell
+  double *alone;              // per data set: the best that is possible for it alone
+  Verified *verified;         // per data set
+  bool kept_before;           // verification speaks against the new thresholds
+  int runs;                   // that cover all versions, per data set
+  int64_t *sizes;             // range mode: per data set, its point
+  int holdout_from;           // data sets from here on were kept out of the choice
+  Vec(CurvePoint) curve;
+  double seconds;
+  const char *problem_text;  // why there is no result, or NULL
+} Tuning;
+
+// Tunes, writes the file (not in a dry run) and the report.  `problem_text` is set on failure.
+Tuning *tuner_run(const TunerOptions *options);
+
+// ---- shared by driver.c, sample.c, settings.c, page.c
+
+// The measurements of the first `count` data sets as a problem to solve.
+SolveProblem tuning_problem(const Tuning *t, int count);
+
+// Runs every version of the data set `runs` times.
+void tuning_cover(Tuning *t, int dataset, int runs);
+
+void tuning_progress(const Tuning *t, int percent, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+// Points of the box, refined where the winner changes; sets the thresholds and the precision.
+void tuning_sample(Tuning *t);
+
+// The setting file as text; what was chosen and why, for people; data sets that lose.
+const char *tuning_file_text(const Tuning *t);
+const char *tuning_reason(const Tuning *t, int guard);
+const char *tuning_conflicts(const Tuning *t);
+const char *tuning_summary(const Tuning *t);
+
+// The self-contained page of --report.
+const char *tuning_page(const Tuning *t);
+
+// "41.2 ms"
+const char *tuning_time(double us);
+
+// The interval of a share (Wilson, 95 %).
+typedef struct Interval {
+  double low, high;
+} Interval;
+Interval tuning_interval(int hits, int all);

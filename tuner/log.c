@@ -1,0 +1,123 @@
+// Appending runs to the log, and reading them back.
+#include "tuner/log.h"
+#include "base/text.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <string.h>
+#include <unistd.h>
+
+// ---- writing
+
+static void give_up(TunerLog *log, const char *doing) {
+  log->problem = text_format("cannot %s %s: %s", doing, log->path, strerror(errno));
+  log_close(log);
+}
+
+static json_t *groups_json(const Run *run) {
+  json_t *list = json_array();
+  for (int i = 0; i < run->group_count; i++) {
+    const RunGroup *g = &run->groups[i];
+    json_array_append_new(list, json_pack("[i,i,I,b,i,f]", g->guard, g->parent,
+                                          (json_int_t)g->par, g->fits, g->branch, g->us));
+  }
+  return list;
+}
+
+static json_t *run_json(const TunerLog *log, const Run *run) {
+  json_t *line =
+      json_pack("{s:s,s:s,s:s}", "key", log->key, "data", run->data, "path", run->path);
+  if (run->failure) {
+    json_object_set_new(line, "failure", json_string(run->failure));
+    json_object_set_new(line, "timeout", json_boolean(run->timeout));
+    return line;
+  }
+  json_object_set_new(line, "us", json_real(run->us));
+  json_object_set_new(line, "base_us", json_real(run->base_us));
+  json_object_set_new(line, "groups", groups_json(run));
+  return line;
+}
+
+// A line is written by one call, so that what is torn is torn at the end.
+void log_append(TunerLog *log, const Run *run) {
+  if (log->fd < 0) return;
+  json_t *json = run_json(log, run);
+  char *text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(9));
+  const char *line = text_format("%s\n", text ? text : "");
+  free(text);
+  json_decref(json);
+  size_t length = strlen(line);
+  errno = ENOSPC;  // what a short write means
+  if (write(log->fd, line, length) != (ssize_t)length || fsync(log->fd) != 0)
+    if (errno != EINVAL) give_up(log, "write");
+}
+
+void log_close(TunerLog *log) {
+  if (log->fd >= 0) close(log->fd);
+  log->fd = -1;
+}
+
+// ---- reading
+
+static const char *text_of(const json_t *json, const char *key) {
+  const char *s = json_string_value(json_object_get(json, key));
+  return s ? text_format("%s", s) : NULL;
+}
+
+static bool read_group(json_t *json, int position, RunGroup *g) {
+  json_int_t par = 0;
+  int fits = 0;
+  if (json_unpack(json, "[i,i,I,b,i,F]", &g->guard, &g->parent, &par, &fits, &g->branch,
+                  &g->us) != 0)
+    return false;
+  g->par = par;
+  g->fits = fits;
+  return g->parent < position && g->parent >= -1 && (g->branch == 0 || g->branch == 1);
+}
+
+static bool read_groups(const json_t *list, Run *run) {
+  run->group_count = (int)json_array_size(list);
+  run->groups = new_array(RunGroup, run->group_count + 1);
+  for (int i = 0; i < run->group_count; i++)
+    if (!read_group(json_array_get(list, (size_t)i), i, &run->groups[i])) return false;
+  return true;
+}
+
+// False if the line is damaged or belongs to another program or device.
+static bool read_run(const TunerLog *log, const json_t *json, Run *run) {
+  const char *key = text_of(json, "key");
+  if (!key || strcmp(key, log->key) != 0) return false;
+  *run = (Run){ .data = text_of(json, "data"), .path = text_of(json, "path") };
+  run->failure = text_of(json, "failure");
+  run->timeout = json_is_true(json_object_get(json, "timeout"));
+  run->us = json_number_value(json_object_get(json, "us"));
+  run->base_us = json_number_value(json_object_get(json, "base_us"));
+  return run->data && run->path && read_groups(json_object_get(json, "groups"), run);
+}
+
+static void replay_line(const TunerLog *log, const char *line, size_t length,
+                        void (*replay)(void *, const Run *), void *state) {
+  json_t *json = json_loadb(line, length, 0, NULL);
+  Run run;
+  if (json && read_run(log, json, &run)) replay(state, &run);
+  json_decref(json);
+}
+
+void log_open(TunerLog *log, void (*replay)(void *state, const Run *run), void *state) {
+  log->fd = -1;
+  if (!log->path) return;
+  size_t length = 0;
+  const char *text = text_read_file(log->path, &length);
+  bool torn = text && length && text[length - 1] != '\n';
+  for (const char *line = text; line && *line;) {
+    const char *end = strchr(line, '\n');
+    if (!end) break;
+    replay_line(log, line, (size_t)(end - line), replay, state);
+    line = end + 1;
+  }
+  log->fd = open(log->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  if (log->fd < 0)
+    give_up(log, "open");
+  else if (torn && write(log->fd, "\n", 1) != 1)
+    give_up(log, "write");
+}

@@ -1,0 +1,38 @@
+// The log of a tuning (p.fl.tunelog): a line of JSON per run, synced, only ever appended to.  What
+// it holds for this program and device is not measured again; a torn last line is passed over.
+#pragma once
+#include "base/vec.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct RunGroup {
+  int guard;
+  int parent;  // an earlier element of the run, or -1
+  int64_t par;
+  bool fits;
+  int branch;
+  double us;
+} RunGroup;
+
+// A run of a path; or a failure of it.
+typedef struct Run {
+  const char *data;  // hash of the data set
+  const char *path;
+  const char *failure;  // NULL: it went well
+  bool timeout;         // the failure is one of time
+  double us, base_us;
+  RunGroup *groups;
+  int group_count;
+} Run;
+
+typedef struct TunerLog {
+  const char *path;     // NULL: none is kept
+  const char *key;      // of program and device
+  int fd;               // -1: not open
+  const char *problem;  // why nothing is written any more, or NULL
+} TunerLog;
+
+// Opens the log and calls `replay` for each of its runs of this key.
+void log_open(TunerLog *log, void (*replay)(void *state, const Run *run), void *state);
+void log_append(TunerLog *log, const Run *run);
+void log_close(TunerLog *log);

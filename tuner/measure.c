@@ -1,0 +1,464 @@
+// Running paths: time limits, crashes, wrong results, and who is to blame for them.
+#include "tuner/measure.h"
+#include "tuner/observe.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FIRST_RUN_EXTRA_S = 20 };  // kernels are compiled in the first run of a version
+
+bool measure_time_left(const Measure *m) {
+  return !m->interrupted && child_now() < m->deadline;
+}
+
+static void tell(Measure *m, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void tell(Measure *m, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  text_add(m->report, text_format_list(format, args));
+  text_add(m->report, "\n");
+  va_end(args);
+}
+
+// ---- paths
+
+static PathRuns *path_runs(Measure *m, int dataset, const char *text) {
+  vec_each (PathRuns *, p, &m->paths)
+    if (p->dataset == dataset && strcmp(p->text, text) == 0) return p;
+  vec_push(&m->paths, (PathRuns){ .text = text, .dataset = dataset });
+  return &m->paths.at[m->paths.count - 1];
+}
+
+int measure_runs(const Measure *m, int dataset, Path path) {
+  const char *text = tree_path_text(m->tree, path);
+  vec_each (const PathRuns *, p, &m->paths)
+    if (p->dataset == dataset && strcmp(p->text, text) == 0) return p->runs;
+  return 0;
+}
+
+Path measure_repair(const Measure *m, Path path) {
+  size_t count = (size_t)m->tree->guard_count;
+  char *outcome = mem_alloc_plain(count + 1);
+  memcpy(outcome, path.outcome, count);
+  for (int g = 0; g < m->tree->guard_count; g++) {
+    bool first = m->versions[2 * g].failure, second = m->versions[2 * g + 1].failure;
+    if (first != second) outcome[g] = first ? 'F' : 'T';
+  }
+  return (Path){ outcome };
+}
+
+// Leads the path to something that ran into the time limit on this data set?
+static bool is_slow(const Measure *m, int dataset, Path path) {
+  for (int g = 0; g < m->tree->guard_count; g++)
+    if (path.outcome[g] && m->states[dataset].slow[2 * g + (path.outcome[g] == 'F')])
+      return true;
+  return false;
+}
+
+// ---- the log
+
+static void count_failure(Measure *m, int dataset, const Run *run);
+
+static void replay(void *state, const Run *run) {
+  Measure *m = state;
+  for (int d = 0; d < m->dataset_count; d++) {
+    if (strcmp(m->data[d].hash, run->data) != 0) continue;
+    if (run->failure) {
+      count_failure(m, d, run);
+    } else {
+      observe_run(m, d, run);
+      path_runs(m, d, run->path)->runs++;
+    }
+    m->replayed++;
+    return;
+  }
+}
+
+// ---- the server
+
+static Reply command(Measure *m, const char *line) {
+  Reply reply = child_command(&m->server, m->timeout_s + FIRST_RUN_EXTRA_S, "%s", line);
+  if (reply.status == REPLY_INTERRUPTED) m->interrupted = true;
+  return reply;
+}
+
+static bool start(Measure *m) {
+  Reply reply = { REPLY_OK, "" };
+  if (!m->server.pid) reply = child_start(&m->server, m->timeout_s + FIRST_RUN_EXTRA_S);
+  if (reply.status == REPLY_INTERRUPTED) m->interrupted = true;
+  for (int d = 0; d < m->dataset_count; d++)
+    m->states[d].loaded = false;
+  if (reply.status == REPLY_OK) reply = command(m, "unpause_profiling");
+  if (reply.status != REPLY_OK) tell(m, "the program does not start: %s", reply.text);
+  return reply.status == REPLY_OK;
+}
+
+void measure_add(Measure *m, TunerDataset data) {
+  DataState *state = &m->states[m->dataset_count];
+  m->data[m->dataset_count++] = data;
+  state->least_us = INFINITY;
+  state->expected = data.expected;
+  state->slow = new_array(bool, 2 * m->tree->guard_count + 1);
+}
+
+bool measure_open(Measure *m, const TunerDataset *data, int count, int capacity) {
+  m->data = new_array(TunerDataset, capacity + 1);
+  m->states = new_array(DataState, capacity + 1);
+  m->versions = new_array(Version, 2 * m->tree->guard_count + 1);
+  for (int d = 0; d < count; d++)
+    measure_add(m, data[d]);
+  log_open(&m->log, replay, m);
+  if (m->log.problem) tell(m, "no log is kept: %s", m->log.problem);
+  return start(m);
+}
+
+void measure_close(Measure *m) {
+  child_stop(&m->server);
+  log_close(&m->log);
+}
+
+// The parameters of the entry point: their types, consumed ones with a star.
+static const char *input_types(Measure *m) {
+  Reply reply = child_command(&m->server, m->timeout_s, "inputs %s", m->entry);
+  return reply.status == REPLY_OK ? reply.text : NULL;
+}
+
+// restore FILE d0_0 TYPE d0_1 TYPE ...
+static Reply load(Measure *m, int dataset) {
+  const char *types = input_types(m);
+  if (!types) return (Reply){ REPLY_FAILURE, "the program has no such entry point" };
+  Text *line = text_new();
+  text_printf(line, "restore \"%s\"", m->data[dataset].file);
+  int number = 0;
+  for (const char *at = types; *at; number++) {
+    int length = (int)strcspn(at, "\n");
+    int star = *at == '*';
+    text_printf(line, " d%d_%d \"%.*s\"", dataset, number, length - star, at + star);
+    at += length + (at[length] == '\n');
+  }
+  Reply reply = command(m, text_str(line));
+  m->states[dataset].loaded = reply.status == REPLY_OK;
+  return reply;
+}
+
+static void unload(Measure *m, int dataset, const char *types) {
+  if (!m->states[dataset].loaded) return;
+  Text *line = text_new();
+  text_add(line, "free");
+  int number = 0;
+  for (const char *at = types; *at; number++) {
+    text_printf(line, " d%d_%d", dataset, number);
+    at += strcspn(at, "\n");
+    at += *at == '\n';
+  }
+  command(m, text_str(line));
+  m->states[dataset].loaded = false;
+}
+
+void measure_unload(Measure *m, int dataset) {
+  const char *types = input_types(m);
+  if (types) unload(m, dataset, types);
+}
+
+// Loads what is not there, and anew what the last call consumed.
+static Reply provide(Measure *m, int dataset, const char **call) {
+  const char *types = input_types(m);
+  if (!types) return (Reply){ REPLY_DIED, "the program does not list its inputs" };
+  if (strchr(types, '*')) unload(m, dataset, types);
+  Text *line = text_new();
+  text_printf(line, "call %s result", m->entry);
+  int number = 0;
+  for (const char *at = types; *at; number++) {
+    text_printf(line, " d%d_%d", dataset, number);
+    at += strcspn(at, "\n");
+    at += *at == '\n';
+  }
+  *call = text_str(line);
+  return m->states[dataset].loaded ? (Reply){ REPLY_OK, "" } : load(m, dataset);
+}
+
+// ---- one call
+
+static double time_limit(const Measure *m, int dataset, bool first) {
+  double least = m->states[dataset].least_us;
+  double limit = isinf(least) ? 10 * m->timeout_s : fmax(m->timeout_s, 20e-6 * least);
+  return limit + (first ? 2 * m->timeout_s : 0);
+}
+
+static double runtime_of(const char *reply) {
+  const char *at = strstr(reply, "runtime:");
+  return at ? strtod(at + strlen("runtime:"), NULL) : -1;
+}
+
+// Calls the entry point; the result is the variable `result`.
+static Reply call(Measure *m, int dataset, bool first, double *us) {
+  const char *line = NULL;
+  Reply reply = provide(m, dataset, &line);
+  if (reply.status != REPLY_OK) return reply;
+  reply = child_command(&m->server, time_limit(m, dataset, first), "%s", line);
+  m->executions++;
+  if (reply.status == REPLY_INTERRUPTED) m->interrupted = true;
+  if (reply.status == REPLY_OK) *us = runtime_of(reply.text);
+  return reply;
+}
+
+static bool same_bytes(const char *a, const char *b) {
+  size_t n = 0, k = 0;
+  const char *x = text_read_file(a, &n), *y = text_read_file(b, &k);
+  return x && y && n == k && memcmp(x, y, n) == 0;
+}
+
+// The fields of a tuple or record as variables result_0, ...; the text is for `store` and `free`.
+static const char *result_variables(Measure *m) {
+  Reply type = command(m, "type result");
+  size_t length = strcspn(type.text, "\n");
+  Reply fields = command(m, text_format("fields \"%.*s\"", (int)length, type.text));
+  if (fields.status != REPLY_OK) return "result";
+  Text *names = text_new();
+  int number = 0;
+  for (const char *at = fields.text; *at; number++) {
+    int name = (int)strcspn(at, " \n");
+    Reply reply =
+        command(m, text_format("project result_%d result %.*s", number, name, at));
+    if (reply.status != REPLY_OK) return "result";
+    text_printf(names, "%sresult_%d", number ? " " : "", number);
+    at += strcspn(at, "\n");
+    at += *at == '\n';
+  }
+  return text_str(names);
+}
+
+// Stores the result and compares it; NULL if it is right.
+static const char *check_result(Measure *m, int dataset) {
+  DataState *state = &m->states[dataset];
+  const char *names = result_variables(m);
+  bool first = !state->expected;
+  const char *file =
+      text_format("%s/%s%d", m->scratch, first ? "expected" : "result", dataset);
+  Reply reply = command(m, text_format("store \"%s\" %s", file, names));
+  if (strcmp(names, "result") != 0) command(m, text_format("free %s", names));
+  if (reply.status != REPLY_OK)
+    return text_format("its result cannot be read: %s", reply.text);
+  if (first) {
+    state->expected = file;
+    return NULL;
+  }
+  if (same_bytes(file, state->expected)) return NULL;
+  if (!m->compare) return "its result differs";
+  const char *difference = m->compare(m->compare_state, file, state->expected);
+  return difference ? text_format("its result is wrong: %s", difference) : NULL;
+}
+
+typedef struct Outcome {
+  bool ok, timeout;
+  const char *failure;  // NULL with !ok: interrupted
+  double us;
+} Outcome;
+
+static Outcome failed(Reply reply) {
+  if (reply.status == REPLY_INTERRUPTED) return (Outcome){ .ok = false };
+  const char *text = text_format("%.*s", (int)strcspn(reply.text, "\n"), reply.text);
+  if (reply.status == REPLY_TIMEOUT) text = "it did not end in time";
+  return (Outcome){ .timeout = reply.status == REPLY_TIMEOUT, .failure = text };
+}
+
+// One run along the path, observed; `check` looks at the result.
+static Outcome run_path(Measure *m, int dataset, const char *path, bool first, bool check,
+                        Run *run) {
+  if (!m->server.pid && !start(m)) {
+    m->interrupted = true;
+    return (Outcome){ .ok = false };
+  }
+  Reply reply = command(m, text_format("set_path %s", path));
+  double us = 0;
+  if (reply.status == REPLY_OK) reply = call(m, dataset, first, &us);
+  if (reply.status != REPLY_OK) return failed(reply);
+  Reply report = command(m, "report");
+  const char *wrong = check ? check_result(m, dataset) : NULL;
+  command(m, "free result");
+  if (wrong) return (Outcome){ .failure = wrong };
+  *run = (Run){ .data = m->data[dataset].hash, .path = path };
+  if (report.status != REPLY_OK || !observe_report(m, report.text, us, run))
+    return (Outcome){ .failure = "its report cannot be read" };
+  return (Outcome){ .ok = true, .us = us };
+}
+
+// ---- failures
+
+// Failures are counted per version: "main.top_0" or "not main.top_0" in the path of the run.
+static int version_named(const Measure *m, const char *name) {
+  for (int v = 0; v < 2 * m->tree->guard_count; v++)
+    if (strcmp(tree_version_name(m->tree, v / 2, v % 2), name) == 0) return v;
+  return -1;
+}
+
+// What ran into the limit may just be slow there; what never ended anywhere is given up.
+static void count_failure(Measure *m, int dataset, const Run *run) {
+  int v = version_named(m, run->path);
+  if (v < 0) return;
+  Version *version = &m->versions[v];
+  if (run->timeout) {
+    m->states[dataset].slow[v] = true;
+    version->timeouts++;
+    if (version->successes > 0 || version->timeouts < 2) return;
+  }
+  if (!version->failure) version->failure = run->failure;
+}
+
+static void blame(Measure *m, int dataset, int version, Outcome outcome) {
+  const char *name = tree_version_name(m->tree, version / 2, version % 2);
+  Run run = { .data = m->data[dataset].hash,
+              .path = name,
+              .failure = outcome.failure,
+              .timeout = outcome.timeout };
+  log_append(&m->log, &run);
+  count_failure(m, dataset, &run);
+  tell(m, "%s: version %s: %s%s", m->data[dataset].name, name, outcome.failure,
+       m->versions[version].failure ? " (it is not used)" : "");
+}
+
+static bool is_leaf_branch(const Tree *tree) {
+  if (tree->kind == TREE_GUARD) return false;
+  for (int i = 0; i < tree->child_count; i++)
+    if (!is_leaf_branch(tree->children[i])) return false;
+  return true;
+}
+
+// Is the version on the path, with no further decision behind it?
+static bool ends_path(const Measure *m, Path path, int version) {
+  const TreeGuard *guard = &m->tree->guards[version / 2];
+  if (path.outcome[version / 2] != (version % 2 ? 'F' : 'T')) return false;
+  return is_leaf_branch(guard->node->children[version % 2]);
+}
+
+typedef Vec(int) VersionVec;
+
+// Versions that never succeeded are suspected first.
+static VersionVec suspects(const Measure *m, Path path, bool proven_too) {
+  VersionVec found = { 0 };
+  for (int v = 0; v < 2 * m->tree->guard_count; v++)
+    if (ends_path(m, path, v) && (proven_too || m->versions[v].successes == 0))
+      vec_push(&found, v);
+  return found;
+}
+
+// A path on which several regions stand side by side failed: each of its versions is tried with
+// everything else as by default.
+static void find_culprit(Measure *m, int dataset, Path path, Outcome outcome) {
+  VersionVec found = suspects(m, path, false);
+  if (found.count == 0) found = suspects(m, path, true);
+  if (found.count == 1) {
+    blame(m, dataset, found.at[0], outcome);
+    return;
+  }
+  bool found_one = false;
+  vec_each (const int *, v, &found) {
+    if (m->interrupted) return;
+    Path alone = measure_repair(m, tree_path_to(m->tree, *v / 2, *v % 2));
+    Run run;
+    Outcome again =
+        run_path(m, dataset, tree_path_text(m->tree, alone), true, true, &run);
+    if (again.ok || !again.failure) continue;
+    blame(m, dataset, *v, again);
+    found_one = true;
+  }
+  if (!found_one)
+    tell(m, "%s: path %s: %s (no version fails by itself)", m->data[dataset].name,
+         tree_path_text(m->tree, path), outcome.failure);
+}
+
+// ---- samples
+
+static void keep(Measure *m, int dataset, PathRuns *runs, const Run *run) {
+  observe_run(m, dataset, run);
+  log_append(&m->log, run);
+  runs->runs++;
+}
+
+// Has the path run on any data set since the program started?
+static bool is_warm(const Measure *m, const char *path) {
+  vec_each (const PathRuns *, p, &m->paths)
+    if (p->epoch == m->server.starts && strcmp(p->text, path) == 0) return true;
+  return false;
+}
+
+// One more run; false if it failed.  The first one of a path compiles its kernels, the first one
+// on a data set makes room for its arrays: such a run is made again if it is short.
+static bool sample(Measure *m, int dataset, Path path, PathRuns *runs) {
+  Run run;
+  bool first = runs->epoch != m->server.starts;
+  double again_us = is_warm(m, runs->text) ? m->short_us : 40 * m->short_us;
+  Outcome outcome = run_path(m, dataset, runs->text, first, !runs->checked, &run);
+  if (outcome.ok && first && outcome.us < again_us)
+    outcome = run_path(m, dataset, runs->text, false, false, &run);
+  runs->epoch = m->server.starts;
+  if (outcome.ok) {
+    runs->checked = true;
+    keep(m, dataset, runs, &run);
+    return true;
+  }
+  runs->failed = true;
+  if (outcome.failure) find_culprit(m, dataset, path, outcome);
+  return false;
+}
+
+void measure_path(Measure *m, int dataset, Path path, int wanted) {
+  if (m->states[dataset].failure || is_slow(m, dataset, path)) return;
+  path = measure_repair(m, path);
+  int index = (int)(path_runs(m, dataset, tree_path_text(m->tree, path)) - m->paths.at);
+  while (m->paths.at[index].runs < wanted && !m->paths.at[index].failed) {
+    if (!measure_time_left(m)) return;
+    if (!sample(m, dataset, path, &m->paths.at[index])) return;
+  }
+}
+
+void measure_default(Measure *m, int dataset) {
+  Run run;
+  DataState *state = &m->states[dataset];
+  if (m->interrupted) return;
+  Outcome outcome = run_path(m, dataset, "", true, true, &run);
+  if (outcome.ok) {
+    state->least_us = fmin(state->least_us, outcome.us);
+  } else if (outcome.failure) {
+    state->failure = outcome.failure;
+    tell(m, "%s: the program fails: %s", m->data[dataset].name, outcome.failure);
+  }
+}
+
+// ---- whole runs
+
+static bool set_thresholds(Measure *m, const int64_t *thresholds) {
+  for (int g = 0; g < m->tree->guard_count; g++) {
+    const char *name = m->tree->guards[g].node->name;
+    Reply reply = command(
+        m, text_format("set_tuning_param %s %lld", name, (long long)thresholds[g]));
+    if (reply.status != REPLY_OK) return false;
+  }
+  return true;
+}
+
+double measure_thresholds(Measure *m, int dataset, const int64_t *thresholds) {
+  double us = 0;
+  if (m->states[dataset].failure || m->interrupted) return -1;
+  if (!m->server.pid && !start(m)) return -1;
+  command(m, "pause_profiling");
+  command(m, "set_path");
+  bool ok =
+      set_thresholds(m, thresholds) && call(m, dataset, true, &us).status == REPLY_OK;
+  command(m, "free result");
+  command(m, "unpause_profiling");
+  return ok ? us : -1;
+}
+
+const int64_t *measure_default_thresholds(Measure *m) {
+  int64_t *values = new_array(int64_t, m->tree->guard_count + 1);
+  for (int g = 0; g < m->tree->guard_count; g++) {
+    const char *name = m->tree->guards[g].node->name;
+    Reply reply = command(m, text_format("tuning_param_value %s", name));
+    if (reply.status != REPLY_OK) return NULL;
+    values[g] = strtoll(reply.text, NULL, 10);
+  }
+  return values;
+}

@@ -1,0 +1,138 @@
+// Reads reports: {"device": {"local_bytes"}, "guards": [{"name", "par", "local_bytes", "at_us",
+// "taken"}]}, the guards in the order in which they were decided.
+#include "tuner/observe.h"
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+typedef struct Observer {
+  const Measure *m;
+  Vec(RunGroup) groups;
+  int *current;  // per guard: the group of its last event, or -1
+  double base;
+  double last_at;
+  int last_group, last_branch;  // who has the time since last_at; -1: the base
+} Observer;
+
+static int run_group(Observer *o, RunGroup wanted) {
+  for (int i = 0; i < o->groups.count; i++) {
+    const RunGroup *g = &o->groups.at[i];
+    if (g->guard == wanted.guard && g->parent == wanted.parent && g->par == wanted.par &&
+        g->fits == wanted.fits && g->branch == wanted.branch)
+      return i;
+  }
+  vec_push(&o->groups, wanted);
+  return o->groups.count - 1;
+}
+
+static void close_segment(Observer *o, double at) {
+  double us = fmax(0, at - o->last_at);
+  if (o->last_group < 0)
+    o->base += us;
+  else
+    o->groups.at[o->last_group].us += us;
+  o->last_at = at;
+}
+
+// False for a guard that the tree does not have.
+static bool observe_event(Observer *o, const json_t *event, int64_t capacity) {
+  const char *name = json_string_value(json_object_get(event, "name"));
+  int guard = name ? tree_guard_named(o->m->tree, name) : -1;
+  if (guard < 0) return name != NULL;  // of another entry point's tree: its time goes on
+  close_segment(o, json_number_value(json_object_get(event, "at_us")));
+  int parent = o->m->tree->guards[guard].parent;
+  int64_t par = json_integer_value(json_object_get(event, "par"));
+  RunGroup group = { .guard = guard, .parent = parent < 0 ? -1 : o->current[parent] };
+  group.par = par >= SOLVE_NEVER ? SOLVE_NEVER - 1 : par;
+  group.fits = json_integer_value(json_object_get(event, "local_bytes")) <= capacity;
+  group.branch = json_is_true(json_object_get(event, "taken")) ? 0 : 1;
+  o->last_group = o->current[guard] = run_group(o, group);
+  return true;
+}
+
+static bool observe_events(Observer *o, const json_t *json, double us) {
+  const json_t *events = json_object_get(json, "guards");
+  const json_t *capacity =
+      json_object_get(json_object_get(json, "device"), "local_bytes");
+  int64_t bytes = json_is_integer(capacity) ? json_integer_value(capacity) : INT64_MAX;
+  for (size_t i = 0; i < json_array_size(events); i++)
+    if (!observe_event(o, json_array_get(events, i), bytes)) return false;
+  close_segment(o, us);
+  return json_is_array(events);
+}
+
+bool observe_report(const Measure *m, const char *report, double us, Run *run) {
+  json_t *json = json_loads(report, 0, NULL);
+  if (!json) return false;
+  Observer o = { .m = m, .last_group = -1 };
+  o.current = new_array(int, m->tree->guard_count + 1);
+  for (int g = 0; g < m->tree->guard_count; g++)
+    o.current[g] = -1;
+  bool ok = observe_events(&o, json, us);
+  json_decref(json);
+  run->us = us;
+  run->base_us = o.base;
+  run->groups = o.groups.at;
+  run->group_count = o.groups.count;
+  return ok;
+}
+
+// ---- samples
+
+static int group_of(Measure *m, Group wanted) {
+  for (int i = 0; i < m->groups.count; i++) {
+    const Group *g = &m->groups.at[i];
+    if (g->dataset == wanted.dataset && g->guard == wanted.guard &&
+        g->parent == wanted.parent && g->par == wanted.par && g->fits == wanted.fits)
+      return i;
+  }
+  vec_push(&m->groups, wanted);
+  return m->groups.count - 1;
+}
+
+void observe_run(Measure *m, int dataset, const Run *run) {
+  DataState *state = &m->states[dataset];
+  int *numbers = new_array(int, run->group_count + 1);
+  for (int i = 0; i < run->group_count; i++) {
+    const RunGroup *g = &run->groups[i];
+    if (g->guard < 0 || g->guard >= m->tree->guard_count) return;
+    Group wanted = { dataset, g->guard, g->parent < 0 ? -1 : numbers[g->parent],
+                     g->par,  g->fits,  { { 0 }, { 0 } } };
+    numbers[i] = group_of(m, wanted);
+    vec_push(&m->groups.at[numbers[i]].us[g->branch], g->us);
+    m->versions[2 * g->guard + g->branch].successes++;
+  }
+  vec_push(&state->base, run->base_us);
+  state->least_us = fmin(state->least_us, run->us);
+}
+
+// ---- statistics
+
+static int compare_doubles(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double median_of(double *values, int count) {
+  qsort(values, (size_t)count, sizeof *values, compare_doubles);
+  return count % 2 ? values[count / 2]
+                   : 0.5 * (values[count / 2 - 1] + values[count / 2]);
+}
+
+double samples_median(const Samples *s) {
+  if (s->count == 0) return INFINITY;
+  return median_of(mem_copy(s->at, (size_t)s->count * sizeof *s->at), s->count);
+}
+
+// From the median of the distances to the median, so that outliers do not count; with few samples
+// at least what runs usually differ by.
+double samples_error(const Samples *s) {
+  if (s->count == 0) return 0;
+  double middle = samples_median(s), usual = (s->count < 3 ? 0.10 : 0.02) * middle;
+  double *distances = mem_alloc_plain((size_t)s->count * sizeof *distances);
+  for (int i = 0; i < s->count; i++)
+    distances[i] = fabs(s->at[i] - middle);
+  double deviation = 1.4826 * median_of(distances, s->count);
+  if (s->count < 8 && deviation < usual) deviation = usual;
+  return 1.2533 * deviation / sqrt(s->count);
+}

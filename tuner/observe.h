@@ -1,0 +1,9 @@
+// From what the program reports about a run to the run's groups, and from those to the samples.
+#pragma once
+#include "tuner/measure.h"
+
+// The run that the report of a call of `us` microseconds tells of; false if it is damaged.
+bool observe_report(const Measure *m, const char *report, double us, Run *run);
+
+// Adds a run to the samples of the data set.
+void observe_run(Measure *m, int dataset, const Run *run);

@@ -1,0 +1,189 @@
+// The tuning file (docs/tuning.md), and the reasons that stand in it and on the page.
+#include "tuner/driver.h"
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+enum { LOSS_PERCENT = 2 };
+
+Interval tuning_interval(int hits, int all) {
+  if (all == 0) return (Interval){ 0, 1 };
+  double n = all, p = hits / n, z = 1.96, z2 = z * z;
+  double middle = (p + z2 / (2 * n)) / (1 + z2 / n);
+  double half = z / (1 + z2 / n) * sqrt(p * (1 - p) / n + z2 / (4 * n * n));
+  return (Interval){ fmax(0, middle - half), fmin(1, middle + half) };
+}
+
+static double objective_with(const Tuning *t, int guard, int64_t threshold) {
+  int64_t *changed =
+      mem_copy(t->thresholds, (size_t)(t->tree->guard_count + 1) * sizeof *changed);
+  changed[guard] = threshold;
+  return solve_objective(&t->problem, solve_times(&t->problem, changed), t->alone);
+}
+
+static const char *percent(double ratio) {
+  if (isinf(ratio) || isnan(ratio)) return "unusable";
+  return text_format("%+.1f %%", 100 * (ratio - 1));
+}
+
+static const char *side(int64_t low, int64_t high) {
+  if (high == SOLVE_NEVER && low < 0) return "not used here";
+  if (high == SOLVE_NEVER)
+    return text_format("not up to %lld, the largest seen", (long long)low);
+  if (low < 0) return text_format("from %lld on, the smallest seen", (long long)high);
+  return text_format("from %lld on, not up to %lld", (long long)high, (long long)low);
+}
+
+const char *tuning_reason(const Tuning *t, int guard) {
+  const Tree *node = t->tree->guards[guard].node;
+  const SolveCut *cut = &t->best.cuts[guard];
+  for (int b = 0; b < 2; b++)
+    if (t->m->versions[2 * guard + b].failure)
+      return text_format("%s: %s: %s", node->par,
+                         b ? "its second version fails" : "the version fails",
+                         t->m->versions[2 * guard + b].failure);
+  if (t->kept_before)
+    return text_format("%s: as before (the new value did not hold in whole runs)",
+                       node->par);
+  if (!cut->seen) return text_format("%s: never decided in these runs", node->par);
+  double now = objective_with(t, guard, t->thresholds[guard]);
+  return text_format("%s: taken %s%s; always: %s, never: %s", node->par,
+                     side(cut->low, cut->high),
+                     cut->reached ? "" : " (not reached by the chosen versions)",
+                     percent(objective_with(t, guard, 0) / now),
+                     percent(objective_with(t, guard, SOLVE_NEVER) / now));
+}
+
+// ---- conflicts
+
+// The outermost guard where the choice departs from the data set's own best.
+static const TreeGuard *first_difference(const Tuning *t, int dataset) {
+  SolveResult own = solve_alone(&t->problem, dataset);
+  const SolveFate *a = solve_fates(&t->problem, t->thresholds);
+  const SolveFate *b = solve_fates(&t->problem, solve_thresholds(&t->problem, &own));
+  for (int i = 0; i < t->problem.group_count; i++)
+    if (t->problem.groups[i].dataset == dataset && a[i].reached && b[i].reached &&
+        a[i].branch != b[i].branch)
+      return &t->tree->guards[t->problem.groups[i].guard];
+  return NULL;
+}
+
+const char *tuning_conflicts(const Tuning *t) {
+  Text *text = text_new();
+  const double *times = solve_times(&t->problem, t->thresholds);
+  for (int d = 0; d < t->problem.dataset_count; d++) {
+    if (t->holdout_from && d >= t->holdout_from) break;
+    double loss = times[d] / t->alone[d] - 1;
+    if (!(loss * 100 > LOSS_PERCENT)) continue;
+    const TreeGuard *guard = first_difference(t, d);
+    text_printf(text, "%s: %+.0f %% against its own best", t->m->data[d].name,
+                100 * loss);
+    if (guard)
+      text_printf(text, ", not separable on %s (%s)", guard->node->par,
+                  guard->node->name);
+    text_add(text, "\n");
+  }
+  return text_str(text);
+}
+
+// ---- texts
+
+static const char *objective_name(SolveObjective objective) {
+  switch (objective) {
+  case SOLVE_SUM: return "sum";
+  case SOLVE_GEOMEAN: return "geomean";
+  case SOLVE_MAX_REGRET: return "max-regret";
+  }
+  return "sum";
+}
+
+static const char *today(void) {
+  char text[64];
+  time_t now = time(NULL);
+  struct tm parts;
+  gmtime_r(&now, &parts);
+  strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &parts);
+  return text_format("%s", text);
+}
+
+static void add_comments(Text *text, const char *lines) {
+  for (const char *at = lines; *at;) {
+    int length = (int)strcspn(at, "\n");
+    if (length) text_printf(text, "--   %.*s\n", length, at);
+    at += length + (at[length] == '\n');
+  }
+}
+
+const char *tuning_file_text(const Tuning *t) {
+  Text *text = text_new();
+  text_printf(text, "-- Settings for %s, entry point %s, chosen by flc tune.\n",
+              t->options->program, t->options->entry);
+  text_printf(text, "-- program-hash: %s\n-- device: %s\n-- objective: %s\n-- date: %s\n",
+              t->options->hash, t->m->device, objective_name(t->options->objective),
+              today());
+  if (t->m->interrupted) text_add(text, "-- interrupted: not everything was measured\n");
+  const char *conflicts = tuning_conflicts(t);
+  if (*conflicts) text_add(text, "-- conflicts:\n");
+  add_comments(text, conflicts);
+  for (int g = 0; g < t->tree->guard_count; g++)
+    text_printf(text, "\n-- %s\n%s=%lld\n", tuning_reason(t, g),
+                t->tree->guards[g].node->name, (long long)t->thresholds[g]);
+  return text_str(text);
+}
+
+static void summarise_dataset(const Tuning *t, Text *text, int d, double predicted) {
+  const Verified *v = &t->verified[d];
+  text_printf(text, "  %-24s", t->m->data[d].name);
+  if (t->m->states[d].failure) {
+    text_printf(text, " fails: %s\n", t->m->states[d].failure);
+    return;
+  }
+  text_printf(text, " predicted %s", tuning_time(predicted));
+  if (v->tuned.count)
+    text_printf(text, ", tuned %s", tuning_time(samples_median(&v->tuned)));
+  if (v->tuned.count && v->before.count) {
+    double ratio = samples_median(&v->before) / samples_median(&v->tuned);
+    text_printf(text, ", default %s (%.2fx)%s", tuning_time(samples_median(&v->before)),
+                ratio, ratio < 0.98 ? "  slower than the default here" : "");
+  }
+  text_add(text, "\n");
+}
+
+static void summarise_precision(Text *text, const Precision *p) {
+  Interval strict = tuning_interval(p->fastest, p->points),
+           near = tuning_interval(p->near, p->points);
+  text_printf(text,
+              "  held-out points: %d; fastest version picked: %.1f %% (%.1f to %.1f %%); "
+              "within 2 %%: "
+              "%.1f %% (%.1f to %.1f %%); mean regret %.2f %% +- %.2f %%\n",
+              p->points, 100.0 * p->fastest / p->points, 100 * strict.low,
+              100 * strict.high, 100.0 * p->near / p->points, 100 * near.low,
+              100 * near.high, 100 * p->regret, 196 * p->regret_error);
+}
+
+const char *tuning_summary(const Tuning *t) {
+  Text *text = text_new();
+  const double *predicted = solve_times(&t->problem, t->thresholds);
+  text_printf(text, "%s: %d guards, %d runs cover all versions of a data set\n",
+              t->options->program, t->tree->guard_count, t->runs);
+  for (int d = 0; d < t->problem.dataset_count && !t->options->range_count; d++)
+    summarise_dataset(t, text, d, predicted[d]);
+  if (t->options->range_count)
+    text_printf(text, "  %d points measured\n", t->holdout_from);
+  if (t->curve.count && t->curve.at[t->curve.count - 1].precision.points)
+    summarise_precision(text, &t->curve.at[t->curve.count - 1].precision);
+  for (int g = 0; g < t->tree->guard_count; g++)
+    text_printf(text, "  %s=%lld  %s\n", t->tree->guards[g].node->name,
+                (long long)t->thresholds[g], tuning_reason(t, g));
+  const char *conflicts = tuning_conflicts(t);
+  if (*conflicts) text_printf(text, "conflicts:\n%s", conflicts);
+  if (t->kept_before)
+    text_add(text, "the default thresholds were kept: they were faster in whole runs\n");
+  if (!t->best.exact)
+    text_add(text, "the search was cut short: a better choice may exist\n");
+  text_add(text, text_str(t->m->report));
+  text_printf(text, "%d program runs in %.1f s", t->m->executions, t->seconds);
+  if (t->m->replayed) text_printf(text, ", %d more from the log", t->m->replayed);
+  text_printf(text, "%s\n", t->m->interrupted ? "; interrupted" : "");
+  return text_str(text);
+}

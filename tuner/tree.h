@@ -1,0 +1,72 @@
+// The tree of versions that a generated program carries (docs/tree-schema.md):
+//
+//   T ::= kernel | guard ? T : T | T ; ... ; T | loop T
+//
+// A guard takes its first branch iff Par >= its threshold and the version fits the device.
+#pragma once
+#include "base/vec.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum TreeKind {
+  TREE_KERNEL,  // code without a decision
+  TREE_GUARD,   // children[0] if taken, else children[1]
+  TREE_SEQ,     // children one after the other, or some of them (an if of the program)
+  TREE_LOOP,    // children[0], any number of times
+} TreeKind;
+
+typedef struct Tree Tree;
+struct Tree {
+  TreeKind kind;
+  const char
+      *name;  // guards: stable and unique; kernels: "V3", or "" where there is no choice
+  const char *par;  // guards: the polynomial, for people
+  const char
+      *code;  // for people: kernels in the paper's notation, guards as in the source
+  int line;   // in the source, or 0
+  int guard;  // guards: number, in the order of the text; else -1
+  const Tree **children;
+  int child_count;
+};
+
+typedef struct TreeGuard {
+  const Tree *node;
+  int parent;         // the guard around it, or -1
+  int parent_branch;  // 0: in its first branch
+} TreeGuard;
+
+typedef struct TunerTree {
+  const Tree *root;
+  TreeGuard *guards;
+  int guard_count;
+} TunerTree;
+
+// A forced outcome per guard: 'T', 'F' or 0 (by its threshold).
+typedef struct Path {
+  char *outcome;
+} Path;
+
+// Reads the tree of entry point `entry`; NULL and a message if the text is not of the schema.
+const TunerTree *tree_read(const char *json, const char *entry, const char **message);
+
+// A tree from nodes (tests); numbers the guards.
+Tree *tree_node(TreeKind kind, const char *name, const Tree **children, int count);
+const TunerTree *tree_of(Tree *root);
+
+// How many runs show every version at every event: the maximum over what stands side by side
+// (tuning.md, section 2).
+int tree_runs(const Tree *tree);
+
+// The forced versions of run number `run` of tree_runs.
+Path tree_cover(const TunerTree *tree, int run);
+
+// The path that forces only what leads to a branch of a guard.
+Path tree_path_to(const TunerTree *tree, int guard, int branch);
+
+// "main.top_0=T,main.intra_1=F": as set_path and --path read it.
+const char *tree_path_text(const TunerTree *tree, Path path);
+
+int tree_guard_named(const TunerTree *tree, const char *name);  // or -1
+
+// "main.top_0" or "not main.top_0": the version behind a branch of a guard.
+const char *tree_version_name(const TunerTree *tree, int guard, int branch);
