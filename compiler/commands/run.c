@@ -40,22 +40,26 @@ static char **arguments(const char *path, int argc, char **argv) {
   return args;
 }
 
-static int run(Compiler *c, const char *path, int argc, char **argv) {
+const char *command_executable(Compiler *c, const char *path) {
   size_t length;
   const char *source = text_read_file(path, &length);
   if (!source) {
     error(c, (Loc){ 0 }, "cannot read %s: %s", path, strerror(errno));
-    diag_flush(c);
-    return 1;
+    return NULL;
   }
   const char *program = cached_path(path, source, length);
-  if (access(program, X_OK) != 0) {
-    EmitResult result;
-    if (compile_to_c(c, path, (CompileOptions){ 0 }, &result)) compile_executable(c, result.c, program);
-    if (!diag_ok(c)) return 1;
+  if (access(program, X_OK) == 0) return program;
+  EmitResult result;
+  bool made = compile_to_c(c, path, (CompileOptions){ 0 }, &result) && compile_executable(c, result.c, program);
+  return made ? program : NULL;
+}
+
+static int run(Compiler *c, const char *path, int argc, char **argv) {
+  const char *program = command_executable(c, path);
+  if (program) {
+    execv(program, arguments(path, argc, argv));
+    error(c, (Loc){ 0 }, "cannot run %s: %s", program, strerror(errno));
   }
-  execv(program, arguments(path, argc, argv));
-  error(c, (Loc){ 0 }, "cannot run %s: %s", program, strerror(errno));
   diag_flush(c);
   return 1;
 }

@@ -170,7 +170,7 @@ typedef struct Trial {
 
 // Data sets for the benchmarks may be too much for the interpreter.
 static bool may_take_long(const TestCase *test) {
-  return test->input.source == TEST_FILE && is_published(test->input.text);
+  return test->input.source == TEST_FILE && test_is_published(test->input.text);
 }
 
 // NULL if a run's outcome is the expected one.
@@ -295,6 +295,10 @@ static bool try_stages(Trial *t, const char *where) {
     t->stage = &t->run->stages.at[i];
     t->entry = entry_named(t->stage->core, t->entry->name);
     const char *message = try_versions(t);
+    if (t->sampled)
+      text_printf(t->run->report->text,
+                  "%s, %s, after %s: more than %d paths through the versions: a sample was run\n",
+                  t->run->path, where, t->stage->name, t->sampled);
     if (!message) continue;
     fail(t->run, text_format("%s, after %s", where, t->stage->name), message);
     return false;

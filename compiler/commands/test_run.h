@@ -20,11 +20,8 @@ typedef struct TestReport {
 
 // A reader of what a test of the program gives (inputs or expected results); NULL with a message,
 // or with none if the file is one that is not shipped and absent.
-struct TestText;
-ValueReader *test_open_values(const char *path, const struct TestText *text, const char **message);
+ValueReader *test_open_values(const char *path, const TestText *text, const char **message);
+// Is it a file of the published data sets, which are not shipped?
+bool test_is_published(const char *path);
 
 TestReport test_run_program(Compiler *c, const char *path, const TestOptions *options);
-
-// A reader of what a test gives; NULL with a message, or with none if the data are absent.
-// `program`: the path of the program, beside which files are looked for.
-ValueReader *test_open_values(const char *program, const TestText *text, const char **message);

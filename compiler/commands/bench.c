@@ -1,0 +1,304 @@
+// flc bench FILE...: how long the entry points take on the data of the test blocks.
+//
+// One warm-up and at least ten runs, more until half a second has passed and the mean is known to one
+// per cent, or five seconds or a thousand runs are over.  Input, output and the first compilation do not count.
+#include "commands/bench.h"
+#include "commands/test_run.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: flc bench [OPTIONS] FILE... [-- OPTIONS OF THE PROGRAM]\n"
+    "\n"
+    "Measures the entry points of programs on the data of their test blocks (cases tagged nobench\n"
+    "are left out).  A tuning file beside a program (FILE.tuning) is used.\n"
+    "  -e, --entry ENTRY   only this entry point\n"
+    "  -r, --runs N        at least N runs (default 10)\n"
+    "  --json OUT          write the times, in microseconds, to a file\n"
+    "  --compare OLD       show how much faster it is than what such a file says\n";
+
+typedef struct Bench {
+  Compiler *c;
+  const char *entry, *json;
+  int runs;
+  BenchVec old, results;
+  char **program_options;
+  int program_option_count;
+} Bench;
+
+// ---- figures
+
+static int compare_doubles(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+// The value below which a part `at` of the times lies.
+static double quantile(const TimeVec *times, double at) {
+  double *sorted = mem_copy(times->at, sizeof(double) * (size_t)times->count);
+  qsort(sorted, (size_t)times->count, sizeof *sorted, compare_doubles);
+  double place = at * (times->count - 1);
+  int below = (int)place;
+  int above = below + 1 < times->count ? below + 1 : below;
+  return sorted[below] + (place - below) * (sorted[above] - sorted[below]);
+}
+
+double bench_median(const TimeVec *times) {
+  return quantile(times, 0.5);
+}
+
+static double total(const TimeVec *times) {
+  double sum = 0;
+  vec_each(double *, t, times) sum += *t;
+  return sum;
+}
+
+// The standard error of the mean, relative to it.
+static double relative_error(const TimeVec *times) {
+  double mean = total(times) / times->count, squares = 0;
+  vec_each(double *, t, times) squares += (*t - mean) * (*t - mean);
+  if (times->count < 2 || mean <= 0) return 0;
+  return sqrt(squares / (times->count - 1) / times->count) / mean;
+}
+
+// ---- runs
+
+typedef struct Case {
+  const char *executable, *path, *entry;
+  const char *input, *times, *log;  // temporary files
+} Case;
+
+static pid_t start(const Bench *b, const Case *k, int runs) {
+  const char *args[64] = { k->executable, "-e", k->entry, "-n", "-t", k->times, "-r", text_format("%d", runs) };
+  int count = 8;
+  const char *tuning = text_format("%s.tuning", k->path);
+  if (access(tuning, R_OK) == 0) {
+    args[count++] = "--tuning";
+    args[count++] = tuning;
+  }
+  for (int i = 0; i < b->program_option_count && count < 60; i++)
+    args[count++] = b->program_options[i];
+  pid_t child = fork();
+  if (child != 0) return child;
+  int in = open(k->input, O_RDONLY), log = open(k->log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (in >= 0 && log >= 0 && dup2(in, 0) == 0 && dup2(log, 1) == 1 && dup2(log, 2) == 2)
+    execv(k->executable, mem_copy(args, sizeof args));
+  _exit(127);
+}
+
+static void read_times(const char *path, TimeVec *out) {
+  size_t length;
+  const char *at = text_read_file(path, &length);
+  for (char *end; at && *at; at = end) {
+    double time = strtod(at, &end);
+    if (end == at) return;
+    vec_push(out, time);
+  }
+}
+
+// NULL, or what went wrong.
+static const char *run(const Bench *b, const Case *k, int runs, TimeVec *times) {
+  int status = -1;
+  pid_t child = start(b, k, runs);
+  if (child < 0) return "cannot start the program";
+  while (waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) return "cannot wait for the program";
+  size_t length;
+  const char *said = text_read_file(k->log, &length);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+    read_times(k->times, times);
+    return NULL;
+  }
+  return said && *said ? said : "the program died";
+}
+
+enum { MOST_RUNS = 1000 };
+
+// How many runs more; 0: enough.
+static int more_runs(const TimeVec *times) {
+  const double enough_us = 5e5, most_us = 5e6;
+  double sum = total(times), mean = sum / times->count;
+  if (sum >= most_us || times->count >= MOST_RUNS) return 0;
+  int left = MOST_RUNS - times->count;
+  if (sum < enough_us) return mean > 0 ? (int)fmin(left, ceil((enough_us - sum) / mean)) : left;
+  return relative_error(times) > 0.01 ? (int)fmin(left, times->count) : 0;
+}
+
+static void measure(const Bench *b, const Case *k, BenchResult *r) {
+  enum { MOST_ROUNDS = 6 };
+  int runs = b->runs;
+  for (int round = 0; round < MOST_ROUNDS && runs > 0 && !r->error; round++) {
+    r->error = run(b, k, runs, &r->times);
+    if (!r->error && !r->times.count) r->error = "the program wrote no times";
+    if (!r->error) runs = more_runs(&r->times);
+  }
+}
+
+// ---- the table
+
+static const char *time_text(double us) {
+  if (us < 1e3) return text_format("%.0f us", us);
+  return us < 1e6 ? text_format("%.2f ms", us / 1e3) : text_format("%.3f s", us / 1e6);
+}
+
+static const BenchResult *find_old(const Bench *b, const BenchResult *r) {
+  vec_each(BenchResult *, old, &b->old)
+    if (strcmp(old->program, r->program) == 0 && strcmp(old->dataset, r->dataset) == 0) return old;
+  return NULL;
+}
+
+static void print_result(const Bench *b, const BenchResult *r) {
+  if (isatty(2)) fputs("\r\033[K", stderr);
+  if (r->error) {
+    printf("  %-40s failed: %s\n", r->dataset, r->error);
+    return;
+  }
+  double median = bench_median(&r->times);
+  printf("  %-40s %10s   %s to %s   %d runs", r->dataset, time_text(median), time_text(quantile(&r->times, 0.05)),
+         time_text(quantile(&r->times, 0.95)), r->times.count);
+  const BenchResult *old = find_old(b, r);
+  if (old && median > 0) printf("   %.2fx (was %s)", bench_median(&old->times) / median, time_text(bench_median(&old->times)));
+  printf("\n");
+  fflush(stdout);
+}
+
+static void progress(const BenchResult *r) {
+  if (isatty(2)) fprintf(stderr, "\r\033[K%s %s ...", r->program, r->dataset);
+}
+
+// ---- programs
+
+static const char *dataset_name(const TestCase *test, int number) {
+  if (test->name) return test->name;
+  if (test->input.source == TEST_FILE) return test->input.text;
+  if (test->input.source == TEST_NOTHING) return text_format("#%d", number);
+  const char *text = test->input.text + strspn(test->input.text, " \t\n");
+  size_t length = strcspn(text, "\n");
+  while (length > 0 && text[length - 1] == ' ')
+    length--;
+  int shown = length > 30 ? 30 : (int)length;
+  return text_format("#%d (%.*s%s)", number, shown, text, length > 30 ? "..." : "");
+}
+
+// The inputs as binary values in a file; false: the data are absent or wrong (`*message` says how).
+static bool write_inputs(Bench *b, const Case *k, const Entry *entry, const TestText *text, const char **message) {
+  static const TestText nothing = { TEST_VALUES, "" };
+  ValueReader *reader = test_open_values(k->path, text->source == TEST_NOTHING ? &nothing : text, message);
+  if (!reader) return false;
+  const Value **values = command_read_inputs(b->c, entry, reader);
+  if (!values) *message = diag_take_text(b->c);
+  if (!values) return false;
+  Text *bytes = text_new();
+  for (int i = 0; i < entry->param_count - entry->size_count; i++)
+    value_write_binary(bytes, values[i]);
+  if (text_write_file(bytes, k->input)) return true;
+  *message = text_format("cannot write %s: %s", k->input, strerror(errno));
+  return false;
+}
+
+static const char *base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+static void bench_case(Bench *b, Case *k, const Entry *entry, const TestCase *test, int number) {
+  BenchResult r = { .dataset = dataset_name(test, number) };
+  const char *program = base_name(k->path);
+  r.program = strcmp(entry->name, "main") == 0 ? program : text_format("%s:%s", program, entry->name);
+  k->entry = entry->name;
+  const char *message = NULL;
+  if (!write_inputs(b, k, entry, &test->input, &message)) {
+    if (!message) printf("  %-40s no data\n", r.dataset);
+    if (!message) return;
+    r.error = message;
+  }
+  progress(&r);
+  if (!r.error) measure(b, k, &r);
+  print_result(b, &r);
+  vec_push(&b->results, r);
+}
+
+static bool is_wanted(const TestCase *test, const Entry *entry) {
+  if (test_has_tag(&test->tags, "nobench") || test_has_tag(&test->tags, "disable")) return false;
+  if (test->outcome.source == TEST_ERROR) return false;
+  return test->entries.count ? test_has_tag(&test->entries, entry->name) : strcmp(entry->name, "main") == 0;
+}
+
+static void bench_cases(Bench *b, Case *k, const Core *core, const TestSpec *spec) {
+  for (int e = 0; e < core->entry_count; e++) {
+    const Entry *entry = core->entries[e];
+    if (b->entry && strcmp(b->entry, entry->name) != 0) continue;
+    for (int i = 0; i < spec->cases.count; i++)
+      if (is_wanted(&spec->cases.at[i], entry)) bench_case(b, k, entry, &spec->cases.at[i], i);
+  }
+}
+
+static bool bench_program(Bench *b, const char *path) {
+  Program *program = program_read(b->c, path);
+  if (!program || !pipeline_run(b->c, program, "elaborate")) return false;
+  TestSpec spec = test_spec_parse(program->file->text);
+  if (spec.message) error(b->c, (Loc){ 0 }, "%s: %s", path, spec.message);
+  if (spec.message || spec.error || !spec.cases.count) return !spec.message;
+  const char *folder = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+  const char *stem = text_format("%s/flc-bench-%ld", folder, (long)getpid());
+  Case k = { .path = path, .input = text_format("%s.in", stem), .times = text_format("%s.times", stem),
+             .log = text_format("%s.log", stem) };
+  printf("%s\n", path);
+  k.executable = command_executable(b->c, path);
+  if (k.executable) bench_cases(b, &k, program->core, &spec);
+  unlink(k.input);
+  unlink(k.times);
+  unlink(k.log);
+  return k.executable != NULL;
+}
+
+static int bench_all(Bench *b, char **paths, int count) {
+  bool ok = true;
+  for (int i = 0; i < count; i++)
+    ok = bench_program(b, paths[i]) && ok;
+  vec_each(BenchResult *, r, &b->results) ok = ok && !r->error;
+  Text *t = text_new();
+  bench_write_json(t, &b->results);
+  if (b->json && !text_write_file(t, b->json)) error(b->c, (Loc){ 0 }, "cannot write %s: %s", b->json, strerror(errno));
+  return diag_ok(b->c) && ok ? 0 : 1;
+}
+
+static bool read_old(Bench *b, const char *path) {
+  size_t length;
+  const char *text = text_read_file(path, &length);
+  if (text) b->old = bench_read_json(text);
+  return text != NULL;
+}
+
+int command_bench(Compiler *c, int argc, char **argv) {
+  static const struct option options[] = {
+    { "entry", required_argument, NULL, 'e' },   { "runs", required_argument, NULL, 'r' },
+    { "json", required_argument, NULL, 'j' },    { "compare", required_argument, NULL, 'c' },
+    { "help", no_argument, NULL, 'h' },          { NULL, 0, NULL, 0 },
+  };
+  Bench b = { .c = c, .runs = 10 };
+  int own = 1;  // arguments before "--"
+  while (own < argc && strcmp(argv[own], "--") != 0)
+    own++;
+  b.program_options = argv + own + 1;
+  b.program_option_count = own < argc ? argc - own - 1 : 0;
+  opterr = 0;
+  for (int o; (o = getopt_long(own, argv, "e:r:", options, NULL)) != -1;) {
+    if (o == 'h') return fputs(help, stdout) == EOF;
+    if (o == '?') return command_usage_error(c, "flc bench: unknown option %s", argv[optind - 1]);
+    if (o == 'e') b.entry = optarg;
+    if (o == 'r') b.runs = atoi(optarg);
+    if (o == 'j') b.json = optarg;
+    if (o == 'c' && !read_old(&b, optarg)) return command_usage_error(c, "flc bench: cannot read %s", optarg);
+  }
+  if (b.runs < 1) return command_usage_error(c, "flc bench: -r wants a positive number of runs");
+  if (optind >= own) return command_usage_error(c, "flc bench: expected file names");
+  return bench_all(&b, argv + optind, own - optind);
+}
