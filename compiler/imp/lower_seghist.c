@@ -27,24 +27,28 @@ static const ImpExp *choose_copies(Hist *h) {
   return declared(h->host, "copies", imp_max(imp_i64(1), imp_min(wanted, paying)));
 }
 
-static Arr shaped(const Mem *mem, PrimType elem, const ImpExp *a, const ImpExp *b, const ImpExp *d) {
-  const ImpExp **shape = new_array(const ImpExp *, 3);
-  shape[0] = a;
-  shape[1] = b;
-  shape[2] = d;
-  return arr_dense(mem, elem, shape, d ? 3 : 2);
+// [segments][copies][bins]row, where the destination is [n_p]...[n_2][bins]row.
+static Arr make_sub(Hist *h, const Var *binder, const ImpExp *bins) {
+  CoreType row = type_peel(binder->type, h->seg->dim_count);
+  const ImpExp *const *row_shape = code_shape(row);
+  const ImpExp **shape = new_array(const ImpExp *, row.rank + 3);
+  shape[0] = h->segments;
+  shape[1] = h->copies;
+  shape[2] = bins;
+  for (int i = 0; i < row.rank; i++)
+    shape[3 + i] = row_shape[i];
+  Arr sub = arr_dense(NULL, row.elem, shape, row.rank + 3);
+  sub.mem = host_mem(h->host, "copies", row.elem, arr_count(&sub));
+  return sub;
 }
 
 static void make_places(Hist *h) {
   int next = 0;
   for (int o = 0; o < h->seg->hist_count; o++) {
     const HistOp *hist = &h->seg->hists[o];
-    const ImpExp *bins = imp_atom(hist->width);
     for (int i = 0; i < hist->op.count; i++, next++) {
       const Var *binder = h->stm->binders[next];
-      PrimType elem = binder->type.elem;
-      const ImpExp *count = imp_mul(imp_mul(h->segments, h->copies), bins);
-      Arr sub = shaped(host_mem(h->host, "copies", elem, count), elem, h->segments, h->copies, bins);
+      Arr sub = make_sub(h, binder, imp_atom(hist->width));
       h->subs[next] = mem_copy(&sub, sizeof sub);
       h->dests[next] = code_array(h->host, hist->dests[i]);
       h->outs[next] = host_out(h->host, binder);
@@ -58,11 +62,12 @@ static void clear_copy(const Hist *h, Code *k, const ImpExp *const *at) {
   for (int o = 0; o < h->seg->hist_count; o++) {
     const HistOp *hist = &h->seg->hists[o];
     const Var *bin = var_new(k->lower->c, name_of(k->lower->c->names, "bin"), type_scalar(PRIM_I64), k->b->loc);
-    ImpBuilder b = { .c = k->lower->c, .loc = k->b->loc };
+    map_put(k->inside, bin, bin);
+    ImpBuilder b;
+    Code inner = code_inner(k, &b);
     for (int i = 0; i < hist->op.count; i++, next++) {
-      Arr copy = arr_peel(h->subs[next], at, 2);
-      const ImpExp *index = imp_var(bin);
-      imp_store(&b, copy.mem, arr_index(&copy, &index), imp_atom(hist->op.neutral[i]));
+      const ImpExp *place[] = { at[0], at[1], imp_var(bin) };
+      code_store(&inner, element_of(h->subs[next], place, 3), hist->op.neutral[i]);
     }
     imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR, .u.loop = { bin, imp_atom(hist->width), b.block, false } });
   }
@@ -118,22 +123,31 @@ static void combine_copies(const Hist *h, int o, int first) {
   Accumulator acc = acc_new(k, &hist->op);
   for (int i = 0; i < hist->op.count; i++) {
     Arr old = segment_of(h->dests[first + i], h->seg);
-    imp_assign(&inner, acc.vars[i], imp_load(old.mem, arr_index(&old, &bin)));
+    const Arr *at = element_of(&old, &bin, 1);
+    if (acc.vars[i])
+      imp_assign(&inner, acc.vars[i], imp_load(at->mem, at->offset));
+    else
+      code_copy(k, acc.places[i], at);
   }
   const Var *copy = var_new(inner.c, name_of(inner.c->names, "copy"), type_scalar(PRIM_I64), h->stm->loc);
   map_put(k->inside, copy, copy);
   Code round = code_inner(k, &b);
   const ImpExp **values = new_array(const ImpExp *, hist->op.count);
-  const Arr **none = new_array(const Arr *, hist->op.count);
+  const Arr **rows = new_array(const Arr *, hist->op.count);
   for (int i = 0; i < hist->op.count; i++) {
     const ImpExp *at[] = { segment, imp_var(copy), bin };
-    values[i] = imp_load(h->subs[first + i]->mem, arr_index(h->subs[first + i], at));
+    rows[i] = element_of(h->subs[first + i], at, 3);
+    values[i] = acc.vars[i] ? imp_load(rows[i]->mem, rows[i]->offset) : NULL;
   }
-  acc_apply(&round, &acc, values, none);
+  acc_apply(&round, &acc, values, rows);
   imp_add_stm(&inner, (ImpStm){ .kind = IMP_FOR, .u.loop = { copy, h->copies, b.block, false } });
   for (int i = 0; i < hist->op.count; i++) {
     Arr out = segment_of(h->outs[first + i], h->seg);
-    imp_store(&inner, out.mem, arr_index(&out, &bin), imp_var(acc.vars[i]));
+    const Arr *at = element_of(&out, &bin, 1);
+    if (acc.vars[i])
+      imp_store(&inner, at->mem, at->offset, imp_var(acc.vars[i]));
+    else
+      code_copy(k, at, acc.places[i]);
   }
   kernel_close_items(kernel, gid, items);
   kernel_end(h->host, kernel, (Launch){ .name = "seghist_combine", .items = items });
