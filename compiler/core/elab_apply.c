@@ -73,6 +73,15 @@ static const Val *intrinsic(Elab *e, const Scope *s, const AstExp *exp) {
   return instantiate(f, exp, s);
 }
 
+// The type of the function tells the size only through arrays that this use of it does not have.
+static _Noreturn void unknown_size(Elab *e, const AstExp *exp) {
+  const Binding *size = exp->u.name.binding;
+  error(e->c, exp->loc, "nothing tells the value of the size `%s` here", size->name);
+  note(e->c, size->loc, "`%s` is a size of this function, but no array argument has it",
+       size->name);
+  elab_stop(e);
+}
+
 const Val *elab_name(Elab *e, Scope *s, const AstExp *exp) {
   const Binding *binding = exp->u.name.binding;
   if (binding->kind == BIND_INTRINSIC) return intrinsic(e, s, exp);
@@ -80,6 +89,7 @@ const Val *elab_name(Elab *e, Scope *s, const AstExp *exp) {
   const Env *found = env_find(s->env, binding);
   if (found && found->val) return instantiate(found->val, exp, s);
   if (binding->kind == BIND_FUNCTION) return top_level(e, s, exp);
+  if (binding->kind == BIND_SIZE) unknown_size(e, exp);
   bug(e->c, exp->loc, "'%s' has no value here", binding->name);
 }
 

@@ -281,6 +281,9 @@ const Size *check_size(Check *k, AstExp *exp);
 // The size that an i64 expression stands for, or NULL if it cannot be one.
 const Size *size_of_exp(Check *k, const AstExp *exp);
 void bind_type_params(Check *k, AstTypeParamVec *params, Binding *owner);
+// Reports sizes among `params` that are used although `type`, that of what binds them, has none of
+// them and so nothing tells their values.
+void check_sizes_told(Check *k, const AstTypeParamVec *params, const Type *type);
 
 // check_pat.c
 const Type *check_pat(Check *k, AstPat *pat, const Type *expected);

@@ -49,6 +49,7 @@ const Type *infer_let(Check *k, AstExp *exp) {
   size_equations_solve(k, equations, false);
   check_pat_names(k, exp->u.let.pat, PAT_LET);
   const Type *body = infer(k, exp->u.let.body);
+  check_sizes_told(k, &exp->u.let.sizes, exp->u.let.pat->type);
   k->level--;
   scope_leave(k, mark);
   return leave(k, exp, body);
@@ -156,6 +157,7 @@ const Type *infer_function(Check *k, AstFunction *f, Binding *owner,
   check_param_sizes(k, f, params);
   k->level = level;
   const Type *type = arrows(f, params, to, &exists);
+  check_sizes_told(k, &f->type_params, type);
   scope_leave(k, mark);
   return type;
 }

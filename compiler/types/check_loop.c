@@ -237,6 +237,7 @@ const Type *infer_loop(Check *k, AstExp *exp) {
   const Type *param = check_param(&l, exp);
   k->level++;
   check_body(k, exp);
+  check_sizes_told(k, &exp->u.loop.sizes, param);
   k->level -= 2;
   check_sizes(&l, exp, param);
   scope_leave(k, mark);

@@ -231,3 +231,12 @@ void bind_type_params(Check *k, AstTypeParamVec *params, Binding *owner) {
     bind_type_param(k, &params->at[i], owner);
   }
 }
+
+void check_sizes_told(Check *k, const AstTypeParamVec *params, const Type *type) {
+  vec_each (const AstTypeParam *, p, params) {
+    const Binding *b = p->binding;
+    if (p->kind != TYPE_PARAM_SIZE || !b->used || type_mentions(type, b)) continue;
+    error(k->c, p->loc, "nothing tells the value of the size `%s`", p->name);
+    hint(k->c, "let the type of an array mention it, as in `[%s]i32`", p->name);
+  }
+}
