@@ -54,12 +54,21 @@ typedef struct SizeVar {
   Loc loc;
 } SizeVar;
 
-typedef enum SizeOp { SIZE_ADD, SIZE_SUB, SIZE_MUL, SIZE_CALL } SizeOp;
+typedef enum SizeOp {
+  SIZE_ADD,
+  SIZE_SUB,
+  SIZE_MUL,
+  SIZE_CALL,     // f a b: `node` is the name that is applied
+  SIZE_PROJECT,  // r.a: `node` is the projection
+  SIZE_INDEX,    // a[i, j]: `node` is the whole, the parts are the array and the indices
+  SIZE_LITERAL,  // an operand that is not an i64: `node`, no parts
+} SizeOp;
 
-// A size expression while its parts may still hold variables.
+// A size expression while its parts may still hold variables.  The operands of calls, projections
+// and indices may have any type: then a SIZE_NAME is a variable of that type.
 typedef struct SizeTree {
   SizeOp op;
-  const AstExp *function;  // SIZE_CALL: the name that is applied
+  const AstExp *node;  // see SizeOp; NULL for arithmetic
   int count;
   const Size *const *parts;
 } SizeTree;
@@ -208,8 +217,7 @@ const Type *unify_field(Check *k, const Type *record, Name field, Loc loc);
 // size.c, size_unify.c
 const Size *size_resolve(const Size *size);
 const Size *size_var(Check *k, Name name, Loc loc);
-const Size *size_tree(SizeOp op, const AstExp *function, int count,
-                      const Size *const *parts);
+const Size *size_tree(SizeOp op, const AstExp *node, int count, const Size *const *parts);
 const Size *size_binary(SizeOp op, const Size *a, const Size *b);
 bool size_equal(const Size *a, const Size *b);
 bool unify_sizes(Check *k, const Size *expected, const Size *actual);
@@ -219,6 +227,14 @@ void size_equations_solve(Check *k, int from, bool last);
 // The deepest level among the names in a size.
 int size_level(const Size *size);
 bool size_mentions(const Size *size, const Binding *binding);
+
+// size_exp.c
+// The size that an i64 expression stands for, or NULL if it cannot be one.
+const Size *size_of_exp(Check *k, const AstExp *exp);
+// The same for an expression of any type that occurs in a size.
+const Size *size_operand(Check *k, const AstExp *exp);
+// The expression, with solved types, that a size without open variables is.
+AstExp *exp_of_size(Check *k, const Size *size);
 
 // size_poly.c
 typedef struct Poly Poly;
@@ -256,6 +272,7 @@ void generalise(Check *k, Binding *binding);
 // Defaults what is still open, generalises the definition of `binding` (unless NULL), and writes
 // the solved types into the tree.
 void finish_definition(Check *k, Binding *binding);
+const Inst *inst_solve(Check *k, const Binding *binding, const Inst *inst);
 const Size *size_solve(Check *k, const Size *size);
 
 // scope.c
@@ -278,8 +295,6 @@ const Module *prelude_module(Library *lib, Name name);
 // check_type.c
 const Type *check_type(Check *k, const AstType *type);  // anonymous sizes are SIZE_ANY
 const Size *check_size(Check *k, AstExp *exp);
-// The size that an i64 expression stands for, or NULL if it cannot be one.
-const Size *size_of_exp(Check *k, const AstExp *exp);
 void bind_type_params(Check *k, AstTypeParamVec *params, Binding *owner);
 // Reports sizes among `params` that are used although `type`, that of what binds them, has none of
 // them and so nothing tells their values.

@@ -26,14 +26,25 @@ static const Type *open_known(Check *k, AstExp *node, const Type *type) {
   return exists.count ? open_result(k, node, known, &exists) : type;
 }
 
-// (n: i64) -> [n]t applied to `e` is [e]t, if `e` can be a size.
-static const Size *argument_size(Check *k, AstExp *node, const AstExp *arg) {
-  const Size *size = arg ? size_of_exp(k, arg) : NULL;
-  if (size) return size;
-  Binding *fresh = binding_new(k, BIND_SIZE, unknown_name(k), arg ? arg->loc : node->loc,
-                               type_prim(PRIM_I64));
-  vec_push(&node->unknown_sizes, fresh);
-  return size_of_binding(fresh, fresh->loc);
+// (n: i64) -> [n]t applied to `e` is [e]t, if `e` can be in a size; otherwise each size that mentions
+// the parameter is a new one.
+static const Type *apply_named(Check *k, AstExp *node, const Type *function,
+                               const Type *to, const AstExp *arg) {
+  const Binding *param = function->u.function.param;
+  k->at = node->loc;
+  // What is wrong with the argument is reported with it.
+  if (arg && arg->type) unify(k, function->u.function.from, arg->type);
+  const Size *size = arg ? size_operand(k, arg) : NULL;
+  if (size) return type_replace_size(k, param, size, to);
+  Loc loc = arg ? arg->loc : node->loc;
+  Binding *hidden =
+      binding_new(k, BIND_VALUE, param->name, loc, function->u.function.from);
+  hidden->level = k->level + 1;
+  to = type_replace_size(k, param, size_of_binding(hidden, loc), to);
+  BindingVec made = { 0 };
+  to = type_close(k, to, &made, loc);
+  add_unknowns(node, &made);
+  return to;
 }
 
 const Type *apply_one(Check *k, AstExp *node, const Type *function, const AstExp *arg,
@@ -54,8 +65,7 @@ const Type *apply_one(Check *k, AstExp *node, const Type *function, const AstExp
     vec_push(&exists, function->u.function.exists[i]);
   const Type *to = type_resolve_result(function->u.function.to, &exists);
   const Binding *param = function->u.function.param;
-  if (param && type_mentions(to, param))
-    to = type_replace_size(k, param, argument_size(k, node, arg), to);
+  if (param && type_mentions(to, param)) to = apply_named(k, node, function, to, arg);
   return open_result(k, node, to, &exists);
 }
 

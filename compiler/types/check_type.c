@@ -3,61 +3,15 @@
 
 // --- Sizes ---
 
-static SizeOp operator_of(const Check *k, const Binding *function, bool *found) {
-  *found = true;
-  for (int op = SIZE_ADD; op <= SIZE_MUL; op++)
-    if (function == k->lib->size_ops[op]) return (SizeOp)op;
-  *found = false;
-  return SIZE_CALL;
-}
-
-static const Size *size_of_apply(Check *k, const AstExp *exp) {
-  const AstExp *f = exp->u.apply.function;
-  int count = exp->u.apply.args.count;
-  if (f->kind != AST_NAME || !f->u.name.binding) return NULL;
-  const Size **parts = new_array(const Size *, count);
-  for (int i = 0; i < count; i++) {
-    parts[i] = size_of_exp(k, exp->u.apply.args.at[i]);
-    if (!parts[i]) return NULL;
-  }
-  bool arithmetic;
-  SizeOp op = operator_of(k, f->u.name.binding, &arithmetic);
-  if (arithmetic && count == 2) return size_tree(op, NULL, count, parts);
-  // A call on local functions would outlive them; the sizes of top-level ones stay meaningful.
-  if (!f->u.name.binding->is_top) return NULL;
-  return size_tree(SIZE_CALL, f, count, parts);
-}
-
-static const Size *size_of_name(const AstExp *exp) {
-  const Binding *b = exp->u.name.binding;
-  if (!b || b->kind == BIND_INTRINSIC) return NULL;
-  const Type *type = exp->type ? type_resolve(exp->type) : NULL;
-  if (!type || type->kind != TYPE_PRIM || type->u.prim != PRIM_I64) return NULL;
-  return size_of_binding(b, exp->loc);
-}
-
-static const Size *size_of_integer(const AstExp *exp) {
-  const Big *value = exp->u.integer.value;
-  if (exp->u.integer.negative) value = big_neg(value);
-  return new_node(Size, .kind = SIZE_CONST, .loc = exp->loc, .u.constant = value);
-}
-
-const Size *size_of_exp(Check *k, const AstExp *exp) {
-  if (exp->kind == AST_INT) return size_of_integer(exp);
-  if (exp->kind == AST_NAME) return size_of_name(exp);
-  if (exp->kind == AST_APPLY) return size_of_apply(k, exp);
-  if (exp->kind == AST_ASCRIBE) return size_of_exp(k, exp->u.ascribe.exp);
-  return NULL;
-}
-
 const Size *check_size(Check *k, AstExp *exp) {
   check_exp(k, exp, type_prim(PRIM_I64), (Why){ .kind = WHY_SIZE });
   const Size *size = size_of_exp(k, exp);
   if (size) return size;
   if (!type_is_error(exp->type)) {
     error(k->c, exp->loc, "this expression cannot be a size");
-    hint(k->c, "sizes are made of names, constants, arithmetic and calls of top-level "
-               "functions");
+    hint(k->c,
+         "sizes are made of names, constants, arithmetic, fields, elements and calls of "
+         "functions that are not local");
   }
   return size_var(k, NULL, exp->loc);
 }

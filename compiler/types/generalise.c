@@ -1,7 +1,6 @@
 // Schemes: their instances, making them, and the end of a definition, when all is solved.
 #include "base/text.h"
 #include "types/check.h"
-#include <string.h>
 
 // --- Instances ---
 
@@ -134,61 +133,6 @@ static void settle_var(Check *k, TypeVar *var) {
   var->solution = default_type(var->prims);
 }
 
-static AstExp *size_exp(Check *k, AstExpKind kind, Loc loc) {
-  (void)k;
-  return new_node(AstExp, .kind = kind, .loc = loc, .type = type_prim(PRIM_I64));
-}
-
-static AstExp *exp_of_size(Check *k, const Size *size);
-
-static AstExp *exp_of_name(Check *k, Binding *binding, Loc loc) {
-  static const Inst none = { 0 };
-  AstExp *exp = size_exp(k, AST_NAME, loc);
-  exp->u.name.name = (AstName){ .loc = loc, .name = binding->name };
-  exp->u.name.binding = binding;
-  exp->u.name.inst = &none;
-  return exp;
-}
-
-static AstExp *exp_of_operator(Check *k, SizeOp op, Loc loc) {
-  AstExp *exp = exp_of_name(k, k->lib->size_ops[op], loc);
-  Inst *inst = new (Inst);
-  inst->types = new_array(const Type *, 1);
-  inst->types[0] = type_prim(PRIM_I64);
-  exp->u.name.inst = inst;
-  const Type *i64 = type_prim(PRIM_I64);
-  exp->type = type_function(NULL, i64, type_function(NULL, i64, i64));
-  return exp;
-}
-
-static AstExp *exp_of_tree(Check *k, const SizeTree *tree, Loc loc) {
-  AstExp *exp = size_exp(k, AST_APPLY, loc);
-  exp->u.apply.is_operator = tree->op != SIZE_CALL;
-  if (tree->op == SIZE_CALL)
-    exp->u.apply.function = mem_copy(tree->function, sizeof(AstExp));
-  else
-    exp->u.apply.function = exp_of_operator(k, tree->op, loc);
-  for (int i = 0; i < tree->count; i++)
-    vec_push(&exp->u.apply.args, exp_of_size(k, tree->parts[i]));
-  return exp;
-}
-
-static AstExp *exp_of_size(Check *k, const Size *size) {
-  size = size_resolve(size);
-  if (size->kind == SIZE_EXP) return exp_of_tree(k, size->u.exp.tree, size->loc);
-  if (size->kind == SIZE_NAME) {
-    // The tree refers to binders that it may mark as used, so their type is not const.
-    Binding *binding = NULL;
-    memcpy(&binding, &size->u.name, sizeof binding);
-    return exp_of_name(k, binding, size->loc);
-  }
-  AstExp *exp = size_exp(k, AST_INT, size->loc);
-  exp->u.integer.value = size->kind == SIZE_CONST ? size->u.constant : big_of(0);
-  exp->u.integer.has_suffix = true;
-  exp->u.integer.suffix = PRIM_I64;
-  return exp;
-}
-
 static bool is_open(const Size *size) {
   size = size_resolve(size);
   if (size->kind != SIZE_EXP) return size->kind == SIZE_VAR;
@@ -205,11 +149,11 @@ const Size *size_solve(Check *k, const Size *size) {
   size = size_simplify(size);
   if (size->kind != SIZE_EXP) return size;
   Size *solved = mem_copy(size, sizeof *size);
-  solved->u.exp.exp = exp_of_tree(k, size->u.exp.tree, size->loc);
+  solved->u.exp.exp = exp_of_size(k, size);
   return solved;
 }
 
-static const Inst *solve_inst(Check *k, const Binding *binding, const Inst *inst) {
+const Inst *inst_solve(Check *k, const Binding *binding, const Inst *inst) {
   Inst *solved = new (Inst);
   solved->sizes = new_array(const Size *, binding->sizes.count);
   solved->types = new_array(const Type *, binding->types.count);
@@ -226,7 +170,7 @@ static void solve_exp(Check *k, AstExp *exp) {
   exp->type = type_solve(k, exp->type);
   bool is_name = exp->kind == AST_NAME && exp->u.name.inst && exp->u.name.binding;
   if (is_name && (exp->u.name.inst->sizes || exp->u.name.inst->types))
-    exp->u.name.inst = solve_inst(k, exp->u.name.binding, exp->u.name.inst);
+    exp->u.name.inst = inst_solve(k, exp->u.name.binding, exp->u.name.inst);
   if (exp->kind == AST_ASCRIBE || exp->kind == AST_COERCE)
     exp->u.ascribe.ascribed = type_solve(k, exp->u.ascribe.ascribed);
 }

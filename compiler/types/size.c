@@ -17,12 +17,12 @@ const Size *size_var(Check *k, Name name, Loc loc) {
   return new_node(Size, .kind = SIZE_VAR, .loc = loc, .u.var = var);
 }
 
-const Size *size_tree(SizeOp op, const AstExp *function, int count,
+const Size *size_tree(SizeOp op, const AstExp *node, int count,
                       const Size *const *parts) {
   const SizeTree *tree =
-      new_node(SizeTree, .op = op, .function = function, .count = count, .parts = parts);
-  return new_node(Size, .kind = SIZE_EXP, .loc = parts[0]->loc,
-                  .u.exp = { .tree = tree });
+      new_node(SizeTree, .op = op, .node = node, .count = count, .parts = parts);
+  Loc loc = count ? parts[0]->loc : node->loc;
+  return new_node(Size, .kind = SIZE_EXP, .loc = loc, .u.exp = { .tree = tree });
 }
 
 const Size *size_binary(SizeOp op, const Size *a, const Size *b) {
@@ -115,8 +115,8 @@ static bool same_form(const Size *e, const Size *a) {
   if (e->kind != SIZE_EXP || a->kind != SIZE_EXP) return false;
   const SizeTree *te = e->u.exp.tree, *ta = a->u.exp.tree;
   if (te->op != ta->op || te->count != ta->count) return false;
-  return te->op != SIZE_CALL ||
-         te->function->u.name.binding == ta->function->u.name.binding;
+  return te->op < SIZE_CALL ||
+         (te->op == SIZE_CALL && te->node->u.name.binding == ta->node->u.name.binding);
 }
 
 static bool unify_expressions(Check *k, const Size *e, const Size *a) {

@@ -1,9 +1,10 @@
 // Sizes as polynomials: two sizes are equal if their normal forms are.
 //
 // A polynomial is a sum of terms, a term a coefficient times a product of factors: names, open
-// variables, and applications such as `f n` or `n / 2`, which are opaque but for their arguments.
+// variables, and expressions such as `f n`, `n / 2` or `r.a`, which are opaque but for their parts.
 // Factors are ordered by their number, so that the form does not depend on addresses.
 #include "types/check.h"
+#include <string.h>
 
 typedef struct Factor {
   int id;  // of the name, the variable, or the applied function
@@ -22,7 +23,19 @@ struct Poly {
 
 static int compare_sizes(const Size *a, const Size *b);
 
+// Literals of other kinds than integers equal themselves only.
+static int compare_literals(const AstExp *a, const AstExp *b) {
+  bool integers = a->kind == AST_INT && b->kind == AST_INT;
+  bool same_sign = integers && a->u.integer.negative == b->u.integer.negative;
+  if (same_sign) return big_compare(a->u.integer.value, b->u.integer.value);
+  return a == b ? 0 : a->loc.start < b->loc.start ? -1 : 1;
+}
+
 static int compare_calls(const SizeTree *a, const SizeTree *b) {
+  if (a->op != b->op) return a->op < b->op ? -1 : 1;
+  if (a->op == SIZE_LITERAL) return compare_literals(a->node, b->node);
+  if (a->op == SIZE_PROJECT && a->node->u.project.field != b->node->u.project.field)
+    return strcmp(a->node->u.project.field, b->node->u.project.field);
   if (a->count != b->count) return a->count - b->count;
   for (int i = 0; i < a->count; i++) {
     int order = compare_sizes(a->parts[i], b->parts[i]);
@@ -114,7 +127,8 @@ static Poly *poly_of(const Size *size);
 
 static Poly *of_tree(const Size *size) {
   const SizeTree *tree = size->u.exp.tree;
-  if (tree->op == SIZE_CALL) return of_factor(tree->function->u.name.binding->id, size);
+  if (tree->op == SIZE_CALL) return of_factor(tree->node->u.name.binding->id, size);
+  if (tree->op > SIZE_CALL) return of_factor(0, size);
   Poly *a = poly_of(tree->parts[0]);
   const Poly *b = poly_of(tree->parts[1]);
   if (tree->op == SIZE_MUL) return multiply(a, b);

@@ -92,6 +92,25 @@ static const Size *substitute_size(Rewrite *r, const Size *size) {
   return size_substitute(r->k, r->subst, size);
 }
 
+// The use of a polymorphic function in a size.
+static const AstExp *substitute_inst(Check *k, const Subst *s, const AstExp *use) {
+  const Binding *b = use->u.name.binding;
+  const Inst *old = use->u.name.inst;
+  if (!old || (!old->sizes && !old->types) || (!s->sizes.count && !s->types.count))
+    return use;
+  Inst *inst = new (Inst);
+  inst->sizes = new_array(const Size *, b->sizes.count);
+  inst->types = new_array(const Type *, b->types.count);
+  for (int i = 0; i < b->sizes.count && old->sizes; i++)
+    inst->sizes[i] = old->sizes[i] ? size_substitute(k, s, old->sizes[i]) : NULL;
+  for (int i = 0; i < b->types.count && old->types; i++)
+    inst->types[i] = type_substitute(k, s, old->types[i]);
+  AstExp *copy = mem_copy(use, sizeof *copy);
+  copy->u.name.inst = inst;
+  copy->type = type_substitute(k, s, use->type);
+  return copy;
+}
+
 const Size *size_substitute(Check *k, const Subst *s, const Size *size) {
   const Size *old = size_resolve(size);
   if (old->kind == SIZE_NAME)
@@ -105,7 +124,12 @@ const Size *size_substitute(Check *k, const Subst *s, const Size *size) {
     parts[i] = size_substitute(k, s, tree->parts[i]);
     same = same && parts[i] == tree->parts[i];
   }
-  return same ? size : size_tree(tree->op, tree->function, tree->count, parts);
+  if (tree->op == SIZE_CALL) {
+    const AstExp *function = substitute_inst(k, s, tree->node);
+    if (same && function == tree->node) return size;
+    return size_tree(SIZE_CALL, function, tree->count, parts);
+  }
+  return same ? size : size_tree(tree->op, tree->node, tree->count, parts);
 }
 
 const Type *type_substitute(Check *k, const Subst *s, const Type *type) {

@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "source/source.h"
 #include "types/check.h"
+#include <ctype.h>
 
 static void add_type(Text *t, const Type *type, bool atomic);
 static void add_size(Text *t, const Size *size, int precedence);
@@ -71,19 +72,68 @@ static void add_type(Text *t, const Type *type, bool atomic) {
   }
 }
 
-static void add_tree(Text *t, const SizeTree *tree, int precedence) {
-  static const char *const spelling[] = {
-    [SIZE_ADD] = " + ", [SIZE_SUB] = " - ", [SIZE_MUL] = " * ", [SIZE_CALL] = " "
-  };
-  static const int binding[] = {
-    [SIZE_ADD] = 1, [SIZE_SUB] = 1, [SIZE_MUL] = 2, [SIZE_CALL] = 3
-  };
-  int own = binding[tree->op];
-  if (own < precedence) text_add(t, "(");
-  if (tree->op == SIZE_CALL) ast_print_exp(t, tree->function);
+static void add_infix(Text *t, const SizeTree *tree, const char *operator,
+                      int precedence) {
+  add_size(t, tree->parts[0], precedence);
+  text_printf(t, " %s ", operator);
+  add_size(t, tree->parts[1], precedence + 1);
+}
+
+enum { INFIX = 1, APPLICATION = 4 };  // precedences; those of + - * lie between
+
+static void add_call(Text *t, const SizeTree *tree) {
+  const char *name = tree->node->u.name.name.name;
+  bool operator= tree->count == 2 && !isalnum((unsigned char)name[0]) && name[0] != '_';
+  if (operator) {
+    add_infix(t, tree, name, INFIX);
+    return;
+  }
+  ast_print_exp(t, tree->node);
   for (int i = 0; i < tree->count; i++) {
-    if (i > 0 || tree->op == SIZE_CALL) text_add(t, spelling[tree->op]);
-    add_size(t, tree->parts[i], own + (i > 0 || tree->op == SIZE_CALL));
+    text_add(t, " ");
+    add_size(t, tree->parts[i], APPLICATION + 1);
+  }
+}
+
+static void add_indices(Text *t, const SizeTree *tree) {
+  add_size(t, tree->parts[0], APPLICATION + 1);
+  for (int i = 1; i < tree->count; i++) {
+    text_add(t, i == 1 ? "[" : ", ");
+    add_size(t, tree->parts[i], 0);
+  }
+  text_add(t, "]");
+}
+
+static int precedence_of(const SizeTree *tree) {
+  switch (tree->op) {
+  case SIZE_ADD: return 2;
+  case SIZE_SUB: return 2;
+  case SIZE_MUL: return 3;
+  case SIZE_CALL: {
+    const char *name = tree->node->u.name.name.name;
+    return isalnum((unsigned char)name[0]) || name[0] == '_' ? APPLICATION : INFIX;
+  }
+  case SIZE_PROJECT:
+  case SIZE_INDEX:
+  case SIZE_LITERAL: break;
+  }
+  return APPLICATION + 1;
+}
+
+static void add_tree(Text *t, const SizeTree *tree, int precedence) {
+  int own = precedence_of(tree);
+  if (own < precedence) text_add(t, "(");
+  switch (tree->op) {
+  case SIZE_ADD: add_infix(t, tree, "+", own); break;
+  case SIZE_SUB: add_infix(t, tree, "-", own); break;
+  case SIZE_MUL: add_infix(t, tree, "*", own); break;
+  case SIZE_CALL: add_call(t, tree); break;
+  case SIZE_PROJECT:
+    add_size(t, tree->parts[0], own);
+    text_printf(t, ".%s", tree->node->u.project.field);
+    break;
+  case SIZE_INDEX: add_indices(t, tree); break;
+  case SIZE_LITERAL: ast_print_exp(t, tree->node); break;
   }
   if (own < precedence) text_add(t, ")");
 }

@@ -1,0 +1,194 @@
+// Sizes as expressions: reading them from expressions, and writing them back.
+//
+// Addition, subtraction and multiplication are understood; all else is equal to what is written
+// alike.  `length xs` is the size of xs.
+#include "types/check.h"
+#include <string.h>
+
+// --- From expressions ---
+
+static SizeOp operator_of(const Check *k, const Binding *function) {
+  for (int op = SIZE_ADD; op <= SIZE_MUL; op++)
+    if (function == k->lib->size_ops[op]) return (SizeOp)op;
+  return SIZE_CALL;
+}
+
+static bool is_length(const Binding *function) {
+  return strcmp(function->name, "length") == 0 && function->loc.file &&
+         function->loc.file->built_in;
+}
+
+// NULL unless all are operands.
+static const Size **operands(Check *k, AstExp *const *exps, int count) {
+  const Size **parts = new_array(const Size *, count);
+  for (int i = 0; i < count; i++)
+    if (!(parts[i] = size_operand(k, exps[i]))) return NULL;
+  return parts;
+}
+
+static bool is_i64(const AstExp *exp) {
+  const Type *type = exp->type ? type_resolve(exp->type) : NULL;
+  return type && type->kind == TYPE_PRIM && type->u.prim == PRIM_I64;
+}
+
+// A call on local functions would outlive them; top-level ones stay meaningful.
+static const Size *size_of_apply(Check *k, const AstExp *exp) {
+  const AstExp *f = exp->u.apply.function;
+  int count = exp->u.apply.args.count;
+  if (f->kind != AST_NAME || !f->u.name.binding || !f->u.name.binding->is_top)
+    return NULL;
+  if (count == 1 && is_length(f->u.name.binding)) {
+    const Type *array = type_resolve(exp->u.apply.args.at[0]->type);
+    if (array->kind == TYPE_ARRAY) return array->u.array.size;
+  }
+  const Size **parts = operands(k, exp->u.apply.args.at, count);
+  if (!parts) return NULL;
+  SizeOp op = is_i64(exp) && count == 2 ? operator_of(k, f->u.name.binding) : SIZE_CALL;
+  return size_tree(op, op == SIZE_CALL ? f : NULL, count, parts);
+}
+
+static const Size *size_of_index(Check *k, const AstExp *exp) {
+  int count = 1 + exp->u.index.dims.count;
+  AstExp **exps = new_array(AstExp *, count);
+  exps[0] = exp->u.index.array;
+  for (int i = 1; i < count; i++) {
+    const AstDim *dim = &exp->u.index.dims.at[i - 1];
+    if (dim->is_slice) return NULL;
+    exps[i] = dim->index;
+  }
+  const Size **parts = operands(k, exps, count);
+  return parts ? size_tree(SIZE_INDEX, exp, count, parts) : NULL;
+}
+
+static const Size *size_of_name(const AstExp *exp) {
+  const Binding *b = exp->u.name.binding;
+  if (!b || b->kind == BIND_INTRINSIC || !exp->type) return NULL;
+  if (type_resolve(exp->type)->kind == TYPE_FUNCTION) return NULL;
+  return size_of_binding(b, exp->loc);
+}
+
+static const Size *size_of_integer(const AstExp *exp) {
+  const Big *value = exp->u.integer.value;
+  if (exp->u.integer.negative) value = big_neg(value);
+  return new_node(Size, .kind = SIZE_CONST, .loc = exp->loc, .u.constant = value);
+}
+
+const Size *size_operand(Check *k, const AstExp *exp) {
+  if (exp->kind == AST_NAME) return size_of_name(exp);
+  if (exp->kind == AST_APPLY) return size_of_apply(k, exp);
+  if (exp->kind == AST_INDEX) return size_of_index(k, exp);
+  if (exp->kind == AST_ASCRIBE) return size_operand(k, exp->u.ascribe.exp);
+  if (exp->kind == AST_ATTR) return size_operand(k, exp->u.attr.exp);
+  if (exp->kind == AST_PROJECT) {
+    const Size **parts = operands(k, &exp->u.project.record, 1);
+    return parts ? size_tree(SIZE_PROJECT, exp, 1, parts) : NULL;
+  }
+  if (exp->kind == AST_INT && is_i64(exp)) return size_of_integer(exp);
+  bool literal = exp->kind == AST_INT || exp->kind == AST_FLOAT || exp->kind == AST_BOOL;
+  return literal ? size_tree(SIZE_LITERAL, exp, 0, NULL) : NULL;
+}
+
+const Size *size_of_exp(Check *k, const AstExp *exp) {
+  if (exp->kind == AST_INT) return size_of_integer(exp);
+  return is_i64(exp) ? size_operand(k, exp) : NULL;
+}
+
+// --- To expressions ---
+
+static AstExp *size_exp(AstExpKind kind, Loc loc) {
+  return new_node(AstExp, .kind = kind, .loc = loc, .type = type_prim(PRIM_I64));
+}
+
+static AstExp *exp_of_name(Check *k, Binding *binding, Loc loc) {
+  static const Inst none = { 0 };
+  AstExp *exp = size_exp(AST_NAME, loc);
+  exp->u.name.name = (AstName){ .loc = loc, .name = binding->name };
+  exp->u.name.binding = binding;
+  exp->u.name.inst = &none;
+  if (binding->kind == BIND_VALUE && binding->type)
+    exp->type = type_solve(k, binding->type);
+  return exp;
+}
+
+static AstExp *exp_of_operator(Check *k, SizeOp op, Loc loc) {
+  AstExp *exp = exp_of_name(k, k->lib->size_ops[op], loc);
+  Inst *inst = new (Inst);
+  inst->types = new_array(const Type *, 1);
+  inst->types[0] = type_prim(PRIM_I64);
+  exp->u.name.inst = inst;
+  const Type *i64 = type_prim(PRIM_I64);
+  exp->type = type_function(NULL, i64, type_function(NULL, i64, i64));
+  return exp;
+}
+
+// A copy of a node of the tree, which may not have its solved type yet.
+static AstExp *copy_node(Check *k, const AstExp *node) {
+  AstExp *copy = mem_copy(node, sizeof *copy);
+  copy->type = type_solve(k, node->type);
+  bool scheme = copy->kind == AST_NAME && copy->u.name.inst &&
+                (copy->u.name.inst->sizes || copy->u.name.inst->types);
+  if (scheme) copy->u.name.inst = inst_solve(k, copy->u.name.binding, copy->u.name.inst);
+  return copy;
+}
+
+static AstExp *exp_of_apply(Check *k, const SizeTree *tree, Loc loc) {
+  AstExp *exp = size_exp(AST_APPLY, loc);
+  exp->u.apply.is_operator = tree->op != SIZE_CALL;
+  exp->u.apply.function = tree->op == SIZE_CALL ? copy_node(k, tree->node)
+                                                : exp_of_operator(k, tree->op, loc);
+  const Type *type = exp->u.apply.function->type;
+  for (int i = 0; i < tree->count; i++) {
+    vec_push(&exp->u.apply.args, exp_of_size(k, tree->parts[i]));
+    if (type->kind == TYPE_FUNCTION) type = type->u.function.to;
+  }
+  exp->type = type;
+  return exp;
+}
+
+static AstExp *exp_of_index(Check *k, const SizeTree *tree) {
+  AstExp *exp = copy_node(k, tree->node);
+  exp->u.index.array = exp_of_size(k, tree->parts[0]);
+  AstDimVec dims = { 0 };
+  for (int i = 1; i < tree->count; i++) {
+    AstDim dim = exp->u.index.dims.at[i - 1];
+    dim.index = exp_of_size(k, tree->parts[i]);
+    vec_push(&dims, dim);
+  }
+  exp->u.index.dims = dims;
+  return exp;
+}
+
+static AstExp *exp_of_project(Check *k, const SizeTree *tree) {
+  AstExp *exp = copy_node(k, tree->node);
+  exp->u.project.record = exp_of_size(k, tree->parts[0]);
+  return exp;
+}
+
+static AstExp *exp_of_tree(Check *k, const SizeTree *tree, Loc loc) {
+  switch (tree->op) {
+  case SIZE_ADD: return exp_of_apply(k, tree, loc);
+  case SIZE_SUB: return exp_of_apply(k, tree, loc);
+  case SIZE_MUL: return exp_of_apply(k, tree, loc);
+  case SIZE_CALL: return exp_of_apply(k, tree, loc);
+  case SIZE_PROJECT: return exp_of_project(k, tree);
+  case SIZE_INDEX: return exp_of_index(k, tree);
+  case SIZE_LITERAL: return copy_node(k, tree->node);
+  }
+  bug(k->c, loc, "a size of unknown form");
+}
+
+AstExp *exp_of_size(Check *k, const Size *size) {
+  size = size_resolve(size);
+  if (size->kind == SIZE_EXP) return exp_of_tree(k, size->u.exp.tree, size->loc);
+  if (size->kind == SIZE_NAME) {
+    // The tree refers to binders that it may mark as used, so their type is not const.
+    Binding *binding = NULL;
+    memcpy(&binding, &size->u.name, sizeof binding);
+    return exp_of_name(k, binding, size->loc);
+  }
+  AstExp *exp = size_exp(AST_INT, size->loc);
+  exp->u.integer.value = size->kind == SIZE_CONST ? size->u.constant : big_of(0);
+  exp->u.integer.has_suffix = true;
+  exp->u.integer.suffix = PRIM_I64;
+  return exp;
+}
