@@ -23,8 +23,8 @@ typedef struct Group {
   Map *local;         // binders of the body that vary
   Map *pending_vars;  // binder -> pending Stm that binds it, while it waits
   Vec(const Stm *) pending;
-  Map *last_use;  // binder -> the last position that uses it
-  int now;
+  Map *last_use;   // binder -> the last position that uses it
+  int now, count;  // the statement that is walked, of how many
 } Group;
 
 // ---- uses
@@ -173,12 +173,15 @@ static void add_pending(Group *g, const Stm *stm) {
     map_put(g->pending_vars, stm->binders[i], stm);
 }
 
-static bool split(Group *g, const Stm *stm) {
+// G6    Sigma |-l let a0 = e1 in e2  =>  let ap = e1' in e2'    see the head of this file
+// False if e1 cannot be distributed: it is sequential code then.
+static bool rule_g6(Group *g, const Stm *stm) {
   if (!exploitable(g->fl, g->nest, g->local, stm)) return false;
   if (!flush(g, stm_free(stm))) return false;
   Atom *out = new_array(Atom, stm->binder_count);
   Goal goal = { g->nest, g->level, stm, g->b };
   if (!apply_rules(g->fl, &goal, out)) return false;
+  if (g->now + 1 < g->count) trace(g->fl, "G6", stm);
   for (int i = 0; i < stm->binder_count; i++)
     g->nest = nest_read(g->nest, stm->binders[i], out[i], nest_depth(g->nest));
   return true;
@@ -225,7 +228,7 @@ static void walk_stm(Group *g, const Stm *stm) {
     flatten_host_stm(g->fl, g->level, stm, g->b);
     return;
   }
-  bool placed = permute_outside(g, stm) || split(g, stm);
+  bool placed = permute_outside(g, stm) || rule_g6(g, stm);
   if (!placed && is_cheap(stm->exp) && !waits(g, stm))
     g->nest = nest_stm(g->nest, stm);
   else if (!placed)
@@ -275,7 +278,8 @@ void flatten_mixed_body(Flatten *fl, const Nest *nest, int level, const Body *bo
               .b = b,
               .local = map_new(NULL),
               .pending_vars = map_new(NULL),
-              .last_use = last_uses(body) };
+              .last_use = last_uses(body),
+              .count = body->stm_count };
   for (g.now = 0; g.now < body->stm_count; g.now++)
     walk_stm(&g, &body->stms[g.now]);
   finish(&g, body, uniform, out);

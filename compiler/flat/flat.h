@@ -24,8 +24,8 @@ typedef enum FlattenMode {
 
 typedef struct FlattenOptions {
   FlattenMode mode;
-  int max_versions;   // per entry point; beyond it maps get fewer versions, with a warning
-  Text *trace;        // "file:line:col: G3" per rule that fired, or NULL
+  int max_versions;  // per entry point; beyond it maps get fewer versions, with a warning
+  Text *trace;       // "file:line:col: G3" per rule that fired, or NULL
 } FlattenOptions;
 
 // Core -> Flat.

@@ -10,9 +10,12 @@
 
 static const Entry *flatten_entry(Compiler *c, const Entry *entry,
                                   FlattenOptions options) {
-  Flatten fl = {
-    .c = c, .options = options, .entry = entry, .version_count = 1, .defs = map_new(NULL)
-  };
+  Flatten fl = { .c = c,
+                 .options = options,
+                 .entry = entry,
+                 .version_count = 1,
+                 .defs = map_new(NULL),
+                 .guard_names = map_new(NULL) };
   Entry *flat = mem_copy(entry, sizeof *entry);
   flat->body = flatten_branch(&fl, NULL, 1, entry->body);
   return flat;

@@ -62,6 +62,15 @@ Atom expand_atom(Flatten *fl, const Nest *nest, int level, Atom a, Builder *b) {
   return out;
 }
 
+// Flattening may repeat an operator that has a name: "main.rows_top", then "main.rows_top_2".
+static Name unused_name(Flatten *fl, const char *text) {
+  Name name = name_of(fl->c->names, text);
+  for (int i = 2; map_has(fl->guard_names, name); i++)
+    name = name_of(fl->c->names, text_format("%s_%d", text, i));
+  map_put(fl->guard_names, name, fl);
+  return name;
+}
+
 const Guard *guard_new(Flatten *fl, GuardKind kind, const Stm *stm, const SizeExp *par) {
   static const char *const kinds[] = {
     [GUARD_TOP] = "top",
@@ -70,12 +79,12 @@ const Guard *guard_new(Flatten *fl, GuardKind kind, const Stm *stm, const SizeEx
     [GUARD_CHOOSE] = "choose",
   };
   int number = fl->guard_count++;
+  bool named = stm->attrs && stm->attrs->name;
   const char *text =
-      stm->attrs && stm->attrs->name
-          ? text_format("%s.%s_%s", fl->entry->name, stm->attrs->name, kinds[kind])
-          : text_format("%s.%s_%d", fl->entry->name, kinds[kind], number);
-  return new_node(Guard, .kind = kind, .name = name_of(fl->c->names, text),
-                  .loc = stm->loc, .par = par);
+      named ? text_format("%s.%s_%s", fl->entry->name, stm->attrs->name, kinds[kind])
+            : text_format("%s.%s_%d", fl->entry->name, kinds[kind], number);
+  Name name = unused_name(fl, text);
+  return new_node(Guard, .kind = kind, .name = name, .loc = stm->loc, .par = par);
 }
 
 void emit_branches(const Goal *goal, const Exp *exp, Atom *out) {

@@ -19,11 +19,22 @@ typedef struct Nest {
   const struct Nest *outer;
   int depth;  // levels up to and including this link
   union {
-    struct { Atom width; } level;
+    struct {
+      Atom width;
+    } level;
     // var = array[i_k, ..., i_1] for the innermost k = index_count levels at this link
-    struct { const Var *var; Atom array; int index_count; } read;
-    struct { const Var *var; int level; } index;  // level: 1 for the outermost
-    struct { const Stm *stm; } stm;
+    struct {
+      const Var *var;
+      Atom array;
+      int index_count;
+    } read;
+    struct {
+      const Var *var;
+      int level;
+    } index;  // level: 1 for the outermost
+    struct {
+      const Stm *stm;
+    } stm;
   } u;
 } Nest;
 
@@ -53,8 +64,10 @@ bool nest_origin(const Nest *nest, const Var *var, Atom *array, int *index_count
 // segmap^level Sigma body, segred ... : a seg-op over the context whose body starts with what it
 // needs of the context.  Everything in it is renamed.  `like` gives kind, level and operators;
 // its dims and body are ignored.
-const SegOp *nest_manifest(Compiler *c, const Nest *nest, const SegOp *like, const Body *body);
+const SegOp *nest_manifest(Compiler *c, const Nest *nest, const SegOp *like,
+                           const Body *body);
 
 // The context without its innermost level, and the body wrapped in a map for that level (rule
 // G8).  Variables are shared with the context: rename the result.
-const Nest *nest_put_back(Compiler *c, const Nest *nest, const Body *body, const Exp **map);
+const Nest *nest_put_back(Compiler *c, const Nest *nest, const Body *body,
+                          const Exp **map);

@@ -155,12 +155,15 @@ static Versions make_versions(Flatten *fl, const Goal *goal, const Nest *nest,
   if (moderate_stops(fl, body)) return v;
   v.top_guard =
       mem_copy(guard_new(fl, GUARD_TOP, goal->stm, nest_par(nest)), sizeof(Guard));
-  Guard intra = *guard_new(fl, GUARD_INTRA, goal->stm, NULL);
+  Guard intra = { 0 };  // for what make_middle finds out
   const SegOp *middle =
       wanted.middle ? make_middle(fl, nest, goal->level, body, &intra) : NULL;
   if (middle) v.middle = body_of_seg(fl, middle, goal->stm);
-  if (middle) v.intra_guard = mem_copy(&intra, sizeof intra);
-  if (!middle) fl->guard_count--;
+  if (middle) {
+    v.intra_guard =
+        mem_copy(guard_new(fl, GUARD_INTRA, goal->stm, intra.par), sizeof(Guard));
+    v.intra_guard->local_bytes = intra.local_bytes;
+  }
   if (wanted.flat || (!middle && !wanted.top))
     v.flat =
         flatten_branch(fl, nest, goal->level, core_rename_body(fl->c, subst_new(), body));

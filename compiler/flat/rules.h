@@ -7,18 +7,19 @@ typedef struct Flatten {
   Compiler *c;
   FlattenOptions options;
   const Entry *entry;
-  int guard_count;    // guards made for this entry: numbers their names
+  int guard_count;  // guards made for this entry: numbers their names
   int version_count;
-  bool warned;        // that max_versions was reached
-  Map *defs;          // Var -> the Stm that binds it, for what has been walked
+  Map *guard_names;  // names of guards that are taken
+  bool warned;       // that max_versions was reached
+  Map *defs;         // Var -> the Stm that binds it, for what has been walked
 } Flatten;
 
 // Sigma |-level e  =>  e': a statement in a context.
 typedef struct Goal {
   const Nest *nest;  // Sigma; NULL: empty
   int level;
-  const Stm *stm;    // e, with its binders and attributes
-  Builder *b;        // where e' goes: outside of Sigma
+  const Stm *stm;  // e, with its binders and attributes
+  Builder *b;      // where e' goes: outside of Sigma
 } Goal;
 
 // Stores in `out` an atom per binder of the statement: the binder's values over the whole
@@ -90,14 +91,15 @@ bool rule_update(Flatten *fl, const Goal *goal, Atom *out);
 bool marked_sequential(const Stm *stm);
 
 // Adds a seg-op over Sigma, like `like`, and stores its results.
-void emit_seg(Flatten *fl, const Goal *goal, const Nest *nest, const SegOp *like, const Body *body,
-              Atom *out);
+void emit_seg(Flatten *fl, const Goal *goal, const Nest *nest, const SegOp *like,
+              const Body *body, Atom *out);
 
 // ---- surgery the rules share (interchange.c)
 
 // segmap^level Sigma {body} and the like; with the empty context and a scalar or otherwise
 // sequential body, a space of one point.
-void emit_segmap(Flatten *fl, const Nest *nest, int level, const Body *body, Builder *b, Atom *out);
+void emit_segmap(Flatten *fl, const Nest *nest, int level, const Body *body, Builder *b,
+                 Atom *out);
 
 // The values of an atom over the whole context: the array it is read from, or a segmap.
 Atom expand_atom(Flatten *fl, const Nest *nest, int level, Atom a, Builder *b);

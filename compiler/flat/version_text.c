@@ -54,6 +54,8 @@ SizeNames *size_names_new(const Entry *entry) {
 static const char *definition_text(SizeNames *names, const Exp *def) {
   if (def->kind == EXP_CONVERT) return size_name_text(names, def->u.convert.atom);
   if (def->kind == EXP_ATOM) return size_name_text(names, def->u.atom.atom);
+  if (def->kind == EXP_ASSERT && def->u.assert.atom_count == 1)
+    return size_name_text(names, def->u.assert.atoms[0]);
   if (def->kind != EXP_OP || op_arity(def->u.op.op) != 2) return NULL;
   const char *spelling = op_spelling(def->u.op.op);
   if (isalpha((unsigned char)spelling[0])) return NULL;
