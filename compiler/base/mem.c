@@ -47,7 +47,7 @@ static void heap_init(void) {
 // does not see (from malloc'ed memory, say) is lost at once and not once in a blue moon.
 static void stress(void) {
   static int allocations;
-  if (++allocations % 1000 == 0) GC_gcollect();
+  if (++allocations % 100 == 0) GC_gcollect();
 }
 
 #  else
