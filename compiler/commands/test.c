@@ -130,6 +130,13 @@ static void add_report(Harness *h, const char *text) {
   if (rest) text_add(h->total.text, rest + 1);
 }
 
+// What a program's failures say is shown at once: the tests may take long.
+static void show_failures(Harness *h) {
+  fputs(text_str(h->total.text), stdout);
+  fflush(stdout);
+  h->total.text = text_new();
+}
+
 static void finish(Harness *h, Job *job, int status, bool timed_out) {
   const char *report = read_all(job->report), *messages = read_all(job->messages);
   h->done++;
@@ -173,6 +180,7 @@ static void run_all(Harness *h) {
       if (!h->jobs[i].pid && h->next < h->paths->count) start(h, &h->jobs[i]);
     }
     if (progress) show_progress(h);
+    show_failures(h);
     nanosleep(&pause, NULL);
   }
   if (progress) printf("\r%*s\r", 60, "");
