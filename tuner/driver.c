@@ -179,6 +179,7 @@ static void verify_once(Tuning *t, int dataset, bool tuned_first) {
   Verified *v = &t->verified[dataset];
   for (int i = 0; i < 2; i++) {
     bool tuned = (i == 0) == tuned_first;
+    if (!tuned && t->m->states[dataset].default_failure) continue;
     double us = measure_thresholds(t->m, dataset, tuned ? t->thresholds : t->before);
     if (us < 0) continue;
     if (tuned)
@@ -297,6 +298,8 @@ static void tune_datasets(Tuning *t) {
     tuning_progress(t, 5 + 35 * i / m->dataset_count, "%s: %d versions side by side",
                     m->data[order[i]].name, t->runs);
     tuning_cover(t, order[i], 1);
+    DataState *state = &m->states[order[i]];
+    if (state->base.count == 0) state->failure = state->default_failure;
   }
   settle(t);
   t->before = m->interrupted ? NULL : measure_default_thresholds(m);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 // ---- writing
@@ -107,7 +108,9 @@ void log_open(TunerLog *log, void (*replay)(void *state, const Run *run), void *
   log->fd = -1;
   if (!log->path) return;
   size_t length = 0;
-  const char *text = text_read_file(log->path, &length);
+  struct stat about;
+  bool is_file = stat(log->path, &about) == 0 && S_ISREG(about.st_mode);
+  const char *text = is_file ? text_read_file(log->path, &length) : NULL;
   bool torn = text && length && text[length - 1] != '\n';
   for (const char *line = text; line && *line;) {
     const char *end = strchr(line, '\n');

@@ -184,7 +184,8 @@ static Reply provide(Measure *m, int dataset, const char **call) {
 static double time_limit(const Measure *m, int dataset, bool first) {
   double least = m->states[dataset].least_us;
   double limit = isinf(least) ? 10 * m->timeout_s : fmax(m->timeout_s, 20e-6 * least);
-  return limit + (first ? 2 * m->timeout_s : 0);
+  if (first) limit += 2 * m->timeout_s;
+  return fmin(limit, fmax(m->timeout_s, m->deadline - child_now()));
 }
 
 static double runtime_of(const char *reply) {
@@ -422,8 +423,9 @@ void measure_default(Measure *m, int dataset) {
   if (outcome.ok) {
     state->least_us = fmin(state->least_us, outcome.us);
   } else if (outcome.failure) {
-    state->failure = outcome.failure;
-    tell(m, "%s: the program fails: %s", m->data[dataset].name, outcome.failure);
+    state->default_failure = outcome.failure;
+    tell(m, "%s: fails with the default thresholds: %s", m->data[dataset].name,
+         outcome.failure);
   }
 }
 

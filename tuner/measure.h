@@ -35,7 +35,8 @@ typedef struct Version {
 
 typedef struct DataState {
   bool loaded;
-  const char *failure;  // the program fails on it whatever the version, or NULL
+  const char *failure;          // the program fails on it whatever the version, or NULL
+  const char *default_failure;  // ... with its own thresholds
   const char *expected;
   double least_us;  // of all runs so far; INFINITY
   Samples base;     // outside of versions

@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+"""flc tune against simulated programs whose times are known (simulated.py).
+
+usage: tune.py FLC
+"""
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+FLC = sys.argv[1]
+HERE = pathlib.Path(__file__).resolve().parent
+NEVER = 2**63 - 1
+PAR = {"small": 16, "middle": 256, "large": 4096}
+
+
+def version(name, small, middle, large, **more):
+    return {"version": name, "us": {"small": small, "middle": middle, "large": large}, **more}
+
+
+def guard(name, then, otherwise, par=None):
+    return {"guard": name, "par": par or PAR, "then": then, "else": otherwise}
+
+
+def program(**fails):
+    """Two regions side by side, one in a loop.  Best: top for large, intra for middle, else V2;
+    in the loop V3 for small only, which no threshold can say, so V4 for all."""
+    def leaf(name, *times):
+        return version(name, *times, **fails.get(name, {}))
+    first = guard("main.top_0", leaf("V0", 900, 700, 300),
+                  guard("main.intra_1", leaf("V1", 400, 200, 800), leaf("V2", 100, 500, 900)))
+    second = guard("main.top_2", leaf("V3", 10, 90, 90), leaf("V4", 40, 20, 20))
+    return {"seq": [first, {"loop": 5, "body": second}]}
+
+
+BEST = {"main.top_0": (257, 4096), "main.intra_1": (17, 256), "main.top_2": (4097, NEVER)}
+
+
+class Case:
+    """A folder with a scenario, data sets and what tuning left there."""
+
+    def __init__(self, folder, **scenario):
+        self.folder = pathlib.Path(folder)
+        self.calls_file = self.folder / "calls"
+        scenario.setdefault("program", program())
+        self.scenario = {"calls": str(self.calls_file), **scenario}
+        self.write_scenario()
+        for name in PAR:
+            (self.folder / name).write_text(name)
+
+    def write_scenario(self):
+        (self.folder / "scenario.json").write_text(json.dumps(self.scenario))
+
+    def command(self, *options, seed=1):
+        server = f"{sys.executable} {HERE / 'simulated.py'} {self.folder / 'scenario.json'} {seed}"
+        data = [word for name in PAR for word in ("--data", str(self.folder / name))]
+        return [FLC, "tune", str(self.folder / "p.fl"), "--program", server, *data,
+                "--short", "0", *options]
+
+    def tune(self, *options, seed=1):
+        done = subprocess.run(self.command(*options, seed=seed), capture_output=True, text=True,
+                              timeout=120, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def settings(self):
+        text = (self.folder / "p.fl.tuning").read_text()
+        return {name: int(value) for name, value in re.findall(r"^([\w.]+)=(\d+)$", text, re.M)}
+
+    def calls(self):
+        return self.calls_file.read_text().splitlines() if self.calls_file.exists() else []
+
+
+def check_settings(settings, expected):
+    for name, (low, high) in expected.items():
+        assert low <= settings[name] <= high, (name, settings[name], low, high)
+
+
+def chooses_the_best_in_few_runs(folder):
+    case = Case(folder)
+    output = case.tune()
+    check_settings(case.settings(), BEST)
+    # The reference, the three covering runs and twice two for verification.
+    assert len(case.calls()) == 3 * (1 + 3 + 4), len(case.calls())
+    assert "small: +" in output and "not separable" in output, output
+
+
+def weights_decide_conflicts(folder):
+    case = Case(folder)
+    command = case.command()
+    command[command.index(str(case.folder / "small"))] += "@weight=100"
+    subprocess.run(command, capture_output=True, check=True, timeout=60)
+    check_settings(case.settings(), {"main.top_2": (0, 16)})
+
+
+def objectives_differ(folder):
+    case = Case(folder)
+    case.tune("--objective", "max-regret", "--no-log")
+    check_settings(case.settings(), {"main.top_0": (257, 4096), "main.intra_1": (17, 256)})
+    case.tune("--objective", "geomean", "--no-log")
+    check_settings(case.settings(), {"main.top_0": (257, 4096), "main.intra_1": (17, 256)})
+
+
+def noise_does_not_change_decisions(folder):
+    case = Case(folder, noise=0.2)
+    for seed in range(20):
+        case.tune("--no-log", "--seed", str(seed), seed=seed)
+        check_settings(case.settings(), BEST)
+
+
+def resumes_after_a_kill(folder):
+    case = Case(folder, sleep=0.03)
+    process = subprocess.Popen(case.command(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while len(case.calls()) < 9:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    covering = sum('"main' in call for call in case.calls())
+    with open(case.folder / "p.fl.tunelog", "a", encoding="utf-8") as log:
+        log.write('{"key":"torn')
+    output = case.tune()
+    replayed = int(re.search(r"(\d+) more from the log", output).group(1))
+    assert covering - 1 <= replayed <= covering, (covering, replayed)
+    check_settings(case.settings(), BEST)
+
+
+def survives(kind):
+    def test(folder):
+        case = Case(folder, program=program(V0={"fails": kind}))
+        output = case.tune("--timeout", "0.4")
+        assert "version main.top_0" in output and "not used" in output, output
+        settings = case.settings()
+        assert settings["main.top_0"] == NEVER, settings
+        check_settings(settings, {"main.top_2": BEST["main.top_2"]})
+    test.__name__ = f"survives_a_version_that_is_a_{kind}"
+    return test
+
+
+def slow_on_large_only_is_kept_for_small(folder):
+    case = Case(folder, program=program(V2={"fails": "hang", "on": ["large"]}))
+    case.tune("--timeout", "0.25")
+    check_settings(case.settings(), BEST)
+
+
+def versions_that_do_not_fit_are_not_chosen(folder):
+    tree = guard("main.intra_0", version("V0", 10, 10, 10), version("V1", 50, 50, 50))
+    tree["local"] = 1 << 30
+    case = Case(folder, program=tree)
+    output = case.tune()
+    assert "main.intra_0" in output
+    predicted = re.findall(r"predicted (\d+) us", output)
+    assert predicted == ["60", "60", "60"], output
+
+
+def works_without_room_for_the_log(folder):
+    if not os.path.exists("/dev/full"):
+        return
+    case = Case(folder)
+    output = case.tune("--log", "/dev/full")
+    check_settings(case.settings(), BEST)
+    del output
+
+
+def keeps_what_is_there_on_interrupt(folder):
+    case = Case(folder, sleep=0.05)
+    process = subprocess.Popen(case.command(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while len(case.calls()) < 11:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=30)
+    assert process.returncode == 0, output + errors
+    assert "interrupted" in output, output
+    assert set(case.settings()) == set(BEST)
+
+
+def dry_runs_write_nothing(folder):
+    case = Case(folder)
+    case.tune("--dry-run", "--no-log")
+    assert not (case.folder / "p.fl.tuning").exists()
+    assert not (case.folder / "p.fl.tunelog").exists()
+
+
+def writes_a_page_that_needs_nothing_else(folder):
+    case = Case(folder)
+    page = case.folder / "tune.html"
+    case.tune("--report", str(page))
+    text = page.read_text()
+    assert "main.top_0" in text and "<svg" in text and "V2" in text
+    assert not re.search(r"(src|href)=.?(http|//)", text)
+
+
+def tells_stale_files(folder):
+    source = pathlib.Path(folder) / "q.fl"
+    source.write_text("entry main (xs: []i64) : []i64 = map (+ 1) xs\n")
+    check = [FLC, "tune", str(source), "--check"]
+    missing = subprocess.run(check, capture_output=True, text=True, check=False)
+    assert missing.returncode == 1 and "cannot read" in missing.stderr
+    tuning = pathlib.Path(folder) / "q.fl.tuning"
+    tuning.write_text("-- program-hash: 0123456789abcdef\nmain.top_0=3\n")
+    stale = subprocess.run(check, capture_output=True, text=True, check=False)
+    assert stale.returncode == 2 and "stale" in stale.stdout, stale
+    explained = subprocess.run([FLC, "tune", str(source), "--explain"], capture_output=True, text=True,
+                               check=True)
+    assert "main.top_0=3" in explained.stdout
+
+
+def refuses_a_program_that_does_not_serve(folder):
+    case = Case(folder)
+    command = case.command()
+    command[command.index("--program") + 1] = "/bin/false"
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    assert done.returncode == 1 and "does not start" in done.stderr, done
+
+
+TESTS = [
+    chooses_the_best_in_few_runs, weights_decide_conflicts, objectives_differ,
+    noise_does_not_change_decisions, resumes_after_a_kill, survives("crash"), survives("hang"),
+    survives("wrong"), slow_on_large_only_is_kept_for_small, versions_that_do_not_fit_are_not_chosen,
+    works_without_room_for_the_log, keeps_what_is_there_on_interrupt, dry_runs_write_nothing,
+    writes_a_page_that_needs_nothing_else, tells_stale_files, refuses_a_program_that_does_not_serve,
+]
+
+
+def main():
+    failed = 0
+    for test in TESTS:
+        with tempfile.TemporaryDirectory() as folder:
+            started = time.time()
+            try:
+                test(folder)
+                print(f"ok    {test.__name__} ({time.time() - started:.1f} s)", flush=True)
+            except (AssertionError, subprocess.SubprocessError) as problem:
+                failed += 1
+                print(f"FAIL  {test.__name__}: {problem}", flush=True)
+    return 1 if failed else 0
+
+
+sys.exit(main())
