@@ -218,6 +218,7 @@ static bool takes_elements_only(const Graph *g, const Node *a, const Node *b,
 bool graph_can_join(const Graph *g, const Node *a, const Node *b) {
   int last = last_need(g, a, b);
   if (last - a->position > MAX_WINDOW) return false;
+  if (overwrites(g, b->stm.exp, a)) return false;
   Map *after = dependents(g, a, last < b->position ? last : b->position - 1);
   if (!takes_elements_only(g, a, b, after)) return false;
   for (int i = a->position + 1; i <= last; i++) {

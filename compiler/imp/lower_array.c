@@ -253,9 +253,34 @@ bool code_memory_used_after(Code *k, const Mem *mem, const Body *body, int posit
   return s.found;
 }
 
+static bool same_memory(Code *k, const Mem *mem, Atom a) {
+  const Arr *arr = a.kind == ATOM_VAR ? map_get(k->arrays, a.u.var) : NULL;
+  return arr && arr->mem == mem;
+}
+
+// Does the seg-op read the memory at other points than it writes, or is it two destinations at once?
+static bool seg_reads(Code *k, const Mem *mem, const SegOp *seg) {
+  UseSearch s = { .visitor = { .atom = search_atom, .body = search_body }, .k = k, .mem = mem };
+  s.visitor.state = &s;
+  core_visit_body(&s.visitor, seg->body);
+  int dests = 0;
+  for (int d = 0; d < seg->dest_count; d++)
+    dests += same_memory(k, mem, seg->dests[d].dest);
+  for (int h = 0; h < seg->hist_count; h++)
+    for (int i = 0; i < seg->hists[h].op.count; i++)
+      dests += same_memory(k, mem, seg->hists[h].dests[i]);
+  return s.found || dests > 1;
+}
+
+static bool reads_itself(Code *k, const Mem *mem, const Exp *exp) {
+  if (exp->kind == EXP_UPDATE) return same_memory(k, mem, exp->u.update.value);
+  return exp->kind == EXP_SEG && seg_reads(k, mem, exp->u.seg);
+}
+
 bool code_may_overwrite(Code *k, Atom array, const Body *body, int position) {
   const Mem *mem = code_array(k, array)->mem;
-  return map_has(k->owned, mem) && !code_memory_used_after(k, mem, body, position);
+  if (!map_has(k->owned, mem) || reads_itself(k, mem, body->stms[position].exp)) return false;
+  return !code_memory_used_after(k, mem, body, position);
 }
 
 void code_note_copy(Code *k, Atom array) {
