@@ -17,7 +17,8 @@
 static const char help[] =
     "usage: flc bench [OPTIONS] FILE... [-- OPTIONS OF THE PROGRAM]\n"
     "\n"
-    "Measures the entry points of programs on the data of their test blocks (cases tagged nobench\n"
+    "Measures the entry points of programs on the data of their test blocks (cases "
+    "tagged nobench\n"
     "are left out).  A tuning file beside a program (FILE.tuning) is used.\n"
     "  -e, --entry ENTRY   only this entry point\n"
     "  -r, --runs N        at least N runs (default 10)\n"
@@ -50,20 +51,20 @@ static double quantile(const TimeVec *times, double at) {
   return sorted[below] + (place - below) * (sorted[above] - sorted[below]);
 }
 
-double bench_median(const TimeVec *times) {
-  return quantile(times, 0.5);
-}
+double bench_median(const TimeVec *times) { return quantile(times, 0.5); }
 
 static double total(const TimeVec *times) {
   double sum = 0;
-  vec_each(double *, t, times) sum += *t;
+  vec_each (double *, t, times)
+    sum += *t;
   return sum;
 }
 
 // The standard error of the mean, relative to it.
 static double relative_error(const TimeVec *times) {
   double mean = total(times) / times->count, squares = 0;
-  vec_each(double *, t, times) squares += (*t - mean) * (*t - mean);
+  vec_each (double *, t, times)
+    squares += (*t - mean) * (*t - mean);
   if (times->count < 2 || mean <= 0) return 0;
   return sqrt(squares / (times->count - 1) / times->count) / mean;
 }
@@ -76,7 +77,8 @@ typedef struct Case {
 } Case;
 
 static pid_t start(const Bench *b, const Case *k, int runs) {
-  const char *args[64] = { k->executable, "-e", k->entry, "-n", "-t", k->times, "-r", text_format("%d", runs) };
+  const char *args[64] = { k->executable, "-e",     k->entry, "-n",
+                           "-t",          k->times, "-r",     text_format("%d", runs) };
   int count = 8;
   const char *tuning = text_format("%s.tuning", k->path);
   if (access(tuning, R_OK) == 0) {
@@ -87,7 +89,8 @@ static pid_t start(const Bench *b, const Case *k, int runs) {
     args[count++] = b->program_options[i];
   pid_t child = fork();
   if (child != 0) return child;
-  int in = open(k->input, O_RDONLY), log = open(k->log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  int in = open(k->input, O_RDONLY),
+      log = open(k->log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   if (in >= 0 && log >= 0 && dup2(in, 0) == 0 && dup2(log, 1) == 1 && dup2(log, 2) == 2)
     execv(k->executable, mem_copy(args, sizeof args));
   _exit(127);
@@ -127,7 +130,8 @@ static int more_runs(const TimeVec *times) {
   double sum = total(times), mean = sum / times->count;
   if (sum >= most_us || times->count >= MOST_RUNS) return 0;
   int left = MOST_RUNS - times->count;
-  if (sum < enough_us) return mean > 0 ? (int)fmin(left, ceil((enough_us - sum) / mean)) : left;
+  if (sum < enough_us)
+    return mean > 0 ? (int)fmin(left, ceil((enough_us - sum) / mean)) : left;
   return relative_error(times) > 0.01 ? (int)fmin(left, times->count) : 0;
 }
 
@@ -149,8 +153,9 @@ static const char *time_text(double us) {
 }
 
 static const BenchResult *find_old(const Bench *b, const BenchResult *r) {
-  vec_each(BenchResult *, old, &b->old)
-    if (strcmp(old->program, r->program) == 0 && strcmp(old->dataset, r->dataset) == 0) return old;
+  vec_each (BenchResult *, old, &b->old)
+    if (strcmp(old->program, r->program) == 0 && strcmp(old->dataset, r->dataset) == 0)
+      return old;
   return NULL;
 }
 
@@ -161,10 +166,13 @@ static void print_result(const Bench *b, const BenchResult *r) {
     return;
   }
   double median = bench_median(&r->times);
-  printf("  %-40s %10s   %s to %s   %d runs", r->dataset, time_text(median), time_text(quantile(&r->times, 0.05)),
-         time_text(quantile(&r->times, 0.95)), r->times.count);
+  printf("  %-40s %10s   %s to %s   %d runs", r->dataset, time_text(median),
+         time_text(quantile(&r->times, 0.05)), time_text(quantile(&r->times, 0.95)),
+         r->times.count);
   const BenchResult *old = find_old(b, r);
-  if (old && median > 0) printf("   %.2fx (was %s)", bench_median(&old->times) / median, time_text(bench_median(&old->times)));
+  if (old && median > 0)
+    printf("   %.2fx (was %s)", bench_median(&old->times) / median,
+           time_text(bench_median(&old->times)));
   printf("\n");
   fflush(stdout);
 }
@@ -188,9 +196,11 @@ static const char *dataset_name(const TestCase *test, int number) {
 }
 
 // The inputs as binary values in a file; false: the data are absent or wrong (`*message` says how).
-static bool write_inputs(Bench *b, const Case *k, const Entry *entry, const TestText *text, const char **message) {
+static bool write_inputs(Bench *b, const Case *k, const Entry *entry,
+                         const TestText *text, const char **message) {
   static const TestText nothing = { TEST_VALUES, "" };
-  ValueReader *reader = test_open_values(k->path, text->source == TEST_NOTHING ? &nothing : text, message);
+  ValueReader *reader =
+      test_open_values(k->path, text->source == TEST_NOTHING ? &nothing : text, message);
   if (!reader) return false;
   const Value **values = command_read_inputs(b->c, entry, reader);
   if (!values) *message = diag_take_text(b->c);
@@ -208,10 +218,13 @@ static const char *base_name(const char *path) {
   return slash ? slash + 1 : path;
 }
 
-static void bench_case(Bench *b, Case *k, const Entry *entry, const TestCase *test, int number) {
+static void bench_case(Bench *b, Case *k, const Entry *entry, const TestCase *test,
+                       int number) {
   BenchResult r = { .dataset = dataset_name(test, number) };
   const char *program = base_name(k->path);
-  r.program = strcmp(entry->name, "main") == 0 ? program : text_format("%s:%s", program, entry->name);
+  r.program = strcmp(entry->name, "main") == 0
+                  ? program
+                  : text_format("%s:%s", program, entry->name);
   k->entry = entry->name;
   const char *message = NULL;
   if (!write_inputs(b, k, entry, &test->input, &message)) {
@@ -226,9 +239,11 @@ static void bench_case(Bench *b, Case *k, const Entry *entry, const TestCase *te
 }
 
 static bool is_wanted(const TestCase *test, const Entry *entry) {
-  if (test_has_tag(&test->tags, "nobench") || test_has_tag(&test->tags, "disable")) return false;
+  if (test_has_tag(&test->tags, "nobench") || test_has_tag(&test->tags, "disable"))
+    return false;
   if (test->outcome.source == TEST_ERROR) return false;
-  return test->entries.count ? test_has_tag(&test->entries, entry->name) : strcmp(entry->name, "main") == 0;
+  return test->entries.count ? test_has_tag(&test->entries, entry->name)
+                             : strcmp(entry->name, "main") == 0;
 }
 
 static void bench_cases(Bench *b, Case *k, const Core *core, const TestSpec *spec) {
@@ -236,7 +251,8 @@ static void bench_cases(Bench *b, Case *k, const Core *core, const TestSpec *spe
     const Entry *entry = core->entries[e];
     if (b->entry && strcmp(b->entry, entry->name) != 0) continue;
     for (int i = 0; i < spec->cases.count; i++)
-      if (is_wanted(&spec->cases.at[i], entry)) bench_case(b, k, entry, &spec->cases.at[i], i);
+      if (is_wanted(&spec->cases.at[i], entry))
+        bench_case(b, k, entry, &spec->cases.at[i], i);
   }
 }
 
@@ -248,7 +264,9 @@ static bool bench_program(Bench *b, const char *path) {
   if (spec.message || spec.error || !spec.cases.count) return !spec.message;
   const char *folder = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
   const char *stem = text_format("%s/flc-bench-%ld", folder, (long)getpid());
-  Case k = { .path = path, .input = text_format("%s.in", stem), .times = text_format("%s.times", stem),
+  Case k = { .path = path,
+             .input = text_format("%s.in", stem),
+             .times = text_format("%s.times", stem),
              .log = text_format("%s.log", stem) };
   printf("%s\n", path);
   k.executable = command_executable(b->c, path);
@@ -263,10 +281,12 @@ static int bench_all(Bench *b, char **paths, int count) {
   bool ok = true;
   for (int i = 0; i < count; i++)
     ok = bench_program(b, paths[i]) && ok;
-  vec_each(BenchResult *, r, &b->results) ok = ok && !r->error;
+  vec_each (BenchResult *, r, &b->results)
+    ok = ok && !r->error;
   Text *t = text_new();
   bench_write_json(t, &b->results);
-  if (b->json && !text_write_file(t, b->json)) error(b->c, (Loc){ 0 }, "cannot write %s: %s", b->json, strerror(errno));
+  if (b->json && !text_write_file(t, b->json))
+    error(b->c, (Loc){ 0 }, "cannot write %s: %s", b->json, strerror(errno));
   return diag_ok(b->c) && ok ? 0 : 1;
 }
 
@@ -279,9 +299,12 @@ static bool read_old(Bench *b, const char *path) {
 
 int command_bench(Compiler *c, int argc, char **argv) {
   static const struct option options[] = {
-    { "entry", required_argument, NULL, 'e' },   { "runs", required_argument, NULL, 'r' },
-    { "json", required_argument, NULL, 'j' },    { "compare", required_argument, NULL, 'c' },
-    { "help", no_argument, NULL, 'h' },          { NULL, 0, NULL, 0 },
+    { "entry", required_argument, NULL, 'e' },
+    { "runs", required_argument, NULL, 'r' },
+    { "json", required_argument, NULL, 'j' },
+    { "compare", required_argument, NULL, 'c' },
+    { "help", no_argument, NULL, 'h' },
+    { NULL, 0, NULL, 0 },
   };
   Bench b = { .c = c, .runs = 10 };
   int own = 1;  // arguments before "--"
@@ -292,13 +315,16 @@ int command_bench(Compiler *c, int argc, char **argv) {
   opterr = 0;
   for (int o; (o = getopt_long(own, argv, "e:r:", options, NULL)) != -1;) {
     if (o == 'h') return fputs(help, stdout) == EOF;
-    if (o == '?') return command_usage_error(c, "flc bench: unknown option %s", argv[optind - 1]);
+    if (o == '?')
+      return command_usage_error(c, "flc bench: unknown option %s", argv[optind - 1]);
     if (o == 'e') b.entry = optarg;
     if (o == 'r') b.runs = atoi(optarg);
     if (o == 'j') b.json = optarg;
-    if (o == 'c' && !read_old(&b, optarg)) return command_usage_error(c, "flc bench: cannot read %s", optarg);
+    if (o == 'c' && !read_old(&b, optarg))
+      return command_usage_error(c, "flc bench: cannot read %s", optarg);
   }
-  if (b.runs < 1) return command_usage_error(c, "flc bench: -r wants a positive number of runs");
+  if (b.runs < 1)
+    return command_usage_error(c, "flc bench: -r wants a positive number of runs");
   if (optind >= own) return command_usage_error(c, "flc bench: expected file names");
   return bench_all(&b, argv + optind, own - optind);
 }

@@ -54,9 +54,7 @@ typedef struct Json {
   const char *at;
 } Json;
 
-static void skip_space(Json *j) {
-  j->at += strspn(j->at, " \t\r\n");
-}
+static void skip_space(Json *j) { j->at += strspn(j->at, " \t\r\n"); }
 
 static bool next_is(Json *j, char c) {
   skip_space(j);

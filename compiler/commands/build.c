@@ -8,12 +8,14 @@
 static const char help[] =
     "usage: flc build FILE [-o OUT] [--prefix PREFIX] [--emit-c] [--explain-copies]\n"
     "\n"
-    "Compiles a program to an executable, which reads the arguments of an entry point from standard\n"
+    "Compiles a program to an executable, which reads the arguments of an entry point "
+    "from standard\n"
     "input and writes its result (OUT --help says more).\n"
     "  -o, --output OUT   the executable (default: FILE without .fl)\n"
     "  --prefix PREFIX    of exported names (default: fl)\n"
     "  --emit-c           write C text instead of compiling it (default: FILE with .c)\n"
-    "  --explain-copies   say which updates copy an array instead of overwriting it, and why\n"
+    "  --explain-copies   say which updates copy an array instead of overwriting it, and "
+    "why\n"
     "The C compiler is $CC (default: cc).\n";
 
 typedef struct Options {
@@ -24,11 +26,15 @@ typedef struct Options {
 static int build(Compiler *c, const char *path, Options options) {
   EmitResult result;
   const char *base = compile_base(path);
-  const char *output = options.output ? options.output : options.emit_c ? text_format("%s.c", base) : base;
+  const char *output = options.output   ? options.output
+                       : options.emit_c ? text_format("%s.c", base)
+                                        : base;
   if (strcmp(output, path) == 0)
-    return command_usage_error(c, "flc build: the output would replace %s; name another with -o", path);
-  if (!compile_to_c(c, path, (CompileOptions){ .prefix = options.prefix,
-                                             .explain_copies = options.explain_copies },
+    return command_usage_error(
+        c, "flc build: the output would replace %s; name another with -o", path);
+  if (!compile_to_c(c, path,
+                    (CompileOptions){ .prefix = options.prefix,
+                                      .explain_copies = options.explain_copies },
                     &result)) {
     diag_flush(c);
     return 1;
@@ -42,16 +48,20 @@ static int build(Compiler *c, const char *path, Options options) {
 
 int command_build(Compiler *c, int argc, char **argv) {
   static const struct option options[] = {
-    { "output", required_argument, NULL, 'o' }, { "prefix", required_argument, NULL, 'p' },
-    { "emit-c", no_argument, NULL, 'c' },       { "help", no_argument, NULL, 'h' },
-    { "server", no_argument, NULL, 's' },       { "explain-copies", no_argument, NULL, 'x' },
+    { "output", required_argument, NULL, 'o' },
+    { "prefix", required_argument, NULL, 'p' },
+    { "emit-c", no_argument, NULL, 'c' },
+    { "help", no_argument, NULL, 'h' },
+    { "server", no_argument, NULL, 's' },
+    { "explain-copies", no_argument, NULL, 'x' },
     { NULL, 0, NULL, 0 },
   };
   Options given = { 0 };
   opterr = 0;
   for (int o; (o = getopt_long(argc, argv, "o:", options, NULL)) != -1;) {
     if (o == 'h') return fputs(help, stdout) == EOF;
-    if (o == '?') return command_usage_error(c, "flc build: unknown option %s", argv[optind - 1]);
+    if (o == '?')
+      return command_usage_error(c, "flc build: unknown option %s", argv[optind - 1]);
     if (o == 'o') given.output = optarg;
     if (o == 'p') given.prefix = optarg;
     if (o == 'c') given.emit_c = true;
@@ -59,7 +69,9 @@ int command_build(Compiler *c, int argc, char **argv) {
     // 's': every executable is a server with --server
   }
   if (given.prefix && !compile_is_prefix(given.prefix))
-    return command_usage_error(c, "flc build: the prefix %s is no C identifier", given.prefix);
-  if (optind != argc - 1) return command_usage_error(c, "flc build: expected one file name");
+    return command_usage_error(c, "flc build: the prefix %s is no C identifier",
+                               given.prefix);
+  if (optind != argc - 1)
+    return command_usage_error(c, "flc build: expected one file name");
   return build(c, argv[optind], given);
 }

@@ -28,7 +28,8 @@ static const char *file_name(const char *path) {
   return slash ? slash + 1 : path;
 }
 
-bool compile_to_c(Compiler *c, const char *path, CompileOptions options, EmitResult *out) {
+bool compile_to_c(Compiler *c, const char *path, CompileOptions options,
+                  EmitResult *out) {
   Program *program = program_read(c, path);
   return program && compile_program_to_c(c, program, options, out);
 }
@@ -38,7 +39,8 @@ static void explain_copies(const ImpProgram *imp) {
   Text *seen = text_new();
   for (int i = 0; i < imp->copy_count; i++) {
     const CopyNote *copy = &imp->copies[i];
-    const char *line = text_format("%s: an update copies `%s`: %s\n", loc_text(copy->loc), copy->array, copy->why);
+    const char *line = text_format("%s: an update copies `%s`: %s\n", loc_text(copy->loc),
+                                   copy->array, copy->why);
     if (strstr(text_str(seen), line)) continue;  // several versions make the same copy
     text_add(seen, line);
     fputs(line, stderr);
@@ -46,7 +48,8 @@ static void explain_copies(const ImpProgram *imp) {
   if (imp->copy_count == 0) fputs("every update is done in place\n", stderr);
 }
 
-bool compile_program_to_c(Compiler *c, Program *program, CompileOptions options, EmitResult *out) {
+bool compile_program_to_c(Compiler *c, Program *program, CompileOptions options,
+                          EmitResult *out) {
   if (!pipeline_run(c, program, "imp") || diag_error_count(c)) return false;
   c->phase = "emit";
   EmitOptions emit = { .prefix = options.prefix ? options.prefix : "fl",
@@ -81,16 +84,19 @@ static int run_logged(const char *const *args, const char *log) {
 // $CC may hold options, too: "gcc -m64".
 static int add_words(const char **args, int count, const char *words) {
   char *copy = mem_copy(words, strlen(words) + 1), *rest = NULL;
-  for (char *word = strtok_r(copy, " ", &rest); word && count < 16; word = strtok_r(NULL, " ", &rest))
+  for (char *word = strtok_r(copy, " ", &rest); word && count < 16;
+       word = strtok_r(NULL, " ", &rest))
     args[count++] = word;
   return count;
 }
 
-static int run_cc(const char *source, const char *output, const char *log, const char *optimise) {
+static int run_cc(const char *source, const char *output, const char *log,
+                  const char *optimise) {
   const char *cc = getenv("CC");
   const char *args[32] = { 0 };
   int count = add_words(args, 0, cc && *cc ? cc : "cc");
-  const char *const fixed[] = { optimise, "-std=c99", "-ffp-contract=off", source, "-o", output, "-lOpenCL", "-lm" };
+  const char *const fixed[] = { optimise, "-std=c99", "-ffp-contract=off", source,
+                                "-o",     output,     "-lOpenCL",          "-lm" };
   for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
     args[count++] = fixed[i];
   return run_logged(args, log);
@@ -104,10 +110,12 @@ static void report_cc(Compiler *c, int status, const char *log) {
   else
     error(c, (Loc){ 0 }, "the C compiler failed:\n%s", said ? said : "");
   if (said && (strstr(said, "CL/cl.h") || strstr(said, "-lOpenCL")))
-    hint(c, "install the OpenCL headers and the ICD loader (Debian: opencl-headers ocl-icd-opencl-dev)");
+    hint(c, "install the OpenCL headers and the ICD loader (Debian: opencl-headers "
+            "ocl-icd-opencl-dev)");
 }
 
-static bool compile_c(Compiler *c, const Text *text, const char *output, const char *optimise) {
+static bool compile_c(Compiler *c, const Text *text, const char *output,
+                      const char *optimise) {
   const char *stem = text_format("%s.%ld", output, (long)getpid());
   const char *source = text_format("%s.c", stem), *made = text_format("%s.tmp", stem);
   const char *log = text_format("%s.log", stem);
@@ -161,7 +169,8 @@ const char *compile_cache_folder(void) {
 
 const char *compile_cached(Compiler *c, const Text *text) {
   uint64_t hash = compile_hash(COMPILE_HASH_SEED, text_str(text), text_length(text));
-  const char *path = text_format("%s/quick-%016llx", compile_cache_folder(), (unsigned long long)hash);
+  const char *path =
+      text_format("%s/quick-%016llx", compile_cache_folder(), (unsigned long long)hash);
   if (access(path, X_OK) == 0) return path;
   return compile_c(c, text, path, "-O0") ? path : NULL;
 }

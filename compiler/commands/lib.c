@@ -10,10 +10,12 @@ static const char help[] =
     "\n"
     "Compiles a program to BASE.c, BASE.h and BASE.json (the manifest).\n"
     "  -o, --output BASE   path without an extension (default: FILE without .fl)\n"
-    "  --prefix PREFIX     of exported names (default: fl; `futhark` suits existing bindings)\n";
+    "  --prefix PREFIX     of exported names (default: fl; `futhark` suits existing "
+    "bindings)\n";
 
 static void write_text(Compiler *c, const Text *t, const char *path) {
-  if (!text_write_file(t, path)) error(c, (Loc){ 0 }, "cannot write %s: %s", path, strerror(errno));
+  if (!text_write_file(t, path))
+    error(c, (Loc){ 0 }, "cannot write %s: %s", path, strerror(errno));
 }
 
 static int make_library(Compiler *c, const char *path, CompileOptions options) {
@@ -41,12 +43,15 @@ int command_lib(Compiler *c, int argc, char **argv) {
   opterr = 0;
   for (int o; (o = getopt_long(argc, argv, "o:", options, NULL)) != -1;) {
     if (o == 'h') return fputs(help, stdout) == EOF;
-    if (o == '?') return command_usage_error(c, "flc lib: unknown option %s", argv[optind - 1]);
+    if (o == '?')
+      return command_usage_error(c, "flc lib: unknown option %s", argv[optind - 1]);
     if (o == 'o') given.base = optarg;
     if (o == 'p') given.prefix = optarg;
   }
   if (given.prefix && !compile_is_prefix(given.prefix))
-    return command_usage_error(c, "flc lib: the prefix %s is no C identifier", given.prefix);
-  if (optind != argc - 1) return command_usage_error(c, "flc lib: expected one file name");
+    return command_usage_error(c, "flc lib: the prefix %s is no C identifier",
+                               given.prefix);
+  if (optind != argc - 1)
+    return command_usage_error(c, "flc lib: expected one file name");
   return make_library(c, argv[optind], given);
 }

@@ -1,6 +1,6 @@
 // Where the values of test blocks come from: the block itself, files, or a generator.
-#include "commands/test_run.h"
 #include "base/mem.h"
+#include "commands/test_run.h"
 #include "core/generate.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -74,7 +74,8 @@ static bool random_bytes(const char *types, Text *out, const char **message) {
   return true;
 }
 
-ValueReader *test_open_values(const char *program, const TestText *text, const char **message) {
+ValueReader *test_open_values(const char *program, const TestText *text,
+                              const char **message) {
   *message = NULL;
   if (text->source == TEST_VALUES)
     return value_reader_new("test values", text->text, strlen(text->text));

@@ -29,24 +29,18 @@ const char *c_name_of(CodeText *c, const void *binder, const char *name) {
   return fresh;
 }
 
-const char *c_var(CodeText *c, const Var *var) {
-  return c_name_of(c, var, var->name);
-}
+const char *c_var(CodeText *c, const Var *var) { return c_name_of(c, var, var->name); }
 
-const char *c_mem(CodeText *c, const Mem *mem) {
-  return c_name_of(c, mem, mem->name);
-}
+const char *c_mem(CodeText *c, const Mem *mem) { return c_name_of(c, mem, mem->name); }
 
 static const char *const type_names[PRIM_COUNT] = {
-  [PRIM_I8] = "int8_t",   [PRIM_I16] = "int16_t",  [PRIM_I32] = "int32_t",
-  [PRIM_I64] = "int64_t", [PRIM_U8] = "uint8_t",   [PRIM_U16] = "uint16_t",
+  [PRIM_I8] = "int8_t",    [PRIM_I16] = "int16_t",  [PRIM_I32] = "int32_t",
+  [PRIM_I64] = "int64_t",  [PRIM_U8] = "uint8_t",   [PRIM_U16] = "uint16_t",
   [PRIM_U32] = "uint32_t", [PRIM_U64] = "uint64_t", [PRIM_F32] = "float",
-  [PRIM_F64] = "double",  [PRIM_BOOL] = "bool",
+  [PRIM_F64] = "double",   [PRIM_BOOL] = "bool",
 };
 
-const char *c_type(PrimType type) {
-  return type_names[type];
-}
+const char *c_type(PrimType type) { return type_names[type]; }
 
 const char *c_memory_type(PrimType type) {
   return type == PRIM_BOOL ? "uint8_t" : type_names[type];
@@ -79,8 +73,16 @@ const char *c_string(const char *text) {
 
 // C's levels of precedence, as far as they are used.
 typedef enum Prec {
-  PREC_TERNARY, PREC_OR, PREC_AND, PREC_BITS, PREC_EQUAL, PREC_LESS, PREC_ADD, PREC_MUL,
-  PREC_UNARY, PREC_PRIMARY
+  PREC_TERNARY,
+  PREC_OR,
+  PREC_AND,
+  PREC_BITS,
+  PREC_EQUAL,
+  PREC_LESS,
+  PREC_ADD,
+  PREC_MUL,
+  PREC_UNARY,
+  PREC_PRIMARY
 } Prec;
 
 typedef struct Piece {
@@ -136,11 +138,14 @@ static Plain division(const ImpExp *e) {
 static Plain plain_operator(const ImpExp *e, Arith arith) {
   PrimType type = e->u.op.operands;
   PrimOp op = e->u.op.op;
-  if (op == OP_ADD || op == OP_SUB || op == OP_MUL || (op == OP_DIV && prim_is_float(type)))
+  if (op == OP_ADD || op == OP_SUB || op == OP_MUL ||
+      (op == OP_DIV && prim_is_float(type)))
     return has_plain_arithmetic(type, arith) ? arithmetic(op) : (Plain){ 0 };
   if (op == OP_EQ || op == OP_NE || op == OP_LT || op == OP_LE)
-    return type == PRIM_BOOL && (op == OP_LT || op == OP_LE) ? (Plain){ 0 } : comparison(op);
-  if ((op == OP_DIV || op == OP_MOD || op == OP_QUOT || op == OP_REM) && prim_is_int(type))
+    return type == PRIM_BOOL && (op == OP_LT || op == OP_LE) ? (Plain){ 0 }
+                                                             : comparison(op);
+  if ((op == OP_DIV || op == OP_MOD || op == OP_QUOT || op == OP_REM) &&
+      prim_is_int(type))
     return division(e);
   if (op == OP_AND) return (Plain){ "&", PREC_BITS, PREC_UNARY, PREC_UNARY };
   if (op == OP_OR) return (Plain){ "|", PREC_BITS, PREC_UNARY, PREC_UNARY };
@@ -172,8 +177,9 @@ static Piece op_piece(CodeText *c, const ImpExp *e, Arith arith) {
     const char *right = at_least(piece(c, e->u.op.args[1], arith), plain.right);
     return (Piece){ text_format("%s %s %s", left, plain.text, right), plain.prec };
   }
-  const char *prefix = op == OP_NOT && e->type == PRIM_BOOL ? "!"
-                       : op == OP_NEG && prim_is_float(e->type) ? "-" : NULL;
+  const char *prefix = op == OP_NOT && e->type == PRIM_BOOL     ? "!"
+                       : op == OP_NEG && prim_is_float(e->type) ? "-"
+                                                                : NULL;
   if (!prefix) return call_op(c, e, arith);
   // A sign before a sign would be another operator.
   const char *operand = at_least(piece(c, e->u.op.args[0], arith), PREC_PRIMARY);
@@ -215,8 +221,10 @@ static Piece convert_piece(CodeText *c, const ImpExp *e, Arith arith) {
                                    prim_type_name(e->type), inner.text);
     return (Piece){ text, PREC_PRIMARY };
   }
-  if (e->type == PRIM_BOOL) return (Piece){ text_format("%s != 0", at_least(inner, PREC_ADD)), PREC_EQUAL };
-  return (Piece){ text_format("(%s)%s", c_type(e->type), at_least(inner, PREC_UNARY)), PREC_UNARY };
+  if (e->type == PRIM_BOOL)
+    return (Piece){ text_format("%s != 0", at_least(inner, PREC_ADD)), PREC_EQUAL };
+  return (Piece){ text_format("(%s)%s", c_type(e->type), at_least(inner, PREC_UNARY)),
+                  PREC_UNARY };
 }
 
 static Piece bits_piece(CodeText *c, const ImpExp *e) {
@@ -236,14 +244,15 @@ static Piece select_piece(CodeText *c, const ImpExp *e, Arith arith) {
 }
 
 static const char *const item_functions[] = {
-  [ITEM_GLOBAL_ID] = "get_global_id",   [ITEM_LOCAL_ID] = "get_local_id",
-  [ITEM_GROUP_ID] = "get_group_id",     [ITEM_LOCAL_SIZE] = "get_local_size",
+  [ITEM_GLOBAL_ID] = "get_global_id",    [ITEM_LOCAL_ID] = "get_local_id",
+  [ITEM_GROUP_ID] = "get_group_id",      [ITEM_LOCAL_SIZE] = "get_local_size",
   [ITEM_GROUP_COUNT] = "get_num_groups",
 };
 
 static Piece tuning_piece(CodeText *c, const ImpExp *e) {
   int index = emit_tuning_index(c->e, e->u.tuning);
-  const char *text = text_format(c->in_kernel ? "FLC_PARAM_%d" : "rt_param(ctx, %d)", index);
+  const char *text =
+      text_format(c->in_kernel ? "FLC_PARAM_%d" : "rt_param(ctx, %d)", index);
   return (Piece){ text, PREC_PRIMARY };
 }
 
@@ -263,19 +272,16 @@ static Piece piece(CodeText *c, const ImpExp *e, Arith arith) {
   case IMP_LOAD: return load_piece(c, e);
   case IMP_SELECT: return select_piece(c, e, arith);
   case IMP_ITEM:
-    return (Piece){ text_format("(int64_t)%s(0)", item_functions[e->u.item]), PREC_UNARY };
+    return (Piece){ text_format("(int64_t)%s(0)", item_functions[e->u.item]),
+                    PREC_UNARY };
   case IMP_TUNING: return tuning_piece(c, e);
   }
   return (Piece){ "", PREC_PRIMARY };
 }
 
-const char *c_exp(CodeText *c, const ImpExp *e) {
-  return piece(c, e, ARITH_WRAP).text;
-}
+const char *c_exp(CodeText *c, const ImpExp *e) { return piece(c, e, ARITH_WRAP).text; }
 
-const char *c_size(CodeText *c, const ImpExp *e) {
-  return piece(c, e, ARITH_PLAIN).text;
-}
+const char *c_size(CodeText *c, const ImpExp *e) { return piece(c, e, ARITH_PLAIN).text; }
 
 const char *c_saturating(CodeText *c, const ImpExp *e) {
   return piece(c, e, ARITH_SATURATE).text;
@@ -285,7 +291,8 @@ const char *c_element(CodeText *c, const Mem *mem, const ImpExp *index) {
   Piece at = piece(c, index, ARITH_PLAIN);
   if (mem->space != MEM_SCRATCH || !c->interleaved)
     return text_format("%s[%s]", c_mem(c, mem), at.text);
-  return text_format("%s[%s * (int64_t)get_global_size(0)]", c_mem(c, mem), at_least(at, PREC_MUL));
+  return text_format("%s[%s * (int64_t)get_global_size(0)]", c_mem(c, mem),
+                     at_least(at, PREC_MUL));
 }
 
 // ---- lines
@@ -298,9 +305,7 @@ void c_line(CodeText *c, const char *format, ...) {
   va_end(args);
 }
 
-void c_open(CodeText *c) {
-  text_indent(c->t, 2);
-}
+void c_open(CodeText *c) { text_indent(c->t, 2); }
 
 void c_close(CodeText *c) {
   text_indent(c->t, -2);

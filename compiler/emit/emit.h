@@ -63,8 +63,8 @@ typedef struct Emit {
   NameVec regions;
   NameVec checks;       // each row: location, parts, as string literals
   IntVec check_values;  // the number of values of each
-  Map *functions;  // Function -> const char *: its name in C
-  Map *kernels;    // Kernel -> const int *: its number
+  Map *functions;       // Function -> const char *: its name in C
+  Map *kernels;         // Kernel -> const int *: its number
 } Emit;
 
 // ---- one C function or kernel (c_expr.c)
@@ -95,9 +95,9 @@ const char *c_type(PrimType type);         // of a variable: "int64_t", "bool"
 const char *c_memory_type(PrimType type);  // of an element in memory: a bool is a uint8_t
 const char *c_identifier(const char *text);  // letters, digits and underscores
 
-const char *c_exp(CodeText *c, const ImpExp *e);           // as a value: wraps
-const char *c_size(CodeText *c, const ImpExp *e);          // as an index or a size
-const char *c_saturating(CodeText *c, const ImpExp *e);    // as Par, or a number of bytes
+const char *c_exp(CodeText *c, const ImpExp *e);         // as a value: wraps
+const char *c_size(CodeText *c, const ImpExp *e);        // as an index or a size
+const char *c_saturating(CodeText *c, const ImpExp *e);  // as Par, or a number of bytes
 // mem[index], for reading and writing.
 const char *c_element(CodeText *c, const Mem *mem, const ImpExp *index);
 // A string literal with its quotes.
@@ -153,7 +153,7 @@ void emit_api(Emit *e, Text *t);
 // For hosts; `api` stands where all.c has api.h.
 void runtime_add(Text *t, const char *api, bool executable);
 void runtime_public_header(Text *t, const char *prefix);
-void runtime_add_prelude(Text *t);                   // OpenCL, as rows of string literals
+void runtime_add_prelude(Text *t);  // OpenCL, as rows of string literals
 // The text as string literals, a line each, indented and followed by commas.
 void c_text_rows(Text *t, const char *text);
 

@@ -34,20 +34,23 @@ static const char *dims(int rank, const char *type, const char *name) {
 
 // ---- arrays
 
-static const char *make_array(const EmitType *type, const char *function, const char *self) {
+static const char *make_array(const EmitType *type, const char *function,
+                              const char *self) {
   return text_format("const int64_t shape[] = { %s };\n"
                      "  struct rt_array *array = NULL;\n"
                      "  return %s(ctx, &array, %s, %d, shape, data) ? NULL : (%s)array;",
-                     dims(type->rank, "", "dim"), function, emit_elem_name(type->elem), type->rank, self);
+                     dims(type->rank, "", "dim"), function, emit_elem_name(type->elem),
+                     type->rank, self);
 }
 
 static void array_making(const Api *a, const EmitType *type, const char *self) {
   const char *n = type->c_name;
   const char *params = dims(type->rank, "int64_t ", "dim");
-  if (head(a, text_format("%s%s_new_%s(%s, const %s *data, %s)", self, a->prefix, n, context(a),
-                          c_type(type->elem), params)))
+  if (head(a, text_format("%s%s_new_%s(%s, const %s *data, %s)", self, a->prefix, n,
+                          context(a), c_type(type->elem), params)))
     body(a, make_array(type, "rt_array_from", self));
-  if (head(a, text_format("%s%s_new_raw_%s(%s, cl_mem data, %s)", self, a->prefix, n, context(a), params)))
+  if (head(a, text_format("%s%s_new_raw_%s(%s, cl_mem data, %s)", self, a->prefix, n,
+                          context(a), params)))
     body(a, make_array(type, "rt_array_from_raw", self));
 }
 
@@ -55,17 +58,23 @@ static void array_reading(const Api *a, const EmitType *type, const char *self) 
   const char *n = type->c_name, *elem = c_type(type->elem);
   if (head(a, text_format("int %s_free_%s(%s, %sarray)", a->prefix, n, context(a), self)))
     body(a, "return rt_array_free(ctx, (struct rt_array *)array);");
-  if (head(a, text_format("int %s_values_%s(%s, %sarray, %s *data)", a->prefix, n, context(a), self, elem)))
+  if (head(a, text_format("int %s_values_%s(%s, %sarray, %s *data)", a->prefix, n,
+                          context(a), self, elem)))
     body(a, "return rt_array_values(ctx, (const struct rt_array *)array, data);");
-  if (head(a, text_format("cl_mem %s_values_raw_%s(%s, %sarray)", a->prefix, n, context(a), self)))
+  if (head(a, text_format("cl_mem %s_values_raw_%s(%s, %sarray)", a->prefix, n,
+                          context(a), self)))
     body(a, "(void)ctx;\n  return rt_array_values_raw((const struct rt_array *)array);");
-  if (head(a, text_format("const int64_t *%s_shape_%s(%s, %sarray)", a->prefix, n, context(a), self)))
+  if (head(a, text_format("const int64_t *%s_shape_%s(%s, %sarray)", a->prefix, n,
+                          context(a), self)))
     body(a, "(void)ctx;\n  return rt_array_shape((const struct rt_array *)array);");
-  if (head(a, text_format("int %s_index_%s(%s, %s *out, %sarray, %s)", a->prefix, n, context(a), elem, self,
-                          dims(type->rank, "int64_t ", "i"))))
-    body(a, text_format("const int64_t indices[] = { %s };\n"
-                        "  return rt_array_index(ctx, (const struct rt_array *)array, indices, out);",
-                        dims(type->rank, "", "i")));
+  if (head(a, text_format("int %s_index_%s(%s, %s *out, %sarray, %s)", a->prefix, n,
+                          context(a), elem, self, dims(type->rank, "int64_t ", "i"))))
+    body(
+        a,
+        text_format(
+            "const int64_t indices[] = { %s };\n"
+            "  return rt_array_index(ctx, (const struct rt_array *)array, indices, out);",
+            dims(type->rank, "", "i")));
 }
 
 // ---- opaque values
@@ -77,15 +86,20 @@ static const char *value_type(const Api *a, const EmitType *type, bool in) {
 }
 
 // The statement that puts a C value into a struct rt_value, or the reverse.
-static const char *store_value(const EmitType *type, const char *value, const char *from) {
-  if (type->kind == EMIT_SCALAR) return text_format("%s.u.%s = %s;", value, emit_value_member(type->elem), from);
+static const char *store_value(const EmitType *type, const char *value,
+                               const char *from) {
+  if (type->kind == EMIT_SCALAR)
+    return text_format("%s.u.%s = %s;", value, emit_value_member(type->elem), from);
   const char *member = type->kind == EMIT_ARRAY ? "array" : "opaque";
   // Inputs are const in the API; only consuming one changes it, as its type says.
-  return text_format("%s.u.%s = (struct rt_%s *)(uintptr_t)%s;", value, member, member, from);
+  return text_format("%s.u.%s = (struct rt_%s *)(uintptr_t)%s;", value, member, member,
+                     from);
 }
 
-static const char *load_value(const Api *a, const EmitType *type, const char *to, const char *value) {
-  if (type->kind == EMIT_SCALAR) return text_format("*%s = %s.u.%s;", to, value, emit_value_member(type->elem));
+static const char *load_value(const Api *a, const EmitType *type, const char *to,
+                              const char *value) {
+  if (type->kind == EMIT_SCALAR)
+    return text_format("*%s = %s.u.%s;", to, value, emit_value_member(type->elem));
   return text_format("*%s = (struct %s_%s *)%s.u.%s;", to, a->prefix, type->c_name, value,
                      type->kind == EMIT_ARRAY ? "array" : "opaque");
 }
@@ -93,12 +107,14 @@ static const char *load_value(const Api *a, const EmitType *type, const char *to
 static void project(const Api *a, const EmitType *type, int field) {
   const EmitField *f = &type->fields.at[field];
   const EmitType *part = &a->e->types.at[f->type];
-  const char *text = text_format("int %s_project_%s_%s(%s, %s*out, const struct %s_%s *value)", a->prefix,
-                                 type->c_name, f->name, context(a), value_type(a, part, false), a->prefix,
-                                 type->c_name);
+  const char *text =
+      text_format("int %s_project_%s_%s(%s, %s*out, const struct %s_%s *value)",
+                  a->prefix, type->c_name, f->name, context(a),
+                  value_type(a, part, false), a->prefix, type->c_name);
   if (head(a, text))
     body(a, text_format("struct rt_value part;\n"
-                        "  int err = rt_opaque_project(ctx, &part, (const struct rt_opaque *)value, %d);\n"
+                        "  int err = rt_opaque_project(ctx, &part, (const struct "
+                        "rt_opaque *)value, %d);\n"
                         "  if (!err) {\n    %s\n  }\n  return err;",
                         field, load_value(a, part, "out", "part")));
 }
@@ -108,14 +124,18 @@ static void new_record(const Api *a, const EmitType *type, int number) {
   for (int i = 0; i < type->fields.count; i++) {
     const EmitType *part = &a->e->types.at[type->fields.at[i].type];
     text_printf(params, ", %sf%d", value_type(a, part, true), i);
-    text_printf(stores, "  %s\n", store_value(part, text_format("fields[%d]", i), text_format("f%d", i)));
+    text_printf(stores, "  %s\n",
+                store_value(part, text_format("fields[%d]", i), text_format("f%d", i)));
   }
-  const char *text = text_format("int %s_new_%s(%s, struct %s_%s **out%s)", a->prefix, type->c_name, context(a),
-                                 a->prefix, type->c_name, text_str(params));
+  const char *text =
+      text_format("int %s_new_%s(%s, struct %s_%s **out%s)", a->prefix, type->c_name,
+                  context(a), a->prefix, type->c_name, text_str(params));
   if (head(a, text))
-    body(a, text_format("struct rt_value fields[%d];\n%s"
-                        "  return rt_opaque_of_fields(ctx, (struct rt_opaque **)out, %d, fields);",
-                        type->fields.count, text_str(stores), number));
+    body(a,
+         text_format(
+             "struct rt_value fields[%d];\n%s"
+             "  return rt_opaque_of_fields(ctx, (struct rt_opaque **)out, %d, fields);",
+             type->fields.count, text_str(stores), number));
 }
 
 static void opaque_functions(const Api *a, const EmitType *type, int number) {
@@ -123,12 +143,15 @@ static void opaque_functions(const Api *a, const EmitType *type, int number) {
   const char *n = type->c_name;
   if (head(a, text_format("int %s_free_%s(%s, %svalue)", a->prefix, n, context(a), self)))
     body(a, "return rt_opaque_free(ctx, (struct rt_opaque *)value);");
-  if (head(a, text_format("int %s_store_%s(%s, const %svalue, void **p, size_t *n)", a->prefix, n, context(a), self)))
+  if (head(a, text_format("int %s_store_%s(%s, const %svalue, void **p, size_t *n)",
+                          a->prefix, n, context(a), self)))
     body(a, "return rt_opaque_store(ctx, (const struct rt_opaque *)value, p, n);");
-  if (head(a, text_format("%s%s_restore_%s(%s, const void *p, size_t n)", self, a->prefix, n, context(a))))
-    body(a, text_format("struct rt_opaque *value = NULL;\n"
-                        "  return rt_opaque_restore(ctx, &value, %d, p, n) ? NULL : (%s)value;",
-                        number, self));
+  if (head(a, text_format("%s%s_restore_%s(%s, const void *p, size_t n)", self, a->prefix,
+                          n, context(a))))
+    body(a, text_format(
+                "struct rt_opaque *value = NULL;\n"
+                "  return rt_opaque_restore(ctx, &value, %d, p, n) ? NULL : (%s)value;",
+                number, self));
   for (int i = 0; i < type->fields.count; i++)
     project(a, type, i);
   if (type->fields.count) new_record(a, type, number);
@@ -143,16 +166,18 @@ static void entry_function(const Api *a, const EmitEntry *entry) {
   for (int i = 0; i < entry->inputs.count; i++) {
     const EmitType *type = &a->e->types.at[entry->inputs.at[i]];
     text_printf(params, ", %sin%d", value_type(a, type, true), i);
-    text_printf(stores, "  %s\n", store_value(type, text_format("in[%d]", i), text_format("in%d", i)));
+    text_printf(stores, "  %s\n",
+                store_value(type, text_format("in[%d]", i), text_format("in%d", i)));
   }
-  const char *text = text_format("int %s_entry_%s(%s, %s*out%s)", a->prefix, name, context(a),
-                                 value_type(a, output, false), text_str(params));
+  const char *text =
+      text_format("int %s_entry_%s(%s, %s*out%s)", a->prefix, name, context(a),
+                  value_type(a, output, false), text_str(params));
   if (head(a, text))
     body(a, text_format("struct rt_value in[%d], result;\n%s"
                         "  int err = call_%s(ctx, &result, in);\n"
                         "  if (!err) {\n    %s\n  }\n  return err;",
-                        entry->inputs.count ? entry->inputs.count : 1, text_str(stores), name,
-                        load_value(a, output, "out", "result")));
+                        entry->inputs.count ? entry->inputs.count : 1, text_str(stores),
+                        name, load_value(a, output, "out", "result")));
 }
 
 static void type_functions(const Api *a) {
@@ -165,7 +190,8 @@ static void type_functions(const Api *a) {
     }
     if (type->kind == EMIT_OPAQUE) opaque_functions(a, type, i);
   }
-  vec_each(EmitEntry *, entry, &a->e->entries) entry_function(a, entry);
+  vec_each (EmitEntry *, entry, &a->e->entries)
+    entry_function(a, entry);
 }
 
 void emit_header(Emit *e, Text *t) {
@@ -173,8 +199,9 @@ void emit_header(Emit *e, Text *t) {
   text_printf(t, "// Generated by flc from %s.\n#pragma once\n", e->options.source);
   runtime_public_header(t, e->options.prefix);
   text_add(t, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
-  vec_each(EmitType *, type, &e->types)
-    if (type->kind != EMIT_SCALAR) text_printf(t, "\nstruct %s_%s;", e->options.prefix, type->c_name);
+  vec_each (EmitType *, type, &e->types)
+    if (type->kind != EMIT_SCALAR)
+      text_printf(t, "\nstruct %s_%s;", e->options.prefix, type->c_name);
   text_add(t, "\n");
   type_functions(&a);
   text_add(t, "\n\n#ifdef __cplusplus\n}\n#endif\n");

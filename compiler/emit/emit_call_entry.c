@@ -40,14 +40,16 @@ static void bind_scalars(CallText *s) {
     if (param->type.rank) continue;
     const char *name = text_format("args.%s", entry_arg_name(s->entry, i));
     map_put(s->values, param, name);
-    c_line(&s->c, "%s = %s.u.%s;", name, leaf_of(s->c.e, s->types, i), emit_value_member(param->type.elem));
+    c_line(&s->c, "%s = %s.u.%s;", name, leaf_of(s->c.e, s->types, i),
+           emit_value_member(param->type.elem));
   }
 }
 
 // Each size is bound by the first dimension that names it.
 static void bind_sizes(CallText *s) {
   for (int k = 0; k < s->entry->size_count; k++)
-    map_put(s->values, s->entry->params[k], text_format("args.%s", entry_arg_name(s->entry, k)));
+    map_put(s->values, s->entry->params[k],
+            text_format("args.%s", entry_arg_name(s->entry, k)));
   Map *bound = map_new(NULL);
   for (int i = s->entry->size_count; i < s->entry->param_count; i++) {
     const CoreType *type = &s->entry->params[i]->type;
@@ -59,7 +61,9 @@ static void bind_sizes(CallText *s) {
       bool is_size = false;
       for (int k = 0; k < s->entry->size_count; k++)
         is_size = is_size || s->entry->params[k] == size;
-      if (is_size) c_line(&s->c, "%s = %s.u.array->shape[%d];", name, leaf_of(s->c.e, s->types, i), d);
+      if (is_size)
+        c_line(&s->c, "%s = %s.u.array->shape[%d];", name, leaf_of(s->c.e, s->types, i),
+               d);
     }
   }
 }
@@ -82,9 +86,12 @@ static void check_shape(CallText *s, int param) {
   c_line(&s->c, "if (%s) {", text_str(wrong));
   c_open(&s->c);
   c_line(&s->c, "char expected[%d];", 32 * type->rank + 1);
-  c_line(&s->c, "snprintf(expected, sizeof expected, \"%s\"%s);", text_str(format), text_str(values));
-  c_line(&s->c, "return rt_shape_error(ctx, \"%s\", %s, %s.u.array, expected);", s->entry->name,
-         c_string(input_of(s->entry, param)->name ? input_of(s->entry, param)->name : ""), leaf);
+  c_line(&s->c, "snprintf(expected, sizeof expected, \"%s\"%s);", text_str(format),
+         text_str(values));
+  c_line(&s->c, "return rt_shape_error(ctx, \"%s\", %s, %s.u.array, expected);",
+         s->entry->name,
+         c_string(input_of(s->entry, param)->name ? input_of(s->entry, param)->name : ""),
+         leaf);
   c_close(&s->c);
 }
 
@@ -125,13 +132,15 @@ static void drop_arrays(CallText *s) {
 static void free_results(CallText *s) {
   for (int i = 0; i < s->entry->result_count; i++)
     if (s->entry->results[i].rank)
-      c_line(&s->c, "if (results[%d].u.array) rt_array_free(ctx, results[%d].u.array);", i, i);
+      c_line(&s->c, "if (results[%d].u.array) rt_array_free(ctx, results[%d].u.array);",
+             i, i);
 }
 
 static void pack(CallText *s) {
   bool opaque = s->c.e->types.at[s->types->output].kind == EMIT_OPAQUE;
   if (opaque) {
-    c_line(&s->c, "if (!err) err = rt_opaque_new(ctx, &out->u.opaque, %d, results);", s->types->output);
+    c_line(&s->c, "if (!err) err = rt_opaque_new(ctx, &out->u.opaque, %d, results);",
+           s->types->output);
     free_results(s);
     c_line(&s->c, "return err;");
     return;
@@ -155,12 +164,15 @@ void emit_entry_call(Emit *e, Text *t, int number) {
   const Entry *entry = types->entry;
   CallText s = { code_text_new(e, t), entry, types, map_new(NULL) };
   const char *name = c_identifier(entry->name);
-  c_line(&s.c, "static int call_%s(struct rt_context *ctx, struct rt_value *out, const struct rt_value *in) {",
+  c_line(&s.c,
+         "static int call_%s(struct rt_context *ctx, struct rt_value *out, const struct "
+         "rt_value *in) {",
          name);
   c_open(&s.c);
   c_line(&s.c, "int err = RT_OK;");
   c_line(&s.c, "struct %s_args args;", name);
-  c_line(&s.c, "struct rt_value results[%d];", entry->result_count ? entry->result_count : 1);
+  c_line(&s.c, "struct rt_value results[%d];",
+         entry->result_count ? entry->result_count : 1);
   c_line(&s.c, "memset(&args, 0, sizeof args);");
   c_line(&s.c, "memset(results, 0, sizeof results);");
   if (!entry->input_count) c_line(&s.c, "(void)in;");
@@ -174,7 +186,10 @@ void emit_entry_call(Emit *e, Text *t, int number) {
     c_line(&s.c, "  return err;");
     c_line(&s.c, "}");
   }
-  c_line(&s.c, "err = rt_is_gpu(ctx) ? %s_gpu(ctx, &args, results) : %s_cpu(ctx, &args, results);", name, name);
+  c_line(
+      &s.c,
+      "err = rt_is_gpu(ctx) ? %s_gpu(ctx, &args, results) : %s_cpu(ctx, &args, results);",
+      name, name);
   pack(&s);
   c_close(&s.c);
   text_newline(t);

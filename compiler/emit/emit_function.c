@@ -12,7 +12,8 @@ static void function_block(CodeText *c, const ImpBlock *block);
 
 static void function_for(CodeText *c, const ImpStm *stm) {
   const char *i = c_var(c, stm->u.loop.var);
-  c_line(c, "for (int64_t %s = 0; %s < %s; %s++) {", i, i, c_size(c, stm->u.loop.bound), i);
+  c_line(c, "for (int64_t %s = 0; %s < %s; %s++) {", i, i, c_size(c, stm->u.loop.bound),
+         i);
   function_block(c, &stm->u.loop.body);
   c_line(c, "}");
 }
@@ -48,7 +49,8 @@ static void function_stm(CodeText *c, const ImpStm *stm) {
 
 static void function_block(CodeText *c, const ImpBlock *block) {
   text_indent(c->t, 2);
-  vec_each(const ImpStm **, stm, block) function_stm(c, *stm);
+  vec_each (const ImpStm **, stm, block)
+    function_stm(c, *stm);
   text_indent(c->t, -2);
 }
 
@@ -70,7 +72,8 @@ void emit_call(CodeText *c, const ImpStm *stm) {
   for (int i = 0; i < stm->u.call.arg_count; i++)
     text_printf(t, "%s%s", i ? ", " : "", c_exp(c, stm->u.call.args[i]));
   for (int i = 0; i < stm->u.call.var_count && !single; i++)
-    text_printf(t, "%s&%s", i || stm->u.call.arg_count ? ", " : "", c_var(c, stm->u.call.vars[i]));
+    text_printf(t, "%s&%s", i || stm->u.call.arg_count ? ", " : "",
+                c_var(c, stm->u.call.vars[i]));
   c_line(c, "%s);", text_str(t));
 }
 
@@ -93,7 +96,8 @@ static const char *function_head(CodeText *c, const Function *function) {
 // Parameters that are not read would be warned about.
 static void unused_params(CodeText *c, const Function *function) {
   for (int i = 0; i < function->param_count; i++)
-    if (!map_has(c->live, function->params[i])) c_line(c, "(void)%s;", c_var(c, function->params[i]));
+    if (!map_has(c->live, function->params[i]))
+      c_line(c, "(void)%s;", c_var(c, function->params[i]));
 }
 
 void emit_function(Emit *e, Text *t, const Function *function) {
@@ -114,7 +118,7 @@ void emit_function(Emit *e, Text *t, const Function *function) {
 }
 
 void emit_keep_called(Map *live, const ImpBlock *block) {
-  vec_each(const ImpStm **, at, block) {
+  vec_each (const ImpStm **, at, block) {
     const ImpStm *stm = *at;
     for (int i = 0; stm->kind == IMP_CALL && i < stm->u.call.var_count; i++)
       map_put(live, stm->u.call.vars[i], stm);
@@ -127,7 +131,7 @@ void emit_keep_called(Map *live, const ImpBlock *block) {
 }
 
 static void note_host_calls(const ImpBlock *block, Map *called) {
-  vec_each(const ImpStm **, at, block) {
+  vec_each (const ImpStm **, at, block) {
     if ((*at)->kind == IMP_CALL) map_put(called, (*at)->u.call.function, *at);
     const ImpBlock *inner[2];
     int count = imp_blocks(*at, inner);

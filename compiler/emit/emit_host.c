@@ -22,7 +22,8 @@ void emit_entry_args(Emit *e, Text *t, const Entry *entry) {
   text_printf(t, "struct %s_args {", c_identifier(entry->name));
   for (int i = 0; i < entry->param_count; i++) {
     const Var *param = entry->params[i];
-    const char *type = param->type.rank ? "struct rt_mem *" : text_format("%s ", c_type(param->type.elem));
+    const char *type = param->type.rank ? "struct rt_mem *"
+                                        : text_format("%s ", c_type(param->type.elem));
     text_printf(t, "\n  %s%s;", type, entry_arg_name(entry, i));
   }
   if (!entry->param_count) text_add(t, "\n  char nothing;");
@@ -42,7 +43,8 @@ static const char *bytes_of(CodeText *c, PrimType elem, const ImpExp *count) {
 
 static void host_alloc_stm(CodeText *c, const ImpStm *stm) {
   const Mem *mem = stm->u.alloc.mem;
-  try(c, text_format("rt_mem_alloc(ctx, &%s, %s)", c_mem(c, mem), bytes_of(c, mem->elem, stm->u.alloc.count)));
+  try(c, text_format("rt_mem_alloc(ctx, &%s, %s)", c_mem(c, mem),
+                     bytes_of(c, mem->elem, stm->u.alloc.count)));
 }
 
 static void host_check(CodeText *c, const ImpStm *stm) {
@@ -51,16 +53,19 @@ static void host_check(CodeText *c, const ImpStm *stm) {
   c_open(c);
   Text *values = text_new();
   for (int i = 0; i < count; i++)
-    text_printf(values, "%s(int64_t)(%s)", i ? ", " : "", c_exp(c, stm->u.check.values[i]));
+    text_printf(values, "%s(int64_t)(%s)", i ? ", " : "",
+                c_exp(c, stm->u.check.values[i]));
   if (count) c_line(c, "const int64_t values[] = { %s };", text_str(values));
-  c_line(c, "err = rt_fail(ctx, %d, %s);", emit_check(c->e, stm), count ? "values" : "NULL");
+  c_line(c, "err = rt_fail(ctx, %d, %s);", emit_check(c->e, stm),
+         count ? "values" : "NULL");
   c_line(c, "goto cleanup;");
   c_close(c);
 }
 
 static void host_for(CodeText *c, const ImpStm *stm) {
   const char *i = c_var(c, stm->u.loop.var);
-  c_line(c, "for (int64_t %s = 0; %s < %s; %s++) {", i, i, c_size(c, stm->u.loop.bound), i);
+  c_line(c, "for (int64_t %s = 0; %s < %s; %s++) {", i, i, c_size(c, stm->u.loop.bound),
+         i);
   host_block(c, &stm->u.loop.body);
   c_line(c, "}");
 }
@@ -79,8 +84,9 @@ static void host_branches(CodeText *c, const char *condition, const ImpBlock *th
 static void host_guard(CodeText *c, const ImpStm *stm) {
   int index = emit_guard_index(c->e, stm->u.guard.guard->name);
   c_line(c, "// %s", stm->u.guard.guard->name);
-  const char *condition = text_format("rt_guard(ctx, %d, %s, %s)", index, c_saturating(c, stm->u.guard.par),
-                                      c_saturating(c, stm->u.guard.local_bytes));
+  const char *condition =
+      text_format("rt_guard(ctx, %d, %s, %s)", index, c_saturating(c, stm->u.guard.par),
+                  c_saturating(c, stm->u.guard.local_bytes));
   host_branches(c, condition, &stm->u.guard.then_body, &stm->u.guard.else_body);
 }
 
@@ -88,14 +94,15 @@ static void host_read_stm(CodeText *c, const ImpStm *stm) {
   const Mem *mem = stm->u.read.mem;
   const ImpExp *size = imp_i64(prim_size_bytes(mem->elem));
   const char *offset = c_size(c, imp_mul(stm->u.read.index, size));
-  try(c, text_format("rt_read(ctx, %s, %s, %d, &%s)", c_mem(c, mem), offset, prim_size_bytes(mem->elem),
-                     c_var(c, stm->u.read.var)));
+  try(c, text_format("rt_read(ctx, %s, %s, %d, &%s)", c_mem(c, mem), offset,
+                     prim_size_bytes(mem->elem), c_var(c, stm->u.read.var)));
 }
 
 static void host_region(CodeText *c, const ImpStm *stm) {
   int index = emit_region_index(c->e, stm->u.region.name);
   c_line(c, "rt_region_begin(ctx, %d);  // %s", index, stm->u.region.name);
-  vec_each(const ImpStm **, inner, &stm->u.region.body) host_stm(c, *inner);
+  vec_each (const ImpStm **, inner, &stm->u.region.body)
+    host_stm(c, *inner);
   c_line(c, "rt_region_end(ctx, %d);", index);
 }
 
@@ -116,7 +123,8 @@ static const char *launch_args(CodeText *c, const LaunchText *launch) {
     if (arg->is_mem)
       text_printf(t, "rt_arg_mem(%s)", c_mem(c, arg->mem));
     else
-      text_printf(t, "rt_arg_%s(%s)", prim_type_name(arg->value->type), c_exp(c, arg->value));
+      text_printf(t, "rt_arg_%s(%s)", prim_type_name(arg->value->type),
+                  c_exp(c, arg->value));
   }
   for (int i = 0; i < launch->own.count; i++)
     text_printf(t, "%srt_arg_i64(%s)", i || stm->u.launch.arg_count ? ", " : "",
@@ -128,19 +136,23 @@ static void launch_arrays(CodeText *c, const LaunchText *launch) {
   Text *own = text_new(), *locals = text_new();
   for (int i = 0; i < launch->own.count; i++) {
     const Scratch *s = &launch->own.at[i];
-    text_printf(own, "%s{ %s, %d, false }", i ? ", " : "", c_saturating(c, s->count), prim_size_bytes(s->mem->elem));
+    text_printf(own, "%s{ %s, %d, false }", i ? ", " : "", c_saturating(c, s->count),
+                prim_size_bytes(s->mem->elem));
   }
   for (int i = 0; i < launch->locals.count; i++) {
     const Scratch *s = &launch->locals.at[i];
     text_printf(locals, "%s%s", i ? ", " : "", bytes_of(c, s->mem->elem, s->count));
   }
-  if (launch->own.count) c_line(c, "const struct rt_scratch scratch[] = { %s };", text_str(own));
-  if (launch->locals.count) c_line(c, "const int64_t local_bytes[] = { %s };", text_str(locals));
+  if (launch->own.count)
+    c_line(c, "const struct rt_scratch scratch[] = { %s };", text_str(own));
+  if (launch->locals.count)
+    c_line(c, "const int64_t local_bytes[] = { %s };", text_str(locals));
 }
 
 static void host_launch(CodeText *c, const ImpStm *stm) {
   const Kernel *kernel = stm->u.launch.kernel;
-  LaunchText launch = { stm, imp_kernel_arrays(kernel, MEM_SCRATCH), imp_kernel_arrays(kernel, MEM_LOCAL) };
+  LaunchText launch = { stm, imp_kernel_arrays(kernel, MEM_SCRATCH),
+                        imp_kernel_arrays(kernel, MEM_LOCAL) };
   const int *number = map_get(c->e->kernels, kernel);
   int count = stm->u.launch.arg_count + launch.own.count;
   const ImpExp *groups = stm->u.launch.groups, *group_size = stm->u.launch.group_size;
@@ -149,9 +161,10 @@ static void host_launch(CodeText *c, const ImpStm *stm) {
   if (count) c_line(c, "const struct rt_arg values[] = { %s };", launch_args(c, &launch));
   launch_arrays(c, &launch);
   c_line(c, "const struct rt_launch launch = { %s, %s, %s, %s, %d, %s, %d, %s, %d };",
-         stm->u.launch.items ? c_size(c, stm->u.launch.items) : "0", groups ? c_size(c, groups) : "-1",
-         group_size ? c_size(c, group_size) : "0", count ? "values" : "NULL", count,
-         launch.own.count ? "scratch" : "NULL", launch.own.count, launch.locals.count ? "local_bytes" : "NULL",
+         stm->u.launch.items ? c_size(c, stm->u.launch.items) : "0",
+         groups ? c_size(c, groups) : "-1", group_size ? c_size(c, group_size) : "0",
+         count ? "values" : "NULL", count, launch.own.count ? "scratch" : "NULL",
+         launch.own.count, launch.locals.count ? "local_bytes" : "NULL",
          launch.locals.count);
   try(c, text_format("rt_launch(ctx, %d, &launch)", number ? *number : -1));
   c_close(c);
@@ -160,7 +173,8 @@ static void host_launch(CodeText *c, const ImpStm *stm) {
 // ---- the walk
 
 static void host_scalar(CodeText *c, const ImpStm *stm) {
-  if (stm->kind == IMP_DECLARE && map_has(c->live, stm->u.declare.var)) emit_declare(c, stm);
+  if (stm->kind == IMP_DECLARE && map_has(c->live, stm->u.declare.var))
+    emit_declare(c, stm);
   if (stm->kind == IMP_ASSIGN && map_has(c->live, stm->u.assign.var))
     c_line(c, "%s = %s;", c_var(c, stm->u.assign.var), c_exp(c, stm->u.assign.value));
 }
@@ -181,7 +195,8 @@ void host_stm(CodeText *c, const ImpStm *stm) {
     c_line(c, "}");
     return;
   case IMP_IF:
-    host_branches(c, c_exp(c, stm->u.cond.condition), &stm->u.cond.then_body, &stm->u.cond.else_body);
+    host_branches(c, c_exp(c, stm->u.cond.condition), &stm->u.cond.then_body,
+                  &stm->u.cond.else_body);
     return;
   case IMP_CALL: emit_call(c, stm); return;
   case IMP_CHECK: host_check(c, stm); return;
@@ -190,7 +205,9 @@ void host_stm(CodeText *c, const ImpStm *stm) {
   case IMP_ALLOC: host_alloc_stm(c, stm); return;
   case IMP_SHARE: c_line(c, "rt_mem_share(ctx, &%s, %s);", to, from); return;
   case IMP_UNIQUE: try(c, text_format("rt_mem_unique(ctx, &%s, &%s)", to, from)); return;
-  case IMP_RELEASE: c_line(c, "rt_mem_release(ctx, &%s);", c_mem(c, stm->u.mem.mem)); return;
+  case IMP_RELEASE:
+    c_line(c, "rt_mem_release(ctx, &%s);", c_mem(c, stm->u.mem.mem));
+    return;
   case IMP_LAUNCH: host_launch(c, stm); return;
   case IMP_READ: host_read_stm(c, stm); return;
   case IMP_GUARD: host_guard(c, stm); return;
@@ -204,7 +221,8 @@ void host_stm(CodeText *c, const ImpStm *stm) {
 
 static void host_block(CodeText *c, const ImpBlock *block) {
   text_indent(c->t, 2);
-  vec_each(const ImpStm **, stm, block) host_stm(c, *stm);
+  vec_each (const ImpStm **, stm, block)
+    host_stm(c, *stm);
   text_indent(c->t, -2);
 }
 
@@ -213,7 +231,7 @@ static void host_block(CodeText *c, const ImpBlock *block) {
 typedef Vec(const Mem *) MemVec;
 
 static void find_slots(const ImpBlock *block, MemVec *out) {
-  vec_each(const ImpStm **, stm, block) {
+  vec_each (const ImpStm **, stm, block) {
     if ((*stm)->kind == IMP_DECLARE_MEM) vec_push(out, (*stm)->u.mem.mem);
     const ImpBlock *inner[2];
     int count = imp_blocks(*stm, inner);
@@ -240,7 +258,8 @@ static void take_params(CodeText *c, const ImpEntry *entry, MemVec *slots) {
   for (int i = 0; i < entry->entry->param_count; i++) {
     if (!entry->params[i].is_array) continue;
     const Mem *mem = entry->params[i].arr.mem;
-    c_line(c, "struct rt_mem *%s = args->%s;", c_mem(c, mem), entry_arg_name(entry->entry, i));
+    c_line(c, "struct rt_mem *%s = args->%s;", c_mem(c, mem),
+           entry_arg_name(entry->entry, i));
     vec_push(slots, mem);
   }
 }
@@ -249,19 +268,19 @@ static void scalar_params(CodeText *c, const ImpEntry *entry) {
   for (int i = 0; i < entry->entry->param_count; i++) {
     const Var *var = entry->params[i].var;
     if (entry->params[i].is_array || !map_has(c->live, var)) continue;
-    c_line(c, "%s %s = args->%s;", c_type(var->type.elem), c_var(c, var), entry_arg_name(entry->entry, i));
+    c_line(c, "%s %s = args->%s;", c_type(var->type.elem), c_var(c, var),
+           entry_arg_name(entry->entry, i));
   }
 }
 
 static const char *const elem_names[PRIM_COUNT] = {
-  [PRIM_I8] = "RT_I8",   [PRIM_I16] = "RT_I16", [PRIM_I32] = "RT_I32", [PRIM_I64] = "RT_I64",
-  [PRIM_U8] = "RT_U8",   [PRIM_U16] = "RT_U16", [PRIM_U32] = "RT_U32", [PRIM_U64] = "RT_U64",
-  [PRIM_F32] = "RT_F32", [PRIM_F64] = "RT_F64", [PRIM_BOOL] = "RT_BOOL",
+  [PRIM_I8] = "RT_I8",   [PRIM_I16] = "RT_I16",   [PRIM_I32] = "RT_I32",
+  [PRIM_I64] = "RT_I64", [PRIM_U8] = "RT_U8",     [PRIM_U16] = "RT_U16",
+  [PRIM_U32] = "RT_U32", [PRIM_U64] = "RT_U64",   [PRIM_F32] = "RT_F32",
+  [PRIM_F64] = "RT_F64", [PRIM_BOOL] = "RT_BOOL",
 };
 
-const char *emit_elem_name(PrimType type) {
-  return elem_names[type];
-}
+const char *emit_elem_name(PrimType type) { return elem_names[type]; }
 
 const char *emit_value_member(PrimType type) {
   return type == PRIM_BOOL ? "boolean" : prim_type_name(type);
@@ -274,8 +293,8 @@ static void array_result(CodeText *c, const Arr *arr, int position) {
   c_line(c, "{");
   c_open(c);
   c_line(c, "const int64_t shape[] = { %s };", text_str(shape));
-  try(c, text_format("rt_array_of_mem(ctx, &results[%d].u.array, %s, %d, shape, %s)", position,
-                     elem_names[arr->elem], arr->rank, c_mem(c, arr->mem)));
+  try(c, text_format("rt_array_of_mem(ctx, &results[%d].u.array, %s, %d, shape, %s)",
+                     position, elem_names[arr->elem], arr->rank, c_mem(c, arr->mem)));
   c_close(c);
 }
 
@@ -287,7 +306,8 @@ static void entry_results(CodeText *c, const ImpEntry *entry) {
       continue;
     }
     const ImpExp *value = entry->scalar_results[i];
-    c_line(c, "results[%d].u.%s = %s;", i - sizes, emit_value_member(value->type), c_exp(c, value));
+    c_line(c, "results[%d].u.%s = %s;", i - sizes, emit_value_member(value->type),
+           c_exp(c, value));
   }
 }
 
@@ -295,7 +315,9 @@ void emit_host_entry(Emit *e, Text *t, const ImpEntry *entry, Profile profile) {
   CodeText c = code_text_new(e, t);
   c.live = entry_live(entry);
   const char *name = c_identifier(entry->entry->name);
-  c_line(&c, "static int %s_%s(struct rt_context *ctx, struct %s_args *args, struct rt_value *results) {",
+  c_line(&c,
+         "static int %s_%s(struct rt_context *ctx, struct %s_args *args, struct rt_value "
+         "*results) {",
          name, profile_names[profile], name);
   c_open(&c);
   c_line(&c, "int err;");
@@ -318,7 +340,8 @@ void emit_host_entry(Emit *e, Text *t, const ImpEntry *entry, Profile profile) {
   text_indent(t, -2);
   c_line(&c, "cleanup:");
   text_indent(t, 2);
-  vec_each(const Mem **, slot, &slots) c_line(&c, "rt_mem_release(ctx, &%s);", c_mem(&c, *slot));
+  vec_each (const Mem **, slot, &slots)
+    c_line(&c, "rt_mem_release(ctx, &%s);", c_mem(&c, *slot));
   c_line(&c, "return rt_entry_end(ctx, err);");
   c_close(&c);
   text_newline(t);

@@ -11,7 +11,7 @@
 static void kernel_block(CodeText *c, const ImpBlock *block);
 
 static bool has_barrier(const ImpBlock *block) {
-  vec_each(const ImpStm **, stm, block) {
+  vec_each (const ImpStm **, stm, block) {
     if ((*stm)->kind == IMP_BARRIER) return true;
     const ImpBlock *inner[2];
     int count = imp_blocks(*stm, inner);
@@ -29,8 +29,8 @@ static const char *guard_of(const CodeText *c, const ImpBlock *body) {
 
 static void kernel_for(CodeText *c, const ImpStm *stm) {
   const char *i = c_var(c, stm->u.loop.var);
-  c_line(c, "for (int64_t %s = 0; %s%s < %s; %s++) {", i, guard_of(c, &stm->u.loop.body), i,
-         c_size(c, stm->u.loop.bound), i);
+  c_line(c, "for (int64_t %s = 0; %s%s < %s; %s++) {", i, guard_of(c, &stm->u.loop.body),
+         i, c_size(c, stm->u.loop.bound), i);
   if (stm->u.loop.reassociate) c_line(c, "  FLC_REASSOCIATE");
   kernel_block(c, &stm->u.loop.body);
   c_line(c, "}");
@@ -59,9 +59,11 @@ static void kernel_check(CodeText *c, const ImpStm *stm) {
   text_printf(call, "flc_fail(flc_error, %d", emit_check(c->e, stm));
   for (int i = 0; i < 4; i++) {
     bool given = i < stm->u.check.value_count;
-    text_printf(call, given ? ", (long)(%s)" : ", 0%s", given ? c_exp(c, stm->u.check.values[i]) : "");
+    text_printf(call, given ? ", (long)(%s)" : ", 0%s",
+                given ? c_exp(c, stm->u.check.values[i]) : "");
   }
-  c_line(c, "if (%s!(%s)) {", c->guarded ? "flc_ok && " : "", c_exp(c, stm->u.check.condition));
+  c_line(c, "if (%s!(%s)) {", c->guarded ? "flc_ok && " : "",
+         c_exp(c, stm->u.check.condition));
   c_line(c, "  %s);", text_str(call));
   c_line(c, c->guarded ? "  flc_ok = 0;" : "  return;");
   c_line(c, "}");
@@ -69,20 +71,23 @@ static void kernel_check(CodeText *c, const ImpStm *stm) {
 
 static void kernel_store(CodeText *c, const ImpStm *stm) {
   const char *element = c_element(c, stm->u.store.mem, stm->u.store.index);
-  c_line(c, "%s%s = %s;", c->guarded ? "if (flc_ok) " : "", element, c_exp(c, stm->u.store.value));
+  c_line(c, "%s%s = %s;", c->guarded ? "if (flc_ok) " : "", element,
+         c_exp(c, stm->u.store.value));
 }
 
 static void kernel_atomic(CodeText *c, const ImpStm *stm) {
   const Mem *mem = stm->u.atomic.mem;
   c_line(c, "%sflc_atomic_%s_%s_%s(&%s, %s);", c->guarded ? "if (flc_ok) " : "",
-         op_name(stm->u.atomic.op), prim_type_name(mem->elem), mem->space == MEM_LOCAL ? "l" : "g",
-         c_element(c, mem, stm->u.atomic.index), c_exp(c, stm->u.atomic.value));
+         op_name(stm->u.atomic.op), prim_type_name(mem->elem),
+         mem->space == MEM_LOCAL ? "l" : "g", c_element(c, mem, stm->u.atomic.index),
+         c_exp(c, stm->u.atomic.value));
 }
 
 static void kernel_local(CodeText *c, const ImpStm *stm) {
   const Mem *mem = stm->u.alloc.mem;
   if (mem->space != MEM_PRIVATE) return;  // a parameter
-  c_line(c, "%s %s[%s];", c_memory_type(mem->elem), c_mem(c, mem), c_size(c, stm->u.alloc.count));
+  c_line(c, "%s %s[%s];", c_memory_type(mem->elem), c_mem(c, mem),
+         c_size(c, stm->u.alloc.count));
 }
 
 static void kernel_assign(CodeText *c, const ImpStm *stm) {
@@ -125,7 +130,8 @@ static void kernel_stm(CodeText *c, const ImpStm *stm) {
 
 static void kernel_block(CodeText *c, const ImpBlock *block) {
   text_indent(c->t, 2);
-  vec_each(const ImpStm **, stm, block) kernel_stm(c, *stm);
+  vec_each (const ImpStm **, stm, block)
+    kernel_stm(c, *stm);
   text_indent(c->t, -2);
 }
 
@@ -139,45 +145,51 @@ static void add_param(CodeText *c, bool *first, const char *text) {
 
 // The order of contract.h; the number of elements per item of each scratch array is an ordinary
 // parameter after the kernel's own.
-static void kernel_params(CodeText *c, const Kernel *kernel, const KernelArrays *own, const KernelArrays *locals) {
+static void kernel_params(CodeText *c, const Kernel *kernel, const KernelArrays *own,
+                          const KernelArrays *locals) {
   bool first = true;
   for (int i = 0; i < kernel->param_count; i++) {
     const KernelParam *p = &kernel->params[i];
     const char *text =
         p->is_mem
-            ? text_format("__global %s *%s", c_memory_type(p->mem->elem), c_mem(c, p->mem))
+            ? text_format("__global %s *%s", c_memory_type(p->mem->elem),
+                          c_mem(c, p->mem))
             : text_format("%s %s", c_memory_type(p->var->type.elem), c_var(c, p->var));
     add_param(c, &first, text);
   }
   for (int i = 0; i < own->count; i++)
     add_param(c, &first, text_format("int64_t scratch_count%d", i));
   for (int i = 0; i < own->count; i++)
-    add_param(c, &first, text_format("__global %s *scratch%d", c_memory_type(own->at[i].mem->elem), i));
+    add_param(
+        c, &first,
+        text_format("__global %s *scratch%d", c_memory_type(own->at[i].mem->elem), i));
   for (int i = 0; i < locals->count; i++)
-    add_param(c, &first, text_format("FLC_LOCAL uchar *local%d, long local%d_bytes", i, i));
+    add_param(c, &first,
+              text_format("FLC_LOCAL uchar *local%d, long local%d_bytes", i, i));
   if (kernel->may_fail) add_param(c, &first, "__global int *flc_error");
 }
 
 // Where the arrays of the item and of the group begin.
-static void find_arrays(CodeText *c, const KernelArrays *own, const KernelArrays *locals) {
+static void find_arrays(CodeText *c, const KernelArrays *own,
+                        const KernelArrays *locals) {
   for (int i = 0; i < own->count; i++) {
     const Mem *mem = own->at[i].mem;
     const char *times = c->interleaved ? "" : text_format(" * scratch_count%d", i);
-    c_line(c, "__global %s *%s = scratch%d + (int64_t)get_global_id(0)%s;", c_memory_type(mem->elem), c_mem(c, mem),
-           i, times);
+    c_line(c, "__global %s *%s = scratch%d + (int64_t)get_global_id(0)%s;",
+           c_memory_type(mem->elem), c_mem(c, mem), i, times);
   }
   for (int i = 0; i < locals->count; i++) {
     const Mem *mem = locals->at[i].mem;
     const char *type = c_memory_type(mem->elem);
-    c_line(c, "FLC_LOCAL %s *%s = FLC_LOCAL_ARRAY(%s, local%d, local%d_bytes);", type, c_mem(c, mem),
-           type, i, i);
+    c_line(c, "FLC_LOCAL %s *%s = FLC_LOCAL_ARRAY(%s, local%d, local%d_bytes);", type,
+           c_mem(c, mem), type, i, i);
   }
 }
 
 // ---- a kernel
 
 static bool reassociates(const ImpBlock *block) {
-  vec_each(const ImpStm **, stm, block) {
+  vec_each (const ImpStm **, stm, block) {
     if ((*stm)->kind == IMP_FOR && (*stm)->u.loop.reassociate) return true;
     const ImpBlock *inner[2];
     int count = imp_blocks(*stm, inner);
@@ -204,7 +216,8 @@ const char *emit_kernel_text(Emit *e, const Kernel *kernel, Profile profile) {
   c.guarded = kernel->has_barrier && kernel->may_fail;
   c.live = imp_live(&kernel->body, NULL, 0);
   emit_keep_called(c.live, &kernel->body);
-  KernelArrays own = imp_kernel_arrays(kernel, MEM_SCRATCH), locals = imp_kernel_arrays(kernel, MEM_LOCAL);
+  KernelArrays own = imp_kernel_arrays(kernel, MEM_SCRATCH),
+               locals = imp_kernel_arrays(kernel, MEM_LOCAL);
   text_printf(t, "// %s", loc_text(kernel->loc));
   if (reassociates(&kernel->body)) text_printf(t, "\n%s", reassociate_macro);
   for (int i = 0; i < kernel->function_count; i++)
@@ -253,10 +266,11 @@ static const char *kernel_row(Emit *e, Text *t, const Kernel *kernel, Profile pr
   c_text_rows(t, text);
   text_add(t, "\n  NULL,\n};\n");
   if (count) text_printf(t, "static const int %s_tuning[] = { %s };\n", id, tuning);
-  const char *row = text_format(
-      "{ \"%s\", %s_text, %s, %s, %s, %s, %d }", kernel->name, id, kernel->may_fail ? "true" : "false",
-      uses_f64(text) ? "true" : "false", profile == PROFILE_GPU ? "true" : "false",
-      count ? text_format("%s_tuning", id) : "NULL", count);
+  const char *row =
+      text_format("{ \"%s\", %s_text, %s, %s, %s, %s, %d }", kernel->name, id,
+                  kernel->may_fail ? "true" : "false", uses_f64(text) ? "true" : "false",
+                  profile == PROFILE_GPU ? "true" : "false",
+                  count ? text_format("%s_tuning", id) : "NULL", count);
   return row;
 }
 
@@ -269,6 +283,7 @@ void emit_kernels(Emit *e, Text *t) {
   }
   if (!rows.count) return;
   text_add(t, "\nstatic const struct rt_kernel program_kernels[] = {");
-  vec_each(const char **, row, &rows) text_printf(t, "\n  %s,", *row);
+  vec_each (const char **, row, &rows)
+    text_printf(t, "\n  %s,", *row);
   text_add(t, "\n};\n");
 }

@@ -21,8 +21,9 @@ static const char *json_string(const char *text) {
 static void inputs(Emit *e, Text *t, const EmitEntry *entry) {
   for (int i = 0; i < entry->inputs.count; i++) {
     const EntryValue *input = &entry->entry->inputs[i];
-    text_printf(t, "%s\n        { \"name\": %s, \"type\": %s, \"unique\": %s }", i ? "," : "",
-                json_string(input->name ? input->name : ""), json_string(e->types.at[entry->inputs.at[i]].name),
+    text_printf(t, "%s\n        { \"name\": %s, \"type\": %s, \"unique\": %s }",
+                i ? "," : "", json_string(input->name ? input->name : ""),
+                json_string(e->types.at[entry->inputs.at[i]].name),
                 input->unique ? "true" : "false");
   }
 }
@@ -30,8 +31,9 @@ static void inputs(Emit *e, Text *t, const EmitEntry *entry) {
 static void tuning(Emit *e, Text *t, const EmitEntry *entry) {
   size_t length = strlen(entry->entry->name);
   bool first = true;
-  vec_each(TuningParam *, p, &e->tuning) {
-    bool own = strncmp(p->name, entry->entry->name, length) == 0 && p->name[length] == '.';
+  vec_each (TuningParam *, p, &e->tuning) {
+    bool own =
+        strncmp(p->name, entry->entry->name, length) == 0 && p->name[length] == '.';
     if (!own && strchr(p->name, '.')) continue;
     text_printf(t, "%s%s", first ? "" : ", ", json_string(p->name));
     first = false;
@@ -40,54 +42,68 @@ static void tuning(Emit *e, Text *t, const EmitEntry *entry) {
 
 static void entry_point(Emit *e, Text *t, const EmitEntry *entry, bool last) {
   const char *name = entry->entry->name;
-  text_printf(t, "\n    %s: {\n      \"cfun\": \"%s_entry_%s\",\n      \"inputs\": [", json_string(name),
-              e->options.prefix, c_identifier(name));
+  text_printf(t, "\n    %s: {\n      \"cfun\": \"%s_entry_%s\",\n      \"inputs\": [",
+              json_string(name), e->options.prefix, c_identifier(name));
   inputs(e, t, entry);
-  text_printf(t, "\n      ],\n      \"output\": { \"type\": %s, \"unique\": %s },\n      \"tuning_params\": [",
-              json_string(e->types.at[entry->output].name), entry->output_unique ? "true" : "false");
+  text_printf(t,
+              "\n      ],\n      \"output\": { \"type\": %s, \"unique\": %s },\n      "
+              "\"tuning_params\": [",
+              json_string(e->types.at[entry->output].name),
+              entry->output_unique ? "true" : "false");
   tuning(e, t, entry);
   text_printf(t, "]\n    }%s", last ? "" : ",");
 }
 
-static void ops(Text *t, const char *prefix, const EmitType *type, const char *const *names) {
+static void ops(Text *t, const char *prefix, const EmitType *type,
+                const char *const *names) {
   text_add(t, ",\n      \"ops\": {");
   for (int i = 0; names[i]; i++)
-    text_printf(t, "%s\n        \"%s\": \"%s_%s_%s\"", i ? "," : "", names[i], prefix, names[i], type->c_name);
+    text_printf(t, "%s\n        \"%s\": \"%s_%s_%s\"", i ? "," : "", names[i], prefix,
+                names[i], type->c_name);
   text_add(t, "\n      }");
 }
 
 static void record(Emit *e, Text *t, const EmitType *type) {
   const char *prefix = e->options.prefix;
-  text_printf(t, ",\n      \"record\": {\n        \"new\": \"%s_new_%s\",\n        \"fields\": [", prefix, type->c_name);
+  text_printf(
+      t, ",\n      \"record\": {\n        \"new\": \"%s_new_%s\",\n        \"fields\": [",
+      prefix, type->c_name);
   for (int i = 0; i < type->fields.count; i++) {
     const EmitField *field = &type->fields.at[i];
-    text_printf(t, "%s\n          { \"name\": %s, \"type\": %s, \"project\": \"%s_project_%s_%s\" }", i ? "," : "",
-                json_string(field->name), json_string(e->types.at[field->type].name), prefix, type->c_name,
-                field->name);
+    text_printf(
+        t,
+        "%s\n          { \"name\": %s, \"type\": %s, \"project\": \"%s_project_%s_%s\" }",
+        i ? "," : "", json_string(field->name),
+        json_string(e->types.at[field->type].name), prefix, type->c_name, field->name);
   }
   text_add(t, "\n        ]\n      }");
 }
 
 static void type_entry(Emit *e, Text *t, const EmitType *type, bool first) {
-  static const char *const array_ops[] = { "free", "shape", "values", "new", "new_raw", "values_raw", "index", NULL };
+  static const char *const array_ops[] = { "free",    "shape",      "values", "new",
+                                           "new_raw", "values_raw", "index",  NULL };
   static const char *const opaque_ops[] = { "free", "store", "restore", NULL };
   bool array = type->kind == EMIT_ARRAY;
-  text_printf(t, "%s\n    %s: {\n      \"kind\": \"%s\",\n      \"ctype\": \"struct %s_%s *\"", first ? "" : ",",
-              json_string(type->name), array ? "array" : "opaque", e->options.prefix, type->c_name);
+  text_printf(
+      t, "%s\n    %s: {\n      \"kind\": \"%s\",\n      \"ctype\": \"struct %s_%s *\"",
+      first ? "" : ",", json_string(type->name), array ? "array" : "opaque",
+      e->options.prefix, type->c_name);
   if (array)
-    text_printf(t, ",\n      \"rank\": %d,\n      \"elemtype\": \"%s\"", type->rank, prim_type_name(type->elem));
+    text_printf(t, ",\n      \"rank\": %d,\n      \"elemtype\": \"%s\"", type->rank,
+                prim_type_name(type->elem));
   ops(t, e->options.prefix, type, array ? array_ops : opaque_ops);
   if (type->fields.count) record(e, t, type);
   text_add(t, "\n    }");
 }
 
 void emit_manifest(Emit *e, Text *t) {
-  text_add(t, "{\n  \"backend\": \"opencl\",\n  \"version\": \"flc 0.1\",\n  \"entry_points\": {");
+  text_add(t, "{\n  \"backend\": \"opencl\",\n  \"version\": \"flc 0.1\",\n  "
+              "\"entry_points\": {");
   for (int i = 0; i < e->entries.count; i++)
     entry_point(e, t, &e->entries.at[i], i == e->entries.count - 1);
   text_add(t, "\n  },\n  \"types\": {");
   bool first = true;
-  vec_each(EmitType *, type, &e->types) {
+  vec_each (EmitType *, type, &e->types) {
     if (type->kind == EMIT_SCALAR) continue;
     type_entry(e, t, type, first);
     first = false;

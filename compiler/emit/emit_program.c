@@ -25,7 +25,8 @@ static void emit_c(Emit *e, Text *t) {
   if (e->options.library)
     emit_api(e, t);
   else
-    text_add(t, "\nint main(int argc, char **argv) {\n  return rt_main(argc, argv);\n}\n");
+    text_add(t,
+             "\nint main(int argc, char **argv) {\n  return rt_main(argc, argv);\n}\n");
 }
 
 EmitResult emit_program(Compiler *c, const Core *flat, const ImpProgram *const *programs,

@@ -28,9 +28,7 @@ int emit_region_index(Emit *e, Name name) {
 }
 
 // "a.fl:3:7", or "" if unknown.
-static const char *known_loc(Loc loc) {
-  return loc.file ? loc_text(loc) : "";
-}
+static const char *known_loc(Loc loc) { return loc.file ? loc_text(loc) : ""; }
 
 int emit_check(Emit *e, const ImpStm *check) {
   Text *t = text_new();
@@ -58,7 +56,7 @@ static void add_guard(Emit *e, const Guard *guard) {
 }
 
 static void collect_guards(Emit *e, const ImpBlock *block) {
-  vec_each(const ImpStm **, stm, block) {
+  vec_each (const ImpStm **, stm, block) {
     if ((*stm)->kind == IMP_GUARD) add_guard(e, (*stm)->u.guard.guard);
     const ImpBlock *inner[2];
     int count = imp_blocks(*stm, inner);
@@ -69,7 +67,8 @@ static void collect_guards(Emit *e, const ImpBlock *block) {
 
 static void collect_tuning(Emit *e, const ImpProgram *program) {
   for (int i = 0; i < program->tuning_count; i++)
-    if (find_tuning(e, program->tuning[i].name) < 0) vec_push(&e->tuning, program->tuning[i]);
+    if (find_tuning(e, program->tuning[i].name) < 0)
+      vec_push(&e->tuning, program->tuning[i]);
 }
 
 static void name_functions(Emit *e) {
@@ -79,7 +78,8 @@ static void name_functions(Emit *e) {
     bool again = map_has(used, function->name);
     map_put(used, function->name, function);
     const char *name = c_identifier(function->name);
-    map_put(e->functions, function, again ? text_format("%s_fn%d", name, i) : text_format("%s_fn", name));
+    map_put(e->functions, function,
+            again ? text_format("%s_fn%d", name, i) : text_format("%s_fn", name));
   }
 }
 
@@ -99,48 +99,54 @@ void emit_tables_collect(Emit *e) {
 
 static void checks_table(Emit *e, Text *t) {
   for (int i = 0; i < e->checks.count; i++) {
-    const char *parts = strchr(e->checks.at[i] + 1, '"');  // the location has no quotes in it
+    const char *parts =
+        strchr(e->checks.at[i] + 1, '"');  // the location has no quotes in it
     text_printf(t, "\nstatic const char *const check_%d[] = { %s };", i, parts + 3);
   }
   if (!e->checks.count) return;
   text_add(t, "\nstatic const struct rt_check program_checks[] = {");
   for (int i = 0; i < e->checks.count; i++) {
     const char *end = strchr(e->checks.at[i] + 1, '"');
-    text_printf(t, "\n  { %.*s, check_%d, %d },", (int)(end + 1 - e->checks.at[i]), e->checks.at[i], i,
-                e->check_values.at[i]);
+    text_printf(t, "\n  { %.*s, check_%d, %d },", (int)(end + 1 - e->checks.at[i]),
+                e->checks.at[i], i, e->check_values.at[i]);
   }
   text_add(t, "\n};\n");
 }
 
 static void tuning_table(Emit *e, Text *t) {
-  if (e->tuning.count) text_add(t, "\nstatic const struct rt_tuning_param program_tuning[] = {");
-  vec_each(TuningParam *, p, &e->tuning)
-    text_printf(t, "\n  { %s, %s, %lld, %lld },", c_string(p->name), c_string(p->kind), (long long)p->cpu_default,
-                (long long)p->gpu_default);
+  if (e->tuning.count)
+    text_add(t, "\nstatic const struct rt_tuning_param program_tuning[] = {");
+  vec_each (TuningParam *, p, &e->tuning)
+    text_printf(t, "\n  { %s, %s, %lld, %lld },", c_string(p->name), c_string(p->kind),
+                (long long)p->cpu_default, (long long)p->gpu_default);
   if (e->tuning.count) text_add(t, "\n};\n");
 }
 
 static void guards_table(Emit *e, Text *t) {
-  if (e->guards.count) text_add(t, "\nstatic const struct rt_guard_info program_guards[] = {");
-  vec_each(const Guard **, guard, &e->guards)
-    text_printf(t, "\n  { %s, %d },", c_string((*guard)->name), find_tuning(e, (*guard)->name));
+  if (e->guards.count)
+    text_add(t, "\nstatic const struct rt_guard_info program_guards[] = {");
+  vec_each (const Guard **, guard, &e->guards)
+    text_printf(t, "\n  { %s, %d },", c_string((*guard)->name),
+                find_tuning(e, (*guard)->name));
   if (e->guards.count) text_add(t, "\n};\n");
 }
 
 static void regions_table(Emit *e, Text *t) {
   if (e->regions.count) text_add(t, "\nstatic const char *const program_regions[] = {");
-  vec_each(const char **, region, &e->regions) text_printf(t, "\n  %s,", c_string(*region));
+  vec_each (const char **, region, &e->regions)
+    text_printf(t, "\n  %s,", c_string(*region));
   if (e->regions.count) text_add(t, "\n};\n");
 }
 
 static void entry_inputs(Emit *e, Text *t, const EmitEntry *entry) {
   (void)e;
   const char *name = c_identifier(entry->entry->name);
-  if (entry->inputs.count) text_printf(t, "\nstatic const struct rt_input %s_inputs[] = {", name);
+  if (entry->inputs.count)
+    text_printf(t, "\nstatic const struct rt_input %s_inputs[] = {", name);
   for (int i = 0; i < entry->inputs.count; i++) {
     const EntryValue *input = &entry->entry->inputs[i];
-    text_printf(t, "\n  { %s, %d, %s },", c_string(input->name ? input->name : ""), entry->inputs.at[i],
-                input->unique ? "true" : "false");
+    text_printf(t, "\n  { %s, %d, %s },", c_string(input->name ? input->name : ""),
+                entry->inputs.at[i], input->unique ? "true" : "false");
   }
   if (entry->inputs.count) text_add(t, "\n};");
 }
@@ -158,28 +164,33 @@ static void entry_tuning(Emit *e, Text *t, const EmitEntry *entry, int *count) {
     text_printf(list, "%s%d", (*count)++ ? ", " : "", i);
   }
   if (*count)
-    text_printf(t, "\nstatic const int %s_tuning[] = { %s };", c_identifier(entry->entry->name), text_str(list));
+    text_printf(t, "\nstatic const int %s_tuning[] = { %s };",
+                c_identifier(entry->entry->name), text_str(list));
 }
 
 static void entries_table(Emit *e, Text *t) {
   Text *rows = text_new();
-  vec_each(EmitEntry *, entry, &e->entries) {
+  vec_each (EmitEntry *, entry, &e->entries) {
     const char *name = c_identifier(entry->entry->name);
     int tuning;
     entry_inputs(e, t, entry);
     entry_tuning(e, t, entry, &tuning);
-    text_printf(rows, "\n  { %s, %s, %d, %d, %s, call_%s, %s, %d, NULL },", c_string(entry->entry->name),
-                entry->inputs.count ? text_format("%s_inputs", name) : "NULL", entry->inputs.count, entry->output,
-                entry->output_unique ? "true" : "false", name, tuning ? text_format("%s_tuning", name) : "NULL",
-                tuning);
+    text_printf(rows, "\n  { %s, %s, %d, %d, %s, call_%s, %s, %d, NULL },",
+                c_string(entry->entry->name),
+                entry->inputs.count ? text_format("%s_inputs", name) : "NULL",
+                entry->inputs.count, entry->output,
+                entry->output_unique ? "true" : "false", name,
+                tuning ? text_format("%s_tuning", name) : "NULL", tuning);
   }
   if (!e->entries.count) return;
-  text_printf(t, "\nstatic const struct rt_entry_point program_entries[] = {%s\n};\n", text_str(rows));
+  text_printf(t, "\nstatic const struct rt_entry_point program_entries[] = {%s\n};\n",
+              text_str(rows));
 }
 
 // A member of rt_program: the table and its number of rows.
 static void member(Text *t, const char *table, int count) {
-  text_printf(t, "\n    %s, %d,", count ? text_format("program_%s", table) : "NULL", count);
+  text_printf(t, "\n    %s, %d,", count ? text_format("program_%s", table) : "NULL",
+              count);
 }
 
 void emit_tables(Emit *e, Text *t) {
@@ -200,7 +211,8 @@ void emit_tables(Emit *e, Text *t) {
   text_add(t, "\n  NULL,\n};\n");
   text_add(t, "\nRT_FN const struct rt_program *rt_program(void) {");
   text_add(t, "\n  static const struct rt_program program = {");
-  text_printf(t, "\n    %s, opencl_prelude, tree_text, tree_json,", c_string(e->options.source));
+  text_printf(t, "\n    %s, opencl_prelude, tree_text, tree_json,",
+              c_string(e->options.source));
   member(t, "kernels", e->programs[0]->kernel_count + e->programs[1]->kernel_count);
   member(t, "checks", e->checks.count);
   member(t, "tuning", e->tuning.count);

@@ -41,8 +41,12 @@ static int leaf_type(Emit *e, PrimType elem, int rank) {
   text_add(t, prim_type_name(elem));
   int known = find_type(e, text_str(t));
   if (known >= 0) return known;
-  EmitType type = { .name = text_str(t), .kind = rank ? EMIT_ARRAY : EMIT_SCALAR, .elem = elem, .rank = rank };
-  type.c_name = rank ? text_format("%s_%dd", prim_type_name(elem), rank) : prim_type_name(elem);
+  EmitType type = { .name = text_str(t),
+                    .kind = rank ? EMIT_ARRAY : EMIT_SCALAR,
+                    .elem = elem,
+                    .rank = rank };
+  type.c_name =
+      rank ? text_format("%s_%dd", prim_type_name(elem), rank) : prim_type_name(elem);
   vec_push(&e->types, type);
   return e->types.count - 1;
 }
@@ -53,19 +57,21 @@ static const char *opaque_c_name(const Emit *e, const EmitType *type, bool is_tu
   Text *t = text_new();
   text_printf(t, "opaque_tup%d", type->fields.count);
   bool simple = is_tuple;
-  vec_each(EmitField *, field, &type->fields) {
+  vec_each (EmitField *, field, &type->fields) {
     const EmitType *part = &e->types.at[field->type];
     if (part->kind == EMIT_OPAQUE) simple = false;
-    text_printf(t, "_%s", part->kind == EMIT_ARRAY ? text_format("arr%dd_%s", part->rank, prim_type_name(part->elem))
-                                                   : part->c_name);
+    text_printf(t, "_%s",
+                part->kind == EMIT_ARRAY
+                    ? text_format("arr%dd_%s", part->rank, prim_type_name(part->elem))
+                    : part->c_name);
   }
   return simple ? text_str(t) : text_format("opaque_%08x", hash_text(type->name));
 }
 
 static int type_of(Emit *e, const EntryValue *v, const CoreType *leaves);
 
-static void add_fields(Emit *e, EmitType *type, const EntryValue *fields, int count, int base,
-                       const CoreType *leaves) {
+static void add_fields(Emit *e, EmitType *type, const EntryValue *fields, int count,
+                       int base, const CoreType *leaves) {
   for (int i = 0; i < count; i++) {
     int field_type = type_of(e, &fields[i], leaves);
     const char *name = fields[i].name ? fields[i].name : text_format("%d", i);
@@ -73,7 +79,8 @@ static void add_fields(Emit *e, EmitType *type, const EntryValue *fields, int co
   }
 }
 
-static int composite(Emit *e, EmitType type, bool is_tuple, const CoreType *leaves, int first, int count) {
+static int composite(Emit *e, EmitType type, bool is_tuple, const CoreType *leaves,
+                     int first, int count) {
   for (int i = first; i < first + count; i++)
     vec_push(&type.leaves, leaf_type(e, leaves[i].elem, leaves[i].rank));
   type.kind = EMIT_OPAQUE;
@@ -104,7 +111,8 @@ static int output_type(Emit *e, const Entry *entry) {
   if (known >= 0) return known;
   for (int i = 0; i < entry->output_count; i++) {
     int field_type = type_of(e, &entry->outputs[i], entry->results);
-    vec_push(&type.fields, (EmitField){ text_format("%d", i), field_type, entry->outputs[i].first });
+    vec_push(&type.fields,
+             (EmitField){ text_format("%d", i), field_type, entry->outputs[i].first });
   }
   return composite(e, type, true, entry->results, 0, entry->result_count);
 }
@@ -129,22 +137,27 @@ void emit_types_collect(Emit *e) {
 static void opaque_lists(Text *t, const EmitType *type, int number) {
   if (type->leaves.count) {
     text_printf(t, "\nstatic const int type_%d_leaves[] = { ", number);
-    vec_each(int *, leaf, &type->leaves) text_printf(t, leaf == type->leaves.at ? "%d" : ", %d", *leaf);
+    vec_each (int *, leaf, &type->leaves)
+      text_printf(t, leaf == type->leaves.at ? "%d" : ", %d", *leaf);
     text_add(t, " };");
   }
   if (!type->fields.count) return;
   text_printf(t, "\nstatic const struct rt_field type_%d_fields[] = {", number);
-  vec_each(EmitField *, field, &type->fields)
-    text_printf(t, "\n  { %s, %d, %d },", c_string(field->name), field->type, field->first);
+  vec_each (EmitField *, field, &type->fields)
+    text_printf(t, "\n  { %s, %d, %d },", c_string(field->name), field->type,
+                field->first);
   text_add(t, "\n};");
 }
 
 static void add_type_row(Text *t, const EmitType *type, int number) {
   static const char *const kinds[] = { "RT_SCALAR", "RT_ARRAY", "RT_OPAQUE" };
-  const char *leaves = type->leaves.count ? text_format("type_%d_leaves", number) : "NULL";
-  const char *fields = type->fields.count ? text_format("type_%d_fields", number) : "NULL";
-  text_printf(t, "\n  { %s, %s, %s, %d, %s, %d, %s, %d },", c_string(type->name), kinds[type->kind],
-              emit_elem_name(type->elem), type->rank, leaves, type->leaves.count, fields, type->fields.count);
+  const char *leaves =
+      type->leaves.count ? text_format("type_%d_leaves", number) : "NULL";
+  const char *fields =
+      type->fields.count ? text_format("type_%d_fields", number) : "NULL";
+  text_printf(t, "\n  { %s, %s, %s, %d, %s, %d, %s, %d },", c_string(type->name),
+              kinds[type->kind], emit_elem_name(type->elem), type->rank, leaves,
+              type->leaves.count, fields, type->fields.count);
 }
 
 void emit_types_table(Emit *e, Text *t) {

@@ -11,9 +11,7 @@ static const char *runtime_file(const char *name, size_t length) {
   return NULL;
 }
 
-static const char *named(const char *name) {
-  return runtime_file(name, strlen(name));
-}
+static const char *named(const char *name) { return runtime_file(name, strlen(name)); }
 
 static bool is_name(const char *name, size_t length, const char *wanted) {
   return strlen(wanted) == length && strncmp(name, wanted, length) == 0;

@@ -48,8 +48,9 @@ static void print_conversion(Text *t, const char *word, const ImpExp *e) {
 }
 
 static const char *const item_names[] = {
-  [ITEM_GLOBAL_ID] = "global_id",     [ITEM_LOCAL_ID] = "local_id",       [ITEM_GROUP_ID] = "group_id",
-  [ITEM_LOCAL_SIZE] = "local_size", [ITEM_GROUP_COUNT] = "group_count",
+  [ITEM_GLOBAL_ID] = "global_id",     [ITEM_LOCAL_ID] = "local_id",
+  [ITEM_GROUP_ID] = "group_id",       [ITEM_LOCAL_SIZE] = "local_size",
+  [ITEM_GROUP_COUNT] = "group_count",
 };
 
 static void print_element(Text *t, const Mem *mem, const ImpExp *index) {
@@ -91,13 +92,15 @@ static void print_declare(Text *t, const Var *var, const ImpExp *value) {
   print_exp(t, value);
 }
 
-static void print_store(Text *t, const Mem *mem, const ImpExp *index, const char *op, const ImpExp *value) {
+static void print_store(Text *t, const Mem *mem, const ImpExp *index, const char *op,
+                        const ImpExp *value) {
   print_element(t, mem, index);
   text_printf(t, " %s ", op);
   print_exp(t, value);
 }
 
-static void print_branches(Text *t, const ImpBlock *then_body, const ImpBlock *else_body) {
+static void print_branches(Text *t, const ImpBlock *then_body,
+                           const ImpBlock *else_body) {
   print_inner(t, then_body);
   if (!else_body->count) return;
   text_add(t, " else");
@@ -216,9 +219,12 @@ static void print_stm(Text *t, const ImpStm *stm) {
   switch (stm->kind) {
   case IMP_DECLARE: print_declare(t, stm->u.declare.var, stm->u.declare.value); return;
   case IMP_ASSIGN: print_assign(t, stm); return;
-  case IMP_STORE: print_store(t, stm->u.store.mem, stm->u.store.index, "=", stm->u.store.value); return;
+  case IMP_STORE:
+    print_store(t, stm->u.store.mem, stm->u.store.index, "=", stm->u.store.value);
+    return;
   case IMP_ATOMIC:
-    print_store(t, stm->u.atomic.mem, stm->u.atomic.index, text_format("atomic %s", op_spelling(stm->u.atomic.op)),
+    print_store(t, stm->u.atomic.mem, stm->u.atomic.index,
+                text_format("atomic %s", op_spelling(stm->u.atomic.op)),
                 stm->u.atomic.value);
     return;
   case IMP_FOR: print_for(t, stm); return;
@@ -246,7 +252,7 @@ static void print_stm(Text *t, const ImpStm *stm) {
 
 static void print_block(Text *t, const ImpBlock *block) {
   text_indent(t, 2);
-  vec_each(const ImpStm **, stm, block) {
+  vec_each (const ImpStm **, stm, block) {
     text_newline(t);
     print_stm(t, *stm);
   }
@@ -264,8 +270,9 @@ static void print_kernel(Text *t, const Kernel *kernel) {
       print_mem(t, p->mem);
     else
       print_var(t, p->var);
-    text_printf(t, ": %s", p->is_mem ? text_format("global %s", prim_type_name(p->mem->elem))
-                                     : prim_type_name(p->var->type.elem));
+    text_printf(t, ": %s",
+                p->is_mem ? text_format("global %s", prim_type_name(p->mem->elem))
+                          : prim_type_name(p->var->type.elem));
   }
   text_add(t, ")");
   for (int i = 0; i < kernel->scratch_count; i++) {

@@ -29,11 +29,13 @@ static void each_of(const ImpExp *const *exps, int count, ImpExpFn fn, void *sta
 }
 
 static void each_count(KernelArrays arrays, ImpExpFn fn, void *state) {
-  vec_each(Scratch *, array, &arrays) each_of(&array->count, 1, fn, state);
+  vec_each (Scratch *, array, &arrays)
+    each_of(&array->count, 1, fn, state);
 }
 
 static void each_of_launch(const ImpStm *stm, ImpExpFn fn, void *state) {
-  const ImpExp *own[] = { stm->u.launch.items, stm->u.launch.groups, stm->u.launch.group_size };
+  const ImpExp *own[] = { stm->u.launch.items, stm->u.launch.groups,
+                          stm->u.launch.group_size };
   each_of(own, 3, fn, state);
   const Kernel *kernel = stm->u.launch.kernel;
   for (int i = 0; i < stm->u.launch.arg_count; i++)
@@ -65,7 +67,8 @@ void imp_each_exp(const ImpStm *stm, ImpExpFn fn, void *state) {
   case IMP_LAUNCH: each_of_launch(stm, fn, state); return;
   case IMP_READ: each_of(&stm->u.read.index, 1, fn, state); return;
   case IMP_GUARD:
-    each_of((const ImpExp *[]){ stm->u.guard.par, stm->u.guard.local_bytes }, 2, fn, state);
+    each_of((const ImpExp *[]){ stm->u.guard.par, stm->u.guard.local_bytes }, 2, fn,
+            state);
     return;
   case IMP_BARRIER:
   case IMP_COMMENT:
@@ -96,7 +99,7 @@ int imp_blocks(const ImpStm *stm, const ImpBlock **out) {
 }
 
 static void find_local_arrays(const ImpBlock *block, KernelArrays *out) {
-  vec_each(const ImpStm **, at, block) {
+  vec_each (const ImpStm **, at, block) {
     const ImpStm *stm = *at;
     if (stm->kind == IMP_LOCAL && stm->u.alloc.mem->space == MEM_LOCAL)
       vec_push(out, (Scratch){ .mem = stm->u.alloc.mem, .count = stm->u.alloc.count });

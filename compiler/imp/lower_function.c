@@ -20,7 +20,8 @@ const ImpFunction *imp_lower_function(Compiler *c, const Function *function) {
   ImpFunction *out = new_node(ImpFunction, .function = function);
   out->results = new_array(const ImpExp *, count + 1);
   seq_body(&k, function->body, out->results, new_array(const Arr *, count + 1));
-  if (may_fail || scratch.count) bug(c, function->loc, "function %s may fail or needs memory", function->name);
+  if (may_fail || scratch.count)
+    bug(c, function->loc, "function %s may fail or needs memory", function->name);
   out->body.at = b.block.at;
   out->body.count = b.block.count;
   return out;
