@@ -14,7 +14,7 @@ enum {
   MOST_ROUNDS = 14,
   VERIFY_RUNS = 2,
   MOST_VERIFY_RUNS = 12,
-  SHORT_PAIRS = 4
+  SHORT_PAIRS = 20
 };
 static const double tie = 0.01, doubt = 0.02;
 
@@ -189,32 +189,37 @@ static void verify_once(Tuning *t, int dataset, bool tuned_first) {
   }
 }
 
-// The weighted sum over data sets that both have run on: tuned / before.
+bool tuning_same_versions(const Tuning *t, int dataset) {
+  if (!t->before) return false;
+  const SolveFate *a = solve_fates(&t->problem, t->thresholds);
+  const SolveFate *b = solve_fates(&t->problem, t->before);
+  for (int i = 0; i < t->problem.group_count; i++) {
+    if (t->problem.groups[i].dataset != dataset || (!a[i].reached && !b[i].reached))
+      continue;
+    if (a[i].reached != b[i].reached || a[i].branch != b[i].branch) return false;
+  }
+  return true;
+}
+
+// The weighted sum over data sets that run other versions than before: tuned / before.
 static double verified_ratio(const Tuning *t) {
   double tuned = 0, before = 0;
   for (int d = 0; d < t->problem.dataset_count; d++) {
     const Verified *v = &t->verified[d];
-    if (!v->tuned.count || !v->before.count) continue;
+    if (!v->tuned.count || !v->before.count || tuning_same_versions(t, d)) continue;
     tuned += t->problem.weights[d] * samples_median(&v->tuned);
     before += t->problem.weights[d] * samples_median(&v->before);
   }
   return before > 0 ? tuned / before : 1;
 }
 
-static bool same_thresholds(const Tuning *t) {
-  const SolveFate *a = solve_fates(&t->problem, t->thresholds);
-  const SolveFate *b = solve_fates(&t->problem, t->before);
-  for (int i = 0; i < t->problem.group_count; i++)
-    if (a[i].reached != b[i].reached || (a[i].reached && a[i].branch != b[i].branch))
-      return false;
-  return true;
-}
-
 // The first pairs of short runs warm up and are dropped; and of short runs more are made.
 static void verify_dataset(Tuning *t, int d, int run) {
-  bool is_short = t->m->states[d].least_us < t->m->short_us;
+  double us = t->m->states[d].least_us;
+  bool is_short = us < t->m->short_us;
+  int pairs = is_short ? (int)fmin(SHORT_PAIRS, 2 + t->m->short_us / us) : 1;
   tuning_progress(t, 85 + run, "%s: tuned against default", t->m->data[d].name);
-  for (int i = 0; i < (is_short ? SHORT_PAIRS : 1); i++) {
+  for (int i = 0; i < pairs; i++) {
     verify_once(t, d, (run + i) % 2 == 0);
     if (run == 0 && i == 0 && is_short) t->verified[d] = (Verified){ 0 };
   }
@@ -224,12 +229,12 @@ static void verify_dataset(Tuning *t, int d, int run) {
 static void verify(Tuning *t) {
   if (!t->before) return;
   for (int run = 0; run < MOST_VERIFY_RUNS; run++) {
-    bool enough = run >= VERIFY_RUNS && (verified_ratio(t) < 1 || same_thresholds(t));
+    bool enough = run >= VERIFY_RUNS && verified_ratio(t) <= 1;
     if (enough || t->m->interrupted) break;
     for (int d = 0; d < t->problem.dataset_count; d++)
       verify_dataset(t, d, run);
   }
-  t->kept_before = verified_ratio(t) > 1 + doubt && !same_thresholds(t);
+  t->kept_before = verified_ratio(t) > 1 + doubt;
   if (t->kept_before) t->thresholds = t->before;
 }
 

@@ -83,6 +83,9 @@ void tuning_progress(const Tuning *t, int percent, const char *format, ...)
 // Points of the box, refined where the winner changes; sets the thresholds and the precision.
 void tuning_sample(Tuning *t);
 
+// Do the thresholds choose what the program's own ones choose?
+bool tuning_same_versions(const Tuning *t, int dataset);
+
 // The setting file as text; what was chosen and why, for people; data sets that lose.
 const char *tuning_file_text(const Tuning *t);
 const char *tuning_reason(const Tuning *t, int guard);

@@ -1,3 +1,320 @@
-// Draws the page; filled in by --report.
+// The page of --report: one HTML file that needs nothing else.
 #include "tuner/driver.h"
-const char *tuning_page(const Tuning *t) { return tuning_file_text(t); }
+#include <math.h>
+#include <string.h>
+
+static const char style[] =
+    ":root{color-scheme:light "
+    "dark;--ink:#1c2430;--soft:#5b6675;--line:#d5dbe3;--paper:#fbfcfd;"
+    "--good:#0a7d4f;--bar:#3b6fb6;--other:#b9c4d3;--bad:#b23b3b}"
+    "@media(prefers-color-scheme:dark){:root{--ink:#e5eaf1;--soft:#98a4b5;--line:#333d4b;"
+    "--paper:#12171e;--good:#4cc38a;--bar:#6fa0e8;--other:#465263;--bad:#e88080}}"
+    "body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);"
+    "max-width:70rem;margin:2rem auto;padding:0 1.2rem}"
+    "h1{font-size:1.5rem;margin:0}h2{font-size:1.1rem;margin:2.2rem 0 .6rem}"
+    "p.about{color:var(--soft);margin:.2rem 0 0}.scroll{overflow-x:auto}"
+    "table{border-collapse:collapse;font-variant-numeric:tabular-nums}"
+    "th,td{padding:.25rem .8rem;text-align:right;border-bottom:1px solid var(--line);"
+    "white-space:nowrap}th{color:var(--soft);font-weight:500}"
+    "th:first-child,td:first-child{text-align:left}td.won{color:var(--good);font-weight:"
+    "600}"
+    "td.no{color:var(--soft)}code{font:13px/1.4 ui-monospace,monospace}"
+    ".guard td:first-child{font-weight:600}.note{color:var(--soft)}.bad{color:var(--bad)}"
+    "svg{max-width:100%;height:auto}svg text{fill:var(--soft);font:12px "
+    "system-ui,sans-serif}"
+    "svg .bar{fill:var(--bar)}svg .other{fill:var(--other)}svg .grid{stroke:var(--line)}"
+    "svg .curve{fill:none;stroke:var(--bar);stroke-width:2}"
+    "svg .low{fill:none;stroke:var(--other);stroke-width:2}";
+
+enum { MOST_COLUMNS = 24 };
+
+static void escape(Text *out, const char *text) {
+  for (const char *s = text; *s; s++) {
+    switch (*s) {
+    case '<': text_add(out, "&lt;"); break;
+    case '>': text_add(out, "&gt;"); break;
+    case '&': text_add(out, "&amp;"); break;
+    case '"': text_add(out, "&quot;"); break;
+    default: text_add_bytes(out, s, 1);
+    }
+  }
+}
+
+static const char *escaped(const char *text) {
+  Text *out = text_new();
+  escape(out, text);
+  return text_str(out);
+}
+
+// ---- the tree
+
+typedef struct Page {
+  const Tuning *t;
+  Text *out;
+  const SolveFate *fates;
+  int columns;  // data sets shown
+} Page;
+
+// What the data set spends behind the branch when it is forced; and whether it goes there.
+typedef struct Cell {
+  double us;
+  bool seen, chosen;
+} Cell;
+
+static Cell cell_of(const Page *p, int guard, int branch, int dataset) {
+  Cell cell = { 0 };
+  for (int i = 0; i < p->t->problem.group_count; i++) {
+    const SolveGroup *g = &p->t->problem.groups[i];
+    if (g->guard != guard || g->dataset != dataset) continue;
+    cell.seen = true;
+    cell.us += g->cost[branch];
+    cell.chosen |= p->fates[i].reached && p->fates[i].branch == branch;
+  }
+  return cell;
+}
+
+static void version_cells(const Page *p, int guard, int branch) {
+  for (int d = 0; d < p->columns; d++) {
+    Cell cell = cell_of(p, guard, branch, d);
+    text_printf(p->out, "<td%s>%s</td>", cell.chosen ? " class=won" : " class=no",
+                cell.seen ? tuning_time(cell.us) : "");
+  }
+}
+
+static void open_row(const Page *p, int depth, const char *class) {
+  text_printf(p->out, "<tr%s><td style=\"padding-left:%.1frem\">", class,
+              0.4 + 1.5 * depth);
+}
+
+static void draw(const Page *p, const Tree *tree, int depth, int guard, int branch);
+
+static void draw_guard(const Page *p, const Tree *tree, int depth) {
+  open_row(p, depth, " class=guard");
+  text_printf(p->out, "%s: <code>%s", escaped(tree->name), escaped(tree->par));
+  int64_t threshold = p->t->thresholds[tree->guard];
+  if (threshold == SOLVE_NEVER)
+    text_add(p->out, "</code> never");
+  else
+    text_printf(p->out, " &ge; %lld</code>", (long long)threshold);
+  if (tree->line) text_printf(p->out, " <span class=note>line %d</span>", tree->line);
+  text_add(p->out, "</td>");
+  for (int d = 0; d < p->columns; d++) {
+    const char *par = "";
+    for (int i = 0; i < p->t->problem.group_count; i++) {
+      const SolveGroup *g = &p->t->problem.groups[i];
+      if (g->guard == tree->guard && g->dataset == d)
+        par = text_format("%lld", (long long)g->par);
+    }
+    text_printf(p->out, "<td class=no><code>%s</code></td>", par);
+  }
+  text_add(p->out, "</tr>\n");
+  for (int b = 0; b < 2; b++)
+    draw(p, tree->children[b], depth + 1, tree->guard, b);
+}
+
+static void draw_version(const Page *p, const Tree *tree, int depth, int guard,
+                         int branch) {
+  open_row(p, depth, "");
+  text_printf(p->out, "%s <code>%s</code>", escaped(tree->name), escaped(tree->code));
+  const char *failure = guard < 0 ? NULL : p->t->m->versions[2 * guard + branch].failure;
+  if (failure) text_printf(p->out, " <span class=bad>%s</span>", escaped(failure));
+  text_add(p->out, "</td>");
+  if (guard >= 0) version_cells(p, guard, branch);
+  text_add(p->out, "</tr>\n");
+}
+
+// `guard` is the guard whose branch the node is, or -1 for a part of something larger.
+static void draw(const Page *p, const Tree *tree, int depth, int guard, int branch) {
+  if (tree->kind == TREE_GUARD) {
+    draw_guard(p, tree, depth);
+    return;
+  }
+  if (tree->kind == TREE_KERNEL) {
+    if (guard >= 0) draw_version(p, tree, depth, guard, branch);
+    return;
+  }
+  open_row(p, depth, "");
+  text_printf(p->out, "<span class=note>%s</span></td>",
+              tree->kind == TREE_LOOP ? "loop" : "in turn");
+  if (guard >= 0) version_cells(p, guard, branch);
+  text_add(p->out, "</tr>\n");
+  for (int i = 0; i < tree->child_count; i++)
+    draw(p, tree->children[i], depth + 1, -1, 0);
+}
+
+static void tree_section(const Page *p) {
+  text_add(p->out, "<h2>Versions</h2><p class=note>Time behind each branch when it is "
+                   "forced; what the "
+                   "chosen thresholds run is green. Rows of guards show Par.</p>"
+                   "<div class=scroll><table><tr><th></th>");
+  for (int d = 0; d < p->columns; d++)
+    text_printf(p->out, "<th>%s</th>", escaped(p->t->m->data[d].name));
+  text_add(p->out, "</tr>\n");
+  draw(p, p->t->tree->root, 0, -1, 0);
+  text_add(p->out, "</table></div>\n");
+}
+
+// ---- reasons, times
+
+static void reasons_section(const Page *p) {
+  text_add(p->out,
+           "<h2>Settings</h2><div class=scroll><table><tr><th>name</th><th>value</th>"
+           "<th style=\"text-align:left\">why</th></tr>\n");
+  for (int g = 0; g < p->t->tree->guard_count; g++) {
+    int64_t value = p->t->thresholds[g];
+    text_printf(p->out,
+                "<tr><td><code>%s</code></td><td>%s</td><td "
+                "style=\"text-align:left\">%s</td></tr>\n",
+                escaped(p->t->tree->guards[g].node->name),
+                value == SOLVE_NEVER ? "never" : text_format("%lld", (long long)value),
+                escaped(tuning_reason(p->t, g)));
+  }
+  text_add(p->out, "</table></div>\n");
+  const char *conflicts = tuning_conflicts(p->t);
+  if (*conflicts)
+    text_printf(p->out, "<h2>Conflicts</h2><pre>%s</pre>\n", escaped(conflicts));
+}
+
+static const char *time_cell(const Samples *s) {
+  if (s->count == 0) return "<td class=no>-</td>";
+  double middle = samples_median(s);
+  return text_format("<td>%s <span class=note>&plusmn;%.1f %%</span></td>",
+                     tuning_time(middle), 196 * samples_error(s) / fmax(middle, 1e-9));
+}
+
+static void times_section(const Page *p) {
+  const double *predicted = solve_times(&p->t->problem, p->t->thresholds);
+  text_add(p->out,
+           "<h2>Predicted and verified</h2><div class=scroll><table><tr><th>data set</th>"
+           "<th>predicted</th><th>tuned</th><th>default</th><th>speed-up</th><th>own "
+           "best</th></tr>\n");
+  for (int d = 0; d < p->columns; d++) {
+    const Verified *v = &p->t->verified[d];
+    double ratio = samples_median(&v->before) / samples_median(&v->tuned);
+    text_printf(p->out, "<tr><td>%s</td><td>%s</td>%s%s<td>%s</td><td>%s</td></tr>\n",
+                escaped(p->t->m->data[d].name), tuning_time(predicted[d]),
+                time_cell(&v->tuned), time_cell(&v->before),
+                tuning_same_versions(p->t, d) ? "same versions"
+                : isfinite(ratio)             ? text_format("%.2f", ratio)
+                                              : "-",
+                tuning_time(p->t->alone[d]));
+  }
+  text_add(p->out, "</table></div>\n");
+}
+
+// Bars of tuned / default time per data set.
+static void bars_section(const Page *p) {
+  int height = 22 * p->columns + 10;
+  text_printf(
+      p->out,
+      "<svg viewBox=\"0 0 720 %d\" width=720 role=img aria-label=\"tuned time as a share "
+      "of the default time\">\n",
+      height);
+  for (int d = 0; d < p->columns; d++) {
+    const Verified *v = &p->t->verified[d];
+    double share = samples_median(&v->tuned) / samples_median(&v->before);
+    if (!isfinite(share)) continue;
+    double width = 400 * fmin(share, 1.2);
+    int y = 22 * d + 4;
+    text_printf(p->out,
+                "<text x=190 y=%d text-anchor=end>%s</text><rect class=other x=200 y=%d "
+                "width=400 height=14 "
+                "/><rect class=bar x=200 y=%d width=%.1f height=14 /><text x=%.1f "
+                "y=%d>%.0f %% of the "
+                "default</text>\n",
+                y + 12, escaped(p->t->m->data[d].name), y, y, width,
+                fmax(width, 400) + 208, y + 12, 100 * share);
+  }
+  text_add(p->out, "</svg>\n");
+}
+
+// ---- precision
+
+static double curve_x(const Page *p, int points) {
+  double last = log(fmax(2, p->t->curve.at[p->t->curve.count - 1].points));
+  double first = log(fmax(1, p->t->curve.at[0].points));
+  return 60 + 600 * (log(points) - first) / fmax(last - first, 1e-9);
+}
+
+static double share_of(const Precision *r, bool near) {
+  return r->points ? (double)(near ? r->near : r->fastest) / r->points : 0;
+}
+
+static void curve_line(const Page *p, bool near) {
+  text_printf(p->out, "<polyline class=%s points=\"", near ? "curve" : "low");
+  vec_each (const CurvePoint *, point, &p->t->curve)
+    text_printf(p->out, "%.1f,%.1f ", curve_x(p, point->points),
+                220 - 200 * share_of(&point->precision, near));
+  text_add(p->out, "\" />\n");
+}
+
+static void precision_section(const Page *p) {
+  const CurvePoint *last = &p->t->curve.at[p->t->curve.count - 1];
+  Interval strict = tuning_interval(last->precision.fastest, last->precision.points);
+  Interval near = tuning_interval(last->precision.near, last->precision.points);
+  text_printf(p->out,
+              "<h2>Precision on %d held-out points</h2><p>Fastest version picked: %.1f "
+              "%% (95 %%: %.1f to %.1f); "
+              "within 2 %% of it: %.1f %% (%.1f to %.1f); mean regret %.2f %% &plusmn; "
+              "%.2f %%.</p>\n",
+              last->precision.points, 100 * share_of(&last->precision, false),
+              100 * strict.low, 100 * strict.high, 100 * share_of(&last->precision, true),
+              100 * near.low, 100 * near.high, 100 * last->precision.regret,
+              196 * last->precision.regret_error);
+  text_add(p->out, "<svg viewBox=\"0 0 720 260\" width=720 role=img "
+                   "aria-label=\"precision by points\">\n");
+  for (int percent = 0; percent <= 100; percent += 25)
+    text_printf(p->out,
+                "<line class=grid x1=60 x2=660 y1=%d y2=%d /><text x=52 y=%d "
+                "text-anchor=end>%d %%</text>\n",
+                220 - 2 * percent, 220 - 2 * percent, 224 - 2 * percent, percent);
+  vec_each (const CurvePoint *, point, &p->t->curve)
+    text_printf(p->out, "<text x=%.1f y=240 text-anchor=middle>%d</text>\n",
+                curve_x(p, point->points), point->points);
+  curve_line(p, false);
+  curve_line(p, true);
+  text_add(p->out,
+           "<text x=360 y=256 text-anchor=middle>points that the thresholds were chosen "
+           "from</text></svg>"
+           "<p class=note>Blue: within 2 % of the fastest; grey: the fastest.</p>\n");
+}
+
+// ---- the whole
+
+static void header(const Page *p) {
+  const Tuning *t = p->t;
+  text_printf(p->out,
+              "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport "
+              "content=\"width=device-width\"><title>Tuning of "
+              "%s</title><style>%s</style>\n<body><h1>%s</h1>"
+              "<p class=about>entry point %s on %s; %d runs in %.1f s",
+              escaped(t->options->program), style, escaped(t->options->program),
+              escaped(t->options->entry), escaped(t->m->device), t->m->executions,
+              t->seconds);
+  if (t->m->replayed) text_printf(p->out, ", %d more from the log", t->m->replayed);
+  text_printf(p->out, "; %d runs cover all versions of a data set</p>\n", t->runs);
+  if (t->kept_before)
+    text_add(p->out, "<p class=bad>The default thresholds were kept: they were faster in "
+                     "whole runs.</p>\n");
+  if (text_length(t->m->report))
+    text_printf(p->out, "<pre class=bad>%s</pre>\n", escaped(text_str(t->m->report)));
+}
+
+const char *tuning_page(const Tuning *t) {
+  Page page = { .t = t,
+                .out = text_new(),
+                .fates = solve_fates(&t->problem, t->thresholds) };
+  page.columns =
+      t->problem.dataset_count < MOST_COLUMNS ? t->problem.dataset_count : MOST_COLUMNS;
+  header(&page);
+  tree_section(&page);
+  reasons_section(&page);
+  if (!t->options->range_count) {
+    times_section(&page);
+    bars_section(&page);
+  } else if (t->curve.at[t->curve.count - 1].precision.points) {
+    precision_section(&page);
+  }
+  text_add(page.out, "</body></html>\n");
+  return text_str(page.out);
+}

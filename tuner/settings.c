@@ -143,8 +143,10 @@ static void summarise_dataset(const Tuning *t, Text *text, int d, double predict
     text_printf(text, ", tuned %s", tuning_time(samples_median(&v->tuned)));
   if (v->tuned.count && v->before.count) {
     double ratio = samples_median(&v->before) / samples_median(&v->tuned);
-    text_printf(text, ", default %s (%.2fx)%s", tuning_time(samples_median(&v->before)),
-                ratio, ratio < 0.98 ? "  slower than the default here" : "");
+    bool same = tuning_same_versions(t, d);
+    text_printf(text, ", default %s (%s)%s", tuning_time(samples_median(&v->before)),
+                same ? "the same versions" : text_format("%.2fx", ratio),
+                !same && ratio < 0.98 ? "  slower than the default here" : "");
   }
   text_add(text, "\n");
 }
