@@ -304,7 +304,8 @@ static void print_let(Text *t, const AstExp *exp) {
 
 static void print_let_fun(Text *t, const AstExp *exp) {
   const AstFunction *function = &exp->u.let_fun.function;
-  text_printf(t, "let %s", exp->u.let_fun.name);
+  text_add(t, "let ");
+  print_binder(t, exp->u.let_fun.name);
   print_type_params(t, &function->type_params);
   print_params(t, &function->params);
   if (function->result) {

@@ -2,10 +2,10 @@
 #include "source/parse.h"
 
 // let f [n] 't p q : t = e, behind the name
-static AstExp *parse_let_fun(Parser *p, const Token *name) {
-  AstExp *exp = new_exp(p, AST_LET_FUN, token_loc(p, name));
-  exp->u.let_fun.name = name->name;
-  exp->u.let_fun.name_loc = token_loc(p, name);
+static AstExp *parse_let_fun(Parser *p, Name name, Loc loc) {
+  AstExp *exp = new_exp(p, AST_LET_FUN, loc);
+  exp->u.let_fun.name = name;
+  exp->u.let_fun.name_loc = loc;
   exp->u.let_fun.function.type_params = parse_type_params(p);
   if (!at_param(p)) fail_expected(p, "a parameter");
   parse_function_rest(p, &exp->u.let_fun.function);
@@ -35,19 +35,41 @@ static AstExp *parse_let_pat(Parser *p) {
   return exp;
 }
 
+// "let" "(" operator ")" and not yet the end of a pattern
+static bool at_bracketed_name(const Parser *p) {
+  int length = peek_at(p, 1)->kind == TOKEN_LPAREN ? operator_length(p, 2) : 0;
+  if (!length || peek_at(p, 2 + length)->kind != TOKEN_RPAREN) return false;
+  TokenKind after = peek_at(p, 3 + length)->kind;
+  return after != TOKEN_EQUAL && after != TOKEN_COLON;
+}
+
+// let (+) a b = e
+static AstExp *parse_let_operator(Parser *p) {
+  const Token *open = next(p);
+  AstName name = parse_operator(p);
+  expect_close(p, TOKEN_RPAREN, open);
+  if (name.qualifiers.count)
+    fail_at(p, name.loc, "expected a name to bind, found a qualified one");
+  return parse_let_fun(p, name.name, loc_from(p, open));
+}
+
 // One binding, without what follows it.
 static AstExp *parse_binding(Parser *p) {
   const Token *name = peek_at(p, 1), *after = peek_at(p, 2);
+  bool is_operator = at_bracketed_name(p);
   Loc loc = token_loc(p, next(p));
   AstExp *exp;
   bool is_pat = name->kind != TOKEN_NAME || after->kind == TOKEN_EQUAL ||
                 after->kind == TOKEN_COLON;
-  if (is_pat) {
+  if (is_operator) {
+    exp = parse_let_operator(p);
+  } else if (is_pat) {
     exp = parse_let_pat(p);
   } else {
     next(p);
     bool update = after->kind == TOKEN_LBRACKET && after->touches;
-    exp = update ? parse_let_with(p, name) : parse_let_fun(p, name);
+    exp = update ? parse_let_with(p, name)
+                 : parse_let_fun(p, name->name, token_loc(p, name));
   }
   exp->loc = loc;
   return exp;

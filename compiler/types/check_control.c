@@ -3,9 +3,15 @@
 
 // --- Joining the types of branches ---
 
+// Two sizes that differ, and the unknown one that stands for both.
+typedef struct Joined {
+  const Size *a, *b, *both;
+} Joined;
+
 typedef struct Join {
   Check *k;
   AstExp *node;
+  Vec(Joined) joined;
 } Join;
 
 static const Type *join_types(Join *j, const Type *a, const Type *b);
@@ -28,6 +34,18 @@ static bool may_unify(const Size *a, const Size *b) {
   return size_equal(initial_size(a), initial_size(b));
 }
 
+// Arrays that have the same size in each branch have it in the result.
+static const Size *join_different(Join *j, const Size *a, const Size *b) {
+  vec_each (const Joined *, known, &j->joined)
+    if (size_equal(known->a, a) && size_equal(known->b, b)) return known->both;
+  Binding *fresh =
+      binding_new(j->k, BIND_SIZE, unknown_name(j->k), j->node->loc, type_prim(PRIM_I64));
+  vec_push(&j->node->unknown_sizes, fresh);
+  const Size *both = size_of_binding(fresh, j->node->loc);
+  vec_push(&j->joined, (Joined){ a, b, both });
+  return both;
+}
+
 // Sizes that are equal, or known only inside of one branch, or different.
 static const Size *join_sizes(Join *j, const Size *a, const Size *b) {
   Check *k = j->k;
@@ -36,10 +54,7 @@ static const Size *join_sizes(Join *j, const Size *a, const Size *b) {
   bool inside = size_level(a) > k->level || size_level(b) > k->level;
   if (a == b || (!inside && size_equal(a, b))) return a;
   if (!inside && may_unify(a, b) && unify_sizes(k, a, b)) return a;
-  Binding *fresh =
-      binding_new(k, BIND_SIZE, unknown_name(k), j->node->loc, type_prim(PRIM_I64));
-  vec_push(&j->node->unknown_sizes, fresh);
-  return size_of_binding(fresh, j->node->loc);
+  return join_different(j, a, b);
 }
 
 static const Type *join_records(Join *j, const Type *a, const Type *b) {
@@ -74,7 +89,7 @@ static const Type *join_types(Join *j, const Type *a, const Type *b) {
 }
 
 const Type *join(Check *k, AstExp *node, const Type *a, const Type *b) {
-  Join j = { k, node };
+  Join j = { .k = k, .node = node };
   return join_types(&j, a, b);
 }
 
