@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "commands/test_run.h"
+#include "commands/version_options.h"
 #include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
@@ -26,6 +27,8 @@ static const char help[] =
     "  -j, --jobs N         programs at the same time (default: one per core)\n"
     "      --timeout S      seconds for a program (default 60)\n"
     "      --max-steps N    instructions for one run (default 2000000000)\n"
+    "      --flatten MODE   in the interpreter: incremental (default), moderate, full, outer\n"
+    "      --max-versions N versions per entry point, at most (default 256)\n"
     "      --no-device      do not run on a device\n"
     "      --all-versions   on the device: every version of every case\n"
     "  -v, --verbose        say what was skipped, and why\n";
@@ -224,6 +227,8 @@ static const char *set_option(TestOptions *o, int option) {
   case 'v': o->verbose = true; return NULL;
   case 'd': o->no_device = true; return NULL;
   case 'a': o->all_versions = true; return NULL;
+  case 'f': return set_flatten_mode(&o->flatten, optarg);
+  case 'x': return set_max_versions(&o->flatten, optarg);
   }
   static const int64_t most_jobs = 1024;
   if (!number(optarg, 1, &value) || (option != 'm' && value > most_jobs * most_jobs))
@@ -257,11 +262,15 @@ int command_test(Compiler *c, int argc, char **argv) {
     { "max-steps", required_argument, NULL, 'm' },
     { "no-device", no_argument, NULL, 'd' },
     { "all-versions", no_argument, NULL, 'a' },
+    { "flatten", required_argument, NULL, 'f' },
+    { "max-versions", required_argument, NULL, 'x' },
     { "verbose", no_argument, NULL, 'v' },
     { "help", no_argument, NULL, 'h' },
     { NULL, 0, NULL, 0 },
   };
-  TestOptions o = { .max_steps = 2000000000, .timeout_s = 60 };
+  TestOptions o = { .max_steps = 2000000000,
+                    .timeout_s = 60,
+                    .flatten = { FLATTEN_INCREMENTAL, 256, NULL } };
   o.jobs = (int)sysconf(_SC_NPROCESSORS_ONLN);
   opterr = 0;
   for (int k; (k = getopt_long(argc, argv, ":j:v", options, NULL)) != -1;) {

@@ -10,6 +10,7 @@ typedef struct TestOptions {
   int jobs, timeout_s;
   bool verbose, no_device;
   bool all_versions;  // on the device: without leaving out any
+  FlattenOptions flatten;  // in the interpreter
 } TestOptions;
 
 typedef struct TestReport {

@@ -17,7 +17,7 @@ typedef struct Threshold {
 
 // How the guards of a run are decided, and what the run met.
 typedef struct Decider {
-  PathVec forced;         // first of all
+  StepVec forced;         // first of all
   Vec(Threshold) tuning;  // then, by name; else the default threshold
   EventVec events;
 } Decider;

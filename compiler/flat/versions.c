@@ -107,7 +107,7 @@ VersionTree version_tree(Compiler *c, const Entry *entry) {
   return tree;
 }
 
-static bool find_version(const Region *region, int version, PathVec *path) {
+static bool find_version(const Region *region, int version, StepVec *path) {
   if (region->kind == REGION_LEAF) return region->version == version;
   int depth = path->count;
   for (int i = 0; i < region->part_count; i++) {
@@ -119,7 +119,7 @@ static bool find_version(const Region *region, int version, PathVec *path) {
   return false;
 }
 
-bool version_path(const VersionTree *tree, int version, PathVec *out) {
+bool version_path(const VersionTree *tree, int version, StepVec *out) {
   return version >= 0 && find_version(tree->root, version, out);
 }
 

@@ -47,10 +47,10 @@ typedef struct PathStep {
   Name guard;
   bool first;  // the first branch
 } PathStep;
-typedef Vec(PathStep) PathVec;
+typedef Vec(PathStep) StepVec;
 
 // The guards that lead to a version, outermost first; false if there is no such version.
-bool version_path(const VersionTree *tree, int version, PathVec *out);
+bool version_path(const VersionTree *tree, int version, StepVec *out);
 
 // What a run of the program met at a guard: a value of Par, how often, and what it was compared with.
 typedef struct GuardEvent {
