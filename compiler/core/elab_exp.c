@@ -2,7 +2,7 @@
 #include "core/elaborate.h"
 #include <string.h>
 
-enum { MAX_STEPS = 20000000 };  // evaluated expressions per entry point
+enum { MAX_STEPS = 4000000 };  // evaluated expressions per entry point
 
 // ---- nested bodies
 
