@@ -65,6 +65,9 @@ struct ImpExp {
 };
 
 // Where an array lies: element (i_0, ..) is mem[offset + sum i_k * strides[k]].
+//
+// In sequential code an iota or a replicated scalar lies nowhere: mem is NULL and the element at offset o
+// is start + o * step (step NULL: start).  Views of it are views like any other.
 typedef struct Arr {
   const Mem *mem;
   PrimType elem;
@@ -72,6 +75,7 @@ typedef struct Arr {
   const ImpExp *offset;
   const ImpExp *const *shape;
   const ImpExp *const *strides;
+  const ImpExp *start, *step;  // mem NULL only
 } Arr;
 
 typedef struct ImpStm ImpStm;
@@ -268,6 +272,9 @@ const Mem *mem_new(Compiler *c, const char *name, MemSpace space, PrimType elem)
 // An index function over fresh row-major memory, and views of one.
 Arr arr_dense(const Mem *mem, PrimType elem, const ImpExp *const *shape, int rank);
 const ImpExp *arr_index(const Arr *arr, const ImpExp *const *indices);  // full index
+const ImpExp *arr_load(const Arr *arr, const ImpExp *offset);           // the element there
+// start, start + step, .. without memory; step NULL: start everywhere.
+Arr arr_virtual(PrimType elem, const ImpExp *const *shape, const ImpExp *start, const ImpExp *step);
 Arr arr_peel(const Arr *arr, const ImpExp *const *indices, int count);  // leading indices fixed
 Arr arr_slice(const Arr *arr, const DimIndex *dims);                    // dims by imp_atom
 Arr arr_permute(const Arr *arr, const int *perm);

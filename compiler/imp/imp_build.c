@@ -182,7 +182,20 @@ Arr arr_dense(const Mem *mem, PrimType elem, const ImpExp *const *shape, int ran
     strides[i] = stride;
     stride = imp_mul(shape[i], stride);
   }
-  return (Arr){ mem, elem, rank, imp_i64(0), shape, strides };
+  return (Arr){ mem, elem, rank, imp_i64(0), shape, strides, NULL, NULL };
+}
+
+Arr arr_virtual(PrimType elem, const ImpExp *const *shape, const ImpExp *start, const ImpExp *step) {
+  Arr arr = arr_dense(NULL, elem, shape, 1);
+  arr.start = start;
+  arr.step = step;
+  return arr;
+}
+
+const ImpExp *arr_load(const Arr *arr, const ImpExp *offset) {
+  if (arr->mem) return imp_load(arr->mem, offset);
+  if (!arr->step) return arr->start;
+  return imp_op2(OP_ADD, imp_op2(OP_MUL, imp_convert(arr->elem, offset), arr->step), arr->start);
 }
 
 const ImpExp *arr_index(const Arr *arr, const ImpExp *const *indices) {
@@ -254,6 +267,8 @@ bool arr_is_dense(const Arr *arr) {
 bool arr_reshape(const Arr *arr, const ImpExp *const *shape, int rank, Arr *out) {
   if (!arr_is_dense(arr)) return false;
   *out = arr_dense(arr->mem, arr->elem, shape, rank);
+  out->start = arr->start;
+  out->step = arr->step;
   out->offset = arr->offset;
   return true;
 }

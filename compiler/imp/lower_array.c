@@ -186,7 +186,7 @@ Arr code_alloc_for(Code *k, const Var *binder) {
 // for i_0 < n_0 { for i_1 < n_1 { ... to[i] = from[i] } }
 static void copy_loops(Code *k, ImpBuilder *b, const Arr *to, const Arr *from, const ImpExp **at, int dim) {
   if (dim == to->rank) {
-    imp_store(b, to->mem, arr_index(to, at), imp_load(from->mem, arr_index(from, at)));
+    imp_store(b, to->mem, arr_index(to, at), arr_load(from, arr_index(from, at)));
     return;
   }
   const Var *i = var_new(b->c, name_of(b->c->names, "i"), type_scalar(PRIM_I64), b->loc);
@@ -194,6 +194,13 @@ static void copy_loops(Code *k, ImpBuilder *b, const Arr *to, const Arr *from, c
   at[dim] = imp_var(i);
   copy_loops(k, &inner, to, from, at, dim + 1);
   imp_add_stm(b, (ImpStm){ .kind = IMP_FOR, .u.loop = { i, to->shape[dim], inner.block, false } });
+}
+
+// Scratch memory of an array's shape.
+static Arr alloc_like(Code *k, const Arr *arr) {
+  const Mem *mem = mem_new(k->lower->c, "apart", MEM_SCRATCH, arr->elem);
+  vec_push(k->scratch, (Scratch){ mem, arr_count(arr) });
+  return arr_dense(mem, arr->elem, arr->shape, arr->rank);
 }
 
 bool arr_same(const Arr *a, const Arr *b) {
@@ -209,6 +216,12 @@ void code_copy(Code *k, const Arr *to, const Arr *from) {
   if (arr_same(to, from)) return;
   if (!k->scratch) {
     host_copy(k, to, from);
+    return;
+  }
+  if (to->mem == from->mem) {  // another view of the memory that is written, e.g. its reversal
+    Arr apart = alloc_like(k, to);
+    code_copy(k, &apart, from);
+    code_copy(k, to, &apart);
     return;
   }
   const ImpExp **at = new_array(const ImpExp *, to->rank + 1);
@@ -239,7 +252,7 @@ static void search_atom(CoreVisitor *v, Atom a) {
   UseSearch *s = v->state;
   if (a.kind != ATOM_VAR) return;
   const Arr *arr = map_get(s->k->arrays, a.u.var);
-  if (arr && arr->mem == s->mem) s->found = true;
+  if (arr && s->mem && arr->mem == s->mem) s->found = true;
 }
 
 // Is anything that lies in the memory read after the statement at `position`?
@@ -255,7 +268,7 @@ bool code_memory_used_after(Code *k, const Mem *mem, const Body *body, int posit
 
 static bool same_memory(Code *k, const Mem *mem, Atom a) {
   const Arr *arr = a.kind == ATOM_VAR ? map_get(k->arrays, a.u.var) : NULL;
-  return arr && arr->mem == mem;
+  return arr && mem && arr->mem == mem;
 }
 
 // Does the seg-op read the memory at other points than it writes, or is it two destinations at once?
@@ -279,7 +292,7 @@ static bool reads_itself(Code *k, const Mem *mem, const Exp *exp) {
 
 bool code_may_overwrite(Code *k, Atom array, const Body *body, int position) {
   const Mem *mem = code_array(k, array)->mem;
-  if (!map_has(k->owned, mem) || reads_itself(k, mem, body->stms[position].exp)) return false;
+  if (!mem || !map_has(k->owned, mem) || reads_itself(k, mem, body->stms[position].exp)) return false;
   return !code_memory_used_after(k, mem, body, position);
 }
 
@@ -307,6 +320,6 @@ void code_bind_elements(Code *k, const Lambda *fn, const Atom *arrays, int count
     if (param->type.rank > 0)
       code_bind(k, param, element);
     else
-      code_bind_scalar(k, param, imp_load(element.mem, element.offset));
+      code_bind_scalar(k, param, arr_load(&element, element.offset));
   }
 }

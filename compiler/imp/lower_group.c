@@ -74,6 +74,14 @@ void points_close(Group *g, const Points *points, bool reassociate) {
 
 void group_copy(Group *g, const Arr *to, const Arr *from) {
   if (arr_same(to, from)) return;
+  if (to->mem == from->mem) {  // another view of the memory that is written, e.g. its reversal
+    const Mem *mem = mem_new(g->k.lower->c, "apart", MEM_LOCAL, to->elem);
+    vec_push(g->k.scratch, (Scratch){ mem, arr_count(to) });
+    Arr apart = arr_dense(mem, to->elem, to->shape, to->rank);
+    group_copy(g, &apart, from);
+    group_copy(g, to, &apart);
+    return;
+  }
   group_barrier_if_dirty(g);
   ImpBuilder b;
   Points p = points_open(g, &b, arr_count(to), false);
@@ -83,7 +91,7 @@ void group_copy(Group *g, const Arr *to, const Arr *from) {
     at[i] = imp_var(imp_declare(&b, "i", i == 0 ? rest : imp_rem(rest, to->shape[i])));
     if (i > 0) rest = imp_var(imp_declare(&b, "rest", imp_quot(rest, to->shape[i])));
   }
-  imp_store(&b, to->mem, arr_index(to, at), imp_load(from->mem, arr_index(from, at)));
+  imp_store(&b, to->mem, arr_index(to, at), arr_load(from, arr_index(from, at)));
   points_close(g, &p, false);
   group_barrier(g);
 }
@@ -183,13 +191,11 @@ static void group_next_params(Group *g, const Exp *exp, const ImpExp **scalars, 
       made[i] = mem_copy(&temporary, sizeof temporary);
     }
   }
-  for (int i = 0; i < count; i++) {
-    const Var *param = exp->u.loop.params[i];
-    if (param->type.rank == 0)
-      assign_active(g, param, imp_var(moved[i]));
-    else
-      group_copy(g, code_array(&g->k, atom_var(param)), made[i]);
-  }
+  // Arrays first: where a view lies may depend on the scalars as they were.
+  for (int i = 0; i < count; i++)
+    if (!moved[i]) group_copy(g, code_array(&g->k, atom_var(exp->u.loop.params[i])), made[i]);
+  for (int i = 0; i < count; i++)
+    if (moved[i]) assign_active(g, exp->u.loop.params[i], imp_var(moved[i]));
 }
 
 // The body in a block of its own, with the loop's predicate declared at its start.

@@ -51,7 +51,7 @@ void host_copy(Code *k, const Arr *to, const Arr *from) {
     at[i] = imp_var(imp_declare(&inner, "i", i == 0 ? rest : imp_rem(rest, to->shape[i])));
     if (i > 0) rest = imp_var(imp_declare(&inner, "rest", imp_quot(rest, to->shape[i])));
   }
-  imp_store(&inner, to->mem, arr_index(to, at), imp_load(from->mem, arr_index(from, at)));
+  imp_store(&inner, to->mem, arr_index(to, at), arr_load(from, arr_index(from, at)));
   kernel_close_items(kernel, position, items);
   kernel_end(k, kernel, (Launch){ .name = "copy", .items = items });
 }

@@ -30,7 +30,7 @@ static const ImpExp *scalar_index(Code *k, const Stm *stm) {
   const Arr *arr = code_array(k, exp->u.index.array);
   if (exp->u.index.checked) code_check_bounds(k, arr, exp->u.index.dims, stm->loc);
   Arr element = arr_slice(arr, exp->u.index.dims);
-  return imp_load(element.mem, element.offset);
+  return arr_load(&element, element.offset);
 }
 
 const ImpExp *seq_scalar(Code *k, const Stm *stm) {
@@ -45,10 +45,6 @@ const ImpExp *seq_scalar(Code *k, const Stm *stm) {
 }
 
 // ---- array operations
-
-static ImpBuilder block_at(Code *k) {
-  return (ImpBuilder){ .c = k->lower->c, .loc = k->b->loc };
-}
 
 static const Var *fresh_index(Code *k) {
   return var_new(k->lower->c, name_of(k->lower->c->names, "i"), type_scalar(PRIM_I64), k->b->loc);
@@ -72,15 +68,8 @@ static void check_size(Code *k, Atom count, const char *what, Loc loc) {
 static void seq_iota(Code *k, const Stm *stm) {
   const Exp *exp = stm->exp;
   check_size(k, exp->u.iota.count, "iota", stm->loc);
-  Arr out = code_alloc_for(k, stm->binders[0]);
-  const Var *i = fresh_index(k);
-  ImpBuilder b = block_at(k);
-  const ImpExp *at = imp_var(i);
-  const ImpExp *value = imp_op2(OP_ADD, imp_op2(OP_MUL, imp_convert(exp->u.iota.type, at), imp_atom(exp->u.iota.step)),
-                                imp_atom(exp->u.iota.start));
-  imp_store(&b, out.mem, arr_index(&out, &at), value);
-  add_for(k, i, out.shape[0], b.block);
-  code_bind(k, stm->binders[0], out);
+  const ImpExp *const *shape = code_shape(stm->binders[0]->type);
+  code_bind(k, stm->binders[0], arr_virtual(exp->u.iota.type, shape, imp_atom(exp->u.iota.start), imp_atom(exp->u.iota.step)));
 }
 
 // for i < n: out[i] = value
@@ -96,8 +85,14 @@ static void fill_rows(Code *k, const Arr *out, Atom value) {
 
 static void seq_replicate(Code *k, const Stm *stm) {
   check_size(k, stm->exp->u.replicate.count, "replicate", stm->loc);
+  Atom value = stm->exp->u.replicate.value;
+  if (atom_type(value).rank == 0) {
+    const ImpExp *const *shape = code_shape(stm->binders[0]->type);
+    code_bind(k, stm->binders[0], arr_virtual(atom_type(value).elem, shape, imp_atom(value), NULL));
+    return;
+  }
   Arr out = code_alloc_for(k, stm->binders[0]);
-  fill_rows(k, &out, stm->exp->u.replicate.value);
+  fill_rows(k, &out, value);
   code_bind(k, stm->binders[0], out);
 }
 

@@ -123,13 +123,11 @@ static void next_params(Code *k, const Exp *exp, const ImpExp **scalars, const A
       made[i] = mem_copy(&temporary, sizeof temporary);
     }
   }
-  for (int i = 0; i < count; i++) {
-    const Var *param = exp->u.loop.params[i];
-    if (param->type.rank == 0)
-      imp_assign(k->b, param, imp_var(moved[i]));
-    else
-      code_copy(k, code_array(k, atom_var(param)), made[i]);
-  }
+  // Arrays first: where a view lies may depend on the scalars as they were.
+  for (int i = 0; i < count; i++)
+    if (!moved[i]) code_copy(k, code_array(k, atom_var(exp->u.loop.params[i])), made[i]);
+  for (int i = 0; i < count; i++)
+    if (moved[i]) imp_assign(k->b, exp->u.loop.params[i], imp_var(moved[i]));
 }
 
 static void loop_results(Code *k, const Stm *stm) {
