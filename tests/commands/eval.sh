@@ -1,0 +1,52 @@
+#!/bin/sh
+# flc eval: what it says of missing and malformed input; usage  eval.sh FLC
+flc=$1
+failures=0
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+
+cat > p.fl << 'END'
+entry main [n] (count: i32) (rows: [n][2]f64) (flag: bool) =
+  if flag then f64.i32 count + f64.sum (flatten rows) else 0
+entry signs (byte: u8) (xs: []i8) = (byte, xs)
+entry failing (xs: []i32) = xs[5]
+END
+
+# expect STATUS PATTERN ENTRY INPUT: the outcome of an evaluation.
+expect() {
+  got=$(printf '%s' "$4" | "$flc" eval p.fl -e "$3" 2>&1)
+  code=$?
+  if [ "$code" != "$1" ] || ! printf '%s\n' "$got" | grep -Eq -- "$2"; then
+    printf 'FAIL\n%s\n  expected (%s): %s\n  got (%s): %s\n' "$4" "$1" "$2" "$code" "$got"
+    failures=$((failures + 1))
+  fi
+}
+
+expect 0 '^6\.0f64$' main '3 [[1.0, 2.0]] true'
+expect 0 '^6\.0f64$' main '3i32 -- a comment
+[[1f64, 2f64]] true'
+expect 1 'parameter rows: \[n\]\[2\]f64: expected a value, found the end' main '3'
+expect 1 'parameter flag: bool: expected a value, found the end' main '3 [[1.0, 2.0]]'
+expect 1 'parameter count: i32' main ''
+expect 1 'parameter count: i32: .*1:2: expected' main '[1] [[1.0, 2.0]] true'
+expect 1 'parameter count: i32: .*1:1.*expected' main '3.5 [[1.0, 2.0]] true'
+expect 1 'parameter count: i32: .*1:1' main '3i64 [[1.0, 2.0]] true'
+expect 1 'parameter count: i32: .*1:1' main '99999999999 [[1.0, 2.0]] true'
+expect 1 'parameter rows: \[n\]\[2\]f64: .*2:' main '3
+[[1.0, 2.0], [3.0]] true'
+expect 1 'parameter rows: \[n\]\[2\]f64: .*1:4' main '3 [1.0, 2.0] true'
+expect 1 'parameter flag: bool: .*2:2' main '3 [[1.0, 2.0]]
+ 7'
+expect 1 'rows' main '3 [[1.0, 2.0, 3.0]] true'
+expect 1 'parameter rows: \[n\]\[2\]f64' main '3 [[1.0, 2.0] true'
+expect 1 'found more data' main '3 [[1.0, 2.0]] true 5'
+expect 1 'parameter byte: u8: .*1:1' signs '256 [1]'
+expect 1 'parameter byte: u8: .*1:1' signs '-1 [1]'
+expect 1 'parameter xs: \[n\]i8: .*1:' signs '1 [1, 128]'
+expect 1 'parameter xs: \[n\]i8' signs '1 b'
+expect 0 'empty\(\[0\]i8\)' signs '1 empty([0]i8)'
+expect 1 'parameter xs: \[n\]i8' signs '1 empty([0][0]i8)'
+expect 1 'p.fl:4:.*out of bounds' failing '[1, 2]'
+expect 1 'no entry point .missing.' missing ''
+[ "$failures" = 0 ]
