@@ -34,11 +34,21 @@ static const Size *difference(Check *k, const AstExp *from, const AstExp *to) {
   return a && b ? size_simplify(size_binary(SIZE_SUB, b, a)) : NULL;
 }
 
+// Whether a second element is that of a step by one, as in 0..1..<n.
+static bool steps_by_one(const AstExp *from, const AstExp *second) {
+  bool literals = from->kind == AST_INT && second->kind == AST_INT &&
+                  !from->u.integer.negative && !second->u.integer.negative;
+  return literals && big_compare(big_add(from->u.integer.value, big_of(1)),
+                                 second->u.integer.value) == 0;
+}
+
 // a..<b has b - a elements and a...b one more, where a and b can be sizes.
 static const Size *range_size(Check *k, AstExp *exp) {
   const AstExp *from = exp->u.range.from, *to = exp->u.range.to;
+  const AstExp *second = exp->u.range.second;
   bool literals = from->kind == AST_INT && to->kind == AST_INT;
-  bool simple = !exp->u.range.second && exp->u.range.end != RANGE_ABOVE;
+  bool simple =
+      (!second || steps_by_one(from, second)) && exp->u.range.end != RANGE_ABOVE;
   if (!simple || (!literals && !is_i64(from->type))) return unknown_size(k, exp);
   const Size *size = difference(k, from, to);
   if (!size) return unknown_size(k, exp);

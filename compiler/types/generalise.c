@@ -104,7 +104,17 @@ static void generalise_type(Check *k, Binding *binding, const Type *type) {
   }
 }
 
+// A record of which only some fields are known stays open, and the types of these fields with it.
+static void keep_wanted(Check *k) {
+  vec_each (TypeVar **, var, &k->vars) {
+    if ((*var)->solution || !(*var)->fields.count) continue;
+    vec_each (const FieldWant *, want, &(*var)->fields)
+      type_lower(k, want->type);
+  }
+}
+
 void generalise(Check *k, Binding *binding) {
+  keep_wanted(k);
   generalise_type(k, binding, binding->type);
 }
 

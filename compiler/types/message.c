@@ -1,7 +1,9 @@
 // What is said when two types that ought to be equal are not.
 #include "base/text.h"
 #include "types/check.h"
+#include <ctype.h>
 #include <limits.h>
+#include <string.h>
 
 static const char *class_text(TypeClass prims) {
   if (prims & CLASS_STRUCTURE) return "a type without functions and with known equality";
@@ -113,6 +115,46 @@ static void explain(Check *k, const Mismatch *m, const Type *expected) {
   }
 }
 
+// --- What to write instead ---
+
+// The source text, in brackets unless it is one word; NULL if it is long.
+static const char *operand_text(Loc loc) {
+  enum { SHORT = 24 };
+  uint32_t length = loc.end - loc.start;
+  const char *start = loc.file->text + loc.start;
+  if (length > SHORT || memchr(start, '\n', length)) return NULL;
+  bool word = strcspn(start, " -+*/%<>=!&|^") >= length;
+  return text_format(word ? "%.*s" : "(%.*s)", (int)length, start);
+}
+
+// 1.0f64 where an f32 is expected is to be 1.0f32.
+static bool hint_suffix(Check *k, Loc loc, const char *expected, const char *actual) {
+  size_t length = loc.end - loc.start, suffix = strlen(actual);
+  const char *start = loc.file->text + loc.start;
+  if (!isdigit((unsigned char)*start) || length <= suffix) return false;
+  if (strncmp(start + length - suffix, actual, suffix) != 0) return false;
+  hint(k->c, "write %.*s%s", (int)(length - suffix), start, expected);
+  return true;
+}
+
+static void hint_conversion(Check *k, Loc loc, PrimType expected, PrimType actual) {
+  const char *to = prim_type_name(expected), *from = prim_type_name(actual);
+  if (hint_suffix(k, loc, to, from)) return;
+  const char *text = operand_text(loc);
+  hint(k->c, "`%s.%s%s%s` converts it", to, from, text ? " " : "", text ? text : "");
+}
+
+static void suggest(Check *k, Loc loc, const Type *expected, const Type *actual) {
+  expected = type_resolve(expected);
+  actual = type_resolve(actual);
+  if (expected->kind == TYPE_PRIM && actual->kind == TYPE_PRIM &&
+      expected->u.prim != actual->u.prim && loc.file && !loc.file->built_in)
+    hint_conversion(k, loc, expected->u.prim, actual->u.prim);
+  bool open = expected->kind == TYPE_VAR && !expected->u.var->prims;
+  if (actual->kind == TYPE_FUNCTION && expected->kind != TYPE_FUNCTION && !open)
+    hint(k->c, "is an argument missing?");
+}
+
 bool expect_type(Check *k, Loc loc, const Type *expected, const Type *actual, Why why) {
   k->at = loc;
   if (unify(k, expected, actual)) return true;
@@ -122,5 +164,6 @@ bool expect_type(Check *k, Loc loc, const Type *expected, const Type *actual, Wh
   explain(k, &m, expected);
   if (why.from.file && !why.from.file->built_in)
     note(k->c, why.from, "`%s` is expected because of this", type_text(expected));
+  suggest(k, loc, expected, actual);
   return false;
 }

@@ -57,6 +57,18 @@ static void suggest(Check *k, Name name, const Map *inner, const Map *outer) {
   if (close) hint(k->c, "did you mean `%s`?", close);
 }
 
+// sqrt is f32.sqrt and f64.sqrt, popc that of an integer type.
+static bool suggest_member(Check *k, Name name) {
+  static const char *const modules[] = { "f32", "i32" };
+  for (int i = 0; i < 2 && !k->built_in; i++) {
+    const Module *m = prelude_module(k->lib, name_of(k->c->names, modules[i]));
+    if (!m || !map_has(m->values, name)) continue;
+    hint(k->c, "the modules of the scalar types have it: `%s.%s`", modules[i], name);
+    return true;
+  }
+  return false;
+}
+
 static void unknown_value(Check *k, const AstName *name) {
   const AstDecl *later = k->later ? map_get(k->later, name->name) : NULL;
   if (name->name == k->current) {
@@ -69,7 +81,8 @@ static void unknown_value(Check *k, const AstName *name) {
     return;
   }
   error(k->c, name->loc, "unknown name `%s`", name->name);
-  suggest(k, name->name, k->scope.values, k->lib->values);
+  if (!suggest_member(k, name->name))
+    suggest(k, name->name, k->scope.values, k->lib->values);
 }
 
 static Binding *find_member(Check *k, const AstName *name) {
