@@ -162,12 +162,14 @@ static void measure_marked(Tuning *t, const bool *marks, int round) {
     }
 }
 
+// Small differences between noisy runs are worth some time, not all of it.
 static void settle(Tuning *t) {
   Random r = { t->options->seed + 1 };
+  double until = child_now() + fmin(8, 0.25 * t->options->budget_s);
   choose(t);
   for (int round = 0; round < MOST_ROUNDS && measure_time_left(t->m); round++) {
     bool *marks = contested(t, &r);
-    if (!marks) return;
+    if (!marks || child_now() > until) return;
     measure_marked(t, marks, round);
     choose(t);
   }

@@ -183,7 +183,7 @@ static Reply provide(Measure *m, int dataset, const char **call) {
 
 static double time_limit(const Measure *m, int dataset, bool first) {
   double least = m->states[dataset].least_us;
-  double limit = isinf(least) ? 10 * m->timeout_s : fmax(m->timeout_s, 20e-6 * least);
+  double limit = isinf(least) ? 10 * m->timeout_s : fmax(m->timeout_s, 5e-6 * least);
   if (first) limit += 2 * m->timeout_s;
   return fmin(limit, fmax(m->timeout_s, m->deadline - child_now()));
 }

@@ -19,7 +19,7 @@ static const char style[] =
     "th:first-child,td:first-child{text-align:left}td.won{color:var(--good);font-weight:"
     "600}"
     "td.no{color:var(--soft)}code{font:13px/1.4 ui-monospace,monospace}"
-    ".guard td:first-child{font-weight:600}.note{color:var(--soft)}.bad{color:var(--bad)}"
+    ".guard td:first-child{font-weight:600}.guard .note{font-weight:400}.note{color:var(--soft)}.bad{color:var(--bad)}"
     "svg{max-width:100%;height:auto}svg text{fill:var(--soft);font:12px "
     "system-ui,sans-serif}"
     "svg .bar{fill:var(--bar)}svg .other{fill:var(--other)}svg .grid{stroke:var(--line)}"
@@ -214,16 +214,16 @@ static void bars_section(const Page *p) {
     const Verified *v = &p->t->verified[d];
     double share = samples_median(&v->tuned) / samples_median(&v->before);
     if (!isfinite(share)) continue;
-    double width = 400 * fmin(share, 1.2);
+    double width = 340 * fmin(share, 1.2);
     int y = 22 * d + 4;
     text_printf(p->out,
                 "<text x=190 y=%d text-anchor=end>%s</text><rect class=other x=200 y=%d "
-                "width=400 height=14 "
+                "width=340 height=14 "
                 "/><rect class=bar x=200 y=%d width=%.1f height=14 /><text x=%.1f "
                 "y=%d>%.0f %% of the "
                 "default</text>\n",
                 y + 12, escaped(p->t->m->data[d].name), y, y, width,
-                fmax(width, 400) + 208, y + 12, 100 * share);
+                fmax(width, 340) + 208, y + 12, 100 * share);
   }
   text_add(p->out, "</svg>\n");
 }

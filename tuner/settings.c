@@ -1,10 +1,11 @@
 // The tuning file (docs/tuning.md), and the reasons that stand in it and on the page.
 #include "tuner/driver.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { LOSS_PERCENT = 2 };
+enum { LOSS_PERCENT = 2, MOST_LOSSES = 8 };
 
 Interval tuning_interval(int hits, int all) {
   if (all == 0) return (Interval){ 0, 1 };
@@ -32,6 +33,13 @@ static const char *side(int64_t low, int64_t high) {
     return text_format("not up to %lld, the largest seen", (long long)low);
   if (low < 0) return text_format("from %lld on, the smallest seen", (long long)high);
   return text_format("from %lld on, not up to %lld", (long long)high, (long long)low);
+}
+
+// Is there something to write into the file?  Guards that no run met keep their defaults.
+static bool is_decided(const Tuning *t, int guard) {
+  bool failed =
+      t->m->versions[2 * guard].failure || t->m->versions[2 * guard + 1].failure;
+  return t->best.cuts[guard].seen || failed;
 }
 
 const char *tuning_reason(const Tuning *t, int guard) {
@@ -68,21 +76,43 @@ static const TreeGuard *first_difference(const Tuning *t, int dataset) {
   return NULL;
 }
 
+typedef struct Loss {
+  int dataset;
+  double share;
+} Loss;
+
+static int compare_losses(const void *a, const void *b) {
+  double x = ((const Loss *)a)->share, y = ((const Loss *)b)->share;
+  return (x < y) - (x > y);
+}
+
+// The data sets that lose against their own best, the worst first.
+static Loss *losses(const Tuning *t, int *count) {
+  const double *times = solve_times(&t->problem, t->thresholds);
+  Loss *list = new_array(Loss, t->problem.dataset_count + 1);
+  *count = 0;
+  for (int d = 0; d < t->problem.dataset_count; d++) {
+    double share = times[d] / t->alone[d] - 1;
+    if (share * 100 > LOSS_PERCENT) list[(*count)++] = (Loss){ d, share };
+  }
+  qsort(list, (size_t)*count, sizeof *list, compare_losses);
+  return list;
+}
+
 const char *tuning_conflicts(const Tuning *t) {
   Text *text = text_new();
-  const double *times = solve_times(&t->problem, t->thresholds);
-  for (int d = 0; d < t->problem.dataset_count; d++) {
-    if (t->holdout_from && d >= t->holdout_from) break;
-    double loss = times[d] / t->alone[d] - 1;
-    if (!(loss * 100 > LOSS_PERCENT)) continue;
-    const TreeGuard *guard = first_difference(t, d);
-    text_printf(text, "%s: %+.0f %% against its own best", t->m->data[d].name,
-                100 * loss);
+  int count = 0;
+  const Loss *list = losses(t, &count);
+  for (int i = 0; i < count && i < MOST_LOSSES; i++) {
+    const TreeGuard *guard = first_difference(t, list[i].dataset);
+    text_printf(text, "%s: %+.0f %% against its own best",
+                t->m->data[list[i].dataset].name, 100 * list[i].share);
     if (guard)
       text_printf(text, ", not separable on %s (%s)", guard->node->par,
                   guard->node->name);
     text_add(text, "\n");
   }
+  if (count > MOST_LOSSES) text_printf(text, "and %d more\n", count - MOST_LOSSES);
   return text_str(text);
 }
 
@@ -125,9 +155,14 @@ const char *tuning_file_text(const Tuning *t) {
   const char *conflicts = tuning_conflicts(t);
   if (*conflicts) text_add(text, "-- conflicts:\n");
   add_comments(text, conflicts);
-  for (int g = 0; g < t->tree->guard_count; g++)
-    text_printf(text, "\n-- %s\n%s=%lld\n", tuning_reason(t, g),
-                t->tree->guards[g].node->name, (long long)t->thresholds[g]);
+  for (int g = 0; g < t->tree->guard_count; g++) {
+    const char *name = t->tree->guards[g].node->name;
+    if (is_decided(t, g))
+      text_printf(text, "\n-- %s\n%s=%lld\n", tuning_reason(t, g), name,
+                  (long long)t->thresholds[g]);
+    else
+      text_printf(text, "\n-- %s: left at its default; %s\n", name, tuning_reason(t, g));
+  }
   return text_str(text);
 }
 
@@ -174,9 +209,18 @@ const char *tuning_summary(const Tuning *t) {
     text_printf(text, "  %d points measured\n", t->holdout_from);
   if (t->curve.count && t->curve.at[t->curve.count - 1].precision.points)
     summarise_precision(text, &t->curve.at[t->curve.count - 1].precision);
-  for (int g = 0; g < t->tree->guard_count; g++)
-    text_printf(text, "  %s=%lld  %s\n", t->tree->guards[g].node->name,
-                (long long)t->thresholds[g], tuning_reason(t, g));
+  int undecided = 0;
+  for (int g = 0; g < t->tree->guard_count; g++) {
+    undecided += !is_decided(t, g);
+    if (!is_decided(t, g)) continue;
+    bool never = t->thresholds[g] == SOLVE_NEVER;
+    const char *value =
+        never ? "never" : text_format("%lld", (long long)t->thresholds[g]);
+    text_printf(text, "  %s=%s  %s\n", t->tree->guards[g].node->name, value,
+                tuning_reason(t, g));
+  }
+  if (undecided)
+    text_printf(text, "  %d guards were not met and keep their defaults\n", undecided);
   const char *conflicts = tuning_conflicts(t);
   if (*conflicts) text_printf(text, "conflicts:\n%s", conflicts);
   if (t->kept_before)

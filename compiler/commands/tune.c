@@ -24,7 +24,7 @@ static const char help[] =
     "  -e, --entry NAME         the entry point (default main)\n"
     "  -o, --output FILE        instead of FILE.tuning\n"
     "  --budget SECONDS         for all measurements (default 60)\n"
-    "  --timeout SECONDS        the least time that a run is given (default 10)\n"
+    "  --timeout SECONDS        the least time that a run is given (default 5)\n"
     "  --objective sum|geomean|max-regret   (default sum)\n"
     "  --device NAME            the OpenCL device\n"
     "  --seed N                 of random inputs and of the choice of points\n"
@@ -309,7 +309,7 @@ static int tune(Compiler *c, Options *o) {
 
 int command_tune(Compiler *c, int argc, char **argv) {
   Options o = { .tuner = { .budget_s = 60,
-                           .timeout_s = 10,
+                           .timeout_s = 5,
                            .short_us = 50e3,
                            .max_points = 64,
                            .seed = 1 } };
