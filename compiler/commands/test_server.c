@@ -20,7 +20,7 @@ struct TestServer {
 _Noreturn static void become_program(const char *program, const char *const *options,
                                      const int *in, const int *out, int said) {
   char *args[16] = { mem_copy(program, strlen(program) + 1), mem_copy("--server", sizeof "--server") };
-  for (int i = 0; options[i] && i < 13; i++)
+  for (int i = 0; i < 13 && options[i]; i++)
     args[i + 2] = mem_copy(options[i], strlen(options[i]) + 1);
   // A test that is given up must not leave its program running.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
