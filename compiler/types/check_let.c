@@ -121,9 +121,12 @@ static void check_param_sizes(Check *k, const AstFunction *f, const Type **param
     BindingVec inner = { 0 };
     const Type *closed = type_close(k, params[i], &inner, f->params.at[i]->loc);
     if (inner.count == 0) continue;
-    limit(k->c, f->params.at[i]->loc,
-          "a parameter (of type `%s`) whose size is inside the pattern of an earlier one",
+    error(k->c, f->params.at[i]->loc,
+          "the type `%s` of this parameter mentions a size that callers cannot see: it "
+          "is inside "
+          "the pattern of an earlier parameter",
           type_text(params[i]));
+    hint(k->c, "bind the size as a parameter `[n]`, or give it a parameter of its own");
     params[i] = closed;
   }
 }
