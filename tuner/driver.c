@@ -47,7 +47,7 @@ SolveProblem tuning_problem(const Tuning *t, int count) {
     SolveGroup *out = &groups[kept++];
     *out = (SolveGroup){
       g->dataset, g->guard, g->parent < 0 ? -1 : numbers[g->parent],
-      g->par,     g->fits,  { samples_median(&g->us[0]), samples_median(&g->us[1]) }
+      g->par,     g->fits,  { samples_typical(&g->us[0]), samples_typical(&g->us[1]) }
     };
     for (int b = 0; b < 2; b++)
       if (m->versions[2 * g->guard + b].failure) out->cost[b] = INFINITY;
@@ -55,7 +55,7 @@ SolveProblem tuning_problem(const Tuning *t, int count) {
   double *weights = new_array(double, count + 1), *base = new_array(double, count + 1);
   for (int d = 0; d < count; d++) {
     weights[d] = m->data[d].weight;
-    base[d] = m->states[d].base.count ? samples_median(&m->states[d].base) : 0;
+    base[d] = m->states[d].base.count ? samples_typical(&m->states[d].base) : 0;
   }
   return (
       SolveProblem){ t->tree, groups, kept, weights, base, count, t->options->objective };
@@ -209,8 +209,8 @@ static double verified_ratio(const Tuning *t) {
   for (int d = 0; d < t->problem.dataset_count; d++) {
     const Verified *v = &t->verified[d];
     if (!v->tuned.count || !v->before.count || tuning_same_versions(t, d)) continue;
-    tuned += t->problem.weights[d] * samples_median(&v->tuned);
-    before += t->problem.weights[d] * samples_median(&v->before);
+    tuned += t->problem.weights[d] * samples_typical(&v->tuned);
+    before += t->problem.weights[d] * samples_typical(&v->before);
   }
   return before > 0 ? tuned / before : 1;
 }

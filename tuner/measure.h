@@ -104,6 +104,7 @@ const int64_t *measure_default_thresholds(Measure *m);
 
 bool measure_time_left(const Measure *m);
 
-// Middle and standard error of samples.
-double samples_median(const Samples *s);
+// The lower quartile of samples (what disturbs a run on a shared machine only makes it longer), and
+// its standard error.
+double samples_typical(const Samples *s);
 double samples_error(const Samples *s);

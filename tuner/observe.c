@@ -113,26 +113,30 @@ static int compare_doubles(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static double median_of(double *values, int count) {
+// Sorts the values.
+static double quantile_of(double *values, int count, double share) {
   qsort(values, (size_t)count, sizeof *values, compare_doubles);
-  return count % 2 ? values[count / 2]
-                   : 0.5 * (values[count / 2 - 1] + values[count / 2]);
+  double at = share * (count - 1);
+  int before = (int)at;
+  double rest = at - before;
+  return before + 1 < count ? (1 - rest) * values[before] + rest * values[before + 1]
+                            : values[before];
 }
 
-double samples_median(const Samples *s) {
+double samples_typical(const Samples *s) {
   if (s->count == 0) return INFINITY;
-  return median_of(mem_copy(s->at, (size_t)s->count * sizeof *s->at), s->count);
+  return quantile_of(mem_copy(s->at, (size_t)s->count * sizeof *s->at), s->count, 0.25);
 }
 
-// From the median of the distances to the median, so that outliers do not count; with few samples
-// at least what runs usually differ by.
+// From the median of the distances to it, so that outliers do not count; with few samples at least
+// what runs usually differ by.
 double samples_error(const Samples *s) {
   if (s->count == 0) return 0;
-  double middle = samples_median(s), usual = (s->count < 3 ? 0.10 : 0.02) * middle;
+  double middle = samples_typical(s), usual = (s->count < 3 ? 0.10 : 0.02) * middle;
   double *distances = mem_alloc_plain((size_t)s->count * sizeof *distances);
   for (int i = 0; i < s->count; i++)
     distances[i] = fabs(s->at[i] - middle);
-  double deviation = 1.4826 * median_of(distances, s->count);
+  double deviation = quantile_of(distances, s->count, 0.5);
   if (s->count < 8 && deviation < usual) deviation = usual;
-  return 1.2533 * deviation / sqrt(s->count);
+  return 1.36 * deviation / sqrt(s->count);
 }

@@ -177,7 +177,7 @@ static void reasons_section(const Page *p) {
 
 static const char *time_cell(const Samples *s) {
   if (s->count == 0) return "<td class=no>-</td>";
-  double middle = samples_median(s);
+  double middle = samples_typical(s);
   return text_format("<td>%s <span class=note>&plusmn;%.1f %%</span></td>",
                      tuning_time(middle), 196 * samples_error(s) / fmax(middle, 1e-9));
 }
@@ -190,7 +190,7 @@ static void times_section(const Page *p) {
            "best</th></tr>\n");
   for (int d = 0; d < p->columns; d++) {
     const Verified *v = &p->t->verified[d];
-    double ratio = samples_median(&v->before) / samples_median(&v->tuned);
+    double ratio = samples_typical(&v->before) / samples_typical(&v->tuned);
     text_printf(p->out, "<tr><td>%s</td><td>%s</td>%s%s<td>%s</td><td>%s</td></tr>\n",
                 escaped(p->t->m->data[d].name), tuning_time(predicted[d]),
                 time_cell(&v->tuned), time_cell(&v->before),
@@ -212,7 +212,7 @@ static void bars_section(const Page *p) {
       height);
   for (int d = 0; d < p->columns; d++) {
     const Verified *v = &p->t->verified[d];
-    double share = samples_median(&v->tuned) / samples_median(&v->before);
+    double share = samples_typical(&v->tuned) / samples_typical(&v->before);
     if (!isfinite(share)) continue;
     double width = 340 * fmin(share, 1.2);
     int y = 22 * d + 4;

@@ -175,11 +175,11 @@ static void summarise_dataset(const Tuning *t, Text *text, int d, double predict
   }
   text_printf(text, " predicted %s", tuning_time(predicted));
   if (v->tuned.count)
-    text_printf(text, ", tuned %s", tuning_time(samples_median(&v->tuned)));
+    text_printf(text, ", tuned %s", tuning_time(samples_typical(&v->tuned)));
   if (v->tuned.count && v->before.count) {
-    double ratio = samples_median(&v->before) / samples_median(&v->tuned);
+    double ratio = samples_typical(&v->before) / samples_typical(&v->tuned);
     bool same = tuning_same_versions(t, d);
-    text_printf(text, ", default %s (%s)%s", tuning_time(samples_median(&v->before)),
+    text_printf(text, ", default %s (%s)%s", tuning_time(samples_typical(&v->before)),
                 same ? "the same versions" : text_format("%.2fx", ratio),
                 !same && ratio < 0.98 ? "  slower than the default here" : "");
   }

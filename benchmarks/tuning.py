@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""Tunes benchmark programs and compares the result with every path there is.
+
+usage: benchmarks/tuning.py FLC [PROGRAM ...]
+
+Per program, on all its data sets together: how many runs tuning took and how long; the time of the
+tuned program against its default thresholds, against the best single version forced everywhere
+(one assignment of branches for all data sets), and against the best path per data set found by
+running all of them (where there are at most 200).  Prints a table in Markdown.
+"""
+import itertools
+import json
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent
+DATA = [ROOT / "data" / "published", ROOT.parent.parent / "shared" / "data", ROOT / "data"]
+SETS = {
+    "matmul": ["[4][4096]f32 [4096][4]f32", "[32][256]f32 [256][32]f32", "[256][16]f32 [16][256]f32",
+               "[1024][1]f32 [1][1024]f32", "[1][1048576]f32 [1048576][1]f32"],
+    "locvolcalib": ["LocVolCalib/tiny.in", "LocVolCalib/train-small.in"],
+    "heston32": ["heston32/1062_mg0.in"],
+    "lavamd": ["lavaMD/tiny.in"],
+    "pathfinder": ["pathfinder/tiny.in", "pathfinder/small-wrap.in"],
+    "nn": ["nn/tiny.in", "nn/small.in"],
+    "srad": ["srad/tiny.in"],
+    "backprop": ["backprop/tiny.in"],
+    "option_pricing": ["OptionPricing/tiny-c1.in"],
+}
+MOST_PATHS, MOST_SECONDS = 200, 60
+
+
+class Server:
+    """A generated program that serves commands."""
+
+    def __init__(self, program):
+        self.process = subprocess.Popen([program, "--server"], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        self.reply()
+
+    def reply(self):
+        lines = []
+        while (line := self.process.stdout.readline().rstrip("\n")) != "%%% OK":
+            if not line and self.process.poll() is not None:
+                raise RuntimeError("the program has ended")
+            lines.append(line)
+        if lines and lines[0] == "%%% FAILURE":
+            raise RuntimeError(" ".join(lines[1:]))
+        return lines
+
+    def ask(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        return self.reply()
+
+    def time(self, data, path, settings, runs):
+        """The median time of some runs after a warm-up, in microseconds."""
+        types = self.ask("inputs main")
+        names = [f"v{i}" for i in range(len(types))]
+        self.ask(f"set_path {path}")
+        for name, value in settings.items():
+            self.ask(f"set_tuning_param {name} {value}")
+        times = []
+        for _ in range(runs + 1):
+            values = " ".join(f'{n} "{t.lstrip("*")}"' for n, t in zip(names, types))
+            self.ask(f'restore "{data}" {values}')
+            said = self.ask("call main out " + " ".join(names))
+            times += [int(line.split()[1]) for line in said if line.startswith("runtime:")]
+            self.ask("free out")
+            self.ask("free " + " ".join(names))
+            if times[-1] > 3e5:
+                break
+        return statistics.median(times[1:] or times)
+
+
+def paths_of(node):
+    """Assignments of branches to the guards that they reach: every path of the tree."""
+    if node["kind"] == "guard":
+        return [{node["name"]: outcome, **rest} for outcome, branch in (("T", "then"), ("F", "else"))
+                for rest in paths_of(node[branch])]
+    parts = node.get("parts", []) + [node[k] for k in ("body", "then", "else") if k in node]
+    found = [{}]
+    for part in parts:
+        found = [{**a, **b} for a, b in itertools.product(found, paths_of(part))]
+        if len(found) > MOST_PATHS:
+            return found
+    return found
+
+
+def data_files(flc, program, folder):
+    for number, name in enumerate(SETS[program]):
+        target = folder / f"{number}.in"
+        if name.startswith("["):
+            words = [word for kind in name.split() for word in ("-g", kind)]
+            target.write_bytes(subprocess.check_output([flc, "data", "-b", *words]))
+        else:
+            source = next((d / name for d in DATA if (d / name).exists()), None)
+            if not source:
+                continue
+            with open(source, "rb") as values:
+                # Binary, with the types that the program itself reads.
+                target.write_bytes(values.read())
+        yield target
+
+
+def tune(flc, source, files, folder):
+    started = time.time()
+    data = [word for file in files for word in ("--data", str(file))]
+    done = subprocess.run([flc, "tune", str(source), *data, "--no-log", "-q", "-o",
+                           str(folder / "tuning"), "--budget", "30"], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr.strip().splitlines()[0] if done.stderr else "flc tune failed")
+    runs, seconds = re.search(r"(\d+) program runs in ([\d.]+) s", done.stdout).groups()
+    covers = re.search(r"(\d+) runs cover", done.stdout).group(1)
+    text = (folder / "tuning").read_text()
+    settings = dict(re.findall(r"^([\w.]+)=(\d+)$", text, re.M))
+    return {"runs": int(runs), "covers": int(covers), "seconds": float(seconds),
+            "all": time.time() - started, "settings": settings}
+
+
+def exhaustive(server, files, paths):
+    """Per path the times on the data sets; those that were reached in time."""
+    started, times = time.time(), {}
+    for path in paths:
+        text = ",".join(f"{name}={outcome}" for name, outcome in path.items())
+        if time.time() - started > MOST_SECONDS:
+            break
+        times[text] = [server.time(file, text, {}, 5) for file in files]
+    return times
+
+
+def ratio(a, b):
+    return statistics.geometric_mean(x / y for x, y in zip(a, b))
+
+
+def measure(flc, program, folder):
+    source = ROOT / f"{program}.fl"
+    files = list(data_files(flc, program, folder))
+    result = tune(flc, source, files, folder)
+    executable = folder / "program"
+    subprocess.run([flc, "build", str(source), "-o", str(executable)], check=True, capture_output=True)
+    server = Server(executable)
+    tree = json.loads("\n".join(server.ask("tree")))["entries"][0]["tree"]
+    paths = paths_of(tree)
+    before = [server.time(file, "", {}, 9) for file in files]
+    all_paths = exhaustive(server, files, paths) if len(paths) <= MOST_PATHS else {}
+    tuned = [server.time(file, "", result["settings"], 9) for file in files]
+    server.process.kill()
+    row = [program, len(files), result["runs"], f"{result['seconds']:.1f}", f"{1 / ratio(tuned, before):.2f}"]
+    if not all_paths:
+        return row + ["-", "-", f"> {MOST_PATHS}"]
+    single = min(all_paths.values(), key=lambda times: ratio(times, tuned))
+    best = [min(times) for times in zip(*all_paths.values())]
+    share = f"{len(all_paths)}" if len(all_paths) == len(paths) else f"{len(all_paths)} of {len(paths)}"
+    return row + [f"{ratio(single, tuned):.2f}", f"{ratio(tuned, best):.2f}", share]
+
+
+def main():
+    flc = sys.argv[1]
+    print("| program | data sets | runs | tuning s | default / tuned | best single path / tuned "
+          "| tuned / best path per set | paths |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|", flush=True)
+    for program in sys.argv[2:] or SETS:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                row = measure(flc, program, pathlib.Path(folder))
+            except (RuntimeError, subprocess.SubprocessError, OSError) as problem:
+                row = [program, f"failed: {problem}"]
+            print("| " + " | ".join(str(cell) for cell in row) + " |", flush=True)
+
+
+main()
