@@ -122,9 +122,8 @@ static void check_param_sizes(Check *k, const AstFunction *f, const Type **param
     const Type *closed = type_close(k, params[i], &inner, f->params.at[i]->loc);
     if (inner.count == 0) continue;
     error(k->c, f->params.at[i]->loc,
-          "the type `%s` of this parameter mentions a size that callers cannot see: it "
-          "is inside "
-          "the pattern of an earlier parameter",
+          "the type `%s` of this parameter mentions a size that callers cannot see: "
+          "it is inside the pattern of an earlier parameter",
           type_text(params[i]));
     hint(k->c, "bind the size as a parameter `[n]`, or give it a parameter of its own");
     params[i] = closed;
