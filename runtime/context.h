@@ -42,6 +42,7 @@ struct rt_built_kernel {
   cl_program program[2];
   cl_kernel kernel[2];
   struct rt_timing runs, builds;
+  int64_t arena_bytes;  // that were enough for the last launch; 0: none yet
   char *text;  // a text loaded in place of the program's own; NULL: none
 };
 

@@ -71,7 +71,9 @@ enum { RT_MAX_RANK = 16, RT_MAX_CHECK_VALUES = 4 };
 //   3. per local array k: `FLC_LOCAL uchar *x, long x_bytes`; its use begins with
 //      `FLC_LOCAL float *tile = FLC_LOCAL_ARRAY(float, x, x_bytes);`.  FLC_LOCAL is __local, or
 //      __global in the fallback build that keeps arrays that do not fit in global memory;
-//   4. if may_fail: `__global int *flc_error`.
+//   4. if may_fail: `__global int *flc_error`;
+//   5. if uses_arena: `__global uchar *flc_arena, long flc_arena_bytes, __global uint *flc_arena_top`, from
+//      which flc_arena_room takes memory.  The kernel is run again with more if that was too little.
 // In a kernel with may_fail, `flc_fail(flc_error, check, v0, v1, v2, v3)` (all long but check, an
 // int) reports check number `check` of the program's table; the caller returns or goes on.
 // `flc_failed(flc_error)` is true when an earlier kernel has failed: a kernel without barriers
@@ -87,6 +89,7 @@ struct rt_kernel {
   bool for_gpu;       // the profile whose host code launches it
   const int *tuning;  // the tuning parameters that the text mentions
   int tuning_count;
+  bool uses_arena;  // then it overwrites nothing that it reads, and has no barriers
 };
 
 // A check that can fail: parts[0] v0 parts[1] v1 ... parts[value_count].

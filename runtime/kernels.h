@@ -290,6 +290,47 @@ RT_FN int rt_enqueue(struct rt_context *ctx, struct rt_launching *l) {
                          ctx->program->kernels[l->kernel].name);
 }
 
+// ---- arenas: arrays whose sizes only the items know
+
+enum { RT_ARENA_BYTES = 1 << 20, RT_ARENA_UNIT = 64 };
+
+// Runs the kernel; `top` gets how far the arena was used, and what an item lacked (0: nothing).
+RT_FN int rt_try_arena(struct rt_context *ctx, struct rt_launching *l,
+                       const struct rt_launch *launch, int64_t bytes, uint32_t *top) {
+  memset(top, 0, 2 * sizeof *top);
+  int error = rt_put_all(ctx, l, launch);
+  if (!error) error = rt_put_block(ctx, l, bytes);
+  if (!error) error = rt_put_arg(ctx, l, sizeof bytes, &bytes);
+  if (!error) error = rt_put_block(ctx, l, 2 * sizeof *top);
+  if (error) return error;
+  struct rt_mem *word = l->blocks[l->block_count - 1];
+  error = rt_opencl_check(ctx,
+                          clEnqueueWriteBuffer(ctx->queue, word->buffer, CL_TRUE, 0,
+                                               2 * sizeof *top, top, 0, NULL, NULL),
+                          "starting an arena");
+  if (!error) error = rt_enqueue(ctx, l);
+  return error ? error : rt_read(ctx, word, 0, 2 * sizeof *top, top);
+}
+
+RT_FN int rt_launch_with_arena(struct rt_context *ctx, struct rt_launching *l,
+                               const struct rt_launch *launch) {
+  int64_t *bytes = &ctx->kernels[l->kernel].arena_bytes;
+  if (*bytes == 0) *bytes = RT_ARENA_BYTES;
+  for (;;) {
+    uint32_t top[2];
+    l->next = 0;
+    int error = rt_try_arena(ctx, l, launch, *bytes, top);
+    for (int i = 0; i < l->block_count; i++)
+      rt_mem_release(ctx, &l->blocks[i]);
+    l->block_count = 0;
+    if (error || top[1] == 0) return error;
+    int64_t lacked = (int64_t)top[1] * RT_ARENA_UNIT;
+    *bytes = rt_sat_add(rt_sat_mul(*bytes, 2), lacked);
+    rt_log(ctx, "arena of %s: too small, now %" PRId64 " bytes",
+           ctx->program->kernels[l->kernel].name, *bytes);
+  }
+}
+
 RT_FN int rt_launch_sized(struct rt_context *ctx, struct rt_launching *l,
                           const struct rt_launch *launch) {
   int64_t local_bytes = 0;
@@ -297,6 +338,8 @@ RT_FN int rt_launch_sized(struct rt_context *ctx, struct rt_launching *l,
     local_bytes = rt_sat_add(local_bytes, launch->local_bytes[i] + 64);
   l->fallback = local_bytes > ctx->device.local_bytes;
   int error = rt_kernel_get(ctx, l->kernel, l->fallback, &l->object);
+  if (!error && ctx->program->kernels[l->kernel].uses_arena)
+    return rt_launch_with_arena(ctx, l, launch);
   if (!error) error = rt_put_all(ctx, l, launch);
   if (!error) error = rt_enqueue(ctx, l);
   for (int i = 0; i < l->block_count; i++)

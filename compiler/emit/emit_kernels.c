@@ -83,8 +83,19 @@ static void kernel_atomic(CodeText *c, const ImpStm *stm) {
          c_exp(c, stm->u.atomic.value));
 }
 
+// A piece of the arena; without one the item stops, and the host runs the kernel again.
+static void kernel_take(CodeText *c, const ImpStm *stm) {
+  const char *name = c_mem(c, stm->u.alloc.mem), *type = c_memory_type(stm->u.alloc.mem->elem);
+  c_line(c,
+         "%s = (__global %s *)flc_arena_room(flc_arena, flc_arena_bytes, flc_arena_top, "
+         "(__global uchar *)%s, &%s_room, (%s) * (long)sizeof(%s));",
+         name, type, name, name, c_size(c, stm->u.alloc.count), type);
+  c_line(c, "if (!%s) return;", name);
+}
+
 static void kernel_local(CodeText *c, const ImpStm *stm) {
   const Mem *mem = stm->u.alloc.mem;
+  if (mem->space == MEM_ARENA) kernel_take(c, stm);
   if (mem->space != MEM_PRIVATE) return;  // a parameter
   c_line(c, "%s %s[%s];", c_memory_type(mem->elem), c_mem(c, mem),
          c_size(c, stm->u.alloc.count));
@@ -167,6 +178,9 @@ static void kernel_params(CodeText *c, const Kernel *kernel, const KernelArrays 
     add_param(c, &first,
               text_format("FLC_LOCAL uchar *local%d, long local%d_bytes", i, i));
   if (kernel->may_fail) add_param(c, &first, "__global int *flc_error");
+  if (!kernel->uses_arena) return;
+  add_param(c, &first, "__global uchar *flc_arena, long flc_arena_bytes");
+  add_param(c, &first, "__global uint *flc_arena_top");
 }
 
 // Where the arrays of the item and of the group begin.
@@ -183,6 +197,16 @@ static void find_arrays(CodeText *c, const KernelArrays *own,
     const char *type = c_memory_type(mem->elem);
     c_line(c, "FLC_LOCAL %s *%s = FLC_LOCAL_ARRAY(%s, local%d, local%d_bytes);", type,
            c_mem(c, mem), type, i, i);
+  }
+}
+
+// An item keeps its piece for as long as that is large enough.
+static void find_arena_arrays(CodeText *c, const KernelArrays *taken) {
+  for (int i = 0; i < taken->count; i++) {
+    const Mem *mem = taken->at[i].mem;
+    const char *type = c_memory_type(mem->elem), *name = c_mem(c, mem);
+    c_line(c, "__global %s *%s = (__global %s *)flc_arena;", type, name, type);
+    c_line(c, "long %s_room = 0;", name);
   }
 }
 
@@ -217,7 +241,8 @@ const char *emit_kernel_text(Emit *e, const Kernel *kernel, Profile profile) {
   c.live = imp_live(&kernel->body, NULL, 0);
   emit_keep_called(c.live, &kernel->body);
   KernelArrays own = imp_kernel_arrays(kernel, MEM_SCRATCH),
-               locals = imp_kernel_arrays(kernel, MEM_LOCAL);
+               locals = imp_kernel_arrays(kernel, MEM_LOCAL),
+               taken = imp_kernel_arrays(kernel, MEM_ARENA);
   text_printf(t, "// %s", loc_text(kernel->loc));
   if (reassociates(&kernel->body)) text_printf(t, "\n%s", reassociate_macro);
   for (int i = 0; i < kernel->function_count; i++)
@@ -227,6 +252,7 @@ const char *emit_kernel_text(Emit *e, const Kernel *kernel, Profile profile) {
   text_add(t, ") {");
   text_indent(t, 2);
   find_arrays(&c, &own, &locals);
+  find_arena_arrays(&c, &taken);
   if (c.guarded) c_line(&c, "int flc_ok = !flc_failed(flc_error);");
   if (kernel->may_fail && !c.guarded) c_line(&c, "if (flc_failed(flc_error)) return;");
   text_indent(t, -2);
@@ -267,10 +293,11 @@ static const char *kernel_row(Emit *e, Text *t, const Kernel *kernel, Profile pr
   text_add(t, "\n  NULL,\n};\n");
   if (count) text_printf(t, "static const int %s_tuning[] = { %s };\n", id, tuning);
   const char *row =
-      text_format("{ \"%s\", %s_text, %s, %s, %s, %s, %d }", kernel->name, id,
+      text_format("{ \"%s\", %s_text, %s, %s, %s, %s, %d, %s }", kernel->name, id,
                   kernel->may_fail ? "true" : "false", uses_f64(text) ? "true" : "false",
                   profile == PROFILE_GPU ? "true" : "false",
-                  count ? text_format("%s_tuning", id) : "NULL", count);
+                  count ? text_format("%s_tuning", id) : "NULL", count,
+                  kernel->uses_arena ? "true" : "false");
   return row;
 }
 

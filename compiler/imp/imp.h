@@ -22,6 +22,7 @@ typedef enum MemSpace {
   MEM_LOCAL,    // of a work-group
   MEM_PRIVATE,  // of a work-item: a C array of constant size
   MEM_SCRATCH,  // per work-item (or group), in one device buffer that the launch provides
+  MEM_ARENA,    // of a work-item, of a size that only it knows: taken from the arena of the launch
 } MemSpace;
 
 // A block of elements of one type.
@@ -172,6 +173,7 @@ struct Kernel {
   int scratch_count;
   ImpBlock body;
   bool may_fail;       // contains IMP_CHECK: the host looks at the error word
+  bool uses_arena;     // has MEM_ARENA arrays; may be run again when the arena was too small
   bool has_barrier;    // one group per unit of work, group_size as launched
   const Function **functions;  // called, callees first
   int function_count;
@@ -294,8 +296,8 @@ void imp_each_exp(const ImpStm *stm, ImpExpFn fn, void *state);
 int imp_operands(const ImpExp *e, const ImpExp **out);  // at most 3
 // The inner blocks of a statement: 0, 1 or 2.
 int imp_blocks(const ImpStm *stm, const ImpBlock **out);
-// The arrays of a kernel in one kind of memory, MEM_SCRATCH or MEM_LOCAL (those are IMP_LOCAL
-// statements; their counts are host expressions).
+// The arrays of a kernel in one kind of memory: MEM_SCRATCH, or MEM_LOCAL or MEM_ARENA (those are
+// IMP_LOCAL statements).  The counts are host expressions, except for MEM_ARENA.
 typedef Vec(Scratch) KernelArrays;
 KernelArrays imp_kernel_arrays(const Kernel *kernel, MemSpace space);
 // The variables whose values matter: all that statements with an effect read, directly or through

@@ -98,15 +98,15 @@ int imp_blocks(const ImpStm *stm, const ImpBlock **out) {
   return 0;
 }
 
-static void find_local_arrays(const ImpBlock *block, KernelArrays *out) {
+static void find_local_arrays(const ImpBlock *block, MemSpace space, KernelArrays *out) {
   vec_each (const ImpStm **, at, block) {
     const ImpStm *stm = *at;
-    if (stm->kind == IMP_LOCAL && stm->u.alloc.mem->space == MEM_LOCAL)
+    if (stm->kind == IMP_LOCAL && stm->u.alloc.mem->space == space)
       vec_push(out, (Scratch){ .mem = stm->u.alloc.mem, .count = stm->u.alloc.count });
     const ImpBlock *inner[2];
     int count = imp_blocks(stm, inner);
     for (int i = 0; i < count; i++)
-      find_local_arrays(inner[i], out);
+      find_local_arrays(inner[i], space, out);
   }
 }
 
@@ -114,7 +114,7 @@ KernelArrays imp_kernel_arrays(const Kernel *kernel, MemSpace space) {
   KernelArrays out = { 0 };
   for (int i = 0; i < kernel->scratch_count; i++)
     if (kernel->scratch[i].mem->space == space) vec_push(&out, kernel->scratch[i]);
-  if (space == MEM_LOCAL) find_local_arrays(&kernel->body, &out);
+  if (space == MEM_LOCAL || space == MEM_ARENA) find_local_arrays(&kernel->body, space, &out);
   return out;
 }
 

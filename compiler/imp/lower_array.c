@@ -156,6 +156,17 @@ static Arr alloc_private(Code *k, const char *name, CoreType type, const ImpExp 
   return arr_dense(mem, type.elem, code_shape(type), type.rank);
 }
 
+// Scratch memory that the launch provides, or, if only the item knows the size, a piece of the arena.
+static const Mem *alloc_scratch(Code *k, const char *name, PrimType elem, const ImpExp *count,
+                                bool known) {
+  const Mem *mem = mem_new(k->lower->c, name, known ? MEM_SCRATCH : MEM_ARENA, elem);
+  if (known)
+    vec_push(k->scratch, (Scratch){ mem, count });
+  else
+    imp_add_stm(k->b, (ImpStm){ .kind = IMP_LOCAL, .u.alloc = { mem, count } });
+  return mem;
+}
+
 Arr code_alloc(Code *k, const char *name, CoreType type) {
   if (!k->scratch) return host_alloc(k, name, type);
   const ImpExp *count = imp_i64(1);
@@ -166,12 +177,7 @@ Arr code_alloc(Code *k, const char *name, CoreType type) {
   if (constant && count->u.constant.u.i <= PRIVATE_ELEMENTS && count->u.constant.u.i > 0) {
     arr = alloc_private(k, name, type, count);
   } else {
-    if (!known_on_host(k, type) && !k->lower->failed) {
-      limit(k->lower->c, k->b->loc, "an array inside of a kernel whose size depends on the work-item");
-      k->lower->failed = true;
-    }
-    const Mem *mem = mem_new(k->lower->c, name, MEM_SCRATCH, type.elem);
-    vec_push(k->scratch, (Scratch){ mem, count });
+    const Mem *mem = alloc_scratch(k, name, type.elem, count, known_on_host(k, type));
     arr = arr_dense(mem, type.elem, code_shape(type), type.rank);
   }
   map_put(k->owned, arr.mem, arr.mem);
@@ -196,10 +202,20 @@ static void copy_loops(Code *k, ImpBuilder *b, const Arr *to, const Arr *from, c
   imp_add_stm(b, (ImpStm){ .kind = IMP_FOR, .u.loop = { i, to->shape[dim], inner.block, false } });
 }
 
+static bool exp_known_on_host(const Code *k, const ImpExp *e) {
+  const ImpExp *operands[3];
+  if (e->kind == IMP_LOAD || e->kind == IMP_ITEM) return false;
+  if (e->kind == IMP_VAR) return !map_has(k->inside, e->u.var);
+  int count = imp_operands(e, operands);
+  for (int i = 0; i < count; i++)
+    if (!exp_known_on_host(k, operands[i])) return false;
+  return true;
+}
+
 // Scratch memory of an array's shape.
 static Arr alloc_like(Code *k, const Arr *arr) {
-  const Mem *mem = mem_new(k->lower->c, "apart", MEM_SCRATCH, arr->elem);
-  vec_push(k->scratch, (Scratch){ mem, arr_count(arr) });
+  const ImpExp *count = arr_count(arr);
+  const Mem *mem = alloc_scratch(k, "apart", arr->elem, count, exp_known_on_host(k, count));
   return arr_dense(mem, arr->elem, arr->shape, arr->rank);
 }
 

@@ -135,6 +135,62 @@ static void collect_block(Collect *s, const ImpBlock *block) {
   vec_each(const ImpStm **, stm, block) collect_stm(s, *stm);
 }
 
+// ---- arenas
+//
+// Note [Running again].  The items of a launch take the arrays whose sizes only they know from one
+// arena, which may turn out too small; the host then runs the kernel again with a larger one.  So the
+// kernel must not overwrite what it reads, and an item without memory must be able to stop, which
+// it cannot where others wait for it at a barrier.
+
+typedef struct Effects {
+  Map *loaded, *stored;  // Mem, global
+  bool arena, atomic;
+} Effects;
+
+static void see_loads(void *state, const ImpExp *e) {
+  Effects *seen = state;
+  if (e->kind == IMP_LOAD) map_put(seen->loaded, e->u.load.mem, e->u.load.mem);
+  const ImpExp *operands[3];
+  int count = imp_operands(e, operands);
+  for (int i = 0; i < count; i++)
+    see_loads(seen, operands[i]);
+}
+
+static void see_block(Effects *seen, const ImpBlock *block) {
+  vec_each(const ImpStm **, at, block) {
+    const ImpStm *stm = *at;
+    imp_each_exp(stm, see_loads, seen);
+    if (stm->kind == IMP_LOCAL && stm->u.alloc.mem->space == MEM_ARENA) seen->arena = true;
+    if (stm->kind == IMP_ATOMIC && stm->u.atomic.mem->space == MEM_GLOBAL) seen->atomic = true;
+    if (stm->kind == IMP_STORE && stm->u.store.mem->space == MEM_GLOBAL)
+      map_put(seen->stored, stm->u.store.mem, stm->u.store.mem);
+    const ImpBlock *inner[2];
+    int count = imp_blocks(stm, inner);
+    for (int i = 0; i < count; i++)
+      see_block(seen, inner[i]);
+  }
+}
+
+static bool overwrites_input(const Collect *s, const Effects *seen) {
+  for (int i = 0; i < s->params.count; i++) {
+    const Mem *mem = s->params.at[i].mem;
+    if (mem && map_has(seen->loaded, mem) && map_has(seen->stored, mem)) return true;
+  }
+  return false;
+}
+
+static bool find_arena(Lower *lower, const KernelCode *kernel, const Collect *s) {
+  Effects seen = { .loaded = map_new(NULL), .stored = map_new(NULL) };
+  see_block(&seen, &kernel->b.block);
+  if (!seen.arena) return false;
+  bool repeatable = !seen.atomic && !s->has_barrier && !overwrites_input(s, &seen);
+  if (repeatable || lower->failed) return true;
+  limit(lower->c, kernel->b.loc, "an array whose size depends on the work-item, in a kernel that %s",
+        s->has_barrier ? "works in groups" : "updates arrays in place");
+  lower->failed = true;
+  return true;
+}
+
 KernelCode *kernel_begin(Code *host, Loc loc) {
   KernelCode *kernel = new (KernelCode);
   kernel->b = (ImpBuilder){ .c = host->lower->c, .loc = loc };
@@ -167,6 +223,7 @@ void kernel_end(Code *host, KernelCode *kernel, Launch launch) {
                        .params = s.params.at, .param_count = s.params.count,
                        .scratch = kernel->scratch.at, .scratch_count = kernel->scratch.count,
                        .may_fail = kernel->may_fail, .has_barrier = s.has_barrier,
+                       .uses_arena = find_arena(host->lower, kernel, &s),
                        .functions = s.functions.at, .function_count = s.functions.count);
   k->body.at = kernel->b.block.at;
   k->body.count = kernel->b.block.count;

@@ -59,6 +59,28 @@ __attribute__((unused)) static bool flc_failed(volatile __global int *error) {
   return *error != 0;
 }
 
+// A piece of the arena for an array of `bytes`: `have`, if its `room` is large enough, else a new one,
+// twice as large as the last at least, so that an array that grows takes few.  0 when the arena is
+// used up: top[1] then says how many units were lacking.  Units of 64 bytes.
+__attribute__((unused)) static __global uchar *
+flc_arena_room(__global uchar *arena, long arena_bytes, volatile __global uint *top,
+               __global uchar *have, long *room, long bytes) {
+  if (bytes <= *room) return have;
+  long wanted = bytes > 2 * *room ? bytes : 2 * *room, units = wanted / 64 + 1;
+  uint old = top[0], seen;
+  for (;;) {
+    if (units > arena_bytes / 64 - (long)old) {
+      atomic_max(&top[1], (uint)(units < 0x7fffffff ? units : 0x7fffffff));
+      return 0;
+    }
+    seen = atomic_cmpxchg(&top[0], old, old + (uint)units);
+    if (seen == old) break;
+    old = seen;
+  }
+  *room = units * 64;
+  return arena + (long)old * 64;
+}
+
 // Atomic operations: flc_atomic_<op>_<type>_<space>(p, x), space g (global) or l (local array).
 #define FLC_ATOMIC_32(op, f, t, T)                                                       \
   __attribute__((unused)) static void flc_atomic_##op##_##t##_g(volatile __global T *p,  \
