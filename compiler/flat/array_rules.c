@@ -56,7 +56,7 @@ bool rule_scatter(Flatten *fl, const Goal *goal, Atom *out) {
   SegOp like = {
     .kind = SEG_SCATTER, .level = goal->level, .dests = dests, .dest_count = count
   };
-  emit_seg(fl, goal, nest_push(nest, &map), &like, body, out);
+  emit_seg(fl, goal, flatten_push(fl, nest, &map), &like, body, out);
   return true;
 }
 
@@ -83,7 +83,7 @@ bool rule_hist(Flatten *fl, const Goal *goal, Atom *out) {
                  .level = goal->level,
                  .hists = hists,
                  .hist_count = exp->u.hist.op_count };
-  emit_seg(fl, goal, nest_push(goal->nest, &map), &like, map.fn.body, out);
+  emit_seg(fl, goal, flatten_push(fl, goal->nest, &map), &like, map.fn.body, out);
   return true;
 }
 

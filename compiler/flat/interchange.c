@@ -31,6 +31,24 @@ const Stm *stm_with_exp(const Stm *stm, const Exp *exp) {
   return copy;
 }
 
+// Is the array 0, 1, 2, ...?
+static bool counts_positions(const Flatten *fl, Atom array) {
+  const Stm *def = array.kind == ATOM_VAR ? map_get(fl->defs, array.u.var) : NULL;
+  if (!def || def->exp->kind != EXP_IOTA) return false;
+  const Exp *iota = def->exp;
+  return iota->u.iota.type == PRIM_I64 && atom_is_i64(iota->u.iota.start, 0) &&
+         atom_is_i64(iota->u.iota.step, 1);
+}
+
+const Nest *flatten_push(Flatten *fl, const Nest *outer, const Soac *map) {
+  const Nest *nest = nest_level(outer, map->width);
+  for (int i = 0; i < map->array_count; i++)
+    nest = counts_positions(fl, map->arrays[i])
+               ? nest_position(nest, map->fn.params[i], map->arrays[i].u.var)
+               : nest_read(nest, map->fn.params[i], map->arrays[i], 1);
+  return nest;
+}
+
 static const char *result_name(const Body *body, int i) {
   Atom a = body->results[i];
   return a.kind == ATOM_VAR ? a.u.var->name : "x";

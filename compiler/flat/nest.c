@@ -13,19 +13,17 @@ const Nest *nest_read(const Nest *outer, const Var *var, Atom array, int index_c
 
 const Nest *nest_index(const Nest *outer, const Var *var, int level) {
   return new_node(Nest, .kind = NEST_INDEX, .outer = outer, .depth = nest_depth(outer),
-                  .u.index = { var, level });
+                  .u.index = { var, level, NULL });
+}
+
+const Nest *nest_position(const Nest *outer, const Var *var, const Var *iota) {
+  return new_node(Nest, .kind = NEST_INDEX, .outer = outer, .depth = nest_depth(outer),
+                  .u.index = { var, nest_depth(outer), iota });
 }
 
 const Nest *nest_stm(const Nest *outer, const Stm *stm) {
   return new_node(Nest, .kind = NEST_STM, .outer = outer, .depth = nest_depth(outer),
                   .u.stm = { stm });
-}
-
-const Nest *nest_push(const Nest *outer, const Soac *map) {
-  const Nest *nest = nest_level(outer, map->width);
-  for (int i = 0; i < map->array_count; i++)
-    nest = nest_read(nest, map->fn.params[i], map->arrays[i], 1);
-  return nest;
 }
 
 int nest_depth(const Nest *nest) { return nest ? nest->depth : 0; }
@@ -236,8 +234,13 @@ static void put_back_link(PutBack *p, const Nest *link) {
     vec_push(&p->stms, *link->u.stm.stm);
     return;
   }
-  if (link->kind == NEST_INDEX)
-    return;  // made for one seg-op; never needed by what is put back
+  if (link->kind == NEST_INDEX) {
+    // Without an iota it was made for one seg-op, and what is put back does not need it.
+    if (!link->u.index.iota) return;
+    vec_push(&p->params, link->u.index.var);
+    vec_push(&p->arrays, atom_var(link->u.index.iota));
+    return;
+  }
   vec_push(&p->params, link->u.read.var);
   vec_push(&p->arrays, outer_row(p, link));
 }

@@ -30,8 +30,9 @@ typedef struct Nest {
     } read;
     struct {
       const Var *var;
-      int level;
-    } index;  // level: 1 for the outermost
+      int level;        // 1 for the outermost
+      const Var *iota;  // that `var` is an element of; NULL: none
+    } index;
     struct {
       const Stm *stm;
     } stm;
@@ -43,8 +44,8 @@ const Nest *nest_read(const Nest *outer, const Var *var, Atom array, int index_c
 const Nest *nest_index(const Nest *outer, const Var *var, int level);
 const Nest *nest_stm(const Nest *outer, const Stm *stm);
 
-// Sigma, <params in arrays>: a map pushed.
-const Nest *nest_push(const Nest *outer, const Soac *map);
+// var = the position in the innermost level, being an element of an iota.
+const Nest *nest_position(const Nest *outer, const Var *var, const Var *iota);
 
 int nest_depth(const Nest *nest);
 bool nest_binds(const Nest *nest, const Var *var);  // var in Dom(Sigma)

@@ -121,12 +121,40 @@ static bool stm_bytes(const Stm *stm, const Map *bound, const SizeExp **sum) {
   return true;
 }
 
+static void note_uses(Map *used, VarVec vars) {
+  vec_each (const Var **, v, &vars)
+    map_put(used, *v, *v);
+}
+
+static bool is_used(const Map *used, const Stm *stm) {
+  for (int i = 0; i < stm->binder_count; i++)
+    if (map_has(used, stm->binders[i])) return true;
+  return false;
+}
+
+// Which statements of a body does something else read?
+static const bool *live_statements(const Body *body) {
+  bool *live = new_array(bool, body->stm_count + 1);
+  Map *used = map_new(NULL);
+  for (int i = 0; i < body->result_count; i++)
+    if (body->results[i].kind == ATOM_VAR) map_put(used, body->results[i].u.var, body);
+  for (int i = body->stm_count - 1; i >= 0; i--) {
+    const Stm *stm = &body->stms[i];
+    bool droppable = stm->exp->kind == EXP_SEG || stm->exp->kind == EXP_ATOM;
+    live[i] = !droppable || is_used(used, stm);
+    if (live[i]) note_uses(used, core_free_exp(stm->exp));
+  }
+  return live;
+}
+
 bool local_bytes(const Body *body, const Map *bound, const SizeExp **sum) {
   Map *scope = map_new(bound);
+  // An iota that seg-ops range over is not in memory.
+  const bool *live = live_statements(body);
   for (int i = 0; i < body->stm_count; i++) {
     for (int k = 0; k < body->stms[i].binder_count; k++)
       map_put(scope, body->stms[i].binders[k], body);
-    if (!stm_bytes(&body->stms[i], scope, sum)) return false;
+    if (live[i] && !stm_bytes(&body->stms[i], scope, sum)) return false;
   }
   return true;
 }

@@ -38,7 +38,8 @@ static bool rule_g1(Flatten *fl, const Goal *goal, Atom *out) {
   const Soac *map = &goal->stm->exp->u.soac;
   if (!core_has_soac(map->fn.body)) return false;
   trace(fl, "G1", goal->stm);
-  emit_segmap(fl, nest_push(goal->nest, map), goal->level, map->fn.body, goal->b, out);
+  emit_segmap(fl, flatten_push(fl, goal->nest, map), goal->level, map->fn.body, goal->b,
+              out);
   return true;
 }
 
@@ -50,7 +51,8 @@ static bool rule_g2(Flatten *fl, const Goal *goal, Atom *out) {
   const Soac *map = &goal->stm->exp->u.soac;
   if (core_has_soac(map->fn.body)) return false;
   trace(fl, "G2", goal->stm);
-  emit_segmap(fl, nest_push(goal->nest, map), goal->level, map->fn.body, goal->b, out);
+  emit_segmap(fl, flatten_push(fl, goal->nest, map), goal->level, map->fn.body, goal->b,
+              out);
   return true;
 }
 
@@ -173,6 +175,15 @@ static Versions make_versions(Flatten *fl, const Goal *goal, const Nest *nest,
   return v;
 }
 
+// A few bytes fit into any device's local memory: then e_middle needs no guard of its own.
+static bool always_fits(const Guard *guard) {
+  static const int64_t few_bytes = 4096;
+  const SizeExp *bytes = guard->local_bytes;
+  if (!bytes) return true;
+  return bytes->kind == SIZE_EXP_ATOM && bytes->atom.kind == ATOM_CONST &&
+         bytes->atom.u.constant.u.i <= few_bytes;
+}
+
 // G3    Sigma |-(l+1) map (\xs -> e) xss  =>  if Par(Sigma') >= t_top then e_top
 //                                             else if Par(e_middle) >= t_intra then e_middle else e_flat
 //       where Sigma' = Sigma, <xs in xss>    e_top = segmap^(l+1) Sigma' e
@@ -188,7 +199,7 @@ static bool rule_g3(Flatten *fl, const Goal *goal, Atom *out) {
   const Soac *map = &goal->stm->exp->u.soac;
   if (!core_has_soac(map->fn.body)) return false;
   trace(fl, "G3", goal->stm);
-  Versions v = make_versions(fl, goal, nest_push(goal->nest, map), map->fn.body);
+  Versions v = make_versions(fl, goal, flatten_push(fl, goal->nest, map), map->fn.body);
   fl->version_count += (v.top != NULL) + (v.middle != NULL);
   const Body *last = v.flat ? v.flat : v.top ? v.top : v.middle;
   if (v.flat && v.top && v.middle) {
@@ -200,7 +211,9 @@ static bool rule_g3(Flatten *fl, const Goal *goal, Atom *out) {
   }
   bool two = v.flat && (v.top || v.middle);
   bool top_or_middle = !v.flat && v.top && v.middle;  // e_flat would be e_top again
-  if (two && v.top)
+  if (top_or_middle && always_fits(v.intra_guard))
+    emit_guard(fl, goal, v.top_guard, v.top, v.middle, out);
+  else if (two && v.top)
     emit_guard(fl, goal, v.top_guard, v.top, last, out);
   else if (two || top_or_middle)
     emit_guard(fl, goal, v.intra_guard, v.middle, last, out);
@@ -349,7 +362,7 @@ static bool rule_g9(Flatten *fl, const Goal *goal, Atom *out) {
   bool inner = core_has_soac(soac->fn.body) && !sequential_inner(goal->stm);
   if (!scalars && lambda_is_identity(&soac->fn)) return false;
   trace(fl, "G9", goal->stm);
-  const Nest *nest = nest_push(goal->nest, soac);
+  const Nest *nest = flatten_push(fl, goal->nest, soac);
   if (!scalars) {
     flatten_body(fl, goal->nest, goal->level, decomposed(fl, goal->stm), goal->b, out);
     return true;

@@ -96,6 +96,9 @@ void emit_seg(Flatten *fl, const Goal *goal, const Nest *nest, const SegOp *like
 
 // ---- surgery the rules share (interchange.c)
 
+// Sigma, <params in arrays>: a map pushed.  Elements of iotas are positions, not reads of memory.
+const Nest *flatten_push(Flatten *fl, const Nest *outer, const Soac *map);
+
 // segmap^level Sigma {body} and the like; with the empty context and a scalar or otherwise
 // sequential body, a space of one point.
 void emit_segmap(Flatten *fl, const Nest *nest, int level, const Body *body, Builder *b,

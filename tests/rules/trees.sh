@@ -1,6 +1,6 @@
 #!/bin/sh
 # Compares drawings of version trees with those in tests/rules/trees.   usage: trees.sh FLC [--write]
-flc=$1
+flc=$(realpath "$1")
 cd "$(dirname "$0")/../.." || exit 1
 status=0
 for expected in tests/rules/trees/*.txt; do
