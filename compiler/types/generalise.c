@@ -168,8 +168,9 @@ const Inst *inst_solve(Check *k, const Binding *binding, const Inst *inst) {
   solved->sizes = new_array(const Size *, binding->sizes.count);
   solved->types = new_array(const Type *, binding->types.count);
   for (int i = 0; i < binding->sizes.count; i++) {
-    const Size *size = size_solve(k, inst->sizes[i]);
-    solved->sizes[i] = size->kind == SIZE_ANY ? NULL : size;
+    // NULL already if a copy of the use is solved again, as part of a size.
+    const Size *size = inst->sizes[i] ? size_solve(k, inst->sizes[i]) : NULL;
+    solved->sizes[i] = !size || size->kind == SIZE_ANY ? NULL : size;
   }
   for (int i = 0; i < binding->types.count; i++)
     solved->types[i] = type_solve(k, inst->types[i]);
