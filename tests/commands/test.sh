@@ -73,7 +73,7 @@ expect 1 'line 2: test block: expected .input.' "-- ==
 $main"
 expect 0 '^1 passed, 0 failed$' '-- ==
 -- random input { [100]i32 3 } auto output
-entry main [n] (xs: [n]i32) (k: i32) : i32 = reduce (+) k xs'
+entry main [n] (xs: [n]i32) (k: i32) : i32 = k + reduce (+) 0 xs'
 expect 1 'expected 7 map, got 1' '-- ==
 -- input { [1, 2] }
 -- structure core { map 7 }
