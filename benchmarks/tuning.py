@@ -32,7 +32,7 @@ SETS = {
     "backprop": ["backprop/tiny.in"],
     "option_pricing": ["OptionPricing/tiny-c1.in"],
 }
-MOST_PATHS, MOST_SECONDS = 200, 60
+MOST_PATHS, MOST_SECONDS, MOST_TURNS = 200, 25, 40
 
 
 class Server:
@@ -58,24 +58,22 @@ class Server:
         self.process.stdin.flush()
         return self.reply()
 
-    def time(self, data, path, settings, runs):
-        """The median time of some runs after a warm-up, in microseconds."""
+    def time(self, data, path, settings):
+        """One run, in microseconds."""
         types = self.ask("inputs main")
         names = [f"v{i}" for i in range(len(types))]
         self.ask(f"set_path {path}")
         for name, value in settings.items():
             self.ask(f"set_tuning_param {name} {value}")
-        times = []
-        for _ in range(runs + 1):
-            values = " ".join(f'{n} "{t.lstrip("*")}"' for n, t in zip(names, types))
-            self.ask(f'restore "{data}" {values}')
-            said = self.ask("call main out " + " ".join(names))
-            times += [int(line.split()[1]) for line in said if line.startswith("runtime:")]
-            self.ask("free out")
-            self.ask("free " + " ".join(names))
-            if times[-1] > 3e5:
-                break
-        return statistics.median(times[1:] or times)
+        values = " ".join(f'{n} "{t.lstrip("*")}"' for n, t in zip(names, types))
+        self.ask(f'restore "{data}" {values}')
+        said = self.ask("call main out " + " ".join(names))
+        self.ask("free out")
+        self.ask("free " + " ".join(names))
+        return next(int(line.split()[1]) for line in said if line.startswith("runtime:"))
+
+    def defaults(self, names):
+        return {name: self.ask(f"tuning_param_value {name}")[0] for name in names}
 
 
 def paths_of(node):
@@ -123,15 +121,22 @@ def tune(flc, source, files, folder):
             "all": time.time() - started, "settings": settings}
 
 
-def exhaustive(server, files, paths):
-    """Per path the times on the data sets; those that were reached in time."""
-    started, times = time.time(), {}
-    for path in paths:
-        text = ",".join(f"{name}={outcome}" for name, outcome in path.items())
-        if time.time() - started > MOST_SECONDS:
+def compare(server, files, configurations):
+    """Per configuration (path, settings) and data set the lower quartile of its times.
+
+    They take turns, so that what disturbs the machine meets all alike; the first turn warms up.
+    Ends when it has taken long enough, but each has run twice."""
+    started = time.time()
+    times = [[[] for _ in files] for _ in configurations]
+    for turn in range(1 + MOST_TURNS):
+        if turn > 2 and time.time() - started > MOST_SECONDS:
             break
-        times[text] = [server.time(file, text, {}, 5) for file in files]
-    return times
+        for row, (path, settings) in zip(times, configurations):
+            for samples, file in zip(row, files):
+                us = server.time(file, path, settings)
+                if turn > 0:
+                    samples.append(us)
+    return [[sorted(samples)[len(samples) // 4] for samples in row] for row in times]
 
 
 def ratio(a, b):
@@ -147,17 +152,18 @@ def measure(flc, program, folder):
     server = Server(executable)
     tree = json.loads("\n".join(server.ask("tree")))["entries"][0]["tree"]
     paths = paths_of(tree)
-    before = [server.time(file, "", {}, 9) for file in files]
-    all_paths = exhaustive(server, files, paths) if len(paths) <= MOST_PATHS else {}
-    tuned = [server.time(file, "", result["settings"], 9) for file in files]
+    before = server.defaults(result["settings"])
+    configurations = [("", before), ("", {**before, **result["settings"]})]
+    if len(paths) <= MOST_PATHS:
+        configurations += [(",".join(f"{n}={o}" for n, o in path.items()), before) for path in paths]
+    default, tuned, *forced = compare(server, files, configurations)
     server.process.kill()
-    row = [program, len(files), result["runs"], f"{result['seconds']:.1f}", f"{1 / ratio(tuned, before):.2f}"]
-    if not all_paths:
+    row = [program, len(files), result["runs"], f"{result['seconds']:.1f}", f"{ratio(default, tuned):.2f}"]
+    if not forced:
         return row + ["-", "-", f"> {MOST_PATHS}"]
-    single = min(all_paths.values(), key=lambda times: ratio(times, tuned))
-    best = [min(times) for times in zip(*all_paths.values())]
-    share = f"{len(all_paths)}" if len(all_paths) == len(paths) else f"{len(all_paths)} of {len(paths)}"
-    return row + [f"{ratio(single, tuned):.2f}", f"{ratio(tuned, best):.2f}", share]
+    single = min(forced, key=lambda times: ratio(times, tuned))
+    best = [min(times) for times in zip(*forced)]
+    return row + [f"{ratio(single, tuned):.2f}", f"{ratio(tuned, best):.2f}", len(paths)]
 
 
 def main():

@@ -265,22 +265,28 @@ static Outcome failed(Reply reply) {
   return (Outcome){ .timeout = reply.status == REPLY_TIMEOUT, .failure = text };
 }
 
-// One run along the path, observed; `check` looks at the result.
-static Outcome run_path(Measure *m, int dataset, const char *path, bool first, bool check,
-                        Run *run) {
+typedef struct Attempt {
+  int dataset;
+  const char *path;
+  bool first;  // of this path on the data set: kernels may be compiled
+  bool check;  // look at the result
+} Attempt;
+
+// One run along the path, observed.
+static Outcome run_path(Measure *m, Attempt a, Run *run) {
   if (!m->server.pid && !start(m)) {
     m->interrupted = true;
     return (Outcome){ .ok = false };
   }
-  Reply reply = command(m, text_format("set_path %s", path));
+  Reply reply = command(m, text_format("set_path %s", a.path));
   double us = 0;
-  if (reply.status == REPLY_OK) reply = call(m, dataset, first, &us);
+  if (reply.status == REPLY_OK) reply = call(m, a.dataset, a.first, &us);
   if (reply.status != REPLY_OK) return failed(reply);
   Reply report = command(m, "report");
-  const char *wrong = check ? check_result(m, dataset) : NULL;
+  const char *wrong = a.check ? check_result(m, a.dataset) : NULL;
   command(m, "free result");
   if (wrong) return (Outcome){ .failure = wrong };
-  *run = (Run){ .data = m->data[dataset].hash, .path = path };
+  *run = (Run){ .data = m->data[a.dataset].hash, .path = a.path };
   if (report.status != REPLY_OK || !observe_report(m, report.text, us, run))
     return (Outcome){ .failure = "its report cannot be read" };
   return (Outcome){ .ok = true, .us = us };
@@ -359,8 +365,8 @@ static void find_culprit(Measure *m, int dataset, Path path, Outcome outcome) {
     if (m->interrupted) return;
     Path alone = measure_repair(m, tree_path_to(m->tree, *v / 2, *v % 2));
     Run run;
-    Outcome again =
-        run_path(m, dataset, tree_path_text(m->tree, alone), true, true, &run);
+    Outcome again = run_path(
+        m, (Attempt){ dataset, tree_path_text(m->tree, alone), true, true }, &run);
     if (again.ok || !again.failure) continue;
     blame(m, dataset, *v, again);
     found_one = true;
@@ -391,9 +397,10 @@ static bool sample(Measure *m, int dataset, Path path, PathRuns *runs) {
   Run run;
   bool first = runs->epoch != m->server.starts;
   double again_us = is_warm(m, runs->text) ? m->short_us : 40 * m->short_us;
-  Outcome outcome = run_path(m, dataset, runs->text, first, !runs->checked, &run);
+  Outcome outcome =
+      run_path(m, (Attempt){ dataset, runs->text, first, !runs->checked }, &run);
   if (outcome.ok && first && outcome.us < again_us)
-    outcome = run_path(m, dataset, runs->text, false, false, &run);
+    outcome = run_path(m, (Attempt){ dataset, runs->text, false, false }, &run);
   runs->epoch = m->server.starts;
   if (outcome.ok) {
     runs->checked = true;
@@ -419,7 +426,7 @@ void measure_default(Measure *m, int dataset) {
   Run run;
   DataState *state = &m->states[dataset];
   if (m->interrupted) return;
-  Outcome outcome = run_path(m, dataset, "", true, true, &run);
+  Outcome outcome = run_path(m, (Attempt){ dataset, "", true, true }, &run);
   if (outcome.ok) {
     state->least_us = fmin(state->least_us, outcome.us);
   } else if (outcome.failure) {
