@@ -67,7 +67,7 @@ flc_arena_room(__global uchar *arena, long arena_bytes, volatile __global uint *
                __global uchar *have, long *room, long bytes) {
   if (bytes <= *room) return have;
   long wanted = bytes > 2 * *room ? bytes : 2 * *room, units = wanted / 64 + 1;
-  uint old = top[0], seen;
+  uint old = atomic_or(&top[0], 0), seen;
   for (;;) {
     if (units > arena_bytes / 64 - (long)old) {
       atomic_max(&top[1], (uint)(units < 0x7fffffff ? units : 0x7fffffff));

@@ -1,0 +1,104 @@
+#!/bin/sh
+# What executables do when things go wrong: robustness.sh FLC
+# Exit status 77 (skipped) without an OpenCL device.
+flc=$(realpath "$1")
+failures=0
+folder=$(mktemp -d)
+trap 'chmod -R u+w "$folder"; rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+export XDG_CACHE_HOME=$folder/cache HOME=$folder
+mkdir cache
+
+cat > p.fl << 'END'
+entry main (xs: []i32) (k: i32) : []i32 = map (* k) xs
+entry pick (xs: []i32) (i: i64) : i32 = xs[i]
+entry huge (n: i64) : i64 = let xs = map (\i -> (i * 7) % 13) (iota n) in reduce (+) 0 (scatter (copy xs) xs (copy xs))
+END
+"$flc" build p.fl -o p || exit 1
+./p --list-devices 2>&1 | grep -q . || exit 77
+if printf '[1]2' | ./p 2>&1 | grep -q 'no OpenCL'; then exit 77; fi
+
+# expect WHAT STATUS PATTERN GOT_STATUS GOT_TEXT; statuses as `case` patterns.
+expect() {
+  # shellcheck disable=SC2254 # the status is a pattern
+  case $4 in
+    $2) printf '%s\n' "$5" | grep -Eq -- "$3" && return ;;
+  esac
+  printf 'FAIL %s\n  expected (%s): %s\n  got (%s): %s\n' "$1" "$2" "$3" "$4" "$5"
+  failures=$((failures + 1))
+}
+
+# run WHAT STATUS PATTERN INPUT OPTION...
+run() {
+  what=$1 status=$2 pattern=$3 input=$4
+  shift 4
+  got=$(printf '%s' "$input" | timeout 120 ./p "$@" 2>&1)
+  expect "$what" "$status" "$pattern" $? "$got"
+}
+
+run 'right input' 0 '^\[2i32, 4i32\]$' '[1, 2] 2'
+run 'empty array' 0 '^empty\(\[0\]i32\)$' 'empty([0]i32) 2'
+run 'a value of the wrong type' '[1-9]' 'i32' '[1.5f32] 2'
+run 'a value of the wrong rank' '[1-9]' 'i32' '[[1]] 2'
+run 'ragged rows' '[1-9]' '.' '[[1], [2, 3]] 2'
+run 'too few values' '[1-9]' 'expected 2 values' '[1]'
+run 'too many values' '[1-9]' 'expected 2 values|more' '[1] 2 3'
+run 'an array without an end' '[1-9]' '.' '[1, 2'
+run 'no input' '[1-9]' 'expected 2 values' ''
+run 'truncated binary input' '[1-9]' '.' "$(printf 'b\002\001 i32\003')"
+run 'noise' '[1-9]' '.' '%$#@!'
+run 'an unknown option' '[1-9]' 'unknown option --frobnicate' '' --frobnicate
+run 'an unknown parameter' '[1-9]' 'no parameter nonsense' '' --param nonsense=3
+run 'a parameter without value' '[1-9]' 'expected NAME=INT' '' --param nonsense
+run 'a tuning file that is absent' '[1-9]' 'cannot read' '' --tuning absent.tuning
+run 'an unknown version' '[1-9]' 'GUARD=T' '' --path main.nothing=T
+run 'an unknown entry point' '[1-9]' 'no entry point nothing' '' -e nothing
+run 'an unknown device' '[1-9]' 'no OpenCL device matches' '[1] 2' -d nonsuch
+run 'an argument that is no option' '[1-9]' 'unexpected argument' '' stray
+run 'an index out of bounds' 2 'index 5 out of bounds' '[1, 2] 5i64' -e pick
+run 'more memory than there is' 3 'memory' '4611686018427387904i64' -e huge
+
+# ---- output that cannot be written
+
+printf '[1, 2] 2' | ./p > /dev/full 2> message
+expect 'a full disk' '[1-9]' 'cannot write' $? "$(cat message)"
+printf '[1, 2] 2' | ./p >&- 2> message
+expect 'closed output' '[1-9]' 'cannot write' $? "$(cat message)"
+printf '[1, 2] 2' | ./p -t /nonexistent/times 2> message
+expect 'a file of times that cannot be written' '[1-9]' 'cannot write' $? "$(cat message)"
+
+# ---- the cache of kernels
+
+for file in cache/flc/*; do
+  if [ -f "$file" ]; then printf 'damaged' > "$file"; fi
+done
+run 'a damaged cache' 0 '^\[2i32, 4i32\]$' '[1, 2] 2'
+for file in cache/flc/*; do
+  size=$(wc -c < "$file")
+  if [ -f "$file" ]; then truncate -s $((size / 2)) "$file"; fi
+done
+run 'a truncated cache' 0 '^\[2i32, 4i32\]$' '[1, 2] 2'
+rm -rf cache/flc
+chmod a-w cache
+run 'a cache that cannot be written' 0 '^\[2i32, 4i32\]$' '[1, 2] 2'
+chmod u+w cache
+rm -rf cache/flc
+printf 'no folder' > cache/flc
+run 'a file in place of the cache' 0 '^\[2i32, 4i32\]$' '[1, 2] 2'
+rm -f cache/flc
+run 'a cache file in no folder' 0 '^\[2i32, 4i32\]$' '[1, 2] 2' --cache-file /nonexistent/cache
+
+# ---- a context after an error: the server goes on
+
+got=$(printf '%s\n' 'restore in xs []i32 i i64' 'call pick out xs i' 'call nothing' 'frobnicate' 'free' \
+  'restore absent ys []i32' 'restore in ys []i32 k i64' 'call pick out ys zero' > commands
+printf '[7, 8] 9i64' > in
+timeout 120 ./p --server < commands 2>&1)
+expect 'a server after errors' 0 'index 9 out of bounds' $? "$got"
+expect 'an unknown command' 0 'unknown command: frobnicate' 0 "$got"
+expect 'a file that is absent' 0 'cannot read absent' 0 "$got"
+
+if [ "$failures" != 0 ]; then
+  echo "$failures failed"
+  exit 1
+fi
