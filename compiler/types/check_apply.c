@@ -26,8 +26,8 @@ static const Type *open_known(Check *k, AstExp *node, const Type *type) {
   return exists.count ? open_result(k, node, known, &exists) : type;
 }
 
-// (n: i64) -> [n]t applied to `e` is [e]t, if `e` can be in a size; otherwise each size that mentions
-// the parameter is a new one.
+// (n: i64) -> [n]t applied to `e` is [e]t, if `e` can be in a size; otherwise each size that
+// mentions the parameter is a new one.
 static const Type *apply_named(Check *k, AstExp *node, const Type *function,
                                const Type *to, const AstExp *arg) {
   const Binding *param = function->u.function.param;

@@ -24,8 +24,8 @@ static const Size *initial_size(const Size *size) {
   return size;
 }
 
-// Whether two sizes, one of which is open, may be taken to be the same.  A size of a loop's parameter
-// is tied only to one that it has at first, since it may come to vary.
+// Whether two sizes, one of which is open, may be taken to be the same.  A size of a loop's
+// parameter is tied only to one that it has at first, since it may come to vary.
 static bool may_unify(const Size *a, const Size *b) {
   bool open = (a->kind == SIZE_VAR && !a->u.var->loop) ||
               (b->kind == SIZE_VAR && !b->u.var->loop);
