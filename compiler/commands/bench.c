@@ -213,15 +213,10 @@ static bool write_inputs(Bench *b, const Case *k, const Entry *entry,
   return false;
 }
 
-static const char *base_name(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
-
 static void bench_case(Bench *b, Case *k, const Entry *entry, const TestCase *test,
                        int number) {
   BenchResult r = { .dataset = dataset_name(test, number) };
-  const char *program = base_name(k->path);
+  const char *program = command_file_name(k->path);
   r.program = strcmp(entry->name, "main") == 0
                   ? program
                   : text_format("%s:%s", program, entry->name);

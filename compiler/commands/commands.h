@@ -22,9 +22,15 @@ int command_data(Compiler *c, int argc, char **argv);
 // The entry point called `name`, or "main", or the only one; NULL after an error that lists them.
 const Entry *command_entry(Compiler *c, const Core *core, const char *name);
 
+// The entry point of this name, or NULL.
+const Entry *command_find_entry(const Core *core, const char *name);
+
 // The leaves of the entry's parameters read from `reader`; NULL after an error that names the
 // parameter, its type and the place in the data.
 const Value **command_read_inputs(Compiler *c, const Entry *entry, ValueReader *reader);
+
+// "matmul.fl" for "dir/matmul.fl".
+const char *command_file_name(const char *path);
 
 // Reports what an option parser found: "unknown option --foo", with the closest known one.
 int command_usage_error(Compiler *c, const char *format, ...)

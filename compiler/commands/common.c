@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const Entry *find_entry(const Core *core, const char *name) {
+const Entry *command_find_entry(const Core *core, const char *name) {
   for (int i = 0; i < core->entry_count; i++)
     if (strcmp(core->entries[i]->name, name) == 0) return core->entries[i];
   return NULL;
@@ -12,7 +12,7 @@ static const Entry *find_entry(const Core *core, const char *name) {
 
 const Entry *command_entry(Compiler *c, const Core *core, const char *name) {
   if (!name && core->entry_count == 1) return core->entries[0];
-  const Entry *entry = find_entry(core, name ? name : "main");
+  const Entry *entry = command_find_entry(core, name ? name : "main");
   if (entry) return entry;
   if (core->entry_count == 0) {
     error(c, (Loc){ 0 }, "the program has no entry points");
@@ -55,6 +55,11 @@ const Value **command_read_inputs(Compiler *c, const Entry *entry, ValueReader *
         entry->param_count - entry->size_count,
         entry->param_count - entry->size_count == 1 ? "" : "s");
   return NULL;
+}
+
+const char *command_file_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
 }
 
 int command_usage_error(Compiler *c, const char *format, ...) {

@@ -23,11 +23,6 @@ bool compile_is_prefix(const char *prefix) {
   return *prefix && !isdigit((unsigned char)*prefix);
 }
 
-static const char *file_name(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
-
 bool compile_to_c(Compiler *c, const char *path, CompileOptions options,
                   EmitResult *out) {
   Program *program = program_read(c, path);
@@ -53,11 +48,11 @@ bool compile_program_to_c(Compiler *c, Program *program, CompileOptions options,
   if (!pipeline_run(c, program, "imp") || diag_error_count(c)) return false;
   c->phase = "emit";
   EmitOptions emit = { .prefix = options.prefix ? options.prefix : "fl",
-                       .source = file_name(program->path),
+                       .source = command_file_name(program->path),
                        .library = options.library,
                        .tree_text = versions_text(c, program->core),
                        .tree_json = versions_json(c, program->core) };
-  if (options.library) emit.header_name = text_format("%s.h", file_name(options.base));
+  if (options.library) emit.header_name = text_format("%s.h", command_file_name(options.base));
   if (options.explain_copies) explain_copies(program->imp[PROFILE_CPU]);
   *out = emit_program(c, program->core, program->imp, emit);
   return diag_error_count(c) == 0;

@@ -239,12 +239,6 @@ static const char *try_versions(Trial *t) {
   return NULL;
 }
 
-static const Entry *entry_named(const Core *core, const char *name) {
-  for (int i = 0; i < core->entry_count; i++)
-    if (strcmp(core->entries[i]->name, name) == 0) return core->entries[i];
-  return NULL;
-}
-
 // A failure that the messages of the compiler explain.
 static const char *take_messages(Run *run) {
   const char *text = diag_take_text(run->c);
@@ -293,7 +287,7 @@ static bool try_stages(Trial *t, const char *where) {
   if (test_has_tag(&t->test->tags, "compiled")) return true;
   for (int i = 0; i < t->run->stages.count && !t->gave_up; i++) {
     t->stage = &t->run->stages.at[i];
-    t->entry = entry_named(t->stage->core, t->entry->name);
+    t->entry = command_find_entry(t->stage->core, t->entry->name);
     const char *message = try_versions(t);
     if (t->sampled)
       text_printf(t->run->report->text,
@@ -320,7 +314,7 @@ static bool try_device(Trial *t, const char *where) {
 
 static void run_case(Run *run, const TestCase *test, const char *entry) {
   const char *where = describe_case(test, entry), *reason = reason_to_skip(run, test);
-  Trial t = { .run = run, .test = test, .entry = entry_named(run->core, entry) };
+  Trial t = { .run = run, .test = test, .entry = command_find_entry(run->core, entry) };
   if (reason) {
     skip(run, where, reason);
     return;

@@ -51,11 +51,6 @@ static bool split_weight(const TuneInputs *in, const char *text, const char **pa
   return fail(in, "--data %s: expected a positive number after @weight=", text);
 }
 
-static const char *base_name(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
-
 bool tune_data_file(TuneInputs *in, const char *text, DatasetVec *out) {
   TunerDataset data = { 0 };
   const char *path = NULL, *message = NULL;
@@ -65,7 +60,7 @@ bool tune_data_file(TuneInputs *in, const char *text, DatasetVec *out) {
   if (!bytes) return fail(in, "cannot read %s: %s", path, strerror(errno));
   bytes = value_gunzip(bytes, length, &length, &message);
   if (!bytes) return fail(in, "%s: %s", path, message);
-  data.name = base_name(path);
+  data.name = command_file_name(path);
   Text *binary = text_new();
   if (!in->about)
     text_add_bytes(binary, bytes, length);
@@ -109,7 +104,7 @@ static const char *expected_file(const TuneInputs *in, const TestCase *test,
 
 static const char *case_name(const TestCase *test) {
   if (test->name) return test->name;
-  if (test->input.source == TEST_FILE) return base_name(test->input.text);
+  if (test->input.source == TEST_FILE) return command_file_name(test->input.text);
   return text_format("line %d", test->line);
 }
 

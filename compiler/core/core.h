@@ -399,6 +399,7 @@ const Exp *exp_guard(const Guard *guard, const Body *then_body, const Body *else
 
 DimIndex dim_fix(Atom position);
 DimIndex dim_slice(Atom start, Atom count, Atom stride);
+bool dim_is_whole(const DimIndex *dim, Atom size);  // 0:size:1, all of a dimension of this size
 Lambda lambda_new(const Var *const *params, int count, const Body *body);
 bool lambda_is_identity(const Lambda *fn);
 int soac_red_count(const Soac *soac);  // sum of ops[i].count

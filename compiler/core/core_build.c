@@ -119,6 +119,11 @@ DimIndex dim_slice(Atom start, Atom count, Atom stride) {
   return (DimIndex){ .is_slice = true, .start = start, .count = count, .stride = stride };
 }
 
+bool dim_is_whole(const DimIndex *dim, Atom size) {
+  return dim->is_slice && atom_is_i64(dim->start, 0) && atom_is_i64(dim->stride, 1) &&
+         atom_equal(dim->count, size);
+}
+
 Lambda lambda_new(const Var *const *params, int count, const Body *body) {
   return (Lambda){ copy_items(params, count, sizeof *params), count, body };
 }

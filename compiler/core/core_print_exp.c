@@ -55,18 +55,13 @@ static void print_slice(Text *t, const DimIndex *dim) {
   core_print_size(t, dim->stride);
 }
 
-static bool is_whole(const DimIndex *dim, Atom size) {
-  return dim->is_slice && atom_is_i64(dim->start, 0) && atom_is_i64(dim->stride, 1) &&
-         atom_equal(dim->count, size);
-}
-
 // [i, j:count:stride]; a dimension that is taken whole is printed as a colon.
 static void print_dims(Text *t, Atom array, const DimIndex *dims, int count) {
   CoreType type = atom_type(array);
   text_add(t, "[");
   for (int i = 0; i < count; i++) {
     if (i) text_add(t, ", ");
-    if (i < type.rank && is_whole(&dims[i], type.dims[i])) {
+    if (i < type.rank && dim_is_whole(&dims[i], type.dims[i])) {
       text_add(t, ":");
     } else if (dims[i].is_slice) {
       print_slice(t, &dims[i]);

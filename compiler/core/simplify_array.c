@@ -9,11 +9,6 @@ static Atom atom_op(Simplify *s, PrimOp op, Atom x, Atom y) {
 
 static bool is_const(Atom a) { return a.kind == ATOM_CONST; }
 
-static bool is_whole(const DimIndex *dim, Atom size) {
-  return dim->is_slice && atom_is_i64(dim->start, 0) && atom_is_i64(dim->stride, 1) &&
-         atom_equal(dim->count, size);
-}
-
 // A slice between constants: both its ends lie within.
 static bool is_const_slice_within(const DimIndex *dim, Atom size) {
   if (!is_const(dim->start) || !is_const(dim->count) || !is_const(dim->stride))
@@ -29,7 +24,7 @@ static bool is_const_slice_within(const DimIndex *dim, Atom size) {
 }
 
 static bool is_within(const Simplify *s, const DimIndex *dim, Atom size) {
-  if (dim->is_slice) return is_whole(dim, size) || is_const_slice_within(dim, size);
+  if (dim->is_slice) return dim_is_whole(dim, size) || is_const_slice_within(dim, size);
   return simplify_is_nonneg(s, dim->start) && simplify_is_below(s, dim->start, size);
 }
 
@@ -144,7 +139,7 @@ static const Exp *without_check(const Exp *e) {
 static bool is_whole_array(const Exp *e) {
   CoreType type = atom_type(e->u.index.array);
   for (int i = 0; i < e->u.index.dim_count; i++) {
-    if (!is_whole(&e->u.index.dims[i], type.dims[i])) return false;
+    if (!dim_is_whole(&e->u.index.dims[i], type.dims[i])) return false;
   }
   return true;
 }

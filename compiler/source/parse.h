@@ -76,6 +76,7 @@ AstExp *negate_literal(Parser *p, AstExp *literal, Loc loc);
 // parse_type.c
 AstType *parse_type(Parser *p);       // with arrows
 AstType *parse_type_term(Parser *p);  // without arrows on the outside
+bool at_named_param(const Parser *p);  // "(" name ":", as in (n: i64) -> [n]i32
 
 // parse_pat.c
 AstPat *parse_pat(Parser *p);

@@ -72,15 +72,10 @@ static void parse_specs(Parser *p) {
   expect_close(p, TOKEN_RBRACE, open);
 }
 
-static bool at_module_param(const Parser *p) {
-  return at_kind(p, TOKEN_LPAREN) && peek_at(p, 1)->kind == TOKEN_NAME &&
-         peek_at(p, 2)->kind == TOKEN_COLON;
-}
-
 // QualName | "{" Spec* "}" | "(" ModuleType ")" | "(" name ":" ModuleType ")"
 static void parse_module_type_atom(Parser *p) {
   const Token *open = peek(p);
-  if (at_module_param(p)) {
+  if (at_named_param(p)) {
     parse_module_param(p);
   } else if (accept(p, TOKEN_LPAREN)) {
     parse_module_type(p);

@@ -173,8 +173,7 @@ static AstType *parse_exists(Parser *p) {
   return type;
 }
 
-// the name in "(" name ":" Type ")" "->" Type
-static bool at_named_param(const Parser *p) {
+bool at_named_param(const Parser *p) {
   return at_kind(p, TOKEN_LPAREN) && peek_at(p, 1)->kind == TOKEN_NAME &&
          peek_at(p, 2)->kind == TOKEN_COLON;
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # flc data: usage  data.sh FLC
-flc=$1
+flc=$(realpath "$1")
 failures=0
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds two libraries and runs C programs against them: run.sh FLC SOURCE_FOLDER
 set -eu
-flc=$1 here=$2
+flc=$(realpath "$1") here=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
