@@ -7,7 +7,7 @@ shift
 command -v oclgrind > /dev/null || exit 77
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-export XDG_CACHE_HOME=$folder
+export XDG_CACHE_HOME="$folder"
 failed=0 passed=0 skipped=0
 
 # Prints "ENTRY<tab>VALUES" for each case with values in one line.

@@ -6,7 +6,7 @@ failures=0
 folder=$(mktemp -d)
 trap 'chmod -R u+w "$folder"; rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
-export XDG_CACHE_HOME=$folder/cache HOME=$folder
+export XDG_CACHE_HOME="$folder/cache" HOME="$folder"
 mkdir cache
 
 cat > p.fl << 'END'
