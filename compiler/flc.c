@@ -57,11 +57,13 @@ int main(int argc, char **argv) {
   raise_stack_limit();
   mem_init();
   if (argc < 2) return print_help(stderr);
-  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return print_help(stdout);
+  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+    return print_help(stdout);
   if (strcmp(argv[1], "--version") == 0) return printf("flc %s\n", FLC_VERSION) < 0;
   Compiler *c = compiler_new();
   c->check_ir = getenv("FLC_CHECK_IR") != NULL;
   for (int i = 0; i < COMMAND_COUNT; i++)
-    if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(c, argc - 1, argv + 1);
+    if (strcmp(argv[1], commands[i].name) == 0)
+      return commands[i].run(c, argc - 1, argv + 1);
   return unknown_command(c, argv[1]);
 }

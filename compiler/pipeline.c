@@ -69,9 +69,7 @@ static int pass_index(const char *name) {
   return -1;
 }
 
-bool pipeline_knows(const char *pass) {
-  return pass_index(pass) >= 0;
-}
+bool pipeline_knows(const char *pass) { return pass_index(pass) >= 0; }
 
 Program *program_of_text(Compiler *c, const char *path, const char *text, size_t length) {
   (void)c;

@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char help[] =
-    "usage: flc check FILE...\n"
-    "\n"
-    "Parses and type-checks each program and elaborates its entry points, reporting errors and\n"
-    "warnings.  Exit status 0 if there were no errors.\n";
+static const char help[] = "usage: flc check FILE...\n"
+                           "\n"
+                           "Parses and type-checks each program and elaborates its entry "
+                           "points, reporting errors and\n"
+                           "warnings.  Exit status 0 if there were no errors.\n";
 
 int command_check(Compiler *c, int argc, char **argv) {
   if (argc == 2 && strcmp(argv[1], "--help") == 0) return fputs(help, stdout) == EOF;

@@ -52,7 +52,8 @@ bool compile_program_to_c(Compiler *c, Program *program, CompileOptions options,
                        .library = options.library,
                        .tree_text = versions_text(c, program->core),
                        .tree_json = versions_json(c, program->core) };
-  if (options.library) emit.header_name = text_format("%s.h", command_file_name(options.base));
+  if (options.library)
+    emit.header_name = text_format("%s.h", command_file_name(options.base));
   if (options.explain_copies) explain_copies(program->imp[PROFILE_CPU]);
   *out = emit_program(c, program->core, program->imp, emit);
   return diag_error_count(c) == 0;

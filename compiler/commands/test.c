@@ -21,13 +21,15 @@ static const char help[] =
     "\n"
     "Runs the test blocks of programs (folders: of every .fl and .fut file in them) in "
     "the\n"
-    "interpreter, after each stage of the compiler and in every version, and on the device.\n"
+    "interpreter, after each stage of the compiler and in every version, and on the "
+    "device.\n"
     "      --entry NAME     only the cases of this entry point\n"
     "      --stage STAGE    only after this stage: elaborate, core, flat, device\n"
     "  -j, --jobs N         programs at the same time (default: one per core)\n"
     "      --timeout S      seconds for a program (default 60)\n"
     "      --max-steps N    instructions for one run (default 2000000000)\n"
-    "      --flatten MODE   in the interpreter: incremental (default), moderate, full, outer\n"
+    "      --flatten MODE   in the interpreter: incremental (default), moderate, full, "
+    "outer\n"
     "      --max-versions N versions per entry point, at most (default 256)\n"
     "      --no-device      do not run on a device\n"
     "      --all-versions   on the device: every version of every case\n"
@@ -223,7 +225,8 @@ static const char *set_option(TestOptions *o, int option) {
     o->stage = optarg;
     return is_stage(optarg)
                ? NULL
-               : text_format("unknown stage %s (elaborate, core, flat or device)", optarg);
+               : text_format("unknown stage %s (elaborate, core, flat or device)",
+                             optarg);
   case 'v': o->verbose = true; return NULL;
   case 'd': o->no_device = true; return NULL;
   case 'a': o->all_versions = true; return NULL;

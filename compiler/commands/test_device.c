@@ -20,7 +20,7 @@ struct TestDevice {
   TestServer *servers[PROFILES];  // NULL: not started, or it has died
   int runs;                       // numbers the variables of the servers
   int most_runs;                  // per case and profile
-  int file;                       // values in and out: a file in memory that the servers inherit
+  int file;  // values in and out: a file in memory that the servers inherit
 };
 
 // ---- building
@@ -36,11 +36,11 @@ static bool start(TestDevice *d, int profile, const char **message) {
   return false;
 }
 
-TestDevice *test_device_open(Compiler *c, Program *program, bool all_versions, const char **message,
-                             bool *absent) {
+TestDevice *test_device_open(Compiler *c, Program *program, bool all_versions,
+                             const char **message, bool *absent) {
   EmitResult made;
   *absent = false;
-  TestDevice *d = new(TestDevice);
+  TestDevice *d = new (TestDevice);
   d->c = c;
   d->most_runs = all_versions ? MANY_RUNS : FEW_RUNS;
   d->executable = compile_program_to_c(c, program, (CompileOptions){ 0 }, &made)
@@ -112,14 +112,16 @@ static ServerReply restore(DeviceRun *r) {
     text_printf(line, " in%d_%d %s", r->d->runs, i, types[i]);
   for (int i = 0; i < entry->param_count - entry->size_count; i++)
     value_write_binary(bytes, r->test->inputs[i]);
-  if (!put_file(r->d, bytes)) return (ServerReply){ .alive = true, .text = "cannot write values" };
+  if (!put_file(r->d, bytes))
+    return (ServerReply){ .alive = true, .text = "cannot write values" };
   return server_ask(r->server, text_str(line));
 }
 
 static const char *path_of(const OutcomeVec *outcomes) {
   Text *t = text_new();
   for (int i = 0; i < outcomes->count; i++)
-    text_printf(t, "%s%s=%c", i ? "," : "", outcomes->at[i].guard, outcomes->at[i].taken ? 'T' : 'F');
+    text_printf(t, "%s%s=%c", i ? "," : "", outcomes->at[i].guard,
+                outcomes->at[i].taken ? 'T' : 'F');
   return text_str(t);
 }
 
@@ -158,8 +160,8 @@ static void read_guards(DeviceRun *r, const char *report) {
 
 static const char *fetch(DeviceRun *r, DeviceResult *out) {
   const Entry *entry = r->test->entry;
-  ServerReply reply =
-      server_ask(r->server, text_format("store /proc/self/fd/%d out%d", r->d->file, r->d->runs));
+  ServerReply reply = server_ask(
+      r->server, text_format("store /proc/self/fd/%d out%d", r->d->file, r->d->runs));
   if (!reply.ok) return reply.text;
   size_t length = 0;
   const char *message = NULL;
@@ -183,7 +185,8 @@ static const char *clean_up(DeviceRun *r) {
   ServerReply reply = server_ask(r->server, "report");
   const char *live = reply.ok ? strstr(reply.text, "\"live\": ") : NULL;
   if (!live || strtoll(live + strlen("\"live\": "), NULL, 10) == 0) return NULL;
-  return text_format("%lld bytes of device memory leaked", strtoll(live + strlen("\"live\": "), NULL, 10));
+  return text_format("%lld bytes of device memory leaked",
+                     strtoll(live + strlen("\"live\": "), NULL, 10));
 }
 
 static const char *run_once(DeviceRun *r) {
@@ -223,10 +226,13 @@ static const char *try_profile(TestDevice *d, const DeviceCase *test, int profil
   vec_push(&schedule, (OutcomeVec){ 0 });
   int most = test->default_only ? 1 : d->most_runs;
   for (int i = 0; i < schedule.count && i < most; i++) {
-    DeviceRun r = { .d = d, .test = test, .server = d->servers[profile], .forced = schedule.at[i] };
+    DeviceRun r = {
+      .d = d, .test = test, .server = d->servers[profile], .forced = schedule.at[i]
+    };
     message = run_once(&r);
     if (message)
-      return text_format("%s\n  with --path %s", message, path_of(r.met.count ? &r.met : &r.forced));
+      return text_format("%s\n  with --path %s", message,
+                         path_of(r.met.count ? &r.met : &r.forced));
     schedule_others(&schedule, &r);
   }
   return NULL;

@@ -178,12 +178,14 @@ static const char *judge(void *state, const DeviceResult *result) {
   Trial *t = state;
   bool wants_error = t->test->outcome.source == TEST_ERROR;
   if (!result->ok)
-    return wants_error ? mismatch(t->test->outcome.text, result->message) : result->message;
+    return wants_error ? mismatch(t->test->outcome.text, result->message)
+                       : result->message;
   if (wants_error)
     return text_format("expected an error that matches '%s', but it succeeded",
                        t->test->outcome.text);
   if (!t->want && t->test->outcome.source == TEST_AUTO) t->want = result->values;
-  return t->want ? compare(t->run->spec, result->values, t->want, t->entry->result_count) : NULL;
+  return t->want ? compare(t->run->spec, result->values, t->want, t->entry->result_count)
+                 : NULL;
 }
 
 static const char *judge_interpreted(Trial *t, const InterpResult *result) {
@@ -199,7 +201,8 @@ static const char *judge_interpreted(Trial *t, const InterpResult *result) {
 
 static bool is_covered(const ChoiceVec *covered, Choice choice) {
   for (int i = 0; i < covered->count; i++)
-    if (covered->at[i].exp == choice.exp && covered->at[i].outcome == choice.outcome) return true;
+    if (covered->at[i].exp == choice.exp && covered->at[i].outcome == choice.outcome)
+      return true;
   return false;
 }
 
@@ -290,9 +293,10 @@ static bool try_stages(Trial *t, const char *where) {
     t->entry = command_find_entry(t->stage->core, t->entry->name);
     const char *message = try_versions(t);
     if (t->sampled)
-      text_printf(t->run->report->text,
-                  "%s, %s, after %s: more than %d paths through the versions: a sample was run\n",
-                  t->run->path, where, t->stage->name, t->sampled);
+      text_printf(
+          t->run->report->text,
+          "%s, %s, after %s: more than %d paths through the versions: a sample was run\n",
+          t->run->path, where, t->stage->name, t->sampled);
     if (!message) continue;
     fail(t->run, text_format("%s, after %s", where, t->stage->name), message);
     return false;
@@ -304,7 +308,8 @@ static bool try_device(Trial *t, const char *where) {
   if (!t->run->device) return true;
   DeviceCase test = { .entry = t->entry,
                       .inputs = t->inputs,
-                      .default_only = may_take_long(t->test) && !t->run->options->all_versions,
+                      .default_only =
+                          may_take_long(t->test) && !t->run->options->all_versions,
                       .judge = judge,
                       .state = t };
   const char *message = test_device_case(t->run->device, &test);
@@ -362,7 +367,8 @@ static void check_structure(Run *run, const TestStructure *structure, const Core
 
 static void check_structures(Run *run, const char *stage, const Core *core) {
   // Programs say how they look when they are flattened incrementally.
-  if (run->options->flatten.mode != FLATTEN_INCREMENTAL && strcmp(stage, "flat") == 0) return;
+  if (run->options->flatten.mode != FLATTEN_INCREMENTAL && strcmp(stage, "flat") == 0)
+    return;
   for (int i = 0; i < run->spec->structures.count; i++)
     if (strcmp(run->spec->structures.at[i].stage, stage) == 0)
       check_structure(run, &run->spec->structures.at[i], core);
@@ -416,8 +422,10 @@ static void run_cases(Run *run) {
 static void open_device(Run *run, Program *program) {
   const char *message = NULL;
   bool absent = false;
-  if (run->options->no_device || !wants_stage(run, "device") || !run->spec->cases.count) return;
-  run->device = test_device_open(run->c, program, run->options->all_versions, &message, &absent);
+  if (run->options->no_device || !wants_stage(run, "device") || !run->spec->cases.count)
+    return;
+  run->device =
+      test_device_open(run->c, program, run->options->all_versions, &message, &absent);
   if (run->device) return;
   if (absent)
     skip(run, "device", "no OpenCL device found");

@@ -19,7 +19,8 @@ struct TestServer {
 
 _Noreturn static void become_program(const char *program, const char *const *options,
                                      const int *in, const int *out, int said) {
-  char *args[16] = { mem_copy(program, strlen(program) + 1), mem_copy("--server", sizeof "--server") };
+  char *args[16] = { mem_copy(program, strlen(program) + 1),
+                     mem_copy("--server", sizeof "--server") };
   for (int i = 0; i < 13 && options[i]; i++)
     args[i + 2] = mem_copy(options[i], strlen(options[i]) + 1);
   // A test that is given up must not leave its program running.
@@ -31,12 +32,13 @@ _Noreturn static void become_program(const char *program, const char *const *opt
   _exit(127);
 }
 
-TestServer *server_start(const char *program, const char *const *options, ServerReply *greeting) {
+TestServer *server_start(const char *program, const char *const *options,
+                         ServerReply *greeting) {
   int in[2], out[2];
   // Other servers must not inherit the ends: closing ours would not end this one.
   if (pipe2(in, O_CLOEXEC) != 0) return NULL;
   if (pipe2(out, O_CLOEXEC) != 0) return NULL;
-  TestServer *s = new(TestServer);
+  TestServer *s = new (TestServer);
   s->said = memfd_create("messages", MFD_CLOEXEC);
   signal(SIGPIPE, SIG_IGN);  // a program that has died is found by reading
   s->pid = fork();

@@ -22,12 +22,14 @@ static void check_ok(struct one_context *ctx, int error, const char *what) {
 }
 
 // The call failed with this code and a text that contains `part`; the context stays usable.
-static void check_error(struct one_context *ctx, int error, int wanted, const char *part) {
+static void check_error(struct one_context *ctx, int error, int wanted,
+                        const char *part) {
   if (!error) error = one_context_sync(ctx);
   char *text = one_context_get_error(ctx);
   bool right = error == wanted && text && strstr(text, part);
   if (!right)
-    fprintf(stderr, "wanted error %d with '%s', got %d: %s\n", wanted, part, error, text ? text : "(no text)");
+    fprintf(stderr, "wanted error %d with '%s', got %d: %s\n", wanted, part, error,
+            text ? text : "(no text)");
   failures += !right;
   free(text);
   check(!one_context_get_error(ctx), "reading an error clears it");
@@ -36,7 +38,8 @@ static void check_error(struct one_context *ctx, int error, int wanted, const ch
 static void arrays(struct one_context *ctx) {
   const float xs[] = { 1, 2, 3 }, ys[] = { 10, 20, 30 };
   float sum[3] = { 0 };
-  struct one_f32_1d *a = one_new_f32_1d(ctx, xs, 3), *b = one_new_f32_1d(ctx, ys, 3), *c = NULL;
+  struct one_f32_1d *a = one_new_f32_1d(ctx, xs, 3), *b = one_new_f32_1d(ctx, ys, 3),
+                    *c = NULL;
   check_ok(ctx, one_entry_add(ctx, &c, a, b), "add");
   check(one_shape_f32_1d(ctx, c)[0] == 3, "shape of a result");
   check_ok(ctx, one_values_f32_1d(ctx, c, sum), "values");
@@ -90,8 +93,10 @@ static void tuples(struct one_context *ctx) {
   struct one_i32_1d *a = one_new_i32_1d(ctx, in, 4), *scanned = NULL;
   struct one_opaque_tup2_i32_arr1d_i32 *both = NULL;
   check_ok(ctx, one_entry_sums(ctx, &both, a), "sums");
-  check_ok(ctx, one_project_opaque_tup2_i32_arr1d_i32_0(ctx, &sum, both), "first component");
-  check_ok(ctx, one_project_opaque_tup2_i32_arr1d_i32_1(ctx, &scanned, both), "second component");
+  check_ok(ctx, one_project_opaque_tup2_i32_arr1d_i32_0(ctx, &sum, both),
+           "first component");
+  check_ok(ctx, one_project_opaque_tup2_i32_arr1d_i32_1(ctx, &scanned, both),
+           "second component");
   check_ok(ctx, one_free_opaque_tup2_i32_arr1d_i32(ctx, both), "free of a tuple");
   check_ok(ctx, one_values_i32_1d(ctx, scanned, prefix), "values of a component");
   check(sum == 10 && prefix[0] == 1 && prefix[3] == 10, "sums");
@@ -127,7 +132,8 @@ static void errors(struct one_context *ctx) {
   int32_t x = 0;
   struct one_i32_1d *a = one_new_i32_1d(ctx, in, 3), *b = NULL;
   struct one_i64_1d *is = one_new_i64_1d(ctx, wrong, 3);
-  struct one_f32_1d *f = one_new_f32_1d(ctx, three, 3), *g = one_new_f32_1d(ctx, three, 2), *h = NULL;
+  struct one_f32_1d *f = one_new_f32_1d(ctx, three, 3),
+                    *g = one_new_f32_1d(ctx, three, 2), *h = NULL;
   check_error(ctx, one_entry_at(ctx, &x, a, 3), 2, "index 3 out of bounds");
   check_error(ctx, one_entry_at(ctx, &x, a, -1), 2, "index -1 out of bounds");
   check_error(ctx, one_entry_each_at(ctx, &b, a, is), 2, "index 7 out of bounds");
@@ -160,8 +166,10 @@ static void side_by_side(void) {
   float difference = 0;
   struct two_context_config *cfg = two_context_config_new();
   struct two_context *ctx = two_context_new(cfg);
-  struct two_f32_1d *a = two_new_f32_1d(ctx, xs, 1), *b = two_new_f32_1d(ctx, ys, 1), *c = NULL;
-  check(!two_entry_add(ctx, &c, a, b) && !two_values_f32_1d(ctx, c, &difference) && !two_context_sync(ctx),
+  struct two_f32_1d *a = two_new_f32_1d(ctx, xs, 1), *b = two_new_f32_1d(ctx, ys, 1),
+                    *c = NULL;
+  check(!two_entry_add(ctx, &c, a, b) && !two_values_f32_1d(ctx, c, &difference) &&
+            !two_context_sync(ctx),
         "the other library");
   check(difference == 3, "the other library's add");
   two_free_f32_1d(ctx, a);
