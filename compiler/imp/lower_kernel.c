@@ -171,19 +171,28 @@ static void see_block(Effects *seen, const ImpBlock *block) {
   }
 }
 
-static bool overwrites_input(const Collect *s, const Effects *seen) {
+// Was the block made for the kernel that is launched next?  It then reads only what it wrote there.
+static bool is_fresh(const ImpBlock *host, const Mem *mem) {
+  for (int i = host->count - 1; i >= 0 && host->at[i]->kind != IMP_LAUNCH; i--)
+    if (host->at[i]->kind == IMP_ALLOC && host->at[i]->u.alloc.mem == mem) return true;
+  return false;
+}
+
+static bool overwrites_input(const Collect *s, const Effects *seen, const ImpBlock *host) {
   for (int i = 0; i < s->params.count; i++) {
     const Mem *mem = s->params.at[i].mem;
-    if (mem && map_has(seen->loaded, mem) && map_has(seen->stored, mem)) return true;
+    bool both = mem && map_has(seen->loaded, mem) && map_has(seen->stored, mem);
+    if (both && !is_fresh(host, mem)) return true;
   }
   return false;
 }
 
-static bool find_arena(Lower *lower, const KernelCode *kernel, const Collect *s) {
+static bool find_arena(const Code *host, const KernelCode *kernel, const Collect *s) {
+  Lower *lower = host->lower;
   Effects seen = { .loaded = map_new(NULL), .stored = map_new(NULL) };
   see_block(&seen, &kernel->b.block);
   if (!seen.arena) return false;
-  bool repeatable = !seen.atomic && !s->has_barrier && !overwrites_input(s, &seen);
+  bool repeatable = !seen.atomic && !s->has_barrier && !overwrites_input(s, &seen, &host->b->block);
   if (repeatable || lower->failed) return true;
   limit(lower->c, kernel->b.loc, "an array whose size depends on the work-item, in a kernel that %s",
         s->has_barrier ? "works in groups" : "updates arrays in place");
@@ -223,7 +232,7 @@ void kernel_end(Code *host, KernelCode *kernel, Launch launch) {
                        .params = s.params.at, .param_count = s.params.count,
                        .scratch = kernel->scratch.at, .scratch_count = kernel->scratch.count,
                        .may_fail = kernel->may_fail, .has_barrier = s.has_barrier,
-                       .uses_arena = find_arena(host->lower, kernel, &s),
+                       .uses_arena = find_arena(host, kernel, &s),
                        .functions = s.functions.at, .function_count = s.functions.count);
   k->body.at = kernel->b.block.at;
   k->body.count = kernel->b.block.count;
