@@ -110,7 +110,8 @@ def tune(flc, source, files, folder):
     started = time.time()
     data = [word for file in files for word in ("--data", str(file))]
     done = subprocess.run([flc, "tune", str(source), *data, "--no-log", "-q", "-o",
-                           str(folder / "tuning"), "--budget", "30"], capture_output=True, text=True, check=False)
+                           str(folder / "tuning"), "--budget", "120", "--objective",
+                           "geomean"], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(done.stderr.strip().splitlines()[0] if done.stderr else "flc tune failed")
     runs, seconds = re.search(r"(\d+) program runs in ([\d.]+) s", done.stdout).groups()

@@ -313,6 +313,15 @@ static void tune_datasets(Tuning *t) {
   verify(t);
 }
 
+// Covering runs that neither happened nor failed.
+static int missing_runs(const Tuning *t) {
+  int missing = 0;
+  for (int d = 0; d < t->problem.dataset_count; d++)
+    for (int run = 0; run < t->runs; run++)
+      missing += !measure_was_tried(t->m, d, tree_cover(t->tree, run));
+  return missing;
+}
+
 static void find_alone(Tuning *t) {
   t->alone = new_array(double, t->problem.dataset_count + 1);
   for (int d = 0; d < t->problem.dataset_count; d++)
@@ -368,6 +377,7 @@ Tuning *tuner_run(const TunerOptions *options) {
     t->problem_text =
         text_format("no version could be measured\n%s", text_str(m->report));
   if (t->problem_text) return t;
+  t->missing = missing_runs(t);
   find_alone(t);
   write_results(t);
   return t;

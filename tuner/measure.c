@@ -57,6 +57,15 @@ static bool is_slow(const Measure *m, int dataset, Path path) {
   return false;
 }
 
+bool measure_was_tried(const Measure *m, int dataset, Path path) {
+  if (m->states[dataset].failure || is_slow(m, dataset, path)) return true;
+  const char *text = tree_path_text(m->tree, measure_repair(m, path));
+  vec_each (const PathRuns *, p, &m->paths)
+    if (p->dataset == dataset && strcmp(p->text, text) == 0 && (p->runs > 0 || p->failed))
+      return true;
+  return false;
+}
+
 // ---- the log
 
 static void count_failure(Measure *m, int dataset, const Run *run);
@@ -185,6 +194,7 @@ static double time_limit(const Measure *m, int dataset, bool first) {
   double least = m->states[dataset].least_us;
   double limit = isinf(least) ? 10 * m->timeout_s : fmax(m->timeout_s, 5e-6 * least);
   if (first) limit += 2 * m->timeout_s;
+  if (isinf(least)) return limit;  // without a first run there is nothing
   return fmin(limit, fmax(m->timeout_s, m->deadline - child_now()));
 }
 

@@ -93,6 +93,9 @@ void measure_path(Measure *m, int dataset, Path path, int runs);
 // The path with every version replaced that must not be used.
 Path measure_repair(const Measure *m, Path path);
 
+// Was the path run on the data set, or is it known to fail there?
+bool measure_was_tried(const Measure *m, int dataset, Path path);
+
 // How many runs of the path there are.
 int measure_runs(const Measure *m, int dataset, Path path);
 

@@ -152,6 +152,8 @@ const char *tuning_file_text(const Tuning *t) {
               t->options->hash, t->m->device, objective_name(t->options->objective),
               today());
   if (t->m->interrupted) text_add(text, "-- interrupted: not everything was measured\n");
+  if (t->missing)
+    text_printf(text, "-- incomplete: %d covering runs were not made\n", t->missing);
   const char *conflicts = tuning_conflicts(t);
   if (*conflicts) text_add(text, "-- conflicts:\n");
   add_comments(text, conflicts);
@@ -227,6 +229,11 @@ const char *tuning_summary(const Tuning *t) {
     text_add(text, "the default thresholds were kept: they were faster in whole runs\n");
   if (!t->best.exact)
     text_add(text, "the search was cut short: a better choice may exist\n");
+  if (t->missing)
+    text_printf(text,
+                "the time ended before all versions were seen (%d runs missing): raise "
+                "--budget\n",
+                t->missing);
   text_add(text, text_str(t->m->report));
   text_printf(text, "%d program runs in %.1f s", t->m->executions, t->seconds);
   if (t->m->replayed) text_printf(text, ", %d more from the log", t->m->replayed);
