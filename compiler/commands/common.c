@@ -35,21 +35,24 @@ static void read_error(Compiler *c, const EntryValue *input, const char *message
           input->name, input->type);
 }
 
+// The values of one parameter, a tuple's or record's several; false after an error.
+static bool read_input(Compiler *c, const Entry *entry, const EntryValue *input,
+                       ValueReader *reader, const Value **values) {
+  for (int k = input->first; k < input->first + input->count; k++) {
+    CoreType type = entry->params[k]->type;
+    const char *message = NULL;
+    Value *v = value_read(reader, &(ValueType){ type.elem, type.rank }, &message);
+    if (!v) read_error(c, input, message);
+    if (!v) return false;
+    values[k - entry->size_count] = v;
+  }
+  return true;
+}
+
 const Value **command_read_inputs(Compiler *c, const Entry *entry, ValueReader *reader) {
   const Value **values = new_array(const Value *, entry->param_count + 1);
-  for (int i = 0; i < entry->input_count; i++) {
-    const EntryValue *input = &entry->inputs[i];
-    for (int k = input->first; k < input->first + input->count; k++) {
-      CoreType type = entry->params[k]->type;
-      const char *message = NULL;
-      Value *v = value_read(reader, &(ValueType){ type.elem, type.rank }, &message);
-      if (!v) {
-        read_error(c, input, message);
-        return NULL;
-      }
-      values[k - entry->size_count] = v;
-    }
-  }
+  for (int i = 0; i < entry->input_count; i++)
+    if (!read_input(c, entry, &entry->inputs[i], reader, values)) return NULL;
   if (value_at_end(reader)) return values;
   error(c, (Loc){ 0 }, "expected the end of the input after %d value%s, found more data",
         entry->param_count - entry->size_count,

@@ -46,6 +46,7 @@ expect 1 'unknown way to flatten inner' tree p.fl --flatten=inner
 expect 1 'unknown format svg' tree p.fl --format svg
 expect 1 '--tuning needs --data' tree p.fl --tuning p.tuning
 expect 1 'cannot read nowhere.in' tree p.fl --data nowhere.in
+# shellcheck disable=SC2016 # the quotes are of the message
 expect 1 'no entry point `other`' tree p.fl -e other
 expect 0 'p.fl:7:3: G3$' dump p.fl --trace-rules
 expect 0 '^main +5 +4 +5 ' dump p.fl --stats

@@ -1,5 +1,6 @@
 #!/bin/sh
 # Builds two libraries and runs C programs against them: run.sh FLC SOURCE_FOLDER
+# shellcheck disable=SC2086 # variables hold several options
 set -eu
 flc=$(realpath "$1") here=$2
 work=$(mktemp -d)
