@@ -97,18 +97,12 @@ static void check_value(Check *k, AstDecl *decl) {
     vec_push(&b->attrs, *attr);
   decl->u.value.binding = b;
   k->current = b->name;
-  Name shadowed = b->name;
-  // The name means nothing in its own definition, whatever it means outside.
-  void *outer = map_get(k->scope.values, shadowed);
-  if (!k->built_in && map_has(k->later, shadowed))
-    map_put(k->scope.values, shadowed, NULL);
   int errors = diag_error_count(k->c);
   b->type = infer_function(k, f, b, NULL);
   // Only functions are generalised: a constant is computed once.
   bool constant = f->params.count == 0 && type_resolve(b->type)->kind != TYPE_FUNCTION;
   finish_definition(k, constant ? NULL : b);
   if (constant) b->type = type_solve(k, b->type);
-  map_put(k->scope.values, shadowed, outer);
   // A function of that name is always an entry point.
   if (!k->built_in && b->name == name_of(k->c->names, "main"))
     decl->u.value.is_entry = true;

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# The device tests on a second OpenCL implementation: PoCL of Debian 13, in a folder that debootstrap
+# makes.  By hand and as root, not by CI:
+#
+#   tests/on-debian-13.sh [FOLDER] [PATH...]    default: /tmp/flc-debian-13, tests/run tests/programs benchmarks
+#
+# The project is copied into the folder, built there with Debian 13's compiler, and `flc test` is run.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+folder=${1:-/tmp/flc-debian-13}
+shift || true
+paths=("$@")
+[ ${#paths[@]} -gt 0 ] || paths=(tests/lang tests/programs benchmarks)
+
+packages=(gcc libc6-dev meson ninja-build pkg-config python3 libgc-dev libgmp-dev zlib1g-dev
+  libjansson-dev ocl-icd-opencl-dev opencl-c-headers pocl-opencl-icd)
+
+inside() { chroot "$folder" env DEBIAN_FRONTEND=noninteractive LC_ALL=C "$@"; }
+
+if [ ! -x "$folder/usr/bin/apt-get" ]; then
+  command -v debootstrap > /dev/null || apt-get -qq install -y debootstrap
+  mirror=$(awk '/^deb |^URIs:/ { for (i = 2; i <= NF; i++) if ($i ~ /^http/) { print $i; exit } }' \
+    /etc/apt/sources.list /etc/apt/sources.list.d/* 2> /dev/null || true)
+  debootstrap --variant=minbase trixie "$folder" "${mirror:-http://deb.debian.org/debian}"
+fi
+for mount in proc sys dev; do
+  mountpoint -q "$folder/$mount" || mount --bind "/$mount" "$folder/$mount"
+done
+trap 'umount "$folder/proc" "$folder/sys" "$folder/dev" || true' EXIT
+
+# The way out to the packages is the host's.
+cp /etc/resolv.conf /etc/hosts "$folder/etc/" 2> /dev/null || true
+[ -d /etc/apt/apt.conf.d ] && cp -n /etc/apt/apt.conf.d/*proxy* "$folder/etc/apt/apt.conf.d/" 2> /dev/null || true
+inside apt-get -qq update
+inside apt-get -qq install -y --no-install-recommends "${packages[@]}"
+
+mkdir -p "$folder/flc"
+git archive HEAD | tar -x -C "$folder/flc"
+inside sh -c 'cd /flc && { [ -f build/build.ninja ] || meson setup build . ; } && ninja -C build flc'
+inside sh -c 'cd /flc && build/flc test "$@"' sh "${paths[@]}"
