@@ -63,7 +63,7 @@ typedef struct Tuning {
   int holdout_from;           // data sets from here on were kept out of the choice
   Vec(CurvePoint) curve;
   double seconds;
-  int missing;                     // runs that would have shown more versions, had there been time
+  int missing;  // runs that would have shown more versions, had there been time
   const char *problem_text;  // why there is no result, or NULL
 } Tuning;
 
