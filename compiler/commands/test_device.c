@@ -20,6 +20,7 @@ struct TestDevice {
   TestServer *servers[PROFILES];  // NULL: not started, or it has died
   int runs;                       // numbers the variables of the servers
   int most_runs;                  // per case and profile
+  int left_out;                   // versions that were not run
   int file;  // values in and out: a file in memory that the servers inherit
 };
 
@@ -235,8 +236,11 @@ static const char *try_profile(TestDevice *d, const DeviceCase *test, int profil
                          path_of(r.met.count ? &r.met : &r.forced));
     schedule_others(&schedule, &r);
   }
+  if (schedule.count > most) d->left_out += schedule.count - most;
   return NULL;
 }
+
+int test_device_left_out(const TestDevice *d) { return d->left_out; }
 
 const char *test_device_case(TestDevice *d, const DeviceCase *test) {
   for (int profile = 0; profile < PROFILES; profile++) {

@@ -24,9 +24,11 @@ typedef struct DeviceCase {
 
 // Builds the program (from a cache) and looks for a device.  NULL: *message says what is wrong, or,
 // if *absent, that there is no device here.
-TestDevice *test_device_open(Compiler *c, Program *program, bool all_versions, const char **message,
-                             bool *absent);
+TestDevice *test_device_open(Compiler *c, Program *program, bool all_versions,
+                             const char **message, bool *absent);
 // Runs a case with the code of both profiles, in every version.  NULL, or the first wrong result
 // with its profile and version.
 const char *test_device_case(TestDevice *d, const DeviceCase *test);
+// How many versions of cases were not run, because there were too many.
+int test_device_left_out(const TestDevice *d);
 void test_device_close(TestDevice *d);

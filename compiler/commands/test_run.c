@@ -433,6 +433,16 @@ static void open_device(Run *run, Program *program) {
     fail(run, "device", message);
 }
 
+static void close_device(Run *run) {
+  int left_out = test_device_left_out(run->device);
+  if (left_out)
+    text_printf(run->report->text,
+                "%s: %d runs of further versions on the device left out (see "
+                "--all-versions)\n",
+                run->path, left_out);
+  test_device_close(run->device);
+}
+
 static void run_program(Run *run, Program *program) {
   bool compiled = compile(run, program);
   if (run->spec->error) {
@@ -448,7 +458,7 @@ static void run_program(Run *run, Program *program) {
   if (run->spec->cases.count == 0 && run->report->failed == 0) run->report->passed++;
   open_device(run, program);
   if (run->stages.count || run->device) run_cases(run);
-  if (run->device) test_device_close(run->device);
+  if (run->device) close_device(run);
 }
 
 TestReport test_run_program(Compiler *c, const char *path, const TestOptions *options) {
