@@ -46,7 +46,7 @@ struct rt_context;
 struct rt_config;
 
 enum { RT_OK = 0, RT_OTHER_ERROR = 1, RT_PROGRAM_ERROR = 2, RT_OUT_OF_MEMORY = 3 };
-enum { RT_MAX_RANK = 16, RT_MAX_CHECK_VALUES = 4 };
+enum { RT_MAX_RANK = 16, RT_MAX_CHECK_VALUES = 8 };
 
 // ---- scalars (scalar.h, shared with kernels)
 //
@@ -76,6 +76,7 @@ enum { RT_MAX_RANK = 16, RT_MAX_CHECK_VALUES = 4 };
 //      which flc_arena_room takes memory.  The kernel is run again with more if that was too little.
 // In a kernel with may_fail, `flc_fail(flc_error, check, v0, v1, v2, v3)` (all long but check, an
 // int) reports check number `check` of the program's table; the caller returns or goes on.
+// `flc_fail_8` takes eight values.
 // `flc_failed(flc_error)` is true when an earlier kernel has failed: a kernel without barriers
 // that may run wild on unwritten data starts with `if (flc_failed(flc_error)) return;`.
 // Tuning parameter number k of the table is the macro FLC_PARAM_<k> if the kernel lists k.
@@ -361,9 +362,10 @@ RT_FN int rt_array_share(struct rt_context *ctx, const struct rt_array *array,
                          struct rt_mem **slot);
 RT_FN int rt_array_consume(struct rt_context *ctx, struct rt_array *array,
                            struct rt_mem **slot);
-// For entry points whose parameters name the same size: text "xs has shape [3], expected [4]".
-RT_FN int rt_shape_error(struct rt_context *ctx, const char *entry, const char *param,
-                         const struct rt_array *array, const char *expected);
+// A dimension of an argument that is not the size of that name, which parameter `from` has bound, or
+// the constant (name and from NULL): "parameter ys: expected size n = 3 (from xs), found 2".
+RT_FN int rt_size_error(struct rt_context *ctx, const char *param, const char *name,
+                        int64_t expected, const char *from, int64_t found);
 
 // Opaque values.  `leaves` and `fields` stay the caller's: the new value takes references.
 RT_FN int rt_opaque_new(struct rt_context *ctx, struct rt_opaque **out, int type,

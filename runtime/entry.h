@@ -354,15 +354,16 @@ RT_FN int rt_array_consume(struct rt_context *ctx, struct rt_array *array,
   return RT_OK;
 }
 
-RT_FN int rt_shape_error(struct rt_context *ctx, const char *entry, const char *param,
-                         const struct rt_array *array, const char *expected) {
-  struct rt_text t = { NULL, 0, 0 };
-  for (int i = 0; i < array->rank; i++)
-    rt_text_printf(&t, "[%" PRId64 "]", array->shape[i]);
-  rt_error(ctx, RT_PROGRAM_ERROR, "entry %s: %s has shape %s, expected %s", entry, param,
-           t.data ? t.data : "", expected);
-  rt_text_free(&t);
-  return RT_PROGRAM_ERROR;
+RT_FN int rt_size_error(struct rt_context *ctx, const char *param, const char *name,
+                        int64_t expected, const char *from, int64_t found) {
+  if (!name)
+    return rt_error(ctx, RT_PROGRAM_ERROR,
+                    "parameter %s: expected size %" PRId64 ", found %" PRId64, param,
+                    expected, found);
+  return rt_error(
+      ctx, RT_PROGRAM_ERROR,
+      "parameter %s: expected size %s = %" PRId64 " (from %s), found %" PRId64, param, name,
+      expected, from, found);
 }
 
 // ---- opaque values

@@ -84,31 +84,9 @@ Atom elab_select(Elab *e, Atom condition, Atom yes, Atom no) {
 
 // ---- assertions
 
-Message message_new(void) { return (Message){ .text = text_new() }; }
-
-void message_text(Message *m, const char *text) { text_add(m->text, text); }
-
-void message_value(Message *m, Atom value) {
-  if (value.kind == ATOM_CONST && prim_is_int(value.u.constant.type)) {
-    text_printf(m->text, "%lld", (long long)value.u.constant.u.i);
-    return;
-  }
-  vec_push(&m->parts, text_str(m->text));
-  m->text = text_new();
-  vec_push(&m->values, value);
-}
-
-void message_shape(Message *m, CoreType type) {
-  for (int i = 0; i < type.rank; i++) {
-    message_text(m, "[");
-    message_value(m, type.dims[i]);
-    message_text(m, "]");
-  }
-}
-
 void elab_assert(Elab *e, Atom condition, Message *m, Atom *atoms, int count) {
   if (is_bool(condition, true) || !count) return;
-  vec_push(&m->parts, text_str(m->text));
+  message_end(m);
   const Exp *exp =
       new_node(Exp, .kind = EXP_ASSERT,
                .u.assert = { .condition = condition,

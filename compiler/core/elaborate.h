@@ -5,6 +5,7 @@
 // record of arrays from the start, so zip and unzip do nothing and every array operation is done
 // leaf by leaf.
 #pragma once
+#include "core/message.h"
 #include "core/passes.h"
 #include <setjmp.h>
 
@@ -175,16 +176,6 @@ Atom elab_or(Elab *e, Atom a, Atom b);
 // One of two scalars.
 Atom elab_select(Elab *e, Atom condition, Atom yes, Atom no);
 
-// A message with values in it, put together piece by piece.
-typedef struct Message {
-  Text *text;  // the part under construction
-  Vec(const char *) parts;
-  AtomVec values;
-} Message;
-Message message_new(void);
-void message_text(Message *m, const char *text);
-void message_value(Message *m, Atom value);
-void message_shape(Message *m, CoreType type);
 // Passes `atoms` through an assertion; nothing is emitted when the condition is known to hold.
 void elab_assert(Elab *e, Atom condition, Message *m, Atom *atoms, int count);
 

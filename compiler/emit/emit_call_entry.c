@@ -73,44 +73,40 @@ static const char *dim_text(const CallText *s, Atom dim) {
   return map_get(s->values, dim.u.var);
 }
 
-static void check_shape(CallText *s, int param) {
-  const CoreType *type = &s->entry->params[param]->type;
-  const char *leaf = leaf_of(s->c.e, s->types, param);
-  Text *wrong = text_new(), *format = text_new(), *values = text_new();
-  for (int d = 0; d < type->rank; d++) {
-    const char *dim = dim_text(s, type->dims[d]);
-    text_printf(wrong, "%s%s.u.array->shape[%d] != %s", d ? " || " : "", leaf, d, dim);
-    text_add(format, "[%lld]");
-    text_printf(values, ", (long long)(%s)", dim);
-  }
-  c_line(&s->c, "if (%s) {", text_str(wrong));
-  c_open(&s->c);
-  c_line(&s->c, "char expected[%d];", 32 * type->rank + 1);
-  c_line(&s->c, "snprintf(expected, sizeof expected, \"%s\"%s);", text_str(format),
-         text_str(values));
-  c_line(&s->c, "return rt_shape_error(ctx, \"%s\", %s, %s.u.array, expected);",
-         s->entry->name,
-         c_string(input_of(s->entry, param)->name ? input_of(s->entry, param)->name : ""),
-         leaf);
-  c_close(&s->c);
+static int size_number(const Entry *entry, Atom dim) {
+  for (int k = 0; dim.kind == ATOM_VAR && k < entry->size_count; k++)
+    if (entry->params[k] == dim.u.var) return k;
+  return -1;
 }
 
-// An array parameter with one dimension that it names itself needs no check; each name's first
-// place is what the others are compared with.
+static const char *input_name(const Entry *entry, int param) {
+  const char *name = input_of(entry, param)->name;
+  return name ? name : entry->params[param]->name;
+}
+
+// One dimension against a size that is known by then: a constant, or a name bound by `bound_by`.
+static void check_dim(CallText *s, int param, int d, const char *bound_by) {
+  Atom dim = s->entry->params[param]->type.dims[d];
+  const char *leaf = leaf_of(s->c.e, s->types, param), *size = dim_text(s, dim);
+  const char *label = bound_by ? dim.u.var->name : NULL;
+  c_line(&s->c, "if (%s.u.array->shape[%d] != %s)", leaf, d, size);
+  c_line(&s->c, "  return rt_size_error(ctx, %s, %s, %s, %s, %s.u.array->shape[%d]);",
+         c_string(input_name(s->entry, param)), label ? c_string(label) : "NULL", size,
+         bound_by ? c_string(bound_by) : "NULL", leaf, d);
+}
+
+// Each name's first place is what the others are compared with.
 static void check_shapes(CallText *s) {
-  Map *bound = map_new(NULL);
+  const char **bound_by = new_array(const char *, s->entry->size_count + 1);
   for (int i = s->entry->size_count; i < s->entry->param_count; i++) {
     const CoreType *type = &s->entry->params[i]->type;
-    bool needed = false;
     for (int d = 0; d < type->rank; d++) {
-      const Var *size = type->dims[d].kind == ATOM_VAR ? type->dims[d].u.var : NULL;
-      bool fresh = false;
-      for (int k = 0; k < s->entry->size_count && size; k++)
-        fresh = fresh || (s->entry->params[k] == size && !map_has(bound, size));
-      if (size) map_put(bound, size, size);
-      needed = needed || !fresh;
+      int size = size_number(s->entry, type->dims[d]);
+      if (size >= 0 && !bound_by[size])
+        bound_by[size] = input_name(s->entry, i);
+      else
+        check_dim(s, i, d, size >= 0 ? bound_by[size] : NULL);
     }
-    if (needed) check_shape(s, i);
   }
 }
 

@@ -48,7 +48,7 @@ static void host_alloc_stm(CodeText *c, const ImpStm *stm) {
 }
 
 static void host_check(CodeText *c, const ImpStm *stm) {
-  int count = stm->u.check.value_count < 4 ? stm->u.check.value_count : 4;
+  int count = emit_check_values(stm);
   c_line(c, "if (!(%s)) {", c_exp(c, stm->u.check.condition));
   c_open(c);
   Text *values = text_new();

@@ -56,9 +56,11 @@ static void kernel_if(CodeText *c, const ImpStm *stm) {
 
 static void kernel_check(CodeText *c, const ImpStm *stm) {
   Text *call = text_new();
-  text_printf(call, "flc_fail(flc_error, %d", emit_check(c->e, stm));
-  for (int i = 0; i < 4; i++) {
-    bool given = i < stm->u.check.value_count;
+  int count = emit_check_values(stm);
+  text_printf(call, "%s(flc_error, %d", count > 4 ? "flc_fail_8" : "flc_fail",
+              emit_check(c->e, stm));
+  for (int i = 0; i < (count > 4 ? IMP_CHECK_VALUES : 4); i++) {
+    bool given = i < count;
     text_printf(call, given ? ", (long)(%s)" : ", 0%s",
                 given ? c_exp(c, stm->u.check.values[i]) : "");
   }

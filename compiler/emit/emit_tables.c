@@ -30,9 +30,14 @@ int emit_region_index(Emit *e, Name name) {
 // "a.fl:3:7", or "" if unknown.
 static const char *known_loc(Loc loc) { return loc.file ? loc_text(loc) : ""; }
 
+int emit_check_values(const ImpStm *check) {
+  int count = check->u.check.value_count;
+  return count < IMP_CHECK_VALUES ? count : IMP_CHECK_VALUES;
+}
+
 int emit_check(Emit *e, const ImpStm *check) {
   Text *t = text_new();
-  int count = check->u.check.value_count < 4 ? check->u.check.value_count : 4;
+  int count = emit_check_values(check);
   text_printf(t, "%s", c_string(known_loc(check->loc)));
   for (int i = 0; i <= count; i++)
     text_printf(t, ", %s", c_string(check->u.check.parts[i]));

@@ -1,6 +1,8 @@
 // The rules for the operations that the paper omits: scatter, histogram, array operations, update.
 // They follow the shape of G2: the context becomes the seg-op's space.
 #include "base/map.h"
+#include "base/mem.h"
+#include "core/message.h"
 #include "flat/rules.h"
 
 // Sigma with its own positions bound to fresh variables, outermost first, stored in `out`.
@@ -181,19 +183,66 @@ bool rule_array_operation(Flatten *fl, const Goal *goal, Atom *out) {
   return true;
 }
 
-// assert (0 <= i < n) "index i out of bounds for array of shape [n]"
-static Atom assert_in_bounds(Builder *b, Atom index, Atom size) {
-  static const char *const parts[] = { "index ",
-                                       " out of bounds for a dimension of size ", "" };
-  Atom low = core_let(b, "low", exp_op2(OP_LE, atom_i64(0), index));
-  Atom high = core_let(b, "high", exp_op2(OP_LT, index, size));
-  Atom ok = core_let(b, "ok", exp_op2(OP_LAND, low, high));
-  Atom *values = new_array(Atom, 3);
-  values[0] = values[2] = index;
-  values[1] = size;
-  return core_let(b, "checked",
-                  new_node(Exp, .kind = EXP_ASSERT,
-                           .u.assert = { ok, parts, values, 2, values + 2, 1 }));
+// start:end, and :stride unless that is 1; or an index.
+static void dim_text(Message *m, Builder *b, const DimIndex *dim) {
+  message_value(m, dim->start);
+  if (!dim->is_slice) return;
+  message_text(m, ":");
+  message_value(m, size_add(b, dim->start, size_mul(b, dim->count, dim->stride)));
+  if (atom_is_i64(dim->stride, 1)) return;
+  message_text(m, ":");
+  message_value(m, dim->stride);
+}
+
+// "index [i, 0:m] out of bounds for array of shape [n][m]", as the interpreter says it.
+static Message bounds_text(Builder *b, const Exp *update) {
+  CoreType type = atom_type(update->u.update.array);
+  const DimIndex *dims = update->u.update.dims;
+  bool plain = type.rank == 1 && !dims[0].is_slice;
+  Message m = message_new();
+  message_text(&m, plain ? "index " : "index [");
+  for (int i = 0; i < type.rank; i++) {
+    if (i) message_text(&m, ", ");
+    dim_text(&m, b, &dims[i]);
+  }
+  message_text(&m, plain ? " out of bounds for array of shape "
+                         : "] out of bounds for array of shape ");
+  message_shape(&m, type);
+  message_end(&m);
+  return m;
+}
+
+// Are all indices of the update in bounds (slices are checked where they are made)?
+static Atom all_in_bounds(Builder *b, const Exp *update) {
+  CoreType type = atom_type(update->u.update.array);
+  Atom ok = atom_bool(true);
+  for (int i = 0; i < type.rank; i++) {
+    const DimIndex *dim = &update->u.update.dims[i];
+    if (dim->is_slice) continue;
+    Atom low = core_let(b, "low", exp_op2(OP_LE, atom_i64(0), dim->start));
+    Atom high = core_let(b, "high", exp_op2(OP_LT, dim->start, type.dims[i]));
+    Atom both = core_let(b, "inside", exp_op2(OP_LAND, low, high));
+    ok = ok.kind == ATOM_CONST ? both : core_let(b, "ok", exp_op2(OP_LAND, ok, both));
+  }
+  return ok;
+}
+
+// Passes the indices of the update that are no slices through an assertion.
+static void assert_in_bounds(Builder *b, const Exp *update, Atom *indices) {
+  int count = update->u.update.dim_count, fixed = 0;
+  Atom *checked = new_array(Atom, count + 1);
+  for (int i = 0; i < count; i++)
+    if (!update->u.update.dims[i].is_slice) checked[fixed++] = indices[i];
+  if (!update->u.update.checked || !fixed) return;
+  Atom ok = all_in_bounds(b, update);
+  Message m = bounds_text(b, update);
+  const Atom *atoms = mem_copy(checked, (size_t)fixed * sizeof *checked);
+  core_let_n(b, "checked",
+             new_node(Exp, .kind = EXP_ASSERT,
+                      .u.assert = { ok, m.parts.at, m.values.at, m.values.count, atoms, fixed }),
+             checked);
+  for (int i = 0, next = 0; i < count; i++)
+    if (!update->u.update.dims[i].is_slice) indices[i] = checked[next++];
 }
 
 // Positions along every sliced dimension of an update: a level each, in `nest`; the index of the
@@ -201,12 +250,11 @@ static Atom assert_in_bounds(Builder *b, Atom index, Atom size) {
 static const Nest *slice_levels(Flatten *fl, const Nest *nest, const Exp *exp, Builder *b,
                                 Atom *indices, Atom *value_indices) {
   int used = 0;
+  for (int i = 0; i < exp->u.update.dim_count; i++)
+    indices[i] = exp->u.update.dims[i].start;
+  assert_in_bounds(b, exp, indices);
   for (int i = 0; i < exp->u.update.dim_count; i++) {
     const DimIndex *dim = &exp->u.update.dims[i];
-    indices[i] = dim->start;
-    if (!dim->is_slice && exp->u.update.checked)
-      indices[i] =
-          assert_in_bounds(b, dim->start, atom_type(exp->u.update.array).dims[i]);
     if (!dim->is_slice) continue;
     nest = nest_level(nest, dim->count);
     const Var *at =

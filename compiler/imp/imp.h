@@ -45,6 +45,8 @@ typedef enum ImpExpKind {
   IMP_TUNING,   // the value of a tuning parameter, an i64: u.tuning
 } ImpExpKind;
 
+enum { IMP_CHECK_VALUES = 8 };  // RT_MAX_CHECK_VALUES of the runtime
+
 typedef enum ItemNumber {
   ITEM_GLOBAL_ID, ITEM_LOCAL_ID, ITEM_GROUP_ID, ITEM_LOCAL_SIZE, ITEM_GROUP_COUNT
 } ItemNumber;
@@ -129,7 +131,8 @@ struct ImpStm {
     struct { const ImpExp *condition; ImpBlock body; } loop_while;
     struct { const ImpExp *condition; ImpBlock then_body, else_body; } cond;
     struct { const Function *function; const Var **vars; int var_count; const ImpExp **args; int arg_count; } call;
-    // parts and values as EXP_ASSERT; in kernels at most 4 values, which reach the host as i64
+    // parts and values as EXP_ASSERT; values beyond IMP_CHECK_VALUES, and the text around them, are left
+    // out; in kernels they reach the host as i64
     struct { const ImpExp *condition; const char *const *parts; const ImpExp *const *values; int value_count; } check;
     struct { const char *text; } comment;
     struct { const Mem *mem; } mem;

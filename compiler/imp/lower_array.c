@@ -1,4 +1,4 @@
-// Arrays in code under construction: where they lie, views, copies, allocation, checks.
+// Arrays in code under construction: where they lie, views, copies, allocation.
 #include "imp/lower.h"
 
 enum { PRIVATE_ELEMENTS = 64 };  // larger arrays of an item lie in global scratch memory
@@ -26,56 +26,7 @@ const ImpExp *const *code_shape(CoreType type) {
   return shape;
 }
 
-// ---- checks
-
-void code_may_fail(Code *k) {
-  if (k->may_fail) *k->may_fail = true;
-}
-
-void code_check(Code *k, const ImpExp *condition, const char *const *parts,
-                const ImpExp *const *values, int count, Loc loc) {
-  code_may_fail(k);
-  if (k->active) condition = imp_op2(OP_LOR, imp_op1(OP_NOT, k->active), condition);
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_CHECK, .loc = loc,
-                              .u.check = { condition, parts, values, count } });
-}
-
-static void check_index(Code *k, const Arr *arr, int dim, const ImpExp *index, Loc loc) {
-  // One unsigned comparison decides 0 <= index < size.
-  const ImpExp *inside = imp_and(imp_op2(OP_LE, imp_i64(0), index), imp_less(index, arr->shape[dim]));
-  if (inside->kind == IMP_CONST && inside->u.constant.u.i) return;
-  static const char *const one[] = { "index ", " out of bounds for array of shape [", "]" };
-  static const char *const many[] = { "index ", " out of bounds for a dimension of size ", "" };
-  const ImpExp **values = new_array(const ImpExp *, 2);
-  values[0] = index;
-  values[1] = arr->shape[dim];
-  code_check(k, inside, arr->rank == 1 ? one : many, values, 2, loc);
-}
-
-// First and last element of a non-empty slice.
-static void check_slice(Code *k, const Arr *arr, int dim, const DimIndex *d, Loc loc) {
-  const ImpExp *start = imp_atom(d->start), *count = imp_atom(d->count);
-  const ImpExp *last = imp_add(start, imp_mul(imp_sub(count, imp_i64(1)), imp_atom(d->stride)));
-  const ImpExp *size = arr->shape[dim];
-  const ImpExp *empty = imp_op2(OP_LE, count, imp_i64(0));
-  const ImpExp *low = imp_and(imp_op2(OP_LE, imp_i64(0), start), imp_less(start, size));
-  const ImpExp *high = imp_and(imp_op2(OP_LE, imp_i64(0), last), imp_less(last, size));
-  static const char *const parts[] = { "slice from ", " to ", " out of bounds for a dimension of size ", "" };
-  const ImpExp **values = new_array(const ImpExp *, 3);
-  values[0] = start;
-  values[1] = last;
-  values[2] = size;
-  code_check(k, imp_op2(OP_LOR, empty, imp_and(low, high)), parts, values, 3, loc);
-}
-
-void code_check_bounds(Code *k, const Arr *arr, const DimIndex *dims, Loc loc) {
-  for (int i = 0; i < arr->rank; i++) {
-    if (dims[i].is_slice)
-      check_slice(k, arr, i, &dims[i], loc);
-    else
-      check_index(k, arr, i, imp_atom(dims[i].start), loc);
-  }
-}
+// ---- assertions
 
 void code_assert(Code *k, const Stm *stm) {
   const Exp *exp = stm->exp;

@@ -12,7 +12,7 @@ static void check_divisor(Code *k, const Exp *exp, Loc loc) {
   const ImpExp *fine = imp_op2(power ? OP_LE : OP_NE, power ? zero : divisor, power ? divisor : zero);
   if (fine->kind == IMP_CONST && fine->u.constant.u.i) return;
   static const char *const division[] = { "division by zero" };
-  static const char *const negative[] = { "negative exponent" };
+  static const char *const negative[] = { "negative exponent of an integer power" };
   code_check(k, fine, power ? negative : division, NULL, 0, loc);
 }
 
@@ -55,11 +55,9 @@ static void add_for(Code *k, const Var *i, const ImpExp *bound, ImpBlock block) 
   imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR, .u.loop = { i, bound, block, false } });
 }
 
-static void check_size(Code *k, Atom count, const char *what, Loc loc) {
+static void check_size(Code *k, Atom count, Loc loc) {
   if (count.kind == ATOM_CONST && count.u.constant.u.i >= 0) return;
-  const char **parts = new_array(const char *, 2);
-  parts[0] = text_format("%s with negative size ", what);
-  parts[1] = "";
+  static const char *const parts[] = { "negative size ", "" };
   const ImpExp **values = new_array(const ImpExp *, 1);
   values[0] = imp_atom(count);
   code_check(k, imp_op2(OP_LE, imp_i64(0), values[0]), parts, values, 1, loc);
@@ -67,7 +65,7 @@ static void check_size(Code *k, Atom count, const char *what, Loc loc) {
 
 static void seq_iota(Code *k, const Stm *stm) {
   const Exp *exp = stm->exp;
-  check_size(k, exp->u.iota.count, "iota", stm->loc);
+  check_size(k, exp->u.iota.count, stm->loc);
   const ImpExp *const *shape = code_shape(stm->binders[0]->type);
   code_bind(k, stm->binders[0], arr_virtual(exp->u.iota.type, shape, imp_atom(exp->u.iota.start), imp_atom(exp->u.iota.step)));
 }
@@ -84,7 +82,7 @@ static void fill_rows(Code *k, const Arr *out, Atom value) {
 }
 
 static void seq_replicate(Code *k, const Stm *stm) {
-  check_size(k, stm->exp->u.replicate.count, "replicate", stm->loc);
+  check_size(k, stm->exp->u.replicate.count, stm->loc);
   Atom value = stm->exp->u.replicate.value;
   if (atom_type(value).rank == 0) {
     const ImpExp *const *shape = code_shape(stm->binders[0]->type);

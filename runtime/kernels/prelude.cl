@@ -55,6 +55,21 @@ __attribute__((unused)) static void flc_fail(volatile __global int *error, int c
   values[3] = v3;
 }
 
+__attribute__((unused)) static void flc_fail_8(volatile __global int *error, int check,
+                                               long v0, long v1, long v2, long v3,
+                                               long v4, long v5, long v6, long v7) {
+  if (atomic_cmpxchg(error, 0, check + 1) != 0) return;
+  __global long *values = (__global long *)(error + 2);
+  values[0] = v0;
+  values[1] = v1;
+  values[2] = v2;
+  values[3] = v3;
+  values[4] = v4;
+  values[5] = v5;
+  values[6] = v6;
+  values[7] = v7;
+}
+
 __attribute__((unused)) static bool flc_failed(volatile __global int *error) {
   return *error != 0;
 }

@@ -137,7 +137,7 @@ static void errors(struct one_context *ctx) {
   check_error(ctx, one_entry_at(ctx, &x, a, 3), 2, "index 3 out of bounds");
   check_error(ctx, one_entry_at(ctx, &x, a, -1), 2, "index -1 out of bounds");
   check_error(ctx, one_entry_each_at(ctx, &b, a, is), 2, "index 7 out of bounds");
-  check_error(ctx, one_entry_add(ctx, &h, f, g), 2, "ys has shape [2], expected [3]");
+  check_error(ctx, one_entry_add(ctx, &h, f, g), 2, "parameter ys: expected size n = 3 (from xs), found 2");
   check_error(ctx, one_entry_divide(ctx, &x, 1, 0), 2, "division by zero");
   check_ok(ctx, one_entry_at(ctx, &x, a, 2), "at, after errors");
   check(x == 3, "at, after errors");

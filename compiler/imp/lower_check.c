@@ -1,0 +1,103 @@
+// Checks in code under construction.  Their texts are those of the interpreter (interp_index.c).
+#include "imp/lower.h"
+
+void code_may_fail(Code *k) {
+  if (k->may_fail) *k->may_fail = true;
+}
+
+void code_check(Code *k, const ImpExp *condition, const char *const *parts,
+                const ImpExp *const *values, int count, Loc loc) {
+  code_may_fail(k);
+  if (k->active) condition = imp_op2(OP_LOR, imp_op1(OP_NOT, k->active), condition);
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_CHECK, .loc = loc,
+                              .u.check = { condition, parts, values, count } });
+}
+
+// ---- texts
+
+// A text with values in it, put together piece by piece; constants become part of the text.
+typedef struct CheckText {
+  Text *text;  // the part under construction
+  Vec(const char *) parts;
+  Vec(const ImpExp *) values;
+} CheckText;
+
+static void add_value(CheckText *t, const ImpExp *value) {
+  if (value->kind == IMP_CONST) {
+    text_printf(t->text, "%lld", (long long)value->u.constant.u.i);
+    return;
+  }
+  vec_push(&t->parts, text_str(t->text));
+  vec_push(&t->values, value);
+  t->text = text_new();
+}
+
+static bool is_i64(const ImpExp *e, int64_t value) {
+  return e->kind == IMP_CONST && e->u.constant.u.i == value;
+}
+
+static void add_dim(CheckText *t, const DimIndex *dim) {
+  const ImpExp *start = imp_atom(dim->start);
+  add_value(t, start);
+  if (!dim->is_slice) return;
+  const ImpExp *stride = imp_atom(dim->stride);
+  text_add(t->text, ":");
+  add_value(t, imp_add(start, imp_mul(imp_atom(dim->count), stride)));
+  if (is_i64(stride, 1)) return;
+  text_add(t->text, ":");
+  add_value(t, stride);
+}
+
+static CheckText bounds_text(const Arr *arr, const DimIndex *dims) {
+  CheckText t = { .text = text_new() };
+  bool plain = arr->rank == 1 && !dims[0].is_slice;
+  text_add(t.text, plain ? "index " : "index [");
+  for (int i = 0; i < arr->rank; i++) {
+    if (i) text_add(t.text, ", ");
+    add_dim(&t, &dims[i]);
+  }
+  text_add(t.text, plain ? " out of bounds" : "] out of bounds");
+  if (t.values.count + arr->rank <= IMP_CHECK_VALUES) {
+    text_add(t.text, " for array of shape ");
+    for (int i = 0; i < arr->rank; i++) {
+      text_add(t.text, "[");
+      add_value(&t, arr->shape[i]);
+      text_add(t.text, "]");
+    }
+  }
+  vec_push(&t.parts, text_str(t.text));
+  return t;
+}
+
+// ---- conditions
+
+static const ImpExp *in_range(const ImpExp *index, const ImpExp *size) {
+  return imp_and(imp_op2(OP_LE, imp_i64(0), index), imp_less(index, size));
+}
+
+static bool same_value(const ImpExp *a, const ImpExp *b) {
+  if (a->kind == IMP_CONST) return is_i64(b, a->u.constant.u.i);
+  return a->kind == IMP_VAR && b->kind == IMP_VAR && a->u.var == b->u.var;
+}
+
+// First and last element of a non-empty slice.
+static const ImpExp *slice_fits(const DimIndex *dim, const ImpExp *size) {
+  const ImpExp *start = imp_atom(dim->start), *count = imp_atom(dim->count), *stride = imp_atom(dim->stride);
+  if (is_i64(start, 0) && is_i64(stride, 1) && same_value(count, size))
+    return imp_const(prim_bool(true));
+  const ImpExp *last = imp_add(start, imp_mul(imp_sub(count, imp_i64(1)), stride));
+  const ImpExp *empty = imp_op2(OP_LE, count, imp_i64(0));
+  return imp_op2(OP_LOR, empty, imp_and(in_range(start, size), in_range(last, size)));
+}
+
+void code_check_bounds(Code *k, const Arr *arr, const DimIndex *dims, Loc loc) {
+  const ImpExp *inside = imp_const(prim_bool(true));
+  for (int i = 0; i < arr->rank; i++) {
+    const ImpExp *fits = dims[i].is_slice ? slice_fits(&dims[i], arr->shape[i])
+                                          : in_range(imp_atom(dims[i].start), arr->shape[i]);
+    inside = imp_and(inside, fits);
+  }
+  if (is_i64(inside, 1)) return;
+  CheckText t = bounds_text(arr, dims);
+  code_check(k, inside, t.parts.at, t.values.at, t.values.count, loc);
+}
