@@ -1,5 +1,9 @@
 // Begin cli.h: the command line of executables.
 
+#ifndef RT_ALWAYS_SERVER  // `flc build --server`: a server without being asked to
+#  define RT_ALWAYS_SERVER 0
+#endif
+
 struct rt_cli {
   struct rt_config *cfg;
   const char *program_name, *entry, *time_file;
@@ -361,7 +365,7 @@ RT_FN int rt_run_program(struct rt_cli *cli) {
   struct rt_context *ctx = RT_NAME(context_new)(cli->cfg);
   const struct rt_entry_point *entry = rt_entry_named(rt_program(), cli->entry);
   int error = ctx->broken ? RT_OTHER_ERROR : RT_OK;
-  if (!error && cli->server)
+  if (!error && (cli->server || RT_ALWAYS_SERVER))
     error = rt_serve(ctx);
   else if (!error && !entry)
     error = rt_error(ctx, RT_OTHER_ERROR, "there is no entry point %s", cli->entry);

@@ -524,6 +524,19 @@ static const struct rt_command rt_commands[] = {
   { "tree", 0, 0, rt_command_tree },
 };
 
+// Where an unquoted word ends.  One that begins with a bracket goes on to the bracket that closes it:
+// names of types, like {x: f32, y: i64}, hold spaces, and clients do not quote them.
+RT_FN char *rt_command_word_end(char *at) {
+  bool brackets = *at && strchr("({[", *at);
+  for (int depth = 0; *at; at++) {
+    if (strchr("({[", *at)) depth++;
+    if (strchr(")}]", *at)) depth--;
+    bool inside = brackets && depth > 0;
+    if (*at == '\n' || (!inside && strchr(" \t\r", *at))) break;
+  }
+  return at;
+}
+
 // Cuts the line into words, in place; false if there are too many.
 RT_FN bool rt_split_words(struct rt_server *s, char *line) {
   s->word_count = 0;
@@ -534,7 +547,7 @@ RT_FN bool rt_split_words(struct rt_server *s, char *line) {
     bool quoted = *line == '"';
     line += quoted;
     s->words[s->word_count++] = line;
-    line += strcspn(line, quoted ? "\"\n" : " \t\r\n");
+    line = quoted ? line + strcspn(line, "\"\n") : rt_command_word_end(line);
     if (*line) *line++ = '\0';
   }
 }

@@ -6,7 +6,8 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: flc build FILE [-o OUT] [--prefix PREFIX] [--emit-c] [--explain-copies]\n"
+    "usage: flc build FILE [-o OUT] [--prefix PREFIX] [--emit-c] [--server]\n"
+    "           [--explain-copies]\n"
     "\n"
     "Compiles a program to an executable, which reads the arguments of an entry point "
     "from standard\n"
@@ -14,14 +15,25 @@ static const char help[] =
     "  -o, --output OUT   the executable (default: FILE without .fl)\n"
     "  --prefix PREFIX    of exported names (default: fl)\n"
     "  --emit-c           write C text instead of compiling it (default: FILE with .c)\n"
+    "  --server           an executable that serves commands without being asked to (OUT "
+    "--server)\n"
     "  --explain-copies   say which updates copy an array instead of overwriting it, and "
     "why\n"
     "The C compiler is $CC (default: cc).\n";
 
 typedef struct Options {
   const char *output, *prefix;
-  bool emit_c, explain_copies;
+  bool emit_c, explain_copies, server;
 } Options;
+
+// The C text of an executable; one that always serves says so before everything else.
+static const Text *whole_text(const Text *c_text, Options options) {
+  if (!options.server) return c_text;
+  Text *t = text_new();
+  text_add(t, "#define RT_ALWAYS_SERVER 1\n");
+  text_add(t, text_str(c_text));
+  return t;
+}
 
 static int build(Compiler *c, const char *path, Options options) {
   EmitResult result;
@@ -39,9 +51,10 @@ static int build(Compiler *c, const char *path, Options options) {
     diag_flush(c);
     return 1;
   }
+  const Text *text = whole_text(result.c, options);
   if (!options.emit_c)
-    compile_executable(c, result.c, output);
-  else if (!text_write_file(result.c, output))
+    compile_executable(c, text, output);
+  else if (!text_write_file(text, output))
     error(c, (Loc){ 0 }, "cannot write %s: %s", output, strerror(errno));
   return diag_ok(c) ? 0 : 1;
 }
@@ -66,7 +79,7 @@ int command_build(Compiler *c, int argc, char **argv) {
     if (o == 'p') given.prefix = optarg;
     if (o == 'c') given.emit_c = true;
     if (o == 'x') given.explain_copies = true;
-    // 's': every executable is a server with --server
+    if (o == 's') given.server = true;
   }
   if (given.prefix && !compile_is_prefix(given.prefix))
     return command_usage_error(c, "flc build: the prefix %s is no C identifier",
