@@ -364,6 +364,15 @@ void host_body(Code *k, const Body *body, const ImpExp **scalars, const Arr **ar
 
 // ---- entries
 
+static bool is_consumed(const Entry *entry, int param) {
+  for (int i = 0; i < entry->input_count; i++) {
+    const EntryValue *input = &entry->inputs[i];
+    if (param >= input->first && param < input->first + input->count) return input->unique;
+  }
+  return false;
+}
+
+// What the caller gives up may be overwritten, when nobody else refers to its block at run time.
 static const ImpParam *entry_params(Code *k, const Entry *entry) {
   ImpParam *params = new_array(ImpParam, entry->param_count + 1);
   for (int i = 0; i < entry->param_count; i++) {
@@ -374,6 +383,7 @@ static const ImpParam *entry_params(Code *k, const Entry *entry) {
     const Mem *mem = mem_new(k->lower->c, var->name, MEM_GLOBAL, var->type.elem);
     params[i].arr = arr_dense(mem, var->type.elem, code_shape(var->type), var->type.rank);
     code_bind(k, var, params[i].arr);
+    if (is_consumed(entry, i)) map_put(k->owned, mem, mem);
   }
   return params;
 }
