@@ -205,6 +205,8 @@ const Type *type_resolve_result(const Type *type, BindingVec *exists);
 const Type *type_var(Check *k, Loc loc);
 const Type *type_var_of(Check *k, TypeClass prims, Loc loc);
 const Type *type_data_var(Check *k, Loc loc);  // no function
+// A record type that the program makes; an error if it has too many parts.
+const Type *type_record_checked(Check *k, Loc loc, const TypeField *fields, int count, bool is_tuple);
 const Type *type_error(Check *k, Loc loc);
 bool type_is_error(const Type *type);
 bool unify(Check *k, const Type *expected, const Type *actual);

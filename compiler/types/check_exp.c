@@ -38,27 +38,6 @@ const Type *infer_name(Check *k, AstExp *exp) {
 
 // --- Records ---
 
-// Types that double from definition to definition would soon fill the memory.
-enum { MAX_TYPE_PARTS = 20000 };
-
-static void count_parts(const Type *type, int *left) {
-  type = type_resolve(type);
-  if (--*left < 0) return;
-  if (type->kind == TYPE_ARRAY) count_parts(type->u.array.elem, left);
-  for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count && *left >= 0; i++)
-    count_parts(type->u.record.fields[i].type, left);
-}
-
-// The record type of an expression, unless it is too large.
-static const Type *made_record(Check *k, Loc loc, const TypeField *fields, int count, bool is_tuple) {
-  const Type *type = type_record(fields, count, is_tuple);
-  int left = MAX_TYPE_PARTS;
-  count_parts(type, &left);
-  if (left >= 0) return type;
-  error(k->c, loc, "this type has more than %d parts", MAX_TYPE_PARTS);
-  return type_error(k, loc);
-}
-
 static const Type *infer_tuple(Check *k, AstExp *exp) {
   int count = exp->u.tuple.items.count;
   if (count == 0) return type_unit();
@@ -67,7 +46,7 @@ static const Type *infer_tuple(Check *k, AstExp *exp) {
     fields[i].name = type_field_name(k->c, i);
     fields[i].type = infer(k, exp->u.tuple.items.at[i]);
   }
-  return made_record(k, exp->loc, fields, count, true);
+  return type_record_checked(k, exp->loc, fields, count, true);
 }
 
 static const Type *infer_record(Check *k, AstExp *exp) {
@@ -79,7 +58,7 @@ static const Type *infer_record(Check *k, AstExp *exp) {
     for (int j = 0; j < i; j++)
       if (fields[j].name == f->name) error(k->c, f->loc, "duplicate field `%s`", f->name);
   }
-  return made_record(k, exp->loc, fields, count, false);
+  return type_record_checked(k, exp->loc, fields, count, false);
 }
 
 static const Type *project(Check *k, const Type *record, Name field, Loc loc) {

@@ -1,6 +1,26 @@
 // Types as they are written, and sizes in them.
 #include "types/check.h"
 
+// Types that double from definition to definition would soon fill the memory.
+enum { MAX_TYPE_PARTS = 20000 };
+
+static void count_parts(const Type *type, int *left) {
+  type = type_resolve(type);
+  if (--*left < 0) return;
+  if (type->kind == TYPE_ARRAY) count_parts(type->u.array.elem, left);
+  for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count && *left >= 0; i++)
+    count_parts(type->u.record.fields[i].type, left);
+}
+
+const Type *type_record_checked(Check *k, Loc loc, const TypeField *fields, int count, bool is_tuple) {
+  const Type *type = type_record(fields, count, is_tuple);
+  int left = MAX_TYPE_PARTS;
+  count_parts(type, &left);
+  if (left >= 0) return type;
+  error(k->c, loc, "this type has more than %d parts", MAX_TYPE_PARTS);
+  return type_error(k, loc);
+}
+
 // --- Sizes ---
 
 const Size *check_size(Check *k, AstExp *exp) {
@@ -26,7 +46,7 @@ static const Type *check_tuple(Check *k, const AstType *type) {
     fields[i].name = type_field_name(k->c, i);
     fields[i].type = check_type(k, type->u.tuple.items.at[i]);
   }
-  return type_record(fields, count, true);
+  return type_record_checked(k, type->loc, fields, count, true);
 }
 
 static const Type *check_record(Check *k, const AstType *type) {
@@ -38,7 +58,7 @@ static const Type *check_record(Check *k, const AstType *type) {
     for (int j = 0; j < i; j++)
       if (fields[j].name == f->name) error(k->c, f->loc, "duplicate field `%s`", f->name);
   }
-  return type_record(fields, count, false);
+  return type_record_checked(k, type->loc, fields, count, false);
 }
 
 static const Type *check_array(Check *k, const AstType *type) {
