@@ -39,3 +39,16 @@ missing = [name for name in names if not re.search(r"\b%s\(" % name, header)]
 assert not missing, missing
 assert manifest["entry_points"]["put"]["inputs"][0]["unique"] is True
 PYTHON
+
+# The example of the documentation.
+awk '/^```fl sum.fl$/ { on = 1; next } /^```$/ { on = 0 } on' "$here/../../docs/c-api.md" > sum.fl
+awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' "$here/../../docs/c-api.md" > example.c
+"$flc" lib sum.fl -o sum --prefix sum
+cc -O1 -std=gnu99 $warnings -I. example.c sum.c -lOpenCL -lm -o example
+test "$(./example)" = 12
+
+# What the header declares is documented, at least by the end of its name.
+for name in $(grep -o 'sum_\(context\|get\)_[a-z_]*(' sum.h | tr -d '(' | sort -u); do
+  short=$(printf '%s' "$name" | sed 's/^sum_\(context_config_set_default\|context_config\|context\|get_tuning_param\)_//')
+  grep -q -- "$short" "$here/../../docs/c-api.md" || { echo "docs/c-api.md lacks $name"; exit 1; }
+done
