@@ -21,7 +21,8 @@ typedef struct TestReport {
 
 // A reader of what a test of the program gives (inputs or expected results); NULL with a message,
 // or with none if the file is one that is not shipped and absent.
-ValueReader *test_open_values(const char *path, const TestText *text, const char **message);
+ValueReader *test_open_values(const char *program, const TestText *text,
+                              const char **message);
 // Is it a file of the published data sets, which are not shipped?
 bool test_is_published(const char *path);
 

@@ -5,7 +5,7 @@ build=$1 source=$2
 
 # What the verdict depends on: the text of the source and of its headers, and the rules.
 key() {
-  gcc -MM -Icompiler -Iruntime -Ituner "$source" | grep -oE '[^ :]+\.[ch]\b' | sort -u | xargs cat .clang-tidy |
+  gcc -MM -I. -Icompiler -Iruntime "$source" | grep -oE '[^ :]+\.[ch]\b' | sort -u | xargs cat .clang-tidy |
     sha1sum | cut -d ' ' -f 1
 }
 
