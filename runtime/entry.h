@@ -360,10 +360,10 @@ RT_FN int rt_size_error(struct rt_context *ctx, const char *param, const char *n
     return rt_error(ctx, RT_PROGRAM_ERROR,
                     "parameter %s: expected size %" PRId64 ", found %" PRId64, param,
                     expected, found);
-  return rt_error(
-      ctx, RT_PROGRAM_ERROR,
-      "parameter %s: expected size %s = %" PRId64 " (from %s), found %" PRId64, param, name,
-      expected, from, found);
+  return rt_error(ctx, RT_PROGRAM_ERROR,
+                  "parameter %s: expected size %s = %" PRId64
+                  " (from %s), found %" PRId64,
+                  param, name, expected, from, found);
 }
 
 // ---- opaque values

@@ -13,4 +13,4 @@ Message message_new(void);
 void message_text(Message *m, const char *text);
 void message_value(Message *m, Atom value);
 void message_shape(Message *m, CoreType type);  // "[n][3]"
-void message_end(Message *m);                    // before the parts are used
+void message_end(Message *m);                   // before the parts are used

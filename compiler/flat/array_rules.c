@@ -237,10 +237,11 @@ static void assert_in_bounds(Builder *b, const Exp *update, Atom *indices) {
   Atom ok = all_in_bounds(b, update);
   Message m = bounds_text(b, update);
   const Atom *atoms = mem_copy(checked, (size_t)fixed * sizeof *checked);
-  core_let_n(b, "checked",
-             new_node(Exp, .kind = EXP_ASSERT,
-                      .u.assert = { ok, m.parts.at, m.values.at, m.values.count, atoms, fixed }),
-             checked);
+  core_let_n(
+      b, "checked",
+      new_node(Exp, .kind = EXP_ASSERT,
+               .u.assert = { ok, m.parts.at, m.values.at, m.values.count, atoms, fixed }),
+      checked);
   for (int i = 0, next = 0; i < count; i++)
     if (!update->u.update.dims[i].is_slice) indices[i] = checked[next++];
 }

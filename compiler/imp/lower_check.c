@@ -9,7 +9,8 @@ void code_check(Code *k, const ImpExp *condition, const char *const *parts,
                 const ImpExp *const *values, int count, Loc loc) {
   code_may_fail(k);
   if (k->active) condition = imp_op2(OP_LOR, imp_op1(OP_NOT, k->active), condition);
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_CHECK, .loc = loc,
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_CHECK,
+                              .loc = loc,
                               .u.check = { condition, parts, values, count } });
 }
 
@@ -82,7 +83,8 @@ static bool same_value(const ImpExp *a, const ImpExp *b) {
 
 // First and last element of a non-empty slice.
 static const ImpExp *slice_fits(const DimIndex *dim, const ImpExp *size) {
-  const ImpExp *start = imp_atom(dim->start), *count = imp_atom(dim->count), *stride = imp_atom(dim->stride);
+  const ImpExp *start = imp_atom(dim->start), *count = imp_atom(dim->count),
+               *stride = imp_atom(dim->stride);
   if (is_i64(start, 0) && is_i64(stride, 1) && same_value(count, size))
     return imp_const(prim_bool(true));
   const ImpExp *last = imp_add(start, imp_mul(imp_sub(count, imp_i64(1)), stride));
@@ -93,8 +95,9 @@ static const ImpExp *slice_fits(const DimIndex *dim, const ImpExp *size) {
 void code_check_bounds(Code *k, const Arr *arr, const DimIndex *dims, Loc loc) {
   const ImpExp *inside = imp_const(prim_bool(true));
   for (int i = 0; i < arr->rank; i++) {
-    const ImpExp *fits = dims[i].is_slice ? slice_fits(&dims[i], arr->shape[i])
-                                          : in_range(imp_atom(dims[i].start), arr->shape[i]);
+    const ImpExp *fits = dims[i].is_slice
+                             ? slice_fits(&dims[i], arr->shape[i])
+                             : in_range(imp_atom(dims[i].start), arr->shape[i]);
     inside = imp_and(inside, fits);
   }
   if (is_i64(inside, 1)) return;
