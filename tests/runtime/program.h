@@ -90,10 +90,10 @@ static const char *const regions[] = { "sum" };
 static const int pair_leaves[] = { T_I64, T_I32S };
 static const struct rt_field pair_fields[] = { { "0", T_I64, 0 }, { "1", T_I32S, 1 } };
 static const struct rt_type types[] = {
-  { "[]f32", RT_ARRAY, RT_F32, 1, NULL, 0, NULL, 0, false },
-  { "[]i32", RT_ARRAY, RT_I32, 1, NULL, 0, NULL, 0, false },
-  { "i64", RT_SCALAR, RT_I64, 0, NULL, 0, NULL, 0, false },
-  { "i32", RT_SCALAR, RT_I32, 0, NULL, 0, NULL, 0, false },
+  { "[]f32", RT_ARRAY, RT_F32, 1, NULL, 0, NULL, 0 },
+  { "[]i32", RT_ARRAY, RT_I32, 1, NULL, 0, NULL, 0 },
+  { "i64", RT_SCALAR, RT_I64, 0, NULL, 0, NULL, 0 },
+  { "i32", RT_SCALAR, RT_I32, 0, NULL, 0, NULL, 0 },
   { "(i64, []i32)", RT_OPAQUE, RT_I8, 0, pair_leaves, 2, pair_fields, 2 },
 };
 
