@@ -416,6 +416,6 @@ RT_FN int rt_main(int argc, char **argv) {
     status = rt_parse_option(&cli, argv, &at);
   if (status == 0 && !rt_print_information(&cli)) status = rt_run_program(&cli);
   RT_NAME(context_config_free)(cli.cfg);
-  return status;
+  return status != 0;  // 1, whatever went wrong
 }
 // End cli.h

@@ -1,5 +1,6 @@
 // From a source file to C text, and from C text to an executable.
 #include "commands/commands.h"
+#include "commands/version_options.h"
 #include "flat/versions.h"
 #include <ctype.h>
 #include <errno.h>
@@ -43,13 +44,33 @@ static void explain_copies(const ImpProgram *imp) {
   if (imp->copy_count == 0) fputs("every update is done in place\n", stderr);
 }
 
+// The tuning file beside the source, if there is one: its values become the program's defaults.
+static bool read_tuning(Compiler *c, const char *path, Decider *settings) {
+  const char *tuning = text_format("%s.tuning", path);
+  return access(tuning, R_OK) != 0 || decider_read_tuning(c, settings, tuning);
+}
+
+static bool tuned_value(void *state, const char *name, int64_t *value) {
+  Decider *settings = state;
+  vec_each (Threshold *, t, &settings->tuning) {
+    if (strcmp(t->name, name) != 0) continue;
+    *value = t->value;
+    return true;
+  }
+  return false;
+}
+
 bool compile_program_to_c(Compiler *c, Program *program, CompileOptions options,
                           EmitResult *out) {
   if (!pipeline_run(c, program, "imp") || diag_error_count(c)) return false;
   c->phase = "emit";
+  Decider settings = { 0 };
+  if (!read_tuning(c, program->path, &settings)) return false;
   EmitOptions emit = { .prefix = options.prefix ? options.prefix : "fl",
                        .source = command_file_name(program->path),
                        .library = options.library,
+                       .tuned = tuned_value,
+                       .state = &settings,
                        .tree_text = versions_text(c, program->core),
                        .tree_json = versions_json(c, program->core) };
   if (options.library)

@@ -121,9 +121,13 @@ static void checks_table(Emit *e, Text *t) {
 static void tuning_table(Emit *e, Text *t) {
   if (e->tuning.count)
     text_add(t, "\nstatic const struct rt_tuning_param program_tuning[] = {");
-  vec_each (TuningParam *, p, &e->tuning)
+  vec_each (TuningParam *, p, &e->tuning) {
+    int64_t cpu = p->cpu_default, gpu = p->gpu_default, value;
+    if (e->options.tuned && e->options.tuned(e->options.state, p->name, &value))
+      cpu = gpu = value;
     text_printf(t, "\n  { %s, %s, %lld, %lld },", c_string(p->name), c_string(p->kind),
-                (long long)p->cpu_default, (long long)p->gpu_default);
+                (long long)cpu, (long long)gpu);
+  }
   if (e->tuning.count) text_add(t, "\n};\n");
 }
 

@@ -55,8 +55,8 @@ run 'an unknown version' '[1-9]' 'GUARD=T' '' --path main.nothing=T
 run 'an unknown entry point' '[1-9]' 'no entry point nothing' '' -e nothing
 run 'an unknown device' '[1-9]' 'no OpenCL device matches' '[1] 2' -d nonsuch
 run 'an argument that is no option' '[1-9]' 'unexpected argument' '' stray
-run 'an index out of bounds' 2 'index 5 out of bounds' '[1, 2] 5i64' -e pick
-run 'more memory than there is' 3 'memory' '4611686018427387904i64' -e huge
+run 'an index out of bounds' 1 'index 5 out of bounds' '[1, 2] 5i64' -e pick
+run 'more memory than there is' 1 'memory' '4611686018427387904i64' -e huge
 
 # ---- output that cannot be written
 

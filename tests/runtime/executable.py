@@ -37,7 +37,7 @@ def command_line():
 
 
 def mistakes():
-    failed = run(["-e", "get"], "[1, 2, 3] 7", 2).stderr
+    failed = run(["-e", "get"], "[1, 2, 3] 7", 1).stderr
     assert b"small.fl:3:7: index 7 out of bounds for array of shape [3]" in failed
     for args, data, text in [
         ([], "[1, x]", b"standard input:1:5: expected f32, found 'x'"),
