@@ -109,6 +109,16 @@ static bool type_bytes(CoreType type, const Map *bound, const SizeExp **sum) {
   return true;
 }
 
+// Reads and views lie in the memory of others; the rest makes arrays of its own.
+static bool makes_array(const Exp *exp) {
+  bool view = exp->kind == EXP_INDEX || exp->kind == EXP_REARRANGE ||
+              exp->kind == EXP_ATOM || exp->kind == EXP_ASSERT;
+  if (exp->kind == EXP_RESHAPE)
+    return exp->u.reshape.rank != atom_type(exp->u.reshape.array).rank;
+  bool bounded = exp->kind == EXP_FILTER;  // has room for everything
+  return !view && !bounded && exp->kind != EXP_IOTA && exp->kind != EXP_REPLICATE;
+}
+
 static bool stm_bytes(const Stm *stm, const Map *bound, const SizeExp **sum) {
   if (stm->exp->kind == EXP_SEG)
     for (int i = 0; i < stm->binder_count; i++)
@@ -145,6 +155,27 @@ static const bool *live_statements(const Body *body) {
     if (live[i]) note_uses(used, core_free_exp(stm->exp));
   }
   return live;
+}
+
+// Is an array made whose size only the kernel knows?  There is no memory for it in a work-group.
+bool group_makes_varying(const Body *body, const Map *bound) {
+  Map *scope = map_new(bound);
+  const bool *live = live_statements(body);
+  for (int i = 0; i < body->stm_count; i++) {
+    const Stm *stm = &body->stms[i];
+    const SizeExp *ignored = NULL;
+    for (int k = 0; k < stm->binder_count; k++) {
+      map_put(scope, stm->binders[k], body);
+      if (live[i] && makes_array(stm->exp) &&
+          !type_bytes(stm->binders[k]->type, scope, &ignored))
+        return true;
+    }
+    const Body *inner[8];
+    int count = exp_bodies(stm->exp, inner, 8);
+    for (int k = 0; k < count && live[i]; k++)
+      if (group_makes_varying(inner[k], scope)) return true;
+  }
+  return false;
 }
 
 bool local_bytes(const Body *body, const Map *bound, const SizeExp **sum) {

@@ -75,6 +75,7 @@ static const SegOp *make_middle(Flatten *fl, const Nest *nest, int level,
   const SegOp *seg = nest_manifest(fl->c, nest, seg_like(SEG_MAP, level), inner);
   Map *bound = seg_bound(seg);
   const SizeExp *bytes = NULL;
+  if (group_makes_varying(seg->body, bound)) return NULL;
   if (!local_bytes(seg->body, bound, &bytes)) return NULL;
   guard->local_bytes = bytes;
   const SizeExp *inner_most = inner_par(seg->body, bound, NULL);

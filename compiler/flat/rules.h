@@ -79,6 +79,8 @@ const SizeExp *inner_par(const Body *body, const Map *bound, const SizeExp *so_f
 // Local memory of a level-1 body: every array that its level-0 seg-ops produce, added to `sum`
 // (NULL: 0).  False if a size is not known outside of the kernel: such a version cannot be launched.
 bool local_bytes(const Body *body, const Map *bound, const SizeExp **sum);
+// Does a group's code make an array whose size only the kernel knows?  Nothing holds it there.
+bool group_makes_varying(const Body *body, const Map *bound);
 
 // ---- the rules for operations that the paper omits (array_rules.c)
 
