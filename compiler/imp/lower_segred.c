@@ -147,6 +147,13 @@ static void store_partials(const Chunked *s, Code *k, const ChunkItem *item, con
     imp_store(k->b, s->partials[i]->mem, arr_index(s->partials[i], at), values[i]);
 }
 
+// On a CPU the few items of a launch are a group each: items of one group share one core.
+static Launch chunk_launch(const Chunked *s, const char *name, const ImpExp *items) {
+  if (s->host->lower->profile == PROFILE_CPU)
+    return (Launch){ .name = name, .groups = items, .group_size = imp_i64(1) };
+  return (Launch){ .name = name, .items = items };
+}
+
 // partials[s][c] = op over chunk c of segment s.
 static void reduce_chunks(const Chunked *s, const char *name) {
   const SegOp *seg = s->seg;
@@ -161,7 +168,7 @@ static void reduce_chunks(const Chunked *s, const char *name) {
   chunk_loop(s, k, &item, accs, store_mapped);
   store_partials(s, k, &item, acc_values(seg, accs, s->reds));
   kernel_close_items(kernel, at, items);
-  kernel_end(s->host, kernel, (Launch){ .name = name, .items = items });
+  kernel_end(s->host, kernel, chunk_launch(s, name, items));
 }
 
 // An item per segment walks over its partial results; `store_before` writes the accumulated value
@@ -282,7 +289,7 @@ static void scan_chunks(const Chunked *s) {
   load_before(s, &kernel->code, &item, accs);
   chunk_loop(s, &kernel->code, &item, accs, store_scanned);
   kernel_close_items(kernel, at, items);
-  kernel_end(s->host, kernel, (Launch){ .name = "segscan", .items = items });
+  kernel_end(s->host, kernel, chunk_launch(s, "segscan", items));
 }
 
 static void nothing_after(const Chunked *s, Code *k, const Accumulator *accs, const ImpExp *const *scalars) {
@@ -311,7 +318,7 @@ static void scan_before(const Chunked *s) {
   chunk_loop(&inner, &kernel->code, &item, accs, nothing_after);
   store_partials(&inner, &kernel->code, &item, acc_values(s->seg, accs, s->reds));
   kernel_close_items(kernel, at, items);
-  kernel_end(&then_code, kernel, (Launch){ .name = "segscan_reduce", .items = items });
+  kernel_end(&then_code, kernel, chunk_launch(s, "segscan_reduce", items));
   combine_partials(&inner, true, NULL, "segscan_combine");
   if_many_chunks(s, many.block, (ImpBlock){ 0 });
 }
