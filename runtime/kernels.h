@@ -6,6 +6,8 @@ RT_FN void rt_build_options(const struct rt_context *ctx, int kernel, bool fallb
                             struct rt_text *t) {
   const struct rt_kernel *k = &ctx->program->kernels[kernel];
   rt_text_add(t, k->uses_f64 ? "-DFLC_F64" : "-DFLC_KERNEL");
+  // Warnings are about hints that a compiler could not follow; PoCL writes them to standard error.
+  if (!ctx->config->debugging) rt_text_add(t, " -w");
   if (fallback) rt_text_add(t, " -DFLC_LOCAL_FALLBACK");
   if (ctx->device.exact_division)
     rt_text_add(t, " -cl-fp32-correctly-rounded-divide-sqrt");

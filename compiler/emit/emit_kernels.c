@@ -29,6 +29,7 @@ static const char *guard_of(const CodeText *c, const ImpBlock *body) {
 
 static void kernel_for(CodeText *c, const ImpStm *stm) {
   const char *i = c_var(c, stm->u.loop.var);
+  if (stm->u.loop.independent) c_line(c, "FLC_INDEPENDENT");
   c_line(c, "for (int64_t %s = 0; %s%s < %s; %s++) {", i, guard_of(c, &stm->u.loop.body),
          i, c_size(c, stm->u.loop.bound), i);
   if (stm->u.loop.reassociate) c_line(c, "  FLC_REASSOCIATE");
@@ -214,25 +215,32 @@ static void find_arena_arrays(CodeText *c, const KernelArrays *taken) {
 
 // ---- a kernel
 
-static bool reassociates(const ImpBlock *block) {
+static void find_loop_kinds(const ImpBlock *block, bool *reassociate, bool *independent) {
   vec_each (const ImpStm **, stm, block) {
-    if ((*stm)->kind == IMP_FOR && (*stm)->u.loop.reassociate) return true;
+    if ((*stm)->kind == IMP_FOR) {
+      *reassociate = *reassociate || (*stm)->u.loop.reassociate;
+      *independent = *independent || (*stm)->u.loop.independent;
+    }
     const ImpBlock *inner[2];
     int count = imp_blocks(*stm, inner);
     for (int i = 0; i < count; i++)
-      if (reassociates(inner[i])) return true;
+      find_loop_kinds(inner[i], reassociate, independent);
   }
-  return false;
+}
+
+static void define_pragma(Text *t, const char *name, const char *pragma) {
+  text_printf(t, "\n#ifdef __clang__\n#define %s _Pragma(\"%s\")\n#else\n#define %s\n#endif\n",
+              name, pragma, name);
 }
 
 // Float reductions may be reordered, as in any parallel reduction: one vector accumulator per lane
-// (opencl-notes.md, section 3).
-static const char reassociate_macro[] =
-    "#ifdef __clang__\n"
-    "#define FLC_REASSOCIATE _Pragma(\"clang fp reassociate(on)\")\n"
-    "#else\n"
-    "#define FLC_REASSOCIATE\n"
-    "#endif\n";
+// (opencl-notes.md, section 3).  Loops over independent points need no tests for overlapping arrays.
+static void define_pragmas(Text *t, const ImpBlock *block) {
+  bool reassociate = false, independent = false;
+  find_loop_kinds(block, &reassociate, &independent);
+  if (reassociate) define_pragma(t, "FLC_REASSOCIATE", "clang fp reassociate(on)");
+  if (independent) define_pragma(t, "FLC_INDEPENDENT", "clang loop vectorize(assume_safety)");
+}
 
 const char *emit_kernel_text(Emit *e, const Kernel *kernel, Profile profile) {
   Text *t = text_new();
@@ -246,7 +254,7 @@ const char *emit_kernel_text(Emit *e, const Kernel *kernel, Profile profile) {
                locals = imp_kernel_arrays(kernel, MEM_LOCAL),
                taken = imp_kernel_arrays(kernel, MEM_ARENA);
   text_printf(t, "// %s", loc_text(kernel->loc));
-  if (reassociates(&kernel->body)) text_printf(t, "\n%s", reassociate_macro);
+  define_pragmas(t, &kernel->body);
   for (int i = 0; i < kernel->function_count; i++)
     emit_function(e, t, kernel->functions[i]);
   c_line(&c, "__kernel void %s(", kernel->name);

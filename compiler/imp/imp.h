@@ -126,8 +126,9 @@ struct ImpStm {
     struct { const Var *var; const ImpExp *value; } assign;
     struct { const Mem *mem; const ImpExp *index, *value; } store;
     struct { PrimOp op; const Mem *mem; const ImpExp *index, *value; } atomic;
-    // reassociate: float operations in the body may be reordered (a reduction; vectorises)
-    struct { const Var *var; const ImpExp *bound; ImpBlock body; bool reassociate; } loop;
+    // reassociate: float operations in the body may be reordered (a reduction; vectorises).
+    // independent: no iteration reads or writes what another one writes
+    struct { const Var *var; const ImpExp *bound; ImpBlock body; bool reassociate, independent; } loop;
     struct { const ImpExp *condition; ImpBlock body; } loop_while;
     struct { const ImpExp *condition; ImpBlock then_body, else_body; } cond;
     struct { const Function *function; const Var **vars; int var_count; const ImpExp **args; int arg_count; } call;

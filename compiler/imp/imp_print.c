@@ -177,6 +177,7 @@ static void print_for(Text *t, const ImpStm *stm) {
   text_add(t, " < ");
   print_exp(t, stm->u.loop.bound);
   if (stm->u.loop.reassociate) text_add(t, " reassociate");
+  if (stm->u.loop.independent) text_add(t, " independent");
   print_inner(t, &stm->u.loop.body);
 }
 

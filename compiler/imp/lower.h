@@ -124,10 +124,26 @@ typedef struct Launch {
 // What the kernel needs from outside becomes its parameters; adds the launch to the host's block.
 void kernel_end(Code *host, KernelCode *kernel, Launch launch);
 
-// if global_id < items { block }: the usual body of a kernel without barriers.  Returns the
-// position (global_id) as a variable; statements go to the inner block until kernel_close_items.
-const ImpExp *kernel_open_items(KernelCode *kernel, ImpBuilder *inner);
-void kernel_close_items(KernelCode *kernel, const ImpExp *position, const ImpExp *items);
+// ---- the positions of a kernel without barriers (lower_items.c)
+
+// Which item works on which positions: an item per position, or, on a CPU, per run of positions.
+typedef struct Items {
+  Code *host;
+  KernelCode *kernel;
+  const ImpExp *count;         // positions
+  const ImpExp *position;      // the one at hand; NULL in spaces of several dimensions on a CPU
+  const ImpExp *run, *length;  // CPU: positions per item; of this item's loop
+  const Var *index, *row, *column, *left;
+  ImpBuilder inner, walk;      // code for a position; around the loop over a row
+} Items;
+
+// Code for one of `count` positions follows, until items_close; returns the position.  On a CPU an
+// item gets at least `least` of them.
+const ImpExp *items_open(Items *s, Code *host, KernelCode *kernel, const ImpExp *count, int64_t least);
+// The same for the points of a space, whose index variables are bound.
+void items_open_space(Items *s, Code *host, KernelCode *kernel, const SegDim *dims, int count, int64_t least);
+// Ends and launches the kernel.  independent: no position reads or writes what another one writes.
+void items_close(Items *s, const char *name, bool independent);
 
 // ---- seg-ops of level 1 (lower_segmap.c, lower_segred.c, ...); binders are bound on the host
 void lower_seg(Code *host, const Stm *stm, const Body *body, int position);

@@ -42,18 +42,15 @@ const ImpExp *tuning_param(Lower *lower, const char *name, const char *kind, int
 // An item per element.
 void host_copy(Code *k, const Arr *to, const Arr *from) {
   KernelCode *kernel = kernel_begin(k, k->b->loc);
-  const ImpExp *items = arr_count(to);
-  ImpBuilder inner;
-  const ImpExp *rest = kernel_open_items(kernel, &inner);
-  const ImpExp *position = rest;
+  Items items;
+  const ImpExp *rest = items_open(&items, k, kernel, arr_count(to), 1);
   const ImpExp **at = new_array(const ImpExp *, to->rank + 1);
   for (int i = to->rank - 1; i >= 0; i--) {
-    at[i] = imp_var(imp_declare(&inner, "i", i == 0 ? rest : imp_rem(rest, to->shape[i])));
-    if (i > 0) rest = imp_var(imp_declare(&inner, "rest", imp_quot(rest, to->shape[i])));
+    at[i] = imp_var(imp_declare(&items.inner, "i", i == 0 ? rest : imp_rem(rest, to->shape[i])));
+    if (i > 0) rest = imp_var(imp_declare(&items.inner, "rest", imp_quot(rest, to->shape[i])));
   }
-  imp_store(&inner, to->mem, arr_index(to, at), arr_load(from, arr_index(from, at)));
-  kernel_close_items(kernel, position, items);
-  kernel_end(k, kernel, (Launch){ .name = "copy", .items = items });
+  imp_store(&items.inner, to->mem, arr_index(to, at), arr_load(from, arr_index(from, at)));
+  items_close(&items, "copy", true);
 }
 
 static bool starts_at_zero(const Arr *arr) {
@@ -284,15 +281,12 @@ static void single_item(Code *k, const Stm *stm, const Body *body, int position)
   for (int i = 0; i < stm->binder_count; i++)
     outs[i] = host_out(k, stm->binders[i]);
   kernel = kernel_begin(k, stm->loc);
-  ImpBuilder inner;
-  const ImpExp *at = kernel_open_items(kernel, &inner);
   for (int i = 0; i < stm->binder_count; i++)
     map_put(kernel->code.wanted, stm->binders[i], outs[i]);
   seq_stm(&kernel->code, stm, body, position);
   for (int i = 0; i < stm->binder_count; i++)
     code_copy(&kernel->code, outs[i], code_array(&kernel->code, atom_var(stm->binders[i])));
-  kernel_close_items(kernel, at, imp_i64(1));
-  kernel_end(k, kernel, (Launch){ .name = "single", .items = imp_i64(1) });
+  kernel_end(k, kernel, (Launch){ .name = "single", .groups = imp_i64(1), .group_size = imp_i64(1) });
   for (int i = 0; i < stm->binder_count; i++)
     code_bind(k, stm->binders[i], *outs[i]);
 }

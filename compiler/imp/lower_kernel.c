@@ -241,34 +241,3 @@ void kernel_end(Code *host, KernelCode *kernel, Launch launch) {
                                  .u.launch = { k, launch.items, launch.groups, launch.group_size,
                                                launch_args(&s), s.params.count } });
 }
-
-const ImpExp *kernel_open_items(KernelCode *kernel, ImpBuilder *inner) {
-  const Var *position = imp_declare(&kernel->b, "gid", imp_item(ITEM_GLOBAL_ID));
-  *inner = (ImpBuilder){ .c = kernel->b.c, .loc = kernel->b.loc };
-  kernel->code.b = inner;
-  return imp_var(position);
-}
-
-void kernel_close_items(KernelCode *kernel, const ImpExp *position, const ImpExp *items) {
-  ImpBlock block = kernel->code.b->block;
-  kernel->code.b = &kernel->b;
-  imp_add_stm(&kernel->b, (ImpStm){ .kind = IMP_IF, .u.cond = { imp_less(position, items), block, { 0 } } });
-}
-
-// ---- spaces
-
-const ImpExp *space_size(const SegDim *dims, int count) {
-  const ImpExp *size = imp_i64(1);
-  for (int i = 0; i < count; i++)
-    size = imp_mul(size, imp_atom(dims[i].width));
-  return size;
-}
-
-void bind_space(Code *k, const SegDim *dims, int count, const ImpExp *flat) {
-  const ImpExp *rest = flat;
-  for (int i = count - 1; i >= 0; i--) {
-    const ImpExp *width = imp_atom(dims[i].width);
-    code_bind_scalar(k, dims[i].index, i == 0 ? rest : imp_rem(rest, width));
-    if (i > 0) rest = imp_var(imp_declare(k->b, "rest", imp_quot(rest, width)));
-  }
-}

@@ -273,13 +273,12 @@ bool lower_lanes(Code *host, const Stm *stm) {
   const ImpExp *blocks = imp_var(imp_declare(host->b, "blocks", imp_ceil_div(width, imp_i64(LANES))));
   const ImpExp *items = imp_mul(space_size(seg->dims, outer), blocks);
   KernelCode *kernel = kernel_begin(host, stm->loc);
-  ImpBuilder inner;
-  const ImpExp *gid = kernel_open_items(kernel, &inner);
+  Items at;
+  const ImpExp *gid = items_open(&at, host, kernel, items, 1);
   bind_space(&kernel->code, seg->dims, outer, imp_quot(gid, blocks));
-  s.first = imp_var(imp_declare(&inner, "first", imp_mul(imp_rem(gid, blocks), imp_i64(LANES))));
+  s.first = imp_var(imp_declare(&at.inner, "first", imp_mul(imp_rem(gid, blocks), imp_i64(LANES))));
   any_block(&s, &kernel->code, width);
-  kernel_close_items(kernel, gid, items);
-  kernel_end(host, kernel, (Launch){ .name = "segmap_lanes", .items = items });
+  items_close(&at, "segmap_lanes", false);
   for (int i = 0; i < stm->binder_count; i++)
     code_bind(host, stm->binders[i], *s.outs[i]);
   return true;

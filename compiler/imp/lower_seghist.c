@@ -76,18 +76,18 @@ static void clear_copy(const Hist *h, Code *k, const ImpExp *const *at) {
 static void fill_copies(const Hist *h) {
   const SegOp *seg = h->seg;
   KernelCode *kernel = kernel_begin(h->host, h->stm->loc);
-  const ImpExp *items = imp_mul(h->segments, h->copies);
-  ImpBuilder inner, b;
-  const ImpExp *gid = kernel_open_items(kernel, &inner);
+  Items items;
+  ImpBuilder b;
+  const ImpExp *gid = items_open(&items, h->host, kernel, imp_mul(h->segments, h->copies), 1);
   Code *k = &kernel->code;
   const ImpExp *at[2];
-  at[0] = imp_var(imp_declare(&inner, "segment", imp_quot(gid, h->copies)));
-  at[1] = imp_var(imp_declare(&inner, "copy", imp_rem(gid, h->copies)));
-  const ImpExp *start = imp_var(imp_declare(&inner, "start", imp_mul(at[1], h->chunk_size)));
+  at[0] = imp_var(imp_declare(k->b, "segment", imp_quot(gid, h->copies)));
+  at[1] = imp_var(imp_declare(k->b, "copy", imp_rem(gid, h->copies)));
+  const ImpExp *start = imp_var(imp_declare(k->b, "start", imp_mul(at[1], h->chunk_size)));
   const ImpExp *length = imp_max(imp_i64(0), imp_min(h->chunk_size, imp_sub(h->width, start)));
   bind_space(k, seg->dims, seg->dim_count - 1, at[0]);
   clear_copy(h, k, at);
-  const Var *i = var_new(b.c = inner.c, name_of(inner.c->names, "i"), type_scalar(PRIM_I64), h->stm->loc);
+  const Var *i = var_new(b.c = k->lower->c, name_of(k->lower->c->names, "i"), type_scalar(PRIM_I64), h->stm->loc);
   map_put(k->inside, i, i);
   Code round = code_inner(k, &b);
   code_bind_scalar(&round, seg->dims[seg->dim_count - 1].index, imp_add(start, imp_var(i)));
@@ -98,9 +98,8 @@ static void fill_copies(const Hist *h) {
   for (int d = 0; d < h->stm->binder_count; d++)
     own[d] = element_of(h->subs[d], at, 2);
   hist_round(&round, seg->hists, seg->hist_count, own, scalars, made);
-  imp_add_stm(&inner, (ImpStm){ .kind = IMP_FOR, .u.loop = { i, length, b.block, false } });
-  kernel_close_items(kernel, gid, items);
-  kernel_end(h->host, kernel, (Launch){ .name = "seghist", .items = items });
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR, .u.loop = { i, length, b.block, false } });
+  items_close(&items, "seghist", false);
 }
 
 // A destination with its outer dimensions flattened, at one segment.
@@ -113,23 +112,23 @@ static void combine_copies(const Hist *h, int o, int first) {
   const HistOp *hist = &h->seg->hists[o];
   KernelCode *kernel = kernel_begin(h->host, h->stm->loc);
   const ImpExp *bins = imp_atom(hist->width);
-  const ImpExp *items = imp_mul(h->segments, bins);
-  ImpBuilder inner, b;
-  const ImpExp *gid = kernel_open_items(kernel, &inner);
+  Items items;
+  ImpBuilder b;
+  const ImpExp *gid = items_open(&items, h->host, kernel, imp_mul(h->segments, bins), 1);
   Code *k = &kernel->code;
-  const ImpExp *segment = imp_var(imp_declare(&inner, "segment", imp_quot(gid, bins)));
-  const ImpExp *bin = imp_var(imp_declare(&inner, "bin", imp_rem(gid, bins)));
+  const ImpExp *segment = imp_var(imp_declare(k->b, "segment", imp_quot(gid, bins)));
+  const ImpExp *bin = imp_var(imp_declare(k->b, "bin", imp_rem(gid, bins)));
   bind_space(k, h->seg->dims, h->seg->dim_count - 1, segment);
   Accumulator acc = acc_new(k, &hist->op);
   for (int i = 0; i < hist->op.count; i++) {
     Arr old = segment_of(h->dests[first + i], h->seg);
     const Arr *at = element_of(&old, &bin, 1);
     if (acc.vars[i])
-      imp_assign(&inner, acc.vars[i], imp_load(at->mem, at->offset));
+      imp_assign(k->b, acc.vars[i], imp_load(at->mem, at->offset));
     else
       code_copy(k, acc.places[i], at);
   }
-  const Var *copy = var_new(inner.c, name_of(inner.c->names, "copy"), type_scalar(PRIM_I64), h->stm->loc);
+  const Var *copy = var_new(k->lower->c, name_of(k->lower->c->names, "copy"), type_scalar(PRIM_I64), h->stm->loc);
   map_put(k->inside, copy, copy);
   Code round = code_inner(k, &b);
   const ImpExp **values = new_array(const ImpExp *, hist->op.count);
@@ -140,17 +139,16 @@ static void combine_copies(const Hist *h, int o, int first) {
     values[i] = acc.vars[i] ? imp_load(rows[i]->mem, rows[i]->offset) : NULL;
   }
   acc_apply(&round, &acc, values, rows);
-  imp_add_stm(&inner, (ImpStm){ .kind = IMP_FOR, .u.loop = { copy, h->copies, b.block, false } });
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR, .u.loop = { copy, h->copies, b.block, false } });
   for (int i = 0; i < hist->op.count; i++) {
     Arr out = segment_of(h->outs[first + i], h->seg);
     const Arr *at = element_of(&out, &bin, 1);
     if (acc.vars[i])
-      imp_store(&inner, at->mem, at->offset, imp_var(acc.vars[i]));
+      imp_store(k->b, at->mem, at->offset, imp_var(acc.vars[i]));
     else
       code_copy(k, at, acc.places[i]);
   }
-  kernel_close_items(kernel, gid, items);
-  kernel_end(h->host, kernel, (Launch){ .name = "seghist_combine", .items = items });
+  items_close(&items, "seghist_combine", false);
 }
 
 void lower_seghist(Code *host, const Stm *stm) {

@@ -68,27 +68,43 @@ const Arr *element_of(const Arr *out, const ImpExp *const *indices, int count) {
   return mem_copy(&at, sizeof at);
 }
 
+// A few dozen operations per point: less than an item is worth.
+enum { FLAT_RUN = 512 };
+
+// Nothing but scalar code and views?
+static bool is_straight(const Body *body) {
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *exp = body->stms[i].exp;
+    bool view = exp->kind == EXP_INDEX || exp->kind == EXP_REARRANGE || exp->kind == EXP_RESHAPE;
+    bool scalar = exp->kind <= EXP_BITS || exp->kind == EXP_ASSERT;
+    bool branches = exp->kind == EXP_IF && is_straight(exp->u.cond.then_body) && is_straight(exp->u.cond.else_body);
+    if (!view && !scalar && !branches) return false;
+  }
+  return true;
+}
+
+static int64_t least_run(const Body *body) {
+  return is_straight(body) ? FLAT_RUN : 1;
+}
+
 void lower_segmap(Code *host, const Stm *stm) {
   const SegOp *seg = stm->exp->u.seg;
   int count = stm->binder_count;
   const Arr **outs = new_array(const Arr *, count + 1), **dests = new_array(const Arr *, count + 1);
   const ImpExp **scalars = new_array(const ImpExp *, count + 1);
-  const ImpExp *items = space_size(seg->dims, seg->dim_count);
   const ImpExp *const *indices = space_indices(seg->dims, seg->dim_count);
   for (int i = 0; i < count; i++)
     outs[i] = host_out(host, stm->binders[i]);
   KernelCode *kernel = kernel_begin(host, stm->loc);
-  ImpBuilder inner;
-  const ImpExp *at = kernel_open_items(kernel, &inner);
-  bind_space(&kernel->code, seg->dims, seg->dim_count, at);
+  Items items;
+  items_open_space(&items, host, kernel, seg->dims, seg->dim_count, least_run(seg->body));
   for (int i = 0; i < count; i++)
     if (outs[i]->rank > seg->dim_count) dests[i] = element_of(outs[i], indices, seg->dim_count);
   seq_body(&kernel->code, seg->body, scalars, dests);
   for (int i = 0; i < count; i++)
     if (outs[i]->rank == seg->dim_count)
-      imp_store(&inner, outs[i]->mem, arr_index(outs[i], indices), scalars[i]);
-  kernel_close_items(kernel, at, items);
-  kernel_end(host, kernel, (Launch){ .name = "segmap", .items = items });
+      imp_store(&items.inner, outs[i]->mem, arr_index(outs[i], indices), scalars[i]);
+  items_close(&items, "segmap", true);
   for (int i = 0; i < count; i++)
     code_bind(host, stm->binders[i], *outs[i]);
 }
@@ -101,11 +117,9 @@ void lower_segscatter(Code *host, const Stm *stm, const Body *body, int position
   int count = seg->body->result_count;
   const Arr **made = new_array(const Arr *, count + 1);
   const ImpExp **scalars = new_array(const ImpExp *, count + 1);
-  const ImpExp *items = space_size(seg->dims, seg->dim_count);
   KernelCode *kernel = kernel_begin(host, stm->loc);
-  ImpBuilder inner;
-  const ImpExp *at = kernel_open_items(kernel, &inner);
-  bind_space(&kernel->code, seg->dims, seg->dim_count, at);
+  Items items;
+  items_open_space(&items, host, kernel, seg->dims, seg->dim_count, least_run(seg->body));
   seq_body(&kernel->code, seg->body, scalars, made);
   for (int d = 0, first = 0; d < seg->dest_count; d++) {
     int indexed = seg->dests[d].index_count;
@@ -113,6 +127,5 @@ void lower_segscatter(Code *host, const Stm *stm, const Body *body, int position
     store_if_inside(&kernel->code, dest, scalars + first, indexed, scalars[first + indexed], made[first + indexed]);
     first += indexed + 1;
   }
-  kernel_close_items(kernel, at, items);
-  kernel_end(host, kernel, (Launch){ .name = "segscatter", .items = items });
+  items_close(&items, "segscatter", false);
 }

@@ -147,36 +147,27 @@ static void store_partials(const Chunked *s, Code *k, const ChunkItem *item, con
     imp_store(k->b, s->partials[i]->mem, arr_index(s->partials[i], at), values[i]);
 }
 
-// On a CPU the few items of a launch are a group each: items of one group share one core.
-static Launch chunk_launch(const Chunked *s, const char *name, const ImpExp *items) {
-  if (s->host->lower->profile == PROFILE_CPU)
-    return (Launch){ .name = name, .groups = items, .group_size = imp_i64(1) };
-  return (Launch){ .name = name, .items = items };
-}
-
 // partials[s][c] = op over chunk c of segment s.
 static void reduce_chunks(const Chunked *s, const char *name) {
   const SegOp *seg = s->seg;
   KernelCode *kernel = kernel_begin(s->host, s->stm->loc);
-  const ImpExp *items = imp_mul(s->segments, s->chunks);
-  ImpBuilder inner;
-  const ImpExp *at = kernel_open_items(kernel, &inner);
+  Items items;
+  const ImpExp *at = items_open(&items, s->host, kernel, imp_mul(s->segments, s->chunks), 1);
   Code *k = &kernel->code;
-  ChunkItem item = chunk_item(s, &inner, at);
+  ChunkItem item = chunk_item(s, &items.inner, at);
   bind_space(k, seg->dims, seg->dim_count - 1, item.segment);
   const Accumulator *accs = new_accs(k, seg);
   chunk_loop(s, k, &item, accs, store_mapped);
   store_partials(s, k, &item, acc_values(seg, accs, s->reds));
-  kernel_close_items(kernel, at, items);
-  kernel_end(s->host, kernel, chunk_launch(s, name, items));
+  items_close(&items, name, false);
 }
 
 // An item per segment walks over its partial results; `store_before` writes the accumulated value
 // before each (an exclusive scan), else the last value goes to `totals`.
 static void combine_partials(const Chunked *s, bool store_before, const Mem *const *totals, const char *name) {
   KernelCode *kernel = kernel_begin(s->host, s->stm->loc);
-  ImpBuilder inner;
-  const ImpExp *segment = kernel_open_items(kernel, &inner);
+  Items items;
+  const ImpExp *segment = items_open(&items, s->host, kernel, s->segments, 1);
   Code *k = &kernel->code;
   const Accumulator *accs = new_accs(k, s->seg);
   const Var *i = item_index(k);
@@ -191,11 +182,10 @@ static void combine_partials(const Chunked *s, bool store_before, const Mem *con
     if (store_before) imp_store(&b, s->partials[r]->mem, place, so_far[r]);
   }
   apply_accs(&round, s->seg, accs, values);
-  imp_add_stm(&inner, (ImpStm){ .kind = IMP_FOR, .u.loop = { i, s->chunks, b.block, false } });
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR, .u.loop = { i, s->chunks, b.block } });
   for (int r = 0; r < s->reds && !store_before; r++)
-    imp_store(&inner, totals[r], segment, so_far[r]);
-  kernel_close_items(kernel, segment, s->segments);
-  kernel_end(s->host, kernel, (Launch){ .name = name, .items = s->segments });
+    imp_store(k->b, totals[r], segment, so_far[r]);
+  items_close(&items, name, false);
 }
 
 // host: if chunks > 1 { then } else { otherwise }
@@ -280,16 +270,14 @@ static void load_before(const Chunked *s, Code *k, const ChunkItem *item, const 
 static void scan_chunks(const Chunked *s) {
   const SegOp *seg = s->seg;
   KernelCode *kernel = kernel_begin(s->host, s->stm->loc);
-  const ImpExp *items = imp_mul(s->segments, s->chunks);
-  ImpBuilder inner;
-  const ImpExp *at = kernel_open_items(kernel, &inner);
-  ChunkItem item = chunk_item(s, &inner, at);
+  Items items;
+  const ImpExp *at = items_open(&items, s->host, kernel, imp_mul(s->segments, s->chunks), 1);
+  ChunkItem item = chunk_item(s, &items.inner, at);
   bind_space(&kernel->code, seg->dims, seg->dim_count - 1, item.segment);
   const Accumulator *accs = new_accs(&kernel->code, seg);
   load_before(s, &kernel->code, &item, accs);
   chunk_loop(s, &kernel->code, &item, accs, store_scanned);
-  kernel_close_items(kernel, at, items);
-  kernel_end(s->host, kernel, chunk_launch(s, "segscan", items));
+  items_close(&items, "segscan", false);
 }
 
 static void nothing_after(const Chunked *s, Code *k, const Accumulator *accs, const ImpExp *const *scalars) {
@@ -309,16 +297,14 @@ static void scan_before(const Chunked *s) {
   inner.host = &then_code;
   inner.outs = new_array(const Arr *, s->stm->binder_count + 1);  // the first pass stores nothing else
   KernelCode *kernel = kernel_begin(&then_code, s->stm->loc);
-  const ImpExp *items = imp_mul(s->segments, s->chunks);
-  ImpBuilder b;
-  const ImpExp *at = kernel_open_items(kernel, &b);
-  ChunkItem item = chunk_item(s, &b, at);
+  Items items;
+  const ImpExp *at = items_open(&items, &then_code, kernel, imp_mul(s->segments, s->chunks), 1);
+  ChunkItem item = chunk_item(s, &items.inner, at);
   bind_space(&kernel->code, s->seg->dims, s->seg->dim_count - 1, item.segment);
   const Accumulator *accs = new_accs(&kernel->code, s->seg);
   chunk_loop(&inner, &kernel->code, &item, accs, nothing_after);
   store_partials(&inner, &kernel->code, &item, acc_values(s->seg, accs, s->reds));
-  kernel_close_items(kernel, at, items);
-  kernel_end(&then_code, kernel, chunk_launch(s, "segscan_reduce", items));
+  items_close(&items, "segscan_reduce", false);
   combine_partials(&inner, true, NULL, "segscan_combine");
   if_many_chunks(s, many.block, (ImpBlock){ 0 });
 }
