@@ -39,20 +39,6 @@ const ImpExp *tuning_param(Lower *lower, const char *name, const char *kind, int
   return imp_tuning(interned);
 }
 
-// An item per element.
-void host_copy(Code *k, const Arr *to, const Arr *from) {
-  KernelCode *kernel = kernel_begin(k, k->b->loc);
-  Items items;
-  const ImpExp *rest = items_open(&items, k, kernel, arr_count(to), 1);
-  const ImpExp **at = new_array(const ImpExp *, to->rank + 1);
-  for (int i = to->rank - 1; i >= 0; i--) {
-    at[i] = imp_var(imp_declare(&items.inner, "i", i == 0 ? rest : imp_rem(rest, to->shape[i])));
-    if (i > 0) rest = imp_var(imp_declare(&items.inner, "rest", imp_quot(rest, to->shape[i])));
-  }
-  imp_store(&items.inner, to->mem, arr_index(to, at), arr_load(from, arr_index(from, at)));
-  items_close(&items, "copy", true);
-}
-
 static bool starts_at_zero(const Arr *arr) {
   return arr->offset->kind == IMP_CONST && arr->offset->u.constant.u.i == 0;
 }

@@ -80,7 +80,7 @@ static void open_rows(Items *s, const SegDim *dims, int count) {
 }
 
 void items_open_space(Items *s, Code *host, KernelCode *kernel, const SegDim *dims, int count, int64_t least) {
-  if (host->lower->profile == PROFILE_GPU || count == 1) {
+  if (host->lower->profile == PROFILE_GPU || count <= 1) {
     const ImpExp *at = items_open(s, host, kernel, space_size(dims, count), least);
     bind_space(&kernel->code, dims, count, at);
     return;

@@ -18,7 +18,7 @@ static const ImpExp *declared(Code *host, const char *name, const ImpExp *value)
 
 // Few enough copies that combining them costs no more than the elements themselves.
 static const ImpExp *choose_copies(Hist *h) {
-  const ImpExp *items = tuning_param(h->host->lower, "seghist_items", "items", 8, 1024);
+  const ImpExp *items = tuning_param(h->host->lower, "seghist_items", "grid_size", -1, 1024);
   const ImpExp *bins = imp_i64(1);
   for (int i = 0; i < h->seg->hist_count; i++)
     bins = imp_add(bins, imp_atom(h->seg->hists[i].width));

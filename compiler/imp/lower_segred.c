@@ -28,7 +28,7 @@ static const ImpExp *as_var(Code *host, const char *name, const ImpExp *value) {
 // As many chunks as give every compute unit work, but none smaller than is worth an item.
 static void choose_chunks(Chunked *s, const char *what) {
   Lower *lower = s->host->lower;
-  const ImpExp *items = tuning_param(lower, text_format("%s_items", what), "items", 8, 16384);
+  const ImpExp *items = tuning_param(lower, text_format("%s_items", what), "grid_size", -1, 16384);
   const ImpExp *least = tuning_param(lower, text_format("%s_chunk", what), "chunk", 4096, 64);
   const ImpExp *segments = imp_max(s->segments, imp_i64(1));
   const ImpExp *wanted = imp_ceil_div(items, segments);
