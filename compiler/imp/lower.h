@@ -148,6 +148,8 @@ void items_close(Items *s, const char *name, bool independent);
 // ---- seg-ops of level 1 (lower_segmap.c, lower_segred.c, ...); binders are bound on the host
 void lower_seg(Code *host, const Stm *stm, const Body *body, int position);
 void lower_segmap(Code *host, const Stm *stm);
+// A segmap that only copies, in tiles where that pays; false, and nothing done, for others.
+bool lower_copying_segmap(Code *host, const Stm *stm);
 // The same in blocks of neighbouring points, if that suits; false, and nothing done, if not.
 bool lower_lanes(Code *host, const Stm *stm);
 void lower_segred(Code *host, const Stm *stm);
