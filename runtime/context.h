@@ -200,7 +200,7 @@ void RT_NAME(context_config_set_logging)(struct rt_config *cfg, int flag) {
 }
 
 void RT_NAME(context_config_set_cache_file)(struct rt_config *cfg, const char *file) {
-  rt_set_string(&cfg->cache_file, file);
+  rt_set_string(&cfg->cache_file, file ? file : "");
 }
 
 void RT_NAME(context_config_set_device)(struct rt_config *cfg, const char *name) {

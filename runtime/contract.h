@@ -379,7 +379,7 @@ RT_FN int rt_opaque_free(struct rt_context *ctx, struct rt_opaque *opaque);
 RT_FN int rt_opaque_store(struct rt_context *ctx, const struct rt_opaque *opaque,
                           void **p, size_t *n);
 RT_FN int rt_opaque_restore(struct rt_context *ctx, struct rt_opaque **out, int type,
-                            const void *p, size_t n);
+                            const void *p);
 
 // Executables: `int main(int argc, char **argv) { return rt_main(argc, argv); }`.
 #ifndef RT_LIBRARY

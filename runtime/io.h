@@ -105,14 +105,26 @@ RT_FN int rt_copy_value(struct rt_context *ctx, int type, const struct rt_value 
   return error;
 }
 
-// ---- opaque values as bytes: their leaves as binary values
+// ---- opaque values as bytes: a header, then their leaves as binary values
+
+struct rt_stored_header {
+  char mark[8];
+  uint64_t length;  // of what follows
+};
+
+static const char rt_stored_mark[8] = { 'f', 'l', 'c', 'v', 'a', 'l', '0', '1' };
 
 RT_FN int rt_opaque_store(struct rt_context *ctx, const struct rt_opaque *opaque,
                           void **p, size_t *n) {
   struct rt_text t = { NULL, 0, 0 };
+  struct rt_stored_header h;
   struct rt_value value;
   value.u.opaque = (struct rt_opaque *)(uintptr_t)opaque;
+  memcpy(h.mark, rt_stored_mark, sizeof h.mark);
+  rt_text_bytes(&t, &h, sizeof h);
   int error = rt_write_value(ctx, opaque->type, &value, true, &t);
+  h.length = t.length - sizeof h;
+  memcpy(t.data, &h, sizeof h);
   if (!error && n) *n = t.length;
   void *to = p ? *p : NULL;
   if (!error && to)
@@ -124,13 +136,19 @@ RT_FN int rt_opaque_store(struct rt_context *ctx, const struct rt_opaque *opaque
 }
 
 RT_FN int rt_opaque_restore(struct rt_context *ctx, struct rt_opaque **out, int type,
-                            const void *p, size_t n) {
-  struct rt_reader r = { "stored value", (const char *)p, n, 0, NULL };
+                            const void *p) {
+  struct rt_stored_header h;
+  memcpy(&h, p, sizeof h);
+  *out = NULL;
+  if (memcmp(h.mark, rt_stored_mark, sizeof h.mark) != 0)
+    return rt_error(ctx, RT_OTHER_ERROR, "the bytes are no stored value");
+  struct rt_reader r = { "stored value", (const char *)p + sizeof h, (size_t)h.length, 0,
+                         NULL };
   struct rt_value value;
   memset(&value, 0, sizeof value);
   int error = rt_read_typed(ctx, &r, type, &value);
   free(r.message);
-  *out = error ? NULL : value.u.opaque;
+  if (!error) *out = value.u.opaque;
   return error;
 }
 // End io.h

@@ -23,7 +23,10 @@ static const char help[] =
     "  -e, --entry ENTRY   only this entry point\n"
     "  -r, --runs N        at least N runs (default 10)\n"
     "  --json OUT          write the times, in microseconds, to a file\n"
-    "  --compare OLD       show how much faster it is than what such a file says\n";
+    "  --compare OLD       show how much faster it is than what such a file says\n"
+    "A line holds the median time, the times between which nine tenths lie, the number "
+    "of\n"
+    "runs, and GB/s if the entry point says by #[bytes(..)] what a run moves.\n";
 
 typedef struct Bench {
   Compiler *c;
@@ -76,10 +79,12 @@ typedef struct Case {
   const char *input, *times, *log;  // temporary files
 } Case;
 
+// runs 0: once, with a report in the log.
 static pid_t start(const Bench *b, const Case *k, int runs) {
-  const char *args[64] = { k->executable, "-e",     k->entry, "-n",
-                           "-t",          k->times, "-r",     text_format("%d", runs) };
-  int count = 8;
+  const char *args[64] = { k->executable, "-e", k->entry, "-n", "-t", k->times };
+  int count = 6;
+  args[count++] = runs ? "-r" : "-P";
+  args[count++] = runs ? text_format("%d", runs) : "--json";
   const char *tuning = text_format("%s.tuning", k->path);
   if (access(tuning, R_OK) == 0) {
     args[count++] = "--tuning";
@@ -122,6 +127,19 @@ static const char *run(const Bench *b, const Case *k, int runs, TimeVec *times) 
   return said && *said ? said : "the program died";
 }
 
+// The peak of device memory, from a run of its own; NULL if the report does not say it.
+static const char *measure_peak(const Bench *b, const Case *k) {
+  static const char key[] = "\"bytes\": {\"peak\": ";
+  TimeVec ignored = { 0 };
+  size_t length;
+  if (run(b, k, 0, &ignored)) return NULL;
+  const char *report = text_read_file(k->log, &length);
+  const char *peak = report ? strstr(report, key) : NULL;
+  if (!peak) return NULL;
+  peak += strlen(key);
+  return text_format("%.*s", (int)strspn(peak, "0123456789"), peak);
+}
+
 enum { MOST_RUNS = 1000 };
 
 // How many runs more; 0: enough.
@@ -143,6 +161,7 @@ static void measure(const Bench *b, const Case *k, BenchResult *r) {
     if (!r->error && !r->times.count) r->error = "the program wrote no times";
     if (!r->error) runs = more_runs(&r->times);
   }
+  if (!r->error && b->json) r->peak = measure_peak(b, k);
 }
 
 // ---- the table
@@ -169,6 +188,7 @@ static void print_result(const Bench *b, const BenchResult *r) {
   printf("  %-40s %10s   %s to %s   %d runs", r->dataset, time_text(median),
          time_text(quantile(&r->times, 0.05)), time_text(quantile(&r->times, 0.95)),
          r->times.count);
+  if (r->moved > 0 && median > 0) printf("   %.1f GB/s", r->moved / median / 1e3);
   const BenchResult *old = find_old(b, r);
   if (old && median > 0)
     printf("   %.2fx (was %s)", bench_median(&old->times) / median,
@@ -197,7 +217,7 @@ static const char *dataset_name(const TestCase *test, int number) {
 
 // The inputs as binary values in a file; false: the data are absent or wrong (`*message` says how).
 static bool write_inputs(Bench *b, const Case *k, const Entry *entry,
-                         const TestText *text, const char **message) {
+                         const TestText *text, BenchResult *r, const char **message) {
   static const TestText nothing = { TEST_VALUES, "" };
   ValueReader *reader =
       test_open_values(k->path, text->source == TEST_NOTHING ? &nothing : text, message);
@@ -205,6 +225,7 @@ static bool write_inputs(Bench *b, const Case *k, const Entry *entry,
   const Value **values = command_read_inputs(b->c, entry, reader);
   if (!values) *message = diag_take_text(b->c);
   if (!values) return false;
+  r->moved = bench_bytes(entry, values);
   Text *bytes = text_new();
   for (int i = 0; i < entry->param_count - entry->size_count; i++)
     value_write_binary(bytes, values[i]);
@@ -222,7 +243,7 @@ static void bench_case(Bench *b, Case *k, const Entry *entry, const TestCase *te
                   : text_format("%s:%s", program, entry->name);
   k->entry = entry->name;
   const char *message = NULL;
-  if (!write_inputs(b, k, entry, &test->input, &message)) {
+  if (!write_inputs(b, k, entry, &test->input, &r, &message)) {
     if (!message) printf("  %-40s no data\n", r.dataset);
     if (!message) return;
     r.error = message;

@@ -9,10 +9,14 @@ typedef struct BenchResult {
   const char *dataset;
   const char *error;  // NULL: times are there
   TimeVec times;
+  double moved;       // bytes per run, as #[bytes(..)] says; 0: it says nothing
+  const char *peak;   // bytes of device memory in digits; NULL: not measured
 } BenchResult;
 typedef Vec(BenchResult) BenchVec;
 
 double bench_median(const TimeVec *times);
+// The bytes that a call moves, as `#[bytes(e)]` on the entry point says; 0 if it says nothing.
+double bench_bytes(const Entry *entry, const Value *const *inputs);
 
 // All results as JSON, programs and data sets in order.
 void bench_write_json(Text *t, const BenchVec *results);

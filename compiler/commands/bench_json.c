@@ -1,4 +1,5 @@
-// {"prog.fl:entry": {"datasets": {"NAME": {"runtimes": [microseconds, ...]} | "error text"}}}
+// {"prog.fl:entry": {"datasets": {"NAME": {"runtimes": [microseconds, ...], "bytes": {"device": PEAK},
+// "moved": BYTES} | "error text"}}}
 #include "commands/bench.h"
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,10 @@ static void write_result(Text *t, const BenchResult *r) {
   text_add(t, "{ \"runtimes\": [");
   for (int i = 0; i < r->times.count; i++)
     text_printf(t, "%s%.0f", i ? ", " : "", r->times.at[i]);
-  text_add(t, "] }");
+  text_add(t, "]");
+  if (r->peak) text_printf(t, ", \"bytes\": { \"device\": %s }", r->peak);
+  if (r->moved > 0) text_printf(t, ", \"moved\": %.0f", r->moved);
+  text_add(t, " }");
 }
 
 void bench_write_json(Text *t, const BenchVec *results) {

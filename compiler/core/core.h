@@ -59,8 +59,7 @@ typedef struct StmAttrs {
   bool sequential, sequential_outer, sequential_inner;
   bool no_outer, no_intra, only_intra, only_inner;  // flattening(...)
   bool unroll;
-  Name name;          // name("n"): the stable name of its guards, or NULL
-  const Atom *bytes;  // bytes(e): bytes moved, for `flc bench`, or NULL
+  Name name;  // name("n"): the stable name of its guards, or NULL
 } StmAttrs;
 
 // let binders = exp
@@ -291,10 +290,9 @@ struct Function {
 // One parameter or result of an entry point as the source and C know it.
 typedef struct EntryValue {
   Name name;          // the parameter's name; NULL for results without one
-  const char *type;   // in source syntax: "[n][m]f32", "(i32, f32)", "point"
+  const char *type;   // in source syntax, records by their abbreviations: "[n][m]f32", "(i32, point)"
   bool unique;
   bool opaque;        // record or other composite: one opaque value for C
-  bool is_tuple;      // ... that is a tuple
   int first, count;   // its leaves among the entry's params or results
   // for records and tuples: the fields, each a value of its own over the same leaves
   const struct EntryValue *fields;
@@ -314,6 +312,8 @@ typedef struct Entry {
   int input_count;
   const EntryValue *outputs;  // one per component when the source result is a tuple
   int output_count;
+  const char *output_type;    // of the source result: as EntryValue.type
+  const SizeExp *bytes;       // #[bytes(e)], over params: the bytes that a call moves; or NULL
   const CoreType *results;    // may mention params; unknown sizes come first among the body's results
   int result_count;           // leaves; the body has size_result_count more results before them
   int size_result_count;      // i64 results that `results` mention through size_results

@@ -109,7 +109,6 @@ static void check_stm(Check *ck, const Stm *stm) {
   core_visit_exp(&v, stm->exp);
   ck->parameters = outer;
   ck->stm = stm;
-  if (stm->attrs && stm->attrs->bytes) check_atom(ck, *stm->attrs->bytes);
   check_exp_of(ck, stm->exp);
   check_binders(ck, stm);
 }

@@ -50,10 +50,6 @@ static void print_attrs(Text *t, const StmAttrs *attrs) {
   print_flag(t, attrs->only_inner, "flattening(only_inner)");
   print_flag(t, attrs->unroll, "unroll");
   if (attrs->name) text_printf(t, "#[name(\"%s\")] ", attrs->name);
-  if (!attrs->bytes) return;
-  text_add(t, "#[bytes(");
-  core_print_size(t, *attrs->bytes);
-  text_add(t, ")] ");
 }
 
 static void print_typed(Text *t, const Var *var, const char *colon) {

@@ -68,14 +68,6 @@ static const Var **rename_binders(Renaming *r, const Stm *stm) {
   return out;
 }
 
-static const StmAttrs *rename_attrs(const Renaming *r, const StmAttrs *attrs) {
-  if (!attrs || !attrs->bytes) return attrs;
-  StmAttrs out = *attrs;
-  Atom bytes = subst_atom(&r->subst, *attrs->bytes);
-  out.bytes = mem_copy(&bytes, sizeof bytes);
-  return mem_copy(&out, sizeof out);
-}
-
 static const Body *rename_body(CoreMapper *m, const Body *body) {
   Renaming *r = m->state;
   Stm *stms = new_array(Stm, body->stm_count);
@@ -83,8 +75,7 @@ static const Body *rename_body(CoreMapper *m, const Body *body) {
     const Stm *stm = &body->stms[i];
     const Exp *exp = core_map_exp(m, stm->exp);
     const Var **binders = rename_binders(r, stm);
-    stms[i] =
-        (Stm){ binders, stm->binder_count, exp, stm->loc, rename_attrs(r, stm->attrs) };
+    stms[i] = (Stm){ binders, stm->binder_count, exp, stm->loc, stm->attrs };
   }
   Atom *results = new_array(Atom, body->result_count);
   for (int i = 0; i < body->result_count; i++)

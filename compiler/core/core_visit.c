@@ -201,7 +201,6 @@ void core_visit_exp(CoreVisitor *v, const Exp *e) {
 
 void core_visit_stm(CoreVisitor *v, const Stm *stm) {
   core_visit_exp(v, stm->exp);
-  if (stm->attrs && stm->attrs->bytes) visit_atom(v, *stm->attrs->bytes);
   for (int i = 0; i < stm->binder_count; i++)
     visit_type(v, stm->binders[i]->type);
 }

@@ -266,7 +266,6 @@ static void mark_once(Marking *m, const Stm *stm) {
   if (map_has(m->needed, stm->exp)) return;
   map_put(m->needed, stm->exp, stm->exp);
   mark_exp(m, stm->exp);
-  if (stm->attrs && stm->attrs->bytes) mark(m, *stm->attrs->bytes);
   if (!has_joint_results(stm->exp)) return;
   for (int i = 0; i < stm->binder_count; i++)
     mark_type(m, stm->binders[i]->type);

@@ -165,7 +165,7 @@ static const Val *assertion(Elab *e, Scope *s, const AstExp *exp) {
 
 static const Val *attr(Elab *e, Scope *s, const AstExp *exp) {
   const StmAttrs *outer = e->next_attrs ? e->next_attrs : e->b->attrs;
-  const StmAttrs *attrs = elab_attr(e, s, exp->u.attr.attr, outer);
+  const StmAttrs *attrs = elab_attr(exp->u.attr.attr, outer);
   e->next_attrs = attrs;
   const Val *v = elab_exp(e, s, exp->u.attr.exp);
   if (v->kind != VAL_CLOSURE) return v;

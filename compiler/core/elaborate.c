@@ -9,6 +9,8 @@
 // This file makes the entry points: their parameters, sizes first; their results; and what C and
 // the interpreter must know of them.
 #include "core/elaborate.h"
+#include <stdlib.h>
+#include <string.h>
 
 // A dimension of a parameter whose size is an expression: checked when the program runs.
 typedef struct SizeCheck {
@@ -125,18 +127,42 @@ static int leaf_count(const Type *type) {
   return count;
 }
 
-static const char *plain_type_text(const Type *type) {
-  const char *text = type_text(type);
-  return *text == '*' ? text + 1 : text;
+static void add_outside_type(Text *t, const Type *type) {
+  while (type->kind == TYPE_ARRAY) {
+    text_printf(t, "[%s]", size_text(type->u.array.size));
+    type = type->u.array.elem;
+  }
+  if (type->kind != TYPE_RECORD || type->alias) {
+    bool is_prim = type->kind == TYPE_PRIM;
+    text_add(t, is_prim       ? prim_type_name(type->u.prim)
+                : type->alias ? type->alias
+                              : type_text(type));
+    return;
+  }
+  bool is_tuple = type_is_tuple(type);
+  text_add(t, is_tuple ? "(" : "{");
+  for (int i = 0; i < type->u.record.count; i++) {
+    const TypeField *field = &type->u.record.fields[i];
+    if (i) text_add(t, ", ");
+    if (!is_tuple) text_printf(t, "%s: ", field->name);
+    add_outside_type(t, field->type);
+  }
+  text_add(t, is_tuple ? ")" : "}");
+}
+
+// The type with the abbreviations that stand for its records, and without uniqueness.
+static const char *outside_type(const Type *type) {
+  Text *t = text_new();
+  add_outside_type(t, type);
+  return text_str(t);
 }
 
 static EntryValue describe(Name name, const Type *type, int first) {
   bool is_record = type->kind == TYPE_RECORD;
   EntryValue value = { .name = name,
-                       .type = plain_type_text(type),
+                       .type = outside_type(type),
                        .unique = type->unique,
                        .opaque = has_record(type),
-                       .is_tuple = type_is_tuple(type),
                        .first = first,
                        .count = leaf_count(type) };
   if (!is_record) return value;
@@ -292,6 +318,45 @@ static EntryValue *shift_values(const EntryValue *values, int count, int by) {
   return out;
 }
 
+// ---- #[bytes(e)]
+
+// The size or integer parameter of this name.
+static const SizeExp *bytes_name(const EntryBuild *b, const AstAttr *attr) {
+  vec_each (const Var *const *, var, &b->sizes)
+    if ((*var)->name == attr->name) return size_exp_atom(atom_var(*var));
+  vec_each (const EntryValue *, input, &b->inputs) {
+    const Var *leaf = input->opaque ? NULL : b->leaves.at[input->first];
+    if (leaf && leaf->name == attr->name && leaf->type.rank == 0 &&
+        prim_is_int(leaf->type.elem))
+      return size_exp_atom(atom_var(leaf));
+  }
+  error(b->e->c, attr->loc, "no size or integer parameter of `%s` is called `%s`",
+        b->decl->u.value.name, attr->name);
+  elab_stop(b->e);
+}
+
+static const SizeExp *bytes_exp(const EntryBuild *b, const AstAttr *attr) {
+  char *end;
+  int64_t number = strtoll(attr->name, &end, 10);
+  if (attr->args.count != 2) {
+    bool is_number = end != attr->name && !*end;
+    return is_number ? size_exp_atom(atom_i64(number)) : bytes_name(b, attr);
+  }
+  const SizeExp *left = bytes_exp(b, attr->args.at[0]),
+                *right = bytes_exp(b, attr->args.at[1]);
+  if (*attr->name == '*') return size_exp_op(SIZE_EXP_MUL, left, right);
+  if (*attr->name == '-')
+    right = size_exp_op(SIZE_EXP_MUL, right, size_exp_atom(atom_i64(-1)));
+  return size_exp_op(SIZE_EXP_ADD, left, right);
+}
+
+static const SizeExp *bytes_moved(const EntryBuild *b) {
+  vec_each (const AstAttr *const *, attr, &b->decl->attrs)
+    if (!strcmp((*attr)->name, "bytes") && (*attr)->args.count == 1)
+      return bytes_exp(b, (*attr)->args.at[0]);
+  return NULL;
+}
+
 static const Entry *finish(EntryBuild *b, const Val *v) {
   Elab *e = b->e;
   const Type *type = declared_result(b->decl);
@@ -310,6 +375,8 @@ static const Entry *finish(EntryBuild *b, const Val *v) {
                     .size_result_count = r.names.count,
                     .size_results = r.names.at };
   entry->outputs = outputs(type, &entry->output_count);
+  entry->output_type = outside_type(type);
+  entry->bytes = bytes_moved(b);
   VarVec params = { 0 };
   vec_each (const Var **, var, &b->sizes)
     vec_push(&params, *var);

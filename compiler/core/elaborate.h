@@ -203,8 +203,7 @@ const Val *elab_section(Elab *e, Scope *s, const AstExp *exp);
 const Val *elab_body_of(Elab *e,
                         const Closure *f);  // all arguments given: evaluates the body
 const Val *elab_constant(Elab *e, const Binding *binding);
-const StmAttrs *elab_attr(Elab *e, const Scope *s, const AstAttr *attr,
-                          const StmAttrs *outer);
+const StmAttrs *elab_attr(const AstAttr *attr, const StmAttrs *outer);
 
 // A call of a residual function, or NULL if the function is to be inlined (elab_function.c).
 const Val *elab_residual_call(Elab *e, const Closure *f);

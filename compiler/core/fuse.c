@@ -42,7 +42,6 @@ static const StmAttrs *attrs_join(const StmAttrs *producer, const StmAttrs *cons
   if (!producer || !consumer) return consumer ? consumer : producer;
   StmAttrs joined = *consumer;
   if (!joined.name) joined.name = producer->name;
-  if (!joined.bytes) joined.bytes = producer->bytes;
   return mem_copy(&joined, sizeof joined);
 }
 

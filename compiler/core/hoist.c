@@ -189,7 +189,6 @@ static void hoist_stm(CoreMapper *m, Stm stm) {
     set_level(h, stm.binders[i], 0);
   for (int i = 0; i < stm.binder_count; i++)
     h->reads |= type_reads(h, stm.binders[i]->type);
-  if (stm.attrs && stm.attrs->bytes) h->reads |= atom_reads(h, *stm.attrs->bytes);
   move_stm(h, stm);
   h->exp = saved.exp;
   h->reads = saved.reads;

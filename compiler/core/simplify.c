@@ -292,12 +292,6 @@ static void simplify_stm(Simplify *s, const Stm *original) {
   stm.exp = simplify_bodies(s, stm.exp);
   s->builder->loc = stm.loc;
   simplify_results(s, &stm);
-  if (stm.attrs && stm.attrs->bytes) {
-    StmAttrs attrs = *stm.attrs;
-    Atom bytes = subst_atom(s->subst, *attrs.bytes);
-    attrs.bytes = mem_copy(&bytes, sizeof bytes);
-    stm.attrs = mem_copy(&attrs, sizeof attrs);
-  }
   if (stm.binder_count) emit(s, stm);
 }
 

@@ -144,6 +144,8 @@ const char *emit_value_member(PrimType type);  // of struct rt_value: "f32", "bo
 // Types (emit_types.c).
 void emit_types_collect(Emit *e);
 void emit_types_table(Emit *e, Text *t);
+// A field as the end of a C name: "x", "0".
+const char *emit_field_name(const char *name);
 
 // Tables and rt_program (emit_tables.c); collect before code is emitted.
 void emit_tables_collect(Emit *e);

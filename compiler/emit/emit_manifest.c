@@ -74,7 +74,8 @@ static void record(Emit *e, Text *t, const EmitType *type) {
         t,
         "%s\n          { \"name\": %s, \"type\": %s, \"project\": \"%s_project_%s_%s\" }",
         i ? "," : "", json_string(field->name),
-        json_string(e->types.at[field->type].name), prefix, type->c_name, field->name);
+        json_string(e->types.at[field->type].name), prefix, type->c_name,
+        emit_field_name(field->name));
   }
   text_add(t, "\n        ]\n      }");
 }

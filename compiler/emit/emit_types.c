@@ -1,6 +1,5 @@
 // The types of parameters and results, each once, scalars and arrays before the values made of them.
 #include "emit/emit.h"
-#include <ctype.h>
 #include <string.h>
 
 // Without the sizes: "[n][m]f32" is "[][]f32".
@@ -15,12 +14,6 @@ static const char *without_sizes(const char *type) {
   return text_str(t);
 }
 
-static bool is_identifier(const char *text) {
-  for (const char *s = text; *s; s++)
-    if (!isalnum((unsigned char)*s) && *s != '_') return false;
-  return !isdigit((unsigned char)*text);
-}
-
 static unsigned hash_text(const char *text) {
   unsigned hash = 2166136261u;  // FNV-1a
   for (const char *s = text; *s; s++)
@@ -32,6 +25,12 @@ static int find_type(const Emit *e, const char *name) {
   for (int i = 0; i < e->types.count; i++)
     if (strcmp(e->types.at[i].name, name) == 0) return i;
   return -1;
+}
+
+static bool has_c_name(const Emit *e, const char *c_name) {
+  for (int i = 0; i < e->types.count; i++)
+    if (strcmp(e->types.at[i].c_name, c_name) == 0) return true;
+  return false;
 }
 
 static int leaf_type(Emit *e, PrimType elem, int rank) {
@@ -51,21 +50,53 @@ static int leaf_type(Emit *e, PrimType elem, int rank) {
   return e->types.count - 1;
 }
 
-// "opaque_point", "opaque_tup2_i32_f32", else by a hash.
-static const char *opaque_c_name(const Emit *e, const EmitType *type, bool is_tuple) {
-  if (is_identifier(type->name)) return text_format("opaque_%s", type->name);
-  Text *t = text_new();
-  text_printf(t, "opaque_tup%d", type->fields.count);
-  bool simple = is_tuple;
-  vec_each (EmitField *, field, &type->fields) {
-    const EmitType *part = &e->types.at[field->type];
-    if (part->kind == EMIT_OPAQUE) simple = false;
-    text_printf(t, "_%s",
-                part->kind == EMIT_ARRAY
-                    ? text_format("arr%dd_%s", part->rank, prim_type_name(part->elem))
-                    : part->c_name);
+const char *emit_field_name(const char *name) {
+  return c_identifier(text_format("_%s", name)) + 1;
+}
+
+static int count_parts(const char *open) {
+  int depth = 0, count = open[1] != ')' && open[1] != '}';
+  for (const char *s = open; *s; s++) {
+    if (strchr("({", *s)) depth++;
+    if (strchr(")}", *s) && --depth == 0) break;
+    if (*s == ',' && depth == 1) count++;
   }
-  return simple ? text_str(t) : text_format("opaque_%08x", hash_text(type->name));
+  return count;
+}
+
+// Adds the type at `at` as a C name and returns its end: "[](i32, f32)" is arr1d_tup2_i32_f32,
+// "{x: f32, y: i64}" rec2_x_f32_y_i64.
+static const char *add_c_name(Text *t, const char *at) {
+  int rank = 0;
+  for (; strncmp(at, "[]", 2) == 0; at += 2)
+    rank++;
+  if (rank) text_printf(t, "arr%dd_", rank);
+  if (*at != '(' && *at != '{') {
+    size_t length = strcspn(at, ",)}");
+    text_add(t, c_identifier(text_format("%.*s", (int)length, at)));
+    return at + length;
+  }
+  bool is_record = *at == '{';
+  text_printf(t, "%s%d", is_record ? "rec" : "tup", count_parts(at));
+  for (at++; *at && *at != ')' && *at != '}'; at += strspn(at, ", ")) {
+    size_t name = is_record ? strcspn(at, ":") : 0;
+    if (is_record)
+      text_printf(t, "_%s", emit_field_name(text_format("%.*s", (int)name, at)));
+    text_add(t, "_");
+    at = add_c_name(t, at + name + (is_record ? strlen(": ") : 0));
+  }
+  return *at ? at + 1 : at;
+}
+
+// "opaque_point", "opaque_tup2_i32_f32"; with a hash if that is long or taken.
+static const char *opaque_c_name(const Emit *e, const char *name) {
+  enum { MOST_CHARACTERS = 60 };
+  Text *t = text_new();
+  text_add(t, "opaque_");
+  add_c_name(t, name);
+  if (text_length(t) <= MOST_CHARACTERS && !has_c_name(e, text_str(t)))
+    return text_str(t);
+  return text_format("opaque_%08x", hash_text(name));
 }
 
 static int type_of(Emit *e, const EntryValue *v, const CoreType *leaves);
@@ -79,12 +110,12 @@ static void add_fields(Emit *e, EmitType *type, const EntryValue *fields, int co
   }
 }
 
-static int composite(Emit *e, EmitType type, bool is_tuple, const CoreType *leaves,
-                     int first, int count) {
+static int composite(Emit *e, EmitType type, const CoreType *leaves, int first,
+                     int count) {
   for (int i = first; i < first + count; i++)
     vec_push(&type.leaves, leaf_type(e, leaves[i].elem, leaves[i].rank));
   type.kind = EMIT_OPAQUE;
-  type.c_name = opaque_c_name(e, &type, is_tuple);
+  type.c_name = opaque_c_name(e, type.name);
   vec_push(&e->types, type);
   return e->types.count - 1;
 }
@@ -96,17 +127,13 @@ static int type_of(Emit *e, const EntryValue *v, const CoreType *leaves) {
   int known = find_type(e, type.name);
   if (known >= 0) return known;
   add_fields(e, &type, v->fields, v->field_count, v->first, leaves);
-  return composite(e, type, v->is_tuple, leaves, v->first, v->count);
+  return composite(e, type, leaves, v->first, v->count);
 }
 
 // The results of an entry point as one value.
 static int output_type(Emit *e, const Entry *entry) {
   if (entry->output_count == 1) return type_of(e, &entry->outputs[0], entry->results);
-  Text *t = text_new();
-  for (int i = 0; i < entry->output_count; i++)
-    text_printf(t, "%s%s", i ? ", " : "(", without_sizes(entry->outputs[i].type));
-  text_add(t, entry->output_count ? ")" : "()");
-  EmitType type = { .name = text_str(t) };
+  EmitType type = { .name = without_sizes(entry->output_type) };
   int known = find_type(e, type.name);
   if (known >= 0) return known;
   for (int i = 0; i < entry->output_count; i++) {
@@ -114,7 +141,7 @@ static int output_type(Emit *e, const Entry *entry) {
     vec_push(&type.fields,
              (EmitField){ text_format("%d", i), field_type, entry->outputs[i].first });
   }
-  return composite(e, type, true, entry->results, 0, entry->result_count);
+  return composite(e, type, entry->results, 0, entry->result_count);
 }
 
 void emit_types_collect(Emit *e) {

@@ -22,7 +22,8 @@ typedef Vec(AstPat *) AstPatVec;
 typedef Vec(AstType *) AstTypeVec;
 typedef Vec(AstDecl *) AstDeclVec;
 
-// #[name], #[name(arg, ...)], where an argument is again a name, a literal or an application.
+// #[name], #[name(arg, ...)], where an argument is again a name, a literal or an application, or a
+// sum, difference or product of such: an application of "+", "-" or "*".
 struct AstAttr {
   Loc loc;
   Name name;         // the literal's text for a literal; text without quotes for a string

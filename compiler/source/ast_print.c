@@ -56,7 +56,26 @@ static void print_attr_name(Text *t, Name name) {
     print_string(t, name, strlen(name));
 }
 
+static bool attr_is_operation(const AstAttr *attr) {
+  return attr->args.count == 2 && strchr("+-*", attr->name[0]) && !attr->name[1];
+}
+
+static void print_attr_info(Text *t, const AstAttr *attr);
+
+static void print_attr_operand(Text *t, const AstAttr *attr) {
+  bool brackets = attr_is_operation(attr);
+  if (brackets) text_add(t, "(");
+  print_attr_info(t, attr);
+  if (brackets) text_add(t, ")");
+}
+
 static void print_attr_info(Text *t, const AstAttr *attr) {
+  if (attr_is_operation(attr)) {
+    print_attr_operand(t, attr->args.at[0]);
+    text_printf(t, " %s ", attr->name);
+    print_attr_operand(t, attr->args.at[1]);
+    return;
+  }
   print_attr_name(t, attr->name);
   if (!attr->has_args) return;
   text_add(t, "(");

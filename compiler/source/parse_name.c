@@ -56,15 +56,15 @@ AstName parse_operator(Parser *p) {
   return name;
 }
 
-static const AstAttr *parse_attr_info(Parser *p);
+static const AstAttr *parse_attr_arg(Parser *p, int level);
 
-// "(" AttrInfo,* ")"
+// "(" AttrArg,* ")"
 static void parse_attr_args(Parser *p, AstAttr *attr) {
   const Token *open = peek(p);
   if (!accept(p, TOKEN_LPAREN)) return;
   attr->has_args = true;
   while (!p->failed && !at_kind(p, TOKEN_RPAREN)) {
-    vec_push(&attr->args, parse_attr_info(p));
+    vec_push(&attr->args, parse_attr_arg(p, 0));
     if (!accept(p, TOKEN_COMMA)) break;
   }
   expect_close(p, TOKEN_RPAREN, open);
@@ -83,7 +83,7 @@ static Name parse_attr_literal(Parser *p) {
   return minus && name ? name_of(p->c->names, text_format("-%s", name)) : name;
 }
 
-// AttrInfo = name | name "(" AttrInfo,* ")" | literal
+// AttrInfo = name | name "(" AttrArg,* ")" | literal
 static const AstAttr *parse_attr_info(Parser *p) {
   const Token *first = peek(p);
   AstAttr *attr = new_node(AstAttr, .loc = token_loc(p, first));
@@ -97,6 +97,38 @@ static const AstAttr *parse_attr_info(Parser *p) {
   leave(p);
   attr->loc = loc_from(p, first);
   return attr;
+}
+
+// AttrInfo | "(" AttrArg ")"
+static const AstAttr *parse_attr_operand(Parser *p) {
+  const Token *open = peek(p);
+  if (!accept(p, TOKEN_LPAREN)) return parse_attr_info(p);
+  if (!enter(p)) return new_node(AstAttr, .loc = token_loc(p, open));
+  const AstAttr *inner = parse_attr_arg(p, 0);
+  leave(p);
+  expect_close(p, TOKEN_RPAREN, open);
+  return inner;
+}
+
+// AttrArg = sums (level 0) of products (level 1) of AttrInfo | "(" AttrArg ")"
+static const AstAttr *parse_attr_arg(Parser *p, int level) {
+  static const char *const operators[2][2] = { { "+", "-" }, { "*", "*" } };
+  const Token *first = peek(p);
+  const AstAttr *left = level < 1 ? parse_attr_arg(p, level + 1) : parse_attr_operand(p);
+  while (!p->failed) {
+    int which = 0;
+    while (which < 2 && !accept_operator(p, operators[level][which]))
+      which++;
+    if (which == 2) break;
+    AstAttr *sum = new_node(AstAttr, .has_args = true,
+                            .name = name_of(p->c->names, operators[level][which]));
+    vec_push(&sum->args, left);
+    vec_push(&sum->args,
+             level < 1 ? parse_attr_arg(p, level + 1) : parse_attr_operand(p));
+    sum->loc = loc_from(p, first);
+    left = sum;
+  }
+  return left;
 }
 
 // "#[" AttrInfo "]"

@@ -123,9 +123,18 @@ static bool bind_argument(Check *k, const AstTypeParam *param, const AstTypeArg 
   return true;
 }
 
-// With its name, for messages and entry points.
+static bool has_type_params(const TypeDef *def) {
+  for (int i = 0; def->params && i < def->params->count; i++)
+    if (def->params->at[i].kind != TYPE_PARAM_SIZE) return true;
+  return false;
+}
+
+// With its name, for entry points.  A name that stands for several types, or for a scalar elsewhere,
+// is none.
 static const Type *named(const Type *type, const TypeDef *def) {
+  PrimType prim;
   if (!def->is_top || type_resolve(type)->kind != TYPE_RECORD) return type;
+  if (has_type_params(def) || prim_type_named(def->name, &prim)) return type;
   Type *copy = mem_copy(type_resolve(type), sizeof *copy);
   copy->alias = def->name;
   return copy;

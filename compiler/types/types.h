@@ -45,7 +45,7 @@ typedef struct TypeField {
 struct Type {
   TypeKind kind;
   bool unique;  // written *t
-  Name alias;   // the abbreviation it was written as, for messages and entry points, or NULL
+  Name alias;   // records: the abbreviation it was written as, for entry points, or NULL
   union {
     PrimType prim;
     struct { bool is_tuple; int count; const TypeField *fields; } record;  // sorted by name

@@ -105,24 +105,24 @@ static void tuples(struct one_context *ctx) {
 }
 
 static void records(struct one_context *ctx) {
-  struct one_POINT *p = NULL, *q = NULL, *r = NULL;
+  struct one_opaque_point *p = NULL, *q = NULL, *r = NULL;
   float x = 0;
   int64_t y = 0;
-  check_ok(ctx, one_NEW_POINT(ctx, &p, 1.5f, 41), "new record");
+  check_ok(ctx, one_new_opaque_point(ctx, &p, 1.5f, 41), "new record");
   check_ok(ctx, one_entry_move(ctx, &q, p, 2), "move");
   void *bytes = NULL;
   size_t size = 0;
-  check_ok(ctx, one_STORE_POINT(ctx, q, &bytes, &size), "store");
+  check_ok(ctx, one_store_opaque_point(ctx, q, &bytes, &size), "store");
   check(bytes && size > 0, "stored bytes");
-  r = one_RESTORE_POINT(ctx, bytes, size);
+  r = one_restore_opaque_point(ctx, bytes);
   check(r != NULL, "restore");
   free(bytes);
-  check_ok(ctx, one_PROJECT_POINT(x)(ctx, &x, r), "x");
-  check_ok(ctx, one_PROJECT_POINT(y)(ctx, &y, r), "y");
+  check_ok(ctx, one_project_opaque_point_x(ctx, &x, r), "x");
+  check_ok(ctx, one_project_opaque_point_y(ctx, &y, r), "y");
   check(x == 3.5f && y == 42, "fields");
-  one_FREE_POINT(ctx, p);
-  one_FREE_POINT(ctx, q);
-  one_FREE_POINT(ctx, r);
+  one_free_opaque_point(ctx, p);
+  one_free_opaque_point(ctx, q);
+  one_free_opaque_point(ctx, r);
 }
 
 static void errors(struct one_context *ctx) {

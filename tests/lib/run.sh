@@ -9,17 +9,16 @@ cd "$work"
 "$flc" lib "$here/one.fl" -o one --prefix one
 "$flc" lib "$here/two.fl" -o two --prefix two
 
-# The record's C name holds a hash of its type; the test calls it POINT.
-point=$(sed -n 's/^struct one_\(opaque_[0-9a-f]*\);$/\1/p' one.h)
-names="-Done_POINT=one_$point -Done_NEW_POINT=one_new_$point -Done_STORE_POINT=one_store_$point
-  -Done_RESTORE_POINT=one_restore_$point -Done_FREE_POINT=one_free_$point
-  -Done_PROJECT_POINT(f)=one_project_${point}_##f"
-
 warnings="-Wall -Wextra -Werror"
 cc -O1 -std=c99 $warnings -c one.c
 cc -O1 -std=c99 $warnings -c two.c
-cc -O1 -std=gnu99 $warnings $names -I. "$here/library.c" one.o two.o -lOpenCL -lm -o library
+cc -O1 -std=gnu99 $warnings -I. "$here/library.c" one.o two.o -lOpenCL -lm -o library
 ./library
+
+# Names and types are Futhark's with its prefix.
+"$flc" lib "$here/one.fl" -o futhark_one --prefix futhark
+cc -O1 -std=gnu99 $warnings -I. "$here/futhark.c" futhark_one.c -lOpenCL -lm -o futhark
+./futhark
 
 # The same text is C++, and clang agrees.
 for cxx in g++ clang++; do
@@ -35,9 +34,16 @@ header = open("one.h").read()
 names = [entry["cfun"] for entry in manifest["entry_points"].values()]
 for kind in manifest["types"].values():
     names += kind["ops"].values()
+    if "record" in kind:
+        names += [kind["record"]["new"]] + [field["project"] for field in kind["record"]["fields"]]
 missing = [name for name in names if not re.search(r"\b%s\(" % name, header)]
 assert not missing, missing
 assert manifest["entry_points"]["put"]["inputs"][0]["unique"] is True
+assert manifest["entry_points"]["move"]["output"]["type"] == "point"
+assert manifest["types"]["point"]["ctype"] == "struct one_opaque_point *"
+assert [f["name"] for f in manifest["types"]["point"]["record"]["fields"]] == ["x", "y"]
+assert manifest["types"]["[]point"]["ctype"] == "struct one_opaque_arr1d_point *"
+assert manifest["types"]["((i64, i64), (f32, f32))"]["ctype"] == "struct one_opaque_tup2_tup2_i64_i64_tup2_f32_f32 *"
 PYTHON
 
 # The example of the documentation.

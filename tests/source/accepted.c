@@ -188,6 +188,8 @@ static const Snippet snippets[] = {
   { SNIPPET_PROGRAM, "-- | file doc\n\n-- | doc\n-- more\n--\n-- last\ndef x = 1", "-- | file doc\n\n-- | doc\n-- more\n--\n-- last\ndef x =\n  1\n\n" },
   { SNIPPET_PROGRAM, "-- | only\n-- == \n-- x\ndef y = 1", "-- | only\n-- == \n-- x\ndef y =\n  1\n\n" },
   { SNIPPET_PROGRAM, "#[noinline] def f x = x", "#[noinline]\ndef f x =\n  x\n\n" },
+  { SNIPPET_PROGRAM, "#[bytes(4*n + 2 * (m - 1))] def f x = x",
+    "#[bytes((4 * n) + (2 * (m - 1)))]\ndef f x =\n  x\n\n" },
   { SNIPPET_PROGRAM, "#[a] #[b(c, 1)] entry f x = x", "#[a]\n#[b(c, 1)]\nentry f x =\n  x\n\n" },
 };
 // clang-format on
