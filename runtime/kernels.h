@@ -349,8 +349,18 @@ RT_FN int rt_launch_sized(struct rt_context *ctx, struct rt_launching *l,
   return error;
 }
 
-RT_FN int rt_launch(struct rt_context *ctx, int kernel, const struct rt_launch *launch) {
+// Idle items would get scratch memory, too: few items make a small group.
+RT_FN int64_t rt_launch_group_size(const struct rt_context *ctx,
+                                   const struct rt_launch *launch) {
   int64_t size = launch->group_size > 0 ? launch->group_size : ctx->default_group_size;
+  bool may_shrink = launch->groups < 0 && launch->scratch_count > 0;
+  while (may_shrink && size % 2 == 0 && size / 2 >= launch->items && size > 1)
+    size /= 2;
+  return size;
+}
+
+RT_FN int rt_launch(struct rt_context *ctx, int kernel, const struct rt_launch *launch) {
+  int64_t size = rt_launch_group_size(ctx, launch);
   int64_t groups = launch->groups;
   if (groups < 0) groups = launch->items / size + (launch->items % size > 0);
   if (groups <= 0) return RT_OK;
