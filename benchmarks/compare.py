@@ -31,6 +31,8 @@ ROWS = {
     "LocVolCalib medium": ("locvolcalib", "main", "LocVolCalib/medium.in", ["locvolcalib", "1", 128, 256, 32, 64], None, None),
 }
 
+CALL = "a call of one kernel"
+
 
 class Server:
     """A generated program as a server: conventions of the protocol are in docs/cli.md."""
@@ -147,10 +149,23 @@ def measure(flc, folder, row):
     return f"{min(ours) / 1e3:10.2f} ms  reference {min(theirs) / 1e3:10.2f} ms  {speed}  ratio {ratio:5.2f}{wanted}"
 
 
+def cost_of_a_call(flc, folder):
+    base = os.path.join(folder, "micro_lib")
+    subprocess.run([flc, "lib", os.path.join(HERE, "micro.fl"), "-o", base, "--prefix", "micro"], check=True)
+    program = os.path.join(folder, "overhead")
+    subprocess.run(["cc", "-O2", "-I", folder, os.path.join(HERE, "reference", "overhead.c"), base + ".c", "-o", program,
+                    "-lOpenCL", "-lm"], check=True)
+    call, bare = (float(word) for word in subprocess.check_output([program], text=True).split())
+    return f"{call:10.2f} us  empty     {bare:10.2f} us  ratio {call / bare:5.2f}  (wanted: below 3)"
+
+
 def main():
     flc, folder = sys.argv[1], sys.argv[2]
     os.makedirs(folder, exist_ok=True)
-    for name in sys.argv[3:] or ROWS:
+    for name in sys.argv[3:] or [*ROWS, CALL]:
+        if name == CALL:
+            print(f"{name:26} {cost_of_a_call(flc, folder)}", flush=True)
+            continue
         print(f"{name:26} {measure(flc, folder, ROWS[name])}", flush=True)
 
 
