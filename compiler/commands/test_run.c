@@ -49,7 +49,7 @@ static void skip(Run *run, const char *where, const char *why) {
 // NULL if the text matches, else what is wrong.
 static const char *mismatch(const char *pattern, const char *text) {
   regex_t regex;
-  int status = regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB);
+  int status = regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB | REG_ICASE);
   if (status != 0) {
     char message[200];
     regerror(status, &regex, message, sizeof message);

@@ -172,7 +172,8 @@ static bool parse_case(SpecParser *p) {
 }
 
 static bool parse_structure(SpecParser *p) {
-  TestStructure structure = { .stage = "core" };
+  TestStructure structure = { .stage =
+                                  "none" };  // of another compiler, if it is not given
   skip_space(p);
   if (*p->at != '{') structure.stage = word(p);
   const char *text = braces(p);

@@ -211,10 +211,10 @@ static const Val *dispatch(Elab *e, Scope *s, const AstExp *exp) {
   case AST_COERCE: return elab_coerce(e, s, exp);
   case AST_ASSERT: return assertion(e, s, exp);
   case AST_ATTR: return attr(e, s, exp);
-  case AST_CONSTRUCTOR: break;
+  case AST_CONSTRUCTOR: return elab_constructor(e, s, exp);
+  case AST_OPEN_IN: return elab_exp(e, s, exp->u.open_in.exp);
   }
-  limit(e->c, exp->loc, "sum types");
-  elab_stop(e);
+  bug(e->c, exp->loc, "an expression of unknown kind");
 }
 
 static void count_step(Elab *e, Loc loc) {

@@ -19,10 +19,14 @@ static void bind(Elab *e, Scope *s, const AstPat *pat, const Val *v) {
     return;
   case AST_PAT_ASCRIBE: bind(e, s, pat->u.ascribe.pat, v); return;
   case AST_PAT_ATTR: bind(e, s, pat->u.attr.pat, v); return;
-  case AST_PAT_CONSTRUCTOR: break;
+  case AST_PAT_CONSTRUCTOR:
+    for (int i = 0; i < pat->u.constructor.payload.count; i++) {
+      const Val *payload = elab_payload(e, pat, v);
+      bind(e, s, pat->u.constructor.payload.at[i], payload->u.record.items[i]);
+    }
+    return;
   }
-  limit(e->c, pat->loc, "sum types");
-  elab_stop(e);
+  bug(e->c, pat->loc, "a pattern of unknown kind");
 }
 
 void elab_bind(Elab *e, Scope *s, const AstPat *pat, const Val *v) {
@@ -54,6 +58,17 @@ static Atom all_match(Elab *e, Scope *s, const AstPat *pat, const Val *v) {
   return all;
 }
 
+static Atom constructor_matches(Elab *e, Scope *s, const AstPat *pat, const Val *v) {
+  Atom all = elab_has_constructor(e, pat, v);
+  const Val *payload = elab_payload(e, pat, v);
+  for (int i = 0; i < pat->u.constructor.payload.count; i++) {
+    Atom one =
+        elab_matches(e, s, pat->u.constructor.payload.at[i], payload->u.record.items[i]);
+    all = elab_and(e, all, one);
+  }
+  return all;
+}
+
 static Atom equals_literal(Elab *e, Scope *s, const AstExp *literal, const Val *v) {
   const Val *wanted = elab_part(e, s, literal);
   if (literal->kind != AST_BOOL) return val_scalar(e, elab_equal(e, v, wanted));
@@ -70,8 +85,7 @@ Atom elab_matches(Elab *e, Scope *s, const AstPat *pat, const Val *v) {
   case AST_PAT_LITERAL: return equals_literal(e, s, pat->u.literal.value, v);
   case AST_PAT_ASCRIBE: return elab_matches(e, s, pat->u.ascribe.pat, v);
   case AST_PAT_ATTR: return elab_matches(e, s, pat->u.attr.pat, v);
-  case AST_PAT_CONSTRUCTOR: break;
+  case AST_PAT_CONSTRUCTOR: return constructor_matches(e, s, pat, v);
   }
-  limit(e->c, pat->loc, "sum types");
-  elab_stop(e);
+  bug(e->c, pat->loc, "a pattern of unknown kind");
 }

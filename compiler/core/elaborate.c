@@ -158,7 +158,7 @@ static const char *outside_type(const Type *type) {
 }
 
 static EntryValue describe(Name name, const Type *type, int first) {
-  bool is_record = type->kind == TYPE_RECORD;
+  bool is_record = type->kind == TYPE_RECORD && !type_is_sum(type);
   EntryValue value = { .name = name,
                        .type = outside_type(type),
                        .unique = type->unique,

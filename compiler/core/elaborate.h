@@ -210,6 +210,11 @@ const Val *elab_residual_call(Elab *e, const Closure *f);
 // Puts the functions that are called from one place only there.
 const Core *elab_inline_single_calls(Compiler *c, const Core *core);
 
+const Val *elab_constructor(Elab *e, Scope *s, const AstExp *exp);  // elab_sum.c
+// The values that a constructor's pattern takes apart, and whether `v` has that constructor.
+const Val *elab_payload(Elab *e, const AstPat *pat, const Val *v);
+Atom elab_has_constructor(Elab *e, const AstPat *pat, const Val *v);
+
 // Binds a pattern that always matches (elab_pattern.c).
 void elab_bind(Elab *e, Scope *s, const AstPat *pat, const Val *v);
 // Whether a value matches; does not bind.

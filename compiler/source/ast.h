@@ -54,8 +54,8 @@ typedef enum AstTypeKind {
   AST_TYPE_ARRAY,     // [n]t, []t: u.array (size NULL when anonymous)
   AST_TYPE_UNIQUE,    // *t: u.unique
   AST_TYPE_FUNCTION,  // a -> b, (n: i64) -> b: u.function
-  AST_TYPE_SUM,       // #a t | #b: u.sum                                     (tier 2)
-  AST_TYPE_EXISTS,    // ?[n].t: u.exists                                      (tier 2)
+  AST_TYPE_SUM,       // #a t | #b: u.sum
+  AST_TYPE_EXISTS,    // ?[n].t: u.exists
 } AstTypeKind;
 
 typedef struct AstField {
@@ -100,7 +100,7 @@ typedef enum AstPatKind {
   AST_PAT_RECORD,       // {a = p, b}: u.record
   AST_PAT_LITERAL,      // 3, -1, true, 'c': u.literal                        (match only)
   AST_PAT_ASCRIBE,      // p : t: u.ascribe
-  AST_PAT_CONSTRUCTOR,  // #c p...: u.constructor                              (tier 2)
+  AST_PAT_CONSTRUCTOR,  // #c p...: u.constructor
   AST_PAT_ATTR,         // #[a] p: u.attr
 } AstPatKind;
 
@@ -159,7 +159,8 @@ typedef enum AstExpKind {
   AST_COERCE,         // e :> t: u.ascribe
   AST_ASSERT,         // assert c e: u.assert
   AST_ATTR,           // #[a] e: u.attr
-  AST_CONSTRUCTOR,    // #c e...: u.constructor                                (tier 2)
+  AST_CONSTRUCTOR,    // #c e...: u.constructor
+  AST_OPEN_IN,        // m.(e): u.open_in
 } AstExpKind;
 
 // One dimension of an index: `i`, or a slice `from:to:step` with any part left out (NULL).
@@ -241,6 +242,63 @@ struct AstExp {
     struct { AstExp *condition, *exp; } assert;
     struct { const AstAttr *attr; AstExp *exp; } attr;
     struct { Name name; AstExpVec payload; } constructor;
+    struct { AstName module; AstExp *exp; } open_in;
+  } u;
+};
+
+typedef struct AstModExp AstModExp;
+
+// What a module type says of a member.  Modules are transparent: the types of members are those of
+// their definitions, so that only kind and name matter.
+typedef struct AstSpec {
+  enum { SPEC_VALUE, SPEC_TYPE, SPEC_MODULE, SPEC_INCLUDE } kind;
+  Loc loc;
+  Name name;                   // not of SPEC_INCLUDE
+  struct AstModType *of;       // SPEC_MODULE, SPEC_INCLUDE
+} AstSpec;
+
+typedef enum AstModTypeKind {
+  MODTYPE_NAME,      // u.name
+  MODTYPE_SPECS,     // { val x : t ... }: u.specs
+  MODTYPE_FUNCTION,  // (x : a) -> b, a -> b
+} AstModTypeKind;
+
+// `s with t = u` is `s`.
+typedef struct AstModType {
+  AstModTypeKind kind;
+  Loc loc;
+  union {
+    AstName name;
+    Vec(AstSpec) specs;
+  } u;
+} AstModType;
+
+typedef enum AstModExpKind {
+  MODEXP_NAME,      // u.name
+  MODEXP_BODY,      // { def x = 1 ... }: u.body
+  MODEXP_IMPORT,    // import "file": u.path
+  MODEXP_APPLY,     // f m: u.apply
+  MODEXP_ASCRIBE,   // m : s: u.ascribe
+  MODEXP_FUNCTION,  // \(m : s) -> e, module f (m : s) = e: u.function
+} AstModExpKind;
+
+struct AstModExp {
+  AstModExpKind kind;
+  Loc loc;
+  union {
+    AstName name;
+    AstDeclVec body;
+    Name path;
+    struct { AstModExp *function, *arg; } apply;
+    struct { AstModExp *exp; AstModType *type; } ascribe;
+    // Each application checks the body anew and needs a tree of its own: source_parse_again.
+    struct {
+      Name param;
+      AstModType *type;
+      AstModExp *body;
+      bool is_lambda;
+      const struct Parser *again;
+    } function;
   } u;
 };
 
@@ -248,11 +306,10 @@ typedef enum AstDeclKind {
   AST_DECL_VALUE,        // def, entry, old-style let: u.value
   AST_DECL_TYPE,         // type t [n] 'a = ...: u.type
   AST_DECL_SPEC,         // val f : t, the form in which the prelude declares intrinsics: u.spec
-  AST_DECL_MODULE,       // module m = ...: u.module                           (tier 2, 3)
-  AST_DECL_MODULE_TYPE,  // module type s = ...                                  (tier 3)
-  AST_DECL_OPEN,         // open m: u.open                                       (tier 2)
-  AST_DECL_IMPORT,       // import "file": u.import                              (tier 2)
-  AST_DECL_LOCAL,        // local d: u.local                                     (tier 2)
+  AST_DECL_MODULE,       // module m = ...: u.module
+  AST_DECL_MODULE_TYPE,  // module type s = ...: u.module_type
+  AST_DECL_OPEN,         // open m: u.open; import "file" is local open import "file"
+  AST_DECL_LOCAL,        // local d: u.local
 } AstDeclKind;
 
 struct AstDecl {
@@ -270,9 +327,9 @@ struct AstDecl {
     } value;
     struct { Loc name_loc; Name name; AstTypeParamVec params; AstType *type; bool lifted; } type;
     struct { Loc name_loc; Name name; AstTypeParamVec params; AstType *type; Binding *binding; } spec;
-    struct { Loc name_loc; Name name; AstDeclVec body; } module;  // body of `{ ... }`
-    struct { AstName name; } open;
-    struct { Name path; AstDecl *opened; } import;
+    struct { Loc name_loc; Name name; AstModExp *exp; } module;
+    struct { Loc name_loc; Name name; AstModType *type; } module_type;
+    struct { AstModExp *exp; } open;
     struct { AstDecl *decl; } local;
   } u;
 };

@@ -54,10 +54,10 @@ static void print_spec(Text *t, const AstDecl *decl) {
 
 static void print_decl(Text *t, const AstDecl *decl);
 
-static void print_module(Text *t, const AstDecl *decl) {
-  text_printf(t, "module %s = {", decl->u.module.name);
+static void print_module_body(Text *t, const AstModExp *exp) {
+  text_add(t, "{");
   text_indent(t, 2);
-  vec_each (AstDecl **, inner, &decl->u.module.body) {
+  vec_each (AstDecl *const *, inner, &exp->u.body) {
     text_newline(t);
     print_decl(t, *inner);
   }
@@ -66,14 +66,55 @@ static void print_module(Text *t, const AstDecl *decl) {
   text_add(t, "}");
 }
 
-static void print_open(Text *t, const AstDecl *decl) {
-  text_add(t, "open ");
-  print_name(t, &decl->u.open.name);
+// The tree does not hold all of a module type; its text does.
+static void print_module_type(Text *t, const AstModType *type) {
+  Loc loc = type->loc;
+  text_printf(t, "%.*s", (int)(loc.end - loc.start), loc.file->text + loc.start);
 }
 
-static void print_import(Text *t, const AstDecl *decl) {
-  text_add(t, "import ");
-  print_string(t, decl->u.import.path, strlen(decl->u.import.path));
+static void print_module_exp(Text *t, const AstModExp *exp, bool atom) {
+  bool brackets = atom && exp->kind != MODEXP_NAME && exp->kind != MODEXP_BODY;
+  if (brackets) text_add(t, "(");
+  switch (exp->kind) {
+  case MODEXP_NAME: print_name(t, &exp->u.name); break;
+  case MODEXP_BODY: print_module_body(t, exp); break;
+  case MODEXP_IMPORT:
+    text_add(t, "import ");
+    print_string(t, exp->u.path, strlen(exp->u.path));
+    break;
+  case MODEXP_APPLY:
+    print_module_exp(t, exp->u.apply.function, true);
+    text_add(t, " ");
+    print_module_exp(t, exp->u.apply.arg, true);
+    break;
+  case MODEXP_ASCRIBE:
+    print_module_exp(t, exp->u.ascribe.exp, true);
+    text_add(t, " : ");
+    print_module_type(t, exp->u.ascribe.type);
+    break;
+  case MODEXP_FUNCTION:
+    text_printf(t, "\\(%s : ", exp->u.function.param);
+    print_module_type(t, exp->u.function.type);
+    text_add(t, ") -> ");
+    print_module_exp(t, exp->u.function.body, false);
+    break;
+  }
+  if (brackets) text_add(t, ")");
+}
+
+static void print_module(Text *t, const AstDecl *decl) {
+  text_printf(t, "module %s = ", decl->u.module.name);
+  print_module_exp(t, decl->u.module.exp, false);
+}
+
+static void print_module_type_decl(Text *t, const AstDecl *decl) {
+  text_printf(t, "module type %s = ", decl->u.module_type.name);
+  print_module_type(t, decl->u.module_type.type);
+}
+
+static void print_open(Text *t, const AstDecl *decl) {
+  text_add(t, "open ");
+  print_module_exp(t, decl->u.open.exp, false);
 }
 
 static void print_local(Text *t, const AstDecl *decl) {
@@ -87,9 +128,8 @@ static void print_decl_kind(Text *t, const AstDecl *decl) {
   case AST_DECL_TYPE: print_type_decl(t, decl); return;
   case AST_DECL_SPEC: print_spec(t, decl); return;
   case AST_DECL_MODULE: print_module(t, decl); return;
-  case AST_DECL_MODULE_TYPE: return;  // refused by the parser
+  case AST_DECL_MODULE_TYPE: print_module_type_decl(t, decl); return;
   case AST_DECL_OPEN: print_open(t, decl); return;
-  case AST_DECL_IMPORT: print_import(t, decl); return;
   case AST_DECL_LOCAL: print_local(t, decl); return;
   }
 }

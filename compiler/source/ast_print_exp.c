@@ -28,7 +28,8 @@ static bool is_atom(const AstExp *exp) {
   case AST_SECTION_LEFT:
   case AST_SECTION_RIGHT:
   case AST_SECTION_FIELD:
-  case AST_SECTION_INDEX: return true;
+  case AST_SECTION_INDEX:
+  case AST_OPEN_IN: return true;
   case AST_RANGE:
   case AST_APPLY:
   case AST_AND:
@@ -276,6 +277,13 @@ static void print_section_field(Text *t, const AstExp *exp) {
   text_add(t, ")");
 }
 
+static void print_open_in(Text *t, const AstExp *exp) {
+  print_name(t, &exp->u.open_in.module);
+  text_add(t, ".(");
+  ast_print_exp(t, exp->u.open_in.exp);
+  text_add(t, ")");
+}
+
 static void print_section_index(Text *t, const AstExp *exp) {
   text_add(t, "(.");
   print_dims(t, &exp->u.section_index.dims);
@@ -453,6 +461,7 @@ void ast_print_exp(Text *t, const AstExp *exp) {
   case AST_SECTION_RIGHT: print_section_right(t, exp); return;
   case AST_SECTION_FIELD: print_section_field(t, exp); return;
   case AST_SECTION_INDEX: print_section_index(t, exp); return;
+  case AST_OPEN_IN: print_open_in(t, exp); return;
   case AST_LET: print_let(t, exp); return;
   case AST_LET_FUN: print_let_fun(t, exp); return;
   case AST_LET_WITH: print_let_with(t, exp); return;

@@ -74,8 +74,8 @@ const char *parse_string(Parser *p, size_t *length);
 AstExp *negate_literal(Parser *p, AstExp *literal, Loc loc);
 
 // parse_type.c
-AstType *parse_type(Parser *p);       // with arrows
-AstType *parse_type_term(Parser *p);  // without arrows on the outside
+AstType *parse_type(Parser *p);        // with arrows
+AstType *parse_type_term(Parser *p);   // without arrows on the outside
 bool at_named_param(const Parser *p);  // "(" name ":", as in (n: i64) -> [n]i32
 
 // parse_pat.c
@@ -111,3 +111,4 @@ bool at_decl(const Parser *p);
 // parse_module.c
 AstDecl *parse_module(Parser *p, const Token *first);
 AstDecl *parse_open(Parser *p, const Token *first);
+AstModExp *parse_module_import(Parser *p);

@@ -63,17 +63,61 @@ static AstExp *parse_left_section(Parser *p, const Token *open, AstExp *operand)
   return exp;
 }
 
-// (.a.b), (.[i]), behind the dot
-static AstExp *parse_dot_section(Parser *p, const Token *open) {
-  const Token *bracket = peek(p);
+// (.a.b)
+static AstExp *parse_field_section(Parser *p, const Token *open) {
   AstExp *exp = new_exp(p, AST_SECTION_FIELD, token_loc(p, open));
-  if (accept(p, TOKEN_LBRACKET)) {
-    exp->kind = AST_SECTION_INDEX;
-    exp->u.section_index.dims = parse_dims(p, bracket);
-  } else {
-    do
-      vec_push(&exp->u.section_field.fields, expect_field(p));
-    while (accept(p, TOKEN_DOT));
+  do
+    vec_push(&exp->u.section_field.fields, expect_field(p));
+  while (!at_kind(p, TOKEN_LBRACKET) && accept(p, TOKEN_DOT) &&
+         !at_kind(p, TOKEN_LBRACKET));
+  return exp;
+}
+
+// (.[i, j:k])
+static AstExp *parse_index_section(Parser *p, const Token *open) {
+  AstExp *exp = new_exp(p, AST_SECTION_INDEX, token_loc(p, open));
+  exp->u.section_index.dims = parse_dims(p, next(p));
+  accept(p, TOKEN_DOT);
+  return exp;
+}
+
+static AstExp *parse_section_step(Parser *p, const Token *open) {
+  return at_kind(p, TOKEN_LBRACKET) ? parse_index_section(p, open)
+                                    : parse_field_section(p, open);
+}
+
+// What a section does, done to an expression.
+static AstExp *apply_section(Parser *p, const AstExp *section, AstExp *to) {
+  if (section->kind == AST_SECTION_INDEX) {
+    AstExp *index = new_exp(p, AST_INDEX, section->loc);
+    index->u.index.array = to;
+    index->u.index.dims = section->u.section_index.dims;
+    return index;
+  }
+  vec_each (Name *, field, &section->u.section_field.fields) {
+    AstExp *project = new_exp(p, AST_PROJECT, section->loc);
+    project->u.project.record = to;
+    project->u.project.field = *field;
+    to = project;
+  }
+  return to;
+}
+
+// (.a.b), (.[i]), behind the dot; (.a.[i].b) is \x -> x.a[i].b with a name that nobody has
+static AstExp *parse_dot_section(Parser *p, const Token *open) {
+  AstExp *exp = parse_section_step(p, open);
+  if (!p->failed && !at_kind(p, TOKEN_RPAREN)) {
+    AstName name = { .loc = token_loc(p, open),
+                     .name = name_of(p->c->names, "section'argument") };
+    AstPat *param = new_node(AstPat, .kind = AST_PAT_NAME, .loc = name.loc);
+    param->u.name.name = name.name;
+    AstExp *lambda = new_exp(p, AST_LAMBDA, name.loc);
+    vec_push(&lambda->u.lambda.function.params, param);
+    AstExp *body = apply_section(p, exp, name_exp(p, name));
+    while (!p->failed && !at_kind(p, TOKEN_RPAREN))
+      body = apply_section(p, parse_section_step(p, open), body);
+    lambda->u.lambda.function.body = body;
+    exp = lambda;
   }
   expect_close(p, TOKEN_RPAREN, open);
   exp->loc = loc_from(p, open);
@@ -177,7 +221,6 @@ static AstExp *parse_constructor(Parser *p) {
   const Token *token = next(p);
   AstExp *exp = new_exp(p, AST_CONSTRUCTOR, token_loc(p, token));
   exp->u.constructor.name = token->name;
-  later_tier(p, exp->loc, "sum types");
   return exp;
 }
 
@@ -193,15 +236,31 @@ static AstExp *parse_atom_start(Parser *p) {
   return new_exp(p, AST_TUPLE, token_loc(p, peek(p)));
 }
 
+// The path of names that an expression is.
+static AstName path_of(Parser *p, const AstExp *exp) {
+  if (exp->kind == AST_NAME) return exp->u.name.name;
+  AstName name = { .loc = exp->loc };
+  if (exp->kind != AST_PROJECT) {
+    fail_at(p, exp->loc, "this is no module to open");
+    return name;
+  }
+  name = path_of(p, exp->u.project.record);
+  vec_push(&name.qualifiers, name.name);
+  name.name = exp->u.project.field;
+  return name;
+}
+
 // e.field, and m.(e), which opens the module m in e
 static AstExp *parse_projection(Parser *p, AstExp *record) {
   next(p);
   AstExp *exp = new_exp(p, AST_PROJECT, record->loc);
   if (at_kind(p, TOKEN_LPAREN)) {
     const Token *open = next(p);
-    later_tier(p, record->loc, "opening a module in an expression (m.(e))");
-    exp = parse_exp(p);
+    exp->kind = AST_OPEN_IN;
+    exp->u.open_in.module = path_of(p, record);
+    exp->u.open_in.exp = parse_exp(p);
     expect_close(p, TOKEN_RPAREN, open);
+    exp->loc = loc_since(p, record->loc);
     return exp;
   }
   exp->u.project.record = record;

@@ -124,16 +124,9 @@ static AstDecl *parse_spec(Parser *p) {
 
 // "import" string
 static AstDecl *parse_import(Parser *p) {
-  const Token *first = next(p);
-  AstDecl *decl = new_decl(AST_DECL_IMPORT, token_loc(p, first));
-  if (!at_kind(p, TOKEN_STRING)) {
-    fail_expected(p, "a string");
-    return decl;
-  }
-  size_t length;
-  const char *path = parse_string(p, &length);
-  decl->u.import.path = name_intern(p->c->names, path, length);
-  later_tier(p, loc_from(p, first), "import");
+  AstDecl *decl = new_decl(AST_DECL_LOCAL, token_loc(p, peek(p)));
+  decl->u.local.decl = new_decl(AST_DECL_OPEN, decl->loc);
+  decl->u.local.decl->u.open.exp = parse_module_import(p);
   return decl;
 }
 
@@ -141,7 +134,6 @@ static AstDecl *parse_import(Parser *p) {
 static AstDecl *parse_local(Parser *p) {
   const Token *first = next(p);
   AstDecl *decl = new_decl(AST_DECL_LOCAL, token_loc(p, first));
-  later_tier(p, decl->loc, "local definitions");
   decl->u.local.decl = parse_decl(p);
   return decl;
 }

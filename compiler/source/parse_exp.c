@@ -187,7 +187,6 @@ static AstExp *constructor(Parser *p) {
   const Token *first = next(p);
   AstExp *exp = new_exp(p, AST_CONSTRUCTOR, token_loc(p, first));
   exp->u.constructor.name = first->name;
-  later_tier(p, exp->loc, "sum types");
   while (at_atom(p))
     vec_push(&exp->u.constructor.payload, parse_atom(p));
   exp->loc = loc_from(p, first);

@@ -1,90 +1,96 @@
-// Modules and module types.  The tree has room for `module m = { ... }` only, which the prelude
-// uses; the rest is parsed to be refused.
+// Modules and module types.
 #include "source/parse.h"
 
-// What is refused, the first thing found; NULL if the tree has room for it.
-typedef const char *Refusal;
+static AstModExp *parse_module_exp(Parser *p);
+static AstModType *parse_module_type(Parser *p);
 
-static Refusal parse_module_exp(Parser *p, AstDeclVec *body);
-static void parse_module_type(Parser *p);
-
-// "(" name ":" ModuleType ")"
-static void parse_module_param(Parser *p) {
-  const Token *open = expect(p, TOKEN_LPAREN);
-  map_put(p->modules, expect_name(p, "a module's name"), p);
-  expect(p, TOKEN_COLON);
-  parse_module_type(p);
-  expect_close(p, TOKEN_RPAREN, open);
+static AstModExp *new_exp_of(const Parser *p, AstModExpKind kind, const Token *first) {
+  return new_node(AstModExp, .kind = kind, .loc = token_loc(p, first));
 }
+
+// --- Module types ---
 
 // "type" ("~" | "^")? name TypeParams ("=" Type)?
-static void parse_type_spec(Parser *p) {
-  next(p);
+static AstSpec parse_type_spec(Parser *p) {
+  AstSpec spec = { .kind = SPEC_TYPE, .loc = token_loc(p, next(p)) };
   if (!accept(p, TOKEN_TILDE)) accept_operator(p, "^");
-  expect_name(p, "a type's name");
+  spec.name = expect_name(p, "a type's name");
   parse_type_params(p);
   if (accept(p, TOKEN_EQUAL)) parse_type(p);
+  return spec;
 }
 
-// "val" (name | "(" operator ")") TypeParams ":" Type
-static void parse_value_spec(Parser *p) {
-  next(p);
+static Name parse_value_name(Parser *p) {
   const Token *open = peek(p);
-  if (accept(p, TOKEN_LPAREN)) {
-    if (!at_binary_operator(p, 0)) fail_expected(p, "an operator");
-    parse_operator(p);
-    expect_close(p, TOKEN_RPAREN, open);
-  } else {
-    if (at_binary_operator(p, 0))
-      parse_operator(p);
-    else
-      expect_name(p, "a name to declare");
-  }
+  if (!accept(p, TOKEN_LPAREN))
+    return at_binary_operator(p, 0) ? parse_operator(p).name
+                                    : expect_name(p, "a name to declare");
+  if (!at_binary_operator(p, 0) && !at_operator(p, "!")) fail_expected(p, "an operator");
+  Name name = parse_operator(p).name;
+  expect_close(p, TOKEN_RPAREN, open);
+  return name;
+}
+
+// "val" (name | operator | "(" operator ")") TypeParams ":" Type
+static AstSpec parse_value_spec(Parser *p) {
+  AstSpec spec = { .kind = SPEC_VALUE, .loc = token_loc(p, next(p)) };
+  spec.name = parse_value_name(p);
   parse_type_params(p);
   expect(p, TOKEN_COLON);
   parse_type(p);
+  return spec;
 }
 
 // Spec = Attr* (Type | Value | "module" name ":" ModuleType | "include" ModuleType)
-static void parse_spec(Parser *p) {
+static AstSpec parse_spec(Parser *p) {
   while (at_kind(p, TOKEN_ATTR))
     parse_attr(p);
-  if (at_kind(p, TOKEN_TYPE)) {
-    parse_type_spec(p);
-  } else if (at_kind(p, TOKEN_VAL)) {
-    parse_value_spec(p);
-  } else if (accept(p, TOKEN_INCLUDE)) {
-    parse_module_type(p);
+  if (at_kind(p, TOKEN_TYPE)) return parse_type_spec(p);
+  if (at_kind(p, TOKEN_VAL)) return parse_value_spec(p);
+  AstSpec spec = { .kind = SPEC_INCLUDE, .loc = token_loc(p, peek(p)) };
+  if (accept(p, TOKEN_INCLUDE)) {
+    spec.of = parse_module_type(p);
   } else if (accept(p, TOKEN_MODULE)) {
-    expect_name(p, "a module's name");
+    spec.kind = SPEC_MODULE;
+    spec.name = expect_name(p, "a module's name");
     expect(p, TOKEN_COLON);
-    parse_module_type(p);
+    spec.of = parse_module_type(p);
   } else {
     fail_expected(p, "'val', 'type', 'module' or 'include'");
   }
+  return spec;
 }
 
-// "{" Spec* "}"
-static void parse_specs(Parser *p) {
-  const Token *open = next(p);
-  while (!p->failed && !at_kind(p, TOKEN_RBRACE) && !at_kind(p, TOKEN_END))
-    parse_spec(p);
-  expect_close(p, TOKEN_RBRACE, open);
+// "(" name ":" ModuleType ")"
+static AstModType *parse_module_param(Parser *p, Name *name) {
+  const Token *open = expect(p, TOKEN_LPAREN);
+  *name = expect_name(p, "a module's name");
+  map_put(p->modules, *name, p);
+  expect(p, TOKEN_COLON);
+  AstModType *type = parse_module_type(p);
+  expect_close(p, TOKEN_RPAREN, open);
+  return type;
 }
 
 // QualName | "{" Spec* "}" | "(" ModuleType ")" | "(" name ":" ModuleType ")"
-static void parse_module_type_atom(Parser *p) {
+static AstModType *parse_module_type_atom(Parser *p) {
   const Token *open = peek(p);
-  if (at_named_param(p)) {
-    parse_module_param(p);
-  } else if (accept(p, TOKEN_LPAREN)) {
-    parse_module_type(p);
+  Name param;
+  if (at_named_param(p)) return parse_module_param(p, &param);
+  AstModType *type = new_node(AstModType, .kind = MODTYPE_NAME);
+  if (accept(p, TOKEN_LPAREN)) {
+    type = parse_module_type(p);
     expect_close(p, TOKEN_RPAREN, open);
-  } else if (at_kind(p, TOKEN_LBRACE)) {
-    parse_specs(p);
+  } else if (accept(p, TOKEN_LBRACE)) {
+    type->kind = MODTYPE_SPECS;
+    while (!p->failed && !at_kind(p, TOKEN_RBRACE) && !at_kind(p, TOKEN_END))
+      vec_push(&type->u.specs, parse_spec(p));
+    expect_close(p, TOKEN_RBRACE, open);
   } else {
-    parse_qualified_name(p);
+    type->u.name = parse_qualified_name(p);
   }
+  type->loc = loc_from(p, open);
+  return type;
 }
 
 // "with" QualName TypeParams "=" TypeTerm
@@ -97,23 +103,72 @@ static void parse_refinement(Parser *p) {
 }
 
 // ModuleType = Atom ("with" ...)* ("->" ModuleType)?
-static void parse_module_type(Parser *p) {
-  if (!enter(p)) return;
-  parse_module_type_atom(p);
+static AstModType *parse_module_type(Parser *p) {
+  const Token *first = peek(p);
+  if (!enter(p)) return new_node(AstModType, .kind = MODTYPE_SPECS);
+  AstModType *type = parse_module_type_atom(p);
   while (at_kind(p, TOKEN_WITH))
     parse_refinement(p);
-  if (accept(p, TOKEN_ARROW)) parse_module_type(p);
+  if (accept(p, TOKEN_ARROW)) {
+    type = new_node(AstModType, .kind = MODTYPE_FUNCTION);
+    parse_module_type(p);
+  }
+  type->loc = loc_from(p, first);
   leave(p);
+  return type;
 }
 
-// "\" ModuleParam (":" ModuleType)? "->" ModuleExp
-static Refusal parse_module_lambda(Parser *p) {
-  next(p);
-  parse_module_param(p);
-  if (accept(p, TOKEN_COLON)) parse_module_type_atom(p);
-  expect(p, TOKEN_ARROW);
-  parse_module_exp(p, &(AstDeclVec){ 0 });
-  return "parametric modules";
+// --- Modules ---
+
+static AstModExp *ascribed(Parser *p, AstModExp *exp, AstModType *type) {
+  return new_node(AstModExp, .kind = MODEXP_ASCRIBE, .loc = loc_since(p, exp->loc),
+                  .u.ascribe = { exp, type });
+}
+
+static AstModExp *parse_function(Parser *p, bool is_lambda);
+
+// What follows a parameter: (":" ModuleType)? "=" ModuleExp, before which a definition may have
+// more parameters; in a lambda "->" stands for "=".
+static AstModExp *parse_function_rest_of(Parser *p, bool is_lambda) {
+  if (!is_lambda && at_kind(p, TOKEN_LPAREN)) return parse_function(p, false);
+  AstModType *type = NULL;
+  if (accept(p, TOKEN_COLON))
+    type = is_lambda ? parse_module_type_atom(p) : parse_module_type(p);
+  expect(p, is_lambda ? TOKEN_ARROW : TOKEN_EQUAL);
+  AstModExp *exp = parse_module_exp(p);
+  return type ? ascribed(p, exp, type) : exp;
+}
+
+// ModuleParam and what follows
+static AstModExp *parse_function(Parser *p, bool is_lambda) {
+  const Token *first = peek(p);
+  AstModExp *exp = new_exp_of(p, MODEXP_FUNCTION, first);
+  exp->u.function.is_lambda = is_lambda;
+  exp->u.function.type = parse_module_param(p, &exp->u.function.param);
+  exp->u.function.again = mem_copy(p, sizeof *p);
+  exp->u.function.body = parse_function_rest_of(p, is_lambda);
+  exp->loc = loc_from(p, first);
+  return exp;
+}
+
+AstModExp *source_parse_again(const AstModExp *function) {
+  Parser p = *function->u.function.again;
+  return parse_function_rest_of(&p, function->u.function.is_lambda);
+}
+
+// "import" string
+AstModExp *parse_module_import(Parser *p) {
+  const Token *first = next(p);
+  AstModExp *exp = new_exp_of(p, MODEXP_IMPORT, first);
+  if (!at_kind(p, TOKEN_STRING)) {
+    fail_expected(p, "a string");
+    return exp;
+  }
+  size_t length;
+  const char *path = parse_string(p, &length);
+  exp->u.path = name_intern(p->c->names, path, length);
+  exp->loc = loc_from(p, first);
+  return exp;
 }
 
 static bool at_module_atom(const Parser *p) {
@@ -121,51 +176,44 @@ static bool at_module_atom(const Parser *p) {
 }
 
 // QualName | "{" Decl* "}" | "(" ModuleExp ")" | "import" string
-static Refusal parse_module_atom(Parser *p, AstDeclVec *body) {
+static AstModExp *parse_module_atom(Parser *p) {
   const Token *open = peek(p);
-  if (accept(p, TOKEN_IMPORT)) {
-    expect(p, TOKEN_STRING);
-    return "import";
-  }
+  if (at_kind(p, TOKEN_IMPORT)) return parse_module_import(p);
+  AstModExp *exp = new_exp_of(p, MODEXP_BODY, open);
   if (accept(p, TOKEN_LBRACE)) {
-    *body = parse_decls(p, TOKEN_RBRACE);
+    exp->u.body = parse_decls(p, TOKEN_RBRACE);
     expect_close(p, TOKEN_RBRACE, open);
-    return NULL;
-  }
-  if (accept(p, TOKEN_LPAREN)) {
-    Refusal refusal = parse_module_exp(p, body);
+  } else if (accept(p, TOKEN_LPAREN)) {
+    exp = parse_module_exp(p);
     expect_close(p, TOKEN_RPAREN, open);
-    return refusal;
+  } else {
+    if (!at_kind(p, TOKEN_NAME)) fail_expected(p, "a module");
+    exp->kind = MODEXP_NAME;
+    exp->u.name = parse_qualified_name(p);
   }
-  if (!at_kind(p, TOKEN_NAME)) fail_expected(p, "a module");
-  parse_qualified_name(p);
-  return "names for modules";
+  exp->loc = loc_from(p, open);
+  return exp;
 }
 
-// ModuleExp = "\" ... | Atom Atom* (":" ModuleType)*
-static Refusal parse_module_exp(Parser *p, AstDeclVec *body) {
-  if (!enter(p)) return NULL;
-  if (at_kind(p, TOKEN_BACKSLASH)) {
-    Refusal lambda = parse_module_lambda(p);
-    leave(p);
-    return lambda;
+// ModuleExp = "\\" ModuleParam ... | Atom Atom* (":" ModuleType)*
+static AstModExp *parse_module_exp(Parser *p) {
+  const Token *first = peek(p);
+  if (!enter(p)) return new_exp_of(p, MODEXP_BODY, first);
+  AstModExp *exp;
+  if (accept(p, TOKEN_BACKSLASH)) {
+    exp = parse_function(p, true);
+  } else {
+    exp = parse_module_atom(p);
+    while (at_module_atom(p)) {
+      AstModExp *arg = parse_module_atom(p);
+      exp = new_node(AstModExp, .kind = MODEXP_APPLY, .loc = loc_from(p, first),
+                     .u.apply = { exp, arg });
+    }
+    while (accept(p, TOKEN_COLON))
+      exp = ascribed(p, exp, parse_module_type(p));
   }
-  Refusal refusal = parse_module_atom(p, body);
-  for (; at_module_atom(p); refusal = "parametric modules")
-    parse_module_atom(p, &(AstDeclVec){ 0 });
-  for (; accept(p, TOKEN_COLON); refusal = "module types")
-    parse_module_type(p);
   leave(p);
-  return refusal;
-}
-
-// The tree has no room for it, also in built-in files.
-static void refuse(Parser *p, Loc loc, Refusal refusal) {
-  if (p->failed) return;
-  if (refusal)
-    limit(p->c, loc, "%s", refusal);
-  else
-    later_tier(p, loc, "modules");
+  return exp;
 }
 
 // "module" "type" name "=" ModuleType
@@ -173,10 +221,10 @@ static AstDecl *parse_module_type_decl(Parser *p, const Token *first) {
   AstDecl *decl =
       new_node(AstDecl, .kind = AST_DECL_MODULE_TYPE, .loc = token_loc(p, first));
   next(p);
-  expect_name(p, "a module type's name");
+  decl->u.module_type.name_loc = token_loc(p, peek(p));
+  decl->u.module_type.name = expect_name(p, "a module type's name");
   expect(p, TOKEN_EQUAL);
-  parse_module_type(p);
-  refuse(p, loc_from(p, first), "module types");
+  decl->u.module_type.type = parse_module_type(p);
   return decl;
 }
 
@@ -187,16 +235,8 @@ AstDecl *parse_module(Parser *p, const Token *first) {
   AstDecl *decl = new_node(AstDecl, .kind = AST_DECL_MODULE, .loc = token_loc(p, first));
   decl->u.module.name_loc = token_loc(p, peek(p));
   decl->u.module.name = expect_name(p, "a module's name");
-  Loc head = loc_from(p, first);
+  decl->u.module.exp = parse_function_rest_of(p, false);
   map_put(p->modules, decl->u.module.name, decl);
-  Refusal by_params = at_kind(p, TOKEN_LPAREN) ? "parametric modules" : NULL;
-  while (at_kind(p, TOKEN_LPAREN))
-    parse_module_param(p);
-  Refusal by_type = at_kind(p, TOKEN_COLON) ? "module types" : NULL;
-  if (accept(p, TOKEN_COLON)) parse_module_type(p);
-  expect(p, TOKEN_EQUAL);
-  Refusal by_exp = parse_module_exp(p, &decl->u.module.body);
-  refuse(p, head, by_params ? by_params : by_type ? by_type : by_exp);
   return decl;
 }
 
@@ -204,12 +244,6 @@ AstDecl *parse_module(Parser *p, const Token *first) {
 AstDecl *parse_open(Parser *p, const Token *first) {
   next(p);
   AstDecl *decl = new_node(AstDecl, .kind = AST_DECL_OPEN, .loc = token_loc(p, first));
-  if (at_kind(p, TOKEN_NAME)) {
-    decl->u.open.name = parse_qualified_name(p);
-    later_tier(p, loc_from(p, first), "open");
-    return decl;
-  }
-  Refusal refusal = parse_module_exp(p, &(AstDeclVec){ 0 });
-  refuse(p, loc_from(p, first), refusal ? refusal : "open");
+  decl->u.open.exp = parse_module_exp(p);
   return decl;
 }

@@ -102,7 +102,6 @@ static AstPat *constructor_pat(Parser *p) {
   const Token *first = next(p);
   AstPat *pat = new_pat(AST_PAT_CONSTRUCTOR, token_loc(p, first));
   pat->u.constructor.name = first->name;
-  later_tier(p, pat->loc, "sum types");
   return pat;
 }
 

@@ -136,7 +136,6 @@ static AstType *parse_sum(Parser *p) {
     vec_push(&type->u.sum.constructors, parse_constructor(p));
   while (accept_operator(p, "|"));
   type->loc = loc_from(p, first);
-  later_tier(p, type->loc, "sum types");
   return type;
 }
 
@@ -169,7 +168,6 @@ static AstType *parse_exists(Parser *p) {
   expect(p, TOKEN_DOT);
   type->u.exists.of = parse_type(p);
   type->loc = loc_from(p, first);
-  later_tier(p, type->loc, "existential sizes (?[n].t)");
   return type;
 }
 

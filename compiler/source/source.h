@@ -1,12 +1,15 @@
 // Characters to syntax tree.
 #pragma once
-#include "source/ast.h"
 #include "base/text.h"
+#include "source/ast.h"
 
 // The tree of a file, or NULL after errors (already reported).  Several errors are reported in
 // one run.  Constructs of later tiers in a user's file are reported as limits with their name;
 // they are accepted in built-in files.
 AstProgram *source_parse(Compiler *c, const SourceFile *file);
+
+// The body of a parametric module once more, as a tree that shares nothing with other ones.
+AstModExp *source_parse_again(const AstModExp *function);
 
 // The expression or type alone that makes up the whole text (tests, command line); NULL after errors.
 AstExp *source_parse_exp(Compiler *c, const SourceFile *file);

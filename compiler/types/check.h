@@ -142,11 +142,29 @@ typedef struct ScopeEntry {
   bool warn;  // warn if it is never used
 } ScopeEntry;
 
+typedef struct Module Module;
+
+// What names mean: the names in scope, or those of a module.
+typedef struct Names {
+  Map *values;      // Name -> Binding
+  Map *types;       // Name -> TypeDef
+  Map *modules;     // Name -> Module
+  Map *signatures;  // Name -> Signature: module types
+} Names;
+
+struct Module {
+  Names names;
+  const AstModExp *function;  // of a parametric module, or NULL
+  Names scope;                // ... and the names where it was written
+  bool ready;                 // not while it is being loaded
+};
+
 // Names in scope.  Inner bindings replace outer ones and `entries` undoes that, so that looking up
 // a name costs the same at any depth.
 typedef struct Scope {
   Map *values;  // Name -> Binding, over the prelude's
   Map *types;   // Name -> TypeDef, over the prelude's
+  Map *modules, *signatures;
   Vec(ScopeEntry) entries;
 } Scope;
 
@@ -155,15 +173,11 @@ typedef struct Library {
   Compiler *c;
   Map *values, *types;      // visible everywhere
   Map *intrinsics;          // Name -> Binding
-  Map *modules;             // Name -> Module
+  Map *modules;             // Name -> Module, of the prelude
+  Map *files;               // Name (a path) -> Module: imported files
   CheckedProgram *checked;  // the result
   Binding *size_ops[3];     // intrinsic +, - and *, for size expressions
 } Library;
-
-typedef struct Module {
-  Map *values;
-  bool ready;
-} Module;
 
 // The checking of one file.
 typedef struct Check {
@@ -173,12 +187,14 @@ typedef struct Check {
   int level;
   bool built_in;  // names of intrinsics are visible
   Mismatch mismatch;
-  Loc at;              // what is being unified
-  Map *defined;        // Name -> Binding of the definitions so far
-  Map *defined_types;  // Name -> TypeDef
-  Map *later;          // Name -> AstDecl of all definitions in the file, for messages
-  int unknown_count;   // supply of names for unknown sizes
-  Name current;        // the definition being checked
+  Loc at;         // what is being unified
+  Names defined;  // by the file or module so far
+  Map *opened;    // names of values and types in `defined` that come from an `open`
+  bool local;     // the definition is not to be seen from outside
+  int inside;     // modules and imports that are being checked: they have no entry points
+  Map *later;     // Name -> AstDecl of all definitions in the file, for messages
+  int unknown_count;  // supply of names for unknown sizes
+  Name current;       // the definition being checked
   AstExpVec exps;  // annotated nodes of the current definition, to be solved at its end
   AstPatVec pats;
   BindingVec bindings;
@@ -206,7 +222,8 @@ const Type *type_var(Check *k, Loc loc);
 const Type *type_var_of(Check *k, TypeClass prims, Loc loc);
 const Type *type_data_var(Check *k, Loc loc);  // no function
 // A record type that the program makes; an error if it has too many parts.
-const Type *type_record_checked(Check *k, Loc loc, const TypeField *fields, int count, bool is_tuple);
+const Type *type_record_checked(Check *k, Loc loc, const TypeField *fields, int count,
+                                bool is_tuple);
 const Type *type_error(Check *k, Loc loc);
 bool type_is_error(const Type *type);
 bool unify(Check *k, const Type *expected, const Type *actual);
@@ -286,7 +303,18 @@ Binding *scope_value(Check *k, Name name);
 TypeDef *scope_type(Check *k, Name name);
 // The binding of a possibly qualified name, or NULL after an error.
 Binding *scope_find(Check *k, const AstName *name);
+bool scope_has_value(Check *k, const AstName *name);
+TypeDef *scope_find_type(Check *k, const AstName *name);  // NULL if there is none
 void scope_unknown_type(Check *k, const AstName *name);
+
+// module.c
+Names names_new(const Names *parent);
+void check_module(Check *k, const AstDecl *decl);
+void check_module_type(Check *k, const AstDecl *decl);
+void check_open(Check *k, const AstDecl *decl);
+const Type *infer_open_in(Check *k, AstExp *exp);
+// The module that a path of names leads to, or NULL.
+const Module *module_find(Check *k, const Name *path, int count);
 
 // prelude.c
 bool prelude_load(Library *lib);
@@ -310,6 +338,12 @@ void check_pat_names(Check *k, AstPat *pat,
 Binding *pat_binding(const AstPat *pat);
 void check_match_covers(Check *k, const AstExp *match);
 
+// check_sum.c
+const Type *check_sum(Check *k, const AstType *type);
+const Type *infer_constructor(Check *k, AstExp *exp);
+const Type *check_constructor_pat(Check *k, AstPat *pat, const Type *type);
+Name constructor_field(Check *k, Name constructor);  // "#c"
+
 // check_exp.c and its parts
 const Type *infer(Check *k, AstExp *exp);
 void check_exp(Check *k, AstExp *exp, const Type *expected, Why why);
@@ -320,6 +354,8 @@ const Type *infer_section(Check *k, AstExp *exp);
 const Type *apply_one(Check *k, AstExp *node, const Type *function, const AstExp *arg,
                       const Type **from);
 const Type *infer_name(Check *k, AstExp *exp);
+// The name stands for that intrinsic.
+const Type *infer_intrinsic(Check *k, AstExp *name, const char *intrinsic);
 const Type *infer_array(Check *k, AstExp *exp);
 const Type *infer_range(Check *k, AstExp *exp);
 const Type *infer_index(Check *k, AstExp *exp);

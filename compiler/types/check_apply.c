@@ -125,10 +125,14 @@ static const Type *apply_all(Check *k, AstExp *exp, const Type *type) {
 // - e and ! e are applications of intrinsics whose names are not those of the binary operators.
 static const Type *infer_unary(Check *k, AstExp *exp) {
   AstExp *f = exp->u.apply.function;
-  Name name = name_of(k->c->names, strcmp(f->u.name.name.name, "-") == 0 ? "neg" : "not");
-  f->u.name.binding = map_get(k->lib->intrinsics, name);
-  if (!f->u.name.binding) bug(k->c, f->loc, "no intrinsic %s", name);
-  return instantiate(k, f->u.name.binding, f->loc, &f->u.name.inst);
+  return infer_intrinsic(k, f, strcmp(f->u.name.name.name, "-") == 0 ? "neg" : "not");
+}
+
+const Type *infer_intrinsic(Check *k, AstExp *name, const char *intrinsic) {
+  Binding *b = map_get(k->lib->intrinsics, name_of(k->c->names, intrinsic));
+  if (!b) bug(k->c, name->loc, "no intrinsic %s", intrinsic);
+  name->u.name.binding = b;
+  return instantiate(k, b, name->loc, &name->u.name.inst);
 }
 
 static bool is_unary(const AstExp *exp) {

@@ -159,11 +159,38 @@ static const Type *update_type(Check *k, AstExp *node, const Type *array,
   return type;
 }
 
+// `type` with any size where `dims` has slices.
+static const Type *any_slice(const Type *type, const AstDimVec *dims) {
+  type = type_resolve(type);
+  int slices = 0;
+  vec_each (const AstDim *, dim, dims)
+    slices += dim->is_slice;
+  const Type *elem = type;
+  for (int i = 0; i < slices && elem->kind == TYPE_ARRAY; i++)
+    elem = type_resolve(elem->u.array.elem);
+  for (; slices > 0; slices--)
+    elem = type_array_of(new_node(Size, .kind = SIZE_ANY), elem);
+  return type->kind == TYPE_ARRAY ? elem : type;
+}
+
+// The new value: one whose sizes cannot be shown to be those of the slice is compared with it when
+// the program runs.
+static void check_update(Check *k, AstExp *value, const Type *type, const AstDimVec *dims,
+                         Loc from) {
+  const Type *actual = infer(k, value);
+  k->at = value->loc;
+  if (unify(k, type, actual)) return;
+  bool run_tells = k->mismatch.kind == MISMATCH_SIZE &&
+                   (size_resolve(k->mismatch.expected_size)->kind != SIZE_CONST ||
+                    size_resolve(k->mismatch.actual_size)->kind != SIZE_CONST);
+  expect_type(k, value->loc, run_tells ? any_slice(type, dims) : type, actual,
+              (Why){ .kind = WHY_UPDATE, .from = from });
+}
+
 const Type *infer_with(Check *k, AstExp *exp) {
   const Type *array = infer(k, exp->u.with.array);
   const Type *elem = update_type(k, exp, array, &exp->u.with.dims);
-  check_exp(k, exp->u.with.value, elem,
-            (Why){ .kind = WHY_UPDATE, .from = exp->u.with.array->loc });
+  check_update(k, exp->u.with.value, elem, &exp->u.with.dims, exp->u.with.array->loc);
   return array;
 }
 
@@ -171,8 +198,8 @@ const Type *infer_with(Check *k, AstExp *exp) {
 const Type *infer_let_with(Check *k, AstExp *exp) {
   const Type *array = infer(k, exp->u.let_with.array);
   const Type *elem = update_type(k, exp, array, &exp->u.let_with.dims);
-  check_exp(k, exp->u.let_with.value, elem,
-            (Why){ .kind = WHY_UPDATE, .from = exp->u.let_with.array->loc });
+  check_update(k, exp->u.let_with.value, elem, &exp->u.let_with.dims,
+               exp->u.let_with.array->loc);
   int mark = scope_mark(k);
   k->level++;
   check_pat(k, exp->u.let_with.pat, array);

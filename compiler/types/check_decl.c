@@ -7,22 +7,22 @@
 
 static void define(Check *k, Binding *b) {
   b->is_top = true;
-  const Binding *old = map_get(k->defined, b->name);
-  if (old && !k->built_in) {
+  const Binding *old = map_get(k->defined.values, b->name);
+  if (old && !k->built_in && !map_has(k->opened, old)) {
     error(k->c, b->loc, "`%s` is defined twice", b->name);
     note(k->c, old->loc, "`%s` is also defined here", b->name);
   }
-  map_put(k->defined, b->name, b);
+  if (!k->local) map_put(k->defined.values, b->name, b);
   map_put(k->scope.values, b->name, b);
 }
 
 static void define_type(Check *k, TypeDef *def) {
-  const TypeDef *old = map_get(k->defined_types, def->name);
-  if (old) {
+  const TypeDef *old = map_get(k->defined.types, def->name);
+  if (old && !map_has(k->opened, old)) {
     error(k->c, def->loc, "type `%s` is defined twice", def->name);
     note(k->c, old->loc, "`%s` is also defined here", def->name);
   }
-  map_put(k->defined_types, def->name, def);
+  if (!k->local) map_put(k->defined.types, def->name, def);
   map_put(k->scope.types, def->name, def);
 }
 
@@ -103,8 +103,9 @@ static void check_value(Check *k, AstDecl *decl) {
   bool constant = f->params.count == 0 && type_resolve(b->type)->kind != TYPE_FUNCTION;
   finish_definition(k, constant ? NULL : b);
   if (constant) b->type = type_solve(k, b->type);
-  // A function of that name is always an entry point.
-  if (!k->built_in && b->name == name_of(k->c->names, "main"))
+  // A function of that name is always an entry point; modules and imported files have none.
+  if (k->inside) decl->u.value.is_entry = false;
+  if (!k->built_in && !k->inside && b->name == name_of(k->c->names, "main"))
     decl->u.value.is_entry = true;
   int missing = missing_params(f, b->type);
   if (decl->u.value.is_entry && diag_error_count(k->c) == errors && missing > 0) {
@@ -166,8 +167,11 @@ static void check_spec(Check *k, AstDecl *decl) {
   if (is_operator(b->name)) define_operator(k->lib, b);
 }
 
-static void later_tier(Check *k, const AstDecl *decl, const char *what) {
-  limit(k->c, decl->loc, "%s", what);
+static void check_local(Check *k, AstDecl *decl) {
+  bool outer = k->local;
+  k->local = true;
+  check_decl(k, decl->u.local.decl);
+  k->local = outer;
 }
 
 void check_decl(Check *k, AstDecl *decl) {
@@ -177,11 +181,10 @@ void check_decl(Check *k, AstDecl *decl) {
   case AST_DECL_VALUE: check_value(k, decl); break;
   case AST_DECL_TYPE: check_type_decl(k, decl); break;
   case AST_DECL_SPEC: check_spec(k, decl); break;
-  case AST_DECL_MODULE: later_tier(k, decl, "modules"); break;
-  case AST_DECL_MODULE_TYPE: later_tier(k, decl, "module types"); break;
-  case AST_DECL_OPEN: later_tier(k, decl, "open"); break;
-  case AST_DECL_IMPORT: later_tier(k, decl, "import"); break;
-  case AST_DECL_LOCAL: later_tier(k, decl, "local"); break;
+  case AST_DECL_MODULE: check_module(k, decl); break;
+  case AST_DECL_MODULE_TYPE: check_module_type(k, decl); break;
+  case AST_DECL_OPEN: check_open(k, decl); break;
+  case AST_DECL_LOCAL: check_local(k, decl); break;
   }
 }
 
@@ -189,22 +192,32 @@ Check *check_new(Library *lib, bool built_in) {
   Check *k = new_node(Check, .c = lib->c, .lib = lib, .built_in = built_in);
   k->scope.values = map_new(lib->values);
   k->scope.types = map_new(lib->types);
-  k->defined = map_new(NULL);
-  k->defined_types = map_new(NULL);
+  k->scope.modules = map_new(NULL);
+  k->scope.signatures = map_new(NULL);
+  k->defined = names_new(NULL);
+  k->opened = map_new(NULL);
   k->later = map_new(NULL);
   return k;
 }
 
+static AstDecl *without_local(AstDecl *decl) {
+  while (decl->kind == AST_DECL_LOCAL)
+    decl = decl->u.local.decl;
+  return decl;
+}
+
 void check_decls(Check *k, const AstDeclVec *decls) {
   vec_each (AstDecl **, d, decls) {
-    if ((*d)->kind == AST_DECL_VALUE) map_put(k->later, (*d)->u.value.name, *d);
+    const AstDecl *decl = without_local(*d);
+    if (decl->kind == AST_DECL_VALUE) map_put(k->later, decl->u.value.name, decl);
   }
   vec_each (AstDecl **, d, decls) {
     if (diag_full(k->c)) return;
     check_decl(k, *d);
-    vec_push(&k->lib->checked->decls, *d);
-    if ((*d)->kind == AST_DECL_VALUE && (*d)->u.value.is_entry)
-      vec_push(&k->lib->checked->entries, *d);
+    AstDecl *decl = without_local(*d);
+    vec_push(&k->lib->checked->decls, decl);
+    if (decl->kind == AST_DECL_VALUE && decl->u.value.is_entry)
+      vec_push(&k->lib->checked->entries, decl);
   }
 }
 
@@ -212,6 +225,7 @@ CheckedProgram *types_check(Compiler *c, AstProgram *program) {
   int errors = diag_error_count(c);
   Library *lib = new_node(Library, .c = c);
   lib->checked = new (CheckedProgram);
+  lib->files = map_new(NULL);
   if (!prelude_load(lib)) return NULL;
   check_decls(check_new(lib, false), &program->decls);
   return diag_error_count(c) == errors ? lib->checked : NULL;

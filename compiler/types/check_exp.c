@@ -2,6 +2,7 @@
 // Solved types are written into the tree at the end of the enclosing definition.
 #include "base/text.h"
 #include "types/check.h"
+#include <string.h>
 
 void add_unknowns(AstExp *exp, const BindingVec *unknowns) {
   vec_each (Binding **, b, unknowns)
@@ -13,6 +14,8 @@ Name unknown_name(Check *k) {
 }
 
 // --- Literals and names ---
+
+static const Type *infer_project(Check *k, AstExp *exp);
 
 static const Type *infer_integer(Check *k, const AstExp *exp) {
   if (exp->u.integer.has_suffix) return type_prim(exp->u.integer.suffix);
@@ -29,7 +32,60 @@ static const Type *infer_string(const AstExp *exp) {
                        type_prim(PRIM_U8));
 }
 
+// `a.b.c` where `a` is no module: projections from the variable `a`.
+static void make_projections(AstExp *exp) {
+  AstName name = exp->u.name.name;
+  AstExp *from = new_node(AstExp, .kind = AST_NAME, .loc = exp->loc);
+  from->u.name.name = (AstName){ .loc = exp->loc, .name = name.qualifiers.at[0] };
+  for (int i = 1; i <= name.qualifiers.count; i++) {
+    AstExp *to = i == name.qualifiers.count ? exp : new_node(AstExp, .loc = exp->loc);
+    bool last = i == name.qualifiers.count;
+    to->kind = AST_PROJECT;
+    to->u.project.record = from;
+    to->u.project.field = last ? name.name : name.qualifiers.at[i];
+    from = to;
+  }
+}
+
+// Whether the parser took a projection for a qualified name, because some module has the name of
+// the variable.
+static bool is_projection(Check *k, const AstName *name) {
+  if (!name->qualifiers.count || scope_has_value(k, name)) return false;
+  AstName variable = { .name = name->qualifiers.at[0] };
+  return scope_has_value(k, &variable);
+}
+
+// `a.b` where `a` is a module that the parser did not know: a qualified name.
+static bool make_qualified(Check *k, AstExp *exp) {
+  const AstExp *record = exp->u.project.record;
+  if (record->kind == AST_PROJECT && !make_qualified(k, exp->u.project.record))
+    return false;
+  if (record->kind != AST_NAME || scope_has_value(k, &record->u.name.name)) return false;
+  AstName name = record->u.name.name;
+  Name last = name.name;
+  AstName whole = { .loc = exp->loc, .name = exp->u.project.field };
+  vec_each (Name *, qualifier, &name.qualifiers)
+    vec_push(&whole.qualifiers, *qualifier);
+  vec_push(&whole.qualifiers, last);
+  if (!module_find(k, whole.qualifiers.at, whole.qualifiers.count)) return false;
+  exp->kind = AST_NAME;
+  exp->u.name.name = whole;
+  exp->u.name.binding = NULL;
+  exp->u.name.inst = NULL;
+  return true;
+}
+
+// (!) as a value
+static bool is_not(const AstName *name) {
+  return !name->qualifiers.count && strcmp(name->name, "!") == 0;
+}
+
 const Type *infer_name(Check *k, AstExp *exp) {
+  if (is_not(&exp->u.name.name)) return infer_intrinsic(k, exp, "not");
+  if (is_projection(k, &exp->u.name.name)) {
+    make_projections(exp);
+    return infer_project(k, exp);
+  }
   Binding *b = scope_find(k, &exp->u.name.name);
   exp->u.name.binding = b;
   if (!b || !b->type) return type_error(k, exp->loc);
@@ -72,6 +128,7 @@ static const Type *project(Check *k, const Type *record, Name field, Loc loc) {
 }
 
 static const Type *infer_project(Check *k, AstExp *exp) {
+  if (make_qualified(k, exp)) return infer_name(k, exp);
   const Type *record = infer(k, exp->u.project.record);
   return project(k, record, exp->u.project.field, exp->loc);
 }
@@ -146,11 +203,6 @@ static const Type *infer_attr(Check *k, AstExp *exp) {
   return infer(k, exp->u.attr.exp);
 }
 
-static const Type *infer_constructor(Check *k, AstExp *exp) {
-  limit(k->c, exp->loc, "sum types");
-  return type_error(k, exp->loc);
-}
-
 // --- All of them ---
 
 static const Type *infer_kind(Check *k, AstExp *exp) {
@@ -187,6 +239,7 @@ static const Type *infer_kind(Check *k, AstExp *exp) {
   case AST_ASSERT: return infer_assert(k, exp);
   case AST_ATTR: return infer_attr(k, exp);
   case AST_CONSTRUCTOR: return infer_constructor(k, exp);
+  case AST_OPEN_IN: return infer_open_in(k, exp);
   }
   return type_error(k, exp->loc);
 }

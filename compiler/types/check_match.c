@@ -54,6 +54,37 @@ static bool is_bool(const AstPat *pat, bool value) {
          pat->u.literal.value->u.boolean.value == value;
 }
 
+// Rows that match when the first column has the constructor of field `field`, whose arguments
+// become columns.
+static Rows with_constructor(Check *k, const Rows *rows, Name field, int count) {
+  Rows left = { 0 };
+  vec_each (const Row *, row, rows) {
+    const AstPat *pat = strip(row->at[0]);
+    bool constructor = pat && pat->kind == AST_PAT_CONSTRUCTOR;
+    if (pat && !(constructor && constructor_field(k, pat->u.constructor.name) == field))
+      continue;
+    Row front = { 0 };
+    for (int i = 0; i < count; i++) {
+      bool given = constructor && i < pat->u.constructor.payload.count;
+      vec_push(&front, given ? pat->u.constructor.payload.at[i] : NULL);
+    }
+    vec_push(&left, rest(row, front));
+  }
+  return left;
+}
+
+static bool misses(Check *k, const Rows *rows, int columns);
+
+static bool misses_constructor(Check *k, const Rows *rows, int columns, const Type *sum) {
+  for (int i = 1; i < sum->u.record.count; i++) {
+    const Type *payload = type_resolve(sum->u.record.fields[i].type);
+    int count = payload->kind == TYPE_RECORD ? payload->u.record.count : 0;
+    Rows left = with_constructor(k, rows, sum->u.record.fields[i].name, count);
+    if (misses(k, &left, columns - 1 + count)) return true;
+  }
+  return false;
+}
+
 // Rows that match when the first column is the given bool, or (NULL) any other value than those
 // that the rows name.
 static Rows restrict_to(const Rows *rows, const bool *value) {
@@ -66,12 +97,15 @@ static Rows restrict_to(const Rows *rows, const bool *value) {
 }
 
 // Whether some row of values is matched by none of the rows.
-static bool misses(const Rows *rows, int columns) {
+static bool misses(Check *k, const Rows *rows, int columns) {
   if (columns == 0) return rows->count == 0;
   const AstPat *structure = NULL;
   bool bools = false;
   vec_each (const Row *, row, rows) {
     const AstPat *pat = strip(row->at[0]);
+    const Type *type = pat && pat->type ? type_resolve(pat->type) : NULL;
+    if (pat && pat->kind == AST_PAT_CONSTRUCTOR && type && type_is_sum(type))
+      return misses_constructor(k, rows, columns, type);
     if (pat && (pat->kind == AST_PAT_TUPLE || pat->kind == AST_PAT_RECORD))
       structure = pat;
     if (pat && (is_bool(pat, true) || is_bool(pat, false))) bools = true;
@@ -80,16 +114,16 @@ static bool misses(const Rows *rows, int columns) {
     Rows expanded = expand(rows, structure);
     int count = structure->kind == AST_PAT_TUPLE ? structure->u.tuple.items.count
                                                  : structure->u.record.fields.count;
-    return misses(&expanded, columns - 1 + count);
+    return misses(k, &expanded, columns - 1 + count);
   }
   static const bool values[] = { false, true };
   for (int i = 0; bools && i < 2; i++) {
     Rows left = restrict_to(rows, &values[i]);
-    if (misses(&left, columns - 1)) return true;
+    if (misses(k, &left, columns - 1)) return true;
   }
   if (bools) return false;
   Rows others = restrict_to(rows, NULL);
-  return misses(&others, columns - 1);
+  return misses(k, &others, columns - 1);
 }
 
 void check_match_covers(Check *k, const AstExp *match) {
@@ -99,7 +133,7 @@ void check_match_covers(Check *k, const AstExp *match) {
     vec_push(&row, match->u.match.cases.at[i].pat);
     vec_push(&rows, row);
   }
-  if (!misses(&rows, 1)) return;
+  if (!misses(k, &rows, 1)) return;
   error(k->c, match->loc, "match may not cover every value");
   hint(k->c, "add a last case that matches anything: case _ -> ...");
 }

@@ -61,11 +61,6 @@ static const Type *check_ascribe_pat(Check *k, AstPat *pat, const Type *type) {
   return check_pat(k, pat->u.ascribe.pat, written);
 }
 
-static const Type *check_constructor_pat(Check *k, AstPat *pat, const Type *type) {
-  limit(k->c, pat->loc, "sum types");
-  return type;
-}
-
 static const Type *check_attr_pat(Check *k, AstPat *pat, const Type *type) {
   check_attr(k, pat->u.attr.attr);
   return check_pat(k, pat->u.attr.pat, type);
@@ -94,7 +89,7 @@ const Type *check_pat(Check *k, AstPat *pat, const Type *expected) {
 
 // --- Names ---
 
-// Calls `visit` for each name of the pattern, and for each literal with a NULL binding.
+// Calls `visit` for each name, literal and constructor of the pattern.
 static void each_name(const AstPat *pat, void (*visit)(void *state, const AstPat *pat),
                       void *state) {
   switch (pat->kind) {
@@ -111,6 +106,7 @@ static void each_name(const AstPat *pat, void (*visit)(void *state, const AstPat
   case AST_PAT_LITERAL: visit(state, pat); break;
   case AST_PAT_ASCRIBE: each_name(pat->u.ascribe.pat, visit, state); break;
   case AST_PAT_CONSTRUCTOR:
+    visit(state, pat);
     vec_each (AstPat *const *, p, &pat->u.constructor.payload)
       each_name(*p, visit, state);
     break;
@@ -118,11 +114,11 @@ static void each_name(const AstPat *pat, void (*visit)(void *state, const AstPat
   }
 }
 
-typedef struct Names {
+typedef struct BoundNames {
   Check *k;
   PatRole role;
   Vec(const AstPat *) seen;
-} Names;
+} BoundNames;
 
 static void warn_if_unused(Check *k, const Binding *binding) {
   for (int i = k->scope.entries.count - 1; i >= 0; i--) {
@@ -133,12 +129,23 @@ static void warn_if_unused(Check *k, const Binding *binding) {
   }
 }
 
+// Outside of a match, a constructor must be the only one of its type.
+static void check_only_constructor(Check *k, const AstPat *pat) {
+  const Type *type = type_resolve(pat->type);
+  if (type_is_sum(type) && type->u.record.count > 2)
+    error(k->c, pat->loc, "`#%s` may not match here", pat->u.constructor.name);
+}
+
 static void check_one_name(void *state, const AstPat *pat) {
-  Names *names = state;
+  BoundNames *names = state;
   Check *k = names->k;
   if (pat->kind == AST_PAT_LITERAL) {
     if (names->role != PAT_CASE)
       error(k->c, pat->loc, "a literal pattern may not match here");
+    return;
+  }
+  if (pat->kind == AST_PAT_CONSTRUCTOR) {
+    if (names->role != PAT_CASE) check_only_constructor(k, pat);
     return;
   }
   vec_each (const AstPat **, p, &names->seen) {
@@ -152,7 +159,7 @@ static void check_one_name(void *state, const AstPat *pat) {
 }
 
 void check_pat_names(Check *k, AstPat *pat, PatRole role) {
-  Names names = { .k = k, .role = role };
+  BoundNames names = { .k = k, .role = role };
   each_name(pat, check_one_name, &names);
 }
 

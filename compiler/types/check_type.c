@@ -8,11 +8,13 @@ static void count_parts(const Type *type, int *left) {
   type = type_resolve(type);
   if (--*left < 0) return;
   if (type->kind == TYPE_ARRAY) count_parts(type->u.array.elem, left);
-  for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count && *left >= 0; i++)
+  for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count && *left >= 0;
+       i++)
     count_parts(type->u.record.fields[i].type, left);
 }
 
-const Type *type_record_checked(Check *k, Loc loc, const TypeField *fields, int count, bool is_tuple) {
+const Type *type_record_checked(Check *k, Loc loc, const TypeField *fields, int count,
+                                bool is_tuple) {
   const Type *type = type_record(fields, count, is_tuple);
   int left = MAX_TYPE_PARTS;
   count_parts(type, &left);
@@ -142,7 +144,7 @@ static const Type *named(const Type *type, const TypeDef *def) {
 
 static const Type *check_name(Check *k, const AstType *type) {
   const AstName *name = &type->u.name.name;
-  const TypeDef *def = name->qualifiers.count ? NULL : scope_type(k, name->name);
+  const TypeDef *def = scope_find_type(k, name);
   if (!def) {
     scope_unknown_type(k, name);
     return type_error(k, type->loc);
@@ -168,9 +170,25 @@ static const Type *check_unique(Check *k, const AstType *type) {
   return copy;
 }
 
-static const Type *later_tier(Check *k, const AstType *type, const char *what) {
-  limit(k->c, type->loc, "%s", what);
-  return type_error(k, type->loc);
+// ?[n].t: an anonymous size that may stand in several places.
+static const Type *check_exists(Check *k, const AstType *type) {
+  int mark = scope_mark(k);
+  BindingVec bound = { 0 };
+  vec_each (Name *, name, &type->u.exists.sizes) {
+    Binding *b = binding_new(k, BIND_SIZE, *name, type->loc, type_prim(PRIM_I64));
+    b->level = 0;
+    scope_bind(k, b, false);
+    vec_push(&bound, b);
+  }
+  const Type *of = check_type(k, type->u.exists.of);
+  scope_leave(k, mark);
+  vec_each (Binding **, b, &bound) {
+    if (!type_mentions(of, *b))
+      error(k->c, type->loc, "the size `%s` is not used in the type", (*b)->name);
+    const Size *any = new_node(Size, .kind = SIZE_ANY, .loc = type->loc, .u.name = *b);
+    of = type_replace_size(k, *b, any, of);
+  }
+  return of;
 }
 
 const Type *check_type(Check *k, const AstType *type) {
@@ -181,8 +199,8 @@ const Type *check_type(Check *k, const AstType *type) {
   case AST_TYPE_ARRAY: return check_array(k, type);
   case AST_TYPE_UNIQUE: return check_unique(k, type);
   case AST_TYPE_FUNCTION: return check_function(k, type);
-  case AST_TYPE_SUM: return later_tier(k, type, "sum types");
-  case AST_TYPE_EXISTS: return later_tier(k, type, "existential sizes");
+  case AST_TYPE_SUM: return check_sum(k, type);
+  case AST_TYPE_EXISTS: return check_exists(k, type);
   }
   return type_error(k, type->loc);
 }

@@ -133,9 +133,12 @@ static void settle_var(Check *k, TypeVar *var) {
   if (var->solution || var->is_error) return;
   if (var->fields.count) {
     FieldWant want = var->fields.at[0];
-    error(k->c, want.loc, "the type of the record with field `%s` cannot be told",
-          want.name);
-    hint(k->c, "write the type where the record is bound, as in (r : {%s: i32})",
+    bool sum = want.name[0] == '#';
+    error(k->c, want.loc, "the type of the %s `%s` cannot be told",
+          sum ? "constructor" : "record with field", want.name);
+    hint(k->c,
+         sum ? "write the sum type where the value is bound, as in (x : %s | #other)"
+             : "write the type where the record is bound, as in (r : {%s: i32})",
          want.name);
     var->is_error = true;
     return;

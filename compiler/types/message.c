@@ -109,7 +109,8 @@ static void explain(Check *k, const Mismatch *m, const Type *expected) {
     note(k->c, k->at, "a function (`%s`) cannot be used here", type_text(m->actual));
     break;
   case MISMATCH_FIELD:
-    note(k->c, k->at, "`%s` has no field `%s`", type_text(m->actual), m->field);
+    note(k->c, k->at, "`%s` has no %s `%s`", type_text(m->actual),
+         m->field[0] == '#' ? "constructor" : "field", m->field);
     break;
   case MISMATCH_INFINITE: note(k->c, k->at, "a type cannot contain itself"); break;
   }

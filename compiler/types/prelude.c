@@ -73,10 +73,12 @@ static Module *load_module(Library *lib, Name name) {
   PrimType prim;
   if (!prim_type_named(name, &prim)) return NULL;
   Check *k = check_new(lib, true);
-  Module *module = new_node(Module, .values = k->defined);
+  Module *module = new_node(Module, .names = k->defined);
   map_put(lib->modules, name, module);
   Name t = name_of(lib->c->names, "t");
-  map_put(k->scope.types, t, new_node(TypeDef, .name = t, .type = type_prim(prim)));
+  TypeDef *def = new_node(TypeDef, .name = t, .type = type_prim(prim));
+  map_put(k->scope.types, t, def);
+  map_put(module->names.types, t, def);
   const char *paths[2];
   templates(prim, paths);
   for (int i = 0; i < 2 && paths[i]; i++) {

@@ -62,7 +62,7 @@ static bool suggest_member(Check *k, Name name) {
   static const char *const modules[] = { "f32", "i32" };
   for (int i = 0; i < 2 && !k->built_in; i++) {
     const Module *m = prelude_module(k->lib, name_of(k->c->names, modules[i]));
-    if (!m || !map_has(m->values, name)) continue;
+    if (!m || !map_has(m->names.values, name)) continue;
     hint(k->c, "the modules of the scalar types have it: `%s.%s`", modules[i], name);
     return true;
   }
@@ -85,25 +85,26 @@ static void unknown_value(Check *k, const AstName *name) {
     suggest(k, name->name, k->scope.values, k->lib->values);
 }
 
-static Binding *find_member(Check *k, const AstName *name) {
-  Name qualifier = name->qualifiers.at[0];
-  const Map *members = NULL;
-  bool intrinsics = k->built_in && qualifier == name_of(k->c->names, "intrinsics");
-  if (intrinsics)
-    members = k->lib->intrinsics;
-  else if (name->qualifiers.count == 1 && prelude_is_module(qualifier)) {
-    const Module *module = prelude_module(k->lib, qualifier);
-    if (!module) return NULL;
-    members = module->values;
+// What the qualifiers of a name lead to, or NULL.
+static const Names *qualified(Check *k, const AstName *name) {
+  if (k->built_in && name->qualifiers.at[0] == name_of(k->c->names, "intrinsics")) {
+    return new_node(Names, .values = k->lib->intrinsics);
   }
-  if (!members) {
-    error(k->c, name->loc, "unknown module `%s`", qualifier);
+  const Module *m = module_find(k, name->qualifiers.at, name->qualifiers.count);
+  return m ? &m->names : NULL;
+}
+
+static Binding *find_member(Check *k, const AstName *name) {
+  const Names *names = qualified(k, name);
+  Name module = name->qualifiers.at[name->qualifiers.count - 1];
+  if (!names) {
+    error(k->c, name->loc, "unknown module `%s`", module);
     return NULL;
   }
-  Binding *b = map_get(members, name->name);
+  Binding *b = map_get(names->values, name->name);
   if (b) return b;
-  error(k->c, name->loc, "module `%s` has no `%s`", qualifier, name->name);
-  suggest(k, name->name, members, NULL);
+  error(k->c, name->loc, "module `%s` has no `%s`", module, name->name);
+  suggest(k, name->name, names->values, NULL);
   return NULL;
 }
 
@@ -114,9 +115,24 @@ Binding *scope_find(Check *k, const AstName *name) {
   return b;
 }
 
+bool scope_has_value(Check *k, const AstName *name) {
+  if (!name->qualifiers.count) return map_get(k->scope.values, name->name) != NULL;
+  const Names *names = qualified(k, name);
+  return names && map_get(names->values, name->name) != NULL;
+}
+
+TypeDef *scope_find_type(Check *k, const AstName *name) {
+  if (!name->qualifiers.count) return scope_type(k, name->name);
+  const Names *names = qualified(k, name);
+  return names && names->types ? map_get(names->types, name->name) : NULL;
+}
+
 void scope_unknown_type(Check *k, const AstName *name) {
-  if (name->qualifiers.count > 0) {
-    error(k->c, name->loc, "unknown module `%s`", name->qualifiers.at[0]);
+  const Names *names = name->qualifiers.count ? qualified(k, name) : NULL;
+  if (name->qualifiers.count) {
+    Name module = name->qualifiers.at[name->qualifiers.count - 1];
+    error(k->c, name->loc, names ? "module `%s` has no type `%s`" : "unknown module `%s`",
+          module, name->name);
     return;
   }
   error(k->c, name->loc, "unknown type `%s`", name->name);

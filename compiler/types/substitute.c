@@ -168,9 +168,33 @@ static Binding *unknown_new(Rewrite *r, Loc loc) {
   return b;
 }
 
+// Each anonymous size in `size` replaced by what `make` gives; n of ?[n].t by the same everywhere.
+static const Size *replace_anonymous(Rewrite *r, const Size *size,
+                                     const Size *(*make)(Rewrite *r, Loc loc)) {
+  if (size->kind == SIZE_ANY) {
+    for (int i = 0; size->u.name && i < r->old.count; i++)
+      if (r->old.at[i]->u.name == size->u.name) return r->replaced.at[i];
+    vec_push(&r->old, size);
+    vec_push(&r->replaced, make(r, size->loc));
+    return r->replaced.at[r->replaced.count - 1];
+  }
+  if (size->kind != SIZE_EXP) return size;
+  const SizeTree *tree = size->u.exp.tree;
+  const Size **parts = new_array(const Size *, tree->count);
+  bool same = true;
+  for (int i = 0; i < tree->count; i++) {
+    parts[i] = replace_anonymous(r, tree->parts[i], make);
+    same = same && parts[i] == tree->parts[i];
+  }
+  return same ? size : size_tree(tree->op, tree->node, tree->count, parts);
+}
+
+static const Size *unknown_for(Rewrite *r, Loc loc) {
+  return size_of_binding(unknown_new(r, loc), loc);
+}
+
 static const Size *name_anonymous(Rewrite *r, const Size *size) {
-  if (size->kind != SIZE_ANY) return size;
-  return size_of_binding(unknown_new(r, size->loc), size->loc);
+  return replace_anonymous(r, size, unknown_for);
 }
 
 const Type *type_name_anonymous(Check *k, const Type *type, BindingVec *made) {
@@ -178,8 +202,10 @@ const Type *type_name_anonymous(Check *k, const Type *type, BindingVec *made) {
   return rewrite(&r, type);
 }
 
+static const Size *variable_for(Rewrite *r, Loc loc) { return size_var(r->k, NULL, loc); }
+
 static const Size *open_anonymous(Rewrite *r, const Size *size) {
-  return size->kind == SIZE_ANY ? size_var(r->k, NULL, size->loc) : size;
+  return replace_anonymous(r, size, variable_for);
 }
 
 const Type *type_open_anonymous(Check *k, const Type *type) {

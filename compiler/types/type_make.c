@@ -59,6 +59,17 @@ bool type_is_tuple(const Type *type) {
   return type->kind == TYPE_RECORD && type->u.record.is_tuple;
 }
 
+bool type_is_sum(const Type *type) {
+  return type->kind == TYPE_RECORD && type->u.record.count > 0 &&
+         type->u.record.fields[0].name[0] == '#';
+}
+
+int type_constructor(const Type *sum, Name field) {
+  for (int i = 1; i < sum->u.record.count; i++)
+    if (sum->u.record.fields[i].name == field) return i - 1;
+  return -1;
+}
+
 const Size *size_of_binding(const Binding *binding, Loc loc) {
   return new_node(Size, .kind = SIZE_NAME, .loc = loc, .u.name = binding);
 }

@@ -20,6 +20,20 @@ static void add_class(Text *t, TypeClass prims) {
     text_add(t, "<number>");
 }
 
+static void add_sum(Text *t, const Type *type, bool atomic) {
+  if (atomic) text_add(t, "(");
+  for (int i = 1; i < type->u.record.count; i++) {
+    const TypeField *f = &type->u.record.fields[i];
+    const Type *payload = type_resolve(f->type);
+    text_printf(t, "%s%s", i > 1 ? " | " : "", f->name);
+    for (int j = 0; payload->kind == TYPE_RECORD && j < payload->u.record.count; j++) {
+      text_add(t, " ");
+      add_type(t, payload->u.record.fields[j].type, true);
+    }
+  }
+  if (atomic) text_add(t, ")");
+}
+
 static void add_record(Text *t, const Type *type) {
   bool tuple = type->u.record.is_tuple;
   text_add(t, tuple ? "(" : "{");
@@ -49,13 +63,18 @@ static void add_function(Text *t, const Type *type) {
   add_type(t, type->u.function.to, false);
 }
 
-// `atomic` asks for parentheses around a function.
+// `atomic` asks for parentheses around a function or a sum.
 static void add_type(Text *t, const Type *type, bool atomic) {
   type = type_resolve(type);
   if (type->unique) text_add(t, "*");
   switch (type->kind) {
   case TYPE_PRIM: text_add(t, prim_type_name(type->u.prim)); break;
-  case TYPE_RECORD: add_record(t, type); break;
+  case TYPE_RECORD:
+    if (type_is_sum(type))
+      add_sum(t, type, atomic);
+    else
+      add_record(t, type);
+    break;
   case TYPE_ARRAY:
     text_add(t, "[");
     add_size(t, type->u.array.size, 0);

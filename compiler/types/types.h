@@ -13,7 +13,8 @@ typedef enum SizeKind {
   SIZE_NAME,      // an i64 variable or a size parameter: u.name
   SIZE_EXP,       // n*m, n+1, any other expression of sizes: u.exp (op over parts)
   SIZE_VAR,       // inference variable; not in checked trees: u.var
-  SIZE_ANY,       // anonymous [] in a declared parameter type before it is given a name
+  // in a declared type before it is given a name: anonymous [], or n of ?[n].t, which is u.name
+  SIZE_ANY,
 } SizeKind;
 
 struct Size {
@@ -37,6 +38,9 @@ typedef enum TypeKind {
   TYPE_VAR,       // inference variable; not in checked trees: u.var
 } TypeKind;
 
+// Sum types are records: field "#" says which constructor a value has, as its place among the
+// others, and for each constructor c a field "#c" holds the tuple of its arguments (of a value of
+// another constructor: zeros).  No name that a program can write has a '#'.
 typedef struct TypeField {
   Name name;
   const Type *type;
@@ -112,3 +116,6 @@ CheckedProgram *types_check(Compiler *c, AstProgram *program);
 const char *type_text(const Type *type);
 const char *size_text(const Size *size);
 bool type_is_tuple(const Type *type);
+bool type_is_sum(const Type *type);
+// The place of field "#c" among the constructors of a sum type, or -1.
+int type_constructor(const Type *sum, Name field);

@@ -1,0 +1,326 @@
+// Modules.  They are transparent namespaces: a module type only says which names can be seen, and a
+// parametric module is checked anew for each application, with its parameter bound to the argument.
+#include "source/source.h"
+#include "types/check.h"
+#include <string.h>
+
+typedef struct Signature Signature;
+
+typedef struct Member {
+  int kind;  // SPEC_VALUE, SPEC_TYPE, SPEC_MODULE
+  Name name;
+  const Signature *of;  // SPEC_MODULE
+} Member;
+
+// A module type, with the names in it resolved.
+struct Signature {
+  bool any;  // every module has it: those of the prelude, and types of parametric modules
+  Vec(Member) members;
+};
+
+// --- Names ---
+
+Names names_new(const Names *parent) {
+  return (Names){ map_new(parent ? parent->values : NULL),
+                  map_new(parent ? parent->types : NULL),
+                  map_new(parent ? parent->modules : NULL),
+                  map_new(parent ? parent->signatures : NULL) };
+}
+
+static Names visible(const Check *k) {
+  return (Names){ k->scope.values, k->scope.types, k->scope.modules,
+                  k->scope.signatures };
+}
+
+static void see(Check *k, Names names) {
+  k->scope.values = names.values;
+  k->scope.types = names.types;
+  k->scope.modules = names.modules;
+  k->scope.signatures = names.signatures;
+}
+
+// Names that come later are not seen through the result.
+static Names freeze(Check *k) {
+  Names now = visible(k);
+  see(k, names_new(&now));
+  return now;
+}
+
+static const Module *find_first(Check *k, Name name) {
+  const Module *m = map_get(k->scope.modules, name);
+  return m || !prelude_is_module(name) ? m : prelude_module(k->lib, name);
+}
+
+const Module *module_find(Check *k, const Name *path, int count) {
+  const Module *m = find_first(k, path[0]);
+  for (int i = 1; i < count && m; i++)
+    m = map_get(m->names.modules, path[i]);
+  return m;
+}
+
+static const Module *find_named(Check *k, const AstName *name) {
+  Vec(Name) path = { 0 };
+  vec_each (const Name *, qualifier, &name->qualifiers)
+    vec_push(&path, *qualifier);
+  vec_push(&path, name->name);
+  const Module *m = module_find(k, path.at, path.count);
+  if (!m) error(k->c, name->loc, "unknown module `%s`", name->name);
+  return m;
+}
+
+// --- Module types ---
+
+static bool is_prelude_signature(Name name) {
+  static const char *const names[] = { "from_prim", "numeric", "size",   "integral",
+                                       "real",      "float",   "ordered" };
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(names[i], name) == 0) return true;
+  return false;
+}
+
+static const Signature any_module = { .any = true };
+
+static const Signature *find_signature(Check *k, const AstName *name) {
+  const Module *m = NULL;
+  if (name->qualifiers.count) {
+    m = module_find(k, name->qualifiers.at, name->qualifiers.count);
+    if (!m) error(k->c, name->loc, "unknown module `%s`", name->qualifiers.at[0]);
+    if (!m) return &any_module;
+  }
+  const Signature *s = map_get(m ? m->names.signatures : k->scope.signatures, name->name);
+  if (s) return s;
+  if (m || !is_prelude_signature(name->name))
+    error(k->c, name->loc, "unknown module type `%s`", name->name);
+  return &any_module;
+}
+
+static const Signature *signature(Check *k, const AstModType *type);
+
+static void include(Check *k, Signature *into, const AstModType *type) {
+  const Signature *s = signature(k, type);
+  vec_each (const Member *, member, &s->members)
+    vec_push(&into->members, *member);
+}
+
+static const Signature *signature(Check *k, const AstModType *type) {
+  if (type->kind == MODTYPE_NAME) return find_signature(k, &type->u.name);
+  if (type->kind == MODTYPE_FUNCTION) return &any_module;
+  Signature *s = new (Signature);
+  vec_each (const AstSpec *, spec, &type->u.specs) {
+    if (spec->kind == SPEC_INCLUDE) {
+      include(k, s, spec->of);
+      continue;
+    }
+    const Signature *of = spec->kind == SPEC_MODULE ? signature(k, spec->of) : NULL;
+    vec_push(&s->members, (Member){ spec->kind, spec->name, of });
+  }
+  return s;
+}
+
+static const Module *restricted(Check *k, const Module *m, const Signature *s, Loc loc);
+
+static void take_member(Check *k, const Module *m, const Member *member, Module *into,
+                        Loc loc) {
+  static const char *const kinds[] = {
+    [SPEC_VALUE] = "value", [SPEC_TYPE] = "type", [SPEC_MODULE] = "module"
+  };
+  const Map *from[] = { [SPEC_VALUE] = m->names.values,
+                        [SPEC_TYPE] = m->names.types,
+                        [SPEC_MODULE] = m->names.modules };
+  Map *to[] = { [SPEC_VALUE] = into->names.values,
+                [SPEC_TYPE] = into->names.types,
+                [SPEC_MODULE] = into->names.modules };
+  const void *meaning = map_get(from[member->kind], member->name);
+  if (!meaning) {
+    error(k->c, loc, "the module lacks the %s `%s` of its module type",
+          kinds[member->kind], member->name);
+    return;
+  }
+  if (member->kind == SPEC_MODULE) meaning = restricted(k, meaning, member->of, loc);
+  map_put(to[member->kind], member->name, meaning);
+}
+
+// The module with the names that its type has.
+static const Module *restricted(Check *k, const Module *m, const Signature *s, Loc loc) {
+  if (s->any) return m;
+  if (m->function) {
+    error(k->c, loc, "a parametric module stands where a module is expected");
+    return m;
+  }
+  Module *seen = new_node(Module, .names = names_new(NULL), .ready = true);
+  vec_each (const Member *, member, &s->members)
+    take_member(k, m, member, seen, loc);
+  return seen;
+}
+
+// --- Modules ---
+
+static const Module *eval(Check *k, const AstModExp *exp);
+
+static Module *module_of_decls(Check *k, const AstDeclVec *decls) {
+  Names outer = visible(k);
+  Check saved = *k;
+  see(k, names_new(&outer));
+  k->defined = names_new(NULL);
+  k->later = map_new(NULL);
+  k->opened = map_new(NULL);
+  k->local = false;
+  k->inside++;
+  check_decls(k, decls);
+  Module *m = new_node(Module, .names = k->defined, .ready = true);
+  see(k, outer);
+  k->defined = saved.defined;
+  k->later = saved.later;
+  k->opened = saved.opened;
+  k->local = saved.local;
+  k->inside--;
+  return m;
+}
+
+static const Module *eval_apply(Check *k, const AstModExp *exp) {
+  const Module *f = eval(k, exp->u.apply.function);
+  const Module *arg = eval(k, exp->u.apply.arg);
+  if (!f || !arg) return NULL;
+  if (!f->function) {
+    error(k->c, exp->u.apply.function->loc, "this module takes no parameters");
+    return NULL;
+  }
+  Names outer = visible(k);
+  see(k, names_new(&f->scope));
+  const Signature *s = signature(k, f->function->u.function.type);
+  arg = restricted(k, arg, s, exp->u.apply.arg->loc);
+  map_put(k->scope.modules, f->function->u.function.param, arg);
+  const Module *m = eval(k, source_parse_again(f->function));
+  see(k, outer);
+  return m;
+}
+
+static const Module *eval_ascribe(Check *k, const AstModExp *exp) {
+  const Module *m = eval(k, exp->u.ascribe.exp);
+  const Signature *s = signature(k, exp->u.ascribe.type);
+  return m ? restricted(k, m, s, exp->u.ascribe.exp->loc) : NULL;
+}
+
+// --- Imports ---
+
+// The path without its last part, "" or "folder/".
+static const char *folder_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? text_format("%.*s", (int)(slash - path + 1), path) : "";
+}
+
+// The text of the imported file; its path as well.
+static SourceFile *read_import(const AstModExp *exp) {
+  static const char *const endings[] = { ".fl", ".fut" };
+  const char *folder = exp->u.path[0] == '/' ? "" : folder_of(exp->loc.file->path);
+  for (int i = 0; i < 2; i++) {
+    size_t length;
+    const char *path = text_format("%s%s%s", folder, exp->u.path, endings[i]);
+    const char *text = text_read_file(path, &length);
+    if (text) return source_file_new(path, text, length);
+  }
+  return NULL;
+}
+
+static const Module *load_file(Check *k, const SourceFile *file) {
+  Module *m = new (Module);
+  map_put(k->lib->files, name_of(k->c->names, file->path), m);
+  const AstProgram *program = source_parse(k->c, file);
+  if (!program) return NULL;
+  Check *inner = check_new(k->lib, false);
+  inner->inside++;
+  check_decls(inner, &program->decls);
+  m->names = inner->defined;
+  m->ready = true;
+  return m;
+}
+
+static const Module *eval_import(Check *k, const AstModExp *exp) {
+  const SourceFile *file = read_import(exp);
+  if (!file) {
+    error(k->c, exp->loc, "cannot read `%s.fl` or `%s.fut` for this import", exp->u.path,
+          exp->u.path);
+    return NULL;
+  }
+  const Module *m = map_get(k->lib->files, name_of(k->c->names, file->path));
+  if (!m) return load_file(k, file);
+  if (m->ready) return m;
+  error(k->c, exp->loc, "`%s` is imported while it is being loaded", file->path);
+  return NULL;
+}
+
+// NULL after errors.
+static const Module *eval(Check *k, const AstModExp *exp) {
+  switch (exp->kind) {
+  case MODEXP_NAME: return find_named(k, &exp->u.name);
+  case MODEXP_BODY: return module_of_decls(k, &exp->u.body);
+  case MODEXP_IMPORT: return eval_import(k, exp);
+  case MODEXP_APPLY: return eval_apply(k, exp);
+  case MODEXP_ASCRIBE: return eval_ascribe(k, exp);
+  case MODEXP_FUNCTION:
+    return new_node(Module, .names = names_new(NULL), .function = exp, .scope = freeze(k),
+                    .ready = true);
+  }
+  return NULL;
+}
+
+// --- Definitions ---
+
+static const Module *no_module(void) {
+  return new_node(Module, .names = names_new(NULL), .ready = true);
+}
+
+void check_module(Check *k, const AstDecl *decl) {
+  const Module *m = eval(k, decl->u.module.exp);
+  if (!m) m = no_module();
+  map_put(k->scope.modules, decl->u.module.name, m);
+  if (!k->local) map_put(k->defined.modules, decl->u.module.name, m);
+}
+
+void check_module_type(Check *k, const AstDecl *decl) {
+  const Signature *s = signature(k, decl->u.module_type.type);
+  map_put(k->scope.signatures, decl->u.module_type.name, s);
+  if (!k->local) map_put(k->defined.signatures, decl->u.module_type.name, s);
+}
+
+static void put(void *map, const void *name, void *meaning) {
+  map_put(map, name, meaning);
+}
+
+static void put_all(const Names *from, const Names *to) {
+  map_each(from->values, put, to->values);
+  map_each(from->types, put, to->types);
+  map_each(from->modules, put, to->modules);
+  map_each(from->signatures, put, to->signatures);
+}
+
+static void mark_opened(void *check, const void *name, void *meaning) {
+  (void)name;
+  map_put(((Check *)check)->opened, meaning, check);
+}
+
+void check_open(Check *k, const AstDecl *decl) {
+  const Module *m = eval(k, decl->u.open.exp);
+  if (!m) return;
+  if (m->function) {
+    error(k->c, decl->loc, "a parametric module cannot be opened");
+    return;
+  }
+  Names seen = visible(k);
+  put_all(&m->names, &seen);
+  if (k->local) return;
+  put_all(&m->names, &k->defined);
+  map_each(m->names.values, mark_opened, k);
+  map_each(m->names.types, mark_opened, k);
+}
+
+// m.(e)
+const Type *infer_open_in(Check *k, AstExp *exp) {
+  const Module *m = find_named(k, &exp->u.open_in.module);
+  Names outer = visible(k), inner = names_new(&outer);
+  if (m) put_all(&m->names, &inner);
+  see(k, inner);
+  const Type *type = infer(k, exp->u.open_in.exp);
+  see(k, outer);
+  return type;
+}
