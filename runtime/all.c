@@ -14,9 +14,11 @@
 #include "memory.h"
 #include "profile.h"
 #include "kernels.h"
+#include "decision.h"
 #include "tuning.h"
 #include "entry.h"
 #include "io.h"
 #include "server.h"
+#include "race.h"
 #include "cli.h"
 // clang-format on

@@ -246,34 +246,6 @@ RT_FN const struct rt_entry_point *rt_entry_named(const struct rt_program *progr
   return NULL;
 }
 
-// Calls with copies of what the entry point consumes; the copies are made before time is taken.
-RT_FN int rt_timed_call(struct rt_context *ctx, const struct rt_entry_point *entry,
-                        const struct rt_value *in, struct rt_value *out, int64_t *us) {
-  struct rt_value *args =
-      (struct rt_value *)rt_host_alloc((size_t)entry->input_count * sizeof *args);
-  int error = RT_OK, copied = 0;
-  for (; copied < entry->input_count && !error; copied++) {
-    args[copied] = in[copied];
-    if (entry->inputs[copied].unique)
-      error = rt_copy_value(ctx, entry->inputs[copied].type, &in[copied], &args[copied]);
-  }
-  if (error) copied--;
-  if (!error) error = RT_NAME(context_sync)(ctx);
-  int64_t start = rt_time_us();
-  if (!error) {
-    error = entry->call(ctx, out, args);
-    if (!error) {
-      error = RT_NAME(context_sync)(ctx);
-      if (error) rt_value_free(ctx, entry->output_type, out);
-    }
-  }
-  *us = rt_time_us() - start;
-  for (int i = 0; i < copied; i++)
-    if (entry->inputs[i].unique) rt_value_free(ctx, entry->inputs[i].type, &args[i]);
-  free(args);
-  return error;
-}
-
 // One warm-up and the runs, or one run; the last result is kept.
 RT_FN int rt_run_entry(struct rt_context *ctx, const struct rt_cli *cli,
                        const struct rt_entry_point *entry, const struct rt_value *in,
@@ -284,10 +256,10 @@ RT_FN int rt_run_entry(struct rt_context *ctx, const struct rt_cli *cli,
                     strerror(errno));
   int warm_ups = cli->runs > 0, all = cli->runs > 0 ? cli->runs + 1 : 1, error = RT_OK;
   for (int run = 0; run < all && !error; run++) {
-    int64_t us = 0;
-    error = rt_timed_call(ctx, entry, in, out, &us);
+    int64_t ns = 0;
+    error = rt_timed_call(ctx, entry, in, out, &ns);
     if (error) break;
-    if (times && run >= warm_ups) fprintf(times, "%" PRId64 "\n", us);
+    if (times && run >= warm_ups) fprintf(times, "%" PRId64 "\n", ns / 1000);
     if (run + 1 < all) rt_value_free(ctx, entry->output_type, out);
   }
   if (times) fclose(times);

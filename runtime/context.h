@@ -56,7 +56,7 @@ struct rt_pending_event {
 struct rt_guard_event {
   int guard;
   int64_t par, local_bytes;
-  int64_t at_us;  // since the call began, all work before it done; 0 without profiling
+  int64_t at_ns;  // since the call began, all work before it done; 0 without profiling
   bool taken;
 };
 
@@ -101,11 +101,14 @@ struct rt_context {
   struct rt_pending_event *pending;
   int pending_count, pending_capacity;
   int64_t *params;
+  struct rt_tree_node *trees;  // per guard RT_TREE_NODES
+  int64_t sizes[RT_MAX_SIZES];  // of the call at hand
+  uint64_t known_sizes;         // bit k: sizes[k] belongs to it
   int64_t default_group_size;
   signed char *forced;  // per guard: 0, 'T' or 'F'
   struct rt_guard_event *events;
   int event_count, event_capacity;
-  int64_t call_started;  // rt_time_us; set when profiling
+  int64_t call_started;  // rt_time_ns; set when profiling
   char *cache_folder, *cache_archive;  // at most one is not NULL
   struct rt_binaries archive, loaded;
 };

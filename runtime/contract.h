@@ -46,7 +46,7 @@ struct rt_context;
 struct rt_config;
 
 enum { RT_OK = 0, RT_OTHER_ERROR = 1, RT_PROGRAM_ERROR = 2, RT_OUT_OF_MEMORY = 3 };
-enum { RT_MAX_RANK = 16, RT_MAX_CHECK_VALUES = 8 };
+enum { RT_MAX_RANK = 16, RT_MAX_CHECK_VALUES = 8, RT_MAX_SIZES = 64, RT_TREE_NODES = 16 };
 
 // ---- scalars (scalar.h, shared with kernels)
 //
@@ -112,6 +112,12 @@ struct rt_tuning_param {
 struct rt_guard_info {
   const char *name;  // "main.top_0"
   int threshold;     // its tuning parameter, or -1: never taken unless forced
+};
+
+// A setting `name=value` that the program starts with.
+struct rt_preset {
+  const char *name;
+  int64_t value;
 };
 
 // ---- types and entry points (for the command line, the server and opaque values)
@@ -230,6 +236,10 @@ struct rt_program {
   int type_count;
   const struct rt_entry_point *entries;
   int entry_count;
+  const char *const *sizes;  // of entry points, by name: what decisions may ask for
+  int size_count;
+  const struct rt_preset *presets;  // decisions by sizes that were tuned (decision.h)
+  int preset_count;
 };
 
 RT_FN const struct rt_program *rt_program(void);  // the program defines it
@@ -324,8 +334,12 @@ RT_FN int64_t rt_local_capacity(const struct rt_context *ctx);  // bytes per gro
 RT_FN int64_t rt_compute_units(const struct rt_context *ctx);
 RT_FN int64_t rt_default_group_size(const struct rt_context *ctx);
 
+// The sizes and integer parameters of the call that begins: numbers in the program's table.
+RT_FN void rt_sizes_clear(struct rt_context *ctx);
+RT_FN void rt_size(struct rt_context *ctx, int size, int64_t value);
+
 // Is the first version of guard number `guard` taken?  par >= threshold, and local_bytes (0: none)
-// fits; or as --path says.
+// fits; or as --path says.  The threshold may depend on the sizes (decision.h).
 RT_FN bool rt_guard(struct rt_context *ctx, int guard, int64_t par, int64_t local_bytes);
 
 // Around a region; measured (with waiting) only when profiling.

@@ -153,6 +153,7 @@ void RT_NAME(context_free)(struct rt_context *ctx) {
   free(ctx->regions);
   free(ctx->pending);
   free(ctx->params);
+  free(ctx->trees);
   free(ctx->forced);
   free(ctx->events);
   free(ctx);
@@ -186,7 +187,7 @@ RT_FN int rt_entry_begin(struct rt_context *ctx, const char *name) {
   int error = rt_usable(ctx);
   if (error) return error;
   ctx->event_count = 0;
-  if (ctx->profiling) ctx->call_started = rt_time_us();
+  if (ctx->profiling) ctx->call_started = rt_time_ns();
   rt_log(ctx, "entry %s", name);
   return RT_OK;
 }

@@ -75,18 +75,34 @@ RT_FN void rt_report_kernels(const struct rt_context *ctx, struct rt_text *t,
   rt_text_add(t, "]");
 }
 
-RT_FN void rt_report_guards(const struct rt_context *ctx, struct rt_text *t) {
+RT_FN void rt_report_guards(const struct rt_context *ctx,
+                            const struct rt_guard_event *events, int count,
+                            struct rt_text *t) {
   rt_text_add(t, ",\n\"guards\": [");
-  for (int i = 0; i < ctx->event_count; i++) {
-    const struct rt_guard_event *e = &ctx->events[i];
+  for (int i = 0; i < count; i++) {
+    const struct rt_guard_event *e = &events[i];
     rt_text_add(t, i ? ", {\"name\": " : "{\"name\": ");
     rt_text_json(t, ctx->program->guards[e->guard].name);
     rt_text_printf(t,
-                   ", \"par\": %" PRId64 ", \"local_bytes\": %" PRId64 ", \"at_us\": %" PRId64
-                   ", \"taken\": %s}",
-                   e->par, e->local_bytes, e->at_us, e->taken ? "true" : "false");
+                   ", \"par\": %" PRId64 ", \"local_bytes\": %" PRId64
+                   ", \"at_us\": %.3f, \"taken\": %s}",
+                   e->par, e->local_bytes, (double)e->at_ns * 1e-3,
+                   e->taken ? "true" : "false");
   }
   rt_text_add(t, "]");
+}
+
+RT_FN void rt_report_sizes(const struct rt_context *ctx, struct rt_text *t) {
+  bool first = true;
+  rt_text_add(t, ",\n\"sizes\": {");
+  for (int i = 0; ctx->known_sizes >> i && i < RT_MAX_SIZES; i++) {
+    if (!(ctx->known_sizes >> i & 1)) continue;
+    if (!first) rt_text_add(t, ", ");
+    first = false;
+    rt_text_json(t, ctx->program->sizes[i]);
+    rt_text_printf(t, ": %" PRId64, ctx->sizes[i]);
+  }
+  rt_text_add(t, "}");
 }
 
 RT_FN void rt_report_device(const struct rt_context *ctx, struct rt_text *t) {
@@ -114,7 +130,8 @@ char *RT_NAME(context_report)(struct rt_context *ctx) {
   for (int i = 0; i < ctx->program->region_count; i++)
     rt_report_timing(&t, ctx->program->regions[i], &ctx->regions[i], &first);
   rt_text_add(&t, "]");
-  rt_report_guards(ctx, &t);
+  rt_report_guards(ctx, ctx->events, ctx->event_count, &t);
+  rt_report_sizes(ctx, &t);
   rt_text_add(&t, "}\n");
   return rt_text_take(&t);
 }

@@ -72,6 +72,24 @@ RT_FN void rt_remove_variable(struct rt_server *s, struct rt_variable *v) {
 
 // ---- commands: values
 
+// The inputs of a command, from its fourth word on; false and an error if one is unknown or of
+// another type.  They stay the variables'.
+RT_FN bool rt_find_inputs(struct rt_server *s, const struct rt_entry_point *entry,
+                          struct rt_value *in) {
+  for (int i = 0; i < entry->input_count; i++) {
+    const struct rt_variable *v = rt_variable_named(s, s->words[3 + i]);
+    if (!v) return false;
+    if (v->type != entry->inputs[i].type) {
+      rt_error(s->ctx, RT_OTHER_ERROR, "input %d of %s: expected %s, found %s", i,
+               entry->name, s->program->types[entry->inputs[i].type].name,
+               s->program->types[v->type].name);
+      return false;
+    }
+    in[i] = v->value;
+  }
+  return true;
+}
+
 RT_FN int rt_command_call(struct rt_server *s) {
   const struct rt_entry_point *entry = rt_server_entry(s);
   if (!entry) return RT_OTHER_ERROR;
@@ -82,17 +100,7 @@ RT_FN int rt_command_call(struct rt_server *s) {
   int error = rt_check_new(s, s->words[2]);
   struct rt_value *in =
       (struct rt_value *)rt_host_alloc((size_t)entry->input_count * sizeof *in);
-  for (int i = 0; i < entry->input_count && !error; i++) {
-    const struct rt_variable *v = rt_variable_named(s, s->words[3 + i]);
-    if (!v)
-      error = RT_OTHER_ERROR;
-    else if (v->type != entry->inputs[i].type)
-      error = rt_error(s->ctx, RT_OTHER_ERROR, "input %d of %s: expected %s, found %s", i,
-                       entry->name, s->program->types[entry->inputs[i].type].name,
-                       s->program->types[v->type].name);
-    else
-      in[i] = v->value;
-  }
+  if (!error && !rt_find_inputs(s, entry, in)) error = RT_OTHER_ERROR;
   if (!error) error = RT_NAME(context_sync)(s->ctx);
   struct rt_value out;
   memset(&out, 0, sizeof out);
@@ -481,6 +489,9 @@ RT_FN int rt_command_tree(struct rt_server *s) {
   return RT_OK;
 }
 
+// Ours: race ENTRY ROUNDS INPUT... PATH... (race.h).
+RT_FN int rt_command_race(struct rt_server *s);
+
 // ---- the loop
 
 struct rt_command {
@@ -522,6 +533,7 @@ static const struct rt_command rt_commands[] = {
   { "project", 3, 3, rt_command_project },
   { "set_path", 0, 1, rt_command_set_path },
   { "tree", 0, 0, rt_command_tree },
+  { "race", 3, -1, rt_command_race },
 };
 
 // Where an unquoted word ends.  One that begins with a bracket goes on to the bracket that closes it:

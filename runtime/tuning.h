@@ -41,9 +41,10 @@ RT_FN int rt_param_named(const char *name) {
 }
 
 RT_FN bool rt_is_setting(const char *name) {
+  struct rt_decision ignored;
   for (int k = 0; k < RT_KIND_COUNT; k++)
     if (strcmp(rt_kinds[k].setting, name) == 0) return true;
-  return rt_param_named(name) >= 0;
+  return rt_param_named(name) >= 0 || rt_parse_decision(rt_program(), name, &ignored);
 }
 
 // Every number is accepted but those that no size can have; thresholds may be 0.
@@ -171,8 +172,31 @@ RT_FN int64_t rt_initial_param(const struct rt_context *ctx,
   return value < 0 && kind >= 0 ? rt_kind_default(ctx, kind) : value;
 }
 
+// The trees that the program was built with, then what the user set, in order.
+RT_FN void rt_open_trees(struct rt_context *ctx) {
+  const struct rt_program *program = ctx->program;
+  struct rt_decision d;
+  int64_t ignored = 0;
+  size_t nodes = (size_t)program->guard_count * RT_TREE_NODES;
+  ctx->trees = (struct rt_tree_node *)rt_host_alloc(nodes * sizeof *ctx->trees);
+  bool plain =
+      rt_config_find(ctx->config, rt_kinds[RT_KIND_THRESHOLD].setting, &ignored);
+  for (int i = 0; i < program->preset_count && !plain; i++)
+    if (rt_parse_decision(program, program->presets[i].name, &d))
+      rt_decision_set(ctx, d, program->presets[i].value);
+  for (int i = 0; i < ctx->config->setting_count; i++) {
+    const struct rt_setting *s = &ctx->config->settings[i];
+    int param = rt_param_named(s->name);
+    if (param >= 0)
+      rt_decision_clear(ctx, param);
+    else if (rt_parse_decision(program, s->name, &d))
+      rt_decision_set(ctx, d, s->value);
+  }
+}
+
 RT_FN void rt_tuning_open(struct rt_context *ctx) {
   const struct rt_program *program = ctx->program;
+  rt_open_trees(ctx);
   ctx->params =
       (int64_t *)rt_host_alloc((size_t)program->tuning_count * sizeof *ctx->params);
   ctx->forced = (signed char *)rt_host_alloc((size_t)program->guard_count);
@@ -203,9 +227,16 @@ RT_FN void rt_param_set(struct rt_context *ctx, int param, int64_t value) {
 
 int RT_NAME(context_set_tuning_param)(struct rt_context *ctx, const char *name,
                                       size_t value) {
+  struct rt_decision d;
   int param = rt_param_named(name);
-  if (param < 0) return 1;
-  rt_param_set(ctx, param, (int64_t)value);
+  if (param >= 0) {
+    rt_decision_clear(ctx, param);
+    rt_param_set(ctx, param, (int64_t)value);
+  } else if (rt_parse_decision(ctx->program, name, &d)) {
+    rt_decision_set(ctx, d, (int64_t)value);
+  } else {
+    return 1;
+  }
   return 0;
 }
 
@@ -264,12 +295,12 @@ RT_FN void rt_record_guard(struct rt_context *ctx, struct rt_guard_event event) 
 RT_FN int64_t rt_call_time(struct rt_context *ctx) {
   if (!ctx->profiling) return 0;
   clFinish(ctx->queue);
-  return rt_time_us() - ctx->call_started;
+  return rt_time_ns() - ctx->call_started;
 }
 
 RT_FN bool rt_guard(struct rt_context *ctx, int guard, int64_t par, int64_t local_bytes) {
   const struct rt_guard_info *g = &ctx->program->guards[guard];
-  int64_t threshold = g->threshold < 0 ? INT64_MAX : ctx->params[g->threshold];
+  int64_t threshold = rt_threshold(ctx, guard);
   struct rt_guard_event event = { guard, par, local_bytes, rt_call_time(ctx), false };
   if (ctx->forced[guard])
     event.taken = ctx->forced[guard] == 'T';

@@ -153,11 +153,13 @@ RT_FN bool rt_replace_file(const char *path, const void *bytes, size_t length) {
   return ok;
 }
 
-RT_FN int64_t rt_time_us(void) {
+RT_FN int64_t rt_time_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
+
+RT_FN int64_t rt_time_us(void) { return rt_time_ns() / 1000; }
 
 // FNV-1a; different seeds give independent enough halves of a longer hash.
 RT_FN uint64_t rt_hash(uint64_t seed, const void *bytes, size_t length) {

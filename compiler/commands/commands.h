@@ -44,6 +44,7 @@ typedef struct CompileOptions {
   const char *prefix;  // of exported names
   const char *base;    // libraries: the path without ".c"
   bool library;
+  bool untuned;         // leave the tuning file beside the source aside
   bool explain_copies;  // say on standard error which updates copy
 } CompileOptions;
 

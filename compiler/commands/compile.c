@@ -60,12 +60,21 @@ static bool tuned_value(void *state, const char *name, int64_t *value) {
   return false;
 }
 
+// Settings that are no parameters but decisions by sizes.
+static void add_presets(const Decider *settings, EmitOptions *emit) {
+  Vec(EmitPreset) presets = { 0 };
+  vec_each (const Threshold *, t, &settings->tuning)
+    if (strchr(t->name, '@')) vec_push(&presets, (EmitPreset){ t->name, t->value });
+  emit->presets = presets.at;
+  emit->preset_count = presets.count;
+}
+
 bool compile_program_to_c(Compiler *c, Program *program, CompileOptions options,
                           EmitResult *out) {
   if (!pipeline_run(c, program, "imp") || diag_error_count(c)) return false;
   c->phase = "emit";
   Decider settings = { 0 };
-  if (!read_tuning(c, program->path, &settings)) return false;
+  if (!options.untuned && !read_tuning(c, program->path, &settings)) return false;
   EmitOptions emit = { .prefix = options.prefix ? options.prefix : "fl",
                        .source = command_file_name(program->path),
                        .library = options.library,
@@ -73,6 +82,7 @@ bool compile_program_to_c(Compiler *c, Program *program, CompileOptions options,
                        .state = &settings,
                        .tree_text = versions_text(c, program->core),
                        .tree_json = versions_json(c, program->core) };
+  add_presets(&settings, &emit);
   if (options.library)
     emit.header_name = text_format("%s.h", command_file_name(options.base));
   if (options.explain_copies) explain_copies(program->imp[PROFILE_CPU]);

@@ -12,6 +12,12 @@
 
 enum { PROFILE_COUNT = 2 };
 
+// A tuned decision by sizes: "main.top_0@1:n*m" (runtime/decision.h).
+typedef struct EmitPreset {
+  const char *name;
+  int64_t value;
+} EmitPreset;
+
 typedef struct EmitOptions {
   const char *prefix;       // "fl": exported names are fl_...
   const char *source;       // "matmul.fl"
@@ -21,6 +27,8 @@ typedef struct EmitOptions {
   // A tuned value of a parameter, to become its default: true and stored in `value`; may be NULL.
   bool (*tuned)(void *state, const char *name, int64_t *value);
   void *state;
+  const EmitPreset *presets;  // those of things that the program lacks are left out
+  int preset_count;
 } EmitOptions;
 
 typedef struct EmitField {
@@ -64,6 +72,7 @@ typedef struct Emit {
   Vec(TuningParam) tuning;
   GuardVec guards;
   NameVec regions;
+  NameVec sizes;        // of the entry points, by name
   NameVec checks;       // each row: location, parts, as string literals
   IntVec check_values;  // the number of values of each
   Map *functions;       // Function -> const char *: its name in C
@@ -118,6 +127,7 @@ int emit_check(Emit *e, const ImpStm *check);  // the number of its row
 int emit_guard_index(Emit *e, Name name);
 int emit_tuning_index(Emit *e, Name name);
 int emit_region_index(Emit *e, Name name);
+int emit_size_index(Emit *e, Name name);
 
 // The functions that code calls, callees first (emit_function.c).
 const char *emit_function_name(Emit *e, const Function *function);

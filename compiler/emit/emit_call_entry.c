@@ -110,6 +110,31 @@ static void check_shapes(CallText *s) {
   }
 }
 
+static void tell_size(CallText *s, const char *name, const char *value, Map *told) {
+  int index = emit_size_index(s->c.e, name);
+  if (map_has(told, s->c.e->sizes.at[index])) return;
+  map_put(told, s->c.e->sizes.at[index], name);
+  c_line(&s->c, "rt_size(ctx, %d, %s);", index, value);
+}
+
+// Tuned decisions may ask for the sizes, and for integer parameters.
+static void tell_sizes(CallText *s) {
+  Map *told = map_new(NULL);
+  c_line(&s->c, "rt_sizes_clear(ctx);");
+  for (int k = 0; k < s->entry->size_count; k++)
+    tell_size(s, s->entry->params[k]->name, map_get(s->values, s->entry->params[k]),
+              told);
+  for (int i = 0; i < s->entry->input_count; i++) {
+    const EntryValue *input = &s->entry->inputs[i];
+    const Var *param = s->entry->params[input->first];
+    bool scalar = !input->opaque && input->count == 1 && !param->type.rank;
+    if (scalar && input->name && prim_is_int(param->type.elem))
+      tell_size(s, input->name,
+                text_format("(int64_t)%s", (const char *)map_get(s->values, param)),
+                told);
+  }
+}
+
 static void take_arrays(CallText *s) {
   for (int i = s->entry->size_count; i < s->entry->param_count; i++) {
     if (!s->entry->params[i]->type.rank) continue;
@@ -175,6 +200,7 @@ void emit_entry_call(Emit *e, Text *t, int number) {
   bind_scalars(&s);
   bind_sizes(&s);
   check_shapes(&s);
+  tell_sizes(&s);
   take_arrays(&s);
   if (any_array(entry)) {
     c_line(&s.c, "if (err) {");

@@ -27,6 +27,20 @@ int emit_region_index(Emit *e, Name name) {
   return e->regions.count - 1;
 }
 
+static int find_size(const Emit *e, const char *name, size_t length) {
+  for (int i = 0; i < e->sizes.count; i++)
+    if (strlen(e->sizes.at[i]) == length && strncmp(e->sizes.at[i], name, length) == 0)
+      return i;
+  return -1;
+}
+
+int emit_size_index(Emit *e, Name name) {
+  int known = find_size(e, name, strlen(name));
+  if (known >= 0) return known;
+  vec_push(&e->sizes, name);
+  return e->sizes.count - 1;
+}
+
 // "a.fl:3:7", or "" if unknown.
 static const char *known_loc(Loc loc) { return loc.file ? loc_text(loc) : ""; }
 
@@ -147,6 +161,44 @@ static void regions_table(Emit *e, Text *t) {
   if (e->regions.count) text_add(t, "\n};\n");
 }
 
+static void sizes_table(Emit *e, Text *t) {
+  if (e->sizes.count) text_add(t, "\nstatic const char *const program_sizes[] = {");
+  vec_each (const char **, size, &e->sizes)
+    text_printf(t, "\n  %s,", c_string(*size));
+  if (e->sizes.count) text_add(t, "\n};\n");
+}
+
+// Does the program have what "main.top_0@1:n*m" is about?
+static bool preset_fits(const Emit *e, const char *name) {
+  const char *at = strrchr(name, '@'), *colon = at ? strchr(at, ':') : NULL;
+  bool guard = false;
+  vec_each (const Guard *const *, g, &e->guards)
+    guard |= at && strlen((*g)->name) == (size_t)(at - name) &&
+             strncmp((*g)->name, name, (size_t)(at - name)) == 0;
+  for (const char *s = colon; guard && s && *s;) {
+    size_t length = strcspn(++s, "*");
+    guard = find_size(e, s, length) >= 0;
+    s += length;
+  }
+  return guard;
+}
+
+static int presets_table(Emit *e, Text *t) {
+  int count = 0;
+  Text *rows = text_new();
+  for (int i = 0; i < e->options.preset_count; i++) {
+    const EmitPreset *preset = &e->options.presets[i];
+    if (!preset_fits(e, preset->name)) continue;
+    text_printf(rows, "\n  { %s, %lld },", c_string(preset->name),
+                (long long)preset->value);
+    count++;
+  }
+  if (count)
+    text_printf(t, "\nstatic const struct rt_preset program_presets[] = {%s\n};\n",
+                text_str(rows));
+  return count;
+}
+
 static void entry_inputs(Emit *e, Text *t, const EmitEntry *entry) {
   (void)e;
   const char *name = c_identifier(entry->entry->name);
@@ -209,6 +261,8 @@ void emit_tables(Emit *e, Text *t) {
   regions_table(e, t);
   emit_types_table(e, t);
   entries_table(e, t);
+  sizes_table(e, t);
+  int presets = presets_table(e, t);
   text_add(t, "\nstatic const char *const opencl_prelude[] = {");
   runtime_add_prelude(t);
   text_add(t, "\n  NULL,\n};\n");
@@ -229,5 +283,7 @@ void emit_tables(Emit *e, Text *t) {
   member(t, "regions", e->regions.count);
   member(t, "types", e->types.count);
   member(t, "entries", e->entries.count);
+  member(t, "sizes", e->sizes.count);
+  member(t, "presets", presets);
   text_add(t, "\n  };\n  return &program;\n}\n");
 }

@@ -55,6 +55,19 @@ def mistakes():
         assert text in got, (args, got)
 
 
+def decisions_by_sizes(tuning):
+    """A tree over the threshold: node 1 asks for n, node 3 for n again, what is left out is plain."""
+    lines = "sum.intra_0=2\nsum.intra_0@1:n=4\nsum.intra_0@3:n=6\nsum.intra_0@6=77\nsum.intra_0@1:k=4\n"
+    with open(tuning, "w", encoding="ascii") as out:
+        out.write(lines)
+    for values, threshold in [("[1, 2, 3]", 2), ("[1, 2, 3, 4]", 77), ("[1, 2, 3, 4, 5, 6]", 2)]:
+        log = run(["-e", "sum", "-L", "--tuning", tuning], values).stderr
+        assert f"threshold {threshold}, ".encode() in log, (values, threshold, log)
+        assert b"no parameter sum.intra_0@1:k" in log, log
+    log = run(["-e", "sum", "-L", "--tuning", tuning, "--param", "sum.intra_0=5"], "[1, 2, 3, 4]").stderr
+    assert b"threshold 5, " in log, log
+
+
 def files(folder):
     times, tuning = f"{folder}/times", f"{folder}/t.tuning"
     run(["-r", "5", "-t", times], "[1]")
@@ -62,8 +75,10 @@ def files(folder):
         check(len([int(line) for line in lines]), 5)
     with open(tuning, "w", encoding="ascii") as out:
         out.write("-- made for a test\n\nsum.intra_0=2 -- low\nold.name=3\n")
-    log = run(["-e", "sum", "-L", "--tuning", tuning], "[1, 2, 3]").stderr
-    assert b"par 3, threshold 2, local memory 256 bytes: taken" in log, log
+    done = run(["-e", "sum", "-L", "--tuning", tuning], "[1, 2, 3]")
+    assert b"par 3, threshold 2, local memory 256 bytes: taken" in done.stderr, done.stderr
+    assert b"no parameter old.name" in done.stderr, done.stderr
+    decisions_by_sizes(tuning)
     log = run(["-e", "sum", "-L", "--path", "sum.intra_0=F"], "[1, 2, 3]").stderr
     assert b"forced: not taken" in log, log
     opencl = f"{folder}/k.cl"
@@ -119,6 +134,9 @@ def server(folder):
     with open(path, "w", encoding="ascii") as out:
         out.write("[10, 20, 30] 1i64 7")
     s.expect(f'restore "{path}" xs []i32 i i64 seven i32')
+    with open(f"{folder}/floats.in", "w", encoding="ascii") as out:
+        out.write("[1.5f32]")
+    s.expect(f"restore {folder}/floats.in floats []f32")
     assert s.ask("call get out xs i")[0].startswith("runtime: ")
     s.expect("index first out 0")
     s.expect(f"store {folder}/first.out first")
@@ -146,6 +164,15 @@ def server(folder):
     s.ask("call sum forced xs")
     check(json.loads("\n".join(s.ask("report")))["guards"][0]["taken"], False)
     s.expect("set_path")
+    race = json.loads("\n".join(s.ask("race sum 3 xs - sum.intra_0=F")))
+    check(race["sizes"], {"n": 3})
+    check([len(path["us"]) for path in race["paths"]], [3, 3])
+    check([path["guards"][0]["taken"] for path in race["paths"]], [True, False])
+    check([len(path["at_us"]) for path in race["paths"]], [3, 3])
+    race = json.loads("\n".join(s.ask("race main 2 floats -")))
+    check(race["paths"][0]["guards"], [])
+    s.ask("race consume 2 floats -")
+    s.expect("shape floats", "1")
     for command, text in [
         ("nonsense", "unknown command: nonsense"),
         ("type nothing", "unknown variable: nothing"),
@@ -155,6 +182,10 @@ def server(folder):
         ("index x xs 3", "index 3 out of bounds for dimension 0 of size 3"),
         ("kind", "wrong number of words for: kind"),
         ("rank i32", "not an array type: i32"),
+        ("race sum 0 xs -", "race takes an entry point, rounds, 1 inputs, and paths"),
+        ("race sum 1 xs", "race takes an entry point, rounds, 1 inputs, and paths"),
+        ("race sum 1 i -", "input 0 of sum: expected []i32, found i64"),
+        ("race sum 1 xs sum.none=T", "expected GUARD=T or GUARD=F of this program: sum.none=T"),
         (f"restore {folder}/none x i32", f"cannot read {folder}/none: No such file or directory"),
     ]:
         s.expect(command, "%%% FAILURE", text)

@@ -183,6 +183,8 @@ static int launch_sum(struct rt_context *ctx, struct rt_mem *xs, struct rt_mem *
 static int call_sum(struct rt_context *ctx, struct rt_value *out,
                     const struct rt_value *in) {
   struct rt_mem *xs = NULL, *ys = NULL;
+  rt_sizes_clear(ctx);
+  rt_size(ctx, 0, in[0].u.array->shape[0]);
   int error = rt_entry_begin(ctx, "sum");
   if (!error) error = rt_array_share(ctx, in[0].u.array, &xs);
   if (!error) error = rt_mem_alloc(ctx, &ys, 4);
@@ -248,10 +250,12 @@ static const char *const prelude_text[] = {
 static const char *const tree_text[] = { "sum\n", "`-- sum.intra_0: n >= t\n", NULL };
 static const char *const tree_json[] = { "{\"sum\": []}\n", NULL };
 
+static const char *const size_names[] = { "n", "i" };
+
 static const struct rt_program small_program = {
   "small.fl", prelude_text, tree_text, tree_json, kernels, K_COUNT, checks,
   2,          tuning,       2,         guards,    1,       regions, 1,
-  types,      T_COUNT,      entries,   5,
+  types,      T_COUNT,      entries,   5,       size_names, 2,      NULL, 0,
 };
 
 RT_FN const struct rt_program *rt_program(void) { return &small_program; }

@@ -41,6 +41,7 @@ static const struct rt_kernel kernels[] = {
 static const struct rt_program program = {
   "scalars", prelude_text, NULL, NULL, kernels, 1,    NULL, 0,    NULL,
   0,         NULL,         0,    NULL, 0,       NULL, 0,    NULL, 0,
+  NULL,      0,            NULL, 0,
 };
 
 RT_FN const struct rt_program *rt_program(void) { return &program; }

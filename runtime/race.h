@@ -1,0 +1,168 @@
+// Begin race.h: calls that take time, one or many of them in turn.
+
+// Calls with copies of what the entry point consumes; the copies are made before time is taken.
+RT_FN int rt_timed_call(struct rt_context *ctx, const struct rt_entry_point *entry,
+                        const struct rt_value *in, struct rt_value *out, int64_t *ns) {
+  struct rt_value *args =
+      (struct rt_value *)rt_host_alloc((size_t)entry->input_count * sizeof *args);
+  int error = RT_OK, copied = 0;
+  for (; copied < entry->input_count && !error; copied++) {
+    args[copied] = in[copied];
+    if (entry->inputs[copied].unique)
+      error = rt_copy_value(ctx, entry->inputs[copied].type, &in[copied], &args[copied]);
+  }
+  if (error) copied--;
+  if (!error) error = RT_NAME(context_sync)(ctx);
+  int64_t start = rt_time_ns();
+  if (!error) {
+    error = entry->call(ctx, out, args);
+    if (!error) {
+      error = RT_NAME(context_sync)(ctx);
+      if (error) rt_value_free(ctx, entry->output_type, out);
+    }
+  }
+  *ns = rt_time_ns() - start;
+  for (int i = 0; i < copied; i++)
+    if (entry->inputs[i].unique) rt_value_free(ctx, entry->inputs[i].type, &args[i]);
+  free(args);
+  return error;
+}
+
+// A path in a race, and what was measured in its rounds.
+struct rt_racer {
+  signed char *forced;
+  struct rt_guard_event *events;  // of the first round
+  int event_count;
+  int64_t *ns;     // per round
+  int64_t *at_ns;  // per round and event: when it was decided
+};
+
+// Keeps the times of a call; all calls of a path decide the same.
+RT_FN int rt_race_record(struct rt_context *ctx, struct rt_racer *r, int round,
+                         int rounds) {
+  size_t count = (size_t)ctx->event_count;
+  if (!r->events) {
+    r->event_count = ctx->event_count;
+    r->events = (struct rt_guard_event *)rt_host_alloc((count + 1) * sizeof *r->events);
+    r->at_ns = (int64_t *)rt_host_alloc((count + 1) * (size_t)rounds * sizeof *r->at_ns);
+    if (count) memcpy(r->events, ctx->events, count * sizeof *r->events);
+  }
+  if (ctx->event_count != r->event_count)
+    return rt_error(ctx, RT_OTHER_ERROR, "a path decides differently from call to call");
+  for (size_t i = 0; i < count; i++)
+    r->at_ns[(size_t)round * count + i] = ctx->events[i].at_ns;
+  return RT_OK;
+}
+
+RT_FN int rt_race_call(struct rt_context *ctx, const struct rt_entry_point *entry,
+                       const struct rt_value *in, struct rt_racer *r, int round,
+                       int rounds) {
+  struct rt_value out;
+  memset(&out, 0, sizeof out);
+  memcpy(ctx->forced, r->forced, (size_t)ctx->program->guard_count);
+  int error = rt_timed_call(ctx, entry, in, &out, &r->ns[round]);
+  if (error) return error;
+  rt_value_free(ctx, entry->output_type, &out);
+  return rt_race_record(ctx, r, round, rounds);
+}
+
+// Forward and backward in turn: what drifts meets all paths alike.
+RT_FN int rt_race_run(struct rt_context *ctx, const struct rt_entry_point *entry,
+                      const struct rt_value *in, struct rt_racer *racers, int count,
+                      int rounds) {
+  int error = RT_OK;
+  for (int round = 0; round < rounds && !error; round++)
+    for (int i = 0; i < count && !error; i++)
+      error = rt_race_call(ctx, entry, in, &racers[round % 2 ? count - 1 - i : i], round,
+                           rounds);
+  return error;
+}
+
+RT_FN void rt_race_times(struct rt_text *t, const int64_t *ns, int count) {
+  rt_text_add(t, "[");
+  for (int i = 0; i < count; i++)
+    rt_text_printf(t, "%s%.3f", i ? ", " : "", (double)ns[i] * 1e-3);
+  rt_text_add(t, "]");
+}
+
+// {"us": [per round], "guards": [as in reports], "at_us": [[per event], per round]}
+RT_FN void rt_race_report(struct rt_context *ctx, struct rt_text *t, struct rt_racer *r,
+                          int rounds) {
+  rt_text_add(t, "{\"us\": ");
+  rt_race_times(t, r->ns, rounds);
+  rt_report_guards(ctx, r->events, r->event_count, t);
+  rt_text_add(t, ", \"at_us\": [");
+  for (int round = 0; round < rounds; round++) {
+    if (round) rt_text_add(t, ", ");
+    rt_race_times(t, r->at_ns + (size_t)round * (size_t)r->event_count, r->event_count);
+  }
+  rt_text_add(t, "]}");
+}
+
+RT_FN void rt_race_print(struct rt_context *ctx, struct rt_racer *racers, int count,
+                         int rounds) {
+  struct rt_text t = { NULL, 0, 0 };
+  rt_text_printf(&t, "{\"local_bytes\": %" PRId64, ctx->device.local_bytes);
+  rt_report_sizes(ctx, &t);
+  rt_text_add(&t, ", \"paths\": [");
+  for (int i = 0; i < count; i++) {
+    if (i) rt_text_add(&t, ",\n");
+    rt_race_report(ctx, &t, &racers[i], rounds);
+  }
+  rt_text_add(&t, "]}\n");
+  fputs(t.data, stdout);
+  rt_text_free(&t);
+}
+
+RT_FN int rt_race_paths(struct rt_server *s, const struct rt_entry_point *entry,
+                        struct rt_racer *racers, int count, int64_t rounds) {
+  struct rt_value *in =
+      (struct rt_value *)rt_host_alloc((size_t)entry->input_count * sizeof *in);
+  int error = rt_find_inputs(s, entry, in) ? RT_OK : RT_OTHER_ERROR;
+  for (int i = 0; i < count && !error; i++) {
+    const char *path = s->words[3 + entry->input_count + i];
+    racers[i].ns = (int64_t *)rt_host_alloc((size_t)rounds * sizeof *racers[i].ns);
+    racers[i].forced = (signed char *)rt_host_alloc((size_t)s->program->guard_count);
+    if (!rt_parse_path(s->program, strcmp(path, "-") == 0 ? "" : path, racers[i].forced))
+      error = rt_fail_command(s, "expected GUARD=T or GUARD=F of this program", path);
+  }
+  if (!error) error = rt_race_run(s->ctx, entry, in, racers, count, (int)rounds);
+  if (!error) rt_race_print(s->ctx, racers, count, (int)rounds);
+  free(in);
+  return error;
+}
+
+// race ENTRY ROUNDS INPUT... PATH...: calls the entry point by each path ("-": by its thresholds) in
+// turn, and prints the times.  The inputs stay as they are; results are dropped.
+RT_FN int rt_command_race(struct rt_server *s) {
+  enum { RT_MAX_ROUNDS = 1000000 };
+  const struct rt_entry_point *entry = rt_server_entry(s);
+  int64_t rounds = 0;
+  if (!entry || rt_integer_words(s, 2, 1, &rounds)) return RT_OTHER_ERROR;
+  int count = s->word_count - 3 - entry->input_count;
+  if (count < 1 || rounds < 1 || rounds > RT_MAX_ROUNDS)
+    return rt_error(s->ctx, RT_OTHER_ERROR,
+                    "race takes an entry point, rounds, %d inputs, and paths",
+                    entry->input_count);
+  struct rt_context *ctx = s->ctx;
+  size_t guards = (size_t)s->program->guard_count;
+  struct rt_racer *racers =
+      (struct rt_racer *)rt_host_alloc((size_t)count * sizeof *racers);
+  signed char *forced = (signed char *)rt_host_alloc(guards);
+  bool profiling = ctx->profiling;
+  memcpy(forced, ctx->forced, guards);
+  ctx->profiling = true;
+  int error = rt_race_paths(s, entry, racers, count, rounds);
+  memcpy(ctx->forced, forced, guards);
+  ctx->profiling = profiling;
+  for (int i = 0; i < count; i++) {
+    free(racers[i].forced);
+    free(racers[i].events);
+    free(racers[i].ns);
+    free(racers[i].at_ns);
+  }
+  free(racers);
+  free(forced);
+  return error;
+}
+// End race.h
