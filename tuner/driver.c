@@ -61,6 +61,15 @@ SolveProblem tuning_problem(const Tuning *t, int count) {
       SolveProblem){ t->tree, groups, kept, weights, base, count, t->options->objective };
 }
 
+SolveFate *tuning_fates(const Tuning *t) {
+  return t->decisions ? decision_fates(&t->problem, &t->sizes, t->decisions)
+                      : solve_fates(&t->problem, t->thresholds);
+}
+
+double *tuning_times(const Tuning *t) {
+  return solve_fated_times(&t->problem, tuning_fates(t));
+}
+
 void tuning_cover(Tuning *t, int dataset, int runs) {
   for (int r = 0; r < t->runs; r++)
     measure_path(t->m, dataset, tree_cover(t->tree, r), runs);

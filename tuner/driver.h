@@ -1,10 +1,12 @@
 // The whole of a tuning: cover all versions, choose, measure again what is contested, verify.
 #pragma once
+#include "tuner/decision.h"
 #include "tuner/measure.h"
 
 typedef struct TunerRange {
-  const char *name;  // of a size or integer parameter of the entry point
+  const char *name;  // of a size or integer parameter
   int64_t low, high;
+  bool linear;  // points are spread evenly, not by orders of magnitude
 } TunerRange;
 
 // Makes a data set with these sizes, in the order of the ranges; false if that cannot be.
@@ -19,6 +21,7 @@ typedef struct TunerOptions {
   const TunerRange *ranges;  // or points of this box
   int range_count, max_points, holdout;
   TunerMake make;
+  bool (*allowed)(const void *state, const int64_t *sizes);  // NULL: the whole box
   void *make_state;
   SolveObjective objective;
   double budget_s, timeout_s, short_us;
@@ -36,16 +39,28 @@ typedef struct Verified {
 
 // What held-out points say about a choice.
 typedef struct Precision {
-  int points, fastest,
-      near;  // how often the fastest version is chosen, or one within 2 %
+  int points;
+  int fastest;  // ... where the fastest version is chosen, or one that noise cannot tell from it
+  int near;  // ... or one within 2 %
+  int even;  // ... where noise leaves open which of several versions is the fastest
   double regret, regret_error;  // mean of tuned / best - 1, and its standard error
 } Precision;
 
+// A choice: a tree per guard, which may be just a threshold.
 typedef struct CurvePoint {
-  int points;  // that the thresholds were chosen from
+  int points;  // that it was made from
   const int64_t *thresholds;
+  const Decision *decisions;
   Precision precision;
 } CurvePoint;
+
+// The tuned program on a held-out point.
+typedef struct Trial {
+  int dataset;
+  double predicted_us, best_us;
+  Samples us;
+  bool disagrees;  // it decided otherwise than the tuner's model
+} Trial;
 
 typedef struct Tuning {
   const TunerOptions *options;
@@ -59,9 +74,14 @@ typedef struct Tuning {
   Verified *verified;         // per data set
   bool kept_before;           // verification speaks against the new thresholds
   int runs;                   // that cover all versions, per data set
-  int64_t *sizes;             // range mode: per data set, its point
+  const Decision *decisions;  // range mode: trees by sizes, or NULL: the thresholds
+  SizeTable sizes;            // what the program says of its sizes, per data set
+  int64_t *points;            // range mode: per data set, its point
   int holdout_from;           // data sets from here on were kept out of the choice
+  int cells, open_cells;      // of the box; open: no version is best everywhere in it
   Vec(CurvePoint) curve;
+  Precision before_precision;  // of the program's own thresholds
+  Vec(Trial) trials;
   double seconds;
   int missing;  // runs that would have shown more versions, had there been time
   const char *problem_text;  // why there is no result, or NULL
@@ -84,11 +104,16 @@ void tuning_progress(const Tuning *t, int percent, const char *format, ...)
 // Points of the box, refined where the winner changes; sets the thresholds and the precision.
 void tuning_sample(Tuning *t);
 
+// What was chosen: which groups are reached and how they are left; microseconds per data set.
+SolveFate *tuning_fates(const Tuning *t);
+double *tuning_times(const Tuning *t);
+
 // Do the thresholds choose what the program's own ones choose?
 bool tuning_same_versions(const Tuning *t, int dataset);
 
 // The setting file as text; what was chosen and why, for people; data sets that lose.
 const char *tuning_file_text(const Tuning *t);
+const char *tuning_choice(const Tuning *t, int guard);  // "from Par 64 on"
 const char *tuning_reason(const Tuning *t, int guard);
 const char *tuning_conflicts(const Tuning *t);
 const char *tuning_summary(const Tuning *t);

@@ -66,6 +66,14 @@ bool measure_was_tried(const Measure *m, int dataset, Path path) {
   return false;
 }
 
+bool measure_works(const Measure *m, int dataset, Path path) {
+  const char *text = tree_path_text(m->tree, path);
+  vec_each (const PathRuns *, p, &m->paths)
+    if (p->dataset == dataset && strcmp(p->text, text) == 0)
+      return p->runs > 0 && !p->failed;
+  return false;
+}
+
 // ---- the log
 
 static void count_failure(Measure *m, int dataset, const Run *run);
@@ -171,21 +179,26 @@ void measure_unload(Measure *m, int dataset) {
   if (types) unload(m, dataset, types);
 }
 
-// Loads what is not there, and anew what the last call consumed.
-static Reply provide(Measure *m, int dataset, const char **call) {
+// Loads what is not there, and anew what the last call consumed.  `variables` gets " d0_0 d0_1".
+static Reply provide(Measure *m, int dataset, const char **variables) {
   const char *types = input_types(m);
   if (!types) return (Reply){ REPLY_DIED, "the program does not list its inputs" };
   if (strchr(types, '*')) unload(m, dataset, types);
-  Text *line = text_new();
-  text_printf(line, "call %s result", m->entry);
+  Text *names = text_new();
   int number = 0;
   for (const char *at = types; *at; number++) {
-    text_printf(line, " d%d_%d", dataset, number);
+    text_printf(names, " d%d_%d", dataset, number);
     at += strcspn(at, "\n");
     at += *at == '\n';
   }
-  *call = text_str(line);
+  *variables = text_str(names);
   return m->states[dataset].loaded ? (Reply){ REPLY_OK, "" } : load(m, dataset);
+}
+
+const char *measure_variables(Measure *m, int dataset) {
+  const char *variables = NULL;
+  if (!m->server.pid && !start(m)) return NULL;
+  return provide(m, dataset, &variables).status == REPLY_OK ? variables : NULL;
 }
 
 // ---- one call
@@ -205,10 +218,11 @@ static double runtime_of(const char *reply) {
 
 // Calls the entry point; the result is the variable `result`.
 static Reply call(Measure *m, int dataset, bool first, double *us) {
-  const char *line = NULL;
-  Reply reply = provide(m, dataset, &line);
+  const char *variables = NULL;
+  Reply reply = provide(m, dataset, &variables);
   if (reply.status != REPLY_OK) return reply;
-  reply = child_command(&m->server, time_limit(m, dataset, first), "%s", line);
+  reply = child_command(&m->server, time_limit(m, dataset, first), "call %s result%s",
+                        m->entry, variables);
   m->executions++;
   if (reply.status == REPLY_INTERRUPTED) m->interrupted = true;
   if (reply.status == REPLY_OK) *us = runtime_of(reply.text);
@@ -469,6 +483,22 @@ double measure_thresholds(Measure *m, int dataset, const int64_t *thresholds) {
   command(m, "free result");
   command(m, "unpause_profiling");
   return ok ? us : -1;
+}
+
+// The lines of the tuning file, as commands.
+bool measure_decide(Measure *m, const Decision *decisions, const SizeTable *sizes) {
+  for (int g = 0; g < m->tree->guard_count; g++) {
+    Text *lines = text_new();
+    decision_lines(lines, m->tree->guards[g].node->name, &decisions[g], sizes);
+    for (const char *at = text_str(lines); *at;) {
+      int name = (int)strcspn(at, "="), length = (int)strcspn(at, "\n");
+      Reply reply = command(m, text_format("set_tuning_param %.*s %.*s", name, at,
+                                           length - name - 1, at + name + 1));
+      if (reply.status != REPLY_OK) return false;
+      at += length + 1;
+    }
+  }
+  return true;
 }
 
 const int64_t *measure_default_thresholds(Measure *m) {

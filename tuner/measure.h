@@ -5,6 +5,7 @@
 // that of the version.  One run thereby measures all regions that stand side by side.
 #pragma once
 #include "tuner/child.h"
+#include "tuner/decision.h"
 #include "tuner/log.h"
 #include "tuner/solve.h"
 
@@ -96,11 +97,21 @@ Path measure_repair(const Measure *m, Path path);
 // Was the path run on the data set, or is it known to fail there?
 bool measure_was_tried(const Measure *m, int dataset, Path path);
 
+// Was it run, and did it always work?
+bool measure_works(const Measure *m, int dataset, Path path);
+
+// Loads the data set unless it is there; the server's variables with its inputs, " d0_0 d0_1", or
+// NULL if that fails.
+const char *measure_variables(Measure *m, int dataset);
+
 // How many runs of the path there are.
 int measure_runs(const Measure *m, int dataset, Path path);
 
 // One run that follows these thresholds, nothing forced, unobserved; negative if it fails.
 double measure_thresholds(Measure *m, int dataset, const int64_t *thresholds);
+
+// Makes the decisions (one per guard) the settings of the program; false if it fails.
+bool measure_decide(Measure *m, const Decision *decisions, const SizeTable *sizes);
 
 // The thresholds with which the program starts; NULL if it does not tell.
 const int64_t *measure_default_thresholds(Measure *m);

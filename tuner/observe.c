@@ -35,11 +35,11 @@ static void close_segment(Observer *o, double at) {
 }
 
 // False for a guard that the tree does not have.
-static bool observe_event(Observer *o, const json_t *event, int64_t capacity) {
+static bool observe_event(Observer *o, const json_t *event, double at, int64_t capacity) {
   const char *name = json_string_value(json_object_get(event, "name"));
   int guard = name ? tree_guard_named(o->m->tree, name) : -1;
   if (guard < 0) return name != NULL;  // of another entry point's tree: its time goes on
-  close_segment(o, json_number_value(json_object_get(event, "at_us")));
+  close_segment(o, at);
   int parent = o->m->tree->guards[guard].parent;
   int64_t par = json_integer_value(json_object_get(event, "par"));
   RunGroup group = { .guard = guard, .parent = parent < 0 ? -1 : o->current[parent] };
@@ -50,37 +50,57 @@ static bool observe_event(Observer *o, const json_t *event, int64_t capacity) {
   return true;
 }
 
-static bool observe_events(Observer *o, const json_t *json, double us) {
-  const json_t *events = json_object_get(json, "guards");
-  const json_t *capacity =
-      json_object_get(json_object_get(json, "device"), "local_bytes");
-  int64_t bytes = json_is_integer(capacity) ? json_integer_value(capacity) : INT64_MAX;
-  for (size_t i = 0; i < json_array_size(events); i++)
-    if (!observe_event(o, json_array_get(events, i), bytes)) return false;
-  close_segment(o, us);
+// Times of the events: `at_us`, or what stands in the events themselves.
+static bool observe_events(Observer *o, const json_t *events, const json_t *at_us,
+                           int64_t capacity) {
+  for (size_t i = 0; i < json_array_size(events); i++) {
+    const json_t *event = json_array_get(events, i);
+    double at = json_number_value(at_us ? json_array_get(at_us, i)
+                                        : json_object_get(event, "at_us"));
+    if (!observe_event(o, event, at, capacity)) return false;
+  }
   return json_is_array(events);
 }
 
-bool observe_report(const Measure *m, const char *report, double us, Run *run) {
-  json_t *json = json_loads(report, 0, NULL);
-  if (!json) return false;
+static bool observe(const Measure *m, const json_t *events, const json_t *at_us,
+                    const json_t *capacity, Run *run) {
   Observer o = { .m = m, .last_group = -1 };
   o.current = new_array(int, m->tree->guard_count + 1);
   for (int g = 0; g < m->tree->guard_count; g++)
     o.current[g] = -1;
-  bool ok = observe_events(&o, json, us);
-  json_decref(json);
-  run->us = us;
+  int64_t bytes = json_is_integer(capacity) ? json_integer_value(capacity) : INT64_MAX;
+  if (!observe_events(&o, events, at_us, bytes)) return false;
+  close_segment(&o, run->us);
   run->base_us = o.base;
   run->groups = o.groups.at;
   run->group_count = o.groups.count;
+  return true;
+}
+
+bool observe_report(const Measure *m, const char *report, double us, Run *run) {
+  json_t *json = json_loads(report, 0, NULL);
+  run->us = us;
+  const json_t *device = json_object_get(json, "device");
+  bool ok = json && observe(m, json_object_get(json, "guards"), NULL,
+                            json_object_get(device, "local_bytes"), run);
+  json_decref(json);
   return ok;
+}
+
+bool observe_race(const Measure *m, const json_t *race, int path, int round, Run *run) {
+  const json_t *of = json_array_get(json_object_get(race, "paths"), (size_t)path);
+  const json_t *at = json_array_get(json_object_get(of, "at_us"), (size_t)round);
+  const json_t *us = json_array_get(json_object_get(of, "us"), (size_t)round);
+  if (!json_is_array(at) || !json_is_number(us)) return false;
+  *run = (Run){ .us = json_number_value(us) };
+  return observe(m, json_object_get(of, "guards"), at,
+                 json_object_get(race, "local_bytes"), run);
 }
 
 // ---- samples
 
 static int group_of(Measure *m, Group wanted) {
-  for (int i = 0; i < m->groups.count; i++) {
+  for (int i = m->groups.count - 1; i >= 0; i--) {  // the latest data set stands last
     const Group *g = &m->groups.at[i];
     if (g->dataset == wanted.dataset && g->guard == wanted.guard &&
         g->parent == wanted.parent && g->par == wanted.par && g->fits == wanted.fits)

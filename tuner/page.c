@@ -92,11 +92,7 @@ static void draw(const Page *p, const Tree *tree, int depth, int guard, int bran
 static void draw_guard(const Page *p, const Tree *tree, int depth) {
   open_row(p, depth, " class=guard");
   text_printf(p->out, "%s: <code>%s", escaped(tree->name), escaped(tree->par));
-  int64_t threshold = p->t->thresholds[tree->guard];
-  if (threshold == SOLVE_NEVER)
-    text_add(p->out, "</code> never");
-  else
-    text_printf(p->out, " &ge; %lld</code>", (long long)threshold);
+  text_printf(p->out, "</code> %s", escaped(tuning_choice(p->t, tree->guard)));
   if (tree->line) text_printf(p->out, " <span class=note>line %d</span>", tree->line);
   text_add(p->out, "</td>");
   for (int d = 0; d < p->columns; d++) {
@@ -162,13 +158,11 @@ static void reasons_section(const Page *p) {
            "<h2>Settings</h2><div class=scroll><table><tr><th>name</th><th>value</th>"
            "<th style=\"text-align:left\">why</th></tr>\n");
   for (int g = 0; g < p->t->tree->guard_count; g++) {
-    int64_t value = p->t->thresholds[g];
     text_printf(p->out,
                 "<tr><td><code>%s</code></td><td>%s</td><td "
                 "style=\"text-align:left\">%s</td></tr>\n",
                 escaped(p->t->tree->guards[g].node->name),
-                value == SOLVE_NEVER ? "never" : text_format("%lld", (long long)value),
-                escaped(tuning_reason(p->t, g)));
+                escaped(tuning_choice(p->t, g)), escaped(tuning_reason(p->t, g)));
   }
   text_add(p->out, "</table></div>\n");
   const char *conflicts = tuning_conflicts(p->t);
@@ -184,7 +178,7 @@ static const char *time_cell(const Samples *s) {
 }
 
 static void times_section(const Page *p) {
-  const double *predicted = solve_times(&p->t->problem, p->t->thresholds);
+  const double *predicted = tuning_times(p->t);
   text_add(p->out,
            "<h2>Predicted and verified</h2><div class=scroll><table><tr><th>data set</th>"
            "<th>predicted</th><th>tuned</th><th>default</th><th>speed-up</th><th>own "
@@ -302,9 +296,7 @@ static void header(const Page *p) {
 }
 
 const char *tuning_page(const Tuning *t) {
-  Page page = { .t = t,
-                .out = text_new(),
-                .fates = solve_fates(&t->problem, t->thresholds) };
+  Page page = { .t = t, .out = text_new(), .fates = tuning_fates(t) };
   page.columns =
       t->problem.dataset_count < MOST_COLUMNS ? t->problem.dataset_count : MOST_COLUMNS;
   header(&page);

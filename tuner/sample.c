@@ -1,31 +1,41 @@
 // Tuning without data sets: points of a box of sizes, measured in all versions.
 //
-// Refinement after PEPPHER (adaptive off-line tuning, section 3.2: a cell whose corners agree on
-// the winner is closed, others are split), with three differences: the largest open cell is split
-// first and along its longest side only, at the geometric middle; a random point inside is asked
-// before a large cell is closed; and the result is a threshold per guard, chosen exactly from all
-// points by relative time, instead of a tree to be searched when the program runs.
+// The box is refined as PEPPHER does (adaptive off-line tuning, section 3.2: a cell whose points
+// agree on the winner is closed, others are split), with these differences: the cell with the
+// largest volume times regret is split first, along its longest side, at the geometric middle; its
+// halves get random points inside instead of their corners, because corners are powers of two and
+// ones, unlike the sizes that will come; agreement means that one choice of versions loses next to
+// nothing on all points of the cell, noise considered; and the result is not the tree of cells but a
+// threshold per guard, or a small tree of conditions (decision.h), chosen from all points, each
+// weighted by its share of the box.
 #include "tuner/driver.h"
+#include "tuner/points.h"
+#include "tuner/race.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_DIMS = 6, LEAST_POINT_RUNS = 3, MOST_POINT_RUNS = 60, POINT_US = 30000 };
-static const double probe_share = 1.0 / 32, near_best = 1.02;
-static const double clock_us = 1.0;  // what the program's clock can tell apart
+enum { POINTS_PER_CELL = 3, FIRST_POINTS = 12, TRIES = 200, NEIGHBOURS = 3 };
+static const double agreement = 0.01;    // what one choice may lose in a closed cell
+static const double worth_trees = 0.02;  // what thresholds lose when trees are tried
+static const double least_gain = 0.002;  // what a condition must win
+static const double near_best = 1.02;
 
 typedef struct Cell {
-  int64_t low[MOST_DIMS], high[MOST_DIMS];
-  bool closed;
+  int64_t low[POINTS_MOST_DIMS], high[POINTS_MOST_DIMS];
+  double regret;  // what the best single choice loses on its points
+  bool closed;    // nothing, or the cell cannot be split
 } Cell;
 
 typedef struct Sampler {
   Tuning *t;
+  Points points;
   int dims;
-  const char **winners;  // per data set: its own best choice, as text
+  Cell box;
   Vec(Cell) cells;
   uint64_t state;
-  int most;  // points for choosing
+  int most;  // points for choosing, or held-out ones included
 } Sampler;
 
 static double uniform(Sampler *s) {
@@ -33,234 +43,406 @@ static double uniform(Sampler *s) {
   return (double)(s->state >> 11) / 9007199254740992.0;
 }
 
-// A log-uniform integer.
-static int64_t random_size(Sampler *s, int64_t low, int64_t high) {
-  double from = log(fmax(1, (double)low)), to = log((double)high + 1);
-  int64_t x = (int64_t)exp(from + (to - from) * uniform(s));
-  return x < low ? low : x > high ? high : x;
+// ---- sizes: positions on the scale of their range
+
+static double scale(const Sampler *s, int dim, int64_t size) {
+  return s->t->options->ranges[dim].linear ? (double)size : log(fmax(0.5, (double)size));
 }
 
-// ---- points
+static double unscale(const Sampler *s, int dim, double position) {
+  return s->t->options->ranges[dim].linear ? position : exp(position);
+}
+
+static int64_t clamp(double x, int64_t low, int64_t high) {
+  if (x <= (double)low) return low;
+  return x >= (double)high ? high : (int64_t)x;
+}
+
+// From the scale's place of `low` to that of the integer after `high`.
+static double side(const Sampler *s, const Cell *cell, int dim) {
+  return scale(s, dim, cell->high[dim] + 1) - scale(s, dim, cell->low[dim]);
+}
+
+static bool is_allowed(const Sampler *s, const int64_t *sizes) {
+  const TunerOptions *o = s->t->options;
+  return !o->allowed || o->allowed(o->make_state, sizes);
+}
+
+// A random point of the cell that the constraints allow; false if there seems to be none.
+static bool random_point(Sampler *s, const Cell *cell, int64_t *sizes) {
+  for (int try = 0; try < TRIES; try++) {
+    for (int i = 0; i < s->dims; i++) {
+      double at = scale(s, i, cell->low[i]) + side(s, cell, i) * uniform(s);
+      sizes[i] = clamp(unscale(s, i, at), cell->low[i], cell->high[i]);
+    }
+    if (is_allowed(s, sizes)) return true;
+  }
+  return false;
+}
+
+// ---- measuring
+
+static double distance(const Sampler *s, const int64_t *a, const int64_t *b) {
+  double sum = 0;
+  for (int i = 0; i < s->dims; i++)
+    sum += pow((scale(s, i, a[i]) - scale(s, i, b[i])) / side(s, &s->box, i), 2);
+  return sum;
+}
+
+// The points next to one, among those before it.
+static int nearest(const Sampler *s, int dataset, int *near) {
+  double distances[NEIGHBOURS];
+  int count = 0;
+  const int64_t *points = s->t->points;
+  for (int d = 0; d < dataset; d++) {
+    double here = distance(s, points + d * s->dims, points + dataset * s->dims);
+    int at = count < NEIGHBOURS ? count++ : NEIGHBOURS;
+    while (at > 0 && distances[at - 1] > here) {
+      if (at < NEIGHBOURS) distances[at] = distances[at - 1], near[at] = near[at - 1];
+      at--;
+    }
+    if (at < NEIGHBOURS) distances[at] = here, near[at] = d;
+  }
+  return count;
+}
 
 static int point_known(const Sampler *s, const int64_t *sizes) {
   for (int d = 0; d < s->t->m->dataset_count; d++)
-    if (memcmp(s->t->sizes + d * s->dims, sizes, (size_t)s->dims * sizeof *sizes) == 0)
+    if (memcmp(s->t->points + d * s->dims, sizes, (size_t)s->dims * sizeof *sizes) == 0)
       return d;
   return -1;
 }
 
-// The choice of the guards' branches that is best for this point alone.
-static const char *winner(const Sampler *s, int d) {
-  SolveProblem p = tuning_problem(s->t, s->t->m->dataset_count);
-  SolveResult own = solve_alone(&p, d);
-  const SolveFate *fates = solve_fates(&p, solve_thresholds(&p, &own));
-  Text *text = text_new();
-  for (int i = 0; i < p.group_count; i++)
-    if (p.groups[i].dataset == d && fates[i].reached)
-      text_printf(text, "%d%c", p.groups[i].guard, fates[i].branch ? 'F' : 'T');
-  return text_str(text);
+// The time that a point may take: its part of what is left, and a bit more, as most take less.
+static double seconds_for_point(const Sampler *s) {
+  static const double most = 4;
+  int left = s->most - s->t->m->dataset_count + 1;
+  return fmin(most, 1.5 * fmax(0, s->t->m->deadline - child_now()) / left);
 }
 
-// Short runs are repeated until they have taken some time; version after version, so that what
-// drifts meets all alike.
-static void cover_point(Tuning *t, int d) {
-  tuning_cover(t, d, 1);
-  double us = t->m->states[d].least_us;
-  int runs = (int)fmin(MOST_POINT_RUNS, fmax(LEAST_POINT_RUNS, POINT_US / fmax(us, 1)));
-  for (int k = 2; k <= runs && measure_time_left(t->m); k++)
+// Is the covering run known to be slow at the points around, and would it take long here?  What it
+// would have shown counts as much slower than the best.
+static bool is_hopeless(const Sampler *s, int dataset, int run, double seconds) {
+  double least_s = 1e-6 * s->t->m->states[dataset].least_us;
+  int near[NEIGHBOURS], count = nearest(s, dataset, near);
+  double ratio = INFINITY;
+  for (int k = 0; k < count; k++) {
+    const PointData *point = &s->points.of[near[k]];
+    ratio = fmin(ratio, point->run_us[run] / point->best_us);
+  }
+  return count == NEIGHBOURS && ratio > POINTS_FAR && least_s * ratio > 0.25 * seconds;
+}
+
+// Programs that cannot race are run path by path.
+static void cover_again(Tuning *t, int d, double seconds) {
+  enum { RUNS = 8 };
+  double until = child_now() + seconds;
+  for (int k = 2; k <= RUNS && measure_time_left(t->m) && child_now() < until; k++)
     tuning_cover(t, d, k);
 }
 
-// Measures the point; its number, or -1 if that is not possible.
-static int measure_point(Sampler *s, const int64_t *sizes) {
+// Measures a new point: every version once, with a look at its result, then a race.
+static int measure_point(Sampler *s, const int64_t *sizes, const Decision *decisions) {
   Tuning *t = s->t;
-  int d = point_known(s, sizes);
-  if (d >= 0) return d;
   TunerDataset data = { 0 };
-  if (!measure_time_left(t->m)) return -1;
-  d = t->m->dataset_count;
+  int d = t->m->dataset_count;
+  double started = child_now();
+  if (d >= s->most || !measure_time_left(t->m)) return -1;
+  double seconds = seconds_for_point(s);
   if (!t->options->make(t->options->make_state, sizes, d, &data)) return -1;
-  memcpy(t->sizes + d * s->dims, sizes, (size_t)s->dims * sizeof *sizes);
+  memcpy(t->points + d * s->dims, sizes, (size_t)s->dims * sizeof *sizes);
   measure_add(t->m, data);
   measure_default(t->m, d);
-  cover_point(t, d);
+  for (int run = 0; run < t->runs; run++)
+    if (!is_hopeless(s, d, run, seconds))
+      measure_path(t->m, d, tree_cover(t->tree, run), 1);
+  seconds -= child_now() - started;
+  RaceResult race = race_paths(t, d, seconds, decisions);
+  if (!race.ok) cover_again(t, d, seconds);
   measure_unload(t->m, d);
   unlink(data.file);
-  s->winners[d] = winner(s, d);
+  points_add(&s->points, d);
+  if (race.tuned.count)
+    vec_push(&t->trials,
+             (Trial){ .dataset = d, .us = race.tuned, .disagrees = race.disagrees });
   return d;
 }
 
 // ---- cells
 
-static double log_size(const Cell *cell, int dim) {
-  return log((double)cell->high[dim] + 1) - log(fmax(1, (double)cell->low[dim]));
-}
-
+// The share of the box, up to a factor.
 static double volume(const Sampler *s, const Cell *cell) {
   double product = 1;
   for (int i = 0; i < s->dims; i++)
-    product *= fmax(0.1, log_size(cell, i));
+    product *= side(s, cell, i);
   return product;
 }
 
-// Measures the corners; do they agree?
-static bool corners_agree(Sampler *s, const Cell *cell) {
-  int first = -1;
-  for (int corner = 0; corner < 1 << s->dims; corner++) {
-    int64_t sizes[MOST_DIMS];
-    for (int i = 0; i < s->dims; i++)
-      sizes[i] = corner >> i & 1 ? cell->high[i] : cell->low[i];
-    if (s->t->m->dataset_count >= s->most && point_known(s, sizes) < 0) continue;
-    int d = measure_point(s, sizes);
-    if (d < 0) continue;
-    if (first >= 0 && strcmp(s->winners[d], s->winners[first]) != 0) return false;
-    first = d;
-  }
-  return first >= 0;
-}
-
-static bool inside_agrees(Sampler *s, const Cell *cell) {
-  int64_t sizes[MOST_DIMS];
+static bool is_inside(const Sampler *s, const Cell *cell, int dataset) {
+  const int64_t *sizes = s->t->points + dataset * s->dims;
   for (int i = 0; i < s->dims; i++)
-    sizes[i] = random_size(s, cell->low[i], cell->high[i]);
-  int d = s->t->m->dataset_count < s->most ? measure_point(s, sizes) : -1;
-  int corner = point_known(s, cell->low);
-  return d < 0 || corner < 0 || strcmp(s->winners[d], s->winners[corner]) == 0;
+    if (sizes[i] < cell->low[i] || sizes[i] > cell->high[i]) return false;
+  return true;
 }
 
-static bool splits(const Cell *cell, int dim) {
-  return cell->high[dim] > cell->low[dim] + 1;
+static int points_inside(const Sampler *s, const Cell *cell, int *datasets) {
+  int count = 0;
+  for (int d = 0; d < s->t->m->dataset_count; d++)
+    if (is_inside(s, cell, d)) datasets[count++] = d;
+  return count;
 }
 
 static int longest_side(const Sampler *s, const Cell *cell) {
   int longest = -1;
   for (int i = 0; i < s->dims; i++)
-    if (splits(cell, i) && (longest < 0 || log_size(cell, i) > log_size(cell, longest)))
+    if (cell->high[i] > cell->low[i] &&
+        (longest < 0 || side(s, cell, i) > side(s, cell, longest)))
       longest = i;
   return longest;
 }
 
-static void add_cell(Sampler *s, Cell cell) {
-  double whole = s->cells.count ? volume(s, &s->cells.at[0]) : volume(s, &cell);
-  cell.closed = corners_agree(s, &cell);
-  if (cell.closed && volume(s, &cell) > probe_share * whole)
-    cell.closed = inside_agrees(s, &cell);
-  if (longest_side(s, &cell) < 0) cell.closed = true;
-  vec_push(&s->cells, cell);
+// Looks at the cell's points again.
+static void judge_cell(Sampler *s, Cell *cell) {
+  int *datasets = new_array(int, s->t->m->dataset_count + 1);
+  int count = points_inside(s, cell, datasets);
+  double worst = 0;
+  cell->regret = points_disagreement(&s->points, datasets, count, &worst);
+  cell->closed = worst <= agreement || longest_side(s, cell) < 0;
 }
 
-// Splits the largest open cell; false if there is none.  Cell 0 stays what the box was.
-static bool refine(Sampler *s) {
-  int largest = -1;
-  for (int i = 0; i < s->cells.count; i++)
-    if (!s->cells.at[i].closed &&
-        (largest < 0 || volume(s, &s->cells.at[i]) > volume(s, &s->cells.at[largest])))
-      largest = i;
-  if (largest < 0) return false;
-  Cell low = s->cells.at[largest], high = low;
-  s->cells.at[largest].closed = true;
+// More random points until there are enough to judge by.
+static void fill_cell(Sampler *s, Cell *cell, int wanted) {
+  int64_t sizes[POINTS_MOST_DIMS];
+  int *datasets = new_array(int, s->most + 1);
+  for (int try = 0; try < 2 * wanted; try++) {
+    if (points_inside(s, cell, datasets) >= wanted || !random_point(s, cell, sizes))
+      break;
+    if (point_known(s, sizes) < 0 && measure_point(s, sizes, NULL) < 0) break;
+  }
+  judge_cell(s, cell);
+}
+
+typedef struct Start {
+  int64_t sizes[POINTS_MOST_DIMS];
+  double volume;
+} Start;
+
+static int compare_starts(const void *a, const void *b) {
+  const Start *x = a, *y = b;
+  return (x->volume > y->volume) - (x->volume < y->volume);
+}
+
+// Small points first: what they show may spare versions at large ones.
+static void measure_first(Sampler *s) {
+  Start starts[FIRST_POINTS] = { { { 0 }, 0 } };
+  int count = 0;
+  while (count < FIRST_POINTS && random_point(s, &s->box, starts[count].sizes)) {
+    starts[count].volume = 1;
+    for (int i = 0; i < s->dims; i++)
+      starts[count].volume *= (double)starts[count].sizes[i] + 1;
+    count++;
+  }
+  qsort(starts, (size_t)count, sizeof *starts, compare_starts);
+  for (int k = 0; k < count; k++)
+    if (point_known(s, starts[k].sizes) < 0) measure_point(s, starts[k].sizes, NULL);
+}
+
+// The cell to look at next: open with the largest volume times regret; or, if all are closed, that
+// with the most volume per point, to be asked once more.
+static int next_cell(const Sampler *s, bool *is_open) {
+  int best = -1;
+  double most = -1;
+  int *datasets = new_array(int, s->t->m->dataset_count + 1);
+  *is_open = false;
+  for (int i = 0; i < s->cells.count; i++) {
+    const Cell *cell = &s->cells.at[i];
+    if (*is_open && cell->closed) continue;
+    double worth =
+        volume(s, cell) *
+        (cell->closed ? 1.0 / (1 + points_inside(s, cell, datasets)) : cell->regret);
+    if (*is_open == !cell->closed && worth <= most) continue;
+    *is_open = !cell->closed;
+    most = worth;
+    best = i;
+  }
+  return best;
+}
+
+static void split(Sampler *s, int number) {
+  Cell low = s->cells.at[number], high = low;
   int dim = longest_side(s, &low);
-  double middle = sqrt(fmax(1, (double)low.low[dim]) * (double)low.high[dim]);
-  int64_t at = (int64_t)middle;
-  if (at <= low.low[dim]) at = low.low[dim] + 1;
-  if (at >= low.high[dim]) at = low.high[dim] - 1;
+  double middle = 0.5 * (scale(s, dim, low.low[dim]) + scale(s, dim, low.high[dim] + 1));
+  int64_t at = clamp(unscale(s, dim, middle), low.low[dim], low.high[dim] - 1);
   low.high[dim] = at;
-  high.low[dim] = at;
-  add_cell(s, low);
-  add_cell(s, high);
-  return true;
+  high.low[dim] = at + 1;
+  fill_cell(s, &low, POINTS_PER_CELL);
+  fill_cell(s, &high, POINTS_PER_CELL);
+  s->cells.at[number] = low;
+  vec_push(&s->cells, high);
+}
+
+// One step; false if nothing is left to be learnt.
+static bool refine(Sampler *s) {
+  bool is_open;
+  int before = s->t->m->dataset_count, number = next_cell(s, &is_open);
+  if (number < 0) return false;
+  Cell *cell = &s->cells.at[number];
+  if (is_open) {
+    split(s, number);
+    return true;
+  }
+  int *datasets = new_array(int, before + 1);
+  fill_cell(s, cell, points_inside(s, cell, datasets) + 1);
+  return s->t->m->dataset_count > before;
 }
 
 // ---- choosing
 
-// Points count by relative time: each is weighted by the inverse of its own best.
-static void choose(Tuning *t, int points) {
-  SolveProblem p = tuning_problem(t, points);
-  double *weights = new_array(double, points + 1);
-  for (int d = 0; d < points; d++) {
-    weights[d] = 1;
-    double own = solve_alone(&p, d).times[d];
-    weights[d] = isfinite(own) && own > 0 ? 1 / own : 1e-9;
+// Each cell's volume is shared by its points; corners and edges belong to the first that has them.
+static double *shares_of_points(const Sampler *s, int count) {
+  double *shares = new_array(double, count + 1);
+  int *cell_of = new_array(int, count + 1), *inside = new_array(int, s->cells.count + 1);
+  for (int d = 0; d < count; d++) {
+    cell_of[d] = 0;
+    while (cell_of[d] + 1 < s->cells.count && !is_inside(s, &s->cells.at[cell_of[d]], d))
+      cell_of[d]++;
+    inside[cell_of[d]]++;
   }
-  p.weights = weights;
-  p.objective = SOLVE_SUM;
+  for (int d = 0; d < count; d++)
+    shares[d] = volume(s, &s->cells.at[cell_of[d]]) / inside[cell_of[d]];
+  return shares;
+}
+
+// A choice from the first `count` points, by relative time.
+static void choose(Sampler *s, int count) {
+  Tuning *t = s->t;
+  SolveProblem p = points_problem(&s->points, NULL, count, shares_of_points(s, count));
   t->problem = p;
   t->best = solve(&p);
   t->thresholds = solve_thresholds(&p, &t->best);
-  vec_push(&t->curve, (CurvePoint){ .points = points, .thresholds = t->thresholds });
+  t->decisions = NULL;
+  double least = points_least(&s->points, &p);
+  double loss = solve_objective(&p, solve_times(&p, t->thresholds), NULL) / least - 1;
+  if (loss > worth_trees && t->sizes.count > 0)
+    t->decisions = decision_fit(&p, &t->sizes, t->thresholds, least_gain);
+  vec_push(&t->curve, (CurvePoint){ .points = count,
+                                    .thresholds = t->thresholds,
+                                    .decisions = t->decisions });
 }
 
-static void judge(const Tuning *t, const SolveProblem *p, CurvePoint *point,
-                  const double *own) {
-  const double *times = solve_times(p, point->thresholds);
-  Precision *r = &point->precision;
+// ---- precision
+
+static void judge_point(Precision *r, double *squares, const PointVerdict *v) {
+  if (!isfinite(v->ratio)) return;
+  r->points++;
+  r->fastest += v->is_fastest;
+  r->near += v->is_fastest || v->ratio <= near_best;
+  r->even += v->is_even;
+  r->regret += v->ratio - 1;
+  *squares += (v->ratio - 1) * (v->ratio - 1);
+}
+
+// How the choice does on the points from number `from` on.
+static Precision judge(const Sampler *s, int from, const CurvePoint *choice) {
+  Tuning *t = s->t;
+  Precision r = { 0 };
   double squares = 0;
-  for (int d = t->holdout_from; d < p->dataset_count; d++) {
-    double ratio = times[d] / own[d];
-    if (!isfinite(ratio)) continue;
-    bool same = times[d] - own[d] <= clock_us;
-    r->points++;
-    r->fastest += same;
-    r->near += same || ratio <= near_best;
-    r->regret += ratio - 1;
-    squares += (ratio - 1) * (ratio - 1);
+  for (int d = from; d < t->m->dataset_count; d++) {
+    PointVerdict v =
+        points_verdict(&s->points, d, choice->thresholds, choice->decisions, &t->sizes);
+    judge_point(&r, &squares, &v);
   }
-  if (r->points == 0) return;
-  r->regret /= r->points;
-  r->regret_error =
-      sqrt(fmax(0, squares / r->points - r->regret * r->regret) / r->points);
+  if (r.points == 0) return r;
+  r.regret /= r.points;
+  r.regret_error = sqrt(fmax(0, squares / r.points - r.regret * r.regret) / r.points);
+  return r;
 }
 
-// Points that the choice never saw.
+static const Decision *as_decisions(const Tuning *t) {
+  if (t->decisions) return t->decisions;
+  Decision *plain = new_array(Decision, t->tree->guard_count + 1);
+  for (int g = 0; g < t->tree->guard_count; g++)
+    plain[g] = decision_plain(t->thresholds[g]);
+  return plain;
+}
+
+static void predict_trials(const Sampler *s) {
+  const Tuning *t = s->t;
+  vec_each (Trial *, trial, &t->trials) {
+    PointVerdict v = points_verdict(&s->points, trial->dataset, t->thresholds,
+                                    t->decisions, &t->sizes);
+    trial->predicted_us = v.us;
+    trial->best_us = v.best_us;
+  }
+}
+
+// Points that the choice never saw, on which the tuned program runs as well.
 static void hold_out(Sampler *s) {
   Tuning *t = s->t;
-  t->holdout_from = t->m->dataset_count;
-  t->m->deadline += 0.5 * t->options->budget_s;
+  const Decision *decisions = as_decisions(t);
+  t->m->deadline += 0.6 * t->options->budget_s;
   s->most = t->holdout_from + t->options->holdout;
-  while (t->m->dataset_count < s->most && measure_time_left(t->m)) {
-    int64_t sizes[MOST_DIMS];
-    for (int i = 0; i < s->dims; i++)
-      sizes[i] = random_size(s, t->options->ranges[i].low, t->options->ranges[i].high);
-    int before = t->m->dataset_count;
-    tuning_progress(t, 60 + 38 * (before - t->holdout_from) / (t->options->holdout + 1),
-                    "held-out point %d of %d", before - t->holdout_from + 1,
-                    t->options->holdout);
-    if (measure_point(s, sizes) < 0) break;
+  for (int tries = 0; tries < 10 * t->options->holdout; tries++) {
+    int64_t sizes[POINTS_MOST_DIMS];
+    int done = t->m->dataset_count - t->holdout_from;
+    if (done == t->options->holdout || !random_point(s, &s->box, sizes)) break;
+    tuning_progress(t, 40 + 58 * done / (t->options->holdout + 1),
+                    "held-out point %d of %d", done + 1, t->options->holdout);
+    if (point_known(s, sizes) >= 0) continue;
+    if (measure_point(s, sizes, decisions) < 0) break;
   }
-  SolveProblem p = tuning_problem(t, t->m->dataset_count);
-  double *own = new_array(double, p.dataset_count + 1);
-  for (int d = t->holdout_from; d < p.dataset_count; d++)
-    own[d] = solve_alone(&p, d).times[d];
   vec_each (CurvePoint *, point, &t->curve)
-    judge(t, &p, point, own);
+    point->precision = judge(s, t->holdout_from, point);
+  if (t->before)
+    t->before_precision =
+        judge(s, t->holdout_from, &(CurvePoint){ .thresholds = t->before });
+  predict_trials(s);
+}
+
+// ---- the whole
+
+static Cell whole_box(const Sampler *s) {
+  Cell box = { .closed = false };
+  for (int i = 0; i < s->dims; i++) {
+    box.low[i] = s->t->options->ranges[i].low;
+    box.high[i] = s->t->options->ranges[i].high;
+  }
+  return box;
+}
+
+static void explore(Sampler *s) {
+  Tuning *t = s->t;
+  Cell first = s->box = whole_box(s);
+  measure_first(s);
+  judge_cell(s, &first);
+  vec_push(&s->cells, first);
+  int next = 8;
+  for (bool open = true;
+       open && measure_time_left(t->m) && t->m->dataset_count < s->most;) {
+    tuning_progress(t, 40 * t->m->dataset_count / (s->most + 1), "%d points in %d cells",
+                    t->m->dataset_count, s->cells.count);
+    open = refine(s);
+    if (t->m->dataset_count < next) continue;
+    choose(s, t->m->dataset_count);
+    next = 2 * t->m->dataset_count;
+  }
 }
 
 void tuning_sample(Tuning *t) {
   const TunerOptions *o = t->options;
-  int capacity = o->max_points + o->holdout;
+  int capacity = o->max_points + o->holdout + 1;
   Sampler s = { .t = t, .dims = o->range_count, .state = o->seed + 77 };
-  s.winners = new_array(const char *, capacity + 1);
+  s.points = (Points){ .t = t, .of = new_array(PointData, capacity) };
   s.most = o->max_points;
-  t->sizes = new_array(int64_t, (capacity + 1) * s.dims);
-  Cell box = { .closed = false };
-  for (int i = 0; i < s.dims; i++) {
-    box.low[i] = o->ranges[i].low;
-    box.high[i] = o->ranges[i].high;
-  }
-  t->m->deadline -= 0.5 * o->budget_s * (o->holdout > 0);
-  add_cell(&s, box);
-  s.cells.at[0].closed = false;
-  int next = 8;
-  while (t->m->dataset_count < s.most && measure_time_left(t->m)) {
-    tuning_progress(t, 60 * t->m->dataset_count / (s.most + 1), "%d points in %d cells",
-                    t->m->dataset_count, s.cells.count);
-    if (!refine(&s)) break;
-    if (t->m->dataset_count < next) continue;
-    choose(t, t->m->dataset_count);
-    next = 2 * t->m->dataset_count;
-  }
-  choose(t, t->m->dataset_count);
-  t->holdout_from = t->m->dataset_count;
-  if (o->holdout > 0) hold_out(&s);
+  t->points = new_array(int64_t, capacity * s.dims);
+  t->sizes.values = new_array(int64_t, capacity * DECISION_MOST_SIZES);
   t->before = measure_default_thresholds(t->m);
+  t->m->deadline -= 0.6 * o->budget_s * (o->holdout > 0);
+  explore(&s);
+  choose(&s, t->m->dataset_count);
+  t->holdout_from = t->m->dataset_count;
+  t->cells = s.cells.count;
+  vec_each (const Cell *, cell, &s.cells)
+    t->open_cells += !cell->closed;
+  if (o->holdout > 0) hold_out(&s);
 }

@@ -15,11 +15,19 @@ Interval tuning_interval(int hits, int all) {
   return (Interval){ fmax(0, middle - half), fmin(1, middle + half) };
 }
 
+// The objective if the guard had this threshold, all others being as they are.
 static double objective_with(const Tuning *t, int guard, int64_t threshold) {
-  int64_t *changed =
-      mem_copy(t->thresholds, (size_t)(t->tree->guard_count + 1) * sizeof *changed);
-  changed[guard] = threshold;
-  return solve_objective(&t->problem, solve_times(&t->problem, changed), t->alone);
+  size_t count = (size_t)t->tree->guard_count;
+  Tuning changed = *t;
+  int64_t *thresholds = mem_copy(t->thresholds, count * sizeof *thresholds);
+  thresholds[guard] = threshold;
+  changed.thresholds = thresholds;
+  if (t->decisions) {
+    Decision *decisions = mem_copy(t->decisions, count * sizeof *decisions);
+    decisions[guard] = decision_plain(threshold);
+    changed.decisions = decisions;
+  }
+  return solve_objective(&t->problem, tuning_times(&changed), t->alone);
 }
 
 static const char *percent(double ratio) {
@@ -42,6 +50,11 @@ static bool is_decided(const Tuning *t, int guard) {
   return t->best.cuts[guard].seen || failed;
 }
 
+const char *tuning_choice(const Tuning *t, int guard) {
+  Decision plain = decision_plain(t->thresholds[guard]);
+  return decision_text(t->decisions ? &t->decisions[guard] : &plain, &t->sizes);
+}
+
 const char *tuning_reason(const Tuning *t, int guard) {
   const Tree *node = t->tree->guards[guard].node;
   const SolveCut *cut = &t->best.cuts[guard];
@@ -54,10 +67,13 @@ const char *tuning_reason(const Tuning *t, int guard) {
     return text_format("%s: as before (the new value did not hold in whole runs)",
                        node->par);
   if (!cut->seen) return text_format("%s: never decided in these runs", node->par);
-  double now = objective_with(t, guard, t->thresholds[guard]);
-  return text_format("%s: taken %s%s; always: %s, never: %s", node->par,
-                     side(cut->low, cut->high),
-                     cut->reached ? "" : " (not reached by the chosen versions)",
+  double now = solve_objective(&t->problem, tuning_times(t), t->alone);
+  const char *taken =
+      t->decisions
+          ? "by sizes"
+          : text_format("taken %s%s", side(cut->low, cut->high),
+                        cut->reached ? "" : " (not reached by the chosen versions)");
+  return text_format("%s: %s; always: %s, never: %s", node->par, taken,
                      percent(objective_with(t, guard, 0) / now),
                      percent(objective_with(t, guard, SOLVE_NEVER) / now));
 }
@@ -67,7 +83,7 @@ const char *tuning_reason(const Tuning *t, int guard) {
 // The outermost guard where the choice departs from the data set's own best.
 static const TreeGuard *first_difference(const Tuning *t, int dataset) {
   SolveResult own = solve_alone(&t->problem, dataset);
-  const SolveFate *a = solve_fates(&t->problem, t->thresholds);
+  const SolveFate *a = tuning_fates(t);
   const SolveFate *b = solve_fates(&t->problem, solve_thresholds(&t->problem, &own));
   for (int i = 0; i < t->problem.group_count; i++)
     if (t->problem.groups[i].dataset == dataset && a[i].reached && b[i].reached &&
@@ -88,7 +104,7 @@ static int compare_losses(const void *a, const void *b) {
 
 // The data sets that lose against their own best, the worst first.
 static Loss *losses(const Tuning *t, int *count) {
-  const double *times = solve_times(&t->problem, t->thresholds);
+  const double *times = tuning_times(t);
   Loss *list = new_array(Loss, t->problem.dataset_count + 1);
   *count = 0;
   for (int d = 0; d < t->problem.dataset_count; d++) {
@@ -159,11 +175,14 @@ const char *tuning_file_text(const Tuning *t) {
   add_comments(text, conflicts);
   for (int g = 0; g < t->tree->guard_count; g++) {
     const char *name = t->tree->guards[g].node->name;
-    if (is_decided(t, g))
-      text_printf(text, "\n-- %s\n%s=%lld\n", tuning_reason(t, g), name,
-                  (long long)t->thresholds[g]);
-    else
+    Decision plain = decision_plain(t->thresholds[g]);
+    const Decision *decision = t->decisions ? &t->decisions[g] : &plain;
+    if (is_decided(t, g)) {
+      text_printf(text, "\n-- %s\n", tuning_reason(t, g));
+      decision_lines(text, name, decision, &t->sizes);
+    } else {
       text_printf(text, "\n-- %s: left at its default; %s\n", name, tuning_reason(t, g));
+    }
   }
   return text_str(text);
 }
@@ -202,7 +221,7 @@ static void summarise_precision(Text *text, const Precision *p) {
 
 const char *tuning_summary(const Tuning *t) {
   Text *text = text_new();
-  const double *predicted = solve_times(&t->problem, t->thresholds);
+  const double *predicted = tuning_times(t);
   text_printf(text, "%s: %d guards, %d runs cover all versions of a data set\n",
               t->options->program, t->tree->guard_count, t->runs);
   for (int d = 0; d < t->problem.dataset_count && !t->options->range_count; d++)
@@ -215,10 +234,7 @@ const char *tuning_summary(const Tuning *t) {
   for (int g = 0; g < t->tree->guard_count; g++) {
     undecided += !is_decided(t, g);
     if (!is_decided(t, g)) continue;
-    bool never = t->thresholds[g] == SOLVE_NEVER;
-    const char *value =
-        never ? "never" : text_format("%lld", (long long)t->thresholds[g]);
-    text_printf(text, "  %s=%s  %s\n", t->tree->guards[g].node->name, value,
+    text_printf(text, "  %s %s  %s\n", t->tree->guards[g].node->name, tuning_choice(t, g),
                 tuning_reason(t, g));
   }
   if (undecided)

@@ -365,8 +365,7 @@ static Front solver_run(Solver *s) {
   return best_plans(s, s->p->tree->root, (Set){ root, 1 });
 }
 
-// The middle of (low, high], geometrically: sizes between behave like those nearer to them.
-static int64_t middle(int64_t low, int64_t high) {
+int64_t solve_middle(int64_t low, int64_t high) {
   if (high == SOLVE_NEVER) return SOLVE_NEVER;
   double from = low < 1 ? 1 : (double)low;
   double at = ceil(sqrt(from * (double)high));
@@ -380,7 +379,7 @@ static void collect(const Choice *choice, SolveCut *cuts, bool reached) {
   collect(choice->second, cuts, reached);
   if (choice->guard < 0) return;
   cuts[choice->guard] = (SolveCut){ reached, true, choice->low, choice->high,
-                                    middle(choice->low, choice->high) };
+                                    solve_middle(choice->low, choice->high) };
 }
 
 // Guards that the chosen versions do not reach decide for all events that could come to them.
@@ -466,6 +465,10 @@ SolveResult solve_alone(const SolveProblem *p, int dataset) {
   return solve(&alone);
 }
 
+int solve_branch(const SolveGroup *g, int64_t threshold) {
+  return g->fits && threshold != SOLVE_NEVER && g->par >= threshold ? 0 : 1;
+}
+
 SolveFate *solve_fates(const SolveProblem *p, const int64_t *thresholds) {
   SolveFate *fates = new_array(SolveFate, p->group_count + 1);
   for (int i = 0; i < p->group_count; i++) {
@@ -473,16 +476,18 @@ SolveFate *solve_fates(const SolveProblem *p, const int64_t *thresholds) {
     int branch = p->tree->guards[g->guard].parent_branch;
     fates[i].reached =
         g->parent < 0 || (fates[g->parent].reached && fates[g->parent].branch == branch);
-    int64_t t = thresholds[g->guard];
-    fates[i].branch = g->fits && t != SOLVE_NEVER && g->par >= t ? 0 : 1;
+    fates[i].branch = solve_branch(g, thresholds[g->guard]);
   }
   return fates;
 }
 
 double *solve_times(const SolveProblem *p, const int64_t *thresholds) {
+  return solve_fated_times(p, solve_fates(p, thresholds));
+}
+
+double *solve_fated_times(const SolveProblem *p, const SolveFate *fates) {
   double *times = new_array(double, p->dataset_count + 1);
   memcpy(times, p->base, (size_t)p->dataset_count * sizeof *times);
-  const SolveFate *fates = solve_fates(p, thresholds);
   for (int i = 0; i < p->group_count; i++)
     if (fates[i].reached)
       times[p->groups[i].dataset] += p->groups[i].cost[fates[i].branch];

@@ -66,5 +66,12 @@ typedef struct SolveFate {
   int branch;
 } SolveFate;
 SolveFate *solve_fates(const SolveProblem *problem, const int64_t *thresholds);
+double *solve_fated_times(const SolveProblem *problem, const SolveFate *fates);
+
+// The branch by which a group is left at a threshold.
+int solve_branch(const SolveGroup *group, int64_t threshold);
+
+// The middle of (low, high], geometrically: sizes between behave like those nearer to them.
+int64_t solve_middle(int64_t low, int64_t high);
 
 const int64_t *solve_thresholds(const SolveProblem *problem, const SolveResult *result);

@@ -18,7 +18,12 @@ static const char help[] =
     "`flc run` and `flc bench` then use.  Data sets default to those of the test "
     "blocks.\n"
     "  --data FILE[@weight=W]   a data set (repeatable)\n"
-    "  --range n=LOW:HIGH,...   random inputs of these sizes instead (logarithmic)\n"
+    "  --range n=LOW:HIGH,...   random inputs of these sizes instead, spread over orders "
+    "of\n"
+    "                           magnitude (n=1:9:linear: evenly); n*m<=2^26 constrains "
+    "them\n"
+    "  --gen FILE               with --range: the program FILE makes the inputs from "
+    "sizes\n"
     "  --max-points N           with --range: points to choose from (default 64)\n"
     "  --holdout N              ... and points to judge the choice by (default 0)\n"
     "  -e, --entry NAME         the entry point (default main)\n"
@@ -39,7 +44,7 @@ static const char help[] =
 
 typedef struct Options {
   TunerOptions tuner;
-  const char *path, *output, *device, *command, *log, *range;
+  const char *path, *output, *device, *command, *log, *range, *gen;
   Vec(const char *) data;
   bool explain, check, no_log;
 } Options;
@@ -47,6 +52,7 @@ typedef struct Options {
 enum Option {
   OPT_DATA = 256,
   OPT_RANGE,
+  OPT_GEN,
   OPT_POINTS,
   OPT_HOLDOUT,
   OPT_BUDGET,
@@ -68,6 +74,7 @@ enum Option {
 static const struct option long_options[] = {
   { "data", required_argument, NULL, OPT_DATA },
   { "range", required_argument, NULL, OPT_RANGE },
+  { "gen", required_argument, NULL, OPT_GEN },
   { "max-points", required_argument, NULL, OPT_POINTS },
   { "holdout", required_argument, NULL, OPT_HOLDOUT },
   { "budget", required_argument, NULL, OPT_BUDGET },
@@ -130,7 +137,10 @@ static bool apply_number(Options *o, int option, const char *arg) {
 static bool apply(Options *o, int option, const char *arg) {
   switch (option) {
   case OPT_DATA: vec_push(&o->data, arg); return true;
-  case OPT_RANGE: o->range = arg; return true;
+  case OPT_RANGE:
+    o->range = o->range ? text_format("%s,%s", o->range, arg) : arg;
+    return true;
+  case OPT_GEN: o->gen = arg; return true;
   case OPT_OBJECTIVE: return read_objective(arg, &o->tuner.objective);
   case OPT_DEVICE: o->device = arg; return true;
   case OPT_REPORT: o->tuner.report_path = arg; return true;
@@ -214,7 +224,8 @@ typedef struct Built {
 static bool compile(Compiler *c, const Options *o, const char *scratch, Built *out) {
   EmitResult result;
   Program *program = program_read(c, o->path);
-  if (!program || !compile_program_to_c(c, program, (CompileOptions){ 0 }, &result))
+  if (!program ||
+      !compile_program_to_c(c, program, (CompileOptions){ .untuned = true }, &result))
     return false;
   const char *text = text_str(result.c);
   out->hash = text_format(
@@ -244,7 +255,12 @@ static const char *const *server_words(const Options *o, const Built *built) {
 // ---- tuning
 
 static bool find_inputs(TuneInputs *in, const Options *o, DatasetVec *data) {
-  if (o->range) return tune_ranges(in, o->range) && tune_ranges_complete(in);
+  if (o->gen && !o->range) return tune_fail(in, "--gen needs sizes: --range n=1:1000");
+  if (o->range && o->data.count)
+    return tune_fail(in, "--range and --data exclude each other");
+  if (o->range)
+    return tune_ranges(in, o->range) &&
+           (!o->gen || tune_generator(in, o->gen, o->device)) && tune_ranges_complete(in);
   vec_each (const char *const *, text, &o->data)
     if (!tune_data_file(in, *text, data)) return false;
   if (o->data.count == 0 && in->about && !tune_data_tests(in, data)) return false;
@@ -290,12 +306,16 @@ static int tune_in(Compiler *c, Options *o, const char *scratch) {
   o->tuner.ranges = in.ranges.at;
   o->tuner.range_count = in.ranges.count;
   if (!in.ranges.count) o->tuner.max_points = o->tuner.holdout = 0;
-  o->tuner.make = tune_data_random;
+  o->tuner.make = tune_data_make;
+  o->tuner.allowed = in.constraints.count ? tune_allowed : NULL;
   o->tuner.make_state = &in;
   o->tuner.scratch = scratch;
   o->tuner.compare = built.core ? tune_data_compare : NULL;
   o->tuner.compare_state = &in;
-  return report(c, o, tuner_run(&o->tuner));
+  const Tuning *result = tuner_run(&o->tuner);
+  diag_flush(c);
+  if (in.generator.server.pid) child_stop(&in.generator.server);
+  return report(c, o, result);
 }
 
 static int tune(Compiler *c, Options *o) {
