@@ -29,7 +29,10 @@ const char *c_name_of(CodeText *c, const void *binder, const char *name) {
   return fresh;
 }
 
-const char *c_var(CodeText *c, const Var *var) { return c_name_of(c, var, var->name); }
+const char *c_var(CodeText *c, const Var *var) {
+  const char *name = c_name_of(c, var, var->name);
+  return c->lanes ? lane_name(c->lanes, var, name) : name;
+}
 
 const char *c_mem(CodeText *c, const Mem *mem) { return c_name_of(c, mem, mem->name); }
 

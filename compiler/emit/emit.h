@@ -88,6 +88,8 @@ typedef enum Arith {
   ARITH_SATURATE,  // Par and numbers of bytes
 } Arith;
 
+typedef struct LaneCode LaneCode;
+
 typedef struct CodeText {
   Emit *e;
   Text *t;
@@ -96,6 +98,7 @@ typedef struct CodeText {
   Map *live;   // variables whose values matter
   bool in_kernel, interleaved;
   bool guarded;  // a kernel with barriers and checks: see emit_kernels.c
+  const LaneCode *lanes;  // within an IMP_LANES statement
 } CodeText;
 
 CodeText code_text_new(Emit *e, Text *t);
@@ -141,6 +144,15 @@ void emit_host_functions(Emit *e, Text *t);
 // Kernels (emit_kernels.c).
 const char *emit_kernel_text(Emit *e, const Kernel *kernel, Profile profile);
 void emit_kernels(Emit *e, Text *t);  // the texts and the table
+void emit_kernel_block(CodeText *c, const ImpBlock *block);
+void emit_kernel_check(CodeText *c, const ImpStm *stm);
+
+// Vector code (emit_lanes.c).
+void emit_lanes(CodeText *c, const ImpStm *stm);
+// A statement within one; false if it is written as elsewhere.
+bool emit_lane_stm(CodeText *c, const ImpStm *stm);
+// The name of a variable's copy under construction; `name`: what it is called elsewhere.
+const char *lane_name(const LaneCode *l, const Var *var, const char *name);
 
 // Host code (emit_host.c): static functions per entry and profile; emit_call_entry.c: call_main.
 void emit_entry_args(Emit *e, Text *t, const Entry *entry);

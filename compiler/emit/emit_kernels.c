@@ -8,15 +8,17 @@
 #include "emit/emit.h"
 #include <string.h>
 
-static void kernel_block(CodeText *c, const ImpBlock *block);
+static bool is_barrier(const ImpStm *stm) { return stm->kind == IMP_BARRIER; }
 
-static bool has_barrier(const ImpBlock *block) {
+static bool has_lanes(const ImpStm *stm) { return stm->kind == IMP_LANES; }
+
+static bool any_stm(const ImpBlock *block, bool (*wanted)(const ImpStm *stm)) {
   vec_each (const ImpStm **, stm, block) {
-    if ((*stm)->kind == IMP_BARRIER) return true;
+    if (wanted(*stm)) return true;
     const ImpBlock *inner[2];
     int count = imp_blocks(*stm, inner);
     for (int i = 0; i < count; i++)
-      if (has_barrier(inner[i])) return true;
+      if (any_stm(inner[i], wanted)) return true;
   }
   return false;
 }
@@ -24,7 +26,7 @@ static bool has_barrier(const ImpBlock *block) {
 // ---- statements
 
 static const char *guard_of(const CodeText *c, const ImpBlock *body) {
-  return c->guarded && !has_barrier(body) ? "flc_ok && " : "";
+  return c->guarded && !any_stm(body, is_barrier) ? "flc_ok && " : "";
 }
 
 static void kernel_for(CodeText *c, const ImpStm *stm) {
@@ -32,8 +34,8 @@ static void kernel_for(CodeText *c, const ImpStm *stm) {
   if (stm->u.loop.independent) c_line(c, "FLC_INDEPENDENT");
   c_line(c, "for (int64_t %s = 0; %s%s < %s; %s++) {", i, guard_of(c, &stm->u.loop.body),
          i, c_size(c, stm->u.loop.bound), i);
-  if (stm->u.loop.reassociate) c_line(c, "  FLC_REASSOCIATE");
-  kernel_block(c, &stm->u.loop.body);
+  if (stm->u.loop.reassociate && !c->lanes) c_line(c, "  FLC_REASSOCIATE");
+  emit_kernel_block(c, &stm->u.loop.body);
   c_line(c, "}");
 }
 
@@ -41,21 +43,21 @@ static void kernel_while(CodeText *c, const ImpStm *stm) {
   const char *guard = guard_of(c, &stm->u.loop_while.body);
   const char *condition = c_exp(c, stm->u.loop_while.condition);
   c_line(c, *guard ? "while (%s(%s)) {" : "while (%s%s) {", guard, condition);
-  kernel_block(c, &stm->u.loop_while.body);
+  emit_kernel_block(c, &stm->u.loop_while.body);
   c_line(c, "}");
 }
 
 static void kernel_if(CodeText *c, const ImpStm *stm) {
   c_line(c, "if (%s) {", c_exp(c, stm->u.cond.condition));
-  kernel_block(c, &stm->u.cond.then_body);
+  emit_kernel_block(c, &stm->u.cond.then_body);
   if (stm->u.cond.else_body.count) {
     c_line(c, "} else {");
-    kernel_block(c, &stm->u.cond.else_body);
+    emit_kernel_block(c, &stm->u.cond.else_body);
   }
   c_line(c, "}");
 }
 
-static void kernel_check(CodeText *c, const ImpStm *stm) {
+void emit_kernel_check(CodeText *c, const ImpStm *stm) {
   Text *call = text_new();
   int count = emit_check_values(stm);
   text_printf(call, "%s(flc_error, %d", count > 4 ? "flc_fail_8" : "flc_fail",
@@ -115,6 +117,7 @@ static void kernel_barrier(CodeText *c) {
 }
 
 static void kernel_stm(CodeText *c, const ImpStm *stm) {
+  if (c->lanes && emit_lane_stm(c, stm)) return;
   switch (stm->kind) {
   case IMP_DECLARE:
     if (map_has(c->live, stm->u.declare.var)) emit_declare(c, stm);
@@ -127,7 +130,8 @@ static void kernel_stm(CodeText *c, const ImpStm *stm) {
   case IMP_IF: kernel_if(c, stm); return;
   case IMP_BARRIER: kernel_barrier(c); return;
   case IMP_CALL: emit_call(c, stm); return;
-  case IMP_CHECK: kernel_check(c, stm); return;
+  case IMP_CHECK: emit_kernel_check(c, stm); return;
+  case IMP_LANES: emit_lanes(c, stm); return;
   case IMP_COMMENT: c_line(c, "// %s", stm->u.comment.text); return;
   case IMP_LOCAL: kernel_local(c, stm); return;
   case IMP_DECLARE_MEM:
@@ -142,7 +146,7 @@ static void kernel_stm(CodeText *c, const ImpStm *stm) {
   }
 }
 
-static void kernel_block(CodeText *c, const ImpBlock *block) {
+void emit_kernel_block(CodeText *c, const ImpBlock *block) {
   text_indent(c->t, 2);
   vec_each (const ImpStm **, stm, block)
     kernel_stm(c, *stm);
@@ -242,6 +246,27 @@ static void define_pragmas(Text *t, const ImpBlock *block) {
   if (independent) define_pragma(t, "FLC_INDEPENDENT", "clang loop vectorize(assume_safety)");
 }
 
+// What vector code calls.
+static const char lane_functions[] =
+    "#define FLC_LANES ((long16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))\n"
+    "__attribute__((unused)) static long flc_pick(long16 values, int lane) {\n"
+    "  long each[16];\n"
+    "  vstore16(values, 0, each);\n"
+    "  return each[lane];\n"
+    "}\n"
+    "__attribute__((unused)) static int flc_first_lane(int16 mask) {\n"
+    "  int each[16], lane = 0;\n"
+    "  vstore16(mask, 0, each);\n"
+    "  while (lane < 15 && !each[lane]) lane++;\n"
+    "  return lane;\n"
+    "}\n"
+    "__attribute__((unused)) static long flc_most(long16 values) {\n"
+    "  long8 a = max(values.lo, values.hi);\n"
+    "  long4 b = max(a.lo, a.hi);\n"
+    "  long2 c = max(b.lo, b.hi);\n"
+    "  return max(c.x, c.y);\n"
+    "}\n";
+
 const char *emit_kernel_text(Emit *e, const Kernel *kernel, Profile profile) {
   Text *t = text_new();
   CodeText c = code_text_new(e, t);
@@ -255,6 +280,7 @@ const char *emit_kernel_text(Emit *e, const Kernel *kernel, Profile profile) {
                taken = imp_kernel_arrays(kernel, MEM_ARENA);
   text_printf(t, "// %s", loc_text(kernel->loc));
   define_pragmas(t, &kernel->body);
+  if (any_stm(&kernel->body, has_lanes)) text_printf(t, "\n%s", lane_functions);
   for (int i = 0; i < kernel->function_count; i++)
     emit_function(e, t, kernel->functions[i]);
   c_line(&c, "__kernel void %s(", kernel->name);
@@ -266,7 +292,7 @@ const char *emit_kernel_text(Emit *e, const Kernel *kernel, Profile profile) {
   if (c.guarded) c_line(&c, "int flc_ok = !flc_failed(flc_error);");
   if (kernel->may_fail && !c.guarded) c_line(&c, "if (flc_failed(flc_error)) return;");
   text_indent(t, -2);
-  kernel_block(&c, &kernel->body);
+  emit_kernel_block(&c, &kernel->body);
   c_line(&c, "}");
   text_newline(t);
   return text_str(t);

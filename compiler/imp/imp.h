@@ -15,6 +15,7 @@
 // nothing.  Blocks on the host are reference-counted when the program runs; `alloc` of a variable
 // that holds a block releases that block, so loops need no extra code.
 #pragma once
+#include "base/map.h"
 #include "core/core.h"
 
 typedef enum MemSpace {
@@ -96,6 +97,8 @@ typedef enum ImpStmKind {
   IMP_CALL,      // vars = f(args): u.call (a Core function)
   IMP_CHECK,     // if (!condition) run-time error: u.check
   IMP_COMMENT,   // u.comment
+  // kernels: the body at several neighbouring points at once
+  IMP_LANES,     // u.lanes
   // kernels: memory of the group or item
   IMP_LOCAL,     // local or private array of `count` elements: u.alloc
   // host
@@ -111,6 +114,8 @@ typedef enum ImpStmKind {
 } ImpStmKind;
 
 typedef struct Kernel Kernel;
+
+enum { LANES = 16 };  // numbers of a vector, of whatever type
 
 typedef struct KernelArg {
   bool is_mem;
@@ -136,6 +141,16 @@ struct ImpStm {
     // out; in kernels they reach the host as i64
     struct { const ImpExp *condition; const char *const *parts; const ImpExp *const *values; int value_count; } check;
     struct { const char *text; } comment;
+    // For each row < rows and lane < vectors * LANES, independently; written as vectors of LANES numbers.
+    // Of one vector, only the lanes < active take part, if that is given (it is positive); `own`: the
+    // scratch memory of which each point has its own (Mem -> Mem), `rows` and `vectors` then being 1.
+    struct {
+      const Var *lane, *row;  // row NULL: rows is 1
+      int vectors, rows;
+      const ImpExp *active;
+      Map *own;
+      ImpBlock body;
+    } lanes;
     struct { const Mem *mem; } mem;
     struct { const Mem *mem; const ImpExp *count; } alloc;
     struct { const Mem *to, *from; } share;
@@ -307,6 +322,36 @@ KernelArrays imp_kernel_arrays(const Kernel *kernel, MemSpace space);
 // The variables whose values matter: all that statements with an effect read, directly or through
 // declarations and assignments.  `extra` are read besides.
 Map *imp_live(const ImpBlock *block, const ImpExp *const *extra, int extra_count);
+
+// ---- what differs between the points of an IMP_LANES statement (imp_lanes.c)
+
+typedef enum Dependence {
+  DEPENDS_LANE = 1,
+  DEPENDS_ROW = 2,
+} Dependence;
+
+typedef struct LaneInfo LaneInfo;
+
+LaneInfo *lanes_analyse(const ImpStm *lanes);
+// Why the statement has no vector code; NULL if it has.
+const char *lanes_unsupported(const LaneInfo *info);
+int lanes_depends(const LaneInfo *info, const ImpExp *e);  // a set of Dependence
+int lanes_var_depends(const LaneInfo *info, const Var *var);
+bool lanes_is_own(const LaneInfo *info, const Mem *mem);   // does each point have its own?
+int lanes_mem_depends(const LaneInfo *info, const Mem *mem);  // do what it holds differ? own memory only
+int lanes_depth(const LaneInfo *info, const Var *var);     // divergent branches and loops around its declaration
+
+// An i64 that is base + lane * step; base and step do not depend on the lane.  A variable of this form is
+// kept as its base: `base` mentions it.
+typedef struct Affine {
+  const ImpExp *base, *step;
+} Affine;
+bool lanes_affine(const LaneInfo *info, const ImpExp *e, Affine *out);
+bool lanes_var_is_affine(const LaneInfo *info, const Var *var);
+// Is vector code for the body surely faster than an item per point?  (lane_cost.c)
+bool lanes_pay(const LaneInfo *info, const ImpBlock *body);
+// Does a loop read, for all rows or all vectors, what one would read alone, with few accumulators?
+bool lanes_share_reads(const LaneInfo *info, const ImpBlock *body);
 
 // ---- Core functions (lower_function.c)
 

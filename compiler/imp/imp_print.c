@@ -181,6 +181,22 @@ static void print_for(Text *t, const ImpStm *stm) {
   print_inner(t, &stm->u.loop.body);
 }
 
+static void print_lanes(Text *t, const ImpStm *stm) {
+  if (stm->u.lanes.row) {
+    text_add(t, "rows ");
+    print_var(t, stm->u.lanes.row);
+    text_printf(t, " < %d ", stm->u.lanes.rows);
+  }
+  text_add(t, "lanes ");
+  print_var(t, stm->u.lanes.lane);
+  text_printf(t, " < %d", stm->u.lanes.vectors * LANES);
+  if (stm->u.lanes.active) {
+    text_add(t, " active ");
+    print_exp(t, stm->u.lanes.active);
+  }
+  print_inner(t, &stm->u.lanes.body);
+}
+
 static void print_if(Text *t, const ImpStm *stm) {
   text_add(t, "if ");
   print_exp(t, stm->u.cond.condition);
@@ -233,6 +249,7 @@ static void print_stm(Text *t, const ImpStm *stm) {
   case IMP_IF: print_if(t, stm); return;
   case IMP_BARRIER: text_add(t, "barrier"); return;
   case IMP_CALL: print_call(t, stm); return;
+  case IMP_LANES: print_lanes(t, stm); return;
   case IMP_CHECK: print_check(t, stm); return;
   case IMP_COMMENT: text_printf(t, "// %s", stm->u.comment.text); return;
   case IMP_LOCAL: print_alloc(t, "array", stm); return;

@@ -58,6 +58,7 @@ void imp_each_exp(const ImpStm *stm, ImpExpFn fn, void *state) {
   case IMP_WHILE: each_of(&stm->u.loop_while.condition, 1, fn, state); return;
   case IMP_IF: each_of(&stm->u.cond.condition, 1, fn, state); return;
   case IMP_CALL: each_of(stm->u.call.args, stm->u.call.arg_count, fn, state); return;
+  case IMP_LANES: each_of(&stm->u.lanes.active, 1, fn, state); return;
   case IMP_CHECK:
     each_of(&stm->u.check.condition, 1, fn, state);
     each_of(stm->u.check.values, stm->u.check.value_count, fn, state);
@@ -84,7 +85,9 @@ int imp_blocks(const ImpStm *stm, const ImpBlock **out) {
   if (stm->kind == IMP_FOR) out[0] = &stm->u.loop.body;
   if (stm->kind == IMP_WHILE) out[0] = &stm->u.loop_while.body;
   if (stm->kind == IMP_REGION) out[0] = &stm->u.region.body;
-  if (stm->kind == IMP_FOR || stm->kind == IMP_WHILE || stm->kind == IMP_REGION) return 1;
+  if (stm->kind == IMP_LANES) out[0] = &stm->u.lanes.body;
+  bool single = stm->kind == IMP_FOR || stm->kind == IMP_WHILE || stm->kind == IMP_REGION;
+  if (single || stm->kind == IMP_LANES) return 1;
   if (stm->kind == IMP_IF) {
     out[0] = &stm->u.cond.then_body;
     out[1] = &stm->u.cond.else_body;

@@ -11,6 +11,7 @@ typedef struct Lower {
   Vec(TuningParam) tuning;
   Vec(CopyNote) copies;
   bool failed;
+  int lane_maps;  // maps within vector code that would be vectorised if it were none
 } Lower;
 
 typedef Vec(Scratch) ScratchVec;
@@ -23,8 +24,10 @@ typedef struct Code {
   Map *inside;          // variables bound inside of the kernel: their values are unknown on the host
   Map *owned;           // Mem -> Mem: memory that this body may overwrite when its value is dead
   Map *wanted;          // Var -> const Arr *: where a binder's array should be made
+  Map *layouts;         // on the host: Var -> const int *: how the array is rearranged by its only reader
   ScratchVec *scratch;  // NULL on the host
   bool *may_fail;
+  bool in_lanes;           // vector code: functions are inlined, inner maps have none of their own
   const ImpExp *active;    // in a work-group: checks count only if this holds; NULL: always
 } Code;
 
@@ -37,6 +40,7 @@ void seq_body(Code *k, const Body *body, const ImpExp **scalars, const Arr **des
 void seq_stm(Code *k, const Stm *stm, const Body *body, int position);
 void seq_soac(Code *k, const Stm *stm);        // map, redomap, scanomap (lower_seq_soac.c)
 bool seq_lanes(Code *k, const Stm *stm);       // a map around a reduction, vectorised (lower_lanes.c)
+bool seq_has_lanes(Code *k, const Stm *stm);   // would it be?
 void seq_scatter(Code *k, const Stm *stm);
 void seq_hist(Code *k, const Stm *stm);
 void seq_filter(Code *k, const Stm *stm);
@@ -150,6 +154,10 @@ void lower_seg(Code *host, const Stm *stm, const Body *body, int position);
 void lower_segmap(Code *host, const Stm *stm);
 // A segmap that only copies, in tiles where that pays; false, and nothing done, for others.
 bool lower_copying_segmap(Code *host, const Stm *stm);
+// A segmap as a kernel of an item per point, or in vectors (lower_vectors.c): false, and nothing done, if
+// that does not pay.
+void lower_segmap_items(Code *host, const Stm *stm, const Arr *const *outs);
+bool lower_vectors(Code *host, const Stm *stm);
 // The same in blocks of neighbouring points, if that suits; false, and nothing done, if not.
 bool lower_lanes(Code *host, const Stm *stm);
 void lower_segred(Code *host, const Stm *stm);
@@ -163,6 +171,7 @@ void lower_group_segmap(Code *host, const Stm *stm);
 const ImpExp *const *space_indices(const SegDim *dims, int count);
 const Arr *element_of(const Arr *out, const ImpExp *const *indices, int count);
 const Arr *host_out(Code *host, const Var *binder);  // fresh memory for a binder
+const Arr *host_map_out(Code *host, const Var *binder);  // the same, laid out as its reader wants it
 
 // The space's index variables from a flat position, declared in the kernel.
 void bind_space(Code *k, const SegDim *dims, int count, const ImpExp *flat);
@@ -178,3 +187,9 @@ const Mem *host_declare_mem(Code *host, const char *name, PrimType elem);
 const Mem *host_mem(Code *host, const char *name, PrimType elem, const ImpExp *count);
 void host_read(Code *host, const Var *var, const Mem *mem, const ImpExp *index);
 Arr host_alloc(Code *k, const char *name, CoreType type);
+// Layouts (lower_layout.c).  The hints that a body gives about its arrays; those of a branch's results.
+void host_find_layouts(Code *k, const Body *body);
+void host_pass_layout(Code *k, const Var *binder, Atom result);
+CoreType host_memory_type(Code *k, const Var *binder);  // of the array as it lies in memory
+Arr host_of_memory(Code *k, const Var *binder, Arr memory);  // the binder's view of memory of that type
+Arr host_to_memory(Code *k, const Var *binder, const Arr *arr);  // the opposite

@@ -116,13 +116,16 @@ static ImpBlock host_branch(const Branches *s, const Body *branch) {
   inherit_dying(s, &inner, branch);
   const ImpExp **scalars = new_array(const ImpExp *, branch->result_count + 1);
   const Arr **arrays = new_array(const Arr *, branch->result_count + 1);
+  for (int i = 0; i < branch->result_count; i++)
+    host_pass_layout(&inner, s->stm->binders[i], branch->results[i]);
   host_body(&inner, branch, scalars, arrays);
   for (int i = 0; i < branch->result_count; i++) {
     if (!s->mems[i]) {
       imp_assign(&b, s->stm->binders[i], scalars[i]);
       continue;
     }
-    Arr dense = host_dense(&inner, arrays[i], atom_type(branch->results[i]));
+    Arr laid_out = host_to_memory(&inner, s->stm->binders[i], arrays[i]);
+    Arr dense = host_dense(&inner, &laid_out, host_memory_type(&inner, s->stm->binders[i]));
     imp_add_stm(&b, (ImpStm){ .kind = IMP_SHARE, .u.share = { s->mems[i], dense.mem } });
   }
   return b.block;
@@ -142,8 +145,10 @@ static Branches open_branches(Code *k, const Stm *stm, const Body *body, int pos
 static void close_branches(const Branches *s) {
   for (int i = 0; i < s->stm->binder_count; i++) {
     const Var *binder = s->stm->binders[i];
-    if (s->mems[i])
-      code_bind(s->k, binder, arr_dense(s->mems[i], binder->type.elem, code_shape(binder->type), binder->type.rank));
+    if (!s->mems[i]) continue;
+    CoreType type = host_memory_type(s->k, binder);
+    Arr memory = arr_dense(s->mems[i], type.elem, code_shape(type), type.rank);
+    code_bind(s->k, binder, host_of_memory(s->k, binder, memory));
   }
 }
 
@@ -329,6 +334,7 @@ static void host_stm(Code *k, const Stm *stm, const Body *body, int position) {
 
 void host_body(Code *k, const Body *body, const ImpExp **scalars, const Arr **arrays) {
   Map *done = map_new(NULL);
+  host_find_layouts(k, body);
   for (int i = 0; i < body->stm_count; i++) {
     host_stm(k, &body->stms[i], body, i);
     Release release = { k, body, i, done };
@@ -384,7 +390,7 @@ static void entry_results(Code *k, ImpEntry *out, const ImpExp **scalars, const 
 static const ImpEntry *lower_entry(Lower *lower, const Entry *entry) {
   ImpBuilder b = { .c = lower->c, .loc = entry->loc };
   Code k = { .lower = lower, .b = &b, .arrays = map_new(NULL), .inside = map_new(NULL),
-             .owned = map_new(NULL), .wanted = map_new(NULL) };
+             .owned = map_new(NULL), .wanted = map_new(NULL), .layouts = map_new(NULL) };
   lower->entry = entry;
   ImpEntry *out = new_node(ImpEntry, .entry = entry);
   out->params = entry_params(&k, entry);

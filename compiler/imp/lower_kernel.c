@@ -114,6 +114,12 @@ static void collect_stm(Collect *s, const ImpStm *stm) {
     collect_block(s, &stm->u.cond.then_body);
     collect_block(s, &stm->u.cond.else_body);
     return;
+  case IMP_LANES:
+    collect_exp(s, stm->u.lanes.active);
+    bind(s, stm->u.lanes.lane);
+    bind(s, stm->u.lanes.row);
+    collect_block(s, &stm->u.lanes.body);
+    return;
   case IMP_BARRIER: s->has_barrier = true; return;
   case IMP_CALL: collect_call(s, stm); return;
   case IMP_CHECK: collect_check(s, stm); return;

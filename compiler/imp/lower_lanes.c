@@ -1,8 +1,8 @@
-// A segmap1 around one sequential reduction, on a CPU: an item works on a block of LANES neighbouring
+// A segmap1 around one sequential reduction, on a CPU: an item works on a block of POINTS neighbouring
 // points of the innermost dimension, whose accumulators advance together.
 //
 //   segmap <.., j < n> { redomap m f xs }   =>   item per (.., block of j):
-//     acc[l] = neutral   for k < m { for l < LANES { acc[l] = op acc[l] (f at k, j0 + l) } }   store acc[l]
+//     acc[l] = neutral   for k < m { for l < POINTS { acc[l] = op acc[l] (f at k, j0 + l) } }   store acc[l]
 //
 // Likewise for a sequential map around such a reduction, in blocks within the item.
 //
@@ -12,7 +12,7 @@
 // that are summed one by one are better left to the reduction itself.
 #include "imp/lower.h"
 
-enum { LANES = 32 };
+enum { POINTS = 32 };
 
 typedef struct Lanes {
   const Stm *stm;
@@ -233,7 +233,7 @@ static void make_accs(Lanes *s, Code *k) {
   s->accs = new_array(const Mem *, red->binder_count + 1);
   for (int i = 0; i < red->binder_count; i++) {
     s->accs[i] = mem_new(k->lower->c, "accs", MEM_PRIVATE, red->binders[i]->type.elem);
-    imp_add_stm(k->b, (ImpStm){ .kind = IMP_LOCAL, .u.alloc = { s->accs[i], imp_i64(LANES) } });
+    imp_add_stm(k->b, (ImpStm){ .kind = IMP_LOCAL, .u.alloc = { s->accs[i], imp_i64(POINTS) } });
   }
 }
 
@@ -243,7 +243,7 @@ static bool reads_side_by_side(Code *k, const Lanes *lanes) {
   KernelCode *trial = kernel_begin(k, s.stm->loc);
   make_accs(&s, &trial->code);
   s.first = imp_i64(0);
-  s.count = imp_i64(LANES);
+  s.count = imp_i64(POINTS);
   ImpBlock round = advance(&s, &trial->code, imp_var(red_index(&trial->code)));
   Steps steps = { .lane = s.index, .values = map_new(NULL) };
   see_block(&steps, &round.at[round.count - 1]->u.loop.body);
@@ -253,10 +253,10 @@ static bool reads_side_by_side(Code *k, const Lanes *lanes) {
 // Code for the block that begins at s->first, of at most `width - first` points.
 static void any_block(Lanes *s, Code *k, const ImpExp *width) {
   const ImpExp *rest = imp_sub(width, s->first);
-  const ImpExp *lanes = imp_var(imp_declare(k->b, "lanes", imp_min(imp_i64(LANES), rest)));
+  const ImpExp *lanes = imp_var(imp_declare(k->b, "lanes", imp_min(imp_i64(POINTS), rest)));
   make_accs(s, k);
-  ImpBlock full = lane_block(s, k, imp_i64(LANES)), partial = lane_block(s, k, lanes);
-  const ImpExp *is_full = imp_op2(OP_EQ, lanes, imp_i64(LANES));
+  ImpBlock full = lane_block(s, k, imp_i64(POINTS)), partial = lane_block(s, k, lanes);
+  const ImpExp *is_full = imp_op2(OP_EQ, lanes, imp_i64(POINTS));
   imp_add_stm(k->b, (ImpStm){ .kind = IMP_IF, .u.cond = { is_full, full, partial } });
 }
 
@@ -270,13 +270,13 @@ bool lower_lanes(Code *host, const Stm *stm) {
   for (int i = 0; i < stm->binder_count; i++)
     s.outs[i] = host_out(host, stm->binders[i]);
   const ImpExp *width = imp_atom(seg->dims[outer].width);
-  const ImpExp *blocks = imp_var(imp_declare(host->b, "blocks", imp_ceil_div(width, imp_i64(LANES))));
+  const ImpExp *blocks = imp_var(imp_declare(host->b, "blocks", imp_ceil_div(width, imp_i64(POINTS))));
   const ImpExp *items = imp_mul(space_size(seg->dims, outer), blocks);
   KernelCode *kernel = kernel_begin(host, stm->loc);
   Items at;
   const ImpExp *gid = items_open(&at, host, kernel, items, 1);
   bind_space(&kernel->code, seg->dims, outer, imp_quot(gid, blocks));
-  s.first = imp_var(imp_declare(&at.inner, "first", imp_mul(imp_rem(gid, blocks), imp_i64(LANES))));
+  s.first = imp_var(imp_declare(&at.inner, "first", imp_mul(imp_rem(gid, blocks), imp_i64(POINTS))));
   any_block(&s, &kernel->code, width);
   items_close(&at, "segmap_lanes", false);
   for (int i = 0; i < stm->binder_count; i++)
@@ -284,7 +284,7 @@ bool lower_lanes(Code *host, const Stm *stm) {
   return true;
 }
 
-bool seq_lanes(Code *k, const Stm *stm) {
+static bool map_lanes(Code *k, const Stm *stm, Lanes *out) {
   const Soac *map = &stm->exp->u.soac;
   if (k->lower->profile != PROFILE_CPU || stm->exp->kind != EXP_MAP) return false;
   Lanes s = { .stm = stm, .body = map->fn.body, .map = map, .red = find_redomap(map->fn.body), .at_count = 1 };
@@ -293,7 +293,19 @@ bool seq_lanes(Code *k, const Stm *stm) {
   const ImpExp **at = new_array(const ImpExp *, 1);
   at[0] = imp_var(s.index);
   s.at = at;
-  if (!reads_side_by_side(k, &s)) return false;
+  *out = s;
+  return reads_side_by_side(k, &s);
+}
+
+bool seq_has_lanes(Code *k, const Stm *stm) {
+  Lanes s;
+  return map_lanes(k, stm, &s);
+}
+
+bool seq_lanes(Code *k, const Stm *stm) {
+  const Soac *map = &stm->exp->u.soac;
+  Lanes s;
+  if (!map_lanes(k, stm, &s)) return false;
   s.outs = new_array(const Arr *, stm->binder_count + 1);
   for (int i = 0; i < stm->binder_count; i++) {
     Arr out = code_alloc_for(k, stm->binders[i]);
@@ -305,9 +317,9 @@ bool seq_lanes(Code *k, const Stm *stm) {
   map_put(k->inside, block, block);
   ImpBuilder b;
   Code inner = code_inner(k, &b);
-  s.first = imp_var(imp_declare(&b, "first", imp_mul(imp_var(block), imp_i64(LANES))));
+  s.first = imp_var(imp_declare(&b, "first", imp_mul(imp_var(block), imp_i64(POINTS))));
   any_block(&s, &inner, width);
-  const ImpExp *blocks = imp_ceil_div(width, imp_i64(LANES));
+  const ImpExp *blocks = imp_ceil_div(width, imp_i64(POINTS));
   imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR, .u.loop = { block, blocks, b.block, false } });
   return true;
 }

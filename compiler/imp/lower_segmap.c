@@ -41,7 +41,7 @@ void lower_seg(Code *host, const Stm *stm, const Body *body, int position) {
   case SEG_MAP:
     if (has_inner_seg(seg->body))
       lower_group_segmap(host, stm);
-    else if (!lower_copying_segmap(host, stm) && !lower_lanes(host, stm))
+    else if (!lower_copying_segmap(host, stm) && !lower_vectors(host, stm) && !lower_lanes(host, stm))
       lower_segmap(host, stm);
     return;
   case SEG_RED: lower_segred(host, stm); return;
@@ -87,14 +87,12 @@ static int64_t least_run(const Body *body) {
   return is_straight(body) ? FLAT_RUN : 1;
 }
 
-void lower_segmap(Code *host, const Stm *stm) {
+void lower_segmap_items(Code *host, const Stm *stm, const Arr *const *outs) {
   const SegOp *seg = stm->exp->u.seg;
   int count = stm->binder_count;
-  const Arr **outs = new_array(const Arr *, count + 1), **dests = new_array(const Arr *, count + 1);
+  const Arr **dests = new_array(const Arr *, count + 1);
   const ImpExp **scalars = new_array(const ImpExp *, count + 1);
   const ImpExp *const *indices = space_indices(seg->dims, seg->dim_count);
-  for (int i = 0; i < count; i++)
-    outs[i] = host_out(host, stm->binders[i]);
   KernelCode *kernel = kernel_begin(host, stm->loc);
   Items items;
   items_open_space(&items, host, kernel, seg->dims, seg->dim_count, least_run(seg->body));
@@ -105,7 +103,14 @@ void lower_segmap(Code *host, const Stm *stm) {
     if (outs[i]->rank == seg->dim_count)
       imp_store(&items.inner, outs[i]->mem, arr_index(outs[i], indices), scalars[i]);
   items_close(&items, "segmap", true);
-  for (int i = 0; i < count; i++)
+}
+
+void lower_segmap(Code *host, const Stm *stm) {
+  const Arr **outs = new_array(const Arr *, stm->binder_count + 1);
+  for (int i = 0; i < stm->binder_count; i++)
+    outs[i] = host_out(host, stm->binders[i]);
+  lower_segmap_items(host, stm, outs);
+  for (int i = 0; i < stm->binder_count; i++)
     code_bind(host, stm->binders[i], *outs[i]);
 }
 

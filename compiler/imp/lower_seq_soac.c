@@ -138,7 +138,10 @@ static const Var *loop_index(Code *k) {
 }
 
 void seq_soac(Code *k, const Stm *stm) {
-  if (seq_lanes(k, stm)) return;
+  if (k->in_lanes)
+    k->lower->lane_maps += seq_has_lanes(k, stm);
+  else if (seq_lanes(k, stm))
+    return;
   SoacCode s = { .stm = stm, .soac = &stm->exp->u.soac };
   s.reds = soac_red_count(s.soac);
   prepare(k, &s);

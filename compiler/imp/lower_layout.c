@@ -1,0 +1,71 @@
+// Layouts of arrays on a CPU: an array whose only reader rearranges it (a transpose, mostly) is made in
+// the rearranged order, so that the rearrangement costs nothing later.
+//
+// A layout is a hint: arrays carry their strides, and whoever needs another order copies.
+#include "imp/lower.h"
+
+typedef struct Uses {
+  CoreVisitor visitor;
+  const Var *var;
+  int count;
+} Uses;
+
+static void count_atom(CoreVisitor *v, Atom a) {
+  Uses *uses = v->state;
+  uses->count += a.kind == ATOM_VAR && a.u.var == uses->var;
+}
+
+static void count_body(CoreVisitor *v, const Body *body) { core_visit_body(v, body); }
+
+static int uses_in(const Body *body, const Var *var) {
+  Uses uses = { .visitor = { .atom = count_atom, .body = count_body }, .var = var };
+  uses.visitor.state = &uses;
+  core_visit_body(&uses.visitor, body);
+  return uses.count;
+}
+
+void host_find_layouts(Code *k, const Body *body) {
+  if (k->lower->profile != PROFILE_CPU) return;
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *exp = body->stms[i].exp;
+    if (exp->kind != EXP_REARRANGE || exp->u.rearrange.array.kind != ATOM_VAR) continue;
+    const Var *array = exp->u.rearrange.array.u.var;
+    if (uses_in(body, array) == 1) map_put(k->layouts, array, exp->u.rearrange.perm);
+  }
+}
+
+void host_pass_layout(Code *k, const Var *binder, Atom result) {
+  const int *perm = map_get(k->layouts, binder);
+  if (perm && result.kind == ATOM_VAR) map_put(k->layouts, result.u.var, perm);
+}
+
+CoreType host_memory_type(Code *k, const Var *binder) {
+  const int *perm = map_get(k->layouts, binder);
+  CoreType type = binder->type;
+  if (!perm) return type;
+  Atom *dims = new_array(Atom, type.rank + 1);
+  for (int i = 0; i < type.rank; i++)
+    dims[i] = binder->type.dims[perm[i]];
+  type.dims = dims;
+  return type;
+}
+
+Arr host_of_memory(Code *k, const Var *binder, Arr memory) {
+  const int *perm = map_get(k->layouts, binder);
+  if (!perm) return memory;
+  int *back = new_array(int, memory.rank + 1);
+  for (int i = 0; i < memory.rank; i++)
+    back[perm[i]] = i;
+  return arr_permute(&memory, back);
+}
+
+Arr host_to_memory(Code *k, const Var *binder, const Arr *arr) {
+  const int *perm = map_get(k->layouts, binder);
+  return perm ? arr_permute(arr, perm) : *arr;
+}
+
+const Arr *host_map_out(Code *host, const Var *binder) {
+  Arr memory = host_alloc(host, binder->name, host_memory_type(host, binder));
+  Arr out = host_of_memory(host, binder, memory);
+  return mem_copy(&out, sizeof out);
+}
