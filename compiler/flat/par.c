@@ -31,6 +31,31 @@ static const SizeExp *seg_par(const SegOp *seg, const Map *bound) {
   return par ? par : size_exp_atom(atom_i64(1));
 }
 
+// The function that a SOAC applies to the elements; NULL for anything else.
+static const Lambda *function_of(const Exp *exp) {
+  if (!exp_is_soac(exp)) return NULL;
+  if (exp->kind == EXP_SCATTER) return &exp->u.scatter.fn;
+  return exp->kind == EXP_HIST ? &exp->u.hist.fn : &exp->u.soac.fn;
+}
+
+// The names in scope inside an expression: those outside, and the parameters and the index of a
+// loop, the parameters of a function or the positions of a space.
+static Map *scope_inside(const Map *outside, const Exp *exp) {
+  Map *scope = map_new(outside);
+  if (exp->kind == EXP_LOOP) {
+    for (int i = 0; i < exp->u.loop.param_count; i++)
+      map_put(scope, exp->u.loop.params[i], exp);
+    if (exp->u.loop.form == CORE_FOR) map_put(scope, exp->u.loop.index, exp);
+  }
+  const Lambda *fn = function_of(exp);
+  for (int i = 0; fn && i < fn->param_count; i++)
+    map_put(scope, fn->params[i], exp);
+  if (exp->kind == EXP_SEG)
+    for (int i = 0; i < exp->u.seg->dim_count; i++)
+      map_put(scope, exp->u.seg->dims[i].index, exp);
+  return scope;
+}
+
 const SizeExp *inner_par(const Body *body, const Map *bound, const SizeExp *so_far) {
   Map *scope = map_new(bound);
   for (int i = 0; i < body->stm_count; i++) {
@@ -39,7 +64,7 @@ const SizeExp *inner_par(const Body *body, const Map *bound, const SizeExp *so_f
     const Body *inner[2];
     int count = exp->kind == EXP_SEG || exp_is_soac(exp) ? 0 : exp_bodies(exp, inner, 2);
     for (int k = 0; k < count; k++)
-      so_far = inner_par(inner[k], scope, so_far);
+      so_far = inner_par(inner[k], scope_inside(scope, exp), so_far);
     for (int k = 0; k < body->stms[i].binder_count; k++)
       map_put(scope, body->stms[i].binders[k], body);
   }
@@ -127,7 +152,7 @@ static bool stm_bytes(const Stm *stm, const Map *bound, const SizeExp **sum) {
   const Body *inner[2];
   int count = exp_bodies(stm->exp, inner, 2);
   for (int k = 0; k < count; k++)
-    if (!local_bytes(inner[k], bound, sum)) return false;
+    if (!local_bytes(inner[k], scope_inside(bound, stm->exp), sum)) return false;
   return true;
 }
 
@@ -173,7 +198,7 @@ bool group_makes_varying(const Body *body, const Map *bound) {
     const Body *inner[8];
     int count = exp_bodies(stm->exp, inner, 8);
     for (int k = 0; k < count && live[i]; k++)
-      if (group_makes_varying(inner[k], scope)) return true;
+      if (group_makes_varying(inner[k], scope_inside(scope, stm->exp))) return true;
   }
   return false;
 }
