@@ -119,6 +119,44 @@ static bool same_form(const Size *e, const Size *a) {
          (te->op == SIZE_CALL && te->node->u.name.binding == ta->node->u.name.binding);
 }
 
+typedef Vec(const Size *) SizeVec;
+
+static void add_factors(SizeVec *factors, const Size *size) {
+  size = size_resolve(size);
+  bool product = size->kind == SIZE_EXP && size->u.exp.tree->op == SIZE_MUL;
+  if (!product) vec_push(factors, size);
+  for (int i = 0; product && i < 2; i++)
+    add_factors(factors, size->u.exp.tree->parts[i]);
+}
+
+// Takes a factor that is equal to `size` from `factors`; false if there is none.
+static bool take_factor(SizeVec *factors, const Size *size) {
+  for (int i = 0; i < factors->count; i++) {
+    if (!size_equal(factors->at[i], size)) continue;
+    factors->at[i] = factors->at[--factors->count];
+    return true;
+  }
+  return false;
+}
+
+// k * m = n * m says k = n: if one variable is left over on the side of `e`, it is the rest of `a`.
+static bool cancel_factors(Check *k, const Size *e, const Size *a) {
+  SizeVec left = { 0 }, right = { 0 };
+  const Size *var = NULL;
+  add_factors(&left, e);
+  add_factors(&right, a);
+  for (int i = 0; i < left.count; i++) {
+    if (take_factor(&right, left.at[i])) continue;
+    if (var || left.at[i]->kind != SIZE_VAR) return false;
+    var = left.at[i];
+  }
+  if (!var || !right.count) return false;
+  const Size *rest = right.at[0];
+  for (int i = 1; i < right.count; i++)
+    rest = size_binary(SIZE_MUL, rest, right.at[i]);
+  return !var_occurs(var->u.var, rest) && bind(k, var->u.var, rest);
+}
+
 static bool unify_expressions(Check *k, const Size *e, const Size *a) {
   SizeVar *var = NULL;
   const Size *value = NULL;
@@ -128,6 +166,7 @@ static bool unify_expressions(Check *k, const Size *e, const Size *a) {
   case POLY_SOLVED: return bind(k, var, value);
   case POLY_OPEN: break;
   }
+  if (cancel_factors(k, e, a) || cancel_factors(k, a, e)) return true;
   vec_push(&k->equations, (SizeEquation){ e, a, k->at });
   return true;
 }
