@@ -335,6 +335,7 @@ const Type *check_pat(Check *k, AstPat *pat, const Type *expected);
 typedef enum PatRole { PAT_PARAM, PAT_LET, PAT_CASE } PatRole;
 void check_pat_names(Check *k, AstPat *pat,
                      PatRole role);  // duplicates, refutable patterns
+void check_param_names(Check *k, const AstFunction *f);  // the same for all parameters
 Binding *pat_binding(const AstPat *pat);
 void check_match_covers(Check *k, const AstExp *match);
 

@@ -67,7 +67,6 @@ static const Type *check_param(Check *k, AstPat *pat, const Type **expected) {
     *expected = known ? function->u.function.to : NULL;
   }
   const Type *result = check_pat(k, pat, type);
-  check_pat_names(k, pat, PAT_PARAM);
   k->level++;
   return result;
 }
@@ -151,6 +150,7 @@ const Type *infer_function(Check *k, AstFunction *f, Binding *owner,
   const Type **params = new_array(const Type *, f->params.count);
   for (int i = 0; i < f->params.count; i++)
     params[i] = check_param(k, f->params.at[i], &expected);
+  check_param_names(k, f);
   BindingVec exists = { 0 };
   const Type *to = infer_body(k, f, owner, expected, &exists);
   size_equations_solve(k, equations, false);

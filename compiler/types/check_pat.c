@@ -150,7 +150,7 @@ static void check_one_name(void *state, const AstPat *pat) {
   }
   vec_each (const AstPat **, p, &names->seen) {
     if ((*p)->u.name.name != pat->u.name.name) continue;
-    error(k->c, pat->loc, "`%s` is bound twice in one pattern", pat->u.name.name);
+    error(k->c, pat->loc, "`%s` is bound twice", pat->u.name.name);
     note(k->c, (*p)->loc, "`%s` is also bound here", pat->u.name.name);
     return;
   }
@@ -161,6 +161,12 @@ static void check_one_name(void *state, const AstPat *pat) {
 void check_pat_names(Check *k, AstPat *pat, PatRole role) {
   BoundNames names = { .k = k, .role = role };
   each_name(pat, check_one_name, &names);
+}
+
+void check_param_names(Check *k, const AstFunction *f) {
+  BoundNames names = { .k = k, .role = PAT_PARAM };
+  vec_each (AstPat *const *, pat, &f->params)
+    each_name(*pat, check_one_name, &names);
 }
 
 static const AstPat *strip(const AstPat *pat) {

@@ -101,6 +101,14 @@ static const Type *check_function(Check *k, const AstType *type) {
                       .exists = exists.at });
 }
 
+// `square [] t` is `[n][n]t` for some n: wherever the parameter stands there is the same size.
+static const Size *any_argument(Check *k, const AstTypeParam *param,
+                                const AstTypeArg *arg) {
+  const Binding *key =
+      binding_new(k, BIND_SIZE, param->name, arg->loc, type_prim(PRIM_I64));
+  return new_node(Size, .kind = SIZE_ANY, .loc = arg->loc, .u.name = key);
+}
+
 static bool bind_argument(Check *k, const AstTypeParam *param, const AstTypeArg *arg,
                           Subst *s) {
   bool wants_size = param->kind == TYPE_PARAM_SIZE;
@@ -111,8 +119,8 @@ static bool bind_argument(Check *k, const AstTypeParam *param, const AstTypeArg 
   }
   if (wants_size) {
     vec_push(&s->sizes, param->binding);
-    vec_push(&s->to_sizes, arg->size ? check_size(k, arg->size)
-                                     : new_node(Size, .kind = SIZE_ANY, .loc = arg->loc));
+    vec_push(&s->to_sizes,
+             arg->size ? check_size(k, arg->size) : any_argument(k, param, arg));
     return true;
   }
   const Type *type = check_type(k, arg->type);

@@ -64,7 +64,8 @@ static const Size *size_of_name(const AstExp *exp) {
   const Binding *b = exp->u.name.binding;
   if (!b || b->kind == BIND_INTRINSIC || !exp->type) return NULL;
   // The use of a function that is defined stands for one of its instances.
-  if (type_resolve(exp->type)->kind == TYPE_FUNCTION && b->kind != BIND_VALUE) return NULL;
+  if (type_resolve(exp->type)->kind == TYPE_FUNCTION && b->kind != BIND_VALUE)
+    return NULL;
   return size_of_binding(b, exp->loc);
 }
 
