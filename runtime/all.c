@@ -16,6 +16,7 @@
 #include "kernels.h"
 #include "decision.h"
 #include "tuning.h"
+#include "replay.h"
 #include "entry.h"
 #include "io.h"
 #include "server.h"

@@ -111,6 +111,7 @@ struct rt_context {
   int64_t call_started;  // rt_time_ns; set when profiling
   char *cache_folder, *cache_archive;  // at most one is not NULL
   struct rt_binaries archive, loaded;
+  struct rt_replayer *replayer;  // NULL: nobody has asked for replay
 };
 
 enum { RT_ERROR_WORD_BYTES = 8 + 8 * RT_MAX_CHECK_VALUES, RT_MAX_EVENTS = 1 << 16 };

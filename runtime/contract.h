@@ -1,8 +1,8 @@
 // Begin contract.h: what generated code defines, and what it may call.
 //
 // A generated C file is: `#define RT_NAME(x) fl_##x` (the prefix), contract.h, api.h (in a library:
-// its public header), the other parts in the order of all.c (server.h and cli.h only in
-// executables), then the program's own tables and functions.  contract.h comes before any system
+// its public header), the other parts in the order of all.c (race.h, replay.h, server.h and cli.h
+// only in executables), then the program's own tables and functions.  contract.h comes before any system
 // header because it asks for GNU functions; host code is compiled with -ffp-contract=off.  Everything here is C99 and C++.
 // Two libraries with different prefixes link into one program: only RT_NAME(..) is exported.
 //
@@ -47,6 +47,9 @@ struct rt_config;
 
 enum { RT_OK = 0, RT_OTHER_ERROR = 1, RT_PROGRAM_ERROR = 2, RT_OUT_OF_MEMORY = 3 };
 enum { RT_MAX_RANK = 16, RT_MAX_CHECK_VALUES = 8, RT_MAX_SIZES = 64, RT_TREE_NODES = 16 };
+enum {
+  RT_ABANDONED = 100
+};  // a run of a version took too long; never leaves an entry point
 
 // ---- scalars (scalar.h, shared with kernels)
 //
@@ -246,10 +249,18 @@ RT_FN const struct rt_program *rt_program(void);  // the program defines it
 
 // What parts call before their paste order defines it.
 RT_FN int rt_opencl_check(struct rt_context *ctx, cl_int status, const char *doing);
-#ifndef RT_LIBRARY  // which has neither cli.h nor server.h
+#ifndef RT_LIBRARY  // which has none of race.h, replay.h, server.h, cli.h
 RT_FN int rt_serve(struct rt_context *ctx);
 RT_FN const struct rt_entry_point *rt_entry_named(const struct rt_program *program,
                                                   const char *name);
+RT_FN bool rt_replay_over(struct rt_context *ctx, bool cold);
+struct rt_replayer;
+RT_FN void rt_replay_decide(struct rt_replayer *r, int guard, int64_t par,
+                            int64_t local_bytes, bool taken);
+RT_FN void rt_replayer_call(struct rt_replayer *r);
+RT_FN void rt_replayer_called(struct rt_replayer *r);
+RT_FN bool rt_replaying(const struct rt_replayer *r);
+RT_FN void rt_replayer_free(struct rt_context *ctx);
 #endif
 struct rt_timing;
 RT_FN void rt_timing_add(struct rt_timing *t, int64_t us);

@@ -142,6 +142,9 @@ RT_FN void rt_release_device(struct rt_context *ctx) {
 }
 
 void RT_NAME(context_free)(struct rt_context *ctx) {
+#ifndef RT_LIBRARY
+  rt_replayer_free(ctx);
+#endif
   rt_release_device(ctx);
   rt_cache_close(ctx);
   free(ctx->device.name);
@@ -188,12 +191,21 @@ RT_FN int rt_entry_begin(struct rt_context *ctx, const char *name) {
   if (error) return error;
   ctx->event_count = 0;
   if (ctx->profiling) ctx->call_started = rt_time_ns();
+#ifndef RT_LIBRARY
+  if (rt_replaying(ctx->replayer)) rt_replayer_call(ctx->replayer);
+#endif
   rt_log(ctx, "entry %s", name);
   return RT_OK;
 }
 
 RT_FN int rt_entry_end(struct rt_context *ctx, int error) {
   if (ctx->broken) return error;
+#ifndef RT_LIBRARY
+  if (rt_replaying(ctx->replayer)) {
+    clFinish(ctx->queue);
+    rt_replayer_called(ctx->replayer);
+  }
+#endif
   if (error == RT_OK) return rt_check_failures(ctx);
   // Another error has the word; a failed check behind it must not meet the next call.
   char *text = ctx->error;

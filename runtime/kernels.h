@@ -360,6 +360,10 @@ RT_FN int64_t rt_launch_group_size(const struct rt_context *ctx,
 }
 
 RT_FN int rt_launch(struct rt_context *ctx, int kernel, const struct rt_launch *launch) {
+#ifndef RT_LIBRARY
+  if (ctx->replayer && rt_replay_over(ctx, ctx->kernels[kernel].runs.count == 0))
+    return RT_ABANDONED;
+#endif
   int64_t size = rt_launch_group_size(ctx, launch);
   int64_t groups = launch->groups;
   if (groups < 0) groups = launch->items / size + (launch->items % size > 0);

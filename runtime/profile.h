@@ -108,6 +108,8 @@ RT_FN void rt_report_sizes(const struct rt_context *ctx, struct rt_text *t) {
 RT_FN void rt_report_device(const struct rt_context *ctx, struct rt_text *t) {
   rt_text_add(t, "\"device\": {\"name\": ");
   rt_text_json(t, ctx->device.name ? ctx->device.name : "");
+  rt_text_add(t, ", \"driver\": ");
+  rt_text_json(t, ctx->device.identity ? ctx->device.identity : "");
   rt_text_printf(
       t, ", \"code\": \"%s\", \"compute_units\": %" PRId64 ", \"local_bytes\": %" PRId64,
       ctx->gpu_code ? "gpu" : "cpu", ctx->device.compute_units, ctx->device.local_bytes);

@@ -481,6 +481,71 @@ RT_FN int rt_command_set_path(struct rt_server *s) {
   return rt_fail_command(s, "expected GUARD=T or GUARD=F of this program", path);
 }
 
+// ---- commands: replay (replay.h), for tuners
+
+RT_FN int rt_command_replay(struct rt_server *s) {
+  struct rt_replayer *r = rt_replayer_get(s->ctx);
+  int64_t data = 0;
+  int error = rt_integer_words(s, 1, s->word_count - 1, &data);
+  r->on = !error && s->word_count > 1;
+  r->data = (int)data;
+  return error;
+}
+
+RT_FN int rt_guard_named(struct rt_server *s, const char *name) {
+  for (int g = 0; g < s->program->guard_count; g++)
+    if (strcmp(s->program->guards[g].name, name) == 0) return g;
+  rt_fail_command(s, "unknown guard", name);
+  return -1;
+}
+
+// replay_plan GUARD PATH...: the alternatives; a path "-" is one that must not run.
+RT_FN int rt_command_replay_plan(struct rt_server *s) {
+  int guard = rt_guard_named(s, s->words[1]), count = s->word_count - 2;
+  if (guard < 0) return RT_OTHER_ERROR;
+  struct rt_replay_plan *plan = &rt_replayer_get(s->ctx)->plans[guard];
+  rt_replay_plan_clear(plan);
+  plan->paths = (signed char **)rt_host_alloc((size_t)count * sizeof *plan->paths);
+  for (; plan->count < count; plan->count++) {
+    const char *path = s->words[2 + plan->count];
+    if (strcmp(path, "-") == 0) continue;
+    signed char *forced = (signed char *)rt_host_alloc((size_t)s->program->guard_count);
+    plan->paths[plan->count] = forced;
+    if (rt_parse_path(s->program, path, forced)) continue;
+    plan->count++;
+    return rt_fail_command(s, "expected GUARD=T or GUARD=F of this program", path);
+  }
+  return RT_OK;
+}
+
+// replay_sample GUARD PAR LOCAL ALTERNATIVE ROUND OWN TOTAL: what an earlier process measured.
+RT_FN int rt_command_replay_sample(struct rt_server *s) {
+  struct rt_replayer *r = rt_replayer_get(s->ctx);
+  int64_t n[4];
+  int guard = rt_guard_named(s, s->words[1]);
+  if (guard < 0 || rt_integer_words(s, 2, 4, n) != RT_OK) return RT_OTHER_ERROR;
+  int group = rt_replay_group_of(r, guard, n[0], n[1]);
+  struct rt_replay_group *g = &r->groups[group];
+  if (n[2] >= g->count || n[3] >= RT_MOST_ROUNDS)
+    return rt_fail_command(s, "no such alternative or round of", s->words[1]);
+  g->list[n[2]].own[n[3]] = strtod(s->words[6], NULL);
+  g->list[n[2]].total[n[3]] = strtod(s->words[7], NULL);
+  if (g->rounds <= n[3]) g->rounds = (int)n[3] + 1;
+  return RT_OK;
+}
+
+// replay_limits ROUNDS MILLISECONDS CALL: of a race at one event; and when a call ends all its races.
+RT_FN int rt_command_replay_limits(struct rt_server *s) {
+  struct rt_replayer *r = rt_replayer_get(s->ctx);
+  int64_t n[3];
+  int error = rt_integer_words(s, 1, 3, n);
+  if (error) return error;
+  r->most_call_us = 1e3 * (double)n[2];
+  r->most_rounds = n[0] < RT_MOST_ROUNDS ? (int)n[0] : RT_MOST_ROUNDS;
+  r->most_us = 1e3 * (double)n[1];
+  return RT_OK;
+}
+
 // Ours: the version tree as JSON.
 RT_FN int rt_command_tree(struct rt_server *s) {
   for (int i = 0; s->program->tree_json && s->program->tree_json[i]; i++)
@@ -534,6 +599,10 @@ static const struct rt_command rt_commands[] = {
   { "set_path", 0, 1, rt_command_set_path },
   { "tree", 0, 0, rt_command_tree },
   { "race", 3, -1, rt_command_race },
+  { "replay", 0, 1, rt_command_replay },
+  { "replay_plan", 1, -1, rt_command_replay_plan },
+  { "replay_sample", 7, 7, rt_command_replay_sample },
+  { "replay_limits", 3, 3, rt_command_replay_limits },
 };
 
 // Where an unquoted word ends.  One that begins with a bracket goes on to the bracket that closes it:

@@ -179,8 +179,7 @@ RT_FN void rt_open_trees(struct rt_context *ctx) {
   int64_t ignored = 0;
   size_t nodes = (size_t)program->guard_count * RT_TREE_NODES;
   ctx->trees = (struct rt_tree_node *)rt_host_alloc(nodes * sizeof *ctx->trees);
-  bool plain =
-      rt_config_find(ctx->config, rt_kinds[RT_KIND_THRESHOLD].setting, &ignored);
+  bool plain = rt_config_find(ctx->config, rt_kinds[RT_KIND_THRESHOLD].setting, &ignored);
   for (int i = 0; i < program->preset_count && !plain; i++)
     if (rt_parse_decision(program, program->presets[i].name, &d))
       rt_decision_set(ctx, d, program->presets[i].value);
@@ -308,6 +307,10 @@ RT_FN bool rt_guard(struct rt_context *ctx, int guard, int64_t par, int64_t loca
     event.taken =
         g->threshold >= 0 && par >= threshold && local_bytes <= ctx->device.local_bytes;
   rt_record_guard(ctx, event);
+#ifndef RT_LIBRARY
+  if (ctx->replayer)
+    rt_replay_decide(ctx->replayer, guard, par, local_bytes, event.taken);
+#endif
   rt_log(ctx,
          "guard %s: par %" PRId64 ", threshold %" PRId64 ", local memory %" PRId64
          " bytes%s: %s",

@@ -94,6 +94,7 @@ static const char *take_reply(Child *s) {
   Text *rest = text_new();
   text_add(rest, at + strlen(reply_end));
   s->buffer = rest;
+  s->heard = 0;
   return reply;
 }
 
@@ -118,9 +119,26 @@ static Reply receive(Child *s, double deadline) {
   return (Reply){ REPLY_OK, "" };
 }
 
+// Passes on the complete lines that have come.
+static void hear(Child *s) {
+  for (;;) {
+    const char *line = text_str(s->buffer) + s->heard, *end = strchr(line, '\n');
+    if (!end) return;
+    s->heard += (size_t)(end + 1 - line);
+    if (strncmp(line, "%%%", 3) != 0)
+      s->on_line(s->on_line_state, text_format("%.*s", (int)(end - line), line));
+  }
+}
+
 static Reply await(Child *s, double timeout_s) {
   double deadline = child_now() + timeout_s;
+  s->heard = 0;
   for (;;) {
+    if (s->on_line) {
+      size_t before = s->heard;
+      hear(s);
+      if (s->heard > before) deadline = child_now() + timeout_s;
+    }
     const char *text = take_reply(s);
     if (text && strncmp(text, failure, strlen(failure)) == 0)
       return (Reply){ REPLY_FAILURE, text + strlen(failure) };

@@ -11,6 +11,10 @@ typedef struct Child {
   int interrupt;  // a signalfd for Ctrl-C, or -1
   Text *buffer;   // bytes received beyond the last reply
   int starts;
+  // Called for each line of a reply as it comes, which also gives the program more time; or NULL.
+  void (*on_line)(void *state, const char *line);
+  void *on_line_state;
+  size_t heard;  // bytes of the buffer that on_line has seen
 } Child;
 
 typedef enum ReplyStatus {

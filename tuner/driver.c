@@ -1,5 +1,6 @@
 // Cover, choose, measure again, verify.
 #include "tuner/driver.h"
+#include "tuner/replay.h"
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -9,14 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-  WORLDS = 16,
-  MOST_ROUNDS = 14,
-  VERIFY_RUNS = 2,
-  MOST_VERIFY_RUNS = 12,
-  SHORT_PAIRS = 20
-};
-static const double tie = 0.01, doubt = 0.02;
+enum { WORLDS = 16, MOST_ROUNDS = 14, MOST_REPLAYS = 2, MOST_BOUNDS = 8 };
+static const double tie = 0.01;
 
 void tuning_progress(const Tuning *t, int percent, const char *format, ...) {
   if (t->options->quiet || !isatty(STDERR_FILENO)) return;
@@ -75,6 +70,15 @@ void tuning_cover(Tuning *t, int dataset, int runs) {
     measure_path(t->m, dataset, tree_cover(t->tree, r), runs);
 }
 
+// Versions whose results differ, or that replay could not run, are looked at in whole runs.
+void tuning_measure(Tuning *t, int dataset) {
+  ReplayOutcome outcome =
+      t->options->no_replay ? REPLAY_FAILED : replay_run(t->m, dataset);
+  if (outcome == REPLAY_FAILED) tuning_cover(t, dataset, 1);
+  for (int r = 0; r < t->runs && outcome == REPLAY_DOUBTFUL; r++)
+    measure_probe(t->m, dataset, tree_cover(t->tree, r));
+}
+
 // ---- what is contested
 
 typedef struct Random {
@@ -99,8 +103,7 @@ static SolveProblem possible_world(const Tuning *t, Random *r) {
     const Group *g = &t->m->groups.at[i];
     if (g->dataset >= world.dataset_count) continue;
     for (int b = 0; b < 2; b++)
-      groups[k].cost[b] =
-          fmax(0, groups[k].cost[b] + gauss(r) * samples_error(&g->us[b]));
+      groups[k].cost[b] += gauss(r) * samples_error(&g->us[b]);
     k++;
   }
   world.groups = groups;
@@ -145,7 +148,7 @@ static bool *contested(const Tuning *t, Random *r) {
   return doubtful > 1 ? marks : NULL;
 }
 
-static void choose(Tuning *t) {
+void tuning_choose(Tuning *t) {
   t->problem = tuning_problem(t, t->m->dataset_count);
   t->best = solve(&t->problem);
   int64_t *thresholds = new_array(int64_t, t->tree->guard_count + 1);
@@ -160,10 +163,55 @@ static void choose(Tuning *t) {
   t->thresholds = thresholds;
 }
 
+// The first chosen version of which only a lower bound is known.
+static const SolveGroup *chosen_bound(const Tuning *t) {
+  const SolveFate *fates = solve_fates(&t->problem, t->thresholds);
+  for (int i = 0, k = 0; i < t->m->groups.count; i++) {
+    const Group *g = &t->m->groups.at[i];
+    if (g->dataset >= t->problem.dataset_count) continue;
+    if (fates[k].reached && g->bound[fates[k].branch]) return &t->problem.groups[k];
+    k++;
+  }
+  return NULL;
+}
+
+// A choice that stands on bounds is a guess that such versions are no slower than these: they are run.
+void tuning_choose_known(Tuning *t) {
+  tuning_choose(t);
+  for (int i = 0; i < MOST_BOUNDS && measure_time_left(t->m); i++) {
+    const SolveGroup *g = chosen_bound(t);
+    if (!g) return;
+    int branch = solve_fates(&t->problem, t->thresholds)[g - t->problem.groups].branch;
+    Path path = tree_path_to(t->tree, g->guard, branch);
+    int runs = measure_runs(t->m, g->dataset, measure_repair(t->m, path));
+    measure_path(t->m, g->dataset, path, runs + 1);
+    vec_each (Group *, group, &t->m->groups)  // whether it went well or not
+      if (group->dataset == g->dataset && group->guard == g->guard)
+        group->bound[branch] = false;
+    tuning_choose(t);
+  }
+}
+
+// Races those data sets again, for longer, on which a contested choice depends.
+static bool race_marked(Tuning *t, const bool *marks, int round) {
+  bool any = false;
+  t->m->race_rounds = 24 << round;
+  t->m->race_ms = 800 << round;
+  for (int d = 0; d < t->problem.dataset_count && round < MOST_REPLAYS; d++) {
+    bool marked = false;
+    for (int run = 0; run < t->runs; run++)
+      marked |= marks[d * t->runs + run];
+    if (!marked || !t->m->states[d].covered) continue;
+    replay_run(t->m, d);
+    any = true;
+  }
+  return any;
+}
+
 static void measure_marked(Tuning *t, const bool *marks, int round) {
   for (int d = 0; d < t->problem.dataset_count; d++)
     for (int run = 0; run < t->runs; run++) {
-      if (!marks[d * t->runs + run]) continue;
+      if (!marks[d * t->runs + run] || t->m->states[d].covered) continue;
       Path path = measure_repair(t->m, tree_cover(t->tree, run));
       tuning_progress(t, 40 + 3 * round, "%s: %s again", t->m->data[d].name,
                       tree_path_text(t->tree, path));
@@ -175,81 +223,45 @@ static void measure_marked(Tuning *t, const bool *marks, int round) {
 static void settle(Tuning *t) {
   Random r = { t->options->seed + 1 };
   double until = child_now() + fmin(8, 0.25 * t->options->budget_s);
-  choose(t);
+  tuning_choose_known(t);
   for (int round = 0; round < MOST_ROUNDS && measure_time_left(t->m); round++) {
     bool *marks = contested(t, &r);
     if (!marks || child_now() > until) return;
+    bool raced = race_marked(t, marks, round);
+    if (!raced && !t->options->no_replay && round >= MOST_REPLAYS) return;
     measure_marked(t, marks, round);
-    choose(t);
+    tuning_choose_known(t);
   }
-}
-
-// ---- verification
-
-static void verify_once(Tuning *t, int dataset, bool tuned_first) {
-  Verified *v = &t->verified[dataset];
-  for (int i = 0; i < 2; i++) {
-    bool tuned = (i == 0) == tuned_first;
-    if (!tuned && t->m->states[dataset].default_failure) continue;
-    double us = measure_thresholds(t->m, dataset, tuned ? t->thresholds : t->before);
-    if (us < 0) continue;
-    if (tuned)
-      vec_push(&v->tuned, us);
-    else
-      vec_push(&v->before, us);
-  }
-}
-
-bool tuning_same_versions(const Tuning *t, int dataset) {
-  if (!t->before) return false;
-  const SolveFate *a = solve_fates(&t->problem, t->thresholds);
-  const SolveFate *b = solve_fates(&t->problem, t->before);
-  for (int i = 0; i < t->problem.group_count; i++) {
-    if (t->problem.groups[i].dataset != dataset || (!a[i].reached && !b[i].reached))
-      continue;
-    if (a[i].reached != b[i].reached || a[i].branch != b[i].branch) return false;
-  }
-  return true;
-}
-
-// The weighted sum over data sets that run other versions than before: tuned / before.
-static double verified_ratio(const Tuning *t) {
-  double tuned = 0, before = 0;
-  for (int d = 0; d < t->problem.dataset_count; d++) {
-    const Verified *v = &t->verified[d];
-    if (!v->tuned.count || !v->before.count || tuning_same_versions(t, d)) continue;
-    tuned += t->problem.weights[d] * samples_typical(&v->tuned);
-    before += t->problem.weights[d] * samples_typical(&v->before);
-  }
-  return before > 0 ? tuned / before : 1;
-}
-
-// The first pairs of short runs warm up and are dropped; and of short runs more are made.
-static void verify_dataset(Tuning *t, int d, int run) {
-  double us = t->m->states[d].least_us;
-  bool is_short = us < t->m->short_us;
-  int pairs = is_short ? (int)fmin(SHORT_PAIRS, 2 + t->m->short_us / us) : 1;
-  tuning_progress(t, 85 + run, "%s: tuned against default", t->m->data[d].name);
-  for (int i = 0; i < pairs; i++) {
-    verify_once(t, d, (run + i) % 2 == 0);
-    if (run == 0 && i == 0 && is_short) t->verified[d] = (Verified){ 0 };
-  }
-}
-
-// ABBA: what drifts meets both alike.
-static void verify(Tuning *t) {
-  if (!t->before) return;
-  for (int run = 0; run < MOST_VERIFY_RUNS; run++) {
-    bool enough = run >= VERIFY_RUNS && verified_ratio(t) <= 1;
-    if (enough || t->m->interrupted) break;
-    for (int d = 0; d < t->problem.dataset_count; d++)
-      verify_dataset(t, d, run);
-  }
-  t->kept_before = verified_ratio(t) > 1 + doubt;
-  if (t->kept_before) t->thresholds = t->before;
 }
 
 // ---- the whole
+
+static void progress(void *state, const char *what) {
+  const Tuning *t = state;
+  tuning_progress(t, t->percent, "%s", what);
+}
+
+static int64_t capacity_of(const json_t *device) {
+  const json_t *bytes = json_object_get(device, "local_bytes");
+  return json_is_integer(bytes) ? json_integer_value(bytes) : INT64_MAX;
+}
+
+// Group sizes and the like, which times depend on.
+static const char *params_of(Measure *m) {
+  Text *text = text_new();
+  Reply reply = measure_command(m, text_format("tuning_params %s", m->entry));
+  for (const char *at = reply.status == REPLY_OK ? reply.text : ""; *at;) {
+    int name = (int)strcspn(at, " \n"), line = (int)strcspn(at, "\n");
+    bool threshold = line > name && strncmp(at + name + 1, "threshold", 9) == 0;
+    if (!threshold) {
+      Reply value = measure_command(m, text_format("tuning_param_value %.*s", name, at));
+      text_printf(text, "%.*s=%.*s ", name, at, (int)strcspn(value.text, "\n"),
+                  value.text);
+    }
+    at += line + (at[line] == '\n');
+  }
+  return text_str(text);
+}
 
 static const char *device_of(Measure *m) {
   Reply reply = child_command(&m->server, m->timeout_s, "report");
@@ -257,8 +269,11 @@ static const char *device_of(Measure *m) {
   json_t *device = json_object_get(json, "device");
   const char *name = json_string_value(json_object_get(device, "name"));
   const char *code = json_string_value(json_object_get(device, "code"));
+  const char *driver = json_string_value(json_object_get(device, "driver"));
   const char *text =
       text_format("%s (%s code)", name ? name : "unknown", code ? code : "cpu");
+  m->capacity = capacity_of(device);
+  m->log.device = text_format("%s %s", text, driver ? driver : "");
   json_decref(json);
   return text;
 }
@@ -271,7 +286,9 @@ static bool open_program(Tuning *t) {
     t->problem_text = text_format("the program does not start: %s", reply.text);
     return false;
   }
+  m->log = (TunerLog){ .path = o->log_path, .fd = -1 };
   m->device = device_of(m);
+  m->log.params = params_of(m);
   reply = child_command(&m->server, 60, "tree");
   if (reply.status != REPLY_OK) {
     t->problem_text = text_format("the program has no version tree: %s", reply.text);
@@ -280,7 +297,6 @@ static bool open_program(Tuning *t) {
   t->tree = m->tree = tree_read(reply.text, o->entry, &t->problem_text);
   if (!t->tree) return false;
   t->runs = tree_runs(t->tree->root);
-  m->log = (TunerLog){ .path = o->log_path, .fd = -1 };
   m->log.key = text_format("%s %s %s", o->hash, o->entry, m->device);
   int capacity = o->dataset_count + o->max_points + o->holdout;
   return measure_open(m, o->data, o->dataset_count, capacity);
@@ -311,15 +327,15 @@ static void tune_datasets(Tuning *t) {
   }
   const int *order = by_time(m);
   for (int i = 0; i < m->dataset_count; i++) {
-    tuning_progress(t, 5 + 35 * i / m->dataset_count, "%s: %d versions side by side",
-                    m->data[order[i]].name, t->runs);
-    tuning_cover(t, order[i], 1);
+    t->percent = 5 + 35 * i / m->dataset_count;
+    tuning_progress(t, t->percent, "%s", m->data[order[i]].name);
+    tuning_measure(t, order[i]);
     DataState *state = &m->states[order[i]];
     if (state->base.count == 0) state->failure = state->default_failure;
   }
   settle(t);
   t->before = m->interrupted ? NULL : measure_default_thresholds(m);
-  verify(t);
+  tuning_verify(t);
 }
 
 // Covering runs that neither happened nor failed.
@@ -368,6 +384,10 @@ Tuning *tuner_run(const TunerOptions *options) {
   m->compare = options->compare;
   m->compare_state = options->compare_state;
   m->report = text_new();
+  m->race_rounds = 16;
+  m->race_ms = 300;
+  m->progress = progress;
+  m->progress_state = t;
   if (!open_program(t)) {
     child_stop(&m->server);
     if (!t->problem_text) t->problem_text = text_str(m->report);

@@ -29,12 +29,13 @@ typedef struct TunerOptions {
   const char *log_path, *out_path, *scratch;  // log_path NULL: none
   const char *report_path;                    // of the HTML page, or NULL
   bool dry_run, quiet;
+  bool no_replay;  // force versions in whole runs
   const char *(*compare)(const void *state, const char *got, const char *expected);
   const void *compare_state;
 } TunerOptions;
 
 typedef struct Verified {
-  Samples tuned, before;  // whole runs; `before` with the program's own thresholds
+  Samples tuned, before, rival;  // whole runs; `before` with the program's own thresholds
 } Verified;
 
 // What held-out points say about a choice.
@@ -70,9 +71,11 @@ typedef struct Tuning {
   SolveResult best;
   const int64_t *thresholds;  // those of the file
   const int64_t *before;      // the program's own, or NULL if it does not tell
+  const int64_t *rival;       // the second best by prediction, if it is close; or NULL
   double *alone;              // per data set: the best that is possible for it alone
   Verified *verified;         // per data set
   bool kept_before;           // verification speaks against the new thresholds
+  int percent;                // of the progress line
   int runs;                   // that cover all versions, per data set
   const Decision *decisions;  // range mode: trees by sizes, or NULL: the thresholds
   SizeTable sizes;            // what the program says of its sizes, per data set
@@ -82,6 +85,8 @@ typedef struct Tuning {
   Vec(CurvePoint) curve;
   Precision before_precision;  // of the program's own thresholds
   Vec(Trial) trials;
+  int verifying;    // whole runs that compared thresholds
+  bool mistrusted;  // whole runs contradicted replay, so that versions were forced
   double seconds;
   int missing;  // runs that would have shown more versions, had there been time
   const char *problem_text;  // why there is no result, or NULL
@@ -90,12 +95,22 @@ typedef struct Tuning {
 // Tunes, writes the file (not in a dry run) and the report.  `problem_text` is set on failure.
 Tuning *tuner_run(const TunerOptions *options);
 
-// ---- shared by driver.c, sample.c, settings.c, page.c
+// ---- shared by driver.c, verify.c, sample.c, settings.c, page.c
 
 // The measurements of the first `count` data sets as a problem to solve.
 SolveProblem tuning_problem(const Tuning *t, int count);
 
-// Runs every version of the data set `runs` times.
+// Measures every version on the data set: by replay, or by whole runs where that is not possible.
+void tuning_measure(Tuning *t, int dataset);
+
+// Sets the thresholds from the measurements; in the second case none stands on a bound.
+void tuning_choose(Tuning *t);
+void tuning_choose_known(Tuning *t);
+
+// Runs the whole program, tuned against default, and draws the consequences (verify.c).
+void tuning_verify(Tuning *t);
+
+// Runs every version of the data set `runs` times, forced.
 void tuning_cover(Tuning *t, int dataset, int runs);
 
 void tuning_progress(const Tuning *t, int percent, const char *format, ...)

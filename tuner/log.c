@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 // ---- writing
@@ -40,9 +41,7 @@ static json_t *run_json(const TunerLog *log, const Run *run) {
 }
 
 // A line is written by one call, so that what is torn is torn at the end.
-void log_append(TunerLog *log, const Run *run) {
-  if (log->fd < 0) return;
-  json_t *json = run_json(log, run);
+static void write_line(TunerLog *log, json_t *json) {
   char *text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(9));
   const char *line = text_format("%s\n", text ? text : "");
   free(text);
@@ -51,6 +50,20 @@ void log_append(TunerLog *log, const Run *run) {
   errno = ENOSPC;  // what a short write means
   if (write(log->fd, line, length) != (ssize_t)length || fsync(log->fd) != 0)
     if (errno != EINVAL) give_up(log, "write");
+}
+
+void log_append(TunerLog *log, const Run *run) {
+  if (log->fd >= 0) write_line(log, run_json(log, run));
+}
+
+void log_race(TunerLog *log, const RaceLine *line) {
+  if (log->fd < 0) return;
+  json_t *json = json_pack("{s:s,s:s,s:s,s:I,s:I,s:s,s:s,s:s,s:s,s:I}", "region",
+                           line->region, "version", line->version, "data", line->data,
+                           "par", (json_int_t)line->par, "local", (json_int_t)line->local,
+                           "what", line->what, "text", line->text, "device", log->device,
+                           "params", log->params, "at", (json_int_t)time(NULL));
+  if (json) write_line(log, json);
 }
 
 void log_close(TunerLog *log) {
@@ -96,15 +109,32 @@ static bool read_run(const TunerLog *log, const json_t *json, Run *run) {
   return run->data && run->path && read_groups(json_object_get(json, "groups"), run);
 }
 
-static void replay_line(const TunerLog *log, const char *line, size_t length,
-                        void (*replay)(void *, const Run *), void *state) {
-  json_t *json = json_loadb(line, length, 0, NULL);
+// Of this device, and with the same sizes of groups?
+static bool read_race(const TunerLog *log, const json_t *json, RaceLine *line) {
+  const char *device = text_of(json, "device"), *params = text_of(json, "params");
+  *line = (RaceLine){ text_of(json, "region"),
+                      text_of(json, "version"),
+                      text_of(json, "data"),
+                      text_of(json, "what"),
+                      text_of(json, "text"),
+                      json_integer_value(json_object_get(json, "par")),
+                      json_integer_value(json_object_get(json, "local")) };
+  return device && params && strcmp(device, log->device) == 0 &&
+         strcmp(params, log->params) == 0 && line->region && line->version &&
+         line->data && line->what && line->text;
+}
+
+static void replay_line(const TunerLog *log, const char *text, size_t length,
+                        LogReader reader) {
+  json_t *json = json_loadb(text, length, 0, NULL);
   Run run;
-  if (json && read_run(log, json, &run)) replay(state, &run);
+  RaceLine line;
+  if (json && read_run(log, json, &run)) reader.replay(reader.state, &run);
+  if (json && read_race(log, json, &line)) reader.remember(reader.state, &line);
   json_decref(json);
 }
 
-void log_open(TunerLog *log, void (*replay)(void *state, const Run *run), void *state) {
+void log_open(TunerLog *log, LogReader reader) {
   log->fd = -1;
   if (!log->path) return;
   size_t length = 0;
@@ -115,7 +145,7 @@ void log_open(TunerLog *log, void (*replay)(void *state, const Run *run), void *
   for (const char *line = text; line && *line;) {
     const char *end = strchr(line, '\n');
     if (!end) break;
-    replay_line(log, line, (size_t)(end - line), replay, state);
+    replay_line(log, line, (size_t)(end - line), reader);
     line = end + 1;
   }
   log->fd = open(log->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);

@@ -25,14 +25,32 @@ typedef struct Run {
   int group_count;
 } Run;
 
+// What replay saw of a region (replay.h).  `region` and `version` name the code itself, so that it
+// holds for every program that has the same region.
+typedef struct RaceLine {
+  const char *region, *version;
+  const char *data;         // hash of the data set
+  const char *what, *text;  // a line as the program wrote it, without its numbers
+  int64_t par, local;
+} RaceLine;
+
 typedef struct TunerLog {
-  const char *path;     // NULL: none is kept
-  const char *key;      // of program and device
+  const char *path;  // NULL: none is kept
+  const char *key;   // of program and device
+  const char *device,
+      *params;          // with driver; group sizes and the like: what races depend on
   int fd;               // -1: not open
   const char *problem;  // why nothing is written any more, or NULL
 } TunerLog;
 
-// Opens the log and calls `replay` for each of its runs of this key.
-void log_open(TunerLog *log, void (*replay)(void *state, const Run *run), void *state);
+// Opens the log and calls `replay` for each of its runs of this key, `remember` for what it holds
+// about regions on this device.
+typedef struct LogReader {
+  void (*replay)(void *state, const Run *run);
+  void (*remember)(void *state, const RaceLine *line);
+  void *state;
+} LogReader;
+void log_open(TunerLog *log, LogReader reader);
+void log_race(TunerLog *log, const RaceLine *line);
 void log_append(TunerLog *log, const Run *run);
 void log_close(TunerLog *log);

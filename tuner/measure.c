@@ -1,6 +1,7 @@
 // Running paths: time limits, crashes, wrong results, and who is to blame for them.
 #include "tuner/measure.h"
 #include "tuner/observe.h"
+#include "tuner/replay.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +59,8 @@ static bool is_slow(const Measure *m, int dataset, Path path) {
 }
 
 bool measure_was_tried(const Measure *m, int dataset, Path path) {
-  if (m->states[dataset].failure || is_slow(m, dataset, path)) return true;
+  const DataState *state = &m->states[dataset];
+  if (state->failure || state->covered || is_slow(m, dataset, path)) return true;
   const char *text = tree_path_text(m->tree, measure_repair(m, path));
   vec_each (const PathRuns *, p, &m->paths)
     if (p->dataset == dataset && strcmp(p->text, text) == 0 && (p->runs > 0 || p->failed))
@@ -93,24 +95,28 @@ static void replay(void *state, const Run *run) {
   }
 }
 
+static void remember(void *state, const RaceLine *line) { replay_remember(state, line); }
+
 // ---- the server
 
-static Reply command(Measure *m, const char *line) {
+Reply measure_command(Measure *m, const char *line) {
   Reply reply = child_command(&m->server, m->timeout_s + FIRST_RUN_EXTRA_S, "%s", line);
   if (reply.status == REPLY_INTERRUPTED) m->interrupted = true;
   return reply;
 }
 
-static bool start(Measure *m) {
+static bool begin(Measure *m) {
   Reply reply = { REPLY_OK, "" };
   if (!m->server.pid) reply = child_start(&m->server, m->timeout_s + FIRST_RUN_EXTRA_S);
   if (reply.status == REPLY_INTERRUPTED) m->interrupted = true;
   for (int d = 0; d < m->dataset_count; d++)
     m->states[d].loaded = false;
-  if (reply.status == REPLY_OK) reply = command(m, "unpause_profiling");
+  if (reply.status == REPLY_OK) reply = measure_command(m, "unpause_profiling");
   if (reply.status != REPLY_OK) tell(m, "the program does not start: %s", reply.text);
   return reply.status == REPLY_OK;
 }
+
+bool measure_start(Measure *m) { return m->server.pid || begin(m); }
 
 void measure_add(Measure *m, TunerDataset data) {
   DataState *state = &m->states[m->dataset_count];
@@ -126,9 +132,9 @@ bool measure_open(Measure *m, const TunerDataset *data, int count, int capacity)
   m->versions = new_array(Version, 2 * m->tree->guard_count + 1);
   for (int d = 0; d < count; d++)
     measure_add(m, data[d]);
-  log_open(&m->log, replay, m);
+  log_open(&m->log, (LogReader){ replay, remember, m });
   if (m->log.problem) tell(m, "no log is kept: %s", m->log.problem);
-  return start(m);
+  return begin(m);
 }
 
 void measure_close(Measure *m) {
@@ -155,7 +161,7 @@ static Reply load(Measure *m, int dataset) {
     text_printf(line, " d%d_%d \"%.*s\"", dataset, number, length - star, at + star);
     at += length + (at[length] == '\n');
   }
-  Reply reply = command(m, text_str(line));
+  Reply reply = measure_command(m, text_str(line));
   m->states[dataset].loaded = reply.status == REPLY_OK;
   return reply;
 }
@@ -170,7 +176,7 @@ static void unload(Measure *m, int dataset, const char *types) {
     at += strcspn(at, "\n");
     at += *at == '\n';
   }
-  command(m, text_str(line));
+  measure_command(m, text_str(line));
   m->states[dataset].loaded = false;
 }
 
@@ -197,7 +203,7 @@ static Reply provide(Measure *m, int dataset, const char **variables) {
 
 const char *measure_variables(Measure *m, int dataset) {
   const char *variables = NULL;
-  if (!m->server.pid && !start(m)) return NULL;
+  if (!measure_start(m)) return NULL;
   return provide(m, dataset, &variables).status == REPLY_OK ? variables : NULL;
 }
 
@@ -217,7 +223,7 @@ static double runtime_of(const char *reply) {
 }
 
 // Calls the entry point; the result is the variable `result`.
-static Reply call(Measure *m, int dataset, bool first, double *us) {
+Reply measure_call(Measure *m, int dataset, bool first, double *us) {
   const char *variables = NULL;
   Reply reply = provide(m, dataset, &variables);
   if (reply.status != REPLY_OK) return reply;
@@ -237,16 +243,17 @@ static bool same_bytes(const char *a, const char *b) {
 
 // The fields of a tuple or record as variables result_0, ...; the text is for `store` and `free`.
 static const char *result_variables(Measure *m) {
-  Reply type = command(m, "type result");
+  Reply type = measure_command(m, "type result");
   size_t length = strcspn(type.text, "\n");
-  Reply fields = command(m, text_format("fields \"%.*s\"", (int)length, type.text));
+  Reply fields =
+      measure_command(m, text_format("fields \"%.*s\"", (int)length, type.text));
   if (fields.status != REPLY_OK) return "result";
   Text *names = text_new();
   int number = 0;
   for (const char *at = fields.text; *at; number++) {
     int name = (int)strcspn(at, " \n");
-    Reply reply =
-        command(m, text_format("project result_%d result %.*s", number, name, at));
+    Reply reply = measure_command(
+        m, text_format("project result_%d result %.*s", number, name, at));
     if (reply.status != REPLY_OK) return "result";
     text_printf(names, "%sresult_%d", number ? " " : "", number);
     at += strcspn(at, "\n");
@@ -256,14 +263,14 @@ static const char *result_variables(Measure *m) {
 }
 
 // Stores the result and compares it; NULL if it is right.
-static const char *check_result(Measure *m, int dataset) {
+const char *measure_check_result(Measure *m, int dataset) {
   DataState *state = &m->states[dataset];
   const char *names = result_variables(m);
   bool first = !state->expected;
   const char *file =
       text_format("%s/%s%d", m->scratch, first ? "expected" : "result", dataset);
-  Reply reply = command(m, text_format("store \"%s\" %s", file, names));
-  if (strcmp(names, "result") != 0) command(m, text_format("free %s", names));
+  Reply reply = measure_command(m, text_format("store \"%s\" %s", file, names));
+  if (strcmp(names, "result") != 0) measure_command(m, text_format("free %s", names));
   if (reply.status != REPLY_OK)
     return text_format("its result cannot be read: %s", reply.text);
   if (first) {
@@ -298,17 +305,17 @@ typedef struct Attempt {
 
 // One run along the path, observed.
 static Outcome run_path(Measure *m, Attempt a, Run *run) {
-  if (!m->server.pid && !start(m)) {
+  if (!measure_start(m)) {
     m->interrupted = true;
     return (Outcome){ .ok = false };
   }
-  Reply reply = command(m, text_format("set_path %s", a.path));
+  Reply reply = measure_command(m, text_format("set_path %s", a.path));
   double us = 0;
-  if (reply.status == REPLY_OK) reply = call(m, a.dataset, a.first, &us);
+  if (reply.status == REPLY_OK) reply = measure_call(m, a.dataset, a.first, &us);
   if (reply.status != REPLY_OK) return failed(reply);
-  Reply report = command(m, "report");
-  const char *wrong = a.check ? check_result(m, a.dataset) : NULL;
-  command(m, "free result");
+  Reply report = measure_command(m, "report");
+  const char *wrong = a.check ? measure_check_result(m, a.dataset) : NULL;
+  measure_command(m, "free result");
   if (wrong) return (Outcome){ .failure = wrong };
   *run = (Run){ .data = m->data[a.dataset].hash, .path = a.path };
   if (report.status != REPLY_OK || !observe_report(m, report.text, us, run))
@@ -338,15 +345,15 @@ static void count_failure(Measure *m, int dataset, const Run *run) {
   if (!version->failure) version->failure = run->failure;
 }
 
-static void blame(Measure *m, int dataset, int version, Outcome outcome) {
+void measure_blame(Measure *m, int dataset, int version, const char *failure,
+                   bool timeout) {
   const char *name = tree_version_name(m->tree, version / 2, version % 2);
-  Run run = { .data = m->data[dataset].hash,
-              .path = name,
-              .failure = outcome.failure,
-              .timeout = outcome.timeout };
+  Run run = {
+    .data = m->data[dataset].hash, .path = name, .failure = failure, .timeout = timeout
+  };
   log_append(&m->log, &run);
   count_failure(m, dataset, &run);
-  tell(m, "%s: version %s: %s%s", m->data[dataset].name, name, outcome.failure,
+  tell(m, "%s: version %s: %s%s", m->data[dataset].name, name, failure,
        m->versions[version].failure ? " (it is not used)" : "");
 }
 
@@ -381,7 +388,7 @@ static void find_culprit(Measure *m, int dataset, Path path, Outcome outcome) {
   VersionVec found = suspects(m, path, false);
   if (found.count == 0) found = suspects(m, path, true);
   if (found.count == 1) {
-    blame(m, dataset, found.at[0], outcome);
+    measure_blame(m, dataset, found.at[0], outcome.failure, outcome.timeout);
     return;
   }
   bool found_one = false;
@@ -392,7 +399,7 @@ static void find_culprit(Measure *m, int dataset, Path path, Outcome outcome) {
     Outcome again = run_path(
         m, (Attempt){ dataset, tree_path_text(m->tree, alone), true, true }, &run);
     if (again.ok || !again.failure) continue;
-    blame(m, dataset, *v, again);
+    measure_blame(m, dataset, *v, again.failure, again.timeout);
     found_one = true;
   }
   if (!found_one)
@@ -436,6 +443,15 @@ static bool sample(Measure *m, int dataset, Path path, PathRuns *runs) {
   return false;
 }
 
+void measure_probe(Measure *m, int dataset, Path path) {
+  Run run;
+  if (!measure_time_left(m)) return;
+  path = measure_repair(m, path);
+  Attempt attempt = { dataset, tree_path_text(m->tree, path), true, true };
+  Outcome outcome = run_path(m, attempt, &run);
+  if (!outcome.ok && outcome.failure) find_culprit(m, dataset, path, outcome);
+}
+
 void measure_path(Measure *m, int dataset, Path path, int wanted) {
   if (m->states[dataset].failure || is_slow(m, dataset, path)) return;
   path = measure_repair(m, path);
@@ -465,7 +481,7 @@ void measure_default(Measure *m, int dataset) {
 static bool set_thresholds(Measure *m, const int64_t *thresholds) {
   for (int g = 0; g < m->tree->guard_count; g++) {
     const char *name = m->tree->guards[g].node->name;
-    Reply reply = command(
+    Reply reply = measure_command(
         m, text_format("set_tuning_param %s %lld", name, (long long)thresholds[g]));
     if (reply.status != REPLY_OK) return false;
   }
@@ -475,13 +491,13 @@ static bool set_thresholds(Measure *m, const int64_t *thresholds) {
 double measure_thresholds(Measure *m, int dataset, const int64_t *thresholds) {
   double us = 0;
   if (m->states[dataset].failure || m->interrupted) return -1;
-  if (!m->server.pid && !start(m)) return -1;
-  command(m, "pause_profiling");
-  command(m, "set_path");
-  bool ok =
-      set_thresholds(m, thresholds) && call(m, dataset, true, &us).status == REPLY_OK;
-  command(m, "free result");
-  command(m, "unpause_profiling");
+  if (!measure_start(m)) return -1;
+  measure_command(m, "pause_profiling");
+  measure_command(m, "set_path");
+  bool ok = set_thresholds(m, thresholds) &&
+            measure_call(m, dataset, true, &us).status == REPLY_OK;
+  measure_command(m, "free result");
+  measure_command(m, "unpause_profiling");
   return ok ? us : -1;
 }
 
@@ -492,8 +508,8 @@ bool measure_decide(Measure *m, const Decision *decisions, const SizeTable *size
     decision_lines(lines, m->tree->guards[g].node->name, &decisions[g], sizes);
     for (const char *at = text_str(lines); *at;) {
       int name = (int)strcspn(at, "="), length = (int)strcspn(at, "\n");
-      Reply reply = command(m, text_format("set_tuning_param %.*s %.*s", name, at,
-                                           length - name - 1, at + name + 1));
+      Reply reply = measure_command(m, text_format("set_tuning_param %.*s %.*s", name, at,
+                                                   length - name - 1, at + name + 1));
       if (reply.status != REPLY_OK) return false;
       at += length + 1;
     }
@@ -505,7 +521,7 @@ const int64_t *measure_default_thresholds(Measure *m) {
   int64_t *values = new_array(int64_t, m->tree->guard_count + 1);
   for (int g = 0; g < m->tree->guard_count; g++) {
     const char *name = m->tree->guards[g].node->name;
-    Reply reply = command(m, text_format("tuning_param_value %s", name));
+    Reply reply = measure_command(m, text_format("tuning_param_value %s", name));
     if (reply.status != REPLY_OK) return NULL;
     values[g] = strtoll(reply.text, NULL, 10);
   }

@@ -25,8 +25,45 @@ typedef struct Group {
   int dataset, guard, parent;
   int64_t par;
   bool fits;
-  Samples us[2];  // per run and branch
+  Samples us[2];   // per run and branch
+  bool forced[2];  // the samples are of whole runs that forced the branch, not of replay
+  bool bound[2];   // the sample is a lower bound: replay abandoned the version
 } Group;
+
+// ---- replay (replay.h)
+
+typedef struct RaceGroup RaceGroup;
+
+typedef struct RaceInside {
+  RaceGroup *inner;
+  int64_t count;
+} RaceInside;
+typedef Vec(RaceInside) RaceInsides;
+
+typedef struct RaceDecision {
+  int guard;
+  int64_t par;
+  bool fits;
+} RaceDecision;
+
+// An alternative of a race.
+typedef struct Contender {
+  Vec(double) own, total;  // of one event, per round; total negative: none
+  Vec(RaceDecision) path;  // to it, its own guard last
+  RaceInsides inside;      // events within one run of it
+  double bound;            // it takes longer; 0: unknown
+  bool failed;
+} Contender;
+
+// Events of one guard in one data set that agree in Par.
+struct RaceGroup {
+  int dataset, root;
+  int64_t par, local;
+  int epoch;          // the start of the server that knows its samples
+  const int *leaves;  // per alternative its branch: 2 * guard + branch
+  Contender *list;
+  int count;
+};
 
 // What is behind a branch of a guard.
 typedef struct Version {
@@ -39,9 +76,12 @@ typedef struct DataState {
   const char *failure;          // the program fails on it whatever the version, or NULL
   const char *default_failure;  // ... with its own thresholds
   const char *expected;
-  double least_us;  // of all runs so far; INFINITY
-  Samples base;     // outside of versions
-  bool *slow;       // per version: it ran into the time limit here
+  double least_us;     // of all runs so far; INFINITY
+  Samples base;        // outside of versions
+  bool *slow;          // per version: it ran into the time limit here
+  bool covered;        // replay has shown all versions
+  RaceInsides inside;  // replay: events within the whole run
+  double race_base;    // ... and its time outside of all regions
 } DataState;
 
 // Runs of one path on one data set.
@@ -62,6 +102,12 @@ typedef struct Measure {
   Version *versions;  // per guard: the two branches
   Vec(Group) groups;
   Vec(PathRuns) paths;
+  Vec(RaceGroup *) races;
+  Vec(RaceGroup *) race_numbers;  // by the numbers that the server gives them
+  int race_epoch;                 // the start of the server that gave them
+  int race_rounds;                // of a race at one event, at most
+  double race_ms;
+  int64_t capacity;  // bytes of local memory of a group
   TunerLog log;
   Text *report;      // what went wrong, for people
   double timeout_s;  // the least time that a run is given
@@ -73,7 +119,7 @@ typedef struct Measure {
   // NULL if the two files hold the same values, else the difference.
   const char *(*compare)(const void *state, const char *got, const char *expected);
   const void *compare_state;
-  void (*progress)(void *state, const char *what);
+  void (*progress)(void *state, const char *what);  // or NULL
   void *progress_state;
 } Measure;
 
@@ -117,6 +163,21 @@ bool measure_decide(Measure *m, const Decision *decisions, const SizeTable *size
 const int64_t *measure_default_thresholds(Measure *m);
 
 bool measure_time_left(const Measure *m);
+
+// ---- shared with replay.c
+
+bool measure_start(
+    Measure *m);  // the program, unless it runs; false if it does not even greet
+Reply measure_command(Measure *m, const char *line);
+// Calls the entry point; the result is the variable `result`.
+Reply measure_call(Measure *m, int dataset, bool first, double *us);
+// NULL if the variable `result` is what it should be.
+const char *measure_check_result(Measure *m, int dataset);
+// Notes that the version failed.
+void measure_blame(Measure *m, int dataset, int version, const char *failure,
+                   bool timeout);
+// Runs the path without keeping its times: does it fail?  If so a version is blamed.
+void measure_probe(Measure *m, int dataset, Path path);
 
 // The lower quartile of samples (what disturbs a run on a shared machine only makes it longer), and
 // its standard error.

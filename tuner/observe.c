@@ -99,15 +99,28 @@ bool observe_race(const Measure *m, const json_t *race, int path, int round, Run
 
 // ---- samples
 
-static int group_of(Measure *m, Group wanted) {
+int observe_group(Measure *m, int dataset, int guard, int parent, int64_t par,
+                  bool fits) {
   for (int i = m->groups.count - 1; i >= 0; i--) {  // the latest data set stands last
     const Group *g = &m->groups.at[i];
-    if (g->dataset == wanted.dataset && g->guard == wanted.guard &&
-        g->parent == wanted.parent && g->par == wanted.par && g->fits == wanted.fits)
+    if (g->dataset == dataset && g->guard == guard && g->parent == parent &&
+        g->par == par && g->fits == fits)
       return i;
   }
-  vec_push(&m->groups, wanted);
+  vec_push(&m->groups, (Group){ .dataset = dataset,
+                                .guard = guard,
+                                .parent = parent,
+                                .par = par,
+                                .fits = fits });
   return m->groups.count - 1;
+}
+
+// A whole run counts for more than what replay saw.
+static void add_sample(Group *g, int branch, double us) {
+  if (!g->forced[branch]) g->us[branch].count = 0;
+  g->forced[branch] = true;
+  g->bound[branch] = false;
+  vec_push(&g->us[branch], us);
 }
 
 void observe_run(Measure *m, int dataset, const Run *run) {
@@ -116,10 +129,9 @@ void observe_run(Measure *m, int dataset, const Run *run) {
   for (int i = 0; i < run->group_count; i++) {
     const RunGroup *g = &run->groups[i];
     if (g->guard < 0 || g->guard >= m->tree->guard_count) return;
-    Group wanted = { dataset, g->guard, g->parent < 0 ? -1 : numbers[g->parent],
-                     g->par,  g->fits,  { { 0 }, { 0 } } };
-    numbers[i] = group_of(m, wanted);
-    vec_push(&m->groups.at[numbers[i]].us[g->branch], g->us);
+    numbers[i] = observe_group(m, dataset, g->guard,
+                               g->parent < 0 ? -1 : numbers[g->parent], g->par, g->fits);
+    add_sample(&m->groups.at[numbers[i]], g->branch, g->us);
     m->versions[2 * g->guard + g->branch].successes++;
   }
   vec_push(&state->base, run->base_us);
@@ -152,7 +164,7 @@ double samples_typical(const Samples *s) {
 // what runs usually differ by.
 double samples_error(const Samples *s) {
   if (s->count == 0) return 0;
-  double middle = samples_typical(s), usual = (s->count < 3 ? 0.10 : 0.02) * middle;
+  double middle = samples_typical(s), usual = (s->count < 3 ? 0.10 : 0.02) * fabs(middle);
   double *distances = mem_alloc_plain((size_t)s->count * sizeof *distances);
   for (int i = 0; i < s->count; i++)
     distances[i] = fabs(s->at[i] - middle);

@@ -10,5 +10,8 @@ struct json_t;
 bool observe_race(const Measure *m, const struct json_t *race, int path, int round,
                   Run *run);
 
+// The number of the group of events, which may be new.
+int observe_group(Measure *m, int dataset, int guard, int parent, int64_t par, bool fits);
+
 // Adds a run to the samples of the data set.
 void observe_run(Measure *m, int dataset, const Run *run);

@@ -251,7 +251,11 @@ const char *tuning_summary(const Tuning *t) {
                 "--budget\n",
                 t->missing);
   text_add(text, text_str(t->m->report));
+  if (t->mistrusted)
+    text_add(text,
+             "whole runs contradicted replay: versions were forced in whole runs\n");
   text_printf(text, "%d program runs in %.1f s", t->m->executions, t->seconds);
+  if (t->verifying) text_printf(text, ", %d of them to verify", t->verifying);
   if (t->m->replayed) text_printf(text, ", %d more from the log", t->m->replayed);
   text_printf(text, "%s\n", t->m->interrupted ? "; interrupted" : "");
   return text_str(text);

@@ -33,6 +33,22 @@ static bool read_children(Tree *tree, const json_t *json, int depth,
   return true;
 }
 
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001B3u;
+  return hash;
+}
+
+// Of the structure and the code in it; names of guards change with what stands before them.
+static uint64_t hash_node(const Tree *tree, const char *code) {
+  uint64_t hash = hash_bytes(0xCBF29CE484222325u, &tree->kind, sizeof tree->kind);
+  hash = hash_bytes(hash, code, strlen(code));
+  hash = hash_bytes(hash, tree->par, strlen(tree->par));
+  for (int i = 0; i < tree->child_count; i++)
+    hash = hash_bytes(hash, &tree->children[i]->hash, sizeof hash);
+  return hash;
+}
+
 static bool read_kind(const char *word, TreeKind *kind) {
   static const struct {
     const char *word;
@@ -67,6 +83,7 @@ static const Tree *read_node(const json_t *json, int depth, const char **message
   tree->code = copy_string(json, tree->kind == TREE_KERNEL ? "code" : "source");
   tree->line = (int)json_integer_value(json_object_get(json, "line"));
   if (!read_children(tree, json, depth, message)) return NULL;
+  tree->hash = hash_node(tree, copy_string(json, "hash"));
   if (tree->kind == TREE_GUARD && tree->child_count != 2)
     return refuse(message, "a guard needs two children", tree->name);
   if (tree->kind == TREE_GUARD && !*tree->name)
@@ -110,25 +127,37 @@ typedef struct Numbering {
   Vec(TreeGuard) guards;
 } Numbering;
 
-// A copy with its guards numbered; `parent` is the guard around it.
-static const Tree *number(Numbering *n, const Tree *tree, int parent, int branch) {
+// "1f2e..", and a number if other roots have the same code.
+static const char *region_name(const Numbering *n, uint64_t hash) {
+  int same = 0;
+  for (int g = 0; g < n->guards.count; g++)
+    same += n->guards.at[g].root == g && n->guards.at[g].node->hash == hash;
+  return text_format(same ? "%016llx.%d" : "%016llx", (unsigned long long)hash, same);
+}
+
+// A copy with its guards numbered; `parent` is the guard around it, `root` that of the race if it
+// stands there directly, or -1.
+static const Tree *number(Numbering *n, const Tree *tree, int parent, int branch,
+                          int root) {
   Tree *copy = mem_copy(tree, sizeof *tree);
   copy->children = new_array(const Tree *, tree->child_count + 1);
   if (tree->kind == TREE_GUARD) {
     copy->guard = n->guards.count;
-    vec_push(&n->guards, (TreeGuard){ copy, parent, branch });
+    if (root < 0) root = copy->guard;
+    const char *region = root == copy->guard ? region_name(n, tree->hash) : NULL;
+    vec_push(&n->guards, (TreeGuard){ copy, parent, branch, root, region });
   }
   for (int i = 0; i < tree->child_count; i++) {
     bool guard = tree->kind == TREE_GUARD;
-    copy->children[i] =
-        number(n, tree->children[i], guard ? copy->guard : parent, guard ? i : branch);
+    copy->children[i] = number(n, tree->children[i], guard ? copy->guard : parent,
+                               guard ? i : branch, guard ? root : -1);
   }
   return copy;
 }
 
 const TunerTree *tree_of(Tree *root) {
   Numbering n = { 0 };
-  const Tree *numbered = number(&n, root, -1, 0);
+  const Tree *numbered = number(&n, root, -1, 0, -1);
   return new_node(TunerTree, .root = numbered, .guards = n.guards.at,
                   .guard_count = n.guards.count);
 }
@@ -170,14 +199,34 @@ Path tree_cover(const TunerTree *tree, int run) {
   return path;
 }
 
-Path tree_path_to(const TunerTree *tree, int guard, int branch) {
+static void add_alternatives(const Tree *tree, TreeBranches *out) {
+  for (int b = 0; b < 2; b++) {
+    if (tree->children[b]->kind == TREE_GUARD)
+      add_alternatives(tree->children[b], out);
+    else
+      vec_push(out, 2 * tree->guard + b);
+  }
+}
+
+TreeBranches tree_alternatives(const TunerTree *tree, int root) {
+  TreeBranches out = { 0 };
+  add_alternatives(tree->guards[root].node, &out);
+  return out;
+}
+
+Path tree_path_below(const TunerTree *tree, int from, int guard, int branch) {
   Path path = { mem_alloc_plain((size_t)tree->guard_count + 1) };
-  while (guard >= 0) {
+  int end = from < 0 ? -1 : tree->guards[from].parent;
+  while (guard != end) {
     path.outcome[guard] = branch == 0 ? 'T' : 'F';
     branch = tree->guards[guard].parent_branch;
     guard = tree->guards[guard].parent;
   }
   return path;
+}
+
+Path tree_path_to(const TunerTree *tree, int guard, int branch) {
+  return tree_path_below(tree, -1, guard, branch);
 }
 
 // ---- names
@@ -189,6 +238,12 @@ const char *tree_path_text(const TunerTree *tree, Path path) {
       text_printf(t, "%s%s=%c", text_length(t) ? "," : "", tree->guards[g].node->name,
                   path.outcome[g]);
   return text_str(t);
+}
+
+int tree_region_named(const TunerTree *tree, const char *region) {
+  for (int g = 0; g < tree->guard_count; g++)
+    if (tree->guards[g].region && strcmp(tree->guards[g].region, region) == 0) return g;
+  return -1;
 }
 
 int tree_guard_named(const TunerTree *tree, const char *name) {

@@ -22,17 +22,20 @@ struct Tree {
       *name;  // guards: stable and unique; kernels: "V3", or "" where there is no choice
   const char *par;  // guards: the polynomial, for people
   const char
-      *code;  // for people: kernels in the paper's notation, guards as in the source
-  int line;   // in the source, or 0
-  int guard;  // guards: number, in the order of the text; else -1
+      *code;      // for people: kernels in the paper's notation, guards as in the source
+  int line;       // in the source, or 0
+  uint64_t hash;  // of the code in it, up to names
+  int guard;      // guards: number, in the order of the text; else -1
   const Tree **children;
   int child_count;
 };
 
 typedef struct TreeGuard {
   const Tree *node;
-  int parent;         // the guard around it, or -1
-  int parent_branch;  // 0: in its first branch
+  int parent;          // the guard around it, or -1
+  int parent_branch;   // 0: in its first branch
+  int root;            // the guard where its race begins: see tree_alternatives
+  const char *region;  // roots: names the code, whatever else the program holds
 } TreeGuard;
 
 typedef struct TunerTree {
@@ -60,11 +63,22 @@ int tree_runs(const Tree *tree);
 // The forced versions of run number `run` of tree_runs.
 Path tree_cover(const TunerTree *tree, int run);
 
+// Guards that stand directly in each other's branches are decided by one race, whose alternatives are the
+// branches behind which no further guard stands directly.  The branches as 2 * guard + branch.
+typedef Vec(int) TreeBranches;
+TreeBranches tree_alternatives(const TunerTree *tree, int root);
+
 // The path that forces only what leads to a branch of a guard.
 Path tree_path_to(const TunerTree *tree, int guard, int branch);
 
 // "main.top_0=T,main.intra_1=F": as set_path and --path read it.
 const char *tree_path_text(const TunerTree *tree, Path path);
+
+// The path from a guard to a branch of itself or of a guard within.
+Path tree_path_below(const TunerTree *tree, int from, int guard, int branch);
+
+// The root of the region, or -1.
+int tree_region_named(const TunerTree *tree, const char *region);
 
 int tree_guard_named(const TunerTree *tree, const char *name);  // or -1
 

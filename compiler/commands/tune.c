@@ -35,6 +35,7 @@ static const char help[] =
     "  --seed N                 of random inputs and of the choice of points\n"
     "  --report FILE            write an HTML page about the result\n"
     "  --log FILE, --no-log     where runs are kept (default FILE.tunelog)\n"
+    "  --no-replay              force versions in whole runs, one after the other\n"
     "  --dry-run                write no tuning file\n"
     "  -q, --quiet              no progress line\n"
     "  --explain                print why the settings of the tuning file were chosen\n"
@@ -64,6 +65,7 @@ enum Option {
   OPT_LOG,
   OPT_NO_LOG,
   OPT_DRY,
+  OPT_NO_REPLAY,
   OPT_EXPLAIN,
   OPT_CHECK,
   OPT_PROGRAM,
@@ -86,6 +88,7 @@ static const struct option long_options[] = {
   { "log", required_argument, NULL, OPT_LOG },
   { "no-log", no_argument, NULL, OPT_NO_LOG },
   { "dry-run", no_argument, NULL, OPT_DRY },
+  { "no-replay", no_argument, NULL, OPT_NO_REPLAY },
   { "explain", no_argument, NULL, OPT_EXPLAIN },
   { "check", no_argument, NULL, OPT_CHECK },
   { "program", required_argument, NULL, OPT_PROGRAM },
@@ -147,6 +150,7 @@ static bool apply(Options *o, int option, const char *arg) {
   case OPT_LOG: o->log = arg; return true;
   case OPT_NO_LOG: o->no_log = true; return true;
   case OPT_DRY: o->tuner.dry_run = true; return true;
+  case OPT_NO_REPLAY: o->tuner.no_replay = true; return true;
   case OPT_EXPLAIN: o->explain = true; return true;
   case OPT_CHECK: o->check = true; return true;
   case OPT_PROGRAM: o->command = arg; return true;

@@ -99,6 +99,7 @@ typedef struct CodeText {
   bool in_kernel, interleaved;
   bool guarded;  // a kernel with barriers and checks: see emit_kernels.c
   const LaneCode *lanes;  // within an IMP_LANES statement
+  const char *on_error;  // host: where errors go
 } CodeText;
 
 CodeText code_text_new(Emit *e, Text *t);
@@ -125,7 +126,7 @@ void c_close(CodeText *c);  // "}" on a line of its own
 
 // ---- parts of a program
 
-int emit_check_values(const ImpStm *check);     // how many of its values are reported
+int emit_check_values(const ImpStm *check);    // how many of its values are reported
 int emit_check(Emit *e, const ImpStm *check);  // the number of its row
 int emit_guard_index(Emit *e, Name name);
 int emit_tuning_index(Emit *e, Name name);

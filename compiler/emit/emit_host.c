@@ -33,7 +33,7 @@ void emit_entry_args(Emit *e, Text *t, const Entry *entry) {
 // ---- statements
 
 static void try(CodeText *c, const char *call) {
-  c_line(c, "if ((err = %s)) goto cleanup;", call);
+  c_line(c, "if ((err = %s)) goto %s;", call, c->on_error);
 }
 
 static const char *bytes_of(CodeText *c, PrimType elem, const ImpExp *count) {
@@ -58,7 +58,7 @@ static void host_check(CodeText *c, const ImpStm *stm) {
   if (count) c_line(c, "const int64_t values[] = { %s };", text_str(values));
   c_line(c, "err = rt_fail(ctx, %d, %s);", emit_check(c->e, stm),
          count ? "values" : "NULL");
-  c_line(c, "goto cleanup;");
+  c_line(c, "goto %s;", c->on_error);
   c_close(c);
 }
 
@@ -81,13 +81,149 @@ static void host_branches(CodeText *c, const char *condition, const ImpBlock *th
   c_line(c, "}");
 }
 
+// ---- guards
+
+// The references that a guard's branches change.  Those in `taken` may lose their block to code that
+// overwrites it; `taken` reaches back through what is shared.
+typedef struct Changes {
+  Map *inner;  // declared in the branches
+  Map *changed, *taken;
+  bool again;
+} Changes;
+
+static void note_taken(Changes *s, const Mem *mem) {
+  if (map_has(s->taken, mem)) return;
+  map_put(s->taken, mem, mem);
+  s->again = true;
+}
+
+static void note_change(Changes *s, const ImpStm *stm) {
+  const Mem *to = stm->u.share.to, *from = stm->u.share.from;
+  if (stm->kind == IMP_DECLARE_MEM) map_put(s->inner, stm->u.mem.mem, stm->u.mem.mem);
+  if (stm->kind == IMP_ALLOC) map_put(s->changed, stm->u.alloc.mem, stm->u.alloc.mem);
+  if (stm->kind == IMP_RELEASE) map_put(s->changed, stm->u.mem.mem, stm->u.mem.mem);
+  if (stm->kind != IMP_SHARE && stm->kind != IMP_UNIQUE) return;
+  map_put(s->changed, to, to);
+  if (stm->kind == IMP_UNIQUE) {
+    map_put(s->changed, from, from);
+    note_taken(s, from);
+  }
+  if (map_has(s->taken, to)) note_taken(s, from);
+}
+
+static void note_changes(Changes *s, const ImpBlock *block) {
+  vec_each (const ImpStm **, stm, block) {
+    note_change(s, *stm);
+    const ImpBlock *inner[2];
+    int count = imp_blocks(*stm, inner);
+    for (int i = 0; i < count; i++)
+      note_changes(s, inner[i]);
+  }
+}
+
+typedef struct SlotList {
+  CodeText *c;
+  const Changes *changes;
+  Text *text;
+  bool taken;  // which ones to list
+  int count;
+} SlotList;
+
+static void list_slot(void *state, const void *key, void *value) {
+  SlotList *s = state;
+  const Mem *mem = key;
+  (void)value;
+  if (map_has(s->changes->inner, mem) || map_has(s->changes->taken, mem) != s->taken)
+    return;
+  text_printf(s->text, "%s&%s", text_length(s->text) ? ", " : "", c_mem(s->c, mem));
+  s->count++;
+}
+
+// Begins the race; what the branches change is listed, what they may overwrite first.
+static void race_begin(CodeText *c, const ImpStm *stm, int index) {
+  Changes changes = { map_new(NULL), map_new(NULL), map_new(NULL), true };
+  while (changes.again) {
+    changes.again = false;
+    note_changes(&changes, &stm->u.guard.then_body);
+    note_changes(&changes, &stm->u.guard.else_body);
+  }
+  SlotList list = { c, &changes, text_new(), true, 0 };
+  map_each(changes.changed, list_slot, &list);
+  int taken = list.count;
+  list.taken = false;
+  map_each(changes.changed, list_slot, &list);
+  if (list.count)
+    c_line(c, "struct rt_mem **const slots[] = { %s };", text_str(list.text));
+  c_line(
+      c,
+      "struct rt_replay *race = rt_replay_begin(ctx, %d, par, local_bytes, %s, %d, %d);",
+      index, list.count ? "slots" : "NULL", taken, list.count);
+}
+
+// { elem, count, mem, scalar } of each result that is there.
+static const char *outcomes_text(CodeText *c, const ImpStm *stm, int *count) {
+  Text *t = text_new();
+  *count = 0;
+  for (int i = 0; i < stm->u.guard.result_count; i++) {
+    const ImpParam *r = &stm->u.guard.results[i];
+    if (!r->is_array && !map_has(c->live, r->var)) continue;
+    PrimType elem = r->is_array ? r->arr.elem : r->var->type.elem;
+    text_printf(t, "%s{ %s, ", (*count)++ ? ", " : "", emit_elem_name(elem));
+    if (r->is_array)
+      text_printf(t, "%s, %s, NULL }", c_saturating(c, arr_count(&r->arr)),
+                  c_mem(c, r->arr.mem));
+    else
+      text_printf(t, "1, NULL, &%s }", c_var(c, r->var));
+  }
+  return text_str(t);
+}
+
+static void race_end(CodeText *c, const ImpStm *stm) {
+  int count = 0;
+  const char *outcomes = outcomes_text(c, stm, &count);
+  c_line(c, "if (race && rt_replay_stop(ctx, race, &err)) {");
+  c_open(c);
+  if (count) {
+    c_line(c, "const struct rt_outcome outcomes[] = { %s };", outcomes);
+    c_line(c, "rt_replay_compare(ctx, race, outcomes, %d);", count);
+  }
+  c_close(c);
+}
+
+static void guard_branches(CodeText *c, const ImpStm *stm, int index) {
+  const char *condition = text_format("rt_guard(ctx, %d, par, local_bytes)", index);
+  host_branches(c, condition, &stm->u.guard.then_body, &stm->u.guard.else_body);
+}
+
+// See replay.h for what this is; libraries are not measured.
+static void guard_with_race(CodeText *c, const ImpStm *stm, int index) {
+  const char *outer = c->on_error, *label = text_format("raced_%d", c->next++);
+  race_begin(c, stm, index);
+  c_line(c, "do {");
+  text_indent(c->t, 2);
+  c->on_error = label;
+  guard_branches(c, stm, index);
+  c->on_error = outer;
+  text_indent(c->t, -2);
+  c_line(c, "%s:", label);
+  text_indent(c->t, 2);
+  race_end(c, stm);
+  text_indent(c->t, -2);
+  c_line(c, "} while (race && rt_replay_next(ctx, race, &err));");
+  c_line(c, "if (err) goto %s;", outer);
+}
+
 static void host_guard(CodeText *c, const ImpStm *stm) {
   int index = emit_guard_index(c->e, stm->u.guard.guard->name);
-  c_line(c, "// %s", stm->u.guard.guard->name);
-  const char *condition =
-      text_format("rt_guard(ctx, %d, %s, %s)", index, c_saturating(c, stm->u.guard.par),
-                  c_saturating(c, stm->u.guard.local_bytes));
-  host_branches(c, condition, &stm->u.guard.then_body, &stm->u.guard.else_body);
+  c_line(c, "{  // %s", stm->u.guard.guard->name);
+  c_open(c);
+  c_line(c, "const int64_t par = %s;", c_saturating(c, stm->u.guard.par));
+  c_line(c, "const int64_t local_bytes = %s;", c_saturating(c, stm->u.guard.local_bytes));
+  if (c->e->options.library)
+    guard_branches(c, stm, index);
+  else
+    guard_with_race(c, stm, index);
+  c_close(c);
 }
 
 static void host_read_stm(CodeText *c, const ImpStm *stm) {
@@ -315,13 +451,14 @@ static void entry_results(CodeText *c, const ImpEntry *entry) {
 void emit_host_entry(Emit *e, Text *t, const ImpEntry *entry, Profile profile) {
   CodeText c = code_text_new(e, t);
   c.live = entry_live(entry);
+  c.on_error = "cleanup";
   const char *name = c_identifier(entry->entry->name);
   c_line(&c,
          "static int %s_%s(struct rt_context *ctx, struct %s_args *args, struct rt_value "
          "*results) {",
          name, profile_names[profile], name);
   c_open(&c);
-  c_line(&c, "int err;");
+  c_line(&c, "int err = RT_OK;");
   c_line(&c, "(void)args;");
   MemVec slots = { 0 };
   take_params(&c, entry, &slots);

@@ -123,6 +123,12 @@ typedef struct KernelArg {
   const ImpExp *value;  // a scalar
 } KernelArg;
 
+typedef struct ImpParam {  // a parameter of an entry, or a result: a scalar or an array
+  const Var *var;          // scalars
+  Arr arr;                 // arrays: contiguous, row-major
+  bool is_array;
+} ImpParam;
+
 struct ImpStm {
   ImpStmKind kind;
   Loc loc;
@@ -163,7 +169,14 @@ struct ImpStm {
       int arg_count;
     } launch;
     struct { const Var *var; const Mem *mem; const ImpExp *index; } read;
-    struct { const Guard *guard; const ImpExp *par; const ImpExp *local_bytes; ImpBlock then_body, else_body; } guard;
+    // results: what the branches make, for comparing versions
+    struct {
+      const Guard *guard;
+      const ImpExp *par, *local_bytes;
+      ImpBlock then_body, else_body;
+      const ImpParam *results;
+      int result_count;
+    } guard;
     struct { Name name; ImpBlock body; } region;
   } u;
 };
@@ -197,12 +210,6 @@ struct Kernel {
   const Function **functions;  // called, callees first
   int function_count;
 };
-
-typedef struct ImpParam {  // of an entry: scalars and arrays in the order of Entry.params
-  const Var *var;          // scalars
-  Arr arr;                 // arrays: contiguous, row-major
-  bool is_array;
-} ImpParam;
 
 typedef struct ImpEntry {
   const Entry *entry;

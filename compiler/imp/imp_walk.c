@@ -70,6 +70,10 @@ void imp_each_exp(const ImpStm *stm, ImpExpFn fn, void *state) {
   case IMP_GUARD:
     each_of((const ImpExp *[]){ stm->u.guard.par, stm->u.guard.local_bytes }, 2, fn,
             state);
+    for (int i = 0; i < stm->u.guard.result_count; i++)
+      if (stm->u.guard.results[i].is_array)
+        each_of(stm->u.guard.results[i].arr.shape, stm->u.guard.results[i].arr.rank, fn,
+                state);
     return;
   case IMP_BARRIER:
   case IMP_COMMENT:

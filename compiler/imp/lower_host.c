@@ -162,15 +162,26 @@ static void host_if(Code *k, const Stm *stm, const Body *body, int position) {
   close_branches(&s);
 }
 
+static const ImpParam *guard_results(Code *k, const Stm *stm) {
+  ImpParam *results = new_array(ImpParam, stm->binder_count + 1);
+  for (int i = 0; i < stm->binder_count; i++) {
+    const Var *binder = stm->binders[i];
+    results[i] = (ImpParam){ .var = binder, .is_array = binder->type.rank > 0 };
+    if (results[i].is_array) results[i].arr = *code_array(k, atom_var(binder));
+  }
+  return results;
+}
+
 static void host_guard(Code *k, const Stm *stm, const Body *body, int position) {
   const Guard *guard = stm->exp->u.guard.guard;
   Branches s = open_branches(k, stm, body, position);
   ImpBlock then_block = host_branch(&s, stm->exp->u.guard.then_body);
   ImpBlock else_block = host_branch(&s, stm->exp->u.guard.else_body);
   const ImpExp *local = guard->local_bytes ? imp_size_exp(guard->local_bytes) : imp_i64(0);
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_GUARD, .loc = guard->loc,
-                              .u.guard = { guard, imp_size_exp(guard->par), local, then_block, else_block } });
   close_branches(&s);
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_GUARD, .loc = guard->loc,
+                              .u.guard = { guard, imp_size_exp(guard->par), local, then_block, else_block,
+                                           guard_results(k, stm), stm->binder_count } });
 }
 
 static void host_loop_params(Code *k, const Exp *exp, const Mem **mems) {

@@ -3,14 +3,16 @@
 
 usage: simulated.py SCENARIO.json [SEED]
 
-A scenario is {"program": NODE, "noise": share, "sleep": seconds per call, "capacity": bytes,
-"calls": file}.  A NODE is one of
+A scenario is {"program": NODE, "noise": share, "sleep": seconds per call and per raced run, "capacity":
+bytes, "calls": file, "races": file, "abandon": true if races do so, "replay": false if it knows no replay, "bias": NAME: factor by
+which a version is faster in races than in whole runs}.  A NODE is one of
   {"guard": name, "par": {data: n}, "local": bytes, "then": NODE, "else": NODE}
   {"seq": [NODE, ...]}     {"loop": count, "body": NODE}
   {"version": name, "us": {data: time}, "fails": "hang" | "crash" | "wrong", "on": [data, ...]}
 The name of a data set is what its file holds.
 """
 import json
+import math
 import os
 import random
 import sys
@@ -25,7 +27,8 @@ def tree_of(node):
         return {"kind": "seq", "parts": [tree_of(part) for part in node["seq"]]}
     if "loop" in node:
         return {"kind": "loop", "body": tree_of(node["body"])}
-    return {"kind": "leaf", "version": node["version"], "code": "segmap1"}
+    return {"kind": "leaf", "version": node["version"], "code": "segmap1",
+            "hash": node.get("hash", node["version"])}
 
 
 def guards_of(node):
@@ -33,6 +36,158 @@ def guards_of(node):
         return [node["guard"]] + guards_of(node["then"]) + guards_of(node["else"])
     parts = node.get("seq", []) + ([node["body"]] if "body" in node else [])
     return [name for part in parts for name in guards_of(part)]
+
+
+class Racer:
+    """What runtime/race.h does, for a simulated program."""
+
+    def __init__(self, program):
+        self.program, self.on, self.plans, self.groups, self.frames = program, None, {}, [], []
+        self.rounds = 16
+
+    def do_replay(self, data=None):
+        self.on = data
+        return ""
+
+    def do_replay_limits(self, rounds, *_):
+        self.rounds = int(rounds)
+        return ""
+
+    def do_replay_plan(self, guard, *paths):
+        self.plans[guard] = [None if path == "-" else dict(step.split("=") for step in path.split(","))
+                             for path in paths]
+        return ""
+
+    def do_replay_sample(self, guard, par, local, alternative, turn, own, total):
+        group = self.group(guard, int(par), int(local))
+        contender = group["list"][int(alternative)]
+        contender["own"][int(turn)], contender["total"][int(turn)] = float(own), float(total)
+        group["rounds"] = max(group["rounds"], int(turn) + 1)
+        return ""
+
+    def tell(self, line):
+        print(line, flush=True)
+
+    def group(self, guard, par, local):
+        for group in self.groups:
+            if group["key"] == (self.on, guard, par, local):
+                return group
+        contenders = [{"own": {}, "total": {}, "warm": False, "seen": False, "out": path is None}
+                      for path in self.plans[guard]]
+        group = {"key": (self.on, guard, par, local), "number": len(self.groups), "list": contenders,
+                 "rounds": 0, "settled": False, "events": 0, "inside": {}}
+        self.groups.append(group)
+        self.tell(f"group {group['number']} {guard} {par} {local}")
+        return group
+
+    def called(self):
+        self.inside, self.outside, self.frames = {}, 0.0, []
+        for group in self.groups:
+            group["events"] = 0
+            self.judge(group)
+            for contender in group["list"]:
+                contender["seen"] = False
+
+    def ended(self):
+        if self.on is None:
+            return
+        for inner, count in self.inside.items():
+            self.tell(f"inside -1 0 {inner} {count}")
+        self.tell(f"base {self.program.now - self.outside:.3f}")
+
+    def begins(self, guard):
+        return self.on is not None and guard in self.plans and guard not in self.program.path
+
+    def decided(self, guard, par, local, taken):
+        if self.frames and not self.frames[-1]["contender"]["seen"]:
+            frame = self.frames[-1]
+            self.tell(f"decide {frame['group']} {frame['number']} {guard} {par} {local} {'FT'[taken]}")
+
+    def judge(self, group):
+        alive = [c for c in group["list"] if not c["out"]]
+        if not alive or not all(c["total"] for c in alive):
+            group["settled"] = False
+            return
+        best = min(alive, key=lambda c: sum(math.log(us) for us in c["total"].values()) / len(c["total"]))
+        group["settled"] = True
+        for contender in alive:
+            ratios = [math.log(contender["total"][turn] / best["total"][turn])
+                      for turn in contender["total"] if turn in best["total"]]
+            if contender is best or not ratios:
+                continue
+            mean = sum(ratios) / len(ratios)
+            spread = sum((x - mean) ** 2 for x in ratios) / max(1, len(ratios) - 1)
+            half = (2.0 + 12 / len(ratios) ** 2) * math.sqrt(spread / len(ratios))
+            if len(ratios) > 1 and mean > half:
+                contender["out"] = True
+            elif len(ratios) < 2 or abs(mean) + half > 0.01:
+                group["settled"] = group["rounds"] >= self.rounds
+
+    def run(self, node, data, group, number, race):
+        contender = group["list"][number]
+        if not contender["warm"]:
+            self.tell(f"try {group['number']} {number}")
+        if race and "races" in self.program.scenario:
+            with open(self.program.scenario["races"], "a", encoding="utf-8") as races:
+                races.write(f"{data} {node['guard']} {number}\n")
+        time.sleep(self.program.scenario.get("sleep", 0) if race else 0)
+        before, started = dict(self.program.path), self.program.now
+        self.program.path.update(self.plans[node["guard"]][number])
+        frame = {"group": group["number"], "number": number, "contender": contender, "inside": {},
+                 "spent": 0.0, "kept": 0.0}
+        self.frames.append(frame)
+        wrong, self.program.wrong = self.program.wrong, False
+        self.program.decide(node, data)
+        if self.program.wrong and race:
+            self.tell(f"differ {group['number']} {number} 0")
+        self.program.wrong |= wrong
+        self.frames.pop()
+        self.program.path = before
+        own = self.program.now - started - frame["spent"]
+        if not contender["seen"]:
+            for inner, count in frame["inside"].items():
+                self.tell(f"inside {group['number']} {number} {inner} {count}")
+        contender["seen"] = True
+        known = [us for c in group["list"] for us in c["total"].values()]
+        if race and known and self.program.scenario.get("abandon") and own > 1.5 * min(known):
+            contender["out"] = True
+            self.tell(f"bound {group['number']} {number} {1.5 * min(known):.3f}")
+        elif race and contender["warm"]:
+            contender["own"][group["rounds"]] = own
+            contender["total"][group["rounds"]] = own + frame["kept"]
+            self.tell(f"sample {group['number']} {number} {group['rounds']} {own:.3f} "
+                      f"{own + frame['kept']:.3f}")
+        contender["warm"] = True
+        return own + frame["kept"]
+
+    def race(self, node, data):
+        group = self.group(node["guard"], node["par"][data], node.get("local", 0))
+        inside = self.frames[-1]["inside"] if self.frames else self.inside
+        inside[group["number"]] = inside.get(group["number"], 0) + 1
+        group["events"] += 1
+        started, took = self.program.now, 0.0
+        alive = [k for k, c in enumerate(group["list"]) if not c["out"]]
+        if group["events"] == 1 and not group["settled"]:
+            for k in reversed(alive):
+                if not group["list"][k]["warm"]:
+                    self.run(node, data, group, k, True)
+            while not group["settled"] and group["rounds"] < self.rounds:
+                for k in alive if group["rounds"] % 2 == 0 else reversed(alive):
+                    if not group["list"][k]["out"]:
+                        took = self.run(node, data, group, k, True)
+                group["rounds"] += 1
+                if group["rounds"] > 1:
+                    self.judge(group)
+            self.tell(f"done {group['number']} 0")
+        else:
+            best = min(alive, key=lambda k: sum(group["list"][k]["total"].values(), 0.0)
+                       / max(1, len(group["list"][k]["total"])))
+            took = self.run(node, data, group, best, False)
+        if self.frames:
+            self.frames[-1]["spent"] += self.program.now - started
+            self.frames[-1]["kept"] += took
+        else:
+            self.outside += self.program.now - started
 
 
 class Program:
@@ -43,6 +198,7 @@ class Program:
         self.thresholds = {name: 32768 for name in guards_of(scenario["program"])}
         self.path, self.data, self.events = {}, {}, []
         self.now, self.wrong = 0.0, False
+        self.racer = Racer(self)
 
     def spend(self, us):
         factor = 1 + self.scenario.get("noise", 0) * self.random.gauss(0, 1)
@@ -67,15 +223,20 @@ class Program:
         else:
             if "fails" in node and data in node.get("on", [data]):
                 self.fail(node["fails"])
-            self.spend(node["us"][data])
+            in_race = self.racer.frames != [] and node["version"] in self.scenario.get("bias", {})
+            self.spend(node["us"][data] * (self.scenario["bias"][node["version"]] if in_race else 1))
 
     def decide(self, node, data):
         name, par, local = node["guard"], node["par"][data], node.get("local", 0)
+        if self.racer.begins(name):
+            self.racer.race(node, data)
+            return
         taken = par >= self.thresholds[name] and local <= self.capacity
         if name in self.path:
             taken = self.path[name] == "T"
         self.events.append({"name": name, "par": par, "local_bytes": local,
                             "at_us": int(self.now), "taken": taken})
+        self.racer.decided(name, par, local, taken)
         self.execute(node["then"] if taken else node["else"], data)
 
     # ---- commands
@@ -88,7 +249,9 @@ class Program:
         time.sleep(self.scenario.get("sleep", 0))
         self.events, self.now, self.wrong = [], 0.0, False
         self.spend(self.scenario.get("base", 10))
+        self.racer.called()
         self.execute(self.scenario["program"], data)
+        self.racer.ended()
         return f"runtime: {int(self.now)}\n"
 
     def do_restore(self, file, *variables):
@@ -126,6 +289,8 @@ class Program:
             return ""
         if words[0] in ("inputs", "type"):
             return "[]f32\n"
+        if words[0].startswith("replay") and self.scenario.get("replay", True):
+            return getattr(self.racer, "do_" + words[0])(*words[1:])
         command = getattr(self, "do_" + words[0], None)
         if not command:
             return "%%% FAILURE\nunknown command\n"

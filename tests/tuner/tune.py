@@ -48,7 +48,8 @@ class Case:
         self.folder = pathlib.Path(folder)
         self.calls_file = self.folder / "calls"
         scenario.setdefault("program", program())
-        self.scenario = {"calls": str(self.calls_file), **scenario}
+        self.races_file = self.folder / "races"
+        self.scenario = {"calls": str(self.calls_file), "races": str(self.races_file), **scenario}
         self.write_scenario()
         for name in PAR:
             (self.folder / name).write_text(name)
@@ -75,6 +76,12 @@ class Case:
     def calls(self):
         return self.calls_file.read_text().splitlines() if self.calls_file.exists() else []
 
+    def races(self):
+        """Raced runs since the last time: data set, guard, alternative."""
+        found = self.races_file.read_text().splitlines() if self.races_file.exists() else []
+        self.races_file.unlink(missing_ok=True)
+        return found
+
 
 def check_settings(settings, expected):
     for name, (low, high) in expected.items():
@@ -85,9 +92,40 @@ def chooses_the_best_in_few_runs(folder):
     case = Case(folder)
     output = case.tune()
     check_settings(case.settings(), BEST)
-    # The reference, the three covering runs and twice two for verification.
-    assert len(case.calls()) == 3 * (1 + 3 + 4), len(case.calls())
+    # The reference, the races, and twice two to verify where other versions run than by default; at most
+    # as many as there are versions, and two, for each data set.
+    assert len(case.calls()) == 3 * (1 + 1) + 2 * 4 <= 3 * (3 + 2), len(case.calls())
     assert "small: +" in output and "not separable" in output, output
+
+
+def forces_versions_in_whole_runs(folder):
+    case = Case(folder)
+    case.tune("--no-replay")
+    check_settings(case.settings(), BEST)
+    # The reference, the three covering runs, and verification.
+    assert len(case.calls()) == 3 * (1 + 3) + 2 * 4, len(case.calls())
+
+
+def forces_versions_where_there_is_no_replay(folder):
+    case = Case(folder, replay=False)
+    case.tune()
+    check_settings(case.settings(), BEST)
+
+
+def whole_runs_have_the_last_word(folder):
+    case = Case(folder, bias={"V1": 0.1})
+    output = case.tune()
+    check_settings(case.settings(), BEST)
+    assert "contradicted" in output, output
+
+
+def measures_what_it_chooses(folder):
+    tree = guard("main.top_0", version("V0", 10, 100, 100), version("V1", 1000, 50, 50),
+                 {"small": 7, "middle": 7, "large": 7})
+    case = Case(folder, program=tree, abandon=True)
+    case.tune("--no-log")
+    assert case.settings()["main.top_0"] <= 7, case.settings()
+    assert any("main.top_0\": \"F" in call for call in case.calls()), case.calls()
 
 
 def weights_decide_conflicts(folder):
@@ -114,30 +152,67 @@ def noise_does_not_change_decisions(folder):
 
 
 def resumes_after_a_kill(folder):
-    case = Case(folder, sleep=0.03)
+    case = Case(folder, sleep=0.02)
+    case.tune("--no-log")
+    fresh = len(case.races())
     process = subprocess.Popen(case.command(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not case.races_file.exists() or len(case.races_file.read_text().splitlines()) < 13:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    raced = case.races()
+    measured = len(raced) - len(set(raced)) - 1  # the first run of each warms up, the last was killed
+    with open(case.folder / "p.fl.tunelog", "a", encoding="utf-8") as log:
+        log.write('{"key":"torn')
+    output = case.tune()
+    replayed = int(re.search(r"(\d+) more from the log", output).group(1))
+    assert measured - 1 <= replayed <= measured + 1, (measured, replayed)
+    # What was under way warms up again.
+    assert len(case.races()) <= fresh - measured + 1, (fresh, measured)
+    check_settings(case.settings(), BEST)
+    case.tune()
+    assert not case.races()
+
+
+def resumes_whole_runs_after_a_kill(folder):
+    case = Case(folder, sleep=0.03)
+    process = subprocess.Popen(case.command("--no-replay"), stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
     while len(case.calls()) < 9:
         time.sleep(0.005)
     process.send_signal(signal.SIGKILL)
     process.wait()
     covering = sum('"main' in call for call in case.calls())
-    with open(case.folder / "p.fl.tunelog", "a", encoding="utf-8") as log:
-        log.write('{"key":"torn')
-    output = case.tune()
+    output = case.tune("--no-replay")
     replayed = int(re.search(r"(\d+) more from the log", output).group(1))
     assert covering - 1 <= replayed <= covering, (covering, replayed)
     check_settings(case.settings(), BEST)
 
 
-def survives(kind):
+def an_edit_measures_its_own_region_again(folder):
+    case = Case(folder)
+    case.tune()
+    assert {race.split()[1] for race in case.races()} == {"main.top_0", "main.top_2"}
+    tree = program()
+    tree["seq"][1]["body"]["else"]["hash"] = "edited"
+    # Another guard before it: names change, the code does not.
+    text = json.dumps(tree).replace("main.top_0", "main.top_9")
+    case.scenario["program"] = json.loads(text)
+    case.write_scenario()
+    case.tune()
+    assert {race.split()[1] for race in case.races()} == {"main.top_2"}
+    check_settings(case.settings(), {"main.top_9": BEST["main.top_0"], "main.top_2": BEST["main.top_2"]})
+
+
+def survives(kind, *options):
     def test(folder):
         case = Case(folder, program=program(V0={"fails": kind}))
-        output = case.tune("--timeout", "0.4")
+        output = case.tune("--timeout", "0.4", *options)
         assert "version main.top_0" in output and "not used" in output, output
         settings = case.settings()
         assert settings["main.top_0"] == NEVER, settings
         check_settings(settings, {"main.top_2": BEST["main.top_2"]})
-    test.__name__ = f"survives_a_version_that_is_a_{kind}"
+    test.__name__ = "_".join(["survives_a_version_that_is_a", kind, *options])
     return test
 
 
@@ -169,7 +244,7 @@ def works_without_room_for_the_log(folder):
 def keeps_what_is_there_on_interrupt(folder):
     case = Case(folder, sleep=0.05)
     process = subprocess.Popen(case.command(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while len(case.calls()) < 11:
+    while len(case.calls()) < 5:
         time.sleep(0.005)
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=30)
@@ -218,9 +293,12 @@ def refuses_a_program_that_does_not_serve(folder):
 
 
 TESTS = [
-    chooses_the_best_in_few_runs, weights_decide_conflicts, objectives_differ,
-    noise_does_not_change_decisions, resumes_after_a_kill, survives("crash"), survives("hang"),
-    survives("wrong"), slow_on_large_only_is_kept_for_small, versions_that_do_not_fit_are_not_chosen,
+    chooses_the_best_in_few_runs, forces_versions_in_whole_runs, forces_versions_where_there_is_no_replay,
+    whole_runs_have_the_last_word, measures_what_it_chooses, weights_decide_conflicts, objectives_differ,
+    noise_does_not_change_decisions, resumes_after_a_kill, resumes_whole_runs_after_a_kill,
+    an_edit_measures_its_own_region_again, survives("crash"), survives("hang"), survives("wrong"),
+    survives("crash", "--no-replay"), survives("hang", "--no-replay"), survives("wrong", "--no-replay"),
+    slow_on_large_only_is_kept_for_small, versions_that_do_not_fit_are_not_chosen,
     works_without_room_for_the_log, keeps_what_is_there_on_interrupt, dry_runs_write_nothing,
     writes_a_page_that_needs_nothing_else, tells_stale_files, refuses_a_program_that_does_not_serve,
 ]
