@@ -142,10 +142,9 @@ bool pipeline_run(Compiler *c, Program *program, const char *after) {
   return true;
 }
 
-void pipeline_print(Compiler *c, Text *t, const Program *program) {
-  (void)c;
-  if (program->imp[PROFILE_CPU])
-    imp_print(t, program->imp[PROFILE_CPU]);
+void pipeline_print(Text *t, const Program *program, Profile profile) {
+  if (program->imp[profile])
+    imp_print(t, program->imp[profile]);
   else if (program->core)
     core_print(t, program->core);
   else if (program->ast)

@@ -33,5 +33,5 @@ bool pipeline_knows(const char *pass);
 // again.  False after errors (already reported).
 bool pipeline_run(Compiler *c, Program *program, const char *after);
 
-// The program as text, as it stands.
-void pipeline_print(Compiler *c, Text *t, const Program *program);
+// The program as text, as it stands; after "imp", its code for the profile.
+void pipeline_print(Text *t, const Program *program, Profile profile);

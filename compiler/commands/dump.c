@@ -11,6 +11,7 @@ static const char help[] =
     "Prints the program as it stands after a pass.\n"
     "      --after PASS      the pass (default: the last one before the lowering to "
     "kernels)\n"
+    "      --code CODE       after imp: the code for cpu (default) or gpu\n"
     "      --list-passes     the passes in order, with their reasons\n"
     "      --times           milliseconds per pass, on standard error\n"
     "      --trace-rules     which flattening rule fired where, on standard error\n"
@@ -22,6 +23,7 @@ static const char help[] =
 typedef struct Options {
   const char *after;
   bool times, stats;
+  Profile code;
   FlattenOptions flatten;
 } Options;
 
@@ -68,14 +70,22 @@ static int dump(Compiler *c, const char *path, const Options *o) {
   if (o->times) print_times(program);
   if (o->stats) return print_stats(c, program);
   Text *t = text_new();
-  pipeline_print(c, t, program);
+  pipeline_print(t, program, o->code);
   return fputs(text_str(t), stdout) == EOF;
+}
+
+static const char *set_code(Options *o, const char *name) {
+  o->code = strcmp(name, "gpu") == 0 ? PROFILE_GPU : PROFILE_CPU;
+  return o->code == PROFILE_GPU || strcmp(name, "cpu") == 0
+             ? NULL
+             : text_format("--code: expected cpu or gpu, found %s", name);
 }
 
 // NULL, or what is wrong with the option.
 static const char *set_option(Options *o, int option) {
   switch (option) {
   case 'a': o->after = optarg; return NULL;
+  case 'c': return set_code(o, optarg);
   case 't': o->times = true; return NULL;
   case 's': o->stats = true; return NULL;
   case 'r': o->flatten.trace = text_new(); return NULL;
@@ -88,6 +98,7 @@ static const char *set_option(Options *o, int option) {
 int command_dump(Compiler *c, int argc, char **argv) {
   static const struct option options[] = {
     { "after", required_argument, NULL, 'a' },
+    { "code", required_argument, NULL, 'c' },
     { "list-passes", no_argument, NULL, 'l' },
     { "times", no_argument, NULL, 't' },
     { "trace-rules", no_argument, NULL, 'r' },

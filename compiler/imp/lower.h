@@ -7,6 +7,8 @@ typedef struct Lower {
   Compiler *c;
   Profile profile;
   const Entry *entry;
+  const Var *layout;  // of the entry: whether arrays are laid out anew; NULL while nothing asks
+  Map *copy_of;       // Mem -> Mem: the copy in another layout -> the original
   Vec(const Kernel *) kernels;
   Vec(TuningParam) tuning;
   Vec(CopyNote) copies;
@@ -15,6 +17,16 @@ typedef struct Lower {
 } Lower;
 
 typedef Vec(Scratch) ScratchVec;
+
+typedef struct LaidCopy LaidCopy;
+
+// A body of the host's code, and the copies of its arrays in other layouts.
+typedef struct HostScope {
+  ImpBuilder *b;
+  Map *arrays, *owned;
+  struct HostScope *parent;
+  Vec(LaidCopy *) copies;
+} HostScope;
 
 // Code under construction for one kernel (or, with `host`, for the host).
 typedef struct Code {
@@ -28,6 +40,7 @@ typedef struct Code {
   ScratchVec *scratch;  // NULL on the host
   bool *may_fail;
   bool in_lanes;           // vector code: functions are inlined, inner maps have none of their own
+  HostScope *scope;        // on the host
   const ImpExp *active;    // in a work-group: checks count only if this holds; NULL: always
 } Code;
 
@@ -94,8 +107,10 @@ void code_copy(Code *k, const Arr *to, const Arr *from);   // element-wise loops
 void code_store(Code *k, const Arr *to, Atom value);        // a scalar or an array value
 bool arr_same(const Arr *a, const Arr *b);                  // same place, structurally
 
-// May the memory of `array` be overwritten by the statement at `position` of `body`?
+// Is anything in the memory read by a statement after `position`, or (used) returned?
+bool code_memory_read_after(Code *k, const Mem *mem, const Body *body, int position);
 bool code_memory_used_after(Code *k, const Mem *mem, const Body *body, int position);
+// May the memory of `array` be overwritten by the statement at `position` of `body`?
 bool code_may_overwrite(Code *k, Atom array, const Body *body, int position);
 
 // Notes that updating `array` costs a copy.
@@ -149,6 +164,42 @@ void items_open_space(Items *s, Code *host, KernelCode *kernel, const SegDim *di
 // Ends and launches the kernel.  independent: no position reads or writes what another one writes.
 void items_close(Items *s, const char *name, bool independent);
 
+// ---- layouts on GPUs (lower_coalesce.c, lower_transpose.c)
+
+// An array as a kernel sees it: a copy in the order of dimensions that suits it.
+typedef struct Laid {
+  const Var *var;
+  const Arr *arr;
+} Laid;
+typedef Vec(Laid) Layouts;
+
+// The arrays that the seg-op's kernel should read in another order, and the host's code that makes the
+// copies; none with the profile for CPUs.  layout_rows: those that must lie in rows.
+Layouts layout_inputs(Code *host, const SegOp *seg);
+Layouts layout_rows(Code *host, const SegOp *seg);
+void layout_bind(Code *kernel, const Layouts *layouts);
+
+// Does the body store arrays whose size only the item knows?  (Note [Running again] in lower_kernel.c)
+bool body_takes_arena(Code *host, const SegOp *seg);
+
+// A copy with the dimensions in this order in memory, made once for every kernel that wants it.
+const Arr *layout_copy(Code *host, const Var *var, const int *order);
+// Memory for a binder: on GPUs the dimensions of the rows (all but the first `space`) come first.
+const Arr *layout_out(Code *host, const Var *binder, int space);
+// to = from through tiles; false, and nothing done, if that does not suit.
+bool layout_transpose(Code *host, const Arr *to, const Arr *from);
+// The dimension whose neighbours are neighbours in memory; -1 if none is.
+int layout_unit_dim(const Arr *arr);
+
+// Is the array dense with layout=0?  Then layout_dense makes it so in any case.
+bool layout_dense_if_off(const Arr *arr);
+Arr layout_dense(Code *host, const Arr *arr);
+
+HostScope *host_scope(ImpBuilder *b, Map *arrays, Map *owned, HostScope *parent);
+// Declares the parameter's value before the code of an entry, if that asks for it.
+const ImpExp *layout_chosen(Lower *lower);
+void layout_declare(Lower *lower, ImpBlock *block);
+
 // ---- seg-ops of level 1 (lower_segmap.c, lower_segred.c, ...); binders are bound on the host
 void lower_seg(Code *host, const Stm *stm, const Body *body, int position);
 void lower_segmap(Code *host, const Stm *stm);
@@ -162,6 +213,11 @@ bool lower_vectors(Code *host, const Stm *stm);
 bool lower_lanes(Code *host, const Stm *stm);
 void lower_segred(Code *host, const Stm *stm);
 void lower_segscan(Code *host, const Stm *stm);
+// The same on GPUs (lower_wide*.c)
+void lower_wide_segred(Code *host, const Stm *stm);
+void lower_wide_segscan(Code *host, const Stm *stm);
+// With atomic operations (lower_atomic_hist.c); false, and nothing done, if there are none for its operators.
+bool lower_atomic_seghist(Code *host, const Stm *stm, const Body *body, int position);
 void lower_seghist(Code *host, const Stm *stm);
 void lower_segscatter(Code *host, const Stm *stm, const Body *body, int position);
 // A segmap of level 1 whose body holds seg-ops of level 0 (lower_group.c).
@@ -172,6 +228,8 @@ const ImpExp *const *space_indices(const SegDim *dims, int count);
 const Arr *element_of(const Arr *out, const ImpExp *const *indices, int count);
 const Arr *host_out(Code *host, const Var *binder);  // fresh memory for a binder
 const Arr *host_map_out(Code *host, const Var *binder);  // the same, laid out as its reader wants it
+// Binds the results of a seg-op; those that are scalars are read from their memory, which is then released.
+void seg_bind_results(Code *host, const Stm *stm, const Arr *const *outs);
 
 // The space's index variables from a flat position, declared in the kernel.
 void bind_space(Code *k, const SegDim *dims, int count, const ImpExp *flat);

@@ -222,15 +222,24 @@ static void search_atom(CoreVisitor *v, Atom a) {
   if (arr && s->mem && arr->mem == s->mem) s->found = true;
 }
 
-// Is anything that lies in the memory read after the statement at `position`?
-bool code_memory_used_after(Code *k, const Mem *mem, const Body *body, int position) {
-  UseSearch s = { .visitor = { .atom = search_atom, .body = search_body }, .k = k, .mem = mem };
+static UseSearch use_search(Code *k, const Mem *mem) {
+  return (UseSearch){ .visitor = { .atom = search_atom, .body = search_body }, .k = k, .mem = mem };
+}
+
+bool code_memory_read_after(Code *k, const Mem *mem, const Body *body, int position) {
+  UseSearch s = use_search(k, mem);
   s.visitor.state = &s;
   for (int i = position + 1; i < body->stm_count && !s.found; i++)
     core_visit_exp(&s.visitor, body->stms[i].exp);
+  return s.found;
+}
+
+bool code_memory_used_after(Code *k, const Mem *mem, const Body *body, int position) {
+  UseSearch s = use_search(k, mem);
+  s.visitor.state = &s;
   for (int i = 0; i < body->result_count; i++)
     search_atom(&s.visitor, body->results[i]);
-  return s.found;
+  return s.found || code_memory_read_after(k, mem, body, position);
 }
 
 static bool same_memory(Code *k, const Mem *mem, Atom a) {
@@ -240,7 +249,7 @@ static bool same_memory(Code *k, const Mem *mem, Atom a) {
 
 // Does the seg-op read the memory at other points than it writes, or is it two destinations at once?
 static bool seg_reads(Code *k, const Mem *mem, const SegOp *seg) {
-  UseSearch s = { .visitor = { .atom = search_atom, .body = search_body }, .k = k, .mem = mem };
+  UseSearch s = use_search(k, mem);
   s.visitor.state = &s;
   core_visit_body(&s.visitor, seg->body);
   int dests = 0;
@@ -277,6 +286,7 @@ Code code_inner(Code *k, ImpBuilder *b) {
   inner.arrays = map_new(k->arrays);
   inner.owned = map_new(NULL);
   inner.wanted = map_new(NULL);
+  if (k->scope && !k->scratch) inner.scope = host_scope(b, inner.arrays, inner.owned, k->scope);
   return inner;
 }
 

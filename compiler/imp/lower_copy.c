@@ -118,6 +118,7 @@ static void copy_tiles(Code *host, const Arr *to, const Arr *from, int across) {
 }
 
 void host_copy(Code *host, const Arr *to, const Arr *from) {
+  if (layout_transpose(host, to, from)) return;
   int across = host->lower->profile == PROFILE_CPU ? row_dimension(to, from) : -1;
   if (to->rank < 2 || across < 0)
     copy_points(host, to, from);

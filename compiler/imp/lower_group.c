@@ -383,7 +383,9 @@ void lower_group_segmap(Code *host, const Stm *stm) {
     outs[i] = host_out(host, stm->binders[i]);
   const ImpExp *size = tuning_param(host->lower, "intra_group_size", "group_size", 16, 256);
   const ImpExp *group_size = imp_var(imp_declare(host->b, "group_size", size));
+  Layouts layouts = layout_rows(host, seg);
   KernelCode *kernel = kernel_begin(host, stm->loc);
+  layout_bind(&kernel->code, &layouts);
   Group g = { .k = kernel->code, .group_size = group_size };
   bind_space(&g.k, seg->dims, seg->dim_count, imp_item(ITEM_GROUP_ID));
   for (int i = 0; i < count; i++)

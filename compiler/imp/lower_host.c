@@ -46,6 +46,7 @@ static bool starts_at_zero(const Arr *arr) {
 // The array row-major from the start of its block on; a copy if it does not lie so.
 static Arr host_dense(Code *k, const Arr *arr, CoreType type) {
   if (arr_is_dense(arr) && starts_at_zero(arr)) return *arr;
+  if (layout_dense_if_off(arr)) return layout_dense(k, arr);
   Arr dense = host_alloc(k, "dense", type);
   host_copy(k, &dense, arr);
   return dense;
@@ -85,7 +86,10 @@ static void release_dead(void *state, const void *key, void *value) {
   const Mem *mem = key;
   (void)value;
   if (map_has(r->done, mem)) return;
-  if (code_memory_used_after(r->k, mem, r->body, r->position)) return;
+  const Mem *original = map_get(r->k->lower->copy_of, mem);
+  if (original ? code_memory_read_after(r->k, original, r->body, r->position)
+               : code_memory_used_after(r->k, mem, r->body, r->position))
+    return;
   map_put(r->done, mem, mem);
   imp_add_stm(r->k->b, (ImpStm){ .kind = IMP_RELEASE, .u.mem = { mem } });
 }
@@ -195,10 +199,10 @@ static void host_loop_params(Code *k, const Exp *exp, const Mem **mems) {
     mems[i] = host_declare_mem(k, param->name, param->type.elem);
     imp_add_stm(k->b, (ImpStm){ .kind = IMP_SHARE, .u.share = { mems[i], init.mem } });
   }
-  for (int i = 0; i < exp->u.loop.param_count; i++) {
-    const Var *param = exp->u.loop.params[i];
-    if (mems[i]) code_bind(k, param, arr_dense(mems[i], param->type.elem, code_shape(param->type), param->type.rank));
-  }
+}
+
+static Arr param_array(const Var *param, const Mem *mem) {
+  return arr_dense(mem, param->type.elem, code_shape(param->type), param->type.rank);
 }
 
 // The results become the parameters, as if all at once.
@@ -238,8 +242,11 @@ static void host_loop(Code *k, const Stm *stm) {
   host_loop_params(k, exp, mems);
   ImpBuilder b;
   Code inner = code_inner(k, &b);
-  for (int i = 0; i < exp->u.loop.param_count; i++)
-    if (mems[i]) map_put(inner.owned, mems[i], mems[i]);
+  for (int i = 0; i < exp->u.loop.param_count; i++) {
+    if (!mems[i]) continue;
+    code_bind(&inner, exp->u.loop.params[i], param_array(exp->u.loop.params[i], mems[i]));
+    map_put(inner.owned, mems[i], mems[i]);
+  }
   int count = exp->u.loop.param_count;
   const ImpExp **scalars = new_array(const ImpExp *, count + 1);
   const Arr **arrays = new_array(const Arr *, count + 1);
@@ -257,7 +264,7 @@ static void host_loop(Code *k, const Stm *stm) {
   for (int i = 0; i < stm->binder_count; i++) {
     const Var *param = exp->u.loop.params[i];
     if (mems[i])
-      code_bind(k, stm->binders[i], *code_array(k, atom_var(param)));
+      code_bind(k, stm->binders[i], param_array(param, mems[i]));
     else
       code_bind_scalar(k, stm->binders[i], imp_var(param));
   }
@@ -402,20 +409,23 @@ static const ImpEntry *lower_entry(Lower *lower, const Entry *entry) {
   ImpBuilder b = { .c = lower->c, .loc = entry->loc };
   Code k = { .lower = lower, .b = &b, .arrays = map_new(NULL), .inside = map_new(NULL),
              .owned = map_new(NULL), .wanted = map_new(NULL), .layouts = map_new(NULL) };
+  k.scope = host_scope(&b, k.arrays, k.owned, NULL);
   lower->entry = entry;
+  lower->layout = NULL;
   ImpEntry *out = new_node(ImpEntry, .entry = entry);
   out->params = entry_params(&k, entry);
   const ImpExp **scalars = new_array(const ImpExp *, entry->body->result_count + 1);
   const Arr **arrays = new_array(const Arr *, entry->body->result_count + 1);
   host_body(&k, entry->body, scalars, arrays);
   entry_results(&k, out, scalars, arrays);
+  layout_declare(lower, &b.block);
   out->body.at = b.block.at;
   out->body.count = b.block.count;
   return out;
 }
 
 ImpProgram *imp_lower(Compiler *c, const Core *flat, Profile profile) {
-  Lower lower = { .c = c, .profile = profile };
+  Lower lower = { .c = c, .profile = profile, .copy_of = map_new(NULL) };
   ImpProgram *program = new_node(ImpProgram, .flat = flat, .functions = flat->functions,
                                  .function_count = flat->function_count, .entry_count = flat->entry_count);
   program->entries = new_array(const ImpEntry *, flat->entry_count + 1);

@@ -33,6 +33,11 @@ static void check_widths(Code *host, const SegOp *seg) {
   }
 }
 
+// On a GPU groups work together, for which an arena is of no use.
+static bool suits_groups(Code *host, const SegOp *seg) {
+  return host->lower->profile == PROFILE_GPU && !body_takes_arena(host, seg);
+}
+
 void lower_seg(Code *host, const Stm *stm, const Body *body, int position) {
   const SegOp *seg = stm->exp->u.seg;
   host->b->loc = stm->loc;
@@ -44,9 +49,21 @@ void lower_seg(Code *host, const Stm *stm, const Body *body, int position) {
     else if (!lower_copying_segmap(host, stm) && !lower_vectors(host, stm) && !lower_lanes(host, stm))
       lower_segmap(host, stm);
     return;
-  case SEG_RED: lower_segred(host, stm); return;
-  case SEG_SCAN: lower_segscan(host, stm); return;
-  case SEG_HIST: lower_seghist(host, stm); return;
+  case SEG_RED:
+    if (suits_groups(host, seg))
+      lower_wide_segred(host, stm);
+    else
+      lower_segred(host, stm);
+    return;
+  case SEG_SCAN:
+    if (suits_groups(host, seg))
+      lower_wide_segscan(host, stm);
+    else
+      lower_segscan(host, stm);
+    return;
+  case SEG_HIST:
+    if (!suits_groups(host, seg) || !lower_atomic_seghist(host, stm, body, position)) lower_seghist(host, stm);
+    return;
   case SEG_SCATTER: lower_segscatter(host, stm, body, position); return;
   }
 }
@@ -61,6 +78,19 @@ const ImpExp *const *space_indices(const SegDim *dims, int count) {
 const Arr *host_out(Code *host, const Var *binder) {
   Arr out = host_alloc(host, binder->name, binder->type);
   return mem_copy(&out, sizeof out);
+}
+
+// A reduction over everything is a scalar: the host reads it.
+void seg_bind_results(Code *host, const Stm *stm, const Arr *const *outs) {
+  for (int i = 0; i < stm->binder_count; i++) {
+    const Var *binder = stm->binders[i];
+    if (binder->type.rank > 0) {
+      code_bind(host, binder, *outs[i]);
+      continue;
+    }
+    host_read(host, binder, outs[i]->mem, imp_i64(0));
+    imp_add_stm(host->b, (ImpStm){ .kind = IMP_RELEASE, .u.mem = { outs[i]->mem } });
+  }
 }
 
 const Arr *element_of(const Arr *out, const ImpExp *const *indices, int count) {
@@ -93,7 +123,9 @@ void lower_segmap_items(Code *host, const Stm *stm, const Arr *const *outs) {
   const Arr **dests = new_array(const Arr *, count + 1);
   const ImpExp **scalars = new_array(const ImpExp *, count + 1);
   const ImpExp *const *indices = space_indices(seg->dims, seg->dim_count);
+  Layouts layouts = layout_inputs(host, seg);
   KernelCode *kernel = kernel_begin(host, stm->loc);
+  layout_bind(&kernel->code, &layouts);
   Items items;
   items_open_space(&items, host, kernel, seg->dims, seg->dim_count, least_run(seg->body));
   for (int i = 0; i < count; i++)
@@ -108,7 +140,7 @@ void lower_segmap_items(Code *host, const Stm *stm, const Arr *const *outs) {
 void lower_segmap(Code *host, const Stm *stm) {
   const Arr **outs = new_array(const Arr *, stm->binder_count + 1);
   for (int i = 0; i < stm->binder_count; i++)
-    outs[i] = host_out(host, stm->binders[i]);
+    outs[i] = layout_out(host, stm->binders[i], stm->exp->u.seg->dim_count);
   lower_segmap_items(host, stm, outs);
   for (int i = 0; i < stm->binder_count; i++)
     code_bind(host, stm->binders[i], *outs[i]);
@@ -122,7 +154,9 @@ void lower_segscatter(Code *host, const Stm *stm, const Body *body, int position
   int count = seg->body->result_count;
   const Arr **made = new_array(const Arr *, count + 1);
   const ImpExp **scalars = new_array(const ImpExp *, count + 1);
+  Layouts layouts = layout_inputs(host, seg);
   KernelCode *kernel = kernel_begin(host, stm->loc);
+  layout_bind(&kernel->code, &layouts);
   Items items;
   items_open_space(&items, host, kernel, seg->dims, seg->dim_count, least_run(seg->body));
   seq_body(&kernel->code, seg->body, scalars, made);

@@ -224,26 +224,13 @@ static void combine_or_share(Chunked *s) {
   }
 }
 
-// A reduction over everything is a scalar: the host reads it.
-static void bind_results(const Chunked *s) {
-  for (int i = 0; i < s->stm->binder_count; i++) {
-    const Var *binder = s->stm->binders[i];
-    if (binder->type.rank > 0) {
-      code_bind(s->host, binder, *s->outs[i]);
-      continue;
-    }
-    host_read(s->host, binder, s->outs[i]->mem, imp_i64(0));
-    imp_add_stm(s->host->b, (ImpStm){ .kind = IMP_RELEASE, .u.mem = { s->outs[i]->mem } });
-  }
-}
-
 void lower_segred(Code *host, const Stm *stm) {
   Chunked s = chunked_new(host, stm, "segred");
   alloc_partials(&s);
   alloc_mapped(&s);
   reduce_chunks(&s, "segred");
   combine_or_share(&s);
-  bind_results(&s);
+  seg_bind_results(host, stm, s.outs);
 }
 
 // ---- scan
@@ -318,5 +305,5 @@ void lower_segscan(Code *host, const Stm *stm) {
   scan_chunks(&s);
   for (int i = 0; i < s.reds; i++)
     imp_add_stm(host->b, (ImpStm){ .kind = IMP_RELEASE, .u.mem = { s.partials[i]->mem } });
-  bind_results(&s);
+  seg_bind_results(host, stm, s.outs);
 }

@@ -1,0 +1,113 @@
+// Reductions and scans of level 1 on GPUs, where the items of a group work on a segment together (or on
+// several short ones): neighbouring items read neighbouring elements, and what they have is combined
+// in local memory.  (opencl-notes.md, section 9; barriers as lower_group.h says.)
+#pragma once
+#include "imp/lower.h"
+
+// What a kernel works on.  The operators, `reds` values in all, come from `seg`.
+typedef struct Wide {
+  Code *host;
+  const SegOp *seg;
+  int reds;
+  const ImpExp *segments, *width;     // on the host
+  const ImpExp *chunks, *chunk_size;  // a group each; per segment
+  const ImpExp *group_size;
+  const ImpExp *steps;     // so many doublings of 1 reach the group's size
+  const Arr *const *from;  // [segments][width] per value; NULL: the seg-op's body
+  const Arr *const *out;   // reductions: [segments][chunks]; scans: [segments][width]
+  const Arr *const
+      *before;  // scans of chunks: inclusive sums [segments][chunks], or NULL
+  const Arr *const *mapped;  // places of the body's other results, or NULL: left out
+  const Layouts *layouts;
+} Wide;
+
+// A kernel under construction.
+typedef struct WideKernel {
+  const Wide *w;
+  KernelCode *kernel;
+  Code *k;
+  const ImpExp *item;             // number within the group
+  const ImpExp *segment, *chunk;  // of the group, or of the item
+  const ImpExp *start, *length;   // the chunk
+  const Mem **parts;              // local: a value per item
+  const Mem **staged;             // local: `each` elements per item
+  int64_t each;
+} WideKernel;
+
+// The seg-op's own widths; group sizes and steps.
+Wide wide_new(Code *host, const SegOp *seg, const char *what);
+// Cuts segments into chunks of which each is worth a group, of a multiple of so many elements.
+void wide_chunks(Wide *w, const char *what, const ImpExp *multiple);
+// How many elements an item has when they are staged.
+int64_t wide_each(const Wide *w);
+bool wide_commutes(const SegOp *seg);
+
+WideKernel wide_begin(const Wide *w);
+// The group works on chunk `group % chunks` of segment `group / chunks`.
+void wide_open_chunk(WideKernel *s);
+// Launches it with `groups` groups.
+void wide_end(WideKernel *s, const char *name, const ImpExp *groups);
+
+// Local memory for `count` values of each kind.
+const Mem **wide_local(WideKernel *s, const char *name, const ImpExp *count);
+void wide_barrier(WideKernel *s);
+
+// The values of element `at` of the segment, computed or loaded.
+void wide_element(const WideKernel *s, Code *k, const ImpExp *at, const ImpExp **values);
+const ImpExp *const *wide_loads(const WideKernel *s, const Mem *const *mems,
+                                const ImpExp *at);
+void wide_store(const WideKernel *s, ImpBuilder *b, const Mem *const *mems,
+                const ImpExp *at, const ImpExp *const *values);
+const ImpExp *const *wide_neutral(const Wide *w);
+
+// acc = values, to which further ones can be applied; to be used once in a block.
+const Accumulator *wide_accs(const WideKernel *s, Code *k, const ImpExp *const *values);
+void wide_apply(const WideKernel *s, Code *k, const Accumulator *accs,
+                const ImpExp *const *values);
+const ImpExp *const *wide_values(const WideKernel *s, const Accumulator *accs);
+
+// An empty block, to be put under a condition.
+ImpBuilder wide_block(const Code *k);
+// for i < bound { block }, i a variable of the kernel
+const ImpExp *wide_open_loop(Code *k, Code *inner, ImpBuilder *b, const Var **i);
+void wide_close_loop(Code *k, const ImpBuilder *b, const Var *i, const ImpExp *bound);
+void wide_if(Code *k, const ImpExp *condition, ImpBlock block);
+
+// Rounds of group_size * each elements of the chunk, from `first` on, staged in order: element
+// number j of them at staged[j]; neutral elements beyond the end.
+const ImpExp *wide_rounds(const WideKernel *s);
+void wide_stage(WideKernel *s, Code *k, const ImpExp *first);
+
+// parts[item] = op over the item's piece of what is staged
+void wide_sum_piece(WideKernel *s, Code *k);
+
+// The parts of items `position .. position + count` of a run of neighbours become, in order, one: that
+// of the item with position 0.
+void wide_tree(WideKernel *s, Code *k, const ImpExp *position, const ImpExp *count,
+               const ImpExp *steps);
+// Inclusive sums of runs of neighbours; `parts` has room for two values per item.  Returns where
+// in `parts` the item's own then is.
+const ImpExp *wide_scan(WideKernel *s, Code *k, const ImpExp *position,
+                        const ImpExp *steps);
+// How many doublings of 1 reach `count`, at least 1: a host variable.
+const ImpExp *wide_steps(Code *host, const ImpExp *count);
+
+// out[segment][chunk] = op over the chunk
+void wide_reduce(const Wide *w, const char *name);
+// [segments][count] in the memory of each value
+const Arr *const *wide_rows(const Wide *w, const Mem *const *mems, const ImpExp *count);
+// The same for a block of the host's code, which `host` then writes to.
+Wide wide_within(const Wide *w, Code *host, ImpBuilder *b);
+
+// Short segments, several to a group, an element to an item.
+typedef struct Short {
+  const ImpExp *width, *per_group, *groups, *steps;  // on the host; the width at least 1
+  const ImpExp *position;                            // of the item in its segment
+  const ImpExp
+      *active;  // has the item a segment?  Not to be kept in a variable across barriers
+} Short;
+// Are segments so short that several fit a group?
+const ImpExp *wide_is_short(const Wide *w);
+Short wide_short(const Wide *w);
+// The item's segment, and its value (or the neutral one) in parts.
+void wide_open_short(WideKernel *s, Short *segments);

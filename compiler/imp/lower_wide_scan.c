@@ -1,0 +1,173 @@
+// segscan1 on a GPU, chosen by the width of the segments when running:
+//
+//   short: several segments to a group, an element to an item, scanned in local memory
+//   else:  one or several groups to a segment.  With several, a first kernel reduces their chunks and a
+//          second scans what that gave.  The last one scans each chunk in rounds: the group stages
+//          elements in local memory, each item scans a contiguous piece of them, the items' sums are
+//          scanned, and what comes before is added to each piece.
+#include "imp/lower_wide.h"
+
+static void store_element(const WideKernel *s, ImpBuilder *b, const ImpExp *at,
+                          const ImpExp *const *values) {
+  const ImpExp *indices[] = { s->segment, at };
+  for (int r = 0; r < s->w->reds; r++)
+    imp_store(b, s->w->out[r]->mem, arr_index(s->w->out[r], indices), values[r]);
+}
+
+// What comes before the chunk.
+static const Mem *const *start_carry(WideKernel *s) {
+  const Mem *const *carry = wide_local(s, "carry", imp_i64(1));
+  ImpBuilder first, other;
+  Code inner = code_inner(s->k, &first);
+  wide_store(s, &first, carry, imp_i64(0), wide_neutral(s->w));
+  if (s->w->before) {
+    other = wide_block(&inner);
+    const ImpExp *at[] = { s->segment, imp_sub(s->chunk, imp_i64(1)) };
+    for (int r = 0; r < s->w->reds; r++)
+      imp_store(&other, carry[r], imp_i64(0),
+                imp_load(s->w->before[r]->mem, arr_index(s->w->before[r], at)));
+    wide_if(&inner, imp_less(imp_i64(0), s->chunk), other.block);
+  }
+  wide_if(s->k, imp_op2(OP_EQ, s->item, imp_i64(0)), first.block);
+  return carry;
+}
+
+// The piece's elements become sums of all before and with them; `sums`: where the item's scanned sum is.
+static void scan_piece(WideKernel *s, Code *k, const Mem *const *carry,
+                       const ImpExp *sums) {
+  Code inner;
+  ImpBuilder b, before;
+  const Var *i;
+  const Accumulator *accs = wide_accs(s, k, wide_loads(s, carry, imp_i64(0)));
+  Code then_code = code_inner(k, &before);
+  wide_apply(s, &then_code, accs, wide_loads(s, s->parts, imp_sub(sums, imp_i64(1))));
+  wide_if(k, imp_less(imp_i64(0), s->item), before.block);
+  const ImpExp *at =
+      imp_add(imp_mul(s->item, imp_i64(s->each)), wide_open_loop(k, &inner, &b, &i));
+  wide_apply(s, &inner, accs, wide_loads(s, s->staged, at));
+  wide_store(s, &b, s->staged, at, wide_values(s, accs));
+  wide_close_loop(k, &b, i, imp_i64(s->each));
+}
+
+// From local memory to the segment, and the last sum to the carry.
+static void write_out(WideKernel *s, Code *k, const Mem *const *carry,
+                      const ImpExp *first) {
+  Code inner;
+  ImpBuilder b, present, leader;
+  const Var *i;
+  const ImpExp *round = wide_open_loop(k, &inner, &b, &i), *size = s->w->group_size;
+  const ImpExp *j = imp_var(imp_declare(&b, "j", imp_add(imp_mul(round, size), s->item)));
+  present = wide_block(&inner);
+  store_element(s, &present, imp_add(s->start, imp_add(first, j)),
+                wide_loads(s, s->staged, j));
+  wide_if(&inner, imp_less(imp_add(first, j), s->length), present.block);
+  wide_close_loop(k, &b, i, imp_i64(s->each));
+  leader = wide_block(k);
+  const ImpExp *last = imp_sub(imp_mul(size, imp_i64(s->each)), imp_i64(1));
+  wide_store(s, &leader, carry, imp_i64(0), wide_loads(s, s->staged, last));
+  wide_if(k, imp_op2(OP_EQ, s->item, imp_i64(0)), leader.block);
+}
+
+static void scan_long(const Wide *w, const char *name) {
+  WideKernel s = wide_begin(w);
+  Code inner;
+  ImpBuilder b;
+  const Var *i;
+  wide_open_chunk(&s);
+  s.staged = wide_local(&s, "staged", imp_mul(w->group_size, imp_i64(s.each)));
+  s.parts = wide_local(&s, "parts", imp_mul(imp_i64(2), w->group_size));
+  const Mem *const *carry = start_carry(&s);
+  const ImpExp *rounds = wide_rounds(&s), *round = wide_open_loop(s.k, &inner, &b, &i);
+  const ImpExp *first = imp_mul(round, imp_mul(w->group_size, imp_i64(s.each)));
+  wide_stage(&s, &inner, first);
+  imp_add_stm(&b, (ImpStm){ .kind = IMP_BARRIER });
+  wide_sum_piece(&s, &inner);
+  imp_add_stm(&b, (ImpStm){ .kind = IMP_BARRIER });
+  const ImpExp *sums = wide_scan(&s, &inner, s.item, w->steps);
+  scan_piece(&s, &inner, carry, sums);
+  imp_add_stm(&b, (ImpStm){ .kind = IMP_BARRIER });
+  write_out(&s, &inner, carry, first);
+  imp_add_stm(&b, (ImpStm){ .kind = IMP_BARRIER });
+  wide_close_loop(s.k, &b, i, rounds);
+  wide_end(&s, name, imp_mul(w->segments, w->chunks));
+}
+
+static void scan_short(const Wide *w) {
+  Short segments = wide_short(w);
+  WideKernel s = wide_begin(w);
+  s.parts = wide_local(&s, "parts", imp_mul(imp_i64(2), w->group_size));
+  wide_open_short(&s, &segments);
+  const ImpExp *sums = wide_scan(&s, s.k, segments.position, segments.steps);
+  ImpBuilder b = wide_block(s.k);
+  store_element(&s, &b, segments.position, wide_loads(&s, s.parts, sums));
+  const ImpExp *inside = imp_less(segments.position, w->width);
+  wide_if(s.k, imp_and(segments.active, inside), b.block);
+  wide_end(&s, "segscan_short", segments.groups);
+}
+
+// ---- on the host
+
+// before[s][c] = op over the chunks 0 .. c of segment s
+static void scan_chunks(const Wide *w, const Mem *const *partials) {
+  Wide reduce = *w, again = *w;
+  reduce.out = again.from = again.out = wide_rows(w, partials, w->chunks);
+  reduce.mapped = NULL;
+  wide_reduce(&reduce, "segscan_reduce");
+  again.width = again.chunk_size = w->chunks;
+  again.chunks = imp_i64(1);
+  again.before = again.mapped = NULL;
+  again.layouts = NULL;
+  scan_long(&again, "segscan_combine");
+}
+
+static void scan_in_chunks(Wide *w, const Mem *const *partials) {
+  wide_chunks(w, "segscan", imp_mul(w->group_size, imp_i64(wide_each(w))));
+  Code many_code;
+  ImpBuilder many, *b = w->host->b;
+  Wide inner = wide_within(w, &many_code, &many);
+  for (int r = 0; r < w->reds; r++) {
+    const ImpExp *count = imp_mul(w->segments, w->chunks);
+    imp_add_stm(b, (ImpStm){ .kind = IMP_ALLOC, .u.alloc = { partials[r], count } });
+  }
+  scan_chunks(&inner, partials);
+  const ImpExp *several = imp_less(imp_i64(1), w->chunks);
+  imp_add_stm(b, (ImpStm){ .kind = IMP_IF, .u.cond = { several, many.block, { 0 } } });
+  w->before = wide_rows(w, partials, w->chunks);
+  scan_long(w, "segscan");
+  for (int r = 0; r < w->reds; r++)
+    imp_add_stm(b, (ImpStm){ .kind = IMP_RELEASE, .u.mem = { partials[r] } });
+}
+
+// A result [n_p]...[n_1] as [n_p * .. * n_2][n_1].
+static const Arr *const *flattened(const Wide *w, const Arr *const *outs) {
+  const Mem **mems = new_array(const Mem *, w->reds + 1);
+  for (int r = 0; r < w->reds; r++)
+    mems[r] = outs[r]->mem;
+  return wide_rows(w, mems, w->width);
+}
+
+void lower_wide_segscan(Code *host, const Stm *stm) {
+  const SegOp *seg = stm->exp->u.seg;
+  Layouts layouts = layout_inputs(host, seg);
+  Wide w = wide_new(host, seg, "segscan");
+  const Mem **partials = new_array(const Mem *, w.reds + 1);
+  const Arr **outs = new_array(const Arr *, stm->binder_count + 1);
+  for (int i = 0; i < stm->binder_count; i++) {
+    const Var *binder = stm->binders[i];
+    outs[i] = layout_out(host, binder, i < w.reds ? binder->type.rank : seg->dim_count);
+    if (i < w.reds) partials[i] = host_declare_mem(host, "partials", binder->type.elem);
+  }
+  w.layouts = &layouts;
+  w.mapped = outs;
+  w.out = flattened(&w, outs);
+  Code short_code, long_code;
+  ImpBuilder few, many;
+  Wide in_short = wide_within(&w, &short_code, &few),
+       in_long = wide_within(&w, &long_code, &many);
+  scan_short(&in_short);
+  scan_in_chunks(&in_long, partials);
+  imp_add_stm(
+      host->b,
+      (ImpStm){ .kind = IMP_IF, .u.cond = { wide_is_short(&w), few.block, many.block } });
+  seg_bind_results(host, stm, outs);
+}
