@@ -286,6 +286,10 @@ const char *c_exp(CodeText *c, const ImpExp *e) { return piece(c, e, ARITH_WRAP)
 
 const char *c_size(CodeText *c, const ImpExp *e) { return piece(c, e, ARITH_PLAIN).text; }
 
+const char *c_bound(CodeText *c, const ImpExp *e) {
+  return at_least(piece(c, e, ARITH_PLAIN), PREC_ADD);
+}
+
 const char *c_saturating(CodeText *c, const ImpExp *e) {
   return piece(c, e, ARITH_SATURATE).text;
 }

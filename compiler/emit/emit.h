@@ -113,6 +113,7 @@ const char *c_identifier(const char *text);  // letters, digits and underscores
 
 const char *c_exp(CodeText *c, const ImpExp *e);         // as a value: wraps
 const char *c_size(CodeText *c, const ImpExp *e);        // as an index or a size
+const char *c_bound(CodeText *c, const ImpExp *e);       // a size as an operand of <
 const char *c_saturating(CodeText *c, const ImpExp *e);  // as Par, or a number of bytes
 // mem[index], for reading and writing.
 const char *c_element(CodeText *c, const Mem *mem, const ImpExp *index);

@@ -12,7 +12,7 @@ static void function_block(CodeText *c, const ImpBlock *block);
 
 static void function_for(CodeText *c, const ImpStm *stm) {
   const char *i = c_var(c, stm->u.loop.var);
-  c_line(c, "for (int64_t %s = 0; %s < %s; %s++) {", i, i, c_size(c, stm->u.loop.bound),
+  c_line(c, "for (int64_t %s = 0; %s < %s; %s++) {", i, i, c_bound(c, stm->u.loop.bound),
          i);
   function_block(c, &stm->u.loop.body);
   c_line(c, "}");

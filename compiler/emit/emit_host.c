@@ -64,7 +64,7 @@ static void host_check(CodeText *c, const ImpStm *stm) {
 
 static void host_for(CodeText *c, const ImpStm *stm) {
   const char *i = c_var(c, stm->u.loop.var);
-  c_line(c, "for (int64_t %s = 0; %s < %s; %s++) {", i, i, c_size(c, stm->u.loop.bound),
+  c_line(c, "for (int64_t %s = 0; %s < %s; %s++) {", i, i, c_bound(c, stm->u.loop.bound),
          i);
   host_block(c, &stm->u.loop.body);
   c_line(c, "}");

@@ -33,7 +33,7 @@ static void kernel_for(CodeText *c, const ImpStm *stm) {
   const char *i = c_var(c, stm->u.loop.var);
   if (stm->u.loop.independent) c_line(c, "FLC_INDEPENDENT");
   c_line(c, "for (int64_t %s = 0; %s%s < %s; %s++) {", i, guard_of(c, &stm->u.loop.body),
-         i, c_size(c, stm->u.loop.bound), i);
+         i, c_bound(c, stm->u.loop.bound), i);
   if (stm->u.loop.reassociate && !c->lanes) c_line(c, "  FLC_REASSOCIATE");
   emit_kernel_block(c, &stm->u.loop.body);
   c_line(c, "}");
