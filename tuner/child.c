@@ -8,10 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { HIGHEST_PRIORITY = -20 };
 
 double child_now(void) {
   struct timespec now;
@@ -31,9 +34,11 @@ int child_catch_interrupt(void) {
 
 // ---- starting and ending
 
-// In the child: its own process group, so that Ctrl-C reaches us alone; it ends when we end.
+// In the child: its own process group, so that Ctrl-C reaches us alone; it ends when we end.  Where
+// we may, it goes before other processes, which disturb its times less then.
 static void become_program(const Child *s, const int *in, const int *out) {
   setpgid(0, 0);
+  setpriority(PRIO_PROCESS, 0, HIGHEST_PRIORITY);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   sigset_t none;
   sigemptyset(&none);

@@ -50,10 +50,12 @@ SolveFate *decision_fates(const SolveProblem *p, const SizeTable *sizes,
 double *decision_times(const SolveProblem *p, const SizeTable *sizes,
                        const Decision *decisions);
 
-// Trees that cost less than `thresholds` do, by the weighted sum of times; a condition is there
-// only if it lowers that by the share `least_gain`.  One tree per guard.
-const Decision *decision_fit(const SolveProblem *p, const SizeTable *sizes,
-                             const int64_t *thresholds, double least_gain);
+// Trees that lose less than `thresholds` do: the mean logarithm of time / best, weighted by
+// weight * best.  A comparison is there only if it lowers that mean by `least_gain`.  One tree per
+// guard.  `best`: per data set, the least time that any choice of versions gives.
+const Decision *decision_fit(const SolveProblem *p, const double *best,
+                             const SizeTable *sizes, const int64_t *thresholds,
+                             double least_gain);
 
 // The guard's lines in a tuning file; the first one is `name=threshold`.
 void decision_lines(Text *text, const char *name, const Decision *d,

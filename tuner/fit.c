@@ -10,11 +10,13 @@
 #include <string.h>
 
 enum { MOST_CUTS = 24, MOST_ROUNDS = 6 };
+static const double unusable = 1e6;
 
 typedef struct Event {
   int64_t par;
   int dataset;
-  double cost[2];  // weighted; what does not fit costs the same in both
+  double cost
+      [2];  // weighted logarithms of what the branches cost, relative to the better one
 } Event;
 
 typedef struct Events {
@@ -24,6 +26,7 @@ typedef struct Events {
 
 typedef struct Fit {
   const SolveProblem *p;
+  const double *best;  // per data set: the least time that any choice gives
   const SizeTable *sizes;
   Decision *decisions;
   double penalty;  // of a comparison, in units of the objective
@@ -195,29 +198,33 @@ static int width_of(int conditions) {
   return conditions >= 3 ? 12 : conditions == 2 ? 4 : 1;
 }
 
+// The best tree with at most so many conditions.
 static Grown grow_tree(const Fit *f, Events e, int node, int conditions, Decision d) {
-  Grown best = grow_leaf(f, e, node, d);
-  if (conditions == 0 || 2 * node >= DECISION_NODES || best.cost <= f->penalty)
-    return best;
+  if (conditions == 0 || 2 * node >= DECISION_NODES) return grow_leaf(f, e, node, d);
+  Grown fewer = grow_tree(f, e, node, conditions - 1, d), best = fewer;
+  if (fewer.cost <= f->penalty) return fewer;
   Splits splits = splits_of(f, e);
+  best.cost = INFINITY;
   for (int i = 0; i < splits.count && i < width_of(conditions); i++) {
     if (isinf(splits.at[i].cost)) break;
     Grown grown = grow_below(f, e, node, conditions - 1, d, splits.at[i].condition);
     if (grown.cost < best.cost) best = grown;
   }
-  return is_leaf(&best, node) ? best : refine(f, e, node, conditions - 1, d, best);
+  if (isfinite(best.cost) && !is_leaf(&best, node))
+    best = refine(f, e, node, conditions - 1, d, best);
+  return best.cost < fewer.cost ? best : fewer;
 }
 
 // ---- one guard
 
-// Per group, the weighted cost from there on under the present decisions.
+// Per group and branch, the microseconds from there on under the present decisions.
 static double *values_below(const Fit *f) {
   const SolveProblem *p = f->p;
-  double *behind = new_array(double, 2 * p->group_count + 2);  // per group and branch
+  double *behind = new_array(double, 2 * p->group_count + 2);
   for (int i = p->group_count - 1; i >= 0; i--) {
     const SolveGroup *g = &p->groups[i];
     for (int b = 0; b < 2; b++)
-      behind[2 * i + b] += p->weights[g->dataset] * g->cost[b];
+      behind[2 * i + b] += g->cost[b];
     int64_t t = decision_threshold(&f->decisions[g->guard],
                                    decision_sizes(f->sizes, g->dataset), f->sizes->count);
     int branch = p->tree->guards[g->guard].parent_branch;
@@ -233,8 +240,13 @@ static int compare_events(const void *a, const void *b) {
   return x->dataset - y->dataset;
 }
 
-// What cannot be used costs a lot, but not so much that sums mean nothing.
-static double bounded(double cost) { return fmin(cost, 1e6); }
+// The logarithm of how much slower `us` more microseconds make the data set, by its share of all.
+// What measurements exaggerate, or what cannot be used, thereby does not outweigh all else.
+static double loss_of(const Fit *f, int dataset, double us) {
+  double best = f->best[dataset];
+  if (!isfinite(best) || best <= 0) return 0;
+  return f->p->weights[dataset] * best * log1p(fmin(us / best, unusable));
+}
 
 // The events of a guard: those that are reached, or all.
 static Events events_of(const Fit *f, int guard, bool all) {
@@ -244,10 +256,12 @@ static Events events_of(const Fit *f, int guard, bool all) {
   for (int i = 0; i < f->p->group_count; i++) {
     const SolveGroup *g = &f->p->groups[i];
     if (g->guard != guard || (!all && !fates[i].reached) || !g->fits) continue;
-    double a = bounded(behind[2 * i]), b = bounded(behind[2 * i + 1]);
-    // Only the difference matters; small numbers keep the sums exact.
-    double least = fmin(a, b);
-    vec_push(&events, (Event){ g->par, g->dataset, { a - least, b - least } });
+    double a = behind[2 * i], b = behind[2 * i + 1], least = fmin(a, b);
+    if (isinf(least)) continue;
+    Event event = { .par = g->par, .dataset = g->dataset };
+    event.cost[0] = loss_of(f, g->dataset, a - least);
+    event.cost[1] = loss_of(f, g->dataset, b - least);
+    vec_push(&events, event);
   }
   if (events.count)
     qsort(events.at, (size_t)events.count, sizeof *events.at, compare_events);
@@ -258,7 +272,7 @@ static double objective(const Fit *f) {
   const double *times = decision_times(f->p, f->sizes, f->decisions);
   double sum = 0;
   for (int d = 0; d < f->p->dataset_count; d++)
-    sum += bounded(f->p->weights[d] * times[d]);
+    sum += loss_of(f, d, fmax(0, times[d] - f->best[d]));
   for (int g = 0; g < f->p->tree->guard_count; g++)
     sum += f->penalty * decision_comparisons(&f->decisions[g]);
   return sum;
@@ -311,13 +325,13 @@ static Decision *fit_from(Fit f, const int64_t *thresholds, bool all, double *co
   return f.decisions;
 }
 
-const Decision *decision_fit(const SolveProblem *p, const SizeTable *sizes,
-                             const int64_t *thresholds, double least_gain) {
-  Fit f = { .p = p, .sizes = sizes };
+const Decision *decision_fit(const SolveProblem *p, const double *best,
+                             const SizeTable *sizes, const int64_t *thresholds,
+                             double least_gain) {
+  Fit f = { .p = p, .best = best, .sizes = sizes };
   find_products(&f);
-  const double *times = solve_times(p, thresholds);
   for (int d = 0; d < p->dataset_count; d++)
-    f.penalty += least_gain * bounded(p->weights[d] * times[d]);
+    if (isfinite(best[d])) f.penalty += least_gain * p->weights[d] * best[d];
   double first = 0, second = 0;
   const Decision *a = fit_from(f, thresholds, false, &first);
   const Decision *b = fit_from(f, thresholds, true, &second);

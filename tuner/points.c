@@ -1,10 +1,11 @@
 #include "tuner/points.h"
+#include "tuner/race.h"
 #include <math.h>
 #include <string.h>
 
 enum { MOST_GROUPS_FOR_EVEN = 64 };
 static const double sigmas = 1.96;  // of a 95 % interval
-static const double unusable = 1e6;
+static const double unusable = 1e6, slow_enough = 4;
 
 // ---- taking over
 
@@ -38,14 +39,14 @@ void points_add(Points *points, int dataset) {
     group.parent = g->parent < 0 ? -1 : numbers[g->parent];
     for (int b = 0; b < 2; b++) {
       bool failed = m->versions[2 * g->guard + b].failure != NULL;
-      group.cost[b] = failed ? INFINITY : samples_typical(&g->us[b]);
-      out->errors[kept][b] = samples_error(&g->us[b]);
+      group.cost[b] = failed ? INFINITY : race_typical(&g->us[b]);
+      out->errors[kept][b] = race_error(&g->us[b]);
     }
     out->groups[kept++] = group;
   }
   out->group_count = kept;
   const Samples *base = &m->states[dataset].base;
-  out->base = base->count ? samples_typical(base) : 0;
+  out->base = base->count ? race_typical(base) : 0;
   SolveProblem p = problem_of_one(points, dataset);
   SolveResult best = solve(&p);
   out->best_us = best.times[0];
@@ -85,6 +86,13 @@ SolveProblem points_problem(const Points *points, const int *datasets, int count
   return (SolveProblem){ t->tree, groups, kept, weights, base, count, SOLVE_SUM };
 }
 
+double *points_best(const Points *points, int count) {
+  double *best = new_array(double, count + 1);
+  for (int d = 0; d < count; d++)
+    best[d] = points->of[d].best_us;
+  return best;
+}
+
 double points_least(const Points *points, const SolveProblem *p) {
   double sum = 0;
   for (int d = 0; d < p->dataset_count; d++)
@@ -103,7 +111,7 @@ static const int64_t *constant_choice(const SolveProblem *p) {
     const SolveGroup *g = &p->groups[i];
     for (int b = 0; b < 2; b++) {
       double cost = b == 0 && !g->fits ? INFINITY : p->weights[g->dataset] * g->cost[b];
-      costs[2 * g->guard + b] += fmin(cost, unusable);
+      costs[2 * g->guard + b] += fmin(cost, slow_enough);
     }
   }
   for (int g = guards - 1; g >= 0; g--) {  // guards within others come later
@@ -142,8 +150,8 @@ double points_disagreement(const Points *points, const int *datasets, int count,
     const PointData *point = &points->of[datasets[k]];
     if (isfinite(point->best_us)) {
       double noise = noise_between(point, fates + first, point->fates);
-      double ratio = fmin(times[k], unusable * point->best_us) / point->best_us;
-      sum += fmin(ratio, unusable) - 1;
+      double ratio = fmin(times[k] / point->best_us, unusable);
+      sum += log(ratio);
       *worst = fmax(*worst, ratio - 1 - noise / point->best_us);
       used++;
     }

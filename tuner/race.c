@@ -2,9 +2,17 @@
 #include "tuner/observe.h"
 #include <jansson.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROUNDS = 400, LEAST_ROUNDS = 7, CHUNK_US = 20000 };
+enum {
+  MOST_ROUNDS = 400,
+  LEAST_ROUNDS = 16,
+  LONG_US = 20000,  // of all runs of a path: enough, however few they are
+  CHUNK_US = 20000,
+  FEW = 8,
+  MANY = 40
+};
 // A loser by this factor is slow enough; a difference of this share is a tie.
 static const double far_behind = 1.3, tie = 0.01;
 
@@ -96,26 +104,67 @@ static bool run_rounds(Race *r, const int *paths, int count, int rounds) {
   return ok;
 }
 
+// ---- statistics
+
+static int compare_doubles(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double *sorted(const Samples *s) {
+  double *values = mem_copy(s->at, (size_t)s->count * sizeof *values);
+  qsort(values, (size_t)s->count, sizeof *values, compare_doubles);
+  return values;
+}
+
+static double share_of(const Samples *s) { return s->count < MANY ? 0.25 : 0.1; }
+
+double race_typical(const Samples *s) {
+  if (s->count == 0) return INFINITY;
+  return sorted(s)[(int)(share_of(s) * (s->count - 1) + 0.5)];
+}
+
+// From the ranks between which the true quantile lies in 95 % of all cases; of few samples at least
+// what runs usually differ by.
+double race_error(const Samples *s) {
+  if (s->count == 0) return 0;
+  const double *values = sorted(s);
+  double share = share_of(s), middle = share * (s->count - 1);
+  double reach = 1.96 * sqrt(share * (1 - share) * s->count);
+  int low = (int)fmax(0, floor(middle - reach)),
+      high = (int)fmin(s->count - 1, ceil(middle + reach));
+  double usual = s->count < 3 ? 0.1 : s->count < FEW ? 0.02 : 0.001;
+  return fmax((values[high] - values[low]) / (2 * 1.96), usual * values[(int)middle]);
+}
+
 // ---- the race
 
 static const Racer *leader(const Race *r) {
   const Racer *best = r->racers.at;
   vec_each (const Racer *, racer, &r->racers)
-    if (!by_settings(racer) && samples_typical(&racer->us) < samples_typical(&best->us))
+    if (!by_settings(racer) && race_typical(&racer->us) < race_typical(&best->us))
       best = racer;
   return best;
+}
+
+// Has it run often or long enough that it was not just unlucky?
+static bool is_known(const Racer *racer) {
+  return racer->us.count >= LEAST_ROUNDS ||
+         racer->us.count * race_typical(&racer->us) > LONG_US;
 }
 
 // Drops those that are far behind; is it open which of the others is the fastest?
 static bool is_open(Race *r) {
   const Racer *best = leader(r);
-  double least = samples_typical(&best->us), error = samples_error(&best->us);
-  bool open = best->us.count < LEAST_ROUNDS;
+  double least = race_typical(&best->us), error = race_error(&best->us);
+  bool open = false;
   vec_each (Racer *, racer, &r->racers) {
-    if (by_settings(racer)) racer->out = racer->us.count >= LEAST_ROUNDS;
+    open |= !is_known(racer);
+    if (racer->out || !is_known(racer)) continue;
+    if (by_settings(racer)) racer->out = true;
     if (racer == best || by_settings(racer)) continue;
-    double behind = samples_typical(&racer->us) - least;
-    double doubt = 2 * hypot(error, samples_error(&racer->us));
+    double behind = race_typical(&racer->us) - least;
+    double doubt = 2 * hypot(error, race_error(&racer->us));
     racer->out = behind - doubt > (far_behind - 1) * least;
     bool is_tie = behind + doubt < tie * least;
     if (!racer->out && behind < doubt && !is_tie) open = true;
@@ -133,17 +182,18 @@ static int runners(const Race *r, int *paths) {
 static double round_us(const Race *r, const int *paths, int count) {
   double sum = 0;
   for (int k = 0; k < count; k++)
-    sum += samples_typical(&r->racers.at[paths[k]].us);
+    sum += race_typical(&r->racers.at[paths[k]].us);
   return fmax(1, sum);
 }
 
-// All run once or twice, then those in the lead until it is clear who wins, or the time is up.
+// All run at least once, then those in the lead until it is clear who wins, or the time is up.
 static bool run_race(Race *r, double seconds) {
   int *paths = new_array(int, r->racers.count + 1);
   double until = child_now() + seconds;
-  double all_s = 1e-6 * r->t->m->states[r->dataset].least_us * r->racers.count;
+  double all_us = fmax(1, r->t->m->states[r->dataset].least_us) * r->racers.count;
   int count = runners(r, paths);
-  if (!run_rounds(r, paths, count, 4 * all_s < seconds ? 2 : 1)) return false;
+  int first = (int)fmax(1, fmin(LEAST_ROUNDS, CHUNK_US / all_us));
+  if (!run_rounds(r, paths, count, first)) return false;
   while (is_open(r) && measure_time_left(r->t->m)) {
     count = runners(r, paths);
     double us = round_us(r, paths, count), left_us = 1e6 * (until - child_now());
@@ -154,10 +204,11 @@ static bool run_race(Race *r, double seconds) {
   return true;
 }
 
-RaceResult race_paths(Tuning *t, int dataset, double seconds, const Decision *decisions) {
+RaceResult race_paths(Tuning *t, int dataset, double seconds, const Decision *decisions,
+                      const bool *skip) {
   Race r = { .t = t, .dataset = dataset, .decisions = decisions };
   for (int run = 0; run < t->runs; run++)
-    enter(&r, measure_repair(t->m, tree_cover(t->tree, run)));
+    if (!skip || !skip[run]) enter(&r, measure_repair(t->m, tree_cover(t->tree, run)));
   if (r.racers.count == 0) return (RaceResult){ .ok = false };
   if (decisions) vec_push(&r.racers, (Racer){ .path = "-" });
   RaceResult result = { .ok = run_race(&r, seconds) };

@@ -13,4 +13,10 @@ typedef struct RaceResult {
 // Races the paths that work on the data set, for at most `seconds`: their times become samples, the
 // sizes of the call go into the size table.  With `decisions` (one per guard) the program takes them
 // as its settings and runs by them, too.
-RaceResult race_paths(Tuning *t, int dataset, double seconds, const Decision *decisions);
+// `skip`, if not NULL: which covering runs are left out.
+RaceResult race_paths(Tuning *t, int dataset, double seconds, const Decision *decisions,
+                      const bool *skip);
+
+// What a run takes when nothing disturbs it: a low quantile; and its standard error.
+double race_typical(const Samples *s);
+double race_error(const Samples *s);

@@ -16,11 +16,14 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { SHORT_US = 3000, VISITS = 6 };
+static const double first_visit_s = 0.15, visit_s = 0.06;
+
 enum { POINTS_PER_CELL = 3, FIRST_POINTS = 12, TRIES = 200, NEIGHBOURS = 3 };
 static const double agreement = 0.01;    // what one choice may lose in a closed cell
 static const double worth_trees = 0.02;  // what thresholds lose when trees are tried
-static const double least_gain = 0.002;  // what a condition must win
-static const double near_best = 1.02;
+static const double least_gain = 0.001;  // what a condition must win
+static const double near_best = 1.02, far_behind = 4;
 
 typedef struct Cell {
   int64_t low[POINTS_MOST_DIMS], high[POINTS_MOST_DIMS];
@@ -141,6 +144,10 @@ static void cover_again(Tuning *t, int d, double seconds) {
     tuning_cover(t, d, k);
 }
 
+static bool is_short(const Sampler *s, int dataset) {
+  return s->t->m->states[dataset].least_us < SHORT_US;
+}
+
 // Measures a new point: every version once, with a look at its result, then a race.
 static int measure_point(Sampler *s, const int64_t *sizes, const Decision *decisions) {
   Tuning *t = s->t;
@@ -157,15 +164,47 @@ static int measure_point(Sampler *s, const int64_t *sizes, const Decision *decis
     if (!is_hopeless(s, d, run, seconds))
       measure_path(t->m, d, tree_cover(t->tree, run), 1);
   seconds -= child_now() - started;
-  RaceResult race = race_paths(t, d, seconds, decisions);
+  if (is_short(s, d)) seconds = fmin(seconds, first_visit_s);
+  RaceResult race = race_paths(t, d, seconds, decisions, NULL);
   if (!race.ok) cover_again(t, d, seconds);
-  measure_unload(t->m, d);
-  unlink(data.file);
+  if (!is_short(s, d)) measure_unload(t->m, d);
+  if (!is_short(s, d)) unlink(data.file);
   points_add(&s->points, d);
   if (race.tuned.count)
     vec_push(&t->trials,
              (Trial){ .dataset = d, .us = race.tuned, .disagrees = race.disagrees });
   return d;
+}
+
+// One more race of a short point, without those that are far behind.
+static void visit(Sampler *s, int d, const Decision *decisions) {
+  Tuning *t = s->t;
+  const PointData *point = &s->points.of[d];
+  bool *skip = new_array(bool, t->runs + 1);
+  for (int run = 0; run < t->runs; run++)
+    skip[run] = point->run_us[run] > far_behind * point->best_us;
+  RaceResult race = race_paths(t, d, visit_s, decisions, skip);
+  vec_each (Trial *, trial, &t->trials) {
+    if (trial->dataset != d) continue;
+    trial->disagrees |= race.disagrees;
+    vec_each (const double *, us, &race.tuned)
+      vec_push(&trial->us, *us);
+  }
+}
+
+// A machine has moods: for seconds, a short run may take a multiple of its usual time, and other
+// versions win.  So short points are visited several times, and what counts is when they run best.
+static void visit_again(Sampler *s, int from, const Decision *decisions) {
+  Tuning *t = s->t;
+  int count = t->m->dataset_count;
+  for (int round = 1; round < VISITS; round++)
+    for (int d = from; d < count && measure_time_left(t->m); d++) {
+      tuning_progress(t, from ? 95 : 38, "visit %d of short points, point %d of %d",
+                      round, d - from + 1, count - from);
+      if (is_short(s, d)) visit(s, d, decisions);
+    }
+  for (int d = from; d < count; d++)
+    if (is_short(s, d)) points_add(&s->points, d);
 }
 
 // ---- cells
@@ -247,21 +286,18 @@ static void measure_first(Sampler *s) {
     if (point_known(s, starts[k].sizes) < 0) measure_point(s, starts[k].sizes, NULL);
 }
 
-// The cell to look at next: open with the largest volume times regret; or, if all are closed, that
-// with the most volume per point, to be asked once more.
-static int next_cell(const Sampler *s, bool *is_open) {
+// The cell to look at next: with the largest volume times loss, per point that it has.  A small loss
+// may be anywhere, also where the points agree.
+static int next_cell(const Sampler *s) {
+  static const double unseen = 0.01;
   int best = -1;
   double most = -1;
   int *datasets = new_array(int, s->t->m->dataset_count + 1);
-  *is_open = false;
   for (int i = 0; i < s->cells.count; i++) {
     const Cell *cell = &s->cells.at[i];
-    if (*is_open && cell->closed) continue;
-    double worth =
-        volume(s, cell) *
-        (cell->closed ? 1.0 / (1 + points_inside(s, cell, datasets)) : cell->regret);
-    if (*is_open == !cell->closed && worth <= most) continue;
-    *is_open = !cell->closed;
+    double loss = unseen + (cell->closed ? 0 : cell->regret);
+    double worth = volume(s, cell) * loss / (1 + points_inside(s, cell, datasets));
+    if (worth <= most) continue;
     most = worth;
     best = i;
   }
@@ -281,13 +317,12 @@ static void split(Sampler *s, int number) {
   vec_push(&s->cells, high);
 }
 
-// One step; false if nothing is left to be learnt.
+// One step: an open cell is split, a closed one is asked once more.  False if nothing came of it.
 static bool refine(Sampler *s) {
-  bool is_open;
-  int before = s->t->m->dataset_count, number = next_cell(s, &is_open);
+  int before = s->t->m->dataset_count, number = next_cell(s);
   if (number < 0) return false;
   Cell *cell = &s->cells.at[number];
-  if (is_open) {
+  if (!cell->closed) {
     split(s, number);
     return true;
   }
@@ -324,7 +359,8 @@ static void choose(Sampler *s, int count) {
   double least = points_least(&s->points, &p);
   double loss = solve_objective(&p, solve_times(&p, t->thresholds), NULL) / least - 1;
   if (loss > worth_trees && t->sizes.count > 0)
-    t->decisions = decision_fit(&p, &t->sizes, t->thresholds, least_gain);
+    t->decisions = decision_fit(&p, points_best(&s->points, count), &t->sizes,
+                                t->thresholds, least_gain);
   vec_push(&t->curve, (CurvePoint){ .points = count,
                                     .thresholds = t->thresholds,
                                     .decisions = t->decisions });
@@ -380,7 +416,7 @@ static void predict_trials(const Sampler *s) {
 static void hold_out(Sampler *s) {
   Tuning *t = s->t;
   const Decision *decisions = as_decisions(t);
-  t->m->deadline += 0.6 * t->options->budget_s;
+  t->m->deadline += 0.35 * t->options->budget_s;
   s->most = t->holdout_from + t->options->holdout;
   for (int tries = 0; tries < 10 * t->options->holdout; tries++) {
     int64_t sizes[POINTS_MOST_DIMS];
@@ -391,6 +427,8 @@ static void hold_out(Sampler *s) {
     if (point_known(s, sizes) >= 0) continue;
     if (measure_point(s, sizes, decisions) < 0) break;
   }
+  t->m->deadline += 0.15 * t->options->budget_s;
+  visit_again(s, t->holdout_from, decisions);
   vec_each (CurvePoint *, point, &t->curve)
     point->precision = judge(s, t->holdout_from, point);
   if (t->before)
@@ -437,8 +475,10 @@ void tuning_sample(Tuning *t) {
   t->points = new_array(int64_t, capacity * s.dims);
   t->sizes.values = new_array(int64_t, capacity * DECISION_MOST_SIZES);
   t->before = measure_default_thresholds(t->m);
-  t->m->deadline -= 0.6 * o->budget_s * (o->holdout > 0);
+  t->m->deadline -= (0.15 + 0.5 * (o->holdout > 0)) * o->budget_s;
   explore(&s);
+  t->m->deadline += 0.15 * o->budget_s;
+  visit_again(&s, 0, NULL);
   choose(&s, t->m->dataset_count);
   t->holdout_from = t->m->dataset_count;
   t->cells = s.cells.count;
