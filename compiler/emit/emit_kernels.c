@@ -319,15 +319,27 @@ static const char *tuning_list(Emit *e, const char *text, int *count) {
 
 static const char *const profile_names[] = { "cpu", "gpu" };
 
-static const char *kernel_row(Emit *e, Text *t, const Kernel *kernel, Profile profile) {
-  const char *text = emit_kernel_text(e, kernel, profile);
-  const char *id = text_format("%s_%s", profile_names[profile], kernel->name);
-  int count;
-  const char *tuning = tuning_list(e, text, &count);
-  text_printf(t, "\nstatic const char *const %s_text[] = {", id);
+// The name under which the kernel's text and its parameters stand.  Where both profiles have the same
+// text it stands once; `texts` has the names by text.
+static const char *kernel_id(Text *t, Map *texts, Name text, const char *wanted,
+                             const char *tuning) {
+  const char *id = map_get(texts, text);
+  if (id) return id;
+  map_put(texts, text, wanted);
+  text_printf(t, "\nstatic const char *const %s_text[] = {", wanted);
   c_text_rows(t, text);
   text_add(t, "\n  NULL,\n};\n");
-  if (count) text_printf(t, "static const int %s_tuning[] = { %s };\n", id, tuning);
+  if (*tuning) text_printf(t, "static const int %s_tuning[] = { %s };\n", wanted, tuning);
+  return wanted;
+}
+
+static const char *kernel_row(Emit *e, Text *t, Map *texts, const Kernel *kernel,
+                              Profile profile) {
+  Name text = name_of(e->c->names, emit_kernel_text(e, kernel, profile));
+  int count;
+  const char *tuning = tuning_list(e, text, &count);
+  const char *wanted = text_format("%s_%s", profile_names[profile], kernel->name);
+  const char *id = kernel_id(t, texts, text, wanted, tuning);
   const char *row =
       text_format("{ \"%s\", %s_text, %s, %s, %s, %s, %d, %s }", kernel->name, id,
                   kernel->may_fail ? "true" : "false", uses_f64(text) ? "true" : "false",
@@ -339,10 +351,11 @@ static const char *kernel_row(Emit *e, Text *t, const Kernel *kernel, Profile pr
 
 void emit_kernels(Emit *e, Text *t) {
   NameVec rows = { 0 };
+  Map *texts = map_new(NULL);
   for (Profile p = PROFILE_CPU; p <= PROFILE_GPU; p++) {
     const ImpProgram *program = e->programs[p];
     for (int i = 0; i < program->kernel_count; i++)
-      vec_push(&rows, kernel_row(e, t, program->kernels[i], p));
+      vec_push(&rows, kernel_row(e, t, texts, program->kernels[i], p));
   }
   if (!rows.count) return;
   text_add(t, "\nstatic const struct rt_kernel program_kernels[] = {");
