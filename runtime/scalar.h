@@ -60,9 +60,9 @@
 // Division: by 0 gives 0; by -1, the only quotient that overflows, wraps.
 #define FLC_SIGNED_OPS(t, T, U, W)                                                 \
   FLC_FN T flc_quot_##t(T a, T b) {                                                \
-    return b == 0 ? (T)0 : b == -1 ? (T)((W)0 - (W)a) : (T)(a / b);                \
+    return (T)(b == 0 ? 0 : b == -1 ? (T)((W)0 - (W)a) : a / b);                   \
   }                                                                                \
-  FLC_FN T flc_rem_##t(T a, T b) { return b == 0 || b == -1 ? (T)0 : (T)(a % b); } \
+  FLC_FN T flc_rem_##t(T a, T b) { return (T)(b == 0 || b == -1 ? 0 : a % b); }    \
   FLC_FN T flc_div_##t(T a, T b) {                                                 \
     T r = flc_rem_##t(a, b);                                                       \
     return (T)((W)flc_quot_##t(a, b) - (W)(r != 0 && (r < 0) != (b < 0)));         \
@@ -75,8 +75,8 @@
   FLC_FN T flc_sgn_##t(T a) { return (T)((a > 0) - (a < 0)); }
 
 #define FLC_UNSIGNED_OPS(t, T)                                           \
-  FLC_FN T flc_quot_##t(T a, T b) { return b == 0 ? (T)0 : (T)(a / b); } \
-  FLC_FN T flc_rem_##t(T a, T b) { return b == 0 ? (T)0 : (T)(a % b); }  \
+  FLC_FN T flc_quot_##t(T a, T b) { return (T)(b == 0 ? 0 : a / b); }     \
+  FLC_FN T flc_rem_##t(T a, T b) { return (T)(b == 0 ? 0 : a % b); }      \
   FLC_FN T flc_div_##t(T a, T b) { return flc_quot_##t(a, b); }          \
   FLC_FN T flc_mod_##t(T a, T b) { return flc_rem_##t(a, b); }           \
   FLC_FN T flc_abs_##t(T a) { return a; }                                \
