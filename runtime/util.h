@@ -212,4 +212,13 @@ RT_FN int64_t rt_shape_count(int rank, const int64_t *shape) {
     count = rt_sat_mul(count, shape[i]);
   return count;
 }
+// Can sizes be computed with?  Their product without zeros, in bytes, must be a number: programs multiply
+// them in any order.
+RT_FN bool rt_shape_fits(int rank, const int64_t *shape, int elem_bytes) {
+  int64_t bytes = elem_bytes;
+  for (int i = 0; i < rank; i++)
+    if (shape[i] < 0 || (shape[i] > 0 && __builtin_mul_overflow(bytes, shape[i], &bytes)))
+      return false;
+  return true;
+}
 // End util.h

@@ -71,17 +71,18 @@ RT_FN bool rt_is_word(char ch) {
          (ch >= 'A' && ch <= 'Z') || ch == '_' || ch == '.';
 }
 
-// The end of the literal or word at `i`, with the sign of an exponent.
+// The end of the word at `i`.
 RT_FN size_t rt_word_end(const struct rt_reader *r, size_t i) {
-  size_t start = i;
-  for (;; i++) {
-    char ch = rt_byte_at(r, i);
-    char before = i > start ? (char)(r->bytes[i - 1] | 0x20) : '\0';
-    bool hex = i > start + 1 && (r->bytes[start + 1] | 0x20) == 'x';
-    bool sign = (ch == '-' || ch == '+') && before == (hex ? 'p' : 'e') &&
-                rt_byte_at(r, start) >= '0' && rt_byte_at(r, start) <= '9';
-    if (!rt_is_word(ch) && !sign) return i;
-  }
+  while (rt_is_word(rt_byte_at(r, i)))
+    i++;
+  return i;
+}
+
+// The value of a hexadecimal digit; 16 for other bytes.
+RT_FN int rt_digit(char ch) {
+  static const char digits[] = "0123456789abcdef";
+  const char *at = ch ? strchr(digits, ch >= 'A' && ch <= 'F' ? ch + 32 : ch) : NULL;
+  return at ? (int)(at - digits) : 16;
 }
 
 // What stands at the position, for messages; static text or a copy in `text`.
@@ -106,23 +107,6 @@ struct rt_literal {
   bool negative, is_float, is_word;
   enum rt_elem suffix;  // RT_ELEM_COUNT: none
 };
-
-// The suffix of a number: the type name at its end.  In hexadecimal the f of f32 is a digit, so
-// there only i.. and u.. and, after an exponent, f.. count.
-RT_FN size_t rt_suffix_start(const char *word, size_t length, bool hex,
-                             enum rt_elem *out) {
-  bool exponent = memchr(word, 'p', length) || memchr(word, 'P', length);
-  for (size_t taken = 3; taken >= 2; taken--) {
-    if (taken >= length) continue;
-    enum rt_elem elem = rt_elem_named(word + length - taken, taken);
-    if (elem == RT_ELEM_COUNT || elem == RT_BOOL) continue;
-    if (hex && rt_elems[elem].is_float && !exponent) continue;
-    *out = elem;
-    return length - taken;
-  }
-  *out = RT_ELEM_COUNT;
-  return length;
-}
 
 // "f32.nan", "inf" and the like; false if the word is another.
 RT_FN bool rt_float_word(struct rt_literal *lit, const char *word, size_t length) {
@@ -151,24 +135,54 @@ RT_FN bool rt_bool_word(struct rt_literal *lit, const char *word, size_t length)
   return !lit->negative;
 }
 
-RT_FN bool rt_number_word(struct rt_literal *lit, const char *word, size_t length) {
-  bool hex = length > 2 && word[0] == '0' && (word[1] | 0x20) == 'x';
-  bool binary = length > 2 && word[0] == '0' && (word[1] | 0x20) == 'b';
-  size_t end = rt_suffix_start(word, length, hex, &lit->suffix), to = 0;
-  for (size_t i = binary ? 2 : 0; i < end; i++)
-    if (word[i] != '_' && to + 1 < sizeof lit->digits) lit->digits[to++] = word[i];
-  lit->digits[to] = '\0';
-  lit->is_float = !binary && strpbrk(lit->digits, hex ? ".pP" : ".eE") != NULL;
-  char *rest = NULL;
-  if (lit->is_float || !(hex || binary)) {
-    (void)strtod(lit->digits, &rest);
-    if (hex != (lit->digits[0] == '0' && (lit->digits[1] | 0x20) == 'x')) return false;
-  } else {
-    (void)strtoull(lit->digits, &rest, hex ? 16 : 2);
+// Past the digits of a base at `i`, with `_` between them.
+RT_FN size_t rt_skip_digits(const struct rt_reader *r, size_t i, int base) {
+  if (rt_digit(rt_byte_at(r, i)) >= base) return i;
+  while (rt_digit(rt_byte_at(r, i)) < base || rt_byte_at(r, i) == '_')
+    i++;
+  return i;
+}
+
+// Past an exponent: the letter, perhaps a sign, and digits; `i` itself if none stands there.
+RT_FN size_t rt_skip_exponent(const struct rt_reader *r, size_t i, char letter) {
+  if ((rt_byte_at(r, i) | 0x20) != letter) return i;
+  char sign = rt_byte_at(r, i + 1);
+  size_t digits = i + 1 + (sign == '-' || sign == '+'), end = digits;
+  while (rt_digit(rt_byte_at(r, end)) < 10)
+    end++;
+  return end > digits ? end : i;
+}
+
+// The end of the number at `i`, without its suffix; `i` if it has no digits.
+RT_FN size_t rt_number_end(const struct rt_reader *r, size_t i, bool *is_float) {
+  char mark = rt_byte_at(r, i) == '0' ? (char)(rt_byte_at(r, i + 1) | 0x20) : '\0';
+  bool hex = mark == 'x', binary = mark == 'b';
+  size_t whole = rt_skip_digits(r, hex || binary ? i + 2 : i, hex ? 16 : binary ? 2 : 10);
+  *is_float = false;
+  if (binary || (hex && whole == i + 2)) return whole > i + 2 ? whole : i;
+  size_t end = whole;
+  if (rt_byte_at(r, end) == '.') end = rt_skip_digits(r, end + 1, hex ? 16 : 10);
+  size_t exponent = rt_skip_exponent(r, end, hex ? 'p' : 'e');
+  if (hex && exponent == end) return whole;
+  *is_float = exponent > whole;
+  return exponent;
+}
+
+// A number from `start` on: its digits without separators, and its suffix.
+RT_FN bool rt_number(struct rt_reader *r, struct rt_literal *lit, size_t start) {
+  size_t end = rt_number_end(r, start, &lit->is_float), word = rt_word_end(r, end);
+  size_t to = 0;
+  lit->suffix = RT_ELEM_COUNT;
+  if (word > end) lit->suffix = rt_elem_named(r->bytes + end, word - end);
+  if (end == start || (word > end && lit->suffix >= RT_BOOL)) return false;
+  for (size_t i = start; i < end; i++) {
+    if (r->bytes[i] == '_') continue;
+    if (to + 1 == sizeof lit->digits) return false;
+    lit->digits[to++] = r->bytes[i];
   }
-  if (to == 0 || *rest != '\0' || to + 3 > sizeof lit->digits) return false;
-  if (binary) memmove(lit->digits + 2, lit->digits, to + 1);
-  if (binary) memcpy(lit->digits, "0b", 2);
+  lit->digits[to] = '\0';
+  if (lit->digits[1] == 'B') lit->digits[1] = 'b';
+  r->position = word;
   return true;
 }
 
@@ -176,14 +190,14 @@ RT_FN bool rt_number_word(struct rt_literal *lit, const char *word, size_t lengt
 RT_FN bool rt_scan_literal(struct rt_reader *r, struct rt_literal *lit) {
   char sign = rt_byte_at(r, r->position);
   size_t start = r->position + (sign == '-' || sign == '+');
-  size_t end = rt_word_end(r, start), length = end - start;
-  const char *word = r->bytes + start;
+  char first = rt_byte_at(r, start);
   lit->negative = sign == '-';
   lit->is_float = lit->is_word = false;
-  if (length == 0) return false;
-  bool number = (word[0] >= '0' && word[0] <= '9') || (word[0] == '.' && length > 1);
-  bool ok = number ? rt_number_word(lit, word, length)
-                   : rt_float_word(lit, word, length) || rt_bool_word(lit, word, length);
+  if (rt_digit(first) < 10 || (first == '.' && rt_digit(rt_byte_at(r, start + 1)) < 10))
+    return rt_number(r, lit, start);
+  size_t end = rt_word_end(r, start);
+  const char *word = r->bytes + start;
+  bool ok = rt_float_word(lit, word, end - start) || rt_bool_word(lit, word, end - start);
   if (ok) r->position = end;
   return ok;
 }
@@ -208,16 +222,22 @@ RT_FN bool rt_store_int(const struct rt_literal *lit, enum rt_elem elem, void *o
   return true;
 }
 
-RT_FN void rt_store_float(const struct rt_literal *lit, enum rt_elem elem, void *out) {
+// Stores a float; false for a binary integer that is too long.
+RT_FN bool rt_store_float(const struct rt_literal *lit, enum rt_elem elem, void *out) {
+  bool binary = lit->digits[0] == '0' && lit->digits[1] == 'b';
+  errno = 0;
+  uint64_t bits = binary ? strtoull(lit->digits + 2, NULL, 2) : 0;
+  if (binary && errno != 0) return false;
   if (elem == RT_F32) {
-    float value = strtof(lit->digits, NULL);
+    float value = binary ? (float)bits : strtof(lit->digits, NULL);
     if (lit->negative) value = -value;
     memcpy(out, &value, sizeof value);
   } else {
-    double value = strtod(lit->digits, NULL);
+    double value = binary ? (double)bits : strtod(lit->digits, NULL);
     if (lit->negative) value = -value;
     memcpy(out, &value, sizeof value);
   }
+  return true;
 }
 
 RT_FN bool rt_literal_may_be(const struct rt_literal *lit, enum rt_elem elem) {
@@ -295,9 +315,8 @@ RT_FN bool rt_read_literal(struct rt_reader *r, enum rt_elem elem, void *out) {
                           : lit.is_float              ? "a decimal number"
                                                       : "an integer",
                           (int)(r->position - start), r->bytes + start);
-  if (rt_elems[elem].is_float)
-    rt_store_float(&lit, elem, out);
-  else if (!rt_store_int(&lit, elem, out))
+  if (!(rt_elems[elem].is_float ? rt_store_float(&lit, elem, out)
+                                : rt_store_int(&lit, elem, out)))
     return rt_reader_fail(r, start, "%.*s does not fit %s", (int)(r->position - start),
                           r->bytes + start, rt_elems[elem].name);
   return true;
@@ -331,15 +350,12 @@ RT_FN int rt_read_escape(struct rt_reader *r) {
   char ch = rt_byte_at(r, r->position++);
   const char *known = ch ? strchr(from, ch) : NULL;
   if (known) return (unsigned char)to[known - from];
-  if (ch != 'x' && (ch < '0' || ch > '9')) return -1;
-  char *end = NULL;
-  char number[8] = { 0 };
-  size_t start = ch == 'x' ? r->position : r->position - 1;
-  for (size_t i = 0; i + 1 < sizeof number; i++)
-    number[i] = rt_byte_at(r, start + i);
-  long value = strtol(number, &end, ch == 'x' ? 16 : 10);
-  r->position = start + (size_t)(end - number);
-  return end > number && value >= 0 && value < 256 ? (int)value : -1;
+  bool hex = ch == 'x';
+  size_t start = hex ? r->position : --r->position;
+  int value = 0, digit = 0;
+  for (; (digit = rt_digit(rt_byte_at(r, r->position))) < (hex ? 16 : 10); r->position++)
+    if (value < 256) value = value * (hex ? 16 : 10) + digit;
+  return r->position > start && value < 256 ? value : -1;
 }
 
 // "abc" is an array of u8.
@@ -432,7 +448,10 @@ RT_FN bool rt_read_empty(struct rt_reader *r, struct rt_host_value *v) {
     return rt_reader_fail(
         r, at, "expected an array of %s with %d dimensions, found another type",
         rt_elems[v->elem].name, v->rank);
-  return any_zero || rt_reader_fail(r, at, "an empty array needs a dimension of size 0");
+  if (!any_zero)
+    return rt_reader_fail(r, at, "an empty array needs a dimension of size 0");
+  return rt_shape_fits(v->rank, v->shape, rt_elems[v->elem].bytes) ||
+         rt_reader_fail(r, at, "the sizes of an empty array are too large");
 }
 
 // ---- binary values
@@ -466,8 +485,8 @@ RT_FN bool rt_read_binary(struct rt_reader *r, struct rt_host_value *v) {
     return rt_reader_fail(r, at, "a binary value ends in its sizes");
   memcpy(v->shape, r->bytes + r->position, sizes);
   r->position += sizes;
-  for (int i = 0; i < v->rank; i++)
-    if (v->shape[i] < 0) return rt_reader_fail(r, at, "damaged sizes of a binary value");
+  if (!rt_shape_fits(v->rank, v->shape, rt_elems[v->elem].bytes))
+    return rt_reader_fail(r, at, "damaged sizes of a binary value");
   int64_t bytes = rt_sat_mul(rt_shape_count(v->rank, v->shape), rt_elems[v->elem].bytes);
   if ((uint64_t)bytes > r->length - r->position)
     return rt_reader_fail(r, at, "expected %" PRId64 " bytes of elements, found %zu",

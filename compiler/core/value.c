@@ -22,6 +22,14 @@ int64_t value_count(const Value *v) {
   return count;
 }
 
+bool value_shape_fits(int rank, const int64_t *shape, int elem_bytes) {
+  int64_t bytes = elem_bytes;
+  for (int i = 0; i < rank; i++)
+    if (shape[i] < 0 || (shape[i] > 0 && __builtin_mul_overflow(bytes, shape[i], &bytes)))
+      return false;
+  return true;
+}
+
 Prim value_get(const Value *v, int64_t i) {
   uint64_t bits = 0;
   size_t size = (size_t)prim_size_bytes(v->elem);

@@ -15,6 +15,8 @@ typedef struct Value {
 
 Value *value_new(PrimType elem, int rank, const int64_t *shape);  // zeroed
 int64_t value_count(const Value *v);                              // number of elements
+// Is the product of the sizes, those of 0 left out, a number of bytes?  Others are refused.
+bool value_shape_fits(int rank, const int64_t *shape, int elem_bytes);
 Prim value_get(const Value *v, int64_t i);
 void value_set(Value *v, int64_t i, Prim p);
 

@@ -12,7 +12,8 @@ static bool type_of_chars(const char *chars, PrimType *out) {
   while (skipped < TYPE_CHARS && chars[skipped] == ' ')
     skipped++;
   memcpy(name, chars + skipped, (size_t)(TYPE_CHARS - skipped));
-  return prim_type_named(name, out);
+  bool whole = strlen(name) == (size_t)(TYPE_CHARS - skipped);
+  return whole && prim_type_named(name, out);
 }
 
 // Are there `count` more bytes?
@@ -28,13 +29,13 @@ static bool has(ValueReader *r, size_t count) {
 static bool read_shape(ValueReader *r, int rank, int64_t *shape, int elem_bytes) {
   if (!has(r, (size_t)rank * sizeof *shape)) return false;
   if (rank) memcpy(shape, r->bytes + r->position, (size_t)rank * sizeof *shape);
-  uint64_t bytes = (uint64_t)elem_bytes;
-  bool too_big = false;
-  for (int i = 0; i < rank; i++)
-    too_big |= shape[i] < 0 || __builtin_mul_overflow(bytes, (uint64_t)shape[i], &bytes);
-  if (too_big)
+  if (!value_shape_fits(rank, shape, elem_bytes)) {
     value_fail(r, r->position, "byte %zu: damaged sizes of a binary value", r->position);
-  if (too_big) return false;
+    return false;
+  }
+  size_t bytes = (size_t)elem_bytes;
+  for (int i = 0; i < rank; i++)
+    bytes *= (size_t)shape[i];
   r->position += (size_t)rank * sizeof *shape;
   return has(r, bytes);
 }

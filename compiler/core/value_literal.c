@@ -23,6 +23,7 @@ typedef struct Literal {
   bool overflow;      // more digits than the mantissa holds
   int exponent;       // value = mantissa * 10^exponent
   bool hex_float;     // leave the value to strtod
+  bool binary;        // 0b101, which strtod does not read
   bool has_type;
   PrimType type;
   size_t start, end;  // the digits in the reader's bytes, without sign and suffix
@@ -92,19 +93,26 @@ static void scan_decimal(const ValueReader *r, Literal *lit) {
   lit->end = scan_exponent(r, i, lit);
 }
 
-static int hex_value(char ch) { return is_digit(ch) ? ch - '0' : (ch | 0x20) - 'a' + 10; }
+// -1: no digit.
+static int hex_value(char ch) {
+  if (!isxdigit((unsigned char)ch)) return -1;
+  return is_digit(ch) ? ch - '0' : (ch | 0x20) - 'a' + 10;
+}
 
 // 0x1F, 0b101, and hexadecimal floats, which have an exponent after p.
 static void scan_based(const ValueReader *r, Literal *lit) {
   bool binary = (byte_at(r, lit->start + 1) | 0x20) == 'b';
+  lit->binary = binary;
   uint64_t base = binary ? 2 : 16;
   size_t i = lit->start + 2;
-  for (; byte_at(r, i) == '_' ||
-         (binary ? is_digit(byte_at(r, i)) : isxdigit((unsigned char)byte_at(r, i)));
-       i++) {
+  lit->end = i;
+  if (hex_value(byte_at(r, i)) < 0 || hex_value(byte_at(r, i)) >= (int)base) return;
+  for (;; i++) {
+    int digit = hex_value(byte_at(r, i));
     if (byte_at(r, i) == '_') continue;
+    if (digit < 0 || digit >= (int)base) break;
     lit->overflow |= lit->mantissa > (UINT64_MAX >> (binary ? 1 : 4));
-    lit->mantissa = lit->mantissa * base + (uint64_t)hex_value(byte_at(r, i));
+    lit->mantissa = lit->mantissa * base + (uint64_t)digit;
   }
   lit->end = i;
   if (binary || (byte_at(r, i) != '.' && (byte_at(r, i) | 0x20) != 'p')) return;
@@ -113,6 +121,7 @@ static void scan_based(const ValueReader *r, Literal *lit) {
     }
   if ((byte_at(r, i) | 0x20) != 'p') return;
   i += 1 + (byte_at(r, i + 1) == '-' || byte_at(r, i + 1) == '+');
+  if (!is_digit(byte_at(r, i))) return;
   while (is_digit(byte_at(r, i)))
     i++;
   lit->end = i;
@@ -170,10 +179,11 @@ static bool scan(ValueReader *r, Literal *lit) {
   char sign = byte_at(r, r->position);
   lit->negative = sign == '-';
   lit->start = r->position + (sign == '-' || sign == '+');
-  char first = byte_at(r, lit->start), second = (char)(byte_at(r, lit->start + 1) | 0x20);
+  char first = byte_at(r, lit->start), next = byte_at(r, lit->start + 1);
+  char second = (char)(next | 0x20);
   size_t end = 0;
   bool ok;
-  if (is_digit(first) || (first == '.' && is_digit(second))) {
+  if (is_digit(first) || (first == '.' && is_digit(next))) {
     bool based = first == '0' && (second == 'x' || second == 'b');
     if (based)
       scan_based(r, lit);
@@ -225,6 +235,9 @@ static Prim float_value(const ValueReader *r, const Literal *lit, PrimType type)
   if (lit->kind == LITERAL_INF) value = INFINITY;
   if (lit->kind == LITERAL_NAN || lit->kind == LITERAL_INF)
     return prim_float(type, lit->negative ? -value : value);
+  if (lit->binary && type == PRIM_F32) value = (float)lit->mantissa;
+  if (lit->binary && type != PRIM_F32) value = (double)lit->mantissa;
+  if (lit->binary) return prim_float(type, lit->negative ? -value : value);
   bool exact = short_decimal(lit, &value);
   if (type == PRIM_F32 && (!exact || !narrows_exactly(value)))
     return prim_f32(strtof(digits_text(r, lit), NULL) * (lit->negative ? -1.0F : 1.0F));
@@ -276,9 +289,9 @@ bool value_read_literal(ValueReader *r, const PrimType *wanted, Prim *out) {
   if (!may_be(&lit, type)) return mismatch(r, start, &lit, type);
   if (lit.kind == LITERAL_BOOL) {
     *out = prim_bool(lit.mantissa);
-  } else if (prim_is_float(type)) {
+  } else if (prim_is_float(type) && !(lit.binary && lit.overflow)) {
     *out = float_value(r, &lit, type);
-  } else if (!int_value(&lit, type, out)) {
+  } else if (prim_is_float(type) || !int_value(&lit, type, out)) {
     value_fail(r, start, "%.*s does not fit %s", (int)(r->position - start),
                r->bytes + start, prim_type_name(type));
     return false;
@@ -296,11 +309,12 @@ static int read_escape(ValueReader *r) {
   bool hex = ch == 'x';
   if (!hex && !is_digit(ch)) return VALUE_STRING_BAD;
   int value = hex ? 0 : ch - '0';
+  size_t start = r->position;
   for (; hex ? isxdigit((unsigned char)byte_at(r, r->position))
              : is_digit(byte_at(r, r->position));
        r->position++)
     if (value < 256) value = value * (hex ? 16 : 10) + hex_value(byte_at(r, r->position));
-  return value < 256 ? value : VALUE_STRING_BAD;
+  return value < 256 && !(hex && r->position == start) ? value : VALUE_STRING_BAD;
 }
 
 int value_read_char(ValueReader *r, size_t start) {

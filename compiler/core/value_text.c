@@ -193,6 +193,8 @@ static Value *read_empty(ValueReader *r) {
   PrimType elem;
   if (!read_elem_name(r, &elem) || !expect(r, ')', "after the type")) return NULL;
   if (!any_zero) return value_fail(r, at, "an empty array needs a dimension of size 0");
+  if (!value_shape_fits(rank, shape, prim_size_bytes(elem)))
+    return value_fail(r, at, "the sizes of an empty array are too large");
   return value_new(elem, rank, shape);
 }
 
