@@ -102,7 +102,7 @@ RT_FN char *rt_user_cache_folder(void) {
   return rt_text_take(&t);
 }
 
-RT_FN void rt_cache_open(struct rt_context *ctx) {
+RT_FN int rt_cache_open(struct rt_context *ctx) {
   const char *file = ctx->config->cache_file;
   if (!file)
     ctx->cache_folder = rt_user_cache_folder();
@@ -113,7 +113,10 @@ RT_FN void rt_cache_open(struct rt_context *ctx) {
   if (ctx->cache_archive) rt_binaries_load(&ctx->archive, ctx->cache_archive);
   const char *load = ctx->config->load_binary_from;
   if (load && !rt_binaries_load(&ctx->loaded, load))
-    rt_log(ctx, "cannot read compiled programs from %s", load);
+    return rt_error(ctx, RT_OTHER_ERROR, "cannot read %s: %s", load, strerror(errno));
+  if (load && ctx->loaded.count == 0)
+    return rt_error(ctx, RT_OTHER_ERROR, "%s holds no compiled kernels", load);
+  return RT_OK;
 }
 
 RT_FN void rt_cache_close(struct rt_context *ctx) {

@@ -262,7 +262,12 @@ RT_FN int rt_run_entry(struct rt_context *ctx, const struct rt_cli *cli,
     if (times && run >= warm_ups) fprintf(times, "%" PRId64 "\n", ns / 1000);
     if (run + 1 < all) rt_value_free(ctx, entry->output_type, out);
   }
-  if (times) fclose(times);
+  bool unwritten = times && ferror(times);
+  if (times && (fclose(times) != 0 || unwritten) && !error) {
+    rt_value_free(ctx, entry->output_type, out);
+    error = rt_error(ctx, RT_OTHER_ERROR, "cannot write %s: %s", cli->time_file,
+                     strerror(errno));
+  }
   return error;
 }
 
@@ -377,8 +382,15 @@ RT_FN bool rt_print_information(const struct rt_cli *cli) {
   return true;
 }
 
+// What is closed must not become a file that the program or OpenCL opens: reading and writing fail.
+RT_FN void rt_hold_standard_files(void) {
+  for (int fd = 0; fd <= 2; fd++)
+    if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+}
+
 RT_FN int rt_main(int argc, char **argv) {
   struct rt_cli cli;
+  rt_hold_standard_files();
   memset(&cli, 0, sizeof cli);
   cli.program_name = argc > 0 ? argv[0] : rt_program()->source;
   cli.entry = "main";
@@ -387,6 +399,8 @@ RT_FN int rt_main(int argc, char **argv) {
   while (at < argc && status == 0)
     status = rt_parse_option(&cli, argv, &at);
   if (status == 0 && !rt_print_information(&cli)) status = rt_run_program(&cli);
+  if (status == 0 && (fflush(stdout) || ferror(stdout)))
+    status = rt_usage_error(&cli, "cannot write to standard output: %s", strerror(errno));
   RT_NAME(context_config_free)(cli.cfg);
   return status != 0;  // 1, whatever went wrong
 }

@@ -22,6 +22,7 @@
 #endif
 #include <CL/cl.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <float.h>
 #include <inttypes.h>
 #include <limits.h>

@@ -100,8 +100,8 @@ RT_FN int rt_context_open(struct rt_context *ctx) {
   rt_tuning_open(ctx);
   if (cfg->path) rt_parse_path(ctx->program, cfg->path, ctx->forced);
   rt_log(ctx, "device %s, code for %s", ctx->device.name, ctx->gpu_code ? "gpu" : "cpu");
-  rt_cache_open(ctx);
-  error = rt_open_sources(ctx);
+  error = rt_cache_open(ctx);
+  if (!error) error = rt_open_sources(ctx);
   if (!error && cfg->dump_binary_to) error = rt_dump_binaries(ctx, cfg->dump_binary_to);
   return error;
 }
@@ -136,7 +136,7 @@ RT_FN void rt_release_device(struct rt_context *ctx) {
     rt_kernel_drop(&ctx->kernels[k]);
     free(ctx->kernels[k].text);
   }
-  if (ctx->error_word) clReleaseMemObject(ctx->error_word);
+  rt_error_word_drop(ctx);
   if (ctx->queue) clReleaseCommandQueue(ctx->queue);
   if (ctx->cl) clReleaseContext(ctx->cl);
 }
@@ -242,6 +242,9 @@ RT_FN int rt_array_new(struct rt_context *ctx, struct rt_array **out, enum rt_el
   for (int i = 0; i < rank && !error; i++)
     if (shape[i] < 0)
       error = rt_error(ctx, RT_OTHER_ERROR, "an array with dimension %" PRId64, shape[i]);
+  if (!error && !rt_shape_fits(rank, shape, rt_elems[elem].bytes))
+    error = rt_error(ctx, RT_OUT_OF_MEMORY,
+                     "an array with more elements than there are numbers");
   if (error) return error;
   struct rt_array *array = rt_array_alloc(elem, rank, shape);
   error = rt_mem_alloc(ctx, &array->mem, rt_array_bytes(array));

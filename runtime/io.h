@@ -90,7 +90,9 @@ RT_FN int rt_copy_value(struct rt_context *ctx, int type, const struct rt_value 
     const struct rt_array *a = from->u.array;
     int error = rt_array_new(ctx, &to->u.array, a->elem, a->rank, a->shape);
     if (error) return error;
-    return rt_mem_copy(ctx, to->u.array->mem, 0, a->mem, 0, rt_array_bytes(a));
+    error = rt_mem_copy(ctx, to->u.array->mem, 0, a->mem, 0, rt_array_bytes(a));
+    if (error) rt_array_free(ctx, to->u.array);
+    return error;
   }
   struct rt_value *leaves =
       (struct rt_value *)rt_host_alloc((size_t)t->leaf_count * sizeof *leaves);
@@ -98,6 +100,7 @@ RT_FN int rt_copy_value(struct rt_context *ctx, int type, const struct rt_value 
   for (; count < t->leaf_count && !error; count++)
     error = rt_copy_value(ctx, t->leaves[count], &from->u.opaque->leaves[count],
                           &leaves[count]);
+  if (error) count--;
   if (!error) error = rt_opaque_new(ctx, &to->u.opaque, type, leaves);
   for (int i = 0; i < count; i++)
     rt_value_free(ctx, t->leaves[i], &leaves[i]);
@@ -127,10 +130,8 @@ RT_FN int rt_opaque_store(struct rt_context *ctx, const struct rt_opaque *opaque
   memcpy(t.data, &h, sizeof h);
   if (!error && n) *n = t.length;
   void *to = p ? *p : NULL;
-  if (!error && to)
-    memcpy(to, t.data, t.length);
-  else if (!error && p)
-    *p = rt_text_take(&t);
+  if (!error && to && t.length) memcpy(to, t.data, t.length);
+  if (!error && p && !to) *p = rt_text_take(&t);
   rt_text_free(&t);
   return error;
 }

@@ -133,8 +133,13 @@ RT_FN int rt_kernel_get(struct rt_context *ctx, int kernel, bool fallback,
   cl_int status = CL_SUCCESS;
   *out =
       clCreateKernel(k->program[fallback], ctx->program->kernels[kernel].name, &status);
-  k->kernel[fallback] = status == CL_SUCCESS ? *out : NULL;
   rt_timing_add(&k->builds, rt_time_us() - start);
+  if (status == CL_SUCCESS) {
+    k->kernel[fallback] = *out;
+    return RT_OK;
+  }
+  clReleaseProgram(k->program[fallback]);
+  k->program[fallback] = NULL;
   return rt_opencl_check(ctx, status, ctx->program->kernels[kernel].name);
 }
 
@@ -279,8 +284,11 @@ RT_FN int rt_enqueue(struct rt_context *ctx, struct rt_launching *l) {
   bool timed = ctx->profiling && ctx->config->profiling;
   rt_log(ctx, "launch %s: %zu groups of %zu", ctx->program->kernels[l->kernel].name,
          l->groups, l->group_size);
-  cl_int status = clEnqueueNDRangeKernel(ctx->queue, l->object, 1, NULL, &global,
-                                         &l->group_size, 0, NULL, timed ? &event : NULL);
+  cl_int status = CL_SUCCESS;
+  do
+    status = clEnqueueNDRangeKernel(ctx->queue, l->object, 1, NULL, &global,
+                                    &l->group_size, 0, NULL, timed ? &event : NULL);
+  while (rt_make_room(ctx, status));
   int error = rt_opencl_check(ctx, status, ctx->program->kernels[l->kernel].name);
   if (error) return error;
   if (timed)

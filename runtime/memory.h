@@ -59,6 +59,15 @@ RT_FN int rt_out_of_memory(struct rt_context *ctx, int64_t bytes) {
                   ctx->device.max_block_bytes);
 }
 
+// Did a command fail for want of memory that the pool could give back?  Then it should be tried again.
+RT_FN bool rt_make_room(struct rt_context *ctx, cl_int status) {
+  bool memory = rt_status_is_memory(status) || status == CL_OUT_OF_RESOURCES;
+  if (!memory || ctx->free_count == 0) return false;
+  clFinish(ctx->queue);
+  rt_pool_flush(ctx);
+  return true;
+}
+
 // A fresh buffer.  The device may not enforce its own limits, so they are checked here.
 RT_FN int rt_buffer_create(struct rt_context *ctx, int64_t bytes, cl_mem *out) {
   if (bytes > ctx->device.max_block_bytes ||
@@ -67,13 +76,11 @@ RT_FN int rt_buffer_create(struct rt_context *ctx, int64_t bytes, cl_mem *out) {
   if (bytes > ctx->device.global_bytes - ctx->memory.live - ctx->memory.pooled)
     rt_pool_flush(ctx);
   cl_int status = CL_SUCCESS;
-  *out = clCreateBuffer(ctx->cl, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &status);
-  if (status != CL_SUCCESS && ctx->free_count > 0) {
-    clFinish(ctx->queue);
-    rt_pool_flush(ctx);
+  do
     *out = clCreateBuffer(ctx->cl, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &status);
-  }
-  return status == CL_SUCCESS ? RT_OK : rt_out_of_memory(ctx, bytes);
+  while (rt_make_room(ctx, status));
+  if (rt_status_is_memory(status)) return rt_out_of_memory(ctx, bytes);
+  return rt_opencl_check(ctx, status, "making a buffer");
 }
 
 RT_FN struct rt_mem *rt_mem_of_buffer(struct rt_context *ctx, cl_mem buffer,
@@ -123,9 +130,12 @@ RT_FN void rt_mem_share(struct rt_context *ctx, struct rt_mem **to, struct rt_me
 RT_FN int rt_mem_copy(struct rt_context *ctx, struct rt_mem *to, int64_t to_offset,
                       struct rt_mem *from, int64_t from_offset, int64_t bytes) {
   if (bytes <= 0) return RT_OK;
-  cl_int status =
-      clEnqueueCopyBuffer(ctx->queue, from->buffer, to->buffer, (size_t)from_offset,
-                          (size_t)to_offset, (size_t)bytes, 0, NULL, NULL);
+  cl_int status = CL_SUCCESS;
+  do
+    status =
+        clEnqueueCopyBuffer(ctx->queue, from->buffer, to->buffer, (size_t)from_offset,
+                            (size_t)to_offset, (size_t)bytes, 0, NULL, NULL);
+  while (rt_make_room(ctx, status));
   return rt_opencl_check(ctx, status, "copying a block");
 }
 
@@ -151,6 +161,12 @@ RT_FN int rt_mem_unique(struct rt_context *ctx, struct rt_mem **to,
   return RT_OK;
 }
 
+// Kernels get a new one.
+RT_FN void rt_error_word_drop(struct rt_context *ctx) {
+  if (ctx->error_word) clReleaseMemObject(ctx->error_word);
+  ctx->error_word = NULL;
+}
+
 // Looks for a failed check after everything enqueued so far; the context can go on afterwards.
 RT_FN int rt_check_failures(struct rt_context *ctx) {
   if (!ctx->may_have_failed) return RT_OK;
@@ -158,6 +174,8 @@ RT_FN int rt_check_failures(struct rt_context *ctx) {
   char word[RT_ERROR_WORD_BYTES];
   cl_int status = clEnqueueReadBuffer(ctx->queue, ctx->error_word, CL_TRUE, 0,
                                       sizeof word, word, 0, NULL, NULL);
+  // What it may say belongs to the call that fails now, not to the next.
+  if (status != CL_SUCCESS) rt_error_word_drop(ctx);
   int error = rt_opencl_check(ctx, status, "reading the error word");
   if (error) return error;
   int32_t code = 0;
@@ -165,9 +183,7 @@ RT_FN int rt_check_failures(struct rt_context *ctx) {
   memcpy(&code, word, sizeof code);
   memcpy(values, word + 8, sizeof values);
   if (code == 0) return RT_OK;
-  memset(word, 0, sizeof word);
-  clEnqueueWriteBuffer(ctx->queue, ctx->error_word, CL_TRUE, 0, sizeof word, word, 0,
-                       NULL, NULL);
+  rt_error_word_drop(ctx);
   if (code < 1 || code > ctx->program->check_count)
     return rt_error(ctx, RT_OTHER_ERROR, "a kernel reported unknown check %d", (int)code);
   return rt_fail(ctx, code - 1, values);
@@ -185,8 +201,11 @@ RT_FN int rt_read(struct rt_context *ctx, struct rt_mem *mem, int64_t offset,
 RT_FN int rt_write(struct rt_context *ctx, struct rt_mem *mem, int64_t offset,
                    int64_t bytes, const void *from) {
   if (bytes <= 0) return RT_OK;
-  cl_int status = clEnqueueWriteBuffer(ctx->queue, mem->buffer, CL_TRUE, (size_t)offset,
-                                       (size_t)bytes, from, 0, NULL, NULL);
+  cl_int status = CL_SUCCESS;
+  do
+    status = clEnqueueWriteBuffer(ctx->queue, mem->buffer, CL_TRUE, (size_t)offset,
+                                  (size_t)bytes, from, 0, NULL, NULL);
+  while (rt_make_room(ctx, status));
   return rt_opencl_check(ctx, status, "writing to the device");
 }
 // End memory.h

@@ -22,6 +22,8 @@ static const struct rt_status_name rt_status_names[] = {
   { CL_INVALID_ARG_SIZE, "a kernel argument of another size" },
   { CL_INVALID_WORK_GROUP_SIZE, "invalid work-group size" },
   { CL_INVALID_BUFFER_SIZE, "invalid buffer size" },
+  { CL_INVALID_CONTEXT, "the context cannot be used any more: is the device lost?" },
+  { CL_INVALID_COMMAND_QUEUE, "the queue cannot be used any more: is the device lost?" },
 };
 
 RT_FN const char *rt_status_text(cl_int status) {
@@ -30,12 +32,14 @@ RT_FN const char *rt_status_text(cl_int status) {
   return "error";
 }
 
+RT_FN bool rt_status_is_memory(cl_int status) {
+  return status == CL_MEM_OBJECT_ALLOCATION_FAILURE || status == CL_OUT_OF_HOST_MEMORY;
+}
+
 // RT_OK, or the error of an OpenCL call while `doing` something.
 RT_FN int rt_opencl_check(struct rt_context *ctx, cl_int status, const char *doing) {
   if (status == CL_SUCCESS) return RT_OK;
-  bool memory =
-      status == CL_MEM_OBJECT_ALLOCATION_FAILURE || status == CL_OUT_OF_HOST_MEMORY;
-  return rt_error(ctx, memory ? RT_OUT_OF_MEMORY : RT_OTHER_ERROR,
+  return rt_error(ctx, rt_status_is_memory(status) ? RT_OUT_OF_MEMORY : RT_OTHER_ERROR,
                   "%s: %s (OpenCL status %d)", doing, rt_status_text(status),
                   (int)status);
 }
@@ -50,33 +54,41 @@ struct rt_device_list {
   int count;
 };
 
-// A text property, which the caller frees.
-RT_FN char *rt_device_text(cl_device_id device, cl_device_info what) {
+// Keeps the first failure of several calls.
+RT_FN void rt_note_status(cl_int *first, cl_int status) {
+  if (*first == CL_SUCCESS) *first = status;
+}
+
+// A text property, which the caller frees; "" and a status in `failed` if there is none.
+RT_FN char *rt_device_text(cl_device_id device, cl_device_info what, cl_int *failed) {
   size_t bytes = 0;
-  clGetDeviceInfo(device, what, 0, NULL, &bytes);
+  rt_note_status(failed, clGetDeviceInfo(device, what, 0, NULL, &bytes));
   char *text = (char *)rt_host_alloc(bytes + 1);
-  clGetDeviceInfo(device, what, bytes, text, NULL);
+  rt_note_status(failed, clGetDeviceInfo(device, what, bytes, text, NULL));
   return text;
 }
 
-RT_FN char *rt_platform_text(cl_platform_id platform, cl_platform_info what) {
+RT_FN char *rt_platform_text(cl_platform_id platform, cl_platform_info what,
+                             cl_int *failed) {
   size_t bytes = 0;
-  clGetPlatformInfo(platform, what, 0, NULL, &bytes);
+  rt_note_status(failed, clGetPlatformInfo(platform, what, 0, NULL, &bytes));
   char *text = (char *)rt_host_alloc(bytes + 1);
-  clGetPlatformInfo(platform, what, bytes, text, NULL);
+  rt_note_status(failed, clGetPlatformInfo(platform, what, bytes, text, NULL));
   return text;
 }
 
-RT_FN cl_device_type rt_device_type(cl_device_id device) {
+RT_FN cl_device_type rt_device_type(cl_device_id device, cl_int *failed) {
   cl_device_type type = 0;
-  clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
+  rt_note_status(failed,
+                 clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL));
   return type;
 }
 
 // A property that is a number of `bytes` bytes.
-RT_FN int64_t rt_device_number(cl_device_id device, cl_device_info what, size_t bytes) {
+RT_FN int64_t rt_device_number(cl_device_id device, cl_device_info what, size_t bytes,
+                               cl_int *failed) {
   uint64_t number = 0;
-  clGetDeviceInfo(device, what, bytes, &number, NULL);
+  rt_note_status(failed, clGetDeviceInfo(device, what, bytes, &number, NULL));
   return number > INT64_MAX ? INT64_MAX : (int64_t)number;
 }
 
@@ -123,14 +135,16 @@ RT_FN bool rt_pattern_matches(const struct rt_pattern *p, const char *name) {
 }
 
 RT_FN bool rt_platform_matches(const struct rt_pattern *p, cl_platform_id platform) {
-  char *name = rt_platform_text(platform, CL_PLATFORM_NAME);
+  cl_int failed = CL_SUCCESS;
+  char *name = rt_platform_text(platform, CL_PLATFORM_NAME, &failed);
   bool matches = rt_pattern_matches(p, name);
   free(name);
   return matches;
 }
 
 RT_FN bool rt_device_matches(const struct rt_pattern *p, cl_device_id device) {
-  char *name = rt_device_text(device, CL_DEVICE_NAME);
+  cl_int failed = CL_SUCCESS;
+  char *name = rt_device_text(device, CL_DEVICE_NAME, &failed);
   bool matches = rt_pattern_matches(p, name);
   free(name);
   return matches;
@@ -158,21 +172,23 @@ RT_FN void rt_filter_devices(const struct rt_config *cfg, struct rt_device_list 
 RT_FN int rt_preferred_device(const struct rt_config *cfg,
                               const struct rt_device_list *list) {
   int asked = rt_pattern_of(cfg->device).skip;
+  cl_int failed = CL_SUCCESS;
   if (asked >= 0) return asked < list->count ? asked : -1;
   for (int i = 0; i < list->count; i++)
-    if (rt_device_type(list->ids[i]) & CL_DEVICE_TYPE_GPU) return i;
+    if (rt_device_type(list->ids[i], &failed) & CL_DEVICE_TYPE_GPU) return i;
   for (int i = 0; i < list->count; i++)
-    if (rt_device_type(list->ids[i]) & CL_DEVICE_TYPE_CPU) return i;
+    if (rt_device_type(list->ids[i], &failed) & CL_DEVICE_TYPE_CPU) return i;
   return list->count > 0 ? 0 : -1;
 }
 
 void RT_NAME(context_config_list_devices)(struct rt_config *cfg) {
   struct rt_device_list list = rt_list_devices();
+  cl_int failed = CL_SUCCESS;
   (void)cfg;
   for (int i = 0; i < list.count; i++) {
-    char *name = rt_device_text(list.ids[i], CL_DEVICE_NAME);
-    char *platform = rt_platform_text(list.platforms[i], CL_PLATFORM_NAME);
-    bool gpu = (rt_device_type(list.ids[i]) & CL_DEVICE_TYPE_GPU) != 0;
+    char *name = rt_device_text(list.ids[i], CL_DEVICE_NAME, &failed);
+    char *platform = rt_platform_text(list.platforms[i], CL_PLATFORM_NAME, &failed);
+    bool gpu = (rt_device_type(list.ids[i], &failed) & CL_DEVICE_TYPE_GPU) != 0;
     printf("#%d: %s (%s), %s\n", i, name, platform, gpu ? "gpu" : "cpu");
     free(name);
     free(platform);
@@ -182,40 +198,47 @@ void RT_NAME(context_config_list_devices)(struct rt_config *cfg) {
 // ---- what the device can do
 
 // What makes a compiled program unusable elsewhere.
-RT_FN char *rt_device_identity(cl_platform_id platform, cl_device_id device) {
+RT_FN char *rt_device_identity(cl_platform_id platform, cl_device_id device,
+                               cl_int *failed) {
   static const cl_device_info parts[] = { CL_DEVICE_NAME, CL_DEVICE_VENDOR,
                                           CL_DEVICE_VERSION, CL_DRIVER_VERSION };
   struct rt_text t = { NULL, 0, 0 };
-  char *version = rt_platform_text(platform, CL_PLATFORM_VERSION);
+  char *version = rt_platform_text(platform, CL_PLATFORM_VERSION, failed);
   rt_text_printf(&t, "%s\n", version);
   free(version);
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-    char *part = rt_device_text(device, parts[i]);
+    char *part = rt_device_text(device, parts[i], failed);
     rt_text_printf(&t, "%s\n", part);
     free(part);
   }
   return rt_text_take(&t);
 }
 
-RT_FN void rt_describe_device(struct rt_device *d, cl_platform_id platform,
-                              cl_device_id id) {
+// The first failure among the questions, or CL_SUCCESS.
+RT_FN cl_int rt_describe_device(struct rt_device *d, cl_platform_id platform,
+                                cl_device_id id) {
   static const int64_t most_local_bytes_on_cpu = 1 << 20;  // PoCL aborts far beyond it
+  const size_t word = sizeof(cl_ulong);
+  cl_int failed = CL_SUCCESS;
   d->platform = platform;
   d->id = id;
-  d->name = rt_device_text(id, CL_DEVICE_NAME);
-  d->identity = rt_device_identity(platform, id);
-  d->is_gpu = (rt_device_type(id) & CL_DEVICE_TYPE_GPU) != 0;
-  d->compute_units = rt_device_number(id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(cl_uint));
-  d->max_group_size = rt_device_number(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof(size_t));
-  d->local_bytes = rt_device_number(id, CL_DEVICE_LOCAL_MEM_SIZE, sizeof(cl_ulong));
-  d->global_bytes = rt_device_number(id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(cl_ulong));
-  d->max_block_bytes =
-      rt_device_number(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(cl_ulong));
+  d->name = rt_device_text(id, CL_DEVICE_NAME, &failed);
+  d->identity = rt_device_identity(platform, id, &failed);
+  d->is_gpu = (rt_device_type(id, &failed) & CL_DEVICE_TYPE_GPU) != 0;
+  d->compute_units =
+      rt_device_number(id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(cl_uint), &failed);
+  d->max_group_size =
+      rt_device_number(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof(size_t), &failed);
+  d->local_bytes = rt_device_number(id, CL_DEVICE_LOCAL_MEM_SIZE, word, &failed);
+  d->global_bytes = rt_device_number(id, CL_DEVICE_GLOBAL_MEM_SIZE, word, &failed);
+  d->max_block_bytes = rt_device_number(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, word, &failed);
   if (!d->is_gpu && d->local_bytes > most_local_bytes_on_cpu)
     d->local_bytes = most_local_bytes_on_cpu;
   cl_device_fp_config single = 0;
-  clGetDeviceInfo(id, CL_DEVICE_SINGLE_FP_CONFIG, sizeof single, &single, NULL);
+  rt_note_status(&failed, clGetDeviceInfo(id, CL_DEVICE_SINGLE_FP_CONFIG, sizeof single,
+                                          &single, NULL));
   d->exact_division = (single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
+  return failed;
 }
 
 RT_FN int64_t rt_local_capacity(const struct rt_context *ctx) {
@@ -230,19 +253,19 @@ RT_FN int64_t rt_compute_units(const struct rt_context *ctx) {
 RT_FN int rt_adopt_queue(struct rt_context *ctx, cl_command_queue queue) {
   cl_device_id device = NULL;
   cl_platform_id platform = NULL;
-  cl_int status =
-      clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(cl_context), &ctx->cl, NULL);
+  cl_context cl = NULL;
+  cl_int status = clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof cl, &cl, NULL);
   if (status == CL_SUCCESS)
     status = clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL);
   if (status == CL_SUCCESS)
     status =
         clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
-  if (status != CL_SUCCESS) return rt_opencl_check(ctx, status, "using the given queue");
-  clRetainContext(ctx->cl);
-  clRetainCommandQueue(queue);
-  ctx->queue = queue;
-  rt_describe_device(&ctx->device, platform, device);
-  return RT_OK;
+  if (status == CL_SUCCESS) status = clRetainContext(cl);
+  if (status == CL_SUCCESS) ctx->cl = cl;
+  if (status == CL_SUCCESS) status = clRetainCommandQueue(queue);
+  if (status == CL_SUCCESS) ctx->queue = queue;
+  if (status == CL_SUCCESS) status = rt_describe_device(&ctx->device, platform, device);
+  return rt_opencl_check(ctx, status, "using the given queue");
 }
 
 RT_FN int rt_choose_device(struct rt_context *ctx) {
@@ -255,8 +278,9 @@ RT_FN int rt_choose_device(struct rt_context *ctx) {
                     "no OpenCL device matches device \"%s\", platform \"%s\"",
                     ctx->config->device ? ctx->config->device : "",
                     ctx->config->platform ? ctx->config->platform : "");
-  rt_describe_device(&ctx->device, list.platforms[chosen], list.ids[chosen]);
-  return RT_OK;
+  return rt_opencl_check(
+      ctx, rt_describe_device(&ctx->device, list.platforms[chosen], list.ids[chosen]),
+      "asking what the device can do");
 }
 
 RT_FN int rt_open_queue(struct rt_context *ctx) {

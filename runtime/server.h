@@ -342,17 +342,32 @@ RT_FN const struct rt_value *rt_variable_scalar(struct rt_server *s, const char 
   return NULL;
 }
 
+// Makes the array in a variable its own: others may refer to it, or to its block.
+RT_FN int rt_own_array(struct rt_server *s, struct rt_array **slot) {
+  struct rt_array *shared = *slot, *own = NULL;
+  int error = rt_array_usable(s->ctx, shared);
+  if (error || (shared->refs == 1 && shared->mem->refs == 1)) return error;
+  error = rt_array_of_mem(s->ctx, &own, shared->elem, shared->rank, shared->shape,
+                          shared->mem);
+  if (!error) error = rt_mem_unique(s->ctx, &own->mem, &own->mem);
+  rt_array_free(s->ctx, error ? own : shared);
+  if (!error) *slot = own;
+  return error;
+}
+
 // set ARRAY SCALAR i...
 RT_FN int rt_command_set(struct rt_server *s) {
   int64_t indices[RT_MAX_RANK];
-  const struct rt_array *a = rt_variable_array(s, s->words[1]);
-  if (!a) return RT_OTHER_ERROR;
-  const struct rt_value *value = rt_variable_scalar(s, s->words[2], a->elem);
+  struct rt_variable *v = rt_variable_named(s, s->words[1]);
+  if (!v || !rt_variable_array(s, s->words[1])) return RT_OTHER_ERROR;
+  struct rt_array **slot = &v->value.u.array;
+  const struct rt_value *value = rt_variable_scalar(s, s->words[2], (*slot)->elem);
   if (!value) return RT_OTHER_ERROR;
-  if (s->word_count != 3 + a->rank)
-    return rt_error(s->ctx, RT_OTHER_ERROR, "expected %d indices", a->rank);
-  int error = rt_integer_words(s, 3, a->rank, indices);
-  return error ? error : rt_array_set(s->ctx, a, indices, &value->u);
+  if (s->word_count != 3 + (*slot)->rank)
+    return rt_error(s->ctx, RT_OTHER_ERROR, "expected %d indices", (*slot)->rank);
+  int error = rt_integer_words(s, 3, (*slot)->rank, indices);
+  if (!error) error = rt_own_array(s, slot);
+  return error ? error : rt_array_set(s->ctx, *slot, indices, &value->u);
 }
 
 // new_array TO TYPE size... value...
@@ -645,16 +660,17 @@ RT_FN int rt_run_command(struct rt_server *s) {
   return rt_fail_command(s, "unknown command", s->words[0]);
 }
 
-RT_FN void rt_serve_line(struct rt_server *s, char *line) {
+// False if nobody can read the reply.
+RT_FN bool rt_serve_line(struct rt_server *s, char *line) {
   bool fits = rt_split_words(s, line);
-  if (fits && s->word_count == 0) return;
+  if (fits && s->word_count == 0) return true;
   int error =
       fits ? rt_run_command(s) : rt_fail_command(s, "too many words", s->words[0]);
   char *text = RT_NAME(context_get_error)(s->ctx);
   if (error) printf("%%%%%% FAILURE\n%s\n", text ? text : "failed");
   free(text);
   puts("%%% OK");
-  fflush(stdout);
+  return fflush(stdout) == 0 && !ferror(stdout);
 }
 
 // Serves commands until the end of standard input.
@@ -663,16 +679,19 @@ RT_FN int rt_serve(struct rt_context *ctx) {
   s->ctx = ctx;
   s->program = ctx->program;
   puts("%%% OK");
-  fflush(stdout);
   char *line = NULL;
   size_t capacity = 0;
-  while (getline(&line, &capacity, stdin) >= 0)
-    rt_serve_line(s, line);
+  bool heard = fflush(stdout) == 0;
+  while (heard && getline(&line, &capacity, stdin) >= 0)
+    heard = rt_serve_line(s, line);
+  int error = heard ? RT_OK
+                    : rt_error(ctx, RT_OTHER_ERROR, "cannot write the reply: %s",
+                               strerror(errno));
   free(line);
   while (s->count > 0)
     rt_remove_variable(s, &s->variables[0]);
   free(s->variables);
   free(s);
-  return RT_OK;
+  return error;
 }
 // End server.h

@@ -228,6 +228,7 @@ int RT_NAME(context_set_tuning_param)(struct rt_context *ctx, const char *name,
                                       size_t value) {
   struct rt_decision d;
   int param = rt_param_named(name);
+  if (ctx->broken) return 1;
   if (param >= 0) {
     rt_decision_clear(ctx, param);
     rt_param_set(ctx, param, (int64_t)value);
@@ -271,6 +272,7 @@ int RT_NAME(context_config_set_path)(struct rt_config *cfg, const char *path) {
 }
 
 int RT_NAME(context_set_path)(struct rt_context *ctx, const char *path) {
+  if (ctx->broken) return 1;
   signed char *forced = (signed char *)rt_host_alloc((size_t)ctx->program->guard_count);
   bool ok = rt_parse_path(ctx->program, path, forced);
   if (ok) memcpy(ctx->forced, forced, (size_t)ctx->program->guard_count);

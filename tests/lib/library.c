@@ -2,15 +2,18 @@
 #include "one.h"
 #include "two.h"
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int failures;
+static int failures;  // of all threads
+
+static void fail(void) { __atomic_fetch_add(&failures, 1, __ATOMIC_RELAXED); }
 
 static void check(bool right, const char *what) {
   if (right) return;
   fprintf(stderr, "wrong: %s\n", what);
-  failures++;
+  fail();
 }
 
 static void check_ok(struct one_context *ctx, int error, const char *what) {
@@ -18,7 +21,7 @@ static void check_ok(struct one_context *ctx, int error, const char *what) {
   char *text = one_context_get_error(ctx);
   fprintf(stderr, "%s failed: %s\n", what, text ? text : "(no text)");
   free(text);
-  failures++;
+  fail();
 }
 
 // The call failed with this code and a text that contains `part`; the context stays usable.
@@ -30,7 +33,7 @@ static void check_error(struct one_context *ctx, int error, int wanted,
   if (!right)
     fprintf(stderr, "wanted error %d with '%s', got %d: %s\n", wanted, part, error,
             text ? text : "(no text)");
-  failures += !right;
+  if (!right) fail();
   free(text);
   check(!one_context_get_error(ctx), "reading an error clears it");
 }
@@ -137,7 +140,8 @@ static void errors(struct one_context *ctx) {
   check_error(ctx, one_entry_at(ctx, &x, a, 3), 2, "index 3 out of bounds");
   check_error(ctx, one_entry_at(ctx, &x, a, -1), 2, "index -1 out of bounds");
   check_error(ctx, one_entry_each_at(ctx, &b, a, is), 2, "index 7 out of bounds");
-  check_error(ctx, one_entry_add(ctx, &h, f, g), 2, "parameter ys: expected size n = 3 (from xs), found 2");
+  check_error(ctx, one_entry_add(ctx, &h, f, g), 2,
+              "parameter ys: expected size n = 3 (from xs), found 2");
   check_error(ctx, one_entry_divide(ctx, &x, 1, 0), 2, "division by zero");
   check_ok(ctx, one_entry_at(ctx, &x, a, 2), "at, after errors");
   check(x == 3, "at, after errors");
@@ -190,6 +194,23 @@ static void all(struct one_context *ctx) {
   consumption(ctx);
 }
 
+// Each thread has a context of its own.
+static void *thread(void *cfg) {
+  struct one_context *ctx = one_context_new((struct one_context_config *)cfg);
+  for (int i = 0; i < 10; i++)
+    all(ctx);
+  one_context_free(ctx);
+  return NULL;
+}
+
+static void two_threads(struct one_context_config *cfg) {
+  pthread_t threads[2];
+  for (int i = 0; i < 2; i++)
+    check(pthread_create(&threads[i], NULL, thread, cfg) == 0, "a thread");
+  for (int i = 0; i < 2; i++)
+    pthread_join(threads[i], NULL);
+}
+
 int main(void) {
   struct one_context_config *cfg = one_context_config_new();
   struct one_context *first = one_context_new(cfg), *second = one_context_new(cfg);
@@ -203,6 +224,7 @@ int main(void) {
   one_context_free(second);
   arrays(first);
   one_context_free(first);
+  two_threads(cfg);
   one_context_config_free(cfg);
   return failures != 0;
 }

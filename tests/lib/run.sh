@@ -12,13 +12,28 @@ cd "$work"
 warnings="-Wall -Wextra -Werror"
 cc -O1 -std=c99 $warnings -c one.c
 cc -O1 -std=c99 $warnings -c two.c
-cc -O1 -std=gnu99 $warnings -I. "$here/library.c" one.o two.o -lOpenCL -lm -o library
+cc -O1 -std=gnu99 $warnings -I. "$here/library.c" one.o two.o -lOpenCL -lm -pthread -o library
 ./library
 
 # Names and types are Futhark's with its prefix.
 "$flc" lib "$here/one.fl" -o futhark_one --prefix futhark
 cc -O1 -std=gnu99 $warnings -I. "$here/futhark.c" futhark_one.c -lOpenCL -lm -o futhark
 ./futhark
+
+# The same with sanitizers; then with OpenCL calls that fail, one after the other.
+sanitize="-g -fsanitize=address,undefined -fno-sanitize-recover=undefined"
+export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
+export LSAN_OPTIONS="suppressions=$here/../runtime/leaks.txt:print_suppressions=0"
+if echo 'int main(void) { return 0; }' | cc -x c $sanitize - -o sanitized 2>/dev/null; then
+  cc $sanitize -std=gnu99 -I. "$here/library.c" one.c two.c -lOpenCL -lm -pthread -o sanitized
+  ./sanitized
+else
+  sanitize=
+fi
+"$flc" lib "$here/faults.fl" -o faults --prefix faults
+cc $sanitize -std=gnu99 $warnings -I. "$here/faults.c" "$here/../runtime/faulty_opencl.c" faults.c \
+  -lOpenCL -lm -ldl -pthread -o faults
+./faults "${FAULTS_EVERY:-10}"
 
 # The same text is C++, and clang agrees.
 for cxx in g++ clang++; do

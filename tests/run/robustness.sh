@@ -12,6 +12,7 @@ mkdir cache
 cat > p.fl << 'END'
 entry main (xs: []i32) (k: i32) : []i32 = map (* k) xs
 entry pick (xs: []i32) (i: i64) : i32 = xs[i]
+entry total (xs: []i32) : i32 = reduce (+) 0 xs
 entry huge (n: i64) : i64 = let xs = map (\i -> (i * 7) % 13) (iota n) in reduce (+) 0 (scatter (copy xs) xs (copy xs))
 END
 "$flc" build p.fl -o p || exit 1
@@ -46,6 +47,14 @@ run 'too many values' '[1-9]' 'expected 2 values|more' '[1] 2 3'
 run 'an array without an end' '[1-9]' '.' '[1, 2'
 run 'no input' '[1-9]' 'expected 2 values' ''
 run 'truncated binary input' '[1-9]' '.' "$(printf 'b\002\001 i32\003')"
+run 'a binary value of 2^60 elements' '[1-9]' 'expected [0-9]* bytes' \
+  "$(printf 'b\002\001 i32\177\177\177\177\177\177\177\017')"
+run 'a binary value of 2^62 elements' '[1-9]' 'damaged sizes' \
+  "$(printf 'b\002\001 i32\177\177\177\177\177\177\177\177')"
+run 'a binary value of a negative size' '[1-9]' 'damaged sizes' \
+  "$(printf 'b\002\001 i32\377\377\377\377\377\377\377\377')"
+run 'a binary value of 255 dimensions' '[1-9]' 'expected i32 with 1 dimensions' "$(printf 'b\002\377 i32\001')"
+run 'a binary value of another version' '[1-9]' 'version 2' "$(printf 'b\003\001 i32\001')"
 run 'noise' '[1-9]' '.' '%$#@!'
 run 'an unknown option' '[1-9]' 'unknown option --frobnicate' '' --frobnicate
 run 'an unknown parameter' '[1-9]' 'no parameter nonsense' '' --param nonsense=3
@@ -55,6 +64,17 @@ run 'an unknown version' '[1-9]' 'GUARD=T' '' --path main.nothing=T
 run 'an unknown entry point' '[1-9]' 'no entry point nothing' '' -e nothing
 run 'an unknown device' '[1-9]' 'no OpenCL device matches' '[1] 2' -d nonsuch
 run 'an argument that is no option' '[1-9]' 'unexpected argument' '' stray
+run 'kernels to load that are absent' 1 'cannot read absent: No such file' '[1] 2' --load-opencl-binary absent
+printf 'no kernels' > noise
+run 'kernels to load that are noise' 1 'noise holds no compiled kernels' '[1] 2' --load-opencl-binary noise
+run 'OpenCL C that is noise' 1 'building kernel' '[1] 2' --load-opencl noise
+run 'OpenCL C that cannot be written' 1 'cannot write /nonexistent' '[1] 2' --dump-opencl /nonexistent/a
+run 'compiled kernels that cannot be written' 1 'cannot write /nonexistent' '[1] 2' --dump-opencl-binary /nonexistent/a
+for setting in thread-block-size grid-size tile-size reg-tile-size threshold; do
+  run "a $setting of 0" 0 '^4i32$' '[1, 3]' -e total --default-$setting 0
+  run "a $setting of 2147483647" '[01]' '^4i32$|device|memory' '[1, 3]' -e total --default-$setting 2147483647
+done
+run 'a negative size' 1 'expected a number' '[1, 3]' -e total --default-grid-size -1
 run 'an index out of bounds' 1 'index 5 out of bounds' '[1, 2] 5i64' -e pick
 run 'more memory than there is' 1 'memory' '4611686018427387904i64' -e huge
 
@@ -64,6 +84,18 @@ printf '[1, 2] 2' | ./p > /dev/full 2> message
 expect 'a full disk' '[1-9]' 'cannot write' $? "$(cat message)"
 printf '[1, 2] 2' | ./p >&- 2> message
 expect 'closed output' '[1-9]' 'cannot write' $? "$(cat message)"
+for option in --help --list-devices --print-params --tree; do
+  ./p $option > /dev/full 2> message
+  expect "$option on a full disk" 1 'cannot write' $? "$(cat message)"
+done
+printf '[1, 2] 2' | ./p -n -t /dev/full 2> message
+expect 'times on a full disk' 1 'cannot write /dev/full' $? "$(cat message)"
+printf 'types\n' | ./p --server > /dev/full 2> message
+expect 'a server on a full disk' 1 'cannot write' $? "$(cat message)"
+printf 'types\n' | ./p --server >&- 2> message
+expect 'a server with closed output' 1 'cannot write' $? "$(cat message)"
+./p <&- > message 2>&1
+expect 'closed input' 1 'cannot read standard input' $? "$(cat message)"
 printf '[1, 2] 2' | ./p -t /nonexistent/times 2> message
 expect 'a file of times that cannot be written' '[1-9]' 'cannot write' $? "$(cat message)"
 
@@ -86,6 +118,9 @@ rm -rf cache/flc
 printf 'no folder' > cache/flc
 run 'a file in place of the cache' 0 '^\[2i32, 4i32\]$' '[1, 2] 2'
 rm -f cache/flc
+export POCL_CACHE_DIR="$folder/pocl"  # PoCL finds no device without one
+XDG_CACHE_HOME=/proc run 'a cache on a read-only file system' 0 '^\[2i32, 4i32\]$' '[1, 2] 2'
+XDG_CACHE_HOME=/proc run 'that is said in the log' 0 'cannot write the cache file' '[1, 2] 2' -L
 run 'a cache file in no folder' 0 '^\[2i32, 4i32\]$' '[1, 2] 2' --cache-file /nonexistent/cache
 
 # ---- a context after an error: the server goes on
@@ -97,6 +132,18 @@ timeout 120 ./p --server < commands 2>&1)
 expect 'a server after errors' 0 'index 9 out of bounds' $? "$got"
 expect 'an unknown command' 0 'unknown command: frobnicate' 0 "$got"
 expect 'a file that is absent' 0 'cannot read absent' 0 "$got"
+
+# ---- flc run: its cache of executables
+
+printf '[1, 2] 2' > two
+for i in 1 2 3 4; do
+  "$flc" run p.fl < two > out$i 2>&1 &
+done
+wait
+expect 'four runs at once' 0 '^\[2i32, 4i32\]\[2i32, 4i32\]\[2i32, 4i32\]\[2i32, 4i32\]$' 0 "$(cat out? | tr -d '\n')"
+expect 'no temporary files' 0 '^$' 0 "$(find cache/flc -name '*.c' -o -name '*.tmp' -o -name '*.log')"
+got=$(XDG_CACHE_HOME=/proc "$flc" run p.fl < two 2>&1)
+expect 'flc run with a cache on a read-only file system' 1 'cannot write /proc/flc' $? "$got"
 
 if [ "$failures" != 0 ]; then
   echo "$failures failed"

@@ -157,6 +157,13 @@ def server(folder):
     s.expect('new p "(i64, []i32)" i ys')
     s.expect("project q p 1")
     s.expect("shape q", "2")
+    # What shares its memory with others is copied before it is changed.
+    s.expect("set q sum_of_xs 0")
+    s.expect("project r p 1")
+    s.expect("index unchanged r 0")
+    s.expect(f"store {folder}/unchanged.out unchanged")
+    with open(f"{folder}/unchanged.out", "rb") as stored:
+        check(stored.read()[-4:], bytes([7, 0, 0, 0]))
     s.expect(f"store {folder}/p.out p")
     s.expect(f'restore {folder}/p.out again "(i64, []i32)"')
     s.expect("set_tuning_param sum.intra_0 2")
@@ -194,7 +201,7 @@ def server(folder):
     s.expect("pause_profiling")
     s.expect("unpause_profiling")
     s.expect("clear")
-    s.expect("free xs i seven out first ys p q again forced a j k sum_of_xs")
+    s.expect("free xs i seven out first ys p q r unchanged again forced a j k sum_of_xs")
     s.process.stdin.close()
     check(s.process.wait(), 0)
 
