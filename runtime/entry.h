@@ -329,7 +329,8 @@ RT_FN int rt_array_offset(struct rt_context *ctx, const struct rt_array *array,
           rt_error(ctx, RT_PROGRAM_ERROR,
                    "index %" PRId64 " out of bounds for dimension %d of size %" PRId64,
                    indices[i], i, array->shape[i]);
-    offset = offset * array->shape[i] + indices[i];
+    else
+      offset = offset * array->shape[i] + indices[i];
   }
   *out = offset * rt_elems[array->elem].bytes;
   return error;

@@ -247,7 +247,7 @@ void wide_stage(WideKernel *s, Code *k, const ImpExp *first) {
 // ---- combining within the group
 
 void wide_tree(WideKernel *s, Code *k, const ImpExp *position, const ImpExp *count,
-               const ImpExp *steps) {
+               const ImpExp *steps, const ImpExp *active) {
   Code inner;
   ImpBuilder b, pair;
   const Var *i;
@@ -257,6 +257,7 @@ void wide_tree(WideKernel *s, Code *k, const ImpExp *position, const ImpExp *cou
   const ImpExp *mask = imp_sub(imp_mul(imp_i64(2), apart), imp_i64(1));
   const ImpExp *leads = imp_op2(OP_EQ, imp_op2(OP_AND, position, mask), imp_i64(0));
   const ImpExp *has_other = imp_less(imp_add(position, apart), count);
+  if (active) has_other = imp_and(has_other, active);
   Code then_code = code_inner(&inner, &pair);
   const Accumulator *accs = wide_accs(s, &then_code, wide_loads(s, s->parts, s->item));
   wide_apply(s, &then_code, accs, wide_loads(s, s->parts, imp_add(s->item, apart)));

@@ -82,9 +82,9 @@ void wide_stage(WideKernel *s, Code *k, const ImpExp *first);
 void wide_sum_piece(WideKernel *s, Code *k);
 
 // The parts of items `position .. position + count` of a run of neighbours become, in order, one: that
-// of the item with position 0.
+// of the item with position 0.  `active`: of which items; NULL: of all.
 void wide_tree(WideKernel *s, Code *k, const ImpExp *position, const ImpExp *count,
-               const ImpExp *steps);
+               const ImpExp *steps, const ImpExp *active);
 // Inclusive sums of runs of neighbours; `parts` has room for two values per item.  Returns where
 // in `parts` the item's own then is.
 const ImpExp *wide_scan(WideKernel *s, Code *k, const ImpExp *position,

@@ -23,7 +23,7 @@ static void stride_over_chunk(WideKernel *s) {
   wide_close_loop(s->k, &b, i, rounds);
   wide_store(s, s->k->b, s->parts, s->item, wide_values(s, accs));
   wide_barrier(s);
-  wide_tree(s, s->k, s->item, size, s->w->steps);
+  wide_tree(s, s->k, s->item, size, s->w->steps, NULL);
 }
 
 void wide_sum_piece(WideKernel *s, Code *k) {
@@ -67,7 +67,7 @@ static const Mem *const *reduce_in_order(WideKernel *s) {
   imp_add_stm(&b, (ImpStm){ .kind = IMP_BARRIER });
   wide_sum_piece(s, &inner);
   imp_add_stm(&b, (ImpStm){ .kind = IMP_BARRIER });
-  wide_tree(s, &inner, s->item, s->w->group_size, s->w->steps);
+  wide_tree(s, &inner, s->item, s->w->group_size, s->w->steps, NULL);
   add_to_total(s, &inner, total);
   wide_close_loop(s->k, &b, i, rounds);
   return total;
@@ -96,7 +96,7 @@ static void reduce_short(const Wide *w) {
   WideKernel s = wide_begin(w);
   s.parts = wide_local(&s, "parts", w->group_size);
   wide_open_short(&s, &segments);
-  wide_tree(&s, s.k, segments.position, segments.width, segments.steps);
+  wide_tree(&s, s.k, segments.position, segments.width, segments.steps, segments.active);
   ImpBuilder b = wide_block(s.k);
   const ImpExp *at[] = { s.segment, imp_i64(0) }, *const *values =
                                                       wide_loads(&s, s.parts, s.item);
