@@ -187,12 +187,13 @@ typedef struct Check {
   int level;
   bool built_in;  // names of intrinsics are visible
   Mismatch mismatch;
-  Loc at;         // what is being unified
-  Names defined;  // by the file or module so far
-  Map *opened;    // names of values and types in `defined` that come from an `open`
-  bool local;     // the definition is not to be seen from outside
-  int inside;     // modules and imports that are being checked: they have no entry points
-  Map *later;     // Name -> AstDecl of all definitions in the file, for messages
+  Loc at;            // what is being unified
+  Names defined;     // by the file or module so far
+  Map *opened;       // names of values and types in `defined` that come from an `open`
+  bool local;        // the definition is not to be seen from outside
+  int applications;  // of parametric modules that are being checked
+  int inside;  // modules and imports that are being checked: they have no entry points
+  Map *later;  // Name -> AstDecl of all definitions in the file, for messages
   int unknown_count;  // supply of names for unknown sizes
   Name current;       // the definition being checked
   AstExpVec exps;  // annotated nodes of the current definition, to be solved at its end
@@ -334,7 +335,7 @@ void check_sizes_told(Check *k, const AstTypeParamVec *params, const Type *type)
 const Type *check_pat(Check *k, AstPat *pat, const Type *expected);
 typedef enum PatRole { PAT_PARAM, PAT_LET, PAT_CASE } PatRole;
 void check_pat_names(Check *k, AstPat *pat,
-                     PatRole role);  // duplicates, refutable patterns
+                     PatRole role);                      // duplicates, refutable patterns
 void check_param_names(Check *k, const AstFunction *f);  // the same for all parameters
 Binding *pat_binding(const AstPat *pat);
 void check_match_covers(Check *k, const AstExp *match);

@@ -4,6 +4,8 @@
 #include "types/check.h"
 #include <string.h>
 
+enum { MAX_APPLICATIONS = 200 };  // of parametric modules inside one another
+
 typedef struct Signature Signature;
 
 typedef struct Member {
@@ -185,13 +187,19 @@ static const Module *eval_apply(Check *k, const AstModExp *exp) {
     error(k->c, exp->u.apply.function->loc, "this module takes no parameters");
     return NULL;
   }
+  if (k->applications >= MAX_APPLICATIONS) {
+    error(k->c, exp->loc, "applications of modules are nested too deeply");
+    return NULL;
+  }
   Names outer = visible(k);
+  k->applications++;
   see(k, names_new(&f->scope));
   const Signature *s = signature(k, f->function->u.function.type);
   arg = restricted(k, arg, s, exp->u.apply.arg->loc);
   map_put(k->scope.modules, f->function->u.function.param, arg);
   const Module *m = eval(k, source_parse_again(f->function));
   see(k, outer);
+  k->applications--;
   return m;
 }
 
