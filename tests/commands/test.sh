@@ -62,6 +62,18 @@ expect 0 '^1 passed, 0 failed, 1 skipped$' "-- ==
 -- disable input { 1 } output { 3 }
 -- input { 1 } output { 2 }
 $main"
+expect 0 '^1 passed, 0 failed, 1 skipped$' "-- ==
+-- script input { numbers 3i64 } output { 3 }
+-- input { 1 } output { 2 }
+$main"
+expect 0 '^1 passed, 0 failed$' "-- ==
+-- input { 1 } output { 2 }
+-- structure { Screma 1 }
+-- structure gpu { /SegMap 1 }
+$main"
+expect 0 '^1 passed, 0 failed$' '-- ==
+-- input { 1 0 } error: DIVISION by zero
+entry main (x: i32) (y: i32) : i32 = x / y'
 expect 0 'skipped: .*not here' "-- ==
 -- input @ data/published/none.in
 $main"
