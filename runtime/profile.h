@@ -110,9 +110,11 @@ RT_FN void rt_report_device(const struct rt_context *ctx, struct rt_text *t) {
   rt_text_json(t, ctx->device.name ? ctx->device.name : "");
   rt_text_add(t, ", \"driver\": ");
   rt_text_json(t, ctx->device.identity ? ctx->device.identity : "");
-  rt_text_printf(
-      t, ", \"code\": \"%s\", \"compute_units\": %" PRId64 ", \"local_bytes\": %" PRId64,
-      ctx->gpu_code ? "gpu" : "cpu", ctx->device.compute_units, ctx->device.local_bytes);
+  rt_text_printf(t,
+                 ", \"code\": \"%s\", \"compute_units\": %" PRId64
+                 ", \"local_bytes\": %" PRId64 ", \"max_group_size\": %" PRId64,
+                 ctx->gpu_code ? "gpu" : "cpu", ctx->device.compute_units,
+                 ctx->device.local_bytes, ctx->device.max_group_size);
   rt_text_printf(t,
                  "},\n\"bytes\": {\"peak\": %" PRId64 ", \"live\": %" PRId64
                  ", \"pooled\": %" PRId64 "}",

@@ -247,23 +247,16 @@ static int64_t capacity_of(const json_t *device) {
 }
 
 // Group sizes and the like, which times depend on.
-static const char *params_of(Measure *m) {
+static const char *params_of(Tuning *t) {
   Text *text = text_new();
-  Reply reply = measure_command(m, text_format("tuning_params %s", m->entry));
-  for (const char *at = reply.status == REPLY_OK ? reply.text : ""; *at;) {
-    int name = (int)strcspn(at, " \n"), line = (int)strcspn(at, "\n");
-    bool threshold = line > name && strncmp(at + name + 1, "threshold", 9) == 0;
-    if (!threshold) {
-      Reply value = measure_command(m, text_format("tuning_param_value %.*s", name, at));
-      text_printf(text, "%.*s=%.*s ", name, at, (int)strcspn(value.text, "\n"),
-                  value.text);
-    }
-    at += line + (at[line] == '\n');
-  }
+  tuning_find_sizes(t);
+  vec_each (const SizeParam *, p, &t->size_params)
+    text_printf(text, "%s=%lld ", p->name, (long long)p->value);
   return text_str(text);
 }
 
-static const char *device_of(Measure *m) {
+static const char *device_of(Tuning *t) {
+  Measure *m = t->m;
   Reply reply = child_command(&m->server, m->timeout_s, "report");
   json_t *json = reply.status == REPLY_OK ? json_loads(reply.text, 0, NULL) : NULL;
   json_t *device = json_object_get(json, "device");
@@ -273,6 +266,7 @@ static const char *device_of(Measure *m) {
   const char *text =
       text_format("%s (%s code)", name ? name : "unknown", code ? code : "cpu");
   m->capacity = capacity_of(device);
+  t->max_group_size = json_integer_value(json_object_get(device, "max_group_size"));
   m->log.device = text_format("%s %s", text, driver ? driver : "");
   json_decref(json);
   return text;
@@ -287,8 +281,8 @@ static bool open_program(Tuning *t) {
     return false;
   }
   m->log = (TunerLog){ .path = o->log_path, .fd = -1 };
-  m->device = device_of(m);
-  m->log.params = params_of(m);
+  m->device = device_of(t);
+  m->log.params = params_of(t);
   reply = child_command(&m->server, 60, "tree");
   if (reply.status != REPLY_OK) {
     t->problem_text = text_format("the program has no version tree: %s", reply.text);
@@ -336,6 +330,7 @@ static void tune_datasets(Tuning *t) {
   settle(t);
   t->before = m->interrupted ? NULL : measure_default_thresholds(m);
   tuning_verify(t);
+  if (!t->options->no_sizes && !m->interrupted) tuning_choose_sizes(t);
 }
 
 // Covering runs that neither happened nor failed.

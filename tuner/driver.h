@@ -30,6 +30,7 @@ typedef struct TunerOptions {
   const char *report_path;                    // of the HTML page, or NULL
   bool dry_run, quiet;
   bool no_replay;  // force versions in whole runs
+  bool no_sizes;   // choose thresholds only
   const char *(*compare)(const void *state, const char *got, const char *expected);
   const void *compare_state;
 } TunerOptions;
@@ -63,6 +64,13 @@ typedef struct Trial {
   bool disagrees;  // it decided otherwise than the tuner's model
 } Trial;
 
+// A group size, a number of groups or the like.
+typedef struct SizeParam {
+  const char *name, *kind;
+  int64_t before, value;
+  const char *reason;  // why it was changed, or NULL
+} SizeParam;
+
 typedef struct Tuning {
   const TunerOptions *options;
   Measure *m;
@@ -85,8 +93,11 @@ typedef struct Tuning {
   Vec(CurvePoint) curve;
   Precision before_precision;  // of the program's own thresholds
   Vec(Trial) trials;
-  int verifying;    // whole runs that compared thresholds
-  bool mistrusted;  // whole runs contradicted replay, so that versions were forced
+  Vec(SizeParam) size_params;
+  int64_t max_group_size;  // of the device
+  int sizing;              // whole runs that compared sizes
+  int verifying;           // whole runs that compared thresholds
+  bool mistrusted;         // whole runs contradicted replay, so that versions were forced
   double seconds;
   int missing;  // runs that would have shown more versions, had there been time
   const char *problem_text;  // why there is no result, or NULL
@@ -109,6 +120,11 @@ void tuning_choose_known(Tuning *t);
 
 // Runs the whole program, tuned against default, and draws the consequences (verify.c).
 void tuning_verify(Tuning *t);
+
+// Finds the sizes that the program has; chooses them, by whole runs with the chosen thresholds
+// (sizes.c).
+void tuning_find_sizes(Tuning *t);
+void tuning_choose_sizes(Tuning *t);
 
 // Runs every version of the data set `runs` times, forced.
 void tuning_cover(Tuning *t, int dataset, int runs);

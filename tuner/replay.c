@@ -348,6 +348,19 @@ static void place(Measure *m, const RaceGroup *g, int parent, double events, int
     place_alternative(m, g, k, parent, events, depth);
 }
 
+// A run in which every race is won by the best; the default run may have compiled kernels.
+static double best_time(const DataState *state) {
+  double sum = state->race_base;
+  vec_each (const RaceInside *, in, &state->inside) {
+    double least = INFINITY;
+    for (int k = 0; k < in->inner->count; k++)
+      if (middle_of(&in->inner->list[k]) > 0)
+        least = fmin(least, middle_of(&in->inner->list[k]));
+    sum += least * (double)in->count;
+  }
+  return sum > 0 ? sum : INFINITY;
+}
+
 // The groups of the data set, from all that is known.
 static void place_all(Measure *m, int dataset) {
   DataState *state = &m->states[dataset];
@@ -361,7 +374,8 @@ static void place_all(Measure *m, int dataset) {
   vec_each (const RaceInside *, in, &state->inside)
     place(m, in->inner, -1, (double)in->count, 0);
   state->base.count = 0;
-  vec_push(&state->base, state->race_base);
+  vec_push(&state->base, fmin(state->race_base, state->least_us));
+  state->least_us = fmin(state->least_us, best_time(state));
 }
 
 // ---- the whole

@@ -184,6 +184,10 @@ const char *tuning_file_text(const Tuning *t) {
       text_printf(text, "\n-- %s: left at its default; %s\n", name, tuning_reason(t, g));
     }
   }
+  vec_each (const SizeParam *, p, &t->size_params)
+    if (p->value != p->before)
+      text_printf(text, "\n-- %s: %s\n%s=%lld\n", p->kind, p->reason, p->name,
+                  (long long)p->value);
   return text_str(text);
 }
 
@@ -237,6 +241,9 @@ const char *tuning_summary(const Tuning *t) {
     text_printf(text, "  %s %s  %s\n", t->tree->guards[g].node->name, tuning_choice(t, g),
                 tuning_reason(t, g));
   }
+  vec_each (const SizeParam *, p, &t->size_params)
+    if (p->value != p->before)
+      text_printf(text, "  %s %lld  %s\n", p->name, (long long)p->value, p->reason);
   if (undecided)
     text_printf(text, "  %d guards were not met and keep their defaults\n", undecided);
   const char *conflicts = tuning_conflicts(t);
@@ -255,6 +262,7 @@ const char *tuning_summary(const Tuning *t) {
     text_add(text,
              "whole runs contradicted replay: versions were forced in whole runs\n");
   text_printf(text, "%d program runs in %.1f s", t->m->executions, t->seconds);
+  if (t->sizing) text_printf(text, ", %d of them for sizes", t->sizing);
   if (t->verifying) text_printf(text, ", %d of them to verify", t->verifying);
   if (t->m->replayed) text_printf(text, ", %d more from the log", t->m->replayed);
   text_printf(text, "%s\n", t->m->interrupted ? "; interrupted" : "");

@@ -36,6 +36,7 @@ static const char help[] =
     "  --report FILE            write an HTML page about the result\n"
     "  --log FILE, --no-log     where runs are kept (default FILE.tunelog)\n"
     "  --no-replay              force versions in whole runs, one after the other\n"
+    "  --no-sizes               choose thresholds only, no group sizes and the like\n"
     "  --dry-run                write no tuning file\n"
     "  -q, --quiet              no progress line\n"
     "  --explain                print why the settings of the tuning file were chosen\n"
@@ -66,6 +67,7 @@ enum Option {
   OPT_NO_LOG,
   OPT_DRY,
   OPT_NO_REPLAY,
+  OPT_NO_SIZES,
   OPT_EXPLAIN,
   OPT_CHECK,
   OPT_PROGRAM,
@@ -89,6 +91,7 @@ static const struct option long_options[] = {
   { "no-log", no_argument, NULL, OPT_NO_LOG },
   { "dry-run", no_argument, NULL, OPT_DRY },
   { "no-replay", no_argument, NULL, OPT_NO_REPLAY },
+  { "no-sizes", no_argument, NULL, OPT_NO_SIZES },
   { "explain", no_argument, NULL, OPT_EXPLAIN },
   { "check", no_argument, NULL, OPT_CHECK },
   { "program", required_argument, NULL, OPT_PROGRAM },
@@ -151,6 +154,7 @@ static bool apply(Options *o, int option, const char *arg) {
   case OPT_NO_LOG: o->no_log = true; return true;
   case OPT_DRY: o->tuner.dry_run = true; return true;
   case OPT_NO_REPLAY: o->tuner.no_replay = true; return true;
+  case OPT_NO_SIZES: o->tuner.no_sizes = true; return true;
   case OPT_EXPLAIN: o->explain = true; return true;
   case OPT_CHECK: o->check = true; return true;
   case OPT_PROGRAM: o->command = arg; return true;

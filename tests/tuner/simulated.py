@@ -5,7 +5,8 @@ usage: simulated.py SCENARIO.json [SEED]
 
 A scenario is {"program": NODE, "noise": share, "sleep": seconds per call and per raced run, "capacity":
 bytes, "calls": file, "races": file, "abandon": true if races do so, "replay": false if it knows no replay, "bias": NAME: factor by
-which a version is faster in races than in whole runs}.  A NODE is one of
+which a version is faster in races than in whole runs, "sizes": NAME: {"is": value, VALUE: factor}}: what
+times are multiplied by}.  A NODE is one of
   {"guard": name, "par": {data: n}, "local": bytes, "then": NODE, "else": NODE}
   {"seq": [NODE, ...]}     {"loop": count, "body": NODE}
   {"version": name, "us": {data: time}, "fails": "hang" | "crash" | "wrong", "on": [data, ...]}
@@ -199,9 +200,12 @@ class Program:
         self.path, self.data, self.events = {}, {}, []
         self.now, self.wrong = 0.0, False
         self.racer = Racer(self)
+        self.sizes = {name: size["is"] for name, size in scenario.get("sizes", {}).items()}
 
     def spend(self, us):
         factor = 1 + self.scenario.get("noise", 0) * self.random.gauss(0, 1)
+        for name, value in self.sizes.items():
+            factor *= self.scenario["sizes"][name].get(str(value), 1)
         self.now += us * max(0.05, factor)
 
     def fail(self, how):
@@ -273,11 +277,14 @@ class Program:
         return ""
 
     def do_set_tuning_param(self, name, value):
-        self.thresholds[name] = int(value)
+        (self.sizes if name in self.sizes else self.thresholds)[name] = int(value)
         return ""
 
+    def do_tuning_params(self, *_):
+        return "".join(f"{name} grid_size\n" for name in self.sizes)
+
     def do_tuning_param_value(self, name):
-        return f"{self.thresholds[name]}\n"
+        return f"{self.thresholds.get(name, self.sizes.get(name))}\n"
 
     def do_tree(self):
         tree = {"name": "main", "tree": tree_of(self.scenario["program"])}

@@ -128,6 +128,16 @@ def measures_what_it_chooses(folder):
     assert any("main.top_0\": \"F" in call for call in case.calls()), case.calls()
 
 
+def chooses_sizes(folder):
+    case = Case(folder, sizes={"items": {"is": 8, "2": 1.2, "32": 0.8, "128": 0.7, "512": 0.7},
+                               "chunk": {"is": 4096, "1024": 1.1, "16384": 0.99}})
+    output = case.tune()
+    check_settings(case.settings(), {**BEST, "items": (128, 128)})
+    assert "chunk" not in case.settings() and "12.5 % better than 32" in output, output
+    case.tune("--no-sizes")
+    assert "items" not in case.settings()
+
+
 def weights_decide_conflicts(folder):
     case = Case(folder)
     command = case.command()
@@ -292,9 +302,76 @@ def refuses_a_program_that_does_not_serve(folder):
     assert done.returncode == 1 and "does not start" in done.stderr, done
 
 
+# name: source, inputs (random values of types, or values), what the tree must have seen
+PROGRAMS = {
+    "rows": ("""entry main [n][m] (xss: [n][m]f32) : [n]f32 =
+  map (\\xs -> f32.sum (map (\\x -> x * x) xs)) xss
+""", ["[300][40]f32"]),
+    "tuples": ("""entry main [n][m] (xss: [n][m]f32) (k: i64) : ([n]f32, [n][m]f32, i64) =
+  let sums = map (\\xs -> f32.sum xs) xss
+  let scaled = map2 (\\xs s -> map (/ (s + 1)) xs) xss sums
+  in (sums, scaled, k + n)
+""", ["[200][30]f32", "3i64"]),
+    "updates": ("""entry main [n][m] (xss: *[n][m]f32) (k: i32) : ([n][m]f32, [n]f32) =
+  let xss = loop xss = xss for _i < k do
+    map (\\xs -> scan (+) 0 (scatter (copy xs) [0i64, 1] [1f32, 2])) xss
+  let xss[0] = map (+ 1) xss[1]
+  let sums = map (\\xs -> f32.sum (map (\\x -> x * x) xs)) xss
+  in (scatter xss [0i64, 1] [replicate m 1f32, replicate m 2f32], sums)
+""", ["[40][30]f32", "9i32"]),
+}
+
+
+def has_device(folder):
+    source = pathlib.Path(folder) / "device.fl"
+    source.write_text("entry main (x: i32) : i32 = x\n")
+    done = subprocess.run([FLC, "run", str(source)], input="1i32", capture_output=True, text=True, check=False)
+    return done.returncode == 0
+
+
+def tunes_program(folder, name, source, inputs):
+    path, data = pathlib.Path(folder) / f"{name}.fl", pathlib.Path(folder) / f"{name}.in"
+    path.write_text(source)
+    words = [word for kind in inputs if kind.startswith("[") for word in ("-g", kind)]
+    values = subprocess.check_output([FLC, "data", *words], text=True)
+    data.write_text(values + "\n".join(value for value in inputs if not value.startswith("[")) + "\n")
+    def run(*options):
+        return subprocess.run([FLC, *options], capture_output=True, text=True, check=True, timeout=200,
+                              stdin=open(data, encoding="utf-8")).stdout
+    expected = run("eval", str(path))
+    output = run("tune", str(path), "--data", str(data), "--budget", "30", "--no-sizes", "--log",
+                 str(path) + ".log")
+    # All versions of all regions, from one run; none fails, and none gives another result.
+    lines = [json.loads(line) for line in open(str(path) + ".log", encoding="utf-8")]
+    measured = {(line["region"], line["version"]) for line in lines if line.get("what") in ("sample", "bound")}
+    forced = [line for line in lines if "region" not in line]
+    assert not forced or "contradicted" in output, (name, output)
+    tree = json.loads(run("tree", str(path), "--format", "json"))["entries"][0]
+    assert len(measured) == tree["versions"] > 2, (name, measured, tree["versions"])
+    assert "not used" not in output and "fails" not in output, output
+    assert close(run("run", str(path)), expected), name
+
+
+def numbers(text):
+    return re.findall(r"-?\d[\d.]*(?:e[-+]?\d+)?", re.sub(r"[fiu](8|16|32|64)", " ", text))
+
+
+def close(text, other):
+    pairs = list(zip(numbers(text), numbers(other)))
+    return len(numbers(text)) == len(numbers(other)) and all(
+        abs(float(a) - float(b)) <= 1e-3 * max(1, abs(float(b))) for a, b in pairs)
+
+
+def tunes_programs(folder):
+    if not has_device(folder):
+        return
+    for name, (source, inputs) in PROGRAMS.items():
+        tunes_program(folder, name, source, inputs)
+
+
 TESTS = [
     chooses_the_best_in_few_runs, forces_versions_in_whole_runs, forces_versions_where_there_is_no_replay,
-    whole_runs_have_the_last_word, measures_what_it_chooses, weights_decide_conflicts, objectives_differ,
+    whole_runs_have_the_last_word, chooses_sizes, tunes_programs, measures_what_it_chooses, weights_decide_conflicts, objectives_differ,
     noise_does_not_change_decisions, resumes_after_a_kill, resumes_whole_runs_after_a_kill,
     an_edit_measures_its_own_region_again, survives("crash"), survives("hang"), survives("wrong"),
     survives("crash", "--no-replay"), survives("hang", "--no-replay"), survives("wrong", "--no-replay"),
