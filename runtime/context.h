@@ -19,7 +19,7 @@ struct rt_config {
   char *path;  // forced versions
 };
 
-// What the pool and the blocks use, in bytes.
+// What the blocks and the pool use, in bytes; peak: the most that both together did.
 struct rt_memory_use {
   int64_t live, pooled, peak;
 };

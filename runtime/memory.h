@@ -90,7 +90,8 @@ RT_FN struct rt_mem *rt_mem_of_buffer(struct rt_context *ctx, cl_mem buffer,
   mem->bytes = bytes;
   mem->refs = 1;
   ctx->memory.live += bytes;
-  if (ctx->memory.live > ctx->memory.peak) ctx->memory.peak = ctx->memory.live;
+  int64_t held = ctx->memory.live + ctx->memory.pooled;
+  if (held > ctx->memory.peak) ctx->memory.peak = held;
   return mem;
 }
 

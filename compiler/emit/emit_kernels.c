@@ -191,13 +191,19 @@ static void kernel_params(CodeText *c, const Kernel *kernel, const KernelArrays 
 }
 
 // Where the arrays of the item and of the group begin.
-static void find_arrays(CodeText *c, const KernelArrays *own,
+static void find_arrays(CodeText *c, const Kernel *kernel, const KernelArrays *own,
                         const KernelArrays *locals) {
   for (int i = 0; i < own->count; i++) {
     const Mem *mem = own->at[i].mem;
     const char *times = c->interleaved ? "" : text_format(" * scratch_count%d", i);
     c_line(c, "__global %s *%s = scratch%d + (int64_t)get_global_id(0)%s;",
            c_memory_type(mem->elem), c_mem(c, mem), i, times);
+  }
+  for (int i = 0; i < kernel->scratch_count; i++) {
+    const Scratch *s = &kernel->scratch[i];
+    if (s->within)
+      c_line(c, "__global %s *%s = %s;", c_memory_type(s->mem->elem), c_mem(c, s->mem),
+             c_mem(c, s->within));
   }
   for (int i = 0; i < locals->count; i++) {
     const Mem *mem = locals->at[i].mem;
@@ -287,7 +293,7 @@ const char *emit_kernel_text(Emit *e, const Kernel *kernel, Profile profile) {
   kernel_params(&c, kernel, &own, &locals);
   text_add(t, ") {");
   text_indent(t, 2);
-  find_arrays(&c, &own, &locals);
+  find_arrays(&c, kernel, &own, &locals);
   find_arena_arrays(&c, &taken);
   if (c.guarded) c_line(&c, "int flc_ok = !flc_failed(flc_error);");
   if (kernel->may_fail && !c.guarded) c_line(&c, "if (flc_failed(flc_error)) return;");

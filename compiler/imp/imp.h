@@ -194,6 +194,7 @@ typedef struct KernelParam {
 typedef struct Scratch {
   const Mem *mem;
   const ImpExp *count;
+  const Mem *within;  // it lies in the memory of this array, which is not needed when it is; or NULL
 } Scratch;
 
 struct Kernel {
@@ -323,7 +324,8 @@ int imp_operands(const ImpExp *e, const ImpExp **out);  // at most 3
 // The inner blocks of a statement: 0, 1 or 2.
 int imp_blocks(const ImpStm *stm, const ImpBlock **out);
 // The arrays of a kernel in one kind of memory: MEM_SCRATCH, or MEM_LOCAL or MEM_ARENA (those are
-// IMP_LOCAL statements).  The counts are host expressions, except for MEM_ARENA.
+// IMP_LOCAL statements).  The counts are host expressions, except for MEM_ARENA.  Without those that lie
+// in the memory of others.
 typedef Vec(Scratch) KernelArrays;
 KernelArrays imp_kernel_arrays(const Kernel *kernel, MemSpace space);
 // The variables whose values matter: all that statements with an effect read, directly or through

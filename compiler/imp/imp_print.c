@@ -298,6 +298,9 @@ static void print_kernel(Text *t, const Kernel *kernel) {
     print_mem(t, kernel->scratch[i].mem);
     text_add(t, " ");
     print_exp(t, kernel->scratch[i].count);
+    if (!kernel->scratch[i].within) continue;
+    text_add(t, " within ");
+    print_mem(t, kernel->scratch[i].within);
   }
   print_inner(t, &kernel->body);
   text_newline(t);

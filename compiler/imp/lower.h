@@ -35,6 +35,7 @@ typedef struct Code {
   Map *arrays;          // Var -> const Arr *; a child per body
   Map *inside;          // variables bound inside of the kernel: their values are unknown on the host
   Map *owned;           // Mem -> Mem: memory that this body may overwrite when its value is dead
+  Map *released;        // Mem -> Mem: on the host, what of it is released by now
   Map *wanted;          // Var -> const Arr *: where a binder's array should be made
   Map *layouts;         // on the host: Var -> const int *: how the array is rearranged by its only reader
   ScratchVec *scratch;  // NULL on the host
@@ -57,7 +58,7 @@ bool seq_has_lanes(Code *k, const Stm *stm);   // would it be?
 void seq_scatter(Code *k, const Stm *stm);
 void seq_hist(Code *k, const Stm *stm);
 void seq_filter(Code *k, const Stm *stm);
-void seq_loop(Code *k, const Stm *stm);        // lower_seq_control.c
+void seq_loop(Code *k, const Stm *stm, const Body *body, int position);  // lower_seq_control.c
 void seq_if(Code *k, const Stm *stm, const Body *body, int position);
 
 // A scalar expression (EXP_OP, EXP_CONVERT, scalar EXP_INDEX, ...) with its checks; NULL if the
@@ -112,6 +113,10 @@ bool code_memory_read_after(Code *k, const Mem *mem, const Body *body, int posit
 bool code_memory_used_after(Code *k, const Mem *mem, const Body *body, int position);
 // May the memory of `array` be overwritten by the statement at `position` of `body`?
 bool code_may_overwrite(Code *k, Atom array, const Body *body, int position);
+// Does the body mention anything that lies in the memory?
+bool code_mentions(Code *k, const Mem *mem, const Body *body);
+// May the loop at `position` begin with parameter number `i` in the memory of its initial value?
+bool code_loop_takes(Code *k, const Exp *loop, int i, const Body *body, int position);
 
 // Notes that updating `array` costs a copy.
 void code_note_copy(Code *k, Atom array);
@@ -133,6 +138,9 @@ typedef struct KernelCode {
 } KernelCode;
 
 KernelCode *kernel_begin(Code *host, Loc loc);
+
+// Lets scratch arrays of the kernel's body share memory (lower_scratch.c).
+void share_scratch(ScratchVec *scratch, const ImpBlock *body);
 
 // How it is launched: `items` work-items, or `groups` of `group_size` (a kernel with barriers).
 typedef struct Launch {

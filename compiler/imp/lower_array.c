@@ -112,7 +112,7 @@ static const Mem *alloc_scratch(Code *k, const char *name, PrimType elem, const 
                                 bool known) {
   const Mem *mem = mem_new(k->lower->c, name, known ? MEM_SCRATCH : MEM_ARENA, elem);
   if (known)
-    vec_push(k->scratch, (Scratch){ mem, count });
+    vec_push(k->scratch, (Scratch){ .mem = mem, .count = count });
   else
     imp_add_stm(k->b, (ImpStm){ .kind = IMP_LOCAL, .u.alloc = { mem, count } });
   return mem;
@@ -247,18 +247,22 @@ static bool same_memory(Code *k, const Mem *mem, Atom a) {
   return arr && mem && arr->mem == mem;
 }
 
-// Does the seg-op read the memory at other points than it writes, or is it two destinations at once?
-static bool seg_reads(Code *k, const Mem *mem, const SegOp *seg) {
+bool code_mentions(Code *k, const Mem *mem, const Body *body) {
   UseSearch s = use_search(k, mem);
   s.visitor.state = &s;
-  core_visit_body(&s.visitor, seg->body);
+  core_visit_body(&s.visitor, body);
+  return s.found;
+}
+
+// Does the seg-op read the memory at other points than it writes, or is it two destinations at once?
+static bool seg_reads(Code *k, const Mem *mem, const SegOp *seg) {
   int dests = 0;
   for (int d = 0; d < seg->dest_count; d++)
     dests += same_memory(k, mem, seg->dests[d].dest);
   for (int h = 0; h < seg->hist_count; h++)
     for (int i = 0; i < seg->hists[h].op.count; i++)
       dests += same_memory(k, mem, seg->hists[h].dests[i]);
-  return s.found || dests > 1;
+  return dests > 1 || code_mentions(k, mem, seg->body);
 }
 
 static bool reads_itself(Code *k, const Mem *mem, const Exp *exp) {
@@ -270,6 +274,15 @@ bool code_may_overwrite(Code *k, Atom array, const Body *body, int position) {
   const Mem *mem = code_array(k, array)->mem;
   if (!mem || !map_has(k->owned, mem) || reads_itself(k, mem, body->stms[position].exp)) return false;
   return !code_memory_used_after(k, mem, body, position);
+}
+
+bool code_loop_takes(Code *k, const Exp *loop, int i, const Body *body, int position) {
+  Atom init = loop->u.loop.inits[i];
+  if (init.kind != ATOM_VAR || !code_may_overwrite(k, init, body, position)) return false;
+  const Mem *mem = code_array(k, init)->mem;
+  for (int j = 0; j < loop->u.loop.param_count; j++)
+    if (j != i && loop->u.loop.params[j]->type.rank > 0 && same_memory(k, mem, loop->u.loop.inits[j])) return false;
+  return !code_mentions(k, mem, loop->u.loop.body);
 }
 
 void code_note_copy(Code *k, Atom array) {
@@ -285,6 +298,7 @@ Code code_inner(Code *k, ImpBuilder *b) {
   inner.b = b;
   inner.arrays = map_new(k->arrays);
   inner.owned = map_new(NULL);
+  inner.released = map_new(NULL);
   inner.wanted = map_new(NULL);
   if (k->scope && !k->scratch) inner.scope = host_scope(b, inner.arrays, inner.owned, k->scope);
   return inner;

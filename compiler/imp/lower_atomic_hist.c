@@ -149,7 +149,7 @@ static void make_bins(LocalHist *s) {
     shape[0] = imp_atom(s->h->seg->hists[h].width);
     const Mem *mem =
         mem_new(s->h->host->lower->c, "bins", MEM_LOCAL, s->h->outs[h]->elem);
-    vec_push(&s->kernel.kernel->scratch, (Scratch){ mem, shape[0] });
+    vec_push(&s->kernel.kernel->scratch, (Scratch){ .mem = mem, .count = shape[0] });
     Arr arr = arr_dense(mem, mem->elem, shape, 1);
     s->bins[h] = mem_copy(&arr, sizeof arr);
   }

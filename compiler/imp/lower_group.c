@@ -21,7 +21,7 @@ Arr group_alloc(Group *g, const char *name, CoreType type) {
       g->k.lower->failed = true;
     }
   }
-  vec_push(g->k.scratch, (Scratch){ mem, arr_count(&arr) });
+  vec_push(g->k.scratch, (Scratch){ .mem = mem, .count = arr_count(&arr) });
   map_put(g->k.owned, mem, mem);
   return arr;
 }
@@ -76,7 +76,7 @@ void group_copy(Group *g, const Arr *to, const Arr *from) {
   if (arr_same(to, from)) return;
   if (to->mem == from->mem) {  // another view of the memory that is written, e.g. its reversal
     const Mem *mem = mem_new(g->k.lower->c, "apart", MEM_LOCAL, to->elem);
-    vec_push(g->k.scratch, (Scratch){ mem, arr_count(to) });
+    vec_push(g->k.scratch, (Scratch){ .mem = mem, .count = arr_count(to) });
     Arr apart = arr_dense(mem, to->elem, to->shape, to->rank);
     group_copy(g, &apart, from);
     group_copy(g, to, &apart);

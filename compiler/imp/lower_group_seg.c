@@ -126,7 +126,7 @@ static void alloc_parts(GroupRed *r) {
     PrimType elem = r->seg->body->results[i].kind == ATOM_VAR ? r->seg->body->results[i].u.var->type.elem
                                                               : r->seg->body->results[i].u.constant.type;
     r->parts[i] = mem_new(r->g->k.lower->c, "parts", MEM_LOCAL, elem);
-    vec_push(r->g->k.scratch, (Scratch){ r->parts[i], r->g->group_size });
+    vec_push(r->g->k.scratch, (Scratch){ .mem = r->parts[i], .count = r->g->group_size });
   }
 }
 

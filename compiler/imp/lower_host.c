@@ -78,20 +78,29 @@ typedef struct Release {
   Code *k;
   const Body *body;
   int position;
-  Map *done;
 } Release;
+
+static void release(Code *k, const Mem *mem) {
+  if (map_has(k->released, mem)) return;
+  map_put(k->released, mem, mem);
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_RELEASE, .u.mem = { mem } });
+}
 
 static void release_dead(void *state, const void *key, void *value) {
   Release *r = state;
   const Mem *mem = key;
   (void)value;
-  if (map_has(r->done, mem)) return;
   const Mem *original = map_get(r->k->lower->copy_of, mem);
   if (original ? code_memory_read_after(r->k, original, r->body, r->position)
                : code_memory_used_after(r->k, mem, r->body, r->position))
     return;
-  map_put(r->done, mem, mem);
-  imp_add_stm(r->k->b, (ImpStm){ .kind = IMP_RELEASE, .u.mem = { mem } });
+  release(r->k, mem);
+}
+
+// At the end of a branch or of a round of a loop.
+static void release_all(void *state, const void *key, void *value) {
+  (void)value;
+  release(state, key);
 }
 
 // ---- control
@@ -132,6 +141,7 @@ static ImpBlock host_branch(const Branches *s, const Body *branch) {
     Arr dense = host_dense(&inner, &laid_out, host_memory_type(&inner, s->stm->binders[i]));
     imp_add_stm(&b, (ImpStm){ .kind = IMP_SHARE, .u.share = { s->mems[i], dense.mem } });
   }
+  map_each(inner.owned, release_all, &inner);
   return b.block;
 }
 
@@ -198,6 +208,7 @@ static void host_loop_params(Code *k, const Exp *exp, const Mem **mems) {
     Arr init = host_dense(k, code_array(k, exp->u.loop.inits[i]), atom_type(exp->u.loop.inits[i]));
     mems[i] = host_declare_mem(k, param->name, param->type.elem);
     imp_add_stm(k->b, (ImpStm){ .kind = IMP_SHARE, .u.share = { mems[i], init.mem } });
+    if (init.mem != code_array(k, exp->u.loop.inits[i])->mem) release(k, init.mem);
   }
 }
 
@@ -230,16 +241,33 @@ static void host_next_params(Code *k, const Exp *exp, const ImpExp **scalars, co
   }
 }
 
-static void release_locals(void *state, const void *key, void *value) {
-  Code *k = state;
+typedef struct Original {
+  Code *k;
+  const Mem *mem;
+} Original;
+
+static void release_copy(void *state, const void *key, void *value) {
+  const Original *original = state;
   (void)value;
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_RELEASE, .u.mem = { key } });
+  if (map_get(original->k->lower->copy_of, key) == original->mem) release(original->k, key);
 }
 
-static void host_loop(Code *k, const Stm *stm) {
+// First values that only the parameters of the loop refer to live no longer than these.
+static void release_inits(Code *k, const Stm *stm, const Body *body, int position) {
+  const Exp *exp = stm->exp;
+  for (int i = 0; i < exp->u.loop.param_count; i++) {
+    if (exp->u.loop.params[i]->type.rank == 0 || !code_loop_takes(k, exp, i, body, position)) continue;
+    Original init = { k, code_array(k, exp->u.loop.inits[i])->mem };
+    map_each(k->owned, release_copy, &init);
+    release(k, init.mem);
+  }
+}
+
+static void host_loop(Code *k, const Stm *stm, const Body *body, int position) {
   const Exp *exp = stm->exp;
   const Mem **mems = new_array(const Mem *, exp->u.loop.param_count + 1);
   host_loop_params(k, exp, mems);
+  release_inits(k, stm, body, position);
   ImpBuilder b;
   Code inner = code_inner(k, &b);
   for (int i = 0; i < exp->u.loop.param_count; i++) {
@@ -254,7 +282,7 @@ static void host_loop(Code *k, const Stm *stm) {
   host_next_params(&inner, exp, scalars, arrays, mems);
   for (int i = 0; i < count; i++)
     if (mems[i]) map_remove(inner.owned, mems[i]);
-  map_each(inner.owned, release_locals, &inner);
+  map_each(inner.owned, release_all, &inner);
   if (exp->u.loop.form == CORE_FOR)
     imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR, .u.loop = { exp->u.loop.index, imp_atom(exp->u.loop.bound),
                                                              b.block, false } });
@@ -327,7 +355,7 @@ static void host_stm(Code *k, const Stm *stm, const Body *body, int position) {
   case EXP_ASSERT: code_assert(k, stm); return;
   case EXP_IF: host_if(k, stm, body, position); return;
   case EXP_GUARD: host_guard(k, stm, body, position); return;
-  case EXP_LOOP: host_loop(k, stm); return;
+  case EXP_LOOP: host_loop(k, stm, body, position); return;
   case EXP_CALL: host_call(k, stm); return;
   case EXP_SEG: lower_seg(k, stm, body, position); return;
   case EXP_ARRAY: single_item(k, stm, body, position); return;
@@ -351,12 +379,11 @@ static void host_stm(Code *k, const Stm *stm, const Body *body, int position) {
 }
 
 void host_body(Code *k, const Body *body, const ImpExp **scalars, const Arr **arrays) {
-  Map *done = map_new(NULL);
   host_find_layouts(k, body);
   for (int i = 0; i < body->stm_count; i++) {
     host_stm(k, &body->stms[i], body, i);
-    Release release = { k, body, i, done };
-    map_each(k->owned, release_dead, &release);
+    Release after = { k, body, i };
+    map_each(k->owned, release_dead, &after);
   }
   for (int i = 0; i < body->result_count; i++) {
     if (atom_type(body->results[i]).rank == 0)
@@ -408,7 +435,8 @@ static void entry_results(Code *k, ImpEntry *out, const ImpExp **scalars, const 
 static const ImpEntry *lower_entry(Lower *lower, const Entry *entry) {
   ImpBuilder b = { .c = lower->c, .loc = entry->loc };
   Code k = { .lower = lower, .b = &b, .arrays = map_new(NULL), .inside = map_new(NULL),
-             .owned = map_new(NULL), .wanted = map_new(NULL), .layouts = map_new(NULL) };
+             .owned = map_new(NULL), .released = map_new(NULL), .wanted = map_new(NULL),
+             .layouts = map_new(NULL) };
   k.scope = host_scope(&b, k.arrays, k.owned, NULL);
   lower->entry = entry;
   lower->layout = NULL;

@@ -233,6 +233,7 @@ void kernel_end(Code *host, KernelCode *kernel, Launch launch) {
   Compiler *c = host->lower->c;
   Collect s = { .c = c, .bound = map_new(NULL), .seen = map_new(NULL) };
   collect_block(&s, &kernel->b.block);
+  share_scratch(&kernel->scratch, &kernel->b.block);
   const char *name = text_format("%s_%d", launch.name, c->next_id++);
   Kernel *k = new_node(Kernel, .name = name_of(c->names, name), .loc = host->b->loc,
                        .params = s.params.at, .param_count = s.params.count,

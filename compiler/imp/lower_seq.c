@@ -230,7 +230,7 @@ void seq_stm(Code *k, const Stm *stm, const Body *body, int position) {
   case EXP_ARRAY: seq_array(k, stm); return;
   case EXP_ASSERT: code_assert(k, stm); return;
   case EXP_IF: seq_if(k, stm, body, position); return;
-  case EXP_LOOP: seq_loop(k, stm); return;
+  case EXP_LOOP: seq_loop(k, stm, body, position); return;
   case EXP_CALL: seq_call(k, stm); return;
   case EXP_CHOOSE: seq_choose(k, stm); return;
   case EXP_MAP:

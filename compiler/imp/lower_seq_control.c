@@ -82,8 +82,20 @@ void seq_if(Code *k, const Stm *stm, const Body *body, int position) {
 
 // ---- loop
 
+// Where a parameter lies: where its last value is wanted; where its first value is if nothing else
+// needs that; else in memory of its own.
+static Arr param_place(Code *k, const Stm *stm, int i, const Body *body, int position) {
+  const Exp *exp = stm->exp;
+  const Var *param = exp->u.loop.params[i];
+  const Arr *wanted = map_get(k->wanted, stm->binders[i]);
+  if (wanted) return *wanted;
+  const Arr *init = code_array(k, exp->u.loop.inits[i]);
+  if (arr_is_dense(init) && code_loop_takes(k, exp, i, body, position)) return *init;
+  return code_alloc(k, param->name, param->type);
+}
+
 // Parameters in memory and variables of their own, holding the initial values.
-static void loop_params(Code *k, const Stm *stm, Map *params) {
+static void loop_params(Code *k, const Stm *stm, const Body *body, int position, Map *params) {
   const Exp *exp = stm->exp;
   for (int i = 0; i < exp->u.loop.param_count; i++) {
     const Var *param = exp->u.loop.params[i];
@@ -92,8 +104,7 @@ static void loop_params(Code *k, const Stm *stm, Map *params) {
       code_bind_scalar(k, param, imp_atom(init));
       continue;
     }
-    const Arr *wanted = map_get(k->wanted, stm->binders[i]);
-    Arr place = wanted ? *wanted : code_alloc(k, param->name, param->type);
+    Arr place = param_place(k, stm, i, body, position);
     code_copy(k, &place, code_array(k, init));
     code_bind(k, param, place);
     map_put(params, place.mem, place.mem);
@@ -140,10 +151,10 @@ static void loop_results(Code *k, const Stm *stm) {
   }
 }
 
-void seq_loop(Code *k, const Stm *stm) {
+void seq_loop(Code *k, const Stm *stm, const Body *body, int position) {
   const Exp *exp = stm->exp;
   Map *params = map_new(NULL);
-  loop_params(k, stm, params);
+  loop_params(k, stm, body, position, params);
   ImpBuilder b;
   Code inner = code_inner(k, &b);
   inner.owned = params;

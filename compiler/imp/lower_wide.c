@@ -102,7 +102,7 @@ const Mem **wide_local(WideKernel *s, const char *name, const ImpExp *count) {
   const Mem **mems = new_array(const Mem *, s->w->reds + 1);
   for (int i = 0; i < s->w->reds; i++) {
     mems[i] = mem_new(s->w->host->lower->c, name, MEM_LOCAL, value_type(s->w, i));
-    vec_push(&s->kernel->scratch, (Scratch){ mems[i], count });
+    vec_push(&s->kernel->scratch, (Scratch){ .mem = mems[i], .count = count });
   }
   return mems;
 }
