@@ -357,8 +357,8 @@ typedef struct Affine {
 } Affine;
 bool lanes_affine(const LaneInfo *info, const ImpExp *e, Affine *out);
 bool lanes_var_is_affine(const LaneInfo *info, const Var *var);
-// Is vector code for the body surely faster than an item per point?  (lane_cost.c)
-bool lanes_pay(const LaneInfo *info, const ImpBlock *body);
+// Is vector code surely faster than an item per point, or, if nested, than a loop over the points?  (lane_cost.c)
+bool lanes_pay(const LaneInfo *info, const ImpStm *lanes, bool nested);
 // Does a loop read, for all rows or all vectors, what one would read alone, with few accumulators?
 bool lanes_share_reads(const LaneInfo *info, const ImpBlock *body);
 

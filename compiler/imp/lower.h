@@ -169,6 +169,7 @@ typedef struct Items {
 const ImpExp *items_open(Items *s, Code *host, KernelCode *kernel, const ImpExp *count, int64_t least);
 // The same for the points of a space, whose index variables are bound.
 void items_open_space(Items *s, Code *host, KernelCode *kernel, const SegDim *dims, int count, int64_t least);
+const ImpExp *items_most(Code *host);  // of a launch on a CPU
 // Ends and launches the kernel.  independent: no position reads or writes what another one writes.
 void items_close(Items *s, const char *name, bool independent);
 

@@ -27,11 +27,15 @@ static ImpBuilder builder_of(const KernelCode *kernel) {
   return (ImpBuilder){ .c = kernel->b.c, .loc = kernel->b.loc };
 }
 
+const ImpExp *items_most(Code *host) {
+  const ImpExp *grid = tuning_param(host->lower, "map_groups", "grid_size", -1, -1);
+  return imp_max(imp_i64(1), imp_mul(grid, imp_i64(ITEMS_PER_GROUP)));
+}
+
 // How many positions each item gets, at least `least`.
 static void choose_run(Items *s, int64_t least) {
   Code *host = s->host;
-  const ImpExp *grid = tuning_param(host->lower, "map_groups", "grid_size", -1, -1);
-  const ImpExp *wanted = imp_ceil_div(s->count, imp_max(imp_i64(1), imp_mul(grid, imp_i64(ITEMS_PER_GROUP))));
+  const ImpExp *wanted = imp_ceil_div(s->count, items_most(host));
   s->run = imp_var(imp_declare(host->b, "run", imp_max(imp_i64(least), wanted)));
 }
 

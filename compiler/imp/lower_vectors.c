@@ -12,6 +12,8 @@
 enum {
   VECTORS = 2,  // of a row, where rows share what they read,
   ROWS = 4,     // and how many: as many accumulators as registers hold
+  SCRATCH_BYTES =
+      64 << 20,  // of an item at most: its lanes take LANES times what a point takes
 };
 
 enum { MAX_MAPS = 4 };
@@ -195,28 +197,33 @@ static bool reads_what_it_writes(const ImpBlock *block) {
   return seen.both;
 }
 
-static ImpStm trial_statement(const Vectors *v, Code *host, bool *scratch) {
+// The body on trial; `bytes` gets the scratch memory that an item needs for it, or NULL.
+static ImpStm trial_statement(const Vectors *v, Code *host, const ImpExp **bytes) {
   KernelCode *kernel = kernel_begin(host, v->stm->loc);
   for (int i = 0; i < v->dim_count; i++)
     map_put(kernel->code.inside, v->dims[i].index, v->stm);
   int notes = host->lower->copies.count;
   ImpStm stm = lane_statement(v, &kernel->code, (Corner){ imp_i64(0), imp_i64(0) });
   host->lower->copies.count = notes;
-  *scratch = kernel->scratch.count > 0;
+  *bytes = NULL;
+  vec_each (Scratch *, s, &kernel->scratch) {
+    const ImpExp *more = imp_mul(s->count, imp_i64(prim_size_bytes(s->mem->elem)));
+    *bytes = *bytes ? imp_add(*bytes, more) : more;
+  }
   return stm;
 }
 
 // Several rows and vectors at once, if what they read in common is read in a loop.
 static bool shares_reads(const Vectors *v, Code *host) {
-  bool scratch;
-  ImpStm stm = trial_statement(v, host, &scratch);
+  const ImpExp *bytes;
+  ImpStm stm = trial_statement(v, host, &bytes);
   LaneInfo *info = lanes_analyse(&stm);
-  return !scratch && !lanes_unsupported(info) &&
-         lanes_share_reads(info, &stm.u.lanes.body);
+  return !bytes && !lanes_unsupported(info) && lanes_share_reads(info, &stm.u.lanes.body);
 }
 
 // host: if the space is wide enough { vectors } else { narrower, or an item per point }
-static void choose_kernel(const Vectors *v, Code *host, bool masked) {
+static void choose_kernel(const Vectors *v, Code *host, const ImpExp *bytes,
+                          bool masked) {
   ImpBuilder lanes = { .c = host->lower->c, .loc = host->b->loc }, others = lanes;
   Code lane_code = *host, other_code = *host;
   lane_code.b = &lanes;
@@ -230,8 +237,14 @@ static void choose_kernel(const Vectors *v, Code *host, bool masked) {
     const ImpExp *height = imp_atom(v->dims[v->dim_count - 2].width);
     wide = imp_and(wide, imp_op2(OP_LE, imp_i64(v->rows), height));
   }
+  if (bytes) {
+    const ImpExp *blocks = imp_mul(space_size(v->dims, v->dim_count - 1),
+                                   imp_ceil_div(width, imp_i64(LANES)));
+    bytes = imp_mul(bytes, imp_min(items_most(host), blocks));
+    wide = imp_and(wide, imp_op2(OP_LE, bytes, imp_i64(SCRATCH_BYTES)));
+  }
   if (v->vectors > 1)
-    choose_kernel(&narrow, &other_code, masked);
+    choose_kernel(&narrow, &other_code, bytes, masked);
   else
     lower_segmap_items(&other_code, v->stm, v->outs);
   imp_add_stm(host->b,
@@ -239,22 +252,38 @@ static void choose_kernel(const Vectors *v, Code *host, bool masked) {
 }
 
 // Vectors of one row, if they pay.
-static bool finds_vectors(const Vectors *v, Code *host, bool *scratch, bool *masked) {
+static bool finds_vectors(const Vectors *v, Code *host, const ImpExp **bytes,
+                          bool *masked) {
   int lane_maps = host->lower->lane_maps;
-  ImpStm lanes = trial_statement(v, host, scratch);
+  ImpStm lanes = trial_statement(v, host, bytes);
   LaneInfo *info = lanes_analyse(&lanes);
   *masked = reads_what_it_writes(&lanes.u.lanes.body);
   if (host->lower->lane_maps > lane_maps || lanes_unsupported(info)) return false;
-  return lanes_pay(info, &lanes.u.lanes.body);
+  return lanes_pay(info, &lanes, v->map_count > 0);
 }
 
 // ---- the space
 
-static bool is_bound_in(const Body *body, const Var *var) {
+static bool binds(const Body *body, const Var *var) {
   for (int i = 0; i < body->stm_count; i++)
     for (int k = 0; k < body->stms[i].binder_count; k++)
       if (body->stms[i].binders[k] == var) return true;
   return false;
+}
+
+// Is the variable bound by the space, or by the bodies and functions of the maps entered so far?
+static bool is_bound_inside(const Vectors *v, const SegDim *dims, const Var *var) {
+  const Body *body = v->stm->exp->u.seg->body;
+  for (int i = 0; i < v->dim_count; i++)
+    if (dims[i].index == var) return true;
+  for (int m = 0; m < v->map_count; m++) {
+    const Lambda *fn = &v->maps[m]->exp->u.soac.fn;
+    for (int i = 0; i < v->maps[m]->exp->u.soac.array_count; i++)
+      if (fn->params[i] == var) return true;
+    if (binds(body, var)) return true;
+    body = fn->body;
+  }
+  return binds(body, var);
 }
 
 // The map that is the body, but for plain statements before it, or NULL.
@@ -276,20 +305,18 @@ static const Stm *map_of(const Body *body) {
 static void add_maps(Vectors *v, Code *host) {
   const SegOp *seg = v->stm->exp->u.seg;
   SegDim *dims = new_array(SegDim, seg->dim_count + MAX_MAPS);
-  const Body *inside[MAX_MAPS], *body = seg->body;
+  const Body *body = seg->body;
   for (int i = 0; i < seg->dim_count; i++)
     dims[i] = seg->dims[i];
-  for (; v->map_count < MAX_MAPS; v->map_count++) {
+  while (v->map_count < MAX_MAPS) {
     const Stm *map = map_of(body);
-    inside[v->map_count] = body;
-    Atom width = map ? map->exp->u.soac.width : (Atom){ 0 };
-    for (int i = 0; map && i <= v->map_count && width.kind == ATOM_VAR; i++)
-      if (is_bound_in(inside[i], width.u.var)) map = NULL;
     if (!map) break;
+    Atom width = map->exp->u.soac.width;
+    if (width.kind == ATOM_VAR && is_bound_inside(v, dims, width.u.var)) break;
     Name name = name_of(host->lower->c->names, "j");
     const Var *index = var_new(host->lower->c, name, type_scalar(PRIM_I64), map->loc);
     dims[v->dim_count++] = (SegDim){ index, width };
-    v->maps[v->map_count] = map;
+    v->maps[v->map_count++] = map;
     body = map->exp->u.soac.fn.body;
   }
   v->dims = dims;
@@ -314,16 +341,17 @@ bool lower_vectors(Code *host, const Stm *stm) {
     .stm = stm, .dim_count = seg->dim_count, .outs = outs, .vectors = 1, .rows = 1
   };
   add_maps(&v, host);
-  bool scratch, masked;
-  while (!finds_vectors(&v, &trial, &scratch, &masked)) {
+  const ImpExp *bytes;
+  bool masked;
+  while (!finds_vectors(&v, &trial, &bytes, &masked)) {
     if (v.map_count == 0) return false;
     v.map_count--;
     v.dim_count--;
   }
-  if (!scratch && !masked) choose_tile(&v, &trial);
+  if (!bytes && !masked) choose_tile(&v, &trial);
   for (int i = 0; i < stm->binder_count; i++)
     outs[i] = host_map_out(host, stm->binders[i]);
-  choose_kernel(&v, host, masked);
+  choose_kernel(&v, host, bytes, masked);
   for (int i = 0; i < stm->binder_count; i++)
     code_bind(host, stm->binders[i], *outs[i]);
   return true;
