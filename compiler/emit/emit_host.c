@@ -347,6 +347,11 @@ void host_stm(CodeText *c, const ImpStm *stm) {
   case IMP_LAUNCH: host_launch(c, stm); return;
   case IMP_READ: host_read_stm(c, stm); return;
   case IMP_GUARD: host_guard(c, stm); return;
+  case IMP_ONCE:
+    c_line(c, "if (!%s) {", c_mem(c, stm->u.once.mem));
+    host_block(c, &stm->u.once.body);
+    c_line(c, "}");
+    return;
   case IMP_REGION: host_region(c, stm); return;
   case IMP_STORE:
   case IMP_ATOMIC:

@@ -142,6 +142,7 @@ static void kernel_stm(CodeText *c, const ImpStm *stm) {
   case IMP_LAUNCH:
   case IMP_READ:
   case IMP_GUARD:
+  case IMP_ONCE:
   case IMP_REGION: bug(c->e->c, stm->loc, "host statement within a kernel");
   }
 }

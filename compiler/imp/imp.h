@@ -110,6 +110,7 @@ typedef enum ImpStmKind {
   IMP_LAUNCH,    // u.launch
   IMP_READ,      // var = mem[index] (waits for the device): u.read
   IMP_GUARD,     // u.guard: a decision between versions
+  IMP_ONCE,      // if (mem refers to nothing) body: u.once
   IMP_REGION,    // a body measured as one region: u.region
 } ImpStmKind;
 
@@ -177,6 +178,7 @@ struct ImpStm {
       const ImpParam *results;
       int result_count;
     } guard;
+    struct { const Mem *mem; ImpBlock body; } once;
     struct { Name name; ImpBlock body; } region;
   } u;
 };

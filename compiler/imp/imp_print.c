@@ -261,6 +261,11 @@ static void print_stm(Text *t, const ImpStm *stm) {
   case IMP_LAUNCH: print_launch(t, stm); return;
   case IMP_READ: print_read(t, stm); return;
   case IMP_GUARD: print_guard(t, stm); return;
+  case IMP_ONCE:
+    text_add(t, "once ");
+    print_mem(t, stm->u.once.mem);
+    print_inner(t, &stm->u.once.body);
+    return;
   case IMP_REGION:
     text_printf(t, "region %s", stm->u.region.name);
     print_inner(t, &stm->u.region.body);

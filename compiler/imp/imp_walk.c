@@ -81,6 +81,7 @@ void imp_each_exp(const ImpStm *stm, ImpExpFn fn, void *state) {
   case IMP_SHARE:
   case IMP_UNIQUE:
   case IMP_RELEASE:
+  case IMP_ONCE:
   case IMP_REGION: return;
   }
 }
@@ -90,8 +91,10 @@ int imp_blocks(const ImpStm *stm, const ImpBlock **out) {
   if (stm->kind == IMP_WHILE) out[0] = &stm->u.loop_while.body;
   if (stm->kind == IMP_REGION) out[0] = &stm->u.region.body;
   if (stm->kind == IMP_LANES) out[0] = &stm->u.lanes.body;
-  bool single = stm->kind == IMP_FOR || stm->kind == IMP_WHILE || stm->kind == IMP_REGION;
-  if (single || stm->kind == IMP_LANES) return 1;
+  if (stm->kind == IMP_ONCE) out[0] = &stm->u.once.body;
+  bool loops = stm->kind == IMP_FOR || stm->kind == IMP_WHILE;
+  bool holds = stm->kind == IMP_REGION || stm->kind == IMP_LANES || stm->kind == IMP_ONCE;
+  if (loops || holds) return 1;
   if (stm->kind == IMP_IF) {
     out[0] = &stm->u.cond.then_body;
     out[1] = &stm->u.cond.else_body;

@@ -133,6 +133,7 @@ static void collect_stm(Collect *s, const ImpStm *stm) {
   case IMP_LAUNCH:
   case IMP_READ:
   case IMP_GUARD:
+  case IMP_ONCE:
   case IMP_REGION: bug(s->c, stm->loc, "host statement within a kernel");
   }
 }

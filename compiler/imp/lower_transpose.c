@@ -176,15 +176,15 @@ bool layout_transpose(Code *host, const Arr *to, const Arr *from) {
 // ---- copies for kernels
 //
 // Note [Copies are made once].  A copy belongs to the scope of the host's code that binds the array, and
-// is made where it is first wanted.  If that is in an inner scope (a branch, a loop, another version),
-// a flag says whether it was made before.  It is released with the last use of the array.
+// is made where it is first wanted.  If that is in an inner scope (a branch, a loop, another version), it
+// is made there unless its slot holds it already.  It is released with the last use of the array.
 
 struct LaidCopy {
   const Var *var;
   const int *order;
   Arr to;           // with the parameter
   const Arr *seen;  // by kernels
-  const Var *made;  // the flag, or NULL: made for sure
+  bool sure;        // made before every later use
 };
 
 HostScope *host_scope(ImpBuilder *b, Map *arrays, Map *owned, HostScope *parent) {
@@ -229,8 +229,7 @@ static LaidCopy *new_copy(Code *host, HostScope *owner, const Var *var,
   copy->to = in_order(mem, arr, order);
   Arr as_is = resolve(arr, false), seen = either(host->lower, &copy->to, &as_is);
   copy->seen = mem_copy(&seen, sizeof seen);
-  if (owner->b != host->b)
-    copy->made = imp_declare(owner->b, "made", imp_const(prim_bool(false)));
+  copy->sure = owner->b == host->b;
   vec_push(&owner->copies, copy);
   return copy;
 }
@@ -252,17 +251,17 @@ static void make_copy(Code *host, ImpBuilder *b, const LaidCopy *copy) {
 const Arr *layout_copy(Code *host, const Var *var, const int *order) {
   HostScope *owner = owner_of(host, var);
   LaidCopy *copy = find_copy(owner, var, order);
-  if (copy && !copy->made) return copy->seen;
+  if (copy && copy->sure) return copy->seen;
   if (!copy) copy = new_copy(host, owner, var, order);
-  if (!copy->made) {
+  if (copy->sure) {
     make_copy(host, host->b, copy);
     return copy->seen;
   }
+  ImpStm once = { .kind = IMP_ONCE, .u.once = { .mem = copy->to.mem } };
   ImpBuilder b = { .c = host->b->c, .loc = host->b->loc };
   make_copy(host, &b, copy);
-  imp_assign(&b, copy->made, imp_const(prim_bool(true)));
-  const ImpExp *lacking = imp_op1(OP_NOT, imp_var(copy->made));
-  imp_add_stm(host->b, (ImpStm){ .kind = IMP_IF, .u.cond = { lacking, b.block, { 0 } } });
+  once.u.once.body = b.block;
+  imp_add_stm(host->b, once);
   return copy->seen;
 }
 

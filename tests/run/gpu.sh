@@ -1,0 +1,77 @@
+#!/bin/sh
+# The code for GPUs, on any device: where it makes copies in another layout, and that group sizes, layouts and
+# the number of chunks change no result.  gpu.sh FLC GPU.FL; exit status 77 (skipped) without a device.
+flc=$(realpath "$1") program=$(realpath "$2")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+export XDG_CACHE_HOME="$folder/cache" HOME="$folder"
+mkdir cache
+failed=0
+
+cat > layouts.fl << 'END_OF_PROGRAM'
+def walk [w] (r: [w]i32) : i32 = loop s = 0 for j < w do s * 3 + r[j]
+entry twice [n][m] (xss: [n][m]i32) (k: i64) : [n]i32 =
+  loop a = map walk xss for _i < k do map2 (\x r -> loop s = x for j < m do s * 5 + r[j]) a xss
+entry inside [n][m] (xss: [n][m]i32) (k: i64) : [n]i32 =
+  loop a = replicate n 0 for i < k do
+    if i % 3 == 1 then map2 (\x r -> loop s = x for j < m do s * 5 + r[j]) a xss else map (+ 1) a
+entry columns [n][m] (xss: [n][m]i32) : [m]i32 = map walk (transpose xss)
+entry result [n] (m: i64) (xs: [n]i32) : [n][m]i32 =
+  map (\x -> loop ys = replicate m x for j < m do ys with [j] = i32.i64 j * x) xs
+entry few [n][m] (xss: [n][m]i32) : [n]i32 = map (\r -> r[0] + r[1]) xss
+END_OF_PROGRAM
+"$flc" dump layouts.fl --after imp --code gpu > layouts.imp || exit 1
+
+# expect COUNT PATTERN ENTRY: so many lines of the entry's host code match.
+expect() {
+  found=$(sed -n "/^entry $3(/,/^}/p" layouts.imp | grep -c -- "$2")
+  [ "$found" = "$1" ] && return
+  echo "FAIL entry $3: $found lines with '$2', expected $1"
+  failed=1
+}
+expect 1 'launch transpose' twice # shared by two kernels, outside of the loop
+expect 1 '^    launch transpose' twice
+expect 1 'launch transpose' inside # within a branch of a loop, but once
+expect 1 '^      once xss' inside
+expect 1 '^  slot xss' inside
+expect 0 'transpose\|layout' columns # in order as they are
+expect 1 'launch transpose' result   # the caller wants rows
+expect 0 'transpose\|layout' few     # most of the array is not read
+
+# Neighbouring items read and write neighbouring words.
+if [ "$(grep -c 'xss_[0-9]*\[.*i_[0-9]* \* (layout_[0-9]* ? 1i64 :' layouts.imp)" != 3 ] ||
+  ! grep -q '^ *ys_[0-9]*\[.*i_[0-9]* \* (layout_[0-9]* ? 1i64 :.* = ' layouts.imp; then
+  echo 'FAIL an index is not that of the layout:'
+  grep 'layout_[0-9]* ?' layouts.imp
+  failed=1
+fi
+
+"$flc" build "$program" -o p || exit 1
+if printf '1i64 1i64' | ./p -e scans 2>&1 | grep -q 'no OpenCL'; then exit 77; fi
+
+# vary ENTRY VALUES OPTION...: the code for CPUs without, that for GPUs with the options.
+vary() {
+  entry=$1 values=$2
+  shift 2
+  expected=$(printf '%s' "$values" | ./p -e "$entry" --code cpu) || failed=1
+  got=$(printf '%s' "$values" | ./p -e "$entry" --code gpu "$@") || failed=1
+  [ "$got" = "$expected" ] && return
+  echo "FAIL entry $entry, input $values, --code gpu $*"
+  failed=1
+}
+
+for size in 1 7 32; do
+  set --
+  for kind in segred segscan seghist; do
+    set -- "$@" --param ${kind}_group_size=$size --param ${kind}_groups=5 --param ${kind}_least=1
+  done
+  vary reductions '3i64 700i64' --param default_threshold=1000000000 "$@"
+  vary scans '3i64 700i64' --param default_threshold=1000000000 "$@"
+  vary histograms '3i64 700i64 9i64' --param default_threshold=1000000000 "$@"
+done
+vary histograms '3i64 700i64 9i64' --param seghist_local_bytes=0
+for layout in 0 1; do
+  vary layouts '70i64 33i64 3i64' --param default_threshold=0 --param layout=$layout
+done
+exit $failed
