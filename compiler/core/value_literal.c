@@ -116,9 +116,9 @@ static void scan_based(const ValueReader *r, Literal *lit) {
   }
   lit->end = i;
   if (binary || (byte_at(r, i) != '.' && (byte_at(r, i) | 0x20) != 'p')) return;
-  if (byte_at(r, i) == '.')
-    for (i++; isxdigit((unsigned char)byte_at(r, i)); i++) {
-    }
+  if (byte_at(r, i) == '.' && hex_value(byte_at(r, ++i)) >= 0)
+    while (byte_at(r, i) == '_' || hex_value(byte_at(r, i)) >= 0)
+      i++;
   if ((byte_at(r, i) | 0x20) != 'p') return;
   i += 1 + (byte_at(r, i + 1) == '-' || byte_at(r, i + 1) == '+');
   if (!is_digit(byte_at(r, i))) return;

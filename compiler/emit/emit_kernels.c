@@ -90,7 +90,8 @@ static void kernel_atomic(CodeText *c, const ImpStm *stm) {
 
 // A piece of the arena; without one the item stops, and the host runs the kernel again.
 static void kernel_take(CodeText *c, const ImpStm *stm) {
-  const char *name = c_mem(c, stm->u.alloc.mem), *type = c_memory_type(stm->u.alloc.mem->elem);
+  const char *name = c_mem(c, stm->u.alloc.mem),
+             *type = c_memory_type(stm->u.alloc.mem->elem);
   c_line(c,
          "%s = (__global %s *)flc_arena_room(flc_arena, flc_arena_bytes, flc_arena_top, "
          "(__global uchar *)%s, &%s_room, (%s) * (long)sizeof(%s));",
@@ -240,8 +241,9 @@ static void find_loop_kinds(const ImpBlock *block, bool *reassociate, bool *inde
 }
 
 static void define_pragma(Text *t, const char *name, const char *pragma) {
-  text_printf(t, "\n#ifdef __clang__\n#define %s _Pragma(\"%s\")\n#else\n#define %s\n#endif\n",
-              name, pragma, name);
+  text_printf(
+      t, "\n#ifdef __clang__\n#define %s _Pragma(\"%s\")\n#else\n#define %s\n#endif\n",
+      name, pragma, name);
 }
 
 // Float reductions may be reordered, as in any parallel reduction: one vector accumulator per lane
@@ -250,7 +252,8 @@ static void define_pragmas(Text *t, const ImpBlock *block) {
   bool reassociate = false, independent = false;
   find_loop_kinds(block, &reassociate, &independent);
   if (reassociate) define_pragma(t, "FLC_REASSOCIATE", "clang fp reassociate(on)");
-  if (independent) define_pragma(t, "FLC_INDEPENDENT", "clang loop vectorize(assume_safety)");
+  if (independent)
+    define_pragma(t, "FLC_INDEPENDENT", "clang loop vectorize(assume_safety)");
 }
 
 // What vector code calls.
