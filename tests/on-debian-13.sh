@@ -2,16 +2,17 @@
 # The device tests on a second OpenCL implementation: PoCL of Debian 13, in a folder that debootstrap
 # makes.  By hand and as root, not by CI:
 #
-#   tests/on-debian-13.sh [FOLDER] [PATH...]    default: /tmp/flc-debian-13, tests/run tests/programs benchmarks
+#   tests/on-debian-13.sh [FOLDER] [PATH...]    default: /tmp/flc-debian-13 and the folders below
 #
-# The project is copied into the folder, built there with Debian 13's compiler, and `flc test` is run.
+# The project is copied into the folder, built there with Debian 13's compiler, and the cases of test
+# blocks are run on the device.  That takes about an hour: every kernel is compiled for the first time.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 folder=${1:-/tmp/flc-debian-13}
 shift || true
 paths=("$@")
-[ ${#paths[@]} -gt 0 ] || paths=(tests/lang tests/programs benchmarks)
+[ ${#paths[@]} -gt 0 ] || paths=(tests/run tests/rules tests/core tests/programs benchmarks tests/prelude tests/lang)
 
 packages=(gcc libc6-dev meson ninja-build pkg-config python3 libgc-dev libgmp-dev zlib1g-dev
   libjansson-dev ocl-icd-opencl-dev opencl-c-headers pocl-opencl-icd)
@@ -31,11 +32,11 @@ trap 'umount "$folder/proc" "$folder/sys" "$folder/dev" || true' EXIT
 
 # The way out to the packages is the host's.
 cp /etc/resolv.conf /etc/hosts "$folder/etc/" 2> /dev/null || true
-[ -d /etc/apt/apt.conf.d ] && cp -n /etc/apt/apt.conf.d/*proxy* "$folder/etc/apt/apt.conf.d/" 2> /dev/null || true
+if [ -d /etc/apt/apt.conf.d ]; then cp -n /etc/apt/apt.conf.d/*proxy* "$folder/etc/apt/apt.conf.d/" 2> /dev/null || true; fi
 inside apt-get -qq update
 inside apt-get -qq install -y --no-install-recommends "${packages[@]}"
 
 mkdir -p "$folder/flc"
 git archive HEAD | tar -x -C "$folder/flc"
 inside sh -c 'cd /flc && { [ -f build/build.ninja ] || meson setup build . ; } && ninja -C build flc'
-inside sh -c 'cd /flc && build/flc test "$@"' sh "${paths[@]}"
+inside sh -c 'cd /flc && build/flc test --stage device --timeout 3600 "$@"' sh "${paths[@]}"
