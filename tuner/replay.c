@@ -28,31 +28,32 @@ static RaceGroup *race_group(Measure *m, int dataset, int root, int64_t par,
   return g;
 }
 
-static void add_inside(RaceInsides *list, RaceGroup *inner, int64_t count) {
+// False if it is known.
+static bool add_inside(RaceInsides *list, RaceGroup *inner, int64_t count) {
   vec_each (RaceInside *, in, list)
     if (in->inner == inner) {
+      bool changed = in->count != count;
       in->count = count;
-      return;
+      return changed;
     }
   vec_push(list, (RaceInside){ inner, count });
+  return true;
 }
 
-// "1 4096 0": the guard by its number in the region, Par, local memory.
-static void add_decision(const Measure *m, const RaceGroup *g, Contender *c,
+// "1 4096 0": the guard by its number in the region, Par, local memory.  False if it is known.
+static bool add_decision(const Measure *m, const RaceGroup *g, Contender *c,
                          const char *text) {
   int guard = 0;
   long long par = 0, local = 0;
-  if (sscanf(text, "%d %lld %lld", &guard, &par, &local) != 3) return;
+  if (sscanf(text, "%d %lld %lld", &guard, &par, &local) != 3) return false;
   guard += g->root;
-  if (guard < g->root || guard >= m->tree->guard_count) return;
+  if (guard < g->root || guard >= m->tree->guard_count) return false;
+  vec_each (const RaceDecision *, d, &c->path)
+    if (d->guard == guard) return false;
   RaceDecision decision = { guard, par >= SOLVE_NEVER ? SOLVE_NEVER - 1 : par,
                             local <= m->capacity };
-  vec_each (RaceDecision *, d, &c->path)
-    if (d->guard == guard) {
-      *d = decision;
-      return;
-    }
   vec_push(&c->path, decision);
+  return true;
 }
 
 static void add_sample(Contender *c, const char *text) {
@@ -64,16 +65,17 @@ static void add_sample(Contender *c, const char *text) {
   c->total.at[round] = total;
 }
 
-// A line about an alternative, without its numbers: from the program or from the log.
-static void take(const Measure *m, RaceGroup *g, int k, const char *what,
+// A line about an alternative, without its numbers: from the program or from the log.  False if it
+// says nothing new.
+static bool take(const Measure *m, RaceGroup *g, int k, const char *what,
                  const char *text) {
   Contender *c = &g->list[k];
-  if (strcmp(what, "decide") == 0)
-    add_decision(m, g, c, text);
-  else if (strcmp(what, "sample") == 0)
+  if (strcmp(what, "decide") == 0) return add_decision(m, g, c, text);
+  if (strcmp(what, "sample") == 0)
     add_sample(c, text);
   else if (strcmp(what, "bound") == 0)
     c->bound = strtod(text, NULL);
+  return true;
 }
 
 // The time of one event; 0 if unknown.
@@ -168,7 +170,7 @@ static void hear_inside(const Listener *l, const char *text) {
     return;
   }
   if (k < 0 || k >= g->count) return;
-  add_inside(&g->list[k].inside, in, count);
+  if (!add_inside(&g->list[k].inside, in, count)) return;
   write_down(l->m, g, k, "inside",
              text_format("%s %lld %lld %lld", l->m->tree->guards[in->root].region,
                          (long long)in->par, (long long)in->local, count));
@@ -220,8 +222,7 @@ static void hear_contender(Listener *l, const char *what, const char *text) {
     if (l->m->progress) l->m->progress(l->m->progress_state, race_text(l->m, g, k));
   } else {
     if (strcmp(what, "decide") == 0) rest = decision_line(l->m, g, rest);
-    take(l->m, g, k, what, rest);
-    write_down(l->m, g, k, what, rest);
+    if (take(l->m, g, k, what, rest)) write_down(l->m, g, k, what, rest);
   }
 }
 
@@ -416,7 +417,8 @@ ReplayOutcome replay_run(Measure *m, int dataset) {
     Reply reply = call(m, &l);
     ok = reply.status == REPLY_OK;
     if (ok || m->interrupted || reply.status == REPLY_FAILURE) break;
-    if (!blame_last(&l, reply) || !measure_time_left(m)) break;
+    if (!measure_time_left(m) || !blame_last(&l, reply))
+      break;  // the budget is no failure
   }
   place_all(m, dataset);
   if (m->server.pid) {
