@@ -251,7 +251,6 @@ static const char *binary(LaneCode *l, const ImpExp *e) {
   if (op == OP_NE) return compare(type, a, "!=", b);
   if (op == OP_LT) return compare(type, a, "<", b);
   if (op == OP_LE) return compare(type, a, "<=", b);
-  if (op == OP_POW && prim_is_float(type)) return text_format("pow(%s, %s)", a, b);
   return arithmetic(l, e, a, b);
 }
 
