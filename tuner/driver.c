@@ -397,11 +397,11 @@ Tuning *tuner_run(const TunerOptions *options) {
   measure_close(m);
   t->seconds = child_now() - started;
   tuning_progress(t, 100, "\r\033[K");
-  if (!anything_ran(t))
+  if (!t->problem_text && !anything_ran(t))
     t->problem_text =
         text_format("no version could be measured\n%s", text_str(m->report));
   if (t->problem_text) return t;
-  t->missing = missing_runs(t);
+  t->missing = options->range_count ? 0 : missing_runs(t);
   find_alone(t);
   write_results(t);
   return t;

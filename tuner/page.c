@@ -1,5 +1,6 @@
 // The page of --report: one HTML file that needs nothing else.
 #include "tuner/driver.h"
+#include "tuner/page_range.h"
 #include <math.h>
 #include <string.h>
 
@@ -24,10 +25,12 @@ static const char style[] =
     "svg{max-width:100%;height:auto}svg text{fill:var(--soft);font:12px "
     "system-ui,sans-serif}"
     "svg .bar{fill:var(--bar)}svg .other{fill:var(--other)}svg .grid{stroke:var(--line)}"
-    "svg .curve{fill:none;stroke:var(--bar);stroke-width:2}"
-    "svg .low{fill:none;stroke:var(--other);stroke-width:2}";
+    "svg .line{fill:none;stroke-width:2}svg .band{opacity:.15}"
+    "svg .line.near{stroke:var(--bar)}svg .band.near,svg .dot.near{fill:var(--bar)}"
+    "svg .line.fastest{stroke:var(--good)}svg .band.fastest,svg "
+    ".dot.fastest{fill:var(--good)}svg .dot.wrong{fill:var(--bad)}";
 
-enum { MOST_COLUMNS = 24 };
+enum { MOST_COLUMNS = 24, MOST_POINTS = 8 };
 
 static void escape(Text *out, const char *text) {
   for (const char *s = text; *s; s++) {
@@ -223,57 +226,6 @@ static void bars_section(const Page *p) {
   text_add(p->out, "</svg>\n");
 }
 
-// ---- precision
-
-static double curve_x(const Page *p, int points) {
-  double last = log(fmax(2, p->t->curve.at[p->t->curve.count - 1].points));
-  double first = log(fmax(1, p->t->curve.at[0].points));
-  return 60 + 600 * (log(points) - first) / fmax(last - first, 1e-9);
-}
-
-static double share_of(const Precision *r, bool near) {
-  return r->points ? (double)(near ? r->near : r->fastest) / r->points : 0;
-}
-
-static void curve_line(const Page *p, bool near) {
-  text_printf(p->out, "<polyline class=%s points=\"", near ? "curve" : "low");
-  vec_each (const CurvePoint *, point, &p->t->curve)
-    text_printf(p->out, "%.1f,%.1f ", curve_x(p, point->points),
-                220 - 200 * share_of(&point->precision, near));
-  text_add(p->out, "\" />\n");
-}
-
-static void precision_section(const Page *p) {
-  const CurvePoint *last = &p->t->curve.at[p->t->curve.count - 1];
-  Interval strict = tuning_interval(last->precision.fastest, last->precision.points);
-  Interval near = tuning_interval(last->precision.near, last->precision.points);
-  text_printf(p->out,
-              "<h2>Precision on %d held-out points</h2><p>Fastest version picked: %.1f "
-              "%% (95 %%: %.1f to %.1f); "
-              "within 2 %% of it: %.1f %% (%.1f to %.1f); mean regret %.2f %% &plusmn; "
-              "%.2f %%.</p>\n",
-              last->precision.points, 100 * share_of(&last->precision, false),
-              100 * strict.low, 100 * strict.high, 100 * share_of(&last->precision, true),
-              100 * near.low, 100 * near.high, 100 * last->precision.regret,
-              196 * last->precision.regret_error);
-  text_add(p->out, "<svg viewBox=\"0 0 720 260\" width=720 role=img "
-                   "aria-label=\"precision by points\">\n");
-  for (int percent = 0; percent <= 100; percent += 25)
-    text_printf(p->out,
-                "<line class=grid x1=60 x2=660 y1=%d y2=%d /><text x=52 y=%d "
-                "text-anchor=end>%d %%</text>\n",
-                220 - 2 * percent, 220 - 2 * percent, 224 - 2 * percent, percent);
-  vec_each (const CurvePoint *, point, &p->t->curve)
-    text_printf(p->out, "<text x=%.1f y=240 text-anchor=middle>%d</text>\n",
-                curve_x(p, point->points), point->points);
-  curve_line(p, false);
-  curve_line(p, true);
-  text_add(p->out,
-           "<text x=360 y=256 text-anchor=middle>points that the thresholds were chosen "
-           "from</text></svg>"
-           "<p class=note>Blue: within 2 % of the fastest; grey: the fastest.</p>\n");
-}
-
 // ---- the whole
 
 static void header(const Page *p) {
@@ -297,16 +249,16 @@ static void header(const Page *p) {
 
 const char *tuning_page(const Tuning *t) {
   Page page = { .t = t, .out = text_new(), .fates = tuning_fates(t) };
-  page.columns =
-      t->problem.dataset_count < MOST_COLUMNS ? t->problem.dataset_count : MOST_COLUMNS;
+  int most = t->options->range_count ? MOST_POINTS : MOST_COLUMNS;
+  page.columns = t->problem.dataset_count < most ? t->problem.dataset_count : most;
   header(&page);
   tree_section(&page);
   reasons_section(&page);
   if (!t->options->range_count) {
     times_section(&page);
     bars_section(&page);
-  } else if (t->curve.at[t->curve.count - 1].precision.points) {
-    precision_section(&page);
+  } else {
+    page_ranges(page.out, t);
   }
   text_add(page.out, "</body></html>\n");
   return text_str(page.out);

@@ -29,6 +29,7 @@ typedef struct Cell {
   int64_t low[POINTS_MOST_DIMS], high[POINTS_MOST_DIMS];
   double regret;  // what the best single choice loses on its points
   bool closed;    // nothing, or the cell cannot be split
+  bool used_up;   // it has no further points
 } Cell;
 
 typedef struct Sampler {
@@ -254,8 +255,9 @@ static void fill_cell(Sampler *s, Cell *cell, int wanted) {
   int64_t sizes[POINTS_MOST_DIMS];
   int *datasets = new_array(int, s->most + 1);
   for (int try = 0; try < 2 * wanted; try++) {
-    if (points_inside(s, cell, datasets) >= wanted || !random_point(s, cell, sizes))
-      break;
+    if (points_inside(s, cell, datasets) >= wanted) break;
+    cell->used_up = !random_point(s, cell, sizes);
+    if (cell->used_up) break;
     if (point_known(s, sizes) < 0 && measure_point(s, sizes, NULL) < 0) break;
   }
   judge_cell(s, cell);
@@ -281,6 +283,7 @@ static void measure_first(Sampler *s) {
       starts[count].volume *= (double)starts[count].sizes[i] + 1;
     count++;
   }
+  if (count == 0) s->t->problem_text = "the constraints leave no point of the ranges";
   qsort(starts, (size_t)count, sizeof *starts, compare_starts);
   for (int k = 0; k < count; k++)
     if (point_known(s, starts[k].sizes) < 0) measure_point(s, starts[k].sizes, NULL);
@@ -295,6 +298,7 @@ static int next_cell(const Sampler *s) {
   int *datasets = new_array(int, s->t->m->dataset_count + 1);
   for (int i = 0; i < s->cells.count; i++) {
     const Cell *cell = &s->cells.at[i];
+    if (cell->used_up) continue;
     double loss = unseen + (cell->closed ? 0 : cell->regret);
     double worth = volume(s, cell) * loss / (1 + points_inside(s, cell, datasets));
     if (worth <= most) continue;
@@ -317,7 +321,7 @@ static void split(Sampler *s, int number) {
   vec_push(&s->cells, high);
 }
 
-// One step: an open cell is split, a closed one is asked once more.  False if nothing came of it.
+// One step: an open cell is split, a closed one is asked once more.  False if there is none left.
 static bool refine(Sampler *s) {
   int before = s->t->m->dataset_count, number = next_cell(s);
   if (number < 0) return false;
@@ -328,7 +332,8 @@ static bool refine(Sampler *s) {
   }
   int *datasets = new_array(int, before + 1);
   fill_cell(s, cell, points_inside(s, cell, datasets) + 1);
-  return s->t->m->dataset_count > before;
+  cell->used_up |= s->t->m->dataset_count == before;
+  return true;
 }
 
 // ---- choosing
@@ -462,7 +467,7 @@ static void explore(Sampler *s) {
     open = refine(s);
     if (t->m->dataset_count < next) continue;
     choose(s, t->m->dataset_count);
-    next = 2 * t->m->dataset_count;
+    next = t->m->dataset_count + t->m->dataset_count / 2;
   }
 }
 

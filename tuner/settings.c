@@ -223,6 +223,32 @@ static void summarise_precision(Text *text, const Precision *p) {
               100 * near.high, 100 * p->regret, 196 * p->regret_error);
 }
 
+static void summarise_ranges(Text *text, const Tuning *t) {
+  const Precision *last =
+      t->curve.count ? &t->curve.at[t->curve.count - 1].precision : NULL;
+  text_printf(text, "  %d points measured in %d cells\n", t->holdout_from, t->cells);
+  if (!last || !last->points) return;
+  summarise_precision(text, last);
+  if (t->before_precision.points) {
+    const Precision *before = &t->before_precision;
+    text_printf(text,
+                "  ... of the program's own thresholds: %.1f %%; within 2 %%: %.1f %%; "
+                "mean regret %.1f %%\n",
+                100.0 * before->fastest / before->points,
+                100.0 * before->near / before->points, 100 * before->regret);
+  }
+  text_printf(text,
+              "  on %d of them noise leaves open which of several versions is fastest\n",
+              last->even);
+  int wrong = 0;
+  vec_each (const Trial *, trial, &t->trials)
+    wrong += trial->disagrees;
+  if (wrong)
+    text_printf(text,
+                "  the tuned program decided otherwise than predicted on %d of them\n",
+                wrong);
+}
+
 const char *tuning_summary(const Tuning *t) {
   Text *text = text_new();
   const double *predicted = tuning_times(t);
@@ -230,10 +256,7 @@ const char *tuning_summary(const Tuning *t) {
               t->options->program, t->tree->guard_count, t->runs);
   for (int d = 0; d < t->problem.dataset_count && !t->options->range_count; d++)
     summarise_dataset(t, text, d, predicted[d]);
-  if (t->options->range_count)
-    text_printf(text, "  %d points measured\n", t->holdout_from);
-  if (t->curve.count && t->curve.at[t->curve.count - 1].precision.points)
-    summarise_precision(text, &t->curve.at[t->curve.count - 1].precision);
+  if (t->options->range_count) summarise_ranges(text, t);
   int undecided = 0;
   for (int g = 0; g < t->tree->guard_count; g++) {
     undecided += !is_decided(t, g);

@@ -225,11 +225,12 @@ static const char *make_scratch(void) {
 
 typedef struct Built {
   const char *executable, *hash;
+  const Text *text;  // in C
   const Core *core;
 } Built;
 
 // What changes the code changes the hash; where it was compiled does not.
-static bool compile(Compiler *c, const Options *o, const char *scratch, Built *out) {
+static bool translate(Compiler *c, const Options *o, const char *scratch, Built *out) {
   EmitResult result;
   Program *program = program_read(c, o->path);
   if (!program ||
@@ -239,8 +240,9 @@ static bool compile(Compiler *c, const Options *o, const char *scratch, Built *o
   out->hash = text_format(
       "%016llx", (unsigned long long)compile_hash(COMPILE_HASH_SEED, text, strlen(text)));
   out->core = program->core;
-  out->executable = scratch ? text_format("%s/program", scratch) : NULL;
-  return !scratch || compile_executable(c, result.c, out->executable);
+  out->text = result.c;
+  out->executable = text_format("%s/program", scratch);
+  return true;
 }
 
 // The words of a command, or of the executable with what it needs to serve.
@@ -293,7 +295,7 @@ static int tune_in(Compiler *c, Options *o, const char *scratch) {
   Built built = { .hash = "none" };
   TuneInputs in = { .c = c, .path = o->path, .scratch = scratch, .seed = o->tuner.seed };
   DatasetVec data = { 0 };
-  if (!o->command && !compile(c, o, scratch, &built)) return fail_quietly(c);
+  if (!o->command && !translate(c, o, scratch, &built)) return fail_quietly(c);
   if (o->command)
     built.hash =
         text_format("%016llx", (unsigned long long)compile_hash(
@@ -303,7 +305,8 @@ static int tune_in(Compiler *c, Options *o, const char *scratch) {
   in.entry = o->tuner.entry = in.about         ? in.about->name
                               : o->tuner.entry ? o->tuner.entry
                                                : "main";
-  bool found = find_inputs(&in, o, &data);
+  bool found = find_inputs(&in, o, &data) &&
+               (o->command || compile_executable(c, built.text, built.executable));
   diag_flush(c);
   if (!found) return 1;
   o->tuner.argv = server_words(o, &built);
@@ -360,6 +363,6 @@ int command_tune(Compiler *c, int argc, char **argv) {
   if (o.explain) return explain(c, o.tuner.out_path);
   if (!o.check) return tune(c, &o);
   Built built;
-  if (!compile(c, &o, NULL, &built)) return fail_quietly(c);
+  if (!translate(c, &o, "", &built)) return fail_quietly(c);
   return check(c, o.tuner.out_path, built.hash);
 }
