@@ -19,7 +19,8 @@ static const char style[] =
     "white-space:nowrap}th{color:var(--soft);font-weight:500}"
     "th:first-child,td:first-child{text-align:left}td.won{color:var(--good);font-weight:"
     "600}"
-    "td.no{color:var(--soft)}code{font:13px/1.4 ui-monospace,monospace}"
+    ".words{text-align:left;white-space:normal}td.no{color:var(--soft)}code{font:13px/"
+    "1.4 ui-monospace,monospace}"
     ".guard td:first-child{font-weight:600}.guard "
     ".note{font-weight:400}.note{color:var(--soft)}.bad{color:var(--bad)}"
     "svg{max-width:100%;height:auto}svg text{fill:var(--soft);font:12px "
@@ -94,8 +95,12 @@ static void draw(const Page *p, const Tree *tree, int depth, int guard, int bran
 
 static void draw_guard(const Page *p, const Tree *tree, int depth) {
   open_row(p, depth, " class=guard");
+  const Decision *decisions = p->t->decisions;
+  bool by_sizes = decisions && decision_conditions(&decisions[tree->guard]);
   text_printf(p->out, "%s: <code>%s", escaped(tree->name), escaped(tree->par));
-  text_printf(p->out, "</code> %s", escaped(tuning_choice(p->t, tree->guard)));
+  text_printf(
+      p->out, "</code> %s",
+      escaped(by_sizes ? "by sizes (see below)" : tuning_choice(p->t, tree->guard)));
   if (tree->line) text_printf(p->out, " <span class=note>line %d</span>", tree->line);
   text_add(p->out, "</td>");
   for (int d = 0; d < p->columns; d++) {
@@ -157,13 +162,12 @@ static void tree_section(const Page *p) {
 // ---- reasons, times
 
 static void reasons_section(const Page *p) {
-  text_add(p->out,
-           "<h2>Settings</h2><div class=scroll><table><tr><th>name</th><th>value</th>"
-           "<th style=\"text-align:left\">why</th></tr>\n");
+  text_add(p->out, "<h2>Settings</h2><div class=scroll><table><tr><th>name</th><th "
+                   "class=words>taken</th><th class=words>why</th></tr>\n");
   for (int g = 0; g < p->t->tree->guard_count; g++) {
     text_printf(p->out,
-                "<tr><td><code>%s</code></td><td>%s</td><td "
-                "style=\"text-align:left\">%s</td></tr>\n",
+                "<tr><td><code>%s</code></td><td class=words>%s</td><td "
+                "class=words>%s</td></tr>\n",
                 escaped(p->t->tree->guards[g].node->name),
                 escaped(tuning_choice(p->t, g)), escaped(tuning_reason(p->t, g)));
   }

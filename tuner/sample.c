@@ -20,9 +20,9 @@ enum { SHORT_US = 3000, VISITS = 6 };
 static const double first_visit_s = 0.15, visit_s = 0.06;
 
 enum { POINTS_PER_CELL = 3, FIRST_POINTS = 12, TRIES = 200, NEIGHBOURS = 3 };
-static const double agreement = 0.01;    // what one choice may lose in a closed cell
-static const double worth_trees = 0.02;  // what thresholds lose when trees are tried
-static const double least_gain = 0.001;  // what a condition must win
+static const double agreement = 0.01;     // what one choice may lose in a closed cell
+static const double worth_trees = 0.005;  // what thresholds lose when trees are tried
+static const double least_gain = 0.001;   // what a condition must win
 static const double near_best = 1.02, far_behind = 4;
 
 typedef struct Cell {
@@ -459,16 +459,21 @@ static void explore(Sampler *s) {
   measure_first(s);
   judge_cell(s, &first);
   vec_push(&s->cells, first);
-  int next = 8;
-  for (bool open = true;
-       open && measure_time_left(t->m) && t->m->dataset_count < s->most;) {
+  for (bool more = true;
+       more && measure_time_left(t->m) && t->m->dataset_count < s->most;) {
     tuning_progress(t, 40 * t->m->dataset_count / (s->most + 1), "%d points in %d cells",
                     t->m->dataset_count, s->cells.count);
-    open = refine(s);
-    if (t->m->dataset_count < next) continue;
-    choose(s, t->m->dataset_count);
-    next = t->m->dataset_count + t->m->dataset_count / 2;
+    more = refine(s);
   }
+}
+
+// What would have been chosen from fewer points, and the choice from all.
+static void choose_from_more_and_more(Sampler *s) {
+  int all = s->t->m->dataset_count;
+  for (int count = FIRST_POINTS; count < all && s->t->options->holdout > 0;
+       count += count / 2)
+    choose(s, count);
+  choose(s, all);
 }
 
 void tuning_sample(Tuning *t) {
@@ -484,7 +489,7 @@ void tuning_sample(Tuning *t) {
   explore(&s);
   t->m->deadline += 0.15 * o->budget_s;
   visit_again(&s, 0, NULL);
-  choose(&s, t->m->dataset_count);
+  choose_from_more_and_more(&s);
   t->holdout_from = t->m->dataset_count;
   t->cells = s.cells.count;
   vec_each (const Cell *, cell, &s.cells)
