@@ -97,6 +97,7 @@ typedef struct Tuning {
   int64_t max_group_size;  // of the device
   int sizing;              // whole runs that compared sizes
   int verifying;           // whole runs that compared thresholds
+  bool blind;       // the choice lead to versions that were not measured
   bool mistrusted;         // whole runs contradicted replay, so that versions were forced
   double seconds;
   int missing;  // runs that would have shown more versions, had there been time

@@ -64,8 +64,9 @@ const char *tuning_reason(const Tuning *t, int guard) {
                          b ? "its second version fails" : "the version fails",
                          t->m->versions[2 * guard + b].failure);
   if (t->kept_before)
-    return text_format("%s: as before (the new value did not hold in whole runs)",
-                       node->par);
+    return text_format("%s: as before (%s)", node->par,
+                       t->blind ? "not everything was measured"
+                                : "the new value did not hold in whole runs");
   if (!cut->seen) return text_format("%s: never decided in these runs", node->par);
   double now = solve_objective(&t->problem, tuning_times(t), t->alone);
   const char *taken =
@@ -271,7 +272,7 @@ const char *tuning_summary(const Tuning *t) {
     text_printf(text, "  %d guards were not met and keep their defaults\n", undecided);
   const char *conflicts = tuning_conflicts(t);
   if (*conflicts) text_printf(text, "conflicts:\n%s", conflicts);
-  if (t->kept_before)
+  if (t->kept_before && !t->blind)
     text_add(text, "the default thresholds were kept: they were faster in whole runs\n");
   if (!t->best.exact)
     text_add(text, "the search was cut short: a better choice may exist\n");

@@ -168,8 +168,22 @@ static void take_rival(Tuning *t) {
   t->thresholds = t->rival;
 }
 
+// Does the choice lead to versions that there was no time to measure?
+static bool is_blind(const Tuning *t) {
+  const double *times = solve_times(&t->problem, t->thresholds);
+  for (int d = 0; d < t->problem.dataset_count; d++)
+    if (isinf(times[d]) && !t->m->states[d].failure && !t->m->states[d].default_failure)
+      return true;
+  return false;
+}
+
 void tuning_verify(Tuning *t) {
   if (!t->before) return;
+  if (is_blind(t)) {
+    t->kept_before = t->blind = true;
+    t->thresholds = t->before;
+    return;
+  }
   t->rival = runner_up(t);
   verify_all(t);
   if (!t->options->no_replay && measure_suspects(t)) {
