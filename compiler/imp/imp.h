@@ -71,7 +71,8 @@ struct ImpExp {
 // Where an array lies: element (i_0, ..) is mem[offset + sum i_k * strides[k]].
 //
 // In sequential code an iota or a replicated scalar lies nowhere: mem is NULL and the element at offset o
-// is start + o * step (step NULL: start).  Views of it are views like any other.
+// is start + o * step (step NULL: start).  Views of it are views like any other.  An iota that the host has
+// made has both: it lies somewhere, and code computes its elements all the same.
 typedef struct Arr {
   const Mem *mem;
   PrimType elem;
@@ -79,7 +80,7 @@ typedef struct Arr {
   const ImpExp *offset;
   const ImpExp *const *shape;
   const ImpExp *const *strides;
-  const ImpExp *start, *step;  // mem NULL only
+  const ImpExp *start, *step;  // of an iota or a replicated scalar, else NULL
 } Arr;
 
 typedef struct ImpStm ImpStm;

@@ -193,9 +193,11 @@ Arr arr_virtual(PrimType elem, const ImpExp *const *shape, const ImpExp *start, 
 }
 
 const ImpExp *arr_load(const Arr *arr, const ImpExp *offset) {
-  if (arr->mem) return imp_load(arr->mem, offset);
+  if (!arr->start) return imp_load(arr->mem, offset);
   if (!arr->step) return arr->start;
-  return imp_op2(OP_ADD, imp_op2(OP_MUL, imp_convert(arr->elem, offset), arr->step), arr->start);
+  const ImpExp *at = imp_convert(arr->elem, offset);
+  if (arr->elem == PRIM_I64) return imp_add(imp_mul(at, arr->step), arr->start);
+  return imp_op2(OP_ADD, imp_op2(OP_MUL, at, arr->step), arr->start);
 }
 
 const ImpExp *arr_index(const Arr *arr, const ImpExp *const *indices) {

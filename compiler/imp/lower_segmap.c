@@ -137,13 +137,27 @@ void lower_segmap_items(Code *host, const Stm *stm, const Arr *const *outs) {
   items_close(&items, "segmap", true);
 }
 
+// segmap <i < n> { i }
+static bool is_iota(const SegOp *seg) {
+  const Body *body = seg->body;
+  if (seg->dim_count != 1 || body->result_count != 1) return false;
+  Atom result = body->results[0];
+  return result.kind == ATOM_VAR && result.u.var == seg->dims[0].index;
+}
+
 void lower_segmap(Code *host, const Stm *stm) {
   const Arr **outs = new_array(const Arr *, stm->binder_count + 1);
   for (int i = 0; i < stm->binder_count; i++)
     outs[i] = layout_out(host, stm->binders[i], stm->exp->u.seg->dim_count);
   lower_segmap_items(host, stm, outs);
-  for (int i = 0; i < stm->binder_count; i++)
-    code_bind(host, stm->binders[i], *outs[i]);
+  for (int i = 0; i < stm->binder_count; i++) {
+    Arr out = *outs[i];
+    if (is_iota(stm->exp->u.seg)) {
+      out.start = imp_i64(0);
+      out.step = imp_i64(1);
+    }
+    code_bind(host, stm->binders[i], out);
+  }
 }
 
 // The destinations are overwritten in place if nothing else refers to their memory.
