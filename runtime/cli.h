@@ -328,6 +328,7 @@ RT_FN int rt_call_entry(struct rt_context *ctx, const struct rt_cli *cli,
 
 // Prints the profile or report after a run.
 RT_FN void rt_print_report(struct rt_context *ctx, const struct rt_cli *cli) {
+  rt_log(ctx, "peak device memory: %" PRId64 " bytes", ctx->memory.peak);
   if (!cli->profile) return;
   if (!cli->json) {
     rt_print_profile(ctx, stderr);

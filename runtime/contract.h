@@ -40,6 +40,14 @@
 
 #define RT_FN              static __attribute__((unused))
 #define RT_TEXT(format_at) __attribute__((format(printf, format_at, (format_at) + 1)))
+// Long functions that launch kernels are not worth the C compiler's time.
+#if defined(__clang__)
+#  define RT_LAUNCHES __attribute__((optnone))
+#elif defined(__GNUC__)
+#  define RT_LAUNCHES __attribute__((optimize("O0")))
+#else
+#  define RT_LAUNCHES
+#endif
 #define rt_context         RT_NAME(context)  // struct rt_context is the public struct fl_context
 #define rt_config          RT_NAME(context_config)
 

@@ -453,15 +453,48 @@ static void entry_results(CodeText *c, const ImpEntry *entry) {
   }
 }
 
+static int count_launches(const ImpBlock *block) {
+  int launches = 0;
+  vec_each (const ImpStm **, stm, block) {
+    const ImpBlock *inner[2];
+    int count = imp_blocks(*stm, inner);
+    launches += (*stm)->kind == IMP_LAUNCH;
+    for (int i = 0; i < count; i++)
+      launches += count_launches(inner[i]);
+  }
+  return launches;
+}
+
+// Is there a loop that only computes?
+static bool has_own_loop(const ImpBlock *block) {
+  vec_each (const ImpStm **, stm, block) {
+    const ImpBlock *inner[2];
+    int count = imp_blocks(*stm, inner);
+    bool loop = (*stm)->kind == IMP_FOR || (*stm)->kind == IMP_WHILE;
+    if (loop && !count_launches(inner[0])) return true;
+    for (int i = 0; i < count; i++)
+      if (has_own_loop(inner[i])) return true;
+  }
+  return false;
+}
+
+// Is the function long, and its own time nothing against that of its kernels?
+static bool only_launches(const ImpBlock *body) {
+  enum { MANY_LAUNCHES = 24 };
+  return count_launches(body) >= MANY_LAUNCHES && !has_own_loop(body);
+}
+
 void emit_host_entry(Emit *e, Text *t, const ImpEntry *entry, Profile profile) {
   CodeText c = code_text_new(e, t);
   c.live = entry_live(entry);
   c.on_error = "cleanup";
   const char *name = c_identifier(entry->entry->name);
-  c_line(&c,
-         "static int %s_%s(struct rt_context *ctx, struct %s_args *args, struct rt_value "
-         "*results) {",
-         name, profile_names[profile], name);
+  c_line(
+      &c,
+      "%sstatic int %s_%s(struct rt_context *ctx, struct %s_args *args, struct rt_value "
+      "*results) {",
+      only_launches(&entry->body) ? "RT_LAUNCHES " : "", name, profile_names[profile],
+      name);
   c_open(&c);
   c_line(&c, "int err = RT_OK;");
   c_line(&c, "(void)args;");

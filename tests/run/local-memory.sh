@@ -27,6 +27,7 @@ for code in cpu gpu; do
     failed=1
   fi
   grep -q 'local memory 1[0-9]\{8\} bytes, forced: taken' log || { echo "code for $code: no row of 100 MB"; cat log; failed=1; }
+  grep -q '^peak device memory: [1-9][0-9]* bytes$' log || { echo "code for $code: no peak in the log"; cat log; failed=1; }
   grep -q 'build .* (fallback)' log || { echo "code for $code: not the fallback"; cat log; failed=1; }
 done
 exit $failed
