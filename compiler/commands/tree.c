@@ -55,7 +55,11 @@ static bool run_on_data(Compiler *c, const Core *core, const Entry *entry,
   if (!result.ok) error(c, result.loc, "%s", result.message);
   vec_each (Threshold *, t, &d->tuning)
     if (!t->used)
-      warning(c, (Loc){ 0 }, "%s: no guard that ran is called %s", o->tuning, t->name);
+      warning(c, (Loc){ 0 },
+              strchr(t->name, '@')
+                  ? "%s: not supported here, only in compiled programs: %s"
+                  : "%s: no guard that ran is called %s",
+              o->tuning, t->name);
   return result.ok;
 }
 
