@@ -218,8 +218,6 @@ bool lower_copying_segmap(Code *host, const Stm *stm);
 // that does not pay.
 void lower_segmap_items(Code *host, const Stm *stm, const Arr *const *outs);
 bool lower_vectors(Code *host, const Stm *stm);
-// The same in blocks of neighbouring points, if that suits; false, and nothing done, if not.
-bool lower_lanes(Code *host, const Stm *stm);
 void lower_segred(Code *host, const Stm *stm);
 void lower_segscan(Code *host, const Stm *stm);
 // The same on GPUs (lower_wide*.c)

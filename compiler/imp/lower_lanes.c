@@ -1,27 +1,25 @@
-// A segmap1 around one sequential reduction, on a CPU: an item works on a block of POINTS neighbouring
-// points of the innermost dimension, whose accumulators advance together.
+// A sequential map around one reduction, on a CPU: blocks of POINTS neighbouring elements, whose
+// accumulators advance together.
 //
-//   segmap <.., j < n> { redomap m f xs }   =>   item per (.., block of j):
+//   map (\x -> redomap m f xs) (.. j < n ..)   =>   for each block of j:
 //     acc[l] = neutral   for k < m { for l < POINTS { acc[l] = op acc[l] (f at k, j0 + l) } }   store acc[l]
 //
-// Likewise for a sequential map around such a reduction, in blocks within the item.
-//
-// Why: PoCL vectorises the loop over l (opencl-notes.md, section 2: "explicit vectors over the innermost
-// parallel dimension"), and what the lanes read lies side by side.  So it applies only if every
-// read of the reduction's loop is at the same address in all lanes or at neighbouring ones; rows
-// that are summed one by one are better left to the reduction itself.
+// The device's compiler vectorises the loop over l, and what the lanes read lies side by side: it applies
+// only if every read of the reduction's loop is at the same address in all lanes or at neighbouring
+// ones; rows that are summed one by one are better left to the reduction itself.  (Segmaps are written
+// with explicit vectors: lower_vectors.c.)
 #include "imp/lower.h"
 
 enum { POINTS = 32 };
 
 typedef struct Lanes {
   const Stm *stm;
-  const Body *body;        // of the segmap or of the map's function
+  const Body *body;        // of the map's function
   const Var *index;        // j
-  const Soac *map;         // the sequential map, else NULL: its parameters are bound in each lane
+  const Soac *map;         // its parameters are bound in each lane
   int red;                 // position of the redomap in the body
   const Arr **outs;
-  const ImpExp *const *at; // where in the outputs: the space's indices, or j
+  const ImpExp *const *at; // where in the outputs: j
   int at_count;
   const ImpExp *first;     // j0
   const ImpExp *count;     // lanes of this block
@@ -145,7 +143,7 @@ static Code open_lane(const Lanes *s, Code *k, ImpBuilder *b, const Var **lane) 
   map_put(k->inside, *lane, *lane);
   Code inner = code_inner(k, b);
   code_bind_scalar(&inner, s->index, imp_add(s->first, imp_var(*lane)));
-  if (s->map) code_bind_elements(&inner, &s->map->fn, s->map->arrays, s->map->array_count, imp_var(s->index));
+  code_bind_elements(&inner, &s->map->fn, s->map->arrays, s->map->array_count, imp_var(s->index));
   run_stms(&inner, s->body, 0, s->red);
   return inner;
 }
@@ -258,30 +256,6 @@ static void any_block(Lanes *s, Code *k, const ImpExp *width) {
   ImpBlock full = lane_block(s, k, imp_i64(POINTS)), partial = lane_block(s, k, lanes);
   const ImpExp *is_full = imp_op2(OP_EQ, lanes, imp_i64(POINTS));
   imp_add_stm(k->b, (ImpStm){ .kind = IMP_IF, .u.cond = { is_full, full, partial } });
-}
-
-bool lower_lanes(Code *host, const Stm *stm) {
-  const SegOp *seg = stm->exp->u.seg;
-  int outer = seg->dim_count - 1;
-  Lanes s = { .stm = stm, .body = seg->body, .index = seg->dims[outer].index, .red = find_redomap(seg->body),
-              .at = space_indices(seg->dims, seg->dim_count), .at_count = seg->dim_count };
-  if (host->lower->profile != PROFILE_CPU || s.red < 0 || !reads_side_by_side(host, &s)) return false;
-  s.outs = new_array(const Arr *, stm->binder_count + 1);
-  for (int i = 0; i < stm->binder_count; i++)
-    s.outs[i] = host_out(host, stm->binders[i]);
-  const ImpExp *width = imp_atom(seg->dims[outer].width);
-  const ImpExp *blocks = imp_var(imp_declare(host->b, "blocks", imp_ceil_div(width, imp_i64(POINTS))));
-  const ImpExp *items = imp_mul(space_size(seg->dims, outer), blocks);
-  KernelCode *kernel = kernel_begin(host, stm->loc);
-  Items at;
-  const ImpExp *gid = items_open(&at, host, kernel, items, 1);
-  bind_space(&kernel->code, seg->dims, outer, imp_quot(gid, blocks));
-  s.first = imp_var(imp_declare(&at.inner, "first", imp_mul(imp_rem(gid, blocks), imp_i64(POINTS))));
-  any_block(&s, &kernel->code, width);
-  items_close(&at, "segmap_lanes", false);
-  for (int i = 0; i < stm->binder_count; i++)
-    code_bind(host, stm->binders[i], *s.outs[i]);
-  return true;
 }
 
 static bool map_lanes(Code *k, const Stm *stm, Lanes *out) {

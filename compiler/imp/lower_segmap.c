@@ -46,7 +46,7 @@ void lower_seg(Code *host, const Stm *stm, const Body *body, int position) {
   case SEG_MAP:
     if (has_inner_seg(seg->body))
       lower_group_segmap(host, stm);
-    else if (!lower_copying_segmap(host, stm) && !lower_vectors(host, stm) && !lower_lanes(host, stm))
+    else if (!lower_copying_segmap(host, stm) && !lower_vectors(host, stm))
       lower_segmap(host, stm);
     return;
   case SEG_RED:
