@@ -111,7 +111,8 @@ bool decider_read_tuning(Compiler *c, Decider *d, const char *path) {
   for (int number = 1; *text; number++) {
     size_t line = strcspn(text, "\n");
     size_t blank = strspn(text, " \t\r");
-    bool empty = blank >= line || text[blank] == '#' || strncmp(text + blank, "--", 2) == 0;
+    bool empty =
+        blank >= line || text[blank] == '#' || strncmp(text + blank, "--", 2) == 0;
     if (!empty && !read_setting(c, d, text_format("%s:%d", path, number),
                                 text_format("%.*s", (int)line, text)))
       return false;

@@ -29,8 +29,7 @@ static void put_rows(Slot to, int64_t row, Slot from) {
 static bool run_iota(Machine *m, const Ins *ins) {
   const ArrayOp *op = ins->more;
   int64_t count = op->args[0].at->i;
-  if (count < 0)
-    return run_fail(m, ins->stm, "negative size %lld", (long long)count);
+  if (count < 0) return run_fail(m, ins->stm, "negative size %lld", (long long)count);
   if (!array_alloc(m, ins->stm, op->to, &count)) return false;
   StoreFn *store = scalar_store(op->to.elem);
   uint64_t start = (uint64_t)op->args[1].at->i, step = (uint64_t)op->args[2].at->i;

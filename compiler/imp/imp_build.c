@@ -1,20 +1,17 @@
 #include "imp/imp.h"
 
-static const ImpExp *make(ImpExp e) {
-  return mem_copy(&e, sizeof e);
-}
+static const ImpExp *make(ImpExp e) { return mem_copy(&e, sizeof e); }
 
 const ImpExp *imp_var(const Var *var) {
   return make((ImpExp){ .kind = IMP_VAR, .type = var->type.elem, .u.var = var });
 }
 
 const ImpExp *imp_const(Prim constant) {
-  return make((ImpExp){ .kind = IMP_CONST, .type = constant.type, .u.constant = constant });
+  return make(
+      (ImpExp){ .kind = IMP_CONST, .type = constant.type, .u.constant = constant });
 }
 
-const ImpExp *imp_i64(int64_t value) {
-  return imp_const(prim_i64(value));
-}
+const ImpExp *imp_i64(int64_t value) { return imp_const(prim_i64(value)); }
 
 const ImpExp *imp_atom(Atom a) {
   return a.kind == ATOM_VAR ? imp_var(a.u.var) : imp_const(a.u.constant);
@@ -50,9 +47,7 @@ static const ImpExp *make_op(PrimOp op, const ImpExp *const *args, int count) {
   return make(e);
 }
 
-const ImpExp *imp_op1(PrimOp op, const ImpExp *a) {
-  return make_op(op, &a, 1);
-}
+const ImpExp *imp_op1(PrimOp op, const ImpExp *a) { return make_op(op, &a, 1); }
 
 const ImpExp *imp_op2(PrimOp op, const ImpExp *a, const ImpExp *b) {
   const ImpExp *args[] = { a, b };
@@ -90,17 +85,11 @@ const ImpExp *imp_ceil_div(const ImpExp *a, const ImpExp *b) {
   return imp_quot(imp_add(a, imp_sub(b, imp_i64(1))), b);
 }
 
-const ImpExp *imp_min(const ImpExp *a, const ImpExp *b) {
-  return imp_op2(OP_MIN, a, b);
-}
+const ImpExp *imp_min(const ImpExp *a, const ImpExp *b) { return imp_op2(OP_MIN, a, b); }
 
-const ImpExp *imp_max(const ImpExp *a, const ImpExp *b) {
-  return imp_op2(OP_MAX, a, b);
-}
+const ImpExp *imp_max(const ImpExp *a, const ImpExp *b) { return imp_op2(OP_MAX, a, b); }
 
-const ImpExp *imp_less(const ImpExp *a, const ImpExp *b) {
-  return imp_op2(OP_LT, a, b);
-}
+const ImpExp *imp_less(const ImpExp *a, const ImpExp *b) { return imp_op2(OP_LT, a, b); }
 
 const ImpExp *imp_and(const ImpExp *a, const ImpExp *b) {
   if (is_true(a)) return b;
@@ -119,7 +108,8 @@ const ImpExp *imp_bits(PrimType to, const ImpExp *a) {
 
 const ImpExp *imp_select(const ImpExp *condition, const ImpExp *a, const ImpExp *b) {
   if (is_true(condition)) return a;
-  return make((ImpExp){ .kind = IMP_SELECT, .type = a->type, .u.select = { condition, a, b } });
+  return make(
+      (ImpExp){ .kind = IMP_SELECT, .type = a->type, .u.select = { condition, a, b } });
 }
 
 const ImpExp *imp_load(const Mem *mem, const ImpExp *index) {
@@ -149,7 +139,8 @@ void imp_add_stm(ImpBuilder *b, ImpStm stm) {
 }
 
 const Var *imp_declare(ImpBuilder *b, const char *name, const ImpExp *value) {
-  const Var *var = var_new(b->c, name_of(b->c->names, name), type_scalar(value->type), b->loc);
+  const Var *var =
+      var_new(b->c, name_of(b->c->names, name), type_scalar(value->type), b->loc);
   imp_add_stm(b, (ImpStm){ .kind = IMP_DECLARE, .u.declare = { var, value } });
   return var;
 }
@@ -169,8 +160,8 @@ void imp_store(ImpBuilder *b, const Mem *mem, const ImpExp *index, const ImpExp 
 }
 
 const Mem *mem_new(Compiler *c, const char *name, MemSpace space, PrimType elem) {
-  return new_node(Mem, .name = name_of(c->names, name), .id = c->next_id++, .space = space,
-                  .elem = elem);
+  return new_node(Mem, .name = name_of(c->names, name), .id = c->next_id++,
+                  .space = space, .elem = elem);
 }
 
 // ---- arrays
@@ -185,7 +176,8 @@ Arr arr_dense(const Mem *mem, PrimType elem, const ImpExp *const *shape, int ran
   return (Arr){ mem, elem, rank, imp_i64(0), shape, strides, NULL, NULL };
 }
 
-Arr arr_virtual(PrimType elem, const ImpExp *const *shape, const ImpExp *start, const ImpExp *step) {
+Arr arr_virtual(PrimType elem, const ImpExp *const *shape, const ImpExp *start,
+                const ImpExp *step) {
   Arr arr = arr_dense(NULL, elem, shape, 1);
   arr.start = start;
   arr.step = step;

@@ -133,7 +133,8 @@ static void print_check(Text *t, const ImpStm *stm) {
 }
 
 static void print_alloc(Text *t, const char *word, const ImpStm *stm) {
-  static const char *const spaces[] = { "global", "local", "private", "scratch", "arena" };
+  static const char *const spaces[] = { "global", "local", "private", "scratch",
+                                        "arena" };
   const Mem *mem = stm->u.alloc.mem;
   text_printf(t, "%s ", word);
   print_mem(t, mem);

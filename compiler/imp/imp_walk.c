@@ -123,8 +123,10 @@ static void find_local_arrays(const ImpBlock *block, MemSpace space, KernelArray
 KernelArrays imp_kernel_arrays(const Kernel *kernel, MemSpace space) {
   KernelArrays out = { 0 };
   for (int i = 0; i < kernel->scratch_count; i++)
-    if (kernel->scratch[i].mem->space == space && !kernel->scratch[i].within) vec_push(&out, kernel->scratch[i]);
-  if (space == MEM_LOCAL || space == MEM_ARENA) find_local_arrays(&kernel->body, space, &out);
+    if (kernel->scratch[i].mem->space == space && !kernel->scratch[i].within)
+      vec_push(&out, kernel->scratch[i]);
+  if (space == MEM_LOCAL || space == MEM_ARENA)
+    find_local_arrays(&kernel->body, space, &out);
   return out;
 }
 

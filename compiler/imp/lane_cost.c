@@ -136,7 +136,8 @@ static void count_block(Costs *s, const ImpBlock *block) {
 bool lanes_pay(const LaneInfo *info, const ImpStm *lanes, bool nested) {
   const ImpBlock *body = &lanes->u.lanes.body;
   Costs s = { .info = info, .times = 1, .items_share = 1, .loops = nested };
-  ImpStm loop = { .kind = IMP_FOR, .u.loop = { .var = lanes->u.lanes.lane, .body = *body } };
+  ImpStm loop = { .kind = IMP_FOR,
+                  .u.loop = { .var = lanes->u.lanes.lane, .body = *body } };
   if (nested && is_row_loop(&loop)) s.items_share /= LANES / 2;
   count_block(&s, body);
   return s.loops && 2 * s.vectors < s.items;

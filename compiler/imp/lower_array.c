@@ -5,7 +5,9 @@ enum { PRIVATE_ELEMENTS = 64 };  // larger arrays of an item lie in global scrat
 
 const Arr *code_array(Code *k, Atom a) {
   const Arr *arr = a.kind == ATOM_VAR ? map_get(k->arrays, a.u.var) : NULL;
-  if (!arr) bug(k->lower->c, k->b->loc, "array without a place: %s", a.kind == ATOM_VAR ? a.u.var->name : "constant");
+  if (!arr)
+    bug(k->lower->c, k->b->loc, "array without a place: %s",
+        a.kind == ATOM_VAR ? a.u.var->name : "constant");
   return arr;
 }
 
@@ -34,7 +36,8 @@ void code_assert(Code *k, const Stm *stm) {
   const ImpExp **values = new_array(const ImpExp *, count + 1);
   for (int i = 0; i < count; i++)
     values[i] = imp_atom(exp->u.assert.values[i]);
-  code_check(k, imp_atom(exp->u.assert.condition), exp->u.assert.parts, values, count, stm->loc);
+  code_check(k, imp_atom(exp->u.assert.condition), exp->u.assert.parts, values, count,
+             stm->loc);
   for (int i = 0; i < exp->u.assert.atom_count; i++) {
     const Var *binder = stm->binders[i];
     if (binder->type.rank > 0)
@@ -83,7 +86,8 @@ bool code_view(Code *k, const Stm *stm) {
     return true;
   }
   if (exp->kind == EXP_REARRANGE) {
-    code_bind(k, stm->binders[0], arr_permute(code_array(k, exp->u.rearrange.array), exp->u.rearrange.perm));
+    code_bind(k, stm->binders[0],
+              arr_permute(code_array(k, exp->u.rearrange.array), exp->u.rearrange.perm));
     return true;
   }
   if (exp->kind == EXP_ATOM && stm->binders[0]->type.rank > 0) {
@@ -97,7 +101,8 @@ bool code_view(Code *k, const Stm *stm) {
 
 static bool known_on_host(const Code *k, CoreType type) {
   for (int i = 0; i < type.rank; i++)
-    if (type.dims[i].kind == ATOM_VAR && map_has(k->inside, type.dims[i].u.var)) return false;
+    if (type.dims[i].kind == ATOM_VAR && map_has(k->inside, type.dims[i].u.var))
+      return false;
   return true;
 }
 
@@ -108,8 +113,8 @@ static Arr alloc_private(Code *k, const char *name, CoreType type, const ImpExp 
 }
 
 // Scratch memory that the launch provides, or, if only the item knows the size, a piece of the arena.
-static const Mem *alloc_scratch(Code *k, const char *name, PrimType elem, const ImpExp *count,
-                                bool known) {
+static const Mem *alloc_scratch(Code *k, const char *name, PrimType elem,
+                                const ImpExp *count, bool known) {
   const Mem *mem = mem_new(k->lower->c, name, known ? MEM_SCRATCH : MEM_ARENA, elem);
   if (known)
     vec_push(k->scratch, (Scratch){ .mem = mem, .count = count });
@@ -125,7 +130,8 @@ Arr code_alloc(Code *k, const char *name, CoreType type) {
     count = imp_mul(count, imp_atom(type.dims[i]));
   bool constant = count->kind == IMP_CONST;
   Arr arr;
-  if (constant && count->u.constant.u.i <= PRIVATE_ELEMENTS && count->u.constant.u.i > 0) {
+  if (constant && count->u.constant.u.i <= PRIVATE_ELEMENTS &&
+      count->u.constant.u.i > 0) {
     arr = alloc_private(k, name, type, count);
   } else {
     const Mem *mem = alloc_scratch(k, name, type.elem, count, known_on_host(k, type));
@@ -141,7 +147,8 @@ Arr code_alloc_for(Code *k, const Var *binder) {
 }
 
 // for i_0 < n_0 { for i_1 < n_1 { ... to[i] = from[i] } }
-static void copy_loops(Code *k, ImpBuilder *b, const Arr *to, const Arr *from, const ImpExp **at, int dim) {
+static void copy_loops(Code *k, ImpBuilder *b, const Arr *to, const Arr *from,
+                       const ImpExp **at, int dim) {
   if (dim == to->rank) {
     imp_store(b, to->mem, arr_index(to, at), arr_load(from, arr_index(from, at)));
     return;
@@ -150,7 +157,8 @@ static void copy_loops(Code *k, ImpBuilder *b, const Arr *to, const Arr *from, c
   ImpBuilder inner = { .c = b->c, .loc = b->loc };
   at[dim] = imp_var(i);
   copy_loops(k, &inner, to, from, at, dim + 1);
-  imp_add_stm(b, (ImpStm){ .kind = IMP_FOR, .u.loop = { i, to->shape[dim], inner.block, false } });
+  imp_add_stm(b, (ImpStm){ .kind = IMP_FOR,
+                           .u.loop = { i, to->shape[dim], inner.block, false } });
 }
 
 static bool exp_known_on_host(const Code *k, const ImpExp *e) {
@@ -166,7 +174,8 @@ static bool exp_known_on_host(const Code *k, const ImpExp *e) {
 // Scratch memory of an array's shape.
 static Arr alloc_like(Code *k, const Arr *arr) {
   const ImpExp *count = arr_count(arr);
-  const Mem *mem = alloc_scratch(k, "apart", arr->elem, count, exp_known_on_host(k, count));
+  const Mem *mem =
+      alloc_scratch(k, "apart", arr->elem, count, exp_known_on_host(k, count));
   return arr_dense(mem, arr->elem, arr->shape, arr->rank);
 }
 
@@ -185,7 +194,8 @@ void code_copy(Code *k, const Arr *to, const Arr *from) {
     host_copy(k, to, from);
     return;
   }
-  if (to->mem == from->mem) {  // another view of the memory that is written, e.g. its reversal
+  if (to->mem ==
+      from->mem) {  // another view of the memory that is written, e.g. its reversal
     Arr apart = alloc_like(k, to);
     code_copy(k, &apart, from);
     code_copy(k, to, &apart);
@@ -211,9 +221,7 @@ typedef struct UseSearch {
   bool found;
 } UseSearch;
 
-static void search_body(CoreVisitor *v, const Body *body) {
-  core_visit_body(v, body);
-}
+static void search_body(CoreVisitor *v, const Body *body) { core_visit_body(v, body); }
 
 static void search_atom(CoreVisitor *v, Atom a) {
   UseSearch *s = v->state;
@@ -223,7 +231,9 @@ static void search_atom(CoreVisitor *v, Atom a) {
 }
 
 static UseSearch use_search(Code *k, const Mem *mem) {
-  return (UseSearch){ .visitor = { .atom = search_atom, .body = search_body }, .k = k, .mem = mem };
+  return (UseSearch){ .visitor = { .atom = search_atom, .body = search_body },
+                      .k = k,
+                      .mem = mem };
 }
 
 bool code_memory_read_after(Code *k, const Mem *mem, const Body *body, int position) {
@@ -272,7 +282,8 @@ static bool reads_itself(Code *k, const Mem *mem, const Exp *exp) {
 
 bool code_may_overwrite(Code *k, Atom array, const Body *body, int position) {
   const Mem *mem = code_array(k, array)->mem;
-  if (!mem || !map_has(k->owned, mem) || reads_itself(k, mem, body->stms[position].exp)) return false;
+  if (!mem || !map_has(k->owned, mem) || reads_itself(k, mem, body->stms[position].exp))
+    return false;
   return !code_memory_used_after(k, mem, body, position);
 }
 
@@ -281,14 +292,17 @@ bool code_loop_takes(Code *k, const Exp *loop, int i, const Body *body, int posi
   if (init.kind != ATOM_VAR || !code_may_overwrite(k, init, body, position)) return false;
   const Mem *mem = code_array(k, init)->mem;
   for (int j = 0; j < loop->u.loop.param_count; j++)
-    if (j != i && loop->u.loop.params[j]->type.rank > 0 && same_memory(k, mem, loop->u.loop.inits[j])) return false;
+    if (j != i && loop->u.loop.params[j]->type.rank > 0 &&
+        same_memory(k, mem, loop->u.loop.inits[j]))
+      return false;
   return !code_mentions(k, mem, loop->u.loop.body);
 }
 
 void code_note_copy(Code *k, Atom array) {
   bool owned = map_has(k->owned, code_array(k, array)->mem);
-  const char *why = owned ? "it is read again later"
-                          : "it belongs to the caller or to code around, which may read it again";
+  const char *why =
+      owned ? "it is read again later"
+            : "it belongs to the caller or to code around, which may read it again";
   vec_push(&k->lower->copies, (CopyNote){ k->b->loc, array.u.var->name, why });
 }
 
@@ -300,11 +314,13 @@ Code code_inner(Code *k, ImpBuilder *b) {
   inner.owned = map_new(NULL);
   inner.released = map_new(NULL);
   inner.wanted = map_new(NULL);
-  if (k->scope && !k->scratch) inner.scope = host_scope(b, inner.arrays, inner.owned, k->scope);
+  if (k->scope && !k->scratch)
+    inner.scope = host_scope(b, inner.arrays, inner.owned, k->scope);
   return inner;
 }
 
-void code_bind_elements(Code *k, const Lambda *fn, const Atom *arrays, int count, const ImpExp *index) {
+void code_bind_elements(Code *k, const Lambda *fn, const Atom *arrays, int count,
+                        const ImpExp *index) {
   for (int i = 0; i < count; i++) {
     const Var *param = fn->params[i];
     Arr element = arr_peel(code_array(k, arrays[i]), &index, 1);

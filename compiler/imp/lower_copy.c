@@ -13,7 +13,8 @@ static Atom width_atom(Code *host, const ImpExp *width) {
 }
 
 static SegDim new_dim(Code *host, const ImpExp *width) {
-  const Var *index = var_new(host->lower->c, name_of(host->lower->c->names, "i"), type_scalar(PRIM_I64), host->b->loc);
+  const Var *index = var_new(host->lower->c, name_of(host->lower->c->names, "i"),
+                             type_scalar(PRIM_I64), host->b->loc);
   return (SegDim){ index, width_atom(host, width) };
 }
 
@@ -25,7 +26,8 @@ static void copy_points(Code *host, const Arr *to, const Arr *from) {
   KernelCode *kernel = kernel_begin(host, host->b->loc);
   Items items;
   items_open_space(&items, host, kernel, dims, to->rank, FLAT_RUN);
-  imp_store(&items.inner, to->mem, arr_index(to, at), arr_load(from, arr_index(from, at)));
+  imp_store(&items.inner, to->mem, arr_index(to, at),
+            arr_load(from, arr_index(from, at)));
   items_close(&items, "copy", true);
 }
 
@@ -50,12 +52,14 @@ typedef struct Side {
 
 static void find_side(Code *k, Side *side, const ImpExp *block) {
   side->first = imp_var(imp_declare(k->b, "first", imp_mul(block, imp_i64(TILE))));
-  const ImpExp *length = imp_min(imp_i64(TILE), imp_sub(imp_atom(side->dim.width), side->first));
+  const ImpExp *length =
+      imp_min(imp_i64(TILE), imp_sub(imp_atom(side->dim.width), side->first));
   side->length = imp_var(imp_declare(k->b, "side", length));
 }
 
 static const Var *step_of_loop(Code *k) {
-  const Var *step = var_new(k->lower->c, name_of(k->lower->c->names, "s"), type_scalar(PRIM_I64), k->b->loc);
+  const Var *step = var_new(k->lower->c, name_of(k->lower->c->names, "s"),
+                            type_scalar(PRIM_I64), k->b->loc);
   map_put(k->inside, step, step);
   return step;
 }
@@ -68,26 +72,34 @@ typedef struct Tile {
 } Tile;
 
 // for s < outer { for t < inner { tile[s][t] = from (row by row of `from`), or to = tile[t][s] } }
-static void tile_loops(const Tile *tile, Code *k, const Side *outer, const Side *inner, bool fill) {
+static void tile_loops(const Tile *tile, Code *k, const Side *outer, const Side *inner,
+                       bool fill) {
   ImpBuilder around, within;
   const Var *s = step_of_loop(k), *t = step_of_loop(k);
-  Code code_around = code_inner(k, &around), code_within = code_inner(&code_around, &within);
+  Code code_around = code_inner(k, &around),
+       code_within = code_inner(&code_around, &within);
   code_bind_scalar(&code_within, outer->dim.index, imp_add(outer->first, imp_var(s)));
   code_bind_scalar(&code_within, inner->dim.index, imp_add(inner->first, imp_var(t)));
   const Var *column = fill ? s : t, *row = fill ? t : s;
   const ImpExp *place = imp_add(imp_mul(imp_var(column), imp_i64(TILE)), imp_var(row));
   if (fill)
-    imp_store(&within, tile->mem, place, arr_load(tile->from, arr_index(tile->from, tile->at)));
+    imp_store(&within, tile->mem, place,
+              arr_load(tile->from, arr_index(tile->from, tile->at)));
   else
-    imp_store(&within, tile->to->mem, arr_index(tile->to, tile->at), imp_load(tile->mem, place));
-  imp_add_stm(&around, (ImpStm){ .kind = IMP_FOR, .u.loop = { t, inner->length, within.block } });
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR, .u.loop = { s, outer->length, around.block } });
+    imp_store(&within, tile->to->mem, arr_index(tile->to, tile->at),
+              imp_load(tile->mem, place));
+  imp_add_stm(&around,
+              (ImpStm){ .kind = IMP_FOR, .u.loop = { t, inner->length, within.block } });
+  imp_add_stm(k->b,
+              (ImpStm){ .kind = IMP_FOR, .u.loop = { s, outer->length, around.block } });
 }
 
 // Reads and writes whole rows, of either array, of one tile.
-static void copy_tile(Tile *tile, Code *k, const ImpExp *row_block, const ImpExp *column_block) {
+static void copy_tile(Tile *tile, Code *k, const ImpExp *row_block,
+                      const ImpExp *column_block) {
   tile->mem = mem_new(k->lower->c, "tile", MEM_PRIVATE, tile->to->elem);
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_LOCAL, .u.alloc = { tile->mem, imp_i64(TILE * TILE) } });
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_LOCAL,
+                              .u.alloc = { tile->mem, imp_i64(TILE * TILE) } });
   find_side(k, &tile->row, row_block);
   find_side(k, &tile->column, column_block);
   tile_loops(tile, k, &tile->column, &tile->row, true);
@@ -99,7 +111,10 @@ static void copy_tiles(Code *host, const Arr *to, const Arr *from, int across) {
   int last = to->rank - 1, outer = 0;
   SegDim *dims = new_array(SegDim, to->rank + 1);
   const ImpExp **at = new_array(const ImpExp *, to->rank + 1);
-  Tile tile = { .to = to, .from = from, .at = at, .row.dim = new_dim(host, to->shape[across]),
+  Tile tile = { .to = to,
+                .from = from,
+                .at = at,
+                .row.dim = new_dim(host, to->shape[across]),
                 .column.dim = new_dim(host, to->shape[last]) };
   for (int i = 0; i < last; i++) {
     if (i == across) continue;
@@ -113,7 +128,8 @@ static void copy_tiles(Code *host, const Arr *to, const Arr *from, int across) {
   KernelCode *kernel = kernel_begin(host, host->b->loc);
   Items items;
   items_open_space(&items, host, kernel, dims, outer + 2, 1);
-  copy_tile(&tile, &kernel->code, imp_var(dims[outer].index), imp_var(dims[outer + 1].index));
+  copy_tile(&tile, &kernel->code, imp_var(dims[outer].index),
+            imp_var(dims[outer + 1].index));
   items_close(&items, "copy_tiles", false);
 }
 
@@ -186,7 +202,8 @@ static BodyView view_of(Code *host, const BodyView *views, int count, Atom array
   return view;
 }
 
-static bool add_view(Code *host, const SegOp *seg, BodyView *views, int count, const Stm *stm) {
+static bool add_view(Code *host, const SegOp *seg, BodyView *views, int count,
+                     const Stm *stm) {
   const Exp *exp = stm->exp;
   bool index = exp->kind == EXP_INDEX && !exp->u.index.checked;
   if (!index && exp->kind != EXP_REARRANGE) return false;

@@ -15,9 +15,11 @@ Arr group_alloc(Group *g, const char *name, CoreType type) {
   const Mem *mem = mem_new(g->k.lower->c, name, MEM_LOCAL, type.elem);
   Arr arr = arr_dense(mem, type.elem, code_shape(type), type.rank);
   for (int i = 0; i < type.rank; i++) {
-    bool varies = type.dims[i].kind == ATOM_VAR && map_has(g->k.inside, type.dims[i].u.var);
+    bool varies =
+        type.dims[i].kind == ATOM_VAR && map_has(g->k.inside, type.dims[i].u.var);
     if (varies && !g->k.lower->failed) {
-      limit(g->k.lower->c, g->k.b->loc, "an array of a work-group whose size depends on the group");
+      limit(g->k.lower->c, g->k.b->loc,
+            "an array of a work-group whose size depends on the group");
       g->k.lower->failed = true;
     }
   }
@@ -45,7 +47,8 @@ static void split_points(Group *g, Points *p, const ImpExp *count, bool strided)
   const ImpExp *round = imp_var(p->round);
   if (strided) {
     const ImpExp *rest = imp_sub(count, id);
-    p->rounds = declared(&g->k, "rounds", if_active(g, imp_max(imp_i64(0), imp_ceil_div(rest, size))));
+    p->rounds = declared(&g->k, "rounds",
+                         if_active(g, imp_max(imp_i64(0), imp_ceil_div(rest, size))));
     p->at = imp_add(id, imp_mul(round, size));
     return;
   }
@@ -58,7 +61,8 @@ static void split_points(Group *g, Points *p, const ImpExp *count, bool strided)
 
 Points points_open(Group *g, ImpBuilder *b, const ImpExp *count, bool in_order) {
   Points p = { 0 };
-  p.round = var_new(g->k.lower->c, name_of(g->k.lower->c->names, "round"), type_scalar(PRIM_I64), g->k.b->loc);
+  p.round = var_new(g->k.lower->c, name_of(g->k.lower->c->names, "round"),
+                    type_scalar(PRIM_I64), g->k.b->loc);
   map_put(g->k.inside, p.round, p.round);
   split_points(g, &p, count, !in_order && g->k.lower->profile == PROFILE_GPU);
   p.item = code_inner(&g->k, b);
@@ -68,13 +72,15 @@ Points points_open(Group *g, ImpBuilder *b, const ImpExp *count, bool in_order) 
 }
 
 void points_close(Group *g, const Points *points, bool reassociate) {
-  imp_add_stm(g->k.b, (ImpStm){ .kind = IMP_FOR, .u.loop = { points->round, points->rounds,
-                                                             points->item.b->block, reassociate } });
+  imp_add_stm(g->k.b, (ImpStm){ .kind = IMP_FOR,
+                                .u.loop = { points->round, points->rounds,
+                                            points->item.b->block, reassociate } });
 }
 
 void group_copy(Group *g, const Arr *to, const Arr *from) {
   if (arr_same(to, from)) return;
-  if (to->mem == from->mem) {  // another view of the memory that is written, e.g. its reversal
+  if (to->mem ==
+      from->mem) {  // another view of the memory that is written, e.g. its reversal
     const Mem *mem = mem_new(g->k.lower->c, "apart", MEM_LOCAL, to->elem);
     vec_push(g->k.scratch, (Scratch){ .mem = mem, .count = arr_count(to) });
     Arr apart = arr_dense(mem, to->elem, to->shape, to->rank);
@@ -116,7 +122,8 @@ static void assign_active(Group *g, const Var *var, const ImpExp *value) {
   }
   ImpBuilder b = { .c = g->k.lower->c, .loc = g->k.b->loc };
   imp_assign(&b, var, value);
-  imp_add_stm(g->k.b, (ImpStm){ .kind = IMP_IF, .u.cond = { g->k.active, b.block, { 0 } } });
+  imp_add_stm(g->k.b,
+              (ImpStm){ .kind = IMP_IF, .u.cond = { g->k.active, b.block, { 0 } } });
 }
 
 static const ImpExp *both(const ImpExp *a, const ImpExp *b) {
@@ -124,7 +131,8 @@ static const ImpExp *both(const ImpExp *a, const ImpExp *b) {
 }
 
 // A branch runs in the same block, under a predicate.
-static void group_branch(Group *g, const Stm *stm, const Body *branch, const ImpExp *condition) {
+static void group_branch(Group *g, const Stm *stm, const Body *branch,
+                         const ImpExp *condition) {
   Group inner = *g;
   inner.k.arrays = map_new(g->k.arrays);
   inner.k.owned = map_new(NULL);
@@ -173,12 +181,14 @@ static void group_loop_params(Group *g, const Exp *exp) {
 static bool in_other_param(Group *g, const Exp *exp, const Mem *mem, int i) {
   for (int j = 0; j < exp->u.loop.param_count; j++) {
     const Var *param = exp->u.loop.params[j];
-    if (j != i && param->type.rank > 0 && code_array(&g->k, atom_var(param))->mem == mem) return true;
+    if (j != i && param->type.rank > 0 && code_array(&g->k, atom_var(param))->mem == mem)
+      return true;
   }
   return false;
 }
 
-static void group_next_params(Group *g, const Exp *exp, const ImpExp **scalars, const Arr **made) {
+static void group_next_params(Group *g, const Exp *exp, const ImpExp **scalars,
+                              const Arr **made) {
   int count = exp->u.loop.param_count;
   const Var **moved = new_array(const Var *, count + 1);
   for (int i = 0; i < count; i++) {
@@ -193,7 +203,8 @@ static void group_next_params(Group *g, const Exp *exp, const ImpExp **scalars, 
   }
   // Arrays first: where a view lies may depend on the scalars as they were.
   for (int i = 0; i < count; i++)
-    if (!moved[i]) group_copy(g, code_array(&g->k, atom_var(exp->u.loop.params[i])), made[i]);
+    if (!moved[i])
+      group_copy(g, code_array(&g->k, atom_var(exp->u.loop.params[i])), made[i]);
   for (int i = 0; i < count; i++)
     if (moved[i]) assign_active(g, exp->u.loop.params[i], imp_var(moved[i]));
 }
@@ -224,7 +235,8 @@ static void group_for(Group *g, const Exp *exp) {
   ImpBlock block = group_loop_body(g, exp, imp_less(imp_var(exp->u.loop.index), bound));
   const ImpExp *trips = imp_max(imp_i64(1), bound);
   if (g->k.active) trips = imp_select(g->k.active, trips, imp_i64(1));
-  imp_add_stm(g->k.b, (ImpStm){ .kind = IMP_FOR, .u.loop = { exp->u.loop.index, trips, block, false } });
+  imp_add_stm(g->k.b, (ImpStm){ .kind = IMP_FOR,
+                                .u.loop = { exp->u.loop.index, trips, block, false } });
 }
 
 static void group_while(Group *g, const Exp *exp) {
@@ -233,10 +245,12 @@ static void group_while(Group *g, const Exp *exp) {
   ImpBlock block = group_loop_body(g, exp, imp_var(go));
   ImpBuilder b = { .c = g->k.lower->c, .loc = g->k.b->loc };
   imp_assign(&b, first, imp_const(prim_bool(false)));
-  vec_each(const ImpStm **, stm, &block) vec_push(&b.block, *stm);
+  vec_each (const ImpStm **, stm, &block)
+    vec_push(&b.block, *stm);
   const ImpExp *again = both(g->k.active, imp_var(go));
   imp_add_stm(g->k.b, (ImpStm){ .kind = IMP_WHILE,
-                                .u.loop_while = { imp_op2(OP_LOR, imp_var(first), again), b.block } });
+                                .u.loop_while = { imp_op2(OP_LOR, imp_var(first), again),
+                                                  b.block } });
 }
 
 static void group_loop(Group *g, const Stm *stm) {
@@ -315,7 +329,8 @@ static void run_if_active(Group *g, const Stm *stm) {
   seq_body(&inner, renamed, scalars, dests);
   for (int i = 0; i < stm->binder_count; i++)
     if (stm->binders[i]->type.rank == 0) imp_assign(&b, stm->binders[i], scalars[i]);
-  imp_add_stm(g->k.b, (ImpStm){ .kind = IMP_IF, .u.cond = { g->k.active, b.block, { 0 } } });
+  imp_add_stm(g->k.b,
+              (ImpStm){ .kind = IMP_IF, .u.cond = { g->k.active, b.block, { 0 } } });
 }
 
 // Memory shared by the group must not be overwritten by every item for itself.
@@ -376,12 +391,14 @@ static void store_by_first(Group *g, const Arr *to, const ImpExp *value) {
 void lower_group_segmap(Code *host, const Stm *stm) {
   const SegOp *seg = stm->exp->u.seg;
   int count = stm->binder_count;
-  const Arr **outs = new_array(const Arr *, count + 1), **dests = new_array(const Arr *, count + 1);
+  const Arr **outs = new_array(const Arr *, count + 1),
+            **dests = new_array(const Arr *, count + 1);
   const ImpExp **scalars = new_array(const ImpExp *, count + 1);
   const ImpExp *const *indices = space_indices(seg->dims, seg->dim_count);
   for (int i = 0; i < count; i++)
     outs[i] = host_out(host, stm->binders[i]);
-  const ImpExp *size = tuning_param(host->lower, "intra_group_size", "group_size", 16, 256);
+  const ImpExp *size =
+      tuning_param(host->lower, "intra_group_size", "group_size", 16, 256);
   const ImpExp *group_size = imp_var(imp_declare(host->b, "group_size", size));
   Layouts layouts = layout_rows(host, seg);
   KernelCode *kernel = kernel_begin(host, stm->loc);
@@ -389,12 +406,15 @@ void lower_group_segmap(Code *host, const Stm *stm) {
   Group g = { .k = kernel->code, .group_size = group_size };
   bind_space(&g.k, seg->dims, seg->dim_count, imp_item(ITEM_GROUP_ID));
   for (int i = 0; i < count; i++)
-    if (outs[i]->rank > seg->dim_count) dests[i] = element_of(outs[i], indices, seg->dim_count);
+    if (outs[i]->rank > seg->dim_count)
+      dests[i] = element_of(outs[i], indices, seg->dim_count);
   group_body(&g, seg->body, scalars, dests);
   for (int i = 0; i < count; i++)
-    if (outs[i]->rank == seg->dim_count) store_by_first(&g, element_of(outs[i], indices, seg->dim_count), scalars[i]);
+    if (outs[i]->rank == seg->dim_count)
+      store_by_first(&g, element_of(outs[i], indices, seg->dim_count), scalars[i]);
   const ImpExp *groups = space_size(seg->dims, seg->dim_count);
-  kernel_end(host, kernel, (Launch){ .name = "seggroup", .groups = groups, .group_size = group_size });
+  kernel_end(host, kernel,
+             (Launch){ .name = "seggroup", .groups = groups, .group_size = group_size });
   for (int i = 0; i < count; i++)
     code_bind(host, stm->binders[i], *outs[i]);
 }

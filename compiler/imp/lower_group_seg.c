@@ -22,7 +22,8 @@ static void run_point(Code *k, const SegOp *seg, const Arr *const *outs, int fro
   const Arr **dests = new_array(const Arr *, count + 1);
   const ImpExp *const *indices = space_indices(seg->dims, seg->dim_count);
   for (int i = from; i < count; i++)
-    if (outs[i]->rank > seg->dim_count) dests[i] = element_of(outs[i], indices, seg->dim_count);
+    if (outs[i]->rank > seg->dim_count)
+      dests[i] = element_of(outs[i], indices, seg->dim_count);
   seq_body(k, seg->body, scalars, dests);
   for (int i = from; i < count; i++)
     if (outs[i]->rank == seg->dim_count)
@@ -36,7 +37,8 @@ static void group_segmap(Group *g, const Stm *stm) {
   ImpBuilder b;
   Points p = points_open(g, &b, space_size(seg->dims, seg->dim_count), false);
   bind_space(&p.item, seg->dims, seg->dim_count, p.at);
-  run_point(&p.item, seg, outs, 0, new_array(const ImpExp *, seg->body->result_count + 1));
+  run_point(&p.item, seg, outs, 0,
+            new_array(const ImpExp *, seg->body->result_count + 1));
   points_close(g, &p, false);
   group_barrier(g);
   bind_outs(g, stm, outs);
@@ -68,12 +70,14 @@ static Accumulator *new_accs(Code *k, const SegOp *seg) {
   return accs;
 }
 
-static void apply_accs(Code *k, const SegOp *seg, const Accumulator *accs, const ImpExp *const *scalars) {
+static void apply_accs(Code *k, const SegOp *seg, const Accumulator *accs,
+                       const ImpExp *const *scalars) {
   for (int o = 0, first = 0; o < seg->op_count; first += seg->ops[o++].count)
     acc_apply(k, &accs[o], scalars + first, new_array(const Arr *, seg->ops[o].count));
 }
 
-static const ImpExp *const *acc_values(const SegOp *seg, const Accumulator *accs, int reds) {
+static const ImpExp *const *acc_values(const SegOp *seg, const Accumulator *accs,
+                                       int reds) {
   const ImpExp **values = new_array(const ImpExp *, reds + 1);
   for (int o = 0, next = 0; o < seg->op_count; o++)
     for (int i = 0; i < seg->ops[o].count; i++)
@@ -81,8 +85,8 @@ static const ImpExp *const *acc_values(const SegOp *seg, const Accumulator *accs
   return values;
 }
 
-static void store_values(const GroupRed *r, Code *k, const Accumulator *accs, const ImpExp *const *indices,
-                         int rank) {
+static void store_values(const GroupRed *r, Code *k, const Accumulator *accs,
+                         const ImpExp *const *indices, int rank) {
   const ImpExp *const *values = acc_values(r->seg, accs, r->reds);
   for (int i = 0; i < r->reds; i++) {
     Arr at = arr_peel(r->outs[i], indices, rank);
@@ -92,7 +96,8 @@ static void store_values(const GroupRed *r, Code *k, const Accumulator *accs, co
 
 // One element: the innermost index is bound to `at`, the body run, its values accumulated; a scan
 // stores what it has so far.
-static void accumulate(const GroupRed *r, Code *k, const ImpExp *at, const Accumulator *accs) {
+static void accumulate(const GroupRed *r, Code *k, const ImpExp *at,
+                       const Accumulator *accs) {
   const SegOp *seg = r->seg;
   code_bind_scalar(k, seg->dims[seg->dim_count - 1].index, at);
   const ImpExp **scalars = new_array(const ImpExp *, seg->body->result_count + 1);
@@ -116,15 +121,17 @@ static void whole_segments(const GroupRed *r) {
   accumulate(r, &round, imp_var(i), accs);
   bool reduces = seg->kind == SEG_RED;
   imp_add_stm(&b, (ImpStm){ .kind = IMP_FOR,
-                            .u.loop = { i, imp_atom(seg->dims[outer].width), loop.block, reduces } });
+                            .u.loop = { i, imp_atom(seg->dims[outer].width), loop.block,
+                                        reduces } });
   if (reduces) store_values(r, &p.item, accs, space_indices(seg->dims, outer), outer);
   points_close(r->g, &p, false);
 }
 
 static void alloc_parts(GroupRed *r) {
   for (int i = 0; i < r->reds; i++) {
-    PrimType elem = r->seg->body->results[i].kind == ATOM_VAR ? r->seg->body->results[i].u.var->type.elem
-                                                              : r->seg->body->results[i].u.constant.type;
+    PrimType elem = r->seg->body->results[i].kind == ATOM_VAR
+                        ? r->seg->body->results[i].u.var->type.elem
+                        : r->seg->body->results[i].u.constant.type;
     r->parts[i] = mem_new(r->g->k.lower->c, "parts", MEM_LOCAL, elem);
     vec_push(r->g->k.scratch, (Scratch){ .mem = r->parts[i], .count = r->g->group_size });
   }
@@ -156,7 +163,8 @@ static const Accumulator *own_part(const GroupRed *r, bool in_order) {
 static const Accumulator *combine_parts(const GroupRed *r, const ImpExp *count) {
   Group *g = r->g;
   const Accumulator *accs = new_accs(&g->k, r->seg);
-  const Var *i = var_new(g->k.lower->c, name_of(g->k.lower->c->names, "i"), type_scalar(PRIM_I64), g->k.b->loc);
+  const Var *i = var_new(g->k.lower->c, name_of(g->k.lower->c->names, "i"),
+                         type_scalar(PRIM_I64), g->k.b->loc);
   ImpBuilder b;
   map_put(g->k.inside, i, i);
   Code round = code_inner(&g->k, &b);
@@ -165,7 +173,8 @@ static const Accumulator *combine_parts(const GroupRed *r, const ImpExp *count) 
   for (int v = 0; v < r->reds; v++)
     values[v] = imp_load(r->parts[v], imp_var(i));
   apply_accs(&round, r->seg, accs, values);
-  imp_add_stm(g->k.b, (ImpStm){ .kind = IMP_FOR, .u.loop = { i, count, b.block, false } });
+  imp_add_stm(g->k.b,
+              (ImpStm){ .kind = IMP_FOR, .u.loop = { i, count, b.block, false } });
   g->dirty = true;
   return accs;
 }
@@ -200,7 +209,8 @@ static void add_before(const GroupRed *r, const Accumulator *before) {
   const ImpExp **values = new_array(const ImpExp *, r->reds + 1);
   for (int o = 0, next = 0; o < r->seg->op_count; o++) {
     int count = r->seg->ops[o].count;
-    accs[o] = (Accumulator){ &r->seg->ops[o], new_array(const Var *, count), new_array(const Arr *, count) };
+    accs[o] = (Accumulator){ &r->seg->ops[o], new_array(const Var *, count),
+                             new_array(const Arr *, count) };
     for (int i = 0; i < count; i++, next++) {
       accs[o].vars[i] = imp_declare(&b, "acc", prefix[next]);
       values[next] = imp_load(r->outs[next]->mem, arr_index(r->outs[next], &p.at));
@@ -229,7 +239,8 @@ static void group_segscan(Group *g, const Stm *stm) {
 // ---- destinations
 
 // The destination under the binder's name: overwritten in place if it dies here.
-static const Arr *take_dest(Group *g, const Var *binder, Atom dest, const Body *body, int position) {
+static const Arr *take_dest(Group *g, const Var *binder, Atom dest, const Body *body,
+                            int position) {
   if (code_may_overwrite(&g->k, dest, body, position)) return code_array(&g->k, dest);
   code_note_copy(&g->k, dest);
   Arr place = group_alloc_for(g, binder);
@@ -251,7 +262,8 @@ static void group_segscatter(Group *g, const Stm *stm, const Body *body, int pos
   seq_body(&p.item, seg->body, scalars, made);
   for (int d = 0, first = 0; d < seg->dest_count; d++) {
     int indexed = seg->dests[d].index_count;
-    store_if_inside(&p.item, outs[d], scalars + first, indexed, scalars[first + indexed], made[first + indexed]);
+    store_if_inside(&p.item, outs[d], scalars + first, indexed, scalars[first + indexed],
+                    made[first + indexed]);
     first += indexed + 1;
   }
   points_close(g, &p, false);
@@ -262,10 +274,12 @@ static void group_segscatter(Group *g, const Stm *stm, const Body *body, int pos
 // An item takes whole segments; with one segment, the first item does all of it.
 static void group_seghist(Group *g, const Stm *stm, const Body *body, int position) {
   const SegOp *seg = stm->exp->u.seg;
-  const Arr **outs = new_array(const Arr *, stm->binder_count + 1), **at = new_array(const Arr *, stm->binder_count + 1);
+  const Arr **outs = new_array(const Arr *, stm->binder_count + 1),
+            **at = new_array(const Arr *, stm->binder_count + 1);
   for (int o = 0, next = 0; o < seg->hist_count; o++)
     for (int i = 0; i < seg->hists[o].op.count; i++, next++)
-      outs[next] = take_dest(g, stm->binders[next], seg->hists[o].dests[i], body, position);
+      outs[next] =
+          take_dest(g, stm->binders[next], seg->hists[o].dests[i], body, position);
   group_barrier_if_dirty(g);
   ImpBuilder b, loop;
   int outer = seg->dim_count - 1;
@@ -281,7 +295,9 @@ static void group_seghist(Group *g, const Stm *stm, const Body *body, int positi
   for (int d = 0; d < stm->binder_count; d++)
     at[d] = element_of(outs[d], space_indices(seg->dims, outer), outer);
   hist_round(&round, seg->hists, seg->hist_count, at, scalars, made);
-  imp_add_stm(&b, (ImpStm){ .kind = IMP_FOR, .u.loop = { i, imp_atom(seg->dims[outer].width), loop.block, false } });
+  imp_add_stm(&b, (ImpStm){ .kind = IMP_FOR,
+                            .u.loop = { i, imp_atom(seg->dims[outer].width), loop.block,
+                                        false } });
   points_close(g, &p, false);
   group_barrier(g);
   bind_outs(g, stm, outs);

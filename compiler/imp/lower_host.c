@@ -32,9 +32,11 @@ void host_read(Code *k, const Var *var, const Mem *mem, const ImpExp *index) {
   imp_add_stm(k->b, (ImpStm){ .kind = IMP_READ, .u.read = { var, mem, index } });
 }
 
-const ImpExp *tuning_param(Lower *lower, const char *name, const char *kind, int64_t cpu, int64_t gpu) {
+const ImpExp *tuning_param(Lower *lower, const char *name, const char *kind, int64_t cpu,
+                           int64_t gpu) {
   Name interned = name_of(lower->c->names, name);
-  vec_each(TuningParam *, p, &lower->tuning) if (p->name == interned) return imp_tuning(interned);
+  vec_each (TuningParam *, p, &lower->tuning)
+    if (p->name == interned) return imp_tuning(interned);
   vec_push(&lower->tuning, (TuningParam){ interned, kind, cpu, gpu });
   return imp_tuning(interned);
 }
@@ -115,7 +117,7 @@ typedef struct Branches {
 
 static void inherit_dying(const Branches *s, Code *inner, const Body *branch) {
   VarVec free = core_free_body(branch);
-  vec_each(const Var **, v, &free) {
+  vec_each (const Var **, v, &free) {
     if ((*v)->type.rank == 0 || !map_has(s->k->arrays, *v)) continue;
     if (!code_may_overwrite(s->k, atom_var(*v), s->body, s->position)) continue;
     const Mem *mem = code_array(s->k, atom_var(*v))->mem;
@@ -138,7 +140,8 @@ static ImpBlock host_branch(const Branches *s, const Body *branch) {
       continue;
     }
     Arr laid_out = host_to_memory(&inner, s->stm->binders[i], arrays[i]);
-    Arr dense = host_dense(&inner, &laid_out, host_memory_type(&inner, s->stm->binders[i]));
+    Arr dense =
+        host_dense(&inner, &laid_out, host_memory_type(&inner, s->stm->binders[i]));
     imp_add_stm(&b, (ImpStm){ .kind = IMP_SHARE, .u.share = { s->mems[i], dense.mem } });
   }
   map_each(inner.owned, release_all, &inner);
@@ -172,7 +175,8 @@ static void host_if(Code *k, const Stm *stm, const Body *body, int position) {
   ImpBlock then_block = host_branch(&s, exp->u.cond.then_body);
   ImpBlock else_block = host_branch(&s, exp->u.cond.else_body);
   imp_add_stm(k->b, (ImpStm){ .kind = IMP_IF,
-                              .u.cond = { imp_atom(exp->u.cond.condition), then_block, else_block } });
+                              .u.cond = { imp_atom(exp->u.cond.condition), then_block,
+                                          else_block } });
   close_branches(&s);
 }
 
@@ -191,11 +195,14 @@ static void host_guard(Code *k, const Stm *stm, const Body *body, int position) 
   Branches s = open_branches(k, stm, body, position);
   ImpBlock then_block = host_branch(&s, stm->exp->u.guard.then_body);
   ImpBlock else_block = host_branch(&s, stm->exp->u.guard.else_body);
-  const ImpExp *local = guard->local_bytes ? imp_size_exp(guard->local_bytes) : imp_i64(0);
+  const ImpExp *local =
+      guard->local_bytes ? imp_size_exp(guard->local_bytes) : imp_i64(0);
   close_branches(&s);
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_GUARD, .loc = guard->loc,
-                              .u.guard = { guard, imp_size_exp(guard->par), local, then_block, else_block,
-                                           guard_results(k, stm), stm->binder_count } });
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_GUARD,
+                              .loc = guard->loc,
+                              .u.guard = { guard, imp_size_exp(guard->par), local,
+                                           then_block, else_block, guard_results(k, stm),
+                                           stm->binder_count } });
 }
 
 static void host_loop_params(Code *k, const Exp *exp, const Mem **mems) {
@@ -205,7 +212,8 @@ static void host_loop_params(Code *k, const Exp *exp, const Mem **mems) {
       code_bind_scalar(k, param, imp_atom(exp->u.loop.inits[i]));
       continue;
     }
-    Arr init = host_dense(k, code_array(k, exp->u.loop.inits[i]), atom_type(exp->u.loop.inits[i]));
+    Arr init = host_dense(k, code_array(k, exp->u.loop.inits[i]),
+                          atom_type(exp->u.loop.inits[i]));
     mems[i] = host_declare_mem(k, param->name, param->type.elem);
     imp_add_stm(k->b, (ImpStm){ .kind = IMP_SHARE, .u.share = { mems[i], init.mem } });
     if (init.mem != code_array(k, exp->u.loop.inits[i])->mem) release(k, init.mem);
@@ -217,8 +225,8 @@ static Arr param_array(const Var *param, const Mem *mem) {
 }
 
 // The results become the parameters, as if all at once.
-static void host_next_params(Code *k, const Exp *exp, const ImpExp **scalars, const Arr **arrays,
-                             const Mem *const *mems) {
+static void host_next_params(Code *k, const Exp *exp, const ImpExp **scalars,
+                             const Arr **arrays, const Mem *const *mems) {
   int count = exp->u.loop.param_count;
   const Var **moved = new_array(const Var *, count + 1);
   const Mem **held = new_array(const Mem *, count + 1);
@@ -249,14 +257,17 @@ typedef struct Original {
 static void release_copy(void *state, const void *key, void *value) {
   const Original *original = state;
   (void)value;
-  if (map_get(original->k->lower->copy_of, key) == original->mem) release(original->k, key);
+  if (map_get(original->k->lower->copy_of, key) == original->mem)
+    release(original->k, key);
 }
 
 // First values that only the parameters of the loop refer to live no longer than these.
 static void release_inits(Code *k, const Stm *stm, const Body *body, int position) {
   const Exp *exp = stm->exp;
   for (int i = 0; i < exp->u.loop.param_count; i++) {
-    if (exp->u.loop.params[i]->type.rank == 0 || !code_loop_takes(k, exp, i, body, position)) continue;
+    if (exp->u.loop.params[i]->type.rank == 0 ||
+        !code_loop_takes(k, exp, i, body, position))
+      continue;
     Original init = { k, code_array(k, exp->u.loop.inits[i])->mem };
     map_each(k->owned, release_copy, &init);
     release(k, init.mem);
@@ -284,11 +295,15 @@ static void host_loop(Code *k, const Stm *stm, const Body *body, int position) {
     if (mems[i]) map_remove(inner.owned, mems[i]);
   map_each(inner.owned, release_all, &inner);
   if (exp->u.loop.form == CORE_FOR)
-    imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR, .u.loop = { exp->u.loop.index, imp_atom(exp->u.loop.bound),
-                                                             b.block, false } });
+    imp_add_stm(k->b,
+                (ImpStm){ .kind = IMP_FOR,
+                          .u.loop = { exp->u.loop.index, imp_atom(exp->u.loop.bound),
+                                      b.block, false } });
   else
     imp_add_stm(k->b, (ImpStm){ .kind = IMP_WHILE,
-                                .u.loop_while = { imp_var(exp->u.loop.params[exp->u.loop.while_param]), b.block } });
+                                .u.loop_while = {
+                                    imp_var(exp->u.loop.params[exp->u.loop.while_param]),
+                                    b.block } });
   for (int i = 0; i < stm->binder_count; i++) {
     const Var *param = exp->u.loop.params[i];
     if (mems[i])
@@ -307,8 +322,10 @@ static void host_call(Code *k, const Stm *stm) {
     args[i] = imp_atom(exp->u.call.args[i]);
   for (int i = 0; i < stm->binder_count; i++)
     code_bind_scalar(k, stm->binders[i], NULL);
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_CALL, .u.call = { exp->u.call.function, stm->binders, stm->binder_count,
-                                                            args, exp->u.call.arg_count } });
+  imp_add_stm(k->b,
+              (ImpStm){ .kind = IMP_CALL,
+                        .u.call = { exp->u.call.function, stm->binders, stm->binder_count,
+                                    args, exp->u.call.arg_count } });
 }
 
 // Array code that is left on the host (literals of arrays): a kernel of one item.
@@ -322,8 +339,11 @@ static void single_item(Code *k, const Stm *stm, const Body *body, int position)
     map_put(kernel->code.wanted, stm->binders[i], outs[i]);
   seq_stm(&kernel->code, stm, body, position);
   for (int i = 0; i < stm->binder_count; i++)
-    code_copy(&kernel->code, outs[i], code_array(&kernel->code, atom_var(stm->binders[i])));
-  kernel_end(k, kernel, (Launch){ .name = "single", .groups = imp_i64(1), .group_size = imp_i64(1) });
+    code_copy(&kernel->code, outs[i],
+              code_array(&kernel->code, atom_var(stm->binders[i])));
+  kernel_end(
+      k, kernel,
+      (Launch){ .name = "single", .groups = imp_i64(1), .group_size = imp_i64(1) });
   for (int i = 0; i < stm->binder_count; i++)
     code_bind(k, stm->binders[i], *outs[i]);
 }
@@ -398,7 +418,8 @@ void host_body(Code *k, const Body *body, const ImpExp **scalars, const Arr **ar
 static bool is_consumed(const Entry *entry, int param) {
   for (int i = 0; i < entry->input_count; i++) {
     const EntryValue *input = &entry->inputs[i];
-    if (param >= input->first && param < input->first + input->count) return input->unique;
+    if (param >= input->first && param < input->first + input->count)
+      return input->unique;
   }
   return false;
 }
@@ -419,7 +440,8 @@ static const ImpParam *entry_params(Code *k, const Entry *entry) {
   return params;
 }
 
-static void entry_results(Code *k, ImpEntry *out, const ImpExp **scalars, const Arr **arrays) {
+static void entry_results(Code *k, ImpEntry *out, const ImpExp **scalars,
+                          const Arr **arrays) {
   const Body *body = out->entry->body;
   ImpParam *results = new_array(ImpParam, body->result_count + 1);
   for (int i = 0; i < body->result_count; i++) {
@@ -434,8 +456,13 @@ static void entry_results(Code *k, ImpEntry *out, const ImpExp **scalars, const 
 
 static const ImpEntry *lower_entry(Lower *lower, const Entry *entry) {
   ImpBuilder b = { .c = lower->c, .loc = entry->loc };
-  Code k = { .lower = lower, .b = &b, .arrays = map_new(NULL), .inside = map_new(NULL),
-             .owned = map_new(NULL), .released = map_new(NULL), .wanted = map_new(NULL),
+  Code k = { .lower = lower,
+             .b = &b,
+             .arrays = map_new(NULL),
+             .inside = map_new(NULL),
+             .owned = map_new(NULL),
+             .released = map_new(NULL),
+             .wanted = map_new(NULL),
              .layouts = map_new(NULL) };
   k.scope = host_scope(&b, k.arrays, k.owned, NULL);
   lower->entry = entry;
@@ -454,8 +481,9 @@ static const ImpEntry *lower_entry(Lower *lower, const Entry *entry) {
 
 ImpProgram *imp_lower(Compiler *c, const Core *flat, Profile profile) {
   Lower lower = { .c = c, .profile = profile, .copy_of = map_new(NULL) };
-  ImpProgram *program = new_node(ImpProgram, .flat = flat, .functions = flat->functions,
-                                 .function_count = flat->function_count, .entry_count = flat->entry_count);
+  ImpProgram *program =
+      new_node(ImpProgram, .flat = flat, .functions = flat->functions,
+               .function_count = flat->function_count, .entry_count = flat->entry_count);
   program->entries = new_array(const ImpEntry *, flat->entry_count + 1);
   for (int i = 0; i < flat->entry_count; i++)
     program->entries[i] = lower_entry(&lower, flat->entries[i]);

@@ -14,13 +14,16 @@ enum { ITEMS_PER_GROUP = 4 };
 
 static const Var *loop_index(KernelCode *kernel, const char *name) {
   Lower *lower = kernel->code.lower;
-  const Var *var = var_new(lower->c, name_of(lower->c->names, name), type_scalar(PRIM_I64), kernel->b.loc);
+  const Var *var = var_new(lower->c, name_of(lower->c->names, name),
+                           type_scalar(PRIM_I64), kernel->b.loc);
   map_put(kernel->code.inside, var, var);
   return var;
 }
 
 static const ImpExp *declare(ImpBuilder *b, const char *name, const ImpExp *value) {
-  return value->kind == IMP_CONST || value->kind == IMP_VAR ? value : imp_var(imp_declare(b, name, value));
+  return value->kind == IMP_CONST || value->kind == IMP_VAR
+             ? value
+             : imp_var(imp_declare(b, name, value));
 }
 
 static ImpBuilder builder_of(const KernelCode *kernel) {
@@ -40,7 +43,9 @@ static void choose_run(Items *s, int64_t least) {
 }
 
 static void open(Items *s, Code *host, KernelCode *kernel, const ImpExp *count) {
-  *s = (Items){ .host = host, .kernel = kernel, .count = declare(host->b, "points", count) };
+  *s = (Items){ .host = host,
+                .kernel = kernel,
+                .count = declare(host->b, "points", count) };
   s->inner = builder_of(kernel);
   s->walk = s->inner;
 }
@@ -53,7 +58,8 @@ static const ImpExp *first_of_run(Items *s) {
   return first;
 }
 
-const ImpExp *items_open(Items *s, Code *host, KernelCode *kernel, const ImpExp *count, int64_t least) {
+const ImpExp *items_open(Items *s, Code *host, KernelCode *kernel, const ImpExp *count,
+                         int64_t least) {
   open(s, host, kernel, count);
   if (host->lower->profile == PROFILE_GPU) {
     s->position = declare(&kernel->b, "gid", imp_item(ITEM_GLOBAL_ID));
@@ -80,10 +86,12 @@ static void open_rows(Items *s, const SegDim *dims, int count) {
   bind_space(&kernel->code, dims, count - 1, imp_var(s->row));
   s->index = loop_index(kernel, "l");
   kernel->code.b = &s->inner;
-  code_bind_scalar(&kernel->code, dims[count - 1].index, imp_add(imp_var(s->column), imp_var(s->index)));
+  code_bind_scalar(&kernel->code, dims[count - 1].index,
+                   imp_add(imp_var(s->column), imp_var(s->index)));
 }
 
-void items_open_space(Items *s, Code *host, KernelCode *kernel, const SegDim *dims, int count, int64_t least) {
+void items_open_space(Items *s, Code *host, KernelCode *kernel, const SegDim *dims,
+                      int count, int64_t least) {
   if (host->lower->profile == PROFILE_GPU || count <= 1) {
     const ImpExp *at = items_open(s, host, kernel, space_size(dims, count), least);
     bind_space(&kernel->code, dims, count, at);
@@ -95,9 +103,11 @@ void items_open_space(Items *s, Code *host, KernelCode *kernel, const SegDim *di
 }
 
 static bool has_loops_or_arrays(const ImpBlock *block) {
-  vec_each(const ImpStm **, stm, block) {
+  vec_each (const ImpStm **, stm, block) {
     ImpStmKind kind = (*stm)->kind;
-    if (kind == IMP_FOR || kind == IMP_WHILE || kind == IMP_LOCAL || kind == IMP_ATOMIC || kind == IMP_CALL) return true;
+    if (kind == IMP_FOR || kind == IMP_WHILE || kind == IMP_LOCAL || kind == IMP_ATOMIC ||
+        kind == IMP_CALL)
+      return true;
     const ImpBlock *inner[2];
     int count = imp_blocks(*stm, inner);
     for (int i = 0; i < count; i++)
@@ -111,7 +121,9 @@ static void next_row(Items *s) {
   imp_assign(&s->walk, s->left, imp_sub(imp_var(s->left), s->length));
   imp_assign(&s->walk, s->row, imp_add(imp_var(s->row), imp_i64(1)));
   imp_assign(&s->walk, s->column, imp_i64(0));
-  ImpStm walk = { .kind = IMP_WHILE, .u.loop_while = { imp_less(imp_i64(0), imp_var(s->left)), s->walk.block } };
+  ImpStm walk = { .kind = IMP_WHILE,
+                  .u.loop_while = { imp_less(imp_i64(0), imp_var(s->left)),
+                                    s->walk.block } };
   imp_add_stm(&s->kernel->b, walk);
 }
 
@@ -119,17 +131,21 @@ void items_close(Items *s, const char *name, bool independent) {
   KernelCode *kernel = s->kernel;
   kernel->code.b = &kernel->b;
   if (s->host->lower->profile == PROFILE_GPU) {
-    ImpStm inside = { .kind = IMP_IF, .u.cond = { imp_less(s->position, s->count), s->inner.block, { 0 } } };
+    ImpStm inside = {
+      .kind = IMP_IF, .u.cond = { imp_less(s->position, s->count), s->inner.block, { 0 } }
+    };
     imp_add_stm(&kernel->b, inside);
     kernel_end(s->host, kernel, (Launch){ .name = name, .items = s->count });
     return;
   }
   independent = independent && !kernel->may_fail && !has_loops_or_arrays(&s->inner.block);
-  ImpStm loop = { .kind = IMP_FOR, .u.loop = { s->index, s->length, s->inner.block, false, independent } };
+  ImpStm loop = { .kind = IMP_FOR,
+                  .u.loop = { s->index, s->length, s->inner.block, false, independent } };
   imp_add_stm(s->row ? &s->walk : &kernel->b, loop);
   if (s->row) next_row(s);
   const ImpExp *groups = imp_ceil_div(s->count, s->run);
-  kernel_end(s->host, kernel, (Launch){ .name = name, .groups = groups, .group_size = imp_i64(1) });
+  kernel_end(s->host, kernel,
+             (Launch){ .name = name, .groups = groups, .group_size = imp_i64(1) });
 }
 
 // ---- spaces

@@ -45,20 +45,20 @@ static void collect_exp(Collect *s, const ImpExp *e) {
     collect_exp(s, e->u.select.a);
     collect_exp(s, e->u.select.b);
     return;
-  case IMP_TUNING: bug(s->c, (Loc){ 0 }, "tuning parameter %s within a kernel", e->u.tuning);
+  case IMP_TUNING:
+    bug(s->c, (Loc){ 0 }, "tuning parameter %s within a kernel", e->u.tuning);
   }
 }
 
-static void bind(Collect *s, const void *what) {
-  map_put(s->bound, what, what);
-}
+static void bind(Collect *s, const void *what) { map_put(s->bound, what, what); }
 
 static void collect_function(Collect *s, const Function *function);
 
 static void collect_callees(CoreVisitor *v, const Body *body) {
   Collect *s = v->state;
   for (int i = 0; i < body->stm_count; i++)
-    if (body->stms[i].exp->kind == EXP_CALL) collect_function(s, body->stms[i].exp->u.call.function);
+    if (body->stms[i].exp->kind == EXP_CALL)
+      collect_function(s, body->stms[i].exp->u.call.function);
   core_visit_body(v, body);
 }
 
@@ -83,7 +83,8 @@ static void collect_check(Collect *s, const ImpStm *stm) {
     collect_exp(s, stm->u.check.values[i]);
 }
 
-static void collect_store(Collect *s, const Mem *mem, const ImpExp *index, const ImpExp *value) {
+static void collect_store(Collect *s, const Mem *mem, const ImpExp *index,
+                          const ImpExp *value) {
   collect_mem(s, mem);
   collect_exp(s, index);
   collect_exp(s, value);
@@ -95,11 +96,13 @@ static void collect_stm(Collect *s, const ImpStm *stm) {
     collect_exp(s, stm->u.declare.value);
     bind(s, stm->u.declare.var);
     return;
-  case IMP_ASSIGN:
-    collect_exp(s, stm->u.assign.value);
+  case IMP_ASSIGN: collect_exp(s, stm->u.assign.value); return;
+  case IMP_STORE:
+    collect_store(s, stm->u.store.mem, stm->u.store.index, stm->u.store.value);
     return;
-  case IMP_STORE: collect_store(s, stm->u.store.mem, stm->u.store.index, stm->u.store.value); return;
-  case IMP_ATOMIC: collect_store(s, stm->u.atomic.mem, stm->u.atomic.index, stm->u.atomic.value); return;
+  case IMP_ATOMIC:
+    collect_store(s, stm->u.atomic.mem, stm->u.atomic.index, stm->u.atomic.value);
+    return;
   case IMP_FOR:
     collect_exp(s, stm->u.loop.bound);
     bind(s, stm->u.loop.var);
@@ -139,7 +142,8 @@ static void collect_stm(Collect *s, const ImpStm *stm) {
 }
 
 static void collect_block(Collect *s, const ImpBlock *block) {
-  vec_each(const ImpStm **, stm, block) collect_stm(s, *stm);
+  vec_each (const ImpStm **, stm, block)
+    collect_stm(s, *stm);
 }
 
 // ---- arenas
@@ -164,11 +168,13 @@ static void see_loads(void *state, const ImpExp *e) {
 }
 
 static void see_block(Effects *seen, const ImpBlock *block) {
-  vec_each(const ImpStm **, at, block) {
+  vec_each (const ImpStm **, at, block) {
     const ImpStm *stm = *at;
     imp_each_exp(stm, see_loads, seen);
-    if (stm->kind == IMP_LOCAL && stm->u.alloc.mem->space == MEM_ARENA) seen->arena = true;
-    if (stm->kind == IMP_ATOMIC && stm->u.atomic.mem->space == MEM_GLOBAL) seen->atomic = true;
+    if (stm->kind == IMP_LOCAL && stm->u.alloc.mem->space == MEM_ARENA)
+      seen->arena = true;
+    if (stm->kind == IMP_ATOMIC && stm->u.atomic.mem->space == MEM_GLOBAL)
+      seen->atomic = true;
     if (stm->kind == IMP_STORE && stm->u.store.mem->space == MEM_GLOBAL)
       map_put(seen->stored, stm->u.store.mem, stm->u.store.mem);
     const ImpBlock *inner[2];
@@ -185,7 +191,8 @@ static bool is_fresh(const ImpBlock *host, const Mem *mem) {
   return false;
 }
 
-static bool overwrites_input(const Collect *s, const Effects *seen, const ImpBlock *host) {
+static bool overwrites_input(const Collect *s, const Effects *seen,
+                             const ImpBlock *host) {
   for (int i = 0; i < s->params.count; i++) {
     const Mem *mem = s->params.at[i].mem;
     bool both = mem && map_has(seen->loaded, mem) && map_has(seen->stored, mem);
@@ -199,9 +206,11 @@ static bool find_arena(const Code *host, const KernelCode *kernel, const Collect
   Effects seen = { .loaded = map_new(NULL), .stored = map_new(NULL) };
   see_block(&seen, &kernel->b.block);
   if (!seen.arena) return false;
-  bool repeatable = !seen.atomic && !s->has_barrier && !overwrites_input(s, &seen, &host->b->block);
+  bool repeatable =
+      !seen.atomic && !s->has_barrier && !overwrites_input(s, &seen, &host->b->block);
   if (repeatable || lower->failed) return true;
-  limit(lower->c, kernel->b.loc, "an array whose size depends on the work-item, in a kernel that %s",
+  limit(lower->c, kernel->b.loc,
+        "an array whose size depends on the work-item, in a kernel that %s",
         s->has_barrier ? "works in groups" : "updates arrays in place");
   lower->failed = true;
   return true;
@@ -225,7 +234,8 @@ static const KernelArg *launch_args(const Collect *s) {
   KernelArg *args = new_array(KernelArg, s->params.count + 1);
   for (int i = 0; i < s->params.count; i++) {
     const KernelParam *param = &s->params.at[i];
-    args[i] = (KernelArg){ param->is_mem, param->mem, param->is_mem ? NULL : imp_var(param->var) };
+    args[i] = (KernelArg){ param->is_mem, param->mem,
+                           param->is_mem ? NULL : imp_var(param->var) };
   }
   return args;
 }
@@ -236,16 +246,17 @@ void kernel_end(Code *host, KernelCode *kernel, Launch launch) {
   collect_block(&s, &kernel->b.block);
   share_scratch(&kernel->scratch, &kernel->b.block);
   const char *name = text_format("%s_%d", launch.name, c->next_id++);
-  Kernel *k = new_node(Kernel, .name = name_of(c->names, name), .loc = host->b->loc,
-                       .params = s.params.at, .param_count = s.params.count,
-                       .scratch = kernel->scratch.at, .scratch_count = kernel->scratch.count,
-                       .may_fail = kernel->may_fail, .has_barrier = s.has_barrier,
-                       .uses_arena = find_arena(host, kernel, &s),
-                       .functions = s.functions.at, .function_count = s.functions.count);
+  Kernel *k = new_node(
+      Kernel, .name = name_of(c->names, name), .loc = host->b->loc, .params = s.params.at,
+      .param_count = s.params.count, .scratch = kernel->scratch.at,
+      .scratch_count = kernel->scratch.count, .may_fail = kernel->may_fail,
+      .has_barrier = s.has_barrier, .uses_arena = find_arena(host, kernel, &s),
+      .functions = s.functions.at, .function_count = s.functions.count);
   k->body.at = kernel->b.block.at;
   k->body.count = kernel->b.block.count;
   vec_push(&host->lower->kernels, k);
-  imp_add_stm(host->b, (ImpStm){ .kind = IMP_LAUNCH,
-                                 .u.launch = { k, launch.items, launch.groups, launch.group_size,
-                                               launch_args(&s), s.params.count } });
+  imp_add_stm(host->b,
+              (ImpStm){ .kind = IMP_LAUNCH,
+                        .u.launch = { k, launch.items, launch.groups, launch.group_size,
+                                      launch_args(&s), s.params.count } });
 }

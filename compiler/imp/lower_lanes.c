@@ -14,23 +14,24 @@ enum { POINTS = 32 };
 
 typedef struct Lanes {
   const Stm *stm;
-  const Body *body;        // of the map's function
-  const Var *index;        // j
-  const Soac *map;         // its parameters are bound in each lane
-  int red;                 // position of the redomap in the body
+  const Body *body;  // of the map's function
+  const Var *index;  // j
+  const Soac *map;   // its parameters are bound in each lane
+  int red;           // position of the redomap in the body
   const Arr **outs;
-  const ImpExp *const *at; // where in the outputs: j
+  const ImpExp *const *at;  // where in the outputs: j
   int at_count;
-  const ImpExp *first;     // j0
-  const ImpExp *count;     // lanes of this block
-  const Mem **accs;        // private arrays, one per reduced value
+  const ImpExp *first;  // j0
+  const ImpExp *count;  // lanes of this block
+  const Mem **accs;     // private arrays, one per reduced value
 } Lanes;
 
 // ---- does it apply?
 
 static bool is_plain(const Stm *stm) {
   ExpKind kind = stm->exp->kind;
-  bool view = kind == EXP_INDEX || kind == EXP_REARRANGE || kind == EXP_ATOM || kind == EXP_RESHAPE;
+  bool view = kind == EXP_INDEX || kind == EXP_REARRANGE || kind == EXP_ATOM ||
+              kind == EXP_RESHAPE;
   return view || kind == EXP_OP || kind == EXP_CONVERT || kind == EXP_BITS;
 }
 
@@ -118,10 +119,11 @@ static void see_reads(Steps *s, const ImpExp *e) {
 }
 
 static void see_block(Steps *s, const ImpBlock *block) {
-  vec_each(const ImpStm **, stm, block) {
+  vec_each (const ImpStm **, stm, block) {
     if ((*stm)->kind != IMP_DECLARE || !(*stm)->u.declare.value) continue;
     see_reads(s, (*stm)->u.declare.value);
-    if ((*stm)->u.declare.var != s->lane) map_put(s->values, (*stm)->u.declare.var, (*stm)->u.declare.value);
+    if ((*stm)->u.declare.var != s->lane)
+      map_put(s->values, (*stm)->u.declare.var, (*stm)->u.declare.value);
   }
 }
 
@@ -139,17 +141,20 @@ static const Soac *reduction(const Lanes *s) {
 
 // for l < count { block }, with j and the statements before the redomap in it
 static Code open_lane(const Lanes *s, Code *k, ImpBuilder *b, const Var **lane) {
-  *lane = var_new(k->lower->c, name_of(k->lower->c->names, "lane"), type_scalar(PRIM_I64), k->b->loc);
+  *lane = var_new(k->lower->c, name_of(k->lower->c->names, "lane"), type_scalar(PRIM_I64),
+                  k->b->loc);
   map_put(k->inside, *lane, *lane);
   Code inner = code_inner(k, b);
   code_bind_scalar(&inner, s->index, imp_add(s->first, imp_var(*lane)));
-  code_bind_elements(&inner, &s->map->fn, s->map->arrays, s->map->array_count, imp_var(s->index));
+  code_bind_elements(&inner, &s->map->fn, s->map->arrays, s->map->array_count,
+                     imp_var(s->index));
   run_stms(&inner, s->body, 0, s->red);
   return inner;
 }
 
 static void close_lane(const Lanes *s, Code *k, const ImpBuilder *b, const Var *lane) {
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR, .u.loop = { lane, s->count, b->block, false } });
+  imp_add_stm(k->b,
+              (ImpStm){ .kind = IMP_FOR, .u.loop = { lane, s->count, b->block, false } });
 }
 
 static void clear_accs(const Lanes *s, Code *k) {
@@ -163,9 +168,10 @@ static void clear_accs(const Lanes *s, Code *k) {
   close_lane(s, k, &b, lane);
 }
 
-static void advance_acc(const Lanes *s, Code *k, const RedOp *op, int first, const Var *lane,
-                        const ImpExp *const *values) {
-  Accumulator acc = { op, new_array(const Var *, op->count), new_array(const Arr *, op->count) };
+static void advance_acc(const Lanes *s, Code *k, const RedOp *op, int first,
+                        const Var *lane, const ImpExp *const *values) {
+  Accumulator acc = { op, new_array(const Var *, op->count),
+                      new_array(const Arr *, op->count) };
   for (int i = 0; i < op->count; i++)
     acc.vars[i] = imp_declare(k->b, "acc", imp_load(s->accs[first + i], imp_var(lane)));
   acc_apply(k, &acc, values + first, new_array(const Arr *, op->count));
@@ -207,7 +213,8 @@ static void store_lanes(const Lanes *s, Code *k) {
 }
 
 static const Var *red_index(Code *k) {
-  const Var *i = var_new(k->lower->c, name_of(k->lower->c->names, "k"), type_scalar(PRIM_I64), k->b->loc);
+  const Var *i = var_new(k->lower->c, name_of(k->lower->c->names, "k"),
+                         type_scalar(PRIM_I64), k->b->loc);
   map_put(k->inside, i, i);
   return i;
 }
@@ -221,7 +228,8 @@ static ImpBlock lane_block(Lanes *s, Code *k, const ImpExp *count) {
   clear_accs(s, &inner);
   const Var *at = red_index(&inner);
   ImpBlock round = advance(s, &inner, imp_var(at));
-  imp_add_stm(&b, (ImpStm){ .kind = IMP_FOR, .u.loop = { at, imp_atom(soac->width), round, false } });
+  imp_add_stm(&b, (ImpStm){ .kind = IMP_FOR,
+                            .u.loop = { at, imp_atom(soac->width), round, false } });
   store_lanes(s, &inner);
   return b.block;
 }
@@ -231,7 +239,8 @@ static void make_accs(Lanes *s, Code *k) {
   s->accs = new_array(const Mem *, red->binder_count + 1);
   for (int i = 0; i < red->binder_count; i++) {
     s->accs[i] = mem_new(k->lower->c, "accs", MEM_PRIVATE, red->binders[i]->type.elem);
-    imp_add_stm(k->b, (ImpStm){ .kind = IMP_LOCAL, .u.alloc = { s->accs[i], imp_i64(POINTS) } });
+    imp_add_stm(
+        k->b, (ImpStm){ .kind = IMP_LOCAL, .u.alloc = { s->accs[i], imp_i64(POINTS) } });
   }
 }
 
@@ -251,7 +260,8 @@ static bool reads_side_by_side(Code *k, const Lanes *lanes) {
 // Code for the block that begins at s->first, of at most `width - first` points.
 static void any_block(Lanes *s, Code *k, const ImpExp *width) {
   const ImpExp *rest = imp_sub(width, s->first);
-  const ImpExp *lanes = imp_var(imp_declare(k->b, "lanes", imp_min(imp_i64(POINTS), rest)));
+  const ImpExp *lanes =
+      imp_var(imp_declare(k->b, "lanes", imp_min(imp_i64(POINTS), rest)));
   make_accs(s, k);
   ImpBlock full = lane_block(s, k, imp_i64(POINTS)), partial = lane_block(s, k, lanes);
   const ImpExp *is_full = imp_op2(OP_EQ, lanes, imp_i64(POINTS));
@@ -261,9 +271,14 @@ static void any_block(Lanes *s, Code *k, const ImpExp *width) {
 static bool map_lanes(Code *k, const Stm *stm, Lanes *out) {
   const Soac *map = &stm->exp->u.soac;
   if (k->lower->profile != PROFILE_CPU || stm->exp->kind != EXP_MAP) return false;
-  Lanes s = { .stm = stm, .body = map->fn.body, .map = map, .red = find_redomap(map->fn.body), .at_count = 1 };
+  Lanes s = { .stm = stm,
+              .body = map->fn.body,
+              .map = map,
+              .red = find_redomap(map->fn.body),
+              .at_count = 1 };
   if (s.red < 0) return false;
-  s.index = var_new(k->lower->c, name_of(k->lower->c->names, "j"), type_scalar(PRIM_I64), stm->loc);
+  s.index = var_new(k->lower->c, name_of(k->lower->c->names, "j"), type_scalar(PRIM_I64),
+                    stm->loc);
   const ImpExp **at = new_array(const ImpExp *, 1);
   at[0] = imp_var(s.index);
   s.at = at;
@@ -287,13 +302,15 @@ bool seq_lanes(Code *k, const Stm *stm) {
     code_bind(k, stm->binders[i], out);
   }
   const ImpExp *width = imp_atom(map->width);
-  const Var *block = var_new(k->lower->c, name_of(k->lower->c->names, "block"), type_scalar(PRIM_I64), stm->loc);
+  const Var *block = var_new(k->lower->c, name_of(k->lower->c->names, "block"),
+                             type_scalar(PRIM_I64), stm->loc);
   map_put(k->inside, block, block);
   ImpBuilder b;
   Code inner = code_inner(k, &b);
   s.first = imp_var(imp_declare(&b, "first", imp_mul(imp_var(block), imp_i64(POINTS))));
   any_block(&s, &inner, width);
   const ImpExp *blocks = imp_ceil_div(width, imp_i64(POINTS));
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR, .u.loop = { block, blocks, b.block, false } });
+  imp_add_stm(k->b,
+              (ImpStm){ .kind = IMP_FOR, .u.loop = { block, blocks, b.block, false } });
   return true;
 }

@@ -32,7 +32,7 @@ static void note_loads(void *state, const ImpExp *e) {
 }
 
 static void note_block(Accesses *s, const ImpBlock *block) {
-  vec_each(const ImpStm **, at, block) {
+  vec_each (const ImpStm **, at, block) {
     const ImpStm *stm = *at;
     imp_each_exp(stm, note_loads, s);
     if (stm->kind == IMP_STORE) note_access(s, stm->u.store.mem);
@@ -49,7 +49,7 @@ static void note_block(Accesses *s, const ImpBlock *block) {
 
 static int block_length(const ImpBlock *block) {
   int length = 0;
-  vec_each(const ImpStm **, stm, block) {
+  vec_each (const ImpStm **, stm, block) {
     const ImpBlock *inner[2];
     int count = imp_blocks(*stm, inner);
     length++;
@@ -66,12 +66,13 @@ static bool covers(Span outer, Span inner) {
 // Where the block, whose first statement has number `start`, needs what is accessed in `accesses`.
 static Span needed(const ImpBlock *block, int start, Span accesses) {
   Span out = { start, start };
-  vec_each(const ImpStm **, stm, block) {
+  vec_each (const ImpStm **, stm, block) {
     const ImpBlock *inner[2];
     int count = imp_blocks(*stm, inner), next = start + 1;
     for (int i = 0; i < count; i++) {
       int length = block_length(inner[i]);
-      if (covers((Span){ next, next + length - 1 }, accesses)) return needed(inner[i], next, accesses);
+      if (covers((Span){ next, next + length - 1 }, accesses))
+        return needed(inner[i], next, accesses);
       next += length;
     }
     if (accesses.first >= start) out.first = start;
@@ -114,7 +115,9 @@ static bool apart(Span a, Span b) { return a.last < b.first || b.last < a.first;
 // May array number `i` lie where number `root` lies, with all others there?
 static bool may_share(const ScratchVec *scratch, const Span *spans, int root, int i) {
   const Scratch *a = &scratch->at[root], *b = &scratch->at[i];
-  if (a->within || a->mem->space != b->mem->space || a->mem->elem != b->mem->elem || !same_exp(a->count, b->count)) return false;
+  if (a->within || a->mem->space != b->mem->space || a->mem->elem != b->mem->elem ||
+      !same_exp(a->count, b->count))
+    return false;
   for (int j = root; j < i; j++) {
     bool there = j == root || scratch->at[j].within == a->mem;
     if (there && !apart(spans[j], spans[i])) return false;
@@ -133,6 +136,7 @@ void share_scratch(ScratchVec *scratch, const ImpBlock *body) {
   for (int i = 0; i < scratch->count; i++) {
     if (scratch->at[i].mem->space != MEM_SCRATCH) continue;
     for (int root = 0; root < i && !scratch->at[i].within; root++)
-      if (may_share(scratch, spans, root, i)) scratch->at[i].within = scratch->at[root].mem;
+      if (may_share(scratch, spans, root, i))
+        scratch->at[i].within = scratch->at[root].mem;
   }
 }

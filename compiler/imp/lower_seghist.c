@@ -18,7 +18,8 @@ static const ImpExp *declared(Code *host, const char *name, const ImpExp *value)
 
 // Few enough copies that combining them costs no more than the elements themselves.
 static const ImpExp *choose_copies(Hist *h) {
-  const ImpExp *items = tuning_param(h->host->lower, "seghist_items", "grid_size", -1, 1024);
+  const ImpExp *items =
+      tuning_param(h->host->lower, "seghist_items", "grid_size", -1, 1024);
   const ImpExp *bins = imp_i64(1);
   for (int i = 0; i < h->seg->hist_count; i++)
     bins = imp_add(bins, imp_atom(h->seg->hists[i].width));
@@ -61,7 +62,8 @@ static void clear_copy(const Hist *h, Code *k, const ImpExp *const *at) {
   int next = 0;
   for (int o = 0; o < h->seg->hist_count; o++) {
     const HistOp *hist = &h->seg->hists[o];
-    const Var *bin = var_new(k->lower->c, name_of(k->lower->c->names, "bin"), type_scalar(PRIM_I64), k->b->loc);
+    const Var *bin = var_new(k->lower->c, name_of(k->lower->c->names, "bin"),
+                             type_scalar(PRIM_I64), k->b->loc);
     map_put(k->inside, bin, bin);
     ImpBuilder b;
     Code inner = code_inner(k, &b);
@@ -69,7 +71,9 @@ static void clear_copy(const Hist *h, Code *k, const ImpExp *const *at) {
       const ImpExp *place[] = { at[0], at[1], imp_var(bin) };
       code_store(&inner, element_of(h->subs[next], place, 3), hist->op.neutral[i]);
     }
-    imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR, .u.loop = { bin, imp_atom(hist->width), b.block, false } });
+    imp_add_stm(k->b,
+                (ImpStm){ .kind = IMP_FOR,
+                          .u.loop = { bin, imp_atom(hist->width), b.block, false } });
   }
 }
 
@@ -78,22 +82,28 @@ static void fill_copies(const Hist *h) {
   KernelCode *kernel = kernel_begin(h->host, h->stm->loc);
   Items items;
   ImpBuilder b;
-  const ImpExp *gid = items_open(&items, h->host, kernel, imp_mul(h->segments, h->copies), 1);
+  const ImpExp *gid =
+      items_open(&items, h->host, kernel, imp_mul(h->segments, h->copies), 1);
   Code *k = &kernel->code;
   const ImpExp *at[2];
   at[0] = imp_var(imp_declare(k->b, "segment", imp_quot(gid, h->copies)));
   at[1] = imp_var(imp_declare(k->b, "copy", imp_rem(gid, h->copies)));
-  const ImpExp *start = imp_var(imp_declare(k->b, "start", imp_mul(at[1], h->chunk_size)));
-  const ImpExp *length = imp_max(imp_i64(0), imp_min(h->chunk_size, imp_sub(h->width, start)));
+  const ImpExp *start =
+      imp_var(imp_declare(k->b, "start", imp_mul(at[1], h->chunk_size)));
+  const ImpExp *length =
+      imp_max(imp_i64(0), imp_min(h->chunk_size, imp_sub(h->width, start)));
   bind_space(k, seg->dims, seg->dim_count - 1, at[0]);
   clear_copy(h, k, at);
-  const Var *i = var_new(b.c = k->lower->c, name_of(k->lower->c->names, "i"), type_scalar(PRIM_I64), h->stm->loc);
+  const Var *i = var_new(b.c = k->lower->c, name_of(k->lower->c->names, "i"),
+                         type_scalar(PRIM_I64), h->stm->loc);
   map_put(k->inside, i, i);
   Code round = code_inner(k, &b);
-  code_bind_scalar(&round, seg->dims[seg->dim_count - 1].index, imp_add(start, imp_var(i)));
+  code_bind_scalar(&round, seg->dims[seg->dim_count - 1].index,
+                   imp_add(start, imp_var(i)));
   int count = seg->body->result_count;
   const ImpExp **scalars = new_array(const ImpExp *, count + 1);
-  const Arr **made = new_array(const Arr *, count + 1), **own = new_array(const Arr *, h->stm->binder_count + 1);
+  const Arr **made = new_array(const Arr *, count + 1),
+            **own = new_array(const Arr *, h->stm->binder_count + 1);
   seq_body(&round, seg->body, scalars, made);
   for (int d = 0; d < h->stm->binder_count; d++)
     own[d] = element_of(h->subs[d], at, 2);
@@ -128,7 +138,8 @@ static void combine_copies(const Hist *h, int o, int first) {
     else
       code_copy(k, acc.places[i], at);
   }
-  const Var *copy = var_new(k->lower->c, name_of(k->lower->c->names, "copy"), type_scalar(PRIM_I64), h->stm->loc);
+  const Var *copy = var_new(k->lower->c, name_of(k->lower->c->names, "copy"),
+                            type_scalar(PRIM_I64), h->stm->loc);
   map_put(k->inside, copy, copy);
   Code round = code_inner(k, &b);
   const ImpExp **values = new_array(const ImpExp *, hist->op.count);
@@ -139,7 +150,8 @@ static void combine_copies(const Hist *h, int o, int first) {
     values[i] = acc.vars[i] ? imp_load(rows[i]->mem, rows[i]->offset) : NULL;
   }
   acc_apply(&round, &acc, values, rows);
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR, .u.loop = { copy, h->copies, b.block, false } });
+  imp_add_stm(k->b,
+              (ImpStm){ .kind = IMP_FOR, .u.loop = { copy, h->copies, b.block, false } });
   for (int i = 0; i < hist->op.count; i++) {
     Arr out = segment_of(h->outs[first + i], h->seg);
     const Arr *at = element_of(&out, &bin, 1);

@@ -24,12 +24,14 @@ static void check_widths(Code *host, const SegOp *seg) {
   static const char *const parts[] = { "negative size ", "" };
   for (int i = 0; i < seg->dim_count; i++) {
     Atom width = seg->dims[i].width;
-    bool known = width.kind == ATOM_CONST ? width.u.constant.u.i >= 0
-                                          : is_entry_size(host->lower->entry, width.u.var);
+    bool known = width.kind == ATOM_CONST
+                     ? width.u.constant.u.i >= 0
+                     : is_entry_size(host->lower->entry, width.u.var);
     if (known) continue;
     const ImpExp **values = new_array(const ImpExp *, 1);
     values[0] = imp_atom(width);
-    code_check(host, imp_op2(OP_LE, imp_i64(0), values[0]), parts, values, 1, host->b->loc);
+    code_check(host, imp_op2(OP_LE, imp_i64(0), values[0]), parts, values, 1,
+               host->b->loc);
   }
 }
 
@@ -62,7 +64,8 @@ void lower_seg(Code *host, const Stm *stm, const Body *body, int position) {
       lower_segscan(host, stm);
     return;
   case SEG_HIST:
-    if (!suits_groups(host, seg) || !lower_atomic_seghist(host, stm, body, position)) lower_seghist(host, stm);
+    if (!suits_groups(host, seg) || !lower_atomic_seghist(host, stm, body, position))
+      lower_seghist(host, stm);
     return;
   case SEG_SCATTER: lower_segscatter(host, stm, body, position); return;
   }
@@ -105,17 +108,17 @@ enum { FLAT_RUN = 512 };
 static bool is_straight(const Body *body) {
   for (int i = 0; i < body->stm_count; i++) {
     const Exp *exp = body->stms[i].exp;
-    bool view = exp->kind == EXP_INDEX || exp->kind == EXP_REARRANGE || exp->kind == EXP_RESHAPE;
+    bool view =
+        exp->kind == EXP_INDEX || exp->kind == EXP_REARRANGE || exp->kind == EXP_RESHAPE;
     bool scalar = exp->kind <= EXP_BITS || exp->kind == EXP_ASSERT;
-    bool branches = exp->kind == EXP_IF && is_straight(exp->u.cond.then_body) && is_straight(exp->u.cond.else_body);
+    bool branches = exp->kind == EXP_IF && is_straight(exp->u.cond.then_body) &&
+                    is_straight(exp->u.cond.else_body);
     if (!view && !scalar && !branches) return false;
   }
   return true;
 }
 
-static int64_t least_run(const Body *body) {
-  return is_straight(body) ? FLAT_RUN : 1;
-}
+static int64_t least_run(const Body *body) { return is_straight(body) ? FLAT_RUN : 1; }
 
 void lower_segmap_items(Code *host, const Stm *stm, const Arr *const *outs) {
   const SegOp *seg = stm->exp->u.seg;
@@ -129,7 +132,8 @@ void lower_segmap_items(Code *host, const Stm *stm, const Arr *const *outs) {
   Items items;
   items_open_space(&items, host, kernel, seg->dims, seg->dim_count, least_run(seg->body));
   for (int i = 0; i < count; i++)
-    if (outs[i]->rank > seg->dim_count) dests[i] = element_of(outs[i], indices, seg->dim_count);
+    if (outs[i]->rank > seg->dim_count)
+      dests[i] = element_of(outs[i], indices, seg->dim_count);
   seq_body(&kernel->code, seg->body, scalars, dests);
   for (int i = 0; i < count; i++)
     if (outs[i]->rank == seg->dim_count)
@@ -164,7 +168,8 @@ void lower_segmap(Code *host, const Stm *stm) {
 void lower_segscatter(Code *host, const Stm *stm, const Body *body, int position) {
   const SegOp *seg = stm->exp->u.seg;
   for (int d = 0; d < seg->dest_count; d++)
-    code_bind(host, stm->binders[d], host_take(host, stm->binders[d], seg->dests[d].dest, body, position));
+    code_bind(host, stm->binders[d],
+              host_take(host, stm->binders[d], seg->dests[d].dest, body, position));
   int count = seg->body->result_count;
   const Arr **made = new_array(const Arr *, count + 1);
   const ImpExp **scalars = new_array(const ImpExp *, count + 1);
@@ -177,7 +182,8 @@ void lower_segscatter(Code *host, const Stm *stm, const Body *body, int position
   for (int d = 0, first = 0; d < seg->dest_count; d++) {
     int indexed = seg->dests[d].index_count;
     const Arr *dest = code_array(host, atom_var(stm->binders[d]));
-    store_if_inside(&kernel->code, dest, scalars + first, indexed, scalars[first + indexed], made[first + indexed]);
+    store_if_inside(&kernel->code, dest, scalars + first, indexed,
+                    scalars[first + indexed], made[first + indexed]);
     first += indexed + 1;
   }
   items_close(&items, "segscatter", false);

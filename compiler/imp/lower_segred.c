@@ -28,8 +28,10 @@ static const ImpExp *as_var(Code *host, const char *name, const ImpExp *value) {
 // As many chunks as give every compute unit work, but none smaller than is worth an item.
 static void choose_chunks(Chunked *s, const char *what) {
   Lower *lower = s->host->lower;
-  const ImpExp *items = tuning_param(lower, text_format("%s_items", what), "grid_size", -1, 16384);
-  const ImpExp *least = tuning_param(lower, text_format("%s_chunk", what), "chunk", 4096, 64);
+  const ImpExp *items =
+      tuning_param(lower, text_format("%s_items", what), "grid_size", -1, 16384);
+  const ImpExp *least =
+      tuning_param(lower, text_format("%s_chunk", what), "chunk", 4096, 64);
   const ImpExp *segments = imp_max(s->segments, imp_i64(1));
   const ImpExp *wanted = imp_ceil_div(items, segments);
   const ImpExp *most = imp_ceil_div(imp_max(s->width, imp_i64(1)), least);
@@ -70,7 +72,8 @@ static Accumulator *new_accs(Code *k, const SegOp *seg) {
   return accs;
 }
 
-static void apply_accs(Code *k, const SegOp *seg, const Accumulator *accs, const ImpExp *const *scalars) {
+static void apply_accs(Code *k, const SegOp *seg, const Accumulator *accs,
+                       const ImpExp *const *scalars) {
   static const Arr *const none[1] = { NULL };
   for (int o = 0, first = 0; o < seg->op_count; first += seg->ops[o++].count) {
     const Arr **arrays = new_array(const Arr *, seg->ops[o].count);
@@ -80,7 +83,8 @@ static void apply_accs(Code *k, const SegOp *seg, const Accumulator *accs, const
 }
 
 // The accumulated values, in order of the binders.
-static const ImpExp *const *acc_values(const SegOp *seg, const Accumulator *accs, int reds) {
+static const ImpExp *const *acc_values(const SegOp *seg, const Accumulator *accs,
+                                       int reds) {
   const ImpExp **values = new_array(const ImpExp *, reds + 1);
   for (int o = 0, next = 0; o < seg->op_count; o++)
     for (int i = 0; i < seg->ops[o].count; i++)
@@ -99,41 +103,48 @@ static ChunkItem chunk_item(const Chunked *s, ImpBuilder *b, const ImpExp *at) {
   item.chunk = imp_var(imp_declare(b, "chunk", imp_rem(at, s->chunks)));
   item.start = imp_var(imp_declare(b, "start", imp_mul(item.chunk, s->chunk_size)));
   const ImpExp *rest = imp_sub(s->width, item.start);
-  item.length = imp_var(imp_declare(b, "length", imp_max(imp_i64(0), imp_min(s->chunk_size, rest))));
+  item.length = imp_var(
+      imp_declare(b, "length", imp_max(imp_i64(0), imp_min(s->chunk_size, rest))));
   return item;
 }
 
 static const Var *item_index(Code *k) {
-  const Var *i = var_new(k->lower->c, name_of(k->lower->c->names, "i"), type_scalar(PRIM_I64), k->b->loc);
+  const Var *i = var_new(k->lower->c, name_of(k->lower->c->names, "i"),
+                         type_scalar(PRIM_I64), k->b->loc);
   map_put(k->inside, i, i);
   return i;
 }
 
 // for i < length { values of the body at start + i; accumulate; `after` sees the results }
-typedef void (*AfterRound)(const Chunked *s, Code *k, const Accumulator *accs, const ImpExp *const *scalars);
+typedef void (*AfterRound)(const Chunked *s, Code *k, const Accumulator *accs,
+                           const ImpExp *const *scalars);
 
-static void chunk_loop(const Chunked *s, Code *k, const ChunkItem *item, const Accumulator *accs,
-                       AfterRound after) {
+static void chunk_loop(const Chunked *s, Code *k, const ChunkItem *item,
+                       const Accumulator *accs, AfterRound after) {
   const SegOp *seg = s->seg;
   int count = seg->body->result_count;
   const Var *i = item_index(k);
   ImpBuilder b;
   Code inner = code_inner(k, &b);
-  code_bind_scalar(&inner, seg->dims[seg->dim_count - 1].index, imp_add(item->start, imp_var(i)));
+  code_bind_scalar(&inner, seg->dims[seg->dim_count - 1].index,
+                   imp_add(item->start, imp_var(i)));
   const ImpExp **scalars = new_array(const ImpExp *, count + 1);
   const Arr **made = new_array(const Arr *, count + 1);
   for (int r = s->reds; r < count; r++)
     if (s->outs[r] && s->outs[r]->rank > seg->dim_count)
-      made[r] = element_of(s->outs[r], space_indices(seg->dims, seg->dim_count), seg->dim_count);
+      made[r] = element_of(s->outs[r], space_indices(seg->dims, seg->dim_count),
+                           seg->dim_count);
   seq_body(&inner, seg->body, scalars, made);
   apply_accs(&inner, seg, accs, scalars);
   after(s, &inner, accs, scalars);
   bool reassociate = seg->kind == SEG_RED;
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR, .u.loop = { i, item->length, b.block, reassociate } });
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR,
+                              .u.loop = { i, item->length, b.block, reassociate } });
 }
 
 // Results beside the reduced ones are stored at their point.
-static void store_mapped(const Chunked *s, Code *k, const Accumulator *accs, const ImpExp *const *scalars) {
+static void store_mapped(const Chunked *s, Code *k, const Accumulator *accs,
+                         const ImpExp *const *scalars) {
   (void)accs;
   const ImpExp *const *indices = space_indices(s->seg->dims, s->seg->dim_count);
   for (int r = s->reds; r < s->seg->body->result_count; r++)
@@ -141,7 +152,8 @@ static void store_mapped(const Chunked *s, Code *k, const Accumulator *accs, con
       imp_store(k->b, s->outs[r]->mem, arr_index(s->outs[r], indices), scalars[r]);
 }
 
-static void store_partials(const Chunked *s, Code *k, const ChunkItem *item, const ImpExp *const *values) {
+static void store_partials(const Chunked *s, Code *k, const ChunkItem *item,
+                           const ImpExp *const *values) {
   const ImpExp *at[] = { item->segment, item->chunk };
   for (int i = 0; i < s->reds; i++)
     imp_store(k->b, s->partials[i]->mem, arr_index(s->partials[i], at), values[i]);
@@ -152,7 +164,8 @@ static void reduce_chunks(const Chunked *s, const char *name) {
   const SegOp *seg = s->seg;
   KernelCode *kernel = kernel_begin(s->host, s->stm->loc);
   Items items;
-  const ImpExp *at = items_open(&items, s->host, kernel, imp_mul(s->segments, s->chunks), 1);
+  const ImpExp *at =
+      items_open(&items, s->host, kernel, imp_mul(s->segments, s->chunks), 1);
   Code *k = &kernel->code;
   ChunkItem item = chunk_item(s, &items.inner, at);
   bind_space(k, seg->dims, seg->dim_count - 1, item.segment);
@@ -164,7 +177,8 @@ static void reduce_chunks(const Chunked *s, const char *name) {
 
 // An item per segment walks over its partial results; `store_before` writes the accumulated value
 // before each (an exclusive scan), else the last value goes to `totals`.
-static void combine_partials(const Chunked *s, bool store_before, const Mem *const *totals, const char *name) {
+static void combine_partials(const Chunked *s, bool store_before,
+                             const Mem *const *totals, const char *name) {
   KernelCode *kernel = kernel_begin(s->host, s->stm->loc);
   Items items;
   const ImpExp *segment = items_open(&items, s->host, kernel, s->segments, 1);
@@ -191,7 +205,8 @@ static void combine_partials(const Chunked *s, bool store_before, const Mem *con
 // host: if chunks > 1 { then } else { otherwise }
 static void if_many_chunks(const Chunked *s, ImpBlock then_block, ImpBlock else_block) {
   const ImpExp *many = imp_less(imp_i64(1), s->chunks);
-  imp_add_stm(s->host->b, (ImpStm){ .kind = IMP_IF, .u.cond = { many, then_block, else_block } });
+  imp_add_stm(s->host->b,
+              (ImpStm){ .kind = IMP_IF, .u.cond = { many, then_block, else_block } });
 }
 
 static void alloc_mapped(Chunked *s) {
@@ -204,22 +219,27 @@ static void combine_or_share(Chunked *s) {
   Code *host = s->host;
   const Mem **totals = new_array(const Mem *, s->reds + 1);
   for (int i = 0; i < s->reds; i++)
-    totals[i] = host_declare_mem(host, s->stm->binders[i]->name, s->stm->binders[i]->type.elem);
+    totals[i] =
+        host_declare_mem(host, s->stm->binders[i]->name, s->stm->binders[i]->type.elem);
   ImpBuilder many = { .c = host->lower->c, .loc = s->stm->loc }, one = many;
   Code then_code = *host;
   then_code.b = &many;
   Chunked inner = *s;
   inner.host = &then_code;
   for (int i = 0; i < s->reds; i++) {
-    imp_add_stm(&many, (ImpStm){ .kind = IMP_ALLOC, .u.alloc = { totals[i], s->segments } });
-    imp_add_stm(&one, (ImpStm){ .kind = IMP_SHARE, .u.share = { totals[i], s->partials[i]->mem } });
+    imp_add_stm(&many,
+                (ImpStm){ .kind = IMP_ALLOC, .u.alloc = { totals[i], s->segments } });
+    imp_add_stm(&one, (ImpStm){ .kind = IMP_SHARE,
+                                .u.share = { totals[i], s->partials[i]->mem } });
   }
   combine_partials(&inner, false, totals, "segred_combine");
   if_many_chunks(s, many.block, one.block);
   for (int i = 0; i < s->reds; i++) {
-    imp_add_stm(host->b, (ImpStm){ .kind = IMP_RELEASE, .u.mem = { s->partials[i]->mem } });
+    imp_add_stm(host->b,
+                (ImpStm){ .kind = IMP_RELEASE, .u.mem = { s->partials[i]->mem } });
     const Var *binder = s->stm->binders[i];
-    Arr out = arr_dense(totals[i], binder->type.elem, code_shape(binder->type), binder->type.rank);
+    Arr out = arr_dense(totals[i], binder->type.elem, code_shape(binder->type),
+                        binder->type.rank);
     s->outs[i] = mem_copy(&out, sizeof out);
   }
 }
@@ -235,7 +255,8 @@ void lower_segred(Code *host, const Stm *stm) {
 
 // ---- scan
 
-static void store_scanned(const Chunked *s, Code *k, const Accumulator *accs, const ImpExp *const *scalars) {
+static void store_scanned(const Chunked *s, Code *k, const Accumulator *accs,
+                          const ImpExp *const *scalars) {
   const ImpExp *const *indices = space_indices(s->seg->dims, s->seg->dim_count);
   const ImpExp *const *values = acc_values(s->seg, accs, s->reds);
   for (int r = 0; r < s->reds; r++)
@@ -244,12 +265,14 @@ static void store_scanned(const Chunked *s, Code *k, const Accumulator *accs, co
 }
 
 // Starts from what comes before the chunk, if there are several.
-static void load_before(const Chunked *s, Code *k, const ChunkItem *item, const Accumulator *accs) {
+static void load_before(const Chunked *s, Code *k, const ChunkItem *item,
+                        const Accumulator *accs) {
   const ImpExp *at[] = { item->segment, item->chunk };
   ImpBuilder b = { .c = k->lower->c, .loc = k->b->loc };
   for (int o = 0, next = 0; o < s->seg->op_count; o++)
     for (int i = 0; i < s->seg->ops[o].count; i++, next++)
-      imp_assign(&b, accs[o].vars[i], imp_load(s->partials[next]->mem, arr_index(s->partials[next], at)));
+      imp_assign(&b, accs[o].vars[i],
+                 imp_load(s->partials[next]->mem, arr_index(s->partials[next], at)));
   const ImpExp *many = imp_less(imp_i64(1), s->chunks);
   imp_add_stm(k->b, (ImpStm){ .kind = IMP_IF, .u.cond = { many, b.block, { 0 } } });
 }
@@ -258,7 +281,8 @@ static void scan_chunks(const Chunked *s) {
   const SegOp *seg = s->seg;
   KernelCode *kernel = kernel_begin(s->host, s->stm->loc);
   Items items;
-  const ImpExp *at = items_open(&items, s->host, kernel, imp_mul(s->segments, s->chunks), 1);
+  const ImpExp *at =
+      items_open(&items, s->host, kernel, imp_mul(s->segments, s->chunks), 1);
   ChunkItem item = chunk_item(s, &items.inner, at);
   bind_space(&kernel->code, seg->dims, seg->dim_count - 1, item.segment);
   const Accumulator *accs = new_accs(&kernel->code, seg);
@@ -267,7 +291,8 @@ static void scan_chunks(const Chunked *s) {
   items_close(&items, "segscan", false);
 }
 
-static void nothing_after(const Chunked *s, Code *k, const Accumulator *accs, const ImpExp *const *scalars) {
+static void nothing_after(const Chunked *s, Code *k, const Accumulator *accs,
+                          const ImpExp *const *scalars) {
   (void)s;
   (void)k;
   (void)accs;
@@ -282,10 +307,12 @@ static void scan_before(const Chunked *s) {
   then_code.b = &many;
   Chunked inner = *s;
   inner.host = &then_code;
-  inner.outs = new_array(const Arr *, s->stm->binder_count + 1);  // the first pass stores nothing else
+  inner.outs = new_array(const Arr *,
+                         s->stm->binder_count + 1);  // the first pass stores nothing else
   KernelCode *kernel = kernel_begin(&then_code, s->stm->loc);
   Items items;
-  const ImpExp *at = items_open(&items, &then_code, kernel, imp_mul(s->segments, s->chunks), 1);
+  const ImpExp *at =
+      items_open(&items, &then_code, kernel, imp_mul(s->segments, s->chunks), 1);
   ChunkItem item = chunk_item(s, &items.inner, at);
   bind_space(&kernel->code, s->seg->dims, s->seg->dim_count - 1, item.segment);
   const Accumulator *accs = new_accs(&kernel->code, s->seg);
@@ -304,6 +331,7 @@ void lower_segscan(Code *host, const Stm *stm) {
   scan_before(&s);
   scan_chunks(&s);
   for (int i = 0; i < s.reds; i++)
-    imp_add_stm(host->b, (ImpStm){ .kind = IMP_RELEASE, .u.mem = { s.partials[i]->mem } });
+    imp_add_stm(host->b,
+                (ImpStm){ .kind = IMP_RELEASE, .u.mem = { s.partials[i]->mem } });
   seg_bind_results(host, stm, s.outs);
 }

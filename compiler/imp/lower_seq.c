@@ -9,7 +9,8 @@ static void check_divisor(Code *k, const Exp *exp, Loc loc) {
   const ImpExp *divisor = imp_atom(exp->u.op.args[1]);
   bool power = exp->u.op.op == OP_POW;
   const ImpExp *zero = imp_const(prim_zero(exp->u.op.type));
-  const ImpExp *fine = imp_op2(power ? OP_LE : OP_NE, power ? zero : divisor, power ? divisor : zero);
+  const ImpExp *fine =
+      imp_op2(power ? OP_LE : OP_NE, power ? zero : divisor, power ? divisor : zero);
   if (fine->kind == IMP_CONST && fine->u.constant.u.i) return;
   static const char *const division[] = { "division by zero" };
   static const char *const negative[] = { "negative exponent of an integer power" };
@@ -22,7 +23,8 @@ static const ImpExp *scalar_op(Code *k, const Exp *exp, Loc loc) {
   int arity = op_arity(exp->u.op.op);
   if (arity == 1) return imp_op1(exp->u.op.op, a);
   const ImpExp *b = imp_atom(exp->u.op.args[1]);
-  return arity == 2 ? imp_op2(exp->u.op.op, a, b) : imp_op3(exp->u.op.op, a, b, imp_atom(exp->u.op.args[2]));
+  return arity == 2 ? imp_op2(exp->u.op.op, a, b)
+                    : imp_op3(exp->u.op.op, a, b, imp_atom(exp->u.op.args[2]));
 }
 
 static const ImpExp *scalar_index(Code *k, const Stm *stm) {
@@ -38,8 +40,10 @@ const ImpExp *seq_scalar(Code *k, const Stm *stm) {
   if (stm->binder_count != 1 || stm->binders[0]->type.rank > 0) return NULL;
   if (exp->kind == EXP_ATOM || exp->kind == EXP_COPY) return imp_atom(exp->u.atom.atom);
   if (exp->kind == EXP_OP) return scalar_op(k, exp, stm->loc);
-  if (exp->kind == EXP_CONVERT) return imp_convert(exp->u.convert.to, imp_atom(exp->u.convert.atom));
-  if (exp->kind == EXP_BITS) return imp_bits(exp->u.convert.to, imp_atom(exp->u.convert.atom));
+  if (exp->kind == EXP_CONVERT)
+    return imp_convert(exp->u.convert.to, imp_atom(exp->u.convert.atom));
+  if (exp->kind == EXP_BITS)
+    return imp_bits(exp->u.convert.to, imp_atom(exp->u.convert.atom));
   if (exp->kind == EXP_INDEX) return scalar_index(k, stm);
   return NULL;
 }
@@ -47,7 +51,8 @@ const ImpExp *seq_scalar(Code *k, const Stm *stm) {
 // ---- array operations
 
 static const Var *fresh_index(Code *k) {
-  return var_new(k->lower->c, name_of(k->lower->c->names, "i"), type_scalar(PRIM_I64), k->b->loc);
+  return var_new(k->lower->c, name_of(k->lower->c->names, "i"), type_scalar(PRIM_I64),
+                 k->b->loc);
 }
 
 // for i < bound { block }
@@ -67,7 +72,9 @@ static void seq_iota(Code *k, const Stm *stm) {
   const Exp *exp = stm->exp;
   check_size(k, exp->u.iota.count, stm->loc);
   const ImpExp *const *shape = code_shape(stm->binders[0]->type);
-  code_bind(k, stm->binders[0], arr_virtual(exp->u.iota.type, shape, imp_atom(exp->u.iota.start), imp_atom(exp->u.iota.step)));
+  code_bind(k, stm->binders[0],
+            arr_virtual(exp->u.iota.type, shape, imp_atom(exp->u.iota.start),
+                        imp_atom(exp->u.iota.step)));
 }
 
 // for i < n: out[i] = value
@@ -86,7 +93,8 @@ static void seq_replicate(Code *k, const Stm *stm) {
   Atom value = stm->exp->u.replicate.value;
   if (atom_type(value).rank == 0) {
     const ImpExp *const *shape = code_shape(stm->binders[0]->type);
-    code_bind(k, stm->binders[0], arr_virtual(atom_type(value).elem, shape, imp_atom(value), NULL));
+    code_bind(k, stm->binders[0],
+              arr_virtual(atom_type(value).elem, shape, imp_atom(value), NULL));
     return;
   }
   Arr out = code_alloc_for(k, stm->binders[0]);
@@ -125,7 +133,8 @@ static void seq_rotate(Code *k, const Stm *stm) {
   ImpBuilder b;
   Code inner = code_inner(k, &b);
   const ImpExp *at = imp_var(i);
-  const ImpExp *moved = imp_op2(OP_MOD, imp_add(at, imp_atom(stm->exp->u.rotate.amount)), from->shape[0]);
+  const ImpExp *moved =
+      imp_op2(OP_MOD, imp_add(at, imp_atom(stm->exp->u.rotate.amount)), from->shape[0]);
   Arr to_row = arr_peel(&out, &at, 1), from_row = arr_peel(from, &moved, 1);
   code_copy(&inner, &to_row, &from_row);
   add_for(k, i, out.shape[0], b.block);
@@ -188,9 +197,10 @@ static void seq_call(Code *k, const Stm *stm) {
     args[i] = imp_atom(exp->u.call.args[i]);
   for (int i = 0; i < stm->binder_count; i++)
     code_bind_scalar(k, stm->binders[i], NULL);
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_CALL,
-                              .u.call = { exp->u.call.function, stm->binders, stm->binder_count, args,
-                                          exp->u.call.arg_count } });
+  imp_add_stm(k->b,
+              (ImpStm){ .kind = IMP_CALL,
+                        .u.call = { exp->u.call.function, stm->binders, stm->binder_count,
+                                    args, exp->u.call.arg_count } });
 }
 
 // The first branch of a choose: within a kernel there is no decision to take.

@@ -5,7 +5,8 @@
 
 // A place for an array result of a branch: memory of the enclosing body that dies here is used
 // again, so that `if c then xs with [i] = v else xs` copies nothing.
-static const Arr *branch_place(Code *k, const Stm *stm, int i, const Body *body, int position) {
+static const Arr *branch_place(Code *k, const Stm *stm, int i, const Body *body,
+                               int position) {
   const Arr *wanted = map_get(k->wanted, stm->binders[i]);
   if (wanted) return wanted;
   const Body *branches[] = { stm->exp->u.cond.then_body, stm->exp->u.cond.else_body };
@@ -25,11 +26,12 @@ static const Arr *branch_place(Code *k, const Stm *stm, int i, const Body *body,
 }
 
 // What the enclosing body owns and does not read after the `if`, a branch may overwrite.
-static void inherit_owned(Code *outer, Code *inner, const Stm *stm, const Body *body, int position) {
+static void inherit_owned(Code *outer, Code *inner, const Stm *stm, const Body *body,
+                          int position) {
   const Body *branches[] = { stm->exp->u.cond.then_body, stm->exp->u.cond.else_body };
   for (int side = 0; side < 2; side++) {
     VarVec free = core_free_body(branches[side]);
-    vec_each(const Var **, v, &free) {
+    vec_each (const Var **, v, &free) {
       if (!map_has(outer->arrays, *v) || (*v)->type.rank == 0) continue;
       if (code_may_overwrite(outer, atom_var(*v), body, position)) {
         const Mem *mem = code_array(outer, atom_var(*v))->mem;
@@ -77,7 +79,8 @@ void seq_if(Code *k, const Stm *stm, const Body *body, int position) {
   ImpBlock then_block = branch(k, &info, exp->u.cond.then_body);
   ImpBlock else_block = branch(k, &info, exp->u.cond.else_body);
   imp_add_stm(k->b, (ImpStm){ .kind = IMP_IF,
-                              .u.cond = { imp_atom(exp->u.cond.condition), then_block, else_block } });
+                              .u.cond = { imp_atom(exp->u.cond.condition), then_block,
+                                          else_block } });
 }
 
 // ---- loop
@@ -95,7 +98,8 @@ static Arr param_place(Code *k, const Stm *stm, int i, const Body *body, int pos
 }
 
 // Parameters in memory and variables of their own, holding the initial values.
-static void loop_params(Code *k, const Stm *stm, const Body *body, int position, Map *params) {
+static void loop_params(Code *k, const Stm *stm, const Body *body, int position,
+                        Map *params) {
   const Exp *exp = stm->exp;
   for (int i = 0; i < exp->u.loop.param_count; i++) {
     const Var *param = exp->u.loop.params[i];
@@ -115,13 +119,16 @@ static void loop_params(Code *k, const Stm *stm, const Body *body, int position,
 static bool in_other_param(Code *k, const Exp *exp, const Arr *made, int i) {
   for (int j = 0; j < exp->u.loop.param_count; j++) {
     const Var *param = exp->u.loop.params[j];
-    if (j != i && param->type.rank > 0 && code_array(k, atom_var(param))->mem == made->mem) return true;
+    if (j != i && param->type.rank > 0 &&
+        code_array(k, atom_var(param))->mem == made->mem)
+      return true;
   }
   return false;
 }
 
 // Moves the results to the parameters, as if all at once.
-static void next_params(Code *k, const Exp *exp, const ImpExp **scalars, const Arr **made) {
+static void next_params(Code *k, const Exp *exp, const ImpExp **scalars,
+                        const Arr **made) {
   int count = exp->u.loop.param_count;
   const Var **moved = new_array(const Var *, count + 1);
   for (int i = 0; i < count; i++) {
@@ -165,10 +172,14 @@ void seq_loop(Code *k, const Stm *stm, const Body *body, int position) {
   seq_body(&inner, exp->u.loop.body, scalars, made);
   next_params(&inner, exp, scalars, made);
   if (exp->u.loop.form == CORE_FOR)
-    imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR, .u.loop = { exp->u.loop.index, imp_atom(exp->u.loop.bound),
-                                                             b.block, false } });
+    imp_add_stm(k->b,
+                (ImpStm){ .kind = IMP_FOR,
+                          .u.loop = { exp->u.loop.index, imp_atom(exp->u.loop.bound),
+                                      b.block, false } });
   else
     imp_add_stm(k->b, (ImpStm){ .kind = IMP_WHILE,
-                                .u.loop_while = { imp_var(exp->u.loop.params[exp->u.loop.while_param]), b.block } });
+                                .u.loop_while = {
+                                    imp_var(exp->u.loop.params[exp->u.loop.while_param]),
+                                    b.block } });
   loop_results(k, stm);
 }

@@ -4,7 +4,8 @@
 // ---- accumulators
 
 Accumulator acc_new(Code *k, const RedOp *op) {
-  Accumulator acc = { op, new_array(const Var *, op->count), new_array(const Arr *, op->count) };
+  Accumulator acc = { op, new_array(const Var *, op->count),
+                      new_array(const Arr *, op->count) };
   for (int i = 0; i < op->count; i++) {
     CoreType type = op->op.params[i]->type;
     if (type.rank == 0) {
@@ -33,7 +34,8 @@ static void bind_operands(Code *k, const Accumulator *acc, const ImpExp *const *
   }
 }
 
-void acc_apply(Code *k, const Accumulator *acc, const ImpExp *const *scalars, const Arr *const *arrays) {
+void acc_apply(Code *k, const Accumulator *acc, const ImpExp *const *scalars,
+               const Arr *const *arrays) {
   int count = acc->op->count;
   bind_operands(k, acc, scalars, arrays);
   const ImpExp **next = new_array(const ImpExp *, count);
@@ -52,9 +54,9 @@ void acc_apply(Code *k, const Accumulator *acc, const ImpExp *const *scalars, co
 typedef struct SoacCode {
   const Stm *stm;
   const Soac *soac;
-  int reds;            // results of the function that are reduced or scanned
-  Accumulator *accs;   // one per operator
-  const Arr **outs;    // an array per result that becomes one
+  int reds;           // results of the function that are reduced or scanned
+  Accumulator *accs;  // one per operator
+  const Arr **outs;   // an array per result that becomes one
 } SoacCode;
 
 static bool is_array_result(const SoacCode *s, int i) {
@@ -73,9 +75,7 @@ static void prepare(Code *k, SoacCode *s) {
   }
 }
 
-static Arr element(const Arr *arr, const ImpExp *at) {
-  return arr_peel(arr, &at, 1);
-}
+static Arr element(const Arr *arr, const ImpExp *at) { return arr_peel(arr, &at, 1); }
 
 static void store_acc(Code *k, const Accumulator *acc, int i, const Arr *to) {
   if (acc->vars[i])
@@ -84,8 +84,8 @@ static void store_acc(Code *k, const Accumulator *acc, int i, const Arr *to) {
     code_copy(k, to, acc->places[i]);
 }
 
-static void combine(Code *k, const SoacCode *s, const ImpExp *at, const ImpExp *const *scalars,
-                    const Arr *const *made) {
+static void combine(Code *k, const SoacCode *s, const ImpExp *at,
+                    const ImpExp *const *scalars, const Arr *const *made) {
   int first = 0;
   for (int o = 0; o < s->soac->op_count; o++) {
     int count = s->soac->ops[o].count;
@@ -132,7 +132,8 @@ static void bind_soac_results(Code *k, const SoacCode *s) {
 }
 
 static const Var *loop_index(Code *k) {
-  const Var *i = var_new(k->lower->c, name_of(k->lower->c->names, "i"), type_scalar(PRIM_I64), k->b->loc);
+  const Var *i = var_new(k->lower->c, name_of(k->lower->c->names, "i"),
+                         type_scalar(PRIM_I64), k->b->loc);
   map_put(k->inside, i, i);
   return i;
 }
@@ -150,8 +151,9 @@ void seq_soac(Code *k, const Stm *stm) {
   Code inner = code_inner(k, &b);
   soac_round(&inner, &s, imp_var(i));
   bool reduces = stm->exp->kind == EXP_REDOMAP;
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR,
-                              .u.loop = { i, imp_atom(s.soac->width), b.block, reduces } });
+  imp_add_stm(k->b,
+              (ImpStm){ .kind = IMP_FOR,
+                        .u.loop = { i, imp_atom(s.soac->width), b.block, reduces } });
   bind_soac_results(k, &s);
 }
 
@@ -176,7 +178,9 @@ void store_if_inside(Code *k, const Arr *dest, const ImpExp *const *indices, int
     imp_store(&b, to.mem, to.offset, scalar);
   else
     code_copy(&inner, &to, array);
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_IF, .u.cond = { in_bounds(dest, indices, count), b.block, { 0 } } });
+  imp_add_stm(k->b,
+              (ImpStm){ .kind = IMP_IF,
+                        .u.cond = { in_bounds(dest, indices, count), b.block, { 0 } } });
 }
 
 void seq_scatter(Code *k, const Stm *stm) {
@@ -190,7 +194,8 @@ void seq_scatter(Code *k, const Stm *stm) {
   ImpBuilder b;
   Code inner = code_inner(k, &b);
   const Lambda *fn = &exp->u.scatter.fn;
-  code_bind_elements(&inner, fn, exp->u.scatter.arrays, exp->u.scatter.array_count, imp_var(i));
+  code_bind_elements(&inner, fn, exp->u.scatter.arrays, exp->u.scatter.array_count,
+                     imp_var(i));
   const ImpExp **scalars = new_array(const ImpExp *, fn->body->result_count + 1);
   const Arr **made = new_array(const Arr *, fn->body->result_count + 1);
   seq_body(&inner, fn->body, scalars, made);
@@ -198,18 +203,23 @@ void seq_scatter(Code *k, const Stm *stm) {
   for (int d = 0; d < exp->u.scatter.dest_count; d++) {
     int count = exp->u.scatter.dests[d].index_count;
     const Arr *dest = code_array(k, atom_var(stm->binders[d]));
-    store_if_inside(&inner, dest, scalars + first, count, scalars[first + count], made[first + count]);
+    store_if_inside(&inner, dest, scalars + first, count, scalars[first + count],
+                    made[first + count]);
     first += count + 1;
   }
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR, .u.loop = { i, imp_atom(exp->u.scatter.width), b.block, false } });
+  imp_add_stm(
+      k->b, (ImpStm){ .kind = IMP_FOR,
+                      .u.loop = { i, imp_atom(exp->u.scatter.width), b.block, false } });
 }
 
 // ---- histogram
 
 // dests[bin] = op dests[bin] values
-static void hist_apply(Code *k, const HistOp *hist, const Arr *const *dests, const ImpExp *bin,
-                const ImpExp *const *scalars, const Arr *const *arrays) {
-  Accumulator acc = { &hist->op, new_array(const Var *, hist->op.count), new_array(const Arr *, hist->op.count) };
+static void hist_apply(Code *k, const HistOp *hist, const Arr *const *dests,
+                       const ImpExp *bin, const ImpExp *const *scalars,
+                       const Arr *const *arrays) {
+  Accumulator acc = { &hist->op, new_array(const Var *, hist->op.count),
+                      new_array(const Arr *, hist->op.count) };
   for (int i = 0; i < hist->op.count; i++) {
     Arr at = element(dests[i], bin);
     if (at.rank == 0)
@@ -231,8 +241,10 @@ void hist_round(Code *k, const HistOp *ops, int op_count, const Arr *const *dest
     ImpBuilder b;
     Code inner = code_inner(k, &b);
     const ImpExp *bin = scalars[o];
-    hist_apply(&inner, &ops[o], dests + first_dest, bin, scalars + first_value, made + first_value);
-    const ImpExp *inside = imp_and(imp_op2(OP_LE, imp_i64(0), bin), imp_less(bin, imp_atom(ops[o].width)));
+    hist_apply(&inner, &ops[o], dests + first_dest, bin, scalars + first_value,
+               made + first_value);
+    const ImpExp *inside =
+        imp_and(imp_op2(OP_LE, imp_i64(0), bin), imp_less(bin, imp_atom(ops[o].width)));
     imp_add_stm(k->b, (ImpStm){ .kind = IMP_IF, .u.cond = { inside, b.block, { 0 } } });
     first_value += ops[o].op.count;
     first_dest += ops[o].op.count;
@@ -259,7 +271,9 @@ void seq_hist(Code *k, const Stm *stm) {
   const Arr **made = new_array(const Arr *, fn->body->result_count + 1);
   seq_body(&inner, fn->body, scalars, made);
   hist_round(&inner, exp->u.hist.ops, exp->u.hist.op_count, dests, scalars, made);
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR, .u.loop = { i, imp_atom(exp->u.hist.width), b.block, false } });
+  imp_add_stm(k->b,
+              (ImpStm){ .kind = IMP_FOR,
+                        .u.loop = { i, imp_atom(exp->u.hist.width), b.block, false } });
 }
 
 // ---- filter
@@ -291,8 +305,10 @@ void seq_filter(Code *k, const Stm *stm) {
       code_copy(&then_code, &to, made[r]);
   }
   imp_assign(&packed, kept, imp_add(imp_var(kept), imp_i64(1)));
-  imp_add_stm(&b, (ImpStm){ .kind = IMP_IF, .u.cond = { scalars[0], packed.block, { 0 } } });
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR, .u.loop = { i, imp_atom(soac->width), b.block, false } });
+  imp_add_stm(&b,
+              (ImpStm){ .kind = IMP_IF, .u.cond = { scalars[0], packed.block, { 0 } } });
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR,
+                              .u.loop = { i, imp_atom(soac->width), b.block, false } });
   code_bind_scalar(k, stm->binders[0], imp_var(kept));
   for (int r = 1; r < stm->binder_count; r++) {
     Arr out = *outs[r];

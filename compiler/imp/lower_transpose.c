@@ -161,7 +161,8 @@ bool layout_transpose(Code *host, const Arr *to, const Arr *from) {
     .kernel = kernel_begin(host, host->b->loc), .to = to, .from = from, .t = t, .u = u
   };
   s.tile = mem_new(host->lower->c, "tile", MEM_LOCAL, to->elem);
-  vec_push(&s.kernel->scratch, (Scratch){ .mem = s.tile, .count = imp_i64(TILE * (TILE + 1)) });
+  vec_push(&s.kernel->scratch,
+           (Scratch){ .mem = s.tile, .count = imp_i64(TILE * (TILE + 1)) });
   find_tile(&s, tiles_t, tiles_u);
   move_tile(&s, true);
   imp_add_stm(&s.kernel->b, (ImpStm){ .kind = IMP_BARRIER });
