@@ -125,6 +125,15 @@ static double turn_us(const Contest *c, const SizeTrial *trial, int number) {
   return sum;
 }
 
+// Does any data set lose?  What the sum gains from long runs says nothing about short ones.
+static bool harms_one(const Contest *c, const SizeTrial *trial) {
+  for (int d = 0; d < c->t->problem.dataset_count; d++) {
+    const Samples *now = &c->trials[0].us[d], *then = &trial->us[d];
+    if (now->count && samples_typical(then) > (1 + gain) * samples_typical(now)) return true;
+  }
+  return false;
+}
+
 // Is the value clearly better than that in force, by its typical times and in most turns?
 static bool wins(const Contest *c, const SizeTrial *trial, int turns) {
   int better = 0;
@@ -132,7 +141,8 @@ static bool wins(const Contest *c, const SizeTrial *trial, int turns) {
     better += turn_us(c, trial, i) < turn_us(c, &c->trials[0], i);
   double ratio = objective_of(c, trial) / objective_of(c, &c->trials[0]);
   double error = hypot(error_of(c, trial), error_of(c, &c->trials[0]));
-  return turns >= LEAST_TURNS && better >= 0.8 * turns && ratio + 2 * error < 1 - gain;
+  return turns >= LEAST_TURNS && better >= 0.8 * turns && ratio + 2 * error < 1 - gain &&
+         !harms_one(c, trial);
 }
 
 // The winner, or NULL if the value in force stays.
