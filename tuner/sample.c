@@ -95,7 +95,7 @@ static double distance(const Sampler *s, const int64_t *a, const int64_t *b) {
 
 // The points next to one, among those before it.
 static int nearest(const Sampler *s, int dataset, int *near) {
-  double distances[NEIGHBOURS];
+  double distances[NEIGHBOURS] = { 0 };
   int count = 0;
   const int64_t *points = s->t->points;
   for (int d = 0; d < dataset; d++) {

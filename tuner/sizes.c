@@ -129,7 +129,8 @@ static double turn_us(const Contest *c, const SizeTrial *trial, int number) {
 static bool harms_one(const Contest *c, const SizeTrial *trial) {
   for (int d = 0; d < c->t->problem.dataset_count; d++) {
     const Samples *now = &c->trials[0].us[d], *then = &trial->us[d];
-    if (now->count && samples_typical(then) > (1 + gain) * samples_typical(now)) return true;
+    if (now->count && samples_typical(then) > (1 + gain) * samples_typical(now))
+      return true;
   }
   return false;
 }
@@ -159,7 +160,7 @@ static SizeTrial *decide(Contest *c) {
 
 static Contest contest_new(Tuning *t, const SizeParam *p, double until) {
   Contest c = { .t = t, .name = p->name, .until = until };
-  int64_t values[] = { p->value, p->value / FACTOR, p->value * FACTOR };
+  const int64_t values[] = { p->value, p->value / FACTOR, p->value * FACTOR };
   for (int i = 0; i < 3; i++) {
     bool fits = !is_group_size(p->kind) || values[i] <= t->max_group_size;
     if (i > 0 && (values[i] < 1 || !fits)) continue;

@@ -60,6 +60,7 @@ END
 expect 'the comparison' 'small .*[0-9]x \(was ' out
 
 "$flc" bench q.fl > out 2> err && failures=$((failures + 1))
+# shellcheck disable=SC2016 # the backquotes are the message's
 expect 'an unknown size' 'q.fl:3:[0-9]+.*no size or integer parameter of `main` is called `m`' err
 
 if [ "$failures" != 0 ]; then

@@ -13,6 +13,7 @@ printf -- '-- a comment\n\nmain.top_0=123456\n' > p.fl.tuning
 "$flc" build p.fl --emit-c -o p.c
 grep -q '"main.top_0", "threshold", 123456, 123456' p.c
 echo '[[1, 2]]' > in
+# shellcheck disable=SC2094 # a file called tree, not the command's
 "$flc" tree p.fl --data in --tuning p.fl.tuning > tree
 grep -q 123456 tree || { cat tree; exit 1; }
 
