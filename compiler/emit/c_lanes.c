@@ -67,7 +67,7 @@ const char *lane_list(const char *type, const char *before, const char *after) {
 // ---- indices
 
 const char *lane_base(LaneCode *l, Affine a) {
-  const ImpExp *before = imp_mul(imp_i64(LANES * l->vector), a.step);
+  const ImpExp *before = imp_mul(imp_i64((int64_t)LANES * l->vector), a.step);
   return c_size(l->c, imp_add(a.base, before));
 }
 

@@ -160,7 +160,7 @@ const char *lane_name(const LaneCode *l, const Var *var, const char *name);
 void emit_entry_args(Emit *e, Text *t, const Entry *entry);
 const char *entry_arg_name(const Entry *entry, int param);
 void emit_host_entry(Emit *e, Text *t, const ImpEntry *entry, Profile profile);
-void emit_entry_call(Emit *e, Text *t, int entry);
+void emit_entry_call(Emit *e, Text *t, int number);
 void host_stm(CodeText *c, const ImpStm *stm);
 const char *emit_elem_name(PrimType type);     // "RT_F32"
 const char *emit_value_member(PrimType type);  // of struct rt_value: "f32", "boolean"

@@ -346,7 +346,7 @@ typedef struct LaneInfo LaneInfo;
 
 LaneInfo *lanes_analyse(const ImpStm *lanes);
 // Why the statement has no vector code; NULL if it has.
-const char *lanes_unsupported(const LaneInfo *info);
+const char *lanes_unsupported(const LaneInfo *s);
 int lanes_depends(const LaneInfo *info, const ImpExp *e);  // a set of Dependence
 int lanes_var_depends(const LaneInfo *info, const Var *var);
 bool lanes_is_own(const LaneInfo *info, const Mem *mem);   // does each point have its own?

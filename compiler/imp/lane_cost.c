@@ -122,7 +122,7 @@ static void count_block(Costs *s, const ImpBlock *block) {
     Costs inner = *s;
     bool loop = stm->kind == IMP_FOR || stm->kind == IMP_WHILE;
     if (loop) inner.times *= TRIPS;
-    if (stm->kind == IMP_FOR && is_row_loop(stm)) inner.items_share /= LANES / 2;
+    if (stm->kind == IMP_FOR && is_row_loop(stm)) inner.items_share /= LANES / 2.0;
     const ImpBlock *blocks[2];
     int count = imp_blocks(stm, blocks);
     for (int i = 0; i < count; i++)
@@ -138,7 +138,7 @@ bool lanes_pay(const LaneInfo *info, const ImpStm *lanes, bool nested) {
   Costs s = { .info = info, .times = 1, .items_share = 1, .loops = nested };
   ImpStm loop = { .kind = IMP_FOR,
                   .u.loop = { .var = lanes->u.lanes.lane, .body = *body } };
-  if (nested && is_row_loop(&loop)) s.items_share /= LANES / 2;
+  if (nested && is_row_loop(&loop)) s.items_share /= LANES / 2.0;
   count_block(&s, body);
   return s.loops && 2 * s.vectors < s.items;
 }

@@ -247,7 +247,7 @@ void host_body(Code *k, const Body *body, const ImpExp **scalars, const Arr **ar
 void host_copy(Code *host, const Arr *to, const Arr *from);  // a kernel (lower_copy.c)
 const ImpExp *tuning_param(Lower *lower, const char *name, const char *kind, int64_t cpu, int64_t gpu);
 // The memory of `source` for overwriting, under a new reference: the same block if it dies here.
-Arr host_take(Code *host, const Var *binder, Atom source, const Body *body, int position);
+Arr host_take(Code *k, const Var *binder, Atom source, const Body *body, int position);
 const Mem *host_declare_mem(Code *host, const char *name, PrimType elem);
 const Mem *host_mem(Code *host, const char *name, PrimType elem, const ImpExp *count);
 void host_read(Code *host, const Var *var, const Mem *mem, const ImpExp *index);

@@ -99,7 +99,7 @@ static void copy_tile(Tile *tile, Code *k, const ImpExp *row_block,
                       const ImpExp *column_block) {
   tile->mem = mem_new(k->lower->c, "tile", MEM_PRIVATE, tile->to->elem);
   imp_add_stm(k->b, (ImpStm){ .kind = IMP_LOCAL,
-                              .u.alloc = { tile->mem, imp_i64(TILE * TILE) } });
+                              .u.alloc = { tile->mem, imp_i64((int64_t)TILE * TILE) } });
   find_side(k, &tile->row, row_block);
   find_side(k, &tile->column, column_block);
   tile_loops(tile, k, &tile->column, &tile->row, true);

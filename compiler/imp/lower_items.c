@@ -42,7 +42,7 @@ static void choose_run(Items *s, int64_t least) {
   s->run = imp_var(imp_declare(host->b, "run", imp_max(imp_i64(least), wanted)));
 }
 
-static void open(Items *s, Code *host, KernelCode *kernel, const ImpExp *count) {
+static void begin(Items *s, Code *host, KernelCode *kernel, const ImpExp *count) {
   *s = (Items){ .host = host,
                 .kernel = kernel,
                 .count = declare(host->b, "points", count) };
@@ -60,7 +60,7 @@ static const ImpExp *first_of_run(Items *s) {
 
 const ImpExp *items_open(Items *s, Code *host, KernelCode *kernel, const ImpExp *count,
                          int64_t least) {
-  open(s, host, kernel, count);
+  begin(s, host, kernel, count);
   if (host->lower->profile == PROFILE_GPU) {
     s->position = declare(&kernel->b, "gid", imp_item(ITEM_GLOBAL_ID));
   } else {
@@ -97,7 +97,7 @@ void items_open_space(Items *s, Code *host, KernelCode *kernel, const SegDim *di
     bind_space(&kernel->code, dims, count, at);
     return;
   }
-  open(s, host, kernel, space_size(dims, count));
+  begin(s, host, kernel, space_size(dims, count));
   choose_run(s, least);
   open_rows(s, dims, count);
 }

@@ -162,7 +162,7 @@ bool layout_transpose(Code *host, const Arr *to, const Arr *from) {
   };
   s.tile = mem_new(host->lower->c, "tile", MEM_LOCAL, to->elem);
   vec_push(&s.kernel->scratch,
-           (Scratch){ .mem = s.tile, .count = imp_i64(TILE * (TILE + 1)) });
+           (Scratch){ .mem = s.tile, .count = imp_i64((int64_t)TILE * (TILE + 1)) });
   find_tile(&s, tiles_t, tiles_u);
   move_tile(&s, true);
   imp_add_stm(&s.kernel->b, (ImpStm){ .kind = IMP_BARRIER });

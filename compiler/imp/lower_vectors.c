@@ -114,7 +114,7 @@ static const ImpExp *as_var(Code *k, const char *name, const ImpExp *value) {
 static Blocks count_blocks(const Vectors *v, Code *host) {
   Blocks blocks = { .outer = v->dim_count - (v->rows > 1 ? 2 : 1) };
   const ImpExp *width = imp_atom(v->dims[v->dim_count - 1].width);
-  const ImpExp *across = imp_ceil_div(width, imp_i64(LANES * v->vectors));
+  const ImpExp *across = imp_ceil_div(width, imp_i64((int64_t)LANES * v->vectors));
   blocks.across = as_var(host, "across", across);
   blocks.down = imp_i64(1);
   if (v->rows > 1) {
@@ -130,7 +130,7 @@ static Blocks count_blocks(const Vectors *v, Code *host) {
 // Where block number `block` begins; without masks, the last of a row ends where the row does.
 static Corner find_corner(const Vectors *v, Code *k, const Blocks *blocks,
                           const ImpExp *block, bool masked) {
-  const ImpExp *rest = block, *lanes = imp_i64(LANES * v->vectors),
+  const ImpExp *rest = block, *lanes = imp_i64((int64_t)LANES * v->vectors),
                *rows = imp_i64(v->rows);
   Corner corner = { NULL, NULL };
   if (v->rows > 1) {
@@ -232,7 +232,7 @@ static void choose_kernel(const Vectors *v, Code *host, const ImpExp *bytes,
   Vectors narrow = *v;
   narrow.rows = narrow.vectors = 1;
   const ImpExp *width = imp_atom(v->dims[v->dim_count - 1].width);
-  const ImpExp *wide = imp_op2(OP_LE, imp_i64(LANES * v->vectors), width);
+  const ImpExp *wide = imp_op2(OP_LE, imp_i64((int64_t)LANES * v->vectors), width);
   if (v->rows > 1) {
     const ImpExp *height = imp_atom(v->dims[v->dim_count - 2].width);
     wide = imp_and(wide, imp_op2(OP_LE, imp_i64(v->rows), height));
