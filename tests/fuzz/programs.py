@@ -13,6 +13,8 @@ REDUCTIONS = (("(+)", "0"), ("i32.max", "i32.lowest"), ("i32.min", "i32.highest"
 
 
 class Generator:
+    widths = (0, 1, 2, 3, 5)  # of the inputs
+
     def __init__(self, seed):
         self.random = random.Random(seed)
         self.names = 0
@@ -194,7 +196,7 @@ class Generator:
         return lets, results
 
     def input(self):
-        n, m = (self.pick([0, 1, 2, 3, 5]) for _ in SIZES)
+        n, m = (self.pick(self.widths) for _ in SIZES)
         return " ".join([array_text(self.random, (n,)), array_text(self.random, (m,)),
                          array_text(self.random, (n, m)), f"{self.random.randint(-5, 5)}i32"])
 

@@ -36,8 +36,10 @@ def run_batch(options, folder, seeds):
     for seed in seeds:
         # Flat programs every fourth time: chains of fusions; the others are nests.
         generator = Generator(seed) if seed % 4 == 0 else NestGenerator(seed, options.depth)
+        if options.device:
+            generator.widths = (0, 1, 3, 16, 17, 33)  # vectors of CPUs need 16 points
         (folder / f"fuzz_{seed}.fl").write_text(test_text(generator), encoding="utf-8")
-    command = [options.flc, "test", "-j", str(options.jobs), "--timeout", "20",
+    command = [options.flc, "test", "-j", str(options.jobs), "--timeout", "120" if options.device else "20",
                "--max-steps", "20000000", str(folder)] + ([] if options.device else ["--no-device"])
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stdout + done.stderr if done.returncode != 0 else ""
