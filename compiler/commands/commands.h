@@ -1,7 +1,7 @@
 // One function per sub-command, each in a file of its name; the result is flc's exit status: 0, 1
 // after a user's mistake, 2 where a comparison finds a difference.
 #pragma once
-#include "core/interp.h"
+#include "core/interp/interp.h"
 #include "emit/emit.h"
 #include "pipeline.h"
 

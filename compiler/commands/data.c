@@ -1,7 +1,7 @@
 // flc data: generates, converts and compares values.
 #include "base/mem.h"
 #include "commands/commands.h"
-#include "core/generate.h"
+#include "core/value/generate.h"
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // Where the values of test blocks come from: the block itself, files, or a generator.
 #include "base/mem.h"
 #include "commands/test_run.h"
-#include "core/generate.h"
+#include "core/value/generate.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "commands/test_count.h"
 #include "commands/test_device.h"
 #include "commands/test_spec.h"
-#include "core/generate.h"
+#include "core/value/generate.h"
 #include <errno.h>
 #include <regex.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 //   PRODUCT    = POWER {"*" POWER}
 //   POWER      = (INTEGER | NAME | "(" SUM ")") ["^" POWER]
 #include "commands/tune_data.h"
-#include "core/generate.h"
+#include "core/value/generate.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>

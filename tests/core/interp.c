@@ -1,5 +1,5 @@
 // What no test block can reach: steps, failures with positions, and that nothing given is overwritten.
-#include "core/interp.h"
+#include "core/interp/interp.h"
 #include "base/mem.h"
 #include "programs.h"
 

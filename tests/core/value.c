@@ -1,4 +1,4 @@
-#include "core/value.h"
+#include "core/value/value.h"
 #include "base/mem.h"
 #include "unit.h"
 #include <float.h>

@@ -3,7 +3,7 @@
 // -fsanitize=address,undefined).
 #include "../../runtime/all.c"
 #include "../unit.h"
-#include "core/value.h"
+#include "core/value/value.h"
 #include "mutate.h"
 
 static const struct rt_program no_program;  // nothing of it is needed

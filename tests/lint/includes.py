@@ -9,7 +9,7 @@ import pathlib
 import re
 import sys
 
-ORDER = ["base", "source", "types", "core", "flat", "imp", "emit"]
+ORDER = ["base", "source", "types", "core", "core/value", "core/interp", "core/elab", "flat", "imp", "emit"]
 ROOT = pathlib.Path(__file__).resolve().parents[2] / "compiler"
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 
@@ -30,7 +30,7 @@ def complaint(folder, own_name, target):
         return None if folder == "commands" else f"{folder}/ must not know the tuner"
     if not (ROOT / target).exists():
         return "is not a path from compiler/"
-    target_folder = target.split("/")[0] if "/" in target else ""
+    target_folder = target.rpartition("/")[0]
     if folder in ORDER:
         if target_folder not in ORDER:
             return f"{folder}/ must not know it"
@@ -46,7 +46,7 @@ def complaint(folder, own_name, target):
 def main():
     bad = 0
     for path in sorted(ROOT.rglob("*.[ch]")) + sorted((ROOT.parent / "tuner").glob("*.[ch]")):
-        folder = path.parent.name if path.parent != ROOT else ""
+        folder = path.parent.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else "tuner"
         for number, target in includes(path):
             reason = complaint(folder, path.name, target)
             if reason:

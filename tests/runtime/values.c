@@ -2,7 +2,7 @@
 // compiler's own reader, reads the same values, and writes the same text.
 #include "../../runtime/all.c"
 #include "../unit.h"
-#include "core/value.h"
+#include "core/value/value.h"
 
 static const struct rt_program no_program = {
   "none", NULL, NULL, NULL, NULL, 0,    NULL, 0,    NULL, 0,    NULL,

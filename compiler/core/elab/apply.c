@@ -1,0 +1,288 @@
+// Names, closures and applications.
+//
+// A function's type and size parameters get their values before its body is evaluated: types from
+// the instantiation at the mention, sizes first from the arguments, because those are the variables
+// that the arrays' types already mention, and from the instantiation only where no argument tells.
+#include "core/elab/elaborate.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_ACTIVE = 200 };  // nested calls of one function before it counts as recursive
+
+// ---- names
+
+const Val *elab_function_value(const AstFunction *function, const Binding *binding,
+                               const Env *env) {
+  return val_closure(new_node(Closure, .kind = CLOSURE_FUNCTION,
+                              .arity = function->params.count, .function = function,
+                              .binding = binding, .env = env));
+}
+
+// The function as mentioned by `exp`, with its types and sizes.
+static const Val *instantiate(const Val *f, const AstExp *exp, const Scope *s) {
+  BindingKind kind = exp->u.name.binding->kind;
+  if (f->kind != VAL_CLOSURE || !exp->u.name.inst) return f;
+  if (kind != BIND_FUNCTION && kind != BIND_INTRINSIC) return f;
+  Closure closure = *f->u.closure;
+  closure.inst = exp->u.name.inst;
+  closure.inst_env = s->env;
+  return val_closure(mem_copy(&closure, sizeof closure));
+}
+
+static bool is_polymorphic(const Binding *binding) {
+  return binding->sizes.count || binding->types.count;
+}
+
+const Val *elab_constant(Elab *e, const Binding *binding) {
+  Frame *frame = e->frame;
+  const Val *known = map_get(frame->constants, binding);
+  if (known) return known;
+  Builder *b = e->b;
+  const char *hint = e->hint;
+  const StmAttrs *attrs = frame->outer->attrs;
+  e->b = frame->outer;
+  e->b->attrs = NULL;
+  e->hint = binding->name;
+  const Val *f = elab_function_value(binding->function, binding, NULL);
+  const Val *v = elab_body_of(e, f->u.closure);
+  frame->outer->attrs = attrs;
+  e->b = b;
+  e->hint = hint;
+  map_put(frame->constants, binding, v);
+  return v;
+}
+
+static const Val *top_level(Elab *e, const Scope *s, const AstExp *exp) {
+  const Binding *binding = exp->u.name.binding;
+  if (!binding->function) bug(e->c, exp->loc, "'%s' has no definition", binding->name);
+  if (!binding->function->params.count && !is_polymorphic(binding)) {
+    return elab_constant(e, binding);
+  }
+  const Val *f = elab_function_value(binding->function, binding, NULL);
+  f = instantiate(f, exp, s);
+  return binding->function->params.count ? f : elab_body_of(e, f->u.closure);
+}
+
+static const Val *intrinsic(Elab *e, const Scope *s, const AstExp *exp) {
+  const Binding *binding = exp->u.name.binding;
+  const Intrinsic *found = map_get(e->intrinsics, binding->name);
+  if (!found) bug(e->c, exp->loc, "no intrinsic '%s'", binding->name);
+  const Val *f =
+      val_closure(new_node(Closure, .kind = CLOSURE_INTRINSIC, .arity = found->arity,
+                           .binding = binding, .intrinsic = found));
+  return instantiate(f, exp, s);
+}
+
+// The type of the function tells the size only through arrays that this use of it does not have.
+static _Noreturn void unknown_size(Elab *e, const AstExp *exp) {
+  const Binding *size = exp->u.name.binding;
+  error(e->c, exp->loc, "nothing tells the value of the size `%s` here", size->name);
+  note(e->c, size->loc, "`%s` is a size of this function, but no array argument has it",
+       size->name);
+  elab_stop(e);
+}
+
+const Val *elab_name(Elab *e, Scope *s, const AstExp *exp) {
+  const Binding *binding = exp->u.name.binding;
+  if (binding->kind == BIND_INTRINSIC) return intrinsic(e, s, exp);
+  if (binding->kind == BIND_FUNCTION && binding->is_top) return top_level(e, s, exp);
+  const Env *found = env_find(s->env, binding);
+  if (found && found->val) return instantiate(found->val, exp, s);
+  if (binding->kind == BIND_FUNCTION) return top_level(e, s, exp);
+  if (binding->kind == BIND_SIZE) unknown_size(e, exp);
+  bug(e->c, exp->loc, "'%s' has no value here", binding->name);
+}
+
+// ---- sections
+
+const Val *elab_section(Elab *e, Scope *s, const AstExp *exp) {
+  Closure f = { .arity = 1, .exp = exp, .env = s->env };
+  if (exp->kind == AST_SECTION_FIELD) {
+    f.kind = CLOSURE_FIELDS;
+  } else if (exp->kind == AST_SECTION_INDEX) {
+    f.kind = CLOSURE_INDEX;
+  } else {
+    f.kind = CLOSURE_FLIPPED;
+    f.op = elab_part(e, s, exp->u.section.op);
+    f.operand = elab_part(e, s, exp->u.section.operand);
+    if (exp->kind == AST_SECTION_LEFT) return elab_apply(e, f.op, &f.operand, 1);
+  }
+  return val_closure(mem_copy(&f, sizeof f));
+}
+
+static const Val *select_fields(Elab *e, const Closure *f) {
+  const Val *v = f->args[0];
+  for (int i = 0; i < f->exp->u.section_field.fields.count; i++) {
+    v = val_field(e, v, f->exp->u.section_field.fields.at[i]);
+  }
+  return v;
+}
+
+static const Val *select_index(Elab *e, const Closure *f) {
+  Scope scope = { f->env };
+  return elab_index(e, &scope, f->args[0], &f->exp->u.section_index.dims);
+}
+
+// ---- calls
+
+static void bind_types(Elab *e, Scope *s, const Closure *f) {
+  const Binding *binding = f->binding;
+  if (!binding) return;
+  if (binding->types.count && !f->inst)
+    bug(e->c, e->b->loc, "no types for '%s'", binding->name);
+  for (int i = 0; i < binding->types.count; i++) {
+    TypeIn type = { f->inst->types[i], f->inst_env };
+    s->env = env_push_type(s->env, binding->types.at[i], typein_resolve(type));
+  }
+}
+
+// The size parameters that no argument determines.
+static void bind_other_sizes(Elab *e, Scope *s, const Closure *f) {
+  if (!f->binding || !f->inst) return;
+  for (int i = 0; i < f->binding->sizes.count; i++) {
+    const Binding *key = f->binding->sizes.at[i];
+    SizeIn size = { f->inst->sizes[i], f->inst_env };
+    if (env_find(s->env, key) || !size_known(size)) continue;
+    const char *hint = e->hint;
+    e->hint = NULL;
+    s->env = env_push(s->env, key, val_atom(size_eval(e, size)));
+    e->hint = hint;
+  }
+}
+
+static const Val *eval_body(Elab *e, const Closure *f) {
+  Scope scope = { f->env };
+  bind_types(e, &scope, f);
+  for (int i = 0; i < f->arg_count; i++) {
+    scope_bind_sizes(&scope, f->function->params.at[i]->type, f->args[i]);
+  }
+  bind_other_sizes(e, &scope, f);
+  for (int i = 0; i < f->arg_count; i++) {
+    elab_bind(e, &scope, f->function->params.at[i], f->args[i]);
+  }
+  return elab_exp(e, &scope, f->function->body);
+}
+
+const Val *elab_body_of(Elab *e, const Closure *f) {
+  int *active = map_get(e->active, f->function);
+  if (!active) map_put(e->active, f->function, active = new (int));
+  if (++*active > MAX_ACTIVE) {
+    limit(e->c, e->b->loc, "recursive functions%s%s%s", f->binding ? " ('" : "",
+          f->binding ? f->binding->name : "", f->binding ? "' calls itself)" : "");
+    elab_stop(e);
+  }
+  const Val *v = eval_body(e, f);
+  --*active;
+  return v;
+}
+
+static const Val *call_intrinsic(Elab *e, const Closure *f) {
+  IntrinsicCall call = { f->intrinsic, f, f->args };
+  return f->intrinsic->fn(e, &call);
+}
+
+static const Val *call_function(Elab *e, const Closure *f) {
+  const Val *v = elab_residual_call(e, f);
+  return v ? v : elab_body_of(e, f);
+}
+
+static const Val *call_flipped(Elab *e, const Closure *f) {
+  return elab_apply(e, f->op, (const Val *const[]){ f->args[0], f->operand }, 2);
+}
+
+static const Val *call(Elab *e, const Closure *f) {
+  switch (f->kind) {
+  case CLOSURE_FUNCTION: return call_function(e, f);
+  case CLOSURE_INTRINSIC: return call_intrinsic(e, f);
+  case CLOSURE_FLIPPED: return call_flipped(e, f);
+  case CLOSURE_FIELDS: return select_fields(e, f);
+  case CLOSURE_INDEX: return select_index(e, f);
+  }
+  bug(e->c, e->b->loc, "an unknown kind of closure");
+}
+
+static const Val *call_with_attrs(Elab *e, const Closure *f) {
+  Builder *b = e->b;
+  const StmAttrs *attrs = b->attrs;
+  if (f->attrs) b->attrs = f->attrs;
+  const Val *v = call(e, f);
+  b->attrs = attrs;
+  return v;
+}
+
+// The closure with as many further arguments as it takes; stores how many those are.
+static Closure with_args(const Closure *f, const Val *const *args, int *count) {
+  Closure g = *f;
+  int taken = f->arity - f->arg_count < *count ? f->arity - f->arg_count : *count;
+  const Val **all = new_array(const Val *, f->arg_count + taken);
+  for (int i = 0; i < f->arg_count; i++)
+    all[i] = f->args[i];
+  for (int i = 0; i < taken; i++)
+    all[f->arg_count + i] = args[i];
+  g.args = all;
+  g.arg_count += taken;
+  *count = taken;
+  return g;
+}
+
+const Val *elab_apply(Elab *e, const Val *f, const Val *const *args, int count) {
+  while (count) {
+    if (f->kind != VAL_CLOSURE)
+      bug(e->c, e->b->loc, "application of what is no function");
+    int taken = count;
+    Closure g = with_args(f->u.closure, args, &taken);
+    const Closure *full = mem_copy(&g, sizeof g);
+    f = g.arg_count == g.arity ? call_with_attrs(e, full) : val_closure(full);
+    args += taken;
+    count -= taken;
+  }
+  return f;
+}
+
+// ---- applications
+
+typedef struct Operand {
+  const Scope *scope;
+  const AstExp *exp;
+} Operand;
+
+static const Val *eval_operand(Elab *e, const void *state) {
+  const Operand *operand = state;
+  Scope scope = *operand->scope;
+  return elab_exp(e, &scope, operand->exp);
+}
+
+// The operands of a choice are evaluated in the bodies between which it chooses.
+static const Val *choice(Elab *e, Scope *s, const AstExp *exp) {
+  int count = exp->u.apply.args.count;
+  Atom size;
+  if (count == 3) size = elab_to_i64(e, elab_scalar(e, s, exp->u.apply.args.at[0]));
+  Operand first = { s, exp->u.apply.args.at[count - 2] };
+  Operand second = { s, exp->u.apply.args.at[count - 1] };
+  return elab_choose(e, count == 3 ? &size : NULL, (Branch){ eval_operand, &first },
+                     (Branch){ eval_operand, &second });
+}
+
+static bool is_choice(const Val *f, const AstExp *exp) {
+  if (f->kind != VAL_CLOSURE || f->u.closure->kind != CLOSURE_INTRINSIC) return false;
+  const Closure *closure = f->u.closure;
+  return !strncmp(closure->intrinsic->name, "choose", 6) && !closure->arg_count &&
+         exp->u.apply.args.count == closure->arity;
+}
+
+static const Val *apply_exp(Elab *e, Scope *s, const AstExp *exp, const StmAttrs *attrs) {
+  const Val *f = elab_part(e, s, exp->u.apply.function);
+  bool lazy = is_choice(f, exp);
+  int count = exp->u.apply.args.count;
+  const Val **args = new_array(const Val *, count);
+  for (int i = 0; i < count && !lazy; i++)
+    args[i] = elab_part(e, s, exp->u.apply.args.at[i]);
+  if (attrs) e->b->attrs = attrs;
+  return lazy ? choice(e, s, exp) : elab_apply(e, f, args, count);
+}
+
+const Val *elab_application(Elab *e, Scope *s, const AstExp *exp) {
+  const StmAttrs *attrs = e->next_attrs;
+  e->next_attrs = NULL;
+  return apply_exp(e, s, exp, attrs);
+}

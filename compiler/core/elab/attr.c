@@ -1,0 +1,30 @@
+// Attributes: #[...] on an expression becomes the attributes of what it emits.
+#include "core/elab/elaborate.h"
+#include <string.h>
+
+static bool is(const AstAttr *attr, const char *name) {
+  return !strcmp(attr->name, name);
+}
+
+// flattening(no_outer) and the like; `incremental_flattening` is the old name.
+static void set_flattening(StmAttrs *out, const AstAttr *attr) {
+  if (is(attr, "no_outer")) out->no_outer = true;
+  if (is(attr, "no_intra")) out->no_intra = true;
+  if (is(attr, "only_intra")) out->only_intra = true;
+  if (is(attr, "only_inner")) out->only_inner = true;
+}
+
+const StmAttrs *elab_attr(const AstAttr *attr, const StmAttrs *outer) {
+  StmAttrs out = outer ? *outer : (StmAttrs){ 0 };
+  const AstAttr *arg = attr->args.count ? attr->args.at[0] : NULL;
+  if (is(attr, "sequential")) out.sequential = true;
+  if (is(attr, "sequential_outer")) out.sequential_outer = true;
+  if (is(attr, "sequential_inner")) out.sequential_inner = true;
+  if (is(attr, "unroll")) out.unroll = true;
+  if (is(attr, "name") && arg) out.name = arg->name;
+  if (is(attr, "flattening") || is(attr, "incremental_flattening")) {
+    vec_each (const AstAttr *const *, one, &attr->args)
+      set_flattening(&out, *one);
+  }
+  return mem_copy(&out, sizeof out);
+}

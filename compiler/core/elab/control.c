@@ -1,0 +1,241 @@
+// Conditionals, short-circuit operators, match and choices.
+//
+// Branches may yield arrays of different sizes.  A dimension that both branches agree on, or whose
+// declared size is known outside, is used as it is; any other becomes one more i64 result, before
+// the arrays, whose types then mention it.
+#include "core/elab/elaborate.h"
+
+// ---- joining two branches
+
+// A size that is of[0] in the first branch and of[1] in the second.
+typedef struct JoinedSize {
+  Atom of[2];
+  const Var *binder;
+} JoinedSize;
+
+typedef struct Join {
+  int mark;  // what is numbered from here on belongs to the branches
+  Inner inner[2];
+  const Val *vals[2];
+  AtomVec leaves[2];
+  CoreType *types;  // of the results, in outer names
+  Vec(JoinedSize) sizes;
+  const Body *bodies[2];
+} Join;
+
+static Atom new_size(Elab *e, Join *j, const Atom dims[2]) {
+  vec_each (JoinedSize *, known, &j->sizes) {
+    if (atom_equal(known->of[0], dims[0]) && atom_equal(known->of[1], dims[1])) {
+      return atom_var(known->binder);
+    }
+  }
+  Name name = name_of(e->c->names, "n");
+  const Var *binder = var_new(e->c, name, type_scalar(PRIM_I64), e->b->loc);
+  vec_push(&j->sizes, (JoinedSize){ { dims[0], dims[1] }, binder });
+  return atom_var(binder);
+}
+
+// The outer name of a dimension; emits into the body around the branches.
+static Atom join_dim(Elab *e, Join *j, const Atom dims[2], SizeIn declared) {
+  if (atom_equal(dims[0], dims[1]) && atom_is_older(dims[0], j->mark)) return dims[0];
+  if (size_known(declared)) return size_eval(e, declared);
+  return new_size(e, j, dims);
+}
+
+static CoreType join_type(Elab *e, Join *j, int leaf, LeafSizes declared) {
+  CoreType type = atom_type(j->leaves[0].at[leaf]);
+  CoreType other = atom_type(j->leaves[1].at[leaf]);
+  Atom *dims = new_array(Atom, type.rank);
+  for (int i = 0; i < type.rank; i++) {
+    Atom both[2] = { type.dims[i], other.dims[i] };
+    dims[i] = join_dim(e, j, both, i < declared.count ? declared.at[i] : (SizeIn){ 0 });
+  }
+  return (CoreType){ type.elem, type.rank, dims };
+}
+
+// The dimensions of a joined type as branch `which` calls them.
+static const Atom *branch_dims(const Join *j, CoreType type, int which) {
+  Atom *dims = new_array(Atom, type.rank);
+  for (int i = 0; i < type.rank; i++) {
+    dims[i] = type.dims[i];
+    vec_each (const JoinedSize *, size, &j->sizes) {
+      if (atom_equal(type.dims[i], atom_var(size->binder))) dims[i] = size->of[which];
+    }
+  }
+  return dims;
+}
+
+// Ends a branch: the sizes, then the leaves with their joined types.
+static const Body *branch_body(Elab *e, const Join *j, Inner *inner, int which) {
+  Builder *outer = e->b;
+  AtomVec results = { 0 };
+  vec_each (const JoinedSize *, size, &j->sizes)
+    vec_push(&results, size->of[which]);
+  e->b = &inner->b;
+  for (int i = 0; i < j->leaves[which].count; i++) {
+    const Atom *dims = branch_dims(j, j->types[i], which);
+    vec_push(&results, elab_fit(e, j->leaves[which].at[i], dims));
+  }
+  e->b = outer;
+  return core_body(&inner->b, results.at, results.count);
+}
+
+static void eval_branch(Elab *e, Join *j, int which, Branch branch) {
+  elab_enter(e, &j->inner[which]);
+  j->vals[which] = branch.eval(e, branch.state);
+  j->leaves[which] = val_leaves(e, j->vals[which]);
+  elab_leave(e, &j->inner[which]);
+}
+
+// Evaluates both branches and agrees on the types of their results.
+static void join_branches(Elab *e, Join *j, const Branch branches[2], TypeIn type) {
+  const char *hint = e->hint;
+  e->hint = NULL;
+  j->mark = e->c->next_id;
+  for (int i = 0; i < 2; i++)
+    eval_branch(e, j, i, branches[i]);
+  LeafSizesVec declared = val_sizes(e, type, j->vals[0]);
+  j->types = new_array(CoreType, j->leaves[0].count);
+  for (int i = 0; i < j->leaves[0].count; i++)
+    j->types[i] = join_type(e, j, i, declared.at[i]);
+  for (int i = 0; i < 2; i++)
+    j->bodies[i] = branch_body(e, j, &j->inner[i], i);
+  e->hint = hint;
+}
+
+// Binds the results of the expression over the joined bodies.
+static const Val *bind_joined(Elab *e, const Join *j, const Exp *exp) {
+  const char *name = e->hint ? e->hint : "chosen";
+  e->hint = NULL;
+  int count = j->sizes.count + j->leaves[0].count;
+  const Var **binders = new_array(const Var *, count);
+  Atom *leaves = new_array(Atom, j->leaves[0].count);
+  for (int i = 0; i < j->sizes.count; i++)
+    binders[i] = j->sizes.at[i].binder;
+  for (int i = 0; i < j->leaves[0].count; i++) {
+    const Var *binder = var_new(e->c, name_of(e->c->names, name), j->types[i], e->b->loc);
+    binders[j->sizes.count + i] = binder;
+    leaves[i] = atom_var(binder);
+  }
+  if (count) core_let_vars(e->b, binders, count, exp);
+  return val_rebuild(e, j->vals[0], leaves);
+}
+
+const Val *elab_if(Elab *e, Atom condition, Branch yes, Branch no, TypeIn type) {
+  if (condition.kind == ATOM_CONST) {
+    Branch taken = condition.u.constant.u.i ? yes : no;
+    return taken.eval(e, taken.state);
+  }
+  Join j = { 0 };
+  join_branches(e, &j, (Branch[]){ yes, no }, type);
+  return bind_joined(e, &j, exp_if(condition, j.bodies[0], j.bodies[1]));
+}
+
+const Val *elab_choose(Elab *e, const Atom *size, Branch first, Branch second) {
+  Join j = { 0 };
+  join_branches(e, &j, (Branch[]){ first, second }, (TypeIn){ 0 });
+  const Exp *exp = new_node(Exp, .kind = EXP_CHOOSE,
+                            .u.choose = { .by_size = size != NULL,
+                                          .size = size ? *size : atom_i64(0),
+                                          .first = j.bodies[0],
+                                          .second = j.bodies[1] });
+  return bind_joined(e, &j, exp);
+}
+
+// ---- if, && and ||
+
+typedef struct Part {
+  const Scope *scope;
+  const AstExp *exp;
+} Part;
+
+static const Val *eval_part(Elab *e, const void *state) {
+  const Part *part = state;
+  Scope scope = *part->scope;
+  return elab_exp(e, &scope, part->exp);
+}
+
+const Val *elab_cond(Elab *e, Scope *s, const AstExp *exp) {
+  Atom condition = elab_scalar(e, s, exp->u.cond.condition);
+  Part yes = { s, exp->u.cond.then_exp }, no = { s, exp->u.cond.else_exp };
+  TypeIn type = { exp->type, s->env };
+  return elab_if(e, condition, (Branch){ eval_part, &yes }, (Branch){ eval_part, &no },
+                 type);
+}
+
+// Whether a body computes a few scalars and cannot fail: then it may run unconditionally.
+static bool is_cheap(const Builder *b) {
+  if (b->stms.count > 4) return false;
+  for (int i = 0; i < b->stms.count; i++) {
+    const Exp *exp = b->stms.at[i].exp;
+    bool scalar = exp->kind == EXP_OP || exp->kind == EXP_CONVERT;
+    if (!scalar || exp_may_fail(exp)) return false;
+  }
+  return true;
+}
+
+const Val *elab_logical(Elab *e, Scope *s, const AstExp *exp) {
+  bool is_and = exp->kind == AST_AND;
+  Atom left = elab_scalar(e, s, exp->u.logical.left);
+  Part part = { s, exp->u.logical.right };
+  const Val *decided = val_atom(atom_bool(!is_and));
+  Inner inner;
+  elab_enter(e, &inner);
+  Atom right = val_scalar(e, eval_part(e, &part));
+  elab_leave(e, &inner);
+  if (left.kind == ATOM_CONST || is_cheap(&inner.b)) {
+    if (left.kind == ATOM_CONST && (left.u.constant.u.i != 0) != is_and) return decided;
+    const Body *body = core_body(&inner.b, &right, 1);
+    core_add_body(e->b, body);
+    return val_atom(is_and ? elab_and(e, left, right) : elab_or(e, left, right));
+  }
+  const Body *rest = core_body(&inner.b, &right, 1);
+  Builder none = builder_new(e->c, e->b->loc);
+  Atom constant = decided->u.atom;
+  const Body *known = core_body(&none, &constant, 1);
+  const Exp *joined = is_and ? exp_if(left, rest, known) : exp_if(left, known, rest);
+  return val_atom(elab_emit(e, is_and ? "both" : "either", joined));
+}
+
+// ---- match
+
+// The cases from `next` on, for a value that no case before them matches.
+typedef struct Cases {
+  const Scope *scope;
+  const AstExp *exp;
+  const Val *value;
+  int next;
+} Cases;
+
+static const Val *eval_cases(Elab *e, const void *state);
+
+static const Val *eval_case(Elab *e, const void *state) {
+  const Cases *cases = state;
+  const AstCase *taken = &cases->exp->u.match.cases.at[cases->next];
+  Scope scope = *cases->scope;
+  elab_bind(e, &scope, taken->pat, cases->value);
+  return elab_exp(e, &scope, taken->body);
+}
+
+// The last case needs no test: the checker made sure that one of them matches.
+static const Val *eval_cases(Elab *e, const void *state) {
+  const Cases *cases = state;
+  if (cases->next + 1 == cases->exp->u.match.cases.count) return eval_case(e, cases);
+  Scope scope = *cases->scope;
+  const char *hint = e->hint;
+  e->hint = NULL;
+  Atom matches = elab_matches(e, &scope, cases->exp->u.match.cases.at[cases->next].pat,
+                              cases->value);
+  e->hint = hint;
+  Cases rest = *cases;
+  rest.next++;
+  TypeIn type = { cases->exp->type, cases->scope->env };
+  return elab_if(e, matches, (Branch){ eval_case, cases }, (Branch){ eval_cases, &rest },
+                 type);
+}
+
+const Val *elab_match(Elab *e, Scope *s, const AstExp *exp) {
+  const Val *value = elab_part(e, s, exp->u.match.value);
+  Cases cases = { s, exp, value, 0 };
+  return eval_cases(e, &cases);
+}

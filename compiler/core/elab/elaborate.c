@@ -1,0 +1,432 @@
+// Typed tree -> Core, by evaluating the static part of the program (design.md, section 3).
+//
+// map2 (\x y -> x * g y) xs ys   =>   map n (\x y -> let a = ... in let b = x * a in {b}) xs ys
+//
+// Needs: a checked program.   Gives: Core in A-normal form, one binding per name.   Why: values of
+// functions, of tuples, and of type parameters are gone after evaluation, so monomorphisation,
+// defunctionalisation, inlining and arrays of tuples as tuples of arrays need no passes.
+//
+// This file makes the entry points: their parameters, sizes first; their results; and what C and
+// the interpreter must know of them.
+#include "core/elab/elaborate.h"
+#include <stdlib.h>
+#include <string.h>
+
+// A dimension of a parameter whose size is an expression: checked when the program runs.
+typedef struct SizeCheck {
+  const Size *size;
+  Atom actual;
+  int leaf;  // which leaf of the parameters
+  int dim;
+  Name param;
+} SizeCheck;
+
+typedef struct EntryBuild {
+  Elab *e;
+  const AstDecl *decl;
+  Scope scope;
+  VarVec sizes, leaves;
+  Vec(SizeCheck) checks;
+  Name param;  // the parameter being made
+  Vec(EntryValue) inputs;
+  ValVec values;  // one per parameter
+} EntryBuild;
+
+static Loc entry_loc(const EntryBuild *b) { return b->decl->u.value.name_loc; }
+
+// ---- parameters
+
+static Atom new_size(EntryBuild *b, const char *name) {
+  Compiler *c = b->e->c;
+  const Var *var =
+      var_new(c, name_of(c->names, name), type_scalar(PRIM_I64), entry_loc(b));
+  vec_push(&b->sizes, var);
+  return atom_var(var);
+}
+
+// The dimension for a declared size.  A size parameter is bound by its first occurrence.
+static Atom param_dim(EntryBuild *b, const Size *size, int dim) {
+  if (size->kind == SIZE_CONST) return atom_i64(big_to_i64(size->u.constant));
+  if (size->kind == SIZE_NAME && size->u.name->kind == BIND_SIZE) {
+    const Env *found = env_find(b->scope.env, size->u.name);
+    if (found) return found->val->u.atom;
+    bool named = size->u.name->name[0] != '?';  // not one of the checker's unknown sizes
+    const char *name = named ? size->u.name->name : text_format("%s_size", b->param);
+    Atom fresh = new_size(b, name);
+    b->scope.env = env_push(b->scope.env, size->u.name, val_atom(fresh));
+    return fresh;
+  }
+  SizeIn declared = { size, b->scope.env };
+  if (size_known(declared)) {
+    Atom value = size_eval(b->e, declared);
+    if (value.kind == ATOM_CONST) return value;
+  }
+  Atom fresh = new_size(b, text_format("%s_size", b->param));
+  if (size->kind != SIZE_ANY) {
+    vec_push(&b->checks, (SizeCheck){ size, fresh, b->leaves.count, dim, b->param });
+  }
+  return fresh;
+}
+
+static const Val *param_value(EntryBuild *b, const Type *type, const AtomVec *dims);
+
+static const Val *param_record(EntryBuild *b, const Type *type, const AtomVec *dims) {
+  int count = type->u.record.count;
+  const Val **items = new_array(const Val *, count);
+  Name *names = new_array(Name, count);
+  for (int i = 0; i < count; i++) {
+    names[i] = type->u.record.fields[i].name;
+    items[i] = param_value(b, type->u.record.fields[i].type, dims);
+  }
+  return val_record(names, items, count);
+}
+
+static const Val *param_array(EntryBuild *b, const Type *type, const AtomVec *dims) {
+  AtomVec inner = { 0 };
+  vec_each (const Atom *, dim, dims)
+    vec_push(&inner, *dim);
+  vec_push(&inner, param_dim(b, type->u.array.size, dims->count));
+  return param_value(b, type->u.array.elem, &inner);
+}
+
+static const Val *param_value(EntryBuild *b, const Type *type, const AtomVec *dims) {
+  switch (type->kind) {
+  case TYPE_PRIM: {
+    CoreType core = type_array(type->u.prim, dims->count, dims->at);
+    const Var *var = var_new(b->e->c, b->param, core, entry_loc(b));
+    vec_push(&b->leaves, var);
+    return val_atom(atom_var(var));
+  }
+  case TYPE_RECORD: return param_record(b, type, dims);
+  case TYPE_ARRAY: return param_array(b, type, dims);
+  case TYPE_FUNCTION:
+  case TYPE_PARAM:
+  case TYPE_VAR: break;
+  }
+  error(b->e->c, entry_loc(b),
+        "entry point '%s' has a parameter of type %s, which is no data",
+        b->decl->u.value.name, type_text(type));
+  elab_stop(b->e);
+}
+
+// ---- what the outside knows of parameters and results
+
+static bool has_record(const Type *type) {
+  while (type->kind == TYPE_ARRAY)
+    type = type->u.array.elem;
+  return type->kind == TYPE_RECORD;
+}
+
+static int leaf_count(const Type *type) {
+  while (type->kind == TYPE_ARRAY)
+    type = type->u.array.elem;
+  if (type->kind != TYPE_RECORD) return 1;
+  int count = 0;
+  for (int i = 0; i < type->u.record.count; i++)
+    count += leaf_count(type->u.record.fields[i].type);
+  return count;
+}
+
+static void add_outside_type(Text *t, const Type *type) {
+  while (type->kind == TYPE_ARRAY) {
+    text_printf(t, "[%s]", size_text(type->u.array.size));
+    type = type->u.array.elem;
+  }
+  if (type->kind != TYPE_RECORD || type->alias) {
+    bool is_prim = type->kind == TYPE_PRIM;
+    text_add(t, is_prim       ? prim_type_name(type->u.prim)
+                : type->alias ? type->alias
+                              : type_text(type));
+    return;
+  }
+  bool is_tuple = type_is_tuple(type);
+  text_add(t, is_tuple ? "(" : "{");
+  for (int i = 0; i < type->u.record.count; i++) {
+    const TypeField *field = &type->u.record.fields[i];
+    if (i) text_add(t, ", ");
+    if (!is_tuple) text_printf(t, "%s: ", field->name);
+    add_outside_type(t, field->type);
+  }
+  text_add(t, is_tuple ? ")" : "}");
+}
+
+// The type with the abbreviations that stand for its records, and without uniqueness.
+static const char *outside_type(const Type *type) {
+  Text *t = text_new();
+  add_outside_type(t, type);
+  return text_str(t);
+}
+
+static EntryValue describe(Name name, const Type *type, int first) {
+  bool is_record = type->kind == TYPE_RECORD && !type_is_sum(type);
+  EntryValue value = { .name = name,
+                       .type = outside_type(type),
+                       .unique = type->unique,
+                       .opaque = has_record(type),
+                       .first = first,
+                       .count = leaf_count(type) };
+  if (!is_record) return value;
+  EntryValue *fields = new_array(EntryValue, type->u.record.count);
+  for (int i = 0; i < type->u.record.count; i++) {
+    const TypeField *field = &type->u.record.fields[i];
+    fields[i] = describe(field->name, field->type, first);
+    first += fields[i].count;
+  }
+  value.fields = fields;
+  value.field_count = type->u.record.count;
+  return value;
+}
+
+static void add_param(EntryBuild *b, const AstPat *pat) {
+  Compiler *c = b->e->c;
+  Name name = pat_whole_name(pat);
+  AtomVec dims = { 0 };
+  b->param = name ? name : name_of(c->names, text_format("arg%d", b->inputs.count));
+  int first = b->leaves.count;
+  const Val *v = param_value(b, pat->type, &dims);
+  vec_push(&b->values, v);
+  vec_push(&b->inputs, describe(b->param, pat->type, first));
+  elab_bind(b->e, &b->scope, pat, v);
+}
+
+// ---- checks of computed sizes
+
+static Atom checked_leaf(EntryBuild *b, const SizeCheck *check, Atom leaf) {
+  Elab *e = b->e;
+  CoreType type = atom_type(leaf);
+  Atom wanted = size_eval(e, (SizeIn){ check->size, b->scope.env });
+  Message m = message_new();
+  message_text(&m, text_format("parameter '%s' has a dimension of size ", check->param));
+  message_value(&m, check->actual);
+  message_text(&m,
+               text_format(", but its type says %s, which is ", size_text(check->size)));
+  message_value(&m, wanted);
+  elab_assert(e, elab_op2(e, OP_EQ, check->actual, wanted), &m, &leaf, 1);
+  Atom *dims = mem_copy(type.dims, (size_t)type.rank * sizeof *dims);
+  dims[check->dim] = wanted;
+  return elab_fit(e, leaf, dims);
+}
+
+// Lets the arrays with computed sizes pass through their checks, and binds the parameters again.
+static void check_sizes(EntryBuild *b) {
+  if (!b->checks.count) return;
+  Atom *leaves = new_array(Atom, b->leaves.count);
+  for (int i = 0; i < b->leaves.count; i++)
+    leaves[i] = atom_var(b->leaves.at[i]);
+  vec_each (const SizeCheck *, check, &b->checks) {
+    if (check->leaf < b->leaves.count) {
+      leaves[check->leaf] = checked_leaf(b, check, leaves[check->leaf]);
+    }
+  }
+  const AstFunction *f = &b->decl->u.value.function;
+  for (int i = 0; i < f->params.count; i++) {
+    const Val *v = val_rebuild(b->e, b->values.at[i], leaves + b->inputs.at[i].first);
+    elab_bind(b->e, &b->scope, f->params.at[i], v);
+  }
+}
+
+// ---- results
+
+static bool is_param(const EntryBuild *b, Atom a) {
+  if (a.kind == ATOM_CONST) return true;
+  vec_each (const Var *const *, var, &b->sizes) {
+    if (*var == a.u.var) return true;
+  }
+  vec_each (const Var *const *, var, &b->leaves) {
+    if (*var == a.u.var) return true;
+  }
+  return false;
+}
+
+// The results with the sizes that their types name, where these are parameters or constants.
+static void fit_results(EntryBuild *b, const Type *type, const Val *v, AtomVec *leaves) {
+  LeafSizesVec declared = val_sizes(b->e, (TypeIn){ type, b->scope.env }, v);
+  for (int i = 0; i < leaves->count; i++) {
+    CoreType core = atom_type(leaves->at[i]);
+    Atom *dims = new_array(Atom, core.rank);
+    for (int k = 0; k < core.rank; k++) {
+      dims[k] = core.dims[k];
+      if (is_param(b, dims[k]) || k >= declared.at[i].count) continue;
+      SizeIn size = declared.at[i].at[k];
+      if (size.size->kind == SIZE_EXP || !size_known(size)) continue;
+      dims[k] = size_eval(b->e, size);
+    }
+    leaves->at[i] = elab_fit(b->e, leaves->at[i], dims);
+  }
+}
+
+// The body's results: the sizes that only it knows, then the leaves.
+typedef struct Results {
+  AtomVec unknown;
+  VarVec names;  // by which the types refer to them
+  AtomVec leaves;
+} Results;
+
+static Atom result_dim(EntryBuild *b, Results *r, Atom dim) {
+  if (is_param(b, dim)) return dim;
+  for (int i = 0; i < r->unknown.count; i++) {
+    if (atom_equal(r->unknown.at[i], dim)) return atom_var(r->names.at[i]);
+  }
+  vec_push(&r->unknown, dim);
+  vec_push(&r->names, var_like(b->e->c, dim.u.var));
+  return atom_var(r->names.at[r->names.count - 1]);
+}
+
+static const CoreType *result_types(EntryBuild *b, Results *r) {
+  CoreType *types = new_array(CoreType, r->leaves.count);
+  for (int i = 0; i < r->leaves.count; i++) {
+    CoreType type = atom_type(r->leaves.at[i]);
+    Atom *dims = new_array(Atom, type.rank);
+    for (int k = 0; k < type.rank; k++)
+      dims[k] = result_dim(b, r, type.dims[k]);
+    types[i] = (CoreType){ type.elem, type.rank, dims };
+  }
+  return types;
+}
+
+// One value per component of a tuple.
+static const EntryValue *outputs(const Type *type, int *count) {
+  bool is_tuple = type_is_tuple(type) && type->u.record.count;
+  *count = is_tuple ? type->u.record.count : 1;
+  EntryValue *values = new_array(EntryValue, *count);
+  int first = 0;
+  for (int i = 0; i < *count; i++) {
+    values[i] = describe(NULL, is_tuple ? type->u.record.fields[i].type : type, first);
+    first += values[i].count;
+  }
+  return values;
+}
+
+static const Type *declared_result(const AstDecl *decl) {
+  const Type *type = decl->u.value.binding->type;
+  for (int i = 0; i < decl->u.value.function.params.count && type; i++) {
+    if (type->kind != TYPE_FUNCTION) return decl->u.value.function.body->type;
+    type = type->u.function.to;
+  }
+  return type ? type : decl->u.value.function.body->type;
+}
+
+// The same values with `by` parameters, the sizes, in front of their leaves.
+static EntryValue *shift_values(const EntryValue *values, int count, int by) {
+  EntryValue *out = new_array(EntryValue, count);
+  for (int i = 0; i < count; i++) {
+    out[i] = values[i];
+    out[i].first += by;
+    if (out[i].fields)
+      out[i].fields = shift_values(out[i].fields, out[i].field_count, by);
+  }
+  return out;
+}
+
+// ---- #[bytes(e)]
+
+// The size or integer parameter of this name.
+static const SizeExp *bytes_name(const EntryBuild *b, const AstAttr *attr) {
+  vec_each (const Var *const *, var, &b->sizes)
+    if ((*var)->name == attr->name) return size_exp_atom(atom_var(*var));
+  vec_each (const EntryValue *, input, &b->inputs) {
+    const Var *leaf = input->opaque ? NULL : b->leaves.at[input->first];
+    if (leaf && leaf->name == attr->name && leaf->type.rank == 0 &&
+        prim_is_int(leaf->type.elem))
+      return size_exp_atom(atom_var(leaf));
+  }
+  error(b->e->c, attr->loc, "no size or integer parameter of `%s` is called `%s`",
+        b->decl->u.value.name, attr->name);
+  elab_stop(b->e);
+}
+
+static const SizeExp *bytes_exp(const EntryBuild *b, const AstAttr *attr) {
+  char *end;
+  int64_t number = strtoll(attr->name, &end, 10);
+  if (attr->args.count != 2) {
+    bool is_number = end != attr->name && !*end;
+    return is_number ? size_exp_atom(atom_i64(number)) : bytes_name(b, attr);
+  }
+  const SizeExp *left = bytes_exp(b, attr->args.at[0]),
+                *right = bytes_exp(b, attr->args.at[1]);
+  if (*attr->name == '*') return size_exp_op(SIZE_EXP_MUL, left, right);
+  if (*attr->name == '-')
+    right = size_exp_op(SIZE_EXP_MUL, right, size_exp_atom(atom_i64(-1)));
+  return size_exp_op(SIZE_EXP_ADD, left, right);
+}
+
+static const SizeExp *bytes_moved(const EntryBuild *b) {
+  vec_each (const AstAttr *const *, attr, &b->decl->attrs)
+    if (!strcmp((*attr)->name, "bytes") && (*attr)->args.count == 1)
+      return bytes_exp(b, (*attr)->args.at[0]);
+  return NULL;
+}
+
+static const Entry *finish(EntryBuild *b, const Val *v) {
+  Elab *e = b->e;
+  const Type *type = declared_result(b->decl);
+  Results r = { .leaves = val_leaves(e, v) };
+  fit_results(b, type, v, &r.leaves);
+  const CoreType *types = result_types(b, &r);
+  Entry *entry = new (Entry);
+  *entry = (Entry){ .name = b->decl->u.value.name,
+                    .loc = entry_loc(b),
+                    .doc = b->decl->doc,
+                    .size_count = b->sizes.count,
+                    .inputs = shift_values(b->inputs.at, b->inputs.count, b->sizes.count),
+                    .input_count = b->inputs.count,
+                    .results = types,
+                    .result_count = r.leaves.count,
+                    .size_result_count = r.names.count,
+                    .size_results = r.names.at };
+  entry->outputs = outputs(type, &entry->output_count);
+  entry->output_type = outside_type(type);
+  entry->bytes = bytes_moved(b);
+  VarVec params = { 0 };
+  vec_each (const Var **, var, &b->sizes)
+    vec_push(&params, *var);
+  vec_each (const Var **, var, &b->leaves)
+    vec_push(&params, *var);
+  entry->params = params.at;
+  entry->param_count = params.count;
+  vec_each (const Atom *, leaf, &r.leaves)
+    vec_push(&r.unknown, *leaf);
+  entry->body = core_body(e->b, r.unknown.at, r.unknown.count);
+  return entry;
+}
+
+static const Entry *build_entry(Elab *e, const AstDecl *decl) {
+  const AstFunction *f = &decl->u.value.function;
+  EntryBuild b = { .e = e, .decl = decl };
+  vec_each (AstPat **, pat, &f->params)
+    add_param(&b, *pat);
+  check_sizes(&b);
+  return finish(&b, elab_exp(e, &b.scope, f->body));
+}
+
+// NULL after errors.
+static const Entry *elaborate_entry(Elab *e, const AstDecl *decl) {
+  Builder builder = builder_new(e->c, decl->u.value.name_loc);
+  Frame frame = { &builder, map_new(NULL) };
+  e->b = &builder;
+  e->frame = &frame;
+  e->active = map_new(NULL);
+  e->self = decl->u.value.name;
+  e->steps = 0;
+  e->hint = NULL;
+  e->next_attrs = NULL;
+  if (setjmp(e->stop)) return NULL;
+  return build_entry(e, decl);
+}
+
+const Core *elaborate(Compiler *c, const CheckedProgram *program) {
+  Elab *e = new (Elab);
+  e->c = c;
+  e->intrinsics = elab_intrinsics(e);
+  e->functions = map_new(NULL);
+  Vec(const Entry *) entries = { 0 };
+  for (int i = 0; i < program->entries.count; i++) {
+    const Entry *entry = elaborate_entry(e, program->entries.at[i]);
+    if (entry) vec_push(&entries, entry);
+  }
+  if (diag_error_count(c)) return NULL;
+  const Core *core =
+      new_node(Core, .functions = e->emitted.at, .function_count = e->emitted.count,
+               .entries = entries.at, .entry_count = entries.count);
+  return elab_inline_single_calls(c, core);
+}

@@ -1,0 +1,278 @@
+// Inside elaboration: the values of the evaluator, its environments, and what its files offer
+// each other.  The pass itself is declared in passes.h; the idea is in docs/how-it-works.md.
+//
+// A value is first-order data (atoms), a record of values, or a closure.  An array of records is a
+// record of arrays from the start, so zip and unzip do nothing and every array operation is done
+// leaf by leaf.
+#pragma once
+#include "core/message.h"
+#include "core/passes.h"
+#include <setjmp.h>
+
+typedef struct Val Val;
+typedef struct Closure Closure;
+typedef struct Env Env;
+typedef struct Elab Elab;
+typedef struct Intrinsic Intrinsic;
+typedef Vec(const Val *) ValVec;
+
+// A type and the names in scope where it was written.
+typedef struct TypeIn {
+  const Type *type;
+  const Env *env;
+} TypeIn;
+
+// One name in scope.  Bindings are unique by address, so nothing is ever shadowed.
+struct Env {
+  const Env *next;
+  const Binding *key;
+  const Val *val;  // a value or a size
+  TypeIn type;     // a type parameter
+};
+
+// The names in scope while a body is evaluated: grows with every let and every unknown size.
+typedef struct Scope {
+  const Env *env;
+} Scope;
+
+typedef enum ValKind {
+  VAL_ATOM,     // a scalar or an array of scalars: u.atom
+  VAL_RECORD,   // a tuple, a record, or an array of them: u.record
+  VAL_CLOSURE,  // a function: u.closure
+} ValKind;
+
+struct Val {
+  ValKind kind;
+  union {
+    Atom atom;
+    struct {
+      int count;
+      const Name *names;
+      const Val *const *items;
+    } record;
+    const Closure *closure;
+  } u;
+};
+
+typedef enum ClosureKind {
+  CLOSURE_FUNCTION,  // a definition or a lambda: function, binding (NULL for a lambda), env
+  CLOSURE_INTRINSIC,  // intrinsic, binding
+  CLOSURE_FLIPPED,    // (op x): op, operand
+  CLOSURE_FIELDS,     // (.a.b): exp
+  CLOSURE_INDEX,      // (.[i]): exp, env
+} ClosureKind;
+
+// A function with the arguments that it has got so far.
+struct Closure {
+  ClosureKind kind;
+  int arity;
+  const AstFunction *function;
+  const Binding *binding;
+  const Intrinsic *intrinsic;
+  const Env *env;       // where the function was written
+  const Inst *inst;     // what its type and size parameters are
+  const Env *inst_env;  // ... in the terms of the place where it was mentioned
+  const AstExp *exp;
+  const Val *op, *operand;
+  const StmAttrs *attrs;  // given to what the call emits, or NULL
+  const Val *const *args;
+  int arg_count;
+};
+
+// The outermost body of an entry point or of a Core function, where constants are evaluated.
+typedef struct Frame {
+  Builder *outer;
+  Map *constants;  // Binding -> Val
+} Frame;
+
+struct Elab {
+  Compiler *c;
+  Builder *b;  // the body under construction
+  Frame *frame;
+  const char *hint;            // the name for the next result, or NULL
+  const StmAttrs *next_attrs;  // for the next application, or NULL
+  Map *intrinsics;             // Name -> Intrinsic
+  Map *active;                 // AstFunction -> int *: calls being evaluated
+  Map *functions;              // AstFunction -> FunctionMemo (function.c)
+  Vec(const Function *) emitted;
+  Name self;  // the entry point being elaborated
+  long steps;
+  jmp_buf stop;
+};
+
+// Leaves the entry point being elaborated, after a message.
+_Noreturn void elab_stop(Elab *e);
+
+// ---- values and names (elab_value.c)
+
+const Val *val_atom(Atom atom);
+const Val *val_record(const Name *names, const Val *const *items, int count);
+const Val *val_tuple(Elab *e, const Val *const *items, int count);
+const Val *val_pair(Elab *e, const Val *first, const Val *second);
+const Val *val_closure(const Closure *closure);
+Atom val_scalar(Elab *e, const Val *v);  // the atom of a value that is one
+const Val *val_field(Elab *e, const Val *v, Name name);
+// The atoms of a value, in order; a closure among them is reported (no arrays of functions).
+AtomVec val_leaves(Elab *e, const Val *v);
+void val_add_leaves(Elab *e, const Val *v, AtomVec *out);
+// The first atom of a value; false if it has none.
+bool val_first_leaf(const Val *v, Atom *out);
+// A value of the same structure with other leaves.
+const Val *val_rebuild(Elab *e, const Val *shape, const Atom *leaves);
+typedef Atom (*LeafFn)(Elab *e, Atom leaf, const void *state);
+const Val *val_map(Elab *e, const Val *v, LeafFn fn, const void *state);
+
+const Env *env_push(const Env *env, const Binding *key, const Val *val);
+const Env *env_push_type(const Env *env, const Binding *key, TypeIn type);
+const Env *env_find(const Env *env, const Binding *key);
+
+// ---- types and sizes (size.c)
+
+// The type that a type parameter stands for.
+TypeIn typein_resolve(TypeIn t);
+PrimType typein_prim(Elab *e, TypeIn t);
+
+// A size expression and the names in scope where it was written.
+typedef struct SizeIn {
+  const Size *size;
+  const Env *env;
+} SizeIn;
+typedef struct LeafSizes {
+  const SizeIn *at;  // outermost dimension first; may be fewer than the leaf's rank
+  int count;
+} LeafSizes;
+typedef Vec(LeafSizes) LeafSizesVec;
+
+// Whether every name in the size has a value in scope.
+bool size_known(SizeIn s);
+// Its value; emits code for size expressions.  It must be known.
+Atom size_eval(Elab *e, SizeIn s);
+// The sizes that `t` gives to each leaf of `v`, a value of that type.
+LeafSizesVec val_sizes(Elab *e, TypeIn t, const Val *v);
+// Binds the size parameters and unknown sizes in `type` that have no value yet.
+void scope_bind_sizes(Scope *s, const Type *type, const Val *v);
+// The value of a type made from `leaf`, called for each leaf's type in order.
+typedef Atom (*TypeLeafFn)(Elab *e, CoreType type, void *state);
+const Val *val_of_type(Elab *e, TypeIn t, const AtomVec *dims, TypeLeafFn leaf,
+                       void *state);
+
+// Whether an atom was there before the compiler's numbering reached `mark`.
+bool atom_is_older(Atom a, int mark);
+// The array with the given dimensions, which are equal to its own by typing.
+Atom elab_fit(Elab *e, Atom array, const Atom *dims);
+const Val *elab_fit_width(Elab *e, const Val *v, Atom width);
+
+// ---- small code (emit.c)
+
+// Adds a statement; takes the pending name hint, else `name`.
+Atom elab_emit(Elab *e, const char *name, const Exp *exp);
+Atom elab_op1(Elab *e, PrimOp op, Atom a);
+Atom elab_op2(Elab *e, PrimOp op, Atom a, Atom b);
+Atom elab_op3(Elab *e, PrimOp op, Atom a, Atom b, Atom d);
+Atom elab_convert(Elab *e, PrimType to, Atom a);
+Atom elab_to_i64(Elab *e, Atom a);
+Atom elab_and(Elab *e, Atom a, Atom b);
+Atom elab_or(Elab *e, Atom a, Atom b);
+// One of two scalars.
+Atom elab_select(Elab *e, Atom condition, Atom yes, Atom no);
+
+// Passes `atoms` through an assertion; nothing is emitted when the condition is known to hold.
+void elab_assert(Elab *e, Atom condition, Message *m, Atom *atoms, int count);
+
+// ---- evaluation
+
+// A body inside the one under construction: what is emitted between the two calls goes there.
+typedef struct Inner {
+  Builder b;
+  Builder *outer;
+  const char *hint;
+} Inner;
+void elab_enter(Elab *e, Inner *inner);
+void elab_leave(Elab *e, Inner *inner);
+
+// The value of an expression in tail position (it may use the pending name), and of an operand.
+const Val *elab_exp(Elab *e, Scope *s, const AstExp *exp);  // exp.c
+const Val *elab_part(Elab *e, Scope *s, const AstExp *exp);
+Atom elab_scalar(Elab *e, Scope *s, const AstExp *exp);
+const Val *elab_name(Elab *e, Scope *s, const AstExp *exp);  // apply.c
+const Val *elab_apply(Elab *e, const Val *f, const Val *const *args, int count);
+const Val *elab_application(Elab *e, Scope *s, const AstExp *exp);
+const Val *elab_function_value(const AstFunction *function, const Binding *binding,
+                               const Env *env);
+const Val *elab_section(Elab *e, Scope *s, const AstExp *exp);
+const Val *elab_body_of(Elab *e,
+                        const Closure *f);  // all arguments given: evaluates the body
+const Val *elab_constant(Elab *e, const Binding *binding);
+const StmAttrs *elab_attr(const AstAttr *attr, const StmAttrs *outer);
+
+// A call of a residual function, or NULL if the function is to be inlined (function.c).
+const Val *elab_residual_call(Elab *e, const Closure *f);
+// Puts the functions that are called from one place only there.
+const Core *elab_inline_single_calls(Compiler *c, const Core *core);
+
+const Val *elab_constructor(Elab *e, Scope *s, const AstExp *exp);  // sum.c
+// The values that a constructor's pattern takes apart, and whether `v` has that constructor.
+const Val *elab_payload(Elab *e, const AstPat *pat, const Val *v);
+Atom elab_has_constructor(Elab *e, const AstPat *pat, const Val *v);
+
+// Binds a pattern that always matches (pattern.c).
+void elab_bind(Elab *e, Scope *s, const AstPat *pat, const Val *v);
+// Whether a value matches; does not bind.
+Atom elab_matches(Elab *e, Scope *s, const AstPat *pat, const Val *v);
+// The name that a pattern gives to the whole value, or NULL.
+Name pat_whole_name(const AstPat *pat);
+
+typedef struct Branch {
+  const Val *(*eval)(Elab *e, const void *state);
+  const void *state;
+} Branch;
+const Val *elab_if(Elab *e, Atom condition, Branch yes, Branch no,
+                   TypeIn type);  // control.c
+const Val *elab_cond(Elab *e, Scope *s, const AstExp *exp);
+const Val *elab_logical(Elab *e, Scope *s, const AstExp *exp);
+const Val *elab_match(Elab *e, Scope *s, const AstExp *exp);
+const Val *elab_choose(Elab *e, const Atom *size, Branch first, Branch second);
+const Val *elab_loop(Elab *e, Scope *s, const AstExp *exp);  // loop.c
+
+const Val *elab_array(Elab *e, Scope *s, const AstExp *exp);  // array.c
+const Val *elab_string(Elab *e, const AstExp *exp);
+const Val *elab_range(Elab *e, Scope *s, const AstExp *exp);
+const Val *elab_coerce(Elab *e, Scope *s, const AstExp *exp);
+const Val *elab_equal(Elab *e, const Val *a, const Val *b);
+const Val *elab_index(Elab *e, Scope *s, const Val *array,
+                      const AstDimVec *dims);  // slice.c
+const Val *elab_update(Elab *e, Scope *s, const Val *array, const AstDimVec *dims,
+                       const Val *v);
+
+// An element of an array value, without a check.
+const Val *elab_element(Elab *e, const Val *array, Atom index);
+
+// ---- SOACs (soac.c)
+
+// The outer size of an array value; `declared` is used when it has no leaves.
+Atom elab_width(Elab *e, const Val *array, SizeIn declared);
+// `elem` is the declared type of the result's elements.
+const Val *elab_map(Elab *e, const Val *f, const Val *array, Atom width, TypeIn elem);
+const Val *elab_reduce(Elab *e, const Val *op, const Val *neutral, const Val *array,
+                       bool comm);
+const Val *elab_scan(Elab *e, const Val *op, const Val *neutral, const Val *array);
+const Val *elab_filter(Elab *e, const Val *p, const Val *array);
+const Val *elab_scatter(Elab *e, const Val *dest, const Val *indices, const Val *values);
+// dest with [i] = op dest[i] v; args: dest, op, neutral, indices, values
+const Val *elab_hist(Elab *e, const Val *const *args);
+
+// ---- intrinsics (intrinsic.c)
+
+typedef struct IntrinsicCall {
+  const Intrinsic *intrinsic;
+  const Closure *closure;  // for its instantiation
+  const Val *const *args;
+} IntrinsicCall;
+typedef const Val *(*IntrinsicFn)(Elab *e, const IntrinsicCall *call);
+struct Intrinsic {
+  const char *name;
+  int arity;
+  IntrinsicFn fn;
+  int code;  // an operator, a scalar type, ...: whatever `fn` makes of it
+};
+Map *elab_intrinsics(Elab *e);

@@ -1,0 +1,259 @@
+// Expressions: the dispatcher, and the kinds that need no file of their own.
+#include "core/elab/elaborate.h"
+#include <string.h>
+
+enum { MAX_STEPS = 4000000 };  // evaluated expressions per entry point
+
+// ---- nested bodies
+
+void elab_enter(Elab *e, Inner *inner) {
+  *inner = (Inner){ builder_new(e->c, e->b->loc), e->b, e->hint };
+  e->b = &inner->b;
+  e->hint = NULL;
+}
+
+void elab_leave(Elab *e, Inner *inner) {
+  e->b = inner->outer;
+  e->hint = inner->hint;
+}
+
+// ---- literals
+
+static const Val *integer(Elab *e, const Scope *s, const AstExp *exp) {
+  PrimType type = typein_prim(e, (TypeIn){ exp->type, s->env });
+  const Big *value = exp->u.integer.value;
+  if (exp->u.integer.negative) value = big_neg(value);
+  Prim prim;
+  if (prim_is_float(type)) {
+    prim = prim_float(type, big_to_double(value));
+  } else if (!prim_of_big(type, value, &prim)) {
+    error(e->c, exp->loc, "%s does not fit into %s", big_text(value),
+          prim_type_name(type));
+    elab_stop(e);
+  }
+  return val_atom(atom_const(prim));
+}
+
+static const Val *floating(Elab *e, const Scope *s, const AstExp *exp) {
+  PrimType type = typein_prim(e, (TypeIn){ exp->type, s->env });
+  if (type == PRIM_F32) return val_atom(atom_const(prim_f32(exp->u.floating.value32)));
+  return val_atom(atom_const(prim_f64(exp->u.floating.value)));
+}
+
+// ---- tuples and records
+
+static const Val *tuple(Elab *e, Scope *s, const AstExp *exp) {
+  int count = exp->u.tuple.items.count;
+  const Val **items = new_array(const Val *, count);
+  for (int i = 0; i < count; i++)
+    items[i] = elab_part(e, s, exp->u.tuple.items.at[i]);
+  return val_tuple(e, items, count);
+}
+
+// The fields in the order of the type, evaluated in the order of the text.
+static const Val *record(Elab *e, Scope *s, const AstExp *exp) {
+  int count = exp->u.record.fields.count;
+  Name *names = new_array(Name, count);
+  const Val **items = new_array(const Val *, count);
+  for (int i = 0; i < count; i++) {
+    const AstFieldExp *field = &exp->u.record.fields.at[i];
+    const Val *value = elab_part(e, s, field->value);
+    int at = i;
+    for (; at > 0 && strcmp(names[at - 1], field->name) > 0; at--) {
+      names[at] = names[at - 1];
+      items[at] = items[at - 1];
+    }
+    names[at] = field->name;
+    items[at] = value;
+  }
+  return val_record(names, items, count);
+}
+
+// r with a.b = v, from field `depth` on.
+static const Val *set_field(Elab *e, const Val *r, const AstExp *exp, int depth,
+                            const Val *value) {
+  if (depth == exp->u.with_field.fields.count) return value;
+  Name name = exp->u.with_field.fields.at[depth];
+  const Val **items = new_array(const Val *, r->u.record.count);
+  for (int i = 0; i < r->u.record.count; i++) {
+    items[i] = r->u.record.items[i];
+    if (r->u.record.names[i] == name)
+      items[i] = set_field(e, items[i], exp, depth + 1, value);
+  }
+  return val_record(r->u.record.names, items, r->u.record.count);
+}
+
+static const Val *with_field(Elab *e, Scope *s, const AstExp *exp) {
+  const Val *r = elab_part(e, s, exp->u.with_field.record);
+  const Val *value = elab_part(e, s, exp->u.with_field.value);
+  return set_field(e, r, exp, 0, value);
+}
+
+static const Val *project(Elab *e, Scope *s, const AstExp *exp) {
+  return val_field(e, elab_part(e, s, exp->u.project.record), exp->u.project.field);
+}
+
+// ---- bindings
+
+// let [n] p = e where the checker found out what n is: the pattern's type may not mention it.
+static void bind_known_sizes(Elab *e, Scope *s, const AstTypeParamVec *sizes) {
+  vec_each (const AstTypeParam *, param, sizes) {
+    SizeIn known = { param->binding->known, s->env };
+    if (env_find(s->env, param->binding) || !size_known(known)) continue;
+    e->hint = NULL;
+    s->env = env_push(s->env, param->binding, val_atom(size_eval(e, known)));
+  }
+}
+
+static const Val *let(Elab *e, Scope *s, const AstExp *exp) {
+  const char *hint = e->hint;
+  e->hint = pat_whole_name(exp->u.let.pat);
+  const Val *value = elab_exp(e, s, exp->u.let.value);
+  elab_bind(e, s, exp->u.let.pat, value);
+  bind_known_sizes(e, s, &exp->u.let.sizes);
+  e->hint = hint;
+  return elab_exp(e, s, exp->u.let.body);
+}
+
+static const Val *let_fun(Elab *e, Scope *s, const AstExp *exp) {
+  const Binding *binding = exp->u.let_fun.binding;
+  const Val *f = elab_function_value(&exp->u.let_fun.function, binding, s->env);
+  s->env = env_push(s->env, binding, f);
+  return elab_exp(e, s, exp->u.let_fun.body);
+}
+
+static const Val *let_with(Elab *e, Scope *s, const AstExp *exp) {
+  const char *hint = e->hint;
+  const Val *array = elab_part(e, s, exp->u.let_with.array);
+  const Val *value = elab_part(e, s, exp->u.let_with.value);
+  Loc dims = exp->u.let_with.dims.at[0].loc;
+  if (dims.file && !dims.file->built_in) e->b->loc = dims;
+  e->hint = pat_whole_name(exp->u.let_with.pat);
+  const Val *updated = elab_update(e, s, array, &exp->u.let_with.dims, value);
+  elab_bind(e, s, exp->u.let_with.pat, updated);
+  e->hint = hint;
+  return elab_exp(e, s, exp->u.let_with.body);
+}
+
+// ---- the rest
+
+static const Val *with(Elab *e, Scope *s, const AstExp *exp) {
+  const Val *array = elab_part(e, s, exp->u.with.array);
+  const Val *value = elab_part(e, s, exp->u.with.value);
+  return elab_update(e, s, array, &exp->u.with.dims, value);
+}
+
+static const Val *index_exp(Elab *e, Scope *s, const AstExp *exp) {
+  return elab_index(e, s, elab_part(e, s, exp->u.index.array), &exp->u.index.dims);
+}
+
+static const char *source_text(Loc loc) {
+  if (!loc.file) return "";
+  return text_format("%.*s", (int)(loc.end - loc.start), loc.file->text + loc.start);
+}
+
+static const Val *assertion(Elab *e, Scope *s, const AstExp *exp) {
+  Atom condition = elab_scalar(e, s, exp->u.assert.condition);
+  const Val *value = elab_exp(e, s, exp->u.assert.exp);
+  AtomVec leaves = val_leaves(e, value);
+  Message m = message_new();
+  message_text(&m, "assertion failed: ");
+  message_text(&m, source_text(exp->u.assert.condition->loc));
+  elab_assert(e, condition, &m, leaves.at, leaves.count);
+  return val_rebuild(e, value, leaves.at);
+}
+
+static const Val *attr(Elab *e, Scope *s, const AstExp *exp) {
+  const StmAttrs *outer = e->next_attrs ? e->next_attrs : e->b->attrs;
+  const StmAttrs *attrs = elab_attr(exp->u.attr.attr, outer);
+  e->next_attrs = attrs;
+  const Val *v = elab_exp(e, s, exp->u.attr.exp);
+  if (v->kind != VAL_CLOSURE) return v;
+  Closure f = *v->u.closure;
+  f.attrs = attrs;
+  return val_closure(mem_copy(&f, sizeof f));
+}
+
+static const Val *lambda(const Scope *s, const AstExp *exp) {
+  return elab_function_value(&exp->u.lambda.function, NULL, s->env);
+}
+
+static const Val *dispatch(Elab *e, Scope *s, const AstExp *exp) {
+  switch (exp->kind) {
+  case AST_INT: return integer(e, s, exp);
+  case AST_FLOAT: return floating(e, s, exp);
+  case AST_BOOL: return val_atom(atom_bool(exp->u.boolean.value));
+  case AST_STRING: return elab_string(e, exp);
+  case AST_NAME: return elab_name(e, s, exp);
+  case AST_TUPLE: return tuple(e, s, exp);
+  case AST_RECORD: return record(e, s, exp);
+  case AST_ARRAY: return elab_array(e, s, exp);
+  case AST_RANGE: return elab_range(e, s, exp);
+  case AST_INDEX: return index_exp(e, s, exp);
+  case AST_PROJECT: return project(e, s, exp);
+  case AST_APPLY: return elab_application(e, s, exp);
+  case AST_AND:
+  case AST_OR: return elab_logical(e, s, exp);
+  case AST_LAMBDA: return lambda(s, exp);
+  case AST_SECTION_LEFT:
+  case AST_SECTION_RIGHT:
+  case AST_SECTION_FIELD:
+  case AST_SECTION_INDEX: return elab_section(e, s, exp);
+  case AST_LET: return let(e, s, exp);
+  case AST_LET_FUN: return let_fun(e, s, exp);
+  case AST_LET_WITH: return let_with(e, s, exp);
+  case AST_IF: return elab_cond(e, s, exp);
+  case AST_LOOP: return elab_loop(e, s, exp);
+  case AST_MATCH: return elab_match(e, s, exp);
+  case AST_WITH: return with(e, s, exp);
+  case AST_WITH_FIELD: return with_field(e, s, exp);
+  case AST_ASCRIBE: return elab_exp(e, s, exp->u.ascribe.exp);
+  case AST_COERCE: return elab_coerce(e, s, exp);
+  case AST_ASSERT: return assertion(e, s, exp);
+  case AST_ATTR: return attr(e, s, exp);
+  case AST_CONSTRUCTOR: return elab_constructor(e, s, exp);
+  case AST_OPEN_IN: return elab_exp(e, s, exp->u.open_in.exp);
+  }
+  bug(e->c, exp->loc, "an expression of unknown kind");
+}
+
+static void count_step(Elab *e, Loc loc) {
+  if (++e->steps < MAX_STEPS) return;
+  limit(e->c, loc, "programs that grow this large when their functions are inlined");
+  elab_stop(e);
+}
+
+// Applications and attributes place attributes themselves: not on the arguments' statements.
+static bool places_attrs(const AstExp *exp) {
+  return exp->kind == AST_APPLY || exp->kind == AST_ATTR;
+}
+
+const Val *elab_exp(Elab *e, Scope *s, const AstExp *exp) {
+  Builder *b = e->b;
+  Loc loc = b->loc;
+  const StmAttrs *attrs = b->attrs;
+  if (exp->loc.file && !exp->loc.file->built_in) b->loc = exp->loc;
+  count_step(e, b->loc);
+  if (e->next_attrs && !places_attrs(exp)) {
+    b->attrs = e->next_attrs;
+    e->next_attrs = NULL;
+  }
+  const Val *v = dispatch(e, s, exp);
+  b->loc = loc;
+  b->attrs = attrs;
+  e->hint = NULL;
+  if (exp->unknown_sizes.count) scope_bind_sizes(s, exp->type, v);
+  return v;
+}
+
+const Val *elab_part(Elab *e, Scope *s, const AstExp *exp) {
+  const char *hint = e->hint;
+  e->hint = NULL;
+  const Val *v = elab_exp(e, s, exp);
+  e->hint = hint;
+  return v;
+}
+
+Atom elab_scalar(Elab *e, Scope *s, const AstExp *exp) {
+  return val_scalar(e, elab_part(e, s, exp));
+}

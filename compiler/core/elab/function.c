@@ -1,0 +1,260 @@
+// Scalar functions that stay functions.
+//
+// Everything is inlined, except what would only make the code longer: a top-level function of
+// scalars that is worth a call, has no array in it and cannot fail, is evaluated once per type
+// instance as a Core function.  Those that turn out to be called from one place are put there in
+// the end.
+#include "core/elab/elaborate.h"
+
+enum { MIN_STATEMENTS = 16 };  // of a function worth a call
+
+// What was found out about one type instance of a function.
+typedef struct FunctionMemo {
+  const Function *function;  // NULL: to be inlined
+  const Val *result;         // the structure of its result
+} FunctionMemo;
+
+// ---- candidates
+
+static bool all_scalars(const Val *v) {
+  if (v->kind == VAL_ATOM) return !atom_type(v->u.atom).rank;
+  if (v->kind == VAL_CLOSURE) return false;
+  for (int i = 0; i < v->u.record.count; i++) {
+    if (!all_scalars(v->u.record.items[i])) return false;
+  }
+  return true;
+}
+
+static bool is_candidate(const Closure *f) {
+  const Binding *binding = f->binding;
+  if (!binding || !binding->is_top || f->env || f->attrs || binding->sizes.count)
+    return false;
+  if (!binding->loc.file || binding->loc.file->built_in) return false;
+  if (binding->types.count && !f->inst) return false;
+  for (int i = 0; i < f->arg_count; i++) {
+    if (!all_scalars(f->args[i])) return false;
+  }
+  return true;
+}
+
+// Tells the type instances of a function apart.
+static Name instance_key(Elab *e, const Closure *f) {
+  Text *t = text_new();
+  for (int i = 0; i < f->arg_count; i++) {
+    AtomVec leaves = val_leaves(e, f->args[i]);
+    vec_each (Atom *, leaf, &leaves)
+      text_printf(t, "%s ", prim_type_name(atom_type(*leaf).elem));
+    text_add(t, ", ");
+  }
+  for (int i = 0; i < f->binding->types.count; i++) {
+    TypeIn type = typein_resolve((TypeIn){ f->inst->types[i], f->inst_env });
+    text_printf(t, "%s ", type_text(type.type));
+  }
+  return name_of(e->c->names, text_str(t));
+}
+
+// ---- bodies
+
+typedef struct Survey {
+  bool fits;  // scalars only, nothing that can fail
+  int statements;
+} Survey;
+
+static void survey_body(CoreVisitor *v, const Body *body) {
+  Survey *survey = v->state;
+  for (int i = 0; i < body->stm_count; i++) {
+    const Stm *stm = &body->stms[i];
+    survey->statements++;
+    // What a residual function calls is residual, so it cannot fail either.
+    bool may_fail = stm->exp->kind != EXP_CALL && exp_may_fail(stm->exp);
+    if (exp_is_soac(stm->exp) || may_fail) survey->fits = false;
+    for (int k = 0; k < stm->binder_count; k++) {
+      if (stm->binders[k]->type.rank) survey->fits = false;
+    }
+    core_visit_exp(v, stm->exp);
+  }
+}
+
+static bool is_worth_a_call(const Body *body, const Val *result) {
+  if (!all_scalars(result) || !body->result_count) return false;
+  Survey survey = { .fits = true };
+  CoreVisitor visitor = { .body = survey_body, .state = &survey };
+  survey_body(&visitor, body);
+  return survey.fits && survey.statements >= MIN_STATEMENTS;
+}
+
+static Atom fresh_param(Elab *e, Atom leaf, const void *state) {
+  VarVec *const *params = state;
+  const char *name = leaf.kind == ATOM_VAR ? leaf.u.var->name : "x";
+  Name interned = name_of(e->c->names, name);
+  vec_push(*params, var_new(e->c, interned, atom_type(leaf), e->b->loc));
+  return atom_var((*params)->at[(*params)->count - 1]);
+}
+
+// The closure applied to fresh parameters.
+static Closure with_params(Elab *e, const Closure *f, VarVec *params) {
+  Closure g = *f;
+  const Val **args = new_array(const Val *, f->arg_count);
+  for (int i = 0; i < f->arg_count; i++)
+    args[i] = val_map(e, f->args[i], fresh_param, &params);
+  g.args = args;
+  return g;
+}
+
+static const Function *make_function(Elab *e, const Closure *f, const VarVec *params,
+                                     const Body *body) {
+  CoreType *results = new_array(CoreType, body->result_count);
+  for (int i = 0; i < body->result_count; i++)
+    results[i] = atom_type(body->results[i]);
+  const Function *function =
+      new_node(Function, .name = f->binding->name, .loc = f->binding->loc,
+               .params = params->at, .param_count = params->count, .results = results,
+               .result_count = body->result_count, .body = body);
+  vec_push(&e->emitted, function);
+  return function;
+}
+
+// Evaluates the function by itself, to see what it is like.
+static FunctionMemo *examine(Elab *e, const Closure *f) {
+  Builder *outer = e->b, b = builder_new(e->c, f->binding->loc);
+  Frame *outer_frame = e->frame, frame = { &b, map_new(NULL) };
+  const char *hint = e->hint;
+  e->b = &b;
+  e->frame = &frame;
+  e->hint = NULL;
+  VarVec params = { 0 };
+  Closure g = with_params(e, f, &params);
+  FunctionMemo *memo = new (FunctionMemo);
+  memo->result = elab_body_of(e, &g);
+  if (all_scalars(memo->result)) {
+    AtomVec leaves = val_leaves(e, memo->result);
+    const Body *body = core_body(&b, leaves.at, leaves.count);
+    if (is_worth_a_call(body, memo->result))
+      memo->function = make_function(e, f, &params, body);
+  }
+  e->b = outer;
+  e->frame = outer_frame;
+  e->hint = hint;
+  return memo;
+}
+
+static const FunctionMemo *memo_of(Elab *e, const Closure *f) {
+  Map *instances = map_get(e->functions, f->function);
+  if (!instances) map_put(e->functions, f->function, instances = map_new(NULL));
+  Name key = instance_key(e, f);
+  FunctionMemo *memo = map_get(instances, key);
+  if (memo) return memo;
+  memo = examine(e, f);
+  map_put(instances, key, memo);
+  return memo;
+}
+
+const Val *elab_residual_call(Elab *e, const Closure *f) {
+  if (!is_candidate(f)) return NULL;
+  const FunctionMemo *memo = memo_of(e, f);
+  if (!memo->function) return NULL;
+  AtomVec args = { 0 };
+  for (int i = 0; i < f->arg_count; i++)
+    val_add_leaves(e, f->args[i], &args);
+  const Exp *exp =
+      new_node(Exp, .kind = EXP_CALL, .u.call = { memo->function, args.at, args.count });
+  Atom *out = new_array(Atom, memo->function->result_count);
+  core_let_n(e->b, e->hint ? e->hint : f->binding->name, exp, out);
+  e->hint = NULL;
+  return val_rebuild(e, memo->result, out);
+}
+
+// ---- functions that are called from one place
+
+typedef struct Calls {
+  Compiler *c;
+  Map *counts;   // Function -> int *
+  Map *kept;     // Function -> the function to call instead
+  Map *inlined;  // Function -> its body
+} Calls;
+
+static void count_calls(CoreVisitor *v, const Body *body) {
+  Calls *calls = v->state;
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *exp = body->stms[i].exp;
+    if (exp->kind == EXP_CALL) {
+      int *count = map_get(calls->counts, exp->u.call.function);
+      if (!count) map_put(calls->counts, exp->u.call.function, count = new (int));
+      ++*count;
+    }
+    core_visit_exp(v, exp);
+  }
+}
+
+static void put_body(Calls *calls, Builder *b, const Stm *stm) {
+  const Function *f = stm->exp->u.call.function;
+  Subst *s = subst_new();
+  for (int i = 0; i < f->param_count; i++)
+    subst_put(s, f->params[i], stm->exp->u.call.args[i]);
+  const Body *body = core_rename_body(calls->c, s, map_get(calls->inlined, f));
+  core_add_body(b, body);
+  b->loc = stm->loc;
+  for (int i = 0; i < stm->binder_count; i++) {
+    core_let_vars(b, stm->binders + i, 1, exp_atom(body->results[i]));
+  }
+}
+
+static const Exp *call_kept(const Calls *calls, const Exp *exp) {
+  const Function *kept = map_get(calls->kept, exp->u.call.function);
+  return new_node(Exp, .kind = EXP_CALL,
+                  .u.call = { kept, exp->u.call.args, exp->u.call.arg_count });
+}
+
+static const Body *inline_calls(CoreMapper *m, const Body *body) {
+  Calls *calls = m->state;
+  Builder b = builder_new(calls->c, (Loc){ 0 });
+  for (int i = 0; i < body->stm_count; i++) {
+    Stm stm = body->stms[i];
+    bool is_call = stm.exp->kind == EXP_CALL;
+    if (is_call && map_has(calls->inlined, stm.exp->u.call.function)) {
+      put_body(calls, &b, &stm);
+      continue;
+    }
+    stm.exp = is_call ? call_kept(calls, stm.exp) : core_map_exp(m, stm.exp);
+    core_add_stm(&b, stm);
+  }
+  return core_body(&b, body->results, body->result_count);
+}
+
+static void inline_function(CoreMapper *m, const Function *f, Core *out) {
+  Calls *calls = m->state;
+  const int *count = map_get(calls->counts, f);
+  const Body *body = inline_calls(m, f->body);
+  if (!count) return;
+  if (*count == 1) {
+    map_put(calls->inlined, f, body);
+    return;
+  }
+  Function *kept = mem_copy(f, sizeof *f);
+  kept->body = body;
+  map_put(calls->kept, f, kept);
+  out->functions[out->function_count++] = kept;
+}
+
+const Core *elab_inline_single_calls(Compiler *c, const Core *core) {
+  if (!core->function_count) return core;
+  Calls calls = { c, map_new(NULL), map_new(NULL), map_new(NULL) };
+  CoreVisitor visitor = { .body = count_calls, .state = &calls };
+  CoreMapper mapper = { .body = inline_calls, .state = &calls };
+  for (int i = 0; i < core->function_count; i++)
+    count_calls(&visitor, core->functions[i]->body);
+  for (int i = 0; i < core->entry_count; i++)
+    count_calls(&visitor, core->entries[i]->body);
+  Core *out = mem_copy(core, sizeof *core);
+  out->functions = new_array(const Function *, core->function_count);
+  out->function_count = 0;
+  for (int i = 0; i < core->function_count; i++)
+    inline_function(&mapper, core->functions[i], out);
+  out->entries = new_array(const Entry *, core->entry_count);
+  for (int i = 0; i < core->entry_count; i++) {
+    Entry *entry = mem_copy(core->entries[i], sizeof *entry);
+    entry->body = inline_calls(&mapper, entry->body);
+    out->entries[i] = entry;
+  }
+  return out;
+}

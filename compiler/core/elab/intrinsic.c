@@ -1,0 +1,278 @@
+// The table of intrinsics: what `val` in prelude/intrinsics.fl declares, by name.
+#include "core/elab/elaborate.h"
+
+// ---- scalars
+
+static const Val *operator(Elab *e, const IntrinsicCall *call) {
+  PrimOp op = (PrimOp)call->intrinsic->code;
+  Atom args[3];
+  for (int i = 0; i < call->intrinsic->arity; i++)
+    args[i] = val_scalar(e, call->args[i]);
+  if (call->intrinsic->arity == 1) return val_atom(elab_op1(e, op, args[0]));
+  if (call->intrinsic->arity == 2) return val_atom(elab_op2(e, op, args[0], args[1]));
+  return val_atom(elab_op3(e, op, args[0], args[1], args[2]));
+}
+
+// a > b is b < a.
+static const Val *swapped(Elab *e, const IntrinsicCall *call) {
+  Atom a = val_scalar(e, call->args[0]), b = val_scalar(e, call->args[1]);
+  return val_atom(elab_op2(e, (PrimOp)call->intrinsic->code, b, a));
+}
+
+static const Val *equal(Elab *e, const IntrinsicCall *call) {
+  return elab_equal(e, call->args[0], call->args[1]);
+}
+
+static const Val *not_equal(Elab *e, const IntrinsicCall *call) {
+  const Val *a = call->args[0], *b = call->args[1];
+  bool scalars = a->kind == VAL_ATOM && !atom_type(a->u.atom).rank;
+  if (scalars) return val_atom(elab_op2(e, OP_NE, a->u.atom, val_scalar(e, b)));
+  const char *hint = e->hint;
+  e->hint = NULL;
+  Atom same = val_scalar(e, elab_equal(e, a, b));
+  e->hint = hint;
+  return val_atom(elab_op1(e, OP_NOT, same));
+}
+
+static TypeIn type_argument(const IntrinsicCall *call, int i) {
+  return (TypeIn){ call->closure->inst->types[i], call->closure->inst_env };
+}
+
+static SizeIn size_argument(const IntrinsicCall *call, int i) {
+  const Inst *inst = call->closure->inst;
+  return (SizeIn){ inst ? inst->sizes[i] : NULL, call->closure->inst_env };
+}
+
+static const Val *convert(Elab *e, const IntrinsicCall *call) {
+  PrimType to = typein_prim(e, type_argument(call, 1));
+  return val_atom(elab_convert(e, to, val_scalar(e, call->args[0])));
+}
+
+static const Val *bits(Elab *e, const IntrinsicCall *call) {
+  PrimType to = typein_prim(e, type_argument(call, 1));
+  Atom a = val_scalar(e, call->args[0]);
+  if (a.kind == ATOM_CONST) {
+    return val_atom(atom_const(prim_of_bits(to, prim_bits_of(a.u.constant))));
+  }
+  return val_atom(elab_emit(e, "bits", exp_bits(to, a)));
+}
+
+// ---- parallel operators
+
+static const Val *map(Elab *e, const IntrinsicCall *call) {
+  Atom width = elab_width(e, call->args[1], size_argument(call, 0));
+  return elab_map(e, call->args[0], call->args[1], width, type_argument(call, 1));
+}
+
+static const Val *reduce(Elab *e, const IntrinsicCall *call) {
+  return elab_reduce(e, call->args[0], call->args[1], call->args[2],
+                     call->intrinsic->code);
+}
+
+static const Val *scan(Elab *e, const IntrinsicCall *call) {
+  return elab_scan(e, call->args[0], call->args[1], call->args[2]);
+}
+
+static const Val *filter(Elab *e, const IntrinsicCall *call) {
+  return elab_filter(e, call->args[0], call->args[1]);
+}
+
+static const Val *scatter(Elab *e, const IntrinsicCall *call) {
+  return elab_scatter(e, call->args[0], call->args[1], call->args[2]);
+}
+
+static const Val *hist(Elab *e, const IntrinsicCall *call) {
+  return elab_hist(e, call->args);
+}
+
+// ---- arrays
+
+static const Val *iota(Elab *e, const IntrinsicCall *call) {
+  Atom count = val_scalar(e, call->args[0]);
+  return val_atom(elab_emit(e, "iota", exp_iota(count, atom_i64(0), atom_i64(1))));
+}
+
+static Atom replicate_leaf(Elab *e, Atom leaf, const void *state) {
+  const Atom *count = state;
+  return core_let(e->b, e->hint ? e->hint : "repeated", exp_replicate(*count, leaf));
+}
+
+static const Val *replicate(Elab *e, const IntrinsicCall *call) {
+  Atom count = val_scalar(e, call->args[0]);
+  return val_map(e, call->args[1], replicate_leaf, &count);
+}
+
+static Atom copy_leaf(Elab *e, Atom leaf, const void *state) {
+  (void)state;
+  if (!atom_type(leaf).rank) return leaf;
+  return core_let(e->b, e->hint ? e->hint : "copied", exp_copy(leaf));
+}
+
+static const Val *copy(Elab *e, const IntrinsicCall *call) {
+  return val_map(e, call->args[0], copy_leaf, NULL);
+}
+
+static Atom concat_leaves(Elab *e, Atom a, Atom b, Atom count) {
+  Atom rows = atom_type(b).dims[0];
+  const Atom *dims = type_of_rows(type_row(atom_type(a)), rows).dims;
+  Atom arrays[2] = { a, elab_fit(e, b, dims) };
+  return core_let(e->b, e->hint ? e->hint : "joined", exp_concat(count, arrays, 2));
+}
+
+static const Val *concat(Elab *e, const IntrinsicCall *call) {
+  AtomVec a = val_leaves(e, call->args[0]), b = val_leaves(e, call->args[1]);
+  if (!a.count) return call->args[0];
+  Atom count = size_add(e->b, atom_type(a.at[0]).dims[0], atom_type(b.at[0]).dims[0]);
+  for (int i = 0; i < a.count; i++)
+    a.at[i] = concat_leaves(e, a.at[i], b.at[i], count);
+  return val_rebuild(e, call->args[0], a.at);
+}
+
+static Atom rotate_leaf(Elab *e, Atom leaf, const void *state) {
+  const Atom *amount = state;
+  return core_let(e->b, e->hint ? e->hint : "rotated", exp_rotate(*amount, leaf));
+}
+
+static const Val *rotate(Elab *e, const IntrinsicCall *call) {
+  Atom amount = val_scalar(e, call->args[0]);
+  return val_map(e, call->args[1], rotate_leaf, &amount);
+}
+
+static Atom transpose_leaf(Elab *e, Atom leaf, const void *state) {
+  (void)state;
+  int rank = atom_type(leaf).rank;
+  int *perm = new_array(int, rank);
+  for (int i = 0; i < rank; i++)
+    perm[i] = i < 2 ? 1 - i : i;
+  return core_let(e->b, e->hint ? e->hint : "transposed",
+                  exp_rearrange(perm, rank, leaf));
+}
+
+static const Val *transpose(Elab *e, const IntrinsicCall *call) {
+  return val_map(e, call->args[0], transpose_leaf, NULL);
+}
+
+static Atom reshape_leaf(Elab *e, Atom leaf, const Atom *dims, int count, int replaced) {
+  CoreType type = atom_type(leaf);
+  AtomVec all = { 0 };
+  for (int i = 0; i < count; i++)
+    vec_push(&all, dims[i]);
+  for (int i = replaced; i < type.rank; i++)
+    vec_push(&all, type.dims[i]);
+  const char *name = e->hint ? e->hint : "reshaped";
+  return core_let(e->b, name, exp_reshape(all.at, all.count, leaf));
+}
+
+static Atom flatten_leaf(Elab *e, Atom leaf, const void *state) {
+  (void)state;
+  CoreType type = atom_type(leaf);
+  Atom count = size_mul(e->b, type.dims[0], type.dims[1]);
+  return reshape_leaf(e, leaf, &count, 1, 2);
+}
+
+static const Val *flatten(Elab *e, const IntrinsicCall *call) {
+  return val_map(e, call->args[0], flatten_leaf, NULL);
+}
+
+static Atom unflatten_leaf(Elab *e, Atom leaf, const void *state) {
+  return reshape_leaf(e, leaf, state, 2, 1);
+}
+
+static const Val *unflatten(Elab *e, const IntrinsicCall *call) {
+  Atom dims[2];
+  const char *name = e->hint;
+  e->hint = NULL;
+  for (int i = 0; i < 2; i++) {
+    SizeIn size = size_argument(call, i);
+    if (!size_known(size)) {
+      limit(e->c, e->b->loc, "unflatten to a shape that the program does not give");
+      hint(e->c, "ascribe the type of the result, as in `unflatten xs : [n][m]t`");
+      elab_stop(e);
+    }
+    dims[i] = size_eval(e, size);
+  }
+  e->hint = name;
+  return val_map(e, call->args[0], unflatten_leaf, dims);
+}
+
+static const Val *zip(Elab *e, const IntrinsicCall *call) {
+  Atom first;
+  const Val *second = call->args[1];
+  if (val_first_leaf(call->args[0], &first)) {
+    second = elab_fit_width(e, second, atom_type(first).dims[0]);
+  }
+  return val_pair(e, call->args[0], second);
+}
+
+// An array of pairs is a pair of arrays already.
+static const Val *unzip(Elab *e, const IntrinsicCall *call) {
+  (void)e;
+  return call->args[0];
+}
+
+// A choice that is not applied in place: both operands are values already.
+static const Val *eval_value(Elab *e, const void *state) {
+  (void)e;
+  return state;
+}
+
+static const Val *choose(Elab *e, const IntrinsicCall *call) {
+  int count = call->intrinsic->arity;
+  Branch first = { eval_value, call->args[count - 2] };
+  Branch second = { eval_value, call->args[count - 1] };
+  Atom size;
+  if (count == 3) size = elab_to_i64(e, val_scalar(e, call->args[0]));
+  return elab_choose(e, count == 3 ? &size : NULL, first, second);
+}
+
+// ---- the table
+
+static const Intrinsic intrinsics[] = {
+  { "==", 2, equal, 0 },
+  { "!=", 2, not_equal, 0 },
+  { "eq", 2, equal, 0 },
+  { "ne", 2, not_equal, 0 },
+  { ">", 2, swapped, OP_LT },
+  { ">=", 2, swapped, OP_LE },
+  { "convert", 1, convert, 0 },
+  { "bits", 1, bits, 0 },
+  { "map", 2, map, 0 },
+  { "reduce", 3, reduce, false },
+  { "reduce_comm", 3, reduce, true },
+  { "scan", 3, scan, 0 },
+  { "filter", 2, filter, 0 },
+  { "scatter", 3, scatter, 0 },
+  { "hist", 5, hist, 0 },
+  { "iota", 1, iota, 0 },
+  { "replicate", 2, replicate, 0 },
+  { "copy", 1, copy, 0 },
+  { "concat", 2, concat, 0 },
+  { "rotate", 2, rotate, 0 },
+  { "transpose", 1, transpose, 0 },
+  { "flatten", 1, flatten, 0 },
+  { "unflatten", 1, unflatten, 0 },
+  { "zip", 2, zip, 0 },
+  { "unzip", 1, unzip, 0 },
+  { "choose", 2, choose, 0 },
+  { "choose_by", 3, choose, 0 },
+};
+
+static void add(Elab *e, Map *table, const char *name, const Intrinsic *intrinsic) {
+  map_put(table, name_of(e->c->names, name), intrinsic);
+}
+
+// Scalar operators go by their name and by their spelling; the table above has precedence.
+Map *elab_intrinsics(Elab *e) {
+  Map *table = map_new(NULL);
+  for (int i = 0; i < OP_COUNT; i++) {
+    PrimOp op = (PrimOp)i;
+    const Intrinsic *entry = new_node(Intrinsic, .name = op_name(op),
+                                      .arity = op_arity(op), .fn = operator, .code = i);
+    add(e, table, op_spelling(op), entry);
+    add(e, table, op_name(op), entry);
+  }
+  for (size_t i = 0; i < sizeof intrinsics / sizeof *intrinsics; i++) {
+    add(e, table, intrinsics[i].name, &intrinsics[i]);
+  }
+  return table;
+}

@@ -1,0 +1,231 @@
+// Types and sizes during elaboration.
+//
+// The sizes of an array come from the value at hand wherever that is possible.  Declared sizes are
+// evaluated only where the value does not tell: sizes that appear in results alone, and extents
+// that have to be known outside of the body that computes them.
+#include "core/elab/elaborate.h"
+
+TypeIn typein_resolve(TypeIn t) {
+  while (t.type && t.type->kind == TYPE_PARAM) {
+    const Env *found = env_find(t.env, t.type->u.param);
+    if (!found) return t;
+    t = found->type;
+  }
+  return t;
+}
+
+PrimType typein_prim(Elab *e, TypeIn t) {
+  TypeIn at = typein_resolve(t);
+  if (!at.type || at.type->kind != TYPE_PRIM)
+    bug(e->c, e->b->loc, "expected a scalar type");
+  return at.type->u.prim;
+}
+
+// ---- known sizes
+
+static bool exp_known(const AstExp *exp, const Env *env);
+
+static bool name_known(const Binding *binding, const Env *env) {
+  if (binding->kind == BIND_FUNCTION || binding->kind == BIND_INTRINSIC) return true;
+  const Env *found = env_find(env, binding);
+  return found && found->val;
+}
+
+static bool apply_known(const AstExp *exp, const Env *env) {
+  if (!exp_known(exp->u.apply.function, env)) return false;
+  vec_each (AstExp **, arg, &exp->u.apply.args) {
+    if (!exp_known(*arg, env)) return false;
+  }
+  return true;
+}
+
+// Whether a size expression has a value in scope; sizes are built of few kinds of expressions.
+static bool exp_known(const AstExp *exp, const Env *env) {
+  if (exp->kind == AST_NAME) return name_known(exp->u.name.binding, env);
+  if (exp->kind == AST_APPLY) return apply_known(exp, env);
+  if (exp->kind == AST_PROJECT) return exp_known(exp->u.project.record, env);
+  if (exp->kind == AST_ASCRIBE) return exp_known(exp->u.ascribe.exp, env);
+  return exp->kind == AST_INT;
+}
+
+bool size_known(SizeIn s) {
+  if (!s.size) return false;
+  switch (s.size->kind) {
+  case SIZE_CONST: return true;
+  case SIZE_NAME: return name_known(s.size->u.name, s.env);
+  case SIZE_EXP: return exp_known(s.size->u.exp.exp, s.env);
+  case SIZE_VAR:
+  case SIZE_ANY: return false;
+  }
+  return false;
+}
+
+static Atom name_value(Elab *e, SizeIn s) {
+  const Binding *binding = s.size->u.name;
+  const Env *found = env_find(s.env, binding);
+  if (found && found->val) return elab_to_i64(e, val_scalar(e, found->val));
+  return elab_to_i64(e, val_scalar(e, elab_constant(e, binding)));
+}
+
+Atom size_eval(Elab *e, SizeIn s) {
+  switch (s.size->kind) {
+  case SIZE_CONST: return atom_i64(big_to_i64(s.size->u.constant));
+  case SIZE_NAME: return name_value(e, s);
+  case SIZE_EXP: {
+    Scope scope = { s.env };
+    return elab_to_i64(e, elab_scalar(e, &scope, s.size->u.exp.exp));
+  }
+  case SIZE_VAR:
+  case SIZE_ANY: break;
+  }
+  bug(e->c, e->b->loc, "a size without a value");
+}
+
+// ---- the sizes of a value's leaves
+
+typedef Vec(SizeIn) SizeInVec;
+
+static void add_leaf_sizes(TypeIn t, const Val *v, const SizeInVec *outer,
+                           LeafSizesVec *out);
+
+static const Type *field_type(const Type *record, Name name, int position) {
+  for (int i = 0; i < record->u.record.count; i++) {
+    if (record->u.record.fields[i].name == name) return record->u.record.fields[i].type;
+  }
+  return position < record->u.record.count ? record->u.record.fields[position].type
+                                           : NULL;
+}
+
+static void add_record_sizes(TypeIn t, const Val *v, const SizeInVec *outer,
+                             LeafSizesVec *out) {
+  bool is_record = t.type && t.type->kind == TYPE_RECORD;
+  for (int i = 0; i < v->u.record.count; i++) {
+    const Type *field = is_record ? field_type(t.type, v->u.record.names[i], i) : NULL;
+    add_leaf_sizes((TypeIn){ field, t.env }, v->u.record.items[i], outer, out);
+  }
+}
+
+static void add_leaf_sizes(TypeIn t, const Val *v, const SizeInVec *outer,
+                           LeafSizesVec *out) {
+  SizeInVec sizes = { 0 };
+  vec_each (SizeIn *, s, outer)
+    vec_push(&sizes, *s);
+  t = typein_resolve(t);
+  while (t.type && t.type->kind == TYPE_ARRAY) {
+    vec_push(&sizes, (SizeIn){ t.type->u.array.size, t.env });
+    t = typein_resolve((TypeIn){ t.type->u.array.elem, t.env });
+  }
+  if (v->kind == VAL_RECORD) {
+    add_record_sizes(t, v, &sizes, out);
+  } else {
+    vec_push(out, (LeafSizes){ sizes.at, sizes.count });
+  }
+}
+
+LeafSizesVec val_sizes(Elab *e, TypeIn t, const Val *v) {
+  (void)e;
+  LeafSizesVec out = { 0 };
+  SizeInVec none = { 0 };
+  add_leaf_sizes(t, v, &none, &out);
+  return out;
+}
+
+// ---- binding sizes
+
+static void bind_size(Scope *s, const Size *size, Atom dim) {
+  if (size->kind != SIZE_NAME || size->u.name->kind != BIND_SIZE) return;
+  if (env_find(s->env, size->u.name)) return;
+  s->env = env_push(s->env, size->u.name, val_atom(dim));
+}
+
+static void bind_at(Scope *s, const Type *type, const Val *v, int depth) {
+  Atom leaf;
+  if (type->kind == TYPE_ARRAY) {
+    if (val_first_leaf(v, &leaf) && depth < atom_type(leaf).rank) {
+      bind_size(s, type->u.array.size, atom_type(leaf).dims[depth]);
+    }
+    bind_at(s, type->u.array.elem, v, depth + 1);
+    return;
+  }
+  if (type->kind != TYPE_RECORD || v->kind != VAL_RECORD) return;
+  for (int i = 0; i < v->u.record.count; i++) {
+    const Type *field = field_type(type, v->u.record.names[i], i);
+    if (field) bind_at(s, field, v->u.record.items[i], depth);
+  }
+}
+
+void scope_bind_sizes(Scope *s, const Type *type, const Val *v) {
+  if (type) bind_at(s, type, v, 0);
+}
+
+// ---- values of a type
+
+static const Val *record_of_type(Elab *e, TypeIn t, const AtomVec *dims, TypeLeafFn leaf,
+                                 void *state) {
+  int count = t.type->u.record.count;
+  const Val **items = new_array(const Val *, count);
+  Name *names = new_array(Name, count);
+  for (int i = 0; i < count; i++) {
+    names[i] = t.type->u.record.fields[i].name;
+    TypeIn field = { t.type->u.record.fields[i].type, t.env };
+    items[i] = val_of_type(e, field, dims, leaf, state);
+  }
+  return val_record(names, items, count);
+}
+
+static const Val *array_of_type(Elab *e, TypeIn t, const AtomVec *dims, TypeLeafFn leaf,
+                                void *state) {
+  AtomVec inner = { 0 };
+  vec_each (Atom *, dim, dims)
+    vec_push(&inner, *dim);
+  SizeIn size = { t.type->u.array.size, t.env };
+  if (!size_known(size)) {
+    limit(e->c, e->b->loc, "a value of type %s whose size '%s' is not known here",
+          type_text(t.type), size_text(size.size));
+    elab_stop(e);
+  }
+  vec_push(&inner, size_eval(e, size));
+  return val_of_type(e, (TypeIn){ t.type->u.array.elem, t.env }, &inner, leaf, state);
+}
+
+const Val *val_of_type(Elab *e, TypeIn t, const AtomVec *dims, TypeLeafFn leaf,
+                       void *state) {
+  t = typein_resolve(t);
+  switch (t.type->kind) {
+  case TYPE_PRIM:
+    return val_atom(leaf(e, type_array(t.type->u.prim, dims->count, dims->at), state));
+  case TYPE_RECORD: return record_of_type(e, t, dims, leaf, state);
+  case TYPE_ARRAY: return array_of_type(e, t, dims, leaf, state);
+  case TYPE_FUNCTION:
+    limit(e->c, e->b->loc, "functions in arrays or in the parameters of entry points");
+    elab_stop(e);
+  case TYPE_PARAM:
+  case TYPE_VAR: break;
+  }
+  bug(e->c, e->b->loc, "a type that is not known: %s", type_text(t.type));
+}
+
+// ---- fitting
+
+bool atom_is_older(Atom a, int mark) {
+  return a.kind == ATOM_CONST || a.u.var->id < mark;
+}
+
+Atom elab_fit(Elab *e, Atom array, const Atom *dims) {
+  CoreType type = atom_type(array);
+  bool same = true;
+  for (int i = 0; i < type.rank; i++)
+    same = same && atom_equal(type.dims[i], dims[i]);
+  if (same) return array;
+  const char *name = array.kind == ATOM_VAR ? array.u.var->name : "array";
+  return core_let(e->b, name, exp_reshape(dims, type.rank, array));
+}
+
+static Atom fit_width(Elab *e, Atom array, const void *state) {
+  CoreType type = atom_type(array);
+  return elab_fit(e, array, type_of_rows(type_row(type), *(const Atom *)state).dims);
+}
+
+const Val *elab_fit_width(Elab *e, const Val *v, Atom width) {
+  return val_map(e, v, fit_width, &width);
+}

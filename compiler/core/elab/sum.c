@@ -1,0 +1,85 @@
+// Values of sum types: records of a tag and the arguments of every constructor (types/types.h).
+// What the other constructors have is zeros, so that equal values are equal in all components.
+#include "base/text.h"
+#include "core/elab/elaborate.h"
+
+static Name payload_name(Elab *e, Name constructor) {
+  return name_of(e->c->names, text_format("#%s", constructor));
+}
+
+// Zeros of the given dimensions.
+static Atom zeros(Elab *e, PrimType type, const AtomVec *dims) {
+  Atom value = atom_const(prim_zero(type));
+  for (int i = dims->count - 1; i >= 0; i--)
+    value = elab_emit(e, "zeros", exp_replicate(dims->at[i], value));
+  return value;
+}
+
+// A value of a type that nobody looks at; a size that is not known is 0.
+static const Val *blank(Elab *e, TypeIn t, AtomVec dims) {
+  t = typein_resolve(t);
+  if (t.type->kind == TYPE_ARRAY) {
+    SizeIn size = { t.type->u.array.size, t.env };
+    AtomVec inner = { 0 };
+    vec_each (Atom *, dim, &dims)
+      vec_push(&inner, *dim);
+    vec_push(&inner, size_known(size) ? size_eval(e, size) : atom_i64(0));
+    return blank(e, (TypeIn){ t.type->u.array.elem, t.env }, inner);
+  }
+  if (t.type->kind != TYPE_RECORD) return val_atom(zeros(e, typein_prim(e, t), &dims));
+  int count = t.type->u.record.count;
+  const Val **items = new_array(const Val *, count);
+  Name *names = new_array(Name, count);
+  for (int i = 0; i < count; i++) {
+    names[i] = t.type->u.record.fields[i].name;
+    items[i] = blank(e, (TypeIn){ t.type->u.record.fields[i].type, t.env }, dims);
+  }
+  return val_record(names, items, count);
+}
+
+static const Val *payload(Elab *e, Scope *s, const AstExp *exp) {
+  int count = exp->u.constructor.payload.count;
+  const Val **items = new_array(const Val *, count);
+  for (int i = 0; i < count; i++)
+    items[i] = elab_part(e, s, exp->u.constructor.payload.at[i]);
+  return val_tuple(e, items, count);
+}
+
+static Atom tag(int constructor) { return atom_const(prim_int(PRIM_U8, constructor)); }
+
+// What the arguments tell of the sizes in the type holds for the zeros as well.
+const Val *elab_constructor(Elab *e, Scope *s, const AstExp *exp) {
+  TypeIn t = typein_resolve((TypeIn){ exp->type, s->env });
+  Name own = payload_name(e, exp->u.constructor.name);
+  const Val *arguments = payload(e, s, exp);
+  int count = t.type->u.record.count;
+  const Val **items = new_array(const Val *, count);
+  Name *names = new_array(Name, count);
+  Scope inner = { t.env };
+  for (int i = 1; i < count; i++)
+    if (t.type->u.record.fields[i].name == own)
+      scope_bind_sizes(&inner, t.type->u.record.fields[i].type, arguments);
+  for (int i = 0; i < count; i++) {
+    const TypeField *field = &t.type->u.record.fields[i];
+    names[i] = field->name;
+    if (i == 0)
+      items[i] = val_atom(tag(type_constructor(t.type, own)));
+    else if (field->name == own)
+      items[i] = arguments;
+    else
+      items[i] = blank(e, (TypeIn){ field->type, inner.env }, (AtomVec){ 0 });
+  }
+  return val_record(names, items, count);
+}
+
+const Val *elab_payload(Elab *e, const AstPat *pat, const Val *v) {
+  return val_field(e, v, payload_name(e, pat->u.constructor.name));
+}
+
+Atom elab_has_constructor(Elab *e, const AstPat *pat, const Val *v) {
+  Name own = payload_name(e, pat->u.constructor.name);
+  for (int i = 1; i < v->u.record.count; i++)
+    if (v->u.record.names[i] == own)
+      return elab_op2(e, OP_EQ, val_scalar(e, v->u.record.items[0]), tag(i - 1));
+  bug(e->c, pat->loc, "no constructor %s", own);
+}

@@ -1,0 +1,112 @@
+// Values of the evaluator and the environments that name them.
+#include "core/elab/elaborate.h"
+
+_Noreturn void elab_stop(Elab *e) { longjmp(e->stop, 1); }
+
+const Val *val_atom(Atom atom) { return new_node(Val, .kind = VAL_ATOM, .u.atom = atom); }
+
+const Val *val_record(const Name *names, const Val *const *items, int count) {
+  size_t bytes = (size_t)count * sizeof(void *);
+  return new_node(Val, .kind = VAL_RECORD,
+                  .u.record = { count, mem_copy(names, bytes), mem_copy(items, bytes) });
+}
+
+const Val *val_tuple(Elab *e, const Val *const *items, int count) {
+  Name *names = new_array(Name, count);
+  for (int i = 0; i < count; i++)
+    names[i] = name_of(e->c->names, text_format("%d", i));
+  return val_record(names, items, count);
+}
+
+const Val *val_pair(Elab *e, const Val *first, const Val *second) {
+  return val_tuple(e, (const Val *const[]){ first, second }, 2);
+}
+
+const Val *val_closure(const Closure *closure) {
+  return new_node(Val, .kind = VAL_CLOSURE, .u.closure = closure);
+}
+
+Atom val_scalar(Elab *e, const Val *v) {
+  if (v->kind != VAL_ATOM)
+    bug(e->c, e->b->loc, "expected one atom, found a composite value");
+  return v->u.atom;
+}
+
+const Val *val_field(Elab *e, const Val *v, Name name) {
+  if (v->kind != VAL_RECORD)
+    bug(e->c, e->b->loc, "field '%s' of a value without fields", name);
+  for (int i = 0; i < v->u.record.count; i++) {
+    if (v->u.record.names[i] == name) return v->u.record.items[i];
+  }
+  bug(e->c, e->b->loc, "no field '%s'", name);
+}
+
+void val_add_leaves(Elab *e, const Val *v, AtomVec *out) {
+  switch (v->kind) {
+  case VAL_ATOM: vec_push(out, v->u.atom); return;
+  case VAL_RECORD:
+    for (int i = 0; i < v->u.record.count; i++)
+      val_add_leaves(e, v->u.record.items[i], out);
+    return;
+  case VAL_CLOSURE:
+    limit(e->c, e->b->loc,
+          "functions in arrays, as results of 'if' and 'match', or carried by loops");
+    elab_stop(e);
+  }
+}
+
+AtomVec val_leaves(Elab *e, const Val *v) {
+  AtomVec leaves = { 0 };
+  val_add_leaves(e, v, &leaves);
+  return leaves;
+}
+
+bool val_first_leaf(const Val *v, Atom *out) {
+  switch (v->kind) {
+  case VAL_ATOM: *out = v->u.atom; return true;
+  case VAL_RECORD:
+    for (int i = 0; i < v->u.record.count; i++) {
+      if (val_first_leaf(v->u.record.items[i], out)) return true;
+    }
+    return false;
+  case VAL_CLOSURE: return false;
+  }
+  return false;
+}
+
+static Atom take_leaf(Elab *e, Atom leaf, const void *state) {
+  (void)e, (void)leaf;
+  const Atom **next = *(const Atom **const *)state;
+  return *(*next)++;
+}
+
+const Val *val_rebuild(Elab *e, const Val *shape, const Atom *leaves) {
+  const Atom **next = &leaves;
+  return val_map(e, shape, take_leaf, &next);
+}
+
+const Val *val_map(Elab *e, const Val *v, LeafFn fn, const void *state) {
+  if (v->kind == VAL_ATOM) return val_atom(fn(e, v->u.atom, state));
+  if (v->kind == VAL_CLOSURE) val_leaves(e, v);
+  const Val **items = new_array(const Val *, v->u.record.count);
+  for (int i = 0; i < v->u.record.count; i++) {
+    items[i] = val_map(e, v->u.record.items[i], fn, state);
+  }
+  return val_record(v->u.record.names, items, v->u.record.count);
+}
+
+// ---- environments
+
+const Env *env_push(const Env *env, const Binding *key, const Val *val) {
+  return new_node(Env, .next = env, .key = key, .val = val);
+}
+
+const Env *env_push_type(const Env *env, const Binding *key, TypeIn type) {
+  return new_node(Env, .next = env, .key = key, .type = type);
+}
+
+const Env *env_find(const Env *env, const Binding *key) {
+  while (env && env->key != key)
+    env = env->next;
+  return env;
+}
