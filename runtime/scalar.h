@@ -151,15 +151,11 @@ FLC_FN bool flc_not_bool(bool a) { return !a; }
   FLC_FN F flc_lerp_##t(F a, F b, F x) { return a + (b - a) * x; }                    \
   FLC_FN F flc_mad_##t(F a, F b, F c) { return a * b + c; }                           \
   FLC_FN F flc_fma_##t(F a, F b, F c) { return M(fma)(a, b, c); }                     \
-  FLC_FN F flc_ldexp_##t(F a, int32_t n) { return M(ldexp)(a, n); }                   \
-  /* The remainder with the divisor's sign; a remainder of 0 keeps the dividend's. */ \
-  FLC_FN F flc_mod_##t(F a, F b) {                                                    \
-    F r = M(fmod)(a, b);                                                              \
-    return r != 0 && (r < 0) != (b < 0) ? r + b : r;                                  \
-  }
+  FLC_FN F flc_ldexp_##t(F a, int32_t n) { return M(ldexp)(a, n); }
 
 #define FLC_FLOAT_LIBRARY(t, F, M)          \
   FLC_BINARY(pow, pow, t, F, M)             \
+  FLC_BINARY(mod, fmod, t, F, M)            \
   /* One is NaN: the other.  Written out, since calls of fmax are not vectorised. */ \
   FLC_FN F flc_min_##t(F a, F b) { return b < a || a != a ? b : a; } \
   FLC_FN F flc_max_##t(F a, F b) { return a < b || a != a ? b : a; } \
@@ -267,32 +263,36 @@ FLC_FN float flc_atan2pi_f32(float y, float x) {
 // Plain casts: integers wrap or extend, floats round once.
 #define FLC_CAST(from, From, to, To) \
   FLC_FN To flc_##from##_to_##to(From a) { return (To)a; }
+// From signed to wider unsigned, where the bits of U are followed by zeros.
+#define FLC_EXTEND(from, From, U, to, To) \
+  FLC_FN To flc_##from##_to_##to(From a) { return (To)(U)a; }
 #define FLC_TO_BOOL(from, From) \
   FLC_FN bool flc_##from##_to_bool(From a) { return a != 0; }
 
 #define FLC_FROM_INT(from, From)   \
   FLC_CAST(from, From, f32, float) \
   FLC_TO_BOOL(from, From)
-#define FLC_INT_PAIR(a, A, b, B) FLC_CAST(a, A, b, B) FLC_CAST(b, B, a, A)
+#define FLC_INT_PAIR(a, A, b, B)      FLC_CAST(a, A, b, B) FLC_CAST(b, B, a, A)
+#define FLC_MIXED_PAIR(a, A, U, b, B) FLC_EXTEND(a, A, U, b, B) FLC_CAST(b, B, a, A)
 
 FLC_INT_PAIR(i8, int8_t, i16, int16_t)
 FLC_INT_PAIR(i8, int8_t, i32, int32_t)
 FLC_INT_PAIR(i8, int8_t, i64, int64_t)
 FLC_INT_PAIR(i8, int8_t, u8, uint8_t)
-FLC_INT_PAIR(i8, int8_t, u16, uint16_t)
-FLC_INT_PAIR(i8, int8_t, u32, uint32_t)
-FLC_INT_PAIR(i8, int8_t, u64, uint64_t)
+FLC_MIXED_PAIR(i8, int8_t, uint8_t, u16, uint16_t)
+FLC_MIXED_PAIR(i8, int8_t, uint8_t, u32, uint32_t)
+FLC_MIXED_PAIR(i8, int8_t, uint8_t, u64, uint64_t)
 FLC_INT_PAIR(i16, int16_t, i32, int32_t)
 FLC_INT_PAIR(i16, int16_t, i64, int64_t)
 FLC_INT_PAIR(i16, int16_t, u8, uint8_t)
 FLC_INT_PAIR(i16, int16_t, u16, uint16_t)
-FLC_INT_PAIR(i16, int16_t, u32, uint32_t)
-FLC_INT_PAIR(i16, int16_t, u64, uint64_t)
+FLC_MIXED_PAIR(i16, int16_t, uint16_t, u32, uint32_t)
+FLC_MIXED_PAIR(i16, int16_t, uint16_t, u64, uint64_t)
 FLC_INT_PAIR(i32, int32_t, i64, int64_t)
 FLC_INT_PAIR(i32, int32_t, u8, uint8_t)
 FLC_INT_PAIR(i32, int32_t, u16, uint16_t)
 FLC_INT_PAIR(i32, int32_t, u32, uint32_t)
-FLC_INT_PAIR(i32, int32_t, u64, uint64_t)
+FLC_MIXED_PAIR(i32, int32_t, uint32_t, u64, uint64_t)
 FLC_INT_PAIR(i64, int64_t, u8, uint8_t)
 FLC_INT_PAIR(i64, int64_t, u16, uint16_t)
 FLC_INT_PAIR(i64, int64_t, u32, uint32_t)
@@ -321,11 +321,11 @@ FLC_CAST(bool, bool, u32, uint32_t)
 FLC_CAST(bool, bool, u64, uint64_t)
 FLC_CAST(bool, bool, f32, float)
 
-// Truncates; NaN gives 0, what is out of range the nearest value.  `high` is one more than the
-// greatest value, a power of two, and `low` the least value: both exact floats.
+// Truncates; NaN and infinities give 0, what is out of range the nearest value.  `high` is one more
+// than the greatest value, a power of two, and `low` the least value: both exact floats.
 #define FLC_FLOAT_TO_INT(from, From, to, To, low, high, least, greatest) \
   FLC_FN To flc_##from##_to_##to(From a) {                               \
-    if (a != a) return 0;                                                \
+    if (a - a != 0) return 0;                                            \
     if (a >= (From)high) return greatest;                                \
     return a < (From)low ? least : (To)a;                                \
   }

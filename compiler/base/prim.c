@@ -32,6 +32,10 @@ bool prim_is_int(PrimType type) { return type <= PRIM_U64; }
 bool prim_is_signed(PrimType type) { return type <= PRIM_I64; }
 bool prim_is_float(PrimType type) { return type == PRIM_F32 || type == PRIM_F64; }
 
+PrimType prim_unsigned(PrimType type) {
+  return prim_is_signed(type) ? type + (PRIM_U8 - PRIM_I8) : type;
+}
+
 // The words of prim.def's columns, as sets of types and as results.
 typedef enum Operands {
   INT = 1,

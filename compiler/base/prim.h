@@ -37,6 +37,7 @@ int prim_bits(PrimType type);                           // 8 for bool
 bool prim_is_int(PrimType type);
 bool prim_is_signed(PrimType type);                     // i8..i64
 bool prim_is_float(PrimType type);
+PrimType prim_unsigned(PrimType type);                  // the unsigned type of an integer's width
 
 const char *op_name(PrimOp op);       // lower case: "add"
 const char *op_spelling(PrimOp op);   // "+"
@@ -66,9 +67,11 @@ bool prim_identical(Prim a, Prim b);             // same type and bits (tells -0
 // on which the operator exists.
 bool prim_apply(PrimOp op, const Prim *args, Prim *out);
 
-// Futhark's conversions: integers wrap or extend; float to integer truncates, NaN gives 0 and
-// what is out of range saturates; bool <-> number by 0/1 and /= 0.
+// Futhark's conversions: integers wrap or extend, by the sign from signed to signed, else by zeros;
+// float to integer truncates, NaN and infinities give 0 and what is out of range saturates;
+// bool <-> number by 0/1 and != 0.
 Prim prim_convert(PrimType to, Prim value);
+bool prim_extends_by_zeros(PrimType to, PrimType from);  // from signed to wider unsigned
 
 // A literal's value; false if the integer does not fit the type.
 bool prim_of_big(PrimType type, const Big *value, Prim *out);

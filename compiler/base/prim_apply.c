@@ -273,17 +273,6 @@ static double lerp64(double a, double b, double t) { return a + (b - a) * t; }
 static float mad32(float a, float b, float c) { return a * b + c; }
 static double mad64(double a, double b, double c) { return a * b + c; }
 
-// The remainder with the divisor's sign; a remainder of 0 keeps the dividend's.
-static float mod32(float a, float b) {
-  float remainder = fmodf(a, b);
-  return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
-}
-
-static double mod64(double a, double b) {
-  double remainder = fmod(a, b);
-  return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
-}
-
 static double sgn64(double a) { return isnan(a) ? a : (a > 0) - (a < 0); }
 static float sgn32(float a) { return (float)sgn64((double)a); }
 
@@ -375,7 +364,7 @@ static const BinaryFn binary_fns[OP_COUNT] = {
   [OP_SUB] = { sub32, sub64 },
   [OP_MUL] = { mul32, mul64 },
   [OP_DIV] = { div32, div64 },
-  [OP_MOD] = { mod32, mod64 },
+  [OP_MOD] = { fmodf, fmod },
   [OP_POW] = { powf, pow },
   [OP_MIN] = { fminf, fmin },
   [OP_MAX] = { fmaxf, fmax },

@@ -7,14 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool prim_extends_by_zeros(PrimType to, PrimType from) {
+  bool crosses = prim_is_signed(from) && prim_is_int(to) && !prim_is_signed(to);
+  return crosses && prim_bits(to) > prim_bits(from);
+}
+
 // 2 to the number of bits that hold the magnitude of `type`: the first value too high for it.
 static double limit_of(PrimType type) {
   return ldexp(1, prim_bits(type) - prim_is_signed(type));
 }
 
-// Truncates; NaN gives 0 and what is out of range the nearest value of the type.
+// Truncates; NaN and infinities give 0, what is out of range the nearest value of the type.
 static Prim int_of_double(PrimType to, double value) {
-  if (isnan(value)) return prim_zero(to);
+  if (!isfinite(value)) return prim_zero(to);
   double truncated = trunc(value);
   double limit = limit_of(to);
   if (truncated >= limit) return prim_highest(to);
@@ -31,6 +36,11 @@ static Prim float_of_int(PrimType to, Prim value) {
   return prim_f64(is_u64 ? (double)bits : (double)value.u.i);
 }
 
+// The low bits; to an unsigned type, even of a negative number, followed by zeros.
+static Prim int_of_int(PrimType to, Prim value) {
+  return prim_int(to, prim_is_signed(to) ? value.u.i : (int64_t)prim_bits_of(value));
+}
+
 static bool is_nonzero(Prim value) {
   return prim_is_float(value.type) ? prim_to_double(value) != 0 : value.u.i != 0;
 }
@@ -42,7 +52,7 @@ Prim prim_convert(PrimType to, Prim value) {
     double exact = prim_to_double(value);
     return prim_is_float(to) ? prim_float(to, exact) : int_of_double(to, exact);
   }
-  return prim_is_float(to) ? float_of_int(to, value) : prim_int(to, value.u.i);
+  return prim_is_float(to) ? float_of_int(to, value) : int_of_int(to, value);
 }
 
 bool prim_of_big(PrimType type, const Big *value, Prim *out) {

@@ -255,8 +255,12 @@ static bool preserves(PrimType from, PrimType to) {
   return prim_is_signed(to) || !prim_is_signed(from);
 }
 
-// May t2 (t1 x) be computed as t2 x?  Yes if t1 loses nothing, or nothing that t2 keeps.
+// May t2 (t1 x) be computed as t2 x?  Yes if t1 loses nothing, or nothing that t2 keeps; but what
+// follows the bits of a signed x must be the same, zeros or copies of its sign.
 static bool skips(PrimType from, PrimType middle, PrimType to) {
+  if (prim_extends_by_zeros(to, from) != prim_extends_by_zeros(middle, from) &&
+      prim_is_int(to) && prim_bits(to) > prim_bits(from))
+    return false;
   if (preserves(from, middle)) return true;
   return prim_is_int(from) && prim_is_int(middle) && prim_is_int(to) &&
          prim_bits(middle) >= prim_bits(to);

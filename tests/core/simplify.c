@@ -97,6 +97,33 @@ static void skips_conversions_that_lose_nothing(Compiler *c) {
   CHECK(stays(&f, exp_convert(PRIM_I64, low)));
 }
 
+// What `to (middle v)` becomes for a parameter v, applied to the value.
+static Prim converted(Compiler *c, PrimType middle, PrimType to, Prim value) {
+  Builder b = builder_new(c, nowhere);
+  const Var *v = param(c, "v", type_scalar(value.type));
+  Atom m = core_let(&b, "m", exp_convert(middle, atom_var(v)));
+  Atom r = core_let(&b, "r", exp_convert(to, m));
+  const Core *core = program_of(c, &v, 1, core_body(&b, &r, 1));
+  const Body *body = simplify(c, core)->entries[0]->body;
+  for (int i = 0; i < body->stm_count; i++)
+    value = prim_convert(body->stms[i].exp->u.convert.to, value);
+  return value;
+}
+
+static void conversions_in_a_row_keep_their_result(Compiler *c) {
+  const double values[] = { -1, 100, 200, -32768, 4e9, -1.5, 1e30 };
+  for (int triple = 0; triple < PRIM_COUNT * PRIM_COUNT * PRIM_COUNT; triple++) {
+    PrimType from = triple % PRIM_COUNT, middle = triple / PRIM_COUNT % PRIM_COUNT;
+    PrimType to = triple / PRIM_COUNT / PRIM_COUNT;
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+      Prim value = prim_convert(from, prim_convert(PRIM_I64, prim_f64(values[i])));
+      if (prim_is_float(from)) value = prim_float(from, values[i]);
+      Prim expected = prim_convert(to, prim_convert(middle, value));
+      CHECK(prim_identical(converted(c, middle, to, value), expected));
+    }
+  }
+}
+
 static void indexes_what_is_known(Compiler *c) {
   Frame f = frame_new(c);
   Atom is = core_let(&f.b, "is", exp_iota(atom_i64(10), f.x, atom_i64(2)));
@@ -251,6 +278,7 @@ int main(void) {
   leaves_inexact_and_trapping_operations(c);
   regroups_sums(c);
   skips_conversions_that_lose_nothing(c);
+  conversions_in_a_row_keep_their_result(c);
   indexes_what_is_known(c);
   composes_slices(c);
   composes_views(c);

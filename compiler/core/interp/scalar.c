@@ -198,6 +198,7 @@ INS_FN(to_u32, ins->dst->i = (uint32_t)ins->a->i)
 static InsFn *fast_convert(PrimType to, PrimType from) {
   if (from == PRIM_F32) return to == PRIM_F64 ? f32_to_f64 : NULL;
   if (from == PRIM_F64) return to == PRIM_F32 ? f64_to_f32 : NULL;
+  if (prim_extends_by_zeros(to, from)) return NULL;
   bool exact = from != PRIM_U64;  // u64 is kept as if signed
   if (to == PRIM_F32) return exact ? i64_to_f32 : NULL;
   if (to == PRIM_F64) return exact ? i64_to_f64 : NULL;
