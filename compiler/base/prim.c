@@ -46,12 +46,15 @@ typedef enum Operands {
   ANY = NUM | BOOL_ONLY
 } Operands;
 typedef enum Result { RESULT_SAME, RESULT_BOOL, RESULT_I32 } Result;
+typedef enum Cost { CHEAP, DIVISION, REMAINDER, LIBRARY } Cost;
 
 typedef struct OpRow {
   const char *spelling;
   int arity;
   Operands operands;
   Result result;
+  Cost cost;
+  const char *vector;
 } OpRow;
 
 // BOOL means one thing in the column of operands, another in that of results.
@@ -62,8 +65,8 @@ typedef struct OpRow {
 #define OPERANDS_INTBOOL INTBOOL
 #define OPERANDS_ANY     ANY
 static const OpRow ops[OP_COUNT] = {
-#define OP(name, spelling, arity, operands, result) \
-  [OP_##name] = { spelling, arity, OPERANDS_##operands, RESULT_##result },
+#define OP(name, spelling, arity, operands, result, cost, vector) \
+  [OP_##name] = { spelling, arity, OPERANDS_##operands, RESULT_##result, cost, vector },
 #include "base/prim.def"
 #undef OP
 };
@@ -110,6 +113,26 @@ bool op_may_trap(PrimOp op, PrimType operands) {
   if (op == OP_POW) return prim_is_signed(operands);
   bool divides = op == OP_DIV || op == OP_MOD || op == OP_QUOT || op == OP_REM;
   return divides && prim_is_int(operands);
+}
+
+OpCost op_cost(PrimOp op, PrimType operands) {
+  switch (ops[op].cost) {
+  case CHEAP: return COST_CHEAP;
+  case DIVISION: return COST_DIVISION;
+  case REMAINDER: return prim_is_float(operands) ? COST_LIBRARY : COST_DIVISION;
+  case LIBRARY: return COST_LIBRARY;
+  }
+  __builtin_unreachable();
+}
+
+bool op_is_cheap(PrimOp op, PrimType operands) {
+  OpCost cost = op_cost(op, operands);
+  return cost == COST_CHEAP || (cost == COST_DIVISION && prim_is_float(operands));
+}
+
+const char *op_vector(PrimOp op, PrimType operands) {
+  bool none = ops[op].cost == REMAINDER && prim_is_float(operands);
+  return none ? NULL : ops[op].vector;
 }
 
 Prim prim_i32(int32_t value) { return (Prim){ .type = PRIM_I32, .u.i = value }; }

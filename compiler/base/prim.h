@@ -24,11 +24,14 @@ typedef struct Prim {
 } Prim;
 
 typedef enum PrimOp {
-#define OP(name, spelling, arity, operands, result) OP_##name,
+#define OP(name, spelling, arity, operands, result, cost, vector) OP_##name,
 #include "base/prim.def"
 #undef OP
   OP_COUNT
 } PrimOp;
+
+// See prim.def.
+typedef enum OpCost { COST_CHEAP, COST_DIVISION, COST_LIBRARY } OpCost;
 
 const char *prim_type_name(PrimType type);              // "i32"
 bool prim_type_named(const char *name, PrimType *out);  // false if there is no such type
@@ -46,6 +49,9 @@ bool op_exists(PrimOp op, PrimType operands);
 PrimType op_result(PrimOp op, PrimType operands);
 bool op_is_commutative(PrimOp op);
 bool op_may_trap(PrimOp op, PrimType operands);  // division by zero, negative integer power
+OpCost op_cost(PrimOp op, PrimType operands);
+bool op_is_cheap(PrimOp op, PrimType operands);  // not dearer than to store its result and read it
+const char *op_vector(PrimOp op, PrimType operands);  // what computes OpenCL vectors, or NULL
 
 Prim prim_i32(int32_t value);
 Prim prim_i64(int64_t value);

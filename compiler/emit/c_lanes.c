@@ -182,11 +182,11 @@ static const char *each_lane(LaneCode *l, const ImpExp *e, const char *function)
   return text_str(t);
 }
 
-static const char *wrapping(PrimType type, const char *a, char op, const char *b) {
+static const char *wrapping(PrimType type, const char *a, const char *op, const char *b) {
   if (prim_is_float(type) || !prim_is_signed(type))
-    return text_format("(%s %c %s)", a, op, b);
+    return text_format("(%s %s %s)", a, op, b);
   const char *plain = lane_type(type);
-  return text_format("as_%s(as_u%s(%s) %c as_u%s(%s))", plain, plain, a, op, plain, b);
+  return text_format("as_%s(as_u%s(%s) %s as_u%s(%s))", plain, plain, a, op, plain, b);
 }
 
 static const char *compare(PrimType type, const char *a, const char *op, const char *b) {
@@ -194,19 +194,20 @@ static const char *compare(PrimType type, const char *a, const char *op, const c
   return text_format(same ? "(%s %s %s)" : "convert_int16(%s %s %s)", a, op, b);
 }
 
-static const char *of_bools(PrimOp op, const char *a, const char *b) {
+static const char *of_bools(const ImpExp *e, const char *a, const char *b) {
+  PrimOp op = e->u.op.op;
   if (op == OP_EQ) return text_format("(~(%s ^ %s))", a, b);
   if (op == OP_NE) return text_format("(%s ^ %s)", a, b);
   if (op == OP_LT) return text_format("(~%s & %s)", a, b);
   if (op == OP_LE) return text_format("(~%s | %s)", a, b);
-  return text_format(op == OP_LAND ? "(%s & %s)" : "(%s | %s)", a, b);
+  return text_format("(%s %s %s)", a, op_vector(op, PRIM_BOOL), b);
 }
 
 static const char *least_or_greatest(LaneCode *l, const ImpExp *e, const char *a,
                                      const char *b) {
   PrimType type = e->type;
-  const char *name = op_name(e->u.op.op);
-  if (!prim_is_float(type)) return text_format("%s(%s, %s)", name, a, b);
+  if (!prim_is_float(type))
+    return text_format("%s(%s, %s)", op_vector(e->u.op.op, type), a, b);
   const char *left = lane_temporary(l, lane_type(type), "left", a);
   const char *right = lane_temporary(l, lane_type(type), "right", b);
   const char *sign = e->u.op.op == OP_MIN ? "<" : ">";
@@ -214,83 +215,74 @@ static const char *least_or_greatest(LaneCode *l, const ImpExp *e, const char *a
                      right, left);
 }
 
-// By a constant that is neither 0 nor -1, truncating; NULL if it is no such division.
-static const char *division(const ImpExp *e, const char *a, const char *b) {
+// A division that vectors have: of floats, or truncating by a constant that is neither 0 nor -1.
+static bool is_vector_division(const ImpExp *e) {
   PrimOp op = e->u.op.op;
   const ImpExp *divisor = e->u.op.args[1];
+  if (prim_is_float(e->type)) return true;
   bool positive = divisor->kind == IMP_CONST && divisor->u.constant.u.i > 0;
-  bool truncates = op == OP_QUOT || op == OP_REM || !prim_is_signed(e->type);
-  if (!positive || !truncates) return NULL;
-  return text_format(op == OP_REM || op == OP_MOD ? "(%s %% %s)" : "(%s / %s)", a, b);
+  return positive && (op == OP_QUOT || op == OP_REM || !prim_is_signed(e->type));
 }
 
-static const char *arithmetic(LaneCode *l, const ImpExp *e, const char *a,
-                              const char *b) {
+// `vector` is the operator's name in OpenCL.
+static const char *binary(LaneCode *l, const ImpExp *e, const char *vector) {
   PrimOp op = e->u.op.op;
   PrimType type = e->u.op.operands;
-  if (op == OP_ADD) return wrapping(type, a, '+', b);
-  if (op == OP_SUB) return wrapping(type, a, '-', b);
-  if (op == OP_MUL) return wrapping(type, a, '*', b);
-  if (op == OP_DIV && prim_is_float(type)) return text_format("(%s / %s)", a, b);
-  if (op == OP_MIN || op == OP_MAX) return least_or_greatest(l, e, a, b);
-  if (op == OP_AND) return text_format("(%s & %s)", a, b);
-  if (op == OP_OR) return text_format("(%s | %s)", a, b);
-  if (op == OP_XOR) return text_format("(%s ^ %s)", a, b);
-  if (op == OP_SHL) return text_format("(%s << %s)", a, b);
-  if (op == OP_SHR) return text_format("(%s >> %s)", a, b);
-  return prim_is_int(type) ? division(e, a, b) : NULL;
-}
-
-static const char *binary(LaneCode *l, const ImpExp *e) {
-  PrimOp op = e->u.op.op;
-  PrimType type = e->u.op.operands;
-  if (e->u.op.args[1]->type != type) return NULL;
+  if (op_cost(op, type) == COST_DIVISION && !is_vector_division(e)) return NULL;
   const char *a = lane_exp(l, e->u.op.args[0]), *b = lane_exp(l, e->u.op.args[1]);
-  if (type == PRIM_BOOL) return of_bools(op, a, b);
-  if (op == OP_EQ) return compare(type, a, "==", b);
-  if (op == OP_NE) return compare(type, a, "!=", b);
-  if (op == OP_LT) return compare(type, a, "<", b);
-  if (op == OP_LE) return compare(type, a, "<=", b);
-  return arithmetic(l, e, a, b);
+  if (type == PRIM_BOOL) return of_bools(e, a, b);
+  if (e->type == PRIM_BOOL) return compare(type, a, vector, b);
+  if (op == OP_MIN || op == OP_MAX) return least_or_greatest(l, e, a, b);
+  if (op == OP_ADD || op == OP_SUB || op == OP_MUL) return wrapping(type, a, vector, b);
+  return text_format("(%s %s %s)", a, vector, b);
 }
 
-// Functions of OpenCL that have the operator's name and take vectors.
-static bool is_function(PrimOp op) {
-  return (op >= OP_SQRT && op <= OP_ATANH) || op == OP_ERF || op == OP_ERFC ||
-         op == OP_FLOOR || op == OP_CEIL || op == OP_TRUNC;
-}
-
-static const char *unary(LaneCode *l, const ImpExp *e) {
+static const char *unary(LaneCode *l, const ImpExp *e, const char *vector) {
   PrimOp op = e->u.op.op;
   PrimType type = e->u.op.operands;
-  const char *type_name = lane_type(type), *a = lane_exp(l, e->u.op.args[0]);
-  if (op == OP_NOT) return text_format("(~%s)", a);
-  if (op == OP_NEG && prim_is_float(type)) return text_format("(-%s)", a);
-  if (op == OP_NEG) return wrapping(type, splat(type, "0"), '-', a);
+  const char *a = lane_exp(l, e->u.op.args[0]);
+  if (op == OP_NEG && prim_is_int(type)) return wrapping(type, splat(type, "0"), "-", a);
+  if (op == OP_NEG || op == OP_NOT) return text_format("(%s%s)", vector, a);
   if (op == OP_ABS && prim_is_float(type)) return text_format("fabs(%s)", a);
-  if (op == OP_ABS) return text_format("as_%s(abs(%s))", type_name, a);
-  if (op == OP_ROUND) return text_format("rint(%s)", a);
-  if (is_function(op)) return text_format("%s(%s)", op_name(op), a);
-  if (op != OP_ISNAN && op != OP_ISINF) return NULL;
-  a = lane_temporary(l, type_name, "tested", a);
+  if (op == OP_ABS) return text_format("as_%s(abs(%s))", lane_type(type), a);
+  return text_format("%s(%s)", vector, a);
+}
+
+static const char *ternary(LaneCode *l, const ImpExp *e, const char *vector) {
+  const char *a = lane_exp(l, e->u.op.args[0]), *b = lane_exp(l, e->u.op.args[1]),
+             *d = lane_exp(l, e->u.op.args[2]);
+  return text_format("%s(%s, %s, %s)", vector, a, b, d);
+}
+
+// Is it NaN, is it infinite?  By comparisons, whatever the device's functions cost.
+static const char *tested(LaneCode *l, const ImpExp *e) {
+  PrimType type = e->u.op.operands;
+  const char *a =
+      lane_temporary(l, lane_type(type), "tested", lane_exp(l, e->u.op.args[0]));
   const char *nan = compare(type, a, "!=", a);
-  if (op == OP_ISNAN) return nan;
+  if (e->u.op.op == OP_ISNAN) return nan;
   const char *difference = text_format("(%s - %s)", a, a);
   return text_format("(~%s & %s)", nan, compare(type, difference, "!=", difference));
 }
 
-static const char *ternary(LaneCode *l, const ImpExp *e) {
+// OpenCL's own `mad` may round once.
+static const char *multiply_and_add(LaneCode *l, const ImpExp *e) {
+  return text_format("(%s * %s + %s)", lane_exp(l, e->u.op.args[0]),
+                     lane_exp(l, e->u.op.args[1]), lane_exp(l, e->u.op.args[2]));
+}
+
+static const char *as_vectors(LaneCode *l, const ImpExp *e) {
   PrimOp op = e->u.op.op;
-  if (!prim_is_float(e->type)) return NULL;
-  const char *a = lane_exp(l, e->u.op.args[0]), *b = lane_exp(l, e->u.op.args[1]),
-             *d = lane_exp(l, e->u.op.args[2]);
-  if (op == OP_FMA) return text_format("fma(%s, %s, %s)", a, b, d);
-  return op == OP_MAD ? text_format("(%s * %s + %s)", a, b, d) : NULL;
+  const char *vector = op_vector(op, e->u.op.operands);
+  if (op == OP_ISNAN || op == OP_ISINF) return tested(l, e);
+  if (op == OP_MAD) return multiply_and_add(l, e);
+  if (!vector) return NULL;
+  if (op_arity(op) == 1) return unary(l, e, vector);
+  return op_arity(op) == 2 ? binary(l, e, vector) : ternary(l, e, vector);
 }
 
 static const char *operation(LaneCode *l, const ImpExp *e) {
-  int arity = op_arity(e->u.op.op);
-  const char *text = arity == 1 ? unary(l, e) : arity == 2 ? binary(l, e) : ternary(l, e);
+  const char *text = as_vectors(l, e);
   if (text) return text;
   return each_lane(
       l, e,

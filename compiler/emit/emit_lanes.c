@@ -197,9 +197,8 @@ static void write_side(LaneCode *l, const char *mask, const ImpBlock *block) {
 }
 
 static bool is_cheap(const ImpExp *e) {
-  bool library = e->kind == IMP_OP && e->u.op.op >= OP_SQRT && e->u.op.op <= OP_LGAMMA;
-  bool division = e->kind == IMP_OP && op_may_trap(e->u.op.op, e->u.op.operands);
-  if (e->kind == IMP_LOAD || library || division) return false;
+  if (e->kind == IMP_LOAD) return false;
+  if (e->kind == IMP_OP && !op_is_cheap(e->u.op.op, e->u.op.operands)) return false;
   const ImpExp *operands[3];
   int count = imp_operands(e, operands);
   for (int i = 0; i < count; i++)

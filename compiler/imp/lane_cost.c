@@ -27,8 +27,8 @@ typedef struct RowLoop {
   bool fits;
 } RowLoop;
 
-static bool is_library(PrimOp op) {
-  return (op >= OP_SQRT && op <= OP_LGAMMA && op != OP_SQRT) || op == OP_POW;
+static bool is_library(const ImpExp *e) {
+  return e->kind == IMP_OP && op_cost(e->u.op.op, e->u.op.operands) == COST_LIBRARY;
 }
 
 static bool walks_on(const LaneInfo *info, const ImpExp *index) {
@@ -39,9 +39,8 @@ static bool walks_on(const LaneInfo *info, const ImpExp *index) {
 
 static void row_exp(void *state, const ImpExp *e) {
   RowLoop *row = state;
-  if (e->kind == IMP_OP &&
-      (is_library(e->u.op.op) || op_may_trap(e->u.op.op, e->u.op.operands)))
-    row->fits = false;
+  bool traps = e->kind == IMP_OP && op_may_trap(e->u.op.op, e->u.op.operands);
+  if (traps || is_library(e)) row->fits = false;
   if (e->kind == IMP_LOAD && !walks_on(row->info, e->u.load.index)) row->fits = false;
   const ImpExp *operands[3];
   int count = imp_operands(e, operands);
@@ -80,10 +79,23 @@ static double access(const LaneInfo *info, const Mem *mem, const ImpExp *index) 
   return neighbours ? width(mem->elem) : GATHER;
 }
 
+// Is it computed for one lane after the other (as in emit/c_lanes.c)?
 static bool lane_by_lane(const ImpExp *e) {
-  bool converts = e->kind == IMP_CONVERT && prim_is_float(e->u.convert.arg->type) &&
-                  prim_is_int(e->type);
-  return converts || (e->kind == IMP_OP && op_may_trap(e->u.op.op, e->u.op.operands));
+  if (e->kind == IMP_CONVERT)
+    return prim_is_float(e->u.convert.arg->type) && prim_is_int(e->type);
+  if (e->kind != IMP_OP) return false;
+  bool no_vector = is_library(e) && !op_vector(e->u.op.op, e->u.op.operands);
+  return no_vector || op_may_trap(e->u.op.op, e->u.op.operands);
+}
+
+static double cost_of(const ImpExp *e) {
+  OpCost cost = e->kind == IMP_OP ? op_cost(e->u.op.op, e->u.op.operands) : COST_CHEAP;
+  switch (cost) {
+  case COST_CHEAP: return 1;
+  case COST_DIVISION: return DIVISION;
+  case COST_LIBRARY: return LIBRARY;
+  }
+  return 1;
 }
 
 static void count_exp(void *state, const ImpExp *e) {
@@ -91,10 +103,7 @@ static void count_exp(void *state, const ImpExp *e) {
   Affine a;
   bool index = e->type == PRIM_I64 && lanes_affine(s->info, e, &a);
   bool varies = (lanes_depends(s->info, e) & DEPENDS_LANE) && !index;
-  double cost = e->kind == IMP_OP && is_library(e->u.op.op) ? LIBRARY
-                : e->kind == IMP_OP && (e->u.op.op == OP_DIV || e->u.op.op == OP_SQRT)
-                    ? DIVISION
-                    : 1;
+  double cost = cost_of(e);
   if (e->kind == IMP_LOAD) {
     s->vectors += s->times * access(s->info, e->u.load.mem, e->u.load.index);
     s->items += s->times * s->items_share * LANES;
@@ -155,7 +164,7 @@ typedef struct Shared {
 
 static void share_exp(void *state, const ImpExp *e) {
   Shared *s = state;
-  if (e->kind == IMP_OP && is_library(e->u.op.op)) s->plain = false;
+  if (is_library(e)) s->plain = false;
   if (e->kind == IMP_LOAD) {
     int depends = lanes_depends(s->info, e->u.load.index);
     if (depends == DEPENDS_LANE) s->lanes_only = true;

@@ -49,9 +49,9 @@ static bool same_word(const char *upper, const char *lower) {
 }
 
 static void rows_agree_with_prim_def(void) {
-#define OP(name, spelling, arity, operands, result) \
-  CHECK(same_word(#name, op_name(OP_##name)));      \
-  CHECK_TEXT(op_spelling(OP_##name), spelling);     \
+#define OP(name, spelling, arity, operands, result, cost, vector) \
+  CHECK(same_word(#name, op_name(OP_##name)));                    \
+  CHECK_TEXT(op_spelling(OP_##name), spelling);                   \
   CHECK(op_arity(OP_##name) == (arity));
 #include "base/prim.def"
 #undef OP

@@ -27,7 +27,7 @@ BITS += [("i32", "f32"), ("u32", "f32"), ("i64", "f64"), ("u64", "f64")]
 
 
 def operators(path):
-    row = re.compile(r'OP\((\w+), ".*?", (\d), (\w+), (\w+)\)')
+    row = re.compile(r'OP\((\w+), +".*?", +(\d), +(\w+), +(\w+),')
     for name, arity, operands, result in row.findall(open(path, encoding="utf-8").read()):
         for kind in OPERANDS[operands]:
             yield name, int(arity), kind, {"SAME": kind, "BOOL": "bool", "I32": "i32"}[result]
