@@ -256,9 +256,7 @@ static const char *const item_functions[] = {
 
 static Piece tuning_piece(CodeText *c, const ImpExp *e) {
   int index = emit_tuning_index(c->e, e->u.tuning);
-  const char *text =
-      text_format(c->in_kernel ? "FLC_PARAM_%d" : "rt_param(ctx, %d)", index);
-  return (Piece){ text, PREC_PRIMARY };
+  return (Piece){ text_format("rt_param(ctx, %d)", index), PREC_PRIMARY };
 }
 
 static Piece load_piece(CodeText *c, const ImpExp *e) {

@@ -96,7 +96,7 @@ typedef struct CodeText {
   Map *names;  // Var or Mem -> const char *
   int next;    // number of the next name
   Map *live;   // variables whose values matter
-  bool in_kernel, interleaved;
+  bool interleaved;
   bool guarded;  // a kernel with barriers and checks: see emit_kernels.c
   const LaneCode *lanes;  // within an IMP_LANES statement
   const char *on_error;  // host: where errors go

@@ -280,7 +280,6 @@ static const char lane_functions[] =
 const char *emit_kernel_text(Emit *e, const Kernel *kernel, Profile profile) {
   Text *t = text_new();
   CodeText c = code_text_new(e, t);
-  c.in_kernel = true;
   c.interleaved = profile == PROFILE_GPU;
   c.guarded = kernel->has_barrier && kernel->may_fail;
   c.live = imp_live(&kernel->body, NULL, 0);
@@ -310,53 +309,30 @@ const char *emit_kernel_text(Emit *e, const Kernel *kernel, Profile profile) {
 
 // ---- the table
 
-static bool uses_f64(const char *text) {
-  return strstr(text, "double") || strstr(text, "_f64");
-}
-
-static const char *tuning_list(Emit *e, const char *text, int *count) {
-  Text *list = text_new();
-  *count = 0;
-  for (int i = 0; i < e->tuning.count; i++) {
-    const char *found = strstr(text, text_format("FLC_PARAM_%d", i));
-    size_t length = strlen(text_format("FLC_PARAM_%d", i));
-    while (found && found[length] >= '0' && found[length] <= '9')
-      found = strstr(found + 1, text_format("FLC_PARAM_%d", i));
-    if (found) text_printf(list, "%s%d", (*count)++ ? ", " : "", i);
-  }
-  return text_str(list);
-}
-
 static const char *const profile_names[] = { "cpu", "gpu" };
 
 // The name under which the kernel's text and its parameters stand.  Where both profiles have the same
 // text it stands once; `texts` has the names by text.
-static const char *kernel_id(Text *t, Map *texts, Name text, const char *wanted,
-                             const char *tuning) {
+static const char *kernel_id(Text *t, Map *texts, Name text, const char *wanted) {
   const char *id = map_get(texts, text);
   if (id) return id;
   map_put(texts, text, wanted);
   text_printf(t, "\nstatic const char *const %s_text[] = {", wanted);
   c_text_rows(t, text);
   text_add(t, "\n  NULL,\n};\n");
-  if (*tuning) text_printf(t, "static const int %s_tuning[] = { %s };\n", wanted, tuning);
   return wanted;
 }
 
 static const char *kernel_row(Emit *e, Text *t, Map *texts, const Kernel *kernel,
                               Profile profile) {
   Name text = name_of(e->c->names, emit_kernel_text(e, kernel, profile));
-  int count;
-  const char *tuning = tuning_list(e, text, &count);
   const char *wanted = text_format("%s_%s", profile_names[profile], kernel->name);
-  const char *id = kernel_id(t, texts, text, wanted, tuning);
-  const char *row =
-      text_format("{ \"%s\", %s_text, %s, %s, %s, %s, %d, %s }", kernel->name, id,
-                  kernel->may_fail ? "true" : "false", uses_f64(text) ? "true" : "false",
-                  profile == PROFILE_GPU ? "true" : "false",
-                  count ? text_format("%s_tuning", id) : "NULL", count,
-                  kernel->uses_arena ? "true" : "false");
-  return row;
+  const char *id = kernel_id(t, texts, text, wanted);
+  return text_format("{ \"%s\", %s_text, %s, %s, %s, NULL, 0, %s }", kernel->name, id,
+                     kernel->may_fail ? "true" : "false",
+                     imp_kernel_uses(e->c, kernel, PRIM_F64) ? "true" : "false",
+                     profile == PROFILE_GPU ? "true" : "false",
+                     kernel->uses_arena ? "true" : "false");
 }
 
 void emit_kernels(Emit *e, Text *t) {

@@ -331,6 +331,8 @@ int imp_blocks(const ImpStm *stm, const ImpBlock **out);
 // in the memory of others.
 typedef Vec(Scratch) KernelArrays;
 KernelArrays imp_kernel_arrays(const Kernel *kernel, MemSpace space);
+// Has the kernel a parameter, an array or a value of this type?  What nothing reads does not count.
+bool imp_kernel_uses(Compiler *c, const Kernel *kernel, PrimType type);
 // The variables whose values matter: all that statements with an effect read, directly or through
 // declarations and assignments.  `extra` are read besides.
 Map *imp_live(const ImpBlock *block, const ImpExp *const *extra, int extra_count);

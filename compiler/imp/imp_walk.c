@@ -176,3 +176,69 @@ Map *imp_live(const ImpBlock *block, const ImpExp *const *extra, int extra_count
   }
   return live.vars;
 }
+
+// ---- which types occur
+
+typedef struct Uses {
+  PrimType type;
+  bool found;
+  const Map *live;
+} Uses;
+
+static void use_type(Uses *uses, PrimType type) {
+  uses->found = uses->found || type == uses->type;
+}
+
+static void use_exp(void *state, const ImpExp *e) {
+  use_type(state, e->type);
+  const ImpExp *operands[3];
+  int count = imp_operands(e, operands);
+  for (int i = 0; i < count; i++)
+    use_exp(state, operands[i]);
+}
+
+static void use_block(Uses *uses, const ImpBlock *block);
+
+static void use_stm(Uses *uses, const ImpStm *stm) {
+  const Var *var = stm->kind == IMP_DECLARE  ? stm->u.declare.var
+                   : stm->kind == IMP_ASSIGN ? stm->u.assign.var
+                                             : NULL;
+  if (var && !map_has(uses->live, var)) return;
+  if (var) use_type(uses, var->type.elem);
+  if (stm->kind == IMP_LOCAL) use_type(uses, stm->u.alloc.mem->elem);
+  imp_each_exp(stm, use_exp, uses);
+  const ImpBlock *inner[2];
+  int count = imp_blocks(stm, inner);
+  for (int i = 0; i < count; i++)
+    use_block(uses, inner[i]);
+}
+
+static void use_block(Uses *uses, const ImpBlock *block) {
+  vec_each (const ImpStm **, stm, block)
+    use_stm(uses, *stm);
+}
+
+static bool function_uses(Compiler *c, const Function *function, PrimType type) {
+  const ImpFunction *body = imp_lower_function(c, function);
+  Uses uses = { type, false,
+                imp_live(&body->body, body->results, function->result_count) };
+  for (int i = 0; i < function->param_count; i++)
+    use_type(&uses, function->params[i]->type.elem);
+  each_of(body->results, function->result_count, use_exp, &uses);
+  use_block(&uses, &body->body);
+  return uses.found;
+}
+
+bool imp_kernel_uses(Compiler *c, const Kernel *kernel, PrimType type) {
+  Uses uses = { type, false, imp_live(&kernel->body, NULL, 0) };
+  for (int i = 0; i < kernel->param_count; i++) {
+    const KernelParam *p = &kernel->params[i];
+    use_type(&uses, p->is_mem ? p->mem->elem : p->var->type.elem);
+  }
+  for (int i = 0; i < kernel->scratch_count; i++)
+    use_type(&uses, kernel->scratch[i].mem->elem);
+  for (int i = 0; i < kernel->function_count && !uses.found; i++)
+    uses.found = function_uses(c, kernel->functions[i], type);
+  use_block(&uses, &kernel->body);
+  return uses.found;
+}
