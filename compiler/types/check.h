@@ -188,6 +188,7 @@ typedef struct Check {
   bool built_in;  // names of intrinsics are visible
   Mismatch mismatch;
   Loc at;            // what is being unified
+  BindingVec params;  // of the functions around it, which are being compared
   Names defined;     // by the file or module so far
   Map *opened;       // names of values and types in `defined` that come from an `open`
   bool local;        // the definition is not to be seen from outside
@@ -244,6 +245,11 @@ bool unify_sizes(Check *k, const Size *expected, const Size *actual);
 bool size_can_enter(Check *k, const Size *size,
                     int level);  // lowers levels of variables in it
 void size_equations_solve(Check *k, int from, bool last);
+// The size in terms of names of at most that level, or NULL: what a `let` has named is replaced by
+// its value.
+const Size *size_outer(const Size *size, int level);
+// Whether a name may stand for the size wherever sizes are compared.
+bool size_is_small(const Size *size);
 // The deepest level among the names in a size.
 int size_level(const Size *size);
 bool size_mentions(const Size *size, const Binding *binding);
@@ -282,6 +288,8 @@ const Type *type_open_anonymous(Check *k, const Type *type);
 // The type with every size that was bound deeper than the current level replaced by a new unknown
 // one, pushed on `made`.
 const Type *type_close(Check *k, const Type *type, BindingVec *made, Loc loc);
+// The type with its sizes in terms of names of at most that level, where they can be.
+const Type *type_outer(Check *k, const Type *type, int level);
 bool type_mentions(const Type *type, const Binding *size);
 // The type without inference variables; sizes that were left open become SIZE_ANY.
 const Type *type_solve(Check *k, const Type *type);

@@ -41,6 +41,13 @@ static void check_let_value(Check *k, AstExp *exp, const Type *value) {
   }
 }
 
+// let n = e: where n has no meaning any more, sizes that mention it are expressed by e.
+static void note_value(Check *k, const AstExp *exp) {
+  Binding *name = pat_binding(exp->u.let.pat);
+  const Size *size = name ? size_of_exp(k, exp->u.let.value) : NULL;
+  if (size && size_is_small(size)) name->known = size;
+}
+
 const Type *infer_let(Check *k, AstExp *exp) {
   int mark = scope_mark(k), equations = k->equations.count;
   const Type *value = infer(k, exp->u.let.value);
@@ -48,6 +55,7 @@ const Type *infer_let(Check *k, AstExp *exp) {
   check_let_value(k, exp, value);
   size_equations_solve(k, equations, false);
   check_pat_names(k, exp->u.let.pat, PAT_LET);
+  note_value(k, exp);
   const Type *body = infer(k, exp->u.let.body);
   check_sizes_told(k, &exp->u.let.sizes, exp->u.let.pat->type);
   k->level--;
@@ -71,15 +79,13 @@ static const Type *check_param(Check *k, AstPat *pat, const Type **expected) {
   return result;
 }
 
-// The declared result twice: with `[]` as sizes to be found in the body, and as new sizes that
-// each application makes.
-static const Type *check_result(Check *k, const AstType *result, AstExp *body, Name name,
-                                BindingVec *exists) {
-  const Type *declared = check_type(k, result);
-  const Type *open = type_open_anonymous(k, declared);
-  check_exp(k, body, open,
+// Sizes that the declared result leaves open, as `[]` or by `?[k]`, are those of the body.
+static const Type *check_result(Check *k, const AstType *result, AstExp *body,
+                                Name name) {
+  const Type *declared = type_open_anonymous(k, check_type(k, result));
+  check_exp(k, body, declared,
             (Why){ .kind = WHY_RESULT, .name = name, .from = result->loc });
-  return type_name_anonymous(k, declared, exists);
+  return declared;
 }
 
 static const Type *arrows(const AstFunction *f, const Type **params, const Type *to,
@@ -130,9 +136,9 @@ static void check_param_sizes(Check *k, const AstFunction *f, const Type **param
 }
 
 static const Type *infer_body(Check *k, AstFunction *f, const Binding *owner,
-                              const Type *expected, BindingVec *exists) {
+                              const Type *expected) {
   Name name = owner ? owner->name : NULL;
-  if (f->result) return check_result(k, f->result, f->body, name, exists);
+  if (f->result) return check_result(k, f->result, f->body, name);
   if (f->body->kind == AST_LAMBDA && expected &&
       type_resolve(expected)->kind == TYPE_FUNCTION) {
     check_exp(k, f->body, expected, (Why){ .kind = WHY_RESULT });
@@ -152,7 +158,7 @@ const Type *infer_function(Check *k, AstFunction *f, Binding *owner,
     params[i] = check_param(k, f->params.at[i], &expected);
   check_param_names(k, f);
   BindingVec exists = { 0 };
-  const Type *to = infer_body(k, f, owner, expected, &exists);
+  const Type *to = infer_body(k, f, owner, expected);
   size_equations_solve(k, equations, false);
   k->level = level + 1;
   hide_inner_names(k, f, &to, &exists);

@@ -1,6 +1,9 @@
 // Sizes with inference variables, and their unification.
 #include "types/check.h"
 
+// Polynomials over names that stand for larger sizes would grow without bounds.
+enum { MAX_KNOWN_PARTS = 12 };
+
 const Size *size_resolve(const Size *size) {
   while (size->kind == SIZE_VAR && size->u.var->solution) {
     const Size *next = size->u.var->solution;
@@ -66,6 +69,41 @@ bool size_can_enter(Check *k, const Size *size, int level) {
   return true;
 }
 
+static const Size *outer_tree(const Size *size, int level) {
+  const SizeTree *tree = size->u.exp.tree;
+  const Size **parts = new_array(const Size *, tree->count);
+  bool same = true;
+  for (int i = 0; i < tree->count; i++) {
+    if (!(parts[i] = size_outer(tree->parts[i], level))) return NULL;
+    same = same && parts[i] == tree->parts[i];
+  }
+  return same ? size : size_tree(tree->op, tree->node, tree->count, parts);
+}
+
+const Size *size_outer(const Size *size, int level) {
+  const Size *s = size_resolve(size);
+  if (s->kind == SIZE_EXP) return outer_tree(s, level);
+  if (s->kind != SIZE_NAME || s->u.name->level <= level) return size;
+  return s->u.name->known ? size_outer(s->u.name->known, level) : NULL;
+}
+
+// Counts down with each part of the size, with names replaced by what is known of them.
+static bool within(const Size *size, int *left) {
+  size = size_resolve(size);
+  if (--*left < 0) return false;
+  if (size->kind == SIZE_NAME && size->u.name->known)
+    return within(size->u.name->known, left);
+  if (size->kind != SIZE_EXP) return true;
+  for (int i = 0; i < size->u.exp.tree->count; i++)
+    if (!within(size->u.exp.tree->parts[i], left)) return false;
+  return true;
+}
+
+bool size_is_small(const Size *size) {
+  int left = MAX_KNOWN_PARTS;
+  return within(size, &left);
+}
+
 static bool var_occurs(const SizeVar *var, const Size *size) {
   size = size_resolve(size);
   if (size->kind == SIZE_VAR) return size->u.var == var;
@@ -83,11 +121,12 @@ static bool different(Check *k, const Size *expected, const Size *actual) {
 }
 
 static bool bind(Check *k, SizeVar *var, const Size *size) {
-  if (!size_can_enter(k, size, var->level)) {
+  const Size *outer = size_outer(size, var->level);
+  if (!size_can_enter(k, outer ? outer : size, var->level)) {
     k->mismatch.actual_size = size;
     return false;
   }
-  var->solution = size;
+  var->solution = outer;
   return true;
 }
 

@@ -9,6 +9,7 @@ typedef struct Rewrite {
   BindingVec *made;
   Loc loc;
   const Size *(*map)(Check *k, const Size *size);
+  int level;
   bool solve;  // nothing open remains: unconstrained variables become ()
   // sizes replaced so far, and by what
   Vec(const Size *) old;
@@ -213,12 +214,11 @@ const Type *type_open_anonymous(Check *k, const Type *type) {
   return rewrite(&r, type);
 }
 
-// `let [n] p = e` gives a size that is known outside by another name; other sizes that end with
-// their scope become unknown ones, equal sizes the same one.
+// Sizes that end with their scope become unknown ones, equal sizes the same one.
 static const Size *close_size(Rewrite *r, const Size *size) {
+  const Size *outer = size_outer(size, r->k->level);
+  if (outer) return outer;
   const Size *s = size_resolve(size);
-  if (size_level(s) <= r->k->level) return size;
-  if (s->kind == SIZE_NAME && s->u.name->known) return close_size(r, s->u.name->known);
   for (int i = 0; i < r->old.count; i++)
     if (size_equal(r->old.at[i], s)) return r->replaced.at[i];
   const Size *unknown = size_of_binding(unknown_new(r, r->loc), s->loc);
@@ -229,6 +229,16 @@ static const Size *close_size(Rewrite *r, const Size *size) {
 
 const Type *type_close(Check *k, const Type *type, BindingVec *made, Loc loc) {
   Rewrite r = { .k = k, .size = close_size, .made = made, .loc = loc };
+  return rewrite(&r, type);
+}
+
+static const Size *outer_size(Rewrite *r, const Size *size) {
+  const Size *outer = size_outer(size, r->level);
+  return outer ? outer : size;
+}
+
+const Type *type_outer(Check *k, const Type *type, int level) {
+  Rewrite r = { .k = k, .size = outer_size, .level = level };
   return rewrite(&r, type);
 }
 

@@ -91,7 +91,8 @@ struct Binding {
   int level;                      // checker: depth of the scope that binds it (types/check.h)
   unsigned prims;                 // BIND_TYPE_PARAM: the scalar types it is limited to, 0: any
   bool lifted, size_lifted;       // BIND_TYPE_PARAM: '^a (functions too), '~a (varying sizes too)
-  const Size *known;              // BIND_SIZE of `let [n] p = e`: the size that it names, if known
+  // the size that `let [n] p = e` or `let n = e` names, if known
+  const Size *known;
 };
 
 // What the parameters of a scheme became at one use: parallel to Binding.sizes and .types.

@@ -192,7 +192,9 @@ static bool bind(Check *k, TypeVar *var, const Type *type, const BindingVec *exi
         k, (Mismatch){ .kind = MISMATCH_VARYING, .size = exists->at[0], .actual = type });
   if (!can_enter(k, var, type)) {
     k->mismatch.actual = type;
-    return false;
+    if (k->mismatch.kind != MISMATCH_SCOPE) return false;
+    type = type_outer(k, type, var->level);
+    if (!can_enter(k, var, type)) return false;
   }
   if (var->first_order && !unify_first_order(k, type)) return false;
   if (!unify_class(k, type, var->prims)) return false;
@@ -243,13 +245,17 @@ static Binding *equate_params(Check *k, const Type *e, const Type *a, const Type
   return same;
 }
 
-// The result of a function whose parameter `param` (or NULL) occurs in it: where a variable
-// takes it on, the size is one more that each application makes anew.
-static bool bind_result(Check *k, TypeVar *var, const Type *type, Binding *param,
-                        BindingVec *exists) {
-  if (param && !var->fixed_size && type_mentions(type, param)) {
-    param->level = 0;
-    vec_push(exists, param);
+// The result of a function where parameters that are being compared occur in it: where a variable
+// takes it on, these sizes are more that each application makes anew.
+static bool bind_result(Check *k, TypeVar *var, const Type *type, BindingVec *exists) {
+  for (int i = 0; i < k->params.count && !var->fixed_size; i++) {
+    const Binding *param = k->params.at[i];
+    if (!type_mentions(type, param)) continue;
+    Binding *fresh =
+        binding_new(k, BIND_SIZE, param->name, param->loc, type_prim(PRIM_I64));
+    fresh->level = 0;
+    vec_push(exists, fresh);
+    type = type_replace_size(k, param, size_of_binding(fresh, param->loc), type);
   }
   return bind(k, var, type, exists);
 }
@@ -266,21 +272,29 @@ static const Type *replace_exists(Check *k, const BindingVec *exists, bool open,
   return type;
 }
 
-// (n: a) -> ?[k]. t: parameters are renamed to be the same.  What is expected to have sizes of
-// its own (?[k]) may have any sizes; what does have sizes of its own fits only there, or a
-// variable that can carry them along.
+// What is expected to have sizes of its own (?[k]) may have any sizes; what does have sizes of its
+// own fits only there, or a variable that can carry them along.
+static bool unify_results(Check *k, const Type *e, const Type *a, BindingVec *exists_e,
+                          BindingVec *exists_a) {
+  if (!exists_e->count && e->kind == TYPE_VAR && !e->u.var->is_error)
+    return bind_result(k, e->u.var, a, exists_a);
+  if (!exists_a->count && a->kind == TYPE_VAR && !a->u.var->is_error)
+    return bind_result(k, a->u.var, e, exists_e);
+  e = replace_exists(k, exists_e, true, e);
+  a = replace_exists(k, exists_a, false, a);
+  return unify(k, e, a);
+}
+
+// (n: a) -> ?[k]. t: parameters are renamed to be the same.
 static bool unify_functions(Check *k, const Type *e, const Type *a) {
   if (!unify(k, a->u.function.from, e->u.function.from)) return false;
   BindingVec exists_e = { 0 }, exists_a = { 0 };
   const Type *to_e = result(e, &exists_e), *to_a = result(a, &exists_a);
   Binding *param = equate_params(k, e, a, &to_e, &to_a);
-  if (!exists_e.count && to_e->kind == TYPE_VAR && !to_e->u.var->is_error)
-    return bind_result(k, to_e->u.var, to_a, param, &exists_a);
-  if (!exists_a.count && to_a->kind == TYPE_VAR && !to_a->u.var->is_error)
-    return bind_result(k, to_a->u.var, to_e, param, &exists_e);
-  to_e = replace_exists(k, &exists_e, true, to_e);
-  to_a = replace_exists(k, &exists_a, false, to_a);
-  return unify(k, to_e, to_a);
+  if (param) vec_push(&k->params, param);
+  bool same = unify_results(k, to_e, to_a, &exists_e, &exists_a);
+  if (param) k->params.count--;
+  return same;
 }
 
 // The type itself.  Sizes that a variable binds for its place as a function's result mean nothing
