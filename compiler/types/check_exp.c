@@ -140,13 +140,46 @@ static const Type *infer_section_field(Check *k, AstExp *exp) {
   return type_function(NULL, from, type);
 }
 
-// r with a.b = v: the field keeps its type
-static const Type *infer_with_field(Check *k, AstExp *exp) {
-  const Type *record = infer(k, exp->u.with_field.record), *field = record;
-  for (int i = 0; i < exp->u.with_field.fields.count; i++)
-    field = project(k, field, exp->u.with_field.fields.at[i], exp->loc);
-  check_exp(k, exp->u.with_field.value, field, (Why){ .kind = WHY_UPDATE });
+static const Size *any_size(Check *k, const Size *size) {
+  (void)k;
+  (void)size;
+  return new_node(Size, .kind = SIZE_ANY);
+}
+
+// `record` with `field` of another type.
+static const Type *with_field_type(const Type *record, Name field, const Type *type) {
+  int count = record->u.record.count;
+  TypeField *fields =
+      mem_copy(record->u.record.fields, sizeof *fields * (size_t)count);
+  for (int i = 0; i < count; i++)
+    if (fields[i].name == field) fields[i].type = type;
+  Type *copy = mem_copy(record, sizeof *copy);
+  copy->u.record.fields = fields;
+  return copy;
+}
+
+// The type of `record` when the field that `exp` updates, from the path's place `at` on, has the
+// type of the new value: the old one but for its sizes.
+static const Type *updated_type(Check *k, AstExp *exp, const Type *record, int at) {
+  if (at == exp->u.with_field.fields.count) {
+    const Type *like = type_map_sizes(k, record, any_size);
+    check_exp(k, exp->u.with_field.value, like, (Why){ .kind = WHY_UPDATE });
+    return exp->u.with_field.value->type;
+  }
+  Name name = exp->u.with_field.fields.at[at];
+  const Type *field = project(k, record, name, exp->loc);
+  const Type *updated = updated_type(k, exp, field, at + 1);
+  record = type_resolve(record);
+  if (record->kind == TYPE_RECORD) return with_field_type(record, name, updated);
+  k->at = exp->loc;
+  unify(k, field, updated);
   return record;
+}
+
+// r with a.b = v
+static const Type *infer_with_field(Check *k, AstExp *exp) {
+  const Type *record = infer(k, exp->u.with_field.record);
+  return updated_type(k, exp, record, 0);
 }
 
 // --- Conditions, types in expressions, attributes ---
@@ -165,12 +198,6 @@ static const Type *infer_ascribe(Check *k, AstExp *exp) {
   check_exp(k, exp->u.ascribe.exp, type,
             (Why){ .kind = WHY_ASCRIPTION, .from = exp->u.ascribe.type->loc });
   return type;
-}
-
-static const Size *any_size(Check *k, const Size *size) {
-  (void)k;
-  (void)size;
-  return new_node(Size, .kind = SIZE_ANY);
 }
 
 // e :> t: the types agree but for the sizes, which are compared when the program runs.
