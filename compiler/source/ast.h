@@ -149,18 +149,18 @@ typedef enum AstExpKind {
   AST_SECTION_INDEX,  // (.[i, j:k]): u.section_index
   AST_LET,            // let [n] p = e in b: u.let
   AST_LET_FUN,        // let f [n] 't p q : t = e in b: u.let_fun
-  AST_LET_WITH,       // let xs[i] = v in b: u.let_with
+  AST_LET_WITH,       // let xs[i].f = v in b: u.let_with
   AST_IF,             // if c then a else b: u.cond
   AST_LOOP,           // loop p = e for ... do b: u.loop
   AST_MATCH,          // match e case p -> e ...: u.match
-  AST_WITH,           // a with [i] = v: u.with
-  AST_WITH_FIELD,     // r with a.b = v: u.with_field
+  AST_WITH,           // a with [i] = v, r with a.b[i] = v: u.with
   AST_ASCRIBE,        // e : t: u.ascribe
   AST_COERCE,         // e :> t: u.ascribe
   AST_ASSERT,         // assert c e: u.assert
   AST_ATTR,           // #[a] e: u.attr
   AST_CONSTRUCTOR,    // #c e...: u.constructor
   AST_OPEN_IN,        // m.(e): u.open_in
+  AST_HOLE,           // ???: to be written
 } AstExpKind;
 
 // One dimension of an index: `i`, or a slice `from:to:step` with any part left out (NULL).
@@ -171,6 +171,15 @@ typedef struct AstDim {
   AstExp *from, *to, *step;
 } AstDim;
 typedef Vec(AstDim) AstDimVec;
+
+// A step to what an update replaces: `field`, or `dims` where that is NULL.  Of two index steps in
+// a row the first has slices, else they are one.
+typedef struct AstStep {
+  Loc loc;
+  Name field;
+  AstDimVec dims;
+} AstStep;
+typedef Vec(AstStep) AstPath;
 
 typedef struct AstFieldExp {
   Loc loc;
@@ -223,8 +232,8 @@ struct AstExp {
     struct { AstDimVec dims; } section_index;
     struct { AstTypeParamVec sizes; AstPat *pat; AstExp *value; AstExp *body; } let;
     struct { Loc name_loc; Name name; AstFunction function; AstExp *body; Binding *binding; } let_fun;
-    // `array` is the name being updated, as an AST_NAME; `pat` binds the new value to it
-    struct { AstExp *array; AstPat *pat; AstDimVec dims; AstExp *value; AstExp *body; } let_with;
+    // `target` is the name being updated, as an AST_NAME; `pat` binds the new value to it
+    struct { AstExp *target; AstPat *pat; AstPath path; AstExp *value; AstExp *body; } let_with;
     struct { AstExp *condition, *then_exp, *else_exp; } cond;
     struct {
       AstTypeParamVec sizes;
@@ -236,8 +245,7 @@ struct AstExp {
       AstExp *body;
     } loop;
     struct { AstExp *value; Vec(AstCase) cases; } match;
-    struct { AstExp *array; AstDimVec dims; AstExp *value; } with;
-    struct { AstExp *record; Vec(Name) fields; AstExp *value; } with_field;
+    struct { AstExp *target; AstPath path; AstExp *value; } with;
     struct { AstExp *exp; AstType *type; const Type *ascribed; } ascribe;  // ascribed: checker
     struct { AstExp *condition, *exp; } assert;
     struct { const AstAttr *attr; AstExp *exp; } attr;

@@ -20,6 +20,7 @@ static bool is_atom(const AstExp *exp) {
   case AST_BOOL:
   case AST_STRING:
   case AST_NAME:
+  case AST_HOLE:
   case AST_TUPLE:
   case AST_RECORD:
   case AST_ARRAY:
@@ -42,7 +43,6 @@ static bool is_atom(const AstExp *exp) {
   case AST_LOOP:
   case AST_MATCH:
   case AST_WITH:
-  case AST_WITH_FIELD:
   case AST_ASCRIBE:
   case AST_COERCE:
   case AST_ASSERT:
@@ -325,10 +325,22 @@ static void print_let_fun(Text *t, const AstExp *exp) {
   print_let_body(t, exp->u.let_fun.body);
 }
 
+// xs[i].f, where a field has no dot if it comes first
+static void print_path(Text *t, const AstPath *path) {
+  for (int i = 0; i < path->count; i++) {
+    const AstStep *step = &path->at[i];
+    if (step->field)
+      text_printf(t, "%s%s", i > 0 ? "." : "", step->field);
+    else
+      print_dims(t, &step->dims);
+  }
+}
+
 static void print_let_with(Text *t, const AstExp *exp) {
   text_add(t, "let ");
-  ast_print_exp(t, exp->u.let_with.array);
-  print_dims(t, &exp->u.let_with.dims);
+  ast_print_exp(t, exp->u.let_with.target);
+  if (exp->u.let_with.path.at[0].field) text_add(t, ".");
+  print_path(t, &exp->u.let_with.path);
   text_add(t, " = ");
   ast_print_exp(t, exp->u.let_with.value);
   print_let_body(t, exp->u.let_with.body);
@@ -384,8 +396,7 @@ static void print_match(Text *t, const AstExp *exp) {
 }
 
 static void print_updated(Text *t, const AstExp *exp) {
-  bool chain = exp->kind == AST_WITH || exp->kind == AST_WITH_FIELD;
-  if (chain)
+  if (exp->kind == AST_WITH)
     ast_print_exp(t, exp);
   else
     print_atom(t, exp);
@@ -393,18 +404,10 @@ static void print_updated(Text *t, const AstExp *exp) {
 }
 
 static void print_with(Text *t, const AstExp *exp) {
-  print_updated(t, exp->u.with.array);
-  print_dims(t, &exp->u.with.dims);
+  print_updated(t, exp->u.with.target);
+  print_path(t, &exp->u.with.path);
   text_add(t, " = ");
   print_atom(t, exp->u.with.value);
-}
-
-static void print_with_field(Text *t, const AstExp *exp) {
-  print_updated(t, exp->u.with_field.record);
-  for (int i = 0; i < exp->u.with_field.fields.count; i++)
-    text_printf(t, "%s%s", i > 0 ? "." : "", exp->u.with_field.fields.at[i]);
-  text_add(t, " = ");
-  print_atom(t, exp->u.with_field.value);
 }
 
 static void print_ascribe(Text *t, const AstExp *exp) {
@@ -469,10 +472,10 @@ void ast_print_exp(Text *t, const AstExp *exp) {
   case AST_LOOP: print_loop(t, exp); return;
   case AST_MATCH: print_match(t, exp); return;
   case AST_WITH: print_with(t, exp); return;
-  case AST_WITH_FIELD: print_with_field(t, exp); return;
   case AST_ASCRIBE: print_ascribe(t, exp); return;
   case AST_COERCE: print_ascribe(t, exp); return;
   case AST_ASSERT: print_assert(t, exp); return;
+  case AST_HOLE: text_add(t, "???"); return;
   case AST_ATTR: print_attr_exp(t, exp); return;
   case AST_CONSTRUCTOR: print_constructor(t, exp); return;
   }

@@ -89,6 +89,8 @@ AstExp *new_exp(Parser *p, AstExpKind kind, Loc loc);
 AstExp *parse_exp(Parser *p);        // with ascriptions
 AstExp *parse_exp_plain(Parser *p);  // without
 AstExp *name_exp(Parser *p, AstName name);
+// Path = Step (("." Field) | "[" Dims "]")*, where the first step may be a field.
+AstPath parse_path(Parser *p);
 
 // parse_atom.c
 AstExp *parse_atom(Parser *p);

@@ -212,9 +212,7 @@ static AstExp *parse_name_exp(Parser *p) {
 }
 
 static AstExp *parse_hole(Parser *p) {
-  Loc loc = token_loc(p, next(p));
-  if (!p->failed) limit(p->c, loc, "holes");
-  return new_exp(p, AST_TUPLE, loc);
+  return new_exp(p, AST_HOLE, token_loc(p, next(p)));
 }
 
 static AstExp *parse_constructor(Parser *p) {

@@ -12,14 +12,15 @@ static AstExp *parse_let_fun(Parser *p, Name name, Loc loc) {
   return exp;
 }
 
-// let xs[i] = v, behind the name
+// let xs[i].f = v, behind the name
 static AstExp *parse_let_with(Parser *p, const Token *name) {
   Loc loc = token_loc(p, name);
   AstExp *exp = new_exp(p, AST_LET_WITH, loc);
-  exp->u.let_with.array = name_exp(p, (AstName){ .loc = loc, .name = name->name });
+  exp->u.let_with.target = name_exp(p, (AstName){ .loc = loc, .name = name->name });
   exp->u.let_with.pat = new_node(AstPat, .kind = AST_PAT_NAME, .loc = loc);
   exp->u.let_with.pat->u.name.name = name->name;
-  exp->u.let_with.dims = parse_dims(p, next(p));
+  accept(p, TOKEN_DOT);
+  exp->u.let_with.path = parse_path(p);
   expect(p, TOKEN_EQUAL);
   exp->u.let_with.value = parse_exp(p);
   return exp;
@@ -67,7 +68,8 @@ static AstExp *parse_binding(Parser *p) {
     exp = parse_let_pat(p);
   } else {
     next(p);
-    bool update = after->kind == TOKEN_LBRACKET && after->touches;
+    bool update =
+        after->kind == TOKEN_DOT || (after->kind == TOKEN_LBRACKET && after->touches);
     exp = update ? parse_let_with(p, name)
                  : parse_let_fun(p, name->name, token_loc(p, name));
   }

@@ -81,26 +81,43 @@ static AstExp *binary(Parser *p, AstExp *left, AstName op, AstExp *right) {
   return exp;
 }
 
-// "with" "[" Dims "]" "=" Exp | "with" Field ("." Field)* "=" Exp
+// "[" Dims "]" | Field
+static void parse_step(Parser *p, AstPath *path) {
+  const Token *first = peek(p);
+  AstStep step = { .loc = token_loc(p, first) };
+  if (at_kind(p, TOKEN_LBRACKET))
+    step.dims = parse_dims(p, next(p));
+  else
+    step.field = expect_field(p);
+  step.loc = loc_from(p, first);
+  AstStep *last = path->count ? &path->at[path->count - 1] : NULL;
+  bool slices = !last || last->field || step.field;
+  for (int i = 0; !slices && i < last->dims.count; i++)
+    slices = last->dims.at[i].is_slice;
+  if (slices) {
+    vec_push(path, step);
+    return;
+  }
+  vec_each (const AstDim *, dim, &step.dims)
+    vec_push(&last->dims, *dim);
+}
+
+AstPath parse_path(Parser *p) {
+  AstPath path = { 0 };
+  do
+    parse_step(p, &path);
+  while (accept(p, TOKEN_DOT) || at_kind(p, TOKEN_LBRACKET));
+  return path;
+}
+
+// "with" Path "=" Exp
 static AstExp *parse_with(Parser *p, AstExp *left) {
   next(p);
-  AstExp *exp =
-      new_exp(p, at_kind(p, TOKEN_LBRACKET) ? AST_WITH : AST_WITH_FIELD, left->loc);
-  if (exp->kind == AST_WITH) {
-    exp->u.with.array = left;
-    exp->u.with.dims = parse_dims(p, next(p));
-  } else {
-    exp->u.with_field.record = left;
-    do
-      vec_push(&exp->u.with_field.fields, expect_field(p));
-    while (accept(p, TOKEN_DOT));
-  }
+  AstExp *exp = new_exp(p, AST_WITH, left->loc);
+  exp->u.with.target = left;
+  exp->u.with.path = parse_path(p);
   expect(p, TOKEN_EQUAL);
-  AstExp *value = parse_operators(p, LEVEL_PIPE_RIGHT);
-  if (exp->kind == AST_WITH)
-    exp->u.with.value = value;
-  else
-    exp->u.with_field.value = value;
+  exp->u.with.value = parse_operators(p, LEVEL_PIPE_RIGHT);
   exp->loc = loc_since(p, left->loc);
   return exp;
 }
@@ -193,15 +210,16 @@ static AstExp *constructor(Parser *p) {
   return exp;
 }
 
-// Apply = Atom Atom* | #name Atom*
+// Apply = Atom Atom* Lambda? | #name Atom*
 static AstExp *parse_apply(Parser *p) {
   if (at_kind(p, TOKEN_CONSTRUCTOR)) return constructor(p);
   AstExp *function = parse_atom(p);
-  if (!at_atom(p)) return function;
+  if (!at_atom(p) && !at_kind(p, TOKEN_BACKSLASH)) return function;
   AstExp *exp = new_exp(p, AST_APPLY, function->loc);
   exp->u.apply.function = function;
   while (at_atom(p))
     vec_push(&exp->u.apply.args, parse_atom(p));
+  if (at_kind(p, TOKEN_BACKSLASH)) vec_push(&exp->u.apply.args, parse_operand(p));
   exp->loc = loc_since(p, function->loc);
   return exp;
 }

@@ -187,12 +187,12 @@ typedef struct Check {
   int level;
   bool built_in;  // names of intrinsics are visible
   Mismatch mismatch;
-  Loc at;            // what is being unified
+  Loc at;             // what is being unified
   BindingVec params;  // of the functions around it, which are being compared
-  Names defined;     // by the file or module so far
-  Map *opened;       // names of values and types in `defined` that come from an `open`
-  bool local;        // the definition is not to be seen from outside
-  int applications;  // of parametric modules that are being checked
+  Names defined;      // by the file or module so far
+  Map *opened;        // names of values and types in `defined` that come from an `open`
+  bool local;         // the definition is not to be seen from outside
+  int applications;   // of parametric modules that are being checked
   int inside;  // modules and imports that are being checked: they have no entry points
   Map *later;  // Name -> AstDecl of all definitions in the file, for messages
   int unknown_count;  // supply of names for unknown sizes
@@ -369,6 +369,11 @@ const Type *infer_intrinsic(Check *k, AstExp *name, const char *intrinsic);
 const Type *infer_array(Check *k, AstExp *exp);
 const Type *infer_range(Check *k, AstExp *exp);
 const Type *infer_index(Check *k, AstExp *exp);
+// The type of array[dims], from the dimension `at` on; sizes that are new belong to `node`.
+const Type *index_type(Check *k, AstExp *node, const Type *array, const AstDimVec *dims,
+                       int at);
+// The type of a record's field, or of an error that is reported.
+const Type *field_of(Check *k, const Type *record, Name field, Loc loc);
 const Type *infer_section_index(Check *k, AstExp *exp);
 const Type *infer_with(Check *k, AstExp *exp);
 const Type *infer_let(Check *k, AstExp *exp);

@@ -1,4 +1,4 @@
-// Array literals, ranges, indexing, slices and updates.
+// Array literals, ranges, indexing and slices.
 #include "types/check.h"
 
 // All elements have the type of the first, whose sizes are the row's.
@@ -97,9 +97,8 @@ static void check_index(Check *k, AstExp *index) {
   check_exp(k, index, type_var_of(k, CLASS_INT, index->loc), (Why){ .kind = WHY_INDEX });
 }
 
-// The type of array[dims]; sizes that are new belong to `node`.
-static const Type *index_type(Check *k, AstExp *node, const Type *array,
-                              const AstDimVec *dims, int at) {
+const Type *index_type(Check *k, AstExp *node, const Type *array, const AstDimVec *dims,
+                       int at) {
   if (at == dims->count) return array;
   const AstDim *dim = &dims->at[at];
   const Type *elem = type_data_var(k, node->loc);
@@ -142,70 +141,4 @@ const Type *infer_section_index(Check *k, AstExp *exp) {
                                   .to = result,
                                   .exist_count = exists.count,
                                   .exists = exists.at });
-}
-
-// --- Updates ---
-
-// The type that the new value must have.  A slice of unknown size takes a value of any size,
-// which is compared when the program runs.
-static const Type *update_type(Check *k, AstExp *node, const Type *array,
-                               const AstDimVec *dims) {
-  int before = node->unknown_sizes.count;
-  const Type *type = index_type(k, node, array, dims, 0);
-  for (int i = before; i < node->unknown_sizes.count; i++)
-    type = type_replace_size(k, node->unknown_sizes.at[i], size_var(k, NULL, node->loc),
-                             type);
-  node->unknown_sizes.count = before;
-  return type;
-}
-
-// `type` with any size where `dims` has slices.
-static const Type *any_slice(const Type *type, const AstDimVec *dims) {
-  type = type_resolve(type);
-  int slices = 0;
-  vec_each (const AstDim *, dim, dims)
-    slices += dim->is_slice;
-  const Type *elem = type;
-  for (int i = 0; i < slices && elem->kind == TYPE_ARRAY; i++)
-    elem = type_resolve(elem->u.array.elem);
-  for (; slices > 0; slices--)
-    elem = type_array_of(new_node(Size, .kind = SIZE_ANY), elem);
-  return type->kind == TYPE_ARRAY ? elem : type;
-}
-
-// The new value: one whose sizes cannot be shown to be those of the slice is compared with it when
-// the program runs.
-static void check_update(Check *k, AstExp *value, const Type *type, const AstDimVec *dims,
-                         Loc from) {
-  const Type *actual = infer(k, value);
-  k->at = value->loc;
-  if (unify(k, type, actual)) return;
-  bool run_tells = k->mismatch.kind == MISMATCH_SIZE &&
-                   (size_resolve(k->mismatch.expected_size)->kind != SIZE_CONST ||
-                    size_resolve(k->mismatch.actual_size)->kind != SIZE_CONST);
-  expect_type(k, value->loc, run_tells ? any_slice(type, dims) : type, actual,
-              (Why){ .kind = WHY_UPDATE, .from = from });
-}
-
-const Type *infer_with(Check *k, AstExp *exp) {
-  const Type *array = infer(k, exp->u.with.array);
-  const Type *elem = update_type(k, exp, array, &exp->u.with.dims);
-  check_update(k, exp->u.with.value, elem, &exp->u.with.dims, exp->u.with.array->loc);
-  return array;
-}
-
-// let xs[i] = v in b
-const Type *infer_let_with(Check *k, AstExp *exp) {
-  const Type *array = infer(k, exp->u.let_with.array);
-  const Type *elem = update_type(k, exp, array, &exp->u.let_with.dims);
-  check_update(k, exp->u.let_with.value, elem, &exp->u.let_with.dims,
-               exp->u.let_with.array->loc);
-  int mark = scope_mark(k);
-  k->level++;
-  check_pat(k, exp->u.let_with.pat, array);
-  check_pat_names(k, exp->u.let_with.pat, PAT_PARAM);
-  const Type *body = infer(k, exp->u.let_with.body);
-  k->level--;
-  scope_leave(k, mark);
-  return body;
 }

@@ -117,7 +117,7 @@ static const Type *infer_record(Check *k, AstExp *exp) {
   return type_record_checked(k, exp->loc, fields, count, false);
 }
 
-static const Type *project(Check *k, const Type *record, Name field, Loc loc) {
+const Type *field_of(Check *k, const Type *record, Name field, Loc loc) {
   const Type *type = unify_field(k, record, field, loc);
   if (type) return type;
   if (k->mismatch.kind == MISMATCH_FIELD)
@@ -130,56 +130,14 @@ static const Type *project(Check *k, const Type *record, Name field, Loc loc) {
 static const Type *infer_project(Check *k, AstExp *exp) {
   if (make_qualified(k, exp)) return infer_name(k, exp);
   const Type *record = infer(k, exp->u.project.record);
-  return project(k, record, exp->u.project.field, exp->loc);
+  return field_of(k, record, exp->u.project.field, exp->loc);
 }
 
 static const Type *infer_section_field(Check *k, AstExp *exp) {
   const Type *from = type_var(k, exp->loc), *type = from;
   for (int i = 0; i < exp->u.section_field.fields.count; i++)
-    type = project(k, type, exp->u.section_field.fields.at[i], exp->loc);
+    type = field_of(k, type, exp->u.section_field.fields.at[i], exp->loc);
   return type_function(NULL, from, type);
-}
-
-static const Size *any_size(Check *k, const Size *size) {
-  (void)k;
-  (void)size;
-  return new_node(Size, .kind = SIZE_ANY);
-}
-
-// `record` with `field` of another type.
-static const Type *with_field_type(const Type *record, Name field, const Type *type) {
-  int count = record->u.record.count;
-  TypeField *fields =
-      mem_copy(record->u.record.fields, sizeof *fields * (size_t)count);
-  for (int i = 0; i < count; i++)
-    if (fields[i].name == field) fields[i].type = type;
-  Type *copy = mem_copy(record, sizeof *copy);
-  copy->u.record.fields = fields;
-  return copy;
-}
-
-// The type of `record` when the field that `exp` updates, from the path's place `at` on, has the
-// type of the new value: the old one but for its sizes.
-static const Type *updated_type(Check *k, AstExp *exp, const Type *record, int at) {
-  if (at == exp->u.with_field.fields.count) {
-    const Type *like = type_map_sizes(k, record, any_size);
-    check_exp(k, exp->u.with_field.value, like, (Why){ .kind = WHY_UPDATE });
-    return exp->u.with_field.value->type;
-  }
-  Name name = exp->u.with_field.fields.at[at];
-  const Type *field = project(k, record, name, exp->loc);
-  const Type *updated = updated_type(k, exp, field, at + 1);
-  record = type_resolve(record);
-  if (record->kind == TYPE_RECORD) return with_field_type(record, name, updated);
-  k->at = exp->loc;
-  unify(k, field, updated);
-  return record;
-}
-
-// r with a.b = v
-static const Type *infer_with_field(Check *k, AstExp *exp) {
-  const Type *record = infer(k, exp->u.with_field.record);
-  return updated_type(k, exp, record, 0);
 }
 
 // --- Conditions, types in expressions, attributes ---
@@ -198,6 +156,12 @@ static const Type *infer_ascribe(Check *k, AstExp *exp) {
   check_exp(k, exp->u.ascribe.exp, type,
             (Why){ .kind = WHY_ASCRIPTION, .from = exp->u.ascribe.type->loc });
   return type;
+}
+
+static const Size *any_size(Check *k, const Size *size) {
+  (void)k;
+  (void)size;
+  return new_node(Size, .kind = SIZE_ANY);
 }
 
 // e :> t: the types agree but for the sizes, which are compared when the program runs.
@@ -260,13 +224,13 @@ static const Type *infer_kind(Check *k, AstExp *exp) {
   case AST_LOOP: return infer_loop(k, exp);
   case AST_MATCH: return infer_match(k, exp);
   case AST_WITH: return infer_with(k, exp);
-  case AST_WITH_FIELD: return infer_with_field(k, exp);
   case AST_ASCRIBE: return infer_ascribe(k, exp);
   case AST_COERCE: return infer_coerce(k, exp);
   case AST_ASSERT: return infer_assert(k, exp);
   case AST_ATTR: return infer_attr(k, exp);
   case AST_CONSTRUCTOR: return infer_constructor(k, exp);
   case AST_OPEN_IN: return infer_open_in(k, exp);
+  case AST_HOLE: return type_var(k, exp->loc);
   }
   return type_error(k, exp->loc);
 }

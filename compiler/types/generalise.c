@@ -201,6 +201,11 @@ static void check_literal(Check *k, const AstExp *exp) {
         prim_type_name(prim));
 }
 
+static void report_hole(Check *k, const AstExp *exp) {
+  if (exp->kind == AST_HOLE)
+    warning(k->c, exp->loc, "a hole of type `%s` is to be filled", type_text(exp->type));
+}
+
 void finish_definition(Check *k, Binding *binding) {
   size_equations_solve(k, 0, true);
   for (int i = 0; i < k->vars.count; i++)
@@ -210,6 +215,8 @@ void finish_definition(Check *k, Binding *binding) {
     solve_exp(k, *exp);
   vec_each (AstExp **, exp, &k->exps)
     check_literal(k, *exp);
+  vec_each (AstExp **, exp, &k->exps)
+    report_hole(k, *exp);
   vec_each (AstPat **, pat, &k->pats)
     (*pat)->type = type_solve(k, (*pat)->type);
   vec_each (Binding **, b, &k->bindings)

@@ -33,17 +33,37 @@ const Type *type_of_param(const Binding *param) {
   return new_node(Type, .kind = TYPE_PARAM, .u.param = param);
 }
 
-// Records sort their fields by name; a tuple keeps its order, in which "10" follows "9".
+static bool is_number(Name name) { return name[strspn(name, "0123456789")] == 0; }
+
+int type_field_order(Name a, Name b) {
+  bool numbers = is_number(a) && is_number(b);
+  int longer = numbers ? (int)strlen(a) - (int)strlen(b) : 0;
+  if (longer) return longer;
+  return is_number(a) == is_number(b) ? strcmp(a, b) : is_number(a) ? -1 : 1;
+}
+
+// {0: a, 1: b} is (a, b).
+static bool is_tuple_of(const TypeField *sorted, int count) {
+  for (int i = 0; i < count; i++)
+    if (strcmp(sorted[i].name, text_format("%d", i)) != 0) return false;
+  return count > 1;
+}
+
+// A tuple's fields come in their order.
 const Type *type_record(const TypeField *fields, int count, bool is_tuple) {
   TypeField *sorted = new_array(TypeField, count);
   for (int i = 0; i < count; i++) {
     int at = i;
-    for (; !is_tuple && at > 0 && strcmp(sorted[at - 1].name, fields[i].name) > 0; at--)
+    for (;
+         !is_tuple && at > 0 && type_field_order(sorted[at - 1].name, fields[i].name) > 0;
+         at--)
       sorted[at] = sorted[at - 1];
     sorted[at] = fields[i];
   }
   return new_node(Type, .kind = TYPE_RECORD,
-                  .u.record = { .is_tuple = is_tuple, .count = count, .fields = sorted });
+                  .u.record = { .is_tuple = is_tuple || is_tuple_of(sorted, count),
+                                .count = count,
+                                .fields = sorted });
 }
 
 const Type *type_unit(void) {

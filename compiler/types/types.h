@@ -52,7 +52,7 @@ struct Type {
   Name alias;   // records: the abbreviation it was written as, for entry points, or NULL
   union {
     PrimType prim;
-    struct { bool is_tuple; int count; const TypeField *fields; } record;  // sorted by name
+    struct { bool is_tuple; int count; const TypeField *fields; } record;  // by type_field_order
     struct { const Size *size; const Type *elem; } array;
     // `param` is bound (as a size) in `to` when the argument was named: (n: i64) -> [n]t
     // `exists` are the sizes in `to` that each application makes anew: a -> ?[k].[k]b
@@ -117,6 +117,8 @@ CheckedProgram *types_check(Compiler *c, AstProgram *program);
 const char *type_text(const Type *type);
 const char *size_text(const Size *size);
 bool type_is_tuple(const Type *type);
+// The order of fields in a record: numbers by their value, then names by their letters.
+int type_field_order(Name a, Name b);
 bool type_is_sum(const Type *type);
 // The place of field "#c" among the constructors of a sum type, or -1.
 int type_constructor(const Type *sum, Name field);

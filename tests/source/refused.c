@@ -10,7 +10,6 @@ typedef struct Snippet {
 static const Snippet snippets[] = {
   { SNIPPET_EXP, "match match x case 1 -> 2 case 3 -> match y case 4 -> 5", "error: expected 'case' after '5', found end of file" },
   { SNIPPET_EXP, "0x_f", "error: expected a number's suffix (i8 to u64, f32, f64), found 'x_f'" },
-  { SNIPPET_EXP, "?\??", "error: not supported yet: holes" },
   { SNIPPET_TYPE, "f16", "error: not supported yet: the type f16" },
   { SNIPPET_TYPE, "**i32", "error: expected a type, found '**'" },
   { SNIPPET_TYPE, "(i32,)", "error: expected a tuple of no or at least two types, found one" },

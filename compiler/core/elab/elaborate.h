@@ -241,8 +241,12 @@ const Val *elab_coerce(Elab *e, Scope *s, const AstExp *exp);
 const Val *elab_equal(Elab *e, const Val *a, const Val *b);
 const Val *elab_index(Elab *e, Scope *s, const Val *array,
                       const AstDimVec *dims);  // slice.c
-const Val *elab_update(Elab *e, Scope *s, const Val *array, const AstDimVec *dims,
+// `target` with what `path` leads to replaced by `v` (update.c).
+const Val *elab_update(Elab *e, Scope *s, const Val *target, const AstPath *path,
                        const Val *v);
+// `array` with the elements at `dims` replaced.
+const Val *elab_update_array(Elab *e, Scope *s, const Val *array, const AstDimVec *dims,
+                             const Val *v);
 
 // An element of an array value, without a check.
 const Val *elab_element(Elab *e, const Val *array, Atom index);

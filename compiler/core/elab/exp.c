@@ -59,7 +59,7 @@ static const Val *record(Elab *e, Scope *s, const AstExp *exp) {
     const AstFieldExp *field = &exp->u.record.fields.at[i];
     const Val *value = elab_part(e, s, field->value);
     int at = i;
-    for (; at > 0 && strcmp(names[at - 1], field->name) > 0; at--) {
+    for (; at > 0 && type_field_order(names[at - 1], field->name) > 0; at--) {
       names[at] = names[at - 1];
       items[at] = items[at - 1];
     }
@@ -67,26 +67,6 @@ static const Val *record(Elab *e, Scope *s, const AstExp *exp) {
     items[at] = value;
   }
   return val_record(names, items, count);
-}
-
-// r with a.b = v, from field `depth` on.
-static const Val *set_field(Elab *e, const Val *r, const AstExp *exp, int depth,
-                            const Val *value) {
-  if (depth == exp->u.with_field.fields.count) return value;
-  Name name = exp->u.with_field.fields.at[depth];
-  const Val **items = new_array(const Val *, r->u.record.count);
-  for (int i = 0; i < r->u.record.count; i++) {
-    items[i] = r->u.record.items[i];
-    if (r->u.record.names[i] == name)
-      items[i] = set_field(e, items[i], exp, depth + 1, value);
-  }
-  return val_record(r->u.record.names, items, r->u.record.count);
-}
-
-static const Val *with_field(Elab *e, Scope *s, const AstExp *exp) {
-  const Val *r = elab_part(e, s, exp->u.with_field.record);
-  const Val *value = elab_part(e, s, exp->u.with_field.value);
-  return set_field(e, r, exp, 0, value);
 }
 
 static const Val *project(Elab *e, Scope *s, const AstExp *exp) {
@@ -124,12 +104,12 @@ static const Val *let_fun(Elab *e, Scope *s, const AstExp *exp) {
 
 static const Val *let_with(Elab *e, Scope *s, const AstExp *exp) {
   const char *hint = e->hint;
-  const Val *array = elab_part(e, s, exp->u.let_with.array);
+  const Val *target = elab_part(e, s, exp->u.let_with.target);
   const Val *value = elab_part(e, s, exp->u.let_with.value);
-  Loc dims = exp->u.let_with.dims.at[0].loc;
-  if (dims.file && !dims.file->built_in) e->b->loc = dims;
+  Loc step = exp->u.let_with.path.at[0].loc;
+  if (step.file && !step.file->built_in) e->b->loc = step;
   e->hint = pat_whole_name(exp->u.let_with.pat);
-  const Val *updated = elab_update(e, s, array, &exp->u.let_with.dims, value);
+  const Val *updated = elab_update(e, s, target, &exp->u.let_with.path, value);
   elab_bind(e, s, exp->u.let_with.pat, updated);
   e->hint = hint;
   return elab_exp(e, s, exp->u.let_with.body);
@@ -138,9 +118,9 @@ static const Val *let_with(Elab *e, Scope *s, const AstExp *exp) {
 // ---- the rest
 
 static const Val *with(Elab *e, Scope *s, const AstExp *exp) {
-  const Val *array = elab_part(e, s, exp->u.with.array);
+  const Val *target = elab_part(e, s, exp->u.with.target);
   const Val *value = elab_part(e, s, exp->u.with.value);
-  return elab_update(e, s, array, &exp->u.with.dims, value);
+  return elab_update(e, s, target, &exp->u.with.path, value);
 }
 
 static const Val *index_exp(Elab *e, Scope *s, const AstExp *exp) {
@@ -172,6 +152,11 @@ static const Val *attr(Elab *e, Scope *s, const AstExp *exp) {
   Closure f = *v->u.closure;
   f.attrs = attrs;
   return val_closure(mem_copy(&f, sizeof f));
+}
+
+static const Val *hole(Elab *e, const AstExp *exp) {
+  error(e->c, exp->loc, "a hole of type `%s` is not filled", type_text(exp->type));
+  elab_stop(e);
 }
 
 static const Val *lambda(const Scope *s, const AstExp *exp) {
@@ -206,13 +191,13 @@ static const Val *dispatch(Elab *e, Scope *s, const AstExp *exp) {
   case AST_LOOP: return elab_loop(e, s, exp);
   case AST_MATCH: return elab_match(e, s, exp);
   case AST_WITH: return with(e, s, exp);
-  case AST_WITH_FIELD: return with_field(e, s, exp);
   case AST_ASCRIBE: return elab_exp(e, s, exp->u.ascribe.exp);
   case AST_COERCE: return elab_coerce(e, s, exp);
   case AST_ASSERT: return assertion(e, s, exp);
   case AST_ATTR: return attr(e, s, exp);
   case AST_CONSTRUCTOR: return elab_constructor(e, s, exp);
   case AST_OPEN_IN: return elab_exp(e, s, exp->u.open_in.exp);
+  case AST_HOLE: return hole(e, exp);
   }
   bug(e->c, exp->loc, "an expression of unknown kind");
 }

@@ -217,8 +217,8 @@ static Atom fit_value(Elab *e, Atom value, const DimIndex *index, int rank) {
   return elab_fit(e, value, dims);
 }
 
-const Val *elab_update(Elab *e, Scope *s, const Val *array, const AstDimVec *asts,
-                       const Val *v) {
+const Val *elab_update_array(Elab *e, Scope *s, const Val *array, const AstDimVec *asts,
+                             const Val *v) {
   const char *hint = e->hint;
   e->hint = NULL;
   DimVec dims = eval_dims(e, s, asts);
