@@ -62,6 +62,8 @@ typedef enum SizeOp {
   SIZE_PROJECT,  // r.a: `node` is the projection
   SIZE_INDEX,    // a[i, j]: `node` is the whole, the parts are the array and the indices
   SIZE_LITERAL,  // an operand that is not an i64: `node`, no parts
+  // any other expression: `node`, whose free `names` stand for the parts
+  SIZE_OPAQUE,
 } SizeOp;
 
 // A size expression while its parts may still hold variables.  The operands of calls, projections
@@ -71,6 +73,7 @@ typedef struct SizeTree {
   const AstExp *node;  // see SizeOp; NULL for arithmetic
   int count;
   const Size *const *parts;
+  Binding *const *names;  // SIZE_OPAQUE
 } SizeTree;
 
 // Why two types ought to be equal, for the message if they are not.
@@ -239,6 +242,8 @@ const Type *unify_field(Check *k, const Type *record, Name field, Loc loc);
 const Size *size_resolve(const Size *size);
 const Size *size_var(Check *k, Name name, Loc loc);
 const Size *size_tree(SizeOp op, const AstExp *node, int count, const Size *const *parts);
+// The same with other parts.
+const Size *size_rebuild(const SizeTree *tree, const Size *const *parts);
 const Size *size_binary(SizeOp op, const Size *a, const Size *b);
 bool size_equal(const Size *a, const Size *b);
 bool unify_sizes(Check *k, const Size *expected, const Size *actual);
@@ -257,7 +262,11 @@ bool size_mentions(const Size *size, const Binding *binding);
 // size_exp.c
 // The size that an i64 expression stands for, or NULL if it cannot be one.
 const Size *size_of_exp(Check *k, const AstExp *exp);
-// The same for an expression of any type that occurs in a size.
+// The text of a size of any form, with numbers for the names that stand for its parts.
+const char *size_opaque_text(const SizeTree *tree);
+// Any expression as a size that is equal to what is written alike, or NULL.
+const Size *size_opaque(Check *k, const AstExp *exp);
+// What size_of_exp says for an expression of any type that occurs in a size.
 const Size *size_operand(Check *k, const AstExp *exp);
 // The expression, with solved types, that a size without open variables is.
 AstExp *exp_of_size(Check *k, const Size *size);

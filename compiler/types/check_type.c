@@ -28,14 +28,8 @@ const Type *type_record_checked(Check *k, Loc loc, const TypeField *fields, int 
 const Size *check_size(Check *k, AstExp *exp) {
   check_exp(k, exp, type_prim(PRIM_I64), (Why){ .kind = WHY_SIZE });
   const Size *size = size_of_exp(k, exp);
-  if (size) return size;
-  if (!type_is_error(exp->type)) {
-    error(k->c, exp->loc, "this expression cannot be a size");
-    hint(k->c,
-         "sizes are made of names, constants, arithmetic, fields, elements and calls of "
-         "functions that are not local");
-  }
-  return size_var(k, NULL, exp->loc);
+  if (!size && !type_is_error(exp->type)) size = size_opaque(k, exp);
+  return size ? size : new_node(Size, .kind = SIZE_ANY, .loc = exp->loc);
 }
 
 // --- Types ---

@@ -28,6 +28,13 @@ const Size *size_tree(SizeOp op, const AstExp *node, int count,
   return new_node(Size, .kind = SIZE_EXP, .loc = loc, .u.exp = { .tree = tree });
 }
 
+const Size *size_rebuild(const SizeTree *tree, const Size *const *parts) {
+  SizeTree *copy = mem_copy(tree, sizeof *copy);
+  copy->parts = parts;
+  Loc loc = tree->count ? parts[0]->loc : tree->node->loc;
+  return new_node(Size, .kind = SIZE_EXP, .loc = loc, .u.exp = { .tree = copy });
+}
+
 const Size *size_binary(SizeOp op, const Size *a, const Size *b) {
   const Size **parts = new_array(const Size *, 2);
   parts[0] = a;
@@ -77,7 +84,7 @@ static const Size *outer_tree(const Size *size, int level) {
     if (!(parts[i] = size_outer(tree->parts[i], level))) return NULL;
     same = same && parts[i] == tree->parts[i];
   }
-  return same ? size : size_tree(tree->op, tree->node, tree->count, parts);
+  return same ? size : size_rebuild(tree, parts);
 }
 
 const Size *size_outer(const Size *size, int level) {

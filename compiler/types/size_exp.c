@@ -2,6 +2,7 @@
 //
 // Addition, subtraction and multiplication are understood; all else is equal to what is written
 // alike.  `length xs` is the size of xs.
+#include "source/ast_walk.h"
 #include "types/check.h"
 #include <string.h>
 
@@ -95,6 +96,43 @@ const Size *size_of_exp(Check *k, const AstExp *exp) {
   return is_i64(exp) ? size_operand(k, exp) : NULL;
 }
 
+// The names in an expression that were bound outside of it, each once.
+typedef struct FreeNames {
+  int level;
+  BindingVec names;
+  bool
+      polymorphic;  // a function is used at a type of the enclosing definition's parameters
+} FreeNames;
+
+static bool is_new(const BindingVec *names, const Binding *binding) {
+  vec_each (Binding *const *, b, names)
+    if (*b == binding) return false;
+  return true;
+}
+
+static void add_free_name(AstVisitor *v, const AstExp *exp) {
+  FreeNames *free = v->state;
+  Binding *b = exp->kind == AST_NAME ? exp->u.name.binding : NULL;
+  if (b && exp->u.name.inst && b->types.count && b->kind != BIND_INTRINSIC)
+    free->polymorphic = true;
+  bool inner = !b || b->is_top || b->kind == BIND_INTRINSIC || b->level > free->level;
+  if (!inner && is_new(&free->names, b)) vec_push(&free->names, b);
+  ast_visit_parts(v, exp);
+}
+
+const Size *size_opaque(Check *k, const AstExp *exp) {
+  FreeNames free = { .level = k->level };
+  AstVisitor visitor = { .exp = add_free_name, .state = &free };
+  add_free_name(&visitor, exp);
+  if (free.polymorphic) return NULL;
+  const Size **parts = new_array(const Size *, free.names.count);
+  for (int i = 0; i < free.names.count; i++)
+    parts[i] = size_of_binding(free.names.at[i], exp->loc);
+  const SizeTree *tree = new_node(SizeTree, .op = SIZE_OPAQUE, .node = exp,
+                                  .count = free.names.count, .names = free.names.at);
+  return size_rebuild(tree, parts);
+}
+
 // --- To expressions ---
 
 static AstExp *size_exp(AstExpKind kind, Loc loc) {
@@ -166,6 +204,29 @@ static AstExp *exp_of_project(Check *k, const SizeTree *tree) {
   return exp;
 }
 
+// let name = part in body
+static AstExp *bind_part(Check *k, Binding *name, const Size *part, AstExp *body) {
+  AstPat *pat = new_node(AstPat, .kind = AST_PAT_NAME, .loc = body->loc);
+  pat->u.name.name = name->name;
+  pat->u.name.binding = name;
+  pat->type = type_solve(k, name->type);
+  AstExp *let = new_node(AstExp, .kind = AST_LET, .loc = body->loc, .type = body->type);
+  let->u.let.pat = pat;
+  let->u.let.value = exp_of_size(k, part);
+  let->u.let.body = body;
+  return let;
+}
+
+static AstExp *exp_of_opaque(Check *k, const SizeTree *tree) {
+  AstExp *exp = copy_node(k, tree->node);
+  for (int i = 0; i < tree->count; i++) {
+    const Size *part = size_resolve(tree->parts[i]);
+    bool same = part->kind == SIZE_NAME && part->u.name == tree->names[i];
+    if (!same) exp = bind_part(k, tree->names[i], part, exp);
+  }
+  return exp;
+}
+
 static AstExp *exp_of_tree(Check *k, const SizeTree *tree, Loc loc) {
   switch (tree->op) {
   case SIZE_ADD: return exp_of_apply(k, tree, loc);
@@ -175,6 +236,7 @@ static AstExp *exp_of_tree(Check *k, const SizeTree *tree, Loc loc) {
   case SIZE_PROJECT: return exp_of_project(k, tree);
   case SIZE_INDEX: return exp_of_index(k, tree);
   case SIZE_LITERAL: return copy_node(k, tree->node);
+  case SIZE_OPAQUE: return exp_of_opaque(k, tree);
   }
   bug(k->c, loc, "a size of unknown form");
 }

@@ -38,6 +38,9 @@ static int compare_calls(const SizeTree *a, const SizeTree *b) {
   if (a->op == SIZE_LITERAL) return compare_literals(a->node, b->node);
   if (a->op == SIZE_PROJECT && a->node->u.project.field != b->node->u.project.field)
     return strcmp(a->node->u.project.field, b->node->u.project.field);
+  bool opaque = a->op == SIZE_OPAQUE && a->node != b->node;
+  int text = opaque ? strcmp(size_opaque_text(a), size_opaque_text(b)) : 0;
+  if (text) return text;
   if (a->count != b->count) return a->count - b->count;
   for (int i = 0; i < a->count; i++) {
     int order = compare_sizes(a->parts[i], b->parts[i]);

@@ -130,7 +130,7 @@ const Size *size_substitute(Check *k, const Subst *s, const Size *size) {
     if (same && function == tree->node) return size;
     return size_tree(SIZE_CALL, function, tree->count, parts);
   }
-  return same ? size : size_tree(tree->op, tree->node, tree->count, parts);
+  return same ? size : size_rebuild(tree, parts);
 }
 
 const Type *type_substitute(Check *k, const Subst *s, const Type *type) {
@@ -187,7 +187,7 @@ static const Size *replace_anonymous(Rewrite *r, const Size *size,
     parts[i] = replace_anonymous(r, tree->parts[i], make);
     same = same && parts[i] == tree->parts[i];
   }
-  return same ? size : size_tree(tree->op, tree->node, tree->count, parts);
+  return same ? size : size_rebuild(tree, parts);
 }
 
 static const Size *unknown_for(Rewrite *r, Loc loc) {

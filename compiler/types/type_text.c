@@ -3,6 +3,7 @@
 #include "source/source.h"
 #include "types/check.h"
 #include <ctype.h>
+#include <string.h>
 
 static void add_type(Text *t, const Type *type, bool atomic);
 static void add_size(Text *t, const Size *size, int precedence);
@@ -123,6 +124,52 @@ static void add_indices(Text *t, const SizeTree *tree) {
   text_add(t, "]");
 }
 
+static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_' || c == '\''; }
+
+// The part that a word of the text stands for, or -1.  There is a bracket before the text.
+static int part_named(const SizeTree *tree, const char *word, size_t length) {
+  if (word[-1] == '.') return -1;
+  for (int i = 0; i < tree->count; i++)
+    if (strlen(tree->names[i]->name) == length &&
+        strncmp(tree->names[i]->name, word, length) == 0)
+      return i;
+  return -1;
+}
+
+static void add_word(Text *t, const SizeTree *tree, const char *word, size_t length,
+                     bool numbered) {
+  int part = part_named(tree, word, length);
+  if (part < 0)
+    text_printf(t, "%.*s", (int)length, word);
+  else if (numbered)
+    text_printf(t, "#%d", part);
+  else
+    add_size(t, tree->parts[part], APPLICATION + 1);
+}
+
+// The text of the program, in one line, with the parts in place of the names.
+static void add_opaque(Text *t, const SizeTree *tree, bool numbered) {
+  Loc loc = tree->node->loc;
+  const char *text = loc.file ? loc.file->text : "";
+  for (uint32_t at = loc.start, next; loc.file && at < loc.end; at = next) {
+    next = at + 1;
+    while (is_word(text[at]) && next < loc.end && is_word(text[next]))
+      next++;
+    if (is_word(text[at]))
+      add_word(t, tree, text + at, next - at, numbered);
+    else if (!isspace((unsigned char)text[at]))
+      text_printf(t, "%c", text[at]);
+    else if (!isspace((unsigned char)text[next]))
+      text_add(t, " ");
+  }
+}
+
+const char *size_opaque_text(const SizeTree *tree) {
+  Text *t = text_new();
+  add_opaque(t, tree, true);
+  return text_str(t);
+}
+
 static int precedence_of(const SizeTree *tree) {
   switch (tree->op) {
   case SIZE_ADD: return 2;
@@ -135,6 +182,7 @@ static int precedence_of(const SizeTree *tree) {
   case SIZE_PROJECT:
   case SIZE_INDEX:
   case SIZE_LITERAL: break;
+  case SIZE_OPAQUE: return 0;
   }
   return APPLICATION + 1;
 }
@@ -153,6 +201,7 @@ static void add_tree(Text *t, const SizeTree *tree, int precedence) {
     break;
   case SIZE_INDEX: add_indices(t, tree); break;
   case SIZE_LITERAL: ast_print_exp(t, tree->node); break;
+  case SIZE_OPAQUE: add_opaque(t, tree, false); break;
   }
   if (own < precedence) text_add(t, ")");
 }

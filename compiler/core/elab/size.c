@@ -4,6 +4,7 @@
 // evaluated only where the value does not tell: sizes that appear in results alone, and extents
 // that have to be known outside of the body that computes them.
 #include "core/elab/elaborate.h"
+#include "source/ast_walk.h"
 
 TypeIn typein_resolve(TypeIn t) {
   while (t.type && t.type->kind == TYPE_PARAM) {
@@ -23,29 +24,49 @@ PrimType typein_prim(Elab *e, TypeIn t) {
 
 // ---- known sizes
 
-static bool exp_known(const AstExp *exp, const Env *env);
+// A search for names without a value in scope.
+typedef struct Unknowns {
+  const Env *env;
+  Vec(const Binding *) bound;  // by the expression itself
+  bool found;
+} Unknowns;
 
 static bool name_known(const Binding *binding, const Env *env) {
-  if (binding->kind == BIND_FUNCTION || binding->kind == BIND_INTRINSIC) return true;
+  if (binding->kind == BIND_INTRINSIC) return true;
+  if (binding->kind == BIND_FUNCTION && binding->is_top) return true;
   const Env *found = env_find(env, binding);
   return found && found->val;
 }
 
-static bool apply_known(const AstExp *exp, const Env *env) {
-  if (!exp_known(exp->u.apply.function, env)) return false;
-  vec_each (AstExp **, arg, &exp->u.apply.args) {
-    if (!exp_known(*arg, env)) return false;
-  }
-  return true;
+static void note_bound(void *state, const AstPat *name) {
+  Unknowns *u = state;
+  vec_push(&u->bound, name->u.name.binding);
 }
 
-// Whether a size expression has a value in scope; sizes are built of few kinds of expressions.
+static void visit_pat(AstVisitor *v, const AstPat *pat) {
+  ast_visit_names(pat, note_bound, v->state);
+}
+
+static bool is_bound(const Unknowns *u, const Binding *binding) {
+  vec_each (const Binding *const *, b, &u->bound)
+    if (*b == binding) return true;
+  return false;
+}
+
+static void visit_exp(AstVisitor *v, const AstExp *exp) {
+  Unknowns *u = v->state;
+  if (exp->kind == AST_LET_FUN) vec_push(&u->bound, exp->u.let_fun.binding);
+  bool unknown = exp->kind == AST_NAME && !is_bound(u, exp->u.name.binding) &&
+                 !name_known(exp->u.name.binding, u->env);
+  if (unknown) u->found = true;
+  if (!u->found) ast_visit_parts(v, exp);
+}
+
 static bool exp_known(const AstExp *exp, const Env *env) {
-  if (exp->kind == AST_NAME) return name_known(exp->u.name.binding, env);
-  if (exp->kind == AST_APPLY) return apply_known(exp, env);
-  if (exp->kind == AST_PROJECT) return exp_known(exp->u.project.record, env);
-  if (exp->kind == AST_ASCRIBE) return exp_known(exp->u.ascribe.exp, env);
-  return exp->kind == AST_INT;
+  Unknowns unknowns = { .env = env };
+  AstVisitor visitor = { .exp = visit_exp, .pat = visit_pat, .state = &unknowns };
+  visit_exp(&visitor, exp);
+  return !unknowns.found;
 }
 
 bool size_known(SizeIn s) {
