@@ -214,21 +214,46 @@ const Type *type_open_anonymous(Check *k, const Type *type) {
   return rewrite(&r, type);
 }
 
-// Sizes that end with their scope become unknown ones, equal sizes the same one.
-static const Size *close_size(Rewrite *r, const Size *size) {
+static const Size *closed(Rewrite *r, const Size *size);
+
+static const Size *closed_tree(Rewrite *r, const Size *size) {
+  const SizeTree *tree = size->u.exp.tree;
+  const Size **parts = new_array(const Size *, tree->count);
+  for (int i = 0; i < tree->count; i++)
+    if (!(parts[i] = closed(r, tree->parts[i]))) return NULL;
+  return size_rebuild(tree, parts);
+}
+
+// The size in terms of what is known outside and of unknown sizes that there are already, or NULL.
+static const Size *closed(Rewrite *r, const Size *size) {
   const Size *outer = size_outer(size, r->k->level);
   if (outer) return outer;
   const Size *s = size_resolve(size);
   for (int i = 0; i < r->old.count; i++)
     if (size_equal(r->old.at[i], s)) return r->replaced.at[i];
+  return s->kind == SIZE_EXP ? closed_tree(r, s) : NULL;
+}
+
+// Sizes that end with their scope become unknown ones, equal sizes the same one.
+static const Size *close_size(Rewrite *r, const Size *size) {
+  const Size *known = closed(r, size);
+  if (known) return known;
+  const Size *s = size_resolve(size);
   const Size *unknown = size_of_binding(unknown_new(r, r->loc), s->loc);
   vec_push(&r->old, s);
   vec_push(&r->replaced, unknown);
   return unknown;
 }
 
+// Sizes that are names come first, so that others can be expressed by what becomes of them.
+static const Size *close_name(Rewrite *r, const Size *size) {
+  return size_resolve(size)->kind == SIZE_NAME ? close_size(r, size) : size;
+}
+
 const Type *type_close(Check *k, const Type *type, BindingVec *made, Loc loc) {
-  Rewrite r = { .k = k, .size = close_size, .made = made, .loc = loc };
+  Rewrite r = { .k = k, .size = close_name, .made = made, .loc = loc };
+  type = rewrite(&r, type);
+  r.size = close_size;
   return rewrite(&r, type);
 }
 

@@ -195,6 +195,12 @@ static const Val *unflatten(Elab *e, const IntrinsicCall *call) {
   return val_map(e, call->args[0], unflatten_leaf, dims);
 }
 
+static const Val *fitted(Elab *e, const IntrinsicCall *call) {
+  SizeIn size = size_argument(call, 1);
+  if (!size_known(size)) return call->args[0];
+  return elab_fit_width(e, call->args[0], size_eval(e, size));
+}
+
 static const Val *zip(Elab *e, const IntrinsicCall *call) {
   Atom first;
   const Val *second = call->args[1];
@@ -251,6 +257,7 @@ static const Intrinsic intrinsics[] = {
   { "transpose", 1, transpose, 0 },
   { "flatten", 1, flatten, 0 },
   { "unflatten", 1, unflatten, 0 },
+  { "fitted", 1, fitted, 0 },
   { "zip", 2, zip, 0 },
   { "unzip", 1, unzip, 0 },
   { "choose", 2, choose, 0 },
