@@ -214,6 +214,9 @@ const Type *type_function(const Binding *param, const Type *from, const Type *to
 const Type *type_of_param(const Binding *param);
 const Type *type_record(const TypeField *fields, int count, bool is_tuple);
 const Type *type_unit(void);
+// Whether `*` stands somewhere in the type, outside of functions; the type without.
+bool type_has_unique(const Type *type);
+const Type *type_without_unique(const Type *type);
 Name type_field_name(Compiler *c, int index);  // "0", "1", ...
 const Size *size_of_binding(const Binding *binding, Loc loc);
 const Size *size_const(int64_t value, Loc loc);
@@ -399,6 +402,9 @@ const Type *infer_function(Check *k, AstFunction *f, Binding *owner,
                            const Type *expected);
 void add_unknowns(AstExp *exp, const BindingVec *unknowns);
 Name unknown_name(Check *k);
+
+// consume.c: what the definition consumes, once its types are known; marks the function's type
+void consume_definition(Check *k, AstDecl *decl);
 
 // check_decl.c
 void check_decl(Check *k, AstDecl *decl);

@@ -71,6 +71,28 @@ const Type *type_unit(void) {
   return &unit;
 }
 
+bool type_has_unique(const Type *type) {
+  type = type_resolve(type);
+  if (type->unique) return true;
+  for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count; i++)
+    if (type_has_unique(type->u.record.fields[i].type)) return true;
+  return false;
+}
+
+const Type *type_without_unique(const Type *type) {
+  if (!type_has_unique(type)) return type;
+  type = type_resolve(type);
+  Type *copy = mem_copy(type, sizeof *type);
+  copy->unique = false;
+  if (type->kind != TYPE_RECORD || type->u.record.count == 0) return copy;
+  TypeField *fields = new_array(TypeField, type->u.record.count);
+  for (int i = 0; i < type->u.record.count; i++)
+    fields[i] = (TypeField){ type->u.record.fields[i].name,
+                             type_without_unique(type->u.record.fields[i].type) };
+  copy->u.record.fields = fields;
+  return copy;
+}
+
 Name type_field_name(Compiler *c, int index) {
   return name_of(c->names, text_format("%d", index));
 }

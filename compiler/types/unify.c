@@ -198,7 +198,8 @@ static bool bind(Check *k, TypeVar *var, const Type *type, const BindingVec *exi
   }
   if (var->first_order && !unify_first_order(k, type)) return false;
   if (!unify_class(k, type, var->prims)) return false;
-  var->solution = type;
+  // What is found out about a value does not say whose it is.
+  var->solution = type_without_unique(type);
   for (int i = 0; i < exists->count; i++)
     vec_push(&var->exists, exists->at[i]);
   if (var->fixed_size && type->kind == TYPE_VAR) type->u.var->fixed_size = true;

@@ -1,0 +1,109 @@
+// What the files of the consumption checker share.
+//
+// An array that is updated in place, or given to a parameter `*t`, is consumed: it must not be used
+// afterwards, nor anything that may share its memory.  What may share memory is told by roots: each
+// name that is bound to a fresh value, each parameter and each constant at top level is one.  The
+// alias of an expression is the set of roots whose memory its value may share, for records field by
+// field.  A name with an alias is no root itself: consuming it consumes its roots.
+#pragma once
+#include "types/check.h"
+
+typedef enum RootKind {
+  ROOT_OWN,    // may be consumed
+  ROOT_PARAM,  // a parameter without `*`
+  ROOT_TOP,    // defined at top level
+} RootKind;
+
+// The place where a root was consumed, and the name by which it was; NULL if by none.
+typedef struct Consumed {
+  Loc loc;
+  Name through;
+} Consumed;
+
+typedef struct Root {
+  RootKind kind;
+  const Binding *binding;
+  int id;
+  int depth;                 // of the regions around its binding
+  const Consumed *consumed;  // NULL while it may be used
+  bool reported;             // its misuse
+} Root;
+
+typedef Vec(Root *) RootVec;
+
+// NULL is the alias of a fresh value.
+typedef struct Alias Alias;
+struct Alias {
+  RootVec roots;  // by id; empty for a record whose fields are told apart
+  int count;
+  const Name *names;
+  const Alias *const *fields;
+};
+
+// The body of a function or of a loop: what is bound outside must not be consumed inside.
+typedef struct Region {
+  struct Region *outer;
+  bool is_loop;
+  int depth;
+  const Alias *captured;  // the outer roots that are used inside
+} Region;
+
+typedef struct Event {
+  Root *root;
+  const Consumed *consumed;
+} Event;
+typedef Vec(Event) EventVec;
+
+typedef struct Consume {
+  Check *k;
+  Map *aliases;  // Binding -> Alias, of the names in scope
+  Region *region;
+  EventVec log;   // what was consumed on the way to the current expression, in order
+  RootKind kind;  // of the roots that patterns make
+} Consume;
+
+// consume_alias.c
+const Alias *alias_of_root(Root *root);
+const Alias *alias_record(const Name *names, const Alias *const *fields, int count);
+const Alias *alias_union(const Alias *a, const Alias *b);
+// A record's part; the whole where its parts are not told apart.
+const Alias *alias_field(const Alias *a, Name name);
+// The roots of all parts together.
+const Alias *alias_flat(const Alias *a);
+bool alias_has(const Alias *flat, const Root *root);
+// Whether a value of the type holds memory that can be shared.
+bool type_shares(const Type *type);
+bool type_has_function(const Type *type);
+
+// consume_pat.c
+// Binds the names of a pattern; parts that are fresh become roots.
+void consume_bind(Consume *u, const AstPat *pat, const Alias *alias);
+
+// consume.c
+const Alias *consume_exp(Consume *u, AstExp *exp);
+// Consumes the roots of a value that the expression at `exp` gives.
+void consume_value(Consume *u, const Alias *alias, const AstExp *exp);
+// Reports roots of the value of `exp` that were consumed after it was computed.
+void consume_check_alive(Consume *u, const Alias *alias, const AstExp *exp);
+void consume_enter(Consume *u, Region *region, bool is_loop);
+void consume_leave(Consume *u);
+
+// consume_apply.c
+const Alias *consume_apply(Consume *u, AstExp *exp);
+// The function's type as its definition says what it consumes.
+const Type *consume_type(const AstExp *function);
+
+// consume_loop.c
+const Alias *consume_loop(Consume *u, AstExp *exp);
+
+// consume_function.c
+// Checks a function's body.  Gives its type, with `*` where it consumes and where its results are
+// fresh, and the alias of the function itself.
+const Type *consume_function(Consume *u, const AstFunction *f, const Type *type,
+                             Name name, const Alias **captured);
+
+// consume_message.c
+void consume_report_use(Consume *u, Root *root, Name used, Loc loc);
+void consume_report_fixed(Consume *u, Root *root, const Consumed *consumed);
+void consume_report_outside(Consume *u, Root *root, const Consumed *consumed);
+void consume_report_result(Consume *u, Root *root, Name function, Loc loc);

@@ -1,0 +1,191 @@
+// Functions: what their parameters allow, and what their results may share memory with.
+#include "types/consume.h"
+
+// --- Parameters ---
+
+// `*` counts only where it is written.
+static bool consumes(const AstPat *pat) {
+  switch (pat->kind) {
+  case AST_PAT_NAME:
+  case AST_PAT_WILDCARD:
+  case AST_PAT_LITERAL:
+  case AST_PAT_CONSTRUCTOR: return false;
+  case AST_PAT_TUPLE:
+    vec_each (AstPat *const *, item, &pat->u.tuple.items)
+      if (consumes(*item)) return true;
+    return false;
+  case AST_PAT_RECORD:
+    vec_each (const AstFieldPat *, field, &pat->u.record.fields)
+      if (consumes(field->pat)) return true;
+    return false;
+  case AST_PAT_ASCRIBE: return type_has_unique(pat->type);
+  case AST_PAT_ATTR: return consumes(pat->u.attr.pat);
+  }
+  return false;
+}
+
+static void bind_param(Consume *u, const AstPat *pat) {
+  u->kind = consumes(pat) ? ROOT_OWN : ROOT_PARAM;
+  consume_bind(u, pat, NULL);
+  u->kind = ROOT_OWN;
+}
+
+// --- Results ---
+
+typedef struct Result {
+  Consume *u;
+  const AstFunction *function;
+  Name name;
+  bool declared;
+  Vec(const Alias *)
+      parts;  // the flat aliases of the parts of the result, NULL for a scalar
+} Result;
+
+// Whether the type is that of one part.
+static bool is_part(const Result *r, const Type *type) {
+  return type->kind != TYPE_RECORD || (r->declared && type->unique);
+}
+
+static void add_parts(Result *r, const Type *type, const Alias *alias) {
+  type = type_resolve(type);
+  if (is_part(r, type)) {
+    vec_push(&r->parts, type_shares(type) ? alias_flat(alias) : NULL);
+    return;
+  }
+  for (int i = 0; i < type->u.record.count; i++)
+    add_parts(r, type->u.record.fields[i].type,
+              alias_field(alias, type->u.record.fields[i].name));
+}
+
+// Whether callers may take the root for their own.
+static bool is_given_up(const Result *r, const Root *root) {
+  return root->kind == ROOT_OWN && root->depth >= r->u->region->depth;
+}
+
+// The root in a part of the result that makes it share memory, or NULL.
+static Root *shared_root(const Result *r, int part) {
+  const Alias *alias = r->parts.at[part];
+  for (int i = 0; alias && i < alias->roots.count; i++) {
+    Root *root = alias->roots.at[i];
+    if (!is_given_up(r, root)) return root;
+    for (int j = 0; j < r->parts.count; j++)
+      if (j != part && alias_has(r->parts.at[j], root)) return root;
+  }
+  return NULL;
+}
+
+static const Type *mark_type(Result *r, const Type *type, int *part);
+
+static const Type *mark_record(Result *r, const Type *type, int *part) {
+  int count = type->u.record.count;
+  TypeField *fields = new_array(TypeField, count);
+  for (int i = 0; i < count; i++) {
+    const TypeField *f = &type->u.record.fields[i];
+    fields[i] = (TypeField){ f->name, mark_type(r, f->type, part) };
+  }
+  if (count == 0) return type;
+  Type *copy = mem_copy(type, sizeof *type);
+  copy->unique = false;
+  copy->u.record.fields = fields;
+  return copy;
+}
+
+// A result whose type is not declared is `*` wherever it shares no memory.
+static const Type *mark_type(Result *r, const Type *type, int *part) {
+  type = type_resolve(type);
+  if (!is_part(r, type)) return mark_record(r, type, part);
+  Root *root = shared_root(r, (*part)++);
+  if (r->declared) {
+    if (type->unique && root && !root->reported)
+      consume_report_result(r->u, root, r->name, r->function->result->loc);
+    return type;
+  }
+  bool array = type->kind == TYPE_ARRAY || type->kind == TYPE_PARAM;
+  if (!array || type->unique == !root) return type;
+  Type *copy = mem_copy(type, sizeof *type);
+  copy->unique = !root;
+  return copy;
+}
+
+static void check_constants(const Result *r, const Alias *alias) {
+  const Alias *all = alias_flat(alias);
+  for (int i = 0; all && i < all->roots.count; i++) {
+    Root *root = all->roots.at[i];
+    if (root->kind != ROOT_TOP || root->reported) continue;
+    root->reported = true;
+    error(r->u->k->c, r->function->body->loc,
+          "the result of `%s` may share memory with `%s`, which is defined at top level",
+          r->name, root->binding->name);
+    hint(r->u->k->c, "return a copy: `copy %s`", root->binding->name);
+  }
+}
+
+// --- Types ---
+
+static const Type *param_type(const AstPat *pat, const Type *type);
+
+static const Type *tuple_type(const AstPat *pat, const Type *type) {
+  int count = pat->u.tuple.items.count;
+  if (type->kind != TYPE_RECORD || type->u.record.count != count || !count) return type;
+  TypeField *fields = new_array(TypeField, count);
+  for (int i = 0; i < count; i++) {
+    const TypeField *f = &type->u.record.fields[i];
+    fields[i] = (TypeField){ f->name, param_type(pat->u.tuple.items.at[i], f->type) };
+  }
+  Type *copy = mem_copy(type, sizeof *type);
+  copy->u.record.fields = fields;
+  return copy;
+}
+
+// The type of a parameter, with `*` where the pattern has it.
+static const Type *param_type(const AstPat *pat, const Type *type) {
+  if (!consumes(pat)) return type_without_unique(type);
+  type = type_resolve(type);
+  if (pat->kind == AST_PAT_ATTR) return param_type(pat->u.attr.pat, type);
+  if (pat->kind == AST_PAT_ASCRIBE) return pat->type;
+  if (pat->kind == AST_PAT_TUPLE) return tuple_type(pat, type);
+  Type *copy = mem_copy(type, sizeof *type);
+  copy->unique = true;
+  return copy;
+}
+
+// The arrows of `type` for the parameters from `at` on, and the result.
+static const Type *rebuild(const AstFunction *f, const Type *type, int at,
+                           const Type *result) {
+  if (at == f->params.count) return result;
+  type = type_resolve(type);
+  if (type->kind != TYPE_FUNCTION) return type;
+  Type *copy = mem_copy(type, sizeof *type);
+  copy->u.function.from = param_type(f->params.at[at], type->u.function.from);
+  copy->u.function.to = rebuild(f, type->u.function.to, at + 1, result);
+  return copy;
+}
+
+static const Type *result_type(const AstFunction *f, const Type *type) {
+  for (int i = 0; i < f->params.count; i++) {
+    type = type_resolve(type);
+    if (type->kind != TYPE_FUNCTION) return NULL;
+    type = type->u.function.to;
+  }
+  return type_resolve(type);
+}
+
+const Type *consume_function(Consume *u, const AstFunction *f, const Type *type,
+                             Name name, const Alias **captured) {
+  Region region;
+  consume_enter(u, &region, false);
+  vec_each (AstPat *const *, pat, &f->params)
+    bind_param(u, *pat);
+  const Alias *alias = consume_exp(u, f->body);
+  const Type *result = result_type(f, type);
+  Result r = { .u = u, .function = f, .name = name, .declared = f->result != NULL };
+  if (result && f->params.count) {
+    int part = 0;
+    add_parts(&r, result, alias);
+    result = mark_type(&r, result, &part);
+    if (!region.outer) check_constants(&r, alias);
+  }
+  consume_leave(u);
+  *captured = region.captured;
+  return result ? rebuild(f, type, 0, result) : type;
+}

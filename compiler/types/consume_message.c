@@ -1,0 +1,68 @@
+// What is said about consumption.
+#include "base/text.h"
+#include "types/consume.h"
+
+void consume_report_use(Consume *u, Root *root, Name used, Loc loc) {
+  Compiler *c = u->k->c;
+  Name name = root->binding->name, through = root->consumed->through;
+  root->reported = true;
+  if (used == name || used == through)
+    error(c, loc, "`%s` is used after it was consumed", used);
+  else
+    error(c, loc, "`%s` may share memory with `%s`, which was consumed", used, name);
+  if (through && through != name)
+    note(c, root->consumed->loc,
+         "`%s`, which may share memory with `%s`, was consumed here", through, name);
+  else
+    note(c, root->consumed->loc, "`%s` was consumed here", name);
+  hint(c, "`copy` gives an array with memory of its own");
+}
+
+// "`ys`, which may share memory with `xs`," or "`xs`"
+static const char *subject(const Root *root, const Consumed *consumed) {
+  Name name = root->binding->name;
+  if (!consumed->through || consumed->through == name) return text_format("`%s`", name);
+  return text_format("`%s`, which may share memory with `%s`,", consumed->through, name);
+}
+
+void consume_report_fixed(Consume *u, Root *root, const Consumed *consumed) {
+  Compiler *c = u->k->c;
+  Name name = root->binding->name;
+  root->reported = true;
+  if (root->kind == ROOT_TOP) {
+    error(c, consumed->loc, "%s is consumed here, but `%s` is defined at top level",
+          subject(root, consumed), name);
+    hint(c, "consume a copy: `copy %s`", name);
+    return;
+  }
+  error(c, consumed->loc, "%s is consumed here, but the parameter `%s` has no `*`",
+        subject(root, consumed), name);
+  note(c, root->binding->loc, "`%s` is a parameter of which callers keep the value",
+       name);
+  hint(c, "consume a copy, `copy %s`, or write `*` before the type of the parameter",
+       name);
+}
+
+void consume_report_outside(Consume *u, Root *root, const Consumed *consumed) {
+  Compiler *c = u->k->c;
+  Name name = root->binding->name;
+  root->reported = true;
+  error(c, consumed->loc,
+        "%s is consumed here, but it is bound outside of this %s, which may run again",
+        subject(root, consumed), u->region->is_loop ? "loop" : "function");
+  note(c, root->binding->loc, "`%s` is bound here", name);
+  hint(c, u->region->is_loop ? "make it a parameter of the loop, or consume a copy"
+                             : "make it a parameter `*`, or consume a copy");
+}
+
+void consume_report_result(Consume *u, Root *root, Name function, Loc loc) {
+  Compiler *c = u->k->c;
+  Name name = root->binding->name;
+  root->reported = true;
+  error(c, loc, "the result of %s%s%s is declared `*`, but may share memory with `%s`",
+        function ? "`" : "", function ? function : "the function", function ? "`" : "",
+        name);
+  if (root->binding->loc.file && !root->binding->loc.file->built_in)
+    note(c, root->binding->loc, "`%s` is bound here", name);
+  hint(c, "return a copy");
+}
