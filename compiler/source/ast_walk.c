@@ -65,6 +65,11 @@ static void visit_three(AstVisitor *v, const AstExp *a, const AstExp *b,
   visit_part(v, c);
 }
 
+static void visit_apply(AstVisitor *v, const AstExp *exp) {
+  visit_part(v, exp->u.apply.function);
+  visit_all(v, &exp->u.apply.args);
+}
+
 static void visit_record(AstVisitor *v, const AstExp *exp) {
   for (int i = 0; i < exp->u.record.fields.count; i++)
     visit_part(v, exp->u.record.fields.at[i].value);
@@ -90,10 +95,7 @@ void ast_visit_parts(AstVisitor *v, const AstExp *exp) {
     visit_dims(v, &exp->u.index.dims);
     return;
   case AST_PROJECT: visit_part(v, exp->u.project.record); return;
-  case AST_APPLY:
-    visit_part(v, exp->u.apply.function);
-    visit_all(v, &exp->u.apply.args);
-    return;
+  case AST_APPLY: visit_apply(v, exp); return;
   case AST_AND:
   case AST_OR: visit_three(v, exp->u.logical.left, exp->u.logical.right, NULL); return;
   case AST_LAMBDA: visit_function(v, &exp->u.lambda.function); return;
