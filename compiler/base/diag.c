@@ -117,6 +117,27 @@ void bug(Compiler *c, Loc loc, const char *format, ...) {
   exit(INTERNAL_ERROR_STATUS);
 }
 
+struct DiagSaved {
+  Diag diag;
+};
+
+DiagSaved *diag_save(Compiler *c) {
+  DiagSaved *saved = new_node(DiagSaved, .diag = *c->diag);
+  *c->diag = (Diag){ 0 };
+  return saved;
+}
+
+void diag_add(Compiler *c, const DiagSaved *saved) {
+  Diag since = *c->diag;
+  *c->diag = saved->diag;
+  vec_each (const Message *, message, &since.messages)
+    vec_push(&c->diag->messages, *message);
+  c->diag->error_count += since.error_count;
+  c->diag->warning_count += since.warning_count;
+}
+
+void diag_restore(Compiler *c, const DiagSaved *saved) { *c->diag = saved->diag; }
+
 int diag_error_count(const Compiler *c) { return c->diag->error_count; }
 
 bool diag_full(const Compiler *c) { return c->diag->error_count >= MOST_ERRORS; }

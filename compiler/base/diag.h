@@ -44,6 +44,12 @@ void diag_flush(Compiler *c);
 // number.
 const char *diag_take_text(Compiler *c);
 
+// Takes the collected messages away, to give them back or not.
+typedef struct DiagSaved DiagSaved;
+DiagSaved *diag_save(Compiler *c);
+void diag_restore(Compiler *c, const DiagSaved *saved);  // in place of those since
+void diag_add(Compiler *c, const DiagSaved *saved);      // before those since
+
 // Flushes; false if there were errors (the caller then returns with status 1).
 bool diag_ok(Compiler *c);
 

@@ -256,30 +256,38 @@ struct AstExp {
 
 typedef struct AstModExp AstModExp;
 
-// What a module type says of a member.  Modules are transparent: the types of members are those of
-// their definitions, so that only kind and name matter.
+// What a type may stand for: data of fixed sizes, data (type~), anything (type^).
+typedef enum AstLifted { LIFTED_NOT, LIFTED_SIZES, LIFTED_FULLY } AstLifted;
+
+// What a module type says of a member.
 typedef struct AstSpec {
   enum { SPEC_VALUE, SPEC_TYPE, SPEC_MODULE, SPEC_INCLUDE } kind;
   Loc loc;
   Name name;                   // not of SPEC_INCLUDE
   struct AstModType *of;       // SPEC_MODULE, SPEC_INCLUDE
+  AstTypeParamVec params;      // SPEC_VALUE, SPEC_TYPE
+  AstType *type;               // SPEC_VALUE; SPEC_TYPE: NULL if it is abstract
+  AstLifted lifted;            // SPEC_TYPE
 } AstSpec;
 
 typedef enum AstModTypeKind {
   MODTYPE_NAME,      // u.name
   MODTYPE_SPECS,     // { val x : t ... }: u.specs
-  MODTYPE_FUNCTION,  // (x : a) -> b, a -> b
+  MODTYPE_FUNCTION,  // (x : a) -> b, a -> b: u.function
+  MODTYPE_WITH,      // s with t 'a = u: u.with
 } AstModTypeKind;
 
-// `s with t = u` is `s`.
-typedef struct AstModType {
+typedef struct AstModType AstModType;
+struct AstModType {
   AstModTypeKind kind;
   Loc loc;
   union {
     AstName name;
     Vec(AstSpec) specs;
+    struct { Name param; AstModType *from, *to; } function;  // param NULL when unnamed
+    struct { AstModType *of; AstName name; AstTypeParamVec params; AstType *type; } with;
   } u;
-} AstModType;
+};
 
 typedef enum AstModExpKind {
   MODEXP_NAME,      // u.name
@@ -333,7 +341,7 @@ struct AstDecl {
       AstFunction function;  // without parameters: a constant
       Binding *binding;      // checker
     } value;
-    struct { Loc name_loc; Name name; AstTypeParamVec params; AstType *type; bool lifted; } type;
+    struct { Loc name_loc; Name name; AstTypeParamVec params; AstType *type; AstLifted lifted; } type;
     struct { Loc name_loc; Name name; AstTypeParamVec params; AstType *type; Binding *binding; } spec;
     struct { Loc name_loc; Name name; AstModExp *exp; } module;
     struct { Loc name_loc; Name name; AstModType *type; } module_type;

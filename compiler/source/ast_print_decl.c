@@ -38,7 +38,10 @@ static void print_value(Text *t, const AstDecl *decl) {
 }
 
 static void print_type_decl(Text *t, const AstDecl *decl) {
-  text_printf(t, "type%s %s", decl->u.type.lifted ? "^" : "", decl->u.type.name);
+  static const char *const marks[] = {
+    [LIFTED_NOT] = "", [LIFTED_SIZES] = "~", [LIFTED_FULLY] = "^"
+  };
+  text_printf(t, "type%s %s", marks[decl->u.type.lifted], decl->u.type.name);
   print_type_params(t, &decl->u.type.params);
   text_add(t, " = ");
   ast_print_type(t, decl->u.type.type);

@@ -109,6 +109,7 @@ AstDecl *parse_decl(Parser *p);  // NULL if it was refused
 AstDeclVec parse_decls(Parser *p, TokenKind end);
 void parse_function_rest(Parser *p, AstFunction *function);  // params : t = body
 bool at_decl(const Parser *p);
+AstLifted parse_lifted(Parser *p);  // ("~" | "^")?
 
 // parse_module.c
 AstDecl *parse_module(Parser *p, const Token *first);

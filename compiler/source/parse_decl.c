@@ -98,10 +98,15 @@ static AstDecl *parse_value(Parser *p) {
   return decl;
 }
 
+AstLifted parse_lifted(Parser *p) {
+  if (accept(p, TOKEN_TILDE)) return LIFTED_SIZES;
+  return accept_operator(p, "^") ? LIFTED_FULLY : LIFTED_NOT;
+}
+
 // "type" ("~" | "^")? name TypeParams "=" Type
 static AstDecl *parse_type_decl(Parser *p) {
   AstDecl *decl = new_decl(AST_DECL_TYPE, token_loc(p, next(p)));
-  decl->u.type.lifted = accept(p, TOKEN_TILDE) || accept_operator(p, "^");
+  decl->u.type.lifted = parse_lifted(p);
   decl->u.type.name_loc = token_loc(p, peek(p));
   decl->u.type.name = expect_name(p, "a type's name");
   decl->u.type.params = parse_type_params(p);

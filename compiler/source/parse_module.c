@@ -13,10 +13,10 @@ static AstModExp *new_exp_of(const Parser *p, AstModExpKind kind, const Token *f
 // "type" ("~" | "^")? name TypeParams ("=" Type)?
 static AstSpec parse_type_spec(Parser *p) {
   AstSpec spec = { .kind = SPEC_TYPE, .loc = token_loc(p, next(p)) };
-  if (!accept(p, TOKEN_TILDE)) accept_operator(p, "^");
+  spec.lifted = parse_lifted(p);
   spec.name = expect_name(p, "a type's name");
-  parse_type_params(p);
-  if (accept(p, TOKEN_EQUAL)) parse_type(p);
+  spec.params = parse_type_params(p);
+  if (accept(p, TOKEN_EQUAL)) spec.type = parse_type(p);
   return spec;
 }
 
@@ -35,9 +35,9 @@ static Name parse_value_name(Parser *p) {
 static AstSpec parse_value_spec(Parser *p) {
   AstSpec spec = { .kind = SPEC_VALUE, .loc = token_loc(p, next(p)) };
   spec.name = parse_value_name(p);
-  parse_type_params(p);
+  spec.params = parse_type_params(p);
   expect(p, TOKEN_COLON);
-  parse_type(p);
+  spec.type = parse_type(p);
   return spec;
 }
 
@@ -72,11 +72,9 @@ static AstModType *parse_module_param(Parser *p, Name *name) {
   return type;
 }
 
-// QualName | "{" Spec* "}" | "(" ModuleType ")" | "(" name ":" ModuleType ")"
+// QualName | "{" Spec* "}" | "(" ModuleType ")"
 static AstModType *parse_module_type_atom(Parser *p) {
   const Token *open = peek(p);
-  Name param;
-  if (at_named_param(p)) return parse_module_param(p, &param);
   AstModType *type = new_node(AstModType, .kind = MODTYPE_NAME);
   if (accept(p, TOKEN_LPAREN)) {
     type = parse_module_type(p);
@@ -94,24 +92,34 @@ static AstModType *parse_module_type_atom(Parser *p) {
 }
 
 // "with" QualName TypeParams "=" TypeTerm
-static void parse_refinement(Parser *p) {
+static AstModType *parse_refinement(Parser *p, AstModType *of) {
   next(p);
-  parse_qualified_name(p);
-  parse_type_params(p);
+  AstModType *type = new_node(AstModType, .kind = MODTYPE_WITH);
+  type->u.with.of = of;
+  type->u.with.name = parse_qualified_name(p);
+  type->u.with.params = parse_type_params(p);
   expect(p, TOKEN_EQUAL);
-  parse_type_term(p);
+  type->u.with.type = parse_type_term(p);
+  type->loc = loc_since(p, of->loc);
+  return type;
 }
 
-// ModuleType = Atom ("with" ...)* ("->" ModuleType)?
+// ModuleType = Atom ("with" ...)* ("->" ModuleType)? | "(" name ":" ModuleType ")" "->" ModuleType
 static AstModType *parse_module_type(Parser *p) {
   const Token *first = peek(p);
   if (!enter(p)) return new_node(AstModType, .kind = MODTYPE_SPECS);
-  AstModType *type = parse_module_type_atom(p);
-  while (at_kind(p, TOKEN_WITH))
-    parse_refinement(p);
+  Name param = NULL;
+  AstModType *type =
+      at_named_param(p) ? parse_module_param(p, &param) : parse_module_type_atom(p);
+  while (!param && at_kind(p, TOKEN_WITH))
+    type = parse_refinement(p, type);
+  if (param && !at_kind(p, TOKEN_ARROW)) fail_expected(p, token_text(TOKEN_ARROW));
   if (accept(p, TOKEN_ARROW)) {
+    AstModType *from = type;
     type = new_node(AstModType, .kind = MODTYPE_FUNCTION);
-    parse_module_type(p);
+    type->u.function.param = param;
+    type->u.function.from = from;
+    type->u.function.to = parse_module_type(p);
   }
   type->loc = loc_from(p, first);
   leave(p);

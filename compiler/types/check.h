@@ -135,6 +135,7 @@ typedef struct TypeDef {
   const AstTypeParamVec *params;  // NULL if none
   const Type *type;               // over the params' bindings
   bool is_top;
+  AstLifted lifted;
 } TypeDef;
 
 typedef struct ScopeEntry {
@@ -159,6 +160,7 @@ struct Module {
   Names names;
   const AstModExp *function;  // of a parametric module, or NULL
   Names scope;                // ... and the names where it was written
+  bool broken;                // ... or mistakes in it have been reported
   bool ready;                 // not while it is being loaded
 };
 
@@ -178,6 +180,10 @@ typedef struct Library {
   Map *intrinsics;          // Name -> Binding
   Map *modules;             // Name -> Module, of the prelude
   Map *files;               // Name (a path) -> Module: imported files
+  Map *sources;             // Name (a path) -> SourceFile
+  Map *signatures;          // module types of the prelude, where modules are opaque
+  bool has_signatures;      // the program has module types or parametric modules
+  int applications;         // of parametric modules, in all
   CheckedProgram *checked;  // the result
   Binding *size_ops[3];     // intrinsic +, - and *, for size expressions
 } Library;
@@ -189,6 +195,7 @@ typedef struct Check {
   Scope scope;
   int level;
   bool built_in;  // names of intrinsics are visible
+  bool opaque;    // modules are: see module.h
   Mismatch mismatch;
   Loc at;             // what is being unified
   BindingVec params;  // of the functions around it, which are being compared
@@ -287,6 +294,8 @@ typedef struct Subst {
   Vec(const Size *) to_sizes;
   Vec(const Binding *) types;
   Vec(const Type *) to_types;
+  Vec(const Binding *) abstract;  // types of modules
+  Vec(const TypeDef *) meanings;
 } Subst;
 const Type *type_substitute(Check *k, const Subst *s, const Type *type);
 const Size *size_substitute(Check *k, const Subst *s, const Size *size);
@@ -339,12 +348,15 @@ const Module *module_find(Check *k, const Name *path, int count);
 
 // prelude.c
 bool prelude_load(Library *lib);
+// The module types that every program sees, for opaque modules.
+Map *prelude_signatures(Library *lib);
 bool prelude_is_module(Name name);
 // The module's members, checked at the first call; NULL if there is no such module.
 const Module *prelude_module(Library *lib, Name name);
 
 // check_type.c
 const Type *check_type(Check *k, const AstType *type);  // anonymous sizes are SIZE_ANY
+bool type_size_varies(const Type *type);  // has sizes that differ from value to value
 const Size *check_size(Check *k, AstExp *exp);
 void bind_type_params(Check *k, AstTypeParamVec *params, Binding *owner);
 // Reports sizes among `params` that are used although `type`, that of what binds them, has none of

@@ -157,6 +157,5 @@ const Type *infer_match(Check *k, AstExp *exp) {
     else
       type = c->body->type;
   }
-  check_match_covers(k, exp);
   return leave_branches(k, exp, type ? type : type_error(k, exp->loc), "`match`");
 }

@@ -1,5 +1,6 @@
 // Definitions at top level, and whole programs.
 #include "base/text.h"
+#include "source/source.h"
 #include "types/check.h"
 #include <ctype.h>
 
@@ -119,6 +120,18 @@ static void check_value(Check *k, AstDecl *decl) {
   if (decl->u.value.is_entry && diag_error_count(k->c) == errors) check_entry(k, decl, b);
 }
 
+// What the type's declaration must say of it: `type~` of varying sizes, `type^` of functions.
+static void check_lifted(Check *k, const AstDecl *decl, const TypeDef *def) {
+  Loc loc = decl->u.type.name_loc;
+  if (def->lifted != LIFTED_FULLY && !unify_first_order(k, def->type))
+    error(k->c, loc, "type `%s` may be a function: declare it as `type^`", def->name);
+  else if (def->lifted == LIFTED_NOT && type_size_varies(def->type))
+    error(k->c, loc, "type `%s` has sizes that vary: declare it as `type~`", def->name);
+  vec_each (const AstTypeParam *, param, &decl->u.type.params)
+    if (param->kind == TYPE_PARAM_SIZE && !type_mentions(def->type, param->binding))
+      error(k->c, param->loc, "the size `%s` does not occur in the type", param->name);
+}
+
 static void check_type_decl(Check *k, AstDecl *decl) {
   int mark = scope_mark(k);
   k->level++;
@@ -127,9 +140,11 @@ static void check_type_decl(Check *k, AstDecl *decl) {
       new_node(TypeDef, .name = decl->u.type.name, .loc = decl->u.type.name_loc,
                .params = &decl->u.type.params, .is_top = true);
   def->type = check_type(k, decl->u.type.type);
+  def->lifted = decl->u.type.lifted;
   k->level--;
   scope_leave(k, mark);
   finish_definition(k, NULL);
+  check_lifted(k, decl, def);
   define_type(k, def);
 }
 
@@ -222,12 +237,34 @@ void check_decls(Check *k, const AstDeclVec *decls) {
   }
 }
 
+// Checks the program again, from a tree of its own, with opaque modules.
+static void check_opaque(const Library *transparent, const AstProgram *program) {
+  Library *lib = mem_copy(transparent, sizeof *lib);
+  lib->checked = new (CheckedProgram);
+  lib->files = map_new(NULL);
+  lib->applications = 0;
+  lib->signatures = prelude_signatures(lib);
+  AstProgram *again = source_parse(lib->c, program->file);
+  Check *k = check_new(lib, false);
+  k->opaque = true;
+  if (again) check_decls(k, &again->decls);
+}
+
 CheckedProgram *types_check(Compiler *c, AstProgram *program) {
   int errors = diag_error_count(c);
   Library *lib = new_node(Library, .c = c);
   lib->checked = new (CheckedProgram);
   lib->files = map_new(NULL);
+  lib->sources = map_new(NULL);
   if (!prelude_load(lib)) return NULL;
+  DiagSaved *before = diag_save(c);
   check_decls(check_new(lib, false), &program->decls);
+  if (lib->has_signatures) {
+    // What is wrong with opaque modules is nearer to what was written.
+    DiagSaved *transparent = diag_save(c);
+    check_opaque(lib, program);
+    if (diag_error_count(c) == 0) diag_restore(c, transparent);
+  }
+  diag_add(c, before);
   return diag_error_count(c) == errors ? lib->checked : NULL;
 }

@@ -34,6 +34,16 @@ const Size *check_size(Check *k, AstExp *exp) {
 
 // --- Types ---
 
+bool type_size_varies(const Type *type) {
+  type = type_resolve(type);
+  if (type->kind == TYPE_ARRAY)
+    return size_resolve(type->u.array.size)->kind == SIZE_ANY ||
+           type_size_varies(type->u.array.elem);
+  for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count; i++)
+    if (type_size_varies(type->u.record.fields[i].type)) return true;
+  return type->kind == TYPE_PARAM && type->u.param->size_lifted;
+}
+
 static const Type *check_tuple(Check *k, const AstType *type) {
   int count = type->u.tuple.items.count;
   if (count == 0) return type_unit();
@@ -57,11 +67,23 @@ static const Type *check_record(Check *k, const AstType *type) {
   return type_record_checked(k, type->loc, fields, count, false);
 }
 
+// An abbreviation says that its sizes vary, where a written `[]` says that all rows have one size.
+static void check_elem(Check *k, const AstType *elem, const Type *type) {
+  const TypeDef *def =
+      elem->kind == AST_TYPE_NAME ? scope_find_type(k, &elem->u.name.name) : NULL;
+  bool param = type_resolve(type)->kind == TYPE_PARAM && type_size_varies(type);
+  if (!param && !(def && def->lifted == LIFTED_SIZES)) return;
+  error(k->c, elem->loc,
+        "the elements of an array must have one size, but those of `%s` vary",
+        elem->u.name.name.name);
+}
+
 static const Type *check_array(Check *k, const AstType *type) {
   const Size *size = type->u.array.size
                          ? check_size(k, type->u.array.size)
                          : new_node(Size, .kind = SIZE_ANY, .loc = type->loc);
   const Type *elem = check_type(k, type->u.array.elem);
+  check_elem(k, type->u.array.elem, elem);
   if (!unify_first_order(k, elem)) {
     error(k->c, type->u.array.elem->loc,
           "an array cannot hold functions (element type `%s`)", type_text(elem));

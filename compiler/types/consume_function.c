@@ -107,8 +107,20 @@ static const Type *mark_type(Result *r, const Type *type, int *part) {
   return copy;
 }
 
-static void check_constants(const Result *r, const Alias *alias) {
-  const Alias *all = alias_flat(alias);
+// Arrays only: what an abstract type of a module is, its users cannot tell.
+static const Alias *array_alias(const Type *type, const Alias *alias) {
+  type = type_resolve(type);
+  if (type->kind == TYPE_ARRAY) return alias_flat(alias);
+  const Alias *all = NULL;
+  for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count; i++) {
+    const TypeField *f = &type->u.record.fields[i];
+    all = alias_union(all, array_alias(f->type, alias_field(alias, f->name)));
+  }
+  return all;
+}
+
+static void check_constants(const Result *r, const Type *type, const Alias *alias) {
+  const Alias *all = array_alias(type, alias);
   for (int i = 0; all && i < all->roots.count; i++) {
     Root *root = all->roots.at[i];
     if (root->kind != ROOT_TOP || root->reported) continue;
@@ -183,7 +195,7 @@ const Type *consume_function(Consume *u, const AstFunction *f, const Type *type,
     int part = 0;
     add_parts(&r, result, alias);
     result = mark_type(&r, result, &part);
-    if (!region.outer) check_constants(&r, alias);
+    if (!region.outer) check_constants(&r, result, alias);
   }
   consume_leave(u);
   *captured = region.captured;

@@ -87,7 +87,9 @@ static void generalise_type(Check *k, Binding *binding, const Type *type) {
   type = type_resolve(type);
   switch (type->kind) {
   case TYPE_PRIM: break;
-  case TYPE_PARAM: break;
+  case TYPE_PARAM:
+    if (type->args) generalise_type(k, binding, type->args);
+    break;
   case TYPE_RECORD:
     for (int i = 0; i < type->u.record.count; i++)
       generalise_type(k, binding, type->u.record.fields[i].type);
@@ -219,6 +221,8 @@ void finish_definition(Check *k, Binding *binding) {
     report_hole(k, *exp);
   vec_each (AstPat **, pat, &k->pats)
     (*pat)->type = type_solve(k, (*pat)->type);
+  vec_each (AstExp **, exp, &k->exps)
+    if ((*exp)->kind == AST_MATCH) check_match_covers(k, *exp);
   vec_each (Binding **, b, &k->bindings)
     (*b)->type = type_solve(k, (*b)->type);
   if (binding) binding->type = type_solve(k, binding->type);

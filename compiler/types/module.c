@@ -1,23 +1,12 @@
-// Modules.  They are transparent namespaces: a module type only says which names can be seen, and a
-// parametric module is checked anew for each application, with its parameter bound to the argument.
+// Modules (module.h).  A parametric module is checked anew for each application, with its parameter
+// bound to the argument.
+#include "types/module.h"
 #include "source/source.h"
-#include "types/check.h"
 #include <string.h>
 
-enum { MAX_APPLICATIONS = 200 };  // of parametric modules inside one another
-
-typedef struct Signature Signature;
-
-typedef struct Member {
-  int kind;  // SPEC_VALUE, SPEC_TYPE, SPEC_MODULE
-  Name name;
-  const Signature *of;  // SPEC_MODULE
-} Member;
-
-// A module type, with the names in it resolved.
-struct Signature {
-  bool any;  // every module has it: those of the prelude, and types of parametric modules
-  Vec(Member) members;
+enum {
+  MAX_APPLICATIONS = 200,       // of parametric modules inside one another
+  MAX_ALL_APPLICATIONS = 20000  // in all
 };
 
 // --- Names ---
@@ -29,12 +18,12 @@ Names names_new(const Names *parent) {
                   map_new(parent ? parent->signatures : NULL) };
 }
 
-static Names visible(const Check *k) {
+Names names_visible(const Check *k) {
   return (Names){ k->scope.values, k->scope.types, k->scope.modules,
                   k->scope.signatures };
 }
 
-static void see(Check *k, Names names) {
+void names_see(Check *k, Names names) {
   k->scope.values = names.values;
   k->scope.types = names.types;
   k->scope.modules = names.modules;
@@ -43,8 +32,8 @@ static void see(Check *k, Names names) {
 
 // Names that come later are not seen through the result.
 static Names freeze(Check *k) {
-  Names now = visible(k);
-  see(k, names_new(&now));
+  Names now = names_visible(k);
+  names_see(k, names_new(&now));
   return now;
 }
 
@@ -71,53 +60,6 @@ static const Module *find_named(Check *k, const AstName *name) {
 }
 
 // --- Module types ---
-
-static bool is_prelude_signature(Name name) {
-  static const char *const names[] = { "from_prim", "numeric", "size",   "integral",
-                                       "real",      "float",   "ordered" };
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strcmp(names[i], name) == 0) return true;
-  return false;
-}
-
-static const Signature any_module = { .any = true };
-
-static const Signature *find_signature(Check *k, const AstName *name) {
-  const Module *m = NULL;
-  if (name->qualifiers.count) {
-    m = module_find(k, name->qualifiers.at, name->qualifiers.count);
-    if (!m) error(k->c, name->loc, "unknown module `%s`", name->qualifiers.at[0]);
-    if (!m) return &any_module;
-  }
-  const Signature *s = map_get(m ? m->names.signatures : k->scope.signatures, name->name);
-  if (s) return s;
-  if (m || !is_prelude_signature(name->name))
-    error(k->c, name->loc, "unknown module type `%s`", name->name);
-  return &any_module;
-}
-
-static const Signature *signature(Check *k, const AstModType *type);
-
-static void include(Check *k, Signature *into, const AstModType *type) {
-  const Signature *s = signature(k, type);
-  vec_each (const Member *, member, &s->members)
-    vec_push(&into->members, *member);
-}
-
-static const Signature *signature(Check *k, const AstModType *type) {
-  if (type->kind == MODTYPE_NAME) return find_signature(k, &type->u.name);
-  if (type->kind == MODTYPE_FUNCTION) return &any_module;
-  Signature *s = new (Signature);
-  vec_each (const AstSpec *, spec, &type->u.specs) {
-    if (spec->kind == SPEC_INCLUDE) {
-      include(k, s, spec->of);
-      continue;
-    }
-    const Signature *of = spec->kind == SPEC_MODULE ? signature(k, spec->of) : NULL;
-    vec_push(&s->members, (Member){ spec->kind, spec->name, of });
-  }
-  return s;
-}
 
 static const Module *restricted(Check *k, const Module *m, const Signature *s, Loc loc);
 
@@ -155,14 +97,19 @@ static const Module *restricted(Check *k, const Module *m, const Signature *s, L
   return seen;
 }
 
+static const Module *seen_as(Check *k, const Module *m, const Signature *s,
+                             bool is_abstract, Loc loc) {
+  return k->opaque ? module_impose(k, m, s, is_abstract, loc) : restricted(k, m, s, loc);
+}
+
 // --- Modules ---
 
 static const Module *eval(Check *k, const AstModExp *exp);
 
 static Module *module_of_decls(Check *k, const AstDeclVec *decls) {
-  Names outer = visible(k);
+  Names outer = names_visible(k);
   Check saved = *k;
-  see(k, names_new(&outer));
+  names_see(k, names_new(&outer));
   k->defined = names_new(NULL);
   k->later = map_new(NULL);
   k->opened = map_new(NULL);
@@ -170,7 +117,7 @@ static Module *module_of_decls(Check *k, const AstDeclVec *decls) {
   k->inside++;
   check_decls(k, decls);
   Module *m = new_node(Module, .names = k->defined, .ready = true);
-  see(k, outer);
+  names_see(k, outer);
   k->defined = saved.defined;
   k->later = saved.later;
   k->opened = saved.opened;
@@ -187,26 +134,31 @@ static const Module *eval_apply(Check *k, const AstModExp *exp) {
     error(k->c, exp->u.apply.function->loc, "this module takes no parameters");
     return NULL;
   }
+  if (f->broken) return NULL;
   if (k->applications >= MAX_APPLICATIONS) {
     error(k->c, exp->loc, "applications of modules are nested too deeply");
     return NULL;
   }
-  Names outer = visible(k);
+  if (++k->lib->applications > MAX_ALL_APPLICATIONS) {
+    error(k->c, exp->loc, "more than %d applications of modules", MAX_ALL_APPLICATIONS);
+    return NULL;
+  }
+  Names outer = names_visible(k);
   k->applications++;
-  see(k, names_new(&f->scope));
-  const Signature *s = signature(k, f->function->u.function.type);
-  arg = restricted(k, arg, s, exp->u.apply.arg->loc);
+  names_see(k, names_new(&f->scope));
+  const Signature *s = signature_of(k, f->function->u.function.type);
+  arg = seen_as(k, arg, s, false, exp->u.apply.arg->loc);
   map_put(k->scope.modules, f->function->u.function.param, arg);
   const Module *m = eval(k, source_parse_again(f->function));
-  see(k, outer);
+  names_see(k, outer);
   k->applications--;
   return m;
 }
 
 static const Module *eval_ascribe(Check *k, const AstModExp *exp) {
   const Module *m = eval(k, exp->u.ascribe.exp);
-  const Signature *s = signature(k, exp->u.ascribe.type);
-  return m ? restricted(k, m, s, exp->u.ascribe.exp->loc) : NULL;
+  const Signature *s = signature_of(k, exp->u.ascribe.type);
+  return m ? seen_as(k, m, s, true, exp->u.ascribe.exp->loc) : NULL;
 }
 
 // --- Imports ---
@@ -218,14 +170,19 @@ static const char *folder_of(const char *path) {
 }
 
 // The text of the imported file; its path as well.
-static SourceFile *read_import(const AstModExp *exp) {
+static SourceFile *read_import(const Check *k, const AstModExp *exp) {
   static const char *const endings[] = { ".fl", ".fut" };
   const char *folder = exp->u.path[0] == '/' ? "" : folder_of(exp->loc.file->path);
   for (int i = 0; i < 2; i++) {
     size_t length;
     const char *path = text_format("%s%s%s", folder, exp->u.path, endings[i]);
+    SourceFile *known = map_get(k->lib->sources, name_of(k->c->names, path));
+    if (known) return known;
     const char *text = text_read_file(path, &length);
-    if (text) return source_file_new(path, text, length);
+    if (!text) continue;
+    known = source_file_new(path, text, length);
+    map_put(k->lib->sources, name_of(k->c->names, path), known);
+    return known;
   }
   return NULL;
 }
@@ -236,6 +193,7 @@ static const Module *load_file(Check *k, const SourceFile *file) {
   const AstProgram *program = source_parse(k->c, file);
   if (!program) return NULL;
   Check *inner = check_new(k->lib, false);
+  inner->opaque = k->opaque;
   inner->inside++;
   check_decls(inner, &program->decls);
   m->names = inner->defined;
@@ -244,7 +202,7 @@ static const Module *load_file(Check *k, const SourceFile *file) {
 }
 
 static const Module *eval_import(Check *k, const AstModExp *exp) {
-  const SourceFile *file = read_import(exp);
+  const SourceFile *file = read_import(k, exp);
   if (!file) {
     error(k->c, exp->loc, "cannot read `%s.fl` or `%s.fut` for this import", exp->u.path,
           exp->u.path);
@@ -257,6 +215,28 @@ static const Module *eval_import(Check *k, const AstModExp *exp) {
   return NULL;
 }
 
+// Whether the body of a parametric module is right for every argument of its parameter's type.
+static bool check_function_body(Check *k, const AstModExp *exp, Names scope) {
+  int errors = diag_error_count(k->c);
+  Names outer = names_visible(k);
+  names_see(k, names_new(&scope));
+  const Signature *s = signature_of(k, exp->u.function.type);
+  if (!s->any) {
+    map_put(k->scope.modules, exp->u.function.param, module_assume(k, s));
+    eval(k, source_parse_again(exp));
+  }
+  names_see(k, outer);
+  return diag_error_count(k->c) == errors;
+}
+
+static const Module *eval_function(Check *k, const AstModExp *exp) {
+  Module *m = new_node(Module, .names = names_new(NULL), .function = exp, .ready = true);
+  m->scope = freeze(k);
+  k->lib->has_signatures = true;
+  if (k->opaque) m->broken = !check_function_body(k, exp, m->scope);
+  return m;
+}
+
 // NULL after errors.
 static const Module *eval(Check *k, const AstModExp *exp) {
   switch (exp->kind) {
@@ -265,9 +245,7 @@ static const Module *eval(Check *k, const AstModExp *exp) {
   case MODEXP_IMPORT: return eval_import(k, exp);
   case MODEXP_APPLY: return eval_apply(k, exp);
   case MODEXP_ASCRIBE: return eval_ascribe(k, exp);
-  case MODEXP_FUNCTION:
-    return new_node(Module, .names = names_new(NULL), .function = exp, .scope = freeze(k),
-                    .ready = true);
+  case MODEXP_FUNCTION: return eval_function(k, exp);
   }
   return NULL;
 }
@@ -286,7 +264,7 @@ void check_module(Check *k, const AstDecl *decl) {
 }
 
 void check_module_type(Check *k, const AstDecl *decl) {
-  const Signature *s = signature(k, decl->u.module_type.type);
+  const Signature *s = signature_of(k, decl->u.module_type.type);
   map_put(k->scope.signatures, decl->u.module_type.name, s);
   if (!k->local) map_put(k->defined.signatures, decl->u.module_type.name, s);
 }
@@ -314,7 +292,7 @@ void check_open(Check *k, const AstDecl *decl) {
     error(k->c, decl->loc, "a parametric module cannot be opened");
     return;
   }
-  Names seen = visible(k);
+  Names seen = names_visible(k);
   put_all(&m->names, &seen);
   if (k->local) return;
   put_all(&m->names, &k->defined);
@@ -325,10 +303,10 @@ void check_open(Check *k, const AstDecl *decl) {
 // m.(e)
 const Type *infer_open_in(Check *k, AstExp *exp) {
   const Module *m = find_named(k, &exp->u.open_in.module);
-  Names outer = visible(k), inner = names_new(&outer);
+  Names outer = names_visible(k), inner = names_new(&outer);
   if (m) put_all(&m->names, &inner);
-  see(k, inner);
+  names_see(k, inner);
   const Type *type = infer(k, exp->u.open_in.exp);
-  see(k, outer);
+  names_see(k, outer);
   return type;
 }

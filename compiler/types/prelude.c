@@ -50,6 +50,14 @@ bool prelude_load(Library *lib) {
   return true;
 }
 
+Map *prelude_signatures(Library *lib) {
+  const AstProgram *program = parse_built_in(lib->c, "prelude/module_types.fl");
+  Check *k = check_new(lib, true);
+  k->opaque = true;
+  check_decls(k, &program->decls);
+  return k->defined.signatures;
+}
+
 // The files that make up the module of a scalar type.
 static void templates(PrimType prim, const char *paths[2]) {
   paths[0] = paths[1] = NULL;

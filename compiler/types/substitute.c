@@ -64,11 +64,34 @@ static const Type *rewrite_function(Rewrite *r, const Type *type) {
                                   .exists = exists.at });
 }
 
-static const Type *rewrite_param(const Rewrite *r, const Type *type) {
-  if (!r->subst) return type;
-  for (int i = 0; i < r->subst->types.count; i++)
+// An abstract type's meaning, with its arguments in place of the parameters.
+static const Type *apply_meaning(Rewrite *r, const TypeDef *meaning, const Type *args) {
+  Subst s = { 0 };
+  for (int i = 0; args && i < meaning->params->count; i++) {
+    const AstTypeParam *param = &meaning->params->at[i];
+    const Type *arg = type_resolve(args->u.record.fields[i].type);
+    if (param->kind == TYPE_PARAM_SIZE) {
+      vec_push(&s.sizes, param->binding);
+      vec_push(&s.to_sizes, arg->u.array.size);
+    } else {
+      vec_push(&s.types, param->binding);
+      vec_push(&s.to_types, arg);
+    }
+  }
+  return type_substitute(r->k, &s, meaning->type);
+}
+
+static const Type *rewrite_param(Rewrite *r, const Type *type) {
+  const Type *args = type->args ? rewrite(r, type->args) : NULL;
+  for (int i = 0; r->subst && i < r->subst->abstract.count; i++)
+    if (r->subst->abstract.at[i] == type->u.param)
+      return apply_meaning(r, r->subst->meanings.at[i], args);
+  for (int i = 0; r->subst && i < r->subst->types.count; i++)
     if (r->subst->types.at[i] == type->u.param) return r->subst->to_types.at[i];
-  return type;
+  if (args == type->args) return type;
+  Type *copy = mem_copy(type, sizeof *type);
+  copy->args = args;
+  return copy;
 }
 
 static const Type *rewrite(Rewrite *r, const Type *type) {
@@ -281,7 +304,7 @@ bool type_mentions(const Type *type, const Binding *size) {
   case TYPE_FUNCTION:
     return type_mentions(type->u.function.from, size) ||
            type_mentions(type->u.function.to, size);
-  case TYPE_PARAM: return false;
+  case TYPE_PARAM: return type->args && type_mentions(type->args, size);
   case TYPE_VAR: return false;
   }
   return false;

@@ -64,6 +64,26 @@ static void add_function(Text *t, const Type *type) {
   add_type(t, type->u.function.to, false);
 }
 
+// A type parameter, or an abstract type with its arguments.
+static void add_param(Text *t, const Type *type, bool atomic) {
+  bool brackets = atomic && type->args;
+  text_printf(t, "%s%s", brackets ? "(" : "", type->u.param->name);
+  for (int i = 0; type->args && i < type->args->u.record.count; i++) {
+    const Type *arg = type_resolve(type->args->u.record.fields[i].type);
+    text_add(t, " ");
+    bool size = arg->kind == TYPE_ARRAY &&
+                type_resolve(arg->u.array.elem)->kind == TYPE_RECORD &&
+                type_resolve(arg->u.array.elem)->u.record.count == 0;
+    if (size) text_add(t, "[");
+    if (size)
+      add_size(t, arg->u.array.size, 0);
+    else
+      add_type(t, arg, true);
+    if (size) text_add(t, "]");
+  }
+  if (brackets) text_add(t, ")");
+}
+
 // `atomic` asks for parentheses around a function or a sum.
 static void add_type(Text *t, const Type *type, bool atomic) {
   type = type_resolve(type);
@@ -87,7 +107,7 @@ static void add_type(Text *t, const Type *type, bool atomic) {
     add_function(t, type);
     if (atomic) text_add(t, ")");
     break;
-  case TYPE_PARAM: text_add(t, type->u.param->name); break;
+  case TYPE_PARAM: add_param(t, type, atomic); break;
   case TYPE_VAR: add_class(t, type->u.var->prims); break;
   }
 }

@@ -50,6 +50,8 @@ struct Type {
   TypeKind kind;
   bool unique;  // written *t
   Name alias;   // records: the abbreviation it was written as, for entry points, or NULL
+  // TYPE_PARAM: what an abstract type is applied to, a tuple (sizes as arrays of ()), or NULL
+  const Type *args;
   union {
     PrimType prim;
     struct { bool is_tuple; int count; const TypeField *fields; } record;  // by type_field_order

@@ -67,7 +67,7 @@ static bool can_enter(Check *k, TypeVar *var, const Type *type) {
   type = type_resolve(type);
   switch (type->kind) {
   case TYPE_PRIM: return true;
-  case TYPE_PARAM: return true;
+  case TYPE_PARAM: return !type->args || can_enter(k, var, type->args);
   case TYPE_RECORD:
     for (int i = 0; i < type->u.record.count; i++)
       if (!can_enter(k, var, type->u.record.fields[i].type)) return false;
@@ -319,7 +319,7 @@ bool unify(Check *k, const Type *e, const Type *a) {
       if (e->u.prim == a->u.prim) return true;
       break;
     case TYPE_PARAM:
-      if (e->u.param == a->u.param) return true;
+      if (e->u.param == a->u.param) return !e->args || unify(k, e->args, a->args);
       break;
     case TYPE_RECORD: return unify_records(k, e, a);
     case TYPE_ARRAY:

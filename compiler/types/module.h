@@ -1,0 +1,45 @@
+// What the files about modules share.
+//
+// Programs are checked with transparent modules: a module type says which names can be seen, types
+// are those of the implementation, and a parametric module is checked anew for each application,
+// so that the tree that elaboration evaluates is typed.  A program that has module types is then
+// checked once more, for its messages only, with opaque modules: values have the types that module
+// types give them, abstract types equal nothing but themselves, and parametric modules are checked
+// where they are defined.
+#pragma once
+#include "types/check.h"
+
+typedef struct Signature Signature;
+
+typedef struct Member {
+  int kind;  // SPEC_VALUE, SPEC_TYPE, SPEC_MODULE
+  Name name;
+  Loc loc;
+  const Signature *of;  // SPEC_MODULE
+  // Opaque modules only.  The type of an abstract type is a TYPE_PARAM that stands for it within
+  // the module type.
+  Binding *value;
+  const TypeDef *type;
+  bool is_abstract;
+} Member;
+
+// A module type, with the names in it resolved.
+struct Signature {
+  bool any;  // every module has it: those of the prelude, and types of parametric modules
+  Vec(Member) members;
+};
+
+// module.c
+Names names_visible(const Check *k);
+void names_see(Check *k, Names names);
+
+// module_type.c
+const Signature *signature_of(Check *k, const AstModType *type);
+
+// module_match.c
+// The module as its type shows it.  Abstract types are new ones, or else those of the module.
+const Module *module_impose(Check *k, const Module *m, const Signature *s,
+                            bool is_abstract, Loc loc);
+// A module of which nothing is known but its type.
+const Module *module_assume(Check *k, const Signature *s);
+Signature *signature_substitute(Check *k, const Signature *s, const Subst *subst);

@@ -1,0 +1,239 @@
+// Modules and their types, where modules are opaque: whether a module has a type, and what is seen
+// of it then.
+#include "types/module.h"
+
+enum { DEEP_LEVEL = 1000000 };  // deeper than the sizes in the types that are compared
+
+// --- What becomes of the members ---
+
+static const TypeDef *meaning_of(const Subst *subst, const Binding *abstract) {
+  for (int i = 0; i < subst->abstract.count; i++)
+    if (subst->abstract.at[i] == abstract) return subst->meanings.at[i];
+  return NULL;
+}
+
+static const TypeDef *substitute_def(Check *k, const Member *member, const Subst *subst) {
+  const TypeDef *meaning =
+      member->is_abstract ? meaning_of(subst, member->type->type->u.param) : NULL;
+  TypeDef *def = mem_copy(meaning ? meaning : member->type, sizeof *def);
+  def->name = member->name;
+  def->lifted = member->type->lifted;
+  if (!meaning) def->type = type_substitute(k, subst, def->type);
+  return def;
+}
+
+static Binding *substitute_value(Check *k, const Binding *value, const Subst *subst) {
+  Binding *b = mem_copy(value, sizeof *b);
+  b->type = type_substitute(k, subst, value->type);
+  return b;
+}
+
+Signature *signature_substitute(Check *k, const Signature *s, const Subst *subst) {
+  Signature *out = mem_copy(s, sizeof *out);
+  out->members.count = out->members.capacity = 0;
+  out->members.at = NULL;
+  vec_each (const Member *, old, &s->members) {
+    Member member = *old;
+    if (member.kind == SPEC_VALUE)
+      member.value = substitute_value(k, member.value, subst);
+    if (member.kind == SPEC_MODULE) member.of = signature_substitute(k, member.of, subst);
+    if (member.kind == SPEC_TYPE) {
+      bool known = member.is_abstract && meaning_of(subst, member.type->type->u.param);
+      member.type = substitute_def(k, old, subst);
+      member.is_abstract = member.is_abstract && !known;
+    }
+    vec_push(&out->members, member);
+  }
+  return out;
+}
+
+static Module *build(Check *k, const Signature *s, const Subst *subst) {
+  Module *m = new_node(Module, .names = names_new(NULL), .ready = true);
+  vec_each (const Member *, member, &s->members) {
+    if (member->kind == SPEC_VALUE)
+      map_put(m->names.values, member->name, substitute_value(k, member->value, subst));
+    if (member->kind == SPEC_TYPE)
+      map_put(m->names.types, member->name, substitute_def(k, member, subst));
+    if (member->kind == SPEC_MODULE)
+      map_put(m->names.modules, member->name, build(k, member->of, subst));
+  }
+  return m;
+}
+
+// --- New abstract types ---
+
+static void add_fresh(Check *k, const Signature *s, Subst *subst) {
+  vec_each (const Member *, member, &s->members) {
+    if (member->kind == SPEC_MODULE) add_fresh(k, member->of, subst);
+    if (!member->is_abstract) continue;
+    const Binding *old = member->type->type->u.param;
+    Binding *fresh = mem_copy(old, sizeof *fresh);
+    fresh->id = k->c->next_id++;
+    Type *type = mem_copy(member->type->type, sizeof *type);
+    type->u.param = fresh;
+    TypeDef *def = mem_copy(member->type, sizeof *def);
+    def->type = type;
+    vec_push(&subst->abstract, old);
+    vec_push(&subst->meanings, def);
+  }
+}
+
+const Module *module_assume(Check *k, const Signature *s) {
+  Subst fresh = { 0 };
+  add_fresh(k, s, &fresh);
+  return build(k, s, &fresh);
+}
+
+// --- Whether a module has the members ---
+
+typedef struct Match {
+  Check *k;
+  Loc loc;      // of the module
+  Subst types;  // what the abstract types are in the module
+  bool failed;
+} Match;
+
+static void missing(Match *t, const Member *member, const char *kind) {
+  error(t->k->c, t->loc, "the module lacks the %s `%s` of its module type", kind,
+        member->name);
+  t->failed = true;
+}
+
+static bool same_params(const TypeDef *a, const TypeDef *b) {
+  int count = a->params ? a->params->count : 0;
+  if (count != (b->params ? b->params->count : 0)) return false;
+  for (int i = 0; i < count; i++)
+    if ((a->params->at[i].kind == TYPE_PARAM_SIZE) !=
+        (b->params->at[i].kind == TYPE_PARAM_SIZE))
+      return false;
+  return true;
+}
+
+static void report_type(Match *t, const Member *member, const char *what) {
+  error(t->k->c, t->loc, "type `%s` of the module %s", member->name, what);
+  note(t->k->c, member->loc, "`%s` is specified here", member->name);
+  t->failed = true;
+}
+
+// The specified type over the parameters of the module's own definition.
+static const Type *manifest(Match *t, const Member *member, const TypeDef *def) {
+  Subst s = t->types;
+  const AstTypeParamVec *params = member->type->params;
+  for (int i = 0; params && i < params->count; i++) {
+    const Binding *from = params->at[i].binding, *to = def->params->at[i].binding;
+    if (params->at[i].kind == TYPE_PARAM_SIZE) {
+      vec_push(&s.sizes, from);
+      vec_push(&s.to_sizes, size_of_binding(to, to->loc));
+    } else {
+      vec_push(&s.types, from);
+      vec_push(&s.to_types, type_of_param(to));
+    }
+  }
+  return type_substitute(t->k, &s, member->type->type);
+}
+
+static void match_type(Match *t, const Module *m, const Member *member) {
+  const TypeDef *def = map_get(m->names.types, member->name);
+  AstLifted lifted = member->type->lifted;
+  if (!def) {
+    missing(t, member, "type");
+    return;
+  }
+  if (!same_params(member->type, def)) {
+    report_type(t, member, "has other parameters than its module type says");
+    return;
+  }
+  if (lifted != LIFTED_FULLY && !unify_first_order(t->k, def->type))
+    report_type(t, member, "may be a function, but is not specified as `type^`");
+  else if (lifted == LIFTED_NOT &&
+           (type_size_varies(def->type) || def->lifted != LIFTED_NOT))
+    report_type(t, member, "has sizes that vary, but is not specified as `type~`");
+  if (member->is_abstract) {
+    vec_push(&t->types.abstract, member->type->type->u.param);
+    vec_push(&t->types.meanings, def);
+    return;
+  }
+  const Type *wanted = manifest(t, member, def);
+  t->k->at = t->loc;
+  if (!unify(t->k, wanted, def->type)) {
+    error(t->k->c, t->loc,
+          "type `%s` of the module is `%s`, but its module type says `%s`", member->name,
+          type_text(def->type), type_text(wanted));
+    note(t->k->c, member->loc, "`%s` is specified here", member->name);
+    t->failed = true;
+  }
+}
+
+static void match_types(Match *t, const Module *m, const Signature *s) {
+  vec_each (const Member *, member, &s->members) {
+    if (member->kind == SPEC_TYPE) match_type(t, m, member);
+    if (member->kind != SPEC_MODULE || member->of->any) continue;
+    const Module *inner = map_get(m->names.modules, member->name);
+    if (inner && !inner->function)
+      match_types(t, inner, member->of);
+    else
+      missing(t, member, "module");
+  }
+}
+
+// --- Values ---
+
+// Whether callers that know `wanted` only may treat the value so: it must not consume more, and
+// what is said to be unshared must be.
+static bool same_uniqueness(const Type *wanted, const Type *actual) {
+  wanted = type_resolve(wanted);
+  actual = type_resolve(actual);
+  if (wanted->kind != TYPE_FUNCTION || actual->kind != TYPE_FUNCTION)
+    return !type_has_unique(wanted) || type_has_unique(actual);
+  if (type_has_unique(actual->u.function.from) &&
+      !type_has_unique(wanted->u.function.from))
+    return false;
+  return same_uniqueness(wanted->u.function.to, actual->u.function.to);
+}
+
+static void match_value(Match *t, const Module *m, const Member *member) {
+  Check *k = t->k;
+  const Binding *value = map_get(m->names.values, member->name);
+  if (!value || !value->type) {
+    missing(t, member, "value");
+    return;
+  }
+  int level = k->level;
+  k->level = DEEP_LEVEL;
+  k->at = t->loc;
+  const Inst *inst;
+  const Type *wanted = type_substitute(k, &t->types, member->value->type);
+  const Type *actual = instantiate(k, value, t->loc, &inst);
+  bool same = unify(k, wanted, actual);
+  k->level = level;
+  if (same && same_uniqueness(wanted, value->type)) return;
+  error(k->c, t->loc,
+        "value `%s` of the module has type `%s`, but its module type says `%s`",
+        member->name, type_text(value->type), type_text(wanted));
+  note(k->c, member->loc, "`%s` is specified here", member->name);
+  if (same) note(k->c, t->loc, "the types differ in what is consumed (`*`)");
+  t->failed = true;
+}
+
+static void match_values(Match *t, const Module *m, const Signature *s) {
+  vec_each (const Member *, member, &s->members) {
+    if (member->kind == SPEC_VALUE) match_value(t, m, member);
+    const Module *inner =
+        member->kind == SPEC_MODULE ? map_get(m->names.modules, member->name) : NULL;
+    if (inner && !member->of->any) match_values(t, inner, member->of);
+  }
+}
+
+const Module *module_impose(Check *k, const Module *m, const Signature *s,
+                            bool is_abstract, Loc loc) {
+  if (s->any) return m;
+  if (m->function) {
+    error(k->c, loc, "a parametric module stands where a module is expected");
+    return module_assume(k, s);
+  }
+  Match match = { .k = k, .loc = loc };
+  match_types(&match, m, s);
+  if (!match.failed) match_values(&match, m, s);
+  finish_definition(k, NULL);
+  return is_abstract || match.failed ? module_assume(k, s) : build(k, s, &match.types);
+}

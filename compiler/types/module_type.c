@@ -1,0 +1,229 @@
+// Module types.
+#include "types/module.h"
+#include <string.h>
+
+static bool is_prelude_signature(Name name) {
+  static const char *const names[] = { "from_prim", "numeric", "size",   "integral",
+                                       "real",      "float",   "ordered" };
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(names[i], name) == 0) return true;
+  return false;
+}
+
+static const Signature any_module = { .any = true };
+
+static const Signature *find_signature(Check *k, const AstName *name) {
+  const Module *m = NULL;
+  if (name->qualifiers.count) {
+    m = module_find(k, name->qualifiers.at, name->qualifiers.count);
+    if (!m) error(k->c, name->loc, "unknown module `%s`", name->qualifiers.at[0]);
+    if (!m) return &any_module;
+  }
+  const Signature *s = map_get(m ? m->names.signatures : k->scope.signatures, name->name);
+  if (!s && !m && k->lib->signatures) s = map_get(k->lib->signatures, name->name);
+  if (s) return s;
+  if (m || !is_prelude_signature(name->name))
+    error(k->c, name->loc, "unknown module type `%s`", name->name);
+  return &any_module;
+}
+
+// --- Members of opaque modules ---
+
+// Each evaluation of a module type has parameters of its own.
+static AstTypeParamVec *copy_params(const AstTypeParamVec *params) {
+  AstTypeParamVec *copy = new (AstTypeParamVec);
+  vec_each (const AstTypeParam *, param, params)
+    vec_push(copy, *param);
+  return copy;
+}
+
+// t applied to its own parameters
+static const Type *abstract_type(Check *k, const Binding *binding,
+                                 const AstTypeParamVec *params) {
+  Type *type = mem_copy(type_of_param(binding), sizeof *type);
+  if (params->count == 0) return type;
+  TypeField *fields = new_array(TypeField, params->count);
+  for (int i = 0; i < params->count; i++) {
+    const Binding *b = params->at[i].binding;
+    bool is_size = params->at[i].kind == TYPE_PARAM_SIZE;
+    fields[i].name = type_field_name(k->c, i);
+    fields[i].type = is_size ? type_array_of(size_of_binding(b, b->loc), type_unit())
+                             : type_of_param(b);
+  }
+  type->args = type_record(fields, params->count, true);
+  return type;
+}
+
+static const TypeDef *type_def(Check *k, const AstSpec *spec) {
+  AstTypeParamVec *params = copy_params(&spec->params);
+  int mark = scope_mark(k);
+  k->level++;
+  bind_type_params(k, params, NULL);
+  const Type *type = spec->type ? check_type(k, spec->type) : NULL;
+  k->level--;
+  scope_leave(k, mark);
+  finish_definition(k, NULL);
+  if (!type) {
+    Binding *b = binding_new(k, BIND_TYPE_PARAM, spec->name, spec->loc, NULL);
+    b->level = 0;
+    b->lifted = spec->lifted == LIFTED_FULLY;
+    b->size_lifted = spec->lifted != LIFTED_NOT;
+    b->prims = b->lifted ? 0 : CLASS_STRUCTURE;
+    type = abstract_type(k, b, params);
+  }
+  return new_node(TypeDef, .name = spec->name, .loc = spec->loc, .type = type,
+                  .params = params->count ? params : NULL, .lifted = spec->lifted);
+}
+
+static void check_named_sizes(Check *k, const AstType *type);
+
+// Sizes to the left of an arrow need names: nothing else tells what they are.
+static void check_from(Check *k, const AstType *type) {
+  if (type->kind == AST_TYPE_ARRAY) {
+    if (!type->u.array.size)
+      error(k->c, type->loc, "a size to the left of `->` must have a name: `[n]`");
+    else
+      check_from(k, type->u.array.elem);
+  }
+  if (type->kind == AST_TYPE_UNIQUE) check_from(k, type->u.unique.of);
+  if (type->kind == AST_TYPE_FUNCTION) check_named_sizes(k, type);
+  for (int i = 0; type->kind == AST_TYPE_TUPLE && i < type->u.tuple.items.count; i++)
+    check_from(k, type->u.tuple.items.at[i]);
+}
+
+static void check_named_sizes(Check *k, const AstType *type) {
+  for (; type->kind == AST_TYPE_FUNCTION; type = type->u.function.to)
+    check_from(k, type->u.function.from);
+}
+
+static Binding *value_binding(Check *k, const AstSpec *spec) {
+  Binding *b = binding_new(k, BIND_FUNCTION, spec->name, spec->loc, NULL);
+  AstTypeParamVec *params = copy_params(&spec->params);
+  int mark = scope_mark(k);
+  check_named_sizes(k, spec->type);
+  k->level++;
+  bind_type_params(k, params, b);
+  BindingVec made = { 0 };
+  b->type = type_name_anonymous(k, check_type(k, spec->type), &made);
+  vec_each (Binding **, size, &made)
+    (*size)->level = 0;
+  check_sizes_told(k, params, b->type);
+  k->level--;
+  scope_leave(k, mark);
+  finish_definition(k, NULL);
+  b->type = type_solve(k, b->type);
+  b->is_top = true;
+  return b;
+}
+
+// Later members may mention the member.
+static void see_member(Check *k, const Member *member) {
+  if (member->kind == SPEC_TYPE) map_put(k->scope.types, member->name, member->type);
+  if (member->kind != SPEC_MODULE || member->of->any) return;
+  Module *m = new_node(Module, .names = names_new(NULL), .ready = true);
+  vec_each (const Member *, inner, &member->of->members) {
+    if (inner->kind == SPEC_TYPE) map_put(m->names.types, inner->name, inner->type);
+    if (inner->kind == SPEC_VALUE) map_put(m->names.values, inner->name, inner->value);
+  }
+  map_put(k->scope.modules, member->name, m);
+}
+
+static Member opaque_member(Check *k, const AstSpec *spec) {
+  Member member = { .kind = spec->kind, .name = spec->name, .loc = spec->loc };
+  if (spec->kind == SPEC_MODULE) member.of = signature_of(k, spec->of);
+  if (spec->kind == SPEC_VALUE) member.value = value_binding(k, spec);
+  if (spec->kind == SPEC_TYPE) member.type = type_def(k, spec);
+  member.is_abstract = spec->kind == SPEC_TYPE && !spec->type;
+  return member;
+}
+
+// --- Module types ---
+
+static Member transparent_member(Check *k, const AstSpec *spec) {
+  const Signature *of = spec->kind == SPEC_MODULE ? signature_of(k, spec->of) : NULL;
+  return (Member){ .kind = spec->kind, .name = spec->name, .loc = spec->loc, .of = of };
+}
+
+static void add_member(Check *k, Signature *s, Member member) {
+  vec_each (const Member *, old, &s->members) {
+    bool twice = k->opaque && old->kind == member.kind && old->name == member.name;
+    if (!twice) continue;
+    error(k->c, member.loc, "`%s` is specified twice", member.name);
+    note(k->c, old->loc, "`%s` is also specified here", member.name);
+  }
+  vec_push(&s->members, member);
+  if (k->opaque) see_member(k, &member);
+}
+
+static const Signature *specs_signature(Check *k, const AstModType *type) {
+  Signature *s = new (Signature);
+  Names outer = names_visible(k);
+  if (k->opaque) names_see(k, names_new(&outer));
+  vec_each (const AstSpec *, spec, &type->u.specs) {
+    if (spec->kind != SPEC_INCLUDE) {
+      add_member(k, s, k->opaque ? opaque_member(k, spec) : transparent_member(k, spec));
+      continue;
+    }
+    const Signature *included = signature_of(k, spec->of);
+    vec_each (const Member *, member, &included->members)
+      add_member(k, s, *member);
+  }
+  names_see(k, outer);
+  return s;
+}
+
+// --- s with t = u ---
+
+static const Member *find_type(const Signature *s, Name name, int kind) {
+  vec_each (const Member *, member, &s->members)
+    if (member->kind == kind && member->name == name) return member;
+  return NULL;
+}
+
+static const Member *find_path(const Signature *s, const AstName *name) {
+  vec_each (const Name *, qualifier, &name->qualifiers) {
+    const Member *inner = find_type(s, *qualifier, SPEC_MODULE);
+    if (!inner) return NULL;
+    s = inner->of;
+  }
+  return find_type(s, name->name, SPEC_TYPE);
+}
+
+static const Signature *with_signature(Check *k, const AstModType *type) {
+  const Signature *s = signature_of(k, type->u.with.of);
+  if (!k->opaque || s->any) return s;
+  const AstName *name = &type->u.with.name;
+  const Member *member = find_path(s, name);
+  if (!member || !member->is_abstract) {
+    error(k->c, name->loc, "the module type has no abstract type `%s`", name->name);
+    return s;
+  }
+  AstSpec spec = { .kind = SPEC_TYPE,
+                   .loc = name->loc,
+                   .name = name->name,
+                   .params = type->u.with.params,
+                   .type = type->u.with.type,
+                   .lifted = member->type->lifted };
+  const TypeDef *def = type_def(k, &spec);
+  int wanted = member->type->params ? member->type->params->count : 0;
+  if (wanted != spec.params.count) {
+    error(k->c, name->loc, "type `%s` takes %d argument%s, found %d", name->name, wanted,
+          wanted == 1 ? "" : "s", spec.params.count);
+    return s;
+  }
+  Subst subst = { 0 };
+  vec_push(&subst.abstract, member->type->type->u.param);
+  vec_push(&subst.meanings, def);
+  return signature_substitute(k, s, &subst);
+}
+
+const Signature *signature_of(Check *k, const AstModType *type) {
+  k->lib->has_signatures = true;
+  switch (type->kind) {
+  case MODTYPE_NAME: return find_signature(k, &type->u.name);
+  case MODTYPE_FUNCTION: return &any_module;
+  case MODTYPE_SPECS: return specs_signature(k, type);
+  case MODTYPE_WITH: return with_signature(k, type);
+  }
+  return &any_module;
+}
