@@ -1,6 +1,13 @@
 // The checking of consumption, expression by expression, in the order of evaluation (consume.h).
 #include "types/consume.h"
 
+Root *consume_root_like(Consume *u, const Root *root) {
+  Root *copy = mem_copy(root, sizeof *copy);
+  copy->id = u->k->c->next_id++;
+  copy->consumed = NULL;
+  return copy;
+}
+
 // --- Regions ---
 
 void consume_enter(Consume *u, Region *region, bool is_loop) {
@@ -100,20 +107,28 @@ static void put_back(Consume *u, const EventVec *taken) {
   }
 }
 
-// What one branch consumes and another one gives back belongs to the result alone.
-static const Alias *without_consumed(const Consume *u, const Alias *alias, int mark) {
-  if (!alias || u->log.count == mark) return alias;
+// What one branch consumes and another one gives back belongs to the result alone: a root of the
+// same name stands for it.
+static const Alias *reborn(Consume *u, Map *roots, const Alias *alias) {
+  if (!alias) return NULL;
   if (alias->count) {
     const Alias **fields = new_array(const Alias *, alias->count);
     for (int i = 0; i < alias->count; i++)
-      fields[i] = without_consumed(u, alias->fields[i], mark);
+      fields[i] = reborn(u, roots, alias->fields[i]);
     return alias_record(alias->names, fields, alias->count);
   }
-  const Alias *left = NULL;
-  for (int i = 0; i < alias->roots.count; i++)
-    if (!alias->roots.at[i]->consumed)
-      left = alias_union(left, alias_of_root(alias->roots.at[i]));
-  return left;
+  const Alias *all = NULL;
+  for (int i = 0; i < alias->roots.count; i++) {
+    Root *root = alias->roots.at[i];
+    if (root->consumed && !map_has(roots, root))
+      map_put(roots, root, consume_root_like(u, root));
+    all = alias_union(all, alias_of_root(root->consumed ? map_get(roots, root) : root));
+  }
+  return all;
+}
+
+static const Alias *result_of_branches(Consume *u, const Alias *alias, int mark) {
+  return alias && u->log.count > mark ? reborn(u, map_new(NULL), alias) : alias;
 }
 
 static const Alias *consume_if(Consume *u, const AstExp *exp) {
@@ -123,7 +138,7 @@ static const Alias *consume_if(Consume *u, const AstExp *exp) {
   EventVec taken = take_back(u, mark);
   const Alias *no = consume_exp(u, exp->u.cond.else_exp);
   put_back(u, &taken);
-  return without_consumed(u, alias_union(yes, no), mark);
+  return result_of_branches(u, alias_union(yes, no), mark);
 }
 
 static const Alias *consume_logical(Consume *u, const AstExp *exp) {
@@ -132,9 +147,13 @@ static const Alias *consume_logical(Consume *u, const AstExp *exp) {
   return NULL;
 }
 
+static void check_no_function(Consume *u, const AstExp *value, int mark);
+
 static const Alias *consume_match(Consume *u, const AstExp *exp) {
-  const Alias *value = consume_exp(u, exp->u.match.value), *result = NULL;
   int mark = u->log.count;
+  const Alias *value = consume_exp(u, exp->u.match.value), *result = NULL;
+  check_no_function(u, exp->u.match.value, mark);
+  mark = u->log.count;
   EventVec all = { 0 };
   for (int i = 0; i < exp->u.match.cases.count; i++) {
     const AstCase *c = &exp->u.match.cases.at[i];
@@ -145,7 +164,7 @@ static const Alias *consume_match(Consume *u, const AstExp *exp) {
       vec_push(&all, *event);
   }
   put_back(u, &all);
-  return without_consumed(u, result, mark);
+  return result_of_branches(u, result, mark);
 }
 
 // --- Structures ---
@@ -273,9 +292,9 @@ static const Alias *consume_update(Consume *u, AstExp *target, const AstPath *pa
 
 // --- Bindings ---
 
-static void check_no_function(Consume *u, const AstExp *exp, int mark) {
-  if (u->log.count == mark || !type_has_function(exp->u.let.value->type)) return;
-  error(u->k->c, exp->u.let.value->loc,
+static void check_no_function(Consume *u, const AstExp *value, int mark) {
+  if (u->log.count == mark || !type_has_function(value->type)) return;
+  error(u->k->c, value->loc,
         "this value has a function in it, so that computing it must not consume `%s`",
         u->log.at[mark].root->binding->name);
 }
@@ -283,7 +302,9 @@ static void check_no_function(Consume *u, const AstExp *exp, int mark) {
 static const Alias *consume_let(Consume *u, const AstExp *exp) {
   int mark = u->log.count;
   const Alias *value = consume_exp(u, exp->u.let.value);
-  check_no_function(u, exp, mark);
+  if (exp->u.let.pat->kind == AST_PAT_ASCRIBE && type_has_unique(exp->u.let.pat->type))
+    consume_check_owned(u, value, exp->u.let.value);
+  check_no_function(u, exp->u.let.value, mark);
   consume_bind(u, exp->u.let.pat, value);
   return consume_exp(u, exp->u.let.body);
 }
@@ -326,13 +347,37 @@ static const Alias *consume_array(Consume *u, const AstExp *exp) {
 
 static const Alias *consume_index(Consume *u, const AstExp *exp) {
   const Alias *array = consume_exp(u, exp->u.index.array);
+  int mark = u->log.count;
   consume_dims(u, &exp->u.index.dims);
+  if (u->log.count > mark) consume_check_alive(u, array, exp->u.index.array);
   return array;
 }
 
 static const Alias *consume_section(Consume *u, const AstExp *exp) {
   const Alias *op = consume_exp(u, exp->u.section.op);
   return alias_union(alias_flat(op), alias_flat(consume_exp(u, exp->u.section.operand)));
+}
+
+// e : *t says that nothing else needs the value.
+void consume_check_owned(Consume *u, const Alias *alias, const AstExp *exp) {
+  const Alias *all = alias_flat(alias);
+  for (int i = 0; all && i < all->roots.count; i++) {
+    Root *root = all->roots.at[i];
+    if (root->kind == ROOT_OWN || root->reported) continue;
+    root->reported = true;
+    error(u->k->c, exp->loc, "the type says `*`, but this may share memory with `%s`",
+          root->binding->name);
+    hint(u->k->c, "write a copy: `copy` before the expression");
+  }
+}
+
+static const Alias *consume_ascribe(Consume *u, const AstExp *exp) {
+  AstExp *inner = exp->u.ascribe.exp;
+  const Alias *alias = consume_exp(u, inner);
+  const Type *type = type_resolve(exp->u.ascribe.ascribed);
+  if (type_has_unique(type)) consume_check_owned(u, alias, inner);
+  if (type->kind == TYPE_FUNCTION) consume_check_function(u, type, inner, "the type");
+  return alias;
 }
 
 static const Alias *consume_assert(Consume *u, const AstExp *exp) {
@@ -372,7 +417,7 @@ static const Alias *consume_kind(Consume *u, AstExp *exp) {
   case AST_WITH:
     return consume_update(u, exp->u.with.target, &exp->u.with.path, exp->u.with.value);
   case AST_ASCRIBE:
-  case AST_COERCE: return consume_exp(u, exp->u.ascribe.exp);
+  case AST_COERCE: return consume_ascribe(u, exp);
   case AST_ASSERT: return consume_assert(u, exp);
   case AST_ATTR: return consume_exp(u, exp->u.attr.exp);
   case AST_CONSTRUCTOR: return consume_constructor(u, exp);

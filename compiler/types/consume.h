@@ -85,6 +85,10 @@ const Alias *consume_exp(Consume *u, AstExp *exp);
 void consume_value(Consume *u, const Alias *alias, const AstExp *exp);
 // Reports roots of the value of `exp` that were consumed after it was computed.
 void consume_check_alive(Consume *u, const Alias *alias, const AstExp *exp);
+// Reports that the value of `exp` is not the definition's own, though its type says `*`.
+void consume_check_owned(Consume *u, const Alias *alias, const AstExp *exp);
+// A root of its own with the name and the place of another.
+Root *consume_root_like(Consume *u, const Root *root);
 void consume_enter(Consume *u, Region *region, bool is_loop);
 void consume_leave(Consume *u);
 
@@ -92,6 +96,11 @@ void consume_leave(Consume *u);
 const Alias *consume_apply(Consume *u, AstExp *exp);
 // The function's type as its definition says what it consumes.
 const Type *consume_type(const AstExp *function);
+
+// Reports a function `arg` that consumes more, or shares more, than `wanted` says (NULL: nothing);
+// `where` says what wants it so.
+void consume_check_function(Consume *u, const Type *wanted, const AstExp *arg,
+                            const char *where);
 
 // consume_loop.c
 const Alias *consume_loop(Consume *u, AstExp *exp);

@@ -1,4 +1,5 @@
 // Applications: what a function consumes, and what its result may share memory with.
+#include "base/text.h"
 #include "types/consume.h"
 #include <string.h>
 
@@ -26,17 +27,6 @@ const Type *consume_type(const AstExp *function) {
 
 // --- Functions as arguments ---
 
-static Name name_of_function(const AstExp *function) {
-  return function->kind == AST_NAME ? function->u.name.name.name : NULL;
-}
-
-static void report_argument(Consume *u, const AstExp *arg, const AstExp *function,
-                            const char *what) {
-  Name name = name_of_function(function);
-  error(u->k->c, arg->loc, "%s, which %s%s%s does not expect of its argument", what,
-        name ? "`" : "", name ? name : "the function", name ? "`" : "");
-}
-
 static const Type *result_of(const Type *type) {
   type = type_resolve(type);
   while (type->kind == TYPE_FUNCTION)
@@ -44,26 +34,26 @@ static const Type *result_of(const Type *type) {
   return type;
 }
 
-// A function that is passed on must not consume more, nor share more, than `param` says.
-static void check_function(Consume *u, const Type *param, const AstExp *arg,
-                           const AstExp *function) {
-  const Type *actual = consume_type(arg), *wanted = param;
+void consume_check_function(Consume *u, const Type *wanted, const AstExp *arg,
+                            const char *where) {
+  const Type *actual = consume_type(arg), *to = wanted;
   for (; actual->kind == TYPE_FUNCTION; actual = type_resolve(actual->u.function.to)) {
-    wanted = wanted ? type_resolve(wanted) : NULL;
-    bool known = wanted && wanted->kind == TYPE_FUNCTION;
+    to = to ? type_resolve(to) : NULL;
+    bool known = to && to->kind == TYPE_FUNCTION;
     if (type_has_unique(actual->u.function.from) &&
-        !(known && type_has_unique(wanted->u.function.from))) {
-      report_argument(u, arg, function, "this function consumes its argument");
+        !(known && type_has_unique(to->u.function.from))) {
+      error(u->k->c, arg->loc, "this function consumes its argument, which %s does not say",
+            where);
       return;
     }
-    wanted = known ? wanted->u.function.to : NULL;
+    to = known ? to->u.function.to : NULL;
   }
-  if (!param || type_resolve(param)->kind != TYPE_FUNCTION) return;
-  bool fresh = type_has_unique(result_of(param));
+  if (!wanted || type_resolve(wanted)->kind != TYPE_FUNCTION) return;
+  bool fresh = type_has_unique(result_of(wanted));
   if (fresh && !type_has_unique(result_of(consume_type(arg))))
     error(u->k->c, arg->loc,
-          "the result of this function may share memory with other values, but one with "
-          "memory of its own (`*`) is expected");
+          "the result of this function may share memory with other values, but %s says `*`",
+          where);
 }
 
 // --- Results ---
@@ -92,21 +82,56 @@ static const Alias *result_alias(const Type *declared, const Type *actual,
 
 typedef struct Call {
   Consume *u;
-  const AstExp *function;
+  const AstExp *exp, *function;
   const Type *type;     // of what is applied to the next argument
   const Alias *source;  // of the function and the arguments that it does not consume
 } Call;
+
+// Whether the name of the function helps.
+static const char *param_of(const AstExp *function) {
+  if (function->kind != AST_NAME) return "the type of the function's parameter";
+  return text_format("the type of the parameter of `%s`", function->u.name.name.name);
+}
+
+// The parts of what is consumed must not share memory with each other.
+static void check_parts(Consume *u, const Alias *alias, const AstExp *arg) {
+  const Alias *seen = NULL;
+  for (int i = 0; alias && i < alias->count; i++) {
+    const Alias *part = alias_flat(alias->fields[i]);
+    for (int j = 0; part && j < part->roots.count; j++) {
+      Root *root = part->roots.at[j];
+      if (!alias_has(seen, root) || root->reported) continue;
+      root->reported = true;
+      error(u->k->c, arg->loc, "two parts of what is consumed here may be the memory of `%s`",
+            root->binding->name);
+    }
+    seen = alias_union(seen, part);
+  }
+}
+
+// What a fresh argument becomes: parts of the result may share it with each other.
+static const Alias *fresh_argument(const Call *call, const AstExp *arg) {
+  const Type *result = type_resolve(call->exp->type);
+  if (result->kind != TYPE_RECORD || !type_shares(arg->type)) return NULL;
+  Binding *b = binding_new(call->u->k, BIND_VALUE,
+                           name_of(call->u->k->c->names, "the argument"), arg->loc, NULL);
+  return alias_of_root(new_node(Root, .binding = b, .id = call->u->k->c->next_id++,
+                                .depth = call->u->region->depth));
+}
 
 static bool take_argument(Call *call, AstExp *arg, const Alias *alias) {
   bool known = call->type->kind == TYPE_FUNCTION;
   const Type *from = known ? call->type->u.function.from : NULL;
   bool dies = from && type_has_unique(from);
-  if (dies)
+  if (dies) {
+    check_parts(call->u, alias, arg);
     consume_value(call->u, alias, arg);
-  else
+  } else {
+    if (!alias) alias = fresh_argument(call, arg);
     call->source = alias_union(call->source, alias_flat(alias));
+  }
   if (type_resolve(arg->type)->kind == TYPE_FUNCTION)
-    check_function(call->u, from, arg, call->function);
+    consume_check_function(call->u, from, arg, param_of(call->function));
   if (known) call->type = type_resolve(call->type->u.function.to);
   return dies;
 }
@@ -122,7 +147,7 @@ static const Alias *apply(Consume *u, const AstExp *exp, AstExp *f,
                           const AstExpVec *args) {
   const Alias *function = consume_exp(u, f);
   const Alias **observed = new_array(const Alias *, args->count);
-  Call call = { u, f, consume_type(f), alias_flat(function) };
+  Call call = { u, exp, f, consume_type(f), alias_flat(function) };
   int mark = u->log.count;
   for (int i = 0; i < args->count; i++) {
     const Alias *alias = consume_exp(u, args->at[i]);

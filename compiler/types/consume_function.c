@@ -110,7 +110,10 @@ static const Type *mark_type(Result *r, const Type *type, int *part) {
 // Arrays only: what an abstract type of a module is, its users cannot tell.
 static const Alias *array_alias(const Type *type, const Alias *alias) {
   type = type_resolve(type);
-  if (type->kind == TYPE_ARRAY) return alias_flat(alias);
+  const Type *last = type;
+  while (last->kind == TYPE_FUNCTION)
+    last = type_resolve(last->u.function.to);
+  if (last->kind == TYPE_ARRAY) return alias_flat(alias);
   const Alias *all = NULL;
   for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count; i++) {
     const TypeField *f = &type->u.record.fields[i];
@@ -191,6 +194,8 @@ const Type *consume_function(Consume *u, const AstFunction *f, const Type *type,
   const Alias *alias = consume_exp(u, f->body);
   const Type *result = result_type(f, type);
   Result r = { .u = u, .function = f, .name = name, .declared = f->result != NULL };
+  if (result && f->result && result->kind == TYPE_FUNCTION)
+    consume_check_function(u, result, f->body, "the declared type");
   if (result && f->params.count) {
     int part = 0;
     add_parts(&r, result, alias);

@@ -7,6 +7,7 @@
 typedef struct Part {
   Root *root;  // NULL: not named
   const Alias *initial, *next;
+  const Alias *whole;  // of both, part by part
   bool owned;
   bool declared;  // `*`
 } Part;
@@ -15,6 +16,7 @@ typedef struct Loop {
   Consume *u;
   const AstExp *exp;
   int depth;  // of its region
+  const Alias *captured;
   Vec(Part) parts;
 } Loop;
 
@@ -26,6 +28,7 @@ static void add_parts(Loop *l, const Alias *own, const Part *like) {
     if (own) part.root = own->roots.at[0];
     part.initial = alias_flat(like->initial);
     part.next = alias_flat(like->next);
+    part.whole = alias_union(like->initial, like->next);
     vec_push(&l->parts, part);
     return;
   }
@@ -108,18 +111,38 @@ static void report_next(const Loop *l, const Part *part, Root *root) {
   hint(c, "let the body of the loop give a copy");
 }
 
+static bool is_shared(const Loop *l, const Part *part, const Root *root) {
+  vec_each (const Part *, other, &l->parts)
+    if (other != part && alias_has(other->next, root)) return true;
+  return false;
+}
+
 static void check_next(Loop *l, const Part *part) {
   for (int i = 0; part->next && i < part->next->roots.count; i++) {
     Root *root = part->next->roots.at[i];
-    bool shared = root->depth < l->depth || root->kind != ROOT_OWN;
-    vec_each (const Part *, other, &l->parts)
-      shared = shared || (other != part && alias_has(other->next, root));
+    bool shared =
+        root->depth < l->depth || root->kind != ROOT_OWN || is_shared(l, part, root);
     if (shared && !root->reported) report_next(l, part, root);
+  }
+}
+
+// The rounds find consumed what the loop takes over.
+static void check_rounds(const Loop *l, const Part *part) {
+  for (int i = 0; part->initial && i < part->initial->roots.count; i++) {
+    Root *root = part->initial->roots.at[i];
+    if (!alias_has(l->captured, root) || root->reported) continue;
+    root->reported = true;
+    error(l->u->k->c, l->exp->loc,
+          "the loop consumes `%s` as `%s`, but its rounds use it under another name",
+          root->binding->name, part->root->binding->name);
+    hint(l->u->k->c, "use `%s`, or consume a copy", part->root->binding->name);
   }
 }
 
 static void consume_initial(Loop *l) {
   const AstExp *init = l->exp->u.loop.init;
+  vec_each (const Part *, part, &l->parts)
+    if (part->owned) check_rounds(l, part);
   vec_each (const Part *, part, &l->parts)
     if (part->owned) consume_value(l->u, part->initial, init);
   vec_each (const Part *, part, &l->parts)
@@ -145,7 +168,7 @@ static const Alias *outer_alias(Loop *l, const Part *part) {
     const Part *before = part_of(l, root);
     if (before)
       all = alias_union(all, before->initial);
-    else if (root->depth < l->depth)
+    else if (root->depth < l->depth || is_shared(l, part, root))
       all = alias_union(all, alias_of_root(root));
   }
   return all;
@@ -196,7 +219,7 @@ static const Alias *loop_alias(Loop *l, const AstPat *pat, int *at) {
   case AST_PAT_ATTR: return loop_alias(l, pat->u.attr.pat, at);
   case AST_PAT_WILDCARD:
   case AST_PAT_LITERAL:
-  case AST_PAT_CONSTRUCTOR: return result_fields(l, NULL, at);
+  case AST_PAT_CONSTRUCTOR: return l->parts.at[(*at)++].whole;
   }
   return NULL;
 }
@@ -207,12 +230,22 @@ static void forget_names(void *map, const AstPat *name) {
   map_remove(map, name->u.name.binding);
 }
 
+// A type without `*` says that the loop does not consume.
+static void bind_names(Consume *u, const AstPat *pat) {
+  if (pat->kind == AST_PAT_ASCRIBE && !type_has_unique(pat->type)) u->kind = ROOT_PARAM;
+  bool tuple = pat->kind == AST_PAT_TUPLE;
+  for (int i = 0; tuple && i < pat->u.tuple.items.count; i++)
+    bind_names(u, pat->u.tuple.items.at[i]);
+  if (!tuple) consume_bind(u, pat, NULL);
+  u->kind = ROOT_OWN;
+}
+
 static const Alias *consume_body(Loop *l, const Alias *bound) {
   Consume *u = l->u;
   const AstExp *exp = l->exp;
   bool is_while = exp->u.loop.form == LOOP_WHILE;
   ast_visit_names(exp->u.loop.pat, forget_names, u->aliases);
-  consume_bind(u, exp->u.loop.pat, NULL);
+  bind_names(u, exp->u.loop.pat);
   if (is_while)
     consume_exp(u, exp->u.loop.bound);
   else if (exp->u.loop.form == LOOP_FOR_IN)
@@ -228,6 +261,7 @@ const Alias *consume_loop(Consume *u, AstExp *exp) {
   Loop l = { .u = u, .exp = exp, .depth = region.depth };
   const Alias *next = consume_body(&l, bound);
   consume_leave(u);
+  l.captured = region.captured;
   find_parts(&l, exp->u.loop.pat, (Part){ .initial = initial, .next = next });
   find_owned(&l);
   vec_each (const Part *, part, &l.parts)
