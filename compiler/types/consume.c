@@ -26,10 +26,12 @@ static void use_root(Consume *u, Root *root, Name name, Loc loc) {
     r->captured = alias_union(r->captured, alias_of_root(root));
 }
 
-// A constant at top level is a root that nobody may consume.
+// A constant at top level is a root that nobody may consume, and so is what a function gives that
+// gives a constant.
 static const Alias *top_alias(Consume *u, const Binding *binding, const Type *type) {
-  bool function = type_resolve(type)->kind == TYPE_FUNCTION || !binding->is_top;
-  if (function || !type_shares(type)) return NULL;
+  bool function = type_resolve(type)->kind == TYPE_FUNCTION;
+  if (!binding->is_top || (function && !binding->shares_constant) || !type_shares(type))
+    return NULL;
   Root *root = new_node(Root, .kind = ROOT_TOP, .binding = binding,
                         .id = u->k->c->next_id++, .depth = -1);
   const Alias *alias = alias_of_root(root);
@@ -312,8 +314,7 @@ static const Alias *consume_let(Consume *u, const AstExp *exp) {
 static const Alias *consume_let_fun(Consume *u, const AstExp *exp) {
   Binding *b = exp->u.let_fun.binding;
   const Alias *captured;
-  b->type = consume_function(u, &exp->u.let_fun.function, b->type, exp->u.let_fun.name,
-                             &captured);
+  b->type = consume_function(u, &exp->u.let_fun.function, b->type, b, &captured);
   if (captured) map_put(u->aliases, b, captured);
   return consume_exp(u, exp->u.let_fun.body);
 }
@@ -436,5 +437,5 @@ void consume_definition(Check *k, AstDecl *decl) {
   AstFunction *f = &decl->u.value.function;
   Consume u = { .k = k, .aliases = map_new(NULL) };
   const Alias *captured;
-  b->type = consume_function(&u, f, b->type, b->name, &captured);
+  b->type = consume_function(&u, f, b->type, b, &captured);
 }

@@ -107,9 +107,9 @@ const Alias *consume_loop(Consume *u, AstExp *exp);
 
 // consume_function.c
 // Checks a function's body.  Gives its type, with `*` where it consumes and where its results are
-// fresh, and the alias of the function itself.
+// fresh, and the alias of the function itself.  `owner` is its name, or NULL.
 const Type *consume_function(Consume *u, const AstFunction *f, const Type *type,
-                             Name name, const Alias **captured);
+                             Binding *owner, const Alias **captured);
 
 // consume_message.c
 void consume_report_use(Consume *u, Root *root, Name used, Loc loc);

@@ -42,8 +42,8 @@ void consume_check_function(Consume *u, const Type *wanted, const AstExp *arg,
     bool known = to && to->kind == TYPE_FUNCTION;
     if (type_has_unique(actual->u.function.from) &&
         !(known && type_has_unique(to->u.function.from))) {
-      error(u->k->c, arg->loc, "this function consumes its argument, which %s does not say",
-            where);
+      error(u->k->c, arg->loc,
+            "this function consumes its argument, which %s does not say", where);
       return;
     }
     to = known ? to->u.function.to : NULL;
@@ -51,9 +51,10 @@ void consume_check_function(Consume *u, const Type *wanted, const AstExp *arg,
   if (!wanted || type_resolve(wanted)->kind != TYPE_FUNCTION) return;
   bool fresh = type_has_unique(result_of(wanted));
   if (fresh && !type_has_unique(result_of(consume_type(arg))))
-    error(u->k->c, arg->loc,
-          "the result of this function may share memory with other values, but %s says `*`",
-          where);
+    error(
+        u->k->c, arg->loc,
+        "the result of this function may share memory with other values, but %s says `*`",
+        where);
 }
 
 // --- Results ---
@@ -102,21 +103,23 @@ static void check_parts(Consume *u, const Alias *alias, const AstExp *arg) {
       Root *root = part->roots.at[j];
       if (!alias_has(seen, root) || root->reported) continue;
       root->reported = true;
-      error(u->k->c, arg->loc, "two parts of what is consumed here may be the memory of `%s`",
+      error(u->k->c, arg->loc,
+            "two parts of what is consumed here may be the memory of `%s`",
             root->binding->name);
     }
     seen = alias_union(seen, part);
   }
 }
 
-// What a fresh argument becomes: parts of the result may share it with each other.
-static const Alias *fresh_argument(const Call *call, const AstExp *arg) {
+// Fresh parts of a result that are the same memory have a root in common.
+static const Alias *common_root(const Call *call) {
   const Type *result = type_resolve(call->exp->type);
-  if (result->kind != TYPE_RECORD || !type_shares(arg->type)) return NULL;
-  Binding *b = binding_new(call->u->k, BIND_VALUE,
-                           name_of(call->u->k->c->names, "the argument"), arg->loc, NULL);
-  return alias_of_root(new_node(Root, .binding = b, .id = call->u->k->c->next_id++,
-                                .depth = call->u->region->depth));
+  const AstExp *f = call->function;
+  const Binding *b = f->kind == AST_NAME ? f->u.name.binding : NULL;
+  if (!b || !b->shares_parts || result->kind != TYPE_RECORD) return NULL;
+  Consume *u = call->u;
+  return alias_of_root(
+      new_node(Root, .binding = b, .id = u->k->c->next_id++, .depth = u->region->depth));
 }
 
 static bool take_argument(Call *call, AstExp *arg, const Alias *alias) {
@@ -127,7 +130,6 @@ static bool take_argument(Call *call, AstExp *arg, const Alias *alias) {
     check_parts(call->u, alias, arg);
     consume_value(call->u, alias, arg);
   } else {
-    if (!alias) alias = fresh_argument(call, arg);
     call->source = alias_union(call->source, alias_flat(alias));
   }
   if (type_resolve(arg->type)->kind == TYPE_FUNCTION)
@@ -158,6 +160,7 @@ static const Alias *apply(Consume *u, const AstExp *exp, AstExp *f,
     for (int i = 0; i < args->count; i++)
       consume_check_alive(u, observed[i], args->at[i]);
   }
+  if (!call.source) call.source = common_root(&call);
   return result_alias(call.type, exp->type, call.source);
 }
 

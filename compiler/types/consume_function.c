@@ -107,31 +107,16 @@ static const Type *mark_type(Result *r, const Type *type, int *part) {
   return copy;
 }
 
-// Arrays only: what an abstract type of a module is, its users cannot tell.
-static const Alias *array_alias(const Type *type, const Alias *alias) {
-  type = type_resolve(type);
-  const Type *last = type;
-  while (last->kind == TYPE_FUNCTION)
-    last = type_resolve(last->u.function.to);
-  if (last->kind == TYPE_ARRAY) return alias_flat(alias);
-  const Alias *all = NULL;
-  for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count; i++) {
-    const TypeField *f = &type->u.record.fields[i];
-    all = alias_union(all, array_alias(f->type, alias_field(alias, f->name)));
-  }
-  return all;
-}
-
-static void check_constants(const Result *r, const Type *type, const Alias *alias) {
-  const Alias *all = array_alias(type, alias);
-  for (int i = 0; all && i < all->roots.count; i++) {
-    Root *root = all->roots.at[i];
-    if (root->kind != ROOT_TOP || root->reported) continue;
-    root->reported = true;
-    error(r->u->k->c, r->function->body->loc,
-          "the result of `%s` may share memory with `%s`, which is defined at top level",
-          r->name, root->binding->name);
-    hint(r->u->k->c, "return a copy: `copy %s`", root->binding->name);
+// What callers have to know of the result's memory besides the type.
+static void note_sharing(const Result *r, Binding *owner, const Alias *alias) {
+  const Alias *all = alias_flat(alias);
+  for (int i = 0; all && i < all->roots.count; i++)
+    owner->shares_constant = owner->shares_constant || all->roots.at[i]->kind == ROOT_TOP;
+  const Alias *seen = NULL;
+  vec_each (const Alias *const *, part, &r->parts) {
+    for (int i = 0; *part && i < (*part)->roots.count; i++)
+      owner->shares_parts = owner->shares_parts || alias_has(seen, (*part)->roots.at[i]);
+    seen = alias_union(seen, *part);
   }
 }
 
@@ -186,22 +171,23 @@ static const Type *result_type(const AstFunction *f, const Type *type) {
 }
 
 const Type *consume_function(Consume *u, const AstFunction *f, const Type *type,
-                             Name name, const Alias **captured) {
+                             Binding *owner, const Alias **captured) {
   Region region;
   consume_enter(u, &region, false);
   vec_each (AstPat *const *, pat, &f->params)
     bind_param(u, *pat);
   const Alias *alias = consume_exp(u, f->body);
   const Type *result = result_type(f, type);
-  Result r = { .u = u, .function = f, .name = name, .declared = f->result != NULL };
+  Result r = { .u = u,
+               .function = f,
+               .name = owner ? owner->name : NULL,
+               .declared = f->result != NULL };
   if (result && f->result && result->kind == TYPE_FUNCTION)
     consume_check_function(u, result, f->body, "the declared type");
-  if (result && f->params.count) {
-    int part = 0;
-    add_parts(&r, result, alias);
-    result = mark_type(&r, result, &part);
-    if (!region.outer) check_constants(&r, result, alias);
-  }
+  if (result) add_parts(&r, result, alias);
+  if (result && owner) note_sharing(&r, owner, alias);
+  int part = 0;
+  if (result && f->params.count) result = mark_type(&r, result, &part);
   consume_leave(u);
   *captured = region.captured;
   return result ? rebuild(f, type, 0, result) : type;

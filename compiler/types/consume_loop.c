@@ -7,7 +7,8 @@
 typedef struct Part {
   Root *root;  // NULL: not named
   const Alias *initial, *next;
-  const Alias *whole;  // of both, part by part
+  const Alias *whole;   // of both, part by part
+  const Alias *result;  // of the loop's value
   bool owned;
   bool declared;  // `*`
 } Part;
@@ -160,24 +161,39 @@ static void consume_initial(Loop *l) {
 
 // --- The result ---
 
-static const Alias *outer_alias(Loop *l, const Part *part) {
-  if (part->owned) return NULL;
-  const Alias *all = part->initial;
+// What a part may share memory with after a round, given what each may before it.
+static const Alias *next_alias(Loop *l, const Part *part) {
+  const Alias *all = part->result;
   for (int i = 0; part->next && i < part->next->roots.count; i++) {
     Root *root = part->next->roots.at[i];
     const Part *before = part_of(l, root);
     if (before)
-      all = alias_union(all, before->initial);
+      all = alias_union(all, before->result);
     else if (root->depth < l->depth || is_shared(l, part, root))
       all = alias_union(all, alias_of_root(root));
   }
   return all;
 }
 
+static void find_results(Loop *l) {
+  vec_each (Part *, part, &l->parts)
+    part->result = part->owned ? NULL : part->initial;
+  for (bool changed = true; changed;) {
+    changed = false;
+    vec_each (Part *, part, &l->parts) {
+      if (part->owned) continue;
+      const Alias *next = next_alias(l, part);
+      int known = part->result ? part->result->roots.count : 0;
+      changed = changed || (next && next->roots.count > known);
+      part->result = next;
+    }
+  }
+}
+
 static const Alias *loop_alias(Loop *l, const AstPat *pat, int *at);
 
 static const Alias *result_fields(Loop *l, const Alias *own, int *at) {
-  if (!own || !own->count) return outer_alias(l, &l->parts.at[(*at)++]);
+  if (!own || !own->count) return l->parts.at[(*at)++].result;
   const Alias **fields = new_array(const Alias *, own->count);
   for (int i = 0; i < own->count; i++)
     fields[i] = result_fields(l, own->fields[i], at);
@@ -267,6 +283,7 @@ const Alias *consume_loop(Consume *u, AstExp *exp) {
   vec_each (const Part *, part, &l.parts)
     if (part->owned) check_next(&l, part);
   consume_initial(&l);
+  find_results(&l);
   int at = 0;
   return loop_alias(&l, exp->u.loop.pat, &at);
 }

@@ -29,6 +29,14 @@ void consume_report_fixed(Consume *u, Root *root, const Consumed *consumed) {
   Compiler *c = u->k->c;
   Name name = root->binding->name;
   root->reported = true;
+  bool function =
+      root->kind == ROOT_TOP && type_resolve(root->binding->type)->kind == TYPE_FUNCTION;
+  if (function) {
+    error(c, consumed->loc,
+          "what is consumed here may share memory with a constant, which `%s` gives", name);
+    hint(c, "consume a copy");
+    return;
+  }
   if (root->kind == ROOT_TOP) {
     error(c, consumed->loc, "%s is consumed here, but `%s` is defined at top level",
           subject(root, consumed), name);
