@@ -292,6 +292,7 @@ const Size *size_simplify(const Size *size);
 typedef struct Subst {
   Vec(const Binding *) sizes;
   Vec(const Size *) to_sizes;
+  Vec(Binding *) values;  // of modules, whose names the sizes are
   Vec(const Binding *) types;
   Vec(const Type *) to_types;
   Vec(const Binding *) abstract;  // types of modules
@@ -356,6 +357,9 @@ const Module *prelude_module(Library *lib, Name name);
 
 // check_type.c
 const Type *check_type(Check *k, const AstType *type);  // anonymous sizes are SIZE_ANY
+// Reports sizes without a name to the left of an arrow.
+void check_named_sizes(Check *k, const AstType *type);
+bool type_has_any_size(const Type *type);  // anonymous, or left open
 bool type_size_varies(const Type *type);  // has sizes that differ from value to value
 const Size *check_size(Check *k, AstExp *exp);
 void bind_type_params(Check *k, AstTypeParamVec *params, Binding *owner);

@@ -139,6 +139,7 @@ static void check_type_decl(Check *k, AstDecl *decl) {
   TypeDef *def =
       new_node(TypeDef, .name = decl->u.type.name, .loc = decl->u.type.name_loc,
                .params = &decl->u.type.params, .is_top = true);
+  check_named_sizes(k, decl->u.type.type);
   def->type = check_type(k, decl->u.type.type);
   def->lifted = decl->u.type.lifted;
   k->level--;

@@ -34,14 +34,22 @@ const Size *check_size(Check *k, AstExp *exp) {
 
 // --- Types ---
 
-bool type_size_varies(const Type *type) {
+bool type_has_any_size(const Type *type) {
   type = type_resolve(type);
   if (type->kind == TYPE_ARRAY)
     return size_resolve(type->u.array.size)->kind == SIZE_ANY ||
-           type_size_varies(type->u.array.elem);
+           type_has_any_size(type->u.array.elem);
+  for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count; i++)
+    if (type_has_any_size(type->u.record.fields[i].type)) return true;
+  return false;
+}
+
+bool type_size_varies(const Type *type) {
+  type = type_resolve(type);
   for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count; i++)
     if (type_size_varies(type->u.record.fields[i].type)) return true;
-  return type->kind == TYPE_PARAM && type->u.param->size_lifted;
+  return type_has_any_size(type) ||
+         (type->kind == TYPE_PARAM && type->u.param->size_lifted);
 }
 
 static const Type *check_tuple(Check *k, const AstType *type) {
@@ -227,6 +235,25 @@ const Type *check_type(Check *k, const AstType *type) {
   case AST_TYPE_EXISTS: return check_exists(k, type);
   }
   return type_error(k, type->loc);
+}
+
+// Sizes to the left of an arrow need names: nothing else tells what they are.
+static void check_from(Check *k, const AstType *type) {
+  if (type->kind == AST_TYPE_ARRAY) {
+    if (!type->u.array.size)
+      error(k->c, type->loc, "a size to the left of `->` must have a name: `[n]`");
+    else
+      check_from(k, type->u.array.elem);
+  }
+  if (type->kind == AST_TYPE_UNIQUE) check_from(k, type->u.unique.of);
+  if (type->kind == AST_TYPE_FUNCTION) check_named_sizes(k, type);
+  for (int i = 0; type->kind == AST_TYPE_TUPLE && i < type->u.tuple.items.count; i++)
+    check_from(k, type->u.tuple.items.at[i]);
+}
+
+void check_named_sizes(Check *k, const AstType *type) {
+  for (; type->kind == AST_TYPE_FUNCTION; type = type->u.function.to)
+    check_from(k, type->u.function.from);
 }
 
 // --- Type parameters ---

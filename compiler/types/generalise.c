@@ -203,6 +203,15 @@ static void check_literal(Check *k, const AstExp *exp) {
         prim_type_name(prim));
 }
 
+// The arguments of the other constructors have sizes too.
+static void check_payload_sizes(Check *k, const AstExp *exp) {
+  if (exp->kind != AST_CONSTRUCTOR || !type_has_any_size(exp->type)) return;
+  error(k->c, exp->loc, "the sizes in the type of `#%s` cannot be told: `%s`",
+        exp->u.constructor.name, type_text(exp->type));
+  hint(k->c, "write the type with its sizes, as in `(#%s ...) : t [n]`",
+       exp->u.constructor.name);
+}
+
 static void report_hole(Check *k, const AstExp *exp) {
   if (exp->kind == AST_HOLE)
     warning(k->c, exp->loc, "a hole of type `%s` is to be filled", type_text(exp->type));
@@ -217,8 +226,10 @@ void finish_definition(Check *k, Binding *binding) {
     solve_exp(k, *exp);
   vec_each (AstExp **, exp, &k->exps)
     check_literal(k, *exp);
-  vec_each (AstExp **, exp, &k->exps)
+  vec_each (AstExp **, exp, &k->exps) {
     report_hole(k, *exp);
+    check_payload_sizes(k, *exp);
+  }
   vec_each (AstPat **, pat, &k->pats)
     (*pat)->type = type_solve(k, (*pat)->type);
   vec_each (AstExp **, exp, &k->exps)

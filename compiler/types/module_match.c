@@ -22,9 +22,14 @@ static const TypeDef *substitute_def(Check *k, const Member *member, const Subst
   return def;
 }
 
-static Binding *substitute_value(Check *k, const Binding *value, const Subst *subst) {
+// A value whose type stays as it is stays itself, since sizes may mention it.
+static Binding *substitute_value(Check *k, Binding *value, const Subst *subst) {
+  for (int i = 0; i < subst->sizes.count; i++)
+    if (subst->sizes.at[i] == value) return subst->values.at[i];
+  const Type *type = type_substitute(k, subst, value->type);
+  if (type == value->type) return value;
   Binding *b = mem_copy(value, sizeof *b);
-  b->type = type_substitute(k, subst, value->type);
+  b->type = type;
   return b;
 }
 
@@ -115,9 +120,22 @@ static void report_type(Match *t, const Member *member, const char *what) {
   t->failed = true;
 }
 
+static Subst copy_subst(const Subst *subst) {
+  Subst copy = { 0 };
+  for (int i = 0; i < subst->sizes.count; i++) {
+    vec_push(&copy.sizes, subst->sizes.at[i]);
+    vec_push(&copy.to_sizes, subst->to_sizes.at[i]);
+  }
+  for (int i = 0; i < subst->abstract.count; i++) {
+    vec_push(&copy.abstract, subst->abstract.at[i]);
+    vec_push(&copy.meanings, subst->meanings.at[i]);
+  }
+  return copy;
+}
+
 // The specified type over the parameters of the module's own definition.
 static const Type *manifest(Match *t, const Member *member, const TypeDef *def) {
-  Subst s = t->types;
+  Subst s = copy_subst(&t->types);
   const AstTypeParamVec *params = member->type->params;
   for (int i = 0; params && i < params->count; i++) {
     const Binding *from = params->at[i].binding, *to = def->params->at[i].binding;
@@ -164,8 +182,19 @@ static void match_type(Match *t, const Module *m, const Member *member) {
   }
 }
 
+// The module's number stands for the specified one in sizes.
+static void match_size(Match *t, const Module *m, const Member *member) {
+  Binding *value = map_get(m->names.values, member->name);
+  const Type *type = type_resolve(member->value->type);
+  if (!value || type->kind != TYPE_PRIM || type->u.prim != PRIM_I64) return;
+  vec_push(&t->types.sizes, member->value);
+  vec_push(&t->types.to_sizes, size_of_binding(value, member->loc));
+  vec_push(&t->types.values, value);
+}
+
 static void match_types(Match *t, const Module *m, const Signature *s) {
   vec_each (const Member *, member, &s->members) {
+    if (member->kind == SPEC_VALUE) match_size(t, m, member);
     if (member->kind == SPEC_TYPE) match_type(t, m, member);
     if (member->kind != SPEC_MODULE || member->of->any) continue;
     const Module *inner = map_get(m->names.modules, member->name);

@@ -75,27 +75,6 @@ static const TypeDef *type_def(Check *k, const AstSpec *spec) {
                   .params = params->count ? params : NULL, .lifted = spec->lifted);
 }
 
-static void check_named_sizes(Check *k, const AstType *type);
-
-// Sizes to the left of an arrow need names: nothing else tells what they are.
-static void check_from(Check *k, const AstType *type) {
-  if (type->kind == AST_TYPE_ARRAY) {
-    if (!type->u.array.size)
-      error(k->c, type->loc, "a size to the left of `->` must have a name: `[n]`");
-    else
-      check_from(k, type->u.array.elem);
-  }
-  if (type->kind == AST_TYPE_UNIQUE) check_from(k, type->u.unique.of);
-  if (type->kind == AST_TYPE_FUNCTION) check_named_sizes(k, type);
-  for (int i = 0; type->kind == AST_TYPE_TUPLE && i < type->u.tuple.items.count; i++)
-    check_from(k, type->u.tuple.items.at[i]);
-}
-
-static void check_named_sizes(Check *k, const AstType *type) {
-  for (; type->kind == AST_TYPE_FUNCTION; type = type->u.function.to)
-    check_from(k, type->u.function.from);
-}
-
 static Binding *value_binding(Check *k, const AstSpec *spec) {
   Binding *b = binding_new(k, BIND_FUNCTION, spec->name, spec->loc, NULL);
   AstTypeParamVec *params = copy_params(&spec->params);
@@ -119,6 +98,7 @@ static Binding *value_binding(Check *k, const AstSpec *spec) {
 // Later members may mention the member.
 static void see_member(Check *k, const Member *member) {
   if (member->kind == SPEC_TYPE) map_put(k->scope.types, member->name, member->type);
+  if (member->kind == SPEC_VALUE) map_put(k->scope.values, member->name, member->value);
   if (member->kind != SPEC_MODULE || member->of->any) return;
   Module *m = new_node(Module, .names = names_new(NULL), .ready = true);
   vec_each (const Member *, inner, &member->of->members) {
