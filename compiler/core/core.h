@@ -285,6 +285,7 @@ struct Function {
   const CoreType *results;
   int result_count;
   const Body *body;
+  bool noinline;  // stays, even if it is called from one place only
 };
 
 // One parameter or result of an entry point as the source and C know it.

@@ -3,39 +3,43 @@
 #include "types/check.h"
 #include <string.h>
 
+static bool is_among(Name name, const char *const *names) {
+  for (; *names; names++)
+    if (strcmp(name, *names) == 0) return true;
+  return false;
+}
+
 void check_attr(Check *k, const AstAttr *attr) {
-  static const char *const known[] = {
+  static const char *const effective[] = {
     "sequential",
     "sequential_inner",
     "sequential_outer",
     "flattening",
-    "incremental_flattening",
     "name",
     "unroll",
     "inline",
     "noinline",
-    "duplicate",
-    "noduplicate",
     "bytes",
-    "unsafe",
-    "opaque",
-    "trace",
-    "break",
     "scratch",
     "blank",
-    "nofuse",
-    "fuse",
+    "incremental_flattening",
     "overload",
     "intrinsic",
-    "param",
-    "assert",
-    "warn",
     "doc",
+    NULL,
   };
-  if (k->built_in) return;
-  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-    if (strcmp(attr->name, known[i]) == 0) return;
-  warning(k->c, attr->loc, "unknown attribute `%s` is ignored", attr->name);
+  static const char *const idle[] = {
+    "unsafe",      "opaque", "trace",  "break",  "param", "duplicate",
+    "noduplicate", "fuse",   "nofuse", "assert", "warn",  NULL,
+  };
+  if (k->built_in || is_among(attr->name, effective)) return;
+  bool known = is_among(attr->name, idle);
+  if (known && map_has(k->lib->warned, attr->name)) return;
+  map_put(k->lib->warned, attr->name, attr);
+  warning(k->c, attr->loc,
+          known ? "attribute `%s` has no effect here"
+                : "unknown attribute `%s` is ignored",
+          attr->name);
 }
 
 TypeClass attr_overload(const AstAttrVec *attrs) {

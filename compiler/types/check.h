@@ -182,6 +182,7 @@ typedef struct Library {
   Map *files;               // Name (a path) -> Module: imported files
   Map *sources;             // Name (a path) -> SourceFile
   Map *signatures;          // module types of the prelude, where modules are opaque
+  Map *warned;              // names of attributes that the program has been warned of
   bool has_signatures;      // the program has module types or parametric modules
   int applications;         // of parametric modules, in all
   CheckedProgram *checked;  // the result
@@ -360,7 +361,7 @@ const Type *check_type(Check *k, const AstType *type);  // anonymous sizes are S
 // Reports sizes without a name to the left of an arrow.
 void check_named_sizes(Check *k, const AstType *type);
 bool type_has_any_size(const Type *type);  // anonymous, or left open
-bool type_size_varies(const Type *type);  // has sizes that differ from value to value
+bool type_size_varies(const Type *type);   // has sizes that differ from value to value
 const Size *check_size(Check *k, AstExp *exp);
 void bind_type_params(Check *k, AstTypeParamVec *params, Binding *owner);
 // Reports sizes among `params` that are used although `type`, that of what binds them, has none of

@@ -33,7 +33,8 @@ void consume_report_fixed(Consume *u, Root *root, const Consumed *consumed) {
       root->kind == ROOT_TOP && type_resolve(root->binding->type)->kind == TYPE_FUNCTION;
   if (function) {
     error(c, consumed->loc,
-          "what is consumed here may share memory with a constant, which `%s` gives", name);
+          "what is consumed here may share memory with a constant, which `%s` gives",
+          name);
     hint(c, "consume a copy");
     return;
   }

@@ -143,7 +143,23 @@ static const Val *assertion(Elab *e, Scope *s, const AstExp *exp) {
   return val_rebuild(e, value, leaves.at);
 }
 
+static Atom blank_leaf(Elab *e, Atom leaf, const void *state) {
+  (void)state;
+  CoreType type = atom_type(leaf);
+  Atom value = atom_const(prim_zero(type.elem));
+  for (int i = type.rank - 1; i >= 0; i--)
+    value = elab_emit(e, "blank", exp_replicate(type.dims[i], value));
+  return value;
+}
+
+// #[blank] and #[scratch]: an array of that shape whose elements nobody asks for.
+static bool is_blank(const AstAttr *attr) {
+  return !strcmp(attr->name, "blank") || !strcmp(attr->name, "scratch");
+}
+
 static const Val *attr(Elab *e, Scope *s, const AstExp *exp) {
+  if (is_blank(exp->u.attr.attr))
+    return val_map(e, elab_part(e, s, exp->u.attr.exp), blank_leaf, NULL);
   const StmAttrs *outer = e->next_attrs ? e->next_attrs : e->b->attrs;
   const StmAttrs *attrs = elab_attr(exp->u.attr.attr, outer);
   e->next_attrs = attrs;

@@ -5,6 +5,7 @@
 // instance as a Core function.  Those that turn out to be called from one place are put there in
 // the end.
 #include "core/elab/elaborate.h"
+#include <string.h>
 
 enum { MIN_STATEMENTS = 16 };  // of a function worth a call
 
@@ -25,11 +26,18 @@ static bool all_scalars(const Val *v) {
   return true;
 }
 
+static bool has_attr(const Binding *binding, const char *name) {
+  vec_each (const AstAttr *const *, attr, &binding->attrs)
+    if (!strcmp((*attr)->name, name)) return true;
+  return false;
+}
+
 static bool is_candidate(const Closure *f) {
   const Binding *binding = f->binding;
   if (!binding || !binding->is_top || f->env || f->attrs || binding->sizes.count)
     return false;
   if (!binding->loc.file || binding->loc.file->built_in) return false;
+  if (has_attr(binding, "inline")) return false;
   if (binding->types.count && !f->inst) return false;
   for (int i = 0; i < f->arg_count; i++) {
     if (!all_scalars(f->args[i])) return false;
@@ -75,12 +83,12 @@ static void survey_body(CoreVisitor *v, const Body *body) {
   }
 }
 
-static bool is_worth_a_call(const Body *body, const Val *result) {
+static bool is_worth_a_call(const Body *body, const Val *result, int least) {
   if (!all_scalars(result) || !body->result_count) return false;
   Survey survey = { .fits = true };
   CoreVisitor visitor = { .body = survey_body, .state = &survey };
   survey_body(&visitor, body);
-  return survey.fits && survey.statements >= MIN_STATEMENTS;
+  return survey.fits && survey.statements >= least;
 }
 
 static Atom fresh_param(Elab *e, Atom leaf, const void *state) {
@@ -108,7 +116,8 @@ static const Function *make_function(Elab *e, const Closure *f, const VarVec *pa
     results[i] = atom_type(body->results[i]);
   const Function *function =
       new_node(Function, .name = f->binding->name, .loc = f->binding->loc,
-               .params = params->at, .param_count = params->count, .results = results,
+               .noinline = has_attr(f->binding, "noinline"), .params = params->at,
+               .param_count = params->count, .results = results,
                .result_count = body->result_count, .body = body);
   vec_push(&e->emitted, function);
   return function;
@@ -129,7 +138,8 @@ static FunctionMemo *examine(Elab *e, const Closure *f) {
   if (all_scalars(memo->result)) {
     AtomVec leaves = val_leaves(e, memo->result);
     const Body *body = core_body(&b, leaves.at, leaves.count);
-    if (is_worth_a_call(body, memo->result))
+    int least = has_attr(f->binding, "noinline") ? 0 : MIN_STATEMENTS;
+    if (is_worth_a_call(body, memo->result, least))
       memo->function = make_function(e, f, &params, body);
   }
   e->b = outer;
@@ -226,7 +236,7 @@ static void inline_function(CoreMapper *m, const Function *f, Core *out) {
   const int *count = map_get(calls->counts, f);
   const Body *body = inline_calls(m, f->body);
   if (!count) return;
-  if (*count == 1) {
+  if (*count == 1 && !f->noinline) {
     map_put(calls->inlined, f, body);
     return;
   }

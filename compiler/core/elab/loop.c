@@ -205,6 +205,44 @@ static Name index_name(Elab *e, const AstExp *exp) {
   return name ? name : name_of(e->c->names, "i");
 }
 
+// ---- #[unroll]
+
+enum { MAX_UNROLLED = 1024 };  // rounds
+
+static bool is_unrolled(const Elab *e, const Loop *l, Atom count) {
+  const StmAttrs *attrs = e->b->attrs;
+  return attrs && attrs->unroll && !l->is_while && count.kind == ATOM_CONST &&
+         count.u.constant.u.i <= MAX_UNROLLED;
+}
+
+// The index pattern of round `i`.
+static void bind_round(Elab *e, Scope *s, const Loop *l, int64_t i, const Val *bound) {
+  const AstPat *pat = l->exp->u.loop.index;
+  if (l->exp->u.loop.form == LOOP_FOR_IN) {
+    elab_bind(e, s, pat, elab_element(e, bound, atom_i64(i)));
+    return;
+  }
+  PrimType type = atom_type(val_scalar(e, bound)).elem;
+  elab_bind(e, s, pat, val_atom(atom_const(prim_int(type, i))));
+}
+
+// One body after the other.  The attribute is not for loops inside.
+static const Val *unrolled(Elab *e, Loop *l, int64_t count, const Val *bound) {
+  const StmAttrs *attrs = e->b->attrs;
+  StmAttrs inner = *attrs;
+  inner.unroll = false;
+  e->b->attrs = mem_copy(&inner, sizeof inner);
+  const Val *v = l->init;
+  for (int64_t i = 0; i < count; i++) {
+    Scope scope = *l->outer;
+    elab_bind(e, &scope, l->exp->u.loop.pat, v);
+    bind_round(e, &scope, l, i, bound);
+    v = elab_part(e, &scope, l->exp->u.loop.body);
+  }
+  e->b->attrs = attrs;
+  return v;
+}
+
 const Val *elab_loop(Elab *e, Scope *s, const AstExp *exp) {
   const char *hint = e->hint;
   Loop l = { .exp = exp, .outer = s, .is_while = exp->u.loop.form == LOOP_WHILE };
@@ -222,6 +260,7 @@ const Val *elab_loop(Elab *e, Scope *s, const AstExp *exp) {
     count = counts ? elab_to_i64(e, val_scalar(e, bound)) : elab_width(e, bound, size);
     index = fresh(e, index_name(e, exp), type_scalar(PRIM_I64));
   }
+  if (is_unrolled(e, &l, count)) return unrolled(e, &l, count.u.constant.u.i, bound);
   make_params(e, &l);
   const Body *body = loop_body(e, &l, index, bound);
   const Exp *loop = loop_exp(e, &l, count, index, body);
