@@ -32,6 +32,24 @@ static Check *check_of_prelude(Library *lib) {
   return k;
 }
 
+// The abstract type of accumulators, under a name that programs do not use by chance.
+static void add_accumulators(Library *lib) {
+  Check *k = check_new(lib, true);
+  Name name = name_of(lib->c->names, "accumulator'");
+  Binding *param = binding_new(k, BIND_TYPE_PARAM, name_of(lib->c->names, "t"), (Loc){ 0 }, NULL);
+  Binding *acc = binding_new(k, BIND_TYPE_PARAM, name_of(lib->c->names, "acc"), (Loc){ 0 }, NULL);
+  acc->size_lifted = true;
+  AstTypeParamVec *params = new (AstTypeParamVec);
+  vec_push(params, (AstTypeParam){ .name = param->name, .kind = TYPE_PARAM_TYPE,
+                                   .binding = param });
+  TypeField field = { type_field_name(lib->c, 0), type_of_param(param) };
+  Type *type = mem_copy(type_of_param(acc), sizeof *type);
+  type->args = type_record(&field, 1, true);
+  map_put(lib->types, name,
+          new_node(TypeDef, .name = name, .params = params, .type = type,
+                   .lifted = LIFTED_SIZES));
+}
+
 bool prelude_load(Library *lib) {
   static const char *const files[] = {
     "prelude/intrinsics.fl", "prelude/functional.fl", "prelude/zip.fl",
@@ -42,6 +60,7 @@ bool prelude_load(Library *lib) {
   lib->intrinsics = map_new(NULL);
   lib->modules = map_new(NULL);
   add_scalar_types(lib);
+  add_accumulators(lib);
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
     const AstProgram *program = parse_built_in(lib->c, files[i]);
     if (!program) return false;
@@ -71,24 +90,32 @@ static void templates(PrimType prim, const char *paths[2]) {
   }
 }
 
+static const char intrinsics_module[] = "intrinsics";
+
 bool prelude_is_module(Name name) {
   PrimType prim;
-  return prim_type_named(name, &prim);
+  return prim_type_named(name, &prim) || strcmp(name, intrinsics_module) == 0;
 }
 
-// In a template the type `t` is the scalar type; its definitions are the members.
-static Module *load_module(Library *lib, Name name) {
-  PrimType prim;
-  if (!prim_type_named(name, &prim)) return NULL;
-  Check *k = check_new(lib, true);
-  Module *module = new_node(Module, .names = k->defined);
-  map_put(lib->modules, name, module);
-  Name t = name_of(lib->c->names, "t");
+// In a template the type `t` is the scalar type.
+static void define_scalar(Check *k, Module *module, PrimType prim) {
+  Name t = name_of(k->c->names, "t");
   TypeDef *def = new_node(TypeDef, .name = t, .type = type_prim(prim));
   map_put(k->scope.types, t, def);
   map_put(module->names.types, t, def);
-  const char *paths[2];
-  templates(prim, paths);
+}
+
+// The definitions of the files are the members.
+static Module *load_module(Library *lib, Name name) {
+  PrimType prim;
+  bool scalar = prim_type_named(name, &prim);
+  if (!prelude_is_module(name)) return NULL;
+  Check *k = check_new(lib, true);
+  Module *module = new_node(Module, .names = k->defined);
+  map_put(lib->modules, name, module);
+  const char *paths[2] = { "prelude/mod_intrinsics.fl", NULL };
+  if (scalar) define_scalar(k, module, prim);
+  if (scalar) templates(prim, paths);
   for (int i = 0; i < 2 && paths[i]; i++) {
     const AstProgram *program = parse_built_in(lib->c, paths[i]);
     if (!program) return NULL;

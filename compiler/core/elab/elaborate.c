@@ -419,6 +419,7 @@ const Core *elaborate(Compiler *c, const CheckedProgram *program) {
   e->c = c;
   e->intrinsics = elab_intrinsics(e);
   e->functions = map_new(NULL);
+  e->acc_ops = map_new(NULL);
   Vec(const Entry *) entries = { 0 };
   for (int i = 0; i < program->entries.count; i++) {
     const Entry *entry = elaborate_entry(e, program->entries.at[i]);

@@ -95,7 +95,8 @@ struct Elab {
   Map *active;                 // AstFunction -> int *: calls being evaluated
   Map *functions;              // AstFunction -> FunctionMemo (function.c)
   Vec(const Function *) emitted;
-  Name self;  // the entry point being elaborated
+  Name self;     // the entry point being elaborated
+  Map *acc_ops;  // name of an accumulator -> Val: the operator of its writes
   long steps;
   jmp_buf stop;
 };

@@ -201,6 +201,71 @@ static const Val *fitted(Elab *e, const IntrinsicCall *call) {
   return elab_fit_width(e, call->args[0], size_eval(e, size));
 }
 
+// ---- accumulators: an array in a record whose field is named by the place that made it
+
+static const Val *acc_begin(Elab *e, const IntrinsicCall *call) {
+  Name name = name_of(e->c->names, text_format("acc'%d", e->c->next_id++));
+  if (call->intrinsic->code) map_put(e->acc_ops, name, call->args[1]);
+  return val_record(&name, &call->args[0], 1);
+}
+
+// What a function gives back is the accumulator that it got: there is no other one.
+static const Val *acc_own(Elab *e, const IntrinsicCall *call) {
+  (void)e;
+  return call->args[0];
+}
+
+static const Val *acc_end(Elab *e, const IntrinsicCall *call) {
+  (void)e;
+  return call->args[0]->u.record.items[0];
+}
+
+typedef struct AccWrite {
+  const Val *array, *value;
+  Atom index;
+  const Val *op;  // or NULL
+} AccWrite;
+
+static const Val *do_write(Elab *e, const void *state) {
+  const AccWrite *w = state;
+  const Val *value = w->value;
+  if (w->op) {
+    const Val *const args[2] = { elab_element(e, w->array, w->index), value };
+    value = elab_apply(e, w->op, args, 2);
+  }
+  AtomVec leaves = val_leaves(e, w->array), values = val_leaves(e, value);
+  for (int i = 0; i < leaves.count; i++) {
+    CoreType type = atom_type(leaves.at[i]);
+    DimIndex *dims = new_array(DimIndex, type.rank);
+    for (int d = 1; d < type.rank; d++)
+      dims[d] = dim_slice(atom_i64(0), type.dims[d], atom_i64(1));
+    dims[0] = dim_fix(w->index);
+    Atom v = elab_fit(e, values.at[i], type_row(type).dims);
+    leaves.at[i] = elab_emit(e, "written", exp_update(leaves.at[i], dims, v, false));
+  }
+  return val_rebuild(e, w->array, leaves.at);
+}
+
+static const Val *do_nothing(Elab *e, const void *state) {
+  (void)e;
+  return ((const AccWrite *)state)->array;
+}
+
+static const Val *acc_write(Elab *e, const IntrinsicCall *call) {
+  const Val *acc = call->args[0];
+  Atom first;
+  AccWrite w = { .array = acc->u.record.items[0], .value = call->args[2] };
+  if (!val_first_leaf(w.array, &first)) return acc;
+  w.index = val_scalar(e, call->args[1]);
+  w.op = map_get(e->acc_ops, acc->u.record.names[0]);
+  Atom count = atom_type(first).dims[0];
+  Atom inside = elab_and(e, elab_op2(e, OP_LE, atom_i64(0), w.index),
+                         elab_op2(e, OP_LT, w.index, count));
+  const Val *array = elab_if(e, inside, (Branch){ do_write, &w },
+                             (Branch){ do_nothing, &w }, (TypeIn){ 0 });
+  return val_record(acc->u.record.names, &array, 1);
+}
+
 static const Val *zip(Elab *e, const IntrinsicCall *call) {
   Atom first;
   const Val *second = call->args[1];
@@ -257,6 +322,11 @@ static const Intrinsic intrinsics[] = {
   { "transpose", 1, transpose, 0 },
   { "flatten", 1, flatten, 0 },
   { "unflatten", 1, unflatten, 0 },
+  { "acc_begin", 1, acc_begin, false },
+  { "acc_begin_with", 2, acc_begin, true },
+  { "acc_write", 3, acc_write, 0 },
+  { "acc_own", 1, acc_own, 0 },
+  { "acc_end", 1, acc_end, 0 },
   { "fitted", 1, fitted, 0 },
   { "zip", 2, zip, 0 },
   { "unzip", 1, unzip, 0 },
