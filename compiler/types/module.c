@@ -221,7 +221,7 @@ static bool check_function_body(Check *k, const AstModExp *exp, Names scope) {
   Names outer = names_visible(k);
   names_see(k, names_new(&scope));
   const Signature *s = signature_of(k, exp->u.function.type);
-  if (!s->any) {
+  if (!signature_has_any(s)) {
     map_put(k->scope.modules, exp->u.function.param, module_assume(k, s));
     eval(k, source_parse_again(exp));
   }

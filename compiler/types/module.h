@@ -42,4 +42,8 @@ const Module *module_impose(Check *k, const Module *m, const Signature *s,
                             bool is_abstract, Loc loc);
 // A module of which nothing is known but its type.
 const Module *module_assume(Check *k, const Signature *s);
+// The same with abstract types of its own, for another place that names it.
+const Signature *signature_fresh(Check *k, const Signature *s);
+// Whether nothing is known of the module, or of one in it.
+bool signature_has_any(const Signature *s);
 Signature *signature_substitute(Check *k, const Signature *s, const Subst *subst);

@@ -83,6 +83,34 @@ static void add_fresh(Check *k, const Signature *s, Subst *subst) {
   }
 }
 
+bool signature_has_any(const Signature *s) {
+  if (s->any) return true;
+  vec_each (const Member *, member, &s->members)
+    if (member->kind == SPEC_MODULE && signature_has_any(member->of)) return true;
+  return false;
+}
+
+static void keep_abstract(Signature *s, const Signature *like) {
+  for (int i = 0; i < s->members.count; i++) {
+    Member *member = &s->members.at[i];
+    const Member *old = &like->members.at[i];
+    member->is_abstract = old->is_abstract;
+    if (member->kind != SPEC_MODULE || old->of->any) continue;
+    Signature *inner = mem_copy(member->of, sizeof *inner);
+    keep_abstract(inner, old->of);
+    member->of = inner;
+  }
+}
+
+const Signature *signature_fresh(Check *k, const Signature *s) {
+  if (s->any) return s;
+  Subst fresh = { 0 };
+  add_fresh(k, s, &fresh);
+  Signature *out = signature_substitute(k, s, &fresh);
+  keep_abstract(out, s);
+  return out;
+}
+
 const Module *module_assume(Check *k, const Signature *s) {
   Subst fresh = { 0 };
   add_fresh(k, s, &fresh);
@@ -255,7 +283,7 @@ static void match_values(Match *t, const Module *m, const Signature *s) {
 
 const Module *module_impose(Check *k, const Module *m, const Signature *s,
                             bool is_abstract, Loc loc) {
-  if (s->any) return m;
+  if (signature_has_any(s)) return m;
   if (m->function) {
     error(k->c, loc, "a parametric module stands where a module is expected");
     return module_assume(k, s);

@@ -200,7 +200,10 @@ static const Signature *with_signature(Check *k, const AstModType *type) {
 const Signature *signature_of(Check *k, const AstModType *type) {
   k->lib->has_signatures = true;
   switch (type->kind) {
-  case MODTYPE_NAME: return find_signature(k, &type->u.name);
+  case MODTYPE_NAME: {
+    const Signature *s = find_signature(k, &type->u.name);
+    return k->opaque ? signature_fresh(k, s) : s;
+  }
   case MODTYPE_FUNCTION: return &any_module;
   case MODTYPE_SPECS: return specs_signature(k, type);
   case MODTYPE_WITH: return with_signature(k, type);
