@@ -8,9 +8,11 @@
 
 // --- From expressions ---
 
+// The operators, those of the module i64 as well.
 static SizeOp operator_of(const Check *k, const Binding *function) {
-  for (int op = SIZE_ADD; op <= SIZE_MUL; op++)
-    if (function == k->lib->size_ops[op]) return (SizeOp)op;
+  bool built_in = function->loc.file && function->loc.file->built_in;
+  for (int op = SIZE_ADD; built_in && op <= SIZE_MUL; op++)
+    if (function->name == k->lib->size_ops[op]->name) return (SizeOp)op;
   return SIZE_CALL;
 }
 
