@@ -313,6 +313,8 @@ const Type *type_open_anonymous(Check *k, const Type *type);
 const Type *type_close(Check *k, const Type *type, BindingVec *made, Loc loc);
 // The type with its sizes in terms of names of at most that level, where they can be.
 const Type *type_outer(Check *k, const Type *type, int level);
+// The same at the end of a `let`, where unknown sizes stay what they are.
+const Type *type_leave(Check *k, const Type *type, BindingVec *made, Loc loc);
 bool type_mentions(const Type *type, const Binding *size);
 // The type without inference variables; sizes that were left open become SIZE_ANY.
 const Type *type_solve(Check *k, const Type *type);
@@ -367,6 +369,9 @@ void bind_type_params(Check *k, AstTypeParamVec *params, Binding *owner);
 // Reports sizes among `params` that are used although `type`, that of what binds them, has none of
 // them and so nothing tells their values.
 void check_sizes_told(Check *k, const AstTypeParamVec *params, const Type *type);
+// The same for type parameters.
+void check_types_told(Check *k, const AstTypeParamVec *params, const Type *type);
+bool type_mentions_param(const Type *type, const Binding *param);
 
 // check_pat.c
 const Type *check_pat(Check *k, AstPat *pat, const Type *expected);

@@ -4,7 +4,7 @@
 // The type of what was checked one level further in, as it is known outside.
 static const Type *leave(Check *k, AstExp *exp, const Type *type) {
   BindingVec unknowns = { 0 };
-  const Type *closed = type_close(k, type, &unknowns, exp->loc);
+  const Type *closed = type_leave(k, type, &unknowns, exp->loc);
   add_unknowns(exp, &unknowns);
   return closed;
 }
@@ -166,6 +166,7 @@ const Type *infer_function(Check *k, AstFunction *f, Binding *owner,
   k->level = level;
   const Type *type = arrows(f, params, to, &exists);
   check_sizes_told(k, &f->type_params, type);
+  if (f->params.count) check_types_told(k, &f->type_params, type);
   scope_leave(k, mark);
   return type;
 }

@@ -71,10 +71,11 @@ static void explain_sizes(Check *k, const Mismatch *m, const Type *expected) {
 }
 
 static void explain_scope(Check *k, const Mismatch *m) {
-  note(k->c, k->at, "size `%s` is not known yet, or no longer, where it is needed",
+  const char *what = m->size->kind == BIND_TYPE_PARAM ? "type" : "size";
+  note(k->c, k->at, "%s `%s` is not known yet, or no longer, where it is needed", what,
        m->size->name);
   if (m->size->loc.file && !m->size->loc.file->built_in)
-    note(k->c, m->size->loc, "size `%s` comes from here", m->size->name);
+    note(k->c, m->size->loc, "%s `%s` comes from here", what, m->size->name);
 }
 
 // A size that a function's result has for each argument anew, as in map iota ns.

@@ -1,5 +1,6 @@
 // Modules and their types, where modules are opaque: whether a module has a type, and what is seen
 // of it then.
+#include "base/text.h"
 #include "types/module.h"
 
 enum { DEEP_LEVEL = 1000000 };  // deeper than the sizes in the types that are compared
@@ -121,14 +122,15 @@ const Module *module_assume(Check *k, const Signature *s) {
 
 typedef struct Match {
   Check *k;
-  Loc loc;      // of the module
-  Subst types;  // what the abstract types are in the module
+  Loc loc;           // of the module
+  Subst types;       // what the abstract types are in the module
+  const char *path;  // to the module that is being compared, "n."
   bool failed;
 } Match;
 
 static void missing(Match *t, const Member *member, const char *kind) {
-  error(t->k->c, t->loc, "the module lacks the %s `%s` of its module type", kind,
-        member->name);
+  error(t->k->c, t->loc, "the module lacks the %s `%s%s` of its module type", kind,
+        t->path, member->name);
   t->failed = true;
 }
 
@@ -143,7 +145,7 @@ static bool same_params(const TypeDef *a, const TypeDef *b) {
 }
 
 static void report_type(Match *t, const Member *member, const char *what) {
-  error(t->k->c, t->loc, "type `%s` of the module %s", member->name, what);
+  error(t->k->c, t->loc, "type `%s%s` of the module %s", t->path, member->name, what);
   note(t->k->c, member->loc, "`%s` is specified here", member->name);
   t->failed = true;
 }
@@ -159,6 +161,28 @@ static Subst copy_subst(const Subst *subst) {
     vec_push(&copy.meanings, subst->meanings.at[i]);
   }
   return copy;
+}
+
+static bool shows_size(const Type *type, const Binding *size) {
+  type = type_resolve(type);
+  if (type->kind == TYPE_ARRAY) {
+    const Size *s = size_resolve(type->u.array.size);
+    return (s->kind == SIZE_NAME && s->u.name == size) ||
+           shows_size(type->u.array.elem, size);
+  }
+  for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count; i++)
+    if (shows_size(type->u.record.fields[i].type, size)) return true;
+  return type->kind == TYPE_PARAM && type->args && shows_size(type->args, size);
+}
+
+// The sizes of a value of an abstract type must be told by the value.
+static void check_sizes_shown(Match *t, const Member *member, const TypeDef *def) {
+  for (int i = 0; def->params && i < def->params->count; i++) {
+    const AstTypeParam *param = &def->params->at[i];
+    if (param->kind != TYPE_PARAM_SIZE || shows_size(def->type, param->binding)) continue;
+    report_type(t, member, "does not tell each of its sizes by an array of that size");
+    return;
+  }
 }
 
 // The specified type over the parameters of the module's own definition.
@@ -195,6 +219,7 @@ static void match_type(Match *t, const Module *m, const Member *member) {
            (type_size_varies(def->type) || def->lifted != LIFTED_NOT))
     report_type(t, member, "has sizes that vary, but is not specified as `type~`");
   if (member->is_abstract) {
+    check_sizes_shown(t, member, def);
     vec_push(&t->types.abstract, member->type->type->u.param);
     vec_push(&t->types.meanings, def);
     return;
@@ -203,8 +228,8 @@ static void match_type(Match *t, const Module *m, const Member *member) {
   t->k->at = t->loc;
   if (!unify(t->k, wanted, def->type)) {
     error(t->k->c, t->loc,
-          "type `%s` of the module is `%s`, but its module type says `%s`", member->name,
-          type_text(def->type), type_text(wanted));
+          "type `%s%s` of the module is `%s`, but its module type says `%s`", t->path,
+          member->name, type_text(def->type), type_text(wanted));
     note(t->k->c, member->loc, "`%s` is specified here", member->name);
     t->failed = true;
   }
@@ -220,16 +245,22 @@ static void match_size(Match *t, const Module *m, const Member *member) {
   vec_push(&t->types.values, value);
 }
 
+static const char *enter_path(Match *t, const Member *member) {
+  const char *outer = t->path;
+  t->path = text_format("%s%s.", outer, member->name);
+  return outer;
+}
+
 static void match_types(Match *t, const Module *m, const Signature *s) {
   vec_each (const Member *, member, &s->members) {
     if (member->kind == SPEC_VALUE) match_size(t, m, member);
     if (member->kind == SPEC_TYPE) match_type(t, m, member);
     if (member->kind != SPEC_MODULE || member->of->any) continue;
     const Module *inner = map_get(m->names.modules, member->name);
-    if (inner && !inner->function)
-      match_types(t, inner, member->of);
-    else
-      missing(t, member, "module");
+    const char *outer = enter_path(t, member);
+    if (inner && !inner->function) match_types(t, inner, member->of);
+    t->path = outer;
+    if (!inner || inner->function) missing(t, member, "module");
   }
 }
 
@@ -265,8 +296,8 @@ static void match_value(Match *t, const Module *m, const Member *member) {
   k->level = level;
   if (same && same_uniqueness(wanted, value->type)) return;
   error(k->c, t->loc,
-        "value `%s` of the module has type `%s`, but its module type says `%s`",
-        member->name, type_text(value->type), type_text(wanted));
+        "value `%s%s` of the module has type `%s`, but its module type says `%s`",
+        t->path, member->name, type_text(value->type), type_text(wanted));
   note(k->c, member->loc, "`%s` is specified here", member->name);
   if (same) note(k->c, t->loc, "the types differ in what is consumed (`*`)");
   t->failed = true;
@@ -277,7 +308,9 @@ static void match_values(Match *t, const Module *m, const Signature *s) {
     if (member->kind == SPEC_VALUE) match_value(t, m, member);
     const Module *inner =
         member->kind == SPEC_MODULE ? map_get(m->names.modules, member->name) : NULL;
+    const char *outer = enter_path(t, member);
     if (inner && !member->of->any) match_values(t, inner, member->of);
+    t->path = outer;
   }
 }
 
@@ -288,7 +321,7 @@ const Module *module_impose(Check *k, const Module *m, const Signature *s,
     error(k->c, loc, "a parametric module stands where a module is expected");
     return module_assume(k, s);
   }
-  Match match = { .k = k, .loc = loc };
+  Match match = { .k = k, .loc = loc, .path = "" };
   match_types(&match, m, s);
   if (!match.failed) match_values(&match, m, s);
   finish_definition(k, NULL);

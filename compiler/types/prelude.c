@@ -36,12 +36,14 @@ static Check *check_of_prelude(Library *lib) {
 static void add_accumulators(Library *lib) {
   Check *k = check_new(lib, true);
   Name name = name_of(lib->c->names, "accumulator'");
-  Binding *param = binding_new(k, BIND_TYPE_PARAM, name_of(lib->c->names, "t"), (Loc){ 0 }, NULL);
-  Binding *acc = binding_new(k, BIND_TYPE_PARAM, name_of(lib->c->names, "acc"), (Loc){ 0 }, NULL);
+  Binding *param =
+      binding_new(k, BIND_TYPE_PARAM, name_of(lib->c->names, "t"), (Loc){ 0 }, NULL);
+  Binding *acc =
+      binding_new(k, BIND_TYPE_PARAM, name_of(lib->c->names, "acc"), (Loc){ 0 }, NULL);
   acc->size_lifted = true;
   AstTypeParamVec *params = new (AstTypeParamVec);
-  vec_push(params, (AstTypeParam){ .name = param->name, .kind = TYPE_PARAM_TYPE,
-                                   .binding = param });
+  vec_push(params, (AstTypeParam){
+                       .name = param->name, .kind = TYPE_PARAM_TYPE, .binding = param });
   TypeField field = { type_field_name(lib->c, 0), type_of_param(param) };
   Type *type = mem_copy(type_of_param(acc), sizeof *type);
   type->args = type_record(&field, 1, true);

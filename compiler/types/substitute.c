@@ -1,5 +1,6 @@
 // Types with sizes and type parameters replaced.  What does not change is shared.
 #include "types/check.h"
+#include <string.h>
 
 // A rebuilding of types: `size` says what becomes of a size, `param` of a type parameter.
 typedef struct Rewrite {
@@ -10,6 +11,7 @@ typedef struct Rewrite {
   Loc loc;
   const Size *(*map)(Check *k, const Size *size);
   int level;
+  bool keep;   // unknown sizes stay themselves
   bool solve;  // nothing open remains: unconstrained variables become ()
   // sizes replaced so far, and by what
   Vec(const Size *) old;
@@ -239,6 +241,14 @@ const Type *type_open_anonymous(Check *k, const Type *type) {
 
 static const Size *closed(Rewrite *r, const Size *size);
 
+// An unknown size that comes into being once for each time that the outer scope is entered.
+static const Size *lifted(Rewrite *r, const Size *size) {
+  Binding *b = NULL;
+  memcpy(&b, &size->u.name, sizeof b);
+  b->level = r->k->level;
+  return size;
+}
+
 static const Size *closed_tree(Rewrite *r, const Size *size) {
   const SizeTree *tree = size->u.exp.tree;
   const Size **parts = new_array(const Size *, tree->count);
@@ -252,6 +262,7 @@ static const Size *closed(Rewrite *r, const Size *size) {
   const Size *outer = size_outer(size, r->k->level);
   if (outer) return outer;
   const Size *s = size_resolve(size);
+  if (r->keep && s->kind == SIZE_NAME && s->u.name->name[0] == '?') return lifted(r, s);
   for (int i = 0; i < r->old.count; i++)
     if (size_equal(r->old.at[i], s)) return r->replaced.at[i];
   return s->kind == SIZE_EXP ? closed_tree(r, s) : NULL;
@@ -275,6 +286,13 @@ static const Size *close_name(Rewrite *r, const Size *size) {
 
 const Type *type_close(Check *k, const Type *type, BindingVec *made, Loc loc) {
   Rewrite r = { .k = k, .size = close_name, .made = made, .loc = loc };
+  type = rewrite(&r, type);
+  r.size = close_size;
+  return rewrite(&r, type);
+}
+
+const Type *type_leave(Check *k, const Type *type, BindingVec *made, Loc loc) {
+  Rewrite r = { .k = k, .size = close_name, .made = made, .loc = loc, .keep = true };
   type = rewrite(&r, type);
   r.size = close_size;
   return rewrite(&r, type);

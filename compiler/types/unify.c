@@ -67,7 +67,10 @@ static bool can_enter(Check *k, TypeVar *var, const Type *type) {
   type = type_resolve(type);
   switch (type->kind) {
   case TYPE_PRIM: return true;
-  case TYPE_PARAM: return !type->args || can_enter(k, var, type->args);
+  case TYPE_PARAM:
+    if (type->u.param->level > var->level)
+      return mismatch(k, (Mismatch){ .kind = MISMATCH_SCOPE, .size = type->u.param });
+    return !type->args || can_enter(k, var, type->args);
   case TYPE_RECORD:
     for (int i = 0; i < type->u.record.count; i++)
       if (!can_enter(k, var, type->u.record.fields[i].type)) return false;

@@ -277,6 +277,9 @@ static const Val *apply_exp(Elab *e, Scope *s, const AstExp *exp, const StmAttrs
   const Val **args = new_array(const Val *, count);
   for (int i = 0; i < count && !lazy; i++)
     args[i] = elab_part(e, s, exp->u.apply.args.at[i]);
+  // The sizes that a function is used at may come into being with its arguments.
+  bool named = exp->u.apply.function->kind == AST_NAME && !lazy;
+  if (named) f = elab_part(e, s, exp->u.apply.function);
   if (attrs) e->b->attrs = attrs;
   return lazy ? choice(e, s, exp) : elab_apply(e, f, args, count);
 }
