@@ -19,10 +19,31 @@ static const Type *open_result(Check *k, AstExp *node, const Type *to,
   return to;
 }
 
-// The same for a result that was a variable when it was applied, and became known since.
+// The type without variables that bind sizes, which are collected, in the type and in the fields of
+// records; itself if there are none.
+static const Type *without_bound(const Type *type, BindingVec *exists) {
+  int before = exists->count;
+  const Type *known = type_resolve_result(type, exists);
+  if (known->kind != TYPE_RECORD) return exists->count > before ? known : type;
+  TypeField *fields = NULL;
+  for (int i = 0; i < known->u.record.count; i++) {
+    const TypeField *f = &known->u.record.fields[i];
+    const Type *field = without_bound(f->type, exists);
+    if (field == f->type) continue;
+    size_t bytes = sizeof *fields * (size_t)known->u.record.count;
+    if (!fields) fields = mem_copy(known->u.record.fields, bytes);
+    fields[i].type = field;
+  }
+  if (!fields) return exists->count > before ? known : type;
+  Type *copy = mem_copy(known, sizeof *copy);
+  copy->u.record.fields = fields;
+  return copy;
+}
+
+// The same for a result of which some was a variable when it was applied, and became known since.
 static const Type *open_known(Check *k, AstExp *node, const Type *type) {
   BindingVec exists = { 0 };
-  const Type *known = type_resolve_result(type, &exists);
+  const Type *known = without_bound(type, &exists);
   return exists.count ? open_result(k, node, known, &exists) : type;
 }
 

@@ -22,11 +22,8 @@ static const Type *payload_type(Check *k, const Type *const *types, int count) {
 static const Type *check_payload(Check *k, const AstConstructor *constructor) {
   int count = constructor->payload.count;
   const Type **types = new_array(const Type *, count);
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count; i++)
     types[i] = check_type(k, constructor->payload.at[i]);
-    if (!unify_first_order(k, types[i]))
-      limit(k->c, constructor->payload.at[i]->loc, "functions in sum types");
-  }
   return payload_type(k, types, count);
 }
 
@@ -59,13 +56,10 @@ static void no_constructor(Check *k, Loc loc, Name field, const Type *type) {
 const Type *infer_constructor(Check *k, AstExp *exp) {
   int count = exp->u.constructor.payload.count;
   const Type **types = new_array(const Type *, count);
-  for (int i = 0; i < count; i++) {
-    AstExp *argument = exp->u.constructor.payload.at[i];
-    types[i] = infer(k, argument);
-    if (!unify_first_order(k, types[i]))
-      limit(k->c, argument->loc, "functions in sum types");
-  }
-  const Type *type = type_data_var(k, exp->loc);
+  for (int i = 0; i < count; i++)
+    types[i] = infer(k, exp->u.constructor.payload.at[i]);
+  const Type *type = type_var(k, exp->loc);
+  type->u.var->fixed_size = true;
   const Type *payload =
       unify_field(k, type, constructor_field(k, exp->u.constructor.name), exp->loc);
   unify(k, payload, payload_type(k, types, count));

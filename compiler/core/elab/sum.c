@@ -18,6 +18,8 @@ static Atom zeros(Elab *e, PrimType type, const AtomVec *dims) {
 // A value of a type that nobody looks at; a size that is not known is 0.
 static const Val *blank(Elab *e, TypeIn t, AtomVec dims) {
   t = typein_resolve(t);
+  // A constructor that holds a function is known when the program is compiled.
+  if (t.type->kind == TYPE_FUNCTION) return val_closure(new (Closure));
   if (t.type->kind == TYPE_ARRAY) {
     SizeIn size = { t.type->u.array.size, t.env };
     AtomVec inner = { 0 };
