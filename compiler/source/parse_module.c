@@ -99,8 +99,7 @@ static AstModType *parse_refinement(Parser *p, AstModType *of) {
   type->u.with.name = parse_qualified_name(p);
   type->u.with.params = parse_type_params(p);
   expect(p, TOKEN_EQUAL);
-  type->u.with.type =
-      at_kind(p, TOKEN_QUESTION) ? parse_type(p) : parse_type_term(p);
+  type->u.with.type = at_kind(p, TOKEN_QUESTION) ? parse_type(p) : parse_type_term(p);
   type->loc = loc_since(p, of->loc);
   return type;
 }
