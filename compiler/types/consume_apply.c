@@ -145,20 +145,36 @@ static bool is_pipe(const AstExp *exp, const char *spelling) {
          exp->u.apply.args.count == 2 && strcmp(b->name, spelling) == 0;
 }
 
+// Operands are evaluated from left to right, arguments from right to left and before the function.
+static const Alias **consume_arguments(Consume *u, const AstExp *exp,
+                                       const AstExpVec *args) {
+  const Alias **aliases = new_array(const Alias *, args->count);
+  for (int i = 0; i < args->count; i++) {
+    int at = exp->u.apply.is_operator ? i : args->count - 1 - i;
+    aliases[at] = consume_exp(u, args->at[at]);
+  }
+  return aliases;
+}
+
+// What the call itself consumes, it consumes when all arguments have their values.
 static const Alias *apply(Consume *u, const AstExp *exp, AstExp *f,
                           const AstExpVec *args) {
-  const Alias *function = consume_exp(u, f);
-  const Alias **observed = new_array(const Alias *, args->count);
-  Call call = { u, exp, f, consume_type(f), alias_flat(function) };
   int mark = u->log.count;
+  const Alias **aliases = consume_arguments(u, exp, args);
+  const Alias *function = consume_exp(u, f);
+  if (u->log.count > mark)
+    for (int i = 0; i < args->count; i++)
+      consume_check_alive(u, aliases[i], args->at[i]);
+  Call call = { u, exp, f, consume_type(f), alias_flat(function) };
+  mark = u->log.count;
   for (int i = 0; i < args->count; i++) {
-    const Alias *alias = consume_exp(u, args->at[i]);
-    if (!take_argument(&call, args->at[i], alias)) observed[i] = alias;
+    if (u->log.count > mark) consume_check_alive(u, aliases[i], args->at[i]);
+    if (take_argument(&call, args->at[i], aliases[i])) aliases[i] = NULL;
   }
   if (u->log.count > mark) {
     consume_check_alive(u, function, f);
     for (int i = 0; i < args->count; i++)
-      consume_check_alive(u, observed[i], args->at[i]);
+      consume_check_alive(u, aliases[i], args->at[i]);
   }
   if (!call.source) call.source = common_root(&call);
   return result_alias(call.type, exp->type, call.source);
