@@ -1,6 +1,7 @@
 // The table of sub-commands, nothing else.
 #include "base/mem.h"
 #include "commands/commands.h"
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,7 @@ static void raise_stack_limit(void) {
 
 int main(int argc, char **argv) {
   raise_stack_limit();
+  signal(SIGXFSZ, SIG_IGN);  // a file that grows too large is an error like a full disk
   mem_init();
   if (argc < 2) return print_help(stderr);
   if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)

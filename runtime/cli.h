@@ -250,24 +250,24 @@ RT_FN const struct rt_entry_point *rt_entry_named(const struct rt_program *progr
 RT_FN int rt_run_entry(struct rt_context *ctx, const struct rt_cli *cli,
                        const struct rt_entry_point *entry, const struct rt_value *in,
                        struct rt_value *out) {
-  FILE *times = cli->time_file ? fopen(cli->time_file, "w") : NULL;
-  if (cli->time_file && !times)
-    return rt_error(ctx, RT_OTHER_ERROR, "cannot write %s: %s", cli->time_file,
-                    strerror(errno));
+  struct rt_text times = { NULL, 0, 0 };
+  bool written = !cli->time_file || rt_is_writable(cli->time_file);
   int warm_ups = cli->runs > 0, all = cli->runs > 0 ? cli->runs + 1 : 1, error = RT_OK;
-  for (int run = 0; run < all && !error; run++) {
+  for (int run = 0; run < all && !error && written; run++) {
     int64_t ns = 0;
     error = rt_timed_call(ctx, entry, in, out, &ns);
     if (error) break;
-    if (times && run >= warm_ups) fprintf(times, "%" PRId64 "\n", ns / 1000);
+    if (run >= warm_ups) rt_text_printf(&times, "%" PRId64 "\n", ns / 1000);
     if (run + 1 < all) rt_value_free(ctx, entry->output_type, out);
   }
-  bool unwritten = times && ferror(times);
-  if (times && (fclose(times) != 0 || unwritten) && !error) {
-    rt_value_free(ctx, entry->output_type, out);
+  if (!error && written && cli->time_file) {
+    written = rt_write_file(cli->time_file, times.data, times.length);
+    if (!written) rt_value_free(ctx, entry->output_type, out);
+  }
+  if (!error && !written)
     error = rt_error(ctx, RT_OTHER_ERROR, "cannot write %s: %s", cli->time_file,
                      strerror(errno));
-  }
+  rt_text_free(&times);
   return error;
 }
 
@@ -392,6 +392,7 @@ RT_FN void rt_hold_standard_files(void) {
 RT_FN int rt_main(int argc, char **argv) {
   struct rt_cli cli;
   rt_hold_standard_files();
+  signal(SIGXFSZ, SIG_IGN);  // a file that grows too large is an error like a full disk
   memset(&cli, 0, sizeof cli);
   cli.program_name = argc > 0 ? argv[0] : rt_program()->source;
   cli.entry = "main";

@@ -62,7 +62,7 @@ struct rt_guard_event {
 
 // A compiled program in memory (cache.h).
 struct rt_binary {
-  uint64_t key[2];
+  char *about;  // everything that it follows from
   unsigned char *bytes;
   size_t length;
 };
@@ -91,6 +91,7 @@ struct rt_context {
   FILE *log;
   char *error;
   char *prelude;  // what stands before each kernel's text
+  bool own_sources;  // prelude and texts are the program's
   cl_mem error_word;
   bool may_have_failed;  // a kernel with checks was launched since the last look
   struct rt_free_block *free_blocks;
@@ -110,6 +111,7 @@ struct rt_context {
   int event_count, event_capacity;
   int64_t call_started;  // rt_time_ns; set when profiling
   char *cache_folder, *cache_archive;  // at most one is not NULL
+  bool cache_changed, cache_failed;    // something was written; could not be written
   struct rt_binaries archive, loaded;
   struct rt_replayer *replayer;  // NULL: nobody has asked for replay
 };

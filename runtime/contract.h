@@ -21,12 +21,14 @@
 #  define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #endif
 #include <CL/cl.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <float.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -103,6 +105,7 @@ struct rt_kernel {
   const int *tuning;  // the tuning parameters that the text mentions
   int tuning_count;
   bool uses_arena;  // then it overwrites nothing that it reads, and has no barriers
+  const char *hash;  // of the prelude and the text: no two texts share it.  NULL: not known
 };
 
 // A check that can fail: parts[0] v0 parts[1] v1 ... parts[value_count].

@@ -53,6 +53,7 @@ RT_FN int rt_open_sources(struct rt_context *ctx) {
   rt_text_pieces(&prelude, ctx->program->opencl_prelude);
   ctx->prelude = rt_text_take(&prelude);
   const char *text = loaded ? loaded : cfg->program;
+  ctx->own_sources = !text;
   if (text) rt_use_sources(ctx, text);
   int error = RT_OK;
   if (cfg->dump_program_to) {
@@ -74,17 +75,15 @@ RT_FN int rt_dump_binaries(struct rt_context *ctx, const char *file) {
     if (ctx->program->kernels[k].for_gpu != ctx->gpu_code) continue;
     cl_kernel kernel = NULL;
     struct rt_text options = { NULL, 0, 0 };
-    char *source = rt_kernel_source(ctx, k);
-    uint64_t key[2];
     rt_build_options(ctx, k, false, &options);
-    rt_program_key(ctx, source, options.data, key);
+    char *about = rt_program_about(ctx, k, options.data);
     error = rt_kernel_get(ctx, k, false, &kernel);
-    if (!error && !rt_program_binary(ctx->kernels[k].program[0], key, &all))
+    if (!error && !rt_program_binary(ctx->kernels[k].program[0], about, &all))
       error = rt_error(ctx, RT_OTHER_ERROR, "the device gives no compiled programs");
     rt_text_free(&options);
-    free(source);
+    free(about);
   }
-  if (!error && !rt_binaries_save(&all, file))
+  if (!error && !rt_binaries_save(&all, file, 0666))
     error = rt_error(ctx, RT_OTHER_ERROR, "cannot write %s: %s", file, strerror(errno));
   rt_binaries_free(&all);
   return error;

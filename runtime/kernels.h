@@ -28,13 +28,20 @@ RT_FN char *rt_kernel_source(const struct rt_context *ctx, int kernel) {
   return rt_text_take(&t);
 }
 
-RT_FN void rt_program_key(const struct rt_context *ctx, const char *source,
-                          const char *options, uint64_t *key) {
-  for (uint64_t half = 0; half < 2; half++) {
-    uint64_t hash = rt_hash(half * UINT64_C(0x9e3779b97f4a7c15), source, strlen(source));
-    hash = rt_hash(hash, options, strlen(options) + 1);
-    key[half] = rt_hash(hash, ctx->device.identity, strlen(ctx->device.identity));
+// Everything that the compiled program follows from, for the cache; the caller frees it.
+RT_FN char *rt_program_about(const struct rt_context *ctx, int kernel,
+                             const char *options) {
+  struct rt_text t = { NULL, 0, 0 };
+  const struct rt_kernel *k = &ctx->program->kernels[kernel];
+  rt_text_printf(&t, "%s\n%s\n", options, ctx->device.identity);
+  if (k->hash && ctx->own_sources) {
+    rt_text_printf(&t, "sha256 %s", k->hash);
+    return rt_text_take(&t);
   }
+  char *source = rt_kernel_source(ctx, kernel);
+  rt_text_add(&t, source);
+  free(source);
+  return rt_text_take(&t);
 }
 
 // A text that does not compile is a mistake of the compiler: the log of the build is shown whole.
@@ -50,10 +57,13 @@ RT_FN int rt_build_failed(struct rt_context *ctx, int kernel, cl_program program
   return RT_OTHER_ERROR;
 }
 
-RT_FN int rt_build_from_source(struct rt_context *ctx, int kernel, const char *source,
-                               const char *options, cl_program *out) {
+RT_FN int rt_build_from_source(struct rt_context *ctx, int kernel, const char *options,
+                               cl_program *out) {
   cl_int status = CL_SUCCESS;
-  *out = clCreateProgramWithSource(ctx->cl, 1, &source, NULL, &status);
+  char *source = rt_kernel_source(ctx, kernel);
+  const char *text = source;
+  *out = clCreateProgramWithSource(ctx->cl, 1, &text, NULL, &status);
+  free(source);
   if (status != CL_SUCCESS) return rt_opencl_check(ctx, status, "creating a program");
   status = clBuildProgram(*out, 1, &ctx->device.id, options, NULL, NULL);
   if (status == CL_SUCCESS) return RT_OK;
@@ -79,7 +89,7 @@ RT_FN cl_program rt_build_from_binary(struct rt_context *ctx,
 }
 
 // The compiled bytes of a program; false if the device does not give them.
-RT_FN bool rt_program_binary(cl_program program, const uint64_t *key,
+RT_FN bool rt_program_binary(cl_program program, const char *about,
                              struct rt_binaries *out) {
   size_t length = 0;
   if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof length, &length, NULL) !=
@@ -89,7 +99,7 @@ RT_FN bool rt_program_binary(cl_program program, const uint64_t *key,
   unsigned char *bytes = (unsigned char *)rt_host_alloc(length);
   bool ok = clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof bytes, &bytes, NULL) ==
             CL_SUCCESS;
-  if (ok) rt_binaries_add(out, key, bytes, length);
+  if (ok) rt_binaries_add(out, about, bytes, length);
   free(bytes);
   return ok;
 }
@@ -99,25 +109,23 @@ RT_FN int rt_build_program(struct rt_context *ctx, int kernel, bool fallback,
                            cl_program *out) {
   struct rt_text options = { NULL, 0, 0 };
   struct rt_binaries binaries = { NULL, 0 };
-  char *source = rt_kernel_source(ctx, kernel);
-  uint64_t key[2];
   int error = RT_OK;
   *out = NULL;
   rt_build_options(ctx, kernel, fallback, &options);
-  rt_program_key(ctx, source, options.data, key);
-  const struct rt_binary *cached = rt_cache_find(ctx, key, &binaries);
+  char *about = rt_program_about(ctx, kernel, options.data);
+  const struct rt_binary *cached = rt_cache_find(ctx, about, &binaries);
   if (cached) *out = rt_build_from_binary(ctx, cached, options.data);
   rt_log(ctx, "build %s%s: %s", ctx->program->kernels[kernel].name,
          fallback ? " (fallback)" : "", *out ? "cached" : "compiling");
   if (!*out) {
     rt_binaries_free(&binaries);
-    error = rt_build_from_source(ctx, kernel, source, options.data, out);
-    if (!error && rt_program_binary(*out, key, &binaries))
+    error = rt_build_from_source(ctx, kernel, options.data, out);
+    if (!error && rt_program_binary(*out, about, &binaries))
       rt_cache_store(ctx, &binaries.items[0]);
   }
   rt_binaries_free(&binaries);
   rt_text_free(&options);
-  free(source);
+  free(about);
   return error;
 }
 

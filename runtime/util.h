@@ -109,7 +109,15 @@ RT_FN void rt_text_json(struct rt_text *t, const char *text) {
   rt_text_add(t, "\"");
 }
 
-// ---- files, time, hashes
+// ---- time, files, hashes
+
+RT_FN int64_t rt_time_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+RT_FN int64_t rt_time_us(void) { return rt_time_ns() / 1000; }
 
 // The bytes until the end of the file, then a NUL; NULL on failure.  The caller frees them.
 RT_FN char *rt_read_stream(FILE *file, size_t *length) {
@@ -135,31 +143,137 @@ RT_FN char *rt_read_file(const char *path, size_t *length) {
   return bytes;
 }
 
-RT_FN bool rt_write_file(const char *path, const void *bytes, size_t length) {
-  FILE *file = fopen(path, "wb");
-  if (!file) return false;
-  bool ok = fwrite(bytes, 1, length, file) == length;
-  return fclose(file) == 0 && ok;
+RT_FN bool rt_write_all(int fd, const void *bytes, size_t length) {
+  const char *at = (const char *)bytes;
+  while (length) {
+    ssize_t written = write(fd, at, length);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    at += written;
+    length -= (size_t)written;
+  }
+  return true;
+}
+
+// Closes; keeps the `errno` of what went wrong before.
+RT_FN bool rt_close_written(int fd, bool ok) {
+  int reason = errno;
+  bool closed = close(fd) == 0;
+  if (!ok) errno = reason;
+  return ok && closed;
+}
+
+// The folder of a path, which the caller frees.
+RT_FN char *rt_folder_of(const char *path) {
+  char *folder = rt_strdup(path), *slash = strrchr(folder, '/');
+  if (slash) {
+    slash[slash == folder] = '\0';
+    return folder;
+  }
+  free(folder);
+  return rt_strdup(".");
+}
+
+// Signals that end the process, and the one about files that grow too large, wait.
+RT_FN void rt_hold_signals(sigset_t *before) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGHUP);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGQUIT);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGXFSZ);
+  sigprocmask(SIG_BLOCK, &set, before);
+}
+
+RT_FN void rt_release_signals(const sigset_t *before) {
+  static const struct timespec at_once = { 0, 0 };
+  int reason = errno;
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGXFSZ);
+  if (!sigismember(before, SIGXFSZ)) sigtimedwait(&set, NULL, &at_once);
+  sigprocmask(SIG_SETMASK, before, NULL);
+  errno = reason;
+}
+
+// Writes a file that has no name yet, so that nothing is left of it if the process ends; where the file
+// system has no such files, one with the name.
+RT_FN bool rt_write_temporary(const char *name, mode_t mode, const void *bytes,
+                              size_t length) {
+  char *folder = rt_folder_of(name);
+  int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
+  bool named = fd < 0;
+  free(folder);
+  if (named) fd = open(name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, mode);
+  if (fd < 0) return false;
+  bool ok = rt_write_all(fd, bytes, length);
+  if (ok && !named) {
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ok = linkat(AT_FDCWD, link, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
+  }
+  return rt_close_written(fd, ok);
+}
+
+// /dev/stdout and its kind, devices and pipes: what is written to and not replaced.
+RT_FN bool rt_is_stream(const char *path) {
+  struct stat s;
+  return stat(path, &s) == 0 && (!S_ISREG(s.st_mode) || strncmp(path, "/dev/", 5) == 0 ||
+                                 strncmp(path, "/proc/", 6) == 0);
+}
+
+RT_FN bool rt_write_in_place(const char *path, const void *bytes, size_t length) {
+  int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+  return fd >= 0 && rt_close_written(fd, rt_write_all(fd, bytes, length));
+}
+
+// Renames the temporary file, which gets the mode of what it replaces.
+RT_FN bool rt_publish_file(const char *temporary, const char *target) {
+  struct stat old;
+  if (stat(target, &old) == 0) (void)!chmod(temporary, old.st_mode & 07777);
+  return rename(temporary, target) == 0;
 }
 
 // Writes beside the file, then renames: readers see the old or the new one, never a part.
-RT_FN bool rt_replace_file(const char *path, const void *bytes, size_t length) {
+RT_FN bool rt_replace_file(const char *path, mode_t mode, const void *bytes,
+                           size_t length) {
   struct rt_text temporary = { NULL, 0, 0 };
-  rt_text_printf(&temporary, "%s.%ld.%p", path, (long)getpid(), (const void *)&temporary);
-  bool ok =
-      rt_write_file(temporary.data, bytes, length) && rename(temporary.data, path) == 0;
-  if (!ok) unlink(temporary.data);
+  sigset_t before;
+  if (rt_is_stream(path)) return rt_write_in_place(path, bytes, length);
+  char *linked = realpath(path, NULL);  // a link keeps pointing to the file
+  const char *target = linked ? linked : path;
+  char *folder = rt_folder_of(target);
+  rt_text_printf(&temporary, "%s/.flc-%ld-%" PRIx64, folder, (long)getpid(),
+                 (uint64_t)rt_time_ns());
+  rt_hold_signals(&before);
+  bool ok = rt_write_temporary(temporary.data, mode, bytes, length) &&
+            rt_publish_file(temporary.data, target);
+  int reason = errno;
+  if (!ok && reason != EEXIST) unlink(temporary.data);
+  rt_release_signals(&before);
   rt_text_free(&temporary);
+  free(folder);
+  free(linked);
+  errno = reason;
   return ok;
 }
 
-RT_FN int64_t rt_time_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+RT_FN bool rt_write_file(const char *path, const void *bytes, size_t length) {
+  return rt_replace_file(path, 0666, bytes, length);
 }
 
-RT_FN int64_t rt_time_us(void) { return rt_time_ns() / 1000; }
+// Could the file be written, as far as can be said before?  Sets `errno` if not.
+RT_FN bool rt_is_writable(const char *path) {
+  struct stat s;
+  if (stat(path, &s) == 0) return access(path, W_OK) == 0;
+  char *folder = rt_folder_of(path);
+  bool ok = access(folder, W_OK) == 0;
+  int reason = errno;
+  free(folder);
+  errno = reason;
+  return ok;
+}
 
 // FNV-1a; different seeds give independent enough halves of a longer hash.
 RT_FN uint64_t rt_hash(uint64_t seed, const void *bytes, size_t length) {

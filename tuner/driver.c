@@ -1,5 +1,6 @@
 // Cover, choose, measure again, verify.
 #include "tuner/driver.h"
+#include "base/file.h"
 #include "tuner/replay.h"
 #include <errno.h>
 #include <jansson.h>
@@ -357,7 +358,7 @@ static bool anything_ran(const Tuning *t) {
 static void write_text(Tuning *t, const char *text, const char *path) {
   Text *file = text_new();
   text_add(file, text);
-  if (!text_write_file(file, path))
+  if (!file_write(path, file))
     t->problem_text = text_format("cannot write %s: %s", path, strerror(errno));
 }
 

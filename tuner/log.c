@@ -47,8 +47,14 @@ static void write_line(TunerLog *log, json_t *json) {
   free(text);
   json_decref(json);
   size_t length = strlen(line);
+  off_t before = lseek(log->fd, 0, SEEK_END);
   errno = ENOSPC;  // what a short write means
-  if (write(log->fd, line, length) != (ssize_t)length || fsync(log->fd) != 0)
+  ssize_t written = write(log->fd, line, length);
+  int reason = errno;
+  if (written > 0 && written < (ssize_t)length && before >= 0)
+    (void)!ftruncate(log->fd, before);
+  errno = reason;
+  if (written != (ssize_t)length || fsync(log->fd) != 0)
     if (errno != EINVAL) give_up(log, "write");
 }
 

@@ -1,13 +1,9 @@
 #include "base/text.h"
 #include "base/mem.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 struct Text {
   char *bytes;  // NUL-terminated
@@ -92,60 +88,6 @@ void text_indent(Text *t, int columns) { t->indent += columns; }
 const char *text_str(const Text *t) { return t->bytes; }
 
 size_t text_length(const Text *t) { return t->length; }
-
-static bool write_all(int fd, const char *bytes, size_t length) {
-  while (length) {
-    ssize_t written = write(fd, bytes, length);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    bytes += written;
-    length -= (size_t)written;
-  }
-  return true;
-}
-
-// Writes and closes; keeps the `errno` of the first failure.
-static bool write_and_close(const Text *t, int fd) {
-  bool written = write_all(fd, t->bytes, t->length);
-  int reason = errno;
-  bool closed = close(fd) == 0;
-  if (!written) errno = reason;
-  return written && closed;
-}
-
-static bool write_by_rename(const Text *t, const char *path) {
-  const char *temporary = text_format("%s.%ld.tmp", path, (long)getpid());
-  int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) return false;
-  if (write_and_close(t, fd) && rename(temporary, path) == 0) return true;
-  int reason = errno;
-  unlink(temporary);
-  errno = reason;
-  return false;
-}
-
-// A device or a pipe must be written to, not replaced.
-static bool write_in_place(const Text *t, const char *path) {
-  int fd = open(path, O_WRONLY | O_CLOEXEC);
-  return fd >= 0 && write_and_close(t, fd);
-}
-
-bool text_write_file(const Text *t, const char *path) {
-  struct stat status;
-  bool exists = stat(path, &status) == 0;
-  if (exists && S_ISDIR(status.st_mode)) {
-    errno = EISDIR;
-    return false;
-  }
-  if (exists && !S_ISREG(status.st_mode)) return write_in_place(t, path);
-  char *target =
-      exists ? realpath(path, NULL) : NULL;  // a link keeps pointing to the file
-  bool written = write_by_rename(t, target ? target : path);
-  int reason = errno;
-  free(target);
-  errno = reason;
-  return written;
-}
 
 // Reads until the end; NULL if reading fails.
 static char *read_stream(FILE *in, size_t *length) {

@@ -1,4 +1,4 @@
-// Text under construction.  Emitters append to a Text; files are written once, at the end.
+// Text under construction.  Emitters append to a Text; files are written once, at the end (base/file.h).
 #pragma once
 #include <stdarg.h>
 #include <stdbool.h>
@@ -22,10 +22,6 @@ size_t text_length(const Text *t);
 const char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *text_format_list(const char *format, va_list args)
     __attribute__((format(printf, 1, 0), nonnull(1)));
-
-// Writes the whole file or nothing (a temporary file in the same folder, then rename).
-// False, with `errno` set, on failure.
-bool text_write_file(const Text *t, const char *path);
 
 // Reads a whole file ("-" is standard input) into NUL-terminated collected memory; NULL, with
 // `errno` set, on failure.

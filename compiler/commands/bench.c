@@ -3,6 +3,9 @@
 // One warm-up and at least ten runs, more until half a second has passed and the mean is known to one
 // per cent, or five seconds or a thousand runs are over.  Input, output and the first compilation do not count.
 #include "commands/bench.h"
+#include "base/file.h"
+#include "base/process.h"
+#include "commands/scratch.h"
 #include "commands/test_run.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -33,8 +36,9 @@ typedef struct Bench {
   const char *entry, *json;
   int runs;
   BenchVec old, results;
-  char **program_options;
-  int program_option_count;
+  char **program_options, **paths;
+  int program_option_count, path_count;
+  const char *folder;  // for temporary files
 } Bench;
 
 // ---- figures
@@ -79,8 +83,8 @@ typedef struct Case {
   const char *input, *times, *log;  // temporary files
 } Case;
 
-// runs 0: once, with a report in the log.
-static pid_t start(const Bench *b, const Case *k, int runs) {
+// runs 0: once, with a report in the log.  The status of waitpid, or -1.
+static int start(const Bench *b, const Case *k, int runs) {
   const char *args[64] = { k->executable, "-e", k->entry, "-n", "-t", k->times };
   int count = 6;
   args[count++] = runs ? "-r" : "-P";
@@ -92,13 +96,14 @@ static pid_t start(const Bench *b, const Case *k, int runs) {
   }
   for (int i = 0; i < b->program_option_count && count < 60; i++)
     args[count++] = b->program_options[i];
-  pid_t child = fork();
-  if (child != 0) return child;
-  int in = open(k->input, O_RDONLY),
-      log = open(k->log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  if (in >= 0 && log >= 0 && dup2(in, 0) == 0 && dup2(log, 1) == 1 && dup2(log, 2) == 2)
-    execv(k->executable, mem_copy(args, sizeof args));
-  _exit(127);
+  int in = open(k->input, O_RDONLY | O_CLOEXEC),
+      log = open(k->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  int status = -1;
+  if (in >= 0 && log >= 0)
+    status = process_run(&(Process){ .argv = args, .in = in, .out = log });
+  if (in >= 0) close(in);
+  if (log >= 0) close(log);
+  return status;
 }
 
 static void read_times(const char *path, TimeVec *out) {
@@ -113,11 +118,8 @@ static void read_times(const char *path, TimeVec *out) {
 
 // NULL, or what went wrong.
 static const char *run(const Bench *b, const Case *k, int runs, TimeVec *times) {
-  int status = -1;
-  pid_t child = start(b, k, runs);
-  if (child < 0) return "cannot start the program";
-  while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) return "cannot wait for the program";
+  int status = start(b, k, runs);
+  if (status < 0) return "cannot start the program";
   size_t length;
   const char *said = text_read_file(k->log, &length);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
@@ -229,7 +231,7 @@ static bool write_inputs(Bench *b, const Case *k, const Entry *entry,
   Text *bytes = text_new();
   for (int i = 0; i < entry->param_count - entry->size_count; i++)
     value_write_binary(bytes, values[i]);
-  if (text_write_file(bytes, k->input)) return true;
+  if (file_write(k->input, bytes)) return true;
   *message = text_format("cannot write %s: %s", k->input, strerror(errno));
   return false;
 }
@@ -278,32 +280,40 @@ static bool bench_program(Bench *b, const char *path) {
   TestSpec spec = test_spec_parse(program->file->text);
   if (spec.message) error(b->c, (Loc){ 0 }, "%s: %s", path, spec.message);
   if (spec.message || spec.error || !spec.cases.count) return !spec.message;
-  const char *folder = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
-  const char *stem = text_format("%s/flc-bench-%ld", folder, (long)getpid());
+  const Core *core = program->core;
   Case k = { .path = path,
-             .input = text_format("%s.in", stem),
-             .times = text_format("%s.times", stem),
-             .log = text_format("%s.log", stem) };
+             .input = text_format("%s/input", b->folder),
+             .times = text_format("%s/times", b->folder),
+             .log = text_format("%s/log", b->folder) };
   printf("%s\n", path);
-  k.executable = command_executable(b->c, path);
-  if (k.executable) bench_cases(b, &k, program->core, &spec);
-  unlink(k.input);
-  unlink(k.times);
-  unlink(k.log);
+  k.executable = compile_program(b->c, program, (CompileOptions){ 0 });
+  if (k.executable) bench_cases(b, &k, core, &spec);
   return k.executable != NULL;
 }
 
-static int bench_all(Bench *b, char **paths, int count) {
+static int bench_all(Bench *b) {
   bool ok = true;
-  for (int i = 0; i < count; i++)
-    ok = bench_program(b, paths[i]) && ok;
+  for (int i = 0; i < b->path_count; i++)
+    ok = bench_program(b, b->paths[i]) && ok;
   vec_each (BenchResult *, r, &b->results)
     ok = ok && !r->error;
   Text *t = text_new();
   bench_write_json(t, &b->results);
-  if (b->json && !text_write_file(t, b->json))
+  if (b->json && !file_write(b->json, t))
     error(b->c, (Loc){ 0 }, "cannot write %s: %s", b->json, strerror(errno));
   return diag_ok(b->c) && ok ? 0 : 1;
+}
+
+static int bench_in(void *state, const char *folder) {
+  Bench *b = state;
+  b->folder = folder;
+  return bench_all(b);
+}
+
+static int bench(Bench *b) {
+  int status = scratch_run(bench_in, b);
+  if (status >= 0) return status;
+  return command_usage_error(b->c, "cannot make a folder: %s", strerror(errno));
 }
 
 static bool read_old(Bench *b, const char *path) {
@@ -342,5 +352,7 @@ int command_bench(Compiler *c, int argc, char **argv) {
   if (b.runs < 1)
     return command_usage_error(c, "flc bench: -r wants a positive number of runs");
   if (optind >= own) return command_usage_error(c, "flc bench: expected file names");
-  return bench_all(&b, argv + optind, own - optind);
+  b.paths = argv + optind;
+  b.path_count = own - optind;
+  return bench(&b);
 }

@@ -1,4 +1,5 @@
 // flc build FILE: an executable.
+#include "base/file.h"
 #include "commands/commands.h"
 #include <errno.h>
 #include <getopt.h>
@@ -54,7 +55,7 @@ static int build(Compiler *c, const char *path, Options options) {
   const Text *text = whole_text(result.c, options);
   if (!options.emit_c)
     compile_executable(c, text, output);
-  else if (!text_write_file(text, output))
+  else if (!file_write(output, text))
     error(c, (Loc){ 0 }, "cannot write %s: %s", output, strerror(errno));
   return diag_ok(c) ? 0 : 1;
 }

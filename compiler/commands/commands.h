@@ -46,7 +46,10 @@ typedef struct CompileOptions {
   bool library;
   bool untuned;         // leave the tuning file beside the source aside
   bool explain_copies;  // say on standard error which updates copy
+  FlattenOptions flatten;  // max_versions 0: as the program has it
 } CompileOptions;
+
+typedef enum CompileLevel { COMPILE_QUICK, COMPILE_OPTIMISED } CompileLevel;
 
 // The program of a file as C text; false after errors (already reported).
 bool compile_to_c(Compiler *c, const char *path, CompileOptions options, EmitResult *out);
@@ -57,13 +60,8 @@ bool compile_executable(Compiler *c, const Text *text, const char *output);
 // Compiles C text without optimising it, once per text; the executable in the cache, or NULL after
 // errors.
 const char *compile_cached(Compiler *c, const Text *text);
-// The folder of the cache, made if need be: $XDG_CACHE_HOME/flc or ~/.cache/flc.
-const char *compile_cache_folder(void);
-// Continues a hash of bytes that began with COMPILE_HASH_SEED.
-#define COMPILE_HASH_SEED 14695981039346656037u
-uint64_t compile_hash(uint64_t hash, const char *text, size_t length);
-// The executable of a program in the cache, built if need be; NULL after errors.
-const char *command_executable(Compiler *c, const char *path);
+// The executable of a program in the cache, compiled if need be; NULL after errors.
+const char *compile_program(Compiler *c, Program *program, CompileOptions options);
 // "dir/matmul" for "dir/matmul.fl".
 const char *compile_base(const char *path);
 // Is it a C identifier?

@@ -1,4 +1,5 @@
 // flc lib FILE: a C library: source, header and manifest.
+#include "base/file.h"
 #include "commands/commands.h"
 #include <errno.h>
 #include <getopt.h>
@@ -13,11 +14,6 @@ static const char help[] =
     "  --prefix PREFIX     of exported names (default: fl; `futhark` suits existing "
     "bindings)\n";
 
-static void write_text(Compiler *c, const Text *t, const char *path) {
-  if (!text_write_file(t, path))
-    error(c, (Loc){ 0 }, "cannot write %s: %s", path, strerror(errno));
-}
-
 static int make_library(Compiler *c, const char *path, CompileOptions options) {
   EmitResult result;
   options.library = true;
@@ -26,9 +22,13 @@ static int make_library(Compiler *c, const char *path, CompileOptions options) {
     diag_flush(c);
     return 1;
   }
-  write_text(c, result.c, text_format("%s.c", options.base));
-  write_text(c, result.header, text_format("%s.h", options.base));
-  write_text(c, result.manifest, text_format("%s.json", options.base));
+  const FileOutput files[] = {
+    { text_format("%s.c", options.base), result.c },
+    { text_format("%s.h", options.base), result.header },
+    { text_format("%s.json", options.base), result.manifest },
+  };
+  const char *failed = file_write_all(files, 3);
+  if (failed) error(c, (Loc){ 0 }, "cannot write %s: %s", failed, strerror(errno));
   return diag_ok(c) ? 0 : 1;
 }
 

@@ -1,13 +1,12 @@
 // flc tune: chooses thresholds by measuring (docs/tuning.md).
+#include "base/hash.h"
+#include "commands/scratch.h"
 #include "commands/tune_data.h"
 #include <errno.h>
-#include <ftw.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static const char help[] =
     "usage: flc tune FILE [OPTIONS]\n"
@@ -210,19 +209,6 @@ static int fail_quietly(Compiler *c) {
   return 1;
 }
 
-static int remove_entry(const char *path, const struct stat *about, int type,
-                        struct FTW *where) {
-  (void)about, (void)type, (void)where;
-  return remove(path);
-}
-
-static const char *make_scratch(void) {
-  const char *tmp = getenv("TMPDIR");
-  const char *pattern = text_format("%s/flc-tune-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-  char *folder = mem_copy(pattern, strlen(pattern) + 1);
-  return mkdtemp(folder) ? folder : NULL;
-}
-
 typedef struct Built {
   const char *executable, *hash;
   const Text *text;  // in C
@@ -237,8 +223,7 @@ static bool translate(Compiler *c, const Options *o, const char *scratch, Built 
       !compile_program_to_c(c, program, (CompileOptions){ .untuned = true }, &result))
     return false;
   const char *text = text_str(result.c);
-  out->hash = text_format(
-      "%016llx", (unsigned long long)compile_hash(COMPILE_HASH_SEED, text, strlen(text)));
+  out->hash = hash_of(text, strlen(text));
   out->core = program->core;
   out->text = result.c;
   out->executable = text_format("%s/program", scratch);
@@ -296,10 +281,7 @@ static int tune_in(Compiler *c, Options *o, const char *scratch) {
   TuneInputs in = { .c = c, .path = o->path, .scratch = scratch, .seed = o->tuner.seed };
   DatasetVec data = { 0 };
   if (!o->command && !translate(c, o, scratch, &built)) return fail_quietly(c);
-  if (o->command)
-    built.hash =
-        text_format("%016llx", (unsigned long long)compile_hash(
-                                   COMPILE_HASH_SEED, o->command, strlen(o->command)));
+  if (o->command) built.hash = hash_of(o->command, strlen(o->command));
   if (built.core) in.about = command_entry(c, built.core, o->tuner.entry);
   if (built.core && !in.about) return fail_quietly(c);
   in.entry = o->tuner.entry = in.about         ? in.about->name
@@ -329,13 +311,20 @@ static int tune_in(Compiler *c, Options *o, const char *scratch) {
   return report(c, o, result);
 }
 
+typedef struct TuneWork {
+  Compiler *c;
+  Options *options;
+} TuneWork;
+
+static int tune_work(void *state, const char *folder) {
+  TuneWork *work = state;
+  return tune_in(work->c, work->options, folder);
+}
+
 static int tune(Compiler *c, Options *o) {
-  const char *scratch = make_scratch();
-  if (!scratch)
-    return command_usage_error(c, "cannot make a folder: %s", strerror(errno));
-  int status = tune_in(c, o, scratch);
-  nftw(scratch, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-  return status;
+  int status = scratch_run(tune_work, &(TuneWork){ c, o });
+  if (status >= 0) return status;
+  return command_usage_error(c, "cannot make a folder: %s", strerror(errno));
 }
 
 int command_tune(Compiler *c, int argc, char **argv) {

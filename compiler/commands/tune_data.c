@@ -1,5 +1,7 @@
 // Reads or makes inputs and writes them in the binary form that a server restores.
 #include "commands/tune_data.h"
+#include "base/file.h"
+#include "base/hash.h"
 #include "commands/test_run.h"
 #include "commands/test_spec.h"
 #include <errno.h>
@@ -16,11 +18,10 @@ bool tune_fail(const TuneInputs *in, const char *format, ...) {
 
 bool tune_keep(const TuneInputs *in, const Text *bytes, const char *name,
                TunerDataset *out) {
-  uint64_t hash = compile_hash(COMPILE_HASH_SEED, text_str(bytes), text_length(bytes));
-  out->hash = text_format("%016llx", (unsigned long long)hash);
+  out->hash = hash_of(text_str(bytes), text_length(bytes));
   out->file = text_format("%s/%s-%s", in->scratch, name, out->hash);
   out->weight = out->weight > 0 ? out->weight : 1;
-  if (text_write_file(bytes, out->file)) return true;
+  if (file_write(out->file, bytes)) return true;
   return tune_fail(in, "cannot write %s: %s", out->file, strerror(errno));
 }
 
@@ -94,7 +95,7 @@ static const char *expected_file(const TuneInputs *in, const TestCase *test,
     value_write_binary(bytes, v);
   }
   const char *file = text_format("%s/expected-%s", in->scratch, hash);
-  return text_write_file(bytes, file) ? file : NULL;
+  return file_write(file, bytes) ? file : NULL;
 }
 
 static const char *case_name(const TestCase *test) {

@@ -6,6 +6,7 @@
 //   PRODUCT    = POWER {"*" POWER}
 //   POWER      = (INTEGER | NAME | "(" SUM ")") ["^" POWER]
 #include "commands/tune_data.h"
+#include "base/file.h"
 #include "core/value/generate.h"
 #include <ctype.h>
 #include <math.h>
@@ -370,7 +371,7 @@ static const char *generator_arguments(const TuneInputs *in, const int64_t *size
     text_printf(names, " a%d", i);
   }
   const char *file = text_format("%s/sizes", in->scratch);
-  return text_write_file(values, file) ? file : NULL;
+  return file_write(file, values) ? file : NULL;
 }
 
 static bool make_by_program(TuneInputs *in, const int64_t *sizes, Text *bytes) {

@@ -7,6 +7,7 @@
 //                 unpacks values, chooses between the two, and packs the result
 //   rt_program    everything above in one table
 #pragma once
+#include "base/hash.h"
 #include "base/map.h"
 #include "imp/imp.h"
 
@@ -184,6 +185,7 @@ void emit_api(Emit *e, Text *t);
 void runtime_add(Text *t, const char *api, bool executable);
 void runtime_public_header(Text *t, const char *prefix);
 void runtime_add_prelude(Text *t);  // OpenCL, as rows of string literals
+void runtime_hash_prelude(Hash *hash);
 // The text as string literals, a line each, indented and followed by commas.
 void c_text_rows(Text *t, const char *text);
 

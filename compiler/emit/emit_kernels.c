@@ -5,6 +5,7 @@
 // its loads give 0, it stores nothing, and its loops without barriers end; after each barrier
 // `flc_ok` is cleared as well if any item of the grid has failed, because local memory may then hold
 // what nobody wrote.
+#include "base/hash.h"
 #include "emit/emit.h"
 #include <string.h>
 
@@ -323,16 +324,24 @@ static const char *kernel_id(Text *t, Map *texts, Name text, const char *wanted)
   return wanted;
 }
 
+// Of everything that is compiled for the kernel, but for options.
+static const char *kernel_hash(const char *text) {
+  Hash *hash = hash_new();
+  runtime_hash_prelude(hash);
+  hash_text(hash, text);
+  return hash_digest(hash);
+}
+
 static const char *kernel_row(Emit *e, Text *t, Map *texts, const Kernel *kernel,
                               Profile profile) {
   Name text = name_of(e->c->names, emit_kernel_text(e, kernel, profile));
   const char *wanted = text_format("%s_%s", profile_names[profile], kernel->name);
   const char *id = kernel_id(t, texts, text, wanted);
-  return text_format("{ \"%s\", %s_text, %s, %s, %s, NULL, 0, %s }", kernel->name, id,
-                     kernel->may_fail ? "true" : "false",
+  return text_format("{ \"%s\", %s_text, %s, %s, %s, NULL, 0, %s, \"%s\" }", kernel->name,
+                     id, kernel->may_fail ? "true" : "false",
                      imp_kernel_uses(e->c, kernel, PRIM_F64) ? "true" : "false",
                      profile == PROFILE_GPU ? "true" : "false",
-                     kernel->uses_arena ? "true" : "false");
+                     kernel->uses_arena ? "true" : "false", kernel_hash(text));
 }
 
 void emit_kernels(Emit *e, Text *t) {

@@ -14,13 +14,6 @@ static const char *without_sizes(const char *type) {
   return text_str(t);
 }
 
-static unsigned hash_text(const char *text) {
-  unsigned hash = 2166136261u;  // FNV-1a
-  for (const char *s = text; *s; s++)
-    hash = (hash ^ (unsigned char)*s) * 16777619u;
-  return hash;
-}
-
 static int find_type(const Emit *e, const char *name) {
   for (int i = 0; i < e->types.count; i++)
     if (strcmp(e->types.at[i].name, name) == 0) return i;
@@ -96,7 +89,7 @@ static const char *opaque_c_name(const Emit *e, const char *name) {
   add_c_name(t, name);
   if (text_length(t) <= MOST_CHARACTERS && !has_c_name(e, text_str(t)))
     return text_str(t);
-  return text_format("opaque_%08x", hash_text(name));
+  return text_format("opaque_%.16s", hash_of(name, strlen(name)));
 }
 
 static int type_of(Emit *e, const EntryValue *v, const CoreType *leaves);

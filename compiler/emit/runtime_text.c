@@ -1,5 +1,6 @@
 // The runtime's files, which generated programs contain (embedded in flc by the build).
 #include "base/embed.h"
+#include "base/hash.h"
 #include "emit/emit.h"
 #include <string.h>
 
@@ -60,4 +61,9 @@ void c_text_rows(Text *t, const char *text) {
 void runtime_add_prelude(Text *t) {
   c_text_rows(t, named("kernels/prelude.cl"));
   c_text_rows(t, named("scalar.h"));
+}
+
+void runtime_hash_prelude(Hash *hash) {
+  hash_text(hash, named("kernels/prelude.cl"));
+  hash_text(hash, named("scalar.h"));
 }

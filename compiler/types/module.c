@@ -190,6 +190,7 @@ static SourceFile *read_import(const Check *k, const AstModExp *exp) {
 static const Module *load_file(Check *k, const SourceFile *file) {
   Module *m = new (Module);
   map_put(k->lib->files, name_of(k->c->names, file->path), m);
+  vec_push(&k->lib->checked->imports, file);
   const AstProgram *program = source_parse(k->c, file);
   if (!program) return NULL;
   Check *inner = check_new(k->lib, false);

@@ -109,6 +109,7 @@ struct Inst {
 typedef struct CheckedProgram {
   AstDeclVec decls;           // the prelude's, then the program's, in order of definition
   Vec(AstDecl *) entries;     // `entry` declarations, in order
+  Vec(const SourceFile *) imports;  // the files that it imports, and those that these import
 } CheckedProgram;
 
 // Resolves, infers and checks.  NULL after errors (already reported).  Loads the prelude modules

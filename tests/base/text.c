@@ -1,4 +1,5 @@
 #include "base/text.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "unit.h"
 #include <errno.h>
@@ -33,8 +34,8 @@ static void writes_and_reads_files(const char *folder) {
   Text *t = text_new();
   text_add_bytes(t, "a\0b\n", 4);
   const char *path = text_format("%s/out.txt", folder);
-  CHECK(text_write_file(t, path));
-  CHECK(text_write_file(t, path));
+  CHECK(file_write(path, t));
+  CHECK(file_write(path, t));
   size_t length = 0;
   const char *back = text_read_file(path, &length);
   CHECK(back && length == 4 && memcmp(back, "a\0b\n", 5) == 0);
@@ -45,14 +46,14 @@ static void writes_through_links_and_into_devices(const char *folder) {
   const char *link = text_format("%s/link", folder),
              *path = text_format("%s/file", folder);
   Text *t = text_new();
-  CHECK(text_write_file(t, path) && symlink(path, link) == 0);
+  CHECK(file_write(path, t) && symlink(path, link) == 0);
   text_add(t, "linked");
-  CHECK(text_write_file(t, link));
+  CHECK(file_write(link, t));
   size_t length = 0;
   CHECK_TEXT(text_read_file(path, &length), "linked");
   struct stat status;
   CHECK(lstat(link, &status) == 0 && S_ISLNK(status.st_mode));
-  CHECK(text_write_file(t, "/dev/null"));
+  CHECK(file_write("/dev/null", t));
   CHECK(stat("/dev/null", &status) == 0 && S_ISCHR(status.st_mode));
   unlink(link);
   unlink(path);
@@ -62,9 +63,8 @@ static void says_why_files_fail(const char *folder) {
   size_t length = 0;
   CHECK(!text_read_file(text_format("%s/none", folder), &length) && errno == ENOENT);
   CHECK(!text_read_file(folder, &length) && errno == EISDIR);
-  CHECK(!text_write_file(text_new(), folder) && errno == EISDIR);
-  CHECK(!text_write_file(text_new(), text_format("%s/none/x", folder)) &&
-        errno == ENOENT);
+  CHECK(!file_write(folder, text_new()) && errno == EISDIR);
+  CHECK(!file_write(text_format("%s/none/x", folder), text_new()) && errno == ENOENT);
 }
 
 int main(void) {

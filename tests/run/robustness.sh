@@ -120,8 +120,47 @@ run 'a file in place of the cache' 0 '^\[2i32, 4i32\]$' '[1, 2] 2'
 rm -f cache/flc
 export POCL_CACHE_DIR="$folder/pocl"  # PoCL finds no device without one
 XDG_CACHE_HOME=/proc run 'a cache on a read-only file system' 0 '^\[2i32, 4i32\]$' '[1, 2] 2'
-XDG_CACHE_HOME=/proc run 'that is said in the log' 0 'cannot write the cache file' '[1, 2] 2' -L
+XDG_CACHE_HOME=/proc run 'that is said in the log' 0 'no cache: /proc/flc: No such file' '[1, 2] 2' -L
 run 'a cache file in no folder' 0 '^\[2i32, 4i32\]$' '[1, 2] 2' --cache-file /nonexistent/cache
+run 'that is said' 0 '^warning: cannot write the cache file /nonexistent/cache: No such file' '[1, 2] 2' \
+  --cache-file /nonexistent/cache
+run 'a cache file of its own' 0 'compiling' '[1, 2] 2' --cache-file archive -L
+run 'the same again' 0 'cached' '[1, 2] 2' --cache-file archive -L
+chmod 666 archive
+run 'a cache file that others can write' 0 '^warning: the cache file archive is not used: others can write' \
+  '[1, 2] 2' --cache-file archive
+
+rm -rf cache/flc
+run 'the first time' 0 'compiling' '[1, 2] 2' -L
+run 'the second time' 0 'build .*: cached' '[1, 2] 2' -L
+run 'another kernel' 0 'compiling' '[1, 2]' -e total -L
+set -- cache/flc/*
+cp "$1" other && cp "$2" "$1" && cp other "$2"
+run 'the entry of another kernel' 0 '^\[2i32, 4i32\]$' '[1, 2] 2'
+chmod 660 cache/flc/*
+run 'entries that others can write' 0 'compiling' '[1, 2] 2' -L
+run 'they are replaced' 0 'build .*: cached' '[1, 2] 2' -L
+chmod 755 cache/flc
+run 'a folder that others can read' 0 'build .*: cached' '[1, 2] 2' -L
+expect 'its mode' 0 '^700$' 0 "$(stat -c %a cache/flc)"
+chmod 777 cache/flc
+run 'a folder that others can write' 0 '^warning: the cache .*/flc is not used: others can write to it' '[1, 2] 2'
+run 'the result all the same' 0 '^\[2i32, 4i32\]$' '[1, 2] 2'
+chmod 700 cache/flc
+mv cache/flc there && ln -s ../there cache/flc
+run 'a link to the cache' 0 '^warning: the cache .*/flc is not used: it is a link' '[1, 2] 2'
+rm cache/flc && mv there cache/flc
+FLC_CACHE_MIB=0 run 'a cache without room' 0 '^3i32$' '[1, 2]' -e total --build-option -DANOTHER
+expect 'only what was used last stays' 0 '^1$' 0 "$(find cache/flc -type f | wc -l)"
+
+# ---- full disks: what is written appears whole or not at all
+
+small() { (ulimit -f 4 && printf '[1, 2] 2' | timeout 120 ./p "$@" 2>&1); }
+printf old > dumped
+got=$(small --dump-opencl dumped --cache-file '')
+expect 'OpenCL C on a full disk' 1 'cannot write dumped: File too large' $? "$got"
+expect 'the old file is there' 0 '^old$' 0 "$(cat dumped)"
+expect 'nothing half-written' 0 '^$' 0 "$(find . -maxdepth 1 -name '.flc*')"
 
 # ---- a context after an error: the server goes on
 
@@ -141,9 +180,10 @@ for i in 1 2 3 4; do
 done
 wait
 expect 'four runs at once' 0 '^\[2i32, 4i32\]\[2i32, 4i32\]\[2i32, 4i32\]\[2i32, 4i32\]$' 0 "$(cat out? | tr -d '\n')"
-expect 'no temporary files' 0 '^$' 0 "$(find cache/flc -name '*.c' -o -name '*.tmp' -o -name '*.log')"
+expect 'no temporary files' 0 '^$' 0 "$(find cache/flc -name '.*')"
 got=$(XDG_CACHE_HOME=/proc "$flc" run p.fl < two 2>&1)
-expect 'flc run with a cache on a read-only file system' 1 'cannot write /proc/flc' $? "$got"
+expect 'flc run with a cache on a read-only file system' 0 '^\[2i32, 4i32\]$' $? "$got"
+expect 'that is said' 0 '^warning: the cache /proc/flc is not used: No such file' 0 "$got"
 
 if [ "$failures" != 0 ]; then
   echo "$failures failed"

@@ -65,11 +65,11 @@ static const char *const iota_text[] = {
 
 static const int scaled_tuning[] = { 1 };
 static const struct rt_kernel kernels[] = {
-  { "add_one", add_one_text, false, false, false, NULL, 0, false },
-  { "get", get_text, true, false, false, NULL, 0, false },
-  { "group_sum", group_sum_text, false, false, false, NULL, 0, false },
-  { "scaled", scaled_text, false, true, false, scaled_tuning, 1, false },
-  { "iota", iota_text, false, false, false, NULL, 0, false },
+  { "add_one", add_one_text, false, false, false, NULL, 0, false, NULL },
+  { "get", get_text, true, false, false, NULL, 0, false, NULL },
+  { "group_sum", group_sum_text, false, false, false, NULL, 0, false, NULL },
+  { "scaled", scaled_text, false, true, false, scaled_tuning, 1, false, NULL },
+  { "iota", iota_text, false, false, false, NULL, 0, false, NULL },
 };
 
 static const char *const host_check[] = { "negative size ", "" };

@@ -1,0 +1,228 @@
+// From C text to an executable: the C compiler, and the cache of what it made.
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/process.h"
+#include "commands/cache.h"
+#include "commands/commands.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// ---- the C compiler
+
+enum { MOST_WORDS = 32, MOST_OWN_WORDS = 16 };
+
+// $CC may hold options, too: "gcc -m64".
+static int add_cc(const char **args) {
+  const char *cc = getenv("CC");
+  const char *words = cc && cc[strspn(cc, " ")] ? cc : "cc";
+  char *copy = mem_copy(words, strlen(words) + 1), *rest = NULL;
+  int count = 0;
+  for (char *word = strtok_r(copy, " ", &rest); word && count < MOST_OWN_WORDS;
+       word = strtok_r(NULL, " ", &rest))
+    args[count++] = word;
+  return count;
+}
+
+static const char *level_option(CompileLevel level) {
+  return level == COMPILE_QUICK ? "-O0" : "-O1";
+}
+
+static int run_cc(int source, const char *output, int log, CompileLevel level) {
+  const char *args[MOST_WORDS] = { 0 };
+  int count = add_cc(args);
+  const char *const fixed[] = {
+    level_option(level), "-std=c99", "-ffp-contract=off", "-x", "c", "-", "-o", output,
+    "-lOpenCL",          "-lm"
+  };
+  for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+    args[count++] = fixed[i];
+  return process_run(&(Process){ .argv = args, .in = source, .out = log });
+}
+
+static void report_cc(Compiler *c, int status, const char *said) {
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+    error(c, (Loc){ 0 }, "cannot run the C compiler (set CC to its name)");
+  else
+    error(c, (Loc){ 0 }, "the C compiler failed:\n%s", said ? said : "");
+  if (said && (strstr(said, "CL/cl.h") || strstr(said, "-lOpenCL")))
+    hint(c, "install the OpenCL headers and the ICD loader (Debian: opencl-headers "
+            "ocl-icd-opencl-dev)");
+}
+
+static bool write_all(int fd, const char *bytes, size_t length) {
+  while (length) {
+    ssize_t n = write(fd, bytes, length);
+    if (n <= 0) return false;
+    bytes += n;
+    length -= (size_t)n;
+  }
+  return lseek(fd, 0, SEEK_SET) == 0;
+}
+
+// Compiles to a file that is there already.
+static bool run_cc_on(Compiler *c, const Text *text, const char *output,
+                      CompileLevel level) {
+  int source = memfd_create("source", MFD_CLOEXEC),
+      log = memfd_create("log", MFD_CLOEXEC);
+  bool ready =
+      source >= 0 && log >= 0 && write_all(source, text_str(text), text_length(text));
+  if (!ready)
+    error(c, (Loc){ 0 }, "cannot hand the program to the C compiler: %s",
+          strerror(errno));
+  int status = ready ? run_cc(source, output, log, level) : -1;
+  size_t length;
+  if (ready && status != 0)
+    report_cc(c, status, text_read_file(text_format("/proc/self/fd/%d", log), &length));
+  if (source >= 0) close(source);
+  if (log >= 0) close(log);
+  return status == 0;
+}
+
+// All of it or nothing; signals are held.
+static bool compile_to(Compiler *c, const Text *text, const char *target, mode_t mode,
+                       CompileLevel level) {
+  int fd = -1;
+  const char *made = file_temporary(target, &fd);
+  if (!made) {
+    error(c, (Loc){ 0 }, "cannot write %s: %s", target, strerror(errno));
+    return false;
+  }
+  close(fd);
+  if (!run_cc_on(c, text, made, level)) {
+    unlink(made);
+    return false;
+  }
+  if (file_publish(made, target, mode)) return true;
+  error(c, (Loc){ 0 }, "cannot write %s: %s", target, strerror(errno));
+  return false;
+}
+
+bool compile_executable(Compiler *c, const Text *text, const char *output) {
+  const char *target = file_target(output);
+  if (!target) {
+    error(c, (Loc){ 0 }, "cannot write %s: %s", output,
+          errno ? strerror(errno) : "it is no regular file");
+    return false;
+  }
+  SignalHold hold = signals_hold();
+  bool made = compile_to(c, text, target, 0777, COMPILE_OPTIMISED);
+  signals_release(&hold);
+  return made;
+}
+
+// ---- the cache
+
+// What else the executable depends on: the C compiler, by its file, and what it heeds.
+static void add_compiler(Hash *key) {
+  static const char *const variables[] = { "CC",           "CPATH",
+                                           "LIBRARY_PATH", "C_INCLUDE_PATH",
+                                           "LD_RUN_PATH",  "COMPILER_PATH" };
+  for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+    const char *value = getenv(variables[i]);
+    hash_text(key, value ? value : "");
+  }
+  const char *args[MOST_WORDS] = { 0 };
+  add_cc(args);
+  const char *program = process_find(args[0]);
+  struct stat about = { 0 };
+  if (!program || stat(program, &about) != 0) return;
+  hash_text(key, text_format("%s %lld %lld.%ld", program, (long long)about.st_size,
+                             (long long)about.st_mtim.tv_sec, about.st_mtim.tv_nsec));
+}
+
+// flc itself, by its bytes.
+static void add_self(Hash *key) {
+  size_t length = 0;
+  const char *self = text_read_file("/proc/self/exe", &length);
+  hash_bytes(key, self ? self : "", self ? length : 0);
+  hash_text(key, FLC_VERSION);
+}
+
+// Without a cache: an executable that only this process and its children can find.
+static const char *compile_privately(Compiler *c, const Text *text, CompileLevel level) {
+  const char *tmp = getenv("TMPDIR");
+  const char *pattern = text_format("%s/flc-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+  char *folder = mem_copy(pattern, strlen(pattern) + 1);
+  SignalHold hold = signals_hold();
+  int fd = -1;
+  if (mkdtemp(folder)) {
+    const char *program = text_format("%s/program", folder);
+    if (compile_to(c, text, program, 0700, level))
+      fd = open(program, O_RDONLY | O_CLOEXEC);
+    file_remove_folder(folder);
+  } else {
+    error(c, (Loc){ 0 }, "cannot make a folder in %s: %s", tmp && *tmp ? tmp : "/tmp",
+          strerror(errno));
+  }
+  signals_release(&hold);
+  return fd < 0 ? NULL : text_format("/proc/self/fd/%d", fd);
+}
+
+// The executable with this key, compiled if need be; NULL after errors.
+static const char *compile_with_key(Compiler *c, const Text *text, CompileLevel level,
+                                    const char *key) {
+  Cache cache = cache_open();
+  if (cache.problem) warning(c, (Loc){ 0 }, "%s", cache.problem);
+  if (!cache.folder) return compile_privately(c, text, level);
+  const char *path = cache_path(&cache, key);
+  SignalHold hold = signals_hold();
+  unlink(path);  // what is there is not trusted, and its mode must not be kept
+  bool made = compile_to(c, text, path, 0700, level);
+  if (made) cache_trim(&cache);
+  signals_release(&hold);
+  return made ? path : NULL;
+}
+
+const char *compile_cached(Compiler *c, const Text *text) {
+  Hash *hash = hash_new();
+  hash_text(hash, level_option(COMPILE_QUICK));
+  add_compiler(hash);
+  hash_bytes(hash, text_str(text), text_length(text));
+  const char *key = hash_digest(hash);
+  Cache cache = cache_open();
+  const char *found = cache_find(&cache, key);
+  return found ? found : compile_with_key(c, text, COMPILE_QUICK, key);
+}
+
+static void add_file(Hash *key, const char *path, const char *text, size_t length) {
+  hash_text(key, path);
+  hash_bytes(key, text, length);
+}
+
+// Everything that the executable follows from.
+static const char *program_key(const Program *program, const CompileOptions *options) {
+  Hash *hash = hash_new();
+  add_self(hash);
+  add_compiler(hash);
+  hash_text(hash, level_option(COMPILE_OPTIMISED));
+  hash_text(hash, text_format("flatten %d %d", (int)options->flatten.mode,
+                              options->flatten.max_versions));
+  add_file(hash, program->path, program->file->text, program->file->length);
+  vec_each (const SourceFile *const *, file, &program->checked->imports)
+    add_file(hash, (*file)->path, (*file)->text, (*file)->length);
+  size_t length = 0;
+  const char *path = text_format("%s.tuning", program->path);
+  const char *tuning = text_read_file(path, &length);
+  add_file(hash, path, tuning ? tuning : "", tuning ? length : 0);
+  return hash_digest(hash);
+}
+
+const char *compile_program(Compiler *c, Program *program, CompileOptions options) {
+  if (!pipeline_run(c, program, "check")) return NULL;
+  const char *key = program_key(program, &options);
+  Cache cache = cache_open();
+  const char *found = cache_find(&cache, key);
+  if (found) {
+    diag_take_text(c);  // its warnings were shown when it was compiled
+    return found;
+  }
+  EmitResult result;
+  if (!compile_program_to_c(c, program, options, &result)) return NULL;
+  return compile_with_key(c, result.c, COMPILE_OPTIMISED, key);
+}

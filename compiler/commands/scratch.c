@@ -1,0 +1,45 @@
+#include "commands/scratch.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char *make_folder(void) {
+  const char *tmp = getenv("TMPDIR");
+  const char *pattern = text_format("%s/flc-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+  char *folder = mem_copy(pattern, strlen(pattern) + 1);
+  return mkdtemp(folder);
+}
+
+// Ends this process as the other one has ended.
+static int pass_on(int status) {
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  if (WIFSIGNALED(status)) {
+    signal(WTERMSIG(status), SIG_DFL);
+    raise(WTERMSIG(status));
+  }
+  return 1;
+}
+
+int scratch_run(int (*work)(void *state, const char *folder), void *state) {
+  SignalHold hold = signals_hold();
+  const char *folder = make_folder();
+  fflush(NULL);
+  pid_t child = folder ? fork() : -1;
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    signals_unblock();
+    exit(work(state, folder));
+  }
+  int got, status = child < 0 ? -1 : signals_wait(child, &got), reason = errno;
+  if (folder) file_remove_folder(folder);
+  signals_release(&hold);
+  errno = reason;
+  return child < 0 ? -1 : pass_on(status);
+}
