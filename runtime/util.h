@@ -95,16 +95,32 @@ RT_FN char *rt_text_take(struct rt_text *t) {
 
 RT_FN void rt_text_free(struct rt_text *t) { free(rt_text_take(t)); }
 
-// A JSON string with its quotes.
+// The bytes of the character of UTF-8 at `s`; 0 if there is none.
+RT_FN size_t rt_utf8_length(const char *s) {
+  const unsigned char *p = (const unsigned char *)s;
+  size_t length = p[0] < 0x80 ? 1 : p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : 4;
+  if (length > 1 && (p[0] < 0xC2 || p[0] > 0xF4)) return 0;
+  for (size_t i = 1; i < length; i++)
+    if ((p[i] & 0xC0) != 0x80) return 0;
+  bool longer = (p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xF0 && p[1] < 0x90);
+  bool beyond = (p[0] == 0xED && p[1] >= 0xA0) || (p[0] == 0xF4 && p[1] >= 0x90);
+  return longer || beyond ? 0 : length;
+}
+
+// A JSON string with its quotes; what is not UTF-8 becomes U+FFFD.
 RT_FN void rt_text_json(struct rt_text *t, const char *text) {
   rt_text_add(t, "\"");
-  for (const char *p = text; *p; p++) {
+  for (const char *p = text; *p;) {
+    size_t length = rt_utf8_length(p);
     if (*p == '"' || *p == '\\')
       rt_text_printf(t, "\\%c", *p);
-    else if ((unsigned char)*p < ' ')
+    else if (length == 1 && (unsigned char)*p < ' ')
       rt_text_printf(t, "\\u%04x", (unsigned char)*p);
+    else if (length)
+      rt_text_bytes(t, p, length);
     else
-      rt_text_bytes(t, p, 1);
+      rt_text_add(t, "\xEF\xBF\xBD");
+    p += length ? length : 1;
   }
   rt_text_add(t, "\"");
 }

@@ -1,5 +1,6 @@
 // Appending runs to the log, and reading them back.
 #include "tuner/log.h"
+#include "base/quote.h"
 #include "base/text.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +31,7 @@ static json_t *run_json(const TunerLog *log, const Run *run) {
   json_t *line =
       json_pack("{s:s,s:s,s:s}", "key", log->key, "data", run->data, "path", run->path);
   if (run->failure) {
-    json_object_set_new(line, "failure", json_string(run->failure));
+    json_object_set_new(line, "failure", json_string(quote_utf8(run->failure)));
     json_object_set_new(line, "timeout", json_boolean(run->timeout));
     return line;
   }
@@ -64,11 +65,11 @@ void log_append(TunerLog *log, const Run *run) {
 
 void log_race(TunerLog *log, const RaceLine *line) {
   if (log->fd < 0) return;
-  json_t *json = json_pack("{s:s,s:s,s:s,s:I,s:I,s:s,s:s,s:s,s:s,s:I}", "region",
-                           line->region, "version", line->version, "data", line->data,
-                           "par", (json_int_t)line->par, "local", (json_int_t)line->local,
-                           "what", line->what, "text", line->text, "device", log->device,
-                           "params", log->params, "at", (json_int_t)time(NULL));
+  json_t *json = json_pack(
+      "{s:s,s:s,s:s,s:I,s:I,s:s,s:s,s:s,s:s,s:I}", "region", line->region, "version",
+      line->version, "data", line->data, "par", (json_int_t)line->par, "local",
+      (json_int_t)line->local, "what", line->what, "text", quote_utf8(line->text),
+      "device", log->device, "params", log->params, "at", (json_int_t)time(NULL));
   if (json) write_line(log, json);
 }
 

@@ -1,4 +1,5 @@
 // The page of --report: one HTML file that needs nothing else.
+#include "base/quote.h"
 #include "tuner/driver.h"
 #include "tuner/page_range.h"
 #include <math.h>
@@ -32,24 +33,6 @@ static const char style[] =
     ".dot.fastest{fill:var(--good)}svg .dot.wrong{fill:var(--bad)}";
 
 enum { MOST_COLUMNS = 24, MOST_POINTS = 8 };
-
-static void escape(Text *out, const char *text) {
-  for (const char *s = text; *s; s++) {
-    switch (*s) {
-    case '<': text_add(out, "&lt;"); break;
-    case '>': text_add(out, "&gt;"); break;
-    case '&': text_add(out, "&amp;"); break;
-    case '"': text_add(out, "&quot;"); break;
-    default: text_add_bytes(out, s, 1);
-    }
-  }
-}
-
-static const char *escaped(const char *text) {
-  Text *out = text_new();
-  escape(out, text);
-  return text_str(out);
-}
 
 // ---- the tree
 
@@ -97,10 +80,10 @@ static void draw_guard(const Page *p, const Tree *tree, int depth) {
   open_row(p, depth, " class=guard");
   const Decision *decisions = p->t->decisions;
   bool by_sizes = decisions && decision_conditions(&decisions[tree->guard]);
-  text_printf(p->out, "%s: <code>%s", escaped(tree->name), escaped(tree->par));
+  text_printf(p->out, "%s: <code>%s", quote_html(tree->name), quote_html(tree->par));
   text_printf(
       p->out, "</code> %s",
-      escaped(by_sizes ? "by sizes (see below)" : tuning_choice(p->t, tree->guard)));
+      quote_html(by_sizes ? "by sizes (see below)" : tuning_choice(p->t, tree->guard)));
   if (tree->line) text_printf(p->out, " <span class=note>line %d</span>", tree->line);
   text_add(p->out, "</td>");
   for (int d = 0; d < p->columns; d++) {
@@ -120,9 +103,10 @@ static void draw_guard(const Page *p, const Tree *tree, int depth) {
 static void draw_version(const Page *p, const Tree *tree, int depth, int guard,
                          int branch) {
   open_row(p, depth, "");
-  text_printf(p->out, "%s <code>%s</code>", escaped(tree->name), escaped(tree->code));
+  text_printf(p->out, "%s <code>%s</code>", quote_html(tree->name),
+              quote_html(tree->code));
   const char *failure = guard < 0 ? NULL : p->t->m->versions[2 * guard + branch].failure;
-  if (failure) text_printf(p->out, " <span class=bad>%s</span>", escaped(failure));
+  if (failure) text_printf(p->out, " <span class=bad>%s</span>", quote_html(failure));
   text_add(p->out, "</td>");
   if (guard >= 0) version_cells(p, guard, branch);
   text_add(p->out, "</tr>\n");
@@ -153,7 +137,7 @@ static void tree_section(const Page *p) {
                    "chosen thresholds run is green. Rows of guards show Par.</p>"
                    "<div class=scroll><table><tr><th></th>");
   for (int d = 0; d < p->columns; d++)
-    text_printf(p->out, "<th>%s</th>", escaped(p->t->m->data[d].name));
+    text_printf(p->out, "<th>%s</th>", quote_html(p->t->m->data[d].name));
   text_add(p->out, "</tr>\n");
   draw(p, p->t->tree->root, 0, -1, 0);
   text_add(p->out, "</table></div>\n");
@@ -168,13 +152,13 @@ static void reasons_section(const Page *p) {
     text_printf(p->out,
                 "<tr><td><code>%s</code></td><td class=words>%s</td><td "
                 "class=words>%s</td></tr>\n",
-                escaped(p->t->tree->guards[g].node->name),
-                escaped(tuning_choice(p->t, g)), escaped(tuning_reason(p->t, g)));
+                quote_html(p->t->tree->guards[g].node->name),
+                quote_html(tuning_choice(p->t, g)), quote_html(tuning_reason(p->t, g)));
   }
   text_add(p->out, "</table></div>\n");
   const char *conflicts = tuning_conflicts(p->t);
   if (*conflicts)
-    text_printf(p->out, "<h2>Conflicts</h2><pre>%s</pre>\n", escaped(conflicts));
+    text_printf(p->out, "<h2>Conflicts</h2><pre>%s</pre>\n", quote_html(conflicts));
 }
 
 static const char *time_cell(const Samples *s) {
@@ -194,7 +178,7 @@ static void times_section(const Page *p) {
     const Verified *v = &p->t->verified[d];
     double ratio = samples_typical(&v->before) / samples_typical(&v->tuned);
     text_printf(p->out, "<tr><td>%s</td><td>%s</td>%s%s<td>%s</td><td>%s</td></tr>\n",
-                escaped(p->t->m->data[d].name), tuning_time(predicted[d]),
+                quote_html(p->t->m->data[d].name), tuning_time(predicted[d]),
                 time_cell(&v->tuned), time_cell(&v->before),
                 tuning_same_versions(p->t, d) ? "same versions"
                 : isfinite(ratio)             ? text_format("%.2f", ratio)
@@ -224,7 +208,7 @@ static void bars_section(const Page *p) {
                 "/><rect class=bar x=200 y=%d width=%.1f height=14 /><text x=%.1f "
                 "y=%d>%.0f %% of the "
                 "default</text>\n",
-                y + 12, escaped(p->t->m->data[d].name), y, y, width,
+                y + 12, quote_html(p->t->m->data[d].name), y, y, width,
                 fmax(width, 340) + 208, y + 12, 100 * share);
   }
   text_add(p->out, "</svg>\n");
@@ -239,8 +223,8 @@ static void header(const Page *p) {
               "content=\"width=device-width\"><title>Tuning of "
               "%s</title><style>%s</style>\n<body><h1>%s</h1>"
               "<p class=about>entry point %s on %s; %d runs in %.1f s",
-              escaped(t->options->program), style, escaped(t->options->program),
-              escaped(t->options->entry), escaped(t->m->device), t->m->executions,
+              quote_html(t->options->program), style, quote_html(t->options->program),
+              quote_html(t->options->entry), quote_html(t->m->device), t->m->executions,
               t->seconds);
   if (t->m->replayed) text_printf(p->out, ", %d more from the log", t->m->replayed);
   text_printf(p->out, "; %d runs cover all versions of a data set</p>\n", t->runs);
@@ -248,7 +232,7 @@ static void header(const Page *p) {
     text_add(p->out, "<p class=bad>The default thresholds were kept: they were faster in "
                      "whole runs.</p>\n");
   if (text_length(t->m->report))
-    text_printf(p->out, "<pre class=bad>%s</pre>\n", escaped(text_str(t->m->report)));
+    text_printf(p->out, "<pre class=bad>%s</pre>\n", quote_html(text_str(t->m->report)));
 }
 
 const char *tuning_page(const Tuning *t) {

@@ -1,4 +1,5 @@
 #include "tuner/page_range.h"
+#include "base/quote.h"
 #include "tuner/race.h"
 #include <math.h>
 
@@ -168,7 +169,8 @@ static void trial_dots(Text *out, const Tuning *t, const Axis *x, const Axis *y)
     text_printf(
         out, "<circle class=\"dot %s\" cx=%.1f cy=%.1f r=3><title>%s</title></circle>\n",
         trial->disagrees ? "wrong" : "near", place_log(x, trial->predicted_us),
-        place_log(y, race_typical(&trial->us)), t->m->data[trial->dataset].name);
+        place_log(y, race_typical(&trial->us)),
+        quote_html(t->m->data[trial->dataset].name));
 }
 
 static void decade_labels(Text *out, const Axis *x, const Axis *y) {

@@ -1,4 +1,5 @@
 // The tuning file (docs/tuning.md), and the reasons that stand in it and on the page.
+#include "base/quote.h"
 #include "tuner/driver.h"
 #include <math.h>
 #include <stdlib.h>
@@ -164,10 +165,10 @@ static void add_comments(Text *text, const char *lines) {
 const char *tuning_file_text(const Tuning *t) {
   Text *text = text_new();
   text_printf(text, "-- Settings for %s, entry point %s, chosen by flc tune.\n",
-              t->options->program, t->options->entry);
+              quote_line(t->options->program), quote_line(t->options->entry));
   text_printf(text, "-- program-hash: %s\n-- device: %s\n-- objective: %s\n-- date: %s\n",
-              t->options->hash, t->m->device, objective_name(t->options->objective),
-              today());
+              t->options->hash, quote_line(t->m->device),
+              objective_name(t->options->objective), today());
   if (t->m->interrupted) text_add(text, "-- interrupted: not everything was measured\n");
   if (t->missing)
     text_printf(text, "-- incomplete: %d covering runs were not made\n", t->missing);
@@ -179,10 +180,11 @@ const char *tuning_file_text(const Tuning *t) {
     Decision plain = decision_plain(t->thresholds[g]);
     const Decision *decision = t->decisions ? &t->decisions[g] : &plain;
     if (is_decided(t, g)) {
-      text_printf(text, "\n-- %s\n", tuning_reason(t, g));
+      text_printf(text, "\n-- %s\n", quote_line(tuning_reason(t, g)));
       decision_lines(text, name, decision, &t->sizes);
     } else {
-      text_printf(text, "\n-- %s: left at its default; %s\n", name, tuning_reason(t, g));
+      text_printf(text, "\n-- %s: left at its default; %s\n", name,
+                  quote_line(tuning_reason(t, g)));
     }
   }
   vec_each (const SizeParam *, p, &t->size_params)

@@ -5,6 +5,7 @@
 #include "commands/bench.h"
 #include "base/file.h"
 #include "base/process.h"
+#include "base/quote.h"
 #include "commands/scratch.h"
 #include "commands/test_run.h"
 #include <errno.h>
@@ -238,8 +239,8 @@ static bool write_inputs(Bench *b, const Case *k, const Entry *entry,
 
 static void bench_case(Bench *b, Case *k, const Entry *entry, const TestCase *test,
                        int number) {
-  BenchResult r = { .dataset = dataset_name(test, number) };
-  const char *program = command_file_name(k->path);
+  BenchResult r = { .dataset = quote_utf8(dataset_name(test, number)) };
+  const char *program = quote_utf8(command_file_name(k->path));
   r.program = strcmp(entry->name, "main") == 0
                   ? program
                   : text_format("%s:%s", program, entry->name);
@@ -316,11 +317,12 @@ static int bench(Bench *b) {
   return command_usage_error(b->c, "cannot make a folder: %s", strerror(errno));
 }
 
-static bool read_old(Bench *b, const char *path) {
+// NULL, or what is wrong with the file.
+static const char *read_old(Bench *b, const char *path) {
   size_t length;
   const char *text = text_read_file(path, &length);
-  if (text) b->old = bench_read_json(text);
-  return text != NULL;
+  if (!text) return strerror(errno);
+  return bench_read_json(text, &b->old) ? NULL : "it is no JSON";
 }
 
 int command_bench(Compiler *c, int argc, char **argv) {
@@ -346,8 +348,9 @@ int command_bench(Compiler *c, int argc, char **argv) {
     if (o == 'e') b.entry = optarg;
     if (o == 'r') b.runs = atoi(optarg);
     if (o == 'j') b.json = optarg;
-    if (o == 'c' && !read_old(&b, optarg))
-      return command_usage_error(c, "flc bench: cannot read %s", optarg);
+    const char *problem = o == 'c' ? read_old(&b, optarg) : NULL;
+    if (problem)
+      return command_usage_error(c, "flc bench: cannot read %s: %s", optarg, problem);
   }
   if (b.runs < 1)
     return command_usage_error(c, "flc bench: -r wants a positive number of runs");

@@ -20,5 +20,5 @@ double bench_bytes(const Entry *entry, const Value *const *inputs);
 
 // All results as JSON, programs and data sets in order.
 void bench_write_json(Text *t, const BenchVec *results);
-// Reads such a file; what it does not understand is passed over.
-BenchVec bench_read_json(const char *text);
+// Reads such a file, without what has no times; false if it is no JSON.
+bool bench_read_json(const char *text, BenchVec *out);

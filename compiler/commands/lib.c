@@ -14,10 +14,21 @@ static const char help[] =
     "  --prefix PREFIX     of exported names (default: fl; `futhark` suits existing "
     "bindings)\n";
 
+// Can C include a file of this name?
+static bool is_header_name(const char *base) {
+  const char *name = command_file_name(base);
+  for (const char *s = name; *s; s++)
+    if ((unsigned char)*s < ' ' || *s == '"' || *s == '\\') return false;
+  return !strstr(name, "??");  // perhaps a trigraph
+}
+
 static int make_library(Compiler *c, const char *path, CompileOptions options) {
   EmitResult result;
   options.library = true;
   if (!options.base) options.base = compile_base(path);
+  if (!is_header_name(options.base))
+    return command_usage_error(
+        c, "flc lib: no C file can include %s.h; name another with -o", options.base);
   if (!compile_to_c(c, path, options, &result)) {
     diag_flush(c);
     return 1;

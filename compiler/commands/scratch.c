@@ -10,9 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+// Servers are told the names of files in quotes, within a line.
 static char *make_folder(void) {
   const char *tmp = getenv("TMPDIR");
-  const char *pattern = text_format("%s/flc-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+  bool usable = tmp && *tmp && !strpbrk(tmp, "\"\n");
+  const char *pattern = text_format("%s/flc-XXXXXX", usable ? tmp : "/tmp");
   char *folder = mem_copy(pattern, strlen(pattern) + 1);
   return mkdtemp(folder);
 }

@@ -167,9 +167,9 @@ static bool apply(Options *o, int option, const char *arg) {
 // ---- the file that is there
 
 static const char *header_value(const char *file, const char *key) {
-  const char *at = strstr(file, text_format("-- %s: ", key));
+  const char *head = text_format("\n-- %s: ", key), *at = strstr(file, head);
   if (!at) return NULL;
-  at = strchr(at, ':') + 2;
+  at += strlen(head);
   return text_format("%.*s", (int)strcspn(at, "\n"), at);
 }
 

@@ -21,10 +21,22 @@ const char *c_identifier(const char *text) {
   return text_str(t);
 }
 
+// Could the name and a number be something else: M_PI_2, CL_VERSION_1_1, flc_fail_8, result_0?
+static bool is_reserved(const char *name) {
+  return (*name >= 'A' && *name <= 'Z') || *name == '_' ||
+         strncmp(name, "flc_", 4) == 0 || strncmp(name, "rt_", 3) == 0 ||
+         strcmp(name, "result") == 0;
+}
+
+const char *c_local_name(const char *name) {
+  const char *identifier = c_identifier(name);
+  return is_reserved(identifier) ? text_format("v_%s", identifier) : identifier;
+}
+
 const char *c_name_of(CodeText *c, const void *binder, const char *name) {
   const char *known = map_get(c->names, binder);
   if (known) return known;
-  const char *fresh = text_format("%s_%d", c_identifier(name), ++c->next);
+  const char *fresh = text_format("%s_%d", c_local_name(name), ++c->next);
   map_put(c->names, binder, fresh);
   return fresh;
 }

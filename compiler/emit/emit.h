@@ -54,10 +54,17 @@ typedef struct EmitType {
 
 typedef struct EmitEntry {
   const Entry *entry;
+  const char *c_name;  // what follows "fl_entry_": no two entry points share it
   IntVec inputs;  // types
   int output;     // type
   bool output_unique;
 } EmitEntry;
+
+// A row of the table of checks, as string literals.
+typedef struct EmitCheck {
+  const char *loc, *parts;
+  int value_count;
+} EmitCheck;
 
 typedef Vec(const Guard *) GuardVec;
 typedef Vec(const char *) NameVec;
@@ -74,8 +81,7 @@ typedef struct Emit {
   GuardVec guards;
   NameVec regions;
   NameVec sizes;        // of the entry points, by name
-  NameVec checks;       // each row: location, parts, as string literals
-  IntVec check_values;  // the number of values of each
+  Vec(EmitCheck) checks;
   Map *functions;       // Function -> const char *: its name in C
   Map *kernels;         // Kernel -> const int *: its number
 } Emit;
@@ -111,6 +117,8 @@ const char *c_mem(CodeText *c, const Mem *mem);
 const char *c_type(PrimType type);         // of a variable: "int64_t", "bool"
 const char *c_memory_type(PrimType type);  // of an element in memory: a bool is a uint8_t
 const char *c_identifier(const char *text);  // letters, digits and underscores
+// The same for what is followed by "_" and a number: nothing else has such a name.
+const char *c_local_name(const char *name);
 
 const char *c_exp(CodeText *c, const ImpExp *e);         // as a value: wraps
 const char *c_size(CodeText *c, const ImpExp *e);        // as an index or a size
@@ -169,8 +177,10 @@ const char *emit_value_member(PrimType type);  // of struct rt_value: "f32", "bo
 // Types (emit_types.c).
 void emit_types_collect(Emit *e);
 void emit_types_table(Emit *e, Text *t);
-// A field as the end of a C name: "x", "0".
-const char *emit_field_name(const char *name);
+// A field of the type as the end of a C name: "x", "0".
+const char *emit_field_name(const EmitType *type, int field);
+// An entry point as a part of a C name.
+const char *emit_entry_name(const Emit *e, const Entry *entry);
 
 // Tables and rt_program (emit_tables.c); collect before code is emitted.
 void emit_tables_collect(Emit *e);

@@ -184,14 +184,14 @@ void emit_entry_call(Emit *e, Text *t, int number) {
   const EmitEntry *types = &e->entries.at[number];
   const Entry *entry = types->entry;
   CallText s = { code_text_new(e, t), entry, types, map_new(NULL) };
-  const char *name = c_identifier(entry->name);
+  const char *name = types->c_name;
   c_line(&s.c,
          "static int call_%s(struct rt_context *ctx, struct rt_value *out, const struct "
          "rt_value *in) {",
          name);
   c_open(&s.c);
   c_line(&s.c, "int err = RT_OK;");
-  c_line(&s.c, "struct %s_args args;", name);
+  c_line(&s.c, "struct entry_%s_args args;", name);
   c_line(&s.c, "struct rt_value results[%d];",
          entry->result_count ? entry->result_count : 1);
   c_line(&s.c, "memset(&args, 0, sizeof args);");
@@ -208,10 +208,10 @@ void emit_entry_call(Emit *e, Text *t, int number) {
     c_line(&s.c, "  return err;");
     c_line(&s.c, "}");
   }
-  c_line(
-      &s.c,
-      "err = rt_is_gpu(ctx) ? %s_gpu(ctx, &args, results) : %s_cpu(ctx, &args, results);",
-      name, name);
+  c_line(&s.c,
+         "err = rt_is_gpu(ctx) ? entry_%s_gpu(ctx, &args, results) "
+         ": entry_%s_cpu(ctx, &args, results);",
+         name, name);
   pack(&s);
   c_close(&s.c);
   text_newline(t);

@@ -1,10 +1,12 @@
 // Host code of an entry point for one profile:
 //
-//   static int main_cpu(struct rt_context *ctx, struct main_args *args, struct rt_value *results)
+//   static int entry_main_cpu(struct rt_context *ctx, struct entry_main_args *args,
+//                             struct rt_value *results)
 //
 // Scalars are C variables.  A block-holding reference is a slot (`struct rt_mem *`), NULL at first
 // and released at `cleanup`; slots are declared before the inner braces, scalars within, so that no
 // jump passes an initialisation (C++).
+#include "base/quote.h"
 #include "emit/emit.h"
 #include <string.h>
 
@@ -13,13 +15,13 @@ static void host_block(CodeText *c, const ImpBlock *block);
 static const char *const profile_names[] = { "cpu", "gpu" };
 
 const char *entry_arg_name(const Entry *entry, int param) {
-  return text_format("%s_%d", c_identifier(entry->params[param]->name), param);
+  return text_format("%s_%d", c_local_name(entry->params[param]->name), param);
 }
 
 void emit_entry_args(Emit *e, Text *t, const Entry *entry) {
-  (void)e;
-  text_printf(t, "\n// The leaves of the parameters of %s, sizes first.\n", entry->name);
-  text_printf(t, "struct %s_args {", c_identifier(entry->name));
+  text_printf(t, "\n// The leaves of the parameters of %s, sizes first.\n",
+              quote_comment(entry->name));
+  text_printf(t, "struct entry_%s_args {", emit_entry_name(e, entry));
   for (int i = 0; i < entry->param_count; i++) {
     const Var *param = entry->params[i];
     const char *type = param->type.rank ? "struct rt_mem *"
@@ -215,7 +217,7 @@ static void guard_with_race(CodeText *c, const ImpStm *stm, int index) {
 
 static void host_guard(CodeText *c, const ImpStm *stm) {
   int index = emit_guard_index(c->e, stm->u.guard.guard->name);
-  c_line(c, "{  // %s", stm->u.guard.guard->name);
+  c_line(c, "{  // %s", quote_comment(stm->u.guard.guard->name));
   c_open(c);
   c_line(c, "const int64_t par = %s;", c_saturating(c, stm->u.guard.par));
   c_line(c, "const int64_t local_bytes = %s;", c_saturating(c, stm->u.guard.local_bytes));
@@ -236,7 +238,7 @@ static void host_read_stm(CodeText *c, const ImpStm *stm) {
 
 static void host_region(CodeText *c, const ImpStm *stm) {
   int index = emit_region_index(c->e, stm->u.region.name);
-  c_line(c, "rt_region_begin(ctx, %d);  // %s", index, stm->u.region.name);
+  c_line(c, "rt_region_begin(ctx, %d);  // %s", index, quote_comment(stm->u.region.name));
   vec_each (const ImpStm **, inner, &stm->u.region.body)
     host_stm(c, *inner);
   c_line(c, "rt_region_end(ctx, %d);", index);
@@ -292,7 +294,7 @@ static void host_launch(CodeText *c, const ImpStm *stm) {
   const int *number = map_get(c->e->kernels, kernel);
   int count = stm->u.launch.arg_count + launch.own.count;
   const ImpExp *groups = stm->u.launch.groups, *group_size = stm->u.launch.group_size;
-  c_line(c, "{  // %s", kernel->name);
+  c_line(c, "{  // %s", quote_comment(kernel->name));
   c_open(c);
   if (count) c_line(c, "const struct rt_arg values[] = { %s };", launch_args(c, &launch));
   launch_arrays(c, &launch);
@@ -336,7 +338,7 @@ void host_stm(CodeText *c, const ImpStm *stm) {
     return;
   case IMP_CALL: emit_call(c, stm); return;
   case IMP_CHECK: host_check(c, stm); return;
-  case IMP_COMMENT: c_line(c, "// %s", stm->u.comment.text); return;
+  case IMP_COMMENT: c_line(c, "// %s", quote_comment(stm->u.comment.text)); return;
   case IMP_DECLARE_MEM: return;  // a slot of the function
   case IMP_ALLOC: host_alloc_stm(c, stm); return;
   case IMP_SHARE: c_line(c, "rt_mem_share(ctx, &%s, %s);", to, from); return;
@@ -488,13 +490,12 @@ void emit_host_entry(Emit *e, Text *t, const ImpEntry *entry, Profile profile) {
   CodeText c = code_text_new(e, t);
   c.live = entry_live(entry);
   c.on_error = "cleanup";
-  const char *name = c_identifier(entry->entry->name);
-  c_line(
-      &c,
-      "%sstatic int %s_%s(struct rt_context *ctx, struct %s_args *args, struct rt_value "
-      "*results) {",
-      only_launches(&entry->body) ? "RT_LAUNCHES " : "", name, profile_names[profile],
-      name);
+  const char *name = emit_entry_name(e, entry->entry);
+  c_line(&c,
+         "%sstatic int entry_%s_%s(struct rt_context *ctx, struct entry_%s_args *args, "
+         "struct rt_value *results) {",
+         only_launches(&entry->body) ? "RT_LAUNCHES " : "", name, profile_names[profile],
+         name);
   c_open(&c);
   c_line(&c, "int err = RT_OK;");
   c_line(&c, "(void)args;");
@@ -504,7 +505,7 @@ void emit_host_entry(Emit *e, Text *t, const ImpEntry *entry, Profile profile) {
   find_slots(&entry->body, &slots);
   for (int i = params; i < slots.count; i++)
     c_line(&c, "struct rt_mem *%s = NULL;", c_mem(&c, slots.at[i]));
-  try(&c, text_format("rt_entry_begin(ctx, \"%s\")", entry->entry->name));
+  try(&c, text_format("rt_entry_begin(ctx, %s)", c_string(entry->entry->name)));
   c_line(&c, "{");
   text_indent(t, 2);
   scalar_params(&c, entry);

@@ -6,6 +6,7 @@
 // `flc_ok` is cleared as well if any item of the grid has failed, because local memory may then hold
 // what nobody wrote.
 #include "base/hash.h"
+#include "base/quote.h"
 #include "emit/emit.h"
 #include <string.h>
 
@@ -134,7 +135,7 @@ static void kernel_stm(CodeText *c, const ImpStm *stm) {
   case IMP_CALL: emit_call(c, stm); return;
   case IMP_CHECK: emit_kernel_check(c, stm); return;
   case IMP_LANES: emit_lanes(c, stm); return;
-  case IMP_COMMENT: c_line(c, "// %s", stm->u.comment.text); return;
+  case IMP_COMMENT: c_line(c, "// %s", quote_comment(stm->u.comment.text)); return;
   case IMP_LOCAL: kernel_local(c, stm); return;
   case IMP_DECLARE_MEM:
   case IMP_ALLOC:
@@ -288,7 +289,7 @@ const char *emit_kernel_text(Emit *e, const Kernel *kernel, Profile profile) {
   KernelArrays own = imp_kernel_arrays(kernel, MEM_SCRATCH),
                locals = imp_kernel_arrays(kernel, MEM_LOCAL),
                taken = imp_kernel_arrays(kernel, MEM_ARENA);
-  text_printf(t, "// %s", loc_text(kernel->loc));
+  text_printf(t, "// %s", quote_comment(loc_text(kernel->loc)));
   define_pragmas(t, &kernel->body);
   if (any_stm(&kernel->body, has_lanes)) text_printf(t, "\n%s", lane_functions);
   for (int i = 0; i < kernel->function_count; i++)

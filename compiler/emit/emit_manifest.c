@@ -1,29 +1,14 @@
 // The manifest of a library: what bindings for other languages read (conventions: docs/cli.md).
+#include "base/quote.h"
 #include "emit/emit.h"
 #include <string.h>
-
-// A JSON string with its quotes.
-static const char *json_string(const char *text) {
-  Text *t = text_new();
-  text_add(t, "\"");
-  for (const char *s = text; *s; s++) {
-    if (*s == '"' || *s == '\\')
-      text_printf(t, "\\%c", *s);
-    else if ((unsigned char)*s < ' ')
-      text_printf(t, "\\u%04x", (unsigned)*s);
-    else
-      text_add_bytes(t, s, 1);
-  }
-  text_add(t, "\"");
-  return text_str(t);
-}
 
 static void inputs(Emit *e, Text *t, const EmitEntry *entry) {
   for (int i = 0; i < entry->inputs.count; i++) {
     const EntryValue *input = &entry->entry->inputs[i];
     text_printf(t, "%s\n        { \"name\": %s, \"type\": %s, \"unique\": %s }",
-                i ? "," : "", json_string(input->name ? input->name : ""),
-                json_string(e->types.at[entry->inputs.at[i]].name),
+                i ? "," : "", quote_json(input->name ? input->name : ""),
+                quote_json(e->types.at[entry->inputs.at[i]].name),
                 input->unique ? "true" : "false");
   }
 }
@@ -35,7 +20,7 @@ static void tuning(Emit *e, Text *t, const EmitEntry *entry) {
     bool own =
         strncmp(p->name, entry->entry->name, length) == 0 && p->name[length] == '.';
     if (!own && strchr(p->name, '.')) continue;
-    text_printf(t, "%s%s", first ? "" : ", ", json_string(p->name));
+    text_printf(t, "%s%s", first ? "" : ", ", quote_json(p->name));
     first = false;
   }
 }
@@ -43,12 +28,12 @@ static void tuning(Emit *e, Text *t, const EmitEntry *entry) {
 static void entry_point(Emit *e, Text *t, const EmitEntry *entry, bool last) {
   const char *name = entry->entry->name;
   text_printf(t, "\n    %s: {\n      \"cfun\": \"%s_entry_%s\",\n      \"inputs\": [",
-              json_string(name), e->options.prefix, c_identifier(name));
+              quote_json(name), e->options.prefix, entry->c_name);
   inputs(e, t, entry);
   text_printf(t,
               "\n      ],\n      \"output\": { \"type\": %s, \"unique\": %s },\n      "
               "\"tuning_params\": [",
-              json_string(e->types.at[entry->output].name),
+              quote_json(e->types.at[entry->output].name),
               entry->output_unique ? "true" : "false");
   tuning(e, t, entry);
   text_printf(t, "]\n    }%s", last ? "" : ",");
@@ -73,9 +58,8 @@ static void record(Emit *e, Text *t, const EmitType *type) {
     text_printf(
         t,
         "%s\n          { \"name\": %s, \"type\": %s, \"project\": \"%s_project_%s_%s\" }",
-        i ? "," : "", json_string(field->name),
-        json_string(e->types.at[field->type].name), prefix, type->c_name,
-        emit_field_name(field->name));
+        i ? "," : "", quote_json(field->name), quote_json(e->types.at[field->type].name),
+        prefix, type->c_name, emit_field_name(type, i));
   }
   text_add(t, "\n        ]\n      }");
 }
@@ -87,7 +71,7 @@ static void type_entry(Emit *e, Text *t, const EmitType *type, bool first) {
   bool array = type->kind == EMIT_ARRAY;
   text_printf(
       t, "%s\n    %s: {\n      \"kind\": \"%s\",\n      \"ctype\": \"struct %s_%s *\"",
-      first ? "" : ",", json_string(type->name), array ? "array" : "opaque",
+      first ? "" : ",", quote_json(type->name), array ? "array" : "opaque",
       e->options.prefix, type->c_name);
   if (array)
     text_printf(t, ",\n      \"rank\": %d,\n      \"elemtype\": \"%s\"", type->rank,

@@ -49,18 +49,20 @@ int emit_check_values(const ImpStm *check) {
   return count < IMP_CHECK_VALUES ? count : IMP_CHECK_VALUES;
 }
 
+// The number of parts follows from their text.
+static bool same_check(const EmitCheck *a, const EmitCheck *b) {
+  return strcmp(a->loc, b->loc) == 0 && strcmp(a->parts, b->parts) == 0;
+}
+
 int emit_check(Emit *e, const ImpStm *check) {
   Text *t = text_new();
   int count = emit_check_values(check);
-  text_printf(t, "%s", c_string(known_loc(check->loc)));
   for (int i = 0; i <= count; i++)
-    text_printf(t, ", %s", c_string(check->u.check.parts[i]));
-  // The text tells checks apart; its number of parts follows from it.
-  const char *row = text_str(t);
+    text_printf(t, "%s%s", i ? ", " : "", c_string(check->u.check.parts[i]));
+  EmitCheck row = { c_string(known_loc(check->loc)), text_str(t), count };
   for (int i = 0; i < e->checks.count; i++)
-    if (strcmp(e->checks.at[i], row) == 0) return i;
+    if (same_check(&e->checks.at[i], &row)) return i;
   vec_push(&e->checks, row);
-  vec_push(&e->check_values, count);
   return e->checks.count - 1;
 }
 
@@ -94,9 +96,9 @@ static void name_functions(Emit *e) {
   Map *used = map_new(NULL);
   for (int i = 0; i < e->flat->function_count; i++) {
     const Function *function = e->flat->functions[i];
-    bool again = map_has(used, function->name);
-    map_put(used, function->name, function);
-    const char *name = c_identifier(function->name);
+    Name name = name_of(e->c->names, c_identifier(function->name));
+    bool again = map_has(used, name);
+    map_put(used, name, function);
     map_put(e->functions, function,
             again ? text_format("%s_fn%d", name, i) : text_format("%s_fn", name));
   }
@@ -117,18 +119,14 @@ void emit_tables_collect(Emit *e) {
 // ---- writing
 
 static void checks_table(Emit *e, Text *t) {
-  for (int i = 0; i < e->checks.count; i++) {
-    const char *parts =
-        strchr(e->checks.at[i] + 1, '"');  // the location has no quotes in it
-    text_printf(t, "\nstatic const char *const check_%d[] = { %s };", i, parts + 3);
-  }
+  for (int i = 0; i < e->checks.count; i++)
+    text_printf(t, "\nstatic const char *const check_%d[] = { %s };", i,
+                e->checks.at[i].parts);
   if (!e->checks.count) return;
   text_add(t, "\nstatic const struct rt_check program_checks[] = {");
-  for (int i = 0; i < e->checks.count; i++) {
-    const char *end = strchr(e->checks.at[i] + 1, '"');
-    text_printf(t, "\n  { %.*s, check_%d, %d },", (int)(end + 1 - e->checks.at[i]),
-                e->checks.at[i], i, e->check_values.at[i]);
-  }
+  for (int i = 0; i < e->checks.count; i++)
+    text_printf(t, "\n  { %s, check_%d, %d },", e->checks.at[i].loc, i,
+                e->checks.at[i].value_count);
   text_add(t, "\n};\n");
 }
 
@@ -201,9 +199,8 @@ static int presets_table(Emit *e, Text *t) {
 
 static void entry_inputs(Emit *e, Text *t, const EmitEntry *entry) {
   (void)e;
-  const char *name = c_identifier(entry->entry->name);
   if (entry->inputs.count)
-    text_printf(t, "\nstatic const struct rt_input %s_inputs[] = {", name);
+    text_printf(t, "\nstatic const struct rt_input entry_%s_inputs[] = {", entry->c_name);
   for (int i = 0; i < entry->inputs.count; i++) {
     const EntryValue *input = &entry->entry->inputs[i];
     text_printf(t, "\n  { %s, %d, %s },", c_string(input->name ? input->name : ""),
@@ -225,23 +222,23 @@ static void entry_tuning(Emit *e, Text *t, const EmitEntry *entry, int *count) {
     text_printf(list, "%s%d", (*count)++ ? ", " : "", i);
   }
   if (*count)
-    text_printf(t, "\nstatic const int %s_tuning[] = { %s };",
-                c_identifier(entry->entry->name), text_str(list));
+    text_printf(t, "\nstatic const int entry_%s_tuning[] = { %s };", entry->c_name,
+                text_str(list));
 }
 
 static void entries_table(Emit *e, Text *t) {
   Text *rows = text_new();
   vec_each (EmitEntry *, entry, &e->entries) {
-    const char *name = c_identifier(entry->entry->name);
+    const char *name = entry->c_name;
     int tuning;
     entry_inputs(e, t, entry);
     entry_tuning(e, t, entry, &tuning);
     text_printf(rows, "\n  { %s, %s, %d, %d, %s, call_%s, %s, %d, NULL },",
                 c_string(entry->entry->name),
-                entry->inputs.count ? text_format("%s_inputs", name) : "NULL",
+                entry->inputs.count ? text_format("entry_%s_inputs", name) : "NULL",
                 entry->inputs.count, entry->output,
                 entry->output_unique ? "true" : "false", name,
-                tuning ? text_format("%s_tuning", name) : "NULL", tuning);
+                tuning ? text_format("entry_%s_tuning", name) : "NULL", tuning);
   }
   if (!e->entries.count) return;
   text_printf(t, "\nstatic const struct rt_entry_point program_entries[] = {%s\n};\n",

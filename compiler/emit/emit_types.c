@@ -43,8 +43,17 @@ static int leaf_type(Emit *e, PrimType elem, int rank) {
   return e->types.count - 1;
 }
 
-const char *emit_field_name(const char *name) {
+static const char *field_identifier(const char *name) {
   return c_identifier(text_format("_%s", name)) + 1;
+}
+
+// Names may hold primes, which C's may not: a' and a_ would be the same.
+const char *emit_field_name(const EmitType *type, int field) {
+  const char *name = field_identifier(type->fields.at[field].name);
+  for (int i = 0; i < field; i++)
+    if (strcmp(field_identifier(type->fields.at[i].name), name) == 0)
+      return text_format("%s_%d", name, field);
+  return name;
 }
 
 static int count_parts(const char *open) {
@@ -74,7 +83,7 @@ static const char *add_c_name(Text *t, const char *at) {
   for (at++; *at && *at != ')' && *at != '}'; at += strspn(at, ", ")) {
     size_t name = is_record ? strcspn(at, ":") : 0;
     if (is_record)
-      text_printf(t, "_%s", emit_field_name(text_format("%.*s", (int)name, at)));
+      text_printf(t, "_%s", field_identifier(text_format("%.*s", (int)name, at)));
     text_add(t, "_");
     at = add_c_name(t, at + name + (is_record ? strlen(": ") : 0));
   }
@@ -137,13 +146,38 @@ static int output_type(Emit *e, const Entry *entry) {
   return composite(e, type, entry->results, 0, entry->result_count);
 }
 
+const char *emit_entry_name(const Emit *e, const Entry *entry) {
+  for (int i = 0; i < e->entries.count; i++)
+    if (strcmp(e->entries.at[i].entry->name, entry->name) == 0)
+      return e->entries.at[i].c_name;
+  bug(e->c, (Loc){ 0 }, "unknown entry point %s", entry->name);
+}
+
+// Is another entry point called so, or an earlier one in C?
+static bool is_taken(const Emit *e, const Entry *entry, const char *c_name) {
+  for (int i = 0; i < e->flat->entry_count; i++)
+    if (e->flat->entries[i] != entry && strcmp(e->flat->entries[i]->name, c_name) == 0)
+      return true;
+  for (int i = 0; i < e->entries.count; i++)
+    if (strcmp(e->entries.at[i].c_name, c_name) == 0) return true;
+  return false;
+}
+
+// Only names with primes may have to give way.
+static const char *free_name(const Emit *e, const Entry *entry) {
+  const char *wanted = c_identifier(entry->name), *name = wanted;
+  for (int k = 2; is_taken(e, entry, name); k++)
+    name = text_format("%s_%d", wanted, k);
+  return name;
+}
+
 void emit_types_collect(Emit *e) {
   for (int i = 0; i < e->flat->entry_count; i++) {
     const Entry *entry = e->flat->entries[i];
     CoreType *params = new_array(CoreType, entry->param_count + 1);
     for (int p = 0; p < entry->param_count; p++)
       params[p] = entry->params[p]->type;
-    EmitEntry out = { .entry = entry };
+    EmitEntry out = { .entry = entry, .c_name = free_name(e, entry) };
     for (int v = 0; v < entry->input_count; v++)
       vec_push(&out.inputs, type_of(e, &entry->inputs[v], params));
     out.output = output_type(e, entry);

@@ -1,4 +1,5 @@
 // The version tree as JSON: docs/tree-schema.md.
+#include "base/quote.h"
 #include "flat/versions.h"
 #include <inttypes.h>
 
@@ -10,18 +11,7 @@ typedef struct Json {
   const EventVec *events;
 } Json;
 
-static void add_string(Text *t, const char *text) {
-  text_add(t, "\"");
-  for (const char *s = text; *s; s++) {
-    if (*s == '"' || *s == '\\')
-      text_printf(t, "\\%c", *s);
-    else if ((unsigned char)*s < ' ')
-      text_printf(t, "\\u%04x", (unsigned)*s);
-    else
-      text_add_bytes(t, s, 1);
-  }
-  text_add(t, "\"");
-}
+static void add_string(Text *t, const char *text) { text_add(t, quote_json(text)); }
 
 static void add_key(Json *j, const char *key) { text_printf(j->t, ", \"%s\": ", key); }
 
