@@ -177,7 +177,8 @@ struct
 
 // An array outside of the program: the struct behind fl_f32_1d and its kind.
 struct rt_array {
-  struct rt_mem *mem;  // NULL after the array was consumed
+  const struct rt_context *owner;  // whose memory it is in
+  struct rt_mem *mem;              // NULL after the array was consumed
   int64_t shape[RT_MAX_RANK];
   int rank;
   enum rt_elem elem;
@@ -206,6 +207,7 @@ struct rt_value {
 };
 
 struct rt_opaque {
+  const struct rt_context *owner;
   int type;
   int refs;
   struct rt_value *leaves;  // each scalar or array; arrays are references
@@ -399,6 +401,11 @@ RT_FN int rt_array_share(struct rt_context *ctx, const struct rt_array *array,
                          struct rt_mem **slot);
 RT_FN int rt_array_consume(struct rt_context *ctx, struct rt_array *array,
                            struct rt_mem **slot);
+// Are the inputs of an entry point there, and of this context?
+RT_FN int rt_input_array(struct rt_context *ctx, const char *param,
+                         const struct rt_array *array);
+RT_FN int rt_input_opaque(struct rt_context *ctx, const char *param,
+                          const struct rt_opaque *opaque);
 // A dimension of an argument that is not the size of that name, which parameter `from` has bound, or
 // the constant (name and from NULL): "parameter ys: expected size n = 3 (from xs), found 2".
 RT_FN int rt_size_error(struct rt_context *ctx, const char *param, const char *name,

@@ -217,8 +217,10 @@ RT_FN int rt_entry_end(struct rt_context *ctx, int error) {
 
 // ---- arrays
 
-RT_FN struct rt_array *rt_array_alloc(enum rt_elem elem, int rank, const int64_t *shape) {
+RT_FN struct rt_array *rt_array_alloc(const struct rt_context *ctx, enum rt_elem elem,
+                                      int rank, const int64_t *shape) {
   struct rt_array *array = (struct rt_array *)rt_host_alloc(sizeof *array);
+  array->owner = ctx;
   array->elem = elem;
   array->rank = rank;
   array->refs = 1;
@@ -234,18 +236,24 @@ RT_FN int64_t rt_array_bytes(const struct rt_array *array) {
   return rt_sat_mul(rt_array_count(array), rt_elems[array->elem].bytes);
 }
 
-RT_FN int rt_array_new(struct rt_context *ctx, struct rt_array **out, enum rt_elem elem,
-                       int rank, const int64_t *shape) {
-  *out = NULL;
+// Can there be an array of this shape?
+RT_FN int rt_shape_usable(struct rt_context *ctx, enum rt_elem elem, int rank,
+                          const int64_t *shape) {
   int error = rt_usable(ctx);
   for (int i = 0; i < rank && !error; i++)
     if (shape[i] < 0)
       error = rt_error(ctx, RT_OTHER_ERROR, "an array with dimension %" PRId64, shape[i]);
-  if (!error && !rt_shape_fits(rank, shape, rt_elems[elem].bytes))
-    error = rt_error(ctx, RT_OUT_OF_MEMORY,
-                     "an array with more elements than there are numbers");
+  if (error || rt_shape_fits(rank, shape, rt_elems[elem].bytes)) return error;
+  return rt_error(ctx, RT_OUT_OF_MEMORY,
+                  "an array with more elements than there are numbers");
+}
+
+RT_FN int rt_array_new(struct rt_context *ctx, struct rt_array **out, enum rt_elem elem,
+                       int rank, const int64_t *shape) {
+  *out = NULL;
+  int error = rt_shape_usable(ctx, elem, rank, shape);
   if (error) return error;
-  struct rt_array *array = rt_array_alloc(elem, rank, shape);
+  struct rt_array *array = rt_array_alloc(ctx, elem, rank, shape);
   error = rt_mem_alloc(ctx, &array->mem, rt_array_bytes(array));
   if (error)
     free(array);
@@ -258,20 +266,41 @@ RT_FN int rt_array_from(struct rt_context *ctx, struct rt_array **out, enum rt_e
                         int rank, const int64_t *shape, const void *data) {
   int error = rt_array_new(ctx, out, elem, rank, shape);
   if (error) return error;
-  error = rt_write(ctx, (*out)->mem, 0, rt_array_bytes(*out), data);
+  if (!data && rt_array_count(*out) > 0)
+    error = rt_error(ctx, RT_OTHER_ERROR, "elements are expected, found NULL");
+  if (!error) error = rt_write(ctx, (*out)->mem, 0, rt_array_bytes(*out), data);
   if (!error) return RT_OK;
   rt_array_free(ctx, *out);
   *out = NULL;
   return error;
 }
 
+// Is it a buffer of this context with so many bytes?
+RT_FN int rt_buffer_usable(struct rt_context *ctx, cl_mem buffer, int64_t bytes) {
+  cl_context owner = NULL;
+  size_t size = 0;
+  if (!buffer) return rt_error(ctx, RT_OTHER_ERROR, "a buffer is expected, found NULL");
+  cl_int status = clGetMemObjectInfo(buffer, CL_MEM_CONTEXT, sizeof owner, &owner, NULL);
+  if (status == CL_SUCCESS)
+    status = clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof size, &size, NULL);
+  if (status != CL_SUCCESS) return rt_opencl_check(ctx, status, "asking about a buffer");
+  if (owner != ctx->cl)
+    return rt_error(ctx, RT_OTHER_ERROR, "the buffer belongs to another context");
+  if ((uint64_t)size >= (uint64_t)bytes) return RT_OK;
+  return rt_error(ctx, RT_OTHER_ERROR,
+                  "the buffer has %zu bytes, the array needs %" PRId64, size, bytes);
+}
+
 RT_FN int rt_array_from_raw(struct rt_context *ctx, struct rt_array **out,
                             enum rt_elem elem, int rank, const int64_t *shape,
                             cl_mem data) {
   *out = NULL;
-  int error = rt_usable(ctx);
+  int error = rt_shape_usable(ctx, elem, rank, shape);
+  if (!error)
+    error =
+        rt_buffer_usable(ctx, data, rt_elems[elem].bytes * rt_shape_count(rank, shape));
   if (error) return error;
-  struct rt_array *array = rt_array_alloc(elem, rank, shape);
+  struct rt_array *array = rt_array_alloc(ctx, elem, rank, shape);
   clRetainMemObject(data);
   array->mem = rt_mem_of_buffer(ctx, data, rt_array_bytes(array));
   array->mem->foreign = true;
@@ -282,7 +311,7 @@ RT_FN int rt_array_from_raw(struct rt_context *ctx, struct rt_array **out,
 RT_FN int rt_array_of_mem(struct rt_context *ctx, struct rt_array **out,
                           enum rt_elem elem, int rank, const int64_t *shape,
                           struct rt_mem *mem) {
-  *out = rt_array_alloc(elem, rank, shape);
+  *out = rt_array_alloc(ctx, elem, rank, shape);
   if (mem) {
     rt_mem_share(ctx, &(*out)->mem, mem);
     return RT_OK;
@@ -294,7 +323,12 @@ RT_FN int rt_array_of_mem(struct rt_context *ctx, struct rt_array **out,
   return error;
 }
 
+RT_FN int rt_foreign(struct rt_context *ctx, const char *what) {
+  return rt_error(ctx, RT_OTHER_ERROR, "the %s belongs to another context", what);
+}
+
 RT_FN int rt_array_free(struct rt_context *ctx, struct rt_array *array) {
+  if (array && array->owner != ctx) return rt_foreign(ctx, "array");
   if (!array || --array->refs > 0) return RT_OK;
   rt_mem_release(ctx, &array->mem);
   free(array);
@@ -303,8 +337,26 @@ RT_FN int rt_array_free(struct rt_context *ctx, struct rt_array *array) {
 
 RT_FN int rt_array_usable(struct rt_context *ctx, const struct rt_array *array) {
   int error = rt_usable(ctx);
-  if (error || array->mem) return error;
+  if (error) return error;
+  if (!array) return rt_error(ctx, RT_OTHER_ERROR, "an array is expected, found NULL");
+  if (array->owner != ctx) return rt_foreign(ctx, "array");
+  if (array->mem) return RT_OK;
   return rt_error(ctx, RT_OTHER_ERROR, "the array was consumed by an earlier call");
+}
+
+// Puts the parameter before the text of an error.
+RT_FN int rt_input_error(struct rt_context *ctx, const char *param, int error) {
+  struct rt_text t = { NULL, 0, 0 };
+  if (!error) return RT_OK;
+  rt_text_printf(&t, "parameter %s: %s", param, ctx->error);
+  rt_error(ctx, error, "%s", t.data);
+  rt_text_free(&t);
+  return error;
+}
+
+RT_FN int rt_input_array(struct rt_context *ctx, const char *param,
+                         const struct rt_array *array) {
+  return rt_input_error(ctx, param, rt_array_usable(ctx, array));
 }
 
 RT_FN int rt_array_values(struct rt_context *ctx, const struct rt_array *array,
@@ -314,7 +366,7 @@ RT_FN int rt_array_values(struct rt_context *ctx, const struct rt_array *array,
 }
 
 RT_FN cl_mem rt_array_values_raw(const struct rt_array *array) {
-  return array->mem ? array->mem->buffer : NULL;
+  return array && array->mem ? array->mem->buffer : NULL;
 }
 
 // The byte offset of an element.
@@ -322,6 +374,7 @@ RT_FN int rt_array_offset(struct rt_context *ctx, const struct rt_array *array,
                           const int64_t *indices, int64_t *out) {
   int error = rt_array_usable(ctx, array);
   int64_t offset = 0;
+  if (error) return error;
   for (int i = 0; i < array->rank && !error; i++) {
     if (indices[i] < 0 || indices[i] >= array->shape[i])
       error =
@@ -351,7 +404,9 @@ RT_FN int rt_array_set(struct rt_context *ctx, const struct rt_array *array,
                : rt_write(ctx, array->mem, offset, rt_elems[array->elem].bytes, elem);
 }
 
-RT_FN const int64_t *rt_array_shape(const struct rt_array *array) { return array->shape; }
+RT_FN const int64_t *rt_array_shape(const struct rt_array *array) {
+  return array ? array->shape : NULL;
+}
 
 RT_FN int rt_array_share(struct rt_context *ctx, const struct rt_array *array,
                          struct rt_mem **slot) {
@@ -401,12 +456,35 @@ RT_FN int rt_opaque_new(struct rt_context *ctx, struct rt_opaque **out, int type
                         const struct rt_value *leaves) {
   const struct rt_type *t = &ctx->program->types[type];
   struct rt_opaque *opaque = (struct rt_opaque *)rt_host_alloc(sizeof *opaque);
+  opaque->owner = ctx;
   opaque->type = type;
   opaque->refs = 1;
   opaque->leaves =
       (struct rt_value *)rt_host_alloc((size_t)t->leaf_count * sizeof *leaves);
   rt_leaves_share(t, 0, t->leaf_count, opaque->leaves, leaves);
   *out = opaque;
+  return RT_OK;
+}
+
+RT_FN int rt_opaque_usable(struct rt_context *ctx, const struct rt_opaque *opaque) {
+  int error = rt_usable(ctx);
+  if (error) return error;
+  if (!opaque) return rt_error(ctx, RT_OTHER_ERROR, "a value is expected, found NULL");
+  return opaque->owner == ctx ? RT_OK : rt_foreign(ctx, "value");
+}
+
+RT_FN int rt_input_opaque(struct rt_context *ctx, const char *param,
+                          const struct rt_opaque *opaque) {
+  return rt_input_error(ctx, param, rt_opaque_usable(ctx, opaque));
+}
+
+RT_FN int rt_field_usable(struct rt_context *ctx, const struct rt_field *field,
+                          const struct rt_value *value) {
+  switch (ctx->program->types[field->type].kind) {
+  case RT_SCALAR: return RT_OK;
+  case RT_ARRAY: return rt_array_usable(ctx, value->u.array);
+  case RT_OPAQUE: return rt_opaque_usable(ctx, value->u.opaque);
+  }
   return RT_OK;
 }
 
@@ -424,6 +502,11 @@ RT_FN const struct rt_value *rt_value_leaves(const struct rt_program *program, i
 RT_FN int rt_opaque_of_fields(struct rt_context *ctx, struct rt_opaque **out, int type,
                               const struct rt_value *fields) {
   const struct rt_type *t = &ctx->program->types[type];
+  int error = RT_OK;
+  *out = NULL;
+  for (int f = 0; f < t->field_count && !error; f++)
+    error = rt_field_usable(ctx, &t->fields[f], &fields[f]);
+  if (error) return error;
   struct rt_value *leaves =
       (struct rt_value *)rt_host_alloc((size_t)t->leaf_count * sizeof *leaves);
   for (int f = 0; f < t->field_count; f++) {
@@ -432,13 +515,15 @@ RT_FN int rt_opaque_of_fields(struct rt_context *ctx, struct rt_opaque **out, in
            rt_value_leaves(ctx->program, field_type, &fields[f]),
            (size_t)rt_leaf_count(ctx->program, field_type) * sizeof *leaves);
   }
-  int error = rt_opaque_new(ctx, out, type, leaves);
+  error = rt_opaque_new(ctx, out, type, leaves);
   free(leaves);
   return error;
 }
 
 RT_FN int rt_opaque_project(struct rt_context *ctx, struct rt_value *out,
                             const struct rt_opaque *opaque, int field) {
+  int error = rt_opaque_usable(ctx, opaque);
+  if (error) return error;
   const struct rt_type *t = &ctx->program->types[opaque->type];
   const struct rt_field *f = &t->fields[field];
   const struct rt_value *leaves = opaque->leaves + f->first;
@@ -449,6 +534,7 @@ RT_FN int rt_opaque_project(struct rt_context *ctx, struct rt_value *out,
 }
 
 RT_FN int rt_opaque_free(struct rt_context *ctx, struct rt_opaque *opaque) {
+  if (opaque && opaque->owner != ctx) return rt_foreign(ctx, "value");
   if (!opaque || --opaque->refs > 0) return RT_OK;
   const struct rt_type *t = &ctx->program->types[opaque->type];
   for (int i = 0; i < t->leaf_count; i++)

@@ -122,10 +122,12 @@ RT_FN int rt_opaque_store(struct rt_context *ctx, const struct rt_opaque *opaque
   struct rt_text t = { NULL, 0, 0 };
   struct rt_stored_header h;
   struct rt_value value;
+  int error = rt_opaque_usable(ctx, opaque);
+  if (error) return error;
   value.u.opaque = (struct rt_opaque *)(uintptr_t)opaque;
   memcpy(h.mark, rt_stored_mark, sizeof h.mark);
   rt_text_bytes(&t, &h, sizeof h);
-  int error = rt_write_value(ctx, opaque->type, &value, true, &t);
+  error = rt_write_value(ctx, opaque->type, &value, true, &t);
   h.length = t.length - sizeof h;
   memcpy(t.data, &h, sizeof h);
   if (!error && n) *n = t.length;
@@ -139,15 +141,18 @@ RT_FN int rt_opaque_store(struct rt_context *ctx, const struct rt_opaque *opaque
 RT_FN int rt_opaque_restore(struct rt_context *ctx, struct rt_opaque **out, int type,
                             const void *p) {
   struct rt_stored_header h;
-  memcpy(&h, p, sizeof h);
   *out = NULL;
+  int error = rt_usable(ctx);
+  if (error) return error;
+  if (!p) return rt_error(ctx, RT_OTHER_ERROR, "a stored value is expected, found NULL");
+  memcpy(&h, p, sizeof h);
   if (memcmp(h.mark, rt_stored_mark, sizeof h.mark) != 0)
     return rt_error(ctx, RT_OTHER_ERROR, "the bytes are no stored value");
   struct rt_reader r = { "stored value", (const char *)p + sizeof h, (size_t)h.length, 0,
                          NULL };
   struct rt_value value;
   memset(&value, 0, sizeof value);
-  int error = rt_read_typed(ctx, &r, type, &value);
+  error = rt_read_typed(ctx, &r, type, &value);
   free(r.message);
   if (!error) *out = value.u.opaque;
   return error;

@@ -115,6 +115,7 @@ static void project(const Api *a, const EmitType *type, int field) {
                   value_type(a, part, false), a->prefix, type->c_name);
   if (head(a, text))
     body(a, text_format("struct rt_value part;\n"
+                        "  memset(&part, 0, sizeof part);\n"
                         "  int err = rt_opaque_project(ctx, &part, (const struct "
                         "rt_opaque *)value, %d);\n"
                         "  if (!err) {\n    %s\n  }\n  return err;",
@@ -135,9 +136,10 @@ static void new_record(const Api *a, const EmitType *type, int number) {
   if (head(a, text))
     body(a,
          text_format(
-             "struct rt_value fields[%d];\n%s"
+             "struct rt_value fields[%d];\n"
+             "  memset(fields, 0, sizeof fields);\n%s"
              "  return rt_opaque_of_fields(ctx, (struct rt_opaque **)out, %d, fields);",
-             type->fields.count, text_str(stores), number));
+             type->fields.count ? type->fields.count : 1, text_str(stores), number));
 }
 
 static void opaque_functions(const Api *a, const EmitType *type, int number) {
@@ -156,7 +158,7 @@ static void opaque_functions(const Api *a, const EmitType *type, int number) {
                      number, self));
   for (int i = 0; i < type->fields.count; i++)
     project(a, type, i);
-  if (type->fields.count) new_record(a, type, number);
+  if (emit_is_record(type)) new_record(a, type, number);
 }
 
 // ---- entry points
@@ -175,7 +177,9 @@ static void entry_function(const Api *a, const EmitEntry *entry) {
       text_format("int %s_entry_%s(%s, %s*out%s)", a->prefix, name, context(a),
                   value_type(a, output, false), text_str(params));
   if (head(a, text))
-    body(a, text_format("struct rt_value in[%d], result;\n%s"
+    body(a, text_format("struct rt_value in[%d], result;\n"
+                        "  memset(in, 0, sizeof in);\n"
+                        "  memset(&result, 0, sizeof result);\n%s"
                         "  int err = call_%s(ctx, &result, in);\n"
                         "  if (!err) {\n    %s\n  }\n  return err;",
                         entry->inputs.count ? entry->inputs.count : 1, text_str(stores),

@@ -34,6 +34,19 @@ static const EntryValue *input_of(const Entry *entry, int param) {
   return &entry->inputs[0];
 }
 
+// Arrays and opaque values are pointers that callers make: they may be NULL, or another context's.
+static void check_inputs(CallText *s) {
+  for (int i = 0; i < s->types->inputs.count; i++) {
+    EmitTypeKind kind = s->c.e->types.at[s->types->inputs.at[i]].kind;
+    if (kind == EMIT_SCALAR) continue;
+    const char *what = kind == EMIT_ARRAY ? "array" : "opaque";
+    const char *name = s->entry->inputs[i].name;
+    c_line(&s->c, "if (!err) err = rt_input_%s(ctx, %s, in[%d].u.%s);", what,
+           c_string(name ? name : text_format("%d", i)), i, what);
+  }
+  c_line(&s->c, "if (err) return err;");
+}
+
 static void bind_scalars(CallText *s) {
   for (int i = s->entry->size_count; i < s->entry->param_count; i++) {
     const Var *param = s->entry->params[i];
@@ -197,6 +210,7 @@ void emit_entry_call(Emit *e, Text *t, int number) {
   c_line(&s.c, "memset(&args, 0, sizeof args);");
   c_line(&s.c, "memset(results, 0, sizeof results);");
   if (!entry->input_count) c_line(&s.c, "(void)in;");
+  if (entry->input_count) check_inputs(&s);
   bind_scalars(&s);
   bind_sizes(&s);
   check_shapes(&s);

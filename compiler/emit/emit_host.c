@@ -499,6 +499,7 @@ void emit_host_entry(Emit *e, Text *t, const ImpEntry *entry, Profile profile) {
   c_open(&c);
   c_line(&c, "int err = RT_OK;");
   c_line(&c, "(void)args;");
+  if (!entry->entry->result_count) c_line(&c, "(void)results;");
   MemVec slots = { 0 };
   take_params(&c, entry, &slots);
   int params = slots.count;

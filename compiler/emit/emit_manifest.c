@@ -77,7 +77,7 @@ static void type_entry(Emit *e, Text *t, const EmitType *type, bool first) {
     text_printf(t, ",\n      \"rank\": %d,\n      \"elemtype\": \"%s\"", type->rank,
                 prim_type_name(type->elem));
   ops(t, e->options.prefix, type, array ? array_ops : opaque_ops);
-  if (type->fields.count) record(e, t, type);
+  if (emit_is_record(type)) record(e, t, type);
   text_add(t, "\n    }");
 }
 

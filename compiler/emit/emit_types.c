@@ -146,6 +146,11 @@ static int output_type(Emit *e, const Entry *entry) {
   return composite(e, type, entry->results, 0, entry->result_count);
 }
 
+bool emit_is_record(const EmitType *type) {
+  return type->fields.count || strcmp(type->name, "()") == 0 ||
+         strcmp(type->name, "{}") == 0;
+}
+
 const char *emit_entry_name(const Emit *e, const Entry *entry) {
   for (int i = 0; i < e->entries.count; i++)
     if (strcmp(e->entries.at[i].entry->name, entry->name) == 0)

@@ -164,6 +164,58 @@ static void consumption(struct one_context *ctx) {
   one_free_i32_1d(ctx, b);
 }
 
+// Arrays and values of another context, and NULL, are errors that leave everything as it was.
+static void other_contexts(struct one_context *mine, struct one_context *other) {
+  static const char foreign[] = "belongs to another context", null[] = "found NULL";
+  const int32_t in[] = { 1, 2, 3 };
+  int32_t x = 0, out[3] = { 0 };
+  float fx = 0;
+  void *bytes = NULL;
+  size_t size = 0;
+  struct one_i32_1d *a = one_new_i32_1d(other, in, 3), *b = NULL;
+  struct one_opaque_point *p = NULL, *q = NULL;
+  check_error(mine, one_entry_at(mine, &x, a, 0), 1,
+              "parameter xs: the array belongs to");
+  check_error(mine, one_entry_put(mine, &b, a, 0, 1), 1, foreign);
+  check_error(mine, one_values_i32_1d(mine, a, out), 1, foreign);
+  check_error(mine, one_index_i32_1d(mine, &x, a, 0), 1, foreign);
+  check_error(mine, one_free_i32_1d(mine, a), 1, foreign);
+  check_ok(other, one_entry_at(other, &x, a, 2), "at, in its own context");
+  check(x == 3, "at, in its own context");
+  check_error(mine, one_entry_at(mine, &x, NULL, 0), 1,
+              "parameter xs: an array is expected, found NULL");
+  check_error(mine, one_entry_put(mine, &b, NULL, 0, 1), 1, null);
+  check_error(mine, one_values_i32_1d(mine, NULL, out), 1, null);
+  check_error(mine, one_index_i32_1d(mine, &x, NULL, 0), 1, null);
+  check_ok(mine, one_free_i32_1d(mine, NULL), "free of nothing");
+  check(!one_shape_i32_1d(mine, NULL) && !one_values_raw_i32_1d(mine, NULL),
+        "of nothing");
+  check(!one_new_i32_1d(mine, NULL, 3), "an array of NULL");
+  check_error(mine, 1, 1, null);
+  check(!one_new_i32_1d(mine, in, -1), "an array of a negative size");
+  check_error(mine, 1, 1, "dimension -1");
+  cl_mem buffer = one_values_raw_i32_1d(other, a);
+  check(!one_new_raw_i32_1d(mine, buffer, 3), "another context's buffer");
+  check_error(mine, 1, 1, foreign);
+  check(!one_new_raw_i32_1d(mine, NULL, 3), "a buffer of NULL");
+  check_error(mine, 1, 1, null);
+  check(!one_new_raw_i32_1d(other, buffer, 1 << 20), "a buffer that is too small");
+  check_error(other, 1, 1, "the array needs 4194304");
+  check_ok(other, one_new_opaque_point(other, &p, 1, 2), "a record");
+  check_error(mine, one_entry_move(mine, &q, p, 2), 1,
+              "parameter p: the value belongs to another context");
+  check_error(mine, one_entry_move(mine, &q, NULL, 2), 1, null);
+  check_error(mine, one_project_opaque_point_x(mine, &fx, p), 1, foreign);
+  check_error(mine, one_project_opaque_point_x(mine, &fx, NULL), 1, null);
+  check_error(mine, one_store_opaque_point(mine, p, &bytes, &size), 1, foreign);
+  check_error(mine, one_store_opaque_point(mine, NULL, &bytes, &size), 1, null);
+  check_error(mine, one_free_opaque_point(mine, p), 1, foreign);
+  check(!one_restore_opaque_point(mine, NULL), "restore of NULL");
+  check_error(mine, 1, 1, null);
+  check_ok(other, one_free_opaque_point(other, p), "free of a record");
+  check_ok(other, one_free_i32_1d(other, a), "free");
+}
+
 // Another library with another prefix, and a second context of the first.
 static void side_by_side(void) {
   const float xs[] = { 5 }, ys[] = { 2 };
@@ -176,6 +228,13 @@ static void side_by_side(void) {
             !two_context_sync(ctx),
         "the other library");
   check(difference == 3, "the other library's add");
+  struct two_opaque_tup0 *nothing = NULL;
+  int32_t more = 0;
+  check(!two_entry_nothing(ctx, &nothing) && !two_free_opaque_tup0(ctx, nothing) &&
+            !two_new_opaque_tup0(ctx, &nothing) &&
+            !two_entry_one_more(ctx, &more, nothing, 41) && more == 42,
+        "() as result and as parameter");
+  two_free_opaque_tup0(ctx, nothing);
   two_free_f32_1d(ctx, a);
   two_free_f32_1d(ctx, b);
   two_free_f32_1d(ctx, c);
@@ -220,6 +279,7 @@ int main(void) {
   all(first);
   all(second);
   side_by_side();
+  other_contexts(first, second);
   arrays(first);
   one_context_free(second);
   arrays(first);

@@ -11,7 +11,7 @@ cd "$work"
 
 warnings="-Wall -Wextra -Werror"
 cc -O1 -std=c99 $warnings -c one.c
-cc -O1 -std=c99 $warnings -c two.c
+cc -O3 -std=c99 $warnings -c two.c
 cc -O1 -std=gnu99 $warnings -I. "$here/library.c" one.o two.o -lOpenCL -lm -pthread -o library
 ./library
 

@@ -17,7 +17,7 @@ compile() {
 # The optimiser finds more warnings, such as of uninitialised variables.
 check() {
   printf '#include "p.h"\n#include "p.h"\nint main(void) { return 0; }\n' > "$folder/user.c"
-  compile gcc -std=c99 -O1 -S -o /dev/null "$folder/p.c" &&
+  compile gcc -std=c99 -O3 -S -o /dev/null "$folder/p.c" &&
     compile gcc -std=c99 -pedantic -fsyntax-only "$folder/user.c" &&
     compile g++ -x c++ -std=c++11 -fsyntax-only "$folder/p.c" &&
     compile g++ -x c++ -std=c++20 -fsyntax-only "$folder/user.c" || return 1
