@@ -295,4 +295,5 @@ def main():
             print("| " + " | ".join(str(cell) for cell in row) + " |", flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -30,7 +30,7 @@ static int print_help(FILE *out) {
   fputs("usage: flc COMMAND ...\n\n", out);
   for (int i = 0; i < COMMAND_COUNT; i++)
     fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].help);
-  fputs("\n`flc COMMAND --help` says more.  Versions: flc --version\n", out);
+  fputs("\n`flc help COMMAND` says more.  Version: flc --version\n", out);
   return out == stdout ? 0 : 1;
 }
 
@@ -54,18 +54,34 @@ static void raise_stack_limit(void) {
   setrlimit(RLIMIT_STACK, &limit);
 }
 
+static bool is_one_of(const char *word, const char *a, const char *b) {
+  return strcmp(word, a) == 0 || strcmp(word, b) == 0;
+}
+
+static int run_command(Compiler *c, int argc, char **argv) {
+  for (int i = 0; i < COMMAND_COUNT; i++)
+    if (strcmp(argv[0], commands[i].name) == 0) return commands[i].run(c, argc, argv);
+  return unknown_command(c, argv[0]);
+}
+
+// flc help COMMAND: what `flc COMMAND --help` says.
+static int help_on(Compiler *c, int argc, char **argv) {
+  if (argc == 1) return print_help(stdout);
+  if (argc > 2)
+    return command_usage_error(c, "flc help: expected at most one name of a command");
+  char option[] = "--help", *words[] = { argv[1], option, NULL };
+  return run_command(c, 2, words);
+}
+
 int main(int argc, char **argv) {
   raise_stack_limit();
   signal(SIGXFSZ, SIG_IGN);  // a file that grows too large is an error like a full disk
   mem_init();
   if (argc < 2) return print_help(stderr);
-  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-    return print_help(stdout);
-  if (strcmp(argv[1], "--version") == 0) return printf("flc %s\n", FLC_VERSION) < 0;
+  if (is_one_of(argv[1], "--help", "-h")) return print_help(stdout);
+  if (is_one_of(argv[1], "--version", "-V")) return printf("flc %s\n", FLC_VERSION) < 0;
   Compiler *c = compiler_new();
   c->check_ir = getenv("FLC_CHECK_IR") != NULL;
-  for (int i = 0; i < COMMAND_COUNT; i++)
-    if (strcmp(argv[1], commands[i].name) == 0)
-      return commands[i].run(c, argc - 1, argv + 1);
-  return unknown_command(c, argv[1]);
+  if (strcmp(argv[1], "help") == 0) return help_on(c, argc - 1, argv + 1);
+  return run_command(c, argc - 1, argv + 1);
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 typedef const Core *(*CoreFn)(Compiler *c, const Core *core);
 
@@ -81,11 +82,27 @@ Program *program_of_text(Compiler *c, const char *path, const char *text, size_t
   return program;
 }
 
+// A file of the same name with another ending.
+static void hint_at_file(Compiler *c, const char *path) {
+  static const char *const endings[] = { ".fl", ".fut" };
+  const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
+  bool has_ending = dot && (!slash || dot > slash + 1) &&
+                    (strcmp(dot, ".fl") == 0 || strcmp(dot, ".fut") == 0);
+  int stem = (int)(has_ending ? (size_t)(dot - path) : strlen(path));
+  for (int i = 0; i < 2; i++) {
+    const char *other = text_format("%.*s%s", stem, path, endings[i]);
+    if (access(other, R_OK) != 0) continue;
+    hint(c, "did you mean %s?", other);
+    return;
+  }
+}
+
 Program *program_read(Compiler *c, const char *path) {
   size_t length;
   char *text = text_read_file(path, &length);
   if (!text) {
     error(c, (Loc){ 0 }, "cannot read %s: %s", path, strerror(errno));
+    hint_at_file(c, path);
     return NULL;
   }
   return program_of_text(c, strcmp(path, "-") == 0 ? "<stdin>" : path, text, length);

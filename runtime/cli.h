@@ -122,6 +122,9 @@ RT_FN int rt_option_param(struct rt_cli *cli, const char *arg) {
     status = rt_usage_error(cli, "--param: expected NAME=INT, found %s", arg);
   else if (!rt_is_setting(name))
     status = rt_usage_error(cli, "--param: the program has no parameter %s", name);
+  else if (rt_setting_wants(name, value))
+    status = rt_usage_error(cli, "--param: %s (%s) wants %s, found %" PRId64, name,
+                            rt_setting_kind(name), rt_setting_wants(name, value), value);
   else
     rt_config_put(cli->cfg, name, value);
   free(copy);
@@ -148,6 +151,18 @@ RT_FN int64_t rt_option_number(const struct rt_cli *cli, const char *option,
   return -1;
 }
 
+RT_FN int rt_option_default(struct rt_cli *cli, const struct rt_option *o,
+                            const char *arg) {
+  int64_t number = rt_option_number(cli, o->name, arg);
+  const char *setting = rt_kinds[o->kind].setting;
+  if (number < 0) return 1;
+  if (rt_setting_wants(setting, number))
+    return rt_usage_error(cli, "--%s wants %s, found %" PRId64, o->name,
+                          rt_setting_wants(setting, number), number);
+  rt_config_put(cli->cfg, setting, number);
+  return 0;
+}
+
 // Options that set something in the configuration or take a number; 0 or the exit status.
 RT_FN int rt_apply_config_option(struct rt_cli *cli, const struct rt_option *o,
                                  const char *arg) {
@@ -163,10 +178,7 @@ RT_FN int rt_apply_config_option(struct rt_cli *cli, const struct rt_option *o,
   case RT_OPT_CODE:
     if (RT_NAME(context_config_set_code)(cfg, arg) == 0) return 0;
     return rt_usage_error(cli, "--code: expected cpu or gpu, found %s", arg);
-  case RT_OPT_DEFAULT:
-    number = rt_option_number(cli, o->name, arg);
-    if (number >= 0) rt_config_put(cfg, rt_kinds[o->kind].setting, number);
-    return number < 0;
+  case RT_OPT_DEFAULT: return rt_option_default(cli, o, arg);
   case RT_OPT_RUNS:
     number = rt_option_number(cli, o->name, arg);
     cli->runs = (int)number;

@@ -471,7 +471,10 @@ RT_FN int rt_command_set_param(struct rt_server *s) {
   if (error) return error;
   if (RT_NAME(context_set_tuning_param)(s->ctx, s->words[1], (size_t)value) == 0)
     return RT_OK;
-  return rt_fail_command(s, "unknown tuning parameter", s->words[1]);
+  if (!rt_is_setting(s->words[1]))
+    return rt_fail_command(s, "unknown tuning parameter", s->words[1]);
+  return rt_error(s->ctx, RT_OTHER_ERROR, "%s wants %s, found %" PRId64, s->words[1],
+                  rt_setting_wants(s->words[1], value), value);
 }
 
 // Ours: what the parameter is set to.

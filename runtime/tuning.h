@@ -47,7 +47,23 @@ RT_FN bool rt_is_setting(const char *name) {
   return rt_param_named(name) >= 0 || rt_parse_decision(rt_program(), name, &ignored);
 }
 
-// Every number is accepted but those that no size can have; thresholds may be 0.
+// The kind of a setting; "threshold" for decisions by sizes.
+RT_FN const char *rt_setting_kind(const char *name) {
+  int param = rt_param_named(name);
+  for (int k = 0; k < RT_KIND_COUNT; k++)
+    if (strcmp(rt_kinds[k].setting, name) == 0) return rt_kinds[k].kind;
+  return param < 0 ? "threshold" : rt_program()->tuning[param].kind;
+}
+
+// NULL, or what the setting would have to be: sizes and numbers of things are positive.
+RT_FN const char *rt_setting_wants(const char *name, int64_t value) {
+  const char *kind = rt_setting_kind(name);
+  if (strcmp(kind, "layout") == 0) return value == 0 || value == 1 ? NULL : "0 or 1";
+  bool may_be_0 = strcmp(kind, "threshold") == 0 || strcmp(kind, "bytes") == 0;
+  if (value >= !may_be_0) return NULL;
+  return may_be_0 ? "a number from 0 on" : "a number from 1 on";
+}
+
 RT_FN void rt_config_put(struct rt_config *cfg, const char *name, int64_t value) {
   size_t count = (size_t)cfg->setting_count + 1;
   cfg->settings =
@@ -68,14 +84,16 @@ RT_FN bool rt_config_find(const struct rt_config *cfg, const char *name, int64_t
 
 int RT_NAME(context_config_set_tuning_param)(struct rt_config *cfg, const char *name,
                                              size_t value) {
-  if (!rt_is_setting(name)) return 1;
+  if (!rt_is_setting(name) || rt_setting_wants(name, (int64_t)value)) return 1;
   rt_config_put(cfg, name, (int64_t)value);
   return 0;
 }
 
-#define RT_SET_DEFAULT(function, kind)                        \
-  void RT_NAME(function)(struct rt_config * cfg, int value) { \
-    rt_config_put(cfg, rt_kinds[kind].setting, value);        \
+// What makes no sense is passed over: these functions have no result to say so.
+#define RT_SET_DEFAULT(function, kind)                                         \
+  void RT_NAME(function)(struct rt_config * cfg, int value) {                  \
+    const char *setting = rt_kinds[kind].setting;                              \
+    if (!rt_setting_wants(setting, value)) rt_config_put(cfg, setting, value); \
   }
 RT_SET_DEFAULT(context_config_set_default_thread_block_size, RT_KIND_GROUP)
 RT_SET_DEFAULT(context_config_set_default_group_size, RT_KIND_GROUP)
@@ -127,10 +145,13 @@ RT_FN char *rt_config_load_tuning(struct rt_config *cfg, const char *file) {
       ;
     else if (!rt_split_setting(line, &name, &value))
       rt_text_printf(&problem, "%s:%d: expected name=integer", file, number);
-    else if (rt_is_setting(name))
-      rt_config_put(cfg, name, value);
-    else
+    else if (!rt_is_setting(name))
       fprintf(stderr, "%s:%d: the program has no parameter %s\n", file, number, name);
+    else if (rt_setting_wants(name, value))
+      rt_text_printf(&problem, "%s:%d: %s wants %s, found %" PRId64, file, number, name,
+                     rt_setting_wants(name, value), value);
+    else
+      rt_config_put(cfg, name, value);
     line = next;
   }
   free(bytes);
@@ -228,7 +249,8 @@ int RT_NAME(context_set_tuning_param)(struct rt_context *ctx, const char *name,
                                       size_t value) {
   struct rt_decision d;
   int param = rt_param_named(name);
-  if (ctx->broken) return 1;
+  if (ctx->broken || !rt_is_setting(name) || rt_setting_wants(name, (int64_t)value))
+    return 1;
   if (param >= 0) {
     rt_decision_clear(ctx, param);
     rt_param_set(ctx, param, (int64_t)value);

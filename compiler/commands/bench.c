@@ -8,6 +8,7 @@
 #include "base/quote.h"
 #include "commands/scratch.h"
 #include "commands/test_run.h"
+#include "commands/version_options.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -26,7 +27,7 @@ static const char help[] =
     "are left out).  A tuning file beside a program (FILE.tuning) is used.\n"
     "  -e, --entry ENTRY   only this entry point\n"
     "  -r, --runs N        at least N runs (default 10)\n"
-    "  --json OUT          write the times, in microseconds, to a file\n"
+    "  --json OUT          write the times, in microseconds, to a file\n" FLATTEN_HELP
     "  --compare OLD       show how much faster it is than what such a file says\n"
     "A line holds the median time, the times between which nine tenths lie, the number "
     "of\n"
@@ -40,6 +41,7 @@ typedef struct Bench {
   char **program_options, **paths;
   int program_option_count, path_count;
   const char *folder;  // for temporary files
+  FlattenOptions flatten;
 } Bench;
 
 // ---- figures
@@ -265,14 +267,32 @@ static bool is_wanted(const TestCase *test, const Entry *entry) {
                              : strcmp(entry->name, "main") == 0;
 }
 
-static void bench_cases(Bench *b, Case *k, const Core *core, const TestSpec *spec) {
+// Measures the cases; without `k` they are only counted.
+static int bench_cases(Bench *b, Case *k, const Core *core, const TestSpec *spec) {
+  int count = 0;
   for (int e = 0; e < core->entry_count; e++) {
     const Entry *entry = core->entries[e];
     if (b->entry && strcmp(b->entry, entry->name) != 0) continue;
-    for (int i = 0; i < spec->cases.count; i++)
-      if (is_wanted(&spec->cases.at[i], entry))
-        bench_case(b, k, entry, &spec->cases.at[i], i);
+    for (int i = 0; i < spec->cases.count; i++) {
+      if (!is_wanted(&spec->cases.at[i], entry)) continue;
+      if (k) bench_case(b, k, entry, &spec->cases.at[i], i);
+      count++;
+    }
   }
+  return count;
+}
+
+// There is nothing to measure: why?
+static bool no_cases(Bench *b, const char *path, const Core *core, const TestSpec *spec) {
+  if (b->entry && !command_entry(b->c, core, b->entry)) return false;
+  error(b->c, (Loc){ 0 }, "%s has no data to measure%s%s", path,
+        b->entry ? " for entry point " : "", b->entry ? b->entry : "");
+  hint(b->c,
+       spec->cases.count
+           ? "its cases are for other entry points, or tagged nobench"
+           : "write a test block before the program: `-- ==` and `-- random input { "
+             "[1000]f32 }`");
+  return false;
 }
 
 static bool bench_program(Bench *b, const char *path) {
@@ -280,14 +300,16 @@ static bool bench_program(Bench *b, const char *path) {
   if (!program || !pipeline_run(b->c, program, "elaborate")) return false;
   TestSpec spec = test_spec_parse(program->file->text);
   if (spec.message) error(b->c, (Loc){ 0 }, "%s: %s", path, spec.message);
-  if (spec.message || spec.error || !spec.cases.count) return !spec.message;
+  if (spec.message || spec.error) return !spec.message;
   const Core *core = program->core;
+  if (!bench_cases(b, NULL, core, &spec)) return no_cases(b, path, core, &spec);
   Case k = { .path = path,
              .input = text_format("%s/input", b->folder),
              .times = text_format("%s/times", b->folder),
              .log = text_format("%s/log", b->folder) };
   printf("%s\n", path);
-  k.executable = compile_program(b->c, program, (CompileOptions){ 0 });
+  k.executable =
+      compile_program(b->c, program, (CompileOptions){ .flatten = b->flatten });
   if (k.executable) bench_cases(b, &k, core, &spec);
   return k.executable != NULL;
 }
@@ -331,23 +353,26 @@ int command_bench(Compiler *c, int argc, char **argv) {
     { "runs", required_argument, NULL, 'r' },
     { "json", required_argument, NULL, 'j' },
     { "compare", required_argument, NULL, 'c' },
+    { "flatten", required_argument, NULL, 'f' },
+    { "max-versions", required_argument, NULL, 'm' },
     { "help", no_argument, NULL, 'h' },
     { NULL, 0, NULL, 0 },
   };
-  Bench b = { .c = c, .runs = 10 };
+  Bench b = { .c = c, .runs = 10, .flatten = default_flatten_options() };
   int own = 1;  // arguments before "--"
   while (own < argc && strcmp(argv[own], "--") != 0)
     own++;
   b.program_options = argv + own + 1;
   b.program_option_count = own < argc ? argc - own - 1 : 0;
   opterr = 0;
-  for (int o; (o = getopt_long(own, argv, "e:r:", options, NULL)) != -1;) {
+  for (int o; (o = getopt_long(own, argv, ":e:r:", options, NULL)) != -1;) {
     if (o == 'h') return fputs(help, stdout) == EOF;
-    if (o == '?')
-      return command_usage_error(c, "flc bench: unknown option %s", argv[optind - 1]);
+    if (o == '?' || o == ':') return command_option_error(c, o, argv);
     if (o == 'e') b.entry = optarg;
     if (o == 'r') b.runs = atoi(optarg);
     if (o == 'j') b.json = optarg;
+    const char *message = set_flatten_option(&b.flatten, o);
+    if (message) return command_usage_error(c, "flc bench: %s", message);
     const char *problem = o == 'c' ? read_old(&b, optarg) : NULL;
     if (problem)
       return command_usage_error(c, "flc bench: cannot read %s: %s", optarg, problem);

@@ -1,7 +1,7 @@
 // flc check FILE...: reads and type-checks, and says nothing if all is well.
 #include "commands/commands.h"
+#include <getopt.h>
 #include <stdio.h>
-#include <string.h>
 
 static const char help[] = "usage: flc check FILE...\n"
                            "\n"
@@ -10,12 +10,16 @@ static const char help[] = "usage: flc check FILE...\n"
                            "warnings.  Exit status 0 if there were no errors.\n";
 
 int command_check(Compiler *c, int argc, char **argv) {
-  if (argc == 2 && strcmp(argv[1], "--help") == 0) return fputs(help, stdout) == EOF;
-  if (argc < 2) return command_usage_error(c, "flc check: expected a file name");
+  static const struct option options[] = { { "help", no_argument, NULL, 'h' },
+                                           { NULL, 0, NULL, 0 } };
+  opterr = 0;
+  for (int o; (o = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
+    if (o == 'h') return fputs(help, stdout) == EOF;
+    return command_option_error(c, o, argv);
+  }
+  if (optind == argc) return command_usage_error(c, "flc check: expected a file name");
   bool ok = true;
-  for (int i = 1; i < argc; i++) {
-    if (argv[i][0] == '-' && argv[i][1])
-      return command_usage_error(c, "flc check: unknown option %s", argv[i]);
+  for (int i = optind; i < argc; i++) {
     Program *program = program_read(c, argv[i]);
     if (program) pipeline_run(c, program, "elaborate");
     ok = diag_ok(c) && ok;

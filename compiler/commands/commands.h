@@ -32,9 +32,12 @@ const Value **command_read_inputs(Compiler *c, const Entry *entry, ValueReader *
 // "matmul.fl" for "dir/matmul.fl".
 const char *command_file_name(const char *path);
 
-// Reports what an option parser found: "unknown option --foo", with the closest known one.
+// Reports a mistake in how flc was called.
 int command_usage_error(Compiler *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+// Reports what getopt_long has found: '?', or ':' for an option without its argument (the list of short
+// options begins with ':').
+int command_option_error(Compiler *c, int found, char **argv);
 
 // ---- generated programs (compile.c)
 
@@ -62,7 +65,7 @@ bool compile_executable(Compiler *c, const Text *text, const char *output);
 const char *compile_cached(Compiler *c, const Text *text);
 // The executable of a program in the cache, compiled if need be; NULL after errors.
 const char *compile_program(Compiler *c, Program *program, CompileOptions options);
-// "dir/matmul" for "dir/matmul.fl".
+// "dir/matmul" for "dir/matmul.fl" and "dir/matmul.fut".
 const char *compile_base(const char *path);
 // Is it a C identifier?
 bool compile_is_prefix(const char *prefix);

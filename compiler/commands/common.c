@@ -1,5 +1,6 @@
 #include "base/vec.h"
 #include "commands/commands.h"
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,4 +75,14 @@ int command_usage_error(Compiler *c, const char *format, ...) {
   error(c, (Loc){ 0 }, "%s", text);
   diag_flush(c);
   return 1;
+}
+
+// A letter among several is not the word that getopt_long has passed last.
+int command_option_error(Compiler *c, int found, char **argv) {
+  const char *word = argv[optind - 1];
+  bool is_long = strncmp(word, "--", 2) == 0;
+  const char *option = is_long || !optopt ? word : text_format("-%c", optopt);
+  return found == ':'
+             ? command_usage_error(c, "flc %s: %s needs an argument", argv[0], option)
+             : command_usage_error(c, "flc %s: unknown option %s", argv[0], option);
 }

@@ -8,9 +8,14 @@
 #include <unistd.h>
 
 const char *compile_base(const char *path) {
+  static const char *const endings[] = { ".fl", ".fut" };
   size_t length = strlen(path);
-  if (length > 3 && strcmp(path + length - 3, ".fl") == 0) length -= 3;
-  return text_format("%.*s", (int)length, path);
+  for (int i = 0; i < 2; i++) {
+    size_t cut = strlen(endings[i]);
+    if (length > cut && strcmp(path + length - cut, endings[i]) == 0)
+      return text_format("%.*s", (int)(length - cut), path);
+  }
+  return path;
 }
 
 bool compile_is_prefix(const char *prefix) {

@@ -196,13 +196,13 @@ static void add_file(Hash *key, const char *path, const char *text, size_t lengt
 }
 
 // Everything that the executable follows from.
-static const char *program_key(const Program *program, const CompileOptions *options) {
+static const char *program_key(const Program *program) {
   Hash *hash = hash_new();
   add_self(hash);
   add_compiler(hash);
   hash_text(hash, level_option(COMPILE_OPTIMISED));
-  hash_text(hash, text_format("flatten %d %d", (int)options->flatten.mode,
-                              options->flatten.max_versions));
+  hash_text(hash, text_format("flatten %d %d", (int)program->flatten.mode,
+                              program->flatten.max_versions));
   add_file(hash, program->path, program->file->text, program->file->length);
   vec_each (const SourceFile *const *, file, &program->checked->imports)
     add_file(hash, (*file)->path, (*file)->text, (*file)->length);
@@ -214,8 +214,9 @@ static const char *program_key(const Program *program, const CompileOptions *opt
 }
 
 const char *compile_program(Compiler *c, Program *program, CompileOptions options) {
+  if (options.flatten.max_versions) program->flatten = options.flatten;
   if (!pipeline_run(c, program, "check")) return NULL;
-  const char *key = program_key(program, &options);
+  const char *key = program_key(program);
   Cache cache = cache_open();
   const char *found = cache_find(&cache, key);
   if (found) {

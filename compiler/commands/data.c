@@ -239,10 +239,7 @@ int command_data(Compiler *c, int argc, char **argv) {
   for (int k;
        !message && (k = getopt_long(argc, argv, ":g:s:bt", options, NULL)) != -1;) {
     if (k == 'h') return fputs(help, stdout) == EOF;
-    if (k == ':')
-      return command_usage_error(c, "flc data: %s needs an argument", argv[optind - 1]);
-    if (k == '?')
-      return command_usage_error(c, "flc data: unknown option %s", argv[optind - 1]);
+    if (k == '?' || k == ':') return command_option_error(c, k, argv);
     message = set_option(&o, k);
   }
   if (message) return command_usage_error(c, "flc data: %s", message);

@@ -110,11 +110,10 @@ int command_dump(Compiler *c, int argc, char **argv) {
   };
   Options o = { .flatten = { FLATTEN_INCREMENTAL, 256, NULL } };
   opterr = 0;
-  for (int k; (k = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+  for (int k; (k = getopt_long(argc, argv, ":", options, NULL)) != -1;) {
     if (k == 'h') return fputs(help, stdout) == EOF;
     if (k == 'l') return list_passes();
-    if (k == '?')
-      return command_usage_error(c, "flc dump: unknown option %s", argv[optind - 1]);
+    if (k == '?' || k == ':') return command_option_error(c, k, argv);
     const char *message = set_option(&o, k);
     if (message) return command_usage_error(c, "flc dump: %s", message);
   }

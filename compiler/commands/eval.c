@@ -86,10 +86,9 @@ int command_eval(Compiler *c, int argc, char **argv) {
   };
   Options given = { .flatten = { FLATTEN_INCREMENTAL, 256, NULL } };
   opterr = 0;
-  for (int o; (o = getopt_long(argc, argv, "e:b", options, NULL)) != -1;) {
+  for (int o; (o = getopt_long(argc, argv, ":e:b", options, NULL)) != -1;) {
     if (o == 'h') return fputs(help, stdout) == EOF;
-    if (o == '?')
-      return command_usage_error(c, "flc eval: unknown option %s", argv[optind - 1]);
+    if (o == '?' || o == ':') return command_option_error(c, o, argv);
     if (o == 'e') given.entry = optarg;
     if (o == 'a') given.after = optarg;
     if (o == 'b') given.binary = true;

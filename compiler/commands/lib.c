@@ -1,18 +1,20 @@
 // flc lib FILE: a C library: source, header and manifest.
 #include "base/file.h"
-#include "commands/commands.h"
+#include "commands/version_options.h"
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
 static const char help[] =
-    "usage: flc lib FILE [-o BASE] [--prefix PREFIX]\n"
+    "usage: flc lib FILE [-o BASE] [--prefix PREFIX] [--flatten MODE]\n"
+    "           [--max-versions N]\n"
     "\n"
     "Compiles a program to BASE.c, BASE.h and BASE.json (the manifest).\n"
-    "  -o, --output BASE   path without an extension (default: FILE without .fl)\n"
+    "  -o, --output BASE   path without an extension (default: FILE without .fl or "
+    ".fut)\n"
     "  --prefix PREFIX     of exported names (default: fl; `futhark` suits existing "
-    "bindings)\n";
+    "bindings)\n" FLATTEN_HELP;
 
 // Can C include a file of this name?
 static bool is_header_name(const char *base) {
@@ -48,16 +50,19 @@ int command_lib(Compiler *c, int argc, char **argv) {
     { "output", required_argument, NULL, 'o' },
     { "prefix", required_argument, NULL, 'p' },
     { "help", no_argument, NULL, 'h' },
+    { "flatten", required_argument, NULL, 'f' },
+    { "max-versions", required_argument, NULL, 'm' },
     { NULL, 0, NULL, 0 },
   };
-  CompileOptions given = { 0 };
+  CompileOptions given = { .flatten = default_flatten_options() };
   opterr = 0;
-  for (int o; (o = getopt_long(argc, argv, "o:", options, NULL)) != -1;) {
+  for (int o; (o = getopt_long(argc, argv, ":o:", options, NULL)) != -1;) {
     if (o == 'h') return fputs(help, stdout) == EOF;
-    if (o == '?')
-      return command_usage_error(c, "flc lib: unknown option %s", argv[optind - 1]);
+    if (o == '?' || o == ':') return command_option_error(c, o, argv);
     if (o == 'o') given.base = optarg;
     if (o == 'p') given.prefix = optarg;
+    const char *message = set_flatten_option(&given.flatten, o);
+    if (message) return command_usage_error(c, "flc lib: %s", message);
   }
   if (given.prefix && !compile_is_prefix(given.prefix))
     return command_usage_error(c, "flc lib: the prefix %s is no C identifier",

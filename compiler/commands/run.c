@@ -1,16 +1,25 @@
 // flc run FILE: builds the program, once per source and compiler, and runs it.
-#include "commands/commands.h"
+#include "commands/version_options.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-static const char help[] = "usage: flc run FILE [OPTIONS OF THE PROGRAM] < VALUES\n"
-                           "\n"
-                           "Compiles a program, keeps the executable in a cache "
-                           "($XDG_CACHE_HOME/flc or ~/.cache/flc) and\n"
-                           "runs it with the options after FILE: -e ENTRY, -b, -r RUNS, "
-                           "... (see --help of an executable).\n";
+static const char help[] =
+    "usage: flc run [--flatten MODE] [--max-versions N] FILE [OPTIONS OF THE PROGRAM] "
+    "< VALUES\n"
+    "\n"
+    "Compiles a program, keeps the executable in a cache ($XDG_CACHE_HOME/flc or "
+    "~/.cache/flc) and\n"
+    "runs it with the options after FILE: -e ENTRY, -b, -r RUNS, ... (see --help of an "
+    "executable).\n" FLATTEN_HELP;
+
+typedef struct Run {
+  const char *path;
+  FlattenOptions flatten;
+  char **rest;  // the options of the program
+  int count;
+} Run;
 
 // The tuning that lies beside the source belongs to the program.
 static char **arguments(const char *path, int argc, char **argv) {
@@ -27,19 +36,49 @@ static char **arguments(const char *path, int argc, char **argv) {
   return args;
 }
 
-static int run(Compiler *c, const char *path, int argc, char **argv) {
-  Program *source = program_read(c, path);
-  const char *program = source ? compile_program(c, source, (CompileOptions){ 0 }) : NULL;
+static int run(Compiler *c, const Run *r) {
+  Program *source = program_read(c, r->path);
+  const CompileOptions options = { .flatten = r->flatten };
+  const char *program = source ? compile_program(c, source, options) : NULL;
   diag_flush(c);
   if (!program) return 1;
-  execv(program, arguments(path, argc, argv));
+  execv(program, arguments(r->path, r->count, r->rest));
   return command_usage_error(c, "cannot run %s: %s", program, strerror(errno));
 }
 
+// The value of `name` at argv[*at], which may be the next word; NULL if something else stands there.
+static const char *value_of(const char *name, int argc, char **argv, int *at) {
+  size_t length = strlen(name);
+  if (strncmp(argv[*at], name, length) != 0) return NULL;
+  if (argv[*at][length] == '=') return argv[*at] + length + 1;
+  if (argv[*at][length] != '\0') return NULL;
+  return *at + 1 < argc ? argv[++*at] : "";
+}
+
+// Takes the option at argv[*at] if it is flc's own, wherever it stands; NULL, or what is wrong with it.
+static const char *take_option(Run *r, int argc, char **argv, int *at) {
+  const char *mode = value_of("--flatten", argc, argv, at);
+  if (mode) return set_flatten_mode(&r->flatten, mode);
+  const char *most = value_of("--max-versions", argc, argv, at);
+  if (most) return set_max_versions(&r->flatten, most);
+  r->rest[r->count++] = argv[*at];
+  return NULL;
+}
+
 int command_run(Compiler *c, int argc, char **argv) {
+  Run r = { .flatten = default_flatten_options(), .rest = new_array(char *, argc + 1) };
   if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
     return fputs(help, stdout) == EOF;
-  if (argc < 2 || argv[1][0] == '-')
+  for (int at = 1; at < argc; at++) {
+    const char *message = take_option(&r, argc, argv, &at);
+    if (message) return command_usage_error(c, "flc run: %s", message);
+  }
+  bool dashes = r.count > 0 && strcmp(r.rest[0], "--") == 0;
+  r.rest += dashes;
+  r.count -= dashes;
+  if (r.count == 0 || (!dashes && r.rest[0][0] == '-'))
     return command_usage_error(c, "flc run: expected a file name first");
-  return run(c, argv[1], argc - 2, argv + 2);
+  r.path = *r.rest++;
+  r.count--;
+  return run(c, &r);
 }

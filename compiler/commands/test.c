@@ -278,10 +278,7 @@ int command_test(Compiler *c, int argc, char **argv) {
   opterr = 0;
   for (int k; (k = getopt_long(argc, argv, ":j:v", options, NULL)) != -1;) {
     if (k == 'h') return fputs(help, stdout) == EOF;
-    if (k == ':')
-      return command_usage_error(c, "flc test: %s needs an argument", argv[optind - 1]);
-    if (k == '?')
-      return command_usage_error(c, "flc test: unknown option %s", argv[optind - 1]);
+    if (k == '?' || k == ':') return command_option_error(c, k, argv);
     const char *message = set_option(&o, k);
     if (message) return command_usage_error(c, "flc test: %s", message);
   }

@@ -150,10 +150,8 @@ int command_tree(Compiler *c, int argc, char **argv) {
   opterr = 0;
   for (int k; (k = getopt_long(argc, argv, ":e:", options, NULL)) != -1;) {
     if (k == 'h') return fputs(help, stdout) == EOF;
-    const char *message = k == '?' ? text_format("unknown option %s", argv[optind - 1])
-                          : k == ':'
-                              ? text_format("%s needs an argument", argv[optind - 1])
-                              : set_option(&o, k);
+    if (k == '?' || k == ':') return command_option_error(c, k, argv);
+    const char *message = set_option(&o, k);
     if (message) return command_usage_error(c, "flc tree: %s", message);
   }
   if (optind != argc - 1)

@@ -335,11 +335,9 @@ int command_tune(Compiler *c, int argc, char **argv) {
                            .seed = 1 } };
   opterr = 0;
   for (int option;
-       (option = getopt_long(argc, argv, "e:o:qh", long_options, NULL)) != -1;) {
+       (option = getopt_long(argc, argv, ":e:o:qh", long_options, NULL)) != -1;) {
     if (option == 'h') return fputs(help, stdout) == EOF;
-    if (option == '?')
-      return command_usage_error(c, "flc tune: unknown option or no value: %s",
-                                 argv[optind - 1]);
+    if (option == '?' || option == ':') return command_option_error(c, option, argv);
     if (!apply(&o, option, optarg ? optarg : ""))
       return command_usage_error(c, "flc tune: option %s: unexpected value %s",
                                  argv[optind - 1], optarg);

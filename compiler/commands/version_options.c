@@ -1,5 +1,6 @@
 #include "commands/version_options.h"
 #include <errno.h>
+#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,10 @@ const char *set_flatten_mode(FlattenOptions *options, const char *text) {
                      text);
 }
 
+FlattenOptions default_flatten_options(void) {
+  return (FlattenOptions){ FLATTEN_INCREMENTAL, 256, NULL };
+}
+
 const char *set_max_versions(FlattenOptions *options, const char *text) {
   static const long most = 1000000;
   char *end = NULL;
@@ -30,6 +35,11 @@ const char *set_max_versions(FlattenOptions *options, const char *text) {
                        text);
   options->max_versions = (int)value;
   return NULL;
+}
+
+const char *set_flatten_option(FlattenOptions *options, int letter) {
+  if (letter == 'f') return set_flatten_mode(options, optarg);
+  return letter == 'm' ? set_max_versions(options, optarg) : NULL;
 }
 
 // ---- forced guards

@@ -7,6 +7,14 @@
 // --flatten=incremental|moderate|full|outer and --max-versions N; NULL, or what is wrong.
 const char *set_flatten_mode(FlattenOptions *options, const char *text);
 const char *set_max_versions(FlattenOptions *options, const char *text);
+// Both by the letter of their option ('f', 'm') and `optarg`; other letters are none of its business.
+const char *set_flatten_option(FlattenOptions *options, int letter);
+// What commands begin with.
+FlattenOptions default_flatten_options(void);
+// The lines of help about the two.
+#define FLATTEN_HELP                                                                     \
+  "  --flatten MODE     incremental (default), moderate, full or outer\n"                 \
+  "  --max-versions N   versions per entry point, at most (default 256)\n"
 
 // One line of a tuning file.
 typedef struct Threshold {

@@ -130,13 +130,25 @@ static void checks_table(Emit *e, Text *t) {
   text_add(t, "\n};\n");
 }
 
+// As rt_setting_wants in runtime/tuning.h.
+static void check_tuned(Emit *e, const TuningParam *p, int64_t value) {
+  bool may_be_0 = strcmp(p->kind, "threshold") == 0 || strcmp(p->kind, "bytes") == 0 ||
+                  strcmp(p->kind, "layout") == 0;
+  if (value >= !may_be_0) return;
+  error(e->c, (Loc){ 0 },
+        "the tuning file sets %s (%s) to %lld; it wants a number from %d on", p->name,
+        p->kind, (long long)value, !may_be_0);
+}
+
 static void tuning_table(Emit *e, Text *t) {
   if (e->tuning.count)
     text_add(t, "\nstatic const struct rt_tuning_param program_tuning[] = {");
   vec_each (TuningParam *, p, &e->tuning) {
     int64_t cpu = p->cpu_default, gpu = p->gpu_default, value;
-    if (e->options.tuned && e->options.tuned(e->options.state, p->name, &value))
+    if (e->options.tuned && e->options.tuned(e->options.state, p->name, &value)) {
+      check_tuned(e, p, value);
       cpu = gpu = value;
+    }
     text_printf(t, "\n  { %s, %s, %lld, %lld },", c_string(p->name), c_string(p->kind),
                 (long long)cpu, (long long)gpu);
   }

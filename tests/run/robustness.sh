@@ -13,6 +13,7 @@ cat > p.fl << 'END'
 entry main (xs: []i32) (k: i32) : []i32 = map (* k) xs
 entry pick (xs: []i32) (i: i64) : i32 = xs[i]
 entry total (xs: []i32) : i32 = reduce (+) 0 xs
+entry rows (xss: [][]i32) : []i32 = map i32.sum xss
 entry huge (n: i64) : i64 = let xs = map (\i -> (i * 7) % 13) (iota n) in reduce (+) 0 (scatter (copy xs) xs (copy xs))
 END
 "$flc" build p.fl -o p || exit 1
@@ -70,11 +71,33 @@ run 'kernels to load that are noise' 1 'noise holds no compiled kernels' '[1] 2'
 run 'OpenCL C that is noise' 1 'building kernel' '[1] 2' --load-opencl noise
 run 'OpenCL C that cannot be written' 1 'cannot write /nonexistent' '[1] 2' --dump-opencl /nonexistent/a
 run 'compiled kernels that cannot be written' 1 'cannot write /nonexistent' '[1] 2' --dump-opencl-binary /nonexistent/a
+for setting in thread-block-size grid-size tile-size reg-tile-size; do
+  run "a $setting of 0" 1 "default-$setting wants a number from 1 on, found 0" '[1, 3]' -e total --default-$setting 0
+done
 for setting in thread-block-size grid-size tile-size reg-tile-size threshold; do
-  run "a $setting of 0" 0 '^4i32$' '[1, 3]' -e total --default-$setting 0
+  run "a $setting of 1" 0 '^4i32$' '[1, 3]' -e total --default-$setting 1
   run "a $setting of 2147483647" '[01]' '^4i32$|device|memory' '[1, 3]' -e total --default-$setting 2147483647
 done
 run 'a negative size' 1 'expected a number' '[1, 3]' -e total --default-grid-size -1
+run 'a threshold of 0' 0 '^4i32$' '[1, 3]' -e total --default-threshold 0
+for value in 0 -1; do
+  run "a chunk of $value" 1 "segred_chunk \\(chunk\\) wants a number from 1 on, found $value" '[1, 3]' -e total \
+    --param segred_chunk=$value
+  run "items of $value" 1 'wants a number from 1 on' '[1, 3]' -e total --param segred_items=$value
+  printf 'segred_chunk=%s\n' $value > zero.tuning
+  run "a chunk of $value in a file" 1 "zero.tuning:1: segred_chunk wants a number from 1 on, found $value" \
+    '[1, 3]' -e total --tuning zero.tuning
+done
+run 'a threshold of -1' 1 'wants a number from 0 on, found -1' '[1, 3]' -e total --param default_threshold=-1
+run 'a layout of 2' 1 'layout .* wants 0 or 1, found 2' '[1, 3]' -e total --param layout=2
+got=$(printf 'set_tuning_param segred_chunk 0\nset_tuning_param segred_chunk 9\ntuning_param_value segred_chunk\n' |
+  timeout 120 ./p --server 2>&1)
+expect 'a chunk of 0 for a server' 0 'segred_chunk wants a number from 1 on, found 0' $? "$got"
+expect 'the server goes on' 0 '^9$' 0 "$got"
+printf 'segred_chunk=0\n' > p.fl.tuning
+got=$("$flc" build p.fl -o with_zero 2>&1)
+expect 'a chunk of 0 that is built in' 1 'sets segred_chunk \(chunk\) to 0; it wants a number from 1 on' $? "$got"
+rm p.fl.tuning
 run 'an index out of bounds' 1 'index 5 out of bounds' '[1, 2] 5i64' -e pick
 run 'more memory than there is' 1 'memory' '4611686018427387904i64' -e huge
 

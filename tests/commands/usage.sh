@@ -1,0 +1,116 @@
+#!/bin/sh
+# Names of files and commands: usage.sh FLC.  No device is needed.
+flc=$(realpath "$1")
+failures=0
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+export XDG_CACHE_HOME="$folder/cache" HOME="$folder"
+
+# expect STATUS PATTERN ARGUMENT...: what flc says.
+expect() {
+  status=$1 pattern=$2
+  shift 2
+  got=$("$flc" "$@" 2>&1 < /dev/null)
+  code=$?
+  if [ "$code" != "$status" ] || ! printf '%s\n' "$got" | grep -Eq -- "$pattern"; then
+    printf 'FAIL flc %s\n  expected (%s): %s\n  got (%s): %s\n' "$*" "$status" "$pattern" "$code" "$got"
+    failures=$((failures + 1))
+  fi
+}
+
+printf 'entry main (x: i32) = x + 1\n' > p.fut
+cp p.fut q.fl
+cp p.fut ./-x.fl
+
+# ---- help and versions
+
+expect 0 '^  build +compile a program to an executable' help
+expect 0 '^usage: flc build FILE' help build
+expect 0 '^usage: flc check FILE' help check
+expect 1 'unknown command bild' help bild
+expect 1 'did you mean .flc build.' help bild
+expect 1 'at most one' help build run
+for option in -V --version; do expect 0 '^flc [0-9.]+$' $option; done
+for command in check build run lib eval test bench data tune tree dump; do
+  expect 0 '^usage: flc ' $command --help
+  expect 0 '^usage: flc ' help $command
+done
+
+# makes FILE FLC_ARGUMENT...: the command writes the file.
+makes() {
+  made=$1
+  shift
+  if "$flc" "$@" && [ -f "$made" ]; then return; fi
+  echo "FAIL flc $*: expected the file $made"
+  failures=$((failures + 1))
+}
+
+# ---- .fut is as good as .fl
+
+makes p.c build p.fut --emit-c
+makes p.json lib p.fut
+CC=true makes p build p.fut
+printf 'import "p"\nimport "q"\nentry twice (x: i32) = main (main x)\n' > r.fut
+expect 0 'twice' tree r.fut
+
+# ---- names that begin with a dash, files that are not there
+
+expect 0 '^$' check -- -x.fl
+expect 1 'flc check: unknown option -x' check -x.fl
+for command in check build lib eval test bench data tune tree dump; do
+  expect 1 "flc $command: unknown option --nonsense" $command --nonsense q.fl
+done
+for command in build lib tune; do expect 1 "flc $command: -o needs an argument" $command q.fl -o; done
+for command in build lib bench tree eval; do
+  expect 1 "flc $command: --flatten needs an argument" $command q.fl --flatten
+done
+expect 0 '^$' check q.fl -- -x.fl
+for command in dump tree; do expect 0 main $command -- -x.fl; done
+makes ./-x.c build --emit-c -- -x.fl
+for command in check build run lib eval test bench tune tree dump; do
+  expect 1 '^error: cannot read none.fl: No such file or directory$' $command none.fl
+  expect 1 '^error: ' $command
+done
+expect 1 'did you mean r.fut\?' check r
+expect 1 'did you mean p.fut\?' check p.fl
+expect 1 'did you mean q.fl\?' build q.fut
+expect 1 'cannot read .: Is a directory' check .
+
+# ---- how to flatten
+
+for command in build run lib bench; do
+  expect 1 "flc $command: unknown way to flatten sideways" $command --flatten sideways q.fl
+  expect 1 "flc $command: expected a number of versions from 1" $command --max-versions 0 q.fl
+done
+printf 'entry main (xss: [][]i32) = map (\\xs -> i32.sum (map (+ 1) xs)) xss\n' > nest.fl
+# versions NUMBER OPTION...: how many the C text has.
+versions() {
+  wanted=$1
+  shift
+  "$flc" build nest.fl --emit-c -o nest.c "$@" && grep -q "\"main: $wanted version" nest.c && return
+  echo "FAIL flc build $*: expected $wanted versions"
+  failures=$((failures + 1))
+}
+versions 3
+versions 3 --flatten incremental
+versions 1 --flatten moderate
+versions 1 --flatten full
+versions 1 --flatten outer
+versions 1 --max-versions 1
+makes nest.json lib nest.fl --flatten outer
+grep -q '"versions": 1,' nest.json || expect 0 'one version' lib nest.fl
+
+# ---- nothing to measure
+
+expect 1 '^error: q.fl has no data to measure$' bench q.fl
+expect 1 '^hint: write a test block' bench q.fl
+printf -- '-- ==\n-- nobench input { 1 }\nentry main (x: i32) = x\n' > t.fl
+expect 1 't.fl has no data to measure$' bench t.fl
+expect 1 'hint: its cases are for other entry points, or tagged nobench' bench t.fl
+expect 1 'no entry point .other.' bench t.fl -e other
+
+if [ "$failures" != 0 ]; then
+  echo "$failures failed"
+  exit 1
+fi
