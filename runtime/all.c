@@ -19,6 +19,7 @@
 #include "replay.h"
 #include "entry.h"
 #include "io.h"
+#include "inflate.h"
 #include "server.h"
 #include "race.h"
 #include "cli.h"

@@ -50,7 +50,7 @@ struct rt_option {
 
 // clang-format off
 static const struct rt_option rt_options[] = {
-  { 'e', "entry-point", "NAME", "the entry point to call (main)", RT_OPT_ENTRY, 0 },
+  { 'e', "entry-point", "NAME", "the entry point to call (main, or the only one)", RT_OPT_ENTRY, 0 },
   { 't', "write-runtime-to", "FILE", "write the microseconds of each run", RT_OPT_TIME, 0 },
   { 'r', "runs", "N", "run once to warm up, then N times", RT_OPT_RUNS, 0 },
   { 'b', "binary-output", NULL, "write binary values", RT_OPT_BINARY, 0 },
@@ -102,12 +102,12 @@ RT_FN void rt_print_help(const char *name) {
 
 // ---- options
 
-// A mistake in how the program was called; returns the exit status.
-RT_FN int rt_usage_error(const struct rt_cli *cli, const char *format, ...) RT_TEXT(2);
-RT_FN int rt_usage_error(const struct rt_cli *cli, const char *format, ...) {
+// Reports as flc does; returns the exit status.
+RT_FN int rt_usage_error(const char *format, ...) RT_TEXT(1);
+RT_FN int rt_usage_error(const char *format, ...) {
   va_list args;
   va_start(args, format);
-  fprintf(stderr, "%s: ", cli->program_name);
+  fputs("error: ", stderr);
   vfprintf(stderr, format, args);
   fputc('\n', stderr);
   va_end(args);
@@ -119,11 +119,11 @@ RT_FN int rt_option_param(struct rt_cli *cli, const char *arg) {
   int64_t value = 0;
   int status = 0;
   if (!rt_split_setting(copy, &name, &value))
-    status = rt_usage_error(cli, "--param: expected NAME=INT, found %s", arg);
+    status = rt_usage_error("--param: expected NAME=INT, found %s", arg);
   else if (!rt_is_setting(name))
-    status = rt_usage_error(cli, "--param: the program has no parameter %s", name);
+    status = rt_usage_error("--param: the program has no parameter %s", name);
   else if (rt_setting_wants(name, value))
-    status = rt_usage_error(cli, "--param: %s (%s) wants %s, found %" PRId64, name,
+    status = rt_usage_error("--param: %s (%s) wants %s, found %" PRId64, name,
                             rt_setting_kind(name), rt_setting_wants(name, value), value);
   else
     rt_config_put(cli->cfg, name, value);
@@ -134,30 +134,29 @@ RT_FN int rt_option_param(struct rt_cli *cli, const char *arg) {
 RT_FN int rt_option_tuning(struct rt_cli *cli, const char *file) {
   char *problem = rt_config_load_tuning(cli->cfg, file);
   if (!problem) return 0;
-  rt_usage_error(cli, "%s", problem);
+  rt_usage_error("%s", problem);
   free(problem);
   return 1;
 }
 
 // The number of an option; -1 and a message if it is none.
-RT_FN int64_t rt_option_number(const struct rt_cli *cli, const char *option,
-                               const char *arg) {
+RT_FN int64_t rt_option_number(const char *option, const char *arg) {
   char *rest = NULL;
   errno = 0;
   long long value = strtoll(arg, &rest, 10);
   if (rest > arg && *rest == '\0' && value >= 0 && value <= INT_MAX && errno == 0)
     return value;
-  rt_usage_error(cli, "--%s: expected a number, found %s", option, arg);
+  rt_usage_error("--%s: expected a number, found %s", option, arg);
   return -1;
 }
 
 RT_FN int rt_option_default(struct rt_cli *cli, const struct rt_option *o,
                             const char *arg) {
-  int64_t number = rt_option_number(cli, o->name, arg);
+  int64_t number = rt_option_number(o->name, arg);
   const char *setting = rt_kinds[o->kind].setting;
   if (number < 0) return 1;
   if (rt_setting_wants(setting, number))
-    return rt_usage_error(cli, "--%s wants %s, found %" PRId64, o->name,
+    return rt_usage_error("--%s wants %s, found %" PRId64, o->name,
                           rt_setting_wants(setting, number), number);
   rt_config_put(cli->cfg, setting, number);
   return 0;
@@ -173,14 +172,14 @@ RT_FN int rt_apply_config_option(struct rt_cli *cli, const struct rt_option *o,
   case RT_OPT_TUNING: return rt_option_tuning(cli, arg);
   case RT_OPT_PATH:
     if (RT_NAME(context_config_set_path)(cfg, arg) == 0) return 0;
-    return rt_usage_error(
-        cli, "--path: expected GUARD=T or GUARD=F of this program, found %s", arg);
+    return rt_usage_error("--path: expected GUARD=T or GUARD=F of this program, found %s",
+                          arg);
   case RT_OPT_CODE:
     if (RT_NAME(context_config_set_code)(cfg, arg) == 0) return 0;
-    return rt_usage_error(cli, "--code: expected cpu or gpu, found %s", arg);
+    return rt_usage_error("--code: expected cpu or gpu, found %s", arg);
   case RT_OPT_DEFAULT: return rt_option_default(cli, o, arg);
   case RT_OPT_RUNS:
-    number = rt_option_number(cli, o->name, arg);
+    number = rt_option_number(o->name, arg);
     cli->runs = (int)number;
     return number < 0;
   case RT_OPT_CACHE_FILE: RT_NAME(context_config_set_cache_file)(cfg, arg); return 0;
@@ -235,17 +234,16 @@ RT_FN int rt_parse_option(struct rt_cli *cli, char **argv, int *at) {
   const char *word = argv[(*at)++];
   bool is_long = word[0] == '-' && word[1] == '-';
   if (word[0] != '-' || word[1] == '\0')
-    return rt_usage_error(cli, "unexpected argument %s (values come on standard input)",
-                          word);
+    return rt_usage_error("unexpected argument %s (values come on standard input)", word);
   size_t length = is_long ? strcspn(word + 2, "=") : 1;
   const struct rt_option *o =
       is_long ? rt_option_find(0, word + 2, length) : rt_option_find(word[1], NULL, 0);
-  if (!o) return rt_usage_error(cli, "unknown option %s (see --help)", word);
+  if (!o) return rt_usage_error("unknown option %s (see --help)", word);
   const char *rest = word + (is_long ? 2 : 1) + length;
   const char *arg = is_long && *rest == '=' ? rest + 1 : !is_long && *rest ? rest : NULL;
-  if (!o->arg && arg) return rt_usage_error(cli, "option --%s takes no value", o->name);
+  if (!o->arg && arg) return rt_usage_error("option --%s takes no value", o->name);
   if (o->arg && !arg) arg = argv[*at] ? argv[(*at)++] : NULL;
-  if (o->arg && !arg) return rt_usage_error(cli, "option --%s needs %s", o->name, o->arg);
+  if (o->arg && !arg) return rt_usage_error("option --%s needs %s", o->name, o->arg);
   return rt_apply_option(cli, o, arg);
 }
 
@@ -294,26 +292,38 @@ RT_FN int rt_print_result(struct rt_context *ctx, const struct rt_cli *cli, int 
   return error;
 }
 
+// The value of one parameter.
+RT_FN int rt_read_input(struct rt_context *ctx, struct rt_reader *r,
+                        const struct rt_input *input, struct rt_value *out) {
+  int error =
+      rt_reader_at_end(r)
+          ? rt_error(ctx, RT_OTHER_ERROR, "expected a value, found the end of the input")
+          : rt_read_typed(ctx, r, input->type, out);
+  if (!error) return RT_OK;
+  char *text = rt_strdup(ctx->error);
+  rt_error(ctx, error, "parameter %s: %s: %s", input->name,
+           ctx->program->types[input->type].name, text);
+  free(text);
+  return error;
+}
+
 RT_FN int rt_read_inputs(struct rt_context *ctx, const struct rt_entry_point *entry,
                          struct rt_value *in, int *count) {
   size_t length = 0;
   char *bytes = rt_read_stream(stdin, &length);
   if (!bytes) return rt_error(ctx, RT_OTHER_ERROR, "cannot read standard input");
-  struct rt_reader r = { "standard input", bytes, length, 0, NULL };
+  if (!rt_gunzip(&bytes, &length)) {
+    free(bytes);
+    return rt_error(ctx, RT_OTHER_ERROR, "cannot read standard input: damaged gzip data");
+  }
+  struct rt_reader r = { "<stdin>", bytes, length, 0, NULL };
   int error = RT_OK;
-  for (*count = 0; *count < entry->input_count && !error; *count += !error) {
-    if (rt_reader_at_end(&r))
-      error = rt_error(ctx, RT_OTHER_ERROR,
-                       "standard input: expected %d values for %s, found %d",
-                       entry->input_count, entry->name, *count);
-    else
-      error = rt_read_typed(ctx, &r, entry->inputs[*count].type, &in[*count]);
-  }
-  if (!error && !rt_reader_at_end(&r)) {
-    rt_reader_fail(&r, r.position, "expected %d values for %s, found more",
-                   entry->input_count, entry->name);
-    error = rt_error(ctx, RT_OTHER_ERROR, "%s", r.message);
-  }
+  for (*count = 0; *count < entry->input_count && !error; *count += !error)
+    error = rt_read_input(ctx, &r, &entry->inputs[*count], &in[*count]);
+  if (!error && !rt_reader_at_end(&r))
+    error = rt_error(ctx, RT_OTHER_ERROR,
+                     "expected the end of the input after %d value%s, found more data",
+                     entry->input_count, entry->input_count == 1 ? "" : "s");
   free(r.message);
   free(bytes);
   return error;
@@ -351,19 +361,40 @@ RT_FN void rt_print_report(struct rt_context *ctx, const struct rt_cli *cli) {
   free(report);
 }
 
+// The entry point that was asked for, or main, or the only one; NULL after an error that lists them.
+RT_FN const struct rt_entry_point *rt_chosen_entry(struct rt_context *ctx,
+                                                   const char *name) {
+  const struct rt_program *program = ctx->program;
+  const struct rt_entry_point *entry = rt_entry_named(program, name ? name : "main");
+  if (entry) return entry;
+  if (!name && program->entry_count == 1) return &program->entries[0];
+  struct rt_text list = { NULL, 0, 0 };
+  for (int i = 0; i < program->entry_count; i++)
+    rt_text_printf(&list, "%s%s", i ? ", " : "", program->entries[i].name);
+  rt_error(
+      ctx, RT_OTHER_ERROR,
+      "the program has no entry point `%s`\nhint: its entry points are %s: choose one "
+      "with -e",
+      name ? name : "main", list.length ? list.data : "none");
+  rt_text_free(&list);
+  return NULL;
+}
+
+RT_FN int rt_run_asked(struct rt_context *ctx, const struct rt_cli *cli) {
+  if (cli->server || RT_ALWAYS_SERVER) return rt_serve(ctx);
+  const struct rt_entry_point *entry = rt_chosen_entry(ctx, cli->entry);
+  return entry ? rt_call_entry(ctx, cli, entry) : RT_OTHER_ERROR;
+}
+
 RT_FN int rt_run_program(struct rt_cli *cli) {
   struct rt_context *ctx = RT_NAME(context_new)(cli->cfg);
-  const struct rt_entry_point *entry = rt_entry_named(rt_program(), cli->entry);
-  int error = ctx->broken ? RT_OTHER_ERROR : RT_OK;
-  if (!error && (cli->server || RT_ALWAYS_SERVER))
-    error = rt_serve(ctx);
-  else if (!error && !entry)
-    error = rt_error(ctx, RT_OTHER_ERROR, "there is no entry point %s", cli->entry);
-  else if (!error)
-    error = rt_call_entry(ctx, cli, entry);
+  int error = ctx->broken ? RT_OTHER_ERROR : rt_run_asked(ctx, cli);
   if (!error) rt_print_report(ctx, cli);
   char *text = RT_NAME(context_get_error)(ctx);
-  if (error) rt_usage_error(cli, "%s", text ? text : "failed");
+  if (error && ctx->error_has_place)
+    fprintf(stderr, "%s\n", text);
+  else if (error)
+    rt_usage_error("%s", text ? text : "failed");
   free(text);
   RT_NAME(context_free)(ctx);
   return error;
@@ -407,14 +438,13 @@ RT_FN int rt_main(int argc, char **argv) {
   signal(SIGXFSZ, SIG_IGN);  // a file that grows too large is an error like a full disk
   memset(&cli, 0, sizeof cli);
   cli.program_name = argc > 0 ? argv[0] : rt_program()->source;
-  cli.entry = "main";
   cli.cfg = RT_NAME(context_config_new)();
   int status = 0, at = 1;
   while (at < argc && status == 0)
     status = rt_parse_option(&cli, argv, &at);
   if (status == 0 && !rt_print_information(&cli)) status = rt_run_program(&cli);
   if (status == 0 && (fflush(stdout) || ferror(stdout)))
-    status = rt_usage_error(&cli, "cannot write to standard output: %s", strerror(errno));
+    status = rt_usage_error("cannot write to standard output: %s", strerror(errno));
   RT_NAME(context_config_free)(cli.cfg);
   return status != 0;  // 1, whatever went wrong
 }

@@ -43,7 +43,7 @@ struct rt_built_kernel {
   cl_kernel kernel[2];
   struct rt_timing runs, builds;
   int64_t arena_bytes;  // that were enough for the last launch; 0: none yet
-  char *text;  // a text loaded in place of the program's own; NULL: none
+  char *text;           // a text loaded in place of the program's own; NULL: none
 };
 
 // A launch whose time is not known yet.
@@ -90,8 +90,9 @@ struct rt_context {
   bool gpu_code, broken, profiling, logging, debugging;
   FILE *log;
   char *error;
-  char *prelude;  // what stands before each kernel's text
-  bool own_sources;  // prelude and texts are the program's
+  bool error_has_place;  // it says where in the source, and "error:"
+  char *prelude;         // what stands before each kernel's text
+  bool own_sources;      // prelude and texts are the program's
   cl_mem error_word;
   bool may_have_failed;  // a kernel with checks was launched since the last look
   struct rt_free_block *free_blocks;
@@ -102,14 +103,14 @@ struct rt_context {
   struct rt_pending_event *pending;
   int pending_count, pending_capacity;
   int64_t *params;
-  struct rt_tree_node *trees;  // per guard RT_TREE_NODES
+  struct rt_tree_node *trees;   // per guard RT_TREE_NODES
   int64_t sizes[RT_MAX_SIZES];  // of the call at hand
   uint64_t known_sizes;         // bit k: sizes[k] belongs to it
   int64_t default_group_size;
   signed char *forced;  // per guard: 0, 'T' or 'F'
   struct rt_guard_event *events;
   int event_count, event_capacity;
-  int64_t call_started;  // rt_time_ns; set when profiling
+  int64_t call_started;                // rt_time_ns; set when profiling
   char *cache_folder, *cache_archive;  // at most one is not NULL
   bool cache_changed, cache_failed;    // something was written; could not be written
   struct rt_binaries archive, loaded;
@@ -128,6 +129,7 @@ RT_FN int rt_error(struct rt_context *ctx, int code, const char *format, ...) {
   va_end(args);
   free(ctx->error);
   ctx->error = rt_text_take(&t);
+  ctx->error_has_place = false;
   return code;
 }
 
@@ -141,17 +143,22 @@ RT_FN void rt_log(struct rt_context *ctx, const char *format, ...) {
   fputc('\n', ctx->log);
 }
 
-// The text of a failed check: its place, then its parts with the values between them.
+// The text of a failed check, as the compiler's messages are: its place, its parts with the values
+// between them, and the line of the source.
 RT_FN int rt_fail(struct rt_context *ctx, int check, const int64_t *values) {
   const struct rt_check *c = &ctx->program->checks[check];
   struct rt_text t = { NULL, 0, 0 };
-  if (*c->loc) rt_text_printf(&t, "%s: ", c->loc);
+  if (*c->loc) rt_text_printf(&t, "%s: error: ", c->loc);
   for (int i = 0; i <= c->value_count; i++) {
     rt_text_add(&t, c->parts[i]);
     if (i < c->value_count) rt_text_printf(&t, "%" PRId64, values[i]);
   }
+  size_t length =
+      strlen(c->source);  // without its last newline: the text is a part of a line
+  if (length) rt_text_printf(&t, "\n%.*s", (int)length - 1, c->source);
   free(ctx->error);
   ctx->error = rt_text_take(&t);
+  ctx->error_has_place = *c->loc != '\0';
   return RT_PROGRAM_ERROR;
 }
 

@@ -1,8 +1,8 @@
 // Begin contract.h: what generated code defines, and what it may call.
 //
 // A generated C file is: `#define RT_NAME(x) fl_##x` (the prefix), contract.h, api.h (in a library:
-// its public header), the other parts in the order of all.c (race.h, replay.h, server.h and cli.h
-// only in executables), then the program's own tables and functions.  contract.h comes before any system
+// its public header), the other parts in the order of all.c (inflate.h, race.h, replay.h, server.h
+// and cli.h only in executables), then the program's own tables and functions.  contract.h comes before any system
 // header because it asks for GNU functions; host code is compiled with -ffp-contract=off.  Everything here is C99 and C++.
 // Two libraries with different prefixes link into one program: only RT_NAME(..) is exported.
 //
@@ -110,7 +110,8 @@ struct rt_kernel {
 
 // A check that can fail: parts[0] v0 parts[1] v1 ... parts[value_count].
 struct rt_check {
-  const char *loc;  // "a.fl:3:7", or "" if unknown
+  const char *loc;     // "a.fl:3:7", or "" if unknown
+  const char *source;  // the line, and one with a marker under the place; or ""
   const char *const *parts;
   int value_count;
 };

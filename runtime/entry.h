@@ -208,10 +208,12 @@ RT_FN int rt_entry_end(struct rt_context *ctx, int error) {
   if (error == RT_OK) return rt_check_failures(ctx);
   // Another error has the word; a failed check behind it must not meet the next call.
   char *text = ctx->error;
+  bool has_place = ctx->error_has_place;
   ctx->error = NULL;
   rt_check_failures(ctx);
   free(ctx->error);
   ctx->error = text;
+  ctx->error_has_place = has_place;
   return error;
 }
 

@@ -141,6 +141,10 @@ RT_FN int rt_command_restore(struct rt_server *s) {
   if (!bytes)
     return rt_error(s->ctx, RT_OTHER_ERROR, "cannot read %s: %s", s->words[1],
                     strerror(errno));
+  if (!rt_gunzip(&bytes, &length)) {
+    free(bytes);
+    return rt_fail_command(s, "damaged gzip data", s->words[1]);
+  }
   struct rt_reader r = { s->words[1], bytes, length, 0, NULL };
   int error = rt_restore_from(s, &r);
   free(r.message);

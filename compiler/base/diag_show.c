@@ -162,7 +162,7 @@ static const char *colour(bool colours, const char *escape) {
   return colours ? escape : "";
 }
 
-static void show_source(Text *t, Loc loc, bool colours) {
+void message_show_source(Text *t, Loc loc, bool colours) {
   int line = loc_line_col(loc).line;
   CellVec cells = read_line(loc.file, line);
   Window w = choose_window(&cells, loc.start);
@@ -196,7 +196,7 @@ void message_show(Text *t, const Message *message, bool colours) {
               colour(colours, "\033[0m"));
   text_add(t, message->text);
   text_newline(t);
-  if (message->loc.file) show_source(t, message->loc, colours);
+  if (message->loc.file) message_show_source(t, message->loc, colours);
   vec_each (const Message *, inner, &message->notes)
     message_show(t, inner, colours);
 }

@@ -22,3 +22,5 @@ struct Message {
 
 // Adds the message and its notes to `t`, a line or more each.
 void message_show(Text *t, const Message *message, bool colours);
+// Adds the source line and the one with the caret.
+void message_show_source(Text *t, Loc loc, bool colours);

@@ -62,7 +62,7 @@ typedef struct EmitEntry {
 
 // A row of the table of checks, as string literals.
 typedef struct EmitCheck {
-  const char *loc, *parts;
+  const char *loc, *source, *parts;
   int value_count;
 } EmitCheck;
 

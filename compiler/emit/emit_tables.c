@@ -1,4 +1,5 @@
 // The tables of a program, and rt_program, which holds them all.
+#include "base/diag_show.h"
 #include "emit/emit.h"
 #include <string.h>
 
@@ -44,6 +45,13 @@ int emit_size_index(Emit *e, Name name) {
 // "a.fl:3:7", or "" if unknown.
 static const char *known_loc(Loc loc) { return loc.file ? loc_text(loc) : ""; }
 
+// The line with a marker under the place, as messages of flc show it.
+static const char *known_source(Loc loc) {
+  Text *t = text_new();
+  if (loc.file) message_show_source(t, loc, false);
+  return text_str(t);
+}
+
 int emit_check_values(const ImpStm *check) {
   int count = check->u.check.value_count;
   return count < IMP_CHECK_VALUES ? count : IMP_CHECK_VALUES;
@@ -51,7 +59,8 @@ int emit_check_values(const ImpStm *check) {
 
 // The number of parts follows from their text.
 static bool same_check(const EmitCheck *a, const EmitCheck *b) {
-  return strcmp(a->loc, b->loc) == 0 && strcmp(a->parts, b->parts) == 0;
+  return strcmp(a->loc, b->loc) == 0 && strcmp(a->source, b->source) == 0 &&
+         strcmp(a->parts, b->parts) == 0;
 }
 
 int emit_check(Emit *e, const ImpStm *check) {
@@ -59,7 +68,8 @@ int emit_check(Emit *e, const ImpStm *check) {
   int count = emit_check_values(check);
   for (int i = 0; i <= count; i++)
     text_printf(t, "%s%s", i ? ", " : "", c_string(check->u.check.parts[i]));
-  EmitCheck row = { c_string(known_loc(check->loc)), text_str(t), count };
+  EmitCheck row = { c_string(known_loc(check->loc)), c_string(known_source(check->loc)),
+                    text_str(t), count };
   for (int i = 0; i < e->checks.count; i++)
     if (same_check(&e->checks.at[i], &row)) return i;
   vec_push(&e->checks, row);
@@ -125,8 +135,8 @@ static void checks_table(Emit *e, Text *t) {
   if (!e->checks.count) return;
   text_add(t, "\nstatic const struct rt_check program_checks[] = {");
   for (int i = 0; i < e->checks.count; i++)
-    text_printf(t, "\n  { %s, check_%d, %d },", e->checks.at[i].loc, i,
-                e->checks.at[i].value_count);
+    text_printf(t, "\n  { %s, %s, check_%d, %d },", e->checks.at[i].loc,
+                e->checks.at[i].source, i, e->checks.at[i].value_count);
   text_add(t, "\n};\n");
 }
 

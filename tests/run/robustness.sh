@@ -16,7 +16,13 @@ entry total (xs: []i32) : i32 = reduce (+) 0 xs
 entry rows (xss: [][]i32) : []i32 = map i32.sum xss
 entry huge (n: i64) : i64 = let xs = map (\i -> (i * 7) % 13) (iota n) in reduce (+) 0 (scatter (copy xs) xs (copy xs))
 END
-"$flc" build p.fl -o p || exit 1
+cat > q.fl << 'END'
+entry pick (xs: []i32) (i: i64) : i32 = xs[i]
+entry each (xs: []i32) (i: i64) : []i32 = map (\x -> xs[i + i64.i32 x]) xs
+entry ratio (xs: []i32) (i: i64) : i64 =
+  length xs / (i - 5)
+END
+for name in p q; do "$flc" build $name.fl -o $name || exit 1; done
 ./p --list-devices 2>&1 | grep -q . || exit 77
 if printf '[1]2' | ./p 2>&1 | grep -q 'no OpenCL'; then exit 77; fi
 
@@ -43,10 +49,10 @@ run 'empty array' 0 '^empty\(\[0\]i32\)$' 'empty([0]i32) 2'
 run 'a value of the wrong type' '[1-9]' 'i32' '[1.5f32] 2'
 run 'a value of the wrong rank' '[1-9]' 'i32' '[[1]] 2'
 run 'ragged rows' '[1-9]' '.' '[[1], [2, 3]] 2'
-run 'too few values' '[1-9]' 'expected 2 values' '[1]'
-run 'too many values' '[1-9]' 'expected 2 values|more' '[1] 2 3'
+run 'too few values' 1 '^error: parameter k: i32: expected a value, found the end of the input$' '[1]'
+run 'too many values' 1 '^error: expected the end of the input after 2 values, found more data$' '[1] 2 3'
 run 'an array without an end' '[1-9]' '.' '[1, 2'
-run 'no input' '[1-9]' 'expected 2 values' ''
+run 'no input' 1 '^error: parameter xs: \[\]i32: expected a value' ''
 run 'truncated binary input' '[1-9]' '.' "$(printf 'b\002\001 i32\003')"
 run 'a binary value of 2^60 elements' '[1-9]' 'expected [0-9]* bytes' \
   "$(printf 'b\002\001 i32\177\177\177\177\177\177\177\017')"
@@ -62,7 +68,8 @@ run 'an unknown parameter' '[1-9]' 'no parameter nonsense' '' --param nonsense=3
 run 'a parameter without value' '[1-9]' 'expected NAME=INT' '' --param nonsense
 run 'a tuning file that is absent' '[1-9]' 'cannot read' '' --tuning absent.tuning
 run 'an unknown version' '[1-9]' 'GUARD=T' '' --path main.nothing=T
-run 'an unknown entry point' '[1-9]' 'no entry point nothing' '' -e nothing
+run 'an unknown entry point' 1 '^error: the program has no entry point .nothing.$' '' -e nothing
+run 'those that there are' 1 '^hint: its entry points are main, pick, total, rows, huge: choose one with -e$' '' -e nothing
 run 'an unknown device' '[1-9]' 'no OpenCL device matches' '[1] 2' -d nonsuch
 run 'an argument that is no option' '[1-9]' 'unexpected argument' '' stray
 run 'kernels to load that are absent' 1 'cannot read absent: No such file' '[1] 2' --load-opencl-binary absent
@@ -99,6 +106,30 @@ got=$("$flc" build p.fl -o with_zero 2>&1)
 expect 'a chunk of 0 that is built in' 1 'sets segred_chunk \(chunk\) to 0; it wants a number from 1 on' $? "$got"
 rm p.fl.tuning
 run 'an index out of bounds' 1 'index 5 out of bounds' '[1, 2] 5i64' -e pick
+
+# The same words as the interpreter's, and the same line of the source.
+for entry in pick each ratio; do
+  input='[1, 2] 5i64'
+  printf '%s' "$input" | "$flc" eval q.fl -e $entry > interpreted 2>&1
+  printf '%s' "$input" | ./q -e $entry > compiled 2>&1
+  expect "the message of $entry" 1 'q.fl:[0-9]+:[0-9]+: error: ' $? "$(cat compiled)"
+  cmp -s interpreted compiled || expect "the message of $entry" 0 'as interpreted' 0 "$(cat interpreted compiled)"
+done
+printf 'entry only (x: i32) : i32 = x + 1\n' > one.fl
+"$flc" build one.fl -o one
+got=$(printf 41 | ./one 2>&1)
+expect 'the only entry point' 0 '^42i32$' $? "$got"
+
+# ---- compressed input
+
+printf '[1, 2] 2' | gzip > packed
+got=$(./p < packed 2>&1)
+expect 'compressed values' 0 '^\[2i32, 4i32\]$' $? "$got"
+printf '[1, 2] 2' | "$flc" data -b | gzip -9 > packed
+got=$(./p < packed 2>&1)
+expect 'compressed binary values' 0 '^\[2i32, 4i32\]$' $? "$got"
+got=$(head -c 20 packed | ./p 2>&1)
+expect 'the half of compressed values' 1 'damaged gzip data' $? "$got"
 run 'more memory than there is' 1 'memory' '4611686018427387904i64' -e huge
 
 # ---- output that cannot be written

@@ -38,12 +38,12 @@ def command_line():
 
 def mistakes():
     failed = run(["-e", "get"], "[1, 2, 3] 7", 1).stderr
-    assert b"small.fl:3:7: index 7 out of bounds for array of shape [3]" in failed
+    assert b"small.fl:3:7: error: index 7 out of bounds for array of shape [3]" in failed
     for args, data, text in [
-        ([], "[1, x]", b"standard input:1:5: expected f32, found 'x'"),
-        ([], "", b"standard input: expected 1 values for main, found 0"),
-        ([], "[1] [2]", b"standard input:1:5: expected 1 values for main, found more"),
-        (["-e", "none"], "", b"there is no entry point none"),
+        ([], "[1, x]", b"error: parameter xs: []f32: <stdin>:1:5: expected f32, found 'x'"),
+        ([], "", b"error: parameter xs: []f32: expected a value, found the end of the input"),
+        ([], "[1] [2]", b"error: expected the end of the input after 1 value, found more data"),
+        (["-e", "none"], "", b"error: the program has no entry point `none`\nhint: its entry points are main, consume, get, sum, pair: choose"),
         (["--bogus"], "", b"unknown option --bogus"),
         (["-r", "x"], "", b"--runs: expected a number, found x"),
         (["--param", "a=1"], "", b"the program has no parameter a"),

@@ -117,10 +117,12 @@ static void failed_checks_are_reported_once(struct rt_context *ctx) {
   struct rt_value in[2] = { ints(ctx, 3) }, out;
   in[1].u.i64 = 5;
   CHECK(call_get(ctx, &out, in) == RT_PROGRAM_ERROR);
-  check_error(ctx, "small.fl:3:7: index 5 out of bounds for array of shape [3]");
+  check_error(ctx, "small.fl:3:7: error: index 5 out of bounds for array of shape [3]\n"
+                   "    3 | out[i]\n      |   ^~~~");
   in[1].u.i64 = -1;
   CHECK(call_get(ctx, &out, in) == RT_PROGRAM_ERROR);
-  check_error(ctx, "small.fl:3:7: index -1 out of bounds for array of shape [3]");
+  check_error(ctx, "small.fl:3:7: error: index -1 out of bounds for array of shape [3]\n"
+                   "    3 | out[i]\n      |   ^~~~");
   in[1].u.i64 = 2;
   CHECK(call_get(ctx, &out, in) == RT_OK);
   int64_t zero = 0;
