@@ -432,6 +432,17 @@ RT_FN void rt_hold_standard_files(void) {
     if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
 }
 
+// The file in memory that flc watches while it runs this program; 0: none.
+RT_FN int rt_watched_file(void) {
+  static const char wanted[] = "/memfd:status";
+  char link[64], target[sizeof wanted] = { 0 };
+  const char *number = getenv("FLC_STATUS_FILE");
+  if (!number) return 0;
+  snprintf(link, sizeof link, "/proc/self/fd/%d", atoi(number));
+  if (readlink(link, target, sizeof target - 1) < 0) return 0;
+  return strcmp(target, wanted) == 0 ? atoi(number) : 0;
+}
+
 RT_FN int rt_main(int argc, char **argv) {
   struct rt_cli cli;
   rt_hold_standard_files();
@@ -442,6 +453,8 @@ RT_FN int rt_main(int argc, char **argv) {
   int status = 0, at = 1;
   while (at < argc && status == 0)
     status = rt_parse_option(&cli, argv, &at);
+  cli.cfg->status_file = rt_watched_file();
+  cli.cfg->at_terminal = !cli.server && !RT_ALWAYS_SERVER && isatty(2);
   if (status == 0 && !rt_print_information(&cli)) status = rt_run_program(&cli);
   if (status == 0 && (fflush(stdout) || ferror(stdout)))
     status = rt_usage_error("cannot write to standard output: %s", strerror(errno));

@@ -8,6 +8,8 @@ struct rt_setting {
 
 struct rt_config {
   bool debugging, profiling, logging;
+  bool at_terminal;  // show there what takes time
+  int status_file;   // 0, or a file that flc watches for that (cli.h)
   char *device, *platform;
   int code;  // -1: by the device; 0: cpu, 1: gpu
   cl_command_queue queue;
@@ -93,6 +95,7 @@ struct rt_context {
   bool error_has_place;  // it says where in the source, and "error:"
   char *prelude;         // what stands before each kernel's text
   bool own_sources;      // prelude and texts are the program's
+  int ready_kernels;
   cl_mem error_word;
   bool may_have_failed;  // a kernel with checks was launched since the last look
   struct rt_free_block *free_blocks;

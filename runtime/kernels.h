@@ -104,6 +104,30 @@ RT_FN bool rt_program_binary(cl_program program, const char *about,
   return ok;
 }
 
+// ---- what takes time
+
+enum { RT_STATUS_BYTES = 64 };  // compiler/commands/common.c reads as many
+
+// Shows a text until the next one; "" takes it away.
+RT_FN void rt_show_status(const struct rt_context *ctx, const char *text) {
+  char status[RT_STATUS_BYTES] = { 0 };
+  const struct rt_config *cfg = ctx->config;
+  snprintf(status, sizeof status, "%s", text);
+  if (cfg->status_file) (void)!pwrite(cfg->status_file, status, sizeof status, 0);
+  if (cfg->at_terminal && !ctx->logging) fprintf(stderr, "\r%s\033[K", status);
+}
+
+// "compiling kernel 3 of 7": of those that the device may need, built or not.
+RT_FN void rt_show_build(struct rt_context *ctx) {
+  char text[RT_STATUS_BYTES];
+  int all = 0;
+  for (int k = 0; k < ctx->program->kernel_count; k++)
+    all += ctx->program->kernels[k].for_gpu == ctx->gpu_code;
+  int number = ctx->ready_kernels < all ? ctx->ready_kernels + 1 : all;
+  snprintf(text, sizeof text, "compiling kernel %d of %d", number, all);
+  rt_show_status(ctx, text);
+}
+
 // The program from the cache, or compiled and put there.
 RT_FN int rt_build_program(struct rt_context *ctx, int kernel, bool fallback,
                            cl_program *out) {
@@ -119,7 +143,9 @@ RT_FN int rt_build_program(struct rt_context *ctx, int kernel, bool fallback,
          fallback ? " (fallback)" : "", *out ? "cached" : "compiling");
   if (!*out) {
     rt_binaries_free(&binaries);
+    rt_show_build(ctx);
     error = rt_build_from_source(ctx, kernel, options.data, out);
+    rt_show_status(ctx, "");
     if (!error && rt_program_binary(*out, about, &binaries))
       rt_cache_store(ctx, &binaries.items[0]);
   }
@@ -143,6 +169,7 @@ RT_FN int rt_kernel_get(struct rt_context *ctx, int kernel, bool fallback,
       clCreateKernel(k->program[fallback], ctx->program->kernels[kernel].name, &status);
   rt_timing_add(&k->builds, rt_time_us() - start);
   if (status == CL_SUCCESS) {
+    ctx->ready_kernels++;
     k->kernel[fallback] = *out;
     return RT_OK;
   }

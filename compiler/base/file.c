@@ -39,13 +39,15 @@ void signals_unblock(void) {
   sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
-int signals_wait(pid_t child, int *got) {
+int signals_wait(pid_t child, Tick tick, int *got) {
+  static const struct timespec pause = { .tv_nsec = 100000000 };
   sigset_t set = ending_signals();
   int status = -1;
   for (*got = 0;;) {
     pid_t done = waitpid(child, &status, WNOHANG);
     if (done == child || (done < 0 && errno != EINTR)) return status;
-    int came = sigwaitinfo(&set, NULL);
+    if (tick.run) tick.run(tick.state);
+    int came = tick.run ? sigtimedwait(&set, NULL, &pause) : sigwaitinfo(&set, NULL);
     if (came <= 0 || came == SIGCHLD) continue;
     kill(child, came);
     *got = came;

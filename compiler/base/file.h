@@ -15,9 +15,15 @@ void signals_release(const SignalHold *hold);
 // In a child process that becomes another program: none of them waits.
 void signals_unblock(void);
 
+// What is done from time to time while something else runs; `run` may be NULL.
+typedef struct Tick {
+  void (*run)(void *state);
+  void *state;
+} Tick;
+
 // Waits for a child process while signals are held; the status of waitpid, or -1.  A signal to this
 // process is handed on to the child and goes to `got` (0: none).
-int signals_wait(pid_t child, int *got);
+int signals_wait(pid_t child, Tick tick, int *got);
 
 // Makes an empty file with a fresh name in the folder of `path`, readable by the user alone; its
 // descriptor goes to `fd`.  NULL, with `errno` set, on failure.

@@ -1,5 +1,4 @@
 #include "base/process.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include <signal.h>
 #include <stdlib.h>
@@ -33,7 +32,7 @@ int process_run(const Process *p) {
   pid_t child = fork();
   if (child == 0) become_program(p);
   int got = 0;
-  int status = child < 0 ? -1 : signals_wait(child, &got);
+  int status = child < 0 ? -1 : signals_wait(child, p->tick, &got);
   if (got) raise(got);  // it waits, too
   signals_release(&hold);
   return status;

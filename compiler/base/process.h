@@ -1,10 +1,12 @@
 // Programs that flc runs and waits for.
 #pragma once
+#include "base/file.h"
 #include <stdbool.h>
 
 typedef struct Process {
   const char *const *argv;  // then NULL; found along $PATH
   int in, out;              // standard input; standard output and error.  -1: those of flc
+  Tick tick;                // while it runs
 } Process;
 
 // Runs it to its end.  A signal that would end flc ends the program first.  The status of waitpid, or

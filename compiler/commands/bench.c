@@ -41,6 +41,7 @@ typedef struct Bench {
   char **program_options, **paths;
   int program_option_count, path_count;
   const char *folder;  // for temporary files
+  int status;          // a file that says what the program is at
   FlattenOptions flatten;
 } Bench;
 
@@ -82,9 +83,21 @@ static double relative_error(const TimeVec *times) {
 // ---- runs
 
 typedef struct Case {
-  const char *executable, *path, *entry;
+  const char *executable, *path, *entry, *dataset;
   const char *input, *times, *log;  // temporary files
 } Case;
+
+typedef struct Watched {
+  const Bench *bench;
+  const Case *of;
+} Watched;
+
+static void show_status(void *state) {
+  const Watched *w = state;
+  const char *status = command_status(w->bench->status);
+  command_progress("%s %s%s%s", command_file_name(w->of->path), w->of->dataset,
+                   *status ? ": " : " ...", status);
+}
 
 // runs 0: once, with a report in the log.  The status of waitpid, or -1.
 static int start(const Bench *b, const Case *k, int runs) {
@@ -102,8 +115,11 @@ static int start(const Bench *b, const Case *k, int runs) {
   int in = open(k->input, O_RDONLY | O_CLOEXEC),
       log = open(k->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   int status = -1;
-  if (in >= 0 && log >= 0)
-    status = process_run(&(Process){ .argv = args, .in = in, .out = log });
+  Watched watched = { b, k };
+  const Process process = {
+    .argv = args, .in = in, .out = log, .tick = { show_status, &watched }
+  };
+  if (in >= 0 && log >= 0) status = process_run(&process);
   if (in >= 0) close(in);
   if (log >= 0) close(log);
   return status;
@@ -184,7 +200,7 @@ static const BenchResult *find_old(const Bench *b, const BenchResult *r) {
 }
 
 static void print_result(const Bench *b, const BenchResult *r) {
-  if (isatty(2)) fputs("\r\033[K", stderr);
+  command_progress("%s", "");
   if (r->error) {
     printf("  %-40s failed: %s\n", r->dataset, r->error);
     return;
@@ -200,10 +216,6 @@ static void print_result(const Bench *b, const BenchResult *r) {
            time_text(bench_median(&old->times)));
   printf("\n");
   fflush(stdout);
-}
-
-static void progress(const BenchResult *r) {
-  if (isatty(2)) fprintf(stderr, "\r\033[K%s %s ...", r->program, r->dataset);
 }
 
 // ---- programs
@@ -253,7 +265,7 @@ static void bench_case(Bench *b, Case *k, const Entry *entry, const TestCase *te
     if (!message) return;
     r.error = message;
   }
-  progress(&r);
+  k->dataset = r.dataset;
   if (!r.error) measure(b, k, &r);
   print_result(b, &r);
   vec_push(&b->results, r);
@@ -330,6 +342,7 @@ static int bench_all(Bench *b) {
 static int bench_in(void *state, const char *folder) {
   Bench *b = state;
   b->folder = folder;
+  b->status = command_status_file();
   return bench_all(b);
 }
 

@@ -32,6 +32,13 @@ const Value **command_read_inputs(Compiler *c, const Entry *entry, ValueReader *
 // "matmul.fl" for "dir/matmul.fl".
 const char *command_file_name(const char *path);
 
+// On a terminal: shows what is going on, until the next call; "" takes it away.
+void command_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
+// A file in memory for programs that flc runs (they find it by $FLC_STATUS_FILE), and what they say there
+// of themselves: "compiling kernel 3 of 7" or "".
+int command_status_file(void);
+const char *command_status(int file);
+
 // Reports a mistake in how flc was called.
 int command_usage_error(Compiler *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -3,7 +3,10 @@
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 const Entry *command_find_entry(const Core *core, const char *name) {
   for (int i = 0; i < core->entry_count; i++)
@@ -85,4 +88,25 @@ int command_option_error(Compiler *c, int found, char **argv) {
   return found == ':'
              ? command_usage_error(c, "flc %s: %s needs an argument", argv[0], option)
              : command_usage_error(c, "flc %s: unknown option %s", argv[0], option);
+}
+
+void command_progress(const char *format, ...) {
+  if (!isatty(STDERR_FILENO)) return;
+  va_list args;
+  va_start(args, format);
+  fprintf(stderr, "\r%s\033[K", text_format_list(format, args));
+  va_end(args);
+}
+
+int command_status_file(void) {
+  int file = memfd_create("status", 0);
+  if (file > 0) setenv("FLC_STATUS_FILE", text_format("%d", file), 1);
+  return file;
+}
+
+const char *command_status(int file) {
+  enum { STATUS_BYTES = 64 };  // runtime/kernels.h writes as many
+  char status[STATUS_BYTES + 1] = { 0 };
+  if (file < 0 || pread(file, status, STATUS_BYTES, 0) <= 0) return "";
+  return text_format("%s", status);
 }

@@ -75,7 +75,9 @@ static bool run_cc_on(Compiler *c, const Text *text, const char *output,
   if (!ready)
     error(c, (Loc){ 0 }, "cannot hand the program to the C compiler: %s",
           strerror(errno));
+  command_progress("compiling the program");
   int status = ready ? run_cc(source, output, log, level) : -1;
+  command_progress("%s", "");
   size_t length;
   if (ready && status != 0)
     report_cc(c, status, text_read_file(text_format("/proc/self/fd/%d", log), &length));

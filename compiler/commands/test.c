@@ -77,7 +77,7 @@ static void collect(PathVec *out, const char *folder) {
 typedef struct Job {
   const char *path;
   pid_t pid;  // 0: no process
-  int report, messages;
+  int report, messages, status;
   double started;
 } Job;
 
@@ -88,6 +88,7 @@ typedef struct Harness {
   int next, done;  // programs started; finished
   Job *jobs;
   TestReport total;
+  const char *shown;  // the line of progress on the terminal, or NULL
 } Harness;
 
 static double seconds(void) {
@@ -98,6 +99,7 @@ static double seconds(void) {
 
 _Noreturn static void child(const Harness *h, const Job *job) {
   dup2(job->messages, STDERR_FILENO);
+  setenv("FLC_STATUS_FILE", text_format("%d", job->status), 1);
   TestReport r = test_run_program(h->c, job->path, h->options);
   FILE *out = fdopen(job->report, "w");
   if (!out) _exit(1);
@@ -109,6 +111,7 @@ static void start(Harness *h, Job *job) {
   job->path = h->paths->at[h->next++];
   job->report = memfd_create("report", 0);
   job->messages = memfd_create("messages", 0);
+  job->status = memfd_create("status", 0);
   job->started = seconds();
   fflush(stdout);
   job->pid = fork();
@@ -137,6 +140,9 @@ static void add_report(Harness *h, const char *text) {
 
 // What a program's failures say is shown at once: the tests may take long.
 static void show_failures(Harness *h) {
+  if (!text_length(h->total.text)) return;
+  if (h->shown) printf("\r\033[K");
+  h->shown = NULL;
   fputs(text_str(h->total.text), stdout);
   fflush(stdout);
   h->total.text = text_new();
@@ -144,6 +150,7 @@ static void show_failures(Harness *h) {
 
 static void finish(Harness *h, Job *job, int status, bool timed_out) {
   const char *report = read_all(job->report), *messages = read_all(job->messages);
+  close(job->status);
   h->done++;
   job->pid = 0;
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
@@ -171,8 +178,22 @@ static void watch(Harness *h, Job *job) {
   finish(h, job, status, true);
 }
 
-static void show_progress(const Harness *h) {
-  printf("\r%d of %d programs, %d failed ", h->done, h->paths->count, h->total.failed);
+// What the first job that says something is at.
+static const char *job_status(const Harness *h) {
+  for (int i = 0; i < h->options->jobs; i++) {
+    const char *status = h->jobs[i].pid ? command_status(h->jobs[i].status) : "";
+    if (*status)
+      return text_format("; %s: %s", command_file_name(h->jobs[i].path), status);
+  }
+  return "";
+}
+
+static void show_progress(Harness *h) {
+  const char *text = text_format("%d of %d programs, %d failed%s", h->done,
+                                 h->paths->count, h->total.failed, job_status(h));
+  if (h->shown && strcmp(h->shown, text) == 0) return;
+  h->shown = text;
+  printf("\r%s \033[K", text);
   fflush(stdout);
 }
 
@@ -184,11 +205,11 @@ static void run_all(Harness *h) {
       if (h->jobs[i].pid) watch(h, &h->jobs[i]);
       if (!h->jobs[i].pid && h->next < h->paths->count) start(h, &h->jobs[i]);
     }
-    if (progress) show_progress(h);
     show_failures(h);
+    if (progress) show_progress(h);
     nanosleep(&pause, NULL);
   }
-  if (progress) printf("\r%*s\r", 60, "");
+  if (progress) printf("\r\033[K");
 }
 
 static int test_paths(Compiler *c, const TestOptions *options, const PathVec *paths) {
