@@ -35,7 +35,7 @@ int scratch_run(int (*work)(void *state, const char *folder), void *state) {
   fflush(NULL);
   pid_t child = folder ? fork() : -1;
   if (child == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     signals_unblock();
     exit(work(state, folder));
   }

@@ -167,7 +167,8 @@ static bool apply(Options *o, int option, const char *arg) {
 // ---- the file that is there
 
 static const char *header_value(const char *file, const char *key) {
-  const char *head = text_format("\n-- %s: ", key), *at = strstr(file, head);
+  const char *head = text_format("\n-- %s: ", key);
+  const char *at = strstr(text_format("\n%s", file), head);
   if (!at) return NULL;
   at += strlen(head);
   return text_format("%.*s", (int)strcspn(at, "\n"), at);
