@@ -20,7 +20,7 @@
 #include "entry.h"
 #include "io.h"
 #include "inflate.h"
-#include "server.h"
 #include "race.h"
+#include "server.h"
 #include "cli.h"
 // clang-format on

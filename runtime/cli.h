@@ -249,13 +249,6 @@ RT_FN int rt_parse_option(struct rt_cli *cli, char **argv, int *at) {
 
 // ---- running
 
-RT_FN const struct rt_entry_point *rt_entry_named(const struct rt_program *program,
-                                                  const char *name) {
-  for (int i = 0; i < program->entry_count; i++)
-    if (strcmp(program->entries[i].name, name) == 0) return &program->entries[i];
-  return NULL;
-}
-
 // One warm-up and the runs, or one run; the last result is kept.
 RT_FN int rt_run_entry(struct rt_context *ctx, const struct rt_cli *cli,
                        const struct rt_entry_point *entry, const struct rt_value *in,

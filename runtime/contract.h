@@ -264,10 +264,7 @@ RT_FN const struct rt_program *rt_program(void);  // the program defines it
 
 // What parts call before their paste order defines it.
 RT_FN int rt_opencl_check(struct rt_context *ctx, cl_int status, const char *doing);
-#ifndef RT_LIBRARY  // which has none of race.h, replay.h, server.h, cli.h
-RT_FN int rt_serve(struct rt_context *ctx);
-RT_FN const struct rt_entry_point *rt_entry_named(const struct rt_program *program,
-                                                  const char *name);
+#ifndef RT_LIBRARY  // which has no replay.h
 RT_FN bool rt_replay_over(struct rt_context *ctx, bool cold);
 struct rt_replayer;
 RT_FN void rt_replay_decide(struct rt_replayer *r, int guard, int64_t par,

@@ -91,6 +91,13 @@ RT_FN int rt_dump_binaries(struct rt_context *ctx, const char *file) {
 
 // ---- contexts
 
+RT_FN const struct rt_entry_point *rt_entry_named(const struct rt_program *program,
+                                                  const char *name) {
+  for (int i = 0; i < program->entry_count; i++)
+    if (strcmp(program->entries[i].name, name) == 0) return &program->entries[i];
+  return NULL;
+}
+
 RT_FN int rt_context_open(struct rt_context *ctx) {
   int error = rt_open_queue(ctx);
   if (error) return error;
@@ -128,7 +135,7 @@ struct rt_context *RT_NAME(context_new_with_command_queue)(struct rt_config *cfg
 }
 
 RT_FN void rt_release_device(struct rt_context *ctx) {
-  if (ctx->queue) clFinish(ctx->queue);
+  if (ctx->queue) rt_wait(ctx);
   rt_profile_collect(ctx);
   rt_pool_flush(ctx);
   for (int k = 0; k < ctx->program->kernel_count; k++) {
@@ -174,8 +181,7 @@ RT_FN int rt_usable(struct rt_context *ctx) {
 
 int RT_NAME(context_sync)(struct rt_context *ctx) {
   int error = rt_usable(ctx);
-  if (!error)
-    error = rt_opencl_check(ctx, clFinish(ctx->queue), "waiting for the device");
+  if (!error) error = rt_finish(ctx);
   return error ? error : rt_check_failures(ctx);
 }
 
@@ -201,7 +207,7 @@ RT_FN int rt_entry_end(struct rt_context *ctx, int error) {
   if (ctx->broken) return error;
 #ifndef RT_LIBRARY
   if (rt_replaying(ctx->replayer)) {
-    clFinish(ctx->queue);
+    rt_wait(ctx);
     rt_replayer_called(ctx->replayer);
   }
 #endif

@@ -63,7 +63,7 @@ RT_FN int rt_out_of_memory(struct rt_context *ctx, int64_t bytes) {
 RT_FN bool rt_make_room(struct rt_context *ctx, cl_int status) {
   bool memory = rt_status_is_memory(status) || status == CL_OUT_OF_RESOURCES;
   if (!memory || ctx->free_count == 0) return false;
-  clFinish(ctx->queue);
+  rt_wait(ctx);
   rt_pool_flush(ctx);
   return true;
 }

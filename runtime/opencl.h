@@ -44,6 +44,14 @@ RT_FN int rt_opencl_check(struct rt_context *ctx, cl_int status, const char *doi
                   (int)status);
 }
 
+// Waits until the device has done everything; what has failed shows in a later call.
+RT_FN void rt_wait(struct rt_context *ctx) { clFinish(ctx->queue); }
+
+// The same, but a failure is an error.
+RT_FN int rt_finish(struct rt_context *ctx) {
+  return rt_opencl_check(ctx, clFinish(ctx->queue), "waiting for the device");
+}
+
 // ---- devices
 
 enum { RT_MAX_DEVICES = 64 };

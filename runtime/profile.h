@@ -10,7 +10,7 @@ RT_FN void rt_timing_add(struct rt_timing *t, int64_t us) {
 // Adds up the launches that are waiting for their times; waits for the device.
 RT_FN void rt_profile_collect(struct rt_context *ctx) {
   if (ctx->pending_count == 0) return;
-  clFinish(ctx->queue);
+  rt_wait(ctx);
   for (int i = 0; i < ctx->pending_count; i++) {
     struct rt_pending_event *p = &ctx->pending[i];
     cl_ulong start = 0, end = 0;
@@ -36,13 +36,13 @@ RT_FN void rt_profile_event(struct rt_context *ctx, int kernel, cl_event event) 
 
 RT_FN void rt_region_begin(struct rt_context *ctx, int region) {
   if (!ctx->profiling) return;
-  clFinish(ctx->queue);
+  rt_wait(ctx);
   ctx->regions[region].started = rt_time_us();
 }
 
 RT_FN void rt_region_end(struct rt_context *ctx, int region) {
   if (!ctx->profiling) return;
-  clFinish(ctx->queue);
+  rt_wait(ctx);
   rt_timing_add(&ctx->regions[region], rt_time_us() - ctx->regions[region].started);
 }
 

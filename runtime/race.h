@@ -119,47 +119,27 @@ RT_FN void rt_race_print(struct rt_context *ctx, struct rt_racer *racers, int co
   rt_text_free(&t);
 }
 
-RT_FN int rt_race_paths(struct rt_server *s, const struct rt_entry_point *entry,
-                        struct rt_racer *racers, int count, int64_t rounds) {
-  struct rt_value *in =
-      (struct rt_value *)rt_host_alloc((size_t)entry->input_count * sizeof *in);
-  int error = rt_find_inputs(s, entry, in) ? RT_OK : RT_OTHER_ERROR;
-  for (int i = 0; i < count && !error; i++) {
-    const char *path = s->words[3 + entry->input_count + i];
-    racers[i].ns = (int64_t *)rt_host_alloc((size_t)rounds * sizeof *racers[i].ns);
-    racers[i].forced = (signed char *)rt_host_alloc((size_t)s->program->guard_count);
-    if (!rt_parse_path(s->program, strcmp(path, "-") == 0 ? "" : path, racers[i].forced))
-      error = rt_fail_command(s, "expected GUARD=T or GUARD=F of this program", path);
-  }
-  if (!error) error = rt_race_run(s->ctx, entry, in, racers, count, (int)rounds);
-  if (!error) rt_race_print(s->ctx, racers, count, (int)rounds);
-  free(in);
-  return error;
-}
-
-// race ENTRY ROUNDS INPUT... PATH...: calls the entry point by each path ("-": by its thresholds) in
-// turn, and prints the times.  The inputs stay as they are; results are dropped.
-RT_FN int rt_command_race(struct rt_server *s) {
-  enum { RT_MAX_ROUNDS = 1000000 };
-  const struct rt_entry_point *entry = rt_server_entry(s);
-  int64_t rounds = 0;
-  if (!entry || rt_integer_words(s, 2, 1, &rounds)) return RT_OTHER_ERROR;
-  int count = s->word_count - 3 - entry->input_count;
-  if (count < 1 || rounds < 1 || rounds > RT_MAX_ROUNDS)
-    return rt_error(s->ctx, RT_OTHER_ERROR,
-                    "race takes an entry point, rounds, %d inputs, and paths",
-                    entry->input_count);
-  struct rt_context *ctx = s->ctx;
-  size_t guards = (size_t)s->program->guard_count;
-  struct rt_racer *racers =
-      (struct rt_racer *)rt_host_alloc((size_t)count * sizeof *racers);
+// Calls the entry point by each path (in racers[i].forced) in turn, and prints the times.  The inputs stay
+// as they are; results are dropped.
+RT_FN int rt_race(struct rt_context *ctx, const struct rt_entry_point *entry,
+                  const struct rt_value *in, struct rt_racer *racers, int count,
+                  int rounds) {
+  size_t guards = (size_t)ctx->program->guard_count;
   signed char *forced = (signed char *)rt_host_alloc(guards);
   bool profiling = ctx->profiling;
   memcpy(forced, ctx->forced, guards);
   ctx->profiling = true;
-  int error = rt_race_paths(s, entry, racers, count, rounds);
+  for (int i = 0; i < count; i++)
+    racers[i].ns = (int64_t *)rt_host_alloc((size_t)rounds * sizeof *racers[i].ns);
+  int error = rt_race_run(ctx, entry, in, racers, count, rounds);
+  if (!error) rt_race_print(ctx, racers, count, rounds);
   memcpy(ctx->forced, forced, guards);
   ctx->profiling = profiling;
+  free(forced);
+  return error;
+}
+
+RT_FN void rt_racers_free(struct rt_racer *racers, int count) {
   for (int i = 0; i < count; i++) {
     free(racers[i].forced);
     free(racers[i].events);
@@ -167,7 +147,5 @@ RT_FN int rt_command_race(struct rt_server *s) {
     free(racers[i].at_ns);
   }
   free(racers);
-  free(forced);
-  return error;
 }
 // End race.h

@@ -303,7 +303,7 @@ RT_FN void rt_replay_start(struct rt_context *ctx, struct rt_replay *race,
   bool first = !g->list[alternative].warm;
   if (first) printf("try %d %d\n", race->group, alternative);
   rt_replay_flush(r, first);
-  if (race->racing) clFinish(ctx->queue);
+  if (race->racing) rt_wait(ctx);
   race->started = race->checked = rt_replay_now();
   race->limit = race->racing ? 1.5 * rt_replay_least(g) : INFINITY;
 }
@@ -329,7 +329,7 @@ RT_FN bool rt_replay_over(struct rt_context *ctx, bool cold) {
   if (race->launches++ < 500 &&
       rt_replay_now() - race->checked < 0.4 * rt_replay_allowance(race))
     return false;
-  clFinish(ctx->queue);
+  rt_wait(ctx);
   race->launches = 0;
   race->checked = rt_replay_now();
   if (rt_replay_elapsed(race) <= rt_replay_allowance(race)) return false;
@@ -343,8 +343,7 @@ RT_FN bool rt_replay_stop(struct rt_context *ctx, struct rt_replay *race, int *e
   race->error = *error;
   race->ok = race->error == RT_OK;
   if (!race->racing) return false;
-  if (!*error)
-    *error = rt_opencl_check(ctx, clFinish(ctx->queue), "waiting for the device");
+  if (!*error) *error = rt_finish(ctx);
   double elapsed = rt_replay_now() - race->started;
   if (!*error) *error = rt_check_failures(ctx);
   race->own = elapsed - race->inside;
@@ -367,7 +366,7 @@ RT_FN void rt_replay_sample(struct rt_replay_group *g, struct rt_replay *race,
 RT_FN void rt_replay_fail(struct rt_context *ctx, struct rt_replay *race,
                           struct rt_contender *c) {
   bool warm = c->warm;
-  clFinish(ctx->queue);
+  rt_wait(ctx);
   c->warm = true;
   if (race->error ==
       RT_ABANDONED) {  // the first time it may have been the compiler, or noise
@@ -577,7 +576,7 @@ RT_FN struct rt_replay *rt_replay_begin(struct rt_context *ctx, int guard, int64
   struct rt_replay *race = rt_replay_new(ctx, group, slots, taken, quota > 0 ? count : 0);
   race->quota = quota;
   race->racing = quota > 0;
-  if (race->racing) clFinish(ctx->queue);
+  if (race->racing) rt_wait(ctx);
   race->begun = rt_replay_now();
   int first = rt_replay_pick(r, race);
   if (race->racing && rt_replay_restore(ctx, race) != RT_OK) {

@@ -576,8 +576,40 @@ RT_FN int rt_command_tree(struct rt_server *s) {
   return RT_OK;
 }
 
+// Reads the paths from word number `first` on; "-": by the thresholds.
+RT_FN int rt_path_words(struct rt_server *s, int first, struct rt_racer *racers,
+                        int count) {
+  for (int i = 0; i < count; i++) {
+    const char *path = s->words[first + i];
+    racers[i].forced = (signed char *)rt_host_alloc((size_t)s->program->guard_count);
+    if (!rt_parse_path(s->program, strcmp(path, "-") == 0 ? "" : path, racers[i].forced))
+      return rt_fail_command(s, "expected GUARD=T or GUARD=F of this program", path);
+  }
+  return RT_OK;
+}
+
 // Ours: race ENTRY ROUNDS INPUT... PATH... (race.h).
-RT_FN int rt_command_race(struct rt_server *s);
+RT_FN int rt_command_race(struct rt_server *s) {
+  enum { RT_MAX_ROUNDS = 1000000 };
+  const struct rt_entry_point *entry = rt_server_entry(s);
+  int64_t rounds = 0;
+  if (!entry || rt_integer_words(s, 2, 1, &rounds)) return RT_OTHER_ERROR;
+  int first = 3 + entry->input_count, count = s->word_count - first;
+  if (count < 1 || rounds < 1 || rounds > RT_MAX_ROUNDS)
+    return rt_error(s->ctx, RT_OTHER_ERROR,
+                    "race takes an entry point, rounds, %d inputs, and paths",
+                    entry->input_count);
+  struct rt_racer *racers =
+      (struct rt_racer *)rt_host_alloc((size_t)count * sizeof *racers);
+  struct rt_value *in =
+      (struct rt_value *)rt_host_alloc((size_t)entry->input_count * sizeof *in);
+  int error = rt_find_inputs(s, entry, in) ? RT_OK : RT_OTHER_ERROR;
+  if (!error) error = rt_path_words(s, first, racers, count);
+  if (!error) error = rt_race(s->ctx, entry, in, racers, count, (int)rounds);
+  rt_racers_free(racers, count);
+  free(in);
+  return error;
+}
 
 // ---- the loop
 

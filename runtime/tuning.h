@@ -317,7 +317,7 @@ RT_FN void rt_record_guard(struct rt_context *ctx, struct rt_guard_event event) 
 // are those of the versions behind the first.  0 without profiling.
 RT_FN int64_t rt_call_time(struct rt_context *ctx) {
   if (!ctx->profiling) return 0;
-  clFinish(ctx->queue);
+  rt_wait(ctx);
   return rt_time_ns() - ctx->call_started;
 }
 

@@ -93,7 +93,7 @@ def tuning(name):
     pathlib.Path("scenario.json").write_text(json.dumps(scenario))
     pathlib.Path(os.fsdecode(data)).write_text("small")
     run(FLC, "tune", b"./" + program, "--program", f"{sys.executable} {SIMULATED} scenario.json 1", "--data",
-        b"./" + data, "--report", "page.html", "--log", "log", "-o", "out.tuning", "--budget", "1")
+        b"./" + data, "--report", "page.html", "--log", "log", "-o", "out.tuning", "--budget", "60")
     for line in pathlib.Path("out.tuning").read_bytes().decode("utf-8").splitlines():
         assert not line or line.startswith("--") or line.startswith("main.top_0="), line
     for line in pathlib.Path("log").read_bytes().splitlines():
