@@ -188,3 +188,11 @@ Reply child_command(Child *s, double timeout_s, const char *format, ...) {
   }
   return await(s, timeout_s);
 }
+
+bool reply_line(const char **at, const char **line) {
+  size_t length = strcspn(*at, "\n");
+  if (!**at) return false;
+  *line = text_format("%.*s", (int)length, *at);
+  *at += length + ((*at)[length] == '\n');
+  return true;
+}

@@ -2,6 +2,7 @@
 // not answer in time is killed, what has died can be started again.
 #pragma once
 #include "base/text.h"
+#include <stdbool.h>
 #include <sys/types.h>
 
 typedef struct Child {
@@ -40,6 +41,9 @@ Reply child_command(Child *s, double timeout_s, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 void child_stop(Child *s);
+
+// The next line of a reply, at `*at`, which moves on; false at its end.
+bool reply_line(const char **at, const char **line);
 
 // Seconds on a clock that never jumps.
 double child_now(void);

@@ -1,7 +1,6 @@
 // Running paths: time limits, crashes, wrong results, and who is to blame for them.
 #include "tuner/measure.h"
 #include "tuner/observe.h"
-#include "tuner/replay.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,7 @@
 enum { FIRST_RUN_EXTRA_S = 20 };  // kernels are compiled in the first run of a version
 
 bool measure_time_left(const Measure *m) {
-  return !m->interrupted && child_now() < m->deadline;
+  return !m->interrupted && child_now() < m->limits.deadline;
 }
 
 static void tell(Measure *m, const char *format, ...)
@@ -33,35 +32,25 @@ static PathRuns *path_runs(Measure *m, int dataset, const char *text) {
 }
 
 int measure_runs(const Measure *m, int dataset, Path path) {
-  const char *text = tree_path_text(m->tree, path);
+  const char *text = tree_path_text(m->seen->tree, path);
   vec_each (const PathRuns *, p, &m->paths)
     if (p->dataset == dataset && strcmp(p->text, text) == 0) return p->runs;
   return 0;
 }
 
-Path measure_repair(const Measure *m, Path path) {
-  size_t count = (size_t)m->tree->guard_count;
-  char *outcome = mem_alloc_plain(count + 1);
-  memcpy(outcome, path.outcome, count);
-  for (int g = 0; g < m->tree->guard_count; g++) {
-    bool first = m->versions[2 * g].failure, second = m->versions[2 * g + 1].failure;
-    if (first != second) outcome[g] = first ? 'F' : 'T';
-  }
-  return (Path){ outcome };
-}
-
 // Leads the path to something that ran into the time limit on this data set?
 static bool is_slow(const Measure *m, int dataset, Path path) {
-  for (int g = 0; g < m->tree->guard_count; g++)
-    if (path.outcome[g] && m->states[dataset].slow[2 * g + (path.outcome[g] == 'F')])
+  for (int g = 0; g < m->seen->tree->guard_count; g++)
+    if (path.outcome[g] &&
+        m->seen->states[dataset].slow[2 * g + (path.outcome[g] == 'F')])
       return true;
   return false;
 }
 
 bool measure_was_tried(const Measure *m, int dataset, Path path) {
-  const DataState *state = &m->states[dataset];
+  const DataState *state = &m->seen->states[dataset];
   if (state->failure || state->covered || is_slow(m, dataset, path)) return true;
-  const char *text = tree_path_text(m->tree, measure_repair(m, path));
+  const char *text = tree_path_text(m->seen->tree, evidence_repair(m->seen, path));
   vec_each (const PathRuns *, p, &m->paths)
     if (p->dataset == dataset && strcmp(p->text, text) == 0 && (p->runs > 0 || p->failed))
       return true;
@@ -69,7 +58,7 @@ bool measure_was_tried(const Measure *m, int dataset, Path path) {
 }
 
 bool measure_works(const Measure *m, int dataset, Path path) {
-  const char *text = tree_path_text(m->tree, path);
+  const char *text = tree_path_text(m->seen->tree, path);
   vec_each (const PathRuns *, p, &m->paths)
     if (p->dataset == dataset && strcmp(p->text, text) == 0)
       return p->runs > 0 && !p->failed;
@@ -80,14 +69,14 @@ bool measure_works(const Measure *m, int dataset, Path path) {
 
 static void count_failure(Measure *m, int dataset, const Run *run);
 
-static void replay(void *state, const Run *run) {
+static void take_logged_run(void *state, const Run *run) {
   Measure *m = state;
-  for (int d = 0; d < m->dataset_count; d++) {
-    if (strcmp(m->data[d].hash, run->data) != 0) continue;
+  for (int d = 0; d < m->seen->dataset_count; d++) {
+    if (strcmp(m->seen->data[d].hash, run->data) != 0) continue;
     if (run->failure) {
       count_failure(m, d, run);
     } else {
-      observe_run(m, d, run);
+      evidence_add_run(m->seen, d, run);
       path_runs(m, d, run->path)->runs++;
     }
     m->replayed++;
@@ -95,22 +84,27 @@ static void replay(void *state, const Run *run) {
   }
 }
 
-static void remember(void *state, const RaceLine *line) { replay_remember(state, line); }
+static void take_logged_race(void *state, const RaceLine *line) {
+  Measure *m = state;
+  m->replayed += races_remember(m->races, line);
+}
 
 // ---- the server
 
 Reply measure_command(Measure *m, const char *line) {
-  Reply reply = child_command(&m->server, m->timeout_s + FIRST_RUN_EXTRA_S, "%s", line);
+  Reply reply =
+      child_command(&m->server, m->limits.timeout_s + FIRST_RUN_EXTRA_S, "%s", line);
   if (reply.status == REPLY_INTERRUPTED) m->interrupted = true;
   return reply;
 }
 
 static bool begin(Measure *m) {
   Reply reply = { REPLY_OK, "" };
-  if (!m->server.pid) reply = child_start(&m->server, m->timeout_s + FIRST_RUN_EXTRA_S);
+  if (!m->server.pid)
+    reply = child_start(&m->server, m->limits.timeout_s + FIRST_RUN_EXTRA_S);
   if (reply.status == REPLY_INTERRUPTED) m->interrupted = true;
-  for (int d = 0; d < m->dataset_count; d++)
-    m->states[d].loaded = false;
+  for (int d = 0; d < m->seen->dataset_count; d++)
+    m->held[d].loaded = false;
   if (reply.status == REPLY_OK) reply = measure_command(m, "unpause_profiling");
   if (reply.status != REPLY_OK) tell(m, "the program does not start: %s", reply.text);
   return reply.status == REPLY_OK;
@@ -119,20 +113,15 @@ static bool begin(Measure *m) {
 bool measure_start(Measure *m) { return m->server.pid || begin(m); }
 
 void measure_add(Measure *m, TunerDataset data) {
-  DataState *state = &m->states[m->dataset_count];
-  m->data[m->dataset_count++] = data;
-  state->least_us = INFINITY;
-  state->expected = data.expected;
-  state->slow = new_array(bool, 2 * m->tree->guard_count + 1);
+  m->held[m->seen->dataset_count].expected = data.expected;
+  evidence_add_dataset(m->seen, data);
 }
 
 bool measure_open(Measure *m, const TunerDataset *data, int count, int capacity) {
-  m->data = new_array(TunerDataset, capacity + 1);
-  m->states = new_array(DataState, capacity + 1);
-  m->versions = new_array(Version, 2 * m->tree->guard_count + 1);
+  m->held = new_array(Held, capacity + 1);
   for (int d = 0; d < count; d++)
     measure_add(m, data[d]);
-  log_open(&m->log, (LogReader){ replay, remember, m });
+  log_open(&m->log, (LogReader){ take_logged_run, take_logged_race, m });
   if (m->log.problem) tell(m, "no log is kept: %s", m->log.problem);
   return begin(m);
 }
@@ -144,8 +133,17 @@ void measure_close(Measure *m) {
 
 // The parameters of the entry point: their types, consumed ones with a star.
 static const char *input_types(Measure *m) {
-  Reply reply = child_command(&m->server, m->timeout_s, "inputs %s", m->entry);
+  Reply reply = child_command(&m->server, m->limits.timeout_s, "inputs %s", m->entry);
   return reply.status == REPLY_OK ? reply.text : NULL;
+}
+
+// " d0_0 d0_1": the variables with the inputs of a data set.
+static const char *input_names(int dataset, const char *types) {
+  Text *names = text_new();
+  int number = 0;
+  for (const char *at = types, *type; reply_line(&at, &type); number++)
+    text_printf(names, " d%d_%d", dataset, number);
+  return text_str(names);
 }
 
 // restore FILE d0_0 TYPE d0_1 TYPE ...
@@ -153,31 +151,22 @@ static Reply load(Measure *m, int dataset) {
   const char *types = input_types(m);
   if (!types) return (Reply){ REPLY_FAILURE, "the program has no such entry point" };
   Text *line = text_new();
-  text_printf(line, "restore \"%s\"", m->data[dataset].file);
+  text_printf(line, "restore \"%s\"", m->seen->data[dataset].file);
   int number = 0;
-  for (const char *at = types; *at; number++) {
-    int length = (int)strcspn(at, "\n");
-    int star = *at == '*';
-    text_printf(line, " d%d_%d \"%.*s\"", dataset, number, length - star, at + star);
-    at += length + (at[length] == '\n');
-  }
+  for (const char *at = types, *type; reply_line(&at, &type); number++)
+    text_printf(line, " d%d_%d \"%s\"", dataset, number, type + (*type == '*'));
   Reply reply = measure_command(m, text_str(line));
-  m->states[dataset].loaded = reply.status == REPLY_OK;
+  m->held[dataset].loaded = reply.status == REPLY_OK;
   return reply;
 }
 
 static void unload(Measure *m, int dataset, const char *types) {
-  if (!m->states[dataset].loaded) return;
+  if (!m->held[dataset].loaded) return;
   Text *line = text_new();
   text_add(line, "free");
-  int number = 0;
-  for (const char *at = types; *at; number++) {
-    text_printf(line, " d%d_%d", dataset, number);
-    at += strcspn(at, "\n");
-    at += *at == '\n';
-  }
+  text_add(line, input_names(dataset, types));
   measure_command(m, text_str(line));
-  m->states[dataset].loaded = false;
+  m->held[dataset].loaded = false;
 }
 
 void measure_unload(Measure *m, int dataset) {
@@ -190,15 +179,8 @@ static Reply provide(Measure *m, int dataset, const char **variables) {
   const char *types = input_types(m);
   if (!types) return (Reply){ REPLY_DIED, "the program does not list its inputs" };
   if (strchr(types, '*')) unload(m, dataset, types);
-  Text *names = text_new();
-  int number = 0;
-  for (const char *at = types; *at; number++) {
-    text_printf(names, " d%d_%d", dataset, number);
-    at += strcspn(at, "\n");
-    at += *at == '\n';
-  }
-  *variables = text_str(names);
-  return m->states[dataset].loaded ? (Reply){ REPLY_OK, "" } : load(m, dataset);
+  *variables = input_names(dataset, types);
+  return m->held[dataset].loaded ? (Reply){ REPLY_OK, "" } : load(m, dataset);
 }
 
 const char *measure_variables(Measure *m, int dataset) {
@@ -210,11 +192,12 @@ const char *measure_variables(Measure *m, int dataset) {
 // ---- one call
 
 static double time_limit(const Measure *m, int dataset, bool first) {
-  double least = m->states[dataset].least_us;
-  double limit = isinf(least) ? 10 * m->timeout_s : fmax(m->timeout_s, 5e-6 * least);
-  if (first) limit += 2 * m->timeout_s;
+  double least = m->seen->states[dataset].least_us;
+  double limit =
+      isinf(least) ? 10 * m->limits.timeout_s : fmax(m->limits.timeout_s, 5e-6 * least);
+  if (first) limit += 2 * m->limits.timeout_s;
   if (isinf(least)) return limit;  // without a first run there is nothing
-  return fmin(limit, fmax(m->timeout_s, m->deadline - child_now()));
+  return fmin(limit, fmax(m->limits.timeout_s, m->limits.deadline - child_now()));
 }
 
 static double runtime_of(const char *reply) {
@@ -250,36 +233,34 @@ static const char *result_variables(Measure *m) {
   if (fields.status != REPLY_OK) return "result";
   Text *names = text_new();
   int number = 0;
-  for (const char *at = fields.text; *at; number++) {
-    int name = (int)strcspn(at, " \n");
+  for (const char *at = fields.text, *field; reply_line(&at, &field); number++) {
+    int name = (int)strcspn(field, " ");
     Reply reply = measure_command(
-        m, text_format("project result_%d result %.*s", number, name, at));
+        m, text_format("project result_%d result %.*s", number, name, field));
     if (reply.status != REPLY_OK) return "result";
     text_printf(names, "%sresult_%d", number ? " " : "", number);
-    at += strcspn(at, "\n");
-    at += *at == '\n';
   }
   return text_str(names);
 }
 
 // Stores the result and compares it; NULL if it is right.
 const char *measure_check_result(Measure *m, int dataset) {
-  DataState *state = &m->states[dataset];
+  Held *held = &m->held[dataset];
   const char *names = result_variables(m);
-  bool first = !state->expected;
+  bool first = !held->expected;
   const char *file =
-      text_format("%s/%s%d", m->scratch, first ? "expected" : "result", dataset);
+      text_format("%s/%s%d", m->judge.scratch, first ? "expected" : "result", dataset);
   Reply reply = measure_command(m, text_format("store \"%s\" %s", file, names));
   if (strcmp(names, "result") != 0) measure_command(m, text_format("free %s", names));
   if (reply.status != REPLY_OK)
     return text_format("its result cannot be read: %s", reply.text);
   if (first) {
-    state->expected = file;
+    held->expected = file;
     return NULL;
   }
-  if (same_bytes(file, state->expected)) return NULL;
-  if (!m->compare) return "its result differs";
-  const char *difference = m->compare(m->compare_state, file, state->expected);
+  if (same_bytes(file, held->expected)) return NULL;
+  if (!m->judge.compare) return "its result differs";
+  const char *difference = m->judge.compare(m->judge.compare_state, file, held->expected);
   return difference ? text_format("its result is wrong: %s", difference) : NULL;
 }
 
@@ -317,8 +298,8 @@ static Outcome run_path(Measure *m, Attempt a, Run *run) {
   const char *wrong = a.check ? measure_check_result(m, a.dataset) : NULL;
   measure_command(m, "free result");
   if (wrong) return (Outcome){ .failure = wrong };
-  *run = (Run){ .data = m->data[a.dataset].hash, .path = a.path };
-  if (report.status != REPLY_OK || !observe_report(m, report.text, us, run))
+  *run = (Run){ .data = m->seen->data[a.dataset].hash, .path = a.path };
+  if (report.status != REPLY_OK || !observe_report(m->seen->tree, report.text, us, run))
     return (Outcome){ .failure = "its report cannot be read" };
   return (Outcome){ .ok = true, .us = us };
 }
@@ -327,8 +308,8 @@ static Outcome run_path(Measure *m, Attempt a, Run *run) {
 
 // Failures are counted per version: "main.top_0" or "not main.top_0" in the path of the run.
 static int version_named(const Measure *m, const char *name) {
-  for (int v = 0; v < 2 * m->tree->guard_count; v++)
-    if (strcmp(tree_version_name(m->tree, v / 2, v % 2), name) == 0) return v;
+  for (int v = 0; v < 2 * m->seen->tree->guard_count; v++)
+    if (strcmp(tree_version_name(m->seen->tree, v / 2, v % 2), name) == 0) return v;
   return -1;
 }
 
@@ -336,9 +317,9 @@ static int version_named(const Measure *m, const char *name) {
 static void count_failure(Measure *m, int dataset, const Run *run) {
   int v = version_named(m, run->path);
   if (v < 0) return;
-  Version *version = &m->versions[v];
+  Version *version = &m->seen->versions[v];
   if (run->timeout) {
-    m->states[dataset].slow[v] = true;
+    m->seen->states[dataset].slow[v] = true;
     version->timeouts++;
     if (version->successes > 0 || version->timeouts < 2) return;
   }
@@ -347,14 +328,15 @@ static void count_failure(Measure *m, int dataset, const Run *run) {
 
 void measure_blame(Measure *m, int dataset, int version, const char *failure,
                    bool timeout) {
-  const char *name = tree_version_name(m->tree, version / 2, version % 2);
-  Run run = {
-    .data = m->data[dataset].hash, .path = name, .failure = failure, .timeout = timeout
-  };
+  const char *name = tree_version_name(m->seen->tree, version / 2, version % 2);
+  Run run = { .data = m->seen->data[dataset].hash,
+              .path = name,
+              .failure = failure,
+              .timeout = timeout };
   log_append(&m->log, &run);
   count_failure(m, dataset, &run);
-  tell(m, "%s: version %s: %s%s", m->data[dataset].name, name, failure,
-       m->versions[version].failure ? " (it is not used)" : "");
+  tell(m, "%s: version %s: %s%s", m->seen->data[dataset].name, name, failure,
+       m->seen->versions[version].failure ? " (it is not used)" : "");
 }
 
 static bool is_leaf_branch(const Tree *tree) {
@@ -366,7 +348,7 @@ static bool is_leaf_branch(const Tree *tree) {
 
 // Is the version on the path, with no further decision behind it?
 static bool ends_path(const Measure *m, Path path, int version) {
-  const TreeGuard *guard = &m->tree->guards[version / 2];
+  const TreeGuard *guard = &m->seen->tree->guards[version / 2];
   if (path.outcome[version / 2] != (version % 2 ? 'F' : 'T')) return false;
   return is_leaf_branch(guard->node->children[version % 2]);
 }
@@ -376,8 +358,8 @@ typedef Vec(int) VersionVec;
 // Versions that never succeeded are suspected first.
 static VersionVec suspects(const Measure *m, Path path, bool proven_too) {
   VersionVec found = { 0 };
-  for (int v = 0; v < 2 * m->tree->guard_count; v++)
-    if (ends_path(m, path, v) && (proven_too || m->versions[v].successes == 0))
+  for (int v = 0; v < 2 * m->seen->tree->guard_count; v++)
+    if (ends_path(m, path, v) && (proven_too || m->seen->versions[v].successes == 0))
       vec_push(&found, v);
   return found;
 }
@@ -394,23 +376,23 @@ static void find_culprit(Measure *m, int dataset, Path path, Outcome outcome) {
   bool found_one = false;
   vec_each (const int *, v, &found) {
     if (m->interrupted) return;
-    Path alone = measure_repair(m, tree_path_to(m->tree, *v / 2, *v % 2));
+    Path alone = evidence_repair(m->seen, tree_path_to(m->seen->tree, *v / 2, *v % 2));
     Run run;
     Outcome again = run_path(
-        m, (Attempt){ dataset, tree_path_text(m->tree, alone), true, true }, &run);
+        m, (Attempt){ dataset, tree_path_text(m->seen->tree, alone), true, true }, &run);
     if (again.ok || !again.failure) continue;
     measure_blame(m, dataset, *v, again.failure, again.timeout);
     found_one = true;
   }
   if (!found_one)
-    tell(m, "%s: path %s: %s (no version fails by itself)", m->data[dataset].name,
-         tree_path_text(m->tree, path), outcome.failure);
+    tell(m, "%s: path %s: %s (no version fails by itself)", m->seen->data[dataset].name,
+         tree_path_text(m->seen->tree, path), outcome.failure);
 }
 
 // ---- samples
 
 static void keep(Measure *m, int dataset, PathRuns *runs, const Run *run) {
-  observe_run(m, dataset, run);
+  evidence_add_run(m->seen, dataset, run);
   log_append(&m->log, run);
   runs->runs++;
 }
@@ -427,7 +409,7 @@ static bool is_warm(const Measure *m, const char *path) {
 static bool sample(Measure *m, int dataset, Path path, PathRuns *runs) {
   Run run;
   bool first = runs->epoch != m->server.starts;
-  double again_us = is_warm(m, runs->text) ? m->short_us : 40 * m->short_us;
+  double again_us = is_warm(m, runs->text) ? m->limits.short_us : 40 * m->limits.short_us;
   Outcome outcome =
       run_path(m, (Attempt){ dataset, runs->text, first, !runs->checked }, &run);
   if (outcome.ok && first && outcome.us < again_us)
@@ -446,16 +428,17 @@ static bool sample(Measure *m, int dataset, Path path, PathRuns *runs) {
 void measure_probe(Measure *m, int dataset, Path path) {
   Run run;
   if (!measure_time_left(m)) return;
-  path = measure_repair(m, path);
-  Attempt attempt = { dataset, tree_path_text(m->tree, path), true, true };
+  path = evidence_repair(m->seen, path);
+  Attempt attempt = { dataset, tree_path_text(m->seen->tree, path), true, true };
   Outcome outcome = run_path(m, attempt, &run);
   if (!outcome.ok && outcome.failure) find_culprit(m, dataset, path, outcome);
 }
 
 void measure_path(Measure *m, int dataset, Path path, int wanted) {
-  if (m->states[dataset].failure || is_slow(m, dataset, path)) return;
-  path = measure_repair(m, path);
-  int index = (int)(path_runs(m, dataset, tree_path_text(m->tree, path)) - m->paths.at);
+  if (m->seen->states[dataset].failure || is_slow(m, dataset, path)) return;
+  path = evidence_repair(m->seen, path);
+  int index =
+      (int)(path_runs(m, dataset, tree_path_text(m->seen->tree, path)) - m->paths.at);
   while (m->paths.at[index].runs < wanted && !m->paths.at[index].failed) {
     if (!measure_time_left(m)) return;
     if (!sample(m, dataset, path, &m->paths.at[index])) return;
@@ -464,14 +447,14 @@ void measure_path(Measure *m, int dataset, Path path, int wanted) {
 
 void measure_default(Measure *m, int dataset) {
   Run run;
-  DataState *state = &m->states[dataset];
+  DataState *state = &m->seen->states[dataset];
   if (m->interrupted) return;
   Outcome outcome = run_path(m, (Attempt){ dataset, "", true, true }, &run);
   if (outcome.ok) {
     state->least_us = fmin(state->least_us, outcome.us);
   } else if (outcome.failure) {
     state->default_failure = outcome.failure;
-    tell(m, "%s: fails with the default thresholds: %s", m->data[dataset].name,
+    tell(m, "%s: fails with the default thresholds: %s", m->seen->data[dataset].name,
          outcome.failure);
   }
 }
@@ -479,8 +462,8 @@ void measure_default(Measure *m, int dataset) {
 // ---- whole runs
 
 static bool set_thresholds(Measure *m, const int64_t *thresholds) {
-  for (int g = 0; g < m->tree->guard_count; g++) {
-    const char *name = m->tree->guards[g].node->name;
+  for (int g = 0; g < m->seen->tree->guard_count; g++) {
+    const char *name = m->seen->tree->guards[g].node->name;
     Reply reply = measure_command(
         m, text_format("set_tuning_param %s %lld", name, (long long)thresholds[g]));
     if (reply.status != REPLY_OK) return false;
@@ -490,7 +473,7 @@ static bool set_thresholds(Measure *m, const int64_t *thresholds) {
 
 double measure_thresholds(Measure *m, int dataset, const int64_t *thresholds) {
   double us = 0;
-  if (m->states[dataset].failure || m->interrupted) return -1;
+  if (m->seen->states[dataset].failure || m->interrupted) return -1;
   if (!measure_start(m)) return -1;
   measure_command(m, "pause_profiling");
   measure_command(m, "set_path");
@@ -503,24 +486,23 @@ double measure_thresholds(Measure *m, int dataset, const int64_t *thresholds) {
 
 // The lines of the tuning file, as commands.
 bool measure_decide(Measure *m, const Decision *decisions, const SizeTable *sizes) {
-  for (int g = 0; g < m->tree->guard_count; g++) {
+  for (int g = 0; g < m->seen->tree->guard_count; g++) {
     Text *lines = text_new();
-    decision_lines(lines, m->tree->guards[g].node->name, &decisions[g], sizes);
-    for (const char *at = text_str(lines); *at;) {
-      int name = (int)strcspn(at, "="), length = (int)strcspn(at, "\n");
-      Reply reply = measure_command(m, text_format("set_tuning_param %.*s %.*s", name, at,
-                                                   length - name - 1, at + name + 1));
+    decision_lines(lines, m->seen->tree->guards[g].node->name, &decisions[g], sizes);
+    for (const char *at = text_str(lines), *line; reply_line(&at, &line);) {
+      int name = (int)strcspn(line, "=");
+      Reply reply = measure_command(
+          m, text_format("set_tuning_param %.*s %s", name, line, line + name + 1));
       if (reply.status != REPLY_OK) return false;
-      at += length + 1;
     }
   }
   return true;
 }
 
 const int64_t *measure_default_thresholds(Measure *m) {
-  int64_t *values = new_array(int64_t, m->tree->guard_count + 1);
-  for (int g = 0; g < m->tree->guard_count; g++) {
-    const char *name = m->tree->guards[g].node->name;
+  int64_t *values = new_array(int64_t, m->seen->tree->guard_count + 1);
+  for (int g = 0; g < m->seen->tree->guard_count; g++) {
+    const char *name = m->seen->tree->guards[g].node->name;
     Reply reply = measure_command(m, text_format("tuning_param_value %s", name));
     if (reply.status != REPLY_OK) return NULL;
     values[g] = strtoll(reply.text, NULL, 10);

@@ -1,7 +1,10 @@
 // The page of --report: one HTML file that needs nothing else.
+#include "tuner/page.h"
 #include "base/quote.h"
-#include "tuner/driver.h"
+#include "tuner/choose.h"
 #include "tuner/page_range.h"
+#include "tuner/settings.h"
+#include "tuner/verify.h"
 #include <math.h>
 #include <string.h>
 
@@ -51,8 +54,8 @@ typedef struct Cell {
 
 static Cell cell_of(const Page *p, int guard, int branch, int dataset) {
   Cell cell = { 0 };
-  for (int i = 0; i < p->t->problem.group_count; i++) {
-    const SolveGroup *g = &p->t->problem.groups[i];
+  for (int i = 0; i < p->t->choice.problem.group_count; i++) {
+    const SolveGroup *g = &p->t->choice.problem.groups[i];
     if (g->guard != guard || g->dataset != dataset) continue;
     cell.seen = true;
     cell.us += g->cost[branch];
@@ -78,18 +81,18 @@ static void draw(const Page *p, const Tree *tree, int depth, int guard, int bran
 
 static void draw_guard(const Page *p, const Tree *tree, int depth) {
   open_row(p, depth, " class=guard");
-  const Decision *decisions = p->t->decisions;
+  const Decision *decisions = p->t->choice.decisions;
   bool by_sizes = decisions && decision_conditions(&decisions[tree->guard]);
   text_printf(p->out, "%s: <code>%s", quote_html(tree->name), quote_html(tree->par));
   text_printf(
       p->out, "</code> %s",
-      quote_html(by_sizes ? "by sizes (see below)" : tuning_choice(p->t, tree->guard)));
+      quote_html(by_sizes ? "by sizes (see below)" : settings_choice(p->t, tree->guard)));
   if (tree->line) text_printf(p->out, " <span class=note>line %d</span>", tree->line);
   text_add(p->out, "</td>");
   for (int d = 0; d < p->columns; d++) {
     const char *par = "";
-    for (int i = 0; i < p->t->problem.group_count; i++) {
-      const SolveGroup *g = &p->t->problem.groups[i];
+    for (int i = 0; i < p->t->choice.problem.group_count; i++) {
+      const SolveGroup *g = &p->t->choice.problem.groups[i];
       if (g->guard == tree->guard && g->dataset == d)
         par = text_format("%lld", (long long)g->par);
     }
@@ -105,7 +108,8 @@ static void draw_version(const Page *p, const Tree *tree, int depth, int guard,
   open_row(p, depth, "");
   text_printf(p->out, "%s <code>%s</code>", quote_html(tree->name),
               quote_html(tree->code));
-  const char *failure = guard < 0 ? NULL : p->t->m->versions[2 * guard + branch].failure;
+  const char *failure =
+      guard < 0 ? NULL : p->t->seen->versions[2 * guard + branch].failure;
   if (failure) text_printf(p->out, " <span class=bad>%s</span>", quote_html(failure));
   text_add(p->out, "</td>");
   if (guard >= 0) version_cells(p, guard, branch);
@@ -137,7 +141,7 @@ static void tree_section(const Page *p) {
                    "chosen thresholds run is green. Rows of guards show Par.</p>"
                    "<div class=scroll><table><tr><th></th>");
   for (int d = 0; d < p->columns; d++)
-    text_printf(p->out, "<th>%s</th>", quote_html(p->t->m->data[d].name));
+    text_printf(p->out, "<th>%s</th>", quote_html(p->t->seen->data[d].name));
   text_add(p->out, "</tr>\n");
   draw(p, p->t->tree->root, 0, -1, 0);
   text_add(p->out, "</table></div>\n");
@@ -153,10 +157,11 @@ static void reasons_section(const Page *p) {
                 "<tr><td><code>%s</code></td><td class=words>%s</td><td "
                 "class=words>%s</td></tr>\n",
                 quote_html(p->t->tree->guards[g].node->name),
-                quote_html(tuning_choice(p->t, g)), quote_html(tuning_reason(p->t, g)));
+                quote_html(settings_choice(p->t, g)),
+                quote_html(settings_reason(p->t, g)));
   }
   text_add(p->out, "</table></div>\n");
-  const char *conflicts = tuning_conflicts(p->t);
+  const char *conflicts = settings_conflicts(p->t);
   if (*conflicts)
     text_printf(p->out, "<h2>Conflicts</h2><pre>%s</pre>\n", quote_html(conflicts));
 }
@@ -169,21 +174,21 @@ static const char *time_cell(const Samples *s) {
 }
 
 static void times_section(const Page *p) {
-  const double *predicted = tuning_times(p->t);
+  const double *predicted = choice_times(&p->t->choice);
   text_add(p->out,
            "<h2>Predicted and verified</h2><div class=scroll><table><tr><th>data set</th>"
            "<th>predicted</th><th>tuned</th><th>default</th><th>speed-up</th><th>own "
            "best</th></tr>\n");
   for (int d = 0; d < p->columns; d++) {
-    const Verified *v = &p->t->verified[d];
+    const Verified *v = &p->t->checks.verified[d];
     double ratio = samples_typical(&v->before) / samples_typical(&v->tuned);
     text_printf(p->out, "<tr><td>%s</td><td>%s</td>%s%s<td>%s</td><td>%s</td></tr>\n",
-                quote_html(p->t->m->data[d].name), tuning_time(predicted[d]),
+                quote_html(p->t->seen->data[d].name), tuning_time(predicted[d]),
                 time_cell(&v->tuned), time_cell(&v->before),
-                tuning_same_versions(p->t, d) ? "same versions"
+                verify_same_versions(p->t, d) ? "same versions"
                 : isfinite(ratio)             ? text_format("%.2f", ratio)
                                               : "-",
-                tuning_time(p->t->alone[d]));
+                tuning_time(p->t->choice.alone[d]));
   }
   text_add(p->out, "</table></div>\n");
 }
@@ -197,7 +202,7 @@ static void bars_section(const Page *p) {
       "of the default time\">\n",
       height);
   for (int d = 0; d < p->columns; d++) {
-    const Verified *v = &p->t->verified[d];
+    const Verified *v = &p->t->checks.verified[d];
     double share = samples_typical(&v->tuned) / samples_typical(&v->before);
     if (!isfinite(share)) continue;
     double width = 340 * fmin(share, 1.2);
@@ -208,7 +213,7 @@ static void bars_section(const Page *p) {
                 "/><rect class=bar x=200 y=%d width=%.1f height=14 /><text x=%.1f "
                 "y=%d>%.0f %% of the "
                 "default</text>\n",
-                y + 12, quote_html(p->t->m->data[d].name), y, y, width,
+                y + 12, quote_html(p->t->seen->data[d].name), y, y, width,
                 fmax(width, 340) + 208, y + 12, 100 * share);
   }
   text_add(p->out, "</svg>\n");
@@ -224,21 +229,22 @@ static void header(const Page *p) {
               "%s</title><style>%s</style>\n<body><h1>%s</h1>"
               "<p class=about>entry point %s on %s; %d runs in %.1f s",
               quote_html(t->options->program), style, quote_html(t->options->program),
-              quote_html(t->options->entry), quote_html(t->m->device), t->m->executions,
+              quote_html(t->options->entry), quote_html(t->device), t->m->executions,
               t->seconds);
   if (t->m->replayed) text_printf(p->out, ", %d more from the log", t->m->replayed);
   text_printf(p->out, "; %d runs cover all versions of a data set</p>\n", t->runs);
-  if (t->kept_before)
+  if (t->checks.kept_before)
     text_add(p->out, "<p class=bad>The default thresholds were kept: they were faster in "
                      "whole runs.</p>\n");
   if (text_length(t->m->report))
     text_printf(p->out, "<pre class=bad>%s</pre>\n", quote_html(text_str(t->m->report)));
 }
 
-const char *tuning_page(const Tuning *t) {
-  Page page = { .t = t, .out = text_new(), .fates = tuning_fates(t) };
+const char *page_text(const Tuning *t) {
+  Page page = { .t = t, .out = text_new(), .fates = choice_fates(&t->choice) };
   int most = t->options->range_count ? MOST_POINTS : MOST_COLUMNS;
-  page.columns = t->problem.dataset_count < most ? t->problem.dataset_count : most;
+  page.columns =
+      t->choice.problem.dataset_count < most ? t->choice.problem.dataset_count : most;
   header(&page);
   tree_section(&page);
   reasons_section(&page);

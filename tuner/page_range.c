@@ -1,6 +1,5 @@
 #include "tuner/page_range.h"
 #include "base/quote.h"
-#include "tuner/race.h"
 #include <math.h>
 
 // Charts: the plot is a box in a drawing of WIDTH x HEIGHT.
@@ -46,18 +45,19 @@ static void grid_line(Text *out, double y, const char *label) {
 // ---- by the number of points
 
 static Axis points_axis(const Tuning *t) {
-  double first = t->curve.at[0].points, last = t->curve.at[t->curve.count - 1].points;
+  double first = t->sampling.curve.at[0].points,
+         last = t->sampling.curve.at[t->sampling.curve.count - 1].points;
   return (Axis){ fmax(1, first), fmax(first + 1, last), LEFT + 20, RIGHT - 20 };
 }
 
 // The numbers of points, as far as there is room: from the last one backwards.
 static void point_labels(Text *out, const Tuning *t, const Axis *x) {
   double free_to = WIDTH;
-  for (int i = t->curve.count - 1; i >= 0; i--) {
-    double at = place_log(x, t->curve.at[i].points);
+  for (int i = t->sampling.curve.count - 1; i >= 0; i--) {
+    double at = place_log(x, t->sampling.curve.at[i].points);
     if (at + LABEL_WIDTH / 2 > free_to) continue;
     text_printf(out, "<text x=%.1f y=%d text-anchor=middle>%d</text>\n", at, BOTTOM + 20,
-                t->curve.at[i].points);
+                t->sampling.curve.at[i].points);
     free_to = at - LABEL_WIDTH / 2;
   }
 }
@@ -87,18 +87,19 @@ typedef struct Line {
 static void draw_line(Text *out, const Tuning *t, const Axis *x, const Axis *y,
                       const Line *line) {
   text_printf(out, "<path class=\"band %s\" d=\"", line->class);
-  for (int i = 0; i < t->curve.count; i++)
-    text_printf(out, "%s%.1f %.1f ", i ? "L" : "M", place_log(x, t->curve.at[i].points),
-                place(y, fmin(y->high, line->value(&t->curve.at[i].precision).high)));
-  for (int i = t->curve.count - 1; i >= 0; i--)
-    text_printf(out, "L%.1f %.1f ", place_log(x, t->curve.at[i].points),
-                place(y, line->value(&t->curve.at[i].precision).low));
+  for (int i = 0; i < t->sampling.curve.count; i++)
+    text_printf(
+        out, "%s%.1f %.1f ", i ? "L" : "M", place_log(x, t->sampling.curve.at[i].points),
+        place(y, fmin(y->high, line->value(&t->sampling.curve.at[i].precision).high)));
+  for (int i = t->sampling.curve.count - 1; i >= 0; i--)
+    text_printf(out, "L%.1f %.1f ", place_log(x, t->sampling.curve.at[i].points),
+                place(y, line->value(&t->sampling.curve.at[i].precision).low));
   text_printf(out, "Z\" />\n<polyline class=\"line %s\" points=\"", line->class);
-  vec_each (const CurvePoint *, p, &t->curve)
+  vec_each (const CurvePoint *, p, &t->sampling.curve)
     text_printf(out, "%.1f,%.1f ", place_log(x, p->points),
                 place(y, fmin(y->high, line->value(&p->precision).middle)));
   text_add(out, "\" />\n");
-  vec_each (const CurvePoint *, p, &t->curve)
+  vec_each (const CurvePoint *, p, &t->sampling.curve)
     text_printf(out, "<circle class=\"dot %s\" cx=%.1f cy=%.1f r=3 />\n", line->class,
                 place_log(x, p->points),
                 place(y, fmin(y->high, line->value(&p->precision).middle)));
@@ -132,8 +133,8 @@ static const char *share_text(const char *what, int hits, int all) {
 }
 
 static void precision_text(Text *out, const Tuning *t) {
-  const Precision *r = &t->curve.at[t->curve.count - 1].precision,
-                  *before = &t->before_precision;
+  const Precision *r = &t->sampling.curve.at[t->sampling.curve.count - 1].precision,
+                  *before = &t->sampling.before_precision;
   text_printf(out,
               "<h2>Precision on %d held-out points</h2><p>%s; %s; mean loss %.2f %% "
               "&plusmn; %.2f %%. Intervals are of 95 %%.",
@@ -150,12 +151,12 @@ static void precision_text(Text *out, const Tuning *t) {
       "</p><p class=note>On %d of these points noise leaves open which of several "
       "versions is the fastest; each of them counts. The choice was made from %d "
       "points in %d cells, %d of which no single version suits.</p>\n",
-      r->even, t->holdout_from, t->cells, t->open_cells);
+      r->even, t->sampling.holdout_from, t->sampling.cells, t->sampling.open_cells);
 }
 
 static double largest_loss(const Tuning *t) {
   double most = 2;
-  vec_each (const CurvePoint *, p, &t->curve)
+  vec_each (const CurvePoint *, p, &t->sampling.curve)
     most = fmax(most, 1.2 * loss_of(&p->precision).middle);
   return most < 10 ? ceil(most) : 10 * ceil(most / 10);
 }
@@ -165,12 +166,12 @@ static double largest_loss(const Tuning *t) {
 static void trial_dots(Text *out, const Tuning *t, const Axis *x, const Axis *y) {
   text_printf(out, "<line class=grid x1=%d x2=%d y1=%d y2=%d />\n", x->from, x->to,
               y->from, y->to);
-  vec_each (const Trial *, trial, &t->trials)
+  vec_each (const Trial *, trial, &t->sampling.trials)
     text_printf(
         out, "<circle class=\"dot %s\" cx=%.1f cy=%.1f r=3><title>%s</title></circle>\n",
         trial->disagrees ? "wrong" : "near", place_log(x, trial->predicted_us),
-        place_log(y, race_typical(&trial->us)),
-        quote_html(t->m->data[trial->dataset].name));
+        place_log(y, samples_low(&trial->us)),
+        quote_html(t->seen->data[trial->dataset].name));
 }
 
 static void decade_labels(Text *out, const Axis *x, const Axis *y) {
@@ -184,8 +185,8 @@ static void decade_labels(Text *out, const Axis *x, const Axis *y) {
 static void trials_section(Text *out, const Tuning *t) {
   double low = INFINITY, high = 0;
   int wrong = 0;
-  vec_each (const Trial *, trial, &t->trials) {
-    double us = race_typical(&trial->us);
+  vec_each (const Trial *, trial, &t->sampling.trials) {
+    double us = samples_low(&trial->us);
     low = fmin(low, fmin(us, trial->predicted_us));
     high = fmax(high, fmax(us, trial->predicted_us));
     wrong += trial->disagrees;
@@ -210,10 +211,10 @@ void page_ranges(Text *out, const Tuning *t) {
   static const Line shares[] = { { "near", "within 2 % of it", near_of },
                                  { "fastest", "fastest version picked", fastest_of } };
   static const Line losses[] = { { "near", "mean of tuned / fastest - 1", loss_of } };
-  if (t->curve.at[t->curve.count - 1].precision.points == 0) return;
+  if (t->sampling.curve.at[t->sampling.curve.count - 1].precision.points == 0) return;
   precision_text(out, t);
   chart(out, t, "precision by points", "held-out points", 100, shares, 2);
   text_add(out, "<h2>Loss against each point's own best</h2>\n");
   chart(out, t, "loss by points", "mean loss", largest_loss(t), losses, 1);
-  if (t->trials.count) trials_section(out, t);
+  if (t->sampling.trials.count) trials_section(out, t);
 }

@@ -1,5 +1,4 @@
 #include "tuner/points.h"
-#include "tuner/race.h"
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +15,7 @@ static SolveProblem problem_of_one(const Points *points, int dataset) {
 static double *time_runs(const Tuning *t, const SolveProblem *p) {
   double *us = new_array(double, t->runs + 1);
   for (int run = 0; run < t->runs; run++) {
-    Path path = measure_repair(t->m, tree_cover(t->tree, run));
+    Path path = evidence_repair(t->seen, tree_cover(t->tree, run));
     int64_t *thresholds = new_array(int64_t, t->tree->guard_count + 1);
     for (int g = 0; g < t->tree->guard_count; g++)
       thresholds[g] = path.outcome[g] == 'T' ? 0 : SOLVE_NEVER;
@@ -26,27 +25,27 @@ static double *time_runs(const Tuning *t, const SolveProblem *p) {
 }
 
 void points_add(Points *points, int dataset) {
-  const Measure *m = points->t->m;
+  const Evidence *seen = points->t->seen;
   PointData *out = &points->of[dataset];
-  int *numbers = new_array(int, m->groups.count + 1), kept = 0;
-  out->groups = new_array(SolveGroup, m->groups.count + 1);
-  out->errors = mem_alloc_array((size_t)m->groups.count + 1, sizeof *out->errors);
-  for (int i = 0; i < m->groups.count; i++) {
-    const Group *g = &m->groups.at[i];
+  int *numbers = new_array(int, seen->groups.count + 1), kept = 0;
+  out->groups = new_array(SolveGroup, seen->groups.count + 1);
+  out->errors = mem_alloc_array((size_t)seen->groups.count + 1, sizeof *out->errors);
+  for (int i = 0; i < seen->groups.count; i++) {
+    const EventGroup *g = &seen->groups.at[i];
     if (g->dataset != dataset) continue;
     numbers[i] = kept;
     SolveGroup group = { .guard = g->guard, .par = g->par, .fits = g->fits };
     group.parent = g->parent < 0 ? -1 : numbers[g->parent];
     for (int b = 0; b < 2; b++) {
-      bool failed = m->versions[2 * g->guard + b].failure != NULL;
-      group.cost[b] = failed ? INFINITY : race_typical(&g->us[b]);
-      out->errors[kept][b] = race_error(&g->us[b]);
+      bool failed = seen->versions[2 * g->guard + b].failure != NULL;
+      group.cost[b] = failed ? INFINITY : samples_low(&g->us[b]);
+      out->errors[kept][b] = samples_low_error(&g->us[b]);
     }
     out->groups[kept++] = group;
   }
   out->group_count = kept;
-  const Samples *base = &m->states[dataset].base;
-  out->base = base->count ? race_typical(base) : 0;
+  const Samples *base = &seen->states[dataset].base;
+  out->base = base->count ? samples_low(base) : 0;
   SolveProblem p = problem_of_one(points, dataset);
   SolveResult best = solve(&p);
   out->best_us = best.times[0];
@@ -55,7 +54,7 @@ void points_add(Points *points, int dataset) {
   for (int i = 0; i < kept; i++)  // unknown, so at least slow
     for (int b = 0; b < 2; b++)
       if (isinf(out->groups[i].cost[b]) &&
-          !m->versions[2 * out->groups[i].guard + b].failure)
+          !seen->versions[2 * out->groups[i].guard + b].failure)
         out->groups[i].cost[b] = POINTS_FAR * out->best_us;
 }
 

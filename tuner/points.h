@@ -1,6 +1,6 @@
 // The points of a sampled box: the measured costs of each, ready to be solved.
 #pragma once
-#include "tuner/driver.h"
+#include "tuner/tuning.h"
 
 enum { POINTS_MOST_DIMS = 6 };
 #define POINTS_FAR \

@@ -2,16 +2,13 @@
 #include "tuner/observe.h"
 #include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
   MOST_ROUNDS = 400,
   LEAST_ROUNDS = 16,
   LONG_US = 20000,  // of all runs of a path: enough, however few they are
-  CHUNK_US = 20000,
-  FEW = 8,
-  MANY = 40
+  CHUNK_US = 20000
 };
 // A loser by this factor is slow enough; a difference of this share is a tie.
 static const double far_behind = 1.3, tie = 0.01;
@@ -43,7 +40,7 @@ static bool by_settings(const Racer *racer) { return strcmp(racer->path, "-") ==
 // ---- one command
 
 static void keep_sizes(Race *r, const json_t *sizes) {
-  SizeTable *table = &r->t->sizes;
+  SizeTable *table = &r->t->choice.sizes;
   for (void *at = json_object_iter((json_t *)(uintptr_t)sizes); at && !table->named;
        at = json_object_iter_next((json_t *)(uintptr_t)sizes, at))
     if (table->count < DECISION_MOST_SIZES)
@@ -56,12 +53,12 @@ static void keep_sizes(Race *r, const json_t *sizes) {
 
 // Did the program decide as the tuner thinks that it does?
 static bool agrees(const Race *r, const Run *run) {
-  const int64_t *sizes = decision_sizes(&r->t->sizes, r->dataset);
+  const int64_t *sizes = decision_sizes(&r->t->choice.sizes, r->dataset);
   for (int i = 0; i < run->group_count; i++) {
     const RunGroup *g = &run->groups[i];
     SolveGroup group = { .par = g->par, .fits = g->fits };
     int64_t threshold =
-        decision_threshold(&r->decisions[g->guard], sizes, r->t->sizes.count);
+        decision_threshold(&r->decisions[g->guard], sizes, r->t->choice.sizes.count);
     if (solve_branch(&group, threshold) != g->branch) return false;
   }
   return true;
@@ -74,10 +71,10 @@ static bool keep_rounds(Race *r, const json_t *json, const int *paths, int count
     for (int round = 0; round < rounds; round++) {
       Run run;
       Racer *racer = &r->racers.at[paths[k]];
-      if (!observe_race(r->t->m, json, k, round, &run)) return false;
+      if (!observe_race(r->t->tree, json, k, round, &run)) return false;
       vec_push(&racer->us, run.us);
       if (!by_settings(racer))
-        observe_run(r->t->m, r->dataset, &run);
+        evidence_add_run(r->t->seen, r->dataset, &run);
       else if (!agrees(r, &run))
         r->disagrees = true;
     }
@@ -89,12 +86,12 @@ static bool run_rounds(Race *r, const int *paths, int count, int rounds) {
   Measure *m = r->t->m;
   const char *variables = measure_variables(m, r->dataset);
   if (!variables) return false;
-  if (r->decisions && !measure_decide(m, r->decisions, &r->t->sizes)) return false;
+  if (r->decisions && !measure_decide(m, r->decisions, &r->t->choice.sizes)) return false;
   Text *line = text_new();
   text_printf(line, "race %s %d%s", m->entry, rounds, variables);
   for (int k = 0; k < count; k++)
     text_printf(line, " %s", r->racers.at[paths[k]].path);
-  double limit_s = 60 + 10 * m->timeout_s;
+  double limit_s = 60 + 10 * m->limits.timeout_s;
   Reply reply = child_command(&m->server, limit_s, "%s", text_str(line));
   m->executions += count * rounds;
   if (reply.status == REPLY_INTERRUPTED) m->interrupted = true;
@@ -104,45 +101,12 @@ static bool run_rounds(Race *r, const int *paths, int count, int rounds) {
   return ok;
 }
 
-// ---- statistics
-
-static int compare_doubles(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double *sorted(const Samples *s) {
-  double *values = mem_copy(s->at, (size_t)s->count * sizeof *values);
-  qsort(values, (size_t)s->count, sizeof *values, compare_doubles);
-  return values;
-}
-
-static double share_of(const Samples *s) { return s->count < MANY ? 0.25 : 0.1; }
-
-double race_typical(const Samples *s) {
-  if (s->count == 0) return INFINITY;
-  return sorted(s)[(int)(share_of(s) * (s->count - 1) + 0.5)];
-}
-
-// From the ranks between which the true quantile lies in 95 % of all cases; of few samples at least
-// what runs usually differ by.
-double race_error(const Samples *s) {
-  if (s->count == 0) return 0;
-  const double *values = sorted(s);
-  double share = share_of(s), middle = share * (s->count - 1);
-  double reach = 1.96 * sqrt(share * (1 - share) * s->count);
-  int low = (int)fmax(0, floor(middle - reach)),
-      high = (int)fmin(s->count - 1, ceil(middle + reach));
-  double usual = s->count < 3 ? 0.1 : s->count < FEW ? 0.02 : 0.001;
-  return fmax((values[high] - values[low]) / (2 * 1.96), usual * values[(int)middle]);
-}
-
 // ---- the race
 
 static const Racer *leader(const Race *r) {
   const Racer *best = r->racers.at;
   vec_each (const Racer *, racer, &r->racers)
-    if (!by_settings(racer) && race_typical(&racer->us) < race_typical(&best->us))
+    if (!by_settings(racer) && samples_low(&racer->us) < samples_low(&best->us))
       best = racer;
   return best;
 }
@@ -150,21 +114,21 @@ static const Racer *leader(const Race *r) {
 // Has it run often or long enough that it was not just unlucky?
 static bool is_known(const Racer *racer) {
   return racer->us.count >= LEAST_ROUNDS ||
-         racer->us.count * race_typical(&racer->us) > LONG_US;
+         racer->us.count * samples_low(&racer->us) > LONG_US;
 }
 
 // Drops those that are far behind; is it open which of the others is the fastest?
 static bool is_open(Race *r) {
   const Racer *best = leader(r);
-  double least = race_typical(&best->us), error = race_error(&best->us);
+  double least = samples_low(&best->us), error = samples_low_error(&best->us);
   bool open = false;
   vec_each (Racer *, racer, &r->racers) {
     open |= !is_known(racer);
     if (racer->out || !is_known(racer)) continue;
     if (by_settings(racer)) racer->out = true;
     if (racer == best || by_settings(racer)) continue;
-    double behind = race_typical(&racer->us) - least;
-    double doubt = 2 * hypot(error, race_error(&racer->us));
+    double behind = samples_low(&racer->us) - least;
+    double doubt = 2 * hypot(error, samples_low_error(&racer->us));
     racer->out = behind - doubt > (far_behind - 1) * least;
     bool is_tie = behind + doubt < tie * least;
     if (!racer->out && behind < doubt && !is_tie) open = true;
@@ -182,7 +146,7 @@ static int runners(const Race *r, int *paths) {
 static double round_us(const Race *r, const int *paths, int count) {
   double sum = 0;
   for (int k = 0; k < count; k++)
-    sum += race_typical(&r->racers.at[paths[k]].us);
+    sum += samples_low(&r->racers.at[paths[k]].us);
   return fmax(1, sum);
 }
 
@@ -190,7 +154,7 @@ static double round_us(const Race *r, const int *paths, int count) {
 static bool run_race(Race *r, double seconds) {
   int *paths = new_array(int, r->racers.count + 1);
   double until = child_now() + seconds;
-  double all_us = fmax(1, r->t->m->states[r->dataset].least_us) * r->racers.count;
+  double all_us = fmax(1, r->t->seen->states[r->dataset].least_us) * r->racers.count;
   int count = runners(r, paths);
   int first = (int)fmax(1, fmin(LEAST_ROUNDS, CHUNK_US / all_us));
   if (!run_rounds(r, paths, count, first)) return false;
@@ -208,7 +172,8 @@ RaceResult race_paths(Tuning *t, int dataset, double seconds, const Decision *de
                       const bool *skip) {
   Race r = { .t = t, .dataset = dataset, .decisions = decisions };
   for (int run = 0; run < t->runs; run++)
-    if (!skip || !skip[run]) enter(&r, measure_repair(t->m, tree_cover(t->tree, run)));
+    if (!skip || !skip[run])
+      enter(&r, evidence_repair(t->seen, tree_cover(t->tree, run)));
   if (r.racers.count == 0) return (RaceResult){ .ok = false };
   if (decisions) vec_push(&r.racers, (Racer){ .path = "-" });
   RaceResult result = { .ok = run_race(&r, seconds) };

@@ -1,7 +1,7 @@
 // Races: the covering paths of a data set take turns in one command of the server (runtime/race.h),
 // until the noise no longer hides which is the fastest.
 #pragma once
-#include "tuner/driver.h"
+#include "tuner/tuning.h"
 
 typedef struct RaceResult {
   bool ok;
@@ -16,7 +16,3 @@ typedef struct RaceResult {
 // `skip`, if not NULL: which covering runs are left out.
 RaceResult race_paths(Tuning *t, int dataset, double seconds, const Decision *decisions,
                       const bool *skip);
-
-// What a run takes when nothing disturbs it: a low quantile; and its standard error.
-double race_typical(const Samples *s);
-double race_error(const Samples *s);

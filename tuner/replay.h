@@ -13,6 +13,17 @@
 #pragma once
 #include "tuner/measure.h"
 
+typedef struct Replayer {
+  Measure *m;
+  Races *races;
+  Vec(RaceGroup *) numbers;  // by the numbers that the server gives them
+  int epoch;                 // the start of the server that gave them
+  int rounds;                // of a race at one event, at most
+  double race_ms;
+  void (*progress)(void *state, const char *what);
+  void *progress_state;
+} Replayer;
+
 typedef enum ReplayOutcome {
   REPLAY_DONE,
   REPLAY_DOUBTFUL,  // some results differ, or a region could not be raced
@@ -21,7 +32,4 @@ typedef enum ReplayOutcome {
 
 // Runs the data set once in this way and turns what it tells into samples of the guards.  Versions
 // that fail are blamed and left out, and the run is made again.
-ReplayOutcome replay_run(Measure *m, int dataset);
-
-// What the log of an earlier tuning says about a region of this program.
-void replay_remember(Measure *m, const RaceLine *line);
+ReplayOutcome replay_run(Replayer *r, int dataset);

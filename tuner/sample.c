@@ -8,7 +8,8 @@
 // nothing on all points of the cell, noise considered; and the result is not the tree of cells but a
 // threshold per guard, or a small tree of conditions (decision.h), chosen from all points, each
 // weighted by its share of the box.
-#include "tuner/driver.h"
+#include "tuner/sample.h"
+#include "tuner/choose.h"
 #include "tuner/points.h"
 #include "tuner/race.h"
 #include <math.h>
@@ -97,7 +98,7 @@ static double distance(const Sampler *s, const int64_t *a, const int64_t *b) {
 static int nearest(const Sampler *s, int dataset, int *near) {
   double distances[NEIGHBOURS] = { 0 };
   int count = 0;
-  const int64_t *points = s->t->points;
+  const int64_t *points = s->t->sampling.points;
   for (int d = 0; d < dataset; d++) {
     double here = distance(s, points + d * s->dims, points + dataset * s->dims);
     int at = count < NEIGHBOURS ? count++ : NEIGHBOURS;
@@ -111,8 +112,9 @@ static int nearest(const Sampler *s, int dataset, int *near) {
 }
 
 static int point_known(const Sampler *s, const int64_t *sizes) {
-  for (int d = 0; d < s->t->m->dataset_count; d++)
-    if (memcmp(s->t->points + d * s->dims, sizes, (size_t)s->dims * sizeof *sizes) == 0)
+  for (int d = 0; d < s->t->seen->dataset_count; d++)
+    if (memcmp(s->t->sampling.points + d * s->dims, sizes,
+               (size_t)s->dims * sizeof *sizes) == 0)
       return d;
   return -1;
 }
@@ -120,14 +122,14 @@ static int point_known(const Sampler *s, const int64_t *sizes) {
 // The time that a point may take: its part of what is left, and a bit more, as most take less.
 static double seconds_for_point(const Sampler *s) {
   static const double most = 4;
-  int left = s->most - s->t->m->dataset_count + 1;
-  return fmin(most, 1.5 * fmax(0, s->t->m->deadline - child_now()) / left);
+  int left = s->most - s->t->seen->dataset_count + 1;
+  return fmin(most, 1.5 * fmax(0, s->t->m->limits.deadline - child_now()) / left);
 }
 
 // Is the covering run known to be slow at the points around, and would it take long here?  What it
 // would have shown counts as much slower than the best.
 static bool is_hopeless(const Sampler *s, int dataset, int run, double seconds) {
-  double least_s = 1e-6 * s->t->m->states[dataset].least_us;
+  double least_s = 1e-6 * s->t->seen->states[dataset].least_us;
   int near[NEIGHBOURS], count = nearest(s, dataset, near);
   double ratio = INFINITY;
   for (int k = 0; k < count; k++) {
@@ -142,23 +144,23 @@ static void cover_again(Tuning *t, int d, double seconds) {
   enum { RUNS = 8 };
   double until = child_now() + seconds;
   for (int k = 2; k <= RUNS && measure_time_left(t->m) && child_now() < until; k++)
-    tuning_cover(t, d, k);
+    choose_cover(t, d, k);
 }
 
 static bool is_short(const Sampler *s, int dataset) {
-  return s->t->m->states[dataset].least_us < SHORT_US;
+  return s->t->seen->states[dataset].least_us < SHORT_US;
 }
 
 // Measures a new point: every version once, with a look at its result, then a race.
 static int measure_point(Sampler *s, const int64_t *sizes, const Decision *decisions) {
   Tuning *t = s->t;
   TunerDataset data = { 0 };
-  int d = t->m->dataset_count;
+  int d = t->seen->dataset_count;
   double started = child_now();
   if (d >= s->most || !measure_time_left(t->m)) return -1;
   double seconds = seconds_for_point(s);
   if (!t->options->make(t->options->make_state, sizes, d, &data)) return -1;
-  memcpy(t->points + d * s->dims, sizes, (size_t)s->dims * sizeof *sizes);
+  memcpy(t->sampling.points + d * s->dims, sizes, (size_t)s->dims * sizeof *sizes);
   measure_add(t->m, data);
   measure_default(t->m, d);
   for (int run = 0; run < t->runs; run++)
@@ -172,7 +174,7 @@ static int measure_point(Sampler *s, const int64_t *sizes, const Decision *decis
   if (!is_short(s, d)) unlink(data.file);
   points_add(&s->points, d);
   if (race.tuned.count)
-    vec_push(&t->trials,
+    vec_push(&t->sampling.trials,
              (Trial){ .dataset = d, .us = race.tuned, .disagrees = race.disagrees });
   return d;
 }
@@ -185,7 +187,7 @@ static void visit(Sampler *s, int d, const Decision *decisions) {
   for (int run = 0; run < t->runs; run++)
     skip[run] = point->run_us[run] > far_behind * point->best_us;
   RaceResult race = race_paths(t, d, visit_s, decisions, skip);
-  vec_each (Trial *, trial, &t->trials) {
+  vec_each (Trial *, trial, &t->sampling.trials) {
     if (trial->dataset != d) continue;
     trial->disagrees |= race.disagrees;
     vec_each (const double *, us, &race.tuned)
@@ -197,7 +199,7 @@ static void visit(Sampler *s, int d, const Decision *decisions) {
 // versions win.  So short points are visited several times, and what counts is when they run best.
 static void visit_again(Sampler *s, int from, const Decision *decisions) {
   Tuning *t = s->t;
-  int count = t->m->dataset_count;
+  int count = t->seen->dataset_count;
   for (int round = 1; round < VISITS; round++)
     for (int d = from; d < count && measure_time_left(t->m); d++) {
       tuning_progress(t, from ? 95 : 38, "visit %d of short points, point %d of %d",
@@ -219,7 +221,7 @@ static double volume(const Sampler *s, const Cell *cell) {
 }
 
 static bool is_inside(const Sampler *s, const Cell *cell, int dataset) {
-  const int64_t *sizes = s->t->points + dataset * s->dims;
+  const int64_t *sizes = s->t->sampling.points + dataset * s->dims;
   for (int i = 0; i < s->dims; i++)
     if (sizes[i] < cell->low[i] || sizes[i] > cell->high[i]) return false;
   return true;
@@ -227,7 +229,7 @@ static bool is_inside(const Sampler *s, const Cell *cell, int dataset) {
 
 static int points_inside(const Sampler *s, const Cell *cell, int *datasets) {
   int count = 0;
-  for (int d = 0; d < s->t->m->dataset_count; d++)
+  for (int d = 0; d < s->t->seen->dataset_count; d++)
     if (is_inside(s, cell, d)) datasets[count++] = d;
   return count;
 }
@@ -243,7 +245,7 @@ static int longest_side(const Sampler *s, const Cell *cell) {
 
 // Looks at the cell's points again.
 static void judge_cell(Sampler *s, Cell *cell) {
-  int *datasets = new_array(int, s->t->m->dataset_count + 1);
+  int *datasets = new_array(int, s->t->seen->dataset_count + 1);
   int count = points_inside(s, cell, datasets);
   double worst = 0;
   cell->regret = points_disagreement(&s->points, datasets, count, &worst);
@@ -295,7 +297,7 @@ static int next_cell(const Sampler *s) {
   static const double unseen = 0.01;
   int best = -1;
   double most = -1;
-  int *datasets = new_array(int, s->t->m->dataset_count + 1);
+  int *datasets = new_array(int, s->t->seen->dataset_count + 1);
   for (int i = 0; i < s->cells.count; i++) {
     const Cell *cell = &s->cells.at[i];
     if (cell->used_up) continue;
@@ -323,7 +325,7 @@ static void split(Sampler *s, int number) {
 
 // One step: an open cell is split, a closed one is asked once more.  False if there is none left.
 static bool refine(Sampler *s) {
-  int before = s->t->m->dataset_count, number = next_cell(s);
+  int before = s->t->seen->dataset_count, number = next_cell(s);
   if (number < 0) return false;
   Cell *cell = &s->cells.at[number];
   if (!cell->closed) {
@@ -332,7 +334,7 @@ static bool refine(Sampler *s) {
   }
   int *datasets = new_array(int, before + 1);
   fill_cell(s, cell, points_inside(s, cell, datasets) + 1);
-  cell->used_up |= s->t->m->dataset_count == before;
+  cell->used_up |= s->t->seen->dataset_count == before;
   return true;
 }
 
@@ -354,21 +356,23 @@ static double *shares_of_points(const Sampler *s, int count) {
 }
 
 // A choice from the first `count` points, by relative time.
-static void choose(Sampler *s, int count) {
+static void choose_from(Sampler *s, int count) {
   Tuning *t = s->t;
   SolveProblem p = points_problem(&s->points, NULL, count, shares_of_points(s, count));
-  t->problem = p;
-  t->best = solve(&p);
-  t->thresholds = solve_thresholds(&p, &t->best);
-  t->decisions = NULL;
+  t->choice.problem = p;
+  t->choice.best = solve(&p);
+  t->choice.thresholds = solve_thresholds(&p, &t->choice.best);
+  t->choice.decisions = NULL;
   double least = points_least(&s->points, &p);
-  double loss = solve_objective(&p, solve_times(&p, t->thresholds), NULL) / least - 1;
-  if (loss > worth_trees && t->sizes.count > 0)
-    t->decisions = decision_fit(&p, points_best(&s->points, count), &t->sizes,
-                                t->thresholds, least_gain);
-  vec_push(&t->curve, (CurvePoint){ .points = count,
-                                    .thresholds = t->thresholds,
-                                    .decisions = t->decisions });
+  double loss =
+      solve_objective(&p, solve_times(&p, t->choice.thresholds), NULL) / least - 1;
+  if (loss > worth_trees && t->choice.sizes.count > 0)
+    t->choice.decisions =
+        decision_fit(&p, points_best(&s->points, count), &t->choice.sizes,
+                     t->choice.thresholds, least_gain);
+  vec_push(&t->sampling.curve, (CurvePoint){ .points = count,
+                                             .thresholds = t->choice.thresholds,
+                                             .decisions = t->choice.decisions });
 }
 
 // ---- precision
@@ -388,9 +392,9 @@ static Precision judge(const Sampler *s, int from, const CurvePoint *choice) {
   Tuning *t = s->t;
   Precision r = { 0 };
   double squares = 0;
-  for (int d = from; d < t->m->dataset_count; d++) {
-    PointVerdict v =
-        points_verdict(&s->points, d, choice->thresholds, choice->decisions, &t->sizes);
+  for (int d = from; d < t->seen->dataset_count; d++) {
+    PointVerdict v = points_verdict(&s->points, d, choice->thresholds, choice->decisions,
+                                    &t->choice.sizes);
     judge_point(&r, &squares, &v);
   }
   if (r.points == 0) return r;
@@ -400,18 +404,18 @@ static Precision judge(const Sampler *s, int from, const CurvePoint *choice) {
 }
 
 static const Decision *as_decisions(const Tuning *t) {
-  if (t->decisions) return t->decisions;
+  if (t->choice.decisions) return t->choice.decisions;
   Decision *plain = new_array(Decision, t->tree->guard_count + 1);
   for (int g = 0; g < t->tree->guard_count; g++)
-    plain[g] = decision_plain(t->thresholds[g]);
+    plain[g] = decision_plain(t->choice.thresholds[g]);
   return plain;
 }
 
 static void predict_trials(const Sampler *s) {
   const Tuning *t = s->t;
-  vec_each (Trial *, trial, &t->trials) {
-    PointVerdict v = points_verdict(&s->points, trial->dataset, t->thresholds,
-                                    t->decisions, &t->sizes);
+  vec_each (Trial *, trial, &t->sampling.trials) {
+    PointVerdict v = points_verdict(&s->points, trial->dataset, t->choice.thresholds,
+                                    t->choice.decisions, &t->choice.sizes);
     trial->predicted_us = v.us;
     trial->best_us = v.best_us;
   }
@@ -421,24 +425,24 @@ static void predict_trials(const Sampler *s) {
 static void hold_out(Sampler *s) {
   Tuning *t = s->t;
   const Decision *decisions = as_decisions(t);
-  t->m->deadline += 0.35 * t->options->budget_s;
-  s->most = t->holdout_from + t->options->holdout;
+  t->m->limits.deadline += 0.35 * t->options->budget_s;
+  s->most = t->sampling.holdout_from + t->options->holdout;
   for (int tries = 0; tries < 10 * t->options->holdout; tries++) {
     int64_t sizes[POINTS_MOST_DIMS];
-    int done = t->m->dataset_count - t->holdout_from;
+    int done = t->seen->dataset_count - t->sampling.holdout_from;
     if (done == t->options->holdout || !random_point(s, &s->box, sizes)) break;
     tuning_progress(t, 40 + 58 * done / (t->options->holdout + 1),
                     "held-out point %d of %d", done + 1, t->options->holdout);
     if (point_known(s, sizes) >= 0) continue;
     if (measure_point(s, sizes, decisions) < 0) break;
   }
-  t->m->deadline += 0.15 * t->options->budget_s;
-  visit_again(s, t->holdout_from, decisions);
-  vec_each (CurvePoint *, point, &t->curve)
-    point->precision = judge(s, t->holdout_from, point);
-  if (t->before)
-    t->before_precision =
-        judge(s, t->holdout_from, &(CurvePoint){ .thresholds = t->before });
+  t->m->limits.deadline += 0.15 * t->options->budget_s;
+  visit_again(s, t->sampling.holdout_from, decisions);
+  vec_each (CurvePoint *, point, &t->sampling.curve)
+    point->precision = judge(s, t->sampling.holdout_from, point);
+  if (t->checks.before)
+    t->sampling.before_precision = judge(s, t->sampling.holdout_from,
+                                         &(CurvePoint){ .thresholds = t->checks.before });
   predict_trials(s);
 }
 
@@ -460,39 +464,39 @@ static void explore(Sampler *s) {
   judge_cell(s, &first);
   vec_push(&s->cells, first);
   for (bool more = true;
-       more && measure_time_left(t->m) && t->m->dataset_count < s->most;) {
-    tuning_progress(t, 40 * t->m->dataset_count / (s->most + 1), "%d points in %d cells",
-                    t->m->dataset_count, s->cells.count);
+       more && measure_time_left(t->m) && t->seen->dataset_count < s->most;) {
+    tuning_progress(t, 40 * t->seen->dataset_count / (s->most + 1),
+                    "%d points in %d cells", t->seen->dataset_count, s->cells.count);
     more = refine(s);
   }
 }
 
 // What would have been chosen from fewer points, and the choice from all.
 static void choose_from_more_and_more(Sampler *s) {
-  int all = s->t->m->dataset_count;
+  int all = s->t->seen->dataset_count;
   for (int count = FIRST_POINTS; count < all && s->t->options->holdout > 0;
        count += count / 2)
-    choose(s, count);
-  choose(s, all);
+    choose_from(s, count);
+  choose_from(s, all);
 }
 
-void tuning_sample(Tuning *t) {
+void sample_ranges(Tuning *t) {
   const TunerOptions *o = t->options;
   int capacity = o->max_points + o->holdout + 1;
   Sampler s = { .t = t, .dims = o->range_count, .state = o->seed + 77 };
   s.points = (Points){ .t = t, .of = new_array(PointData, capacity) };
   s.most = o->max_points;
-  t->points = new_array(int64_t, capacity * s.dims);
-  t->sizes.values = new_array(int64_t, capacity * DECISION_MOST_SIZES);
-  t->before = measure_default_thresholds(t->m);
-  t->m->deadline -= (0.15 + 0.5 * (o->holdout > 0)) * o->budget_s;
+  t->sampling.points = new_array(int64_t, capacity * s.dims);
+  t->choice.sizes.values = new_array(int64_t, capacity * DECISION_MOST_SIZES);
+  t->checks.before = measure_default_thresholds(t->m);
+  t->m->limits.deadline -= (0.15 + 0.5 * (o->holdout > 0)) * o->budget_s;
   explore(&s);
-  t->m->deadline += 0.15 * o->budget_s;
+  t->m->limits.deadline += 0.15 * o->budget_s;
   visit_again(&s, 0, NULL);
   choose_from_more_and_more(&s);
-  t->holdout_from = t->m->dataset_count;
-  t->cells = s.cells.count;
+  t->sampling.holdout_from = t->seen->dataset_count;
+  t->sampling.cells = s.cells.count;
   vec_each (const Cell *, cell, &s.cells)
-    t->open_cells += !cell->closed;
+    t->sampling.open_cells += !cell->closed;
   if (o->holdout > 0) hold_out(&s);
 }

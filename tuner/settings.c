@@ -1,6 +1,8 @@
 // The tuning file (docs/tuning.md), and the reasons that stand in it and on the page.
+#include "tuner/settings.h"
 #include "base/quote.h"
-#include "tuner/driver.h"
+#include "tuner/choose.h"
+#include "tuner/verify.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,27 +10,19 @@
 
 enum { LOSS_PERCENT = 2, MOST_LOSSES = 8 };
 
-Interval tuning_interval(int hits, int all) {
-  if (all == 0) return (Interval){ 0, 1 };
-  double n = all, p = hits / n, z = 1.96, z2 = z * z;
-  double middle = (p + z2 / (2 * n)) / (1 + z2 / n);
-  double half = z / (1 + z2 / n) * sqrt(p * (1 - p) / n + z2 / (4 * n * n));
-  return (Interval){ fmax(0, middle - half), fmin(1, middle + half) };
-}
-
 // The objective if the guard had this threshold, all others being as they are.
 static double objective_with(const Tuning *t, int guard, int64_t threshold) {
   size_t count = (size_t)t->tree->guard_count;
-  Tuning changed = *t;
-  int64_t *thresholds = mem_copy(t->thresholds, count * sizeof *thresholds);
+  Choice changed = t->choice;
+  int64_t *thresholds = mem_copy(changed.thresholds, count * sizeof *thresholds);
   thresholds[guard] = threshold;
   changed.thresholds = thresholds;
-  if (t->decisions) {
-    Decision *decisions = mem_copy(t->decisions, count * sizeof *decisions);
+  if (changed.decisions) {
+    Decision *decisions = mem_copy(changed.decisions, count * sizeof *decisions);
     decisions[guard] = decision_plain(threshold);
     changed.decisions = decisions;
   }
-  return solve_objective(&t->problem, tuning_times(&changed), t->alone);
+  return solve_objective(&changed.problem, choice_times(&changed), changed.alone);
 }
 
 static const char *percent(double ratio) {
@@ -47,31 +41,33 @@ static const char *side(int64_t low, int64_t high) {
 // Is there something to write into the file?  Guards that no run met keep their defaults.
 static bool is_decided(const Tuning *t, int guard) {
   bool failed =
-      t->m->versions[2 * guard].failure || t->m->versions[2 * guard + 1].failure;
-  return t->best.cuts[guard].seen || failed;
+      t->seen->versions[2 * guard].failure || t->seen->versions[2 * guard + 1].failure;
+  return t->choice.best.cuts[guard].seen || failed;
 }
 
-const char *tuning_choice(const Tuning *t, int guard) {
-  Decision plain = decision_plain(t->thresholds[guard]);
-  return decision_text(t->decisions ? &t->decisions[guard] : &plain, &t->sizes);
+const char *settings_choice(const Tuning *t, int guard) {
+  Decision plain = decision_plain(t->choice.thresholds[guard]);
+  return decision_text(t->choice.decisions ? &t->choice.decisions[guard] : &plain,
+                       &t->choice.sizes);
 }
 
-const char *tuning_reason(const Tuning *t, int guard) {
+const char *settings_reason(const Tuning *t, int guard) {
   const Tree *node = t->tree->guards[guard].node;
-  const SolveCut *cut = &t->best.cuts[guard];
+  const SolveCut *cut = &t->choice.best.cuts[guard];
   for (int b = 0; b < 2; b++)
-    if (t->m->versions[2 * guard + b].failure)
+    if (t->seen->versions[2 * guard + b].failure)
       return text_format("%s: %s: %s", node->par,
                          b ? "its second version fails" : "the version fails",
-                         t->m->versions[2 * guard + b].failure);
-  if (t->kept_before)
+                         t->seen->versions[2 * guard + b].failure);
+  if (t->checks.kept_before)
     return text_format("%s: as before (%s)", node->par,
-                       t->blind ? "not everything was measured"
-                                : "the new value did not hold in whole runs");
+                       t->checks.blind ? "not everything was measured"
+                                       : "the new value did not hold in whole runs");
   if (!cut->seen) return text_format("%s: never decided in these runs", node->par);
-  double now = solve_objective(&t->problem, tuning_times(t), t->alone);
+  double now =
+      solve_objective(&t->choice.problem, choice_times(&t->choice), t->choice.alone);
   const char *taken =
-      t->decisions
+      t->choice.decisions
           ? "by sizes"
           : text_format("taken %s%s", side(cut->low, cut->high),
                         cut->reached ? "" : " (not reached by the chosen versions)");
@@ -84,13 +80,14 @@ const char *tuning_reason(const Tuning *t, int guard) {
 
 // The outermost guard where the choice departs from the data set's own best.
 static const TreeGuard *first_difference(const Tuning *t, int dataset) {
-  SolveResult own = solve_alone(&t->problem, dataset);
-  const SolveFate *a = tuning_fates(t);
-  const SolveFate *b = solve_fates(&t->problem, solve_thresholds(&t->problem, &own));
-  for (int i = 0; i < t->problem.group_count; i++)
-    if (t->problem.groups[i].dataset == dataset && a[i].reached && b[i].reached &&
+  SolveResult own = solve_alone(&t->choice.problem, dataset);
+  const SolveFate *a = choice_fates(&t->choice);
+  const SolveFate *b =
+      solve_fates(&t->choice.problem, solve_thresholds(&t->choice.problem, &own));
+  for (int i = 0; i < t->choice.problem.group_count; i++)
+    if (t->choice.problem.groups[i].dataset == dataset && a[i].reached && b[i].reached &&
         a[i].branch != b[i].branch)
-      return &t->tree->guards[t->problem.groups[i].guard];
+      return &t->tree->guards[t->choice.problem.groups[i].guard];
   return NULL;
 }
 
@@ -106,25 +103,25 @@ static int compare_losses(const void *a, const void *b) {
 
 // The data sets that lose against their own best, the worst first.
 static Loss *losses(const Tuning *t, int *count) {
-  const double *times = tuning_times(t);
-  Loss *list = new_array(Loss, t->problem.dataset_count + 1);
+  const double *times = choice_times(&t->choice);
+  Loss *list = new_array(Loss, t->choice.problem.dataset_count + 1);
   *count = 0;
-  for (int d = 0; d < t->problem.dataset_count; d++) {
-    double share = times[d] / t->alone[d] - 1;
+  for (int d = 0; d < t->choice.problem.dataset_count; d++) {
+    double share = times[d] / t->choice.alone[d] - 1;
     if (share * 100 > LOSS_PERCENT) list[(*count)++] = (Loss){ d, share };
   }
   qsort(list, (size_t)*count, sizeof *list, compare_losses);
   return list;
 }
 
-const char *tuning_conflicts(const Tuning *t) {
+const char *settings_conflicts(const Tuning *t) {
   Text *text = text_new();
   int count = 0;
   const Loss *list = losses(t, &count);
   for (int i = 0; i < count && i < MOST_LOSSES; i++) {
     const TreeGuard *guard = first_difference(t, list[i].dataset);
     text_printf(text, "%s: %+.0f %% against its own best",
-                t->m->data[list[i].dataset].name, 100 * list[i].share);
+                t->seen->data[list[i].dataset].name, 100 * list[i].share);
     if (guard)
       text_printf(text, ", not separable on %s (%s)", guard->node->par,
                   guard->node->name);
@@ -162,32 +159,32 @@ static void add_comments(Text *text, const char *lines) {
   }
 }
 
-const char *tuning_file_text(const Tuning *t) {
+const char *settings_text(const Tuning *t) {
   Text *text = text_new();
   text_printf(text, "-- Settings for %s, entry point %s, chosen by flc tune.\n",
               quote_line(t->options->program), quote_line(t->options->entry));
   text_printf(text, "-- program-hash: %s\n-- device: %s\n-- objective: %s\n-- date: %s\n",
-              t->options->hash, quote_line(t->m->device),
+              t->options->hash, quote_line(t->device),
               objective_name(t->options->objective), today());
   if (t->m->interrupted) text_add(text, "-- interrupted: not everything was measured\n");
   if (t->missing)
     text_printf(text, "-- incomplete: %d covering runs were not made\n", t->missing);
-  const char *conflicts = tuning_conflicts(t);
+  const char *conflicts = settings_conflicts(t);
   if (*conflicts) text_add(text, "-- conflicts:\n");
   add_comments(text, conflicts);
   for (int g = 0; g < t->tree->guard_count; g++) {
     const char *name = t->tree->guards[g].node->name;
-    Decision plain = decision_plain(t->thresholds[g]);
-    const Decision *decision = t->decisions ? &t->decisions[g] : &plain;
+    Decision plain = decision_plain(t->choice.thresholds[g]);
+    const Decision *decision = t->choice.decisions ? &t->choice.decisions[g] : &plain;
     if (is_decided(t, g)) {
-      text_printf(text, "\n-- %s\n", quote_line(tuning_reason(t, g)));
-      decision_lines(text, name, decision, &t->sizes);
+      text_printf(text, "\n-- %s\n", quote_line(settings_reason(t, g)));
+      decision_lines(text, name, decision, &t->choice.sizes);
     } else {
       text_printf(text, "\n-- %s: left at its default; %s\n", name,
-                  quote_line(tuning_reason(t, g)));
+                  quote_line(settings_reason(t, g)));
     }
   }
-  vec_each (const SizeParam *, p, &t->size_params)
+  vec_each (const SizeParam *, p, &t->sizing.params)
     if (p->value != p->before)
       text_printf(text, "\n-- %s: %s\n%s=%lld\n", p->kind, p->reason, p->name,
                   (long long)p->value);
@@ -195,10 +192,10 @@ const char *tuning_file_text(const Tuning *t) {
 }
 
 static void summarise_dataset(const Tuning *t, Text *text, int d, double predicted) {
-  const Verified *v = &t->verified[d];
-  text_printf(text, "  %-24s", t->m->data[d].name);
-  if (t->m->states[d].failure) {
-    text_printf(text, " fails: %s\n", t->m->states[d].failure);
+  const Verified *v = &t->checks.verified[d];
+  text_printf(text, "  %-24s", t->seen->data[d].name);
+  if (t->seen->states[d].failure) {
+    text_printf(text, " fails: %s\n", t->seen->states[d].failure);
     return;
   }
   text_printf(text, " predicted %s", tuning_time(predicted));
@@ -206,7 +203,7 @@ static void summarise_dataset(const Tuning *t, Text *text, int d, double predict
     text_printf(text, ", tuned %s", tuning_time(samples_typical(&v->tuned)));
   if (v->tuned.count && v->before.count) {
     double ratio = samples_typical(&v->before) / samples_typical(&v->tuned);
-    bool same = tuning_same_versions(t, d);
+    bool same = verify_same_versions(t, d);
     text_printf(text, ", default %s (%s)%s", tuning_time(samples_typical(&v->before)),
                 same ? "the same versions" : text_format("%.2fx", ratio),
                 !same && ratio < 0.98 ? "  slower than the default here" : "");
@@ -228,12 +225,15 @@ static void summarise_precision(Text *text, const Precision *p) {
 
 static void summarise_ranges(Text *text, const Tuning *t) {
   const Precision *last =
-      t->curve.count ? &t->curve.at[t->curve.count - 1].precision : NULL;
-  text_printf(text, "  %d points measured in %d cells\n", t->holdout_from, t->cells);
+      t->sampling.curve.count
+          ? &t->sampling.curve.at[t->sampling.curve.count - 1].precision
+          : NULL;
+  text_printf(text, "  %d points measured in %d cells\n", t->sampling.holdout_from,
+              t->sampling.cells);
   if (!last || !last->points) return;
   summarise_precision(text, last);
-  if (t->before_precision.points) {
-    const Precision *before = &t->before_precision;
+  if (t->sampling.before_precision.points) {
+    const Precision *before = &t->sampling.before_precision;
     text_printf(text,
                 "  ... of the program's own thresholds: %.1f %%; within 2 %%: %.1f %%; "
                 "mean regret %.1f %%\n",
@@ -244,7 +244,7 @@ static void summarise_ranges(Text *text, const Tuning *t) {
               "  on %d of them noise leaves open which of several versions is fastest\n",
               last->even);
   int wrong = 0;
-  vec_each (const Trial *, trial, &t->trials)
+  vec_each (const Trial *, trial, &t->sampling.trials)
     wrong += trial->disagrees;
   if (wrong)
     text_printf(text,
@@ -252,31 +252,31 @@ static void summarise_ranges(Text *text, const Tuning *t) {
                 wrong);
 }
 
-const char *tuning_summary(const Tuning *t) {
+const char *settings_summary(const Tuning *t) {
   Text *text = text_new();
-  const double *predicted = tuning_times(t);
+  const double *predicted = choice_times(&t->choice);
   text_printf(text, "%s: %d guards, %d runs cover all versions of a data set\n",
               t->options->program, t->tree->guard_count, t->runs);
-  for (int d = 0; d < t->problem.dataset_count && !t->options->range_count; d++)
+  for (int d = 0; d < t->choice.problem.dataset_count && !t->options->range_count; d++)
     summarise_dataset(t, text, d, predicted[d]);
   if (t->options->range_count) summarise_ranges(text, t);
   int undecided = 0;
   for (int g = 0; g < t->tree->guard_count; g++) {
     undecided += !is_decided(t, g);
     if (!is_decided(t, g)) continue;
-    text_printf(text, "  %s %s  %s\n", t->tree->guards[g].node->name, tuning_choice(t, g),
-                tuning_reason(t, g));
+    text_printf(text, "  %s %s  %s\n", t->tree->guards[g].node->name,
+                settings_choice(t, g), settings_reason(t, g));
   }
-  vec_each (const SizeParam *, p, &t->size_params)
+  vec_each (const SizeParam *, p, &t->sizing.params)
     if (p->value != p->before)
       text_printf(text, "  %s %lld  %s\n", p->name, (long long)p->value, p->reason);
   if (undecided)
     text_printf(text, "  %d guards were not met and keep their defaults\n", undecided);
-  const char *conflicts = tuning_conflicts(t);
+  const char *conflicts = settings_conflicts(t);
   if (*conflicts) text_printf(text, "conflicts:\n%s", conflicts);
-  if (t->kept_before && !t->blind)
+  if (t->checks.kept_before && !t->checks.blind)
     text_add(text, "the default thresholds were kept: they were faster in whole runs\n");
-  if (!t->best.exact)
+  if (!t->choice.best.exact)
     text_add(text, "the search was cut short: a better choice may exist\n");
   if (t->missing)
     text_printf(text,
@@ -284,12 +284,12 @@ const char *tuning_summary(const Tuning *t) {
                 "--budget\n",
                 t->missing);
   text_add(text, text_str(t->m->report));
-  if (t->mistrusted)
+  if (t->checks.mistrusted)
     text_add(text,
              "whole runs contradicted replay: versions were forced in whole runs\n");
   text_printf(text, "%d program runs in %.1f s", t->m->executions, t->seconds);
-  if (t->sizing) text_printf(text, ", %d of them for sizes", t->sizing);
-  if (t->verifying) text_printf(text, ", %d of them to verify", t->verifying);
+  if (t->sizing.runs) text_printf(text, ", %d of them for sizes", t->sizing.runs);
+  if (t->checks.runs) text_printf(text, ", %d of them to verify", t->checks.runs);
   if (t->m->replayed) text_printf(text, ", %d more from the log", t->m->replayed);
   text_printf(text, "%s\n", t->m->interrupted ? "; interrupted" : "");
   return text_str(text);

@@ -1,6 +1,6 @@
 // Group sizes, numbers of groups and the like, once the thresholds are chosen: whole runs of a few values of
 // each, by successive halving (tuning.md, section 3).
-#include "tuner/driver.h"
+#include "tuner/sizes.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,40 +27,39 @@ typedef struct Contest {
 
 static bool is_group_size(const char *kind) { return strcmp(kind, "group_size") == 0; }
 
-void tuning_find_sizes(Tuning *t) {
+void sizes_find(Tuning *t) {
   Measure *m = t->m;
   Reply reply = measure_command(m, text_format("tuning_params %s", m->entry));
   if (reply.status != REPLY_OK) return;
-  for (const char *at = reply.text; *at;) {
-    int name = (int)strcspn(at, " \n"), line = (int)strcspn(at, "\n");
-    const char *kind =
-        line > name ? text_format("%.*s", line - name - 1, at + name + 1) : "";
-    const char *word = text_format("%.*s", name, at);
+  for (const char *at = reply.text, *line; reply_line(&at, &line);) {
+    size_t name = strcspn(line, " ");
+    const char *word = text_format("%.*s", (int)name, line),
+               *kind = line + name + (line[name] == ' ');
     Reply value = measure_command(m, text_format("tuning_param_value %s", word));
     if (strcmp(kind, "threshold") != 0 && value.status == REPLY_OK) {
       int64_t now = strtoll(value.text, NULL, 10);
-      vec_push(&t->size_params, (SizeParam){ word, kind, now, now, NULL });
+      vec_push(&t->sizing.params, (SizeParam){ word, kind, now, now, NULL });
     }
-    at += line + (at[line] == '\n');
   }
 }
 
 // ---- a contest between values
 
 static double objective_of(const Contest *c, const SizeTrial *trial) {
-  const SolveProblem *p = &c->t->problem;
+  const SolveProblem *p = &c->t->choice.problem;
   double *times = new_array(double, p->dataset_count + 1);
   for (int d = 0; d < p->dataset_count; d++)
     times[d] = trial->us[d].count ? samples_typical(&trial->us[d]) : 0;
-  return solve_objective(p, times, p->objective == SOLVE_MAX_REGRET ? c->t->alone : NULL);
+  return solve_objective(p, times,
+                         p->objective == SOLVE_MAX_REGRET ? c->t->choice.alone : NULL);
 }
 
 // The relative error of the objective, from the data set that matters most.
 static double error_of(const Contest *c, const SizeTrial *trial) {
   double sum = 0, squares = 0;
-  for (int d = 0; d < c->t->problem.dataset_count; d++) {
+  for (int d = 0; d < c->t->choice.problem.dataset_count; d++) {
     if (!trial->us[d].count) continue;
-    double weight = c->t->problem.weights[d];
+    double weight = c->t->choice.problem.weights[d];
     sum += weight * samples_typical(&trial->us[d]);
     squares += pow(weight * samples_error(&trial->us[d]), 2);
   }
@@ -71,10 +70,10 @@ static void run_trial(Contest *c, SizeTrial *trial, bool keep) {
   Measure *m = c->t->m;
   measure_command(
       m, text_format("set_tuning_param %s %lld", c->name, (long long)trial->value));
-  for (int d = 0; d < c->t->problem.dataset_count; d++) {
-    if (m->states[d].failure || m->interrupted) continue;
-    double us = measure_thresholds(m, d, c->t->thresholds);
-    c->t->sizing++;
+  for (int d = 0; d < c->t->choice.problem.dataset_count; d++) {
+    if (m->seen->states[d].failure || m->interrupted) continue;
+    double us = measure_thresholds(m, d, c->t->choice.thresholds);
+    c->t->sizing.runs++;
     if (us < 0)
       trial->out = true;
     else if (keep)
@@ -119,15 +118,15 @@ static int halve(Contest *c) {
 // All data sets of one turn.
 static double turn_us(const Contest *c, const SizeTrial *trial, int number) {
   double sum = 0;
-  for (int d = 0; d < c->t->problem.dataset_count; d++)
+  for (int d = 0; d < c->t->choice.problem.dataset_count; d++)
     if (number < trial->us[d].count)
-      sum += c->t->problem.weights[d] * trial->us[d].at[number];
+      sum += c->t->choice.problem.weights[d] * trial->us[d].at[number];
   return sum;
 }
 
 // Does any data set lose?  What the sum gains from long runs says nothing about short ones.
 static bool harms_one(const Contest *c, const SizeTrial *trial) {
-  for (int d = 0; d < c->t->problem.dataset_count; d++) {
+  for (int d = 0; d < c->t->choice.problem.dataset_count; d++) {
     const Samples *now = &c->trials[0].us[d], *then = &trial->us[d];
     if (now->count && samples_typical(then) > (1 + gain) * samples_typical(now))
       return true;
@@ -162,10 +161,10 @@ static Contest contest_new(Tuning *t, const SizeParam *p, double until) {
   Contest c = { .t = t, .name = p->name, .until = until };
   const int64_t values[] = { p->value, p->value / FACTOR, p->value * FACTOR };
   for (int i = 0; i < 3; i++) {
-    bool fits = !is_group_size(p->kind) || values[i] <= t->max_group_size;
+    bool fits = !is_group_size(p->kind) || values[i] <= t->sizing.max_group_size;
     if (i > 0 && (values[i] < 1 || !fits)) continue;
     c.trials[c.count] = (SizeTrial){ .value = values[i] };
-    c.trials[c.count++].us = new_array(Samples, t->problem.dataset_count + 1);
+    c.trials[c.count++].us = new_array(Samples, t->choice.problem.dataset_count + 1);
   }
   return c;
 }
@@ -174,10 +173,10 @@ static Contest contest_new(Tuning *t, const SizeParam *p, double until) {
 
 // Does the program still give the right results?
 static bool results_hold(Tuning *t) {
-  for (int d = 0; d < t->problem.dataset_count; d++) {
+  for (int d = 0; d < t->choice.problem.dataset_count; d++) {
     double us = 0;
-    if (t->m->states[d].failure || !measure_start(t->m)) continue;
-    measure_thresholds(t->m, d, t->thresholds);  // sets them
+    if (t->seen->states[d].failure || !measure_start(t->m)) continue;
+    measure_thresholds(t->m, d, t->choice.thresholds);  // sets them
     Reply reply = measure_call(t->m, d, true, &us);
     const char *wrong =
         reply.status == REPLY_OK ? measure_check_result(t->m, d) : reply.text;
@@ -199,8 +198,8 @@ static void contest(Tuning *t, SizeParam *p, double until) {
     p->reason =
         text_format("%.1f %% better than %lld", 100 * (1 - ratio), (long long)p->value);
     p->value = value;
-    for (int d = 0; d < t->problem.dataset_count; d++)
-      if (t->verified[d].before.count) t->verified[d].tuned = winner->us[d];
+    for (int d = 0; d < t->choice.problem.dataset_count; d++)
+      if (t->checks.verified[d].before.count) t->checks.verified[d].tuned = winner->us[d];
   }
   measure_command(t->m,
                   text_format("set_tuning_param %s %lld", p->name, (long long)p->value));
@@ -208,16 +207,16 @@ static void contest(Tuning *t, SizeParam *p, double until) {
 
 static bool all_are_short(const Tuning *t, double seconds) {
   double sum = 0;
-  for (int d = 0; d < t->problem.dataset_count; d++)
-    if (!t->m->states[d].failure) sum += t->m->states[d].least_us;
+  for (int d = 0; d < t->choice.problem.dataset_count; d++)
+    if (!t->seen->states[d].failure) sum += t->seen->states[d].least_us;
   return 1e-6 * sum * 3 * LEAST_TURNS < seconds;
 }
 
-void tuning_choose_sizes(Tuning *t) {
+void sizes_choose(Tuning *t) {
   double seconds = fmin(most_seconds, share_of_budget * t->options->budget_s);
-  double until = fmin(t->m->deadline, child_now() + seconds);
-  if (t->size_params.count == 0 || !all_are_short(t, seconds)) return;
-  vec_each (SizeParam *, p, &t->size_params) {
+  double until = fmin(t->m->limits.deadline, child_now() + seconds);
+  if (t->sizing.params.count == 0 || !all_are_short(t, seconds)) return;
+  vec_each (SizeParam *, p, &t->sizing.params) {
     if (t->m->interrupted || child_now() > until) return;
     tuning_progress(t, 95, "%s", p->name);
     contest(t, p, until);

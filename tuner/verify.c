@@ -1,5 +1,6 @@
 // Whole runs have the last word: tuned against default and against the runner-up, in turn.
-#include "tuner/driver.h"
+#include "tuner/verify.h"
+#include "tuner/choose.h"
 #include <math.h>
 #include <string.h>
 
@@ -9,39 +10,43 @@ static const double doubt = 0.02, close_by = 0.05;
 // Do two choices of thresholds run the same versions on the data set?
 static bool same_versions(const Tuning *t, int dataset, const int64_t *a,
                           const int64_t *b) {
-  const SolveFate *x = solve_fates(&t->problem, a), *y = solve_fates(&t->problem, b);
-  for (int i = 0; i < t->problem.group_count; i++) {
-    if (t->problem.groups[i].dataset != dataset || (!x[i].reached && !y[i].reached))
+  const SolveFate *x = solve_fates(&t->choice.problem, a),
+                  *y = solve_fates(&t->choice.problem, b);
+  for (int i = 0; i < t->choice.problem.group_count; i++) {
+    if (t->choice.problem.groups[i].dataset != dataset ||
+        (!x[i].reached && !y[i].reached))
       continue;
     if (x[i].reached != y[i].reached || x[i].branch != y[i].branch) return false;
   }
   return true;
 }
 
-bool tuning_same_versions(const Tuning *t, int dataset) {
-  return t->before && same_versions(t, dataset, t->thresholds, t->before);
+bool verify_same_versions(const Tuning *t, int dataset) {
+  return t->checks.before &&
+         same_versions(t, dataset, t->choice.thresholds, t->checks.before);
 }
 
 // ---- the runner-up
 
 static bool differs_anywhere(const Tuning *t, const int64_t *other) {
-  for (int d = 0; d < t->problem.dataset_count; d++)
-    if (!same_versions(t, d, t->thresholds, other)) return true;
+  for (int d = 0; d < t->choice.problem.dataset_count; d++)
+    if (!same_versions(t, d, t->choice.thresholds, other)) return true;
   return false;
 }
 
 // The best of the choices that differ in one guard only, if it is nearly as good; else NULL.
 static const int64_t *runner_up(const Tuning *t) {
   const int64_t *best = NULL;
-  double now =
-      solve_objective(&t->problem, solve_times(&t->problem, t->thresholds), NULL);
+  double now = solve_objective(
+      &t->choice.problem, solve_times(&t->choice.problem, t->choice.thresholds), NULL);
   double least = now * (1 + close_by);
-  for (int i = 0; i < 2 * t->problem.group_count; i++) {
-    const SolveGroup *g = &t->problem.groups[i / 2];
-    int64_t *other =
-        mem_copy(t->thresholds, (size_t)(t->tree->guard_count + 1) * sizeof *other);
+  for (int i = 0; i < 2 * t->choice.problem.group_count; i++) {
+    const SolveGroup *g = &t->choice.problem.groups[i / 2];
+    int64_t *other = mem_copy(t->choice.thresholds,
+                              (size_t)(t->tree->guard_count + 1) * sizeof *other);
     other[g->guard] = i % 2 ? g->par : g->par + 1;
-    double value = solve_objective(&t->problem, solve_times(&t->problem, other), NULL);
+    double value =
+        solve_objective(&t->choice.problem, solve_times(&t->choice.problem, other), NULL);
     if (!(value < least) || !differs_anywhere(t, other)) continue;
     least = value;
     best = other;
@@ -58,27 +63,28 @@ typedef struct Turn {
 
 // Everything once, forwards or backwards: what drifts meets all alike.
 static void turn(Tuning *t, int d, bool forwards, bool keep) {
-  Verified *v = &t->verified[d];
-  bool failed = t->m->states[d].default_failure != NULL;
-  bool rival = t->rival && !same_versions(t, d, t->thresholds, t->rival);
-  Turn turns[] = { { t->thresholds, &v->tuned },
-                   { failed ? NULL : t->before, &v->before },
-                   { rival ? t->rival : NULL, &v->rival } };
+  Verified *v = &t->checks.verified[d];
+  bool failed = t->seen->states[d].default_failure != NULL;
+  bool rival =
+      t->checks.rival && !same_versions(t, d, t->choice.thresholds, t->checks.rival);
+  Turn turns[] = { { t->choice.thresholds, &v->tuned },
+                   { failed ? NULL : t->checks.before, &v->before },
+                   { rival ? t->checks.rival : NULL, &v->rival } };
   for (int i = 0; i < 3; i++) {
     const Turn *now = &turns[forwards ? i : 2 - i];
     if (!now->thresholds) continue;
     double us = measure_thresholds(t->m, d, now->thresholds);
-    t->verifying++;
+    t->checks.runs++;
     if (us >= 0 && keep) vec_push(now->samples, us);
   }
 }
 
 // The first turn of short runs warms up; and of short runs more are made.
 static void verify_dataset(Tuning *t, int d, int run) {
-  double us = t->m->states[d].least_us;
-  bool is_short = us < t->m->short_us;
-  int turns = is_short ? (int)fmin(SHORT_TURNS, 2 + t->m->short_us / us) : 1;
-  tuning_progress(t, 85 + run, "%s: tuned against default", t->m->data[d].name);
+  double us = t->seen->states[d].least_us;
+  bool is_short = us < t->m->limits.short_us;
+  int turns = is_short ? (int)fmin(SHORT_TURNS, 2 + t->m->limits.short_us / us) : 1;
+  tuning_progress(t, 85 + run, "%s: tuned against default", t->seen->data[d].name);
   if (run == 0 && is_short) turn(t, d, true, false);
   for (int i = 0; i < turns; i++)
     turn(t, d, (run + i) % 2 == 0, true);
@@ -86,29 +92,31 @@ static void verify_dataset(Tuning *t, int d, int run) {
 
 // Is there anything to compare on the data set?
 static bool is_open(const Tuning *t, int d) {
-  return !tuning_same_versions(t, d) ||
-         (t->rival && !same_versions(t, d, t->thresholds, t->rival));
+  return !verify_same_versions(t, d) ||
+         (t->checks.rival && !same_versions(t, d, t->choice.thresholds, t->checks.rival));
 }
 
 // The weighted sum of `a` over that of `b`, on data sets that run other versions, and its error.
 static double ratio_of(const Tuning *t, const int64_t *other, size_t a, size_t b,
                        double *error) {
   double sum_a = 0, sum_b = 0, squares = 0;
-  for (int d = 0; d < t->problem.dataset_count; d++) {
-    const Samples *x = (const Samples *)((const char *)&t->verified[d] + a);
-    const Samples *y = (const Samples *)((const char *)&t->verified[d] + b);
-    if (!x->count || !y->count || same_versions(t, d, t->thresholds, other)) continue;
-    sum_a += t->problem.weights[d] * samples_typical(x);
-    sum_b += t->problem.weights[d] * samples_typical(y);
-    squares += pow(t->problem.weights[d] * hypot(samples_error(x), samples_error(y)), 2);
+  for (int d = 0; d < t->choice.problem.dataset_count; d++) {
+    const Samples *x = (const Samples *)((const char *)&t->checks.verified[d] + a);
+    const Samples *y = (const Samples *)((const char *)&t->checks.verified[d] + b);
+    if (!x->count || !y->count || same_versions(t, d, t->choice.thresholds, other))
+      continue;
+    sum_a += t->choice.problem.weights[d] * samples_typical(x);
+    sum_b += t->choice.problem.weights[d] * samples_typical(y);
+    squares +=
+        pow(t->choice.problem.weights[d] * hypot(samples_error(x), samples_error(y)), 2);
   }
   *error = sum_b > 0 ? sqrt(squares) / sum_b : 0;
   return sum_b > 0 ? sum_a / sum_b : 1;
 }
 
 static double against_default(const Tuning *t, double *error) {
-  return ratio_of(t, t->before, offsetof(Verified, tuned), offsetof(Verified, before),
-                  error);
+  return ratio_of(t, t->checks.before, offsetof(Verified, tuned),
+                  offsetof(Verified, before), error);
 }
 
 // Is it clear whether the tuned program is slower than the default by more than is accepted?
@@ -121,7 +129,7 @@ static void verify_all(Tuning *t) {
   for (int run = 0; run < MOST_VERIFY_RUNS; run++) {
     bool enough = run >= VERIFY_RUNS && is_clear(t);
     if (enough || t->m->interrupted) return;
-    for (int d = 0; d < t->problem.dataset_count; d++)
+    for (int d = 0; d < t->choice.problem.dataset_count; d++)
       if (is_open(t, d)) verify_dataset(t, d, run);
   }
 }
@@ -130,71 +138,72 @@ static void verify_all(Tuning *t) {
 
 // Was the tuned program slower, compared with the default, than predicted?
 static bool contradicts(const Tuning *t, int d) {
-  const Verified *v = &t->verified[d];
-  if (!v->tuned.count || !v->before.count || tuning_same_versions(t, d)) return false;
+  const Verified *v = &t->checks.verified[d];
+  if (!v->tuned.count || !v->before.count || verify_same_versions(t, d)) return false;
   double tuned = samples_typical(&v->tuned), before = samples_typical(&v->before);
   double noise =
       hypot(samples_error(&v->tuned) / tuned, samples_error(&v->before) / before);
-  double predicted =
-      solve_times(&t->problem, t->thresholds)[d] / solve_times(&t->problem, t->before)[d];
+  double predicted = solve_times(&t->choice.problem, t->choice.thresholds)[d] /
+                     solve_times(&t->choice.problem, t->checks.before)[d];
   return log(tuned / before / predicted) > doubt + 2 * noise;
 }
 
 // Measures the data sets whose prediction did not hold by forced whole runs, and chooses again.
 static bool measure_suspects(Tuning *t) {
   bool any = false;
-  for (int d = 0; d < t->problem.dataset_count; d++) {
+  for (int d = 0; d < t->choice.problem.dataset_count; d++) {
     if (!measure_time_left(t->m) || !contradicts(t, d)) continue;
-    tuning_progress(t, 90, "%s: not as predicted", t->m->data[d].name);
-    tuning_cover(t, d, 2);
+    tuning_progress(t, 90, "%s: not as predicted", t->seen->data[d].name);
+    choose_cover(t, d, 2);
     any = true;
   }
   return any;
 }
 
 static void forget(Tuning *t) {
-  for (int d = 0; d < t->problem.dataset_count; d++)
-    t->verified[d] = (Verified){ 0 };
+  for (int d = 0; d < t->choice.problem.dataset_count; d++)
+    t->checks.verified[d] = (Verified){ 0 };
 }
 
 static void take_rival(Tuning *t) {
-  if (!t->rival) return;
-  double error, ratio = ratio_of(t, t->rival, offsetof(Verified, tuned),
+  if (!t->checks.rival) return;
+  double error, ratio = ratio_of(t, t->checks.rival, offsetof(Verified, tuned),
                                  offsetof(Verified, rival), &error);
   if (ratio - error <= 1 + doubt) return;
-  for (int d = 0; d < t->problem.dataset_count; d++)
-    if (!same_versions(t, d, t->thresholds, t->rival))
-      t->verified[d].tuned = t->verified[d].rival;
-  t->thresholds = t->rival;
+  for (int d = 0; d < t->choice.problem.dataset_count; d++)
+    if (!same_versions(t, d, t->choice.thresholds, t->checks.rival))
+      t->checks.verified[d].tuned = t->checks.verified[d].rival;
+  t->choice.thresholds = t->checks.rival;
 }
 
 // Does the choice lead to versions that there was no time to measure?
 static bool is_blind(const Tuning *t) {
-  const double *times = solve_times(&t->problem, t->thresholds);
-  for (int d = 0; d < t->problem.dataset_count; d++)
-    if (isinf(times[d]) && !t->m->states[d].failure && !t->m->states[d].default_failure)
+  const double *times = solve_times(&t->choice.problem, t->choice.thresholds);
+  for (int d = 0; d < t->choice.problem.dataset_count; d++)
+    if (isinf(times[d]) && !t->seen->states[d].failure &&
+        !t->seen->states[d].default_failure)
       return true;
   return false;
 }
 
-void tuning_verify(Tuning *t) {
-  if (!t->before) return;
+void verify(Tuning *t) {
+  if (!t->checks.before) return;
   if (is_blind(t)) {
-    t->kept_before = t->blind = true;
-    t->thresholds = t->before;
+    t->checks.kept_before = t->checks.blind = true;
+    t->choice.thresholds = t->checks.before;
     return;
   }
-  t->rival = runner_up(t);
+  t->checks.rival = runner_up(t);
   verify_all(t);
   if (!t->options->no_replay && measure_suspects(t)) {
-    t->mistrusted = true;
-    tuning_choose_known(t);
-    t->rival = runner_up(t);
+    t->checks.mistrusted = true;
+    choose_known(t);
+    t->checks.rival = runner_up(t);
     forget(t);
     verify_all(t);
   }
   take_rival(t);
   double error;
-  t->kept_before = against_default(t, &error) > 1 + doubt;
-  if (t->kept_before) t->thresholds = t->before;
+  t->checks.kept_before = against_default(t, &error) > 1 + doubt;
+  if (t->checks.kept_before) t->choice.thresholds = t->checks.before;
 }

@@ -2,6 +2,7 @@
 #include "base/hash.h"
 #include "commands/scratch.h"
 #include "commands/tune_data.h"
+#include "tuner/settings.h"
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -272,7 +273,7 @@ static int report(Compiler *c, const Options *o, const Tuning *t) {
     diag_flush(c);
     return 1;
   }
-  fputs(tuning_summary(t), stdout);
+  fputs(settings_summary(t), stdout);
   if (!o->tuner.dry_run) printf("wrote %s\n", o->tuner.out_path);
   return 0;
 }

@@ -1,0 +1,5 @@
+#pragma once
+#include "tuner/tuning.h"
+
+// The self-contained page of --report.
+const char *page_text(const Tuning *t);
