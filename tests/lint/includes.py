@@ -3,7 +3,8 @@
 
 A folder of compiler/ includes only itself and the folders before it in ORDER; a pass never
 includes a pass (passes share no headers but passes.h); commands/ and flc.c reach the passes
-through pipeline.h only.  Prints every line that breaks this; exit status 1 if there is one.
+through pipeline.h only; and no part of tuner/ includes itself by way of others.  Prints every line
+that breaks this; exit status 1 if there is one.
 """
 import pathlib
 import re
@@ -43,8 +44,28 @@ def complaint(folder, own_name, target):
     return None
 
 
+def circles(folder):
+    """Parts (x.c and x.h together) that reach themselves."""
+    parts = {}
+    for path in folder.glob("*.[ch]"):
+        names = {pathlib.PurePath(target).stem for _, target in includes(path) if target.startswith("tuner/")}
+        parts.setdefault(path.stem, set()).update(names - {path.stem})
+
+    def reached(part, seen):
+        for other in parts.get(part, ()):
+            if other not in seen:
+                seen.add(other)
+                reached(other, seen)
+        return seen
+
+    return [part for part in sorted(parts) if part in reached(part, set())]
+
+
 def main():
     bad = 0
+    for part in circles(ROOT.parent / "tuner"):
+        print(f"tuner/{part}.h includes itself by way of others")
+        bad += 1
     for path in sorted(ROOT.rglob("*.[ch]")) + sorted((ROOT.parent / "tuner").glob("*.[ch]")):
         folder = path.parent.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else "tuner"
         for number, target in includes(path):
