@@ -97,7 +97,8 @@ void RT_NAME(context_unpause_profiling)(struct RT_NAME(context) * ctx);
 int RT_NAME(get_tuning_param_count)(void);
 const char *RT_NAME(get_tuning_param_name)(int i);
 const char *RT_NAME(get_tuning_param_class)(int i);
-// Also after creation: 0, or 1 if there is no such parameter or the value makes no sense for it.
+// Also after creation: 0, or 1 if there is no such parameter or the value makes no sense
+// for it.
 int RT_NAME(context_set_tuning_param)(struct RT_NAME(context) * ctx, const char *name,
                                       size_t value);
 // 0, or 1 if a guard does not exist; "" forces nothing any more.

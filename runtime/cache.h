@@ -1,11 +1,13 @@
 // Begin cache.h: compiled programs kept on disk.
 //
-// A file holds records: a header (mark, lengths, checksum), a text that says everything that the bytes
-// follow from, and the bytes.  In the cache folder each program has its own file, named after a hash of
-// the text; with --cache-file one file holds all.  A record serves only a program with the very same
-// text.  What does not fit its checksum is ignored, and written anew when the program has been compiled.
+// A file holds records: a header (mark, lengths, checksum), a text that says everything
+// that the bytes follow from, and the bytes.  In the cache folder each program has its
+// own file, named after a hash of the text; with --cache-file one file holds all.  A
+// record serves only a program with the very same text.  What does not fit its checksum
+// is ignored, and written anew when the program has been compiled.
 //
-// What lies in a cache is run: a folder or file in which others could have written is not used.
+// What lies in a cache is run: a folder or file in which others could have written is not
+// used.
 
 struct rt_record_header {
   char mark[8];
@@ -38,7 +40,8 @@ RT_FN void rt_binaries_free(struct rt_binaries *b) {
   b->count = 0;
 }
 
-// The latest with the text, or NULL; it becomes the last one, as the one that was used last.
+// The latest with the text, or NULL; it becomes the last one, as the one that was used
+// last.
 RT_FN const struct rt_binary *rt_binaries_find(struct rt_binaries *b, const char *about) {
   int i = b->count - 1;
   while (i >= 0 && strcmp(b->items[i].about, about) != 0)
@@ -82,7 +85,8 @@ RT_FN size_t rt_record_read(struct rt_binaries *b, const char *bytes, size_t len
   return sizeof h + (size_t)h.about + (size_t)h.length;
 }
 
-// Adds the whole records of a file, up to the first damaged one; closes it.  False if it cannot be read.
+// Adds the whole records of a file, up to the first damaged one; closes it.  False if it
+// cannot be read.
 RT_FN bool rt_binaries_read(struct rt_binaries *b, int fd) {
   size_t length = 0, at = 0, size = 0;
   FILE *file = fdopen(fd, "rb");
@@ -114,7 +118,8 @@ RT_FN bool rt_binaries_save(const struct rt_binaries *b, const char *path, mode_
 
 // ---- whom to trust
 
-// NULL if nobody but the user can have written to the open file or folder, else why it is not trusted.
+// NULL if nobody but the user can have written to the open file or folder, else why it is
+// not trusted.
 RT_FN const char *rt_distrust(int fd, mode_t kind) {
   struct stat s;
   if (fstat(fd, &s) != 0) return strerror(errno);
@@ -125,7 +130,8 @@ RT_FN const char *rt_distrust(int fd, mode_t kind) {
   return NULL;
 }
 
-// NULL, or why the folder is not used.  `own`: nobody else shall read it either, and it is no link.
+// NULL, or why the folder is not used.  `own`: nobody else shall read it either, and it
+// is no link.
 RT_FN const char *rt_distrust_folder(const char *path, bool own) {
   int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (own ? O_NOFOLLOW : 0));
   if (fd < 0) return errno == ENOTDIR ? "it is a link or no folder" : strerror(errno);
@@ -198,8 +204,8 @@ RT_FN void rt_cache_list(DIR *folder, struct rt_cached_files *files) {
   }
 }
 
-// What was used least recently goes, a tenth more than need be; what was used last stays.  The folder is
-// flc's own, too (compiler/commands/cache.c).
+// What was used least recently goes, a tenth more than need be; what was used last
+// stays.  The folder is flc's own, too (compiler/commands/cache.c).
 RT_FN void rt_cache_trim(const char *path) {
   struct rt_cached_files files = { NULL, 0, 0 };
   int64_t limit = rt_cache_limit();
@@ -255,7 +261,8 @@ RT_FN char *rt_user_cache_folder(void) {
   return rt_text_take(&t);
 }
 
-// A folder that cannot be made is no reason to complain: the program runs as well without.
+// A folder that cannot be made is no reason to complain: the program runs as well
+// without.
 RT_FN void rt_cache_open_folder(struct rt_context *ctx, char *folder, bool own) {
   if (!folder) return;
   const char *reason = rt_distrust_folder(folder, own);
@@ -317,8 +324,8 @@ RT_FN char *rt_cache_path(const struct rt_context *ctx, const char *about) {
   return rt_text_take(&t);
 }
 
-// The program that the text is about, from what was loaded or cached, added to `out`; NULL if there is
-// none.  It counts as used now.
+// The program that the text is about, from what was loaded or cached, added to `out`;
+// NULL if there is none.  It counts as used now.
 RT_FN const struct rt_binary *rt_cache_find(struct rt_context *ctx, const char *about,
                                             struct rt_binaries *out) {
   const struct rt_binary *found = rt_binaries_find(&ctx->loaded, about);

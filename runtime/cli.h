@@ -354,7 +354,8 @@ RT_FN void rt_print_report(struct rt_context *ctx, const struct rt_cli *cli) {
   free(report);
 }
 
-// The entry point that was asked for, or main, or the only one; NULL after an error that lists them.
+// The entry point that was asked for, or main, or the only one; NULL after an error that
+// lists them.
 RT_FN const struct rt_entry_point *rt_chosen_entry(struct rt_context *ctx,
                                                    const char *name) {
   const struct rt_program *program = ctx->program;

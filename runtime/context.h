@@ -146,8 +146,8 @@ RT_FN void rt_log(struct rt_context *ctx, const char *format, ...) {
   fputc('\n', ctx->log);
 }
 
-// The text of a failed check, as the compiler's messages are: its place, its parts with the values
-// between them, and the line of the source.
+// The text of a failed check, as the compiler's messages are: its place, its parts with
+// the values between them, and the line of the source.
 RT_FN int rt_fail(struct rt_context *ctx, int check, const int64_t *values) {
   const struct rt_check *c = &ctx->program->checks[check];
   struct rt_text t = { NULL, 0, 0 };

@@ -38,8 +38,8 @@ RT_FN bool rt_inflate_ended(const struct rt_inflater *z) {
 
 // ---- codes
 
-// Codes of one length are consecutive numbers, shorter ones before longer ones, and are sent with their
-// first bit first.  False if there are too many.
+// Codes of one length are consecutive numbers, shorter ones before longer ones, and are
+// sent with their first bit first.  False if there are too many.
 RT_FN bool rt_inflate_codes(uint16_t *table, const unsigned char *lengths, int count) {
   unsigned next = 0;
   memset(table, 0, RT_CODE_ENTRIES * sizeof *table);
@@ -234,7 +234,8 @@ RT_FN bool rt_gzip_member(struct rt_inflater *z) {
          crc == rt_crc32(z->out.data + z->start, length);
 }
 
-// The bytes, unpacked if they are compressed: replaces and frees `*bytes`.  False if they are damaged.
+// The bytes, unpacked if they are compressed: replaces and frees `*bytes`.  False if they
+// are damaged.
 RT_FN bool rt_gunzip(char **bytes, size_t *length) {
   struct rt_inflater *z = (struct rt_inflater *)rt_host_alloc(sizeof *z);
   z->in = (const unsigned char *)*bytes;

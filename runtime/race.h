@@ -119,8 +119,8 @@ RT_FN void rt_race_print(struct rt_context *ctx, struct rt_racer *racers, int co
   rt_text_free(&t);
 }
 
-// Calls the entry point by each path (in racers[i].forced) in turn, and prints the times.  The inputs stay
-// as they are; results are dropped.
+// Calls the entry point by each path (in racers[i].forced) in turn, and prints the
+// times.  The inputs stay as they are; results are dropped.
 RT_FN int rt_race(struct rt_context *ctx, const struct rt_entry_point *entry,
                   const struct rt_value *in, struct rt_racer *racers, int count,
                   int rounds) {

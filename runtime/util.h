@@ -213,8 +213,8 @@ RT_FN void rt_release_signals(const sigset_t *before) {
   errno = reason;
 }
 
-// Writes a file that has no name yet, so that nothing is left of it if the process ends; where the file
-// system has no such files, one with the name.
+// Writes a file that has no name yet, so that nothing is left of it if the process ends;
+// where the file system has no such files, one with the name.
 RT_FN bool rt_write_temporary(const char *name, mode_t mode, const void *bytes,
                               size_t length) {
   char *folder = rt_folder_of(name);

@@ -45,7 +45,8 @@ void choose_cover(Tuning *t, int dataset, int runs) {
     measure_path(t->m, dataset, tree_cover(t->tree, r), runs);
 }
 
-// Versions whose results differ, or that replay could not run, are looked at in whole runs.
+// Versions whose results differ, or that replay could not run, are looked at in whole
+// runs.
 void choose_measure(Tuning *t, int dataset) {
   ReplayOutcome outcome =
       t->options->no_replay ? REPLAY_FAILED : replay_run(t->replayer, dataset);
@@ -107,8 +108,8 @@ static double objective_of(const SolveProblem *p, const int64_t *thresholds) {
   return solve_objective(p, solve_times(p, thresholds), NULL);
 }
 
-// Would another choice win by more than a tie in one of the possible worlds?  NULL if (nearly)
-// never, else the runs that would tell.
+// Would another choice win by more than a tie in one of the possible worlds?  NULL if
+// (nearly) never, else the runs that would tell.
 static bool *contested(const Tuning *t, Random *r) {
   bool *marks = new_array(bool, t->choice.problem.dataset_count * t->runs + 1);
   int doubtful = 0;
@@ -152,7 +153,8 @@ static const SolveGroup *chosen_bound(const Tuning *t) {
   return NULL;
 }
 
-// A choice that stands on bounds is a guess that such versions are no slower than these: they are run.
+// A choice that stands on bounds is a guess that such versions are no slower than these:
+// they are run.
 void choose_known(Tuning *t) {
   choose(t);
   for (int i = 0; i < MOST_BOUNDS && measure_time_left(t->m); i++) {

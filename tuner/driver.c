@@ -34,7 +34,8 @@ static const char *params_of(Tuning *t) {
   return text_str(text);
 }
 
-// The device for people; its log name, its memory and its largest group are kept on the way.
+// The device for people; its log name, its memory and its largest group are kept on the
+// way.
 static const char *device_of(Tuning *t, int64_t *capacity) {
   Measure *m = t->m;
   Reply reply = child_command(&m->server, m->limits.timeout_s, "report");

@@ -1,7 +1,8 @@
 // What runs have told about the versions of a program.
 //
-// A version is what stands behind one branch of a guard.  The time from a decision to the next one is that
-// of the version, so that one run measures all regions that stand side by side.
+// A version is what stands behind one branch of a guard.  The time from a decision to the
+// next one is that of the version, so that one run measures all regions that stand side
+// by side.
 #pragma once
 #include "tuner/log.h"
 #include "tuner/samples.h"

@@ -39,7 +39,8 @@ bool races_add_inside(RaceInsides *list, RaceGroup *inner, int64_t count) {
   return true;
 }
 
-// "1 4096 0": the guard by its number in the region, Par, local memory.  False if it is known.
+// "1 4096 0": the guard by its number in the region, Par, local memory.  False if it is
+// known.
 static bool add_decision(const Races *r, const RaceGroup *g, Contender *c,
                          const char *text) {
   int guard = 0;
@@ -64,8 +65,8 @@ static void add_sample(Contender *c, const char *text) {
   c->total.at[round] = total;
 }
 
-// A line about an alternative, without its numbers: from the program or from the log.  False if it
-// says nothing new.
+// A line about an alternative, without its numbers: from the program or from the log. 
+// False if it says nothing new.
 bool races_take(const Races *r, RaceGroup *g, int k, const char *what, const char *text) {
   Contender *c = &g->list[k];
   if (strcmp(what, "decide") == 0) return add_decision(r, g, c, text);
@@ -168,7 +169,8 @@ static void place(Races *r, const RaceGroup *g, int parent, double events, int d
     place_alternative(r, g, k, parent, events, depth);
 }
 
-// A run in which every race is won by the best; the default run may have compiled kernels.
+// A run in which every race is won by the best; the default run may have compiled
+// kernels.
 static double best_time(const RaceWhole *whole) {
   double sum = whole->base_us;
   vec_each (const RaceInside *, in, &whole->inside) {

@@ -1,5 +1,6 @@
-// What replay (replay.h) and earlier tunings, by the log, have told about the regions of a program: an
-// alternative of a region is a branch of one of its guards behind which there is no further guard.
+// What replay (replay.h) and earlier tunings, by the log, have told about the regions of
+// a program: an alternative of a region is a branch of one of its guards behind which
+// there is no further guard.
 #pragma once
 #include "tuner/evidence.h"
 
@@ -58,8 +59,8 @@ RaceGroup *races_group(Races *r, int dataset, int root, int64_t par, int64_t loc
 // False if it is known.
 bool races_add_inside(RaceInsides *list, RaceGroup *inner, int64_t count);
 
-// Takes a line about alternative `k`, without its numbers, from the program or from the log.  False if it
-// says nothing new.
+// Takes a line about alternative `k`, without its numbers, from the program or from the
+// log.  False if it says nothing new.
 bool races_take(const Races *r, RaceGroup *g, int k, const char *what, const char *text);
 
 // The time of one event; 0 if unknown.

@@ -25,8 +25,8 @@ double samples_typical(const Samples *s) {
   return quantile_of(mem_copy(s->at, (size_t)s->count * sizeof *s->at), s->count, 0.25);
 }
 
-// From the median of the distances to it, so that outliers do not count; with few samples at least
-// what runs usually differ by.
+// From the median of the distances to it, so that outliers do not count; with few samples
+// at least what runs usually differ by.
 double samples_error(const Samples *s) {
   if (s->count == 0) return 0;
   double middle = samples_typical(s), usual = (s->count < 3 ? 0.10 : 0.02) * fabs(middle);
@@ -53,8 +53,8 @@ double samples_low(const Samples *s) {
   return sorted(s)[(int)(share_of(s) * (s->count - 1) + 0.5)];
 }
 
-// From the ranks between which the true quantile lies in 95 % of all cases; of few samples at least
-// what runs usually differ by.
+// From the ranks between which the true quantile lies in 95 % of all cases; of few
+// samples at least what runs usually differ by.
 double samples_low_error(const Samples *s) {
   if (s->count == 0) return 0;
   const double *values = sorted(s);

@@ -69,7 +69,8 @@ const char *file_temporary(const char *path, int *fd) {
   return *fd < 0 ? NULL : name;
 }
 
-// /dev/stdout and its kind lead to files that are open: those are written to, not replaced.
+// /dev/stdout and its kind lead to files that are open: those are written to, not
+// replaced.
 static bool is_stream(const char *path, const struct stat *status) {
   return !S_ISREG(status->st_mode) || strncmp(path, "/dev/", 5) == 0 ||
          strncmp(path, "/proc/", 6) == 0;

@@ -1,10 +1,12 @@
-// Files are written whole or not at all: a temporary file in the folder of the output, then rename.
+// Files are written whole or not at all: a temporary file in the folder of the output,
+// then rename.
 #pragma once
 #include "base/text.h"
 #include <signal.h>
 #include <sys/types.h>
 
-// While temporary files exist, the signals that would end the process wait, so that none is left.
+// While temporary files exist, the signals that would end the process wait, so that none
+// is left.
 typedef struct SignalHold {
   sigset_t before;
 } SignalHold;
@@ -21,20 +23,21 @@ typedef struct Tick {
   void *state;
 } Tick;
 
-// Waits for a child process while signals are held; the status of waitpid, or -1.  A signal to this
-// process is handed on to the child and goes to `got` (0: none).
+// Waits for a child process while signals are held; the status of waitpid, or -1.  A
+// signal to this process is handed on to the child and goes to `got` (0: none).
 int signals_wait(pid_t child, Tick tick, int *got);
 
-// Makes an empty file with a fresh name in the folder of `path`, readable by the user alone; its
-// descriptor goes to `fd`.  NULL, with `errno` set, on failure.
+// Makes an empty file with a fresh name in the folder of `path`, readable by the user
+// alone; its descriptor goes to `fd`.  NULL, with `errno` set, on failure.
 const char *file_temporary(const char *path, int *fd);
 
-// The regular file that is to be made or replaced at `path`, links followed: NULL if something else is
-// there, with `errno` set if that cannot be written to either.
+// The regular file that is to be made or replaced at `path`, links followed: NULL if
+// something else is there, with `errno` set if that cannot be written to either.
 const char *file_target(const char *path);
 
-// Gives a temporary file the mode of the target that it replaces, or `mode` less the umask, and renames
-// it.  False, with `errno` set and the temporary file gone, on failure.
+// Gives a temporary file the mode of the target that it replaces, or `mode` less the
+// umask, and renames it.  False, with `errno` set and the temporary file gone, on
+// failure.
 bool file_publish(const char *temporary, const char *target, mode_t mode);
 
 // Writes the whole file or nothing.  False, with `errno` set, on failure.

@@ -9,9 +9,10 @@ typedef struct Process {
   Tick tick;                // while it runs
 } Process;
 
-// Runs it to its end.  A signal that would end flc ends the program first.  The status of waitpid, or
-// -1 if it could not be started.
+// Runs it to its end.  A signal that would end flc ends the program first.  The status of
+// waitpid, or -1 if it could not be started.
 int process_run(const Process *p);
 
-// The file that runs when the name is called: itself, or found along $PATH; NULL if there is none.
+// The file that runs when the name is called: itself, or found along $PATH; NULL if there
+// is none.
 const char *process_find(const char *name);

@@ -10,8 +10,8 @@ static bool continues(const char *s, int count) {
   return true;
 }
 
-// The bytes of the character at `s`; 0 if none begins there: no short forms of long ones, no
-// surrogates, nothing beyond U+10FFFF.
+// The bytes of the character at `s`; 0 if none begins there: no short forms of long ones,
+// no surrogates, nothing beyond U+10FFFF.
 static int character(const char *s) {
   unsigned char a = (unsigned char)s[0], b = (unsigned char)s[1];
   if (a < 0x80) return 1;

@@ -1,4 +1,5 @@
-// Texts that users choose (file names, names of data sets) within texts that machines read.
+// Texts that users choose (file names, names of data sets) within texts that machines
+// read.
 #pragma once
 
 // Valid UTF-8: other bytes become U+FFFD.

@@ -1,4 +1,5 @@
-// Text under construction.  Emitters append to a Text; files are written once, at the end (base/file.h).
+// Text under construction.  Emitters append to a Text; files are written once, at the end
+// (base/file.h).
 #pragma once
 #include <stdarg.h>
 #include <stdbool.h>

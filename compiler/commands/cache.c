@@ -19,7 +19,8 @@ static void make_folders(const char *path) {
   mkdir(path, 0700);
 }
 
-// NULL if nobody but the user can have written there; what others could read they no longer can.
+// NULL if nobody but the user can have written there; what others could read they no
+// longer can.
 static const char *distrust(int folder) {
   struct stat status;
   if (fstat(folder, &status) != 0) return strerror(errno);
@@ -117,8 +118,8 @@ static bool is_young(const CachedFile *file) {
   return file->name[0] == '.' && time(NULL) - file->used.tv_sec < hour_s;
 }
 
-// A tenth more than need be goes, so that the next program does not come here again; what was used
-// last, the program at hand, stays.
+// A tenth more than need be goes, so that the next program does not come here again; what
+// was used last, the program at hand, stays.
 void cache_trim(const Cache *cache) {
   DIR *folder = cache->folder ? opendir(cache->folder) : NULL;
   if (!folder) return;

@@ -1,6 +1,7 @@
-// The cache of executables, $XDG_CACHE_HOME/flc or ~/.cache/flc, where generated programs keep their
-// compiled kernels as well (runtime/cache.h).  What lies there is executed: the folder must belong to
-// the user and to nobody else.  What was used least recently goes when it grows too large.
+// The cache of executables, $XDG_CACHE_HOME/flc or ~/.cache/flc, where generated programs
+// keep their compiled kernels as well (runtime/cache.h).  What lies there is executed:
+// the folder must belong to the user and to nobody else.  What was used least recently
+// goes when it grows too large.
 #pragma once
 #include "base/hash.h"
 #include <stdbool.h>

@@ -34,16 +34,16 @@ const char *command_file_name(const char *path);
 
 // On a terminal: shows what is going on, until the next call; "" takes it away.
 void command_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
-// A file in memory for programs that flc runs (they find it by $FLC_STATUS_FILE), and what they say there
-// of themselves: "compiling kernel 3 of 7" or "".
+// A file in memory for programs that flc runs (they find it by $FLC_STATUS_FILE), and
+// what they say there of themselves: "compiling kernel 3 of 7" or "".
 int command_status_file(void);
 const char *command_status(int file);
 
 // Reports a mistake in how flc was called.
 int command_usage_error(Compiler *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-// Reports what getopt_long has found: '?', or ':' for an option without its argument (the list of short
-// options begins with ':').
+// Reports what getopt_long has found: '?', or ':' for an option without its argument (the
+// list of short options begins with ':').
 int command_option_error(Compiler *c, int found, char **argv);
 
 // ---- generated programs (compile.c)

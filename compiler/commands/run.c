@@ -46,7 +46,8 @@ static int run(Compiler *c, const Run *r) {
   return command_usage_error(c, "cannot run %s: %s", program, strerror(errno));
 }
 
-// The value of `name` at argv[*at], which may be the next word; NULL if something else stands there.
+// The value of `name` at argv[*at], which may be the next word; NULL if something else
+// stands there.
 static const char *value_of(const char *name, int argc, char **argv, int *at) {
   size_t length = strlen(name);
   if (strncmp(argv[*at], name, length) != 0) return NULL;
@@ -55,7 +56,8 @@ static const char *value_of(const char *name, int argc, char **argv, int *at) {
   return *at + 1 < argc ? argv[++*at] : "";
 }
 
-// Takes the option at argv[*at] if it is flc's own, wherever it stands; NULL, or what is wrong with it.
+// Takes the option at argv[*at] if it is flc's own, wherever it stands; NULL, or what is
+// wrong with it.
 static const char *take_option(Run *r, int argc, char **argv, int *at) {
   const char *mode = value_of("--flatten", argc, argv, at);
   if (mode) return set_flatten_mode(&r->flatten, mode);

@@ -7,7 +7,8 @@
 // --flatten=incremental|moderate|full|outer and --max-versions N; NULL, or what is wrong.
 const char *set_flatten_mode(FlattenOptions *options, const char *text);
 const char *set_max_versions(FlattenOptions *options, const char *text);
-// Both by the letter of their option ('f', 'm') and `optarg`; other letters are none of its business.
+// Both by the letter of their option ('f', 'm') and `optarg`; other letters are none of
+// its business.
 const char *set_flatten_option(FlattenOptions *options, int letter);
 // What commands begin with.
 FlattenOptions default_flatten_options(void);

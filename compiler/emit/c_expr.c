@@ -21,7 +21,8 @@ const char *c_identifier(const char *text) {
   return text_str(t);
 }
 
-// Could the name and a number be something else: M_PI_2, CL_VERSION_1_1, flc_fail_8, result_0?
+// Could the name and a number be something else: M_PI_2, CL_VERSION_1_1, flc_fail_8,
+// result_0?
 static bool is_reserved(const char *name) {
   return (*name >= 'A' && *name <= 'Z') || *name == '_' ||
          strncmp(name, "flc_", 4) == 0 || strncmp(name, "rt_", 3) == 0 ||

@@ -34,7 +34,8 @@ static const EntryValue *input_of(const Entry *entry, int param) {
   return &entry->inputs[0];
 }
 
-// Arrays and opaque values are pointers that callers make: they may be NULL, or another context's.
+// Arrays and opaque values are pointers that callers make: they may be NULL, or another
+// context's.
 static void check_inputs(CallText *s) {
   for (int i = 0; i < s->types->inputs.count; i++) {
     EmitTypeKind kind = s->c.e->types.at[s->types->inputs.at[i]].kind;

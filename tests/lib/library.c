@@ -164,7 +164,8 @@ static void consumption(struct one_context *ctx) {
   one_free_i32_1d(ctx, b);
 }
 
-// Arrays and values of another context, and NULL, are errors that leave everything as it was.
+// Arrays and values of another context, and NULL, are errors that leave everything as it
+// was.
 static void other_contexts(struct one_context *mine, struct one_context *other) {
   static const char foreign[] = "belongs to another context", null[] = "found NULL";
   const int32_t in[] = { 1, 2, 3 };

@@ -1,4 +1,5 @@
-// Files appear whole or not at all; the cache of kernels is bounded, and trusts nobody else.
+// Files appear whole or not at all; the cache of kernels is bounded, and trusts nobody
+// else.
 #include "../unit.h"
 #include "program.h"
 #include <sys/resource.h>

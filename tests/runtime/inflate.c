@@ -1,4 +1,5 @@
-// What zlib has packed comes back, whatever its level and strategy; damaged data is refused.
+// What zlib has packed comes back, whatever its level and strategy; damaged data is
+// refused.
 #include "../unit.h"
 #include "program.h"
 #include <zlib.h>
