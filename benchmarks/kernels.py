@@ -30,6 +30,7 @@ import os
 import pathlib
 import re
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -87,6 +88,7 @@ class Row:
 class Family:
     name: str
     source: str
+    notes: dict
     wanted: list  # alternatives (ratio, yardstick)
     rows: list
 
@@ -123,7 +125,7 @@ def family_of(path):
     source = path.read_text(encoding="utf-8")
     head = notes_of(source[:source.index("\n\n")])
     wanted = [(float(part.split()[0]), part.split()[2]) for part in head["wanted"].split(" or ")]
-    family = Family(path.stem, source, wanted, [])
+    family = Family(path.stem, source, head, wanted, [])
     for comments, name, sizes, parameters, result in ENTRY.findall(source):
         notes = notes_of(comments)
         moved = re.search(r"#\[bytes\((.*)\)\]", comments)
@@ -387,8 +389,9 @@ def fill_of(parameter, row):
 
 
 def tolerance_of(entry):
-    if "tolerance" in entry.notes:
-        return float(entry.notes["tolerance"])
+    noted = entry.notes.get("tolerance", entry.family.notes.get("tolerance"))
+    if noted:
+        return float(noted)
     return max([TOLERANCE[kind] for kind in TOLERANCE if kind in entry.result], default=0)
 
 
@@ -422,6 +425,14 @@ class Driver:
             return said[-1] if said else ""
         return ""
 
+    def ended(self):
+        """Why the process is no more."""
+        code = self.process.wait()
+        said = self.stop()
+        if code == -signal.SIGALRM:
+            return "took too long"
+        return (signal.strsignal(-code) if code < 0 else f"exit status {code}") + (f": {said}" if said else "")
+
     def measure(self, line):
         """Nanoseconds of each side."""
         if not self.process:
@@ -434,9 +445,7 @@ class Driver:
         ready, _, _ = select.select([self.process.stdout], [], [], ROW_TIMEOUT_S)
         answer = self.process.stdout.readline().split(maxsplit=2) if ready else []
         if not answer:
-            self.process.wait(1) if ready else None
-            code = self.process.returncode
-            raise Failure(f"the program ended ({code}): {self.stop()}" if ready else f"no answer{self.stop()}")
+            raise Failure(self.ended() if ready else "no answer")
         if answer[1] == "failed":
             raise Failure(answer[2].strip())
         return dict(zip(SIDES, map(float, answer[2].split())))
@@ -471,19 +480,23 @@ def duration(ns):
     return f"{ns / 1e3:8.2f} us"
 
 
+def ratio_text(ratio):
+    return f"{ratio:6.2f}" if ratio >= 0.1 else f"{ratio:6.1g}" if ratio >= 0.0001 else "<.0001"
+
+
 def show(outcome, before):
     name = f"{outcome.row.name():52.52}"
     if outcome.failure:
         return f"{name} FAILED: {outcome.failure}"
     ratios = outcome.ratios()
-    columns = "".join(f"  {side} {ratios[side]:6.2f}" if side in ratios else " " * (len(side) + 9)
+    columns = "".join(f"  {side} {ratio_text(ratios[side])}" if side in ratios else " " * (len(side) + 9)
                       for side in ("C", "copy", "peak"))
     beyond = ">" if outcome.times["seq"] < 0 else " "
     ratio, _, wanted = judged(outcome.row, ratios)
     marks = "  BELOW SEQUENTIAL" if ratios["seq"] < 1 else "  *" if ratio < wanted else ""
     was = before.get(outcome.row.name())
     was = f"  was {was:5.2f}" if was else ""
-    return f"{name} {duration(outcome.times['ours'])}{columns}  seq{beyond}{ratios['seq']:6.2f}{was}{marks}"
+    return f"{name} {duration(outcome.times['ours'])}{columns}  seq{beyond}{ratio_text(ratios['seq'])}{was}{marks}"
 
 
 class Builds:
@@ -535,7 +548,7 @@ def summary_line(name, outcomes):
         short = sum(each[0] < each[2] for each, _ in found)
         below = sum(each.ratios()["seq"] < 1 for _, each in found)
         text += (f"  mean {geometric_mean([each[0] for each, _ in found]):5.2f}  short {short:3}  below sequential {below:3}"
-                 f"  worst {ratio:5.2f} of {side} (wanted {wanted}): {worst.row.name()}")
+                 f"  worst {ratio_text(ratio).strip()} of {side} (wanted {wanted}): {worst.row.name()}")
     return text + (f"  FAILED {failed}" if failed else "")
 
 
@@ -583,6 +596,8 @@ def main():
         with open(options.before, encoding="utf-8") as file:
             before = {name: each["ratio"] for name, each in json.load(file).items() if "ratio" in each}
     outcomes = []
+    if os.getloadavg()[0] > os.cpu_count() / 2:
+        print(f"the machine is busy (load {os.getloadavg()[0]:.1f}): OpenMP suffers more from that than we do", file=sys.stderr)
     for outcome in measure_rows(rows, options):
         outcomes.append(outcome)
         if outcome.times or outcome.failure:

@@ -34,7 +34,7 @@ enum {
   LINE_BYTES = 4096,
   ALIGNMENT = 64
 };
-enum { TRIAL_S = 2, ROW_S = 90 };
+enum { TRIAL_S = 2, ROW_S = 40 };
 
 static const size_t type_bytes[] = { 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 1 };
 

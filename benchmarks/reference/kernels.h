@@ -4,6 +4,7 @@
 // A function has the name of its entry point, the sizes in their order, the parameters, and pointers to
 // the results.  If a result has a length of its own, the function returns it.
 #pragma once
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
