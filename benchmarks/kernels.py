@@ -162,7 +162,7 @@ def run_tool(command, timeout=120):
         raise Failure(f"{command[0]} took more than {timeout} s") from None
     if done.returncode != 0:
         said = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
-        raise Failure(f"{os.path.basename(str(command[0]))} failed ({done.returncode}): " + " / ".join(said[:2]))
+        raise Failure(f"{os.path.basename(str(command[0]))} failed ({done.returncode}): " + " / ".join([line for line in said if "error" in line][:2] or said[:2]))
 
 
 def stale(target, *parts):

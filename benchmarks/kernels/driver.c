@@ -61,6 +61,7 @@ struct Side {
   bool (*call)(Side *side);
   struct Bench *bench;
   void *function;
+  double took_ns;  // if the call itself says so
   double best_ns, spent_ns;
   int calls;
   bool absent;
@@ -313,13 +314,19 @@ static double double_chains(double start) {
   return sum;
 }
 
-// The peak is measured by a fixed amount of work and scaled to the operations of the row.
+// The peak is measured by a fixed amount of work and scaled to the operations of the row.  Threads take
+// their own times: nobody waits for one that the system has taken from its core.
 static bool call_peak(Side *side) {
-  const Value *first = &side->bench->outputs[0];
-  double total = 0;
-#pragma omp parallel reduction(+ : total)
-  total += first->type == F64 ? double_chains(0.5) : float_chains(0.5f);
+  Type type = side->bench->outputs[0].type;
+  double total = 0, fastest = INFINITY;
+#pragma omp parallel reduction(+ : total) reduction(min : fastest)
+  {
+    double start = now_ns();
+    total += type == F64 ? double_chains(0.5) : float_chains(0.5f);
+    fastest = now_ns() - start;
+  }
   side->bench->sink = total;
+  side->took_ns = fastest;
   return true;
 }
 
@@ -333,7 +340,7 @@ static bool turn(Side *side) {
   if (side->prepare && !side->prepare(side)) return false;
   double start = now_ns();
   if (!side->call(side)) return false;
-  double took = now_ns() - start;
+  double took = side->took_ns > 0 ? side->took_ns : now_ns() - start;
   if (side->calls == 0 || took < side->best_ns) side->best_ns = took;
   side->spent_ns += took;
   side->calls++;
