@@ -292,7 +292,7 @@ char *ours_error(Ours *o) { return ours_context_get_error(o->ctx); }
 
     def own_length(self):
         """Whether the reference decides how many elements there are."""
-        return "[]" in self.entry.result or "?" in self.entry.result
+        return self.entry.result.startswith(("[]", "([]", "?"))
 
     def reference(self):
         kinds, values = ["int64_t"] * len(self.entry.sizes), [f"n[{i}]" for i in range(len(self.entry.sizes))]

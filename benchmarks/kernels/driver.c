@@ -30,6 +30,7 @@ enum {
   ROUNDS = 4,
   LEAST_CALLS = 3,
   FAR = 4,
+  SLOW = 6,
   MOST_SIZES = 8,
   LINE_BYTES = 4096,
   ALIGNMENT = 64
@@ -352,8 +353,10 @@ static bool turn(Side *side) {
 static bool has_enough(const Side *side, double seconds) {
   const Side *sides = side->bench->sides;
   bool far = side == &sides[SIDE_PLAIN] && side->best_ns > FAR * sides[SIDE_OURS].best_ns;
-  int least = far ? 1 : LEAST_CALLS;
-  return side->calls >= least && side->spent_ns > (far ? 0.25 : 2) * seconds * 1e9;
+  double share = side->spent_ns / (seconds * 1e9);
+  if (side->calls == 0) return false;
+  return share > SLOW || (far && share > 0.25) ||
+         (side->calls >= LEAST_CALLS && share > 2);
 }
 
 // Calls for the part of the time that a round has; at least one, unless the side is far over its time.

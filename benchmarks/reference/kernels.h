@@ -17,17 +17,17 @@
 static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
-#ifndef PLAIN
-// The part [from, to) of n elements that is this thread's.
+// The part [from, to) of n elements that is a thread's.
 typedef struct Part {
   int id, threads;
   int64_t from, to;
 } Part;
 
+enum { MOST_THREADS = 256 };
+
+#ifndef PLAIN
 static inline Part part_of(int64_t n) {
   int id = omp_get_thread_num(), threads = omp_get_num_threads();
   return (Part){ id, threads, n * id / threads, n * (id + 1) / threads };
 }
-
-enum { MOST_THREADS = 256 };
 #endif
