@@ -95,7 +95,7 @@ class Family:
 
 ENTRY = re.compile(r"^((?:--[^\n]*\n|#\[[^\n]*\n)*)entry\s+(\w+)\s*((?:\[\w+\]\s*)*)((?:\([^()]*\)\s*)*):\s*([^=]*?)\s*=",
                    re.MULTILINE)
-NOTE = re.compile(r"^--\s+(rows|large|inputs|reference|tolerance|operations|wanted):\s*(.*)$", re.MULTILINE)
+NOTE = re.compile(r"^--\s+(rows|large|inputs|reference|tolerance|differing|operations|wanted):\s*(.*)$", re.MULTILINE)
 
 
 def notes_of(comments):
@@ -169,10 +169,14 @@ def run_tool(command, timeout=120):
         raise Failure(f"{os.path.basename(str(command[0]))} failed ({done.returncode}): " + " / ".join([line for line in said if "error" in line][:2] or said[:2]))
 
 
+def stamp_of(target):
+    return target.with_suffix(target.suffix + ".stamp")
+
+
 def stale(target, *parts):
     """Whether `target` was made from something else; then says from what it is going to be made."""
     digest = hashlib.sha256("\0".join(str(part) for part in parts).encode()).hexdigest()
-    stamp = target.with_suffix(target.suffix + ".stamp")
+    stamp = stamp_of(target)
     if target.exists() and stamp.exists() and stamp.read_text() == digest:
         return None
     target.unlink(missing_ok=True)
@@ -351,14 +355,26 @@ class Builder:
         run_tool([self.flc, "lib", program, "-o", folder / "ours", "--prefix", "ours"])
         glue = Glue(entry, json.loads((folder / "ours.json").read_text())).text()
         target = folder / "driver"
-        driver = self.driver()
-        done = stale(target, (folder / "ours.c").read_text(), glue, driver.with_suffix(".o.stamp").read_text())
+        parts = [self.object(folder / "ours.c"), self.object(glue_file(folder, glue)), self.driver()]
+        done = stale(target, *(stamp_of(part).read_text() for part in parts))
         if done:
-            (folder / "glue.c").write_text(glue)
-            run_tool(["cc", "-O1", "-w", "-I", folder, "-I", KERNELS, folder / "ours.c", folder / "glue.c", driver,
-                      "-o", target, "-fopenmp", "-lOpenCL", "-lm", "-ldl"])
+            run_tool(["cc", *parts, "-o", target, "-fopenmp", "-lOpenCL", "-lm", "-ldl"])
             done()
         return target
+
+    def object(self, source):
+        target = source.with_suffix(".o")
+        done = stale(target, source.read_text(), (KERNELS / "driver.h").read_text())
+        if done:
+            run_tool(["cc", "-O1", "-w", "-I", source.parent, "-I", KERNELS, "-c", source, "-o", target])
+            done()
+        return target
+
+
+def glue_file(folder, text):
+    path = folder / "glue.c"
+    path.write_text(text)
+    return path
 
 
 # ---- measuring
@@ -401,7 +417,7 @@ def tolerance_of(entry):
 
 def request(number, row, seconds):
     entry, values = row.entry, row.values
-    words = [number, seconds, tolerance_of(entry), float(evaluate(entry.bytes, values)),
+    words = [number, seconds, tolerance_of(entry), entry.notes.get("differing", 0), float(evaluate(entry.bytes, values)),
              float(evaluate(entry.notes.get("operations", "0"), values)), len(entry.sizes),
              *(int(values[size]) for size in entry.sizes), *(fill_of(each, row) for each in entry.parameters)]
     return " ".join(str(word) for word in words) + "\n"

@@ -5,7 +5,7 @@
 // FAST.so holds the reference made with OpenMP, PLAIN.so the same compiled as sequential C.  PATH forces
 // versions ("" does not).  Each line of the input is a row:
 //
-//   NUMBER SECONDS TOLERANCE BYTES OPERATIONS SIZES size... INPUTS (SHAPE FILL LOW HIGH)...
+//   NUMBER SECONDS TOLERANCE DIFFERING BYTES OPERATIONS SIZES size... INPUTS (SHAPE FILL LOW HIGH)...
 //
 // and each line of the output its result, `NUMBER ok OURS FAST PLAIN COPY PEAK` in nanoseconds (0: there is
 // none, negative: more than that) or `NUMBER failed TEXT`.
@@ -47,7 +47,7 @@ typedef struct Fill {
 
 typedef struct Row {
   int number;
-  double seconds, tolerance, bytes, operations;
+  double seconds, tolerance, differing, bytes, operations;
   int sizes_count, inputs_count;
   int64_t sizes[MOST_SIZES];
   Fill fills[MOST_VALUES];
@@ -139,7 +139,11 @@ static uint64_t mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-static double unit_double(uint64_t x) { return (double)(mix(x) >> 11) * 0x1p-53; }
+// In [0, 1), also after it is rounded to the type.
+static double unit_number(uint64_t x, Type type) {
+  if (type == F32) return (double)(mix(x) >> 40) * 0x1p-24;
+  return (double)(mix(x) >> 11) * 0x1p-53;
+}
 
 // One of the `n` numbers below n, a different one for each i: a permutation of the next power of two,
 // again and again until it stays below n.
@@ -157,11 +161,12 @@ static int64_t permuted(int64_t i, int64_t n) {
   return (int64_t)x;
 }
 
-static double element(const Fill *f, int64_t i, int64_t count, uint64_t seed) {
+static double element(const Value *v, const Fill *f, int64_t i, uint64_t seed) {
+  int64_t count = value_count(v);
   if (f->how[0] == 'i') return (double)i;
   if (f->how[0] == 'p') return (double)permuted(i, count);
   if (f->how[0] == 's') return f->low + (f->high - f->low) * (double)i / (double)count;
-  return f->low + (f->high - f->low) * unit_double(seed + (uint64_t)i);
+  return f->low + (f->high - f->low) * unit_number(seed + (uint64_t)i, v->type);
 }
 
 static void store_element(Value *v, int64_t i, double x) {
@@ -204,7 +209,7 @@ static void make_input(Value *v, const Fill *fill, uint64_t seed) {
   v->data = allocate((size_t)count * type_bytes[v->type]);
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < count; i++)
-    store_element(v, i, element(fill, i, count, seed));
+    store_element(v, i, element(v, fill, i, seed));
 }
 
 // Comparison of results
@@ -224,19 +229,23 @@ static bool same(double ours, double expected, double allowed) {
   return ours == expected || fabs(ours - expected) <= allowed;
 }
 
+// A few elements may differ where the row says so: rounding decides when a point escapes.
 static bool compare_output(Bench *b, int k) {
   const Value *ours = &b->outputs[k], *expected = &b->expected[k];
-  int64_t count = value_count(ours), wrong = count;
+  int64_t count = value_count(ours), wrong = count, differing = 0;
   double allowed =
       is_float(ours->type) ? b->row.tolerance * greatest(expected, count) : 0;
-#pragma omp parallel for reduction(min : wrong)
+#pragma omp parallel for reduction(min : wrong) reduction(+ : differing)
   for (int64_t i = 0; i < count; i++)
-    if (!same(load_element(ours, i), load_element(expected, i), allowed) && i < wrong)
-      wrong = i;
-  if (wrong == count) return true;
-  return fail(b, "wrong: result %d at %lld of %lld is %.9g, reference %.9g", k,
-              (long long)wrong, (long long)count, load_element(ours, wrong),
-              load_element(expected, wrong));
+    if (!same(load_element(ours, i), load_element(expected, i), allowed)) {
+      wrong = i < wrong ? i : wrong;
+      differing++;
+    }
+  if ((double)differing <= b->row.differing * (double)count) return true;
+  return fail(b,
+              "wrong: %lld of %lld elements of result %d, at %lld %.9g instead of %.9g",
+              (long long)differing, (long long)count, k, (long long)wrong,
+              load_element(ours, wrong), load_element(expected, wrong));
 }
 
 static bool compare_outputs(Bench *b) {
@@ -519,6 +528,7 @@ static Row read_row(char *line) {
   row.number = atoi(strtok_r(line, " \n", &rest));
   row.seconds = number(&rest);
   row.tolerance = number(&rest);
+  row.differing = number(&rest);
   row.bytes = number(&rest);
   row.operations = number(&rest);
   row.sizes_count = (int)number(&rest);
