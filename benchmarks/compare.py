@@ -2,7 +2,8 @@
 """Generated programs against hand-written C, as ratios measured side by side.
 
 Each row alternates runs of the generated program (its server process, inputs already on the device) and
-of the reference, and compares the fastest run of each: load on the machine hits both.
+of the reference, and compares the fastest run of each: load on the machine hits both.  Kernels by
+themselves are compared by kernels.py.
 
 usage: compare.py FLC BUILD_FOLDER [ROW...]
 """
@@ -11,24 +12,12 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROUNDS = 5
+ROUNDS = 2
 
-# name: program, entry, inputs by (name, maker call or literal), reference command, bytes moved, target
+# name: program, input, reference command
 ROWS = {
-    "saxpy 2^26": ("micro", "saxpy", [("a", "2.0f32", "f32"), ("xs", "floats", [2**26]), ("ys", "floats", [2**26])],
-                   ["micro", "saxpy", "3", 2**26], 12 * 2**26, 0.9),
-    "f32 sum 2^26": ("micro", "sum", [("xs", "floats", [2**26])], ["micro", "sum", "3", 2**26], 4 * 2**26, 0.9),
-    "i32 scan 2^25": ("micro", "prefix", [("is", "ints", [2**25])], ["micro", "prefix", "3", 2**25], 8 * 2**25, 0.9),
-    "row sums 2^10 x 2^16": ("micro", "row_sums", [("m", "matrix", [2**10, 2**16])],
-                             ["micro", "row_sums", "3", 2**10, 2**16], 4 * 2**26, 0.8),
-    "row sums 2^16 x 2^10": ("micro", "row_sums", [("m", "matrix", [2**16, 2**10])],
-                             ["micro", "row_sums", "3", 2**16, 2**10], 4 * 2**26, 0.8),
-    "matmul 1024^3 (OpenMP)": ("matmul", "main", [("x", "matrix", [1024, 1024]), ("y", "matrix", [1024, 1024])],
-                               ["matmul", "1", 1024], None, None),
-    "matmul 1024^3 (OpenBLAS)": ("matmul", "main", [("x", "matrix", [1024, 1024]), ("y", "matrix", [1024, 1024])],
-                                 ["matmul_blas", "1", 1024], None, None),
-    "LocVolCalib small": ("locvolcalib", "main", "LocVolCalib/small.in", ["locvolcalib", "1", 16, 32, 256, 256], None, None),
-    "LocVolCalib medium": ("locvolcalib", "main", "LocVolCalib/medium.in", ["locvolcalib", "1", 128, 256, 32, 64], None, None),
+    "LocVolCalib small": ("locvolcalib", "LocVolCalib/small.in", ["locvolcalib", "1", 16, 32, 256, 256]),
+    "LocVolCalib medium": ("locvolcalib", "LocVolCalib/medium.in", ["locvolcalib", "1", 128, 256, 32, 64]),
 }
 
 CALL = "a call of one kernel"
@@ -58,41 +47,17 @@ class Server:
             raise RuntimeError(command + ": " + "\n".join(lines[1:]))
         return lines
 
-    def call(self, entry, inputs):
-        lines = self.do(f"call {entry} out {inputs}")
+    def restore(self, path):
+        """The arguments of `main`, on the device."""
+        kinds = [line.split()[0].lstrip("*") for line in self.do("inputs main")]
+        names = [f"in{i}" for i in range(len(kinds))]
+        self.do(f"restore {path} " + " ".join(f"{name} {kind}" for name, kind in zip(names, kinds)))
+        return " ".join(names)
+
+    def call(self, inputs):
+        lines = self.do(f"call main out {inputs}")
         self.do("free out")
         return int([line.split()[1] for line in lines if line.startswith("runtime:")][0])
-
-
-def restore_literal(server, folder, name, text, kind):
-    path = os.path.join(folder, name + ".in")
-    with open(path, "w", encoding="ascii") as file:
-        file.write(text)
-    server.do(f"restore {path} {name} {kind}")
-
-
-def make_inputs(server, folder, inputs):
-    for name, how, what in inputs:
-        if isinstance(what, str):
-            restore_literal(server, folder, name, how, what)
-            continue
-        sizes = []
-        for i, size in enumerate(what):
-            restore_literal(server, folder, f"size{i}", f"{size}i64", "i64")
-            sizes.append(f"size{i}")
-        server.do(f"call {how} {name} {' '.join(sizes)}")
-        for size in sizes:
-            server.do(f"free {size}")
-    return " ".join(name for name, _, _ in inputs)
-
-
-def restore_file(server, entry, path):
-    names, kinds = [], []
-    for line in server.do(f"inputs {entry}"):
-        kinds.append(line.split()[0].lstrip("*"))
-        names.append(f"in{len(names)}")
-    server.do(f"restore {path} " + " ".join(f"{n} {k}" for n, k in zip(names, kinds)))
-    return " ".join(names)
 
 
 def build(flc, folder, name):
@@ -103,57 +68,39 @@ def build(flc, folder, name):
 
 def build_reference(folder, name):
     out = os.path.join(folder, "ref_" + name)
-    source, blas = name.replace("_blas", ""), name.endswith("_blas")
-    command = ["cc", "-O3", "-march=native", "-fopenmp", os.path.join(HERE, "reference", source + ".c"), "-o", out, "-lm"]
-    command += ["-DBLAS", "-lopenblas"] if blas else []
-    done = subprocess.run(command, stderr=subprocess.DEVNULL, check=False)
-    return out if done.returncode == 0 else None
+    subprocess.run(["cc", "-O3", "-march=native", "-fopenmp", os.path.join(HERE, "reference", name + ".c"), "-o", out, "-lm"],
+                   check=True)
+    return out
 
 
 def reference_time(command):
-    env = dict(os.environ, OPENBLAS_CORETYPE=os.environ.get("OPENBLAS_CORETYPE", "SKYLAKEX"))
-    out = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True, env=env)
+    out = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True)
     return min(int(line) for line in out.stdout.split() if line.isdigit())
 
 
 def measure(flc, folder, row):
-    program, entry, inputs, reference, moved, target = row
+    program, data, reference = row
+    path = os.path.join(os.environ.get("FLC_DATA", os.path.join(HERE, "../../shared/data")), data)
+    if not os.path.exists(path):
+        return "data not here: " + data
     ref = build_reference(folder, reference[0])
-    if not ref:
-        return "reference not built (libopenblas-dev?)"
-    if isinstance(inputs, str):
-        data = os.path.join(os.environ.get("FLC_DATA", os.path.join(HERE, "../../shared/data")), inputs)
-        if not os.path.exists(data):
-            return "data not here: " + inputs
     server = Server(build(flc, folder, program))
-    if isinstance(inputs, str):
-        names = restore_file(server, entry, data)
-    elif program == "matmul":
-        maker = Server(build(flc, folder, "micro"))
-        made = make_inputs(maker, folder, inputs)
-        for name in made.split():
-            maker.do(f"store {folder}/{name}.in {name}")
-            server.do(f"restore {folder}/{name}.in {name} [][]f32")
-        names = made
-    else:
-        names = make_inputs(server, folder, inputs)
+    names = server.restore(path)
+    server.call(names)
     ours, theirs = [], []
-    server.call(entry, names)
-    for _ in range(ROUNDS if moved else 2):
+    for _ in range(ROUNDS):
         theirs.append(reference_time([ref] + reference[1:]))
-        ours += [server.call(entry, names) for _ in range(3 if moved else 1)]
+        ours.append(server.call(names))
     server.process.stdin.close()
-    ratio = min(theirs) / min(ours)
-    speed = f"{moved / min(ours) / 1e3:7.1f} GB/s" if moved else " " * 12
-    wanted = f"  (wanted: {target})" if target else ""
-    return f"{min(ours) / 1e3:10.2f} ms  reference {min(theirs) / 1e3:10.2f} ms  {speed}  ratio {ratio:5.2f}{wanted}"
+    return (f"{min(ours) / 1e3:10.2f} ms  reference {min(theirs) / 1e3:10.2f} ms  "
+            f"ratio {min(theirs) / min(ours):5.2f}")
 
 
 def cost_of_a_call(flc, folder):
-    base = os.path.join(folder, "micro_lib")
-    subprocess.run([flc, "lib", os.path.join(HERE, "micro.fl"), "-o", base, "--prefix", "micro"], check=True)
-    program = os.path.join(folder, "overhead")
-    subprocess.run(["cc", "-O2", "-I", folder, os.path.join(HERE, "reference", "overhead.c"), base + ".c", "-o", program,
+    base = os.path.join(folder, "call_lib")
+    subprocess.run([flc, "lib", os.path.join(HERE, "call.fl"), "-o", base, "--prefix", "call"], check=True)
+    program = os.path.join(folder, "call")
+    subprocess.run(["cc", "-O2", "-I", folder, os.path.join(HERE, "reference", "call.c"), base + ".c", "-o", program,
                     "-lOpenCL", "-lm"], check=True)
     call, bare = (float(word) for word in subprocess.check_output([program], text=True).split())
     return f"{call:10.2f} us  empty     {bare:10.2f} us  ratio {call / bare:5.2f}  (wanted: below 3)"
@@ -163,10 +110,8 @@ def main():
     flc, folder = sys.argv[1], sys.argv[2]
     os.makedirs(folder, exist_ok=True)
     for name in sys.argv[3:] or [*ROWS, CALL]:
-        if name == CALL:
-            print(f"{name:26} {cost_of_a_call(flc, folder)}", flush=True)
-            continue
-        print(f"{name:26} {measure(flc, folder, ROWS[name])}", flush=True)
+        result = cost_of_a_call(flc, folder) if name == CALL else measure(flc, folder, ROWS[name])
+        print(f"{name:26} {result}", flush=True)
 
 
 if __name__ == "__main__":

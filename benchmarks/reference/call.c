@@ -1,6 +1,6 @@
-// What a call costs: an entry point that launches one kernel (`one` of micro.fl, as a library) and waits,
+// What a call costs: an entry point that launches one kernel (`one` of call.fl, as a library) and waits,
 // against an empty kernel on the same queue.  Prints the fastest of each, in microseconds.
-#include "micro_lib.h"
+#include "call_lib.h"
 #include <stdlib.h>
 #include <time.h>
 
@@ -24,13 +24,13 @@ static cl_kernel empty_kernel(cl_command_queue queue) {
 
 int main(void) {
   static const float data[16] = { 1 };
-  struct micro_context_config *cfg = micro_context_config_new();
-  struct micro_context *ctx = micro_context_new(cfg);
-  cl_command_queue queue = micro_context_get_command_queue(ctx);
-  struct micro_f32_1d *xs = micro_new_f32_1d(ctx, data, 16), *ys = NULL;
+  struct call_context_config *cfg = call_context_config_new();
+  struct call_context *ctx = call_context_new(cfg);
+  cl_command_queue queue = call_context_get_command_queue(ctx);
+  struct call_f32_1d *xs = call_new_f32_1d(ctx, data, 16), *ys = NULL;
   if (!xs) return 1;
   cl_kernel kernel = empty_kernel(queue);
-  cl_mem buffer = micro_values_raw_f32_1d(ctx, xs);
+  cl_mem buffer = call_values_raw_f32_1d(ctx, xs);
   cl_long n = 16;
   clSetKernelArg(kernel, 0, sizeof buffer, &buffer);
   clSetKernelArg(kernel, 1, sizeof n, &n);
@@ -41,15 +41,15 @@ int main(void) {
     clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &size, &size, 0, NULL, NULL);
     clFinish(queue);
     double middle = now_us();
-    if (micro_entry_one(ctx, &ys, xs) || micro_context_sync(ctx)) return 1;
+    if (call_entry_one(ctx, &ys, xs) || call_context_sync(ctx)) return 1;
     double end = now_us();
-    micro_free_f32_1d(ctx, ys);
+    call_free_f32_1d(ctx, ys);
     if (middle - start < bare) bare = middle - start;
     if (end - middle < call) call = end - middle;
   }
   printf("%.2f %.2f\n", call, bare);
-  micro_free_f32_1d(ctx, xs);
-  micro_context_free(ctx);
-  micro_context_config_free(cfg);
+  call_free_f32_1d(ctx, xs);
+  call_context_free(ctx);
+  call_context_config_free(cfg);
   return 0;
 }
