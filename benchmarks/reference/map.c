@@ -202,13 +202,6 @@ void tabulated(int64_t n, float *out) {
     out[i] = (float)i * 0.5f;
 }
 
-void table(int64_t n, int64_t m, float *out) {
-#pragma omp parallel for collapse(2)
-  for (int64_t i = 0; i < n; i++)
-    for (int64_t j = 0; j < m; j++)
-      out[i * m + j] = (float)(i * 3 + j);
-}
-
 void matrix_sum(int64_t n, int64_t m, const float *a, const float *b, float *out) {
 #pragma omp parallel for simd
   for (int64_t i = 0; i < n * m; i++)
@@ -216,6 +209,12 @@ void matrix_sum(int64_t n, int64_t m, const float *a, const float *b, float *out
 }
 
 #ifdef PLAIN
+void table(int64_t n, int64_t m, float *out) {
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = 0; j < m; j++)
+      out[i * m + j] = (float)(i * 3 + j);
+}
+
 void add_row(int64_t n, int64_t m, const float *a, const float *row, float *out) {
   for (int64_t i = 0; i < n; i++)
     for (int64_t j = 0; j < m; j++)
@@ -240,6 +239,17 @@ void outer_product(int64_t n, int64_t m, const float *xs, const float *ys, float
     for (int64_t at = p.from, i = at / (m), j = at % (m), end; at < p.to; \
          at = end, i++, j = 0)                                            \
       if ((end = least(at + (m)-j, p.to)))
+
+void table(int64_t n, int64_t m, float *out) {
+#  pragma omp parallel
+  {
+    EACH_PIECE_OF_ROWS(n, m) {
+#  pragma omp simd
+      for (int64_t k = at; k < end; k++)
+        out[k] = (float)(i * 3 + k - i * m);
+    }
+  }
+}
 
 void add_row(int64_t n, int64_t m, const float *a, const float *row, float *out) {
 #  pragma omp parallel

@@ -278,7 +278,8 @@ void two_greatest(int64_t n, const float *xs, float *first, float *second) {
 // gives; `LANES` parts of a thread advance side by side, as many as registers hold.
 #define LANES 2
 #define IN_ORDER(Acc, neutral, step, join)                   \
-  Acc total = neutral;                                       \
+  const Acc start = neutral;                                 \
+  Acc total = start;                                         \
   Acc parts[MOST_THREADS];                                   \
   int threads = 1;                                           \
   _Pragma("omp parallel") {                                  \
@@ -286,7 +287,7 @@ void two_greatest(int64_t n, const float *xs, float *first, float *second) {
     int64_t length = (p.to - p.from) / LANES;                \
     Acc lane[LANES];                                         \
     for (int l = 0; l < LANES; l++)                          \
-      lane[l] = (Acc)neutral;                                \
+      lane[l] = start;                                       \
     for (int64_t k = 0; k < length; k++)                     \
       for (int l = 0; l < LANES; l++)                        \
         step(lane[l], p.from + l * length + k);              \
@@ -404,7 +405,8 @@ static inline Linear join_linear(Linear x, Linear y) {
 void compose_linear(int64_t n, const double *as, const double *bs, double *a_out,
                     double *b_out) {
 #  define LINEAR_STEP(acc, i) (acc).b = (acc).b * as[i] + bs[i], (acc).a *= as[i]
-  IN_ORDER(Linear, { 1 }, LINEAR_STEP, join_linear)
+  const Linear one = { 1, 0 };
+  IN_ORDER(Linear, one, LINEAR_STEP, join_linear)
   *a_out = total.a;
   *b_out = total.b;
 }
@@ -452,13 +454,16 @@ void longest_run(int64_t n, const int32_t *xs, int64_t *out) {
 #  pragma omp parallel reduction(max : best)
   {
     Part p = part_of(n);
-    int64_t i = p.from, run = 0;
+    int64_t i = p.from, run = 1;
     while (i > 0 && i < p.to && xs[i] == xs[i - 1])
       i++;
-    for (; i < n && (i < p.to || xs[i] == xs[i - 1]); i++) {
-      run = run > 0 && xs[i] == xs[i - 1] ? run + 1 : 1;
+    for (i++; i < p.to; i++) {
       best = run > best ? run : best;
+      run = xs[i] == xs[i - 1] ? run + 1 : 1;
     }
+    for (; i < n && xs[i] == xs[i - 1]; i++)
+      run++;
+    best = run > best ? run : best;
   }
   *out = best;
 }

@@ -1,10 +1,19 @@
 // References of kernels/scan.fl.
 //
-// A scan of a whole array makes two passes: each thread reduces its part, then it scans the part from
-// what comes before it.
+// A scan of a whole array goes by chunks that threads take in turns: a chunk is reduced, waits for what
+// comes before it, and is scanned from there while it is still in the cache.
 #include "kernels.h"
 
+#ifndef PLAIN
+static inline int64_t chunk_of(int64_t n) {
+  return most(4096, least(32768, n / (8 * omp_get_max_threads())));
+}
+
+enum { LANES = 4 };
+#endif
+
 // `STEP(acc, i)` combines the state with element i, `PUT(acc, i)` stores it, `JOIN(a, b)` combines two.
+// Four parts of a chunk advance side by side: each waits for its own additions.
 #ifdef PLAIN
 #  define SCAN(Acc, STEP, PUT, JOIN, ...) \
     Acc acc = __VA_ARGS__;                \
@@ -13,23 +22,45 @@
       PUT(acc, i);                        \
     }
 #else
-#  define SCAN(Acc, STEP, PUT, JOIN, ...)                                              \
-    Acc parts[MOST_THREADS];                                                           \
-    _Pragma("omp parallel") {                                                          \
-      Part p = part_of(n);                                                             \
-      Acc part = __VA_ARGS__, acc = __VA_ARGS__;                                       \
-      for (int64_t i = p.from; i < p.to && p.id < p.threads - 1; i++)                  \
-        STEP(part, i);                                                                 \
-      parts[p.id] = part;                                                              \
-      _Pragma("omp barrier") for (int t = 0; t < p.id; t++) acc = JOIN(acc, parts[t]); \
-      for (int64_t i = p.from; i < p.to; i++) {                                        \
-        STEP(acc, i);                                                                  \
-        PUT(acc, i);                                                                   \
-      }                                                                                \
+#  define SCAN(Acc, STEP, PUT, JOIN, ...)                                               \
+    Acc total = __VA_ARGS__;                                                            \
+    int64_t chunk = chunk_of(n);                                                        \
+    _Pragma("omp parallel for ordered schedule(static, 1)") for (int64_t from = 0;      \
+                                                                 from < n;              \
+                                                                 from += chunk) {       \
+      int64_t to = least(from + chunk, n), length = (to - from) / LANES, i;             \
+      Acc lane[LANES] = { __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__ }, before; \
+      for (int64_t k = 0; k < length; k++)                                              \
+        for (int l = 0; l < LANES; l++) {                                               \
+          i = from + l * length + k;                                                    \
+          STEP(lane[l], i);                                                             \
+        }                                                                               \
+      for (i = from + LANES * length; i < to; i++)                                      \
+        STEP(lane[LANES - 1], i);                                                       \
+      Acc all = JOIN(JOIN(lane[0], lane[1]), JOIN(lane[2], lane[3]));                   \
+      _Pragma("omp ordered") {                                                          \
+        before = total;                                                                 \
+        total = JOIN(total, all);                                                       \
+      }                                                                                 \
+      for (int l = 0; l < LANES; l++) {                                                 \
+        Acc next = JOIN(before, lane[l]);                                               \
+        lane[l] = before;                                                               \
+        before = next;                                                                  \
+      }                                                                                 \
+      for (int64_t k = 0; k < length; k++)                                              \
+        for (int l = 0; l < LANES; l++) {                                               \
+          i = from + l * length + k;                                                    \
+          STEP(lane[l], i);                                                             \
+          PUT(lane[l], i);                                                              \
+        }                                                                               \
+      for (i = from + LANES * length; i < to; i++) {                                    \
+        STEP(lane[LANES - 1], i);                                                       \
+        PUT(lane[LANES - 1], i);                                                        \
+      }                                                                                 \
     }
 #endif
 
-// Scans whose steps the compiler turns into vectors; `add` is an expression of element i.
+// Sums that the compiler turns into vectors: `from_acc` is the state after element i.
 #ifdef PLAIN
 #  define SCAN_IN_VECTORS(T, from_acc, put) \
     T acc = 0;                              \
@@ -38,24 +69,26 @@
       put;                                  \
     }
 #else
-#  define SCAN_IN_VECTORS(T, from_acc, put)                                             \
-    T parts[MOST_THREADS];                                                              \
-    _Pragma("omp parallel") {                                                           \
-      Part p = part_of(n);                                                              \
-      T acc = 0;                                                                        \
-      if (p.id < p.threads - 1) {                                                       \
-        _Pragma("omp simd reduction(+ : acc)") for (int64_t i = p.from; i < p.to; i++)  \
-            acc = from_acc;                                                             \
-      }                                                                                 \
-      parts[p.id] = acc;                                                                \
-      _Pragma("omp barrier") acc = 0;                                                   \
-      for (int t = 0; t < p.id; t++)                                                    \
-        acc = acc + parts[t];                                                           \
-      _Pragma("omp simd reduction(inscan, + : acc)") for (int64_t i = p.from; i < p.to; \
-                                                          i++) {                        \
-        acc = from_acc;                                                                 \
-        _Pragma("omp scan inclusive(acc)") put;                                         \
-      }                                                                                 \
+#  define SCAN_IN_VECTORS(T, from_acc, put)                                            \
+    T total = 0;                                                                       \
+    int64_t chunk = chunk_of(n);                                                       \
+    _Pragma("omp parallel for ordered schedule(static, 1)") for (int64_t from = 0;     \
+                                                                 from < n;             \
+                                                                 from += chunk) {      \
+      int64_t to = least(from + chunk, n);                                             \
+      T acc = 0, sum;                                                                  \
+      _Pragma("omp simd reduction(+ : acc)") for (int64_t i = from; i < to; i++) acc = \
+          from_acc;                                                                    \
+      sum = acc;                                                                       \
+      _Pragma("omp ordered") {                                                         \
+        acc = total;                                                                   \
+        total += sum;                                                                  \
+      }                                                                                \
+      _Pragma("omp simd reduction(inscan, + : acc)") for (int64_t i = from; i < to;    \
+                                                          i++) {                       \
+        acc = from_acc;                                                                \
+        _Pragma("omp scan inclusive(acc)") put;                                        \
+      }                                                                                \
     }
 #endif
 
@@ -234,64 +267,50 @@ void fibonacci(int64_t n, uint32_t *out) {
 
 // Rows and columns
 
-static inline void scan_row(int64_t m, const float *xs, float *out) {
-  float acc = 0;
-#ifdef PLAIN
-  for (int64_t j = 0; j < m; j++)
-    out[j] = acc += xs[j];
-#else
-#  pragma omp simd reduction(inscan, + : acc)
-  for (int64_t j = 0; j < m; j++) {
-    acc += xs[j];
-#  pragma omp scan inclusive(acc)
-    out[j] = acc;
-  }
-#endif
-}
-
-// A row's chain of additions is waited for; those of several rows aren't.
+// A row's chain of additions is waited for; those of several short rows aren't.
 enum { SIDE_BY_SIDE = 8, SHORT_ROW = 64, FEW_ROWS = 8 };
 
-static inline void scan_short_rows(int64_t m, const float *xss, float *out) {
-  float acc[SIDE_BY_SIDE] = { 0 };
-  for (int64_t j = 0; j < m; j++)
-    for (int r = 0; r < SIDE_BY_SIDE; r++)
-      out[r * m + j] = acc[r] += xss[r * m + j];
-}
-
-static void short_rows(int64_t n, int64_t m, const float *xss, float *out) {
-  int64_t whole = n / SIDE_BY_SIDE;
-#pragma omp parallel for
-  for (int64_t b = 0; b < whole; b++)
-    scan_short_rows(m, xss + b * SIDE_BY_SIDE * m, out + b * SIDE_BY_SIDE * m);
-  for (int64_t i = whole * SIDE_BY_SIDE; i < n; i++)
-    scan_row(m, xss + i * m, out + i * m);
-}
-
-static void each_row(int64_t n, int64_t m, const float *xss, float *out) {
-#pragma omp parallel for
-  for (int64_t i = 0; i < n; i++)
-    scan_row(m, xss + i * m, out + i * m);
-}
-
-void rows(int64_t n, int64_t m, const float *xss, float *out) {
-  if (n >= FEW_ROWS && m <= SHORT_ROW)
-    short_rows(n, m, xss, out);
-  else if (n >= FEW_ROWS)
-    each_row(n, m, xss, out);
-  else
-    for (int64_t i = 0; i < n; i++)
-      prefix_sums_f32(m, xss + i * m, out + i * m);
-}
-
-void rows_i32(int64_t n, int64_t m, const int32_t *xss, int32_t *out) {
-#pragma omp parallel for
-  for (int64_t i = 0; i < n; i++) {
-    int32_t acc = 0;
-    for (int64_t j = 0; j < m; j++)
-      out[i * m + j] = acc += xss[i * m + j];
+#define ROWS(name, T, whole)                                                          \
+  static inline void name##_row(int64_t m, const T *xs, T *out) {                     \
+    T acc = 0;                                                                        \
+    _Pragma("omp simd reduction(inscan, + : acc)") for (int64_t j = 0; j < m; j++) {  \
+      acc += xs[j];                                                                   \
+      _Pragma("omp scan inclusive(acc)") out[j] = acc;                                \
+    }                                                                                 \
+  }                                                                                   \
+  static inline void name##_short_rows(int64_t m, const T *xss, T *out) {             \
+    T acc[SIDE_BY_SIDE] = { 0 };                                                      \
+    for (int64_t j = 0; j < m; j++)                                                   \
+      for (int r = 0; r < SIDE_BY_SIDE; r++)                                          \
+        out[r * m + j] = acc[r] += xss[r * m + j];                                    \
+  }                                                                                   \
+  void name(int64_t n, int64_t m, const T *xss, T *out) {                             \
+    int64_t whole_blocks = m <= SHORT_ROW ? n / SIDE_BY_SIDE : 0;                     \
+    if (n < FEW_ROWS) {                                                               \
+      for (int64_t i = 0; i < n; i++)                                                 \
+        whole(m, xss + i * m, out + i * m);                                           \
+      return;                                                                         \
+    }                                                                                 \
+    _Pragma("omp parallel for") for (int64_t b = 0; b < whole_blocks; b++)            \
+        name##_short_rows(m, xss + b * SIDE_BY_SIDE * m, out + b * SIDE_BY_SIDE * m); \
+    _Pragma("omp parallel for") for (int64_t i = whole_blocks * SIDE_BY_SIDE; i < n;  \
+                                     i++) name##_row(m, xss + i * m, out + i * m);    \
   }
-}
+
+#ifdef PLAIN
+#  undef ROWS
+#  define ROWS(name, T, whole)                              \
+    void name(int64_t n, int64_t m, const T *xss, T *out) { \
+      for (int64_t i = 0; i < n; i++) {                     \
+        T acc = 0;                                          \
+        for (int64_t j = 0; j < m; j++)                     \
+          out[i * m + j] = acc += xss[i * m + j];           \
+      }                                                     \
+    }
+#endif
+
+ROWS(rows, float, prefix_sums_f32)
+ROWS(rows_i32, int32_t, prefix_sums)
 
 #ifdef PLAIN
 void columns(int64_t n, int64_t m, const float *xss, float *out) {
@@ -321,58 +340,89 @@ static void scan_columns(int64_t n, int64_t m, int64_t from, int64_t to, const f
       out[i * m + j] = out[(i - 1) * m + j] + xss[i * m + j];
 }
 
-// Few columns: rows are shared out, in two passes as for a whole array.
+// Few columns: chunks of rows, as for a whole array.  16 columns are a vector.
+enum { COLUMNS = 16 };
+
+static inline void add_row(int64_t m, const float *xs, float *acc) {
+#  pragma omp simd
+  for (int64_t j = 0; j < m; j++)
+    acc[j] += xs[j];
+}
+
+static inline void scan_chunk(int64_t rows, int64_t m, const float *xss, float *acc,
+                              float *out) {
+  for (int64_t i = 0; i < rows; i++) {
+    add_row(m, xss + i * m, acc);
+    memcpy(out + i * m, acc, (size_t)m * sizeof *acc);
+  }
+}
+
 static void scan_few_columns(int64_t n, int64_t m, const float *xss, float *out) {
-  float sums[MOST_THREADS][64] = { { 0 } };
-#  pragma omp parallel
-  {
-    Part p = part_of(n);
-    float acc[64] = { 0 };
-    for (int64_t i = p.from; i < p.to; i++)
-#  pragma omp simd
-      for (int64_t j = 0; j < m; j++)
-        acc[j] += xss[i * m + j];
-    memcpy(sums[p.id], acc, sizeof acc);
-#  pragma omp barrier
-    memset(acc, 0, sizeof acc);
-    for (int t = 0; t < p.id; t++)
-      for (int64_t j = 0; j < m; j++)
-        acc[j] += sums[t][j];
-    for (int64_t i = p.from; i < p.to; i++)
-#  pragma omp simd
-      for (int64_t j = 0; j < m; j++)
-        out[i * m + j] = acc[j] += xss[i * m + j];
+  float total[COLUMNS] = { 0 };
+#  pragma omp parallel for ordered schedule(static, 1)
+  for (int64_t from = 0; from < n; from += 1024) {
+    int64_t rows = least(1024, n - from);
+    float sums[COLUMNS] = { 0 }, acc[COLUMNS];
+    for (int64_t i = from; i < from + rows; i++)
+      add_row(m == COLUMNS ? COLUMNS : m, xss + i * m, sums);
+#  pragma omp ordered
+    {
+      memcpy(acc, total, sizeof acc);
+      add_row(COLUMNS, sums, total);
+    }
+    if (m == COLUMNS)
+      scan_chunk(rows, COLUMNS, xss + from * m, acc, out + from * m);
+    else
+      scan_chunk(rows, m, xss + from * m, acc, out + from * m);
   }
 }
 
 void columns(int64_t n, int64_t m, const float *xss, float *out) {
-  enum { COLUMNS = 2048 };
-  if (m <= 64) {
+  if (m <= COLUMNS) {
     scan_few_columns(n, m, xss, out);
     return;
   }
-  int64_t width = least(COLUMNS, (m + omp_get_max_threads() - 1) / omp_get_max_threads());
+  int64_t width = least(2048, (m + omp_get_max_threads() - 1) / omp_get_max_threads());
 #  pragma omp parallel for
   for (int64_t j = 0; j < m; j += width)
     scan_columns(n, m, j, least(j + width, m), xss, out);
 }
 
-// Rows first, each followed by the sum with the row above: threads have blocks of columns for that.
+// Adds the sums of rows, up to each column, to those of the rows above.
+static inline void area_row(int64_t m, const int32_t *xs, const int32_t *above,
+                            int32_t *out) {
+  int32_t acc = 0;
+#  pragma omp simd reduction(inscan, + : acc)
+  for (int64_t j = 0; j < m; j++) {
+    acc += xs[j];
+#  pragma omp scan inclusive(acc)
+    out[j] = acc + above[j];
+  }
+}
+
+// Each thread needs the area above its rows: the columns of all rows before them, added up.
 void summed_area(int64_t n, int64_t m, const int32_t *xss, int32_t *out) {
+  int32_t *sums = calloc((size_t)(m * (omp_get_max_threads() + 1)), sizeof *sums);
+  int32_t *zeros = sums + m * omp_get_max_threads();
 #  pragma omp parallel
   {
-#  pragma omp for
-    for (int64_t i = 0; i < n; i++) {
-      int32_t acc = 0;
-      for (int64_t j = 0; j < m; j++)
-        out[i * m + j] = acc += xss[i * m + j];
-    }
-    Part p = part_of(m);
-    for (int64_t i = 1; i < n; i++)
+    Part p = part_of(n);
+    int32_t *above = malloc((size_t)m * sizeof *above);
+    memset(above, 0, (size_t)m * sizeof *above);
+    for (int64_t i = p.from; i < p.to && p.id < p.threads - 1; i++)
 #  pragma omp simd
-      for (int64_t j = p.from; j < p.to; j++)
-        out[i * m + j] += out[(i - 1) * m + j];
+      for (int64_t j = 0; j < m; j++)
+        sums[p.id * m + j] += xss[i * m + j];
+#  pragma omp barrier
+    for (int t = 0; t < p.id; t++)
+      for (int64_t j = 0; j < m; j++)
+        above[j] += sums[t * m + j];
+    area_row(m, above, zeros, above);
+    for (int64_t i = p.from; i < p.to; i++)
+      area_row(m, xss + i * m, i == p.from ? above : out + (i - 1) * m, out + i * m);
+    free(above);
   }
+  free(sums);
 }
 #endif
 
