@@ -86,8 +86,9 @@ enum {
 //      `FLC_LOCAL float *tile = FLC_LOCAL_ARRAY(float, x, x_bytes);`.  FLC_LOCAL is __local, or
 //      __global in the fallback build that keeps arrays that do not fit in global memory;
 //   4. if may_fail: `__global int *flc_error`;
-//   5. if uses_arena: `__global uchar *flc_arena, long flc_arena_bytes, __global uint *flc_arena_top`, from
-//      which flc_arena_room takes memory.  The kernel is run again with more if that was too little.
+//   5. if uses_arena: `__global uchar *flc_arena, long flc_arena_bytes, __global uint *flc_arena_counts`,
+//      from which flc_arena_room takes memory; an item that had enough ends with flc_arena_done.  The
+//      kernel is run again with more if that was too little.
 // In a kernel with may_fail, `flc_fail(flc_error, check, v0, v1, v2, v3)` (all long but check, an
 // int) reports check number `check` of the program's table; the caller returns or goes on.
 // `flc_fail_8` takes eight values.

@@ -337,40 +337,84 @@ RT_FN int rt_enqueue(struct rt_context *ctx, struct rt_launching *l) {
 
 // ---- arenas: arrays whose sizes only the items know
 
-enum { RT_ARENA_BYTES = 1 << 20, RT_ARENA_UNIT = 64 };
+enum { RT_ARENA_BYTES = 1 << 20, RT_ARENA_UNIT = 64, RT_ARENA_WORDS = 6 };
 
-// Runs the kernel; `top` gets how far the arena was used, and what an item lacked (0: nothing).
+// The words that prelude.cl's flc_arena_room and flc_arena_done count in.
+struct rt_arena_counts {
+  int64_t taken, lacked, done_items, done_units;
+};
+
+RT_FN struct rt_arena_counts rt_arena_counts(const uint32_t *words) {
+  struct rt_arena_counts c;
+  c.taken = words[0];
+  c.lacked = (int64_t)words[1] | (int64_t)(words[2] & 0x7fffffff) << 32;
+  c.done_items = words[3];
+  c.done_units = (int64_t)words[4] | (int64_t)(words[5] & 0x7fffffff) << 32;
+  return c;
+}
+
+// Runs the kernel and gets what its items counted.
 RT_FN int rt_try_arena(struct rt_context *ctx, struct rt_launching *l,
-                       const struct rt_launch *launch, int64_t bytes, uint32_t *top) {
-  memset(top, 0, 2 * sizeof *top);
+                       const struct rt_launch *launch, int64_t bytes,
+                       struct rt_arena_counts *counts) {
+  uint32_t words[RT_ARENA_WORDS] = { 0 };
   int error = rt_put_all(ctx, l, launch);
   if (!error) error = rt_put_block(ctx, l, bytes);
   if (!error) error = rt_put_arg(ctx, l, sizeof bytes, &bytes);
-  if (!error) error = rt_put_block(ctx, l, 2 * sizeof *top);
+  if (!error) error = rt_put_block(ctx, l, sizeof words);
   if (error) return error;
-  struct rt_mem *word = l->blocks[l->block_count - 1];
+  struct rt_mem *block = l->blocks[l->block_count - 1];
   error = rt_opencl_check(ctx,
-                          clEnqueueWriteBuffer(ctx->queue, word->buffer, CL_TRUE, 0,
-                                               2 * sizeof *top, top, 0, NULL, NULL),
+                          clEnqueueWriteBuffer(ctx->queue, block->buffer, CL_TRUE, 0,
+                                               sizeof words, words, 0, NULL, NULL),
                           "starting an arena");
   if (!error) error = rt_enqueue(ctx, l);
-  return error ? error : rt_read(ctx, word, 0, 2 * sizeof *top, top);
+  if (!error) error = rt_read(ctx, block, 0, sizeof words, words);
+  if (!error) *counts = rt_arena_counts(words);
+  return error;
+}
+
+// The size for the next attempt: what is known to be needed, what all items need if they are like
+// those that were content, and, if both were wrong before, ever larger multiples of the last size.
+RT_FN int64_t rt_arena_next(int64_t bytes, const struct rt_arena_counts *c, int64_t items,
+                            int attempt) {
+  int64_t known = rt_sat_add(c->taken, c->lacked);
+  int64_t next = rt_sat_mul(bytes / RT_ARENA_UNIT, INT64_C(2) << 2 * attempt);
+  if (known > next) next = known;
+  if (c->done_items > 0) {
+    double each = (double)c->done_units / (double)c->done_items;
+    double all = 1.25 * each * (double)items;
+    if (all < 1e15 && (int64_t)all > next) next = (int64_t)all;
+  }
+  return rt_sat_mul(next, RT_ARENA_UNIT);
+}
+
+// No more than the device has, if that may be enough.
+RT_FN int64_t rt_arena_most(const struct rt_context *ctx, int64_t wanted, int64_t known) {
+  int64_t most = ctx->device.global_bytes - ctx->memory.live;
+  if (ctx->device.max_block_bytes < most) most = ctx->device.max_block_bytes;
+  most -= most % RT_ARENA_UNIT;
+  return wanted > most && known < most ? most : wanted;
 }
 
 RT_FN int rt_launch_with_arena(struct rt_context *ctx, struct rt_launching *l,
                                const struct rt_launch *launch) {
-  int64_t *bytes = &ctx->kernels[l->kernel].arena_bytes;
+  int64_t *bytes = &ctx->kernels[l->kernel].arena_bytes,
+          items = (int64_t)(l->groups * l->group_size);
   if (*bytes == 0) *bytes = RT_ARENA_BYTES;
-  for (;;) {
-    uint32_t top[2];
+  for (int attempt = 0;; attempt++) {
+    struct rt_arena_counts counts = { 0, 0, 0, 0 };
     l->next = 0;
-    int error = rt_try_arena(ctx, l, launch, *bytes, top);
+    int error = rt_try_arena(ctx, l, launch, *bytes, &counts);
     for (int i = 0; i < l->block_count; i++)
       rt_mem_release(ctx, &l->blocks[i]);
     l->block_count = 0;
-    if (error || top[1] == 0) return error;
-    int64_t lacked = (int64_t)top[1] * RT_ARENA_UNIT;
-    *bytes = rt_sat_add(rt_sat_mul(*bytes, 2), lacked);
+    if (error || counts.lacked == 0) return error;
+    int64_t known = rt_sat_mul(rt_sat_add(counts.taken, counts.lacked), RT_ARENA_UNIT);
+    int64_t wanted = rt_arena_next(*bytes, &counts, items, attempt < 8 ? attempt : 8);
+    wanted = rt_arena_most(ctx, wanted, known);
+    if (wanted <= *bytes) return rt_out_of_memory(ctx, known);
+    *bytes = wanted;
     rt_log(ctx, "arena of %s: too small, now %" PRId64 " bytes",
            ctx->program->kernels[l->kernel].name, *bytes);
   }

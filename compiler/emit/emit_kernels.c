@@ -2,9 +2,9 @@
 //
 // A failed check stores its number and values.  A kernel without barriers then returns.  In a kernel
 // with barriers every item must reach every barrier, so the item goes on with `flc_ok` cleared:
-// its loads give 0, it stores nothing, and its loops without barriers end; after each barrier
-// `flc_ok` is cleared as well if any item of the grid has failed, because local memory may then hold
-// what nobody wrote.
+// its loads give 0, it stores nothing, and its loops without barriers end; from the next barrier on
+// this holds of the whole group, because local memory may then hold what nobody wrote, and loops around
+// barriers end, for all items after the same round.
 #include "base/hash.h"
 #include "base/quote.h"
 #include "emit/emit.h"
@@ -27,24 +27,32 @@ static bool any_stm(const ImpBlock *block, bool (*wanted)(const ImpStm *stm)) {
 
 // ---- statements
 
-static const char *guard_of(const CodeText *c, const ImpBlock *body) {
-  return c->guarded && !any_stm(body, is_barrier) ? "flc_ok && " : "";
+// May the loop go on?  One around barriers has at least one round, of whatever use, so that the device's
+// compiler sees that it has (lower_group.h).
+static const char *guard_of(const CodeText *c, const ImpBlock *body, const char *first) {
+  if (!c->guarded) return "";
+  return any_stm(body, is_barrier) ? text_format("(%s || flc_ok) && ", first)
+                                   : "flc_ok && ";
 }
 
 static void kernel_for(CodeText *c, const ImpStm *stm) {
   const char *i = c_var(c, stm->u.loop.var);
+  const char *guard = guard_of(c, &stm->u.loop.body, text_format("%s == 0", i));
   if (stm->u.loop.independent) c_line(c, "FLC_INDEPENDENT");
-  c_line(c, "for (int64_t %s = 0; %s%s < %s; %s++) {", i, guard_of(c, &stm->u.loop.body),
-         i, c_bound(c, stm->u.loop.bound), i);
+  c_line(c, "for (int64_t %s = 0; %s%s < %s; %s++) {", i, guard, i,
+         c_bound(c, stm->u.loop.bound), i);
   if (stm->u.loop.reassociate && !c->lanes) c_line(c, "  FLC_REASSOCIATE");
   emit_kernel_block(c, &stm->u.loop.body);
   c_line(c, "}");
 }
 
 static void kernel_while(CodeText *c, const ImpStm *stm) {
-  const char *guard = guard_of(c, &stm->u.loop_while.body);
+  const char *guard = guard_of(c, &stm->u.loop_while.body, "flc_first");
   const char *condition = c_exp(c, stm->u.loop_while.condition);
-  c_line(c, *guard ? "while (%s(%s)) {" : "while (%s%s) {", guard, condition);
+  if (*guard)
+    c_line(c, "for (int flc_first = 1; %s(%s); flc_first = 0) {", guard, condition);
+  else
+    c_line(c, "while (%s) {", condition);
   emit_kernel_block(c, &stm->u.loop_while.body);
   c_line(c, "}");
 }
@@ -72,7 +80,7 @@ void emit_kernel_check(CodeText *c, const ImpStm *stm) {
   c_line(c, "if (%s!(%s)) {", c->guarded ? "flc_ok && " : "",
          c_exp(c, stm->u.check.condition));
   c_line(c, "  %s);", text_str(call));
-  c_line(c, c->guarded ? "  flc_ok = 0;" : "  return;");
+  c_line(c, c->guarded ? "  FLC_STOP_GROUP();" : "  return;");
   c_line(c, "}");
 }
 
@@ -95,9 +103,9 @@ static void kernel_take(CodeText *c, const ImpStm *stm) {
   const char *name = c_mem(c, stm->u.alloc.mem),
              *type = c_memory_type(stm->u.alloc.mem->elem);
   c_line(c,
-         "%s = (__global %s *)flc_arena_room(flc_arena, flc_arena_bytes, flc_arena_top, "
-         "(__global uchar *)%s, &%s_room, (%s) * (long)sizeof(%s));",
-         name, type, name, name, c_size(c, stm->u.alloc.count), type);
+         "%s = (__global %s *)flc_arena_room(flc_arena, flc_arena_bytes, flc_arena_counts, "
+         "(__global uchar *)%s, &%s_room, &flc_arena_used, rt_sat_mul(%s, sizeof(%s)));",
+         name, type, name, name, c_saturating(c, stm->u.alloc.count), type);
   c_line(c, "if (!%s) return;", name);
 }
 
@@ -115,8 +123,7 @@ static void kernel_assign(CodeText *c, const ImpStm *stm) {
 }
 
 static void kernel_barrier(CodeText *c) {
-  c_line(c, "FLC_BARRIER();");
-  if (c->guarded) c_line(c, "flc_ok = flc_ok && !flc_failed(flc_error);");
+  c_line(c, c->guarded ? "FLC_GUARDED_BARRIER(flc_error)" : "FLC_BARRIER();");
 }
 
 static void kernel_stm(CodeText *c, const ImpStm *stm) {
@@ -191,7 +198,7 @@ static void kernel_params(CodeText *c, const Kernel *kernel, const KernelArrays 
   if (kernel->may_fail) add_param(c, &first, "__global int *flc_error");
   if (!kernel->uses_arena) return;
   add_param(c, &first, "__global uchar *flc_arena, long flc_arena_bytes");
-  add_param(c, &first, "__global uint *flc_arena_top");
+  add_param(c, &first, "__global uint *flc_arena_counts");
 }
 
 // Where the arrays of the item and of the group begin.
@@ -219,6 +226,7 @@ static void find_arrays(CodeText *c, const Kernel *kernel, const KernelArrays *o
 
 // An item keeps its piece for as long as that is large enough.
 static void find_arena_arrays(CodeText *c, const KernelArrays *taken) {
+  if (taken->count) c_line(c, "long flc_arena_used = 0;");
   for (int i = 0; i < taken->count; i++) {
     const Mem *mem = taken->at[i].mem;
     const char *type = c_memory_type(mem->elem), *name = c_mem(c, mem);
@@ -300,10 +308,11 @@ const char *emit_kernel_text(Emit *e, const Kernel *kernel, Profile profile) {
   text_indent(t, 2);
   find_arrays(&c, kernel, &own, &locals);
   find_arena_arrays(&c, &taken);
-  if (c.guarded) c_line(&c, "int flc_ok = !flc_failed(flc_error);");
+  if (c.guarded) c_line(&c, "FLC_BEGIN_GUARDED(flc_error)");
   if (kernel->may_fail && !c.guarded) c_line(&c, "if (flc_failed(flc_error)) return;");
   text_indent(t, -2);
   emit_kernel_block(&c, &kernel->body);
+  if (taken.count) c_line(&c, "  flc_arena_done(flc_arena_counts, flc_arena_used);");
   c_line(&c, "}");
   text_newline(t);
   return text_str(t);

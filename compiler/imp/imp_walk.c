@@ -108,10 +108,18 @@ int imp_blocks(const ImpStm *stm, const ImpBlock **out) {
   return 0;
 }
 
+static bool has_array(const KernelArrays *arrays, const Mem *mem) {
+  vec_each (const Scratch *, s, arrays)
+    if (s->mem == mem) return true;
+  return false;
+}
+
+// Each array once: one whose size is found out is given room in several places.
 static void find_local_arrays(const ImpBlock *block, MemSpace space, KernelArrays *out) {
   vec_each (const ImpStm **, at, block) {
     const ImpStm *stm = *at;
-    if (stm->kind == IMP_LOCAL && stm->u.alloc.mem->space == space)
+    bool wanted = stm->kind == IMP_LOCAL && stm->u.alloc.mem->space == space;
+    if (wanted && !has_array(out, stm->u.alloc.mem))
       vec_push(out, (Scratch){ .mem = stm->u.alloc.mem, .count = stm->u.alloc.count });
     const ImpBlock *inner[2];
     int count = imp_blocks(stm, inner);

@@ -107,6 +107,12 @@ Arr code_alloc_for(Code *k, const Var *binder);
 void code_copy(Code *k, const Arr *to, const Arr *from);   // element-wise loops
 void code_store(Code *k, const Arr *to, Atom value);        // a scalar or an array value
 bool arr_same(const Arr *a, const Arr *b);                  // same place, structurally
+bool arr_same_shape(const Arr *a, const Arr *b);            // same place and shape
+const Arr *code_set_apart(Code *k, const Arr *arr);         // a copy in memory of its own
+// Memory for arrays whose size is only known when there is one; room in it for an array of the shape
+// of `value`, whatever it held being lost.
+const Mem *code_open_mem(Code *k, const char *name, PrimType elem);
+Arr code_fit(Code *k, const Mem *mem, const Arr *value);
 
 // Is anything in the memory read by a statement after `position`, or (used) returned?
 bool code_memory_read_after(Code *k, const Mem *mem, const Body *body, int position);

@@ -179,12 +179,48 @@ static Arr alloc_like(Code *k, const Arr *arr) {
   return arr_dense(mem, arr->elem, arr->shape, arr->rank);
 }
 
+const Arr *code_set_apart(Code *k, const Arr *arr) {
+  Arr apart = alloc_like(k, arr);
+  code_copy(k, &apart, arr);
+  return mem_copy(&apart, sizeof apart);
+}
+
+// ---- memory of a size that is found out
+
+const Mem *code_open_mem(Code *k, const char *name, PrimType elem) {
+  const Mem *mem = mem_new(k->lower->c, name, MEM_ARENA, elem);
+  map_put(k->owned, mem, mem);
+  return mem;
+}
+
+Arr code_fit(Code *k, const Mem *mem, const Arr *value) {
+  imp_add_stm(k->b,
+              (ImpStm){ .kind = IMP_LOCAL, .u.alloc = { mem, arr_count(value) } });
+  return arr_dense(mem, value->elem, value->shape, value->rank);
+}
+
+// ---- copies
+
 bool arr_same(const Arr *a, const Arr *b) {
   if (a == b) return true;
   if (a->mem != b->mem || a->rank != b->rank) return false;
   if (a->offset != b->offset) return false;
   for (int i = 0; i < a->rank; i++)
     if (a->strides[i] != b->strides[i]) return false;
+  return true;
+}
+
+static bool same_size(const ImpExp *a, const ImpExp *b) {
+  if (a == b) return true;
+  if (a->kind == IMP_CONST && b->kind == IMP_CONST)
+    return a->u.constant.u.i == b->u.constant.u.i;
+  return a->kind == IMP_VAR && b->kind == IMP_VAR && a->u.var == b->u.var;
+}
+
+bool arr_same_shape(const Arr *a, const Arr *b) {
+  if (!arr_same(a, b)) return false;
+  for (int i = 0; i < a->rank; i++)
+    if (!same_size(a->shape[i], b->shape[i])) return false;
   return true;
 }
 
@@ -196,9 +232,7 @@ void code_copy(Code *k, const Arr *to, const Arr *from) {
   }
   if (to->mem ==
       from->mem) {  // another view of the memory that is written, e.g. its reversal
-    Arr apart = alloc_like(k, to);
-    code_copy(k, &apart, from);
-    code_copy(k, to, &apart);
+    code_copy(k, to, code_set_apart(k, from));
     return;
   }
   const ImpExp **at = new_array(const ImpExp *, to->rank + 1);

@@ -1,28 +1,96 @@
 // Sequential loops and branches in kernels.
 #include "imp/lower.h"
 
+// ---- where results lie
+//
+// Note [Sizes found out].  The size of a result may be found out by the statement itself: the branches of
+// an `if`, or the rounds of a loop, yield arrays of different sizes, and the type of the result mentions a
+// binder of the same statement.  No place can be made for such an array beforehand, and none that is
+// wanted for it is sure to hold what a loop has on the way.  It has a block of the arena of its own,
+// which is given room for each value when that is there.
+
+typedef struct Place {
+  const Arr *arr;   // a fixed place; or
+  const Mem *open;  // memory of a size that is found out
+} Place;
+
+static bool binds(const Var *const *vars, int count, Atom a) {
+  for (int i = 0; i < count; i++)
+    if (a.kind == ATOM_VAR && a.u.var == vars[i]) return true;
+  return false;
+}
+
+static bool finds_size(const Var *const *vars, int count, CoreType type) {
+  for (int i = 0; i < type.rank; i++)
+    if (binds(vars, count, type.dims[i])) return true;
+  return false;
+}
+
+static Place fixed_place(Arr arr) {
+  return (Place){ .arr = mem_copy(&arr, sizeof arr) };
+}
+
+static const Mem *mem_of(const Place *place) {
+  return place->arr ? place->arr->mem : place->open;
+}
+
+static void put(Code *k, const Place *place, const Arr *value) {
+  Arr room = place->arr ? *place->arr : code_fit(k, place->open, value);
+  code_copy(k, &room, value);
+}
+
+// Does the value lie where another one goes, or where it would be moved onto itself?
+static bool in_the_way(const Place *places, int count, int i, const Arr *value) {
+  for (int j = 0; j < count; j++)
+    if ((j != i || places[j].open) && value->mem && mem_of(&places[j]) == value->mem)
+      return true;
+  return false;
+}
+
+// Moves values to their places, as if all at once; NULL: none there.
+static void put_all(Code *k, const Place *places, const Arr **values, int count) {
+  for (int i = 0; i < count; i++)
+    if (values[i] && in_the_way(places, count, i, values[i]))
+      values[i] = code_set_apart(k, values[i]);
+  for (int i = 0; i < count; i++)
+    if (values[i]) put(k, &places[i], values[i]);
+}
+
+// The variable's array at its place.
+static void bind_place(Code *k, const Var *var, const Place *place) {
+  code_bind(k, var,
+            place->arr ? *place->arr
+                       : arr_dense(place->open, var->type.elem, code_shape(var->type),
+                                   var->type.rank));
+}
+
 // ---- if
+
+// Has another result of the statement this memory?  Two must not share one place.
+static bool is_taken(const Place *places, int count, const Mem *mem) {
+  for (int i = 0; i < count; i++)
+    if (mem_of(&places[i]) == mem) return true;
+  return false;
+}
 
 // A place for an array result of a branch: memory of the enclosing body that dies here is used
 // again, so that `if c then xs with [i] = v else xs` copies nothing.
-static const Arr *branch_place(Code *k, const Stm *stm, int i, const Body *body,
-                               int position) {
-  const Arr *wanted = map_get(k->wanted, stm->binders[i]);
-  if (wanted) return wanted;
+static Place branch_place(Code *k, const Stm *stm, int i, const Body *body, int position,
+                          const Place *before) {
+  const Var *binder = stm->binders[i];
+  if (finds_size(stm->binders, stm->binder_count, binder->type))
+    return (Place){ .open = code_open_mem(k, binder->name, binder->type.elem) };
+  const Arr *wanted = map_get(k->wanted, binder);
+  if (wanted) return (Place){ .arr = wanted };
   const Body *branches[] = { stm->exp->u.cond.then_body, stm->exp->u.cond.else_body };
   for (int side = 0; side < 2; side++) {
     Atom result = branches[side]->results[i];
     if (result.kind != ATOM_VAR || !map_has(k->arrays, result.u.var)) continue;
     if (!code_may_overwrite(k, result, body, position)) continue;
-    bool taken = false;  // two results must not share one place
-    for (int j = 0; j < i; j++) {
-      const Arr *other = map_get(k->arrays, stm->binders[j]);
-      taken = taken || (other && other->mem == code_array(k, result)->mem);
-    }
-    if (!taken) return code_array(k, result);
+    if (!is_taken(before, i, code_array(k, result)->mem))
+      return (Place){ .arr = code_array(k, result) };
   }
-  Arr fresh = code_alloc(k, stm->binders[i]->name, stm->binders[i]->type);
-  return mem_copy(&fresh, sizeof fresh);
+  return fixed_place(code_alloc(k, binder->name, binder->type));
 }
 
 // What the enclosing body owns and does not read after the `if`, a branch may overwrite.
@@ -45,7 +113,7 @@ typedef struct If {
   const Stm *stm;
   const Body *outer;
   int position;
-  const Arr **places;
+  const Place *places;
 } If;
 
 static ImpBlock branch(Code *k, const If *info, const Body *body) {
@@ -54,53 +122,54 @@ static ImpBlock branch(Code *k, const If *info, const Body *body) {
   inherit_owned(k, &inner, info->stm, info->outer, info->position);
   int count = body->result_count;
   const ImpExp **scalars = new_array(const ImpExp *, count + 1);
-  const Arr **dests = new_array(const Arr *, count + 1);
-  seq_body(&inner, body, scalars, dests);
-  for (int i = 0; i < count; i++) {
-    if (info->stm->binders[i]->type.rank == 0)
-      imp_assign(&b, info->stm->binders[i], scalars[i]);
-    else
-      code_copy(&inner, info->places[i], dests[i]);
-  }
+  const Arr **made = new_array(const Arr *, count + 1);
+  seq_body(&inner, body, scalars, made);
+  put_all(&inner, info->places, made, count);
+  for (int i = 0; i < count; i++)
+    if (scalars[i]) imp_assign(&b, info->stm->binders[i], scalars[i]);
   return b.block;
 }
 
 void seq_if(Code *k, const Stm *stm, const Body *body, int position) {
   const Exp *exp = stm->exp;
-  If info = { stm, body, position, new_array(const Arr *, stm->binder_count + 1) };
+  Place *places = new_array(Place, stm->binder_count + 1);
   for (int i = 0; i < stm->binder_count; i++) {
-    if (stm->binders[i]->type.rank == 0) {
+    if (stm->binders[i]->type.rank == 0)
       code_bind_scalar(k, stm->binders[i], NULL);
-      continue;
-    }
-    info.places[i] = branch_place(k, stm, i, body, position);
-    code_bind(k, stm->binders[i], *info.places[i]);
+    else
+      places[i] = branch_place(k, stm, i, body, position, places);
   }
+  If info = { stm, body, position, places };
   ImpBlock then_block = branch(k, &info, exp->u.cond.then_body);
   ImpBlock else_block = branch(k, &info, exp->u.cond.else_body);
   imp_add_stm(k->b, (ImpStm){ .kind = IMP_IF,
                               .u.cond = { imp_atom(exp->u.cond.condition), then_block,
                                           else_block } });
+  for (int i = 0; i < stm->binder_count; i++)
+    if (mem_of(&places[i])) bind_place(k, stm->binders[i], &places[i]);
 }
 
 // ---- loop
 
 // Where a parameter lies: where its last value is wanted; where its first value is if nothing else
 // needs that; else in memory of its own.
-static Arr param_place(Code *k, const Stm *stm, int i, const Body *body, int position) {
+static Place param_place(Code *k, const Stm *stm, int i, const Body *body, int position) {
   const Exp *exp = stm->exp;
   const Var *param = exp->u.loop.params[i];
+  if (finds_size(exp->u.loop.params, exp->u.loop.param_count, param->type))
+    return (Place){ .open = code_open_mem(k, param->name, param->type.elem) };
   const Arr *wanted = map_get(k->wanted, stm->binders[i]);
-  if (wanted) return *wanted;
+  if (wanted) return (Place){ .arr = wanted };
   const Arr *init = code_array(k, exp->u.loop.inits[i]);
-  if (arr_is_dense(init) && code_loop_takes(k, exp, i, body, position)) return *init;
-  return code_alloc(k, param->name, param->type);
+  if (arr_is_dense(init) && code_loop_takes(k, exp, i, body, position))
+    return (Place){ .arr = init };
+  return fixed_place(code_alloc(k, param->name, param->type));
 }
 
 // Parameters in memory and variables of their own, holding the initial values.
-static void loop_params(Code *k, const Stm *stm, const Body *body, int position,
-                        Map *params) {
+static const Place *loop_params(Code *k, const Stm *stm, const Body *body, int position) {
   const Exp *exp = stm->exp;
+  Place *places = new_array(Place, exp->u.loop.param_count + 1);
   for (int i = 0; i < exp->u.loop.param_count; i++) {
     const Var *param = exp->u.loop.params[i];
     Atom init = exp->u.loop.inits[i];
@@ -108,69 +177,60 @@ static void loop_params(Code *k, const Stm *stm, const Body *body, int position,
       code_bind_scalar(k, param, imp_atom(init));
       continue;
     }
-    Arr place = param_place(k, stm, i, body, position);
-    code_copy(k, &place, code_array(k, init));
-    code_bind(k, param, place);
-    map_put(params, place.mem, place.mem);
+    places[i] = param_place(k, stm, i, body, position);
+    put(k, &places[i], code_array(k, init));
+    bind_place(k, param, &places[i]);
   }
-}
-
-// Is a result computed in the memory of another parameter, which is overwritten before it is read?
-static bool in_other_param(Code *k, const Exp *exp, const Arr *made, int i) {
-  for (int j = 0; j < exp->u.loop.param_count; j++) {
-    const Var *param = exp->u.loop.params[j];
-    if (j != i && param->type.rank > 0 &&
-        code_array(k, atom_var(param))->mem == made->mem)
-      return true;
-  }
-  return false;
+  return places;
 }
 
 // Moves the results to the parameters, as if all at once.
-static void next_params(Code *k, const Exp *exp, const ImpExp **scalars,
-                        const Arr **made) {
+static void next_params(Code *k, const Exp *exp, const Place *places,
+                        const ImpExp **scalars, const Arr **made) {
   int count = exp->u.loop.param_count;
   const Var **moved = new_array(const Var *, count + 1);
   for (int i = 0; i < count; i++) {
     const Var *param = exp->u.loop.params[i];
-    if (param->type.rank == 0) {
-      moved[i] = imp_declare(k->b, param->name, scalars[i]);
-    } else if (in_other_param(k, exp, made[i], i)) {
-      Arr temporary = code_alloc(k, param->name, param->type);
-      code_copy(k, &temporary, made[i]);
-      made[i] = mem_copy(&temporary, sizeof temporary);
-    }
+    if (param->type.rank == 0) moved[i] = imp_declare(k->b, param->name, scalars[i]);
+    // What stays as it was is not moved.
+    else if (arr_same_shape(code_array(k, atom_var(param)), made[i]))
+      made[i] = NULL;
   }
   // Arrays first: where a view lies may depend on the scalars as they were.
-  for (int i = 0; i < count; i++)
-    if (!moved[i]) code_copy(k, code_array(k, atom_var(exp->u.loop.params[i])), made[i]);
+  put_all(k, places, made, count);
   for (int i = 0; i < count; i++)
     if (moved[i]) imp_assign(k->b, exp->u.loop.params[i], imp_var(moved[i]));
 }
 
-static void loop_results(Code *k, const Stm *stm) {
+static void loop_results(Code *k, const Stm *stm, const Place *places) {
   for (int i = 0; i < stm->binder_count; i++) {
     const Var *param = stm->exp->u.loop.params[i];
     if (param->type.rank == 0)
       code_bind_scalar(k, stm->binders[i], imp_var(param));
     else
-      code_bind(k, stm->binders[i], *code_array(k, atom_var(param)));
+      bind_place(k, stm->binders[i], &places[i]);
   }
+}
+
+static Map *memory_of(const Place *places, int count) {
+  Map *mems = map_new(NULL);
+  for (int i = 0; i < count; i++)
+    if (mem_of(&places[i])) map_put(mems, mem_of(&places[i]), places);
+  return mems;
 }
 
 void seq_loop(Code *k, const Stm *stm, const Body *body, int position) {
   const Exp *exp = stm->exp;
-  Map *params = map_new(NULL);
-  loop_params(k, stm, body, position, params);
+  int count = exp->u.loop.param_count;
+  const Place *places = loop_params(k, stm, body, position);
   ImpBuilder b;
   Code inner = code_inner(k, &b);
-  inner.owned = params;
+  inner.owned = memory_of(places, count);
   if (exp->u.loop.index) map_put(k->inside, exp->u.loop.index, exp);
-  int count = exp->u.loop.param_count;
   const ImpExp **scalars = new_array(const ImpExp *, count + 1);
   const Arr **made = new_array(const Arr *, count + 1);
   seq_body(&inner, exp->u.loop.body, scalars, made);
-  next_params(&inner, exp, scalars, made);
+  next_params(&inner, exp, places, scalars, made);
   if (exp->u.loop.form == CORE_FOR)
     imp_add_stm(k->b,
                 (ImpStm){ .kind = IMP_FOR,
@@ -181,5 +241,5 @@ void seq_loop(Code *k, const Stm *stm, const Body *body, int position) {
                                 .u.loop_while = {
                                     imp_var(exp->u.loop.params[exp->u.loop.while_param]),
                                     b.block } });
-  loop_results(k, stm);
+  loop_results(k, stm, places);
 }

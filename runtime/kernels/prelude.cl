@@ -74,26 +74,82 @@ __attribute__((unused)) static bool flc_failed(volatile __global int *error) {
   return *error != 0;
 }
 
+// In a kernel with barriers every item must come to every barrier, and all must agree on whether loops
+// around barriers go on, so a failure stops a group as a whole, at its next barrier.  An item that fails
+// says so in the word of the current phase, the time between two barriers; the other word
+// belongs to the phase before, which slower items may still be reading.  The first item also
+// passes on what failed in other groups.  `flc_ok` is cleared for good, and, unless the item
+// itself has failed since, the same in all items.
+#define FLC_BEGIN_GUARDED(error)                                \
+  __local int flc_stop[2];                                      \
+  int flc_ok, flc_phase = 1;                                    \
+  if (get_local_id(0) == 0)                                     \
+    flc_stop[0] = flc_stop[1] = flc_failed(error);              \
+  barrier(CLK_LOCAL_MEM_FENCE);                                 \
+  flc_ok = !flc_stop[0];
+#define FLC_GUARDED_BARRIER(error)                              \
+  if (get_local_id(0) == 0 && flc_failed(error))                \
+    flc_stop[flc_phase] = 1;                                    \
+  FLC_BARRIER();                                                \
+  flc_ok = flc_ok && !flc_stop[flc_phase];                      \
+  flc_phase = !flc_phase;
+#define FLC_STOP_GROUP() (flc_ok = 0, flc_stop[flc_phase] = 1)
+
+// Sizes: what does not fit is the greatest number.
+__attribute__((unused)) static long rt_sat_mul(long a, long b) {
+  long high = mul_hi(a, b), low = (long)((ulong)a * (ulong)b);
+  if (high == low >> 63) return low;
+  return (a < 0) != (b < 0) ? LONG_MIN : LONG_MAX;
+}
+
+__attribute__((unused)) static long rt_sat_add(long a, long b) {
+  return add_sat(a, b);
+}
+
+// What an arena's launch tells the host, in units of 64 bytes; the sums have a low and a high word.
+enum {
+  FLC_ARENA_TAKEN,
+  FLC_ARENA_LACKED,
+  FLC_ARENA_DONE_ITEMS = 3,
+  FLC_ARENA_DONE_UNITS
+};
+
+__attribute__((unused)) static void flc_arena_count(volatile __global uint *sum,
+                                                    ulong units) {
+  uint low = (uint)units, old = atomic_add(&sum[0], low);
+  uint high = (uint)(units >> 32) + (old + low < old);
+  if (high) atomic_add(&sum[1], high);
+}
+
 // A piece of the arena for an array of `bytes`: `have`, if its `room` is large enough, else a new one,
 // twice as large as the last at least, so that an array that grows takes few.  0 when the arena is
-// used up: top[1] then says how many units were lacking.  Units of 64 bytes.
+// used up: the item then has to stop.  `used`: what the item has taken.
 __attribute__((unused)) static __global uchar *
-flc_arena_room(__global uchar *arena, long arena_bytes, volatile __global uint *top,
-               __global uchar *have, long *room, long bytes) {
+flc_arena_room(__global uchar *arena, long arena_bytes, volatile __global uint *counts,
+               __global uchar *have, long *room, long *used, long bytes) {
   if (bytes <= *room) return have;
   long wanted = bytes > 2 * *room ? bytes : 2 * *room, units = wanted / 64 + 1;
-  uint old = atomic_or(&top[0], 0), seen;
+  uint old = atomic_or(&counts[FLC_ARENA_TAKEN], 0), seen;
   for (;;) {
     if (units > arena_bytes / 64 - (long)old) {
-      atomic_max(&top[1], (uint)(units < 0x7fffffff ? units : 0x7fffffff));
+      // Sums of a billion such items are numbers.
+      flc_arena_count(&counts[FLC_ARENA_LACKED], (ulong)min(units, 1L << 33));
       return 0;
     }
-    seen = atomic_cmpxchg(&top[0], old, old + (uint)units);
+    seen = atomic_cmpxchg(&counts[FLC_ARENA_TAKEN], old, old + (uint)units);
     if (seen == old) break;
     old = seen;
   }
   *room = units * 64;
+  *used += units;
   return arena + (long)old * 64;
+}
+
+// The item has had all that it needed.
+__attribute__((unused)) static void flc_arena_done(volatile __global uint *counts,
+                                                   long used) {
+  atomic_inc(&counts[FLC_ARENA_DONE_ITEMS]);
+  flc_arena_count(&counts[FLC_ARENA_DONE_UNITS], (ulong)used);
 }
 
 // Atomic operations: flc_atomic_<op>_<type>_<space>(p, x), space g (global) or l (local array).
