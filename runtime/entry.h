@@ -212,11 +212,15 @@ RT_FN int rt_entry_end(struct rt_context *ctx, int error) {
   }
 #endif
   if (error == RT_OK) return rt_check_failures(ctx);
-  // Another error has the word; a failed check behind it must not meet the next call.
+  // A check that failed in a kernel comes first in the program, and must not meet the next call.
   char *text = ctx->error;
   bool has_place = ctx->error_has_place;
   ctx->error = NULL;
-  rt_check_failures(ctx);
+  bool of_program = error == RT_PROGRAM_ERROR || error == RT_OUT_OF_MEMORY;
+  if (rt_check_failures(ctx) == RT_PROGRAM_ERROR && of_program) {
+    free(text);
+    return RT_PROGRAM_ERROR;
+  }
   free(ctx->error);
   ctx->error = text;
   ctx->error_has_place = has_place;

@@ -95,10 +95,11 @@ RT_FN struct rt_mem *rt_mem_of_buffer(struct rt_context *ctx, cl_mem buffer,
   return mem;
 }
 
+// An array of negative size gets memory as if it were empty: the kernel that fills it finds the
+// mistake, unless an assertion before it fails, or it has no points.
 RT_FN int rt_mem_alloc(struct rt_context *ctx, struct rt_mem **slot, int64_t bytes) {
   rt_mem_release(ctx, slot);
-  if (bytes < 0)
-    return rt_error(ctx, RT_OTHER_ERROR, "allocation of %" PRId64 " bytes", bytes);
+  if (bytes < 0) bytes = 0;
   int64_t rounded = bytes > INT64_MAX - 64 ? bytes : (bytes + 63) / 64 * 64;
   if (rounded == 0) rounded = 64;
   cl_mem buffer = rt_pool_take(ctx, &rounded);

@@ -97,6 +97,11 @@ void code_check_bounds(Code *k, const Arr *arr, const DimIndex *dims, Loc loc);
 // A run-time error unless the condition holds.
 void code_check(Code *k, const ImpExp *condition, const char *const *parts, const ImpExp *const *values,
                 int count, Loc loc);
+// The same for a size that is negative; `unless`: where nobody makes it, or NULL.
+void code_check_size(Code *k, Atom size, const ImpExp *unless);
+// An iota or replicate of negative size may have become a space of negative width.  It is none inside of a
+// dimension without points.
+void code_check_space(Code *k, const SegDim *dims, int count, const ImpExp *unless);
 void code_may_fail(Code *k);  // notes that the kernel may report an error
 void code_assert(Code *k, const Stm *stm);
 

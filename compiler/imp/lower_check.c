@@ -14,6 +14,33 @@ void code_check(Code *k, const ImpExp *condition, const char *const *parts,
                               .u.check = { condition, parts, values, count } });
 }
 
+// Is it no negative number, whatever happens: a constant, or the size of a parameter?
+static bool is_size(const Code *k, Atom a) {
+  if (a.kind == ATOM_CONST) return a.u.constant.u.i >= 0;
+  const Entry *entry = k->lower->entry;
+  for (int i = 0; entry && i < entry->size_count; i++)
+    if (entry->params[i] == a.u.var) return true;
+  return false;
+}
+
+void code_check_size(Code *k, Atom size, const ImpExp *unless) {
+  static const char *const parts[] = { "negative size ", "" };
+  if (is_size(k, size)) return;
+  const ImpExp **values = new_array(const ImpExp *, 1);
+  values[0] = imp_atom(size);
+  const ImpExp *fine = imp_op2(OP_LE, imp_i64(0), values[0]);
+  code_check(k, unless ? imp_op2(OP_LOR, unless, fine) : fine, parts, values, 1,
+             k->b->loc);
+}
+
+void code_check_space(Code *k, const SegDim *dims, int count, const ImpExp *unless) {
+  for (int i = 0; i < count; i++) {
+    code_check_size(k, dims[i].width, unless);
+    const ImpExp *none = imp_op2(OP_LE, imp_atom(dims[i].width), imp_i64(0));
+    unless = unless ? imp_op2(OP_LOR, unless, none) : none;
+  }
+}
+
 // ---- texts
 
 // A text with values in it, put together piece by piece; constants become part of the text.

@@ -401,6 +401,7 @@ void lower_group_segmap(Code *host, const Stm *stm) {
       tuning_param(host->lower, "intra_group_size", "group_size", 16, 256);
   const ImpExp *group_size = imp_var(imp_declare(host->b, "group_size", size));
   Layouts layouts = layout_rows(host, seg);
+  group_check_spaces(host, seg);
   KernelCode *kernel = kernel_begin(host, stm->loc);
   layout_bind(&kernel->code, &layouts);
   Group g = { .k = kernel->code, .group_size = group_size };

@@ -13,28 +13,6 @@ static bool has_inner_seg(const Body *body) {
   return false;
 }
 
-static bool is_entry_size(const Entry *entry, const Var *var) {
-  for (int i = 0; i < entry->size_count; i++)
-    if (entry->params[i] == var) return true;
-  return false;
-}
-
-// An iota or replicate of negative size has become a space of negative width.
-static void check_widths(Code *host, const SegOp *seg) {
-  static const char *const parts[] = { "negative size ", "" };
-  for (int i = 0; i < seg->dim_count; i++) {
-    Atom width = seg->dims[i].width;
-    bool known = width.kind == ATOM_CONST
-                     ? width.u.constant.u.i >= 0
-                     : is_entry_size(host->lower->entry, width.u.var);
-    if (known) continue;
-    const ImpExp **values = new_array(const ImpExp *, 1);
-    values[0] = imp_atom(width);
-    code_check(host, imp_op2(OP_LE, imp_i64(0), values[0]), parts, values, 1,
-               host->b->loc);
-  }
-}
-
 // On a GPU groups work together, for which an arena is of no use.
 static bool suits_groups(Code *host, const SegOp *seg) {
   return host->lower->profile == PROFILE_GPU && !body_takes_arena(host, seg);
@@ -43,7 +21,7 @@ static bool suits_groups(Code *host, const SegOp *seg) {
 void lower_seg(Code *host, const Stm *stm, const Body *body, int position) {
   const SegOp *seg = stm->exp->u.seg;
   host->b->loc = stm->loc;
-  check_widths(host, seg);
+  code_check_space(host, seg->dims, seg->dim_count, NULL);
   switch (seg->kind) {
   case SEG_MAP:
     if (has_inner_seg(seg->body))

@@ -60,17 +60,9 @@ static void add_for(Code *k, const Var *i, const ImpExp *bound, ImpBlock block) 
   imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR, .u.loop = { i, bound, block, false } });
 }
 
-static void check_size(Code *k, Atom count, Loc loc) {
-  if (count.kind == ATOM_CONST && count.u.constant.u.i >= 0) return;
-  static const char *const parts[] = { "negative size ", "" };
-  const ImpExp **values = new_array(const ImpExp *, 1);
-  values[0] = imp_atom(count);
-  code_check(k, imp_op2(OP_LE, imp_i64(0), values[0]), parts, values, 1, loc);
-}
-
 static void seq_iota(Code *k, const Stm *stm) {
   const Exp *exp = stm->exp;
-  check_size(k, exp->u.iota.count, stm->loc);
+  code_check_size(k, exp->u.iota.count, NULL);
   const ImpExp *const *shape = code_shape(stm->binders[0]->type);
   code_bind(k, stm->binders[0],
             arr_virtual(exp->u.iota.type, shape, imp_atom(exp->u.iota.start),
@@ -89,7 +81,7 @@ static void fill_rows(Code *k, const Arr *out, Atom value) {
 }
 
 static void seq_replicate(Code *k, const Stm *stm) {
-  check_size(k, stm->exp->u.replicate.count, stm->loc);
+  code_check_size(k, stm->exp->u.replicate.count, NULL);
   Atom value = stm->exp->u.replicate.value;
   if (atom_type(value).rank == 0) {
     const ImpExp *const *shape = code_shape(stm->binders[0]->type);

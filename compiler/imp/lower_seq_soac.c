@@ -138,7 +138,13 @@ static const Var *loop_index(Code *k) {
   return i;
 }
 
+// A replicate of negative size may have become a SOAC without inputs.
+static void check_width(Code *k, Atom width, int array_count) {
+  if (array_count == 0) code_check_size(k, width, NULL);
+}
+
 void seq_soac(Code *k, const Stm *stm) {
+  check_width(k, stm->exp->u.soac.width, stm->exp->u.soac.array_count);
   if (k->in_lanes)
     k->lower->lane_maps += seq_has_lanes(k, stm);
   else if (seq_lanes(k, stm))
@@ -185,6 +191,7 @@ void store_if_inside(Code *k, const Arr *dest, const ImpExp *const *indices, int
 
 void seq_scatter(Code *k, const Stm *stm) {
   const Exp *exp = stm->exp;
+  check_width(k, exp->u.scatter.width, exp->u.scatter.array_count);
   for (int d = 0; d < exp->u.scatter.dest_count; d++) {
     Arr out = code_alloc_for(k, stm->binders[d]);
     code_copy(k, &out, code_array(k, exp->u.scatter.dests[d].dest));
@@ -253,6 +260,7 @@ void hist_round(Code *k, const HistOp *ops, int op_count, const Arr *const *dest
 
 void seq_hist(Code *k, const Stm *stm) {
   const Exp *exp = stm->exp;
+  check_width(k, exp->u.hist.width, exp->u.hist.array_count);
   const Arr **dests = new_array(const Arr *, stm->binder_count + 1);
   int next = 0;
   for (int o = 0; o < exp->u.hist.op_count; o++)
@@ -281,6 +289,7 @@ void seq_hist(Code *k, const Stm *stm) {
 // The kept values are packed into memory for all of them; the count is known afterwards.
 void seq_filter(Code *k, const Stm *stm) {
   const Soac *soac = &stm->exp->u.soac;
+  check_width(k, soac->width, soac->array_count);
   const Var *kept = imp_declare(k->b, "kept", imp_i64(0));
   const Arr **outs = new_array(const Arr *, stm->binder_count);
   for (int i = 1; i < stm->binder_count; i++) {

@@ -41,6 +41,7 @@ static Atom new_size(EntryBuild *b, const char *name) {
   const Var *var =
       var_new(c, name_of(c->names, name), type_scalar(PRIM_I64), entry_loc(b));
   vec_push(&b->sizes, var);
+  map_put(b->e->frame->sizes, var, var);
   return atom_var(var);
 }
 
@@ -402,7 +403,7 @@ static const Entry *build_entry(Elab *e, const AstDecl *decl) {
 // NULL after errors.
 static const Entry *elaborate_entry(Elab *e, const AstDecl *decl) {
   Builder builder = builder_new(e->c, decl->u.value.name_loc);
-  Frame frame = { &builder, map_new(NULL) };
+  Frame frame = { &builder, map_new(NULL), map_new(NULL) };
   e->b = &builder;
   e->frame = &frame;
   e->active = map_new(NULL);

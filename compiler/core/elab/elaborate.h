@@ -83,6 +83,7 @@ struct Closure {
 typedef struct Frame {
   Builder *outer;
   Map *constants;  // Binding -> Val
+  Map *sizes;      // of the parameters' arrays: Var -> Var; none is negative
 } Frame;
 
 struct Elab {
@@ -179,6 +180,10 @@ Atom elab_select(Elab *e, Atom condition, Atom yes, Atom no);
 
 // Passes `atoms` through an assertion; nothing is emitted when the condition is known to hold.
 void elab_assert(Elab *e, Atom condition, Message *m, Atom *atoms, int count);
+
+// Adds the body's statements; all that they compute, and that may fail, comes after the assertion (an
+// expression without atoms) (guard.c).  Stores the results.
+void elab_guard(Elab *e, const Body *body, const Exp *assertion, Atom *results);
 
 // ---- evaluation
 

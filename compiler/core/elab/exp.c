@@ -132,15 +132,34 @@ static const char *source_text(Loc loc) {
   return text_format("%.*s", (int)(loc.end - loc.start), loc.file->text + loc.start);
 }
 
+// The condition comes first, whatever the expression does.
 static const Val *assertion(Elab *e, Scope *s, const AstExp *exp) {
   Atom condition = elab_scalar(e, s, exp->u.assert.condition);
+  if (condition.kind == ATOM_CONST && condition.u.constant.u.i)
+    return elab_exp(e, s, exp->u.assert.exp);
+  Inner inner;
+  const StmAttrs *attrs = e->b->attrs;
+  elab_enter(e, &inner);
+  inner.b.attrs = attrs;
+  e->hint = inner.hint;
   const Val *value = elab_exp(e, s, exp->u.assert.exp);
   AtomVec leaves = val_leaves(e, value);
+  const Body *body = core_body(&inner.b, leaves.at, leaves.count);
+  elab_leave(e, &inner);
+  e->hint = NULL;
   Message m = message_new();
   message_text(&m, "assertion failed: ");
   message_text(&m, source_text(exp->u.assert.condition->loc));
-  elab_assert(e, condition, &m, leaves.at, leaves.count);
-  return val_rebuild(e, value, leaves.at);
+  message_end(&m);
+  Exp assertion = { .kind = EXP_ASSERT,
+                    .u.assert = { .condition = condition, .parts = m.parts.at } };
+  Atom *results = new_array(Atom, leaves.count + 1);
+  elab_guard(e, body, &assertion, results);
+  if (leaves.count == 0) return value;
+  assertion.u.assert.atoms = mem_copy(results, sizeof *results * (size_t)leaves.count);
+  assertion.u.assert.atom_count = leaves.count;
+  core_let_n(e->b, "checked", mem_copy(&assertion, sizeof assertion), results);
+  return val_rebuild(e, value, results);
 }
 
 static Atom blank_leaf(Elab *e, Atom leaf, const void *state) {

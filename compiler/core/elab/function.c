@@ -126,7 +126,7 @@ static const Function *make_function(Elab *e, const Closure *f, const VarVec *pa
 // Evaluates the function by itself, to see what it is like.
 static FunctionMemo *examine(Elab *e, const Closure *f) {
   Builder *outer = e->b, b = builder_new(e->c, f->binding->loc);
-  Frame *outer_frame = e->frame, frame = { &b, map_new(NULL) };
+  Frame *outer_frame = e->frame, frame = { &b, map_new(NULL), map_new(NULL) };
   const char *hint = e->hint;
   e->b = &b;
   e->frame = &frame;

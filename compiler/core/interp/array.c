@@ -14,11 +14,12 @@ int64_t shape_count(const int64_t *shape, int rank) {
   return count;
 }
 
+// An array of negative size is as good as empty until the code that would fill it fails.
 static bool bytes_of(const int64_t *shape, int rank, PrimType elem, size_t *out) {
   int64_t bytes = prim_size_bytes(elem);
   bool empty = false, overflow = false;
   for (int i = 0; i < rank; i++)
-    empty |= shape[i] == 0;
+    empty |= shape[i] <= 0;
   for (int i = 0; i < rank && !empty; i++)
     overflow |= __builtin_mul_overflow(bytes, shape[i], &bytes);
   *out = empty ? 0 : (size_t)bytes;

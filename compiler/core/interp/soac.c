@@ -141,9 +141,11 @@ static void set_outer_indices(const Nest *n, int64_t outer) {
 
 static bool run_nest(Machine *m, const Ins *ins) {
   const Nest *n = ins->more;
-  for (int d = 0; d < n->dim_count; d++) {  // a replicate may have become a nest
+  for (int d = 0; d < n->dim_count; d++) {
     int64_t width = n->widths[d].at->i;
+    // A replicate may have become a nest; it is none where nobody makes it.
     if (width < 0) return run_fail(m, ins->stm, "negative size %lld", (long long)width);
+    if (width == 0) break;
   }
   if (n->before && !n->before(m, ins, n)) return false;
   if (!allocate_outputs(m, ins, n)) return false;
