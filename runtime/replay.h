@@ -10,7 +10,7 @@
 //   raced_3:  // errors jump to it
 //     if (race && rt_replay_stop(ctx, race, &err)) {
 //       const struct rt_outcome outcomes[] = { { RT_F32, n, out_2, NULL } };
-//       rt_replay_compare(ctx, race, outcomes, 1);
+//       rt_replay_compare(ctx, race, outcomes, 1, m);  // m: roundings
 //     }
 //   } while (race && rt_replay_next(ctx, race, &err));
 //
@@ -425,17 +425,37 @@ RT_FN double rt_element_as_f64(enum rt_elem elem, const unsigned char *at) {
   return elem == RT_F32 ? (double)single : twice;
 }
 
-// Floats may differ by what another order of operations makes of them.
-RT_FN bool rt_same_outcome(enum rt_elem elem, int64_t count, const unsigned char *a,
-                           const unsigned char *b) {
-  size_t bytes = (size_t)rt_elems[elem].bytes;
-  if (memcmp(a, b, (size_t)count * bytes) == 0) return true;
-  if (!rt_elems[elem].is_float) return false;
+// The greatest finite magnitude.
+RT_FN double rt_scale_of(enum rt_elem elem, int64_t count, const unsigned char *values) {
+  double scale = 0;
   for (int64_t i = 0; i < count; i++) {
-    double x = rt_element_as_f64(elem, a + (size_t)i * bytes);
-    double y = rt_element_as_f64(elem, b + (size_t)i * bytes);
+    double x = fabs(rt_element_as_f64(elem, values + i * rt_elems[elem].bytes));
+    if (isfinite(x)) scale = fmax(scale, x);
+  }
+  return scale;
+}
+
+// What another order of so many roundings can make of floats, relative to the greatest of an array (or
+// to 1, as terms may cancel each other): one rounding each, but never more than a test allows.
+RT_FN double rt_outcome_tolerance(enum rt_elem elem, int64_t roundings) {
+  static const double few = 64, most = 2e-3;
+  double epsilon = elem == RT_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
+  return fmin(most, epsilon * (few + (double)roundings));
+}
+
+// Floats may differ by what another order of operations makes of them.
+RT_FN bool rt_same_outcome(const struct rt_outcome *o, int64_t roundings,
+                           const unsigned char *a, const unsigned char *b) {
+  size_t bytes = (size_t)rt_elems[o->elem].bytes;
+  if (memcmp(a, b, (size_t)o->count * bytes) == 0) return true;
+  if (!rt_elems[o->elem].is_float) return false;
+  double scale = fmax(1, rt_scale_of(o->elem, o->count, a));
+  double most = scale * rt_outcome_tolerance(o->elem, roundings);
+  for (int64_t i = 0; i < o->count; i++) {
+    double x = rt_element_as_f64(o->elem, a + (size_t)i * bytes);
+    double y = rt_element_as_f64(o->elem, b + (size_t)i * bytes);
     bool same = x == y || (isnan(x) && isnan(y));
-    if (!same && !(fabs(x - y) <= 2e-3 * fmax(1, fmax(fabs(x), fabs(y))))) return false;
+    if (!same && !(fabs(x - y) <= most)) return false;
   }
   return true;
 }
@@ -456,7 +476,8 @@ RT_FN unsigned char *rt_outcome_values(struct rt_context *ctx,
 }
 
 RT_FN void rt_replay_compare(struct rt_context *ctx, struct rt_replay *race,
-                             const struct rt_outcome *outcomes, int count) {
+                             const struct rt_outcome *outcomes, int count,
+                             int64_t roundings) {
   struct rt_replay_group *g = &ctx->replayer->groups[race->group];
   bool first = g->outcome_of < 0, same = true;
   g->list[race->alternative].compared = true;
@@ -470,8 +491,7 @@ RT_FN void rt_replay_compare(struct rt_context *ctx, struct rt_replay *race,
     if (first)
       g->outcomes[i] = values;
     else if (values && g->outcomes[i])
-      same = same &&
-             rt_same_outcome(outcomes[i].elem, outcomes[i].count, values, g->outcomes[i]);
+      same = same && rt_same_outcome(&outcomes[i], roundings, values, g->outcomes[i]);
     if (!first) free(values);
   }
   if (!same) printf("differ %d %d %d\n", race->group, race->alternative, g->outcome_of);

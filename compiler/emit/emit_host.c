@@ -187,7 +187,8 @@ static void race_end(CodeText *c, const ImpStm *stm) {
   c_open(c);
   if (count) {
     c_line(c, "const struct rt_outcome outcomes[] = { %s };", outcomes);
-    c_line(c, "rt_replay_compare(ctx, race, outcomes, %d);", count);
+    c_line(c, "rt_replay_compare(ctx, race, outcomes, %d, %s);", count,
+           c_saturating(c, stm->u.guard.roundings));
   }
   c_close(c);
 }

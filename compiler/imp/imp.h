@@ -178,6 +178,7 @@ struct ImpStm {
       ImpBlock then_body, else_body;
       const ImpParam *results;
       int result_count;
+      const ImpExp *roundings;  // in an order that differs between the branches
     } guard;
     struct { const Mem *mem; ImpBlock body; } once;
     struct { Name name; ImpBlock body; } region;

@@ -256,6 +256,8 @@ const ImpExp *space_size(const SegDim *dims, int count);
 // ---- the host (lower_host.c)
 void host_body(Code *k, const Body *body, const ImpExp **scalars, const Arr **arrays);
 void host_copy(Code *host, const Arr *to, const Arr *from);  // a kernel (lower_copy.c)
+// How often floats are rounded in an order that differs between two versions (lower_roundings.c).
+const ImpExp *host_roundings(const Body *first, const Body *second);
 const ImpExp *tuning_param(Lower *lower, const char *name, const char *kind, int64_t cpu, int64_t gpu);
 // The memory of `source` for overwriting, under a new reference: the same block if it dies here.
 Arr host_take(Code *k, const Var *binder, Atom source, const Body *body, int position);

@@ -195,6 +195,8 @@ static void host_guard(Code *k, const Stm *stm, const Body *body, int position) 
   Branches s = open_branches(k, stm, body, position);
   ImpBlock then_block = host_branch(&s, stm->exp->u.guard.then_body);
   ImpBlock else_block = host_branch(&s, stm->exp->u.guard.else_body);
+  const ImpExp *roundings =
+      host_roundings(stm->exp->u.guard.then_body, stm->exp->u.guard.else_body);
   const ImpExp *local =
       guard->local_bytes ? imp_size_exp(guard->local_bytes) : imp_i64(0);
   close_branches(&s);
@@ -202,7 +204,7 @@ static void host_guard(Code *k, const Stm *stm, const Body *body, int position) 
                               .loc = guard->loc,
                               .u.guard = { guard, imp_size_exp(guard->par), local,
                                            then_block, else_block, guard_results(k, stm),
-                                           stm->binder_count } });
+                                           stm->binder_count, roundings } });
 }
 
 static void host_loop_params(Code *k, const Exp *exp, const Mem **mems) {
