@@ -72,7 +72,8 @@ static const Exp *drop_known_inputs(Simplify *s, const Exp *e) {
   for (int k = 0; k < in.count; k++) {
     Atom value;
     if (known_input(s, &in, k, &value)) {
-      subst_put(s->subst, in.fn.params[k], value);
+      // A twin may have been replaced itself.
+      subst_put(s->subst, in.fn.params[k], subst_atom(s->subst, value));
       continue;
     }
     params[count] = in.fn.params[k];

@@ -14,6 +14,7 @@ REDUCTIONS = (("(+)", "0"), ("i32.max", "i32.lowest"), ("i32.min", "i32.highest"
 
 class Generator:
     widths = (0, 1, 2, 3, 5)  # of the inputs
+    expected = None  # the error that all inputs lead to
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -194,6 +195,10 @@ class Generator:
         made = scope[4:]
         results = self.random.sample(made, self.random.randint(1, min(3, len(made))))
         return lets, results
+
+    def definitions(self):
+        """What stands before the entry point."""
+        return ""
 
     def input(self):
         n, m = (self.pick(self.widths) for _ in SIZES)
