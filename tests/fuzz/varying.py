@@ -32,13 +32,13 @@ class VaryingGenerator(NestGenerator):
         lets, results = super().program()
         scope = [("k", ()), ("xs", ("n",)), ("ys", ("m",)), ("xss", ("n", "m"))]
         name, x, row = self.fresh("v"), self.fresh("x"), self.fresh("r")
-        depth = self.depth - 1
+        inner, depth = scope + [(row, ("m",)), (x, ())], self.depth - 1
         text = self.pick([
             lambda: f"(map (\\{x} -> {self.summed(scope + [(x, ())], (), depth)}) xs)",
             lambda: f"(map (\\({row}: [m]i32) -> "
                     f"{self.summed(scope + [(row, ('m',))], (), depth)}) xss)",
             lambda: f"(map (\\({row}: [m]i32) -> i32.sum (scan (+) 0 (map (\\{x} -> "
-                    f"{self.summed(scope + [(row, ('m',)), (x, ())], (), depth - 1)}) {row}))) xss)",
+                    f"{self.summed(inner, (), depth - 1)}) {row}))) xss)",
             lambda: self.cut(scope, ("n",), depth),
         ])()
         lets.append((name, ("n",), text))
@@ -97,7 +97,8 @@ class VaryingGenerator(NestGenerator):
 
     def choice(self, scope, depth):
         a, b, c = (self.expression(scope, (), depth - 1) for _ in range(3))
-        return f"(if {a} < {b} then #one {a} else if {b} < {c} then #two {c} {b} else #none : choice)"
+        return (f"(if {a} < {b} then #one {a} else if {b} < {c} then #two {c} {b} "
+                "else #none : choice)")
 
     def match(self, scope, depth, make):
         p, q = self.fresh("p"), self.fresh("q")
@@ -119,13 +120,13 @@ class VaryingGenerator(NestGenerator):
     def grown(self, scope, depth):
         name, index = self.fresh("g"), self.fresh("i")
         inner = scope + [(name, VARIED)]
-        return (f"(loop {name} = {self.varied(scope, depth)} for {index} < {self.few(scope, depth)} "
-                f"do {self.next_varied(inner, name, depth)})")
+        return (f"(loop ({name}: []i32) = {self.varied(scope, depth)} "
+                f"for {index} < {self.few(scope, depth)} do {self.next_varied(inner, name, depth)})")
 
     def grown_while(self, scope, depth):
         name = self.fresh("g")
         inner = scope + [(name, VARIED)]
-        return (f"((loop ({name}, i_{name}) = ({self.varied(scope, depth)}, 0i32) "
+        return (f"((loop ({name}: []i32, i_{name}) = ({self.varied(scope, depth)}, 0i32) "
                 f"while i_{name} < 3 && length {name} < 9 do "
                 f"({self.next_varied(inner, name, depth)}, i_{name} + 1)).0)")
 
@@ -134,7 +135,7 @@ class VaryingGenerator(NestGenerator):
         inner = scope + [(a, VARIED), (b, VARIED)]
         first = self.pick([b, self.next_varied(inner, b, depth)])
         second = self.pick([a, self.next_varied(inner, a, depth)])
-        return (f"(let ({a}, {b}) = loop ({a}, {b}) = ({self.varied(scope, depth)}, "
+        return (f"(let ({a}, {b}) = loop ({a}: []i32, {b}: []i32) = ({self.varied(scope, depth)}, "
                 f"{self.varied(scope, depth)}) for _{a} < {self.few(scope, depth)} do "
                 f"({first}, {second}) in {a} ++ {b})")
 
@@ -178,7 +179,9 @@ class VaryingGenerator(NestGenerator):
         return self.asserted(scope, VARIED, depth)
 
     def expression(self, scope, type_, depth):
-        return self.varied(scope, depth) if type_ == VARIED else super().expression(scope, type_, depth)
+        if type_ == VARIED:
+            return self.varied(scope, depth)
+        return super().expression(scope, type_, depth)
 
     # ---- assertions that hold, around what would fail if they did not
 
@@ -220,10 +223,11 @@ class VaryingGenerator(NestGenerator):
         bodies = [self.pick([self.pick(names), f"{self.pick(names)} + {self.pick(names)}", "k"])
                   for _ in names]
         bodies[self.random.randrange(WIDE)] = self.expression(inner, (), depth - 1)
-        inits = ", ".join(str(i) for i in range(WIDE - 1)) + f", {self.expression(scope, (), depth - 1)}"
+        inits = ", ".join([str(i) for i in range(WIDE - 1)] +
+                          [self.expression(scope, (), depth - 1)])
         tuple_ = f"({', '.join(names)})"
-        return (f"(let {tuple_} = loop {tuple_} = ({inits}) for _{names[0]} < {self.few(scope, depth)} do "
-                f"({', '.join(bodies)}) in {' ^ '.join(names)})")
+        return (f"(let {tuple_} = loop {tuple_} = ({inits}) "
+                f"for _{names[0]} < {self.few(scope, depth)} do ({', '.join(bodies)}) in {' ^ '.join(names)})")
 
     def wide_reduction(self, scope, _type, depth):
         x, y = self.fresh("x"), self.fresh("y")
@@ -317,13 +321,16 @@ class FailingGenerator(VaryingGenerator):
             lambda: self.bad(scope, depth),
             lambda: f"(checksum (map (\\{x} -> {self.bad(inner, depth)}) xs))",
             lambda: f"(i32.sum (map (\\{x} -> {x} ^ {self.bad(inner, depth)}) ys))",
-            lambda: f"(checksum (map (\\r -> checksum (map (\\{x} -> {self.bad(inner, depth)}) r)) xss))",
+            lambda: f"(checksum (map (\\r -> checksum (map (\\{x} -> "
+                    f"{self.bad(inner, depth)}) r)) xss))",
             lambda: f"(checksum (map (\\r -> i32.sum (scan (+) 0 (map (\\{x} -> {step} ^ "
                     f"{self.bad(inner, depth)}) r))) xss))",
             lambda: f"(loop {x} = k for _{x} < 2 do {x} + {self.bad(inner, depth)})",
-            lambda: f"(checksum (loop {name} = [k] for {x} < 3 do {name} ++ [{self.bad(inner, depth)}]))",
-            lambda: f"(checksum (map (\\r -> (loop ({name}: [m]i32, i) = (r, 0i32) while i < 3 || {name}[0] < 0 "
-                    f"do (scan (+) 0 (map (\\{x} -> {self.bad(inner, depth)}) {name}), i + 1)).0[0]) xss))",
+            lambda: f"(checksum (loop {name} = [k] for {x} < 3 do "
+                    f"{name} ++ [{self.bad(inner, depth)}]))",
+            lambda: f"(checksum (map (\\r -> (loop ({name}: [m]i32, i) = (r, 0i32) "
+                    f"while i < 3 || {name}[0] < 0 do (scan (+) 0 (map (\\{x} -> "
+                    f"{self.bad(inner, depth)}) {name}), i + 1)).0[0]) xss))",
             lambda: f"(if k > 50 then {self.bad(scope, depth)} else k)",
             lambda: f"(checksum (filter (\\{x} -> {self.bad(inner, depth)} > {x}) xs))",
         ])()
