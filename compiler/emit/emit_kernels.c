@@ -27,8 +27,8 @@ static bool any_stm(const ImpBlock *block, bool (*wanted)(const ImpStm *stm)) {
 
 // ---- statements
 
-// May the loop go on?  One around barriers has at least one round, of whatever use, so that the device's
-// compiler sees that it has (lower_group.h).
+// May the loop go on?  One around barriers has at least one round, of whatever use, so that the
+// device's compiler sees that it has (lower_group.h).
 static const char *guard_of(const CodeText *c, const ImpBlock *body, const char *first) {
   if (!c->guarded) return "";
   return any_stm(body, is_barrier) ? text_format("(%s || flc_ok) && ", first)
@@ -102,10 +102,11 @@ static void kernel_atomic(CodeText *c, const ImpStm *stm) {
 static void kernel_take(CodeText *c, const ImpStm *stm) {
   const char *name = c_mem(c, stm->u.alloc.mem),
              *type = c_memory_type(stm->u.alloc.mem->elem);
-  c_line(c,
-         "%s = (__global %s *)flc_arena_room(flc_arena, flc_arena_bytes, flc_arena_counts, "
-         "(__global uchar *)%s, &%s_room, &flc_arena_used, rt_sat_mul(%s, sizeof(%s)));",
-         name, type, name, name, c_saturating(c, stm->u.alloc.count), type);
+  c_line(
+      c,
+      "%s = (__global %s *)flc_arena_room(flc_arena, flc_arena_bytes, flc_arena_counts, "
+      "(__global uchar *)%s, &%s_room, &flc_arena_used, rt_sat_mul(%s, sizeof(%s)));",
+      name, type, name, name, c_saturating(c, stm->u.alloc.count), type);
   c_line(c, "if (!%s) return;", name);
 }
 

@@ -34,6 +34,7 @@ typedef struct Code {
   ImpBuilder *b;        // where statements go
   Map *arrays;          // Var -> const Arr *; a child per body
   Map *inside;          // variables bound inside of the kernel: their values are unknown on the host
+  Map *sizes;           // Var -> Var: what is no negative number, as checks before have found
   Map *owned;           // Mem -> Mem: memory that this body may overwrite when its value is dead
   Map *released;        // Mem -> Mem: on the host, what of it is released by now
   Map *wanted;          // Var -> const Arr *: where a binder's array should be made
@@ -99,9 +100,10 @@ void code_check(Code *k, const ImpExp *condition, const char *const *parts, cons
                 int count, Loc loc);
 // The same for a size that is negative; `unless`: where nobody makes it, or NULL.
 void code_check_size(Code *k, Atom size, const ImpExp *unless);
+void code_note_size(Code *k, const Stm *stm);  // a scalar that is no negative number
 // An iota or replicate of negative size may have become a space of negative width.  It is none inside of a
 // dimension without points.
-void code_check_space(Code *k, const SegDim *dims, int count, const ImpExp *unless);
+void code_check_space(Code *k, const SegDim *dims, int count);
 void code_may_fail(Code *k);  // notes that the kernel may report an error
 void code_assert(Code *k, const Stm *stm);
 
@@ -252,6 +254,7 @@ void seg_bind_results(Code *host, const Stm *stm, const Arr *const *outs);
 // The space's index variables from a flat position, declared in the kernel.
 void bind_space(Code *k, const SegDim *dims, int count, const ImpExp *flat);
 const ImpExp *space_size(const SegDim *dims, int count);
+const ImpExp *space_is_empty(const SegDim *dims, int count);  // NULL: certainly not
 
 // ---- the host (lower_host.c)
 void host_body(Code *k, const Body *body, const ImpExp **scalars, const Arr **arrays);

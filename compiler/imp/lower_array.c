@@ -194,8 +194,7 @@ const Mem *code_open_mem(Code *k, const char *name, PrimType elem) {
 }
 
 Arr code_fit(Code *k, const Mem *mem, const Arr *value) {
-  imp_add_stm(k->b,
-              (ImpStm){ .kind = IMP_LOCAL, .u.alloc = { mem, arr_count(value) } });
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_LOCAL, .u.alloc = { mem, arr_count(value) } });
   return arr_dense(mem, value->elem, value->shape, value->rank);
 }
 
@@ -345,6 +344,7 @@ Code code_inner(Code *k, ImpBuilder *b) {
   *b = (ImpBuilder){ .c = k->lower->c, .loc = k->b->loc };
   inner.b = b;
   inner.arrays = map_new(k->arrays);
+  inner.sizes = map_new(k->sizes);
   inner.owned = map_new(NULL);
   inner.released = map_new(NULL);
   inner.wanted = map_new(NULL);

@@ -14,13 +14,24 @@ void code_check(Code *k, const ImpExp *condition, const char *const *parts,
                               .u.check = { condition, parts, values, count } });
 }
 
-// Is it no negative number, whatever happens: a constant, or the size of a parameter?
+// Is it no negative number, whatever happens: a constant, the size of a parameter, or checked?
 static bool is_size(const Code *k, Atom a) {
   if (a.kind == ATOM_CONST) return a.u.constant.u.i >= 0;
+  if (map_has(k->sizes, a.u.var)) return true;
   const Entry *entry = k->lower->entry;
   for (int i = 0; entry && i < entry->size_count; i++)
     if (entry->params[i] == a.u.var) return true;
   return false;
+}
+
+// Sums and products of sizes are sizes: were they to overflow, no array could have them.
+void code_note_size(Code *k, const Stm *stm) {
+  const Exp *e = stm->exp;
+  if (e->kind != EXP_OP || e->u.op.type != PRIM_I64) return;
+  PrimOp op = e->u.op.op;
+  if (op != OP_ADD && op != OP_MUL && op != OP_MIN && op != OP_MAX) return;
+  if (is_size(k, e->u.op.args[0]) && is_size(k, e->u.op.args[1]))
+    map_put(k->sizes, stm->binders[0], stm->binders[0]);
 }
 
 void code_check_size(Code *k, Atom size, const ImpExp *unless) {
@@ -31,14 +42,12 @@ void code_check_size(Code *k, Atom size, const ImpExp *unless) {
   const ImpExp *fine = imp_op2(OP_LE, imp_i64(0), values[0]);
   code_check(k, unless ? imp_op2(OP_LOR, unless, fine) : fine, parts, values, 1,
              k->b->loc);
+  if (!unless) map_put(k->sizes, size.u.var, size.u.var);
 }
 
-void code_check_space(Code *k, const SegDim *dims, int count, const ImpExp *unless) {
-  for (int i = 0; i < count; i++) {
-    code_check_size(k, dims[i].width, unless);
-    const ImpExp *none = imp_op2(OP_LE, imp_atom(dims[i].width), imp_i64(0));
-    unless = unless ? imp_op2(OP_LOR, unless, none) : none;
-  }
+void code_check_space(Code *k, const SegDim *dims, int count) {
+  for (int i = 0; i < count; i++)
+    code_check_size(k, dims[i].width, space_is_empty(dims, i));
 }
 
 // ---- texts

@@ -10,6 +10,7 @@ const ImpFunction *imp_lower_function(Compiler *c, const Function *function) {
              .b = &b,
              .arrays = map_new(NULL),
              .inside = map_new(NULL),
+             .sizes = map_new(NULL),
              .owned = map_new(NULL),
              .wanted = map_new(NULL),
              .scratch = &scratch,

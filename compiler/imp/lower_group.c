@@ -135,6 +135,7 @@ static void group_branch(Group *g, const Stm *stm, const Body *branch,
                          const ImpExp *condition) {
   Group inner = *g;
   inner.k.arrays = map_new(g->k.arrays);
+  inner.k.sizes = map_new(g->k.sizes);
   inner.k.owned = map_new(NULL);
   inner.k.wanted = map_new(NULL);
   inner.k.active = imp_var(imp_declare(g->k.b, "active", both(g->k.active, condition)));
@@ -401,8 +402,8 @@ void lower_group_segmap(Code *host, const Stm *stm) {
       tuning_param(host->lower, "intra_group_size", "group_size", 16, 256);
   const ImpExp *group_size = imp_var(imp_declare(host->b, "group_size", size));
   Layouts layouts = layout_rows(host, seg);
-  group_check_spaces(host, seg);
   KernelCode *kernel = kernel_begin(host, stm->loc);
+  group_check_spaces(host, &kernel->code, seg);
   layout_bind(&kernel->code, &layouts);
   Group g = { .k = kernel->code, .group_size = group_size };
   bind_space(&g.k, seg->dims, seg->dim_count, imp_item(ITEM_GROUP_ID));

@@ -16,7 +16,8 @@ typedef struct Group {
 void group_body(Group *g, const Body *body, const ImpExp **scalars, const Arr **dests);
 void group_seg(Group *g, const Stm *stm, const Body *body, int position);  // lower_group_seg.c
 bool group_has_seg(const Exp *exp);
-void group_check_spaces(Code *host, const SegOp *around);  // on the host, before the kernel
+// Checks on the host the sizes that level-0 code is certain to make, before the kernel for `around`.
+void group_check_spaces(Code *host, Code *kernel, const SegOp *around);
 
 // Local memory for an array whose size the host knows.
 Arr group_alloc(Group *g, const char *name, CoreType type);

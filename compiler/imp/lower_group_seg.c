@@ -303,12 +303,6 @@ static void group_seghist(Group *g, const Stm *stm, const Body *body, int positi
   bind_outs(g, stm, outs);
 }
 
-// Widths that the host knows are checked there, if the seg-op is certain to be run: a kernel with barriers
-// that may fail is slower.
-static bool is_checked_by_host(const Group *g, Atom width) {
-  return !g->k.active && (width.kind == ATOM_CONST || !map_has(g->k.inside, width.u.var));
-}
-
 static bool is_bound_outside(const SegOp *around, const VarVec *free, Atom width) {
   for (int i = 0; i < around->dim_count; i++)
     if (atom_equal(width, atom_var(around->dims[i].index))) return false;
@@ -317,26 +311,26 @@ static bool is_bound_outside(const SegOp *around, const VarVec *free, Atom width
   return width.kind == ATOM_CONST;
 }
 
-void group_check_spaces(Code *host, const SegOp *around) {
-  const ImpExp *nobody = imp_const(prim_bool(false));
-  for (int i = 0; i < around->dim_count; i++)
-    nobody = imp_op2(OP_LOR, nobody,
-                     imp_op2(OP_LE, imp_atom(around->dims[i].width), imp_i64(0)));
+// A kernel with barriers that may fail is slower.
+void group_check_spaces(Code *host, Code *kernel, const SegOp *around) {
+  const ImpExp *nobody = space_is_empty(around->dims, around->dim_count);
   VarVec free = core_free_body(around->body);
   for (int i = 0; i < around->body->stm_count; i++) {
     const Exp *exp = around->body->stms[i].exp;
     if (exp->kind != EXP_SEG) continue;
-    for (int d = 0; d < exp->u.seg->dim_count; d++)
-      if (is_bound_outside(around, &free, exp->u.seg->dims[d].width))
-        code_check_size(host, exp->u.seg->dims[d].width, nobody);
+    for (int d = 0; d < exp->u.seg->dim_count; d++) {
+      Atom width = exp->u.seg->dims[d].width;
+      if (!is_bound_outside(around, &free, width)) continue;
+      code_check_size(host, width, nobody);
+      if (width.kind == ATOM_VAR) map_put(kernel->sizes, width.u.var, width.u.var);
+    }
   }
 }
 
 void group_seg(Group *g, const Stm *stm, const Body *body, int position) {
   const SegOp *seg = stm->exp->u.seg;
   for (int d = 0; d < seg->dim_count; d++)
-    if (!is_checked_by_host(g, seg->dims[d].width))
-      code_check_size(&g->k, seg->dims[d].width, NULL);
+    code_check_size(&g->k, seg->dims[d].width, NULL);
   switch (stm->exp->u.seg->kind) {
   case SEG_MAP: group_segmap(g, stm); return;
   case SEG_RED: group_segred(g, stm); return;

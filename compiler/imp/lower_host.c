@@ -113,7 +113,21 @@ typedef struct Branches {
   const Body *body;
   int position;
   const Mem **mems;  // of array binders
+  const Map *sizes;  // that the first branch has checked; NULL before
 } Branches;
+
+static void keep_if_common(void *state, const void *key, void *value) {
+  const Branches *s = state;
+  if (map_has(s->sizes, key)) map_put(s->k->sizes, key, value);
+}
+
+// What both branches have checked is known behind them.
+static void note_sizes(Branches *s, const Map *checked) {
+  if (s->sizes)
+    map_each(checked, keep_if_common, s);
+  else
+    s->sizes = checked;
+}
 
 static void inherit_dying(const Branches *s, Code *inner, const Body *branch) {
   VarVec free = core_free_body(branch);
@@ -125,7 +139,7 @@ static void inherit_dying(const Branches *s, Code *inner, const Body *branch) {
   }
 }
 
-static ImpBlock host_branch(const Branches *s, const Body *branch) {
+static ImpBlock host_branch(Branches *s, const Body *branch) {
   ImpBuilder b;
   Code inner = code_inner(s->k, &b);
   inherit_dying(s, &inner, branch);
@@ -145,11 +159,13 @@ static ImpBlock host_branch(const Branches *s, const Body *branch) {
     imp_add_stm(&b, (ImpStm){ .kind = IMP_SHARE, .u.share = { s->mems[i], dense.mem } });
   }
   map_each(inner.owned, release_all, &inner);
+  note_sizes(s, inner.sizes);
   return b.block;
 }
 
 static Branches open_branches(Code *k, const Stm *stm, const Body *body, int position) {
-  Branches s = { k, stm, body, position, new_array(const Mem *, stm->binder_count + 1) };
+  Branches s = { k,   stm, body, position, new_array(const Mem *, stm->binder_count + 1),
+                 NULL };
   for (int i = 0; i < stm->binder_count; i++) {
     if (stm->binders[i]->type.rank == 0)
       code_bind_scalar(k, stm->binders[i], NULL);
@@ -367,6 +383,7 @@ static void host_stm(Code *k, const Stm *stm, const Body *body, int position) {
   const ImpExp *scalar = stm->exp->kind == EXP_INDEX ? NULL : seq_scalar(k, stm);
   if (scalar) {
     code_bind_scalar(k, stm->binders[0], scalar);
+    code_note_size(k, stm);
     return;
   }
   switch (stm->exp->kind) {
@@ -462,6 +479,7 @@ static const ImpEntry *lower_entry(Lower *lower, const Entry *entry) {
              .b = &b,
              .arrays = map_new(NULL),
              .inside = map_new(NULL),
+             .sizes = map_new(NULL),
              .owned = map_new(NULL),
              .released = map_new(NULL),
              .wanted = map_new(NULL),

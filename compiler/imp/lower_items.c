@@ -157,6 +157,15 @@ const ImpExp *space_size(const SegDim *dims, int count) {
   return size;
 }
 
+const ImpExp *space_is_empty(const SegDim *dims, int count) {
+  const ImpExp *empty = NULL;
+  for (int i = 0; i < count; i++) {
+    const ImpExp *none = imp_op2(OP_LE, imp_atom(dims[i].width), imp_i64(0));
+    empty = empty ? imp_op2(OP_LOR, empty, none) : none;
+  }
+  return empty;
+}
+
 void bind_space(Code *k, const SegDim *dims, int count, const ImpExp *flat) {
   const ImpExp *rest = flat;
   for (int i = count - 1; i >= 0; i--) {

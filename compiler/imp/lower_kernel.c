@@ -223,6 +223,7 @@ KernelCode *kernel_begin(Code *host, Loc loc) {
   kernel->code.b = &kernel->b;
   kernel->code.arrays = map_new(host->arrays);
   kernel->code.inside = map_new(NULL);
+  kernel->code.sizes = map_new(host->sizes);
   kernel->code.owned = map_new(NULL);
   kernel->code.wanted = map_new(NULL);
   kernel->code.scratch = &kernel->scratch;

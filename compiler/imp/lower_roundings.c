@@ -1,11 +1,13 @@
-// How many times floats are rounded, one after the other, in an order that versions choose: what the
-// results of two versions may differ by comes from that.
+// How many times floats are rounded, one after the other, in an order that versions choose: what
+// the results of two versions may differ by comes from that.
 //
-// A reduction, scan or histogram of n elements rounds n times; what is reduced within its function, or in
-// a loop, so many times more.  Loops themselves have the same order in all versions.
+// A reduction, scan or histogram of n elements rounds n times; what is reduced within its function,
+// or in a loop, so many times more.  Loops themselves have the same order in all versions.
 #include "imp/lower.h"
 
-enum { UNKNOWN_SIZE = 1024 };  // sizes that only the branches know, and trips of while loops
+enum {
+  UNKNOWN_SIZE = 1024
+};  // sizes that only the branches know, and trips of while loops
 
 typedef struct Roundings {
   CoreVisitor visitor;
@@ -40,8 +42,7 @@ static const SizeExp *times(const Roundings *r, Atom count, const SizeExp *inner
 
 static const SizeExp *of_seg(const Roundings *r, const SegOp *seg) {
   const SizeExp *inner = of_body(r, seg->body);
-  bool reduces =
-      seg->kind == SEG_RED || seg->kind == SEG_SCAN || seg->kind == SEG_HIST;
+  bool reduces = seg->kind == SEG_RED || seg->kind == SEG_SCAN || seg->kind == SEG_HIST;
   return reduces ? times(r, seg->dims[seg->dim_count - 1].width, inner) : inner;
 }
 

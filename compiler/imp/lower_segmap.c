@@ -21,7 +21,7 @@ static bool suits_groups(Code *host, const SegOp *seg) {
 void lower_seg(Code *host, const Stm *stm, const Body *body, int position) {
   const SegOp *seg = stm->exp->u.seg;
   host->b->loc = stm->loc;
-  code_check_space(host, seg->dims, seg->dim_count, NULL);
+  code_check_space(host, seg->dims, seg->dim_count);
   switch (seg->kind) {
   case SEG_MAP:
     if (has_inner_seg(seg->body))

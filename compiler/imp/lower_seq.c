@@ -216,6 +216,7 @@ void seq_stm(Code *k, const Stm *stm, const Body *body, int position) {
   const ImpExp *scalar = seq_scalar(k, stm);
   if (scalar) {
     code_bind_scalar(k, stm->binders[0], scalar);
+    code_note_size(k, stm);
     return;
   }
   switch (stm->exp->kind) {

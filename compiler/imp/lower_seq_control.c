@@ -3,11 +3,11 @@
 
 // ---- where results lie
 //
-// Note [Sizes found out].  The size of a result may be found out by the statement itself: the branches of
-// an `if`, or the rounds of a loop, yield arrays of different sizes, and the type of the result mentions a
-// binder of the same statement.  No place can be made for such an array beforehand, and none that is
-// wanted for it is sure to hold what a loop has on the way.  It has a block of the arena of its own,
-// which is given room for each value when that is there.
+// Note [Sizes found out].  The size of a result may be found out by the statement itself: the
+// branches of an `if`, or the rounds of a loop, yield arrays of different sizes, and the type of the
+// result mentions a binder of the same statement.  No place can be made for such an array
+// beforehand, and none that is wanted for it is sure to hold what a loop has on the way.  It has a
+// block of the arena of its own, which is given room for each value when that is there.
 
 typedef struct Place {
   const Arr *arr;   // a fixed place; or
@@ -26,9 +26,7 @@ static bool finds_size(const Var *const *vars, int count, CoreType type) {
   return false;
 }
 
-static Place fixed_place(Arr arr) {
-  return (Place){ .arr = mem_copy(&arr, sizeof arr) };
-}
+static Place fixed_place(Arr arr) { return (Place){ .arr = mem_copy(&arr, sizeof arr) }; }
 
 static const Mem *mem_of(const Place *place) {
   return place->arr ? place->arr->mem : place->open;

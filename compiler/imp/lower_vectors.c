@@ -329,6 +329,14 @@ static void choose_tile(Vectors *v, Code *host) {
   if (shares_reads(&tile, host)) *v = tile;
 }
 
+// A map without inputs may have been a replicate of negative size; it has become a part of the space.
+static void check_maps(const Vectors *v, Code *host) {
+  int outer = v->dim_count - v->map_count;
+  for (int m = 0; m < v->map_count; m++)
+    if (v->maps[m]->exp->u.soac.array_count == 0)
+      code_check_size(host, v->dims[outer + m].width, space_is_empty(v->dims, outer + m));
+}
+
 bool lower_vectors(Code *host, const Stm *stm) {
   const SegOp *seg = stm->exp->u.seg;
   if (host->lower->profile != PROFILE_CPU || seg->dim_count == 0) return false;
@@ -349,6 +357,7 @@ bool lower_vectors(Code *host, const Stm *stm) {
     v.dim_count--;
   }
   if (!bytes && !masked) choose_tile(&v, &trial);
+  check_maps(&v, host);
   for (int i = 0; i < stm->binder_count; i++)
     outs[i] = host_map_out(host, stm->binders[i]);
   choose_kernel(&v, host, bytes, masked);

@@ -8,18 +8,18 @@
 // assertion: an operand passes through it.  Where the operand comes from outside of a loop or an
 // operator, so does the assertion in the end (hoist.c).
 //
-// Of `iota` and `replicate` the size passes, and everything in the expression then mentions the size that
-// has passed: what the assertion protects from being negative is a size only behind it.
+// Of `iota` and `replicate` the size passes, and everything in the expression then mentions the
+// size that has passed: what the assertion protects from being negative is a size only behind it.
 #include "core/elab/elaborate.h"
 
 typedef struct Guarding {
   Compiler *c;
   const Exp *assertion;  // without atoms
   Loc loc;
-  Map *bound;      // what the expression binds so far
-  Map *asserted;   // what assertions within the expression bind; these come after this one
-  Map *sizes;      // counts that may be negative: Var -> Var
-  Subst *passed;   // those of them that have passed; binders with such sizes
+  Map *bound;     // what the expression binds so far
+  Map *asserted;  // what assertions within the expression bind; these come after this one
+  Map *sizes;     // counts that may be negative: Var -> Var
+  Subst *passed;  // those of them that have passed; binders with such sizes
   VarVec entered;  // sizes that are parameters of the body that comes next
 } Guarding;
 
@@ -37,16 +37,15 @@ static Atom *op_operand(const Guarding *g, Exp *e) {
 }
 
 static Atom *update_operand(Exp *e) {
-  DimIndex *dims = mem_copy(e->u.update.dims,
-                            sizeof(DimIndex) * (size_t)e->u.update.dim_count);
+  DimIndex *dims =
+      mem_copy(e->u.update.dims, sizeof(DimIndex) * (size_t)e->u.update.dim_count);
   e->u.update.dims = dims;
   return &dims[0].start;
 }
 
 static Atom *while_operand(Exp *e) {
   if (e->u.loop.form != CORE_WHILE) return NULL;
-  Atom *inits =
-      mem_copy(e->u.loop.inits, sizeof(Atom) * (size_t)e->u.loop.param_count);
+  Atom *inits = mem_copy(e->u.loop.inits, sizeof(Atom) * (size_t)e->u.loop.param_count);
   e->u.loop.inits = inits;
   return &inits[e->u.loop.while_param];
 }
@@ -181,8 +180,7 @@ static Atom guarded(const Guarding *g, Builder *b, Atom operand) {
 }
 
 static void pass_size(const Guarding *g, Builder *b, const Var *size) {
-  if (map_has(g->sizes, size))
-    subst_put(g->passed, size, guarded(g, b, atom_var(size)));
+  if (map_has(g->sizes, size)) subst_put(g->passed, size, guarded(g, b, atom_var(size)));
 }
 
 // The binder with what has passed in its type.
