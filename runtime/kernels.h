@@ -374,19 +374,19 @@ RT_FN int rt_try_arena(struct rt_context *ctx, struct rt_launching *l,
   return error;
 }
 
-// The size for the next attempt: what is known to be needed, what all items need if they are like
-// those that were content, and, if both were wrong before, ever larger multiples of the last size.
-RT_FN int64_t rt_arena_next(int64_t bytes, const struct rt_arena_counts *c, int64_t items,
+// The size for the next attempt, in units: what is known to be needed; what all items need if they are
+// like those that were content; and, as both may be too little, multiples of the last size, ever larger
+// ones while that is small.
+RT_FN int64_t rt_arena_next(int64_t units, const struct rt_arena_counts *c, int64_t items,
                             int attempt) {
+  enum { SMALL = (64 << 20) / RT_ARENA_UNIT };
+  int64_t next = units < SMALL ? units << (2 + 2 * attempt) : rt_sat_mul(units, 2);
   int64_t known = rt_sat_add(c->taken, c->lacked);
-  int64_t next = rt_sat_mul(bytes / RT_ARENA_UNIT, INT64_C(2) << 2 * attempt);
   if (known > next) next = known;
-  if (c->done_items > 0) {
-    double each = (double)c->done_units / (double)c->done_items;
-    double all = 1.25 * each * (double)items;
-    if (all < 1e15 && (int64_t)all > next) next = (int64_t)all;
-  }
-  return rt_sat_mul(next, RT_ARENA_UNIT);
+  if (c->done_items == 0) return next;
+  double each = (double)c->done_units / (double)c->done_items;
+  double all = 1.25 * each * (double)items;
+  return all < 1e15 && (int64_t)all > next ? (int64_t)all : next;
 }
 
 // No more than the device has, if that may be enough.
@@ -411,8 +411,8 @@ RT_FN int rt_launch_with_arena(struct rt_context *ctx, struct rt_launching *l,
     l->block_count = 0;
     if (error || counts.lacked == 0) return error;
     int64_t known = rt_sat_mul(rt_sat_add(counts.taken, counts.lacked), RT_ARENA_UNIT);
-    int64_t wanted = rt_arena_next(*bytes, &counts, items, attempt < 8 ? attempt : 8);
-    wanted = rt_arena_most(ctx, wanted, known);
+    int64_t wanted = rt_arena_next(*bytes / RT_ARENA_UNIT, &counts, items, attempt);
+    wanted = rt_arena_most(ctx, rt_sat_mul(wanted, RT_ARENA_UNIT), known);
     if (wanted <= *bytes) return rt_out_of_memory(ctx, known);
     *bytes = wanted;
     rt_log(ctx, "arena of %s: too small, now %" PRId64 " bytes",
