@@ -64,17 +64,24 @@ static void bind_place(Code *k, const Var *var, const Place *place) {
 
 // ---- if
 
-// Has another result of the statement this memory?  Two must not share one place.
-static bool is_taken(const Place *places, int count, const Mem *mem) {
+typedef struct If {
+  const Stm *stm;
+  const Body *outer;
+  int position;
+  Place *places;  // one per result that is an array
+} If;
+
+// Has one of the first `count` results this memory?  Two must not share one place.
+static bool is_taken(const If *info, int count, const Mem *mem) {
   for (int i = 0; i < count; i++)
-    if (mem_of(&places[i]) == mem) return true;
+    if (mem_of(&info->places[i]) == mem) return true;
   return false;
 }
 
 // A place for an array result of a branch: memory of the enclosing body that dies here is used
 // again, so that `if c then xs with [i] = v else xs` copies nothing.
-static Place branch_place(Code *k, const Stm *stm, int i, const Body *body, int position,
-                          const Place *before) {
+static Place branch_place(Code *k, const If *info, int i) {
+  const Stm *stm = info->stm;
   const Var *binder = stm->binders[i];
   if (finds_size(stm->binders, stm->binder_count, binder->type))
     return (Place){ .open = code_open_mem(k, binder->name, binder->type.elem) };
@@ -84,40 +91,32 @@ static Place branch_place(Code *k, const Stm *stm, int i, const Body *body, int 
   for (int side = 0; side < 2; side++) {
     Atom result = branches[side]->results[i];
     if (result.kind != ATOM_VAR || !map_has(k->arrays, result.u.var)) continue;
-    if (!code_may_overwrite(k, result, body, position)) continue;
-    if (!is_taken(before, i, code_array(k, result)->mem))
+    if (!code_may_overwrite(k, result, info->outer, info->position)) continue;
+    if (!is_taken(info, i, code_array(k, result)->mem))
       return (Place){ .arr = code_array(k, result) };
   }
   return fixed_place(code_alloc(k, binder->name, binder->type));
 }
 
 // What the enclosing body owns and does not read after the `if`, a branch may overwrite.
-static void inherit_owned(Code *outer, Code *inner, const Stm *stm, const Body *body,
-                          int position) {
-  const Body *branches[] = { stm->exp->u.cond.then_body, stm->exp->u.cond.else_body };
+static void inherit_owned(Code *outer, Code *inner, const If *info) {
+  const Exp *exp = info->stm->exp;
+  const Body *branches[] = { exp->u.cond.then_body, exp->u.cond.else_body };
   for (int side = 0; side < 2; side++) {
     VarVec free = core_free_body(branches[side]);
     vec_each (const Var **, v, &free) {
       if (!map_has(outer->arrays, *v) || (*v)->type.rank == 0) continue;
-      if (code_may_overwrite(outer, atom_var(*v), body, position)) {
-        const Mem *mem = code_array(outer, atom_var(*v))->mem;
-        map_put(inner->owned, mem, mem);
-      }
+      if (!code_may_overwrite(outer, atom_var(*v), info->outer, info->position)) continue;
+      const Mem *mem = code_array(outer, atom_var(*v))->mem;
+      map_put(inner->owned, mem, mem);
     }
   }
 }
 
-typedef struct If {
-  const Stm *stm;
-  const Body *outer;
-  int position;
-  const Place *places;
-} If;
-
 static ImpBlock branch(Code *k, const If *info, const Body *body) {
   ImpBuilder b;
   Code inner = code_inner(k, &b);
-  inherit_owned(k, &inner, info->stm, info->outer, info->position);
+  inherit_owned(k, &inner, info);
   int count = body->result_count;
   const ImpExp **scalars = new_array(const ImpExp *, count + 1);
   const Arr **made = new_array(const Arr *, count + 1);
@@ -131,13 +130,13 @@ static ImpBlock branch(Code *k, const If *info, const Body *body) {
 void seq_if(Code *k, const Stm *stm, const Body *body, int position) {
   const Exp *exp = stm->exp;
   Place *places = new_array(Place, stm->binder_count + 1);
+  If info = { stm, body, position, places };
   for (int i = 0; i < stm->binder_count; i++) {
     if (stm->binders[i]->type.rank == 0)
       code_bind_scalar(k, stm->binders[i], NULL);
     else
-      places[i] = branch_place(k, stm, i, body, position, places);
+      places[i] = branch_place(k, &info, i);
   }
-  If info = { stm, body, position, places };
   ImpBlock then_block = branch(k, &info, exp->u.cond.then_body);
   ImpBlock else_block = branch(k, &info, exp->u.cond.else_body);
   imp_add_stm(k->b, (ImpStm){ .kind = IMP_IF,

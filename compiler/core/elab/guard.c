@@ -237,7 +237,6 @@ static void guard_stm(Guarding *g, Builder *b, Stm stm) {
     binders[i] = guard_binder(g, stm.binders[i]);
     if (exp->kind == EXP_ASSERT) map_put(g->asserted, binders[i], binders[i]);
   }
-  stm.exp = exp;
   core_add_stm(b, (Stm){ binders, stm.binder_count, exp, stm.loc, stm.attrs });
   for (int i = 0; i < stm.binder_count; i++)
     pass_size(g, b, stm.binders[i]);
