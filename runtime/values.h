@@ -202,21 +202,27 @@ RT_FN bool rt_scan_literal(struct rt_reader *r, struct rt_literal *lit) {
   return ok;
 }
 
-// Stores an integer; false if it does not fit.
+// The value of an integer's digits modulo 2^64; says whether that is another one.
+RT_FN uint64_t rt_magnitude(const struct rt_literal *lit, bool *overflow) {
+  char mark = lit->digits[0] == '0' ? (char)(lit->digits[1] | 0x20) : '\0';
+  uint64_t base = mark == 'x' ? 16 : mark == 'b' ? 2 : 10, value = 0;
+  *overflow = false;
+  for (const char *at = lit->digits + (base == 10 ? 0 : 2); *at; at++) {
+    uint64_t digit = (uint64_t)rt_digit(*at);
+    if (value > (UINT64_MAX - digit) / base) *overflow = true;
+    value = value * base + digit;
+  }
+  return value;
+}
+
+// Stores an integer, wrapped if it has a suffix; false if it has none and does not fit.
 RT_FN bool rt_store_int(const struct rt_literal *lit, enum rt_elem elem, void *out) {
-  bool binary = lit->digits[0] == '0' && lit->digits[1] == 'b';
-  bool hex = lit->digits[0] == '0' && (lit->digits[1] | 0x20) == 'x';
-  errno = 0;
-  uint64_t magnitude = strtoull(lit->digits + (binary ? 2 : 0), NULL,
-                                hex      ? 16
-                                : binary ? 2
-                                         : 10);
-  if (errno != 0) return false;
-  int bits = rt_elems[elem].bytes * 8;
-  uint64_t most = UINT64_MAX >> (64 - bits);
+  bool overflow;
+  uint64_t magnitude = rt_magnitude(lit, &overflow);
+  uint64_t most = UINT64_MAX >> (64 - rt_elems[elem].bytes * 8);
   if (rt_elems[elem].is_signed) most = (most >> 1) + lit->negative;
   if (lit->negative && !rt_elems[elem].is_signed) most = 0;
-  if (magnitude > most) return false;
+  if (lit->suffix == RT_ELEM_COUNT && (overflow || magnitude > most)) return false;
   uint64_t value = lit->negative ? 0 - magnitude : magnitude;
   memcpy(out, &value, (size_t)rt_elems[elem].bytes);  // little-endian hosts only
   return true;

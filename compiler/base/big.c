@@ -66,6 +66,15 @@ const Big *big_neg(const Big *a) {
   return negated;
 }
 
+const Big *big_wrap(const Big *a, int bits, bool is_signed) {
+  Big *low = fresh();
+  mpz_fdiv_r_2exp(low->value, a->value, (mp_bitcnt_t)bits);
+  if (!is_signed || !mpz_tstbit(low->value, (mp_bitcnt_t)bits - 1)) return low;
+  Big *modulus = fresh();
+  mpz_setbit(modulus->value, (mp_bitcnt_t)bits);
+  return big_sub(low, modulus);
+}
+
 int big_compare(const Big *a, const Big *b) {
   int order = mpz_cmp(a->value, b->value);
   return (order > 0) - (order < 0);

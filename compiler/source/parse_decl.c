@@ -46,10 +46,16 @@ static bool at_bracketed_operator(const Parser *p) {
   return length > 0 && peek_at(p, 1 + length)->kind == TOKEN_RPAREN;
 }
 
+static bool at_bracketed_not(const Parser *p) {
+  return at_kind(p, TOKEN_LPAREN) && token_is_operator(peek_at(p, 1), "!");
+}
+
 // name | "(" operator ")"
 static Name parse_binding_name(Parser *p, Loc *loc, const char *what) {
   const Token *open = peek(p);
   *loc = token_loc(p, open);
+  if (at_bracketed_not(p))
+    fail_at(p, token_loc(p, peek_at(p, 1)), "`!` cannot be redefined");
   if (!at_bracketed_operator(p)) return expect_name(p, what);
   next(p);
   Name name = binding_name(p, parse_operator(p));
@@ -75,7 +81,7 @@ static void parse_infix_head(Parser *p, AstDecl *decl) {
 
 static bool at_infix_head(const Parser *p) {
   if (at_kind(p, TOKEN_NAME)) return at_binary_operator(p, 1);
-  return at_param(p) && !at_bracketed_operator(p);
+  return at_param(p) && !at_bracketed_operator(p) && !at_bracketed_not(p);
 }
 
 // Value = ("def" | "let" | "entry") (Name TypeParams Params | InfixHead) (":" Type)? "=" Exp

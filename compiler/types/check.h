@@ -189,6 +189,12 @@ typedef struct Library {
   Binding *size_ops[3];     // intrinsic +, - and *, for size expressions
 } Library;
 
+// A definition that is being checked, within others.
+typedef struct Within {
+  const Binding *binding;
+  const struct Within *outer;
+} Within;
+
 // The checking of one file.
 typedef struct Check {
   Compiler *c;
@@ -207,7 +213,7 @@ typedef struct Check {
   int inside;  // modules and imports that are being checked: they have no entry points
   Map *later;  // Name -> AstDecl of all definitions in the file, for messages
   int unknown_count;  // supply of names for unknown sizes
-  Name current;       // the definition being checked
+  const struct Within *within;  // the definitions being checked
   AstExpVec exps;  // annotated nodes of the current definition, to be solved at its end
   AstPatVec pats;
   BindingVec bindings;
@@ -331,6 +337,8 @@ const Size *size_solve(Check *k, const Size *size);
 // scope.c
 void scope_bind(Check *k, Binding *binding, bool warn);
 void scope_bind_type(Check *k, TypeDef *def);
+// Reports a name that cannot be given a new meaning.
+void scope_check_definable(Check *k, const Binding *binding);
 int scope_mark(const Check *k);
 void scope_leave(Check *k, int mark);
 Binding *scope_value(Check *k, Name name);
@@ -387,6 +395,13 @@ const Type *check_sum(Check *k, const AstType *type);
 const Type *infer_constructor(Check *k, AstExp *exp);
 const Type *check_constructor_pat(Check *k, AstPat *pat, const Type *type);
 Name constructor_field(Check *k, Name constructor);  // "#c"
+
+// check_literal.c
+const Type *infer_integer(Check *k, const AstExp *exp);
+const Type *infer_float(Check *k, const AstExp *exp);
+const Type *infer_string(const AstExp *exp);
+// Reports a literal that its type, once that is known, cannot hold.
+void check_literal(Check *k, const AstExp *exp);
 
 // check_exp.c and its parts
 const Type *infer(Check *k, AstExp *exp);

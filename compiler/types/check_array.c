@@ -36,10 +36,9 @@ static const Size *difference(Check *k, const AstExp *from, const AstExp *to) {
 
 // Whether a second element is that of a step by one, as in 0..1..<n.
 static bool steps_by_one(const AstExp *from, const AstExp *second) {
-  bool literals = from->kind == AST_INT && second->kind == AST_INT &&
-                  !from->u.integer.negative && !second->u.integer.negative;
-  return literals && big_compare(big_add(from->u.integer.value, big_of(1)),
-                                 second->u.integer.value) == 0;
+  bool literals = from->kind == AST_INT && second->kind == AST_INT;
+  return literals &&
+         big_compare(big_add(literal_value(from), big_of(1)), literal_value(second)) == 0;
 }
 
 // a..<b has b - a elements and a...b one more, where a and b can be sizes.

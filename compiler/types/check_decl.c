@@ -8,6 +8,7 @@
 
 static void define(Check *k, Binding *b) {
   b->is_top = true;
+  scope_check_definable(k, b);
   const Binding *old = map_get(k->defined.values, b->name);
   if (old && !k->built_in && !map_has(k->opened, old)) {
     error(k->c, b->loc, "`%s` is defined twice", b->name);
@@ -97,7 +98,6 @@ static void check_value(Check *k, AstDecl *decl) {
   vec_each (const AstAttr **, attr, &decl->attrs)
     vec_push(&b->attrs, *attr);
   decl->u.value.binding = b;
-  k->current = b->name;
   int errors = diag_error_count(k->c);
   b->type = infer_function(k, f, b, NULL);
   // Only functions are generalised: a constant is computed once.
@@ -116,7 +116,6 @@ static void check_value(Check *k, AstDecl *decl) {
   }
   if (diag_error_count(k->c) == errors) consume_definition(k, decl);
   define(k, b);
-  k->current = NULL;
   if (decl->u.value.is_entry && diag_error_count(k->c) == errors) check_entry(k, decl, b);
 }
 

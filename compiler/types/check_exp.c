@@ -13,24 +13,9 @@ Name unknown_name(Check *k) {
   return name_of(k->c->names, text_format("?%d", ++k->unknown_count));
 }
 
-// --- Literals and names ---
+// --- Names ---
 
 static const Type *infer_project(Check *k, AstExp *exp);
-
-static const Type *infer_integer(Check *k, const AstExp *exp) {
-  if (exp->u.integer.has_suffix) return type_prim(exp->u.integer.suffix);
-  return type_var_of(k, CLASS_NUM, exp->loc);
-}
-
-static const Type *infer_float(Check *k, const AstExp *exp) {
-  if (exp->u.floating.has_suffix) return type_prim(exp->u.floating.suffix);
-  return type_var_of(k, CLASS_FLOAT, exp->loc);
-}
-
-static const Type *infer_string(const AstExp *exp) {
-  return type_array_of(size_const((int64_t)exp->u.string.length, exp->loc),
-                       type_prim(PRIM_U8));
-}
 
 // `a.b.c` where `a` is no module: projections from the variable `a`.
 static void make_projections(AstExp *exp) {

@@ -150,6 +150,8 @@ static const Type *infer_body(Check *k, AstFunction *f, const Binding *owner,
 const Type *infer_function(Check *k, AstFunction *f, Binding *owner,
                            const Type *expected) {
   int mark = scope_mark(k), level = k->level, equations = k->equations.count;
+  Within within = { owner, k->within };
+  if (owner) k->within = &within;
   k->level++;
   bind_type_params(k, &f->type_params, owner);
   k->level++;
@@ -168,6 +170,7 @@ const Type *infer_function(Check *k, AstFunction *f, Binding *owner,
   check_sizes_told(k, &f->type_params, type);
   if (f->params.count) check_types_told(k, &f->type_params, type);
   scope_leave(k, mark);
+  k->within = within.outer;
   return type;
 }
 

@@ -191,18 +191,6 @@ static void solve_exp(Check *k, AstExp *exp) {
     exp->u.ascribe.ascribed = type_solve(k, exp->u.ascribe.ascribed);
 }
 
-// A literal of a type that cannot hold it.
-static void check_literal(Check *k, const AstExp *exp) {
-  if (exp->kind != AST_INT || exp->type->kind != TYPE_PRIM) return;
-  PrimType prim = exp->type->u.prim;
-  const Big *value = exp->u.integer.value;
-  if (exp->u.integer.negative) value = big_neg(value);
-  Prim out;
-  if (prim_is_float(prim) || prim == PRIM_BOOL || prim_of_big(prim, value, &out)) return;
-  error(k->c, exp->loc, "%s is out of the range of %s", big_text(value),
-        prim_type_name(prim));
-}
-
 // The arguments of the other constructors have sizes too.
 static void check_payload_sizes(Check *k, const AstExp *exp) {
   if (exp->kind != AST_CONSTRUCTOR || !type_has_any_size(exp->type)) return;
@@ -224,9 +212,8 @@ void finish_definition(Check *k, Binding *binding) {
   if (binding) generalise(k, binding);
   vec_each (AstExp **, exp, &k->exps)
     solve_exp(k, *exp);
-  vec_each (AstExp **, exp, &k->exps)
-    check_literal(k, *exp);
   vec_each (AstExp **, exp, &k->exps) {
+    check_literal(k, *exp);
     report_hole(k, *exp);
     check_payload_sizes(k, *exp);
   }

@@ -1,7 +1,17 @@
 // Names in scope, and messages about those that are not.
 #include "types/check.h"
+#include <string.h>
+
+// Both are syntax: their right operand is not computed if the left one decides.
+void scope_check_definable(Check *k, const Binding *b) {
+  bool syntax = strcmp(b->name, "&&") == 0 || strcmp(b->name, "||") == 0;
+  if (!syntax || k->built_in) return;
+  error(k->c, b->loc, "`%s` cannot be redefined", b->name);
+  hint(k->c, "an operator of your own may begin with it: `%s%c`", b->name, b->name[0]);
+}
 
 void scope_bind(Check *k, Binding *binding, bool warn) {
+  scope_check_definable(k, binding);
   ScopeEntry entry = { .name = binding->name, .binding = binding, .warn = warn };
   entry.old = map_get(k->scope.values, binding->name);
   vec_push(&k->scope.entries, entry);
@@ -69,12 +79,34 @@ static bool suggest_member(Check *k, Name name) {
   return false;
 }
 
+// The definition of that name that is being checked, if it is not hidden by a later one: `b`, or NULL,
+// is what the name means.
+static const Binding *own_name(const Check *k, Name name, const Binding *b) {
+  for (const Within *w = k->within; w; w = w->outer) {
+    const Binding *own = w->binding;
+    if (own->name != name) continue;
+    if (!b) return own;
+    // A constant may be made from an outer one of its name.
+    return b->id < own->id && own->function->params.count ? own : NULL;
+  }
+  return NULL;
+}
+
+static void report_own_name(Check *k, const AstName *name, const Binding *own,
+                            const Binding *outer) {
+  if (own->function->params.count) {
+    limit(k->c, name->loc, "recursion: `%s` in its own definition", name->name);
+    if (!outer) hint(k->c, "`loop` repeats");
+  } else {
+    error(k->c, name->loc, "`%s` is used in its own definition", name->name);
+    if (!outer) suggest_member(k, name->name);
+  }
+  if (outer)
+    hint(k->c, "to use another `%s`, give this definition another name", name->name);
+}
+
 static void unknown_value(Check *k, const AstName *name) {
   const AstDecl *later = k->later ? map_get(k->later, name->name) : NULL;
-  if (name->name == k->current) {
-    limit(k->c, name->loc, "recursion: `%s` in its own definition", name->name);
-    return;
-  }
   if (later) {
     error(k->c, name->loc, "`%s` is used before its definition", name->name);
     note(k->c, later->loc, "`%s` is defined here", name->name);
@@ -111,6 +143,11 @@ static Binding *find_member(Check *k, const AstName *name) {
 Binding *scope_find(Check *k, const AstName *name) {
   if (name->qualifiers.count > 0) return find_member(k, name);
   Binding *b = scope_value(k, name->name);
+  const Binding *own = own_name(k, name->name, b);
+  if (own) {
+    report_own_name(k, name, own, b);
+    return NULL;
+  }
   if (!b) unknown_value(k, name);
   return b;
 }

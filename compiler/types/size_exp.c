@@ -73,9 +73,8 @@ static const Size *size_of_name(const AstExp *exp) {
 }
 
 static const Size *size_of_integer(const AstExp *exp) {
-  const Big *value = exp->u.integer.value;
-  if (exp->u.integer.negative) value = big_neg(value);
-  return new_node(Size, .kind = SIZE_CONST, .loc = exp->loc, .u.constant = value);
+  return new_node(Size, .kind = SIZE_CONST, .loc = exp->loc,
+                  .u.constant = literal_value(exp));
 }
 
 const Size *size_operand(Check *k, const AstExp *exp) {

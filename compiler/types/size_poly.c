@@ -25,9 +25,8 @@ static int compare_sizes(const Size *a, const Size *b);
 
 // Floating-point literals equal themselves only.
 static int compare_literals(const AstExp *a, const AstExp *b) {
-  bool integers = a->kind == AST_INT && b->kind == AST_INT;
-  bool same_sign = integers && a->u.integer.negative == b->u.integer.negative;
-  if (same_sign) return big_compare(a->u.integer.value, b->u.integer.value);
+  if (a->kind == AST_INT && b->kind == AST_INT)
+    return big_compare(literal_value(a), literal_value(b));
   if (a->kind == AST_BOOL && b->kind == AST_BOOL)
     return (int)a->u.boolean.value - (int)b->u.boolean.value;
   return a == b ? 0 : a->loc.start < b->loc.start ? -1 : 1;

@@ -127,3 +127,5 @@ int type_field_order(Name a, Name b);
 bool type_is_sum(const Type *type);
 // The place of field "#c" among the constructors of a sum type, or -1.
 int type_constructor(const Type *sum, Name field);
+// An integer literal's value: with its sign, as its suffix wraps it.
+const Big *literal_value(const AstExp *exp);

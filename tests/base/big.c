@@ -76,6 +76,16 @@ static void overflows_to_infinity(void) {
   CHECK(big_to_double(big_neg(power_of_two(2000))) == -INFINITY);
 }
 
+static void wraps_in_twos_complement(void) {
+  const Big *far = big_add(power_of_two(70), big_of(200));
+  CHECK(big_compare(big_wrap(far, 8, false), big_of(200)) == 0);
+  CHECK(big_compare(big_wrap(far, 8, true), big_of(-56)) == 0);
+  CHECK(big_compare(big_wrap(big_of(-1), 64, false),
+                    big_sub(power_of_two(64), big_of(1))) == 0);
+  CHECK(big_compare(big_wrap(big_of(-129), 8, true), big_of(127)) == 0);
+  CHECK(big_compare(big_wrap(big_of(-128), 8, true), big_of(-128)) == 0);
+}
+
 int main(void) {
   mem_init();
   parses_in_every_base();
@@ -83,5 +93,6 @@ int main(void) {
   computes_exactly();
   rounds_once_ties_to_even();
   overflows_to_infinity();
+  wraps_in_twos_complement();
   return 0;
 }

@@ -38,6 +38,15 @@ static void reads_literals_without_a_type(void) {
   CHECK_TEXT(read_as(" -- a comment [\n true -- another", NULL), "true");
 }
 
+static void wraps_literals_with_a_suffix(void) {
+  CHECK_TEXT(read_as("255i8", NULL), "-1i8");
+  CHECK_TEXT(read_as("0x8407i16", NULL), "-31737i16");
+  CHECK_TEXT(read_as("-1u16", NULL), "65535u16");
+  CHECK_TEXT(read_as("-129i8", &(ValueType){ PRIM_I8, 0 }), "127i8");
+  CHECK_TEXT(read_as("18446744073709551621u64", NULL), "5u64");
+  CHECK_TEXT(read_as("[0x1_0000_0000_0000_0003i64, 1]", NULL), "[3i64, 1i64]");
+}
+
 static void reads_literals_for_a_type(void) {
   CHECK_TEXT(read_as("1", &(ValueType){ PRIM_F32, 0 }), "1.0f32");
   CHECK_TEXT(read_as("0.1", &(ValueType){ PRIM_F32, 0 }), "0.1f32");
@@ -64,7 +73,7 @@ static void says_what_is_wrong(void) {
   CHECK_TEXT(message_of("[1i32, 2i64]", NULL), "t:1:8: expected i32, found i64 (2i64)");
   CHECK_TEXT(message_of("[1 2]", NULL),
              "t:1:4: expected ']' or ',' in an array, found '2'");
-  CHECK_TEXT(message_of("300u8", NULL), "t:1:1: 300u8 does not fit u8");
+  CHECK_TEXT(message_of("3000000000", NULL), "t:1:1: 3000000000 does not fit i32");
   CHECK_TEXT(message_of("-1", &(ValueType){ PRIM_U16, 0 }), "t:1:1: -1 does not fit u16");
   CHECK_TEXT(message_of("1.5i32", NULL),
              "t:1:1: expected i32, found a decimal number (1.5i32)");
@@ -178,6 +187,7 @@ static void compares_by_tolerance(void) {
 int main(void) {
   mem_init();
   reads_literals_without_a_type();
+  wraps_literals_with_a_suffix();
   reads_literals_for_a_type();
   reads_arrays();
   says_what_is_wrong();

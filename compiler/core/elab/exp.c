@@ -21,12 +21,9 @@ void elab_leave(Elab *e, Inner *inner) {
 
 static const Val *integer(Elab *e, const Scope *s, const AstExp *exp) {
   PrimType type = typein_prim(e, (TypeIn){ exp->type, s->env });
-  const Big *value = exp->u.integer.value;
-  if (exp->u.integer.negative) value = big_neg(value);
+  const Big *value = literal_value(exp);
   Prim prim;
-  if (prim_is_float(type)) {
-    prim = prim_float(type, big_to_double(value));
-  } else if (!prim_of_big(type, value, &prim)) {
+  if (!prim_of_big(type, value, &prim)) {
     error(e->c, exp->loc, "%s does not fit into %s", big_text(value),
           prim_type_name(type));
     elab_stop(e);

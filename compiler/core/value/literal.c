@@ -19,7 +19,7 @@ typedef enum LiteralKind {
 typedef struct Literal {
   LiteralKind kind;
   bool negative;
-  uint64_t mantissa;  // the digits; for LITERAL_BOOL the value
+  uint64_t mantissa;  // the digits, modulo 2^64; for LITERAL_BOOL the value
   bool overflow;      // more digits than the mantissa holds
   int exponent;       // value = mantissa * 10^exponent
   bool hex_float;     // leave the value to strtod
@@ -245,11 +245,12 @@ static Prim float_value(const ValueReader *r, const Literal *lit, PrimType type)
   return prim_float(type, lit->negative ? -value : value);
 }
 
-// False if the integer does not fit the type.
+// Wrapped if the integer has a suffix; false if it has none and does not fit the type.
 static bool int_value(const Literal *lit, PrimType type, Prim *out) {
-  if (lit->overflow) return false;
   uint64_t bits = lit->negative ? 0 - lit->mantissa : lit->mantissa;
   *out = prim_int(type, (int64_t)bits);
+  if (lit->has_type) return true;
+  if (lit->overflow) return false;
   if (type == PRIM_U64) return !lit->negative || lit->mantissa == 0;
   if (lit->mantissa > (uint64_t)INT64_MAX + lit->negative) return false;
   return out->u.i == (int64_t)bits;
