@@ -271,7 +271,8 @@ RT_FN int rt_put_scratch(struct rt_context *ctx, struct rt_launching *l,
   for (int i = 0; i < launch->scratch_count && !error; i++) {
     const struct rt_scratch *s = &launch->scratch[i];
     int64_t copies = (int64_t)(s->per_group ? l->groups : l->groups * l->group_size);
-    error = rt_put_block(ctx, l, rt_sat_mul(copies, rt_sat_mul(s->count, s->elem_bytes)));
+    int64_t count = s->count > 0 ? s->count : 0;  // the kernel reports a negative size
+    error = rt_put_block(ctx, l, rt_sat_mul(copies, rt_sat_mul(count, s->elem_bytes)));
   }
   return error;
 }

@@ -95,7 +95,15 @@ void hoist_note_size_op(HoistFacts *f, const Stm *stm) {
     map_put(f->sizes, stm->binders[0], f);
 }
 
+// A replicate of negative size may have become part of it.
+static bool has_made_up_width(const HoistFacts *f, const Exp *e) {
+  bool maps = e->kind == EXP_MAP || e->kind == EXP_REDOMAP || e->kind == EXP_SCANOMAP ||
+              e->kind == EXP_FILTER;
+  return maps && !e->u.soac.array_count && !is_size(f, e->u.soac.width);
+}
+
 bool hoist_may_fail(const HoistFacts *f, const Exp *e) {
+  if (has_made_up_width(f, e)) return true;
   if (e->kind == EXP_IOTA) return !is_size(f, e->u.iota.count);
   if (e->kind == EXP_REPLICATE) return !is_size(f, e->u.replicate.count);
   if (e->kind == EXP_LOOP) return e->u.loop.form == CORE_WHILE;

@@ -256,6 +256,18 @@ static void fit_results(EntryBuild *b, const Type *type, const Val *v, AtomVec *
   }
 }
 
+// Rows of negative size are an error even where there are none, so that nothing makes them.
+static void check_rows(Elab *e, Atom *leaf) {
+  CoreType type = atom_type(*leaf);
+  for (int k = 1; k < type.rank; k++) {
+    if (size_is_natural(e, type.dims[k])) continue;
+    Message m = message_new();
+    message_text(&m, "negative size ");
+    message_value(&m, type.dims[k]);
+    elab_assert(e, elab_op2(e, OP_LE, atom_i64(0), type.dims[k]), &m, leaf, 1);
+  }
+}
+
 // The body's results: the sizes that only it knows, then the leaves.
 typedef struct Results {
   AtomVec unknown;
@@ -363,6 +375,8 @@ static const Entry *finish(EntryBuild *b, const Val *v) {
   const Type *type = declared_result(b->decl);
   Results r = { .leaves = val_leaves(e, v) };
   fit_results(b, type, v, &r.leaves);
+  vec_each (Atom *, leaf, &r.leaves)
+    check_rows(e, leaf);
   const CoreType *types = result_types(b, &r);
   Entry *entry = new (Entry);
   *entry = (Entry){ .name = b->decl->u.value.name,

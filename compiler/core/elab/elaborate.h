@@ -149,6 +149,8 @@ typedef Vec(LeafSizes) LeafSizesVec;
 bool size_known(SizeIn s);
 // Its value; emits code for size expressions.  It must be known.
 Atom size_eval(Elab *e, SizeIn s);
+// Whether it is a constant or a parameter's dimension, so that it is no negative number.
+bool size_is_natural(const Elab *e, Atom size);
 // The sizes that `t` gives to each leaf of `v`, a value of that type.
 LeafSizesVec val_sizes(Elab *e, TypeIn t, const Val *v);
 // Binds the size parameters and unknown sizes in `type` that have no value yet.

@@ -178,6 +178,28 @@ static Atom unflatten_leaf(Elab *e, Atom leaf, const void *state) {
   return reshape_leaf(e, leaf, state, 2, 1);
 }
 
+// By typing there are n * m elements, but a size that was computed may be negative, and the product of
+// large ones overflow.
+static Atom is_shape(Elab *e, const Atom *dims) {
+  Atom n = dims[0], m = dims[1], zero = atom_i64(0);
+  if (size_is_natural(e, n) && size_is_natural(e, m)) return atom_bool(true);
+  Atom positive = elab_and(e, elab_op2(e, OP_LE, zero, n), elab_op2(e, OP_LE, zero, m));
+  Atom small = elab_op2(e, OP_EQ, elab_op2(e, OP_MUL_HI, n, m), zero);
+  return elab_and(e, positive, small);
+}
+
+static const Val *check_shape(Elab *e, const Val *array, const Atom *dims) {
+  AtomVec leaves = val_leaves(e, array);
+  if (!leaves.count) return array;
+  Message m = message_new();
+  message_text(&m, "cannot unflatten array of shape ");
+  message_shape(&m, atom_type(leaves.at[0]));
+  message_text(&m, " to ");
+  message_shape(&m, type_array(PRIM_I64, 2, dims));
+  elab_assert(e, is_shape(e, dims), &m, leaves.at, leaves.count);
+  return val_rebuild(e, array, leaves.at);
+}
+
 static const Val *unflatten(Elab *e, const IntrinsicCall *call) {
   Atom dims[2];
   const char *name = e->hint;
@@ -191,8 +213,9 @@ static const Val *unflatten(Elab *e, const IntrinsicCall *call) {
     }
     dims[i] = size_eval(e, size);
   }
+  const Val *array = check_shape(e, call->args[0], dims);
   e->hint = name;
-  return val_map(e, call->args[0], unflatten_leaf, dims);
+  return val_map(e, array, unflatten_leaf, dims);
 }
 
 static const Val *fitted(Elab *e, const IntrinsicCall *call) {

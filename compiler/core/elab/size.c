@@ -102,6 +102,11 @@ Atom size_eval(Elab *e, SizeIn s) {
   bug(e->c, e->b->loc, "a size without a value");
 }
 
+bool size_is_natural(const Elab *e, Atom size) {
+  if (size.kind == ATOM_CONST) return size.u.constant.u.i >= 0;
+  return map_has(e->frame->sizes, size.u.var);
+}
+
 // ---- the sizes of a value's leaves
 
 typedef Vec(SizeIn) SizeInVec;
