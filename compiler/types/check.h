@@ -114,6 +114,7 @@ typedef struct Mismatch {
     MISMATCH_FUNCTION,  // a function where none may be
     MISMATCH_FIELD,     // no field `field`
     MISMATCH_INFINITE,  // a type that contains itself
+    MISMATCH_CYCLE,     // a size that mentions `size`, to whose type it belongs
   } kind;
   const Type *expected, *actual;
   const Size *expected_size, *actual_size;
@@ -275,6 +276,11 @@ bool size_is_small(const Size *size);
 // The deepest level among the names in a size.
 int size_level(const Size *size);
 bool size_mentions(const Size *size, const Binding *binding);
+
+// occurs.c
+// The name in the size whose type contains the variable, or NULL.
+const Binding *size_var_in_names(const SizeVar *var, const Size *size);
+const Binding *type_var_in_names(const TypeVar *var, const Size *size);
 
 // size_exp.c
 // The size that an i64 expression stands for, or NULL if it cannot be one.

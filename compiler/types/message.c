@@ -78,6 +78,18 @@ static void explain_scope(Check *k, const Mismatch *m) {
     note(k->c, m->size->loc, "%s `%s` comes from here", what, m->size->name);
 }
 
+static void explain_cycle(Check *k, const Mismatch *m, const Type *expected) {
+  note(k->c, k->at, "`%s` would be a size of `%s` itself", size_text(m->actual_size),
+       m->size->name);
+  if (m->size->loc.file && !m->size->loc.file->built_in)
+    note(k->c, m->size->loc, "the sizes of `%s` are fixed here, before anything in it is known",
+         m->size->name);
+  hint(k->c,
+       "give its size a name, as in `[n]`, and write `:> %s` if they are equal when "
+       "the program runs",
+       type_text(expected));
+}
+
 // A size that a function's result has for each argument anew, as in map iota ns.
 static void explain_varying(Check *k, const Mismatch *m) {
   note(k->c, k->at, "size `%s` of the result differs from call to call", m->size->name);
@@ -113,6 +125,7 @@ static void explain(Check *k, const Mismatch *m, const Type *expected) {
     note(k->c, k->at, "`%s` has no %s `%s`", type_text(m->actual),
          m->field[0] == '#' ? "constructor" : "field", m->field);
     break;
+  case MISMATCH_CYCLE: explain_cycle(k, m, expected); break;
   case MISMATCH_INFINITE: note(k->c, k->at, "a type cannot contain itself"); break;
   }
 }

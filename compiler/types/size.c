@@ -133,6 +133,11 @@ static bool bind(Check *k, SizeVar *var, const Size *size) {
     k->mismatch.actual_size = size;
     return false;
   }
+  const Binding *own = size_var_in_names(var, outer);
+  if (own) {
+    k->mismatch = (Mismatch){ .kind = MISMATCH_CYCLE, .size = own, .actual_size = size };
+    return false;
+  }
   var->solution = outer;
   return true;
 }

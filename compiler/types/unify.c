@@ -61,6 +61,13 @@ static bool mismatch(Check *k, Mismatch m) {
   return false;
 }
 
+static bool is_no_own_size(Check *k, const TypeVar *var, const Size *size) {
+  const Binding *own = type_var_in_names(var, size);
+  return !own ||
+         mismatch(k,
+                  (Mismatch){ .kind = MISMATCH_CYCLE, .size = own, .actual_size = size });
+}
+
 // Whether `type` may be bound to `var`: it does not contain it, and mentions no size from deeper
 // scopes.  Open variables in it become as shallow as `var`.
 static bool can_enter(Check *k, TypeVar *var, const Type *type) {
@@ -77,6 +84,7 @@ static bool can_enter(Check *k, TypeVar *var, const Type *type) {
     return true;
   case TYPE_ARRAY:
     return size_can_enter(k, type->u.array.size, var->level) &&
+           is_no_own_size(k, var, type->u.array.size) &&
            can_enter(k, var, type->u.array.elem);
   case TYPE_FUNCTION:
     return can_enter(k, var, type->u.function.from) &&
