@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ACTIVE = 200 };  // nested calls of one function before it counts as recursive
-
 // ---- names
 
 const Val *elab_function_value(const AstFunction *function, const Binding *binding,
@@ -163,16 +161,20 @@ static const Val *eval_body(Elab *e, const Closure *f) {
   return elab_exp(e, &scope, f->function->body);
 }
 
+// A call within a call is evaluated within its evaluation, on the compiler's own stack.
+static void check_stack(Elab *e) {
+  const char *here = __builtin_frame_address(0);
+  size_t used = (size_t)(here < e->stack ? e->stack - here : here - e->stack);
+  if (used < e->stack_most) return;
+  limit(e->c, e->b->loc, "calls within calls as deep as this (%d levels)", e->depth);
+  elab_stop(e);
+}
+
 const Val *elab_body_of(Elab *e, const Closure *f) {
-  int *active = map_get(e->active, f->function);
-  if (!active) map_put(e->active, f->function, active = new (int));
-  if (++*active > MAX_ACTIVE) {
-    limit(e->c, e->b->loc, "recursive functions%s%s%s", f->binding ? " ('" : "",
-          f->binding ? f->binding->name : "", f->binding ? "' calls itself)" : "");
-    elab_stop(e);
-  }
+  e->depth++;
+  check_stack(e);
   const Val *v = eval_body(e, f);
-  --*active;
+  e->depth--;
   return v;
 }
 

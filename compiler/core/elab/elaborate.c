@@ -11,6 +11,7 @@
 #include "core/elab/elaborate.h"
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 // A dimension of a parameter whose size is an expression: checked when the program runs.
 typedef struct SizeCheck {
@@ -420,7 +421,7 @@ static const Entry *elaborate_entry(Elab *e, const AstDecl *decl) {
   Frame frame = { &builder, map_new(NULL), map_new(NULL) };
   e->b = &builder;
   e->frame = &frame;
-  e->active = map_new(NULL);
+  e->depth = 0;
   e->self = decl->u.value.name;
   e->steps = 0;
   e->hint = NULL;
@@ -429,15 +430,27 @@ static const Entry *elaborate_entry(Elab *e, const AstDecl *decl) {
   return build_entry(e, decl);
 }
 
+// Three quarters of the stack: the rest is for one call and for the passes to come.
+static size_t stack_most(void) {
+  enum { USUAL = 8 << 20 };
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return USUAL / 4 * 3;
+  return (size_t)limit.rlim_cur / 4 * 3;
+}
+
 const Core *elaborate(Compiler *c, const CheckedProgram *program) {
   Elab *e = new (Elab);
   e->c = c;
+  e->stack = __builtin_frame_address(0);
+  e->stack_most = stack_most();
   e->intrinsics = elab_intrinsics(e);
   e->functions = map_new(NULL);
   e->acc_ops = map_new(NULL);
   Vec(const Entry *) entries = { 0 };
   for (int i = 0; i < program->entries.count; i++) {
     const Entry *entry = elaborate_entry(e, program->entries.at[i]);
+    if (entry) elab_check_ranks(c, entry);
     if (entry) vec_push(&entries, entry);
   }
   if (diag_error_count(c)) return NULL;

@@ -93,7 +93,9 @@ struct Elab {
   const char *hint;            // the name for the next result, or NULL
   const StmAttrs *next_attrs;  // for the next application, or NULL
   Map *intrinsics;             // Name -> Intrinsic
-  Map *active;                 // AstFunction -> int *: calls being evaluated
+  int depth;                   // of calls that are being evaluated
+  const char *stack;           // where the compiler's stack begins, and how much of it may be used
+  size_t stack_most;
   Map *functions;              // AstFunction -> FunctionMemo (function.c)
   Vec(const Function *) emitted;
   Name self;     // the entry point being elaborated
@@ -212,6 +214,8 @@ const Val *elab_body_of(Elab *e,
                         const Closure *f);  // all arguments given: evaluates the body
 const Val *elab_constant(Elab *e, const Binding *binding);
 const StmAttrs *elab_attr(const AstAttr *attr, const StmAttrs *outer);
+
+void elab_check_ranks(Compiler *c, const Entry *entry);  // rank.c
 
 // A call of a residual function, or NULL if the function is to be inlined (function.c).
 const Val *elab_residual_call(Elab *e, const Closure *f);
