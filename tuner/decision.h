@@ -1,4 +1,4 @@
-// Guards whose threshold depends on the sizes of a call (tuning.md, section 4): a binary tree with a
+// Guards whose threshold depends on the sizes of a call (docs/tuning.md, "Ranges"): a binary tree with a
 // condition "n*m >= 4096" at each of at most three inner nodes and a threshold on Par at its leaves.
 //
 // In a tuning file, `name=value` lines (runtime/decision.h evaluates them):

@@ -1,4 +1,4 @@
-// Replay (tuning.md, section 2; docs/tuning.md): one run of the program per data set, in which every
+// Replay (docs/tuning.md, step 2): one run of the program per data set, in which every
 // region runs all its alternatives on the same live inputs and tells what it saw, a line each:
 //
 //   group G GUARD PAR LOCAL      events of a guard that agree in Par; G is the program's number for it

@@ -1,5 +1,5 @@
 // F(guard, E) = min over t of own costs + F(then, E with Par >= t) + F(else, E with Par < t);
-// F(seq) = sum; F(loop T) = F(T): tuning.md, section 3.
+// F(seq) = sum; F(loop T) = F(T).
 //
 // F yields the plans that no other plan beats in all data sets (for the objective `sum` a single
 // number and so a single plan).  Memoised on the set of events.  For a single number the cuts are

@@ -1,4 +1,4 @@
-// The exact choice of thresholds (tuning.md, section 3).
+// The exact choice of thresholds (docs/tuning.md, step 3).
 //
 // A group is all events of one guard in one data set that agree in what surrounds them and in Par:
 // iterations of a loop, say.  A run costs the base of its data set, plus for every group that is

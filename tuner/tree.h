@@ -57,7 +57,7 @@ Tree *tree_node(TreeKind kind, const char *name, const Tree **children, int coun
 const TunerTree *tree_of(Tree *root);
 
 // How many runs show every version at every event: the maximum over what stands side by side
-// (tuning.md, section 2).
+// (docs/tuning.md).
 int tree_runs(const Tree *tree);
 
 // The forced versions of run number `run` of tree_runs.

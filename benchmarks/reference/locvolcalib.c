@@ -1,4 +1,4 @@
-// LocVolCalib (benchmarks.md, section 2) in plain C and OpenMP: an option per iteration of the parallel
+// LocVolCalib (benchmarks/README.md) in plain C and OpenMP: an option per iteration of the parallel
 // loop, rows solved by the sequential (Thomas) algorithm.
 //
 //   locvolcalib RUNS NUMS NUMX NUMY NUMT   prints microseconds a run, then the results with -v last

@@ -258,7 +258,7 @@ static void define_pragma(Text *t, const char *name, const char *pragma) {
 }
 
 // Float reductions may be reordered, as in any parallel reduction: one vector accumulator per lane
-// (opencl-notes.md, section 3).  Loops over independent points need no tests for overlapping arrays.
+// (docs/opencl.md, "Reductions").  Loops over independent points need no tests for overlapping arrays.
 static void define_pragmas(Text *t, const ImpBlock *block) {
   bool reassociate = false, independent = false;
   find_loop_kinds(block, &reassociate, &independent);

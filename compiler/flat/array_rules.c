@@ -151,7 +151,7 @@ static const Body *copy_element(Flatten *fl, Builder *b, const Exp *exp, Atom at
 }
 
 // Array operations in a context: op  =>  map (\at -> element of op at position `at`) (iota n)
-// Why: inside of a nest they are parallelism like any other (design.md, section 5, "further rules").
+// Why: inside of a nest they are parallelism like any other (docs/how-it-works.md, "The rules").
 // On the host as well, so that later passes know segmap only.
 bool rule_array_operation(Flatten *fl, const Goal *goal, Atom *out) {
   const Exp *exp = goal->stm->exp;

@@ -31,7 +31,7 @@ static bool rule_g0(Flatten *fl, const Goal *goal, Atom *out) {
 
 // G1    Sigma |-0 e  =>  segmap0 Sigma e    if Sigma is not empty and no other rule applies   [Figure 3]
 // Why: below level 0 there is no parallelism left to use.  Above level 0 the same holds of a map
-// whose inner parallelism depends on the context (irregular): design.md, "Not distributable".
+// whose inner parallelism depends on the context (irregular), which cannot be distributed.
 static bool rule_g1(Flatten *fl, const Goal *goal, Atom *out) {
   if (goal->stm->exp->kind != EXP_MAP || marked_sequential(goal->stm)) return false;
   if (goal->level > 0 && !sequential_inner(goal->stm)) return false;

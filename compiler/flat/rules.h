@@ -50,7 +50,7 @@ bool body_exploitable(Flatten *fl, const Nest *nest, const Map *local, const Bod
 bool varies(const Nest *nest, const Map *local, Atom a);
 bool type_varies(const Nest *nest, const Map *local, CoreType type);
 
-// Cheap scalar code and views: computed again rather than stored (design.md, section 5, "G6 groups").
+// Cheap scalar code and views: computed again rather than stored (docs/how-it-works.md, "Where to split").
 bool is_cheap(const Exp *exp);
 
 // One scalar without effects, the same at every point of the context: computed outside of it.

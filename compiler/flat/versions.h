@@ -1,4 +1,4 @@
-// The version tree of an entry point as data (design.md, section 5, "The tree"; tuning.md, section 1):
+// The version tree of an entry point as data:
 //
 //   T ::= leaf | T; ...; T | loop T | if T T | guard ? T : T
 //

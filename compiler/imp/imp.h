@@ -254,7 +254,7 @@ typedef struct ImpProgram {
   int function_count;
 } ImpProgram;
 
-// Which code shapes to lower to (opencl-notes.md, section 9).
+// Which code shapes to lower to (docs/opencl.md, "Profiles").
 typedef enum Profile { PROFILE_CPU, PROFILE_GPU } Profile;
 
 // Flat -> Imp for one profile.  NULL after errors (limits; already reported).

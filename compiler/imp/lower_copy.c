@@ -1,7 +1,7 @@
 // Copies of whole arrays by a kernel, in the order of the copy.
 //
 // On a CPU a transposition goes tile by tile, through a private array: both arrays are then touched in
-// whole cache lines, whatever the distance of their rows (opencl-notes.md, section 2).
+// whole cache lines, whatever the distance of their rows (docs/opencl.md, "Maps and layouts").
 #include "imp/lower.h"
 
 enum { TILE = 64, FLAT_RUN = 512 };

@@ -1,7 +1,7 @@
 // Code of a work-group: every item runs it, scalars have the same value in each, and level-0
 // seg-ops share their points among the items.
 //
-// Barriers (opencl-notes.md, section 6) stand at the top level of the kernel or in loops with at least one
+// Barriers (docs/opencl.md) stand at the top level of the kernel or in loops with at least one
 // trip.  So a conditional around level-0 code does not branch: its body runs with `active` false
 // where it should not run, and then neither reads, writes nor fails.
 #pragma once

@@ -159,7 +159,7 @@ static const Accumulator *own_part(const GroupRed *r, bool in_order) {
 }
 
 // The parts of the first `count` items, combined by every item for itself: no second barrier, and
-// on a CPU as fast as a tree (opencl-notes.md, section 3).
+// on a CPU as fast as a tree (docs/opencl.md, "Reductions").
 static const Accumulator *combine_parts(const GroupRed *r, const ImpExp *count) {
   Group *g = r->g;
   const Accumulator *accs = new_accs(&g->k, r->seg);

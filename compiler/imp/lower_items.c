@@ -6,7 +6,7 @@
 //
 // PoCL compiles the loop over a run better than its own loop over the items of a group: two to six times
 // as fast for flat maps, since indices need no division per point and vectors no masks; and runs let the
-// points of an item share its scratch memory.  (opencl-notes.md, section 2: chunks, never strides.)
+// points of an item share its scratch memory.  (docs/opencl.md, "Maps and layouts": chunks, never strides.)
 #include "imp/lower.h"
 
 // Items per work-group that the grid size names: spare ones even out work of different length.

@@ -6,7 +6,7 @@
 //             result[s][i] = scan of the chunk, from before[s][c]
 //
 // With one chunk per segment, as many segments have it, the first step alone is the result.
-// (opencl-notes.md, sections 3, 4 and 9: few items, contiguous chunks, sequential combination on a
+// (docs/opencl.md, "Reductions" and "Scans": few items, contiguous chunks, sequential combination on a
 // CPU; on a GPU the number of items that are wanted is larger.)
 #include "imp/lower.h"
 

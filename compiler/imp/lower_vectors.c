@@ -3,7 +3,7 @@
 //
 //   segmap <.., j < n> { body }   =>   item per blocks of j:   lanes l < LANES { body at j = first + l }
 //
-// Why: PoCL vectorises over work-items only kernels without inner loops (opencl-notes.md, section 2).
+// Why: PoCL vectorises over work-items only kernels without inner loops (docs/opencl.md, "Maps and layouts").
 // The last block of a row begins where it is full, so that some points are computed twice, with the same
 // result; unless the kernel reads what it writes.  Spaces that are narrower than a vector, and what does
 // not pay, are left to an item per point.

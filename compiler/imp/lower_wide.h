@@ -1,6 +1,6 @@
 // Reductions and scans of level 1 on GPUs, where the items of a group work on a segment together (or on
 // several short ones): neighbouring items read neighbouring elements, and what they have is combined
-// in local memory.  (opencl-notes.md, section 9; barriers as lower_group.h says.)
+// in local memory.  (docs/opencl.md, "Profiles"; barriers as lower_group.h says.)
 #pragma once
 #include "imp/lower.h"
 

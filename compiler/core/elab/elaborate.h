@@ -1,5 +1,5 @@
 // Inside elaboration: the values of the evaluator, its environments, and what its files offer
-// each other.  The pass itself is declared in passes.h; the idea is in docs/how-it-works.md.
+// each other.  The pass itself is declared in passes.h; the idea is in docs/how-it-works.md, "Elaboration".
 //
 // A value is first-order data (atoms), a record of values, or a closure.  An array of records is a
 // record of arrays from the start, so zip and unzip do nothing and every array operation is done
