@@ -189,14 +189,27 @@ static const KindRow kinds[] = {
   [MESSAGE_BUG] = { "", "\033[1;31m" },
 };
 
-void message_show(Text *t, const Message *message, bool colours) {
-  if (message->loc.file) text_printf(t, "%s: ", loc_text(message->loc));
+static void show_head(Text *t, const Message *message, bool colours) {
   KindRow kind = kinds[message->kind];
   text_printf(t, "%s%s%s", colour(colours, kind.escape), kind.title,
               colour(colours, "\033[0m"));
   text_add(t, message->text);
   text_newline(t);
+}
+
+static bool same_loc(Loc a, Loc b) {
+  return a.file == b.file && a.start == b.start && a.end == b.end;
+}
+
+// Notes on the message's own place need not show it again.
+void message_show(Text *t, const Message *message, bool colours) {
+  if (message->loc.file) text_printf(t, "%s: ", loc_text(message->loc));
+  show_head(t, message, colours);
   if (message->loc.file) message_show_source(t, message->loc, colours);
-  vec_each (const Message *, inner, &message->notes)
-    message_show(t, inner, colours);
+  vec_each (const Message *, inner, &message->notes) {
+    if (same_loc(inner->loc, message->loc))
+      show_head(t, inner, colours);
+    else
+      message_show(t, inner, colours);
+  }
 }

@@ -12,6 +12,7 @@ typedef struct Lexer {
   uint32_t qualified_until;  // names up to here belong to a chain a.b.c without operator
   TokenVec tokens;
   const char *doc, *file_doc;
+  bool reported[128];  // characters that start no token
 } Lexer;
 
 bool lex_is_name_start(char ch) {
@@ -281,6 +282,22 @@ static bool punctuation(Lexer *lx) {
   return false;
 }
 
+// A character without meaning, but perhaps with one in another language, where it is frequent.
+static void unexpected(Lexer *lx, Loc loc, int length) {
+  unsigned char character = (unsigned char)lx->text[lx->at];
+  if (character < 128 && lx->reported[character]) return;
+  lx->reported[character] = true;
+  error(lx->c, loc, "unexpected character '%.*s'", length, lx->text + lx->at);
+  if (character == '#')
+    hint(lx->c, "comments begin with `--`");
+  else if (character == '$')
+    hint(lx->c, "`f <| x` applies `f` to everything that follows");
+  else if (character == ';')
+    hint(lx->c, "definitions and `let`s end without a mark, elements end with `,`");
+  else if (character == '@')
+    hint(lx->c, "`++` joins arrays");
+}
+
 // One message for a run of characters that start no token.
 static void bad_character(Lexer *lx) {
   uint32_t end = lx->at;
@@ -299,7 +316,7 @@ static void bad_character(Lexer *lx) {
   else if ((unsigned char)lx->text[lx->at] < ' ')
     error(lx->c, loc, "unexpected control character 0x%02x", (unsigned)lx->text[lx->at]);
   else
-    error(lx->c, loc, "unexpected character '%.*s'", shown, lx->text + lx->at);
+    unexpected(lx, loc, shown);
   add(lx, TOKEN_BAD, end);
 }
 

@@ -82,19 +82,32 @@ void fail_at(Parser *p, Loc loc, const char *format, ...) {
   p->failed = p->mistaken = true;
 }
 
+// Right behind the last token at the end of the file, which may be some lines below.
+static Loc found_loc(const Parser *p) {
+  const Token *found = peek(p);
+  if (found->kind != TOKEN_END || p->at == 0) return token_loc(p, found);
+  uint32_t end = last_taken(p)->end;
+  return (Loc){ .file = p->file, .start = end, .end = end };
+}
+
 // Without a last token, "at the start".
 static void report_expected(Parser *p, const char *what) {
   const Token *found = peek(p);
   const char *after =
       p->at == 0 ? "" : text_format(" after %s", describe(p, last_taken(p)));
-  error(p->c, token_loc(p, found), "expected %s%s, found %s", what, after,
-        describe(p, found));
+  error(p->c, found_loc(p), "expected %s%s, found %s", what, after, describe(p, found));
+}
+
+static bool fail_unexplained(Parser *p, const char *what) {
+  if (p->failed) return false;
+  bool told = peek_kind(p) != TOKEN_BAD;
+  if (told) report_expected(p, what);
+  p->failed = p->mistaken = true;
+  return told;
 }
 
 void fail_expected(Parser *p, const char *what) {
-  if (p->failed) return;
-  if (peek_kind(p) != TOKEN_BAD) report_expected(p, what);
-  p->failed = p->mistaken = true;
+  if (fail_unexplained(p, what)) parse_hint(p, what);
 }
 
 const Token *expect(Parser *p, TokenKind kind) {
@@ -108,11 +121,10 @@ void expect_operator(Parser *p, const char *spelling) {
 
 void expect_close(Parser *p, TokenKind kind, const Token *open) {
   if (p->failed || accept(p, kind)) return;
-  bool told = peek_kind(p) != TOKEN_BAD;
-  fail_expected(p, token_text(kind));
+  if (!fail_unexplained(p, token_text(kind))) return;
   Loc loc = token_loc(p, open);
-  if (told)
-    note(p->c, loc, "to close %s at line %d", describe(p, open), loc_line_col(loc).line);
+  note(p->c, loc, "to close %s at line %d", describe(p, open), loc_line_col(loc).line);
+  parse_hint_bracket(p, open);
 }
 
 Name expect_name(Parser *p, const char *what) {

@@ -1,0 +1,234 @@
+// What to write instead, for mistakes that habits of other languages make.
+#include "source/parse.h"
+#include <string.h>
+
+// What was expected, the text of the token that was found and that of the one before it; NULL: any.
+typedef struct Rule {
+  const char *expected, *found, *after, *advice;
+} Rule;
+
+#define COMMENTS   "comments begin with `--`"
+#define MATCHES    "values are taken apart by `match x case 1 -> ... case _ -> ...`"
+#define LOOPS      "a loop has a value, too: `loop x = start for i < n do ...`"
+#define LAMBDAS    "a function is written `\\x -> ...`"
+#define CONDITIONS "`if c then a else b` chooses between two values"
+#define BODIES     "the body of a function follows `=`, without braces"
+#define HEADS      "a definition is `def f (x: i32) : i32 = ...`"
+#define TYPES      "`type t = {x: f32}` is a record type, `type t = #a | #b f32` a sum type"
+#define NAMES      "names keep their values: `let x = ... in` gives the name a new one"
+#define FILES      "a file's path stands in quotes, without its ending: `import \"dir/file\"`"
+
+// The first that fits.
+static const Rule rules[] = {
+  { "a definition", "//", NULL, COMMENTS },
+  { "a definition", "/*", NULL, COMMENTS },
+  { "a definition", "?", NULL, CONDITIONS },
+  { "a definition", "if", NULL, CONDITIONS },
+  { "a definition", "=", "]",
+    "arrays keep their values: `xs with [i] = v` is a changed one" },
+  { "a definition", "=", NULL, "`==` compares; `let x = ... in ...` names a value" },
+  { "a definition", "->", NULL, LAMBDAS },
+  { "a definition", "data", NULL, TYPES },
+  { "a definition", "newtype", NULL, TYPES },
+  { "a definition", "struct", NULL, TYPES },
+  { "a definition", "enum", NULL, TYPES },
+  { "a definition", "class", NULL, TYPES },
+  { "a definition", "from", NULL, FILES },
+  { "a definition", "#include", NULL, FILES },
+  { "a definition", "#define", NULL, "a constant is a definition: `def n: i64 = 10`" },
+  { "an expression", NULL, "//", COMMENTS "; `//` divides" },
+  { "an expression", NULL, "++", "`++` joins two arrays; `x + 1` is the next number" },
+  { "an expression", "case", NULL, MATCHES },
+  { "an expression", "for", NULL, LOOPS },
+  { "an expression", "while", NULL, LOOPS },
+  { "an expression", "do", NULL, "a body is an expression: leave `do` out" },
+  { "an expression", "=", NULL, "`==` compares; `let x = ... in ...` names a value" },
+  { "a field", "|", "with", MATCHES },
+  { "a pattern", "[", NULL, "`length xs` and `xs[i]` take arrays apart, not patterns" },
+  { "a string", NULL, "import", FILES },
+  { "a type", "=", ":", NAMES },
+  { "'case'", "with", NULL, MATCHES },
+  { "'case'", "of", NULL, MATCHES },
+  { "'case'", "{", NULL, MATCHES },
+  { "'then'", "=", NULL, "`==` compares" },
+  { "'then'", NULL, NULL, CONDITIONS },
+  { "'='", "|", NULL, CONDITIONS },
+  { "'='", "{", NULL, BODIES },
+  { "'='", NULL, "}", BODIES },
+  { "'='", "=>", NULL, HEADS },
+  { "'='", "->", NULL, HEADS },
+  { "'='", "where", NULL, "a file is a module already: it needs no such line" },
+  { "')'", "->", NULL, LAMBDAS },
+  { "')'", "=>", NULL, LAMBDAS },
+  { "'->'", "=>", NULL, "write `->`" },
+  { "']'", "for", NULL, "`map (\\x -> ...) xs` computes a value for each element" },
+  { "'}'", ":", NULL, "a field is given its value by `=`: `{x = 1}`" },
+  { "'in'", ",", NULL, "each name has a `let` of its own: `let a = 1 let b = 2 in ...`" },
+  { "'<' or 'in'", NULL, NULL,
+    "`for i < n` counts from 0 to n - 1, `for x in xs` takes the elements" },
+  { "'do'", NULL, NULL, "the body of a loop follows `do`" },
+  { "a module", NULL, "open", "a file is opened by `import \"dir/file\"`" },
+  { "'..<', '...' or '..>'", NULL, NULL,
+    "`a..<b` leaves the end out, `a...b` includes it" },
+};
+
+static bool reads(const Parser *p, int at, const char *text) {
+  if (at < 0 || at >= p->tokens.count) return false;
+  const Token *token = &p->tokens.at[at];
+  size_t length = strlen(text);
+  return token->end - token->start == length &&
+         strncmp(p->file->text + token->start, text, length) == 0;
+}
+
+static bool reads_one_of(const Parser *p, int at, const char *const *texts, int count) {
+  for (int i = 0; i < count; i++)
+    if (reads(p, at, texts[i])) return true;
+  return false;
+}
+
+static bool fits(const Parser *p, const Rule *rule, const char *expected) {
+  return (!rule->expected || strcmp(rule->expected, expected) == 0) &&
+         (!rule->found || reads(p, p->at, rule->found)) &&
+         (!rule->after || reads(p, p->at - 1, rule->after));
+}
+
+// The token among the last ones of this definition, or -1.
+static int find_before(const Parser *p, const char *const *texts, int count) {
+  for (int at = p->at - 1; at >= 0 && at > p->at - 30; at--) {
+    if (reads_one_of(p, at, texts, count)) return at;
+    TokenKind kind = p->tokens.at[at].kind;
+    if (kind == TOKEN_DEF || kind == TOKEN_ENTRY) break;
+  }
+  return -1;
+}
+
+static bool on_line_of(const Parser *p, int at, int other) {
+  const char *text = p->file->text;
+  uint32_t from = p->tokens.at[at].end, to = p->tokens.at[other].start;
+  return from <= to && !memchr(text + from, '\n', to - from);
+}
+
+// [i32]
+static bool is_bracketed_type(const Parser *p) {
+  return reads(p, p->at - 1, "]") && reads(p, p->at - 3, "[") &&
+         p->tokens.at[p->at - 2].kind == TOKEN_NAME;
+}
+
+static bool is_kind(const Parser *p, int at, TokenKind kind) {
+  return at >= 0 && at < p->tokens.count && p->tokens.at[at].kind == kind;
+}
+
+// 1. and .5
+static const char *advice_on_point(const Parser *p, const char *expected) {
+  if (strcmp(expected, "a field") == 0 && reads(p, p->at - 1, ".") &&
+      is_kind(p, p->at - 2, TOKEN_NATURAL))
+    return "digits follow a number's point: `1.0`";
+  if (strcmp(expected, "an expression") == 0 && reads(p, p->at, ".") &&
+      is_kind(p, p->at + 1, TOKEN_NATURAL))
+    return "digits stand before a number's point: `0.5`";
+  return NULL;
+}
+
+static const char *advice_on_definition(const Parser *p) {
+  static const char *const types[] = { "type" };
+  const Token *found = &p->tokens.at[p->at];
+  bool touches = p->at > 0 && found[-1].end == found->start;
+  if (found->kind == TOKEN_ARROW && touches) return "`x.f` is field `f` of `x`";
+  if (found->kind == TOKEN_STRING) return COMMENTS;
+  if (reads(p, p->at, "|"))
+    return find_before(p, types, 1) >= 0 ? "constructors begin with `#`: `#a | #b f32`"
+                                         : CONDITIONS;
+  return NULL;
+}
+
+static const char *advice_on_words(const Parser *p, const char *expected) {
+  static const char *const elses[] = { "elif", "elsif", "elseif", "elsei" };
+  static const char *const returns[] = { "return" }, *const wheres[] = { "where" };
+  bool definition = strcmp(expected, "a definition") == 0;
+  if (strcmp(expected, "'else'") == 0)
+    return find_before(p, elses, 4) >= 0
+               ? "write `else if`"
+               : "an `if` has a value, so that it needs an `else`";
+  if ((definition || strcmp(expected, "'='") == 0) && find_before(p, wheres, 1) >= 0)
+    return "there is no `where`: `let y = ... in` stands before the expression";
+  if (find_before(p, returns, 1) >= 0)
+    return "the value of a function is its body, after `=`: leave `return` out";
+  return definition ? advice_on_definition(p) : NULL;
+}
+
+// if c: a, and if (c) { a }
+static bool is_open_if(const Parser *p) {
+  static const char *const ifs[] = { "if" }, *const thens[] = { "then" };
+  return find_before(p, ifs, 1) > find_before(p, thens, 1);
+}
+
+// match x { 1 => ... }
+static bool is_open_match(const Parser *p) {
+  static const char *const matches[] = { "match" }, *const cases[] = { "case" };
+  return find_before(p, matches, 1) > find_before(p, cases, 1);
+}
+
+static const char *advice_on_all(const Parser *p, const char *expected) {
+  static const char *const slashes[] = { "//", "/*" };
+  if (strcmp(expected, "a type") == 0 && is_bracketed_type(p))
+    return "the type of an array's elements follows its size: `[]i32`";
+  int comment = find_before(p, slashes, 2);
+  if (comment >= 0 && on_line_of(p, comment, p->at)) return COMMENTS "; `//` divides";
+  if (is_open_if(p)) return CONDITIONS;
+  if (strcmp(expected, "a definition") == 0 && is_kind(p, p->at, TOKEN_NAME))
+    return reads(p, p->at + 1, ":")
+               ? "types stand in the definition: `def f (x: i32) : i32 = ...`"
+               : "a definition begins with `def`: `def f (x: i32) : i32 = ...`";
+  return NULL;
+}
+
+static const char *advice(const Parser *p, const char *expected) {
+  const char *text = advice_on_words(p, expected);
+  if (!text && is_open_match(p)) text = MATCHES;
+  if (!text) text = advice_on_point(p, expected);
+  for (size_t i = 0; !text && i < sizeof rules / sizeof *rules; i++)
+    if (fits(p, &rules[i], expected)) text = rules[i].advice;
+  return text ? text : advice_on_all(p, expected);
+}
+
+void parse_hint(Parser *p, const char *expected) {
+  const char *text = advice(p, expected);
+  if (text) hint(p->c, "%s", text);
+}
+
+// (i32 x)
+static bool is_type_before_name(const Parser *p, int first) {
+  static const char *const types[] = { "int", "float", "double", "bool", "i32", "i64",
+                                       "u8",  "u32",   "u64",    "f32",  "f64" };
+  return reads_one_of(p, first, types, 11) && p->at == first + 1 &&
+         is_kind(p, p->at, TOKEN_NAME);
+}
+
+void parse_hint_bracket(Parser *p, const Token *open) {
+  static const char *const words[] = { "lambda", "fun", "fn", "func", "function" };
+  int first = (int)(open - p->tokens.at) + 1;
+  if (reads_one_of(p, first, words, 5))
+    hint(p->c, "%s", LAMBDAS);
+  else if (is_type_before_name(p, first))
+    hint(p->c, "a type follows the name: `(x: i32)`");
+  else if (open->kind == TOKEN_LBRACE && reads(p, first - 2, ")"))
+    hint(p->c, "%s", BODIES);
+  else
+    parse_hint(p, open->kind == TOKEN_LPAREN     ? "')'"
+                  : open->kind == TOKEN_LBRACKET ? "']'"
+                                                 : "'}'");
+}
+
+void parse_hint_suffix(Parser *p, const char *suffix) {
+  static const struct {
+    const char *theirs, *ours;
+  } table[] = {
+    { "f", "f32" },   { "F", "f32" },  { "d", "f64" },   { "u", "u32" },   { "U", "u32" },
+    { "l", "i64" },   { "L", "i64" },  { "ll", "i64" },  { "LL", "i64" },  { "n", "i64" },
+    { "ul", "u64" },  { "UL", "u64" }, { "lu", "u64" },  { "ull", "u64" }, { "i", "i32" },
+    { "ULL", "u64" }, { "s", "i16" },  { "usize", "i64" },
+  };
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    if (strcmp(table[i].theirs, suffix) == 0)
+      hint(p->c, "the suffix of that type is `%s`", table[i].ours);
+}
