@@ -90,6 +90,8 @@ typedef enum WhyKind {
   WHY_LOOP,        // body of a loop, which must have the type of its parameter
   WHY_LOOP_FOR,    // what a loop runs over
   WHY_PATTERN,     // value matched by a pattern
+  WHY_VALUE,       // value that a `let` gives a name with a type
+  WHY_PARAM,       // what a function literal's parameter is given
   WHY_RANGE,       // bound of a range
   WHY_SIZE,        // size in a type
   WHY_UPDATE,      // new value in an update
@@ -101,6 +103,7 @@ typedef struct Why {
   int index;
   Name name;  // or NULL
   Loc from;   // where what is expected comes from; no file if nowhere
+  const AstExp *apply;  // WHY_ARGUMENT: the application, or NULL
 } Why;
 
 // The innermost difference that made unification fail.
@@ -187,6 +190,7 @@ typedef struct Library {
   bool has_signatures;      // the program has module types or parametric modules
   int applications;         // of parametric modules, in all
   CheckedProgram *checked;  // the result
+  bool import_failed;       // unknown names may be those of a file that could not be read
   Binding *size_ops[3];     // intrinsic +, - and *, for size expressions
 } Library;
 
@@ -213,6 +217,8 @@ typedef struct Check {
   int applications;   // of parametric modules that are being checked
   int inside;  // modules and imports that are being checked: they have no entry points
   Map *later;  // Name -> AstDecl of all definitions in the file, for messages
+  Map *unknown;  // Name -> itself: unknown names that have been reported
+  int errors;  // reported before the current definition
   int unknown_count;  // supply of names for unknown sizes
   const struct Within *within;  // the definitions being checked
   AstExpVec exps;  // annotated nodes of the current definition, to be solved at its end
@@ -241,6 +247,7 @@ Binding *binding_new(Check *k, BindingKind kind, Name name, Loc loc, const Type 
 const Type *type_resolve(const Type *type);
 // Also collects the sizes that the variables on the way bind.
 const Type *type_resolve_result(const Type *type, BindingVec *exists);
+int type_arity(const Type *type);  // the number of parameters of a function of that type
 const Type *type_var(Check *k, Loc loc);
 const Type *type_var_of(Check *k, TypeClass prims, Loc loc);
 const Type *type_data_var(Check *k, Loc loc);  // no function
@@ -354,6 +361,8 @@ Binding *scope_find(Check *k, const AstName *name);
 bool scope_has_value(Check *k, const AstName *name);
 TypeDef *scope_find_type(Check *k, const AstName *name);  // NULL if there is none
 void scope_unknown_type(Check *k, const AstName *name);
+// m.member, where nothing is called m: reports that and returns true.
+bool scope_unknown_module(Check *k, const AstName *module, Name member);
 
 // module.c
 Names names_new(const Names *parent);
@@ -414,6 +423,33 @@ const Type *infer(Check *k, AstExp *exp);
 void check_exp(Check *k, AstExp *exp, const Type *expected, Why why);
 // message.c: unifies, and reports the difference if that fails
 bool expect_type(Check *k, Loc loc, const Type *expected, const Type *actual, Why why);
+bool type_has_error(const Type *type);  // Was a message about a part of it?
+const char *type_phrase(const Type *type);  // "has type `i32`", "is a number"
+const char *class_text(TypeClass prims);    // "a number"
+
+// explain.c: notes for the message before, on the innermost difference
+void explain_mismatch(Check *k, const Mismatch *m, const Type *expected,
+                      const Type *actual);
+// Two type parameters that have the same name.
+bool mismatch_of_one_name(const Mismatch *m);
+// The earlier argument that told the type which this one lacks.
+void note_other_argument(Check *k, const Mismatch *m, Why why);
+// Do parameters `i` and `j` of the function, from 1 on, have a type parameter in common?
+bool share_type_param(const Binding *function, int i, int j);
+// Which field or component one record has and the other has not; a note.
+void note_fields(Check *k, const Type *expected, const Type *actual);
+
+// hint_name.c, hint.c: what to write instead, for the message before
+void hint_value(Check *k, const AstName *name);  // an unknown name
+void hint_type(Check *k, const AstName *name);   // an unknown type
+void hint_module(Check *k, Name module, Name member);  // an unknown module before a dot
+void hint_in_module(Check *k, Name name, const Map *members);  // a name that is no member
+bool hint_member(Check *k, Name name);  // one that modules of scalar types have; false if not
+bool hint_closest(Check *k, Name name, const Map *inner, const Map *outer);  // false: none
+void hint_field(Check *k, const Type *type, Name field);  // a field or constructor that is none
+void hint_mismatch(Check *k, Loc loc, const Type *expected, const Type *actual, Why why);
+const char *hint_word_operator(Name name);  // "&&" for `and`; NULL for other names
+
 const Type *infer_apply(Check *k, AstExp *exp);
 const Type *infer_section(Check *k, AstExp *exp);
 const Type *apply_one(Check *k, AstExp *node, const Type *function, const AstExp *arg,
@@ -435,6 +471,8 @@ const Type *infer_let(Check *k, AstExp *exp);
 const Type *infer_let_fun(Check *k, AstExp *exp);
 const Type *infer_let_with(Check *k, AstExp *exp);
 const Type *infer_lambda(Check *k, AstExp *exp, const Type *expected);
+// Reports a function literal of another number of parameters than is expected; false if so.
+bool check_lambda_params(Check *k, const AstExp *exp, const Type *expected, Why why);
 const Type *infer_if(Check *k, AstExp *exp);
 const Type *infer_match(Check *k, AstExp *exp);
 const Type *infer_loop(Check *k, AstExp *exp);

@@ -90,13 +90,44 @@ const Type *apply_one(Check *k, AstExp *node, const Type *function, const AstExp
   return open_result(k, node, to, &exists);
 }
 
-static void too_many(Check *k, const AstExp *exp, int index, const Type *function) {
+static const char *source_text(Loc loc) {
+  enum { SHORT = 30 };
+  uint32_t length = loc.end - loc.start;
+  const char *start = loc.file->text + loc.start;
+  if (length > SHORT || memchr(start, '\n', length)) return NULL;
+  return text_format("`%.*s`", (int)length, start);
+}
+
+// x and y, where the operator is a symbol
+static bool word_operator(Check *k, const AstExp *exp) {
+  vec_each (AstExp *const *, arg, &exp->u.apply.args) {
+    Name name = function_name(*arg);
+    const char *symbol = name ? hint_word_operator(name) : NULL;
+    if (!symbol || (*arg)->u.name.name.qualifiers.count) continue;
+    error(k->c, (*arg)->loc, "`%s` is no operator", name);
+    hint(k->c, "write `%s`", symbol);
+    return true;
+  }
+  return false;
+}
+
+static void no_function(Check *k, const AstExp *exp, const Type *type) {
   const AstExp *f = exp->u.apply.function;
+  if (word_operator(k, exp)) return;
+  const char *text = source_text(f->loc),
+             *arg = source_text(exp->u.apply.args.at[0]->loc);
+  error(k->c, f->loc, "%s %s and is no function", text ? text : "this",
+        type_phrase(type));
+  if (!exp->u.apply.is_operator)
+    hint(k->c, "is an operator or a comma missing before %s?",
+         arg ? arg : "the next word");
+}
+
+static void too_many(Check *k, const AstExp *exp, int index, const Type *function) {
   Loc loc = exp->u.apply.args.at[index]->loc;
-  Name name = function_name(f);
+  Name name = function_name(exp->u.apply.function);
   if (index == 0)
-    error(k->c, f->loc, "`%s` of type `%s` is not a function", name ? name : "this",
-          type_text(function));
+    no_function(k, exp, function);
   else
     error(k->c, loc, "too many arguments: %s%s%s takes %d, found %d", name ? "`" : "",
           name ? name : "the function", name ? "`" : "", index, exp->u.apply.args.count);
@@ -119,25 +150,56 @@ static void check_pending(Check *k, PendingVec *pending) {
 
 static bool is_lambda(const AstExp *exp) { return exp->kind == AST_LAMBDA; }
 
+// After a wrong argument those that share a type with it would only be wrong in consequence.
+static bool is_consequence(const AstExp *exp, int wrong, int index) {
+  const AstExp *f = exp->u.apply.function;
+  const Binding *b = f->kind == AST_NAME ? f->u.name.binding : NULL;
+  return wrong && b && b->type && share_type_param(b, wrong, index);
+}
+
+// Arrays of one rank, both functions, or both scalars?  Otherwise the result would be of another shape
+// as well, and further arguments may be shifted.
+static bool same_shape(const Type *a, const Type *b) {
+  a = type_resolve(a);
+  b = type_resolve(b);
+  while (a->kind == TYPE_ARRAY && b->kind == TYPE_ARRAY) {
+    a = type_resolve(a->u.array.elem);
+    b = type_resolve(b->u.array.elem);
+  }
+  bool a_scalar = a->kind == TYPE_PRIM || (a->kind == TYPE_VAR && a->u.var->prims);
+  bool b_scalar = b->kind == TYPE_PRIM || (b->kind == TYPE_VAR && b->u.var->prims);
+  return a->kind == b->kind || (a_scalar && b_scalar);
+}
+
+// Lambdas that nothing tells the parameters of.
+static void infer_lambdas(Check *k, const AstExp *exp, int from) {
+  for (int i = from; i < exp->u.apply.args.count; i++)
+    if (is_lambda(exp->u.apply.args.at[i])) infer(k, exp->u.apply.args.at[i]);
+}
+
+static const Type *give_up(Check *k, AstExp *exp, int from, PendingVec *pending) {
+  infer_lambdas(k, exp, from);
+  check_pending(k, pending);
+  return type_error(k, exp->loc);
+}
+
 static const Type *apply_all(Check *k, AstExp *exp, const Type *type) {
   PendingVec pending = { 0 };
+  int wrong = 0;  // the first argument that does not fit, from 1 on
   for (int i = 0; i < exp->u.apply.args.count; i++) {
     AstExp *arg = exp->u.apply.args.at[i];
     if (type_resolve(type)->kind == TYPE_VAR) check_pending(k, &pending);
     const Type *from = NULL, *to = apply_one(k, exp, type, arg, &from);
-    if (!to) {
-      too_many(k, exp, i, type);
-      for (; i < exp->u.apply.args.count; i++)
-        if (is_lambda(exp->u.apply.args.at[i])) infer(k, exp->u.apply.args.at[i]);
-      check_pending(k, &pending);
-      return type_error(k, exp->loc);
-    }
+    if (!to && !wrong) too_many(k, exp, i, type);
+    if (!to) return give_up(k, exp, i, &pending);
     type = to;
-    Why why = { WHY_ARGUMENT, i + 1, function_name(exp->u.apply.function), { 0 } };
-    if (is_lambda(arg))
-      vec_push(&pending, (Pending){ arg, from, why });
-    else
-      expect_type(k, arg->loc, from, arg->type, why);
+    Why why = { WHY_ARGUMENT, i + 1, function_name(exp->u.apply.function), { 0 }, exp };
+    if (is_lambda(arg)) vec_push(&pending, (Pending){ arg, from, why });
+    if (is_lambda(arg) || is_consequence(exp, wrong, i + 1)) continue;
+    if (expect_type(k, arg->loc, from, arg->type, why)) continue;
+    if (exp->u.apply.is_operator || !same_shape(from, arg->type))
+      return give_up(k, exp, i + 1, &pending);
+    if (!wrong) wrong = i + 1;
   }
   check_pending(k, &pending);
   return open_known(k, exp, type);
@@ -163,6 +225,24 @@ static bool is_unary(const AstExp *exp) {
   return strcmp(f->u.name.name.name, "-") == 0 || strcmp(f->u.name.name.name, "!") == 0;
 }
 
+// What follows from such an operand, the bool of a comparison say, would only lead to more messages.
+static bool has_erroneous_operand(const AstExp *exp) {
+  vec_each (AstExp *const *, arg, &exp->u.apply.args)
+    if ((*arg)->type && type_is_error((*arg)->type)) return true;
+  return false;
+}
+
+// x // words that have no meaning
+static bool is_comment(Check *k, const AstExp *exp) {
+  Name op = function_name(exp->u.apply.function);
+  if (!exp->u.apply.is_operator || !op || strcmp(op, "//") != 0) return false;
+  const AstExp *right = exp->u.apply.args.at[exp->u.apply.args.count - 1];
+  while (right->kind == AST_APPLY)
+    right =
+        right->u.apply.is_operator ? right->u.apply.args.at[0] : right->u.apply.function;
+  return right->kind == AST_NAME && !scope_has_value(k, &right->u.name.name);
+}
+
 const Type *infer_apply(Check *k, AstExp *exp) {
   AstExp *f = exp->u.apply.function;
   const Type *function = NULL;
@@ -173,8 +253,16 @@ const Type *infer_apply(Check *k, AstExp *exp) {
   } else {
     function = infer(k, f);
   }
+  if (is_comment(k, exp)) {
+    error(k->c, f->loc, "comments begin with `--`; `//` divides");
+    return type_error(k, exp->loc);
+  }
+  // Operands of an unknown operator are often words of another language.
+  if (exp->u.apply.is_operator && type_is_error(function)) return function;
   vec_each (AstExp **, arg, &exp->u.apply.args)
     if (!is_lambda(*arg)) infer(k, *arg);
+  if (exp->u.apply.is_operator && has_erroneous_operand(exp))
+    return type_error(k, exp->loc);
   return apply_all(k, exp, function);
 }
 
@@ -187,7 +275,7 @@ const Type *infer_section(Check *k, AstExp *exp) {
     const Type *to = apply_one(k, exp, op, exp->u.section.operand, &left);
     if (!to) return type_error(k, exp->loc);
     expect_type(k, exp->u.section.operand->loc, left, exp->u.section.operand->type,
-                (Why){ WHY_ARGUMENT, 1, name, { 0 } });
+                (Why){ .kind = WHY_ARGUMENT, .index = 1, .name = name });
     return to;
   }
   const Type *rest = apply_one(k, exp, op, NULL, &left);
@@ -198,6 +286,6 @@ const Type *infer_section(Check *k, AstExp *exp) {
     return type_error(k, exp->loc);
   }
   expect_type(k, exp->u.section.operand->loc, right, exp->u.section.operand->type,
-              (Why){ WHY_ARGUMENT, 2, name, { 0 } });
+              (Why){ .kind = WHY_ARGUMENT, .index = 2, .name = name });
   return type_function(NULL, left, to);
 }

@@ -5,8 +5,10 @@
 const Type *infer_array(Check *k, AstExp *exp) {
   const Type *elem = type_data_var(k, exp->loc);
   Why why = { .kind = WHY_ELEMENT };
+  bool wrong = false;
   vec_each (AstExp **, item, &exp->u.array.items) {
-    check_exp(k, *item, elem, why);
+    const Type *type = infer(k, *item);
+    wrong = wrong || !expect_type(k, (*item)->loc, elem, type, why);
     if (!why.from.file) why.from = (*item)->loc;
   }
   return type_array_of(size_const(exp->u.array.items.count, exp->loc), elem);
@@ -108,6 +110,7 @@ const Type *index_type(Check *k, AstExp *node, const Type *array, const AstDimVe
     size = array->u.array.size;
   } else if (array->kind != TYPE_VAR) {
     error(k->c, dim->loc, "too many indices: `%s` is not an array", type_text(array));
+    if (type_is_tuple(array)) hint(k->c, "`x.0` is the first component of a tuple `x`");
     return type_error(k, node->loc);
   } else {
     expect_type(k, node->loc, type_array_of(size, elem), array,

@@ -93,15 +93,14 @@ const Type *join(Check *k, AstExp *node, const Type *a, const Type *b) {
   return join_types(&j, a, b);
 }
 
-static void add_case(Check *k, AstExp *node, const AstExp *body, const Type **type,
+static bool add_case(Check *k, AstExp *node, const AstExp *body, const Type **type,
                      Why why) {
   k->at = body->loc;
   const Type *both = join(k, node, *type, body->type);
   // Reported by another attempt, which fails in the same way.
-  if (!both)
-    expect_type(k, body->loc, *type, body->type, why);
-  else
-    *type = both;
+  if (!both) return expect_type(k, body->loc, *type, body->type, why);
+  *type = both;
+  return true;
 }
 
 static const Type *leave_branches(Check *k, AstExp *exp, const Type *type,
@@ -146,16 +145,17 @@ static void infer_case(Check *k, AstCase *c, const Type *value) {
 
 const Type *infer_match(Check *k, AstExp *exp) {
   const Type *value = infer(k, exp->u.match.value), *type = NULL;
+  bool fits = true;
   for (int i = 0; i < exp->u.match.cases.count; i++) {
     AstCase *c = &exp->u.match.cases.at[i];
     infer_case(k, c, value);
     Why why = { .kind = WHY_CASE,
                 .index = i + 1,
                 .from = exp->u.match.cases.at[0].body->loc };
-    if (type)
-      add_case(k, exp, c->body, &type, why);
-    else
+    if (!type)
       type = c->body->type;
+    else if (fits)
+      fits = add_case(k, exp, c->body, &type, why);
   }
   return leave_branches(k, exp, type ? type : type_error(k, exp->loc), "`match`");
 }

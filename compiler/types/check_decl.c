@@ -13,6 +13,8 @@ static void define(Check *k, Binding *b) {
   if (old && !k->built_in && !map_has(k->opened, old)) {
     error(k->c, b->loc, "`%s` is defined twice", b->name);
     note(k->c, old->loc, "`%s` is also defined here", b->name);
+    if (b->function && b->function->params.count)
+      hint(k->c, "a function has one definition, in which `match` tells cases apart");
   }
   if (!k->local) map_put(k->defined.values, b->name, b);
   map_put(k->scope.values, b->name, b);
@@ -98,11 +100,13 @@ static void check_value(Check *k, AstDecl *decl) {
   vec_each (const AstAttr **, attr, &decl->attrs)
     vec_push(&b->attrs, *attr);
   decl->u.value.binding = b;
-  int errors = diag_error_count(k->c);
+  int errors = diag_error_count(k->c), outer = k->errors;
+  k->errors = errors;
   b->type = infer_function(k, f, b, NULL);
   // Only functions are generalised: a constant is computed once.
   bool constant = f->params.count == 0 && type_resolve(b->type)->kind != TYPE_FUNCTION;
   finish_definition(k, constant ? NULL : b);
+  k->errors = outer;
   if (constant) b->type = type_solve(k, b->type);
   // A function of that name is always an entry point; modules and imported files have none.
   if (k->inside) decl->u.value.is_entry = false;
@@ -213,6 +217,7 @@ Check *check_new(Library *lib, bool built_in) {
   k->defined = names_new(NULL);
   k->opened = map_new(NULL);
   k->later = map_new(NULL);
+  k->unknown = map_new(NULL);
   return k;
 }
 

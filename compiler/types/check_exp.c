@@ -102,11 +102,25 @@ static const Type *infer_record(Check *k, AstExp *exp) {
   return type_record_checked(k, exp->loc, fields, count, false);
 }
 
+// Said once of a type: what it has not is often a mistake where it is defined.
+static void no_field(Check *k, const Type *record, Name field, Loc loc) {
+  Text *key = text_new();
+  record = type_resolve(record);
+  text_printf(key, "field %s", field);
+  for (int i = 0; record->kind == TYPE_RECORD && i < record->u.record.count; i++)
+    text_printf(key, " %s", record->u.record.fields[i].name);
+  Name name = name_of(k->c->names, text_str(key));
+  if (record->kind == TYPE_RECORD && map_has(k->unknown, name)) return;
+  map_put(k->unknown, name, name);
+  error(k->c, loc, "no field `%s` in `%s`", field, type_text(record));
+  hint_field(k, record, field);
+}
+
 const Type *field_of(Check *k, const Type *record, Name field, Loc loc) {
   const Type *type = unify_field(k, record, field, loc);
   if (type) return type;
   if (k->mismatch.kind == MISMATCH_FIELD)
-    error(k->c, loc, "no field `%s` in `%s`", field, type_text(record));
+    no_field(k, record, field, loc);
   else
     error(k->c, loc, "field `%s` does not have the type that is needed", field);
   return type_error(k, loc);
@@ -114,8 +128,15 @@ const Type *field_of(Check *k, const Type *record, Name field, Loc loc) {
 
 static const Type *infer_project(Check *k, AstExp *exp) {
   if (make_qualified(k, exp)) return infer_name(k, exp);
+  const AstExp *base = exp->u.project.record;
+  if (base->kind == AST_NAME &&
+      scope_unknown_module(k, &base->u.name.name, exp->u.project.field))
+    return type_error(k, exp->loc);
   const Type *record = infer(k, exp->u.project.record);
-  return field_of(k, record, exp->u.project.field, exp->loc);
+  Loc loc = exp->loc;
+  uint32_t length = (uint32_t)strlen(exp->u.project.field);
+  if (loc.end - loc.start > length) loc.start = loc.end - length;
+  return field_of(k, record, exp->u.project.field, loc);
 }
 
 static const Type *infer_section_field(Check *k, AstExp *exp) {
@@ -130,8 +151,10 @@ static const Type *infer_section_field(Check *k, AstExp *exp) {
 static const Type *infer_logical(Check *k, AstExp *exp) {
   const Type *boolean = type_prim(PRIM_BOOL);
   Name op = name_of(k->c->names, exp->kind == AST_AND ? "&&" : "||");
-  check_exp(k, exp->u.logical.left, boolean, (Why){ WHY_ARGUMENT, 1, op, { 0 } });
-  check_exp(k, exp->u.logical.right, boolean, (Why){ WHY_ARGUMENT, 2, op, { 0 } });
+  check_exp(k, exp->u.logical.left, boolean,
+            (Why){ .kind = WHY_ARGUMENT, .index = 1, .name = op });
+  check_exp(k, exp->u.logical.right, boolean,
+            (Why){ .kind = WHY_ARGUMENT, .index = 2, .name = op });
   return boolean;
 }
 
@@ -233,8 +256,16 @@ const Type *infer(Check *k, AstExp *exp) {
 
 // A function literal learns the types of its parameters from where it is used.
 void check_exp(Check *k, AstExp *exp, const Type *expected, Why why) {
-  const Type *actual = exp->kind == AST_LAMBDA
-                           ? annotate(k, exp, infer_lambda(k, exp, expected))
-                           : infer(k, exp);
-  expect_type(k, exp->loc, expected, actual, why);
+  if (exp->kind != AST_LAMBDA) {
+    expect_type(k, exp->loc, expected, infer(k, exp), why);
+    return;
+  }
+  if (!check_lambda_params(k, exp, expected, why)) {
+    annotate(k, exp, type_error(k, exp->loc));
+    return;
+  }
+  int errors = diag_error_count(k->c);
+  const Type *actual = annotate(k, exp, infer_lambda(k, exp, expected));
+  // A mistake in the body would be reported once more.
+  if (diag_error_count(k->c) == errors) expect_type(k, exp->loc, expected, actual, why);
 }

@@ -1,4 +1,5 @@
 // Bindings: let, local functions, lambdas and what they share with definitions.
+#include "base/text.h"
 #include "types/check.h"
 
 // The type of what was checked one level further in, as it is known outside.
@@ -26,15 +27,15 @@ static void check_let_value(Check *k, AstExp *exp, const Type *value) {
   AstPat *pat = exp->u.let.pat;
   const AstTypeParamVec *sizes = &exp->u.let.sizes;
   bind_type_params(k, &exp->u.let.sizes, NULL);
-  if (sizes->count == 0) {
+  if (sizes->count == 0 && pat->kind != AST_PAT_ASCRIBE) {
     check_pat(k, pat, value);
     return;
   }
-  const Type *type = type_var(k, pat->loc);
-  check_pat(k, pat, type);
+  const Type *type = check_pat(k, pat, type_var(k, pat->loc));
   Subst vars = { 0 };
+  Loc from = pat->kind == AST_PAT_ASCRIBE ? pat->u.ascribe.type->loc : pat->loc;
   expect_type(k, exp->u.let.value->loc, open_sizes(k, sizes, type, &vars), value,
-              (Why){ .kind = WHY_PATTERN, .from = pat->loc });
+              (Why){ .kind = WHY_VALUE, .from = from });
   for (int i = 0; i < sizes->count; i++) {
     const Size *known = size_resolve(vars.to_sizes.at[i]);
     if (known->kind != SIZE_VAR) sizes->at[i].binding->known = known;
@@ -68,13 +69,18 @@ const Type *infer_let(Check *k, AstExp *exp) {
 // Each parameter is one level deeper than the one before, so that its type may mention it.
 static const Type *check_param(Check *k, AstPat *pat, const Type **expected) {
   const Type *type = type_var(k, pat->loc);
+  bool given = false;
   if (*expected) {
     const Type *function = type_resolve(*expected);
-    bool known = function->kind == TYPE_FUNCTION;
-    if (known) type = function->u.function.from;
-    *expected = known ? function->u.function.to : NULL;
+    given = function->kind == TYPE_FUNCTION;
+    if (given) type = function->u.function.from;
+    *expected = given ? function->u.function.to : NULL;
   }
-  const Type *result = check_pat(k, pat, type);
+  bool written = given && pat->kind == AST_PAT_ASCRIBE;
+  const Type *result = check_pat(k, pat, written ? type_var(k, pat->loc) : type);
+  if (written)
+    expect_type(k, pat->loc, result, type,
+                (Why){ .kind = WHY_PARAM, .from = pat->u.ascribe.type->loc });
   k->level++;
   return result;
 }
@@ -172,6 +178,58 @@ const Type *infer_function(Check *k, AstFunction *f, Binding *owner,
   scope_leave(k, mark);
   k->within = within.outer;
   return type;
+}
+
+// The tuple that a single parameter takes apart, or NULL.
+static const AstPat *tuple_param(const AstFunction *f) {
+  const AstPat *pat = f->params.count == 1 ? f->params.at[0] : NULL;
+  while (pat && (pat->kind == AST_PAT_ASCRIBE || pat->kind == AST_PAT_ATTR))
+    pat = pat->kind == AST_PAT_ASCRIBE ? pat->u.ascribe.pat : pat->u.attr.pat;
+  return pat && pat->kind == AST_PAT_TUPLE ? pat : NULL;
+}
+
+// How many arguments a function of this type is given; false if that is not known.
+static bool is_given(const Type *type, int *count, const Type **first) {
+  type = type_resolve(type);
+  if (type->kind != TYPE_FUNCTION) return false;
+  *first = type_resolve(type->u.function.from);
+  for (*count = 0; type->kind == TYPE_FUNCTION; ++*count)
+    type = type_resolve(type->u.function.to);
+  return type->kind != TYPE_VAR || type->u.var->first_order;
+}
+
+static const char *param_text(const AstPat *pat) {
+  return text_format("%.*s", (int)(pat->loc.end - pat->loc.start),
+                     pat->loc.file->text + pat->loc.start);
+}
+
+static const char *param_list(const AstPatVec *params, const char *between) {
+  Text *t = text_new();
+  for (int i = 0; i < params->count; i++)
+    text_printf(t, "%s%s", i ? between : "", param_text(params->at[i]));
+  return text_str(t);
+}
+
+// Whether a function literal may take as many arguments as it is given.
+bool check_lambda_params(Check *k, const AstExp *exp, const Type *expected, Why why) {
+  const AstFunction *f = &exp->u.lambda.function;
+  const AstPat *tuple = tuple_param(f);
+  const Type *first;
+  int given;
+  if (!is_given(expected, &given, &first)) return true;
+  bool pairs = type_is_tuple(first) && first->u.record.count == f->params.count;
+  bool apart =
+      tuple && given > 1 && tuple->u.tuple.items.count == given && !type_is_tuple(first);
+  if (f->params.count <= given && !apart) return true;
+  const char *caller = why.name ? text_format("`%s`", why.name) : "the context";
+  error(k->c, exp->loc, "this function takes %d argument%s, but %s gives it %d",
+        f->params.count, f->params.count > 1 ? "s" : "", caller, given);
+  if (apart)
+    hint(k->c, "write `\\%s -> ...`", param_list(&tuple->u.tuple.items, " "));
+  else if (pairs && given == 1)
+    hint(k->c, "the argument is a tuple: write `\\(%s) -> ...`",
+         param_list(&f->params, ", "));
+  return false;
 }
 
 const Type *infer_lambda(Check *k, AstExp *exp, const Type *expected) {

@@ -206,15 +206,14 @@ static const Type *check_param(LoopSizes *l, AstExp *exp) {
   Check *k = l->k;
   const Type *initial = exp->u.loop.init->type;
   bind_type_params(k, &exp->u.loop.sizes, NULL);
-  const Type *param = open_sizes(l, initial);
-  check_pat(k, exp->u.loop.pat, param);
-  check_pat_names(k, exp->u.loop.pat, PAT_PARAM);
   k->at = exp->u.loop.init->loc;
-  if (!unify_first_order(k, param)) {
+  bool data = unify_first_order(k, initial);
+  if (!data)
     error(k->c, exp->u.loop.init->loc,
           "a loop parameter cannot be a function (type `%s`)", type_text(initial));
-    return type_error(k, exp->loc);
-  }
+  const Type *param = data ? open_sizes(l, initial) : type_error(k, exp->loc);
+  check_pat(k, exp->u.loop.pat, param);
+  check_pat_names(k, exp->u.loop.pat, PAT_PARAM);
   return param;
 }
 

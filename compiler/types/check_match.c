@@ -2,6 +2,7 @@
 //
 // Maranget, "Warnings for pattern matching" (JFP 17(3), 2007), section 3: a row of wildcards is
 // useful after the given rows if and only if some value is matched by none of them.
+#include "base/text.h"
 #include "types/check.h"
 
 typedef Vec(const AstPat *) Row;  // NULL stands for a wildcard
@@ -126,6 +127,22 @@ static bool misses(Check *k, const Rows *rows, int columns) {
   return misses(k, &others, columns - 1);
 }
 
+// The constructors of which values are missed.
+static void note_missing(Check *k, const AstExp *match, const Rows *rows) {
+  const Type *sum = type_resolve(match->u.match.value->type);
+  if (!type_is_sum(sum)) return;
+  Text *t = text_new();
+  for (int i = 1; i < sum->u.record.count; i++) {
+    const Type *payload = type_resolve(sum->u.record.fields[i].type);
+    int count = payload->kind == TYPE_RECORD ? payload->u.record.count : 0;
+    Rows left = with_constructor(k, rows, sum->u.record.fields[i].name, count);
+    if (misses(k, &left, count))
+      text_printf(t, "%s`%s`", text_length(t) ? ", " : "", sum->u.record.fields[i].name);
+  }
+  if (text_length(t))
+    note(k->c, match->loc, "not all values of %s are covered", text_str(t));
+}
+
 void check_match_covers(Check *k, const AstExp *match) {
   Rows rows = { 0 };
   for (int i = 0; i < match->u.match.cases.count; i++) {
@@ -135,5 +152,6 @@ void check_match_covers(Check *k, const AstExp *match) {
   }
   if (!misses(k, &rows, 1)) return;
   error(k->c, match->loc, "match may not cover every value");
+  note_missing(k, match, &rows);
   hint(k->c, "add a last case that matches anything: case _ -> ...");
 }

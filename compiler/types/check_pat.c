@@ -12,9 +12,10 @@ static const Type *check_name_pat(Check *k, AstPat *pat, const Type *type) {
 static void expect_shape(Check *k, const AstPat *pat, const Type *shape,
                          const Type *type) {
   k->at = pat->loc;
-  if (unify(k, shape, type)) return;
+  if (unify(k, shape, type) || type_has_error(type)) return;
   error(k->c, pat->loc, "this pattern is for `%s`, but the value has type `%s`",
         type_text(shape), type_text(type));
+  note_fields(k, type, shape);
 }
 
 static const Type *check_fields(Check *k, AstPat *pat, TypeField *fields,
@@ -140,8 +141,9 @@ static void check_one_name(void *state, const AstPat *pat) {
   BoundNames *names = state;
   Check *k = names->k;
   if (pat->kind == AST_PAT_LITERAL) {
-    if (names->role != PAT_CASE)
-      error(k->c, pat->loc, "a literal pattern may not match here");
+    if (names->role == PAT_CASE) return;
+    error(k->c, pat->loc, "a literal pattern may not match here");
+    hint(k->c, "`match x case 1 -> ... case _ -> ...` tells values apart");
     return;
   }
   if (pat->kind == AST_PAT_CONSTRUCTOR) {

@@ -50,6 +50,7 @@ static void no_constructor(Check *k, Loc loc, Name field, const Type *type) {
           type_text(type));
   else
     error(k->c, loc, "`%s` has no constructor `%s`", type_text(type), field);
+  hint_field(k, type, field);
 }
 
 // #c e...: of any sum type with that constructor

@@ -1,4 +1,6 @@
 // Types as they are written, and sizes in them.
+#include "base/text.h"
+#include "source/source.h"
 #include "types/check.h"
 
 // Types that double from definition to definition would soon fill the memory.
@@ -25,7 +27,23 @@ const Type *type_record_checked(Check *k, Loc loc, const TypeField *fields, int 
 
 // --- Sizes ---
 
+// A name that is not bound, where other languages would bind it.
+static bool is_unknown_name(Check *k, const AstExp *exp) {
+  if (exp->kind != AST_NAME || exp->u.name.name.qualifiers.count) return false;
+  if (scope_has_value(k, &exp->u.name.name)) return false;
+  Name name = exp->u.name.name.name;
+  if (map_has(k->unknown, name)) return true;
+  map_put(k->unknown, name, name);
+  error(k->c, exp->loc, "unknown size `%s`", name);
+  hint(k->c,
+       "sizes are parameters, too: `[%s]` before the others, as in `def f [%s] (xs: "
+       "[%s]i32)`",
+       name, name, name);
+  return true;
+}
+
 const Size *check_size(Check *k, AstExp *exp) {
+  if (is_unknown_name(k, exp)) return size_var(k, NULL, exp->loc);
   check_exp(k, exp, type_prim(PRIM_I64), (Why){ .kind = WHY_SIZE });
   const Size *size = size_of_exp(k, exp);
   if (!size && !type_is_error(exp->type)) size = size_opaque(k, exp);
@@ -174,6 +192,19 @@ static const Type *named(const Type *type, const TypeDef *def) {
   return copy;
 }
 
+// i32[] and i32[n]
+static void report_size_behind(Check *k, const AstType *type) {
+  Text *t = text_new();
+  for (int i = 0; i < type->u.name.args.count; i++) {
+    const AstTypeArg *arg = &type->u.name.args.at[i];
+    text_add(t, "[");
+    if (arg->is_size && arg->size) ast_print_exp(t, arg->size);
+    text_add(t, "]");
+  }
+  error(k->c, type->loc, "the sizes of an array stand before the type of its elements");
+  hint(k->c, "write `%s%s`", text_str(t), type->u.name.name.name);
+}
+
 static const Type *check_name(Check *k, const AstType *type) {
   const AstName *name = &type->u.name.name;
   const TypeDef *def = scope_find_type(k, name);
@@ -182,6 +213,10 @@ static const Type *check_name(Check *k, const AstType *type) {
     return type_error(k, type->loc);
   }
   int wanted = def->params ? def->params->count : 0, given = type->u.name.args.count;
+  if (!wanted && given && type->u.name.args.at[0].is_size) {
+    report_size_behind(k, type);
+    return type_error(k, type->loc);
+  }
   if (wanted != given) {
     error(k->c, type->loc, "type `%s` takes %d argument%s, found %d", name->name, wanted,
           wanted == 1 ? "" : "s", given);

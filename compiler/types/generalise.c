@@ -131,21 +131,27 @@ static const Type *default_type(TypeClass prims) {
   return type_unit();
 }
 
+// An open type of which only a field or constructor is known, for good.
+static void report_unknown(Check *k, const TypeVar *var) {
+  FieldWant want = var->fields.at[0];
+  bool sum = want.name[0] == '#';
+  error(k->c, want.loc, "the type of the %s `%s` cannot be told",
+        sum ? "constructor" : "record with field", want.name);
+  hint(k->c,
+       sum ? "write the sum type where the value is bound, as in (x : %s | #other)"
+           : "write the type where the record is bound, as in (r : {%s: i32})",
+       want.name);
+}
+
+// After other errors it may be in consequence that a record's type is not known.
 static void settle_var(Check *k, TypeVar *var) {
   if (var->solution || var->is_error) return;
-  if (var->fields.count) {
-    FieldWant want = var->fields.at[0];
-    bool sum = want.name[0] == '#';
-    error(k->c, want.loc, "the type of the %s `%s` cannot be told",
-          sum ? "constructor" : "record with field", want.name);
-    hint(k->c,
-         sum ? "write the sum type where the value is bound, as in (x : %s | #other)"
-             : "write the type where the record is bound, as in (r : {%s: i32})",
-         want.name);
-    var->is_error = true;
+  if (!var->fields.count) {
+    var->solution = default_type(var->prims);
     return;
   }
-  var->solution = default_type(var->prims);
+  if (diag_error_count(k->c) == k->errors) report_unknown(k, var);
+  var->is_error = true;
 }
 
 static bool is_open(const Size *size) {
@@ -205,6 +211,13 @@ static void report_hole(Check *k, const AstExp *exp) {
     warning(k->c, exp->loc, "a hole of type `%s` is to be filled", type_text(exp->type));
 }
 
+// After other errors a match may only seem to miss values.
+static void check_matches(Check *k) {
+  if (diag_error_count(k->c) != k->errors) return;
+  vec_each (AstExp **, exp, &k->exps)
+    if ((*exp)->kind == AST_MATCH) check_match_covers(k, *exp);
+}
+
 void finish_definition(Check *k, Binding *binding) {
   size_equations_solve(k, 0, true);
   for (int i = 0; i < k->vars.count; i++)
@@ -219,8 +232,7 @@ void finish_definition(Check *k, Binding *binding) {
   }
   vec_each (AstPat **, pat, &k->pats)
     (*pat)->type = type_solve(k, (*pat)->type);
-  vec_each (AstExp **, exp, &k->exps)
-    if ((*exp)->kind == AST_MATCH) check_match_covers(k, *exp);
+  check_matches(k);
   vec_each (Binding **, b, &k->bindings)
     (*b)->type = type_solve(k, (*b)->type);
   if (binding) binding->type = type_solve(k, binding->type);

@@ -55,8 +55,14 @@ static const Module *find_named(Check *k, const AstName *name) {
     vec_push(&path, *qualifier);
   vec_push(&path, name->name);
   const Module *m = module_find(k, path.at, path.count);
-  if (!m) error(k->c, name->loc, "unknown module `%s`", name->name);
-  return m;
+  if (m) return m;
+  error(k->c, name->loc, "unknown module `%s`", name->name);
+  if (map_get(k->scope.values, name->name))
+    hint(k->c, "`%s` is a value: `%s[i]` is an element, `%s.x` a field", name->name,
+         name->name, name->name);
+  else
+    hint_closest(k, name->name, k->scope.modules, NULL);
+  return NULL;
 }
 
 // --- Module types ---
@@ -202,11 +208,24 @@ static const Module *load_file(Check *k, const SourceFile *file) {
   return m;
 }
 
+static void hint_import(Check *k, const char *path) {
+  const char *ending = strrchr(path, '.');
+  if (strncmp(path, "lib/github.com/", 15) == 0 ||
+      strncmp(path, "lib/gitlab.com/", 15) == 0)
+    hint(k->c, "packages are not fetched: put the package's files there");
+  else if (ending && (strcmp(ending, ".fl") == 0 || strcmp(ending, ".fut") == 0))
+    hint(k->c, "leave out the ending `%s`", ending);
+  else if (*path != '/')
+    hint(k->c, "paths are relative to the file that imports");
+}
+
 static const Module *eval_import(Check *k, const AstModExp *exp) {
   const SourceFile *file = read_import(k, exp);
   if (!file) {
     error(k->c, exp->loc, "cannot read `%s.fl` or `%s.fut` for this import", exp->u.path,
           exp->u.path);
+    hint_import(k, exp->u.path);
+    k->lib->import_failed = true;
     return NULL;
   }
   const Module *m = map_get(k->lib->files, name_of(k->c->names, file->path));

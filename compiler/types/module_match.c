@@ -125,13 +125,31 @@ typedef struct Match {
   Loc loc;           // of the module
   Subst types;       // what the abstract types are in the module
   const char *path;  // to the module that is being compared, "n."
+  Vec(const char *) lacks;  // "type `n.t`"
   bool failed;
 } Match;
 
 static void missing(Match *t, const Member *member, const char *kind) {
-  error(t->k->c, t->loc, "the module lacks the %s `%s%s` of its module type", kind,
-        t->path, member->name);
+  vec_push(&t->lacks, text_format("%s `%s%s`", kind, t->path, member->name));
   t->failed = true;
+}
+
+// One message, because another module than is needed may lack dozens.
+static void report_missing(const Match *t) {
+  enum { SHOWN = 5 };
+  if (t->lacks.count == 0) return;
+  if (t->lacks.count == 1) {
+    error(t->k->c, t->loc, "the module lacks the %s of its module type", t->lacks.at[0]);
+    return;
+  }
+  int shown = t->lacks.count > SHOWN + 1 ? SHOWN : t->lacks.count;
+  Text *names = text_new();
+  for (int i = 0; i < shown; i++)
+    text_printf(names, "%s%s", i ? ", " : "", t->lacks.at[i]);
+  if (shown < t->lacks.count)
+    text_printf(names, " and %d more", t->lacks.count - shown);
+  error(t->k->c, t->loc, "the module lacks members of its module type: %s",
+        text_str(names));
 }
 
 static bool same_params(const TypeDef *a, const TypeDef *b) {
@@ -324,6 +342,7 @@ const Module *module_impose(Check *k, const Module *m, const Signature *s,
   Match match = { .k = k, .loc = loc, .path = "" };
   match_types(&match, m, s);
   if (!match.failed) match_values(&match, m, s);
+  report_missing(&match);
   finish_definition(k, NULL);
   return is_abstract || match.failed ? module_assume(k, s) : build(k, s, &match.types);
 }

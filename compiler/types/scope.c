@@ -1,4 +1,5 @@
 // Names in scope, and messages about those that are not.
+#include "base/text.h"
 #include "types/check.h"
 #include <string.h>
 
@@ -30,6 +31,7 @@ int scope_mark(const Check *k) { return k->scope.entries.count; }
 static void warn_unused(Check *k, const ScopeEntry *entry) {
   const Binding *b = entry->binding;
   if (!entry->warn || b->used || k->built_in || b->name[0] == '_') return;
+  if (diag_error_count(k->c)) return;  // code with mistakes may not have been looked at
   warning(k->c, b->loc, "unused name `%s`", b->name);
 }
 
@@ -52,33 +54,6 @@ Binding *scope_value(Check *k, Name name) {
 
 TypeDef *scope_type(Check *k, Name name) { return map_get(k->scope.types, name); }
 
-typedef Vec(Name) NameVec;
-
-static void collect(void *state, const void *key, void *value) {
-  NameVec *names = state;
-  if (value) vec_push(names, key);
-}
-
-static void suggest(Check *k, Name name, const Map *inner, const Map *outer) {
-  NameVec names = { 0 };
-  map_each(inner, collect, &names);
-  if (outer) map_each(outer, collect, &names);
-  Name close = diag_closest(name, names.at, names.count);
-  if (close) hint(k->c, "did you mean `%s`?", close);
-}
-
-// sqrt is f32.sqrt and f64.sqrt, popc that of an integer type.
-static bool suggest_member(Check *k, Name name) {
-  static const char *const modules[] = { "f32", "i32" };
-  for (int i = 0; i < 2 && !k->built_in; i++) {
-    const Module *m = prelude_module(k->lib, name_of(k->c->names, modules[i]));
-    if (!m || !map_has(m->names.values, name)) continue;
-    hint(k->c, "the modules of the scalar types have it: `%s.%s`", modules[i], name);
-    return true;
-  }
-  return false;
-}
-
 // The definition of that name that is being checked, if it is not hidden by a later one: `b`, or NULL,
 // is what the name means.
 static const Binding *own_name(const Check *k, Name name, const Binding *b) {
@@ -99,10 +74,18 @@ static void report_own_name(Check *k, const AstName *name, const Binding *own,
     if (!outer) hint(k->c, "`loop` repeats");
   } else {
     error(k->c, name->loc, "`%s` is used in its own definition", name->name);
-    if (!outer) suggest_member(k, name->name);
+    if (!outer) hint_member(k, name->name);
   }
   if (outer)
     hint(k->c, "to use another `%s`, give this definition another name", name->name);
+}
+
+// Was it reported that this is unknown, or the import that would perhaps make it known?
+static bool is_reported(Check *k, const char *what) {
+  Name key = name_of(k->c->names, what);
+  if (k->lib->import_failed || map_has(k->unknown, key)) return true;
+  map_put(k->unknown, key, key);
+  return false;
 }
 
 static void unknown_value(Check *k, const AstName *name) {
@@ -112,9 +95,22 @@ static void unknown_value(Check *k, const AstName *name) {
     note(k->c, later->loc, "`%s` is defined here", name->name);
     return;
   }
+  if (is_reported(k, name->name)) return;
   error(k->c, name->loc, "unknown name `%s`", name->name);
-  if (!suggest_member(k, name->name))
-    suggest(k, name->name, k->scope.values, k->lib->values);
+  hint_value(k, name);
+}
+
+static bool is_unknown(const Check *k, const AstName *name) {
+  return !name->qualifiers.count && !map_get(k->scope.values, name->name) &&
+         !own_name(k, name->name, NULL) && !(k->later && map_get(k->later, name->name));
+}
+
+bool scope_unknown_module(Check *k, const AstName *module, Name member) {
+  if (!is_unknown(k, module)) return false;
+  if (is_reported(k, module->name)) return true;
+  error(k->c, module->loc, "unknown name `%s`", module->name);
+  hint_module(k, module->name, member);
+  return true;
 }
 
 // What the qualifiers of a name lead to, or NULL.
@@ -130,13 +126,15 @@ static Binding *find_member(Check *k, const AstName *name) {
   const Names *names = qualified(k, name);
   Name module = name->qualifiers.at[name->qualifiers.count - 1];
   if (!names) {
+    if (is_reported(k, text_format("module %s", module))) return NULL;
     error(k->c, name->loc, "unknown module `%s`", module);
+    hint_module(k, module, name->name);
     return NULL;
   }
   Binding *b = map_get(names->values, name->name);
-  if (b) return b;
+  if (b || is_reported(k, text_format("%s of module %s", name->name, module))) return b;
   error(k->c, name->loc, "module `%s` has no `%s`", module, name->name);
-  suggest(k, name->name, names->values, NULL);
+  hint_in_module(k, name->name, names->values);
   return NULL;
 }
 
@@ -168,10 +166,12 @@ void scope_unknown_type(Check *k, const AstName *name) {
   const Names *names = name->qualifiers.count ? qualified(k, name) : NULL;
   if (name->qualifiers.count) {
     Name module = name->qualifiers.at[name->qualifiers.count - 1];
+    if (is_reported(k, text_format("type %s of %s", name->name, module))) return;
     error(k->c, name->loc, names ? "module `%s` has no type `%s`" : "unknown module `%s`",
           module, name->name);
     return;
   }
+  if (is_reported(k, text_format("type %s", name->name))) return;
   error(k->c, name->loc, "unknown type `%s`", name->name);
-  suggest(k, name->name, k->scope.types, k->lib->types);
+  hint_type(k, name);
 }

@@ -101,6 +101,14 @@ bool type_is_tuple(const Type *type) {
   return type->kind == TYPE_RECORD && type->u.record.is_tuple;
 }
 
+int type_arity(const Type *type) {
+  int arity = 0;
+  for (type = type_resolve(type); type->kind == TYPE_FUNCTION;
+       type = type_resolve(type->u.function.to))
+    arity++;
+  return arity;
+}
+
 bool type_is_sum(const Type *type) {
   return type->kind == TYPE_RECORD && type->u.record.count > 0 &&
          type->u.record.fields[0].name[0] == '#';

@@ -199,6 +199,16 @@ static const Val *record_of_type(Elab *e, TypeIn t, const AtomVec *dims, TypeLea
   return val_record(names, items, count);
 }
 
+static void report_unknown_size(Elab *e, const Type *type, const char *size) {
+  if (*size)
+    limit(e->c, e->b->loc, "an array of type `%s` whose size `%s` is not known here",
+          type_text(type), size);
+  else
+    error(e->c, e->b->loc, "nothing tells the size of an array of type `%s` in this one",
+          type_text(type));
+  hint(e->c, "give its type with all sizes, as in `[] : [0][3]i32`");
+}
+
 static const Val *array_of_type(Elab *e, TypeIn t, const AtomVec *dims, TypeLeafFn leaf,
                                 void *state) {
   AtomVec inner = { 0 };
@@ -206,8 +216,7 @@ static const Val *array_of_type(Elab *e, TypeIn t, const AtomVec *dims, TypeLeaf
     vec_push(&inner, *dim);
   SizeIn size = { t.type->u.array.size, t.env };
   if (!size_known(size)) {
-    limit(e->c, e->b->loc, "a value of type %s whose size '%s' is not known here",
-          type_text(t.type), size_text(size.size));
+    report_unknown_size(e, t.type, size_text(size.size));
     elab_stop(e);
   }
   vec_push(&inner, size_eval(e, size));

@@ -1,0 +1,394 @@
+// What to write instead of an expression whose type nearly fits.
+#include "base/text.h"
+#include "types/check.h"
+#include <ctype.h>
+#include <string.h>
+
+// The source text, in brackets unless it is one word; NULL if it is long.
+static const char *operand_text(Loc loc) {
+  enum { SHORT = 24 };
+  uint32_t length = loc.end - loc.start;
+  const char *start = loc.file->text + loc.start;
+  if (length > SHORT || memchr(start, '\n', length)) return NULL;
+  bool word = strcspn(start, " -+*/%<>=!&|^") >= length;
+  return text_format(word ? "%.*s" : "(%.*s)", (int)length, start);
+}
+
+// 1.0f64 where an f32 is expected is to be 1.0f32.
+static bool hint_suffix(Check *k, Loc loc, const char *expected, const char *actual) {
+  size_t length = loc.end - loc.start, suffix = strlen(actual);
+  const char *start = loc.file->text + loc.start;
+  if (!isdigit((unsigned char)*start) || length <= suffix) return false;
+  if (strncmp(start + length - suffix, actual, suffix) != 0) return false;
+  hint(k->c, "write %.*s%s", (int)(length - suffix), start, expected);
+  return true;
+}
+
+static void hint_conversion(Check *k, Loc loc, PrimType expected, PrimType actual) {
+  const char *to = prim_type_name(expected), *from = prim_type_name(actual);
+  if (hint_suffix(k, loc, to, from)) return;
+  const char *text = operand_text(loc);
+  hint(k->c, "`%s.%s%s%s` converts it", to, from, text ? " " : "", text ? text : "");
+}
+
+// "map (map f)" for the elements of matrices
+static const char *mapped(const char *map, const char *f, int rank) {
+  for (; rank > 1; rank--)
+    f = text_format("(%s %s)", map, f);
+  return text_format("%s %s", map, f);
+}
+
+static int rank_of(const Type *type) {
+  int rank = 0;
+  for (type = type_resolve(type); type->kind == TYPE_ARRAY;
+       type = type_resolve(type->u.array.elem))
+    rank++;
+  return rank;
+}
+
+static const Type *element_of(const Type *type) {
+  while (type->kind == TYPE_ARRAY)
+    type = type_resolve(type->u.array.elem);
+  return type;
+}
+
+// []i32 where []i64 is expected
+static bool hint_conversion_of_elements(Check *k, Loc loc, const Type *expected,
+                                        const Type *actual) {
+  const Type *to = element_of(expected), *from = element_of(actual);
+  int rank = rank_of(actual);
+  bool prims = to->kind == TYPE_PRIM && from->kind == TYPE_PRIM;
+  if (!prims || !rank || rank_of(expected) != rank || to->u.prim == from->u.prim)
+    return false;
+  const char *f =
+      text_format("%s.%s", prim_type_name(to->u.prim), prim_type_name(from->u.prim));
+  const char *text = operand_text(loc);
+  hint(k->c, "`%s%s%s` converts the elements", mapped("map", f, rank), text ? " " : "",
+       text ? text : "");
+  return true;
+}
+
+static bool is_number(const Type *type) {
+  if (type->kind == TYPE_VAR) return type->u.var->prims != CLASS_ANY;
+  return type->kind == TYPE_PRIM && type->u.prim != PRIM_BOOL;
+}
+
+static bool is_bool(const Type *type) {
+  return type->kind == TYPE_PRIM && type->u.prim == PRIM_BOOL;
+}
+
+static bool is_float(const Type *type) {
+  if (type->kind == TYPE_VAR) return type->u.var->prims == CLASS_FLOAT;
+  return type->kind == TYPE_PRIM && prim_is_float(type->u.prim);
+}
+
+// if x, for a number x, and a || b
+static bool hint_comparison(Check *k, Loc loc, const Type *actual, Why why) {
+  bool logical = why.name && (strcmp(why.name, "&&") == 0 || strcmp(why.name, "||") == 0);
+  if (!(why.kind == WHY_CONDITION || logical) || !is_number(actual)) return false;
+  const char *text = operand_text(loc);
+  if (text && isdigit((unsigned char)*text))
+    hint(k->c, "compare something with it, as in `x == %s`", text);
+  else
+    hint(k->c, "compare it, as in `%s != 0`", text ? text : "x");
+  return true;
+}
+
+static bool is_comparison(const char *op) {
+  return op && (strcmp(op, "<") == 0 || strcmp(op, "<=") == 0 || strcmp(op, ">") == 0 ||
+                strcmp(op, ">=") == 0 || strcmp(op, "==") == 0);
+}
+
+// a < b < c
+static bool hint_chain(Check *k, Why why) {
+  if (!why.apply || why.index != 2 || !is_comparison(why.name)) return false;
+  const AstExp *left = why.apply->u.apply.args.at[0];
+  if (left->kind != AST_APPLY || !left->u.apply.is_operator) return false;
+  const AstExp *op = left->u.apply.function;
+  if (op->kind != AST_NAME || !is_comparison(op->u.name.name.name)) return false;
+  hint(k->c, "`a < b && b < c` compares three values");
+  return true;
+}
+
+// x ^ 2 on floats, a & b on bools
+static bool hint_operator(Check *k, const Type *actual, Why why) {
+  if (!why.name) return false;
+  bool floats = is_float(actual);
+  if (floats && strcmp(why.name, "//") == 0) {
+    hint(k->c, "`/` divides floats");
+    return true;
+  }
+  if (floats && strcmp(why.name, "%%") == 0) {
+    hint(k->c, "`%%` is the remainder of a division of floats, too");
+    return true;
+  }
+  if (why.name[1]) return false;
+  char op = why.name[0];
+  if (op == '^' && is_float(actual))
+    hint(k->c, "`**` is the power; `^` is exclusive or, of integers");
+  else if (op == '^' && is_bool(actual))
+    hint(k->c, "`!=` is exclusive or, of bools");
+  else if ((op == '&' || op == '|') && is_bool(actual))
+    hint(k->c, "`%c%c` is for bools, `%c` for integers", op, op, op);
+  else
+    return false;
+  return true;
+}
+
+static const char *source_text(Loc loc) {
+  return text_format("%.*s", (int)(loc.end - loc.start), loc.file->text + loc.start);
+}
+
+static bool is_short(Loc loc) {
+  uint32_t length = loc.end - loc.start;
+  return loc.file && length <= 30 && !memchr(loc.file->text + loc.start, '\n', length);
+}
+
+// f -x, which subtracts
+static bool hint_negative_argument(Check *k, const Type *actual, Why why) {
+  const AstExp *node = why.apply;
+  bool minus =
+      node && node->u.apply.is_operator && why.name && strcmp(why.name, "-") == 0;
+  if (!minus || actual->kind != TYPE_FUNCTION || node->u.apply.args.count != 2)
+    return false;
+  Loc left = node->u.apply.args.at[0]->loc, right = node->u.apply.args.at[1]->loc;
+  if (!is_short(left) || !is_short(right)) return false;
+  hint(k->c, "an argument that begins with `-` needs brackets: `%s (-%s)`",
+       source_text(left), source_text(right));
+  return true;
+}
+
+// f(x, y)
+static bool hint_tuple_of_arguments(Check *k, Why why) {
+  const AstExp *node = why.apply;
+  if (!node || why.kind != WHY_ARGUMENT || node->u.apply.is_operator) return false;
+  const AstExp *arg = node->u.apply.args.at[why.index - 1];
+  const AstExp *f = node->u.apply.function;
+  if (arg->kind != AST_TUPLE || node->u.apply.args.count != 1 || !f->type) return false;
+  int count = arg->u.tuple.items.count;
+  if (count < 2 || type_arity(f->type) < count || !is_short(node->loc)) return false;
+  Text *t = text_new();
+  text_add(t, source_text(f->loc));
+  for (int i = 0; i < count; i++) {
+    const char *item = operand_text(arg->u.tuple.items.at[i]->loc);
+    text_printf(t, " %s", item ? item : "...");
+  }
+  hint(k->c, "arguments follow one another without commas: `%s`", text_str(t));
+  return true;
+}
+
+// map (-1) xs
+static bool hint_section(Check *k, Loc loc, const Type *expected, const Type *actual) {
+  if (expected->kind != TYPE_FUNCTION || !is_number(actual)) return false;
+  if (!is_short(loc) || loc.file->text[loc.start] != '-') return false;
+  const char *text = source_text(loc);
+  hint(k->c, "`(%s)` is a number; `(\\x -> x - %s)` is a function", text, text + 1);
+  return true;
+}
+
+// reduce (+) xs, without the neutral element
+static bool hint_missing_argument(Check *k, const Type *actual, Why why) {
+  const AstExp *node = why.apply;
+  if (!node || why.kind != WHY_ARGUMENT || node->u.apply.is_operator) return false;
+  const Binding *b = node->u.apply.function->kind == AST_NAME
+                         ? node->u.apply.function->u.name.binding
+                         : NULL;
+  if (!b || !b->type || actual->kind != TYPE_ARRAY) return false;
+  const Type *type = type_resolve(b->type);
+  if (type_arity(type) <= node->u.apply.args.count) return false;
+  for (int i = 1; i < why.index; i++)
+    type = type_resolve(type->u.function.to);
+  const Type *next = type_resolve(type->u.function.to);
+  bool is_next = type_resolve(type->u.function.from)->kind != TYPE_ARRAY &&
+                 next->kind == TYPE_FUNCTION &&
+                 type_resolve(next->u.function.from)->kind == TYPE_ARRAY;
+  if (is_next)
+    hint(k->c, "`%s` has type `%s`: is argument %d missing?", b->name, type_text(b->type),
+         why.index);
+  return is_next;
+}
+
+// f 1 2, where f takes a pair
+static bool hint_untupled(Check *k, const Type *expected, Why why) {
+  const AstExp *node = why.apply;
+  if (!node || why.index != 1 || node->u.apply.is_operator) return false;
+  int count = node->u.apply.args.count;
+  if (!type_is_tuple(expected) || count < 2 || expected->u.record.count != count)
+    return false;
+  if (!is_short(node->loc)) return false;
+  Text *t = text_new();
+  for (int i = 0; i < count; i++)
+    text_printf(t, i ? ", %s" : "%s", source_text(node->u.apply.args.at[i]->loc));
+  hint(k->c, "`%s` takes one tuple: `%s (%s)`", why.name ? why.name : "it",
+       source_text(node->u.apply.function->loc), text_str(t));
+  return true;
+}
+
+// --- Arrays where numbers are expected ---
+
+// What is applied to each element: (* 2), (2 *), (\x -> x - 2) because (- 2) is a number.
+static const char *section(Name op, const char *operand, bool on_right) {
+  if (on_right && strcmp(op, "-") == 0) return text_format("(\\x -> x - %s)", operand);
+  return on_right ? text_format("(%s %s)", op, operand)
+                  : text_format("(%s %s)", operand, op);
+}
+
+// xs + ys, xs * 2
+static void hint_array_operator(Check *k, const AstExp *node, Why why) {
+  const AstExp *left = node->u.apply.args.at[0], *right = node->u.apply.args.at[1];
+  const char *l = operand_text(left->loc), *r = operand_text(right->loc);
+  int left_rank = left->type ? rank_of(left->type) : 0;
+  int right_rank = right->type ? rank_of(right->type) : 0;
+  bool both = left_rank && right_rank;
+  if (!l || !r || (both && left_rank != right_rank))
+    hint(k->c, "`map` and `map2` apply it to the elements of arrays");
+  else if (both)
+    hint(k->c, "`%s %s %s` applies it to the elements of both",
+         mapped("map2", text_format("(%s)", why.name), left_rank), l, r);
+  else
+    hint(k->c, "`%s %s` applies it to each element",
+         mapped("map", section(why.name, left_rank ? r : l, left_rank != 0),
+                left_rank + right_rank),
+         left_rank ? l : r);
+}
+
+// f32.sqrt xs, - xs
+static void hint_array_argument(Check *k, Loc loc, const Type *actual, Why why) {
+  const char *arg = operand_text(loc);
+  const AstExp *node = why.apply;
+  const char *f = node ? operand_text(node->u.apply.function->loc) : NULL;
+  if (f && node->u.apply.is_operator) f = text_format("(\\x -> %cx)", *why.name);
+  if (f && arg && node->u.apply.args.count == 1)
+    hint(k->c, "`%s %s` applies it to each element", mapped("map", f, rank_of(actual)),
+         arg);
+  else
+    hint(k->c, "`map` applies it to each element");
+}
+
+// Would it do for the elements?
+static bool fits_elements(const Type *expected, const Type *actual) {
+  const Type *elem = element_of(actual);
+  if (expected->kind == TYPE_PRIM)
+    return elem->kind == TYPE_PRIM ? elem->u.prim == expected->u.prim : is_number(elem);
+  return expected->kind == TYPE_VAR && expected->u.var->prims && elem->kind == TYPE_PRIM;
+}
+
+static bool hint_elementwise(Check *k, Loc loc, const Type *expected, const Type *actual,
+                             Why why) {
+  bool applied = why.kind == WHY_ARGUMENT && why.name;
+  if (!applied || actual->kind != TYPE_ARRAY || !fits_elements(expected, actual))
+    return false;
+  const AstExp *node = why.apply;
+  if (node && node->u.apply.is_operator && node->u.apply.args.count == 2)
+    hint_array_operator(k, node, why);
+  else
+    hint_array_argument(k, loc, actual, why);
+  return true;
+}
+
+// --- All of them ---
+
+static bool is_function(const Type *type) {
+  return type && type_resolve(type)->kind == TYPE_FUNCTION;
+}
+
+// map xs f
+static bool hint_order(Check *k, const Type *expected, const Type *actual, Why why) {
+  const AstExp *node = why.apply;
+  if (!node || node->u.apply.is_operator || !why.name) return false;
+  if (!is_function(expected) || is_function(actual)) return false;
+  bool later = false;
+  for (int i = why.index; i < node->u.apply.args.count; i++) {
+    const AstExp *arg = node->u.apply.args.at[i];
+    later = later || arg->kind == AST_LAMBDA || is_function(arg->type);
+  }
+  const Type *function = node->u.apply.function->type;
+  const Binding *b = node->u.apply.function->kind == AST_NAME
+                         ? node->u.apply.function->u.name.binding
+                         : NULL;
+  if (b && b->type) function = b->type;
+  if (later && function)
+    hint(k->c, "the function comes first: `%s` has type `%s`", why.name,
+         type_text(function));
+  return later && function;
+}
+
+// map (+) xs ys
+static bool hint_map2(Check *k, const Type *expected, const Type *actual, Why why) {
+  int takes = type_arity(actual);
+  bool map = why.kind == WHY_ARGUMENT && why.name && strcmp(why.name, "map") == 0;
+  if (!map || why.index != 1 || type_arity(expected) != 1 || takes < 2 || takes > 5)
+    return false;
+  hint(k->c, "`map%d` applies a function to the elements of %d arrays", takes, takes);
+  return true;
+}
+
+// xs |> reduce (+)
+static bool hint_pipe(Check *k, Loc loc, const Type *expected, const Type *actual,
+                      Why why) {
+  bool pipe = why.name && (strcmp(why.name, "|>") == 0 || strcmp(why.name, "<|") == 0);
+  if (!pipe || !is_function(expected)) return false;
+  if (type_arity(actual) <= type_arity(expected)) return false;
+  hint(k->c, "is an argument missing in `%s`?",
+       is_short(loc) ? source_text(loc) : "this function");
+  return true;
+}
+
+// 0.5 * x and x * 0.5, for an integer x; xs[x] for a float
+static bool hint_number(Check *k, Loc loc, const Type *expected, const Type *actual,
+                        Why why) {
+  bool literal = expected->kind == TYPE_VAR && is_float(expected);
+  bool integer = actual->kind == TYPE_PRIM && is_number(actual) && !is_float(actual);
+  const char *text = operand_text(loc), *operand = text ? text : "x";
+  if (literal && integer) {
+    const char *from = prim_type_name(actual->u.prim);
+    hint(k->c, "`f32.%s %s` converts it, or `f64.%s %s`", from, operand, from, operand);
+  } else if (why.kind == WHY_INDEX && actual->kind == TYPE_PRIM && is_float(actual)) {
+    hint(k->c, "`i64.%s %s` converts it", prim_type_name(actual->u.prim), operand);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// x * 0.5, for an integer x
+static bool hint_other_operand(Check *k, const Type *expected, const Type *actual,
+                               Why why) {
+  const AstExp *node = why.apply;
+  if (!node || !node->u.apply.is_operator || why.index != 2) return false;
+  if (actual->kind != TYPE_VAR || !is_float(actual) || expected->kind != TYPE_PRIM)
+    return false;
+  Loc loc = node->u.apply.args.at[0]->loc;
+  return is_number(expected) && hint_number(k, loc, actual, expected, why);
+}
+
+// What fits one kind of mistake only.
+static bool hint_special(Check *k, Loc loc, const Type *expected, const Type *actual,
+                         Why why) {
+  return hint_comparison(k, loc, actual, why) || hint_chain(k, why) ||
+         hint_operator(k, actual, why) || hint_negative_argument(k, actual, why) ||
+         hint_tuple_of_arguments(k, why) || hint_section(k, loc, expected, actual) ||
+         hint_order(k, expected, actual, why) ||
+         hint_missing_argument(k, actual, why) || hint_untupled(k, expected, why) ||
+         hint_elementwise(k, loc, expected, actual, why) ||
+         hint_map2(k, expected, actual, why) ||
+         hint_pipe(k, loc, expected, actual, why) ||
+         hint_number(k, loc, expected, actual, why) ||
+         hint_other_operand(k, expected, actual, why);
+}
+
+void hint_mismatch(Check *k, Loc loc, const Type *expected, const Type *actual, Why why) {
+  expected = type_resolve(expected);
+  actual = type_resolve(actual);
+  if (!loc.file || loc.file->built_in) return;
+  if (hint_special(k, loc, expected, actual, why)) return;
+  if (why.kind == WHY_PATTERN || why.kind == WHY_PARAM)
+    return;  // no expression stands there
+  if (hint_conversion_of_elements(k, loc, expected, actual)) return;
+  bool prims = expected->kind == TYPE_PRIM && actual->kind == TYPE_PRIM;
+  if (prims && expected->u.prim != actual->u.prim)
+    hint_conversion(k, loc, expected->u.prim, actual->u.prim);
+  bool open = expected->kind == TYPE_VAR && !expected->u.var->prims;
+  if (is_function(actual) && !is_function(expected) && !open)
+    hint(k->c, "is an argument missing?");
+}

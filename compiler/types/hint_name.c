@@ -1,0 +1,267 @@
+// What to write instead of an unknown name: those of other languages, and the closest one.
+#include "base/text.h"
+#include "types/check.h"
+#include <ctype.h>
+#include <string.h>
+
+typedef struct Habit {
+  const char *name, *advice;
+} Habit;
+
+#define OPTIONS "there is no null: `#some x` and `#none` may be constructors of a sum type"
+
+// clang-format off
+static const Habit value_habits[] = {
+  { "/=",       "`!=` tells whether two values differ" },
+  { "<>",       "`!=` tells whether two values differ" },
+  { "~=",       "`!=` tells whether two values differ" },
+  { "===",      "`==` tells whether two values are equal" },
+  { "!==",      "`!=` tells whether two values differ" },
+  { "mod",      "`x % y` is the remainder of a division" },
+  { "rem",      "`x %% y` is the remainder of a division towards zero" },
+  { "div",      "`x / y` divides, integers towards minus infinity" },
+  { "quot",     "`x // y` divides integers towards zero" },
+  { "xor",      "`x ^ y` is exclusive or on integers, `x != y` on bools" },
+  { "pow",      "`x ** y` is the power" },
+  { "True",     "`true` and `false` are the values of bool" },
+  { "False",    "`true` and `false` are the values of bool" },
+  { "TRUE",     "`true` and `false` are the values of bool" },
+  { "FALSE",    "`true` and `false` are the values of bool" },
+  { "otherwise", "the last branch is `else ...`, the last case `case _ -> ...`" },
+  { "return",   "the value of a function is its body: leave `return` out" },
+  { "print",    "a program's output is the results of its entry points" },
+  { "printf",   "a program's output is the results of its entry points" },
+  { "len",      "`length xs` is the number of elements, an i64" },
+  { "size",     "`length xs` is the number of elements, an i64" },
+  { "shape",    "`length xs` is the number of elements of the outermost dimension" },
+  { "range",    "`iota n` is the array of 0 to n - 1, `a..<b` of a to b - 1" },
+  { "arange",   "`iota n` is the array of 0 to n - 1, `a..<b` of a to b - 1" },
+  { "zeros",    "`replicate n 0` is an array of zeros" },
+  { "ones",     "`replicate n 1` is an array of ones" },
+  { "append",   "`xs ++ ys` joins arrays" },
+  { "concatMap", "`flatten (map f xs)` joins results of equal length" },
+  { "zipWith",  "`map2 f xs ys` applies `f` to the elements of two arrays" },
+  { "zipWith3", "`map3 f xs ys zs` applies `f` to the elements of three arrays" },
+  { "map_",     "`map f xs` applies `f` to each element" },
+  { "fold",     "`reduce op neutral xs` combines the elements in parallel, `foldl` in order" },
+  { "foldl'",   "`foldl f start xs` combines the elements in order" },
+  { "foldl1",   "`reduce op neutral xs` combines the elements" },
+  { "foldr1",   "`reduce op neutral xs` combines the elements" },
+  { "scanl",    "`scan op neutral xs` combines all prefixes" },
+  { "scanl1",   "`scan op neutral xs` combines all prefixes" },
+  { "fst",      "`p.0` is the first component of `p`" },
+  { "snd",      "`p.1` is the second component of `p`" },
+  { "even",     "`x % 2 == 0` tells whether `x` is even" },
+  { "odd",      "`x % 2 != 0` tells whether `x` is odd" },
+  { "fromIntegral", "`f32.i64 x` converts an i64 to f32; other types likewise" },
+  { "toFloat",  "`f32.i64 x` converts an i64 to f32; other types likewise" },
+  { "float",    "`f32.i32 x` converts an i32 to f32; other types likewise" },
+  { "double",   "`f64.i32 x` converts an i32 to f64; other types likewise" },
+  { "int",      "`i32.f32 x` converts an f32 to i32; other types likewise" },
+  { "!!",       "`xs[i]` is element `i` of `xs`" },
+  { "<-",       "`map (\\x -> ...) xs` computes a value for each element" },
+  { "+=",       "names keep their values: `let x = x + ... in` gives the name a new one" },
+  { "-=",       "names keep their values: `let x = x - ... in` gives the name a new one" },
+  { "*=",       "names keep their values: `let x = x * ... in` gives the name a new one" },
+  { "/.",       "`/` is for all types of numbers" },
+  { "*.",       "`*` is for all types of numbers" },
+  { "+.",       "`+` is for all types of numbers" },
+  { "-.",       "`-` is for all types of numbers" },
+  { "begin",    "brackets keep an expression together: `( ... )`" },
+  { "end",      "brackets keep an expression together: `( ... )`" },
+  { "ref",      "names keep their values: `loop` and `let x = ... in` give them new ones" },
+  { "Some",     OPTIONS },
+  { "None",     OPTIONS },
+  { "Just",     OPTIONS },
+  { "Nothing",  OPTIONS },
+  { "NULL",     OPTIONS },
+  { "nil",      "`[]` is the empty array" },
+  { "fabs",     "`f32.abs x` is the absolute value; other types likewise" },
+  { "fmin",     "`f32.min x y` is the lesser; other types likewise" },
+  { "fmax",     "`f32.max x y` is the greater; other types likewise" },
+  { "M_PI",     "`f32.pi` and `f64.pi` are constants" },
+  { "PI",       "`f32.pi` and `f64.pi` are constants" },
+  { "INFINITY", "`f32.inf` and `f64.inf` are constants" },
+  { "NAN",      "`f32.nan` and `f64.nan` are constants" },
+  { "INT_MAX",  "`i32.highest` is the greatest i32; other types likewise" },
+  { "INT_MIN",  "`i32.lowest` is the least i32; other types likewise" },
+  { "mean",     "`f32.sum xs / f32.i64 (length xs)` is the mean" },
+  { "dot",      "`f32.sum (map2 (*) xs ys)` is the dot product" },
+  { "T",        "`transpose xs` exchanges rows and columns" },
+  { "ndim",     "the rank of an array is part of its type" },
+  { "astype",   "`map f32.i32 xs` converts each element; other types likewise" },
+  { "=>",       "a function is written `\\x -> ...`" },
+  { "->",       "a function is written `\\x -> ...`" },
+};
+
+static const Habit type_habits[] = {
+  { "int",      "i32" }, { "Int",     "i64" }, { "integer", "i32" }, { "Integer", "i64" },
+  { "long",     "i64" }, { "short",   "i16" }, { "byte",    "u8"  }, { "char",    "u8"  },
+  { "Char",     "u8"  }, { "uint",    "u32" }, { "unsigned", "u32" }, { "usize",   "i64" },
+  { "isize",    "i64" }, { "size_t",  "i64" }, { "float",   "f32" }, { "Float",   "f32" },
+  { "double",   "f64" }, { "Double",  "f64" }, { "real",    "f64" }, { "number",  "f64" },
+  { "boolean",  "bool" }, { "Bool",   "bool" }, { "Boolean", "bool" }, { "string", "[]u8" },
+  { "String",   "[]u8" }, { "str",    "[]u8" }, { "int8",    "i8"  }, { "int16",   "i16" },
+  { "int32",    "i32" }, { "int64",   "i64" }, { "uint8",   "u8"  }, { "uint16",  "u16" },
+  { "uint32",   "u32" }, { "uint64",  "u64" }, { "float32", "f32" }, { "float64", "f64" },
+  { "int32_t",  "i32" }, { "int64_t", "i64" }, { "uint8_t", "u8"  }, { "uint32_t", "u32" },
+  { "uint64_t", "u64" }, { "void",    "()"  }, { "unit",    "()"  },
+};
+// clang-format on
+
+static const char *advice_on(const Habit *habits, size_t count, Name name) {
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(habits[i].name, name) == 0) return habits[i].advice;
+  return NULL;
+}
+
+// What the words between two operands mean where operators are symbols.
+const char *hint_word_operator(Name name) {
+  static const Habit words[] = {
+    { "and", "&&" },  { "or", "||" },  { "mod", "%" },  { "div", "/" },  { "rem", "%%" },
+    { "quot", "//" }, { "xor", "^" },  { "band", "&" }, { "bor", "|" },  { "shl", "<<" },
+    { "shr", ">>" },  { "land", "&" }, { "lor", "|" },  { "lsl", "<<" }, { "lsr", ">>" },
+  };
+  return advice_on(words, sizeof words / sizeof *words, name);
+}
+
+typedef Vec(Name) NameVec;
+
+static void collect(void *state, const void *key, void *value) {
+  NameVec *names = state;
+  if (value) vec_push(names, key);
+}
+
+bool hint_closest(Check *k, Name name, const Map *inner, const Map *outer) {
+  NameVec names = { 0 };
+  map_each(inner, collect, &names);
+  if (outer) map_each(outer, collect, &names);
+  Name close = diag_closest(name, names.at, names.count);
+  if (close) hint(k->c, "did you mean `%s`?", close);
+  return close != NULL;
+}
+
+static bool has_member(Check *k, const char *module, Name name) {
+  const Module *m = prelude_module(k->lib, name_of(k->c->names, module));
+  return m && map_has(m->names.values, name);
+}
+
+// sqrt is f32.sqrt and f64.sqrt, popc that of an integer type.
+bool hint_member(Check *k, Name name) {
+  if (k->built_in) return false;
+  bool of_floats = has_member(k, "f32", name), of_ints = has_member(k, "i32", name);
+  if (!of_floats && !of_ints) return false;
+  if (of_floats && of_ints)
+    hint(k->c, "the modules of the scalar types have it: `i32.%s`, `f32.%s` and so on",
+         name, name);
+  else
+    hint(k->c, "the modules of the scalar types have it: `%s.%s` and so on",
+         of_ints ? "i32" : "f32", name);
+  return true;
+}
+
+static const char *advice_on_value(Name name) {
+  return advice_on(value_habits, sizeof value_habits / sizeof *value_habits, name);
+}
+
+// The name that is close to it, or how names that begin with a capital letter are meant.
+static void hint_close_value(Check *k, Name name) {
+  if (!hint_closest(k, name, k->scope.values, k->lib->values) &&
+      isupper((unsigned char)*name))
+    hint(k->c, "constructors begin with `#`, as in `#%s`", name);
+}
+
+// After let rec f x = ..., which defines `rec`.
+static bool is_after_rec(Check *k, Name name) {
+  const Binding *rec = scope_value(k, name_of(k->c->names, "rec"));
+  const AstPat *first =
+      rec && rec->function && rec->function->params.count > 1 ? rec->function->params.at[0]
+                                                              : NULL;
+  return first && first->kind == AST_PAT_NAME && first->u.name.name == name;
+}
+
+void hint_value(Check *k, const AstName *name) {
+  PrimType prim;
+  const char *advice = advice_on_value(name->name);
+  if (is_after_rec(k, name->name))
+    hint(k->c, "`let rec %s` defines `rec`: functions are not recursive, `loop` repeats",
+         name->name);
+  else if (advice)
+    hint(k->c, "%s", advice);
+  else if (prim_type_named(name->name, &prim))
+    hint(k->c, "`%s` is a module; its functions convert, as `%s.%s x` does", name->name,
+         name->name, prim == PRIM_I32 ? "f32" : "i32");
+  else if (!hint_member(k, name->name))
+    hint_close_value(k, name->name);
+}
+
+void hint_module(Check *k, Name module, Name member) {
+  const char *advice = advice_on_value(member);
+  if (scope_value(k, member) && !k->built_in)
+    hint(k->c, "`%s` needs no module", member);
+  else if (advice)
+    hint(k->c, "%s", advice);
+  else if (!hint_member(k, member))
+    hint_closest(k, module, k->scope.modules, NULL);
+}
+
+void hint_in_module(Check *k, Name name, const Map *members) {
+  const char *advice = advice_on_value(name);
+  if (advice)
+    hint(k->c, "%s", advice);
+  else
+    hint_closest(k, name, members, NULL);
+}
+
+void hint_type(Check *k, const AstName *name) {
+  const char *ours =
+      advice_on(type_habits, sizeof type_habits / sizeof *type_habits, name->name);
+  if (ours)
+    hint(k->c, "write `%s`", ours);
+  else if (strcmp(name->name, "of") == 0)
+    hint(k->c, "a constructor's values follow it without `of`: `#b f32`");
+  else if (map_get(k->scope.values, name->name))
+    hint(k->c, "`%s` is a value; what follows `:` is a type", name->name);
+  else
+    hint_closest(k, name->name, k->scope.types, k->lib->types);
+}
+
+static void hint_closest_field(Check *k, const Type *record, Name field) {
+  NameVec names = { 0 };
+  bool constructors = type_is_sum(record);
+  for (int i = constructors; i < record->u.record.count; i++)
+    vec_push(&names, record->u.record.fields[i].name);
+  Name close = diag_closest(field, names.at, names.count);
+  if (close) hint(k->c, "did you mean `%s`?", close);
+}
+
+// xs.length
+static void hint_method(Check *k, Name field) {
+  const char *advice = advice_on_value(field);
+  const Binding *b = scope_value(k, field);
+  if (advice)
+    hint(k->c, "%s", advice);
+  else if (b && type_arity(b->type) > 0)
+    hint(k->c, "functions stand before their arguments: `%s xs`", field);
+  else
+    hint_member(k, field);
+}
+
+void hint_field(Check *k, const Type *type, Name field) {
+  type = type_resolve(type);
+  switch (type->kind) {
+  case TYPE_RECORD:
+    if (!type->u.record.is_tuple)
+      hint_closest_field(k, type, field);
+    else if (type->u.record.count)
+      hint(k->c, "its components are `.0` to `.%d`", type->u.record.count - 1);
+    break;
+  case TYPE_ARRAY:
+  case TYPE_PRIM: hint_method(k, field); break;
+  case TYPE_FUNCTION:
+    hint(k->c, "`g >-> f` composes functions: first `g`, then `f`");
+    break;
+  case TYPE_PARAM:
+  case TYPE_VAR: break;
+  }
+}
