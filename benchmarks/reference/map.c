@@ -20,8 +20,8 @@ void daxpy_tabulate(int64_t n, double a, const double *xs, const double *ys,
     out[i] = a * xs[i] + ys[i];
 }
 
-void map4(int64_t n, const float *as, const float *bs, const float *cs, const float *ds,
-          float *out) {
+void four_arrays(int64_t n, const float *as, const float *bs, const float *cs,
+                 const float *ds, float *out) {
 #pragma omp parallel for simd
   for (int64_t i = 0; i < n; i++)
     out[i] = as[i] * ds[i] - bs[i] * cs[i];

@@ -14,7 +14,7 @@ const Big *big_add(const Big *a, const Big *b);
 const Big *big_sub(const Big *a, const Big *b);
 const Big *big_mul(const Big *a, const Big *b);
 const Big *big_neg(const Big *a);
-const Big *big_wrap(const Big *a, int bits, bool is_signed);  // modulo 2^bits, in two's complement
+const Big *big_wrap(const Big *a, int bits, bool is_signed);  // modulo 2^bits
 int big_compare(const Big *a, const Big *b);
 bool big_fits_i64(const Big *a);
 bool big_fits_u64(const Big *a);

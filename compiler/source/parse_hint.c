@@ -223,10 +223,11 @@ void parse_hint_suffix(Parser *p, const char *suffix) {
   static const struct {
     const char *theirs, *ours;
   } table[] = {
-    { "f", "f32" },   { "F", "f32" },  { "d", "f64" },   { "u", "u32" },   { "U", "u32" },
-    { "l", "i64" },   { "L", "i64" },  { "ll", "i64" },  { "LL", "i64" },  { "n", "i64" },
-    { "ul", "u64" },  { "UL", "u64" }, { "lu", "u64" },  { "ull", "u64" }, { "i", "i32" },
-    { "ULL", "u64" }, { "s", "i16" },  { "usize", "i64" },
+    { "f", "f32" },  { "F", "f32" },     { "d", "f64" },  { "u", "u32" },
+    { "U", "u32" },  { "l", "i64" },     { "L", "i64" },  { "ll", "i64" },
+    { "LL", "i64" }, { "n", "i64" },     { "ul", "u64" }, { "UL", "u64" },
+    { "lu", "u64" }, { "ull", "u64" },   { "i", "i32" },  { "ULL", "u64" },
+    { "s", "i16" },  { "usize", "i64" },
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)
     if (strcmp(table[i].theirs, suffix) == 0)

@@ -368,8 +368,8 @@ static bool hint_special(Check *k, Loc loc, const Type *expected, const Type *ac
   return hint_comparison(k, loc, actual, why) || hint_chain(k, why) ||
          hint_operator(k, actual, why) || hint_negative_argument(k, actual, why) ||
          hint_tuple_of_arguments(k, why) || hint_section(k, loc, expected, actual) ||
-         hint_order(k, expected, actual, why) ||
-         hint_missing_argument(k, actual, why) || hint_untupled(k, expected, why) ||
+         hint_order(k, expected, actual, why) || hint_missing_argument(k, actual, why) ||
+         hint_untupled(k, expected, why) ||
          hint_elementwise(k, loc, expected, actual, why) ||
          hint_map2(k, expected, actual, why) ||
          hint_pipe(k, loc, expected, actual, why) ||

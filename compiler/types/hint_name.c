@@ -8,7 +8,8 @@ typedef struct Habit {
   const char *name, *advice;
 } Habit;
 
-#define OPTIONS "there is no null: `#some x` and `#none` may be constructors of a sum type"
+#define OPTIONS \
+  "there is no null: `#some x` and `#none` may be constructors of a sum type"
 
 // clang-format off
 static const Habit value_habits[] = {
@@ -174,9 +175,9 @@ static void hint_close_value(Check *k, Name name) {
 // After let rec f x = ..., which defines `rec`.
 static bool is_after_rec(Check *k, Name name) {
   const Binding *rec = scope_value(k, name_of(k->c->names, "rec"));
-  const AstPat *first =
-      rec && rec->function && rec->function->params.count > 1 ? rec->function->params.at[0]
-                                                              : NULL;
+  const AstPat *first = rec && rec->function && rec->function->params.count > 1
+                            ? rec->function->params.at[0]
+                            : NULL;
   return first && first->kind == AST_PAT_NAME && first->u.name.name == name;
 }
 

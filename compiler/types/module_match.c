@@ -122,9 +122,9 @@ const Module *module_assume(Check *k, const Signature *s) {
 
 typedef struct Match {
   Check *k;
-  Loc loc;           // of the module
-  Subst types;       // what the abstract types are in the module
-  const char *path;  // to the module that is being compared, "n."
+  Loc loc;                  // of the module
+  Subst types;              // what the abstract types are in the module
+  const char *path;         // to the module that is being compared, "n."
   Vec(const char *) lacks;  // "type `n.t`"
   bool failed;
 } Match;
@@ -146,8 +146,7 @@ static void report_missing(const Match *t) {
   Text *names = text_new();
   for (int i = 0; i < shown; i++)
     text_printf(names, "%s%s", i ? ", " : "", t->lacks.at[i]);
-  if (shown < t->lacks.count)
-    text_printf(names, " and %d more", t->lacks.count - shown);
+  if (shown < t->lacks.count) text_printf(names, " and %d more", t->lacks.count - shown);
   error(t->k->c, t->loc, "the module lacks members of its module type: %s",
         text_str(names));
 }

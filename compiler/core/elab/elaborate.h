@@ -94,7 +94,7 @@ struct Elab {
   const StmAttrs *next_attrs;  // for the next application, or NULL
   Map *intrinsics;             // Name -> Intrinsic
   int depth;                   // of calls that are being evaluated
-  const char *stack;           // where the compiler's stack begins, and how much of it may be used
+  const char *stack;           // where the stack begins, of which that much may be used
   size_t stack_most;
   Map *functions;              // AstFunction -> FunctionMemo (function.c)
   Vec(const Function *) emitted;
