@@ -178,13 +178,12 @@ static void check_sizes(LoopSizes *l, AstExp *exp, const Type *param) {
   }
   if (type_is_error(param) || type_is_error(initial) || type_is_error(body)) return;
   if (decide(l, param, initial, body)) return;
-  error(k->c, loc, "%s has type `%s`, expected `%s`", "the body of the loop",
-        type_text(body), type_text(param));
+  Mismatch m = k->mismatch;
+  error(k->c, loc, "the body of the loop has type `%s`, expected `%s`", type_text(body),
+        type_text(param));
   note(k->c, exp->u.loop.init->loc, "the initial value has type `%s`",
        type_text(initial));
-  if (k->mismatch.kind == MISMATCH_SIZE)
-    note(k->c, loc, "sizes `%s` and `%s` can't be shown equal",
-         size_text(k->mismatch.expected_size), size_text(k->mismatch.actual_size));
+  explain_mismatch(k, &m, param, body);
 }
 
 // --- The loop ---

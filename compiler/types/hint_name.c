@@ -229,11 +229,12 @@ void hint_type(Check *k, const AstName *name) {
 
 static void hint_closest_field(Check *k, const Type *record, Name field) {
   NameVec names = { 0 };
-  bool constructors = type_is_sum(record);
+  bool constructors = *field == '#';
+  if (constructors != type_is_sum(record)) return;
   for (int i = constructors; i < record->u.record.count; i++)
-    vec_push(&names, record->u.record.fields[i].name);
-  Name close = diag_closest(field, names.at, names.count);
-  if (close) hint(k->c, "did you mean `%s`?", close);
+    vec_push(&names, record->u.record.fields[i].name + constructors);
+  const char *close = diag_closest(field + constructors, names.at, names.count);
+  if (close) hint(k->c, "did you mean `%s%s`?", constructors ? "#" : "", close);
 }
 
 // xs.length

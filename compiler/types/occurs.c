@@ -34,12 +34,20 @@ static bool in_size(Search *s, const Size *size) {
   return false;
 }
 
+// Of a record that is not known yet there are the fields that are used.
+static bool in_var(Search *s, const TypeVar *var) {
+  if (var == s->type_var) return true;
+  vec_each (const FieldWant *, want, &var->fields)
+    if (in_type(s, want->type)) return true;
+  return false;
+}
+
 static bool in_type(Search *s, const Type *type) {
   type = type_resolve(type);
   switch (type->kind) {
   case TYPE_PRIM:
   case TYPE_PARAM: return false;
-  case TYPE_VAR: return type->u.var == s->type_var;
+  case TYPE_VAR: return in_var(s, type->u.var);
   case TYPE_ARRAY:
     return in_size(s, type->u.array.size) || in_type(s, type->u.array.elem);
   case TYPE_FUNCTION:
