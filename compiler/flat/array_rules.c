@@ -36,9 +36,11 @@ static const Body *scatter_body(const Body *body, const ScatterDest *dests,
 //          where dest' is dest over Sigma and the indices gain the position in Sigma
 // Inner parallelism of f is sequential.  Tests: tests/rules/scatter-*
 bool rule_scatter(Flatten *fl, const Goal *goal, Atom *out) {
-  if (goal->stm->exp->kind != EXP_SCATTER || marked_sequential(goal->stm)) return false;
-  trace(fl, "scatter", goal->stm);
   const Exp *exp = goal->stm->exp;
+  if (exp->kind != EXP_SCATTER || marked_sequential(goal->stm)) return false;
+  if (goal_varies(goal, exp->u.scatter.width)) return false;
+  if (goal_is_question(goal)) return true;
+  trace(fl, "scatter", goal->stm);
   int depth = nest_depth(goal->nest);
   int count = exp->u.scatter.dest_count;
   ScatterDest *dests = new_array(ScatterDest, count);
@@ -62,12 +64,27 @@ bool rule_scatter(Flatten *fl, const Goal *goal, Atom *out) {
   return true;
 }
 
+// In a context the operators must be on scalars, the same at every point of Sigma: there is no
+// kernel for others, where the host has one.
+static bool hist_is_exploitable(const Goal *goal, const Exp *hist) {
+  if (!goal->nest) return true;
+  if (goal_varies(goal, hist->u.hist.width)) return false;
+  for (int i = 0; i < hist->u.hist.op_count; i++) {
+    const RedOp *op = &hist->u.hist.ops[i].op;
+    Soac as_soac = { .ops = op, .op_count = 1 };
+    if (!operators_on_scalars(&as_soac) || goal_operators_vary(goal, op, 1)) return false;
+  }
+  return true;
+}
+
 // Histogram: Sigma |-l hist n f xss into dests op  =>  seghist^l (Sigma, <xs in xss>) f into dests' op
 //            where dests' are dests over Sigma.  Tests: tests/rules/hist-*
 bool rule_hist(Flatten *fl, const Goal *goal, Atom *out) {
-  if (goal->stm->exp->kind != EXP_HIST || marked_sequential(goal->stm)) return false;
-  trace(fl, "hist", goal->stm);
   const Exp *exp = goal->stm->exp;
+  if (exp->kind != EXP_HIST || marked_sequential(goal->stm)) return false;
+  if (!hist_is_exploitable(goal, exp)) return false;
+  if (goal_is_question(goal)) return true;
+  trace(fl, "hist", goal->stm);
   HistOp *hists = new_array(HistOp, exp->u.hist.op_count);
   for (int h = 0; h < exp->u.hist.op_count; h++) {
     hists[h] = exp->u.hist.ops[h];
@@ -89,10 +106,10 @@ bool rule_hist(Flatten *fl, const Goal *goal, Atom *out) {
   return true;
 }
 
+typedef const Body *(*ElementFn)(Flatten *fl, Builder *b, const Exp *exp, Atom at);
+
 // A lambda over one i64 position.
-static Lambda over_position(Flatten *fl,
-                            const Body *(*make)(Flatten *, Builder *, const Exp *, Atom),
-                            const Exp *exp, Loc loc) {
+static Lambda over_position(Flatten *fl, ElementFn make, const Exp *exp, Loc loc) {
   const Var *at = var_new(fl->c, name_of(fl->c->names, "at"), type_scalar(PRIM_I64), loc);
   Builder b = builder_new(fl->c, loc);
   const Body *body = make(fl, &b, exp, atom_var(at));
@@ -150,35 +167,38 @@ static const Body *copy_element(Flatten *fl, Builder *b, const Exp *exp, Atom at
   return core_body(b, &x, 1);
 }
 
+// An array operation as a map over positions.
+typedef struct Elements {
+  Atom width;
+  ElementFn make;  // NULL: not an array operation
+} Elements;
+
+static Elements elements_of(const Exp *exp) {
+  if (exp->kind == EXP_IOTA) return (Elements){ exp->u.iota.count, iota_element };
+  if (exp->kind == EXP_REPLICATE)
+    return (Elements){ exp->u.replicate.count, replicate_element };
+  if (exp->kind == EXP_CONCAT) return (Elements){ exp->u.concat.count, concat_element };
+  if (exp->kind == EXP_ROTATE)
+    return (Elements){ atom_type(exp->u.rotate.array).dims[0], rotate_element };
+  if (exp->kind == EXP_COPY && atom_type(exp->u.atom.atom).rank > 0)
+    return (Elements){ atom_type(exp->u.atom.atom).dims[0], copy_element };
+  return (Elements){ 0 };
+}
+
 // Array operations in a context: op  =>  map (\at -> element of op at position `at`) (iota n)
+//       if n is the same at every point of Sigma
 // Why: inside of a nest they are parallelism like any other (docs/how-it-works.md, "The rules").
 // On the host as well, so that later passes know segmap only.
 bool rule_array_operation(Flatten *fl, const Goal *goal, Atom *out) {
   const Exp *exp = goal->stm->exp;
-  Atom width;
-  Lambda fn;
-  Loc loc = goal->stm->loc;
-  if (exp->kind == EXP_IOTA) {
-    width = exp->u.iota.count;
-    fn = over_position(fl, iota_element, exp, loc);
-  } else if (exp->kind == EXP_REPLICATE) {
-    width = exp->u.replicate.count;
-    fn = over_position(fl, replicate_element, exp, loc);
-  } else if (exp->kind == EXP_CONCAT) {
-    width = exp->u.concat.count;
-    fn = over_position(fl, concat_element, exp, loc);
-  } else if (exp->kind == EXP_ROTATE) {
-    width = atom_type(exp->u.rotate.array).dims[0];
-    fn = over_position(fl, rotate_element, exp, loc);
-  } else if (exp->kind == EXP_COPY && atom_type(exp->u.atom.atom).rank > 0) {
-    width = atom_type(exp->u.atom.atom).dims[0];
-    fn = over_position(fl, copy_element, exp, loc);
-  } else {
-    return false;
-  }
+  Elements elements = elements_of(exp);
+  if (!elements.make) return false;
+  if (goal_varies(goal, elements.width)) return false;
+  if (goal_is_question(goal)) return true;
   trace(fl, "array-operation", goal->stm);
-  const Nest *nest =
-      nest_index(nest_level(goal->nest, width), fn.params[0], nest_depth(goal->nest) + 1);
+  Lambda fn = over_position(fl, elements.make, exp, goal->stm->loc);
+  const Nest *nest = nest_index(nest_level(goal->nest, elements.width), fn.params[0],
+                                nest_depth(goal->nest) + 1);
   emit_segmap(fl, nest, goal->level, fn.body, goal->b, out);
   return true;
 }
@@ -275,13 +295,32 @@ static int value_count(const Exp *update) {
   return count;
 }
 
+// In a context an update is worth a kernel of its own only if the array lies in memory already and
+// what is written is regular.
+static bool update_is_exploitable(const Goal *goal, const Exp *update) {
+  Atom array;
+  int levels;
+  if (!goal->nest) return true;
+  if (update->u.update.array.kind != ATOM_VAR) return false;
+  if (!nest_origin(goal->nest, update->u.update.array.u.var, &array, &levels))
+    return false;
+  if (levels != nest_depth(goal->nest)) return false;
+  for (int i = 0; i < update->u.update.dim_count; i++) {
+    const DimIndex *dim = &update->u.update.dims[i];
+    if (dim->is_slice && (update->u.update.checked || goal_varies(goal, dim->count)))
+      return false;
+  }
+  return true;
+}
+
 // Update: Sigma |-l xs with [i] = v  =>  segscatter^l Sigma (.., i, v) into xs'
 //         where xs' is xs over Sigma; a slice adds its dimensions to the space
 // Why: one write per point instead of a copy of the row.  A scatter leaves out what is out of
 // bounds, so a checked position gets an assertion.  Tests: tests/rules/update-*
 bool rule_update(Flatten *fl, const Goal *goal, Atom *out) {
   const Exp *exp = goal->stm->exp;
-  if (exp->kind != EXP_UPDATE) return false;
+  if (exp->kind != EXP_UPDATE || !update_is_exploitable(goal, exp)) return false;
+  if (goal_is_question(goal)) return true;
   int rank = exp->u.update.dim_count, depth = nest_depth(goal->nest);
   trace(fl, "update", goal->stm);
   ScatterDest dest = {

@@ -59,6 +59,13 @@ static Map *last_uses(const Body *body) {
   return uses;
 }
 
+// A statement of the body as a goal in the context as it is now.
+static Goal goal_of(const Group *g, const Stm *stm) {
+  return (Goal){
+    .nest = g->nest, .local = g->local, .level = g->level, .stm = stm, .b = g->b
+  };
+}
+
 static bool used_later(const Group *g, const Var *var) {
   const Position *position = map_get(g->last_use, var);
   return position && position->at > g->now;
@@ -98,6 +105,7 @@ typedef struct Flush {
 
 // What a flush would store; false if the size of something stored varies.
 static bool plan_flush(const Group *g, VarVec vars, Flush *f) {
+  Goal here = goal_of(g, NULL);
   f->marked = map_new(NULL);
   mark_needed(g, f->marked, vars);
   Map *wanted = map_new(NULL);
@@ -109,7 +117,7 @@ static bool plan_flush(const Group *g, VarVec vars, Flush *f) {
     for (int i = 0; i < (*s)->binder_count && !is_cheap((*s)->exp); i++) {
       const Var *var = (*s)->binders[i];
       if (!read_elsewhere(g, f->marked, wanted, var)) continue;
-      if (type_varies(g->nest, g->local, var->type)) return false;
+      if (goal_type_varies(&here, var->type)) return false;
       vec_push(&f->stored, var);
     }
   }
@@ -176,10 +184,11 @@ static void add_pending(Group *g, const Stm *stm) {
 // G6    Sigma |-l let a0 = e1 in e2  =>  let ap = e1' in e2'    see the head of this file
 // False if e1 cannot be distributed: it is sequential code then.
 static bool rule_g6(Group *g, const Stm *stm) {
-  if (!exploitable(g->fl, g->nest, g->local, stm)) return false;
+  Goal goal = goal_of(g, stm);
+  if (!goal_distributes(g->fl, &goal)) return false;
   if (!flush(g, stm_free(stm))) return false;
+  goal.nest = g->nest;
   Atom *out = new_array(Atom, stm->binder_count);
-  Goal goal = { g->nest, g->level, stm, g->b };
   if (!apply_rules(g->fl, &goal, out)) return false;
   if (g->now + 1 < g->count) trace(g->fl, "G6", stm);
   for (int i = 0; i < stm->binder_count; i++)
@@ -188,7 +197,7 @@ static bool rule_g6(Group *g, const Stm *stm) {
 }
 
 static bool permute_outside(Group *g, const Stm *stm) {
-  Goal goal = { g->nest, g->level, stm, g->b };
+  Goal goal = goal_of(g, stm);
   const Nest *nest = waits(g, stm) ? NULL : rule_g5(g->fl, &goal);
   if (nest) g->nest = nest;
   return nest != NULL;
@@ -205,9 +214,10 @@ static void seek_failure(CoreVisitor *v, const Body *body) {
 // point): done once, outside.
 static bool is_common_work(const Group *g, const Stm *stm) {
   if (!exp_is_soac(stm->exp) || marked_sequential(stm)) return false;
+  Goal goal = goal_of(g, stm);
   VarVec free = stm_free(stm);
   vec_each (const Var **, v, &free)
-    if (varies(g->nest, g->local, atom_var(*v))) return false;
+    if (goal_varies(&goal, atom_var(*v))) return false;
   bool may_fail = exp_may_fail(stm->exp);
   CoreVisitor v = { .body = seek_failure, .state = &may_fail };
   if (!may_fail) core_visit_exp(&v, stm->exp);
@@ -220,7 +230,8 @@ static void walk_stm(Group *g, const Stm *stm) {
   for (int i = 0; i < stm->binder_count; i++)
     map_put(g->fl->defs, stm->binders[i], stm);
   g->b->loc = stm->loc;
-  if (is_uniform(g->nest, g->local, stm)) {
+  Goal goal = goal_of(g, stm);
+  if (goal_is_uniform(&goal, stm)) {
     core_let_vars(g->b, stm->binders, stm->binder_count, stm->exp);
     return;
   }
@@ -244,7 +255,9 @@ static bool in_memory(const Group *g, Atom result, Atom *array) {
          levels == nest_depth(g->nest);
 }
 
-// One segmap for the results that are not in memory yet.
+// G1    Sigma |-l e  =>  segmap^l Sigma e    if no other rule applies         [PPoPP'19, Figure 3]
+// Here for what is left of a body, above level 0 as well: one segmap for the results that are not in
+// memory yet.  (A map whose inner SOACs become sequential: rules.c.)
 static void finish(Group *g, const Body *body, const bool *uniform, Atom *out) {
   Flush f = { .marked = map_new(NULL) };
   AtomVec results = { 0 };
@@ -291,7 +304,7 @@ static void flatten_host_stm(Flatten *fl, int level, const Stm *stm, Builder *b)
   for (int i = 0; i < stm->binder_count; i++)
     map_put(fl->defs, stm->binders[i], stm);
   b->loc = stm->loc;
-  Goal goal = { NULL, level, stm, b };
+  Goal goal = { .level = level, .stm = stm, .b = b };
   apply_rules(fl, &goal, out);
   for (int i = 0; i < stm->binder_count; i++)
     if (!atom_equal(out[i], atom_var(stm->binders[i])))

@@ -1,5 +1,5 @@
-// Surgery that the rules share: seg-ops over a context, guards, the loops of G7 and the branches of
-// G8.  No decisions are taken here.
+// Surgery that the rules share: seg-ops over a context, guards, the operators of G4 and G9, the loops
+// of G7 and the branches of G8.  No decisions are taken here.
 #include "base/map.h"
 #include "flat/rules.h"
 #include <string.h>
@@ -23,12 +23,6 @@ const Body *body_of_stm(const Stm *stm) {
     results[i] = atom_var(stm->binders[i]);
   return new_node(Body, .stms = stm, .stm_count = 1, .results = results,
                   .result_count = stm->binder_count);
-}
-
-const Stm *stm_with_exp(const Stm *stm, const Exp *exp) {
-  Stm *copy = mem_copy(stm, sizeof *stm);
-  copy->exp = exp;
-  return copy;
 }
 
 // Is the array 0, 1, 2, ...?
@@ -109,12 +103,6 @@ void emit_branches(const Goal *goal, const Exp *exp, Atom *out) {
   core_let_n(goal->b, goal->stm->binders[0]->name, exp, out);
 }
 
-void emit_guard(Flatten *fl, const Goal *goal, const Guard *guard, const Body *then_body,
-                const Body *else_body, Atom *out) {
-  (void)fl;
-  emit_branches(goal, exp_guard(guard, then_body, else_body), out);
-}
-
 const Body *flatten_branch(Flatten *fl, const Nest *nest, int level, const Body *body) {
   Builder b = builder_new(fl->c, (Loc){ 0 });
   Atom *results = new_array(Atom, body->result_count);
@@ -143,6 +131,96 @@ void flatten_host_loop(Flatten *fl, const Goal *goal, Atom *out) {
     out[i] = atom_var(goal->stm->binders[i]);
 }
 
+// ---- G4 and G9
+
+static const int transposition[2] = { 1, 0 };
+
+static Atom transpose_rows(Builder *b, Atom array) {
+  int rank = atom_type(array).rank;
+  int *perm = new_array(int, rank);
+  for (int i = 0; i < rank; i++)
+    perm[i] = i < 2 ? transposition[i] : i;
+  return core_let(b, "transposed", exp_rearrange(perm, rank, array));
+}
+
+// A fresh variable for the elements of an array.
+static const Var *element_of(Flatten *fl, const char *name, Atom array, Loc loc) {
+  return var_new(fl->c, name_of(fl->c->names, name), type_row(atom_type(array)), loc);
+}
+
+// \x y .. -> x y .., over elements of the arrays.
+static Lambda identity_over(Flatten *fl, const char *name, const Atom *arrays, int count,
+                            Loc loc) {
+  const Var **elems = new_array(const Var *, count);
+  Atom *same = new_array(Atom, count);
+  for (int i = 0; i < count; i++) {
+    elems[i] = element_of(fl, name, arrays[i], loc);
+    same[i] = atom_var(elems[i]);
+  }
+  Builder none = builder_new(fl->c, loc);
+  return lambda_new(elems, count, core_body(&none, same, count));
+}
+
+// \columns -> reduce op columns, or scan, whatever the statement is.
+static Lambda column_reduction(Flatten *fl, const Stm *stm, const RedOp *op,
+                               const Var **columns) {
+  int count = op->count;
+  Atom *rows = new_array(Atom, count), *reduced = new_array(Atom, count);
+  for (int i = 0; i < count; i++)
+    rows[i] = atom_var(columns[i]);
+  Lambda identity = identity_over(fl, "x", rows, count, stm->loc);
+  Soac reduce = { stm->exp->u.soac.width, identity, rows, count, op, 1 };
+  Builder b = builder_new(fl->c, stm->loc);
+  core_let_n(&b, "reduced", exp_soac(stm->exp->kind, reduce), reduced);
+  return lambda_new(columns, count, core_body(&b, reduced, count));
+}
+
+const Body *interchange_reduce(Flatten *fl, const Stm *stm, const Soac *inner,
+                               const Atom *neutral) {
+  const Soac *soac = &stm->exp->u.soac;
+  int count = soac->ops[0].count;
+  Builder b = builder_new(fl->c, stm->loc);
+  Atom *columns = new_array(Atom, count), *out = new_array(Atom, count);
+  const Var **params = new_array(const Var *, count);
+  for (int i = 0; i < count; i++) {
+    columns[i] = transpose_rows(&b, soac->arrays[i]);
+    params[i] = element_of(fl, "column", columns[i], stm->loc);
+  }
+  RedOp *op = mem_copy(&soac->ops[0], sizeof(RedOp));
+  op->op = core_rename_lambda(fl->c, subst_new(), inner->fn);
+  op->neutral = neutral;
+  Lambda fn = column_reduction(fl, stm, op, params);
+  core_let_n(&b, "columns", exp_map(inner->width, fn, columns, count), out);
+  for (int i = 0; i < count && stm->exp->kind == EXP_SCANOMAP; i++)
+    out[i] = transpose_rows(&b, out[i]);
+  return core_body(&b, out, count);
+}
+
+static const RedOp *renamed_ops(Flatten *fl, const RedOp *ops, int count) {
+  RedOp *out = new_array(RedOp, count);
+  for (int i = 0; i < count; i++) {
+    out[i] = ops[i];
+    out[i].op = core_rename_lambda(fl->c, subst_new(), ops[i].op);
+  }
+  return out;
+}
+
+const Body *decompose_redomap(Flatten *fl, const Stm *stm) {
+  const Soac *soac = &stm->exp->u.soac;
+  Builder b = builder_new(fl->c, stm->loc);
+  int results = soac->fn.body->result_count, reds = soac_red_count(soac);
+  Atom *ys = new_array(Atom, results);
+  Lambda fn = core_rename_lambda(fl->c, subst_new(), soac->fn);
+  b.attrs = stm->attrs;
+  core_let_n(&b, "ys", exp_map(soac->width, fn, soac->arrays, soac->array_count), ys);
+  Lambda identity = identity_over(fl, "y", ys, reds, stm->loc);
+  const RedOp *ops = renamed_ops(fl, soac->ops, soac->op_count);
+  Soac reduce = { soac->width, identity, ys, reds, ops, soac->op_count };
+  Atom *all = mem_copy(ys, sizeof *ys * (size_t)results);
+  core_let_n(&b, "reduced", exp_soac(stm->exp->kind, reduce), all);
+  return core_body(&b, all, results);
+}
+
 // ---- G7
 
 // Which merge parameters have the same scalar value at every point of the context?  Those whose
@@ -154,19 +232,20 @@ typedef struct Uniform {
   bool *params;
 } Uniform;
 
-// What varies in the loop's body, given which parameters are taken as uniform.
-static Map *varying_in_body(const Uniform *u) {
-  Map *varying = map_new(NULL);
+// The end of the loop's body, where what varies is known, given which parameters are taken as
+// uniform.
+static Goal end_of_body(const Uniform *u) {
+  Goal end = { .nest = u->nest, .local = map_new(NULL) };
   const Exp *loop = u->loop;
   for (int i = 0; i < loop->u.loop.param_count; i++)
-    if (!u->params[i]) map_put(varying, loop->u.loop.params[i], loop);
+    if (!u->params[i]) goal_bind(&end, loop->u.loop.params[i]);
   for (int i = 0; i < loop->u.loop.body->stm_count; i++) {
     const Stm *stm = &loop->u.loop.body->stms[i];
-    if (is_uniform(u->nest, varying, stm)) continue;
+    if (goal_is_uniform(&end, stm)) continue;
     for (int k = 0; k < stm->binder_count; k++)
-      map_put(varying, stm->binders[k], loop);
+      goal_bind(&end, stm->binders[k]);
   }
-  return varying;
+  return end;
 }
 
 static const bool *uniform_params(const Nest *nest, const Exp *loop) {
@@ -177,9 +256,9 @@ static const bool *uniform_params(const Nest *nest, const Exp *loop) {
                   !nest_varies(nest, loop->u.loop.inits[i]);
   for (bool changed = true; changed;) {
     changed = false;
-    Map *varying = varying_in_body(&u);
+    Goal end = end_of_body(&u);
     for (int i = 0; i < count; i++) {
-      if (!u.params[i] || !varies(nest, varying, loop->u.loop.body->results[i])) continue;
+      if (!u.params[i] || !goal_varies(&end, loop->u.loop.body->results[i])) continue;
       u.params[i] = false;
       changed = true;
     }

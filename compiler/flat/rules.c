@@ -9,8 +9,33 @@ static bool sequential_inner(const Stm *stm) {
   return stm->attrs && stm->attrs->sequential_inner;
 }
 
+// The premise that G1, G2 and G3 share: map (\xs -> e) xss whose width is the same at every point of
+// Sigma.  Else NULL.
+static const Soac *regular_map(const Goal *goal) {
+  const Exp *exp = goal->stm->exp;
+  if (exp->kind != EXP_MAP || marked_sequential(goal->stm)) return NULL;
+  return goal_varies(goal, exp->u.soac.width) ? NULL : &exp->u.soac;
+}
+
+// The premise that G4 and G9 share: redomap op f z xss, or a scanomap, of which Sigma binds neither
+// the width nor what op and z are made of.  Else NULL.
+static const Soac *regular_redomap(const Goal *goal) {
+  const Exp *exp = goal->stm->exp;
+  if (exp->kind != EXP_REDOMAP && exp->kind != EXP_SCANOMAP) return NULL;
+  const Soac *soac = &exp->u.soac;
+  if (marked_sequential(goal->stm) || goal_varies(goal, soac->width)) return NULL;
+  return goal_operators_vary(goal, soac->ops, soac->op_count) ? NULL : soac;
+}
+
 static const SegOp *seg_like(SegKind kind, int level) {
   return new_node(SegOp, .kind = kind, .level = level);
+}
+
+// Sigma |-l map (\xs -> e) xss  =>  segmap^l (Sigma, <xs in xss>) e
+static bool map_as_segmap(Flatten *fl, const Goal *goal, const Soac *map, Atom *out) {
+  const Nest *nest = flatten_push(fl, goal->nest, map);
+  emit_segmap(fl, nest, goal->level, map->fn.body, goal->b, out);
+  return true;
 }
 
 // G0    * |-l e  =>  e    if no other rule applies                            [Figure 3]
@@ -18,6 +43,7 @@ static const SegOp *seg_like(SegKind kind, int level) {
 // becomes a kernel of one item: the host does not touch arrays.
 static bool rule_g0(Flatten *fl, const Goal *goal, Atom *out) {
   if (goal->nest) return false;
+  if (goal_is_question(goal)) return true;
   trace(fl, "G0", goal->stm);
   if (goal->level > 0 && exp_is_soac(goal->stm->exp)) {
     emit_segmap(fl, NULL, goal->level, body_of_stm(goal->stm), goal->b, out);
@@ -30,30 +56,29 @@ static bool rule_g0(Flatten *fl, const Goal *goal, Atom *out) {
 }
 
 // G1    Sigma |-0 e  =>  segmap0 Sigma e    if Sigma is not empty and no other rule applies   [Figure 3]
-// Why: below level 0 there is no parallelism left to use.  Above level 0 the same holds of a map
-// whose inner parallelism depends on the context (irregular), which cannot be distributed.
+// Here for e = map (\xs -> e') xss with inner SOACs, which joins the context as in G2 and whose
+// inner SOACs become sequential: below level 0 there is no parallelism left to use.  Above level 0
+// #[sequential_inner] asks for the same.  What no rule takes in a body: finish() in distribute.c.
 static bool rule_g1(Flatten *fl, const Goal *goal, Atom *out) {
-  if (goal->stm->exp->kind != EXP_MAP || marked_sequential(goal->stm)) return false;
-  if (goal->level > 0 && !sequential_inner(goal->stm)) return false;
-  const Soac *map = &goal->stm->exp->u.soac;
-  if (!core_has_soac(map->fn.body)) return false;
+  const Soac *map = regular_map(goal);
+  if (!map) return false;
+  bool stays_inside = goal->level == 0 || sequential_inner(goal->stm);
+  if (!core_has_soac(map->fn.body) || !stays_inside) return false;
+  if (goal_is_question(goal)) return true;
   trace(fl, "G1", goal->stm);
-  emit_segmap(fl, flatten_push(fl, goal->nest, map), goal->level, map->fn.body, goal->b,
-              out);
-  return true;
+  return map_as_segmap(fl, goal, map, out);
 }
 
 // G2    Sigma |-l map (\xs -> e) xss  =>  segmap^l (Sigma, <xs in xss>) e
 //       if e has no inner SOACs                                                [Figure 3]
 // Does not apply when e has some: that is G3.  Tests: tests/rules/g2-*
 static bool rule_g2(Flatten *fl, const Goal *goal, Atom *out) {
-  if (goal->stm->exp->kind != EXP_MAP || marked_sequential(goal->stm)) return false;
-  const Soac *map = &goal->stm->exp->u.soac;
+  const Soac *map = regular_map(goal);
+  if (!map) return false;
   if (core_has_soac(map->fn.body)) return false;
+  if (goal_is_question(goal)) return true;
   trace(fl, "G2", goal->stm);
-  emit_segmap(fl, flatten_push(fl, goal->nest, map), goal->level, map->fn.body, goal->b,
-              out);
-  return true;
+  return map_as_segmap(fl, goal, map, out);
 }
 
 static Map *seg_bound(const SegOp *seg) {
@@ -185,6 +210,43 @@ static bool always_fits(const Guard *guard) {
          bytes->atom.u.constant.u.i <= few_bytes;
 }
 
+// A version and the guard that must hold for it to run.
+typedef struct Case {
+  const Guard *guard;
+  const Body *version;
+} Case;
+
+// if guard_0 then version_0 else if guard_1 then version_1 ... else version_n: the last version
+// needs no guard.
+static void emit_cascade(Flatten *fl, const Goal *goal, const Case *cases, int count,
+                         Atom *out) {
+  int results = goal->stm->binder_count;
+  const Body *rest = cases[count - 1].version;
+  for (int i = count - 2; i >= 0; i--) {
+    Builder b = builder_new(fl->c, goal->stm->loc);
+    Goal inner = *goal;
+    inner.b = &b;
+    Atom *values = new_array(Atom, results);
+    emit_branches(&inner, exp_guard(cases[i].guard, cases[i].version, rest), values);
+    rest = core_body(&b, values, results);
+  }
+  core_add_body(goal->b, rest);
+  memcpy(out, rest->results, sizeof(Atom) * (size_t)results);
+}
+
+// The versions of G3 in the order in which they are tried, at most three; returns how many.  e_flat
+// is left out if it would be e_top again: then e_top ends the cascade, as no memory stands in its
+// way, unless e_middle always fits.
+static int cases_of(const Versions *v, Case *out) {
+  int count = 0;
+  bool top_ends = !v->flat && v->middle && !always_fits(v->intra_guard);
+  if (v->top && !top_ends) out[count++] = (Case){ v->top_guard, v->top };
+  if (v->middle) out[count++] = (Case){ v->intra_guard, v->middle };
+  if (v->flat) out[count++] = (Case){ NULL, v->flat };
+  if (v->top && top_ends) out[count++] = (Case){ NULL, v->top };
+  return count;
+}
+
 // G3    Sigma |-(l+1) map (\xs -> e) xss  =>  if Par(Sigma') >= t_top then e_top
 //                                             else if Par(e_middle) >= t_intra then e_middle else e_flat
 //       where Sigma' = Sigma, <xs in xss>    e_top = segmap^(l+1) Sigma' e
@@ -195,33 +257,15 @@ static bool always_fits(const Guard *guard) {
 // e_middle also needs its arrays to fit into local memory (section 4.1, first option).  Versions
 // that add nothing are left out: no level-0 parallelism in e_middle; e_flat equal to e_top.
 static bool rule_g3(Flatten *fl, const Goal *goal, Atom *out) {
-  if (goal->stm->exp->kind != EXP_MAP || goal->level == 0 || marked_sequential(goal->stm))
-    return false;
-  const Soac *map = &goal->stm->exp->u.soac;
+  const Soac *map = regular_map(goal);
+  if (!map || goal->level == 0) return false;
   if (!core_has_soac(map->fn.body)) return false;
+  if (goal_is_question(goal)) return true;
   trace(fl, "G3", goal->stm);
   Versions v = make_versions(fl, goal, flatten_push(fl, goal->nest, map), map->fn.body);
   fl->version_count += (v.top != NULL) + (v.middle != NULL);
-  const Body *last = v.flat ? v.flat : v.top ? v.top : v.middle;
-  if (v.flat && v.top && v.middle) {
-    Builder b = builder_new(fl->c, goal->stm->loc);
-    Atom *inner = new_array(Atom, goal->stm->binder_count);
-    Goal rest = { goal->nest, goal->level, goal->stm, &b };
-    emit_guard(fl, &rest, v.intra_guard, v.middle, v.flat, inner);
-    last = core_body(&b, inner, goal->stm->binder_count);
-  }
-  bool two = v.flat && (v.top || v.middle);
-  bool top_or_middle = !v.flat && v.top && v.middle;  // e_flat would be e_top again
-  if (top_or_middle && always_fits(v.intra_guard))
-    emit_guard(fl, goal, v.top_guard, v.top, v.middle, out);
-  else if (two && v.top)
-    emit_guard(fl, goal, v.top_guard, v.top, last, out);
-  else if (two || top_or_middle)
-    emit_guard(fl, goal, v.intra_guard, v.middle, last, out);
-  else {
-    core_add_body(goal->b, last);
-    memcpy(out, last->results, sizeof(Atom) * (size_t)goal->stm->binder_count);
-  }
+  Case cases[3];
+  emit_cascade(fl, goal, cases, cases_of(&v, cases), out);
   return true;
 }
 
@@ -240,74 +284,20 @@ static bool inner_neutral(Flatten *fl, const RedOp *op, Atom *out) {
   return true;
 }
 
-static const int transposition[2] = { 1, 0 };
-
-static Atom transpose_rows(Builder *b, Atom array) {
-  int rank = atom_type(array).rank;
-  int *perm = new_array(int, rank);
-  for (int i = 0; i < rank; i++)
-    perm[i] = i < 2 ? transposition[i] : i;
-  return core_let(b, "transposed", exp_rearrange(perm, rank, array));
-}
-
-// map (reduce op d) (transpose z1) ..., likewise with scan, whose result is transposed back.
-static const Body *interchanged(Flatten *fl, const Stm *stm, const Soac *inner,
-                                const Atom *neutral) {
-  const Soac *soac = &stm->exp->u.soac;
-  int count = soac->ops[0].count;
-  Builder b = builder_new(fl->c, stm->loc);
-  Atom *columns = new_array(Atom, count);
-  const Var **params = new_array(const Var *, count);
-  Atom *rows = new_array(Atom, count);
-  for (int i = 0; i < count; i++) {
-    columns[i] = transpose_rows(&b, soac->arrays[i]);
-    params[i] = var_new(fl->c, name_of(fl->c->names, "column"),
-                        type_row(atom_type(columns[i])), stm->loc);
-    rows[i] = atom_var(params[i]);
-  }
-  RedOp *op = mem_copy(&soac->ops[0], sizeof(RedOp));
-  op->op = core_rename_lambda(fl->c, subst_new(), inner->fn);
-  op->neutral = neutral;
-  const Var **elems = new_array(const Var *, count);
-  Atom *same = new_array(Atom, count);
-  for (int i = 0; i < count; i++) {
-    elems[i] =
-        var_new(fl->c, name_of(fl->c->names, "x"), type_row(params[i]->type), stm->loc);
-    same[i] = atom_var(elems[i]);
-  }
-  Builder none = builder_new(fl->c, stm->loc);
-  Soac reduce = { soac->width, lambda_new(elems, count, core_body(&none, same, count)),
-                  rows,        count,
-                  op,          1 };
-  Builder in_map = builder_new(fl->c, stm->loc);
-  Atom *reduced = new_array(Atom, count);
-  core_let_n(&in_map, "reduced", exp_soac(stm->exp->kind, reduce), reduced);
-  const Body *map_body = core_body(&in_map, reduced, count);
-  Atom *out = new_array(Atom, count);
-  core_let_n(&b, "columns",
-             exp_map(inner->width, lambda_new(params, count, map_body), columns, count),
-             out);
-  if (stm->exp->kind == EXP_SCANOMAP)
-    for (int i = 0; i < count; i++)
-      out[i] = transpose_rows(&b, out[i]);
-  return core_body(&b, out, count);
-}
-
 // G4    Sigma |-l reduce (map (\ys -> e)) (replicate k d) z  =>  e'
 //       where g = reduce (\ys -> e) d    Sigma |-l map g (transpose z) => e'      [Figure 3]
 // Why: summing the columns of a matrix is summing the rows of its transpose; k reductions of
 // scalars in parallel instead of one over arrays.  Likewise for scan.  Tests: tests/rules/g4-*
 static bool rule_g4(Flatten *fl, const Goal *goal, Atom *out) {
-  const Exp *exp = goal->stm->exp;
-  if (exp->kind != EXP_REDOMAP && exp->kind != EXP_SCANOMAP) return false;
-  const Soac *soac = &exp->u.soac;
-  if (soac->op_count != 1 || !lambda_is_identity(&soac->fn)) return false;
+  const Soac *soac = regular_redomap(goal);
+  if (!soac || soac->op_count != 1 || !lambda_is_identity(&soac->fn)) return false;
   const Soac *inner = vector_operator(&soac->ops[0].op);
   Atom *neutral = new_array(Atom, soac->ops[0].count);
   if (!inner || !inner_neutral(fl, &soac->ops[0], neutral)) return false;
+  if (goal_is_question(goal)) return true;
   trace(fl, "G4", goal->stm);
-  flatten_body(fl, goal->nest, goal->level, interchanged(fl, goal->stm, inner, neutral),
-               goal->b, out);
+  flatten_body(fl, goal->nest, goal->level,
+               interchange_reduce(fl, goal->stm, inner, neutral), goal->b, out);
   return true;
 }
 
@@ -318,34 +308,18 @@ static const SegOp *seg_like_soac(const Goal *goal) {
                   .op_count = soac->op_count);
 }
 
-// map f xs, then reduce with the same operators over its results.
-static const Body *decomposed(Flatten *fl, const Stm *stm) {
-  const Soac *soac = &stm->exp->u.soac;
-  Builder b = builder_new(fl->c, stm->loc);
-  int results = soac->fn.body->result_count;
-  int reds = soac_red_count(soac);
-  Atom *ys = new_array(Atom, results);
-  Lambda fn = core_rename_lambda(fl->c, subst_new(), soac->fn);
-  b.attrs = stm->attrs;
-  core_let_n(&b, "ys", exp_map(soac->width, fn, soac->arrays, soac->array_count), ys);
-  const Var **elems = new_array(const Var *, reds);
-  Atom *same = new_array(Atom, reds);
-  for (int i = 0; i < reds; i++) {
-    elems[i] =
-        var_new(fl->c, name_of(fl->c->names, "y"), type_row(atom_type(ys[i])), stm->loc);
-    same[i] = atom_var(elems[i]);
-  }
-  Builder none = builder_new(fl->c, stm->loc);
-  Lambda identity = lambda_new(elems, reds, core_body(&none, same, reds));
-  RedOp *ops = new_array(RedOp, soac->op_count);
-  for (int i = 0; i < soac->op_count; i++) {
-    ops[i] = soac->ops[i];
-    ops[i].op = core_rename_lambda(fl->c, subst_new(), soac->ops[i].op);
-  }
-  Soac reduce = { soac->width, identity, ys, reds, ops, soac->op_count };
-  Atom *all = mem_copy(ys, sizeof *ys * (size_t)results);
-  core_let_n(&b, "reduced", exp_soac(stm->exp->kind, reduce), all);
-  return core_body(&b, all, results);
+// Moderate flattening keeps a redomap in a context sequential (PLDI'17), as moderate_stops says.
+static bool moderate_keeps(const Flatten *fl, const Goal *goal) {
+  return fl->options.mode == FLATTEN_MODERATE && goal->nest &&
+         goal->stm->exp->kind == EXP_REDOMAP;
+}
+
+// Is there parallelism inside of the function, and room for another version?
+static bool may_split_redomap(const Flatten *fl, const Goal *goal) {
+  const Body *body = goal->stm->exp->u.soac.fn.body;
+  bool inner = core_has_soac(body) && !sequential_inner(goal->stm);
+  return inner && goal->level > 0 && fl->options.mode != FLATTEN_OUTER &&
+         fl->version_count < fl->options.max_versions;
 }
 
 // G9    Sigma |-l redomap op f v xss  =>  if Par(Sigma') >= t_top then e_top else e_rec
@@ -355,35 +329,31 @@ static const Body *decomposed(Flatten *fl, const Stm *stm) {
 // Likewise for scanomap and segscan.  Operators on arrays have no e_top: their reduction is left
 // to G4 or, failing that, to sequential code.  Tests: tests/rules/g9-*
 static bool rule_g9(Flatten *fl, const Goal *goal, Atom *out) {
-  const Exp *exp = goal->stm->exp;
-  if (exp->kind != EXP_REDOMAP && exp->kind != EXP_SCANOMAP) return false;
-  if (marked_sequential(goal->stm)) return false;
-  const Soac *soac = &exp->u.soac;
+  const Soac *soac = regular_redomap(goal);
+  if (!soac || (moderate_keeps(fl, goal) && !lambda_is_identity(&soac->fn))) return false;
   bool scalars = operators_on_scalars(soac);
-  bool inner = core_has_soac(soac->fn.body) && !sequential_inner(goal->stm);
   if (!scalars && lambda_is_identity(&soac->fn)) return false;
+  if (goal_is_question(goal)) return true;
   trace(fl, "G9", goal->stm);
-  const Nest *nest = flatten_push(fl, goal->nest, soac);
   if (!scalars) {
-    flatten_body(fl, goal->nest, goal->level, decomposed(fl, goal->stm), goal->b, out);
+    const Body *parts = decompose_redomap(fl, goal->stm);
+    flatten_body(fl, goal->nest, goal->level, parts, goal->b, out);
     return true;
   }
+  const Nest *nest = flatten_push(fl, goal->nest, soac);
   const SegOp *seg = nest_manifest(fl->c, nest, seg_like_soac(goal), soac->fn.body);
-  bool may_split = inner && goal->level > 0 && fl->options.mode != FLATTEN_OUTER;
-  if (!may_split || fl->version_count >= fl->options.max_versions) {
+  if (!may_split_redomap(fl, goal)) {
     core_let_n(goal->b, goal->stm->binders[0]->name, exp_seg(seg), out);
     return true;
   }
   const Guard *guard = guard_new(fl, GUARD_REDOMAP, goal->stm, nest_par(nest));
   const Body *recursive =
-      flatten_branch(fl, goal->nest, goal->level, decomposed(fl, goal->stm));
-  if (fl->options.mode != FLATTEN_INCREMENTAL) {
-    core_add_body(goal->b, recursive);
-    memcpy(out, recursive->results, sizeof(Atom) * (size_t)goal->stm->binder_count);
-    return true;
-  }
-  fl->version_count++;
-  emit_guard(fl, goal, guard, body_of_seg(fl, seg, goal->stm), recursive, out);
+      flatten_branch(fl, goal->nest, goal->level, decompose_redomap(fl, goal->stm));
+  bool both = fl->options.mode == FLATTEN_INCREMENTAL;
+  fl->version_count += both;
+  Case cases[2] = { { guard, both ? body_of_seg(fl, seg, goal->stm) : NULL },
+                    { NULL, recursive } };
+  emit_cascade(fl, goal, both ? cases : cases + 1, both ? 2 : 1, out);
   return true;
 }
 
@@ -415,11 +385,32 @@ const Nest *rule_g5(Flatten *fl, const Goal *goal) {
 // Why: the host learns the count before it makes the arrays.  In a context the size varies: there a
 // filter is sequential code.  Tests: tests/rules/filter-*
 static bool rule_filter(Flatten *fl, const Goal *goal, Atom *out) {
-  if (goal->stm->exp->kind != EXP_FILTER || goal->nest || goal->level == 0) return false;
-  if (marked_sequential(goal->stm)) return false;
+  if (goal->stm->exp->kind != EXP_FILTER || marked_sequential(goal->stm)) return false;
+  if (goal->nest || goal->level == 0) return false;
+  if (goal_is_question(goal)) return true;
   trace(fl, "filter", goal->stm);
   flatten_body(fl, NULL, goal->level, filter_by_scan(fl, goal->stm), goal->b, out);
   return true;
+}
+
+// Loop: * |-l loop zs = z for i < n do e  =>  loop zs = z for i < n do e'    where * |-l e => e'
+static bool rule_host_loop(Flatten *fl, const Goal *goal, Atom *out) {
+  if (goal->nest || goal->stm->exp->kind != EXP_LOOP) return false;
+  if (goal_is_question(goal)) return true;
+  flatten_host_loop(fl, goal, out);
+  return true;
+}
+
+// Are the sizes of the loop's parameters regular, and does its body, where the parameters differ from
+// point to point, hold parallelism?
+static bool loop_is_exploitable(Flatten *fl, const Goal *goal, const Exp *loop) {
+  Goal inside = goal_inside(goal);
+  int count = loop->u.loop.param_count;
+  for (int i = 0; i < count; i++)
+    goal_bind(&inside, loop->u.loop.params[i]);
+  for (int i = 0; i < count; i++)
+    if (goal_type_varies(&inside, loop->u.loop.params[i]->type)) return false;
+  return goal_body_exploitable(fl, &inside, loop->u.loop.body);
 }
 
 // The loop parameters, initial values and results of G7 stand in interchange.c.
@@ -429,36 +420,64 @@ static bool rule_filter(Flatten *fl, const Goal *goal, Atom *out) {
 //             e is the loop outside with the context inside: its merge values are arrays over Sigma'
 //       if f contains exploitable parallelism                                  [Figure 3]
 // Why: merges the parallelism outside of the loop with that inside.  A while loop, or a trip count
-// that varies, stays sequential code.  Tests: tests/rules/g7-*
+// that varies, stays sequential code; so does a loop whose parameters change their sizes.  A q or z
+// that Sigma' binds is read in f like x and y.  Tests: tests/rules/g7-*
 static bool rule_g7(Flatten *fl, const Goal *goal, Atom *out) {
-  if (goal->stm->exp->kind != EXP_LOOP) return false;
-  bool host = !goal->nest;
-  if (!host) trace(fl, "G7", goal->stm);
-  if (host)
-    flatten_host_loop(fl, goal, out);
-  else
-    interchange_loop(fl, goal, out);
+  const Exp *exp = goal->stm->exp;
+  if (!goal->nest || exp->kind != EXP_LOOP || exp->u.loop.form != CORE_FOR) return false;
+  if (goal_varies(goal, exp->u.loop.bound) || !loop_is_exploitable(fl, goal, exp))
+    return false;
+  if (goal_is_question(goal)) return true;
+  trace(fl, "G7", goal->stm);
+  interchange_loop(fl, goal, out);
+  return true;
+}
+
+// If: * |-l if c then e1 else e2  =>  if c then e1' else e2'    where * |-l e1 => e1', e2 => e2'
+static bool rule_host_if(Flatten *fl, const Goal *goal, Atom *out) {
+  const Exp *exp = goal->stm->exp;
+  if (goal->nest || exp->kind != EXP_IF) return false;
+  if (goal_is_question(goal)) return true;
+  const Body *then_body = flatten_branch(fl, NULL, goal->level, exp->u.cond.then_body);
+  const Body *else_body = flatten_branch(fl, NULL, goal->level, exp->u.cond.else_body);
+  emit_branches(goal, exp_if(exp->u.cond.condition, then_body, else_body), out);
   return true;
 }
 
 // G8    Sigma |-l if c then e1 else e2  =>  if c then e1' else e2'
 //       where Sigma = Sigma', <xs in yss>    c not bound by Sigma
 //             Sigma' |-l map (\xs -> e1) yss => e1'    likewise e2'            [Figure 4]
+//       if e1 or e2 contains exploitable parallelism
 // Why: with the innermost map put back, G3 sees it and tries all versions.  Tests: tests/rules/g8-*
 static bool rule_g8(Flatten *fl, const Goal *goal, Atom *out) {
   const Exp *exp = goal->stm->exp;
-  if (exp->kind != EXP_IF) return false;
-  if (goal->nest) trace(fl, "G8", goal->stm);
+  if (!goal->nest || exp->kind != EXP_IF) return false;
+  if (goal_varies(goal, exp->u.cond.condition)) return false;
+  if (!goal_body_exploitable(fl, goal, exp->u.cond.then_body) &&
+      !goal_body_exploitable(fl, goal, exp->u.cond.else_body))
+    return false;
+  if (goal_is_question(goal)) return true;
+  trace(fl, "G8", goal->stm);
   const Body *then_body = flatten_put_back(fl, goal, exp->u.cond.then_body);
   const Body *else_body = flatten_put_back(fl, goal, exp->u.cond.else_body);
   emit_branches(goal, exp_if(exp->u.cond.condition, then_body, else_body), out);
   return true;
 }
 
+// Can the choice be taken outside of Sigma, and is there a reason to?
+static bool choice_is_exploitable(Flatten *fl, const Goal *goal, const Exp *choose) {
+  if (!goal->nest) return true;
+  if (choose->u.choose.by_size && goal_varies(goal, choose->u.choose.size)) return false;
+  return goal_body_exploitable(fl, goal, choose->u.choose.first) ||
+         goal_body_exploitable(fl, goal, choose->u.choose.second);
+}
+
 // Choose: Sigma |-l choose_by n e1 e2  =>  if n >= t then e1' else e2', as G8 with a fresh guard
 static bool rule_choose(Flatten *fl, const Goal *goal, Atom *out) {
   const Exp *exp = goal->stm->exp;
   if (exp->kind != EXP_CHOOSE || goal->level == 0) return false;
+  if (!choice_is_exploitable(fl, goal, exp)) return false;
+  if (goal_is_question(goal)) return true;
   trace(fl, "choose", goal->stm);
   const SizeExp *par =
       size_exp_atom(exp->u.choose.by_size ? exp->u.choose.size : atom_i64(1));
@@ -472,9 +491,14 @@ static bool rule_choose(Flatten *fl, const Goal *goal, Atom *out) {
 
 // In the order in which they are tried; G5 and G6 act on bodies (distribute.c).
 static const Rule rules[] = {
-  rule_g4,     rule_g9,     rule_g1,      rule_g2,   rule_g3,     rule_g7,
-  rule_g8,     rule_choose, rule_scatter, rule_hist, rule_filter, rule_array_operation,
-  rule_update, rule_g0,
+  rule_g4,      rule_g9,
+  rule_g1,      rule_g2,
+  rule_g3,      rule_host_loop,
+  rule_g7,      rule_host_if,
+  rule_g8,      rule_choose,
+  rule_scatter, rule_hist,
+  rule_filter,  rule_array_operation,
+  rule_update,  rule_g0,
 };
 
 bool apply_rules(Flatten *fl, const Goal *goal, Atom *out) {

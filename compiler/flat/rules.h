@@ -17,13 +17,17 @@ typedef struct Flatten {
 // Sigma |-level e  =>  e': a statement in a context.
 typedef struct Goal {
   const Nest *nest;  // Sigma; NULL: empty
+  Map *
+      local;  // what else differs from point to point: binders of the body that is walked
   int level;
   const Stm *stm;  // e, with its binders and attributes
-  Builder *b;      // where e' goes: outside of Sigma
+  Builder
+      *b;  // where e' goes: outside of Sigma; NULL: nothing is built (goal_is_question)
 } Goal;
 
 // Stores in `out` an atom per binder of the statement: the binder's values over the whole
-// context, one array rank per level.  False if the rule does not apply; nothing is built then.
+// context, one array rank per level.  False if the rule does not apply; nothing is built then.  Asked
+// a question, it only tells whether it applies.
 typedef bool (*Rule)(Flatten *fl, const Goal *goal, Atom *out);
 
 // The first rule that applies; false if none does (the statement is then sequential code).
@@ -40,22 +44,31 @@ void flatten_mixed_body(Flatten *fl, const Nest *nest, int level, const Body *bo
 // The same as a body of its own, for a branch.
 const Body *flatten_branch(Flatten *fl, const Nest *nest, int level, const Body *body);
 
-// ---- questions the rules ask (exploit.c)
+// ---- questions the rules ask (goal.c)
 
-// Is there parallelism in the expression that seg-ops over the context could use?
-bool exploitable(Flatten *fl, const Nest *nest, const Map *local, const Stm *stm);
-bool body_exploitable(Flatten *fl, const Nest *nest, const Map *local, const Body *body);
+// Is only asked whether the goal can be reached?  Rules answer after their side conditions.
+bool goal_is_question(const Goal *goal);
 
-// A variable bound by the context or in `local` (the body being walked).
-bool varies(const Nest *nest, const Map *local, Atom a);
-bool type_varies(const Nest *nest, const Map *local, CoreType type);
+// Can the statement be distributed over the context (rule G6)?  Its sizes are regular, and one of the
+// rules applies.
+bool goal_distributes(Flatten *fl, const Goal *goal);
+// Is there parallelism in the body that seg-ops over the context could use?
+bool goal_body_exploitable(Flatten *fl, const Goal *goal, const Body *body);
+
+// Is it bound by the context or local, so different from point to point?
+bool goal_varies(const Goal *goal, Atom a);
+bool goal_type_varies(const Goal *goal, CoreType type);
+// Does an operator, or its neutral element, refer to something that varies?
+bool goal_operators_vary(const Goal *goal, const RedOp *ops, int count);
+// One scalar without effects, the same at every point of the context: computed outside of it.
+bool goal_is_uniform(const Goal *goal, const Stm *stm);
+
+// The goal as a question about what stands within its statement, whose binders goal_bind adds.
+Goal goal_inside(const Goal *goal);
+void goal_bind(Goal *goal, const Var *var);
 
 // Cheap scalar code and views: computed again rather than stored (docs/how-it-works.md, "Where to split").
 bool is_cheap(const Exp *exp);
-
-// One scalar without effects, the same at every point of the context: computed outside of it.
-bool is_uniform(const Nest *nest, const Map *local, const Stm *stm);
-bool exp_varies(const Nest *nest, const Map *local, const Exp *exp);
 
 // A lambda that is a map over its own parameters, as operators on arrays have it, e.g.
 // \xs ys -> map (+) xs ys; else NULL.
@@ -109,10 +122,15 @@ void emit_segmap(Flatten *fl, const Nest *nest, int level, const Body *body, Bui
 // The values of an atom over the whole context: the array it is read from, or a segmap.
 Atom expand_atom(Flatten *fl, const Nest *nest, int level, Atom a, Builder *b);
 
-// if Par >= name then e1 else e2, with a fresh guard.
-void emit_guard(Flatten *fl, const Goal *goal, const Guard *guard, const Body *then_body,
-                const Body *else_body, Atom *out);
+// A guard with a name of its own.
 const Guard *guard_new(Flatten *fl, GuardKind kind, const Stm *stm, const SizeExp *par);
+
+// The surgery of G4: map (reduce op d) (transpose z1) ..., likewise with scan, whose result is
+// transposed back; `inner` is the map that the operator is, `neutral` the d's.
+const Body *interchange_reduce(Flatten *fl, const Stm *stm, const Soac *inner,
+                               const Atom *neutral);
+// The surgery of G9: map f xs, then reduce with the same operators over its results.
+const Body *decompose_redomap(Flatten *fl, const Stm *stm);
 
 // A loop on the host (or in a work-group, at level 0): its body flattened in the empty context.
 void flatten_host_loop(Flatten *fl, const Goal *goal, Atom *out);
@@ -133,4 +151,3 @@ void trace(Flatten *fl, const char *rule, const Stm *stm);
 
 // A body that is one statement, with its binders as results.
 const Body *body_of_stm(const Stm *stm);
-const Stm *stm_with_exp(const Stm *stm, const Exp *exp);
