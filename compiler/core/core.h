@@ -86,34 +86,11 @@ typedef struct Lambda {
   const Body *body;
 } Lambda;
 
+// The rows of exp.def: beside each its syntax and its member of Exp.
 typedef enum ExpKind {
-  EXP_ATOM,       // a: u.atom
-  EXP_OP,         // op a b: u.op (scalars; integer division traps on zero)
-  EXP_CONVERT,    // convert t a: u.convert (numeric conversion of a scalar)
-  EXP_BITS,       // bits t a: u.convert (the same bits as another type of equal size)
-  EXP_INDEX,      // a[i, j:count:stride]: u.index
-  EXP_UPDATE,     // a with [i, j:count:stride] = v: u.update
-  EXP_IOTA,       // iota n start step: u.iota
-  EXP_REPLICATE,  // replicate n a: u.replicate
-  EXP_REARRANGE,  // rearrange (1, 0) a: u.rearrange
-  EXP_RESHAPE,    // reshape [n][m] a: u.reshape (same number of elements, by construction)
-  EXP_CONCAT,     // concat n a b ...: u.concat (along the outer dimension)
-  EXP_ROTATE,     // rotate k a: u.rotate (result[i] = a[(i + k) mod n])
-  EXP_COPY,       // copy a: u.atom
-  EXP_ARRAY,      // [a, b]: u.array
-  EXP_ASSERT,     // assert c "message" {a, ...}: u.assert (its value is a, ...)
-  EXP_IF,         // if c then body else body: u.cond
-  EXP_LOOP,       // loop x = a for i < n do body: u.loop
-  EXP_CALL,       // f a ...: u.call (a Core function)
-  EXP_CHOOSE,     // choose_by n body body: u.choose (equal values; the tuner picks)
-  EXP_MAP,        // map n f xs ...: u.soac
-  EXP_REDOMAP,    // redomap n f xs op g {z} ...: u.soac
-  EXP_SCANOMAP,   // scanomap n f xs op g {z} ...: u.soac
-  EXP_SCATTER,    // scatter n f xs into dest ...: u.scatter
-  EXP_HIST,       // hist n f xs into dest op g {z} ...: u.hist
-  EXP_FILTER,     // filter n p xs ...: u.soac (results: count, then the kept parts)
-  EXP_SEG,        // Flat only: u.seg
-  EXP_GUARD,      // Flat only: if Par >= t then body else body: u.guard
+#define EXP_KIND(name, word, cheap, fails, traits) EXP_##name,
+#include "core/exp.def"
+#undef EXP_KIND
 } ExpKind;
 
 // One dimension of an index: a position, or `count` positions from `start` on, `stride` apart.
@@ -456,11 +433,25 @@ VarVec core_free_exp(const Exp *exp);
 VarVec core_free_body(const Body *body);
 VarVec core_free_lambda(const Lambda *fn);
 
-bool exp_is_soac(const Exp *exp);                // map .. filter
-bool core_has_soac(const Body *body);            // at any depth, also seg-ops
-bool exp_may_fail(const Exp *exp);               // traps, bounds, asserts at its own level
 // The inner bodies of an expression in order (lambdas' bodies, branches, loops); up to `max`.
 int exp_bodies(const Exp *exp, const Body **out, int max);
+
+// ---- traits of expressions (core_traits.c; the table is exp.def, which explains the words)
+
+const char *exp_word(const Exp *exp);  // "redomap"; NULL: none
+bool exp_is_scalar(const Exp *exp);
+bool exp_is_view(const Exp *exp);
+bool exp_is_shareable(const Exp *exp);
+bool exp_has_joint_results(const Exp *exp);
+bool exp_has_bodies(const Exp *exp);
+bool exp_is_branch(const Exp *exp);
+bool exp_is_parallel(const Exp *exp);  // a SOAC or a seg-op
+bool exp_is_soac(const Exp *exp);      // map .. filter
+bool exp_is_cheap(const Exp *exp);     // computed again rather than stored
+bool exp_may_fail(const Exp *exp);     // traps, bounds, asserts at its own level
+bool core_has_soac(const Body *body);  // at any depth, also seg-ops
+
+// ---- programs
 
 // The program with every body of functions and entry points mapped.
 const Core *core_map_bodies(Compiler *c, const Core *core,

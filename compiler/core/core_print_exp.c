@@ -40,8 +40,8 @@ static void print_op(Text *t, const Exp *e) {
   print_atoms(t, e->u.op.args, arity, " ");
 }
 
-static void print_convert(Text *t, const char *word, const Exp *e) {
-  text_printf(t, "%s %s ", word, prim_type_name(e->u.convert.to));
+static void print_convert(Text *t, const Exp *e) {
+  text_printf(t, " %s ", prim_type_name(e->u.convert.to));
   core_print_atom(t, e->u.convert.atom);
 }
 
@@ -88,7 +88,7 @@ static void print_update(Text *t, const Exp *e) {
 }
 
 static void print_iota(Text *t, const Exp *e) {
-  text_add(t, "iota ");
+  space(t);
   core_print_size(t, e->u.iota.count);
   space(t);
   core_print_atom(t, e->u.iota.start);
@@ -97,14 +97,14 @@ static void print_iota(Text *t, const Exp *e) {
 }
 
 static void print_replicate(Text *t, const Exp *e) {
-  text_add(t, "replicate ");
+  space(t);
   core_print_size(t, e->u.replicate.count);
   space(t);
   core_print_atom(t, e->u.replicate.value);
 }
 
 static void print_rearrange(Text *t, const Exp *e) {
-  text_add(t, "rearrange (");
+  text_add(t, " (");
   for (int i = 0; i < e->u.rearrange.rank; i++) {
     text_printf(t, i ? ", %d" : "%d", e->u.rearrange.perm[i]);
   }
@@ -112,7 +112,7 @@ static void print_rearrange(Text *t, const Exp *e) {
 }
 
 static void print_reshape(Text *t, const Exp *e) {
-  text_add(t, "reshape ");
+  space(t);
   for (int i = 0; i < e->u.reshape.rank; i++) {
     text_add(t, "[");
     core_print_size(t, e->u.reshape.dims[i]);
@@ -123,14 +123,14 @@ static void print_reshape(Text *t, const Exp *e) {
 }
 
 static void print_concat(Text *t, const Exp *e) {
-  text_add(t, "concat ");
+  space(t);
   core_print_size(t, e->u.concat.count);
   space(t);
   print_atoms(t, e->u.concat.arrays, e->u.concat.array_count, " ");
 }
 
 static void print_rotate(Text *t, const Exp *e) {
-  text_add(t, "rotate ");
+  space(t);
   core_print_size(t, e->u.rotate.amount);
   space(t);
   core_print_atom(t, e->u.rotate.array);
@@ -155,7 +155,7 @@ static void print_quoted(Text *t, const char *s) {
 }
 
 static void print_assert(Text *t, const Exp *e) {
-  print_word(t, "assert", e->u.assert.condition);
+  print_word(t, "", e->u.assert.condition);
   text_add(t, " \"");
   for (int i = 0; i <= e->u.assert.value_count; i++) {
     print_quoted(t, e->u.assert.parts[i]);
@@ -218,9 +218,8 @@ static void print_lambda(Text *t, const Lambda *fn) {
 // Operators are often one scalar operation: (\(a: f32) (b: f32) -> let c : f32 = a + b in {c})
 static void print_operator(Text *t, const Lambda *fn) {
   const Body *body = fn->body;
-  const Body *inner;
   bool short_body = body->stm_count == 1 && body->stms[0].binder_count == 1 &&
-                    !exp_bodies(body->stms[0].exp, &inner, 1);
+                    !exp_has_bodies(body->stms[0].exp);
   if (!short_body) {
     print_lambda(t, fn);
     return;
@@ -254,13 +253,12 @@ static void print_ops(Text *t, const RedOp *ops, int count) {
 }
 
 static void print_if(Text *t, const Exp *e) {
-  print_word(t, "if", e->u.cond.condition);
+  print_word(t, "", e->u.cond.condition);
   text_add(t, " then");
   print_branches(t, e->u.cond.then_body, e->u.cond.else_body);
 }
 
 static void print_loop(Text *t, const Exp *e) {
-  text_add(t, "loop");
   for (int i = 0; i < e->u.loop.param_count; i++) {
     text_add(t, " (");
     print_typed(t, e->u.loop.params[i]);
@@ -286,7 +284,7 @@ static void print_call(Text *t, const Exp *e) {
 }
 
 static void print_choose(Text *t, const Exp *e) {
-  text_add(t, e->u.choose.by_size ? "choose_by " : "choose");
+  if (e->u.choose.by_size) text_add(t, "_by ");
   if (e->u.choose.by_size) core_print_size(t, e->u.choose.size);
   print_branches(t, e->u.choose.first, e->u.choose.second);
 }
@@ -300,8 +298,7 @@ static void print_over(Text *t, Atom width, const Lambda *fn) {
   print_lambda(t, fn);
 }
 
-static void print_soac(Text *t, const char *word, const Soac *soac) {
-  text_add(t, word);
+static void print_soac(Text *t, const Soac *soac) {
   print_over(t, soac->width, &soac->fn);
   for (int i = 0; i < soac->array_count; i++)
     print_word(t, "", soac->arrays[i]);
@@ -335,7 +332,6 @@ static void print_hists(Text *t, const HistOp *ops, int count) {
 }
 
 static void print_scatter(Text *t, const Exp *e) {
-  text_add(t, "scatter");
   print_over(t, e->u.scatter.width, &e->u.scatter.fn);
   for (int i = 0; i < e->u.scatter.array_count; i++)
     print_word(t, "", e->u.scatter.arrays[i]);
@@ -343,7 +339,6 @@ static void print_scatter(Text *t, const Exp *e) {
 }
 
 static void print_hist(Text *t, const Exp *e) {
-  text_add(t, "hist");
   print_over(t, e->u.hist.width, &e->u.hist.fn);
   for (int i = 0; i < e->u.hist.array_count; i++)
     print_word(t, "", e->u.hist.arrays[i]);
@@ -413,12 +408,13 @@ static void print_guard(Text *t, const Exp *e) {
   print_branches(t, e->u.guard.then_body, e->u.guard.else_body);
 }
 
-void core_print_exp(Text *t, const Exp *e) {
+// What follows the kind's word.
+static void print_rest(Text *t, const Exp *e) {
   switch (e->kind) {
   case EXP_ATOM: core_print_atom(t, e->u.atom.atom); return;
   case EXP_OP: print_op(t, e); return;
-  case EXP_CONVERT: print_convert(t, "convert", e); return;
-  case EXP_BITS: print_convert(t, "bits", e); return;
+  case EXP_CONVERT:
+  case EXP_BITS: print_convert(t, e); return;
   case EXP_INDEX: print_index(t, e); return;
   case EXP_UPDATE: print_update(t, e); return;
   case EXP_IOTA: print_iota(t, e); return;
@@ -427,20 +423,25 @@ void core_print_exp(Text *t, const Exp *e) {
   case EXP_RESHAPE: print_reshape(t, e); return;
   case EXP_CONCAT: print_concat(t, e); return;
   case EXP_ROTATE: print_rotate(t, e); return;
-  case EXP_COPY: print_word(t, "copy", e->u.atom.atom); return;
+  case EXP_COPY: print_word(t, "", e->u.atom.atom); return;
   case EXP_ARRAY: print_array(t, e); return;
   case EXP_ASSERT: print_assert(t, e); return;
   case EXP_IF: print_if(t, e); return;
   case EXP_LOOP: print_loop(t, e); return;
   case EXP_CALL: print_call(t, e); return;
   case EXP_CHOOSE: print_choose(t, e); return;
-  case EXP_MAP: print_soac(t, "map", &e->u.soac); return;
-  case EXP_REDOMAP: print_soac(t, "redomap", &e->u.soac); return;
-  case EXP_SCANOMAP: print_soac(t, "scanomap", &e->u.soac); return;
+  case EXP_MAP:
+  case EXP_REDOMAP:
+  case EXP_SCANOMAP:
+  case EXP_FILTER: print_soac(t, &e->u.soac); return;
   case EXP_SCATTER: print_scatter(t, e); return;
   case EXP_HIST: print_hist(t, e); return;
-  case EXP_FILTER: print_soac(t, "filter", &e->u.soac); return;
   case EXP_SEG: print_seg(t, e->u.seg); return;
   case EXP_GUARD: print_guard(t, e); return;
   }
+}
+
+void core_print_exp(Text *t, const Exp *e) {
+  if (exp_word(e)) text_add(t, exp_word(e));
+  print_rest(t, e);
 }

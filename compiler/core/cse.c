@@ -15,39 +15,6 @@ typedef struct Sharing {
   Map *scope;        // text -> Var, enclosing bodies' as parents
 } Sharing;
 
-static bool is_shareable(const Exp *e) {
-  switch (e->kind) {
-  case EXP_OP:
-  case EXP_CONVERT:
-  case EXP_BITS:
-  case EXP_INDEX:
-  case EXP_IOTA:
-  case EXP_REARRANGE:
-  case EXP_RESHAPE:
-  case EXP_CONCAT:
-  case EXP_ROTATE:
-  case EXP_ASSERT:
-  case EXP_CALL: return true;
-  case EXP_ATOM:
-  case EXP_UPDATE:
-  case EXP_REPLICATE:
-  case EXP_COPY:
-  case EXP_ARRAY:
-  case EXP_IF:
-  case EXP_LOOP:
-  case EXP_CHOOSE:
-  case EXP_MAP:
-  case EXP_REDOMAP:
-  case EXP_SCANOMAP:
-  case EXP_SCATTER:
-  case EXP_HIST:
-  case EXP_FILTER:
-  case EXP_SEG:
-  case EXP_GUARD: return false;
-  }
-  return false;
-}
-
 static Atom represent(CoreMapper *m, Atom a) {
   const Sharing *s = m->state;
   return subst_atom(s->subst, a);
@@ -77,7 +44,7 @@ static Name text_of(const Sharing *s, const Exp *e) {
 }
 
 static void share(Sharing *s, const Stm *stm, const Exp *exp) {
-  if (!is_shareable(exp) || stm->binder_count != 1) return;
+  if (!exp_is_shareable(exp) || stm->binder_count != 1) return;
   Name text = text_of(s, exp);
   const Var *older = map_get(s->scope, text);
   if (older) {

@@ -256,17 +256,12 @@ static void mark_exp(Marking *m, const Exp *e) {
   }
 }
 
-// Results that are kept or dropped together: their types are needed together, too.
-static bool has_joint_results(const Exp *e) {
-  if (e->kind == EXP_LOOP || e->kind == EXP_CALL || e->kind == EXP_SEG) return true;
-  return exp_is_soac(e) && e->kind != EXP_MAP && e->kind != EXP_SCATTER;
-}
-
+// Of results that are kept or dropped together the types are needed together, too.
 static void mark_once(Marking *m, const Stm *stm) {
   if (map_has(m->needed, stm->exp)) return;
   map_put(m->needed, stm->exp, stm->exp);
   mark_exp(m, stm->exp);
-  if (!has_joint_results(stm->exp)) return;
+  if (!exp_has_joint_results(stm->exp)) return;
   for (int i = 0; i < stm->binder_count; i++)
     mark_type(m, stm->binders[i]->type);
 }

@@ -170,9 +170,8 @@ static const Atom *times_of(const Exp *e, const Body *body) {
 }
 
 static Frame *frame_new(const Exp *e, const Body *body) {
-  bool branch = e->kind == EXP_IF || e->kind == EXP_CHOOSE || e->kind == EXP_GUARD;
   const Atom *times = times_of(e, body);
-  Frame *frame = new_node(Frame, .kind = branch ? FRAME_BRANCH : FRAME_REPEATED);
+  Frame *frame = new_node(Frame, .kind = exp_is_branch(e) ? FRAME_BRANCH : FRAME_REPEATED);
   frame->has_times = times != NULL;
   if (times) frame->times = *times;
   return frame;

@@ -259,8 +259,7 @@ static const Exp *simplify_branches(CoreMapper *m, const Exp *exp) {
 }
 
 static const Exp *simplify_bodies(Simplify *s, const Exp *exp) {
-  const Body *first;
-  if (!exp_bodies(exp, &first, 1)) return exp;
+  if (!exp_has_bodies(exp)) return exp;
   CoreMapper m = { .body = simplify_body, .state = s };
   if (exp->kind == EXP_IF) return simplify_branches(&m, exp);
   int mark = simplify_mark(s);

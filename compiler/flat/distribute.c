@@ -89,7 +89,7 @@ static bool read_elsewhere(const Group *g, const Map *marked, const Map *wanted,
                            const Var *var) {
   if (map_has(wanted, var) || used_later(g, var)) return true;
   vec_each (const Stm **, s, &g->pending) {
-    if (map_has(marked, *s) && !is_cheap((*s)->exp)) continue;
+    if (map_has(marked, *s) && !exp_is_cheap((*s)->exp)) continue;
     VarVec free = stm_free(*s);
     vec_each (const Var **, v, &free)
       if (*v == var) return true;
@@ -114,7 +114,7 @@ static bool plan_flush(const Group *g, VarVec vars, Flush *f) {
   vec_each (const Stm **, s, &g->pending) {
     if (!map_has(f->marked, *s)) continue;
     vec_push(&f->stms, **s);
-    for (int i = 0; i < (*s)->binder_count && !is_cheap((*s)->exp); i++) {
+    for (int i = 0; i < (*s)->binder_count && !exp_is_cheap((*s)->exp); i++) {
       const Var *var = (*s)->binders[i];
       if (!read_elsewhere(g, f->marked, wanted, var)) continue;
       if (goal_type_varies(&here, var->type)) return false;
@@ -134,7 +134,7 @@ static void drop_marked(Group *g, const Flush *f) {
     }
     for (int i = 0; i < (*s)->binder_count; i++)
       map_remove(g->pending_vars, (*s)->binders[i]);
-    if (is_cheap((*s)->exp)) g->nest = nest_stm(g->nest, *s);
+    if (exp_is_cheap((*s)->exp)) g->nest = nest_stm(g->nest, *s);
   }
   g->pending.count = 0;
   vec_each (const Stm **, s, &rest)
@@ -240,7 +240,7 @@ static void walk_stm(Group *g, const Stm *stm) {
     return;
   }
   bool placed = permute_outside(g, stm) || rule_g6(g, stm);
-  if (!placed && is_cheap(stm->exp) && !waits(g, stm))
+  if (!placed && exp_is_cheap(stm->exp) && !waits(g, stm))
     g->nest = nest_stm(g->nest, stm);
   else if (!placed)
     add_pending(g, stm);

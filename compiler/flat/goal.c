@@ -31,47 +31,10 @@ Goal goal_inside(const Goal *goal) {
 
 void goal_bind(Goal *goal, const Var *var) { map_put(goal->local, var, var); }
 
-bool is_cheap(const Exp *exp) {
-  switch (exp->kind) {
-  case EXP_ATOM:
-  case EXP_CONVERT:
-  case EXP_BITS:
-  case EXP_REARRANGE:
-  case EXP_RESHAPE:
-  case EXP_ASSERT: return true;
-  case EXP_OP: return op_is_cheap(exp->u.op.op, exp->u.op.type);
-  case EXP_INDEX:
-    for (int i = 0; i < exp->u.index.dim_count; i++)
-      if (exp->u.index.dims[i].is_slice) return true;
-    return false;
-  case EXP_UPDATE:
-  case EXP_IOTA:
-  case EXP_REPLICATE:
-  case EXP_CONCAT:
-  case EXP_ROTATE:
-  case EXP_COPY:
-  case EXP_ARRAY:
-  case EXP_IF:
-  case EXP_LOOP:
-  case EXP_CALL:
-  case EXP_CHOOSE:
-  case EXP_MAP:
-  case EXP_REDOMAP:
-  case EXP_SCANOMAP:
-  case EXP_SCATTER:
-  case EXP_HIST:
-  case EXP_FILTER:
-  case EXP_SEG:
-  case EXP_GUARD: return false;
-  }
-  return false;
-}
-
 bool goal_is_uniform(const Goal *goal, const Stm *stm) {
   if (stm->binder_count != 1 || stm->binders[0]->type.rank > 0) return false;
-  bool pure = stm->exp->kind == EXP_OP || stm->exp->kind == EXP_CONVERT ||
-              stm->exp->kind == EXP_ATOM;
-  return pure && !exp_may_fail(stm->exp) && !free_varies(goal, core_free_exp(stm->exp));
+  bool scalar = exp_is_scalar(stm->exp) || stm->exp->kind == EXP_ATOM;
+  return scalar && !exp_may_fail(stm->exp) && !free_varies(goal, core_free_exp(stm->exp));
 }
 
 const Soac *vector_operator(const Lambda *op) {
@@ -143,17 +106,12 @@ bool goal_distributes(Flatten *fl, const Goal *goal) {
   return apply_rules(fl, &question, NULL);
 }
 
-static bool may_be_parallel(const Exp *exp) {
-  return exp_is_soac(exp) || exp->kind == EXP_LOOP || exp->kind == EXP_IF ||
-         exp->kind == EXP_CHOOSE;
-}
-
 bool goal_body_exploitable(Flatten *fl, const Goal *goal, const Body *body) {
   Goal inside = goal_inside(goal);
   for (int i = 0; i < body->stm_count; i++) {
     const Stm *stm = &body->stms[i];
     inside.stm = stm;
-    if (may_be_parallel(stm->exp) && goal_distributes(fl, &inside)) return true;
+    if (exp_has_bodies(stm->exp) && goal_distributes(fl, &inside)) return true;
     bool uniform = goal_is_uniform(&inside, stm);
     for (int k = 0; k < stm->binder_count; k++) {
       map_put(fl->defs, stm->binders[k], stm);

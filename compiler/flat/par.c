@@ -62,7 +62,7 @@ const SizeExp *inner_par(const Body *body, const Map *bound, const SizeExp *so_f
     const Exp *exp = body->stms[i].exp;
     if (exp->kind == EXP_SEG) so_far = larger(so_far, seg_par(exp->u.seg, scope));
     const Body *inner[2];
-    int count = exp->kind == EXP_SEG || exp_is_soac(exp) ? 0 : exp_bodies(exp, inner, 2);
+    int count = exp_is_parallel(exp) ? 0 : exp_bodies(exp, inner, 2);
     for (int k = 0; k < count; k++)
       so_far = inner_par(inner[k], scope_inside(scope, exp), so_far);
     for (int k = 0; k < body->stms[i].binder_count; k++)
@@ -136,19 +136,18 @@ static bool type_bytes(CoreType type, const Map *bound, const SizeExp **sum) {
 
 // Reads and views lie in the memory of others; the rest makes arrays of its own.
 static bool makes_array(const Exp *exp) {
-  bool view = exp->kind == EXP_INDEX || exp->kind == EXP_REARRANGE ||
-              exp->kind == EXP_ATOM || exp->kind == EXP_ASSERT;
   if (exp->kind == EXP_RESHAPE)
     return exp->u.reshape.rank != atom_type(exp->u.reshape.array).rank;
   bool bounded = exp->kind == EXP_FILTER;  // has room for everything
-  return !view && !bounded && exp->kind != EXP_IOTA && exp->kind != EXP_REPLICATE;
+  return !exp_is_view(exp) && !bounded && exp->kind != EXP_IOTA &&
+         exp->kind != EXP_REPLICATE;
 }
 
 static bool stm_bytes(const Stm *stm, const Map *bound, const SizeExp **sum) {
   if (stm->exp->kind == EXP_SEG)
     for (int i = 0; i < stm->binder_count; i++)
       if (!type_bytes(stm->binders[i]->type, bound, sum)) return false;
-  if (stm->exp->kind == EXP_SEG || exp_is_soac(stm->exp)) return true;
+  if (exp_is_parallel(stm->exp)) return true;
   const Body *inner[2];
   int count = exp_bodies(stm->exp, inner, 2);
   for (int k = 0; k < count; k++)

@@ -148,8 +148,7 @@ static bool moderate_stops(Flatten *fl, const Body *body) {
   for (int i = 0; i < body->stm_count; i++) {
     const Exp *exp = body->stms[i].exp;
     bool is_redomap = exp->kind == EXP_REDOMAP && !lambda_is_identity(&exp->u.soac.fn);
-    if (!is_redomap && (exp_is_soac(exp) || exp->kind == EXP_LOOP || exp->kind == EXP_IF))
-      return false;
+    if (!is_redomap && exp_has_bodies(exp)) return false;
   }
   return true;
 }
@@ -164,8 +163,7 @@ static bool is_one_segmap(const Body *body, int depth) {
   int count = 0;
   for (int i = 0; i < body->stm_count; i++) {
     const Exp *exp = body->stms[i].exp;
-    const Body *inner[2];
-    if (exp->kind != EXP_SEG && exp_bodies(exp, inner, 2)) return false;
+    if (exp->kind != EXP_SEG && exp_has_bodies(exp)) return false;
     if (exp->kind != EXP_SEG) continue;
     if (exp->u.seg->kind != SEG_MAP || exp->u.seg->dim_count != depth) return false;
     count++;

@@ -67,9 +67,6 @@ bool goal_is_uniform(const Goal *goal, const Stm *stm);
 Goal goal_inside(const Goal *goal);
 void goal_bind(Goal *goal, const Var *var);
 
-// Cheap scalar code and views: computed again rather than stored (docs/how-it-works.md, "Where to split").
-bool is_cheap(const Exp *exp);
-
 // A lambda that is a map over its own parameters, as operators on arrays have it, e.g.
 // \xs ys -> map (+) xs ys; else NULL.
 const Soac *vector_operator(const Lambda *op);

@@ -117,39 +117,6 @@ static const char *joined(const ItemVec *items) {
   return text_str(t);
 }
 
-static const char *soac_word(const Exp *exp) {
-  switch (exp->kind) {
-  case EXP_MAP: return "map";
-  case EXP_REDOMAP: return "redomap";
-  case EXP_SCANOMAP: return "scanomap";
-  case EXP_SCATTER: return "scatter";
-  case EXP_HIST: return "hist";
-  case EXP_FILTER: return "filter";
-  case EXP_ATOM:
-  case EXP_OP:
-  case EXP_CONVERT:
-  case EXP_BITS:
-  case EXP_INDEX:
-  case EXP_UPDATE:
-  case EXP_IOTA:
-  case EXP_REPLICATE:
-  case EXP_REARRANGE:
-  case EXP_RESHAPE:
-  case EXP_CONCAT:
-  case EXP_ROTATE:
-  case EXP_COPY:
-  case EXP_ARRAY:
-  case EXP_ASSERT:
-  case EXP_IF:
-  case EXP_LOOP:
-  case EXP_CALL:
-  case EXP_CHOOSE:
-  case EXP_SEG:
-  case EXP_GUARD: return NULL;
-  }
-  return NULL;
-}
-
 // Sequential operators, at any depth.
 typedef struct Soacs {
   int count;
@@ -161,7 +128,7 @@ static void note_soacs(CoreVisitor *v, const Body *body) {
   for (int i = 0; i < body->stm_count; i++) {
     if (!exp_is_soac(body->stms[i].exp)) continue;
     soacs->count++;
-    soacs->word = soac_word(body->stms[i].exp);
+    soacs->word = exp_word(body->stms[i].exp);
   }
   core_visit_body(v, body);
 }
@@ -196,7 +163,7 @@ static void add_items(SizeNames *names, const Body *body, ItemVec *items) {
   for (int i = 0; i < body->stm_count; i++) {
     const Exp *exp = body->stms[i].exp;
     if (exp->kind == EXP_SEG) add_item(items, seg_text(names, exp->u.seg));
-    if (exp->kind == EXP_SEG || exp_is_soac(exp)) continue;
+    if (exp_is_parallel(exp)) continue;
     const Body *inner[2];
     ItemVec nested = { 0 };
     int count = exp_bodies(exp, inner, 2);

@@ -168,8 +168,7 @@ static bool is_cheap(const Builder *b) {
   if (b->stms.count > 4) return false;
   for (int i = 0; i < b->stms.count; i++) {
     const Exp *exp = b->stms.at[i].exp;
-    bool scalar = exp->kind == EXP_OP || exp->kind == EXP_CONVERT;
-    if (!scalar || exp_may_fail(exp)) return false;
+    if (!exp_is_scalar(exp) || exp_may_fail(exp)) return false;
   }
   return true;
 }

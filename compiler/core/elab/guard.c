@@ -98,9 +98,8 @@ static Atom *operand_of(const Guarding *g, Exp *e) {
 static bool is_guarded(const Guarding *g, const Exp *e) {
   if (e->kind == EXP_ASSERT) return is_asserted(g, e->u.assert.condition);
   VarVec free = core_free_exp(e);
-  bool bodies = exp_bodies(e, &(const Body *){ NULL }, 1) > 0;
   vec_each (const Var **, v, &free)
-    if (!bodies && map_has(g->asserted, *v)) return true;
+    if (!exp_has_bodies(e) && map_has(g->asserted, *v)) return true;
   return false;
 }
 
