@@ -36,21 +36,19 @@ const Val *elab_constant(Elab *e, const Binding *binding) {
   const Val *known = map_get(frame->constants, binding);
   if (known) return known;
   Builder *b = e->b;
-  const char *hint = e->hint;
   const StmAttrs *attrs = frame->outer->attrs;
   e->b = frame->outer;
   e->b->attrs = NULL;
-  e->hint = binding->name;
   const Val *f = elab_function_value(binding->function, binding, NULL);
-  const Val *v = elab_body_of(e, f->u.closure);
+  const Val *v = elab_body_of(e, f->u.closure, binding->name);
   frame->outer->attrs = attrs;
   e->b = b;
-  e->hint = hint;
   map_put(frame->constants, binding, v);
   return v;
 }
 
-static const Val *top_level(Elab *e, const Scope *s, const AstExp *exp) {
+static const Val *top_level(Elab *e, const Scope *s, const AstExp *exp,
+                            const char *name) {
   const Binding *binding = exp->u.name.binding;
   if (!binding->function) bug(e->c, exp->loc, "'%s' has no definition", binding->name);
   if (!binding->function->params.count && !is_polymorphic(binding)) {
@@ -58,7 +56,7 @@ static const Val *top_level(Elab *e, const Scope *s, const AstExp *exp) {
   }
   const Val *f = elab_function_value(binding->function, binding, NULL);
   f = instantiate(f, exp, s);
-  return binding->function->params.count ? f : elab_body_of(e, f->u.closure);
+  return binding->function->params.count ? f : elab_body_of(e, f->u.closure, name);
 }
 
 static const Val *intrinsic(Elab *e, const Scope *s, const AstExp *exp) {
@@ -80,20 +78,21 @@ static _Noreturn void unknown_size(Elab *e, const AstExp *exp) {
   elab_stop(e);
 }
 
-const Val *elab_name(Elab *e, Scope *s, const AstExp *exp) {
+const Val *elab_name(Elab *e, Scope *s, const AstExp *exp, const char *name) {
   const Binding *binding = exp->u.name.binding;
   if (binding->kind == BIND_INTRINSIC) return intrinsic(e, s, exp);
-  if (binding->kind == BIND_FUNCTION && binding->is_top) return top_level(e, s, exp);
+  if (binding->kind == BIND_FUNCTION && binding->is_top)
+    return top_level(e, s, exp, name);
   const Env *found = env_find(s->env, binding);
   if (found && found->val) return instantiate(found->val, exp, s);
-  if (binding->kind == BIND_FUNCTION) return top_level(e, s, exp);
+  if (binding->kind == BIND_FUNCTION) return top_level(e, s, exp, name);
   if (binding->kind == BIND_SIZE) unknown_size(e, exp);
   bug(e->c, exp->loc, "'%s' has no value here", binding->name);
 }
 
 // ---- sections
 
-const Val *elab_section(Elab *e, Scope *s, const AstExp *exp) {
+const Val *elab_section(Elab *e, Scope *s, const AstExp *exp, const char *name) {
   Closure f = { .arity = 1, .exp = exp, .env = s->env };
   if (exp->kind == AST_SECTION_FIELD) {
     f.kind = CLOSURE_FIELDS;
@@ -103,7 +102,7 @@ const Val *elab_section(Elab *e, Scope *s, const AstExp *exp) {
     f.kind = CLOSURE_FLIPPED;
     f.op = elab_part(e, s, exp->u.section.op);
     f.operand = elab_part(e, s, exp->u.section.operand);
-    if (exp->kind == AST_SECTION_LEFT) return elab_apply(e, f.op, &f.operand, 1);
+    if (exp->kind == AST_SECTION_LEFT) return elab_apply(e, f.op, &f.operand, 1, name);
   }
   return val_closure(mem_copy(&f, sizeof f));
 }
@@ -116,9 +115,9 @@ static const Val *select_fields(Elab *e, const Closure *f) {
   return v;
 }
 
-static const Val *select_index(Elab *e, const Closure *f) {
+static const Val *select_index(Elab *e, const Closure *f, const char *name) {
   Scope scope = { f->env };
-  return elab_index(e, &scope, f->args[0], &f->exp->u.section_index.dims);
+  return elab_index(e, &scope, f->args[0], &f->exp->u.section_index.dims, name);
 }
 
 // ---- calls
@@ -141,14 +140,11 @@ static void bind_other_sizes(Elab *e, Scope *s, const Closure *f) {
     const Binding *key = f->binding->sizes.at[i];
     SizeIn size = { f->inst->sizes[i], f->inst_env };
     if (env_find(s->env, key) || !size_known(size)) continue;
-    const char *hint = e->hint;
-    e->hint = NULL;
     s->env = env_push(s->env, key, val_atom(size_eval(e, size)));
-    e->hint = hint;
   }
 }
 
-static const Val *eval_body(Elab *e, const Closure *f) {
+static const Val *eval_body(Elab *e, const Closure *f, const char *name) {
   Scope scope = { f->env };
   bind_types(e, &scope, f);
   for (int i = 0; i < f->arg_count; i++) {
@@ -158,7 +154,7 @@ static const Val *eval_body(Elab *e, const Closure *f) {
   for (int i = 0; i < f->arg_count; i++) {
     elab_bind(e, &scope, f->function->params.at[i], f->args[i]);
   }
-  return elab_exp(e, &scope, f->function->body);
+  return elab_exp(e, &scope, f->function->body, (Want){ name, NULL });
 }
 
 // A call within a call is evaluated within its evaluation, on the compiler's own stack.
@@ -170,44 +166,44 @@ static void check_stack(Elab *e) {
   elab_stop(e);
 }
 
-const Val *elab_body_of(Elab *e, const Closure *f) {
+const Val *elab_body_of(Elab *e, const Closure *f, const char *name) {
   e->depth++;
   check_stack(e);
-  const Val *v = eval_body(e, f);
+  const Val *v = eval_body(e, f, name);
   e->depth--;
   return v;
 }
 
-static const Val *call_intrinsic(Elab *e, const Closure *f) {
-  IntrinsicCall call = { f->intrinsic, f, f->args };
+static const Val *call_intrinsic(Elab *e, const Closure *f, const char *name) {
+  IntrinsicCall call = { f->intrinsic, f, f->args, name };
   return f->intrinsic->fn(e, &call);
 }
 
-static const Val *call_function(Elab *e, const Closure *f) {
-  const Val *v = elab_residual_call(e, f);
-  return v ? v : elab_body_of(e, f);
+static const Val *call_function(Elab *e, const Closure *f, const char *name) {
+  const Val *v = elab_residual_call(e, f, name);
+  return v ? v : elab_body_of(e, f, name);
 }
 
-static const Val *call_flipped(Elab *e, const Closure *f) {
-  return elab_apply(e, f->op, (const Val *const[]){ f->args[0], f->operand }, 2);
+static const Val *call_flipped(Elab *e, const Closure *f, const char *name) {
+  return elab_apply(e, f->op, (const Val *const[]){ f->args[0], f->operand }, 2, name);
 }
 
-static const Val *call(Elab *e, const Closure *f) {
+static const Val *call(Elab *e, const Closure *f, const char *name) {
   switch (f->kind) {
-  case CLOSURE_FUNCTION: return call_function(e, f);
-  case CLOSURE_INTRINSIC: return call_intrinsic(e, f);
-  case CLOSURE_FLIPPED: return call_flipped(e, f);
+  case CLOSURE_FUNCTION: return call_function(e, f, name);
+  case CLOSURE_INTRINSIC: return call_intrinsic(e, f, name);
+  case CLOSURE_FLIPPED: return call_flipped(e, f, name);
   case CLOSURE_FIELDS: return select_fields(e, f);
-  case CLOSURE_INDEX: return select_index(e, f);
+  case CLOSURE_INDEX: return select_index(e, f, name);
   }
   bug(e->c, e->b->loc, "an unknown kind of closure");
 }
 
-static const Val *call_with_attrs(Elab *e, const Closure *f) {
+static const Val *call_with_attrs(Elab *e, const Closure *f, const char *name) {
   Builder *b = e->b;
   const StmAttrs *attrs = b->attrs;
   if (f->attrs) b->attrs = f->attrs;
-  const Val *v = call(e, f);
+  const Val *v = call(e, f, name);
   b->attrs = attrs;
   return v;
 }
@@ -227,16 +223,19 @@ static Closure with_args(const Closure *f, const Val *const *args, int *count) {
   return g;
 }
 
-const Val *elab_apply(Elab *e, const Val *f, const Val *const *args, int count) {
+const Val *elab_apply(Elab *e, const Val *f, const Val *const *args, int count,
+                      const char *name) {
   while (count) {
     if (f->kind != VAL_CLOSURE)
       bug(e->c, e->b->loc, "application of what is no function");
     int taken = count;
     Closure g = with_args(f->u.closure, args, &taken);
     const Closure *full = mem_copy(&g, sizeof g);
-    f = g.arg_count == g.arity ? call_with_attrs(e, full) : val_closure(full);
-    args += taken;
     count -= taken;
+    bool last = !count;
+    f = g.arg_count == g.arity ? call_with_attrs(e, full, last ? name : NULL)
+                               : val_closure(full);
+    args += taken;
   }
   return f;
 }
@@ -248,21 +247,21 @@ typedef struct Operand {
   const AstExp *exp;
 } Operand;
 
-static const Val *eval_operand(Elab *e, const void *state) {
+static const Val *eval_operand(Elab *e, const void *state, const char *name) {
   const Operand *operand = state;
   Scope scope = *operand->scope;
-  return elab_exp(e, &scope, operand->exp);
+  return elab_exp(e, &scope, operand->exp, (Want){ name, NULL });
 }
 
 // The operands of a choice are evaluated in the bodies between which it chooses.
-static const Val *choice(Elab *e, Scope *s, const AstExp *exp) {
+static const Val *choice(Elab *e, Scope *s, const AstExp *exp, const char *name) {
   int count = exp->u.apply.args.count;
   Atom size;
   if (count == 3) size = elab_to_i64(e, elab_scalar(e, s, exp->u.apply.args.at[0]));
   Operand first = { s, exp->u.apply.args.at[count - 2] };
   Operand second = { s, exp->u.apply.args.at[count - 1] };
-  return elab_choose(e, count == 3 ? &size : NULL, (Branch){ eval_operand, &first },
-                     (Branch){ eval_operand, &second });
+  Branches both = { .yes = { eval_operand, &first }, .no = { eval_operand, &second } };
+  return elab_choose(e, count == 3 ? &size : NULL, both, name);
 }
 
 static bool is_choice(const Val *f, const AstExp *exp) {
@@ -272,7 +271,7 @@ static bool is_choice(const Val *f, const AstExp *exp) {
          exp->u.apply.args.count == closure->arity;
 }
 
-static const Val *apply_exp(Elab *e, Scope *s, const AstExp *exp, const StmAttrs *attrs) {
+const Val *elab_application(Elab *e, Scope *s, const AstExp *exp, Want want) {
   const Val *f = elab_part(e, s, exp->u.apply.function);
   bool lazy = is_choice(f, exp);
   int count = exp->u.apply.args.count;
@@ -282,12 +281,7 @@ static const Val *apply_exp(Elab *e, Scope *s, const AstExp *exp, const StmAttrs
   // The sizes that a function is used at may come into being with its arguments.
   bool named = exp->u.apply.function->kind == AST_NAME && !lazy;
   if (named) f = elab_part(e, s, exp->u.apply.function);
-  if (attrs) e->b->attrs = attrs;
-  return lazy ? choice(e, s, exp) : elab_apply(e, f, args, count);
-}
-
-const Val *elab_application(Elab *e, Scope *s, const AstExp *exp) {
-  const StmAttrs *attrs = e->next_attrs;
-  e->next_attrs = NULL;
-  return apply_exp(e, s, exp, attrs);
+  if (want.attrs) e->b->attrs = want.attrs;
+  if (lazy) return choice(e, s, exp, want.name);
+  return elab_apply(e, f, args, count, want.name);
 }

@@ -12,24 +12,24 @@ const Val *elab_element(Elab *e, const Val *array, Atom index) {
 // ---- literals
 
 static Atom empty_leaf(Elab *e, CoreType type, void *state) {
-  (void)state;
-  return elab_emit(e, "empty", exp_array(NULL, 0, type_row(type)));
+  const char *const *name = state;
+  return elab_emit(e, *name, "empty", exp_array(NULL, 0, type_row(type)));
 }
 
 // One leaf of an array literal: leaf `k` of each element.
-static Atom literal_leaf(Elab *e, const AtomVec *elements, int count, int k) {
+static const Exp *literal_leaf(Elab *e, const AtomVec *elements, int count, int k) {
   CoreType row = atom_type(elements[0].at[k]);
   Atom *atoms = new_array(Atom, count);
   for (int i = 0; i < count; i++)
     atoms[i] = elab_fit(e, elements[i].at[k], row.dims);
-  return elab_emit(e, "array", exp_array(atoms, count, row));
+  return exp_array(atoms, count, row);
 }
 
-const Val *elab_array(Elab *e, Scope *s, const AstExp *exp) {
+const Val *elab_array(Elab *e, Scope *s, const AstExp *exp, const char *name) {
   int count = exp->u.array.items.count;
   AtomVec dims = { 0 };
   if (!count)
-    return val_of_type(e, (TypeIn){ exp->type, s->env }, &dims, empty_leaf, NULL);
+    return val_of_type(e, (TypeIn){ exp->type, s->env }, &dims, empty_leaf, &name);
   AtomVec *elements = new_array(AtomVec, count);
   const Val *first = NULL;
   for (int i = 0; i < count; i++) {
@@ -39,18 +39,19 @@ const Val *elab_array(Elab *e, Scope *s, const AstExp *exp) {
   }
   Atom *leaves = new_array(Atom, elements[0].count);
   for (int k = 0; k < elements[0].count; k++) {
-    leaves[k] = literal_leaf(e, elements, count, k);
+    leaves[k] = elab_emit(e, name, "array", literal_leaf(e, elements, count, k));
   }
   return val_rebuild(e, first, leaves);
 }
 
-const Val *elab_string(Elab *e, const AstExp *exp) {
+const Val *elab_string(Elab *e, const AstExp *exp, const char *name) {
   int count = (int)exp->u.string.length;
   Atom *atoms = new_array(Atom, count);
   for (int i = 0; i < count; i++) {
     atoms[i] = atom_const(prim_int(PRIM_U8, (unsigned char)exp->u.string.bytes[i]));
   }
-  return val_atom(elab_emit(e, "text", exp_array(atoms, count, type_scalar(PRIM_U8))));
+  return val_atom(
+      elab_emit(e, name, "text", exp_array(atoms, count, type_scalar(PRIM_U8))));
 }
 
 // ---- ranges
@@ -131,19 +132,16 @@ static bool is_plain(const Range *r) {
   return r->end != RANGE_UPTO && !r->has_second && r->start.kind == ATOM_CONST;
 }
 
-const Val *elab_range(Elab *e, Scope *s, const AstExp *exp) {
+const Val *elab_range(Elab *e, Scope *s, const AstExp *exp, const char *name) {
   Range r = { .end = exp->u.range.end, .has_second = exp->u.range.second != NULL };
-  const char *hint = e->hint;
   r.start = elab_scalar(e, s, exp->u.range.from);
   if (r.has_second) r.second = elab_scalar(e, s, exp->u.range.second);
   r.stop = elab_scalar(e, s, exp->u.range.to);
   r.type = atom_type(r.start).elem;
-  e->hint = NULL;
   range_step(e, &r);
   Atom count = range_count(e, &r);
   if (!is_plain(&r)) check_range(e, &r);
-  e->hint = hint;
-  return val_atom(elab_emit(e, "range", exp_iota(count, r.start, r.step)));
+  return val_atom(elab_emit(e, name, "range", exp_iota(count, r.start, r.step)));
 }
 
 // ---- coercions
@@ -179,8 +177,8 @@ static Atom coerce_leaf(Elab *e, Atom leaf, LeafSizes declared) {
   return elab_fit(e, leaf, target.dims);
 }
 
-const Val *elab_coerce(Elab *e, Scope *s, const AstExp *exp) {
-  const Val *v = elab_exp(e, s, exp->u.ascribe.exp);
+const Val *elab_coerce(Elab *e, Scope *s, const AstExp *exp, const char *name) {
+  const Val *v = elab_exp(e, s, exp->u.ascribe.exp, (Want){ name, NULL });
   LeafSizesVec declared = val_sizes(e, (TypeIn){ exp->u.ascribe.ascribed, s->env }, v);
   AtomVec leaves = val_leaves(e, v);
   for (int i = 0; i < leaves.count; i++) {
@@ -226,9 +224,9 @@ static Atom equal_elements(Elab *e, Atom a, Atom b) {
   return core_let(e->b, "equal", exp_soac(EXP_REDOMAP, soac));
 }
 
-static Atom equal_leaves(Elab *e, Atom a, Atom b) {
+static Atom equal_leaves(Elab *e, Atom a, Atom b, const char *name) {
   CoreType type = atom_type(a);
-  if (!type.rank) return elab_op2(e, OP_EQ, a, b);
+  if (!type.rank) return elab_op(e, name, OP_EQ, (Atom[]){ a, b });
   Atom same = same_dims(e, type, atom_type(b));
   Inner inner, other;
   elab_enter(e, &inner);
@@ -245,14 +243,11 @@ static Atom equal_leaves(Elab *e, Atom a, Atom b) {
   return core_let(e->b, "equal", exp_if(same, elements, core_body(&other.b, &differ, 1)));
 }
 
-const Val *elab_equal(Elab *e, const Val *a, const Val *b) {
+const Val *elab_equal(Elab *e, const Val *a, const Val *b, const char *name) {
   AtomVec left = val_leaves(e, a), right = val_leaves(e, b);
-  const char *hint = e->hint;
+  if (left.count == 1) return val_atom(equal_leaves(e, left.at[0], right.at[0], name));
   Atom equal = atom_bool(true);
-  for (int i = 0; i < left.count; i++) {
-    e->hint = left.count == 1 ? hint : NULL;
-    equal = elab_and(e, equal, equal_leaves(e, left.at[i], right.at[i]));
-  }
-  e->hint = NULL;
+  for (int i = 0; i < left.count; i++)
+    equal = elab_and(e, equal, equal_leaves(e, left.at[i], right.at[i], NULL));
   return val_atom(equal);
 }

@@ -82,38 +82,34 @@ static const Body *branch_body(Elab *e, const Join *j, Inner *inner, int which) 
 
 static void eval_branch(Elab *e, Join *j, int which, Branch branch) {
   elab_enter(e, &j->inner[which]);
-  j->vals[which] = branch.eval(e, branch.state);
+  j->vals[which] = branch.eval(e, branch.state, NULL);
   j->leaves[which] = val_leaves(e, j->vals[which]);
   elab_leave(e, &j->inner[which]);
 }
 
 // Evaluates both branches and agrees on the types of their results.
-static void join_branches(Elab *e, Join *j, const Branch branches[2], TypeIn type) {
-  const char *hint = e->hint;
-  e->hint = NULL;
+static void join_branches(Elab *e, Join *j, const Branches *branches) {
   j->mark = e->c->next_id;
-  for (int i = 0; i < 2; i++)
-    eval_branch(e, j, i, branches[i]);
-  LeafSizesVec declared = val_sizes(e, type, j->vals[0]);
+  eval_branch(e, j, 0, branches->yes);
+  eval_branch(e, j, 1, branches->no);
+  LeafSizesVec declared = val_sizes(e, branches->type, j->vals[0]);
   j->types = new_array(CoreType, j->leaves[0].count);
   for (int i = 0; i < j->leaves[0].count; i++)
     j->types[i] = join_type(e, j, i, declared.at[i]);
   for (int i = 0; i < 2; i++)
     j->bodies[i] = branch_body(e, j, &j->inner[i], i);
-  e->hint = hint;
 }
 
 // Binds the results of the expression over the joined bodies.
-static const Val *bind_joined(Elab *e, const Join *j, const Exp *exp) {
-  const char *name = e->hint ? e->hint : "chosen";
-  e->hint = NULL;
+static const Val *bind_joined(Elab *e, const Join *j, const Exp *exp, const char *name) {
+  Name result = name_of(e->c->names, name ? name : "chosen");
   int count = j->sizes.count + j->leaves[0].count;
   const Var **binders = new_array(const Var *, count);
   Atom *leaves = new_array(Atom, j->leaves[0].count);
   for (int i = 0; i < j->sizes.count; i++)
     binders[i] = j->sizes.at[i].binder;
   for (int i = 0; i < j->leaves[0].count; i++) {
-    const Var *binder = var_new(e->c, name_of(e->c->names, name), j->types[i], e->b->loc);
+    const Var *binder = var_new(e->c, result, j->types[i], e->b->loc);
     binders[j->sizes.count + i] = binder;
     leaves[i] = atom_var(binder);
   }
@@ -121,25 +117,25 @@ static const Val *bind_joined(Elab *e, const Join *j, const Exp *exp) {
   return val_rebuild(e, j->vals[0], leaves);
 }
 
-const Val *elab_if(Elab *e, Atom condition, Branch yes, Branch no, TypeIn type) {
+const Val *elab_if(Elab *e, Atom condition, Branches branches, const char *name) {
   if (condition.kind == ATOM_CONST) {
-    Branch taken = condition.u.constant.u.i ? yes : no;
-    return taken.eval(e, taken.state);
+    Branch taken = condition.u.constant.u.i ? branches.yes : branches.no;
+    return taken.eval(e, taken.state, name);
   }
   Join j = { 0 };
-  join_branches(e, &j, (Branch[]){ yes, no }, type);
-  return bind_joined(e, &j, exp_if(condition, j.bodies[0], j.bodies[1]));
+  join_branches(e, &j, &branches);
+  return bind_joined(e, &j, exp_if(condition, j.bodies[0], j.bodies[1]), name);
 }
 
-const Val *elab_choose(Elab *e, const Atom *size, Branch first, Branch second) {
+const Val *elab_choose(Elab *e, const Atom *size, Branches branches, const char *name) {
   Join j = { 0 };
-  join_branches(e, &j, (Branch[]){ first, second }, (TypeIn){ 0 });
+  join_branches(e, &j, &branches);
   const Exp *exp = new_node(Exp, .kind = EXP_CHOOSE,
                             .u.choose = { .by_size = size != NULL,
                                           .size = size ? *size : atom_i64(0),
                                           .first = j.bodies[0],
                                           .second = j.bodies[1] });
-  return bind_joined(e, &j, exp);
+  return bind_joined(e, &j, exp, name);
 }
 
 // ---- if, && and ||
@@ -149,18 +145,18 @@ typedef struct Part {
   const AstExp *exp;
 } Part;
 
-static const Val *eval_part(Elab *e, const void *state) {
+static const Val *eval_part(Elab *e, const void *state, const char *name) {
   const Part *part = state;
   Scope scope = *part->scope;
-  return elab_exp(e, &scope, part->exp);
+  return elab_exp(e, &scope, part->exp, (Want){ name, NULL });
 }
 
-const Val *elab_cond(Elab *e, Scope *s, const AstExp *exp) {
+const Val *elab_cond(Elab *e, Scope *s, const AstExp *exp, const char *name) {
   Atom condition = elab_scalar(e, s, exp->u.cond.condition);
   Part yes = { s, exp->u.cond.then_exp }, no = { s, exp->u.cond.else_exp };
   TypeIn type = { exp->type, s->env };
-  return elab_if(e, condition, (Branch){ eval_part, &yes }, (Branch){ eval_part, &no },
-                 type);
+  return elab_if(e, condition,
+                 (Branches){ { eval_part, &yes }, { eval_part, &no }, type }, name);
 }
 
 // Whether a body computes a few scalars and cannot fail: then it may run unconditionally.
@@ -173,27 +169,28 @@ static bool is_cheap(const Builder *b) {
   return true;
 }
 
-const Val *elab_logical(Elab *e, Scope *s, const AstExp *exp) {
+const Val *elab_logical(Elab *e, Scope *s, const AstExp *exp, const char *name) {
   bool is_and = exp->kind == AST_AND;
   Atom left = elab_scalar(e, s, exp->u.logical.left);
   Part part = { s, exp->u.logical.right };
   const Val *decided = val_atom(atom_bool(!is_and));
   Inner inner;
   elab_enter(e, &inner);
-  Atom right = val_scalar(e, eval_part(e, &part));
+  Atom right = val_scalar(e, eval_part(e, &part, NULL));
   elab_leave(e, &inner);
   if (left.kind == ATOM_CONST || is_cheap(&inner.b)) {
     if (left.kind == ATOM_CONST && (left.u.constant.u.i != 0) != is_and) return decided;
     const Body *body = core_body(&inner.b, &right, 1);
     core_add_body(e->b, body);
-    return val_atom(is_and ? elab_and(e, left, right) : elab_or(e, left, right));
+    PrimOp op = is_and ? OP_LAND : OP_LOR;
+    return val_atom(elab_junction(e, name, op, (Atom[]){ left, right }));
   }
   const Body *rest = core_body(&inner.b, &right, 1);
   Builder none = builder_new(e->c, e->b->loc);
   Atom constant = decided->u.atom;
   const Body *known = core_body(&none, &constant, 1);
   const Exp *joined = is_and ? exp_if(left, rest, known) : exp_if(left, known, rest);
-  return val_atom(elab_emit(e, is_and ? "both" : "either", joined));
+  return val_atom(elab_emit(e, name, is_and ? "both" : "either", joined));
 }
 
 // ---- match
@@ -206,35 +203,33 @@ typedef struct Cases {
   int next;
 } Cases;
 
-static const Val *eval_cases(Elab *e, const void *state);
+static const Val *eval_cases(Elab *e, const void *state, const char *name);
 
-static const Val *eval_case(Elab *e, const void *state) {
+static const Val *eval_case(Elab *e, const void *state, const char *name) {
   const Cases *cases = state;
   const AstCase *taken = &cases->exp->u.match.cases.at[cases->next];
   Scope scope = *cases->scope;
   elab_bind(e, &scope, taken->pat, cases->value);
-  return elab_exp(e, &scope, taken->body);
+  return elab_exp(e, &scope, taken->body, (Want){ name, NULL });
 }
 
 // The last case needs no test: the checker made sure that one of them matches.
-static const Val *eval_cases(Elab *e, const void *state) {
+static const Val *eval_cases(Elab *e, const void *state, const char *name) {
   const Cases *cases = state;
-  if (cases->next + 1 == cases->exp->u.match.cases.count) return eval_case(e, cases);
+  if (cases->next + 1 == cases->exp->u.match.cases.count)
+    return eval_case(e, cases, name);
   Scope scope = *cases->scope;
-  const char *hint = e->hint;
-  e->hint = NULL;
   Atom matches = elab_matches(e, &scope, cases->exp->u.match.cases.at[cases->next].pat,
                               cases->value);
-  e->hint = hint;
   Cases rest = *cases;
   rest.next++;
   TypeIn type = { cases->exp->type, cases->scope->env };
-  return elab_if(e, matches, (Branch){ eval_case, cases }, (Branch){ eval_cases, &rest },
-                 type);
+  Branches branches = { { eval_case, cases }, { eval_cases, &rest }, type };
+  return elab_if(e, matches, branches, name);
 }
 
-const Val *elab_match(Elab *e, Scope *s, const AstExp *exp) {
+const Val *elab_match(Elab *e, Scope *s, const AstExp *exp, const char *name) {
   const Val *value = elab_part(e, s, exp->u.match.value);
   Cases cases = { s, exp, value, 0 };
-  return eval_cases(e, &cases);
+  return eval_cases(e, &cases, name);
 }

@@ -412,7 +412,7 @@ static const Entry *build_entry(Elab *e, const AstDecl *decl) {
   vec_each (AstPat **, pat, &f->params)
     add_param(&b, *pat);
   check_sizes(&b);
-  return finish(&b, elab_exp(e, &b.scope, f->body));
+  return finish(&b, elab_exp(e, &b.scope, f->body, (Want){ 0 }));
 }
 
 // NULL after errors.
@@ -424,8 +424,6 @@ static const Entry *elaborate_entry(Elab *e, const AstDecl *decl) {
   e->depth = 0;
   e->self = decl->u.value.name;
   e->steps = 0;
-  e->hint = NULL;
-  e->next_attrs = NULL;
   if (setjmp(e->stop)) return NULL;
   return build_entry(e, decl);
 }

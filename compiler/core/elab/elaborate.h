@@ -86,17 +86,22 @@ typedef struct Frame {
   Map *sizes;      // of the parameters' arrays: Var -> Var; none is negative
 } Frame;
 
+// What the place of an expression says of its value: in tail position of a let, the name that its
+// pattern gives; after an attribute, what that says.  Operands want nothing.
+typedef struct Want {
+  const char *name;       // for the statements whose results the value is, or NULL
+  const StmAttrs *attrs;  // for the application that the expression is, or NULL
+} Want;
+
 struct Elab {
   Compiler *c;
   Builder *b;  // the body under construction
   Frame *frame;
-  const char *hint;            // the name for the next result, or NULL
-  const StmAttrs *next_attrs;  // for the next application, or NULL
-  Map *intrinsics;             // Name -> Intrinsic
-  int depth;                   // of calls that are being evaluated
-  const char *stack;           // where the stack begins, of which that much may be used
+  Map *intrinsics;    // Name -> Intrinsic
+  int depth;          // of calls that are being evaluated
+  const char *stack;  // where the stack begins, of which that much may be used
   size_t stack_most;
-  Map *functions;              // AstFunction -> FunctionMemo (function.c)
+  Map *functions;  // AstFunction -> FunctionMemo (function.c)
   Vec(const Function *) emitted;
   Name self;     // the entry point being elaborated
   Map *acc_ops;  // name of an accumulator -> Val: the operator of its writes
@@ -170,15 +175,19 @@ const Val *elab_fit_width(Elab *e, const Val *v, Atom width);
 
 // ---- small code (emit.c)
 
-// Adds a statement; takes the pending name hint, else `name`.
-Atom elab_emit(Elab *e, const char *name, const Exp *exp);
+// In this header, `name` is the name that is wanted for a value, or NULL.
+
+// Adds a statement; without a wanted name its result is called `otherwise`.
+Atom elab_emit(Elab *e, const char *name, const char *otherwise, const Exp *exp);
+Atom elab_op(Elab *e, const char *name, PrimOp op, const Atom *args);
 Atom elab_op1(Elab *e, PrimOp op, Atom a);
 Atom elab_op2(Elab *e, PrimOp op, Atom a, Atom b);
-Atom elab_op3(Elab *e, PrimOp op, Atom a, Atom b, Atom d);
-Atom elab_convert(Elab *e, PrimType to, Atom a);
+Atom elab_convert(Elab *e, const char *name, PrimType to, Atom a);
 Atom elab_to_i64(Elab *e, Atom a);
 Atom elab_and(Elab *e, Atom a, Atom b);
 Atom elab_or(Elab *e, Atom a, Atom b);
+// OP_LAND or OP_LOR, as the two above.
+Atom elab_junction(Elab *e, const char *name, PrimOp op, const Atom *args);
 // One of two scalars.
 Atom elab_select(Elab *e, Atom condition, Atom yes, Atom no);
 
@@ -195,30 +204,30 @@ void elab_guard(Elab *e, const Body *body, const Exp *assertion, Atom *results);
 typedef struct Inner {
   Builder b;
   Builder *outer;
-  const char *hint;
 } Inner;
 void elab_enter(Elab *e, Inner *inner);
 void elab_leave(Elab *e, Inner *inner);
 
-// The value of an expression in tail position (it may use the pending name), and of an operand.
-const Val *elab_exp(Elab *e, Scope *s, const AstExp *exp);  // exp.c
+// The value of an expression in tail position, and of an operand.
+const Val *elab_exp(Elab *e, Scope *s, const AstExp *exp, Want want);  // exp.c
 const Val *elab_part(Elab *e, Scope *s, const AstExp *exp);
 Atom elab_scalar(Elab *e, Scope *s, const AstExp *exp);
-const Val *elab_name(Elab *e, Scope *s, const AstExp *exp);  // apply.c
-const Val *elab_apply(Elab *e, const Val *f, const Val *const *args, int count);
-const Val *elab_application(Elab *e, Scope *s, const AstExp *exp);
+const Val *elab_name(Elab *e, Scope *s, const AstExp *exp, const char *name);  // apply.c
+const Val *elab_apply(Elab *e, const Val *f, const Val *const *args, int count,
+                      const char *name);
+const Val *elab_application(Elab *e, Scope *s, const AstExp *exp, Want want);
 const Val *elab_function_value(const AstFunction *function, const Binding *binding,
                                const Env *env);
-const Val *elab_section(Elab *e, Scope *s, const AstExp *exp);
-const Val *elab_body_of(Elab *e,
-                        const Closure *f);  // all arguments given: evaluates the body
+const Val *elab_section(Elab *e, Scope *s, const AstExp *exp, const char *name);
+// All arguments are given: evaluates the body.
+const Val *elab_body_of(Elab *e, const Closure *f, const char *name);
 const Val *elab_constant(Elab *e, const Binding *binding);
 const StmAttrs *elab_attr(const AstAttr *attr, const StmAttrs *outer);
 
 void elab_check_ranks(Compiler *c, const Entry *entry);  // rank.c
 
 // A call of a residual function, or NULL if the function is to be inlined (function.c).
-const Val *elab_residual_call(Elab *e, const Closure *f);
+const Val *elab_residual_call(Elab *e, const Closure *f, const char *name);
 // Puts the functions that are called from one place only there.
 const Core *elab_inline_single_calls(Compiler *c, const Core *core);
 
@@ -235,29 +244,42 @@ Atom elab_matches(Elab *e, Scope *s, const AstPat *pat, const Val *v);
 Name pat_whole_name(const AstPat *pat);
 
 typedef struct Branch {
-  const Val *(*eval)(Elab *e, const void *state);
+  const Val *(*eval)(Elab *e, const void *state, const char *name);
   const void *state;
 } Branch;
-const Val *elab_if(Elab *e, Atom condition, Branch yes, Branch no,
-                   TypeIn type);  // control.c
-const Val *elab_cond(Elab *e, Scope *s, const AstExp *exp);
-const Val *elab_logical(Elab *e, Scope *s, const AstExp *exp);
-const Val *elab_match(Elab *e, Scope *s, const AstExp *exp);
-const Val *elab_choose(Elab *e, const Atom *size, Branch first, Branch second);
-const Val *elab_loop(Elab *e, Scope *s, const AstExp *exp);  // loop.c
+// Two branches that yield values of one type (whose sizes it may not know).
+typedef struct Branches {
+  Branch yes, no;
+  TypeIn type;
+} Branches;
+const Val *elab_if(Elab *e, Atom condition, Branches branches,
+                   const char *name);  // control.c
+const Val *elab_cond(Elab *e, Scope *s, const AstExp *exp, const char *name);
+const Val *elab_logical(Elab *e, Scope *s, const AstExp *exp, const char *name);
+const Val *elab_match(Elab *e, Scope *s, const AstExp *exp, const char *name);
+const Val *elab_choose(Elab *e, const Atom *size, Branches branches, const char *name);
+const Val *elab_loop(Elab *e, Scope *s, const AstExp *exp, const char *name);  // loop.c
 
-const Val *elab_array(Elab *e, Scope *s, const AstExp *exp);  // array.c
-const Val *elab_string(Elab *e, const AstExp *exp);
-const Val *elab_range(Elab *e, Scope *s, const AstExp *exp);
-const Val *elab_coerce(Elab *e, Scope *s, const AstExp *exp);
-const Val *elab_equal(Elab *e, const Val *a, const Val *b);
-const Val *elab_index(Elab *e, Scope *s, const Val *array,
-                      const AstDimVec *dims);  // slice.c
-// `target` with what `path` leads to replaced by `v` (update.c).
-const Val *elab_update(Elab *e, Scope *s, const Val *target, const AstPath *path,
-                       const Val *v);
-// `array` with the elements at `dims` replaced.
-const Val *elab_update_array(Elab *e, Scope *s, const Val *array, const AstDimVec *dims,
+const Val *elab_array(Elab *e, Scope *s, const AstExp *exp, const char *name);  // array.c
+const Val *elab_string(Elab *e, const AstExp *exp, const char *name);
+const Val *elab_range(Elab *e, Scope *s, const AstExp *exp, const char *name);
+const Val *elab_coerce(Elab *e, Scope *s, const AstExp *exp, const char *name);
+const Val *elab_equal(Elab *e, const Val *a, const Val *b, const char *name);
+const Val *elab_index(Elab *e, Scope *s, const Val *array, const AstDimVec *dims,
+                      const char *name);  // slice.c
+
+// with path = value, in a scope.
+typedef struct Update {
+  Elab *e;
+  Scope *s;
+  const AstPath *path;
+  const Val *value;
+  const char *name;
+} Update;
+// `target` with what the path leads to replaced (update.c).
+const Val *elab_update(const Update *u, const Val *target);
+// `array` with the elements at `dims` replaced by `v`.
+const Val *elab_update_array(const Update *u, const Val *array, const AstDimVec *dims,
                              const Val *v);
 
 // An element of an array value, without a check.
@@ -267,15 +289,18 @@ const Val *elab_element(Elab *e, const Val *array, Atom index);
 
 // The outer size of an array value; `declared` is used when it has no leaves.
 Atom elab_width(Elab *e, const Val *array, SizeIn declared);
-// `elem` is the declared type of the result's elements.
-const Val *elab_map(Elab *e, const Val *f, const Val *array, Atom width, TypeIn elem);
-const Val *elab_reduce(Elab *e, const Val *op, const Val *neutral, const Val *array,
-                       bool comm);
-const Val *elab_scan(Elab *e, const Val *op, const Val *neutral, const Val *array);
-const Val *elab_filter(Elab *e, const Val *p, const Val *array);
-const Val *elab_scatter(Elab *e, const Val *dest, const Val *indices, const Val *values);
+// args: f, array; `elem` is the declared type of the result's elements.
+const Val *elab_map(Elab *e, const Val *const *args, Atom width, TypeIn elem,
+                    const char *name);
+// args: op, neutral, array
+const Val *elab_reduce(Elab *e, const Val *const *args, bool comm, const char *name);
+const Val *elab_scan(Elab *e, const Val *const *args, const char *name);
+// args: p, array
+const Val *elab_filter(Elab *e, const Val *const *args, const char *name);
+// args: dest, indices, values
+const Val *elab_scatter(Elab *e, const Val *const *args, const char *name);
 // dest with [i] = op dest[i] v; args: dest, op, neutral, indices, values
-const Val *elab_hist(Elab *e, const Val *const *args);
+const Val *elab_hist(Elab *e, const Val *const *args, const char *name);
 
 // ---- intrinsics (intrinsic.c)
 
@@ -283,6 +308,7 @@ typedef struct IntrinsicCall {
   const Intrinsic *intrinsic;
   const Closure *closure;  // for its instantiation
   const Val *const *args;
+  const char *name;  // wanted for the value, or NULL
 } IntrinsicCall;
 typedef const Val *(*IntrinsicFn)(Elab *e, const IntrinsicCall *call);
 struct Intrinsic {

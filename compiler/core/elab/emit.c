@@ -1,10 +1,8 @@
 // Small code: named statements, folded scalar operators, assertions.
 #include "core/elab/elaborate.h"
 
-Atom elab_emit(Elab *e, const char *name, const Exp *exp) {
-  if (e->hint) name = e->hint;
-  e->hint = NULL;
-  return core_let(e->b, name, exp);
+Atom elab_emit(Elab *e, const char *name, const char *otherwise, const Exp *exp) {
+  return core_let(e->b, name ? name : otherwise, exp);
 }
 
 // ---- scalars
@@ -21,52 +19,50 @@ static bool fold(PrimOp op, const Atom *args, Atom *out) {
   return true;
 }
 
-Atom elab_op1(Elab *e, PrimOp op, Atom a) {
-  Atom folded;
-  return fold(op, &a, &folded) ? folded : elab_emit(e, op_name(op), exp_op1(op, a));
+static const Exp *op_exp(PrimOp op, const Atom *args) {
+  if (op_arity(op) == 1) return exp_op1(op, args[0]);
+  if (op_arity(op) == 2) return exp_op2(op, args[0], args[1]);
+  return exp_op3(op, args[0], args[1], args[2]);
 }
+
+Atom elab_op(Elab *e, const char *name, PrimOp op, const Atom *args) {
+  Atom folded;
+  if (fold(op, args, &folded)) return folded;
+  return elab_emit(e, name, op_name(op), op_exp(op, args));
+}
+
+Atom elab_op1(Elab *e, PrimOp op, Atom a) { return elab_op(e, NULL, op, &a); }
 
 Atom elab_op2(Elab *e, PrimOp op, Atom a, Atom b) {
-  Atom folded;
-  if (fold(op, (Atom[]){ a, b }, &folded)) return folded;
-  return elab_emit(e, op_name(op), exp_op2(op, a, b));
+  return elab_op(e, NULL, op, (Atom[]){ a, b });
 }
 
-Atom elab_op3(Elab *e, PrimOp op, Atom a, Atom b, Atom d) {
-  Atom folded;
-  if (fold(op, (Atom[]){ a, b, d }, &folded)) return folded;
-  return elab_emit(e, op_name(op), exp_op3(op, a, b, d));
-}
-
-Atom elab_convert(Elab *e, PrimType to, Atom a) {
+Atom elab_convert(Elab *e, const char *name, PrimType to, Atom a) {
   if (atom_type(a).elem == to) return a;
   if (a.kind == ATOM_CONST) return atom_const(prim_convert(to, a.u.constant));
-  return elab_emit(e, prim_type_name(to), exp_convert(to, a));
+  return elab_emit(e, name, prim_type_name(to), exp_convert(to, a));
 }
 
-Atom elab_to_i64(Elab *e, Atom a) {
-  const char *hint = e->hint;
-  e->hint = NULL;
-  Atom result = elab_convert(e, PRIM_I64, a);
-  e->hint = hint;
-  return result;
-}
+Atom elab_to_i64(Elab *e, Atom a) { return elab_convert(e, NULL, PRIM_I64, a); }
 
 static bool is_bool(Atom a, bool value) {
   return a.kind == ATOM_CONST && a.u.constant.type == PRIM_BOOL &&
          (a.u.constant.u.i != 0) == value;
 }
 
+Atom elab_junction(Elab *e, const char *name, PrimOp op, const Atom *args) {
+  bool unit = op == OP_LAND;  // true && a is a, false && a is false
+  if (is_bool(args[0], unit) || is_bool(args[1], !unit)) return args[1];
+  if (is_bool(args[1], unit) || is_bool(args[0], !unit)) return args[0];
+  return elab_op(e, name, op, args);
+}
+
 Atom elab_and(Elab *e, Atom a, Atom b) {
-  if (is_bool(a, true) || is_bool(b, false)) return b;
-  if (is_bool(b, true) || is_bool(a, false)) return a;
-  return elab_op2(e, OP_LAND, a, b);
+  return elab_junction(e, NULL, OP_LAND, (Atom[]){ a, b });
 }
 
 Atom elab_or(Elab *e, Atom a, Atom b) {
-  if (is_bool(a, false) || is_bool(b, true)) return b;
-  if (is_bool(b, false) || is_bool(a, true)) return a;
-  return elab_op2(e, OP_LOR, a, b);
+  return elab_junction(e, NULL, OP_LOR, (Atom[]){ a, b });
 }
 
 static const Body *body_of_atom(Compiler *c, Loc loc, Atom a) {
@@ -77,7 +73,7 @@ static const Body *body_of_atom(Compiler *c, Loc loc, Atom a) {
 Atom elab_select(Elab *e, Atom condition, Atom yes, Atom no) {
   if (is_bool(condition, true) || atom_equal(yes, no)) return yes;
   if (is_bool(condition, false)) return no;
-  return elab_emit(e, "selected",
+  return elab_emit(e, NULL, "selected",
                    exp_if(condition, body_of_atom(e->c, e->b->loc, yes),
                           body_of_atom(e->c, e->b->loc, no)));
 }

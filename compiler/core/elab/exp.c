@@ -7,15 +7,11 @@ enum { MAX_STEPS = 4000000 };  // evaluated expressions per entry point
 // ---- nested bodies
 
 void elab_enter(Elab *e, Inner *inner) {
-  *inner = (Inner){ builder_new(e->c, e->b->loc), e->b, e->hint };
+  *inner = (Inner){ builder_new(e->c, e->b->loc), e->b };
   e->b = &inner->b;
-  e->hint = NULL;
 }
 
-void elab_leave(Elab *e, Inner *inner) {
-  e->b = inner->outer;
-  e->hint = inner->hint;
-}
+void elab_leave(Elab *e, Inner *inner) { e->b = inner->outer; }
 
 // ---- literals
 
@@ -77,51 +73,47 @@ static void bind_known_sizes(Elab *e, Scope *s, const AstTypeParamVec *sizes) {
   vec_each (const AstTypeParam *, param, sizes) {
     SizeIn known = { param->binding->known, s->env };
     if (env_find(s->env, param->binding) || !size_known(known)) continue;
-    e->hint = NULL;
     s->env = env_push(s->env, param->binding, val_atom(size_eval(e, known)));
   }
 }
 
-static const Val *let(Elab *e, Scope *s, const AstExp *exp) {
-  const char *hint = e->hint;
-  e->hint = pat_whole_name(exp->u.let.pat);
-  const Val *value = elab_exp(e, s, exp->u.let.value);
+static const Val *let(Elab *e, Scope *s, const AstExp *exp, const char *name) {
+  Want want = { .name = pat_whole_name(exp->u.let.pat) };
+  const Val *value = elab_exp(e, s, exp->u.let.value, want);
   elab_bind(e, s, exp->u.let.pat, value);
   bind_known_sizes(e, s, &exp->u.let.sizes);
-  e->hint = hint;
-  return elab_exp(e, s, exp->u.let.body);
+  return elab_exp(e, s, exp->u.let.body, (Want){ name, NULL });
 }
 
-static const Val *let_fun(Elab *e, Scope *s, const AstExp *exp) {
+static const Val *let_fun(Elab *e, Scope *s, const AstExp *exp, const char *name) {
   const Binding *binding = exp->u.let_fun.binding;
   const Val *f = elab_function_value(&exp->u.let_fun.function, binding, s->env);
   s->env = env_push(s->env, binding, f);
-  return elab_exp(e, s, exp->u.let_fun.body);
+  return elab_exp(e, s, exp->u.let_fun.body, (Want){ name, NULL });
 }
 
-static const Val *let_with(Elab *e, Scope *s, const AstExp *exp) {
-  const char *hint = e->hint;
+static const Val *let_with(Elab *e, Scope *s, const AstExp *exp, const char *name) {
   const Val *target = elab_part(e, s, exp->u.let_with.target);
   const Val *value = elab_part(e, s, exp->u.let_with.value);
   Loc step = exp->u.let_with.path.at[0].loc;
   if (step.file && !step.file->built_in) e->b->loc = step;
-  e->hint = pat_whole_name(exp->u.let_with.pat);
-  const Val *updated = elab_update(e, s, target, &exp->u.let_with.path, value);
+  Update u = { e, s, &exp->u.let_with.path, value, pat_whole_name(exp->u.let_with.pat) };
+  const Val *updated = elab_update(&u, target);
   elab_bind(e, s, exp->u.let_with.pat, updated);
-  e->hint = hint;
-  return elab_exp(e, s, exp->u.let_with.body);
+  return elab_exp(e, s, exp->u.let_with.body, (Want){ name, NULL });
 }
 
 // ---- the rest
 
-static const Val *with(Elab *e, Scope *s, const AstExp *exp) {
+static const Val *with(Elab *e, Scope *s, const AstExp *exp, const char *name) {
   const Val *target = elab_part(e, s, exp->u.with.target);
   const Val *value = elab_part(e, s, exp->u.with.value);
-  return elab_update(e, s, target, &exp->u.with.path, value);
+  return elab_update(&(Update){ e, s, &exp->u.with.path, value, name }, target);
 }
 
-static const Val *index_exp(Elab *e, Scope *s, const AstExp *exp) {
-  return elab_index(e, s, elab_part(e, s, exp->u.index.array), &exp->u.index.dims);
+static const Val *index_exp(Elab *e, Scope *s, const AstExp *exp, const char *name) {
+  const Val *array = elab_part(e, s, exp->u.index.array);
+  return elab_index(e, s, array, &exp->u.index.dims, name);
 }
 
 static const char *source_text(Loc loc) {
@@ -130,20 +122,19 @@ static const char *source_text(Loc loc) {
 }
 
 // The condition comes first, whatever the expression does.
-static const Val *assertion(Elab *e, Scope *s, const AstExp *exp) {
+static const Val *assertion(Elab *e, Scope *s, const AstExp *exp, const char *name) {
+  Want want = { name, NULL };
   Atom condition = elab_scalar(e, s, exp->u.assert.condition);
   if (condition.kind == ATOM_CONST && condition.u.constant.u.i)
-    return elab_exp(e, s, exp->u.assert.exp);
+    return elab_exp(e, s, exp->u.assert.exp, want);
   Inner inner;
   const StmAttrs *attrs = e->b->attrs;
   elab_enter(e, &inner);
   inner.b.attrs = attrs;
-  e->hint = inner.hint;
-  const Val *value = elab_exp(e, s, exp->u.assert.exp);
+  const Val *value = elab_exp(e, s, exp->u.assert.exp, want);
   AtomVec leaves = val_leaves(e, value);
   const Body *body = core_body(&inner.b, leaves.at, leaves.count);
   elab_leave(e, &inner);
-  e->hint = NULL;
   Message m = message_new();
   message_text(&m, "assertion failed: ");
   message_text(&m, source_text(exp->u.assert.condition->loc));
@@ -160,11 +151,12 @@ static const Val *assertion(Elab *e, Scope *s, const AstExp *exp) {
 }
 
 static Atom blank_leaf(Elab *e, Atom leaf, const void *state) {
-  (void)state;
+  const Want *want = state;
   CoreType type = atom_type(leaf);
   Atom value = atom_const(prim_zero(type.elem));
   for (int i = type.rank - 1; i >= 0; i--)
-    value = elab_emit(e, "blank", exp_replicate(type.dims[i], value));
+    value =
+        elab_emit(e, i ? NULL : want->name, "blank", exp_replicate(type.dims[i], value));
   return value;
 }
 
@@ -173,16 +165,17 @@ static bool is_blank(const AstAttr *attr) {
   return !strcmp(attr->name, "blank") || !strcmp(attr->name, "scratch");
 }
 
-static const Val *attr(Elab *e, Scope *s, const AstExp *exp) {
-  if (is_blank(exp->u.attr.attr))
-    return val_map(e, elab_part(e, s, exp->u.attr.exp), blank_leaf, NULL);
-  const StmAttrs *outer = e->next_attrs ? e->next_attrs : e->b->attrs;
-  const StmAttrs *attrs = elab_attr(exp->u.attr.attr, outer);
-  e->next_attrs = attrs;
-  const Val *v = elab_exp(e, s, exp->u.attr.exp);
+static const Val *attr(Elab *e, Scope *s, const AstExp *exp, Want want) {
+  if (is_blank(exp->u.attr.attr)) {
+    const Val *shape = elab_exp(e, s, exp->u.attr.exp, (Want){ NULL, want.attrs });
+    return val_map(e, shape, blank_leaf, &want);
+  }
+  const StmAttrs *outer = want.attrs ? want.attrs : e->b->attrs;
+  want.attrs = elab_attr(exp->u.attr.attr, outer);
+  const Val *v = elab_exp(e, s, exp->u.attr.exp, want);
   if (v->kind != VAL_CLOSURE) return v;
   Closure f = *v->u.closure;
-  f.attrs = attrs;
+  f.attrs = want.attrs;
   return val_closure(mem_copy(&f, sizeof f));
 }
 
@@ -195,40 +188,41 @@ static const Val *lambda(const Scope *s, const AstExp *exp) {
   return elab_function_value(&exp->u.lambda.function, NULL, s->env);
 }
 
-static const Val *dispatch(Elab *e, Scope *s, const AstExp *exp) {
+static const Val *dispatch(Elab *e, Scope *s, const AstExp *exp, Want want) {
+  const char *name = want.name;
   switch (exp->kind) {
   case AST_INT: return integer(e, s, exp);
   case AST_FLOAT: return floating(e, s, exp);
   case AST_BOOL: return val_atom(atom_bool(exp->u.boolean.value));
-  case AST_STRING: return elab_string(e, exp);
-  case AST_NAME: return elab_name(e, s, exp);
+  case AST_STRING: return elab_string(e, exp, name);
+  case AST_NAME: return elab_name(e, s, exp, name);
   case AST_TUPLE: return tuple(e, s, exp);
   case AST_RECORD: return record(e, s, exp);
-  case AST_ARRAY: return elab_array(e, s, exp);
-  case AST_RANGE: return elab_range(e, s, exp);
-  case AST_INDEX: return index_exp(e, s, exp);
+  case AST_ARRAY: return elab_array(e, s, exp, name);
+  case AST_RANGE: return elab_range(e, s, exp, name);
+  case AST_INDEX: return index_exp(e, s, exp, name);
   case AST_PROJECT: return project(e, s, exp);
-  case AST_APPLY: return elab_application(e, s, exp);
+  case AST_APPLY: return elab_application(e, s, exp, want);
   case AST_AND:
-  case AST_OR: return elab_logical(e, s, exp);
+  case AST_OR: return elab_logical(e, s, exp, name);
   case AST_LAMBDA: return lambda(s, exp);
   case AST_SECTION_LEFT:
   case AST_SECTION_RIGHT:
   case AST_SECTION_FIELD:
-  case AST_SECTION_INDEX: return elab_section(e, s, exp);
-  case AST_LET: return let(e, s, exp);
-  case AST_LET_FUN: return let_fun(e, s, exp);
-  case AST_LET_WITH: return let_with(e, s, exp);
-  case AST_IF: return elab_cond(e, s, exp);
-  case AST_LOOP: return elab_loop(e, s, exp);
-  case AST_MATCH: return elab_match(e, s, exp);
-  case AST_WITH: return with(e, s, exp);
-  case AST_ASCRIBE: return elab_exp(e, s, exp->u.ascribe.exp);
-  case AST_COERCE: return elab_coerce(e, s, exp);
-  case AST_ASSERT: return assertion(e, s, exp);
-  case AST_ATTR: return attr(e, s, exp);
+  case AST_SECTION_INDEX: return elab_section(e, s, exp, name);
+  case AST_LET: return let(e, s, exp, name);
+  case AST_LET_FUN: return let_fun(e, s, exp, name);
+  case AST_LET_WITH: return let_with(e, s, exp, name);
+  case AST_IF: return elab_cond(e, s, exp, name);
+  case AST_LOOP: return elab_loop(e, s, exp, name);
+  case AST_MATCH: return elab_match(e, s, exp, name);
+  case AST_WITH: return with(e, s, exp, name);
+  case AST_ASCRIBE: return elab_exp(e, s, exp->u.ascribe.exp, want);
+  case AST_COERCE: return elab_coerce(e, s, exp, name);
+  case AST_ASSERT: return assertion(e, s, exp, name);
+  case AST_ATTR: return attr(e, s, exp, want);
   case AST_CONSTRUCTOR: return elab_constructor(e, s, exp);
-  case AST_OPEN_IN: return elab_exp(e, s, exp->u.open_in.exp);
+  case AST_OPEN_IN: return elab_exp(e, s, exp->u.open_in.exp, want);
   case AST_HOLE: return hole(e, exp);
   }
   bug(e->c, exp->loc, "an expression of unknown kind");
@@ -245,30 +239,25 @@ static bool places_attrs(const AstExp *exp) {
   return exp->kind == AST_APPLY || exp->kind == AST_ATTR;
 }
 
-const Val *elab_exp(Elab *e, Scope *s, const AstExp *exp) {
+const Val *elab_exp(Elab *e, Scope *s, const AstExp *exp, Want want) {
   Builder *b = e->b;
   Loc loc = b->loc;
   const StmAttrs *attrs = b->attrs;
   if (exp->loc.file && !exp->loc.file->built_in) b->loc = exp->loc;
   count_step(e, b->loc);
-  if (e->next_attrs && !places_attrs(exp)) {
-    b->attrs = e->next_attrs;
-    e->next_attrs = NULL;
+  if (want.attrs && !places_attrs(exp)) {
+    b->attrs = want.attrs;
+    want.attrs = NULL;
   }
-  const Val *v = dispatch(e, s, exp);
+  const Val *v = dispatch(e, s, exp, want);
   b->loc = loc;
   b->attrs = attrs;
-  e->hint = NULL;
   if (exp->unknown_sizes.count) scope_bind_sizes(s, exp->type, v);
   return v;
 }
 
 const Val *elab_part(Elab *e, Scope *s, const AstExp *exp) {
-  const char *hint = e->hint;
-  e->hint = NULL;
-  const Val *v = elab_exp(e, s, exp);
-  e->hint = hint;
-  return v;
+  return elab_exp(e, s, exp, (Want){ 0 });
 }
 
 Atom elab_scalar(Elab *e, Scope *s, const AstExp *exp) {

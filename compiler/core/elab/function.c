@@ -127,14 +127,12 @@ static const Function *make_function(Elab *e, const Closure *f, const VarVec *pa
 static FunctionMemo *examine(Elab *e, const Closure *f) {
   Builder *outer = e->b, b = builder_new(e->c, f->binding->loc);
   Frame *outer_frame = e->frame, frame = { &b, map_new(NULL), map_new(NULL) };
-  const char *hint = e->hint;
   e->b = &b;
   e->frame = &frame;
-  e->hint = NULL;
   VarVec params = { 0 };
   Closure g = with_params(e, f, &params);
   FunctionMemo *memo = new (FunctionMemo);
-  memo->result = elab_body_of(e, &g);
+  memo->result = elab_body_of(e, &g, NULL);
   if (all_scalars(memo->result)) {
     AtomVec leaves = val_leaves(e, memo->result);
     const Body *body = core_body(&b, leaves.at, leaves.count);
@@ -144,7 +142,6 @@ static FunctionMemo *examine(Elab *e, const Closure *f) {
   }
   e->b = outer;
   e->frame = outer_frame;
-  e->hint = hint;
   return memo;
 }
 
@@ -159,7 +156,7 @@ static const FunctionMemo *memo_of(Elab *e, const Closure *f) {
   return memo;
 }
 
-const Val *elab_residual_call(Elab *e, const Closure *f) {
+const Val *elab_residual_call(Elab *e, const Closure *f, const char *name) {
   if (!is_candidate(f)) return NULL;
   const FunctionMemo *memo = memo_of(e, f);
   if (!memo->function) return NULL;
@@ -169,8 +166,7 @@ const Val *elab_residual_call(Elab *e, const Closure *f) {
   const Exp *exp =
       new_node(Exp, .kind = EXP_CALL, .u.call = { memo->function, args.at, args.count });
   Atom *out = new_array(Atom, memo->function->result_count);
-  core_let_n(e->b, e->hint ? e->hint : f->binding->name, exp, out);
-  e->hint = NULL;
+  core_let_n(e->b, name ? name : f->binding->name, exp, out);
   return val_rebuild(e, memo->result, out);
 }
 

@@ -8,30 +8,28 @@ static const Val *operator(Elab *e, const IntrinsicCall *call) {
   Atom args[3];
   for (int i = 0; i < call->intrinsic->arity; i++)
     args[i] = val_scalar(e, call->args[i]);
-  if (call->intrinsic->arity == 1) return val_atom(elab_op1(e, op, args[0]));
-  if (call->intrinsic->arity == 2) return val_atom(elab_op2(e, op, args[0], args[1]));
-  return val_atom(elab_op3(e, op, args[0], args[1], args[2]));
+  return val_atom(elab_op(e, call->name, op, args));
 }
 
 // a > b is b < a.
 static const Val *swapped(Elab *e, const IntrinsicCall *call) {
-  Atom a = val_scalar(e, call->args[0]), b = val_scalar(e, call->args[1]);
-  return val_atom(elab_op2(e, (PrimOp)call->intrinsic->code, b, a));
+  Atom args[2] = { val_scalar(e, call->args[1]), val_scalar(e, call->args[0]) };
+  return val_atom(elab_op(e, call->name, (PrimOp)call->intrinsic->code, args));
 }
 
 static const Val *equal(Elab *e, const IntrinsicCall *call) {
-  return elab_equal(e, call->args[0], call->args[1]);
+  return elab_equal(e, call->args[0], call->args[1], call->name);
 }
 
 static const Val *not_equal(Elab *e, const IntrinsicCall *call) {
   const Val *a = call->args[0], *b = call->args[1];
   bool scalars = a->kind == VAL_ATOM && !atom_type(a->u.atom).rank;
-  if (scalars) return val_atom(elab_op2(e, OP_NE, a->u.atom, val_scalar(e, b)));
-  const char *hint = e->hint;
-  e->hint = NULL;
-  Atom same = val_scalar(e, elab_equal(e, a, b));
-  e->hint = hint;
-  return val_atom(elab_op1(e, OP_NOT, same));
+  if (scalars) {
+    Atom args[2] = { a->u.atom, val_scalar(e, b) };
+    return val_atom(elab_op(e, call->name, OP_NE, args));
+  }
+  Atom same = val_scalar(e, elab_equal(e, a, b, NULL));
+  return val_atom(elab_op(e, call->name, OP_NOT, &same));
 }
 
 static TypeIn type_argument(const IntrinsicCall *call, int i) {
@@ -45,7 +43,7 @@ static SizeIn size_argument(const IntrinsicCall *call, int i) {
 
 static const Val *convert(Elab *e, const IntrinsicCall *call) {
   PrimType to = typein_prim(e, type_argument(call, 1));
-  return val_atom(elab_convert(e, to, val_scalar(e, call->args[0])));
+  return val_atom(elab_convert(e, call->name, to, val_scalar(e, call->args[0])));
 }
 
 static const Val *bits(Elab *e, const IntrinsicCall *call) {
@@ -54,128 +52,136 @@ static const Val *bits(Elab *e, const IntrinsicCall *call) {
   if (a.kind == ATOM_CONST) {
     return val_atom(atom_const(prim_of_bits(to, prim_bits_of(a.u.constant))));
   }
-  return val_atom(elab_emit(e, "bits", exp_bits(to, a)));
+  return val_atom(elab_emit(e, call->name, "bits", exp_bits(to, a)));
 }
 
 // ---- parallel operators
 
 static const Val *map(Elab *e, const IntrinsicCall *call) {
   Atom width = elab_width(e, call->args[1], size_argument(call, 0));
-  return elab_map(e, call->args[0], call->args[1], width, type_argument(call, 1));
+  return elab_map(e, call->args, width, type_argument(call, 1), call->name);
 }
 
 static const Val *reduce(Elab *e, const IntrinsicCall *call) {
-  return elab_reduce(e, call->args[0], call->args[1], call->args[2],
-                     call->intrinsic->code);
+  return elab_reduce(e, call->args, call->intrinsic->code, call->name);
 }
 
 static const Val *scan(Elab *e, const IntrinsicCall *call) {
-  return elab_scan(e, call->args[0], call->args[1], call->args[2]);
+  return elab_scan(e, call->args, call->name);
 }
 
 static const Val *filter(Elab *e, const IntrinsicCall *call) {
-  return elab_filter(e, call->args[0], call->args[1]);
+  return elab_filter(e, call->args, call->name);
 }
 
 static const Val *scatter(Elab *e, const IntrinsicCall *call) {
-  return elab_scatter(e, call->args[0], call->args[1], call->args[2]);
+  return elab_scatter(e, call->args, call->name);
 }
 
 static const Val *hist(Elab *e, const IntrinsicCall *call) {
-  return elab_hist(e, call->args);
+  return elab_hist(e, call->args, call->name);
 }
 
 // ---- arrays
 
 static const Val *iota(Elab *e, const IntrinsicCall *call) {
   Atom count = val_scalar(e, call->args[0]);
-  return val_atom(elab_emit(e, "iota", exp_iota(count, atom_i64(0), atom_i64(1))));
+  return val_atom(
+      elab_emit(e, call->name, "iota", exp_iota(count, atom_i64(0), atom_i64(1))));
 }
 
+// A function on every leaf, whose results are all called as the value is.
+typedef struct OnLeaves {
+  const char *name;  // wanted, or NULL
+  Atom amount;       // how often, or how far
+  const Atom *dims;
+} OnLeaves;
+
 static Atom replicate_leaf(Elab *e, Atom leaf, const void *state) {
-  const Atom *count = state;
-  return core_let(e->b, e->hint ? e->hint : "repeated", exp_replicate(*count, leaf));
+  const OnLeaves *on = state;
+  return elab_emit(e, on->name, "repeated", exp_replicate(on->amount, leaf));
 }
 
 static const Val *replicate(Elab *e, const IntrinsicCall *call) {
-  Atom count = val_scalar(e, call->args[0]);
-  return val_map(e, call->args[1], replicate_leaf, &count);
+  OnLeaves on = { .name = call->name, .amount = val_scalar(e, call->args[0]) };
+  return val_map(e, call->args[1], replicate_leaf, &on);
 }
 
 static Atom copy_leaf(Elab *e, Atom leaf, const void *state) {
-  (void)state;
+  const OnLeaves *on = state;
   if (!atom_type(leaf).rank) return leaf;
-  return core_let(e->b, e->hint ? e->hint : "copied", exp_copy(leaf));
+  return elab_emit(e, on->name, "copied", exp_copy(leaf));
 }
 
 static const Val *copy(Elab *e, const IntrinsicCall *call) {
-  return val_map(e, call->args[0], copy_leaf, NULL);
+  return val_map(e, call->args[0], copy_leaf, &(OnLeaves){ .name = call->name });
 }
 
-static Atom concat_leaves(Elab *e, Atom a, Atom b, Atom count) {
+static const Exp *concat_leaves(Elab *e, Atom a, Atom b, Atom count) {
   Atom rows = atom_type(b).dims[0];
   const Atom *dims = type_of_rows(type_row(atom_type(a)), rows).dims;
-  Atom arrays[2] = { a, elab_fit(e, b, dims) };
-  return core_let(e->b, e->hint ? e->hint : "joined", exp_concat(count, arrays, 2));
+  return exp_concat(count, (Atom[]){ a, elab_fit(e, b, dims) }, 2);
 }
 
 static const Val *concat(Elab *e, const IntrinsicCall *call) {
   AtomVec a = val_leaves(e, call->args[0]), b = val_leaves(e, call->args[1]);
   if (!a.count) return call->args[0];
   Atom count = size_add(e->b, atom_type(a.at[0]).dims[0], atom_type(b.at[0]).dims[0]);
-  for (int i = 0; i < a.count; i++)
-    a.at[i] = concat_leaves(e, a.at[i], b.at[i], count);
+  for (int i = 0; i < a.count; i++) {
+    const Exp *joined = concat_leaves(e, a.at[i], b.at[i], count);
+    a.at[i] = elab_emit(e, call->name, "joined", joined);
+  }
   return val_rebuild(e, call->args[0], a.at);
 }
 
 static Atom rotate_leaf(Elab *e, Atom leaf, const void *state) {
-  const Atom *amount = state;
-  return core_let(e->b, e->hint ? e->hint : "rotated", exp_rotate(*amount, leaf));
+  const OnLeaves *on = state;
+  return elab_emit(e, on->name, "rotated", exp_rotate(on->amount, leaf));
 }
 
 static const Val *rotate(Elab *e, const IntrinsicCall *call) {
-  Atom amount = val_scalar(e, call->args[0]);
-  return val_map(e, call->args[1], rotate_leaf, &amount);
+  OnLeaves on = { .name = call->name, .amount = val_scalar(e, call->args[0]) };
+  return val_map(e, call->args[1], rotate_leaf, &on);
 }
 
 static Atom transpose_leaf(Elab *e, Atom leaf, const void *state) {
-  (void)state;
+  const OnLeaves *on = state;
   int rank = atom_type(leaf).rank;
   int *perm = new_array(int, rank);
   for (int i = 0; i < rank; i++)
     perm[i] = i < 2 ? 1 - i : i;
-  return core_let(e->b, e->hint ? e->hint : "transposed",
-                  exp_rearrange(perm, rank, leaf));
+  return elab_emit(e, on->name, "transposed", exp_rearrange(perm, rank, leaf));
 }
 
 static const Val *transpose(Elab *e, const IntrinsicCall *call) {
-  return val_map(e, call->args[0], transpose_leaf, NULL);
+  return val_map(e, call->args[0], transpose_leaf, &(OnLeaves){ .name = call->name });
 }
 
-static Atom reshape_leaf(Elab *e, Atom leaf, const Atom *dims, int count, int replaced) {
+// The leaf with its first `replaced` dimensions replaced by `count` others.
+static const Exp *reshaped(Atom leaf, const Atom *dims, int count, int replaced) {
   CoreType type = atom_type(leaf);
   AtomVec all = { 0 };
   for (int i = 0; i < count; i++)
     vec_push(&all, dims[i]);
   for (int i = replaced; i < type.rank; i++)
     vec_push(&all, type.dims[i]);
-  const char *name = e->hint ? e->hint : "reshaped";
-  return core_let(e->b, name, exp_reshape(all.at, all.count, leaf));
+  return exp_reshape(all.at, all.count, leaf);
 }
 
 static Atom flatten_leaf(Elab *e, Atom leaf, const void *state) {
-  (void)state;
+  const OnLeaves *on = state;
   CoreType type = atom_type(leaf);
   Atom count = size_mul(e->b, type.dims[0], type.dims[1]);
-  return reshape_leaf(e, leaf, &count, 1, 2);
+  return elab_emit(e, on->name, "reshaped", reshaped(leaf, &count, 1, 2));
 }
 
 static const Val *flatten(Elab *e, const IntrinsicCall *call) {
-  return val_map(e, call->args[0], flatten_leaf, NULL);
+  return val_map(e, call->args[0], flatten_leaf, &(OnLeaves){ .name = call->name });
 }
 
 static Atom unflatten_leaf(Elab *e, Atom leaf, const void *state) {
-  return reshape_leaf(e, leaf, state, 2, 1);
+  const OnLeaves *on = state;
+  return elab_emit(e, on->name, "reshaped", reshaped(leaf, on->dims, 2, 1));
 }
 
 // By typing there are n * m elements, but a size that was computed may be negative, and the product of
@@ -202,8 +208,6 @@ static const Val *check_shape(Elab *e, const Val *array, const Atom *dims) {
 
 static const Val *unflatten(Elab *e, const IntrinsicCall *call) {
   Atom dims[2];
-  const char *name = e->hint;
-  e->hint = NULL;
   for (int i = 0; i < 2; i++) {
     SizeIn size = size_argument(call, i);
     if (!size_known(size)) {
@@ -213,9 +217,8 @@ static const Val *unflatten(Elab *e, const IntrinsicCall *call) {
     }
     dims[i] = size_eval(e, size);
   }
-  const Val *array = check_shape(e, call->args[0], dims);
-  e->hint = name;
-  return val_map(e, array, unflatten_leaf, dims);
+  OnLeaves on = { .name = call->name, .dims = dims };
+  return val_map(e, check_shape(e, call->args[0], dims), unflatten_leaf, &on);
 }
 
 static const Val *fitted(Elab *e, const IntrinsicCall *call) {
@@ -249,12 +252,12 @@ typedef struct AccWrite {
   const Val *op;  // or NULL
 } AccWrite;
 
-static const Val *do_write(Elab *e, const void *state) {
+static const Val *do_write(Elab *e, const void *state, const char *name) {
   const AccWrite *w = state;
   const Val *value = w->value;
   if (w->op) {
     const Val *const args[2] = { elab_element(e, w->array, w->index), value };
-    value = elab_apply(e, w->op, args, 2);
+    value = elab_apply(e, w->op, args, 2, NULL);
   }
   AtomVec leaves = val_leaves(e, w->array), values = val_leaves(e, value);
   for (int i = 0; i < leaves.count; i++) {
@@ -264,13 +267,15 @@ static const Val *do_write(Elab *e, const void *state) {
       dims[d] = dim_slice(atom_i64(0), type.dims[d], atom_i64(1));
     dims[0] = dim_fix(w->index);
     Atom v = elab_fit(e, values.at[i], type_row(type).dims);
-    leaves.at[i] = elab_emit(e, "written", exp_update(leaves.at[i], dims, v, false));
+    leaves.at[i] =
+        elab_emit(e, name, "written", exp_update(leaves.at[i], dims, v, false));
   }
   return val_rebuild(e, w->array, leaves.at);
 }
 
-static const Val *do_nothing(Elab *e, const void *state) {
+static const Val *do_nothing(Elab *e, const void *state, const char *name) {
   (void)e;
+  (void)name;
   return ((const AccWrite *)state)->array;
 }
 
@@ -284,8 +289,8 @@ static const Val *acc_write(Elab *e, const IntrinsicCall *call) {
   Atom count = atom_type(first).dims[0];
   Atom inside = elab_and(e, elab_op2(e, OP_LE, atom_i64(0), w.index),
                          elab_op2(e, OP_LT, w.index, count));
-  const Val *array = elab_if(e, inside, (Branch){ do_write, &w },
-                             (Branch){ do_nothing, &w }, (TypeIn){ 0 });
+  Branches branches = { .yes = { do_write, &w }, .no = { do_nothing, &w } };
+  const Val *array = elab_if(e, inside, branches, call->name);
   return val_record(acc->u.record.names, &array, 1);
 }
 
@@ -305,18 +310,19 @@ static const Val *unzip(Elab *e, const IntrinsicCall *call) {
 }
 
 // A choice that is not applied in place: both operands are values already.
-static const Val *eval_value(Elab *e, const void *state) {
+static const Val *eval_value(Elab *e, const void *state, const char *name) {
   (void)e;
+  (void)name;
   return state;
 }
 
 static const Val *choose(Elab *e, const IntrinsicCall *call) {
   int count = call->intrinsic->arity;
-  Branch first = { eval_value, call->args[count - 2] };
-  Branch second = { eval_value, call->args[count - 1] };
+  Branches both = { .yes = { eval_value, call->args[count - 2] },
+                    .no = { eval_value, call->args[count - 1] } };
   Atom size;
   if (count == 3) size = elab_to_i64(e, val_scalar(e, call->args[0]));
-  return elab_choose(e, count == 3 ? &size : NULL, first, second);
+  return elab_choose(e, count == 3 ? &size : NULL, both, call->name);
 }
 
 // ---- the table

@@ -126,7 +126,7 @@ static void bind_index(Elab *e, Scope *s, const Loop *l, const Var *index,
     return;
   }
   PrimType type = atom_type(val_scalar(e, bound)).elem;
-  elab_bind(e, s, pat, val_atom(elab_convert(e, type, atom_var(index))));
+  elab_bind(e, s, pat, val_atom(elab_convert(e, NULL, type, atom_var(index))));
 }
 
 static const Body *loop_body(Elab *e, Loop *l, const Var *index, const Val *bound) {
@@ -135,7 +135,7 @@ static const Body *loop_body(Elab *e, Loop *l, const Var *index, const Val *boun
   Scope scope = *l->outer;
   elab_bind(e, &scope, l->exp->u.loop.pat, rebuild_vars(e, l, &l->leaf_params));
   if (index) bind_index(e, &scope, l, index, bound);
-  const Val *v = elab_exp(e, &scope, l->exp->u.loop.body);
+  const Val *v = elab_part(e, &scope, l->exp->u.loop.body);
   AtomVec results = body_results(e, l, v);
   const Body *body = core_body(&inner.b, results.at, results.count);
   elab_leave(e, &inner);
@@ -156,7 +156,7 @@ static CoreType result_type(const Loop *l, CoreType param) {
 }
 
 // Binds the loop's results; returns the value that they make up.
-static const Val *bind_results(Elab *e, Loop *l, const Exp *exp) {
+static const Val *bind_results(Elab *e, Loop *l, const Exp *exp, const char *name) {
   VarVec binders = { 0 }, leaves = { 0 };
   if (l->is_while) vec_push(&binders, var_like(e->c, l->going_on));
   vec_each (LoopSize *, size, &l->sizes) {
@@ -164,11 +164,10 @@ static const Val *bind_results(Elab *e, Loop *l, const Exp *exp) {
     vec_push(&binders, size->result);
   }
   vec_each (const Var **, param, &l->leaf_params) {
-    const char *name = e->hint ? e->hint : (*param)->name;
-    vec_push(&leaves, fresh(e, name, result_type(l, (*param)->type)));
+    const char *own = name ? name : (*param)->name;
+    vec_push(&leaves, fresh(e, own, result_type(l, (*param)->type)));
     vec_push(&binders, leaves.at[leaves.count - 1]);
   }
-  e->hint = NULL;
   if (binders.count) core_let_vars(e->b, binders.at, binders.count, exp);
   return rebuild_vars(e, l, &leaves);
 }
@@ -243,12 +242,10 @@ static const Val *unrolled(Elab *e, Loop *l, int64_t count, const Val *bound) {
   return v;
 }
 
-const Val *elab_loop(Elab *e, Scope *s, const AstExp *exp) {
-  const char *hint = e->hint;
+const Val *elab_loop(Elab *e, Scope *s, const AstExp *exp, const char *name) {
   Loop l = { .exp = exp, .outer = s, .is_while = exp->u.loop.form == LOOP_WHILE };
   l.init = elab_part(e, s, exp->u.loop.init);
   l.inits = val_leaves(e, l.init);
-  e->hint = NULL;
   const Val *bound = NULL;
   const Var *index = NULL;
   Atom count = atom_i64(0);
@@ -264,6 +261,5 @@ const Val *elab_loop(Elab *e, Scope *s, const AstExp *exp) {
   make_params(e, &l);
   const Body *body = loop_body(e, &l, index, bound);
   const Exp *loop = loop_exp(e, &l, count, index, body);
-  e->hint = hint;
-  return bind_results(e, &l, loop);
+  return bind_results(e, &l, loop, name);
 }

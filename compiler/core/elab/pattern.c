@@ -71,7 +71,7 @@ static Atom constructor_matches(Elab *e, Scope *s, const AstPat *pat, const Val 
 
 static Atom equals_literal(Elab *e, Scope *s, const AstExp *literal, const Val *v) {
   const Val *wanted = elab_part(e, s, literal);
-  if (literal->kind != AST_BOOL) return val_scalar(e, elab_equal(e, v, wanted));
+  if (literal->kind != AST_BOOL) return val_scalar(e, elab_equal(e, v, wanted, NULL));
   return literal->u.boolean.value ? val_scalar(e, v)
                                   : elab_op1(e, OP_NOT, val_scalar(e, v));
 }

@@ -177,18 +177,16 @@ static const DimIndex *index_for(Elab *e, IndexState *state, CoreType type) {
   return index;
 }
 
-const Val *elab_index(Elab *e, Scope *s, const Val *array, const AstDimVec *asts) {
-  const char *hint = e->hint;
-  e->hint = NULL;
+const Val *elab_index(Elab *e, Scope *s, const Val *array, const AstDimVec *asts,
+                      const char *name) {
   DimVec dims = eval_dims(e, s, asts);
   AtomVec leaves = val_leaves(e, array);
   IndexState state = { .dims = &dims };
   for (int i = 0; i < leaves.count; i++) {
     const DimIndex *index = index_for(e, &state, atom_type(leaves.at[i]));
-    e->hint = hint;
-    leaves.at[i] = elab_emit(e, "x", exp_slice(leaves.at[i], index, has_position(&dims)));
+    leaves.at[i] =
+        elab_emit(e, name, "x", exp_slice(leaves.at[i], index, has_position(&dims)));
   }
-  e->hint = NULL;
   return val_rebuild(e, array, leaves.at);
 }
 
@@ -217,21 +215,18 @@ static Atom fit_value(Elab *e, Atom value, const DimIndex *index, int rank) {
   return elab_fit(e, value, dims);
 }
 
-const Val *elab_update_array(Elab *e, Scope *s, const Val *array, const AstDimVec *asts,
+const Val *elab_update_array(const Update *u, const Val *array, const AstDimVec *asts,
                              const Val *v) {
-  const char *hint = e->hint;
-  e->hint = NULL;
-  DimVec dims = eval_dims(e, s, asts);
+  Elab *e = u->e;
+  DimVec dims = eval_dims(e, u->s, asts);
   AtomVec leaves = val_leaves(e, array), values = val_leaves(e, v);
   IndexState state = { .dims = &dims };
   for (int i = 0; i < leaves.count; i++) {
     CoreType type = atom_type(leaves.at[i]);
     const DimIndex *index = index_for(e, &state, type);
     Atom value = fit_value(e, values.at[i], index, type.rank);
-    e->hint = hint;
-    leaves.at[i] = elab_emit(e, "updated",
+    leaves.at[i] = elab_emit(e, u->name, "updated",
                              exp_update(leaves.at[i], index, value, has_position(&dims)));
-    e->hint = NULL;
   }
   return val_rebuild(e, array, leaves.at);
 }

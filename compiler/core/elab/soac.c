@@ -160,8 +160,6 @@ static void fit_results(Elab *e, MapBody *m, TypeIn elem) {
 
 static const Val *bind_soac(Elab *e, const Val *shape, const Exp *exp, const char *name) {
   Atom *out = new_array(Atom, exp_result_count(exp));
-  if (e->hint) name = e->hint;
-  e->hint = NULL;
   if (exp_result_count(exp)) core_let_n(e->b, name, exp, out);
   return val_rebuild(e, shape, out);
 }
@@ -175,8 +173,8 @@ static int passed_on(const MapBody *m, Atom result) {
 }
 
 // Emits the map; a result that is a parameter needs none: it is the array.
-static const Val *finish_map(Elab *e, const MapBody *m, Atom width,
-                             const AtomVec *arrays) {
+static const Val *finish_map(Elab *e, const MapBody *m, Atom width, const AtomVec *arrays,
+                             const char *name) {
   AtomVec computed = { 0 };
   vec_each (const Atom *, leaf, &m->leaves) {
     if (passed_on(m, *leaf) < 0) vec_push(&computed, *leaf);
@@ -184,10 +182,9 @@ static const Val *finish_map(Elab *e, const MapBody *m, Atom width,
   Atom *out = new_array(Atom, computed.count), *all = new_array(Atom, m->leaves.count);
   Lambda fn = lambda_new(m->params.at, m->params.count,
                          core_body(&m->inner.b, computed.at, computed.count));
-  const char *name = e->hint ? e->hint : "mapped";
-  e->hint = NULL;
   if (computed.count)
-    core_let_n(e->b, name, exp_map(width, fn, arrays->at, arrays->count), out);
+    core_let_n(e->b, name ? name : "mapped",
+               exp_map(width, fn, arrays->at, arrays->count), out);
   for (int i = 0; i < m->leaves.count; i++) {
     int array = passed_on(m, m->leaves.at[i]);
     all[i] = array < 0 ? *out++ : arrays->at[array];
@@ -195,20 +192,19 @@ static const Val *finish_map(Elab *e, const MapBody *m, Atom width,
   return val_rebuild(e, m->result, all);
 }
 
-const Val *elab_map(Elab *e, const Val *f, const Val *array, Atom width, TypeIn elem) {
+const Val *elab_map(Elab *e, const Val *const *args, Atom width, TypeIn elem,
+                    const char *name) {
+  const Val *f = args[0], *array = args[1];
   MapBody m = { 0 };
   AtomVec arrays = val_leaves(e, elab_fit_width(e, array, width));
   m.mark = e->c->next_id;
   elab_enter(e, &m.inner);
   const Val *row = make_params(e, array, next_param(f), 1, &m.params);
-  m.result = elab_apply(e, f, &row, 1);
+  m.result = elab_apply(e, f, &row, 1, NULL);
   m.leaves = val_leaves(e, m.result);
   elab_leave(e, &m.inner);
-  const char *hint = e->hint;
-  e->hint = NULL;
   fit_results(e, &m, elem);
-  e->hint = hint;
-  return finish_map(e, &m, width, &arrays);
+  return finish_map(e, &m, width, &arrays, name);
 }
 
 // ---- reduce and scan
@@ -249,7 +245,7 @@ static Lambda op_lambda(Elab *e, const Val *op, const Val *row, int peel) {
   const Val *args[2];
   args[0] = make_params(e, row, left, peel, &params);
   args[1] = make_params(e, row, right, peel, &params);
-  AtomVec leaves = val_leaves(e, elab_apply(e, op, args, 2));
+  AtomVec leaves = val_leaves(e, elab_apply(e, op, args, 2, NULL));
   for (int i = 0; i < leaves.count; i++) {
     leaves.at[i] = elab_fit(e, leaves.at[i], params.at[i]->type.dims);
   }
@@ -279,7 +275,8 @@ static Lambda identity(Elab *e, const Val *array) {
   return fn;
 }
 
-static const Val *reduction(Elab *e, ExpKind kind, RedOp op, const Val *array) {
+static const Val *reduction(Elab *e, ExpKind kind, RedOp op, const Val *array,
+                            const char *name) {
   AtomVec arrays = val_leaves(e, array);
   if (!arrays.count) return array;
   Soac soac = { .width = atom_type(arrays.at[0]).dims[0],
@@ -288,37 +285,35 @@ static const Val *reduction(Elab *e, ExpKind kind, RedOp op, const Val *array) {
                 .array_count = arrays.count,
                 .ops = mem_copy(&op, sizeof op),
                 .op_count = 1 };
-  return bind_soac(e, array, exp_soac(kind, soac),
-                   kind == EXP_REDOMAP ? "reduced" : "scanned");
+  if (!name) name = kind == EXP_REDOMAP ? "reduced" : "scanned";
+  return bind_soac(e, array, exp_soac(kind, soac), name);
 }
 
 static RedOp red_op(Elab *e, const Val *op, const Val *neutral, const Val *array) {
   AtomVec arrays = val_leaves(e, array);
   RedOp red = { .count = arrays.count };
   if (!arrays.count) return red;
-  const char *hint = e->hint;
-  e->hint = NULL;
   red.op = op_lambda(e, op, array, 1);
   red.neutral = fit_neutral(e, neutral, &arrays);
   red.commutative = is_commutative(&red.op);
-  e->hint = hint;
   return red;
 }
 
-const Val *elab_reduce(Elab *e, const Val *op, const Val *neutral, const Val *array,
-                       bool comm) {
-  RedOp red = red_op(e, op, neutral, array);
+const Val *elab_reduce(Elab *e, const Val *const *args, bool comm, const char *name) {
+  RedOp red = red_op(e, args[0], args[1], args[2]);
   red.commutative = red.commutative || comm;
-  return reduction(e, EXP_REDOMAP, red, array);
+  return reduction(e, EXP_REDOMAP, red, args[2], name);
 }
 
-const Val *elab_scan(Elab *e, const Val *op, const Val *neutral, const Val *array) {
-  return reduction(e, EXP_SCANOMAP, red_op(e, op, neutral, array), array);
+const Val *elab_scan(Elab *e, const Val *const *args, const char *name) {
+  RedOp red = red_op(e, args[0], args[1], args[2]);
+  return reduction(e, EXP_SCANOMAP, red, args[2], name);
 }
 
 // ---- filter
 
-const Val *elab_filter(Elab *e, const Val *p, const Val *array) {
+const Val *elab_filter(Elab *e, const Val *const *args, const char *name) {
+  const Val *p = args[0], *array = args[1];
   AtomVec arrays = val_leaves(e, array), results = { 0 };
   if (!arrays.count) {
     limit(e->c, e->b->loc, "filter of an array of empty tuples");
@@ -328,7 +323,7 @@ const Val *elab_filter(Elab *e, const Val *p, const Val *array) {
   elab_enter(e, &inner);
   VarVec params = { 0 };
   const Val *row = make_params(e, array, next_param(p), 1, &params);
-  vec_push(&results, val_scalar(e, elab_apply(e, p, &row, 1)));
+  vec_push(&results, val_scalar(e, elab_apply(e, p, &row, 1, NULL)));
   val_add_leaves(e, row, &results);
   const Body *body = core_body(&inner.b, results.at, results.count);
   elab_leave(e, &inner);
@@ -337,8 +332,7 @@ const Val *elab_filter(Elab *e, const Val *p, const Val *array) {
                 .arrays = arrays.at,
                 .array_count = arrays.count };
   Atom *out = new_array(Atom, results.count);
-  core_let_n(e->b, e->hint ? e->hint : "kept", exp_soac(EXP_FILTER, soac), out);
-  e->hint = NULL;
+  core_let_n(e->b, name ? name : "kept", exp_soac(EXP_FILTER, soac), out);
   return val_rebuild(e, array, out + 1);
 }
 
@@ -365,10 +359,11 @@ static Lambda scatter_lambda(Elab *e, const Val *indices, const Val *values) {
   return fn;
 }
 
-const Val *elab_scatter(Elab *e, const Val *dest, const Val *indices, const Val *values) {
+const Val *elab_scatter(Elab *e, const Val *const *args, const char *name) {
+  const Val *dest = args[0], *indices = args[1];
   AtomVec dests = val_leaves(e, dest), arrays = val_leaves(e, indices);
   Atom width = atom_type(arrays.at[0]).dims[0];
-  values = elab_fit_width(e, values, width);
+  const Val *values = elab_fit_width(e, args[2], width);
   val_add_leaves(e, values, &arrays);
   ScatterDest *targets = new_array(ScatterDest, dests.count);
   for (int i = 0; i < dests.count; i++)
@@ -380,10 +375,10 @@ const Val *elab_scatter(Elab *e, const Val *dest, const Val *indices, const Val 
                                            .array_count = arrays.count,
                                            .dests = targets,
                                            .dest_count = dests.count });
-  return bind_soac(e, dest, exp, "scattered");
+  return bind_soac(e, dest, exp, name ? name : "scattered");
 }
 
-const Val *elab_hist(Elab *e, const Val *const *args) {
+const Val *elab_hist(Elab *e, const Val *const *args, const char *name) {
   const Val *dest = args[0], *indices = args[3], *values = args[4];
   AtomVec dests = val_leaves(e, dest), arrays = val_leaves(e, indices);
   if (!dests.count) return dest;
@@ -406,5 +401,5 @@ const Val *elab_hist(Elab *e, const Val *const *args) {
                                         .array_count = arrays.count,
                                         .ops = hist,
                                         .op_count = 1 });
-  return bind_soac(e, dest, exp, "histogram");
+  return bind_soac(e, dest, exp, name ? name : "histogram");
 }

@@ -11,7 +11,7 @@ static Name payload_name(Elab *e, Name constructor) {
 static Atom zeros(Elab *e, PrimType type, const AtomVec *dims) {
   Atom value = atom_const(prim_zero(type));
   for (int i = dims->count - 1; i >= 0; i--)
-    value = elab_emit(e, "zeros", exp_replicate(dims->at[i], value));
+    value = elab_emit(e, NULL, "zeros", exp_replicate(dims->at[i], value));
   return value;
 }
 

@@ -4,13 +4,6 @@
 // indices wait until the path's fields have led to one array.
 #include "core/elab/elaborate.h"
 
-typedef struct Update {
-  Elab *e;
-  Scope *s;
-  const AstPath *path;
-  const Val *value;
-} Update;
-
 static const Val *update(const Update *u, const Val *target, const AstDimVec *dims,
                          int at);
 
@@ -34,8 +27,8 @@ static const Val *update_field(const Update *u, const Val *record, const AstDimV
 static const Val *update_slice(const Update *u, const Val *array, const AstDimVec *dims,
                                int at) {
   static const AstDimVec none = { 0 };
-  const Val *slice = elab_index(u->e, u->s, array, dims);
-  return elab_update_array(u->e, u->s, array, dims, update(u, slice, &none, at));
+  const Val *slice = elab_index(u->e, u->s, array, dims, NULL);
+  return elab_update_array(u, array, dims, update(u, slice, &none, at));
 }
 
 // `target[dims]` updated from the step `at` on, within `target`.
@@ -43,7 +36,7 @@ static const Val *update(const Update *u, const Val *target, const AstDimVec *di
                          int at) {
   bool last = at == u->path->count;
   if (last && dims->count == 0) return u->value;
-  if (last) return elab_update_array(u->e, u->s, target, dims, u->value);
+  if (last) return elab_update_array(u, target, dims, u->value);
   if (u->path->at[at].field) return update_field(u, target, dims, at);
   if (has_slice(dims)) return update_slice(u, target, dims, at);
   AstDimVec all = { 0 };
@@ -54,9 +47,7 @@ static const Val *update(const Update *u, const Val *target, const AstDimVec *di
   return update(u, target, &all, at + 1);
 }
 
-const Val *elab_update(Elab *e, Scope *s, const Val *target, const AstPath *path,
-                       const Val *v) {
+const Val *elab_update(const Update *u, const Val *target) {
   static const AstDimVec none = { 0 };
-  Update u = { e, s, path, v };
-  return update(&u, target, &none, 0);
+  return update(u, target, &none, 0);
 }
