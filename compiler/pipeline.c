@@ -10,67 +10,118 @@
 #include <unistd.h>
 
 typedef const Core *(*CoreFn)(Compiler *c, const Core *core);
+typedef struct Pass Pass;
 
-typedef struct CorePass {
+// A pass of any kind: run on the program, whose members it sets; false if it made nothing.
+struct Pass {
   const char *name;
-  CoreFn run;  // NULL: flatten, the one pass with options
+  PipelineStage makes;
+  bool (*run)(Compiler *c, Program *p, const Pass *pass);
+  CoreFn rewrite;  // what run_rewrite runs
   const char *reason;
-} CorePass;
+};
+
+static bool run_parse(Compiler *c, Program *p, const Pass *pass) {
+  (void)pass;
+  p->ast = source_parse(c, p->file);
+  return p->ast != NULL;
+}
+
+static bool run_check(Compiler *c, Program *p, const Pass *pass) {
+  (void)pass;
+  p->checked = types_check(c, p->ast);
+  return p->checked != NULL;
+}
+
+static bool run_elaborate(Compiler *c, Program *p, const Pass *pass) {
+  (void)pass;
+  p->core = elaborate(c, p->checked);
+  return p->core != NULL;
+}
+
+static bool run_rewrite(Compiler *c, Program *p, const Pass *pass) {
+  p->core = pass->rewrite(c, p->core);
+  return p->core != NULL;
+}
+
+static bool run_flatten(Compiler *c, Program *p, const Pass *pass) {
+  (void)pass;
+  p->core = flatten(c, p->core, p->flatten);
+  return p->core != NULL;
+}
+
+// For both profiles.
+static bool run_lower(Compiler *c, Program *p, const Pass *pass) {
+  (void)pass;
+  p->imp[PROFILE_CPU] = imp_lower(c, p->core, PROFILE_CPU);
+  if (p->imp[PROFILE_CPU]) p->imp[PROFILE_GPU] = imp_lower(c, p->core, PROFILE_GPU);
+  return p->imp[PROFILE_GPU] != NULL;
+}
 
 // clang-format off
-static const CorePass core_passes[] = {
-  { "simplify",      simplify, "so that the later passes meet values, not copies" },
-  { "hoist",         hoist,    "sizes must stand outside of what they are sizes of, or a nest looks irregular" },
-  { "cse",           cse,      "hoisting brings equal expressions side by side" },
-  { "fuse",          fuse,     "before flattening: a fused map is one kernel, not two" },
-  { "simplify-fused", simplify, "fusion leaves copies and indexes of iotas" },
-  { "hoist-fused",   hoist,    "inlined lambdas expose invariants" },
-  { "cse-fused",     cse,      "two producers fused into one consumer read the same elements" },
-  { "dead",          dead,     "what nobody reads any more must not become a kernel" },
-  { "flatten",       NULL,     "nested parallelism to seg-ops in guarded versions" },
-  { "simplify-flat", simplify, "each version reads rows of rows, and knows sizes that the others do not" },
-  { "cse-flat",      cse,      "seg-ops begin with the reads of their context, some of them twice" },
-  { "dead-flat",     dead,     "a version uses a part of what its context offers" },
+static const Pass passes[] = {
+  { "parse",          STAGE_AST,     run_parse,     NULL,     "characters to syntax tree" },
+  { "check",          STAGE_CHECKED, run_check,     NULL,     "names, types and sizes" },
+  { "elaborate",      STAGE_CORE,    run_elaborate, NULL,
+    "the static part of the program evaluated: first-order Core remains" },
+  { "simplify",       STAGE_CORE,    run_rewrite,   simplify,
+    "so that the later passes meet values, not copies" },
+  { "hoist",          STAGE_CORE,    run_rewrite,   hoist,
+    "sizes must stand outside of what they are sizes of, or a nest looks irregular" },
+  { "cse",            STAGE_CORE,    run_rewrite,   cse,
+    "hoisting brings equal expressions side by side" },
+  { "fuse",           STAGE_CORE,    run_rewrite,   fuse,
+    "before flattening: a fused map is one kernel, not two" },
+  { "simplify-fused", STAGE_CORE,    run_rewrite,   simplify,
+    "fusion leaves copies and indexes of iotas" },
+  { "hoist-fused",    STAGE_CORE,    run_rewrite,   hoist,    "inlined lambdas expose invariants" },
+  { "cse-fused",      STAGE_CORE,    run_rewrite,   cse,
+    "two producers fused into one consumer read the same elements" },
+  { "dead",           STAGE_CORE,    run_rewrite,   dead,
+    "what nobody reads any more must not become a kernel" },
+  { "flatten",        STAGE_FLAT,    run_flatten,   NULL,
+    "nested parallelism to seg-ops in guarded versions" },
+  { "simplify-flat",  STAGE_FLAT,    run_rewrite,   simplify,
+    "each version reads rows of rows, and knows sizes that the others do not" },
+  { "cse-flat",       STAGE_FLAT,    run_rewrite,   cse,
+    "seg-ops begin with the reads of their context, some of them twice" },
+  { "dead-flat",      STAGE_FLAT,    run_rewrite,   dead,
+    "a version uses a part of what its context offers" },
+  { "imp",            STAGE_IMP,     run_lower,     NULL,
+    "seg-ops become kernels, arrays blocks of memory" },
 };
 // clang-format on
 
-// The phases before Core have no common shape and are run by name.
-static const struct {
-  const char *name, *reason;
-} front_passes[] = {
-  { "parse", "characters to syntax tree" },
-  { "check", "names, types and sizes" },
-  { "elaborate", "the static part of the program evaluated: first-order Core remains" },
-};
+enum { PASS_COUNT = sizeof passes / sizeof *passes };
 
-// The last phase makes Imp, for both profiles.
-static const char lower_name[] = "imp";
-static const char lower_reason[] = "seg-ops become kernels, arrays blocks of memory";
+static const Pass *pass_at(int i) { return i < PASS_COUNT ? &passes[i] : NULL; }
 
-enum { FRONT_COUNT = sizeof front_passes / sizeof *front_passes };
-enum { CORE_COUNT = sizeof core_passes / sizeof *core_passes };
+const char *pipeline_pass_name(int i) { return pass_at(i) ? pass_at(i)->name : NULL; }
 
-const char *pipeline_pass_name(int i) {
-  if (i < FRONT_COUNT) return front_passes[i].name;
-  if (i < FRONT_COUNT + CORE_COUNT) return core_passes[i - FRONT_COUNT].name;
-  if (i == FRONT_COUNT + CORE_COUNT) return lower_name;
-  return NULL;
-}
-
-const char *pipeline_pass_reason(int i) {
-  if (i < FRONT_COUNT) return front_passes[i].reason;
-  if (i < FRONT_COUNT + CORE_COUNT) return core_passes[i - FRONT_COUNT].reason;
-  if (i == FRONT_COUNT + CORE_COUNT) return lower_reason;
-  return NULL;
-}
+const char *pipeline_pass_reason(int i) { return pass_at(i) ? pass_at(i)->reason : NULL; }
 
 static int pass_index(const char *name) {
-  for (int i = 0; pipeline_pass_name(i); i++)
-    if (strcmp(pipeline_pass_name(i), name) == 0) return i;
+  for (int i = 0; i < PASS_COUNT; i++)
+    if (strcmp(passes[i].name, name) == 0) return i;
   return -1;
 }
 
 bool pipeline_knows(const char *pass) { return pass_index(pass) >= 0; }
+
+PipelineStage pipeline_stage_after(const char *pass) {
+  return passes[pass_index(pass)].makes;
+}
+
+static int last_pass(PipelineStage stage) {
+  int last = 0;
+  for (int i = 0; i < PASS_COUNT; i++)
+    if (passes[i].makes == stage) last = i;
+  return last;
+}
+
+const char *pipeline_last_pass(PipelineStage stage) {
+  return passes[last_pass(stage)].name;
+}
 
 Program *program_of_text(Compiler *c, const char *path, const char *text, size_t length) {
   (void)c;
@@ -78,7 +129,7 @@ Program *program_of_text(Compiler *c, const char *path, const char *text, size_t
   program->path = path;
   program->file = source_file_new(path, text, length);
   program->flatten = (FlattenOptions){ FLATTEN_INCREMENTAL, 256, NULL };
-  program->pass_ms = new_array(double, FRONT_COUNT + CORE_COUNT + 1);
+  program->pass_ms = new_array(double, PASS_COUNT);
   return program;
 }
 
@@ -114,47 +165,23 @@ static double now_ms(void) {
   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-static bool run_front(Compiler *c, Program *p, int i) {
-  if (i == 0) p->ast = source_parse(c, p->file);
-  if (i == 1) p->checked = types_check(c, p->ast);
-  if (i == 2) p->core = elaborate(c, p->checked);
-  bool made = i == 0 ? p->ast != NULL : i == 1 ? p->checked != NULL : p->core != NULL;
-  if (made && c->check_ir && p->core) core_check(c, p->core, false);
-  return made && diag_error_count(c) == 0;
-}
-
-static bool run_lower(Compiler *c, Program *p) {
-  p->imp[PROFILE_CPU] = imp_lower(c, p->core, PROFILE_CPU);
-  if (p->imp[PROFILE_CPU]) p->imp[PROFILE_GPU] = imp_lower(c, p->core, PROFILE_GPU);
-  return p->imp[PROFILE_GPU] && diag_error_count(c) == 0;
-}
-
-static bool is_flat(int i) {
-  while (i >= FRONT_COUNT && core_passes[i - FRONT_COUNT].run)
-    i--;
-  return i >= FRONT_COUNT;
-}
-
-static bool run_pass(Compiler *c, Program *p, int i) {
-  if (i < FRONT_COUNT) return run_front(c, p, i);
-  if (i == FRONT_COUNT + CORE_COUNT) return run_lower(c, p);
-  CoreFn run = core_passes[i - FRONT_COUNT].run;
-  p->core = run ? run(c, p->core) : flatten(c, p->core, p->flatten);
-  if (c->check_ir) core_check(c, p->core, is_flat(i));
-  if (c->check_ir && is_flat(i)) flat_check(c, p->core);
-  return diag_error_count(c) == 0;
+// Looks for our own mistakes.
+static void check_result(Compiler *c, const Program *p, PipelineStage stage) {
+  if (stage == STAGE_CORE || stage == STAGE_FLAT)
+    core_check(c, p->core, stage == STAGE_FLAT);
+  if (stage == STAGE_FLAT) flat_check(c, p->core);
 }
 
 bool pipeline_run(Compiler *c, Program *program, const char *after) {
-  int first = program->reached ? pass_index(program->reached) + 1 : 0;
-  int last = after ? pass_index(after) : FRONT_COUNT + CORE_COUNT - 1;
-  for (int i = first; i <= last; i++) {
-    c->phase = pipeline_pass_name(i);
+  int last = after ? pass_index(after) : last_pass(STAGE_FLAT);
+  for (int i = program->passed; i <= last; i++) {
+    c->phase = passes[i].name;
     double start = now_ms();
-    bool ok = run_pass(c, program, i);
+    bool made = passes[i].run(c, program, &passes[i]);
+    if (made && c->check_ir) check_result(c, program, passes[i].makes);
     program->pass_ms[i] = now_ms() - start;
-    if (!ok) return false;
-    program->reached = c->phase;
+    if (!made || diag_error_count(c)) return false;
+    program->passed = i + 1;
   }
   return true;
 }

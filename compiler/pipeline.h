@@ -6,6 +6,15 @@
 #include "imp/imp.h"
 #include "types/types.h"
 
+// What a pass makes of the program.
+typedef enum PipelineStage {
+  STAGE_AST,      // ast
+  STAGE_CHECKED,  // checked
+  STAGE_CORE,     // core
+  STAGE_FLAT,     // core, of which flat.h promises more
+  STAGE_IMP,      // imp, per profile
+} PipelineStage;
+
 // A program on its way.  Each member is set once its phase has run.
 typedef struct Program {
   const char *path;
@@ -15,7 +24,7 @@ typedef struct Program {
   const Core *core;      // Core, and after "flatten" Flat
   const ImpProgram *imp[2];  // by Profile, after "imp"
   FlattenOptions flatten;  // set before the pass "flatten" runs
-  const char *reached;   // the last pass that ran
+  int passed;            // how many passes of the list have run
   double *pass_ms;       // time per pass, by position in the list
 } Program;
 
@@ -23,14 +32,17 @@ typedef struct Program {
 Program *program_read(Compiler *c, const char *path);
 Program *program_of_text(Compiler *c, const char *path, const char *text, size_t length);
 
-// The name of a pass in a user's hands: "parse", "check", then those of the list.  NULL at the end.
+// The passes in order, by their names in a user's hands, and why each stands where it stands; NULL at
+// the end.
 const char *pipeline_pass_name(int i);
 const char *pipeline_pass_reason(int i);
 bool pipeline_knows(const char *pass);
+// What a known pass makes, and the last pass that makes it.
+PipelineStage pipeline_stage_after(const char *pass);
+const char *pipeline_last_pass(PipelineStage stage);
 
-// Runs every pass up to and including `after` (NULL: all but "imp", the lowering to kernels, which
-// the interpreter does not need); passes that ran already are not run
-// again.  False after errors (already reported).
+// Runs every pass up to and including `after` (NULL: the last that makes Flat, which is all that the
+// interpreter needs); passes that ran already are not run again.  False after errors (already reported).
 bool pipeline_run(Compiler *c, Program *program, const char *after);
 
 // The program as text, as it stands; after "imp", its code for the profile.

@@ -43,7 +43,7 @@ static const Program *moderate(Compiler *c, const char *path) {
   Program *program = program_read(c, path);
   if (!program) return NULL;
   program->flatten = (FlattenOptions){ FLATTEN_MODERATE, 1, NULL };
-  return pipeline_run(c, program, "dead-flat") ? program : NULL;
+  return pipeline_run(c, program, NULL) ? program : NULL;
 }
 
 static int print_stats(Compiler *c, const Program *program) {
@@ -64,7 +64,7 @@ static int print_stats(Compiler *c, const Program *program) {
 static int dump(Compiler *c, const char *path, const Options *o) {
   Program *program = program_read(c, path);
   if (program) program->flatten = o->flatten;
-  bool ok = program && pipeline_run(c, program, o->stats ? "dead-flat" : o->after);
+  bool ok = program && pipeline_run(c, program, o->stats ? NULL : o->after);
   if (o->flatten.trace) fputs(text_str(o->flatten.trace), stderr);
   if (!diag_ok(c) || !ok) return 1;
   if (o->times) print_times(program);

@@ -99,8 +99,7 @@ int command_eval(Compiler *c, int argc, char **argv) {
     if (message) return command_usage_error(c, "flc eval: %s", message);
   }
   const char *after = given.after;
-  if (after && (!pipeline_knows(after) || strcmp(after, "parse") == 0 ||
-                strcmp(after, "check") == 0))
+  if (after && (!pipeline_knows(after) || pipeline_stage_after(after) < STAGE_CORE))
     return command_usage_error(c, "flc eval: %s is no pass after which a program can run",
                                after);
   if (optind != argc - 1)

@@ -341,16 +341,6 @@ static bool wants_stage(const Run *run, const char *stage) {
   return !run->options->stage || strcmp(run->options->stage, stage) == 0;
 }
 
-// The pass before "flatten", the last one whose result is Core; NULL if there are no others after it.
-static const char *last_core_pass(void) {
-  const char *last = NULL;
-  for (int i = 0; pipeline_pass_name(i); i++) {
-    if (strcmp(pipeline_pass_name(i), "flatten") == 0) return last;
-    last = pipeline_pass_name(i);
-  }
-  return last;
-}
-
 static void check_structure(Run *run, const TestStructure *structure, const Core *core) {
   for (int i = 0; i < structure->nodes.count; i++) {
     const char *node = structure->nodes.at[i];
@@ -386,8 +376,8 @@ static bool add_stage(Run *run, Program *program, const char *name, const char *
 
 static bool compile(Run *run, Program *program) {
   if (!add_stage(run, program, "elaborate", "elaborate")) return false;
-  if (!add_stage(run, program, "core", last_core_pass())) return false;
-  return !pipeline_knows("flatten") || add_stage(run, program, "flat", NULL);
+  if (!add_stage(run, program, "core", pipeline_last_pass(STAGE_CORE))) return false;
+  return add_stage(run, program, "flat", NULL);
 }
 
 static void check_warnings(Run *run, const char *messages) {

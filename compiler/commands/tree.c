@@ -95,7 +95,7 @@ static bool print_trees(Compiler *c, Text *t, const Core *core, const Options *o
 static int tree(Compiler *c, const char *path, const Options *o) {
   Program *program = program_read(c, path);
   if (program) program->flatten = o->flatten;
-  bool ok = program && pipeline_run(c, program, "dead-flat");
+  bool ok = program && pipeline_run(c, program, NULL);
   Text *t = text_new();
   if (o->format == FORMAT_JSON)
     text_add(t, "{ \"schema\": \"flc-tree\", \"version\": 1, \"entries\": [\n");
