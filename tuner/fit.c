@@ -12,15 +12,15 @@
 enum { MOST_CUTS = 24, MOST_ROUNDS = 6 };
 static const double unusable = 1e6;
 
-typedef struct Event {
+typedef struct FitEvent {
   int64_t par;
   int dataset;
   double cost
       [2];  // weighted logarithms of what the branches cost, relative to the better one
-} Event;
+} FitEvent;
 
 typedef struct Events {
-  const Event *at;  // by Par, ascending
+  const FitEvent *at;  // by Par, ascending
   int count;
 } Events;
 
@@ -71,12 +71,12 @@ typedef struct Split {
   double cost;  // of both leaves
 } Split;
 
-static int64_t product_of(const Fit *f, const Event *e, unsigned mask) {
+static int64_t product_of(const Fit *f, const FitEvent *e, unsigned mask) {
   return f->products[(unsigned)e->dataset * f->product_count + mask];
 }
 
 static Events events_beyond(const Fit *f, Events e, DecisionNode condition, bool beyond) {
-  Event *kept = mem_alloc_plain((size_t)(e.count + 1) * sizeof *kept);
+  FitEvent *kept = mem_alloc_plain((size_t)(e.count + 1) * sizeof *kept);
   int count = 0;
   for (int i = 0; i < e.count; i++)
     if ((product_of(f, &e.at[i], condition.sizes) >= condition.value) == beyond)
@@ -90,8 +90,8 @@ static int compare_values(const void *a, const void *b) {
 }
 
 // Where to cut the events by a product in (from, to): between neighbours, at most MOST_CUTS of them.
-static int cuts_of(const Fit *f, Events e, unsigned mask, int64_t from, int64_t to,
-                   int64_t *cuts) {
+static int event_cuts(const Fit *f, Events e, unsigned mask, int64_t from, int64_t to,
+                      int64_t *cuts) {
   int64_t *values = mem_alloc_plain((size_t)(e.count + 1) * sizeof *values);
   int inside = 0, distinct = 0, count = 0;
   for (int i = 0; i < e.count; i++) {
@@ -134,7 +134,7 @@ static Splits splits_of(const Fit *f, Events e) {
   Splits found = { 0 };
   for (unsigned mask = 1; mask < f->product_count; mask++) {
     int64_t cuts[MOST_CUTS];
-    int count = is_asked(f, mask) ? cuts_of(f, e, mask, -1, INT64_MAX, cuts) : 0;
+    int count = is_asked(f, mask) ? event_cuts(f, e, mask, -1, INT64_MAX, cuts) : 0;
     for (int k = 0; k < count; k++)
       vec_push(&found, split_at(f, e, (DecisionNode){ mask, cuts[k] }));
   }
@@ -176,15 +176,16 @@ static Grown grow_below(const Fit *f, Events e, int node, int rest, Decision d,
 static bool is_leaf(const Grown *g, int node) { return !g->decision.nodes[node].sizes; }
 
 // The first cuts are coarse: those between their neighbours are tried for the best one.
-static Grown refine(const Fit *f, Events e, int node, int rest, Decision d, Grown best) {
+static Grown refine_fit(const Fit *f, Events e, int node, int rest, Decision d,
+                        Grown best) {
   DecisionNode condition = best.decision.nodes[node];
   int64_t coarse[MOST_CUTS], fine[MOST_CUTS], from = -1, to = INT64_MAX;
-  int count = cuts_of(f, e, condition.sizes, from, to, coarse);
+  int count = event_cuts(f, e, condition.sizes, from, to, coarse);
   for (int k = 0; k < count; k++) {
     if (coarse[k] < condition.value) from = coarse[k] - 1;
     if (coarse[k] > condition.value && to == INT64_MAX) to = coarse[k];
   }
-  count = cuts_of(f, e, condition.sizes, from, to, fine);
+  count = event_cuts(f, e, condition.sizes, from, to, fine);
   for (int k = 0; k < count; k++) {
     Grown grown =
         grow_below(f, e, node, rest, d, (DecisionNode){ condition.sizes, fine[k] });
@@ -211,7 +212,7 @@ static Grown grow_tree(const Fit *f, Events e, int node, int conditions, Decisio
     if (grown.cost < best.cost) best = grown;
   }
   if (isfinite(best.cost) && !is_leaf(&best, node))
-    best = refine(f, e, node, conditions - 1, d, best);
+    best = refine_fit(f, e, node, conditions - 1, d, best);
   return best.cost < fewer.cost ? best : fewer;
 }
 
@@ -235,7 +236,7 @@ static double *values_below(const Fit *f) {
 }
 
 static int compare_events(const void *a, const void *b) {
-  const Event *x = a, *y = b;
+  const FitEvent *x = a, *y = b;
   if (x->par != y->par) return x->par < y->par ? -1 : 1;
   return x->dataset - y->dataset;
 }
@@ -252,13 +253,13 @@ static double loss_of(const Fit *f, int dataset, double us) {
 static Events events_of(const Fit *f, int guard, bool all) {
   const SolveFate *fates = decision_fates(f->p, f->sizes, f->decisions);
   const double *behind = values_below(f);
-  Vec(Event) events = { 0 };
+  Vec(FitEvent) events = { 0 };
   for (int i = 0; i < f->p->group_count; i++) {
     const SolveGroup *g = &f->p->groups[i];
     if (g->guard != guard || (!all && !fates[i].reached) || !g->fits) continue;
     double a = behind[2 * i], b = behind[2 * i + 1], least = fmin(a, b);
     if (isinf(least)) continue;
-    Event event = { .par = g->par, .dataset = g->dataset };
+    FitEvent event = { .par = g->par, .dataset = g->dataset };
     event.cost[0] = loss_of(f, g->dataset, a - least);
     event.cost[1] = loss_of(f, g->dataset, b - least);
     vec_push(&events, event);

@@ -12,7 +12,7 @@
 
 // ---- writing
 
-static void give_up(TunerLog *log, const char *doing) {
+static void give_up_log(TunerLog *log, const char *doing) {
   log->problem = text_format("cannot %s %s: %s", doing, log->path, strerror(errno));
   log_close(log);
 }
@@ -56,7 +56,7 @@ static void write_line(TunerLog *log, json_t *json) {
     (void)!ftruncate(log->fd, before);
   errno = reason;
   if (written != (ssize_t)length || fsync(log->fd) != 0)
-    if (errno != EINVAL) give_up(log, "write");
+    if (errno != EINVAL) give_up_log(log, "write");
 }
 
 void log_append(TunerLog *log, const Run *run) {
@@ -157,7 +157,7 @@ void log_open(TunerLog *log, LogReader reader) {
   }
   log->fd = open(log->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
   if (log->fd < 0)
-    give_up(log, "open");
+    give_up_log(log, "open");
   else if (torn && write(log->fd, "\n", 1) != 1)
-    give_up(log, "write");
+    give_up_log(log, "write");
 }

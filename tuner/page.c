@@ -47,13 +47,13 @@ typedef struct Page {
 } Page;
 
 // What the data set spends behind the branch when it is forced; and whether it goes there.
-typedef struct Cell {
+typedef struct PageCell {
   double us;
   bool seen, chosen;
-} Cell;
+} PageCell;
 
-static Cell cell_of(const Page *p, int guard, int branch, int dataset) {
-  Cell cell = { 0 };
+static PageCell cell_of(const Page *p, int guard, int branch, int dataset) {
+  PageCell cell = { 0 };
   for (int i = 0; i < p->t->choice.problem.group_count; i++) {
     const SolveGroup *g = &p->t->choice.problem.groups[i];
     if (g->guard != guard || g->dataset != dataset) continue;
@@ -66,7 +66,7 @@ static Cell cell_of(const Page *p, int guard, int branch, int dataset) {
 
 static void version_cells(const Page *p, int guard, int branch) {
   for (int d = 0; d < p->columns; d++) {
-    Cell cell = cell_of(p, guard, branch, d);
+    PageCell cell = cell_of(p, guard, branch, d);
     text_printf(p->out, "<td%s>%s</td>", cell.chosen ? " class=won" : " class=no",
                 cell.seen ? tuning_time(cell.us) : "");
   }

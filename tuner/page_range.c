@@ -62,25 +62,28 @@ static void point_labels(Text *out, const Tuning *t, const Axis *x) {
   }
 }
 
-typedef struct Value {
+typedef struct RangeValue {
   double middle, low, high;
-} Value;
+} RangeValue;
 
-static Value share_value(int hits, int all) {
+static RangeValue share_value(int hits, int all) {
   Interval interval = tuning_interval(hits, all);
-  return (Value){ all ? 100.0 * hits / all : 0, 100 * interval.low, 100 * interval.high };
+  return (RangeValue){ all ? 100.0 * hits / all : 0, 100 * interval.low,
+                       100 * interval.high };
 }
 
-static Value fastest_of(const Precision *r) { return share_value(r->fastest, r->points); }
-static Value near_of(const Precision *r) { return share_value(r->near, r->points); }
-static Value loss_of(const Precision *r) {
+static RangeValue fastest_of(const Precision *r) {
+  return share_value(r->fastest, r->points);
+}
+static RangeValue near_of(const Precision *r) { return share_value(r->near, r->points); }
+static RangeValue precision_loss(const Precision *r) {
   double loss = 100 * r->regret, error = 196 * r->regret_error;
-  return (Value){ loss, fmax(0, loss - error), loss + error };
+  return (RangeValue){ loss, fmax(0, loss - error), loss + error };
 }
 
 typedef struct Line {
   const char *class, *name;
-  Value (*value)(const Precision *r);
+  RangeValue (*value)(const Precision *r);
 } Line;
 
 // The intervals as a band, then the line with its points.
@@ -128,7 +131,7 @@ static void chart(Text *out, const Tuning *t, const char *label, const char *uni
 }
 
 static const char *share_text(const char *what, int hits, int all) {
-  Value v = share_value(hits, all);
+  RangeValue v = share_value(hits, all);
   return text_format("%s %.1f %% (%.1f to %.1f)", what, v.middle, v.low, v.high);
 }
 
@@ -157,7 +160,7 @@ static void precision_text(Text *out, const Tuning *t) {
 static double largest_loss(const Tuning *t) {
   double most = 2;
   vec_each (const CurvePoint *, p, &t->sampling.curve)
-    most = fmax(most, 1.2 * loss_of(&p->precision).middle);
+    most = fmax(most, 1.2 * precision_loss(&p->precision).middle);
   return most < 10 ? ceil(most) : 10 * ceil(most / 10);
 }
 
@@ -210,7 +213,8 @@ static void trials_section(Text *out, const Tuning *t) {
 void page_ranges(Text *out, const Tuning *t) {
   static const Line shares[] = { { "near", "within 2 % of it", near_of },
                                  { "fastest", "fastest version picked", fastest_of } };
-  static const Line losses[] = { { "near", "mean of tuned / fastest - 1", loss_of } };
+  static const Line losses[] = { { "near", "mean of tuned / fastest - 1",
+                                   precision_loss } };
   if (t->sampling.curve.at[t->sampling.curve.count - 1].precision.points == 0) return;
   precision_text(out, t);
   chart(out, t, "precision by points", "held-out points", 100, shares, 2);

@@ -27,7 +27,7 @@ typedef struct Race {
   bool disagrees;
 } Race;
 
-static void enter(Race *r, Path path) {
+static void enter_race(Race *r, Path path) {
   const char *text = tree_path_text(r->t->tree, path);
   if (!measure_works(r->t->m, r->dataset, path)) return;
   vec_each (const Racer *, other, &r->racers)
@@ -173,7 +173,7 @@ RaceResult race_paths(Tuning *t, int dataset, double seconds, const Decision *de
   Race r = { .t = t, .dataset = dataset, .decisions = decisions };
   for (int run = 0; run < t->runs; run++)
     if (!skip || !skip[run])
-      enter(&r, evidence_repair(t->seen, tree_cover(t->tree, run)));
+      enter_race(&r, evidence_repair(t->seen, tree_cover(t->tree, run)));
   if (r.racers.count == 0) return (RaceResult){ .ok = false };
   if (decisions) vec_push(&r.racers, (Racer){ .path = "-" });
   RaceResult result = { .ok = run_race(&r, seconds) };

@@ -56,7 +56,7 @@ static bool add_decision(const Races *r, const RaceGroup *g, Contender *c,
   return true;
 }
 
-static void add_sample(Contender *c, const char *text) {
+static void read_sample(Contender *c, const char *text) {
   int round = 0;
   double own = 0, total = 0;
   if (sscanf(text, "%d %lf %lf", &round, &own, &total) != 3) return;
@@ -65,13 +65,13 @@ static void add_sample(Contender *c, const char *text) {
   c->total.at[round] = total;
 }
 
-// A line about an alternative, without its numbers: from the program or from the log. 
+// A line about an alternative, without its numbers: from the program or from the log.
 // False if it says nothing new.
 bool races_take(const Races *r, RaceGroup *g, int k, const char *what, const char *text) {
   Contender *c = &g->list[k];
   if (strcmp(what, "decide") == 0) return add_decision(r, g, c, text);
   if (strcmp(what, "sample") == 0)
-    add_sample(c, text);
+    read_sample(c, text);
   else if (strcmp(what, "bound") == 0)
     c->bound = strtod(text, NULL);
   return true;
@@ -132,7 +132,8 @@ bool races_remember(Races *r, const RaceLine *line) {
 
 // ---- from races to samples
 
-static void place(Races *r, const RaceGroup *g, int parent, double events, int depth);
+static void place_race(Races *r, const RaceGroup *g, int parent, double events,
+                       int depth);
 
 // A decision that only leads to the next one costs nothing.
 static void pass_through(EventGroup *g, int branch) {
@@ -161,10 +162,11 @@ static void place_alternative(Races *r, const RaceGroup *g, int k, int parent,
   }
   if (depth > 20) return;
   vec_each (const RaceInside *, in, &c->inside)
-    place(r, in->inner, parent, events * (double)in->count, depth + 1);
+    place_race(r, in->inner, parent, events * (double)in->count, depth + 1);
 }
 
-static void place(Races *r, const RaceGroup *g, int parent, double events, int depth) {
+static void place_race(Races *r, const RaceGroup *g, int parent, double events,
+                       int depth) {
   for (int k = 0; k < g->count; k++)
     place_alternative(r, g, k, parent, events, depth);
 }
@@ -195,7 +197,7 @@ void races_place(Races *r, int dataset) {
       if ((*g)->dataset == dataset && r->seen->tree->guards[(*g)->root].parent < 0)
         vec_push(&whole->inside, (RaceInside){ *g, 1 });
   vec_each (const RaceInside *, in, &whole->inside)
-    place(r, in->inner, -1, (double)in->count, 0);
+    place_race(r, in->inner, -1, (double)in->count, 0);
   state->base.count = 0;
   vec_push(&state->base, fmin(whole->base_us, state->least_us));
   state->least_us = fmin(state->least_us, best_time(whole));

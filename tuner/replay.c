@@ -110,7 +110,7 @@ static void hear_contender(Listener *l, const char *what, const char *text) {
   }
 }
 
-static void hear(void *state, const char *line) {
+static void hear_line(void *state, const char *line) {
   Listener *l = state;
   const char *space = strchr(line, ' ');
   if (!space) return;
@@ -132,7 +132,7 @@ static void hear(void *state, const char *line) {
 
 static Reply say(Listener *l, const char *line) {
   Measure *m = l->r->m;
-  m->server.on_line = hear;
+  m->server.on_line = hear_line;
   m->server.on_line_state = l;
   Reply reply = measure_command(m, line);
   m->server.on_line = NULL;
@@ -160,12 +160,13 @@ static Reply send_plans(const Listener *l) {
 }
 
 // Can the alternative be left out of a run: is all known that only a run would show?
-static bool is_known(const Contender *c) { return c->path.count > 0; }
+static bool is_all_known(const Contender *c) { return c->path.count > 0; }
 
 static Reply send_samples_of(Listener *l, const RaceGroup *g, int k) {
   const Contender *c = &g->list[k];
   Reply reply = { REPLY_OK, "" };
-  for (int i = 0; i < RACES_MOST_ROUNDS && is_known(c) && reply.status == REPLY_OK; i++)
+  for (int i = 0; i < RACES_MOST_ROUNDS && is_all_known(c) && reply.status == REPLY_OK;
+       i++)
     if (c->total.at[i] >= 0)
       reply = say(l, text_format("replay_sample %s %lld %lld %d %d %.3f %.3f",
                                  l->r->m->seen->tree->guards[g->root].node->name,
@@ -224,7 +225,7 @@ static Reply call(Listener *l) {
   Reply reply = prepare(l);
   if (reply.status != REPLY_OK) return reply;
   double us = 0;
-  m->server.on_line = hear;
+  m->server.on_line = hear_line;
   m->server.on_line_state = l;
   l->trying = NULL;
   reply = measure_call(m, l->dataset, true, &us);

@@ -43,7 +43,7 @@ typedef struct Sampler {
   int most;  // points for choosing, or held-out ones included
 } Sampler;
 
-static double uniform(Sampler *s) {
+static double uniform_sample(Sampler *s) {
   s->state = s->state * 6364136223846793005u + 1442695040888963407u;
   return (double)(s->state >> 11) / 9007199254740992.0;
 }
@@ -77,7 +77,7 @@ static bool is_allowed(const Sampler *s, const int64_t *sizes) {
 static bool random_point(Sampler *s, const Cell *cell, int64_t *sizes) {
   for (int try = 0; try < TRIES; try++) {
     for (int i = 0; i < s->dims; i++) {
-      double at = scale(s, i, cell->low[i]) + side(s, cell, i) * uniform(s);
+      double at = scale(s, i, cell->low[i]) + side(s, cell, i) * uniform_sample(s);
       sizes[i] = clamp(unscale(s, i, at), cell->low[i], cell->high[i]);
     }
     if (is_allowed(s, sizes)) return true;

@@ -30,7 +30,7 @@ static const char *percent(double ratio) {
   return text_format("%+.1f %%", 100 * (ratio - 1));
 }
 
-static const char *side(int64_t low, int64_t high) {
+static const char *bounds_text(int64_t low, int64_t high) {
   if (high == SOLVE_NEVER && low < 0) return "not used here";
   if (high == SOLVE_NEVER)
     return text_format("not up to %lld, the largest seen", (long long)low);
@@ -69,7 +69,7 @@ const char *settings_reason(const Tuning *t, int guard) {
   const char *taken =
       t->choice.decisions
           ? "by sizes"
-          : text_format("taken %s%s", side(cut->low, cut->high),
+          : text_format("taken %s%s", bounds_text(cut->low, cut->high),
                         cut->reached ? "" : " (not reached by the chosen versions)");
   return text_format("%s: %s; always: %s, never: %s", node->par, taken,
                      percent(objective_with(t, guard, 0) / now),

@@ -45,7 +45,7 @@ void sizes_find(Tuning *t) {
 
 // ---- a contest between values
 
-static double objective_of(const Contest *c, const SizeTrial *trial) {
+static double objective_of_trial(const Contest *c, const SizeTrial *trial) {
   const SolveProblem *p = &c->t->choice.problem;
   double *times = new_array(double, p->dataset_count + 1);
   for (int d = 0; d < p->dataset_count; d++)
@@ -95,7 +95,7 @@ static SizeTrial *best_of(Contest *c) {
   SizeTrial *best = &c->trials[0];
   for (int i = 1; i < c->count; i++)
     if (!c->trials[i].out &&
-        (best->out || objective_of(c, &c->trials[i]) < objective_of(c, best)))
+        (best->out || objective_of_trial(c, &c->trials[i]) < objective_of_trial(c, best)))
       best = &c->trials[i];
   return best;
 }
@@ -104,10 +104,10 @@ static SizeTrial *best_of(Contest *c) {
 static int halve(Contest *c) {
   int left = 0;
   const SizeTrial *best = best_of(c);
-  double now = objective_of(c, &c->trials[0]);
+  double now = objective_of_trial(c, &c->trials[0]);
   for (int i = 1; i < c->count; i++) {
     SizeTrial *trial = &c->trials[i];
-    double behind = objective_of(c, trial) / now -
+    double behind = objective_of_trial(c, trial) / now -
                     2 * hypot(error_of(c, trial), error_of(c, &c->trials[0]));
     if (behind > 1 - gain || (trial != best && c->count > 2)) trial->out = true;
     left += !trial->out;
@@ -139,7 +139,7 @@ static bool wins(const Contest *c, const SizeTrial *trial, int turns) {
   int better = 0;
   for (int i = 0; i < turns; i++)
     better += turn_us(c, trial, i) < turn_us(c, &c->trials[0], i);
-  double ratio = objective_of(c, trial) / objective_of(c, &c->trials[0]);
+  double ratio = objective_of_trial(c, trial) / objective_of_trial(c, &c->trials[0]);
   double error = hypot(error_of(c, trial), error_of(c, &c->trials[0]));
   return turns >= LEAST_TURNS && better >= 0.8 * turns && ratio + 2 * error < 1 - gain &&
          !harms_one(c, trial);
@@ -194,7 +194,7 @@ static void contest(Tuning *t, SizeParam *p, double until) {
     measure_command(t->m,
                     text_format("set_tuning_param %s %lld", p->name, (long long)value));
     if (!winner || !results_hold(t)) break;
-    double ratio = objective_of(&c, winner) / objective_of(&c, &c.trials[0]);
+    double ratio = objective_of_trial(&c, winner) / objective_of_trial(&c, &c.trials[0]);
     p->reason =
         text_format("%.1f %% better than %lld", 100 * (1 - ratio), (long long)p->value);
     p->value = value;

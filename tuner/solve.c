@@ -10,16 +10,16 @@
 #include <string.h>
 
 // A decision for one guard and those within its branches; or two lists of decisions (guard -1).
-typedef struct Choice Choice;
-struct Choice {
+typedef struct SolveChoice SolveChoice;
+struct SolveChoice {
   int guard;
   int64_t low, high;
-  const Choice *first, *second;
+  const SolveChoice *first, *second;
 };
 
 typedef struct Plan {
   double *cost;  // per dimension
-  const Choice *choice;
+  const SolveChoice *choice;
 } Plan;
 
 typedef Vec(Plan) Front;
@@ -107,10 +107,10 @@ static Plan plan_join(const Solver *s, Plan a, Plan b) {
   Plan sum = plan_zero(s);
   for (int d = 0; d < s->dims; d++)
     sum.cost[d] = a.cost[d] + b.cost[d];
-  sum.choice = !a.choice ? b.choice
-               : !b.choice
-                   ? a.choice
-                   : new_node(Choice, .guard = -1, .first = a.choice, .second = b.choice);
+  sum.choice = !a.choice   ? b.choice
+               : !b.choice ? a.choice
+                           : new_node(SolveChoice, .guard = -1, .first = a.choice,
+                                      .second = b.choice);
   return sum;
 }
 
@@ -201,9 +201,9 @@ static int64_t par_at(const Solver *s, const Cuts *cuts, int event) {
   return s->p->groups[cuts->events[event]].par;
 }
 
-static const Choice *cut_choice(const Solver *s, const Cuts *cuts, int start,
-                                const Choice *inner) {
-  Choice *choice = new_node(Choice, .guard = cuts->node->guard, .first = inner);
+static const SolveChoice *cut_choice(const Solver *s, const Cuts *cuts, int start,
+                                     const SolveChoice *inner) {
+  SolveChoice *choice = new_node(SolveChoice, .guard = cuts->node->guard, .first = inner);
   choice->low = start == 0 ? -1 : par_at(s, cuts, start - 1);
   choice->high = start == cuts->fitting ? SOLVE_NEVER : par_at(s, cuts, start);
   return choice;
@@ -273,7 +273,7 @@ static Bounded *bounded_cuts(const Solver *s, const Cuts *cuts) {
 }
 
 // Between plans of equal cost the one with the widest gap tolerates most on unseen sizes.
-static bool wider(const Choice *a, const Choice *b) {
+static bool wider(const SolveChoice *a, const SolveChoice *b) {
   return ((double)a->high + 1) / ((double)a->low + 2) >
          ((double)b->high + 1) / ((double)b->low + 2);
 }
@@ -373,7 +373,7 @@ int64_t solve_middle(int64_t low, int64_t high) {
   return at >= (double)high ? high : (int64_t)at;
 }
 
-static void collect(const Choice *choice, SolveCut *cuts, bool reached) {
+static void collect(const SolveChoice *choice, SolveCut *cuts, bool reached) {
   if (!choice) return;
   collect(choice->first, cuts, reached);
   collect(choice->second, cuts, reached);
@@ -424,7 +424,7 @@ static double *best_alone(const SolveProblem *p) {
   return best;
 }
 
-static SolveResult result_of(Solver *s, const Choice *choice, const double *best) {
+static SolveResult result_of(Solver *s, const SolveChoice *choice, const double *best) {
   const SolveProblem *p = s->p;
   SolveResult r = { .cuts = new_array(SolveCut, p->tree->guard_count + 1) };
   collect(choice, r.cuts, true);

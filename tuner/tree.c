@@ -33,7 +33,7 @@ static bool read_children(Tree *tree, const json_t *json, int depth,
   return true;
 }
 
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t count) {
+static uint64_t hash_more(uint64_t hash, const void *bytes, size_t count) {
   for (size_t i = 0; i < count; i++)
     hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001B3u;
   return hash;
@@ -41,11 +41,11 @@ static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t count) {
 
 // Of the structure and the code in it; names of guards change with what stands before them.
 static uint64_t hash_node(const Tree *tree, const char *code) {
-  uint64_t hash = hash_bytes(0xCBF29CE484222325u, &tree->kind, sizeof tree->kind);
-  hash = hash_bytes(hash, code, strlen(code));
-  hash = hash_bytes(hash, tree->par, strlen(tree->par));
+  uint64_t hash = hash_more(0xCBF29CE484222325u, &tree->kind, sizeof tree->kind);
+  hash = hash_more(hash, code, strlen(code));
+  hash = hash_more(hash, tree->par, strlen(tree->par));
   for (int i = 0; i < tree->child_count; i++)
-    hash = hash_bytes(hash, &tree->children[i]->hash, sizeof hash);
+    hash = hash_more(hash, &tree->children[i]->hash, sizeof hash);
   return hash;
 }
 

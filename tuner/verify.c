@@ -62,7 +62,7 @@ typedef struct Turn {
 } Turn;
 
 // Everything once, forwards or backwards: what drifts meets all alike.
-static void turn(Tuning *t, int d, bool forwards, bool keep) {
+static void verify_turn(Tuning *t, int d, bool forwards, bool keep) {
   Verified *v = &t->checks.verified[d];
   bool failed = t->seen->states[d].default_failure != NULL;
   bool rival =
@@ -85,13 +85,13 @@ static void verify_dataset(Tuning *t, int d, int run) {
   bool is_short = us < t->m->limits.short_us;
   int turns = is_short ? (int)fmin(SHORT_TURNS, 2 + t->m->limits.short_us / us) : 1;
   tuning_progress(t, 85 + run, "%s: tuned against default", t->seen->data[d].name);
-  if (run == 0 && is_short) turn(t, d, true, false);
+  if (run == 0 && is_short) verify_turn(t, d, true, false);
   for (int i = 0; i < turns; i++)
-    turn(t, d, (run + i) % 2 == 0, true);
+    verify_turn(t, d, (run + i) % 2 == 0, true);
 }
 
 // Is there anything to compare on the data set?
-static bool is_open(const Tuning *t, int d) {
+static bool is_comparable(const Tuning *t, int d) {
   return !verify_same_versions(t, d) ||
          (t->checks.rival && !same_versions(t, d, t->choice.thresholds, t->checks.rival));
 }
@@ -130,7 +130,7 @@ static void verify_all(Tuning *t) {
     bool enough = run >= VERIFY_RUNS && is_clear(t);
     if (enough || t->m->interrupted) return;
     for (int d = 0; d < t->choice.problem.dataset_count; d++)
-      if (is_open(t, d)) verify_dataset(t, d, run);
+      if (is_comparable(t, d)) verify_dataset(t, d, run);
   }
 }
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 struct Diag {
-  Vec(Message) messages;
+  Vec(DiagMessage) messages;
   int error_count;
   int warning_count;
   bool drop_notes;  // the message before was dropped, and its notes go with it
@@ -31,9 +31,9 @@ Compiler *compiler_new(void) {
 
 static bool same_place(Loc a, Loc b) { return a.file == b.file && a.start == b.start; }
 
-static bool is_known(const Diag *diag, const Message *message) {
+static bool is_known(const Diag *diag, const DiagMessage *message) {
   for (int i = 0; i < diag->messages.count; i++) {
-    const Message *m = &diag->messages.at[i];
+    const DiagMessage *m = &diag->messages.at[i];
     if (m->kind == message->kind && same_place(m->loc, message->loc) &&
         strcmp(m->text, message->text) == 0) {
       return true;
@@ -48,13 +48,13 @@ static bool is_wanted(Diag *diag, MessageKind kind) {
   return ++diag->error_count <= MOST_ERRORS;
 }
 
-static void report(Compiler *c, Message message) {
+static void report(Compiler *c, DiagMessage message) {
   Diag *diag = c->diag;
   diag->drop_notes = is_known(diag, &message) || !is_wanted(diag, message.kind);
   if (!diag->drop_notes) vec_push(&diag->messages, message);
 }
 
-static void attach(Compiler *c, Message message) {
+static void attach(Compiler *c, DiagMessage message) {
   Diag *diag = c->diag;
   if (diag->drop_notes) return;
   if (!diag->messages.count) return;
@@ -64,9 +64,9 @@ static void attach(Compiler *c, Message message) {
 void error(Compiler *c, Loc loc, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  report(c, (Message){ .kind = MESSAGE_ERROR,
-                       .loc = loc,
-                       .text = text_format_list(format, args) });
+  report(c, (DiagMessage){ .kind = MESSAGE_ERROR,
+                           .loc = loc,
+                           .text = text_format_list(format, args) });
   va_end(args);
 }
 
@@ -75,31 +75,32 @@ void limit(Compiler *c, Loc loc, const char *format, ...) {
   va_start(args, format);
   const char *text = text_format("not supported yet: %s", text_format_list(format, args));
   va_end(args);
-  report(c, (Message){ .kind = MESSAGE_ERROR, .loc = loc, .text = text });
+  report(c, (DiagMessage){ .kind = MESSAGE_ERROR, .loc = loc, .text = text });
 }
 
 void warning(Compiler *c, Loc loc, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  report(c, (Message){ .kind = MESSAGE_WARNING,
-                       .loc = loc,
-                       .text = text_format_list(format, args) });
+  report(c, (DiagMessage){ .kind = MESSAGE_WARNING,
+                           .loc = loc,
+                           .text = text_format_list(format, args) });
   va_end(args);
 }
 
 void note(Compiler *c, Loc loc, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  attach(c, (Message){ .kind = MESSAGE_NOTE,
-                       .loc = loc,
-                       .text = text_format_list(format, args) });
+  attach(c, (DiagMessage){ .kind = MESSAGE_NOTE,
+                           .loc = loc,
+                           .text = text_format_list(format, args) });
   va_end(args);
 }
 
 void hint(Compiler *c, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  attach(c, (Message){ .kind = MESSAGE_HINT, .text = text_format_list(format, args) });
+  attach(c,
+         (DiagMessage){ .kind = MESSAGE_HINT, .text = text_format_list(format, args) });
   va_end(args);
 }
 
@@ -110,7 +111,7 @@ void bug(Compiler *c, Loc loc, const char *format, ...) {
   va_end(args);
   diag_flush(c);
   const char *full = text_format("internal error in %s: %s", c->phase, text);
-  Message message = { .kind = MESSAGE_BUG, .loc = loc, .text = full };
+  DiagMessage message = { .kind = MESSAGE_BUG, .loc = loc, .text = full };
   Text *t = text_new();
   message_show(t, &message, false);
   fputs(text_str(t), stderr);
@@ -130,7 +131,7 @@ DiagSaved *diag_save(Compiler *c) {
 void diag_add(Compiler *c, const DiagSaved *saved) {
   Diag since = *c->diag;
   *c->diag = saved->diag;
-  vec_each (const Message *, message, &since.messages)
+  vec_each (const DiagMessage *, message, &since.messages)
     vec_push(&c->diag->messages, *message);
   c->diag->error_count += since.error_count;
   c->diag->warning_count += since.warning_count;
@@ -148,16 +149,16 @@ static int compare_files(const SourceFile *a, const SourceFile *b) {
   return strcmp(a->path, b->path);
 }
 
-static bool comes_before(const Message *a, const Message *b) {
+static bool comes_before(const DiagMessage *a, const DiagMessage *b) {
   int files = compare_files(a->loc.file, b->loc.file);
   return files < 0 || (files == 0 && a->loc.start < b->loc.start);
 }
 
 // Insertion sort: it keeps the order of messages about one place, and there are few.
 static void sort_messages(Diag *diag) {
-  Message *at = diag->messages.at;
+  DiagMessage *at = diag->messages.at;
   for (int i = 1; i < diag->messages.count; i++) {
-    Message moved = at[i];
+    DiagMessage moved = at[i];
     int j = i;
     for (; j > 0 && comes_before(&moved, &at[j - 1]); j--)
       at[j] = at[j - 1];
@@ -167,7 +168,7 @@ static void sort_messages(Diag *diag) {
 
 static void show_all(Diag *diag, Text *t, bool colours) {
   sort_messages(diag);
-  vec_each (const Message *, m, &diag->messages)
+  vec_each (const DiagMessage *, m, &diag->messages)
     message_show(t, m, colours);
   if (diag->error_count > MOST_ERRORS && diag->messages.count) {
     text_printf(t, "too many errors: %d more not shown", diag->error_count - MOST_ERRORS);

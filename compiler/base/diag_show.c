@@ -4,20 +4,20 @@
 // The source line is taken apart into characters, each with the columns that it fills on a
 // screen, so that the caret stands right under tabs, wide and combining characters.
 
-typedef struct Cell {
+typedef struct ScreenCell {
   uint32_t start, end;  // bytes of the file
   int width;            // columns
-} Cell;
+} ScreenCell;
 
-typedef Vec(Cell) CellVec;
+typedef Vec(ScreenCell) CellVec;
 
 enum { TAB = 4, MOST_COLUMNS = 100, LEFT_OF_CARET = 40 };
 
-typedef struct Range {
+typedef struct RuneRange {
   uint32_t first, last;
-} Range;
+} RuneRange;
 
-static bool in_ranges(uint32_t rune, const Range *ranges, size_t count) {
+static bool in_ranges(uint32_t rune, const RuneRange *ranges, size_t count) {
   for (size_t i = 0; i < count; i++) {
     if (rune >= ranges[i].first && rune <= ranges[i].last) return true;
   }
@@ -25,12 +25,12 @@ static bool in_ranges(uint32_t rune, const Range *ranges, size_t count) {
 }
 
 // The main blocks of characters that terminals show without width or two columns wide.
-static const Range combining[] = {
+static const RuneRange combining[] = {
   { 0x300, 0x36F },   { 0x483, 0x489 },   { 0x591, 0x5BD },   { 0x610, 0x61A },
   { 0x64B, 0x65F },   { 0x1AB0, 0x1AFF }, { 0x1DC0, 0x1DFF }, { 0x200B, 0x200F },
   { 0x20D0, 0x20FF }, { 0xFE00, 0xFE0F }, { 0xFE20, 0xFE2F }, { 0xFEFF, 0xFEFF },
 };
-static const Range wide[] = {
+static const RuneRange wide[] = {
   { 0x1100, 0x115F },   { 0x2E80, 0x303E },   { 0x3041, 0xA4CF },   { 0xA960, 0xA97F },
   { 0xAC00, 0xD7A3 },   { 0xF900, 0xFAFF },   { 0xFE30, 0xFE6F },   { 0xFF00, 0xFF60 },
   { 0xFFE0, 0xFFE6 },   { 0x1F300, 0x1F64F }, { 0x1F680, 0x1F6FF }, { 0x1F900, 0x1F9FF },
@@ -63,12 +63,12 @@ static int read_rune(const SourceFile *file, uint32_t at, uint32_t *rune) {
   return length;
 }
 
-static Cell read_cell(const SourceFile *file, uint32_t at, int column) {
+static ScreenCell read_cell(const SourceFile *file, uint32_t at, int column) {
   uint32_t rune = 0;
   int length = read_rune(file, at, &rune);
-  if (length == 0) return (Cell){ .start = at, .end = at + 1, .width = 1 };
+  if (length == 0) return (ScreenCell){ .start = at, .end = at + 1, .width = 1 };
   int width = rune == '\t' ? TAB - column % TAB : width_of(rune);
-  return (Cell){ .start = at, .end = at + (uint32_t)length, .width = width };
+  return (ScreenCell){ .start = at, .end = at + (uint32_t)length, .width = width };
 }
 
 // The characters of the line that holds `offset`.
@@ -77,7 +77,7 @@ static CellVec read_line(const SourceFile *file, int line) {
   uint32_t at = file->line_starts[line - 1];
   int column = 0;
   while (at < file->length && file->text[at] != '\n' && file->text[at] != '\r') {
-    Cell cell = read_cell(file, at, column);
+    ScreenCell cell = read_cell(file, at, column);
     vec_push(&cells, cell);
     at = cell.end;
     column += cell.width;
@@ -91,7 +91,7 @@ static void add_spaces(Text *t, int count) {
 }
 
 // Tabs become spaces; what is not a character, or would control the terminal, a question mark.
-static void show_cell(Text *t, const SourceFile *file, Cell cell) {
+static void show_cell(Text *t, const SourceFile *file, ScreenCell cell) {
   unsigned char first = (unsigned char)file->text[cell.start];
   if (first == '\t') {
     add_spaces(t, cell.width);
@@ -124,7 +124,7 @@ static Window choose_window(const CellVec *cells, uint32_t start) {
   Window w = { .caret = caret_cell(cells, start) };
   w.first = w.caret;
   int columns = 0, total = 0;
-  vec_each (const Cell *, cell, cells)
+  vec_each (const ScreenCell *, cell, cells)
     total += cell->width;
   if (total <= MOST_COLUMNS) return (Window){ 0, cells->count, w.caret };
   while (w.first > 0 && columns < LEFT_OF_CARET)
@@ -189,7 +189,7 @@ static const KindRow kinds[] = {
   [MESSAGE_BUG] = { "", "\033[1;31m" },
 };
 
-static void show_head(Text *t, const Message *message, bool colours) {
+static void show_head(Text *t, const DiagMessage *message, bool colours) {
   KindRow kind = kinds[message->kind];
   text_printf(t, "%s%s%s", colour(colours, kind.escape), kind.title,
               colour(colours, "\033[0m"));
@@ -202,11 +202,11 @@ static bool same_loc(Loc a, Loc b) {
 }
 
 // Notes on the message's own place need not show it again.
-void message_show(Text *t, const Message *message, bool colours) {
+void message_show(Text *t, const DiagMessage *message, bool colours) {
   if (message->loc.file) text_printf(t, "%s: ", loc_text(message->loc));
   show_head(t, message, colours);
   if (message->loc.file) message_show_source(t, message->loc, colours);
-  vec_each (const Message *, inner, &message->notes) {
+  vec_each (const DiagMessage *, inner, &message->notes) {
     if (same_loc(inner->loc, message->loc))
       show_head(t, inner, colours);
     else

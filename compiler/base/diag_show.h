@@ -12,15 +12,15 @@ typedef enum MessageKind {
   MESSAGE_BUG
 } MessageKind;
 
-typedef struct Message Message;
-struct Message {
+typedef struct DiagMessage DiagMessage;
+struct DiagMessage {
   MessageKind kind;
   Loc loc;
   const char *text;
-  Vec(Message) notes;  // notes and hints, in the order in which they came
+  Vec(DiagMessage) notes;  // notes and hints, in the order in which they came
 };
 
 // Adds the message and its notes to `t`, a line or more each.
-void message_show(Text *t, const Message *message, bool colours);
+void message_show(Text *t, const DiagMessage *message, bool colours);
 // Adds the source line and the one with the caret.
 void message_show_source(Text *t, Loc loc, bool colours);

@@ -128,12 +128,12 @@ static bool write_and_close(const Text *t, int fd) {
 }
 
 // Where the bytes of an output go before all outputs appear.
-typedef struct Place {
+typedef struct OutputPlace {
   const char *target;     // NULL: a device or pipe, written in place
   const char *temporary;  // NULL: not made
-} Place;
+} OutputPlace;
 
-static bool write_temporary(const FileOutput *output, Place *place) {
+static bool write_temporary(const FileOutput *output, OutputPlace *place) {
   int fd = -1;
   place->target = file_target(output->path);
   if (!place->target) return errno == 0;
@@ -141,20 +141,20 @@ static bool write_temporary(const FileOutput *output, Place *place) {
   return place->temporary && write_and_close(output->text, fd);
 }
 
-static bool publish(Place *place) {
+static bool publish(OutputPlace *place) {
   const char *temporary = place->temporary;
   place->temporary = NULL;
   return !temporary || file_publish(temporary, place->target, 0666);
 }
 
-static void discard(const Place *places, int count) {
+static void discard(const OutputPlace *places, int count) {
   int reason = errno;
   for (int i = 0; i < count; i++)
     if (places[i].temporary) unlink(places[i].temporary);
   errno = reason;
 }
 
-static const char *write_whole(const FileOutput *files, Place *places, int count) {
+static const char *write_whole(const FileOutput *files, OutputPlace *places, int count) {
   const char *failed = NULL;
   for (int i = 0; i < count && !failed; i++)
     if (!write_temporary(&files[i], &places[i])) failed = files[i].path;
@@ -171,7 +171,7 @@ static bool write_stream(const FileOutput *output) {
 }
 
 const char *file_write_all(const FileOutput *files, int count) {
-  Place *places = new_array(Place, count);
+  OutputPlace *places = new_array(OutputPlace, count);
   SignalHold hold = signals_hold();
   const char *failed = write_whole(files, places, count);
   int reason = errno;

@@ -4,15 +4,15 @@
 #include <stdint.h>
 #include <string.h>
 
-typedef struct Entry {
+typedef struct NameEntry {
   Name name;  // NULL where free
   size_t length;
   uint32_t hash;
-} Entry;
+} NameEntry;
 
 // Open addressing with linear probing; at most half full.
 struct NameTable {
-  Entry *entries;
+  NameEntry *entries;
   uint32_t size;  // a power of two
   uint32_t count;
 };
@@ -20,7 +20,8 @@ struct NameTable {
 static const uint32_t first_size = 1024;
 
 NameTable *name_table_new(void) {
-  return new_node(NameTable, .entries = new_array(Entry, first_size), .size = first_size);
+  return new_node(NameTable, .entries = new_array(NameEntry, first_size),
+                  .size = first_size);
 }
 
 // FNV-1a.
@@ -31,13 +32,14 @@ static uint32_t hash(const char *text, size_t length) {
   return h;
 }
 
-static bool same(const Entry *e, const Entry *wanted, const char *text) {
+static bool same(const NameEntry *e, const NameEntry *wanted, const char *text) {
   return e->hash == wanted->hash && e->length == wanted->length &&
          memcmp(e->name, text, wanted->length) == 0;
 }
 
 // The entry that holds the text, or the free one where it belongs.
-static Entry *find(const NameTable *table, const Entry *wanted, const char *text) {
+static NameEntry *find(const NameTable *table, const NameEntry *wanted,
+                       const char *text) {
   uint32_t mask = table->size - 1;
   uint32_t i = wanted->hash & mask;
   while (table->entries[i].name && !same(&table->entries[i], wanted, text))
@@ -47,9 +49,9 @@ static Entry *find(const NameTable *table, const Entry *wanted, const char *text
 
 static void grow(NameTable *table) {
   NameTable grown = { .size = table->size * 2, .count = table->count };
-  grown.entries = new_array(Entry, grown.size);
+  grown.entries = new_array(NameEntry, grown.size);
   for (uint32_t i = 0; i < table->size; i++) {
-    const Entry *e = &table->entries[i];
+    const NameEntry *e = &table->entries[i];
     if (e->name) *find(&grown, e, e->name) = *e;
   }
   *table = grown;
@@ -62,8 +64,8 @@ static Name copy_text(const char *text, size_t length) {
 }
 
 Name name_intern(NameTable *table, const char *text, size_t length) {
-  Entry wanted = { .length = length, .hash = hash(text, length) };
-  Entry *e = find(table, &wanted, text);
+  NameEntry wanted = { .length = length, .hash = hash(text, length) };
+  NameEntry *e = find(table, &wanted, text);
   if (e->name) return e->name;
   wanted.name = copy_text(text, length);
   *e = wanted;

@@ -100,7 +100,7 @@ static void show_status(void *state) {
 }
 
 // runs 0: once, with a report in the log.  The status of waitpid, or -1.
-static int start(const Bench *b, const Case *k, int runs) {
+static int start_bench(const Bench *b, const Case *k, int runs) {
   const char *args[64] = { k->executable, "-e", k->entry, "-n", "-t", k->times };
   int count = 6;
   args[count++] = runs ? "-r" : "-P";
@@ -136,8 +136,9 @@ static void read_times(const char *path, TimeVec *out) {
 }
 
 // NULL, or what went wrong.
-static const char *run(const Bench *b, const Case *k, int runs, TimeVec *times) {
-  int status = start(b, k, runs);
+static const char *run_bench_case(const Bench *b, const Case *k, int runs,
+                                  TimeVec *times) {
+  int status = start_bench(b, k, runs);
   if (status < 0) return "cannot start the program";
   size_t length;
   const char *said = text_read_file(k->log, &length);
@@ -153,7 +154,7 @@ static const char *measure_peak(const Bench *b, const Case *k) {
   static const char key[] = "\"bytes\": {\"peak\": ";
   TimeVec ignored = { 0 };
   size_t length;
-  if (run(b, k, 0, &ignored)) return NULL;
+  if (run_bench_case(b, k, 0, &ignored)) return NULL;
   const char *report = text_read_file(k->log, &length);
   const char *peak = report ? strstr(report, key) : NULL;
   if (!peak) return NULL;
@@ -178,7 +179,7 @@ static void measure(const Bench *b, const Case *k, BenchResult *r) {
   enum { MOST_ROUNDS = 6 };
   int runs = b->runs;
   for (int round = 0; round < MOST_ROUNDS && runs > 0 && !r->error; round++) {
-    r->error = run(b, k, runs, &r->times);
+    r->error = run_bench_case(b, k, runs, &r->times);
     if (!r->error && !r->times.count) r->error = "the program wrote no times";
     if (!r->error) runs = more_runs(&r->times);
   }

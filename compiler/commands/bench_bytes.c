@@ -18,7 +18,7 @@ static int64_t size_of_call(const Call *call, const Var *size) {
   return 0;
 }
 
-static double number(const Call *call, Atom a) {
+static double size_number(const Call *call, Atom a) {
   const Entry *entry = call->entry;
   if (a.kind == ATOM_CONST) return (double)a.u.constant.u.i;
   for (int i = entry->size_count; i < entry->param_count; i++)
@@ -30,7 +30,7 @@ static double number(const Call *call, Atom a) {
 static double evaluate(const Call *call, const SizeExp *e) {
   double a = e->a ? evaluate(call, e->a) : 0, b = e->b ? evaluate(call, e->b) : 0;
   switch (e->kind) {
-  case SIZE_EXP_ATOM: return number(call, e->atom);
+  case SIZE_EXP_ATOM: return size_number(call, e->atom);
   case SIZE_EXP_ADD: return a + b;
   case SIZE_EXP_MUL: return a * b;
   case SIZE_EXP_MAX: return a > b ? a : b;

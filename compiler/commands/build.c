@@ -21,14 +21,14 @@ static const char help[] =
     "  --explain-copies   say which updates copy an array instead of overwriting it, and "
     "why\n" FLATTEN_HELP "The C compiler is $CC (default: cc).\n";
 
-typedef struct Options {
+typedef struct BuildOptions {
   const char *output, *prefix;
   bool emit_c, explain_copies, server;
   FlattenOptions flatten;
-} Options;
+} BuildOptions;
 
 // The C text of an executable; one that always serves says so before everything else.
-static const Text *whole_text(const Text *c_text, Options options) {
+static const Text *whole_text(const Text *c_text, BuildOptions options) {
   if (!options.server) return c_text;
   Text *t = text_new();
   text_add(t, "#define RT_ALWAYS_SERVER 1\n");
@@ -36,7 +36,7 @@ static const Text *whole_text(const Text *c_text, Options options) {
   return t;
 }
 
-static int build(Compiler *c, const char *path, Options options) {
+static int build(Compiler *c, const char *path, BuildOptions options) {
   EmitResult result;
   const char *base = compile_base(path);
   const char *output = options.output   ? options.output
@@ -73,7 +73,7 @@ int command_build(Compiler *c, int argc, char **argv) {
     { "max-versions", required_argument, NULL, 'm' },
     { NULL, 0, NULL, 0 },
   };
-  Options given = { .flatten = default_flatten_options() };
+  BuildOptions given = { .flatten = default_flatten_options() };
   opterr = 0;
   for (int o; (o = getopt_long(argc, argv, ":o:", options, NULL)) != -1;) {
     if (o == 'h') return fputs(help, stdout) == EOF;

@@ -31,7 +31,7 @@ static const char help[] =
 
 typedef enum DataForm { FORM_TEXT, FORM_BINARY, FORM_TYPE } DataForm;
 
-typedef struct Options {
+typedef struct DataOptions {
   DataForm form;
   uint64_t seed;
   Vec(const char *) generate;
@@ -39,7 +39,7 @@ typedef struct Options {
   bool compare;
   double tolerance;
   bool has_tolerance;
-} Options;
+} DataOptions;
 
 static void write_value(Text *t, const Value *v, DataForm form) {
   if (form == FORM_BINARY) {
@@ -58,7 +58,7 @@ static int write_out(const Text *t) {
   return fwrite(text_str(t), 1, length, stdout) == length && fflush(stdout) == 0 ? 0 : 1;
 }
 
-static int fail(Compiler *c, const char *message) {
+static int report_failure(Compiler *c, const char *message) {
   error(c, (Loc){ 0 }, "%s", message);
   diag_flush(c);
   return 1;
@@ -73,35 +73,36 @@ static ValueReader *open_values(Compiler *c, const char *path) {
   if (bytes) bytes = value_gunzip(bytes, length, &length, &message);
   if (bytes)
     return value_reader_new(strcmp(path, "-") == 0 ? "<stdin>" : path, bytes, length);
-  fail(c, text_format("cannot read %s: %s", path, message));
+  report_failure(c, text_format("cannot read %s: %s", path, message));
   return NULL;
 }
 
-static int convert(Compiler *c, const Options *o) {
+static int convert(Compiler *c, const DataOptions *o) {
   ValueReader *reader = open_values(c, "-");
   if (!reader) return 1;
   Text *t = text_new();
   const char *message = NULL;
   for (Value *v; (v = value_read(reader, NULL, &message));)
     write_value(t, v, o->form);
-  if (message) return fail(c, message);
+  if (message) return report_failure(c, message);
   return write_out(t);
 }
 
-static int generate(Compiler *c, const Options *o) {
+static int generate(Compiler *c, const DataOptions *o) {
   Text *t = text_new();
   for (int k = 0; k < o->generate.count; k++) {
     const char *message = NULL;
     const Value *v =
         generate_value(o->generate.at[k], o->seed + (uint64_t)k, &o->bounds, &message);
-    if (!v) return fail(c, message);
+    if (!v) return report_failure(c, message);
     write_value(t, v, o->form);
   }
   return write_out(t);
 }
 
 // The difference between value number `index` of both files, or NULL.
-static const char *difference(const Options *o, const Value *got, const Value *expected) {
+static const char *difference(const DataOptions *o, const Value *got,
+                              const Value *expected) {
   static const double default_tolerance = 0.002;
   if (o->has_tolerance) return value_compare(got, expected, o->tolerance, true);
   return value_compare(got, expected, default_tolerance, false);
@@ -114,14 +115,14 @@ static int differ(int index, const char *text) {
 
 // The next value of each file, NULL at the end.  Either may have left out its suffixes: what it is read
 // as then follows the other.
-typedef struct Pair {
+typedef struct ValuePair {
   const Value *got, *expected;
-} Pair;
+} ValuePair;
 
 static ValueType type_of(const Value *v) { return (ValueType){ v->elem, v->rank }; }
 
 // False and a message if one of the files is damaged.
-static bool read_pair(ValueReader *got, ValueReader *expected, Pair *pair,
+static bool read_pair(ValueReader *got, ValueReader *expected, ValuePair *pair,
                       const char **message) {
   ValueReader *got_again = value_reader_fork(got),
               *expected_again = value_reader_fork(expected);
@@ -140,14 +141,14 @@ static bool read_pair(ValueReader *got, ValueReader *expected, Pair *pair,
   return true;
 }
 
-static int compare_files(Compiler *c, const Options *o, char **paths) {
+static int compare_files(Compiler *c, const DataOptions *o, char **paths) {
   ValueReader *got = open_values(c, paths[0]);
   ValueReader *expected = got ? open_values(c, paths[1]) : NULL;
   if (!expected) return 1;
   for (int index = 0;; index++) {
-    Pair pair;
+    ValuePair pair;
     const char *message = NULL;
-    if (!read_pair(got, expected, &pair, &message)) return fail(c, message);
+    if (!read_pair(got, expected, &pair, &message)) return report_failure(c, message);
     if (!pair.got && !pair.expected) return 0;
     if (!pair.got) return differ(index, "missing");
     if (!pair.expected) return differ(index, "more values than expected");
@@ -194,7 +195,7 @@ static const char *take_bounds(int *argc, char **argv, GenerateBounds *bounds) {
 }
 
 // The option's own argument; NULL or a message.
-static const char *set_option(Options *o, int option) {
+static const char *set_data_option(DataOptions *o, int option) {
   char *end = NULL;
   switch (option) {
   case 'g': vec_push(&o->generate, optarg); return NULL;
@@ -213,7 +214,7 @@ static const char *set_option(Options *o, int option) {
              : text_format("expected a number, found %s", optarg);
 }
 
-static int run(Compiler *c, const Options *o, int count, char **rest) {
+static int run_data(Compiler *c, const DataOptions *o, int count, char **rest) {
   if (o->compare && count != 2)
     return command_usage_error(c, "flc data --compare: expected two files");
   if (o->compare) return compare_files(c, o, rest);
@@ -233,15 +234,15 @@ int command_data(Compiler *c, int argc, char **argv) {
     { "help", no_argument, NULL, 'h' },
     { NULL, 0, NULL, 0 },
   };
-  Options o = { .seed = 1 };
+  DataOptions o = { .seed = 1 };
   const char *message = take_bounds(&argc, argv, &o.bounds);
   opterr = 0;
   for (int k;
        !message && (k = getopt_long(argc, argv, ":g:s:bt", options, NULL)) != -1;) {
     if (k == 'h') return fputs(help, stdout) == EOF;
     if (k == '?' || k == ':') return command_option_error(c, k, argv);
-    message = set_option(&o, k);
+    message = set_data_option(&o, k);
   }
   if (message) return command_usage_error(c, "flc data: %s", message);
-  return run(c, &o, argc - optind, argv + optind);
+  return run_data(c, &o, argc - optind, argv + optind);
 }

@@ -20,12 +20,12 @@ static const char help[] =
     "      --flatten MODE    incremental (default), moderate, full or outer\n"
     "      --max-versions N  versions per entry point, at most (default 256)\n";
 
-typedef struct Options {
+typedef struct DumpOptions {
   const char *after;
   bool times, stats;
   Profile code;
   FlattenOptions flatten;
-} Options;
+} DumpOptions;
 
 static int list_passes(void) {
   for (int i = 0; pipeline_pass_name(i); i++)
@@ -61,7 +61,7 @@ static int print_stats(Compiler *c, const Program *program) {
   return 0;
 }
 
-static int dump(Compiler *c, const char *path, const Options *o) {
+static int dump(Compiler *c, const char *path, const DumpOptions *o) {
   Program *program = program_read(c, path);
   if (program) program->flatten = o->flatten;
   bool ok = program && pipeline_run(c, program, o->stats ? NULL : o->after);
@@ -74,7 +74,7 @@ static int dump(Compiler *c, const char *path, const Options *o) {
   return fputs(text_str(t), stdout) == EOF;
 }
 
-static const char *set_code(Options *o, const char *name) {
+static const char *set_code(DumpOptions *o, const char *name) {
   o->code = strcmp(name, "gpu") == 0 ? PROFILE_GPU : PROFILE_CPU;
   return o->code == PROFILE_GPU || strcmp(name, "cpu") == 0
              ? NULL
@@ -82,7 +82,7 @@ static const char *set_code(Options *o, const char *name) {
 }
 
 // NULL, or what is wrong with the option.
-static const char *set_option(Options *o, int option) {
+static const char *set_dump_option(DumpOptions *o, int option) {
   switch (option) {
   case 'a': o->after = optarg; return NULL;
   case 'c': return set_code(o, optarg);
@@ -108,13 +108,13 @@ int command_dump(Compiler *c, int argc, char **argv) {
     { "help", no_argument, NULL, 'h' },
     { NULL, 0, NULL, 0 },
   };
-  Options o = { .flatten = { FLATTEN_INCREMENTAL, 256, NULL } };
+  DumpOptions o = { .flatten = { FLATTEN_INCREMENTAL, 256, NULL } };
   opterr = 0;
   for (int k; (k = getopt_long(argc, argv, ":", options, NULL)) != -1;) {
     if (k == 'h') return fputs(help, stdout) == EOF;
     if (k == 'l') return list_passes();
     if (k == '?' || k == ':') return command_option_error(c, k, argv);
-    const char *message = set_option(&o, k);
+    const char *message = set_dump_option(&o, k);
     if (message) return command_usage_error(c, "flc dump: %s", message);
   }
   if (o.after && !pipeline_knows(o.after))

@@ -19,11 +19,11 @@ static const char help[] =
     "  --max-versions N    versions per entry point, at most (default 256)\n"
     "  -b, --binary        write binary values\n";
 
-typedef struct Options {
+typedef struct EvalOptions {
   const char *entry, *after, *path;
   FlattenOptions flatten;
   bool binary;
-} Options;
+} EvalOptions;
 
 static bool write_results(const InterpResult *result, bool binary) {
   Text *t = text_new();
@@ -51,7 +51,7 @@ static const Value **read_inputs(Compiler *c, const Entry *entry) {
   return NULL;
 }
 
-static int eval(Compiler *c, const char *path, Options options) {
+static int eval(Compiler *c, const char *path, EvalOptions options) {
   Program *program = program_read(c, path);
   if (program) program->flatten = options.flatten;
   bool ok = program && pipeline_run(c, program, options.after);
@@ -84,7 +84,7 @@ int command_eval(Compiler *c, int argc, char **argv) {
     { "max-versions", required_argument, NULL, 'm' },
     { NULL, 0, NULL, 0 },
   };
-  Options given = { .flatten = { FLATTEN_INCREMENTAL, 256, NULL } };
+  EvalOptions given = { .flatten = { FLATTEN_INCREMENTAL, 256, NULL } };
   opterr = 0;
   for (int o; (o = getopt_long(argc, argv, ":e:b", options, NULL)) != -1;) {
     if (o == 'h') return fputs(help, stdout) == EOF;

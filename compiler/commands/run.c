@@ -14,12 +14,12 @@ static const char help[] =
     "runs it with the options after FILE: -e ENTRY, -b, -r RUNS, ... (see --help of an "
     "executable).\n" FLATTEN_HELP;
 
-typedef struct Run {
+typedef struct RunCommand {
   const char *path;
   FlattenOptions flatten;
   char **rest;  // the options of the program
   int count;
-} Run;
+} RunCommand;
 
 // The tuning that lies beside the source belongs to the program.
 static char **arguments(const char *path, int argc, char **argv) {
@@ -36,7 +36,7 @@ static char **arguments(const char *path, int argc, char **argv) {
   return args;
 }
 
-static int run(Compiler *c, const Run *r) {
+static int run_file(Compiler *c, const RunCommand *r) {
   Program *source = program_read(c, r->path);
   const CompileOptions options = { .flatten = r->flatten };
   const char *program = source ? compile_program(c, source, options) : NULL;
@@ -58,7 +58,7 @@ static const char *value_of(const char *name, int argc, char **argv, int *at) {
 
 // Takes the option at argv[*at] if it is flc's own, wherever it stands; NULL, or what is
 // wrong with it.
-static const char *take_option(Run *r, int argc, char **argv, int *at) {
+static const char *take_option(RunCommand *r, int argc, char **argv, int *at) {
   const char *mode = value_of("--flatten", argc, argv, at);
   if (mode) return set_flatten_mode(&r->flatten, mode);
   const char *most = value_of("--max-versions", argc, argv, at);
@@ -68,7 +68,8 @@ static const char *take_option(Run *r, int argc, char **argv, int *at) {
 }
 
 int command_run(Compiler *c, int argc, char **argv) {
-  Run r = { .flatten = default_flatten_options(), .rest = new_array(char *, argc + 1) };
+  RunCommand r = { .flatten = default_flatten_options(),
+                   .rest = new_array(char *, argc + 1) };
   if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
     return fputs(help, stdout) == EOF;
   for (int at = 1; at < argc; at++) {
@@ -82,5 +83,5 @@ int command_run(Compiler *c, int argc, char **argv) {
     return command_usage_error(c, "flc run: expected a file name first");
   r.path = *r.rest++;
   r.count--;
-  return run(c, &r);
+  return run_file(c, &r);
 }

@@ -26,7 +26,7 @@ struct TestDevice {
 
 // ---- building
 
-static bool start(TestDevice *d, int profile, const char **message) {
+static bool start_device_run(TestDevice *d, int profile, const char **message) {
   const char *const options[] = { "--code", profile_names[profile], NULL };
   ServerReply greeting = { 0 };
   d->servers[profile] = server_start(d->executable, options, &greeting);
@@ -52,7 +52,7 @@ TestDevice *test_device_open(Compiler *c, Program *program, bool all_versions,
     return NULL;
   }
   d->file = memfd_create("values", 0);
-  if (start(d, 0, message)) return d;
+  if (start_device_run(d, 0, message)) return d;
   *absent = strstr(*message, "no OpenCL") != NULL;
   close(d->file);
   return NULL;
@@ -66,17 +66,17 @@ void test_device_close(TestDevice *d) {
 
 // ---- one run
 
-typedef struct Outcome {
+typedef struct GuardOutcome {
   const char *guard;
   bool taken;
-} Outcome;
-typedef Vec(Outcome) OutcomeVec;
+} GuardOutcome;
+typedef Vec(GuardOutcome) GuardOutcomeVec;
 
 typedef struct DeviceRun {
   TestDevice *d;
   const DeviceCase *test;
   TestServer *server;
-  OutcomeVec forced, met;
+  GuardOutcomeVec forced, met;
 } DeviceRun;
 
 // The words of each line, without the `*` of what is consumed; quoted, as they may hold spaces.
@@ -118,7 +118,7 @@ static ServerReply restore(DeviceRun *r) {
   return server_ask(r->server, text_str(line));
 }
 
-static const char *path_of(const OutcomeVec *outcomes) {
+static const char *path_of(const GuardOutcomeVec *outcomes) {
   Text *t = text_new();
   for (int i = 0; i < outcomes->count; i++)
     text_printf(t, "%s%s=%c", i ? "," : "", outcomes->at[i].guard,
@@ -138,7 +138,8 @@ static ServerReply call(DeviceRun *r) {
   return server_ask(r->server, text_str(line));
 }
 
-static const Outcome *find_outcome(const OutcomeVec *outcomes, const char *guard) {
+static const GuardOutcome *find_outcome(const GuardOutcomeVec *outcomes,
+                                        const char *guard) {
   for (int i = 0; i < outcomes->count; i++)
     if (strcmp(outcomes->at[i].guard, guard) == 0) return &outcomes->at[i];
   return NULL;
@@ -154,7 +155,7 @@ static void read_guards(DeviceRun *r, const char *report) {
     at = strstr(at, taken_mark);
     if (!at) return;
     if (find_outcome(&r->met, name)) continue;
-    Outcome outcome = { name, at[strlen(taken_mark)] == 't' };
+    GuardOutcome outcome = { name, at[strlen(taken_mark)] == 't' };
     vec_push(&r->met, outcome);
   }
 }
@@ -207,12 +208,12 @@ static const char *run_once(DeviceRun *r) {
 
 // ---- all versions
 
-typedef Vec(OutcomeVec) Schedule;
+typedef Vec(GuardOutcomeVec) DeviceSchedule;
 
-static void schedule_others(Schedule *schedule, const DeviceRun *r) {
+static void schedule_branches(DeviceSchedule *schedule, const DeviceRun *r) {
   for (int i = 0; i < r->met.count; i++) {
     if (find_outcome(&r->forced, r->met.at[i].guard)) continue;
-    OutcomeVec forced = { 0 };
+    GuardOutcomeVec forced = { 0 };
     for (int k = 0; k <= i; k++)
       vec_push(&forced, r->met.at[k]);
     forced.at[i].taken = !forced.at[i].taken;
@@ -222,9 +223,9 @@ static void schedule_others(Schedule *schedule, const DeviceRun *r) {
 
 static const char *try_profile(TestDevice *d, const DeviceCase *test, int profile) {
   const char *message = NULL;
-  if (!d->servers[profile] && !start(d, profile, &message)) return message;
-  Schedule schedule = { 0 };
-  vec_push(&schedule, (OutcomeVec){ 0 });
+  if (!d->servers[profile] && !start_device_run(d, profile, &message)) return message;
+  DeviceSchedule schedule = { 0 };
+  vec_push(&schedule, (GuardOutcomeVec){ 0 });
   int most = test->default_only ? 1 : d->most_runs;
   for (int i = 0; i < schedule.count && i < most; i++) {
     DeviceRun r = {
@@ -234,7 +235,7 @@ static const char *try_profile(TestDevice *d, const DeviceCase *test, int profil
     if (message)
       return text_format("%s\n  with --path %s", message,
                          path_of(r.met.count ? &r.met : &r.forced));
-    schedule_others(&schedule, &r);
+    schedule_branches(&schedule, &r);
   }
   if (schedule.count > most) d->left_out += schedule.count - most;
   return NULL;

@@ -21,7 +21,7 @@ typedef struct Stage {
   const Core *core;
 } Stage;
 
-typedef struct Run {
+typedef struct ProgramRun {
   Compiler *c;
   const char *path;
   const TestOptions *options;
@@ -30,17 +30,17 @@ typedef struct Run {
   Vec(Stage) stages;
   const Core *core;    // the last stage
   TestDevice *device;  // NULL: none, or it is not asked for
-} Run;
+} ProgramRun;
 
 // ---- reporting
 
-static void fail(Run *run, const char *where, const char *what) {
+static void fail(ProgramRun *run, const char *where, const char *what) {
   run->report->failed++;
   text_printf(run->report->text, "%s%s%s: %s\n", run->path, *where ? ", " : "", where,
               what);
 }
 
-static void skip(Run *run, const char *where, const char *why) {
+static void skip(ProgramRun *run, const char *where, const char *why) {
   run->report->skipped++;
   if (run->options->verbose)
     text_printf(run->report->text, "%s, %s: skipped: %s\n", run->path, where, why);
@@ -102,18 +102,18 @@ static const char *compare(const TestSpec *spec, const Value *const *got,
 
 // ---- versions
 
-typedef struct Choice {
+typedef struct ForcedChoice {
   const Exp *exp;
   int outcome;
-} Choice;
-typedef Vec(Choice) ChoiceVec;
+} ForcedChoice;
+typedef Vec(ForcedChoice) ForcedChoiceVec;
 
 // The outcomes that a run is given, and those that it met, in order.
-typedef struct Path {
-  ChoiceVec forced, met;
-} Path;
+typedef struct GuardPath {
+  ForcedChoiceVec forced, met;
+} GuardPath;
 
-static const Choice *find_choice(const ChoiceVec *choices, const Exp *exp) {
+static const ForcedChoice *find_choice(const ForcedChoiceVec *choices, const Exp *exp) {
   for (int i = 0; i < choices->count; i++)
     if (choices->at[i].exp == exp) return &choices->at[i];
   return NULL;
@@ -121,22 +121,22 @@ static const Choice *find_choice(const ChoiceVec *choices, const Exp *exp) {
 
 static int decide(void *state, const Exp *exp, int64_t par) {
   (void)par;
-  Path *path = state;
-  const Choice *known = find_choice(&path->met, exp);
+  GuardPath *path = state;
+  const ForcedChoice *known = find_choice(&path->met, exp);
   if (known) return known->outcome;
-  const Choice *forced = find_choice(&path->forced, exp);
-  Choice choice = { exp, forced ? forced->outcome : 1 };
+  const ForcedChoice *forced = find_choice(&path->forced, exp);
+  ForcedChoice choice = { exp, forced ? forced->outcome : 1 };
   vec_push(&path->met, choice);
   return choice.outcome;
 }
 
-typedef Vec(ChoiceVec) Schedule;
+typedef Vec(ForcedChoiceVec) Schedule;
 
 // Runs for the other branches of the guards that this run met for the first time.
-static void schedule_others(Schedule *schedule, const Path *path) {
+static void schedule_others(Schedule *schedule, const GuardPath *path) {
   for (int i = 0; i < path->met.count; i++) {
     if (find_choice(&path->forced, path->met.at[i].exp)) continue;
-    ChoiceVec forced = { 0 };
+    ForcedChoiceVec forced = { 0 };
     for (int k = 0; k <= i; k++)
       vec_push(&forced, path->met.at[k]);
     forced.at[i].outcome = 0;
@@ -144,7 +144,7 @@ static void schedule_others(Schedule *schedule, const Path *path) {
   }
 }
 
-static const char *path_text(const Path *path) {
+static const char *path_text(const GuardPath *path) {
   Text *t = text_new();
   for (int i = 0; i < path->met.count; i++) {
     const Exp *exp = path->met.at[i].exp;
@@ -157,8 +157,8 @@ static const char *path_text(const Path *path) {
 // ---- cases
 
 // One case at one stage.
-typedef struct Trial {
-  Run *run;
+typedef struct CaseTrial {
+  ProgramRun *run;
   const TestCase *test;
   const Stage *stage;
   const Entry *entry;
@@ -166,7 +166,7 @@ typedef struct Trial {
   const Value *const *want;  // NULL: nothing to compare with
   bool gave_up;              // a run took too many steps and may do so
   int sampled;               // how many runs there were if there are more paths than that
-} Trial;
+} CaseTrial;
 
 // Data sets for the benchmarks may be too much for the interpreter.
 static bool may_take_long(const TestCase *test) {
@@ -175,7 +175,7 @@ static bool may_take_long(const TestCase *test) {
 
 // NULL if a run's outcome is the expected one.
 static const char *judge(void *state, const DeviceResult *result) {
-  Trial *t = state;
+  CaseTrial *t = state;
   bool wants_error = t->test->outcome.source == TEST_ERROR;
   if (!result->ok)
     return wants_error ? mismatch(t->test->outcome.text, result->message)
@@ -188,7 +188,7 @@ static const char *judge(void *state, const DeviceResult *result) {
                  : NULL;
 }
 
-static const char *judge_interpreted(Trial *t, const InterpResult *result) {
+static const char *judge_interpreted(CaseTrial *t, const InterpResult *result) {
   DeviceResult seen = { result->ok, result->message, result->values };
   if (result->ok) return judge(t, &seen);
   if (strcmp(result->message, "step limit reached") == 0) {
@@ -199,7 +199,7 @@ static const char *judge_interpreted(Trial *t, const InterpResult *result) {
   return judge(t, &seen);
 }
 
-static bool is_covered(const ChoiceVec *covered, Choice choice) {
+static bool is_covered(const ForcedChoiceVec *covered, ForcedChoice choice) {
   for (int i = 0; i < covered->count; i++)
     if (covered->at[i].exp == choice.exp && covered->at[i].outcome == choice.outcome)
       return true;
@@ -207,11 +207,11 @@ static bool is_covered(const ChoiceVec *covered, Choice choice) {
 }
 
 // Puts a run that takes a branch which no run took so far at position `next`, if there is one.
-static void choose_next(Schedule *schedule, int next, const ChoiceVec *covered) {
+static void choose_next(Schedule *schedule, int next, const ForcedChoiceVec *covered) {
   for (int i = next; i < schedule->count; i++) {
-    const ChoiceVec *forced = &schedule->at[i];
+    const ForcedChoiceVec *forced = &schedule->at[i];
     if (forced->count && is_covered(covered, forced->at[forced->count - 1])) continue;
-    ChoiceVec chosen = *forced;
+    ForcedChoiceVec chosen = *forced;
     schedule->at[i] = schedule->at[next];
     schedule->at[next] = chosen;
     return;
@@ -219,14 +219,14 @@ static void choose_next(Schedule *schedule, int next, const ChoiceVec *covered) 
 }
 
 // Every path, up to a number; the message of the first run that is wrong, or NULL.
-static const char *try_versions(Trial *t) {
+static const char *try_versions(CaseTrial *t) {
   static const int most_runs = 64;
   Schedule schedule = { 0 };
-  ChoiceVec covered = { 0 };
-  vec_push(&schedule, (ChoiceVec){ 0 });
+  ForcedChoiceVec covered = { 0 };
+  vec_push(&schedule, (ForcedChoiceVec){ 0 });
   for (int i = 0; i < schedule.count && i < most_runs && !t->gave_up; i++) {
     choose_next(&schedule, i, &covered);
-    Path path = { .forced = schedule.at[i] };
+    GuardPath path = { .forced = schedule.at[i] };
     InterpOptions options = { .decide = decide,
                               .state = &path,
                               .max_steps = t->run->options->max_steps };
@@ -243,14 +243,14 @@ static const char *try_versions(Trial *t) {
 }
 
 // A failure that the messages of the compiler explain.
-static const char *take_messages(Run *run) {
+static const char *take_messages(ProgramRun *run) {
   const char *text = diag_take_text(run->c);
   return *text ? text : "failed";
 }
 
 // Reads what the case needs; false if it failed or was skipped.
-static bool prepare(Trial *t, const char *where) {
-  Run *run = t->run;
+static bool prepare(CaseTrial *t, const char *where) {
+  ProgramRun *run = t->run;
   const char *message = NULL;
   ValueReader *reader = test_open_values(run->path, &t->test->input, &message);
   if (!reader && !message) skip(run, where, "its data are not here");
@@ -278,7 +278,7 @@ static const char *describe_case(const TestCase *test, const char *entry) {
 }
 
 // NULL, or why the case is not to be run.
-static const char *reason_to_skip(const Run *run, const TestCase *test) {
+static const char *reason_to_skip(const ProgramRun *run, const TestCase *test) {
   if (test_has_tag(&test->tags, "disable")) return "disabled";
   if (test_has_tag(&test->tags, "compiled") && !run->device)
     return "for compiled programs only";
@@ -286,7 +286,7 @@ static const char *reason_to_skip(const Run *run, const TestCase *test) {
 }
 
 // Every stage that the interpreter runs; false after a failure.
-static bool try_stages(Trial *t, const char *where) {
+static bool try_stages(CaseTrial *t, const char *where) {
   if (test_has_tag(&t->test->tags, "compiled")) return true;
   for (int i = 0; i < t->run->stages.count && !t->gave_up; i++) {
     t->stage = &t->run->stages.at[i];
@@ -304,7 +304,7 @@ static bool try_stages(Trial *t, const char *where) {
   return true;
 }
 
-static bool try_device(Trial *t, const char *where) {
+static bool try_device(CaseTrial *t, const char *where) {
   if (!t->run->device) return true;
   DeviceCase test = { .entry = t->entry,
                       .inputs = t->inputs,
@@ -317,9 +317,11 @@ static bool try_device(Trial *t, const char *where) {
   return message == NULL;
 }
 
-static void run_case(Run *run, const TestCase *test, const char *entry) {
+static void run_case(ProgramRun *run, const TestCase *test, const char *entry) {
   const char *where = describe_case(test, entry), *reason = reason_to_skip(run, test);
-  Trial t = { .run = run, .test = test, .entry = command_find_entry(run->core, entry) };
+  CaseTrial t = { .run = run,
+                  .test = test,
+                  .entry = command_find_entry(run->core, entry) };
   if (reason) {
     skip(run, where, reason);
     return;
@@ -337,11 +339,12 @@ static void run_case(Run *run, const TestCase *test, const char *entry) {
 
 // ---- programs
 
-static bool wants_stage(const Run *run, const char *stage) {
+static bool wants_stage(const ProgramRun *run, const char *stage) {
   return !run->options->stage || strcmp(run->options->stage, stage) == 0;
 }
 
-static void check_structure(Run *run, const TestStructure *structure, const Core *core) {
+static void check_structure(ProgramRun *run, const TestStructure *structure,
+                            const Core *core) {
   for (int i = 0; i < structure->nodes.count; i++) {
     const char *node = structure->nodes.at[i];
     int wanted = structure->counts.at[i], got = test_count_nodes(core, node);
@@ -355,7 +358,7 @@ static void check_structure(Run *run, const TestStructure *structure, const Core
   }
 }
 
-static void check_structures(Run *run, const char *stage, const Core *core) {
+static void check_structures(ProgramRun *run, const char *stage, const Core *core) {
   // Programs say how they look when they are flattened incrementally.
   if (run->options->flatten.mode != FLATTEN_INCREMENTAL && strcmp(stage, "flat") == 0)
     return;
@@ -365,7 +368,8 @@ static void check_structures(Run *run, const char *stage, const Core *core) {
 }
 
 // Runs the compiler up to a pass (NULL: the last) and keeps the program as a stage.
-static bool add_stage(Run *run, Program *program, const char *name, const char *pass) {
+static bool add_stage(ProgramRun *run, Program *program, const char *name,
+                      const char *pass) {
   if (!pipeline_run(run->c, program, pass)) return false;
   check_structures(run, name, program->core);
   Stage stage = { name, program->core };
@@ -374,13 +378,13 @@ static bool add_stage(Run *run, Program *program, const char *name, const char *
   return true;
 }
 
-static bool compile(Run *run, Program *program) {
+static bool compile(ProgramRun *run, Program *program) {
   if (!add_stage(run, program, "elaborate", "elaborate")) return false;
   if (!add_stage(run, program, "core", pipeline_last_pass(STAGE_CORE))) return false;
   return add_stage(run, program, "flat", NULL);
 }
 
-static void check_warnings(Run *run, const char *messages) {
+static void check_warnings(ProgramRun *run, const char *messages) {
   for (int i = 0; i < run->spec->warnings.count; i++) {
     const char *problem = mismatch(run->spec->warnings.at[i], messages);
     if (problem) fail(run, "warning", problem);
@@ -389,7 +393,7 @@ static void check_warnings(Run *run, const char *messages) {
 }
 
 // A program that must be refused.
-static void check_refusal(Run *run, bool compiled) {
+static void check_refusal(ProgramRun *run, bool compiled) {
   const char *messages = diag_take_text(run->c);
   const char *problem = compiled ? "expected the program to be refused, but it compiles"
                                  : mismatch(run->spec->error, messages);
@@ -397,7 +401,7 @@ static void check_refusal(Run *run, bool compiled) {
   if (!problem) run->report->passed++;
 }
 
-static void run_cases(Run *run) {
+static void run_cases(ProgramRun *run) {
   for (int i = 0; i < run->spec->cases.count; i++) {
     const TestCase *test = &run->spec->cases.at[i];
     for (int k = 0; k < test->entries.count; k++) {
@@ -409,7 +413,7 @@ static void run_cases(Run *run) {
 }
 
 // A program that cannot be built for the device has failed; its cases still run in the interpreter.
-static void open_device(Run *run, Program *program) {
+static void open_device(ProgramRun *run, Program *program) {
   const char *message = NULL;
   bool absent = false;
   if (run->options->no_device || !wants_stage(run, "device") || !run->spec->cases.count)
@@ -423,7 +427,7 @@ static void open_device(Run *run, Program *program) {
     fail(run, "device", message);
 }
 
-static void close_device(Run *run) {
+static void close_device(ProgramRun *run) {
   int left_out = test_device_left_out(run->device);
   if (left_out)
     text_printf(run->report->text,
@@ -433,7 +437,7 @@ static void close_device(Run *run) {
   test_device_close(run->device);
 }
 
-static void run_program(Run *run, Program *program) {
+static void run_program(ProgramRun *run, Program *program) {
   bool compiled = compile(run, program);
   if (run->spec->error) {
     check_refusal(run, compiled);
@@ -453,7 +457,7 @@ static void run_program(Run *run, Program *program) {
 
 TestReport test_run_program(Compiler *c, const char *path, const TestOptions *options) {
   TestReport report = { .text = text_new() };
-  Run run = { .c = c, .path = path, .options = options, .report = &report };
+  ProgramRun run = { .c = c, .path = path, .options = options, .report = &report };
   Program *program = program_read(c, path);
   if (!program) {
     fail(&run, "", diag_take_text(c));

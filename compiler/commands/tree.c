@@ -27,11 +27,11 @@ static const char help[] =
 
 typedef enum Format { FORMAT_TEXT, FORMAT_DOT, FORMAT_JSON } Format;
 
-typedef struct Options {
+typedef struct TreeOptions {
   const char *entry, *data, *tuning;
   Format format;
   FlattenOptions flatten;
-} Options;
+} TreeOptions;
 
 static const Value **read_data(Compiler *c, const Entry *entry, const char *path) {
   size_t length;
@@ -45,7 +45,7 @@ static const Value **read_data(Compiler *c, const Entry *entry, const char *path
 
 // Runs the entry point; what its guards meet goes to the decider.
 static bool run_on_data(Compiler *c, const Core *core, const Entry *entry,
-                        const Options *o, Decider *d) {
+                        const TreeOptions *o, Decider *d) {
   if (o->tuning && !decider_read_tuning(c, d, o->tuning)) return false;
   const Value **inputs = read_data(c, entry, o->data);
   if (!inputs) return false;
@@ -63,7 +63,7 @@ static bool run_on_data(Compiler *c, const Core *core, const Entry *entry,
   return result.ok;
 }
 
-static void print_tree(Text *t, const VersionTree *tree, const Options *o,
+static void print_tree(Text *t, const VersionTree *tree, const TreeOptions *o,
                        const Decider *d) {
   const EventVec *events = o->data ? &d->events : NULL;
   switch (o->format) {
@@ -74,7 +74,7 @@ static void print_tree(Text *t, const VersionTree *tree, const Options *o,
 }
 
 // One entry point, or all of them.
-static bool print_trees(Compiler *c, Text *t, const Core *core, const Options *o) {
+static bool print_trees(Compiler *c, Text *t, const Core *core, const TreeOptions *o) {
   if (!o->entry && !o->data && core->entry_count != 1) {
     for (int i = 0; i < core->entry_count; i++) {
       VersionTree tree = version_tree(c, core->entries[i]);
@@ -92,7 +92,7 @@ static bool print_trees(Compiler *c, Text *t, const Core *core, const Options *o
   return true;
 }
 
-static int tree(Compiler *c, const char *path, const Options *o) {
+static int tree(Compiler *c, const char *path, const TreeOptions *o) {
   Program *program = program_read(c, path);
   if (program) program->flatten = o->flatten;
   bool ok = program && pipeline_run(c, program, NULL);
@@ -105,7 +105,7 @@ static int tree(Compiler *c, const char *path, const Options *o) {
   return fputs(text_str(t), stdout) == EOF;
 }
 
-static bool set_format(Options *o, const char *text) {
+static bool set_format(TreeOptions *o, const char *text) {
   static const char *const formats[] = {
     [FORMAT_TEXT] = "text",
     [FORMAT_DOT] = "dot",
@@ -120,7 +120,7 @@ static bool set_format(Options *o, const char *text) {
 }
 
 // NULL, or what is wrong with the option.
-static const char *set_option(Options *o, int option) {
+static const char *set_tree_option(TreeOptions *o, int option) {
   switch (option) {
   case 'e': o->entry = optarg; return NULL;
   case 'd': o->data = optarg; return NULL;
@@ -146,12 +146,12 @@ int command_tree(Compiler *c, int argc, char **argv) {
     { "help", no_argument, NULL, 'h' },
     { NULL, 0, NULL, 0 },
   };
-  Options o = { .flatten = { FLATTEN_INCREMENTAL, 256, NULL } };
+  TreeOptions o = { .flatten = { FLATTEN_INCREMENTAL, 256, NULL } };
   opterr = 0;
   for (int k; (k = getopt_long(argc, argv, ":e:", options, NULL)) != -1;) {
     if (k == 'h') return fputs(help, stdout) == EOF;
     if (k == '?' || k == ':') return command_option_error(c, k, argv);
-    const char *message = set_option(&o, k);
+    const char *message = set_tree_option(&o, k);
     if (message) return command_usage_error(c, "flc tree: %s", message);
   }
   if (optind != argc - 1)

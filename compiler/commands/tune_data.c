@@ -26,7 +26,7 @@ bool tune_keep(const TuneInputs *in, const Text *bytes, const char *name,
 }
 
 // The inputs of the entry point, binary.
-static bool convert(const TuneInputs *in, ValueReader *reader, Text *bytes) {
+static bool convert_inputs(const TuneInputs *in, ValueReader *reader, Text *bytes) {
   const Value **values = command_read_inputs(in->c, in->about, reader);
   if (!values) return false;
   for (int i = 0; i < in->about->param_count - in->about->size_count; i++)
@@ -60,7 +60,7 @@ bool tune_data_file(TuneInputs *in, const char *text, DatasetVec *out) {
   Text *binary = text_new();
   if (!in->about)
     text_add_bytes(binary, bytes, length);
-  else if (!convert(in, value_reader_new(path, bytes, length), binary))
+  else if (!convert_inputs(in, value_reader_new(path, bytes, length), binary))
     return false;
   if (!tune_keep(in, binary, "data", &data)) return false;
   vec_push(out, data);
@@ -114,7 +114,8 @@ static bool add_case(TuneInputs *in, const TestCase *test, DatasetVec *out) {
     return true;
   }
   Text *bytes = text_new();
-  if (!convert(in, reader, bytes) || !tune_keep(in, bytes, "data", &data)) return false;
+  if (!convert_inputs(in, reader, bytes) || !tune_keep(in, bytes, "data", &data))
+    return false;
   data.expected = expected_file(in, test, data.hash);
   vec_push(out, data);
   return true;

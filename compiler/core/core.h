@@ -433,8 +433,9 @@ VarVec core_free_exp(const Exp *exp);
 VarVec core_free_body(const Body *body);
 VarVec core_free_lambda(const Lambda *fn);
 
-// The inner bodies of an expression in order (lambdas' bodies, branches, loops); up to `max`.
-int exp_bodies(const Exp *exp, const Body **out, int max);
+// The inner bodies of an expression in order (lambdas' bodies, branches, loops), for vec_each.
+typedef Vec(const Body *) BodyVec;
+BodyVec exp_bodies(const Exp *exp);
 
 // ---- traits of expressions (core_traits.c; the table is exp.def, which explains the words)
 

@@ -7,7 +7,7 @@ typedef struct CheckScope {
   bool active;  // false once the body is left: its variables may no longer be used
 } CheckScope;
 
-typedef struct Check {
+typedef struct CoreCheck {
   Compiler *c;
   bool flat;
   Map *scopes;             // Var -> CheckScope; every variable bound so far
@@ -15,21 +15,21 @@ typedef struct Check {
   CheckScope *parameters;  // of the body that comes next
   CheckScope *body;        // the innermost body
   const Stm *stm;          // the statement being checked, or NULL
-} Check;
+} CoreCheck;
 
 // Prints the statement and stops the compiler unless `right`.
-void check_that(const Check *ck, bool right, const char *what);
+void check_that(const CoreCheck *ck, bool right, const char *what);
 
 // Stops unless the atom is a scalar of this type.
-void check_scalar(const Check *ck, Atom a, PrimType type, const char *what);
+void check_scalar(const CoreCheck *ck, Atom a, PrimType type, const char *what);
 
 // Stops unless element types and ranks agree, and sizes that are both constants.
-void check_same_type(const Check *ck, CoreType got, CoreType wanted, const char *what);
+void check_same_type(const CoreCheck *ck, CoreType got, CoreType wanted, const char *what);
 
 // Stops if both are constants and differ.
-void check_same_size(const Check *ck, Atom got, Atom wanted, const char *what);
+void check_same_size(const CoreCheck *ck, Atom got, Atom wanted, const char *what);
 
 // Types within an expression whose atoms and bodies have been checked already.
-void check_exp_of(const Check *ck, const Exp *exp);  // core_check_exp.c
-void check_parallel(const Check *ck,
+void check_exp_of(const CoreCheck *ck, const Exp *exp);  // core_check_exp.c
+void check_parallel(const CoreCheck *ck,
                     const Exp *exp);  // core_check_soac.c: SOACs and seg-ops

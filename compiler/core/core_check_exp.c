@@ -2,15 +2,15 @@
 // results are compared with exp_types by the caller.
 #include "core/core_check.h"
 
-static void check_size(const Check *ck, Atom a) {
+static void check_size_atom(const CoreCheck *ck, Atom a) {
   check_scalar(ck, a, PRIM_I64, "a size");
 }
 
-static void check_array(const Check *ck, Atom a) {
+static void check_array(const CoreCheck *ck, Atom a) {
   check_that(ck, atom_type(a).rank > 0, "an array is needed where a scalar stands");
 }
 
-static void check_op(const Check *ck, const Exp *e) {
+static void check_op(const CoreCheck *ck, const Exp *e) {
   PrimOp op = e->u.op.op;
   check_that(ck, op_exists(op, e->u.op.type), "the operator does not exist on this type");
   for (int i = 0; i < op_arity(op); i++) {
@@ -19,7 +19,7 @@ static void check_op(const Check *ck, const Exp *e) {
   }
 }
 
-static void check_convert(const Check *ck, const Exp *e) {
+static void check_convert(const CoreCheck *ck, const Exp *e) {
   CoreType from = atom_type(e->u.convert.atom);
   check_that(ck, from.rank == 0, "an array cannot be converted");
   check_that(ck,
@@ -28,7 +28,7 @@ static void check_convert(const Check *ck, const Exp *e) {
 }
 
 // Returns how many dimensions remain.
-static int check_dims(const Check *ck, Atom array, const DimIndex *dims, int count) {
+static int check_dims(const CoreCheck *ck, Atom array, const DimIndex *dims, int count) {
   check_that(ck, count > 0 && atom_type(array).rank == count,
              "one index per dimension is needed");
   int slices = 0;
@@ -42,7 +42,7 @@ static int check_dims(const Check *ck, Atom array, const DimIndex *dims, int cou
   return slices;
 }
 
-static void check_update(const Check *ck, const Exp *e) {
+static void check_update(const CoreCheck *ck, const Exp *e) {
   const DimIndex *dims = e->u.update.dims;
   int rank = check_dims(ck, e->u.update.array, dims, e->u.update.dim_count);
   CoreType value = atom_type(e->u.update.value);
@@ -55,13 +55,13 @@ static void check_update(const Check *ck, const Exp *e) {
   }
 }
 
-static void check_iota(const Check *ck, const Exp *e) {
-  check_size(ck, e->u.iota.count);
+static void check_iota(const CoreCheck *ck, const Exp *e) {
+  check_size_atom(ck, e->u.iota.count);
   check_scalar(ck, e->u.iota.start, e->u.iota.type, "the start of an iota");
   check_scalar(ck, e->u.iota.step, e->u.iota.type, "the step of an iota");
 }
 
-static void check_rearrange(const Check *ck, const Exp *e) {
+static void check_rearrange(const CoreCheck *ck, const Exp *e) {
   int rank = e->u.rearrange.rank;
   check_that(ck, atom_type(e->u.rearrange.array).rank == rank,
              "a rearrange of another rank");
@@ -74,13 +74,13 @@ static void check_rearrange(const Check *ck, const Exp *e) {
   }
 }
 
-static void check_reshape(const Check *ck, const Exp *e) {
+static void check_reshape(const CoreCheck *ck, const Exp *e) {
   for (int i = 0; i < e->u.reshape.rank; i++)
-    check_size(ck, e->u.reshape.dims[i]);
+    check_size_atom(ck, e->u.reshape.dims[i]);
 }
 
-static void check_concat(const Check *ck, const Exp *e) {
-  check_size(ck, e->u.concat.count);
+static void check_concat(const CoreCheck *ck, const Exp *e) {
+  check_size_atom(ck, e->u.concat.count);
   check_that(ck, e->u.concat.array_count > 0, "a concat needs an array");
   for (int i = 0; i < e->u.concat.array_count; i++) {
     check_array(ck, e->u.concat.arrays[i]);
@@ -89,13 +89,13 @@ static void check_concat(const Check *ck, const Exp *e) {
   }
 }
 
-static void check_array_literal(const Check *ck, const Exp *e) {
+static void check_array_literal(const CoreCheck *ck, const Exp *e) {
   for (int i = 0; i < e->u.array.count; i++) {
     check_same_type(ck, atom_type(e->u.array.atoms[i]), e->u.array.row, "an element");
   }
 }
 
-static void check_assert(const Check *ck, const Exp *e) {
+static void check_assert(const CoreCheck *ck, const Exp *e) {
   check_scalar(ck, e->u.assert.condition, PRIM_BOOL, "the condition");
   for (int i = 0; i < e->u.assert.value_count; i++) {
     check_that(ck, atom_type(e->u.assert.values[i]).rank == 0,
@@ -103,7 +103,7 @@ static void check_assert(const Check *ck, const Exp *e) {
   }
 }
 
-static void check_branches(const Check *ck, const Body *a, const Body *b) {
+static void check_branches(const CoreCheck *ck, const Body *a, const Body *b) {
   check_that(ck, a->result_count == b->result_count,
              "branches with different result counts");
   for (int i = 0; i < a->result_count; i++) {
@@ -115,22 +115,22 @@ static void check_branches(const Check *ck, const Body *a, const Body *b) {
   }
 }
 
-static void check_if(const Check *ck, const Exp *e) {
+static void check_if(const CoreCheck *ck, const Exp *e) {
   check_scalar(ck, e->u.cond.condition, PRIM_BOOL, "the condition");
   check_branches(ck, e->u.cond.then_body, e->u.cond.else_body);
 }
 
-static void check_choose(const Check *ck, const Exp *e) {
-  if (e->u.choose.by_size) check_size(ck, e->u.choose.size);
+static void check_choose(const CoreCheck *ck, const Exp *e) {
+  if (e->u.choose.by_size) check_size_atom(ck, e->u.choose.size);
   check_branches(ck, e->u.choose.first, e->u.choose.second);
 }
 
-static void check_guard(const Check *ck, const Exp *e) {
+static void check_guard(const CoreCheck *ck, const Exp *e) {
   check_that(ck, ck->flat, "a guard outside of Flat");
   check_branches(ck, e->u.guard.then_body, e->u.guard.else_body);
 }
 
-static void check_loop_form(const Check *ck, const Exp *e) {
+static void check_loop_form(const CoreCheck *ck, const Exp *e) {
   if (e->u.loop.form == CORE_WHILE) {
     int k = e->u.loop.while_param;
     check_that(ck, k >= 0 && k < e->u.loop.param_count, "a while loop without condition");
@@ -142,7 +142,7 @@ static void check_loop_form(const Check *ck, const Exp *e) {
   check_scalar(ck, e->u.loop.bound, index.elem, "the bound of a loop");
 }
 
-static void check_loop(const Check *ck, const Exp *e) {
+static void check_loop(const CoreCheck *ck, const Exp *e) {
   check_loop_form(ck, e);
   const Body *body = e->u.loop.body;
   check_that(ck, body->result_count == e->u.loop.param_count,
@@ -155,7 +155,7 @@ static void check_loop(const Check *ck, const Exp *e) {
   }
 }
 
-static void check_call(const Check *ck, const Exp *e) {
+static void check_call(const CoreCheck *ck, const Exp *e) {
   const Function *f = e->u.call.function;
   check_that(ck, map_has(ck->functions, f),
              "a call of a function that comes later, or never");
@@ -166,7 +166,7 @@ static void check_call(const Check *ck, const Exp *e) {
   }
 }
 
-void check_exp_of(const Check *ck, const Exp *e) {
+void check_exp_of(const CoreCheck *ck, const Exp *e) {
   switch (e->kind) {
   case EXP_ATOM:
   case EXP_COPY: return;
@@ -178,12 +178,12 @@ void check_exp_of(const Check *ck, const Exp *e) {
     return;
   case EXP_UPDATE: check_update(ck, e); return;
   case EXP_IOTA: check_iota(ck, e); return;
-  case EXP_REPLICATE: check_size(ck, e->u.replicate.count); return;
+  case EXP_REPLICATE: check_size_atom(ck, e->u.replicate.count); return;
   case EXP_REARRANGE: check_rearrange(ck, e); return;
   case EXP_RESHAPE: check_reshape(ck, e); return;
   case EXP_CONCAT: check_concat(ck, e); return;
   case EXP_ROTATE:
-    check_size(ck, e->u.rotate.amount);
+    check_size_atom(ck, e->u.rotate.amount);
     check_array(ck, e->u.rotate.array);
     return;
   case EXP_ARRAY: check_array_literal(ck, e); return;

@@ -2,7 +2,7 @@
 #include "core/core_check.h"
 
 // One parameter per array, with the type of its rows.
-static void check_arrays(const Check *ck, Atom width, const Lambda *fn,
+static void check_arrays(const CoreCheck *ck, Atom width, const Lambda *fn,
                          const Atom *arrays, int count) {
   check_scalar(ck, width, PRIM_I64, "the width");
   check_that(ck, fn->param_count == count, "one parameter per array is needed");
@@ -14,7 +14,7 @@ static void check_arrays(const Check *ck, Atom width, const Lambda *fn,
   }
 }
 
-static void check_red_op(const Check *ck, const RedOp *op) {
+static void check_red_op(const CoreCheck *ck, const RedOp *op) {
   const Lambda *fn = &op->op;
   check_that(ck, op->count > 0 && fn->param_count == 2 * op->count,
              "an operator takes twice as many values as it combines");
@@ -30,7 +30,7 @@ static void check_red_op(const Check *ck, const RedOp *op) {
 }
 
 // The results of `body` from `first` on are combined by the operator.
-static void check_combined(const Check *ck, const RedOp *op, const Body *body,
+static void check_combined(const CoreCheck *ck, const RedOp *op, const Body *body,
                            int first) {
   for (int i = 0; i < op->count; i++) {
     check_same_type(ck, atom_type(body->results[first + i]), atom_type(op->neutral[i]),
@@ -38,7 +38,8 @@ static void check_combined(const Check *ck, const RedOp *op, const Body *body,
   }
 }
 
-static void check_ops(const Check *ck, const RedOp *ops, int count, const Body *body) {
+static void check_ops(const CoreCheck *ck, const RedOp *ops, int count,
+                      const Body *body) {
   check_that(ck, count > 0, "a reduction or scan needs an operator");
   int combined = 0;
   for (int i = 0; i < count; i++) {
@@ -50,12 +51,12 @@ static void check_ops(const Check *ck, const RedOp *ops, int count, const Body *
   }
 }
 
-static void check_filter(const Check *ck, const Body *body) {
+static void check_filter(const CoreCheck *ck, const Body *body) {
   check_that(ck, body->result_count > 0, "a filter needs a condition");
   check_scalar(ck, body->results[0], PRIM_BOOL, "the condition of a filter");
 }
 
-static void check_soac(const Check *ck, const Exp *e) {
+static void check_soac(const CoreCheck *ck, const Exp *e) {
   const Soac *soac = &e->u.soac;
   check_arrays(ck, soac->width, &soac->fn, soac->arrays, soac->array_count);
   if (e->kind == EXP_REDOMAP || e->kind == EXP_SCANOMAP) {
@@ -67,7 +68,7 @@ static void check_soac(const Check *ck, const Exp *e) {
 }
 
 // For each destination its indices, then its value.
-static void check_dests(const Check *ck, const ScatterDest *dests, int count,
+static void check_dests(const CoreCheck *ck, const ScatterDest *dests, int count,
                         const Body *body) {
   int next = 0;
   for (int i = 0; i < count; i++) {
@@ -86,7 +87,7 @@ static void check_dests(const Check *ck, const ScatterDest *dests, int count,
 }
 
 // A histogram below `outer` dimensions of a space.
-static void check_hist_op(const Check *ck, const HistOp *hist, int outer) {
+static void check_hist_op(const CoreCheck *ck, const HistOp *hist, int outer) {
   check_scalar(ck, hist->width, PRIM_I64, "the width of a histogram");
   check_red_op(ck, &hist->op);
   for (int i = 0; i < hist->op.count; i++) {
@@ -99,7 +100,7 @@ static void check_hist_op(const Check *ck, const HistOp *hist, int outer) {
 }
 
 // All the indices, then all the values.
-static void check_hists(const Check *ck, const HistOp *hists, int count,
+static void check_hists(const CoreCheck *ck, const HistOp *hists, int count,
                         const Body *body) {
   int next = count;
   for (int i = 0; i < count; i++)
@@ -114,12 +115,13 @@ static void check_hists(const Check *ck, const HistOp *hists, int count,
   }
 }
 
-static void check_hist_ops(const Check *ck, const HistOp *hists, int count, int outer) {
+static void check_hist_ops(const CoreCheck *ck, const HistOp *hists, int count,
+                           int outer) {
   for (int i = 0; i < count; i++)
     check_hist_op(ck, &hists[i], outer);
 }
 
-static void check_space(const Check *ck, const SegOp *seg) {
+static void check_space(const CoreCheck *ck, const SegOp *seg) {
   check_that(ck, ck->flat, "a seg-op outside of Flat");
   check_that(ck, seg->dim_count > 0, "a space without dimensions");
   for (int i = 0; i < seg->dim_count; i++) {
@@ -128,7 +130,7 @@ static void check_space(const Check *ck, const SegOp *seg) {
   }
 }
 
-static void check_seg(const Check *ck, const SegOp *seg) {
+static void check_seg(const CoreCheck *ck, const SegOp *seg) {
   check_space(ck, seg);
   bool combines = seg->kind == SEG_RED || seg->kind == SEG_SCAN;
   check_that(ck, combines || !seg->op_count, "an operator where none belongs");
@@ -148,20 +150,20 @@ static void check_seg(const Check *ck, const SegOp *seg) {
   }
 }
 
-static void check_scatter(const Check *ck, const Exp *e) {
+static void check_scatter(const CoreCheck *ck, const Exp *e) {
   check_arrays(ck, e->u.scatter.width, &e->u.scatter.fn, e->u.scatter.arrays,
                e->u.scatter.array_count);
   check_dests(ck, e->u.scatter.dests, e->u.scatter.dest_count, e->u.scatter.fn.body);
 }
 
-static void check_hist(const Check *ck, const Exp *e) {
+static void check_hist(const CoreCheck *ck, const Exp *e) {
   check_arrays(ck, e->u.hist.width, &e->u.hist.fn, e->u.hist.arrays,
                e->u.hist.array_count);
   check_hist_ops(ck, e->u.hist.ops, e->u.hist.op_count, 0);
   check_hists(ck, e->u.hist.ops, e->u.hist.op_count, e->u.hist.fn.body);
 }
 
-void check_parallel(const Check *ck, const Exp *e) {
+void check_parallel(const CoreCheck *ck, const Exp *e) {
   if (e->kind == EXP_SEG) {
     check_seg(ck, e->u.seg);
   } else if (e->kind == EXP_SCATTER) {

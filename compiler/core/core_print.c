@@ -73,13 +73,10 @@ static void print_binders(Text *t, const Stm *stm) {
 
 // Does the expression contain a body with statements, or several operators?
 static bool needs_lines(const Exp *exp) {
-  enum { MAX = 8 };
-  const Body *bodies[MAX];
-  int count = exp_bodies(exp, bodies, MAX);
-  for (int i = 0; i < count; i++) {
-    if (bodies[i]->stm_count) return true;
-  }
-  return count > 2;
+  BodyVec bodies = exp_bodies(exp);
+  vec_each (const Body **, body, &bodies)
+    if ((*body)->stm_count) return true;
+  return bodies.count > 2;
 }
 
 static void print_stm(Text *t, const Stm *stm) {
@@ -118,7 +115,7 @@ void core_print_body(Text *t, const Body *body) {
 
 // ---- programs
 
-static void print_params(Text *t, const Var *const *params, int count) {
+static void print_entry_params(Text *t, const Var *const *params, int count) {
   for (int i = 0; i < count; i++) {
     text_add(t, " (");
     print_typed(t, params[i], ": ");
@@ -147,7 +144,7 @@ static void print_definition(Text *t, const Body *body) {
 
 static void print_function(Text *t, const Function *f) {
   text_printf(t, "def %s", f->name);
-  print_params(t, f->params, f->param_count);
+  print_entry_params(t, f->params, f->param_count);
   print_result_types(t, f->results, f->body->result_count);
   print_definition(t, f->body);
 }
@@ -155,7 +152,7 @@ static void print_function(Text *t, const Function *f) {
 // Sizes that only exist at run time are shown as ?[k]. in front of the results that mention them.
 static void print_entry(Text *t, const Entry *e) {
   text_printf(t, "entry %s", e->name);
-  print_params(t, e->params, e->param_count);
+  print_entry_params(t, e->params, e->param_count);
   if (e->size_result_count) text_add(t, " : ");
   for (int i = 0; i < e->size_result_count; i++) {
     text_add(t, "?[");

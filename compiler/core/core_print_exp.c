@@ -192,7 +192,7 @@ static void print_branches(Text *t, const Body *first, const Body *second) {
   print_inner(t, second);
 }
 
-static void print_typed(Text *t, const Var *var) {
+static void print_var_typed(Text *t, const Var *var) {
   core_print_atom(t, atom_var(var));
   text_add(t, ": ");
   core_print_type(t, var->type);
@@ -203,7 +203,7 @@ static void print_lambda_head(Text *t, const Lambda *fn) {
   for (int i = 0; i < fn->param_count; i++) {
     if (i) space(t);
     text_add(t, "(");
-    print_typed(t, fn->params[i]);
+    print_var_typed(t, fn->params[i]);
     text_add(t, ")");
   }
   text_add(t, fn->param_count ? " ->" : "() ->");
@@ -216,7 +216,7 @@ static void print_lambda(Text *t, const Lambda *fn) {
 }
 
 // Operators are often one scalar operation: (\(a: f32) (b: f32) -> let c : f32 = a + b in {c})
-static void print_operator(Text *t, const Lambda *fn) {
+static void print_op_lambda(Text *t, const Lambda *fn) {
   const Body *body = fn->body;
   bool short_body = body->stm_count == 1 && body->stms[0].binder_count == 1 &&
                     !exp_has_bodies(body->stms[0].exp);
@@ -238,7 +238,7 @@ static void print_operator(Text *t, const Lambda *fn) {
 
 static void print_red_op(Text *t, const RedOp *op) {
   text_add(t, op->commutative ? "comm op " : "op ");
-  print_operator(t, &op->op);
+  print_op_lambda(t, &op->op);
   space(t);
   print_tuple(t, op->neutral, op->count);
 }
@@ -261,7 +261,7 @@ static void print_if(Text *t, const Exp *e) {
 static void print_loop(Text *t, const Exp *e) {
   for (int i = 0; i < e->u.loop.param_count; i++) {
     text_add(t, " (");
-    print_typed(t, e->u.loop.params[i]);
+    print_var_typed(t, e->u.loop.params[i]);
     print_word(t, " =", e->u.loop.inits[i]);
     text_add(t, ")");
   }

@@ -16,13 +16,13 @@ typedef enum Trait {
   SOAC = IS_SOAC | BODIES | PARALLEL,
 } Trait;
 
-typedef struct KindRow {
+typedef struct ExpKindRow {
   const char *word;
   Answer cheap, fails;
   unsigned traits;
-} KindRow;
+} ExpKindRow;
 
-static const KindRow kinds[] = {
+static const ExpKindRow kinds[] = {
 #define EXP_KIND(name, word, cheap, fails, traits) \
   [EXP_##name] = { word, cheap, fails, traits },
 #include "core/exp.def"

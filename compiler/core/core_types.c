@@ -82,7 +82,7 @@ int exp_result_count(const Exp *exp) {
 
 // ---- array operations
 
-static CoreType index_type(const Exp *exp) {
+static CoreType indexed_type(const Exp *exp) {
   Atom *dims = new_array(Atom, exp->u.index.dim_count);
   int rank = 0;
   for (int i = 0; i < exp->u.index.dim_count; i++) {
@@ -247,7 +247,7 @@ static void add_types(Typing *t, const Exp *exp) {
   case EXP_OP: add(t, type_scalar(op_result(exp->u.op.op, exp->u.op.type))); return;
   case EXP_CONVERT:
   case EXP_BITS: add(t, type_scalar(exp->u.convert.to)); return;
-  case EXP_INDEX: add(t, index_type(exp)); return;
+  case EXP_INDEX: add(t, indexed_type(exp)); return;
   case EXP_UPDATE: add(t, atom_type(exp->u.update.array)); return;
   case EXP_IOTA:
     add(t, type_of_rows(type_scalar(exp->u.iota.type), exp->u.iota.count));

@@ -282,19 +282,14 @@ VarVec core_free_lambda(const Lambda *fn) {
 
 // ---- bodies
 
-typedef struct BodyList {
-  const Body **out;
-  int count, max;
-} BodyList;
-
 static void list_body(CoreVisitor *v, const Body *body) {
-  BodyList *list = v->state;
-  if (list->count < list->max) list->out[list->count++] = body;
+  BodyVec *bodies = v->state;
+  vec_push(bodies, body);
 }
 
-int exp_bodies(const Exp *exp, const Body **out, int max) {
-  BodyList list = { .out = out, .max = max };
-  CoreVisitor v = { .body = list_body, .state = &list };
+BodyVec exp_bodies(const Exp *exp) {
+  BodyVec bodies = { 0 };
+  CoreVisitor v = { .body = list_body, .state = &bodies };
   core_visit_exp(&v, exp);
-  return list.count;
+  return bodies;
 }

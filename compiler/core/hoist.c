@@ -22,20 +22,20 @@ enum {
 };  // deeper bodies keep their statements: sets of levels are 64 bits
 
 // A body on the way from the outermost to the current one.
-typedef struct Frame {
+typedef struct HoistFrame {
   FrameKind kind;
   bool has_times;  // FRAME_REPEATED: the body runs `times` times
   Atom times;
   Vec(Stm) stms;
   uint64_t reads;  // levels of the variables that its statements read
   bool may_fail;
-} Frame;
+} HoistFrame;
 
 typedef struct Hoist {
   Compiler *c;
   HoistFacts *facts;
   Map *levels;  // Var -> level + 1, as a pointer; outermost parameters are not in it
-  Vec(Frame *) frames;
+  Vec(HoistFrame *) frames;
   const Exp *exp;  // whose children are being walked
   uint64_t reads;  // what the statement at hand reads: a set of levels
   bool may_fail;
@@ -69,7 +69,7 @@ static uint64_t type_reads(const Hoist *h, CoreType type) {
 
 // ---- where to
 
-static bool runs_certainly(const Frame *frame) {
+static bool runs_certainly(const HoistFrame *frame) {
   return frame->has_times && frame->times.kind == ATOM_CONST &&
          frame->times.u.constant.u.i > 0;
 }
@@ -80,7 +80,7 @@ static bool is_size_op(const Exp *e) {
   return op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_MIN || op == OP_MAX;
 }
 
-static bool lets_go(const Hoist *h, const Frame *frame, const Stm *stm) {
+static bool lets_go(const Hoist *h, const HoistFrame *frame, const Stm *stm) {
   if (frame->kind == FRAME_BRANCH) return is_size_op(stm->exp);
   if (hoist_is_kept(h->facts, stm)) return false;
   if (!h->may_fail || runs_certainly(frame)) return true;
@@ -93,7 +93,7 @@ static int target_level(Hoist *h, const Stm *stm) {
   int level = level_now(h);
   if (level >= MAX_LEVEL) return level;
   while (level > 0 && h->reads < level_bit(level)) {
-    const Frame *frame = h->frames.at[level];
+    const HoistFrame *frame = h->frames.at[level];
     if (!lets_go(h, frame, stm)) break;
     if (h->may_fail && !runs_certainly(frame)) h->reads |= atom_reads(h, frame->times);
     level--;
@@ -103,8 +103,8 @@ static int target_level(Hoist *h, const Stm *stm) {
 
 // ---- moving
 
-static void emit(Hoist *h, Stm stm, int level) {
-  Frame *frame = h->frames.at[level];
+static void emit_in_frame(Hoist *h, Stm stm, int level) {
+  HoistFrame *frame = h->frames.at[level];
   vec_push(&frame->stms, stm);
   for (int i = 0; i < stm.binder_count; i++) {
     set_level(h, stm.binders[i], level);
@@ -119,7 +119,7 @@ static Atom emit_op(Hoist *h, const char *name, const Exp *exp, int level, Loc l
   Builder b = builder_new(h->c, loc);
   Atom result = core_let(&b, name, exp);
   for (int i = 0; i < b.stms.count; i++)
-    emit(h, b.stms.at[i], level);
+    emit_in_frame(h, b.stms.at[i], level);
   return result;
 }
 
@@ -127,7 +127,7 @@ static Atom emit_op(Hoist *h, const char *name, const Exp *exp, int level, Loc l
 static const Exp *weaken_assert(Hoist *h, const Stm *stm, int target) {
   Exp e = *stm->exp;
   for (int level = level_now(h); level > target; level--) {
-    const Frame *frame = h->frames.at[level];
+    const HoistFrame *frame = h->frames.at[level];
     if (runs_certainly(frame)) continue;
     const Exp *never = exp_op2(OP_LE, frame->times, atom_i64(0));
     Atom idle = emit_op(h, "idle", never, target, stm->loc);
@@ -141,7 +141,7 @@ static void move_stm(Hoist *h, Stm stm) {
   int target = target_level(h, &stm);
   if (target < level_now(h) && stm.exp->kind == EXP_ASSERT)
     stm.exp = weaken_assert(h, &stm, target);
-  emit(h, stm, target);
+  emit_in_frame(h, stm, target);
 }
 
 // ---- walking
@@ -169,9 +169,10 @@ static const Atom *times_of(const Exp *e, const Body *body) {
   return body == e->u.soac.fn.body ? &e->u.soac.width : NULL;
 }
 
-static Frame *frame_new(const Exp *e, const Body *body) {
+static HoistFrame *frame_new(const Exp *e, const Body *body) {
   const Atom *times = times_of(e, body);
-  Frame *frame = new_node(Frame, .kind = exp_is_branch(e) ? FRAME_BRANCH : FRAME_REPEATED);
+  HoistFrame *frame =
+      new_node(HoistFrame, .kind = exp_is_branch(e) ? FRAME_BRANCH : FRAME_REPEATED);
   frame->has_times = times != NULL;
   if (times) frame->times = *times;
   return frame;
@@ -194,7 +195,7 @@ static void hoist_stm(CoreMapper *m, Stm stm) {
   h->may_fail = saved.may_fail;
 }
 
-static const Body *frame_body(CoreMapper *m, Frame *frame, const Body *body) {
+static const Body *frame_body(CoreMapper *m, HoistFrame *frame, const Body *body) {
   Hoist *h = m->state;
   vec_push(&h->frames, frame);
   for (int i = 0; i < body->stm_count; i++)
@@ -208,7 +209,7 @@ static const Body *frame_body(CoreMapper *m, Frame *frame, const Body *body) {
 
 static const Body *inner_body(CoreMapper *m, const Body *body) {
   Hoist *h = m->state;
-  Frame *frame = frame_new(h->exp, body);
+  HoistFrame *frame = frame_new(h->exp, body);
   const Body *out = frame_body(m, frame, body);
   h->may_fail |= frame->may_fail;
   // Its own variables are at deeper levels; past the last level nothing moves anyway.
@@ -222,7 +223,7 @@ static const Body *hoist_body(Compiler *c, const Body *body) {
   CoreMapper m = {
     .atom = read_atom, .body = inner_body, .binder = enter_binder, .state = &h
   };
-  return frame_body(&m, new_node(Frame, .kind = FRAME_TOP), body);
+  return frame_body(&m, new_node(HoistFrame, .kind = FRAME_TOP), body);
 }
 
 const Core *hoist(Compiler *c, const Core *core) {

@@ -2,14 +2,14 @@
 // they stand, and which sizes cannot be negative.
 #include "core/hoist.h"
 
-static const Var *root(const HoistFacts *f, const Var *var) {
+static const Var *root_of_view(const HoistFacts *f, const Var *var) {
   const Var *source = map_get(f->sources, var);
   return source ? source : var;
 }
 
 static void keep(HoistFacts *f, Atom a) {
   if (a.kind == ATOM_CONST || a.u.var->type.rank == 0) return;
-  const Var *var = root(f, a.u.var);
+  const Var *var = root_of_view(f, a.u.var);
   map_put(f->kept, var, var);
 }
 
@@ -45,7 +45,7 @@ static void note_view(HoistFacts *f, const Stm *stm) {
   if (e->kind == EXP_REARRANGE) a = e->u.rearrange.array;
   if (e->kind == EXP_RESHAPE) a = e->u.reshape.array;
   if (e->kind == EXP_ROTATE) a = e->u.rotate.array;
-  if (a.kind == ATOM_VAR) map_put(f->sources, stm->binders[0], root(f, a.u.var));
+  if (a.kind == ATOM_VAR) map_put(f->sources, stm->binders[0], root_of_view(f, a.u.var));
 }
 
 static void look_at_param(CoreVisitor *v, const Var *var) {

@@ -13,7 +13,7 @@ enum {
   SMALL_FACTOR = 1 << 15,
 };
 
-static const Known *known_of(const Simplify *s, Atom a) {
+static const Known *known_of_atom(const Simplify *s, Atom a) {
   return a.kind == ATOM_VAR ? map_get(s->known, a.u.var) : NULL;
 }
 
@@ -29,7 +29,7 @@ static bool constant(Atom a, int64_t *out) {
 
 // The defining expression if it is an operation on signed integers.
 static const Exp *signed_op(const Simplify *s, Atom a) {
-  const Known *k = known_of(s, a);
+  const Known *k = known_of_atom(s, a);
   const Exp *e = k ? k->exp : NULL;
   return e && e->kind == EXP_OP && prim_is_signed(e->u.op.type) ? e : NULL;
 }
@@ -54,7 +54,7 @@ static bool below(const Simplify *s, Atom a, Atom limit, int fuel);
 
 // Can a + offset be computed without overflow, for a that is not negative?
 static bool has_room(const Simplify *s, Atom a, int64_t offset) {
-  const Known *k = known_of(s, a);
+  const Known *k = known_of_atom(s, a);
   if (offset <= 0) return true;
   if (!k || !k->below) return false;
   return offset == 1 || (k->counts && atom_type(a).elem == PRIM_I64);
@@ -137,7 +137,7 @@ static int64_t lower_defined(const Simplify *s, Atom a, const Exp *def, int fuel
 static int64_t lower(const Simplify *s, Atom a, int fuel) {
   int64_t value;
   if (constant(a, &value)) return value;
-  const Known *k = known_of(s, a);
+  const Known *k = known_of_atom(s, a);
   if (!k || !fuel) return INT64_MIN;
   if (!k->exp) return k->at_least;
   return max_of(k->at_least, lower_defined(s, a, k->exp, fuel - 1));
@@ -150,7 +150,7 @@ bool simplify_is_nonneg(const Simplify *s, Atom a) { return simplify_lower(s, a)
 
 // The smallest constant bound that was noted.
 static int64_t upper_by_bound(const Simplify *s, Atom a) {
-  const Known *k = known_of(s, a);
+  const Known *k = known_of_atom(s, a);
   int64_t most = INT64_MAX, c;
   for (const Bound *b = k ? k->below : NULL; b; b = b->next) {
     if (constant(b->limit, &c)) most = min_of(most, c - 1);
@@ -197,7 +197,7 @@ static bool at_most(const Simplify *s, Atom m, Atom limit, int64_t offset, int f
 // a + offset < limit by one of the bounds of a
 static bool below_by_bound(const Simplify *s, Atom a, int64_t offset, Atom limit,
                            int fuel) {
-  const Known *k = known_of(s, a);
+  const Known *k = known_of_atom(s, a);
   for (const Bound *b = k ? k->below : NULL; b; b = b->next) {
     if (at_most(s, b->limit, limit, offset, fuel)) return true;
   }
@@ -239,7 +239,7 @@ static bool below_op(const Simplify *s, const Exp *e, Atom limit, int fuel) {
 // convert i < convert n, from i < n
 static bool below_widened(const Simplify *s, const Exp *def, Atom limit, int fuel) {
   Atom from, limit_from;
-  const Known *k = known_of(s, limit);
+  const Known *k = known_of_atom(s, limit);
   return is_widened(def, &from) && k && is_widened(k->exp, &limit_from) &&
          atom_type(from).elem == atom_type(limit_from).elem &&
          below(s, from, limit_from, fuel);
@@ -258,7 +258,7 @@ static bool below_defined(const Simplify *s, Atom a, const Exp *def, Atom limit,
 static bool below(const Simplify *s, Atom a, Atom limit, int fuel) {
   int64_t c;
   if (constant(a, &c)) return lower(s, limit, fuel) > c;
-  const Known *k = known_of(s, a);
+  const Known *k = known_of_atom(s, a);
   if (!k || !fuel) return false;
   if (below_by_bound(s, a, 0, limit, fuel - 1)) return true;
   if (constant(limit, &c) && upper(s, a, fuel) < c) return true;

@@ -37,16 +37,16 @@ static const Body *scatter_body(const Body *body, const ScatterDest *dests,
 // Inner parallelism of f is sequential.  Tests: tests/rules/scatter-*
 bool rule_scatter(Flatten *fl, const Goal *goal, Atom *out) {
   const Exp *exp = goal->stm->exp;
-  if (exp->kind != EXP_SCATTER || marked_sequential(goal->stm)) return false;
+  if (exp->kind != EXP_SCATTER || flatten_is_sequential(goal->stm)) return false;
   if (goal_varies(goal, exp->u.scatter.width)) return false;
   if (goal_is_question(goal)) return true;
-  trace(fl, "scatter", goal->stm);
+  flatten_trace(fl, "scatter", goal->stm);
   int depth = nest_depth(goal->nest);
   int count = exp->u.scatter.dest_count;
   ScatterDest *dests = new_array(ScatterDest, count);
   for (int d = 0; d < count; d++) {
-    dests[d].dest =
-        expand_atom(fl, goal->nest, goal->level, exp->u.scatter.dests[d].dest, goal->b);
+    dests[d].dest = flatten_expand(fl, goal->nest, goal->level,
+                                   exp->u.scatter.dests[d].dest, goal->b);
     dests[d].index_count = depth + exp->u.scatter.dests[d].index_count;
   }
   Soac map = { .width = exp->u.scatter.width,
@@ -60,7 +60,7 @@ bool rule_scatter(Flatten *fl, const Goal *goal, Atom *out) {
   SegOp like = {
     .kind = SEG_SCATTER, .level = goal->level, .dests = dests, .dest_count = count
   };
-  emit_seg(fl, goal, flatten_push(fl, nest, &map), &like, body, out);
+  flatten_emit_seg(fl, goal, flatten_push(fl, nest, &map), &like, body, out);
   return true;
 }
 
@@ -72,7 +72,8 @@ static bool hist_is_exploitable(const Goal *goal, const Exp *hist) {
   for (int i = 0; i < hist->u.hist.op_count; i++) {
     const RedOp *op = &hist->u.hist.ops[i].op;
     Soac as_soac = { .ops = op, .op_count = 1 };
-    if (!operators_on_scalars(&as_soac) || goal_operators_vary(goal, op, 1)) return false;
+    if (!flat_operators_on_scalars(&as_soac) || goal_operators_vary(goal, op, 1))
+      return false;
   }
   return true;
 }
@@ -81,17 +82,17 @@ static bool hist_is_exploitable(const Goal *goal, const Exp *hist) {
 //            where dests' are dests over Sigma.  Tests: tests/rules/hist-*
 bool rule_hist(Flatten *fl, const Goal *goal, Atom *out) {
   const Exp *exp = goal->stm->exp;
-  if (exp->kind != EXP_HIST || marked_sequential(goal->stm)) return false;
+  if (exp->kind != EXP_HIST || flatten_is_sequential(goal->stm)) return false;
   if (!hist_is_exploitable(goal, exp)) return false;
   if (goal_is_question(goal)) return true;
-  trace(fl, "hist", goal->stm);
+  flatten_trace(fl, "hist", goal->stm);
   HistOp *hists = new_array(HistOp, exp->u.hist.op_count);
   for (int h = 0; h < exp->u.hist.op_count; h++) {
     hists[h] = exp->u.hist.ops[h];
     Atom *dests = new_array(Atom, hists[h].op.count);
     for (int i = 0; i < hists[h].op.count; i++)
-      dests[i] =
-          expand_atom(fl, goal->nest, goal->level, exp->u.hist.ops[h].dests[i], goal->b);
+      dests[i] = flatten_expand(fl, goal->nest, goal->level, exp->u.hist.ops[h].dests[i],
+                                goal->b);
     hists[h].dests = dests;
   }
   Soac map = { .width = exp->u.hist.width,
@@ -102,7 +103,7 @@ bool rule_hist(Flatten *fl, const Goal *goal, Atom *out) {
                  .level = goal->level,
                  .hists = hists,
                  .hist_count = exp->u.hist.op_count };
-  emit_seg(fl, goal, flatten_push(fl, goal->nest, &map), &like, map.fn.body, out);
+  flatten_emit_seg(fl, goal, flatten_push(fl, goal->nest, &map), &like, map.fn.body, out);
   return true;
 }
 
@@ -195,11 +196,11 @@ bool rule_array_operation(Flatten *fl, const Goal *goal, Atom *out) {
   if (!elements.make) return false;
   if (goal_varies(goal, elements.width)) return false;
   if (goal_is_question(goal)) return true;
-  trace(fl, "array-operation", goal->stm);
+  flatten_trace(fl, "array-operation", goal->stm);
   Lambda fn = over_position(fl, elements.make, exp, goal->stm->loc);
   const Nest *nest = nest_index(nest_level(goal->nest, elements.width), fn.params[0],
                                 nest_depth(goal->nest) + 1);
-  emit_segmap(fl, nest, goal->level, fn.body, goal->b, out);
+  flatten_emit_segmap(fl, nest, goal->level, fn.body, goal->b, out);
   return true;
 }
 
@@ -288,7 +289,7 @@ static const Nest *slice_levels(Flatten *fl, const Nest *nest, const Exp *exp, B
   return nest;
 }
 
-static int value_count(const Exp *update) {
+static int sliced_count(const Exp *update) {
   int count = 0;
   for (int i = 0; i < update->u.update.dim_count; i++)
     count += update->u.update.dims[i].is_slice;
@@ -322,10 +323,10 @@ bool rule_update(Flatten *fl, const Goal *goal, Atom *out) {
   if (exp->kind != EXP_UPDATE || !update_is_exploitable(goal, exp)) return false;
   if (goal_is_question(goal)) return true;
   int rank = exp->u.update.dim_count, depth = nest_depth(goal->nest);
-  trace(fl, "update", goal->stm);
-  ScatterDest dest = {
-    expand_atom(fl, goal->nest, goal->level, exp->u.update.array, goal->b), depth + rank
-  };
+  flatten_trace(fl, "update", goal->stm);
+  ScatterDest dest = { flatten_expand(fl, goal->nest, goal->level, exp->u.update.array,
+                                      goal->b),
+                       depth + rank };
   Atom *results = new_array(Atom, depth + rank + 1), *value_at = new_array(Atom, rank);
   Builder body = builder_new(fl->c, goal->stm->loc);
   const Nest *nest = bind_positions(fl, goal->nest, results);
@@ -333,7 +334,7 @@ bool rule_update(Flatten *fl, const Goal *goal, Atom *out) {
   if (!nest)
     nest =
         nest_level(NULL, atom_i64(1));  // one element on the host: a space of one point
-  int sliced = value_count(exp);
+  int sliced = sliced_count(exp);
   Atom value = exp->u.update.value;
   if (sliced) value = core_let(&body, "v", exp_index(value, value_at, sliced, false));
   results[depth + rank] = value;
@@ -341,6 +342,7 @@ bool rule_update(Flatten *fl, const Goal *goal, Atom *out) {
                  .level = goal->level,
                  .dests = mem_copy(&dest, sizeof dest),
                  .dest_count = 1 };
-  emit_seg(fl, goal, nest, &like, core_body(&body, results, depth + rank + 1), out);
+  flatten_emit_seg(fl, goal, nest, &like, core_body(&body, results, depth + rank + 1),
+                   out);
   return true;
 }

@@ -152,8 +152,8 @@ static bool flush(Group *g, VarVec vars) {
       results[i] = atom_var(f.stored.at[i]);
     const Body *body = new_node(Body, .stms = f.stms.at, .stm_count = f.stms.count,
                                 .results = results, .result_count = count);
-    trace(g->fl, "G6", &f.stms.at[0]);
-    emit_segmap(g->fl, g->nest, g->level, body, g->b, arrays);
+    flatten_trace(g->fl, "G6", &f.stms.at[0]);
+    flatten_emit_segmap(g->fl, g->nest, g->level, body, g->b, arrays);
     for (int i = 0; i < count; i++)
       g->nest = nest_read(g->nest, f.stored.at[i], arrays[i], nest_depth(g->nest));
   }
@@ -189,8 +189,8 @@ static bool rule_g6(Group *g, const Stm *stm) {
   if (!flush(g, stm_free(stm))) return false;
   goal.nest = g->nest;
   Atom *out = new_array(Atom, stm->binder_count);
-  if (!apply_rules(g->fl, &goal, out)) return false;
-  if (g->now + 1 < g->count) trace(g->fl, "G6", stm);
+  if (!rule_apply(g->fl, &goal, out)) return false;
+  if (g->now + 1 < g->count) flatten_trace(g->fl, "G6", stm);
   for (int i = 0; i < stm->binder_count; i++)
     g->nest = nest_read(g->nest, stm->binders[i], out[i], nest_depth(g->nest));
   return true;
@@ -213,7 +213,7 @@ static void seek_failure(CoreVisitor *v, const Body *body) {
 // Parallel work that is the same at every point of the context and cannot fail (there may be no
 // point): done once, outside.
 static bool is_common_work(const Group *g, const Stm *stm) {
-  if (!exp_is_soac(stm->exp) || marked_sequential(stm)) return false;
+  if (!exp_is_soac(stm->exp) || flatten_is_sequential(stm)) return false;
   Goal goal = goal_of(g, stm);
   VarVec free = stm_free(stm);
   vec_each (const Var **, v, &free)
@@ -276,7 +276,7 @@ static void finish(Group *g, const Body *body, const bool *uniform, Atom *out) {
   const Body *last = new_node(Body, .stms = f.stms.at, .stm_count = f.stms.count,
                               .results = results.at, .result_count = results.count);
   Atom *arrays = new_array(Atom, results.count);
-  emit_segmap(g->fl, g->nest, g->level, last, g->b, arrays);
+  flatten_emit_segmap(g->fl, g->nest, g->level, last, g->b, arrays);
   Atom ignored;
   for (int i = 0, next = 0; i < body->result_count; i++)
     if (!(uniform && uniform[i]) && !in_memory(g, body->results[i], &ignored))
@@ -305,7 +305,7 @@ static void flatten_host_stm(Flatten *fl, int level, const Stm *stm, Builder *b)
     map_put(fl->defs, stm->binders[i], stm);
   b->loc = stm->loc;
   Goal goal = { .level = level, .stm = stm, .b = b };
-  apply_rules(fl, &goal, out);
+  rule_apply(fl, &goal, out);
   for (int i = 0; i < stm->binder_count; i++)
     if (!atom_equal(out[i], atom_var(stm->binders[i])))
       core_let_vars(b, &stm->binders[i], 1, exp_atom(out[i]));

@@ -84,7 +84,7 @@ static Lambda scatter_function(Flatten *fl, const Atom *ys, int count) {
   return lambda_new(params, count + 2, core_body(&b, results, 2 * count));
 }
 
-const Body *filter_by_scan(Flatten *fl, const Stm *stm) {
+const Body *flatten_filter(Flatten *fl, const Stm *stm) {
   const Soac *soac = &stm->exp->u.soac;
   int count = soac->fn.body->result_count - 1;  // arrays that are filtered
   Builder b = builder_new(fl->c, stm->loc);

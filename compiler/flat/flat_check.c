@@ -2,24 +2,24 @@
 #include "base/map.h"
 #include "flat/flat.h"
 
-typedef struct Check {
+typedef struct FlatCheck {
   Compiler *c;
   int level;   // of the seg-op around; 2 on the host
   Map *names;  // guards seen
-} Check;
+} FlatCheck;
 
-static void check_body(Check *k, const Body *body);
+static void check_body(FlatCheck *k, const Body *body);
 
-static void check_seg(Check *k, const Stm *stm) {
+static void check_seg(FlatCheck *k, const Stm *stm) {
   const SegOp *seg = stm->exp->u.seg;
   if (seg->level != k->level - 1)
     bug(k->c, stm->loc, "seg-op of level %d within level %d", seg->level, k->level);
   if (seg->dim_count < 1) bug(k->c, stm->loc, "seg-op without a space");
-  Check inner = { k->c, seg->level, k->names };
+  FlatCheck inner = { k->c, seg->level, k->names };
   check_body(&inner, seg->body);
 }
 
-static void check_guard(Check *k, const Stm *stm) {
+static void check_guard(FlatCheck *k, const Stm *stm) {
   const Guard *guard = stm->exp->u.guard.guard;
   if (k->level != 2) bug(k->c, stm->loc, "guard %s within a kernel", guard->name);
   if (map_has(k->names, guard->name))
@@ -27,7 +27,7 @@ static void check_guard(Check *k, const Stm *stm) {
   map_put(k->names, guard->name, guard);
 }
 
-static void check_stm(Check *k, const Stm *stm) {
+static void check_stm(FlatCheck *k, const Stm *stm) {
   const Exp *exp = stm->exp;
   if (exp->kind == EXP_SEG) {
     check_seg(k, stm);
@@ -37,21 +37,20 @@ static void check_stm(Check *k, const Stm *stm) {
   if (k->level == 2 && exp_is_soac(exp))
     bug(k->c, stm->loc, "sequential SOAC on the host");
   // Nothing parallel may stand in a sequential SOAC either: its level counts as 0.
-  Check inner = { k->c, exp_is_soac(exp) ? 0 : k->level, k->names };
-  const Body *bodies[8];
-  int count = exp_bodies(exp, bodies, 8);
-  for (int i = 0; i < count; i++)
-    check_body(&inner, bodies[i]);
+  FlatCheck inner = { k->c, exp_is_soac(exp) ? 0 : k->level, k->names };
+  BodyVec bodies = exp_bodies(exp);
+  vec_each (const Body **, body, &bodies)
+    check_body(&inner, *body);
 }
 
-static void check_body(Check *k, const Body *body) {
+static void check_body(FlatCheck *k, const Body *body) {
   for (int i = 0; i < body->stm_count; i++)
     check_stm(k, &body->stms[i]);
 }
 
 void flat_check(Compiler *c, const Core *flat) {
   for (int i = 0; i < flat->entry_count; i++) {
-    Check k = { c, 2, map_new(NULL) };
+    FlatCheck k = { c, 2, map_new(NULL) };
     check_body(&k, flat->entries[i]->body);
   }
 }

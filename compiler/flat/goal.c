@@ -37,7 +37,7 @@ bool goal_is_uniform(const Goal *goal, const Stm *stm) {
   return scalar && !exp_may_fail(stm->exp) && !free_varies(goal, core_free_exp(stm->exp));
 }
 
-const Soac *vector_operator(const Lambda *op) {
+const Soac *flat_vector_operator(const Lambda *op) {
   const Body *body = op->body;
   if (body->stm_count != 1 || body->stms[0].exp->kind != EXP_MAP) return NULL;
   const Stm *stm = &body->stms[0];
@@ -51,7 +51,7 @@ const Soac *vector_operator(const Lambda *op) {
   return map;
 }
 
-bool operators_on_scalars(const Soac *soac) {
+bool flat_operators_on_scalars(const Soac *soac) {
   for (int i = 0; i < soac->op_count; i++) {
     const RedOp *op = &soac->ops[i];
     for (int k = 0; k < op->count; k++)
@@ -100,10 +100,10 @@ enum { DEEPEST_NEST = 32 };  // parallelism further inside would add nothing but
 
 bool goal_distributes(Flatten *fl, const Goal *goal) {
   if (nest_depth(goal->nest) >= DEEPEST_NEST) return false;
-  if (marked_sequential(goal->stm) || sizes_vary(goal)) return false;
+  if (flatten_is_sequential(goal->stm) || sizes_vary(goal)) return false;
   Goal question = *goal;
   question.b = NULL;
-  return apply_rules(fl, &question, NULL);
+  return rule_apply(fl, &question, NULL);
 }
 
 bool goal_body_exploitable(Flatten *fl, const Goal *goal, const Body *body) {
@@ -121,14 +121,13 @@ bool goal_body_exploitable(Flatten *fl, const Goal *goal, const Body *body) {
   return false;
 }
 
-bool body_has_seg(const Body *body, int level) {
+bool flat_body_has_seg(const Body *body, int level) {
   for (int i = 0; i < body->stm_count; i++) {
     const Exp *exp = body->stms[i].exp;
     if (exp->kind == EXP_SEG && exp->u.seg->level == level) return true;
-    const Body *inner[8];
-    int count = exp_bodies(exp, inner, 8);
-    for (int k = 0; k < count; k++)
-      if (body_has_seg(inner[k], level)) return true;
+    BodyVec bodies = exp_bodies(exp);
+    vec_each (const Body **, inner, &bodies)
+      if (flat_body_has_seg(*inner, level)) return true;
   }
   return false;
 }

@@ -4,20 +4,22 @@
 #include "flat/rules.h"
 #include <string.h>
 
-void trace(Flatten *fl, const char *rule, const Stm *stm) {
+void flatten_trace(Flatten *fl, const char *rule, const Stm *stm) {
   if (fl->options.trace)
     text_printf(fl->options.trace, "%s: %s\n", loc_text(stm->loc), rule);
 }
 
-bool marked_sequential(const Stm *stm) { return stm->attrs && stm->attrs->sequential; }
+bool flatten_is_sequential(const Stm *stm) {
+  return stm->attrs && stm->attrs->sequential;
+}
 
-void emit_seg(Flatten *fl, const Goal *goal, const Nest *nest, const SegOp *like,
-              const Body *body, Atom *out) {
+void flatten_emit_seg(Flatten *fl, const Goal *goal, const Nest *nest, const SegOp *like,
+                      const Body *body, Atom *out) {
   const SegOp *seg = nest_manifest(fl->c, nest, like, body);
   core_let_n(goal->b, goal->stm->binders[0]->name, exp_seg(seg), out);
 }
 
-const Body *body_of_stm(const Stm *stm) {
+const Body *flatten_body_of_stm(const Stm *stm) {
   Atom *results = new_array(Atom, stm->binder_count);
   for (int i = 0; i < stm->binder_count; i++)
     results[i] = atom_var(stm->binders[i]);
@@ -48,8 +50,8 @@ static const char *result_name(const Body *body, int i) {
   return a.kind == ATOM_VAR ? a.u.var->name : "x";
 }
 
-void emit_segmap(Flatten *fl, const Nest *nest, int level, const Body *body, Builder *b,
-                 Atom *out) {
+void flatten_emit_segmap(Flatten *fl, const Nest *nest, int level, const Body *body,
+                         Builder *b, Atom *out) {
   bool single = !nest;  // a space of one point; its element is taken out again
   if (single) nest = nest_level(NULL, atom_i64(1));
   SegOp like = { .kind = SEG_MAP, .level = level };
@@ -61,7 +63,7 @@ void emit_segmap(Flatten *fl, const Nest *nest, int level, const Body *body, Bui
     out[i] = core_let(b, result_name(body, i), exp_index(out[i], &zero, 1, false));
 }
 
-Atom expand_atom(Flatten *fl, const Nest *nest, int level, Atom a, Builder *b) {
+Atom flatten_expand(Flatten *fl, const Nest *nest, int level, Atom a, Builder *b) {
   Atom array;
   int levels;
   if (!nest) return a;
@@ -70,7 +72,7 @@ Atom expand_atom(Flatten *fl, const Nest *nest, int level, Atom a, Builder *b) {
     return array;
   const Body *body = new_node(Body, .results = mem_copy(&a, sizeof a), .result_count = 1);
   Atom out;
-  emit_segmap(fl, nest, level, body, b, &out);
+  flatten_emit_segmap(fl, nest, level, body, b, &out);
   return out;
 }
 
@@ -83,7 +85,8 @@ static Name unused_name(Flatten *fl, const char *text) {
   return name;
 }
 
-const Guard *guard_new(Flatten *fl, GuardKind kind, const Stm *stm, const SizeExp *par) {
+const Guard *flatten_guard(Flatten *fl, GuardKind kind, const Stm *stm,
+                           const SizeExp *par) {
   static const char *const kinds[] = {
     [GUARD_TOP] = "top",
     [GUARD_INTRA] = "intra",
@@ -99,7 +102,7 @@ const Guard *guard_new(Flatten *fl, GuardKind kind, const Stm *stm, const SizeEx
   return new_node(Guard, .kind = kind, .name = name, .loc = stm->loc, .par = par);
 }
 
-void emit_branches(const Goal *goal, const Exp *exp, Atom *out) {
+void flatten_emit_branches(const Goal *goal, const Exp *exp, Atom *out) {
   core_let_n(goal->b, goal->stm->binders[0]->name, exp, out);
 }
 
@@ -175,8 +178,8 @@ static Lambda column_reduction(Flatten *fl, const Stm *stm, const RedOp *op,
   return lambda_new(columns, count, core_body(&b, reduced, count));
 }
 
-const Body *interchange_reduce(Flatten *fl, const Stm *stm, const Soac *inner,
-                               const Atom *neutral) {
+const Body *flatten_interchange_reduce(Flatten *fl, const Stm *stm, const Soac *inner,
+                                       const Atom *neutral) {
   const Soac *soac = &stm->exp->u.soac;
   int count = soac->ops[0].count;
   Builder b = builder_new(fl->c, stm->loc);
@@ -205,7 +208,7 @@ static const RedOp *renamed_ops(Flatten *fl, const RedOp *ops, int count) {
   return out;
 }
 
-const Body *decompose_redomap(Flatten *fl, const Stm *stm) {
+const Body *flatten_decompose(Flatten *fl, const Stm *stm) {
   const Soac *soac = &stm->exp->u.soac;
   Builder b = builder_new(fl->c, stm->loc);
   int results = soac->fn.body->result_count, reds = soac_red_count(soac);
@@ -276,7 +279,7 @@ static CoreType expanded_type(const Nest *nest, CoreType type) {
   return type_array(type.elem, depth + type.rank, dims);
 }
 
-void interchange_loop(Flatten *fl, const Goal *goal, Atom *out) {
+void flatten_interchange_loop(Flatten *fl, const Goal *goal, Atom *out) {
   Exp *loop = mem_copy(goal->stm->exp, sizeof(Exp));
   int count = loop->u.loop.param_count;
   const bool *uniform = uniform_params(goal->nest, loop);
@@ -290,7 +293,7 @@ void interchange_loop(Flatten *fl, const Goal *goal, Atom *out) {
     if (uniform[i]) continue;
     params[i] =
         var_new(fl->c, param->name, expanded_type(goal->nest, param->type), param->loc);
-    inits[i] = expand_atom(fl, goal->nest, goal->level, inits[i], goal->b);
+    inits[i] = flatten_expand(fl, goal->nest, goal->level, inits[i], goal->b);
     inside = nest_read(inside, param, atom_var(params[i]), nest_depth(goal->nest));
   }
   Builder b = builder_new(fl->c, goal->stm->loc);
@@ -301,5 +304,5 @@ void interchange_loop(Flatten *fl, const Goal *goal, Atom *out) {
   core_let_n(goal->b, goal->stm->binders[0]->name, loop, out);
   // A uniform result is wanted over the context like every other.
   for (int i = 0; i < count; i++)
-    if (uniform[i]) out[i] = expand_atom(fl, goal->nest, goal->level, out[i], goal->b);
+    if (uniform[i]) out[i] = flatten_expand(fl, goal->nest, goal->level, out[i], goal->b);
 }

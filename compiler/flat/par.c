@@ -56,15 +56,14 @@ static Map *scope_inside(const Map *outside, const Exp *exp) {
   return scope;
 }
 
-const SizeExp *inner_par(const Body *body, const Map *bound, const SizeExp *so_far) {
+const SizeExp *par_inner(const Body *body, const Map *bound, const SizeExp *so_far) {
   Map *scope = map_new(bound);
   for (int i = 0; i < body->stm_count; i++) {
     const Exp *exp = body->stms[i].exp;
     if (exp->kind == EXP_SEG) so_far = larger(so_far, seg_par(exp->u.seg, scope));
-    const Body *inner[2];
-    int count = exp_is_parallel(exp) ? 0 : exp_bodies(exp, inner, 2);
-    for (int k = 0; k < count; k++)
-      so_far = inner_par(inner[k], scope_inside(scope, exp), so_far);
+    BodyVec bodies = exp_is_parallel(exp) ? (BodyVec){ 0 } : exp_bodies(exp);
+    vec_each (const Body **, inner, &bodies)
+      so_far = par_inner(*inner, scope_inside(scope, exp), so_far);
     for (int k = 0; k < body->stms[i].binder_count; k++)
       map_put(scope, body->stms[i].binders[k], body);
   }
@@ -74,37 +73,37 @@ const SizeExp *inner_par(const Body *body, const Map *bound, const SizeExp *so_f
 // ---- local memory
 
 // coefficient * factors; factors are NULL for a constant.
-typedef struct Term {
+typedef struct BytesTerm {
   int64_t coefficient;
   const SizeExp *factors;
-} Term;
+} BytesTerm;
 
 static bool is_constant(const SizeExp *e) {
   return e->kind == SIZE_EXP_ATOM && e->atom.kind == ATOM_CONST;
 }
 
-static Term term_of(const SizeExp *e) {
-  if (is_constant(e)) return (Term){ e->atom.u.constant.u.i, NULL };
-  if (e->kind != SIZE_EXP_MUL || !is_constant(e->a)) return (Term){ 1, e };
-  return (Term){ e->a->atom.u.constant.u.i, e->b };
+static BytesTerm term_of(const SizeExp *e) {
+  if (is_constant(e)) return (BytesTerm){ e->atom.u.constant.u.i, NULL };
+  if (e->kind != SIZE_EXP_MUL || !is_constant(e->a)) return (BytesTerm){ 1, e };
+  return (BytesTerm){ e->a->atom.u.constant.u.i, e->b };
 }
 
-static const SizeExp *exp_of_term(Term t) {
+static const SizeExp *exp_of_term(BytesTerm t) {
   const SizeExp *coefficient = size_exp_atom(atom_i64(t.coefficient));
   return t.factors ? size_exp_op(SIZE_EXP_MUL, coefficient, t.factors) : coefficient;
 }
 
-static bool same_factors(Term a, Term b) {
+static bool same_factors(BytesTerm a, BytesTerm b) {
   if (!a.factors || !b.factors) return a.factors == b.factors;
   return same_size(a.factors, b.factors);
 }
 
 // The sum with the term added to a term with the same factors; NULL if it has none.
-static const SizeExp *merged(const SizeExp *sum, Term term) {
+static const SizeExp *merged(const SizeExp *sum, BytesTerm term) {
   if (sum->kind != SIZE_EXP_ADD) {
-    Term own = term_of(sum);
+    BytesTerm own = term_of(sum);
     if (!same_factors(own, term)) return NULL;
-    return exp_of_term((Term){ own.coefficient + term.coefficient, term.factors });
+    return exp_of_term((BytesTerm){ own.coefficient + term.coefficient, term.factors });
   }
   const SizeExp *a = merged(sum->a, term);
   if (a) return size_exp_op(SIZE_EXP_ADD, a, sum->b);
@@ -112,14 +111,14 @@ static const SizeExp *merged(const SizeExp *sum, Term term) {
   return b ? size_exp_op(SIZE_EXP_ADD, sum->a, b) : NULL;
 }
 
-static const SizeExp *add_term(const SizeExp *sum, Term term) {
+static const SizeExp *add_term(const SizeExp *sum, BytesTerm term) {
   if (!sum) return exp_of_term(term);
   const SizeExp *fewer = merged(sum, term);
   return fewer ? fewer : size_exp_op(SIZE_EXP_ADD, sum, exp_of_term(term));
 }
 
 static bool type_bytes(CoreType type, const Map *bound, const SizeExp **sum) {
-  Term term = { prim_size_bytes(type.elem), NULL };
+  BytesTerm term = { prim_size_bytes(type.elem), NULL };
   for (int i = 0; i < type.rank; i++) {
     Atom dim = type.dims[i];
     if (dim.kind == ATOM_VAR && map_has(bound, dim.u.var)) return false;
@@ -148,14 +147,13 @@ static bool stm_bytes(const Stm *stm, const Map *bound, const SizeExp **sum) {
     for (int i = 0; i < stm->binder_count; i++)
       if (!type_bytes(stm->binders[i]->type, bound, sum)) return false;
   if (exp_is_parallel(stm->exp)) return true;
-  const Body *inner[2];
-  int count = exp_bodies(stm->exp, inner, 2);
-  for (int k = 0; k < count; k++)
-    if (!local_bytes(inner[k], scope_inside(bound, stm->exp), sum)) return false;
+  BodyVec bodies = exp_bodies(stm->exp);
+  vec_each (const Body **, inner, &bodies)
+    if (!par_local_bytes(*inner, scope_inside(bound, stm->exp), sum)) return false;
   return true;
 }
 
-static void note_uses(Map *used, VarVec vars) {
+static void note_used(Map *used, VarVec vars) {
   vec_each (const Var **, v, &vars)
     map_put(used, *v, *v);
 }
@@ -176,13 +174,13 @@ static const bool *live_statements(const Body *body) {
     const Stm *stm = &body->stms[i];
     bool droppable = stm->exp->kind == EXP_SEG || stm->exp->kind == EXP_ATOM;
     live[i] = !droppable || is_used(used, stm);
-    if (live[i]) note_uses(used, core_free_exp(stm->exp));
+    if (live[i]) note_used(used, core_free_exp(stm->exp));
   }
   return live;
 }
 
 // Is an array made whose size only the kernel knows?  There is no memory for it in a work-group.
-bool group_makes_varying(const Body *body, const Map *bound) {
+bool par_makes_varying(const Body *body, const Map *bound) {
   Map *scope = map_new(bound);
   const bool *live = live_statements(body);
   for (int i = 0; i < body->stm_count; i++) {
@@ -194,15 +192,14 @@ bool group_makes_varying(const Body *body, const Map *bound) {
           !type_bytes(stm->binders[k]->type, scope, &ignored))
         return true;
     }
-    const Body *inner[8];
-    int count = exp_bodies(stm->exp, inner, 8);
-    for (int k = 0; k < count && live[i]; k++)
-      if (group_makes_varying(inner[k], scope_inside(scope, stm->exp))) return true;
+    BodyVec bodies = live[i] ? exp_bodies(stm->exp) : (BodyVec){ 0 };
+    vec_each (const Body **, inner, &bodies)
+      if (par_makes_varying(*inner, scope_inside(scope, stm->exp))) return true;
   }
   return false;
 }
 
-bool local_bytes(const Body *body, const Map *bound, const SizeExp **sum) {
+bool par_local_bytes(const Body *body, const Map *bound, const SizeExp **sum) {
   Map *scope = map_new(bound);
   // An iota that seg-ops range over is not in memory.
   const bool *live = live_statements(body);

@@ -13,7 +13,7 @@ static bool sequential_inner(const Stm *stm) {
 // Sigma.  Else NULL.
 static const Soac *regular_map(const Goal *goal) {
   const Exp *exp = goal->stm->exp;
-  if (exp->kind != EXP_MAP || marked_sequential(goal->stm)) return NULL;
+  if (exp->kind != EXP_MAP || flatten_is_sequential(goal->stm)) return NULL;
   return goal_varies(goal, exp->u.soac.width) ? NULL : &exp->u.soac;
 }
 
@@ -23,7 +23,7 @@ static const Soac *regular_redomap(const Goal *goal) {
   const Exp *exp = goal->stm->exp;
   if (exp->kind != EXP_REDOMAP && exp->kind != EXP_SCANOMAP) return NULL;
   const Soac *soac = &exp->u.soac;
-  if (marked_sequential(goal->stm) || goal_varies(goal, soac->width)) return NULL;
+  if (flatten_is_sequential(goal->stm) || goal_varies(goal, soac->width)) return NULL;
   return goal_operators_vary(goal, soac->ops, soac->op_count) ? NULL : soac;
 }
 
@@ -34,7 +34,7 @@ static const SegOp *seg_like(SegKind kind, int level) {
 // Sigma |-l map (\xs -> e) xss  =>  segmap^l (Sigma, <xs in xss>) e
 static bool map_as_segmap(Flatten *fl, const Goal *goal, const Soac *map, Atom *out) {
   const Nest *nest = flatten_push(fl, goal->nest, map);
-  emit_segmap(fl, nest, goal->level, map->fn.body, goal->b, out);
+  flatten_emit_segmap(fl, nest, goal->level, map->fn.body, goal->b, out);
   return true;
 }
 
@@ -44,9 +44,10 @@ static bool map_as_segmap(Flatten *fl, const Goal *goal, const Soac *map, Atom *
 static bool rule_g0(Flatten *fl, const Goal *goal, Atom *out) {
   if (goal->nest) return false;
   if (goal_is_question(goal)) return true;
-  trace(fl, "G0", goal->stm);
+  flatten_trace(fl, "G0", goal->stm);
   if (goal->level > 0 && exp_is_soac(goal->stm->exp)) {
-    emit_segmap(fl, NULL, goal->level, body_of_stm(goal->stm), goal->b, out);
+    flatten_emit_segmap(fl, NULL, goal->level, flatten_body_of_stm(goal->stm), goal->b,
+                        out);
     return true;
   }
   core_let_vars(goal->b, goal->stm->binders, goal->stm->binder_count, goal->stm->exp);
@@ -65,7 +66,7 @@ static bool rule_g1(Flatten *fl, const Goal *goal, Atom *out) {
   bool stays_inside = goal->level == 0 || sequential_inner(goal->stm);
   if (!core_has_soac(map->fn.body) || !stays_inside) return false;
   if (goal_is_question(goal)) return true;
-  trace(fl, "G1", goal->stm);
+  flatten_trace(fl, "G1", goal->stm);
   return map_as_segmap(fl, goal, map, out);
 }
 
@@ -77,7 +78,7 @@ static bool rule_g2(Flatten *fl, const Goal *goal, Atom *out) {
   if (!map) return false;
   if (core_has_soac(map->fn.body)) return false;
   if (goal_is_question(goal)) return true;
-  trace(fl, "G2", goal->stm);
+  flatten_trace(fl, "G2", goal->stm);
   return map_as_segmap(fl, goal, map, out);
 }
 
@@ -96,14 +97,14 @@ static const SegOp *make_middle(Flatten *fl, const Nest *nest, int level,
       *fl;  // a guard cannot stand in a kernel, so none is made and no name is used up
   const Body *inner =
       flatten_branch(&probe, NULL, level - 1, core_rename_body(fl->c, subst_new(), body));
-  if (!body_has_seg(inner, level - 1)) return NULL;
+  if (!flat_body_has_seg(inner, level - 1)) return NULL;
   const SegOp *seg = nest_manifest(fl->c, nest, seg_like(SEG_MAP, level), inner);
   Map *bound = seg_bound(seg);
   const SizeExp *bytes = NULL;
-  if (group_makes_varying(seg->body, bound)) return NULL;
-  if (!local_bytes(seg->body, bound, &bytes)) return NULL;
+  if (par_makes_varying(seg->body, bound)) return NULL;
+  if (!par_local_bytes(seg->body, bound, &bytes)) return NULL;
   guard->local_bytes = bytes;
-  const SizeExp *inner_most = inner_par(seg->body, bound, NULL);
+  const SizeExp *inner_most = par_inner(seg->body, bound, NULL);
   guard->par = size_exp_op(SIZE_EXP_MUL, nest_par(nest), inner_most);
   return seg;
 }
@@ -180,14 +181,14 @@ static Versions make_versions(Flatten *fl, const Goal *goal, const Nest *nest,
   v.top = body_of_seg(fl, top, goal->stm);
   if (moderate_stops(fl, body)) return v;
   v.top_guard =
-      mem_copy(guard_new(fl, GUARD_TOP, goal->stm, nest_par(nest)), sizeof(Guard));
+      mem_copy(flatten_guard(fl, GUARD_TOP, goal->stm, nest_par(nest)), sizeof(Guard));
   Guard intra = { 0 };  // for what make_middle finds out
   const SegOp *middle =
       wanted.middle ? make_middle(fl, nest, goal->level, body, &intra) : NULL;
   if (middle) v.middle = body_of_seg(fl, middle, goal->stm);
   if (middle) {
     v.intra_guard =
-        mem_copy(guard_new(fl, GUARD_INTRA, goal->stm, intra.par), sizeof(Guard));
+        mem_copy(flatten_guard(fl, GUARD_INTRA, goal->stm, intra.par), sizeof(Guard));
     v.intra_guard->local_bytes = intra.local_bytes;
   }
   if (wanted.flat || (!middle && !wanted.top))
@@ -209,15 +210,15 @@ static bool always_fits(const Guard *guard) {
 }
 
 // A version and the guard that must hold for it to run.
-typedef struct Case {
+typedef struct VersionCase {
   const Guard *guard;
   const Body *version;
-} Case;
+} VersionCase;
 
 // if guard_0 then version_0 else if guard_1 then version_1 ... else version_n: the last version
 // needs no guard.
-static void emit_cascade(Flatten *fl, const Goal *goal, const Case *cases, int count,
-                         Atom *out) {
+static void emit_cascade(Flatten *fl, const Goal *goal, const VersionCase *cases,
+                         int count, Atom *out) {
   int results = goal->stm->binder_count;
   const Body *rest = cases[count - 1].version;
   for (int i = count - 2; i >= 0; i--) {
@@ -225,7 +226,8 @@ static void emit_cascade(Flatten *fl, const Goal *goal, const Case *cases, int c
     Goal inner = *goal;
     inner.b = &b;
     Atom *values = new_array(Atom, results);
-    emit_branches(&inner, exp_guard(cases[i].guard, cases[i].version, rest), values);
+    flatten_emit_branches(&inner, exp_guard(cases[i].guard, cases[i].version, rest),
+                          values);
     rest = core_body(&b, values, results);
   }
   core_add_body(goal->b, rest);
@@ -235,13 +237,13 @@ static void emit_cascade(Flatten *fl, const Goal *goal, const Case *cases, int c
 // The versions of G3 in the order in which they are tried, at most three; returns how many.  e_flat
 // is left out if it would be e_top again: then e_top ends the cascade, as no memory stands in its
 // way, unless e_middle always fits.
-static int cases_of(const Versions *v, Case *out) {
+static int cases_of(const Versions *v, VersionCase *out) {
   int count = 0;
   bool top_ends = !v->flat && v->middle && !always_fits(v->intra_guard);
-  if (v->top && !top_ends) out[count++] = (Case){ v->top_guard, v->top };
-  if (v->middle) out[count++] = (Case){ v->intra_guard, v->middle };
-  if (v->flat) out[count++] = (Case){ NULL, v->flat };
-  if (v->top && top_ends) out[count++] = (Case){ NULL, v->top };
+  if (v->top && !top_ends) out[count++] = (VersionCase){ v->top_guard, v->top };
+  if (v->middle) out[count++] = (VersionCase){ v->intra_guard, v->middle };
+  if (v->flat) out[count++] = (VersionCase){ NULL, v->flat };
+  if (v->top && top_ends) out[count++] = (VersionCase){ NULL, v->top };
   return count;
 }
 
@@ -259,10 +261,10 @@ static bool rule_g3(Flatten *fl, const Goal *goal, Atom *out) {
   if (!map || goal->level == 0) return false;
   if (!core_has_soac(map->fn.body)) return false;
   if (goal_is_question(goal)) return true;
-  trace(fl, "G3", goal->stm);
+  flatten_trace(fl, "G3", goal->stm);
   Versions v = make_versions(fl, goal, flatten_push(fl, goal->nest, map), map->fn.body);
   fl->version_count += (v.top != NULL) + (v.middle != NULL);
-  Case cases[3];
+  VersionCase cases[3];
   emit_cascade(fl, goal, cases, cases_of(&v, cases), out);
   return true;
 }
@@ -289,13 +291,13 @@ static bool inner_neutral(Flatten *fl, const RedOp *op, Atom *out) {
 static bool rule_g4(Flatten *fl, const Goal *goal, Atom *out) {
   const Soac *soac = regular_redomap(goal);
   if (!soac || soac->op_count != 1 || !lambda_is_identity(&soac->fn)) return false;
-  const Soac *inner = vector_operator(&soac->ops[0].op);
+  const Soac *inner = flat_vector_operator(&soac->ops[0].op);
   Atom *neutral = new_array(Atom, soac->ops[0].count);
   if (!inner || !inner_neutral(fl, &soac->ops[0], neutral)) return false;
   if (goal_is_question(goal)) return true;
-  trace(fl, "G4", goal->stm);
+  flatten_trace(fl, "G4", goal->stm);
   flatten_body(fl, goal->nest, goal->level,
-               interchange_reduce(fl, goal->stm, inner, neutral), goal->b, out);
+               flatten_interchange_reduce(fl, goal->stm, inner, neutral), goal->b, out);
   return true;
 }
 
@@ -329,12 +331,12 @@ static bool may_split_redomap(const Flatten *fl, const Goal *goal) {
 static bool rule_g9(Flatten *fl, const Goal *goal, Atom *out) {
   const Soac *soac = regular_redomap(goal);
   if (!soac || (moderate_keeps(fl, goal) && !lambda_is_identity(&soac->fn))) return false;
-  bool scalars = operators_on_scalars(soac);
+  bool scalars = flat_operators_on_scalars(soac);
   if (!scalars && lambda_is_identity(&soac->fn)) return false;
   if (goal_is_question(goal)) return true;
-  trace(fl, "G9", goal->stm);
+  flatten_trace(fl, "G9", goal->stm);
   if (!scalars) {
-    const Body *parts = decompose_redomap(fl, goal->stm);
+    const Body *parts = flatten_decompose(fl, goal->stm);
     flatten_body(fl, goal->nest, goal->level, parts, goal->b, out);
     return true;
   }
@@ -344,13 +346,13 @@ static bool rule_g9(Flatten *fl, const Goal *goal, Atom *out) {
     core_let_n(goal->b, goal->stm->binders[0]->name, exp_seg(seg), out);
     return true;
   }
-  const Guard *guard = guard_new(fl, GUARD_REDOMAP, goal->stm, nest_par(nest));
+  const Guard *guard = flatten_guard(fl, GUARD_REDOMAP, goal->stm, nest_par(nest));
   const Body *recursive =
-      flatten_branch(fl, goal->nest, goal->level, decompose_redomap(fl, goal->stm));
+      flatten_branch(fl, goal->nest, goal->level, flatten_decompose(fl, goal->stm));
   bool both = fl->options.mode == FLATTEN_INCREMENTAL;
   fl->version_count += both;
-  Case cases[2] = { { guard, both ? body_of_seg(fl, seg, goal->stm) : NULL },
-                    { NULL, recursive } };
+  VersionCase cases[2] = { { guard, both ? body_of_seg(fl, seg, goal->stm) : NULL },
+                           { NULL, recursive } };
   emit_cascade(fl, goal, both ? cases : cases + 1, both ? 2 : 1, out);
   return true;
 }
@@ -368,7 +370,7 @@ const Nest *rule_g5(Flatten *fl, const Goal *goal) {
   int levels;
   if (!nest_origin(goal->nest, exp->u.rearrange.array.u.var, &array, &levels))
     return NULL;
-  trace(fl, "G5", goal->stm);
+  flatten_trace(fl, "G5", goal->stm);
   int rank = exp->u.rearrange.rank;
   int *perm = new_array(int, levels + rank);
   for (int i = 0; i < levels; i++)
@@ -383,11 +385,12 @@ const Nest *rule_g5(Flatten *fl, const Goal *goal) {
 // Why: the host learns the count before it makes the arrays.  In a context the size varies: there a
 // filter is sequential code.  Tests: tests/rules/filter-*
 static bool rule_filter(Flatten *fl, const Goal *goal, Atom *out) {
-  if (goal->stm->exp->kind != EXP_FILTER || marked_sequential(goal->stm)) return false;
+  if (goal->stm->exp->kind != EXP_FILTER || flatten_is_sequential(goal->stm))
+    return false;
   if (goal->nest || goal->level == 0) return false;
   if (goal_is_question(goal)) return true;
-  trace(fl, "filter", goal->stm);
-  flatten_body(fl, NULL, goal->level, filter_by_scan(fl, goal->stm), goal->b, out);
+  flatten_trace(fl, "filter", goal->stm);
+  flatten_body(fl, NULL, goal->level, flatten_filter(fl, goal->stm), goal->b, out);
   return true;
 }
 
@@ -426,8 +429,8 @@ static bool rule_g7(Flatten *fl, const Goal *goal, Atom *out) {
   if (goal_varies(goal, exp->u.loop.bound) || !loop_is_exploitable(fl, goal, exp))
     return false;
   if (goal_is_question(goal)) return true;
-  trace(fl, "G7", goal->stm);
-  interchange_loop(fl, goal, out);
+  flatten_trace(fl, "G7", goal->stm);
+  flatten_interchange_loop(fl, goal, out);
   return true;
 }
 
@@ -438,7 +441,7 @@ static bool rule_host_if(Flatten *fl, const Goal *goal, Atom *out) {
   if (goal_is_question(goal)) return true;
   const Body *then_body = flatten_branch(fl, NULL, goal->level, exp->u.cond.then_body);
   const Body *else_body = flatten_branch(fl, NULL, goal->level, exp->u.cond.else_body);
-  emit_branches(goal, exp_if(exp->u.cond.condition, then_body, else_body), out);
+  flatten_emit_branches(goal, exp_if(exp->u.cond.condition, then_body, else_body), out);
   return true;
 }
 
@@ -455,10 +458,10 @@ static bool rule_g8(Flatten *fl, const Goal *goal, Atom *out) {
       !goal_body_exploitable(fl, goal, exp->u.cond.else_body))
     return false;
   if (goal_is_question(goal)) return true;
-  trace(fl, "G8", goal->stm);
+  flatten_trace(fl, "G8", goal->stm);
   const Body *then_body = flatten_put_back(fl, goal, exp->u.cond.then_body);
   const Body *else_body = flatten_put_back(fl, goal, exp->u.cond.else_body);
-  emit_branches(goal, exp_if(exp->u.cond.condition, then_body, else_body), out);
+  flatten_emit_branches(goal, exp_if(exp->u.cond.condition, then_body, else_body), out);
   return true;
 }
 
@@ -476,14 +479,14 @@ static bool rule_choose(Flatten *fl, const Goal *goal, Atom *out) {
   if (exp->kind != EXP_CHOOSE || goal->level == 0) return false;
   if (!choice_is_exploitable(fl, goal, exp)) return false;
   if (goal_is_question(goal)) return true;
-  trace(fl, "choose", goal->stm);
+  flatten_trace(fl, "choose", goal->stm);
   const SizeExp *par =
       size_exp_atom(exp->u.choose.by_size ? exp->u.choose.size : atom_i64(1));
-  const Guard *guard = guard_new(fl, GUARD_CHOOSE, goal->stm, par);
+  const Guard *guard = flatten_guard(fl, GUARD_CHOOSE, goal->stm, par);
   fl->version_count++;
   const Body *first = flatten_put_back(fl, goal, exp->u.choose.first);
   const Body *second = flatten_put_back(fl, goal, exp->u.choose.second);
-  emit_branches(goal, exp_guard(guard, first, second), out);
+  flatten_emit_branches(goal, exp_guard(guard, first, second), out);
   return true;
 }
 
@@ -499,7 +502,7 @@ static const Rule rules[] = {
   rule_update,  rule_g0,
 };
 
-bool apply_rules(Flatten *fl, const Goal *goal, Atom *out) {
+bool rule_apply(Flatten *fl, const Goal *goal, Atom *out) {
   for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
     if (rules[i](fl, goal, out)) return true;
   return false;

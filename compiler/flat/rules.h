@@ -31,7 +31,7 @@ typedef struct Goal {
 typedef bool (*Rule)(Flatten *fl, const Goal *goal, Atom *out);
 
 // The first rule that applies; false if none does (the statement is then sequential code).
-bool apply_rules(Flatten *fl, const Goal *goal, Atom *out);
+bool rule_apply(Flatten *fl, const Goal *goal, Atom *out);
 
 // Sigma |-level body: the results over the whole context (distribute.c: rule G6).
 void flatten_body(Flatten *fl, const Nest *nest, int level, const Body *body, Builder *b,
@@ -69,28 +69,28 @@ void goal_bind(Goal *goal, const Var *var);
 
 // A lambda that is a map over its own parameters, as operators on arrays have it, e.g.
 // \xs ys -> map (+) xs ys; else NULL.
-const Soac *vector_operator(const Lambda *op);
-bool operators_on_scalars(const Soac *soac);
+const Soac *flat_vector_operator(const Lambda *op);
+bool flat_operators_on_scalars(const Soac *soac);
 
-bool body_has_seg(const Body *body, int level);
+bool flat_body_has_seg(const Body *body, int level);
 
 // Do two bodies differ in the names of binders only?
 bool same_code(const Body *a, const Body *b);
 
 // A body as text, with the binders numbered in order of occurrence (same_code.c).
-const char *canonical_text(const Body *body);
+const char *same_code_text(const Body *body);
 
 // ---- sizes of e_middle (par.c)
 
 // The largest width product of level-0 seg-ops in a body whose widths are known outside of it
 // (not in `bound`), or of `so_far` (NULL: none yet).
-const SizeExp *inner_par(const Body *body, const Map *bound, const SizeExp *so_far);
+const SizeExp *par_inner(const Body *body, const Map *bound, const SizeExp *so_far);
 
 // Local memory of a level-1 body: every array that its level-0 seg-ops produce, added to `sum`
 // (NULL: 0).  False if a size is not known outside of the kernel: such a version cannot be launched.
-bool local_bytes(const Body *body, const Map *bound, const SizeExp **sum);
+bool par_local_bytes(const Body *body, const Map *bound, const SizeExp **sum);
 // Does a group's code make an array whose size only the kernel knows?  Nothing holds it there.
-bool group_makes_varying(const Body *body, const Map *bound);
+bool par_makes_varying(const Body *body, const Map *bound);
 
 // ---- the rules for operations that the paper omits (array_rules.c)
 
@@ -100,10 +100,10 @@ bool rule_array_operation(Flatten *fl, const Goal *goal, Atom *out);
 bool rule_update(Flatten *fl, const Goal *goal, Atom *out);
 
 // Was the statement marked #[sequential]?
-bool marked_sequential(const Stm *stm);
+bool flatten_is_sequential(const Stm *stm);
 
 // Adds a seg-op over Sigma, like `like`, and stores its results.
-void emit_seg(Flatten *fl, const Goal *goal, const Nest *nest, const SegOp *like,
+void flatten_emit_seg(Flatten *fl, const Goal *goal, const Nest *nest, const SegOp *like,
               const Body *body, Atom *out);
 
 // ---- surgery the rules share (interchange.c)
@@ -113,38 +113,38 @@ const Nest *flatten_push(Flatten *fl, const Nest *outer, const Soac *map);
 
 // segmap^level Sigma {body} and the like; with the empty context and a scalar or otherwise
 // sequential body, a space of one point.
-void emit_segmap(Flatten *fl, const Nest *nest, int level, const Body *body, Builder *b,
+void flatten_emit_segmap(Flatten *fl, const Nest *nest, int level, const Body *body, Builder *b,
                  Atom *out);
 
 // The values of an atom over the whole context: the array it is read from, or a segmap.
-Atom expand_atom(Flatten *fl, const Nest *nest, int level, Atom a, Builder *b);
+Atom flatten_expand(Flatten *fl, const Nest *nest, int level, Atom a, Builder *b);
 
 // A guard with a name of its own.
-const Guard *guard_new(Flatten *fl, GuardKind kind, const Stm *stm, const SizeExp *par);
+const Guard *flatten_guard(Flatten *fl, GuardKind kind, const Stm *stm, const SizeExp *par);
 
 // The surgery of G4: map (reduce op d) (transpose z1) ..., likewise with scan, whose result is
 // transposed back; `inner` is the map that the operator is, `neutral` the d's.
-const Body *interchange_reduce(Flatten *fl, const Stm *stm, const Soac *inner,
+const Body *flatten_interchange_reduce(Flatten *fl, const Stm *stm, const Soac *inner,
                                const Atom *neutral);
 // The surgery of G9: map f xs, then reduce with the same operators over its results.
-const Body *decompose_redomap(Flatten *fl, const Stm *stm);
+const Body *flatten_decompose(Flatten *fl, const Stm *stm);
 
 // A loop on the host (or in a work-group, at level 0): its body flattened in the empty context.
 void flatten_host_loop(Flatten *fl, const Goal *goal, Atom *out);
 // The surgery of G7.
-void interchange_loop(Flatten *fl, const Goal *goal, Atom *out);
+void flatten_interchange_loop(Flatten *fl, const Goal *goal, Atom *out);
 // The surgery of G8: a branch under the context, with the innermost map put back around it.
 const Body *flatten_put_back(Flatten *fl, const Goal *goal, const Body *branch);
 // Adds an expression whose results are those of the goal's statement over the context.
-void emit_branches(const Goal *goal, const Exp *exp, Atom *out);
+void flatten_emit_branches(const Goal *goal, const Exp *exp, Atom *out);
 
 // A filter as map, scan and scatter (filter.c).
-const Body *filter_by_scan(Flatten *fl, const Stm *stm);
+const Body *flatten_filter(Flatten *fl, const Stm *stm);
 
 // The context with the statement's value in it, if G5 applies; else NULL.
 const Nest *rule_g5(Flatten *fl, const Goal *goal);
 
-void trace(Flatten *fl, const char *rule, const Stm *stm);
+void flatten_trace(Flatten *fl, const char *rule, const Stm *stm);
 
 // A body that is one statement, with its binders as results.
-const Body *body_of_stm(const Stm *stm);
+const Body *flatten_body_of_stm(const Stm *stm);

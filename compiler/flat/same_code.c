@@ -32,12 +32,12 @@ static const char *renumbered(const char *text) {
   return text_str(t);
 }
 
-const char *canonical_text(const Body *body) {
+const char *same_code_text(const Body *body) {
   Text *t = text_new();
   core_print_body(t, body);
   return renumbered(text_str(t));
 }
 
 bool same_code(const Body *a, const Body *b) {
-  return strcmp(canonical_text(a), canonical_text(b)) == 0;
+  return strcmp(same_code_text(a), same_code_text(b)) == 0;
 }

@@ -9,20 +9,20 @@
 #include <string.h>
 
 // A line of the drawing: what hangs on the tree, and the kernels beside it.
-typedef struct Line {
+typedef struct DrawnLine {
   const char *left, *right;
-} Line;
+} DrawnLine;
 
 typedef struct Drawing {
   const VersionTree *tree;
   const EventVec *events;
-  Vec(Line) lines;
+  Vec(DrawnLine) lines;
 } Drawing;
 
 enum { SOURCE_WIDTH = 48, LEFT_WIDTH = 56 };
 
 static void add_line(Drawing *d, const char *left, const char *right) {
-  vec_push(&d->lines, (Line){ left, right });
+  vec_push(&d->lines, (DrawnLine){ left, right });
 }
 
 // ---- what a run did
@@ -52,7 +52,7 @@ static bool took(const Drawing *d, const Guard *guard, bool first) {
 static const char *head(Loc loc) {
   if (!loc.file) return "(generated)";
   return text_format("line %d: %s", loc_line_col(loc).line,
-                     source_text(loc, SOURCE_WIDTH));
+                     version_source_text(loc, SOURCE_WIDTH));
 }
 
 static const char *condition(const Drawing *d, const Guard *guard) {
@@ -61,9 +61,9 @@ static const char *condition(const Drawing *d, const Guard *guard) {
       guard->par->atom.kind == ATOM_CONST)
     text_add(t, "first alternative");
   else
-    text_printf(t, "%s >= t", size_exp_text(d->tree->sizes, guard->par));
+    text_printf(t, "%s >= t", version_size_text(d->tree->sizes, guard->par));
   if (guard->local_bytes)
-    text_printf(t, ", fits(%s)", size_exp_text(d->tree->sizes, guard->local_bytes));
+    text_printf(t, ", fits(%s)", version_size_text(d->tree->sizes, guard->local_bytes));
   return text_str(t);
 }
 
@@ -151,7 +151,7 @@ static void add_lines(Text *t, const Drawing *d) {
     if (d->lines.at[i].right && length > width && length <= LEFT_WIDTH) width = length;
   }
   for (int i = 0; i < d->lines.count; i++) {
-    const Line *line = &d->lines.at[i];
+    const DrawnLine *line = &d->lines.at[i];
     if (line->right)
       text_printf(t, "%-*s  %s\n", (int)width, line->left, line->right);
     else
@@ -181,11 +181,11 @@ void version_tree_text(Text *t, const VersionTree *tree, const EventVec *events)
 
 // ---- graphviz
 
-typedef struct Graph {
+typedef struct DotGraph {
   Text *t;
   const Drawing *drawing;
   int next;
-} Graph;
+} DotGraph;
 
 static void add_quoted(Text *t, const char *text) {
   for (const char *s = text; *s; s++) {
@@ -194,7 +194,7 @@ static void add_quoted(Text *t, const char *text) {
   }
 }
 
-static int add_node(Graph *g, const char *shape, const char *first, const char *second,
+static int add_node(DotGraph *g, const char *shape, const char *first, const char *second,
                     bool ran) {
   text_printf(g->t, "  n%d [shape=%s, label=\"", g->next, shape);
   add_quoted(g->t, first);
@@ -204,13 +204,13 @@ static int add_node(Graph *g, const char *shape, const char *first, const char *
   return g->next++;
 }
 
-static void add_edge(Graph *g, int from, int to, const char *label) {
+static void add_edge(DotGraph *g, int from, int to, const char *label) {
   text_printf(g->t, "  n%d -> n%d [label=\"%s\"];\n", from, to, label);
 }
 
-static int graph_region(Graph *g, const Region *region, bool ran);
+static int graph_region(DotGraph *g, const Region *region, bool ran);
 
-static int graph_guard(Graph *g, const Region *region, bool ran) {
+static int graph_guard(DotGraph *g, const Region *region, bool ran) {
   const Guard *guard = region->guard;
   int node = add_node(
       g, "diamond", guard->name,
@@ -225,7 +225,7 @@ static int graph_guard(Graph *g, const Region *region, bool ran) {
   return node;
 }
 
-static int graph_parts(Graph *g, const Region *region, const char *label, bool ran) {
+static int graph_parts(DotGraph *g, const Region *region, const char *label, bool ran) {
   int node = add_node(g, "folder", label, head(region->loc), ran);
   for (int i = 0; i < region->part_count; i++) {
     int part = graph_region(g, region->parts[i], ran);
@@ -237,7 +237,7 @@ static int graph_parts(Graph *g, const Region *region, const char *label, bool r
   return node;
 }
 
-static int graph_region(Graph *g, const Region *region, bool ran) {
+static int graph_region(DotGraph *g, const Region *region, bool ran) {
   switch (region->kind) {
   case REGION_LEAF: {
     const char *name =
@@ -254,7 +254,7 @@ static int graph_region(Graph *g, const Region *region, bool ran) {
 
 void version_tree_dot(Text *t, const VersionTree *tree, const EventVec *events) {
   Drawing drawing = { .tree = tree, .events = events };
-  Graph g = { .t = t, .drawing = &drawing };
+  DotGraph g = { .t = t, .drawing = &drawing };
   text_printf(t, "digraph \"%s\" {\n  node [fontname=\"monospace\", fontsize=10];\n",
               tree->entry->name);
   graph_region(&g, tree->root, events != NULL);

@@ -23,9 +23,9 @@ static void add_size(Json *j, const SizeExp *exp) {
     [SIZE_EXP_MAX] = "max",
   };
   if (exp->kind == SIZE_EXP_ATOM && exp->atom.kind == ATOM_CONST) {
-    text_printf(j->t, "%s", size_name_text(j->tree->sizes, exp->atom));
+    text_printf(j->t, "%s", version_size_name(j->tree->sizes, exp->atom));
   } else if (exp->kind == SIZE_EXP_ATOM) {
-    add_string(j->t, size_name_text(j->tree->sizes, exp->atom));
+    add_string(j->t, version_size_name(j->tree->sizes, exp->atom));
   } else {
     text_printf(j->t, "[\"%s\", ", ops[exp->kind]);
     add_size(j, exp->a);
@@ -38,7 +38,7 @@ static void add_size(Json *j, const SizeExp *exp) {
 // { "text": "n*m", "expr": ["*", "n", "m"] }
 static void add_size_text(Json *j, const SizeExp *exp) {
   text_add(j->t, "{ \"text\": ");
-  add_string(j->t, size_exp_text(j->tree->sizes, exp));
+  add_string(j->t, version_size_text(j->tree->sizes, exp));
   add_key(j, "expr");
   add_size(j, exp);
   text_add(j->t, " }");
@@ -54,7 +54,7 @@ static void add_source(Json *j, Loc loc) {
               ", \"line\": %d, \"column\": %d, \"end_line\": %d, \"end_column\": %d",
               from.line, from.col, to.line, to.col);
   add_key(j, "source");
-  add_string(j->t, source_text(loc, SOURCE_WIDTH));
+  add_string(j->t, version_source_text(loc, SOURCE_WIDTH));
 }
 
 static void add_events(Json *j, const Guard *guard) {
@@ -99,7 +99,7 @@ static void add_guard(Json *j, const Guard *guard) {
 
 static void add_region(Json *j, const Region *region);
 
-static void add_leaf(Json *j, const Region *leaf) {
+static void add_leaf_object(Json *j, const Region *leaf) {
   add_key(j, "version");
   if (leaf->version < 0)
     text_add(j->t, "null");
@@ -136,7 +136,7 @@ static void add_region(Json *j, const Region *region) {
   text_printf(j->t, "{ \"kind\": \"%s\"", kinds[region->kind]);
   text_indent(j->t, 2);
   switch (region->kind) {
-  case REGION_LEAF: add_leaf(j, region); break;
+  case REGION_LEAF: add_leaf_object(j, region); break;
   case REGION_SEQ: add_parts(j, region); break;
   case REGION_LOOP:
     add_source(j, region->loc);

@@ -52,19 +52,19 @@ SizeNames *size_names_new(const Entry *entry) {
 }
 
 static const char *definition_text(SizeNames *names, const Exp *def) {
-  if (def->kind == EXP_CONVERT) return size_name_text(names, def->u.convert.atom);
-  if (def->kind == EXP_ATOM) return size_name_text(names, def->u.atom.atom);
+  if (def->kind == EXP_CONVERT) return version_size_name(names, def->u.convert.atom);
+  if (def->kind == EXP_ATOM) return version_size_name(names, def->u.atom.atom);
   if (def->kind == EXP_ASSERT && def->u.assert.atom_count == 1)
-    return size_name_text(names, def->u.assert.atoms[0]);
+    return version_size_name(names, def->u.assert.atoms[0]);
   if (def->kind != EXP_OP || op_arity(def->u.op.op) != 2) return NULL;
   const char *spelling = op_spelling(def->u.op.op);
   if (isalpha((unsigned char)spelling[0])) return NULL;
-  const char *a = size_name_text(names, def->u.op.args[0]),
-             *b = size_name_text(names, def->u.op.args[1]);
+  const char *a = version_size_name(names, def->u.op.args[0]),
+             *b = version_size_name(names, def->u.op.args[1]);
   return text_format(def->u.op.op == OP_MUL ? "%s%s%s" : "(%s %s %s)", a, spelling, b);
 }
 
-const char *size_name_text(SizeNames *names, Atom size) {
+const char *version_size_name(SizeNames *names, Atom size) {
   if (size.kind == ATOM_CONST) {
     Text *t = text_new();
     core_print_size(t, size);
@@ -80,9 +80,9 @@ const char *size_name_text(SizeNames *names, Atom size) {
   return text;
 }
 
-const char *size_exp_text(SizeNames *names, const SizeExp *exp) {
-  if (exp->kind == SIZE_EXP_ATOM) return size_name_text(names, exp->atom);
-  const char *a = size_exp_text(names, exp->a), *b = size_exp_text(names, exp->b);
+const char *version_size_text(SizeNames *names, const SizeExp *exp) {
+  if (exp->kind == SIZE_EXP_ATOM) return version_size_name(names, exp->atom);
+  const char *a = version_size_text(names, exp->a), *b = version_size_text(names, exp->b);
   if (exp->kind == SIZE_EXP_MAX) return text_format("max(%s, %s)", a, b);
   if (exp->kind == SIZE_EXP_ADD) return text_format("%s + %s", a, b);
   bool parens_a = exp->a->kind == SIZE_EXP_ADD, parens_b = exp->b->kind == SIZE_EXP_ADD;
@@ -154,7 +154,7 @@ static const char *seg_text(SizeNames *names, const SegOp *seg) {
   Text *t = text_new();
   text_printf(t, "%s%d<", kinds[seg->kind], seg->level);
   for (int i = 0; i < seg->dim_count; i++)
-    text_printf(t, "%s%s", i ? "," : "", size_name_text(names, seg->dims[i].width));
+    text_printf(t, "%s%s", i ? "," : "", version_size_name(names, seg->dims[i].width));
   text_printf(t, ">%s", seg_suffix(names, seg));
   return text_str(t);
 }
@@ -164,11 +164,10 @@ static void add_items(SizeNames *names, const Body *body, ItemVec *items) {
     const Exp *exp = body->stms[i].exp;
     if (exp->kind == EXP_SEG) add_item(items, seg_text(names, exp->u.seg));
     if (exp_is_parallel(exp)) continue;
-    const Body *inner[2];
     ItemVec nested = { 0 };
-    int count = exp_bodies(exp, inner, 2);
-    for (int k = 0; k < count; k++)
-      add_items(names, inner[k], &nested);
+    BodyVec bodies = exp_bodies(exp);
+    vec_each (const Body **, inner, &bodies)
+      add_items(names, *inner, &nested);
     bool loop = exp->kind == EXP_LOOP && nested.count;
     if (loop) add_item(items, text_format("loop (%s)", joined(&nested)));
     for (int k = 0; k < nested.count && !loop; k++)
@@ -176,13 +175,13 @@ static void add_items(SizeNames *names, const Body *body, ItemVec *items) {
   }
 }
 
-const char *code_text(SizeNames *names, const Body *body) {
+const char *version_code_text(SizeNames *names, const Body *body) {
   ItemVec items = { 0 };
   add_items(names, body, &items);
   return items.count ? joined(&items) : "no kernels";
 }
 
-const char *source_text(Loc loc, int max) {
+const char *version_source_text(Loc loc, int max) {
   Text *t = text_new();
   if (!loc.file) return "";
   int length = 0;

@@ -31,7 +31,7 @@ static bool body_has_guard(const Body *body) {
 }
 
 // FNV-1a.
-static uint64_t hash_text(const char *text) {
+static uint64_t hash_code(const char *text) {
   uint64_t hash = 14695981039346656037u;
   for (const char *s = text; *s; s++)
     hash = (hash ^ (unsigned char)*s) * 1099511628211u;
@@ -41,26 +41,25 @@ static uint64_t hash_text(const char *text) {
 static const Region *leaf(Extract *x, const Body *body, bool is_version) {
   int version = is_version ? x->tree->version_count++ : -1;
   return new_node(Region, .kind = REGION_LEAF, .version = version,
-                  .code = code_text(x->tree->sizes, body),
-                  .hash = hash_text(canonical_text(body)),
+                  .code = version_code_text(x->tree->sizes, body),
+                  .hash = hash_code(same_code_text(body)),
                   .loc = body->stm_count ? body->stms[0].loc : (Loc){ 0 });
 }
 
 // A loop, an if or a guard with guards in it.
 static const Region *region_of_stm(Extract *x, const Stm *stm) {
-  const Body *bodies[2];
-  int count = exp_bodies(stm->exp, bodies, 2);
+  BodyVec bodies = exp_bodies(stm->exp);
   bool guard = stm->exp->kind == EXP_GUARD;
   if (guard) x->tree->guard_count++;
-  const Region **parts = new_array(const Region *, 2);
-  for (int i = 0; i < count; i++)
-    parts[i] = region_of_body(x, bodies[i], guard);
+  const Region **parts = new_array(const Region *, bodies.count);
+  for (int i = 0; i < bodies.count; i++)
+    parts[i] = region_of_body(x, bodies.at[i], guard);
   RegionKind kind = guard                        ? REGION_GUARD
                     : stm->exp->kind == EXP_LOOP ? REGION_LOOP
                                                  : REGION_IF;
   const Guard *g = guard ? stm->exp->u.guard.guard : NULL;
   return new_node(Region, .kind = kind, .loc = g ? g->loc : stm->loc, .parts = parts,
-                  .part_count = count, .guard = g, .version = -1);
+                  .part_count = bodies.count, .guard = g, .version = -1);
 }
 
 typedef Vec(const Region *) RegionVec;
@@ -68,7 +67,7 @@ typedef Vec(const Region *) RegionVec;
 // Statements without guards become a leaf if there are kernels among them.
 static void add_leaf(Extract *x, RegionVec *parts, const Stm *stms, int count) {
   const Body *body = new_node(Body, .stms = stms, .stm_count = count);
-  if (body_has_seg(body, 1)) vec_push(parts, leaf(x, body, false));
+  if (flat_body_has_seg(body, 1)) vec_push(parts, leaf(x, body, false));
 }
 
 static const Region *region_of_body(Extract *x, const Body *body, bool is_version) {

@@ -75,9 +75,9 @@ const char *versions_json(Compiler *c, const Core *flat);
 
 SizeNames *size_names_new(const Entry *entry);
 // A size expression in the program's own names: "n*m", "max(n, m)".
-const char *size_exp_text(SizeNames *names, const SizeExp *exp);
-const char *size_name_text(SizeNames *names, Atom size);
+const char *version_size_text(SizeNames *names, const SizeExp *exp);
+const char *version_size_name(SizeNames *names, Atom size);
 // The seg-ops of a body: "segmap1<n> (segmap0<m>, 3 segscan0<m>)".
-const char *code_text(SizeNames *names, const Body *body);
+const char *version_code_text(SizeNames *names, const Body *body);
 // The source text that a position spans, on one line, cut to `max` characters.
-const char *source_text(Loc loc, int max);
+const char *version_source_text(Loc loc, int max);

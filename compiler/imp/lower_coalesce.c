@@ -290,11 +290,10 @@ bool body_takes_arena(Code *host, const SegOp *seg) {
   bool only_scalars = true;
   for (int i = 0; i < seg->body->stm_count; i++) {
     const Stm *stm = &seg->body->stms[i];
-    const Body *inner[8];
     for (int b = 0; b < stm->binder_count; b++)
       only_scalars = only_scalars &&
                      (stm->binders[b]->type.rank == 0 || stm->exp->kind == EXP_INDEX);
-    only_scalars = only_scalars && exp_bodies(stm->exp, inner, 8) == 0;
+    only_scalars = only_scalars && !exp_has_bodies(stm->exp);
   }
   if (only_scalars) return false;
   Reads r = { .host = host, .seg = seg };

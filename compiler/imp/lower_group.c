@@ -104,11 +104,10 @@ void group_copy(Group *g, const Arr *to, const Arr *from) {
 
 bool group_has_seg(const Exp *exp) {
   if (exp->kind == EXP_SEG) return true;
-  const Body *inner[8];
-  int count = exp_bodies(exp, inner, 8);
-  for (int k = 0; k < count; k++)
-    for (int i = 0; i < inner[k]->stm_count; i++)
-      if (group_has_seg(inner[k]->stms[i].exp)) return true;
+  BodyVec bodies = exp_bodies(exp);
+  vec_each (const Body **, inner, &bodies)
+    for (int i = 0; i < (*inner)->stm_count; i++)
+      if (group_has_seg((*inner)->stms[i].exp)) return true;
   return false;
 }
 

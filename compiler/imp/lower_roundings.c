@@ -54,11 +54,10 @@ static const SizeExp *of_loop(const Roundings *r, const Exp *e) {
 }
 
 static const SizeExp *of_bodies(const Roundings *r, const Exp *e) {
-  const Body *inner[8];
-  int count = exp_bodies(e, inner, 8);
+  BodyVec bodies = exp_bodies(e);
   const SizeExp *most = NULL;
-  for (int i = 0; i < count; i++)
-    most = more(most, of_body(r, inner[i]));
+  vec_each (const Body **, inner, &bodies)
+    most = more(most, of_body(r, *inner));
   return most;
 }
 

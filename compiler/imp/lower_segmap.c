@@ -5,10 +5,9 @@ static bool has_inner_seg(const Body *body) {
   for (int i = 0; i < body->stm_count; i++) {
     const Exp *exp = body->stms[i].exp;
     if (exp->kind == EXP_SEG) return true;
-    const Body *inner[8];
-    int count = exp_bodies(exp, inner, 8);
-    for (int k = 0; k < count; k++)
-      if (has_inner_seg(inner[k])) return true;
+    BodyVec bodies = exp_bodies(exp);
+    vec_each (const Body **, inner, &bodies)
+      if (has_inner_seg(*inner)) return true;
   }
   return false;
 }

@@ -142,7 +142,7 @@ static bool at_bracketed_prefix(const Parser *p) {
 }
 
 // "(" ")" | "(" Exp ")" | "(" Exp "," Exp,+ ")" | a section
-static AstExp *parse_bracketed(Parser *p) {
+static AstExp *parse_bracketed_exp(Parser *p) {
   const Token *open = next(p);
   if (accept(p, TOKEN_RPAREN)) return new_exp(p, AST_TUPLE, loc_from(p, open));
   if (accept(p, TOKEN_DOT)) return parse_dot_section(p, open);
@@ -157,7 +157,7 @@ static AstExp *parse_bracketed(Parser *p) {
 }
 
 // "[" Exp,* "]"
-static AstExp *parse_array(Parser *p) {
+static AstExp *parse_array_exp(Parser *p) {
   const Token *open = next(p);
   AstExp *exp = new_exp(p, AST_ARRAY, token_loc(p, open));
   while (!p->failed && !at_kind(p, TOKEN_RBRACKET)) {
@@ -182,7 +182,7 @@ static AstFieldExp parse_field(Parser *p) {
 }
 
 // "{" Field,* "}"
-static AstExp *parse_record(Parser *p) {
+static AstExp *parse_record_exp(Parser *p) {
   const Token *open = next(p);
   AstExp *exp = new_exp(p, AST_RECORD, token_loc(p, open));
   while (!p->failed && !at_kind(p, TOKEN_RBRACE)) {
@@ -215,7 +215,7 @@ static AstExp *parse_hole(Parser *p) {
   return new_exp(p, AST_HOLE, token_loc(p, next(p)));
 }
 
-static AstExp *parse_constructor(Parser *p) {
+static AstExp *parse_constructor_exp(Parser *p) {
   const Token *token = next(p);
   AstExp *exp = new_exp(p, AST_CONSTRUCTOR, token_loc(p, token));
   exp->u.constructor.name = token->name;
@@ -224,10 +224,10 @@ static AstExp *parse_constructor(Parser *p) {
 
 static AstExp *parse_atom_start(Parser *p) {
   if (at_kind(p, TOKEN_NAME)) return parse_name_exp(p);
-  if (at_kind(p, TOKEN_LPAREN)) return parse_bracketed(p);
-  if (at_kind(p, TOKEN_LBRACKET)) return parse_array(p);
-  if (at_kind(p, TOKEN_LBRACE)) return parse_record(p);
-  if (at_kind(p, TOKEN_CONSTRUCTOR)) return parse_constructor(p);
+  if (at_kind(p, TOKEN_LPAREN)) return parse_bracketed_exp(p);
+  if (at_kind(p, TOKEN_LBRACKET)) return parse_array_exp(p);
+  if (at_kind(p, TOKEN_LBRACE)) return parse_record_exp(p);
+  if (at_kind(p, TOKEN_CONSTRUCTOR)) return parse_constructor_exp(p);
   if (at_kind(p, TOKEN_HOLE)) return parse_hole(p);
   if (at_literal(p)) return parse_literal(p);
   fail_expected(p, "an expression");

@@ -122,7 +122,7 @@ static AstDecl *parse_type_decl(Parser *p) {
 }
 
 // "val" Name TypeParams ":" Type
-static AstDecl *parse_spec(Parser *p) {
+static AstDecl *parse_val_spec(Parser *p) {
   Loc loc = token_loc(p, next(p));
   AstDecl *decl = new_decl(AST_DECL_SPEC, loc);
   decl->u.spec.name = parse_binding_name(p, &decl->u.spec.name_loc, "a name to declare");
@@ -156,7 +156,7 @@ static AstDecl *parse_decl_kind(Parser *p, const Token *first) {
   case TOKEN_ENTRY:
   case TOKEN_LET: return parse_value(p);
   case TOKEN_TYPE: return parse_type_decl(p);
-  case TOKEN_VAL: return parse_spec(p);
+  case TOKEN_VAL: return parse_val_spec(p);
   case TOKEN_MODULE: return parse_module(p, first);
   case TOKEN_OPEN: return parse_open(p, first);
   case TOKEN_IMPORT: return parse_import(p);

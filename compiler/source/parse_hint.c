@@ -3,9 +3,9 @@
 #include <string.h>
 
 // What was expected, the text of the token that was found and that of the one before it; NULL: any.
-typedef struct Rule {
+typedef struct HintRule {
   const char *expected, *found, *after, *advice;
-} Rule;
+} HintRule;
 
 #define COMMENTS   "comments begin with `--`"
 #define MATCHES    "values are taken apart by `match x case 1 -> ... case _ -> ...`"
@@ -19,7 +19,7 @@ typedef struct Rule {
 #define FILES      "a file's path stands in quotes, without its ending: `import \"dir/file\"`"
 
 // The first that fits.
-static const Rule rules[] = {
+static const HintRule rules[] = {
   { "a definition", "//", NULL, COMMENTS },
   { "a definition", "/*", NULL, COMMENTS },
   { "a definition", "?", NULL, CONDITIONS },
@@ -86,7 +86,7 @@ static bool reads_one_of(const Parser *p, int at, const char *const *texts, int 
   return false;
 }
 
-static bool fits(const Parser *p, const Rule *rule, const char *expected) {
+static bool fits(const Parser *p, const HintRule *rule, const char *expected) {
   return (!rule->expected || strcmp(rule->expected, expected) == 0) &&
          (!rule->found || reads(p, p->at, rule->found)) &&
          (!rule->after || reads(p, p->at - 1, rule->after));

@@ -24,7 +24,7 @@ static AstPat *ascribe(Parser *p, AstPat *inner) {
 }
 
 // "(" operator ")"
-static bool at_bracketed_operator(const Parser *p) {
+static bool at_operator_pat(const Parser *p) {
   int length = at_kind(p, TOKEN_LPAREN) ? operator_length(p, 1) : 0;
   return length > 0 && peek_at(p, 1 + length)->kind == TOKEN_RPAREN;
 }
@@ -39,8 +39,8 @@ static AstPat *parse_operator_pat(Parser *p) {
 }
 
 // "(" ")" | "(" Pat ")" | "(" Pat "," Pat,+ ")"
-static AstPat *parse_bracketed(Parser *p) {
-  if (at_bracketed_operator(p)) return parse_operator_pat(p);
+static AstPat *parse_bracketed_pat(Parser *p) {
+  if (at_operator_pat(p)) return parse_operator_pat(p);
   const Token *open = next(p);
   AstPat *tuple = new_pat(AST_PAT_TUPLE, token_loc(p, open));
   bool comma = false;
@@ -72,7 +72,7 @@ static AstFieldPat parse_field_pat(Parser *p) {
 }
 
 // "{" FieldPat,* "}"
-static AstPat *parse_record(Parser *p) {
+static AstPat *parse_record_pat(Parser *p) {
   const Token *open = next(p);
   AstPat *pat = new_pat(AST_PAT_RECORD, token_loc(p, open));
   while (!p->failed && !at_kind(p, TOKEN_RBRACE)) {
@@ -115,8 +115,8 @@ bool at_param(const Parser *p) {
 // ParamPat = name | _ | "(" ... ")" | "{" ... "}" | literal | #name
 static AstPat *parse_param_kind(Parser *p) {
   const Token *first = peek(p);
-  if (at_kind(p, TOKEN_LPAREN)) return parse_bracketed(p);
-  if (at_kind(p, TOKEN_LBRACE)) return parse_record(p);
+  if (at_kind(p, TOKEN_LPAREN)) return parse_bracketed_pat(p);
+  if (at_kind(p, TOKEN_LBRACE)) return parse_record_pat(p);
   if (at_kind(p, TOKEN_CONSTRUCTOR)) return constructor_pat(p);
   if (at_literal(p) && !at_kind(p, TOKEN_STRING)) return parse_literal_pat(p);
   if (accept(p, TOKEN_NAME)) return name_pat(first->name, token_loc(p, first));

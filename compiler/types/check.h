@@ -170,12 +170,12 @@ struct Module {
 
 // Names in scope.  Inner bindings replace outer ones and `entries` undoes that, so that looking up
 // a name costs the same at any depth.
-typedef struct Scope {
+typedef struct TypeScope {
   Map *values;  // Name -> Binding, over the prelude's
   Map *types;   // Name -> TypeDef, over the prelude's
   Map *modules, *signatures;
   Vec(ScopeEntry) entries;
-} Scope;
+} TypeScope;
 
 // What all files of a program share.
 typedef struct Library {
@@ -204,7 +204,7 @@ typedef struct Within {
 typedef struct Check {
   Compiler *c;
   Library *lib;
-  Scope scope;
+  TypeScope scope;
   int level;
   bool built_in;  // names of intrinsics are visible
   bool opaque;    // modules are: see module.h
@@ -309,7 +309,7 @@ PolyAnswer poly_solve(const Size *e, const Size *a, SizeVar **var, const Size **
 const Size *size_simplify(const Size *size);
 
 // substitute.c
-typedef struct Subst {
+typedef struct TypeSubst {
   Vec(const Binding *) sizes;
   Vec(const Size *) to_sizes;
   Vec(Binding *) values;  // of modules, whose names the sizes are
@@ -317,9 +317,9 @@ typedef struct Subst {
   Vec(const Type *) to_types;
   Vec(const Binding *) abstract;  // types of modules
   Vec(const TypeDef *) meanings;
-} Subst;
-const Type *type_substitute(Check *k, const Subst *s, const Type *type);
-const Size *size_substitute(Check *k, const Subst *s, const Size *size);
+} TypeSubst;
+const Type *type_substitute(Check *k, const TypeSubst *s, const Type *type);
+const Size *size_substitute(Check *k, const TypeSubst *s, const Size *size);
 const Type *type_replace_size(Check *k, const Binding *from, const Size *to,
                               const Type *type);
 const Type *type_map_sizes(Check *k, const Type *type,

@@ -90,7 +90,7 @@ const Type *apply_one(Check *k, AstExp *node, const Type *function, const AstExp
   return open_result(k, node, to, &exists);
 }
 
-static const char *source_text(Loc loc) {
+static const char *applied_text(Loc loc) {
   enum { SHORT = 30 };
   uint32_t length = loc.end - loc.start;
   const char *start = loc.file->text + loc.start;
@@ -114,8 +114,8 @@ static bool word_operator(Check *k, const AstExp *exp) {
 static void no_function(Check *k, const AstExp *exp, const Type *type) {
   const AstExp *f = exp->u.apply.function;
   if (word_operator(k, exp)) return;
-  const char *text = source_text(f->loc),
-             *arg = source_text(exp->u.apply.args.at[0]->loc);
+  const char *text = applied_text(f->loc),
+             *arg = applied_text(exp->u.apply.args.at[0]->loc);
   error(k->c, f->loc, "%s %s and is no function", text ? text : "this",
         type_phrase(type));
   if (!exp->u.apply.is_operator)

@@ -8,13 +8,13 @@ typedef struct Joined {
   const Size *a, *b, *both;
 } Joined;
 
-typedef struct Join {
+typedef struct TypeJoin {
   Check *k;
   AstExp *node;
   Vec(Joined) joined;
-} Join;
+} TypeJoin;
 
-static const Type *join_types(Join *j, const Type *a, const Type *b);
+static const Type *join_types(TypeJoin *j, const Type *a, const Type *b);
 
 // What a size is when a loop begins.
 static const Size *initial_size(const Size *size) {
@@ -35,7 +35,7 @@ static bool may_unify(const Size *a, const Size *b) {
 }
 
 // Arrays that have the same size in each branch have it in the result.
-static const Size *join_different(Join *j, const Size *a, const Size *b) {
+static const Size *join_different(TypeJoin *j, const Size *a, const Size *b) {
   vec_each (const Joined *, known, &j->joined)
     if (size_equal(known->a, a) && size_equal(known->b, b)) return known->both;
   Binding *fresh =
@@ -47,7 +47,7 @@ static const Size *join_different(Join *j, const Size *a, const Size *b) {
 }
 
 // Sizes that are equal, or known only inside of one branch, or different.
-static const Size *join_sizes(Join *j, const Size *a, const Size *b) {
+static const Size *join_sizes(TypeJoin *j, const Size *a, const Size *b) {
   Check *k = j->k;
   a = size_resolve(a);
   b = size_resolve(b);
@@ -57,7 +57,7 @@ static const Size *join_sizes(Join *j, const Size *a, const Size *b) {
   return join_different(j, a, b);
 }
 
-static const Type *join_records(Join *j, const Type *a, const Type *b) {
+static const Type *join_records(TypeJoin *j, const Type *a, const Type *b) {
   int count = a->u.record.count;
   TypeField *fields = new_array(TypeField, count);
   for (int i = 0; i < count; i++) {
@@ -73,7 +73,7 @@ static const Type *join_records(Join *j, const Type *a, const Type *b) {
 }
 
 // NULL if they have no type in common.
-static const Type *join_types(Join *j, const Type *a, const Type *b) {
+static const Type *join_types(TypeJoin *j, const Type *a, const Type *b) {
   a = type_resolve(a);
   b = type_resolve(b);
   if (a == b) return a;
@@ -89,7 +89,7 @@ static const Type *join_types(Join *j, const Type *a, const Type *b) {
 }
 
 const Type *join(Check *k, AstExp *node, const Type *a, const Type *b) {
-  Join j = { .k = k, .node = node };
+  TypeJoin j = { .k = k, .node = node };
   return join_types(&j, a, b);
 }
 

@@ -3,7 +3,7 @@
 #include "types/check.h"
 
 // The type of what was checked one level further in, as it is known outside.
-static const Type *leave(Check *k, AstExp *exp, const Type *type) {
+static const Type *leave_level(Check *k, AstExp *exp, const Type *type) {
   BindingVec unknowns = { 0 };
   const Type *closed = type_leave(k, type, &unknowns, exp->loc);
   add_unknowns(exp, &unknowns);
@@ -14,7 +14,7 @@ static const Type *leave(Check *k, AstExp *exp, const Type *type) {
 
 // let [n] p = e: the value tells n, which in the body is a name for that size.
 static const Type *open_sizes(Check *k, const AstTypeParamVec *sizes, const Type *type,
-                              Subst *vars) {
+                              TypeSubst *vars) {
   for (int i = 0; i < sizes->count; i++) {
     vec_push(&vars->sizes, sizes->at[i].binding);
     vec_push(&vars->to_sizes, size_var(k, sizes->at[i].name, sizes->at[i].loc));
@@ -32,7 +32,7 @@ static void check_let_value(Check *k, AstExp *exp, const Type *value) {
     return;
   }
   const Type *type = check_pat(k, pat, type_var(k, pat->loc));
-  Subst vars = { 0 };
+  TypeSubst vars = { 0 };
   Loc from = pat->kind == AST_PAT_ASCRIBE ? pat->u.ascribe.type->loc : pat->loc;
   expect_type(k, exp->u.let.value->loc, open_sizes(k, sizes, type, &vars), value,
               (Why){ .kind = WHY_VALUE, .from = from });
@@ -61,7 +61,7 @@ const Type *infer_let(Check *k, AstExp *exp) {
   check_sizes_told(k, &exp->u.let.sizes, exp->u.let.pat->type);
   k->level--;
   scope_leave(k, mark);
-  return leave(k, exp, body);
+  return leave_level(k, exp, body);
 }
 
 // --- Functions ---
@@ -253,5 +253,5 @@ const Type *infer_let_fun(Check *k, AstExp *exp) {
   const Type *body = infer(k, exp->u.let_fun.body);
   k->level--;
   scope_leave(k, mark);
-  return leave(k, exp, body);
+  return leave_level(k, exp, body);
 }

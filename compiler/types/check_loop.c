@@ -9,11 +9,11 @@
 // --- The type of the parameter ---
 
 // A variable for a size of the parameter.
-typedef struct LoopSize {
+typedef struct LoopSizeVar {
   SizeVar *var;
   const Size *initial;  // of the initial value
   bool varies;
-} LoopSize;
+} LoopSizeVar;
 
 // A place in the type of the parameter, the initial value and the body's result.
 typedef struct Place {
@@ -23,42 +23,42 @@ typedef struct Place {
 typedef struct LoopSizes {
   Check *k;
   Loc loc;
-  Vec(LoopSize) sizes;
+  Vec(LoopSizeVar) sizes;
   Vec(Place) places;
 } LoopSizes;
 
-static const Type *open_sizes(LoopSizes *l, const Type *type);
+static const Type *open_loop_sizes(LoopSizes *l, const Type *type);
 
 static const Type *open_record(LoopSizes *l, const Type *type) {
   int count = type->u.record.count;
   TypeField *fields = new_array(TypeField, count);
   for (int i = 0; i < count; i++) {
     const TypeField *f = &type->u.record.fields[i];
-    fields[i] = (TypeField){ f->name, open_sizes(l, f->type) };
+    fields[i] = (TypeField){ f->name, open_loop_sizes(l, f->type) };
   }
   Type *copy = mem_copy(type, sizeof *copy);
   copy->u.record.fields = fields;
   return copy;
 }
 
-static const Type *open_sizes(LoopSizes *l, const Type *type) {
+static const Type *open_loop_sizes(LoopSizes *l, const Type *type) {
   type = type_resolve(type);
   if (type->kind == TYPE_RECORD && type->u.record.count > 0) return open_record(l, type);
   if (type->kind != TYPE_ARRAY) return type;
   const Size *size = size_var(l->k, NULL, l->loc);
   size->u.var->loop = true;
   size->u.var->initial = type->u.array.size;
-  vec_push(&l->sizes, (LoopSize){ .var = size->u.var, .initial = type->u.array.size });
-  return type_array_of(size, open_sizes(l, type->u.array.elem));
+  vec_push(&l->sizes, (LoopSizeVar){ .var = size->u.var, .initial = type->u.array.size });
+  return type_array_of(size, open_loop_sizes(l, type->u.array.elem));
 }
 
 // --- After the body ---
 
 // Open variables of this loop that may still become a name of the body.
-static LoopSize *find_open(LoopSizes *l, const Size *size) {
+static LoopSizeVar *find_open(LoopSizes *l, const Size *size) {
   size = size_resolve(size);
   if (size->kind != SIZE_VAR || size->u.var->level <= l->k->level) return NULL;
-  vec_each (LoopSize *, s, &l->sizes)
+  vec_each (LoopSizeVar *, s, &l->sizes)
     if (s->var == size->u.var) return s;
   return NULL;
 }
@@ -81,19 +81,21 @@ static void add_places(LoopSizes *l, const Type *param, const Type *initial,
                body->u.record.fields[i].type);
 }
 
-static bool is_open(const Size *size) { return size_resolve(size)->kind == SIZE_VAR; }
+static bool is_open_size(const Size *size) {
+  return size_resolve(size)->kind == SIZE_VAR;
+}
 
 // The body's size at a place, if the sizes that do not vary are those of the initial value.
 static const Size *body_size(LoopSizes *l, const Place *place) {
-  const LoopSize *size = find_open(l, place->body);
+  const LoopSizeVar *size = find_open(l, place->body);
   return size && !size->varies ? size->initial : place->body;
 }
 
 static bool keeps(LoopSizes *l, const Place *place) {
   const Size *body = body_size(l, place), *initial = size_resolve(place->initial);
-  const LoopSize *other = find_open(l, body);
+  const LoopSizeVar *other = find_open(l, body);
   if (other) return !other->varies;
-  if (is_open(body) && !size_resolve(body)->u.var->loop) return true;
+  if (is_open_size(body) && !size_resolve(body)->u.var->loop) return true;
   return size_level(body) <= l->k->level && size_equal(body, initial);
 }
 
@@ -103,7 +105,7 @@ static void find_varying(LoopSizes *l) {
   for (bool changed = true; changed;) {
     changed = false;
     vec_each (const Place *, place, &l->places) {
-      LoopSize *size = find_open(l, place->param);
+      LoopSizeVar *size = find_open(l, place->param);
       if (!size || size->varies || keeps(l, place)) continue;
       size->varies = changed = true;
     }
@@ -112,7 +114,7 @@ static void find_varying(LoopSizes *l) {
 
 static void settle(LoopSizes *l) {
   Check *k = l->k;
-  vec_each (LoopSize *, size, &l->sizes) {
+  vec_each (LoopSizeVar *, size, &l->sizes) {
     if (size->var->solution || size->var->level <= k->level) continue;
     if (!size->varies) {
       size->var->solution = size->initial;
@@ -155,7 +157,7 @@ static bool decide(LoopSizes *l, const Type *param, const Type *initial,
   return places_agree(l);
 }
 
-static const Size *any_size(Check *k, const Size *size) {
+static const Size *any_loop_size(Check *k, const Size *size) {
   (void)k;
   return new_node(Size, .kind = SIZE_ANY, .loc = size->loc);
 }
@@ -163,7 +165,7 @@ static const Size *any_size(Check *k, const Size *size) {
 // Both types with the structure of the parameter but sizes of their own, so that they can be
 // compared position by position.
 static bool same_structure(Check *k, const Type *param, const Type *other) {
-  return unify(k, type_map_sizes(k, param, any_size), other);
+  return unify(k, type_map_sizes(k, param, any_loop_size), other);
 }
 
 static void check_sizes(LoopSizes *l, AstExp *exp, const Type *param) {
@@ -201,7 +203,7 @@ static void check_form(Check *k, AstExp *exp) {
 }
 
 // The names of the pattern, with sizes that the pattern may fix.
-static const Type *check_param(LoopSizes *l, AstExp *exp) {
+static const Type *check_loop_param(LoopSizes *l, AstExp *exp) {
   Check *k = l->k;
   const Type *initial = exp->u.loop.init->type;
   bind_type_params(k, &exp->u.loop.sizes, NULL);
@@ -210,7 +212,7 @@ static const Type *check_param(LoopSizes *l, AstExp *exp) {
   if (!data)
     error(k->c, exp->u.loop.init->loc,
           "a loop parameter cannot be a function (type `%s`)", type_text(initial));
-  const Type *param = data ? open_sizes(l, initial) : type_error(k, exp->loc);
+  const Type *param = data ? open_loop_sizes(l, initial) : type_error(k, exp->loc);
   check_pat(k, exp->u.loop.pat, param);
   check_pat_names(k, exp->u.loop.pat, PAT_PARAM);
   return param;
@@ -232,7 +234,7 @@ const Type *infer_loop(Check *k, AstExp *exp) {
   int mark = scope_mark(k);
   k->level++;
   LoopSizes l = { .k = k, .loc = exp->u.loop.init->loc };
-  const Type *param = check_param(&l, exp);
+  const Type *param = check_loop_param(&l, exp);
   k->level++;
   check_body(k, exp);
   check_sizes_told(k, &exp->u.loop.sizes, param);

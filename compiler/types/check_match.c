@@ -50,7 +50,7 @@ static Rows expand(const Rows *rows, const AstPat *like) {
   return expanded;
 }
 
-static bool is_bool(const AstPat *pat, bool value) {
+static bool is_bool_pat(const AstPat *pat, bool value) {
   return pat->kind == AST_PAT_LITERAL && pat->u.literal.value->kind == AST_BOOL &&
          pat->u.literal.value->u.boolean.value == value;
 }
@@ -92,7 +92,8 @@ static Rows restrict_to(const Rows *rows, const bool *value) {
   Rows left = { 0 };
   vec_each (const Row *, row, rows) {
     const AstPat *pat = strip(row->at[0]);
-    if (!pat || (value && is_bool(pat, *value))) vec_push(&left, rest(row, (Row){ 0 }));
+    if (!pat || (value && is_bool_pat(pat, *value)))
+      vec_push(&left, rest(row, (Row){ 0 }));
   }
   return left;
 }
@@ -109,7 +110,7 @@ static bool misses(Check *k, const Rows *rows, int columns) {
       return misses_constructor(k, rows, columns, type);
     if (pat && (pat->kind == AST_PAT_TUPLE || pat->kind == AST_PAT_RECORD))
       structure = pat;
-    if (pat && (is_bool(pat, true) || is_bool(pat, false))) bools = true;
+    if (pat && (is_bool_pat(pat, true) || is_bool_pat(pat, false))) bools = true;
   }
   if (structure) {
     Rows expanded = expand(rows, structure);

@@ -171,13 +171,13 @@ void check_param_names(Check *k, const AstFunction *f) {
     each_name(*pat, check_one_name, &names);
 }
 
-static const AstPat *strip(const AstPat *pat) {
+static const AstPat *strip_pat(const AstPat *pat) {
   while (pat->kind == AST_PAT_ASCRIBE || pat->kind == AST_PAT_ATTR)
     pat = pat->kind == AST_PAT_ASCRIBE ? pat->u.ascribe.pat : pat->u.attr.pat;
   return pat;
 }
 
 Binding *pat_binding(const AstPat *pat) {
-  pat = strip(pat);
+  pat = strip_pat(pat);
   return pat->kind == AST_PAT_NAME ? pat->u.name.binding : NULL;
 }

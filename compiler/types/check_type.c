@@ -152,7 +152,7 @@ static const Size *any_argument(Check *k, const AstTypeParam *param,
 }
 
 static bool bind_argument(Check *k, const AstTypeParam *param, const AstTypeArg *arg,
-                          Subst *s) {
+                          TypeSubst *s) {
   bool wants_size = param->kind == TYPE_PARAM_SIZE;
   if (wants_size != arg->is_size) {
     error(k->c, arg->loc, "expected a %s for `%s`, found a %s",
@@ -222,7 +222,7 @@ static const Type *check_name(Check *k, const AstType *type) {
           wanted == 1 ? "" : "s", given);
     return type_error(k, type->loc);
   }
-  Subst s = { 0 };
+  TypeSubst s = { 0 };
   for (int i = 0; i < given; i++)
     if (!bind_argument(k, &def->params->at[i], &type->u.name.args.at[i], &s))
       return type_error(k, type->loc);

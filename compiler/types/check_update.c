@@ -2,13 +2,13 @@
 #include "types/check.h"
 
 // An update while it is checked.
-typedef struct Update {
+typedef struct UpdateCheck {
   Check *k;
   AstExp *node;
   const AstPath *path;
   AstExp *value;
   Loc target;
-} Update;
+} UpdateCheck;
 
 // --- Elements and slices ---
 
@@ -55,7 +55,7 @@ static void check_update(Check *k, AstExp *value, const Type *type, const AstDim
 
 // --- Fields ---
 
-static const Size *any_size(Check *k, const Size *size) {
+static const Size *any_field_size(Check *k, const Size *size) {
   (void)k;
   return new_node(Size, .kind = SIZE_ANY, .loc = size->loc);
 }
@@ -72,9 +72,10 @@ static const Type *with_field_type(const Type *record, Name field, const Type *t
 }
 
 // A field of a record keeps its type but for its sizes; one of an array's element keeps them too.
-static const Type *check_field_value(const Update *u, const Type *type, bool in_array) {
+static const Type *check_field_value(const UpdateCheck *u, const Type *type,
+                                     bool in_array) {
   Check *k = u->k;
-  const Type *wanted = in_array ? type : type_map_sizes(k, type, any_size);
+  const Type *wanted = in_array ? type : type_map_sizes(k, type, any_field_size);
   check_exp(k, u->value, wanted, (Why){ .kind = WHY_UPDATE });
   const Type *actual = u->value->type;
   k->at = u->value->loc;
@@ -83,10 +84,10 @@ static const Type *check_field_value(const Update *u, const Type *type, bool in_
 
 // --- Paths ---
 
-static const Type *updated_type(const Update *u, const Type *target, int at,
+static const Type *updated_type(const UpdateCheck *u, const Type *target, int at,
                                 bool in_array);
 
-static const Type *updated_array(const Update *u, const Type *array, int at) {
+static const Type *updated_array(const UpdateCheck *u, const Type *array, int at) {
   const AstStep *step = &u->path->at[at];
   const Type *elem = update_type(u->k, u->node, array, &step->dims);
   if (at + 1 == u->path->count)
@@ -96,7 +97,7 @@ static const Type *updated_array(const Update *u, const Type *array, int at) {
   return array;
 }
 
-static const Type *updated_record(const Update *u, const Type *record, int at,
+static const Type *updated_record(const UpdateCheck *u, const Type *record, int at,
                                   bool in_array) {
   const AstStep *step = &u->path->at[at];
   const Type *field = field_of(u->k, record, step->field, step->loc);
@@ -109,7 +110,7 @@ static const Type *updated_record(const Update *u, const Type *record, int at,
 }
 
 // The type of `target` after the update of what the path leads to from the step `at` on.
-static const Type *updated_type(const Update *u, const Type *target, int at,
+static const Type *updated_type(const UpdateCheck *u, const Type *target, int at,
                                 bool in_array) {
   if (at == u->path->count) return check_field_value(u, target, in_array);
   return u->path->at[at].field ? updated_record(u, target, at, in_array)
@@ -118,16 +119,16 @@ static const Type *updated_type(const Update *u, const Type *target, int at,
 
 const Type *infer_with(Check *k, AstExp *exp) {
   const Type *target = infer(k, exp->u.with.target);
-  Update update = { k, exp, &exp->u.with.path, exp->u.with.value,
-                    exp->u.with.target->loc };
+  UpdateCheck update = { k, exp, &exp->u.with.path, exp->u.with.value,
+                         exp->u.with.target->loc };
   return updated_type(&update, target, 0, false);
 }
 
 // let xs[i] = v in b
 const Type *infer_let_with(Check *k, AstExp *exp) {
   const Type *target = infer(k, exp->u.let_with.target);
-  Update update = { k, exp, &exp->u.let_with.path, exp->u.let_with.value,
-                    exp->u.let_with.target->loc };
+  UpdateCheck update = { k, exp, &exp->u.let_with.path, exp->u.let_with.value,
+                         exp->u.let_with.target->loc };
   target = updated_type(&update, target, 0, false);
   int mark = scope_mark(k);
   k->level++;

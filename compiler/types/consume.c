@@ -10,9 +10,9 @@ Root *consume_root_like(Consume *u, const Root *root) {
 
 // --- Regions ---
 
-void consume_enter(Consume *u, Region *region, bool is_loop) {
+void consume_enter(Consume *u, ConsumeRegion *region, bool is_loop) {
   int depth = u->region ? u->region->depth + 1 : 0;
-  *region = (Region){ .outer = u->region, .is_loop = is_loop, .depth = depth };
+  *region = (ConsumeRegion){ .outer = u->region, .is_loop = is_loop, .depth = depth };
   u->region = region;
 }
 
@@ -22,7 +22,7 @@ void consume_leave(Consume *u) { u->region = u->region->outer; }
 
 static void use_root(Consume *u, Root *root, Name name, Loc loc) {
   if (root->consumed && !root->reported) consume_report_use(u, root, name, loc);
-  for (Region *r = u->region; r && r->depth > root->depth; r = r->outer)
+  for (ConsumeRegion *r = u->region; r && r->depth > root->depth; r = r->outer)
     r->captured = alias_union(r->captured, alias_of_root(root));
 }
 
@@ -69,7 +69,7 @@ static void consume_root(Consume *u, Root *root, const Consumed *consumed) {
     consume_report_outside(u, root, consumed);
   } else {
     root->consumed = consumed;
-    vec_push(&u->log, (Event){ root, consumed });
+    vec_push(&u->log, (ConsumeEvent){ root, consumed });
   }
 }
 
@@ -91,8 +91,8 @@ void consume_value(Consume *u, const Alias *alias, const AstExp *exp) {
 
 // --- Branches: each begins with what was consumed before; afterwards all is that one consumes ---
 
-static EventVec take_back(Consume *u, int mark) {
-  EventVec taken = { 0 };
+static ConsumeEventVec take_back(Consume *u, int mark) {
+  ConsumeEventVec taken = { 0 };
   for (int i = mark; i < u->log.count; i++) {
     u->log.at[i].root->consumed = NULL;
     vec_push(&taken, u->log.at[i]);
@@ -101,7 +101,7 @@ static EventVec take_back(Consume *u, int mark) {
   return taken;
 }
 
-static void put_back(Consume *u, const EventVec *taken) {
+static void put_back(Consume *u, const ConsumeEventVec *taken) {
   for (int i = 0; i < taken->count; i++) {
     if (taken->at[i].root->consumed) continue;
     taken->at[i].root->consumed = taken->at[i].consumed;
@@ -137,7 +137,7 @@ static const Alias *consume_if(Consume *u, const AstExp *exp) {
   consume_exp(u, exp->u.cond.condition);
   int mark = u->log.count;
   const Alias *yes = consume_exp(u, exp->u.cond.then_exp);
-  EventVec taken = take_back(u, mark);
+  ConsumeEventVec taken = take_back(u, mark);
   const Alias *no = consume_exp(u, exp->u.cond.else_exp);
   put_back(u, &taken);
   return result_of_branches(u, alias_union(yes, no), mark);
@@ -156,13 +156,13 @@ static const Alias *consume_match(Consume *u, const AstExp *exp) {
   const Alias *value = consume_exp(u, exp->u.match.value), *result = NULL;
   check_no_function(u, exp->u.match.value, mark);
   mark = u->log.count;
-  EventVec all = { 0 };
+  ConsumeEventVec all = { 0 };
   for (int i = 0; i < exp->u.match.cases.count; i++) {
     const AstCase *c = &exp->u.match.cases.at[i];
     consume_bind(u, c->pat, value);
     result = alias_union(result, consume_exp(u, c->body));
-    EventVec taken = take_back(u, mark);
-    vec_each (const Event *, event, &taken)
+    ConsumeEventVec taken = take_back(u, mark);
+    vec_each (const ConsumeEvent *, event, &taken)
       vec_push(&all, *event);
   }
   put_back(u, &all);
@@ -253,14 +253,14 @@ static void check_new_value(Consume *u, const Alias *array, const Alias *value,
 }
 
 // An update of what `path` leads to from the step `at` on.
-typedef struct Update {
+typedef struct ConsumeUpdate {
   Consume *u;
   const AstPath *path;
   const AstExp *target, *value;
   const Alias *new_alias;
-} Update;
+} ConsumeUpdate;
 
-static const Alias *updated(const Update *w, const Alias *alias, const Type *type,
+static const Alias *updated(const ConsumeUpdate *w, const Alias *alias, const Type *type,
                             int at) {
   if (at == w->path->count) return w->new_alias;
   Name field = w->path->at[at].field;
@@ -287,7 +287,7 @@ static const Alias *consume_update(Consume *u, AstExp *target, const AstPath *pa
   vec_each (const AstStep *, step, path)
     consume_dims(u, &step->dims);
   int mark = u->log.count;
-  Update update = { u, path, target, value, consume_exp(u, value) };
+  ConsumeUpdate update = { u, path, target, value, consume_exp(u, value) };
   if (u->log.count > mark) consume_check_alive(u, alias, target);
   return updated(&update, alias, target->type, 0);
 }

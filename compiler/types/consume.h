@@ -41,24 +41,24 @@ struct Alias {
 };
 
 // The body of a function or of a loop: what is bound outside must not be consumed inside.
-typedef struct Region {
-  struct Region *outer;
+typedef struct ConsumeRegion {
+  struct ConsumeRegion *outer;
   bool is_loop;
   int depth;
   const Alias *captured;  // the outer roots that are used inside
-} Region;
+} ConsumeRegion;
 
-typedef struct Event {
+typedef struct ConsumeEvent {
   Root *root;
   const Consumed *consumed;
-} Event;
-typedef Vec(Event) EventVec;
+} ConsumeEvent;
+typedef Vec(ConsumeEvent) ConsumeEventVec;
 
 typedef struct Consume {
   Check *k;
   Map *aliases;  // Binding -> Alias, of the names in scope
-  Region *region;
-  EventVec log;   // what was consumed on the way to the current expression, in order
+  ConsumeRegion *region;
+  ConsumeEventVec log;   // what was consumed on the way to the current expression, in order
   RootKind kind;  // of the roots that patterns make
 } Consume;
 
@@ -89,7 +89,7 @@ void consume_check_alive(Consume *u, const Alias *alias, const AstExp *exp);
 void consume_check_owned(Consume *u, const Alias *alias, const AstExp *exp);
 // A root of its own with the name and the place of another.
 Root *consume_root_like(Consume *u, const Root *root);
-void consume_enter(Consume *u, Region *region, bool is_loop);
+void consume_enter(Consume *u, ConsumeRegion *region, bool is_loop);
 void consume_leave(Consume *u);
 
 // consume_apply.c

@@ -81,12 +81,12 @@ static const Alias *result_alias(const Type *declared, const Type *actual,
 
 // --- Applications ---
 
-typedef struct Call {
+typedef struct ConsumedCall {
   Consume *u;
   const AstExp *exp, *function;
   const Type *type;     // of what is applied to the next argument
   const Alias *source;  // of the function and the arguments that it does not consume
-} Call;
+} ConsumedCall;
 
 // Whether the name of the function helps.
 static const char *param_of(const AstExp *function) {
@@ -112,7 +112,7 @@ static void check_parts(Consume *u, const Alias *alias, const AstExp *arg) {
 }
 
 // Fresh parts of a result that are the same memory have a root in common.
-static const Alias *common_root(const Call *call) {
+static const Alias *common_root(const ConsumedCall *call) {
   const Type *result = type_resolve(call->exp->type);
   const AstExp *f = call->function;
   const Binding *b = f->kind == AST_NAME ? f->u.name.binding : NULL;
@@ -122,7 +122,7 @@ static const Alias *common_root(const Call *call) {
       new_node(Root, .binding = b, .id = u->k->c->next_id++, .depth = u->region->depth));
 }
 
-static bool take_argument(Call *call, AstExp *arg, const Alias *alias) {
+static bool take_argument(ConsumedCall *call, AstExp *arg, const Alias *alias) {
   bool known = call->type->kind == TYPE_FUNCTION;
   const Type *from = known ? call->type->u.function.from : NULL;
   bool dies = from && type_has_unique(from);
@@ -165,7 +165,7 @@ static const Alias *apply(Consume *u, const AstExp *exp, AstExp *f,
   if (u->log.count > mark)
     for (int i = 0; i < args->count; i++)
       consume_check_alive(u, aliases[i], args->at[i]);
-  Call call = { u, exp, f, consume_type(f), alias_flat(function) };
+  ConsumedCall call = { u, exp, f, consume_type(f), alias_flat(function) };
   mark = u->log.count;
   for (int i = 0; i < args->count; i++) {
     if (u->log.count > mark) consume_check_alive(u, aliases[i], args->at[i]);

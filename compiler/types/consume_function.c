@@ -32,21 +32,21 @@ static void bind_param(Consume *u, const AstPat *pat) {
 
 // --- Results ---
 
-typedef struct Result {
+typedef struct FunctionResult {
   Consume *u;
   const AstFunction *function;
   Name name;
   bool declared;
   Vec(const Alias *)
       parts;  // the flat aliases of the parts of the result, NULL for a scalar
-} Result;
+} FunctionResult;
 
 // Whether the type is that of one part.
-static bool is_part(const Result *r, const Type *type) {
+static bool is_part(const FunctionResult *r, const Type *type) {
   return type->kind != TYPE_RECORD || (r->declared && type->unique);
 }
 
-static void add_parts(Result *r, const Type *type, const Alias *alias) {
+static void add_parts(FunctionResult *r, const Type *type, const Alias *alias) {
   type = type_resolve(type);
   if (is_part(r, type)) {
     vec_push(&r->parts, type_shares(type) ? alias_flat(alias) : NULL);
@@ -58,12 +58,12 @@ static void add_parts(Result *r, const Type *type, const Alias *alias) {
 }
 
 // Whether callers may take the root for their own.
-static bool is_given_up(const Result *r, const Root *root) {
+static bool is_given_up(const FunctionResult *r, const Root *root) {
   return root->kind == ROOT_OWN && root->depth >= r->u->region->depth;
 }
 
 // The root in a part of the result that makes it share memory, or NULL.
-static Root *shared_root(const Result *r, int part) {
+static Root *shared_root(const FunctionResult *r, int part) {
   const Alias *alias = r->parts.at[part];
   for (int i = 0; alias && i < alias->roots.count; i++) {
     Root *root = alias->roots.at[i];
@@ -74,9 +74,9 @@ static Root *shared_root(const Result *r, int part) {
   return NULL;
 }
 
-static const Type *mark_type(Result *r, const Type *type, int *part);
+static const Type *mark_type(FunctionResult *r, const Type *type, int *part);
 
-static const Type *mark_record(Result *r, const Type *type, int *part) {
+static const Type *mark_record(FunctionResult *r, const Type *type, int *part) {
   int count = type->u.record.count;
   TypeField *fields = new_array(TypeField, count);
   for (int i = 0; i < count; i++) {
@@ -91,7 +91,7 @@ static const Type *mark_record(Result *r, const Type *type, int *part) {
 }
 
 // A result whose type is not declared is `*` wherever it shares no memory.
-static const Type *mark_type(Result *r, const Type *type, int *part) {
+static const Type *mark_type(FunctionResult *r, const Type *type, int *part) {
   type = type_resolve(type);
   if (!is_part(r, type)) return mark_record(r, type, part);
   Root *root = shared_root(r, (*part)++);
@@ -108,7 +108,7 @@ static const Type *mark_type(Result *r, const Type *type, int *part) {
 }
 
 // What callers have to know of the result's memory besides the type.
-static void note_sharing(const Result *r, Binding *owner, const Alias *alias) {
+static void note_sharing(const FunctionResult *r, Binding *owner, const Alias *alias) {
   const Alias *all = alias_flat(alias);
   for (int i = 0; all && i < all->roots.count; i++)
     owner->shares_constant = owner->shares_constant || all->roots.at[i]->kind == ROOT_TOP;
@@ -172,16 +172,16 @@ static const Type *result_type(const AstFunction *f, const Type *type) {
 
 const Type *consume_function(Consume *u, const AstFunction *f, const Type *type,
                              Binding *owner, const Alias **captured) {
-  Region region;
+  ConsumeRegion region;
   consume_enter(u, &region, false);
   vec_each (AstPat *const *, pat, &f->params)
     bind_param(u, *pat);
   const Alias *alias = consume_exp(u, f->body);
   const Type *result = result_type(f, type);
-  Result r = { .u = u,
-               .function = f,
-               .name = owner ? owner->name : NULL,
-               .declared = f->result != NULL };
+  FunctionResult r = { .u = u,
+                       .function = f,
+                       .name = owner ? owner->name : NULL,
+                       .declared = f->result != NULL };
   if (result && f->result && result->kind == TYPE_FUNCTION)
     consume_check_function(u, result, f->body, "the declared type");
   if (result) add_parts(&r, result, alias);

@@ -4,28 +4,28 @@
 #include "types/consume.h"
 
 // A part of the loop's value that a name, or a field of it, holds.
-typedef struct Part {
+typedef struct LoopPart {
   Root *root;  // NULL: not named
   const Alias *initial, *next;
   const Alias *whole;   // of both, part by part
   const Alias *result;  // of the loop's value
   bool owned;
   bool declared;  // `*`
-} Part;
+} LoopPart;
 
-typedef struct Loop {
+typedef struct ConsumeLoop {
   Consume *u;
   const AstExp *exp;
   int depth;  // of its region
   const Alias *captured;
-  Vec(Part) parts;
-} Loop;
+  Vec(LoopPart) parts;
+} ConsumeLoop;
 
 // --- The parts ---
 
-static void add_parts(Loop *l, const Alias *own, const Part *like) {
+static void add_loop_parts(ConsumeLoop *l, const Alias *own, const LoopPart *like) {
   if (!own || !own->count) {
-    Part part = *like;
+    LoopPart part = *like;
     if (own) part.root = own->roots.at[0];
     part.initial = alias_flat(like->initial);
     part.next = alias_flat(like->next);
@@ -34,34 +34,34 @@ static void add_parts(Loop *l, const Alias *own, const Part *like) {
     return;
   }
   for (int i = 0; i < own->count; i++) {
-    Part part = *like;
+    LoopPart part = *like;
     part.initial = alias_field(like->initial, own->names[i]);
     part.next = alias_field(like->next, own->names[i]);
-    add_parts(l, own->fields[i], &part);
+    add_loop_parts(l, own->fields[i], &part);
   }
 }
 
-static void find_parts(Loop *l, const AstPat *pat, Part part);
+static void find_parts(ConsumeLoop *l, const AstPat *pat, LoopPart part);
 
-static void find_fields(Loop *l, const AstPat *pat, const Part *whole) {
+static void find_fields(ConsumeLoop *l, const AstPat *pat, const LoopPart *whole) {
   const Type *type = type_resolve(pat->type);
   for (int i = 0; i < pat->u.tuple.items.count && type->kind == TYPE_RECORD; i++) {
-    Part part = *whole;
+    LoopPart part = *whole;
     part.initial = alias_field(whole->initial, type->u.record.fields[i].name);
     part.next = alias_field(whole->next, type->u.record.fields[i].name);
     find_parts(l, pat->u.tuple.items.at[i], part);
   }
 }
 
-static void find_parts(Loop *l, const AstPat *pat, Part part) {
+static void find_parts(ConsumeLoop *l, const AstPat *pat, LoopPart part) {
   switch (pat->kind) {
   case AST_PAT_NAME:
-    add_parts(l, map_get(l->u->aliases, pat->u.name.binding), &part);
+    add_loop_parts(l, map_get(l->u->aliases, pat->u.name.binding), &part);
     return;
   case AST_PAT_TUPLE: find_fields(l, pat, &part); return;
   case AST_PAT_RECORD:
     vec_each (const AstFieldPat *, f, &pat->u.record.fields) {
-      Part field = part;
+      LoopPart field = part;
       field.initial = alias_field(part.initial, f->name);
       field.next = alias_field(part.next, f->name);
       find_parts(l, f->pat, field);
@@ -74,25 +74,25 @@ static void find_parts(Loop *l, const AstPat *pat, Part part) {
   case AST_PAT_ATTR: find_parts(l, pat->u.attr.pat, part); return;
   case AST_PAT_WILDCARD:
   case AST_PAT_LITERAL:
-  case AST_PAT_CONSTRUCTOR: add_parts(l, NULL, &part); return;
+  case AST_PAT_CONSTRUCTOR: add_loop_parts(l, NULL, &part); return;
   }
 }
 
-static Part *part_of(Loop *l, const Root *root) {
-  vec_each (Part *, part, &l->parts)
+static LoopPart *part_of(ConsumeLoop *l, const Root *root) {
+  vec_each (LoopPart *, part, &l->parts)
     if (part->root && part->root == root) return part;
   return NULL;
 }
 
 // What an owned part is next, was one that is owned as well.
-static void find_owned(Loop *l) {
-  vec_each (Part *, part, &l->parts)
+static void find_owned(ConsumeLoop *l) {
+  vec_each (LoopPart *, part, &l->parts)
     part->owned = part->root && (part->declared || part->root->consumed);
   for (bool changed = true; changed;) {
     changed = false;
-    vec_each (Part *, part, &l->parts)
+    vec_each (LoopPart *, part, &l->parts)
       for (int i = 0; part->owned && part->next && i < part->next->roots.count; i++) {
-        Part *before = part_of(l, part->next->roots.at[i]);
+        LoopPart *before = part_of(l, part->next->roots.at[i]);
         if (!before || before->owned) continue;
         before->owned = changed = true;
       }
@@ -101,7 +101,7 @@ static void find_owned(Loop *l) {
 
 // --- What must not be ---
 
-static void report_next(const Loop *l, const Part *part, Root *root) {
+static void report_next(const ConsumeLoop *l, const LoopPart *part, Root *root) {
   Compiler *c = l->u->k->c;
   root->reported = true;
   Name name = part->root->binding->name;
@@ -112,13 +112,13 @@ static void report_next(const Loop *l, const Part *part, Root *root) {
   hint(c, "let the body of the loop give a copy");
 }
 
-static bool is_shared(const Loop *l, const Part *part, const Root *root) {
-  vec_each (const Part *, other, &l->parts)
+static bool is_shared(const ConsumeLoop *l, const LoopPart *part, const Root *root) {
+  vec_each (const LoopPart *, other, &l->parts)
     if (other != part && alias_has(other->next, root)) return true;
   return false;
 }
 
-static void check_next(Loop *l, const Part *part) {
+static void check_next(ConsumeLoop *l, const LoopPart *part) {
   for (int i = 0; part->next && i < part->next->roots.count; i++) {
     Root *root = part->next->roots.at[i];
     bool shared =
@@ -128,7 +128,7 @@ static void check_next(Loop *l, const Part *part) {
 }
 
 // The rounds find consumed what the loop takes over.
-static void check_rounds(const Loop *l, const Part *part) {
+static void check_rounds(const ConsumeLoop *l, const LoopPart *part) {
   for (int i = 0; part->initial && i < part->initial->roots.count; i++) {
     Root *root = part->initial->roots.at[i];
     if (!alias_has(l->captured, root) || root->reported) continue;
@@ -140,16 +140,16 @@ static void check_rounds(const Loop *l, const Part *part) {
   }
 }
 
-static void consume_initial(Loop *l) {
+static void consume_initial(ConsumeLoop *l) {
   const AstExp *init = l->exp->u.loop.init;
-  vec_each (const Part *, part, &l->parts)
+  vec_each (const LoopPart *, part, &l->parts)
     if (part->owned) check_rounds(l, part);
-  vec_each (const Part *, part, &l->parts)
+  vec_each (const LoopPart *, part, &l->parts)
     if (part->owned) consume_value(l->u, part->initial, init);
-  vec_each (const Part *, part, &l->parts)
+  vec_each (const LoopPart *, part, &l->parts)
     if (!part->owned) consume_check_alive(l->u, part->initial, init);
-  vec_each (const Part *, part, &l->parts) {
-    vec_each (const Part *, other, &l->parts) {
+  vec_each (const LoopPart *, part, &l->parts) {
+    vec_each (const LoopPart *, other, &l->parts) {
       if (other == part) break;
       for (int i = 0; part->initial && i < part->initial->roots.count; i++)
         if (part->owned && other->owned &&
@@ -162,11 +162,11 @@ static void consume_initial(Loop *l) {
 // --- The result ---
 
 // What a part may share memory with after a round, given what each may before it.
-static const Alias *next_alias(Loop *l, const Part *part) {
+static const Alias *next_alias(ConsumeLoop *l, const LoopPart *part) {
   const Alias *all = part->result;
   for (int i = 0; part->next && i < part->next->roots.count; i++) {
     Root *root = part->next->roots.at[i];
-    const Part *before = part_of(l, root);
+    const LoopPart *before = part_of(l, root);
     if (before)
       all = alias_union(all, before->result);
     else if (root->depth < l->depth || is_shared(l, part, root))
@@ -175,12 +175,12 @@ static const Alias *next_alias(Loop *l, const Part *part) {
   return all;
 }
 
-static void find_results(Loop *l) {
-  vec_each (Part *, part, &l->parts)
+static void find_results(ConsumeLoop *l) {
+  vec_each (LoopPart *, part, &l->parts)
     part->result = part->owned ? NULL : part->initial;
   for (bool changed = true; changed;) {
     changed = false;
-    vec_each (Part *, part, &l->parts) {
+    vec_each (LoopPart *, part, &l->parts) {
       if (part->owned) continue;
       const Alias *next = next_alias(l, part);
       int known = part->result ? part->result->roots.count : 0;
@@ -190,9 +190,9 @@ static void find_results(Loop *l) {
   }
 }
 
-static const Alias *loop_alias(Loop *l, const AstPat *pat, int *at);
+static const Alias *loop_alias(ConsumeLoop *l, const AstPat *pat, int *at);
 
-static const Alias *result_fields(Loop *l, const Alias *own, int *at) {
+static const Alias *result_fields(ConsumeLoop *l, const Alias *own, int *at) {
   if (!own || !own->count) return l->parts.at[(*at)++].result;
   const Alias **fields = new_array(const Alias *, own->count);
   for (int i = 0; i < own->count; i++)
@@ -200,7 +200,7 @@ static const Alias *result_fields(Loop *l, const Alias *own, int *at) {
   return alias_record(own->names, fields, own->count);
 }
 
-static const Alias *tuple_alias(Loop *l, const AstPat *pat, int *at) {
+static const Alias *tuple_alias(ConsumeLoop *l, const AstPat *pat, int *at) {
   const Type *type = type_resolve(pat->type);
   int count = pat->u.tuple.items.count;
   const Alias **fields = new_array(const Alias *, count);
@@ -213,7 +213,7 @@ static const Alias *tuple_alias(Loop *l, const AstPat *pat, int *at) {
   return alias_record(names, fields, count);
 }
 
-static const Alias *record_alias(Loop *l, const AstPat *pat, int *at) {
+static const Alias *record_alias(ConsumeLoop *l, const AstPat *pat, int *at) {
   int count = pat->u.record.fields.count;
   const Alias **fields = new_array(const Alias *, count);
   Name *names = new_array(Name, count);
@@ -225,7 +225,7 @@ static const Alias *record_alias(Loop *l, const AstPat *pat, int *at) {
 }
 
 // The alias of the loop's value, from its parts in the order in which they were found.
-static const Alias *loop_alias(Loop *l, const AstPat *pat, int *at) {
+static const Alias *loop_alias(ConsumeLoop *l, const AstPat *pat, int *at) {
   switch (pat->kind) {
   case AST_PAT_NAME:
     return result_fields(l, map_get(l->u->aliases, pat->u.name.binding), at);
@@ -256,7 +256,7 @@ static void bind_names(Consume *u, const AstPat *pat) {
   u->kind = ROOT_OWN;
 }
 
-static const Alias *consume_body(Loop *l, const Alias *bound) {
+static const Alias *consume_body(ConsumeLoop *l, const Alias *bound) {
   Consume *u = l->u;
   const AstExp *exp = l->exp;
   bool is_while = exp->u.loop.form == LOOP_WHILE;
@@ -272,15 +272,15 @@ static const Alias *consume_body(Loop *l, const Alias *bound) {
 const Alias *consume_loop(Consume *u, AstExp *exp) {
   const Alias *initial = consume_exp(u, exp->u.loop.init), *bound = NULL;
   if (exp->u.loop.form != LOOP_WHILE) bound = consume_exp(u, exp->u.loop.bound);
-  Region region;
+  ConsumeRegion region;
   consume_enter(u, &region, true);
-  Loop l = { .u = u, .exp = exp, .depth = region.depth };
+  ConsumeLoop l = { .u = u, .exp = exp, .depth = region.depth };
   const Alias *next = consume_body(&l, bound);
   consume_leave(u);
   l.captured = region.captured;
-  find_parts(&l, exp->u.loop.pat, (Part){ .initial = initial, .next = next });
+  find_parts(&l, exp->u.loop.pat, (LoopPart){ .initial = initial, .next = next });
   find_owned(&l);
-  vec_each (const Part *, part, &l.parts)
+  vec_each (const LoopPart *, part, &l.parts)
     if (part->owned) check_next(&l, part);
   consume_initial(&l);
   find_results(&l);

@@ -19,7 +19,7 @@ void consume_report_use(Consume *u, Root *root, Name used, Loc loc) {
 }
 
 // "`ys`, which may share memory with `xs`," or "`xs`"
-static const char *subject(const Root *root, const Consumed *consumed) {
+static const char *consumed_subject(const Root *root, const Consumed *consumed) {
   Name name = root->binding->name;
   if (!consumed->through || consumed->through == name) return text_format("`%s`", name);
   return text_format("`%s`, which may share memory with `%s`,", consumed->through, name);
@@ -40,12 +40,12 @@ void consume_report_fixed(Consume *u, Root *root, const Consumed *consumed) {
   }
   if (root->kind == ROOT_TOP) {
     error(c, consumed->loc, "%s is consumed here, but `%s` is defined at top level",
-          subject(root, consumed), name);
+          consumed_subject(root, consumed), name);
     hint(c, "consume a copy: `copy %s`", name);
     return;
   }
   error(c, consumed->loc, "%s is consumed here, but the parameter `%s` has no `*`",
-        subject(root, consumed), name);
+        consumed_subject(root, consumed), name);
   note(c, root->binding->loc, "`%s` is a parameter of which callers keep the value",
        name);
   hint(c, "consume a copy, `copy %s`, or write `*` before the type of the parameter",
@@ -58,7 +58,7 @@ void consume_report_outside(Consume *u, Root *root, const Consumed *consumed) {
   root->reported = true;
   error(c, consumed->loc,
         "%s is consumed here, but it is bound outside of this %s, which may run again",
-        subject(root, consumed), u->region->is_loop ? "loop" : "function");
+        consumed_subject(root, consumed), u->region->is_loop ? "loop" : "function");
   note(c, root->binding->loc, "`%s` is bound here", name);
   hint(c, u->region->is_loop ? "make it a parameter of the loop, or consume a copy"
                              : "make it a parameter `*`, or consume a copy");

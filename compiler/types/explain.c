@@ -270,14 +270,15 @@ static bool mentions_param(const Type *type, const Binding *param) {
 }
 
 // The type of a function's parameter number `index`, from 1 on, or NULL.
-static const Type *param_type(const Type *type, int index) {
+static const Type *explained_param(const Type *type, int index) {
   for (type = type_resolve(type); index > 1 && type->kind == TYPE_FUNCTION; index--)
     type = type_resolve(type->u.function.to);
   return type->kind == TYPE_FUNCTION ? type->u.function.from : NULL;
 }
 
 bool share_type_param(const Binding *function, int i, int j) {
-  const Type *a = param_type(function->type, i), *b = param_type(function->type, j);
+  const Type *a = explained_param(function->type, i),
+             *b = explained_param(function->type, j);
   if (!a || !b) return false;
   for (int t = 0; t < function->types.count; t++)
     if (mentions_param(a, function->types.at[t]) &&

@@ -17,7 +17,7 @@ const Type *instantiate(Check *k, const Binding *binding, Loc loc, const Inst **
   *inst = &none;
   if (binding->sizes.count == 0 && binding->types.count == 0) return binding->type;
   Inst *made = new (Inst);
-  Subst s = { 0 };
+  TypeSubst s = { 0 };
   made->sizes = new_array(const Size *, binding->sizes.count);
   made->types = new_array(const Type *, binding->types.count);
   for (int i = 0; i < binding->sizes.count; i++) {

@@ -46,7 +46,7 @@ static int rank_of(const Type *type) {
   return rank;
 }
 
-static const Type *element_of(const Type *type) {
+static const Type *innermost_element(const Type *type) {
   while (type->kind == TYPE_ARRAY)
     type = type_resolve(type->u.array.elem);
   return type;
@@ -55,7 +55,7 @@ static const Type *element_of(const Type *type) {
 // []i32 where []i64 is expected
 static bool hint_conversion_of_elements(Check *k, Loc loc, const Type *expected,
                                         const Type *actual) {
-  const Type *to = element_of(expected), *from = element_of(actual);
+  const Type *to = innermost_element(expected), *from = innermost_element(actual);
   int rank = rank_of(actual);
   bool prims = to->kind == TYPE_PRIM && from->kind == TYPE_PRIM;
   if (!prims || !rank || rank_of(expected) != rank || to->u.prim == from->u.prim)
@@ -135,7 +135,7 @@ static bool hint_operator(Check *k, const Type *actual, Why why) {
   return true;
 }
 
-static const char *source_text(Loc loc) {
+static const char *text_at(Loc loc) {
   return text_format("%.*s", (int)(loc.end - loc.start), loc.file->text + loc.start);
 }
 
@@ -153,8 +153,8 @@ static bool hint_negative_argument(Check *k, const Type *actual, Why why) {
     return false;
   Loc left = node->u.apply.args.at[0]->loc, right = node->u.apply.args.at[1]->loc;
   if (!is_short(left) || !is_short(right)) return false;
-  hint(k->c, "an argument that begins with `-` needs brackets: `%s (-%s)`",
-       source_text(left), source_text(right));
+  hint(k->c, "an argument that begins with `-` needs brackets: `%s (-%s)`", text_at(left),
+       text_at(right));
   return true;
 }
 
@@ -168,7 +168,7 @@ static bool hint_tuple_of_arguments(Check *k, Why why) {
   int count = arg->u.tuple.items.count;
   if (count < 2 || type_arity(f->type) < count || !is_short(node->loc)) return false;
   Text *t = text_new();
-  text_add(t, source_text(f->loc));
+  text_add(t, text_at(f->loc));
   for (int i = 0; i < count; i++) {
     const char *item = operand_text(arg->u.tuple.items.at[i]->loc);
     text_printf(t, " %s", item ? item : "...");
@@ -181,7 +181,7 @@ static bool hint_tuple_of_arguments(Check *k, Why why) {
 static bool hint_section(Check *k, Loc loc, const Type *expected, const Type *actual) {
   if (expected->kind != TYPE_FUNCTION || !is_number(actual)) return false;
   if (!is_short(loc) || loc.file->text[loc.start] != '-') return false;
-  const char *text = source_text(loc);
+  const char *text = text_at(loc);
   hint(k->c, "`(%s)` is a number; `(\\x -> x - %s)` is a function", text, text + 1);
   return true;
 }
@@ -218,9 +218,9 @@ static bool hint_untupled(Check *k, const Type *expected, Why why) {
   if (!is_short(node->loc)) return false;
   Text *t = text_new();
   for (int i = 0; i < count; i++)
-    text_printf(t, i ? ", %s" : "%s", source_text(node->u.apply.args.at[i]->loc));
+    text_printf(t, i ? ", %s" : "%s", text_at(node->u.apply.args.at[i]->loc));
   hint(k->c, "`%s` takes one tuple: `%s (%s)`", why.name ? why.name : "it",
-       source_text(node->u.apply.function->loc), text_str(t));
+       text_at(node->u.apply.function->loc), text_str(t));
   return true;
 }
 
@@ -267,7 +267,7 @@ static void hint_array_argument(Check *k, Loc loc, const Type *actual, Why why) 
 
 // Would it do for the elements?
 static bool fits_elements(const Type *expected, const Type *actual) {
-  const Type *elem = element_of(actual);
+  const Type *elem = innermost_element(actual);
   if (expected->kind == TYPE_PRIM)
     return elem->kind == TYPE_PRIM ? elem->u.prim == expected->u.prim : is_number(elem);
   return expected->kind == TYPE_VAR && expected->u.var->prims && elem->kind == TYPE_PRIM;
@@ -330,7 +330,7 @@ static bool hint_pipe(Check *k, Loc loc, const Type *expected, const Type *actua
   if (!pipe || !is_function(expected)) return false;
   if (type_arity(actual) <= type_arity(expected)) return false;
   hint(k->c, "is an argument missing in `%s`?",
-       is_short(loc) ? source_text(loc) : "this function");
+       is_short(loc) ? text_at(loc) : "this function");
   return true;
 }
 

@@ -46,4 +46,4 @@ const Module *module_assume(Check *k, const Signature *s);
 const Signature *signature_fresh(Check *k, const Signature *s);
 // Whether nothing is known of the module, or of one in it.
 bool signature_has_any(const Signature *s);
-Signature *signature_substitute(Check *k, const Signature *s, const Subst *subst);
+Signature *signature_substitute(Check *k, const Signature *s, const TypeSubst *subst);

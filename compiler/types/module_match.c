@@ -7,13 +7,14 @@ enum { DEEP_LEVEL = 1000000 };  // deeper than the sizes in the types that are c
 
 // --- What becomes of the members ---
 
-static const TypeDef *meaning_of(const Subst *subst, const Binding *abstract) {
+static const TypeDef *meaning_of(const TypeSubst *subst, const Binding *abstract) {
   for (int i = 0; i < subst->abstract.count; i++)
     if (subst->abstract.at[i] == abstract) return subst->meanings.at[i];
   return NULL;
 }
 
-static const TypeDef *substitute_def(Check *k, const Member *member, const Subst *subst) {
+static const TypeDef *substitute_def(Check *k, const Member *member,
+                                     const TypeSubst *subst) {
   const TypeDef *meaning =
       member->is_abstract ? meaning_of(subst, member->type->type->u.param) : NULL;
   TypeDef *def = mem_copy(meaning ? meaning : member->type, sizeof *def);
@@ -24,7 +25,7 @@ static const TypeDef *substitute_def(Check *k, const Member *member, const Subst
 }
 
 // A value whose type stays as it is stays itself, since sizes may mention it.
-static Binding *substitute_value(Check *k, Binding *value, const Subst *subst) {
+static Binding *substitute_value(Check *k, Binding *value, const TypeSubst *subst) {
   for (int i = 0; i < subst->sizes.count; i++)
     if (subst->sizes.at[i] == value) return subst->values.at[i];
   const Type *type = type_substitute(k, subst, value->type);
@@ -34,7 +35,7 @@ static Binding *substitute_value(Check *k, Binding *value, const Subst *subst) {
   return b;
 }
 
-Signature *signature_substitute(Check *k, const Signature *s, const Subst *subst) {
+Signature *signature_substitute(Check *k, const Signature *s, const TypeSubst *subst) {
   Signature *out = mem_copy(s, sizeof *out);
   out->members.count = out->members.capacity = 0;
   out->members.at = NULL;
@@ -53,7 +54,7 @@ Signature *signature_substitute(Check *k, const Signature *s, const Subst *subst
   return out;
 }
 
-static Module *build(Check *k, const Signature *s, const Subst *subst) {
+static Module *build(Check *k, const Signature *s, const TypeSubst *subst) {
   Module *m = new_node(Module, .names = names_new(NULL), .ready = true);
   vec_each (const Member *, member, &s->members) {
     if (member->kind == SPEC_VALUE)
@@ -68,7 +69,7 @@ static Module *build(Check *k, const Signature *s, const Subst *subst) {
 
 // --- New abstract types ---
 
-static void add_fresh(Check *k, const Signature *s, Subst *subst) {
+static void add_fresh(Check *k, const Signature *s, TypeSubst *subst) {
   vec_each (const Member *, member, &s->members) {
     if (member->kind == SPEC_MODULE) add_fresh(k, member->of, subst);
     if (!member->is_abstract) continue;
@@ -105,7 +106,7 @@ static void keep_abstract(Signature *s, const Signature *like) {
 
 const Signature *signature_fresh(Check *k, const Signature *s) {
   if (s->any) return s;
-  Subst fresh = { 0 };
+  TypeSubst fresh = { 0 };
   add_fresh(k, s, &fresh);
   Signature *out = signature_substitute(k, s, &fresh);
   keep_abstract(out, s);
@@ -113,7 +114,7 @@ const Signature *signature_fresh(Check *k, const Signature *s) {
 }
 
 const Module *module_assume(Check *k, const Signature *s) {
-  Subst fresh = { 0 };
+  TypeSubst fresh = { 0 };
   add_fresh(k, s, &fresh);
   return build(k, s, &fresh);
 }
@@ -123,7 +124,7 @@ const Module *module_assume(Check *k, const Signature *s) {
 typedef struct Match {
   Check *k;
   Loc loc;                  // of the module
-  Subst types;              // what the abstract types are in the module
+  TypeSubst types;          // what the abstract types are in the module
   const char *path;         // to the module that is being compared, "n."
   Vec(const char *) lacks;  // "type `n.t`"
   bool failed;
@@ -167,8 +168,8 @@ static void report_type(Match *t, const Member *member, const char *what) {
   t->failed = true;
 }
 
-static Subst copy_subst(const Subst *subst) {
-  Subst copy = { 0 };
+static TypeSubst copy_subst(const TypeSubst *subst) {
+  TypeSubst copy = { 0 };
   for (int i = 0; i < subst->sizes.count; i++) {
     vec_push(&copy.sizes, subst->sizes.at[i]);
     vec_push(&copy.to_sizes, subst->to_sizes.at[i]);
@@ -204,7 +205,7 @@ static void check_sizes_shown(Match *t, const Member *member, const TypeDef *def
 
 // The specified type over the parameters of the module's own definition.
 static const Type *manifest(Match *t, const Member *member, const TypeDef *def) {
-  Subst s = copy_subst(&t->types);
+  TypeSubst s = copy_subst(&t->types);
   const AstTypeParamVec *params = member->type->params;
   for (int i = 0; params && i < params->count; i++) {
     const Binding *from = params->at[i].binding, *to = def->params->at[i].binding;

@@ -191,7 +191,7 @@ static const Signature *with_signature(Check *k, const AstModType *type) {
           wanted == 1 ? "" : "s", spec.params.count);
     return s;
   }
-  Subst subst = { 0 };
+  TypeSubst subst = { 0 };
   vec_push(&subst.abstract, member->type->type->u.param);
   vec_push(&subst.meanings, def);
   return signature_substitute(k, s, &subst);

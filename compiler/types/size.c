@@ -127,7 +127,7 @@ static bool different(Check *k, const Size *expected, const Size *actual) {
   return false;
 }
 
-static bool bind(Check *k, SizeVar *var, const Size *size) {
+static bool bind_size(Check *k, SizeVar *var, const Size *size) {
   const Size *outer = size_outer(size, var->level);
   if (!size_can_enter(k, outer ? outer : size, var->level)) {
     k->mismatch.actual_size = size;
@@ -151,8 +151,9 @@ static bool is_outer(const SizeVar *a, const SizeVar *b) {
 static bool bind_vars(Check *k, SizeVar *a, const Size *b) {
   if (a == b->u.var) return true;
   bool keep_a = a->loop && (!b->u.var->loop || is_outer(a, b->u.var));
-  if (!keep_a) return bind(k, a, b);
-  return bind(k, b->u.var, new_node(Size, .kind = SIZE_VAR, .loc = a->loc, .u.var = a));
+  if (!keep_a) return bind_size(k, a, b);
+  return bind_size(k, b->u.var,
+                   new_node(Size, .kind = SIZE_VAR, .loc = a->loc, .u.var = a));
 }
 
 // n + m = k * 2 and the like, while both sides have the same form: part by part.
@@ -205,7 +206,7 @@ static bool cancel_factors(Check *k, const Size *e, const Size *a) {
   const Size *rest = right.at[0];
   for (int i = 1; i < right.count; i++)
     rest = size_binary(SIZE_MUL, rest, right.at[i]);
-  return !var_occurs(var->u.var, rest) && bind(k, var->u.var, rest);
+  return !var_occurs(var->u.var, rest) && bind_size(k, var->u.var, rest);
 }
 
 static bool unify_expressions(Check *k, const Size *e, const Size *a) {
@@ -214,7 +215,7 @@ static bool unify_expressions(Check *k, const Size *e, const Size *a) {
   switch (poly_solve(e, a, &var, &value)) {
   case POLY_EQUAL: return true;
   case POLY_DIFFERENT: return different(k, e, a);
-  case POLY_SOLVED: return bind(k, var, value);
+  case POLY_SOLVED: return bind_size(k, var, value);
   case POLY_OPEN: break;
   }
   if (cancel_factors(k, e, a) || cancel_factors(k, a, e)) return true;
@@ -228,8 +229,8 @@ bool unify_sizes(Check *k, const Size *e, const Size *a) {
   if (e == a || e->kind == SIZE_ANY || a->kind == SIZE_ANY) return true;
   if (e->kind == SIZE_NAME && a->kind == SIZE_NAME && e->u.name == a->u.name) return true;
   if (a->kind == SIZE_VAR && e->kind == SIZE_VAR) return bind_vars(k, a->u.var, e);
-  if (a->kind == SIZE_VAR && !var_occurs(a->u.var, e)) return bind(k, a->u.var, e);
-  if (e->kind == SIZE_VAR && !var_occurs(e->u.var, a)) return bind(k, e->u.var, a);
+  if (a->kind == SIZE_VAR && !var_occurs(a->u.var, e)) return bind_size(k, a->u.var, e);
+  if (e->kind == SIZE_VAR && !var_occurs(e->u.var, a)) return bind_size(k, e->u.var, a);
   return unify_expressions(k, e, a);
 }
 

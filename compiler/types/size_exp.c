@@ -29,7 +29,7 @@ static const Size **operands(Check *k, AstExp *const *exps, int count) {
   return parts;
 }
 
-static bool is_i64(const AstExp *exp) {
+static bool is_i64_exp(const AstExp *exp) {
   const Type *type = exp->type ? type_resolve(exp->type) : NULL;
   return type && type->kind == TYPE_PRIM && type->u.prim == PRIM_I64;
 }
@@ -46,7 +46,8 @@ static const Size *size_of_apply(Check *k, const AstExp *exp) {
   }
   const Size **parts = operands(k, exp->u.apply.args.at, count);
   if (!parts) return NULL;
-  SizeOp op = is_i64(exp) && count == 2 ? operator_of(k, f->u.name.binding) : SIZE_CALL;
+  SizeOp op =
+      is_i64_exp(exp) && count == 2 ? operator_of(k, f->u.name.binding) : SIZE_CALL;
   return size_tree(op, op == SIZE_CALL ? f : NULL, count, parts);
 }
 
@@ -87,14 +88,14 @@ const Size *size_operand(Check *k, const AstExp *exp) {
     const Size **parts = operands(k, &exp->u.project.record, 1);
     return parts ? size_tree(SIZE_PROJECT, exp, 1, parts) : NULL;
   }
-  if (exp->kind == AST_INT && is_i64(exp)) return size_of_integer(exp);
+  if (exp->kind == AST_INT && is_i64_exp(exp)) return size_of_integer(exp);
   bool literal = exp->kind == AST_INT || exp->kind == AST_FLOAT || exp->kind == AST_BOOL;
   return literal ? size_tree(SIZE_LITERAL, exp, 0, NULL) : NULL;
 }
 
 const Size *size_of_exp(Check *k, const AstExp *exp) {
   if (exp->kind == AST_INT) return size_of_integer(exp);
-  return is_i64(exp) ? size_operand(k, exp) : NULL;
+  return is_i64_exp(exp) ? size_operand(k, exp) : NULL;
 }
 
 // The names in an expression that were bound outside of it, each once.

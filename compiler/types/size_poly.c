@@ -12,13 +12,13 @@ typedef struct Factor {
 } Factor;
 typedef Vec(Factor) FactorVec;
 
-typedef struct Term {
+typedef struct PolyTerm {
   const Big *coefficient;
   FactorVec factors;
-} Term;
+} PolyTerm;
 
 struct Poly {
-  Vec(Term) terms;
+  Vec(PolyTerm) terms;
 };
 
 static int compare_sizes(const Size *a, const Size *b);
@@ -63,7 +63,7 @@ static int compare_products(const FactorVec *a, const FactorVec *b) {
   return 0;
 }
 
-static void add_term(Poly *p, Term term) {
+static void add_term(Poly *p, PolyTerm term) {
   int i = 0;
   while (i < p->terms.count &&
          compare_products(&p->terms.at[i].factors, &term.factors) < 0)
@@ -87,7 +87,7 @@ static void add_term(Poly *p, Term term) {
 
 static void add_scaled(Poly *p, const Poly *q, const Big *scale) {
   for (int i = 0; i < q->terms.count; i++) {
-    Term t = q->terms.at[i];
+    PolyTerm t = q->terms.at[i];
     t.coefficient = big_mul(t.coefficient, scale);
     add_term(p, t);
   }
@@ -112,16 +112,16 @@ static Poly *multiply(const Poly *a, const Poly *b) {
   Poly *p = new (Poly);
   for (int i = 0; i < a->terms.count; i++)
     for (int j = 0; j < b->terms.count; j++) {
-      const Term *s = &a->terms.at[i], *t = &b->terms.at[j];
-      add_term(p, (Term){ big_mul(s->coefficient, t->coefficient),
-                          merge(&s->factors, &t->factors) });
+      const PolyTerm *s = &a->terms.at[i], *t = &b->terms.at[j];
+      add_term(p, (PolyTerm){ big_mul(s->coefficient, t->coefficient),
+                              merge(&s->factors, &t->factors) });
     }
   return p;
 }
 
 static Poly *of_factor(int id, const Size *size) {
   Poly *p = new (Poly);
-  Term t = { .coefficient = big_of(1) };
+  PolyTerm t = { .coefficient = big_of(1) };
   vec_push(&t.factors, (Factor){ id, size });
   add_term(p, t);
   return p;
@@ -144,7 +144,7 @@ static Poly *poly_of(const Size *size) {
   size = size_resolve(size);
   Poly *p = new (Poly);
   switch (size->kind) {
-  case SIZE_CONST: add_term(p, (Term){ .coefficient = size->u.constant }); return p;
+  case SIZE_CONST: add_term(p, (PolyTerm){ .coefficient = size->u.constant }); return p;
   case SIZE_NAME:
     if (size->u.name->known) return poly_of(size->u.name->known);
     return of_factor(size->u.name->id, size);
@@ -159,7 +159,7 @@ static int compare_sizes(const Size *a, const Size *b) {
   const Poly *p = poly_of(a), *q = poly_of(b);
   if (p->terms.count != q->terms.count) return p->terms.count - q->terms.count;
   for (int i = 0; i < p->terms.count; i++) {
-    const Term *s = &p->terms.at[i], *t = &q->terms.at[i];
+    const PolyTerm *s = &p->terms.at[i], *t = &q->terms.at[i];
     int order = compare_products(&s->factors, &t->factors);
     if (order == 0) order = big_compare(s->coefficient, t->coefficient);
     if (order != 0) return order;
@@ -176,7 +176,7 @@ static bool has_var(const Size *size) {
   return false;
 }
 
-static const Size *of_term(const Term *t, bool negate) {
+static const Size *of_term(const PolyTerm *t, bool negate) {
   const Big *coefficient = negate ? big_neg(t->coefficient) : t->coefficient;
   const Size *size = NULL;
   bool one = big_compare(coefficient, big_of(1)) == 0;
@@ -193,14 +193,14 @@ static const Size *of_term(const Term *t, bool negate) {
 static const Size *size_of_poly(const Poly *p) {
   const Size *size = NULL;
   for (int i = 0; i < p->terms.count; i++) {
-    const Term *t = &p->terms.at[i];
+    const PolyTerm *t = &p->terms.at[i];
     if (big_compare(t->coefficient, big_of(0)) < 0) continue;
     const Size *term = of_term(t, false);
     size = size ? size_binary(SIZE_ADD, size, term) : term;
   }
   if (!size) size = size_const(0, (Loc){ 0 });
   for (int i = 0; i < p->terms.count; i++) {
-    const Term *t = &p->terms.at[i];
+    const PolyTerm *t = &p->terms.at[i];
     if (big_compare(t->coefficient, big_of(0)) < 0)
       size = size_binary(SIZE_SUB, size, of_term(t, true));
   }

@@ -6,7 +6,7 @@
 typedef struct Rewrite {
   Check *k;
   const Size *(*size)(struct Rewrite *r, const Size *size);
-  const Subst *subst;
+  const TypeSubst *subst;
   BindingVec *made;
   Loc loc;
   const Size *(*map)(Check *k, const Size *size);
@@ -68,7 +68,7 @@ static const Type *rewrite_function(Rewrite *r, const Type *type) {
 
 // An abstract type's meaning, with its arguments in place of the parameters.
 static const Type *apply_meaning(Rewrite *r, const TypeDef *meaning, const Type *args) {
-  Subst s = { 0 };
+  TypeSubst s = { 0 };
   for (int i = 0; args && i < meaning->params->count; i++) {
     const AstTypeParam *param = &meaning->params->at[i];
     const Type *arg = type_resolve(args->u.record.fields[i].type);
@@ -119,7 +119,7 @@ static const Size *substitute_size(Rewrite *r, const Size *size) {
 }
 
 // The use of a polymorphic function in a size.
-static const AstExp *substitute_inst(Check *k, const Subst *s, const AstExp *use) {
+static const AstExp *substitute_inst(Check *k, const TypeSubst *s, const AstExp *use) {
   const Binding *b = use->u.name.binding;
   const Inst *old = use->u.name.inst;
   if (!old || (!old->sizes && !old->types) || (!s->sizes.count && !s->types.count))
@@ -137,7 +137,7 @@ static const AstExp *substitute_inst(Check *k, const Subst *s, const AstExp *use
   return copy;
 }
 
-const Size *size_substitute(Check *k, const Subst *s, const Size *size) {
+const Size *size_substitute(Check *k, const TypeSubst *s, const Size *size) {
   const Size *old = size_resolve(size);
   if (old->kind == SIZE_NAME)
     for (int i = 0; i < s->sizes.count; i++)
@@ -158,14 +158,14 @@ const Size *size_substitute(Check *k, const Subst *s, const Size *size) {
   return same ? size : size_rebuild(tree, parts);
 }
 
-const Type *type_substitute(Check *k, const Subst *s, const Type *type) {
+const Type *type_substitute(Check *k, const TypeSubst *s, const Type *type) {
   Rewrite r = { .k = k, .size = substitute_size, .subst = s };
   return rewrite(&r, type);
 }
 
 const Type *type_replace_size(Check *k, const Binding *from, const Size *to,
                               const Type *type) {
-  Subst s = { 0 };
+  TypeSubst s = { 0 };
   vec_push(&s.sizes, from);
   vec_push(&s.to_sizes, to);
   return type_substitute(k, &s, type);

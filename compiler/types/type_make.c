@@ -33,13 +33,15 @@ const Type *type_of_param(const Binding *param) {
   return new_node(Type, .kind = TYPE_PARAM, .u.param = param);
 }
 
-static bool is_number(Name name) { return name[strspn(name, "0123456789")] == 0; }
+static bool is_number_name(Name name) { return name[strspn(name, "0123456789")] == 0; }
 
 int type_field_order(Name a, Name b) {
-  bool numbers = is_number(a) && is_number(b);
+  bool numbers = is_number_name(a) && is_number_name(b);
   int longer = numbers ? (int)strlen(a) - (int)strlen(b) : 0;
   if (longer) return longer;
-  return is_number(a) == is_number(b) ? strcmp(a, b) : is_number(a) ? -1 : 1;
+  return is_number_name(a) == is_number_name(b) ? strcmp(a, b)
+         : is_number_name(a)                    ? -1
+                                                : 1;
 }
 
 // {0: a, 1: b} is (a, b).

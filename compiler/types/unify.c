@@ -23,7 +23,7 @@ const Type *type_resolve_result(const Type *type, BindingVec *exists) {
   return type;
 }
 
-static const Type *var_new(Check *k, Loc loc, TypeClass prims) {
+static const Type *fresh_var(Check *k, Loc loc, TypeClass prims) {
   TypeVar *var = new_node(TypeVar, .level = k->level, .id = k->c->next_id++, .loc = loc,
                           .prims = prims);
   if (prims) {
@@ -33,20 +33,20 @@ static const Type *var_new(Check *k, Loc loc, TypeClass prims) {
   return new_node(Type, .kind = TYPE_VAR, .u.var = var);
 }
 
-const Type *type_var(Check *k, Loc loc) { return var_new(k, loc, CLASS_ANY); }
+const Type *type_var(Check *k, Loc loc) { return fresh_var(k, loc, CLASS_ANY); }
 
 const Type *type_var_of(Check *k, TypeClass prims, Loc loc) {
-  return var_new(k, loc, prims);
+  return fresh_var(k, loc, prims);
 }
 
 const Type *type_data_var(Check *k, Loc loc) {
-  const Type *type = var_new(k, loc, CLASS_ANY);
+  const Type *type = fresh_var(k, loc, CLASS_ANY);
   type->u.var->first_order = type->u.var->fixed_size = true;
   return type;
 }
 
 const Type *type_error(Check *k, Loc loc) {
-  const Type *type = var_new(k, loc, CLASS_ANY);
+  const Type *type = fresh_var(k, loc, CLASS_ANY);
   type->u.var->is_error = true;
   return type;
 }
@@ -196,7 +196,8 @@ const Type *unify_field(Check *k, const Type *record, Name field, Loc loc) {
 }
 
 // Binds `var` to `type` (an open variable or not), with all that was asked of the variable.
-static bool bind(Check *k, TypeVar *var, const Type *type, const BindingVec *exists) {
+static bool bind_type(Check *k, TypeVar *var, const Type *type,
+                      const BindingVec *exists) {
   if (type->kind == TYPE_VAR && type->u.var == var) return true;
   if (exists->count && var->fixed_size)
     return mismatch(
@@ -269,7 +270,7 @@ static bool bind_result(Check *k, TypeVar *var, const Type *type, BindingVec *ex
     vec_push(exists, fresh);
     type = type_replace_size(k, param, size_of_binding(fresh, param->loc), type);
   }
-  return bind(k, var, type, exists);
+  return bind_type(k, var, type, exists);
 }
 
 static const Type *replace_exists(Check *k, const BindingVec *exists, bool open,
@@ -322,8 +323,8 @@ bool unify(Check *k, const Type *e, const Type *a) {
   a = resolve_value(k, a);
   if (e == a || type_is_error(e) || type_is_error(a)) return true;
   static const BindingVec none = { 0 };
-  if (a->kind == TYPE_VAR) return bind(k, a->u.var, e, &none);
-  if (e->kind == TYPE_VAR) return bind(k, e->u.var, a, &none);
+  if (a->kind == TYPE_VAR) return bind_type(k, a->u.var, e, &none);
+  if (e->kind == TYPE_VAR) return bind_type(k, e->u.var, a, &none);
   if (e->kind == a->kind) {
     switch (e->kind) {
     case TYPE_PRIM:

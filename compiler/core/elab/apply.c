@@ -17,7 +17,7 @@ const Val *elab_function_value(const AstFunction *function, const Binding *bindi
 }
 
 // The function as mentioned by `exp`, with its types and sizes.
-static const Val *instantiate(const Val *f, const AstExp *exp, const Scope *s) {
+static const Val *with_instance(const Val *f, const AstExp *exp, const Scope *s) {
   BindingKind kind = exp->u.name.binding->kind;
   if (f->kind != VAL_CLOSURE || !exp->u.name.inst) return f;
   if (kind != BIND_FUNCTION && kind != BIND_INTRINSIC) return f;
@@ -55,7 +55,7 @@ static const Val *top_level(Elab *e, const Scope *s, const AstExp *exp,
     return elab_constant(e, binding);
   }
   const Val *f = elab_function_value(binding->function, binding, NULL);
-  f = instantiate(f, exp, s);
+  f = with_instance(f, exp, s);
   return binding->function->params.count ? f : elab_body_of(e, f->u.closure, name);
 }
 
@@ -66,7 +66,7 @@ static const Val *intrinsic(Elab *e, const Scope *s, const AstExp *exp) {
   const Val *f =
       val_closure(new_node(Closure, .kind = CLOSURE_INTRINSIC, .arity = found->arity,
                            .binding = binding, .intrinsic = found));
-  return instantiate(f, exp, s);
+  return with_instance(f, exp, s);
 }
 
 // The type of the function tells the size only through arrays that this use of it does not have.
@@ -84,7 +84,7 @@ const Val *elab_name(Elab *e, Scope *s, const AstExp *exp, const char *name) {
   if (binding->kind == BIND_FUNCTION && binding->is_top)
     return top_level(e, s, exp, name);
   const Env *found = env_find(s->env, binding);
-  if (found && found->val) return instantiate(found->val, exp, s);
+  if (found && found->val) return with_instance(found->val, exp, s);
   if (binding->kind == BIND_FUNCTION) return top_level(e, s, exp, name);
   if (binding->kind == BIND_SIZE) unknown_size(e, exp);
   bug(e->c, exp->loc, "'%s' has no value here", binding->name);

@@ -37,7 +37,7 @@ static Loc entry_loc(const EntryBuild *b) { return b->decl->u.value.name_loc; }
 
 // ---- parameters
 
-static Atom new_size(EntryBuild *b, const char *name) {
+static Atom new_param_size(EntryBuild *b, const char *name) {
   Compiler *c = b->e->c;
   const Var *var =
       var_new(c, name_of(c->names, name), type_scalar(PRIM_I64), entry_loc(b));
@@ -54,7 +54,7 @@ static Atom param_dim(EntryBuild *b, const Size *size, int dim) {
     if (found) return found->val->u.atom;
     bool named = size->u.name->name[0] != '?';  // not one of the checker's unknown sizes
     const char *name = named ? size->u.name->name : text_format("%s_size", b->param);
-    Atom fresh = new_size(b, name);
+    Atom fresh = new_param_size(b, name);
     b->scope.env = env_push(b->scope.env, size->u.name, val_atom(fresh));
     return fresh;
   }
@@ -63,7 +63,7 @@ static Atom param_dim(EntryBuild *b, const Size *size, int dim) {
     Atom value = size_eval(b->e, declared);
     if (value.kind == ATOM_CONST) return value;
   }
-  Atom fresh = new_size(b, text_format("%s_size", b->param));
+  Atom fresh = new_param_size(b, text_format("%s_size", b->param));
   if (size->kind != SIZE_ANY) {
     vec_push(&b->checks, (SizeCheck){ size, fresh, b->leaves.count, dim, b->param });
   }

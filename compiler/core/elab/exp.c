@@ -116,7 +116,7 @@ static const Val *index_exp(Elab *e, Scope *s, const AstExp *exp, const char *na
   return elab_index(e, s, array, &exp->u.index.dims, name);
 }
 
-static const char *source_text(Loc loc) {
+static const char *text_of_source(Loc loc) {
   if (!loc.file) return "";
   return text_format("%.*s", (int)(loc.end - loc.start), loc.file->text + loc.start);
 }
@@ -137,7 +137,7 @@ static const Val *assertion(Elab *e, Scope *s, const AstExp *exp, const char *na
   elab_leave(e, &inner);
   Message m = message_new();
   message_text(&m, "assertion failed: ");
-  message_text(&m, source_text(exp->u.assert.condition->loc));
+  message_text(&m, text_of_source(exp->u.assert.condition->loc));
   message_end(&m);
   Exp assertion = { .kind = EXP_ASSERT,
                     .u.assert = { .condition = condition, .parts = m.parts.at } };

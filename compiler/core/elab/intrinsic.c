@@ -175,7 +175,7 @@ static Atom flatten_leaf(Elab *e, Atom leaf, const void *state) {
   return elab_emit(e, on->name, "reshaped", reshaped(leaf, &count, 1, 2));
 }
 
-static const Val *flatten(Elab *e, const IntrinsicCall *call) {
+static const Val *flatten_array(Elab *e, const IntrinsicCall *call) {
   return val_map(e, call->args[0], flatten_leaf, &(OnLeaves){ .name = call->name });
 }
 
@@ -316,7 +316,7 @@ static const Val *eval_value(Elab *e, const void *state, const char *name) {
   return state;
 }
 
-static const Val *choose(Elab *e, const IntrinsicCall *call) {
+static const Val *choose_values(Elab *e, const IntrinsicCall *call) {
   int count = call->intrinsic->arity;
   Branches both = { .yes = { eval_value, call->args[count - 2] },
                     .no = { eval_value, call->args[count - 1] } };
@@ -349,7 +349,7 @@ static const Intrinsic intrinsics[] = {
   { "concat", 2, concat, 0 },
   { "rotate", 2, rotate, 0 },
   { "transpose", 1, transpose, 0 },
-  { "flatten", 1, flatten, 0 },
+  { "flatten", 1, flatten_array, 0 },
   { "unflatten", 1, unflatten, 0 },
   { "acc_begin", 1, acc_begin, false },
   { "acc_begin_with", 2, acc_begin, true },
@@ -359,8 +359,8 @@ static const Intrinsic intrinsics[] = {
   { "fitted", 1, fitted, 0 },
   { "zip", 2, zip, 0 },
   { "unzip", 1, unzip, 0 },
-  { "choose", 2, choose, 0 },
-  { "choose_by", 3, choose, 0 },
+  { "choose", 2, choose_values, 0 },
+  { "choose_by", 3, choose_values, 0 },
 };
 
 static void add(Elab *e, Map *table, const char *name, const Intrinsic *intrinsic) {

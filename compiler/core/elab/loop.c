@@ -59,7 +59,7 @@ static CoreType param_type(Elab *e, Loop *l, Atom init, LeafSizes declared) {
   return (CoreType){ type.elem, type.rank, dims };
 }
 
-static void make_params(Elab *e, Loop *l) {
+static void make_loop_params(Elab *e, Loop *l) {
   const AstPat *pat = l->exp->u.loop.pat;
   LeafSizesVec declared = val_sizes(e, (TypeIn){ pat->type, l->outer->env }, l->init);
   Name whole = pat_whole_name(pat);
@@ -258,7 +258,7 @@ const Val *elab_loop(Elab *e, Scope *s, const AstExp *exp, const char *name) {
     index = fresh(e, index_name(e, exp), type_scalar(PRIM_I64));
   }
   if (is_unrolled(e, &l, count)) return unrolled(e, &l, count.u.constant.u.i, bound);
-  make_params(e, &l);
+  make_loop_params(e, &l);
   const Body *body = loop_body(e, &l, index, bound);
   const Exp *loop = loop_exp(e, &l, count, index, body);
   return bind_results(e, &l, loop, name);

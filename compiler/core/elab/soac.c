@@ -140,7 +140,7 @@ static Atom outer_dim(Elab *e, MapBody *m, Atom dim, SizeIn declared) {
 }
 
 // Gives the results of a map's body types that make sense outside.
-static void fit_results(Elab *e, MapBody *m, TypeIn elem) {
+static void fit_map_results(Elab *e, MapBody *m, TypeIn elem) {
   LeafSizesVec declared = val_sizes(e, elem, m->result);
   for (int i = 0; i < m->leaves.count; i++) {
     CoreType type = atom_type(m->leaves.at[i]);
@@ -203,7 +203,7 @@ const Val *elab_map(Elab *e, const Val *const *args, Atom width, TypeIn elem,
   m.result = elab_apply(e, f, &row, 1, NULL);
   m.leaves = val_leaves(e, m.result);
   elab_leave(e, &m.inner);
-  fit_results(e, &m, elem);
+  fit_map_results(e, &m, elem);
   return finish_map(e, &m, width, &arrays, name);
 }
 

@@ -133,7 +133,7 @@ static bool is_dense(const int64_t *strides, const int64_t *shape, int rank,
 
 // One line of elements of a fixed size, so that the compiler sees plain moves.
 #define COPY_LINE(T)                                                                   \
-  static void copy_line_##T(Region to, Region from, int64_t count) {                   \
+  static void copy_line_##T(MemoryRegion to, MemoryRegion from, int64_t count) {       \
     for (int64_t i = 0; i < count; i++)                                                \
       memcpy(to.base + i * to.strides[0], from.base + i * from.strides[0], sizeof(T)); \
   }
@@ -142,25 +142,26 @@ COPY_LINE(uint16_t)
 COPY_LINE(uint32_t)
 COPY_LINE(uint64_t)
 
-static void copy_line(Region to, Region from, int64_t count, int64_t elem_bytes) {
+static void copy_line(MemoryRegion to, MemoryRegion from, int64_t count,
+                      int64_t elem_bytes) {
   if (elem_bytes == 1) copy_line_uint8_t(to, from, count);
   if (elem_bytes == 2) copy_line_uint16_t(to, from, count);
   if (elem_bytes == 4) copy_line_uint32_t(to, from, count);
   if (elem_bytes == 8) copy_line_uint64_t(to, from, count);
 }
 
-static void copy_rows(Region to, Region from, const int64_t *shape, int rank,
+static void copy_rows(MemoryRegion to, MemoryRegion from, const int64_t *shape, int rank,
                       int64_t elem_bytes) {
   if (rank == 0) memcpy(to.base, from.base, (size_t)elem_bytes);
   if (rank == 1) copy_line(to, from, shape[0], elem_bytes);
   for (int64_t i = 0; rank > 1 && i < shape[0]; i++) {
-    Region to_row = { to.base + i * to.strides[0], to.strides + 1 };
-    Region from_row = { from.base + i * from.strides[0], from.strides + 1 };
+    MemoryRegion to_row = { to.base + i * to.strides[0], to.strides + 1 };
+    MemoryRegion from_row = { from.base + i * from.strides[0], from.strides + 1 };
     copy_rows(to_row, from_row, shape + 1, rank - 1, elem_bytes);
   }
 }
 
-void region_copy(Region to, Region from, const int64_t *shape, int rank,
+void region_copy(MemoryRegion to, MemoryRegion from, const int64_t *shape, int rank,
                  int64_t elem_bytes) {
   int64_t count = shape_count(shape, rank);
   if (count == 0) return;
@@ -174,8 +175,8 @@ void region_copy(Region to, Region from, const int64_t *shape, int rank,
 
 bool array_copy(Machine *m, const Stm *stm, Slot to, Slot from) {
   if (!array_alloc(m, stm, to, slot_shape(from))) return false;
-  region_copy((Region){ to.at[0].base, slot_strides(to) },
-              (Region){ from.at[0].base, slot_strides(from) }, slot_shape(from),
+  region_copy((MemoryRegion){ to.at[0].base, slot_strides(to) },
+              (MemoryRegion){ from.at[0].base, slot_strides(from) }, slot_shape(from),
               from.rank, prim_size_bytes(from.elem));
   return true;
 }

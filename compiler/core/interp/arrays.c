@@ -12,7 +12,9 @@ typedef struct ArrayOp {
   bool movable;
 } ArrayOp;
 
-static Region region_of(Slot s) { return (Region){ s.at[0].base, slot_strides(s) }; }
+static MemoryRegion region_of(Slot s) {
+  return (MemoryRegion){ s.at[0].base, slot_strides(s) };
+}
 
 // Copies `from` into the rows of `to` from row `row` on; a scalar is one row.
 static void put_rows(Slot to, int64_t row, Slot from) {
@@ -22,8 +24,8 @@ static void put_rows(Slot to, int64_t row, Slot from) {
     scalar_store(to.elem)(base, from.at);
     return;
   }
-  region_copy((Region){ base, slot_strides(to) + (to.rank - from.rank) }, region_of(from),
-              slot_shape(from), from.rank, bytes);
+  region_copy((MemoryRegion){ base, slot_strides(to) + (to.rank - from.rank) },
+              region_of(from), slot_shape(from), from.rank, bytes);
 }
 
 static bool run_iota(Machine *m, const Ins *ins) {
@@ -120,9 +122,11 @@ static bool run_rotate(Machine *m, const Ins *ins) {
   if (split < 0) split += count;
   memcpy(shape, slot_shape(from), (size_t)from.rank * sizeof *shape);
   shape[0] = count - split;
-  Region tail = { from.at[0].base + split * slot_strides(from)[0], slot_strides(from) };
+  MemoryRegion tail = { from.at[0].base + split * slot_strides(from)[0],
+                        slot_strides(from) };
   region_copy(region_of(to), tail, shape, to.rank, bytes);
-  Region rest = { to.at[0].base + shape[0] * slot_strides(to)[0], slot_strides(to) };
+  MemoryRegion rest = { to.at[0].base + shape[0] * slot_strides(to)[0],
+                        slot_strides(to) };
   shape[0] = split;
   region_copy(rest, region_of(from), shape, to.rank, bytes);
   return true;

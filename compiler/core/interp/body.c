@@ -161,13 +161,13 @@ void gen_moves(Gen *g, const Slot *to, const Atom *from, int count) {
 
 // ---- shapes
 
-typedef struct Check {
+typedef struct ShapeCheck {
   const Var *var;
   Slot array;
   const Slot *dims;
-} Check;
+} ShapeCheck;
 
-_Noreturn static void shape_bug(Machine *m, const Ins *ins, const Check *check) {
+_Noreturn static void shape_bug(Machine *m, const Ins *ins, const ShapeCheck *check) {
   Text *t = text_new();
   for (int i = 0; i < check->array.rank; i++)
     text_printf(t, "[%lld]", (long long)slot_shape(check->array)[i]);
@@ -179,7 +179,7 @@ _Noreturn static void shape_bug(Machine *m, const Ins *ins, const Check *check) 
 }
 
 static bool check_shape(Machine *m, const Ins *ins) {
-  const Check *check = ins->more;
+  const ShapeCheck *check = ins->more;
   const int64_t *shape = slot_shape(check->array);
   for (int i = 0; i < check->array.rank; i++)
     if (shape[i] != check->dims[i].at->i) shape_bug(m, ins, check);
@@ -189,8 +189,8 @@ static bool check_shape(Machine *m, const Ins *ins) {
 void gen_check(Gen *g, const Var *var) {
   if (var->type.rank == 0) return;
   const Slot *dims = gen_atoms(g, var->type.dims, var->type.rank);
-  const Check *check =
-      new_node(Check, .var = var, .array = gen_var(g, var), .dims = dims);
+  const ShapeCheck *check =
+      new_node(ShapeCheck, .var = var, .array = gen_var(g, var), .dims = dims);
   gen_add(g, (Ins){ .run = check_shape, .more = check });
 }
 

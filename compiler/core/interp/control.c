@@ -40,29 +40,29 @@ static void gen_assert(Gen *g, const Exp *exp, const Slot *to) {
 
 // ---- branches
 
-typedef struct Branches {
+typedef struct BranchCode {
   const Code *first, *second;
-} Branches;
+} BranchCode;
 
 static bool run_if(Machine *m, const Ins *ins) {
-  const Branches *b = ins->more;
+  const BranchCode *b = ins->more;
   return run_code(m, ins->a->i ? b->first : b->second);
 }
 
 // Both bodies; each ends the lives that end with this statement.
-static Branches gen_branches(Gen *g, const Body *first, const Body *second,
-                             const Slot *to) {
+static BranchCode gen_branches(Gen *g, const Body *first, const Body *second,
+                               const Slot *to) {
   VarVec mortal = { 0 };
   vec_each (const Var **, var, &g->dying)
     vec_push(&mortal, *var);
   g->dying.count = 0;
-  Branches b = { .first = gen_branch(g, first, mortal, to) };
+  BranchCode b = { .first = gen_branch(g, first, mortal, to) };
   b.second = gen_branch(g, second, mortal, to);
   return b;
 }
 
 static void gen_if(Gen *g, const Exp *exp, const Slot *to) {
-  Branches b = gen_branches(g, exp->u.cond.then_body, exp->u.cond.else_body, to);
+  BranchCode b = gen_branches(g, exp->u.cond.then_body, exp->u.cond.else_body, to);
   Slot condition = gen_slot(g, exp->u.cond.condition);
   gen_add(g, (Ins){ .run = run_if, .a = condition.at, .more = mem_copy(&b, sizeof b) });
 }
@@ -72,11 +72,11 @@ static void gen_if(Gen *g, const Exp *exp, const Slot *to) {
 // Futhark's default threshold on a GPU.
 static const int64_t default_threshold = 32768;
 
-typedef struct Version {
-  Branches branches;
+typedef struct VersionCode {
+  BranchCode branches;
   const Exp *exp;
   const struct ParCode *par;  // NULL: 0
-} Version;
+} VersionCode;
 
 // A size expression with its variables found.
 typedef struct ParCode {
@@ -105,7 +105,7 @@ static int64_t par_value(const ParCode *p) {
 }
 
 static bool run_version(Machine *m, const Ins *ins) {
-  const Version *v = ins->more;
+  const VersionCode *v = ins->more;
   int64_t par = par_value(v->par);
   int forced = m->options.decide ? m->options.decide(m->options.state, v->exp, par) : -1;
   bool first = forced < 0 ? par >= default_threshold : forced == 1;
@@ -114,7 +114,7 @@ static bool run_version(Machine *m, const Ins *ins) {
 
 static void gen_version(Gen *g, const Exp *exp, const Slot *to) {
   bool is_guard = exp->kind == EXP_GUARD;
-  Version *v = new_node(Version, .exp = exp);
+  VersionCode *v = new_node(VersionCode, .exp = exp);
   if (is_guard) v->par = gen_par(g, exp->u.guard.guard->par);
   bool has_size = !is_guard && exp->u.choose.by_size;
   if (has_size)
@@ -128,14 +128,14 @@ static void gen_version(Gen *g, const Exp *exp, const Slot *to) {
 
 // ---- loops
 
-typedef struct Loop {
+typedef struct LoopCode {
   const Word *bound, *go_on;
   Word *index;
   const Code *body;
-} Loop;
+} LoopCode;
 
 static bool run_for(Machine *m, const Ins *ins) {
-  const Loop *loop = ins->more;
+  const LoopCode *loop = ins->more;
   int64_t bound = loop->bound->i;
   for (int64_t i = 0; i < bound; i++) {
     loop->index->i = i;
@@ -145,7 +145,7 @@ static bool run_for(Machine *m, const Ins *ins) {
 }
 
 static bool run_while(Machine *m, const Ins *ins) {
-  const Loop *loop = ins->more;
+  const LoopCode *loop = ins->more;
   while (loop->go_on->i)
     if (!run_code(m, loop->body)) return false;
   return true;
@@ -188,7 +188,7 @@ static void gen_loop(Gen *g, const Exp *exp, const Slot *to) {
   spare(g, core_free_body(exp->u.loop.body), &spared);
   gen_moves(g, params, exp->u.loop.inits, count);
   bool is_for = exp->u.loop.form == CORE_FOR;
-  Loop *loop = new_node(Loop, .body = gen_round(g, exp, params));
+  LoopCode *loop = new_node(LoopCode, .body = gen_round(g, exp, params));
   if (is_for) loop->bound = gen_slot(g, exp->u.loop.bound).at;
   if (is_for) loop->index = gen_var(g, exp->u.loop.index).at;
   if (!is_for) loop->go_on = params[exp->u.loop.while_param].at;
@@ -230,13 +230,13 @@ static FunctionCode *gen_function(Gen *g, const Function *f) {
   return fc;
 }
 
-typedef struct Results {
+typedef struct ResultSlots {
   const Slot *to, *from;
   int count;
-} Results;
+} ResultSlots;
 
 static bool take_results(Machine *m, const Ins *ins) {
-  const Results *r = ins->more;
+  const ResultSlots *r = ins->more;
   for (int i = 0; i < r->count; i++) {
     if (r->to[i].rank)
       array_move(m, r->to[i], r->from[i]);
@@ -250,8 +250,8 @@ static void gen_call(Gen *g, const Exp *exp, const Slot *to) {
   const FunctionCode *fc = gen_function(g, exp->u.call.function);
   gen_moves(g, fc->params, exp->u.call.args, exp->u.call.arg_count);
   gen_add(g, (Ins){ .run = run_call, .more = fc->code });
-  const Results *r = new_node(Results, .to = to, .from = fc->results,
-                              .count = exp->u.call.function->result_count);
+  const ResultSlots *r = new_node(ResultSlots, .to = to, .from = fc->results,
+                                  .count = exp->u.call.function->result_count);
   gen_add(g, (Ins){ .run = take_results, .more = r });
 }
 

@@ -26,7 +26,7 @@ static bool take(Machine *m, const Ins *ins, const Dest *d) {
   return array_take(m, ins->stm, d->to, d->from, d->movable);
 }
 
-static bool take_scatter(Machine *m, const Ins *ins, const Nest *n) {
+static bool take_scatter(Machine *m, const Ins *ins, const SpaceNest *n) {
   const Scatter *s = n->dests;
   for (int i = 0; i < s->count; i++)
     if (!take(m, ins, &s->parts[i].dest)) return false;
@@ -55,12 +55,12 @@ static void put(Machine *m, const Ins *ins, Slot to, char *at, Slot value) {
   const int64_t *shape = slot_shape(to) + outer;
   if (memcmp(shape, slot_shape(value), (size_t)value.rank * sizeof *shape) != 0)
     run_bug(m, ins->stm, "a value unlike the rows of its destination");
-  region_copy((Region){ at, slot_strides(to) + outer },
-              (Region){ value.at[0].base, slot_strides(value) }, shape, value.rank,
+  region_copy((MemoryRegion){ at, slot_strides(to) + outer },
+              (MemoryRegion){ value.at[0].base, slot_strides(value) }, shape, value.rank,
               prim_size_bytes(to.elem));
 }
 
-static bool scatter_point(Machine *m, const Ins *ins, const Nest *n) {
+static bool scatter_point(Machine *m, const Ins *ins, const SpaceNest *n) {
   const Scatter *s = n->dests;
   for (int i = 0; i < s->count; i++) {
     const ScatterPart *part = &s->parts[i];
@@ -90,8 +90,8 @@ static const Scatter *scatter_new(int count) {
 }
 
 // The results of the body, and the destinations, once the body has been generated.
-static void finish_scatter(Gen *g, Nest *n, const ScatterDest *dests, const Slot *results,
-                           VarVec used) {
+static void finish_scatter(Gen *g, SpaceNest *n, const ScatterDest *dests,
+                           const Slot *results, VarVec used) {
   const Scatter *s = n->dests;
   const Slot *to = gen_binders(g);
   int at = 0;
@@ -114,7 +114,7 @@ static void add_arrays(VarVec *used, const Atom *arrays, int count) {
 
 void gen_scatter(Gen *g, const Exp *exp) {
   const Lambda *fn = &exp->u.scatter.fn;
-  Nest *n = new (Nest);
+  SpaceNest *n = new (SpaceNest);
   nest_line(g, n, exp->u.scatter.width);
   nest_inputs(g, n, fn, exp->u.scatter.arrays, exp->u.scatter.array_count);
   VarVec used = core_free_lambda(fn);
@@ -125,7 +125,7 @@ void gen_scatter(Gen *g, const Exp *exp) {
 }
 
 void gen_seg_scatter(Gen *g, const SegOp *seg) {
-  Nest *n = new (Nest);
+  SpaceNest *n = new (SpaceNest);
   nest_space(g, n, seg);
   VarVec used = core_free_body(seg->body);
   const Lambda body = { .body = seg->body };
@@ -150,7 +150,7 @@ typedef struct Hist {
   int count;
 } Hist;
 
-static bool take_hist(Machine *m, const Ins *ins, const Nest *n) {
+static bool take_hist(Machine *m, const Ins *ins, const SpaceNest *n) {
   const Hist *h = n->dests;
   for (int i = 0; i < h->count; i++)
     for (int k = 0; k < h->parts[i].count; k++)
@@ -159,7 +159,7 @@ static bool take_hist(Machine *m, const Ins *ins, const Nest *n) {
 }
 
 // The bin of the current line of the space.
-static char *bin_of(const Nest *n, Slot dest, int64_t index) {
+static char *bin_of(const SpaceNest *n, Slot dest, int64_t index) {
   int outer = n->dim_count - 1;
   char *at = dest.at[0].base + index * slot_strides(dest)[outer];
   for (int d = 0; d < outer; d++)
@@ -181,7 +181,8 @@ static void load_bin(Slot left, Slot dest, char *at) {
          (size_t)left.rank * sizeof(int64_t));
 }
 
-static bool hist_part(Machine *m, const Ins *ins, const Nest *n, const HistPart *part) {
+static bool hist_part(Machine *m, const Ins *ins, const SpaceNest *n,
+                      const HistPart *part) {
   int64_t index = part->index.at->i;
   if (index < 0 || index >= part->width.at->i) return true;
   for (int k = 0; k < part->count; k++)
@@ -194,7 +195,7 @@ static bool hist_part(Machine *m, const Ins *ins, const Nest *n, const HistPart 
   return true;
 }
 
-static bool hist_point(Machine *m, const Ins *ins, const Nest *n) {
+static bool hist_point(Machine *m, const Ins *ins, const SpaceNest *n) {
   const Hist *h = n->dests;
   for (int i = 0; i < h->count; i++)
     if (!hist_part(m, ins, n, &h->parts[i])) return false;
@@ -214,7 +215,7 @@ static void gen_hist_op(Gen *g, HistPart *part, const RedOp *op, const Slot *val
   part->code = gen_end(g, outer);
 }
 
-static void finish_hist(Gen *g, Nest *n, const HistOp *ops, int count,
+static void finish_hist(Gen *g, SpaceNest *n, const HistOp *ops, int count,
                         const Slot *results) {
   Hist *h = new_node(Hist, .parts = new_array(HistPart, count), .count = count);
   int value = count;
@@ -230,7 +231,7 @@ static void finish_hist(Gen *g, Nest *n, const HistOp *ops, int count,
   n->each = hist_point;
 }
 
-static void hist_dests(Gen *g, const Nest *n, const HistOp *ops, VarVec used) {
+static void hist_dests(Gen *g, const SpaceNest *n, const HistOp *ops, VarVec used) {
   const Slot *to = gen_binders(g);
   const Hist *h = n->dests;
   int at = 0;
@@ -253,7 +254,7 @@ static void add_operators(VarVec *used, const HistOp *ops, int count) {
 
 void gen_hist(Gen *g, const Exp *exp) {
   const Lambda *fn = &exp->u.hist.fn;
-  Nest *n = new (Nest);
+  SpaceNest *n = new (SpaceNest);
   nest_line(g, n, exp->u.hist.width);
   nest_inputs(g, n, fn, exp->u.hist.arrays, exp->u.hist.array_count);
   VarVec used = core_free_lambda(fn);
@@ -265,7 +266,7 @@ void gen_hist(Gen *g, const Exp *exp) {
 }
 
 void gen_seg_hist(Gen *g, const SegOp *seg) {
-  Nest *n = new (Nest);
+  SpaceNest *n = new (SpaceNest);
   nest_space(g, n, seg);
   VarVec used = core_free_body(seg->body);
   add_operators(&used, seg->hists, seg->hist_count);

@@ -4,21 +4,21 @@
 #include "core/interp/machine.h"
 #include <string.h>
 
-typedef struct Dim {
+typedef struct IndexDim {
   bool is_slice;
   const Word *start, *count, *stride;
-} Dim;
+} IndexDim;
 
 typedef struct Access {
   Slot array, result;
-  const Dim *dims;
+  const IndexDim *dims;
   int slices;    // dimensions that remain
   bool checked;  // false: being out of bounds is a mistake of ours
   Slot value;    // updates only
   bool movable;  // updates only: the array dies here
 } Access;
 
-static void add_dim_text(Text *t, const Dim *dim) {
+static void add_dim_text(Text *t, const IndexDim *dim) {
   if (!dim->is_slice) {
     text_printf(t, "%lld", (long long)dim->start->i);
     return;
@@ -43,7 +43,7 @@ static bool out_of_bounds(Machine *m, const Ins *ins, const Access *a) {
   return run_fail(m, ins->stm, "%s", text);
 }
 
-static bool in_bounds(const Dim *dim, int64_t size) {
+static bool in_bounds(const IndexDim *dim, int64_t size) {
   int64_t start = dim->start->i;
   if (!dim->is_slice) return start >= 0 && start < size;
   int64_t count = dim->count->i, last;
@@ -59,7 +59,7 @@ static bool select(const Access *a, Slot array, char **base, int64_t *shape,
   *base = array.at[0].base;
   int kept = 0;
   for (int d = 0; d < array.rank; d++) {
-    const Dim *dim = &a->dims[d];
+    const IndexDim *dim = &a->dims[d];
     if (!in_bounds(dim, slot_shape(array)[d])) return false;
     bool reads =
         !dim->is_slice || dim->count->i > 0;  // an empty slice may start past the end
@@ -149,9 +149,9 @@ static bool store_slice(Machine *m, const Ins *ins, const Access *a) {
   select(a, a->result, &base, shape, strides);
   if (memcmp(shape, slot_shape(a->value), (size_t)a->slices * sizeof *shape) != 0)
     value_shape_bug(m, ins, a);
-  region_copy((Region){ base, strides },
-              (Region){ a->value.at[0].base, slot_strides(a->value) }, shape, a->slices,
-              prim_size_bytes(a->result.elem));
+  region_copy((MemoryRegion){ base, strides },
+              (MemoryRegion){ a->value.at[0].base, slot_strides(a->value) }, shape,
+              a->slices, prim_size_bytes(a->result.elem));
   return true;
 }
 
@@ -172,8 +172,8 @@ static bool run_update(Machine *m, const Ins *ins) {
   return true;
 }
 
-static const Dim *gen_dims(Gen *g, const DimIndex *dims, int count, int *slices) {
-  Dim *result = new_array(Dim, count);
+static const IndexDim *gen_dims(Gen *g, const DimIndex *dims, int count, int *slices) {
+  IndexDim *result = new_array(IndexDim, count);
   *slices = 0;
   for (int d = 0; d < count; d++) {
     result[d].is_slice = dims[d].is_slice;

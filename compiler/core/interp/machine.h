@@ -94,11 +94,11 @@ bool array_copy(Machine *m, const Stm *stm, Slot to, Slot from);
 bool array_take(Machine *m, const Stm *stm, Slot to, Slot from, bool movable);
 
 // One side of a copy between strided regions.
-typedef struct Region {
+typedef struct MemoryRegion {
   char *base;
   const int64_t *strides;
-} Region;
-void region_copy(Region to, Region from, const int64_t *shape, int rank,
+} MemoryRegion;
+void region_copy(MemoryRegion to, MemoryRegion from, const int64_t *shape, int rank,
                  int64_t elem_bytes);
 void region_dense_strides(int64_t *strides, const int64_t *shape, int rank,
                           int64_t elem_bytes);

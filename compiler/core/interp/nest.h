@@ -17,9 +17,9 @@ typedef struct Output {
   bool keep;         // `from` is needed for the next point
 } Output;
 
-typedef struct Nest Nest;
+typedef struct SpaceNest SpaceNest;
 
-struct Nest {
+struct SpaceNest {
   const Slot *widths;
   Word **indices;  // of the space; NULL in SOACs
   int dim_count;
@@ -33,8 +33,8 @@ struct Nest {
   const Word *keep_if;  // filter: whether the point's elements are kept
   Word *kept;           // filter: how many were
   bool (*before)(Machine *m, const Ins *ins,
-                 const Nest *n);  // instead of outputs: scatter, hist
-  bool (*each)(Machine *m, const Ins *ins, const Nest *n);
+                 const SpaceNest *n);  // instead of outputs: scatter, hist
+  bool (*each)(Machine *m, const Ins *ins, const SpaceNest *n);
   const void *dests;
 };
 
@@ -43,11 +43,11 @@ typedef struct Point {
       next;  // line, place in it, place of the next element in the results
 } Point;
 
-void nest_line(Gen *g, Nest *n, Atom width);
-void nest_space(Gen *g, Nest *n, const SegOp *seg);
-void nest_inputs(Gen *g, Nest *n, const Lambda *fn, const Atom *arrays, int count);
-Slot *nest_body(Gen *g, Nest *n, const Lambda *fn, const RedOp *ops, int op_count);
-void nest_add(Gen *g, const Nest *n);
+void nest_line(Gen *g, SpaceNest *n, Atom width);
+void nest_space(Gen *g, SpaceNest *n, const SegOp *seg);
+void nest_inputs(Gen *g, SpaceNest *n, const Lambda *fn, const Atom *arrays, int count);
+Slot *nest_body(Gen *g, SpaceNest *n, const Lambda *fn, const RedOp *ops, int op_count);
+void nest_add(Gen *g, const SpaceNest *n);
 
 // The same for the statement's own expression, or for a seg-op of that kind.
 void gen_scatter(Gen *g, const Exp *exp);

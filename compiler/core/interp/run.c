@@ -45,12 +45,12 @@ bool run_code(Machine *m, const Code *code) {
 // ---- entry points
 
 // What is known while the parameters of an entry point are bound.
-typedef struct Binding {
+typedef struct RunBinding {
   Gen *g;
   const Entry *entry;
   const Value *const *inputs;
   const char **bound_by;  // for each size: the parameter that gave it its value, or NULL
-} Binding;
+} RunBinding;
 
 static const char *input_name(const Entry *entry, int param) {
   for (int i = 0; i < entry->input_count; i++) {
@@ -67,7 +67,7 @@ static int size_index(const Entry *entry, Atom dim) {
 }
 
 // Binds every size that some dimension names, from the first that does.
-static void bind_sizes(Binding *b) {
+static void bind_sizes(RunBinding *b) {
   for (int p = b->entry->size_count; p < b->entry->param_count; p++) {
     CoreType type = b->entry->params[p]->type;
     const Value *input = b->inputs[p - b->entry->size_count];
@@ -80,7 +80,7 @@ static void bind_sizes(Binding *b) {
   }
 }
 
-static bool size_mismatch(Binding *b, int param, Atom dim, int64_t expected,
+static bool size_mismatch(RunBinding *b, int param, Atom dim, int64_t expected,
                           int64_t found) {
   Machine *m = b->g->m;
   int size = size_index(b->entry, dim);
@@ -96,7 +96,7 @@ static bool size_mismatch(Binding *b, int param, Atom dim, int64_t expected,
   return false;
 }
 
-static bool bind_param(Binding *b, int param) {
+static bool bind_param(RunBinding *b, int param) {
   const Var *var = b->entry->params[param];
   const Value *input = b->inputs[param - b->entry->size_count];
   Slot slot = gen_var(b->g, var);
@@ -116,7 +116,7 @@ static bool bind_param(Binding *b, int param) {
 }
 
 static bool bind_params(Gen *g, const Entry *entry, const Value *const *inputs) {
-  Binding b = { .g = g, .entry = entry, .inputs = inputs };
+  RunBinding b = { .g = g, .entry = entry, .inputs = inputs };
   b.bound_by = new_array(const char *, entry->size_count + 1);
   bind_sizes(&b);
   for (int p = entry->size_count; p < entry->param_count; p++)
@@ -133,8 +133,9 @@ static Value *value_of_slot(Slot s) {
   }
   int64_t *strides = mem_alloc_plain((size_t)s.rank * sizeof *strides);
   region_dense_strides(strides, v->shape, s.rank, prim_size_bytes(s.elem));
-  region_copy((Region){ v->data, strides }, (Region){ s.at[0].base, slot_strides(s) },
-              v->shape, s.rank, prim_size_bytes(s.elem));
+  region_copy((MemoryRegion){ v->data, strides },
+              (MemoryRegion){ s.at[0].base, slot_strides(s) }, v->shape, s.rank,
+              prim_size_bytes(s.elem));
   return v;
 }
 

@@ -6,7 +6,7 @@
 
 // ---- running
 
-static bool fits_space(const Nest *n, const Output *o, int space_rank) {
+static bool fits_space(const SpaceNest *n, const Output *o, int space_rank) {
   for (int d = 0; d < space_rank; d++)
     if (o->dims[d].at->i != n->widths[d].at->i) return false;
   return true;
@@ -19,7 +19,7 @@ static bool allocate(Machine *m, const Ins *ins, const Output *o) {
   return array_alloc(m, ins->stm, o->to, shape);
 }
 
-static bool allocate_outputs(Machine *m, const Ins *ins, const Nest *n) {
+static bool allocate_outputs(Machine *m, const Ins *ins, const SpaceNest *n) {
   for (int i = 0; i < n->elem_count; i++) {
     if (!fits_space(n, &n->elems[i], n->dim_count))
       run_bug(m, ins->stm, "result %d does not have the width", i);
@@ -34,7 +34,7 @@ static bool allocate_outputs(Machine *m, const Ins *ins, const Nest *n) {
 }
 
 // What stays the same for all rows of an input: shape and strides.
-static void prepare_inputs(Machine *m, const Ins *ins, const Nest *n) {
+static void prepare_inputs(Machine *m, const Ins *ins, const SpaceNest *n) {
   for (int i = 0; i < n->input_count; i++) {
     Slot array = n->inputs[i].array, row = n->inputs[i].to;
     int64_t size = slot_shape(array)[0];
@@ -48,7 +48,7 @@ static void prepare_inputs(Machine *m, const Ins *ins, const Nest *n) {
   }
 }
 
-static void load_inputs(const Nest *n, int64_t i) {
+static void load_inputs(const SpaceNest *n, int64_t i) {
   for (int k = 0; k < n->input_count; k++) {
     const Input *in = &n->inputs[k];
     char *at = in->array.at[0].base + i * slot_strides(in->array)[0];
@@ -80,18 +80,18 @@ static void store_output(Machine *m, const Ins *ins, const Output *o, int64_t at
   const int64_t *shape = slot_shape(o->to) + outer;
   if (memcmp(shape, slot_shape(o->from), (size_t)rank * sizeof *shape) != 0)
     row_bug(m, ins, o->from);
-  region_copy((Region){ to, slot_strides(o->to) + outer },
-              (Region){ o->from.at[0].base, slot_strides(o->from) }, shape, rank,
+  region_copy((MemoryRegion){ to, slot_strides(o->to) + outer },
+              (MemoryRegion){ o->from.at[0].base, slot_strides(o->from) }, shape, rank,
               prim_size_bytes(o->to.elem));
   if (!o->keep) array_release(m, o->from);
 }
 
-static void drop_outputs(Machine *m, const Nest *n) {
+static void drop_outputs(Machine *m, const SpaceNest *n) {
   for (int k = 0; k < n->elem_count; k++)
     if (n->elems[k].from.rank) array_release(m, n->elems[k].from);
 }
 
-static bool run_point(Machine *m, const Ins *ins, const Nest *n, Point *p) {
+static bool run_point(Machine *m, const Ins *ins, const SpaceNest *n, Point *p) {
   load_inputs(n, p->inner);
   if (!run_code(m, n->body)) return false;
   if (n->each) return n->each(m, ins, n);
@@ -105,7 +105,7 @@ static bool run_point(Machine *m, const Ins *ins, const Nest *n, Point *p) {
   return true;
 }
 
-static void store_totals(Machine *m, const Ins *ins, const Nest *n, int64_t outer) {
+static void store_totals(Machine *m, const Ins *ins, const SpaceNest *n, int64_t outer) {
   for (int k = 0; k < n->total_count; k++) {
     const Output *o = &n->totals[k];
     if (n->dim_count > 1)
@@ -118,7 +118,7 @@ static void store_totals(Machine *m, const Ins *ins, const Nest *n, int64_t oute
 }
 
 // The points of the innermost dimension.
-static bool run_line(Machine *m, const Ins *ins, const Nest *n, Point *p) {
+static bool run_line(Machine *m, const Ins *ins, const SpaceNest *n, Point *p) {
   int64_t width = n->widths[n->dim_count - 1].at->i;
   if (n->start && !run_code(m, n->start)) return false;
   for (p->inner = 0; p->inner < width; p->inner++) {
@@ -131,7 +131,7 @@ static bool run_line(Machine *m, const Ins *ins, const Nest *n, Point *p) {
   return true;
 }
 
-static void set_outer_indices(const Nest *n, int64_t outer) {
+static void set_outer_indices(const SpaceNest *n, int64_t outer) {
   for (int d = n->dim_count - 2; d >= 0; d--) {
     int64_t width = n->widths[d].at->i;
     n->indices[d]->i = outer % width;
@@ -140,7 +140,7 @@ static void set_outer_indices(const Nest *n, int64_t outer) {
 }
 
 static bool run_nest(Machine *m, const Ins *ins) {
-  const Nest *n = ins->more;
+  const SpaceNest *n = ins->more;
   for (int d = 0; d < n->dim_count; d++) {
     int64_t width = n->widths[d].at->i;
     // A replicate may have become a nest; it is none where nobody makes it.
@@ -182,7 +182,7 @@ static Output *outputs_new(Gen *g, const Slot *from, const Var *const *binders,
   return outputs;
 }
 
-void nest_inputs(Gen *g, Nest *n, const Lambda *fn, const Atom *arrays, int count) {
+void nest_inputs(Gen *g, SpaceNest *n, const Lambda *fn, const Atom *arrays, int count) {
   Input *inputs = new_array(Input, count);
   for (int i = 0; i < count; i++) {
     inputs[i].array = gen_slot(g, arrays[i]);
@@ -193,23 +193,23 @@ void nest_inputs(Gen *g, Nest *n, const Lambda *fn, const Atom *arrays, int coun
   n->input_count = count;
 }
 
-static void nest_widths(Nest *n, const Slot *widths, int count) {
+static void space_widths(SpaceNest *n, const Slot *widths, int count) {
   n->widths = widths;
   n->dim_count = count;
 }
 
-void nest_space(Gen *g, Nest *n, const SegOp *seg) {
+void nest_space(Gen *g, SpaceNest *n, const SegOp *seg) {
   Slot *widths = new_array(Slot, seg->dim_count);
   n->indices = new_array(Word *, seg->dim_count);
   for (int d = 0; d < seg->dim_count; d++) {
     widths[d] = gen_slot(g, seg->dims[d].width);
     n->indices[d] = gen_var(g, seg->dims[d].index).at;
   }
-  nest_widths(n, widths, seg->dim_count);
+  space_widths(n, widths, seg->dim_count);
 }
 
-void nest_line(Gen *g, Nest *n, Atom width) {
-  nest_widths(n, gen_atoms(g, &width, 1), 1);
+void nest_line(Gen *g, SpaceNest *n, Atom width) {
+  space_widths(n, gen_atoms(g, &width, 1), 1);
 }
 
 static Slot *left_params(Gen *g, const RedOp *op) {
@@ -240,7 +240,7 @@ static void gen_accumulate(Gen *g, const RedOp *op, const Slot *values) {
 
 // The body: `fn`, then the operators.  Returns the results of `fn`; those that are accumulated are
 // replaced by the accumulators.
-Slot *nest_body(Gen *g, Nest *n, const Lambda *fn, const RedOp *ops, int op_count) {
+Slot *nest_body(Gen *g, SpaceNest *n, const Lambda *fn, const RedOp *ops, int op_count) {
   VarVec dying = g->dying;
   g->dying = (VarVec){ 0 };
   if (op_count) n->start = gen_start(g, ops, op_count);
@@ -258,7 +258,8 @@ Slot *nest_body(Gen *g, Nest *n, const Lambda *fn, const RedOp *ops, int op_coun
 }
 
 // The results of a reduction or scan: accumulators first, then elements.
-static void nest_results(Gen *g, Nest *n, const Slot *results, int reduced, bool scans) {
+static void nest_results(Gen *g, SpaceNest *n, const Slot *results, int reduced,
+                         bool scans) {
   const Var *const *binders = (const Var *const *)g->stm->binders;
   int skipped = scans ? 0 : reduced;  // a scan's accumulators are elements, too
   n->totals = outputs_new(g, results, binders, skipped);
@@ -278,11 +279,13 @@ static int count_reduced(const RedOp *ops, int count) {
   return sum;
 }
 
-void nest_add(Gen *g, const Nest *n) { gen_add(g, (Ins){ .run = run_nest, .more = n }); }
+void nest_add(Gen *g, const SpaceNest *n) {
+  gen_add(g, (Ins){ .run = run_nest, .more = n });
+}
 
 static void gen_soac(Gen *g, const Exp *exp) {
   const Soac *soac = &exp->u.soac;
-  Nest *n = new (Nest);
+  SpaceNest *n = new (SpaceNest);
   nest_line(g, n, soac->width);
   nest_inputs(g, n, &soac->fn, soac->arrays, soac->array_count);
   const Slot *results = nest_body(g, n, &soac->fn, soac->ops, soac->op_count);
@@ -291,7 +294,7 @@ static void gen_soac(Gen *g, const Exp *exp) {
   nest_add(g, n);
 }
 
-static const Slot *filter_dims(const Nest *n, const Output *o) {
+static const Slot *filter_dims(const SpaceNest *n, const Output *o) {
   Slot *dims = mem_copy(o->dims, (size_t)o->to.rank * sizeof *dims);
   dims[0] = n->widths[0];
   return dims;
@@ -299,7 +302,7 @@ static const Slot *filter_dims(const Nest *n, const Output *o) {
 
 static void gen_filter(Gen *g, const Exp *exp, const Slot *to) {
   const Soac *soac = &exp->u.soac;
-  Nest *n = new (Nest);
+  SpaceNest *n = new (SpaceNest);
   nest_line(g, n, soac->width);
   nest_inputs(g, n, &soac->fn, soac->arrays, soac->array_count);
   const Slot *results = nest_body(g, n, &soac->fn, NULL, 0);
@@ -315,7 +318,7 @@ static void gen_filter(Gen *g, const Exp *exp, const Slot *to) {
 }
 
 static void gen_seg(Gen *g, const SegOp *seg) {
-  Nest *n = new (Nest);
+  SpaceNest *n = new (SpaceNest);
   nest_space(g, n, seg);
   const Lambda body = { .body = seg->body };
   const Slot *results = nest_body(g, n, &body, seg->ops, seg->op_count);

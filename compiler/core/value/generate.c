@@ -48,7 +48,8 @@ bool generate_bounds_ok(const GenerateBounds *bounds, PrimType type) {
 enum { MAX_RANK = 32 };
 
 // "[100][3]f32" with literal sizes; false if the text is no such type.
-static bool parse_type(const char *text, PrimType *elem, int *rank, int64_t *shape) {
+static bool parse_value_type(const char *text, PrimType *elem, int *rank,
+                             int64_t *shape) {
   *rank = 0;
   while (*text == ' ')
     text++;
@@ -69,7 +70,7 @@ bool generate_is_type(const char *text) {
   PrimType elem;
   int rank;
   int64_t shape[MAX_RANK];
-  return parse_type(text, &elem, &rank, shape);
+  return parse_value_type(text, &elem, &rank, shape);
 }
 
 static bool is_too_big(const int64_t *shape, int rank) {
@@ -86,7 +87,7 @@ const Value *generate_value(const char *text, uint64_t seed, const GenerateBound
   int rank;
   int64_t shape[MAX_RANK];
   *message = NULL;
-  if (parse_type(text, &elem, &rank, shape)) {
+  if (parse_value_type(text, &elem, &rank, shape)) {
     if (is_too_big(shape, rank)) *message = text_format("%s is too big", text);
     if (*message) return NULL;
     Value *v = value_new(elem, rank, shape);

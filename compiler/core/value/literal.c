@@ -140,15 +140,15 @@ static bool scan_suffix(const ValueReader *r, Literal *lit, size_t *end) {
   return lit->has_type;
 }
 
-typedef struct Word {
+typedef struct LiteralWord {
   const char *text;
   LiteralKind kind;
   bool has_type;
   PrimType type;
   uint64_t value;
-} Word;
+} LiteralWord;
 
-static const Word words[] = {
+static const LiteralWord words[] = {
   { "true", LITERAL_BOOL, true, PRIM_BOOL, 1 },
   { "false", LITERAL_BOOL, true, PRIM_BOOL, 0 },
   { "nan", LITERAL_NAN, false, PRIM_F64, 0 },

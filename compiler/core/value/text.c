@@ -23,14 +23,14 @@ static bool peek_is(ValueReader *r, char ch) {
   return r->position < r->length && r->bytes[r->position] == ch;
 }
 
-static bool accept(ValueReader *r, char ch) {
+static bool accept_char(ValueReader *r, char ch) {
   if (!peek_is(r, ch)) return false;
   r->position++;
   return true;
 }
 
-static bool expect(ValueReader *r, char ch, const char *where) {
-  if (accept(r, ch)) return true;
+static bool expect_char(ValueReader *r, char ch, const char *where) {
+  if (accept_char(r, ch)) return true;
   value_fail(r, r->position, "expected '%c' %s, found %s", ch, where, value_found(r));
   return false;
 }
@@ -133,13 +133,14 @@ static bool empty_row(Build *b, int depth, int64_t row, size_t at) {
 static bool read_row(Build *b, int depth, int64_t row) {
   size_t at = b->r->position++;
   if (depth >= VALUE_MAX_RANK) return value_fail(b->r, at, "too many dimensions") != NULL;
-  if (accept(b->r, ']')) return empty_row(b, depth, row, at);
+  if (accept_char(b->r, ']')) return empty_row(b, depth, row, at);
   int64_t count = 0;
   do {
     if (!read_item(b, depth + 1, count + 1)) return false;
     count++;
-  } while (accept(b->r, ','));
-  return expect(b->r, ']', "or ',' in an array") && note_size(b, depth, row, count, at);
+  } while (accept_char(b->r, ','));
+  return expect_char(b->r, ']', "or ',' in an array") &&
+         note_size(b, depth, row, count, at);
 }
 
 static Value *finish(const Build *b) {
@@ -183,15 +184,16 @@ static Value *read_empty(ValueReader *r) {
   int64_t shape[VALUE_MAX_RANK];
   int rank = 0;
   bool any_zero = false;
-  if (!expect(r, '(', "after empty")) return NULL;
-  while (accept(r, '[')) {
+  if (!expect_char(r, '(', "after empty")) return NULL;
+  while (accept_char(r, '[')) {
     value_skip_space(r);
     if (rank == VALUE_MAX_RANK) return value_fail(r, at, "too many dimensions");
-    if (!read_size(r, &shape[rank]) || !expect(r, ']', "after the size")) return NULL;
+    if (!read_size(r, &shape[rank]) || !expect_char(r, ']', "after the size"))
+      return NULL;
     any_zero |= shape[rank++] == 0;
   }
   PrimType elem;
-  if (!read_elem_name(r, &elem) || !expect(r, ')', "after the type")) return NULL;
+  if (!read_elem_name(r, &elem) || !expect_char(r, ')', "after the type")) return NULL;
   if (!any_zero) return value_fail(r, at, "an empty array needs a dimension of size 0");
   if (!value_shape_fits(rank, shape, prim_size_bytes(elem)))
     return value_fail(r, at, "the sizes of an empty array are too large");
