@@ -45,7 +45,8 @@ static int unknown_command(Compiler *c, const char *name) {
   return 1;
 }
 
-// Syntax trees are walked recursively: a deep stack turns "too deep" into the parser's clear message.
+// Syntax trees are walked recursively: a deep stack turns "too deep" into the parser's clear
+// message.
 static void raise_stack_limit(void) {
   struct rlimit limit;
   const rlim_t wanted = 120u << 20;

@@ -32,8 +32,8 @@ typedef struct Program {
 Program *program_read(Compiler *c, const char *path);
 Program *program_of_text(Compiler *c, const char *path, const char *text, size_t length);
 
-// The passes in order, by their names in a user's hands, and why each stands where it stands; NULL at
-// the end.
+// The passes in order, by their names in a user's hands, and why each stands where it stands; NULL
+// at the end.
 const char *pipeline_pass_name(int i);
 const char *pipeline_pass_reason(int i);
 bool pipeline_knows(const char *pass);
@@ -41,8 +41,9 @@ bool pipeline_knows(const char *pass);
 PipelineStage pipeline_stage_after(const char *pass);
 const char *pipeline_last_pass(PipelineStage stage);
 
-// Runs every pass up to and including `after` (NULL: the last that makes Flat, which is all that the
-// interpreter needs); passes that ran already are not run again.  False after errors (already reported).
+// Runs every pass up to and including `after` (NULL: the last that makes Flat, which is all that
+// the interpreter needs); passes that ran already are not run again.  False after errors (already
+// reported).
 bool pipeline_run(Compiler *c, Program *program, const char *after);
 
 // The program as text, as it stands; after "imp", its code for the profile.

@@ -32,7 +32,8 @@ int RT_NAME(context_config_set_tuning_file)(struct RT_NAME(context_config) * cfg
 // Forced versions, "main.top_0=T,main.intra_1=F": 0, or 1 if a guard does not exist.
 int RT_NAME(context_config_set_path)(struct RT_NAME(context_config) * cfg,
                                      const char *path);
-// Compiled kernels are kept in this file or (an existing one) folder; "" or NULL turns the cache off.
+// Compiled kernels are kept in this file or (an existing one) folder; "" or NULL turns the cache
+// off.
 void RT_NAME(context_config_set_cache_file)(struct RT_NAME(context_config) * cfg,
                                             const char *file);
 // A part of the name; "#k" selects the k-th of those that match (from 0).

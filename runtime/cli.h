@@ -50,7 +50,8 @@ struct rt_option {
 
 // clang-format off
 static const struct rt_option rt_options[] = {
-  { 'e', "entry-point", "NAME", "the entry point to call (main, or the only one)", RT_OPT_ENTRY, 0 },
+  { 'e', "entry-point", "NAME", "the entry point to call (main, or the only one)",
+    RT_OPT_ENTRY, 0 },
   { 't', "write-runtime-to", "FILE", "write the microseconds of each run", RT_OPT_TIME, 0 },
   { 'r', "runs", "N", "run once to warm up, then N times", RT_OPT_RUNS, 0 },
   { 'b', "binary-output", NULL, "write binary values", RT_OPT_BINARY, 0 },

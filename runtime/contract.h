@@ -2,9 +2,10 @@
 //
 // A generated C file is: `#define RT_NAME(x) fl_##x` (the prefix), contract.h, api.h (in a library:
 // its public header), the other parts in the order of all.c (inflate.h, race.h, replay.h, server.h
-// and cli.h only in executables), then the program's own tables and functions.  contract.h comes before any system
-// header because it asks for GNU functions; host code is compiled with -ffp-contract=off.  Everything here is C99 and C++.
-// Two libraries with different prefixes link into one program: only RT_NAME(..) is exported.
+// and cli.h only in executables), then the program's own tables and functions.  contract.h comes
+// before any system header because it asks for GNU functions; host code is compiled with
+// -ffp-contract=off.  Everything here is C99 and C++.  Two libraries with different prefixes link
+// into one program: only RT_NAME(..) is exported.
 //
 // The program defines, after the runtime, the one function that the runtime calls:
 //     static const struct rt_program *rt_program(void);
@@ -77,8 +78,9 @@ enum {
 
 // ---- kernels
 //
-// Each kernel is an OpenCL program of its own: kernels/prelude.cl, scalar.h, then `text`, which holds
-// the functions that it calls (each with FLC_FN before its type) and one `__kernel void <name>(...)`.  Parameters in this order:
+// Each kernel is an OpenCL program of its own: kernels/prelude.cl, scalar.h, then `text`, which
+// holds the functions that it calls (each with FLC_FN before its type) and one
+// `__kernel void <name>(...)`.  Parameters in this order:
 //   1. the kernel's params (rt_launch.args): `__global T *x` or a scalar by value (bool: uint8_t);
 //   2. per scratch array: `__global T *x`: elements for all items (or groups) of the launch; item
 //      i's part starts at i * count, or interleaved at i with stride get_global_size(0);
@@ -86,9 +88,9 @@ enum {
 //      `FLC_LOCAL float *tile = FLC_LOCAL_ARRAY(float, x, x_bytes);`.  FLC_LOCAL is __local, or
 //      __global in the fallback build that keeps arrays that do not fit in global memory;
 //   4. if may_fail: `__global int *flc_error`;
-//   5. if uses_arena: `__global uchar *flc_arena, long flc_arena_bytes, __global uint *flc_arena_counts`,
-//      from which flc_arena_room takes memory; an item that had enough ends with flc_arena_done.  The
-//      kernel is run again with more if that was too little.
+//   5. if uses_arena: `__global uchar *flc_arena, long flc_arena_bytes,
+//      __global uint *flc_arena_counts`, from which flc_arena_room takes memory; an item that had
+//      enough ends with flc_arena_done.  The kernel is run again with more if that was too little.
 // In a kernel with may_fail, `flc_fail(flc_error, check, v0, v1, v2, v3)` (all long but check, an
 // int) reports check number `check` of the program's table; the caller returns or goes on.
 // `flc_fail_8` takes eight values.
@@ -405,8 +407,8 @@ RT_FN int rt_input_array(struct rt_context *ctx, const char *param,
                          const struct rt_array *array);
 RT_FN int rt_input_opaque(struct rt_context *ctx, const char *param,
                           const struct rt_opaque *opaque);
-// A dimension of an argument that is not the size of that name, which parameter `from` has bound, or
-// the constant (name and from NULL): "parameter ys: expected size n = 3 (from xs), found 2".
+// A dimension of an argument that is not the size of that name, which parameter `from` has bound,
+// or the constant (name and from NULL): "parameter ys: expected size n = 3 (from xs), found 2".
 RT_FN int rt_size_error(struct rt_context *ctx, const char *param, const char *name,
                         int64_t expected, const char *from, int64_t found);
 

@@ -1,7 +1,7 @@
 // Begin decision.h: guards whose threshold depends on the sizes of the call.
 //
-// A guard G is taken if Par reaches its threshold, the setting `G=64`.  Further settings of the same
-// form grow a binary tree over it.  Nodes are numbered, the root is 1:
+// A guard G is taken if Par reaches its threshold, the setting `G=64`.  Further settings of the
+// same form grow a binary tree over it.  Nodes are numbered, the root is 1:
 //   G@1:n*m=4096   node 1 asks whether n*m >= 4096: if so node 3 goes on (2k+1), else node 2 (2k)
 //   G@3=0          at node 3 the threshold is 0 and not 64
 // A node without a setting of its own has the plain threshold.  `G=...` cuts the tree down again.

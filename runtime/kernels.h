@@ -375,9 +375,9 @@ RT_FN int rt_try_arena(struct rt_context *ctx, struct rt_launching *l,
   return error;
 }
 
-// The size for the next attempt, in units: what is known to be needed; what all items need if they are
-// like those that were content; and, as both may be too little, multiples of the last size, ever larger
-// ones while that is small.
+// The size for the next attempt, in units: what is known to be needed; what all items need if they
+// are like those that were content; and, as both may be too little, multiples of the last size,
+// ever larger ones while that is small.
 RT_FN int64_t rt_arena_next(int64_t units, const struct rt_arena_counts *c, int64_t items,
                             int attempt) {
   enum { SMALL = (64 << 20) / RT_ARENA_UNIT };

@@ -59,7 +59,8 @@ RT_FN int rt_out_of_memory(struct rt_context *ctx, int64_t bytes) {
                   ctx->device.max_block_bytes);
 }
 
-// Did a command fail for want of memory that the pool could give back?  Then it should be tried again.
+// Did a command fail for want of memory that the pool could give back?  Then it should be tried
+// again.
 RT_FN bool rt_make_room(struct rt_context *ctx, cl_int status) {
   bool memory = rt_status_is_memory(status) || status == CL_OUT_OF_RESOURCES;
   if (!memory || ctx->free_count == 0) return false;

@@ -66,8 +66,9 @@ RT_FN int rt_race_call(struct rt_context *ctx, const struct rt_entry_point *entr
   return rt_race_record(ctx, r, round, rounds);
 }
 
-// Forward and backward in turn: what drifts meets all paths alike.  A path has several calls in a row,
-// because a short one depends on what ran before it: which threads are awake, which caches are warm.
+// Forward and backward in turn: what drifts meets all paths alike.  A path has several calls in a
+// row, because a short one depends on what ran before it: which threads are awake, which caches are
+// warm.
 RT_FN int rt_race_run(struct rt_context *ctx, const struct rt_entry_point *entry,
                       const struct rt_value *in, struct rt_racer *racers, int count,
                       int rounds) {

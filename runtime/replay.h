@@ -1,5 +1,5 @@
-// Begin replay.h: replay (docs/tuning.md).  While a tuner measures, a guard runs all alternatives that
-// the tuner has named for it on the same live inputs, in turn, keeps one result and goes on.
+// Begin replay.h: replay (docs/tuning.md).  While a tuner measures, a guard runs all alternatives
+// that the tuner has named for it on the same live inputs, in turn, keeps one result and goes on.
 //
 // Generated code around a guard:
 //
@@ -15,10 +15,11 @@
 //   } while (race && rt_replay_next(ctx, race, &err));
 //
 // What is seen is written to standard output while the call goes on, a line each (tuner/replay.h).
-// Events of one guard that agree in Par are a group: it is raced at its first event until it is settled,
-// and for two more rounds at every event whose number is a power of two.  At others the best is run, without
-// waiting for the device, so that the versions around are measured as they run in earnest: what
-// such an event took is taken to be what it took in the race, and the rest goes to what is around.
+// Events of one guard that agree in Par are a group: it is raced at its first event until it is
+// settled, and for two more rounds at every event whose number is a power of two.  At others the
+// best is run, without waiting for the device, so that the versions around are measured as they run
+// in earnest: what such an event took is taken to be what it took in the race, and the rest goes to
+// what is around.
 
 enum { RT_MOST_ROUNDS = 64, RT_LAST_RACED_EVENT = 64 };
 
@@ -435,8 +436,8 @@ RT_FN double rt_scale_of(enum rt_elem elem, int64_t count, const unsigned char *
   return scale;
 }
 
-// What another order of so many roundings can make of floats, relative to the greatest of an array (or
-// to 1, as terms may cancel each other): one rounding each, but never more than a test allows.
+// What another order of so many roundings can make of floats, relative to the greatest of an array
+// (or to 1, as terms may cancel each other): one rounding each, but never more than a test allows.
 RT_FN double rt_outcome_tolerance(enum rt_elem elem, int64_t roundings) {
   static const double few = 64, most = 2e-3;
   double epsilon = elem == RT_F32 ? (double)FLT_EPSILON : DBL_EPSILON;

@@ -556,7 +556,8 @@ RT_FN int rt_command_replay_sample(struct rt_server *s) {
   return RT_OK;
 }
 
-// replay_limits ROUNDS MILLISECONDS CALL: of a race at one event; and when a call ends all its races.
+// replay_limits ROUNDS MILLISECONDS CALL: of a race at one event; and when a call ends all its
+// races.
 RT_FN int rt_command_replay_limits(struct rt_server *s) {
   struct rt_replayer *r = rt_replayer_get(s->ctx);
   int64_t n[3];
@@ -659,8 +660,8 @@ static const struct rt_command rt_commands[] = {
   { "replay_limits", 3, 3, rt_command_replay_limits },
 };
 
-// Where an unquoted word ends.  One that begins with a bracket goes on to the bracket that closes it:
-// names of types, like {x: f32, y: i64}, hold spaces, and clients do not quote them.
+// Where an unquoted word ends.  One that begins with a bracket goes on to the bracket that closes
+// it: names of types, like {x: f32, y: i64}, hold spaces, and clients do not quote them.
 RT_FN char *rt_command_word_end(char *at) {
   bool brackets = *at && strchr("({[", *at);
   for (int depth = 0; *at; at++) {

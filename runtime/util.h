@@ -342,8 +342,8 @@ RT_FN int64_t rt_shape_count(int rank, const int64_t *shape) {
     count = rt_sat_mul(count, shape[i]);
   return count;
 }
-// Can sizes be computed with?  Their product without zeros, in bytes, must be a number: programs multiply
-// them in any order.
+// Can sizes be computed with?  Their product without zeros, in bytes, must be a number: programs
+// multiply them in any order.
 RT_FN bool rt_shape_fits(int rank, const int64_t *shape, int elem_bytes) {
   int64_t bytes = elem_bytes;
   for (int i = 0; i < rank; i++)

@@ -1,5 +1,6 @@
-// Guards whose threshold depends on the sizes of a call (docs/tuning.md, "Ranges"): a binary tree with a
-// condition "n*m >= 4096" at each of at most three inner nodes and a threshold on Par at its leaves.
+// Guards whose threshold depends on the sizes of a call (docs/tuning.md, "Ranges"): a binary tree
+// with a condition "n*m >= 4096" at each of at most three inner nodes and a threshold on Par at its
+// leaves.
 //
 // In a tuning file, `name=value` lines (runtime/decision.h evaluates them):
 //   main.top_0=64          the threshold at leaves without a line of their own

@@ -89,7 +89,8 @@ static int compare_values(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-// Where to cut the events by a product in (from, to): between neighbours, at most MOST_CUTS of them.
+// Where to cut the events by a product in (from, to): between neighbours, at most MOST_CUTS of
+// them.
 static int event_cuts(const Fit *f, Events e, unsigned mask, int64_t from, int64_t to,
                       int64_t *cuts) {
   int64_t *values = mem_alloc_plain((size_t)(e.count + 1) * sizeof *values);

@@ -35,8 +35,8 @@ double *points_best(const Points *points, int count);
 // What the objective of the problem would be if each point had its own best choice.
 double points_least(const Points *points, const SolveProblem *p);
 
-// What the best single choice of versions for these points loses: the mean logarithm of time / best;
-// `worst`: the share of the best time that it loses on one of them, noise deducted.
+// What the best single choice of versions for these points loses: the mean logarithm of time /
+// best; `worst`: the share of the best time that it loses on one of them, noise deducted.
 double points_disagreement(const Points *points, const int *datasets, int count,
                            double *worst);
 

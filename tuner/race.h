@@ -11,8 +11,8 @@ typedef struct RaceResult {
 } RaceResult;
 
 // Races the paths that work on the data set, for at most `seconds`: their times become samples, the
-// sizes of the call go into the size table.  With `decisions` (one per guard) the program takes them
-// as its settings and runs by them, too.
+// sizes of the call go into the size table.  With `decisions` (one per guard) the program takes
+// them as its settings and runs by them, too.
 // `skip`, if not NULL: which covering runs are left out.
 RaceResult race_paths(Tuning *t, int dataset, double seconds, const Decision *decisions,
                       const bool *skip);

@@ -5,8 +5,8 @@
 // largest volume times regret is split first, along its longest side, at the geometric middle; its
 // halves get random points inside instead of their corners, because corners are powers of two and
 // ones, unlike the sizes that will come; agreement means that one choice of versions loses next to
-// nothing on all points of the cell, noise considered; and the result is not the tree of cells but a
-// threshold per guard, or a small tree of conditions (decision.h), chosen from all points, each
+// nothing on all points of the cell, noise considered; and the result is not the tree of cells but
+// a threshold per guard, or a small tree of conditions (decision.h), chosen from all points, each
 // weighted by its share of the box.
 #include "tuner/sample.h"
 #include "tuner/choose.h"
@@ -291,8 +291,8 @@ static void measure_first(Sampler *s) {
     if (point_known(s, starts[k].sizes) < 0) measure_point(s, starts[k].sizes, NULL);
 }
 
-// The cell to look at next: with the largest volume times loss, per point that it has.  A small loss
-// may be anywhere, also where the points agree.
+// The cell to look at next: with the largest volume times loss, per point that it has.  A small
+// loss may be anywhere, also where the points agree.
 static int next_cell(const Sampler *s) {
   static const double unseen = 0.01;
   int best = -1;

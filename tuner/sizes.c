@@ -1,5 +1,5 @@
-// Group sizes, numbers of groups and the like, once the thresholds are chosen: whole runs of a few values of
-// each, by successive halving (docs/tuning.md, step 6).
+// Group sizes, numbers of groups and the like, once the thresholds are chosen: whole runs of a few
+// values of each, by successive halving (docs/tuning.md, step 6).
 #include "tuner/sizes.h"
 #include <math.h>
 #include <stdlib.h>

@@ -63,8 +63,9 @@ int tree_runs(const Tree *tree);
 // The forced versions of run number `run` of tree_runs.
 Path tree_cover(const TunerTree *tree, int run);
 
-// Guards that stand directly in each other's branches are decided by one race, whose alternatives are the
-// branches behind which no further guard stands directly.  The branches as 2 * guard + branch.
+// Guards that stand directly in each other's branches are decided by one race, whose alternatives
+// are the branches behind which no further guard stands directly.  The branches as 2 * guard +
+// branch.
 typedef Vec(int) TreeBranches;
 TreeBranches tree_alternatives(const TunerTree *tree, int root);
 

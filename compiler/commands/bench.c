@@ -1,7 +1,8 @@
 // flc bench FILE...: how long the entry points take on the data of the test blocks.
 //
-// One warm-up and at least ten runs, more until half a second has passed and the mean is known to one
-// per cent, or five seconds or a thousand runs are over.  Input, output and the first compilation do not count.
+// One warm-up and at least ten runs, more until half a second has passed and the mean is known to
+// one per cent, or five seconds or a thousand runs are over.  Input, output and the first
+// compilation do not count.
 #include "commands/bench.h"
 #include "base/file.h"
 #include "base/process.h"

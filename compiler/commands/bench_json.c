@@ -1,5 +1,5 @@
-// {"prog.fl:entry": {"datasets": {"NAME": {"runtimes": [microseconds, ...], "bytes": {"device": PEAK},
-// "moved": BYTES} | "error text"}}}
+// {"prog.fl:entry": {"datasets": {"NAME": {"runtimes": [microseconds, ...], "bytes": {"device":
+// PEAK}, "moved": BYTES} | "error text"}}}
 #include "base/quote.h"
 #include "commands/bench.h"
 #include <jansson.h>

@@ -65,7 +65,8 @@ typedef enum CompileLevel { COMPILE_QUICK, COMPILE_OPTIMISED } CompileLevel;
 bool compile_to_c(Compiler *c, const char *path, CompileOptions options, EmitResult *out);
 // The same for a program that was read.
 bool compile_program_to_c(Compiler *c, Program *program, CompileOptions options, EmitResult *out);
-// Compiles C text with $CC (default: cc) to an executable; all of it or nothing.  False after errors.
+// Compiles C text with $CC (default: cc) to an executable; all of it or nothing.  False after
+// errors.
 bool compile_executable(Compiler *c, const Text *text, const char *output);
 // Compiles C text without optimising it, once per text; the executable in the cache, or NULL after
 // errors.

@@ -113,8 +113,8 @@ static int differ(int index, const char *text) {
   return 2;
 }
 
-// The next value of each file, NULL at the end.  Either may have left out its suffixes: what it is read
-// as then follows the other.
+// The next value of each file, NULL at the end.  Either may have left out its suffixes: what it is
+// read as then follows the other.
 typedef struct ValuePair {
   const Value *got, *expected;
 } ValuePair;

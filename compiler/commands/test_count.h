@@ -2,6 +2,6 @@
 #pragma once
 #include "core/core.h"
 
-// The number of expressions that `node` names ("map", "redomap", "loop", "segmap1", "segred", "guards"
-// ...), in functions and entry points; -1 if there is no such kind.
+// The number of expressions that `node` names ("map", "redomap", "loop", "segmap1", "segred",
+// "guards" ...), in functions and entry points; -1 if there is no such kind.
 int test_count_nodes(const Core *core, const char *node);

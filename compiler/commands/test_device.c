@@ -1,6 +1,6 @@
-// Versions on the device.  As in the interpreter (Note [Versions] in test_run.c), but the first run is
-// the one that the default thresholds choose; each guard that it met schedules a run with the same
-// outcomes before it and the other one there.
+// Versions on the device.  As in the interpreter (Note [Versions] in test_run.c), but the first run
+// is the one that the default thresholds choose; each guard that it met schedules a run with the
+// same outcomes before it and the other one there.
 #include "commands/test_device.h"
 #include "base/mem.h"
 #include "base/vec.h"
@@ -145,7 +145,8 @@ static const GuardOutcome *find_outcome(const GuardOutcomeVec *outcomes,
   return NULL;
 }
 
-// Reads the guards that the last call met out of the report: {"name": "main.top_0", ... "taken": true}.
+// Reads the guards that the last call met out of the report: {"name": "main.top_0", ... "taken":
+// true}.
 static void read_guards(DeviceRun *r, const char *report) {
   static const char name_mark[] = "{\"name\": \"", taken_mark[] = "\"taken\": ";
   const char *at = strstr(report, "\"guards\": [");

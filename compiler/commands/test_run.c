@@ -1,9 +1,9 @@
 // The tests of one program: every case at every stage, and in Flat in every version.
 //
-// Note [Versions].  A run follows one path through the guards.  The first run takes every first branch,
-// and each guard met on the way schedules a run with the same outcomes before it and the other branch
-// there: so each path is run once.  Where there are too many, runs that take a branch for the first
-// time come first, and the report says that it is a sample.
+// Note [Versions].  A run follows one path through the guards.  The first run takes every first
+// branch, and each guard met on the way schedules a run with the same outcomes before it and the
+// other branch there: so each path is run once.  Where there are too many, runs that take a branch
+// for the first time come first, and the report says that it is a sample.
 #include "commands/test_run.h"
 #include "base/mem.h"
 #include "commands/test_count.h"

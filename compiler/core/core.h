@@ -10,11 +10,11 @@
 //         in {s}) xss
 //     in {ys}
 //
-// Flat, the paper's target language (section 2.1), is Core with two more kinds of expression, EXP_SEG
-// and EXP_GUARD, so that one walker, printer and interpreter serve both; SOACs that remain in Flat are
-// sequential.  flat/flat.h says what Flat promises beyond this header.  Nodes never change once
-// built, except through the builder.  A binder is one Var, unique by address and bound once
-// in a whole program: rename when a body is copied (core_rename_*).
+// Flat, the paper's target language (section 2.1), is Core with two more kinds of expression,
+// EXP_SEG and EXP_GUARD, so that one walker, printer and interpreter serve both; SOACs that remain
+// in Flat are sequential.  flat/flat.h says what Flat promises beyond this header.  Nodes never
+// change once built, except through the builder.  A binder is one Var, unique by address and bound
+// once in a whole program: rename when a body is copied (core_rename_*).
 #pragma once
 #include "base/diag.h"
 #include "base/prim.h"
@@ -102,7 +102,8 @@ typedef struct DimIndex {
 } DimIndex;
 
 // An operator of a redomap or scanomap over `count` values at once (a tuple): `op` has 2*count
-// parameters (left, then right) and count results.  Associative with `neutral`.  Operands may be arrays.
+// parameters (left, then right) and count results.  Associative with `neutral`.  Operands may be
+// arrays.
 typedef struct RedOp {
   Lambda op;
   const Atom *neutral;
@@ -133,8 +134,9 @@ typedef struct ScatterDest {
   int index_count;  // leading dimensions of dest that are indexed
 } ScatterDest;
 
-// One histogram: dests[k] with [i] = op dests[k][i] v, for each element in any order.  `fn` returns for
-// each histogram its index (i64; out of bounds is left out), then, after all the indices, the values.
+// One histogram: dests[k] with [i] = op dests[k][i] v, for each element in any order.  `fn` returns
+// for each histogram its index (i64; out of bounds is left out), then, after all the indices, the
+// values.
 typedef struct HistOp {
   const Atom *dests;  // op.count arrays of equal outer size
   Atom width;         // that size
@@ -151,11 +153,13 @@ struct Exp {
     struct { Atom atom; } atom;
     struct { PrimOp op; PrimType type; Atom args[3]; } op;  // type: of the operands
     struct { PrimType to; Atom atom; } convert;
-    struct { Atom array; const DimIndex *dims; int dim_count; bool checked; } index;  // one per dimension
+    // a DimIndex per dimension
+    struct { Atom array; const DimIndex *dims; int dim_count; bool checked; } index;
     struct { Atom array; const DimIndex *dims; int dim_count; Atom value; bool checked; } update;
     struct { Atom count, start, step; PrimType type; } iota;  // count >= 0 is checked
     struct { Atom count, value; } replicate;                  // count >= 0 is checked
-    struct { const int *perm; int rank; Atom array; } rearrange;  // result dim i is array dim perm[i]
+    // dimension i of the result is perm[i] of the array
+    struct { const int *perm; int rank; Atom array; } rearrange;
     struct { const Atom *dims; int rank; Atom array; } reshape;
     struct { Atom count; const Atom *arrays; int array_count; } concat;  // count: the sum
     struct { Atom amount, array; } rotate;
@@ -268,7 +272,7 @@ struct Function {
 // One parameter or result of an entry point as the source and C know it.
 typedef struct EntryValue {
   Name name;          // the parameter's name; NULL for results without one
-  const char *type;   // in source syntax, records by their abbreviations: "[n][m]f32", "(i32, point)"
+  const char *type;   // in source syntax: "[n][m]f32", "(i32, point)", a record by its abbreviation
   bool unique;
   bool opaque;        // record or other composite: one opaque value for C
   int first, count;   // its leaves among the entry's params or results
@@ -292,7 +296,7 @@ typedef struct Entry {
   int output_count;
   const char *output_type;    // of the source result: as EntryValue.type
   const SizeExp *bytes;       // #[bytes(e)], over params: the bytes that a call moves; or NULL
-  const CoreType *results;    // may mention params; unknown sizes come first among the body's results
+  const CoreType *results;    // may mention params; the body's results begin with unknown sizes
   int result_count;           // leaves; the body has size_result_count more results before them
   int size_result_count;      // i64 results that `results` mention through size_results
   const Var **size_results;   // the names by which `results` refer to them
@@ -314,7 +318,7 @@ Atom atom_i64(int64_t value);
 Atom atom_bool(bool value);
 bool atom_equal(Atom a, Atom b);  // same variable, or identical constants
 bool atom_is_i64(Atom a, int64_t value);
-CoreType atom_type(Atom a);
+CoreType atom_type(Atom a);  // the type of a variable, or of a constant
 CoreType type_scalar(PrimType elem);
 CoreType type_array(PrimType elem, int rank, const Atom *dims);  // copies dims
 CoreType type_row(CoreType type);                                // without the outermost dimension
@@ -322,6 +326,7 @@ CoreType type_of_rows(CoreType row, Atom count);                 // [count]row
 CoreType type_peel(CoreType type, int count);                    // without `count` outer dimensions
 bool type_same_shape(CoreType a, CoreType b);                    // elem, rank and atom_equal dims
 
+// A fresh variable; its number comes from the compiler, in order of creation.
 const Var *var_new(Compiler *c, Name name, CoreType type, Loc loc);
 const Var *var_like(Compiler *c, const Var *var);  // fresh, with the same name and type
 
@@ -333,52 +338,72 @@ typedef struct Builder {
   const StmAttrs *attrs;  // likewise
 } Builder;
 
+// An empty body whose statements stand at `loc`.
 Builder builder_new(Compiler *c, Loc loc);
 
 // Adds `let name = exp` and returns the fresh variable; core_let_n for several results, whose
 // atoms are stored in `out`.  Types are computed by exp_types.
 Atom core_let(Builder *b, const char *name, const Exp *exp);
+// Binds several results, called `name`; their atoms go to `out`.
 void core_let_n(Builder *b, const char *name, const Exp *exp, Atom *out);
+// Binds results to variables that exist already.
 void core_let_vars(Builder *b, const Var **binders, int count, const Exp *exp);
-void core_add_stm(Builder *b, Stm stm);
+void core_add_stm(Builder *b, Stm stm);  // as it is, with its own position and attributes
 void core_add_body(Builder *b, const Body *body);  // its statements; the caller uses its results
+// The statements so far, with these results; the builder may go on.
 const Body *core_body(const Builder *b, const Atom *results, int count);
 
 // The types of an expression's results, `*count` of them.  Sizes that only exist at run time
 // (filter's count, an `if` with results of different sizes) refer to the expression's own results:
 // `binders`, when given, stand for them.
 const CoreType *exp_types(Compiler *c, const Exp *exp, const Var *const *binders, int *count);
+// How many values the expression has, without computing their types.
 int exp_result_count(const Exp *exp);
 
 const Exp *exp_atom(Atom a);
 const Exp *exp_op1(PrimOp op, Atom a);
 const Exp *exp_op2(PrimOp op, Atom a, Atom b);
 const Exp *exp_op3(PrimOp op, Atom a, Atom b, Atom d);
+// To the nearest value of another numeric type; integers wrap.
 const Exp *exp_convert(PrimType to, Atom a);
+// The same bits as a value of another type of that size.
 const Exp *exp_bits(PrimType to, Atom a);
 const Exp *exp_index(Atom array, const Atom *indices, int count, bool checked);  // the rest in full
-const Exp *exp_slice(Atom array, const DimIndex *dims, bool checked);            // one per dimension
+const Exp *exp_slice(Atom array, const DimIndex *dims, bool checked);  // one per dimension
+// The array with a part replaced; one DimIndex per dimension.
 const Exp *exp_update(Atom array, const DimIndex *dims, Atom value, bool checked);
+// start, start + step, ..., of the type of `start`.
 const Exp *exp_iota(Atom count, Atom start, Atom step);
 const Exp *exp_replicate(Atom count, Atom value);
+// Dimension i of the result is dimension perm[i] of the array.
 const Exp *exp_rearrange(const int *perm, int rank, Atom array);
+// The same elements in another shape, in row-major order.
 const Exp *exp_reshape(const Atom *dims, int rank, Atom array);
+// Along the outer dimension; `count` is the sum of the sizes.
 const Exp *exp_concat(Atom count, const Atom *arrays, int array_count);
+// Element i of the result is element (i + amount) mod n.
 const Exp *exp_rotate(Atom amount, Atom array);
-const Exp *exp_copy(Atom a);
+const Exp *exp_copy(Atom a);  // the value in memory that nobody else refers to
+// An array literal; `row` is the type of its elements.
 const Exp *exp_array(const Atom *atoms, int count, CoreType row);
 const Exp *exp_if(Atom condition, const Body *then_body, const Body *else_body);
 const Exp *exp_map(Atom width, Lambda fn, const Atom *arrays, int array_count);
+// A map, redomap, scanomap or filter; `soac` is kept as it is.
 const Exp *exp_soac(ExpKind kind, Soac soac);
-const Exp *exp_seg(const SegOp *seg);
+const Exp *exp_seg(const SegOp *seg);  // Flat only
 const SizeExp *size_exp_atom(Atom a);
-const SizeExp *size_exp_op(SizeExpKind kind, const SizeExp *a, const SizeExp *b);  // folds constants
+// Folds constants.
+const SizeExp *size_exp_op(SizeExpKind kind, const SizeExp *a, const SizeExp *b);
+// Flat only.
 const Exp *exp_guard(const Guard *guard, const Body *then_body, const Body *else_body);
 
-DimIndex dim_fix(Atom position);
+DimIndex dim_fix(Atom position);  // one position
+// `count` positions from `start` on, `stride` apart.
 DimIndex dim_slice(Atom start, Atom count, Atom stride);
 bool dim_is_whole(const DimIndex *dim, Atom size);  // 0:size:1, all of a dimension of this size
+// Copies the list of parameters.
 Lambda lambda_new(const Var *const *params, int count, const Body *body);
+// Does it return its parameters, in order?
 bool lambda_is_identity(const Lambda *fn);
 int soac_red_count(const Soac *soac);  // sum of ops[i].count
 
@@ -393,14 +418,15 @@ Atom size_mul(Builder *b, Atom x, Atom y);
 typedef struct CoreMapper {
   Atom (*atom)(struct CoreMapper *m, Atom a);              // every atom, also in types
   const Body *(*body)(struct CoreMapper *m, const Body *body);
-  const Var *(*binder)(struct CoreMapper *m, const Var *var);  // parameters of lambdas, loops, spaces
+  // parameters of lambdas, loops, spaces
+  const Var *(*binder)(struct CoreMapper *m, const Var *var);
   void *state;
 } CoreMapper;
 
 // The expression with its direct children mapped (shared when nothing changed).
 const Exp *core_map_exp(CoreMapper *m, const Exp *exp);
-Lambda core_map_lambda(CoreMapper *m, Lambda fn);
-CoreType core_map_type(CoreMapper *m, CoreType type);
+Lambda core_map_lambda(CoreMapper *m, Lambda fn);  // with its parameters and body mapped
+CoreType core_map_type(CoreMapper *m, CoreType type);  // with its dimensions mapped
 
 // Functions called for the children of an expression; NULL members are skipped.
 typedef struct CoreVisitor {
@@ -410,19 +436,24 @@ typedef struct CoreVisitor {
   void *state;
 } CoreVisitor;
 
+// Calls the visitor for the direct children.
 void core_visit_exp(CoreVisitor *v, const Exp *exp);
 void core_visit_stm(CoreVisitor *v, const Stm *stm);    // binders' types and the expression
 void core_visit_body(CoreVisitor *v, const Body *body);  // statements and results
 
 // A substitution: variables to atoms.
 typedef struct Subst Subst;
-Subst *subst_new(void);
+Subst *subst_new(void);  // the empty substitution
+// `from` becomes `to`; a later one replaces an earlier one.
 void subst_put(Subst *s, const Var *from, Atom to);
+// The atom itself if nothing is to be put in its place.
 Atom subst_atom(const Subst *s, Atom a);
 CoreType subst_type(const Subst *s, CoreType type);
 // The body with the substitution applied and every binder in it fresh.
 const Body *core_rename_body(Compiler *c, const Subst *s, const Body *body);
+// Likewise for a lambda, with its parameters.
 Lambda core_rename_lambda(Compiler *c, const Subst *s, Lambda fn);
+// Likewise for one expression.
 const Exp *core_rename_exp(Compiler *c, const Subst *s, const Exp *exp);
 // Applies the substitution without renaming binders (the original must be dropped).
 const Body *core_subst_body(Compiler *c, const Subst *s, const Body *body);
@@ -440,12 +471,13 @@ BodyVec exp_bodies(const Exp *exp);
 // ---- traits of expressions (core_traits.c; the table is exp.def, which explains the words)
 
 const char *exp_word(const Exp *exp);  // "redomap"; NULL: none
-bool exp_is_scalar(const Exp *exp);
-bool exp_is_view(const Exp *exp);
-bool exp_is_shareable(const Exp *exp);
-bool exp_has_joint_results(const Exp *exp);
+bool exp_is_scalar(const Exp *exp);  // computes one scalar from scalars
+bool exp_is_view(const Exp *exp);  // its arrays lie in the memory of its operands
+bool exp_is_shareable(const Exp *exp);  // equal ones in one scope are computed once
+bool exp_has_joint_results(const Exp *exp);  // its results are kept or dropped together
+// Holds functions, branches, or the body of a loop or a space.
 bool exp_has_bodies(const Exp *exp);
-bool exp_is_branch(const Exp *exp);
+bool exp_is_branch(const Exp *exp);  // runs one of its two bodies, once
 bool exp_is_parallel(const Exp *exp);  // a SOAC or a seg-op
 bool exp_is_soac(const Exp *exp);      // map .. filter
 bool exp_is_cheap(const Exp *exp);     // computed again rather than stored
@@ -460,7 +492,9 @@ const Core *core_map_bodies(Compiler *c, const Core *core,
 
 // ---- printing and checking
 
+// The whole program; names carry the numbers of their variables.
 void core_print(Text *t, const Core *core);
+// `let ... in {results}`, at the current indentation.
 void core_print_body(Text *t, const Body *body);
 void core_print_exp(Text *t, const Exp *exp);
 void core_print_type(Text *t, CoreType type);

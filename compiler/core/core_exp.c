@@ -1,4 +1,5 @@
-// Constructors of expressions.  Arrays that are passed are copied: callers may keep them on the stack.
+// Constructors of expressions.  Arrays that are passed are copied: callers may keep them on the
+// stack.
 #include "core/core.h"
 
 static const Atom *copy_atoms(const Atom *atoms, int count) {

@@ -1,6 +1,7 @@
 // One recursion over the children of an expression, written twice: once building, once looking.
-// The other one is core_visit.c.  Every pass walks through these two, so that a new child of a kind is
-// added here and there; a new kind is a row of exp.def, and breaks each switch that must know it.
+// The other one is core_visit.c.  Every pass walks through these two, so that a new child of a kind
+// is added here and there; a new kind is a row of exp.def, and breaks each switch that must know
+// it.
 #include "core/core.h"
 #include <string.h>
 

@@ -55,8 +55,8 @@ int graph_uses(const Graph *g, const Var *var);
 bool graph_can_join(const Graph *g, const Node *a, const Node *b);
 
 // Makes `b` part of `a`: one pass over memory, in which `b` takes the elements that `a` has just
-// computed.  Results of `a` that nobody else reads disappear.  Needs graph_can_join; position in the
-// source and attributes are left to the caller.
+// computed.  Results of `a` that nobody else reads disappear.  Needs graph_can_join; position in
+// the source and attributes are left to the caller.
 void graph_join(Graph *g, Node *a, Node *b);
 
 // Replaces the inputs of a SOAC that are replicate n x by x itself.

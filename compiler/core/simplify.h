@@ -46,13 +46,16 @@ Known *simplify_learn(Simplify *s, const Var *var);
 
 // Ranges of integers (simplify_range.c).
 int64_t simplify_lower(const Simplify *s, Atom a);  // INT64_MIN if unknown
+// Known to be no negative number?
 bool simplify_is_nonneg(const Simplify *s, Atom a);
+// Known to be less than the limit?
 bool simplify_is_below(const Simplify *s, Atom a, Atom limit);
 const Exp *simplify_comparison(const Simplify *s, const Exp *e);  // true, false or NULL
 
 // Facts that hold until simplify_forget is called with what simplify_mark returned.
 int simplify_mark(const Simplify *s);
 void simplify_forget(Simplify *s, int mark);
+// A condition that holds (or not) in the body to come.
 void simplify_assume(Simplify *s, Atom condition, bool holds);
 void simplify_assume_at_least(Simplify *s, Atom a, int64_t least);
 void simplify_assume_below(Simplify *s, Atom a, Atom limit);

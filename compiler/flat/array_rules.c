@@ -78,7 +78,8 @@ static bool hist_is_exploitable(const Goal *goal, const Exp *hist) {
   return true;
 }
 
-// Histogram: Sigma |-l hist n f xss into dests op  =>  seghist^l (Sigma, <xs in xss>) f into dests' op
+// Histogram: Sigma |-l hist n f xss into dests op
+//               =>  seghist^l (Sigma, <xs in xss>) f into dests' op
 //            where dests' are dests over Sigma.  Tests: tests/rules/hist-*
 bool rule_hist(Flatten *fl, const Goal *goal, Atom *out) {
   const Exp *exp = goal->stm->exp;

@@ -5,11 +5,11 @@
 //             elements of ap, an array one context larger
 //       if the size of each array in a0 is invariant to Sigma          [PPoPP'19, Figure 3]
 //
-// The paper leaves open where to distribute (section 3.1).  Here: walk the statements; sequential ones
-// wait in a group; at a split point (a statement whose parallelism seg-ops can use) those that it
-// needs become one segmap; cheap scalar code and views are not stored but computed again by whoever
-// needs them; what is the same at every point is computed outside.  A split point that cannot be
-// distributed counts as sequential code.
+// The paper leaves open where to distribute (section 3.1).  Here: walk the statements; sequential
+// ones wait in a group; at a split point (a statement whose parallelism seg-ops can use) those that
+// it needs become one segmap; cheap scalar code and views are not stored but computed again by
+// whoever needs them; what is the same at every point is computed outside.  A split point that
+// cannot be distributed counts as sequential code.
 #include "base/map.h"
 #include "flat/rules.h"
 #include <string.h>
@@ -256,8 +256,8 @@ static bool in_memory(const Group *g, Atom result, Atom *array) {
 }
 
 // G1    Sigma |-l e  =>  segmap^l Sigma e    if no other rule applies         [PPoPP'19, Figure 3]
-// Here for what is left of a body, above level 0 as well: one segmap for the results that are not in
-// memory yet.  (A map whose inner SOACs become sequential: rules.c.)
+// Here for what is left of a body, above level 0 as well: one segmap for the results that are not
+// in memory yet.  (A map whose inner SOACs become sequential: rules.c.)
 static void finish(Group *g, const Body *body, const bool *uniform, Atom *out) {
   Flush f = { .marked = map_new(NULL) };
   AtomVec results = { 0 };

@@ -1,6 +1,7 @@
 // filter n p xs  =>  let flags ys = map n p xs
 //                    let offsets = scan (+) 0 flags    let count = offsets[n-1]
-//                    in scatter n (\flag offset y -> (if flag then offset-1 else -1, y)) into scratch
+//                    in scatter n (\flag offset y -> (if flag then offset-1 else -1, y))
+//                       into scratch
 #include "flat/rules.h"
 
 static const Var *scalar_var(Flatten *fl, const char *name, PrimType type) {

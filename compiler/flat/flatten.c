@@ -1,9 +1,10 @@
 // Incremental flattening: Core -> Flat (PPoPP'19, section 3).
 //
-//   map (\xs -> redomap (+) f xs) xss  =>  if Par(n) >= t0 then segmap1 ... else if ... else segred1 ...
+//   map (\xs -> redomap (+) f xs) xss
+//     =>  if Par(n) >= t0 then segmap1 ... else if ... else segred1 ...
 //
-// Needs: Core after fusion (a redomap is one kernel, not two) and hoisting (the widths of inner SOACs
-// stand outside of the nest).   Keeps: one binding per name.   Why: maps nested parallelism
+// Needs: Core after fusion (a redomap is one kernel, not two) and hoisting (the widths of inner
+// SOACs stand outside of the nest).   Keeps: one binding per name.   Why: maps nested parallelism
 // to the two levels of the hardware in every way that may pay (rules.c, distribute.c).
 #include "base/map.h"
 #include "flat/rules.h"

@@ -1,5 +1,5 @@
-// The questions that the rules ask of a goal: what varies, what is cheap, and does any rule apply?  The
-// last is a dry run of the rules themselves.
+// The questions that the rules ask of a goal: what varies, what is cheap, and does any rule apply?
+// The last is a dry run of the rules themselves.
 #include "base/map.h"
 #include "flat/rules.h"
 

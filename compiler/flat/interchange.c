@@ -1,5 +1,5 @@
-// Surgery that the rules share: seg-ops over a context, guards, the operators of G4 and G9, the loops
-// of G7 and the branches of G8.  No decisions are taken here.
+// Surgery that the rules share: seg-ops over a context, guards, the operators of G4 and G9, the
+// loops of G7 and the branches of G8.  No decisions are taken here.
 #include "base/map.h"
 #include "flat/rules.h"
 #include <string.h>

@@ -39,15 +39,19 @@ typedef struct Nest {
   } u;
 } Nest;
 
+// Sigma, < width: one more level, innermost.
 const Nest *nest_level(const Nest *outer, Atom width);
+// Sigma with var = array[positions of the innermost index_count levels].
 const Nest *nest_read(const Nest *outer, const Var *var, Atom array, int index_count);
+// Sigma with var = the position in a level, the outermost being 1.
 const Nest *nest_index(const Nest *outer, const Var *var, int level);
+// Sigma with a statement that is computed again where it is needed.
 const Nest *nest_stm(const Nest *outer, const Stm *stm);
 
 // var = the position in the innermost level, being an element of an iota.
 const Nest *nest_position(const Nest *outer, const Var *var, const Var *iota);
 
-int nest_depth(const Nest *nest);
+int nest_depth(const Nest *nest);  // the number of levels
 bool nest_binds(const Nest *nest, const Var *var);  // var in Dom(Sigma)
 bool nest_varies(const Nest *nest, Atom a);         // a variable bound by the context
 bool nest_type_varies(const Nest *nest, CoreType type);

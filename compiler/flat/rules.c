@@ -1,6 +1,7 @@
 // The rules of incremental flattening: PPoPP'19, Figures 3 (G0-G7) and 4 (G8, G9), and the rules
-// for the operations that the paper omits (their surgery: array_rules.c), in the order in which they
-// are tried.  G6 splits bodies and stands in distribute.c; the surgery of G7 and G8 in interchange.c.
+// for the operations that the paper omits (their surgery: array_rules.c), in the order in which
+// they are tried.  G6 splits bodies and stands in distribute.c; the surgery of G7 and G8 in
+// interchange.c.
 #include "flat/rules.h"
 #include "base/map.h"
 #include <string.h>
@@ -9,8 +10,8 @@ static bool sequential_inner(const Stm *stm) {
   return stm->attrs && stm->attrs->sequential_inner;
 }
 
-// The premise that G1, G2 and G3 share: map (\xs -> e) xss whose width is the same at every point of
-// Sigma.  Else NULL.
+// The premise that G1, G2 and G3 share: map (\xs -> e) xss whose width is the same at every point
+// of Sigma.  Else NULL.
 static const Soac *regular_map(const Goal *goal) {
   const Exp *exp = goal->stm->exp;
   if (exp->kind != EXP_MAP || flatten_is_sequential(goal->stm)) return NULL;
@@ -56,7 +57,8 @@ static bool rule_g0(Flatten *fl, const Goal *goal, Atom *out) {
   return true;
 }
 
-// G1    Sigma |-0 e  =>  segmap0 Sigma e    if Sigma is not empty and no other rule applies   [Figure 3]
+// G1    Sigma |-0 e  =>  segmap0 Sigma e
+//       if Sigma is not empty and no other rule applies                        [Figure 3]
 // Here for e = map (\xs -> e') xss with inner SOACs, which joins the context as in G2 and whose
 // inner SOACs become sequential: below level 0 there is no parallelism left to use.  Above level 0
 // #[sequential_inner] asks for the same.  What no rule takes in a body: finish() in distribute.c.
@@ -159,7 +161,8 @@ typedef struct Versions {
   const Body *top, *middle, *flat;
 } Versions;
 
-// Is the code one segmap over a context of `depth` levels, that is, what e_top is, written otherwise?
+// Is the code one segmap over a context of `depth` levels, that is, what e_top is, written
+// otherwise?
 static bool is_one_segmap(const Body *body, int depth) {
   int count = 0;
   for (int i = 0; i < body->stm_count; i++) {
@@ -248,7 +251,8 @@ static int cases_of(const Versions *v, VersionCase *out) {
 }
 
 // G3    Sigma |-(l+1) map (\xs -> e) xss  =>  if Par(Sigma') >= t_top then e_top
-//                                             else if Par(e_middle) >= t_intra then e_middle else e_flat
+//                                             else if Par(e_middle) >= t_intra then e_middle
+//                                             else e_flat
 //       where Sigma' = Sigma, <xs in xss>    e_top = segmap^(l+1) Sigma' e
 //             * |-l e => e_intra             e_middle = segmap^(l+1) Sigma' e_intra
 //             Sigma' |-(l+1) e => e_flat     t_top, t_intra fresh
@@ -402,8 +406,8 @@ static bool rule_host_loop(Flatten *fl, const Goal *goal, Atom *out) {
   return true;
 }
 
-// Are the sizes of the loop's parameters regular, and does its body, where the parameters differ from
-// point to point, hold parallelism?
+// Are the sizes of the loop's parameters regular, and does its body, where the parameters differ
+// from point to point, hold parallelism?
 static bool loop_is_exploitable(Flatten *fl, const Goal *goal, const Exp *loop) {
   Goal inside = goal_inside(goal);
   int count = loop->u.loop.param_count;
@@ -418,7 +422,7 @@ static bool loop_is_exploitable(Flatten *fl, const Goal *goal, const Exp *loop) 
 //
 // G7    Sigma' |-l loop zs' ys' = z y for i < n do f i q x y ys' zs'  =>  e
 //       where Sigma' = Sigma, <x y in xs ys>    {n, q, z} not bound by Sigma'
-//             e is the loop outside with the context inside: its merge values are arrays over Sigma'
+//             e is the loop with the context inside: its merge values are arrays over Sigma'
 //       if f contains exploitable parallelism                                  [Figure 3]
 // Why: merges the parallelism outside of the loop with that inside.  A while loop, or a trip count
 // that varies, stays sequential code; so does a loop whose parameters change their sizes.  A q or z

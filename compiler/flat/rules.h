@@ -26,8 +26,8 @@ typedef struct Goal {
 } Goal;
 
 // Stores in `out` an atom per binder of the statement: the binder's values over the whole
-// context, one array rank per level.  False if the rule does not apply; nothing is built then.  Asked
-// a question, it only tells whether it applies.
+// context, one array rank per level.  False if the rule does not apply; nothing is built then.
+// Asked a question, it only tells whether it applies.
 typedef bool (*Rule)(Flatten *fl, const Goal *goal, Atom *out);
 
 // The first rule that applies; false if none does (the statement is then sequential code).
@@ -49,14 +49,15 @@ const Body *flatten_branch(Flatten *fl, const Nest *nest, int level, const Body 
 // Is only asked whether the goal can be reached?  Rules answer after their side conditions.
 bool goal_is_question(const Goal *goal);
 
-// Can the statement be distributed over the context (rule G6)?  Its sizes are regular, and one of the
-// rules applies.
+// Can the statement be distributed over the context (rule G6)?  Its sizes are regular, and one of
+// the rules applies.
 bool goal_distributes(Flatten *fl, const Goal *goal);
 // Is there parallelism in the body that seg-ops over the context could use?
 bool goal_body_exploitable(Flatten *fl, const Goal *goal, const Body *body);
 
 // Is it bound by the context or local, so different from point to point?
 bool goal_varies(const Goal *goal, Atom a);
+// Does a dimension of the type vary?
 bool goal_type_varies(const Goal *goal, CoreType type);
 // Does an operator, or its neutral element, refer to something that varies?
 bool goal_operators_vary(const Goal *goal, const RedOp *ops, int count);
@@ -65,13 +66,16 @@ bool goal_is_uniform(const Goal *goal, const Stm *stm);
 
 // The goal as a question about what stands within its statement, whose binders goal_bind adds.
 Goal goal_inside(const Goal *goal);
+// The variable differs from point to point from here on.
 void goal_bind(Goal *goal, const Var *var);
 
 // A lambda that is a map over its own parameters, as operators on arrays have it, e.g.
 // \xs ys -> map (+) xs ys; else NULL.
 const Soac *flat_vector_operator(const Lambda *op);
+// Are all operands of all operators scalars, and is nothing parallel inside?
 bool flat_operators_on_scalars(const Soac *soac);
 
+// Is there a seg-op of this level, at any depth?
 bool flat_body_has_seg(const Body *body, int level);
 
 // Do two bodies differ in the names of binders only?
@@ -87,7 +91,8 @@ const char *same_code_text(const Body *body);
 const SizeExp *par_inner(const Body *body, const Map *bound, const SizeExp *so_far);
 
 // Local memory of a level-1 body: every array that its level-0 seg-ops produce, added to `sum`
-// (NULL: 0).  False if a size is not known outside of the kernel: such a version cannot be launched.
+// (NULL: 0).  False if a size is not known outside of the kernel: such a version cannot be
+// launched.
 bool par_local_bytes(const Body *body, const Map *bound, const SizeExp **sum);
 // Does a group's code make an array whose size only the kernel knows?  Nothing holds it there.
 bool par_makes_varying(const Body *body, const Map *bound);
@@ -96,6 +101,7 @@ bool par_makes_varying(const Body *body, const Map *bound);
 
 bool rule_scatter(Flatten *fl, const Goal *goal, Atom *out);
 bool rule_hist(Flatten *fl, const Goal *goal, Atom *out);
+// iota, replicate, concat, rotate, copy
 bool rule_array_operation(Flatten *fl, const Goal *goal, Atom *out);
 bool rule_update(Flatten *fl, const Goal *goal, Atom *out);
 
@@ -144,6 +150,7 @@ const Body *flatten_filter(Flatten *fl, const Stm *stm);
 // The context with the statement's value in it, if G5 applies; else NULL.
 const Nest *rule_g5(Flatten *fl, const Goal *goal);
 
+// Tells --trace-rules that the rule fired for the statement.
 void flatten_trace(Flatten *fl, const char *rule, const Stm *stm);
 
 // A body that is one statement, with its binders as results.

@@ -40,6 +40,7 @@ typedef struct VersionTree {
   int kernel_count, stm_count;  // level-1 seg-ops; statements of Flat, at any depth
 } VersionTree;
 
+// The tree of one entry point of Flat.
 VersionTree version_tree(Compiler *c, const Entry *entry);
 
 // A guard's outcome on the way to a version.
@@ -52,7 +53,8 @@ typedef Vec(PathStep) StepVec;
 // The guards that lead to a version, outermost first; false if there is no such version.
 bool version_path(const VersionTree *tree, int version, StepVec *out);
 
-// What a run of the program met at a guard: a value of Par, how often, and what it was compared with.
+// What a run of the program met at a guard: a value of Par, how often, and what it was compared
+// with.
 typedef struct GuardEvent {
   Name guard;
   int64_t par, threshold, count;
@@ -76,6 +78,7 @@ const char *versions_json(Compiler *c, const Core *flat);
 SizeNames *size_names_new(const Entry *entry);
 // A size expression in the program's own names: "n*m", "max(n, m)".
 const char *version_size_text(SizeNames *names, const SizeExp *exp);
+// What the program calls a size, or how it computes it.
 const char *version_size_name(SizeNames *names, Atom size);
 // The seg-ops of a body: "segmap1<n> (segmap0<m>, 3 segscan0<m>)".
 const char *version_code_text(SizeNames *names, const Body *body);

@@ -130,8 +130,9 @@ typedef enum AstExpKind {
   AST_FLOAT,          // 1.5, 0x1p3f32: u.floating
   AST_BOOL,           // true: u.boolean
   AST_STRING,         // "text": u.string, an array of u8
-  // x, (+), f32.exp: u.name.  `a.b` is a qualified name when `a` is a module of the prelude (a scalar
-  // type's name) or of this file, otherwise it is the projection AST_PROJECT of the variable `a`.
+  // x, (+), f32.exp: u.name.  `a.b` is a qualified name when `a` is a module of the prelude (a
+  // scalar type's name) or of this file, otherwise it is the projection AST_PROJECT of the variable
+  // `a`.
   AST_NAME,
   AST_TUPLE,          // (a, b), (): u.tuple
   AST_RECORD,         // {a = 1, b}: u.record
@@ -193,7 +194,11 @@ typedef struct AstCase {
   AstExp *body;
 } AstCase;
 
-typedef enum AstRangeEnd { RANGE_BELOW /* ..< */, RANGE_UPTO /* ... */, RANGE_ABOVE /* ..> */ } AstRangeEnd;
+typedef enum AstRangeEnd {
+  RANGE_BELOW,  // ..<
+  RANGE_UPTO,   // ...
+  RANGE_ABOVE,  // ..>
+} AstRangeEnd;
 typedef enum AstLoopForm { LOOP_FOR, LOOP_FOR_IN, LOOP_WHILE } AstLoopForm;
 
 // A function literal's shape, shared by definitions, local functions and lambdas.
@@ -231,7 +236,13 @@ struct AstExp {
     struct { Vec(Name) fields; } section_field;
     struct { AstDimVec dims; } section_index;
     struct { AstTypeParamVec sizes; AstPat *pat; AstExp *value; AstExp *body; } let;
-    struct { Loc name_loc; Name name; AstFunction function; AstExp *body; Binding *binding; } let_fun;
+    struct {
+      Loc name_loc;
+      Name name;
+      AstFunction function;
+      AstExp *body;
+      Binding *binding;
+    } let_fun;
     // `target` is the name being updated, as an AST_NAME; `pat` binds the new value to it
     struct { AstExp *target; AstPat *pat; AstPath path; AstExp *value; AstExp *body; } let_with;
     struct { AstExp *condition, *then_exp, *else_exp; } cond;
@@ -341,8 +352,20 @@ struct AstDecl {
       AstFunction function;  // without parameters: a constant
       Binding *binding;      // checker
     } value;
-    struct { Loc name_loc; Name name; AstTypeParamVec params; AstType *type; AstLifted lifted; } type;
-    struct { Loc name_loc; Name name; AstTypeParamVec params; AstType *type; Binding *binding; } spec;
+    struct {
+      Loc name_loc;
+      Name name;
+      AstTypeParamVec params;
+      AstType *type;
+      AstLifted lifted;
+    } type;
+    struct {
+      Loc name_loc;
+      Name name;
+      AstTypeParamVec params;
+      AstType *type;
+      Binding *binding;
+    } spec;
     struct { Loc name_loc; Name name; AstModExp *exp; } module;
     struct { Loc name_loc; Name name; AstModType *type; } module_type;
     struct { AstModExp *exp; } open;

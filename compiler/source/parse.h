@@ -28,22 +28,28 @@ typedef struct Parser {
 
 // parse.c: tokens
 const Token *peek(const Parser *p);  // the next token
+// The token that many after the next one.
 const Token *peek_at(const Parser *p, int ahead);
 TokenKind peek_kind(const Parser *p);
+// Is the next token of that kind?
 bool at_kind(const Parser *p, TokenKind kind);
+// Is the next token that operator?
 bool at_operator(const Parser *p, const char *spelling);
 bool token_is_operator(const Token *token, const char *spelling);
 const Token *next(Parser *p);            // takes it
 bool accept(Parser *p, TokenKind kind);  // takes it if it is of that kind
+// Takes the operator if it is the next token.
 bool accept_operator(Parser *p, const char *spelling);
+// Takes a token of that kind, or reports that it is missing.
 const Token *expect(Parser *p, TokenKind kind);
-void expect_operator(Parser *p, const char *spelling);
+void expect_operator(Parser *p, const char *spelling);  // likewise for an operator
 // The closing bracket of the one at `open`.
 void expect_close(Parser *p, TokenKind kind, const Token *open);
 Name expect_name(Parser *p, const char *what);  // "a parameter"
 Name expect_field(Parser *p);                   // a name or a number
-Loc token_loc(const Parser *p, const Token *token);
+Loc token_loc(const Parser *p, const Token *token);  // its place in the file
 Loc loc_from(const Parser *p, const Token *first);  // up to the last token taken
+// From the beginning of `from` to the last token taken.
 Loc loc_since(const Parser *p, Loc from);
 
 // "expected WHAT after <last token>, found <next token>"; the first mistake only.
@@ -56,7 +62,7 @@ void parse_hint_suffix(Parser *p, const char *suffix);  // one that no number ha
 void fail_at(Parser *p, Loc loc, const char *format, ...) DIAG_FORMAT;
 // Enters a nested production; false (and failed) if there are too many. Pair with leave.
 bool enter(Parser *p);
-void leave(Parser *p);
+void leave(Parser *p);  // leaves what `enter` entered
 // Counts an element of a chain that nests in the tree.
 void count_chain(Parser *p, int *count);
 // A construct of a later tier, refused in a user's file.
@@ -74,7 +80,9 @@ AstTypeParamVec parse_sizes(Parser *p);           // [n], any number
 // parse_literal.c: the value of the next token
 AstExp *parse_literal(Parser *p);
 bool at_literal(const Parser *p);
+// The bytes of a string literal, escapes resolved.
 const char *parse_string(Parser *p, size_t *length);
+// - and a literal as one literal.
 AstExp *negate_literal(Parser *p, AstExp *literal, Loc loc);
 
 // parse_type.c
@@ -86,6 +94,7 @@ bool at_named_param(const Parser *p);  // "(" name ":", as in (n: i64) -> [n]i32
 AstPat *parse_pat(Parser *p);
 AstPat *parse_param(Parser *p);     // a pattern that needs no brackets as a parameter
 AstPatVec parse_params(Parser *p);  // any number
+// Can a parameter begin here?
 bool at_param(const Parser *p);
 
 // parse_exp.c
@@ -98,6 +107,7 @@ AstPath parse_path(Parser *p);
 
 // parse_atom.c
 AstExp *parse_atom(Parser *p);
+// Can an argument begin here?
 bool at_atom(const Parser *p);
 AstDimVec parse_dims(Parser *p, const Token *open);  // what follows `[`, and `]`
 
@@ -110,8 +120,9 @@ AstExp *parse_lambda(Parser *p);
 
 // parse_decl.c
 AstDecl *parse_decl(Parser *p);  // NULL if it was refused
-AstDeclVec parse_decls(Parser *p, TokenKind end);
+AstDeclVec parse_decls(Parser *p, TokenKind end);  // definitions up to the token `end`
 void parse_function_rest(Parser *p, AstFunction *function);  // params : t = body
+// Does a definition begin here?
 bool at_decl(const Parser *p);
 AstLifted parse_lifted(Parser *p);  // ("~" | "^")?
 

@@ -11,7 +11,8 @@ AstProgram *source_parse(Compiler *c, const SourceFile *file);
 // The body of a parametric module once more, as a tree that shares nothing with other ones.
 AstModExp *source_parse_again(const AstModExp *function);
 
-// The expression or type alone that makes up the whole text (tests, command line); NULL after errors.
+// The expression or type alone that makes up the whole text (tests, command line); NULL after
+// errors.
 AstExp *source_parse_exp(Compiler *c, const SourceFile *file);
 AstType *source_parse_type(Compiler *c, const SourceFile *file);
 

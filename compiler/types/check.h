@@ -230,9 +230,11 @@ typedef struct Check {
 
 // type_make.c: making types
 const Type *type_prim(PrimType prim);
-const Type *type_array_of(const Size *size, const Type *elem);
+const Type *type_array_of(const Size *size, const Type *elem);  // [size]elem
+// (param: from) -> to; `param` is NULL if the result does not mention it.
 const Type *type_function(const Binding *param, const Type *from, const Type *to);
 const Type *type_of_param(const Binding *param);
+// Sorts the fields of records by their names.
 const Type *type_record(const TypeField *fields, int count, bool is_tuple);
 const Type *type_unit(void);
 // Whether `*` stands somewhere in the type, outside of functions; the type without.
@@ -241,6 +243,7 @@ const Type *type_without_unique(const Type *type);
 Name type_field_name(Compiler *c, int index);  // "0", "1", ...
 const Size *size_of_binding(const Binding *binding, Loc loc);
 const Size *size_const(int64_t value, Loc loc);
+// A name with its meaning, at the current level.
 Binding *binding_new(Check *k, BindingKind kind, Name name, Loc loc, const Type *type);
 
 // unify.c, vars.c
@@ -248,32 +251,41 @@ const Type *type_resolve(const Type *type);
 // Also collects the sizes that the variables on the way bind.
 const Type *type_resolve_result(const Type *type, BindingVec *exists);
 int type_arity(const Type *type);  // the number of parameters of a function of that type
-const Type *type_var(Check *k, Loc loc);
+const Type *type_var(Check *k, Loc loc);  // a fresh variable at the current level
+// Likewise, for scalar types of a class only.
 const Type *type_var_of(Check *k, TypeClass prims, Loc loc);
 const Type *type_data_var(Check *k, Loc loc);  // no function
 // A record type that the program makes; an error if it has too many parts.
 const Type *type_record_checked(Check *k, Loc loc, const TypeField *fields, int count,
                                 bool is_tuple);
+// The type of what is wrong: it unifies with every type, without messages.
 const Type *type_error(Check *k, Loc loc);
 bool type_is_error(const Type *type);
+// Makes the types equal; false leaves the reason in k->mismatch.
 bool unify(Check *k, const Type *expected, const Type *actual);
 // Makes the open variables in a type as shallow as the current level.
 void type_lower(Check *k, const Type *type);
+// The type must be a scalar of the class, or may become one.
 bool unify_class(Check *k, const Type *type, TypeClass prims);
-bool unify_first_order(Check *k, const Type *type);
+bool unify_first_order(Check *k, const Type *type);  // the type must not contain functions
+// The type of a field of a record that may still be open.
 const Type *unify_field(Check *k, const Type *record, Name field, Loc loc);
 
 // size.c, size_unify.c
 const Size *size_resolve(const Size *size);
+// A fresh size; `name` is what messages call it, or NULL.
 const Size *size_var(Check *k, Name name, Loc loc);
 const Size *size_tree(SizeOp op, const AstExp *node, int count, const Size *const *parts);
 // The same with other parts.
 const Size *size_rebuild(const SizeTree *tree, const Size *const *parts);
 const Size *size_binary(SizeOp op, const Size *a, const Size *b);
+// Equal as they stand, without binding variables.
 bool size_equal(const Size *a, const Size *b);
+// Makes the sizes equal, or puts off what cannot be decided yet.
 bool unify_sizes(Check *k, const Size *expected, const Size *actual);
 bool size_can_enter(Check *k, const Size *size,
                     int level);  // lowers levels of variables in it
+// Takes up what was put off since `from`; what stays open at the `last` time is an error.
 void size_equations_solve(Check *k, int from, bool last);
 // The size in terms of names of at most that level, or NULL: what a `let` has named is replaced by
 // its value.
@@ -305,7 +317,9 @@ AstExp *exp_of_size(Check *k, const Size *size);
 typedef struct Poly Poly;
 // A variable to solve for and its value, if the equation e = a is linear in one with coefficient 1.
 typedef enum PolyAnswer { POLY_EQUAL, POLY_DIFFERENT, POLY_SOLVED, POLY_OPEN } PolyAnswer;
+// Compares two sizes as polynomials.
 PolyAnswer poly_solve(const Size *e, const Size *a, SizeVar **var, const Size **value);
+// The polynomial in a canonical form, so that equal ones read alike.
 const Size *size_simplify(const Size *size);
 
 // substitute.c
@@ -318,10 +332,13 @@ typedef struct TypeSubst {
   Vec(const Binding *) abstract;  // types of modules
   Vec(const TypeDef *) meanings;
 } TypeSubst;
+// The type with parameters replaced by their arguments.
 const Type *type_substitute(Check *k, const TypeSubst *s, const Type *type);
 const Size *size_substitute(Check *k, const TypeSubst *s, const Size *size);
+// The type with one size replaced.
 const Type *type_replace_size(Check *k, const Binding *from, const Size *to,
                               const Type *type);
+// The type with every size mapped.
 const Type *type_map_sizes(Check *k, const Type *type,
                            const Size *(*map)(Check *k, const Size *size));
 // What each anonymous size becomes: a variable, or a new size pushed on `made`.
@@ -340,6 +357,7 @@ const Type *type_solve(Check *k, const Type *type);
 
 // generalise.c
 const Type *instantiate(Check *k, const Binding *binding, Loc loc, const Inst **inst);
+// The sizes and types left open in a definition become its parameters.
 void generalise(Check *k, Binding *binding);
 // Defaults what is still open, generalises the definition of `binding` (unless NULL), and writes
 // the solved types into the tree.
@@ -352,10 +370,11 @@ void scope_bind(Check *k, Binding *binding, bool warn);
 void scope_bind_type(Check *k, TypeDef *def);
 // Reports a name that cannot be given a new meaning.
 void scope_check_definable(Check *k, const Binding *binding);
+// To be given to scope_leave, which forgets what was bound since.
 int scope_mark(const Check *k);
 void scope_leave(Check *k, int mark);
-Binding *scope_value(Check *k, Name name);
-TypeDef *scope_type(Check *k, Name name);
+Binding *scope_value(Check *k, Name name);  // NULL if there is none; counts as a use
+TypeDef *scope_type(Check *k, Name name);  // NULL if there is none
 // The binding of a possibly qualified name, or NULL after an error.
 Binding *scope_find(Check *k, const AstName *name);
 bool scope_has_value(Check *k, const AstName *name);
@@ -387,7 +406,9 @@ const Type *check_type(Check *k, const AstType *type);  // anonymous sizes are S
 void check_named_sizes(Check *k, const AstType *type);
 bool type_has_any_size(const Type *type);  // anonymous, or left open
 bool type_size_varies(const Type *type);   // has sizes that differ from value to value
+// The size that an expression in brackets means; it is checked as i64.
 const Size *check_size(Check *k, AstExp *exp);
+// Brings [n] and 't of a definition into scope.
 void bind_type_params(Check *k, AstTypeParamVec *params, Binding *owner);
 // Reports sizes among `params` that are used although `type`, that of what binds them, has none of
 // them and so nothing tells their values.
@@ -402,7 +423,9 @@ typedef enum PatRole { PAT_PARAM, PAT_LET, PAT_CASE } PatRole;
 void check_pat_names(Check *k, AstPat *pat,
                      PatRole role);                      // duplicates, refutable patterns
 void check_param_names(Check *k, const AstFunction *f);  // the same for all parameters
+// That of the one name that the pattern is, or NULL.
 Binding *pat_binding(const AstPat *pat);
+// Reports a match whose cases leave a value out.
 void check_match_covers(Check *k, const AstExp *match);
 
 // check_sum.c
@@ -420,6 +443,7 @@ void check_literal(Check *k, const AstExp *exp);
 
 // check_exp.c and its parts
 const Type *infer(Check *k, AstExp *exp);
+// Infers the type of an expression and makes it the expected one.
 void check_exp(Check *k, AstExp *exp, const Type *expected, Why why);
 // message.c: unifies, and reports the difference if that fails
 bool expect_type(Check *k, Loc loc, const Type *expected, const Type *actual, Why why);

@@ -157,8 +157,8 @@ static bool is_consequence(const AstExp *exp, int wrong, int index) {
   return wrong && b && b->type && share_type_param(b, wrong, index);
 }
 
-// Arrays of one rank, both functions, or both scalars?  Otherwise the result would be of another shape
-// as well, and further arguments may be shifted.
+// Arrays of one rank, both functions, or both scalars?  Otherwise the result would be of another
+// shape as well, and further arguments may be shifted.
 static bool same_shape(const Type *a, const Type *b) {
   a = type_resolve(a);
   b = type_resolve(b);
@@ -225,7 +225,8 @@ static bool is_unary(const AstExp *exp) {
   return strcmp(f->u.name.name.name, "-") == 0 || strcmp(f->u.name.name.name, "!") == 0;
 }
 
-// What follows from such an operand, the bool of a comparison say, would only lead to more messages.
+// What follows from such an operand, the bool of a comparison say, would only lead to more
+// messages.
 static bool has_erroneous_operand(const AstExp *exp) {
   vec_each (AstExp *const *, arg, &exp->u.apply.args)
     if ((*arg)->type && type_is_error((*arg)->type)) return true;

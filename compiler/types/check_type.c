@@ -181,8 +181,8 @@ static bool has_type_params(const TypeDef *def) {
   return false;
 }
 
-// With its name, for entry points.  A name that stands for several types, or for a scalar elsewhere,
-// is none.
+// With its name, for entry points.  A name that stands for several types, or for a scalar
+// elsewhere, is none.
 static const Type *named(const Type *type, const TypeDef *def) {
   PrimType prim;
   if (!def->is_top || type_resolve(type)->kind != TYPE_RECORD) return type;

@@ -1,5 +1,5 @@
-// Would a variable contain itself?  Through sizes, too: the size of `xs` cannot be `xs[0]`, an element of
-// what it is the size of.
+// Would a variable contain itself?  Through sizes, too: the size of `xs` cannot be `xs[0]`, an
+// element of what it is the size of.
 #include "base/map.h"
 #include "types/check.h"
 

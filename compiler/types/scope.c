@@ -54,8 +54,8 @@ Binding *scope_value(Check *k, Name name) {
 
 TypeDef *scope_type(Check *k, Name name) { return map_get(k->scope.types, name); }
 
-// The definition of that name that is being checked, if it is not hidden by a later one: `b`, or NULL,
-// is what the name means.
+// The definition of that name that is being checked, if it is not hidden by a later one: `b`, or
+// NULL, is what the name means.
 static const Binding *own_name(const Check *k, Name name, const Binding *b) {
   for (const Within *w = k->within; w; w = w->outer) {
     const Binding *own = w->binding;

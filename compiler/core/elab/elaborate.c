@@ -1,4 +1,5 @@
-// Typed tree -> Core, by evaluating the static part of the program (docs/how-it-works.md, "Elaboration").
+// Typed tree -> Core, by evaluating the static part of the program (docs/how-it-works.md,
+// "Elaboration").
 //
 // map2 (\x y -> x * g y) xs ys   =>   map n (\x y -> let a = ... in let b = x * a in {b}) xs ys
 //

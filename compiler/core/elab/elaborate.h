@@ -1,5 +1,6 @@
 // Inside elaboration: the values of the evaluator, its environments, and what its files offer
-// each other.  The pass itself is declared in passes.h; the idea is in docs/how-it-works.md, "Elaboration".
+// each other.  The pass itself is declared in passes.h; the idea is in docs/how-it-works.md,
+// "Elaboration".
 //
 // A value is first-order data (atoms), a record of values, or a closure.  An array of records is a
 // record of arrays from the start, so zip and unzip do nothing and every array operation is done
@@ -116,30 +117,35 @@ _Noreturn void elab_stop(Elab *e);
 
 const Val *val_atom(Atom atom);
 const Val *val_record(const Name *names, const Val *const *items, int count);
+// A record whose fields are called 0, 1, ...
 const Val *val_tuple(Elab *e, const Val *const *items, int count);
 const Val *val_pair(Elab *e, const Val *first, const Val *second);
 const Val *val_closure(const Closure *closure);
 Atom val_scalar(Elab *e, const Val *v);  // the atom of a value that is one
-const Val *val_field(Elab *e, const Val *v, Name name);
+const Val *val_field(Elab *e, const Val *v, Name name);  // it must have that field
 // The atoms of a value, in order; a closure among them is reported (no arrays of functions).
 AtomVec val_leaves(Elab *e, const Val *v);
-void val_add_leaves(Elab *e, const Val *v, AtomVec *out);
+void val_add_leaves(Elab *e, const Val *v, AtomVec *out);  // likewise, appended to `out`
 // The first atom of a value; false if it has none.
 bool val_first_leaf(const Val *v, Atom *out);
 // A value of the same structure with other leaves.
 const Val *val_rebuild(Elab *e, const Val *shape, const Atom *leaves);
 typedef Atom (*LeafFn)(Elab *e, Atom leaf, const void *state);
+// The value with every leaf replaced by what `fn` makes of it.
 const Val *val_map(Elab *e, const Val *v, LeafFn fn, const void *state);
 
+// The environment with one more name, for a value or a size.
 const Env *env_push(const Env *env, const Binding *key, const Val *val);
+// Likewise for a type parameter.
 const Env *env_push_type(const Env *env, const Binding *key, TypeIn type);
+// NULL if the name is not in scope.
 const Env *env_find(const Env *env, const Binding *key);
 
 // ---- types and sizes (size.c)
 
 // The type that a type parameter stands for.
 TypeIn typein_resolve(TypeIn t);
-PrimType typein_prim(Elab *e, TypeIn t);
+PrimType typein_prim(Elab *e, TypeIn t);  // it must be a scalar type
 
 // A size expression and the names in scope where it was written.
 typedef struct SizeIn {
@@ -171,6 +177,7 @@ const Val *val_of_type(Elab *e, TypeIn t, const AtomVec *dims, TypeLeafFn leaf,
 bool atom_is_older(Atom a, int mark);
 // The array with the given dimensions, which are equal to its own by typing.
 Atom elab_fit(Elab *e, Atom array, const Atom *dims);
+// The same for all leaves, of which only the outer dimension is another.
 const Val *elab_fit_width(Elab *e, const Val *v, Atom width);
 
 // ---- small code (emit.c)
@@ -179,11 +186,14 @@ const Val *elab_fit_width(Elab *e, const Val *v, Atom width);
 
 // Adds a statement; without a wanted name its result is called `otherwise`.
 Atom elab_emit(Elab *e, const char *name, const char *otherwise, const Exp *exp);
+// An operator on scalars; constants are folded.
 Atom elab_op(Elab *e, const char *name, PrimOp op, const Atom *args);
 Atom elab_op1(Elab *e, PrimOp op, Atom a);
 Atom elab_op2(Elab *e, PrimOp op, Atom a, Atom b);
+// To another scalar type; nothing is emitted if it has that type.
 Atom elab_convert(Elab *e, const char *name, PrimType to, Atom a);
-Atom elab_to_i64(Elab *e, Atom a);
+Atom elab_to_i64(Elab *e, Atom a);  // as sizes and indices are
+// Both operands are evaluated already; constants are folded.
 Atom elab_and(Elab *e, Atom a, Atom b);
 Atom elab_or(Elab *e, Atom a, Atom b);
 // OP_LAND or OP_LOR, as the two above.
@@ -194,8 +204,8 @@ Atom elab_select(Elab *e, Atom condition, Atom yes, Atom no);
 // Passes `atoms` through an assertion; nothing is emitted when the condition is known to hold.
 void elab_assert(Elab *e, Atom condition, Message *m, Atom *atoms, int count);
 
-// Adds the body's statements; all that they compute, and that may fail, comes after the assertion (an
-// expression without atoms) (guard.c).  Stores the results.
+// Adds the body's statements; all that they compute, and that may fail, comes after the assertion
+// (an expression without atoms) (guard.c).  Stores the results.
 void elab_guard(Elab *e, const Body *body, const Exp *assertion, Atom *results);
 
 // ---- evaluation
@@ -205,23 +215,32 @@ typedef struct Inner {
   Builder b;
   Builder *outer;
 } Inner;
-void elab_enter(Elab *e, Inner *inner);
+void elab_enter(Elab *e, Inner *inner);  // from here on statements go into the inner body
+// Back to the body around; `inner->b` has what was emitted.
 void elab_leave(Elab *e, Inner *inner);
 
 // The value of an expression in tail position, and of an operand.
 const Val *elab_exp(Elab *e, Scope *s, const AstExp *exp, Want want);  // exp.c
+// The value of an operand: it gets no name from around it.
 const Val *elab_part(Elab *e, Scope *s, const AstExp *exp);
+// The same, for an expression of scalar type.
 Atom elab_scalar(Elab *e, Scope *s, const AstExp *exp);
 const Val *elab_name(Elab *e, Scope *s, const AstExp *exp, const char *name);  // apply.c
+// Applies a function value to arguments, some or all of what it takes.
 const Val *elab_apply(Elab *e, const Val *f, const Val *const *args, int count,
                       const char *name);
+// f x y, after its operands; attributes go to what it emits.
 const Val *elab_application(Elab *e, Scope *s, const AstExp *exp, Want want);
+// The closure of a definition or lambda; `binding` is NULL for the latter.
 const Val *elab_function_value(const AstFunction *function, const Binding *binding,
                                const Env *env);
+// (op x), (x op), (.field), (.[i])
 const Val *elab_section(Elab *e, Scope *s, const AstExp *exp, const char *name);
 // All arguments are given: evaluates the body.
 const Val *elab_body_of(Elab *e, const Closure *f, const char *name);
+// A definition without parameters, evaluated once per frame.
 const Val *elab_constant(Elab *e, const Binding *binding);
+// What the attribute adds to those around it.
 const StmAttrs *elab_attr(const AstAttr *attr, const StmAttrs *outer);
 
 void elab_check_ranks(Compiler *c, const Entry *entry);  // rank.c
@@ -234,6 +253,7 @@ const Core *elab_inline_single_calls(Compiler *c, const Core *core);
 const Val *elab_constructor(Elab *e, Scope *s, const AstExp *exp);  // sum.c
 // The values that a constructor's pattern takes apart, and whether `v` has that constructor.
 const Val *elab_payload(Elab *e, const AstPat *pat, const Val *v);
+// Bool: its tag is that of the pattern.
 Atom elab_has_constructor(Elab *e, const AstPat *pat, const Val *v);
 
 // Binds a pattern that always matches (pattern.c).
@@ -254,16 +274,23 @@ typedef struct Branches {
 } Branches;
 const Val *elab_if(Elab *e, Atom condition, Branches branches,
                    const char *name);  // control.c
+// if c then x else y
 const Val *elab_cond(Elab *e, Scope *s, const AstExp *exp, const char *name);
+// x && y, x || y: the right operand runs unconditionally only if it is cheap.
 const Val *elab_logical(Elab *e, Scope *s, const AstExp *exp, const char *name);
+// The cases in order, as conditionals.
 const Val *elab_match(Elab *e, Scope *s, const AstExp *exp, const char *name);
+// Equal values of which the tuner picks; `size` is NULL without one.
 const Val *elab_choose(Elab *e, const Atom *size, Branches branches, const char *name);
 const Val *elab_loop(Elab *e, Scope *s, const AstExp *exp, const char *name);  // loop.c
 
 const Val *elab_array(Elab *e, Scope *s, const AstExp *exp, const char *name);  // array.c
-const Val *elab_string(Elab *e, const AstExp *exp, const char *name);
+const Val *elab_string(Elab *e, const AstExp *exp, const char *name);  // an array of bytes
+// a..<b, a..s...b: checked, then an iota.
 const Val *elab_range(Elab *e, Scope *s, const AstExp *exp, const char *name);
+// e :> t: the sizes of t are checked when the program runs.
 const Val *elab_coerce(Elab *e, Scope *s, const AstExp *exp, const char *name);
+// Bool: all leaves are equal; arrays of different shapes are not.
 const Val *elab_equal(Elab *e, const Val *a, const Val *b, const char *name);
 const Val *elab_index(Elab *e, Scope *s, const Val *array, const AstDimVec *dims,
                       const char *name);  // slice.c
@@ -317,4 +344,5 @@ struct Intrinsic {
   IntrinsicFn fn;
   int code;  // an operator, a scalar type, ...: whatever `fn` makes of it
 };
+// The table of names that `val` in prelude/intrinsics.fl may declare.
 Map *elab_intrinsics(Elab *e);

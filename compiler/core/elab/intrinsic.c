@@ -184,8 +184,8 @@ static Atom unflatten_leaf(Elab *e, Atom leaf, const void *state) {
   return elab_emit(e, on->name, "reshaped", reshaped(leaf, on->dims, 2, 1));
 }
 
-// By typing there are n * m elements, but a size that was computed may be negative, and the product of
-// large ones overflow.
+// By typing there are n * m elements, but a size that was computed may be negative, and the product
+// of large ones overflow.
 static Atom is_shape(Elab *e, const Atom *dims) {
   Atom n = dims[0], m = dims[1], zero = atom_i64(0);
   if (size_is_natural(e, n) && size_is_natural(e, m)) return atom_bool(true);

@@ -1,7 +1,7 @@
 // Indexing, slicing, and updates.
 //
-// A slice a:b:s of n elements holds (b - a) / s elements, rounded away from zero, and is valid if it
-// is empty, or if the step leads from a to b and every element lies within the array.
+// A slice a:b:s of n elements holds (b - a) / s elements, rounded away from zero, and is valid if
+// it is empty, or if the step leads from a to b and every element lies within the array.
 #include "core/elab/elaborate.h"
 
 // What one index says, evaluated: shared by all leaves of an array.

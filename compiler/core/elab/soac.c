@@ -1,9 +1,9 @@
 // The parallel operators.
 //
 // A lambda gets a parameter per leaf of its arguments and returns a result per leaf of its value.
-// The types of what a map produces may only mention names from outside of the lambda.  An inner size
-// that is computed inside is replaced by the declared one, evaluated outside; failing that, the
-// statements that compute it move out, which needs them to be independent of the parameters.
+// The types of what a map produces may only mention names from outside of the lambda.  An inner
+// size that is computed inside is replaced by the declared one, evaluated outside; failing that,
+// the statements that compute it move out, which needs them to be independent of the parameters.
 #include "core/elab/elaborate.h"
 
 // ---- parameters

@@ -1,10 +1,11 @@
 // Bodies and statements to instructions, with the lifetimes of arrays.
 //
 // Note [Lifetimes].  An array lives in the words of its variable from its statement to its last use
-// in the body that binds it.  The last use either takes the words over (a move into a result, a loop
-// parameter, an update in place) or is followed by a kill.  Bodies that run once for the statement
-// (branches) may end the life of arrays from around them; bodies that run often (lambdas, loops) only
-// that of their own parameters and binders.  So every body leaves its words empty, ready to run again.
+// in the body that binds it.  The last use either takes the words over (a move into a result, a
+// loop parameter, an update in place) or is followed by a kill.  Bodies that run once for the
+// statement (branches) may end the life of arrays from around them; bodies that run often (lambdas,
+// loops) only that of their own parameters and binders.  So every body leaves its words empty,
+// ready to run again.
 #include "base/mem.h"
 #include "core/interp/machine.h"
 #include <string.h>

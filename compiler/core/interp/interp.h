@@ -6,7 +6,8 @@
 
 // How guards are decided in Flat (ignored in Core).
 typedef struct InterpOptions {
-  // Forced outcome of a guard or choose: 1 first branch, 0 second, -1 by its threshold; NULL: all -1.
+  // Forced outcome of a guard or choose: 1 first branch, 0 second, -1 by its threshold; NULL: all
+  // -1.
   int (*decide)(void *state, const Exp *exp, int64_t par);
   void *state;
   int64_t max_steps;  // 0: no limit; else the run fails with "step limit reached"

@@ -1,12 +1,13 @@
 // What the files of the interpreter share.  A run compiles the program once into instructions whose
-// operands are addresses: every binder of the whole program has words of its own, because no function
-// is recursive.  An instruction is a function and its operands; run.c says what that costs.
+// operands are addresses: every binder of the whole program has words of its own, because no
+// function is recursive.  An instruction is a function and its operands; run.c says what that
+// costs.
 //
 //   scalar: one word.
 //   array of rank r: 2 + 2r words:  base, store, shape[r], stride[r] (bytes)
 //
-// Slices, rearrangements and rows are views that share a store.  A store counts the words that refer
-// to it; an update whose source dies writes in place when that is the only reference (Note
+// Slices, rearrangements and rows are views that share a store.  A store counts the words that
+// refer to it; an update whose source dies writes in place when that is the only reference (Note
 // [Lifetimes] in body.c).  Counts that are too high cost a copy, never a wrong value.
 #pragma once
 #include "base/map.h"
@@ -79,7 +80,7 @@ static inline int64_t *slot_shape(Slot s) { return &s.at[2].i; }
 static inline int64_t *slot_strides(Slot s) { return &s.at[2 + s.rank].i; }
 static inline size_t slot_words(Slot s) { return s.rank ? 2 + 2 * (size_t)s.rank : 1; }
 
-int64_t shape_count(const int64_t *shape, int rank);
+int64_t shape_count(const int64_t *shape, int rank);  // elements of an array of that shape
 // Gives `to` fresh dense storage; false when memory is exhausted.
 bool array_alloc(Machine *m, const Stm *stm, Slot to, const int64_t *shape);
 // Lets the words refer to dense bytes that the machine does not own and never writes.
@@ -87,10 +88,12 @@ void array_borrow(Machine *m, Slot to, const int64_t *shape, char *data);
 void array_release(Machine *m, Slot s);  // the words refer to nothing afterwards
 void array_share(Machine *m, Slot to, Slot from);
 void array_move(Machine *m, Slot to, Slot from);
+// Row-major without gaps?
 bool array_is_dense(Slot s);
 // Makes `to` a dense copy of `from`.
 bool array_copy(Machine *m, const Stm *stm, Slot to, Slot from);
-// Moves `from` to `to` if it may be overwritten, else copies it; a `movable` source dies either way.
+// Moves `from` to `to` if it may be overwritten, else copies it; a `movable` source dies either
+// way.
 bool array_take(Machine *m, const Stm *stm, Slot to, Slot from, bool movable);
 
 // One side of a copy between strided regions.
@@ -112,17 +115,21 @@ void word_set_prim(Word *w, Prim p);
 
 // ---- running (run.c)
 
+// Runs to the end or to the first failure; false then.
 bool run_code(Machine *m, const Code *code);
+// The program is at fault: keeps the message and returns false.
 bool run_fail(Machine *m, const Stm *stm, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+// We are at fault: reports it and stops the compiler.
 _Noreturn void run_bug(Machine *m, const Stm *stm, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 // ---- generating (body.c; a function per group of expressions elsewhere)
 
 Slot gen_slot(Gen *g, Atom a);
+// The words of a variable, made at its first mention.
 Slot gen_var(Gen *g, const Var *var);
-Slot gen_temp(PrimType elem, int rank);
+Slot gen_temp(PrimType elem, int rank);  // words that only the code being made uses
 Slot *gen_binders(Gen *g);  // of the current statement
 Slot *gen_atoms(Gen *g, const Atom *atoms, int count);
 void gen_add(Gen *g, Ins ins);
@@ -142,7 +149,7 @@ Slot *gen_lambda(Gen *g, const Lambda *fn);
 void gen_lambda_to(Gen *g, const Lambda *fn, const Slot *to);
 const Code *gen_branch(Gen *g, const Body *body, VarVec mortal, const Slot *to);
 
-void gen_stm(Gen *g, const Stm *stm);
+void gen_stm(Gen *g, const Stm *stm);  // appends the code of a statement
 void gen_scalar_exp(Gen *g, const Exp *exp, Slot to);  // op, convert, bits
 void gen_index_exp(Gen *g, const Exp *exp, Slot to);   // index, update
 void gen_array_exp(Gen *g, const Exp *exp, Slot to);   // iota .. array

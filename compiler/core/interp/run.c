@@ -1,6 +1,7 @@
 // Running instructions, and a whole entry point.
 //
-// Each instruction is a call through a pointer: about 2 ns, and every instruction is a small function.
+// Each instruction is a call through a pointer: about 2 ns, and every instruction is a small
+// function.
 #include "base/mem.h"
 #include "core/interp/machine.h"
 #include <stdarg.h>

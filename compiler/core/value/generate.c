@@ -1,5 +1,5 @@
-// Recipe SM: element i of the array of seed s is a hash of s + (i + 1) * golden, so that data sets need
-// not be shipped.
+// Recipe SM: element i of the array of seed s is a hash of s + (i + 1) * golden, so that data sets
+// need not be shipped.
 #include "core/value/generate.h"
 #include "base/mem.h"
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// Scalar literals.  Most of a big data file are short decimals: those are converted exactly with one
-// multiplication or division; the rest goes through strtod or strtof.
+// Scalar literals.  Most of a big data file are short decimals: those are converted exactly with
+// one multiplication or division; the rest goes through strtod or strtof.
 #include "core/value/literal.h"
 #include "base/mem.h"
 #include <ctype.h>

@@ -11,7 +11,8 @@ struct ValueReader {
   const char *message;  // the first failure
 };
 
-// Stores "what:line:col: ..." for the byte at `position`; returns NULL for the caller's convenience.
+// Stores "what:line:col: ..." for the byte at `position`; returns NULL for the caller's
+// convenience.
 void *value_fail(ValueReader *r, size_t position, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void value_skip_space(ValueReader *r);  // white space and comments

@@ -1,4 +1,5 @@
-// Text values: literals with or without suffix, nested arrays, `empty([0][3]i32)`, strings, comments.
+// Text values: literals with or without suffix, nested arrays, `empty([0][3]i32)`, strings,
+// comments.
 #include "base/mem.h"
 #include "core/value/literal.h"
 #include <ctype.h>
