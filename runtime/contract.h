@@ -51,8 +51,8 @@
 #else
 #  define RT_LAUNCHES
 #endif
-#define rt_context         RT_NAME(context)  // struct rt_context is the public struct fl_context
-#define rt_config          RT_NAME(context_config)
+#define rt_context RT_NAME(context)  // struct rt_context is the public struct fl_context
+#define rt_config  RT_NAME(context_config)
 
 struct rt_context;
 struct rt_config;
@@ -101,14 +101,15 @@ enum {
 // local and global memory; flc_atomic_<op>_<type>_<g|l>(p, x) are the atomic operations on global
 // memory and on local arrays (g, l): add min max and or xor of i32 u32 i64 u64, add of f32 f64.
 struct rt_kernel {
-  const char *name;         // of the __kernel function: unique within its profile
+  const char *name;         // unique within its profile; in the text it is flc_kernel
   const char *const *text;  // pieces, then NULL
   bool may_fail, uses_f64;
   bool for_gpu;       // the profile whose host code launches it
   const int *tuning;  // the tuning parameters that the text mentions
   int tuning_count;
   bool uses_arena;  // then it overwrites nothing that it reads, and has no barriers
-  const char *hash;  // of the prelude and the text: no two texts share it.  NULL: not known
+  const char
+      *hash;  // of the prelude and the text: no two texts share it.  NULL: not known
 };
 
 // A check that can fail: parts[0] v0 parts[1] v1 ... parts[value_count].

@@ -58,28 +58,28 @@
   }
 
 // Division: by 0 gives 0; by -1, the only quotient that overflows, wraps.
-#define FLC_SIGNED_OPS(t, T, U, W)                                                 \
-  FLC_FN T flc_quot_##t(T a, T b) {                                                \
-    return (T)(b == 0 ? 0 : b == -1 ? (T)((W)0 - (W)a) : a / b);                   \
-  }                                                                                \
-  FLC_FN T flc_rem_##t(T a, T b) { return (T)(b == 0 || b == -1 ? 0 : a % b); }    \
-  FLC_FN T flc_div_##t(T a, T b) {                                                 \
-    T r = flc_rem_##t(a, b);                                                       \
-    return (T)((W)flc_quot_##t(a, b) - (W)(r != 0 && (r < 0) != (b < 0)));         \
-  }                                                                                \
-  FLC_FN T flc_mod_##t(T a, T b) {                                                 \
-    T r = flc_rem_##t(a, b);                                                       \
-    return (T)(r != 0 && (r < 0) != (b < 0) ? r + b : r);                          \
-  }                                                                                \
-  FLC_FN T flc_abs_##t(T a) { return (T)(a < 0 ? (W)0 - (W)a : (W)a); }            \
+#define FLC_SIGNED_OPS(t, T, U, W)                                              \
+  FLC_FN T flc_quot_##t(T a, T b) {                                             \
+    return (T)(b == 0 ? 0 : b == -1 ? (T)((W)0 - (W)a) : a / b);                \
+  }                                                                             \
+  FLC_FN T flc_rem_##t(T a, T b) { return (T)(b == 0 || b == -1 ? 0 : a % b); } \
+  FLC_FN T flc_div_##t(T a, T b) {                                              \
+    T r = flc_rem_##t(a, b);                                                    \
+    return (T)((W)flc_quot_##t(a, b) - (W)(r != 0 && (r < 0) != (b < 0)));      \
+  }                                                                             \
+  FLC_FN T flc_mod_##t(T a, T b) {                                              \
+    T r = flc_rem_##t(a, b);                                                    \
+    return (T)(r != 0 && (r < 0) != (b < 0) ? r + b : r);                       \
+  }                                                                             \
+  FLC_FN T flc_abs_##t(T a) { return (T)(a < 0 ? (W)0 - (W)a : (W)a); }         \
   FLC_FN T flc_sgn_##t(T a) { return (T)((a > 0) - (a < 0)); }
 
-#define FLC_UNSIGNED_OPS(t, T)                                           \
-  FLC_FN T flc_quot_##t(T a, T b) { return (T)(b == 0 ? 0 : a / b); }     \
-  FLC_FN T flc_rem_##t(T a, T b) { return (T)(b == 0 ? 0 : a % b); }      \
-  FLC_FN T flc_div_##t(T a, T b) { return flc_quot_##t(a, b); }          \
-  FLC_FN T flc_mod_##t(T a, T b) { return flc_rem_##t(a, b); }           \
-  FLC_FN T flc_abs_##t(T a) { return a; }                                \
+#define FLC_UNSIGNED_OPS(t, T)                                        \
+  FLC_FN T flc_quot_##t(T a, T b) { return (T)(b == 0 ? 0 : a / b); } \
+  FLC_FN T flc_rem_##t(T a, T b) { return (T)(b == 0 ? 0 : a % b); }  \
+  FLC_FN T flc_div_##t(T a, T b) { return flc_quot_##t(a, b); }       \
+  FLC_FN T flc_mod_##t(T a, T b) { return flc_rem_##t(a, b); }        \
+  FLC_FN T flc_abs_##t(T a) { return a; }                             \
   FLC_FN T flc_sgn_##t(T a) { return (T)(a != 0); }
 
 // The upper half of the product, through a type of twice the width.
@@ -122,10 +122,10 @@ FLC_UNSIGNED(u64, uint64_t, uint64_t, 64, 64)
 
 FLC_FN bool flc_eq_bool(bool a, bool b) { return a == b; }
 FLC_FN bool flc_ne_bool(bool a, bool b) { return a != b; }
-FLC_FN bool flc_lt_bool(bool a, bool b) { return !a && b; }
-FLC_FN bool flc_le_bool(bool a, bool b) { return !a || b; }
-FLC_FN bool flc_land_bool(bool a, bool b) { return a && b; }
-FLC_FN bool flc_lor_bool(bool a, bool b) { return a || b; }
+FLC_FN bool flc_lt_bool(bool a, bool b) { return !a & b; }
+FLC_FN bool flc_le_bool(bool a, bool b) { return !a | b; }
+FLC_FN bool flc_land_bool(bool a, bool b) { return a & b; }
+FLC_FN bool flc_lor_bool(bool a, bool b) { return a | b; }
 FLC_FN bool flc_not_bool(bool a) { return !a; }
 
 // ---- floats
@@ -135,63 +135,63 @@ FLC_FN bool flc_not_bool(bool a) { return !a; }
 #define FLC_BINARY(op, f, t, F, M) \
   FLC_FN F flc_##op##_##t(F a, F b) { return M(f)(a, b); }
 
-#define FLC_FLOAT_BASIC(t, F, M)                                                      \
-  FLC_FN F flc_add_##t(F a, F b) { return a + b; }                                    \
-  FLC_FN F flc_sub_##t(F a, F b) { return a - b; }                                    \
-  FLC_FN F flc_mul_##t(F a, F b) { return a * b; }                                    \
-  FLC_FN F flc_div_##t(F a, F b) { return a / b; }                                    \
-  FLC_FN F flc_neg_##t(F a) { return -a; }                                            \
-  FLC_FN bool flc_eq_##t(F a, F b) { return a == b; }                                 \
-  FLC_FN bool flc_ne_##t(F a, F b) { return a != b; }                                 \
-  FLC_FN bool flc_lt_##t(F a, F b) { return a < b; }                                  \
-  FLC_FN bool flc_le_##t(F a, F b) { return a <= b; }                                 \
-  FLC_FN bool flc_isnan_##t(F a) { return a != a; }                                   \
-  FLC_FN bool flc_isinf_##t(F a) { return a == a && a - a != a - a; }                 \
-  FLC_FN F flc_sgn_##t(F a) { return a != a ? a : (F)((a > 0) - (a < 0)); }           \
-  FLC_FN F flc_lerp_##t(F a, F b, F x) { return a + (b - a) * x; }                    \
-  FLC_FN F flc_mad_##t(F a, F b, F c) { return a * b + c; }                           \
-  FLC_FN F flc_fma_##t(F a, F b, F c) { return M(fma)(a, b, c); }                     \
+#define FLC_FLOAT_BASIC(t, F, M)                                            \
+  FLC_FN F flc_add_##t(F a, F b) { return a + b; }                          \
+  FLC_FN F flc_sub_##t(F a, F b) { return a - b; }                          \
+  FLC_FN F flc_mul_##t(F a, F b) { return a * b; }                          \
+  FLC_FN F flc_div_##t(F a, F b) { return a / b; }                          \
+  FLC_FN F flc_neg_##t(F a) { return -a; }                                  \
+  FLC_FN bool flc_eq_##t(F a, F b) { return a == b; }                       \
+  FLC_FN bool flc_ne_##t(F a, F b) { return a != b; }                       \
+  FLC_FN bool flc_lt_##t(F a, F b) { return a < b; }                        \
+  FLC_FN bool flc_le_##t(F a, F b) { return a <= b; }                       \
+  FLC_FN bool flc_isnan_##t(F a) { return a != a; }                         \
+  FLC_FN bool flc_isinf_##t(F a) { return (a == a) & (a - a != a - a); }    \
+  FLC_FN F flc_sgn_##t(F a) { return a != a ? a : (F)((a > 0) - (a < 0)); } \
+  FLC_FN F flc_lerp_##t(F a, F b, F x) { return a + (b - a) * x; }          \
+  FLC_FN F flc_mad_##t(F a, F b, F c) { return a * b + c; }                 \
+  FLC_FN F flc_fma_##t(F a, F b, F c) { return M(fma)(a, b, c); }           \
   FLC_FN F flc_ldexp_##t(F a, int32_t n) { return M(ldexp)(a, n); }
 
-#define FLC_FLOAT_LIBRARY(t, F, M)          \
-  FLC_BINARY(pow, pow, t, F, M)             \
-  FLC_BINARY(mod, fmod, t, F, M)            \
+#define FLC_FLOAT_LIBRARY(t, F, M)                                                   \
+  FLC_BINARY(pow, pow, t, F, M)                                                      \
+  FLC_BINARY(mod, fmod, t, F, M)                                                     \
   /* One is NaN: the other.  Written out, since calls of fmax are not vectorised. */ \
-  FLC_FN F flc_min_##t(F a, F b) { return b < a || a != a ? b : a; } \
-  FLC_FN F flc_max_##t(F a, F b) { return a < b || a != a ? b : a; } \
-  FLC_UNARY(abs, fabs, t, F, M)             \
-  FLC_UNARY(sqrt, sqrt, t, F, M)            \
-  FLC_UNARY(cbrt, cbrt, t, F, M)            \
-  FLC_UNARY(exp, exp, t, F, M)              \
-  FLC_UNARY(exp2, exp2, t, F, M)            \
-  FLC_UNARY(exp10, exp10, t, F, M)          \
-  FLC_UNARY(expm1, expm1, t, F, M)          \
-  FLC_UNARY(log, log, t, F, M)              \
-  FLC_UNARY(log2, log2, t, F, M)            \
-  FLC_UNARY(log10, log10, t, F, M)          \
-  FLC_UNARY(log1p, log1p, t, F, M)          \
-  FLC_UNARY(sin, sin, t, F, M)              \
-  FLC_UNARY(cos, cos, t, F, M)              \
-  FLC_UNARY(tan, tan, t, F, M)              \
-  FLC_UNARY(asin, asin, t, F, M)            \
-  FLC_UNARY(acos, acos, t, F, M)            \
-  FLC_UNARY(atan, atan, t, F, M)            \
-  FLC_UNARY(sinh, sinh, t, F, M)            \
-  FLC_UNARY(cosh, cosh, t, F, M)            \
-  FLC_UNARY(tanh, tanh, t, F, M)            \
-  FLC_UNARY(asinh, asinh, t, F, M)          \
-  FLC_UNARY(acosh, acosh, t, F, M)          \
-  FLC_UNARY(atanh, atanh, t, F, M)          \
-  FLC_BINARY(atan2, atan2, t, F, M)         \
-  FLC_BINARY(hypot, hypot, t, F, M)         \
-  FLC_BINARY(copysign, copysign, t, F, M)   \
-  FLC_BINARY(nextafter, nextafter, t, F, M) \
-  FLC_UNARY(erf, erf, t, F, M)              \
-  FLC_UNARY(erfc, erfc, t, F, M)            \
-  FLC_UNARY(gamma, tgamma, t, F, M)         \
-  FLC_UNARY(floor, floor, t, F, M)          \
-  FLC_UNARY(ceil, ceil, t, F, M)            \
-  FLC_UNARY(trunc, trunc, t, F, M)          \
+  FLC_FN F flc_min_##t(F a, F b) { return ((b < a) | (a != a)) ? b : a; }            \
+  FLC_FN F flc_max_##t(F a, F b) { return ((a < b) | (a != a)) ? b : a; }            \
+  FLC_UNARY(abs, fabs, t, F, M)                                                      \
+  FLC_UNARY(sqrt, sqrt, t, F, M)                                                     \
+  FLC_UNARY(cbrt, cbrt, t, F, M)                                                     \
+  FLC_UNARY(exp, exp, t, F, M)                                                       \
+  FLC_UNARY(exp2, exp2, t, F, M)                                                     \
+  FLC_UNARY(exp10, exp10, t, F, M)                                                   \
+  FLC_UNARY(expm1, expm1, t, F, M)                                                   \
+  FLC_UNARY(log, log, t, F, M)                                                       \
+  FLC_UNARY(log2, log2, t, F, M)                                                     \
+  FLC_UNARY(log10, log10, t, F, M)                                                   \
+  FLC_UNARY(log1p, log1p, t, F, M)                                                   \
+  FLC_UNARY(sin, sin, t, F, M)                                                       \
+  FLC_UNARY(cos, cos, t, F, M)                                                       \
+  FLC_UNARY(tan, tan, t, F, M)                                                       \
+  FLC_UNARY(asin, asin, t, F, M)                                                     \
+  FLC_UNARY(acos, acos, t, F, M)                                                     \
+  FLC_UNARY(atan, atan, t, F, M)                                                     \
+  FLC_UNARY(sinh, sinh, t, F, M)                                                     \
+  FLC_UNARY(cosh, cosh, t, F, M)                                                     \
+  FLC_UNARY(tanh, tanh, t, F, M)                                                     \
+  FLC_UNARY(asinh, asinh, t, F, M)                                                   \
+  FLC_UNARY(acosh, acosh, t, F, M)                                                   \
+  FLC_UNARY(atanh, atanh, t, F, M)                                                   \
+  FLC_BINARY(atan2, atan2, t, F, M)                                                  \
+  FLC_BINARY(hypot, hypot, t, F, M)                                                  \
+  FLC_BINARY(copysign, copysign, t, F, M)                                            \
+  FLC_BINARY(nextafter, nextafter, t, F, M)                                          \
+  FLC_UNARY(erf, erf, t, F, M)                                                       \
+  FLC_UNARY(erfc, erfc, t, F, M)                                                     \
+  FLC_UNARY(gamma, tgamma, t, F, M)                                                  \
+  FLC_UNARY(floor, floor, t, F, M)                                                   \
+  FLC_UNARY(ceil, ceil, t, F, M)                                                     \
+  FLC_UNARY(trunc, trunc, t, F, M)                                                   \
   FLC_UNARY(round, rint, t, F, M)
 
 FLC_FLOAT_BASIC(f32, float, FLC_M32)

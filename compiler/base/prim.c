@@ -131,7 +131,7 @@ bool op_is_cheap(PrimOp op, PrimType operands) {
 }
 
 const char *op_vector(PrimOp op, PrimType operands) {
-  bool none = ops[op].cost == REMAINDER && prim_is_float(operands);
+  bool none = prim_is_float(operands) ? ops[op].cost == REMAINDER : op == OP_POW;
   return none ? NULL : ops[op].vector;
 }
 

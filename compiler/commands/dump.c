@@ -12,6 +12,8 @@ static const char help[] =
     "      --after PASS      the pass (default: the last one before the lowering to "
     "kernels)\n"
     "      --code CODE       after imp: the code for cpu (default) or gpu\n"
+    "      --recipes         how each parallel operation becomes kernels, with the "
+    "recipes\n"
     "      --list-passes     the passes in order, with their reasons\n"
     "      --times           milliseconds per pass, on standard error\n"
     "      --trace-rules     which flattening rule fired where, on standard error\n"
@@ -22,7 +24,7 @@ static const char help[] =
 
 typedef struct DumpOptions {
   const char *after;
-  bool times, stats;
+  bool times, stats, recipes;
   Profile code;
   FlattenOptions flatten;
 } DumpOptions;
@@ -64,13 +66,17 @@ static int print_stats(Compiler *c, const Program *program) {
 static int dump(Compiler *c, const char *path, const DumpOptions *o) {
   Program *program = program_read(c, path);
   if (program) program->flatten = o->flatten;
-  bool ok = program && pipeline_run(c, program, o->stats ? NULL : o->after);
+  const char *after = o->stats ? NULL : o->recipes ? "imp" : o->after;
+  bool ok = program && pipeline_run(c, program, after);
   if (o->flatten.trace) fputs(text_str(o->flatten.trace), stderr);
   if (!diag_ok(c) || !ok) return 1;
   if (o->times) print_times(program);
   if (o->stats) return print_stats(c, program);
   Text *t = text_new();
-  pipeline_print(t, program, o->code);
+  if (o->recipes)
+    imp_print_plans(t, program->imp[o->code]);
+  else
+    pipeline_print(t, program, o->code);
   return fputs(text_str(t), stdout) == EOF;
 }
 
@@ -88,6 +94,7 @@ static const char *set_dump_option(DumpOptions *o, int option) {
   case 'c': return set_code(o, optarg);
   case 't': o->times = true; return NULL;
   case 's': o->stats = true; return NULL;
+  case 'k': o->recipes = true; return NULL;
   case 'r': o->flatten.trace = text_new(); return NULL;
   case 'f': return set_flatten_mode(&o->flatten, optarg);
   case 'm': return set_max_versions(&o->flatten, optarg);
@@ -103,6 +110,7 @@ int command_dump(Compiler *c, int argc, char **argv) {
     { "times", no_argument, NULL, 't' },
     { "trace-rules", no_argument, NULL, 'r' },
     { "stats", no_argument, NULL, 's' },
+    { "recipes", no_argument, NULL, 'k' },
     { "flatten", required_argument, NULL, 'f' },
     { "max-versions", required_argument, NULL, 'm' },
     { "help", no_argument, NULL, 'h' },

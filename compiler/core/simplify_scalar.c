@@ -40,6 +40,9 @@ static const UnitRule unit_rules[] = {
   { OP_REM,  CLASS_INT,   1,    GIVES_ZERO },
   { OP_POW,  CLASS_INT,   1,    GIVES_LEFT },
   { OP_POW,  CLASS_INT,   0,    GIVES_ONE },
+  { OP_POW,  CLASS_FLOAT, 1,    GIVES_LEFT },
+  { OP_POW,  CLASS_FLOAT, 0,    GIVES_ONE },  // also of NaN
+  { OP_POW,  CLASS_FLOAT, -0.0, GIVES_ONE },
   { OP_AND,  CLASS_INT,   0,    GIVES_ZERO },
   { OP_OR,   CLASS_INT,   0,    GIVES_LEFT },
   { OP_XOR,  CLASS_INT,   0,    GIVES_LEFT },
@@ -244,6 +247,64 @@ static const Exp *unary_rules(const Simplify *s, const Exp *e) {
   return NULL;
 }
 
+// ---- powers of floats
+
+// By multiplications x ** 4 and x ** -2 are off by less than two units in the last place, x ** 5
+// and x ** -3 are not.
+enum { MOST_FACTORS = 4, LEAST_FACTORS = -2 };
+
+static Atom float_const(PrimType type, double value) {
+  return atom_const(prim_float(type, value));
+}
+
+// x * .. * x, n of them, by squaring.
+static const Exp *product(Simplify *s, Atom x, int n) {
+  if (n == 1) return exp_atom(x);
+  Atom half = simplify_let(s, "power", product(s, x, n / 2));
+  const Exp *square = exp_op2(OP_MUL, half, half);
+  if (n % 2 == 0) return square;
+  return exp_op2(OP_MUL, simplify_let(s, "square", square), x);
+}
+
+// Not 1 / (x * x), where the product may overflow though the quotient does not.
+static const Exp *inverse_product(Simplify *s, Atom x, int n) {
+  const Exp *inverse = exp_op2(OP_DIV, float_const(atom_type(x).elem, 1), x);
+  return n == 1 ? inverse : product(s, simplify_let(s, "inverse", inverse), n);
+}
+
+static const Body *value_body(const Builder *b, Atom value) {
+  return core_body(b, &value, 1);
+}
+
+// x ** 0.5 => if x == -infinity then infinity else sqrt (x + 0); the sum turns -0 into 0.
+static const Exp *square_root(Simplify *s, Atom x) {
+  PrimType type = atom_type(x).elem;
+  Atom ends = simplify_let(s, "ends", exp_op2(OP_EQ, x, atom_const(prim_lowest(type))));
+  Builder infinite = builder_new(s->c, s->builder->loc);
+  Builder finite = builder_new(s->c, s->builder->loc);
+  Atom sum = core_let(&finite, "sum", exp_op2(OP_ADD, x, float_const(type, 0)));
+  Atom value = core_let(&finite, "root", exp_op1(OP_SQRT, sum));
+  return exp_if(ends, value_body(&infinite, atom_const(prim_highest(type))),
+                value_body(&finite, value));
+}
+
+static const Exp *power_rules(Simplify *s, const Exp *e) {
+  if (e->u.op.op != OP_POW || !prim_is_float(e->u.op.type)) return NULL;
+  Atom x = e->u.op.args[0], y = e->u.op.args[1];
+  if (x.kind == ATOM_CONST && prim_to_double(x.u.constant) == 2)
+    return exp_op1(OP_EXP2, y);
+  if (y.kind == ATOM_VAR) return NULL;
+  double exponent = prim_to_double(y.u.constant);
+  if (exponent == 0.5) return square_root(s, x);
+  if (exponent == -0.5)
+    return inverse_product(s, simplify_let(s, "root", square_root(s, x)), 1);
+  for (int n = 2; n <= MOST_FACTORS; n++)
+    if (exponent == n) return product(s, x, n);
+  for (int n = -1; n >= LEAST_FACTORS; n--)
+    if (exponent == n) return inverse_product(s, x, -n);
+  return NULL;
+}
+
 // ---- conversions
 
 // Does every value of `from` survive in `to`?
@@ -288,7 +349,7 @@ static const Exp *bits(const Simplify *s, const Exp *e) {
   return inner && inner->kind == EXP_BITS ? exp_bits(to, inner->u.convert.atom) : NULL;
 }
 
-static const Exp *op(const Simplify *s, const Exp *e) {
+static const Exp *op(Simplify *s, const Exp *e) {
   const Exp *better = fold(e);
   if (better || op_arity(e->u.op.op) > 2) return better;
   if (op_arity(e->u.op.op) == 1) return unary_rules(s, e);
@@ -296,6 +357,7 @@ static const Exp *op(const Simplify *s, const Exp *e) {
   if (!better) better = with_unit(e);
   if (!better) better = with_itself(e);
   if (!better) better = integer_rules(s, e);
+  if (!better) better = power_rules(s, e);
   if (!better) better = simplify_comparison(s, e);
   return better;
 }

@@ -1,6 +1,6 @@
 // Expressions and names, common to C and OpenCL C: the fewest parentheses, plain operators where
 // they mean exactly what Imp means, and the functions of runtime/scalar.h elsewhere.
-#include "emit/emit.h"
+#include "emit/c_vector.h"
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -42,10 +42,7 @@ const char *c_name_of(CodeText *c, const void *binder, const char *name) {
   return fresh;
 }
 
-const char *c_var(CodeText *c, const Var *var) {
-  const char *name = c_name_of(c, var, var->name);
-  return c->lanes ? lane_name(c->lanes, var, name) : name;
-}
+const char *c_var(CodeText *c, const Var *var) { return c_name_of(c, var, var->name); }
 
 const char *c_mem(CodeText *c, const Mem *mem) { return c_name_of(c, mem, mem->name); }
 
@@ -171,13 +168,19 @@ static Plain plain_operator(const ImpExp *e, Arith arith) {
   return (Plain){ 0 };
 }
 
+static const char *function_of(CodeText *c, const ImpExp *e, Arith arith) {
+  PrimOp op = e->u.op.op;
+  PrimType type = e->u.op.operands;
+  bool saturates = arith == ARITH_SATURATE && type == PRIM_I64;
+  if (saturates && (op == OP_ADD || op == OP_MUL))
+    return text_format("rt_sat_%s", op_name(op));
+  const char *own = c->math ? emit_math_use(c->math, (MathUse){ op, type, 1 }) : NULL;
+  return own ? own : text_format("flc_%s_%s", op_name(op), prim_type_name(type));
+}
+
 static Piece call_op(CodeText *c, const ImpExp *e, Arith arith) {
   Text *t = text_new();
-  bool saturates = arith == ARITH_SATURATE && e->u.op.operands == PRIM_I64;
-  if (saturates && (e->u.op.op == OP_ADD || e->u.op.op == OP_MUL))
-    text_printf(t, "rt_sat_%s(", op_name(e->u.op.op));
-  else
-    text_printf(t, "flc_%s_%s(", op_name(e->u.op.op), prim_type_name(e->u.op.operands));
+  text_printf(t, "%s(", function_of(c, e, arith));
   for (int i = 0; i < op_arity(e->u.op.op); i++)
     text_printf(t, "%s%s", i ? ", " : "", piece(c, e->u.op.args[i], arith).text);
   text_add(t, ")");
@@ -278,7 +281,24 @@ static Piece load_piece(CodeText *c, const ImpExp *e) {
   return (Piece){ text_format("(flc_ok ? %s : 0)", element), PREC_PRIMARY };
 }
 
+static Piece call_piece(const char *function, const char *arg) {
+  return (Piece){ text_format("%s(%s)", function, arg), PREC_PRIMARY };
+}
+
+static Piece pick_piece(CodeText *c, const ImpExp *e) {
+  const ImpExp *vector = e->u.pick.vector, *which = e->u.pick.which;
+  const char *text = vector_exp(c, vector);
+  if (which->kind == IMP_CONST && vector->kind == IMP_VAR)
+    text = text_format("%s.s%c", text, vector_digit((int)which->u.constant.u.i));
+  else
+    text = text_format("%s(%s, %s)", helper_pick(c, e->type, vector->lanes), text,
+                       c_size(c, which));
+  if (e->type == PRIM_BOOL) return (Piece){ text_format("%s != 0", text), PREC_EQUAL };
+  return (Piece){ text, PREC_PRIMARY };
+}
+
 static Piece piece(CodeText *c, const ImpExp *e, Arith arith) {
+  if (e->lanes) return (Piece){ vector_exp(c, e), PREC_PRIMARY };
   switch (e->kind) {
   case IMP_VAR: return (Piece){ c_var(c, e->u.var), PREC_PRIMARY };
   case IMP_CONST: return const_piece(e->u.constant);
@@ -291,6 +311,20 @@ static Piece piece(CodeText *c, const ImpExp *e, Arith arith) {
     return (Piece){ text_format("(int64_t)%s(0)", item_functions[e->u.item]),
                     PREC_UNARY };
   case IMP_TUNING: return tuning_piece(c, e);
+  case IMP_PICK: return pick_piece(c, e);
+  case IMP_ANY:
+    return call_piece(helper_any(c, e->u.convert.arg->lanes),
+                      vector_exp(c, e->u.convert.arg));
+  case IMP_ALL:
+    return call_piece(helper_all(c, e->u.convert.arg->lanes),
+                      vector_exp(c, e->u.convert.arg));
+  case IMP_MOST:
+    return call_piece(helper_most(c, e->u.convert.arg->lanes),
+                      vector_exp(c, e->u.convert.arg));
+  case IMP_SPLAT:
+  case IMP_IOTA:
+  case IMP_STRIDED:
+  case IMP_PERMUTE: break;  // vectors
   }
   return (Piece){ "", PREC_PRIMARY };
 }

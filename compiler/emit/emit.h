@@ -9,6 +9,7 @@
 #pragma once
 #include "base/hash.h"
 #include "base/map.h"
+#include "emit/emit_math.h"
 #include "imp/imp.h"
 
 enum { PROFILE_COUNT = 2 };
@@ -55,8 +56,8 @@ typedef struct EmitType {
 typedef struct EmitEntry {
   const Entry *entry;
   const char *c_name;  // what follows "fl_entry_": no two entry points share it
-  IntVec inputs;  // types
-  int output;     // type
+  IntVec inputs;       // types
+  int output;          // type
   bool output_unique;
 } EmitEntry;
 
@@ -80,10 +81,10 @@ typedef struct Emit {
   Vec(TuningParam) tuning;
   GuardVec guards;
   NameVec regions;
-  NameVec sizes;        // of the entry points, by name
+  NameVec sizes;  // of the entry points, by name
   Vec(EmitCheck) checks;
-  Map *functions;       // Function -> const char *: its name in C
-  Map *kernels;         // Kernel -> const int *: its number
+  Map *functions;  // Function -> const char *: its name in C
+  Map *kernels;    // Kernel -> const int *: its number
 } Emit;
 
 // ---- one C function or kernel (c_expr.c)
@@ -95,8 +96,6 @@ typedef enum Arith {
   ARITH_SATURATE,  // Par and numbers of bytes
 } Arith;
 
-typedef struct LaneCode LaneCode;
-
 typedef struct CodeText {
   Emit *e;
   Text *t;
@@ -104,8 +103,10 @@ typedef struct CodeText {
   int next;    // number of the next name
   Map *live;   // variables whose values matter
   bool interleaved;
-  bool guarded;  // a kernel with barriers and checks: see emit_kernels.c
-  const LaneCode *lanes;  // within an IMP_LANES statement
+  bool guarded;       // a kernel with barriers and checks: see emit_kernels.c
+  Map *helpers;       // kernels: names of functions on vectors that the text begins with,
+  Text *helper_text;  // and their texts
+  MathUses *math;     // the functions of our own that a kernel for CPUs calls; else NULL
   const char *on_error;  // host: where errors go
 } CodeText;
 
@@ -145,7 +146,8 @@ int emit_size_index(Emit *e, Name name);
 
 // The functions that code calls, callees first (emit_function.c).
 const char *emit_function_name(Emit *e, const Function *function);
-void emit_function(Emit *e, Text *t, const Function *function);
+// `math`: see CodeText.
+void emit_function(Emit *e, Text *t, const Function *function, MathUses *math);
 void emit_call(CodeText *c, const ImpStm *stm);
 void emit_declare(CodeText *c, const ImpStm *stm);
 // Variables that calls and reads store to count as live: their addresses are taken.
@@ -153,17 +155,9 @@ void emit_keep_called(Map *live, const ImpBlock *block);
 void emit_host_functions(Emit *e, Text *t);
 
 // Kernels (emit_kernels.c).
-const char *emit_kernel_text(Emit *e, const Kernel *kernel, Profile profile);
 void emit_kernels(Emit *e, Text *t);  // the texts and the table
 void emit_kernel_block(CodeText *c, const ImpBlock *block);
 void emit_kernel_check(CodeText *c, const ImpStm *stm);
-
-// Vector code (emit_lanes.c).
-void emit_lanes(CodeText *c, const ImpStm *stm);
-// A statement within one; false if it is written as elsewhere.
-bool emit_lane_stm(CodeText *c, const ImpStm *stm);
-// The name of a variable's copy under construction; `name`: what it is called elsewhere.
-const char *lane_name(const LaneCode *l, const Var *var, const char *name);
 
 // Host code (emit_host.c): static functions per entry and profile; emit_call_entry.c: call_main.
 void emit_entry_args(Emit *e, Text *t, const Entry *entry);

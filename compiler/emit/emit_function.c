@@ -2,7 +2,7 @@
 //
 //   static int32_t julian_day_fn(int32_t x_1) { ... }
 //   static void split_fn(uint64_t x_1, uint64_t *result_0, uint64_t *result_1) { ... }
-#include "emit/emit.h"
+#include "emit/c_vector.h"
 
 const char *emit_function_name(Emit *e, const Function *function) {
   return map_get(e->functions, function);
@@ -56,12 +56,14 @@ static void function_block(CodeText *c, const ImpBlock *block) {
 
 void emit_declare(CodeText *c, const ImpStm *stm) {
   const Var *var = stm->u.declare.var;
+  int lanes = stm->u.declare.lanes;
+  const char *type = lanes ? vector_type(var->type.elem, lanes) : c_type(var->type.elem);
   if (!stm->u.declare.value) {
-    c_line(c, "%s %s;", c_type(var->type.elem), c_var(c, var));
+    c_line(c, lanes ? "%s %s = 0;" : "%s %s;", type, c_var(c, var));
     return;
   }
   const char *value = c_exp(c, stm->u.declare.value);
-  c_line(c, "%s %s = %s;", c_type(var->type.elem), c_var(c, var), value);
+  c_line(c, "%s %s = %s;", type, c_var(c, var), value);
 }
 
 void emit_call(CodeText *c, const ImpStm *stm) {
@@ -100,9 +102,10 @@ static void unused_params(CodeText *c, const Function *function) {
       c_line(c, "(void)%s;", c_var(c, function->params[i]));
 }
 
-void emit_function(Emit *e, Text *t, const Function *function) {
+void emit_function(Emit *e, Text *t, const Function *function, MathUses *math) {
   const ImpFunction *body = imp_lower_function(e->c, function);
   CodeText c = code_text_new(e, t);
+  c.math = math;
   c.live = imp_live(&body->body, body->results, function->result_count);
   emit_keep_called(c.live, &body->body);
   c_line(&c, "%s", function_head(&c, function));
@@ -151,7 +154,7 @@ void emit_host_functions(Emit *e, Text *t) {
   for (int i = 0; i < e->flat->function_count; i++)
     if (map_has(called, e->flat->functions[i])) last = i;
   for (int i = 0; i <= last; i++) {
-    emit_function(e, t, e->flat->functions[i]);
+    emit_function(e, t, e->flat->functions[i], NULL);
     text_newline(t);
   }
 }

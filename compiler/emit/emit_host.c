@@ -359,7 +359,6 @@ void host_stm(CodeText *c, const ImpStm *stm) {
   case IMP_STORE:
   case IMP_ATOMIC:
   case IMP_BARRIER:
-  case IMP_LANES:
   case IMP_LOCAL: bug(c->e->c, stm->loc, "kernel statement on the host");
   }
 }

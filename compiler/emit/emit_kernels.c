@@ -7,12 +7,10 @@
 // barriers end, for all items after the same round.
 #include "base/hash.h"
 #include "base/quote.h"
-#include "emit/emit.h"
+#include "emit/c_vector.h"
 #include <string.h>
 
 static bool is_barrier(const ImpStm *stm) { return stm->kind == IMP_BARRIER; }
-
-static bool has_lanes(const ImpStm *stm) { return stm->kind == IMP_LANES; }
 
 static bool any_stm(const ImpBlock *block, bool (*wanted)(const ImpStm *stm)) {
   vec_each (const ImpStm **, stm, block) {
@@ -41,7 +39,7 @@ static void kernel_for(CodeText *c, const ImpStm *stm) {
   if (stm->u.loop.independent) c_line(c, "FLC_INDEPENDENT");
   c_line(c, "for (int64_t %s = 0; %s%s < %s; %s++) {", i, guard, i,
          c_bound(c, stm->u.loop.bound), i);
-  if (stm->u.loop.reassociate && !c->lanes) c_line(c, "  FLC_REASSOCIATE");
+  if (stm->u.loop.reassociate) c_line(c, "  FLC_REASSOCIATE");
   emit_kernel_block(c, &stm->u.loop.body);
   c_line(c, "}");
 }
@@ -68,6 +66,10 @@ static void kernel_if(CodeText *c, const ImpStm *stm) {
 }
 
 void emit_kernel_check(CodeText *c, const ImpStm *stm) {
+  if (stm->u.check.condition->lanes) {
+    vector_check(c, stm);
+    return;
+  }
   Text *call = text_new();
   int count = emit_check_values(stm);
   text_printf(call, "%s(flc_error, %d", count > 4 ? "flc_fail_8" : "flc_fail",
@@ -85,6 +87,10 @@ void emit_kernel_check(CodeText *c, const ImpStm *stm) {
 }
 
 static void kernel_store(CodeText *c, const ImpStm *stm) {
+  if (stm->u.store.value->lanes) {
+    vector_store(c, stm);
+    return;
+  }
   const char *element = c_element(c, stm->u.store.mem, stm->u.store.index);
   c_line(c, "%s%s = %s;", c->guarded ? "if (flc_ok) " : "", element,
          c_exp(c, stm->u.store.value));
@@ -114,8 +120,9 @@ static void kernel_local(CodeText *c, const ImpStm *stm) {
   const Mem *mem = stm->u.alloc.mem;
   if (mem->space == MEM_ARENA) kernel_take(c, stm);
   if (mem->space != MEM_PRIVATE) return;  // a parameter
-  c_line(c, "%s %s[%s];", c_memory_type(mem->elem), c_mem(c, mem),
-         c_size(c, stm->u.alloc.count));
+  const char *type =
+      mem->lanes ? vector_memory_type(mem->elem, mem->lanes) : c_memory_type(mem->elem);
+  c_line(c, "%s %s[%s];", type, c_mem(c, mem), c_size(c, stm->u.alloc.count));
 }
 
 static void kernel_assign(CodeText *c, const ImpStm *stm) {
@@ -128,7 +135,6 @@ static void kernel_barrier(CodeText *c) {
 }
 
 static void kernel_stm(CodeText *c, const ImpStm *stm) {
-  if (c->lanes && emit_lane_stm(c, stm)) return;
   switch (stm->kind) {
   case IMP_DECLARE:
     if (map_has(c->live, stm->u.declare.var)) emit_declare(c, stm);
@@ -142,7 +148,6 @@ static void kernel_stm(CodeText *c, const ImpStm *stm) {
   case IMP_BARRIER: kernel_barrier(c); return;
   case IMP_CALL: emit_call(c, stm); return;
   case IMP_CHECK: emit_kernel_check(c, stm); return;
-  case IMP_LANES: emit_lanes(c, stm); return;
   case IMP_COMMENT: c_line(c, "// %s", quote_comment(stm->u.comment.text)); return;
   case IMP_LOCAL: kernel_local(c, stm); return;
   case IMP_DECLARE_MEM:
@@ -267,56 +272,58 @@ static void define_pragmas(Text *t, const ImpBlock *block) {
     define_pragma(t, "FLC_INDEPENDENT", "clang loop vectorize(assume_safety)");
 }
 
-// What vector code calls.
-static const char lane_functions[] =
-    "#define FLC_LANES ((long16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))\n"
-    "__attribute__((unused)) static long flc_pick(long16 values, int lane) {\n"
-    "  long each[16];\n"
-    "  vstore16(values, 0, each);\n"
-    "  return each[lane];\n"
-    "}\n"
-    "__attribute__((unused)) static int flc_first_lane(int16 mask) {\n"
-    "  int each[16], lane = 0;\n"
-    "  vstore16(mask, 0, each);\n"
-    "  while (lane < 15 && !each[lane]) lane++;\n"
-    "  return lane;\n"
-    "}\n"
-    "__attribute__((unused)) static long flc_most(long16 values) {\n"
-    "  long8 a = max(values.lo, values.hi);\n"
-    "  long4 b = max(a.lo, a.hi);\n"
-    "  long2 c = max(b.lo, b.hi);\n"
-    "  return max(c.x, c.y);\n"
-    "}\n";
-
-const char *emit_kernel_text(Emit *e, const Kernel *kernel, Profile profile) {
-  Text *t = text_new();
-  CodeText c = code_text_new(e, t);
-  c.interleaved = profile == PROFILE_GPU;
-  c.guarded = kernel->has_barrier && kernel->may_fail;
-  c.live = imp_live(&kernel->body, NULL, 0);
-  emit_keep_called(c.live, &kernel->body);
+static void kernel_code(CodeText *c, const Kernel *kernel) {
   KernelArrays own = imp_kernel_arrays(kernel, MEM_SCRATCH),
                locals = imp_kernel_arrays(kernel, MEM_LOCAL),
                taken = imp_kernel_arrays(kernel, MEM_ARENA);
-  text_printf(t, "// %s", quote_comment(loc_text(kernel->loc)));
-  define_pragmas(t, &kernel->body);
-  if (any_stm(&kernel->body, has_lanes)) text_printf(t, "\n%s", lane_functions);
+  c_line(c, "__kernel void flc_kernel(");  // kernels of equal code share their text
+  kernel_params(c, kernel, &own, &locals);
+  text_add(c->t, ") {");
+  text_indent(c->t, 2);
+  find_arrays(c, kernel, &own, &locals);
+  find_arena_arrays(c, &taken);
+  if (c->guarded) c_line(c, "FLC_BEGIN_GUARDED(flc_error)");
+  if (kernel->may_fail && !c->guarded) c_line(c, "if (flc_failed(flc_error)) return;");
+  text_indent(c->t, -2);
+  emit_kernel_block(c, &kernel->body);
+  if (taken.count) c_line(c, "  flc_arena_done(flc_arena_counts, flc_arena_used);");
+  c_line(c, "}");
+}
+
+typedef struct KernelText {
+  const char *text;
+  bool uses_f64;
+} KernelText;
+
+// What the kernel's code needs, in front of it: functions on vectors, mathematics, the program's functions.
+static KernelText with_needs(CodeText *c, const Kernel *kernel) {
+  Text *t = text_new(), *math = text_new(), *functions = text_new();
   for (int i = 0; i < kernel->function_count; i++)
-    emit_function(e, t, kernel->functions[i]);
-  c_line(&c, "__kernel void %s(", kernel->name);
-  kernel_params(&c, kernel, &own, &locals);
-  text_add(t, ") {");
-  text_indent(t, 2);
-  find_arrays(&c, kernel, &own, &locals);
-  find_arena_arrays(&c, &taken);
-  if (c.guarded) c_line(&c, "FLC_BEGIN_GUARDED(flc_error)");
-  if (kernel->may_fail && !c.guarded) c_line(&c, "if (flc_failed(flc_error)) return;");
-  text_indent(t, -2);
-  emit_kernel_block(&c, &kernel->body);
-  if (taken.count) c_line(&c, "  flc_arena_done(flc_arena_counts, flc_arena_used);");
-  c_line(&c, "}");
+    emit_function(c->e, functions, kernel->functions[i], c->math);
+  define_pragmas(t, &kernel->body);
+  if (text_length(c->helper_text)) text_printf(t, "\n%s", text_str(c->helper_text));
+  if (c->math) emit_math(math, c->math);
+  text_add(t, text_str(math));
+  text_add(t, text_str(functions));
+  text_add(t, text_str(c->t));
   text_newline(t);
-  return text_str(t);
+  bool uses_f64 =
+      imp_kernel_uses(c->e->c, kernel, PRIM_F64) || strstr(text_str(math), "double");
+  return (KernelText){ text_str(t), uses_f64 };
+}
+
+static KernelText kernel_text(Emit *e, const Kernel *kernel, Profile profile) {
+  CodeText c = code_text_new(e, text_new());
+  MathUses math = { 0 };
+  if (profile == PROFILE_CPU) c.math = &math;
+  c.interleaved = profile == PROFILE_GPU;
+  c.guarded = kernel->has_barrier && kernel->may_fail;
+  c.live = imp_live(&kernel->body, NULL, 0);
+  c.helpers = map_new(NULL);
+  c.helper_text = text_new();
+  emit_keep_called(c.live, &kernel->body);
+  kernel_code(&c, kernel);
+  return with_needs(&c, kernel);
 }
 
 // ---- the table
@@ -345,14 +352,15 @@ static const char *kernel_hash(const char *text) {
 
 static const char *kernel_row(Emit *e, Text *t, Map *texts, const Kernel *kernel,
                               Profile profile) {
-  Name text = name_of(e->c->names, emit_kernel_text(e, kernel, profile));
+  KernelText code = kernel_text(e, kernel, profile);
+  Name text = name_of(e->c->names, code.text);
   const char *wanted = text_format("%s_%s", profile_names[profile], kernel->name);
   const char *id = kernel_id(t, texts, text, wanted);
   return text_format("{ \"%s\", %s_text, %s, %s, %s, NULL, 0, %s, \"%s\" }", kernel->name,
                      id, kernel->may_fail ? "true" : "false",
-                     imp_kernel_uses(e->c, kernel, PRIM_F64) ? "true" : "false",
+                     code.uses_f64 ? "true" : "false",
                      profile == PROFILE_GPU ? "true" : "false",
-                     kernel->uses_arena ? "true" : "false", kernel_hash(text));
+                     kernel->uses_arena ? "true" : "false", kernel_hash(code.text));
 }
 
 void emit_kernels(Emit *e, Text *t) {

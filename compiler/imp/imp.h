@@ -16,14 +16,14 @@
 // that holds a block releases that block, so loops need no extra code.
 #pragma once
 #include "base/map.h"
-#include "core/core.h"
+#include "kern/plan.h"
 
 typedef enum MemSpace {
   MEM_GLOBAL,   // a device buffer; on the host a reference to one
   MEM_LOCAL,    // of a work-group
   MEM_PRIVATE,  // of a work-item: a C array of constant size
   MEM_SCRATCH,  // per work-item (or group), in one device buffer that the launch provides
-  MEM_ARENA,    // of a work-item, of a size that only it knows: taken from the arena of the launch
+  MEM_ARENA,  // of a work-item, of a size that only it knows: taken from the arena of the launch
 } MemSpace;
 
 // A block of elements of one type.
@@ -32,6 +32,7 @@ typedef struct Mem {
   int id;
   MemSpace space;
   PrimType elem;
+  int lanes;  // each element is a vector of so many numbers; 0: one number
 } Mem;
 
 typedef enum ImpExpKind {
@@ -44,27 +45,64 @@ typedef enum ImpExpKind {
   IMP_SELECT,   // condition ? a : b: u.select
   IMP_ITEM,     // u.item: a number of the work-item
   IMP_TUNING,   // the value of a tuning parameter, an i64: u.tuning
+  // vectors (kernels only).  Any of the above has `lanes` numbers if its operands have; an IMP_LOAD with a
+  // scalar index has neighbouring elements, with a vector of indices those, wherever they are
+  IMP_SPLAT,    // one number in all lanes: u.convert
+  IMP_IOTA,     // 0, 1, .., lanes - 1
+  IMP_STRIDED,  // mem[index + lane * step]: u.strided
+  IMP_PERMUTE,  // lanes of one or two vectors: u.permute
+  IMP_PICK,     // the number in lane `which`: u.pick
+  IMP_ANY,      // does any lane hold?  u.convert
+  IMP_ALL,      // do all?  u.convert
+  IMP_MOST,     // the greatest lane (i64): u.convert
 } ImpExpKind;
 
 enum { IMP_CHECK_VALUES = 8 };  // RT_MAX_CHECK_VALUES of the runtime
 
 typedef enum ItemNumber {
-  ITEM_GLOBAL_ID, ITEM_LOCAL_ID, ITEM_GROUP_ID, ITEM_LOCAL_SIZE, ITEM_GROUP_COUNT
+  ITEM_GLOBAL_ID,
+  ITEM_LOCAL_ID,
+  ITEM_GROUP_ID,
+  ITEM_LOCAL_SIZE,
+  ITEM_GROUP_COUNT
 } ItemNumber;
 
 typedef struct ImpExp ImpExp;
 struct ImpExp {
   ImpExpKind kind;
   PrimType type;
+  int lanes;  // of a vector; 0: a scalar
   union {
     const Var *var;
     Prim constant;
-    struct { PrimOp op; PrimType operands; const ImpExp *args[3]; } op;
-    struct { const ImpExp *arg; } convert;  // to `type`
-    struct { const Mem *mem; const ImpExp *index; } load;
-    struct { const ImpExp *condition, *a, *b; } select;
+    struct {
+      PrimOp op;
+      PrimType operands;
+      const ImpExp *args[3];
+    } op;
+    struct {
+      const ImpExp *arg;
+    } convert;  // to `type`
+    struct {
+      const Mem *mem;
+      const ImpExp *index;
+    } load;
+    struct {
+      const ImpExp *condition, *a, *b;
+    } select;
     ItemNumber item;  // dimension 0 only: spaces are flattened
     Name tuning;
+    struct {
+      const Mem *mem;
+      const ImpExp *index, *step;
+    } strided;
+    struct {
+      const ImpExp *a, *b;
+      const signed char *from;
+    } permute;  // lane i: a[from[i]]; from lanes on: b
+    struct {
+      const ImpExp *vector, *which;
+    } pick;
   } u;
 };
 
@@ -87,37 +125,33 @@ typedef struct ImpStm ImpStm;
 typedef Vec(const ImpStm *) ImpBlock;
 
 typedef enum ImpStmKind {
-  IMP_DECLARE,   // type var = value: u.declare (value may be NULL)
-  IMP_ASSIGN,    // var = value: u.assign
-  IMP_STORE,     // mem[index] = value: u.store (kernels only)
-  IMP_ATOMIC,    // mem[index] op= value, atomically: u.atomic (kernels only; i32, u32, i64, u64 add min max and or xor; f32, f64 add)
-  IMP_FOR,       // for (i64 var = 0; var < bound; var++): u.loop
-  IMP_WHILE,     // while (condition): u.loop_while
-  IMP_IF,        // u.cond
-  IMP_BARRIER,   // of a work-group, local and global memory: no member
-  IMP_CALL,      // vars = f(args): u.call (a Core function)
-  IMP_CHECK,     // if (!condition) run-time error: u.check
-  IMP_COMMENT,   // u.comment
-  // kernels: the body at several neighbouring points at once
-  IMP_LANES,     // u.lanes
+  IMP_DECLARE,  // type var = value: u.declare (value may be NULL)
+  IMP_ASSIGN,   // var = value: u.assign
+  IMP_STORE,   // mem[index] = value: u.store (kernels only); vectors as IMP_LOAD has them
+  IMP_ATOMIC,  // mem[index] op= value, atomically: u.atomic (kernels only; i32, u32, i64, u64 add min max and or xor; f32, f64 add)
+  IMP_FOR,     // for (i64 var = 0; var < bound; var++): u.loop
+  IMP_WHILE,   // while (condition): u.loop_while
+  IMP_IF,      // u.cond
+  IMP_BARRIER,  // of a work-group, local and global memory: no member
+  IMP_CALL,     // vars = f(args): u.call (a Core function)
+  IMP_CHECK,    // if (!condition) run-time error: u.check
+  IMP_COMMENT,  // u.comment
   // kernels: memory of the group or item
-  IMP_LOCAL,     // local or private array of `count` elements: u.alloc
+  IMP_LOCAL,  // local or private array of `count` elements: u.alloc
   // host
   IMP_DECLARE_MEM,  // a reference to no block: u.mem
-  IMP_ALLOC,     // mem = new block of `count` elements: u.alloc
-  IMP_SHARE,     // to = from (both references): u.share
-  IMP_UNIQUE,    // if `from` is referenced from elsewhere too, to = a copy, else to = from: u.share
-  IMP_RELEASE,   // mem refers to nothing any more: u.mem
-  IMP_LAUNCH,    // u.launch
-  IMP_READ,      // var = mem[index] (waits for the device): u.read
-  IMP_GUARD,     // u.guard: a decision between versions
-  IMP_ONCE,      // if (mem refers to nothing) body: u.once
-  IMP_REGION,    // a body measured as one region: u.region
+  IMP_ALLOC,        // mem = new block of `count` elements: u.alloc
+  IMP_SHARE,        // to = from (both references): u.share
+  IMP_UNIQUE,  // if `from` is referenced from elsewhere too, to = a copy, else to = from: u.share
+  IMP_RELEASE,  // mem refers to nothing any more: u.mem
+  IMP_LAUNCH,   // u.launch
+  IMP_READ,     // var = mem[index] (waits for the device): u.read
+  IMP_GUARD,    // u.guard: a decision between versions
+  IMP_ONCE,     // if (mem refers to nothing) body: u.once
+  IMP_REGION,   // a body measured as one region: u.region
 } ImpStmKind;
 
 typedef struct Kernel Kernel;
-
-enum { LANES = 16 };  // numbers of a vector, of whatever type
 
 typedef struct KernelArg {
   bool is_mem;
@@ -135,42 +169,83 @@ struct ImpStm {
   ImpStmKind kind;
   Loc loc;
   union {
-    struct { const Var *var; const ImpExp *value; } declare;
-    struct { const Var *var; const ImpExp *value; } assign;
-    struct { const Mem *mem; const ImpExp *index, *value; } store;
-    struct { PrimOp op; const Mem *mem; const ImpExp *index, *value; } atomic;
+    struct {
+      const Var *var;
+      const ImpExp *value;
+      int lanes;
+    } declare;
+    struct {
+      const Var *var;
+      const ImpExp *value;
+    } assign;
+    // step: lanes are so far apart (NULL: 1, or the index is a vector); mask: of these lanes (NULL: all)
+    struct {
+      const Mem *mem;
+      const ImpExp *index, *value, *step, *mask;
+    } store;
+    struct {
+      PrimOp op;
+      const Mem *mem;
+      const ImpExp *index, *value;
+    } atomic;
     // reassociate: float operations in the body may be reordered (a reduction; vectorises).
     // independent: no iteration reads or writes what another one writes
-    struct { const Var *var; const ImpExp *bound; ImpBlock body; bool reassociate, independent; } loop;
-    struct { const ImpExp *condition; ImpBlock body; } loop_while;
-    struct { const ImpExp *condition; ImpBlock then_body, else_body; } cond;
-    struct { const Function *function; const Var **vars; int var_count; const ImpExp **args; int arg_count; } call;
+    struct {
+      const Var *var;
+      const ImpExp *bound;
+      ImpBlock body;
+      bool reassociate, independent;
+    } loop;
+    struct {
+      const ImpExp *condition;
+      ImpBlock body;
+    } loop_while;
+    struct {
+      const ImpExp *condition;
+      ImpBlock then_body, else_body;
+    } cond;
+    struct {
+      const Function *function;
+      const Var **vars;
+      int var_count;
+      const ImpExp **args;
+      int arg_count;
+    } call;
     // parts and values as EXP_ASSERT; values beyond IMP_CHECK_VALUES, and the text around them, are left
     // out; in kernels they reach the host as i64
-    struct { const ImpExp *condition; const char *const *parts; const ImpExp *const *values; int value_count; } check;
-    struct { const char *text; } comment;
-    // For each row < rows and lane < vectors * LANES, independently; written as vectors of LANES numbers.
-    // Of one vector, only the lanes < active take part, if that is given (it is positive); `own`: the
-    // scratch memory of which each point has its own (Mem -> Mem), `rows` and `vectors` then being 1.
     struct {
-      const Var *lane, *row;  // row NULL: rows is 1
-      int vectors, rows;
-      const ImpExp *active;
-      Map *own;
-      ImpBlock body;
-    } lanes;
-    struct { const Mem *mem; } mem;
-    struct { const Mem *mem; const ImpExp *count; } alloc;
-    struct { const Mem *to, *from; } share;
+      const ImpExp *condition;
+      const char *const *parts;
+      const ImpExp *const *values;
+      int value_count;
+    } check;
+    struct {
+      const char *text;
+    } comment;
+    struct {
+      const Mem *mem;
+    } mem;
+    struct {
+      const Mem *mem;
+      const ImpExp *count;
+    } alloc;
+    struct {
+      const Mem *to, *from;
+    } share;
     // items: how many work-items at least (the last group may have idle ones: kernels test); with
     // groups != NULL: so many groups of exactly group_size.  Nothing is launched for 0 items.
     struct {
       const Kernel *kernel;
-      const ImpExp *items, *groups, *group_size;  // group_size NULL: the default of the profile
-      const KernelArg *args;                      // one per kernel param, scratch excepted
+      const ImpExp *items, *groups,
+          *group_size;        // group_size NULL: the default of the profile
+      const KernelArg *args;  // one per kernel param, scratch excepted
       int arg_count;
     } launch;
-    struct { const Var *var; const Mem *mem; const ImpExp *index; } read;
+    struct {
+      const Var *var;
+      const Mem *mem;
+      const ImpExp *index;
+    } read;
     // results: what the branches make, for comparing versions
     struct {
       const Guard *guard;
@@ -180,8 +255,14 @@ struct ImpStm {
       int result_count;
       const ImpExp *roundings;  // in an order that differs between the branches
     } guard;
-    struct { const Mem *mem; ImpBlock body; } once;
-    struct { Name name; ImpBlock body; } region;
+    struct {
+      const Mem *mem;
+      ImpBlock body;
+    } once;
+    struct {
+      Name name;
+      ImpBlock body;
+    } region;
   } u;
 };
 
@@ -198,7 +279,8 @@ typedef struct KernelParam {
 typedef struct Scratch {
   const Mem *mem;
   const ImpExp *count;
-  const Mem *within;  // it lies in the memory of this array, which is not needed when it is; or NULL
+  const Mem *
+      within;  // it lies in the memory of this array, which is not needed when it is; or NULL
 } Scratch;
 
 struct Kernel {
@@ -209,9 +291,9 @@ struct Kernel {
   const Scratch *scratch;
   int scratch_count;
   ImpBlock body;
-  bool may_fail;       // contains IMP_CHECK: the host looks at the error word
-  bool uses_arena;     // has MEM_ARENA arrays; may be run again when the arena was too small
-  bool has_barrier;    // one group per unit of work, group_size as launched
+  bool may_fail;    // contains IMP_CHECK: the host looks at the error word
+  bool uses_arena;  // has MEM_ARENA arrays; may be run again when the arena was too small
+  bool has_barrier;            // one group per unit of work, group_size as launched
   const Function **functions;  // called, callees first
   int function_count;
 };
@@ -233,13 +315,6 @@ typedef struct TuningParam {
   int64_t cpu_default, gpu_default;
 } TuningParam;
 
-// An update whose old array is still needed, so that it was copied.
-typedef struct CopyNote {
-  Loc loc;
-  Name array;
-  const char *why;  // "it is read again later"
-} CopyNote;
-
 typedef struct ImpProgram {
   const Core *flat;
   const ImpEntry **entries;
@@ -248,14 +323,13 @@ typedef struct ImpProgram {
   int kernel_count;
   const TuningParam *tuning;
   int tuning_count;
+  const KernPlan *const *plans;  // in order of the seg-ops
+  int plan_count;
   const CopyNote *copies;  // for --explain-copies
   int copy_count;
   const Function **functions;
   int function_count;
 } ImpProgram;
-
-// Which code shapes to lower to (docs/opencl.md, "Profiles").
-typedef enum Profile { PROFILE_CPU, PROFILE_GPU } Profile;
 
 // Flat -> Imp for one profile.  NULL after errors (limits; already reported).
 ImpProgram *imp_lower(Compiler *c, const Core *flat, Profile profile);
@@ -273,20 +347,33 @@ const ImpExp *imp_op3(PrimOp op, const ImpExp *a, const ImpExp *b, const ImpExp 
 const ImpExp *imp_add(const ImpExp *a, const ImpExp *b);  // i64
 const ImpExp *imp_sub(const ImpExp *a, const ImpExp *b);
 const ImpExp *imp_mul(const ImpExp *a, const ImpExp *b);
-const ImpExp *imp_quot(const ImpExp *a, const ImpExp *b);     // b > 0 is known
-const ImpExp *imp_rem(const ImpExp *a, const ImpExp *b);      // b > 0 is known
+const ImpExp *imp_quot(const ImpExp *a, const ImpExp *b);  // b > 0 is known
+const ImpExp *imp_rem(const ImpExp *a, const ImpExp *b);   // b > 0 is known
 const ImpExp *imp_ceil_div(const ImpExp *a, const ImpExp *b);
 const ImpExp *imp_min(const ImpExp *a, const ImpExp *b);
 const ImpExp *imp_max(const ImpExp *a, const ImpExp *b);
 const ImpExp *imp_less(const ImpExp *a, const ImpExp *b);
-const ImpExp *imp_and(const ImpExp *a, const ImpExp *b);      // bool
+const ImpExp *imp_and(const ImpExp *a, const ImpExp *b);  // bool
 const ImpExp *imp_convert(PrimType to, const ImpExp *a);
 const ImpExp *imp_bits(PrimType to, const ImpExp *a);
 const ImpExp *imp_select(const ImpExp *condition, const ImpExp *a, const ImpExp *b);
 const ImpExp *imp_load(const Mem *mem, const ImpExp *index);
 const ImpExp *imp_item(ItemNumber item);
 const ImpExp *imp_tuning(Name name);
-const ImpExp *imp_size_exp(const SizeExp *e);  // saturating on the host: marked by type i64 and add/mul
+// Vectors.  Operators and conversions spread scalars among their operands to all lanes.
+const ImpExp *imp_vector_var(const Var *var, int lanes);
+const ImpExp *imp_splat(const ImpExp *a, int lanes);  // vectors as they are
+const ImpExp *imp_iota(PrimType type, int lanes);
+const ImpExp *imp_vload(const Mem *mem, const ImpExp *index,
+                        int lanes);  // neighbours, or a vector of indices
+const ImpExp *imp_strided(const Mem *mem, const ImpExp *index, const ImpExp *step,
+                          int lanes);
+const ImpExp *imp_permute(const ImpExp *a, const ImpExp *b, const signed char *from);
+const ImpExp *imp_pick(const ImpExp *vector, const ImpExp *which);
+const ImpExp *imp_over_lanes(ImpExpKind kind,
+                             const ImpExp *a);  // IMP_ANY, IMP_ALL, IMP_MOST
+const ImpExp *imp_size_exp(
+    const SizeExp *e);  // saturating on the host: marked by type i64 and add/mul
 
 // A block under construction, chained to the one around it.
 typedef struct ImpBuilder {
@@ -296,8 +383,10 @@ typedef struct ImpBuilder {
 } ImpBuilder;
 
 void imp_add_stm(ImpBuilder *b, ImpStm stm);  // copies; loc is the builder's
-const Var *imp_declare(ImpBuilder *b, const char *name, const ImpExp *value);  // let name = value
-const Var *imp_declare_var(ImpBuilder *b, const char *name, PrimType type);    // no value yet
+const Var *imp_declare(ImpBuilder *b, const char *name,
+                       const ImpExp *value);  // let name = value
+const Var *imp_declare_var(ImpBuilder *b, const char *name,
+                           PrimType type);  // no value yet
 void imp_assign(ImpBuilder *b, const Var *var, const ImpExp *value);
 void imp_store(ImpBuilder *b, const Mem *mem, const ImpExp *index, const ImpExp *value);
 const Mem *mem_new(Compiler *c, const char *name, MemSpace space, PrimType elem);
@@ -305,18 +394,22 @@ const Mem *mem_new(Compiler *c, const char *name, MemSpace space, PrimType elem)
 // An index function over fresh row-major memory, and views of one.
 Arr arr_dense(const Mem *mem, PrimType elem, const ImpExp *const *shape, int rank);
 const ImpExp *arr_index(const Arr *arr, const ImpExp *const *indices);  // full index
-const ImpExp *arr_load(const Arr *arr, const ImpExp *offset);           // the element there
+const ImpExp *arr_load(const Arr *arr, const ImpExp *offset);  // the element there
 // start, start + step, .. without memory; step NULL: start everywhere.
-Arr arr_virtual(PrimType elem, const ImpExp *const *shape, const ImpExp *start, const ImpExp *step);
-Arr arr_peel(const Arr *arr, const ImpExp *const *indices, int count);  // leading indices fixed
-Arr arr_slice(const Arr *arr, const DimIndex *dims);                    // dims by imp_atom
+Arr arr_virtual(PrimType elem, const ImpExp *const *shape, const ImpExp *start,
+                const ImpExp *step);
+Arr arr_peel(const Arr *arr, const ImpExp *const *indices,
+             int count);                              // leading indices fixed
+Arr arr_slice(const Arr *arr, const DimIndex *dims);  // dims by imp_atom
 Arr arr_permute(const Arr *arr, const int *perm);
-bool arr_is_dense(const Arr *arr);  // row-major without gaps, any offset; structurally known
+bool arr_is_dense(
+    const Arr *arr);  // row-major without gaps, any offset; structurally known
 // The reshaped view; false if it would need a copy.
 bool arr_reshape(const Arr *arr, const ImpExp *const *shape, int rank, Arr *out);
 const ImpExp *arr_count(const Arr *arr);  // number of elements
 
 void imp_print(Text *t, const ImpProgram *program);
+void imp_print_plans(Text *t, const ImpProgram *program);
 
 // ---- walking (imp_walk.c)
 
@@ -334,39 +427,12 @@ typedef Vec(Scratch) KernelArrays;
 KernelArrays imp_kernel_arrays(const Kernel *kernel, MemSpace space);
 // Has the kernel a parameter, an array or a value of this type?  What nothing reads does not count.
 bool imp_kernel_uses(Compiler *c, const Kernel *kernel, PrimType type);
+// Moves what a loop computes anew in each round before the loop; in kernels without barriers.
+ImpBlock imp_hoist(const ImpBlock *block);
+
 // The variables whose values matter: all that statements with an effect read, directly or through
 // declarations and assignments.  `extra` are read besides.
 Map *imp_live(const ImpBlock *block, const ImpExp *const *extra, int extra_count);
-
-// ---- what differs between the points of an IMP_LANES statement (imp_lanes.c)
-
-typedef enum Dependence {
-  DEPENDS_LANE = 1,
-  DEPENDS_ROW = 2,
-} Dependence;
-
-typedef struct LaneInfo LaneInfo;
-
-LaneInfo *lanes_analyse(const ImpStm *lanes);
-// Why the statement has no vector code; NULL if it has.
-const char *lanes_unsupported(const LaneInfo *s);
-int lanes_depends(const LaneInfo *info, const ImpExp *e);  // a set of Dependence
-int lanes_var_depends(const LaneInfo *info, const Var *var);
-bool lanes_is_own(const LaneInfo *info, const Mem *mem);   // does each point have its own?
-int lanes_mem_depends(const LaneInfo *info, const Mem *mem);  // do what it holds differ? own memory only
-int lanes_depth(const LaneInfo *info, const Var *var);     // divergent branches and loops around its declaration
-
-// An i64 that is base + lane * step; base and step do not depend on the lane.  A variable of this form is
-// kept as its base: `base` mentions it.
-typedef struct Affine {
-  const ImpExp *base, *step;
-} Affine;
-bool lanes_affine(const LaneInfo *info, const ImpExp *e, Affine *out);
-bool lanes_var_is_affine(const LaneInfo *info, const Var *var);
-// Is vector code surely faster than an item per point, or, if nested, than a loop over the points?  (lane_cost.c)
-bool lanes_pay(const LaneInfo *info, const ImpStm *lanes, bool nested);
-// Does a loop read, for all rows or all vectors, what one would read alone, with few accumulators?
-bool lanes_share_reads(const LaneInfo *info, const ImpBlock *body);
 
 // ---- Core functions (lower_function.c)
 

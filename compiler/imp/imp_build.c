@@ -36,14 +36,23 @@ static const ImpExp *fold(PrimOp op, const ImpExp *const *args, int count) {
   return prim_apply(op, values, &result) ? imp_const(result) : NULL;
 }
 
+static int most_lanes(const ImpExp *const *args, int count) {
+  int lanes = 0;
+  for (int i = 0; i < count; i++)
+    lanes = args[i]->lanes > lanes ? args[i]->lanes : lanes;
+  return lanes;
+}
+
 static const ImpExp *make_op(PrimOp op, const ImpExp *const *args, int count) {
   const ImpExp *folded = fold(op, args, count);
   if (folded) return folded;
-  ImpExp e = { .kind = IMP_OP, .type = op_result(op, args[0]->type) };
+  ImpExp e = { .kind = IMP_OP,
+               .type = op_result(op, args[0]->type),
+               .lanes = most_lanes(args, count) };
   e.u.op.op = op;
   e.u.op.operands = args[0]->type;
   for (int i = 0; i < count; i++)
-    e.u.op.args[i] = args[i];
+    e.u.op.args[i] = imp_splat(args[i], e.lanes);
   return make(e);
 }
 
@@ -99,17 +108,24 @@ const ImpExp *imp_and(const ImpExp *a, const ImpExp *b) {
 const ImpExp *imp_convert(PrimType to, const ImpExp *a) {
   if (a->type == to) return a;
   if (a->kind == IMP_CONST) return imp_const(prim_convert(to, a->u.constant));
-  return make((ImpExp){ .kind = IMP_CONVERT, .type = to, .u.convert = { a } });
+  return make(
+      (ImpExp){ .kind = IMP_CONVERT, .type = to, .lanes = a->lanes, .u.convert = { a } });
 }
 
 const ImpExp *imp_bits(PrimType to, const ImpExp *a) {
-  return make((ImpExp){ .kind = IMP_BITS, .type = to, .u.convert = { a } });
+  return make(
+      (ImpExp){ .kind = IMP_BITS, .type = to, .lanes = a->lanes, .u.convert = { a } });
 }
 
 const ImpExp *imp_select(const ImpExp *condition, const ImpExp *a, const ImpExp *b) {
   if (is_true(condition)) return a;
-  return make(
-      (ImpExp){ .kind = IMP_SELECT, .type = a->type, .u.select = { condition, a, b } });
+  const ImpExp *all[] = { condition, a, b };
+  int lanes = most_lanes(all, 3);
+  return make((ImpExp){ .kind = IMP_SELECT,
+                        .type = a->type,
+                        .lanes = lanes,
+                        .u.select = { imp_splat(condition, lanes), imp_splat(a, lanes),
+                                      imp_splat(b, lanes) } });
 }
 
 const ImpExp *imp_load(const Mem *mem, const ImpExp *index) {
@@ -122,6 +138,53 @@ const ImpExp *imp_item(ItemNumber item) {
 
 const ImpExp *imp_tuning(Name name) {
   return make((ImpExp){ .kind = IMP_TUNING, .type = PRIM_I64, .u.tuning = name });
+}
+
+// ---- vectors
+
+const ImpExp *imp_vector_var(const Var *var, int lanes) {
+  return make(
+      (ImpExp){ .kind = IMP_VAR, .type = var->type.elem, .lanes = lanes, .u.var = var });
+}
+
+const ImpExp *imp_splat(const ImpExp *a, int lanes) {
+  if (a->lanes == lanes) return a;
+  return make(
+      (ImpExp){ .kind = IMP_SPLAT, .type = a->type, .lanes = lanes, .u.convert = { a } });
+}
+
+const ImpExp *imp_iota(PrimType type, int lanes) {
+  return make((ImpExp){ .kind = IMP_IOTA, .type = type, .lanes = lanes });
+}
+
+const ImpExp *imp_vload(const Mem *mem, const ImpExp *index, int lanes) {
+  return make((ImpExp){
+      .kind = IMP_LOAD, .type = mem->elem, .lanes = lanes, .u.load = { mem, index } });
+}
+
+const ImpExp *imp_strided(const Mem *mem, const ImpExp *index, const ImpExp *step,
+                          int lanes) {
+  if (is_i64(step, 1)) return imp_vload(mem, index, lanes);
+  return make((ImpExp){ .kind = IMP_STRIDED,
+                        .type = mem->elem,
+                        .lanes = lanes,
+                        .u.strided = { mem, index, step } });
+}
+
+const ImpExp *imp_permute(const ImpExp *a, const ImpExp *b, const signed char *from) {
+  return make((ImpExp){ .kind = IMP_PERMUTE,
+                        .type = a->type,
+                        .lanes = a->lanes,
+                        .u.permute = { a, b, from } });
+}
+
+const ImpExp *imp_pick(const ImpExp *vector, const ImpExp *which) {
+  return make(
+      (ImpExp){ .kind = IMP_PICK, .type = vector->type, .u.pick = { vector, which } });
+}
+
+const ImpExp *imp_over_lanes(ImpExpKind kind, const ImpExp *a) {
+  return make((ImpExp){ .kind = kind, .type = a->type, .u.convert = { a } });
 }
 
 const ImpExp *imp_size_exp(const SizeExp *e) {
@@ -141,13 +204,14 @@ void imp_add_stm(ImpBuilder *b, ImpStm stm) {
 const Var *imp_declare(ImpBuilder *b, const char *name, const ImpExp *value) {
   const Var *var =
       var_new(b->c, name_of(b->c->names, name), type_scalar(value->type), b->loc);
-  imp_add_stm(b, (ImpStm){ .kind = IMP_DECLARE, .u.declare = { var, value } });
+  imp_add_stm(b,
+              (ImpStm){ .kind = IMP_DECLARE, .u.declare = { var, value, value->lanes } });
   return var;
 }
 
 const Var *imp_declare_var(ImpBuilder *b, const char *name, PrimType type) {
   const Var *var = var_new(b->c, name_of(b->c->names, name), type_scalar(type), b->loc);
-  imp_add_stm(b, (ImpStm){ .kind = IMP_DECLARE, .u.declare = { var, NULL } });
+  imp_add_stm(b, (ImpStm){ .kind = IMP_DECLARE, .u.declare = { var, NULL, 0 } });
   return var;
 }
 
@@ -156,7 +220,8 @@ void imp_assign(ImpBuilder *b, const Var *var, const ImpExp *value) {
 }
 
 void imp_store(ImpBuilder *b, const Mem *mem, const ImpExp *index, const ImpExp *value) {
-  imp_add_stm(b, (ImpStm){ .kind = IMP_STORE, .u.store = { mem, index, value } });
+  imp_add_stm(
+      b, (ImpStm){ .kind = IMP_STORE, .u.store = { mem, index, value, NULL, NULL } });
 }
 
 const Mem *mem_new(Compiler *c, const char *name, MemSpace space, PrimType elem) {
@@ -240,6 +305,7 @@ Arr arr_permute(const Arr *arr, const int *perm) {
 
 static bool same_exp(const ImpExp *a, const ImpExp *b) {
   if (a == b) return true;
+  if (a->lanes || b->lanes) return false;
   if (a->kind != b->kind || a->type != b->type) return false;
   if (a->kind == IMP_VAR) return a->u.var == b->u.var;
   if (a->kind == IMP_CONST) return prim_identical(a->u.constant, b->u.constant);

@@ -60,6 +60,31 @@ static void print_element(Text *t, const Mem *mem, const ImpExp *index) {
   text_add(t, "]");
 }
 
+static void print_function(Text *t, const char *name, const ImpExp *e) {
+  const ImpExp *operands[3];
+  int count = imp_operands(e, operands);
+  text_printf(t, "%s(", name);
+  for (int i = 0; i < count; i++) {
+    if (i) text_add(t, ", ");
+    print_exp(t, operands[i]);
+  }
+  text_add(t, ")");
+}
+
+static void print_strided(Text *t, const ImpExp *e) {
+  print_element(t, e->u.strided.mem, e->u.strided.index);
+  text_add(t, " by ");
+  print_exp(t, e->u.strided.step);
+}
+
+static void print_permute(Text *t, const ImpExp *e) {
+  print_function(t, "permute", e);
+  text_add(t, "{");
+  for (int i = 0; i < e->lanes; i++)
+    text_printf(t, i ? " %d" : "%d", e->u.permute.from[i]);
+  text_add(t, "}");
+}
+
 static void print_exp(Text *t, const ImpExp *e) {
   switch (e->kind) {
   case IMP_VAR: print_var(t, e->u.var); return;
@@ -71,6 +96,14 @@ static void print_exp(Text *t, const ImpExp *e) {
   case IMP_SELECT: print_select(t, e); return;
   case IMP_ITEM: text_add(t, item_names[e->u.item]); return;
   case IMP_TUNING: text_printf(t, "#%s", e->u.tuning); return;
+  case IMP_SPLAT: print_function(t, "splat", e); return;
+  case IMP_IOTA: text_printf(t, "lanes%d", e->lanes); return;
+  case IMP_STRIDED: print_strided(t, e); return;
+  case IMP_PERMUTE: print_permute(t, e); return;
+  case IMP_PICK: print_function(t, "pick", e); return;
+  case IMP_ANY: print_function(t, "any", e); return;
+  case IMP_ALL: print_function(t, "all", e); return;
+  case IMP_MOST: print_function(t, "most", e); return;
   }
 }
 
@@ -182,22 +215,6 @@ static void print_for(Text *t, const ImpStm *stm) {
   print_inner(t, &stm->u.loop.body);
 }
 
-static void print_lanes(Text *t, const ImpStm *stm) {
-  if (stm->u.lanes.row) {
-    text_add(t, "rows ");
-    print_var(t, stm->u.lanes.row);
-    text_printf(t, " < %d ", stm->u.lanes.rows);
-  }
-  text_add(t, "lanes ");
-  print_var(t, stm->u.lanes.lane);
-  text_printf(t, " < %d", stm->u.lanes.vectors * LANES);
-  if (stm->u.lanes.active) {
-    text_add(t, " active ");
-    print_exp(t, stm->u.lanes.active);
-  }
-  print_inner(t, &stm->u.lanes.body);
-}
-
 static void print_if(Text *t, const ImpStm *stm) {
   text_add(t, "if ");
   print_exp(t, stm->u.cond.condition);
@@ -250,7 +267,6 @@ static void print_stm(Text *t, const ImpStm *stm) {
   case IMP_IF: print_if(t, stm); return;
   case IMP_BARRIER: text_add(t, "barrier"); return;
   case IMP_CALL: print_call(t, stm); return;
-  case IMP_LANES: print_lanes(t, stm); return;
   case IMP_CHECK: print_check(t, stm); return;
   case IMP_COMMENT: text_printf(t, "// %s", stm->u.comment.text); return;
   case IMP_LOCAL: print_alloc(t, "array", stm); return;
@@ -336,4 +352,12 @@ void imp_print(Text *t, const ImpProgram *program) {
     print_entry(t, program->entries[i]);
   for (int i = 0; i < program->kernel_count; i++)
     print_kernel(t, program->kernels[i]);
+}
+
+// ---- plans
+
+void imp_print_plans(Text *t, const ImpProgram *program) {
+  for (int i = 0; i < program->plan_count; i++)
+    kern_print_plan(t, program->plans[i]);
+  text_newline(t);
 }

@@ -6,14 +6,31 @@ int imp_operands(const ImpExp *e, const ImpExp **out) {
   case IMP_VAR:
   case IMP_CONST:
   case IMP_ITEM:
+  case IMP_IOTA:
   case IMP_TUNING: return 0;
   case IMP_OP:
     for (int i = 0; i < op_arity(e->u.op.op); i++)
       out[i] = e->u.op.args[i];
     return op_arity(e->u.op.op);
   case IMP_CONVERT:
-  case IMP_BITS: out[0] = e->u.convert.arg; return 1;
+  case IMP_BITS:
+  case IMP_SPLAT:
+  case IMP_ANY:
+  case IMP_ALL:
+  case IMP_MOST: out[0] = e->u.convert.arg; return 1;
   case IMP_LOAD: out[0] = e->u.load.index; return 1;
+  case IMP_STRIDED:
+    out[0] = e->u.strided.index;
+    out[1] = e->u.strided.step;
+    return 2;
+  case IMP_PERMUTE:
+    out[0] = e->u.permute.a;
+    out[1] = e->u.permute.b;
+    return e->u.permute.b ? 2 : 1;
+  case IMP_PICK:
+    out[0] = e->u.pick.vector;
+    out[1] = e->u.pick.which;
+    return 2;
   case IMP_SELECT:
     out[0] = e->u.select.condition;
     out[1] = e->u.select.a;
@@ -49,7 +66,9 @@ void imp_each_exp(const ImpStm *stm, ImpExpFn fn, void *state) {
   case IMP_DECLARE: each_of(&stm->u.declare.value, 1, fn, state); return;
   case IMP_ASSIGN: each_of(&stm->u.assign.value, 1, fn, state); return;
   case IMP_STORE:
-    each_of((const ImpExp *[]){ stm->u.store.index, stm->u.store.value }, 2, fn, state);
+    each_of((const ImpExp *[]){ stm->u.store.index, stm->u.store.value, stm->u.store.step,
+                                stm->u.store.mask },
+            4, fn, state);
     return;
   case IMP_ATOMIC:
     each_of((const ImpExp *[]){ stm->u.atomic.index, stm->u.atomic.value }, 2, fn, state);
@@ -58,7 +77,6 @@ void imp_each_exp(const ImpStm *stm, ImpExpFn fn, void *state) {
   case IMP_WHILE: each_of(&stm->u.loop_while.condition, 1, fn, state); return;
   case IMP_IF: each_of(&stm->u.cond.condition, 1, fn, state); return;
   case IMP_CALL: each_of(stm->u.call.args, stm->u.call.arg_count, fn, state); return;
-  case IMP_LANES: each_of(&stm->u.lanes.active, 1, fn, state); return;
   case IMP_CHECK:
     each_of(&stm->u.check.condition, 1, fn, state);
     each_of(stm->u.check.values, stm->u.check.value_count, fn, state);
@@ -91,10 +109,9 @@ int imp_blocks(const ImpStm *stm, const ImpBlock **out) {
   if (stm->kind == IMP_FOR) out[0] = &stm->u.loop.body;
   if (stm->kind == IMP_WHILE) out[0] = &stm->u.loop_while.body;
   if (stm->kind == IMP_REGION) out[0] = &stm->u.region.body;
-  if (stm->kind == IMP_LANES) out[0] = &stm->u.lanes.body;
   if (stm->kind == IMP_ONCE) out[0] = &stm->u.once.body;
   bool loops = stm->kind == IMP_FOR || stm->kind == IMP_WHILE;
-  bool holds = stm->kind == IMP_REGION || stm->kind == IMP_LANES || stm->kind == IMP_ONCE;
+  bool holds = stm->kind == IMP_REGION || stm->kind == IMP_ONCE;
   if (loops || holds) return 1;
   if (stm->kind == IMP_IF) {
     out[0] = &stm->u.cond.then_body;

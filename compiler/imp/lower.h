@@ -7,13 +7,14 @@ typedef struct Lower {
   Compiler *c;
   Profile profile;
   const Entry *entry;
-  const Var *layout;  // of the entry: whether arrays are laid out anew; NULL while nothing asks
-  Map *copy_of;       // Mem -> Mem: the copy in another layout -> the original
+  const Var
+      *layout;  // of the entry: whether arrays are laid out anew; NULL while nothing asks
+  Map *copy_of;  // Mem -> Mem: the copy in another layout -> the original
   Vec(const Kernel *) kernels;
   Vec(TuningParam) tuning;
-  Vec(CopyNote) copies;
+  CopyNotes copies;
+  Vec(const KernPlan *) plans;
   bool failed;
-  int lane_maps;  // maps within vector code that would be vectorised if it were none
 } Lower;
 
 typedef Vec(Scratch) ScratchVec;
@@ -31,19 +32,22 @@ typedef struct HostScope {
 // Code under construction for one kernel (or, with `host`, for the host).
 typedef struct Code {
   Lower *lower;
-  ImpBuilder *b;        // where statements go
-  Map *arrays;          // Var -> const Arr *; a child per body
-  Map *inside;          // variables bound inside of the kernel: their values are unknown on the host
-  Map *sizes;           // Var -> Var: what is no negative number, as checks before have found
-  Map *owned;           // Mem -> Mem: memory that this body may overwrite when its value is dead
-  Map *released;        // Mem -> Mem: on the host, what of it is released by now
-  Map *wanted;          // Var -> const Arr *: where a binder's array should be made
-  Map *layouts;         // on the host: Var -> const int *: how the array is rearranged by its only reader
+  ImpBuilder *b;  // where statements go
+  Map *arrays;    // Var -> const Arr *; a child per body
+  Map *
+      inside;  // variables bound inside of the kernel: their values are unknown on the host
+  Map *sizes;  // Var -> Var: what is no negative number, as checks before have found
+  Map *owned;  // Mem -> Mem: memory that this body may overwrite when its value is dead
+  Map *released;  // Mem -> Mem: on the host, what of it is released by now
+  Map *wanted;    // Var -> const Arr *: where a binder's array should be made
+  Map *
+      views;  // on the host: Var -> const View *: what kernels see through; a child per body
+  Map *
+      layouts;  // on the host: Var -> const int *: how the array is rearranged by its only reader
   ScratchVec *scratch;  // NULL on the host
   bool *may_fail;
-  bool in_lanes;           // vector code: functions are inlined, inner maps have none of their own
-  HostScope *scope;        // on the host
-  const ImpExp *active;    // in a work-group: checks count only if this holds; NULL: always
+  HostScope *scope;      // on the host
+  const ImpExp *active;  // in a work-group: checks count only if this holds; NULL: always
 } Code;
 
 // ---- sequential code in kernels (lower_seq*.c)
@@ -53,13 +57,12 @@ typedef struct Code {
 // `dests[i]` on return.
 void seq_body(Code *k, const Body *body, const ImpExp **scalars, const Arr **dests);
 void seq_stm(Code *k, const Stm *stm, const Body *body, int position);
-void seq_soac(Code *k, const Stm *stm);        // map, redomap, scanomap (lower_seq_soac.c)
-bool seq_lanes(Code *k, const Stm *stm);       // a map around a reduction, vectorised (lower_lanes.c)
-bool seq_has_lanes(Code *k, const Stm *stm);   // would it be?
+void seq_soac(Code *k, const Stm *stm);  // map, redomap, scanomap (lower_seq_soac.c)
 void seq_scatter(Code *k, const Stm *stm);
 void seq_hist(Code *k, const Stm *stm);
 void seq_filter(Code *k, const Stm *stm);
-void seq_loop(Code *k, const Stm *stm, const Body *body, int position);  // lower_seq_control.c
+void seq_loop(Code *k, const Stm *stm, const Body *body,
+              int position);  // lower_seq_control.c
 void seq_if(Code *k, const Stm *stm, const Body *body, int position);
 
 // A scalar expression (EXP_OP, EXP_CONVERT, scalar EXP_INDEX, ...) with its checks; NULL if the
@@ -69,13 +72,14 @@ const ImpExp *seq_scalar(Code *k, const Stm *stm);
 // The accumulator of one reduction operator: a variable or an array per value.
 typedef struct Accumulator {
   const RedOp *op;
-  const Var **vars;   // scalars
-  const Arr **places; // arrays
+  const Var **vars;    // scalars
+  const Arr **places;  // arrays
 } Accumulator;
 
 Accumulator acc_new(Code *k, const RedOp *op);  // holds the neutral element
 // acc = op acc values (or op values acc with `values_left`).
-void acc_apply(Code *k, const Accumulator *acc, const ImpExp *const *scalars, const Arr *const *arrays);
+void acc_apply(Code *k, const Accumulator *acc, const ImpExp *const *scalars,
+               const Arr *const *arrays);
 
 // if the indices are in bounds: dest[indices] = value (a scalar, or an array for the rest).
 void store_if_inside(Code *k, const Arr *dest, const ImpExp *const *indices, int count,
@@ -96,8 +100,8 @@ const ImpExp *const *code_shape(CoreType type);
 bool code_view(Code *k, const Stm *stm);
 void code_check_bounds(Code *k, const Arr *arr, const DimIndex *dims, Loc loc);
 // A run-time error unless the condition holds.
-void code_check(Code *k, const ImpExp *condition, const char *const *parts, const ImpExp *const *values,
-                int count, Loc loc);
+void code_check(Code *k, const ImpExp *condition, const char *const *parts,
+                const ImpExp *const *values, int count, Loc loc);
 // The same for a size that is negative; `unless`: where nobody makes it, or NULL.
 void code_check_size(Code *k, Atom size, const ImpExp *unless);
 void code_note_size(Code *k, const Stm *stm);  // a scalar that is no negative number
@@ -107,15 +111,19 @@ void code_check_space(Code *k, const SegDim *dims, int count);
 void code_may_fail(Code *k);  // notes that the kernel may report an error
 void code_assert(Code *k, const Stm *stm);
 
+// Memory of an item for `count` elements: private if they are few and constant, scratch if the host knows how
+// many, else of the arena.  lanes: elements are vectors of so many numbers; 0: numbers.
+const Mem *code_memory(Code *k, const char *name, PrimType elem, const ImpExp *count,
+                       int lanes);
 // Memory for an array of the type: private if small and constant, else scratch.
 Arr code_alloc(Code *k, const char *name, CoreType type);
 // The binder's wanted place, or fresh memory.
 Arr code_alloc_for(Code *k, const Var *binder);
-void code_copy(Code *k, const Arr *to, const Arr *from);   // element-wise loops
-void code_store(Code *k, const Arr *to, Atom value);        // a scalar or an array value
-bool arr_same(const Arr *a, const Arr *b);                  // same place, structurally
-bool arr_same_shape(const Arr *a, const Arr *b);            // same place and shape
-const Arr *code_set_apart(Code *k, const Arr *arr);         // a copy in memory of its own
+void code_copy(Code *k, const Arr *to, const Arr *from);  // element-wise loops
+void code_store(Code *k, const Arr *to, Atom value);      // a scalar or an array value
+bool arr_same(const Arr *a, const Arr *b);                // same place, structurally
+bool arr_same_shape(const Arr *a, const Arr *b);          // same place and shape
+const Arr *code_set_apart(Code *k, const Arr *arr);       // a copy in memory of its own
 // Memory for arrays whose size is only known when there is one; room in it for an array of the shape
 // of `value`, whatever it held being lost.
 const Mem *code_open_mem(Code *k, const char *name, PrimType elem);
@@ -138,7 +146,8 @@ void code_note_copy(Code *k, Atom array);
 Code code_inner(Code *k, ImpBuilder *b);
 
 // The lambda's parameters bound to element `index` of each array.
-void code_bind_elements(Code *k, const Lambda *fn, const Atom *arrays, int count, const ImpExp *index);
+void code_bind_elements(Code *k, const Lambda *fn, const Atom *arrays, int count,
+                        const ImpExp *index);
 
 // ---- kernels (lower_kernel.c)
 
@@ -170,18 +179,21 @@ void kernel_end(Code *host, KernelCode *kernel, Launch launch);
 typedef struct Items {
   Code *host;
   KernelCode *kernel;
-  const ImpExp *count;         // positions
-  const ImpExp *position;      // the one at hand; NULL in spaces of several dimensions on a CPU
+  const ImpExp *count;  // positions
+  const ImpExp
+      *position;  // the one at hand; NULL in spaces of several dimensions on a CPU
   const ImpExp *run, *length;  // CPU: positions per item; of this item's loop
   const Var *index, *row, *column, *left;
-  ImpBuilder inner, walk;      // code for a position; around the loop over a row
+  ImpBuilder inner, walk;  // code for a position; around the loop over a row
 } Items;
 
 // Code for one of `count` positions follows, until items_close; returns the position.  On a CPU an
 // item gets at least `least` of them.
-const ImpExp *items_open(Items *s, Code *host, KernelCode *kernel, const ImpExp *count, int64_t least);
+const ImpExp *items_open(Items *s, Code *host, KernelCode *kernel, const ImpExp *count,
+                         int64_t least);
 // The same for the points of a space, whose index variables are bound.
-void items_open_space(Items *s, Code *host, KernelCode *kernel, const SegDim *dims, int count, int64_t least);
+void items_open_space(Items *s, Code *host, KernelCode *kernel, const SegDim *dims,
+                      int count, int64_t least);
 const ImpExp *items_most(Code *host);  // of a launch on a CPU
 // Ends and launches the kernel.  independent: no position reads or writes what another one writes.
 void items_close(Items *s, const char *name, bool independent);
@@ -227,10 +239,8 @@ void lower_seg(Code *host, const Stm *stm, const Body *body, int position);
 void lower_segmap(Code *host, const Stm *stm);
 // A segmap that only copies, in tiles where that pays; false, and nothing done, for others.
 bool lower_copying_segmap(Code *host, const Stm *stm);
-// A segmap as a kernel of an item per point, or in vectors (lower_vectors.c): false, and nothing done, if
-// that does not pay.
+// A segmap as a kernel of an item per point.
 void lower_segmap_items(Code *host, const Stm *stm, const Arr *const *outs);
-bool lower_vectors(Code *host, const Stm *stm);
 void lower_segred(Code *host, const Stm *stm);
 void lower_segscan(Code *host, const Stm *stm);
 // The same on GPUs (lower_wide*.c)
@@ -243,11 +253,15 @@ void lower_segscatter(Code *host, const Stm *stm, const Body *body, int position
 // A segmap of level 1 whose body holds seg-ops of level 0 (lower_group.c).
 void lower_group_segmap(Code *host, const Stm *stm);
 
+// A seg-op through Kern (lower_plan.c).
+void lower_kern_seg(Code *host, const Stm *stm, const Body *body, int position);
+
 // The index variables of a space, as expressions; an element (or row) of an output.
 const ImpExp *const *space_indices(const SegDim *dims, int count);
 const Arr *element_of(const Arr *out, const ImpExp *const *indices, int count);
 const Arr *host_out(Code *host, const Var *binder);  // fresh memory for a binder
-const Arr *host_map_out(Code *host, const Var *binder);  // the same, laid out as its reader wants it
+const Arr *host_map_out(Code *host,
+                        const Var *binder);  // the same, laid out as its reader wants it
 // Binds the results of a seg-op; those that are scalars are read from their memory, which is then released.
 void seg_bind_results(Code *host, const Stm *stm, const Arr *const *outs);
 
@@ -261,16 +275,23 @@ void host_body(Code *k, const Body *body, const ImpExp **scalars, const Arr **ar
 void host_copy(Code *host, const Arr *to, const Arr *from);  // a kernel (lower_copy.c)
 // How often floats are rounded in an order that differs between two versions (lower_roundings.c).
 const ImpExp *host_roundings(const Body *first, const Body *second);
-const ImpExp *tuning_param(Lower *lower, const char *name, const char *kind, int64_t cpu, int64_t gpu);
+const ImpExp *tuning_param(Lower *lower, const char *name, const char *kind, int64_t cpu,
+                           int64_t gpu);
+// The parameter of that name, which plans mention (lower_plan.c).
+const ImpExp *code_tuning(Code *k, Name name);
 // The memory of `source` for overwriting, under a new reference: the same block if it dies here.
 Arr host_take(Code *k, const Var *binder, Atom source, const Body *body, int position);
 const Mem *host_declare_mem(Code *host, const char *name, PrimType elem);
 const Mem *host_mem(Code *host, const char *name, PrimType elem, const ImpExp *count);
 void host_read(Code *host, const Var *var, const Mem *mem, const ImpExp *index);
 Arr host_alloc(Code *k, const char *name, CoreType type);
+// How arrays lie, for kernels (lower_layout.c).
+KernHost code_kern_host(Code *k);
 // Layouts (lower_layout.c).  The hints that a body gives about its arrays; those of a branch's results.
 void host_find_layouts(Code *k, const Body *body);
 void host_pass_layout(Code *k, const Var *binder, Atom result);
-CoreType host_memory_type(Code *k, const Var *binder);  // of the array as it lies in memory
-Arr host_of_memory(Code *k, const Var *binder, Arr memory);  // the binder's view of memory of that type
+CoreType host_memory_type(Code *k,
+                          const Var *binder);  // of the array as it lies in memory
+Arr host_of_memory(Code *k, const Var *binder,
+                   Arr memory);  // the binder's view of memory of that type
 Arr host_to_memory(Code *k, const Var *binder, const Arr *arr);  // the opposite

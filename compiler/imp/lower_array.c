@@ -141,6 +141,31 @@ Arr code_alloc(Code *k, const char *name, CoreType type) {
   return arr;
 }
 
+static bool exp_known_on_host(const Code *k, const ImpExp *e);
+
+static const Mem *vector_memory(Code *k, const char *name, MemSpace space, PrimType elem,
+                                int lanes) {
+  Mem *mem = mem_copy(mem_new(k->lower->c, name, space, elem), sizeof(Mem));
+  mem->lanes = lanes;
+  return mem;
+}
+
+const Mem *code_memory(Code *k, const char *name, PrimType elem, const ImpExp *count,
+                       int lanes) {
+  bool constant = count->kind == IMP_CONST && count->u.constant.u.i > 0;
+  bool few = constant && count->u.constant.u.i <= PRIVATE_ELEMENTS;
+  bool known = exp_known_on_host(k, count);
+  MemSpace space = few ? MEM_PRIVATE : known ? MEM_SCRATCH : MEM_ARENA;
+  const Mem *mem = vector_memory(k, name, space, elem, lanes);
+  const ImpExp *numbers = lanes ? imp_mul(count, imp_i64(lanes)) : count;
+  if (space == MEM_SCRATCH)
+    vec_push(k->scratch, (Scratch){ .mem = mem, .count = numbers });
+  else
+    imp_add_stm(k->b,
+                (ImpStm){ .kind = IMP_LOCAL, .u.alloc = { mem, few ? count : numbers } });
+  return mem;
+}
+
 Arr code_alloc_for(Code *k, const Var *binder) {
   const Arr *wanted = map_get(k->wanted, binder);
   return wanted ? *wanted : code_alloc(k, binder->name, binder->type);
@@ -348,6 +373,7 @@ Code code_inner(Code *k, ImpBuilder *b) {
   inner.owned = map_new(NULL);
   inner.released = map_new(NULL);
   inner.wanted = map_new(NULL);
+  if (k->views) inner.views = map_new(k->views);
   if (k->scope && !k->scratch)
     inner.scope = host_scope(b, inner.arrays, inner.owned, k->scope);
   return inner;

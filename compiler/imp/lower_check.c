@@ -17,11 +17,7 @@ void code_check(Code *k, const ImpExp *condition, const char *const *parts,
 // Is it no negative number, whatever happens: a constant, the size of a parameter, or checked?
 static bool is_size(const Code *k, Atom a) {
   if (a.kind == ATOM_CONST) return a.u.constant.u.i >= 0;
-  if (map_has(k->sizes, a.u.var)) return true;
-  const Entry *entry = k->lower->entry;
-  for (int i = 0; entry && i < entry->size_count; i++)
-    if (entry->params[i] == a.u.var) return true;
-  return false;
+  return map_has(k->sizes, a.u.var);
 }
 
 // Sums and products of sizes are sizes: were they to overflow, no array could have them.

@@ -83,6 +83,14 @@ static Motion motion_of(const Reads *r, const ImpExp *e) {
   case IMP_LOAD: return motion_of_load(r, e);
   case IMP_BITS:
   case IMP_SELECT:
+  case IMP_SPLAT:
+  case IMP_IOTA:
+  case IMP_STRIDED:
+  case IMP_PERMUTE:
+  case IMP_PICK:
+  case IMP_ANY:
+  case IMP_ALL:
+  case IMP_MOST:
   case IMP_ITEM: return (Motion){ STEP_OTHER, false, 0 };
   }
   return (Motion){ STEP_OTHER, false, 0 };

@@ -193,7 +193,7 @@ static void permute_view(BodyView *view, const int *perm) {
 }
 
 // What the body's statement makes a view of: one of the `count` views, or an array from outside.
-static BodyView view_of(Code *host, const BodyView *views, int count, Atom array) {
+static BodyView body_view_of(Code *host, const BodyView *views, int count, Atom array) {
   for (int i = 0; i < count; i++)
     if (array.u.var == views[i].name) return views[i];
   BodyView view = { .arr = *code_array(host, array) };
@@ -209,7 +209,7 @@ static bool add_view(Code *host, const SegOp *seg, BodyView *views, int count,
   if (!index && exp->kind != EXP_REARRANGE) return false;
   Atom array = index ? exp->u.index.array : exp->u.rearrange.array;
   if (array.u.var->type.rank + seg->dim_count > MAX_RANK) return false;
-  BodyView view = view_of(host, views, count, array);
+  BodyView view = body_view_of(host, views, count, array);
   view.name = stm->binders[0];
   if (!index) permute_view(&view, exp->u.rearrange.perm);
   if (index && !index_view(seg, &view, exp->u.index.dims)) return false;

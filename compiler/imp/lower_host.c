@@ -211,10 +211,11 @@ static void host_guard(Code *k, const Stm *stm, const Body *body, int position) 
   Branches s = open_branches(k, stm, body, position);
   ImpBlock then_block = host_branch(&s, stm->exp->u.guard.then_body);
   ImpBlock else_block = host_branch(&s, stm->exp->u.guard.else_body);
+  // On a CPU level 0 is the lanes of an item: no local memory.
+  bool needs_local = guard->local_bytes && k->lower->profile == PROFILE_GPU;
+  const ImpExp *local = needs_local ? imp_size_exp(guard->local_bytes) : imp_i64(0);
   const ImpExp *roundings =
       host_roundings(stm->exp->u.guard.then_body, stm->exp->u.guard.else_body);
-  const ImpExp *local =
-      guard->local_bytes ? imp_size_exp(guard->local_bytes) : imp_i64(0);
   close_branches(&s);
   imp_add_stm(k->b, (ImpStm){ .kind = IMP_GUARD,
                               .loc = guard->loc,
@@ -380,6 +381,7 @@ static void host_index(Code *k, const Stm *stm) {
 
 static void host_stm(Code *k, const Stm *stm, const Body *body, int position) {
   k->b->loc = stm->loc;
+  kern_see_view(k->lower->c, code_kern_host(k), stm);
   const ImpExp *scalar = stm->exp->kind == EXP_INDEX ? NULL : seq_scalar(k, stm);
   if (scalar) {
     code_bind_scalar(k, stm->binders[0], scalar);
@@ -483,9 +485,11 @@ static const ImpEntry *lower_entry(Lower *lower, const Entry *entry) {
              .owned = map_new(NULL),
              .released = map_new(NULL),
              .wanted = map_new(NULL),
+             .views = map_new(NULL),
              .layouts = map_new(NULL) };
   k.scope = host_scope(&b, k.arrays, k.owned, NULL);
-  lower->entry = entry;
+  for (int i = 0; i < entry->size_count; i++)
+    map_put(k.sizes, entry->params[i], entry->params[i]);
   lower->layout = NULL;
   ImpEntry *out = new_node(ImpEntry, .entry = entry);
   out->params = entry_params(&k, entry);
@@ -511,6 +515,8 @@ ImpProgram *imp_lower(Compiler *c, const Core *flat, Profile profile) {
   program->kernel_count = lower.kernels.count;
   program->tuning = lower.tuning.at;
   program->tuning_count = lower.tuning.count;
+  program->plans = lower.plans.at;
+  program->plan_count = lower.plans.count;
   program->copies = lower.copies.at;
   program->copy_count = lower.copies.count;
   return lower.failed ? NULL : program;

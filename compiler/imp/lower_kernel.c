@@ -26,28 +26,15 @@ static void collect_mem(Collect *s, const Mem *mem) {
 
 static void collect_exp(Collect *s, const ImpExp *e) {
   if (!e) return;
-  switch (e->kind) {
-  case IMP_VAR: collect_var(s, e->u.var); return;
-  case IMP_CONST:
-  case IMP_ITEM: return;
-  case IMP_OP:
-    for (int i = 0; i < op_arity(e->u.op.op); i++)
-      collect_exp(s, e->u.op.args[i]);
-    return;
-  case IMP_CONVERT:
-  case IMP_BITS: collect_exp(s, e->u.convert.arg); return;
-  case IMP_LOAD:
-    collect_mem(s, e->u.load.mem);
-    collect_exp(s, e->u.load.index);
-    return;
-  case IMP_SELECT:
-    collect_exp(s, e->u.select.condition);
-    collect_exp(s, e->u.select.a);
-    collect_exp(s, e->u.select.b);
-    return;
-  case IMP_TUNING:
+  if (e->kind == IMP_TUNING)
     bug(s->c, (Loc){ 0 }, "tuning parameter %s within a kernel", e->u.tuning);
-  }
+  if (e->kind == IMP_VAR) collect_var(s, e->u.var);
+  if (e->kind == IMP_LOAD) collect_mem(s, e->u.load.mem);
+  if (e->kind == IMP_STRIDED) collect_mem(s, e->u.strided.mem);
+  const ImpExp *operands[3];
+  int count = imp_operands(e, operands);
+  for (int i = 0; i < count; i++)
+    collect_exp(s, operands[i]);
 }
 
 static void bind(Collect *s, const void *what) { map_put(s->bound, what, what); }
@@ -99,6 +86,8 @@ static void collect_stm(Collect *s, const ImpStm *stm) {
   case IMP_ASSIGN: collect_exp(s, stm->u.assign.value); return;
   case IMP_STORE:
     collect_store(s, stm->u.store.mem, stm->u.store.index, stm->u.store.value);
+    collect_exp(s, stm->u.store.step);
+    collect_exp(s, stm->u.store.mask);
     return;
   case IMP_ATOMIC:
     collect_store(s, stm->u.atomic.mem, stm->u.atomic.index, stm->u.atomic.value);
@@ -116,12 +105,6 @@ static void collect_stm(Collect *s, const ImpStm *stm) {
     collect_exp(s, stm->u.cond.condition);
     collect_block(s, &stm->u.cond.then_body);
     collect_block(s, &stm->u.cond.else_body);
-    return;
-  case IMP_LANES:
-    collect_exp(s, stm->u.lanes.active);
-    bind(s, stm->u.lanes.lane);
-    bind(s, stm->u.lanes.row);
-    collect_block(s, &stm->u.lanes.body);
     return;
   case IMP_BARRIER: s->has_barrier = true; return;
   case IMP_CALL: collect_call(s, stm); return;
@@ -161,6 +144,7 @@ typedef struct Effects {
 static void see_loads(void *state, const ImpExp *e) {
   Effects *seen = state;
   if (e->kind == IMP_LOAD) map_put(seen->loaded, e->u.load.mem, e->u.load.mem);
+  if (e->kind == IMP_STRIDED) map_put(seen->loaded, e->u.strided.mem, e->u.strided.mem);
   const ImpExp *operands[3];
   int count = imp_operands(e, operands);
   for (int i = 0; i < count; i++)
@@ -253,8 +237,10 @@ void kernel_end(Code *host, KernelCode *kernel, Launch launch) {
       .scratch_count = kernel->scratch.count, .may_fail = kernel->may_fail,
       .has_barrier = s.has_barrier, .uses_arena = find_arena(host, kernel, &s),
       .functions = s.functions.at, .function_count = s.functions.count);
-  k->body.at = kernel->b.block.at;
-  k->body.count = kernel->b.block.count;
+  bool on_cpu = host->lower->profile == PROFILE_CPU;
+  ImpBlock body = on_cpu ? imp_hoist(&kernel->b.block) : kernel->b.block;
+  k->body.at = body.at;
+  k->body.count = body.count;
   vec_push(&host->lower->kernels, k);
   imp_add_stm(host->b,
               (ImpStm){ .kind = IMP_LAUNCH,

@@ -69,3 +69,43 @@ const Arr *host_map_out(Code *host, const Var *binder) {
   Arr out = host_of_memory(host, binder, memory);
   return mem_copy(&out, sizeof out);
 }
+
+// ---- what is known of arrays that lie somewhere
+
+static bool is_dense_in(const Arr *arr, const int *order) {
+  Arr permuted = arr_permute(arr, order);
+  return arr_is_dense(&permuted);
+}
+
+// The dimensions by stride, where strides tell: those of permuted dense arrays do.
+static const int *order_of_arr(const Arr *arr) {
+  if (arr->rank < 2 || arr_is_dense(arr)) return NULL;
+  int *order = new_array(int, arr->rank);
+  for (int i = 0; i < arr->rank; i++)
+    order[i] = i;
+  // Rotations and swaps of two dimensions are all that hints and copies make.
+  for (int a = 0; a < arr->rank; a++)
+    for (int b = a + 1; b < arr->rank; b++) {
+      order[a] = b;
+      order[b] = a;
+      if (is_dense_in(arr, order)) return order;
+      order[a] = a;
+      order[b] = b;
+    }
+  for (int shift = 1; shift < arr->rank; shift++) {
+    for (int i = 0; i < arr->rank; i++)
+      order[i] = (i + shift) % arr->rank;
+    if (is_dense_in(arr, order)) return order;
+  }
+  return NULL;
+}
+
+static const int *order_of_var(void *state, const Var *var) {
+  Code *k = state;
+  const Arr *arr = map_get(k->arrays, var);
+  return arr ? order_of_arr(arr) : map_get(k->layouts, var);
+}
+
+KernHost code_kern_host(Code *k) {
+  return (KernHost){ k->views, k->sizes, order_of_var, k };
+}

@@ -25,6 +25,7 @@ static void note_access(Accesses *s, const Mem *mem) {
 
 static void note_loads(void *state, const ImpExp *e) {
   if (e->kind == IMP_LOAD) note_access(state, e->u.load.mem);
+  if (e->kind == IMP_STRIDED) note_access(state, e->u.strided.mem);
   const ImpExp *operands[3];
   int count = imp_operands(e, operands);
   for (int i = 0; i < count; i++)

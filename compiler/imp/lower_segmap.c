@@ -21,11 +21,15 @@ void lower_seg(Code *host, const Stm *stm, const Body *body, int position) {
   const SegOp *seg = stm->exp->u.seg;
   host->b->loc = stm->loc;
   code_check_space(host, seg->dims, seg->dim_count);
+  if (host->lower->profile == PROFILE_CPU) {
+    lower_kern_seg(host, stm, body, position);
+    return;
+  }
   switch (seg->kind) {
   case SEG_MAP:
     if (has_inner_seg(seg->body))
       lower_group_segmap(host, stm);
-    else if (!lower_copying_segmap(host, stm) && !lower_vectors(host, stm))
+    else if (!lower_copying_segmap(host, stm))
       lower_segmap(host, stm);
     return;
   case SEG_RED:

@@ -165,25 +165,8 @@ static void seq_update(Code *k, const Stm *stm, const Body *body, int position) 
   code_bind(k, stm->binders[0], out);
 }
 
-static void seq_inlined(Code *k, const Stm *stm) {
-  const Exp *exp = stm->exp;
-  const Function *function = exp->u.call.function;
-  Subst *args = subst_new();
-  for (int i = 0; i < exp->u.call.arg_count; i++)
-    subst_put(args, function->params[i], exp->u.call.args[i]);
-  const Body *body = core_rename_body(k->lower->c, args, function->body);
-  const ImpExp **results = new_array(const ImpExp *, body->result_count + 1);
-  seq_body(k, body, results, new_array(const Arr *, body->result_count + 1));
-  for (int i = 0; i < stm->binder_count; i++)
-    code_bind_scalar(k, stm->binders[i], results[i]);
-}
-
 static void seq_call(Code *k, const Stm *stm) {
   const Exp *exp = stm->exp;
-  if (k->in_lanes) {
-    seq_inlined(k, stm);
-    return;
-  }
   const ImpExp **args = new_array(const ImpExp *, exp->u.call.arg_count + 1);
   for (int i = 0; i < exp->u.call.arg_count; i++)
     args[i] = imp_atom(exp->u.call.args[i]);

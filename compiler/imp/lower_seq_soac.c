@@ -145,10 +145,6 @@ static void check_width(Code *k, Atom width, int array_count) {
 
 void seq_soac(Code *k, const Stm *stm) {
   check_width(k, stm->exp->u.soac.width, stm->exp->u.soac.array_count);
-  if (k->in_lanes)
-    k->lower->lane_maps += seq_has_lanes(k, stm);
-  else if (seq_lanes(k, stm))
-    return;
   SoacCode s = { .stm = stm, .soac = &stm->exp->u.soac };
   s.reds = soac_red_count(s.soac);
   prepare(k, &s);

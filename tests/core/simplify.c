@@ -265,6 +265,43 @@ static const Exp *index_in_map(Frame *f, Atom offset) {
   return index;
 }
 
+static int count_of(const Body *body, PrimOp op) {
+  int count = 0;
+  for (int i = 0; i < body->stm_count; i++)
+    count += body->stms[i].exp->kind == EXP_OP && body->stms[i].exp->u.op.op == op;
+  return count;
+}
+
+static const Body *power(Compiler *c, float exponent) {
+  Frame f = frame_new(c);
+  Atom r = core_let(&f.b, "r", exp_op2(OP_POW, f.f, f32_of(exponent)));
+  return simplified(&f, &r, 1);
+}
+
+// As far as that is exact enough; a product of many factors is not.
+static void computes_small_constant_powers_by_products(Compiler *c) {
+  Frame f = frame_new(c);
+  CHECK(becomes(&f, exp_op2(OP_POW, f.f, f32_of(1)), f.f));
+  CHECK(becomes(&f, exp_op2(OP_POW, f.f, f32_of(-0.0f)), f32_of(1)));
+  static const int products[] = { [2] = 1, [3] = 2, [4] = 2 };
+  for (int n = 2; n <= 4; n++) {
+    CHECK(power(c, (float)n)->stm_count == products[n]);
+    CHECK(count_of(power(c, (float)n), OP_MUL) == products[n]);
+  }
+  CHECK(count_of(power(c, -1), OP_DIV) == 1 && power(c, -1)->stm_count == 1);
+  CHECK(count_of(power(c, -2), OP_DIV) == 1 && count_of(power(c, -2), OP_MUL) == 1);
+  CHECK(count_of(power(c, 5), OP_POW) == 1);
+  CHECK(count_of(power(c, -3), OP_POW) == 1);
+  CHECK(count_of(power(c, 1.5f), OP_POW) == 1);
+}
+
+static void computes_roots_and_powers_of_two_by_their_functions(Compiler *c) {
+  CHECK(count_of(power(c, 0.5f), OP_POW) == 0);
+  CHECK(count_of(power(c, -0.5f), OP_DIV) == 1);
+  Frame f = frame_new(c);
+  CHECK(only(&f, exp_op2(OP_POW, f32_of(2), f.f))->u.op.op == OP_EXP2);
+}
+
 static void removes_checks_that_cannot_fail(Compiler *c) {
   Frame f = frame_new(c);
   CHECK(!index_in_map(&f, atom_i64(0))->u.index.checked);
@@ -285,5 +322,7 @@ int main(void) {
   takes_known_branches(c);
   drops_loops_and_parameters_that_do_nothing(c);
   splits_results_off_a_map(c);
+  computes_small_constant_powers_by_products(c);
+  computes_roots_and_powers_of_two_by_their_functions(c);
   removes_checks_that_cannot_fail(c);
 }

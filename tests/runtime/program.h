@@ -11,14 +11,14 @@ enum { K_ADD_ONE, K_GET, K_GROUP_SUM, K_SCALED, K_IOTA, K_COUNT };
 enum { T_F32S, T_I32S, T_I64, T_I32, T_PAIR, T_COUNT };
 
 static const char *const add_one_text[] = {
-  "__kernel void add_one(__global const float *xs, __global float *ys, long n) {\n",
+  "__kernel void flc_kernel(__global const float *xs, __global float *ys, long n) {\n",
   "  long i = get_global_id(0);\n",
   "  if (i < n) ys[i] = flc_add_f32(xs[i], 1.0f);\n",
   "}\n",
   NULL,
 };
 static const char *const get_text[] = {
-  "__kernel void get(__global const int *xs, __global int *out, long n, long i,\n",
+  "__kernel void flc_kernel(__global const int *xs, __global int *out, long n, long i,\n",
   "                  __global int *flc_error) {\n",
   "  if (get_global_id(0) > 0) return;\n",
   "  if (!(i >= 0 && i < n)) { flc_fail(flc_error, 1, i, n, 0, 0); return; }\n",
@@ -28,7 +28,7 @@ static const char *const get_text[] = {
 };
 // One group: each item adds up a part in local memory, the first combines.
 static const char *const group_sum_text[] = {
-  "__kernel void group_sum(__global const int *xs, __global int *out, long n,\n",
+  "__kernel void flc_kernel(__global const int *xs, __global int *out, long n,\n",
   "                        FLC_LOCAL uchar *parts_0, long parts_0_bytes) {\n",
   "  FLC_LOCAL int *parts = FLC_LOCAL_ARRAY(int, parts_0, parts_0_bytes);\n",
   "  int sum = 0;\n",
@@ -44,7 +44,7 @@ static const char *const group_sum_text[] = {
 };
 // Doubles, a scratch array and a tuning parameter: out[i] = sum of 0 .. FLC_PARAM_1, by memory.
 static const char *const scaled_text[] = {
-  "__kernel void scaled(__global double *out, long n, __global double *scratch) {\n",
+  "__kernel void flc_kernel(__global double *out, long n, __global double *scratch) {\n",
   "  long i = get_global_id(0);\n",
   "  if (i >= n) return;\n",
   "  for (int k = 0; k < FLC_PARAM_1; k++) scratch[i * FLC_PARAM_1 + k] = k;\n",
@@ -56,7 +56,7 @@ static const char *const scaled_text[] = {
   NULL,
 };
 static const char *const iota_text[] = {
-  "__kernel void iota(__global int *out, long n) {\n",
+  "__kernel void flc_kernel(__global int *out, long n) {\n",
   "  long i = get_global_id(0);\n",
   "  if (i < n) out[i] = flc_i64_to_i32(i);\n",
   "}\n",

@@ -22,7 +22,8 @@ static const char *const apply_text[] = {
   "#define IN_f32(x) as_float((uint)(x))\n#define OUT_f32(x) as_uint((float)(x))\n",
   "#define IN_f64(x) as_double((ulong)(x))\n#define OUT_f64(x) as_ulong((double)(x))\n",
   "#define IN_bool(x) ((x) != 0)\n#define OUT_bool(x) ((x) ? 1 : 0)\n",
-  "__kernel void apply(__global const ulong *xs, __global ulong *out, long n, int op) "
+  "__kernel void flc_kernel(__global const ulong *xs, __global ulong *out, long n, int "
+  "op) "
   "{\n",
   "for (long i = 0; i < n; i++) {\n",
   "__global const ulong *a = xs + 3 * i;\n",

@@ -1,0 +1,382 @@
+#include "emit/c_vector.h"
+#include <string.h>
+
+// ---- types and small pieces
+
+static const char *const scalar_names[PRIM_COUNT] = {
+  [PRIM_I8] = "char",   [PRIM_I16] = "short",  [PRIM_I32] = "int",  [PRIM_I64] = "long",
+  [PRIM_U8] = "uchar",  [PRIM_U16] = "ushort", [PRIM_U32] = "uint", [PRIM_U64] = "ulong",
+  [PRIM_F32] = "float", [PRIM_F64] = "double", [PRIM_BOOL] = "int",
+};
+
+const char *vector_type(PrimType type, int lanes) {
+  return text_format("%s%d", scalar_names[type], lanes);
+}
+
+const char *vector_memory_type(PrimType type, int lanes) {
+  return vector_type(type == PRIM_BOOL ? PRIM_U8 : type, lanes);
+}
+
+char vector_digit(int lane) { return "0123456789abcdef"[lane]; }
+
+const char *vector_temporary(CodeText *c, const char *type, const char *name,
+                             const char *value) {
+  const char *fresh = text_format("%s_%d", name, ++c->next);
+  c_line(c, "%s %s = %s;", type, fresh, value);
+  return fresh;
+}
+
+// The value under a name, for what mentions it several times.
+static const char *named(CodeText *c, const ImpExp *e) {
+  const char *text = vector_exp(c, e);
+  if (e->kind == IMP_VAR) return text;
+  return vector_temporary(c, vector_type(e->type, e->lanes), "v", text);
+}
+
+// A mask for operands of another width.
+static const char *mask_for(PrimType type, int lanes, const char *mask) {
+  static const char *const names[] = { [1] = "char", [2] = "short", [8] = "long" };
+  int bytes = prim_size_bytes(type);
+  if (type == PRIM_BOOL || bytes == 4) return mask;
+  return text_format("convert_%s%d(%s)", names[bytes], lanes, mask);
+}
+
+static const char *splat(const ImpExp *e, const char *scalar) {
+  const char *type = vector_type(e->type, e->lanes);
+  if (e->type == PRIM_BOOL) return text_format("((%s)((%s) ? -1 : 0))", type, scalar);
+  return text_format("((%s)(%s))", type, scalar);
+}
+
+static const char *from_memory(PrimType type, int lanes, const char *value) {
+  return type == PRIM_BOOL ? text_format("(convert_int%d(%s) != 0)", lanes, value)
+                           : value;
+}
+
+static const char *to_memory(PrimType type, int lanes, const char *value) {
+  return type == PRIM_BOOL ? text_format("convert_uchar%d(%s & 1)", lanes, value) : value;
+}
+
+// ---- memory
+
+// A pointer to single numbers.
+static const char *pointer(CodeText *c, const Mem *mem) {
+  const char *name = c_mem(c, mem);
+  if (!mem->lanes || mem->space != MEM_PRIVATE) return name;
+  return text_format("((%s *)%s)", c_memory_type(mem->elem), name);
+}
+
+// An element of memory whose elements are vectors.
+static const char *whole_vector(CodeText *c, const Mem *mem, const ImpExp *index) {
+  const char *name = c_mem(c, mem);
+  if (mem->space != MEM_PRIVATE)
+    name = text_format("((%s%s *)%s)", vector_place(mem).space,
+                       vector_memory_type(mem->elem, mem->lanes), name);
+  return text_format("%s[%s]", name, c_size(c, index));
+}
+
+static const char *load(CodeText *c, const ImpExp *e) {
+  const Mem *mem = e->u.load.mem;
+  const ImpExp *index = e->u.load.index;
+  const char *value;
+  if (index->lanes)
+    value = text_format("%s(%s, %s)", helper_gather(c, mem, e->lanes), pointer(c, mem),
+                        vector_exp(c, index));
+  else if (mem->lanes)
+    value = whole_vector(c, mem, index);
+  else
+    value =
+        text_format("vload%d(0, %s + (%s))", e->lanes, c_mem(c, mem), c_size(c, index));
+  return from_memory(e->type, e->lanes, value);
+}
+
+static const char *strided(CodeText *c, const ImpExp *e) {
+  const Mem *mem = e->u.strided.mem;
+  const char *value =
+      text_format("%s(%s + (%s), %s)", helper_strided(c, mem, e->lanes), pointer(c, mem),
+                  c_size(c, e->u.strided.index), c_size(c, e->u.strided.step));
+  return from_memory(e->type, e->lanes, value);
+}
+
+static void store_some(CodeText *c, const ImpStm *stm, const char *value,
+                       const char *mask) {
+  const Mem *mem = stm->u.store.mem;
+  int lanes = stm->u.store.value->lanes;
+  c_line(c, "%s(%s + (%s), %s, %s);", helper_store_some(c, mem, lanes), pointer(c, mem),
+         c_size(c, stm->u.store.index), value, mask);
+}
+
+static void store_anywhere(CodeText *c, const ImpStm *stm, const char *value,
+                           const char *mask) {
+  const Mem *mem = stm->u.store.mem;
+  int lanes = stm->u.store.value->lanes;
+  const char *at = vector_exp(c, stm->u.store.index);
+  const char *function = helper_scatter(c, mem, lanes, mask != NULL);
+  c_line(c, "%s(%s, %s, %s%s%s);", function, pointer(c, mem), at, value, mask ? ", " : "",
+         mask ? mask : "");
+}
+
+static void store_own(CodeText *c, const ImpStm *stm, const char *value,
+                      const char *mask) {
+  const Mem *mem = stm->u.store.mem;
+  const char *element = whole_vector(c, mem, stm->u.store.index);
+  PrimType type = mem->elem == PRIM_BOOL ? PRIM_U8 : mem->elem;
+  if (mask)
+    value = text_format("%s ? %s : %s", mask_for(type, mem->lanes, mask), value, element);
+  c_line(c, "%s = %s;", element, value);
+}
+
+void vector_store(CodeText *c, const ImpStm *stm) {
+  const Mem *mem = stm->u.store.mem;
+  const ImpExp *value_exp = stm->u.store.value;
+  int lanes = value_exp->lanes;
+  const char *mask = stm->u.store.mask ? named(c, stm->u.store.mask) : NULL;
+  const char *value = to_memory(mem->elem, lanes, vector_exp(c, value_exp));
+  if (stm->u.store.index->lanes)
+    store_anywhere(c, stm, value, mask);
+  else if (mem->lanes)
+    store_own(c, stm, value, mask);
+  else if (stm->u.store.step)
+    c_line(c, "%s(%s + (%s), %s, %s);", helper_spread(c, mem, lanes), pointer(c, mem),
+           c_size(c, stm->u.store.index), c_size(c, stm->u.store.step), value);
+  else if (mask)
+    store_some(c, stm, value, mask);
+  else
+    c_line(c, "vstore%d(%s, 0, %s + (%s));", lanes, value, c_mem(c, mem),
+           c_size(c, stm->u.store.index));
+}
+
+void vector_check(CodeText *c, const ImpStm *stm) {
+  const ImpExp *condition = stm->u.check.condition;
+  int lanes = condition->lanes;
+  const char *failed = vector_temporary(c, vector_type(PRIM_BOOL, lanes), "failed",
+                                        text_format("~%s", vector_exp(c, condition)));
+  c_line(c, "if (%s(%s)) {", helper_any(c, lanes), failed);
+  c_open(c);
+  const char *lane = vector_temporary(
+      c, "int", "lane", text_format("%s(%s)", helper_first(c, lanes), failed));
+  Text *call = text_new();
+  int count = emit_check_values(stm);
+  text_printf(call, "%s(flc_error, %d", count > 4 ? "flc_fail_8" : "flc_fail",
+              emit_check(c->e, stm));
+  for (int i = 0; i < (count > 4 ? IMP_CHECK_VALUES : 4); i++) {
+    if (i >= count) {
+      text_add(call, ", 0");
+      continue;
+    }
+    const ImpExp *value = imp_convert(PRIM_I64, imp_splat(stm->u.check.values[i], lanes));
+    text_printf(call, ", %s(%s, %s)", helper_pick(c, PRIM_I64, lanes),
+                vector_exp(c, value), lane);
+  }
+  c_line(c, "%s);", text_str(call));
+  c_line(c, "return;");
+  c_close(c);
+}
+
+// ---- operators
+
+// One lane after the other, by the functions for scalars.
+static const char *each_lane(CodeText *c, const ImpExp *e, const char *function) {
+  const ImpExp *operands[3];
+  int count = imp_operands(e, operands);
+  Text *t = text_new();
+  text_printf(t, "%s(", helper_each(c, function, e));
+  for (int i = 0; i < count; i++)
+    text_printf(t, "%s%s", i ? ", " : "", vector_exp(c, operands[i]));
+  text_add(t, ")");
+  return text_str(t);
+}
+
+static const char *wrapping(const ImpExp *e, const char *a, const char *op,
+                            const char *b) {
+  PrimType type = e->type;
+  if (prim_is_float(type) || !prim_is_signed(type))
+    return text_format("(%s %s %s)", a, op, b);
+  const char *plain = vector_type(type, e->lanes);
+  return text_format("as_%s(as_u%s(%s) %s as_u%s(%s))", plain, plain, a, op, plain, b);
+}
+
+// Index arithmetic does not overflow, but PoCL would make no use of that: as it is.
+static const char *compare(const ImpExp *e, const char *a, const char *op,
+                           const char *b) {
+  PrimType type = e->u.op.operands;
+  bool same = type == PRIM_I32 || type == PRIM_U32 || type == PRIM_F32;
+  if (same) return text_format("(%s %s %s)", a, op, b);
+  return text_format("convert_int%d(%s %s %s)", e->lanes, a, op, b);
+}
+
+static const char *of_bools(const ImpExp *e, const char *a, const char *b) {
+  PrimOp op = e->u.op.op;
+  if (op == OP_EQ) return text_format("(~(%s ^ %s))", a, b);
+  if (op == OP_NE) return text_format("(%s ^ %s)", a, b);
+  if (op == OP_LT) return text_format("(~%s & %s)", a, b);
+  if (op == OP_LE) return text_format("(~%s | %s)", a, b);
+  return text_format("(%s %s %s)", a, op_vector(op, PRIM_BOOL), b);
+}
+
+static const char *least_or_greatest(CodeText *c, const ImpExp *e) {
+  const char *a = named(c, e->u.op.args[0]), *b = named(c, e->u.op.args[1]);
+  if (!prim_is_float(e->type))
+    return text_format("%s(%s, %s)", op_vector(e->u.op.op, e->type), a, b);
+  const char *sign = e->u.op.op == OP_MIN ? "<" : ">";
+  return text_format("((%s %s %s) | (%s != %s) ? %s : %s)", b, sign, a, a, a, b, a);
+}
+
+// A division that vectors have: of floats, or truncating by a constant that is neither 0 nor -1.
+static bool is_vector_division(const ImpExp *e) {
+  PrimOp op = e->u.op.op;
+  const ImpExp *divisor = e->u.op.args[1];
+  if (prim_is_float(e->type)) return true;
+  if (divisor->kind == IMP_SPLAT) divisor = divisor->u.convert.arg;
+  bool positive = divisor->kind == IMP_CONST && divisor->u.constant.u.i > 0;
+  return positive && (op == OP_QUOT || op == OP_REM || !prim_is_signed(e->type));
+}
+
+// `vector` is the operator's name in OpenCL.
+static const char *binary(CodeText *c, const ImpExp *e, const char *vector) {
+  PrimOp op = e->u.op.op;
+  PrimType type = e->u.op.operands;
+  if (op_cost(op, type) == COST_DIVISION && !is_vector_division(e)) return NULL;
+  if (op == OP_MIN || op == OP_MAX) return least_or_greatest(c, e);
+  const char *a = vector_exp(c, e->u.op.args[0]), *b = vector_exp(c, e->u.op.args[1]);
+  if (type == PRIM_BOOL) return of_bools(e, a, b);
+  if (e->type == PRIM_BOOL) return compare(e, a, vector, b);
+  if (op == OP_ADD || op == OP_SUB || op == OP_MUL) return wrapping(e, a, vector, b);
+  return text_format("(%s %s %s)", a, vector, b);
+}
+
+static const char *unary(CodeText *c, const ImpExp *e, const char *vector) {
+  PrimOp op = e->u.op.op;
+  PrimType type = e->u.op.operands;
+  const char *a = vector_exp(c, e->u.op.args[0]), *name = vector_type(type, e->lanes);
+  if (op == OP_NEG && prim_is_int(type))
+    return wrapping(e, text_format("((%s)(0))", name), "-", a);
+  if (op == OP_NEG || op == OP_NOT) return text_format("(%s%s)", vector, a);
+  if (op == OP_ABS && prim_is_float(type)) return text_format("fabs(%s)", a);
+  if (op == OP_ABS) return text_format("as_%s(abs(%s))", name, a);
+  return text_format("%s(%s)", vector, a);
+}
+
+static const char *ternary(CodeText *c, const ImpExp *e, const char *vector) {
+  const char *a = vector_exp(c, e->u.op.args[0]), *b = vector_exp(c, e->u.op.args[1]),
+             *d = vector_exp(c, e->u.op.args[2]);
+  // OpenCL's own `mad` may round once.
+  if (e->u.op.op == OP_MAD) return text_format("(%s * %s + %s)", a, b, d);
+  return text_format("%s(%s, %s, %s)", vector, a, b, d);
+}
+
+// Is it NaN, is it infinite?  By comparisons, whatever the device's functions cost.
+static const char *tested(CodeText *c, const ImpExp *e) {
+  const char *a = named(c, e->u.op.args[0]);
+  const char *nan = compare(e, a, "!=", a);
+  if (e->u.op.op == OP_ISNAN) return nan;
+  const char *difference = text_format("(%s - %s)", a, a);
+  return text_format("(~%s & %s)", nan, compare(e, difference, "!=", difference));
+}
+
+// A function of our own or OpenCL's, or NULL.
+static const char *library_function(CodeText *c, const ImpExp *e) {
+  MathUse use = { e->u.op.op, e->u.op.operands, e->lanes };
+  if (op_cost(use.op, use.type) != COST_LIBRARY) return NULL;
+  const char *own = c->math ? emit_math_use(c->math, use) : NULL;
+  return own ? own : op_vector(use.op, use.type);
+}
+
+static const char *call_library(CodeText *c, const ImpExp *e, const char *function) {
+  const char *a = vector_exp(c, e->u.op.args[0]);
+  if (op_arity(e->u.op.op) == 1) return text_format("%s(%s)", function, a);
+  return text_format("%s(%s, %s)", function, a, vector_exp(c, e->u.op.args[1]));
+}
+
+static const char *operation(CodeText *c, const ImpExp *e) {
+  PrimOp op = e->u.op.op;
+  PrimType type = e->u.op.operands;
+  const char *vector = op_vector(op, type), *text = NULL;
+  if (op == OP_ISNAN || op == OP_ISINF) return tested(c, e);
+  const char *function = library_function(c, e);
+  if (function) return call_library(c, e, function);
+  if (vector || op == OP_MAD)
+    text = op_arity(op) == 1   ? unary(c, e, vector)
+           : op_arity(op) == 2 ? binary(c, e, vector)
+                               : ternary(c, e, vector);
+  if (text) return text;
+  return each_lane(c, e, text_format("flc_%s_%s", op_name(op), prim_type_name(type)));
+}
+
+static const char *is_not_zero(PrimType type, int lanes, const char *value) {
+  const char *test = text_format("(%s != (%s)(0))", value, vector_type(type, lanes));
+  return prim_size_bytes(type) == 4 ? test : text_format("convert_int%d%s", lanes, test);
+}
+
+static const char *conversion(CodeText *c, const ImpExp *e) {
+  const ImpExp *arg = e->u.convert.arg;
+  PrimType from = arg->type;
+  const char *value = vector_exp(c, arg);
+  if (e->type == from) return value;
+  if (e->type == PRIM_BOOL) return is_not_zero(from, e->lanes, value);
+  if (prim_is_float(from) && prim_is_int(e->type))
+    return text_format("%s(%s)", helper_to_int(c, from, e->type, e->lanes), value);
+  if (from == PRIM_BOOL) value = text_format("(%s & 1)", value);
+  if (prim_extends_by_zeros(e->type, from))
+    value = text_format("as_%s(%s)", vector_type(prim_unsigned(from), e->lanes), value);
+  return text_format("convert_%s(%s)", vector_type(e->type, e->lanes), value);
+}
+
+static const char *choice(CodeText *c, const ImpExp *e) {
+  const char *mask = vector_exp(c, e->u.select.condition);
+  const char *a = vector_exp(c, e->u.select.a), *b = vector_exp(c, e->u.select.b);
+  return text_format("(%s ? %s : %s)", mask_for(e->type, e->lanes, mask), a, b);
+}
+
+// ---- lanes
+
+// How many lanes from `i` on come from the same vector, as a vector may be named: 1, 2, 4, 8 or 16.
+static int run_from(const ImpExp *e, int i) {
+  bool second = e->u.permute.from[i] >= e->lanes;
+  int length = 1;
+  while (i + length < e->lanes && (e->u.permute.from[i + length] >= e->lanes) == second)
+    length++;
+  int run = 16;
+  while (run > length)
+    run /= 2;
+  return run;
+}
+
+static const char *permutation(CodeText *c, const ImpExp *e) {
+  const char *a = named(c, e->u.permute.a);
+  const char *b = e->u.permute.b ? named(c, e->u.permute.b) : a;
+  Text *t = text_new();
+  text_printf(t, "(%s)(", vector_type(e->type, e->lanes));
+  for (int i = 0; i < e->lanes;) {
+    int run = run_from(e, i);
+    text_printf(t, "%s%s.s", i ? ", " : "", e->u.permute.from[i] < e->lanes ? a : b);
+    for (int k = 0; k < run; k++, i++)
+      text_printf(t, "%c", vector_digit(e->u.permute.from[i] % e->lanes));
+  }
+  text_add(t, ")");
+  return text_str(t);
+}
+
+const char *vector_exp(CodeText *c, const ImpExp *e) {
+  switch (e->kind) {
+  case IMP_VAR: return c_var(c, e->u.var);
+  case IMP_OP: return operation(c, e);
+  case IMP_CONVERT: return conversion(c, e);
+  case IMP_BITS:
+    return text_format("as_%s(%s)", vector_type(e->type, e->lanes),
+                       vector_exp(c, e->u.convert.arg));
+  case IMP_LOAD: return load(c, e);
+  case IMP_SELECT: return choice(c, e);
+  case IMP_SPLAT: return splat(e, c_exp(c, e->u.convert.arg));
+  case IMP_IOTA: return helper_iota(c, e->type, e->lanes);
+  case IMP_STRIDED: return strided(c, e);
+  case IMP_PERMUTE: return permutation(c, e);
+  case IMP_CONST:
+  case IMP_ITEM:
+  case IMP_TUNING:
+  case IMP_PICK:
+  case IMP_ANY:
+  case IMP_ALL:
+  case IMP_MOST: break;
+  }
+  bug(c->e->c, (Loc){ 0 }, "an expression without vector code");
+}

@@ -1,0 +1,41 @@
+// Vector expressions and stores of kernels, as OpenCL C (c_vector.c, vector_helpers.c).
+//
+// A vector of bools is one of ints, 0 and -1, whatever was compared; in memory it is one of bytes.
+#pragma once
+#include "emit/emit.h"
+
+// The expression as a vector.  May write statements before the one that it is meant for.
+const char *vector_exp(CodeText *c, const ImpExp *e);
+const char *vector_type(PrimType type, int lanes);         // "float16"; "int16" for bools
+const char *vector_memory_type(PrimType type, int lanes);  // "uchar16" for bools
+void vector_store(CodeText *c, const ImpStm *stm);
+void vector_check(CodeText *c, const ImpStm *stm);
+const char *vector_temporary(CodeText *c, const char *type, const char *name,
+                             const char *value);
+char vector_digit(int lane);  // as in v.sf
+
+// ---- functions that a kernel's text begins with if it calls them; each returns its name
+
+// Where an array lies, for the type of pointers to it.
+typedef struct VectorPlace {
+  const char *space;  // "__global "
+  char letter;        // 'g': for the function's name
+} VectorPlace;
+VectorPlace vector_place(const Mem *mem);
+
+const char *helper_gather(CodeText *c, const Mem *mem, int lanes);   // (p, indices)
+const char *helper_strided(CodeText *c, const Mem *mem, int lanes);  // (p, step)
+const char *helper_scatter(CodeText *c, const Mem *mem, int lanes,
+                           bool masked);  // (p, indices, values, mask)
+const char *helper_spread(CodeText *c, const Mem *mem, int lanes);  // (p, step, values)
+const char *helper_store_some(CodeText *c, const Mem *mem,
+                              int lanes);  // (p, values, mask)
+const char *helper_each(CodeText *c, const char *function,
+                        const ImpExp *e);  // a scalar function in each lane
+const char *helper_to_int(CodeText *c, PrimType from, PrimType to, int lanes);
+const char *helper_pick(CodeText *c, PrimType type, int lanes);  // (values, lane)
+const char *helper_most(CodeText *c, int lanes);                 // (longs)
+const char *helper_any(CodeText *c, int lanes);                  // (mask)
+const char *helper_all(CodeText *c, int lanes);                  // (mask)
+const char *helper_first(CodeText *c, int lanes);  // (mask): the first lane that holds
+const char *helper_iota(CodeText *c, PrimType type, int lanes);  // a constant

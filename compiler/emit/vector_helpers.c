@@ -1,0 +1,234 @@
+// Functions on vectors that OpenCL C lacks.  A kernel's text begins with those that it calls: code that
+// goes lane by lane is long, so it stands once.
+#include "emit/c_vector.h"
+
+// The text of a helper under construction.
+static Text *helper(CodeText *c, const char *name, bool *fresh) {
+  Name interned = name_of(c->e->c->names, name);
+  *fresh = !map_has(c->helpers, interned);
+  map_put(c->helpers, interned, interned);
+  return c->helper_text;
+}
+
+// "before0after, before1after, .." with the lanes' digits.
+static void add_lanes(Text *t, int lanes, const char *before, const char *after) {
+  for (int i = 0; i < lanes; i++)
+    text_printf(t, "%s%s%c%s", i ? ", " : "", before, vector_digit(i), after);
+}
+
+VectorPlace vector_place(const Mem *mem) {
+  if (mem->space == MEM_PRIVATE) return (VectorPlace){ "", 'p' };
+  if (mem->space == MEM_LOCAL) return (VectorPlace){ "FLC_LOCAL ", 'l' };
+  return (VectorPlace){ "__global ", 'g' };
+}
+
+// flc_<what>_f32_16g
+static const char *memory_name(const char *what, const Mem *mem, int lanes) {
+  return text_format("flc_%s_%s_%d%c", what, prim_type_name(mem->elem), lanes,
+                     vector_place(mem).letter);
+}
+
+static const char *pointer(const Mem *mem) {
+  return text_format("%s%s *p", vector_place(mem).space, c_memory_type(mem->elem));
+}
+
+const char *helper_gather(CodeText *c, const Mem *mem, int lanes) {
+  const char *name = memory_name("gather", mem, lanes);
+  const char *type = vector_memory_type(mem->elem, lanes);
+  bool fresh;
+  Text *t = helper(c, name, &fresh);
+  if (!fresh) return name;
+  text_printf(t, "static %s %s(%s, long%d at) {\n  return (%s)(", type, name,
+              pointer(mem), lanes, type);
+  add_lanes(t, lanes, "p[at.s", "]");
+  text_add(t, ");\n}\n");
+  return name;
+}
+
+const char *helper_strided(CodeText *c, const Mem *mem, int lanes) {
+  const char *name = memory_name("strided", mem, lanes);
+  const char *type = vector_memory_type(mem->elem, lanes);
+  bool fresh;
+  Text *t = helper(c, name, &fresh);
+  if (!fresh) return name;
+  text_printf(t, "static %s %s(%s, long step) {\n  return (%s)(", type, name,
+              pointer(mem), type);
+  for (int i = 0; i < lanes; i++)
+    text_printf(t, i ? ", p[%d * step]" : "p[%d * step]", i);
+  text_add(t, ");\n}\n");
+  return name;
+}
+
+const char *helper_scatter(CodeText *c, const Mem *mem, int lanes, bool masked) {
+  const char *name = memory_name(masked ? "scatter_some" : "scatter", mem, lanes);
+  bool fresh;
+  Text *t = helper(c, name, &fresh);
+  if (!fresh) return name;
+  text_printf(t, "static void %s(%s, long%d at, %s x", name, pointer(mem), lanes,
+              vector_memory_type(mem->elem, lanes));
+  if (masked) text_printf(t, ", int%d mask", lanes);
+  text_add(t, ") {\n");
+  for (int i = 0; i < lanes; i++) {
+    char digit = vector_digit(i);
+    const char *condition = masked ? text_format("if (mask.s%c) ", digit) : "";
+    text_printf(t, "  %sp[at.s%c] = x.s%c;\n", condition, digit, digit);
+  }
+  text_add(t, "}\n");
+  return name;
+}
+
+const char *helper_spread(CodeText *c, const Mem *mem, int lanes) {
+  const char *name = memory_name("spread", mem, lanes);
+  bool fresh;
+  Text *t = helper(c, name, &fresh);
+  if (!fresh) return name;
+  text_printf(t, "static void %s(%s, long step, %s x) {\n", name, pointer(mem),
+              vector_memory_type(mem->elem, lanes));
+  for (int i = 0; i < lanes; i++)
+    text_printf(t, "  p[%d * step] = x.s%c;\n", i, vector_digit(i));
+  text_add(t, "}\n");
+  return name;
+}
+
+const char *helper_store_some(CodeText *c, const Mem *mem, int lanes) {
+  const char *name = memory_name("store_some", mem, lanes), *all = helper_all(c, lanes);
+  bool fresh;
+  Text *t = helper(c, name, &fresh);
+  if (!fresh) return name;
+  text_printf(t, "static void %s(%s, %s x, int%d mask) {\n", name, pointer(mem),
+              vector_memory_type(mem->elem, lanes), lanes);
+  text_printf(t, "  if (%s(mask)) {\n    vstore%d(x, 0, p);\n    return;\n  }\n", all,
+              lanes);
+  for (int i = 0; i < lanes; i++)
+    text_printf(t, "  if (mask.s%c) p[%d] = x.s%c;\n", vector_digit(i), i,
+                vector_digit(i));
+  text_add(t, "}\n");
+  return name;
+}
+
+const char *helper_each(CodeText *c, const char *function, const ImpExp *e) {
+  const ImpExp *operands[3];
+  int count = imp_operands(e, operands), lanes = e->lanes;
+  const char *name = text_format("%s_%d", function, lanes);
+  const char *type = vector_type(e->type, lanes);
+  bool fresh;
+  Text *t = helper(c, name, &fresh);
+  if (!fresh) return name;
+  text_printf(t, "static %s %s(", type, name);
+  for (int i = 0; i < count; i++)
+    text_printf(t, "%s%s %c", i ? ", " : "", vector_type(operands[i]->type, lanes),
+                'a' + i);
+  text_printf(t, ") {\n  return (%s)(", type);
+  for (int lane = 0; lane < lanes; lane++) {
+    text_printf(t, "%s%s(", lane ? ", " : "", function);
+    for (int i = 0; i < count; i++)
+      text_printf(t, "%s%c.s%c", i ? ", " : "", 'a' + i, vector_digit(lane));
+    text_add(t, ")");
+  }
+  text_add(t, ");\n}\n");
+  return name;
+}
+
+// Towards zero; NaN and infinities give 0, and what is out of range the nearest integer.
+const char *helper_to_int(CodeText *c, PrimType from, PrimType to, int lanes) {
+  const char *name =
+      text_format("flc_%s_to_%s_%d", prim_type_name(from), prim_type_name(to), lanes);
+  bool fresh;
+  Text *t = helper(c, name, &fresh);
+  if (!fresh) return name;
+  const char *in = vector_type(from, lanes), *out = vector_type(to, lanes);
+  const char *mask = vector_type(from == PRIM_F64 ? PRIM_I64 : PRIM_I32, lanes);
+  Prim most = prim_highest(to), least = prim_lowest(to);
+  // Exact in either float type: a power of two, and its negation or zero.
+  double above = prim_is_signed(to) ? -prim_to_double(least)
+                                    : (double)(1ull << (prim_bits(to) - 1)) * 2;
+  double below = prim_is_signed(to) ? prim_to_double(least) : 0;
+  const char *suffix = from == PRIM_F32 ? "f" : "";
+  text_printf(t, "static %s %s(%s x) {\n", out, name, in);
+  text_printf(t, "  %s high = x >= %.1f%s, low = x <= %.1f%s;\n", mask, above, suffix,
+              below, suffix);
+  text_printf(t, "  %s odd = x != x || fabs(x) == INFINITY;\n", mask);
+  text_printf(t, "  %s r = convert_%s(high || low || odd ? (%s)(0) : x);\n", out, out,
+              in);
+  const char *wide = vector_type(prim_size_bytes(to) == 8   ? PRIM_I64
+                                 : prim_size_bytes(to) == 4 ? PRIM_I32
+                                 : prim_size_bytes(to) == 2 ? PRIM_I16
+                                                            : PRIM_I8,
+                                 lanes);
+  text_printf(t, "  r = convert_%s(high && !odd) ? (%s)(%s) : r;\n", wide, out,
+              c_exp(c, imp_const(most)));
+  text_printf(t, "  return convert_%s(low && !odd) ? (%s)(%s) : r;\n}\n", wide, out,
+              c_exp(c, imp_const(least)));
+  return name;
+}
+
+const char *helper_pick(CodeText *c, PrimType type, int lanes) {
+  const char *name = text_format("flc_pick_%s_%d", prim_type_name(type), lanes);
+  const char *elem = type == PRIM_BOOL ? "int" : c_type(type);
+  bool fresh;
+  Text *t = helper(c, name, &fresh);
+  if (!fresh) return name;
+  text_printf(t, "static %s %s(%s values, long lane) {\n  %s each[%d];\n", elem, name,
+              vector_type(type, lanes), elem, lanes);
+  text_printf(t, "  vstore%d(values, 0, each);\n  return each[lane];\n}\n", lanes);
+  return name;
+}
+
+const char *helper_most(CodeText *c, int lanes) {
+  const char *name = text_format("flc_most_%d", lanes);
+  bool fresh;
+  Text *t = helper(c, name, &fresh);
+  if (!fresh) return name;
+  text_printf(t, "static long %s(long%d v%d) {\n", name, lanes, lanes);
+  for (int half = lanes / 2; half >= 2; half /= 2)
+    text_printf(t, "  long%d v%d = max(v%d.lo, v%d.hi);\n", half, half, 2 * half,
+                2 * half);
+  text_add(t, "  return max(v2.x, v2.y);\n}\n");
+  return name;
+}
+
+// OpenCL's `any` and `all` are a test per lane in PoCL 3.1; the lanes' bytes are one number, or two.
+const char *helper_any(CodeText *c, int lanes) {
+  const char *name = text_format("flc_any_%d", lanes);
+  bool fresh;
+  Text *t = helper(c, name, &fresh);
+  if (!fresh) return name;
+  text_printf(t, "static int %s(int%d mask) {\n  return %s;\n}\n", name, lanes,
+              emit_any_lane("mask", lanes));
+  return name;
+}
+
+const char *helper_all(CodeText *c, int lanes) {
+  const char *name = text_format("flc_all_%d", lanes), *any = helper_any(c, lanes);
+  bool fresh;
+  Text *t = helper(c, name, &fresh);
+  if (!fresh) return name;
+  text_printf(t, "static int %s(int%d mask) {\n  return !%s(~mask);\n}\n", name, lanes,
+              any);
+  return name;
+}
+
+const char *helper_first(CodeText *c, int lanes) {
+  const char *name = text_format("flc_first_%d", lanes);
+  bool fresh;
+  Text *t = helper(c, name, &fresh);
+  if (!fresh) return name;
+  text_printf(t, "static int %s(int%d mask) {\n  int each[%d], lane = 0;\n", name, lanes,
+              lanes);
+  text_printf(t, "  vstore%d(mask, 0, each);\n", lanes);
+  text_printf(t, "  while (lane < %d && !each[lane]) lane++;\n  return lane;\n}\n",
+              lanes - 1);
+  return name;
+}
+
+const char *helper_iota(CodeText *c, PrimType type, int lanes) {
+  const char *name = text_format("FLC_IOTA_%s_%d", prim_type_name(type), lanes);
+  bool fresh;
+  Text *t = helper(c, name, &fresh);
+  if (!fresh) return name;
+  text_printf(t, "#define %s ((%s)(", name, vector_type(type, lanes));
+  for (int i = 0; i < lanes; i++)
+    text_printf(t, i ? ", %d" : "%d", i);
+  text_add(t, "))\n");
+  return name;
+}

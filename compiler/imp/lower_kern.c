@@ -1,0 +1,370 @@
+#include "imp/lower_kern.h"
+
+// ---- copies
+
+Copies copies_over(KernCode *kc, AxisSet set) {
+  return (Copies){ .kc = kc, .set = set & kc->open & ~kc->fixed };
+}
+
+bool copies_next(Copies *c) {
+  int *at = c->kc->at;
+  for (int i = MAX_LOCKS - 1; i >= 0; i--) {
+    if (!(c->set & 1u << i)) continue;
+    if (c->started && ++at[i] < c->kc->counts[i]) return true;
+    at[i] = 0;
+  }
+  if (c->started) return false;
+  return c->started = true;
+}
+
+int copy_count(const KernCode *kc, AxisSet set) {
+  int count = 1;
+  for (int i = 0; i < MAX_LOCKS; i++)
+    if (set & 1u << i) count *= kc->counts[i];
+  return count;
+}
+
+int copy_at(const KernCode *kc, AxisSet set) {
+  int number = 0;
+  for (int i = 0; i < MAX_LOCKS; i++)
+    if (set & 1u << i) number = number * kc->counts[i] + kc->at[i];
+  return number;
+}
+
+// ---- values
+
+AxisSet set_of_var(const KernCode *kc, const Var *var) {
+  return kc->vary ? vary_var(kc->vary, var) : 0;
+}
+
+AxisSet set_of_term(const KernCode *kc, const Term *t) {
+  return kc->vary ? vary_term(kc->vary, t) : 0;
+}
+
+bool in_lanes(const KernCode *kc, AxisSet set) { return (set & kc->lane) != 0; }
+
+Value *copies_new(KernCode *kc, const Var *var, AxisSet set) {
+  bool affine = kc->vary && vary_step(kc->vary, var);
+  Value *value = new_node(Value, .set = set & kc->open & ~kc->fixed,
+                          .vector = in_lanes(kc, set) && !affine);
+  value->copies = new_array(const ImpExp *, copy_count(kc, value->set) + 1);
+  map_put(kc->values, var, value);
+  return value;
+}
+
+static const Var *fresh_copy(KernCode *kc, const Var *var, Value *value) {
+  const Var *copy = var_like(kc->k->lower->c, var);
+  map_put(kc->k->inside, copy, copy);
+  value->copies[copy_at(kc, value->set)] =
+      value->vector ? imp_vector_var(copy, kc->lanes) : imp_var(copy);
+  return copy;
+}
+
+void declare_copy(KernCode *kc, const Var *var, Value *value, const ImpExp *is) {
+  const Var *copy = fresh_copy(kc, var, value);
+  if (value->vector) is = imp_splat(is, kc->lanes);
+  add_stm(kc, (ImpStm){ .kind = IMP_DECLARE, .u.declare = { copy, is, is->lanes } });
+}
+
+Value *declare_copies(KernCode *kc, const Var *var, AxisSet set) {
+  Value *value = copies_new(kc, var, set);
+  int lanes = value->vector ? kc->lanes : 0;
+  for (Copies c = copies_over(kc, value->set); copies_next(&c);)
+    add_stm(kc, (ImpStm){ .kind = IMP_DECLARE,
+                          .u.declare = { fresh_copy(kc, var, value), NULL, lanes } });
+  return value;
+}
+
+const ImpExp *copy_of(const KernCode *kc, const Value *value) {
+  return value->copies[copy_at(kc, value->set)];
+}
+
+void assign_copy(KernCode *kc, const Value *value, const ImpExp *is, const ImpExp *mask) {
+  const ImpExp *old = copy_of(kc, value);
+  if (value->vector && mask) is = imp_select(mask, imp_splat(is, kc->lanes), old);
+  if (value->vector) is = imp_splat(is, kc->lanes);
+  imp_assign(kc->k->b, old->u.var, is);
+}
+
+// ---- terms
+
+static const ImpExp *lower_operator(const Term *t, const ImpExp *const *args) {
+  switch (t->kind) {
+  case TERM_OP:
+    if (op_arity(t->u.op.op) == 1) return imp_op1(t->u.op.op, args[0]);
+    if (op_arity(t->u.op.op) == 3) return imp_op3(t->u.op.op, args[0], args[1], args[2]);
+    if (t->type == PRIM_I64 && t->u.op.op == OP_ADD) return imp_add(args[0], args[1]);
+    if (t->type == PRIM_I64 && t->u.op.op == OP_MUL) return imp_mul(args[0], args[1]);
+    return imp_op2(t->u.op.op, args[0], args[1]);
+  case TERM_CONVERT: return imp_convert(t->type, args[0]);
+  case TERM_BITS: return imp_bits(t->type, args[0]);
+  case TERM_SELECT: return imp_select(args[0], args[1], args[2]);
+  case TERM_CONST: return imp_const(t->u.constant);
+  case TERM_TUNING: return imp_tuning(t->u.tuning);
+  case TERM_VAR: return imp_var(t->u.var);
+  }
+  return NULL;
+}
+
+const ImpExp *lower_scalar(KernCode *kc, const Term *t) {
+  if (t->kind == TERM_VAR) {
+    const Value *value = map_get(kc->values, t->u.var);
+    return value ? copy_of(kc, value) : imp_var(t->u.var);
+  }
+  if (t->kind == TERM_TUNING) return code_tuning(kc->k, t->u.tuning);
+  const Term *operands[3];
+  const ImpExp *args[3];
+  int count = term_operands(t, operands);
+  for (int i = 0; i < count; i++)
+    args[i] = lower_scalar(kc, operands[i]);
+  return lower_operator(t, args);
+}
+
+static const ImpExp *affine_vector(KernCode *kc, const Affine *a) {
+  const ImpExp *base = imp_splat(lower_scalar(kc, a->base), kc->lanes);
+  const ImpExp *iota = imp_iota(PRIM_I64, kc->lanes);
+  if (!term_is_i64(a->step, 1))
+    iota = imp_op2(OP_MUL, imp_splat(lower_scalar(kc, a->step), kc->lanes), iota);
+  return imp_op2(OP_ADD, base, iota);
+}
+
+const ImpExp *lower_vector(KernCode *kc, const Term *t) {
+  Affine a;
+  if (!in_lanes(kc, set_of_term(kc, t))) return imp_splat(lower_scalar(kc, t), kc->lanes);
+  if (t->type == PRIM_I64 && vary_affine(kc->vary, t, &a)) return affine_vector(kc, &a);
+  if (t->kind == TERM_VAR) return copy_of(kc, map_get(kc->values, t->u.var));
+  const Term *operands[3];
+  const ImpExp *args[3];
+  int count = term_operands(t, operands);
+  for (int i = 0; i < count; i++)
+    args[i] = lower_vector(kc, operands[i]);
+  return lower_operator(t, args);
+}
+
+const ImpExp *lower_as(KernCode *kc, const Term *t, bool vector) {
+  return vector ? lower_vector(kc, t) : lower_scalar(kc, t);
+}
+
+const ImpExp *lower_term(KernCode *kc, const Term *t) {
+  return lower_as(kc, t, in_lanes(kc, set_of_term(kc, t)));
+}
+
+// ---- memory
+
+static Arr alloc_memory(KernCode *kc, const Tensor *t, const ImpExp *const *dims,
+                        int lanes) {
+  const ImpExp *count = imp_i64(1);
+  for (int i = 0; i < t->rank; i++)
+    count = imp_mul(count, dims[i]);
+  const Mem *mem = code_memory(kc->k, t->name, t->elem, count, lanes);
+  return arr_dense(mem, t->elem, dims, t->rank);
+}
+
+void lower_alloc(KernCode *kc, const Tensor *t) {
+  AxisSet set = kc->vary ? vary_tensor(kc->vary, t) : 0;
+  int lanes = in_lanes(kc, set) ? kc->lanes : 0;
+  Memory *memory = new_node(Memory, .set = set & kc->open & ~kc->fixed);
+  memory->copies = new_array(const Arr *, copy_count(kc, memory->set) + 1);
+  const ImpExp **dims = new_array(const ImpExp *, t->rank + 1);
+  for (int i = 0; i < t->rank; i++)
+    dims[i] = lower_scalar(kc, t->dims[i]);
+  for (Copies c = copies_over(kc, set); copies_next(&c);) {
+    Arr arr = t->open ? arr_dense(mem_new(kc->k->lower->c, t->name, MEM_ARENA, t->elem),
+                                  t->elem, dims, 0)
+                      : alloc_memory(kc, t, dims, lanes);
+    memory->copies[copy_at(kc, memory->set)] = mem_copy(&arr, sizeof arr);
+  }
+  map_put(kc->memory, t, memory);
+}
+
+static void lower_room(KernCode *kc, const KernStm *stm) {
+  const Arr *arr = memory_at(kc, stm->u.room.tensor);
+  const ImpExp *count = lower_scalar(kc, stm->u.room.count);
+  add_stm(kc, (ImpStm){ .kind = IMP_LOCAL, .u.alloc = { arr->mem, count } });
+}
+
+static const Arr *root_memory(KernCode *kc, const Tensor *t) {
+  const Memory *memory = map_get(kc->memory, t);
+  if (memory) return memory->copies[copy_at(kc, memory->set)];
+  return code_array(kc->k, atom_var(t->host));
+}
+
+const Arr *memory_at(KernCode *kc, const Tensor *t) {
+  const Arr *root = root_memory(kc, tensor_root(t));
+  if (!t->of) return root;
+  const ImpExp **dims = new_array(const ImpExp *, t->rank + 1);
+  for (int i = 0; i < t->rank; i++)
+    dims[i] = lower_scalar(kc, t->dims[i]);
+  Arr view = arr_dense(root->mem, t->elem, dims, t->rank);
+  view.offset = root->offset;
+  return mem_copy(&view, sizeof view);
+}
+
+static const ImpExp *scalar_index(KernCode *kc, const Access *access, const Arr *arr) {
+  const ImpExp *at = arr->offset;
+  for (int i = 0; i < arr->rank; i++)
+    at = imp_add(at, imp_mul(lower_scalar(kc, access->index[i]), arr->strides[i]));
+  return at;
+}
+
+static AxisSet access_set(KernCode *kc, const Access *access) {
+  AxisSet set = kc->vary ? vary_tensor(kc->vary, access->tensor) : 0;
+  for (int i = 0; i < access->tensor->rank; i++)
+    set |= set_of_term(kc, access->index[i]);
+  return set;
+}
+
+static const ImpExp *load_value(KernCode *kc, const Access *access) {
+  const Arr *arr = memory_at(kc, access->tensor);
+  if (in_lanes(kc, access_set(kc, access))) return lane_load(kc, access, arr);
+  return imp_load(arr->mem, scalar_index(kc, access, arr));
+}
+
+void lower_load(KernCode *kc, const KernStm *stm) {
+  const Var *binder = stm->binders[0];
+  Value *value = copies_new(kc, binder, access_set(kc, &stm->u.load));
+  for (Copies c = copies_over(kc, value->set); copies_next(&c);)
+    declare_copy(kc, binder, value, load_value(kc, &stm->u.load));
+}
+
+void lower_store(KernCode *kc, const KernStm *stm) {
+  const Access *to = &stm->u.store.to;
+  AxisSet set = access_set(kc, to) | set_of_term(kc, stm->u.store.value);
+  for (Copies c = copies_over(kc, set); copies_next(&c);) {
+    const Arr *arr = memory_at(kc, to->tensor);
+    const ImpExp *value = lower_as(kc, stm->u.store.value, in_lanes(kc, set));
+    if (in_lanes(kc, set))
+      lane_store(kc, to, arr, value);
+    else
+      imp_store(kc->k->b, arr->mem, scalar_index(kc, to, arr), value);
+  }
+}
+
+// ---- statements
+
+void add_stm(KernCode *kc, ImpStm stm) { imp_add_stm(kc->k->b, stm); }
+
+const ImpExp *declared(KernCode *kc, const char *name, const ImpExp *value) {
+  if (value->kind == IMP_CONST || value->kind == IMP_VAR) return value;
+  const Var *var = imp_declare(kc->k->b, name, value);
+  map_put(kc->k->inside, var, var);
+  return value->lanes ? imp_vector_var(var, value->lanes) : imp_var(var);
+}
+
+KernCode inner_code(KernCode *kc, Code *code, ImpBuilder *b) {
+  KernCode inner = *kc;
+  *code = code_inner(kc->k, b);
+  inner.k = code;
+  return inner;
+}
+
+static void lower_let(KernCode *kc, const KernStm *stm) {
+  const Var *binder = stm->binders[0];
+  Value *value = copies_new(kc, binder, set_of_var(kc, binder));
+  for (Copies c = copies_over(kc, value->set); copies_next(&c);)
+    declare_copy(kc, binder, value, lower_as(kc, stm->u.term, value->vector));
+}
+
+static void lower_call(KernCode *kc, const KernStm *stm) {
+  int count = stm->u.call.arg_count;
+  const ImpExp **args = new_array(const ImpExp *, count + 1);
+  const Var **vars = new_array(const Var *, stm->binder_count + 1);
+  for (int i = 0; i < count; i++)
+    args[i] = lower_scalar(kc, stm->u.call.args[i]);
+  for (int i = 0; i < stm->binder_count; i++)
+    vars[i] = declare_copies(kc, stm->binders[i], 0)->copies[0]->u.var;
+  add_stm(kc, (ImpStm){ .kind = IMP_CALL,
+                        .u.call = { stm->u.call.function, vars, stm->binder_count, args,
+                                    count } });
+}
+
+static AxisSet check_set(KernCode *kc, const KernStm *stm) {
+  AxisSet set = set_of_term(kc, stm->u.check.condition);
+  for (int i = 0; i < stm->u.check.value_count; i++)
+    set |= set_of_term(kc, stm->u.check.values[i]);
+  return set;
+}
+
+static void lower_check(KernCode *kc, const KernStm *stm) {
+  AxisSet set = check_set(kc, stm);
+  int count = stm->u.check.value_count;
+  bool vector = in_lanes(kc, set_of_term(kc, stm->u.check.condition));
+  for (Copies c = copies_over(kc, set); copies_next(&c);) {
+    const ImpExp **values = new_array(const ImpExp *, count + 1);
+    const ImpExp *condition = lower_as(kc, stm->u.check.condition, vector);
+    for (int i = 0; i < count; i++)
+      values[i] = lower_as(kc, stm->u.check.values[i], vector);
+    if (vector && kc->mask)
+      condition = imp_op2(OP_LOR, imp_op1(OP_NOT, kc->mask), condition);
+    code_check(kc->k, condition, stm->u.check.parts, values, count, stm->loc);
+  }
+}
+
+// The branch in a block of its own, with the binders' values assigned at its end.
+static ImpBlock branch_block(KernCode *kc, const KernStm *stm, const KernBlock *block) {
+  ImpBuilder b;
+  Code code;
+  KernCode inner = inner_code(kc, &code, &b);
+  lower_block(&inner, block);
+  for (int i = 0; i < stm->binder_count; i++) {
+    const Value *value = map_get(kc->values, stm->binders[i]);
+    for (Copies c = copies_over(&inner, value->set); copies_next(&c);)
+      assign_copy(&inner, value, lower_as(&inner, block->results[i], value->vector),
+                  NULL);
+  }
+  return b.block;
+}
+
+static void lower_if(KernCode *kc, const KernStm *stm) {
+  if (in_lanes(kc, set_of_term(kc, stm->u.cond.condition))) {
+    lane_if(kc, stm);
+    return;
+  }
+  const ImpExp *condition = lower_scalar(kc, stm->u.cond.condition);
+  for (int i = 0; i < stm->binder_count; i++)
+    declare_copies(kc, stm->binders[i], set_of_var(kc, stm->binders[i]));
+  ImpBlock then_block = branch_block(kc, stm, stm->u.cond.then_block);
+  ImpBlock else_block = branch_block(kc, stm, stm->u.cond.else_block);
+  add_stm(kc,
+          (ImpStm){ .kind = IMP_IF, .u.cond = { condition, then_block, else_block } });
+}
+
+static void lower_while(KernCode *kc, const KernStm *stm) {
+  const Var *going = stm->u.loop.params[stm->u.loop.which];
+  if (in_lanes(kc, set_of_var(kc, going))) {
+    lane_while(kc, stm);
+    return;
+  }
+  int count = stm->u.loop.param_count;
+  const Value **params = params_begin(kc, stm->u.loop.params, stm->u.loop.inits, count);
+  ImpBuilder b;
+  Code code;
+  KernCode inner = inner_code(kc, &code, &b);
+  lower_block(&inner, stm->u.loop.body);
+  params_next(&inner, params, stm->u.loop.body->results, count, NULL);
+  add_stm(kc, (ImpStm){
+                  .kind = IMP_WHILE,
+                  .u.loop_while = { copy_of(kc, map_get(kc->values, going)), b.block } });
+  params_end(kc, stm, params);
+}
+
+void lower_stm(KernCode *kc, const KernStm *stm) {
+  kc->k->b->loc = stm->loc;
+  switch (stm->kind) {
+  case KERN_LET: lower_let(kc, stm); return;
+  case KERN_LOAD: lower_load(kc, stm); return;
+  case KERN_STORE: lower_store(kc, stm); return;
+  case KERN_ALLOC: lower_alloc(kc, stm->u.tensor); return;
+  case KERN_ROOM: lower_room(kc, stm); return;
+  case KERN_AXIS: lower_axis(kc, stm); return;
+  case KERN_IF: lower_if(kc, stm); return;
+  case KERN_WHILE: lower_while(kc, stm); return;
+  case KERN_CALL: lower_call(kc, stm); return;
+  case KERN_CHECK: lower_check(kc, stm); return;
+  }
+}
+
+void lower_block(KernCode *kc, const KernBlock *block) {
+  for (int i = 0; i < block->count; i++)
+    lower_stm(kc, &block->stms[i]);
+}

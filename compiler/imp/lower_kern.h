@@ -1,0 +1,113 @@
+// Kernels in Kern to linear code (lower_kern.c: statements; lower_axis.c: axes; lower_lanes.c: vectors).
+//
+// Axes in lockstep (kern/kern_vary.h) turn each variable that differs between their points into copies: one
+// per point of the register axes that it differs in, vectors if it differs across the lanes.
+#pragma once
+#include "imp/lower.h"
+#include "kern/kern_vary.h"
+
+enum { MAX_LOCKS = 16 };
+
+typedef struct KernCode {
+  Code *k;                // where statements go, and what the kernel needs
+  Map *values;            // Var -> Value
+  Map *memory;            // root Tensor -> Memory
+  const Vary *vary;       // NULL: nothing runs in lockstep
+  AxisSet lane;           // the open lane axis; 0: none
+  int lanes;              // its width
+  AxisSet open;           // open register axes,
+  AxisSet fixed;          // those of them whose copy at hand is all that is made now
+  int counts[MAX_LOCKS];  // their widths,
+  int at[MAX_LOCKS];      // and the copy at hand, by number of the bit
+  const ImpExp *mask;     // the lanes that take part; NULL: all
+} KernCode;
+
+// A variable: copies by the points of the register axes in `set`.
+typedef struct Value {
+  AxisSet set;
+  bool vector;            // each copy is one
+  const ImpExp **copies;  // variables, or constants
+} Value;
+
+// An own tensor: likewise.
+typedef struct Memory {
+  AxisSet set;
+  const Arr **copies;
+} Memory;
+
+// ---- copies
+
+// for each copy over the open register axes of `set`: for (Copies c = copies_over(kc, set); copies_next(&c);)
+typedef struct Copies {
+  KernCode *kc;
+  AxisSet set;
+  bool started;
+} Copies;
+Copies copies_over(KernCode *kc, AxisSet set);
+bool copies_next(Copies *copies);
+int copy_count(const KernCode *kc, AxisSet set);
+int copy_at(const KernCode *kc, AxisSet set);  // the number of the copy at hand
+
+// ---- values
+
+AxisSet set_of_var(const KernCode *kc, const Var *var);
+AxisSet set_of_term(const KernCode *kc, const Term *t);
+bool in_lanes(const KernCode *kc, AxisSet set);
+// Room for a variable's copies.
+Value *copies_new(KernCode *kc, const Var *var, AxisSet set);
+// Declares the copy at hand, with its value.
+void declare_copy(KernCode *kc, const Var *var, Value *value, const ImpExp *is);
+// Declares all copies, without values.
+Value *declare_copies(KernCode *kc, const Var *var, AxisSet set);
+// The copy at hand gets a value, in the lanes of `mask` (NULL: all).
+void assign_copy(KernCode *kc, const Value *value, const ImpExp *is, const ImpExp *mask);
+const ImpExp *copy_of(const KernCode *kc, const Value *value);  // at hand
+
+// A term at hand: a vector if it differs across the lanes (or `vector`), else a scalar.
+const ImpExp *lower_term(KernCode *kc, const Term *t);
+const ImpExp *lower_as(KernCode *kc, const Term *t, bool vector);
+// A term that is the same in all lanes, or, of an affine one, its base.
+const ImpExp *lower_scalar(KernCode *kc, const Term *t);
+const ImpExp *lower_vector(KernCode *kc, const Term *t);
+
+// ---- blocks (lower_kern.c)
+
+void lower_block(KernCode *kc, const KernBlock *block);
+void lower_stm(KernCode *kc, const KernStm *stm);
+void lower_axis(KernCode *kc, const KernStm *stm);             // lower_axis.c
+KernCode inner_code(KernCode *kc, Code *code, ImpBuilder *b);  // for a block of its own
+// Variables that loops change: declared with their first values; all assigned at the end of a round, in the
+// lanes of `mask`; bound to the statement's binders when the loop is over.
+const Value **params_begin(KernCode *kc, const Var *const *params,
+                           const Term *const *inits, int count);
+void params_next(KernCode *kc, const Value *const *params, const Term *const *results,
+                 int count, const ImpExp *mask);
+void params_end(KernCode *kc, const KernStm *stm, const Value *const *params);
+void add_stm(KernCode *kc, ImpStm stm);
+const ImpExp *declared(KernCode *kc, const char *name, const ImpExp *value);
+
+// op left right -> out: scalars, or vectors if one is; at the copy at hand.
+void apply_op(KernCode *kc, const KernOp *op, const ImpExp *const *left,
+              const ImpExp *const *right, const ImpExp **out);
+
+// ---- memory
+
+// Where the tensor lies, for the copy at hand.
+const Arr *memory_at(KernCode *kc, const Tensor *t);
+void lower_load(KernCode *kc, const KernStm *stm);
+void lower_store(KernCode *kc, const KernStm *stm);
+void lower_alloc(KernCode *kc, const Tensor *t);
+
+// ---- lanes (lower_vector.c)
+
+// An access whose index differs from lane to lane.
+const ImpExp *lane_load(KernCode *kc, const Access *access, const Arr *arr);
+void lane_store(KernCode *kc, const Access *access, const Arr *arr, const ImpExp *value);
+const ImpExp *mask_and(const ImpExp *mask, const ImpExp *more);
+void lane_if(KernCode *kc, const KernStm *stm);
+void lane_while(KernCode *kc, const KernStm *stm);
+// The value of each operator over all lanes, in order; values: vectors.
+void reduce_lanes(KernCode *kc, const KernOp *op, const ImpExp *const *values,
+                  const ImpExp **out);
+// values become their inclusive scans.
+void scan_lanes(KernCode *kc, const KernOp *op, const ImpExp **values);

@@ -1,0 +1,199 @@
+// Seg-ops of the host through Kern: memory for the results, the kernels of the plan, their launches.
+#include "imp/lower_kern.h"
+
+// ---- the grid
+
+// The axes of the grid, outermost first, and the block at each of its points.
+typedef struct Grid {
+  SegDim *dims;
+  int count;
+  const KernBlock *block;
+} Grid;
+
+static bool is_grid(const KernBlock *block) {
+  return block->count == 1 && block->stms[0].kind == KERN_AXIS &&
+         block->stms[0].u.axis->bind == BIND_GRID;
+}
+
+static Atom width_atom(Code *host, const ImpExp *width) {
+  if (width->kind == IMP_CONST) return atom_const(width->u.constant);
+  if (width->kind == IMP_VAR) return atom_var(width->u.var);
+  return atom_var(imp_declare(host->b, "width", width));
+}
+
+static Grid find_grid(KernCode *host, const Kern *kern) {
+  Grid grid = { .block = kern->body };
+  int depth = 0;
+  for (const KernBlock *b = kern->body; is_grid(b); b = b->stms[0].u.axis->body)
+    depth++;
+  grid.dims = new_array(SegDim, depth + 1);
+  for (; is_grid(grid.block); grid.block = grid.block->stms[0].u.axis->body) {
+    const Axis *axis = grid.block->stms[0].u.axis;
+    const ImpExp *width = lower_scalar(host, axis->width);
+    grid.dims[grid.count++] = (SegDim){ axis->index, width_atom(host->k, width) };
+  }
+  return grid;
+}
+
+// ---- kernels
+
+static bool is_straight_kern(const KernBlock *block) {
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    if (stm->kind == KERN_AXIS || stm->kind == KERN_WHILE || stm->kind == KERN_CALL)
+      return false;
+    if (stm->kind == KERN_IF && (!is_straight_kern(stm->u.cond.then_block) ||
+                                 !is_straight_kern(stm->u.cond.else_block)))
+      return false;
+  }
+  return true;
+}
+
+enum {
+  FLAT_RUN = 512
+};  // points of a few dozen operations each: less than an item is worth
+
+static void launch_kern(Code *host, const Kern *kern, Map *memory) {
+  KernCode outside = { .k = host, .values = map_new(NULL), .memory = memory };
+  Grid grid = find_grid(&outside, kern);
+  KernelCode *kernel = kernel_begin(host, kern->loc);
+  KernCode kc = { .k = &kernel->code,
+                  .values = map_new(NULL),
+                  .memory = map_new(memory) };
+  Items items;
+  items_open_space(&items, host, kernel, grid.dims, grid.count,
+                   is_straight_kern(grid.block) ? FLAT_RUN : 1);
+  lower_block(&kc, grid.block);
+  items_close(&items, kern->name, true);
+}
+
+// ---- memory
+
+static const Arr *scalar_out(Code *host, const Var *binder) {
+  const Mem *mem = host_mem(host, binder->name, binder->type.elem, imp_i64(1));
+  Arr arr = arr_dense(mem, binder->type.elem, NULL, 0);
+  return mem_copy(&arr, sizeof arr);
+}
+
+// Fresh memory for results; destinations are overwritten in place if nothing else refers to theirs.
+static const Arr **make_outs(Code *host, const Stm *stm, const Body *body, int position) {
+  const SegOp *seg = stm->exp->u.seg;
+  const Arr **outs = new_array(const Arr *, stm->binder_count + 1);
+  Atom *dests = new_array(Atom, stm->binder_count + 1);
+  int count = seg_dests(seg, dests);
+  for (int i = 0; i < stm->binder_count; i++) {
+    const Var *binder = stm->binders[i];
+    if (i < count) {
+      Arr taken = host_take(host, binder, dests[i], body, position);
+      outs[i] = mem_copy(&taken, sizeof taken);
+    } else {
+      outs[i] = binder->type.rank ? host_map_out(host, binder) : scalar_out(host, binder);
+    }
+  }
+  return outs;
+}
+
+// ---- parameters
+
+// Numbers that the tuner may set: name, kind, defaults of the profiles (-1: by the device).
+typedef struct PlanParam {
+  const char *name, *kind;
+  int64_t cpu, gpu;
+} PlanParam;
+
+static const PlanParam params[] = {
+  { "segred_items", "grid_size", -1, 16384 },  { "segred_chunk", "chunk", 4096, 64 },
+  { "segscan_items", "grid_size", -1, 16384 }, { "segscan_chunk", "chunk", 4096, 64 },
+  { "seghist_items", "grid_size", -1, 1024 },
+};
+
+const ImpExp *code_tuning(Code *k, Name name) {
+  for (size_t i = 0; i < sizeof params / sizeof params[0]; i++)
+    if (name_of(k->lower->c->names, params[i].name) == name)
+      return tuning_param(k->lower, params[i].name, params[i].kind, params[i].cpu,
+                          params[i].gpu);
+  bug(k->lower->c, k->b->loc, "no parameter %s", name);
+}
+
+// ---- plans
+
+static void lower_plan(Code *host, const KernPlan *plan, Map *memory);
+
+static KernCode host_code(Code *host, Map *memory) {
+  return (KernCode){ .k = host, .values = map_new(NULL), .memory = memory };
+}
+
+// The host's scalars keep their variables: kernels mention them.
+static void lower_lets(Code *host, const KernBlock *lets, Map *memory) {
+  KernCode kc = host_code(host, memory);
+  for (int i = 0; i < lets->count; i++) {
+    const ImpExp *value = lower_scalar(&kc, lets->stms[i].u.term);
+    imp_add_stm(host->b, (ImpStm){ .kind = IMP_DECLARE,
+                                   .u.declare = { lets->stms[i].binders[0], value, 0 } });
+  }
+}
+
+static void make_temp(Code *host, const Tensor *t, Map *memory) {
+  KernCode kc = host_code(host, memory);
+  const ImpExp **dims = new_array(const ImpExp *, t->rank + 1);
+  for (int i = 0; i < t->rank; i++)
+    dims[i] = lower_scalar(&kc, t->dims[i]);
+  Arr arr = arr_dense(NULL, t->elem, dims, t->rank);
+  arr.mem = host_mem(host, t->name, t->elem, arr_count(&arr));
+  Memory *temp = new_node(Memory, .copies = new_array(const Arr *, 1));
+  temp->copies[0] = mem_copy(&arr, sizeof arr);
+  map_put(memory, t, temp);
+}
+
+static void lower_parts(Code *host, const KernPlan *plan, Map *outer) {
+  if (plan->kern) {
+    launch_kern(host, plan->kern, outer);
+    return;
+  }
+  Map *memory = map_new(outer);
+  for (int i = 0; i < plan->temp_count; i++)
+    make_temp(host, plan->temps[i], memory);
+  for (int i = 0; i < plan->part_count; i++)
+    lower_plan(host, plan->parts[i], memory);
+  for (int i = 0; i < plan->temp_count; i++) {
+    const Memory *temp = map_get(memory, plan->temps[i]);
+    imp_add_stm(host->b,
+                (ImpStm){ .kind = IMP_RELEASE, .u.mem = { temp->copies[0]->mem } });
+  }
+}
+
+// if condition { this } else { the other }
+static void lower_plan(Code *host, const KernPlan *plan, Map *memory) {
+  if (plan->lets) lower_lets(host, plan->lets, memory);
+  if (!plan->condition) {
+    lower_parts(host, plan, memory);
+    return;
+  }
+  KernCode kc = host_code(host, memory);
+  const ImpExp *condition = lower_scalar(&kc, plan->condition);
+  ImpBuilder yes, no;
+  Code yes_code = code_inner(host, &yes), no_code = code_inner(host, &no);
+  lower_parts(&yes_code, plan, memory);
+  lower_plan(&no_code, plan->otherwise, memory);
+  imp_add_stm(host->b,
+              (ImpStm){ .kind = IMP_IF, .u.cond = { condition, yes.block, no.block } });
+}
+
+void lower_kern_seg(Code *host, const Stm *stm, const Body *body, int position) {
+  const Arr **outs = make_outs(host, stm, body, position);
+  for (int i = 0; i < stm->binder_count; i++)
+    if (stm->binders[i]->type.rank > 0) code_bind(host, stm->binders[i], *outs[i]);
+  KernSeg seg =
+      kern_from_seg(host->lower->c, code_kern_host(host), stm, &host->lower->copies);
+  if (host->lower->c->check_ir) kern_check(host->lower->c, seg.kern);
+  Map *memory = map_new(NULL);
+  for (int i = 0; i < stm->binder_count; i++) {
+    Memory *out = new_node(Memory, .copies = new_array(const Arr *, 1));
+    out->copies[0] = outs[i];
+    map_put(memory, seg.outs[i], out);
+  }
+  const KernPlan *plan = kern_schedule(host->lower->c, host->lower->profile, &seg);
+  vec_push(&host->lower->plans, plan);
+  lower_plan(host, plan, memory);
+  seg_bind_results(host, stm, outs);
+}

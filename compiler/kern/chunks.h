@@ -1,0 +1,24 @@
+// Reductions, scans and histograms over long rows, cut into chunks that items work on at the same time.
+#pragma once
+#include "kern/plan.h"
+
+// What a kernel of unknown sizes is for.
+typedef enum KernUse {
+  USE_POINTS,  // many points
+  USE_CHUNKS,  // a few, with long rows: each keeps an item busy
+  USE_FEW,     // a few, and short: as it is
+} KernUse;
+
+// What the host decides: how many chunks per row, how many elements in each.
+typedef struct Chunks {
+  const KernBlock *lets;
+  const Term *count, *size;
+  const Tensor *const *temps;  // partial results [rows..][count], or copies of histograms
+  int temp_count;
+  const Kern *phases[3];
+  KernUse uses[3];
+  int phase_count;
+} Chunks;
+
+// The kernel in phases: its points must end in a reduction, scan or histogram.  False if they do not.
+bool kern_in_chunks(Compiler *c, const Kern *kern, Chunks *out);

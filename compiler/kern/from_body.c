@@ -1,0 +1,261 @@
+// Sequential bodies: scalar expressions with their checks, array operations as loops, and the walk over
+// statements.  Results are made in place where the consumer wants them (`wanted`).
+#include "kern/from_flat.h"
+
+const Term **from_scalars(int count) { return new_array(const Term *, count + 1); }
+
+const View **from_places(int count) { return new_array(const View *, count + 1); }
+
+// ---- scalars
+
+static const Term *operation(From *f, const Exp *exp, Loc loc) {
+  from_check_divisor(f, exp, loc);
+  PrimOp op = exp->u.op.op;
+  const Term *a = term_atom(exp->u.op.args[0]);
+  if (op_arity(op) == 1) return term_op1(op, a);
+  const Term *b = term_atom(exp->u.op.args[1]);
+  return op_arity(op) == 2 ? term_op2(op, a, b)
+                           : term_op3(op, a, b, term_atom(exp->u.op.args[2]));
+}
+
+static void element(From *f, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  const View *view = from_view(f, exp->u.index.array);
+  if (exp->u.index.checked) from_check_bounds(f, view, exp->u.index.dims, stm->loc);
+  View at = view_slice(view, exp->u.index.dims);
+  if (at.tensor)
+    kern_load_var(f->b, stm->binders[0], view_access(&at, NULL));
+  else
+    kern_let_var(f->b, stm->binders[0], view_element(&at));
+}
+
+// Binds the statement's one scalar; false if it is not of that kind.
+static bool scalar(From *f, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  if (stm->binder_count != 1 || stm->binders[0]->type.rank > 0) return false;
+  const Term *value;
+  if (exp->kind == EXP_INDEX) {
+    element(f, stm);
+    return true;
+  }
+  if (exp->kind == EXP_ATOM || exp->kind == EXP_COPY)
+    value = term_atom(exp->u.atom.atom);
+  else if (exp->kind == EXP_OP)
+    value = operation(f, exp, stm->loc);
+  else if (exp->kind == EXP_CONVERT)
+    value = term_convert(exp->u.convert.to, term_atom(exp->u.convert.atom));
+  else if (exp->kind == EXP_BITS)
+    value = term_bits(exp->u.convert.to, term_atom(exp->u.convert.atom));
+  else
+    return false;
+  kern_let_var(f->b, stm->binders[0], value);
+  from_note_size(f, stm);
+  return true;
+}
+
+// ---- array operations
+
+static void make_iota(From *f, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  from_check_size(f, exp->u.iota.count, stm->loc);
+  const Term *const *shape = from_shape(stm->binders[0]->type);
+  from_bind(f, stm->binders[0],
+            view_virtual(exp->u.iota.type, shape, term_atom(exp->u.iota.start),
+                         term_atom(exp->u.iota.step)));
+}
+
+static void make_replicate(From *f, const Stm *stm) {
+  Atom value = stm->exp->u.replicate.value;
+  from_check_size(f, stm->exp->u.replicate.count, stm->loc);
+  if (atom_type(value).rank == 0) {
+    const Term *const *shape = from_shape(stm->binders[0]->type);
+    from_bind(f, stm->binders[0],
+              view_virtual(atom_type(value).elem, shape, term_atom(value), NULL));
+    return;
+  }
+  View out = from_alloc_for(f, stm->binders[0]);
+  FromLoop loop;
+  from_open(&loop, f, AXIS_MAP, "i", out.shape[0]);
+  View row = view_at(&out, from_index(&loop));
+  from_store(&loop.inner, &row, value);
+  from_close(&loop, f, NULL, 0, NULL, 0);
+  from_bind(f, stm->binders[0], out);
+}
+
+static void make_concat(From *f, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  View out = from_alloc_for(f, stm->binders[0]);
+  const Term *start = term_i64(0);
+  for (int i = 0; i < exp->u.concat.array_count; i++) {
+    const View *from = from_view(f, exp->u.concat.arrays[i]);
+    View part = view_rows(&out, start, from->shape[0]);
+    from_copy(f, &part, from);
+    start = kern_let(f->b, "start", term_add(start, from->shape[0]));
+  }
+  from_bind(f, stm->binders[0], out);
+}
+
+static void make_rotate(From *f, const Stm *stm) {
+  const View *from = from_view(f, stm->exp->u.rotate.array);
+  View out = from_alloc_for(f, stm->binders[0]);
+  FromLoop loop;
+  from_open(&loop, f, AXIS_MAP, "i", out.shape[0]);
+  const Term *amount = term_atom(stm->exp->u.rotate.amount);
+  const Term *moved =
+      term_op2(OP_MOD, term_add(from_index(&loop), amount), from->shape[0]);
+  moved = kern_let(&loop.b, "moved", moved);
+  View to_row = view_at(&out, from_index(&loop)), from_row = view_at(from, moved);
+  from_copy(&loop.inner, &to_row, &from_row);
+  from_close(&loop, f, NULL, 0, NULL, 0);
+  from_bind(f, stm->binders[0], out);
+}
+
+static void make_copy(From *f, const Stm *stm) {
+  View out = from_alloc_for(f, stm->binders[0]);
+  from_copy(f, &out, from_view(f, stm->exp->u.atom.atom));
+  from_bind(f, stm->binders[0], out);
+}
+
+static void make_array(From *f, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  View out = from_alloc_for(f, stm->binders[0]);
+  for (int i = 0; i < exp->u.array.count; i++) {
+    View row = view_at(&out, term_i64(i));
+    from_store(f, &row, exp->u.array.atoms[i]);
+  }
+  from_bind(f, stm->binders[0], out);
+}
+
+static void make_update(From *f, const Stm *stm, const Body *body, int position) {
+  const Exp *exp = stm->exp;
+  const View *from = from_view(f, exp->u.update.array);
+  if (exp->u.update.checked) from_check_bounds(f, from, exp->u.update.dims, stm->loc);
+  View out = *from;
+  if (!from_may_overwrite(f, exp->u.update.array, body, position)) {
+    from_note_copy(f, exp->u.update.array);
+    out = from_alloc_for(f, stm->binders[0]);
+    from_copy(f, &out, from);
+  }
+  View part = view_slice(&out, exp->u.update.dims);
+  from_store(f, &part, exp->u.update.value);
+  from_bind(f, stm->binders[0], out);
+}
+
+static void make_call(From *f, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  const Term **args = from_scalars(exp->u.call.arg_count);
+  for (int i = 0; i < exp->u.call.arg_count; i++)
+    args[i] = term_atom(exp->u.call.args[i]);
+  kern_add(f->b,
+           (KernStm){ .kind = KERN_CALL,
+                      .binders = stm->binders,
+                      .binder_count = stm->binder_count,
+                      .u.call = { exp->u.call.function, args, exp->u.call.arg_count } });
+}
+
+// The first branch of a choose: within a kernel there is no decision to take.
+static void make_choose(From *f, const Stm *stm) {
+  const Body *first = stm->exp->u.choose.first;
+  const Term **scalars = from_scalars(first->result_count);
+  const View **places = from_places(first->result_count);
+  from_body(f, first, scalars, places);
+  for (int i = 0; i < stm->binder_count; i++) {
+    if (stm->binders[i]->type.rank > 0)
+      from_bind(f, stm->binders[i], *places[i]);
+    else
+      kern_let_var(f->b, stm->binders[i], scalars[i]);
+  }
+}
+
+// Where the results of a seg-op of level 0 go; NULL for scalars.
+static const View **seg_places(From *f, const Stm *stm, const Body *body, int position) {
+  const SegOp *seg = stm->exp->u.seg;
+  const View **outs = from_places(stm->binder_count);
+  Atom *dests = new_array(Atom, stm->binder_count + 1);
+  int count = seg_dests(seg, dests);
+  for (int i = 0; i < stm->binder_count; i++) {
+    const Var *binder = stm->binders[i];
+    if (binder->type.rank == 0) continue;
+    View out = i < count ? from_take(f, binder, dests[i], body, position)
+                         : from_alloc_for(f, binder);
+    outs[i] = mem_copy(&out, sizeof out);
+  }
+  return outs;
+}
+
+// A seg-op of level 0: loops like any other, which schedules spread over lanes or items.
+static void make_seg(From *f, const Stm *stm, const Body *body, int position) {
+  const View **outs = seg_places(f, stm, body, position);
+  const Term **totals = from_scalars(stm->binder_count);
+  from_check_space(f, stm->exp->u.seg->dims, stm->exp->u.seg->dim_count, stm->loc);
+  from_seg(f, stm->exp->u.seg, outs, totals);
+  for (int i = 0; i < stm->binder_count; i++) {
+    if (outs[i])
+      from_bind(f, stm->binders[i], *outs[i]);
+    else
+      kern_let_var(f->b, stm->binders[i], totals[i]);
+  }
+}
+
+// ---- the walk
+
+void from_stm(From *f, const Stm *stm, const Body *body, int position) {
+  f->b->loc = stm->loc;
+  if (scalar(f, stm)) return;
+  switch (stm->exp->kind) {
+  case EXP_ATOM:
+  case EXP_INDEX:
+  case EXP_RESHAPE:
+  case EXP_REARRANGE: from_view_stm(f, stm); return;
+  case EXP_UPDATE: make_update(f, stm, body, position); return;
+  case EXP_IOTA: make_iota(f, stm); return;
+  case EXP_REPLICATE: make_replicate(f, stm); return;
+  case EXP_CONCAT: make_concat(f, stm); return;
+  case EXP_ROTATE: make_rotate(f, stm); return;
+  case EXP_COPY: make_copy(f, stm); return;
+  case EXP_ARRAY: make_array(f, stm); return;
+  case EXP_ASSERT: from_assert(f, stm); return;
+  case EXP_IF: from_if(f, stm, body, position); return;
+  case EXP_LOOP: from_loop(f, stm, body, position); return;
+  case EXP_CALL: make_call(f, stm); return;
+  case EXP_CHOOSE: make_choose(f, stm); return;
+  case EXP_MAP:
+  case EXP_REDOMAP:
+  case EXP_SCANOMAP: from_soac(f, stm); return;
+  case EXP_SCATTER: from_scatter(f, stm, body, position); return;
+  case EXP_HIST: from_hist(f, stm, body, position); return;
+  case EXP_FILTER: from_filter(f, stm); return;
+  case EXP_SEG: make_seg(f, stm, body, position); return;
+  case EXP_OP:
+  case EXP_CONVERT:
+  case EXP_BITS:
+  case EXP_GUARD: bug(f->c, stm->loc, "not sequential code");
+  }
+}
+
+// Arrays that are results are made where the consumer wants them, if the body makes them itself.
+static void want_results(From *f, const Body *body, const View **dests) {
+  for (int i = 0; i < body->result_count; i++) {
+    Atom result = body->results[i];
+    if (result.kind != ATOM_VAR || result.u.var->type.rank == 0 || !dests[i]) continue;
+    if (!map_has(f->wanted, result.u.var)) map_put(f->wanted, result.u.var, dests[i]);
+  }
+}
+
+void from_body(From *f, const Body *body, const Term **scalars, const View **dests) {
+  want_results(f, body, dests);
+  for (int i = 0; i < body->stm_count; i++)
+    from_stm(f, &body->stms[i], body, i);
+  for (int i = 0; i < body->result_count; i++) {
+    Atom result = body->results[i];
+    if (atom_type(result).rank == 0) {
+      scalars[i] = term_atom(result);
+      continue;
+    }
+    const View *made = from_view(f, result);
+    if (dests[i])
+      from_copy(f, dests[i], made);
+    else
+      dests[i] = made;
+  }
+}

@@ -1,0 +1,302 @@
+// Sequential loops and branches.
+#include "kern/from_flat.h"
+
+// ---- where array results lie
+//
+// Note [Sizes found out].  The size of a result may be found out by the statement itself: the branches of
+// an `if`, or the rounds of a loop, yield arrays of different sizes, and the type of the result mentions a
+// binder of the same statement.  No place can be made for such an array beforehand, and none that is
+// wanted for it is sure to hold what a loop has on the way.  It has memory without dims (KERN_ROOM),
+// which is given room for each value when that is there.
+
+typedef struct Place {
+  const View *view;    // a fixed place; or
+  const Tensor *open;  // memory of a size that is found out
+} Place;
+
+static bool finds_size(const Var *const *vars, int count, CoreType type) {
+  for (int d = 0; d < type.rank; d++)
+    for (int i = 0; i < count; i++)
+      if (type.dims[d].kind == ATOM_VAR && type.dims[d].u.var == vars[i]) return true;
+  return false;
+}
+
+static Place fixed_place(View view) {
+  return (Place){ .view = mem_copy(&view, sizeof view) };
+}
+
+static Place open_place(From *f, const Var *var) {
+  Tensor *t = new_node(Tensor, .name = var->name, .id = f->c->next_id++,
+                       .elem = var->type.elem, .space = TENSOR_OWN, .open = true);
+  kern_add(f->b, (KernStm){ .kind = KERN_ALLOC, .u.tensor = t });
+  map_put(f->owned, t, t);
+  return (Place){ .open = t };
+}
+
+static const Tensor *memory_of(const Place *place) {
+  if (place->open) return place->open;
+  return place->view && place->view->tensor ? tensor_root(place->view->tensor) : NULL;
+}
+
+static View shaped(From *f, const Tensor *open, const Term *const *shape, int rank) {
+  Tensor *alias = mem_copy(open, sizeof *open);
+  alias->id = f->c->next_id++;
+  alias->of = open;
+  alias->open = false;
+  alias->dims = shape;
+  alias->rank = rank;
+  return view_of(alias);
+}
+
+static void put(From *f, const Place *place, const View *value) {
+  if (place->view) {
+    from_copy(f, place->view, value);
+    return;
+  }
+  const Term *count = kern_let(f->b, "count", view_count(value));
+  kern_add(f->b, (KernStm){ .kind = KERN_ROOM, .u.room = { place->open, count } });
+  View room = shaped(f, place->open, value->shape, value->rank);
+  from_copy(f, &room, value);
+}
+
+static const View *set_apart(From *f, const View *value) {
+  View apart = from_alloc_like(f, "apart", value);
+  from_copy(f, &apart, value);
+  return mem_copy(&apart, sizeof apart);
+}
+
+// Does the value lie where another one goes, or where it would be moved onto itself?
+static bool in_the_way(const Place *places, int count, int i, const View *value) {
+  if (!value->tensor) return false;
+  for (int j = 0; j < count; j++)
+    if ((j != i || places[j].open) && memory_of(&places[j]) == tensor_root(value->tensor))
+      return true;
+  return false;
+}
+
+// Moves values to their places, as if all at once; NULL: none there.
+static void put_all(From *f, const Place *places, const View **values, int count) {
+  for (int i = 0; i < count; i++)
+    if (values[i] && in_the_way(places, count, i, values[i]))
+      values[i] = set_apart(f, values[i]);
+  for (int i = 0; i < count; i++)
+    if (values[i]) put(f, &places[i], values[i]);
+}
+
+static void bind_place(From *f, const Var *var, const Place *place) {
+  from_bind(f, var,
+            place->view ? *place->view
+                        : shaped(f, place->open, from_shape(var->type), var->type.rank));
+}
+
+static const Var *const *scalar_vars(const Var *const *vars, int count, int *kept) {
+  const Var **out = new_array(const Var *, count + 1);
+  *kept = 0;
+  for (int i = 0; i < count; i++)
+    if (vars[i]->type.rank == 0) out[(*kept)++] = vars[i];
+  return out;
+}
+
+// The scalars among values, in order.
+static const Term *const *scalar_terms(const Var *const *vars, const Term *const *terms,
+                                       int count) {
+  const Term **out = from_scalars(count);
+  for (int i = 0, kept = 0; i < count; i++)
+    if (vars[i]->type.rank == 0) out[kept++] = terms[i];
+  return out;
+}
+
+// ---- if
+
+// Has another result of the statement this memory?  Two must not share one place.
+static bool is_taken(const Place *places, int count, const Tensor *memory) {
+  for (int i = 0; i < count; i++)
+    if (memory_of(&places[i]) == memory) return true;
+  return false;
+}
+
+// A place for an array result of a branch: memory of the enclosing body that dies here is used
+// again, so that `if c then xs with [i] = v else xs` copies nothing.
+static Place branch_place(From *f, const Stm *stm, int i, const Body *body, int position,
+                          const Place *before) {
+  const Var *binder = stm->binders[i];
+  if (finds_size(stm->binders, stm->binder_count, binder->type))
+    return open_place(f, binder);
+  const View *wanted = map_get(f->wanted, binder);
+  if (wanted) return (Place){ .view = wanted };
+  const Body *branches[] = { stm->exp->u.cond.then_body, stm->exp->u.cond.else_body };
+  for (int side = 0; side < 2; side++) {
+    Atom result = branches[side]->results[i];
+    if (result.kind != ATOM_VAR || !map_has(f->views, result.u.var)) continue;
+    if (!from_may_overwrite(f, result, body, position)) continue;
+    if (!is_taken(before, i, tensor_root(from_view(f, result)->tensor)))
+      return (Place){ .view = from_view(f, result) };
+  }
+  return fixed_place(from_alloc(f, binder->name, binder->type));
+}
+
+// What the enclosing body owns and does not read after the `if`, a branch may overwrite.
+static void inherit_owned(From *outer, From *inner, const Body *branch, const Body *body,
+                          int position) {
+  VarVec free = core_free_body(branch);
+  vec_each (const Var **, v, &free) {
+    if (!map_has(outer->views, *v) || (*v)->type.rank == 0) continue;
+    if (!from_may_overwrite(outer, atom_var(*v), body, position)) continue;
+    const Tensor *memory = tensor_root(from_view(outer, atom_var(*v))->tensor);
+    map_put(inner->owned, memory, memory);
+  }
+}
+
+typedef struct If {
+  const Stm *stm;
+  const Body *outer;
+  int position;
+  const Place *places;
+} If;
+
+static const KernBlock *branch(From *f, const If *info, const Body *body) {
+  KernBuilder b;
+  From inner = from_inner(f, &b);
+  const Body *branches[] = { info->stm->exp->u.cond.then_body,
+                             info->stm->exp->u.cond.else_body };
+  for (int side = 0; side < 2; side++)
+    inherit_owned(f, &inner, branches[side], info->outer, info->position);
+  int count = body->result_count, kept;
+  const Term **scalars = from_scalars(count);
+  const View **made = from_places(count);
+  from_body(&inner, body, scalars, made);
+  put_all(&inner, info->places, made, count);
+  scalar_vars(info->stm->binders, count, &kept);
+  return kern_block(&b, scalar_terms(info->stm->binders, scalars, count), kept);
+}
+
+void from_if(From *f, const Stm *stm, const Body *body, int position) {
+  const Exp *exp = stm->exp;
+  int count = stm->binder_count, kept;
+  Place *places = new_array(Place, count + 1);
+  for (int i = 0; i < count; i++)
+    if (stm->binders[i]->type.rank > 0)
+      places[i] = branch_place(f, stm, i, body, position, places);
+  If info = { stm, body, position, places };
+  const KernBlock *then_block = branch(f, &info, exp->u.cond.then_body);
+  const KernBlock *else_block = branch(f, &info, exp->u.cond.else_body);
+  const Var *const *binders = scalar_vars(stm->binders, count, &kept);
+  kern_add(f->b, (KernStm){ .kind = KERN_IF,
+                            .binders = binders,
+                            .binder_count = kept,
+                            .u.cond = { term_atom(exp->u.cond.condition), then_block,
+                                        else_block } });
+  for (int i = 0; i < count; i++)
+    if (stm->binders[i]->type.rank > 0) bind_place(f, stm->binders[i], &places[i]);
+}
+
+// ---- loop
+
+static bool is_all_of_memory(const View *view) {
+  if (!view->tensor || view->tensor->rank != view->rank) return false;
+  View all = view_of(view->tensor);
+  return view_same(view, &all);
+}
+
+// Where a parameter lies: where its last value is wanted; where its first value is if nothing else
+// needs that; else in memory of its own.
+static Place param_place(From *f, const Stm *stm, int i, const Body *body, int position) {
+  const Exp *exp = stm->exp;
+  const Var *param = exp->u.loop.params[i];
+  if (finds_size(exp->u.loop.params, exp->u.loop.param_count, param->type))
+    return open_place(f, param);
+  const View *wanted = map_get(f->wanted, stm->binders[i]);
+  if (wanted) return (Place){ .view = wanted };
+  const View *init = from_view(f, exp->u.loop.inits[i]);
+  if (is_all_of_memory(init) && from_loop_takes(f, exp, i, body, position))
+    return (Place){ .view = init };
+  return fixed_place(from_alloc(f, param->name, param->type));
+}
+
+// Array parameters in memory, holding the initial values.
+static const Place *param_places(From *f, const Stm *stm, const Body *body,
+                                 int position) {
+  const Exp *exp = stm->exp;
+  Place *places = new_array(Place, exp->u.loop.param_count + 1);
+  for (int i = 0; i < exp->u.loop.param_count; i++) {
+    if (exp->u.loop.params[i]->type.rank == 0) continue;
+    places[i] = param_place(f, stm, i, body, position);
+    put(f, &places[i], from_view(f, exp->u.loop.inits[i]));
+  }
+  return places;
+}
+
+static bool same_shape(const View *a, const View *b) {
+  for (int i = 0; i < a->rank; i++)
+    if (!term_same(a->shape[i], b->shape[i])) return false;
+  return view_same(a, b);
+}
+
+// The body in `inner`, whose array results become the parameters; returns its scalar results.
+static const Term *const *loop_body(From *inner, const Exp *exp, const Place *places) {
+  int count = exp->u.loop.param_count;
+  for (int i = 0; i < count; i++) {
+    const Tensor *memory = memory_of(&places[i]);
+    if (!memory) continue;
+    bind_place(inner, exp->u.loop.params[i], &places[i]);
+    map_put(inner->owned, memory, memory);
+  }
+  const Term **scalars = from_scalars(count);
+  const View **made = from_places(count);
+  from_body(inner, exp->u.loop.body, scalars, made);
+  for (int i = 0; i < count; i++)  // what stays as it was is not moved
+    if (made[i] && same_shape(from_view(inner, atom_var(exp->u.loop.params[i])), made[i]))
+      made[i] = NULL;
+  put_all(inner, places, made, count);
+  return scalar_terms(exp->u.loop.params, scalars, count);
+}
+
+static const Term *const *init_terms(const Exp *exp) {
+  const Term **inits = from_scalars(exp->u.loop.param_count);
+  for (int i = 0, kept = 0; i < exp->u.loop.param_count; i++)
+    if (exp->u.loop.params[i]->type.rank == 0)
+      inits[kept++] = term_atom(exp->u.loop.inits[i]);
+  return inits;
+}
+
+static void for_loop(From *f, const Stm *stm, const Place *places) {
+  const Exp *exp = stm->exp;
+  FromLoop loop;
+  int kept;
+  from_open(&loop, f, AXIS_LOOP, "i", term_atom(exp->u.loop.bound));
+  loop.axis.index = exp->u.loop.index;
+  loop.axis.params =
+      scalar_vars(exp->u.loop.params, exp->u.loop.param_count, &loop.axis.param_count);
+  loop.axis.inits = init_terms(exp);
+  const Term *const *next = loop_body(&loop.inner, exp, places);
+  const Var *const *binders = scalar_vars(stm->binders, stm->binder_count, &kept);
+  from_close(&loop, f, next, kept, binders, kept);
+}
+
+static void while_loop(From *f, const Stm *stm, const Place *places) {
+  const Exp *exp = stm->exp;
+  KernBuilder b;
+  From inner = from_inner(f, &b);
+  int kept, which = 0;
+  const Term *const *next = loop_body(&inner, exp, places);
+  const Var *const *params =
+      scalar_vars(exp->u.loop.params, exp->u.loop.param_count, &kept);
+  while (params[which] != exp->u.loop.params[exp->u.loop.while_param])
+    which++;
+  const Var *const *binders = scalar_vars(stm->binders, stm->binder_count, &kept);
+  kern_add(f->b, (KernStm){ .kind = KERN_WHILE,
+                            .binders = binders,
+                            .binder_count = kept,
+                            .u.loop = { params, init_terms(exp), kept, which,
+                                        kern_block(&b, next, kept) } });
+}
+
+void from_loop(From *f, const Stm *stm, const Body *body, int position) {
+  const Place *places = param_places(f, stm, body, position);
+  if (stm->exp->u.loop.form == CORE_FOR)
+    for_loop(f, stm, places);
+  else
+    while_loop(f, stm, places);
+  for (int i = 0; i < stm->binder_count; i++)
+    if (stm->binders[i]->type.rank > 0) bind_place(f, stm->binders[i], &places[i]);
+}

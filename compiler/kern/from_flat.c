@@ -1,0 +1,222 @@
+// A seg-op of the host as one kernel: a grid of points, each of which runs the body.
+#include "kern/plan.h"
+
+// ---- names of axes
+
+typedef struct Naming {
+  KernMapper mapper;
+  Map *taken;  // Name -> itself
+} Naming;
+
+static Name free_name(Naming *n, Name wanted) {
+  Compiler *c = n->mapper.c;
+  Name name = wanted;
+  for (int i = 2; map_has(n->taken, name); i++)
+    name = name_of(c->names, text_format("%s_%d", wanted, i));
+  map_put(n->taken, name, name);
+  return name;
+}
+
+static Name wanted_name(const Axis *axis) {
+  return axis->width->kind == TERM_VAR ? axis->width->u.var->name : axis->index->name;
+}
+
+static const KernBlock *name_block(KernMapper *m, const KernBlock *block) {
+  Naming *n = m->state;
+  KernStm *stms = new_array(KernStm, block->count + 1);
+  for (int i = 0; i < block->count; i++) {
+    KernStm stm = block->stms[i];
+    if (stm.kind == KERN_AXIS && !stm.u.axis->name) {
+      Axis *axis = mem_copy(stm.u.axis, sizeof *axis);
+      axis->name = free_name(n, wanted_name(axis));
+      stm.u.axis = axis;
+    }
+    stms[i] = kern_map_stm(m, &stm);
+  }
+  return new_node(KernBlock, .stms = stms, .count = block->count,
+                  .results = block->results, .result_count = block->result_count);
+}
+
+static void note_name(KernVisitor *v, const KernStm *stm) {
+  Naming *n = v->state;
+  if (stm->kind == KERN_AXIS && stm->u.axis->name)
+    map_put(n->taken, stm->u.axis->name, stm);
+}
+
+const Kern *kern_name_axes(Compiler *c, const Kern *kern) {
+  Naming n = { .mapper = { .c = c, .block = name_block }, .taken = map_new(NULL) };
+  n.mapper.state = &n;
+  KernVisitor v = { .stm = note_name, .state = &n };
+  kern_visit_block(&v, kern->body);
+  return new_node(Kern, .name = kern->name, .loc = kern->loc,
+                  .body = name_block(&n.mapper, kern->body));
+}
+
+// ---- the kernel
+
+// An array of the host.
+static const Tensor *host_tensor(Compiler *c, KernHost host, const Var *var) {
+  CoreType type = var->type;
+  const Tensor *t =
+      tensor_new(c, var->name, type.elem, from_shape(type), type.rank, TENSOR_GLOBAL);
+  Tensor *out = mem_copy(t, sizeof *t);
+  out->host = var;
+  out->order = host.order(host.state, var);
+  return out;
+}
+
+static const View *host_view(Compiler *c, KernHost host, const Var *var) {
+  const View *known = map_get(host.views, var);
+  if (known) return known;
+  View whole = view_of(host_tensor(c, host, var));
+  return mem_copy(&whole, sizeof whole);
+}
+
+static void put_view(KernHost host, const Var *var, View view) {
+  map_put(host.views, var, mem_copy(&view, sizeof view));
+}
+
+// segmap <i < n> { i }, segmap <i < n> { x }: kernels compute the elements instead of reading them.
+static void see_numbers(KernHost host, const Stm *stm) {
+  const SegOp *seg = stm->exp->u.seg;
+  if (seg->kind != SEG_MAP || seg->dim_count != 1 || seg->body->stm_count) return;
+  Atom result = seg->body->results[0];
+  if (atom_type(result).rank > 0) return;
+  const Var *binder = stm->binders[0];
+  const Term *const *shape = from_shape(binder->type);
+  bool is_iota = result.kind == ATOM_VAR && result.u.var == seg->dims[0].index;
+  put_view(host, binder,
+           is_iota ? view_virtual(PRIM_I64, shape, term_i64(0), term_i64(1))
+                   : view_virtual(binder->type.elem, shape, term_atom(result), NULL));
+}
+
+void kern_see_view(Compiler *c, KernHost host, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  const Var *binder = stm->binders[0];
+  if (exp->kind == EXP_ASSERT)
+    for (int i = 0; i < exp->u.assert.atom_count; i++)
+      if (stm->binders[i]->type.rank > 0)
+        put_view(host, stm->binders[i],
+                 *host_view(c, host, exp->u.assert.atoms[i].u.var));
+  if (stm->binder_count != 1 || binder->type.rank == 0) return;
+  if (exp->kind == EXP_SEG) see_numbers(host, stm);
+  if (exp->kind == EXP_INDEX)
+    put_view(host, binder,
+             view_slice(host_view(c, host, exp->u.index.array.u.var), exp->u.index.dims));
+  if (exp->kind == EXP_REARRANGE)
+    put_view(host, binder,
+             view_permute(host_view(c, host, exp->u.rearrange.array.u.var),
+                          exp->u.rearrange.perm));
+  if (exp->kind == EXP_ATOM && exp->u.atom.atom.kind == ATOM_VAR)
+    put_view(host, binder, *host_view(c, host, exp->u.atom.atom.u.var));
+}
+
+// Where the results go: arrays of the host.
+static const Tensor **seg_outs(Compiler *c, KernHost host, const Stm *stm,
+                               const View **views) {
+  const Tensor **outs = new_array(const Tensor *, stm->binder_count + 1);
+  for (int i = 0; i < stm->binder_count; i++) {
+    outs[i] = host_tensor(c, host, stm->binders[i]);
+    View view = view_of(outs[i]);
+    views[i] = mem_copy(&view, sizeof view);
+  }
+  return outs;
+}
+
+// The outermost MAP axes make up the grid.
+static const KernBlock *bind_grid(const KernBlock *block) {
+  if (block->count != 1 || block->stms[0].kind != KERN_AXIS) return block;
+  const Axis *from = block->stms[0].u.axis;
+  if (from->role != AXIS_MAP) return block;
+  Axis *axis = mem_copy(from, sizeof *from);
+  axis->bind = BIND_GRID;
+  axis->body = bind_grid(from->body);
+  KernStm *stm = new_array(KernStm, 1);
+  *stm = block->stms[0];
+  stm->u.axis = axis;
+  return new_node(KernBlock, .stms = stm, .count = 1);
+}
+
+// Arrays of the host that are not known otherwise: all of a block of memory.
+static void bind_free(From *f, KernHost host, const Exp *exp) {
+  VarVec free = core_free_exp(exp);
+  vec_each (const Var **, var, &free)
+    if ((*var)->type.rank > 0 && !map_has(f->views, *var))
+      from_bind(f, *var, view_of(host_tensor(f->c, host, *var)));
+}
+
+static const char *const kern_names[] = {
+  [SEG_MAP] = "segmap",   [SEG_RED] = "segred",         [SEG_SCAN] = "segscan",
+  [SEG_HIST] = "seghist", [SEG_SCATTER] = "segscatter",
+};
+
+KernSeg kern_from_seg(Compiler *c, KernHost host, const Stm *stm, CopyNotes *copies) {
+  const SegOp *seg = stm->exp->u.seg;
+  KernBuilder b = kern_builder(c, stm->loc);
+  From f = { .c = c,
+             .b = &b,
+             .views = map_new(host.views),
+             .sizes = map_new(host.sizes),
+             .owned = map_new(NULL),
+             .wanted = map_new(NULL),
+             .copies = copies };
+  const View **views = from_places(stm->binder_count);
+  KernSeg out = { .kind = seg->kind, .outs = seg_outs(c, host, stm, views) };
+  bind_free(&f, host, stm->exp);
+  from_seg(&f, seg, views, NULL);
+  Kern kern = { name_of(c->names, kern_names[seg->kind]), stm->loc,
+                bind_grid(kern_block(&b, NULL, 0)) };
+  out.kern = kern_name_axes(c, &kern);
+  return out;
+}
+
+// ---- calls
+
+static void inline_call(KernMapper *m, KernBuilder *b, const KernStm *stm) {
+  const Function *function = stm->u.call.function;
+  CopyNotes copies = { 0 };
+  From f = { .c = m->c,
+             .b = b,
+             .views = map_new(NULL),
+             .sizes = map_new(NULL),
+             .owned = map_new(NULL),
+             .wanted = map_new(NULL),
+             .copies = &copies };
+  Subst *args = subst_new();
+  for (int i = 0; i < function->param_count; i++) {
+    const Var *param = var_like(m->c, function->params[i]);
+    kern_let_var(b, param, stm->u.call.args[i]);
+    subst_put(args, function->params[i], atom_var(param));
+  }
+  const Body *body = core_rename_body(m->c, args, function->body);
+  const Term **results = from_scalars(body->result_count);
+  from_body(&f, body, results, from_places(body->result_count));
+  for (int i = 0; i < stm->binder_count; i++)
+    kern_let_var(b, stm->binders[i], results[i]);
+}
+
+static const KernBlock *inline_block(KernMapper *m, const KernBlock *block) {
+  KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    b.loc = stm->loc;
+    if (stm->kind == KERN_CALL)
+      inline_call(m, &b, stm);
+    else
+      kern_add(&b, kern_map_stm(m, stm));
+  }
+  KernBlock once = { b.stms.at, b.stms.count, block->results, block->result_count };
+  bool *calls = m->state;
+  *calls = false;
+  for (int i = 0; i < once.count; i++)
+    *calls = *calls || once.stms[i].kind == KERN_CALL;
+  const KernBlock *out = mem_copy(&once, sizeof once);
+  return *calls ? inline_block(m, out) : out;
+}
+
+const Kern *kern_inline(Compiler *c, const Kern *kern) {
+  bool calls;
+  KernMapper m = { .c = c, .block = inline_block, .state = &calls };
+  Kern inlined = { kern->name, kern->loc, inline_block(&m, kern->body) };
+  return kern_name_axes(c, &inlined);
+}

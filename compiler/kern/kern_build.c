@@ -1,0 +1,83 @@
+#include "kern/kern.h"
+
+KernBuilder kern_builder(Compiler *c, Loc loc) {
+  return (KernBuilder){ .c = c, .loc = loc };
+}
+
+void kern_add(KernBuilder *b, KernStm stm) {
+  if (!stm.loc.file) stm.loc = b->loc;
+  vec_push(&b->stms, stm);
+}
+
+const KernBlock *kern_block(const KernBuilder *b, const Term *const *results, int count) {
+  return new_node(KernBlock, .stms = b->stms.at, .count = b->stms.count,
+                  .results = results, .result_count = count);
+}
+
+const Var *kern_index(Compiler *c, const char *name, Loc loc) {
+  return var_new(c, name_of(c->names, name), type_scalar(PRIM_I64), loc);
+}
+
+// One binder, as an array of its own.
+static const Var *const *only(const Var *var) {
+  const Var **binders = new_array(const Var *, 1);
+  binders[0] = var;
+  return binders;
+}
+
+void kern_let_var(KernBuilder *b, const Var *binder, const Term *value) {
+  kern_add(b, (KernStm){ .kind = KERN_LET,
+                         .binders = only(binder),
+                         .binder_count = 1,
+                         .u.term = value });
+}
+
+const Term *kern_let(KernBuilder *b, const char *name, const Term *value) {
+  if (value->kind == TERM_CONST || value->kind == TERM_VAR) return value;
+  const Var *var =
+      var_new(b->c, name_of(b->c->names, name), type_scalar(value->type), b->loc);
+  kern_let_var(b, var, value);
+  return term_var(var);
+}
+
+void kern_load_var(KernBuilder *b, const Var *binder, Access from) {
+  kern_add(b, (KernStm){ .kind = KERN_LOAD,
+                         .binders = only(binder),
+                         .binder_count = 1,
+                         .u.load = from });
+}
+
+void kern_store(KernBuilder *b, Access to, const Term *value) {
+  kern_add(b, (KernStm){ .kind = KERN_STORE, .u.store = { to, value } });
+}
+
+void kern_axis(KernBuilder *b, Axis axis, const Var *const *binders, int count) {
+  kern_add(b, (KernStm){ .kind = KERN_AXIS,
+                         .binders = binders,
+                         .binder_count = count,
+                         .u.axis = mem_copy(&axis, sizeof axis) });
+}
+
+const Tensor *tensor_new(Compiler *c, const char *name, PrimType elem,
+                         const Term *const *dims, int rank, TensorSpace space) {
+  return new_node(Tensor, .name = name_of(c->names, name), .id = c->next_id++,
+                  .elem = elem, .rank = rank, .dims = dims, .space = space);
+}
+
+const Tensor *tensor_root(const Tensor *t) {
+  while (t->of)
+    t = t->of;
+  return t;
+}
+
+int tensor_unit_dim(const Tensor *t) {
+  if (t->rank == 0) return -1;
+  return t->order ? t->order[t->rank - 1] : t->rank - 1;
+}
+
+int kern_sum_count(const Axis *axis) {
+  int count = 0;
+  for (int i = 0; i < axis->op_count; i++)
+    count += axis->ops[i].count;
+  return count;
+}

@@ -1,0 +1,397 @@
+#include "kern/kern_cost.h"
+#include <math.h>
+
+// Cycles, on a processor with vectors of 64 bytes.
+static const double SCALAR_OP = 0.5, SCALAR_DIVISION = 8, SCALAR_LIBRARY = 25, CALL = 40;
+static const double VECTOR_OP = 0.6, VECTOR_DIVISION = 10, VECTOR_LIBRARY = 22;
+static const double SCALAR_ACCESS = 0.5, VECTOR_ACCESS = 1, LANE_ACCESS = 1.5, ROUND = 1;
+static const double MASKING = 3, VECTOR_BYTES = 64;
+
+typedef struct Cost {
+  const CostGuess *guess;
+  const Vary *vary;
+  int lanes;          // of the open lane axis
+  double copies[16];  // of open register axes, by bit
+  AxisSet open;
+  Map *values;   // Var -> const double *: what sizes and indices may be
+  double times;  // that this code runs
+  Name watched;  // an axis, and what it costs
+  double *of_watched;
+  double cycles;
+} Cost;
+
+static void cost_block(Cost *s, const KernBlock *block);
+
+// ---- sizes
+
+static double *number(double value) { return mem_copy(&value, sizeof value); }
+
+static void put_value(Cost *s, const Var *var, double value) {
+  map_put(s->values, var, number(value));
+}
+
+static double value_of(const Cost *s, const Term *t);
+
+static double value_of_op(const Cost *s, const Term *t) {
+  double a = value_of(s, t->u.op.args[0]);
+  double b = op_arity(t->u.op.op) > 1 ? value_of(s, t->u.op.args[1]) : 0;
+  PrimOp op = t->u.op.op;
+  if (op == OP_ADD) return a + b;
+  if (op == OP_SUB) return a >= b ? a - b : s->guess->trips;  // the guesses do not fit
+  if (op == OP_MUL) return a * b;
+  if (op == OP_QUOT || op == OP_DIV) return b ? floor(a / b) : 0;
+  if (op == OP_REM || op == OP_MOD) return b ? a - floor(a / b) * b : 0;
+  if (op == OP_MIN) return fmin(a, b);
+  if (op == OP_MAX) return fmax(a, b);
+  return s->guess->trips;
+}
+
+// What an i64 may be; variables that nothing is known of are as large as the guess says.
+static double value_of(const Cost *s, const Term *t) {
+  const double *known = t->kind == TERM_VAR ? map_get(s->values, t->u.var) : NULL;
+  if (known) return *known;
+  if (t->kind == TERM_CONST) return (double)t->u.constant.u.i;
+  if (t->kind == TERM_OP && t->type == PRIM_I64) return value_of_op(s, t);
+  return s->guess->trips;
+}
+
+static double trips_of(const Cost *s, const Axis *axis) {
+  return fmax(0, value_of(s, axis->width));
+}
+
+static void grid_size(Cost *s, const Term *t) {
+  if (t->kind == TERM_VAR) put_value(s, t->u.var, s->guess->points);
+  const Term *operands[3];
+  int count = term_operands(t, operands);
+  for (int i = 0; i < count; i++)
+    grid_size(s, operands[i]);
+}
+
+static void see_grid(KernVisitor *v, const KernStm *stm) {
+  if (stm->kind == KERN_AXIS && stm->u.axis->bind == BIND_GRID)
+    grid_size(v->state, stm->u.axis->width);
+}
+
+// ---- what runs once for several points
+
+static AxisSet set_of(const Cost *s, const Term *t) {
+  return s->vary ? vary_term(s->vary, t) : 0;
+}
+
+static bool over_lanes(const Cost *s, AxisSet set) {
+  return s->lanes && set & vary_lane(s->vary);
+}
+
+static double copies_of(const Cost *s, AxisSet set) {
+  double copies = 1;
+  for (int i = 0; i < 16; i++)
+    if (set & s->open & 1u << i) copies *= s->copies[i];
+  return copies;
+}
+
+static void add(Cost *s, double cycles) { s->cycles += s->times * cycles; }
+
+static double vectors(const Cost *s, PrimType type) {
+  double bytes = s->lanes * (type == PRIM_BOOL ? 4 : prim_size_bytes(type));
+  return bytes > VECTOR_BYTES ? bytes / VECTOR_BYTES : 1;
+}
+
+// ---- terms
+
+static double op_cycles(const Cost *s, const Term *t, bool vector) {
+  PrimOp op = t->u.op.op;
+  PrimType type = t->u.op.operands;
+  OpCost cost = op_cost(op, type);
+  bool by_lanes =
+      vector && (!op_vector(op, type) || (cost == COST_DIVISION && prim_is_int(type)));
+  double scalar = cost == COST_CHEAP      ? SCALAR_OP
+                  : cost == COST_DIVISION ? SCALAR_DIVISION
+                                          : SCALAR_LIBRARY;
+  if (!vector) return scalar;
+  if (by_lanes) return s->lanes * (scalar + 1);
+  double one = cost == COST_CHEAP      ? VECTOR_OP
+               : cost == COST_DIVISION ? VECTOR_DIVISION
+                                       : VECTOR_LIBRARY;
+  return one * vectors(s, type);
+}
+
+static double term_cycles(const Cost *s, const Term *t) {
+  Affine a;
+  bool vector = over_lanes(s, set_of(s, t));
+  if (vector && t->type == PRIM_I64 && vary_affine(s->vary, t, &a)) return 0;
+  const Term *operands[3];
+  double cycles = 0;
+  int count = term_operands(t, operands);
+  for (int i = 0; i < count; i++)
+    cycles += term_cycles(s, operands[i]);
+  if (t->kind == TERM_OP) return cycles + op_cycles(s, t, vector);
+  if (t->kind == TERM_CONVERT || t->kind == TERM_SELECT)
+    return cycles + (vector ? VECTOR_OP * vectors(s, t->type) : SCALAR_OP);
+  return cycles;
+}
+
+static void cost_term(Cost *s, const Term *t) {
+  add(s, term_cycles(s, t) * copies_of(s, set_of(s, t)));
+}
+
+// ---- accesses
+
+static AxisSet access_set(const Cost *s, const Access *access) {
+  AxisSet set = s->vary ? vary_tensor(s->vary, access->tensor) : 0;
+  for (int i = 0; i < access->tensor->rank; i++)
+    set |= set_of(s, access->index[i]);
+  return set;
+}
+
+// Are the lanes neighbours in memory, or each lane's own elements side by side?
+static bool is_vector_access(const Cost *s, const Access *access) {
+  int unit = tensor_unit_dim(access->tensor);
+  bool own = over_lanes(s, vary_tensor(s->vary, access->tensor));
+  for (int i = 0; i < access->tensor->rank; i++) {
+    Affine a;
+    if (!vary_affine(s->vary, access->index[i], &a)) return false;
+    if (term_is_i64(a.step, 0)) continue;
+    if (own || i != unit || !term_is_i64(a.step, 1)) return false;
+  }
+  return true;
+}
+
+static double access_cycles(const Cost *s, const Access *access, AxisSet set) {
+  if (!over_lanes(s, set)) return SCALAR_ACCESS;
+  if (is_vector_access(s, access))
+    return VECTOR_ACCESS * vectors(s, access->tensor->elem);
+  return LANE_ACCESS * s->lanes;
+}
+
+static void cost_access(Cost *s, const Access *access, AxisSet value) {
+  AxisSet set = access_set(s, access) | value;
+  add(s, access_cycles(s, access, set) * copies_of(s, set));
+  for (int i = 0; i < access->tensor->rank; i++)
+    cost_term(s, access->index[i]);
+}
+
+// ---- axes
+
+static int bit_number(AxisSet bit) {
+  int i = 0;
+  while (!(bit >> i & 1))
+    i++;
+  return i;
+}
+
+static void cost_ops(Cost *s, const Axis *axis, double times) {
+  for (int i = 0; i < axis->op_count; i++) {
+    Cost inner = *s;
+    inner.times *= times;
+    cost_block(&inner, axis->ops[i].block);
+    s->cycles = inner.cycles;
+  }
+}
+
+static void cost_hists(Cost *s, const Axis *axis) {
+  for (int h = 0; h < axis->hist_count; h++) {
+    add(s, (2 * SCALAR_ACCESS + 6) * axis->hists[h].op.count);
+    cost_block(s, axis->hists[h].op.block);
+  }
+}
+
+static void cost_lock(Cost *s, const KernStm *stm) {
+  const Axis *axis = stm->u.axis;
+  Cost inner = *s;
+  int width = (int)axis->width->u.constant.u.i;
+  if (!s->vary) inner.vary = vary_stm(stm);
+  AxisSet bit = vary_axis(inner.vary, axis);
+  if (axis->bind == BIND_LANE) {
+    inner.lanes = width;
+  } else {
+    inner.open |= bit;
+    inner.copies[bit_number(bit)] = width;
+  }
+  cost_block(&inner, axis->body);
+  if (axis->role == AXIS_REDUCE)
+    cost_ops(&inner, axis, axis->bind == BIND_LANE ? 6 : width - 1);
+  if (axis->role == AXIS_SCAN) cost_ops(&inner, axis, 6);
+  if (axis->role == AXIS_SCAN) add(&inner, 10);  // one lane's sum goes to all of the next
+  if (axis->after) cost_block(&inner, axis->after);
+  s->cycles = inner.cycles;
+}
+
+static double speed_by_itself(const Axis *axis);
+
+static void cost_seq(Cost *s, const KernStm *stm) {
+  const Axis *axis = stm->u.axis;
+  Cost inner = *s;
+  double trips = trips_of(s, axis);
+  bool differs = over_lanes(s, set_of(s, axis->width));
+  inner.times *= differs ? 1.5 * trips : trips;
+  put_value(s, axis->index, trips / 2);
+  if (!s->lanes && kern_vectorises_itself(stm)) inner.times /= speed_by_itself(axis);
+  if (axis->bind != BIND_GRID) add(&inner, ROUND + (differs ? MASKING : 0));
+  cost_block(&inner, axis->body);
+  cost_ops(&inner, axis, 1);
+  cost_hists(&inner, axis);
+  if (axis->after) cost_block(&inner, axis->after);
+  s->cycles = inner.cycles;
+}
+
+static void cost_axis(Cost *s, const KernStm *stm) {
+  const Axis *axis = stm->u.axis;
+  double before = s->cycles;
+  if (axis->bind == BIND_LANE || axis->bind == BIND_REG)
+    cost_lock(s, stm);
+  else
+    cost_seq(s, stm);
+  if (axis->name == s->watched) *s->of_watched += s->cycles - before;
+}
+
+// ---- statements
+
+static void cost_if(Cost *s, const KernStm *stm) {
+  bool differs = over_lanes(s, set_of(s, stm->u.cond.condition));
+  cost_term(s, stm->u.cond.condition);
+  add(s, differs ? MASKING : 1);
+  Cost inner = *s;
+  if (!differs) inner.times *= 0.6;
+  cost_block(&inner, stm->u.cond.then_block);
+  cost_block(&inner, stm->u.cond.else_block);
+  s->cycles = inner.cycles;
+}
+
+static void cost_while(Cost *s, const KernStm *stm) {
+  bool differs = over_lanes(s, vary_var(s->vary, stm->u.loop.params[stm->u.loop.which]));
+  Cost inner = *s;
+  inner.times *= s->guess->trips * (differs ? 1.5 : 1);
+  add(&inner, ROUND + (differs ? MASKING : 0));
+  cost_block(&inner, stm->u.loop.body);
+  s->cycles = inner.cycles;
+}
+
+static void cost_stm(Cost *s, const KernStm *stm) {
+  switch (stm->kind) {
+  case KERN_LET:
+    cost_term(s, stm->u.term);
+    if (stm->u.term->type == PRIM_I64)
+      put_value(s, stm->binders[0], value_of(s, stm->u.term));
+    return;
+  case KERN_LOAD: cost_access(s, &stm->u.load, 0); return;
+  case KERN_STORE:
+    cost_term(s, stm->u.store.value);
+    cost_access(s, &stm->u.store.to, set_of(s, stm->u.store.value));
+    return;
+  case KERN_ALLOC: return;
+  case KERN_ROOM: add(s, CALL); return;
+  case KERN_AXIS: cost_axis(s, stm); return;
+  case KERN_IF: cost_if(s, stm); return;
+  case KERN_WHILE: cost_while(s, stm); return;
+  case KERN_CALL: add(s, CALL); return;
+  case KERN_CHECK:
+    cost_term(s, stm->u.check.condition);
+    add(s, 0.5);
+    return;
+  }
+}
+
+static void cost_block(Cost *s, const KernBlock *block) {
+  for (int i = 0; i < block->count; i++)
+    cost_stm(s, &block->stms[i]);
+}
+
+static double total_cost(const Kern *kern, const CostGuess *guess, Name watched,
+                         double *of_watched) {
+  Cost s = { .guess = guess,
+             .times = 1,
+             .values = map_new(NULL),
+             .watched = watched,
+             .of_watched = of_watched };
+  KernVisitor v = { .stm = see_grid, .state = &s };
+  kern_visit_block(&v, guess->naive->body);
+  cost_block(&s, kern->body);
+  return s.cycles;
+}
+
+double kern_cost(const Kern *kern, const CostGuess *guess) {
+  return total_cost(kern, guess, NULL, NULL);
+}
+
+double kern_axis_cost(const Kern *kern, const CostGuess *guess, Name axis) {
+  double cycles = 0;
+  total_cost(kern, guess, axis, &cycles);
+  return cycles;
+}
+
+// ---- loops that the device's compiler vectorises
+
+typedef struct Plain {
+  Cost cost;
+  bool plain;
+} Plain;
+
+static void plain_term(KernVisitor *v, const Term *t) {
+  Plain *p = v->state;
+  const Term *operands[3];
+  int count = term_operands(t, operands);
+  if (t->kind == TERM_OP && (op_cost(t->u.op.op, t->u.op.operands) == COST_LIBRARY ||
+                             !op_vector(t->u.op.op, t->u.op.operands) ||
+                             op_may_trap(t->u.op.op, t->u.op.operands)))
+    p->plain = false;
+  for (int i = 0; i < count; i++)
+    plain_term(v, operands[i]);
+}
+
+static void plain_access(KernVisitor *v, Access access, bool stores) {
+  Plain *p = v->state;
+  AxisSet set = access_set(&p->cost, &access);
+  if (over_lanes(&p->cost, set) && !is_vector_access(&p->cost, &access)) p->plain = false;
+  if (stores && !over_lanes(&p->cost, set)) p->plain = false;
+}
+
+static void plain_stm(KernVisitor *v, const KernStm *stm) {
+  Plain *p = v->state;
+  if (stm->kind != KERN_LET && stm->kind != KERN_LOAD && stm->kind != KERN_STORE)
+    p->plain = false;
+}
+
+static bool is_one_instruction(const KernOp *op) {
+  if (op->count != 1 || op->block->count != 1 || op->block->stms[0].kind != KERN_LET)
+    return false;
+  const Term *t = op->block->stms[0].u.term;
+  if (t->kind != TERM_OP) return false;
+  PrimOp kind = t->u.op.op;
+  bool least = kind == OP_MIN || kind == OP_MAX;
+  if (least && prim_is_float(t->type)) return false;  // NaN: a comparison and a choice
+  return least || kind == OP_ADD || kind == OP_MUL || kind == OP_AND || kind == OP_OR ||
+         kind == OP_XOR;
+}
+
+bool kern_vectorises_itself(const KernStm *stm) {
+  Axis *axis = mem_copy(stm->u.axis, sizeof(Axis));
+  if (axis->role != AXIS_MAP && axis->role != AXIS_REDUCE) return false;
+  for (int i = 0; i < axis->op_count; i++)
+    if (!is_one_instruction(&axis->ops[i])) return false;
+  axis->bind = BIND_LANE;
+  axis->width = term_i64(16);
+  KernStm lanes = *stm;
+  lanes.u.axis = axis;
+  Plain p = { .cost = { .vary = vary_stm(&lanes), .lanes = 16 }, .plain = true };
+  if (vary_refuses(p.cost.vary)) return false;
+  KernVisitor v = {
+    .stm = plain_stm, .term = plain_term, .access = plain_access, .state = &p
+  };
+  kern_visit_block(&v, axis->body);
+  return p.plain;
+}
+
+static int widest(const KernBlock *block) {
+  int bytes = 1;
+  for (int i = 0; i < block->count; i++)
+    for (int k = 0; k < block->stms[i].binder_count; k++) {
+      const Var *var = block->stms[i].binders[k];
+      int own = var->type.elem == PRIM_I64 ? 1 : prim_size_bytes(var->type.elem);
+      bytes = own > bytes ? own : bytes;
+    }
+  return bytes;
+}
+
+static double speed_by_itself(const Axis *axis) {
+  return VECTOR_BYTES / widest(axis->body) / (VECTOR_OP / SCALAR_OP);
+}

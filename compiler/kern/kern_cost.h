@@ -1,0 +1,19 @@
+// What a kernel costs on one core, roughly: cycles for all of its points, by counting operations, accesses and
+// rounds.  Made to compare schedules of the same kernel, not to foretell times.
+#pragma once
+#include "kern/kern_vary.h"
+
+// What sizes are taken to be that the kernel does not tell.
+typedef struct CostGuess {
+  const Kern *naive;  // the kernel before its recipe: what is a grid there
+  double points;      // has so many points in each dimension
+  double trips;       // other sizes
+} CostGuess;
+
+double kern_cost(const Kern *kern, const CostGuess *guess);
+// What an axis has of that.
+double kern_axis_cost(const Kern *kern, const CostGuess *guess, Name axis);
+
+// Would the device's own compiler run the axis in vectors?  (Straight code on neighbouring elements,
+// operators of one instruction.)
+bool kern_vectorises_itself(const KernStm *axis);

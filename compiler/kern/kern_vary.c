@@ -1,0 +1,407 @@
+#include "kern/kern_vary.h"
+
+enum { MAX_AXES = 16 };
+
+// What is known of a variable or tensor.
+typedef struct Fact {
+  AxisSet set;        // it differs between the points of these
+  AxisSet around;     // lockstep axes around its binder
+  const Term *value;  // of a let
+  const Term *step;   // affine variables
+} Fact;
+
+struct Vary {
+  const Vary *outer;
+  Map *facts;  // Var or Tensor -> Fact
+  const Axis *axes[MAX_AXES];
+  int axis_count;
+  AxisSet lane;
+  AxisSet around;   // while walking: lockstep axes around
+  AxisSet control;  // what decides whether a point comes by
+  bool changed;
+  const char *refuses;
+};
+
+static void refuse(Vary *v, const char *why) {
+  if (!v->refuses) v->refuses = why;
+}
+
+static Fact *fact_of(Vary *v, const void *key) {
+  Fact *found = map_get(v->facts, key);
+  if (found) return found;
+  Fact *fact = new_node(Fact, .around = v->around);
+  map_put(v->facts, key, fact);
+  v->changed = true;
+  return fact;
+}
+
+static const Fact *known(const Vary *v, const void *key) {
+  for (; v; v = v->outer) {
+    const Fact *fact = map_get(v->facts, key);
+    if (fact) return fact;
+  }
+  return NULL;
+}
+
+static void raise(Vary *v, const void *key, AxisSet set) {
+  Fact *fact = fact_of(v, key);
+  set &= fact->around;
+  if ((fact->set | set) == fact->set) return;
+  fact->set |= set;
+  v->changed = true;
+}
+
+// ---- questions
+
+AxisSet vary_var(const Vary *v, const Var *var) {
+  const Fact *fact = known(v, var);
+  return fact ? fact->set : 0;
+}
+
+AxisSet vary_tensor(const Vary *v, const Tensor *t) {
+  const Fact *fact = known(v, tensor_root(t));
+  return fact ? fact->set : 0;
+}
+
+AxisSet vary_around(const Vary *v, const void *binder) {
+  const Fact *fact = known(v, binder);
+  return fact ? fact->around : 0;
+}
+
+AxisSet vary_term(const Vary *v, const Term *t) {
+  if (t->kind == TERM_VAR) return vary_var(v, t->u.var);
+  const Term *operands[3];
+  AxisSet set = 0;
+  int count = term_operands(t, operands);
+  for (int i = 0; i < count; i++)
+    set |= vary_term(v, operands[i]);
+  return set;
+}
+
+AxisSet vary_axis(const Vary *v, const Axis *axis) {
+  for (; v; v = v->outer)
+    for (int i = 0; i < v->axis_count; i++)
+      if (v->axes[i] == axis) return 1u << i;
+  return 0;
+}
+
+AxisSet vary_lane(const Vary *v) {
+  for (; v; v = v->outer)
+    if (v->lane) return v->lane;
+  return 0;
+}
+
+const char *vary_refuses(const Vary *v) { return v->refuses; }
+
+// ---- affine values
+
+const Term *vary_step(const Vary *v, const Var *var) {
+  const Fact *fact = known(v, var);
+  return fact ? fact->step : NULL;
+}
+
+static bool is_lane_index(const Vary *v, const Var *var) {
+  for (; v; v = v->outer)
+    for (int i = 0; i < v->axis_count; i++)
+      if (v->axes[i]->bind == BIND_LANE && v->axes[i]->index == var) return true;
+  return false;
+}
+
+static bool affine_var(const Vary *v, const Term *t, Affine *out) {
+  if (is_lane_index(v, t->u.var)) {
+    *out = (Affine){ term_i64(0), term_i64(1) };
+    return true;
+  }
+  const Term *step = vary_step(v, t->u.var);
+  if (!step) return false;
+  *out = (Affine){ t, step };
+  return true;
+}
+
+static bool affine_op(const Vary *v, const Term *t, Affine *out) {
+  PrimOp op = t->u.op.op;
+  Affine a, b;
+  if (op != OP_ADD && op != OP_SUB && op != OP_MUL) return false;
+  if (!vary_affine(v, t->u.op.args[0], &a) || !vary_affine(v, t->u.op.args[1], &b))
+    return false;
+  if (op == OP_ADD) *out = (Affine){ term_add(a.base, b.base), term_add(a.step, b.step) };
+  if (op == OP_SUB) *out = (Affine){ term_sub(a.base, b.base), term_sub(a.step, b.step) };
+  if (op != OP_MUL) return true;
+  bool a_moves = !term_is_i64(a.step, 0), b_moves = !term_is_i64(b.step, 0);
+  if (a_moves && b_moves) return false;
+  const Term *step = a_moves ? term_mul(a.step, b.base) : term_mul(a.base, b.step);
+  *out = (Affine){ term_mul(a.base, b.base), step };
+  return true;
+}
+
+bool vary_affine(const Vary *v, const Term *t, Affine *out) {
+  if (t->type != PRIM_I64) return false;
+  if (!(vary_term(v, t) & vary_lane(v))) {
+    *out = (Affine){ t, term_i64(0) };
+    return true;
+  }
+  if (t->kind == TERM_VAR) return affine_var(v, t, out);
+  return t->kind == TERM_OP && affine_op(v, t, out);
+}
+
+// ---- walking, until nothing changes
+
+static void see_block(Vary *v, const KernBlock *block);
+
+static AxisSet terms_set(const Vary *v, const Term *const *terms, int count) {
+  AxisSet set = 0;
+  for (int i = 0; i < count; i++)
+    set |= vary_term(v, terms[i]);
+  return set;
+}
+
+static AxisSet index_set(const Vary *v, const Access *access) {
+  return terms_set(v, access->index, access->tensor->rank);
+}
+
+// What is assigned under a condition that differs, and read after it, differs.
+static void raise_result(Vary *v, const Var *var, AxisSet set) { raise(v, var, set); }
+
+static void see_let(Vary *v, const KernStm *stm) {
+  Affine a;
+  const Var *var = stm->binders[0];
+  raise(v, var, vary_term(v, stm->u.term));
+  Fact *fact = fact_of(v, var);
+  if (!(fact->set & v->lane) || var->type.elem != PRIM_I64) return;
+  bool affine = vary_affine(v, stm->u.term, &a);
+  fact->step = affine ? a.step : NULL;
+}
+
+static void see_store(Vary *v, const KernStm *stm) {
+  const Tensor *root = tensor_root(stm->u.store.to.tensor);
+  if (!known(v, root)) return;
+  raise(v, root,
+        index_set(v, &stm->u.store.to) | vary_term(v, stm->u.store.value) | v->control);
+}
+
+static void see_if(Vary *v, const KernStm *stm) {
+  AxisSet condition = vary_term(v, stm->u.cond.condition), control = v->control;
+  v->control |= condition;
+  see_block(v, stm->u.cond.then_block);
+  see_block(v, stm->u.cond.else_block);
+  v->control = control;
+  for (int i = 0; i < stm->binder_count; i++)
+    raise_result(v, stm->binders[i],
+                 condition | vary_term(v, stm->u.cond.then_block->results[i]) |
+                     vary_term(v, stm->u.cond.else_block->results[i]));
+}
+
+// Params that begin with inits and become the body's results; `stops`: what decides when it ends.
+static void see_params(Vary *v, const Var *const *params, const Term *const *inits,
+                       int count, const KernBlock *body, AxisSet stops) {
+  for (int i = 0; i < count; i++)
+    raise(v, params[i], vary_term(v, inits[i]) | vary_term(v, body->results[i]) | stops);
+}
+
+static void see_while(Vary *v, const KernStm *stm) {
+  const Var *const *params = stm->u.loop.params;
+  AxisSet control = v->control, stops = vary_var(v, params[stm->u.loop.which]);
+  v->control |= stops;
+  for (int i = 0; i < stm->u.loop.param_count; i++)
+    fact_of(v, params[i]);
+  see_block(v, stm->u.loop.body);
+  see_params(v, params, stm->u.loop.inits, stm->u.loop.param_count, stm->u.loop.body,
+             stops);
+  v->control = control;
+  for (int i = 0; i < stm->binder_count; i++)
+    raise_result(v, stm->binders[i], vary_var(v, params[i]));
+}
+
+// ---- axes
+
+static AxisSet open_axis(Vary *v, const Axis *axis) {
+  if (axis->bind != BIND_LANE && axis->bind != BIND_REG) return 0;
+  AxisSet bit = vary_axis(v, axis);
+  if (!bit && v->axis_count == MAX_AXES) {
+    refuse(v, "too many axes in lockstep");
+    return 0;
+  }
+  if (!bit) {
+    bit = 1u << v->axis_count;
+    v->axes[v->axis_count++] = axis;
+  }
+  if (axis->bind == BIND_LANE) {
+    if (v->lane && v->lane != bit && v->around & v->lane) refuse(v, "lanes within lanes");
+    v->lane = bit;
+  }
+  return bit;
+}
+
+static void see_op(Vary *v, const KernOp *op, AxisSet set) {
+  for (int i = 0; i < 2 * op->count; i++)
+    raise(v, op->params[i], set);
+  see_block(v, op->block);
+}
+
+// What each operator's values differ in.
+static void see_sums(Vary *v, const KernStm *stm, AxisSet bit, AxisSet stops) {
+  const Axis *axis = stm->u.axis;
+  for (int o = 0, next = 0; o < axis->op_count; o++) {
+    const KernOp *op = &axis->ops[o];
+    AxisSet set = stops | bit;
+    for (int i = 0; i < op->count; i++) {
+      set |= vary_term(v, axis->body->results[next + i]);
+      set |= vary_term(v, axis->inits ? axis->inits[next + i] : op->neutral[i]);
+    }
+    see_op(v, op, set);
+    set |= terms_set(v, op->block->results, op->count);
+    for (int i = 0; i < op->count; i++, next++) {
+      if (axis->sums) raise(v, axis->sums[next], set);
+      if (stm->binder_count) raise_result(v, stm->binders[next], set & ~bit);
+    }
+  }
+}
+
+static void see_hists(Vary *v, const Axis *axis) {
+  for (int h = 0; h < axis->hist_count; h++) {
+    const KernHist *hist = &axis->hists[h];
+    for (int i = 0; i < hist->op.count; i++) {
+      const Tensor *root = tensor_root(hist->dests[i].tensor);
+      if (known(v, root)) raise(v, root, ~0u);
+    }
+    see_op(v, &hist->op, ~0u);
+  }
+}
+
+static void see_axis(Vary *v, const KernStm *stm) {
+  const Axis *axis = stm->u.axis;
+  AxisSet around = v->around, control = v->control, stops = vary_term(v, axis->width);
+  AxisSet bit = open_axis(v, axis);
+  v->around |= bit;
+  v->control |= stops;
+  raise(v, axis->index, bit);
+  if (bit && axis->bind == BIND_LANE) fact_of(v, axis->index)->step = term_i64(1);
+  for (int i = 0; i < axis->param_count; i++)
+    fact_of(v, axis->params[i]);
+  see_block(v, axis->body);
+  see_params(v, axis->params, axis->inits, axis->param_count, axis->body, stops);
+  AxisSet inside = v->around;
+  v->around = around;
+  for (int i = 0; i < stm->binder_count; i++)
+    fact_of(v, stm->binders[i]);
+  v->around = inside;
+  see_sums(v, stm, bit, stops);
+  see_hists(v, axis);
+  if (axis->after) see_block(v, axis->after);
+  v->around = around;
+  v->control = control;
+  for (int i = 0; axis->role == AXIS_LOOP && i < stm->binder_count; i++)
+    raise_result(v, stm->binders[i], vary_var(v, axis->params[i]));
+}
+
+static void see_stm(Vary *v, const KernStm *stm) {
+  switch (stm->kind) {
+  case KERN_LET: see_let(v, stm); return;
+  case KERN_LOAD:
+    raise(v, stm->binders[0],
+          index_set(v, &stm->u.load) | vary_tensor(v, stm->u.load.tensor));
+    return;
+  case KERN_STORE: see_store(v, stm); return;
+  case KERN_ALLOC: fact_of(v, stm->u.tensor); return;
+  case KERN_ROOM: return;
+  case KERN_AXIS: see_axis(v, stm); return;
+  case KERN_IF: see_if(v, stm); return;
+  case KERN_WHILE: see_while(v, stm); return;
+  case KERN_CALL:
+    for (int i = 0; i < stm->binder_count; i++)
+      raise(v, stm->binders[i], terms_set(v, stm->u.call.args, stm->u.call.arg_count));
+    return;
+  case KERN_CHECK: return;
+  }
+}
+
+static void see_block(Vary *v, const KernBlock *block) {
+  for (int i = 0; i < block->count; i++)
+    see_stm(v, &block->stms[i]);
+}
+
+// ---- what has no lockstep code
+
+typedef struct Judge {
+  KernVisitor visitor;
+  Vary *v;
+  AxisSet regs;
+} Judge;
+
+static void judge_control(Judge *j, AxisSet set) {
+  if (set & j->regs) refuse(j->v, "control that differs from register to register");
+}
+
+static void judge_store(Judge *j, const KernStm *stm) {
+  Vary *v = j->v;
+  if (known(v, tensor_root(stm->u.store.to.tensor))) return;
+  AxisSet value = vary_term(v, stm->u.store.value),
+          index = index_set(v, &stm->u.store.to);
+  if (value & ~index) refuse(v, "a store to one place from several points");
+}
+
+static void judge_alloc(Judge *j, const KernStm *stm) {
+  const Tensor *t = stm->u.tensor;
+  if (t->open || terms_set(j->v, t->dims, t->rank))
+    refuse(j->v, "an array whose size differs from point to point");
+}
+
+static void judge_axis(Judge *j, const Axis *axis) {
+  Vary *v = j->v;
+  judge_control(j, vary_term(v, axis->width));
+  if (axis->role == AXIS_HIST) refuse(v, "a histogram");
+  if (axis->bind == BIND_ITEM || axis->bind == BIND_GRID)
+    refuse(v, "an axis across work-items");
+  if (axis->bind == BIND_REG && axis->role == AXIS_SCAN)
+    refuse(v, "a scan across registers");
+  bool differs = vary_term(v, axis->width) != 0;
+  if (differs && axis->bind != BIND_SEQ) refuse(v, "lanes of a width that differs");
+}
+
+static void judge_stm(KernVisitor *visitor, const KernStm *stm) {
+  Judge *j = visitor->state;
+  switch (stm->kind) {
+  case KERN_STORE: judge_store(j, stm); return;
+  case KERN_ALLOC: judge_alloc(j, stm); return;
+  case KERN_ROOM: refuse(j->v, "an array whose size is found out"); return;
+  case KERN_AXIS: judge_axis(j, stm->u.axis); return;
+  case KERN_IF: judge_control(j, vary_term(j->v, stm->u.cond.condition)); return;
+  case KERN_WHILE:
+    judge_control(j, vary_var(j->v, stm->u.loop.params[stm->u.loop.which]));
+    return;
+  case KERN_CALL: refuse(j->v, "a call"); return;
+  case KERN_LET:
+  case KERN_LOAD:
+  case KERN_CHECK: return;
+  }
+}
+
+static AxisSet reg_bits(const Vary *v) {
+  AxisSet regs = 0;
+  for (int i = 0; i < v->axis_count; i++)
+    if (v->axes[i]->bind == BIND_REG) regs |= 1u << i;
+  return regs;
+}
+
+// ---- entries
+
+Vary *vary_stm(const KernStm *stm) {
+  Vary *v = new_node(Vary, .facts = map_new(NULL));
+  for (v->changed = true; v->changed;) {
+    v->changed = false;
+    see_stm(v, stm);
+  }
+  Judge j = { .visitor = { .stm = judge_stm }, .v = v, .regs = reg_bits(v) };
+  j.visitor.state = &j;
+  kern_visit_stm(&j.visitor, stm);
+  return v;
+}
+
+Vary *vary_op(const Vary *outer, const KernOp *op, AxisSet set) {
+  Vary *v = new_node(Vary, .outer = outer, .facts = map_new(NULL), .around = ~0u);
+  for (v->changed = true; v->changed;) {
+    v->changed = false;
+    see_op(v, op, set);
+  }
+  return v;
+}

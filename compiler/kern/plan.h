@@ -1,0 +1,51 @@
+// Plans: how a seg-op of the host becomes kernels.
+#pragma once
+#include "kern/from_flat.h"
+
+// Which machine a plan is for (docs/opencl.md: CPUs want few items with long runs, GPUs many).
+typedef enum Profile { PROFILE_CPU, PROFILE_GPU } Profile;
+
+// A seg-op as kernels: one, or several plans one after the other.
+typedef struct KernPlan KernPlan;
+struct KernPlan {
+  const KernBlock *lets;      // scalars of the host that what follows mentions; or NULL
+  const Term *condition;      // of the host; NULL: always
+  const KernPlan *otherwise;  // if the condition does not hold
+  const Kern *kern;           // the kernel; or NULL:
+  const KernPlan *const *parts;  // all of these
+  int part_count;
+  const Tensor *const *temps;  // arrays that the parts share
+  int temp_count;
+  const char *const *recipe;  // of the kernel: lines
+  int recipe_count;
+};
+
+typedef struct KernSeg {
+  const Tensor *const *outs;  // one per binder of the statement; scalars: of rank 0
+  const Kern *kern;           // as it comes from Flat
+  SegKind kind;
+} KernSeg;
+
+// What the host knows around a seg-op.
+typedef struct KernHost {
+  Map *
+      views;  // Var -> const View *: arrays that are views, iotas or copies of one scalar
+  Map *sizes;  // Var -> Var: scalars that are no negative numbers
+  const int *(*order)(void *state, const Var *var);  // how an array lies: Tensor.order
+  void *state;
+} KernHost;
+
+// A seg-op as one naive kernel.
+KernSeg kern_from_seg(Compiler *c, KernHost host, const Stm *stm, CopyNotes *copies);
+// Notes in `views` what a statement of the host makes views of, so that kernels see through them.
+void kern_see_view(Compiler *c, KernHost host, const Stm *stm);
+
+void kern_print_plan(Text *t, const KernPlan *plan);
+// How to run it (schedule.c).
+const KernPlan *kern_schedule(Compiler *c, Profile profile, const KernSeg *seg);
+
+// The kernel with the bodies of the functions that it calls in their place.
+const Kern *kern_inline(Compiler *c, const Kern *kern);
+
+// Gives axes names that are unique in the kernel: those of their widths, or of their indices.
+const Kern *kern_name_axes(Compiler *c, const Kern *kern);

@@ -1,0 +1,22 @@
+// Recipes: steps by name, applied one after the other, that can be printed.
+#pragma once
+#include "kern/step.h"
+
+typedef struct Recipe {
+  Step step;
+  const Kern *kern;  // so far; stays as it was before a step that does not apply
+  bool failed;       // one did not: step.refusal says why
+  Vec(const char *) lines;
+} Recipe;
+
+Recipe recipe_new(Compiler *c, const Kern *kern);
+
+// Each applies a step, unless one has failed before.
+void recipe_split(Recipe *r, Name axis, int64_t by, SplitRest rest);
+void recipe_split_into(Recipe *r, Name axis, int64_t pieces);
+void recipe_swap(Recipe *r, Name outer, Name inner);  // inner, outer afterwards
+void recipe_bind(Recipe *r, Name axis, AxisBind bind);
+void recipe_inline(Recipe *r);
+
+// The axis that encloses the named one directly, or that it is split from: NAME0, NAME1, ..; the last made.
+Name recipe_outer(const Recipe *r, Name axis);

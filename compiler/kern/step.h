@@ -1,0 +1,49 @@
+// Steps: rewritings of a kernel that keep its meaning, by the names of axes (docs/kernels.md).
+//
+// A step returns the new kernel, or NULL with `refusal` saying why it does not apply.
+#pragma once
+#include "base/map.h"
+#include "kern/kern.h"
+
+typedef struct Step {
+  Compiler *c;
+  const char *refusal;  // "`permute k j`: ..."
+} Step;
+
+// Notes a reason; returns NULL.
+const Kern *step_refuse(Step *s, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+// The axis of that name, with its statement; NULL, and a refusal, if there is none.
+const KernStm *step_axis(Step *s, const Kern *kern, Name name);
+
+bool kern_has_axis(const Kern *kern, Name name);
+
+// What takes the place of a statement: `add` writes it to the builder.
+typedef void (*StepAdd)(void *state, KernBuilder *b, const KernStm *stm);
+// The kernel with the statement of the axis replaced.
+const Kern *step_replace(Step *s, const Kern *kern, Name axis, StepAdd add, void *state);
+
+// ---- splitting (step_split.c)
+
+typedef enum SplitRest {
+  SPLIT_BOUND,  // the last block is shorter: a loop of its own width, or a condition on the points
+  SPLIT_PEEL,     // what does not fill a block follows in an axis of its own: NAME_rest
+  SPLIT_OVERLAP,  // the last block begins earlier, so that it is full; some points run twice
+} SplitRest;
+
+// a < n  =>  a0 < n/T { a < T } with index a0 * T + a.
+// Legal: always; SPLIT_OVERLAP for maps that may run a point twice, n >= T.
+const Kern *step_split(Step *s, const Kern *kern, Name axis, int64_t by, SplitRest rest);
+// a < n  =>  a0 < P { a < n/P } with index a0 * (n/P) + a, and the rest in NAME_rest.
+const Kern *step_split_into(Step *s, const Kern *kern, Name axis, int64_t pieces);
+
+// ---- order (step_permute.c)
+
+// Two axes of which the second is all that the first's body is, but for lets, change places.
+// Legal: maps; reductions whose operators commute.
+const Kern *step_swap(Step *s, const Kern *kern, Name outer);
+
+// ---- the machine (step_bind.c)
+// Legal: no order between points (lanes, registers: what kern_vary.h can run in lockstep).
+const Kern *step_bind(Step *s, const Kern *kern, Name axis, AxisBind bind);

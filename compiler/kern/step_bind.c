@@ -1,0 +1,146 @@
+// bind a to grid, item, lane, reg: where the points of an axis run.
+//
+// To the grid:   axis a grid { lets; axis b { body } }   =>   axis a grid { axis b grid { lets; body } }
+#include "kern/kern_vary.h"
+#include "kern/step.h"
+
+enum { MOST_LANES = 16, MOST_COPIES = 64 };
+
+static void add_bound(void *state, KernBuilder *b, const KernStm *stm) {
+  const AxisBind *bind = state;
+  Axis axis = *stm->u.axis;
+  axis.bind = *bind;
+  kern_axis(b, axis, stm->binders, stm->binder_count);
+}
+
+// Why the width is none for lanes or registers; NULL if it is one.
+static const char *bad_width(const Axis *axis, AxisBind bind) {
+  if (axis->width->kind != TERM_CONST) return "its width is not constant";
+  int64_t width = axis->width->u.constant.u.i;
+  if (bind == BIND_REG) return width > MOST_COPIES ? "its width is too large" : NULL;
+  bool is_vector = width == 2 || width == 4 || width == 8 || width == MOST_LANES;
+  return is_vector ? NULL : "lanes come by 2, 4, 8 and 16";
+}
+
+// The outermost axis around (or at) the named one that runs in lockstep.
+typedef struct Outermost {
+  Name name;
+  const KernStm *found;
+} Outermost;
+
+static bool has_axis(const KernStm *stm, Name name);
+
+static bool block_has_axis(const KernBlock *block, Name name) {
+  for (int i = 0; i < block->count; i++)
+    if (has_axis(&block->stms[i], name)) return true;
+  return false;
+}
+
+static bool has_axis(const KernStm *stm, Name name) {
+  if (stm->kind == KERN_AXIS && stm->u.axis->name == name) return true;
+  KernBlockVec blocks = kern_blocks(stm);
+  vec_each (const KernBlock **, block, &blocks)
+    if (block_has_axis(*block, name)) return true;
+  return false;
+}
+
+static void see_outermost(KernVisitor *v, const KernStm *stm) {
+  Outermost *o = v->state;
+  if (o->found || stm->kind != KERN_AXIS) return;
+  AxisBind bind = stm->u.axis->bind;
+  if ((bind == BIND_LANE || bind == BIND_REG) && has_axis(stm, o->name)) o->found = stm;
+}
+
+static const char *lockstep_refuses(const Kern *kern, Name name) {
+  Outermost o = { name, NULL };
+  KernVisitor v = { .stm = see_outermost, .state = &o };
+  kern_visit_block(&v, kern->body);
+  return vary_refuses(vary_stm(o.found));
+}
+
+// ---- the grid
+
+// Cheap enough to be done again at each point, and unable to fail.
+static bool is_cheap_stm(const KernStm *stm) {
+  return stm->kind == KERN_LET || stm->kind == KERN_LOAD;
+}
+
+// The axis that is all of the block but for cheap statements before it, or NULL.
+static const KernStm *last_axis(const KernBlock *block) {
+  for (int i = 0; i + 1 < block->count; i++)
+    if (!is_cheap_stm(&block->stms[i])) return NULL;
+  const KernStm *last = block->count ? &block->stms[block->count - 1] : NULL;
+  return last && last->kind == KERN_AXIS ? last : NULL;
+}
+
+static bool is_bound_in(const KernBlock *block, const Term *width) {
+  for (int i = 0; i < block->count; i++)
+    for (int k = 0; k < block->stms[i].binder_count; k++)
+      if (term_mentions(width, block->stms[i].binders[k])) return true;
+  return false;
+}
+
+// The statements of the block at the beginning of the axis in it.
+static const KernBlock *sunk(KernBuilder *b, const KernBlock *block, Name name) {
+  const KernStm *stm = last_axis(block);
+  if (!stm) return NULL;
+  Axis axis = *stm->u.axis;
+  KernBuilder inner = kern_builder(b->c, b->loc), outer = inner;
+  if (axis.name == name) {
+    if (axis.role != AXIS_MAP || is_bound_in(block, axis.width)) return NULL;
+    for (int i = 0; i + 1 < block->count; i++)
+      kern_add(&inner, block->stms[i]);
+    for (int i = 0; i < axis.body->count; i++)
+      kern_add(&inner, axis.body->stms[i]);
+    axis.body = kern_block(&inner, NULL, 0);
+    axis.bind = BIND_GRID;
+  } else {
+    if (axis.bind != BIND_GRID || block->count > 1) return NULL;
+    axis.body = sunk(b, axis.body, name);
+    if (!axis.body) return NULL;
+  }
+  if (term_mentions(stm->u.axis->width, stm->u.axis->index)) return NULL;
+  kern_axis(&outer, axis, NULL, 0);
+  return kern_block(&outer, NULL, 0);
+}
+
+// Do the widths of the grid's axes depend on nothing within the kernel?
+static bool widths_are_outside(const KernBlock *block) {
+  VarVec indices = { 0 };
+  while (block->count == 1 && block->stms[0].kind == KERN_AXIS &&
+         block->stms[0].u.axis->bind == BIND_GRID) {
+    const Axis *axis = block->stms[0].u.axis;
+    vec_each (const Var **, index, &indices)
+      if (term_mentions(axis->width, *index)) return false;
+    vec_push(&indices, axis->index);
+    block = axis->body;
+  }
+  return true;
+}
+
+static const Kern *bind_grid(Step *s, const Kern *kern, Name name) {
+  KernBuilder b = kern_builder(s->c, kern->loc);
+  const KernBlock *body = sunk(&b, kern->body, name);
+  if (!body || !widths_are_outside(body))
+    return step_refuse(
+        s, "%s is not all that the axes around it do, or its width is found out there",
+        name);
+  Kern *out = mem_copy(kern, sizeof *kern);
+  out->body = body;
+  return out;
+}
+
+const Kern *step_bind(Step *s, const Kern *kern, Name name, AxisBind bind) {
+  const KernStm *stm = step_axis(s, kern, name);
+  if (!stm) return NULL;
+  bool lockstep = bind == BIND_LANE || bind == BIND_REG;
+  if (bind == BIND_GRID) return bind_grid(s, kern, name);
+  if (bind != BIND_SEQ && stm->u.axis->role == AXIS_LOOP)
+    return step_refuse(s, "%s carries values from point to point", name);
+  const char *reason = lockstep ? bad_width(stm->u.axis, bind) : NULL;
+  if (reason) return step_refuse(s, "%s: %s", name, reason);
+  const Kern *bound = step_replace(s, kern, name, add_bound, &bind);
+  reason = lockstep ? lockstep_refuses(bound, name) : NULL;
+  if (reason) return step_refuse(s, "%s: %s", name, reason);
+  return bound;
+}

@@ -1,0 +1,271 @@
+// split a by T:   axis a: i < n { body }   =>   axis a0: o < n/T { axis a: k < T { let i = o * T + k; body } }
+//
+// A reduction becomes a reduction of reductions, a scan a loop of scans that each begin with what the one
+// before has.  Why: everything that cuts work into blocks (lanes, registers, items, tiles) begins here.
+#include "kern/step.h"
+
+typedef struct Split {
+  Step *s;
+  const Kern *kern;
+  SplitRest rest;
+  const Term *inner;  // points per block
+  const Term *outer;  // blocks; full ones, if the rest is peeled
+  bool exact;         // nothing remains
+} Split;
+
+// NAME0, or with the next free number.
+static Name outer_name(Split *x, const Axis *axis) {
+  for (int i = 0;; i++) {
+    Name name = name_of(x->s->c->names, text_format("%s%d", axis->name, i));
+    if (!kern_has_axis(x->kern, name)) return name;
+  }
+}
+
+static Name rest_name(Split *x, const Axis *axis) {
+  Name name = name_of(x->s->c->names, text_format("%s_rest", axis->name));
+  for (int i = 2; kern_has_axis(x->kern, name); i++)
+    name = name_of(x->s->c->names, text_format("%s_rest%d", axis->name, i));
+  return name;
+}
+
+static const Var *fresh_index(Split *x, const Axis *axis) {
+  return kern_index(x->s->c, axis->index->name, axis->index->loc);
+}
+
+// ---- results and carried values
+
+static PrimType *carried_types(const Axis *axis, int *count) {
+  bool loops = axis->role == AXIS_LOOP;
+  *count = loops ? axis->param_count : kern_sum_count(axis);
+  PrimType *types = new_array(PrimType, *count + 1);
+  if (loops)
+    for (int i = 0; i < *count; i++)
+      types[i] = axis->params[i]->type.elem;
+  for (int o = 0, next = 0; o < axis->op_count; o++)
+    for (int k = 0; k < axis->ops[o].count; k++)
+      types[next++] = axis->ops[o].params[k]->type.elem;
+  return types;
+}
+
+static const Var *const *fresh_vars(Split *x, const Axis *axis, const char *name) {
+  int count;
+  PrimType *types = carried_types(axis, &count);
+  const Var **vars = new_array(const Var *, count + 1);
+  for (int i = 0; i < count; i++)
+    vars[i] = var_new(x->s->c, name_of(x->s->c->names, name), type_scalar(types[i]),
+                      axis->index->loc);
+  return vars;
+}
+
+static const Term *const *var_terms(const Var *const *vars, int count) {
+  const Term **terms = new_array(const Term *, count + 1);
+  for (int i = 0; i < count; i++)
+    terms[i] = term_var(vars[i]);
+  return terms;
+}
+
+static const Term *const *neutral_terms(const Axis *axis) {
+  const Term **terms = new_array(const Term *, kern_sum_count(axis) + 1);
+  for (int o = 0, next = 0; o < axis->op_count; o++)
+    for (int k = 0; k < axis->ops[o].count; k++)
+      terms[next++] = axis->ops[o].neutral[k];
+  return terms;
+}
+
+// ---- blocks
+
+// [let index = value] body
+static const KernBlock *with_index(Split *x, const Var *index, const Term *value,
+                                   const KernBlock *body) {
+  KernBuilder b = kern_builder(x->s->c, index->loc);
+  kern_let_var(&b, index, value);
+  for (int i = 0; i < body->count; i++)
+    kern_add(&b, body->stms[i]);
+  return kern_block(&b, body->results, body->result_count);
+}
+
+// if inside { body }
+static const KernBlock *conditional(Split *x, const Term *inside, const KernBlock *body) {
+  KernBuilder b = kern_builder(x->s->c, (Loc){ 0 }), nothing = b;
+  kern_add(&b, (KernStm){ .kind = KERN_IF,
+                          .u.cond = { inside, body, kern_block(&nothing, NULL, 0) } });
+  return kern_block(&b, NULL, 0);
+}
+
+// The index of the block's first point.
+static const Term *first_of_block(Split *x, const Axis *axis, const Var *outer) {
+  const Term *first = term_mul(term_var(outer), x->inner);
+  if (x->rest != SPLIT_OVERLAP || x->exact) return first;
+  return term_min(first, term_sub(axis->width, x->inner));
+}
+
+// The block as an axis of its own, within block number `outer`.
+static Axis inner_axis(Split *x, const Axis *axis, const Term *first) {
+  Axis inner = *axis;
+  const Var *index = fresh_index(x, axis);
+  const KernBlock *body = axis->body;
+  inner.index = index;
+  inner.width = x->inner;
+  inner.bind = BIND_SEQ;
+  const Term *at = term_add(first, term_var(index));
+  if (x->rest == SPLIT_BOUND && !x->exact) {
+    bool is_map = axis->role == AXIS_MAP;
+    if (is_map)
+      body = conditional(x, term_less(term_var(axis->index), axis->width), body);
+    else
+      inner.width = term_min(x->inner, term_sub(axis->width, first));
+  }
+  inner.body = with_index(x, axis->index, at, body);
+  return inner;
+}
+
+// ---- the outer axis, by role
+
+// A loop over blocks that hands on what each block ends with.
+static void add_loop_of_blocks(Split *x, KernBuilder *b, const KernStm *stm, Axis outer) {
+  const Axis *axis = stm->u.axis;
+  int count;
+  carried_types(axis, &count);
+  const Var *const *params = fresh_vars(x, axis, "before");
+  const Var *const *after = fresh_vars(x, axis, "so_far");
+  KernBuilder body = kern_builder(x->s->c, stm->loc);
+  const Term *first = kern_let(&body, "first", first_of_block(x, axis, outer.index));
+  Axis inner = inner_axis(x, axis, first);
+  inner.inits = var_terms(params, count);
+  kern_axis(&body, inner, after, count);
+  outer.role = AXIS_LOOP;
+  outer.params = params;
+  outer.param_count = count;
+  outer.inits = axis->inits ? axis->inits : neutral_terms(axis);
+  outer.body = kern_block(&body, var_terms(after, count), count);
+  const Var *const *binders =
+      stm->binder_count ? stm->binders : fresh_vars(x, axis, "last");
+  kern_axis(b, outer, binders, count);
+}
+
+static void add_map_of_blocks(Split *x, KernBuilder *b, const KernStm *stm, Axis outer) {
+  const Axis *axis = stm->u.axis;
+  KernBuilder body = kern_builder(x->s->c, stm->loc);
+  kern_axis(&body, inner_axis(x, axis, first_of_block(x, axis, outer.index)), NULL, 0);
+  outer.role = AXIS_MAP;
+  outer.body = kern_block(&body, NULL, 0);
+  kern_axis(b, outer, NULL, 0);
+}
+
+// The operators of the outer reduction are copies: each binds its own parameters.
+static const KernOp *copied_ops(Split *x, const KernStm *stm) {
+  KernBuilder b = kern_builder(x->s->c, stm->loc);
+  kern_add(&b, *stm);
+  const KernBlock *copy = kern_rename(x->s->c, NULL, kern_block(&b, NULL, 0));
+  return copy->stms[0].u.axis->ops;
+}
+
+static void add_reduction_of_blocks(Split *x, KernBuilder *b, const KernStm *stm,
+                                    Axis outer) {
+  const Axis *axis = stm->u.axis;
+  int count = kern_sum_count(axis);
+  const Var *const *totals = fresh_vars(x, axis, "block");
+  KernBuilder body = kern_builder(x->s->c, stm->loc);
+  const Term *first = kern_let(&body, "first", first_of_block(x, axis, outer.index));
+  Axis inner = inner_axis(x, axis, first);
+  inner.inits = NULL;
+  kern_axis(&body, inner, totals, count);
+  outer.role = AXIS_REDUCE;
+  outer.ops = copied_ops(x, stm);
+  outer.op_count = axis->op_count;
+  outer.inits = axis->inits;
+  outer.body = kern_block(&body, var_terms(totals, count), count);
+  kern_axis(b, outer, stm->binders, stm->binder_count);
+}
+
+static void add_blocks(Split *x, KernBuilder *b, const KernStm *stm) {
+  const Axis *axis = stm->u.axis;
+  Axis outer = { .name = outer_name(x, axis),
+                 .index = fresh_index(x, axis),
+                 .width = x->outer,
+                 .bind = axis->bind };
+  switch (axis->role) {
+  case AXIS_MAP: add_map_of_blocks(x, b, stm, outer); return;
+  case AXIS_LOOP:
+  case AXIS_SCAN: add_loop_of_blocks(x, b, stm, outer); return;
+  case AXIS_REDUCE: add_reduction_of_blocks(x, b, stm, outer); return;
+  case AXIS_HIST: return;
+  }
+}
+
+// ---- the rest
+
+// The axis over what does not fill a block, from `first` on, which begins with what the blocks have.
+static void add_rest(Split *x, KernBuilder *b, const KernStm *stm, const Term *first,
+                     const Var *const *so_far) {
+  KernBuilder one = kern_builder(x->s->c, stm->loc);
+  kern_add(&one, *stm);
+  const KernStm *copy = kern_rename(x->s->c, NULL, kern_block(&one, NULL, 0))->stms;
+  Axis rest = *copy->u.axis;
+  const Var *index = fresh_index(x, stm->u.axis);
+  int count;
+  carried_types(&rest, &count);
+  rest.name = rest_name(x, stm->u.axis);
+  rest.bind = BIND_SEQ;
+  rest.width = term_sub(stm->u.axis->width, first);
+  rest.body = with_index(x, rest.index, term_add(first, term_var(index)), rest.body);
+  rest.index = index;
+  if (count) rest.inits = var_terms(so_far, count);
+  kern_axis(b, rest, stm->binders, stm->binder_count);
+}
+
+static void add_split(void *state, KernBuilder *b, const KernStm *stm) {
+  Split *x = state;
+  const Axis *axis = stm->u.axis;
+  if (x->rest != SPLIT_PEEL || x->exact) {
+    add_blocks(x, b, stm);
+    return;
+  }
+  x->inner = kern_let(b, "length", x->inner);
+  x->outer = kern_let(b, "blocks", x->outer);
+  const Term *first = kern_let(b, "filled", term_mul(x->outer, x->inner));
+  int count;
+  carried_types(axis, &count);
+  const Var *const *so_far = fresh_vars(x, axis, "so_far");
+  KernStm blocks = *stm;
+  bool carries = count && axis->role != AXIS_MAP;
+  blocks.binders = carries ? so_far : NULL;
+  blocks.binder_count = carries ? count : 0;
+  add_blocks(x, b, &blocks);
+  add_rest(x, b, stm, first, so_far);
+}
+
+static bool divides(int64_t by, const Term *width) {
+  return width->kind == TERM_CONST && width->u.constant.u.i % by == 0;
+}
+
+const Kern *step_split(Step *s, const Kern *kern, Name name, int64_t by, SplitRest rest) {
+  const KernStm *stm = step_axis(s, kern, name);
+  if (!stm) return NULL;
+  const Axis *axis = stm->u.axis;
+  if (axis->role == AXIS_HIST) return step_refuse(s, "%s fills a histogram", name);
+  if (rest == SPLIT_OVERLAP && axis->role != AXIS_MAP)
+    return step_refuse(s, "%s carries values: no point may run twice", name);
+  const Term *inner = term_i64(by);
+  bool exact = divides(by, axis->width);
+  const Term *outer = rest == SPLIT_PEEL || exact ? term_quot(axis->width, inner)
+                                                  : term_ceil_div(axis->width, inner);
+  Split x = {
+    .s = s, .kern = kern, .rest = rest, .inner = inner, .outer = outer, .exact = exact
+  };
+  return step_replace(s, kern, name, add_split, &x);
+}
+
+const Kern *step_split_into(Step *s, const Kern *kern, Name name, int64_t pieces) {
+  const KernStm *stm = step_axis(s, kern, name);
+  if (!stm) return NULL;
+  const Axis *axis = stm->u.axis;
+  if (axis->role == AXIS_HIST) return step_refuse(s, "%s fills a histogram", name);
+  Split x = { .s = s,
+              .kern = kern,
+              .rest = SPLIT_PEEL,
+              .inner = term_quot(axis->width, term_i64(pieces)),
+              .outer = term_i64(pieces),
+              .exact = divides(pieces, axis->width) };
+  return step_replace(s, kern, name, add_split, &x);
+}

@@ -1,0 +1,226 @@
+#include "kern/view.h"
+
+static int tensor_rank(const View *v) { return v->tensor ? v->tensor->rank : 1; }
+
+View view_of(const Tensor *t) {
+  const Term **start = new_array(const Term *, t->rank + 1);
+  const Term **stride = new_array(const Term *, t->rank + 1);
+  int *dim = new_array(int, t->rank + 1);
+  for (int i = 0; i < t->rank; i++) {
+    start[i] = term_i64(0);
+    stride[i] = term_i64(1);
+    dim[i] = i;
+  }
+  return (View){ .tensor = t,
+                 .elem = t->elem,
+                 .rank = t->rank,
+                 .shape = t->dims,
+                 .start = start,
+                 .dim = dim,
+                 .stride = stride };
+}
+
+View view_virtual(PrimType elem, const Term *const *shape, const Term *first,
+                  const Term *step) {
+  const Term **start = new_array(const Term *, 1), **stride = new_array(const Term *, 1);
+  start[0] = term_i64(0);
+  stride[0] = term_i64(1);
+  return (View){ .elem = elem,
+                 .rank = 1,
+                 .shape = shape,
+                 .start = start,
+                 .dim = new_array(int, 1),
+                 .stride = stride,
+                 .first = first,
+                 .step = step };
+}
+
+static const Term **copy_start(const View *v) {
+  const Term **start = new_array(const Term *, tensor_rank(v) + 1);
+  for (int d = 0; d < tensor_rank(v); d++)
+    start[d] = v->start[d];
+  return start;
+}
+
+View view_peel(const View *v, const Term *const *indices, int count) {
+  View out = *v;
+  const Term **start = copy_start(v);
+  for (int i = 0; i < count; i++)
+    start[v->dim[i]] = term_add(start[v->dim[i]], term_mul(indices[i], v->stride[i]));
+  out.start = start;
+  out.rank -= count;
+  out.shape += count;
+  out.dim += count;
+  out.stride += count;
+  return out;
+}
+
+View view_at(const View *v, const Term *index) { return view_peel(v, &index, 1); }
+
+View view_slice(const View *v, const DimIndex *dims) {
+  View out = *v;
+  const Term **start = copy_start(v);
+  const Term **shape = new_array(const Term *, v->rank + 1);
+  const Term **stride = new_array(const Term *, v->rank + 1);
+  int *dim = new_array(int, v->rank + 1);
+  out.rank = 0;
+  for (int i = 0; i < v->rank; i++) {
+    int d = v->dim[i];
+    start[d] = term_add(start[d], term_mul(term_atom(dims[i].start), v->stride[i]));
+    if (!dims[i].is_slice) continue;
+    shape[out.rank] = term_atom(dims[i].count);
+    stride[out.rank] = term_mul(term_atom(dims[i].stride), v->stride[i]);
+    dim[out.rank++] = d;
+  }
+  out.start = start;
+  out.shape = shape;
+  out.stride = stride;
+  out.dim = dim;
+  return out;
+}
+
+View view_renamed(const View *v, const Term *const *shape) {
+  View out = *v;
+  out.shape = shape;
+  return out;
+}
+
+View view_rows(const View *v, const Term *from, const Term *count) {
+  View out = *v;
+  const Term **start = copy_start(v);
+  const Term **shape = new_array(const Term *, v->rank + 1);
+  start[v->dim[0]] = term_add(start[v->dim[0]], term_mul(from, v->stride[0]));
+  for (int i = 0; i < v->rank; i++)
+    shape[i] = i == 0 ? count : v->shape[i];
+  out.start = start;
+  out.shape = shape;
+  return out;
+}
+
+View view_permute(const View *v, const int *perm) {
+  View out = *v;
+  const Term **shape = new_array(const Term *, v->rank + 1);
+  const Term **stride = new_array(const Term *, v->rank + 1);
+  int *dim = new_array(int, v->rank + 1);
+  for (int i = 0; i < v->rank; i++) {
+    shape[i] = v->shape[perm[i]];
+    stride[i] = v->stride[perm[i]];
+    dim[i] = v->dim[perm[i]];
+  }
+  out.shape = shape;
+  out.stride = stride;
+  out.dim = dim;
+  return out;
+}
+
+// ---- reshaping
+
+// The first dimension of the tensor that the view walks over, if it walks over that and all after it,
+// whole and in order: its elements then lie side by side.  -1 if not.
+static int dense_from(const View *v) {
+  const Tensor *t = v->tensor;
+  int first = t->rank - v->rank;
+  if (first < 0 || t->order) return -1;
+  for (int i = 0; i < v->rank; i++) {
+    int d = first + i;
+    if (v->dim[i] != d || !term_is_i64(v->stride[i], 1)) return -1;
+    if (!term_is_i64(v->start[d], 0)) return -1;
+    if (i > 0 && !term_same(v->shape[i], t->dims[d])) return -1;
+  }
+  return first;
+}
+
+// One virtual dimension, walked over row by row.
+static View reshape_virtual(const View *v, const Term *const *shape, int rank) {
+  View out = *v;
+  const Term **stride = new_array(const Term *, rank + 1);
+  const Term *step = v->rank ? v->stride[v->rank - 1] : term_i64(1);
+  for (int i = rank - 1; i >= 0; i--) {
+    stride[i] = step;
+    step = term_mul(shape[i], step);
+  }
+  out.rank = rank;
+  out.shape = shape;
+  out.stride = stride;
+  out.dim = new_array(int, rank + 1);
+  return out;
+}
+
+static bool virtual_is_dense(const View *v) {
+  const Term *step = v->rank ? v->stride[v->rank - 1] : term_i64(1);
+  for (int i = v->rank - 1; i >= 0; i--) {
+    if (!term_same(v->stride[i], step)) return false;
+    step = term_mul(v->shape[i], step);
+  }
+  return true;
+}
+
+bool view_reshape(Compiler *c, const View *v, const Term *const *shape, int rank,
+                  View *out) {
+  if (!v->tensor) {
+    if (v->step && !virtual_is_dense(v)) return false;
+    *out = reshape_virtual(v, shape, rank);
+    return true;
+  }
+  int kept = dense_from(v);
+  if (kept < 0) return false;
+  const Term **dims = new_array(const Term *, kept + rank + 1);
+  for (int i = 0; i < kept; i++)
+    dims[i] = v->tensor->dims[i];
+  for (int i = 0; i < rank; i++)
+    dims[kept + i] = shape[i];
+  Tensor *alias = mem_copy(v->tensor, sizeof *alias);
+  *alias = (Tensor){ .name = v->tensor->name,
+                     .id = c->next_id++,
+                     .elem = v->elem,
+                     .rank = kept + rank,
+                     .dims = dims,
+                     .space = v->tensor->space,
+                     .of = v->tensor };
+  View whole = view_of(alias);
+  *out = view_peel(&whole, v->start, kept);
+  return true;
+}
+
+// ---- elements
+
+bool view_same(const View *a, const View *b) {
+  if (a == b) return true;
+  if (a->tensor != b->tensor || a->rank != b->rank || !a->tensor) return false;
+  for (int d = 0; d < a->tensor->rank; d++)
+    if (!term_same(a->start[d], b->start[d])) return false;
+  for (int i = 0; i < a->rank; i++)
+    if (a->dim[i] != b->dim[i] || !term_same(a->stride[i], b->stride[i])) return false;
+  return true;
+}
+
+const Term *view_count(const View *v) {
+  const Term *count = term_i64(1);
+  for (int i = 0; i < v->rank; i++)
+    count = term_mul(count, v->shape[i]);
+  return count;
+}
+
+Access view_access(const View *v, const Term *const *indices) {
+  View at = view_peel(v, indices, v->rank);
+  return (Access){ at.tensor, at.start };
+}
+
+const Term *view_element(const View *v) {
+  if (!v->step) return v->first;
+  const Term *at = term_convert(v->elem, v->start[0]);
+  if (v->elem == PRIM_I64) return term_add(term_mul(at, v->step), v->first);
+  return term_op2(OP_ADD, term_op2(OP_MUL, at, v->step), v->first);
+}
+
+const Term *view_load(KernBuilder *b, const char *name, const View *v,
+                      const Term *const *indices) {
+  if (!v->tensor) {
+    View at = view_peel(v, indices, v->rank);
+    return view_element(&at);
+  }
+  const Var *var =
+      var_new(b->c, name_of(b->c->names, name), type_scalar(v->elem), b->loc);
+  kern_load_var(b, var, view_access(v, indices));
+  return term_var(var);
+}
