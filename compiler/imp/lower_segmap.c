@@ -89,12 +89,9 @@ enum { FLAT_RUN = 512 };
 static bool is_straight(const Body *body) {
   for (int i = 0; i < body->stm_count; i++) {
     const Exp *exp = body->stms[i].exp;
-    bool view =
-        exp->kind == EXP_INDEX || exp->kind == EXP_REARRANGE || exp->kind == EXP_RESHAPE;
-    bool scalar = exp->kind <= EXP_BITS || exp->kind == EXP_ASSERT;
     bool branches = exp->kind == EXP_IF && is_straight(exp->u.cond.then_body) &&
                     is_straight(exp->u.cond.else_body);
-    if (!view && !scalar && !branches) return false;
+    if (!exp_is_view(exp) && !exp_is_scalar(exp) && !branches) return false;
   }
   return true;
 }
