@@ -269,7 +269,9 @@ static bool rule_g3(Flatten *fl, const Goal *goal, Atom *out) {
   Versions v = make_versions(fl, goal, flatten_push(fl, goal->nest, map), map->fn.body);
   fl->version_count += (v.top != NULL) + (v.middle != NULL);
   VersionCase cases[3];
-  emit_cascade(fl, goal, cases, cases_of(&v, cases), out);
+  int count = cases_of(&v, cases);
+  if (!count) bug(fl->c, goal->stm->loc, "a map without versions");
+  emit_cascade(fl, goal, cases, count, out);
   return true;
 }
 
