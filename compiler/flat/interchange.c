@@ -126,14 +126,6 @@ const Body *flatten_put_back(Flatten *fl, const Goal *goal, const Body *branch) 
                         core_body(&b, results, branch->result_count));
 }
 
-void flatten_host_loop(Flatten *fl, const Goal *goal, Atom *out) {
-  Exp *loop = mem_copy(goal->stm->exp, sizeof(Exp));
-  loop->u.loop.body = flatten_branch(fl, NULL, goal->level, loop->u.loop.body);
-  core_let_vars(goal->b, goal->stm->binders, goal->stm->binder_count, loop);
-  for (int i = 0; i < goal->stm->binder_count; i++)
-    out[i] = atom_var(goal->stm->binders[i]);
-}
-
 // ---- G4 and G9
 
 static const int transposition[2] = { 1, 0 };

@@ -1,0 +1,126 @@
+// loop p = e for i < n do body     (empty context)
+//   =>  loop p = e for i < n do body'       if the body has parallelism, or touches no elements
+//   =>  let rs = segmap^1 <o < 1> (loop p = e for i < n do body) in rs[0]     otherwise
+// Rule G0 for what stands on the host (PPoPP'19, Figure 3).
+//
+// Why: each element that the host reads or writes is a round trip to the device; one work-item
+// does the whole loop in the time of a few.  It works on a copy of the arrays that the loop
+// updates, so a short loop over large ones stays on the host: the sizes decide.
+#include "flat/rules.h"
+
+enum { ELEMENTS_PER_ROUND = 1000 };  // copied in the time of a round trip to the device
+
+static bool is_element(const DimIndex *dims, int count) {
+  for (int i = 0; i < count; i++)
+    if (dims[i].is_slice) return false;
+  return true;
+}
+
+// What a loop does beside arithmetic.
+typedef struct Work {
+  bool elements;  // it reads or writes elements of arrays
+  bool arrays;    // it makes arrays, which is parallel
+} Work;
+
+static void see_work(Work *work, const Body *body) {
+  for (int i = 0; i < body->stm_count; i++) {
+    const Stm *stm = &body->stms[i];
+    const Exp *exp = stm->exp;
+    bool array = stm->binder_count && stm->binders[0]->type.rank > 0;
+    if (exp->kind == EXP_INDEX && !array) work->elements = true;
+    if (exp->kind == EXP_UPDATE &&
+        is_element(exp->u.update.dims, exp->u.update.dim_count)) {
+      work->elements = true;
+      continue;
+    }
+    BodyVec bodies = exp_bodies(exp);
+    bool control = exp->kind == EXP_IF || exp->kind == EXP_LOOP;
+    if (exp_is_soac(exp) || (array && !control && !exp_is_view(exp))) work->arrays = true;
+    vec_each (const Body **, inner, &bodies)
+      see_work(work, *inner);
+  }
+}
+
+// Does the loop find out a size of its results?
+static bool finds_sizes(const Stm *loop) {
+  for (int i = 0; i < loop->binder_count; i++) {
+    CoreType type = loop->binders[i]->type;
+    for (int d = 0; d < type.rank; d++)
+      for (int k = 0; k < loop->binder_count; k++)
+        if (type.dims[d].kind == ATOM_VAR && type.dims[d].u.var == loop->binders[k])
+          return true;
+  }
+  return false;
+}
+
+static const Exp *host_loop(const Stm *stm, const Body *flat) {
+  Exp *loop = mem_copy(stm->exp, sizeof(Exp));
+  loop->u.loop.body = flat;
+  return loop;
+}
+
+static void in_one_item(Flatten *fl, const Goal *goal, Builder *b, Atom *out) {
+  static const SegOp item = { .kind = SEG_MAP, .level = 1 };
+  const Body *body = core_rename_body(fl->c, subst_new(), flatten_body_of_stm(goal->stm));
+  const SegOp *seg = nest_manifest(fl->c, nest_level(NULL, atom_i64(1)), &item, body);
+  core_let_n(b, goal->stm->binders[0]->name, exp_seg(seg), out);
+  Atom first = atom_i64(0);
+  for (int i = 0; i < goal->stm->binder_count; i++)
+    out[i] =
+        core_let(b, goal->stm->binders[i]->name, exp_index(out[i], &first, 1, false));
+}
+
+// The number of elements in the arrays that go from round to round.
+static Atom carried_elements(Builder *b, const Stm *stm) {
+  Atom total = atom_i64(0);
+  for (int i = 0; i < stm->binder_count; i++) {
+    CoreType type = stm->binders[i]->type;
+    Atom elements = atom_i64(1);
+    for (int d = 0; d < type.rank; d++)
+      elements = size_mul(b, elements, type.dims[d]);
+    if (type.rank > 0) total = size_add(b, total, elements);
+  }
+  return total;
+}
+
+static bool carries_arrays(const Stm *stm) {
+  for (int i = 0; i < stm->binder_count; i++)
+    if (stm->binders[i]->type.rank > 0) return true;
+  return false;
+}
+
+// if n * ELEMENTS_PER_ROUND < elements then the loop on the host else the loop in one item
+static void by_size(Flatten *fl, const Goal *goal, const Exp *loop, Atom *out) {
+  int count = goal->stm->binder_count;
+  Atom rounds = size_mul(goal->b, loop->u.loop.bound, atom_i64(ELEMENTS_PER_ROUND));
+  Atom elements = carried_elements(goal->b, goal->stm);
+  Atom is_short = core_let(goal->b, "short", exp_op2(OP_LT, rounds, elements));
+  Builder host = builder_new(fl->c, goal->stm->loc), item = host;
+  Atom *results = new_array(Atom, count);
+  core_let_n(&host, goal->stm->binders[0]->name,
+             core_rename_exp(fl->c, subst_new(), loop), results);
+  const Body *on_host = core_body(&host, results, count);
+  in_one_item(fl, goal, &item, results);
+  flatten_emit_branches(goal, exp_if(is_short, on_host, core_body(&item, results, count)),
+                        out);
+}
+
+void flatten_host_loop(Flatten *fl, const Goal *goal, Atom *out) {
+  const Stm *stm = goal->stm;
+  const Body *body = stm->exp->u.loop.body;
+  const Body *flat = flatten_branch(fl, NULL, goal->level, body);
+  const Exp *loop = host_loop(stm, flat);
+  Work work = { 0 };
+  see_work(&work, body);
+  bool in_kernel = goal->level == 0;
+  bool stays = in_kernel || work.arrays || !work.elements || finds_sizes(stm);
+  if (!stays && carries_arrays(stm) && loop->u.loop.form == CORE_FOR) {
+    by_size(fl, goal, loop, out);
+  } else if (!stays) {
+    in_one_item(fl, goal, goal->b, out);
+  } else {
+    core_let_vars(goal->b, stm->binders, stm->binder_count, loop);
+    for (int i = 0; i < stm->binder_count; i++)
+      out[i] = atom_var(stm->binders[i]);
+  }
+}
