@@ -93,15 +93,25 @@ static bool all_commute(const Axis *axis) {
   return true;
 }
 
-// Partial results in LANES x CHAINS accumulators: lane l takes every LANES-th element.
-static void interleaved(Recipe *r, Name k) {
+// Partial results in LANES x chains accumulators: lane l takes every LANES-th element.
+static void interleaved(Recipe *r, Name k, int chains) {
   recipe_split(r, k, LANES, SPLIT_PEEL);
   Name blocks = recipe_outer(r, k);
   recipe_swap(r, blocks, k);
-  recipe_split(r, blocks, CHAINS, SPLIT_PEEL);
-  recipe_swap(r, recipe_outer(r, blocks), blocks);
+  if (chains > 1) {
+    recipe_split(r, blocks, chains, SPLIT_PEEL);
+    recipe_swap(r, recipe_outer(r, blocks), blocks);
+  }
   recipe_bind(r, k, BIND_LANE);
-  recipe_bind(r, blocks, BIND_REG);
+  if (chains > 1) recipe_bind(r, blocks, BIND_REG);
+}
+
+// Several accumulators keep the pipeline busy by themselves.
+static int chains_of(const Axis *axis) {
+  int values = 0;
+  for (int i = 0; i < axis->op_count; i++)
+    values += axis->ops[i].count;
+  return values >= CHAINS ? 1 : CHAINS / values;
 }
 
 // Each lane takes a contiguous piece, so that operands stay in order.
@@ -119,7 +129,7 @@ static void row_in_lanes(Recipe *r, const Axis *axis) {
     return;
   case AXIS_REDUCE:
     if (all_commute(axis))
-      interleaved(r, axis->name);
+      interleaved(r, axis->name, chains_of(axis));
     else
       in_pieces(r, axis->name);
     return;

@@ -209,29 +209,6 @@ const Val *elab_map(Elab *e, const Val *const *args, Atom width, TypeIn elem,
 
 // ---- reduce and scan
 
-static bool op_is(const Body *body, Atom result, const Var *left, const Var *right) {
-  for (int i = 0; i < body->stm_count; i++) {
-    const Stm *stm = &body->stms[i];
-    if (!atom_equal(atom_var(stm->binders[0]), result)) continue;
-    if (stm->exp->kind != EXP_OP || !op_is_commutative(stm->exp->u.op.op)) return false;
-    const Atom *args = stm->exp->u.op.args;
-    Atom l = atom_var(left), r = atom_var(right);
-    return (atom_equal(args[0], l) && atom_equal(args[1], r)) ||
-           (atom_equal(args[0], r) && atom_equal(args[1], l));
-  }
-  return false;
-}
-
-// Whether every result is a commutative scalar operator on its own two operands.
-static bool is_commutative(const Lambda *op) {
-  int count = op->body->result_count;
-  for (int i = 0; i < count; i++) {
-    if (!op_is(op->body, op->body->results[i], op->params[i], op->params[count + i]))
-      return false;
-  }
-  return true;
-}
-
 // The operator over the leaves of `row`, whose results take the types of the operands.
 static Lambda op_lambda(Elab *e, const Val *op, const Val *row, int peel) {
   Inner inner;
@@ -295,7 +272,7 @@ static RedOp red_op(Elab *e, const Val *op, const Val *neutral, const Val *array
   if (!arrays.count) return red;
   red.op = op_lambda(e, op, array, 1);
   red.neutral = fit_neutral(e, neutral, &arrays);
-  red.commutative = is_commutative(&red.op);
+  red.commutative = lambda_commutes(&red.op);
   return red;
 }
 
