@@ -87,7 +87,7 @@ static int compare(Proof *p, const char *a, const char *b) {
   return order < 0 ? outcome(p, a, b) : -outcome(p, b, a);
 }
 
-static bool holds(Proof *p, const char *condition) {
+static bool is_so(Proof *p, const char *condition) {
   if (strcmp(condition, yes) == 0) return true;
   if (strcmp(condition, no) == 0) return false;
   return outcome(p, condition, NULL) > 0;
@@ -109,9 +109,9 @@ static const char *operation(Proof *p, const Exp *exp, const char *const *args) 
   PrimOp op = exp->u.op.op;
   const char *a = args[0], *b = args[1];
   if (is_comparison(op)) return comparison(op, compare(p, a, b));
-  if (op == OP_NOT && exp->u.op.type == PRIM_BOOL) return bool_value(!holds(p, a));
-  if (op == OP_LAND) return bool_value(holds(p, a) && holds(p, b));
-  if (op == OP_LOR) return bool_value(holds(p, a) || holds(p, b));
+  if (op == OP_NOT && exp->u.op.type == PRIM_BOOL) return bool_value(!is_so(p, a));
+  if (op == OP_LAND) return bool_value(is_so(p, a) && is_so(p, b));
+  if (op == OP_LOR) return bool_value(is_so(p, a) || is_so(p, b));
   bool turned = op_arity(op) == 2 && op_is_commutative(op) && strcmp(a, b) > 0;
   return text_format("%d(%s,%s,%s)", (int)op, turned ? b : a, turned ? a : b, args[2]);
 }
@@ -147,17 +147,18 @@ static const char *value(Proof *p, const Symbols *scope, const Exp *exp) {
                      value_of(p, scope, exp->u.convert.atom));
 }
 
-static const Symbols *bind(const Symbols *scope, const Var *var, const char *what) {
+static const Symbols *bind_symbol(const Symbols *scope, const Var *var,
+                                  const char *what) {
   return new_node(Symbols, .outer = scope, .var = var, .value = what);
 }
 
 static const Symbols *branch(Proof *p, const Symbols *scope, const Stm *stm) {
   const char **chosen = new_array(const char *, stm->binder_count);
-  bool taken = holds(p, value_of(p, scope, stm->exp->u.cond.condition));
+  bool taken = is_so(p, value_of(p, scope, stm->exp->u.cond.condition));
   evaluate(p, scope, taken ? stm->exp->u.cond.then_body : stm->exp->u.cond.else_body,
            chosen);
   for (int i = 0; i < stm->binder_count; i++)
-    scope = bind(scope, stm->binders[i], chosen[i]);
+    scope = bind_symbol(scope, stm->binders[i], chosen[i]);
   return scope;
 }
 
@@ -170,7 +171,7 @@ static void evaluate(Proof *p, const Symbols *scope, const Body *body,
     if (stm->exp->kind == EXP_IF)
       scope = branch(p, scope, stm);
     else
-      scope = bind(scope, stm->binders[0], value(p, scope, stm->exp));
+      scope = bind_symbol(scope, stm->binders[0], value(p, scope, stm->exp));
   }
   for (int i = 0; i < body->result_count; i++)
     results[i] = value_of(p, scope, body->results[i]);

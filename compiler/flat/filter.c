@@ -85,9 +85,21 @@ static Lambda scatter_function(Flatten *fl, const Atom *ys, int count) {
   return lambda_new(params, count + 2, core_body(&b, results, 2 * count));
 }
 
+// No array is wanted: redomap n (+) p xs
+static const Body *only_count(Flatten *fl, const Stm *stm) {
+  Soac soac = stm->exp->u.soac;
+  soac.fn = with_numeric_flag(fl, soac.fn);
+  soac.ops = sum_operator(fl);
+  soac.op_count = 1;
+  Builder b = builder_new(fl->c, stm->loc);
+  Atom total = core_let(&b, "count", exp_soac(EXP_REDOMAP, soac));
+  return core_body(&b, &total, 1);
+}
+
 const Body *flatten_filter(Flatten *fl, const Stm *stm) {
   const Soac *soac = &stm->exp->u.soac;
   int count = soac->fn.body->result_count - 1;  // arrays that are filtered
+  if (count == 0) return only_count(fl, stm);
   Builder b = builder_new(fl->c, stm->loc);
   Atom *mapped = new_array(Atom, count + 2);  // flags, offsets, arrays
   Lambda fn = with_numeric_flag(fl, soac->fn);
@@ -109,6 +121,6 @@ const Body *flatten_filter(Flatten *fl, const Stm *stm) {
   scatter.u.scatter.array_count = count + 2;
   scatter.u.scatter.dests = dests;
   scatter.u.scatter.dest_count = count;
-  if (count > 0) core_let_n(&b, "kept", mem_copy(&scatter, sizeof scatter), results + 1);
+  core_let_n(&b, "kept", mem_copy(&scatter, sizeof scatter), results + 1);
   return core_body(&b, results, count + 1);
 }
