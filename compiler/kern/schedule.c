@@ -304,6 +304,7 @@ static void add_points(const Schedule *s, Candidates *out) {
   add_tile(s, out, 4, 2);
   add_tile(s, out, 4, 1);
   add_tile(s, out, 1, 2);
+  add_tile(s, out, 1, 4);
 }
 
 static const KernPlan *one_kernel(Compiler *c, const Kern *kern, KernUse use) {
