@@ -50,6 +50,9 @@ typedef struct SizeVar {
   int id;
   bool loop;            // size of a loop parameter, which may turn out to vary
   const Size *initial;  // loop: the size of the initial value
+  // `loop` too: the size of the branches of `node`, which are equal if loops keep their sizes
+  const Size *branches[2];
+  AstExp *node;
   Name name;            // of the parameter that it stands for, or NULL
   Loc loc;
 } SizeVar;
@@ -226,6 +229,7 @@ typedef struct Check {
   BindingVec bindings;
   Vec(TypeVar *) vars;  // of the current definition, those with a class or field wants
   Vec(SizeEquation) equations;
+  Vec(SizeVar *) joined;  // sizes of branches that depend on loops around them
 } Check;
 
 // type_make.c: making types
@@ -285,6 +289,21 @@ bool size_equal(const Size *a, const Size *b);
 bool unify_sizes(Check *k, const Size *expected, const Size *actual);
 bool size_can_enter(Check *k, const Size *size,
                     int level);  // lowers levels of variables in it
+// Whether the variable is in the size, which may be itself, or in what that is at first.
+bool size_has_var(const SizeVar *var, const Size *size);
+// What a size is when the loops around it begin.
+const Size *size_initial(const Size *size);
+
+// size_join.c: branches whose sizes are equal if a loop keeps the size of its parameter
+// Such a size, at the current level.
+const Size *size_join(Check *k, AstExp *node, const Size *a, const Size *b);
+// Requires that the branches are equal, and with that what the variable stands for.
+bool size_join_equal(Check *k, SizeVar *var);
+// Requires it of what is deeper than `level` in the size; what leaves a `let` may stay open.
+void size_join_leave(Check *k, const Size *size, int level, bool stays);
+// Once a loop's sizes are known: whether branches are equal, or have an unknown size.
+void size_join_settle(Check *k);
+
 // Takes up what was put off since `from`; what stays open at the `last` time is an error.
 void size_equations_solve(Check *k, int from, bool last);
 // The size in terms of names of at most that level, or NULL: what a `let` has named is replaced by

@@ -3,7 +3,7 @@
 
 // --- Joining the types of branches ---
 
-// Two sizes that differ, and the unknown one that stands for both.
+// Two sizes that differ, and the one that stands for both.
 typedef struct Joined {
   const Size *a, *b, *both;
 } Joined;
@@ -16,32 +16,37 @@ typedef struct TypeJoin {
 
 static const Type *join_types(TypeJoin *j, const Type *a, const Type *b);
 
-// What a size is when a loop begins.
-static const Size *initial_size(const Size *size) {
-  size = size_resolve(size);
-  while (size->kind == SIZE_VAR && size->u.var->loop)
-    size = size_resolve(size->u.var->initial);
-  return size;
+// An open size that the other may be taken for.  A size of a loop's parameter may come to vary.
+static bool may_bind(const Size *open, const Size *size) {
+  return open->kind == SIZE_VAR && !open->u.var->loop && !size_has_var(open->u.var, size);
 }
 
-// Whether two sizes, one of which is open, may be taken to be the same.  A size of a loop's
-// parameter is tied only to one that it has at first, since it may come to vary.
 static bool may_unify(const Size *a, const Size *b) {
-  bool open = (a->kind == SIZE_VAR && !a->u.var->loop) ||
-              (b->kind == SIZE_VAR && !b->u.var->loop);
-  if (open) return true;
-  if (a->kind != SIZE_VAR && b->kind != SIZE_VAR) return false;
-  return size_equal(initial_size(a), initial_size(b));
+  return may_bind(a, b) || may_bind(b, a);
 }
 
-// Arrays that have the same size in each branch have it in the result.
-static const Size *join_different(TypeJoin *j, const Size *a, const Size *b) {
-  vec_each (const Joined *, known, &j->joined)
-    if (size_equal(known->a, a) && size_equal(known->b, b)) return known->both;
+static bool in_loop(const Size *size) {
+  return size->kind == SIZE_VAR && size->u.var->loop;
+}
+
+// Whether they are equal in the first round of a loop, and so for good if the loop keeps its sizes.
+static bool same_at_first(const Size *a, const Size *b) {
+  return (in_loop(a) || in_loop(b)) && size_equal(size_initial(a), size_initial(b));
+}
+
+static const Size *join_unknown(TypeJoin *j) {
   Binding *fresh =
       binding_new(j->k, BIND_SIZE, unknown_name(j->k), j->node->loc, type_prim(PRIM_I64));
   vec_push(&j->node->unknown_sizes, fresh);
-  const Size *both = size_of_binding(fresh, j->node->loc);
+  return size_of_binding(fresh, j->node->loc);
+}
+
+// Arrays that have the same size in each branch have it in the result.
+static const Size *join_different(TypeJoin *j, const Size *a, const Size *b,
+                                  bool at_first) {
+  vec_each (const Joined *, known, &j->joined)
+    if (size_equal(known->a, a) && size_equal(known->b, b)) return known->both;
+  const Size *both = at_first ? size_join(j->k, j->node, a, b) : join_unknown(j);
   vec_push(&j->joined, (Joined){ a, b, both });
   return both;
 }
@@ -53,8 +58,9 @@ static const Size *join_sizes(TypeJoin *j, const Size *a, const Size *b) {
   b = size_resolve(b);
   bool inside = size_level(a) > k->level || size_level(b) > k->level;
   if (a == b || (!inside && size_equal(a, b))) return a;
-  if (!inside && may_unify(a, b) && unify_sizes(k, a, b)) return a;
-  return join_different(j, a, b);
+  bool at_first = !inside && same_at_first(a, b);
+  if (!inside && !at_first && may_unify(a, b) && unify_sizes(k, a, b)) return a;
+  return join_different(j, a, b, at_first);
 }
 
 static const Type *join_records(TypeJoin *j, const Type *a, const Type *b) {

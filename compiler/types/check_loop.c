@@ -91,8 +91,20 @@ static const Size *body_size(LoopSizes *l, const Place *place) {
   return size && !size->varies ? size->initial : place->body;
 }
 
+static const SizeVar *joined(const Size *size) {
+  size = size_resolve(size);
+  return size->kind == SIZE_VAR && size->u.var->node ? size->u.var : NULL;
+}
+
 static bool keeps(LoopSizes *l, const Place *place) {
   const Size *body = body_size(l, place), *initial = size_resolve(place->initial);
+  const SizeVar *branches = joined(body);
+  if (branches) {
+    Place a = *place, b = *place;
+    a.body = branches->branches[0];
+    b.body = branches->branches[1];
+    return keeps(l, &a) && keeps(l, &b);
+  }
   const LoopSizeVar *other = find_open(l, body);
   if (other) return !other->varies;
   if (is_open_size(body) && !size_resolve(body)->u.var->loop) return true;
@@ -154,6 +166,7 @@ static bool decide(LoopSizes *l, const Type *param, const Type *initial,
   add_places(l, param, initial, body);
   find_varying(l);
   settle(l);
+  size_join_settle(l->k);
   return places_agree(l);
 }
 

@@ -236,7 +236,7 @@ void finish_definition(Check *k, Binding *binding) {
   vec_each (Binding **, b, &k->bindings)
     (*b)->type = type_solve(k, (*b)->type);
   if (binding) binding->type = type_solve(k, binding->type);
-  k->unknown_count = 0;
+  k->unknown_count = k->joined.count = 0;
   k->exps.count = k->pats.count = k->bindings.count = k->vars.count = k->equations.count =
       0;
 }

@@ -65,7 +65,11 @@ bool size_mentions(const Size *size, const Binding *binding) {
 
 bool size_can_enter(Check *k, const Size *size, int level) {
   size = size_resolve(size);
-  if (size->kind == SIZE_VAR && size->u.var->level > level) size->u.var->level = level;
+  if (size->kind == SIZE_VAR && size->u.var->level > level) {
+    if (size->u.var->node)
+      return size_join_equal(k, size->u.var) && size_can_enter(k, size, level);
+    size->u.var->level = level;
+  }
   if (size->kind == SIZE_NAME && size->u.name->level > level) {
     k->mismatch = (Mismatch){ .kind = MISMATCH_SCOPE, .size = size->u.name };
     return false;
@@ -111,12 +115,14 @@ bool size_is_small(const Size *size) {
   return within(size, &left);
 }
 
-static bool var_occurs(const SizeVar *var, const Size *size) {
+bool size_has_var(const SizeVar *var, const Size *size) {
   size = size_resolve(size);
-  if (size->kind == SIZE_VAR) return size->u.var == var;
+  if (size->kind == SIZE_VAR)
+    return size->u.var == var ||
+           (size->u.var->loop && size_has_var(var, size->u.var->initial));
   if (size->kind != SIZE_EXP) return false;
   for (int i = 0; i < size->u.exp.tree->count; i++)
-    if (var_occurs(var, size->u.exp.tree->parts[i])) return true;
+    if (size_has_var(var, size->u.exp.tree->parts[i])) return true;
   return false;
 }
 
@@ -128,11 +134,14 @@ static bool different(Check *k, const Size *expected, const Size *actual) {
 }
 
 static bool bind_size(Check *k, SizeVar *var, const Size *size) {
+  if (var->node) return size_join_equal(k, var) && unify_sizes(k, var->solution, size);
   const Size *outer = size_outer(size, var->level);
   if (!size_can_enter(k, outer ? outer : size, var->level)) {
     k->mismatch.actual_size = size;
     return false;
   }
+  // What has just been required of branches may have bound it.
+  if (var->solution) return unify_sizes(k, var->solution, size);
   const Binding *own = size_var_in_names(var, outer);
   if (own) {
     k->mismatch = (Mismatch){ .kind = MISMATCH_CYCLE, .size = own, .actual_size = size };
@@ -146,14 +155,18 @@ static bool is_outer(const SizeVar *a, const SizeVar *b) {
   return a->level != b->level ? a->level < b->level : a->id < b->id;
 }
 
+static const Size *size_of_var(SizeVar *var) {
+  return new_node(Size, .kind = SIZE_VAR, .loc = var->loc, .u.var = var);
+}
+
 // Of two open variables the one of a loop parameter stays, since it has to be looked at again; of
 // two loops that of the outer one.
 static bool bind_vars(Check *k, SizeVar *a, const Size *b) {
   if (a == b->u.var) return true;
+  if (a->loop && b->u.var->node) return bind_size(k, b->u.var, size_of_var(a));
   bool keep_a = a->loop && (!b->u.var->loop || is_outer(a, b->u.var));
   if (!keep_a) return bind_size(k, a, b);
-  return bind_size(k, b->u.var,
-                   new_node(Size, .kind = SIZE_VAR, .loc = a->loc, .u.var = a));
+  return bind_size(k, b->u.var, size_of_var(a));
 }
 
 // n + m = k * 2 and the like, while both sides have the same form: part by part.
@@ -206,7 +219,7 @@ static bool cancel_factors(Check *k, const Size *e, const Size *a) {
   const Size *rest = right.at[0];
   for (int i = 1; i < right.count; i++)
     rest = size_binary(SIZE_MUL, rest, right.at[i]);
-  return !var_occurs(var->u.var, rest) && bind_size(k, var->u.var, rest);
+  return !size_has_var(var->u.var, rest) && bind_size(k, var->u.var, rest);
 }
 
 static bool unify_expressions(Check *k, const Size *e, const Size *a) {
@@ -215,7 +228,10 @@ static bool unify_expressions(Check *k, const Size *e, const Size *a) {
   switch (poly_solve(e, a, &var, &value)) {
   case POLY_EQUAL: return true;
   case POLY_DIFFERENT: return different(k, e, a);
-  case POLY_SOLVED: return bind_size(k, var, value);
+  case POLY_SOLVED:
+    // A variable that is in what it ought to equal: n = n + n holds for 0 only, which nobody means.
+    if (e->kind == SIZE_VAR || a->kind == SIZE_VAR) return different(k, e, a);
+    return bind_size(k, var, value);
   case POLY_OPEN: break;
   }
   if (cancel_factors(k, e, a) || cancel_factors(k, a, e)) return true;
@@ -229,8 +245,8 @@ bool unify_sizes(Check *k, const Size *e, const Size *a) {
   if (e == a || e->kind == SIZE_ANY || a->kind == SIZE_ANY) return true;
   if (e->kind == SIZE_NAME && a->kind == SIZE_NAME && e->u.name == a->u.name) return true;
   if (a->kind == SIZE_VAR && e->kind == SIZE_VAR) return bind_vars(k, a->u.var, e);
-  if (a->kind == SIZE_VAR && !var_occurs(a->u.var, e)) return bind_size(k, a->u.var, e);
-  if (e->kind == SIZE_VAR && !var_occurs(e->u.var, a)) return bind_size(k, e->u.var, a);
+  if (a->kind == SIZE_VAR && !size_has_var(a->u.var, e)) return bind_size(k, a->u.var, e);
+  if (e->kind == SIZE_VAR && !size_has_var(e->u.var, a)) return bind_size(k, e->u.var, a);
   return unify_expressions(k, e, a);
 }
 

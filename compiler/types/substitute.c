@@ -259,6 +259,7 @@ static const Size *closed_tree(Rewrite *r, const Size *size) {
 
 // The size in terms of what is known outside and of unknown sizes that there are already, or NULL.
 static const Size *closed(Rewrite *r, const Size *size) {
+  size_join_leave(r->k, size, r->k->level, r->keep);
   const Size *outer = size_outer(size, r->k->level);
   if (outer) return outer;
   const Size *s = size_resolve(size);

@@ -237,7 +237,10 @@ static void add_size(Text *t, const Size *size, int precedence) {
     else
       ast_print_exp(t, size->u.exp.exp);
     break;
-  case SIZE_VAR: text_add(t, size->u.var->name ? size->u.var->name : ""); break;
+  case SIZE_VAR:
+    // Without a name: [] as a whole, `_` within an expression.
+    text_add(t, size->u.var->name ? size->u.var->name : precedence ? "_" : "");
+    break;
   case SIZE_ANY: break;
   }
 }
