@@ -53,12 +53,6 @@ LineCol loc_line_col(Loc loc) {
   return (LineCol){ .line = (int)line + 1, .col = inside && col > 1 ? col - 1 : col };
 }
 
-Loc loc_join(Loc from, Loc to) {
-  if (!from.file) return to;
-  if (from.file != to.file) return from;
-  return (Loc){ .file = from.file, .start = from.start, .end = to.end };
-}
-
 const char *loc_text(Loc loc) {
   if (!loc.file) return "<unknown>";
   LineCol at = loc_line_col(loc);

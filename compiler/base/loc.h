@@ -25,7 +25,6 @@ typedef struct LineCol {
 
 SourceFile *source_file_new(const char *path, const char *text, size_t length);
 LineCol loc_line_col(Loc loc);
-Loc loc_join(Loc from, Loc to);  // from the start of one to the end of the other
 
 // "file.fl:3:7" in collected memory; "<unknown>" without a file.
 const char *loc_text(Loc loc);

@@ -1,7 +1,7 @@
 // let x = 2 + 3  let y = x  in f y  =>  f 5
 //
 // Folding, copy propagation, algebra, known branches and trip counts, checks that cannot fail:
-// the rules stand in simplify_scalar.c, _array.c, _soac.c and _control.c; this file walks.
+// the rules stand in simplify_*.c; this file walks.
 //
 // Needs: Core or Flat, one binding per variable.   Keeps: both.   Why: elaboration writes down
 // what the source says, sizes included; all later passes are simpler when they see the rest only.

@@ -1,6 +1,6 @@
 // The C API of a library: its header, and the typed functions around the runtime's generic ones.
-// A struct like fl_f32_2d is only ever a pointer to a struct rt_array, one like fl_opaque_point to a
-// struct rt_opaque.
+// A struct like fl_f32_2d is only ever a pointer to a struct rt_array,
+// one like fl_opaque_point to a struct rt_opaque.
 #include "base/quote.h"
 #include "emit/emit.h"
 #include <ctype.h>

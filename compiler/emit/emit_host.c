@@ -85,8 +85,8 @@ static void host_branches(CodeText *c, const char *condition, const ImpBlock *th
 
 // ---- guards
 
-// The references that a guard's branches change.  Those in `taken` may lose their block to code that
-// overwrites it; `taken` reaches back through what is shared.
+// The references that a guard's branches change.  Those in `taken` may lose their block to code
+// that overwrites it; `taken` reaches back through what is shared.
 typedef struct Changes {
   Map *inner;  // declared in the branches
   Map *changed, *taken;

@@ -1,10 +1,10 @@
 // Kernels: each an OpenCL source of its own, kept as strings in the generated program.
 //
-// A failed check stores its number and values.  A kernel without barriers then returns.  In a kernel
-// with barriers every item must reach every barrier, so the item goes on with `flc_ok` cleared:
-// its loads give 0, it stores nothing, and its loops without barriers end; from the next barrier on
-// this holds of the whole group, because local memory may then hold what nobody wrote, and loops around
-// barriers end, for all items after the same round.
+// A failed check stores its number and values.  A kernel without barriers then returns.  In a
+// kernel with barriers every item must reach every barrier, so the item goes on with `flc_ok`
+// cleared: its loads give 0, it stores nothing, and its loops without barriers end; from the next
+// barrier on this holds of the whole group, because local memory may then hold what nobody wrote,
+// and loops around barriers end, for all items after the same round.
 #include "base/hash.h"
 #include "base/quote.h"
 #include "emit/c_vector.h"
@@ -263,7 +263,8 @@ static void define_pragma(Text *t, const char *name, const char *pragma) {
 }
 
 // Float reductions may be reordered, as in any parallel reduction: one vector accumulator per lane
-// (docs/opencl.md, "Reductions").  Loops over independent points need no tests for overlapping arrays.
+// (docs/opencl.md, "Reductions").
+// Loops over independent points need no tests for overlapping arrays.
 static void define_pragmas(Text *t, const ImpBlock *block) {
   bool reassociate = false, independent = false;
   find_loop_kinds(block, &reassociate, &independent);
@@ -295,7 +296,8 @@ typedef struct KernelText {
   bool uses_f64;
 } KernelText;
 
-// What the kernel's code needs, in front of it: functions on vectors, mathematics, the program's functions.
+// What the kernel's code needs, in front of it: functions on vectors, mathematics,
+// the program's functions.
 static KernelText with_needs(CodeText *c, const Kernel *kernel) {
   Text *t = text_new(), *math = text_new(), *functions = text_new();
   for (int i = 0; i < kernel->function_count; i++)
@@ -330,8 +332,8 @@ static KernelText kernel_text(Emit *e, const Kernel *kernel, Profile profile) {
 
 static const char *const profile_names[] = { "cpu", "gpu" };
 
-// The name under which the kernel's text and its parameters stand.  Where both profiles have the same
-// text it stands once; `texts` has the names by text.
+// The name under which the kernel's text and its parameters stand.  Where both profiles have the
+// same text it stands once; `texts` has the names by text.
 static const char *kernel_id(Text *t, Map *texts, Name text, const char *wanted) {
   const char *id = map_get(texts, text);
   if (id) return id;

@@ -5,12 +5,13 @@
 //   // section exp_f32: within 0.95
 //   FN F exp_f32(F x) { .. exp_part_f32(x, &n) .. }
 //
-// After the colon: what the error stays below, in units in the last place, where sums of products are
-// contracted: measured for all arguments of f32, on 10^8 of f64 and on as many pairs, with a margin there.
-// tests/math/ holds it.
-// A section holds for single values and for vectors: written for 16 values at once, F becomes float16,
-// exp_f32 becomes fl_exp_f32x16, and so on by the table `words`.  It needs every section whose name it
-// mentions.  A `scalar section` is written for single values only.  Comments are left out.
+// After the colon: what the error stays below, in units in the last place, where sums of products
+// are contracted: measured for all arguments of f32, on 10^8 of f64 and on as many pairs, with a
+// margin there.  tests/math/ holds it.
+// A section holds for single values and for vectors: written for 16 values at once, F becomes
+// float16, exp_f32 becomes fl_exp_f32x16, and so on by the table `words`.  It needs every section
+// whose name it mentions.  A `scalar section` is written for single values only.  Comments are left
+// out.
 #include "emit/emit_math.h"
 #include "base/embed.h"
 #include <ctype.h>
@@ -226,8 +227,8 @@ const char *emit_math_use(MathUses *uses, MathUse use) {
   return function_name(section_name(use), use.width);
 }
 
-// Sums of products may be contracted here: the functions are made for it, and where one depends on the
-// product's low digits it says `fma`.
+// Sums of products may be contracted here: the functions are made for it, and where one depends on
+// the product's low digits it says `fma`.
 void emit_math(Text *t, const MathUses *uses) {
   if (!uses->count) return;
   Writer w = { .t = t, .sections = all_sections() };

@@ -16,8 +16,8 @@ typedef struct MathUse {
 } MathUse;
 typedef Vec(MathUse) MathUses;
 
-// How the function is called, and notes that it is; NULL if there is no text for it: then OpenCL's own
-// is to be called.
+// How the function is called, and notes that it is; NULL if there is no text for it:
+// then OpenCL's own is to be called.
 const char *emit_math_use(MathUses *uses, MathUse use);
 
 // Is some lane of the mask set?  Its bytes are then a number that is not 0.

@@ -1,4 +1,5 @@
-// The types of parameters and results, each once, scalars and arrays before the values made of them.
+// The types of parameters and results, each once,
+// scalars and arrays before the values made of them.
 #include "emit/emit.h"
 #include <string.h>
 

@@ -1,5 +1,5 @@
-// Functions on vectors that OpenCL C lacks.  A kernel's text begins with those that it calls: code that
-// goes lane by lane is long, so it stands once.
+// Functions on vectors that OpenCL C lacks.  A kernel's text begins with those that it calls: code
+// that goes lane by lane is long, so it stands once.
 #include "emit/c_vector.h"
 
 // The text of a helper under construction.
@@ -187,7 +187,8 @@ const char *helper_most(CodeText *c, int lanes) {
   return name;
 }
 
-// OpenCL's `any` and `all` are a test per lane in PoCL 3.1; the lanes' bytes are one number, or two.
+// OpenCL's `any` and `all` are a test per lane in PoCL 3.1; the lanes' bytes are one number,
+// or two.
 const char *helper_any(CodeText *c, int lanes) {
   const char *name = text_format("flc_any_%d", lanes);
   bool fresh;

@@ -10,8 +10,8 @@
 //     in {ys}
 //
 // Promises beyond core.h: SOACs are sequential; a seg-op of level 1 stands on the host, one of
-// level 0 within a seg-op of level 1; nothing parallel stands in a seg-op of level 0; guards stand
-// on the host, each name once.
+// level 0 within a seg-op of level 1, and has one dimension if it combines values; nothing parallel
+// stands in a seg-op of level 0; guards stand on the host, each name once.
 #pragma once
 #include "core/core.h"
 

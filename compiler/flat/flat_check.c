@@ -15,6 +15,9 @@ static void check_seg(FlatCheck *k, const Stm *stm) {
   if (seg->level != k->level - 1)
     bug(k->c, stm->loc, "seg-op of level %d within level %d", seg->level, k->level);
   if (seg->dim_count < 1) bug(k->c, stm->loc, "seg-op without a space");
+  bool combines = seg->kind == SEG_RED || seg->kind == SEG_SCAN || seg->kind == SEG_HIST;
+  if (combines && seg->level == 0 && seg->dim_count > 1)
+    bug(k->c, stm->loc, "segments in a seg-op of level 0");
   FlatCheck inner = { k->c, seg->level, k->names };
   check_body(&inner, seg->body);
 }

@@ -48,12 +48,6 @@ bool nest_varies(const Nest *nest, Atom a) {
   return a.kind == ATOM_VAR && nest_binds(nest, a.u.var);
 }
 
-bool nest_type_varies(const Nest *nest, CoreType type) {
-  for (int i = 0; i < type.rank; i++)
-    if (nest_varies(nest, type.dims[i])) return true;
-  return false;
-}
-
 void nest_widths(const Nest *nest, Atom *out) {
   for (; nest; nest = nest->outer)
     if (nest->kind == NEST_LEVEL) out[nest->depth - 1] = nest->u.level.width;

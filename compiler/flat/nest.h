@@ -54,7 +54,6 @@ const Nest *nest_position(const Nest *outer, const Var *var, const Var *iota);
 int nest_depth(const Nest *nest);  // the number of levels
 bool nest_binds(const Nest *nest, const Var *var);  // var in Dom(Sigma)
 bool nest_varies(const Nest *nest, Atom a);         // a variable bound by the context
-bool nest_type_varies(const Nest *nest, CoreType type);
 
 // The widths, outermost first, in `out` (nest_depth of them).
 void nest_widths(const Nest *nest, Atom *out);

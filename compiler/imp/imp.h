@@ -45,8 +45,9 @@ typedef enum ImpExpKind {
   IMP_SELECT,   // condition ? a : b: u.select
   IMP_ITEM,     // u.item: a number of the work-item
   IMP_TUNING,   // the value of a tuning parameter, an i64: u.tuning
-  // vectors (kernels only).  Any of the above has `lanes` numbers if its operands have; an IMP_LOAD with a
-  // scalar index has neighbouring elements, with a vector of indices those, wherever they are
+  // vectors (kernels only).  Any of the above has `lanes` numbers if its operands have; an IMP_LOAD
+  // with a scalar index has neighbouring elements, with a vector of indices those,
+  // wherever they are
   IMP_SPLAT,    // one number in all lanes: u.convert
   IMP_IOTA,     // 0, 1, .., lanes - 1
   IMP_STRIDED,  // mem[index + lane * step]: u.strided
@@ -108,9 +109,9 @@ struct ImpExp {
 
 // Where an array lies: element (i_0, ..) is mem[offset + sum i_k * strides[k]].
 //
-// In sequential code an iota or a replicated scalar lies nowhere: mem is NULL and the element at offset o
-// is start + o * step (step NULL: start).  Views of it are views like any other.  An iota that the host has
-// made has both: it lies somewhere, and code computes its elements all the same.
+// In sequential code an iota or a replicated scalar lies nowhere: mem is NULL and the element at
+// offset o is start + o * step (step NULL: start).  Views of it are views like any other.  An iota
+// that the host has made has both: it lies somewhere, and code computes its elements all the same.
 typedef struct Arr {
   const Mem *mem;
   PrimType elem;
@@ -127,11 +128,13 @@ typedef Vec(const ImpStm *) ImpBlock;
 typedef enum ImpStmKind {
   IMP_DECLARE,  // type var = value: u.declare (value may be NULL)
   IMP_ASSIGN,   // var = value: u.assign
-  IMP_STORE,   // mem[index] = value: u.store (kernels only); vectors as IMP_LOAD has them
-  IMP_ATOMIC,  // mem[index] op= value, atomically: u.atomic (kernels only; i32, u32, i64, u64 add min max and or xor; f32, f64 add)
-  IMP_FOR,     // for (i64 var = 0; var < bound; var++): u.loop
-  IMP_WHILE,   // while (condition): u.loop_while
-  IMP_IF,      // u.cond
+  IMP_STORE,  // mem[index] = value: u.store (kernels only); vectors as IMP_LOAD has them
+  // mem[index] op= value, atomically: u.atomic (kernels only; i32, u32, i64, u64 add min max and or
+  // xor; f32, f64 add)
+  IMP_ATOMIC,
+  IMP_FOR,      // for (i64 var = 0; var < bound; var++): u.loop
+  IMP_WHILE,    // while (condition): u.loop_while
+  IMP_IF,       // u.cond
   IMP_BARRIER,  // of a work-group, local and global memory: no member
   IMP_CALL,     // vars = f(args): u.call (a Core function)
   IMP_CHECK,    // if (!condition) run-time error: u.check
@@ -178,7 +181,8 @@ struct ImpStm {
       const Var *var;
       const ImpExp *value;
     } assign;
-    // step: lanes are so far apart (NULL: 1, or the index is a vector); mask: of these lanes (NULL: all)
+    // step: lanes are so far apart (NULL: 1, or the index is a vector);
+    // mask: of these lanes (NULL: all)
     struct {
       const Mem *mem;
       const ImpExp *index, *value, *step, *mask;
@@ -211,8 +215,8 @@ struct ImpStm {
       const ImpExp **args;
       int arg_count;
     } call;
-    // parts and values as EXP_ASSERT; values beyond IMP_CHECK_VALUES, and the text around them, are left
-    // out; in kernels they reach the host as i64
+    // parts and values as EXP_ASSERT; values beyond IMP_CHECK_VALUES, and the text around them, are
+    // left out; in kernels they reach the host as i64
     struct {
       const ImpExp *condition;
       const char *const *parts;
@@ -273,9 +277,11 @@ typedef struct KernelParam {
   const Var *var;
 } KernelParam;
 
-// Arrays of a kernel that the launch makes room for; `count` elements, a host expression.  By mem->space:
-// MEM_SCRATCH: `count` for each work-item, in one device buffer.  MEM_LOCAL: `count` for each group, in
-// local memory, or, when that is too small, in one device buffer (the fallback build).
+// Arrays of a kernel that the launch makes room for; `count` elements, a host expression.  By
+// mem->space:
+// MEM_SCRATCH: `count` for each work-item, in one device buffer.
+// MEM_LOCAL: `count` for each group, in local memory, or, when that is too small, in one device
+// buffer (the fallback build).
 typedef struct Scratch {
   const Mem *mem;
   const ImpExp *count;
@@ -308,7 +314,8 @@ typedef struct ImpEntry {
   int result_count;
 } ImpEntry;
 
-// A number that the user or the tuner may set: name, class ("threshold", "group_size", ...), default.
+// A number that the user or the tuner may set: name, class ("threshold", ..),
+// default.
 typedef struct TuningParam {
   Name name;
   const char *kind;
@@ -385,8 +392,14 @@ typedef struct ImpBuilder {
 void imp_add_stm(ImpBuilder *b, ImpStm stm);  // copies; loc is the builder's
 const Var *imp_declare(ImpBuilder *b, const char *name,
                        const ImpExp *value);  // let name = value
-const Var *imp_declare_var(ImpBuilder *b, const char *name,
-                           PrimType type);  // no value yet
+const ImpExp *imp_let(ImpBuilder *b, const char *name,
+                      const ImpExp *value);  // the same, as an expression
+const ImpExp *imp_named(ImpBuilder *b, const char *name,
+                        const ImpExp *value);  // likewise, but constants stay
+// for index < bound { block }
+void imp_for(ImpBuilder *b, const Var *index, const ImpExp *bound, ImpBlock block);
+void imp_if(ImpBuilder *b, const ImpExp *condition, ImpBlock block);
+void imp_release(ImpBuilder *b, const Mem *mem);
 void imp_assign(ImpBuilder *b, const Var *var, const ImpExp *value);
 void imp_store(ImpBuilder *b, const Mem *mem, const ImpExp *index, const ImpExp *value);
 const Mem *mem_new(Compiler *c, const char *name, MemSpace space, PrimType elem);
@@ -421,8 +434,8 @@ int imp_operands(const ImpExp *e, const ImpExp **out);  // at most 3
 // The inner blocks of a statement: 0, 1 or 2.
 int imp_blocks(const ImpStm *stm, const ImpBlock **out);
 // The arrays of a kernel in one kind of memory: MEM_SCRATCH, or MEM_LOCAL or MEM_ARENA (those are
-// IMP_LOCAL statements).  The counts are host expressions, except for MEM_ARENA.  Without those that lie
-// in the memory of others.
+// IMP_LOCAL statements).  The counts are host expressions, except for MEM_ARENA.  Without those
+// that lie in the memory of others.
 typedef Vec(Scratch) KernelArrays;
 KernelArrays imp_kernel_arrays(const Kernel *kernel, MemSpace space);
 // Has the kernel a parameter, an array or a value of this type?  What nothing reads does not count.

@@ -209,10 +209,24 @@ const Var *imp_declare(ImpBuilder *b, const char *name, const ImpExp *value) {
   return var;
 }
 
-const Var *imp_declare_var(ImpBuilder *b, const char *name, PrimType type) {
-  const Var *var = var_new(b->c, name_of(b->c->names, name), type_scalar(type), b->loc);
-  imp_add_stm(b, (ImpStm){ .kind = IMP_DECLARE, .u.declare = { var, NULL, 0 } });
-  return var;
+const ImpExp *imp_let(ImpBuilder *b, const char *name, const ImpExp *value) {
+  return imp_var(imp_declare(b, name, value));
+}
+
+const ImpExp *imp_named(ImpBuilder *b, const char *name, const ImpExp *value) {
+  return value->kind == IMP_CONST ? value : imp_let(b, name, value);
+}
+
+void imp_for(ImpBuilder *b, const Var *index, const ImpExp *bound, ImpBlock block) {
+  imp_add_stm(b, (ImpStm){ .kind = IMP_FOR, .u.loop = { index, bound, block, false } });
+}
+
+void imp_if(ImpBuilder *b, const ImpExp *condition, ImpBlock block) {
+  imp_add_stm(b, (ImpStm){ .kind = IMP_IF, .u.cond = { condition, block, { 0 } } });
+}
+
+void imp_release(ImpBuilder *b, const Mem *mem) {
+  imp_add_stm(b, (ImpStm){ .kind = IMP_RELEASE, .u.mem = { mem } });
 }
 
 void imp_assign(ImpBuilder *b, const Var *var, const ImpExp *value) {

@@ -1,8 +1,9 @@
-// for i < n { let x = a[k]; b[i] = x + i }   =>   if (0 < n) { let x = a[k]; for i < n { b[i] = x + i } }
+//        for i < n { let x = a[k]; b[i] = x + i }
+//   =>   if (0 < n) { let x = a[k]; for i < n { b[i] = x + i } }
 //
-// Why: the device's compiler must assume that the stores of a loop change what it loads, and LLVM takes the
-// address of an invariant load, where a loop further out advances it, for one that this loop advances by a
-// stride that might be 1: it makes vectors for that case alone.
+// Why: the device's compiler must assume that the stores of a loop change what it loads, and LLVM
+// takes the address of an invariant load, where a loop further out advances it, for one that this
+// loop advances by a stride that might be 1: it makes vectors for that case alone.
 #include "base/map.h"
 #include "imp/imp.h"
 

@@ -69,7 +69,9 @@ void seq_if(Code *k, const Stm *stm, const Body *body, int position);
 // expression is no scalar one.
 const ImpExp *seq_scalar(Code *k, const Stm *stm);
 
-// The accumulator of one reduction operator: a variable or an array per value.
+// ---- accumulators (lower_acc.c)
+
+// That of one reduction operator: a variable or an array per value.
 typedef struct Accumulator {
   const RedOp *op;
   const Var **vars;    // scalars
@@ -77,9 +79,23 @@ typedef struct Accumulator {
 } Accumulator;
 
 Accumulator acc_new(Code *k, const RedOp *op);  // holds the neutral element
-// acc = op acc values (or op values acc with `values_left`).
+// acc = op acc values
 void acc_apply(Code *k, const Accumulator *acc, const ImpExp *const *scalars,
                const Arr *const *arrays);
+// Value number `i` of it, from and to a place of its shape.
+void acc_load(Code *k, const Accumulator *acc, int i, const Arr *from);
+void acc_store(Code *k, const Accumulator *acc, int i, const Arr *to);
+
+// Those of several operators.
+typedef struct Accs {
+  Accumulator *at;
+  int count;
+} Accs;
+Accs accs_new(Code *k, const RedOp *ops, int count);
+// Operators on scalars: holding these values; applied to one more of each; what they hold.
+Accs accs_from(Code *k, const RedOp *ops, int count, const ImpExp *const *values);
+void accs_apply(Code *k, Accs accs, const ImpExp *const *scalars);
+const ImpExp *const *accs_values(Accs accs);
 
 // if the indices are in bounds: dest[indices] = value (a scalar, or an array for the rest).
 void store_if_inside(Code *k, const Arr *dest, const ImpExp *const *indices, int count,
@@ -95,8 +111,11 @@ void code_bind(Code *k, const Var *var, Arr arr);
 // Binds a scalar binder to a value.
 void code_bind_scalar(Code *k, const Var *var, const ImpExp *value);
 const ImpExp *const *code_shape(CoreType type);
+// The index of a loop to be made, an i64.
+const Var *code_index(Code *k, const char *name);
 
-// Views: index with slices, rearrange, reshape when possible, atom.  False if the statement is none.
+// Views: index with slices, rearrange, reshape when possible, atom.
+// False if the statement is none.
 bool code_view(Code *k, const Stm *stm);
 void code_check_bounds(Code *k, const Arr *arr, const DimIndex *dims, Loc loc);
 // A run-time error unless the condition holds.
@@ -105,14 +124,14 @@ void code_check(Code *k, const ImpExp *condition, const char *const *parts,
 // The same for a size that is negative; `unless`: where nobody makes it, or NULL.
 void code_check_size(Code *k, Atom size, const ImpExp *unless);
 void code_note_size(Code *k, const Stm *stm);  // a scalar that is no negative number
-// An iota or replicate of negative size may have become a space of negative width.  It is none inside of a
-// dimension without points.
+// An iota or replicate of negative size may have become a space of negative width.  It is none
+// inside of a dimension without points.
 void code_check_space(Code *k, const SegDim *dims, int count);
 void code_may_fail(Code *k);  // notes that the kernel may report an error
 void code_assert(Code *k, const Stm *stm);
 
-// Memory of an item for `count` elements: private if they are few and constant, scratch if the host knows how
-// many, else of the arena.  lanes: elements are vectors of so many numbers; 0: numbers.
+// Memory of an item for `count` elements: private if they are few and constant, scratch if the host
+// knows how many, else of the arena.  lanes: elements are vectors of so many numbers; 0: numbers.
 const Mem *code_memory(Code *k, const char *name, PrimType elem, const ImpExp *count,
                        int lanes);
 // Memory for an array of the type: private if small and constant, else scratch.
@@ -124,8 +143,8 @@ void code_store(Code *k, const Arr *to, Atom value);      // a scalar or an arra
 bool arr_same(const Arr *a, const Arr *b);                // same place, structurally
 bool arr_same_shape(const Arr *a, const Arr *b);          // same place and shape
 const Arr *code_set_apart(Code *k, const Arr *arr);       // a copy in memory of its own
-// Memory for arrays whose size is only known when there is one; room in it for an array of the shape
-// of `value`, whatever it held being lost.
+// Memory for arrays whose size is only known when there is one; room in it for an array of the
+// shape of `value`, whatever it held being lost.
 const Mem *code_open_mem(Code *k, const char *name, PrimType elem);
 Arr code_fit(Code *k, const Mem *mem, const Arr *value);
 
@@ -175,28 +194,28 @@ void kernel_end(Code *host, KernelCode *kernel, Launch launch);
 
 // ---- the positions of a kernel without barriers (lower_items.c)
 
-// Which item works on which positions: an item per position, or, on a CPU, per run of positions.
+// Which item works on which positions: an item per position (GPUs), or per run of positions (CPUs).
 typedef struct Items {
   Code *host;
   KernelCode *kernel;
-  const ImpExp *count;  // positions
-  const ImpExp
-      *position;  // the one at hand; NULL in spaces of several dimensions on a CPU
-  const ImpExp *run, *length;  // CPU: positions per item; of this item's loop
+  const ImpExp *count;         // positions
+  const ImpExp *position;      // the one at hand; NULL in runs
+  const ImpExp *run, *length;  // runs: positions per item; of this item's loop
   const Var *index, *row, *column, *left;
+  bool independent;         // runs: no position reads or writes what another one writes
   ImpBuilder inner, walk;  // code for a position; around the loop over a row
 } Items;
 
-// Code for one of `count` positions follows, until items_close; returns the position.  On a CPU an
-// item gets at least `least` of them.
-const ImpExp *items_open(Items *s, Code *host, KernelCode *kernel, const ImpExp *count,
-                         int64_t least);
+// Code for one of `count` positions follows, until items_close; returns the position.
+const ImpExp *items_open(Items *s, Code *host, KernelCode *kernel, const ImpExp *count);
 // The same for the points of a space, whose index variables are bound.
 void items_open_space(Items *s, Code *host, KernelCode *kernel, const SegDim *dims,
-                      int count, int64_t least);
-const ImpExp *items_most(Code *host);  // of a launch on a CPU
-// Ends and launches the kernel.  independent: no position reads or writes what another one writes.
-void items_close(Items *s, const char *name, bool independent);
+                      int count);
+// The same in runs of at least `least` points.
+void items_open_runs(Items *s, Code *host, KernelCode *kernel, const SegDim *dims,
+                     int count, int64_t least);
+// Ends and launches the kernel.
+void items_close(Items *s, const char *name);
 
 // ---- layouts on GPUs (lower_coalesce.c, lower_transpose.c)
 
@@ -207,13 +226,14 @@ typedef struct Laid {
 } Laid;
 typedef Vec(Laid) Layouts;
 
-// The arrays that the seg-op's kernel should read in another order, and the host's code that makes the
-// copies; none with the profile for CPUs.  layout_rows: those that must lie in rows.
+// The arrays that the seg-op's kernel should read in another order, and the host's code that makes
+// the copies; none with the profile for CPUs.  layout_rows: those that must lie in rows.
 Layouts layout_inputs(Code *host, const SegOp *seg);
 Layouts layout_rows(Code *host, const SegOp *seg);
 void layout_bind(Code *kernel, const Layouts *layouts);
 
-// Does the body store arrays whose size only the item knows?  (Note [Running again] in lower_kernel.c)
+// Does the body store arrays whose size only the item knows?
+// (Note [Running again] in lower_kernel.c)
 bool body_takes_arena(Code *host, const SegOp *seg);
 
 // A copy with the dimensions in this order in memory, made once for every kernel that wants it.
@@ -239,14 +259,13 @@ void lower_seg(Code *host, const Stm *stm, const Body *body, int position);
 void lower_segmap(Code *host, const Stm *stm);
 // A segmap that only copies, in tiles where that pays; false, and nothing done, for others.
 bool lower_copying_segmap(Code *host, const Stm *stm);
-// A segmap as a kernel of an item per point.
-void lower_segmap_items(Code *host, const Stm *stm, const Arr *const *outs);
 void lower_segred(Code *host, const Stm *stm);
 void lower_segscan(Code *host, const Stm *stm);
-// The same on GPUs (lower_wide*.c)
+// The same by groups (lower_wide*.c)
 void lower_wide_segred(Code *host, const Stm *stm);
 void lower_wide_segscan(Code *host, const Stm *stm);
-// With atomic operations (lower_atomic_hist.c); false, and nothing done, if there are none for its operators.
+// With atomic operations (lower_atomic_hist.c); false, and nothing done,
+// if there are none for its operators.
 bool lower_atomic_seghist(Code *host, const Stm *stm, const Body *body, int position);
 void lower_seghist(Code *host, const Stm *stm);
 void lower_segscatter(Code *host, const Stm *stm, const Body *body, int position);
@@ -256,13 +275,16 @@ void lower_group_segmap(Code *host, const Stm *stm);
 // A seg-op through Kern (lower_plan.c).
 void lower_kern_seg(Code *host, const Stm *stm, const Body *body, int position);
 
+bool seg_commutes(const SegOp *seg);  // all of its operators
+
 // The index variables of a space, as expressions; an element (or row) of an output.
 const ImpExp *const *space_indices(const SegDim *dims, int count);
 const Arr *element_of(const Arr *out, const ImpExp *const *indices, int count);
 const Arr *host_out(Code *host, const Var *binder);  // fresh memory for a binder
 const Arr *host_map_out(Code *host,
                         const Var *binder);  // the same, laid out as its reader wants it
-// Binds the results of a seg-op; those that are scalars are read from their memory, which is then released.
+// Binds the results of a seg-op; those that are scalars are read from their memory,
+// which is then released.
 void seg_bind_results(Code *host, const Stm *stm, const Arr *const *outs);
 
 // The space's index variables from a flat position, declared in the kernel.
@@ -277,8 +299,8 @@ void host_copy(Code *host, const Arr *to, const Arr *from);  // a kernel (lower_
 const ImpExp *host_roundings(const Body *first, const Body *second);
 const ImpExp *tuning_param(Lower *lower, const char *name, const char *kind, int64_t cpu,
                            int64_t gpu);
-// The parameter of that name, which plans mention (lower_plan.c).
-const ImpExp *code_tuning(Code *k, Name name);
+// The parameter of that name, one of those that plans mention (lower_plan.c).
+const ImpExp *code_tuning(Code *k, const char *name);
 // The memory of `source` for overwriting, under a new reference: the same block if it dies here.
 Arr host_take(Code *k, const Var *binder, Atom source, const Body *body, int position);
 const Mem *host_declare_mem(Code *host, const char *name, PrimType elem);
@@ -287,7 +309,8 @@ void host_read(Code *host, const Var *var, const Mem *mem, const ImpExp *index);
 Arr host_alloc(Code *k, const char *name, CoreType type);
 // How arrays lie, for kernels (lower_layout.c).
 KernHost code_kern_host(Code *k);
-// Layouts (lower_layout.c).  The hints that a body gives about its arrays; those of a branch's results.
+// Layouts (lower_layout.c).  The hints that a body gives about its arrays;
+// those of a branch's results.
 void host_find_layouts(Code *k, const Body *body);
 void host_pass_layout(Code *k, const Var *binder, Atom result);
 CoreType host_memory_type(Code *k,

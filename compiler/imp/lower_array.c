@@ -21,6 +21,13 @@ void code_bind_scalar(Code *k, const Var *var, const ImpExp *value) {
   imp_add_stm(k->b, (ImpStm){ .kind = IMP_DECLARE, .u.declare = { var, value } });
 }
 
+const Var *code_index(Code *k, const char *name) {
+  const Var *index = var_new(k->lower->c, name_of(k->lower->c->names, name),
+                             type_scalar(PRIM_I64), k->b->loc);
+  map_put(k->inside, index, index);
+  return index;
+}
+
 const ImpExp *const *code_shape(CoreType type) {
   const ImpExp **shape = new_array(const ImpExp *, type.rank + 1);
   for (int i = 0; i < type.rank; i++)
@@ -112,7 +119,8 @@ static Arr alloc_private(Code *k, const char *name, CoreType type, const ImpExp 
   return arr_dense(mem, type.elem, code_shape(type), type.rank);
 }
 
-// Scratch memory that the launch provides, or, if only the item knows the size, a piece of the arena.
+// Scratch memory that the launch provides, or, if only the item knows the size,
+// a piece of the arena.
 static const Mem *alloc_scratch(Code *k, const char *name, PrimType elem,
                                 const ImpExp *count, bool known) {
   const Mem *mem = mem_new(k->lower->c, name, known ? MEM_SCRATCH : MEM_ARENA, elem);
@@ -182,8 +190,7 @@ static void copy_loops(Code *k, ImpBuilder *b, const Arr *to, const Arr *from,
   ImpBuilder inner = { .c = b->c, .loc = b->loc };
   at[dim] = imp_var(i);
   copy_loops(k, &inner, to, from, at, dim + 1);
-  imp_add_stm(b, (ImpStm){ .kind = IMP_FOR,
-                           .u.loop = { i, to->shape[dim], inner.block, false } });
+  imp_for(b, i, to->shape[dim], inner.block);
 }
 
 static bool exp_known_on_host(const Code *k, const ImpExp *e) {
@@ -322,7 +329,8 @@ bool code_mentions(Code *k, const Mem *mem, const Body *body) {
   return s.found;
 }
 
-// Does the seg-op read the memory at other points than it writes, or is it two destinations at once?
+// Does the seg-op read the memory at other points than it writes,
+// or is it two destinations at once?
 static bool seg_reads(Code *k, const Mem *mem, const SegOp *seg) {
   int dests = 0;
   for (int d = 0; d < seg->dest_count; d++)

@@ -1,6 +1,6 @@
-// seghist1 on a GPU with operators for which there are atomic operations on 32 bits: each group counts
-// a chunk of a segment in a histogram in local memory and adds that to the destination; if the
-// bins are too many for local memory, each item adds to the destination directly.
+// seghist1 on a GPU with operators for which there are atomic operations on 32 bits: each group
+// counts a chunk of a segment in a histogram in local memory and adds that to the destination; if
+// the bins are too many for local memory, each item adds to the destination directly.
 #include "imp/lower_wide.h"
 
 typedef struct AtomicHist {
@@ -68,7 +68,7 @@ static void add_element(const AtomicHist *h, Code *k, const Arr *const *dests) {
                values[h->seg->hist_count + i]);
     const ImpExp *inside =
         imp_and(imp_op2(OP_LE, imp_i64(0), bin), imp_less(bin, imp_atom(hist->width)));
-    wide_if(k, inside, b.block);
+    imp_if(k->b, inside, b.block);
   }
 }
 
@@ -87,9 +87,9 @@ static void add_directly(const AtomicHist *h) {
   KernelCode *kernel = kernel_begin(h->host, h->stm->loc);
   layout_bind(&kernel->code, h->layouts);
   Items items;
-  items_open_space(&items, h->host, kernel, seg->dims, seg->dim_count, 1);
+  items_open_space(&items, h->host, kernel, seg->dims, seg->dim_count);
   add_element(h, &kernel->code, dests_of_segment(h));
-  items_close(&items, "seghist_direct", false);
+  items_close(&items, "seghist_direct");
 }
 
 // ---- histograms in local memory
@@ -104,8 +104,7 @@ typedef struct LocalHist {
 // for each of the item's bins { block }
 static const ImpExp *open_bins(LocalHist *s, Code *inner, ImpBuilder *b, const Var **i) {
   const ImpExp *round = wide_open_loop(s->kernel.k, inner, b, i);
-  return imp_var(
-      imp_declare(b, "bin", imp_add(s->kernel.item, imp_mul(round, s->w.group_size))));
+  return imp_let(b, "bin", imp_add(s->kernel.item, imp_mul(round, s->w.group_size)));
 }
 
 static void close_bins(LocalHist *s, const ImpBuilder *b, const Var *i,
@@ -134,10 +133,10 @@ static void flush_bins(LocalHist *s) {
     ImpBuilder b;
     const Var *i;
     const ImpExp *bin = open_bins(s, &inner, &b, &i);
-    const ImpExp *sum = imp_var(imp_declare(&b, "sum", imp_load(s->bins[h]->mem, bin)));
+    const ImpExp *sum = imp_let(&b, "sum", imp_load(s->bins[h]->mem, bin));
     ImpBuilder add = wide_block(&inner);
     add_atomic(&add, hist, dests[h]->mem, arr_index(dests[h], &bin), sum);
-    wide_if(&inner, imp_op2(OP_NE, sum, imp_atom(hist->op.neutral[0])), add.block);
+    imp_if(inner.b, imp_op2(OP_NE, sum, imp_atom(hist->op.neutral[0])), add.block);
     close_bins(s, &b, i, imp_atom(hist->width));
   }
 }
@@ -174,7 +173,7 @@ static void add_by_groups(const AtomicHist *h) {
       s.w.group_size;  // a group with fewer elements than bins does not pay
   for (int i = 0; i < h->seg->hist_count; i++)
     least = imp_max(least, imp_atom(h->seg->hists[i].width));
-  wide_chunks(&s.w, "seghist", imp_var(imp_declare(h->host->b, "least", least)));
+  wide_chunks(&s.w, "seghist", imp_let(h->host->b, "least", least));
   s.w.layouts = h->layouts;
   s.kernel = wide_begin(&s.w);
   wide_open_chunk(&s.kernel);

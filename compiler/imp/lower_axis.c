@@ -27,7 +27,7 @@ void params_next(KernCode *kc, const Value *const *params, const Term *const *re
       const ImpExp *is = lower_as(kc, results[i], params[i]->vector);
       if (count > 1 && is->kind != IMP_CONST)
         is = is->lanes ? imp_vector_var(imp_declare(kc->k->b, "next", is), is->lanes)
-                       : imp_var(imp_declare(kc->k->b, "next", is));
+                       : imp_let(kc->k->b, "next", is);
       next[i][copy_at(kc, params[i]->set)] = is;
     }
   }

@@ -1,4 +1,5 @@
-// Checks in code under construction.  Their texts are those of the interpreter (core/interp/index.c).
+// Checks in code under construction.  Their texts are those of the interpreter
+// (core/interp/index.c).
 #include "imp/lower.h"
 
 void code_may_fail(Code *k) {

@@ -1,11 +1,12 @@
-// In which order a kernel's arrays lie: on a GPU, neighbouring items should touch neighbouring words.
+// In which order a kernel's arrays lie: on a GPU,
+// neighbouring items should touch neighbouring words.
 //
 //   segmap <i < n> { redomap m f (xss[i]) }      item i reads xss[i, 0], xss[i, 1], ..
 //
 // is served badly by rows and well by columns, so the kernel reads a copy whose dimension of i lies
 // innermost in memory, and likewise writes rows of results.  What a kernel reads where is found by
-// lowering its body on trial, with a variable for each stride: the index of a load is then a sum over
-// the dimensions of an array.  What is read in order already, or only in part, is left alone.
+// lowering its body on trial, with a variable for each stride: the index of a load is then a sum
+// over the dimensions of an array.  What is read in order already, or only in part, is left alone.
 #include "imp/lower.h"
 
 enum { STEP_OTHER = 2 };  // else 0 or 1
@@ -151,8 +152,8 @@ static int highest(unsigned bits) {
   return k;
 }
 
-// Dimensions that a loop walks come first, those of the space follow in its order, that of neighbouring
-// items is last.
+// Dimensions that a loop walks come first, those of the space follow in its order, that of
+// neighbouring items is last.
 static void set_order(Probe *p, const Motion *dims, int lane) {
   int rank = p->arr->rank, *keys = new_array(int, rank + 1);
   for (int d = 0; d < rank; d++)

@@ -1,7 +1,7 @@
 // Copies of whole arrays by a kernel, in the order of the copy.
 //
-// On a CPU a transposition goes tile by tile, through a private array: both arrays are then touched in
-// whole cache lines, whatever the distance of their rows (docs/opencl.md, "Maps and layouts").
+// On a CPU a transposition goes tile by tile, through a private array: both arrays are then touched
+// in whole cache lines, whatever the distance of their rows (docs/opencl.md, "Maps and layouts").
 #include "imp/lower.h"
 
 enum { TILE = 64, FLAT_RUN = 512 };
@@ -25,10 +25,14 @@ static void copy_points(Code *host, const Arr *to, const Arr *from) {
   const ImpExp *const *at = space_indices(dims, to->rank);
   KernelCode *kernel = kernel_begin(host, host->b->loc);
   Items items;
-  items_open_space(&items, host, kernel, dims, to->rank, FLAT_RUN);
+  if (host->lower->profile == PROFILE_CPU)
+    items_open_runs(&items, host, kernel, dims, to->rank, FLAT_RUN);
+  else
+    items_open_space(&items, host, kernel, dims, to->rank);
+  items.independent = true;
   imp_store(&items.inner, to->mem, arr_index(to, at),
             arr_load(from, arr_index(from, at)));
-  items_close(&items, "copy", true);
+  items_close(&items, "copy");
 }
 
 static bool is_one(const ImpExp *e) {
@@ -51,17 +55,10 @@ typedef struct Side {
 } Side;
 
 static void find_side(Code *k, Side *side, const ImpExp *block) {
-  side->first = imp_var(imp_declare(k->b, "first", imp_mul(block, imp_i64(TILE))));
+  side->first = imp_let(k->b, "first", imp_mul(block, imp_i64(TILE)));
   const ImpExp *length =
       imp_min(imp_i64(TILE), imp_sub(imp_atom(side->dim.width), side->first));
-  side->length = imp_var(imp_declare(k->b, "side", length));
-}
-
-static const Var *step_of_loop(Code *k) {
-  const Var *step = var_new(k->lower->c, name_of(k->lower->c->names, "s"),
-                            type_scalar(PRIM_I64), k->b->loc);
-  map_put(k->inside, step, step);
-  return step;
+  side->length = imp_let(k->b, "side", length);
 }
 
 typedef struct Tile {
@@ -75,7 +72,7 @@ typedef struct Tile {
 static void tile_loops(const Tile *tile, Code *k, const Side *outer, const Side *inner,
                        bool fill) {
   ImpBuilder around, within;
-  const Var *s = step_of_loop(k), *t = step_of_loop(k);
+  const Var *s = code_index(k, "s"), *t = code_index(k, "s");
   Code code_around = code_inner(k, &around),
        code_within = code_inner(&code_around, &within);
   code_bind_scalar(&code_within, outer->dim.index, imp_add(outer->first, imp_var(s)));
@@ -88,10 +85,8 @@ static void tile_loops(const Tile *tile, Code *k, const Side *outer, const Side 
   else
     imp_store(&within, tile->to->mem, arr_index(tile->to, tile->at),
               imp_load(tile->mem, place));
-  imp_add_stm(&around,
-              (ImpStm){ .kind = IMP_FOR, .u.loop = { t, inner->length, within.block } });
-  imp_add_stm(k->b,
-              (ImpStm){ .kind = IMP_FOR, .u.loop = { s, outer->length, around.block } });
+  imp_for(&around, t, inner->length, within.block);
+  imp_for(k->b, s, outer->length, around.block);
 }
 
 // Reads and writes whole rows, of either array, of one tile.
@@ -106,7 +101,8 @@ static void copy_tile(Tile *tile, Code *k, const ImpExp *row_block,
   tile_loops(tile, k, &tile->row, &tile->column, false);
 }
 
-// The space: the dimensions of the array but for `across` and the last, then the blocks of these two.
+// The space: the dimensions of the array but for `across` and the last,
+// then the blocks of these two.
 static void copy_tiles(Code *host, const Arr *to, const Arr *from, int across) {
   int last = to->rank - 1, outer = 0;
   SegDim *dims = new_array(SegDim, to->rank + 1);
@@ -127,10 +123,10 @@ static void copy_tiles(Code *host, const Arr *to, const Arr *from, int across) {
   dims[outer + 1] = new_dim(host, imp_ceil_div(to->shape[last], imp_i64(TILE)));
   KernelCode *kernel = kernel_begin(host, host->b->loc);
   Items items;
-  items_open_space(&items, host, kernel, dims, outer + 2, 1);
+  items_open_runs(&items, host, kernel, dims, outer + 2, 1);
   copy_tile(&tile, &kernel->code, imp_var(dims[outer].index),
             imp_var(dims[outer + 1].index));
-  items_close(&items, "copy_tiles", false);
+  items_close(&items, "copy_tiles");
 }
 
 void host_copy(Code *host, const Arr *to, const Arr *from) {

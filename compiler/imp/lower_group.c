@@ -33,10 +33,6 @@ Arr group_alloc_for(Group *g, const Var *binder) {
   return wanted ? *wanted : group_alloc(g, binder->name, binder->type);
 }
 
-static const ImpExp *declared(Code *k, const char *name, const ImpExp *value) {
-  return value->kind == IMP_CONST ? value : imp_var(imp_declare(k->b, name, value));
-}
-
 static const ImpExp *if_active(const Group *g, const ImpExp *count) {
   return g->k.active ? imp_select(g->k.active, count, imp_i64(0)) : count;
 }
@@ -47,27 +43,25 @@ static void split_points(Group *g, Points *p, const ImpExp *count, bool strided)
   const ImpExp *round = imp_var(p->round);
   if (strided) {
     const ImpExp *rest = imp_sub(count, id);
-    p->rounds = declared(&g->k, "rounds",
-                         if_active(g, imp_max(imp_i64(0), imp_ceil_div(rest, size))));
+    p->rounds = imp_named(g->k.b, "rounds",
+                          if_active(g, imp_max(imp_i64(0), imp_ceil_div(rest, size))));
     p->at = imp_add(id, imp_mul(round, size));
     return;
   }
-  const ImpExp *piece = declared(&g->k, "piece", imp_ceil_div(count, size));
-  const ImpExp *first = declared(&g->k, "first", imp_mul(id, piece));
+  const ImpExp *piece = imp_named(g->k.b, "piece", imp_ceil_div(count, size));
+  const ImpExp *first = imp_named(g->k.b, "first", imp_mul(id, piece));
   const ImpExp *rest = imp_max(imp_i64(0), imp_min(piece, imp_sub(count, first)));
-  p->rounds = declared(&g->k, "rounds", if_active(g, rest));
+  p->rounds = imp_named(g->k.b, "rounds", if_active(g, rest));
   p->at = imp_add(first, round);
 }
 
 Points points_open(Group *g, ImpBuilder *b, const ImpExp *count, bool in_order) {
   Points p = { 0 };
-  p.round = var_new(g->k.lower->c, name_of(g->k.lower->c->names, "round"),
-                    type_scalar(PRIM_I64), g->k.b->loc);
-  map_put(g->k.inside, p.round, p.round);
-  split_points(g, &p, count, !in_order && g->k.lower->profile == PROFILE_GPU);
+  p.round = code_index(&g->k, "round");
+  split_points(g, &p, count, !in_order);
   p.item = code_inner(&g->k, b);
   p.item.active = NULL;  // an inactive item has no points
-  p.at = imp_var(imp_declare(b, "j", p.at));
+  p.at = imp_let(b, "j", p.at);
   return p;
 }
 
@@ -94,8 +88,8 @@ void group_copy(Group *g, const Arr *to, const Arr *from) {
   const ImpExp **at = new_array(const ImpExp *, to->rank + 1);
   const ImpExp *rest = p.at;
   for (int i = to->rank - 1; i >= 0; i--) {
-    at[i] = imp_var(imp_declare(&b, "i", i == 0 ? rest : imp_rem(rest, to->shape[i])));
-    if (i > 0) rest = imp_var(imp_declare(&b, "rest", imp_quot(rest, to->shape[i])));
+    at[i] = imp_let(&b, "i", i == 0 ? rest : imp_rem(rest, to->shape[i]));
+    if (i > 0) rest = imp_let(&b, "rest", imp_quot(rest, to->shape[i]));
   }
   imp_store(&b, to->mem, arr_index(to, at), arr_load(from, arr_index(from, at)));
   points_close(g, &p, false);
@@ -121,8 +115,7 @@ static void assign_active(Group *g, const Var *var, const ImpExp *value) {
   }
   ImpBuilder b = { .c = g->k.lower->c, .loc = g->k.b->loc };
   imp_assign(&b, var, value);
-  imp_add_stm(g->k.b,
-              (ImpStm){ .kind = IMP_IF, .u.cond = { g->k.active, b.block, { 0 } } });
+  imp_if(g->k.b, g->k.active, b.block);
 }
 
 static const ImpExp *both(const ImpExp *a, const ImpExp *b) {
@@ -137,7 +130,7 @@ static void group_branch(Group *g, const Stm *stm, const Body *branch,
   inner.k.sizes = map_new(g->k.sizes);
   inner.k.owned = map_new(NULL);
   inner.k.wanted = map_new(NULL);
-  inner.k.active = imp_var(imp_declare(g->k.b, "active", both(g->k.active, condition)));
+  inner.k.active = imp_let(g->k.b, "active", both(g->k.active, condition));
   const ImpExp **scalars = new_array(const ImpExp *, branch->result_count + 1);
   const Arr **dests = new_array(const Arr *, branch->result_count + 1);
   group_body(&inner, branch, scalars, dests);
@@ -221,7 +214,7 @@ static ImpBlock group_loop_body(Group *g, const Exp *exp, const ImpExp *going) {
     map_put(inner.k.owned, mem, mem);
   }
   inner.dirty = true;
-  inner.k.active = imp_var(imp_declare(&b, "active", both(g->k.active, going)));
+  inner.k.active = imp_let(&b, "active", both(g->k.active, going));
   const ImpExp **scalars = new_array(const ImpExp *, exp->u.loop.param_count + 1);
   const Arr **made = new_array(const Arr *, exp->u.loop.param_count + 1);
   group_body(&inner, exp->u.loop.body, scalars, made);
@@ -235,8 +228,7 @@ static void group_for(Group *g, const Exp *exp) {
   ImpBlock block = group_loop_body(g, exp, imp_less(imp_var(exp->u.loop.index), bound));
   const ImpExp *trips = imp_max(imp_i64(1), bound);
   if (g->k.active) trips = imp_select(g->k.active, trips, imp_i64(1));
-  imp_add_stm(g->k.b, (ImpStm){ .kind = IMP_FOR,
-                                .u.loop = { exp->u.loop.index, trips, block, false } });
+  imp_for(g->k.b, exp->u.loop.index, trips, block);
 }
 
 static void group_while(Group *g, const Exp *exp) {
@@ -329,8 +321,7 @@ static void run_if_active(Group *g, const Stm *stm) {
   seq_body(&inner, renamed, scalars, dests);
   for (int i = 0; i < stm->binder_count; i++)
     if (stm->binders[i]->type.rank == 0) imp_assign(&b, stm->binders[i], scalars[i]);
-  imp_add_stm(g->k.b,
-              (ImpStm){ .kind = IMP_IF, .u.cond = { g->k.active, b.block, { 0 } } });
+  imp_if(g->k.b, g->k.active, b.block);
 }
 
 // Memory shared by the group must not be overwritten by every item for itself.
@@ -385,7 +376,7 @@ static void store_by_first(Group *g, const Arr *to, const ImpExp *value) {
   ImpBuilder b = { .c = g->k.lower->c, .loc = g->k.b->loc };
   imp_store(&b, to->mem, to->offset, value);
   const ImpExp *is_first = imp_op2(OP_EQ, imp_item(ITEM_LOCAL_ID), imp_i64(0));
-  imp_add_stm(g->k.b, (ImpStm){ .kind = IMP_IF, .u.cond = { is_first, b.block, { 0 } } });
+  imp_if(g->k.b, is_first, b.block);
 }
 
 void lower_group_segmap(Code *host, const Stm *stm) {
@@ -399,7 +390,7 @@ void lower_group_segmap(Code *host, const Stm *stm) {
     outs[i] = host_out(host, stm->binders[i]);
   const ImpExp *size =
       tuning_param(host->lower, "intra_group_size", "group_size", 16, 256);
-  const ImpExp *group_size = imp_var(imp_declare(host->b, "group_size", size));
+  const ImpExp *group_size = imp_let(host->b, "group_size", size);
   Layouts layouts = layout_rows(host, seg);
   KernelCode *kernel = kernel_begin(host, stm->loc);
   group_check_spaces(host, &kernel->code, seg);

@@ -14,9 +14,11 @@ typedef struct Group {
 } Group;
 
 void group_body(Group *g, const Body *body, const ImpExp **scalars, const Arr **dests);
-void group_seg(Group *g, const Stm *stm, const Body *body, int position);  // lower_group_seg.c
+void group_seg(Group *g, const Stm *stm, const Body *body,
+               int position);  // lower_group_seg.c
 bool group_has_seg(const Exp *exp);
-// Checks on the host the sizes that level-0 code is certain to make, before the kernel for `around`.
+// Checks on the host the sizes that level-0 code is certain to make,
+// before the kernel for `around`.
 void group_check_spaces(Code *host, Code *kernel, const SegOp *around);
 
 // Local memory for an array whose size the host knows.
@@ -24,11 +26,11 @@ Arr group_alloc(Group *g, const char *name, CoreType type);
 Arr group_alloc_for(Group *g, const Var *binder);
 
 // The points 0 <= j < count shared among the items: statements between open and close run for each
-// point of the item.  Contiguous pieces, or, where the order does not matter, neighbouring points to
-// neighbouring items on a GPU.
+// point of the item.  Contiguous pieces, or, where the order does not matter, neighbouring points
+// to neighbouring items.
 typedef struct Points {
-  Code item;           // code for one point
-  const ImpExp *at;    // j
+  Code item;         // code for one point
+  const ImpExp *at;  // j
   const Var *round;
   const ImpExp *rounds;
 } Points;

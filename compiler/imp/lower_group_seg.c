@@ -63,31 +63,9 @@ static GroupRed red_new(Group *g, const Stm *stm) {
   return r;
 }
 
-static Accumulator *new_accs(Code *k, const SegOp *seg) {
-  Accumulator *accs = new_array(Accumulator, seg->op_count + 1);
-  for (int i = 0; i < seg->op_count; i++)
-    accs[i] = acc_new(k, &seg->ops[i]);
-  return accs;
-}
-
-static void apply_accs(Code *k, const SegOp *seg, const Accumulator *accs,
-                       const ImpExp *const *scalars) {
-  for (int o = 0, first = 0; o < seg->op_count; first += seg->ops[o++].count)
-    acc_apply(k, &accs[o], scalars + first, new_array(const Arr *, seg->ops[o].count));
-}
-
-static const ImpExp *const *acc_values(const SegOp *seg, const Accumulator *accs,
-                                       int reds) {
-  const ImpExp **values = new_array(const ImpExp *, reds + 1);
-  for (int o = 0, next = 0; o < seg->op_count; o++)
-    for (int i = 0; i < seg->ops[o].count; i++)
-      values[next++] = imp_var(accs[o].vars[i]);
-  return values;
-}
-
-static void store_values(const GroupRed *r, Code *k, const Accumulator *accs,
+static void store_values(const GroupRed *r, Code *k, Accs accs,
                          const ImpExp *const *indices, int rank) {
-  const ImpExp *const *values = acc_values(r->seg, accs, r->reds);
+  const ImpExp *const *values = accs_values(accs);
   for (int i = 0; i < r->reds; i++) {
     Arr at = arr_peel(r->outs[i], indices, rank);
     imp_store(k->b, at.mem, at.offset, values[i]);
@@ -96,35 +74,14 @@ static void store_values(const GroupRed *r, Code *k, const Accumulator *accs,
 
 // One element: the innermost index is bound to `at`, the body run, its values accumulated; a scan
 // stores what it has so far.
-static void accumulate(const GroupRed *r, Code *k, const ImpExp *at,
-                       const Accumulator *accs) {
+static void accumulate(const GroupRed *r, Code *k, const ImpExp *at, Accs accs) {
   const SegOp *seg = r->seg;
   code_bind_scalar(k, seg->dims[seg->dim_count - 1].index, at);
   const ImpExp **scalars = new_array(const ImpExp *, seg->body->result_count + 1);
   run_point(k, seg, r->outs, r->reds, scalars);
-  apply_accs(k, seg, accs, scalars);
+  accs_apply(k, accs, scalars);
   if (seg->kind == SEG_SCAN)
     store_values(r, k, accs, space_indices(seg->dims, seg->dim_count), seg->dim_count);
-}
-
-// Several segments: an item takes whole ones.
-static void whole_segments(const GroupRed *r) {
-  const SegOp *seg = r->seg;
-  ImpBuilder b, loop;
-  int outer = seg->dim_count - 1;
-  Points p = points_open(r->g, &b, space_size(seg->dims, outer), false);
-  bind_space(&p.item, seg->dims, outer, p.at);
-  const Accumulator *accs = new_accs(&p.item, seg);
-  const Var *i = var_new(b.c, name_of(b.c->names, "i"), type_scalar(PRIM_I64), b.loc);
-  map_put(p.item.inside, i, i);
-  Code round = code_inner(&p.item, &loop);
-  accumulate(r, &round, imp_var(i), accs);
-  bool reduces = seg->kind == SEG_RED;
-  imp_add_stm(&b, (ImpStm){ .kind = IMP_FOR,
-                            .u.loop = { i, imp_atom(seg->dims[outer].width), loop.block,
-                                        reduces } });
-  if (reduces) store_values(r, &p.item, accs, space_indices(seg->dims, outer), outer);
-  points_close(r->g, &p, false);
 }
 
 static void alloc_parts(GroupRed *r) {
@@ -137,21 +94,15 @@ static void alloc_parts(GroupRed *r) {
   }
 }
 
-static bool all_commute(const SegOp *seg) {
-  for (int i = 0; i < seg->op_count; i++)
-    if (!seg->ops[i].commutative) return false;
-  return true;
-}
-
 // Each item accumulates its points and stores the outcome in `parts`.
-static const Accumulator *own_part(const GroupRed *r, bool in_order) {
+static Accs own_part(const GroupRed *r, bool in_order) {
   Group *g = r->g;
   ImpBuilder b;
-  const Accumulator *accs = new_accs(&g->k, r->seg);
+  Accs accs = accs_new(&g->k, r->seg->ops, r->seg->op_count);
   Points p = points_open(g, &b, imp_atom(r->seg->dims[0].width), in_order);
   accumulate(r, &p.item, p.at, accs);
   points_close(g, &p, r->seg->kind == SEG_RED);
-  const ImpExp *const *values = acc_values(r->seg, accs, r->reds);
+  const ImpExp *const *values = accs_values(accs);
   for (int i = 0; i < r->reds; i++)
     imp_store(g->k.b, r->parts[i], imp_item(ITEM_LOCAL_ID), values[i]);
   group_barrier(g);
@@ -160,63 +111,45 @@ static const Accumulator *own_part(const GroupRed *r, bool in_order) {
 
 // The parts of the first `count` items, combined by every item for itself: no second barrier, and
 // on a CPU as fast as a tree (docs/opencl.md, "Reductions").
-static const Accumulator *combine_parts(const GroupRed *r, const ImpExp *count) {
+static Accs combine_parts(const GroupRed *r, const ImpExp *count) {
   Group *g = r->g;
-  const Accumulator *accs = new_accs(&g->k, r->seg);
-  const Var *i = var_new(g->k.lower->c, name_of(g->k.lower->c->names, "i"),
-                         type_scalar(PRIM_I64), g->k.b->loc);
+  Accs accs = accs_new(&g->k, r->seg->ops, r->seg->op_count);
+  const Var *i = code_index(&g->k, "i");
   ImpBuilder b;
-  map_put(g->k.inside, i, i);
   Code round = code_inner(&g->k, &b);
   round.active = NULL;
   const ImpExp **values = new_array(const ImpExp *, r->reds + 1);
   for (int v = 0; v < r->reds; v++)
     values[v] = imp_load(r->parts[v], imp_var(i));
-  apply_accs(&round, r->seg, accs, values);
-  imp_add_stm(g->k.b,
-              (ImpStm){ .kind = IMP_FOR, .u.loop = { i, count, b.block, false } });
+  accs_apply(&round, accs, values);
+  imp_for(g->k.b, i, count, b.block);
   g->dirty = true;
   return accs;
 }
 
 static void group_segred(Group *g, const Stm *stm) {
   GroupRed r = red_new(g, stm);
-  bool single = r.seg->dim_count == 1;
-  r.outs = alloc_outs(g, stm, single ? r.reds : 0);
+  r.outs = alloc_outs(g, stm, r.reds);
   group_barrier_if_dirty(g);
-  if (!single) {
-    whole_segments(&r);
-    group_barrier(g);
-    bind_outs(g, stm, r.outs);
-    return;
-  }
   alloc_parts(&r);
-  own_part(&r, !all_commute(r.seg));
-  const Accumulator *total = combine_parts(&r, imp_item(ITEM_LOCAL_SIZE));
-  const ImpExp *const *values = acc_values(r.seg, total, r.reds);
+  own_part(&r, !seg_commutes(r.seg));
+  Accs total = combine_parts(&r, imp_item(ITEM_LOCAL_SIZE));
+  const ImpExp *const *values = accs_values(total);
   for (int i = 0; i < r.reds; i++)
     code_bind_scalar(&g->k, stm->binders[i], values[i]);
   bind_outs(g, stm, r.outs);
 }
 
 // out[j] = op before out[j] for the item's own points.
-static void add_before(const GroupRed *r, const Accumulator *before) {
+static void add_before(const GroupRed *r, Accs before) {
   Group *g = r->g;
   ImpBuilder b;
   Points p = points_open(g, &b, imp_atom(r->seg->dims[0].width), true);
-  const ImpExp *const *prefix = acc_values(r->seg, before, r->reds);
-  Accumulator *accs = new_array(Accumulator, r->seg->op_count + 1);
+  Accs accs = accs_from(&p.item, r->seg->ops, r->seg->op_count, accs_values(before));
   const ImpExp **values = new_array(const ImpExp *, r->reds + 1);
-  for (int o = 0, next = 0; o < r->seg->op_count; o++) {
-    int count = r->seg->ops[o].count;
-    accs[o] = (Accumulator){ &r->seg->ops[o], new_array(const Var *, count),
-                             new_array(const Arr *, count) };
-    for (int i = 0; i < count; i++, next++) {
-      accs[o].vars[i] = imp_declare(&b, "acc", prefix[next]);
-      values[next] = imp_load(r->outs[next]->mem, arr_index(r->outs[next], &p.at));
-    }
-  }
-  apply_accs(&p.item, r->seg, accs, values);
+  for (int v = 0; v < r->reds; v++)
+    values[v] = imp_load(r->outs[v]->mem, arr_index(r->outs[v], &p.at));
+  accs_apply(&p.item, accs, values);
   store_values(r, &p.item, accs, &p.at, 1);
   points_close(g, &p, false);
 }
@@ -225,13 +158,9 @@ static void group_segscan(Group *g, const Stm *stm) {
   GroupRed r = red_new(g, stm);
   r.outs = alloc_outs(g, stm, 0);
   group_barrier_if_dirty(g);
-  if (r.seg->dim_count > 1) {
-    whole_segments(&r);
-  } else {
-    alloc_parts(&r);
-    own_part(&r, true);
-    add_before(&r, combine_parts(&r, imp_item(ITEM_LOCAL_ID)));
-  }
+  alloc_parts(&r);
+  own_part(&r, true);
+  add_before(&r, combine_parts(&r, imp_item(ITEM_LOCAL_ID)));
   group_barrier(g);
   bind_outs(g, stm, r.outs);
 }
@@ -271,33 +200,25 @@ static void group_segscatter(Group *g, const Stm *stm, const Body *body, int pos
   bind_outs(g, stm, outs);
 }
 
-// An item takes whole segments; with one segment, the first item does all of it.
+// The first item does all of it.
 static void group_seghist(Group *g, const Stm *stm, const Body *body, int position) {
   const SegOp *seg = stm->exp->u.seg;
-  const Arr **outs = new_array(const Arr *, stm->binder_count + 1),
-            **at = new_array(const Arr *, stm->binder_count + 1);
+  const Arr **outs = new_array(const Arr *, stm->binder_count + 1);
   for (int o = 0, next = 0; o < seg->hist_count; o++)
     for (int i = 0; i < seg->hists[o].op.count; i++, next++)
       outs[next] =
           take_dest(g, stm->binders[next], seg->hists[o].dests[i], body, position);
   group_barrier_if_dirty(g);
   ImpBuilder b, loop;
-  int outer = seg->dim_count - 1;
-  Points p = points_open(g, &b, space_size(seg->dims, outer), false);
-  bind_space(&p.item, seg->dims, outer, p.at);
-  const Var *i = var_new(b.c, name_of(b.c->names, "i"), type_scalar(PRIM_I64), b.loc);
-  map_put(p.item.inside, i, i);
+  Points p = points_open(g, &b, imp_i64(1), false);
+  const Var *i = code_index(&p.item, "i");
   Code round = code_inner(&p.item, &loop);
-  code_bind_scalar(&round, seg->dims[outer].index, imp_var(i));
+  code_bind_scalar(&round, seg->dims[0].index, imp_var(i));
   const ImpExp **scalars = new_array(const ImpExp *, seg->body->result_count + 1);
   const Arr **made = new_array(const Arr *, seg->body->result_count + 1);
   seq_body(&round, seg->body, scalars, made);
-  for (int d = 0; d < stm->binder_count; d++)
-    at[d] = element_of(outs[d], space_indices(seg->dims, outer), outer);
-  hist_round(&round, seg->hists, seg->hist_count, at, scalars, made);
-  imp_add_stm(&b, (ImpStm){ .kind = IMP_FOR,
-                            .u.loop = { i, imp_atom(seg->dims[outer].width), loop.block,
-                                        false } });
+  hist_round(&round, seg->hists, seg->hist_count, outs, scalars, made);
+  imp_for(&b, i, imp_atom(seg->dims[0].width), loop.block);
   points_close(g, &p, false);
   group_barrier(g);
   bind_outs(g, stm, outs);

@@ -70,7 +70,7 @@ Arr host_take(Code *k, const Var *binder, Atom source, const Body *body, int pos
   }
   const Mem *mem = host_declare_mem(k, binder->name, binder->type.elem);
   imp_add_stm(k->b, (ImpStm){ .kind = IMP_UNIQUE, .u.share = { mem, held } });
-  if (!dies) imp_add_stm(k->b, (ImpStm){ .kind = IMP_RELEASE, .u.mem = { held } });
+  if (!dies) imp_release(k->b, held);
   return arr_dense(mem, from->elem, code_shape(binder->type), binder->type.rank);
 }
 
@@ -85,7 +85,7 @@ typedef struct Release {
 static void release(Code *k, const Mem *mem) {
   if (map_has(k->released, mem)) return;
   map_put(k->released, mem, mem);
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_RELEASE, .u.mem = { mem } });
+  imp_release(k->b, mem);
 }
 
 static void release_dead(void *state, const void *key, void *value) {
@@ -264,7 +264,7 @@ static void host_next_params(Code *k, const Exp *exp, const ImpExp **scalars,
       continue;
     }
     imp_add_stm(k->b, (ImpStm){ .kind = IMP_SHARE, .u.share = { mems[i], held[i] } });
-    imp_add_stm(k->b, (ImpStm){ .kind = IMP_RELEASE, .u.mem = { held[i] } });
+    imp_release(k->b, held[i]);
   }
 }
 
@@ -314,10 +314,7 @@ static void host_loop(Code *k, const Stm *stm, const Body *body, int position) {
     if (mems[i]) map_remove(inner.owned, mems[i]);
   map_each(inner.owned, release_all, &inner);
   if (exp->u.loop.form == CORE_FOR)
-    imp_add_stm(k->b,
-                (ImpStm){ .kind = IMP_FOR,
-                          .u.loop = { exp->u.loop.index, imp_atom(exp->u.loop.bound),
-                                      b.block, false } });
+    imp_for(k->b, exp->u.loop.index, imp_atom(exp->u.loop.bound), b.block);
   else
     imp_add_stm(k->b, (ImpStm){ .kind = IMP_WHILE,
                                 .u.loop_while = {

@@ -4,33 +4,25 @@
 //   CPU: an item, a group of its own,     for l < run { at gid * run + l }
 //        per run of neighbouring positions
 //
-// PoCL compiles the loop over a run better than its own loop over the items of a group: two to six times
-// as fast for flat maps, since indices need no division per point and vectors no masks; and runs let the
-// points of an item share its scratch memory.  (docs/opencl.md, "Maps and layouts": chunks, never strides.)
+// PoCL compiles the loop over a run better than its own loop over the items of a group: two to six
+// times as fast for flat maps, since indices need no division per point and vectors no masks; and
+// runs let the points of an item share its scratch memory.  (docs/opencl.md, "Maps and layouts":
+// chunks, never strides.)
 #include "imp/lower.h"
 
 // Items per work-group that the grid size names: spare ones even out work of different length.
 enum { ITEMS_PER_GROUP = 4 };
 
-static const Var *loop_index(KernelCode *kernel, const char *name) {
-  Lower *lower = kernel->code.lower;
-  const Var *var = var_new(lower->c, name_of(lower->c->names, name),
-                           type_scalar(PRIM_I64), kernel->b.loc);
-  map_put(kernel->code.inside, var, var);
-  return var;
-}
-
-static const ImpExp *declare(ImpBuilder *b, const char *name, const ImpExp *value) {
-  return value->kind == IMP_CONST || value->kind == IMP_VAR
-             ? value
-             : imp_var(imp_declare(b, name, value));
+static const ImpExp *named(ImpBuilder *b, const char *name, const ImpExp *value) {
+  return value->kind == IMP_CONST || value->kind == IMP_VAR ? value
+                                                            : imp_let(b, name, value);
 }
 
 static ImpBuilder builder_of(const KernelCode *kernel) {
   return (ImpBuilder){ .c = kernel->b.c, .loc = kernel->b.loc };
 }
 
-const ImpExp *items_most(Code *host) {
+static const ImpExp *most_items(Code *host) {
   const ImpExp *grid = tuning_param(host->lower, "map_groups", "grid_size", -1, -1);
   return imp_max(imp_i64(1), imp_mul(grid, imp_i64(ITEMS_PER_GROUP)));
 }
@@ -38,14 +30,13 @@ const ImpExp *items_most(Code *host) {
 // How many positions each item gets, at least `least`.
 static void choose_run(Items *s, int64_t least) {
   Code *host = s->host;
-  const ImpExp *wanted = imp_ceil_div(s->count, items_most(host));
-  s->run = imp_var(imp_declare(host->b, "run", imp_max(imp_i64(least), wanted)));
+  const ImpExp *wanted = imp_ceil_div(s->count, most_items(host));
+  s->run = imp_let(host->b, "run", imp_max(imp_i64(least), wanted));
 }
 
 static void begin(Items *s, Code *host, KernelCode *kernel, const ImpExp *count) {
-  *s = (Items){ .host = host,
-                .kernel = kernel,
-                .count = declare(host->b, "points", count) };
+  *s =
+      (Items){ .host = host, .kernel = kernel, .count = named(host->b, "points", count) };
   s->inner = builder_of(kernel);
   s->walk = s->inner;
 }
@@ -53,24 +44,32 @@ static void begin(Items *s, Code *host, KernelCode *kernel, const ImpExp *count)
 // The first position of the item and how many it has.
 static const ImpExp *first_of_run(Items *s) {
   ImpBuilder *b = &s->kernel->b;
-  const ImpExp *first = declare(b, "first", imp_mul(imp_item(ITEM_GLOBAL_ID), s->run));
-  s->length = declare(b, "length", imp_min(s->run, imp_sub(s->count, first)));
+  const ImpExp *first = named(b, "first", imp_mul(imp_item(ITEM_GLOBAL_ID), s->run));
+  s->length = named(b, "length", imp_min(s->run, imp_sub(s->count, first)));
   return first;
 }
 
-const ImpExp *items_open(Items *s, Code *host, KernelCode *kernel, const ImpExp *count,
-                         int64_t least) {
+const ImpExp *items_open(Items *s, Code *host, KernelCode *kernel, const ImpExp *count) {
   begin(s, host, kernel, count);
-  if (host->lower->profile == PROFILE_GPU) {
-    s->position = declare(&kernel->b, "gid", imp_item(ITEM_GLOBAL_ID));
-  } else {
-    choose_run(s, least);
-    const ImpExp *first = first_of_run(s);
-    s->index = loop_index(kernel, "l");
-    s->position = declare(&s->inner, "at", imp_add(first, imp_var(s->index)));
-  }
+  s->position = named(&kernel->b, "gid", imp_item(ITEM_GLOBAL_ID));
   kernel->code.b = &s->inner;
   return s->position;
+}
+
+void items_open_space(Items *s, Code *host, KernelCode *kernel, const SegDim *dims,
+                      int count) {
+  const ImpExp *at = items_open(s, host, kernel, space_size(dims, count));
+  bind_space(&kernel->code, dims, count, at);
+}
+
+// The run of an item, of a space of one dimension.
+static void open_run(Items *s, const SegDim *dims, int count) {
+  KernelCode *kernel = s->kernel;
+  const ImpExp *first = first_of_run(s);
+  s->index = code_index(&kernel->code, "l");
+  const ImpExp *at = named(&s->inner, "at", imp_add(first, imp_var(s->index)));
+  kernel->code.b = &s->inner;
+  bind_space(&kernel->code, dims, count, at);
 }
 
 // The run of an item row by row: `column` and `row` are where it stands, `left` is what remains.
@@ -82,24 +81,22 @@ static void open_rows(Items *s, const SegDim *dims, int count) {
   s->left = imp_declare(&kernel->b, "left", s->length);
   kernel->code.b = &s->walk;
   const ImpExp *rest = imp_sub(width, imp_var(s->column));
-  s->length = imp_var(imp_declare(&s->walk, "length", imp_min(imp_var(s->left), rest)));
+  s->length = imp_let(&s->walk, "length", imp_min(imp_var(s->left), rest));
   bind_space(&kernel->code, dims, count - 1, imp_var(s->row));
-  s->index = loop_index(kernel, "l");
+  s->index = code_index(&kernel->code, "l");
   kernel->code.b = &s->inner;
   code_bind_scalar(&kernel->code, dims[count - 1].index,
                    imp_add(imp_var(s->column), imp_var(s->index)));
 }
 
-void items_open_space(Items *s, Code *host, KernelCode *kernel, const SegDim *dims,
-                      int count, int64_t least) {
-  if (host->lower->profile == PROFILE_GPU || count <= 1) {
-    const ImpExp *at = items_open(s, host, kernel, space_size(dims, count), least);
-    bind_space(&kernel->code, dims, count, at);
-    return;
-  }
+void items_open_runs(Items *s, Code *host, KernelCode *kernel, const SegDim *dims,
+                     int count, int64_t least) {
   begin(s, host, kernel, space_size(dims, count));
   choose_run(s, least);
-  open_rows(s, dims, count);
+  if (count <= 1)
+    open_run(s, dims, count);
+  else
+    open_rows(s, dims, count);
 }
 
 static bool has_loops_or_arrays(const ImpBlock *block) {
@@ -127,18 +124,10 @@ static void next_row(Items *s) {
   imp_add_stm(&s->kernel->b, walk);
 }
 
-void items_close(Items *s, const char *name, bool independent) {
+static void close_runs(Items *s, const char *name) {
   KernelCode *kernel = s->kernel;
-  kernel->code.b = &kernel->b;
-  if (s->host->lower->profile == PROFILE_GPU) {
-    ImpStm inside = {
-      .kind = IMP_IF, .u.cond = { imp_less(s->position, s->count), s->inner.block, { 0 } }
-    };
-    imp_add_stm(&kernel->b, inside);
-    kernel_end(s->host, kernel, (Launch){ .name = name, .items = s->count });
-    return;
-  }
-  independent = independent && !kernel->may_fail && !has_loops_or_arrays(&s->inner.block);
+  bool independent =
+      s->independent && !kernel->may_fail && !has_loops_or_arrays(&s->inner.block);
   ImpStm loop = { .kind = IMP_FOR,
                   .u.loop = { s->index, s->length, s->inner.block, false, independent } };
   imp_add_stm(s->row ? &s->walk : &kernel->b, loop);
@@ -146,6 +135,17 @@ void items_close(Items *s, const char *name, bool independent) {
   const ImpExp *groups = imp_ceil_div(s->count, s->run);
   kernel_end(s->host, kernel,
              (Launch){ .name = name, .groups = groups, .group_size = imp_i64(1) });
+}
+
+void items_close(Items *s, const char *name) {
+  KernelCode *kernel = s->kernel;
+  kernel->code.b = &kernel->b;
+  if (s->run) {
+    close_runs(s, name);
+    return;
+  }
+  imp_if(&kernel->b, imp_less(s->position, s->count), s->inner.block);
+  kernel_end(s->host, kernel, (Launch){ .name = name, .items = s->count });
 }
 
 // ---- spaces
@@ -171,6 +171,6 @@ void bind_space(Code *k, const SegDim *dims, int count, const ImpExp *flat) {
   for (int i = count - 1; i >= 0; i--) {
     const ImpExp *width = imp_atom(dims[i].width);
     code_bind_scalar(k, dims[i].index, i == 0 ? rest : imp_rem(rest, width));
-    if (i > 0) rest = imp_var(imp_declare(k->b, "rest", imp_quot(rest, width)));
+    if (i > 0) rest = imp_let(k->b, "rest", imp_quot(rest, width));
   }
 }

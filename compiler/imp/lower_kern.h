@@ -1,7 +1,9 @@
-// Kernels in Kern to linear code (lower_kern.c: statements; lower_axis.c: axes; lower_lanes.c: vectors).
+// Kernels in Kern to linear code (lower_kern.c: statements; lower_axis.c: axes; lower_vector.c:
+// vectors).
 //
-// Axes in lockstep (kern/kern_vary.h) turn each variable that differs between their points into copies: one
-// per point of the register axes that it differs in, vectors if it differs across the lanes.
+// Axes in lockstep (kern/kern_vary.h) turn each variable that differs between their points into
+// copies: one per point of the register axes that it differs in, vectors if it differs
+// across the lanes.
 #pragma once
 #include "imp/lower.h"
 #include "kern/kern_vary.h"
@@ -37,7 +39,8 @@ typedef struct Memory {
 
 // ---- copies
 
-// for each copy over the open register axes of `set`: for (Copies c = copies_over(kc, set); copies_next(&c);)
+// for each copy over the open register axes of `set`:
+//   for (Copies c = copies_over(kc, set); copies_next(&c);)
 typedef struct Copies {
   KernCode *kc;
   AxisSet set;
@@ -76,8 +79,8 @@ void lower_block(KernCode *kc, const KernBlock *block);
 void lower_stm(KernCode *kc, const KernStm *stm);
 void lower_axis(KernCode *kc, const KernStm *stm);             // lower_axis.c
 KernCode inner_code(KernCode *kc, Code *code, ImpBuilder *b);  // for a block of its own
-// Variables that loops change: declared with their first values; all assigned at the end of a round, in the
-// lanes of `mask`; bound to the statement's binders when the loop is over.
+// Variables that loops change: declared with their first values; all assigned at the end of a
+// round, in the lanes of `mask`; bound to the statement's binders when the loop is over.
 const Value **params_begin(KernCode *kc, const Var *const *params,
                            const Term *const *inits, int count);
 void params_next(KernCode *kc, const Value *const *params, const Term *const *results,

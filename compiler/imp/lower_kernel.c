@@ -132,9 +132,9 @@ static void collect_block(Collect *s, const ImpBlock *block) {
 // ---- arenas
 //
 // Note [Running again].  The items of a launch take the arrays whose sizes only they know from one
-// arena, which may turn out too small; the host then runs the kernel again with a larger one.  So the
-// kernel must not overwrite what it reads, and an item without memory must be able to stop, which
-// it cannot where others wait for it at a barrier.
+// arena, which may turn out too small; the host then runs the kernel again with a larger one.  So
+// the kernel must not overwrite what it reads, and an item without memory must be able to stop,
+// which it cannot where others wait for it at a barrier.
 
 typedef struct Effects {
   Map *loaded, *stored;  // Mem, global

@@ -1,5 +1,5 @@
-// Layouts of arrays on a CPU: an array whose only reader rearranges it (a transpose, mostly) is made in
-// the rearranged order, so that the rearrangement costs nothing later.
+// Layouts of arrays on a CPU: an array whose only reader rearranges it (a transpose, mostly) is
+// made in the rearranged order, so that the rearrangement costs nothing later.
 //
 // A layout is a hint: arrays carry their strides, and whoever needs another order copies.
 #include "imp/lower.h"

@@ -1,5 +1,7 @@
-// Seg-ops of the host through Kern: memory for the results, the kernels of the plan, their launches.
+// Seg-ops of the host through Kern: memory for the results, the kernels of the plan,
+// their launches.
 #include "imp/lower_kern.h"
+#include <string.h>
 
 // ---- the grid
 
@@ -61,10 +63,11 @@ static void launch_kern(Code *host, const Kern *kern, Map *memory) {
                   .values = map_new(NULL),
                   .memory = map_new(memory) };
   Items items;
-  items_open_space(&items, host, kernel, grid.dims, grid.count,
-                   is_straight_kern(grid.block) ? FLAT_RUN : 1);
+  items_open_runs(&items, host, kernel, grid.dims, grid.count,
+                  is_straight_kern(grid.block) ? FLAT_RUN : 1);
   lower_block(&kc, grid.block);
-  items_close(&items, kern->name, true);
+  items.independent = true;
+  items_close(&items, kern->name);
 }
 
 // ---- memory
@@ -107,9 +110,9 @@ static const PlanParam params[] = {
   { "seghist_items", "grid_size", -1, 1024 },
 };
 
-const ImpExp *code_tuning(Code *k, Name name) {
+const ImpExp *code_tuning(Code *k, const char *name) {
   for (size_t i = 0; i < sizeof params / sizeof params[0]; i++)
-    if (name_of(k->lower->c->names, params[i].name) == name)
+    if (strcmp(params[i].name, name) == 0)
       return tuning_param(k->lower, params[i].name, params[i].kind, params[i].cpu,
                           params[i].gpu);
   bug(k->lower->c, k->b->loc, "no parameter %s", name);
@@ -157,8 +160,7 @@ static void lower_parts(Code *host, const KernPlan *plan, Map *outer) {
     lower_plan(host, plan->parts[i], memory);
   for (int i = 0; i < plan->temp_count; i++) {
     const Memory *temp = map_get(memory, plan->temps[i]);
-    imp_add_stm(host->b,
-                (ImpStm){ .kind = IMP_RELEASE, .u.mem = { temp->copies[0]->mem } });
+    imp_release(host->b, temp->copies[0]->mem);
   }
 }
 

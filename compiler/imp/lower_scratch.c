@@ -1,8 +1,8 @@
 // Scratch arrays of a kernel that are never needed at the same time lie in one piece of memory.
 //
-// Statements are numbered in the order of the text.  An array is needed in the innermost block that holds
-// all accesses to it, from the first statement with one to the end of the last: it is made in that
-// block, so nothing of it is left from one round of a loop around the block to the next.
+// Statements are numbered in the order of the text.  An array is needed in the innermost block that
+// holds all accesses to it, from the first statement with one to the end of the last: it is made in
+// that block, so nothing of it is left from one round of a loop around the block to the next.
 #include "imp/lower.h"
 
 typedef struct Span {

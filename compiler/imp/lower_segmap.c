@@ -12,9 +12,9 @@ static bool has_inner_seg(const Body *body) {
   return false;
 }
 
-// On a GPU groups work together, for which an arena is of no use.
+// Groups work together, for which an arena is of no use.
 static bool suits_groups(Code *host, const SegOp *seg) {
-  return host->lower->profile == PROFILE_GPU && !body_takes_arena(host, seg);
+  return !body_takes_arena(host, seg);
 }
 
 void lower_seg(Code *host, const Stm *stm, const Body *body, int position) {
@@ -52,6 +52,12 @@ void lower_seg(Code *host, const Stm *stm, const Body *body, int position) {
   }
 }
 
+bool seg_commutes(const SegOp *seg) {
+  for (int i = 0; i < seg->op_count; i++)
+    if (!seg->ops[i].commutative) return false;
+  return true;
+}
+
 const ImpExp *const *space_indices(const SegDim *dims, int count) {
   const ImpExp **indices = new_array(const ImpExp *, count + 1);
   for (int i = 0; i < count; i++)
@@ -73,7 +79,7 @@ void seg_bind_results(Code *host, const Stm *stm, const Arr *const *outs) {
       continue;
     }
     host_read(host, binder, outs[i]->mem, imp_i64(0));
-    imp_add_stm(host->b, (ImpStm){ .kind = IMP_RELEASE, .u.mem = { outs[i]->mem } });
+    imp_release(host->b, outs[i]->mem);
   }
 }
 
@@ -82,23 +88,8 @@ const Arr *element_of(const Arr *out, const ImpExp *const *indices, int count) {
   return mem_copy(&at, sizeof at);
 }
 
-// A few dozen operations per point: less than an item is worth.
-enum { FLAT_RUN = 512 };
-
-// Nothing but scalar code and views?
-static bool is_straight(const Body *body) {
-  for (int i = 0; i < body->stm_count; i++) {
-    const Exp *exp = body->stms[i].exp;
-    bool branches = exp->kind == EXP_IF && is_straight(exp->u.cond.then_body) &&
-                    is_straight(exp->u.cond.else_body);
-    if (!exp_is_view(exp) && !exp_is_scalar(exp) && !branches) return false;
-  }
-  return true;
-}
-
-static int64_t least_run(const Body *body) { return is_straight(body) ? FLAT_RUN : 1; }
-
-void lower_segmap_items(Code *host, const Stm *stm, const Arr *const *outs) {
+// A kernel of an item per point.
+static void segmap_items(Code *host, const Stm *stm, const Arr *const *outs) {
   const SegOp *seg = stm->exp->u.seg;
   int count = stm->binder_count;
   const Arr **dests = new_array(const Arr *, count + 1);
@@ -108,7 +99,7 @@ void lower_segmap_items(Code *host, const Stm *stm, const Arr *const *outs) {
   KernelCode *kernel = kernel_begin(host, stm->loc);
   layout_bind(&kernel->code, &layouts);
   Items items;
-  items_open_space(&items, host, kernel, seg->dims, seg->dim_count, least_run(seg->body));
+  items_open_space(&items, host, kernel, seg->dims, seg->dim_count);
   for (int i = 0; i < count; i++)
     if (outs[i]->rank > seg->dim_count)
       dests[i] = element_of(outs[i], indices, seg->dim_count);
@@ -116,7 +107,7 @@ void lower_segmap_items(Code *host, const Stm *stm, const Arr *const *outs) {
   for (int i = 0; i < count; i++)
     if (outs[i]->rank == seg->dim_count)
       imp_store(&items.inner, outs[i]->mem, arr_index(outs[i], indices), scalars[i]);
-  items_close(&items, "segmap", true);
+  items_close(&items, "segmap");
 }
 
 // segmap <i < n> { i }
@@ -131,7 +122,7 @@ void lower_segmap(Code *host, const Stm *stm) {
   const Arr **outs = new_array(const Arr *, stm->binder_count + 1);
   for (int i = 0; i < stm->binder_count; i++)
     outs[i] = layout_out(host, stm->binders[i], stm->exp->u.seg->dim_count);
-  lower_segmap_items(host, stm, outs);
+  segmap_items(host, stm, outs);
   for (int i = 0; i < stm->binder_count; i++) {
     Arr out = *outs[i];
     if (is_iota(stm->exp->u.seg)) {
@@ -155,7 +146,7 @@ void lower_segscatter(Code *host, const Stm *stm, const Body *body, int position
   KernelCode *kernel = kernel_begin(host, stm->loc);
   layout_bind(&kernel->code, &layouts);
   Items items;
-  items_open_space(&items, host, kernel, seg->dims, seg->dim_count, least_run(seg->body));
+  items_open_space(&items, host, kernel, seg->dims, seg->dim_count);
   seq_body(&kernel->code, seg->body, scalars, made);
   for (int d = 0, first = 0; d < seg->dest_count; d++) {
     int indexed = seg->dests[d].index_count;
@@ -164,5 +155,5 @@ void lower_segscatter(Code *host, const Stm *stm, const Body *body, int position
                     scalars[first + indexed], made[first + indexed]);
     first += indexed + 1;
   }
-  items_close(&items, "segscatter", false);
+  items_close(&items, "segscatter");
 }

@@ -1,13 +1,12 @@
-// segred1 and segscan1: each segment (a row of the innermost dimension) is cut into chunks, an item
-// per chunk; their partial results are combined by an item per segment.
+// segred1 and segscan1 where groups do not suit (Note [Running again] in lower_kernel.c): each
+// segment (a row of the innermost dimension) is cut into chunks, an item per chunk; their partial
+// results are combined by an item per segment.
 //
-//   segred:   partials[s][c] = op over chunk c            result[s] = op over partials[s]
-//   segscan:  partials[s][c] = op over chunk c            before[s][c] = op of the partials before c
+//   segred:   partials[s][c] = op over chunk c    result[s] = op over partials[s]
+//   segscan:  partials[s][c] = op over chunk c    before[s][c] = op of the partials before c
 //             result[s][i] = scan of the chunk, from before[s][c]
 //
 // With one chunk per segment, as many segments have it, the first step alone is the result.
-// (docs/opencl.md, "Reductions" and "Scans": few items, contiguous chunks, sequential combination on a
-// CPU; on a GPU the number of items that are wanted is larger.)
 #include "imp/lower.h"
 
 typedef struct Chunked {
@@ -21,22 +20,15 @@ typedef struct Chunked {
   const Arr **partials;               // [segments][chunks] per reduced value
 } Chunked;
 
-static const ImpExp *as_var(Code *host, const char *name, const ImpExp *value) {
-  return value->kind == IMP_CONST ? value : imp_var(imp_declare(host->b, name, value));
-}
-
 // As many chunks as give every compute unit work, but none smaller than is worth an item.
 static void choose_chunks(Chunked *s, const char *what) {
-  Lower *lower = s->host->lower;
-  const ImpExp *items =
-      tuning_param(lower, text_format("%s_items", what), "grid_size", -1, 16384);
-  const ImpExp *least =
-      tuning_param(lower, text_format("%s_chunk", what), "chunk", 4096, 64);
+  const ImpExp *items = code_tuning(s->host, text_format("%s_items", what));
+  const ImpExp *least = code_tuning(s->host, text_format("%s_chunk", what));
   const ImpExp *segments = imp_max(s->segments, imp_i64(1));
   const ImpExp *wanted = imp_ceil_div(items, segments);
   const ImpExp *most = imp_ceil_div(imp_max(s->width, imp_i64(1)), least);
-  s->chunks = as_var(s->host, "chunks", imp_max(imp_i64(1), imp_min(wanted, most)));
-  s->chunk_size = as_var(s->host, "chunk_size", imp_ceil_div(s->width, s->chunks));
+  s->chunks = imp_named(s->host->b, "chunks", imp_max(imp_i64(1), imp_min(wanted, most)));
+  s->chunk_size = imp_named(s->host->b, "chunk_size", imp_ceil_div(s->width, s->chunks));
 }
 
 static Chunked chunked_new(Code *host, const Stm *stm, const char *what) {
@@ -44,7 +36,7 @@ static Chunked chunked_new(Code *host, const Stm *stm, const char *what) {
   Chunked s = { .host = host, .stm = stm, .seg = seg };
   for (int i = 0; i < seg->op_count; i++)
     s.reds += seg->ops[i].count;
-  s.segments = as_var(host, "segments", space_size(seg->dims, seg->dim_count - 1));
+  s.segments = imp_named(host->b, "segments", space_size(seg->dims, seg->dim_count - 1));
   s.width = imp_atom(seg->dims[seg->dim_count - 1].width);
   choose_chunks(&s, what);
   s.outs = new_array(const Arr *, stm->binder_count + 1);
@@ -65,33 +57,6 @@ static void alloc_partials(Chunked *s) {
   }
 }
 
-static Accumulator *new_accs(Code *k, const SegOp *seg) {
-  Accumulator *accs = new_array(Accumulator, seg->op_count + 1);
-  for (int i = 0; i < seg->op_count; i++)
-    accs[i] = acc_new(k, &seg->ops[i]);
-  return accs;
-}
-
-static void apply_accs(Code *k, const SegOp *seg, const Accumulator *accs,
-                       const ImpExp *const *scalars) {
-  static const Arr *const none[1] = { NULL };
-  for (int o = 0, first = 0; o < seg->op_count; first += seg->ops[o++].count) {
-    const Arr **arrays = new_array(const Arr *, seg->ops[o].count);
-    (void)none;
-    acc_apply(k, &accs[o], scalars + first, arrays);
-  }
-}
-
-// The accumulated values, in order of the binders.
-static const ImpExp *const *acc_values(const SegOp *seg, const Accumulator *accs,
-                                       int reds) {
-  const ImpExp **values = new_array(const ImpExp *, reds + 1);
-  for (int o = 0, next = 0; o < seg->op_count; o++)
-    for (int i = 0; i < seg->ops[o].count; i++)
-      values[next++] = imp_var(accs[o].vars[i]);
-  return values;
-}
-
 typedef struct ChunkItem {
   const ImpExp *segment, *chunk, *start, *length;
 } ChunkItem;
@@ -99,31 +64,23 @@ typedef struct ChunkItem {
 // Which chunk of which segment an item works on.
 static ChunkItem chunk_item(const Chunked *s, ImpBuilder *b, const ImpExp *at) {
   ChunkItem item;
-  item.segment = imp_var(imp_declare(b, "segment", imp_quot(at, s->chunks)));
-  item.chunk = imp_var(imp_declare(b, "chunk", imp_rem(at, s->chunks)));
-  item.start = imp_var(imp_declare(b, "start", imp_mul(item.chunk, s->chunk_size)));
+  item.segment = imp_let(b, "segment", imp_quot(at, s->chunks));
+  item.chunk = imp_let(b, "chunk", imp_rem(at, s->chunks));
+  item.start = imp_let(b, "start", imp_mul(item.chunk, s->chunk_size));
   const ImpExp *rest = imp_sub(s->width, item.start);
-  item.length = imp_var(
-      imp_declare(b, "length", imp_max(imp_i64(0), imp_min(s->chunk_size, rest))));
+  item.length = imp_let(b, "length", imp_max(imp_i64(0), imp_min(s->chunk_size, rest)));
   return item;
 }
 
-static const Var *item_index(Code *k) {
-  const Var *i = var_new(k->lower->c, name_of(k->lower->c->names, "i"),
-                         type_scalar(PRIM_I64), k->b->loc);
-  map_put(k->inside, i, i);
-  return i;
-}
-
 // for i < length { values of the body at start + i; accumulate; `after` sees the results }
-typedef void (*AfterRound)(const Chunked *s, Code *k, const Accumulator *accs,
+typedef void (*AfterRound)(const Chunked *s, Code *k, Accs accs,
                            const ImpExp *const *scalars);
 
-static void chunk_loop(const Chunked *s, Code *k, const ChunkItem *item,
-                       const Accumulator *accs, AfterRound after) {
+static void chunk_loop(const Chunked *s, Code *k, const ChunkItem *item, Accs accs,
+                       AfterRound after) {
   const SegOp *seg = s->seg;
   int count = seg->body->result_count;
-  const Var *i = item_index(k);
+  const Var *i = code_index(k, "i");
   ImpBuilder b;
   Code inner = code_inner(k, &b);
   code_bind_scalar(&inner, seg->dims[seg->dim_count - 1].index,
@@ -135,7 +92,7 @@ static void chunk_loop(const Chunked *s, Code *k, const ChunkItem *item,
       made[r] = element_of(s->outs[r], space_indices(seg->dims, seg->dim_count),
                            seg->dim_count);
   seq_body(&inner, seg->body, scalars, made);
-  apply_accs(&inner, seg, accs, scalars);
+  accs_apply(&inner, accs, scalars);
   after(s, &inner, accs, scalars);
   bool reassociate = seg->kind == SEG_RED;
   imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR,
@@ -143,7 +100,7 @@ static void chunk_loop(const Chunked *s, Code *k, const ChunkItem *item,
 }
 
 // Results beside the reduced ones are stored at their point.
-static void store_mapped(const Chunked *s, Code *k, const Accumulator *accs,
+static void store_mapped(const Chunked *s, Code *k, Accs accs,
                          const ImpExp *const *scalars) {
   (void)accs;
   const ImpExp *const *indices = space_indices(s->seg->dims, s->seg->dim_count);
@@ -164,15 +121,14 @@ static void reduce_chunks(const Chunked *s, const char *name) {
   const SegOp *seg = s->seg;
   KernelCode *kernel = kernel_begin(s->host, s->stm->loc);
   Items items;
-  const ImpExp *at =
-      items_open(&items, s->host, kernel, imp_mul(s->segments, s->chunks), 1);
+  const ImpExp *at = items_open(&items, s->host, kernel, imp_mul(s->segments, s->chunks));
   Code *k = &kernel->code;
   ChunkItem item = chunk_item(s, &items.inner, at);
   bind_space(k, seg->dims, seg->dim_count - 1, item.segment);
-  const Accumulator *accs = new_accs(k, seg);
+  Accs accs = accs_new(k, seg->ops, seg->op_count);
   chunk_loop(s, k, &item, accs, store_mapped);
-  store_partials(s, k, &item, acc_values(seg, accs, s->reds));
-  items_close(&items, name, false);
+  store_partials(s, k, &item, accs_values(accs));
+  items_close(&items, name);
 }
 
 // An item per segment walks over its partial results; `store_before` writes the accumulated value
@@ -181,25 +137,25 @@ static void combine_partials(const Chunked *s, bool store_before,
                              const Mem *const *totals, const char *name) {
   KernelCode *kernel = kernel_begin(s->host, s->stm->loc);
   Items items;
-  const ImpExp *segment = items_open(&items, s->host, kernel, s->segments, 1);
+  const ImpExp *segment = items_open(&items, s->host, kernel, s->segments);
   Code *k = &kernel->code;
-  const Accumulator *accs = new_accs(k, s->seg);
-  const Var *i = item_index(k);
+  Accs accs = accs_new(k, s->seg->ops, s->seg->op_count);
+  const Var *i = code_index(k, "i");
   ImpBuilder b;
   Code round = code_inner(k, &b);
   const ImpExp *at[] = { segment, imp_var(i) };
   const ImpExp **values = new_array(const ImpExp *, s->reds + 1);
-  const ImpExp *const *so_far = acc_values(s->seg, accs, s->reds);
+  const ImpExp *const *so_far = accs_values(accs);
   for (int r = 0; r < s->reds; r++) {
     const ImpExp *place = arr_index(s->partials[r], at);
-    values[r] = imp_var(imp_declare(&b, "partial", imp_load(s->partials[r]->mem, place)));
+    values[r] = imp_let(&b, "partial", imp_load(s->partials[r]->mem, place));
     if (store_before) imp_store(&b, s->partials[r]->mem, place, so_far[r]);
   }
-  apply_accs(&round, s->seg, accs, values);
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR, .u.loop = { i, s->chunks, b.block } });
+  accs_apply(&round, accs, values);
+  imp_for(k->b, i, s->chunks, b.block);
   for (int r = 0; r < s->reds && !store_before; r++)
     imp_store(k->b, totals[r], segment, so_far[r]);
-  items_close(&items, name, false);
+  items_close(&items, name);
 }
 
 // host: if chunks > 1 { then } else { otherwise }
@@ -235,8 +191,7 @@ static void combine_or_share(Chunked *s) {
   combine_partials(&inner, false, totals, "segred_combine");
   if_many_chunks(s, many.block, one.block);
   for (int i = 0; i < s->reds; i++) {
-    imp_add_stm(host->b,
-                (ImpStm){ .kind = IMP_RELEASE, .u.mem = { s->partials[i]->mem } });
+    imp_release(host->b, s->partials[i]->mem);
     const Var *binder = s->stm->binders[i];
     Arr out = arr_dense(totals[i], binder->type.elem, code_shape(binder->type),
                         binder->type.rank);
@@ -255,43 +210,41 @@ void lower_segred(Code *host, const Stm *stm) {
 
 // ---- scan
 
-static void store_scanned(const Chunked *s, Code *k, const Accumulator *accs,
+static void store_scanned(const Chunked *s, Code *k, Accs accs,
                           const ImpExp *const *scalars) {
   const ImpExp *const *indices = space_indices(s->seg->dims, s->seg->dim_count);
-  const ImpExp *const *values = acc_values(s->seg, accs, s->reds);
+  const ImpExp *const *values = accs_values(accs);
   for (int r = 0; r < s->reds; r++)
     imp_store(k->b, s->outs[r]->mem, arr_index(s->outs[r], indices), values[r]);
   store_mapped(s, k, accs, scalars);
 }
 
 // Starts from what comes before the chunk, if there are several.
-static void load_before(const Chunked *s, Code *k, const ChunkItem *item,
-                        const Accumulator *accs) {
+static void load_before(const Chunked *s, Code *k, const ChunkItem *item, Accs accs) {
   const ImpExp *at[] = { item->segment, item->chunk };
   ImpBuilder b = { .c = k->lower->c, .loc = k->b->loc };
   for (int o = 0, next = 0; o < s->seg->op_count; o++)
     for (int i = 0; i < s->seg->ops[o].count; i++, next++)
-      imp_assign(&b, accs[o].vars[i],
+      imp_assign(&b, accs.at[o].vars[i],
                  imp_load(s->partials[next]->mem, arr_index(s->partials[next], at)));
   const ImpExp *many = imp_less(imp_i64(1), s->chunks);
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_IF, .u.cond = { many, b.block, { 0 } } });
+  imp_if(k->b, many, b.block);
 }
 
 static void scan_chunks(const Chunked *s) {
   const SegOp *seg = s->seg;
   KernelCode *kernel = kernel_begin(s->host, s->stm->loc);
   Items items;
-  const ImpExp *at =
-      items_open(&items, s->host, kernel, imp_mul(s->segments, s->chunks), 1);
+  const ImpExp *at = items_open(&items, s->host, kernel, imp_mul(s->segments, s->chunks));
   ChunkItem item = chunk_item(s, &items.inner, at);
   bind_space(&kernel->code, seg->dims, seg->dim_count - 1, item.segment);
-  const Accumulator *accs = new_accs(&kernel->code, seg);
+  Accs accs = accs_new(&kernel->code, seg->ops, seg->op_count);
   load_before(s, &kernel->code, &item, accs);
   chunk_loop(s, &kernel->code, &item, accs, store_scanned);
-  items_close(&items, "segscan", false);
+  items_close(&items, "segscan");
 }
 
-static void nothing_after(const Chunked *s, Code *k, const Accumulator *accs,
+static void nothing_after(const Chunked *s, Code *k, Accs accs,
                           const ImpExp *const *scalars) {
   (void)s;
   (void)k;
@@ -312,13 +265,13 @@ static void scan_before(const Chunked *s) {
   KernelCode *kernel = kernel_begin(&then_code, s->stm->loc);
   Items items;
   const ImpExp *at =
-      items_open(&items, &then_code, kernel, imp_mul(s->segments, s->chunks), 1);
+      items_open(&items, &then_code, kernel, imp_mul(s->segments, s->chunks));
   ChunkItem item = chunk_item(s, &items.inner, at);
   bind_space(&kernel->code, s->seg->dims, s->seg->dim_count - 1, item.segment);
-  const Accumulator *accs = new_accs(&kernel->code, s->seg);
+  Accs accs = accs_new(&kernel->code, s->seg->ops, s->seg->op_count);
   chunk_loop(&inner, &kernel->code, &item, accs, nothing_after);
-  store_partials(&inner, &kernel->code, &item, acc_values(s->seg, accs, s->reds));
-  items_close(&items, "segscan_reduce", false);
+  store_partials(&inner, &kernel->code, &item, accs_values(accs));
+  items_close(&items, "segscan_reduce");
   combine_partials(&inner, true, NULL, "segscan_combine");
   if_many_chunks(s, many.block, (ImpBlock){ 0 });
 }
@@ -331,7 +284,6 @@ void lower_segscan(Code *host, const Stm *stm) {
   scan_before(&s);
   scan_chunks(&s);
   for (int i = 0; i < s.reds; i++)
-    imp_add_stm(host->b,
-                (ImpStm){ .kind = IMP_RELEASE, .u.mem = { s.partials[i]->mem } });
+    imp_release(host->b, s.partials[i]->mem);
   seg_bind_results(host, stm, s.outs);
 }

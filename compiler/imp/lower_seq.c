@@ -50,16 +50,6 @@ const ImpExp *seq_scalar(Code *k, const Stm *stm) {
 
 // ---- array operations
 
-static const Var *fresh_index(Code *k) {
-  return var_new(k->lower->c, name_of(k->lower->c->names, "i"), type_scalar(PRIM_I64),
-                 k->b->loc);
-}
-
-// for i < bound { block }
-static void add_for(Code *k, const Var *i, const ImpExp *bound, ImpBlock block) {
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR, .u.loop = { i, bound, block, false } });
-}
-
 static void seq_iota(Code *k, const Stm *stm) {
   const Exp *exp = stm->exp;
   code_check_size(k, exp->u.iota.count, NULL);
@@ -71,13 +61,13 @@ static void seq_iota(Code *k, const Stm *stm) {
 
 // for i < n: out[i] = value
 static void fill_rows(Code *k, const Arr *out, Atom value) {
-  const Var *i = fresh_index(k);
+  const Var *i = code_index(k, "i");
   ImpBuilder b;
   Code inner = code_inner(k, &b);
   const ImpExp *at = imp_var(i);
   Arr row = arr_peel(out, &at, 1);
   code_store(&inner, &row, value);
-  add_for(k, i, out->shape[0], b.block);
+  imp_for(k->b, i, out->shape[0], b.block);
 }
 
 static void seq_replicate(Code *k, const Stm *stm) {
@@ -121,7 +111,7 @@ static void seq_concat(Code *k, const Stm *stm) {
 static void seq_rotate(Code *k, const Stm *stm) {
   const Arr *from = code_array(k, stm->exp->u.rotate.array);
   Arr out = code_alloc_for(k, stm->binders[0]);
-  const Var *i = fresh_index(k);
+  const Var *i = code_index(k, "i");
   ImpBuilder b;
   Code inner = code_inner(k, &b);
   const ImpExp *at = imp_var(i);
@@ -129,7 +119,7 @@ static void seq_rotate(Code *k, const Stm *stm) {
       imp_op2(OP_MOD, imp_add(at, imp_atom(stm->exp->u.rotate.amount)), from->shape[0]);
   Arr to_row = arr_peel(&out, &at, 1), from_row = arr_peel(from, &moved, 1);
   code_copy(&inner, &to_row, &from_row);
-  add_for(k, i, out.shape[0], b.block);
+  imp_for(k->b, i, out.shape[0], b.block);
   code_bind(k, stm->binders[0], out);
 }
 

@@ -4,8 +4,8 @@
 // ---- where results lie
 //
 // Note [Sizes found out].  The size of a result may be found out by the statement itself: the
-// branches of an `if`, or the rounds of a loop, yield arrays of different sizes, and the type of the
-// result mentions a binder of the same statement.  No place can be made for such an array
+// branches of an `if`, or the rounds of a loop, yield arrays of different sizes, and the type of
+// the result mentions a binder of the same statement.  No place can be made for such an array
 // beforehand, and none that is wanted for it is sure to hold what a loop has on the way.  It has a
 // block of the arena of its own, which is given room for each value when that is there.
 
@@ -229,10 +229,7 @@ void seq_loop(Code *k, const Stm *stm, const Body *body, int position) {
   seq_body(&inner, exp->u.loop.body, scalars, made);
   next_params(&inner, exp, places, scalars, made);
   if (exp->u.loop.form == CORE_FOR)
-    imp_add_stm(k->b,
-                (ImpStm){ .kind = IMP_FOR,
-                          .u.loop = { exp->u.loop.index, imp_atom(exp->u.loop.bound),
-                                      b.block, false } });
+    imp_for(k->b, exp->u.loop.index, imp_atom(exp->u.loop.bound), b.block);
   else
     imp_add_stm(k->b, (ImpStm){ .kind = IMP_WHILE,
                                 .u.loop_while = {

@@ -1,62 +1,14 @@
 // Sequential SOACs in kernels: one loop each, without intermediate arrays.
 #include "imp/lower.h"
 
-// ---- accumulators
-
-Accumulator acc_new(Code *k, const RedOp *op) {
-  Accumulator acc = { op, new_array(const Var *, op->count),
-                      new_array(const Arr *, op->count) };
-  for (int i = 0; i < op->count; i++) {
-    CoreType type = op->op.params[i]->type;
-    if (type.rank == 0) {
-      acc.vars[i] = imp_declare(k->b, "acc", imp_atom(op->neutral[i]));
-      continue;
-    }
-    Arr place = code_alloc(k, "acc", type);
-    code_copy(k, &place, code_array(k, op->neutral[i]));
-    acc.places[i] = mem_copy(&place, sizeof place);
-  }
-  return acc;
-}
-
-static void bind_operands(Code *k, const Accumulator *acc, const ImpExp *const *scalars,
-                          const Arr *const *arrays) {
-  int count = acc->op->count;
-  for (int i = 0; i < count; i++) {
-    const Var *left = acc->op->op.params[i], *right = acc->op->op.params[count + i];
-    if (left->type.rank == 0) {
-      code_bind_scalar(k, left, imp_var(acc->vars[i]));
-      code_bind_scalar(k, right, scalars[i]);
-    } else {
-      code_bind(k, left, *acc->places[i]);
-      code_bind(k, right, *arrays[i]);
-    }
-  }
-}
-
-void acc_apply(Code *k, const Accumulator *acc, const ImpExp *const *scalars,
-               const Arr *const *arrays) {
-  int count = acc->op->count;
-  bind_operands(k, acc, scalars, arrays);
-  const ImpExp **next = new_array(const ImpExp *, count);
-  const Arr **made = new_array(const Arr *, count);
-  seq_body(k, acc->op->op.body, next, made);
-  for (int i = 0; i < count; i++) {
-    if (acc->vars[i])
-      imp_assign(k->b, acc->vars[i], next[i]);
-    else
-      code_copy(k, acc->places[i], made[i]);
-  }
-}
-
 // ---- map, redomap, scanomap
 
 typedef struct SoacCode {
   const Stm *stm;
   const Soac *soac;
-  int reds;           // results of the function that are reduced or scanned
-  Accumulator *accs;  // one per operator
-  const Arr **outs;   // an array per result that becomes one
+  int reds;          // results of the function that are reduced or scanned
+  Accs accs;         // one per operator
+  const Arr **outs;  // an array per result that becomes one
 } SoacCode;
 
 static bool is_array_result(const SoacCode *s, int i) {
@@ -64,10 +16,8 @@ static bool is_array_result(const SoacCode *s, int i) {
 }
 
 static void prepare(Code *k, SoacCode *s) {
-  s->accs = new_array(Accumulator, s->soac->op_count + 1);
   s->outs = new_array(const Arr *, s->stm->binder_count + 1);
-  for (int i = 0; i < s->soac->op_count; i++)
-    s->accs[i] = acc_new(k, &s->soac->ops[i]);
+  s->accs = accs_new(k, s->soac->ops, s->soac->op_count);
   for (int i = 0; i < s->stm->binder_count; i++) {
     if (!is_array_result(s, i)) continue;
     Arr out = code_alloc_for(k, s->stm->binders[i]);
@@ -77,22 +27,15 @@ static void prepare(Code *k, SoacCode *s) {
 
 static Arr element(const Arr *arr, const ImpExp *at) { return arr_peel(arr, &at, 1); }
 
-static void store_acc(Code *k, const Accumulator *acc, int i, const Arr *to) {
-  if (acc->vars[i])
-    imp_store(k->b, to->mem, to->offset, imp_var(acc->vars[i]));
-  else
-    code_copy(k, to, acc->places[i]);
-}
-
 static void combine(Code *k, const SoacCode *s, const ImpExp *at,
                     const ImpExp *const *scalars, const Arr *const *made) {
   int first = 0;
   for (int o = 0; o < s->soac->op_count; o++) {
     int count = s->soac->ops[o].count;
-    acc_apply(k, &s->accs[o], scalars + first, made + first);
+    acc_apply(k, &s->accs.at[o], scalars + first, made + first);
     for (int i = 0; i < count && s->stm->exp->kind == EXP_SCANOMAP; i++) {
       Arr to = element(s->outs[first + i], at);
-      store_acc(k, &s->accs[o], i, &to);
+      acc_store(k, &s->accs.at[o], i, &to);
     }
     first += count;
   }
@@ -124,18 +67,11 @@ static void bind_soac_results(Code *k, const SoacCode *s) {
   if (s->stm->exp->kind != EXP_REDOMAP) return;
   for (int o = 0; o < s->soac->op_count; o++)
     for (int i = 0; i < s->soac->ops[o].count; i++, first++) {
-      if (s->accs[o].vars[i])
-        code_bind_scalar(k, s->stm->binders[first], imp_var(s->accs[o].vars[i]));
+      if (s->accs.at[o].vars[i])
+        code_bind_scalar(k, s->stm->binders[first], imp_var(s->accs.at[o].vars[i]));
       else
-        code_bind(k, s->stm->binders[first], *s->accs[o].places[i]);
+        code_bind(k, s->stm->binders[first], *s->accs.at[o].places[i]);
     }
-}
-
-static const Var *loop_index(Code *k) {
-  const Var *i = var_new(k->lower->c, name_of(k->lower->c->names, "i"),
-                         type_scalar(PRIM_I64), k->b->loc);
-  map_put(k->inside, i, i);
-  return i;
 }
 
 // A replicate of negative size may have become a SOAC without inputs.
@@ -148,7 +84,7 @@ void seq_soac(Code *k, const Stm *stm) {
   SoacCode s = { .stm = stm, .soac = &stm->exp->u.soac };
   s.reds = soac_red_count(s.soac);
   prepare(k, &s);
-  const Var *i = loop_index(k);
+  const Var *i = code_index(k, "i");
   ImpBuilder b;
   Code inner = code_inner(k, &b);
   soac_round(&inner, &s, imp_var(i));
@@ -180,9 +116,7 @@ void store_if_inside(Code *k, const Arr *dest, const ImpExp *const *indices, int
     imp_store(&b, to.mem, to.offset, scalar);
   else
     code_copy(&inner, &to, array);
-  imp_add_stm(k->b,
-              (ImpStm){ .kind = IMP_IF,
-                        .u.cond = { in_bounds(dest, indices, count), b.block, { 0 } } });
+  imp_if(k->b, in_bounds(dest, indices, count), b.block);
 }
 
 void seq_scatter(Code *k, const Stm *stm) {
@@ -193,7 +127,7 @@ void seq_scatter(Code *k, const Stm *stm) {
     code_copy(k, &out, code_array(k, exp->u.scatter.dests[d].dest));
     code_bind(k, stm->binders[d], out);
   }
-  const Var *i = loop_index(k);
+  const Var *i = code_index(k, "i");
   ImpBuilder b;
   Code inner = code_inner(k, &b);
   const Lambda *fn = &exp->u.scatter.fn;
@@ -210,9 +144,7 @@ void seq_scatter(Code *k, const Stm *stm) {
                     made[first + count]);
     first += count + 1;
   }
-  imp_add_stm(
-      k->b, (ImpStm){ .kind = IMP_FOR,
-                      .u.loop = { i, imp_atom(exp->u.scatter.width), b.block, false } });
+  imp_for(k->b, i, imp_atom(exp->u.scatter.width), b.block);
 }
 
 // ---- histogram
@@ -248,7 +180,7 @@ void hist_round(Code *k, const HistOp *ops, int op_count, const Arr *const *dest
                made + first_value);
     const ImpExp *inside =
         imp_and(imp_op2(OP_LE, imp_i64(0), bin), imp_less(bin, imp_atom(ops[o].width)));
-    imp_add_stm(k->b, (ImpStm){ .kind = IMP_IF, .u.cond = { inside, b.block, { 0 } } });
+    imp_if(k->b, inside, b.block);
     first_value += ops[o].op.count;
     first_dest += ops[o].op.count;
   }
@@ -266,7 +198,7 @@ void seq_hist(Code *k, const Stm *stm) {
       code_bind(k, stm->binders[next], out);
       dests[next] = code_array(k, atom_var(stm->binders[next]));
     }
-  const Var *i = loop_index(k);
+  const Var *i = code_index(k, "i");
   ImpBuilder b;
   Code inner = code_inner(k, &b);
   const Lambda *fn = &exp->u.hist.fn;
@@ -275,9 +207,7 @@ void seq_hist(Code *k, const Stm *stm) {
   const Arr **made = new_array(const Arr *, fn->body->result_count + 1);
   seq_body(&inner, fn->body, scalars, made);
   hist_round(&inner, exp->u.hist.ops, exp->u.hist.op_count, dests, scalars, made);
-  imp_add_stm(k->b,
-              (ImpStm){ .kind = IMP_FOR,
-                        .u.loop = { i, imp_atom(exp->u.hist.width), b.block, false } });
+  imp_for(k->b, i, imp_atom(exp->u.hist.width), b.block);
 }
 
 // ---- filter
@@ -293,7 +223,7 @@ void seq_filter(Code *k, const Stm *stm) {
     Arr out = code_alloc(k, stm->binders[i]->name, all);
     outs[i] = mem_copy(&out, sizeof out);
   }
-  const Var *i = loop_index(k);
+  const Var *i = code_index(k, "i");
   ImpBuilder b, packed;
   Code inner = code_inner(k, &b);
   code_bind_elements(&inner, &soac->fn, soac->arrays, soac->array_count, imp_var(i));
@@ -310,10 +240,8 @@ void seq_filter(Code *k, const Stm *stm) {
       code_copy(&then_code, &to, made[r]);
   }
   imp_assign(&packed, kept, imp_add(imp_var(kept), imp_i64(1)));
-  imp_add_stm(&b,
-              (ImpStm){ .kind = IMP_IF, .u.cond = { scalars[0], packed.block, { 0 } } });
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR,
-                              .u.loop = { i, imp_atom(soac->width), b.block, false } });
+  imp_if(&b, scalars[0], packed.block);
+  imp_for(k->b, i, imp_atom(soac->width), b.block);
   code_bind_scalar(k, stm->binders[0], imp_var(kept));
   for (int r = 1; r < stm->binder_count; r++) {
     Arr out = *outs[r];

@@ -99,40 +99,37 @@ typedef struct Tiles {
   const Mem *tile;  // TILE rows of TILE + 1: no two of a column in one bank
 } Tiles;
 
-static const ImpExp *declared(ImpBuilder *b, const char *name, const ImpExp *value) {
-  return value->kind == IMP_CONST ? value : imp_var(imp_declare(b, name, value));
-}
-
 // Splits the group's number into the tile and the position in the other dimensions.
 static void find_tile(Tiles *s, const ImpExp *tiles_t, const ImpExp *tiles_u) {
   ImpBuilder *b = &s->kernel->b;
-  const ImpExp *group = declared(b, "group", imp_item(ITEM_GROUP_ID)),
+  const ImpExp *group = imp_named(b, "group", imp_item(ITEM_GROUP_ID)),
                *item = imp_item(ITEM_LOCAL_ID);
-  s->first_u = declared(b, "first_u", imp_mul(imp_rem(group, tiles_u), imp_i64(TILE)));
-  const ImpExp *rest = declared(b, "rest", imp_quot(group, tiles_u));
-  s->first_t = declared(b, "first_t", imp_mul(imp_rem(rest, tiles_t), imp_i64(TILE)));
-  rest = declared(b, "rest", imp_quot(rest, tiles_t));
+  s->first_u = imp_named(b, "first_u", imp_mul(imp_rem(group, tiles_u), imp_i64(TILE)));
+  const ImpExp *rest = imp_named(b, "rest", imp_quot(group, tiles_u));
+  s->first_t = imp_named(b, "first_t", imp_mul(imp_rem(rest, tiles_t), imp_i64(TILE)));
+  rest = imp_named(b, "rest", imp_quot(rest, tiles_t));
   s->at = new_array(const ImpExp *, s->to->rank);
   for (int d = s->to->rank - 1; d >= 0; d--) {
     if (d == s->t || d == s->u) continue;
-    s->at[d] = declared(b, "i", imp_rem(rest, s->to->shape[d]));
-    rest = declared(b, "rest", imp_quot(rest, s->to->shape[d]));
+    s->at[d] = imp_named(b, "i", imp_rem(rest, s->to->shape[d]));
+    rest = imp_named(b, "rest", imp_quot(rest, s->to->shape[d]));
   }
-  s->column = declared(b, "column", imp_rem(item, imp_i64(TILE)));
-  s->row = declared(b, "row", imp_quot(item, imp_i64(TILE)));
+  s->column = imp_named(b, "column", imp_rem(item, imp_i64(TILE)));
+  s->row = imp_named(b, "row", imp_quot(item, imp_i64(TILE)));
 }
 
-// One element of each of the item's rows: from the array to the tile, or from the tile to the array.
+// One element of each of the item's rows: from the array to the tile,
+// or from the tile to the array.
 static void move_tile(Tiles *s, bool fill) {
   Compiler *c = s->kernel->b.c;
   const Var *r =
       var_new(c, name_of(c->names, "r"), type_scalar(PRIM_I64), s->kernel->b.loc);
   ImpBuilder b = { .c = c, .loc = s->kernel->b.loc }, inside = b;
   const ImpExp *row =
-      declared(&b, "tile_row", imp_add(s->row, imp_mul(imp_var(r), imp_i64(TILE_ROWS))));
+      imp_named(&b, "tile_row", imp_add(s->row, imp_mul(imp_var(r), imp_i64(TILE_ROWS))));
   const ImpExp *along_t = fill ? row : s->column, *along_u = fill ? s->column : row;
-  s->at[s->t] = declared(&b, "t", imp_add(s->first_t, along_t));
-  s->at[s->u] = declared(&b, "u", imp_add(s->first_u, along_u));
+  s->at[s->t] = imp_named(&b, "t", imp_add(s->first_t, along_t));
+  s->at[s->u] = imp_named(&b, "u", imp_add(s->first_u, along_u));
   const ImpExp *place = imp_add(imp_mul(along_t, imp_i64(TILE + 1)), along_u);
   if (fill)
     imp_store(&inside, s->tile, place, imp_load(s->from->mem, arr_index(s->from, s->at)));
@@ -140,10 +137,8 @@ static void move_tile(Tiles *s, bool fill) {
     imp_store(&inside, s->to->mem, arr_index(s->to, s->at), imp_load(s->tile, place));
   const ImpExp *within = imp_and(imp_less(s->at[s->t], s->to->shape[s->t]),
                                  imp_less(s->at[s->u], s->to->shape[s->u]));
-  imp_add_stm(&b, (ImpStm){ .kind = IMP_IF, .u.cond = { within, inside.block, { 0 } } });
-  imp_add_stm(&s->kernel->b,
-              (ImpStm){ .kind = IMP_FOR,
-                        .u.loop = { r, imp_i64(TILE / TILE_ROWS), b.block, false } });
+  imp_if(&b, within, inside.block);
+  imp_for(&s->kernel->b, r, imp_i64(TILE / TILE_ROWS), b.block);
 }
 
 bool layout_transpose(Code *host, const Arr *to, const Arr *from) {
@@ -151,9 +146,9 @@ bool layout_transpose(Code *host, const Arr *to, const Arr *from) {
   if (host->lower->profile != PROFILE_GPU || !from->mem || t < 0 || u < 0 || t == u)
     return false;
   const ImpExp *tiles_t =
-      declared(host->b, "tiles", imp_ceil_div(to->shape[t], imp_i64(TILE)));
+      imp_named(host->b, "tiles", imp_ceil_div(to->shape[t], imp_i64(TILE)));
   const ImpExp *tiles_u =
-      declared(host->b, "tiles", imp_ceil_div(to->shape[u], imp_i64(TILE)));
+      imp_named(host->b, "tiles", imp_ceil_div(to->shape[u], imp_i64(TILE)));
   const ImpExp *groups = imp_mul(tiles_t, tiles_u);
   for (int d = 0; d < to->rank; d++)
     if (d != t && d != u) groups = imp_mul(groups, to->shape[d]);
@@ -176,9 +171,10 @@ bool layout_transpose(Code *host, const Arr *to, const Arr *from) {
 
 // ---- copies for kernels
 //
-// Note [Copies are made once].  A copy belongs to the scope of the host's code that binds the array, and
-// is made where it is first wanted.  If that is in an inner scope (a branch, a loop, another version), it
-// is made there unless its slot holds it already.  It is released with the last use of the array.
+// Note [Copies are made once].  A copy belongs to the scope of the host's code that binds the
+// array, and is made where it is first wanted.  If that is in an inner scope (a branch, a loop,
+// another version), it is made there unless its slot holds it already.  It is released with the
+// last use of the array.
 
 struct LaidCopy {
   const Var *var;

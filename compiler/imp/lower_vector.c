@@ -1,8 +1,8 @@
 // Code across lanes: accesses, divergent control, and values combined over the lanes.
 //
-// Where control differs from lane to lane, both sides of a branch run under masks, and a loop goes on while
-// any lane does.  Lanes that are masked out may compute anything, but must not read where the others would
-// not: they read element 0, which exists if another lane reads.
+// Where control differs from lane to lane, both sides of a branch run under masks, and a loop goes
+// on while any lane does.  Lanes that are masked out may compute anything, but must not read where
+// the others would not: they read element 0, which exists if another lane reads.
 #include "imp/lower_kern.h"
 
 // ---- accesses

@@ -5,32 +5,22 @@ enum { MOST_EACH = 9, STAGED_BYTES = 24576, USUAL_GROUP = 256 };
 
 // ---- on the host
 
-static const ImpExp *as_var(Code *host, const char *name, const ImpExp *value) {
-  return value->kind == IMP_CONST ? value : imp_var(imp_declare(host->b, name, value));
-}
-
 const ImpExp *wide_steps(Code *host, const ImpExp *count) {
   const ImpExp *zeros = imp_op1(OP_CLZ, imp_sub(count, imp_i64(1)));
   const ImpExp *bits = imp_sub(imp_i64(64), imp_convert(PRIM_I64, zeros));
-  return as_var(host, "steps", imp_max(imp_i64(1), bits));
-}
-
-bool wide_commutes(const SegOp *seg) {
-  for (int i = 0; i < seg->op_count; i++)
-    if (!seg->ops[i].commutative) return false;
-  return true;
+  return imp_named(host->b, "steps", imp_max(imp_i64(1), bits));
 }
 
 Wide wide_new(Code *host, const SegOp *seg, const char *what) {
   Wide w = { .host = host, .seg = seg };
   for (int i = 0; i < seg->op_count; i++)
     w.reds += seg->ops[i].count;
-  w.segments = as_var(host, "segments", space_size(seg->dims, seg->dim_count - 1));
+  w.segments = imp_named(host->b, "segments", space_size(seg->dims, seg->dim_count - 1));
   w.width = imp_atom(seg->dims[seg->dim_count - 1].width);
   const char *name = text_format("%s_group_size", what);
   const ImpExp *size =
       tuning_param(host->lower, name, "group_size", USUAL_GROUP, USUAL_GROUP);
-  w.group_size = as_var(host, "group_size", imp_max(imp_i64(1), size));
+  w.group_size = imp_named(host->b, "group_size", imp_max(imp_i64(1), size));
   w.steps = wide_steps(host, w.group_size);
   return w;
 }
@@ -44,17 +34,13 @@ void wide_chunks(Wide *w, const char *what, const ImpExp *multiple) {
   const ImpExp *fewest = tuning_param(w->host->lower, least, "chunk", 4, 4);
   const ImpExp *most =
       imp_quot(w->width, imp_mul(w->group_size, imp_max(imp_i64(1), fewest)));
-  w->chunks = as_var(w->host, "chunks", imp_max(imp_i64(1), imp_min(wanted, most)));
+  w->chunks = imp_named(w->host->b, "chunks", imp_max(imp_i64(1), imp_min(wanted, most)));
   w->chunk_size =
-      as_var(w->host, "chunk_size",
-             imp_mul(multiple, imp_ceil_div(w->width, imp_mul(w->chunks, multiple))));
+      imp_named(w->host->b, "chunk_size",
+                imp_mul(multiple, imp_ceil_div(w->width, imp_mul(w->chunks, multiple))));
 }
 
 // ---- a kernel
-
-static const ImpExp *declared(WideKernel *s, const char *name, const ImpExp *value) {
-  return value->kind == IMP_CONST ? value : imp_var(imp_declare(s->k->b, name, value));
-}
 
 static PrimType value_type(const Wide *w, int value) {
   for (int o = 0; o < w->seg->op_count; value -= w->seg->ops[o++].count)
@@ -78,18 +64,19 @@ WideKernel wide_begin(const Wide *w) {
                    .each = wide_each(w) };
   s.k = &s.kernel->code;
   if (w->layouts) layout_bind(s.k, w->layouts);
-  s.item = declared(&s, "item", imp_item(ITEM_LOCAL_ID));
+  s.item = imp_named(s.k->b, "item", imp_item(ITEM_LOCAL_ID));
   return s;
 }
 
 void wide_open_chunk(WideKernel *s) {
   const Wide *w = s->w;
-  const ImpExp *group = declared(s, "group", imp_item(ITEM_GROUP_ID));
-  s->segment = declared(s, "segment", imp_quot(group, w->chunks));
-  s->chunk = declared(s, "chunk", imp_rem(group, w->chunks));
-  s->start = declared(s, "start", imp_mul(s->chunk, w->chunk_size));
+  const ImpExp *group = imp_named(s->k->b, "group", imp_item(ITEM_GROUP_ID));
+  s->segment = imp_named(s->k->b, "segment", imp_quot(group, w->chunks));
+  s->chunk = imp_named(s->k->b, "chunk", imp_rem(group, w->chunks));
+  s->start = imp_named(s->k->b, "start", imp_mul(s->chunk, w->chunk_size));
   const ImpExp *rest = imp_sub(w->width, s->start);
-  s->length = declared(s, "length", imp_max(imp_i64(0), imp_min(w->chunk_size, rest)));
+  s->length =
+      imp_named(s->k->b, "length", imp_max(imp_i64(0), imp_min(w->chunk_size, rest)));
   if (!w->from) bind_space(s->k, w->seg->dims, w->seg->dim_count - 1, s->segment);
 }
 
@@ -166,32 +153,8 @@ void wide_element(const WideKernel *s, Code *k, const ImpExp *at, const ImpExp *
     values[r] = imp_load(s->w->from[r]->mem, arr_index(s->w->from[r], indices));
 }
 
-const Accumulator *wide_accs(const WideKernel *s, Code *k, const ImpExp *const *values) {
-  const SegOp *seg = s->w->seg;
-  Accumulator *accs = new_array(Accumulator, seg->op_count + 1);
-  for (int o = 0, next = 0; o < seg->op_count; o++) {
-    int count = seg->ops[o].count;
-    accs[o] = (Accumulator){ &seg->ops[o], new_array(const Var *, count),
-                             new_array(const Arr *, count) };
-    for (int i = 0; i < count; i++)
-      accs[o].vars[i] = imp_declare(k->b, "acc", values[next++]);
-  }
-  return accs;
-}
-
-void wide_apply(const WideKernel *s, Code *k, const Accumulator *accs,
-                const ImpExp *const *values) {
-  const SegOp *seg = s->w->seg;
-  for (int o = 0, first = 0; o < seg->op_count; first += seg->ops[o++].count)
-    acc_apply(k, &accs[o], values + first, new_array(const Arr *, seg->ops[o].count));
-}
-
-const ImpExp *const *wide_values(const WideKernel *s, const Accumulator *accs) {
-  const ImpExp **values = new_array(const ImpExp *, s->w->reds + 1);
-  for (int o = 0, next = 0; o < s->w->seg->op_count; o++)
-    for (int i = 0; i < s->w->seg->ops[o].count; i++)
-      values[next++] = imp_var(accs[o].vars[i]);
-  return values;
+Accs wide_accs(const WideKernel *s, Code *k, const ImpExp *const *values) {
+  return accs_from(k, s->w->seg->ops, s->w->seg->op_count, values);
 }
 
 // ---- control
@@ -201,27 +164,21 @@ ImpBuilder wide_block(const Code *k) {
 }
 
 const ImpExp *wide_open_loop(Code *k, Code *inner, ImpBuilder *b, const Var **i) {
-  *i = var_new(k->lower->c, name_of(k->lower->c->names, "i"), type_scalar(PRIM_I64),
-               k->b->loc);
-  map_put(k->inside, *i, *i);
+  *i = code_index(k, "i");
   *inner = code_inner(k, b);
   return imp_var(*i);
 }
 
 void wide_close_loop(Code *k, const ImpBuilder *b, const Var *i, const ImpExp *bound) {
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR, .u.loop = { i, bound, b->block, false } });
-}
-
-void wide_if(Code *k, const ImpExp *condition, ImpBlock block) {
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_IF, .u.cond = { condition, block, { 0 } } });
+  imp_for(k->b, i, bound, b->block);
 }
 
 // ---- staging
 
 const ImpExp *wide_rounds(const WideKernel *s) {
   const ImpExp *elements = imp_mul(s->w->group_size, imp_i64(s->each));
-  return imp_var(imp_declare(s->k->b, "rounds",
-                             imp_max(imp_i64(1), imp_ceil_div(s->length, elements))));
+  return imp_let(s->k->b, "rounds",
+                 imp_max(imp_i64(1), imp_ceil_div(s->length, elements)));
 }
 
 void wide_stage(WideKernel *s, Code *k, const ImpExp *first) {
@@ -229,8 +186,7 @@ void wide_stage(WideKernel *s, Code *k, const ImpExp *first) {
   ImpBuilder b, present, absent;
   const Var *i;
   const ImpExp *round = wide_open_loop(k, &inner, &b, &i);
-  const ImpExp *j =
-      imp_var(imp_declare(&b, "j", imp_add(imp_mul(round, s->w->group_size), s->item)));
+  const ImpExp *j = imp_let(&b, "j", imp_add(imp_mul(round, s->w->group_size), s->item));
   Code then_code = code_inner(&inner, &present);
   absent = wide_block(&inner);
   const ImpExp *at = imp_add(first, j);
@@ -252,17 +208,16 @@ void wide_tree(WideKernel *s, Code *k, const ImpExp *position, const ImpExp *cou
   ImpBuilder b, pair;
   const Var *i;
   const ImpExp *step = wide_open_loop(k, &inner, &b, &i);
-  const ImpExp *apart =
-      imp_var(imp_declare(&b, "apart", imp_op2(OP_SHL, imp_i64(1), step)));
+  const ImpExp *apart = imp_let(&b, "apart", imp_op2(OP_SHL, imp_i64(1), step));
   const ImpExp *mask = imp_sub(imp_mul(imp_i64(2), apart), imp_i64(1));
   const ImpExp *leads = imp_op2(OP_EQ, imp_op2(OP_AND, position, mask), imp_i64(0));
   const ImpExp *has_other = imp_less(imp_add(position, apart), count);
   if (active) has_other = imp_and(has_other, active);
   Code then_code = code_inner(&inner, &pair);
-  const Accumulator *accs = wide_accs(s, &then_code, wide_loads(s, s->parts, s->item));
-  wide_apply(s, &then_code, accs, wide_loads(s, s->parts, imp_add(s->item, apart)));
-  wide_store(s, &pair, s->parts, s->item, wide_values(s, accs));
-  wide_if(&inner, imp_and(leads, has_other), pair.block);
+  Accs accs = wide_accs(s, &then_code, wide_loads(s, s->parts, s->item));
+  accs_apply(&then_code, accs, wide_loads(s, s->parts, imp_add(s->item, apart)));
+  wide_store(s, &pair, s->parts, s->item, accs_values(accs));
+  imp_if(inner.b, imp_and(leads, has_other), pair.block);
   imp_add_stm(&b, (ImpStm){ .kind = IMP_BARRIER });
   wide_close_loop(k, &b, i, steps);
 }
@@ -273,17 +228,14 @@ const ImpExp *wide_scan(WideKernel *s, Code *k, const ImpExp *position,
   ImpBuilder b, pair, alone;
   const Var *i;
   const ImpExp *step = wide_open_loop(k, &inner, &b, &i), *size = s->w->group_size;
-  const ImpExp *apart =
-      imp_var(imp_declare(&b, "apart", imp_op2(OP_SHL, imp_i64(1), step)));
-  const ImpExp *old =
-      imp_var(imp_declare(&b, "old", imp_mul(imp_rem(step, imp_i64(2)), size)));
+  const ImpExp *apart = imp_let(&b, "apart", imp_op2(OP_SHL, imp_i64(1), step));
+  const ImpExp *old = imp_let(&b, "old", imp_mul(imp_rem(step, imp_i64(2)), size));
   const ImpExp *from = imp_add(old, s->item), *to = imp_add(imp_sub(size, old), s->item);
   Code then_code = code_inner(&inner, &pair);
   alone = wide_block(&inner);
-  const Accumulator *accs =
-      wide_accs(s, &then_code, wide_loads(s, s->parts, imp_sub(from, apart)));
-  wide_apply(s, &then_code, accs, wide_loads(s, s->parts, from));
-  wide_store(s, &pair, s->parts, to, wide_values(s, accs));
+  Accs accs = wide_accs(s, &then_code, wide_loads(s, s->parts, imp_sub(from, apart)));
+  accs_apply(&then_code, accs, wide_loads(s, s->parts, from));
+  wide_store(s, &pair, s->parts, to, accs_values(accs));
   wide_store(s, &alone, s->parts, to, wide_loads(s, s->parts, from));
   const ImpExp *has_other = imp_op2(OP_LE, apart, position);
   imp_add_stm(
@@ -301,9 +253,9 @@ const ImpExp *wide_is_short(const Wide *w) {
 
 Short wide_short(const Wide *w) {
   Short s = { 0 };
-  s.width = as_var(w->host, "width", imp_max(imp_i64(1), w->width));
-  s.per_group =
-      as_var(w->host, "per_group", imp_max(imp_i64(1), imp_quot(w->group_size, s.width)));
+  s.width = imp_named(w->host->b, "width", imp_max(imp_i64(1), w->width));
+  s.per_group = imp_named(w->host->b, "per_group",
+                          imp_max(imp_i64(1), imp_quot(w->group_size, s.width)));
   s.groups = imp_ceil_div(w->segments, s.per_group);
   s.steps = wide_steps(w->host, s.width);
   return s;
@@ -312,11 +264,11 @@ Short wide_short(const Wide *w) {
 void wide_open_short(WideKernel *s, Short *segments) {
   Code *k = s->k;
   const SegOp *seg = s->w->seg;
-  const ImpExp *number = declared(s, "number", imp_quot(s->item, segments->width));
-  segments->position = declared(s, "position", imp_rem(s->item, segments->width));
+  const ImpExp *number = imp_named(s->k->b, "number", imp_quot(s->item, segments->width));
+  segments->position = imp_named(s->k->b, "position", imp_rem(s->item, segments->width));
   s->segment =
-      declared(s, "segment",
-               imp_add(imp_mul(imp_item(ITEM_GROUP_ID), segments->per_group), number));
+      imp_named(s->k->b, "segment",
+                imp_add(imp_mul(imp_item(ITEM_GROUP_ID), segments->per_group), number));
   const ImpExp *fits = imp_and(imp_less(number, segments->per_group),
                                imp_less(s->segment, s->w->segments));
   segments->active = fits;
@@ -327,7 +279,7 @@ void wide_open_short(WideKernel *s, Short *segments) {
   bind_space(&inner, seg->dims, seg->dim_count - 1, s->segment);
   wide_element(s, &inner, segments->position, values);
   wide_store(s, &present, s->parts, s->item, values);
-  wide_if(k, imp_and(segments->active, imp_less(segments->position, s->w->width)),
-          present.block);
+  imp_if(k->b, imp_and(segments->active, imp_less(segments->position, s->w->width)),
+         present.block);
   wide_barrier(s);
 }

@@ -1,6 +1,6 @@
-// Reductions and scans of level 1 on GPUs, where the items of a group work on a segment together (or on
-// several short ones): neighbouring items read neighbouring elements, and what they have is combined
-// in local memory.  (docs/opencl.md, "Profiles"; barriers as lower_group.h says.)
+// Reductions and scans of level 1 on GPUs, where the items of a group work on a segment together
+// (or on several short ones): neighbouring items read neighbouring elements, and what they have is
+// combined in local memory.  (docs/opencl.md, "Profiles"; barriers as lower_group.h says.)
 #pragma once
 #include "imp/lower.h"
 
@@ -40,7 +40,6 @@ Wide wide_new(Code *host, const SegOp *seg, const char *what);
 void wide_chunks(Wide *w, const char *what, const ImpExp *multiple);
 // How many elements an item has when they are staged.
 int64_t wide_each(const Wide *w);
-bool wide_commutes(const SegOp *seg);
 
 WideKernel wide_begin(const Wide *w);
 // The group works on chunk `group % chunks` of segment `group / chunks`.
@@ -61,17 +60,13 @@ void wide_store(const WideKernel *s, ImpBuilder *b, const Mem *const *mems,
 const ImpExp *const *wide_neutral(const Wide *w);
 
 // acc = values, to which further ones can be applied; to be used once in a block.
-const Accumulator *wide_accs(const WideKernel *s, Code *k, const ImpExp *const *values);
-void wide_apply(const WideKernel *s, Code *k, const Accumulator *accs,
-                const ImpExp *const *values);
-const ImpExp *const *wide_values(const WideKernel *s, const Accumulator *accs);
+Accs wide_accs(const WideKernel *s, Code *k, const ImpExp *const *values);
 
 // An empty block, to be put under a condition.
 ImpBuilder wide_block(const Code *k);
 // for i < bound { block }, i a variable of the kernel
 const ImpExp *wide_open_loop(Code *k, Code *inner, ImpBuilder *b, const Var **i);
 void wide_close_loop(Code *k, const ImpBuilder *b, const Var *i, const ImpExp *bound);
-void wide_if(Code *k, const ImpExp *condition, ImpBlock block);
 
 // Rounds of group_size * each elements of the chunk, from `first` on, staged in order: element
 // number j of them at staged[j]; neutral elements beyond the end.
@@ -81,8 +76,8 @@ void wide_stage(WideKernel *s, Code *k, const ImpExp *first);
 // parts[item] = op over the item's piece of what is staged
 void wide_sum_piece(WideKernel *s, Code *k);
 
-// The parts of items `position .. position + count` of a run of neighbours become, in order, one: that
-// of the item with position 0.  `active`: of which items; NULL: of all.
+// The parts of items `position .. position + count` of a run of neighbours become, in order, one:
+// that of the item with position 0.  `active`: of which items; NULL: of all.
 void wide_tree(WideKernel *s, Code *k, const ImpExp *position, const ImpExp *count,
                const ImpExp *steps, const ImpExp *active);
 // Inclusive sums of runs of neighbours; `parts` has room for two values per item.  Returns where

@@ -1,9 +1,10 @@
 // segred1 on a GPU, chosen by the width of the segments when running:
 //
 //   short: several segments to a group, an element to an item, a tree per segment in local memory
-//   else:  one or several groups to a segment.  The items of a group stride over its chunk, or, if the
-//          operators do not commute, take contiguous pieces of what the group has staged in local
-//          memory; then a tree.  A second kernel does the same with the results of several groups.
+//   else:  one or several groups to a segment.  The items of a group stride over its chunk, or, if
+//          the operators do not commute, take contiguous pieces of what the group has staged in
+//          local memory; then a tree.  A second kernel does the same with the results of several
+//          groups.
 #include "imp/lower_wide.h"
 
 // Each item accumulates the elements item, item + group_size, ..
@@ -12,16 +13,16 @@ static void stride_over_chunk(WideKernel *s) {
   ImpBuilder b;
   const Var *i;
   const ImpExp *size = s->w->group_size, *rest = imp_sub(s->length, s->item);
-  const ImpExp *rounds = imp_var(
-      imp_declare(s->k->b, "rounds", imp_max(imp_i64(0), imp_ceil_div(rest, size))));
-  const Accumulator *accs = wide_accs(s, s->k, wide_neutral(s->w));
+  const ImpExp *rounds =
+      imp_let(s->k->b, "rounds", imp_max(imp_i64(0), imp_ceil_div(rest, size)));
+  Accs accs = wide_accs(s, s->k, wide_neutral(s->w));
   const ImpExp *round = wide_open_loop(s->k, &inner, &b, &i);
   const ImpExp *at = imp_add(imp_add(s->start, s->item), imp_mul(round, size));
   const ImpExp **values = new_array(const ImpExp *, s->w->reds + 1);
   wide_element(s, &inner, at, values);
-  wide_apply(s, &inner, accs, values);
+  accs_apply(&inner, accs, values);
   wide_close_loop(s->k, &b, i, rounds);
-  wide_store(s, s->k->b, s->parts, s->item, wide_values(s, accs));
+  wide_store(s, s->k->b, s->parts, s->item, accs_values(accs));
   wide_barrier(s);
   wide_tree(s, s->k, s->item, size, s->w->steps, NULL);
 }
@@ -30,12 +31,12 @@ void wide_sum_piece(WideKernel *s, Code *k) {
   Code inner;
   ImpBuilder b;
   const Var *i;
-  const Accumulator *accs = wide_accs(s, k, wide_neutral(s->w));
+  Accs accs = wide_accs(s, k, wide_neutral(s->w));
   const ImpExp *at =
       imp_add(imp_mul(s->item, imp_i64(s->each)), wide_open_loop(k, &inner, &b, &i));
-  wide_apply(s, &inner, accs, wide_loads(s, s->staged, at));
+  accs_apply(&inner, accs, wide_loads(s, s->staged, at));
   wide_close_loop(k, &b, i, imp_i64(s->each));
-  wide_store(s, k->b, s->parts, s->item, wide_values(s, accs));
+  wide_store(s, k->b, s->parts, s->item, accs_values(accs));
 }
 
 static const ImpExp *is_first(const WideKernel *s) {
@@ -46,10 +47,10 @@ static const ImpExp *is_first(const WideKernel *s) {
 static void add_to_total(WideKernel *s, Code *k, const Mem *const *total) {
   ImpBuilder b;
   Code inner = code_inner(k, &b);
-  const Accumulator *accs = wide_accs(s, &inner, wide_loads(s, total, imp_i64(0)));
-  wide_apply(s, &inner, accs, wide_loads(s, s->parts, imp_i64(0)));
-  wide_store(s, &b, total, imp_i64(0), wide_values(s, accs));
-  wide_if(k, is_first(s), b.block);
+  Accs accs = wide_accs(s, &inner, wide_loads(s, total, imp_i64(0)));
+  accs_apply(&inner, accs, wide_loads(s, s->parts, imp_i64(0)));
+  wide_store(s, &b, total, imp_i64(0), accs_values(accs));
+  imp_if(k->b, is_first(s), b.block);
 }
 
 // In rounds over the chunk; what they give is accumulated in `total`.
@@ -61,7 +62,7 @@ static const Mem *const *reduce_in_order(WideKernel *s) {
   const Mem *const *total = wide_local(s, "total", imp_i64(1));
   first = wide_block(s->k);
   wide_store(s, &first, total, imp_i64(0), wide_neutral(s->w));
-  wide_if(s->k, is_first(s), first.block);
+  imp_if(s->k->b, is_first(s), first.block);
   const ImpExp *rounds = wide_rounds(s), *round = wide_open_loop(s->k, &inner, &b, &i);
   wide_stage(s, &inner, imp_mul(round, imp_mul(s->w->group_size, imp_i64(s->each))));
   imp_add_stm(&b, (ImpStm){ .kind = IMP_BARRIER });
@@ -78,7 +79,7 @@ void wide_reduce(const Wide *w, const char *name) {
   wide_open_chunk(&s);
   s.parts = wide_local(&s, "parts", w->group_size);
   const Mem *const *total = s.parts;
-  if (wide_commutes(w->seg))
+  if (seg_commutes(w->seg))
     stride_over_chunk(&s);
   else
     total = reduce_in_order(&s);
@@ -87,7 +88,7 @@ void wide_reduce(const Wide *w, const char *name) {
                                                    wide_loads(&s, total, imp_i64(0));
   for (int r = 0; r < w->reds; r++)
     imp_store(&b, w->out[r]->mem, arr_index(w->out[r], at), values[r]);
-  wide_if(s.k, is_first(&s), b.block);
+  imp_if(s.k->b, is_first(&s), b.block);
   wide_end(&s, name, imp_mul(w->segments, w->chunks));
 }
 
@@ -103,7 +104,7 @@ static void reduce_short(const Wide *w) {
   for (int r = 0; r < w->reds; r++)
     imp_store(&b, w->out[r]->mem, arr_index(w->out[r], at), values[r]);
   const ImpExp *leads = imp_op2(OP_EQ, segments.position, imp_i64(0));
-  wide_if(s.k, imp_and(segments.active, leads), b.block);
+  imp_if(s.k->b, imp_and(segments.active, leads), b.block);
   wide_end(&s, "segred_short", segments.groups);
 }
 
@@ -145,7 +146,7 @@ static void combine_chunks(const Wide *w, const Mem *const *partials,
 
 // With one chunk per segment its result is the segment's.
 static void reduce_long(Wide *w, const Mem *const *partials, const Mem *const *totals) {
-  int64_t each = wide_commutes(w->seg) ? 1 : wide_each(w);
+  int64_t each = seg_commutes(w->seg) ? 1 : wide_each(w);
   wide_chunks(w, "segred", imp_mul(w->group_size, imp_i64(each)));
   Code many_code;
   ImpBuilder many, one = { .c = w->host->lower->c, .loc = w->host->b->loc },
@@ -164,9 +165,9 @@ static void reduce_long(Wide *w, const Mem *const *partials, const Mem *const *t
   wide_reduce(w, "segred");
   Wide combine = wide_within(w, &many_code, &many);
   combine_chunks(&combine, partials, totals);
-  imp_add_stm(b, (ImpStm){ .kind = IMP_IF, .u.cond = { several, many.block, { 0 } } });
+  imp_if(b, several, many.block);
   for (int r = 0; r < w->reds; r++)
-    imp_add_stm(b, (ImpStm){ .kind = IMP_RELEASE, .u.mem = { partials[r] } });
+    imp_release(b, partials[r]);
 }
 
 void lower_wide_segred(Code *host, const Stm *stm) {

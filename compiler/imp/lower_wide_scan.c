@@ -1,10 +1,10 @@
 // segscan1 on a GPU, chosen by the width of the segments when running:
 //
 //   short: several segments to a group, an element to an item, scanned in local memory
-//   else:  one or several groups to a segment.  With several, a first kernel reduces their chunks and a
-//          second scans what that gave.  The last one scans each chunk in rounds: the group stages
-//          elements in local memory, each item scans a contiguous piece of them, the items' sums are
-//          scanned, and what comes before is added to each piece.
+//   else:  one or several groups to a segment.  With several, a first kernel reduces their chunks
+//          and a second scans what that gave.  The last one scans each chunk in rounds: the group
+//          stages elements in local memory, each item scans a contiguous piece of them, the items'
+//          sums are scanned, and what comes before is added to each piece.
 #include "imp/lower_wide.h"
 
 static void store_element(const WideKernel *s, ImpBuilder *b, const ImpExp *at,
@@ -26,26 +26,27 @@ static const Mem *const *start_carry(WideKernel *s) {
     for (int r = 0; r < s->w->reds; r++)
       imp_store(&other, carry[r], imp_i64(0),
                 imp_load(s->w->before[r]->mem, arr_index(s->w->before[r], at)));
-    wide_if(&inner, imp_less(imp_i64(0), s->chunk), other.block);
+    imp_if(inner.b, imp_less(imp_i64(0), s->chunk), other.block);
   }
-  wide_if(s->k, imp_op2(OP_EQ, s->item, imp_i64(0)), first.block);
+  imp_if(s->k->b, imp_op2(OP_EQ, s->item, imp_i64(0)), first.block);
   return carry;
 }
 
-// The piece's elements become sums of all before and with them; `sums`: where the item's scanned sum is.
+// The piece's elements become sums of all before and with them; `sums`:
+// where the item's scanned sum is.
 static void scan_piece(WideKernel *s, Code *k, const Mem *const *carry,
                        const ImpExp *sums) {
   Code inner;
   ImpBuilder b, before;
   const Var *i;
-  const Accumulator *accs = wide_accs(s, k, wide_loads(s, carry, imp_i64(0)));
+  Accs accs = wide_accs(s, k, wide_loads(s, carry, imp_i64(0)));
   Code then_code = code_inner(k, &before);
-  wide_apply(s, &then_code, accs, wide_loads(s, s->parts, imp_sub(sums, imp_i64(1))));
-  wide_if(k, imp_less(imp_i64(0), s->item), before.block);
+  accs_apply(&then_code, accs, wide_loads(s, s->parts, imp_sub(sums, imp_i64(1))));
+  imp_if(k->b, imp_less(imp_i64(0), s->item), before.block);
   const ImpExp *at =
       imp_add(imp_mul(s->item, imp_i64(s->each)), wide_open_loop(k, &inner, &b, &i));
-  wide_apply(s, &inner, accs, wide_loads(s, s->staged, at));
-  wide_store(s, &b, s->staged, at, wide_values(s, accs));
+  accs_apply(&inner, accs, wide_loads(s, s->staged, at));
+  wide_store(s, &b, s->staged, at, accs_values(accs));
   wide_close_loop(k, &b, i, imp_i64(s->each));
 }
 
@@ -56,16 +57,16 @@ static void write_out(WideKernel *s, Code *k, const Mem *const *carry,
   ImpBuilder b, present, leader;
   const Var *i;
   const ImpExp *round = wide_open_loop(k, &inner, &b, &i), *size = s->w->group_size;
-  const ImpExp *j = imp_var(imp_declare(&b, "j", imp_add(imp_mul(round, size), s->item)));
+  const ImpExp *j = imp_let(&b, "j", imp_add(imp_mul(round, size), s->item));
   present = wide_block(&inner);
   store_element(s, &present, imp_add(s->start, imp_add(first, j)),
                 wide_loads(s, s->staged, j));
-  wide_if(&inner, imp_less(imp_add(first, j), s->length), present.block);
+  imp_if(inner.b, imp_less(imp_add(first, j), s->length), present.block);
   wide_close_loop(k, &b, i, imp_i64(s->each));
   leader = wide_block(k);
   const ImpExp *last = imp_sub(imp_mul(size, imp_i64(s->each)), imp_i64(1));
   wide_store(s, &leader, carry, imp_i64(0), wide_loads(s, s->staged, last));
-  wide_if(k, imp_op2(OP_EQ, s->item, imp_i64(0)), leader.block);
+  imp_if(k->b, imp_op2(OP_EQ, s->item, imp_i64(0)), leader.block);
 }
 
 static void scan_long(const Wide *w, const char *name) {
@@ -101,7 +102,7 @@ static void scan_short(const Wide *w) {
   ImpBuilder b = wide_block(s.k);
   store_element(&s, &b, segments.position, wide_loads(&s, s.parts, sums));
   const ImpExp *inside = imp_less(segments.position, w->width);
-  wide_if(s.k, imp_and(segments.active, inside), b.block);
+  imp_if(s.k->b, imp_and(segments.active, inside), b.block);
   wide_end(&s, "segscan_short", segments.groups);
 }
 
@@ -131,11 +132,11 @@ static void scan_in_chunks(Wide *w, const Mem *const *partials) {
   }
   scan_chunks(&inner, partials);
   const ImpExp *several = imp_less(imp_i64(1), w->chunks);
-  imp_add_stm(b, (ImpStm){ .kind = IMP_IF, .u.cond = { several, many.block, { 0 } } });
+  imp_if(b, several, many.block);
   w->before = wide_rows(w, partials, w->chunks);
   scan_long(w, "segscan");
   for (int r = 0; r < w->reds; r++)
-    imp_add_stm(b, (ImpStm){ .kind = IMP_RELEASE, .u.mem = { partials[r] } });
+    imp_release(b, partials[r]);
 }
 
 // A result [n_p]...[n_1] as [n_p * .. * n_2][n_1].

@@ -5,7 +5,8 @@
 //            scan of the chunk, from partials[p][c]
 //   hist     copies[p][c] = histogram of chunk c        dest[p] = op dest[p] copies[p][..]
 //
-// Why: a grid of few points leaves cores idle.  (docs/opencl.md: few items with contiguous chunks on a CPU.)
+// Why: a grid of few points leaves cores idle.  (docs/opencl.md:
+// few items with contiguous chunks on a CPU.)
 #include "kern/chunks.h"
 #include "base/map.h"
 

@@ -1,4 +1,5 @@
-// Reductions, scans and histograms over long rows, cut into chunks that items work on at the same time.
+// Reductions, scans and histograms over long rows,
+// cut into chunks that items work on at the same time.
 #pragma once
 #include "kern/plan.h"
 
@@ -20,5 +21,6 @@ typedef struct Chunks {
   int phase_count;
 } Chunks;
 
-// The kernel in phases: its points must end in a reduction, scan or histogram.  False if they do not.
+// The kernel in phases: its points must end in a reduction, scan or histogram.
+// False if they do not.
 bool kern_in_chunks(Compiler *c, const Kern *kern, Chunks *out);

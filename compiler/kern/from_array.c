@@ -200,7 +200,8 @@ static bool mentions(From *f, const Tensor *memory, const Body *body) {
   return s.found;
 }
 
-// Does the seg-op read the memory at other points than it writes, or is it two destinations at once?
+// Does the seg-op read the memory at other points than it writes,
+// or is it two destinations at once?
 static bool seg_reads(From *f, const Tensor *memory, const SegOp *seg) {
   int dests = 0;
   for (int d = 0; d < seg->dest_count; d++)

@@ -1,5 +1,5 @@
-// Sequential bodies: scalar expressions with their checks, array operations as loops, and the walk over
-// statements.  Results are made in place where the consumer wants them (`wanted`).
+// Sequential bodies: scalar expressions with their checks, array operations as loops, and the walk
+// over statements.  Results are made in place where the consumer wants them (`wanted`).
 #include "kern/from_flat.h"
 
 const Term **from_scalars(int count) { return new_array(const Term *, count + 1); }

@@ -3,11 +3,11 @@
 
 // ---- where array results lie
 //
-// Note [Sizes found out].  The size of a result may be found out by the statement itself: the branches of
-// an `if`, or the rounds of a loop, yield arrays of different sizes, and the type of the result mentions a
-// binder of the same statement.  No place can be made for such an array beforehand, and none that is
-// wanted for it is sure to hold what a loop has on the way.  It has memory without dims (KERN_ROOM),
-// which is given room for each value when that is there.
+// Note [Sizes found out].  The size of a result may be found out by the statement itself: the
+// branches of an `if`, or the rounds of a loop, yield arrays of different sizes, and the type of
+// the result mentions a binder of the same statement.  No place can be made for such an array
+// beforehand, and none that is wanted for it is sure to hold what a loop has on the way.  It has
+// memory without dims (KERN_ROOM), which is given room for each value when that is there.
 
 typedef struct Place {
   const View *view;    // a fixed place; or

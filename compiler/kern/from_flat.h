@@ -40,19 +40,21 @@ void from_hist(From *f, const Stm *stm, const Body *body, int position);
 void from_filter(From *f, const Stm *stm);
 KernOp from_op(From *f, const RedOp *op);  // on scalars
 bool from_scalar_ops(const RedOp *ops, int count);
-// The memory of a destination under the binder's name: overwritten in place if it dies here, else a copy.
+// The memory of a destination under the binder's name: overwritten in place if it dies here,
+// else a copy.
 View from_take(From *f, const Var *binder, Atom dest, const Body *body, int position);
 // if the indices are in bounds: dest[indices] = value (a scalar, or an array for the rest).
 void from_store_if_inside(From *f, const View *dest, const Term *const *indices,
                           int count, const Term *scalar, const View *array);
-// One element's contributions to its histograms; dests: all destinations in order; scalars and made: the
-// results of its function.
+// One element's contributions to its histograms; dests: all destinations in order; scalars and
+// made: the results of its function.
 void from_hist_round(From *f, const HistOp *ops, int op_count, const View *const *dests,
                      const Term *const *scalars, const View *const *made);
 
 // ---- seg-ops (from_seg.c)
-// A seg-op whose results go to `outs`, one per binder (destinations of scatters and histograms: updated in
-// place).  Reductions over all of the space: the totals are stored in `totals` where outs is NULL.
+// A seg-op whose results go to `outs`, one per binder (destinations of scatters and histograms:
+// updated in place).  Reductions over all of the space:
+// the totals are stored in `totals` where outs is NULL.
 void from_seg(From *f, const SegOp *seg, const View *const *outs, const Term **totals);
 // The lambda's parameters bound to element `index` of each array.
 void from_bind_elements(From *f, const Lambda *fn, const Atom *arrays, int count,
@@ -67,7 +69,8 @@ void from_if(From *f, const Stm *stm, const Body *body, int position);
 const View *from_view(From *f, Atom a);
 void from_bind(From *f, const Var *var, View view);
 const Term *const *from_shape(CoreType type);
-// Views: index with slices, rearrange, reshape when possible, atom.  False if the statement is none.
+// Views: index with slices, rearrange, reshape when possible, atom.
+// False if the statement is none.
 bool from_view_stm(From *f, const Stm *stm);
 View from_alloc(From *f, const char *name, CoreType type);  // of the point's own
 View from_alloc_like(From *f, const char *name, const View *view);

@@ -1,4 +1,5 @@
-// Seg-ops as nests of axes: a MAP axis per outer dimension; the innermost by the kind of the seg-op.
+// Seg-ops as nests of axes: a MAP axis per outer dimension;
+// the innermost by the kind of the seg-op.
 #include "kern/from_flat.h"
 
 int seg_dests(const SegOp *seg, Atom *out) {

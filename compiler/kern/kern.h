@@ -13,7 +13,8 @@
 //   }
 //
 // Made from seg-ops (from_flat.c), rewritten by the steps of recipes (step_*.c), lowered by
-// imp/lower_kern*.c.  Nodes never change once built; a step returns a new kernel that shares what stayed.
+// imp/lower_kern*.c.  Nodes never change once built;
+// a step returns a new kernel that shares what stayed.
 #pragma once
 #include "kern/term.h"
 
@@ -227,8 +228,6 @@ typedef struct KernMapper {
   void *state;
 } KernMapper;
 KernStm kern_map_stm(KernMapper *m, const KernStm *stm);
-const KernBlock *kern_map_block(KernMapper *m,
-                                const KernBlock *block);  // its statements and results
 
 // A copy with every binder and own tensor fresh, and free variables replaced (Var -> const Term *).
 const KernBlock *kern_rename(Compiler *c, const Map *replace, const KernBlock *block);

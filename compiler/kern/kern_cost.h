@@ -1,5 +1,5 @@
-// What a kernel costs on one core, roughly: cycles for all of its points, by counting operations, accesses and
-// rounds.  Made to compare schedules of the same kernel, not to foretell times.
+// What a kernel costs on one core, roughly: cycles for all of its points, by counting operations,
+// accesses and rounds.  Made to compare schedules of the same kernel, not to foretell times.
 #pragma once
 #include "kern/kern_vary.h"
 
@@ -14,6 +14,6 @@ double kern_cost(const Kern *kern, const CostGuess *guess);
 // What an axis has of that.
 double kern_axis_cost(const Kern *kern, const CostGuess *guess, Name axis);
 
-// Would the device's own compiler run the axis in vectors?  (Straight code on neighbouring elements,
-// operators of one instruction.)
+// Would the device's own compiler run the axis in vectors?  (Straight code on neighbouring
+// elements, operators of one instruction.)
 bool kern_vectorises_itself(const KernStm *axis);

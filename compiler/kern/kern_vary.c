@@ -63,11 +63,6 @@ AxisSet vary_tensor(const Vary *v, const Tensor *t) {
   return fact ? fact->set : 0;
 }
 
-AxisSet vary_around(const Vary *v, const void *binder) {
-  const Fact *fact = known(v, binder);
-  return fact ? fact->around : 0;
-}
-
 AxisSet vary_term(const Vary *v, const Term *t) {
   if (t->kind == TERM_VAR) return vary_var(v, t->u.var);
   const Term *operands[3];

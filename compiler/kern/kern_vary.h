@@ -1,5 +1,5 @@
-// What differs between the points of axes that run in lockstep (lanes and registers), and how indices
-// move from lane to lane.
+// What differs between the points of axes that run in lockstep (lanes and registers), and how
+// indices move from lane to lane.
 //
 // Code under such an axis runs once for all its points: what is the same at all of them stays one
 // scalar, the rest has a copy per register point, or a vector across the lanes.
@@ -12,17 +12,17 @@ typedef unsigned AxisSet;
 
 typedef struct Vary Vary;
 
-// An i64 that is base + lane * step.  Variables of that form stand in `base` for what they are in lane 0, and
-// the lane axis's own index for 0; `step` is the same in all lanes.
+// An i64 that is base + lane * step.  Variables of that form stand in `base` for what they are in
+// lane 0, and the lane axis's own index for 0; `step` is the same in all lanes.
 typedef struct Affine {
   const Term *base, *step;
 } Affine;
 
-// Analyses a statement or block in the scope of which lockstep axes stand; what is bound outside is the
-// same at all points.
+// Analyses a statement or block in the scope of which lockstep axes stand; what is bound outside is
+// the same at all points.
 Vary *vary_stm(const KernStm *stm);
-// The same for an operator's block: its params differ between the points of `set`, as `outer` (or NULL) says
-// of the rest.
+// The same for an operator's block: its params differ between the points of `set`, as `outer` (or
+// NULL) says of the rest.
 Vary *vary_op(const Vary *outer, const KernOp *op, AxisSet set);
 
 AxisSet vary_axis(const Vary *v, const Axis *axis);  // its bit; 0: not in lockstep
@@ -31,8 +31,6 @@ AxisSet vary_var(const Vary *v, const Var *var);
 AxisSet vary_term(const Vary *v, const Term *t);
 AxisSet vary_tensor(const Vary *v,
                     const Tensor *t);  // of which lockstep points each has its own
-// Of lockstep axes around a variable's or tensor's binder: all.
-AxisSet vary_around(const Vary *v, const void *binder);
 bool vary_affine(const Vary *v, const Term *t, Affine *out);
 // How far the variable moves from lane to lane; NULL: it is no affine one.
 const Term *vary_step(const Vary *v, const Var *var);

@@ -252,15 +252,6 @@ KernStm kern_map_stm(KernMapper *m, const KernStm *from) {
   return stm;
 }
 
-const KernBlock *kern_map_block(KernMapper *m, const KernBlock *block) {
-  KernStm *stms = new_array(KernStm, block->count + 1);
-  for (int i = 0; i < block->count; i++)
-    stms[i] = kern_map_stm(m, &block->stms[i]);
-  return new_node(KernBlock, .stms = stms, .count = block->count,
-                  .results = map_terms(m, block->results, block->result_count),
-                  .result_count = block->result_count);
-}
-
 // ---- copying
 
 typedef struct Renaming {

@@ -16,7 +16,7 @@ void recipe_split(Recipe *r, Name axis, int64_t by, SplitRest rest);
 void recipe_split_into(Recipe *r, Name axis, int64_t pieces);
 void recipe_swap(Recipe *r, Name outer, Name inner);  // inner, outer afterwards
 void recipe_bind(Recipe *r, Name axis, AxisBind bind);
-void recipe_inline(Recipe *r);
 
-// The axis that encloses the named one directly, or that it is split from: NAME0, NAME1, ..; the last made.
+// The axis that encloses the named one directly, or that it is split from: NAME0, NAME1, ..;
+// the last made.
 Name recipe_outer(const Recipe *r, Name axis);

@@ -1,7 +1,7 @@
 // Schedules: for each kernel the recipes that may suit it; the cost model picks.
 //
-// On a CPU level 0 is the lanes of an item (PPoPP'19, section 3.2, end: multicores with SIMD units), so a kernel
-// can use vectors in two ways:
+// On a CPU level 0 is the lanes of an item (PPoPP'19, section 3.2, end: multicores with SIMD
+// units), so a kernel can use vectors in two ways:
 //   outer   the innermost axis of the grid in lanes: neighbouring points advance together
 //   rows    the innermost loops in lanes: each point by itself, its rows in vectors
 // Which is better depends on the widths of the rows, so a plan may decide when the program runs.

@@ -1,6 +1,8 @@
 // bind a to grid, item, lane, reg: where the points of an axis run.
 //
-// To the grid:   axis a grid { lets; axis b { body } }   =>   axis a grid { axis b grid { lets; body } }
+// To the grid:
+//        axis a grid { lets; axis b { body } }
+//   =>   axis a grid { axis b grid { lets; body } }
 #include "kern/kern_vary.h"
 #include "kern/step.h"
 

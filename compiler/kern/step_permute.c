@@ -1,6 +1,7 @@
 // permute a b:   axis a { lets; axis b { body } }   =>   axis b { axis a { lets; body } }
 //
-// Why: the axis with neighbouring elements inside, what is used again soon inside, lanes around loops.
+// Why: the axis with neighbouring elements inside, what is used again soon inside,
+// lanes around loops.
 #include "kern/step.h"
 
 // The axis that is all of the block but for lets before it; NULL if it is not like that.

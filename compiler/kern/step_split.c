@@ -1,7 +1,10 @@
-// split a by T:   axis a: i < n { body }   =>   axis a0: o < n/T { axis a: k < T { let i = o * T + k; body } }
+// split a by T:
+//        axis a: i < n { body }
+//   =>   axis a0: o < n/T { axis a: k < T { let i = o * T + k; body } }
 //
-// A reduction becomes a reduction of reductions, a scan a loop of scans that each begin with what the one
-// before has.  Why: everything that cuts work into blocks (lanes, registers, items, tiles) begins here.
+// A reduction becomes a reduction of reductions, a scan a loop of scans that each begin with what
+// the one before has.  Why: everything that cuts work into blocks (lanes, registers, items,
+// tiles) begins here.
 #include "kern/step.h"
 
 typedef struct Split {
@@ -195,7 +198,8 @@ static void add_blocks(Split *x, KernBuilder *b, const KernStm *stm) {
 
 // ---- the rest
 
-// The axis over what does not fill a block, from `first` on, which begins with what the blocks have.
+// The axis over what does not fill a block, from `first` on,
+// which begins with what the blocks have.
 static void add_rest(Split *x, KernBuilder *b, const KernStm *stm, const Term *first,
                      const Var *const *so_far) {
   KernBuilder one = kern_builder(x->s->c, stm->loc);

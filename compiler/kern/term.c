@@ -82,10 +82,6 @@ const Term *term_quot(const Term *a, const Term *b) {
   return term_is_i64(b, 1) ? a : term_op2(OP_QUOT, a, b);
 }
 
-const Term *term_rem(const Term *a, const Term *b) {
-  return term_is_i64(b, 1) ? term_i64(0) : term_op2(OP_REM, a, b);
-}
-
 const Term *term_ceil_div(const Term *a, const Term *b) {
   return term_quot(term_add(a, term_sub(b, term_i64(1))), b);
 }
@@ -111,8 +107,6 @@ const Term *term_or(const Term *a, const Term *b) {
   if (term_is_bool(a, false) || term_is_bool(b, true)) return b;
   return term_is_bool(b, false) || term_is_bool(a, true) ? a : term_op2(OP_LOR, a, b);
 }
-
-const Term *term_not(const Term *a) { return term_op1(OP_NOT, a); }
 
 const Term *term_convert(PrimType to, const Term *a) {
   if (a->type == to) return a;

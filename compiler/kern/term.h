@@ -51,7 +51,6 @@ const Term *term_add(const Term *a, const Term *b);  // these: i64
 const Term *term_sub(const Term *a, const Term *b);
 const Term *term_mul(const Term *a, const Term *b);
 const Term *term_quot(const Term *a, const Term *b);  // b > 0 is known
-const Term *term_rem(const Term *a, const Term *b);   // likewise
 const Term *term_ceil_div(const Term *a, const Term *b);
 const Term *term_min(const Term *a, const Term *b);
 const Term *term_max(const Term *a, const Term *b);
@@ -59,7 +58,6 @@ const Term *term_less(const Term *a, const Term *b);
 const Term *term_at_most(const Term *a, const Term *b);
 const Term *term_and(const Term *a, const Term *b);  // these: bool
 const Term *term_or(const Term *a, const Term *b);
-const Term *term_not(const Term *a);
 const Term *term_convert(PrimType to, const Term *a);
 const Term *term_bits(PrimType to, const Term *a);
 const Term *term_select(const Term *condition, const Term *a, const Term *b);

@@ -115,8 +115,8 @@ View view_permute(const View *v, const int *perm) {
 
 // ---- reshaping
 
-// The first dimension of the tensor that the view walks over, if it walks over that and all after it,
-// whole and in order: its elements then lie side by side.  -1 if not.
+// The first dimension of the tensor that the view walks over, if it walks over that and all after
+// it, whole and in order: its elements then lie side by side.  -1 if not.
 static int dense_from(const View *v) {
   const Tensor *t = v->tensor;
   int first = t->rank - v->rank;

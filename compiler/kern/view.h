@@ -5,8 +5,8 @@
 
 // Element (i_0, ..) is tensor[start[d] + sum of i_k * stride[k] over the k with dim[k] == d, ..].
 //
-// An iota or a replicated scalar lies nowhere: without a tensor, the element at position p of its one
-// dimension is first + p * step (step NULL: first).
+// An iota or a replicated scalar lies nowhere: without a tensor, the element at position p of its
+// one dimension is first + p * step (step NULL: first).
 typedef struct View {
   const Tensor *tensor;
   PrimType elem;

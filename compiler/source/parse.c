@@ -115,10 +115,6 @@ const Token *expect(Parser *p, TokenKind kind) {
   return next(p);
 }
 
-void expect_operator(Parser *p, const char *spelling) {
-  if (!accept_operator(p, spelling)) fail_expected(p, text_format("'%s'", spelling));
-}
-
 void expect_close(Parser *p, TokenKind kind, const Token *open) {
   if (p->failed || accept(p, kind)) return;
   if (!fail_unexplained(p, token_text(kind))) return;

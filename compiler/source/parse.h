@@ -42,7 +42,6 @@ bool accept(Parser *p, TokenKind kind);  // takes it if it is of that kind
 bool accept_operator(Parser *p, const char *spelling);
 // Takes a token of that kind, or reports that it is missing.
 const Token *expect(Parser *p, TokenKind kind);
-void expect_operator(Parser *p, const char *spelling);  // likewise for an operator
 // The closing bracket of the one at `open`.
 void expect_close(Parser *p, TokenKind kind, const Token *open);
 Name expect_name(Parser *p, const char *what);  // "a parameter"

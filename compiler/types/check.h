@@ -250,7 +250,7 @@ const Size *size_const(int64_t value, Loc loc);
 // A name with its meaning, at the current level.
 Binding *binding_new(Check *k, BindingKind kind, Name name, Loc loc, const Type *type);
 
-// unify.c, vars.c
+// unify.c
 const Type *type_resolve(const Type *type);
 // Also collects the sizes that the variables on the way bind.
 const Type *type_resolve_result(const Type *type, BindingVec *exists);
@@ -275,7 +275,7 @@ bool unify_first_order(Check *k, const Type *type);  // the type must not contai
 // The type of a field of a record that may still be open.
 const Type *unify_field(Check *k, const Type *record, Name field, Loc loc);
 
-// size.c, size_unify.c
+// size.c
 const Size *size_resolve(const Size *size);
 // A fresh size; `name` is what messages call it, or NULL.
 const Size *size_var(Check *k, Name name, Loc loc);

@@ -113,7 +113,7 @@ struct Elab {
 // Leaves the entry point being elaborated, after a message.
 _Noreturn void elab_stop(Elab *e);
 
-// ---- values and names (elab_value.c)
+// ---- values and names (value.c)
 
 const Val *val_atom(Atom atom);
 const Val *val_record(const Name *names, const Val *const *items, int count);
