@@ -66,10 +66,10 @@ static Leaf best_leaf(const Fit *f, Events e) {
 
 // ---- conditions
 
-typedef struct Split {
+typedef struct FitSplit {
   DecisionNode condition;
   double cost;  // of both leaves
-} Split;
+} FitSplit;
 
 static int64_t product_of(const Fit *f, const FitEvent *e, unsigned mask) {
   return f->products[(unsigned)e->dataset * f->product_count + mask];
@@ -110,19 +110,19 @@ static int event_cuts(const Fit *f, Events e, unsigned mask, int64_t from, int64
   return count;
 }
 
-static Split split_at(const Fit *f, Events e, DecisionNode condition) {
+static FitSplit split_at(const Fit *f, Events e, DecisionNode condition) {
   Events low = events_beyond(f, e, condition, false),
          high = events_beyond(f, e, condition, true);
-  if (low.count == 0 || high.count == 0) return (Split){ condition, INFINITY };
-  return (Split){ condition, best_leaf(f, low).cost + best_leaf(f, high).cost };
+  if (low.count == 0 || high.count == 0) return (FitSplit){ condition, INFINITY };
+  return (FitSplit){ condition, best_leaf(f, low).cost + best_leaf(f, high).cost };
 }
 
 static int compare_splits(const void *a, const void *b) {
-  const Split *x = a, *y = b;
+  const FitSplit *x = a, *y = b;
   return (x->cost > y->cost) - (x->cost < y->cost);
 }
 
-typedef Vec(Split) Splits;
+typedef Vec(FitSplit) Splits;
 
 // All products of a few sizes; of many sizes only single ones, pairs, and all.
 static bool is_asked(const Fit *f, unsigned mask) {

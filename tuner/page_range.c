@@ -7,17 +7,17 @@ enum { WIDTH = 720, HEIGHT = 300, LEFT = 70, RIGHT = 690, TOP = 20, BOTTOM = 240
 enum { LABEL_WIDTH = 44 };
 
 // A scale: values onto pixels, by logarithm.
-typedef struct Axis {
+typedef struct PlotAxis {
   double low, high;
   int from, to;
-} Axis;
+} PlotAxis;
 
-static double place_log(const Axis *a, double value) {
+static double place_log(const PlotAxis *a, double value) {
   double span = fmax(log(a->high / a->low), 1e-9);
   return a->from + (a->to - a->from) * log(fmax(value, a->low) / a->low) / span;
 }
 
-static double place(const Axis *a, double value) {
+static double place(const PlotAxis *a, double value) {
   return a->from + (a->to - a->from) * (value - a->low) / fmax(a->high - a->low, 1e-9);
 }
 
@@ -44,14 +44,14 @@ static void grid_line(Text *out, double y, const char *label) {
 
 // ---- by the number of points
 
-static Axis points_axis(const Tuning *t) {
+static PlotAxis points_axis(const Tuning *t) {
   double first = t->sampling.curve.at[0].points,
          last = t->sampling.curve.at[t->sampling.curve.count - 1].points;
-  return (Axis){ fmax(1, first), fmax(first + 1, last), LEFT + 20, RIGHT - 20 };
+  return (PlotAxis){ fmax(1, first), fmax(first + 1, last), LEFT + 20, RIGHT - 20 };
 }
 
 // The numbers of points, as far as there is room: from the last one backwards.
-static void point_labels(Text *out, const Tuning *t, const Axis *x) {
+static void point_labels(Text *out, const Tuning *t, const PlotAxis *x) {
   double free_to = WIDTH;
   for (int i = t->sampling.curve.count - 1; i >= 0; i--) {
     double at = place_log(x, t->sampling.curve.at[i].points);
@@ -87,7 +87,7 @@ typedef struct Line {
 } Line;
 
 // The intervals as a band, then the line with its points.
-static void draw_line(Text *out, const Tuning *t, const Axis *x, const Axis *y,
+static void draw_line(Text *out, const Tuning *t, const PlotAxis *x, const PlotAxis *y,
                       const Line *line) {
   text_printf(out, "<path class=\"band %s\" d=\"", line->class);
   for (int i = 0; i < t->sampling.curve.count; i++)
@@ -119,7 +119,7 @@ static void legend(Text *out, const Line *lines, int count) {
 
 static void chart(Text *out, const Tuning *t, const char *label, const char *unit,
                   double most, const Line *lines, int count) {
-  Axis x = points_axis(t), y = { 0, most, BOTTOM, TOP + 10 };
+  PlotAxis x = points_axis(t), y = { 0, most, BOTTOM, TOP + 10 };
   open_chart(out, label);
   for (int k = 0; k <= 4; k++)
     grid_line(out, place(&y, most * k / 4), text_format("%.3g %%", most * k / 4));
@@ -166,7 +166,7 @@ static double largest_loss(const Tuning *t) {
 
 // ---- predicted and measured
 
-static void trial_dots(Text *out, const Tuning *t, const Axis *x, const Axis *y) {
+static void trial_dots(Text *out, const Tuning *t, const PlotAxis *x, const PlotAxis *y) {
   text_printf(out, "<line class=grid x1=%d x2=%d y1=%d y2=%d />\n", x->from, x->to,
               y->from, y->to);
   vec_each (const Trial *, trial, &t->sampling.trials)
@@ -177,7 +177,7 @@ static void trial_dots(Text *out, const Tuning *t, const Axis *x, const Axis *y)
         quote_html(t->seen->data[trial->dataset].name));
 }
 
-static void decade_labels(Text *out, const Axis *x, const Axis *y) {
+static void decade_labels(Text *out, const PlotAxis *x, const PlotAxis *y) {
   for (double us = x->low; us <= x->high * 1.001; us *= 10) {
     grid_line(out, place_log(y, us), tuning_time(us));
     text_printf(out, "<text x=%.1f y=%d text-anchor=middle>%s</text>\n", place_log(x, us),
@@ -196,7 +196,7 @@ static void trials_section(Text *out, const Tuning *t) {
   }
   low = pow(10, floor(log10(fmax(low, 0.1))));
   high = pow(10, ceil(log10(fmax(high, 10 * low))));
-  Axis x = { low, high, LEFT + 20, RIGHT - 20 }, y = { low, high, BOTTOM, TOP };
+  PlotAxis x = { low, high, LEFT + 20, RIGHT - 20 }, y = { low, high, BOTTOM, TOP };
   text_printf(out,
               "<h2>Predicted and measured</h2><p>The tuned program on the held-out "
               "points; it took %s.</p>\n",

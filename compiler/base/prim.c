@@ -46,14 +46,14 @@ typedef enum Operands {
   ANY = NUM | BOOL_ONLY
 } Operands;
 typedef enum Result { RESULT_SAME, RESULT_BOOL, RESULT_I32 } Result;
-typedef enum Cost { CHEAP, DIVISION, REMAINDER, LIBRARY } Cost;
+typedef enum CostColumn { CHEAP, DIVISION, REMAINDER, LIBRARY } CostColumn;
 
 typedef struct OpRow {
   const char *spelling;
   int arity;
   Operands operands;
   Result result;
-  Cost cost;
+  CostColumn cost;
   const char *vector;
 } OpRow;
 

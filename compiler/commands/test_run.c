@@ -130,10 +130,10 @@ static int decide(void *state, const Exp *exp, int64_t par) {
   return choice.outcome;
 }
 
-typedef Vec(ForcedChoiceVec) Schedule;
+typedef Vec(ForcedChoiceVec) PlannedRuns;
 
 // Runs for the other branches of the guards that this run met for the first time.
-static void schedule_others(Schedule *schedule, const GuardPath *path) {
+static void schedule_others(PlannedRuns *schedule, const GuardPath *path) {
   for (int i = 0; i < path->met.count; i++) {
     if (find_choice(&path->forced, path->met.at[i].exp)) continue;
     ForcedChoiceVec forced = { 0 };
@@ -207,7 +207,7 @@ static bool is_covered(const ForcedChoiceVec *covered, ForcedChoice choice) {
 }
 
 // Puts a run that takes a branch which no run took so far at position `next`, if there is one.
-static void choose_next(Schedule *schedule, int next, const ForcedChoiceVec *covered) {
+static void choose_next(PlannedRuns *schedule, int next, const ForcedChoiceVec *covered) {
   for (int i = next; i < schedule->count; i++) {
     const ForcedChoiceVec *forced = &schedule->at[i];
     if (forced->count && is_covered(covered, forced->at[forced->count - 1])) continue;
@@ -221,7 +221,7 @@ static void choose_next(Schedule *schedule, int next, const ForcedChoiceVec *cov
 // Every path, up to a number; the message of the first run that is wrong, or NULL.
 static const char *try_versions(CaseTrial *t) {
   static const int most_runs = 64;
-  Schedule schedule = { 0 };
+  PlannedRuns schedule = { 0 };
   ForcedChoiceVec covered = { 0 };
   vec_push(&schedule, (ForcedChoiceVec){ 0 });
   for (int i = 0; i < schedule.count && i < most_runs && !t->gave_up; i++) {

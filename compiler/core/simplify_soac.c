@@ -89,7 +89,8 @@ static bool counts_from_zero(const Exp *iota) {
 }
 
 // let x = start + i * step in the body of fn
-static Lambda from_index(const Simplify *s, const Lambda *fn, int k, const Exp *iota) {
+static Lambda lambda_from_index(const Simplify *s, const Lambda *fn, int k,
+                                const Exp *iota) {
   const Var *x = fn->params[k];
   Builder b = builder_new(s->c, x->loc);
   const Var *i = var_new(s->c, name_of(s->c->names, "i"), type_scalar(PRIM_I64), x->loc);
@@ -116,7 +117,7 @@ static const Exp *normalise_iota(Simplify *s, const Exp *e) {
       arrays[i] = in.arrays[i];
     arrays[k] =
         simplify_let(s, "is", exp_iota(def->u.iota.count, atom_i64(0), atom_i64(1)));
-    Inputs out = { in.width, from_index(s, &in.fn, k, def), arrays, in.count };
+    Inputs out = { in.width, lambda_from_index(s, &in.fn, k, def), arrays, in.count };
     return with_inputs(e, &out);
   }
   return NULL;

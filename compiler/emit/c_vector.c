@@ -27,7 +27,7 @@ const char *vector_temporary(CodeText *c, const char *type, const char *name,
 }
 
 // The value under a name, for what mentions it several times.
-static const char *named(CodeText *c, const ImpExp *e) {
+static const char *as_variable(CodeText *c, const ImpExp *e) {
   const char *text = vector_exp(c, e);
   if (e->kind == IMP_VAR) return text;
   return vector_temporary(c, vector_type(e->type, e->lanes), "v", text);
@@ -59,7 +59,7 @@ static const char *to_memory(PrimType type, int lanes, const char *value) {
 // ---- memory
 
 // A pointer to single numbers.
-static const char *pointer(CodeText *c, const Mem *mem) {
+static const char *pointer_to(CodeText *c, const Mem *mem) {
   const char *name = c_mem(c, mem);
   if (!mem->lanes || mem->space != MEM_PRIVATE) return name;
   return text_format("((%s *)%s)", c_memory_type(mem->elem), name);
@@ -79,7 +79,7 @@ static const char *load(CodeText *c, const ImpExp *e) {
   const ImpExp *index = e->u.load.index;
   const char *value;
   if (index->lanes)
-    value = text_format("%s(%s, %s)", helper_gather(c, mem, e->lanes), pointer(c, mem),
+    value = text_format("%s(%s, %s)", helper_gather(c, mem, e->lanes), pointer_to(c, mem),
                         vector_exp(c, index));
   else if (mem->lanes)
     value = whole_vector(c, mem, index);
@@ -91,9 +91,9 @@ static const char *load(CodeText *c, const ImpExp *e) {
 
 static const char *strided(CodeText *c, const ImpExp *e) {
   const Mem *mem = e->u.strided.mem;
-  const char *value =
-      text_format("%s(%s + (%s), %s)", helper_strided(c, mem, e->lanes), pointer(c, mem),
-                  c_size(c, e->u.strided.index), c_size(c, e->u.strided.step));
+  const char *value = text_format("%s(%s + (%s), %s)", helper_strided(c, mem, e->lanes),
+                                  pointer_to(c, mem), c_size(c, e->u.strided.index),
+                                  c_size(c, e->u.strided.step));
   return from_memory(e->type, e->lanes, value);
 }
 
@@ -101,8 +101,8 @@ static void store_some(CodeText *c, const ImpStm *stm, const char *value,
                        const char *mask) {
   const Mem *mem = stm->u.store.mem;
   int lanes = stm->u.store.value->lanes;
-  c_line(c, "%s(%s + (%s), %s, %s);", helper_store_some(c, mem, lanes), pointer(c, mem),
-         c_size(c, stm->u.store.index), value, mask);
+  c_line(c, "%s(%s + (%s), %s, %s);", helper_store_some(c, mem, lanes),
+         pointer_to(c, mem), c_size(c, stm->u.store.index), value, mask);
 }
 
 static void store_anywhere(CodeText *c, const ImpStm *stm, const char *value,
@@ -111,8 +111,8 @@ static void store_anywhere(CodeText *c, const ImpStm *stm, const char *value,
   int lanes = stm->u.store.value->lanes;
   const char *at = vector_exp(c, stm->u.store.index);
   const char *function = helper_scatter(c, mem, lanes, mask != NULL);
-  c_line(c, "%s(%s, %s, %s%s%s);", function, pointer(c, mem), at, value, mask ? ", " : "",
-         mask ? mask : "");
+  c_line(c, "%s(%s, %s, %s%s%s);", function, pointer_to(c, mem), at, value,
+         mask ? ", " : "", mask ? mask : "");
 }
 
 static void store_own(CodeText *c, const ImpStm *stm, const char *value,
@@ -129,14 +129,14 @@ void vector_store(CodeText *c, const ImpStm *stm) {
   const Mem *mem = stm->u.store.mem;
   const ImpExp *value_exp = stm->u.store.value;
   int lanes = value_exp->lanes;
-  const char *mask = stm->u.store.mask ? named(c, stm->u.store.mask) : NULL;
+  const char *mask = stm->u.store.mask ? as_variable(c, stm->u.store.mask) : NULL;
   const char *value = to_memory(mem->elem, lanes, vector_exp(c, value_exp));
   if (stm->u.store.index->lanes)
     store_anywhere(c, stm, value, mask);
   else if (mem->lanes)
     store_own(c, stm, value, mask);
   else if (stm->u.store.step)
-    c_line(c, "%s(%s + (%s), %s, %s);", helper_spread(c, mem, lanes), pointer(c, mem),
+    c_line(c, "%s(%s + (%s), %s, %s);", helper_spread(c, mem, lanes), pointer_to(c, mem),
            c_size(c, stm->u.store.index), c_size(c, stm->u.store.step), value);
   else if (mask)
     store_some(c, stm, value, mask);
@@ -214,7 +214,7 @@ static const char *of_bools(const ImpExp *e, const char *a, const char *b) {
 }
 
 static const char *least_or_greatest(CodeText *c, const ImpExp *e) {
-  const char *a = named(c, e->u.op.args[0]), *b = named(c, e->u.op.args[1]);
+  const char *a = as_variable(c, e->u.op.args[0]), *b = as_variable(c, e->u.op.args[1]);
   if (!prim_is_float(e->type))
     return text_format("%s(%s, %s)", op_vector(e->u.op.op, e->type), a, b);
   const char *sign = e->u.op.op == OP_MIN ? "<" : ">";
@@ -266,7 +266,7 @@ static const char *ternary(CodeText *c, const ImpExp *e, const char *vector) {
 
 // Is it NaN, is it infinite?  By comparisons, whatever the device's functions cost.
 static const char *tested(CodeText *c, const ImpExp *e) {
-  const char *a = named(c, e->u.op.args[0]);
+  const char *a = as_variable(c, e->u.op.args[0]);
   const char *nan = compare(e, a, "!=", a);
   if (e->u.op.op == OP_ISNAN) return nan;
   const char *difference = text_format("(%s - %s)", a, a);
@@ -342,8 +342,8 @@ static int run_from(const ImpExp *e, int i) {
 }
 
 static const char *permutation(CodeText *c, const ImpExp *e) {
-  const char *a = named(c, e->u.permute.a);
-  const char *b = e->u.permute.b ? named(c, e->u.permute.b) : a;
+  const char *a = as_variable(c, e->u.permute.a);
+  const char *b = e->u.permute.b ? as_variable(c, e->u.permute.b) : a;
   Text *t = text_new();
   text_printf(t, "(%s)(", vector_type(e->type, e->lanes));
   for (int i = 0; i < e->lanes;) {

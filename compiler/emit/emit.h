@@ -68,7 +68,7 @@ typedef struct EmitCheck {
 } EmitCheck;
 
 typedef Vec(const Guard *) GuardVec;
-typedef Vec(const char *) NameVec;
+typedef Vec(const char *) StringVec;
 
 // What is collected for the tables of one program.
 typedef struct Emit {
@@ -80,8 +80,8 @@ typedef struct Emit {
   Vec(EmitEntry) entries;
   Vec(TuningParam) tuning;
   GuardVec guards;
-  NameVec regions;
-  NameVec sizes;  // of the entry points, by name
+  StringVec regions;
+  StringVec sizes;  // of the entry points, by name
   Vec(EmitCheck) checks;
   Map *functions;  // Function -> const char *: its name in C
   Map *kernels;    // Kernel -> const int *: its number

@@ -366,7 +366,7 @@ static const char *kernel_row(Emit *e, Text *t, Map *texts, const Kernel *kernel
 }
 
 void emit_kernels(Emit *e, Text *t) {
-  NameVec rows = { 0 };
+  StringVec rows = { 0 };
   Map *texts = map_new(NULL);
   for (Profile p = PROFILE_CPU; p <= PROFILE_GPU; p++) {
     const ImpProgram *program = e->programs[p];

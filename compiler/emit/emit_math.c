@@ -86,12 +86,12 @@ static const Section *find_section(const Sections *sections, const char *name) {
 // ---- words
 
 // Stands for `before`, a type with the width, as in convert_float16.
-typedef struct Word {
+typedef struct MathWord {
   const char *word, *before, *f32, *f64;
-} Word;
+} MathWord;
 
 // In sections for f32, D and L are of twice the size.
-static const Word words[] = {
+static const MathWord words[] = {
   { "F", "", "float", "double" },
   { "I", "", "int", "long" },
   { "U", "", "uint", "ulong" },

@@ -15,7 +15,7 @@
 #include <string.h>
 
 // A body on its way through a context.
-typedef struct Group {
+typedef struct MixedBody {
   Flatten *fl;
   const Nest *nest;
   int level;
@@ -25,7 +25,7 @@ typedef struct Group {
   Vec(const Stm *) pending;
   Map *last_use;   // binder -> the last position that uses it
   int now, count;  // the statement that is walked, of how many
-} Group;
+} MixedBody;
 
 // ---- uses
 
@@ -60,13 +60,13 @@ static Map *last_uses(const Body *body) {
 }
 
 // A statement of the body as a goal in the context as it is now.
-static Goal goal_of(const Group *g, const Stm *stm) {
+static Goal goal_of(const MixedBody *g, const Stm *stm) {
   return (Goal){
     .nest = g->nest, .local = g->local, .level = g->level, .stm = stm, .b = g->b
   };
 }
 
-static bool used_later(const Group *g, const Var *var) {
+static bool used_later(const MixedBody *g, const Var *var) {
   const Position *position = map_get(g->last_use, var);
   return position && position->at > g->now;
 }
@@ -74,7 +74,7 @@ static bool used_later(const Group *g, const Var *var) {
 // ---- flushing
 
 // Marks the pending statements that `vars` need, directly or through other pending ones.
-static void mark_needed(const Group *g, Map *marked, VarVec vars) {
+static void mark_needed(const MixedBody *g, Map *marked, VarVec vars) {
   vec_each (const Var **, v, &vars) {
     const Stm *stm = map_get(g->pending_vars, *v);
     if (!stm || map_has(marked, stm)) continue;
@@ -85,7 +85,7 @@ static void mark_needed(const Group *g, Map *marked, VarVec vars) {
 
 // Is a binder of a marked statement read by anything but the marked statements that are stored
 // with it?
-static bool read_elsewhere(const Group *g, const Map *marked, const Map *wanted,
+static bool read_elsewhere(const MixedBody *g, const Map *marked, const Map *wanted,
                            const Var *var) {
   if (map_has(wanted, var) || used_later(g, var)) return true;
   vec_each (const Stm **, s, &g->pending) {
@@ -104,7 +104,7 @@ typedef struct Flush {
 } Flush;
 
 // What a flush would store; false if the size of something stored varies.
-static bool plan_flush(const Group *g, VarVec vars, Flush *f) {
+static bool plan_flush(const MixedBody *g, VarVec vars, Flush *f) {
   Goal here = goal_of(g, NULL);
   f->marked = map_new(NULL);
   mark_needed(g, f->marked, vars);
@@ -125,7 +125,7 @@ static bool plan_flush(const Group *g, VarVec vars, Flush *f) {
 }
 
 // The marked statements leave the group; cheap ones go into the context.
-static void drop_marked(Group *g, const Flush *f) {
+static void drop_marked(MixedBody *g, const Flush *f) {
   Vec(const Stm *) rest = { 0 };
   vec_each (const Stm **, s, &g->pending) {
     if (!map_has(f->marked, *s)) {
@@ -142,7 +142,7 @@ static void drop_marked(Group *g, const Flush *f) {
 }
 
 // One segmap for the pending statements that `vars` need.
-static bool flush(Group *g, VarVec vars) {
+static bool flush(MixedBody *g, VarVec vars) {
   Flush f = { 0 };
   if (!plan_flush(g, vars, &f)) return false;
   int count = f.stored.count;
@@ -163,19 +163,19 @@ static bool flush(Group *g, VarVec vars) {
 
 // ---- the walk
 
-static void add_local(Group *g, const Stm *stm) {
+static void add_local(MixedBody *g, const Stm *stm) {
   for (int i = 0; i < stm->binder_count; i++)
     map_put(g->local, stm->binders[i], stm);
 }
 
-static bool waits(const Group *g, const Stm *stm) {
+static bool waits(const MixedBody *g, const Stm *stm) {
   VarVec free = stm_free(stm);
   vec_each (const Var **, v, &free)
     if (map_has(g->pending_vars, *v)) return true;
   return false;
 }
 
-static void add_pending(Group *g, const Stm *stm) {
+static void add_pending(MixedBody *g, const Stm *stm) {
   vec_push(&g->pending, stm);
   for (int i = 0; i < stm->binder_count; i++)
     map_put(g->pending_vars, stm->binders[i], stm);
@@ -183,7 +183,7 @@ static void add_pending(Group *g, const Stm *stm) {
 
 // G6    Sigma |-l let a0 = e1 in e2  =>  let ap = e1' in e2'    see the head of this file
 // False if e1 cannot be distributed: it is sequential code then.
-static bool rule_g6(Group *g, const Stm *stm) {
+static bool rule_g6(MixedBody *g, const Stm *stm) {
   Goal goal = goal_of(g, stm);
   if (!goal_distributes(g->fl, &goal)) return false;
   if (!flush(g, stm_free(stm))) return false;
@@ -196,7 +196,7 @@ static bool rule_g6(Group *g, const Stm *stm) {
   return true;
 }
 
-static bool permute_outside(Group *g, const Stm *stm) {
+static bool permute_outside(MixedBody *g, const Stm *stm) {
   Goal goal = goal_of(g, stm);
   const Nest *nest = waits(g, stm) ? NULL : rule_g5(g->fl, &goal);
   if (nest) g->nest = nest;
@@ -212,7 +212,7 @@ static void seek_failure(CoreVisitor *v, const Body *body) {
 
 // Parallel work that is the same at every point of the context and cannot fail (there may be no
 // point): done once, outside.
-static bool is_common_work(const Group *g, const Stm *stm) {
+static bool is_common_work(const MixedBody *g, const Stm *stm) {
   if (!exp_is_soac(stm->exp) || flatten_is_sequential(stm)) return false;
   Goal goal = goal_of(g, stm);
   VarVec free = stm_free(stm);
@@ -226,7 +226,7 @@ static bool is_common_work(const Group *g, const Stm *stm) {
 
 static void flatten_host_stm(Flatten *fl, int level, const Stm *stm, Builder *b);
 
-static void walk_stm(Group *g, const Stm *stm) {
+static void walk_stm(MixedBody *g, const Stm *stm) {
   for (int i = 0; i < stm->binder_count; i++)
     map_put(g->fl->defs, stm->binders[i], stm);
   g->b->loc = stm->loc;
@@ -248,7 +248,7 @@ static void walk_stm(Group *g, const Stm *stm) {
 }
 
 // The array over the whole context that already holds a result, if there is one.
-static bool in_memory(const Group *g, Atom result, Atom *array) {
+static bool in_memory(const MixedBody *g, Atom result, Atom *array) {
   int levels;
   if (result.kind != ATOM_VAR || map_has(g->pending_vars, result.u.var)) return false;
   return nest_origin(g->nest, result.u.var, array, &levels) &&
@@ -258,7 +258,7 @@ static bool in_memory(const Group *g, Atom result, Atom *array) {
 // G1    Sigma |-l e  =>  segmap^l Sigma e    if no other rule applies         [PPoPP'19, Figure 3]
 // Here for what is left of a body, above level 0 as well: one segmap for the results that are not
 // in memory yet.  (A map whose inner SOACs become sequential: rules.c.)
-static void finish(Group *g, const Body *body, const bool *uniform, Atom *out) {
+static void finish(MixedBody *g, const Body *body, const bool *uniform, Atom *out) {
   Flush f = { .marked = map_new(NULL) };
   AtomVec results = { 0 };
   VarVec vars = { 0 };
@@ -285,14 +285,14 @@ static void finish(Group *g, const Body *body, const bool *uniform, Atom *out) {
 
 void flatten_mixed_body(Flatten *fl, const Nest *nest, int level, const Body *body,
                         const bool *uniform, Builder *b, Atom *out) {
-  Group g = { .fl = fl,
-              .nest = nest,
-              .level = level,
-              .b = b,
-              .local = map_new(NULL),
-              .pending_vars = map_new(NULL),
-              .last_use = last_uses(body),
-              .count = body->stm_count };
+  MixedBody g = { .fl = fl,
+                  .nest = nest,
+                  .level = level,
+                  .b = b,
+                  .local = map_new(NULL),
+                  .pending_vars = map_new(NULL),
+                  .last_use = last_uses(body),
+                  .count = body->stm_count };
   for (g.now = 0; g.now < body->stm_count; g.now++)
     walk_stm(&g, &body->stms[g.now]);
   finish(&g, body, uniform, out);

@@ -139,7 +139,7 @@ static Atom transpose_rows(Builder *b, Atom array) {
 }
 
 // A fresh variable for the elements of an array.
-static const Var *element_of(Flatten *fl, const char *name, Atom array, Loc loc) {
+static const Var *element_var(Flatten *fl, const char *name, Atom array, Loc loc) {
   return var_new(fl->c, name_of(fl->c->names, name), type_row(atom_type(array)), loc);
 }
 
@@ -149,7 +149,7 @@ static Lambda identity_over(Flatten *fl, const char *name, const Atom *arrays, i
   const Var **elems = new_array(const Var *, count);
   Atom *same = new_array(Atom, count);
   for (int i = 0; i < count; i++) {
-    elems[i] = element_of(fl, name, arrays[i], loc);
+    elems[i] = element_var(fl, name, arrays[i], loc);
     same[i] = atom_var(elems[i]);
   }
   Builder none = builder_new(fl->c, loc);
@@ -179,7 +179,7 @@ const Body *flatten_interchange_reduce(Flatten *fl, const Stm *stm, const Soac *
   const Var **params = new_array(const Var *, count);
   for (int i = 0; i < count; i++) {
     columns[i] = transpose_rows(&b, soac->arrays[i]);
-    params[i] = element_of(fl, "column", columns[i], stm->loc);
+    params[i] = element_var(fl, "column", columns[i], stm->loc);
   }
   RedOp *op = mem_copy(&soac->ops[0], sizeof(RedOp));
   op->op = core_rename_lambda(fl->c, subst_new(), inner->fn);

@@ -346,6 +346,7 @@ ImpProgram *imp_lower(Compiler *c, const Core *flat, Profile profile);
 const ImpExp *imp_var(const Var *var);
 const ImpExp *imp_const(Prim constant);
 const ImpExp *imp_i64(int64_t value);
+bool imp_is_i64(const ImpExp *e, int64_t value);
 const ImpExp *imp_atom(Atom a);
 // Fold constants and the neutral cases of integer arithmetic.
 const ImpExp *imp_op1(PrimOp op, const ImpExp *a);

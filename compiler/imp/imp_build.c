@@ -17,7 +17,7 @@ const ImpExp *imp_atom(Atom a) {
   return a.kind == ATOM_VAR ? imp_var(a.u.var) : imp_const(a.u.constant);
 }
 
-static bool is_i64(const ImpExp *e, int64_t value) {
+bool imp_is_i64(const ImpExp *e, int64_t value) {
   return e->kind == IMP_CONST && e->type == PRIM_I64 && e->u.constant.u.i == value;
 }
 
@@ -69,25 +69,25 @@ const ImpExp *imp_op3(PrimOp op, const ImpExp *a, const ImpExp *b, const ImpExp 
 }
 
 const ImpExp *imp_add(const ImpExp *a, const ImpExp *b) {
-  if (is_i64(a, 0)) return b;
-  return is_i64(b, 0) ? a : imp_op2(OP_ADD, a, b);
+  if (imp_is_i64(a, 0)) return b;
+  return imp_is_i64(b, 0) ? a : imp_op2(OP_ADD, a, b);
 }
 
 const ImpExp *imp_sub(const ImpExp *a, const ImpExp *b) {
-  return is_i64(b, 0) ? a : imp_op2(OP_SUB, a, b);
+  return imp_is_i64(b, 0) ? a : imp_op2(OP_SUB, a, b);
 }
 
 const ImpExp *imp_mul(const ImpExp *a, const ImpExp *b) {
-  if (is_i64(a, 0) || is_i64(b, 1)) return a;
-  return is_i64(b, 0) || is_i64(a, 1) ? b : imp_op2(OP_MUL, a, b);
+  if (imp_is_i64(a, 0) || imp_is_i64(b, 1)) return a;
+  return imp_is_i64(b, 0) || imp_is_i64(a, 1) ? b : imp_op2(OP_MUL, a, b);
 }
 
 const ImpExp *imp_quot(const ImpExp *a, const ImpExp *b) {
-  return is_i64(b, 1) ? a : imp_op2(OP_QUOT, a, b);
+  return imp_is_i64(b, 1) ? a : imp_op2(OP_QUOT, a, b);
 }
 
 const ImpExp *imp_rem(const ImpExp *a, const ImpExp *b) {
-  return is_i64(b, 1) ? imp_i64(0) : imp_op2(OP_REM, a, b);
+  return imp_is_i64(b, 1) ? imp_i64(0) : imp_op2(OP_REM, a, b);
 }
 
 const ImpExp *imp_ceil_div(const ImpExp *a, const ImpExp *b) {
@@ -164,7 +164,7 @@ const ImpExp *imp_vload(const Mem *mem, const ImpExp *index, int lanes) {
 
 const ImpExp *imp_strided(const Mem *mem, const ImpExp *index, const ImpExp *step,
                           int lanes) {
-  if (is_i64(step, 1)) return imp_vload(mem, index, lanes);
+  if (imp_is_i64(step, 1)) return imp_vload(mem, index, lanes);
   return make((ImpExp){ .kind = IMP_STRIDED,
                         .type = mem->elem,
                         .lanes = lanes,

@@ -7,17 +7,17 @@
 #include "base/map.h"
 #include "imp/imp.h"
 
-typedef struct Hoist {
+typedef struct ImpHoist {
   const ImpStm *loop;
   Map *varies;   // Var: the index, what the body assigns, what stays in it
   Map *stored;   // Mem: what the body stores to
   bool checked;  // a check has gone before: what follows may be out of bounds without it
   bool loads;    // a load is moved
-} Hoist;
+} ImpHoist;
 
 // ---- what the body changes
 
-static void see_changes(Hoist *h, const ImpBlock *block) {
+static void see_changes(ImpHoist *h, const ImpBlock *block) {
   vec_each (const ImpStm **, at, block) {
     const ImpStm *stm = *at;
     if (stm->kind == IMP_ASSIGN) map_put(h->varies, stm->u.assign.var, h);
@@ -31,7 +31,7 @@ static void see_changes(Hoist *h, const ImpBlock *block) {
 }
 
 // Constant over the loop; loads only of memory that the host made and the body leaves alone.
-static bool is_invariant(const Hoist *h, const ImpExp *e, bool *loads) {
+static bool is_invariant(const ImpHoist *h, const ImpExp *e, bool *loads) {
   const Mem *mem = e->kind == IMP_LOAD      ? e->u.load.mem
                    : e->kind == IMP_STRIDED ? e->u.strided.mem
                                             : NULL;
@@ -47,14 +47,14 @@ static bool is_invariant(const Hoist *h, const ImpExp *e, bool *loads) {
 
 // ---- moving
 
-static void see_declared(Hoist *h, const ImpStm *stm) {
+static void see_declared(ImpHoist *h, const ImpStm *stm) {
   if (stm->kind == IMP_DECLARE) map_put(h->varies, stm->u.declare.var, h);
   for (int i = 0; stm->kind == IMP_CALL && i < stm->u.call.var_count; i++)
     map_put(h->varies, stm->u.call.vars[i], h);
   if (stm->kind == IMP_CHECK) h->checked = true;
 }
 
-static bool moves(Hoist *h, const ImpStm *stm) {
+static bool moves(ImpHoist *h, const ImpStm *stm) {
   if (stm->kind != IMP_DECLARE || !stm->u.declare.value) return false;
   if (map_has(h->varies, stm->u.declare.var)) return false;  // assigned to
   bool loads = false;
@@ -70,7 +70,7 @@ static const ImpStm *with_body(const ImpStm *loop, ImpBlock body) {
   return out;
 }
 
-static void add_loop(Hoist *h, const ImpBlock *body, ImpBlock *out) {
+static void add_loop(ImpHoist *h, const ImpBlock *body, ImpBlock *out) {
   ImpBlock before = { 0 }, inside = { 0 };
   map_put(h->varies, h->loop->u.loop.var, h);
   see_changes(h, body);
@@ -108,7 +108,7 @@ ImpBlock imp_hoist(const ImpBlock *block) {
       vec_push(&out, in_branches(*stm));
       continue;
     }
-    Hoist h = { .loop = *stm, .varies = map_new(NULL), .stored = map_new(NULL) };
+    ImpHoist h = { .loop = *stm, .varies = map_new(NULL), .stored = map_new(NULL) };
     ImpBlock body = imp_hoist(&(*stm)->u.loop.body);
     add_loop(&h, &body, &out);
   }

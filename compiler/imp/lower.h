@@ -111,6 +111,7 @@ void code_bind(Code *k, const Var *var, Arr arr);
 // Binds a scalar binder to a value.
 void code_bind_scalar(Code *k, const Var *var, const ImpExp *value);
 const ImpExp *const *code_shape(CoreType type);
+Atom code_atom(Code *k, const ImpExp *width);  // a name for a width, unless it is constant
 // The index of a loop to be made, an i64.
 const Var *code_index(Code *k, const char *name);
 

@@ -21,6 +21,12 @@ void code_bind_scalar(Code *k, const Var *var, const ImpExp *value) {
   imp_add_stm(k->b, (ImpStm){ .kind = IMP_DECLARE, .u.declare = { var, value } });
 }
 
+Atom code_atom(Code *k, const ImpExp *width) {
+  if (width->kind == IMP_CONST) return atom_const(width->u.constant);
+  if (width->kind == IMP_VAR) return atom_var(width->u.var);
+  return atom_var(imp_declare(k->b, "width", width));
+}
+
 const Var *code_index(Code *k, const char *name) {
   const Var *index = var_new(k->lower->c, name_of(k->lower->c->names, name),
                              type_scalar(PRIM_I64), k->b->loc);
@@ -241,7 +247,7 @@ bool arr_same(const Arr *a, const Arr *b) {
   return true;
 }
 
-static bool same_size(const ImpExp *a, const ImpExp *b) {
+static bool same_dim(const ImpExp *a, const ImpExp *b) {
   if (a == b) return true;
   if (a->kind == IMP_CONST && b->kind == IMP_CONST)
     return a->u.constant.u.i == b->u.constant.u.i;
@@ -251,7 +257,7 @@ static bool same_size(const ImpExp *a, const ImpExp *b) {
 bool arr_same_shape(const Arr *a, const Arr *b) {
   if (!arr_same(a, b)) return false;
   for (int i = 0; i < a->rank; i++)
-    if (!same_size(a->shape[i], b->shape[i])) return false;
+    if (!same_dim(a->shape[i], b->shape[i])) return false;
   return true;
 }
 

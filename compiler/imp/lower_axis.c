@@ -6,11 +6,11 @@
 
 // ---- variables that loops change
 
-const Value **params_begin(KernCode *kc, const Var *const *params,
-                           const Term *const *inits, int count) {
-  const Value **out = new_array(const Value *, count + 1);
+const VarCopies **params_begin(KernCode *kc, const Var *const *params,
+                               const Term *const *inits, int count) {
+  const VarCopies **out = new_array(const VarCopies *, count + 1);
   for (int i = 0; i < count; i++) {
-    Value *value = copies_new(kc, params[i], set_of_var(kc, params[i]));
+    VarCopies *value = copies_new(kc, params[i], set_of_var(kc, params[i]));
     for (Copies c = copies_over(kc, value->set); copies_next(&c);)
       declare_copy(kc, params[i], value, lower_as(kc, inits[i], value->vector));
     out[i] = value;
@@ -18,7 +18,7 @@ const Value **params_begin(KernCode *kc, const Var *const *params,
   return out;
 }
 
-void params_next(KernCode *kc, const Value *const *params, const Term *const *results,
+void params_next(KernCode *kc, const VarCopies *const *params, const Term *const *results,
                  int count, const ImpExp *mask) {
   const ImpExp ***next = new_array(const ImpExp **, count + 1);
   for (int i = 0; i < count; i++) {  // all are computed before any changes
@@ -36,10 +36,10 @@ void params_next(KernCode *kc, const Value *const *params, const Term *const *re
       assign_copy(kc, params[i], next[i][copy_at(kc, params[i]->set)], mask);
 }
 
-void params_end(KernCode *kc, const KernStm *stm, const Value *const *params) {
+void params_end(KernCode *kc, const KernStm *stm, const VarCopies *const *params) {
   for (int i = 0; i < stm->binder_count; i++) {
     const Var *binder = stm->binders[i];
-    Value *value = copies_new(kc, binder, set_of_var(kc, binder));
+    VarCopies *value = copies_new(kc, binder, set_of_var(kc, binder));
     for (Copies c = copies_over(kc, value->set); copies_next(&c);)
       declare_copy(kc, binder, value, copy_of(kc, params[i]));
   }
@@ -58,7 +58,7 @@ void apply_op(KernCode *kc, const KernOp *op, const ImpExp *const *left,
   inner.fixed = inner.open;
   inner.mask = NULL;
   for (int i = 0; i < 2 * op->count; i++) {
-    Value *param = copies_new(&inner, op->params[i], vector ? kc->lane : 0);
+    VarCopies *param = copies_new(&inner, op->params[i], vector ? kc->lane : 0);
     declare_copy(&inner, op->params[i], param,
                  i < op->count ? left[i] : right[i - op->count]);
   }
@@ -73,7 +73,7 @@ void apply_op(KernCode *kc, const KernOp *op, const ImpExp *const *left,
 typedef struct Sums {
   const Axis *axis;
   int count;
-  Value **values;
+  VarCopies **values;
   const Var **vars;  // what they are called
 } Sums;
 
@@ -99,7 +99,7 @@ static const Term *first_operand(const Axis *axis, int number) {
 static Sums sums_begin(KernCode *kc, const Axis *axis) {
   Compiler *c = kc->k->lower->c;
   Sums s = { .axis = axis, .count = kern_sum_count(axis) };
-  s.values = new_array(Value *, s.count + 1);
+  s.values = new_array(VarCopies *, s.count + 1);
   s.vars = new_array(const Var *, s.count + 1);
   for (int i = 0; i < s.count; i++) {
     s.vars[i] = var_new(c, name_of(c->names, "acc"), type_scalar(sum_type(axis, i)),
@@ -138,7 +138,7 @@ static void sums_add(KernCode *kc, const Sums *s, const ImpExp *mask) {
 static void sums_end(KernCode *kc, const KernStm *stm, const Sums *s) {
   for (int i = 0; i < stm->binder_count; i++) {
     const Var *binder = stm->binders[i];
-    Value *value = copies_new(kc, binder, set_of_var(kc, binder));
+    VarCopies *value = copies_new(kc, binder, set_of_var(kc, binder));
     for (Copies c = copies_over(kc, value->set); copies_next(&c);)
       declare_copy(kc, binder, value, copy_of(kc, s->values[i]));
   }
@@ -214,17 +214,17 @@ typedef struct SeqAxis {
   KernCode *outer;
   const KernStm *stm;
   const Axis *axis;
-  const Value **params;  // AXIS_LOOP
-  Sums sums;             // AXIS_REDUCE, AXIS_SCAN
-  const ImpExp *bound;   // rounds
-  const ImpExp *each;    // rounds of each lane, if they differ
-  const ImpExp *mask;    // the lanes that still go on, then
+  const VarCopies **params;  // AXIS_LOOP
+  Sums sums;                 // AXIS_REDUCE, AXIS_SCAN
+  const ImpExp *bound;       // rounds
+  const ImpExp *each;        // rounds of each lane, if they differ
+  const ImpExp *mask;        // the lanes that still go on, then
 } SeqAxis;
 
 static void scan_after(KernCode *kc, SeqAxis *s) {
   const Axis *axis = s->axis;
   for (int i = 0; i < s->sums.count; i++) {
-    Value *value = copies_new(kc, axis->sums[i], set_of_var(kc, axis->sums[i]));
+    VarCopies *value = copies_new(kc, axis->sums[i], set_of_var(kc, axis->sums[i]));
     for (Copies c = copies_over(kc, value->set); copies_next(&c);)
       declare_copy(kc, axis->sums[i], value, copy_of(kc, s->sums.values[i]));
   }
@@ -310,7 +310,7 @@ static KernCode open_lock(KernCode *kc, const KernStm *stm) {
   if (!kc->vary) inner.vary = vary_stm(stm);
   AxisSet bit = vary_axis(inner.vary, axis);
   int width = (int)axis->width->u.constant.u.i;
-  Value *index = new_node(Value, .set = axis->bind == BIND_REG ? bit : 0);
+  VarCopies *index = new_node(VarCopies, .set = axis->bind == BIND_REG ? bit : 0);
   index->copies = new_array(const ImpExp *, width + 1);
   for (int i = 0; i < width; i++)
     index->copies[i] = imp_i64(i);
@@ -400,7 +400,7 @@ static void end_scan(KernCode *kc, KernCode *inner, const KernStm *stm) {
       left[i] = imp_splat(lower_scalar(kc, axis->inits[first + i]), inner->lanes);
     if (axis->inits) apply_op(inner, op, left, values, values);
     for (int i = 0; i < op->count; i++) {
-      Value *sum = copies_new(inner, axis->sums[first + i], inner->lane);
+      VarCopies *sum = copies_new(inner, axis->sums[first + i], inner->lane);
       declare_copy(inner, axis->sums[first + i], sum, values[i]);
       if (!stm->binder_count) continue;
       const Var *binder = stm->binders[first + i];

@@ -66,10 +66,6 @@ static void add_value(CheckText *t, const ImpExp *value) {
   t->text = text_new();
 }
 
-static bool is_i64(const ImpExp *e, int64_t value) {
-  return e->kind == IMP_CONST && e->u.constant.u.i == value;
-}
-
 static void add_dim(CheckText *t, const DimIndex *dim) {
   const ImpExp *start = imp_atom(dim->start);
   add_value(t, start);
@@ -77,7 +73,7 @@ static void add_dim(CheckText *t, const DimIndex *dim) {
   const ImpExp *stride = imp_atom(dim->stride);
   text_add(t->text, ":");
   add_value(t, imp_add(start, imp_mul(imp_atom(dim->count), stride)));
-  if (is_i64(stride, 1)) return;
+  if (imp_is_i64(stride, 1)) return;
   text_add(t->text, ":");
   add_value(t, stride);
 }
@@ -110,7 +106,7 @@ static const ImpExp *in_range(const ImpExp *index, const ImpExp *size) {
 }
 
 static bool same_value(const ImpExp *a, const ImpExp *b) {
-  if (a->kind == IMP_CONST) return is_i64(b, a->u.constant.u.i);
+  if (a->kind == IMP_CONST) return imp_is_i64(b, a->u.constant.u.i);
   return a->kind == IMP_VAR && b->kind == IMP_VAR && a->u.var == b->u.var;
 }
 
@@ -118,7 +114,7 @@ static bool same_value(const ImpExp *a, const ImpExp *b) {
 static const ImpExp *slice_fits(const DimIndex *dim, const ImpExp *size) {
   const ImpExp *start = imp_atom(dim->start), *count = imp_atom(dim->count),
                *stride = imp_atom(dim->stride);
-  if (is_i64(start, 0) && is_i64(stride, 1) && same_value(count, size))
+  if (imp_is_i64(start, 0) && imp_is_i64(stride, 1) && same_value(count, size))
     return imp_const(prim_bool(true));
   const ImpExp *last = imp_add(start, imp_mul(imp_sub(count, imp_i64(1)), stride));
   const ImpExp *empty = imp_op2(OP_LE, count, imp_i64(0));
@@ -133,7 +129,7 @@ void code_check_bounds(Code *k, const Arr *arr, const DimIndex *dims, Loc loc) {
                              : in_range(imp_atom(dims[i].start), arr->shape[i]);
     inside = imp_and(inside, fits);
   }
-  if (is_i64(inside, 1)) return;
+  if (imp_is_i64(inside, 1)) return;
   CheckText t = bounds_text(arr, dims);
   code_check(k, inside, t.parts.at, t.values.at, t.values.count, loc);
 }

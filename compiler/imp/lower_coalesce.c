@@ -214,7 +214,7 @@ static void note_assigned(Reads *r, const ImpBlock *block) {
   }
 }
 
-static void see_block(Reads *r, const ImpBlock *block) {
+static void walk_block(Reads *r, const ImpBlock *block) {
   vec_each (const ImpStm **, at, block) {
     const ImpStm *stm = *at;
     imp_each_exp(stm, see_exp, r);
@@ -228,7 +228,7 @@ static void see_block(Reads *r, const ImpBlock *block) {
     const ImpBlock *inner[2];
     int count = imp_blocks(stm, inner);
     for (int i = 0; i < count; i++)
-      see_block(r, inner[i]);
+      walk_block(r, inner[i]);
     r->depth -= loops;
   }
 }
@@ -281,7 +281,7 @@ static void run_trial(Reads *r) {
                (Motion){ d == r->seg->dim_count - 1, false, 1U << (d < 31 ? d : 31) });
   const KernelCode *trial = lower_on_trial(r);
   note_assigned(r, &trial->b.block);
-  see_block(r, &trial->b.block);
+  walk_block(r, &trial->b.block);
 }
 
 static bool takes_arena(const ImpBlock *block) {

@@ -6,16 +6,10 @@
 
 enum { TILE = 64, FLAT_RUN = 512 };
 
-static Atom width_atom(Code *host, const ImpExp *width) {
-  if (width->kind == IMP_CONST) return atom_const(width->u.constant);
-  if (width->kind == IMP_VAR) return atom_var(width->u.var);
-  return atom_var(imp_declare(host->b, "width", width));
-}
-
 static SegDim new_dim(Code *host, const ImpExp *width) {
   const Var *index = var_new(host->lower->c, name_of(host->lower->c->names, "i"),
                              type_scalar(PRIM_I64), host->b->loc);
-  return (SegDim){ index, width_atom(host, width) };
+  return (SegDim){ index, code_atom(host, width) };
 }
 
 static void copy_points(Code *host, const Arr *to, const Arr *from) {
@@ -35,16 +29,12 @@ static void copy_points(Code *host, const Arr *to, const Arr *from) {
   items_close(&items, "copy");
 }
 
-static bool is_one(const ImpExp *e) {
-  return e->kind == IMP_CONST && e->u.constant.u.i == 1;
-}
-
 // The dimension along which the rows of `from` run; -1 if the last one will do.
 static int row_dimension(const Arr *to, const Arr *from) {
   int last = to->rank - 1;
-  if (is_one(from->strides[last]) || !from->mem) return -1;
+  if (imp_is_i64(from->strides[last], 1) || !from->mem) return -1;
   for (int i = 0; i < last; i++)
-    if (is_one(from->strides[i])) return i;
+    if (imp_is_i64(from->strides[i], 1)) return i;
   return -1;
 }
 

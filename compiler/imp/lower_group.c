@@ -38,7 +38,7 @@ static const ImpExp *if_active(const Group *g, const ImpExp *count) {
 }
 
 // j = first + round * step
-static void split_points(Group *g, Points *p, const ImpExp *count, bool strided) {
+static void split_points(Group *g, GroupPoints *p, const ImpExp *count, bool strided) {
   const ImpExp *id = imp_item(ITEM_LOCAL_ID), *size = imp_item(ITEM_LOCAL_SIZE);
   const ImpExp *round = imp_var(p->round);
   if (strided) {
@@ -55,8 +55,8 @@ static void split_points(Group *g, Points *p, const ImpExp *count, bool strided)
   p->at = imp_add(first, round);
 }
 
-Points points_open(Group *g, ImpBuilder *b, const ImpExp *count, bool in_order) {
-  Points p = { 0 };
+GroupPoints points_open(Group *g, ImpBuilder *b, const ImpExp *count, bool in_order) {
+  GroupPoints p = { 0 };
   p.round = code_index(&g->k, "round");
   split_points(g, &p, count, !in_order);
   p.item = code_inner(&g->k, b);
@@ -65,7 +65,7 @@ Points points_open(Group *g, ImpBuilder *b, const ImpExp *count, bool in_order) 
   return p;
 }
 
-void points_close(Group *g, const Points *points, bool reassociate) {
+void points_close(Group *g, const GroupPoints *points, bool reassociate) {
   imp_add_stm(g->k.b, (ImpStm){ .kind = IMP_FOR,
                                 .u.loop = { points->round, points->rounds,
                                             points->item.b->block, reassociate } });
@@ -84,7 +84,7 @@ void group_copy(Group *g, const Arr *to, const Arr *from) {
   }
   group_barrier_if_dirty(g);
   ImpBuilder b;
-  Points p = points_open(g, &b, arr_count(to), false);
+  GroupPoints p = points_open(g, &b, arr_count(to), false);
   const ImpExp **at = new_array(const ImpExp *, to->rank + 1);
   const ImpExp *rest = p.at;
   for (int i = to->rank - 1; i >= 0; i--) {

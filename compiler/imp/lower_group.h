@@ -28,14 +28,14 @@ Arr group_alloc_for(Group *g, const Var *binder);
 // The points 0 <= j < count shared among the items: statements between open and close run for each
 // point of the item.  Contiguous pieces, or, where the order does not matter, neighbouring points
 // to neighbouring items.
-typedef struct Points {
+typedef struct GroupPoints {
   Code item;         // code for one point
   const ImpExp *at;  // j
   const Var *round;
   const ImpExp *rounds;
-} Points;
-Points points_open(Group *g, ImpBuilder *b, const ImpExp *count, bool in_order);
-void points_close(Group *g, const Points *points, bool reassociate);
+} GroupPoints;
+GroupPoints points_open(Group *g, ImpBuilder *b, const ImpExp *count, bool in_order);
+void points_close(Group *g, const GroupPoints *points, bool reassociate);
 
 void group_barrier(Group *g);
 void group_barrier_if_dirty(Group *g);

@@ -35,7 +35,7 @@ static void group_segmap(Group *g, const Stm *stm) {
   const Arr **outs = alloc_outs(g, stm, 0);
   group_barrier_if_dirty(g);
   ImpBuilder b;
-  Points p = points_open(g, &b, space_size(seg->dims, seg->dim_count), false);
+  GroupPoints p = points_open(g, &b, space_size(seg->dims, seg->dim_count), false);
   bind_space(&p.item, seg->dims, seg->dim_count, p.at);
   run_point(&p.item, seg, outs, 0,
             new_array(const ImpExp *, seg->body->result_count + 1));
@@ -99,7 +99,7 @@ static Accs own_part(const GroupRed *r, bool in_order) {
   Group *g = r->g;
   ImpBuilder b;
   Accs accs = accs_new(&g->k, r->seg->ops, r->seg->op_count);
-  Points p = points_open(g, &b, imp_atom(r->seg->dims[0].width), in_order);
+  GroupPoints p = points_open(g, &b, imp_atom(r->seg->dims[0].width), in_order);
   accumulate(r, &p.item, p.at, accs);
   points_close(g, &p, r->seg->kind == SEG_RED);
   const ImpExp *const *values = accs_values(accs);
@@ -144,7 +144,7 @@ static void group_segred(Group *g, const Stm *stm) {
 static void add_before(const GroupRed *r, Accs before) {
   Group *g = r->g;
   ImpBuilder b;
-  Points p = points_open(g, &b, imp_atom(r->seg->dims[0].width), true);
+  GroupPoints p = points_open(g, &b, imp_atom(r->seg->dims[0].width), true);
   Accs accs = accs_from(&p.item, r->seg->ops, r->seg->op_count, accs_values(before));
   const ImpExp **values = new_array(const ImpExp *, r->reds + 1);
   for (int v = 0; v < r->reds; v++)
@@ -184,7 +184,7 @@ static void group_segscatter(Group *g, const Stm *stm, const Body *body, int pos
     outs[d] = take_dest(g, stm->binders[d], seg->dests[d].dest, body, position);
   group_barrier_if_dirty(g);
   ImpBuilder b;
-  Points p = points_open(g, &b, space_size(seg->dims, seg->dim_count), false);
+  GroupPoints p = points_open(g, &b, space_size(seg->dims, seg->dim_count), false);
   bind_space(&p.item, seg->dims, seg->dim_count, p.at);
   const ImpExp **scalars = new_array(const ImpExp *, seg->body->result_count + 1);
   const Arr **made = new_array(const Arr *, seg->body->result_count + 1);
@@ -210,7 +210,7 @@ static void group_seghist(Group *g, const Stm *stm, const Body *body, int positi
           take_dest(g, stm->binders[next], seg->hists[o].dests[i], body, position);
   group_barrier_if_dirty(g);
   ImpBuilder b, loop;
-  Points p = points_open(g, &b, imp_i64(1), false);
+  GroupPoints p = points_open(g, &b, imp_i64(1), false);
   const Var *i = code_index(&p.item, "i");
   Code round = code_inner(&p.item, &loop);
   code_bind_scalar(&round, seg->dims[0].index, imp_var(i));

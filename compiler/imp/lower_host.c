@@ -107,29 +107,29 @@ static void release_all(void *state, const void *key, void *value) {
 
 // ---- control
 
-typedef struct Branches {
+typedef struct HostBranches {
   Code *k;
   const Stm *stm;
   const Body *body;
   int position;
   const Mem **mems;  // of array binders
   const Map *sizes;  // that the first branch has checked; NULL before
-} Branches;
+} HostBranches;
 
 static void keep_if_common(void *state, const void *key, void *value) {
-  const Branches *s = state;
+  const HostBranches *s = state;
   if (map_has(s->sizes, key)) map_put(s->k->sizes, key, value);
 }
 
 // What both branches have checked is known behind them.
-static void note_sizes(Branches *s, const Map *checked) {
+static void note_sizes(HostBranches *s, const Map *checked) {
   if (s->sizes)
     map_each(checked, keep_if_common, s);
   else
     s->sizes = checked;
 }
 
-static void inherit_dying(const Branches *s, Code *inner, const Body *branch) {
+static void inherit_dying(const HostBranches *s, Code *inner, const Body *branch) {
   VarVec free = core_free_body(branch);
   vec_each (const Var **, v, &free) {
     if ((*v)->type.rank == 0 || !map_has(s->k->arrays, *v)) continue;
@@ -139,7 +139,7 @@ static void inherit_dying(const Branches *s, Code *inner, const Body *branch) {
   }
 }
 
-static ImpBlock host_branch(Branches *s, const Body *branch) {
+static ImpBlock host_branch(HostBranches *s, const Body *branch) {
   ImpBuilder b;
   Code inner = code_inner(s->k, &b);
   inherit_dying(s, &inner, branch);
@@ -163,9 +163,11 @@ static ImpBlock host_branch(Branches *s, const Body *branch) {
   return b.block;
 }
 
-static Branches open_branches(Code *k, const Stm *stm, const Body *body, int position) {
-  Branches s = { k,   stm, body, position, new_array(const Mem *, stm->binder_count + 1),
-                 NULL };
+static HostBranches open_branches(Code *k, const Stm *stm, const Body *body,
+                                  int position) {
+  HostBranches s = {
+    k, stm, body, position, new_array(const Mem *, stm->binder_count + 1), NULL
+  };
   for (int i = 0; i < stm->binder_count; i++) {
     if (stm->binders[i]->type.rank == 0)
       code_bind_scalar(k, stm->binders[i], NULL);
@@ -175,7 +177,7 @@ static Branches open_branches(Code *k, const Stm *stm, const Body *body, int pos
   return s;
 }
 
-static void close_branches(const Branches *s) {
+static void close_branches(const HostBranches *s) {
   for (int i = 0; i < s->stm->binder_count; i++) {
     const Var *binder = s->stm->binders[i];
     if (!s->mems[i]) continue;
@@ -187,7 +189,7 @@ static void close_branches(const Branches *s) {
 
 static void host_if(Code *k, const Stm *stm, const Body *body, int position) {
   const Exp *exp = stm->exp;
-  Branches s = open_branches(k, stm, body, position);
+  HostBranches s = open_branches(k, stm, body, position);
   ImpBlock then_block = host_branch(&s, exp->u.cond.then_body);
   ImpBlock else_block = host_branch(&s, exp->u.cond.else_body);
   imp_add_stm(k->b, (ImpStm){ .kind = IMP_IF,
@@ -208,7 +210,7 @@ static const ImpParam *guard_results(Code *k, const Stm *stm) {
 
 static void host_guard(Code *k, const Stm *stm, const Body *body, int position) {
   const Guard *guard = stm->exp->u.guard.guard;
-  Branches s = open_branches(k, stm, body, position);
+  HostBranches s = open_branches(k, stm, body, position);
   ImpBlock then_block = host_branch(&s, stm->exp->u.guard.then_body);
   ImpBlock else_block = host_branch(&s, stm->exp->u.guard.else_body);
   // On a CPU level 0 is the lanes of an item: no local memory.
@@ -376,7 +378,7 @@ static void host_index(Code *k, const Stm *stm) {
   host_read(k, stm->binders[0], element.mem, element.offset);
 }
 
-static void host_stm(Code *k, const Stm *stm, const Body *body, int position) {
+static void lower_host_stm(Code *k, const Stm *stm, const Body *body, int position) {
   k->b->loc = stm->loc;
   kern_see_view(k->lower->c, code_kern_host(k), stm);
   const ImpExp *scalar = stm->exp->kind == EXP_INDEX ? NULL : seq_scalar(k, stm);
@@ -419,7 +421,7 @@ static void host_stm(Code *k, const Stm *stm, const Body *body, int position) {
 void host_body(Code *k, const Body *body, const ImpExp **scalars, const Arr **arrays) {
   host_find_layouts(k, body);
   for (int i = 0; i < body->stm_count; i++) {
-    host_stm(k, &body->stms[i], body, i);
+    lower_host_stm(k, &body->stms[i], body, i);
     Release after = { k, body, i };
     map_each(k->owned, release_dead, &after);
   }

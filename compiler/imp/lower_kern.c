@@ -43,16 +43,16 @@ AxisSet set_of_term(const KernCode *kc, const Term *t) {
 
 bool in_lanes(const KernCode *kc, AxisSet set) { return (set & kc->lane) != 0; }
 
-Value *copies_new(KernCode *kc, const Var *var, AxisSet set) {
+VarCopies *copies_new(KernCode *kc, const Var *var, AxisSet set) {
   bool affine = kc->vary && vary_step(kc->vary, var);
-  Value *value = new_node(Value, .set = set & kc->open & ~kc->fixed,
-                          .vector = in_lanes(kc, set) && !affine);
+  VarCopies *value = new_node(VarCopies, .set = set & kc->open & ~kc->fixed,
+                              .vector = in_lanes(kc, set) && !affine);
   value->copies = new_array(const ImpExp *, copy_count(kc, value->set) + 1);
   map_put(kc->values, var, value);
   return value;
 }
 
-static const Var *fresh_copy(KernCode *kc, const Var *var, Value *value) {
+static const Var *fresh_copy(KernCode *kc, const Var *var, VarCopies *value) {
   const Var *copy = var_like(kc->k->lower->c, var);
   map_put(kc->k->inside, copy, copy);
   value->copies[copy_at(kc, value->set)] =
@@ -60,14 +60,14 @@ static const Var *fresh_copy(KernCode *kc, const Var *var, Value *value) {
   return copy;
 }
 
-void declare_copy(KernCode *kc, const Var *var, Value *value, const ImpExp *is) {
+void declare_copy(KernCode *kc, const Var *var, VarCopies *value, const ImpExp *is) {
   const Var *copy = fresh_copy(kc, var, value);
   if (value->vector) is = imp_splat(is, kc->lanes);
   add_stm(kc, (ImpStm){ .kind = IMP_DECLARE, .u.declare = { copy, is, is->lanes } });
 }
 
-Value *declare_copies(KernCode *kc, const Var *var, AxisSet set) {
-  Value *value = copies_new(kc, var, set);
+VarCopies *declare_copies(KernCode *kc, const Var *var, AxisSet set) {
+  VarCopies *value = copies_new(kc, var, set);
   int lanes = value->vector ? kc->lanes : 0;
   for (Copies c = copies_over(kc, value->set); copies_next(&c);)
     add_stm(kc, (ImpStm){ .kind = IMP_DECLARE,
@@ -75,11 +75,12 @@ Value *declare_copies(KernCode *kc, const Var *var, AxisSet set) {
   return value;
 }
 
-const ImpExp *copy_of(const KernCode *kc, const Value *value) {
+const ImpExp *copy_of(const KernCode *kc, const VarCopies *value) {
   return value->copies[copy_at(kc, value->set)];
 }
 
-void assign_copy(KernCode *kc, const Value *value, const ImpExp *is, const ImpExp *mask) {
+void assign_copy(KernCode *kc, const VarCopies *value, const ImpExp *is,
+                 const ImpExp *mask) {
   const ImpExp *old = copy_of(kc, value);
   if (value->vector && mask) is = imp_select(mask, imp_splat(is, kc->lanes), old);
   if (value->vector) is = imp_splat(is, kc->lanes);
@@ -108,7 +109,7 @@ static const ImpExp *lower_operator(const Term *t, const ImpExp *const *args) {
 
 const ImpExp *lower_scalar(KernCode *kc, const Term *t) {
   if (t->kind == TERM_VAR) {
-    const Value *value = map_get(kc->values, t->u.var);
+    const VarCopies *value = map_get(kc->values, t->u.var);
     return value ? copy_of(kc, value) : imp_var(t->u.var);
   }
   if (t->kind == TERM_TUNING) return code_tuning(kc->k, t->u.tuning);
@@ -222,7 +223,7 @@ static const ImpExp *load_value(KernCode *kc, const Access *access) {
 
 void lower_load(KernCode *kc, const KernStm *stm) {
   const Var *binder = stm->binders[0];
-  Value *value = copies_new(kc, binder, access_set(kc, &stm->u.load));
+  VarCopies *value = copies_new(kc, binder, access_set(kc, &stm->u.load));
   for (Copies c = copies_over(kc, value->set); copies_next(&c);)
     declare_copy(kc, binder, value, load_value(kc, &stm->u.load));
 }
@@ -260,7 +261,7 @@ KernCode inner_code(KernCode *kc, Code *code, ImpBuilder *b) {
 
 static void lower_let(KernCode *kc, const KernStm *stm) {
   const Var *binder = stm->binders[0];
-  Value *value = copies_new(kc, binder, set_of_var(kc, binder));
+  VarCopies *value = copies_new(kc, binder, set_of_var(kc, binder));
   for (Copies c = copies_over(kc, value->set); copies_next(&c);)
     declare_copy(kc, binder, value, lower_as(kc, stm->u.term, value->vector));
 }
@@ -307,7 +308,7 @@ static ImpBlock branch_block(KernCode *kc, const KernStm *stm, const KernBlock *
   KernCode inner = inner_code(kc, &code, &b);
   lower_block(&inner, block);
   for (int i = 0; i < stm->binder_count; i++) {
-    const Value *value = map_get(kc->values, stm->binders[i]);
+    const VarCopies *value = map_get(kc->values, stm->binders[i]);
     for (Copies c = copies_over(&inner, value->set); copies_next(&c);)
       assign_copy(&inner, value, lower_as(&inner, block->results[i], value->vector),
                   NULL);
@@ -336,7 +337,8 @@ static void lower_while(KernCode *kc, const KernStm *stm) {
     return;
   }
   int count = stm->u.loop.param_count;
-  const Value **params = params_begin(kc, stm->u.loop.params, stm->u.loop.inits, count);
+  const VarCopies **params =
+      params_begin(kc, stm->u.loop.params, stm->u.loop.inits, count);
   ImpBuilder b;
   Code code;
   KernCode inner = inner_code(kc, &code, &b);

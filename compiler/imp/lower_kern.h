@@ -25,11 +25,11 @@ typedef struct KernCode {
 } KernCode;
 
 // A variable: copies by the points of the register axes in `set`.
-typedef struct Value {
+typedef struct VarCopies {
   AxisSet set;
   bool vector;            // each copy is one
   const ImpExp **copies;  // variables, or constants
-} Value;
+} VarCopies;
 
 // An own tensor: likewise.
 typedef struct Memory {
@@ -57,14 +57,14 @@ AxisSet set_of_var(const KernCode *kc, const Var *var);
 AxisSet set_of_term(const KernCode *kc, const Term *t);
 bool in_lanes(const KernCode *kc, AxisSet set);
 // Room for a variable's copies.
-Value *copies_new(KernCode *kc, const Var *var, AxisSet set);
+VarCopies *copies_new(KernCode *kc, const Var *var, AxisSet set);
 // Declares the copy at hand, with its value.
-void declare_copy(KernCode *kc, const Var *var, Value *value, const ImpExp *is);
+void declare_copy(KernCode *kc, const Var *var, VarCopies *value, const ImpExp *is);
 // Declares all copies, without values.
-Value *declare_copies(KernCode *kc, const Var *var, AxisSet set);
+VarCopies *declare_copies(KernCode *kc, const Var *var, AxisSet set);
 // The copy at hand gets a value, in the lanes of `mask` (NULL: all).
-void assign_copy(KernCode *kc, const Value *value, const ImpExp *is, const ImpExp *mask);
-const ImpExp *copy_of(const KernCode *kc, const Value *value);  // at hand
+void assign_copy(KernCode *kc, const VarCopies *value, const ImpExp *is, const ImpExp *mask);
+const ImpExp *copy_of(const KernCode *kc, const VarCopies *value);  // at hand
 
 // A term at hand: a vector if it differs across the lanes (or `vector`), else a scalar.
 const ImpExp *lower_term(KernCode *kc, const Term *t);
@@ -81,11 +81,11 @@ void lower_axis(KernCode *kc, const KernStm *stm);             // lower_axis.c
 KernCode inner_code(KernCode *kc, Code *code, ImpBuilder *b);  // for a block of its own
 // Variables that loops change: declared with their first values; all assigned at the end of a
 // round, in the lanes of `mask`; bound to the statement's binders when the loop is over.
-const Value **params_begin(KernCode *kc, const Var *const *params,
+const VarCopies **params_begin(KernCode *kc, const Var *const *params,
                            const Term *const *inits, int count);
-void params_next(KernCode *kc, const Value *const *params, const Term *const *results,
+void params_next(KernCode *kc, const VarCopies *const *params, const Term *const *results,
                  int count, const ImpExp *mask);
-void params_end(KernCode *kc, const KernStm *stm, const Value *const *params);
+void params_end(KernCode *kc, const KernStm *stm, const VarCopies *const *params);
 void add_stm(KernCode *kc, ImpStm stm);
 const ImpExp *declared(KernCode *kc, const char *name, const ImpExp *value);
 

@@ -4,21 +4,21 @@
 // A layout is a hint: arrays carry their strides, and whoever needs another order copies.
 #include "imp/lower.h"
 
-typedef struct Uses {
+typedef struct VarUses {
   CoreVisitor visitor;
   const Var *var;
   int count;
-} Uses;
+} VarUses;
 
 static void count_atom(CoreVisitor *v, Atom a) {
-  Uses *uses = v->state;
+  VarUses *uses = v->state;
   uses->count += a.kind == ATOM_VAR && a.u.var == uses->var;
 }
 
 static void count_body(CoreVisitor *v, const Body *body) { core_visit_body(v, body); }
 
 static int uses_in(const Body *body, const Var *var) {
-  Uses uses = { .visitor = { .atom = count_atom, .body = count_body }, .var = var };
+  VarUses uses = { .visitor = { .atom = count_atom, .body = count_body }, .var = var };
   uses.visitor.state = &uses;
   core_visit_body(&uses.visitor, body);
   return uses.count;

@@ -17,12 +17,6 @@ static bool is_grid(const KernBlock *block) {
          block->stms[0].u.axis->bind == BIND_GRID;
 }
 
-static Atom width_atom(Code *host, const ImpExp *width) {
-  if (width->kind == IMP_CONST) return atom_const(width->u.constant);
-  if (width->kind == IMP_VAR) return atom_var(width->u.var);
-  return atom_var(imp_declare(host->b, "width", width));
-}
-
 static Grid find_grid(KernCode *host, const Kern *kern) {
   Grid grid = { .block = kern->body };
   int depth = 0;
@@ -32,7 +26,7 @@ static Grid find_grid(KernCode *host, const Kern *kern) {
   for (; is_grid(grid.block); grid.block = grid.block->stms[0].u.axis->body) {
     const Axis *axis = grid.block->stms[0].u.axis;
     const ImpExp *width = lower_scalar(host, axis->width);
-    grid.dims[grid.count++] = (SegDim){ axis->index, width_atom(host->k, width) };
+    grid.dims[grid.count++] = (SegDim){ axis->index, code_atom(host->k, width) };
   }
   return grid;
 }

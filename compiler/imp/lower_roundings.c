@@ -34,7 +34,7 @@ static const SizeExp *more(const SizeExp *a, const SizeExp *b) {
   return is_operand(a, b) ? a : size_exp_op(SIZE_EXP_MAX, a, b);
 }
 
-static const SizeExp *times(const Roundings *r, Atom count, const SizeExp *inner) {
+static const SizeExp *times_width(const Roundings *r, Atom count, const SizeExp *inner) {
   bool known = count.kind == ATOM_CONST || !map_has(r->bound, count.u.var);
   const SizeExp *size = size_exp_atom(known ? count : atom_i64(UNKNOWN_SIZE));
   return inner ? size_exp_op(SIZE_EXP_MUL, size, inner) : size;
@@ -43,14 +43,14 @@ static const SizeExp *times(const Roundings *r, Atom count, const SizeExp *inner
 static const SizeExp *of_seg(const Roundings *r, const SegOp *seg) {
   const SizeExp *inner = of_body(r, seg->body);
   bool reduces = seg->kind == SEG_RED || seg->kind == SEG_SCAN || seg->kind == SEG_HIST;
-  return reduces ? times(r, seg->dims[seg->dim_count - 1].width, inner) : inner;
+  return reduces ? times_width(r, seg->dims[seg->dim_count - 1].width, inner) : inner;
 }
 
 static const SizeExp *of_loop(const Roundings *r, const Exp *e) {
   const SizeExp *inner = of_body(r, e->u.loop.body);
   if (!inner) return NULL;
   bool counts = e->u.loop.form == CORE_FOR;
-  return times(r, counts ? e->u.loop.bound : atom_i64(UNKNOWN_SIZE), inner);
+  return times_width(r, counts ? e->u.loop.bound : atom_i64(UNKNOWN_SIZE), inner);
 }
 
 static const SizeExp *of_bodies(const Roundings *r, const Exp *e) {
@@ -66,8 +66,8 @@ static const SizeExp *of_exp(const Roundings *r, const Exp *e) {
   if (e->kind == EXP_LOOP) return of_loop(r, e);
   const SizeExp *inner = of_bodies(r, e);
   if (e->kind == EXP_REDOMAP || e->kind == EXP_SCANOMAP)
-    return times(r, e->u.soac.width, inner);
-  return e->kind == EXP_HIST ? times(r, e->u.hist.width, inner) : inner;
+    return times_width(r, e->u.soac.width, inner);
+  return e->kind == EXP_HIST ? times_width(r, e->u.hist.width, inner) : inner;
 }
 
 static const SizeExp *of_body(const Roundings *r, const Body *body) {

@@ -3,7 +3,7 @@
 // arrays of the item's own.
 #include "imp/lower.h"
 
-typedef struct Hist {
+typedef struct HistCopies {
   Code *host;
   const Stm *stm;
   const SegOp *seg;
@@ -11,10 +11,10 @@ typedef struct Hist {
   const Arr **subs;   // [segments][copies][bins] per destination
   const Arr **dests;  // [segments][bins]: the old values
   const Arr **outs;
-} Hist;
+} HistCopies;
 
 // Few enough copies that combining them costs no more than the elements themselves.
-static const ImpExp *choose_copies(Hist *h) {
+static const ImpExp *choose_copies(HistCopies *h) {
   const ImpExp *items = code_tuning(h->host, "seghist_items");
   const ImpExp *bins = imp_i64(1);
   for (int i = 0; i < h->seg->hist_count; i++)
@@ -25,7 +25,7 @@ static const ImpExp *choose_copies(Hist *h) {
 }
 
 // [segments][copies][bins]row, where the destination is [n_p]...[n_2][bins]row.
-static Arr make_sub(Hist *h, const Var *binder, const ImpExp *bins) {
+static Arr make_sub(HistCopies *h, const Var *binder, const ImpExp *bins) {
   CoreType row = type_peel(binder->type, h->seg->dim_count);
   const ImpExp *const *row_shape = code_shape(row);
   const ImpExp **shape = new_array(const ImpExp *, row.rank + 3);
@@ -39,7 +39,7 @@ static Arr make_sub(Hist *h, const Var *binder, const ImpExp *bins) {
   return sub;
 }
 
-static void make_places(Hist *h) {
+static void make_places(HistCopies *h) {
   int next = 0;
   for (int o = 0; o < h->seg->hist_count; o++) {
     const HistOp *hist = &h->seg->hists[o];
@@ -54,7 +54,7 @@ static void make_places(Hist *h) {
 }
 
 // subs[segment][copy][bin] = neutral
-static void clear_copy(const Hist *h, Code *k, const ImpExp *const *at) {
+static void clear_copy(const HistCopies *h, Code *k, const ImpExp *const *at) {
   int next = 0;
   for (int o = 0; o < h->seg->hist_count; o++) {
     const HistOp *hist = &h->seg->hists[o];
@@ -70,7 +70,7 @@ static void clear_copy(const Hist *h, Code *k, const ImpExp *const *at) {
 }
 
 // One element of the body, added to the copy of the item that is at hand.
-static void add_element(const Hist *h, Code *k, const ImpExp *const *at) {
+static void add_to_copy(const HistCopies *h, Code *k, const ImpExp *const *at) {
   const SegOp *seg = h->seg;
   int count = seg->body->result_count;
   const ImpExp **scalars = new_array(const ImpExp *, count + 1);
@@ -82,7 +82,7 @@ static void add_element(const Hist *h, Code *k, const ImpExp *const *at) {
   hist_round(k, seg->hists, seg->hist_count, own, scalars, made);
 }
 
-static void fill_copies(const Hist *h) {
+static void fill_copies(const HistCopies *h) {
   const SegOp *seg = h->seg;
   KernelCode *kernel = kernel_begin(h->host, h->stm->loc);
   Items items;
@@ -102,7 +102,7 @@ static void fill_copies(const Hist *h) {
   Code round = code_inner(k, &b);
   code_bind_scalar(&round, seg->dims[seg->dim_count - 1].index,
                    imp_add(start, imp_var(i)));
-  add_element(h, &round, at);
+  add_to_copy(h, &round, at);
   imp_for(k->b, i, length, b.block);
   items_close(&items, "seghist");
 }
@@ -115,7 +115,7 @@ static const Arr *bin_of(const Arr *arr, const SegOp *seg, const ImpExp *bin) {
 }
 
 // for each copy { acc = op acc (the bin in the copy) }
-static void add_copies(const Hist *h, Code *k, const Accumulator *acc, int first,
+static void add_copies(const HistCopies *h, Code *k, const Accumulator *acc, int first,
                        const ImpExp *segment, const ImpExp *bin) {
   const Var *copy = code_index(k, "copy");
   ImpBuilder b;
@@ -133,7 +133,7 @@ static void add_copies(const Hist *h, Code *k, const Accumulator *acc, int first
 }
 
 // An item per bin: the old value, then what the copies have.
-static void combine_copies(const Hist *h, int o, int first) {
+static void combine_copies(const HistCopies *h, int o, int first) {
   const HistOp *hist = &h->seg->hists[o];
   KernelCode *kernel = kernel_begin(h->host, h->stm->loc);
   const ImpExp *bins = imp_atom(hist->width);
@@ -154,7 +154,7 @@ static void combine_copies(const Hist *h, int o, int first) {
 
 void lower_seghist(Code *host, const Stm *stm) {
   const SegOp *seg = stm->exp->u.seg;
-  Hist h = { .host = host, .stm = stm, .seg = seg };
+  HistCopies h = { .host = host, .stm = stm, .seg = seg };
   h.segments = imp_let(host->b, "segments", space_size(seg->dims, seg->dim_count - 1));
   h.width = imp_atom(seg->dims[seg->dim_count - 1].width);
   h.copies = choose_copies(&h);

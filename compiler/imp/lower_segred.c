@@ -231,7 +231,7 @@ static void load_before(const Chunked *s, Code *k, const ChunkItem *item, Accs a
   imp_if(k->b, many, b.block);
 }
 
-static void scan_chunks(const Chunked *s) {
+static void scan_each_chunk(const Chunked *s) {
   const SegOp *seg = s->seg;
   KernelCode *kernel = kernel_begin(s->host, s->stm->loc);
   Items items;
@@ -282,7 +282,7 @@ void lower_segscan(Code *host, const Stm *stm) {
     s.outs[i] = host_out(host, stm->binders[i]);
   alloc_partials(&s);
   scan_before(&s);
-  scan_chunks(&s);
+  scan_each_chunk(&s);
   for (int i = 0; i < s.reds; i++)
     imp_release(host->b, s.partials[i]->mem);
   seg_bind_results(host, stm, s.outs);

@@ -27,7 +27,7 @@ static const ImpExp *scalar_op(Code *k, const Exp *exp, Loc loc) {
                     : imp_op3(exp->u.op.op, a, b, imp_atom(exp->u.op.args[2]));
 }
 
-static const ImpExp *scalar_index(Code *k, const Stm *stm) {
+static const ImpExp *index_value(Code *k, const Stm *stm) {
   const Exp *exp = stm->exp;
   const Arr *arr = code_array(k, exp->u.index.array);
   if (exp->u.index.checked) code_check_bounds(k, arr, exp->u.index.dims, stm->loc);
@@ -44,7 +44,7 @@ const ImpExp *seq_scalar(Code *k, const Stm *stm) {
     return imp_convert(exp->u.convert.to, imp_atom(exp->u.convert.atom));
   if (exp->kind == EXP_BITS)
     return imp_bits(exp->u.convert.to, imp_atom(exp->u.convert.atom));
-  if (exp->kind == EXP_INDEX) return scalar_index(k, stm);
+  if (exp->kind == EXP_INDEX) return index_value(k, stm);
   return NULL;
 }
 

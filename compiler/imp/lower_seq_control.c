@@ -9,10 +9,10 @@
 // beforehand, and none that is wanted for it is sure to hold what a loop has on the way.  It has a
 // block of the arena of its own, which is given room for each value when that is there.
 
-typedef struct Place {
+typedef struct SeqPlace {
   const Arr *arr;   // a fixed place; or
   const Mem *open;  // memory of a size that is found out
-} Place;
+} SeqPlace;
 
 static bool binds(const Var *const *vars, int count, Atom a) {
   for (int i = 0; i < count; i++)
@@ -26,19 +26,21 @@ static bool finds_size(const Var *const *vars, int count, CoreType type) {
   return false;
 }
 
-static Place fixed_place(Arr arr) { return (Place){ .arr = mem_copy(&arr, sizeof arr) }; }
+static SeqPlace fixed_place(Arr arr) {
+  return (SeqPlace){ .arr = mem_copy(&arr, sizeof arr) };
+}
 
-static const Mem *mem_of(const Place *place) {
+static const Mem *mem_of(const SeqPlace *place) {
   return place->arr ? place->arr->mem : place->open;
 }
 
-static void put(Code *k, const Place *place, const Arr *value) {
+static void put(Code *k, const SeqPlace *place, const Arr *value) {
   Arr room = place->arr ? *place->arr : code_fit(k, place->open, value);
   code_copy(k, &room, value);
 }
 
 // Does the value lie where another one goes, or where it would be moved onto itself?
-static bool in_the_way(const Place *places, int count, int i, const Arr *value) {
+static bool in_the_way(const SeqPlace *places, int count, int i, const Arr *value) {
   for (int j = 0; j < count; j++)
     if ((j != i || places[j].open) && value->mem && mem_of(&places[j]) == value->mem)
       return true;
@@ -46,7 +48,7 @@ static bool in_the_way(const Place *places, int count, int i, const Arr *value) 
 }
 
 // Moves values to their places, as if all at once; NULL: none there.
-static void put_all(Code *k, const Place *places, const Arr **values, int count) {
+static void put_all(Code *k, const SeqPlace *places, const Arr **values, int count) {
   for (int i = 0; i < count; i++)
     if (values[i] && in_the_way(places, count, i, values[i]))
       values[i] = code_set_apart(k, values[i]);
@@ -55,7 +57,7 @@ static void put_all(Code *k, const Place *places, const Arr **values, int count)
 }
 
 // The variable's array at its place.
-static void bind_place(Code *k, const Var *var, const Place *place) {
+static void bind_place(Code *k, const Var *var, const SeqPlace *place) {
   code_bind(k, var,
             place->arr ? *place->arr
                        : arr_dense(place->open, var->type.elem, code_shape(var->type),
@@ -64,15 +66,15 @@ static void bind_place(Code *k, const Var *var, const Place *place) {
 
 // ---- if
 
-typedef struct If {
+typedef struct SeqIf {
   const Stm *stm;
   const Body *outer;
   int position;
-  Place *places;  // one per result that is an array
-} If;
+  SeqPlace *places;  // one per result that is an array
+} SeqIf;
 
 // Has one of the first `count` results this memory?  Two must not share one place.
-static bool is_taken(const If *info, int count, const Mem *mem) {
+static bool is_taken(const SeqIf *info, int count, const Mem *mem) {
   for (int i = 0; i < count; i++)
     if (mem_of(&info->places[i]) == mem) return true;
   return false;
@@ -80,26 +82,26 @@ static bool is_taken(const If *info, int count, const Mem *mem) {
 
 // A place for an array result of a branch: memory of the enclosing body that dies here is used
 // again, so that `if c then xs with [i] = v else xs` copies nothing.
-static Place branch_place(Code *k, const If *info, int i) {
+static SeqPlace branch_place(Code *k, const SeqIf *info, int i) {
   const Stm *stm = info->stm;
   const Var *binder = stm->binders[i];
   if (finds_size(stm->binders, stm->binder_count, binder->type))
-    return (Place){ .open = code_open_mem(k, binder->name, binder->type.elem) };
+    return (SeqPlace){ .open = code_open_mem(k, binder->name, binder->type.elem) };
   const Arr *wanted = map_get(k->wanted, binder);
-  if (wanted) return (Place){ .arr = wanted };
+  if (wanted) return (SeqPlace){ .arr = wanted };
   const Body *branches[] = { stm->exp->u.cond.then_body, stm->exp->u.cond.else_body };
   for (int side = 0; side < 2; side++) {
     Atom result = branches[side]->results[i];
     if (result.kind != ATOM_VAR || !map_has(k->arrays, result.u.var)) continue;
     if (!code_may_overwrite(k, result, info->outer, info->position)) continue;
     if (!is_taken(info, i, code_array(k, result)->mem))
-      return (Place){ .arr = code_array(k, result) };
+      return (SeqPlace){ .arr = code_array(k, result) };
   }
   return fixed_place(code_alloc(k, binder->name, binder->type));
 }
 
 // What the enclosing body owns and does not read after the `if`, a branch may overwrite.
-static void inherit_owned(Code *outer, Code *inner, const If *info) {
+static void inherit_owned(Code *outer, Code *inner, const SeqIf *info) {
   const Exp *exp = info->stm->exp;
   const Body *branches[] = { exp->u.cond.then_body, exp->u.cond.else_body };
   for (int side = 0; side < 2; side++) {
@@ -113,7 +115,7 @@ static void inherit_owned(Code *outer, Code *inner, const If *info) {
   }
 }
 
-static ImpBlock branch(Code *k, const If *info, const Body *body) {
+static ImpBlock branch(Code *k, const SeqIf *info, const Body *body) {
   ImpBuilder b;
   Code inner = code_inner(k, &b);
   inherit_owned(k, &inner, info);
@@ -129,8 +131,8 @@ static ImpBlock branch(Code *k, const If *info, const Body *body) {
 
 void seq_if(Code *k, const Stm *stm, const Body *body, int position) {
   const Exp *exp = stm->exp;
-  Place *places = new_array(Place, stm->binder_count + 1);
-  If info = { stm, body, position, places };
+  SeqPlace *places = new_array(SeqPlace, stm->binder_count + 1);
+  SeqIf info = { stm, body, position, places };
   for (int i = 0; i < stm->binder_count; i++) {
     if (stm->binders[i]->type.rank == 0)
       code_bind_scalar(k, stm->binders[i], NULL);
@@ -150,23 +152,25 @@ void seq_if(Code *k, const Stm *stm, const Body *body, int position) {
 
 // Where a parameter lies: where its last value is wanted; where its first value is if nothing else
 // needs that; else in memory of its own.
-static Place param_place(Code *k, const Stm *stm, int i, const Body *body, int position) {
+static SeqPlace param_place(Code *k, const Stm *stm, int i, const Body *body,
+                            int position) {
   const Exp *exp = stm->exp;
   const Var *param = exp->u.loop.params[i];
   if (finds_size(exp->u.loop.params, exp->u.loop.param_count, param->type))
-    return (Place){ .open = code_open_mem(k, param->name, param->type.elem) };
+    return (SeqPlace){ .open = code_open_mem(k, param->name, param->type.elem) };
   const Arr *wanted = map_get(k->wanted, stm->binders[i]);
-  if (wanted) return (Place){ .arr = wanted };
+  if (wanted) return (SeqPlace){ .arr = wanted };
   const Arr *init = code_array(k, exp->u.loop.inits[i]);
   if (arr_is_dense(init) && code_loop_takes(k, exp, i, body, position))
-    return (Place){ .arr = init };
+    return (SeqPlace){ .arr = init };
   return fixed_place(code_alloc(k, param->name, param->type));
 }
 
 // Parameters in memory and variables of their own, holding the initial values.
-static const Place *loop_params(Code *k, const Stm *stm, const Body *body, int position) {
+static const SeqPlace *loop_params(Code *k, const Stm *stm, const Body *body,
+                                   int position) {
   const Exp *exp = stm->exp;
-  Place *places = new_array(Place, exp->u.loop.param_count + 1);
+  SeqPlace *places = new_array(SeqPlace, exp->u.loop.param_count + 1);
   for (int i = 0; i < exp->u.loop.param_count; i++) {
     const Var *param = exp->u.loop.params[i];
     Atom init = exp->u.loop.inits[i];
@@ -182,7 +186,7 @@ static const Place *loop_params(Code *k, const Stm *stm, const Body *body, int p
 }
 
 // Moves the results to the parameters, as if all at once.
-static void next_params(Code *k, const Exp *exp, const Place *places,
+static void next_params(Code *k, const Exp *exp, const SeqPlace *places,
                         const ImpExp **scalars, const Arr **made) {
   int count = exp->u.loop.param_count;
   const Var **moved = new_array(const Var *, count + 1);
@@ -199,7 +203,7 @@ static void next_params(Code *k, const Exp *exp, const Place *places,
     if (moved[i]) imp_assign(k->b, exp->u.loop.params[i], imp_var(moved[i]));
 }
 
-static void loop_results(Code *k, const Stm *stm, const Place *places) {
+static void loop_results(Code *k, const Stm *stm, const SeqPlace *places) {
   for (int i = 0; i < stm->binder_count; i++) {
     const Var *param = stm->exp->u.loop.params[i];
     if (param->type.rank == 0)
@@ -209,7 +213,7 @@ static void loop_results(Code *k, const Stm *stm, const Place *places) {
   }
 }
 
-static Map *memory_of(const Place *places, int count) {
+static Map *memory_of(const SeqPlace *places, int count) {
   Map *mems = map_new(NULL);
   for (int i = 0; i < count; i++)
     if (mem_of(&places[i])) map_put(mems, mem_of(&places[i]), places);
@@ -219,7 +223,7 @@ static Map *memory_of(const Place *places, int count) {
 void seq_loop(Code *k, const Stm *stm, const Body *body, int position) {
   const Exp *exp = stm->exp;
   int count = exp->u.loop.param_count;
-  const Place *places = loop_params(k, stm, body, position);
+  const SeqPlace *places = loop_params(k, stm, body, position);
   ImpBuilder b;
   Code inner = code_inner(k, &b);
   inner.owned = memory_of(places, count);

@@ -42,12 +42,8 @@ static Arr resolve(const Arr *arr, bool on) {
   return out;
 }
 
-static bool is_i64(const ImpExp *e, int64_t value) {
-  return e->kind == IMP_CONST && e->u.constant.u.i == value;
-}
-
-static const ImpExp *choose(Lower *lower, const ImpExp *on, const ImpExp *off) {
-  bool same = on == off || (on->kind == IMP_CONST && is_i64(off, on->u.constant.u.i));
+static const ImpExp *select_layout(Lower *lower, const ImpExp *on, const ImpExp *off) {
+  bool same = on == off || (on->kind == IMP_CONST && imp_is_i64(off, on->u.constant.u.i));
   return same ? on : imp_select(layout_chosen(lower), on, off);
 }
 
@@ -56,21 +52,21 @@ static Arr either(Lower *lower, const Arr *on, const Arr *off) {
   Arr out = *on;
   const ImpExp **strides = new_array(const ImpExp *, on->rank + 1);
   for (int d = 0; d < on->rank; d++)
-    strides[d] = choose(lower, on->strides[d], off->strides[d]);
+    strides[d] = select_layout(lower, on->strides[d], off->strides[d]);
   out.strides = strides;
-  out.offset = choose(lower, on->offset, off->offset);
+  out.offset = select_layout(lower, on->offset, off->offset);
   return out;
 }
 
 int layout_unit_dim(const Arr *arr) {
   for (int d = arr->rank - 1; d >= 0; d--)
-    if (is_i64(resolved(arr->strides[d], true), 1)) return d;
+    if (imp_is_i64(resolved(arr->strides[d], true), 1)) return d;
   return -1;
 }
 
 bool layout_dense_if_off(const Arr *arr) {
   Arr off = resolve(arr, false);
-  return arr_is_dense(&off) && is_i64(off.offset, 0);
+  return arr_is_dense(&off) && imp_is_i64(off.offset, 0);
 }
 
 // Dense memory, the dimensions in the given order.

@@ -66,10 +66,6 @@ static const ImpExp *masked_neighbours(KernCode *kc, const Arr *arr, const ImpEx
   return imp_vector_var(got, kc->lanes);
 }
 
-static bool is_one(const ImpExp *e) {
-  return e->kind == IMP_CONST && e->u.constant.u.i == 1;
-}
-
 static bool is_zero(const ImpExp *e) {
   return e->kind == IMP_CONST && e->u.constant.u.i == 0;
 }
@@ -82,14 +78,14 @@ const ImpExp *lane_load(KernCode *kc, const Access *access, const Arr *arr) {
     return imp_vload(arr->mem, safe_places(kc, places(kc, access, arr)), kc->lanes);
   }
   if (affine && is_zero(step)) return imp_splat(imp_load(arr->mem, base), kc->lanes);
-  if (affine && is_one(step) && kc->mask) return masked_neighbours(kc, arr, base);
+  if (affine && imp_is_i64(step, 1) && kc->mask) return masked_neighbours(kc, arr, base);
   if (affine && !kc->mask) return imp_strided(arr->mem, base, step, kc->lanes);
   return imp_vload(arr->mem, safe_places(kc, places(kc, access, arr)), kc->lanes);
 }
 
 static void add_store(KernCode *kc, const Arr *arr, const ImpExp *index,
                       const ImpExp *value, const ImpExp *step) {
-  if (step && is_one(step)) step = NULL;
+  if (step && imp_is_i64(step, 1)) step = NULL;
   add_stm(kc, (ImpStm){ .kind = IMP_STORE,
                         .u.store = { arr->mem, index, value, step, kc->mask } });
 }
@@ -100,7 +96,7 @@ void lane_store(KernCode *kc, const Access *access, const Arr *arr, const ImpExp
   bool own = arr->mem->lanes != 0;
   if (own && affine && is_zero(step))
     add_store(kc, arr, base, value, NULL);
-  else if (!own && affine && (is_one(step) || !kc->mask))
+  else if (!own && affine && (imp_is_i64(step, 1) || !kc->mask))
     add_store(kc, arr, base, value, step);
   else
     add_store(kc, arr, places(kc, access, arr), value, NULL);
@@ -137,7 +133,7 @@ static KernCode masked(KernCode *kc, const ImpExp *mask) {
 static void assign_results(KernCode *kc, const KernStm *stm, const KernBlock *block,
                            const ImpExp *mask) {
   for (int i = 0; i < stm->binder_count; i++) {
-    const Value *value = map_get(kc->values, stm->binders[i]);
+    const VarCopies *value = map_get(kc->values, stm->binders[i]);
     for (Copies c = copies_over(kc, value->set); copies_next(&c);)
       assign_copy(kc, value, lower_as(kc, block->results[i], value->vector), mask);
   }
@@ -180,7 +176,8 @@ void lane_while(KernCode *kc, const KernStm *stm) {
   Compiler *c = kc->k->lower->c;
   int count = stm->u.loop.param_count;
   const Var *going = stm->u.loop.params[stm->u.loop.which];
-  const Value **params = params_begin(kc, stm->u.loop.params, stm->u.loop.inits, count);
+  const VarCopies **params =
+      params_begin(kc, stm->u.loop.params, stm->u.loop.inits, count);
   const Var *mask =
       var_new(c, name_of(c->names, "mask"), type_scalar(PRIM_BOOL), kc->k->b->loc);
   const ImpExp *is = imp_vector_var(mask, kc->lanes);

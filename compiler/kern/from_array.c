@@ -158,12 +158,12 @@ void from_store(From *f, const View *to, Atom value) {
 
 // ---- overwriting
 
-typedef struct UseSearch {
+typedef struct FromSearch {
   CoreVisitor visitor;
   From *f;
   const Tensor *memory;
   bool found;
-} UseSearch;
+} FromSearch;
 
 static void search_body(CoreVisitor *v, const Body *body) { core_visit_body(v, body); }
 
@@ -173,18 +173,18 @@ static bool lies_in(From *f, const Tensor *memory, Atom a) {
 }
 
 static void search_atom(CoreVisitor *v, Atom a) {
-  UseSearch *s = v->state;
+  FromSearch *s = v->state;
   s->found = s->found || lies_in(s->f, s->memory, a);
 }
 
-static UseSearch use_search(From *f, const Tensor *memory) {
-  return (UseSearch){ .visitor = { .atom = search_atom, .body = search_body },
-                      .f = f,
-                      .memory = memory };
+static FromSearch use_search(From *f, const Tensor *memory) {
+  return (FromSearch){ .visitor = { .atom = search_atom, .body = search_body },
+                       .f = f,
+                       .memory = memory };
 }
 
 static bool used_after(From *f, const Tensor *memory, const Body *body, int position) {
-  UseSearch s = use_search(f, memory);
+  FromSearch s = use_search(f, memory);
   s.visitor.state = &s;
   for (int i = 0; i < body->result_count; i++)
     search_atom(&s.visitor, body->results[i]);
@@ -194,7 +194,7 @@ static bool used_after(From *f, const Tensor *memory, const Body *body, int posi
 }
 
 static bool mentions(From *f, const Tensor *memory, const Body *body) {
-  UseSearch s = use_search(f, memory);
+  FromSearch s = use_search(f, memory);
   s.visitor.state = &s;
   core_visit_body(&s.visitor, body);
   return s.found;

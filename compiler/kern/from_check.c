@@ -14,13 +14,13 @@ void from_check(From *f, const Term *condition, const char *const *parts,
 // ---- texts
 
 // A text with values in it, put together piece by piece; constants become part of the text.
-typedef struct CheckText {
+typedef struct FromText {
   Text *text;  // the part under construction
   Vec(const char *) parts;
   Vec(const Term *) values;
-} CheckText;
+} FromText;
 
-static void add_value(CheckText *t, const Term *value) {
+static void add_value(FromText *t, const Term *value) {
   if (value->kind == TERM_CONST) {
     text_printf(t->text, "%lld", (long long)value->u.constant.u.i);
     return;
@@ -30,7 +30,7 @@ static void add_value(CheckText *t, const Term *value) {
   t->text = text_new();
 }
 
-static void add_dim(CheckText *t, const DimIndex *dim) {
+static void add_dim(FromText *t, const DimIndex *dim) {
   const Term *start = term_atom(dim->start);
   add_value(t, start);
   if (!dim->is_slice) return;
@@ -42,8 +42,8 @@ static void add_dim(CheckText *t, const DimIndex *dim) {
   add_value(t, stride);
 }
 
-static CheckText bounds_text(const View *view, const DimIndex *dims) {
-  CheckText t = { .text = text_new() };
+static FromText bounds_text(const View *view, const DimIndex *dims) {
+  FromText t = { .text = text_new() };
   bool plain = view->rank == 1 && !dims[0].is_slice;
   text_add(t.text, plain ? "index " : "index [");
   for (int i = 0; i < view->rank; i++) {
@@ -89,7 +89,7 @@ void from_check_bounds(From *f, const View *view, const DimIndex *dims, Loc loc)
     inside = term_and(inside, fits);
   }
   if (term_is_bool(inside, true)) return;
-  CheckText t = bounds_text(view, dims);
+  FromText t = bounds_text(view, dims);
   from_check(f, inside, t.parts.at, t.values.at, t.values.count, loc);
 }
 
@@ -107,7 +107,7 @@ void from_note_size(From *f, const Stm *stm) {
     map_put(f->sizes, stm->binders[0], stm->binders[0]);
 }
 
-static void check_size(From *f, const Term *unless, Atom size, Loc loc) {
+static void check_count(From *f, const Term *unless, Atom size, Loc loc) {
   static const char *const parts[] = { "negative size ", "" };
   if (is_size(f, size)) return;
   const Term **values = from_scalars(1);
@@ -117,12 +117,12 @@ static void check_size(From *f, const Term *unless, Atom size, Loc loc) {
   if (!unless) map_put(f->sizes, size.u.var, size.u.var);
 }
 
-void from_check_size(From *f, Atom count, Loc loc) { check_size(f, NULL, count, loc); }
+void from_check_size(From *f, Atom count, Loc loc) { check_count(f, NULL, count, loc); }
 
 void from_check_space(From *f, const SegDim *dims, int count, Loc loc) {
   const Term *empty = NULL;
   for (int i = 0; i < count; i++) {
-    check_size(f, empty, dims[i].width, loc);
+    check_count(f, empty, dims[i].width, loc);
     const Term *none = term_at_most(term_atom(dims[i].width), term_i64(0));
     empty = empty ? term_or(empty, none) : none;
   }

@@ -9,10 +9,10 @@
 // beforehand, and none that is wanted for it is sure to hold what a loop has on the way.  It has
 // memory without dims (KERN_ROOM), which is given room for each value when that is there.
 
-typedef struct Place {
+typedef struct FromPlace {
   const View *view;    // a fixed place; or
   const Tensor *open;  // memory of a size that is found out
-} Place;
+} FromPlace;
 
 static bool finds_size(const Var *const *vars, int count, CoreType type) {
   for (int d = 0; d < type.rank; d++)
@@ -21,19 +21,19 @@ static bool finds_size(const Var *const *vars, int count, CoreType type) {
   return false;
 }
 
-static Place fixed_place(View view) {
-  return (Place){ .view = mem_copy(&view, sizeof view) };
+static FromPlace fixed_place(View view) {
+  return (FromPlace){ .view = mem_copy(&view, sizeof view) };
 }
 
-static Place open_place(From *f, const Var *var) {
+static FromPlace open_place(From *f, const Var *var) {
   Tensor *t = new_node(Tensor, .name = var->name, .id = f->c->next_id++,
                        .elem = var->type.elem, .space = TENSOR_OWN, .open = true);
   kern_add(f->b, (KernStm){ .kind = KERN_ALLOC, .u.tensor = t });
   map_put(f->owned, t, t);
-  return (Place){ .open = t };
+  return (FromPlace){ .open = t };
 }
 
-static const Tensor *memory_of(const Place *place) {
+static const Tensor *memory_of(const FromPlace *place) {
   if (place->open) return place->open;
   return place->view && place->view->tensor ? tensor_root(place->view->tensor) : NULL;
 }
@@ -48,7 +48,7 @@ static View shaped(From *f, const Tensor *open, const Term *const *shape, int ra
   return view_of(alias);
 }
 
-static void put(From *f, const Place *place, const View *value) {
+static void put(From *f, const FromPlace *place, const View *value) {
   if (place->view) {
     from_copy(f, place->view, value);
     return;
@@ -66,7 +66,7 @@ static const View *set_apart(From *f, const View *value) {
 }
 
 // Does the value lie where another one goes, or where it would be moved onto itself?
-static bool in_the_way(const Place *places, int count, int i, const View *value) {
+static bool in_the_way(const FromPlace *places, int count, int i, const View *value) {
   if (!value->tensor) return false;
   for (int j = 0; j < count; j++)
     if ((j != i || places[j].open) && memory_of(&places[j]) == tensor_root(value->tensor))
@@ -75,7 +75,7 @@ static bool in_the_way(const Place *places, int count, int i, const View *value)
 }
 
 // Moves values to their places, as if all at once; NULL: none there.
-static void put_all(From *f, const Place *places, const View **values, int count) {
+static void put_all(From *f, const FromPlace *places, const View **values, int count) {
   for (int i = 0; i < count; i++)
     if (values[i] && in_the_way(places, count, i, values[i]))
       values[i] = set_apart(f, values[i]);
@@ -83,7 +83,7 @@ static void put_all(From *f, const Place *places, const View **values, int count
     if (values[i]) put(f, &places[i], values[i]);
 }
 
-static void bind_place(From *f, const Var *var, const Place *place) {
+static void bind_place(From *f, const Var *var, const FromPlace *place) {
   from_bind(f, var,
             place->view ? *place->view
                         : shaped(f, place->open, from_shape(var->type), var->type.rank));
@@ -109,7 +109,7 @@ static const Term *const *scalar_terms(const Var *const *vars, const Term *const
 // ---- if
 
 // Has another result of the statement this memory?  Two must not share one place.
-static bool is_taken(const Place *places, int count, const Tensor *memory) {
+static bool is_taken(const FromPlace *places, int count, const Tensor *memory) {
   for (int i = 0; i < count; i++)
     if (memory_of(&places[i]) == memory) return true;
   return false;
@@ -117,20 +117,20 @@ static bool is_taken(const Place *places, int count, const Tensor *memory) {
 
 // A place for an array result of a branch: memory of the enclosing body that dies here is used
 // again, so that `if c then xs with [i] = v else xs` copies nothing.
-static Place branch_place(From *f, const Stm *stm, int i, const Body *body, int position,
-                          const Place *before) {
+static FromPlace branch_place(From *f, const Stm *stm, int i, const Body *body,
+                              int position, const FromPlace *before) {
   const Var *binder = stm->binders[i];
   if (finds_size(stm->binders, stm->binder_count, binder->type))
     return open_place(f, binder);
   const View *wanted = map_get(f->wanted, binder);
-  if (wanted) return (Place){ .view = wanted };
+  if (wanted) return (FromPlace){ .view = wanted };
   const Body *branches[] = { stm->exp->u.cond.then_body, stm->exp->u.cond.else_body };
   for (int side = 0; side < 2; side++) {
     Atom result = branches[side]->results[i];
     if (result.kind != ATOM_VAR || !map_has(f->views, result.u.var)) continue;
     if (!from_may_overwrite(f, result, body, position)) continue;
     if (!is_taken(before, i, tensor_root(from_view(f, result)->tensor)))
-      return (Place){ .view = from_view(f, result) };
+      return (FromPlace){ .view = from_view(f, result) };
   }
   return fixed_place(from_alloc(f, binder->name, binder->type));
 }
@@ -147,14 +147,14 @@ static void inherit_owned(From *outer, From *inner, const Body *branch, const Bo
   }
 }
 
-typedef struct If {
+typedef struct FromIf {
   const Stm *stm;
   const Body *outer;
   int position;
-  const Place *places;
-} If;
+  const FromPlace *places;
+} FromIf;
 
-static const KernBlock *branch(From *f, const If *info, const Body *body) {
+static const KernBlock *branch(From *f, const FromIf *info, const Body *body) {
   KernBuilder b;
   From inner = from_inner(f, &b);
   const Body *branches[] = { info->stm->exp->u.cond.then_body,
@@ -208,11 +208,11 @@ static void add_if(From *f, const Term *condition, const KernBlock *const blocks
 void from_if(From *f, const Stm *stm, const Body *body, int position) {
   const Exp *exp = stm->exp;
   int count = stm->binder_count, kept;
-  Place *places = new_array(Place, count + 1);
+  FromPlace *places = new_array(FromPlace, count + 1);
   for (int i = 0; i < count; i++)
     if (stm->binders[i]->type.rank > 0)
       places[i] = branch_place(f, stm, i, body, position, places);
-  If info = { stm, body, position, places };
+  FromIf info = { stm, body, position, places };
   const KernBlock *blocks[2] = { branch(f, &info, exp->u.cond.then_body),
                                  branch(f, &info, exp->u.cond.else_body) };
   const Var *const *binders = scalar_vars(stm->binders, count, &kept);
@@ -231,24 +231,25 @@ static bool is_all_of_memory(const View *view) {
 
 // Where a parameter lies: where its last value is wanted; where its first value is if nothing else
 // needs that; else in memory of its own.
-static Place param_place(From *f, const Stm *stm, int i, const Body *body, int position) {
+static FromPlace param_place(From *f, const Stm *stm, int i, const Body *body,
+                             int position) {
   const Exp *exp = stm->exp;
   const Var *param = exp->u.loop.params[i];
   if (finds_size(exp->u.loop.params, exp->u.loop.param_count, param->type))
     return open_place(f, param);
   const View *wanted = map_get(f->wanted, stm->binders[i]);
-  if (wanted) return (Place){ .view = wanted };
+  if (wanted) return (FromPlace){ .view = wanted };
   const View *init = from_view(f, exp->u.loop.inits[i]);
   if (is_all_of_memory(init) && from_loop_takes(f, exp, i, body, position))
-    return (Place){ .view = init };
+    return (FromPlace){ .view = init };
   return fixed_place(from_alloc(f, param->name, param->type));
 }
 
 // Array parameters in memory, holding the initial values.
-static const Place *param_places(From *f, const Stm *stm, const Body *body,
-                                 int position) {
+static const FromPlace *param_places(From *f, const Stm *stm, const Body *body,
+                                     int position) {
   const Exp *exp = stm->exp;
-  Place *places = new_array(Place, exp->u.loop.param_count + 1);
+  FromPlace *places = new_array(FromPlace, exp->u.loop.param_count + 1);
   for (int i = 0; i < exp->u.loop.param_count; i++) {
     if (exp->u.loop.params[i]->type.rank == 0) continue;
     places[i] = param_place(f, stm, i, body, position);
@@ -264,7 +265,8 @@ static bool same_shape(const View *a, const View *b) {
 }
 
 // The body in `inner`, whose array results become the parameters; returns its scalar results.
-static const Term *const *loop_body(From *inner, const Exp *exp, const Place *places) {
+static const Term *const *loop_body(From *inner, const Exp *exp,
+                                    const FromPlace *places) {
   int count = exp->u.loop.param_count;
   for (int i = 0; i < count; i++) {
     const Tensor *memory = memory_of(&places[i]);
@@ -290,7 +292,7 @@ static const Term *const *init_terms(const Exp *exp) {
   return inits;
 }
 
-static void for_loop(From *f, const Stm *stm, const Place *places) {
+static void for_loop(From *f, const Stm *stm, const FromPlace *places) {
   const Exp *exp = stm->exp;
   FromLoop loop;
   int kept;
@@ -304,7 +306,7 @@ static void for_loop(From *f, const Stm *stm, const Place *places) {
   from_close(&loop, f, next, kept, binders, kept);
 }
 
-static void while_loop(From *f, const Stm *stm, const Place *places) {
+static void while_loop(From *f, const Stm *stm, const FromPlace *places) {
   const Exp *exp = stm->exp;
   KernBuilder b;
   From inner = from_inner(f, &b);
@@ -323,7 +325,7 @@ static void while_loop(From *f, const Stm *stm, const Place *places) {
 }
 
 void from_loop(From *f, const Stm *stm, const Body *body, int position) {
-  const Place *places = param_places(f, stm, body, position);
+  const FromPlace *places = param_places(f, stm, body, position);
   if (stm->exp->u.loop.form == CORE_FOR)
     for_loop(f, stm, places);
   else

@@ -124,13 +124,13 @@ static const Tensor **seg_outs(Compiler *c, KernHost host, const Stm *stm,
 }
 
 // The outermost MAP axes make up the grid.
-static const KernBlock *bind_grid(const KernBlock *block) {
+static const KernBlock *put_on_grid(const KernBlock *block) {
   if (block->count != 1 || block->stms[0].kind != KERN_AXIS) return block;
   const Axis *from = block->stms[0].u.axis;
   if (from->role != AXIS_MAP) return block;
   Axis *axis = mem_copy(from, sizeof *from);
   axis->bind = BIND_GRID;
-  axis->body = bind_grid(from->body);
+  axis->body = put_on_grid(from->body);
   KernStm *stm = new_array(KernStm, 1);
   *stm = block->stms[0];
   stm->u.axis = axis;
@@ -165,7 +165,7 @@ KernSeg kern_from_seg(Compiler *c, KernHost host, const Stm *stm, CopyNotes *cop
   bind_free(&f, host, stm->exp);
   from_seg(&f, seg, views, NULL);
   Kern kern = { name_of(c->names, kern_names[seg->kind]), stm->loc,
-                bind_grid(kern_block(&b, NULL, 0)) };
+                put_on_grid(kern_block(&b, NULL, 0)) };
   out.kern = kern_name_axes(c, &kern);
   return out;
 }

@@ -73,7 +73,7 @@ static const Var *fresh_like(From *f, const RedOp *op, int i, const char *name) 
                  type_scalar(op->op.params[i]->type.elem), f->b->loc);
 }
 
-static const Var **fresh_values(From *f, const SegOp *seg, int reds, const char *name) {
+static const Var **value_vars(From *f, const SegOp *seg, int reds, const char *name) {
   const Var **vars = new_array(const Var *, reds + 1);
   for (int o = 0, next = 0; o < seg->op_count; o++)
     for (int i = 0; i < seg->ops[o].count; i++)
@@ -106,7 +106,7 @@ static void reduce_row(From *f, const SegCode *s) {
     ops[i] = from_op(f, &seg->ops[i]);
   loop.axis.ops = ops;
   loop.axis.op_count = seg->op_count;
-  const Var **values = fresh_values(f, seg, s->reds, scans ? "sum" : "total");
+  const Var **values = value_vars(f, seg, s->reds, scans ? "sum" : "total");
   if (!scans) {
     from_close(&loop, f, scalars, s->reds, values, s->reds);
     store_at(f, s, values, seg->dim_count - 1);

@@ -35,15 +35,15 @@ void from_bind_elements(From *f, const Lambda *fn, const Atom *arrays, int count
 
 // ---- map, redomap, scanomap
 
-typedef struct SoacCode {
+typedef struct FromSoac {
   const Stm *stm;
   const Soac *soac;
   int reds;           // results of the function that are reduced or scanned
   const View **outs;  // an array per result that becomes one
-} SoacCode;
+} FromSoac;
 
-static SoacCode soac_code(From *f, const Stm *stm) {
-  SoacCode s = { .stm = stm, .soac = &stm->exp->u.soac };
+static FromSoac soac_code(From *f, const Stm *stm) {
+  FromSoac s = { .stm = stm, .soac = &stm->exp->u.soac };
   s.reds = soac_red_count(s.soac);
   s.outs = from_places(stm->binder_count);
   for (int i = stm->exp->kind == EXP_REDOMAP ? s.reds : 0; i < stm->binder_count; i++) {
@@ -54,7 +54,7 @@ static SoacCode soac_code(From *f, const Stm *stm) {
 }
 
 // The function on element `at`; results that become arrays are stored.
-static void apply_function(From *f, const SoacCode *s, const Term *at,
+static void apply_function(From *f, const FromSoac *s, const Term *at,
                            const Term **scalars, const View **made) {
   const Lambda *fn = &s->soac->fn;
   int count = fn->body->result_count;
@@ -69,7 +69,7 @@ static void apply_function(From *f, const SoacCode *s, const Term *at,
     if (to[i].rank == 0) from_store_scalar(f, &to[i], scalars[i]);
 }
 
-static void bind_outs(From *f, const SoacCode *s) {
+static void bind_outs(From *f, const FromSoac *s) {
   for (int i = 0; i < s->stm->binder_count; i++)
     if (s->outs[i]) from_bind(f, s->stm->binders[i], *s->outs[i]);
 }
@@ -82,7 +82,7 @@ static const KernOp *all_ops(From *f, const Soac *soac) {
 }
 
 // What a scan has at each point is stored there.
-static void store_sums(FromLoop *loop, const SoacCode *s) {
+static void store_sums(FromLoop *loop, const FromSoac *s) {
   const Var **sums = new_array(const Var *, s->reds + 1);
   KernBuilder after = kern_builder(loop->inner.c, s->stm->loc);
   for (int i = 0; i < s->reds; i++) {
@@ -96,7 +96,7 @@ static void store_sums(FromLoop *loop, const SoacCode *s) {
   loop->axis.after = kern_block(&after, NULL, 0);
 }
 
-static void on_scalars(From *f, SoacCode *s) {
+static void on_scalars(From *f, FromSoac *s) {
   static const AxisRole roles[] = { AXIS_MAP, AXIS_REDUCE, AXIS_SCAN };
   int kind = s->soac->op_count == 0 ? 0 : s->stm->exp->kind == EXP_REDOMAP ? 1 : 2;
   int count = s->soac->fn.body->result_count;
@@ -112,13 +112,13 @@ static void on_scalars(From *f, SoacCode *s) {
 
 // ---- operators on arrays: accumulators in memory, one element after the other
 
-typedef struct Accumulator {
+typedef struct FromAcc {
   const Var **vars;     // scalars: parameters of the loop
   const View **places;  // arrays
-} Accumulator;
+} FromAcc;
 
-static Accumulator new_accumulators(From *f, const SoacCode *s, Axis *axis) {
-  Accumulator acc = { new_array(const Var *, s->reds + 1), from_places(s->reds) };
+static FromAcc new_accumulators(From *f, const FromSoac *s, Axis *axis) {
+  FromAcc acc = { new_array(const Var *, s->reds + 1), from_places(s->reds) };
   const Var **params = new_array(const Var *, s->reds + 1);
   const Term **inits = from_scalars(s->reds);
   for (int o = 0, next = 0; o < s->soac->op_count; o++)
@@ -149,7 +149,7 @@ static void bind_operand(From *f, const Var *param, const Term *scalar,
 }
 
 // acc = op acc value, from result number `first` on; the next scalars go to `next`.
-static void combine(From *f, const RedOp *op, const Accumulator *acc, int first,
+static void combine(From *f, const RedOp *op, const FromAcc *acc, int first,
                     const Term *const *scalars, const View *const *made,
                     const Term **next) {
   const View **results = from_places(op->count);
@@ -163,7 +163,7 @@ static void combine(From *f, const RedOp *op, const Accumulator *acc, int first,
     if (acc->places[first + i]) from_copy(f, acc->places[first + i], results[i]);
 }
 
-static void store_scanned(From *f, const SoacCode *s, const Accumulator *acc,
+static void store_scanned(From *f, const FromSoac *s, const FromAcc *acc,
                           const Term *const *next, const Term *at) {
   for (int i = 0; i < s->reds; i++) {
     View to = view_at(s->outs[i], at);
@@ -174,7 +174,7 @@ static void store_scanned(From *f, const SoacCode *s, const Accumulator *acc,
   }
 }
 
-static void on_arrays(From *f, SoacCode *s) {
+static void on_arrays(From *f, FromSoac *s) {
   int count = s->soac->fn.body->result_count, kept = 0;
   bool scans = s->stm->exp->kind == EXP_SCANOMAP;
   const Term **scalars = from_scalars(count), **next = from_scalars(s->reds);
@@ -182,7 +182,7 @@ static void on_arrays(From *f, SoacCode *s) {
   const View **made = from_places(count);
   const Var **binders = new_array(const Var *, s->reds + 1);
   Axis axis = { 0 };
-  Accumulator acc = new_accumulators(f, s, &axis);
+  FromAcc acc = new_accumulators(f, s, &axis);
   FromLoop loop;
   from_open(&loop, f, AXIS_LOOP, "i", term_atom(s->soac->width));
   loop.axis.params = axis.params;
@@ -203,7 +203,7 @@ static void on_arrays(From *f, SoacCode *s) {
 }
 
 void from_soac(From *f, const Stm *stm) {
-  SoacCode s = soac_code(f, stm);
+  FromSoac s = soac_code(f, stm);
   // A replicate of negative size may have become a SOAC without inputs.
   if (s.soac->array_count == 0) from_check_size(f, s.soac->width, stm->loc);
   if (from_scalar_ops(s.soac->ops, s.soac->op_count))

@@ -193,6 +193,7 @@ void kern_load_var(KernBuilder *b, const Var *binder, Access from);
 void kern_store(KernBuilder *b, Access to, const Term *value);
 void kern_axis(KernBuilder *b, Axis axis, const Var *const *binders, int count);
 int kern_sum_count(const Axis *axis);  // values that its operators combine
+bool kern_commutes(const Axis *axis);  // all of its operators
 const Tensor *tensor_new(Compiler *c, const char *name, PrimType elem,
                          const Term *const *dims, int rank, TensorSpace space);
 const Tensor *tensor_root(const Tensor *t);  // whose memory it is

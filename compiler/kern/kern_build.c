@@ -75,6 +75,12 @@ int tensor_unit_dim(const Tensor *t) {
   return t->order ? t->order[t->rank - 1] : t->rank - 1;
 }
 
+bool kern_commutes(const Axis *axis) {
+  for (int i = 0; i < axis->op_count; i++)
+    if (!axis->ops[i].commutative) return false;
+  return true;
+}
+
 int kern_sum_count(const Axis *axis) {
   int count = 0;
   for (int i = 0; i < axis->op_count; i++)

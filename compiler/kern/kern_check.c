@@ -2,21 +2,21 @@
 #include "base/map.h"
 #include "kern/kern.h"
 
-typedef struct Check {
+typedef struct KernCheck {
   Compiler *c;
   const Kern *kern;
   Map *bound;    // Var -> itself, ever
   Map *visible;  // Var or Tensor that may be used here; a child per block
   Loc loc;
-} Check;
+} KernCheck;
 
-static void fail(Check *s, const char *what, const char *name) {
+static void fail(KernCheck *s, const char *what, const char *name) {
   Text *t = text_new();
   kern_print(t, s->kern);
   bug(s->c, s->loc, "%s: %s\n%s", what, name, text_str(t));
 }
 
-static void demand(Check *s, bool condition, const char *what, const char *name) {
+static void demand(KernCheck *s, bool condition, const char *what, const char *name) {
   if (!condition) fail(s, what, name);
 }
 
@@ -24,16 +24,16 @@ static void demand(Check *s, bool condition, const char *what, const char *name)
 
 // Free variables of the kernel are the host's: those that no statement of it binds.
 static void use_var(void *state, const Var *var) {
-  Check *s = state;
+  KernCheck *s = state;
   if (map_has(s->visible, var)) return;
   demand(s, !map_has(s->bound, var), "used outside of its block", var->name);
 }
 
-static void check_type(Check *s, const Term *t) {
+static void check_term_type(KernCheck *s, const Term *t) {
   const Term *operands[3];
   int count = term_operands(t, operands);
   for (int i = 0; i < count; i++)
-    check_type(s, operands[i]);
+    check_term_type(s, operands[i]);
   if (t->kind != TERM_OP) return;
   for (int i = 0; i < count; i++) {
     bool exponent = t->u.op.op == OP_LDEXP && i == 1;
@@ -42,27 +42,27 @@ static void check_type(Check *s, const Term *t) {
   }
 }
 
-static void use_term(Check *s, const Term *t, const PrimType *type) {
+static void use_term(KernCheck *s, const Term *t, const PrimType *type) {
   demand(s, t != NULL, "missing term", "");
   if (type)
     demand(s, t->type == *type, "term of the wrong type", prim_type_name(t->type));
-  check_type(s, t);
+  check_term_type(s, t);
   term_each_var(t, use_var, s);
 }
 
-static void use_i64(Check *s, const Term *t) {
+static void use_i64(KernCheck *s, const Term *t) {
   PrimType type = PRIM_I64;
   use_term(s, t, &type);
 }
 
-static void use_tensor(Check *s, const Tensor *t) {
+static void use_tensor(KernCheck *s, const Tensor *t) {
   const Tensor *root = tensor_root(t);
   demand(s, t->elem == root->elem, "view of other elements", t->name);
   if (root->space == TENSOR_GLOBAL) return;
   demand(s, map_has(s->visible, root), "tensor outside of its block", t->name);
 }
 
-static void use_access(Check *s, const Access *access, int indices) {
+static void use_access(KernCheck *s, const Access *access, int indices) {
   use_tensor(s, access->tensor);
   for (int i = 0; i < indices; i++)
     use_i64(s, access->index[i]);
@@ -70,23 +70,23 @@ static void use_access(Check *s, const Access *access, int indices) {
 
 // ---- binders
 
-static void bind_var(Check *s, const Var *var) {
+static void bind_var(KernCheck *s, const Var *var) {
   demand(s, !map_has(s->bound, var), "bound twice", var->name);
   demand(s, var->type.rank == 0, "no scalar", var->name);
   map_put(s->bound, var, var);
   map_put(s->visible, var, var);
 }
 
-static void bind_vars(Check *s, const Var *const *vars, int count) {
+static void bind_vars(KernCheck *s, const Var *const *vars, int count) {
   for (int i = 0; i < count; i++)
     bind_var(s, vars[i]);
 }
 
 // ---- blocks
 
-static void check_stms(Check *s, const KernBlock *block);
+static void check_stms(KernCheck *s, const KernBlock *block);
 
-static void check_results(Check *s, const KernBlock *block, const Var *const *like,
+static void check_results(KernCheck *s, const KernBlock *block, const Var *const *like,
                           int count) {
   demand(s, block->result_count == count, "wrong number of results", "block");
   for (int i = 0; i < count; i++)
@@ -94,7 +94,7 @@ static void check_results(Check *s, const KernBlock *block, const Var *const *li
 }
 
 // A block with binders of its own; `like` gives the types of its results.
-static void check_block(Check *s, const KernBlock *block, const Var *const *binders,
+static void check_block(KernCheck *s, const KernBlock *block, const Var *const *binders,
                         int binder_count, const Var *const *like, int count) {
   Map *outer = s->visible;
   s->visible = map_new(outer);
@@ -104,7 +104,7 @@ static void check_block(Check *s, const KernBlock *block, const Var *const *bind
   s->visible = outer;
 }
 
-static void check_op(Check *s, const KernOp *op) {
+static void check_op(KernCheck *s, const KernOp *op) {
   for (int i = 0; i < op->count; i++)
     use_term(s, op->neutral[i], &op->params[i]->type.elem);
   check_block(s, op->block, op->params, 2 * op->count, op->params, op->count);
@@ -119,12 +119,13 @@ static const Var *const *op_params(const Axis *axis) {
   return out;
 }
 
-static void check_inits(Check *s, const Axis *axis, const Var *const *like, int count) {
+static void check_inits(KernCheck *s, const Axis *axis, const Var *const *like,
+                        int count) {
   for (int i = 0; axis->inits && i < count; i++)
     use_term(s, axis->inits[i], &like[i]->type.elem);
 }
 
-static void check_hist_results(Check *s, const Axis *axis) {
+static void check_hist_results(KernCheck *s, const Axis *axis) {
   int next = axis->hist_count;
   for (int h = 0; h < axis->hist_count; h++) {
     const KernHist *hist = &axis->hists[h];
@@ -135,7 +136,7 @@ static void check_hist_results(Check *s, const Axis *axis) {
   demand(s, next == axis->body->result_count, "wrong number of results", "hist");
 }
 
-static void check_hists(Check *s, const Axis *axis) {
+static void check_hists(KernCheck *s, const Axis *axis) {
   for (int h = 0; h < axis->hist_count; h++) {
     const KernHist *hist = &axis->hists[h];
     use_i64(s, hist->width);
@@ -146,7 +147,7 @@ static void check_hists(Check *s, const Axis *axis) {
 }
 
 // The body and, of a scan, what comes after it, in one scope.
-static void check_axis_body(Check *s, const Axis *axis, const Var *const *like,
+static void check_axis_body(KernCheck *s, const Axis *axis, const Var *const *like,
                             int count) {
   Map *outer = s->visible;
   s->visible = map_new(outer);
@@ -164,7 +165,7 @@ static void check_axis_body(Check *s, const Axis *axis, const Var *const *like,
   s->visible = outer;
 }
 
-static void check_axis(Check *s, const KernStm *stm) {
+static void check_axis(KernCheck *s, const KernStm *stm) {
   const Axis *axis = stm->u.axis;
   bool loops = axis->role == AXIS_LOOP;
   int count = loops ? axis->param_count : kern_sum_count(axis);
@@ -187,28 +188,28 @@ static void check_axis(Check *s, const KernStm *stm) {
          "wrong number of binders", axis->name);
 }
 
-static void check_if(Check *s, const KernStm *stm) {
+static void check_if(KernCheck *s, const KernStm *stm) {
   PrimType type = PRIM_BOOL;
   use_term(s, stm->u.cond.condition, &type);
   check_block(s, stm->u.cond.then_block, NULL, 0, stm->binders, stm->binder_count);
   check_block(s, stm->u.cond.else_block, NULL, 0, stm->binders, stm->binder_count);
 }
 
-static void check_while(Check *s, const KernStm *stm) {
+static void check_while(KernCheck *s, const KernStm *stm) {
   int count = stm->u.loop.param_count;
   for (int i = 0; i < count; i++)
     use_term(s, stm->u.loop.inits[i], &stm->u.loop.params[i]->type.elem);
   check_block(s, stm->u.loop.body, stm->u.loop.params, count, stm->u.loop.params, count);
 }
 
-static void check_alloc(Check *s, const Tensor *t) {
+static void check_alloc(KernCheck *s, const Tensor *t) {
   demand(s, t->space != TENSOR_GLOBAL && !t->of, "not of the kernel's own", t->name);
   for (int i = 0; i < t->rank; i++)
     use_i64(s, t->dims[i]);
   map_put(s->visible, t, t);
 }
 
-static void check_stm(Check *s, const KernStm *stm) {
+static void check_stm(KernCheck *s, const KernStm *stm) {
   PrimType truth = PRIM_BOOL;
   switch (stm->kind) {
   case KERN_LET: use_term(s, stm->u.term, &stm->binders[0]->type.elem); break;
@@ -241,7 +242,7 @@ static void check_stm(Check *s, const KernStm *stm) {
   }
 }
 
-static void check_stms(Check *s, const KernBlock *block) {
+static void check_stms(KernCheck *s, const KernBlock *block) {
   for (int i = 0; i < block->count; i++) {
     s->loc = block->stms[i].loc;
     check_stm(s, &block->stms[i]);
@@ -250,10 +251,10 @@ static void check_stms(Check *s, const KernBlock *block) {
 }
 
 void kern_check(Compiler *c, const Kern *kern) {
-  Check s = { .c = c,
-              .kern = kern,
-              .bound = map_new(NULL),
-              .visible = map_new(NULL),
-              .loc = kern->loc };
+  KernCheck s = { .c = c,
+                  .kern = kern,
+                  .bound = map_new(NULL),
+                  .visible = map_new(NULL),
+                  .loc = kern->loc };
   check_stms(&s, kern->body);
 }

@@ -321,13 +321,13 @@ double kern_axis_cost(const Kern *kern, const CostGuess *guess, Name axis) {
 
 // ---- loops that the device's compiler vectorises
 
-typedef struct Plain {
+typedef struct PlainCost {
   Cost cost;
   bool plain;
-} Plain;
+} PlainCost;
 
 static void plain_term(KernVisitor *v, const Term *t) {
-  Plain *p = v->state;
+  PlainCost *p = v->state;
   const Term *operands[3];
   int count = term_operands(t, operands);
   if (t->kind == TERM_OP && (op_cost(t->u.op.op, t->u.op.operands) == COST_LIBRARY ||
@@ -339,14 +339,14 @@ static void plain_term(KernVisitor *v, const Term *t) {
 }
 
 static void plain_access(KernVisitor *v, Access access, bool stores) {
-  Plain *p = v->state;
+  PlainCost *p = v->state;
   AxisSet set = access_set(&p->cost, &access);
   if (over_lanes(&p->cost, set) && !is_vector_access(&p->cost, &access)) p->plain = false;
   if (stores && !over_lanes(&p->cost, set)) p->plain = false;
 }
 
 static void plain_stm(KernVisitor *v, const KernStm *stm) {
-  Plain *p = v->state;
+  PlainCost *p = v->state;
   if (stm->kind != KERN_LET && stm->kind != KERN_LOAD && stm->kind != KERN_STORE)
     p->plain = false;
 }
@@ -372,7 +372,7 @@ bool kern_vectorises_itself(const KernStm *stm) {
   axis->width = term_i64(16);
   KernStm lanes = *stm;
   lanes.u.axis = axis;
-  Plain p = { .cost = { .vary = vary_stm(&lanes), .lanes = 16 }, .plain = true };
+  PlainCost p = { .cost = { .vary = vary_stm(&lanes), .lanes = 16 }, .plain = true };
   if (vary_refuses(p.cost.vary)) return false;
   KernVisitor v = {
     .stm = plain_stm, .term = plain_term, .access = plain_access, .state = &p

@@ -60,8 +60,8 @@ static void print_braces(Text *t, const KernBlock *block) {
   line(t, "}");
 }
 
-static void print_params(Text *t, const Var *const *params, const Term *const *inits,
-                         int count) {
+static void print_loop_params(Text *t, const Var *const *params, const Term *const *inits,
+                              int count) {
   text_add(t, "(");
   for (int i = 0; i < count; i++) {
     if (i) text_add(t, ", ");
@@ -129,7 +129,7 @@ static void print_axis(Text *t, const Axis *axis) {
   term_print(t, axis->width);
   text_printf(t, " %s%s ", bind_names[axis->bind], role_names[axis->role]);
   if (axis->role == AXIS_LOOP)
-    print_params(t, axis->params, axis->inits, axis->param_count);
+    print_loop_params(t, axis->params, axis->inits, axis->param_count);
   print_braces(t, axis->body);
   text_indent(t, 2);
   if (axis->after) {
@@ -175,7 +175,7 @@ static void print_while(Text *t, const KernStm *stm) {
   text_add(t, "while ");
   core_print_atom(t, atom_var(stm->u.loop.params[stm->u.loop.which]));
   text_add(t, " ");
-  print_params(t, stm->u.loop.params, stm->u.loop.inits, stm->u.loop.param_count);
+  print_loop_params(t, stm->u.loop.params, stm->u.loop.inits, stm->u.loop.param_count);
   print_braces(t, stm->u.loop.body);
 }
 

@@ -317,17 +317,17 @@ static void see_block(Vary *v, const KernBlock *block) {
 
 // ---- what has no lockstep code
 
-typedef struct Judge {
+typedef struct Lockstep {
   KernVisitor visitor;
   Vary *v;
   AxisSet regs;
-} Judge;
+} Lockstep;
 
-static void judge_control(Judge *j, AxisSet set) {
+static void judge_control(Lockstep *j, AxisSet set) {
   if (set & j->regs) refuse(j->v, "control that differs from register to register");
 }
 
-static void judge_store(Judge *j, const KernStm *stm) {
+static void judge_store(Lockstep *j, const KernStm *stm) {
   Vary *v = j->v;
   if (known(v, tensor_root(stm->u.store.to.tensor))) return;
   AxisSet value = vary_term(v, stm->u.store.value),
@@ -335,13 +335,13 @@ static void judge_store(Judge *j, const KernStm *stm) {
   if (value & ~index) refuse(v, "a store to one place from several points");
 }
 
-static void judge_alloc(Judge *j, const KernStm *stm) {
+static void judge_alloc(Lockstep *j, const KernStm *stm) {
   const Tensor *t = stm->u.tensor;
   if (t->open || terms_set(j->v, t->dims, t->rank))
     refuse(j->v, "an array whose size differs from point to point");
 }
 
-static void judge_axis(Judge *j, const Axis *axis) {
+static void judge_axis(Lockstep *j, const Axis *axis) {
   Vary *v = j->v;
   judge_control(j, vary_term(v, axis->width));
   if (axis->role == AXIS_HIST) refuse(v, "a histogram");
@@ -354,7 +354,7 @@ static void judge_axis(Judge *j, const Axis *axis) {
 }
 
 static void judge_stm(KernVisitor *visitor, const KernStm *stm) {
-  Judge *j = visitor->state;
+  Lockstep *j = visitor->state;
   switch (stm->kind) {
   case KERN_STORE: judge_store(j, stm); return;
   case KERN_ALLOC: judge_alloc(j, stm); return;
@@ -386,7 +386,7 @@ Vary *vary_stm(const KernStm *stm) {
     v->changed = false;
     see_stm(v, stm);
   }
-  Judge j = { .visitor = { .stm = judge_stm }, .v = v, .regs = reg_bits(v) };
+  Lockstep j = { .visitor = { .stm = judge_stm }, .v = v, .regs = reg_bits(v) };
   j.visitor.state = &j;
   kern_visit_stm(&j.visitor, stm);
   return v;

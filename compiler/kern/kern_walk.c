@@ -254,13 +254,13 @@ KernStm kern_map_stm(KernMapper *m, const KernStm *from) {
 
 // ---- copying
 
-typedef struct Renaming {
+typedef struct KernRenaming {
   Map *terms;    // Var -> const Term *
   Map *tensors;  // Tensor -> Tensor
-} Renaming;
+} KernRenaming;
 
 static const Term *renamed_var(void *state, const Var *var) {
-  Renaming *r = state;
+  KernRenaming *r = state;
   return map_get(r->terms, var);
 }
 
@@ -269,7 +269,7 @@ static const Term *rename_term(KernMapper *m, const Term *term) {
 }
 
 static const Var *rename_binder(KernMapper *m, const Var *var) {
-  Renaming *r = m->state;
+  KernRenaming *r = m->state;
   const Var *copy = var_like(m->c, var);
   map_put(r->terms, var, term_var(copy));
   return copy;
@@ -286,7 +286,7 @@ static bool dims_change(KernMapper *m, const Tensor *t, const Term **dims) {
 
 // A tensor of the block itself gets a copy where it is made; views of one follow it.
 static const Tensor *rename_tensor(KernMapper *m, const Tensor *t) {
-  Renaming *r = m->state;
+  KernRenaming *r = m->state;
   const Tensor *known = map_get(r->tensors, t);
   if (known) return known;
   const Tensor *of = t->of ? rename_tensor(m, t->of) : NULL;
@@ -302,7 +302,7 @@ static const Tensor *rename_tensor(KernMapper *m, const Tensor *t) {
 }
 
 static void fresh_tensor(KernMapper *m, const Tensor *t) {
-  Renaming *r = m->state;
+  KernRenaming *r = m->state;
   const Term **dims = new_array(const Term *, t->rank + 1);
   dims_change(m, t, dims);
   Tensor *copy = mem_copy(t, sizeof *t);
@@ -323,7 +323,7 @@ static const KernBlock *rename_block(KernMapper *m, const KernBlock *block) {
 }
 
 const KernBlock *kern_rename(Compiler *c, const Map *replace, const KernBlock *block) {
-  Renaming r = { map_new(replace), map_new(NULL) };
+  KernRenaming r = { map_new(replace), map_new(NULL) };
   KernMapper m = { .c = c,
                    .term = rename_term,
                    .tensor = rename_tensor,

@@ -87,12 +87,6 @@ static const Axis *axis_before(const Kern *kern, const Axis *last) {
 
 // ---- rows
 
-static bool all_commute(const Axis *axis) {
-  for (int i = 0; i < axis->op_count; i++)
-    if (!axis->ops[i].commutative) return false;
-  return true;
-}
-
 // Partial results in LANES x chains accumulators: lane l takes every LANES-th element.
 static void interleaved(Recipe *r, Name k, int chains) {
   recipe_split(r, k, LANES, SPLIT_PEEL);
@@ -128,7 +122,7 @@ static void row_in_lanes(Recipe *r, const Axis *axis) {
     recipe_bind(r, axis->name, BIND_LANE);
     return;
   case AXIS_REDUCE:
-    if (all_commute(axis))
+    if (kern_commutes(axis))
       interleaved(r, axis->name, chains_of(axis));
     else
       in_pieces(r, axis->name);
@@ -282,12 +276,12 @@ static Candidates others(const Candidates *all, const Candidate *best) {
   return out;
 }
 
-static const KernPlan *choose(const Candidates *all) {
+static const KernPlan *choose_plan(const Candidates *all) {
   const Candidate *best = cheapest(all);
   KernPlan plan = plan_of(best);
   if (plan.condition) {
     Candidates rest = others(all, best);
-    plan.otherwise = choose(&rest);
+    plan.otherwise = choose_plan(&rest);
   }
   return mem_copy(&plan, sizeof plan);
 }
@@ -315,7 +309,7 @@ static const KernPlan *one_kernel(Compiler *c, const Kern *kern, KernUse use) {
   if (use != USE_FEW) add_rows(&s, &all);
   if (use == USE_POINTS) add_points(&s, &all);
   find_costs(&s, &all, use == USE_CHUNKS ? 4000 : 64);
-  return choose(&all);
+  return choose_plan(&all);
 }
 
 // Rows in chunks if that gives more than one, else as they are.

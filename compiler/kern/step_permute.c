@@ -13,12 +13,6 @@ static const KernStm *only_axis(const KernBlock *block) {
   return last->kind == KERN_AXIS ? last : NULL;
 }
 
-static bool all_commute(const Axis *axis) {
-  for (int i = 0; i < axis->op_count; i++)
-    if (!axis->ops[i].commutative) return false;
-  return true;
-}
-
 // The outer reduction's contributions are the inner one's totals, all of them, in order?
 static bool hands_on_totals(const Axis *outer, const KernStm *inner) {
   if (outer->body->result_count != inner->binder_count) return false;
@@ -42,7 +36,7 @@ static const char *why_not(const Axis *outer, const KernStm *stm) {
   if (outer->role == AXIS_MAP) return NULL;
   if (!hands_on_totals(outer, stm)) return "the totals are used in between";
   if (inner->inits) return "the inner one begins with a value";
-  return all_commute(outer) ? NULL : "its operator does not commute";
+  return kern_commutes(outer) ? NULL : "its operator does not commute";
 }
 
 static void add_swapped(void *state, KernBuilder *b, const KernStm *stm) {

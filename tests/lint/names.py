@@ -16,8 +16,6 @@ FUNCTION = re.compile(r"^(?!typedef|return)(?:[A-Za-z_][\w \*]*?[ \*])(\w+)\(([^
 DECLARATION = re.compile(r"^(?!typedef|static|return|//)(?:[A-Za-z_][\w \*]*?[ \*])(\w+)\(([^;{}]*?)\)[^;{}]*;", re.M)
 TYPE = re.compile(r"^(?:typedef )?(?:struct|enum|union) (\w+)\s*\{", re.M)
 NAMED_TYPE = re.compile(r"^typedef (?:Vec\([^;]*\) |[^;{]*?\(\*)(\w+)", re.M)
-# Whose names change at this moment: issue "kernels".
-SPARED = ("compiler/imp/", "compiler/emit/", "compiler/kern/")
 PREFIXES = {"compiler/flat": "flat|flatten|goal|nest|par|rule|same_code|version|versions|size_names"}
 
 
@@ -39,7 +37,7 @@ def definitions():
 
 def clash(kind, name, files, declared):
     """The files that must not share the name, or nothing."""
-    files = sorted(file for file in files if not file.startswith(SPARED))
+    files = sorted(files)
     if len(files) < 2:
         return []
     if kind == "type" or name in declared:

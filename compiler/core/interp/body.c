@@ -21,8 +21,8 @@ InsVec gen_begin(Gen *g) {
   return outer;
 }
 
-const Code *gen_end(Gen *g, InsVec outer) {
-  const Code *code = new_node(Code, .ins = g->code.at, .count = g->code.count);
+const InsCode *gen_end(Gen *g, InsVec outer) {
+  const InsCode *code = new_node(InsCode, .ins = g->code.at, .count = g->code.count);
   g->code = outer;
   return code;
 }
@@ -283,7 +283,7 @@ void gen_body(Gen *g, const Body *body, VarVec mortal, const Slot *to) {
   g->dying = dying;
 }
 
-const Code *gen_branch(Gen *g, const Body *body, VarVec mortal, const Slot *to) {
+const InsCode *gen_branch(Gen *g, const Body *body, VarVec mortal, const Slot *to) {
   InsVec outer = gen_begin(g);
   gen_body(g, body, mortal, to);
   return gen_end(g, outer);

@@ -41,7 +41,7 @@ static void gen_assert(Gen *g, const Exp *exp, const Slot *to) {
 // ---- branches
 
 typedef struct BranchCode {
-  const Code *first, *second;
+  const InsCode *first, *second;
 } BranchCode;
 
 static bool run_if(Machine *m, const Ins *ins) {
@@ -131,7 +131,7 @@ static void gen_version(Gen *g, const Exp *exp, const Slot *to) {
 typedef struct LoopCode {
   const Word *bound, *go_on;
   Word *index;
-  const Code *body;
+  const InsCode *body;
 } LoopCode;
 
 static bool run_for(Machine *m, const Ins *ins) {
@@ -172,7 +172,7 @@ static VarVec arrays_among(const Var *const *vars, int count) {
 }
 
 // One round of the body: its results become the parameters.
-static const Code *gen_round(Gen *g, const Exp *exp, const Slot *params) {
+static const InsCode *gen_round(Gen *g, const Exp *exp, const Slot *params) {
   InsVec outer = gen_begin(g);
   for (int i = 0; i < exp->u.loop.param_count; i++)
     gen_check(g, exp->u.loop.params[i]);
@@ -206,7 +206,7 @@ static void gen_loop(Gen *g, const Exp *exp, const Slot *to) {
 // ---- calls
 
 typedef struct FunctionCode {
-  const Code *code;
+  const InsCode *code;
   const Slot *params, *results;
 } FunctionCode;
 

@@ -142,7 +142,7 @@ typedef struct HistPart {
   Slot width, index;
   const Slot *left;     // the operator's left parameters: what is in the bin
   const Slot *results;  // ... and what goes there
-  const Code *code;
+  const InsCode *code;
 } HistPart;
 
 typedef struct Hist {

@@ -9,14 +9,14 @@ typedef struct IndexDim {
   const Word *start, *count, *stride;
 } IndexDim;
 
-typedef struct Access {
+typedef struct IndexStep {
   Slot array, result;
   const IndexDim *dims;
   int slices;    // dimensions that remain
   bool checked;  // false: being out of bounds is a mistake of ours
   Slot value;    // updates only
   bool movable;  // updates only: the array dies here
-} Access;
+} IndexStep;
 
 static void add_dim_text(Text *t, const IndexDim *dim) {
   if (!dim->is_slice) {
@@ -28,7 +28,7 @@ static void add_dim_text(Text *t, const IndexDim *dim) {
   if (stride != 1) text_printf(t, ":%lld", (long long)stride);
 }
 
-static bool out_of_bounds(Machine *m, const Ins *ins, const Access *a) {
+static bool out_of_bounds(Machine *m, const Ins *ins, const IndexStep *a) {
   Text *index = text_new(), *shape = text_new();
   bool plain = a->array.rank == 1 && !a->dims[0].is_slice;
   for (int d = 0; d < a->array.rank; d++) {
@@ -54,7 +54,7 @@ static bool in_bounds(const IndexDim *dim, int64_t size) {
 }
 
 // The region that the index selects in `array`; false if some of it is outside.
-static bool select(const Access *a, Slot array, char **base, int64_t *shape,
+static bool select(const IndexStep *a, Slot array, char **base, int64_t *shape,
                    int64_t *strides) {
   *base = array.at[0].base;
   int kept = 0;
@@ -74,7 +74,7 @@ static bool select(const Access *a, Slot array, char **base, int64_t *shape,
 enum { MAX_RANK = 64 };
 
 static bool run_slice(Machine *m, const Ins *ins) {
-  const Access *a = ins->more;
+  const IndexStep *a = ins->more;
   char *base = NULL;
   int64_t shape[MAX_RANK], strides[MAX_RANK];
   if (!select(a, a->array, &base, shape, strides)) return out_of_bounds(m, ins, a);
@@ -88,7 +88,7 @@ static bool run_slice(Machine *m, const Ins *ins) {
 }
 
 static bool run_index(Machine *m, const Ins *ins) {
-  const Access *a = ins->more;
+  const IndexStep *a = ins->more;
   char *base = NULL;
   if (!select(a, a->array, &base, NULL, NULL)) return out_of_bounds(m, ins, a);
   scalar_load(a->array.elem)(ins->dst, base);
@@ -134,7 +134,7 @@ static InsFn *index_fn(PrimType type, int rank) {
   return fn ? fn : run_index;
 }
 
-_Noreturn static void value_shape_bug(Machine *m, const Ins *ins, const Access *a) {
+_Noreturn static void value_shape_bug(Machine *m, const Ins *ins, const IndexStep *a) {
   Text *t = text_new();
   for (int d = 0; d < a->value.rank; d++)
     text_printf(t, "[%lld]", (long long)slot_shape(a->value)[d]);
@@ -143,7 +143,7 @@ _Noreturn static void value_shape_bug(Machine *m, const Ins *ins, const Access *
 }
 
 // Stores the value into the selected region of the result.
-static bool store_slice(Machine *m, const Ins *ins, const Access *a) {
+static bool store_slice(Machine *m, const Ins *ins, const IndexStep *a) {
   char *base = NULL;
   int64_t shape[MAX_RANK], strides[MAX_RANK];
   select(a, a->result, &base, shape, strides);
@@ -155,14 +155,14 @@ static bool store_slice(Machine *m, const Ins *ins, const Access *a) {
   return true;
 }
 
-static bool all_in_bounds(const Access *a) {
+static bool all_in_bounds(const IndexStep *a) {
   for (int d = 0; d < a->array.rank; d++)
     if (!in_bounds(&a->dims[d], slot_shape(a->array)[d])) return false;
   return true;
 }
 
 static bool run_update(Machine *m, const Ins *ins) {
-  const Access *a = ins->more;
+  const IndexStep *a = ins->more;
   if (!all_in_bounds(a)) return out_of_bounds(m, ins, a);
   if (!array_take(m, ins->stm, a->result, a->array, a->movable)) return false;
   if (a->slices) return store_slice(m, ins, a);
@@ -187,8 +187,8 @@ static const IndexDim *gen_dims(Gen *g, const DimIndex *dims, int count, int *sl
 }
 
 static void gen_index(Gen *g, const Exp *exp, Slot to) {
-  Access *a = new_node(Access, .array = gen_slot(g, exp->u.index.array), .result = to,
-                       .checked = exp->u.index.checked);
+  IndexStep *a = new_node(IndexStep, .array = gen_slot(g, exp->u.index.array),
+                          .result = to, .checked = exp->u.index.checked);
   a->dims = gen_dims(g, exp->u.index.dims, exp->u.index.dim_count, &a->slices);
   InsFn *run = a->slices ? run_slice : index_fn(to.elem, a->array.rank);
   gen_add(g, (Ins){ .run = run,
@@ -204,9 +204,9 @@ static bool same_variable(Atom a, Atom b) {
 }
 
 static void gen_update(Gen *g, const Exp *exp, Slot to) {
-  Access *a = new_node(Access, .array = gen_slot(g, exp->u.update.array), .result = to,
-                       .checked = exp->u.update.checked,
-                       .value = gen_slot(g, exp->u.update.value));
+  IndexStep *a = new_node(IndexStep, .array = gen_slot(g, exp->u.update.array),
+                          .result = to, .checked = exp->u.update.checked,
+                          .value = gen_slot(g, exp->u.update.value));
   a->dims = gen_dims(g, exp->u.update.dims, exp->u.update.dim_count, &a->slices);
   a->movable = !same_variable(exp->u.update.array, exp->u.update.value) &&
                gen_consume(g, exp->u.update.array);

@@ -56,10 +56,10 @@ struct Ins {
   const Stm *stm;    // for messages; NULL in glue
 };
 
-typedef struct Code {
+typedef struct InsCode {
   const Ins *ins;
   int count;
-} Code;
+} InsCode;
 
 typedef Vec(Ins) InsVec;
 
@@ -116,7 +116,7 @@ void word_set_prim(Word *w, Prim p);
 // ---- running (run.c)
 
 // Runs to the end or to the first failure; false then.
-bool run_code(Machine *m, const Code *code);
+bool run_code(Machine *m, const InsCode *code);
 // The program is at fault: keeps the message and returns false.
 bool run_fail(Machine *m, const Stm *stm, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -134,7 +134,7 @@ Slot *gen_binders(Gen *g);  // of the current statement
 Slot *gen_atoms(Gen *g, const Atom *atoms, int count);
 void gen_add(Gen *g, Ins ins);
 InsVec gen_begin(Gen *g);  // starts a separate piece of code; returns the one around
-const Code *gen_end(Gen *g, InsVec outer);
+const InsCode *gen_end(Gen *g, InsVec outer);
 bool gen_consume(Gen *g, Atom a);  // may the statement take the array over?
 void gen_move(Gen *g, Slot to, Atom from);
 void gen_moves(Gen *g, const Slot *to, const Atom *from, int count);  // as if at once
@@ -147,7 +147,7 @@ void gen_body(Gen *g, const Body *body, VarVec mortal, const Slot *to);
 // The lambda's body as part of the current code; arrays among the results have slots of their own.
 Slot *gen_lambda(Gen *g, const Lambda *fn);
 void gen_lambda_to(Gen *g, const Lambda *fn, const Slot *to);
-const Code *gen_branch(Gen *g, const Body *body, VarVec mortal, const Slot *to);
+const InsCode *gen_branch(Gen *g, const Body *body, VarVec mortal, const Slot *to);
 
 void gen_stm(Gen *g, const Stm *stm);  // appends the code of a statement
 void gen_scalar_exp(Gen *g, const Exp *exp, Slot to);  // op, convert, bits

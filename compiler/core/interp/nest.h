@@ -25,7 +25,7 @@ struct SpaceNest {
   int dim_count;
   const Input *inputs;
   int input_count;
-  const Code *start, *body;  // before each line, NULL if nothing; for each point
+  const InsCode *start, *body;  // before each line, NULL if nothing; for each point
   const Output *elems;  // per point; the first `scan_count` are accumulators of scans
   int elem_count, scan_count;
   const Output *totals;  // per line

@@ -33,7 +33,7 @@ _Noreturn void run_bug(Machine *m, const Stm *stm, const char *format, ...) {
   bug(m->c, stm->loc, "interpreter, statement of %s_%d: %s", name, id, text);
 }
 
-bool run_code(Machine *m, const Code *code) {
+bool run_code(Machine *m, const InsCode *code) {
   m->steps += code->count + 1;
   if (m->options.max_steps && m->steps > m->options.max_steps)
     return run_fail(m, NULL, "step limit reached");
@@ -151,7 +151,7 @@ static const Slot *run_entry(Gen *g, const Entry *entry) {
   VarVec mortal = { 0 };
   for (int p = entry->size_count; p < entry->param_count; p++)
     if (entry->params[p]->type.rank) vec_push(&mortal, entry->params[p]);
-  const Code *code = gen_branch(g, body, mortal, results);
+  const InsCode *code = gen_branch(g, body, mortal, results);
   return run_code(g->m, code) ? results : NULL;
 }
 

@@ -221,7 +221,7 @@ static Slot *left_params(Gen *g, const RedOp *op) {
 
 // The operators' left parameters hold what is accumulated; every line starts from the neutral
 // elements, which therefore are not consumed.
-static const Code *gen_start(Gen *g, const RedOp *ops, int count) {
+static const InsCode *gen_start(Gen *g, const RedOp *ops, int count) {
   InsVec outer = gen_begin(g);
   VarVec dying = g->dying;
   g->dying = (VarVec){ 0 };
