@@ -416,8 +416,8 @@ static void run_cases(ProgramRun *run) {
 static void open_device(ProgramRun *run, Program *program) {
   const char *message = NULL;
   bool absent = false;
-  if (run->options->no_device || !wants_stage(run, "device") || !run->spec->cases.count)
-    return;
+  if (run->options->no_device || test_has_tag(&run->spec->tags, "no_device")) return;
+  if (!wants_stage(run, "device") || !run->spec->cases.count) return;
   run->device =
       test_device_open(run->c, program, run->options->all_versions, &message, &absent);
   if (run->device) return;

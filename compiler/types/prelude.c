@@ -56,6 +56,7 @@ bool prelude_load(Library *lib) {
   static const char *const files[] = {
     "prelude/intrinsics.fl", "prelude/functional.fl", "prelude/zip.fl",
     "prelude/soacs.fl",      "prelude/array.fl",      "prelude/choose.fl",
+    "prelude/ad.fl",
   };
   lib->values = map_new(NULL);
   lib->types = map_new(NULL);

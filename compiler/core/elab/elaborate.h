@@ -344,5 +344,8 @@ struct Intrinsic {
   IntrinsicFn fn;
   int code;  // an operator, a scalar type, ...: whatever `fn` makes of it
 };
+// args: f, x, tangent of x or cotangent of f x (derive.c)
+const Val *elab_jvp(Elab *e, const IntrinsicCall *call);
+const Val *elab_vjp(Elab *e, const IntrinsicCall *call);
 // The table of names that `val` in prelude/intrinsics.fl may declare.
 Map *elab_intrinsics(Elab *e);

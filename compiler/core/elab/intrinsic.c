@@ -359,6 +359,8 @@ static const Intrinsic intrinsics[] = {
   { "fitted", 1, fitted, 0 },
   { "zip", 2, zip, 0 },
   { "unzip", 1, unzip, 0 },
+  { "jvp2", 3, elab_jvp, 0 },
+  { "vjp2", 3, elab_vjp, 0 },
   { "choose", 2, choose_values, 0 },
   { "choose_by", 3, choose_values, 0 },
 };

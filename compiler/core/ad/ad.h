@@ -1,0 +1,42 @@
+// Derivatives: Core in, Core out.
+//
+//   forward   y = x * x   =>   y = x * x, y' = x' * x + x * x'           beside each statement
+//   reverse   y = x * x   =>   y = x * x  ...  x^ = x^ + y^ * x + y^ * x  statements backwards
+//
+// A tangent (x') says how a value changes when the inputs do, an adjoint (x^) how the outputs
+// change when the value does.  Both have the type of the value.  Only numbers of one class have
+// them: floats, or integers where the inputs have no floats; what does not depend on the inputs has
+// none.  docs/how-it-works.md tells the rest.
+#pragma once
+#include "core/core.h"
+
+// The variables that depend on the inputs.
+typedef struct Active {
+  Map *vars;
+  bool ints;  // integers are differentiated, not floats
+} Active;
+
+// Does a variable of this type carry derivatives?
+bool ad_carries(const Active *active, PrimType elem);
+bool ad_is_active(const Active *active, Atom a);
+void ad_activate(Active *active, const Var *var);
+// Adds what depends on the active variables in the body, at any depth.
+void ad_find_active(Active *active, const Body *body);
+
+// A function to differentiate: `body` with what is free in it, among that the inputs.  Its
+// statements are used up.
+typedef struct AdFunction {
+  const Body *body;
+  const Var *const *inputs;
+  int input_count;
+  bool ints;
+} AdFunction;
+
+// The body without detours, and without calls of functions.
+const Body *ad_prepare(Compiler *c, const Body *body);
+// Adds the body to the builder, with code for the tangents of its results, which are stored:
+// `seeds` are those of the inputs.
+void ad_forward(Builder *b, const AdFunction *f, const Atom *seeds, Atom *tangents);
+// Likewise for the adjoints of the inputs: `seeds` are those of the body's results, of which those
+// that are no numbers of the class are not looked at.
+void ad_reverse(Builder *b, const AdFunction *f, const Atom *seeds, Atom *adjoints);

@@ -1,0 +1,41 @@
+// f (x) = g (g (x))  =>  the statements of g, twice        simplified, invariants outside
+//
+// What a function to be differentiated looks like at first: each copy that goes now is one that
+// derivatives do not double, and sizes must stand outside of the bodies whose adjoints have them.
+#include "core/ad/ad.h"
+#include "core/passes.h"
+
+static const Body *inline_calls(CoreMapper *m, const Body *body);
+
+static void put_body(CoreMapper *m, Builder *b, const Stm *stm) {
+  const Function *f = stm->exp->u.call.function;
+  Subst *s = subst_new();
+  for (int i = 0; i < f->param_count; i++)
+    subst_put(s, f->params[i], stm->exp->u.call.args[i]);
+  const Body *body = inline_calls(m, core_rename_body(b->c, s, f->body));
+  core_add_body(b, body);
+  b->loc = stm->loc;
+  for (int i = 0; i < stm->binder_count; i++)
+    core_let_vars(b, stm->binders + i, 1, exp_atom(body->results[i]));
+}
+
+static const Body *inline_calls(CoreMapper *m, const Body *body) {
+  Builder b = builder_new(m->state, (Loc){ 0 });
+  for (int i = 0; i < body->stm_count; i++) {
+    Stm stm = body->stms[i];
+    stm.exp = core_map_exp(m, stm.exp);
+    if (stm.exp->kind == EXP_CALL)
+      put_body(m, &b, &stm);
+    else
+      core_add_stm(&b, stm);
+  }
+  return core_body(&b, body->results, body->result_count);
+}
+
+const Body *ad_prepare(Compiler *c, const Body *body) {
+  CoreMapper m = { .body = inline_calls, .state = c };
+  const Entry *entry = new_node(Entry, .body = inline_calls(&m, body));
+  const Core *core = new_node(Core, .entries = &entry, .entry_count = 1);
+  core = simplify(c, cse(c, hoist(c, simplify(c, core))));
+  return core->entries[0]->body;
+}

@@ -1,0 +1,98 @@
+// Inside reverse mode: adjoints, and the scopes in which they are known.
+//
+// A body is copied into a scope, where its statements are followed by those for its adjoints, last
+// statement first.  Bodies within (branches, loops, functions on elements) are run a second time
+// there, in scopes of their own: what they computed is not kept.  Only loops keep the values with
+// which each iteration begins.
+#pragma once
+#include "core/ad/ad.h"
+#include "core/ad/code.h"
+
+typedef enum ScopeKind {
+  SCOPE_MAP,     // the function of a map, or the outermost body
+  SCOPE_BRANCH,  // one side of a conditional: adjoints from outside are changed
+  SCOPE_LOOP,    // the body of a loop: adjoints from outside become loop parameters
+} ScopeKind;
+
+// What elements of an array get that is bound outside of a map, so that its adjoint cannot be
+// changed in place: for each point p and position (k, ..) in its value, the element number
+// offsets[p] + k * strides[0] + .. of the array gets values[p][k].. .  There are `lead`
+// dimensions of points, which come first in both arrays.
+typedef struct AdPoints {
+  const Var *array;
+  int lead;
+  Atom offsets, values;
+  const Atom *strides;
+} AdPoints;
+typedef Vec(AdPoints) AdPointsVec;
+
+typedef struct AdScope {
+  ScopeKind kind;
+  struct AdScope *outer;  // NULL: outermost
+  Builder *b, own;
+  int mark;        // variables with this number and later ones are bound inside
+  Map *adjoints;   // Var -> Atom
+  VarVec touched;  // variables from outside that have adjoints here
+  VarVec carried;  // SCOPE_LOOP: the parameters for these
+  AtomVec inits;   // ... and what they begin with
+  AdPointsVec points;
+  bool irregular;  // SCOPE_MAP: points have sizes that differ from element to element
+} AdScope;
+
+// What the way forward keeps of a statement for the way back.
+typedef struct Kept {
+  const Atom *
+      tapes;  // EXP_LOOP: the values of each parameter at the beginning of each iteration
+  bool again;      // ... are computed again, as their sizes vary
+  Atom positions;  // EXP_FILTER: of the elements that are kept
+} Kept;
+
+typedef struct Reverse {
+  Compiler *c;
+  Active active;
+  AdScope *scope;
+} Reverse;
+
+// ---- scopes and adjoints (reverse.c)
+
+void reverse_enter(Reverse *r, AdScope *s, ScopeKind kind);
+void reverse_leave(Reverse *r);
+bool reverse_is_active(const Reverse *r, Atom a);
+// The adjoint of a variable that is bound in this scope, or NULL for zero.
+const Atom *reverse_adjoint(const Reverse *r, const Var *var);
+// The adjoint so far, which may be zeros.
+Atom reverse_current(Reverse *r, const Var *var);
+void reverse_assign(Reverse *r, const Var *var, Atom adjoint);
+// Adds to the adjoint of a value, if it has one.
+void reverse_add(Reverse *r, Atom to, Atom adjoint);
+// Adds to a part of it.
+void reverse_add_at(Reverse *r, const Exp *index, Atom adjoint);
+// Was the atom there before the scope?
+bool reverse_is_outside(const AdScope *s, Atom a);
+// The map around the scope loses what cannot leave it.
+void reverse_give_up(AdScope *s);
+
+// Adds the body, whose variables belong to the scope, and the adjoints of what it reads: seeds[i]
+// is the adjoint of result i, or NULL for zero.
+void reverse_body(Reverse *r, const Body *body, const Atom *const *seeds);
+
+// The body in the forms for which there are rules: it computes the same (expand.c).
+const Body *reverse_expand(Reverse *r, const Body *body);
+
+// ---- the rules: code for the adjoints of what a statement reads, from those of its results
+
+void reverse_single(Reverse *r, const Stm *stm, Atom adjoint);  // reverse_single.c
+void reverse_branches(Reverse *r, const Stm *stm);              // reverse_control.c
+// Adds the loop, with tapes.
+Kept reverse_keep_loop(Reverse *r, const Stm *stm);
+void reverse_loop(Reverse *r, const Stm *stm, const Kept *kept);
+void reverse_map_in_order(Reverse *r, const Stm *stm);  // one element after the other
+void reverse_map(Reverse *r, const Stm *stm);           // reverse_map.c
+// Takes a scope's points out of it, after `lift` has bound `offsets` and `values` outside.
+void reverse_add_points(Reverse *r, AdPoints points);
+bool reverse_can_lift(const AdScope *s, const AdPoints *points);
+void reverse_reduction(Reverse *r, const Stm *stm);  // reverse_reduce.c
+void reverse_scatter(Reverse *r, const Stm *stm);    // reverse_write.c
+void reverse_hist(Reverse *r, const Stm *stm);
+Kept reverse_keep_filter(Reverse *r, const Stm *stm);
+void reverse_filter(Reverse *r, const Stm *stm, const Kept *kept);

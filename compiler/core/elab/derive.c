@@ -1,0 +1,122 @@
+// Differentiation: jvp2 f x x', vjp2 f x y'.
+//
+// The function is evaluated at fresh variables for the numbers in x, like any other call, but into
+// a body of its own, which is then transformed (core/ad) and joins the code around it.
+#include "core/ad/ad.h"
+#include "core/elab/elaborate.h"
+
+typedef struct Derivation {
+  AdFunction f;
+  VarVec inputs;
+  const Val *result;  // with the leaves of the body
+} Derivation;
+
+// ---- what can be differentiated
+
+static bool has_sum(const Val *v) {
+  if (v->kind != VAL_RECORD) return false;
+  for (int i = 0; i < v->u.record.count; i++) {
+    if (v->u.record.names[i][0] == '#' || has_sum(v->u.record.items[i])) return true;
+  }
+  return false;
+}
+
+static bool has_function(const Val *v) {
+  if (v->kind == VAL_CLOSURE) return true;
+  for (int i = 0; v->kind == VAL_RECORD && i < v->u.record.count; i++) {
+    if (has_function(v->u.record.items[i])) return true;
+  }
+  return false;
+}
+
+static void check_value(Elab *e, const Val *v, const char *what) {
+  bool sum = has_sum(v);
+  if (!sum && !has_function(v)) return;
+  limit(e->c, e->b->loc, "differentiation of functions whose %s contains %s", what,
+        sum ? "a sum type" : "a function");
+  elab_stop(e);
+}
+
+// ---- the function
+
+static bool is_float(Atom leaf) { return prim_is_float(atom_type(leaf).elem); }
+
+static bool any_float(const AtomVec *leaves) {
+  vec_each (const Atom *, leaf, leaves)
+    if (is_float(*leaf)) return true;
+  return false;
+}
+
+static bool is_number(const AdFunction *f, Atom leaf) {
+  PrimType elem = atom_type(leaf).elem;
+  return f->ints ? prim_is_int(elem) : prim_is_float(elem);
+}
+
+static Atom fresh_input(Elab *e, Atom leaf, const void *state) {
+  Derivation *const *d = state;
+  if (!is_number(&(*d)->f, leaf)) return leaf;
+  const char *name = leaf.kind == ATOM_VAR ? leaf.u.var->name : "x";
+  Atom input = core_let(e->b, name, exp_atom(leaf));
+  vec_push(&(*d)->inputs, input.u.var);
+  return input;
+}
+
+static Derivation derivation(Elab *e, const Val *f, const Val *x) {
+  Derivation d = { 0 }, *state = &d;
+  check_value(e, x, "argument");
+  AtomVec leaves = val_leaves(e, x);
+  d.f.ints = !any_float(&leaves);
+  const Val *at = val_map(e, x, fresh_input, &state);
+  Inner inner;
+  elab_enter(e, &inner);
+  d.result = elab_apply(e, f, &at, 1, NULL);
+  elab_leave(e, &inner);
+  check_value(e, d.result, "result");
+  AtomVec results = val_leaves(e, d.result);
+  d.f.body = ad_prepare(e->c, core_body(&inner.b, results.at, results.count));
+  d.f.inputs = d.inputs.at;
+  d.f.input_count = d.inputs.count;
+  d.result = val_rebuild(e, d.result, d.f.body->results);
+  return d;
+}
+
+// ---- tangents and adjoints of what is no number: zero
+
+static Atom zero_leaf(Elab *e, CoreType type) {
+  Atom zero = atom_const(prim_zero(type.elem));
+  for (int i = type.rank - 1; i >= 0; i--)
+    zero = core_let(e->b, "zero_leaf", exp_replicate(type.dims[i], zero));
+  return zero;
+}
+
+// The leaves of `v` with the shapes of `like`.
+static AtomVec fitted_leaves(Elab *e, const Val *v, const AtomVec *like) {
+  AtomVec leaves = val_leaves(e, v);
+  for (int i = 0; i < leaves.count; i++)
+    leaves.at[i] = elab_fit(e, leaves.at[i], atom_type(like->at[i]).dims);
+  return leaves;
+}
+
+const Val *elab_jvp(Elab *e, const IntrinsicCall *call) {
+  Derivation d = derivation(e, call->args[0], call->args[1]);
+  AtomVec at = val_leaves(e, call->args[1]), seeds = { 0 };
+  AtomVec all = fitted_leaves(e, call->args[2], &at);
+  for (int i = 0; i < at.count; i++)
+    if (is_number(&d.f, at.at[i])) vec_push(&seeds, all.at[i]);
+  Atom *tangents = new_array(Atom, d.f.body->result_count);
+  ad_forward(e->b, &d.f, seeds.at, tangents);
+  return val_pair(e, d.result, val_rebuild(e, d.result, tangents));
+}
+
+const Val *elab_vjp(Elab *e, const IntrinsicCall *call) {
+  Derivation d = derivation(e, call->args[0], call->args[1]);
+  AtomVec at = val_leaves(e, call->args[1]);
+  // The seeds are reshaped where the sizes of the results are known: behind the body.
+  AtomVec seeds = val_leaves(e, call->args[2]);
+  Atom *adjoints = new_array(Atom, d.f.input_count);
+  ad_reverse(e->b, &d.f, seeds.at, adjoints);
+  for (int i = 0; i < at.count; i++)
+    at.at[i] =
+        is_number(&d.f, at.at[i]) ? *adjoints++ : zero_leaf(e, atom_type(at.at[i]));
+  return val_pair(e, d.result, val_rebuild(e, call->args[1], at.at));
+}
