@@ -163,28 +163,36 @@ static Measure *measure_of(const TunerOptions *o, double started) {
       .judge = { o->scratch, o->compare, o->compare_state }, .report = text_new());
 }
 
-Tuning *tuner_run(const TunerOptions *options) {
-  double started = child_now();
+static Tuning *tuning_new(const TunerOptions *options, double started) {
   Tuning *t = new_node(Tuning, .options = options, .m = measure_of(options, started));
-  Measure *m = t->m;
-  t->replayer = new_node(Replayer, .m = m, .rounds = 16, .race_ms = 300,
+  t->replayer = new_node(Replayer, .m = t->m, .rounds = 16, .race_ms = 300,
                          .progress = progress, .progress_state = t);
-  if (!open_program(t)) {
-    child_stop(&m->server);
-    if (!t->problem_text) t->problem_text = text_str(m->report);
-    return t;
-  }
-  t->checks.verified = new_array(Verified, most_datasets(options) + 1);
-  if (options->range_count)
+  return t;
+}
+
+static void measure_all(Tuning *t) {
+  t->checks.verified = new_array(Verified, most_datasets(t->options) + 1);
+  if (t->options->range_count)
     sample_ranges(t);
   else
     tune_datasets(t);
-  measure_close(m);
+  measure_close(t->m);
+}
+
+Tuning *tuner_run(const TunerOptions *options) {
+  double started = child_now();
+  Tuning *t = tuning_new(options, started);
+  if (!open_program(t)) {
+    child_stop(&t->m->server);
+    if (!t->problem_text) t->problem_text = text_str(t->m->report);
+    return t;
+  }
+  measure_all(t);
   t->seconds = child_now() - started;
   tuning_progress(t, 100, "\r\033[K");
   if (!t->problem_text && !anything_ran(t))
     t->problem_text =
-        text_format("no version could be measured\n%s", text_str(m->report));
+        text_format("no version could be measured\n%s", text_str(t->m->report));
   if (t->problem_text) return t;
   t->missing = options->range_count ? 0 : missing_runs(t);
   find_alone(t);

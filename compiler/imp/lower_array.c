@@ -18,7 +18,7 @@ void code_bind(Code *k, const Var *var, Arr arr) {
 
 void code_bind_scalar(Code *k, const Var *var, const ImpExp *value) {
   map_put(k->inside, var, var);
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_DECLARE, .u.declare = { var, value } });
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_DECLARE, .u.declare = { var, value, 0 } });
 }
 
 Atom code_atom(Code *k, const ImpExp *width) {

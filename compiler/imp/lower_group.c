@@ -66,9 +66,10 @@ GroupPoints points_open(Group *g, ImpBuilder *b, const ImpExp *count, bool in_or
 }
 
 void points_close(Group *g, const GroupPoints *points, bool reassociate) {
-  imp_add_stm(g->k.b, (ImpStm){ .kind = IMP_FOR,
-                                .u.loop = { points->round, points->rounds,
-                                            points->item.b->block, reassociate } });
+  imp_add_stm(g->k.b,
+              (ImpStm){ .kind = IMP_FOR,
+                        .u.loop = { points->round, points->rounds, points->item.b->block,
+                                    reassociate, false } });
 }
 
 void group_copy(Group *g, const Arr *to, const Arr *from) {

@@ -89,9 +89,9 @@ void seq_soac(Code *k, const Stm *stm) {
   Code inner = code_inner(k, &b);
   soac_round(&inner, &s, imp_var(i));
   bool reduces = stm->exp->kind == EXP_REDOMAP;
-  imp_add_stm(k->b,
-              (ImpStm){ .kind = IMP_FOR,
-                        .u.loop = { i, imp_atom(s.soac->width), b.block, reduces } });
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR,
+                              .u.loop = { i, imp_atom(s.soac->width), b.block, reduces,
+                                          false } });
   bind_soac_results(k, &s);
 }
 

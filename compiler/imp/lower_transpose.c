@@ -20,7 +20,8 @@ void layout_declare(Lower *lower, ImpBlock *block) {
   const ImpExp *value =
       imp_op2(OP_NE, tuning_param(lower, "layout", "layout", 0, 1), imp_i64(0));
   ImpBuilder b = { .c = lower->c };
-  imp_add_stm(&b, (ImpStm){ .kind = IMP_DECLARE, .u.declare = { lower->layout, value } });
+  imp_add_stm(&b,
+              (ImpStm){ .kind = IMP_DECLARE, .u.declare = { lower->layout, value, 0 } });
   vec_each (const ImpStm **, stm, block)
     vec_push(&b.block, *stm);
   *block = b.block;

@@ -39,8 +39,8 @@ static double value_of_op(const Cost *s, const Term *t) {
   if (op == OP_ADD) return a + b;
   if (op == OP_SUB) return a >= b ? a - b : s->guess->trips;  // the guesses do not fit
   if (op == OP_MUL) return a * b;
-  if (op == OP_QUOT || op == OP_DIV) return b ? floor(a / b) : 0;
-  if (op == OP_REM || op == OP_MOD) return b ? a - floor(a / b) * b : 0;
+  if (op == OP_QUOT || op == OP_DIV) return b != 0 ? floor(a / b) : 0;
+  if (op == OP_REM || op == OP_MOD) return b != 0 ? a - floor(a / b) * b : 0;
   if (op == OP_MIN) return fmin(a, b);
   if (op == OP_MAX) return fmax(a, b);
   return s->guess->trips;

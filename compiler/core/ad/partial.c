@@ -2,28 +2,28 @@
 #include "core/ad/code.h"
 
 // An operation y = op(x, ..), and d, of which the derivative is to be a multiple.
-typedef struct Step {
+typedef struct OpStep {
   Builder *b;
   PrimType type;
   PrimOp op;
   const Atom *x;
   Atom y, d;
   int arg;  // the operand by which it is differentiated
-} Step;
+} OpStep;
 
-typedef Atom (*PartialFn)(const Step *s);
+typedef Atom (*PartialFn)(const OpStep *s);
 
-static Atom number(const Step *s, double value) { return ad_number(s->type, value); }
-static Atom apply1(const Step *s, PrimOp op, Atom x) { return ad_op1(s->b, op, x); }
-static Atom apply2(const Step *s, PrimOp op, Atom x, Atom y) {
+static Atom number(const OpStep *s, double value) { return ad_number(s->type, value); }
+static Atom apply1(const OpStep *s, PrimOp op, Atom x) { return ad_op1(s->b, op, x); }
+static Atom apply2(const OpStep *s, PrimOp op, Atom x, Atom y) {
   return ad_op2(s->b, op, x, y);
 }
-static Atom times(const Step *s, Atom x, Atom y) { return apply2(s, OP_MUL, x, y); }
-static Atom over(const Step *s, Atom x, Atom y) { return apply2(s, OP_DIV, x, y); }
-static Atom plus(const Step *s, Atom x, Atom y) { return apply2(s, OP_ADD, x, y); }
-static Atom minus(const Step *s, Atom x, Atom y) { return apply2(s, OP_SUB, x, y); }
-static Atom square(const Step *s, Atom x) { return times(s, x, x); }
-static Atom negated(const Step *s, Atom x) { return apply1(s, OP_NEG, x); }
+static Atom times(const OpStep *s, Atom x, Atom y) { return apply2(s, OP_MUL, x, y); }
+static Atom over(const OpStep *s, Atom x, Atom y) { return apply2(s, OP_DIV, x, y); }
+static Atom plus(const OpStep *s, Atom x, Atom y) { return apply2(s, OP_ADD, x, y); }
+static Atom minus(const OpStep *s, Atom x, Atom y) { return apply2(s, OP_SUB, x, y); }
+static Atom square(const OpStep *s, Atom x) { return times(s, x, x); }
+static Atom negated(const OpStep *s, Atom x) { return apply1(s, OP_NEG, x); }
 
 #define PI   3.14159265358979323846
 #define LN2  0.69314718055994530942
@@ -31,29 +31,29 @@ static Atom negated(const Step *s, Atom x) { return apply1(s, OP_NEG, x); }
 
 // ---- arithmetic
 
-static Atom pass(const Step *s) { return s->d; }
+static Atom pass(const OpStep *s) { return s->d; }
 
-static Atom by_minus_one(const Step *s) { return negated(s, s->d); }
+static Atom by_minus_one(const OpStep *s) { return negated(s, s->d); }
 
-static Atom of_sub(const Step *s) { return s->arg == 0 ? s->d : negated(s, s->d); }
+static Atom of_sub(const OpStep *s) { return s->arg == 0 ? s->d : negated(s, s->d); }
 
-static Atom of_mul(const Step *s) { return times(s, s->d, s->x[1 - s->arg]); }
+static Atom of_mul(const OpStep *s) { return times(s, s->d, s->x[1 - s->arg]); }
 
-static Atom of_div(const Step *s) {
+static Atom of_div(const OpStep *s) {
   if (!prim_is_float(s->type)) return number(s, 0);
   Atom part = over(s, s->d, s->x[1]);
   return s->arg == 0 ? part : negated(s, times(s, part, s->y));
 }
 
 // x - y * trunc(x / y)
-static Atom of_mod(const Step *s) {
+static Atom of_mod(const OpStep *s) {
   if (!prim_is_float(s->type)) return number(s, 0);
   if (s->arg == 0) return s->d;
   return negated(s, times(s, s->d, apply1(s, OP_TRUNC, over(s, s->x[0], s->x[1]))));
 }
 
 // y * x ** (y - 1); where y is zero, zero for all x.
-static Atom of_base(const Step *s) {
+static Atom of_base(const OpStep *s) {
   Atom x = s->x[0], y = s->x[1];
   Atom less = minus(s, y, number(s, 1));
   if (!prim_is_float(s->type)) less = apply2(s, OP_MAX, less, number(s, 0));
@@ -66,7 +66,7 @@ static Atom of_base(const Step *s) {
 }
 
 // x ** y * log x; where x is zero, zero for all positive y.
-static Atom of_pow(const Step *s) {
+static Atom of_pow(const OpStep *s) {
   if (s->arg == 0) return of_base(s);
   if (!prim_is_float(s->type)) return number(s, 0);
   Atom slope = times(s, s->y, apply1(s, OP_LOG, s->x[0]));
@@ -75,16 +75,16 @@ static Atom of_pow(const Step *s) {
 }
 
 // The operand that is the result; of equal ones the first.
-static Atom of_extremum(const Step *s) {
+static Atom of_extremum(const OpStep *s) {
   bool is_min = s->op == OP_MIN;
   Atom first = apply2(s, OP_LE, s->x[is_min ? 0 : 1], s->x[is_min ? 1 : 0]);
   Atom zero = number(s, 0);
   return ad_select(s->b, first, s->arg == 0 ? s->d : zero, s->arg == 0 ? zero : s->d);
 }
 
-static Atom of_abs(const Step *s) { return times(s, s->d, apply1(s, OP_SGN, s->x[0])); }
+static Atom of_abs(const OpStep *s) { return times(s, s->d, apply1(s, OP_SGN, s->x[0])); }
 
-static Atom of_copysign(const Step *s) {
+static Atom of_copysign(const OpStep *s) {
   Atom from = apply2(s, OP_COPYSIGN, number(s, 1), s->x[0]);
   Atom to = apply2(s, OP_COPYSIGN, s->d, s->x[1]);
   Atom sign = apply2(s, OP_COPYSIGN, number(s, 1), s->d);
@@ -92,134 +92,142 @@ static Atom of_copysign(const Step *s) {
 }
 
 // a + (b - a) * t
-static Atom of_lerp(const Step *s) {
+static Atom of_lerp(const OpStep *s) {
   if (s->arg == 0) return times(s, s->d, minus(s, number(s, 1), s->x[2]));
   if (s->arg == 1) return times(s, s->d, s->x[2]);
   return times(s, s->d, minus(s, s->x[1], s->x[0]));
 }
 
-static Atom of_mad(const Step *s) { return s->arg == 2 ? s->d : of_mul(s); }
+static Atom of_mad(const OpStep *s) { return s->arg == 2 ? s->d : of_mul(s); }
 
-static Atom of_ldexp(const Step *s) { return apply2(s, OP_LDEXP, s->d, s->x[1]); }
+static Atom of_ldexp(const OpStep *s) { return apply2(s, OP_LDEXP, s->d, s->x[1]); }
 
 // ---- roots, exponentials, logarithms
 
-static Atom of_sqrt(const Step *s) { return over(s, s->d, times(s, number(s, 2), s->y)); }
+static Atom of_sqrt(const OpStep *s) {
+  return over(s, s->d, times(s, number(s, 2), s->y));
+}
 
-static Atom of_cbrt(const Step *s) {
+static Atom of_cbrt(const OpStep *s) {
   return over(s, s->d, times(s, number(s, 3), square(s, s->y)));
 }
 
-static Atom of_exp(const Step *s) { return times(s, s->d, s->y); }
+static Atom of_exp(const OpStep *s) { return times(s, s->d, s->y); }
 
-static Atom of_exp2(const Step *s) {
+static Atom of_exp2(const OpStep *s) {
   return times(s, s->d, times(s, number(s, LN2), s->y));
 }
 
-static Atom of_exp10(const Step *s) {
+static Atom of_exp10(const OpStep *s) {
   return times(s, s->d, times(s, number(s, LN10), s->y));
 }
 
-static Atom of_expm1(const Step *s) {
+static Atom of_expm1(const OpStep *s) {
   return times(s, s->d, plus(s, s->y, number(s, 1)));
 }
 
-static Atom of_log(const Step *s) { return over(s, s->d, s->x[0]); }
+static Atom of_log(const OpStep *s) { return over(s, s->d, s->x[0]); }
 
-static Atom of_log2(const Step *s) {
+static Atom of_log2(const OpStep *s) {
   return over(s, s->d, times(s, number(s, LN2), s->x[0]));
 }
 
-static Atom of_log10(const Step *s) {
+static Atom of_log10(const OpStep *s) {
   return over(s, s->d, times(s, number(s, LN10), s->x[0]));
 }
 
-static Atom of_log1p(const Step *s) {
+static Atom of_log1p(const OpStep *s) {
   return over(s, s->d, plus(s, number(s, 1), s->x[0]));
 }
 
 // ---- trigonometric functions
 
-static Atom of_sin(const Step *s) { return times(s, s->d, apply1(s, OP_COS, s->x[0])); }
+static Atom of_sin(const OpStep *s) { return times(s, s->d, apply1(s, OP_COS, s->x[0])); }
 
-static Atom of_cos(const Step *s) {
+static Atom of_cos(const OpStep *s) {
   return negated(s, times(s, s->d, apply1(s, OP_SIN, s->x[0])));
 }
 
-static Atom of_tan(const Step *s) {
+static Atom of_tan(const OpStep *s) {
   return times(s, s->d, plus(s, number(s, 1), square(s, s->y)));
 }
 
-static Atom from_one(const Step *s) { return minus(s, number(s, 1), square(s, s->x[0])); }
+static Atom from_one(const OpStep *s) {
+  return minus(s, number(s, 1), square(s, s->x[0]));
+}
 
-static Atom of_asin(const Step *s) {
+static Atom of_asin(const OpStep *s) {
   return over(s, s->d, apply1(s, OP_SQRT, from_one(s)));
 }
 
-static Atom of_acos(const Step *s) { return negated(s, of_asin(s)); }
+static Atom of_acos(const OpStep *s) { return negated(s, of_asin(s)); }
 
-static Atom of_atan(const Step *s) {
+static Atom of_atan(const OpStep *s) {
   return over(s, s->d, plus(s, number(s, 1), square(s, s->x[0])));
 }
 
-static Atom times_pi(const Step *s, Atom x) { return times(s, number(s, PI), x); }
-static Atom over_pi(const Step *s, Atom x) { return over(s, x, number(s, PI)); }
+static Atom times_pi(const OpStep *s, Atom x) { return times(s, number(s, PI), x); }
+static Atom over_pi(const OpStep *s, Atom x) { return over(s, x, number(s, PI)); }
 
-static Atom of_sinpi(const Step *s) {
+static Atom of_sinpi(const OpStep *s) {
   return times_pi(s, times(s, s->d, apply1(s, OP_COSPI, s->x[0])));
 }
 
-static Atom of_cospi(const Step *s) {
+static Atom of_cospi(const OpStep *s) {
   return negated(s, times_pi(s, times(s, s->d, apply1(s, OP_SINPI, s->x[0]))));
 }
 
-static Atom of_tanpi(const Step *s) { return times_pi(s, of_tan(s)); }
-static Atom of_asinpi(const Step *s) { return over_pi(s, of_asin(s)); }
-static Atom of_acospi(const Step *s) { return over_pi(s, of_acos(s)); }
-static Atom of_atanpi(const Step *s) { return over_pi(s, of_atan(s)); }
+static Atom of_tanpi(const OpStep *s) { return times_pi(s, of_tan(s)); }
+static Atom of_asinpi(const OpStep *s) { return over_pi(s, of_asin(s)); }
+static Atom of_acospi(const OpStep *s) { return over_pi(s, of_acos(s)); }
+static Atom of_atanpi(const OpStep *s) { return over_pi(s, of_atan(s)); }
 
-static Atom of_atan2(const Step *s) {
+static Atom of_atan2(const OpStep *s) {
   Atom y = s->x[0], x = s->x[1];
   Atom part = over(s, s->d, plus(s, square(s, x), square(s, y)));
   return s->arg == 0 ? times(s, part, x) : negated(s, times(s, part, y));
 }
 
-static Atom of_atan2pi(const Step *s) { return over_pi(s, of_atan2(s)); }
+static Atom of_atan2pi(const OpStep *s) { return over_pi(s, of_atan2(s)); }
 
-static Atom of_hypot(const Step *s) {
+static Atom of_hypot(const OpStep *s) {
   return times(s, s->d, over(s, s->x[s->arg], s->y));
 }
 
 // ---- hyperbolic functions, the error function
 
-static Atom of_sinh(const Step *s) { return times(s, s->d, apply1(s, OP_COSH, s->x[0])); }
-static Atom of_cosh(const Step *s) { return times(s, s->d, apply1(s, OP_SINH, s->x[0])); }
+static Atom of_sinh(const OpStep *s) {
+  return times(s, s->d, apply1(s, OP_COSH, s->x[0]));
+}
+static Atom of_cosh(const OpStep *s) {
+  return times(s, s->d, apply1(s, OP_SINH, s->x[0]));
+}
 
-static Atom of_tanh(const Step *s) {
+static Atom of_tanh(const OpStep *s) {
   return times(s, s->d, minus(s, number(s, 1), square(s, s->y)));
 }
 
-static Atom of_asinh(const Step *s) {
+static Atom of_asinh(const OpStep *s) {
   Atom sum = plus(s, square(s, s->x[0]), number(s, 1));
   return over(s, s->d, apply1(s, OP_SQRT, sum));
 }
 
-static Atom of_acosh(const Step *s) {
+static Atom of_acosh(const OpStep *s) {
   Atom difference = minus(s, square(s, s->x[0]), number(s, 1));
   return over(s, s->d, apply1(s, OP_SQRT, difference));
 }
 
-static Atom of_atanh(const Step *s) { return over(s, s->d, from_one(s)); }
+static Atom of_atanh(const OpStep *s) { return over(s, s->d, from_one(s)); }
 
 // 2 / sqrt pi * exp (-x * x)
-static Atom of_erf(const Step *s) {
+static Atom of_erf(const OpStep *s) {
   Atom bell = apply1(s, OP_EXP, negated(s, square(s, s->x[0])));
   return times(s, s->d, times(s, number(s, 1.12837916709551257390), bell));
 }
 
-static Atom of_erfc(const Step *s) { return negated(s, of_erf(s)); }
+static Atom of_erfc(const OpStep *s) { return negated(s, of_erf(s)); }
 
-static Atom unknown(const Step *s) {
+static Atom unknown(const OpStep *s) {
   limit(s->b->c, s->b->loc, "the derivative of %s", op_name(s->op));
   return number(s, 0);
 }
@@ -253,7 +261,9 @@ bool ad_has_partial(PrimOp op, int arg) {
 
 Atom ad_partial(Builder *b, const Exp *operation, Atom result, int arg, Atom d) {
   PrimOp op = operation->u.op.op;
-  Step s = { .b = b, .type = operation->u.op.type, .op = op, .x = operation->u.op.args };
+  OpStep s = {
+    .b = b, .type = operation->u.op.type, .op = op, .x = operation->u.op.args
+  };
   s.y = result;
   s.d = d;
   s.arg = arg;
