@@ -267,6 +267,9 @@ struct Function {
   int result_count;
   const Body *body;
   bool noinline;  // stays, even if it is called from one place only
+  // with_vjp: from the results and their adjoints, in terms of the params, too, the adjoints of the
+  // first params.  Such calls exist only within code that is being differentiated (core/ad).
+  const Lambda *adjoint;
 };
 
 // One parameter or result of an entry point as the source and C know it.

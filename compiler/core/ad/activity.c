@@ -120,8 +120,10 @@ static void search_hist(ActivitySearch *s, const Stm *stm) {
   }
 }
 
+// What the function has from around it is constant, by agreement.
 static void search_call(ActivitySearch *s, const Stm *stm) {
-  bool active = any(s, stm->exp->u.call.args, stm->exp->u.call.arg_count);
+  const Lambda *adjoint = stm->exp->u.call.function->adjoint;
+  bool active = any(s, stm->exp->u.call.args, adjoint->body->result_count);
   for (int i = 0; i < stm->binder_count; i++)
     mark(s, stm->binders[i], active);
 }

@@ -32,8 +32,10 @@ typedef struct AdFunction {
   bool ints;
 } AdFunction;
 
-// The body without detours, and without calls of functions.
-const Body *ad_prepare(Compiler *c, const Body *body);
+// The body with functions' bodies in place of calls; those with an adjoint of their own may stay.
+const Body *ad_inline(Compiler *c, const Body *body, bool keep_adjoints);
+// Likewise, without detours.
+const Body *ad_prepare(Compiler *c, const Body *body, bool keep_adjoints);
 // Adds the body to the builder, with code for the tangents of its results, which are stored:
 // `seeds` are those of the inputs.
 void ad_forward(Builder *b, const AdFunction *f, const Atom *seeds, Atom *tangents);

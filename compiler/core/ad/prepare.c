@@ -5,7 +5,16 @@
 #include "core/ad/ad.h"
 #include "core/passes.h"
 
+typedef struct Inlining {
+  Compiler *c;
+  bool keep_adjoints;
+} Inlining;
+
 static const Body *inline_calls(CoreMapper *m, const Body *body);
+
+static bool stays(const Inlining *inlining, const Exp *call) {
+  return inlining->keep_adjoints && call->u.call.function->adjoint;
+}
 
 static void put_body(CoreMapper *m, Builder *b, const Stm *stm) {
   const Function *f = stm->exp->u.call.function;
@@ -20,11 +29,12 @@ static void put_body(CoreMapper *m, Builder *b, const Stm *stm) {
 }
 
 static const Body *inline_calls(CoreMapper *m, const Body *body) {
-  Builder b = builder_new(m->state, (Loc){ 0 });
+  const Inlining *inlining = m->state;
+  Builder b = builder_new(inlining->c, (Loc){ 0 });
   for (int i = 0; i < body->stm_count; i++) {
     Stm stm = body->stms[i];
     stm.exp = core_map_exp(m, stm.exp);
-    if (stm.exp->kind == EXP_CALL)
+    if (stm.exp->kind == EXP_CALL && !stays(inlining, stm.exp))
       put_body(m, &b, &stm);
     else
       core_add_stm(&b, stm);
@@ -32,9 +42,14 @@ static const Body *inline_calls(CoreMapper *m, const Body *body) {
   return core_body(&b, body->results, body->result_count);
 }
 
-const Body *ad_prepare(Compiler *c, const Body *body) {
-  CoreMapper m = { .body = inline_calls, .state = c };
-  const Entry *entry = new_node(Entry, .body = inline_calls(&m, body));
+const Body *ad_inline(Compiler *c, const Body *body, bool keep_adjoints) {
+  Inlining inlining = { c, keep_adjoints };
+  CoreMapper m = { .body = inline_calls, .state = &inlining };
+  return inline_calls(&m, body);
+}
+
+const Body *ad_prepare(Compiler *c, const Body *body, bool keep_adjoints) {
+  const Entry *entry = new_node(Entry, .body = ad_inline(c, body, keep_adjoints));
   const Core *core = new_node(Core, .entries = &entry, .entry_count = 1);
   core = simplify(c, cse(c, hoist(c, simplify(c, core))));
   return core->entries[0]->body;

@@ -82,7 +82,9 @@ const Body *reverse_expand(Reverse *r, const Body *body);
 // ---- the rules: code for the adjoints of what a statement reads, from those of its results
 
 void reverse_single(Reverse *r, const Stm *stm, Atom adjoint);  // reverse_single.c
-void reverse_branches(Reverse *r, const Stm *stm);              // reverse_control.c
+void reverse_call(Reverse *r,
+                  const Stm *stm);  // of a function with an adjoint of its own
+void reverse_branches(Reverse *r, const Stm *stm);  // reverse_control.c
 // Adds the loop, with tapes.
 Kept reverse_keep_loop(Reverse *r, const Stm *stm);
 void reverse_loop(Reverse *r, const Stm *stm, const Kept *kept);

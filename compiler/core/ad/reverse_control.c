@@ -123,10 +123,11 @@ typedef struct Back {
   AtomVec inits, results;
 } Back;
 
-static Atom back_param(Reverse *r, Back *back, const Var *like, Atom init) {
-  const Var *param = var_like(r->c, like);
+static Atom back_param(Reverse *r, Back *back, CoreType type, Atom init) {
+  Name name = name_of(r->c->names, "adjoint");
+  const Var *param = var_new(r->c, name, type, back->scope.b->loc);
   vec_push(&back->params, param);
-  vec_push(&back->inits, ad_fit(back->scope.outer->b, init, param->type));
+  vec_push(&back->inits, init);
   return atom_var(param);
 }
 
@@ -215,8 +216,8 @@ void reverse_map_in_order(Reverse *r, const Stm *stm) {
     subst_put(rows, soac->fn.params[i], elems[i]);
     if (!reverse_is_active(r, soac->arrays[i])) continue;
     ad_activate(&r->active, elems[i].u.var);
-    sums[i] = back_param(r, &back, soac->arrays[i].u.var,
-                         ad_zeros(back.scope.outer->b, atom_type(soac->arrays[i])));
+    CoreType type = atom_type(soac->arrays[i]);
+    sums[i] = back_param(r, &back, type, ad_zeros(back.scope.outer->b, type));
   }
   for (int i = 0; i < stm->binder_count; i++) {
     if (!given[i]) continue;
@@ -316,12 +317,6 @@ static void restore(Reverse *r, const Exp *loop, const Kept *kept, Atom i, Atom 
     values[k] = ad_row(b, kept->tapes[k], i);
 }
 
-// The adjoints of the parameters have the sizes of the values at the end of an iteration, which the
-// loop does not know beforehand: they are carried along.
-static void check_sizes(Reverse *r, const Stm *stm, const Kept *kept) {
-  if (kept->again) limit(r->c, stm->loc, "vjp of loops whose arrays change length");
-}
-
 static const Body *iteration(Reverse *r, const Exp *loop, Atom i, const Atom *values) {
   Subst *now = subst_new();
   subst_put(now, loop->u.loop.index, i);
@@ -333,33 +328,73 @@ static const Body *iteration(Reverse *r, const Exp *loop, Atom i, const Atom *va
   return core_rename_body(r->c, now, loop->u.loop.body);
 }
 
+// The adjoints that the loop's results have, where its parameters are active.
+static const Atom **loop_seeds(Reverse *r, const Stm *stm) {
+  const Atom **seeds = new_array(const Atom *, stm->binder_count);
+  for (int k = 0; k < stm->binder_count; k++) {
+    if (!reverse_is_active(r, atom_var(stm->binders[k]))) continue;
+    Atom seed = reverse_current(r, stm->binders[k]);
+    seeds[k] = mem_copy(&seed, sizeof seed);
+  }
+  return seeds;
+}
+
+// Is parameter k the size of another one?
+static bool is_size(const Exp *loop, int k) {
+  Atom size = atom_var(loop->u.loop.params[k]);
+  for (int i = k + 1; i < loop->u.loop.param_count; i++) {
+    CoreType type = loop->u.loop.params[i]->type;
+    for (int d = 0; d < type.rank; d++)
+      if (atom_equal(type.dims[d], size)) return true;
+  }
+  return false;
+}
+
+// Parameters for the adjoints, in place of `seeds`, and before them for sizes that vary: an
+// iteration begins with the sizes that it once ended with.
+static void carry_adjoints(Reverse *r, Back *back, const Stm *stm, const Atom **seeds) {
+  const Exp *loop = stm->exp;
+  Subst *sizes = subst_new();
+  for (int k = 0; k < stm->binder_count; k++) {
+    const Var *param = loop->u.loop.params[k];
+    if (is_size(loop, k))
+      subst_put(sizes, param,
+                back_param(r, back, param->type, atom_var(stm->binders[k])));
+  }
+  for (int k = 0; k < stm->binder_count; k++) {
+    if (!seeds[k]) continue;
+    CoreType type = subst_type(sizes, loop->u.loop.params[k]->type);
+    Atom param = back_param(r, back, type, *seeds[k]);
+    seeds[k] = mem_copy(&param, sizeof param);
+  }
+}
+
+static void end_iteration(Reverse *r, Back *back, const Exp *loop, const Atom *values,
+                          const Atom *const *seeds) {
+  int count = loop->u.loop.param_count;
+  for (int k = 0; k < count; k++)
+    if (is_size(loop, k)) vec_push(&back->results, values[k]);
+  for (int k = 0; k < count; k++)
+    if (seeds[k]) vec_push(&back->results, reverse_current(r, values[k].u.var));
+}
+
 void reverse_loop(Reverse *r, const Stm *stm, const Kept *kept) {
   const Exp *loop = stm->exp;
   int count = loop->u.loop.param_count;
-  check_sizes(r, stm, kept);
-  if (kept->again) return;
   Atom n = trips(r->scope->b, loop->u.loop.bound);
-  const Atom **seeds = new_array(const Atom *, count);
+  const Atom **seeds = loop_seeds(r, stm);
   Back back;
-  for (int k = 0; k < count; k++)
-    if (reverse_is_active(r, atom_var(stm->binders[k]))) {
-      Atom seed = reverse_current(r, stm->binders[k]);
-      seeds[k] = mem_copy(&seed, sizeof seed);
-    }
   back_begin(r, &back);
-  for (int k = 0; k < count; k++) {
-    if (!seeds[k]) continue;
-    Atom param = back_param(r, &back, loop->u.loop.params[k], *seeds[k]);
-    seeds[k] = mem_copy(&param, sizeof param);
-  }
+  carry_adjoints(r, &back, stm, seeds);
   Atom last = size_sub(back.scope.b, n, atom_i64(1));
   Atom i = size_sub(back.scope.b, last, atom_var(back.index));
   Atom *values = new_array(Atom, count);
   restore(r, loop, kept, i, values);
   reverse_body(r, iteration(r, loop, i, values), seeds);
-  for (int k = 0; k < count; k++)
-    if (seeds[k]) vec_push(&back.results, reverse_current(r, values[k].u.var));
+  end_iteration(r, &back, loop, values, seeds);
   const Atom *out = back_end(r, &back, n);
+  for (int k = 0; k < count; k++)
+    out += is_size(loop, k);
   for (int k = 0; k < count; k++)
     if (seeds[k]) reverse_add(r, loop->u.loop.inits[k], *out++);
 }

@@ -1,4 +1,4 @@
-// Statements with one result and no bodies.
+// Statements without bodies.
 #include "core/ad/reverse.h"
 
 static void operation_adjoints(Reverse *r, const Stm *stm, Atom adjoint) {
@@ -101,4 +101,24 @@ void reverse_single(Reverse *r, const Stm *stm, Atom adjoint) {
   case EXP_SEG:
   case EXP_GUARD: return;
   }
+}
+
+void reverse_call(Reverse *r, const Stm *stm) {
+  const Exp *e = stm->exp;
+  const Function *f = e->u.call.function;
+  const Lambda *adjoint = f->adjoint;
+  Subst *s = subst_new();
+  for (int i = 0; i < f->param_count; i++)
+    subst_put(s, f->params[i], e->u.call.args[i]);
+  for (int i = 0; i < stm->binder_count; i++)
+    subst_put(s, adjoint->params[i], atom_var(stm->binders[i]));
+  // Sizes come first among the results and have no adjoints.
+  int sizes = 2 * stm->binder_count - adjoint->param_count;
+  for (int i = sizes; i < stm->binder_count; i++)
+    subst_put(s, adjoint->params[stm->binder_count + i - sizes],
+              reverse_current(r, stm->binders[i]));
+  const Body *body = core_rename_body(r->c, s, adjoint->body);
+  core_add_body(r->scope->b, body);
+  for (int i = 0; i < body->result_count; i++)
+    reverse_add(r, e->u.call.args[i], body->results[i]);
 }

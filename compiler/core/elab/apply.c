@@ -37,11 +37,14 @@ const Val *elab_constant(Elab *e, const Binding *binding) {
   if (known) return known;
   Builder *b = e->b;
   const StmAttrs *attrs = frame->outer->attrs;
+  int deriving = e->deriving;
+  e->deriving = 0;
   e->b = frame->outer;
   e->b->attrs = NULL;
   const Val *f = elab_function_value(binding->function, binding, NULL);
   const Val *v = elab_body_of(e, f->u.closure, binding->name);
   frame->outer->attrs = attrs;
+  e->deriving = deriving;
   e->b = b;
   map_put(frame->constants, binding, v);
   return v;

@@ -61,7 +61,7 @@ static Atom fresh_input(Elab *e, Atom leaf, const void *state) {
   return input;
 }
 
-static Derivation derivation(Elab *e, const Val *f, const Val *x) {
+static Derivation derivation(Elab *e, const Val *f, const Val *x, bool keep_adjoints) {
   Derivation d = { 0 }, *state = &d;
   check_value(e, x, "argument");
   AtomVec leaves = val_leaves(e, x);
@@ -69,11 +69,14 @@ static Derivation derivation(Elab *e, const Val *f, const Val *x) {
   const Val *at = val_map(e, x, fresh_input, &state);
   Inner inner;
   elab_enter(e, &inner);
+  e->deriving++;
   d.result = elab_apply(e, f, &at, 1, NULL);
+  e->deriving--;
   elab_leave(e, &inner);
   check_value(e, d.result, "result");
   AtomVec results = val_leaves(e, d.result);
-  d.f.body = ad_prepare(e->c, core_body(&inner.b, results.at, results.count));
+  const Body *body = core_body(&inner.b, results.at, results.count);
+  d.f.body = ad_prepare(e->c, body, keep_adjoints);
   d.f.inputs = d.inputs.at;
   d.f.input_count = d.inputs.count;
   d.result = val_rebuild(e, d.result, d.f.body->results);
@@ -98,7 +101,7 @@ static AtomVec fitted_leaves(Elab *e, const Val *v, const AtomVec *like) {
 }
 
 const Val *elab_jvp(Elab *e, const IntrinsicCall *call) {
-  Derivation d = derivation(e, call->args[0], call->args[1]);
+  Derivation d = derivation(e, call->args[0], call->args[1], false);
   AtomVec at = val_leaves(e, call->args[1]), seeds = { 0 };
   AtomVec all = fitted_leaves(e, call->args[2], &at);
   for (int i = 0; i < at.count; i++)
@@ -109,12 +112,18 @@ const Val *elab_jvp(Elab *e, const IntrinsicCall *call) {
 }
 
 const Val *elab_vjp(Elab *e, const IntrinsicCall *call) {
-  Derivation d = derivation(e, call->args[0], call->args[1]);
+  Derivation d = derivation(e, call->args[0], call->args[1], true);
   AtomVec at = val_leaves(e, call->args[1]);
   // The seeds are reshaped where the sizes of the results are known: behind the body.
   AtomVec seeds = val_leaves(e, call->args[2]);
   Atom *adjoints = new_array(Atom, d.f.input_count);
+  Inner inner;
+  elab_enter(e, &inner);
   ad_reverse(e->b, &d.f, seeds.at, adjoints);
+  elab_leave(e, &inner);
+  // A function around this one may have use for adjoints that calls bring with them.
+  const Body *body = core_body(&inner.b, adjoints, d.f.input_count);
+  core_add_body(e->b, e->deriving ? body : ad_inline(e->c, body, false));
   for (int i = 0; i < at.count; i++)
     at.at[i] =
         is_number(&d.f, at.at[i]) ? *adjoints++ : zero_leaf(e, atom_type(at.at[i]));

@@ -105,6 +105,7 @@ struct Elab {
   Map *functions;  // AstFunction -> FunctionMemo (function.c)
   Vec(const Function *) emitted;
   Name self;     // the entry point being elaborated
+  int deriving;  // functions to be differentiated around what is being evaluated
   Map *acc_ops;  // name of an accumulator -> Val: the operator of its writes
   long steps;
   jmp_buf stop;
@@ -344,6 +345,8 @@ struct Intrinsic {
   IntrinsicFn fn;
   int code;  // an operator, a scalar type, ...: whatever `fn` makes of it
 };
+// args: f, its adjoint, x (custom.c)
+const Val *elab_with_vjp(Elab *e, const IntrinsicCall *call);
 // args: f, x, tangent of x or cotangent of f x (derive.c)
 const Val *elab_jvp(Elab *e, const IntrinsicCall *call);
 const Val *elab_vjp(Elab *e, const IntrinsicCall *call);

@@ -157,7 +157,7 @@ static const FunctionMemo *memo_of(Elab *e, const Closure *f) {
 }
 
 const Val *elab_residual_call(Elab *e, const Closure *f, const char *name) {
-  if (!is_candidate(f)) return NULL;
+  if (e->deriving || !is_candidate(f)) return NULL;
   const FunctionMemo *memo = memo_of(e, f);
   if (!memo->function) return NULL;
   AtomVec args = { 0 };

@@ -361,6 +361,7 @@ static const Intrinsic intrinsics[] = {
   { "unzip", 1, unzip, 0 },
   { "jvp2", 3, elab_jvp, 0 },
   { "vjp2", 3, elab_vjp, 0 },
+  { "with_vjp", 3, elab_with_vjp, 0 },
   { "choose", 2, choose_values, 0 },
   { "choose_by", 3, choose_values, 0 },
 };

@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+"""Random smooth functions of f64: forward mode against central differences, reverse against forward.
+
+    derivatives.py FLC COUNT [SEED]      COUNT programs from SEED on; prints those that disagree
+    derivatives.py --print SEED          the program of that seed
+
+A program takes a scalar, a vector and a matrix, and computes one number.  What it prints is its
+derivative in one direction four times: by differences, by jvp, by vjp, and twice more as the second
+derivative in that direction (vjp of jvp, jvp of vjp).
+"""
+import math
+import random
+import subprocess
+import sys
+import tempfile
+
+N = 3
+OPERATORS = (("(+)", "0"), ("(*)", "1"), ("f64.max", "f64.lowest"), ("f64.min", "f64.highest"),
+             ("(\\a b -> a + b + a * b)", "0"))
+
+
+class Generator:
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.names = 0
+
+    def fresh(self, stem):
+        self.names += 1
+        return f"{stem}{self.names}"
+
+    def pick(self, items):
+        return self.random.choice(items)
+
+    def known(self, scope, kind):
+        return [name for name, k in scope if k == kind]
+
+    # ---- numbers
+
+    def number(self, scope, depth):
+        if depth <= 0 or self.random.random() < 0.1:
+            names = self.known(scope, "x")
+            if names and self.random.random() < 0.8:
+                return self.pick(names)
+            return f"{self.random.uniform(0.2, 1.5):.3f}"
+        return self.pick([self.arithmetic, self.arithmetic, self.function, self.element, self.element,
+                          self.total, self.total, self.condition, self.number_loop, self.pair,
+                          self.let, self.filtered, self.while_loop])(scope, depth - 1)
+
+    def arithmetic(self, scope, depth):
+        a, b = self.number(scope, depth), self.number(scope, depth)
+        return self.pick([f"({a} + {b})", f"({a} - {b})", f"({a} * {b})", f"({a} / (2 + {b} * {b}))",
+                          f"(f64.max {a} {b})", f"(f64.min {a} {b})"])
+
+    def function(self, scope, depth):
+        a = self.number(scope, depth)
+        return self.pick([f"f64.sin {a}", f"f64.cos {a}", f"f64.tanh {a}", f"f64.atan {a}",
+                          f"f64.sqrt (1 + {a} * {a})", f"f64.exp (f64.sin {a})", f"f64.log (1.5 + f64.cos {a})",
+                          f"f64.abs {a}", f"((1 + f64.abs {a}) ** 1.5)"]).join("()")
+
+    def index(self, scope):
+        names = self.known(scope, "i")
+        if names and self.random.random() < 0.8:
+            i = self.pick(names)
+            return self.pick([i, f"({i} + 1) % {N}", f"{N - 1} - {i}", f"({i} * 2) % {N}"])
+        return str(self.random.randrange(N))
+
+    def element(self, scope, depth):
+        vectors, matrices = self.known(scope, "v"), self.known(scope, "m")
+        if matrices and self.random.random() < 0.4:
+            return f"{self.pick(matrices)}[{self.index(scope)}, {self.index(scope)}]"
+        if vectors and self.random.random() < 0.8:
+            return f"{self.pick(vectors)}[{self.index(scope)}]"
+        return f"(({self.vector(scope, depth)})[{self.index(scope)}])"
+
+    def total(self, scope, depth):
+        v = self.vector(scope, depth)
+        op, neutral = self.pick(OPERATORS)
+        return self.pick([f"(f64.sum ({v}))", f"(reduce {op} {neutral} ({v}))",
+                          f"(f64.sum (map f64.sum ({self.matrix(scope, depth)})))"])
+
+    def condition(self, scope, depth):
+        c, a, b = (self.number(scope, depth) for _ in range(3))
+        return f"(if {c} > {self.random.uniform(-1, 1):.3f} then {a} else {b})"
+
+    def number_loop(self, scope, depth):
+        x, i = self.fresh("x"), self.fresh("i")
+        inner = scope + [(x, "x"), (i, "i")]
+        count = self.pick([str(N)] + self.known(scope, "i"))
+        return (f"(loop {x} = {self.number(scope, depth)} for {i} < {count} do "
+                f"f64.sin ({self.number(inner, depth)}) + {x})")
+
+    def while_loop(self, scope, depth):
+        x, i = self.fresh("x"), self.fresh("c")
+        inner = scope + [(x, "x")]
+        return (f"(loop ({x}, {i}) = ({self.number(scope, depth)}, 0i32) while {i} < 3 && {x} < 20 do "
+                f"({x} * 1.1 + f64.cos ({self.number(inner, depth)}), {i} + 1)).0")
+
+    def pair(self, scope, depth):
+        a, b = self.vector(scope, depth), self.vector(scope, depth)
+        return (f"(let (p, q) = reduce (\\(a, b) (c, d) -> (a + c * b, b * d)) (0, 1) (zip ({a}) "
+                f"(map f64.cos ({b}))) in p + q)")
+
+    def let(self, scope, depth):
+        kind = self.pick("xvvmm")
+        name = self.fresh(kind)
+        value = {"x": self.number, "v": self.vector, "m": self.matrix}[kind](scope, depth)
+        return f"(let {name} = {value} in {self.number(scope + [(name, kind)] * 3, depth)})"
+
+    def filtered(self, scope, depth):
+        x = self.fresh("x")
+        return (f"(f64.sum (map (\\{x} -> {self.number(scope + [(x, 'x')], depth)}) "
+                f"(filter (> {self.random.uniform(-1, 1):.3f}) ({self.vector(scope, depth)}))))")
+
+    # ---- vectors of N
+
+    def vector(self, scope, depth):
+        names = self.known(scope, "v")
+        if names and (depth <= 0 or self.random.random() < 0.2):
+            return self.pick(names)
+        if depth <= 0:
+            return f"replicate {N} {self.number(scope, 0)}".join("()")
+        return self.pick([self.mapped, self.mapped, self.tabulated, self.tabulated, self.scanned, self.moved,
+                          self.updated, self.loop_over, self.scattered, self.histogram, self.row,
+                          self.rows, self.chosen])(scope, depth - 1).join("()")
+
+    def mapped(self, scope, depth):
+        x, y = self.fresh("x"), self.fresh("y")
+        body = self.number(scope + [(x, "x"), (y, "x")], depth)
+        return f"map2 (\\{x} {y} -> {body}) ({self.vector(scope, depth)}) ({self.vector(scope, depth)})"
+
+    def tabulated(self, scope, depth):
+        i = self.fresh("i")
+        return f"tabulate {N} (\\{i} -> {self.number(scope + [(i, 'i')], depth)})"
+
+    def scanned(self, scope, depth):
+        op, neutral = self.pick(OPERATORS)
+        return f"scan {op} {neutral} ({self.vector(scope, depth)})"
+
+    def moved(self, scope, depth):
+        a, b = self.vector(scope, depth), self.vector(scope, depth)
+        k = self.random.randrange(N + 1)
+        return self.pick([f"reverse ({a})", f"rotate {k} ({a})", f"(take {k} ({a}) ++ drop {k} ({b})) :> [{N}]f64",
+                          f"({a})[::-1] :> [{N}]f64", f"copy ({a})"])
+
+    def updated(self, scope, depth):
+        return f"copy ({self.vector(scope, depth)}) with [{self.index(scope)}] = {self.number(scope, depth)}"
+
+    def loop_over(self, scope, depth):
+        v, i = self.fresh("v"), self.fresh("i")
+        inner = scope + [(v, "v"), (i, "i")]
+        where = self.pick([i, self.index(inner)])
+        return (f"loop {v} = copy ({self.vector(scope, depth)}) for {i} < {N} do "
+                f"copy {v} with [{where}] = f64.sin ({self.number(inner, depth)}) + {v}[{where}]")
+
+    def scattered(self, scope, depth):
+        places = self.random.sample(range(N + 1), N)
+        return f"scatter (copy ({self.vector(scope, depth)})) [{', '.join(map(str, places))}] ({self.vector(scope, depth)})"
+
+    def histogram(self, scope, depth):
+        op, neutral = self.pick(OPERATORS)
+        bins = [str(self.random.randrange(-1, N)) for _ in range(N)]
+        return (f"reduce_by_index (copy ({self.vector(scope, depth)})) {op} {neutral} [{', '.join(bins)}] "
+                f"({self.vector(scope, depth)})")
+
+    def row(self, scope, depth):
+        return f"({self.matrix(scope, depth)})[{self.index(scope)}]"
+
+    def rows(self, scope, depth):
+        v, m = self.fresh("v"), self.matrix(scope, depth)
+        ops = ("(+)", "0"), ("(*)", "1"), ("f64.max", "f64.lowest")
+        op, neutral = self.pick(ops)
+        return self.pick([f"map (\\{v} -> {self.number(scope + [(v, 'v')], depth)}) ({m})",
+                          f"reduce (map2 {op}) (replicate {N} {neutral}) ({m})"])
+
+    def chosen(self, scope, depth):
+        c = self.number(scope, depth)
+        return f"if {c} > 0.4 then {self.vector(scope, depth)} else {self.vector(scope, depth)}"
+
+    # ---- matrices of N x N
+
+    def matrix(self, scope, depth):
+        names = self.known(scope, "m")
+        if names and (depth <= 0 or self.random.random() < 0.3):
+            return self.pick(names)
+        if depth <= 0:
+            return f"(replicate {N} ({self.vector(scope, 0)}))"
+        return self.pick([self.each_row, self.each_row, self.table, self.transposed, self.set_row,
+                          self.scan_rows, self.matrix_loop])(scope, depth - 1).join("()")
+
+    def each_row(self, scope, depth):
+        v = self.fresh("v")
+        return f"map (\\{v} -> {self.vector(scope + [(v, 'v')], depth)}) ({self.matrix(scope, depth)})"
+
+    def table(self, scope, depth):
+        i, j = self.fresh("i"), self.fresh("i")
+        return f"tabulate_2d {N} {N} (\\{i} {j} -> {self.number(scope + [(i, 'i'), (j, 'i')], depth)})"
+
+    def transposed(self, scope, depth):
+        m = self.matrix(scope, depth)
+        return self.pick([f"transpose ({m})", f"unflatten (reverse (flatten ({m})) :> [{N} * {N}]f64)"])
+
+    def set_row(self, scope, depth):
+        return f"copy ({self.matrix(scope, depth)}) with [{self.index(scope)}] = {self.vector(scope, depth)}"
+
+    def scan_rows(self, scope, depth):
+        return f"scan (map2 (+)) (replicate {N} 0) ({self.matrix(scope, depth)})"
+
+    def matrix_loop(self, scope, depth):
+        m, i = self.fresh("m"), self.fresh("i")
+        inner = scope + [(m, "m"), (i, "i")]
+        return (f"loop {m} = copy ({self.matrix(scope, depth)}) for {i} < 2i64 do "
+                f"copy {m} with [{i}, {self.index(inner)}] = {self.number(inner, depth)}")
+
+
+def program(seed):
+    body = Generator(seed).number([("x", "x"), ("xs", "v"), ("xss", "m")], 4 + seed % 4)
+    return f"""
+def f (x: f64, xs: [{N}]f64, xss: [{N}][{N}]f64) : f64 = f64.sin ({body})
+
+def d = (0.7f64, [0.3f64, -0.8, 0.5], [[0.1f64, 0.9, -0.4], [0.6, -0.2, 0.8], [-0.5, 0.35, 0.15]])
+def at = (0.45f64, [0.9f64, -0.35, 0.6], [[0.2f64, 0.75, -0.3], [1.1, -0.6, 0.5], [0.33, 0.81, -0.9]])
+
+def along (h: f64) =
+  (at.0 + h * d.0, map2 (\\a b -> a + h * b) at.1 d.1, map2 (map2 (\\a b -> a + h * b)) at.2 d.2)
+
+def dot (a: (f64, [{N}]f64, [{N}][{N}]f64)) =
+  a.0 * d.0 + f64.sum (map2 (*) a.1 d.1) + f64.sum (map2 (*) (flatten a.2) (flatten d.2))
+
+def forward (h: f64) : f64 = jvp f (along h) d
+def backward (h: f64) : f64 = dot (vjp f (along h) 1)
+
+entry main (h: f64) : [7]f64 =
+  [(f (along h) - f (along (-h))) / (2 * h), (f (along (2 * h)) - f (along (-2 * h))) / (4 * h),
+   forward 0, backward 0, (forward h - forward (-h)) / (2 * h), jvp backward 0 1, vjp forward 0 1]
+"""
+
+
+def close(a, b, tolerance):
+    return abs(a - b) <= tolerance * max(1, abs(a), abs(b))
+
+
+def complaint(values):
+    """Why the values disagree, or None.  Differences that depend on h are not held against us."""
+    near, far, forward, backward, second, over_reverse, over_forward = values
+    if not all(map(math.isfinite, values)):
+        return "not finite"
+    if not close(forward, backward, 1e-8):
+        return "forward and reverse differ"
+    if close(near, far, 1e-5) and not close(near, forward, 1e-4):
+        return "forward and differences differ"
+    if not close(over_reverse, over_forward, 1e-7):
+        return "the second derivatives differ"
+    if close(near, far, 1e-5) and not close(second, over_forward, 1e-3):
+        return "second derivative and differences differ"
+    return None
+
+
+def run(flc, text):
+    with tempfile.NamedTemporaryFile("w", suffix=".fl") as file:
+        file.write(text)
+        file.flush()
+        done = subprocess.run([flc, "eval", file.name, "--after", "simplify"], input="1e-5", capture_output=True,
+                              text=True, timeout=300)
+    if done.returncode:
+        return done.stderr.strip()[:500] or f"status {done.returncode}"
+    numbers = done.stdout.strip().strip("[]").replace("f64.", "").replace("f64", "").split(",")
+    return complaint([float(n) for n in numbers])
+
+
+def main():
+    if sys.argv[1] == "--print":
+        print(program(int(sys.argv[2])))
+        return
+    flc, count = sys.argv[1], int(sys.argv[2])
+    first = int(sys.argv[3]) if len(sys.argv) > 3 else 0
+    wrong = 0
+    for seed in range(first, first + count):
+        message = run(flc, program(seed))
+        if message:
+            wrong += 1
+            print(f"seed {seed}: {message}", flush=True)
+    print(f"{count - wrong} right, {wrong} wrong")
+    sys.exit(wrong > 0)
+
+
+main()
