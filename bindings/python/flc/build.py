@@ -1,0 +1,141 @@
+"""From a program to a shared object: `flc lib`, the C compiler, and a cache of what it made."""
+import hashlib
+import json
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+from pathlib import Path
+
+from .errors import CompileError, Error
+
+# As `flc build` compiles.
+C_OPTIONS = ["-O1", "-std=c99", "-ffp-contract=off", "-shared", "-fPIC", "-Wl,-Bsymbolic"]
+C_LIBRARIES = ["-lOpenCL", "-lm"]
+
+
+def compiler():
+    """The path of flc: $FLC, the one that was installed with this package, that of a checkout, or one on the PATH."""
+    here = Path(__file__).resolve().parent
+    places = [os.environ.get("FLC"), here / "bin" / "flc", here.parents[2] / "build" / "flc", shutil.which("flc")]
+    for place in places:
+        if place and os.access(place, os.X_OK) and not os.path.isdir(place):
+            return str(place)
+    raise Error("there is no flc: install this package with pip, or set FLC to the path of the compiler")
+
+
+def run_flc(command, path, options=()):
+    """What flc prints; CompileError with what it says if it fails.  It runs beside the program, so that the names of files in
+    what it makes, and thereby the cache, do not depend on the folder."""
+    path = Path(path)
+    words = [compiler(), command, path.name, *map(str, options)]
+    done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False,
+                          errors="replace", cwd=path.parent)
+    if done.returncode != 0:
+        raise CompileError(done.stderr.strip() or f"flc ended with status {done.returncode}")
+    return done.stdout
+
+
+# ---- the cache
+
+
+def is_ours(folder):
+    """May nobody else write to the folder?  What lies in it is loaded into this process."""
+    try:
+        info = os.lstat(folder)
+    except OSError:
+        return False
+    return stat.S_ISDIR(info.st_mode) and info.st_uid == os.getuid() and not info.st_mode & 0o022
+
+
+def cache_folder():
+    """Where shared objects are kept, or None if there is no safe place."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    folder = Path(base) / "flc" / "python"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return folder if is_ours(folder) else None
+
+
+def most_bytes():
+    """How large the cache may grow."""
+    text = os.environ.get("FLC_CACHE_MIB", "")
+    return (int(text) if text.isdigit() else 512) << 20
+
+
+def prune(folder):
+    """Removes what has not been used for longest, until the rest is small enough."""
+    files = []
+    for path in folder.glob("*.so"):
+        try:
+            info = path.stat()
+            files.append((info.st_mtime, info.st_size, path))
+        except OSError:
+            pass  # another process was faster
+    excess = sum(size for _, size, _ in files) - most_bytes()
+    for _, size, path in sorted(files)[:-1]:
+        if excess <= 0:
+            return
+        path.unlink(missing_ok=True)
+        excess -= size
+
+
+# ---- compiling
+
+
+def c_compiler():
+    return (os.environ.get("CC") or "cc").split()
+
+
+def run_cc(source, target):
+    command = [*c_compiler(), *C_OPTIONS, "-o", str(target), str(source), *C_LIBRARIES]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False,
+                              errors="replace")
+    except FileNotFoundError:
+        raise Error(f"cannot run the C compiler {command[0]}: install one, or set CC to its name") from None
+    if done.returncode != 0:
+        hint = ""
+        if "CL/cl.h" in done.stderr or "-lOpenCL" in done.stderr:
+            hint = "\ninstall the OpenCL headers and the ICD loader (Debian: opencl-headers ocl-icd-opencl-dev)"
+        raise Error(f"the C compiler failed:\n{done.stderr.strip()}{hint}")
+
+
+def shared_object(source, folder):
+    """The path of the library made from the C file: from the cache, or compiled; `folder` takes what is not cached."""
+    cache = cache_folder()
+    if not cache:
+        target = Path(folder) / "library.so"
+        run_cc(source, target)
+        return target
+    options = "\0".join([*c_compiler(), *C_OPTIONS, *C_LIBRARIES])
+    target = cache / (hashlib.sha256(options.encode() + b"\0" + source.read_bytes()).hexdigest() + ".so")
+    if target.is_file():
+        os.utime(target)
+        return target
+    handle, made = tempfile.mkstemp(prefix=".", suffix=".part", dir=cache)
+    os.close(handle)
+    try:
+        run_cc(source, made)
+        os.replace(made, target)
+    except BaseException:
+        os.unlink(made)
+        raise
+    prune(cache)
+    return target
+
+
+def build(path, options=()):
+    """The shared object of a program, its manifest, and the folder to be removed when the library is loaded."""
+    folder = tempfile.mkdtemp(prefix="flc-")
+    try:
+        base = Path(folder) / "library"
+        run_flc("lib", path, ["-o", base, *options])
+        manifest = json.loads(base.with_suffix(".json").read_text(encoding="utf-8"))
+        return shared_object(base.with_suffix(".c"), folder), manifest, folder
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise

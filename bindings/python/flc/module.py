@@ -1,0 +1,266 @@
+"""A compiled program: its entry points as methods, and what one wants to know about it."""
+import inspect
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+from . import build, values
+from .errors import Error
+from .library import Library
+
+NUMPY_TYPES = {"bool": "bool", "f16": "float16", "f32": "float32", "f64": "float64"}
+
+
+class FlType(str):
+    """A type of the language, as an annotation that prints without quotes."""
+
+    __repr__ = str.__str__
+
+
+# ---- entry points
+
+
+def comment_above(text, name):
+    """The comment lines directly above an entry point, without test blocks."""
+    lines = text.splitlines()
+    head = re.compile(r"entry\s+(#\[[^\]]*\]\s*)*" + re.escape(name) + r"(?![\w'])")
+    at = next((i for i, line in enumerate(lines) if head.match(line)), 0)
+    comment = []
+    while at > 0 and (lines[at - 1].startswith("--") or lines[at - 1].startswith("#[")):
+        at -= 1
+        if lines[at].startswith("--"):
+            comment.insert(0, re.sub(r"^--( \|)? ?", "", lines[at]))
+    return "" if "==" in comment else "\n".join(comment)
+
+
+def describe(entry, comment):
+    """The docstring of an entry point."""
+    lines = [comment, ""] if comment else []
+    for one in entry["inputs"]:
+        note = ", used up by the call" if one["unique"] else ""
+        lines.append(f"{one['name'] or '_'}: {one['type']}{note}")
+    lines.append(f"Returns {entry['output']['type']}.")
+    lines.append("Arrays of the result are numpy arrays, or, with on_device=True, stay on the device.")
+    return "\n".join(lines)
+
+
+def parameter_names(entry):
+    """Names that Python allows, each once."""
+    names = []
+    for i, one in enumerate(entry["inputs"]):
+        name = re.sub(r"\W", "_", one["name"] or f"arg{i}")
+        usable = name.isidentifier() and name not in names and name not in ("self", "on_device")
+        names.append(name if usable else f"{name}_{i}" if f"{name}_{i}".isidentifier() else f"arg{i}")
+    return names
+
+
+def signature_of(entry):
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [inspect.Parameter("self", kind)]
+    for name, one in zip(parameter_names(entry), entry["inputs"]):
+        annotation = FlType(("*" if one["unique"] else "") + one["type"])
+        parameters.append(inspect.Parameter(name, kind, annotation=annotation))
+    parameters.append(inspect.Parameter("on_device", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=bool))
+    return inspect.Signature(parameters, return_annotation=FlType(entry["output"]["type"]))
+
+
+def run_entry(library, name, arguments, on_device):
+    """Runs the entry point on values of Python."""
+    entry = library.entries[name]
+    inputs = entry["inputs"]
+    names = parameter_names(entry)
+    made = [values.to_library(library, what, one["type"], value)
+            for what, one, value in zip(names, inputs, arguments)]
+    types = [library.c_type(one["type"]) for one in inputs]
+    result_type = entry["output"]["type"]
+    out = library.c_type(result_type)()
+    function = library.function(entry["cfun"], values.ctypes.c_int, values.POINTER, values.POINTER, *types)
+    with library.lock:
+        library.free_discarded()
+        library.check(function(library.context, values.ctypes.byref(out), *map(values.argument, made)))
+        result = values.from_library(library, result_type, out.value, on_device)
+        if not on_device:
+            library.sync()  # so that failed checks are this call's, also where nothing was read
+    return result
+
+
+def entry_method(name, entry, comment):
+    signature = signature_of(entry)
+
+    def method(self, *arguments, on_device=False, **named):
+        bound = signature.bind(self, *arguments, **named)
+        given = list(bound.arguments.values())[1:]
+        return run_entry(self._library, name, given, on_device)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = describe(entry, comment)
+    method.__signature__ = signature
+    return method
+
+
+# ---- the module
+
+
+class Module:
+    """A compiled program.  Its entry points are methods: `module.main(a, b)`."""
+
+    def __init__(self, path, text, options, settings, library):
+        self._path, self._text, self._options, self._settings = path, text, options, settings
+        self._library = library
+        self._tuning = {}
+
+    @property
+    def entries(self):
+        """The entry points by name, for those whose name is that of a method."""
+        return {name: getattr(self, "_entry_" + name) for name in self._library.entries}
+
+    @property
+    def device(self):
+        """The device that runs the program: its name, driver and sizes."""
+        return self._library.report()["device"]
+
+    def tree(self, entry=None):
+        """The versions of the program, the guards that choose between them and their thresholds, drawn as text."""
+        options = ["-e", entry] if entry else []
+        return build.run_flc("tree", self._path, [*options, *self._options])
+
+    def to_device(self, array, type=None):
+        """Puts an array on the device, where it stays.  `type`: as "[]f32"; without it by the array's own."""
+        array = values.np.asarray(array)
+        name = type or "[]" * array.ndim + element_type(array.dtype)
+        if self._library.types.get(name, {}).get("kind") != "array":
+            known = [name for name, kind in self._library.types.items() if kind["kind"] == "array"]
+            raise TypeError(f"the program has no arrays of type {name}, but {', '.join(known) or 'none'}")
+        return values.new_array(self._library, "array", name, array)
+
+    def from_cl_mem(self, pointer, type, shape):
+        """An array around a buffer of OpenCL (an integer: PyOpenCL's int_ptr), which the array retains."""
+        library = self._library
+        kind = library.types[type]
+        make = library.function(kind["ops"]["new_raw"], values.POINTER, values.POINTER, values.POINTER,
+                                *[values.ctypes.c_int64] * kind["rank"])
+        with library.lock:
+            return values.DeviceArray(library, type, library.checked(make(library.context, pointer, *shape)))
+
+    @property
+    def command_queue(self):
+        """The command queue as an integer, for PyOpenCL's CommandQueue.from_int_ptr; it stays the module's."""
+        return self._library.context_function("get_command_queue", values.POINTER)(self._library.context)
+
+    def restore(self, type, data):
+        """The value that `bytes(value)` has stored."""
+        return values.restore(self._library, type, data)
+
+    # ---- settings
+
+    @property
+    def params(self):
+        """The names of the tuning parameters."""
+        return sorted({name for entry in self._library.entries.values() for name in entry["tuning_params"]})
+
+    @property
+    def tuning(self):
+        """The tuning parameters that have been set."""
+        return dict(self._tuning)
+
+    def set_tuning(self, tuning):
+        """Sets tuning parameters, from a mapping or a file of `name=value` lines."""
+        if not hasattr(tuning, "items"):
+            tuning = read_tuning(Path(tuning).read_text(encoding="utf-8"))
+        for name, value in tuning.items():
+            if not self._library.set_param(name, int(value)):
+                raise Error(f"{name}={value}: the program has no such parameter, or it takes no such value")
+            self._tuning[name] = int(value)
+
+    def tune(self, train, entry="main", budget=None):
+        """Measures the versions of an entry point on lists of arguments, sets the parameters to what was fastest, and returns
+        them.  `budget`: seconds for all measurements."""
+        self._library.entries[entry]  # KeyError before anything is built
+        with tempfile.TemporaryDirectory(prefix="flc-") as folder:
+            options = ["--entry", entry, "--output", f"{folder}/tuning", "--quiet", "--no-log", *self._device_options()]
+            if budget:
+                options += ["--budget", budget]
+            for i, arguments in enumerate(train):
+                path = Path(folder) / f"set{i}"
+                path.write_bytes(self._data(entry, arguments))
+                options += ["--data", path]
+            build.run_flc("tune", self._path, options)
+            self.set_tuning(Path(folder) / "tuning")
+        return self.tuning
+
+    def _device_options(self):
+        device = dict(self._settings).get("set_device")
+        return ["--device", device.decode()] if device else []
+
+    def _data(self, entry, arguments):
+        """The arguments as a data file."""
+        inputs = self._library.entries[entry]["inputs"]
+        if len(arguments) != len(inputs):
+            raise TypeError(f"{entry}: expected {len(inputs)} arguments, found {len(arguments)}")
+        out = []
+        for one, value in zip(inputs, arguments):
+            made = values.to_library(self._library, one["name"], one["type"], value)
+            out += values.host_parts(made, one["type"])
+        return b"\n".join(map(values.binary_value, out))
+
+    # ---- measuring
+
+    def profile(self, *arguments, entry="main", runs=1):
+        """Runs an entry point in a context of its own that measures, and returns a Profile."""
+        library = Library(self._library.so, self._library.manifest, [*self._settings, ("set_profiling", 1)])
+        for name, value in self._tuning.items():
+            library.set_param(name, value)
+        inputs = self._library.entries[entry]["inputs"]
+        for _ in range(runs):
+            given = [values.moved(library, one["type"], value) for one, value in zip(inputs, arguments)]
+            run_entry(library, entry, given, False)
+        return Profile(library.report())
+
+    def __repr__(self):
+        return f"<{self._path}: {', '.join(self._library.entries)}>"
+
+
+class Profile:
+    """What a run took: `kernels` and `builds` (name, count, microseconds), `regions`, `guards`, `bytes`, `device`."""
+
+    def __init__(self, report):
+        self.report = report
+        for name, part in report.items():
+            setattr(self, name, part)
+
+    def __repr__(self):
+        lines = [f"{self.device['name']}: peak {self.bytes['peak']} bytes"]
+        for kernel in sorted(self.kernels, key=lambda kernel: -kernel["total_us"]):
+            mean = kernel["total_us"] / kernel["count"]
+            lines.append(f"{kernel['name']:<40} {kernel['count']:>6} x {mean:>12.1f} us = {kernel['total_us']:>10} us")
+        return "\n".join(lines)
+
+
+def element_type(dtype):
+    """The name of numpy's type in the language."""
+    name = values.np.dtype(dtype).name
+    back = {long: short for short, long in NUMPY_TYPES.items()}
+    return back.get(name) or name.replace("uint", "u").replace("int", "i")
+
+
+def read_tuning(text):
+    lines = (line.partition("--")[0].strip() for line in text.splitlines())
+    return {name.strip(): int(value) for name, _, value in (line.partition("=") for line in lines if line)}
+
+
+def load(path, text, settings, options):
+    """The module of the program at the path, whose text is given for the comments in it."""
+    so, manifest, folder = build.build(path, options)
+    try:
+        library = Library(values.ctypes.CDLL(str(so)), manifest, settings)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    members = {}
+    for name, entry in library.entries.items():
+        method = entry_method(name, entry, comment_above(text, name))
+        members["_entry_" + name] = method
+        if not hasattr(Module, name):
+            members[name] = method
+    kind = type(Path(path).stem, (Module,), {**members, "__doc__": f"The program {Path(path).name}."})
+    return kind(path, text, options, settings, library)

@@ -1,0 +1,324 @@
+"""Values on their way between Python and a library.
+
+An array is a numpy array or a DeviceArray, a tuple a tuple, a record a named tuple (a mapping or an object with these
+attributes on the way in), anything else an Opaque, which only entry points look into.
+"""
+import collections
+import ctypes
+import keyword
+import struct
+from collections.abc import Mapping
+
+import numpy as np
+
+from .errors import DeviceError
+from .library import DTYPES, POINTER, SCALARS, take_text
+
+
+class Value:
+    """Something that lies on the device; freed with the last reference to it."""
+
+    def __init__(self, library, type_name, pointer):
+        self._library, self._type, self._pointer = library, type_name, pointer
+
+    @property
+    def type(self):
+        """The type in the language, without sizes: "[][]f32", "point"."""
+        return self._type
+
+    def __del__(self):
+        if getattr(self, "_pointer", None):
+            self._library.discard(self._library.types[self._type]["ops"]["free"], self._pointer)
+            self._pointer = None
+
+
+class DeviceArray(Value):
+    """An array on the device.  numpy.asarray makes an array of it, as do numpy's functions; entry points take it as it is."""
+
+    def __init__(self, library, type_name, pointer):
+        super().__init__(library, type_name, pointer)
+        kind = library.types[type_name]
+        rank = kind["rank"]
+        with library.lock:
+            shape = library.function(kind["ops"]["shape"], ctypes.POINTER(ctypes.c_int64), POINTER, POINTER)(
+                library.context, pointer)
+        self._shape = tuple(shape[i] for i in range(rank))
+        self._dtype = DTYPES[kind["elemtype"]]
+
+    shape = property(lambda self: self._shape, doc="The sizes of the dimensions.")
+    dtype = property(lambda self: self._dtype, doc="numpy's type of the elements.")
+    ndim = property(lambda self: len(self._shape), doc="The number of dimensions.")
+    size = property(lambda self: int(np.prod(self._shape, dtype=np.int64)), doc="The number of elements.")
+    nbytes = property(lambda self: self.size * self._dtype.itemsize, doc="The size in bytes.")
+
+    def numpy(self):
+        """A copy in the memory of the host."""
+        library = self._library
+        out = np.empty(self._shape, self._dtype)
+        values = library.function(library.types[self._type]["ops"]["values"], ctypes.c_int, POINTER, POINTER, POINTER)
+        with library.lock:
+            library.check(values(library.context, self._pointer, out.ctypes.data))
+        return out
+
+    @property
+    def cl_mem(self):
+        """The buffer as an integer, for PyOpenCL's MemoryObject.from_int_ptr; it stays the array's."""
+        library = self._library
+        raw = library.function(library.types[self._type]["ops"]["values_raw"], POINTER, POINTER, POINTER)
+        with library.lock:
+            library.sync()
+            return raw(library.context, self._pointer)
+
+    def __array__(self, dtype=None, copy=None):
+        if copy is False:
+            raise ValueError("an array on the device becomes one of numpy's only by a copy")
+        made = self.numpy()
+        return made if dtype is None else made.astype(dtype, copy=False)
+
+    def __dlpack__(self, **options):
+        return self.numpy().__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return (1, 0)  # the memory of the host: what is handed out is a copy
+
+    def __len__(self):
+        if not self._shape:
+            raise TypeError("len() of an array without dimensions")
+        return self._shape[0]
+
+    def __getitem__(self, index):
+        return self.numpy()[index]
+
+    def __iter__(self):
+        return iter(self.numpy())
+
+    def __repr__(self):
+        sizes = "".join(f"[{size}]" for size in self._shape)
+        return f"<{sizes}{self._type.replace('[]', '')} on the device>"
+
+
+class Opaque(Value):
+    """A value that Python does not look into: a sum type, an array of records, an abstract type."""
+
+    def __bytes__(self):
+        """The value as bytes, from which restore makes it again."""
+        library = self._library
+        kind = library.types[self._type]
+        data, size = POINTER(), ctypes.c_size_t()
+        store = library.function(kind["ops"]["store"], ctypes.c_int, POINTER, POINTER, POINTER, POINTER)
+        with library.lock:
+            library.check(store(library.context, self._pointer, ctypes.byref(data), ctypes.byref(size)))
+        try:
+            return ctypes.string_at(data, size.value)
+        finally:
+            free_text(data)
+
+    def parts(self):
+        """The arrays and numbers that the value consists of, in order: for an array of records one array for each field, by
+        the names of the fields; for a sum type the number of the constructor and all that constructors hold."""
+        return tuple(read_parts(bytes(self)))
+
+    def __repr__(self):
+        return f"<{self._type} on the device>"
+
+
+def free_text(pointer):
+    take_text(pointer.value)
+
+
+# ---- stored values: a header of 16 bytes, then binary values (docs/test-blocks.md)
+
+HEADER = struct.Struct("<8sQ")
+BINARY_TYPES = {name.rjust(4).encode(): dtype for name, dtype in DTYPES.items()}
+
+
+def read_parts(data):
+    at = HEADER.size
+    while at < len(data):
+        if data[at:at + 1] in b" \n":
+            at += 1
+            continue
+        rank, dtype = data[at + 2], BINARY_TYPES[data[at + 3:at + 7]].newbyteorder("<")
+        shape = struct.unpack_from(f"<{rank}Q", data, at + 7)
+        at += 7 + 8 * rank
+        count = int(np.prod(shape, dtype=np.int64))
+        values = np.frombuffer(data, dtype, count, at).reshape(shape).copy()
+        at += count * dtype.itemsize
+        yield values if rank else values[()]
+
+
+def binary_value(value):
+    """A number or numpy array in the format of data files."""
+    value = np.asarray(value, order="C")
+    name = next(name for name, dtype in DTYPES.items() if dtype == value.dtype)
+    head = b"b" + bytes([2, value.ndim]) + name.rjust(4).encode() + struct.pack(f"<{value.ndim}Q", *value.shape)
+    return head + value.astype(value.dtype.newbyteorder("<")).tobytes()
+
+
+def restore(library, type_name, data):
+    """The value whose bytes these are."""
+    kind = library.types.get(type_name)
+    if not kind or kind["kind"] != "opaque":
+        raise TypeError(f"{type_name} is no type of values that are stored")
+    if len(data) < HEADER.size or HEADER.unpack_from(data)[1] != len(data) - HEADER.size:
+        raise ValueError("the bytes are no stored value")
+    make = library.function(kind["ops"]["restore"], POINTER, POINTER, POINTER)
+    buffer = ctypes.create_string_buffer(data, len(data))
+    with library.lock:
+        return Opaque(library, type_name, library.checked(make(library.context, buffer)))
+
+
+# ---- into the library
+
+
+# Kinds of Python's numbers that become numbers of a kind.
+ACCEPTED = {"b": "b", "i": "iu", "u": "iu", "f": "iuf"}
+
+
+def from_python(what, value, found, dtype):
+    """Lists and numbers of Python, which have no exact type of their own."""
+    if found.size and found.dtype.kind not in ACCEPTED[dtype.kind]:
+        raise TypeError(f"{what}: expected {dtype}, found {found.dtype}")
+    if found.size and dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        if int(found.min()) < limits.min or int(found.max()) > limits.max:
+            raise OverflowError(f"{what}: out of range for {dtype}")
+    return np.asarray(value, dtype)
+
+
+def as_numpy(what, value, dtype, rank):
+    """An array of that type and rank, contiguous; numbers are converted only where nothing is lost."""
+    if not isinstance(value, (np.ndarray, np.generic)) and hasattr(value, "__dlpack__"):
+        value = np.from_dlpack(value)
+    made = np.asarray(value)
+    if isinstance(value, (list, tuple, range, int, float, bool)):
+        made = from_python(what, value, made, dtype)
+    elif made.dtype != dtype:
+        if not np.can_cast(made.dtype, dtype, "safe"):
+            raise TypeError(f"{what}: expected an array of {dtype}, found {made.dtype} (convert it with astype)")
+        made = made.astype(dtype)
+    if made.ndim != rank:
+        raise TypeError(f"{what}: expected {rank} dimensions, found {made.ndim}")
+    return np.ascontiguousarray(made).reshape(made.shape)
+
+
+def new_array(library, what, type_name, value):
+    kind = library.types[type_name]
+    array = as_numpy(what, value, DTYPES[kind["elemtype"]], kind["rank"])
+    make = library.function(kind["ops"]["new"], POINTER, POINTER, POINTER, *[ctypes.c_int64] * kind["rank"])
+    with library.lock:
+        return DeviceArray(library, type_name, library.checked(make(library.context, array.ctypes.data, *array.shape)))
+
+
+def to_scalar(what, type_name, value):
+    dtype = DTYPES[type_name]
+    if isinstance(value, Value):
+        raise TypeError(f"{what}: expected {type_name}, found {value.type}")
+    return SCALARS[type_name](as_numpy(what, value, dtype, 0).item())
+
+
+def fields_of(what, type_name, fields, value):
+    """The parts of a tuple or record, in the order of its fields."""
+    names = [field["name"] for field in fields]
+    if isinstance(value, Mapping):
+        if set(value) != set(names):
+            raise TypeError(f"{what}: expected the fields {', '.join(names)}, found {', '.join(map(str, value))}")
+        return [value[name] for name in names]
+    if not type_name.startswith("(") and all(hasattr(value, name) for name in names):
+        return [getattr(value, name) for name in names]
+    if isinstance(value, (tuple, list)) and len(value) == len(names):
+        return list(value)
+    raise TypeError(f"{what}: expected {type_name}, found {type(value).__name__}")
+
+
+def new_record(library, what, type_name, value):
+    kind = library.types[type_name]
+    record = kind["record"]
+    parts = fields_of(what, type_name, record["fields"], value)
+    made = [to_library(library, f"{what}.{field['name']}", field["type"], part)
+            for field, part in zip(record["fields"], parts)]
+    types = [library.c_type(field["type"]) for field in record["fields"]]
+    make = library.function(record["new"], ctypes.c_int, POINTER, POINTER, *types)
+    out = POINTER()
+    with library.lock:
+        library.check(make(library.context, ctypes.byref(out), *map(argument, made)))
+    return Opaque(library, type_name, out.value)
+
+
+def from_parts(library, what, type_name, value):
+    """A value of a type without fields: one that the program made, or a structured array for an array of records."""
+    if isinstance(value, np.ndarray) and value.dtype.names:
+        data = b"".join(binary_value(np.ascontiguousarray(value[name])) for name in sorted(value.dtype.names))
+        return restore(library, type_name, HEADER.pack(b"flcval01", len(data)) + data)
+    raise TypeError(f"{what}: expected {type_name}, found {type(value).__name__}")
+
+
+def to_library(library, what, type_name, value):
+    """The value for a function of the library: a ctypes scalar, or a Value."""
+    kind = library.types.get(type_name)
+    if isinstance(value, Value) and kind:
+        if value._library is not library:
+            raise DeviceError(f"{what}: the value belongs to another module")
+        if value.type != type_name:
+            raise TypeError(f"{what}: expected {type_name}, found {value.type}")
+        return value
+    if not kind:
+        return to_scalar(what, type_name, value)
+    if kind["kind"] == "array":
+        return new_array(library, what, type_name, value)
+    return (new_record if "record" in kind else from_parts)(library, what, type_name, value)
+
+
+def argument(made):
+    return made._pointer if isinstance(made, Value) else made
+
+
+def moved(library, type_name, value):
+    """A value of another library, for this one; other values as they are."""
+    if isinstance(value, DeviceArray):
+        return value.numpy()
+    return restore(library, type_name, bytes(value)) if isinstance(value, Opaque) else value
+
+
+def host_parts(made, type_name):
+    """What a value made for the library consists of, as numpy's numbers and arrays."""
+    if isinstance(made, DeviceArray):
+        return [made.numpy()]
+    return list(made.parts()) if isinstance(made, Opaque) else [DTYPES[type_name].type(made.value)]
+
+
+# ---- out of the library
+
+
+def record_type(library, type_name, names):
+    """The class of named tuples for a record."""
+    classes = library.__dict__.setdefault("record_types", {})
+    if type_name not in classes:
+        usable = type_name if type_name.isidentifier() and not keyword.iskeyword(type_name) else "record"
+        classes[type_name] = collections.namedtuple(usable, names, rename=True)
+    return classes[type_name]
+
+
+def project(library, type_name, pointer, field, on_device):
+    out = library.c_type(field["type"])()
+    take = library.function(field["project"], ctypes.c_int, POINTER, POINTER, POINTER)
+    library.check(take(library.context, ctypes.byref(out), pointer))
+    return from_library(library, field["type"], out.value, on_device)
+
+
+def from_library(library, type_name, value, on_device):
+    """What Python sees of a result; pointers are taken over."""
+    kind = library.types.get(type_name)
+    if not kind:
+        return value
+    if kind["kind"] == "array":
+        array = DeviceArray(library, type_name, value)
+        return array if on_device else array.numpy()
+    made = Opaque(library, type_name, value)
+    if "record" not in kind:
+        return made
+    fields = kind["record"]["fields"]
+    parts = [project(library, type_name, value, field, on_device) for field in fields]
+    if type_name.startswith("("):
+        return tuple(parts)
+    return record_type(library, type_name, [field["name"] for field in fields])(*parts)

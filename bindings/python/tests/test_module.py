@@ -1,0 +1,122 @@
+import inspect
+import pydoc
+
+import numpy as np
+import pytest
+
+import flc
+from flc import build
+
+PRODUCT = """
+entry main [n][m][k] (a: [n][k]f32) (b: [k][m]f32) : [n][m]f32 =
+  map (\\row -> map (\\column -> f32.sum (map2 (*) row column)) (transpose b)) a
+"""
+
+
+def test_help_shows_types_and_comments(values):
+    assert str(inspect.signature(values.scale)) == "(xs: *[]f32, by: f32, *, on_device: bool = False) -> []f32"
+    text = pydoc.plain(pydoc.render_doc(values.sum))
+    assert "sum(xs: []f32" in text and "The sum of the elements,\n    from the left." in text
+    assert "xs: []f32, used up by the call" in values.scale.__doc__
+    assert "several(self, n: i64, b: bool" in pydoc.plain(pydoc.render_doc(type(values)))
+
+
+def test_arguments_by_name(values):
+    assert values.get(i=1, xs=[3, 4]) == 4
+    with pytest.raises(TypeError, match="missing a required argument"):
+        values.get([3, 4])
+    with pytest.raises(TypeError, match="too many positional arguments"):
+        values.get([3, 4], 0, 1)
+
+
+def test_entry_points_whose_name_is_taken(values):
+    assert values.entries["tune"](3) == 4
+    assert inspect.ismethod(values.tune) and "Measures" in values.tune.__doc__
+
+
+def test_mistakes_are_exceptions_with_the_text_of_the_compiler(tmp_path):
+    with pytest.raises(flc.CompileError, match="wrong.fl:1:[0-9]+: error: the result of `main` has type `i32`"):
+        flc.source("entry main (x: i32) : f32 = x", name="wrong")
+    with pytest.raises(flc.CompileError, match="cannot read .*absent.fl"):
+        flc.compile(tmp_path / "absent.fl")
+    with pytest.raises(ValueError, match="flatten: expected one of"):
+        flc.source(PRODUCT, flatten="sideways")
+    with pytest.raises(flc.DeviceError, match="no such device"):
+        flc.source(PRODUCT, device="no such device")
+
+
+def test_programs_are_compiled_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    program = "entry main (x: i32) : i32 = x * 3"
+    assert flc.source(program).main(2) == 6
+    monkeypatch.setattr(build, "run_cc", None)
+    assert flc.source(program).main(3) == 9
+    monkeypatch.undo()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("CC", "false")
+    with pytest.raises(flc.Error, match="the C compiler failed"):
+        flc.source(program)
+    assert [path.suffix for path in (tmp_path / "flc" / "python").iterdir()] == [".so"]
+
+
+def test_a_cache_that_others_may_write_to_is_not_used(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = tmp_path / "flc" / "python"
+    folder.mkdir(parents=True)
+    folder.chmod(0o777)
+    assert build.cache_folder() is None
+    folder.chmod(0o700)
+    assert build.cache_folder() == folder
+
+
+def test_the_cache_stays_small(tmp_path, monkeypatch):
+    monkeypatch.setenv("FLC_CACHE_MIB", "0")
+    for name in "abc":
+        (tmp_path / f"{name}.so").write_bytes(b"x")
+    build.prune(tmp_path)
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_versions_are_drawn_and_measured(tmp_path):
+    module = flc.source(PRODUCT, name="product")
+    tree = module.tree()
+    assert "main.top_0" in tree and "V0" in tree
+    a, b = np.ones((8, 4), np.float32), np.ones((4, 8), np.float32)
+    np.testing.assert_allclose(module.main(a, b), a @ b)
+    profile = module.profile(module.to_device(a), b, runs=2)
+    assert profile.kernels and profile.kernels[0]["count"] % 2 == 0 and profile.kernels[0]["name"] in repr(profile)
+    file = tmp_path / "tuning"
+    file.write_text("main.top_0=1 -- a comment\n\nmain.intra_1=5\n")
+    module.set_tuning(file)
+    assert module.tuning == {"main.top_0": 1, "main.intra_1": 5} and "main.top_0" in module.params
+    with pytest.raises(TypeError, match="main: expected 2 arguments, found 1"):
+        module.tune([(a,)])
+    with pytest.raises(KeyError):
+        module.tune([], entry="absent")
+    with pytest.raises(flc.Error, match="no such parameter"):
+        module.set_tuning({"main.absent": 1})
+
+
+class Shell:
+    """As much of IPython as the magic uses."""
+
+    def __init__(self):
+        self.magic, self.names = {}, {}
+
+    def register_magic_function(self, function, magic_kind, magic_name):
+        self.magic[magic_kind, magic_name] = function
+
+    def push(self, names):
+        self.names.update(names)
+
+
+def test_cells_of_a_notebook(capsys):
+    shell = Shell()
+    flc.load_ipython_extension(shell)
+    cell = shell.magic["cell", "fl"]
+    cell("", "entry double (x: i32) : i32 = 2 * x")
+    assert shell.names["fl"].double(4) == 8
+    cell("more", "entry double (x: i32) : f32 = x")
+    assert "more.fl:1:" in capsys.readouterr().err and "more" not in shell.names
+    cell("2x", "")
+    assert "2x is no name" in capsys.readouterr().err

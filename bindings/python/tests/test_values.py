@@ -1,0 +1,138 @@
+import threading
+
+import numpy as np
+import pytest
+
+import flc
+
+
+def test_arrays_go_in_and_come_out(values):
+    assert values.sum(np.float32([1, 2, 3.5])) == 6.5
+    matrix = np.arange(6).reshape(2, 3)
+    np.testing.assert_array_equal(values.flip(matrix), matrix.T)
+    np.testing.assert_array_equal(values.flip(matrix.T), matrix)  # not contiguous
+    assert values.flip(np.empty((0, 3), np.int64)).shape == (3, 0)
+
+
+def test_numbers_of_python_are_taken_where_they_fit(values):
+    assert values.sum([1, 2.5]) == 3.5
+    assert values.sum([]) == 0
+    assert values.get([5, 6], 1) == 6
+    assert values.get(np.int16([5, 6]), np.int32(1)) == 6
+    with pytest.raises(TypeError, match="xs: expected an array of int32, found int64"):
+        values.get(np.int64([5, 6]), 1)
+    with pytest.raises(TypeError, match="xs: expected int32, found float64"):
+        values.get([5.5], 0)
+    with pytest.raises(OverflowError, match="xs: out of range for int32"):
+        values.get([1 << 31], 0)
+    with pytest.raises(TypeError, match="xs: expected 1 dimensions, found 2"):
+        values.sum([[1.0]])
+
+
+def test_scalars_of_every_type(values):
+    low = [-(1 << bits - 1) for bits in (8, 16, 32, 64)]
+    high = [(1 << bits) - 1 for bits in (8, 16, 32, 64)]
+    assert values.extremes() == (*low, *high, 0.5, 0.25, True)
+
+
+def test_tuples_nest(values):
+    flags, big, (one, minus) = values.several(3, True)
+    np.testing.assert_array_equal(flags, [True, False, True])
+    assert (big, one, minus) == (200, 1, -1)
+
+
+def test_records_are_named_tuples(values):
+    p = values.swap({"x": 1, "y": 2})
+    assert (p.x, p.y) == (2, 1) and type(p).__name__ == "point"
+    assert values.swap(p) == (1, 2)
+    with pytest.raises(TypeError, match="p: expected the fields x, y, found x, z"):
+        values.swap({"x": 1, "z": 2})
+    with pytest.raises(TypeError, match="p: expected point, found int"):
+        values.swap(3)
+
+
+def test_arrays_of_records(values):
+    points = np.zeros(3, [("y", np.float32), ("x", np.float32)])
+    points["x"], points["y"] = [3, 2, 4], 7
+    assert values.corner(points) == (2, 7)
+    made = values.diagonal(4)
+    x, y = made.parts()
+    np.testing.assert_array_equal(x, [0, 1, 2, 3])
+    np.testing.assert_array_equal(x, y)
+    assert values.corner(made) == (0, 0)
+
+
+def test_sums_go_round(values):
+    shape = values.pick(False)
+    assert values.area(shape) == 9
+    again = values.restore("shape", bytes(shape))
+    assert values.area(again) == 9 and values.area(values.pick(True)) == 12
+    with pytest.raises(TypeError, match="s: expected shape, found str"):
+        values.area("circle")
+    with pytest.raises(ValueError):
+        values.restore("shape", bytes(shape)[:-1])
+    with pytest.raises(flc.DeviceError):
+        values.restore("shape", b"x" * 8 + bytes(8))
+
+
+def test_arrays_stay_on_the_device(values):
+    array = values.to_device(np.float32([1, 2, 3]))
+    assert (array.shape, array.dtype, len(array), array.nbytes) == ((3,), np.float32, 3, 12)
+    assert values.sum(array) == 6
+    scaled = values.scale(array, 2, on_device=True)
+    assert isinstance(scaled, flc.DeviceArray) and scaled.type == "[]f32"
+    np.testing.assert_array_equal(scaled, [2, 4, 6])
+    np.testing.assert_array_equal(np.from_dlpack(scaled), [2, 4, 6])
+    np.testing.assert_array_equal(np.asarray(scaled, np.float64) + 1, [3, 5, 7])
+    assert list(scaled) == [2, 4, 6] and scaled[1] == 4
+    with pytest.raises(flc.DeviceError, match="consumed"):
+        values.sum(array)
+
+
+def test_buffers_of_opencl_are_shared(values):
+    array = values.to_device(np.float32([1, 2, 3]))
+    view = values.from_cl_mem(array.cl_mem, "[]f32", (2,))
+    del array
+    assert values.sum(view) == 3
+    assert values.command_queue
+
+
+def test_other_arrays_come_by_dlpack(values):
+    class Tensor:
+        def __dlpack__(self, **options):
+            return np.float32([1, 2]).__dlpack__(**options)
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+    assert values.sum(Tensor()) == 3
+
+
+def test_values_belong_to_their_module(values):
+    other = flc.source("entry main [n] (xs: [n]f32) : f32 = f32.sum xs")
+    with pytest.raises(flc.DeviceError, match="another module"):
+        other.main(values.to_device(np.float32([1])))
+    with pytest.raises(TypeError, match="no arrays of type"):
+        other.to_device(np.int8([1]))
+
+
+def test_errors_of_the_program(values):
+    with pytest.raises(flc.ProgramError, match=r"values.fl:\d+:\d+: error: index 7 out of bounds for array of shape \[2\]"):
+        values.get([1, 2], 7)
+    assert values.get([1, 2], 0) == 1  # the module goes on
+
+
+def test_threads_may_share_a_module(values):
+    results = []
+
+    def work():
+        for i in range(10):
+            array = values.to_device(np.full(100, i, np.float32))
+            results.append(values.sum(array) == 100 * i)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 40 and all(results)
