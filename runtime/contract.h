@@ -25,6 +25,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fenv.h>
 #include <float.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -70,6 +71,8 @@ enum {
 //   flc_<from>_to_<to>(x)      conversions between any two different types, bool included
 //   flc_bits_<from>_to_<to>(x) the same bits: i32 or u32 <-> f32, i64 or u64 <-> f64,
 //                              and i<n> <-> u<n>
+// Of f16, whose values are their bits (uint16_t), there are conversions to f32 and from f32 and
+// f64, flc_fma_f16 and flc_nextafter_f16; all else is computed in f32.
 // <op> is the row's name in lower case, <type> the type of the operands; the result is of the
 // type that the row says (comparisons: bool; popc, clz, ctz: int32_t; ldexp takes an int32_t).
 // Types: int8_t .. uint64_t, float, double, bool, in both languages (prelude.cl defines them).
@@ -151,6 +154,7 @@ enum rt_elem {
   RT_U16,
   RT_U32,
   RT_U64,
+  RT_F16,
   RT_F32,
   RT_F64,
   RT_BOOL,
@@ -203,6 +207,7 @@ struct rt_value {
     uint16_t u16;
     uint32_t u32;
     uint64_t u64;
+    uint16_t f16;  // its bits
     float f32;
     double f64;
     bool boolean;
@@ -330,6 +335,7 @@ RT_FN struct rt_arg rt_arg_u8(uint8_t value);
 RT_FN struct rt_arg rt_arg_u16(uint16_t value);
 RT_FN struct rt_arg rt_arg_u32(uint32_t value);
 RT_FN struct rt_arg rt_arg_u64(uint64_t value);
+RT_FN struct rt_arg rt_arg_f16(uint16_t value);
 RT_FN struct rt_arg rt_arg_f32(float value);
 RT_FN struct rt_arg rt_arg_f64(double value);
 RT_FN struct rt_arg rt_arg_bool(bool value);

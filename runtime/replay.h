@@ -419,8 +419,13 @@ struct rt_outcome {
 };
 
 RT_FN double rt_element_as_f64(enum rt_elem elem, const unsigned char *at) {
+  uint16_t half = 0;
   float single = 0;
   double twice = 0;
+  if (elem == RT_F16) {
+    memcpy(&half, at, sizeof half);
+    return (double)flc_f16_to_f32(half);
+  }
   if (elem == RT_F32) memcpy(&single, at, sizeof single);
   if (elem == RT_F64) memcpy(&twice, at, sizeof twice);
   return elem == RT_F32 ? (double)single : twice;
@@ -440,8 +445,10 @@ RT_FN double rt_scale_of(enum rt_elem elem, int64_t count, const unsigned char *
 // (or to 1, as terms may cancel each other): one rounding each, but never more than a test allows.
 RT_FN double rt_outcome_tolerance(enum rt_elem elem, int64_t roundings) {
   static const double few = 64, most = 2e-3;
-  double epsilon = elem == RT_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
-  return fmin(most, epsilon * (few + (double)roundings));
+  double epsilon = elem == RT_F16   ? 0.0009765625
+                   : elem == RT_F32 ? (double)FLT_EPSILON
+                                    : DBL_EPSILON;
+  return fmin(elem == RT_F16 ? 0.05 : most, epsilon * (few + (double)roundings));
 }
 
 // Floats may differ by what another order of operations makes of them.

@@ -390,4 +390,73 @@ FLC_BITS_PAIR(u32, uint32_t, f32, float)
 FLC_BITS_PAIR(i64, int64_t, f64, double)
 FLC_BITS_PAIR(u64, uint64_t, f64, double)
 #endif
+FLC_BITS_PAIR(i16, int16_t, f16, uint16_t)
+
+// ---- f16: values are their 16 bits, computed with in f32.  Vectors have functions of their own.
+#ifdef __OPENCL_VERSION__
+// These functions are part of OpenCL C; the type half in other uses is not.
+FLC_FN float flc_f16_to_f32(uint16_t a) { return vload_half(0, (const half *)&a); }
+
+FLC_FN uint16_t flc_f32_to_f16(float a) {
+  uint16_t b;
+  vstore_half_rte(a, 0, (half *)&b);
+  return b;
+}
+#else
+FLC_FN float flc_f16_to_f32(uint16_t a) {
+  uint32_t magnitude = a & 0x7fffu, sign = (uint32_t)(a & 0x8000u) << 16;
+  if (magnitude < 0x0400u) {  // subnormal: multiples of 2^-24
+    float value = (float)magnitude * 5.9604644775390625e-8f;
+    return sign ? -value : value;
+  }
+  uint32_t shift = magnitude < 0x7c00u ? 0x38000000u : 0x70000000u;
+  return flc_bits_u32_to_f32(sign | ((magnitude << 13) + shift));
+}
+
+FLC_FN uint16_t flc_f32_to_f16(float a) {
+  uint32_t bits = flc_bits_f32_to_u32(a), magnitude = bits & 0x7fffffffu;
+  uint32_t sign = (bits >> 16) & 0x8000u;
+  if (magnitude > 0x7f800000u)
+    return (uint16_t)(sign | 0x7e00u | ((magnitude >> 13) & 0x03ffu));
+  if (magnitude >= 0x477ff000u)
+    return (uint16_t)(sign | 0x7c00u);  // 65520: no f16 is near
+  if (magnitude < 0x38800000u) {  // subnormal: the steps of f16 are those of f32 at 0.5
+    float steps = flc_bits_u32_to_f32(magnitude) + 0.5f;
+    return (uint16_t)(sign | (flc_bits_f32_to_u32(steps) - 0x3f000000u));
+  }
+  magnitude += 0x0fffu + ((magnitude >> 13) & 1u);
+  return (uint16_t)(sign | ((magnitude - 0x38000000u) >> 13));
+}
+#endif
+
+// The float next to an inexact one whose last bit is 1, on the side where the exact value is: what
+// is lost below it then counts when that is rounded to f16.
+FLC_FN float flc_odd_f32(float near, bool too_great) {
+  return flc_bits_u32_to_f32((flc_bits_f32_to_u32(near) - too_great) | 1u);
+}
+
+#ifdef FLC_F64
+FLC_FN uint16_t flc_f64_to_f16(double a) {
+  float near = (float)a;
+  bool exact = (double)near == a || a - a != 0;
+  return flc_f32_to_f16(exact ? near : flc_odd_f32(near, fabs((double)near) > fabs(a)));
+}
+#endif
+
+// The product is exact in f32, and so is what the sum loses.
+FLC_FN uint16_t flc_fma_f16(uint16_t a, uint16_t b, uint16_t c) {
+  float product = flc_f16_to_f32(a) * flc_f16_to_f32(b), addend = flc_f16_to_f32(c);
+  float sum = product + addend, part = sum - product;
+  float lost = (product - (sum - part)) + (addend - part);
+  bool exact = lost == 0 || lost != lost;
+  return flc_f32_to_f16(exact ? sum : flc_odd_f32(sum, (lost < 0) == (sum > 0)));
+}
+
+FLC_FN uint16_t flc_nextafter_f16(uint16_t a, uint16_t b) {
+  float from = flc_f16_to_f32(a), to = flc_f16_to_f32(b);
+  if (from != from || to != to) return 0x7e00;
+  if (from == to) return b;
+  if (from == 0) return to < 0 ? 0x8001 : 0x0001;
+  return (uint16_t)((from < to) == (from > 0) ? a + 1 : a - 1);
+}
 // End scalar.h

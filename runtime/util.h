@@ -321,10 +321,10 @@ struct rt_elem_info {
 };
 
 static const struct rt_elem_info rt_elems[RT_ELEM_COUNT] = {
-  { "i8", 1, true, false },   { "i16", 2, true, false },   { "i32", 4, true, false },
-  { "i64", 8, true, false },  { "u8", 1, false, false },   { "u16", 2, false, false },
-  { "u32", 4, false, false }, { "u64", 8, false, false },  { "f32", 4, true, true },
-  { "f64", 8, true, true },   { "bool", 1, false, false },
+  { "i8", 1, true, false },   { "i16", 2, true, false },  { "i32", 4, true, false },
+  { "i64", 8, true, false },  { "u8", 1, false, false },  { "u16", 2, false, false },
+  { "u32", 4, false, false }, { "u64", 8, false, false }, { "f16", 2, true, true },
+  { "f32", 4, true, true },   { "f64", 8, true, true },   { "bool", 1, false, false },
 };
 
 // RT_ELEM_COUNT if there is no such type.

@@ -228,13 +228,32 @@ RT_FN bool rt_store_int(const struct rt_literal *lit, enum rt_elem elem, void *o
   return true;
 }
 
+// Rounded to odd: if it is not exact, the last bit is 1, so that f16 is rounded to as if once.
+RT_FN double rt_odd_of_decimal(const char *digits) {
+  int mode = fegetround();
+  fesetround(FE_DOWNWARD);
+  double low = strtod(digits, NULL);
+  fesetround(FE_UPWARD);
+  double high = strtod(digits, NULL);
+  fesetround(mode);
+  uint64_t bits = 0;
+  memcpy(&bits, &low, sizeof bits);
+  bits |= low != high;
+  memcpy(&low, &bits, sizeof low);
+  return low;
+}
+
 // Stores a float; false for a binary integer that is too long.
 RT_FN bool rt_store_float(const struct rt_literal *lit, enum rt_elem elem, void *out) {
   bool binary = lit->digits[0] == '0' && lit->digits[1] == 'b';
   errno = 0;
   uint64_t bits = binary ? strtoull(lit->digits + 2, NULL, 2) : 0;
   if (binary && errno != 0) return false;
-  if (elem == RT_F32) {
+  if (elem == RT_F16) {
+    double value = binary ? (double)bits : rt_odd_of_decimal(lit->digits);
+    uint16_t half = flc_f64_to_f16(lit->negative ? -value : value);
+    memcpy(out, &half, sizeof half);
+  } else if (elem == RT_F32) {
     float value = binary ? (float)bits : strtof(lit->digits, NULL);
     if (lit->negative) value = -value;
     memcpy(out, &value, sizeof value);
@@ -271,6 +290,7 @@ RT_FN bool rt_read_short(struct rt_reader *r, enum rt_elem elem, void *out) {
     if (++digits > 15) return false;
   }
   if (digits == 0 || rt_is_word(rt_byte_at(r, i))) return false;
+  if (elem == RT_F16) return false;
   double value = (double)mantissa / tens[decimals];
   if (elem == RT_F64) {
     if (negative) value = -value;
@@ -526,8 +546,10 @@ RT_FN bool rt_read_value(struct rt_reader *r, enum rt_elem elem, int rank,
 // ---- writing
 
 RT_FN bool rt_reads_back(const char *text, enum rt_elem elem, double value) {
-  return elem == RT_F32 ? strtof(text, NULL) == (float)value
-                        : strtod(text, NULL) == value;
+  if (elem == RT_F32) return strtof(text, NULL) == (float)value;
+  double read = strtod(text, NULL);
+  if (elem == RT_F16) read = (double)flc_f16_to_f32(flc_f64_to_f16(read));
+  return read == value;
 }
 
 // The shortest decimal that reads back to the value, plain unless that has many zeros.
@@ -542,9 +564,13 @@ RT_FN void rt_write_float(struct rt_text *t, enum rt_elem elem, double value) {
     return;
   }
   char scientific[40];
-  int most = elem == RT_F32 ? 9 : 17;
-  bool subnormal = fabs(value) < (elem == RT_F32 ? (double)FLT_MIN : DBL_MIN);
-  int digits = subnormal ? 1 : elem == RT_F32 ? FLT_DIG : DBL_DIG;
+  // What every normal number keeps, what tells all apart, the least normal one.
+  int sure = elem == RT_F16 ? 3 : elem == RT_F32 ? FLT_DIG : DBL_DIG;
+  int most = elem == RT_F16 ? 5 : elem == RT_F32 ? 9 : 17;
+  double normal = elem == RT_F16   ? 6.103515625e-5
+                  : elem == RT_F32 ? (double)FLT_MIN
+                                   : DBL_MIN;
+  int digits = fabs(value) < normal ? 1 : sure;
   for (;; digits++) {
     snprintf(scientific, sizeof scientific, "%.*e", digits - 1, value);
     if (digits == most || rt_reads_back(scientific, elem, value)) break;
@@ -553,7 +579,7 @@ RT_FN void rt_write_float(struct rt_text *t, enum rt_elem elem, double value) {
   for (const char *last = e - 1; digits > 1 && *last == '0'; last--)
     digits--;
   int exponent = atoi(e + 1);
-  bool plain = exponent >= -5 && exponent <= (elem == RT_F32 ? 8 : 15);
+  bool plain = exponent >= -5 && exponent <= (elem == RT_F64 ? 15 : 8);
   int decimals = digits - 1 - (plain ? exponent : 0);
   if (decimals < 1) decimals = 1;
   if (plain)
@@ -575,6 +601,7 @@ RT_FN void rt_write_element(struct rt_text *t, enum rt_elem elem, const char *fr
   case RT_U16: rt_text_printf(t, "%du16", v.u.u16); break;
   case RT_U32: rt_text_printf(t, "%" PRIu32 "u32", v.u.u32); break;
   case RT_U64: rt_text_printf(t, "%" PRIu64 "u64", v.u.u64); break;
+  case RT_F16: rt_write_float(t, elem, (double)flc_f16_to_f32(v.u.f16)); break;
   case RT_F32: rt_write_float(t, elem, (double)v.u.f32); break;
   case RT_F64: rt_write_float(t, elem, v.u.f64); break;
   case RT_BOOL: rt_text_add(t, v.u.u8 ? "true" : "false"); break;

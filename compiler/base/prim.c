@@ -9,10 +9,10 @@ typedef struct TypeRow {
 } TypeRow;
 
 static const TypeRow types[PRIM_COUNT] = {
-  [PRIM_I8] = { "i8", 8 },    [PRIM_I16] = { "i16", 16 },  [PRIM_I32] = { "i32", 32 },
-  [PRIM_I64] = { "i64", 64 }, [PRIM_U8] = { "u8", 8 },     [PRIM_U16] = { "u16", 16 },
-  [PRIM_U32] = { "u32", 32 }, [PRIM_U64] = { "u64", 64 },  [PRIM_F32] = { "f32", 32 },
-  [PRIM_F64] = { "f64", 64 }, [PRIM_BOOL] = { "bool", 8 },
+  [PRIM_I8] = { "i8", 8 },    [PRIM_I16] = { "i16", 16 }, [PRIM_I32] = { "i32", 32 },
+  [PRIM_I64] = { "i64", 64 }, [PRIM_U8] = { "u8", 8 },    [PRIM_U16] = { "u16", 16 },
+  [PRIM_U32] = { "u32", 32 }, [PRIM_U64] = { "u64", 64 }, [PRIM_F16] = { "f16", 16 },
+  [PRIM_F32] = { "f32", 32 }, [PRIM_F64] = { "f64", 64 }, [PRIM_BOOL] = { "bool", 8 },
 };
 
 const char *prim_type_name(PrimType type) { return types[type].name; }
@@ -30,7 +30,7 @@ int prim_size_bytes(PrimType type) { return types[type].bits / 8; }
 int prim_bits(PrimType type) { return types[type].bits; }
 bool prim_is_int(PrimType type) { return type <= PRIM_U64; }
 bool prim_is_signed(PrimType type) { return type <= PRIM_I64; }
-bool prim_is_float(PrimType type) { return type == PRIM_F32 || type == PRIM_F64; }
+bool prim_is_float(PrimType type) { return type >= PRIM_F16 && type <= PRIM_F64; }
 
 PrimType prim_unsigned(PrimType type) {
   return prim_is_signed(type) ? type + (PRIM_U8 - PRIM_I8) : type;
@@ -131,6 +131,7 @@ bool op_is_cheap(PrimOp op, PrimType operands) {
 }
 
 const char *op_vector(PrimOp op, PrimType operands) {
+  if (operands == PRIM_F16) return NULL;  // computed in f32
   bool none = prim_is_float(operands) ? ops[op].cost == REMAINDER : op == OP_POW;
   return none ? NULL : ops[op].vector;
 }
@@ -152,6 +153,7 @@ static int64_t wrap(PrimType type, int64_t value) {
   case PRIM_I64:
   case PRIM_U64: return value;
   case PRIM_BOOL: return value & 1;
+  case PRIM_F16:
   case PRIM_F32:
   case PRIM_F64:
   case PRIM_COUNT: break;
@@ -163,7 +165,33 @@ Prim prim_int(PrimType type, int64_t value) {
   return (Prim){ .type = type, .u.i = wrap(type, value) };
 }
 
+// An f16 has 5 bits of exponent and 10 of fraction, like an f32 otherwise.
+enum { HALF_SIGN = 0x8000, HALF_INF = 0x7c00, HALF_NAN = 0x7e00, HALF_HIDDEN = 0x400 };
+
+static double double_of_half(int64_t bits) {
+  int64_t exponent = (bits & HALF_INF) >> 10, fraction = bits & (HALF_HIDDEN - 1);
+  double value = exponent ? ldexp((double)(HALF_HIDDEN + fraction), (int)exponent - 25)
+                          : ldexp((double)fraction, -24);
+  if (exponent == 31) value = fraction ? NAN : INFINITY;
+  return bits & HALF_SIGN ? -value : value;
+}
+
+// Rounded to even, once: the number of steps that f16 has up to `value` is found in f64.
+static int64_t half_of_double(double value) {
+  int64_t sign = signbit(value) ? HALF_SIGN : 0;
+  double magnitude = fabs(value);
+  if (isnan(value)) return sign | HALF_NAN;
+  if (magnitude >= 65520) return sign | HALF_INF;  // half a step above the greatest
+  int exponent = 0;
+  frexp(magnitude, &exponent);
+  bool subnormal = magnitude < 0x1p-14;
+  double steps = rint(ldexp(magnitude, subnormal ? 24 : 11 - exponent));
+  int64_t below = subnormal ? 0 : (int64_t)(exponent + 13) * HALF_HIDDEN;
+  return sign | (below + (int64_t)steps);
+}
+
 Prim prim_float(PrimType type, double value) {
+  if (type == PRIM_F16) return (Prim){ .type = type, .u.i = half_of_double(value) };
   return type == PRIM_F32 ? prim_f32((float)value) : prim_f64(value);
 }
 
@@ -189,6 +217,7 @@ Prim prim_highest(PrimType type) {
 }
 
 double prim_to_double(Prim value) {
+  if (value.type == PRIM_F16) return double_of_half(value.u.i);
   if (value.type == PRIM_F32) return (double)value.u.f32;
   if (value.type == PRIM_F64) return value.u.f64;
   return value.type == PRIM_U64 ? (double)(uint64_t)value.u.i : (double)value.u.i;
@@ -209,6 +238,7 @@ uint64_t prim_bits_of(Prim value) {
 Prim prim_of_bits(PrimType type, uint64_t bits) {
   if (!prim_is_float(type)) return prim_int(type, (int64_t)bits);
   Prim value = { .type = type };
+  if (type == PRIM_F16) value.u.i = (int64_t)bits;
   if (type == PRIM_F32) memcpy(&value.u.f32, &bits, sizeof value.u.f32);
   if (type == PRIM_F64) memcpy(&value.u.f64, &bits, sizeof value.u.f64);
   return value;

@@ -9,7 +9,7 @@
 typedef enum PrimType {
   PRIM_I8, PRIM_I16, PRIM_I32, PRIM_I64,
   PRIM_U8, PRIM_U16, PRIM_U32, PRIM_U64,
-  PRIM_F32, PRIM_F64, PRIM_BOOL,
+  PRIM_F16, PRIM_F32, PRIM_F64, PRIM_BOOL,
   PRIM_COUNT
 } PrimType;
 
@@ -17,7 +17,7 @@ typedef enum PrimType {
 typedef struct Prim {
   PrimType type;
   union {
-    int64_t i;  // every integer type; bool as 0 or 1
+    int64_t i;  // every integer type; bool as 0 or 1; the bits of an f16
     float f32;
     double f64;
   } u;
@@ -65,6 +65,8 @@ Prim prim_one(PrimType type);
 Prim prim_lowest(PrimType type);                 // minus infinity for floats
 Prim prim_highest(PrimType type);
 double prim_to_double(Prim value);
+// The value of a decimal or hexadecimal number without a sign, rounded once.
+Prim prim_of_decimal(PrimType type, const char *digits);
 uint64_t prim_bits_of(Prim value);               // the value's bits, zero-extended
 Prim prim_of_bits(PrimType type, uint64_t bits);
 bool prim_identical(Prim a, Prim b);             // same type and bits (tells -0.0 from 0.0)

@@ -415,7 +415,53 @@ static bool float_holds(PrimOp op, const Prim *args) {
   return op == OP_LT ? a < b : a <= b;
 }
 
+static Prim apply_float(PrimOp op, const Prim *args);
+
+// Computed in f32 and rounded.  For + - * / and the square root that is as if rounded once, since
+// f32 has two bits more than twice those of f16.
+static Prim apply_rounded(PrimOp op, const Prim *args) {
+  Prim wide[3];
+  for (int i = 0; i < op_arity(op); i++)
+    wide[i] = args[i].type == PRIM_F16 ? prim_convert(PRIM_F32, args[i]) : args[i];
+  Prim result = apply_float(op, wide);
+  return result.type == PRIM_F32 ? prim_convert(PRIM_F16, result) : result;
+}
+
+static Prim half_next(const Prim *args) {
+  double from = prim_to_double(args[0]), to = prim_to_double(args[1]);
+  if (isnan(from) || isnan(to)) return prim_float(PRIM_F16, NAN);
+  if (from == to) return args[1];
+  if (from == 0) return prim_float(PRIM_F16, copysign(0x1p-24, to));
+  bool outwards = (from < to) == (from > 0);
+  return prim_of_bits(PRIM_F16, (uint64_t)(args[0].u.i + (outwards ? 1 : -1)));
+}
+
+// f64 holds the product, and the sum of it and an f16 as well unless that rounds to one of both.
+static Prim half_fma(const Prim *args) {
+  double product = prim_to_double(args[0]) * prim_to_double(args[1]);
+  return prim_float(PRIM_F16, product + prim_to_double(args[2]));
+}
+
+static Prim half_mad(const Prim *args) {
+  Prim sum[2] = { apply_rounded(OP_MUL, args), args[2] };
+  return apply_rounded(OP_ADD, sum);
+}
+
+static Prim half_lerp(const Prim *args) {
+  Prim ends[2] = { args[1], args[0] };
+  Prim mad[3] = { apply_rounded(OP_SUB, ends), args[2], args[0] };
+  return half_mad(mad);
+}
+
+static Prim apply_half(PrimOp op, const Prim *args) {
+  if (op == OP_NEXTAFTER) return half_next(args);
+  if (op == OP_FMA) return half_fma(args);
+  if (op == OP_MAD) return half_mad(args);
+  return op == OP_LERP ? half_lerp(args) : apply_rounded(op, args);
+}
+
 static Prim apply_float(PrimOp op, const Prim *args) {
+  if (args[0].type == PRIM_F16) return apply_half(op, args);
   if (unary_fns[op].f32) return apply_unary(unary_fns[op], args);
   if (binary_fns[op].f32) return apply_binary(binary_fns[op], args);
   if (ternary_fns[op].f32) return apply_ternary(ternary_fns[op], args);

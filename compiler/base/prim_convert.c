@@ -1,6 +1,7 @@
 // Conversions between scalar types, from exact literals, and to text.
 #include "base/prim.h"
 #include "base/text.h"
+#include <fenv.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -33,7 +34,8 @@ static Prim float_of_int(PrimType to, Prim value) {
   bool is_u64 = value.type == PRIM_U64;
   uint64_t bits = (uint64_t)value.u.i;
   if (to == PRIM_F32) return prim_f32(is_u64 ? (float)bits : (float)value.u.i);
-  return prim_f64(is_u64 ? (double)bits : (double)value.u.i);
+  // Integers that an f64 has to round are beyond all f16.
+  return prim_float(to, is_u64 ? (double)bits : (double)value.u.i);
 }
 
 // The low bits; to an unsigned type, even of a negative number, followed by zeros.
@@ -58,8 +60,8 @@ Prim prim_convert(PrimType to, Prim value) {
 bool prim_of_big(PrimType type, const Big *value, Prim *out) {
   if (type == PRIM_BOOL) return false;
   if (prim_is_float(type)) {
-    *out =
-        type == PRIM_F32 ? prim_f32(big_to_float(value)) : prim_f64(big_to_double(value));
+    *out = type == PRIM_F32 ? prim_f32(big_to_float(value))
+                            : prim_float(type, big_to_double(value));
     return true;
   }
   if (type == PRIM_U64) {
@@ -74,12 +76,46 @@ bool prim_of_big(PrimType type, const Big *value, Prim *out) {
   return true;
 }
 
+// Rounded to odd: if it is not exact, the last bit is 1.  Rounding that to a shorter type is as if
+// there had been no first rounding.
+static double odd_of_decimal(const char *digits) {
+  int mode = fegetround();
+  fesetround(FE_DOWNWARD);
+  double low = strtod(digits, NULL);
+  fesetround(FE_UPWARD);
+  double high = strtod(digits, NULL);
+  fesetround(mode);
+  if (low == high) return low;
+  uint64_t bits = prim_bits_of(prim_f64(low)) | 1;
+  return prim_to_double(prim_of_bits(PRIM_F64, bits));
+}
+
+Prim prim_of_decimal(PrimType type, const char *digits) {
+  if (type == PRIM_F16) return prim_float(type, odd_of_decimal(digits));
+  return type == PRIM_F32 ? prim_f32(strtof(digits, NULL))
+                          : prim_f64(strtod(digits, NULL));
+}
+
 enum { LONGEST_SCIENTIFIC = 32 };  // "-1.2345678901234567e-308" and a NUL
 
 static bool reads_back(const char *text, Prim value) {
   if (value.type == PRIM_F32) return strtof(text, NULL) == value.u.f32;
-  return strtod(text, NULL) == value.u.f64;
+  double read = strtod(text, NULL);
+  return prim_to_double(prim_float(value.type, read)) == prim_to_double(value);
 }
+
+// How many digits every normal number keeps, how many tell all numbers apart, the least normal one.
+typedef struct FloatDigits {
+  int sure, most;
+  double normal;
+  int plain;  // the greatest exponent that is written without one
+} FloatDigits;
+
+static const FloatDigits float_digits_of[PRIM_COUNT] = {
+  [PRIM_F16] = { 3, 5, 0x1p-14, 8 },
+  [PRIM_F32] = { FLT_DIG, FLT_DECIMAL_DIG, (double)FLT_MIN, 8 },
+  [PRIM_F64] = { DBL_DIG, DBL_DECIMAL_DIG, DBL_MIN, 15 },
+};
 
 static int drop_zeros(const char *scientific, int digits) {
   const char *last = strchr(scientific, 'e') - 1;
@@ -88,14 +124,12 @@ static int drop_zeros(const char *scientific, int digits) {
   return digits;
 }
 
-// The fewest digits that read back to the value.  As many as every normal number keeps (6 or 15)
-// are tried first: if they read back, fewer do only where their last ones are zeros.
+// The fewest digits that read back to the value.  As many as every normal number keeps are tried
+// first: if they read back, fewer do only where their last ones are zeros.
 static int shortest_digits(Prim value, char *scientific) {
-  bool f32 = value.type == PRIM_F32;
+  const FloatDigits *d = &float_digits_of[value.type];
   double exact = prim_to_double(value);
-  bool subnormal = fabs(exact) < (f32 ? (double)FLT_MIN : DBL_MIN);
-  int most = f32 ? FLT_DECIMAL_DIG : DBL_DECIMAL_DIG;
-  int digits = subnormal ? 1 : f32 ? FLT_DIG : DBL_DIG;
+  int most = d->most, digits = fabs(exact) < d->normal ? 1 : d->sure;
   for (;; digits++) {
     snprintf(scientific, LONGEST_SCIENTIFIC, "%.*e", digits - 1, exact);
     if (digits == most || reads_back(scientific, value)) break;
@@ -108,7 +142,7 @@ static const char *float_digits(Prim value) {
   char scientific[LONGEST_SCIENTIFIC];
   int digits = shortest_digits(value, scientific);
   int exponent = atoi(strchr(scientific, 'e') + 1);
-  bool plain = exponent >= -5 && exponent <= (value.type == PRIM_F32 ? 8 : 15);
+  bool plain = exponent >= -5 && exponent <= float_digits_of[value.type].plain;
   int decimals = digits - 1 - (plain ? exponent : 0);
   if (decimals < 1) decimals = 1;  // "1.0e+30", never "1e+30"
   return text_format(plain ? "%.*f" : "%.*e", decimals, prim_to_double(value));

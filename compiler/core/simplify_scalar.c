@@ -290,6 +290,7 @@ static const Exp *square_root(Simplify *s, Atom x) {
 
 static const Exp *power_rules(Simplify *s, const Exp *e) {
   if (e->u.op.op != OP_POW || !prim_is_float(e->u.op.type)) return NULL;
+  if (e->u.op.type == PRIM_F16) return NULL;  // factors would be rounded one by one
   Atom x = e->u.op.args[0], y = e->u.op.args[1];
   if (x.kind == ATOM_CONST && prim_to_double(x.u.constant) == 2)
     return exp_op1(OP_EXP2, y);
@@ -310,7 +311,7 @@ static const Exp *power_rules(Simplify *s, const Exp *e) {
 // Does every value of `from` survive in `to`?
 static bool preserves(PrimType from, PrimType to) {
   if (from == to) return true;
-  if (from == PRIM_F32 && to == PRIM_F64) return true;
+  if (prim_is_float(from) && prim_is_float(to)) return prim_bits(from) < prim_bits(to);
   if (!prim_is_int(from) || !prim_is_int(to) || prim_bits(to) <= prim_bits(from))
     return false;
   return prim_is_signed(to) || !prim_is_signed(from);

@@ -49,8 +49,8 @@ const char *c_mem(CodeText *c, const Mem *mem) { return c_name_of(c, mem, mem->n
 static const char *const type_names[PRIM_COUNT] = {
   [PRIM_I8] = "int8_t",    [PRIM_I16] = "int16_t",  [PRIM_I32] = "int32_t",
   [PRIM_I64] = "int64_t",  [PRIM_U8] = "uint8_t",   [PRIM_U16] = "uint16_t",
-  [PRIM_U32] = "uint32_t", [PRIM_U64] = "uint64_t", [PRIM_F32] = "float",
-  [PRIM_F64] = "double",   [PRIM_BOOL] = "bool",
+  [PRIM_U32] = "uint32_t", [PRIM_U64] = "uint64_t", [PRIM_F16] = "uint16_t",
+  [PRIM_F32] = "float",    [PRIM_F64] = "double",   [PRIM_BOOL] = "bool",
 };
 
 const char *c_type(PrimType type) { return type_names[type]; }
@@ -225,9 +225,10 @@ static const char *int_literal(Prim value) {
 }
 
 static Piece const_piece(Prim value) {
-  const char *text = prim_is_float(value.type) ? float_literal(value)
-                     : value.type == PRIM_BOOL ? prim_text(value)
-                                               : int_literal(value);
+  const char *text = value.type == PRIM_F16 ? text_format("0x%04x", (unsigned)value.u.i)
+                     : prim_is_float(value.type) ? float_literal(value)
+                     : value.type == PRIM_BOOL   ? prim_text(value)
+                                                 : int_literal(value);
   return (Piece){ text, *text == '-' ? PREC_UNARY : PREC_PRIMARY };
 }
 
@@ -235,7 +236,8 @@ static Piece convert_piece(CodeText *c, const ImpExp *e, Arith arith) {
   const ImpExp *arg = e->u.convert.arg;
   Piece inner = piece(c, arg, arith);
   if (e->type == arg->type) return inner;
-  if (prim_is_float(arg->type) && prim_is_int(e->type)) {
+  bool half = e->type == PRIM_F16 || arg->type == PRIM_F16;
+  if (half || (prim_is_float(arg->type) && prim_is_int(e->type))) {
     const char *text = text_format("flc_%s_to_%s(%s)", prim_type_name(arg->type),
                                    prim_type_name(e->type), inner.text);
     return (Piece){ text, PREC_PRIMARY };
@@ -248,12 +250,16 @@ static Piece convert_piece(CodeText *c, const ImpExp *e, Arith arith) {
   return (Piece){ text_format("(%s)%s", c_type(e->type), text), PREC_UNARY };
 }
 
+// A value of type f16 is its bits.
+static PrimType bits_type(PrimType type) { return type == PRIM_F16 ? PRIM_U16 : type; }
+
 static Piece bits_piece(CodeText *c, const ImpExp *e) {
   const ImpExp *arg = e->u.convert.arg;
   Piece inner = piece(c, arg, ARITH_WRAP);
-  if (e->type == arg->type) return inner;
-  const char *text = text_format("flc_bits_%s_to_%s(%s)", prim_type_name(arg->type),
-                                 prim_type_name(e->type), inner.text);
+  PrimType from = bits_type(arg->type), to = bits_type(e->type);
+  if (from == to) return inner;
+  const char *text = text_format("flc_bits_%s_to_%s(%s)", prim_type_name(from),
+                                 prim_type_name(to), inner.text);
   return (Piece){ text, PREC_PRIMARY };
 }
 

@@ -4,8 +4,9 @@
 // ---- types and small pieces
 
 static const char *const scalar_names[PRIM_COUNT] = {
-  [PRIM_I8] = "char",   [PRIM_I16] = "short",  [PRIM_I32] = "int",  [PRIM_I64] = "long",
-  [PRIM_U8] = "uchar",  [PRIM_U16] = "ushort", [PRIM_U32] = "uint", [PRIM_U64] = "ulong",
+  [PRIM_I8] = "char",   [PRIM_I16] = "short",  [PRIM_I32] = "int",
+  [PRIM_I64] = "long",  [PRIM_U8] = "uchar",   [PRIM_U16] = "ushort",
+  [PRIM_U32] = "uint",  [PRIM_U64] = "ulong",  [PRIM_F16] = "ushort",
   [PRIM_F32] = "float", [PRIM_F64] = "double", [PRIM_BOOL] = "int",
 };
 
@@ -312,6 +313,9 @@ static const char *conversion(CodeText *c, const ImpExp *e) {
   PrimType from = arg->type;
   const char *value = vector_exp(c, arg);
   if (e->type == from) return value;
+  if (e->type == PRIM_F16 && from == PRIM_F64) return each_lane(c, e, "flc_f64_to_f16");
+  if (e->type == PRIM_F16 || from == PRIM_F16)
+    return text_format("%s(%s)", helper_half(c, e->type, e->lanes), value);
   if (e->type == PRIM_BOOL) return is_not_zero(from, e->lanes, value);
   if (prim_is_float(from) && prim_is_int(e->type))
     return text_format("%s(%s)", helper_to_int(c, from, e->type, e->lanes), value);

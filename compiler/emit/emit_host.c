@@ -418,10 +418,10 @@ static void scalar_params(CodeText *c, const ImpEntry *entry) {
 }
 
 static const char *const elem_names[PRIM_COUNT] = {
-  [PRIM_I8] = "RT_I8",   [PRIM_I16] = "RT_I16",   [PRIM_I32] = "RT_I32",
-  [PRIM_I64] = "RT_I64", [PRIM_U8] = "RT_U8",     [PRIM_U16] = "RT_U16",
-  [PRIM_U32] = "RT_U32", [PRIM_U64] = "RT_U64",   [PRIM_F32] = "RT_F32",
-  [PRIM_F64] = "RT_F64", [PRIM_BOOL] = "RT_BOOL",
+  [PRIM_I8] = "RT_I8",   [PRIM_I16] = "RT_I16", [PRIM_I32] = "RT_I32",
+  [PRIM_I64] = "RT_I64", [PRIM_U8] = "RT_U8",   [PRIM_U16] = "RT_U16",
+  [PRIM_U32] = "RT_U32", [PRIM_U64] = "RT_U64", [PRIM_F16] = "RT_F16",
+  [PRIM_F32] = "RT_F32", [PRIM_F64] = "RT_F64", [PRIM_BOOL] = "RT_BOOL",
 };
 
 const char *emit_elem_name(PrimType type) { return elem_names[type]; }

@@ -162,6 +162,26 @@ const char *helper_to_int(CodeText *c, PrimType from, PrimType to, int lanes) {
   return name;
 }
 
+// Between f16, which is its bits, and f32.
+const char *helper_half(CodeText *c, PrimType to, int lanes) {
+  const char *name =
+      text_format(to == PRIM_F16 ? "flc_f32_to_f16_%d" : "flc_f16_to_f32_%d", lanes);
+  bool fresh;
+  Text *t = helper(c, name, &fresh);
+  if (!fresh) return name;
+  if (to == PRIM_F16)
+    text_printf(t,
+                "static ushort%d %s(float%d x) {\n  ushort%d r;\n"
+                "  vstore_half%d_rte(x, 0, (half *)&r);\n  return r;\n}\n",
+                lanes, name, lanes, lanes, lanes);
+  else
+    text_printf(t,
+                "static float%d %s(ushort%d x) {\n"
+                "  return vload_half%d(0, (const half *)&x);\n}\n",
+                lanes, name, lanes, lanes);
+  return name;
+}
+
 const char *helper_pick(CodeText *c, PrimType type, int lanes) {
   const char *name = text_format("flc_pick_%s_%d", prim_type_name(type), lanes);
   const char *elem = type == PRIM_BOOL ? "int" : c_type(type);

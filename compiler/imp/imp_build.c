@@ -43,9 +43,30 @@ static int most_lanes(const ImpExp *const *args, int count) {
   return lanes;
 }
 
+static const ImpExp *make_op(PrimOp op, const ImpExp *const *args, int count);
+
+// Note [f16]: f16 is a type of memory.  Values are its 16 bits, which are widened to compute in f32
+// and rounded after each operation.  For + - * / and the square root that is as if the exact result
+// were rounded once, since f32 has two bits more than twice those of f16.  The functions of
+// OpenCL C that convert need no extension, so that one way serves all devices.
+static const ImpExp *half_op(PrimOp op, const ImpExp *const *args, int count) {
+  if (op == OP_MAD) return imp_op2(OP_ADD, imp_op2(OP_MUL, args[0], args[1]), args[2]);
+  if (op == OP_LERP)
+    return imp_op3(OP_MAD, imp_op2(OP_SUB, args[1], args[0]), args[2], args[0]);
+  const ImpExp *wide[3];
+  for (int i = 0; i < count; i++)
+    wide[i] = args[i]->type == PRIM_F16 ? imp_convert(PRIM_F32, args[i]) : args[i];
+  const ImpExp *result = make_op(op, wide, count);
+  return result->type == PRIM_F32 ? imp_convert(PRIM_F16, result) : result;
+}
+
+// These round once, which a result in f32 does not allow, or step from one f16 to the next.
+static bool is_half_function(PrimOp op) { return op == OP_FMA || op == OP_NEXTAFTER; }
+
 static const ImpExp *make_op(PrimOp op, const ImpExp *const *args, int count) {
   const ImpExp *folded = fold(op, args, count);
   if (folded) return folded;
+  if (args[0]->type == PRIM_F16 && !is_half_function(op)) return half_op(op, args, count);
   ImpExp e = { .kind = IMP_OP,
                .type = op_result(op, args[0]->type),
                .lanes = most_lanes(args, count) };
@@ -56,10 +77,13 @@ static const ImpExp *make_op(PrimOp op, const ImpExp *const *args, int count) {
   return make(e);
 }
 
-const ImpExp *imp_op1(PrimOp op, const ImpExp *a) { return make_op(op, &a, 1); }
+const ImpExp *imp_op1(PrimOp op, const ImpExp *a) {
+  const ImpExp *args[3] = { a };
+  return make_op(op, args, 1);
+}
 
 const ImpExp *imp_op2(PrimOp op, const ImpExp *a, const ImpExp *b) {
-  const ImpExp *args[] = { a, b };
+  const ImpExp *args[3] = { a, b };
   return make_op(op, args, 2);
 }
 
@@ -108,6 +132,11 @@ const ImpExp *imp_and(const ImpExp *a, const ImpExp *b) {
 const ImpExp *imp_convert(PrimType to, const ImpExp *a) {
   if (a->type == to) return a;
   if (a->kind == IMP_CONST) return imp_const(prim_convert(to, a->u.constant));
+  // f32 holds every f16, and every integer below the greatest; from f64 only one rounding will do.
+  bool half = to == PRIM_F16 || a->type == PRIM_F16,
+       f32 = to == PRIM_F32 || a->type == PRIM_F32;
+  if (half && !f32 && a->type != PRIM_F64)
+    return imp_convert(to, imp_convert(PRIM_F32, a));
   return make(
       (ImpExp){ .kind = IMP_CONVERT, .type = to, .lanes = a->lanes, .u.convert = { a } });
 }

@@ -219,7 +219,8 @@ struct AstExp {
   union {
     // the literal is `value`, or its negation where `negative` (value is never below 0)
     struct { const Big *value; bool has_suffix; PrimType suffix; bool negative; } integer;
-    struct { double value; float value32; bool has_suffix; PrimType suffix; } floating;
+    // the value of each type; an f16 as an f64
+    struct { double value, value16; float value32; bool has_suffix; PrimType suffix; } floating;
     struct { bool value; } boolean;
     struct { const char *bytes; size_t length; } string;
     struct { AstName name; Binding *binding; const Inst *inst; } name;  // binding, inst: checker

@@ -151,10 +151,6 @@ void count_chain(Parser *p, int *count) {
   if (++*count > PARSE_MAX_CHAIN) fail_too_deep(p, "a chain of", PARSE_MAX_CHAIN);
 }
 
-void later_tier(Parser *p, Loc loc, const char *what) {
-  if (!p->failed && !p->file->built_in) limit(p->c, loc, "%s", what);
-}
-
 static Parser parser_new(Compiler *c, const SourceFile *file) {
   static const char *const modules[] = { "i8",  "i16", "i32", "i64", "u8",  "u16",
                                          "u32", "u64", "f16", "f32", "f64", "bool" };

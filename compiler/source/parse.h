@@ -64,8 +64,6 @@ bool enter(Parser *p);
 void leave(Parser *p);  // leaves what `enter` entered
 // Counts an element of a chain that nests in the tree.
 void count_chain(Parser *p, int *count);
-// A construct of a later tier, refused in a user's file.
-void later_tier(Parser *p, Loc loc, const char *what);
 
 // parse_name.c
 AstName parse_qualified_name(Parser *p);  // a.b.c

@@ -199,8 +199,6 @@ static AstExp *parse_name_exp(Parser *p) {
   const Token *first = peek(p);
   AstName name = { .loc = token_loc(p, first), .name = next(p)->name };
   bool module = map_has(p->modules, name.name);
-  if (module && at_kind(p, TOKEN_DOT) && strcmp(name.name, "f16") == 0)
-    later_tier(p, name.loc, "the type f16");
   while (module && at_kind(p, TOKEN_DOT) && peek_at(p, 1)->kind == TOKEN_NAME) {
     next(p);
     vec_push(&name.qualifiers, name.name);

@@ -199,8 +199,8 @@ void parse_hint(Parser *p, const char *expected) {
 // (i32 x)
 static bool is_type_before_name(const Parser *p, int first) {
   static const char *const types[] = { "int", "float", "double", "bool", "i32", "i64",
-                                       "u8",  "u32",   "u64",    "f32",  "f64" };
-  return reads_one_of(p, first, types, 11) && p->at == first + 1 &&
+                                       "u8",  "u32",   "u64",    "f16",  "f32", "f64" };
+  return reads_one_of(p, first, types, 12) && p->at == first + 1 &&
          is_kind(p, p->at, TOKEN_NAME);
 }
 

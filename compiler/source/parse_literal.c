@@ -26,12 +26,8 @@ static char *clean(const char *name, size_t skip, const char *digits, char **suf
 }
 
 static bool read_suffix(Parser *p, Loc loc, const char *suffix, PrimType *type) {
-  if (strcmp(suffix, "f16") == 0) {
-    later_tier(p, loc, "the type f16");
-    suffix = "f32";
-  }
   if (prim_type_named(suffix, type) && *type != PRIM_BOOL) return true;
-  fail_at(p, loc, "expected a number's suffix (i8 to u64, f32, f64), found '%.40s'",
+  fail_at(p, loc, "expected a number's suffix (i8 to u64, f16 to f64), found '%.40s'",
           suffix);
   parse_hint_suffix(p, suffix);
   return false;
@@ -91,11 +87,13 @@ static AstExp *parse_float(Parser *p) {
       clean(token->name, 0, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFPX_.+-", &suffix);
   exp->u.floating.value = strtod(text, &end);
   exp->u.floating.value32 = strtof(text, NULL);
+  exp->u.floating.value16 = prim_to_double(prim_of_decimal(PRIM_F16, text));
   exp->u.floating.has_suffix = *end != '\0';
   if (!*end) return exp;
   if (read_suffix(p, exp->loc, end, &exp->u.floating.suffix) &&
       !prim_is_float(exp->u.floating.suffix))
-    fail_at(p, exp->loc, "expected a suffix f32 or f64 after a %s number, found '%s'",
+    fail_at(p, exp->loc,
+            "expected a suffix f16, f32 or f64 after a %s number, found '%s'",
             hex ? "hexadecimal real" : "real", end);
   return exp;
 }
@@ -226,6 +224,7 @@ AstExp *negate_literal(Parser *p, AstExp *literal, Loc loc) {
   } else if (exp->kind == AST_FLOAT) {
     exp->u.floating.value = -exp->u.floating.value;
     exp->u.floating.value32 = -exp->u.floating.value32;
+    exp->u.floating.value16 = -exp->u.floating.value16;
   }
   return exp;
 }

@@ -33,7 +33,6 @@ static AstType *parse_type_name(Parser *p) {
   AstName name = parse_qualified_name(p);
   AstType *type = new_type(AST_TYPE_NAME, name.loc);
   type->u.name.name = name;
-  if (name.name && strcmp(name.name, "f16") == 0) later_tier(p, name.loc, "the type f16");
   return type;
 }
 

@@ -46,6 +46,7 @@ const Type *infer_integer(Check *k, const AstExp *exp) {
 }
 
 static bool is_infinite(const AstExp *exp, PrimType type) {
+  if (type == PRIM_F16) return isinf(exp->u.floating.value16);
   return type == PRIM_F32 ? isinf(exp->u.floating.value32) : isinf(exp->u.floating.value);
 }
 
@@ -65,6 +66,7 @@ const Type *infer_string(const AstExp *exp) {
 
 // "0 to 255"
 static const char *range_text(PrimType type) {
+  if (type == PRIM_F16) return "-65504 to 65504";
   if (type == PRIM_F32) return "-3.4028235e38 to 3.4028235e38";
   if (type == PRIM_F64) return "-1.7976931348623157e308 to 1.7976931348623157e308";
   const char *lowest = prim_text(prim_lowest(type)),

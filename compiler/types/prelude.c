@@ -87,7 +87,9 @@ static void templates(PrimType prim, const char *paths[2]) {
     paths[0] = "prelude/mod_bool.fl";
   } else if (prim_is_float(prim)) {
     paths[0] = "prelude/mod_float.fl";
-    paths[1] = prim == PRIM_F32 ? "prelude/mod_f32.fl" : "prelude/mod_f64.fl";
+    paths[1] = prim == PRIM_F16   ? "prelude/mod_f16.fl"
+               : prim == PRIM_F32 ? "prelude/mod_f32.fl"
+                                  : "prelude/mod_f64.fl";
   } else {
     paths[0] = prim_is_signed(prim) ? "prelude/mod_signed.fl" : "prelude/mod_unsigned.fl";
   }

@@ -13,6 +13,7 @@ const Type *type_prim(PrimType prim) {
     [PRIM_U16] = { .kind = TYPE_PRIM, .u.prim = PRIM_U16 },
     [PRIM_U32] = { .kind = TYPE_PRIM, .u.prim = PRIM_U32 },
     [PRIM_U64] = { .kind = TYPE_PRIM, .u.prim = PRIM_U64 },
+    [PRIM_F16] = { .kind = TYPE_PRIM, .u.prim = PRIM_F16 },
     [PRIM_F32] = { .kind = TYPE_PRIM, .u.prim = PRIM_F32 },
     [PRIM_F64] = { .kind = TYPE_PRIM, .u.prim = PRIM_F64 },
     [PRIM_BOOL] = { .kind = TYPE_PRIM, .u.prim = PRIM_BOOL },

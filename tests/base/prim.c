@@ -200,6 +200,26 @@ static void f32_is_computed_in_float(void) {
   CHECK(prim_apply(OP_LDEXP, scaled, &out) && out.u.f32 == 1.5f);
 }
 
+// Each f16 survives what takes it to another type and back; between two there is one rounding.
+static void f16_is_rounded_once(void) {
+  for (uint64_t bits = 0; bits < 0x7c00; bits++) {
+    Prim x = prim_of_bits(PRIM_F16, bits), next = prim_of_bits(PRIM_F16, bits + 1);
+    double value = prim_to_double(x), middle = value / 2 + prim_to_double(next) / 2;
+    CHECK(prim_identical(prim_float(PRIM_F16, value), x));
+    CHECK(prim_identical(prim_convert(PRIM_F16, prim_convert(PRIM_F32, x)), x));
+    if (isinf(middle)) break;
+    CHECK(prim_identical(prim_float(PRIM_F16, middle), bits & 1 ? next : x));
+    CHECK(prim_identical(prim_float(PRIM_F16, nextafter(middle, 0)), x));
+    CHECK(prim_identical(prim_float(PRIM_F16, nextafter(middle, 1e9)), next));
+  }
+  CHECK(prim_bits_of(prim_float(PRIM_F16, 65519)) == 0x7bff);
+  CHECK(prim_bits_of(prim_float(PRIM_F16, -65520)) == 0xfc00);
+  CHECK(prim_bits_of(prim_of_decimal(PRIM_F16, "1.00048828125")) == 0x3c00);
+  CHECK(prim_bits_of(prim_of_decimal(PRIM_F16, "1.000488281250000000000000001")) ==
+        0x3c01);
+  CHECK(isinf(prim_convert(PRIM_F32, prim_highest(PRIM_F16)).u.f32));
+}
+
 static int64_t to_int(PrimType to, double value) {
   return prim_convert(to, prim_f64(value)).u.i;
 }
@@ -256,7 +276,7 @@ static void limits_and_bits(void) {
         !prim_identical(prim_i32(0), prim_i64(0)));
   PrimType type = PRIM_I8;
   CHECK(prim_type_named("f64", &type) && type == PRIM_F64 &&
-        !prim_type_named("f16", &type));
+        !prim_type_named("f8", &type));
 }
 
 int main(void) {
@@ -275,6 +295,7 @@ int main(void) {
   rounding_ties_go_to_even();
   half_turns_are_exact();
   f32_is_computed_in_float();
+  f16_is_rounded_once();
   conversion_to_integers_saturates();
   conversion_of_integers_wraps_or_extends();
   conversion_to_floats_rounds_once();

@@ -50,6 +50,9 @@ static void wraps_literals_with_a_suffix(void) {
 static void reads_literals_for_a_type(void) {
   CHECK_TEXT(read_as("1", &(ValueType){ PRIM_F32, 0 }), "1.0f32");
   CHECK_TEXT(read_as("0.1", &(ValueType){ PRIM_F32, 0 }), "0.1f32");
+  CHECK_TEXT(read_as("[0.1, 65504, 1e-7, 2049]", &(ValueType){ PRIM_F16, 1 }),
+             "[0.1f16, 65504.0f16, 1.2e-07f16, 2048.0f16]");
+  CHECK_TEXT(read_as("-f16.inf", NULL), "-f16.inf");
   CHECK_TEXT(read_as("16", &(ValueType){ PRIM_I64, 0 }), "16i64");
   CHECK_TEXT(read_as("inf", &(ValueType){ PRIM_F32, 0 }), "f32.inf");
   CHECK_TEXT(read_as("[]", &(ValueType){ PRIM_F32, 1 }), "empty([0]f32)");

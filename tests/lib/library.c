@@ -56,6 +56,23 @@ static void arrays(struct one_context *ctx) {
   one_free_f32_1d(ctx, c);
 }
 
+// f16 is its 16 bits.
+static void halves(struct one_context *ctx) {
+  const uint16_t xs[] = { 0x3c00, 0x4200, 0xc500 };  // 1, 3, -5
+  uint16_t sum = 0, half[3] = { 0 };
+  struct one_f16_1d *a = one_new_f16_1d(ctx, xs, 3), *b = NULL;
+  struct one_opaque_tup2_arr1d_f16_f16 *both = NULL;
+  check_ok(ctx, one_entry_halved(ctx, &both, a, 0x4000), "halved");
+  check_ok(ctx, one_project_opaque_tup2_arr1d_f16_f16_0(ctx, &b, both), "halves");
+  check_ok(ctx, one_project_opaque_tup2_arr1d_f16_f16_1(ctx, &sum, both), "their sum");
+  check_ok(ctx, one_values_f16_1d(ctx, b, half), "values of halves");
+  check(half[0] == 0x3800 && half[1] == 0x3e00 && half[2] == 0xc100, "halved");
+  check(sum == 0xbc00, "sum of f16");
+  one_free_f16_1d(ctx, a);
+  one_free_f16_1d(ctx, b);
+  one_free_opaque_tup2_arr1d_f16_f16(ctx, both);
+}
+
 static void matrices(struct one_context *ctx) {
   const int32_t in[2][3] = { { 1, 2, 3 }, { 4, 5, 6 } };
   int32_t out[3][2] = { { 0 } };
@@ -245,6 +262,7 @@ static void side_by_side(void) {
 
 static void all(struct one_context *ctx) {
   arrays(ctx);
+  halves(ctx);
   matrices(ctx);
   empty_arrays(ctx);
   bools(ctx);

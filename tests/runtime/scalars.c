@@ -19,6 +19,7 @@ static const char *const apply_text[] = {
   "#define IN_u16(x) ((ushort)(x))\n#define OUT_u16(x) ((ushort)(x))\n",
   "#define IN_u32(x) ((uint)(x))\n#define OUT_u32(x) ((uint)(x))\n",
   "#define IN_u64(x) ((ulong)(x))\n#define OUT_u64(x) ((ulong)(x))\n",
+  "#define IN_f16(x) ((ushort)(x))\n#define OUT_f16(x) ((ushort)(x))\n",
   "#define IN_f32(x) as_float((uint)(x))\n#define OUT_f32(x) as_uint((float)(x))\n",
   "#define IN_f64(x) as_double((ulong)(x))\n#define OUT_f64(x) as_ulong((double)(x))\n",
   "#define IN_bool(x) ((x) != 0)\n#define OUT_bool(x) ((x) ? 1 : 0)\n",
@@ -101,11 +102,12 @@ static Edges edges_of(PrimType type) {
                                   INT64_MIN,
                                   0x5555555555555555 };
   static const double floats[] = {
-    0.0,           -0.0,         0.5,    -0.5,     1,         -1,    1.5,
-    2.5,           -2.5,         3,      7.25,     -7.25,     127.5, 128,
-    255.9,         256,          -128.5, -129,     32768,     65536, 2147483648.0,
-    -2147483649.0, 4294967296.0, 9.3e18, -9.3e18,  1.9e19,    1e30,  1e-30,
-    1e-40,         3.4e38,       1e300,  INFINITY, -INFINITY, NAN
+    0.0, -0.0, 0.5, -0.5, 1, -1, 1.5, 2.5, -2.5, 3, 7.25, -7.25, 127.5, 128, 255.9, 256,
+    -128.5, -129, 32768, 65536, 2147483648.0, -2147483649.0, 4294967296.0, 9.3e18,
+    -9.3e18, 1.9e19, 1e30, 1e-30, 1e-40, 3.4e38, 1e300, INFINITY, -INFINITY, NAN,
+    // next to the middle of two f16, subnormal ones too
+    0x1.002p0, 0x1.002001p0, 0x1.0020000001p0, -0x1.005ffffffp0, 65519.99, 65520, 0x1p-25,
+    0x1.0000001p-25, -0x1.7ffffffp-24, 0x1.ffep-15, 0x1.ffcp-15, 0x1.4p-24
   };
   Edges e = { .count = 0 };
   if (prim_is_float(type)) {
@@ -227,6 +229,7 @@ static void compare_device(Device *d, int op) {
 #define IN_u16(p)   ((uint16_t)(p).u.i)
 #define IN_u32(p)   ((uint32_t)(p).u.i)
 #define IN_u64(p)   ((uint64_t)(p).u.i)
+#define IN_f16(p)   ((uint16_t)(p).u.i)
 #define IN_f32(p)   ((p).u.f32)
 #define IN_f64(p)   ((p).u.f64)
 #define IN_bool(p)  ((p).u.i != 0)
@@ -238,6 +241,7 @@ static void compare_device(Device *d, int op) {
 #define OUT_u16(x)  prim_int(PRIM_U16, x)
 #define OUT_u32(x)  prim_int(PRIM_U32, x)
 #define OUT_u64(x)  prim_int(PRIM_U64, (int64_t)(x))
+#define OUT_f16(x)  prim_of_bits(PRIM_F16, x)
 #define OUT_f32(x)  prim_f32(x)
 #define OUT_f64(x)  prim_f64(x)
 #define OUT_bool(x) prim_bool(x)

@@ -23,6 +23,10 @@ INEXACT = """pow cbrt exp exp2 exp10 expm1 log log2 log10 log1p sin cos tan asin
 cospi tanpi asinpi acospi atanpi sinh cosh tanh asinh acosh atanh atan2 atan2pi hypot erf erfc gamma
 lgamma""".split()
 BITS = [(i, u) for i, u in zip(INTS, INTS[4:])]
+# f16 is computed in f32 but for these.
+HALF_OPERATORS = {"FMA": 3, "NEXTAFTER": 2}
+HALF_CONVERSIONS = [("f16", "f32"), ("f32", "f16"), ("f64", "f16")]
+BITS += [("i16", "f16")]
 BITS += [("i32", "f32"), ("u32", "f32"), ("i64", "f64"), ("u64", "f64")]
 
 
@@ -31,6 +35,8 @@ def operators(path):
     for name, arity, operands, result in row.findall(open(path, encoding="utf-8").read()):
         for kind in OPERANDS[operands]:
             yield name, int(arity), kind, {"SAME": kind, "BOOL": "bool", "I32": "i32"}[result]
+    for name, arity in HALF_OPERATORS.items():
+        yield name, arity, "f16", "f16"
 
 
 def cases(path):
@@ -38,11 +44,10 @@ def cases(path):
         kinds = [kind, "i32"] if name == "LDEXP" else [kind] * arity
         args = ", ".join(f"IN_{k}(a[{i}])" for i, k in enumerate(kinds))
         yield f"flc_{name.lower()}_{kind}", args, result, f"test_op(device, OP_{name}, PRIM_{kind.upper()}"
-    for source in TYPES:
-        for target in TYPES:
-            if source != target:
-                test = f"test_conversion(device, PRIM_{source.upper()}, PRIM_{target.upper()}"
-                yield f"flc_{source}_to_{target}", f"IN_{source}(a[0])", target, test
+    pairs = [(source, target) for source in TYPES for target in TYPES if source != target]
+    for source, target in pairs + HALF_CONVERSIONS:
+        test = f"test_conversion(device, PRIM_{source.upper()}, PRIM_{target.upper()}"
+        yield f"flc_{source}_to_{target}", f"IN_{source}(a[0])", target, test
     for one, other in BITS:
         for source, target in [(one, other), (other, one)]:
             test = f"test_bits(device, PRIM_{target.upper()}, PRIM_{source.upper()}"

@@ -29,6 +29,8 @@ static const Val *integer(Elab *e, const Scope *s, const AstExp *exp) {
 
 static const Val *floating(Elab *e, const Scope *s, const AstExp *exp) {
   PrimType type = typein_prim(e, (TypeIn){ exp->type, s->env });
+  if (type == PRIM_F16)
+    return val_atom(atom_const(prim_float(type, exp->u.floating.value16)));
   if (type == PRIM_F32) return val_atom(atom_const(prim_f32(exp->u.floating.value32)));
   return val_atom(atom_const(prim_f64(exp->u.floating.value)));
 }

@@ -208,6 +208,7 @@ bool array_take(Machine *m, const Stm *stm, Slot to, Slot from, bool movable) {
   X(PRIM_U16, uint16_t, i) \
   X(PRIM_U32, uint32_t, i) \
   X(PRIM_U64, uint64_t, i) \
+  X(PRIM_F16, uint16_t, i) \
   X(PRIM_F32, float, f32)  \
   X(PRIM_F64, double, f64) \
   X(PRIM_BOOL, uint8_t, i)

@@ -196,6 +196,7 @@ INS_FN(to_u8, ins->dst->i = (uint8_t)ins->a->i)
 INS_FN(to_u32, ins->dst->i = (uint32_t)ins->a->i)
 
 static InsFn *fast_convert(PrimType to, PrimType from) {
+  if (from == PRIM_F16 || to == PRIM_F16) return NULL;
   if (from == PRIM_F32) return to == PRIM_F64 ? f32_to_f64 : NULL;
   if (from == PRIM_F64) return to == PRIM_F32 ? f64_to_f32 : NULL;
   if (prim_extends_by_zeros(to, from)) return NULL;

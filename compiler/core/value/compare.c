@@ -4,6 +4,7 @@
 #include <string.h>
 
 static double float_at(const Value *v, int64_t i) {
+  if (v->elem == PRIM_F16) return prim_to_double(value_get(v, i));
   if (v->elem == PRIM_F32) return (double)((const float *)v->data)[i];
   return ((const double *)v->data)[i];
 }

@@ -16,8 +16,9 @@ static uint64_t random_bits(uint64_t seed, uint64_t i) {
 
 // lo + (hi - lo) * a fraction of [0, 1), computed in f64 and rounded once.
 static Prim random_float(PrimType type, uint64_t z, double low, double high) {
-  double fraction =
-      type == PRIM_F32 ? (double)(z >> 40) * 0x1p-24 : (double)(z >> 11) * 0x1p-53;
+  double fraction = type == PRIM_F16   ? (double)(z >> 53) * 0x1p-11
+                    : type == PRIM_F32 ? (double)(z >> 40) * 0x1p-24
+                                       : (double)(z >> 11) * 0x1p-53;
   return prim_float(type, low + (high - low) * fraction);
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 #include "core/value/value.h"
 
-// Ranges of the random numbers of each type; what has none takes the default: f32 and f64 from
+// Ranges of the random numbers of each type; what has none takes the default: floats from
 // [0, 1), integers and bool from all their values.
 typedef struct GenerateBounds {
   bool has[PRIM_COUNT];

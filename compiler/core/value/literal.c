@@ -153,6 +153,8 @@ static const LiteralWord words[] = {
   { "false", LITERAL_BOOL, true, PRIM_BOOL, 0 },
   { "nan", LITERAL_NAN, false, PRIM_F64, 0 },
   { "inf", LITERAL_INF, false, PRIM_F64, 0 },
+  { "f16.nan", LITERAL_NAN, true, PRIM_F16, 0 },
+  { "f16.inf", LITERAL_INF, true, PRIM_F16, 0 },
   { "f32.nan", LITERAL_NAN, true, PRIM_F32, 0 },
   { "f32.inf", LITERAL_INF, true, PRIM_F32, 0 },
   { "f64.nan", LITERAL_NAN, true, PRIM_F64, 0 },
@@ -238,6 +240,10 @@ static Prim float_value(const ValueReader *r, const Literal *lit, PrimType type)
   if (lit->binary && type == PRIM_F32) value = (float)lit->mantissa;
   if (lit->binary && type != PRIM_F32) value = (double)lit->mantissa;
   if (lit->binary) return prim_float(type, lit->negative ? -value : value);
+  if (type == PRIM_F16) {
+    value = prim_to_double(prim_of_decimal(type, digits_text(r, lit)));
+    return prim_float(type, lit->negative ? -value : value);
+  }
   bool exact = short_decimal(lit, &value);
   if (type == PRIM_F32 && (!exact || !narrows_exactly(value)))
     return prim_f32(strtof(digits_text(r, lit), NULL) * (lit->negative ? -1.0F : 1.0F));
