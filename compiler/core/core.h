@@ -282,7 +282,19 @@ typedef struct EntryValue {
   // for records and tuples: the fields, each a value of its own over the same leaves
   const struct EntryValue *fields;
   int field_count;
+  // for sum types: what follows the leaf that says which constructor it is
+  const struct EntryConstructor *constructors;
+  int constructor_count;
+  // for arrays of records of scalars: the names of the fields, one per leaf
+  const Name *columns;
+  int column_count;
 } EntryValue;
+
+typedef struct EntryConstructor {
+  const char *name;
+  const EntryValue *fields;
+  int field_count;
+} EntryConstructor;
 
 // Parameters in order: the sizes first, then the leaves of the source parameters.  A caller binds
 // each size from the first array dimension that names it and checks the other dimensions.

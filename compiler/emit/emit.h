@@ -40,6 +40,12 @@ typedef struct EmitField {
 typedef Vec(EmitField) EmitFieldVec;
 typedef Vec(int) IntVec;
 
+// A constructor of a sum type, with its arguments.
+typedef struct EmitConstructor {
+  const char *name;
+  EmitFieldVec fields;
+} EmitConstructor;
+
 typedef enum EmitTypeKind { EMIT_SCALAR, EMIT_ARRAY, EMIT_OPAQUE } EmitTypeKind;
 
 // A type of parameters or results as users see it.
@@ -51,6 +57,8 @@ typedef struct EmitType {
   int rank;
   IntVec leaves;
   EmitFieldVec fields;
+  Vec(EmitConstructor) constructors;
+  Vec(const char *) columns;  // arrays of records of scalars: a name for each leaf
 } EmitType;
 
 typedef struct EmitEntry {

@@ -64,6 +64,37 @@ static void record(Emit *e, Text *t, const EmitType *type) {
   text_add(t, "\n        ]\n      }");
 }
 
+static void leaves(Emit *e, Text *t, const EmitType *type) {
+  text_add(t, ",\n      \"leaves\": [");
+  vec_each (int *, leaf, &type->leaves)
+    text_printf(t, "%s%s", leaf == type->leaves.at ? "" : ", ",
+                quote_json(e->types.at[*leaf].name));
+  text_add(t, "]");
+}
+
+static void constructor(Emit *e, Text *t, const EmitConstructor *c) {
+  text_printf(t, "{ \"name\": %s, \"fields\": [", quote_json(c->name));
+  vec_each (EmitField *, field, &c->fields)
+    text_printf(t, "%s{ \"type\": %s, \"first\": %d }", field == c->fields.at ? "" : ", ",
+                quote_json(e->types.at[field->type].name), field->first);
+  text_add(t, "] }");
+}
+
+// What bindings need to make values of the type from its leaves: constructors, names of columns.
+static void inside(Emit *e, Text *t, const EmitType *type) {
+  leaves(e, t, type);
+  if (type->constructors.count) text_add(t, ",\n      \"constructors\": [");
+  vec_each (EmitConstructor *, c, &type->constructors) {
+    text_add(t, c == type->constructors.at ? "\n        " : ",\n        ");
+    constructor(e, t, c);
+  }
+  if (type->constructors.count) text_add(t, "\n      ]");
+  if (type->columns.count) text_add(t, ",\n      \"columns\": [");
+  vec_each (const char **, name, &type->columns)
+    text_printf(t, "%s%s", name == type->columns.at ? "" : ", ", quote_json(*name));
+  if (type->columns.count) text_add(t, "]");
+}
+
 static void type_entry(Emit *e, Text *t, const EmitType *type, bool first) {
   static const char *const array_ops[] = { "free",    "shape",      "values", "new",
                                            "new_raw", "values_raw", "index",  NULL };
@@ -77,6 +108,7 @@ static void type_entry(Emit *e, Text *t, const EmitType *type, bool first) {
     text_printf(t, ",\n      \"rank\": %d,\n      \"elemtype\": \"%s\"", type->rank,
                 prim_type_name(type->elem));
   ops(t, e->options.prefix, type, array ? array_ops : opaque_ops);
+  if (!array) inside(e, t, type);
   if (emit_is_record(type)) record(e, t, type);
   text_add(t, "\n    }");
 }

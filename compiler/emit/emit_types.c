@@ -104,13 +104,27 @@ static const char *opaque_c_name(const Emit *e, const char *name) {
 
 static int type_of(Emit *e, const EntryValue *v, const CoreType *leaves);
 
-static void add_fields(Emit *e, EmitType *type, const EntryValue *fields, int count,
-                       int base, const CoreType *leaves) {
+static EmitFieldVec fields_of(Emit *e, const EntryValue *fields, int count, int base,
+                              const CoreType *leaves) {
+  EmitFieldVec out = { 0 };
   for (int i = 0; i < count; i++) {
     int field_type = type_of(e, &fields[i], leaves);
     const char *name = fields[i].name ? fields[i].name : text_format("%d", i);
-    vec_push(&type->fields, (EmitField){ name, field_type, fields[i].first - base });
+    vec_push(&out, (EmitField){ name, field_type, fields[i].first - base });
   }
+  return out;
+}
+
+static void add_parts(Emit *e, EmitType *type, const EntryValue *v,
+                      const CoreType *leaves) {
+  type->fields = fields_of(e, v->fields, v->field_count, v->first, leaves);
+  for (int i = 0; i < v->constructor_count; i++) {
+    const EntryConstructor *c = &v->constructors[i];
+    EmitFieldVec fields = fields_of(e, c->fields, c->field_count, v->first, leaves);
+    vec_push(&type->constructors, (EmitConstructor){ c->name, fields });
+  }
+  for (int i = 0; i < v->column_count; i++)
+    vec_push(&type->columns, v->columns[i]);
 }
 
 static int composite(Emit *e, EmitType type, const CoreType *leaves, int first,
@@ -129,7 +143,7 @@ static int type_of(Emit *e, const EntryValue *v, const CoreType *leaves) {
   EmitType type = { .name = without_sizes(v->type) };
   int known = find_type(e, type.name);
   if (known >= 0) return known;
-  add_fields(e, &type, v->fields, v->field_count, v->first, leaves);
+  add_parts(e, &type, v, leaves);
   return composite(e, type, leaves, v->first, v->count);
 }
 

@@ -1,7 +1,11 @@
 """Values on their way between Python and a library.
 
 An array is a numpy array or a DeviceArray, a tuple a tuple, a record a named tuple (a mapping or an object with these
-attributes on the way in), anything else an Opaque, which only entry points look into.
+attributes on the way in), a value of a sum type a tuple of the constructor's name and its arguments, an array of records a
+structured array, anything else an Opaque, which only entry points look into.
+
+What is no scalar, array, tuple or record goes through *leaves*: the numbers and arrays that it consists of, which the library
+stores and restores; the manifest says what they mean.
 """
 import collections
 import ctypes
@@ -98,7 +102,8 @@ class DeviceArray(Value):
 
 
 class Opaque(Value):
-    """A value that Python does not look into: a sum type, an array of records, an abstract type."""
+    """A value on the device that is neither a number nor an array: with on_device=True a value of a sum type or an array of
+    records; always an array of what is no record of numbers."""
 
     def __bytes__(self):
         """The value as bytes, from which restore makes it again."""
@@ -116,7 +121,11 @@ class Opaque(Value):
     def parts(self):
         """The arrays and numbers that the value consists of, in order: for an array of records one array for each field, by
         the names of the fields; for a sum type the number of the constructor and all that constructors hold."""
-        return tuple(read_parts(bytes(self)))
+        return tuple(read_leaves(bytes(self)))
+
+    def numpy(self):
+        """The value on the host, as a call without on_device=True returns it."""
+        return from_leaves(self._library, self._type, self.parts())
 
     def __repr__(self):
         return f"<{self._type} on the device>"
@@ -132,7 +141,7 @@ HEADER = struct.Struct("<8sQ")
 BINARY_TYPES = {name.rjust(4).encode(): dtype for name, dtype in DTYPES.items()}
 
 
-def read_parts(data):
+def read_leaves(data):
     at = HEADER.size
     while at < len(data):
         if data[at:at + 1] in b" \n":
@@ -245,12 +254,64 @@ def new_record(library, what, type_name, value):
     return Opaque(library, type_name, out.value)
 
 
-def from_parts(library, what, type_name, value):
-    """A value of a type without fields: one that the program made, or a structured array for an array of records."""
-    if isinstance(value, np.ndarray) and value.dtype.names:
-        data = b"".join(binary_value(np.ascontiguousarray(value[name])) for name in sorted(value.dtype.names))
-        return restore(library, type_name, HEADER.pack(b"flcval01", len(data)) + data)
-    raise TypeError(f"{what}: expected {type_name}, found {type(value).__name__}")
+def stored(leaves):
+    """The bytes of a value that consists of these."""
+    data = b"".join(map(binary_value, leaves))
+    return HEADER.pack(b"flcval01", len(data)) + data
+
+
+def leaves_of_sum(library, what, type_name, value):
+    """(name, argument..), or the name alone where there are no arguments."""
+    kind = library.types[type_name]
+    name, *arguments = (value,) if isinstance(value, str) else value if isinstance(value, (tuple, list)) and value else (None,)
+    numbers = [i for i, one in enumerate(kind["constructors"]) if one["name"] == name]
+    if not numbers:
+        known = ", ".join(one["name"] for one in kind["constructors"])
+        raise TypeError(f"{what}: expected {type_name}, a tuple that begins with one of {known}, found {value!r}")
+    fields = kind["constructors"][numbers[0]]["fields"]
+    if len(fields) != len(arguments):
+        raise TypeError(f"{what}: {name} takes {len(fields)} arguments, found {len(arguments)}")
+    leaves = [nothing(library, leaf) for leaf in kind["leaves"]]
+    leaves[0] = np.uint8(numbers[0])
+    for field, argument in zip(fields, arguments):
+        made = to_leaves(library, f"{what}.{name}", field["type"], argument)
+        leaves[field["first"]:field["first"] + len(made)] = made
+    return leaves
+
+
+def nothing(library, leaf):
+    """What constructors that a value does not have hold: zeros."""
+    kind = library.types.get(leaf)
+    return np.zeros((0,) * kind["rank"], DTYPES[kind["elemtype"]]) if kind else DTYPES[leaf].type(0)
+
+
+def leaves_of_columns(library, what, type_name, value):
+    """A structured array, by the names of its columns."""
+    kind = library.types[type_name]
+    names = kind["columns"]
+    if not isinstance(value, np.ndarray) or set(value.dtype.names or ()) != set(names):
+        raise TypeError(f"{what}: expected {type_name}, an array with the fields {', '.join(names)}, found {type(value).__name__}")
+    return [leaf for name, part in zip(names, kind["leaves"])
+            for leaf in to_leaves(library, f"{what}[{name!r}]", part, value[name])]
+
+
+def to_leaves(library, what, type_name, value):
+    kind = library.types.get(type_name)
+    if isinstance(value, Value) and value.type == type_name:
+        return host_parts(value, type_name)
+    if not kind:
+        return [as_numpy(what, value, DTYPES[type_name], 0)]
+    if kind["kind"] == "array":
+        return [as_numpy(what, value, DTYPES[kind["elemtype"]], kind["rank"])]
+    if "record" in kind:
+        fields = kind["record"]["fields"]
+        return [leaf for field, part in zip(fields, fields_of(what, type_name, fields, value))
+                for leaf in to_leaves(library, f"{what}.{field['name']}", field["type"], part)]
+    if "constructors" in kind:
+        return leaves_of_sum(library, what, type_name, value)
+    if "columns" in kind:
+        return leaves_of_columns(library, what, type_name, value)
+    raise TypeError(f"{what}: expected {type_name}, which only programs make, found {type(value).__name__}")
 
 
 def to_library(library, what, type_name, value):
@@ -266,7 +327,9 @@ def to_library(library, what, type_name, value):
         return to_scalar(what, type_name, value)
     if kind["kind"] == "array":
         return new_array(library, what, type_name, value)
-    return (new_record if "record" in kind else from_parts)(library, what, type_name, value)
+    if "record" in kind:
+        return new_record(library, what, type_name, value)
+    return restore(library, type_name, stored(to_leaves(library, what, type_name, value)))
 
 
 def argument(made):
@@ -315,10 +378,58 @@ def from_library(library, type_name, value, on_device):
         array = DeviceArray(library, type_name, value)
         return array if on_device else array.numpy()
     made = Opaque(library, type_name, value)
-    if "record" not in kind:
-        return made
-    fields = kind["record"]["fields"]
-    parts = [project(library, type_name, value, field, on_device) for field in fields]
+    if "record" in kind:
+        parts = [project(library, type_name, value, field, on_device) for field in kind["record"]["fields"]]
+        return make_record(library, type_name, parts)
+    return made if on_device else made.numpy()
+
+
+def make_record(library, type_name, parts):
     if type_name.startswith("("):
         return tuple(parts)
-    return record_type(library, type_name, [field["name"] for field in fields])(*parts)
+    names = [field["name"] for field in library.types[type_name]["record"]["fields"]]
+    return record_type(library, type_name, names)(*parts)
+
+
+def leaf_count(library, type_name):
+    kind = library.types.get(type_name)
+    return len(kind["leaves"]) if kind and kind["kind"] == "opaque" else 1
+
+
+def fields_from_leaves(library, types, leaves):
+    """A value for each type, from consecutive leaves."""
+    made, at = [], 0
+    for type_name in types:
+        count = leaf_count(library, type_name)
+        made.append(from_leaves(library, type_name, leaves[at:at + count]))
+        at += count
+    return made
+
+
+def structured(names, columns):
+    """An array of records from an array for each field."""
+    out = np.empty(columns[0].shape, [(name, column.dtype) for name, column in zip(names, columns)])
+    for name, column in zip(names, columns):
+        out[name] = column
+    return out
+
+
+def from_leaves(library, type_name, leaves):
+    """What Python sees of a value that consists of these."""
+    kind = library.types.get(type_name)
+    if not kind:
+        return leaves[0].item()
+    if kind["kind"] == "array":
+        return leaves[0]
+    if "record" in kind:
+        types = [field["type"] for field in kind["record"]["fields"]]
+        return make_record(library, type_name, fields_from_leaves(library, types, leaves))
+    if "constructors" in kind:
+        constructor = kind["constructors"][int(leaves[0])]
+        fields = constructor["fields"]
+        first = fields[0]["first"] if fields else 0
+        types = [field["type"] for field in fields]
+        return (constructor["name"], *fields_from_leaves(library, types, leaves[first:]))
+    if "columns" in kind:
+        return structured(kind["columns"], leaves)
+    return restore(library, type_name, stored(leaves))

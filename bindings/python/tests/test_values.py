@@ -51,24 +51,36 @@ def test_records_are_named_tuples(values):
         values.swap(3)
 
 
-def test_arrays_of_records(values):
+def test_arrays_of_records_are_structured_arrays(values):
     points = np.zeros(3, [("y", np.float32), ("x", np.float32)])
     points["x"], points["y"] = [3, 2, 4], 7
     assert values.corner(points) == (2, 7)
     made = values.diagonal(4)
-    x, y = made.parts()
-    np.testing.assert_array_equal(x, [0, 1, 2, 3])
-    np.testing.assert_array_equal(x, y)
-    assert values.corner(made) == (0, 0)
+    np.testing.assert_array_equal(made["x"], [0, 1, 2, 3])
+    assert made.dtype.names == ("x", "y") and values.corner(made) == (0, 0)
+    on_device = values.diagonal(4, on_device=True)
+    assert values.corner(on_device) == (0, 0) and len(on_device.parts()) == 2
+    with pytest.raises(TypeError, match="ps: expected .*point, an array with the fields x, y, found list"):
+        values.corner([1])
 
 
-def test_sums_go_round(values):
-    shape = values.pick(False)
-    assert values.area(shape) == 9
-    again = values.restore("shape", bytes(shape))
-    assert values.area(again) == 9 and values.area(values.pick(True)) == 12
-    with pytest.raises(TypeError, match="s: expected shape, found str"):
+def test_sums_are_tuples_with_the_name_of_the_constructor(values):
+    assert values.pick(True) == ("circle", 2) and values.pick(False) [:2] == ("polygon", ("open",))
+    assert values.area(("square", 3)) == 9 and values.area(("none",)) == values.area("none") == 0
+    np.testing.assert_array_equal(values.pick(False)[2], [1.5, 2.5])
+    assert values.area(values.pick(True)) == values.area(values.pick(True)) == 12 and values.area(values.pick(False)) == 4
+    assert values.area(("polygon", ("closed",), np.float32([1, 2, 4]))) == 7
+    with pytest.raises(TypeError, match="s: expected shape, a tuple that begins with one of circle, none, polygon, square, found 'disc'"):
+        values.area("disc")
+    with pytest.raises(TypeError, match="s: circle takes 1 arguments, found 0"):
         values.area("circle")
+
+
+def test_values_on_the_device_are_stored_and_restored(values):
+    shape = values.pick(True, on_device=True)
+    assert isinstance(shape, flc.Opaque) and values.area(shape) == 12 and shape.numpy() == ("circle", 2)
+    again = values.restore("shape", bytes(shape))
+    assert values.area(again) == 12
     with pytest.raises(ValueError):
         values.restore("shape", bytes(shape)[:-1])
     with pytest.raises(flc.DeviceError):

@@ -160,23 +160,67 @@ static const char *outside_type(const Type *type) {
   return text_str(t);
 }
 
+static EntryValue describe(Name name, const Type *type, int first);
+
+// The fields of a record, one after the other from leaf `first` on.
+static const EntryValue *describe_fields(const Type *record, int first) {
+  EntryValue *fields = new_array(EntryValue, record->u.record.count + 1);
+  for (int i = 0; i < record->u.record.count; i++) {
+    const TypeField *field = &record->u.record.fields[i];
+    fields[i] = describe(field->name, field->type, first);
+    first += fields[i].count;
+  }
+  return fields;
+}
+
+// Fields of the record that a sum type is: the tag, then "#name" for each constructor.
+static void describe_constructors(EntryValue *value, const Type *sum) {
+  int count = sum->u.record.count - 1, first = value->first + 1;
+  EntryConstructor *constructors = new_array(EntryConstructor, count + 1);
+  for (int i = 0; i < count; i++) {
+    const TypeField *field = &sum->u.record.fields[i + 1];
+    constructors[i] =
+        (EntryConstructor){ field->name + 1, describe_fields(field->type, first),
+                            field->type->u.record.count };
+    first += leaf_count(field->type);
+  }
+  value->constructors = constructors;
+  value->constructor_count = count;
+}
+
+static bool is_record_of_scalars(const Type *type) {
+  if (type->kind != TYPE_RECORD || type_is_sum(type)) return false;
+  for (int i = 0; i < type->u.record.count; i++)
+    if (type->u.record.fields[i].type->kind != TYPE_PRIM) return false;
+  return type->u.record.count > 0;
+}
+
+static void describe_columns(EntryValue *value, const Type *type) {
+  while (type->kind == TYPE_ARRAY)
+    type = type->u.array.elem;
+  if (!is_record_of_scalars(type)) return;
+  Name *names = new_array(Name, type->u.record.count);
+  for (int i = 0; i < type->u.record.count; i++)
+    names[i] = type->u.record.fields[i].name;
+  value->columns = names;
+  value->column_count = type->u.record.count;
+}
+
 static EntryValue describe(Name name, const Type *type, int first) {
-  bool is_record = type->kind == TYPE_RECORD && !type_is_sum(type);
   EntryValue value = { .name = name,
                        .type = outside_type(type),
                        .unique = type->unique,
                        .opaque = has_record(type),
                        .first = first,
                        .count = leaf_count(type) };
-  if (!is_record) return value;
-  EntryValue *fields = new_array(EntryValue, type->u.record.count);
-  for (int i = 0; i < type->u.record.count; i++) {
-    const TypeField *field = &type->u.record.fields[i];
-    fields[i] = describe(field->name, field->type, first);
-    first += fields[i].count;
+  if (type->kind == TYPE_RECORD && type_is_sum(type)) {
+    describe_constructors(&value, type);
+  } else if (type->kind == TYPE_RECORD) {
+    value.fields = describe_fields(type, first);
+    value.field_count = type->u.record.count;
+  } else if (value.opaque) {
+    describe_columns(&value, type);
   }
-  value.fields = fields;
-  value.field_count = type->u.record.count;
   return value;
 }
 
@@ -321,14 +365,26 @@ static const Type *declared_result(const AstDecl *decl) {
   return type ? type : decl->u.value.function.body->type;
 }
 
+static EntryValue *shift_values(const EntryValue *values, int count, int by);
+
+static const EntryConstructor *shift_constructors(const EntryValue *sum, int by) {
+  EntryConstructor *out = new_array(EntryConstructor, sum->constructor_count);
+  for (int i = 0; i < sum->constructor_count; i++) {
+    out[i] = sum->constructors[i];
+    out[i].fields = shift_values(out[i].fields, out[i].field_count, by);
+  }
+  return out;
+}
+
 // The same values with `by` parameters, the sizes, in front of their leaves.
 static EntryValue *shift_values(const EntryValue *values, int count, int by) {
-  EntryValue *out = new_array(EntryValue, count);
+  EntryValue *out = new_array(EntryValue, count + 1);
   for (int i = 0; i < count; i++) {
     out[i] = values[i];
     out[i].first += by;
     if (out[i].fields)
       out[i].fields = shift_values(out[i].fields, out[i].field_count, by);
+    if (out[i].constructors) out[i].constructors = shift_constructors(&out[i], by);
   }
   return out;
 }
