@@ -1,7 +1,7 @@
 """The package holds the compiler, an executable that contains the prelude and the runtime.
 
-It is built with meson in a folder of its own, with static libraries where there are some, so that the wheel needs little
-but the C library; or, if the variable FLC names one, that executable is taken.
+It is built with meson in a folder of its own, with static libraries where there are some, so that the wheel needs
+little but the C library; or, if the variable FLC names one, that executable is taken.
 """
 import os
 import shutil

@@ -25,7 +25,8 @@ void runtime_add(Text *t, const char *api, bool executable) {
     at += strlen("#include \"");
     size_t length = strcspn(at, "\"");
     bool command_line = is_name(at, length, "cli.h") || is_name(at, length, "server.h") ||
-                        is_name(at, length, "race.h") || is_name(at, length, "replay.h") ||
+                        is_name(at, length, "race.h") ||
+                        is_name(at, length, "replay.h") ||
                         is_name(at, length, "inflate.h");
     const char *text = runtime_file(at, length);
     if (is_name(at, length, "api.h")) text = api;

@@ -26,8 +26,10 @@ def compiler():
 
 
 def run_flc(command, path, options=()):
-    """What flc prints; CompileError with what it says if it fails.  It runs beside the program, so that the names of files in
-    what it makes, and thereby the cache, do not depend on the folder."""
+    """What flc prints; CompileError with what it says if it fails.
+
+    It runs beside the program, so that what it makes, and thereby the cache, does not depend on the folder.
+    """
     path = Path(path)
     words = [compiler(), command, path.name, *map(str, options)]
     done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False,

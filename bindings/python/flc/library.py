@@ -1,7 +1,7 @@
 """A generated library by way of ctypes: its functions, with their types from the manifest, and one context.
 
-ctypes releases the interpreter lock in each call, so other threads run meanwhile; a context is for one thread at a time,
-so calls into one module wait for each other.
+ctypes releases the interpreter lock in each call, so other threads run meanwhile; a context is for one thread at
+a time, so calls into one module wait for each other.
 """
 import collections
 import ctypes
@@ -15,6 +15,7 @@ from . import errors
 SCALARS = {
     "i8": ctypes.c_int8, "i16": ctypes.c_int16, "i32": ctypes.c_int32, "i64": ctypes.c_int64,
     "u8": ctypes.c_uint8, "u16": ctypes.c_uint16, "u32": ctypes.c_uint32, "u64": ctypes.c_uint64,
+    "f16": ctypes.c_uint16,  # its bits
     "f32": ctypes.c_float, "f64": ctypes.c_double, "bool": ctypes.c_bool,
 }
 DTYPES = {

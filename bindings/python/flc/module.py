@@ -174,8 +174,8 @@ class Module:
             self._tuning[name] = int(value)
 
     def tune(self, train, entry="main", budget=None):
-        """Measures the versions of an entry point on lists of arguments, sets the parameters to what was fastest, and returns
-        them.  `budget`: seconds for all measurements."""
+        """Measures the versions of an entry point on lists of arguments, sets the parameters to what was fastest, and
+        returns them.  `budget`: seconds for all measurements."""
         self._library.entries[entry]  # KeyError before anything is built
         with tempfile.TemporaryDirectory(prefix="flc-") as folder:
             options = ["--entry", entry, "--output", f"{folder}/tuning", "--quiet", "--no-log", *self._device_options()]

@@ -1,11 +1,11 @@
 """Values on their way between Python and a library.
 
 An array is a numpy array or a DeviceArray, a tuple a tuple, a record a named tuple (a mapping or an object with these
-attributes on the way in), a value of a sum type a tuple of the constructor's name and its arguments, an array of records a
-structured array, anything else an Opaque, which only entry points look into.
+attributes on the way in), a value of a sum type a tuple of the constructor's name and its arguments, an array of
+records a structured array, anything else an Opaque, which only entry points look into.
 
-What is no scalar, array, tuple or record goes through *leaves*: the numbers and arrays that it consists of, which the library
-stores and restores; the manifest says what they mean.
+What is no scalar, array, tuple or record goes through *leaves*: the numbers and arrays that it consists of, which the
+library stores and restores; the manifest says what they mean.
 """
 import collections
 import ctypes
@@ -37,7 +37,8 @@ class Value:
 
 
 class DeviceArray(Value):
-    """An array on the device.  numpy.asarray makes an array of it, as do numpy's functions; entry points take it as it is."""
+    """An array on the device.  numpy.asarray makes an array of it, as do numpy's functions; entry points take it as it
+    is."""
 
     def __init__(self, library, type_name, pointer):
         super().__init__(library, type_name, pointer)
@@ -102,8 +103,8 @@ class DeviceArray(Value):
 
 
 class Opaque(Value):
-    """A value on the device that is neither a number nor an array: with on_device=True a value of a sum type or an array of
-    records; always an array of what is no record of numbers."""
+    """A value on the device that is neither a number nor an array: with on_device=True a value of a sum type or an
+    array of records; always an array of what is no record of numbers."""
 
     def __bytes__(self):
         """The value as bytes, from which restore makes it again."""
@@ -119,8 +120,8 @@ class Opaque(Value):
             free_text(data)
 
     def parts(self):
-        """The arrays and numbers that the value consists of, in order: for an array of records one array for each field, by
-        the names of the fields; for a sum type the number of the constructor and all that constructors hold."""
+        """The arrays and numbers that the value consists of, in order: for an array of records one array for each
+        field, by the names of the fields; for a sum type the number of the constructor and all that constructors hold."""
         return tuple(read_leaves(bytes(self)))
 
     def numpy(self):
@@ -223,7 +224,13 @@ def to_scalar(what, type_name, value):
     dtype = DTYPES[type_name]
     if isinstance(value, Value):
         raise TypeError(f"{what}: expected {type_name}, found {value.type}")
-    return SCALARS[type_name](as_numpy(what, value, dtype, 0).item())
+    number = as_numpy(what, value, dtype, 0)
+    return SCALARS[type_name]((number.view(np.uint16) if type_name == "f16" else number).item())
+
+
+def scalar_of(type_name, value):
+    """numpy's number for one of ctypes."""
+    return np.uint16(value).view(np.float16) if type_name == "f16" else DTYPES[type_name].type(value)
 
 
 def fields_of(what, type_name, fields, value):
@@ -263,11 +270,14 @@ def stored(leaves):
 def leaves_of_sum(library, what, type_name, value):
     """(name, argument..), or the name alone where there are no arguments."""
     kind = library.types[type_name]
-    name, *arguments = (value,) if isinstance(value, str) else value if isinstance(value, (tuple, list)) and value else (None,)
+    if isinstance(value, str):
+        value = (value,)
+    name, *arguments = value if isinstance(value, (tuple, list)) and value else (None,)
     numbers = [i for i, one in enumerate(kind["constructors"]) if one["name"] == name]
     if not numbers:
         known = ", ".join(one["name"] for one in kind["constructors"])
-        raise TypeError(f"{what}: expected {type_name}, a tuple that begins with one of {known}, found {value!r}")
+        found = repr(name) if isinstance(name, str) else type(value).__name__
+        raise TypeError(f"{what}: expected {type_name}, a tuple that begins with one of {known}, found {found}")
     fields = kind["constructors"][numbers[0]]["fields"]
     if len(fields) != len(arguments):
         raise TypeError(f"{what}: {name} takes {len(fields)} arguments, found {len(arguments)}")
@@ -290,7 +300,8 @@ def leaves_of_columns(library, what, type_name, value):
     kind = library.types[type_name]
     names = kind["columns"]
     if not isinstance(value, np.ndarray) or set(value.dtype.names or ()) != set(names):
-        raise TypeError(f"{what}: expected {type_name}, an array with the fields {', '.join(names)}, found {type(value).__name__}")
+        raise TypeError(f"{what}: expected {type_name}, an array with the fields {', '.join(names)}, "
+                        f"found {type(value).__name__}")
     return [leaf for name, part in zip(names, kind["leaves"])
             for leaf in to_leaves(library, f"{what}[{name!r}]", part, value[name])]
 
@@ -347,7 +358,7 @@ def host_parts(made, type_name):
     """What a value made for the library consists of, as numpy's numbers and arrays."""
     if isinstance(made, DeviceArray):
         return [made.numpy()]
-    return list(made.parts()) if isinstance(made, Opaque) else [DTYPES[type_name].type(made.value)]
+    return list(made.parts()) if isinstance(made, Opaque) else [scalar_of(type_name, made.value)]
 
 
 # ---- out of the library
@@ -373,7 +384,7 @@ def from_library(library, type_name, value, on_device):
     """What Python sees of a result; pointers are taken over."""
     kind = library.types.get(type_name)
     if not kind:
-        return value
+        return scalar_of(type_name, value).item()
     if kind["kind"] == "array":
         array = DeviceArray(library, type_name, value)
         return array if on_device else array.numpy()

@@ -35,6 +35,11 @@ def test_scalars_of_every_type(values):
     assert values.extremes() == (*low, *high, 0.5, 0.25, True)
 
 
+def test_f16(values):
+    half, halves = values.halves(3, np.float16([1, 2]))
+    assert half == 1.5 and halves.dtype == np.float16 and list(halves) == [0.5, 1]
+
+
 def test_tuples_nest(values):
     flags, big, (one, minus) = values.several(3, True)
     np.testing.assert_array_equal(flags, [True, False, True])
@@ -68,9 +73,9 @@ def test_sums_are_tuples_with_the_name_of_the_constructor(values):
     assert values.pick(True) == ("circle", 2) and values.pick(False) [:2] == ("polygon", ("open",))
     assert values.area(("square", 3)) == 9 and values.area(("none",)) == values.area("none") == 0
     np.testing.assert_array_equal(values.pick(False)[2], [1.5, 2.5])
-    assert values.area(values.pick(True)) == values.area(values.pick(True)) == 12 and values.area(values.pick(False)) == 4
+    assert values.area(values.pick(True)) == 12 and values.area(values.pick(False)) == 4
     assert values.area(("polygon", ("closed",), np.float32([1, 2, 4]))) == 7
-    with pytest.raises(TypeError, match="s: expected shape, a tuple that begins with one of circle, none, polygon, square, found 'disc'"):
+    with pytest.raises(TypeError, match="s: expected shape, .* one of circle, none, polygon, square, found 'disc'"):
         values.area("disc")
     with pytest.raises(TypeError, match="s: circle takes 1 arguments, found 0"):
         values.area("circle")
@@ -129,7 +134,7 @@ def test_values_belong_to_their_module(values):
 
 
 def test_errors_of_the_program(values):
-    with pytest.raises(flc.ProgramError, match=r"values.fl:\d+:\d+: error: index 7 out of bounds for array of shape \[2\]"):
+    with pytest.raises(flc.ProgramError, match=r"values.fl:\d+:\d+: error: index 7 out of bounds"):
         values.get([1, 2], 7)
     assert values.get([1, 2], 0) == 1  # the module goes on
 
