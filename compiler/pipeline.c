@@ -77,6 +77,8 @@ static const Pass passes[] = {
   { "hoist-fused",    STAGE_CORE,    run_rewrite,   hoist,    "inlined lambdas expose invariants" },
   { "cse-fused",      STAGE_CORE,    run_rewrite,   cse,
     "two producers fused into one consumer read the same elements" },
+  { "columns",        STAGE_CORE,    run_rewrite,   columns,
+    "sums over an outer dimension meet what makes their summands, and fuse with it" },
   { "dead",           STAGE_CORE,    run_rewrite,   dead,
     "what nobody reads any more must not become a kernel" },
   { "flatten",        STAGE_FLAT,    run_flatten,   NULL,

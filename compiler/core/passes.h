@@ -12,4 +12,5 @@ const Core *simplify(Compiler *c, const Core *core);  // folding, copies, algebr
 const Core *cse(Compiler *c, const Core *core);       // common subexpressions
 const Core *hoist(Compiler *c, const Core *core);     // invariants out of loops and SOACs
 const Core *fuse(Compiler *c, const Core *core);      // map-map, map-reduce, map-scan, horizontal
+const Core *columns(Compiler *c, const Core *core);   // summands in the order of their sum
 const Core *dead(Compiler *c, const Core *core);      // statements and loop results never used

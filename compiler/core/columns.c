@@ -1,0 +1,400 @@
+// rearrange (1, 0) (map n (\a -> map m (\b -> {f a b}) bs) as)
+//   =>  map m (\b -> map n (\a -> {f a b}) as') bs'
+//   where sums over what is then the inner dimension are all that reads it, and f is a few scalars
+//
+// Needs: Core, fused; binders unique.  Keeps: both.
+// Why: reverse mode sums what the function of a map contributes to an array around it over the
+// elements of the map, and so do programs.  In this order the sum fuses with what makes its
+// summands, which are never stored: the adjoints of a matrix product are matrix products.
+//
+// What an outer function computes (s in \a -> let s = .. in map m (\b -> {s * b}) bs) becomes one
+// more result of the maps up to there.
+#include "core/passes.h"
+
+enum { MAX_RANK = 16, MAX_SLICE = 12 };  // statements of f
+
+// A scalar in f that is an element of `array`, whose dimensions are gone through by these maps of
+// the nest (0: outermost).
+typedef struct NestInput {
+  const Var *scalar;
+  Atom array;
+  int levels[MAX_RANK];
+  int count;
+} NestInput;
+
+// What function number `level` of a nest computes, and the arrays of its values that the maps up
+// to there return in addition.
+typedef struct Lifted {
+  const Var *var;
+  int level;
+  const Var *arrays[MAX_RANK];
+} Lifted;
+
+typedef struct MapNest {
+  Compiler *c;
+  int rank;
+  const Stm *stms[MAX_RANK];  // the map at each level, or at the innermost a replicate
+  Map *levels;                // Var -> level + 1 of the function that binds it
+  Map *defs;                  // Var -> Stm, of what these functions compute
+  Map *params;                // Var -> the array (Var) whose element it is
+  Vec(NestInput) inputs;
+  Vec(Stm) slice;  // the statements of f
+  Map *done;       // variables that are in one of the two
+  Atom result;     // of f
+  Vec(Lifted) lifted;
+  bool fails;
+} MapNest;
+
+typedef struct Columns {
+  Compiler *c;
+  Map *uses;  // Var -> int *: how often it is mentioned
+  bool changed;
+} Columns;
+
+// ---- the nest that makes an array
+
+static int level_of_var(const MapNest *n, Atom a) {
+  return a.kind == ATOM_VAR ? (int)(intptr_t)map_get(n->levels, a.u.var) - 1 : -1;
+}
+
+static bool is_nest_soac(const Exp *e) {
+  return e->kind == EXP_MAP || e->kind == EXP_REDOMAP || e->kind == EXP_SCANOMAP;
+}
+
+static Atom width_of(const Stm *stm) {
+  const Exp *e = stm->exp;
+  return e->kind == EXP_REPLICATE ? e->u.replicate.count : e->u.soac.width;
+}
+
+static void note_bound(MapNest *n, const Var *var, int level) {
+  map_put(n->levels, var, (const void *)((intptr_t)level + 1));
+}
+
+static void note_function(MapNest *n, const Soac *soac, int level) {
+  for (int i = 0; i < soac->fn.param_count; i++) {
+    note_bound(n, soac->fn.params[i], level);
+    map_put(n->params, soac->fn.params[i], soac->arrays[i].u.var);
+  }
+  for (int i = 0; i < soac->fn.body->stm_count; i++) {
+    const Stm *stm = &soac->fn.body->stms[i];
+    for (int k = 0; k < stm->binder_count; k++) {
+      note_bound(n, stm->binders[k], level);
+      map_put(n->defs, stm->binders[k], stm);
+    }
+  }
+}
+
+static int binder_index(const Stm *stm, const Var *var) {
+  for (int i = 0; i < stm->binder_count; i++)
+    if (stm->binders[i] == var) return i;
+  return -1;
+}
+
+// Goes inwards from the map that makes `array`; false if that is no nest.
+static bool find_nest(MapNest *n, const Stm *stm, const Var *array) {
+  Atom result = atom_var(array);
+  for (int level = 0; level < n->rank; level++) {
+    n->stms[level] = stm;
+    if (level_of_var(n, width_of(stm)) >= 0) return false;
+    if (stm->exp->kind == EXP_REPLICATE) {
+      n->result = stm->exp->u.replicate.value;
+      return level == n->rank - 1 && level > 0;
+    }
+    if (!is_nest_soac(stm->exp)) return false;
+    const Soac *soac = &stm->exp->u.soac;
+    int k = binder_index(stm, result.u.var);
+    if (k < soac_red_count(soac)) return false;
+    note_function(n, soac, level);
+    result = soac->fn.body->results[k];
+    if (level == n->rank - 1) break;
+    stm = level_of_var(n, result) == level ? map_get(n->defs, result.u.var) : NULL;
+    if (!stm) return false;
+  }
+  n->result = result;
+  return true;
+}
+
+// ---- what f reads
+
+static void add_input(MapNest *n, const Var *scalar, NestInput in) {
+  in.scalar = scalar;
+  if (atom_type(in.array).rank != in.count) n->fails = true;
+  vec_push(&n->inputs, in);
+}
+
+static bool is_inside(const MapNest *n, CoreType type) {
+  for (int d = 0; d < type.rank; d++)
+    if (level_of_var(n, type.dims[d]) >= 0) return true;
+  return false;
+}
+
+static NestInput lifted_input(const Lifted *l) {
+  NestInput in = { .array = atom_var(l->arrays[0]), .count = l->level + 1 };
+  for (int i = 0; i <= l->level; i++)
+    in.levels[i] = i;
+  return in;
+}
+
+// The maps return it as well; the array of its values, which must be smaller than what the nest
+// made before.
+static NestInput lift(MapNest *n, const Var *var, int level) {
+  vec_each (const Lifted *, known, &n->lifted)
+    if (known->var == var) return lifted_input(known);
+  Lifted l = { .var = var, .level = level };
+  CoreType type = var->type;
+  for (int i = level; i >= 0; i--) {
+    type = type_of_rows(type, width_of(n->stms[i]));
+    l.arrays[i] = var_new(n->c, var->name, type, var->loc);
+  }
+  n->fails |= is_inside(n, type) || type.rank >= n->rank;
+  vec_push(&n->lifted, l);
+  return lifted_input(&l);
+}
+
+// The array around the nest of which a parameter of one of its functions is an element or a row.
+static NestInput source_of(MapNest *n, const Var *var) {
+  int level = level_of_var(n, atom_var(var));
+  const Var *array = map_get(n->params, var);
+  if (!array) return lift(n, var, level);
+  NestInput in = { .array = atom_var(array) };
+  if (level_of_var(n, in.array) >= 0) in = source_of(n, array);
+  if (in.count < MAX_RANK) in.levels[in.count++] = level;
+  return in;
+}
+
+static void need(MapNest *n, Atom a);
+
+static void need_operand(CoreVisitor *v, Atom a) { need(v->state, a); }
+
+static bool is_element(const MapNest *n, const Exp *e) {
+  if (e->kind != EXP_INDEX || level_of_var(n, e->u.index.array) >= 0) return false;
+  for (int d = 0; d < e->u.index.dim_count; d++)
+    if (e->u.index.dims[d].is_slice) return false;
+  return true;
+}
+
+static bool is_cheap_scalar(const Exp *e) { return exp_is_scalar(e) && exp_is_cheap(e); }
+
+// Finds out how f gets at a scalar: from outside, from an array, or by computing it.
+static void need(MapNest *n, Atom a) {
+  int level = level_of_var(n, a);
+  if (level < 0 || n->fails || map_has(n->done, a.u.var)) return;
+  map_put(n->done, a.u.var, a.u.var);
+  const Stm *def = map_get(n->defs, a.u.var);
+  bool computes = def && (is_cheap_scalar(def->exp) || is_element(n, def->exp));
+  // Cheap arithmetic is done again, but for that of the outermost function.
+  if (!computes || level == 0) {
+    add_input(n, a.u.var, source_of(n, a.u.var));
+    return;
+  }
+  CoreVisitor v = { .atom = need_operand, .state = n };
+  core_visit_exp(&v, def->exp);
+  vec_push(&n->slice, *def);
+  if (n->slice.count > MAX_SLICE) n->fails = true;
+}
+
+// ---- the nest in its new order
+
+// The dimensions of an input's array in the order in which the new nest goes through them.
+static Atom in_new_order(Builder *b, const NestInput *in, const int *order, int rank) {
+  int perm[MAX_RANK], count = 0;
+  bool same = true;
+  for (int i = 0; i < rank; i++) {
+    for (int k = 0; k < in->count; k++)
+      if (in->levels[k] == order[i]) perm[count++] = k;
+  }
+  for (int i = 0; i < count; i++)
+    same = same && perm[i] == i;
+  return same ? in->array
+              : core_let(b, "columns", exp_rearrange(perm, in->count, in->array));
+}
+
+static bool goes_through(const NestInput *in, int level) {
+  for (int k = 0; k < in->count; k++)
+    if (in->levels[k] == level) return true;
+  return false;
+}
+
+static Atom apply_slice(const MapNest *n, Builder *b, const Atom *now) {
+  Subst *s = subst_new();
+  for (int i = 0; i < n->inputs.count; i++)
+    subst_put(s, n->inputs.at[i].scalar, now[i]);
+  Body body = { .stms = n->slice.at, .stm_count = n->slice.count };
+  body.results = &n->result;
+  body.result_count = 1;
+  const Body *renamed = core_rename_body(n->c, s, &body);
+  core_add_body(b, renamed);
+  return renamed->results[0];
+}
+
+// Maps from number `at` on; `now` is what the inputs are within those before.
+static Atom build_nest(const MapNest *n, Builder *b, const int *order, int at,
+                       const Atom *now) {
+  if (at == n->rank) return apply_slice(n, b, now);
+  Builder inner = builder_new(n->c, b->loc);
+  AtomVec arrays = { 0 };
+  VarVec params = { 0 };
+  Atom *rows = new_array(Atom, n->inputs.count);
+  for (int i = 0; i < n->inputs.count; i++) {
+    rows[i] = now[i];
+    if (!goes_through(&n->inputs.at[i], order[at])) continue;
+    const Var *param =
+        var_new(n->c, n->inputs.at[i].scalar->name, type_row(atom_type(now[i])), b->loc);
+    vec_push(&arrays, now[i]);
+    vec_push(&params, param);
+    rows[i] = atom_var(param);
+  }
+  Atom width = width_of(n->stms[order[at]]);
+  Atom result = build_nest(n, arrays.count ? &inner : b, order, at + 1, rows);
+  if (!arrays.count) return core_let(b, "same", exp_replicate(width, result));
+  Lambda fn = lambda_new(params.at, params.count, core_body(&inner, &result, 1));
+  return core_let(b, "column", exp_map(width, fn, arrays.at, arrays.count));
+}
+
+static Stm with_lifted(const MapNest *n, int level);
+
+// The body with the next map of the nest replaced, and more results.
+static const Body *lifting_body(const MapNest *n, const Body *old, int level) {
+  Builder b = builder_new(n->c, (Loc){ 0 });
+  AtomVec results = { 0 };
+  for (int i = 0; i < old->stm_count; i++) {
+    bool next = level + 1 < n->rank && &old->stms[i] == n->stms[level + 1];
+    core_add_stm(&b, next ? with_lifted(n, level + 1) : old->stms[i]);
+  }
+  for (int i = 0; i < old->result_count; i++)
+    vec_push(&results, old->results[i]);
+  vec_each (const Lifted *, l, &n->lifted)
+    if (l->level >= level)
+      vec_push(&results, atom_var(l->level == level ? l->var : l->arrays[level + 1]));
+  return core_body(&b, results.at, results.count);
+}
+
+// The map at a level of the nest with what functions from there on return in addition.
+static Stm with_lifted(const MapNest *n, int level) {
+  Stm stm = *n->stms[level];
+  if (stm.exp->kind == EXP_REPLICATE) return stm;
+  Exp *e = mem_copy(stm.exp, sizeof *stm.exp);
+  VarVec binders = { 0 };
+  for (int i = 0; i < stm.binder_count; i++)
+    vec_push(&binders, stm.binders[i]);
+  vec_each (const Lifted *, l, &n->lifted)
+    if (l->level >= level) vec_push(&binders, l->arrays[level]);
+  e->u.soac.fn.body = lifting_body(n, e->u.soac.fn.body, level);
+  stm.exp = e;
+  stm.binders = binders.at;
+  stm.binder_count = binders.count;
+  return stm;
+}
+
+// ---- where it pays
+
+static void count_use(CoreVisitor *v, Atom a) {
+  if (a.kind == ATOM_CONST) return;
+  int *count = map_get(v->state, a.u.var);
+  if (!count) map_put(v->state, a.u.var, count = new (int));
+  ++*count;
+}
+
+static void count_uses(CoreVisitor *v, const Body *body) {
+  for (int i = 0; i < body->stm_count; i++)
+    core_visit_exp(v, body->stms[i].exp);
+  for (int i = 0; i < body->result_count; i++)
+    count_use(v, body->results[i]);
+}
+
+static bool is_used_once(const Columns *s, const Var *var) {
+  const int *count = map_get(s->uses, var);
+  return count && *count == 1;
+}
+
+// Is the array, of so many dimensions, read by maps whose inmost function sums its rows up?
+static bool is_summed(const Columns *s, const Body *body, const Var *array, int rank) {
+  for (int i = 0; i < body->stm_count && is_used_once(s, array); i++) {
+    const Exp *e = body->stms[i].exp;
+    if (!is_nest_soac(e)) continue;
+    for (int k = 0; k < e->u.soac.array_count; k++) {
+      if (!atom_equal(e->u.soac.arrays[k], atom_var(array))) continue;
+      if (rank == 1) return e->kind == EXP_REDOMAP;
+      return is_summed(s, e->u.soac.fn.body, e->u.soac.fn.params[k], rank - 1);
+    }
+  }
+  return false;
+}
+
+static int producer(const Stm *stms, int count, Atom array) {
+  for (int i = count - 1; i >= 0 && array.kind == ATOM_VAR; i--)
+    if (binder_index(&stms[i], array.u.var) >= 0) return i;
+  return -1;
+}
+
+static MapNest nest_new(Compiler *c, int rank) {
+  return (MapNest){ .c = c,
+                    .rank = rank,
+                    .levels = map_new(NULL),
+                    .defs = map_new(NULL),
+                    .params = map_new(NULL),
+                    .done = map_new(NULL) };
+}
+
+static bool is_column(const Columns *s, const Body *body, const Stm *stm) {
+  const Exp *e = stm->exp;
+  if (e->kind != EXP_REARRANGE || e->u.rearrange.rank > MAX_RANK) return false;
+  Atom array = e->u.rearrange.array;
+  return is_used_once(s, array.u.var) &&
+         is_summed(s, body, stm->binders[0], e->u.rearrange.rank);
+}
+
+// Puts the new nest into the builder, whose statements so far include the old one.
+static bool reorder(Columns *s, Builder *b, const Stm *stm) {
+  const Exp *e = stm->exp;
+  int at = producer(b->stms.at, b->stms.count, e->u.rearrange.array);
+  if (at < 0) return false;
+  MapNest n = nest_new(s->c, e->u.rearrange.rank);
+  Stm old = b->stms.at[at];
+  if (!find_nest(&n, &old, e->u.rearrange.array.u.var)) return false;
+  need(&n, n.result);
+  if (n.fails) return false;
+  b->stms.at[at] = with_lifted(&n, 0);
+  Atom *now = new_array(Atom, n.inputs.count);
+  for (int i = 0; i < n.inputs.count; i++)
+    now[i] = in_new_order(b, &n.inputs.at[i], e->u.rearrange.perm, n.rank);
+  Atom result = build_nest(&n, b, e->u.rearrange.perm, 0, now);
+  core_let_vars(b, stm->binders, 1, exp_atom(result));
+  s->changed = true;
+  return true;
+}
+
+static const Body *reorder_body(CoreMapper *m, const Body *body) {
+  Columns *s = m->state;
+  Builder b = builder_new(s->c, (Loc){ 0 });
+  for (int i = 0; i < body->stm_count; i++) {
+    Stm stm = body->stms[i];
+    b.loc = stm.loc;
+    if (is_column(s, body, &stm) && reorder(s, &b, &stm)) continue;
+    stm.exp = core_map_exp(m, stm.exp);
+    core_add_stm(&b, stm);
+  }
+  return core_body(&b, body->results, body->result_count);
+}
+
+static const Body *reorder_nests(Compiler *c, const Body *body) {
+  Columns s = { .c = c, .uses = map_new(NULL) };
+  CoreVisitor v = { .atom = count_use, .body = count_uses, .state = s.uses };
+  count_uses(&v, body);
+  CoreMapper m = { .body = reorder_body, .state = &s };
+  const Body *changed = reorder_body(&m, body);
+  return s.changed ? changed : body;
+}
+
+static bool same_bodies(const Core *a, const Core *b) {
+  for (int i = 0; i < a->entry_count; i++)
+    if (a->entries[i]->body != b->entries[i]->body) return false;
+  return true;
+}
+
+const Core *columns(Compiler *c, const Core *core) {
+  const Core *reordered = core_map_bodies(c, core, reorder_nests);
+  if (same_bodies(core, reordered)) return core;
+  const Core *fused = fuse(c, simplify(c, dead(c, reordered)));
+  return cse(c, hoist(c, simplify(c, fused)));
+}
