@@ -1,9 +1,11 @@
-"""The package holds the compiler, an executable that contains the prelude and the runtime.
+"""The package holds the compiler, an executable that contains the prelude and the runtime, and the headers and the loader
+of OpenCL, for systems without.
 
 It is built with meson in a folder of its own, with static libraries where there are some, so that the wheel needs
 little but the C library; or, if the variable FLC names one, that executable is taken.
 """
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -29,15 +31,39 @@ def build_compiler(folder):
     return folder / "flc"
 
 
+def copy(source, target):
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+
+
+def opencl_loader():
+    """The path of the system's loader, or None."""
+    listed = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False).stdout
+    found = re.search(r"libOpenCL\.so\.1 .*=> (\S+)", listed)
+    return Path(found.group(1)) if found else None
+
+
+def copy_opencl(package):
+    loader, licence = opencl_loader(), Path("/usr/share/doc/ocl-icd-libopencl1/copyright")
+    for header in ("cl.h", "cl_version.h", "cl_platform.h"):
+        if Path("/usr/include/CL", header).exists():
+            copy(Path("/usr/include/CL", header), package / "include" / "CL" / header)
+    if loader and licence.exists():
+        copy(loader, package / "lib" / "libOpenCL.so.1")
+        copy(licence, package / "lib" / "libOpenCL.licence")
+        # What `-lOpenCL` finds.
+        (package / "lib" / "libOpenCL.so").write_text("INPUT(libOpenCL.so.1)\n", encoding="utf-8")
+
+
 class BuildWithCompiler(build_py):
     def run(self):
         super().run()
         given = os.environ.get("FLC")
         made = Path(given) if given else build_compiler(Path(self.get_finalized_command("build").build_temp).absolute())
-        target = Path(self.build_lib) / "flc" / "bin" / "flc"
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(made, target)
-        target.chmod(0o755)
+        package = Path(self.build_lib).absolute() / "flc"
+        copy(made, package / "bin" / "flc")
+        (package / "bin" / "flc").chmod(0o755)
+        copy_opencl(package)
 
 
 class PlatformWheel(bdist_wheel):

@@ -12,7 +12,7 @@ TEXTS = ["", ".c", ".h", ".cl", ".def", ".fl", ".md", ".py", ".sh", ".build"]
 PAGE = re.compile(r'([\w./-]*\w\.md)\b(?:#[\w-]+)?\)?(?:, "([^"]+)")?')
 FILE = re.compile(r'(?<![\w./*"-])((?:\.\./)*[\w/*-]+\.(?:c|h|cl|def))\b(?!\()')
 ABOUT_US = ["docs/architecture.md", "docs/changing.md", "docs/kernels.md", "docs/opencl.md"]
-FOLDERS = ["compiler", "bindings", "runtime", "tuner", "prelude", "tests", "docs", "benchmarks", "dev", "meson.build", "README.md"]
+FOLDERS = ["compiler", "bindings/python/flc", "bindings/python/tests", "bindings/python/README.md", "runtime", "tuner", "prelude", "tests", "docs", "benchmarks", "dev", "meson.build", "README.md"]
 
 
 def page_of(name, source):

@@ -8,11 +8,12 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from . import opencl
 from .errors import CompileError, Error
 
-# As `flc build` compiles.
+# As `flc build` compiles; OpenCL is there before (opencl.load).
 C_OPTIONS = ["-O1", "-std=c99", "-ffp-contract=off", "-shared", "-fPIC", "-Wl,-Bsymbolic"]
-C_LIBRARIES = ["-lOpenCL", "-lm"]
+C_LIBRARIES = ["-lm"]
 
 
 def compiler():
@@ -33,7 +34,7 @@ def run_flc(command, path, options=()):
     path = Path(path)
     words = [compiler(), command, path.name, *map(str, options)]
     done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False,
-                          errors="replace", cwd=path.parent)
+                          errors="replace", cwd=path.parent, env=opencl.environment())
     if done.returncode != 0:
         raise CompileError(done.stderr.strip() or f"flc ended with status {done.returncode}")
     return done.stdout
@@ -93,16 +94,14 @@ def c_compiler():
 
 
 def run_cc(source, target):
-    command = [*c_compiler(), *C_OPTIONS, "-o", str(target), str(source), *C_LIBRARIES]
+    command = [*c_compiler(), *C_OPTIONS, *opencl.c_options(), "-o", str(target), str(source), *C_LIBRARIES]
     try:
         done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False,
                               errors="replace")
     except FileNotFoundError:
         raise Error(f"cannot run the C compiler {command[0]}: install one, or set CC to its name") from None
     if done.returncode != 0:
-        hint = ""
-        if "CL/cl.h" in done.stderr or "-lOpenCL" in done.stderr:
-            hint = "\ninstall the OpenCL headers and the ICD loader (Debian: opencl-headers ocl-icd-opencl-dev)"
+        hint = "\ninstall the OpenCL headers (Debian: opencl-c-headers)" if "CL/cl.h" in done.stderr else ""
         raise Error(f"the C compiler failed:\n{done.stderr.strip()}{hint}")
 
 

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from . import build, values
+from . import build, opencl, values
 from .errors import Error
 from .library import Library
 
@@ -253,6 +253,7 @@ def load(path, text, settings, options):
     """The module of the program at the path, whose text is given for the comments in it."""
     so, manifest, folder = build.build(path, options)
     try:
+        opencl.load()
         library = Library(values.ctypes.CDLL(str(so)), manifest, settings)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

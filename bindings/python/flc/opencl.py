@@ -1,0 +1,60 @@
+"""OpenCL where the system has none: the headers and the loader that came with this package, and as a device PoCL from
+PyPI (`pip install 'flc[cpu]'`).  What the system has comes first."""
+import ctypes
+import glob
+import importlib.util
+import os
+from pathlib import Path
+
+from .errors import Error
+
+HERE = Path(__file__).resolve().parent
+HEADERS, LIBRARIES = HERE / "include", HERE / "lib"
+LOADER = "libOpenCL.so.1"
+# Where loaders look for devices (ocl-icd, Khronos).
+VARIABLES = ("OCL_ICD_VENDORS", "OCL_ICD_FILENAMES")
+
+
+def packaged_device():
+    """The library of PoCL's wheel, or None."""
+    found = importlib.util.find_spec("pocl_binary_distribution")
+    if not found or not found.origin:
+        return None
+    beside = Path(found.origin).parents[1] / "pyopencl" / ".libs"
+    return next(iter(sorted(map(str, beside.glob("libpocl*.so")))), None)
+
+
+def find_device():
+    """Tells the loader of PoCL's wheel, if nobody has told it of another device.  Before the loader is first asked."""
+    if any(os.environ.get(name) for name in VARIABLES) or glob.glob("/etc/OpenCL/vendors/*.icd"):
+        return
+    device = packaged_device()
+    if device:
+        for name in VARIABLES:
+            os.environ[name] = device
+
+
+def load():
+    """Loads the loader for all libraries that are loaded later: their calls of OpenCL go there."""
+    find_device()
+    for name in (LOADER, LIBRARIES / LOADER):
+        try:
+            return ctypes.CDLL(str(name), mode=ctypes.RTLD_GLOBAL)
+        except OSError:
+            pass
+    raise Error("there is no OpenCL loader (Debian: ocl-icd-libopencl1)")
+
+
+def c_options():
+    """For the C compiler: the package's headers, behind the system's."""
+    return ["-idirafter", str(HEADERS)] if HEADERS.is_dir() else []
+
+
+def environment():
+    """For flc, which runs the C compiler and what that makes: the package's folders behind the others."""
+    out = dict(os.environ)
+    if LIBRARIES.is_dir():
+        folders = {"C_INCLUDE_PATH": HEADERS, "LIBRARY_PATH": LIBRARIES, "LD_LIBRARY_PATH": LIBRARIES}
+        for name, folder in folders.items():
+            out[name] = ":".join(filter(None, [out.get(name), str(folder)]))
+    return out
