@@ -197,9 +197,10 @@ typedef struct Library {
   Binding *size_ops[3];     // intrinsic +, - and *, for size expressions
 } Library;
 
-// A definition that is being checked, within others.
+// A definition that is being checked, within others.  Its binding has a type already while the body
+// of a function is checked whose types are all written: it may call itself.
 typedef struct Within {
-  const Binding *binding;
+  Binding *binding;
   const struct Within *outer;
 } Within;
 
@@ -311,6 +312,7 @@ void size_equations_solve(Check *k, int from, bool last);
 const Size *size_outer(const Size *size, int level);
 // Whether a name may stand for the size wherever sizes are compared.
 bool size_is_small(const Size *size);
+bool size_is_open(const Size *size);  // has a variable in it
 // The deepest level among the names in a size.
 int size_level(const Size *size);
 bool size_mentions(const Size *size, const Binding *binding);
@@ -424,6 +426,7 @@ const Type *check_type(Check *k, const AstType *type);  // anonymous sizes are S
 // Reports sizes without a name to the left of an arrow.
 void check_named_sizes(Check *k, const AstType *type);
 bool type_has_any_size(const Type *type);  // anonymous, or left open
+bool type_is_known(const Type *type);      // nothing in it is left open
 bool type_size_varies(const Type *type);   // has sizes that differ from value to value
 // The size that an expression in brackets means; it is checked as i64.
 const Size *check_size(Check *k, AstExp *exp);

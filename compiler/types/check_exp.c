@@ -65,6 +65,19 @@ static bool is_not(const AstName *name) {
   return !name->qualifiers.count && strcmp(name->name, "!") == 0;
 }
 
+// A function calls itself at its own types.  What mentions a function that recurs does so too, for
+// elaboration.
+static void note_recursion(Check *k, Binding *b, const AstExp *exp) {
+  bool own = false;
+  for (const Within *w = k->within; w; w = w->outer)
+    own = own || w->binding == b;
+  if (own) b->calls_itself = b->recurs = true;
+  for (const Within *w = k->within; w && b->recurs; w = w->outer)
+    w->binding->recurs = true;
+  for (int i = 0; own && i < b->types.count; i++)
+    unify(k, exp->u.name.inst->types[i], type_of_param(b->types.at[i]));
+}
+
 const Type *infer_name(Check *k, AstExp *exp) {
   if (is_not(&exp->u.name.name)) return infer_intrinsic(k, exp, "not");
   if (is_projection(k, &exp->u.name.name)) {
@@ -74,7 +87,9 @@ const Type *infer_name(Check *k, AstExp *exp) {
   Binding *b = scope_find(k, &exp->u.name.name);
   exp->u.name.binding = b;
   if (!b || !b->type) return type_error(k, exp->loc);
-  return instantiate(k, b, exp->loc, &exp->u.name.inst);
+  const Type *type = instantiate(k, b, exp->loc, &exp->u.name.inst);
+  note_recursion(k, b, exp);
+  return type;
 }
 
 // --- Records ---

@@ -86,9 +86,9 @@ static const Type *check_param(Check *k, AstPat *pat, const Type **expected) {
 }
 
 // Sizes that the declared result leaves open, as `[]` or by `?[k]`, are those of the body.
-static const Type *check_result(Check *k, const AstType *result, AstExp *body,
-                                Name name) {
-  const Type *declared = type_open_anonymous(k, check_type(k, result));
+static const Type *check_result(Check *k, const AstType *result, const Type *written,
+                                AstExp *body, Name name) {
+  const Type *declared = type_open_anonymous(k, written);
   check_exp(k, body, declared,
             (Why){ .kind = WHY_RESULT, .name = name, .from = result->loc });
   return declared;
@@ -141,10 +141,35 @@ static void check_param_sizes(Check *k, const AstFunction *f, const Type **param
   }
 }
 
-static const Type *infer_body(Check *k, AstFunction *f, const Binding *owner,
-                              const Type *expected) {
+// Whether the parameters' types are written, with names for all sizes.
+static bool are_written(const AstFunction *f, const Type **params) {
+  for (int i = 0; i < f->params.count; i++)
+    if (!type_is_known(params[i])) return false;
+  return f->params.count > 0;
+}
+
+// What a function is to its own body, if all of its type is written.  Sizes that the result leaves
+// open are new ones for each call.
+static const Type *own_type(Check *k, const AstFunction *f, const Type **params,
+                            const Type *written) {
+  if (!are_written(f, params)) return NULL;
+  BindingVec exists = { 0 };
+  const Type *to = type_name_anonymous(k, written, &exists);
+  vec_each (Binding **, b, &exists)
+    (*b)->level = 0;
+  return arrows(f, params, to, &exists);
+}
+
+static const Type *infer_body(Check *k, AstFunction *f, Binding *owner,
+                              const Type **params, const Type *expected) {
   Name name = owner ? owner->name : NULL;
-  if (f->result) return check_result(k, f->result, f->body, name);
+  if (f->result) {
+    const Type *written = check_type(k, f->result);
+    if (owner) owner->type = own_type(k, f, params, written);
+    const Type *to = check_result(k, f->result, written, f->body, name);
+    if (owner) owner->type = NULL;
+    return to;
+  }
   if (f->body->kind == AST_LAMBDA && expected &&
       type_resolve(expected)->kind == TYPE_FUNCTION) {
     check_exp(k, f->body, expected, (Why){ .kind = WHY_RESULT });
@@ -166,7 +191,7 @@ const Type *infer_function(Check *k, AstFunction *f, Binding *owner,
     params[i] = check_param(k, f->params.at[i], &expected);
   check_param_names(k, f);
   BindingVec exists = { 0 };
-  const Type *to = infer_body(k, f, owner, expected);
+  const Type *to = infer_body(k, f, owner, params, expected);
   size_equations_solve(k, equations, false);
   k->level = level + 1;
   hide_inner_names(k, f, &to, &exists);

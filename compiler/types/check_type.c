@@ -62,6 +62,24 @@ bool type_has_any_size(const Type *type) {
   return false;
 }
 
+bool type_is_known(const Type *type) {
+  type = type_resolve(type);
+  switch (type->kind) {
+  case TYPE_PRIM: return true;
+  case TYPE_VAR: return false;
+  case TYPE_PARAM: return !type->args || type_is_known(type->args);
+  case TYPE_ARRAY:
+    return !size_is_open(type->u.array.size) && type_is_known(type->u.array.elem);
+  case TYPE_FUNCTION:
+    return type_is_known(type->u.function.from) && type_is_known(type->u.function.to);
+  case TYPE_RECORD:
+    for (int i = 0; i < type->u.record.count; i++)
+      if (!type_is_known(type->u.record.fields[i].type)) return false;
+    return true;
+  }
+  return false;
+}
+
 bool type_size_varies(const Type *type) {
   type = type_resolve(type);
   for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count; i++)

@@ -115,9 +115,20 @@ static void keep_wanted(Check *k) {
   }
 }
 
+// Uses of a function that calls itself have seen the parameters that are written, no others.
+static void refuse_more_params(Check *k, Binding *binding, int sizes, int types) {
+  if (binding->sizes.count == sizes && binding->types.count == types) return;
+  limit(k->c, binding->loc, "recursion of `%s`, whose type `%s` is not all written",
+        binding->name, type_text(binding->type));
+  binding->sizes.count = sizes;
+  binding->types.count = types;
+}
+
 void generalise(Check *k, Binding *binding) {
+  int sizes = binding->sizes.count, types = binding->types.count;
   keep_wanted(k);
   generalise_type(k, binding, binding->type);
+  if (binding->calls_itself) refuse_more_params(k, binding, sizes, types);
 }
 
 // --- The end of a definition ---
@@ -154,17 +165,17 @@ static void settle_var(Check *k, TypeVar *var) {
   var->is_error = true;
 }
 
-static bool is_open(const Size *size) {
+bool size_is_open(const Size *size) {
   size = size_resolve(size);
   if (size->kind != SIZE_EXP) return size->kind == SIZE_VAR;
   for (int i = 0; i < size->u.exp.tree->count; i++)
-    if (is_open(size->u.exp.tree->parts[i])) return true;
+    if (size_is_open(size->u.exp.tree->parts[i])) return true;
   return false;
 }
 
 const Size *size_solve(Check *k, const Size *size) {
   size = size_resolve(size);
-  if (size->kind == SIZE_VAR || is_open(size))
+  if (size->kind == SIZE_VAR || size_is_open(size))
     return new_node(Size, .kind = SIZE_ANY, .loc = size->loc);
   if (size->kind != SIZE_EXP || size->u.exp.exp) return size;
   size = size_simplify(size);

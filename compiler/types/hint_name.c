@@ -185,7 +185,7 @@ void hint_value(Check *k, const AstName *name) {
   PrimType prim;
   const char *advice = advice_on_value(name->name);
   if (is_after_rec(k, name->name))
-    hint(k->c, "`let rec %s` defines `rec`: functions are not recursive, `loop` repeats",
+    hint(k->c, "`let rec %s` defines `rec`: a function may call itself without that word",
          name->name);
   else if (advice)
     hint(k->c, "%s", advice);

@@ -56,9 +56,9 @@ TypeDef *scope_type(Check *k, Name name) { return map_get(k->scope.types, name);
 
 // The definition of that name that is being checked, if it is not hidden by a later one: `b`, or
 // NULL, is what the name means.
-static const Binding *own_name(const Check *k, Name name, const Binding *b) {
+static Binding *own_name(const Check *k, Name name, const Binding *b) {
   for (const Within *w = k->within; w; w = w->outer) {
-    const Binding *own = w->binding;
+    Binding *own = w->binding;
     if (own->name != name) continue;
     if (!b) return own;
     // A constant may be made from an outer one of its name.
@@ -70,8 +70,11 @@ static const Binding *own_name(const Check *k, Name name, const Binding *b) {
 static void report_own_name(Check *k, const AstName *name, const Binding *own,
                             const Binding *outer) {
   if (own->function->params.count) {
-    limit(k->c, name->loc, "recursion: `%s` in its own definition", name->name);
-    if (!outer) hint(k->c, "`loop` repeats");
+    error(k->c, name->loc, "`%s` calls itself, but its types are not all written",
+          name->name);
+    hint(k->c,
+         "a function that calls itself is written `def %s [n] (x: t) (ys: [n]u) : v`",
+         name->name);
   } else {
     error(k->c, name->loc, "`%s` is used in its own definition", name->name);
     if (!outer) hint_member(k, name->name);
@@ -141,7 +144,8 @@ static Binding *find_member(Check *k, const AstName *name) {
 Binding *scope_find(Check *k, const AstName *name) {
   if (name->qualifiers.count > 0) return find_member(k, name);
   Binding *b = scope_value(k, name->name);
-  const Binding *own = own_name(k, name->name, b);
+  Binding *own = own_name(k, name->name, b);
+  if (own && own->type) return own;
   if (own) {
     report_own_name(k, name, own, b);
     return NULL;

@@ -93,6 +93,8 @@ struct Binding {
   int level;                      // checker: depth of the scope that binds it (types/check.h)
   unsigned prims;                 // BIND_TYPE_PARAM: the scalar types it is limited to, 0: any
   bool lifted, size_lifted;       // BIND_TYPE_PARAM: '^a (functions too), '~a (varying sizes too)
+  // BIND_FUNCTION: it mentions itself; it, or a function that it mentions, does
+  bool calls_itself, recurs;
   // BIND_FUNCTION, for the checker: results may share memory with a constant; with each other
   bool shares_constant, shares_parts;
   // the size that `let [n] p = e` or `let n = e` names, if known

@@ -147,8 +147,16 @@ static void bind_other_sizes(Elab *e, Scope *s, const Closure *f) {
   }
 }
 
+// A local function may mention itself.
+static void bind_itself(Scope *s, const Closure *f) {
+  if (!f->binding || f->binding->is_top || !f->binding->calls_itself) return;
+  const Val *itself = elab_function_value(f->function, f->binding, f->env);
+  s->env = env_push(s->env, f->binding, itself);
+}
+
 static const Val *eval_body(Elab *e, const Closure *f, const char *name) {
   Scope scope = { f->env };
+  bind_itself(&scope, f);
   bind_types(e, &scope, f);
   for (int i = 0; i < f->arg_count; i++) {
     scope_bind_sizes(&scope, f->function->params.at[i]->type, f->args[i]);
@@ -169,11 +177,31 @@ static void check_stack(Elab *e) {
   elab_stop(e);
 }
 
+enum { MOST_OWN_CALLS = 256 };
+
+// Recursion ends while it is evaluated here, or it is refused.
+static void count_own_call(Elab *e, const Closure *f) {
+  int calls = 0;
+  for (const OwnCall *call = e->calls; call; call = call->outer)
+    calls += call->function == f->function;
+  if (calls < MOST_OWN_CALLS) return;
+  limit(e->c, e->b->loc, "recursion whose end depends on what is known at run time");
+  note(e->c, f->binding->loc, "after %d calls of `%s` within each other there is no end",
+       calls, f->binding->name);
+  hint(e->c, "`loop` repeats as often as values tell that are known at run time only");
+  elab_stop(e);
+}
+
 const Val *elab_body_of(Elab *e, const Closure *f, const char *name) {
+  OwnCall own = { f->function, e->calls };
+  bool recurs = f->binding && f->binding->calls_itself;
+  if (recurs) count_own_call(e, f);
+  if (recurs) e->calls = &own;
   e->depth++;
   check_stack(e);
   const Val *v = eval_body(e, f, name);
   e->depth--;
+  e->calls = recurs ? own.outer : e->calls;
   return v;
 }
 

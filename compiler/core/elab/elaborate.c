@@ -479,6 +479,7 @@ static const Entry *elaborate_entry(Elab *e, const AstDecl *decl) {
   e->b = &builder;
   e->frame = &frame;
   e->depth = 0;
+  e->calls = NULL;
   e->deriving = 0;
   e->self = decl->u.value.name;
   e->steps = 0;

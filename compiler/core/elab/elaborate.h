@@ -94,12 +94,19 @@ typedef struct Want {
   const StmAttrs *attrs;  // for the application that the expression is, or NULL
 } Want;
 
+// A call of a function that calls itself, within others.
+typedef struct OwnCall {
+  const AstFunction *function;
+  const struct OwnCall *outer;
+} OwnCall;
+
 struct Elab {
   Compiler *c;
   Builder *b;  // the body under construction
   Frame *frame;
   Map *intrinsics;    // Name -> Intrinsic
   int depth;          // of calls that are being evaluated
+  const OwnCall *calls;  // those of functions that call themselves
   const char *stack;  // where the stack begins, of which that much may be used
   size_t stack_most;
   Map *functions;  // AstFunction -> FunctionMemo (function.c)

@@ -37,7 +37,8 @@ static bool is_candidate(const Closure *f) {
   if (!binding || !binding->is_top || f->env || f->attrs || binding->sizes.count)
     return false;
   if (!binding->loc.file || binding->loc.file->built_in) return false;
-  if (has_attr(binding, "inline")) return false;
+  // The arguments may tell where recursion ends.
+  if (has_attr(binding, "inline") || binding->recurs) return false;
   if (binding->types.count && !f->inst) return false;
   for (int i = 0; i < f->arg_count; i++) {
     if (!all_scalars(f->args[i])) return false;
