@@ -38,6 +38,8 @@ def compile(path, *, device=None, platform=None, code=None, tuning=None, flatten
     path = _Path(path)
     if flatten is not None and flatten not in _FLATTEN:
         raise ValueError(f"flatten: expected one of {', '.join(_FLATTEN)}, found {flatten}")
+    if code not in (None, "cpu", "gpu"):
+        raise ValueError(f"code: expected cpu or gpu, found {code}")
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:

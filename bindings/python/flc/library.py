@@ -44,7 +44,8 @@ class Library:
         self.so, self.manifest = so, manifest
         self.types, self.entries = manifest["types"], manifest["entry_points"]
         self.lock = threading.RLock()
-        self.discarded = collections.deque()  # what finalizers want to be freed: (function, value)
+        self.live = {}  # values that Python holds: pointer to what frees it
+        self.discarded = collections.deque()  # those of them that finalizers want to be freed
         self.context = self.config = None
         self.functions = {}
         self.open(settings)
@@ -82,11 +83,15 @@ class Library:
             raise errors.DeviceError(text)
 
     def __del__(self):
-        if self.context and self.function:
-            self.free_discarded()
+        """The collector may finalize the library before values that refer to it: they must be freed before the context."""
+        if self.context:
+            for pointer in list(self.live):
+                self.free(pointer)
             self.function("fl_context_free", None, POINTER)(self.context)
-            self.function("fl_context_config_free", None, POINTER)(self.config)
             self.context = None
+        if self.config:
+            self.function("fl_context_config_free", None, POINTER)(self.config)
+            self.config = None
 
     def error_text(self):
         return take_text(self.context_function("get_error", POINTER)(self.context))
@@ -118,9 +123,14 @@ class Library:
 
     # ---- freeing
 
-    def discard(self, function, value):
+    def hold(self, type_name, pointer):
+        self.live[pointer] = self.types[type_name]["ops"]["free"]
+
+    def discard(self, pointer):
         """Frees the value now, or, where another thread is at work, with the next call."""
-        self.discarded.append((function, value))
+        if not self.context:
+            return
+        self.discarded.append(pointer)
         if self.lock.acquire(blocking=False):
             try:
                 self.free_discarded()
@@ -129,5 +139,7 @@ class Library:
 
     def free_discarded(self):
         while self.discarded:
-            function, value = self.discarded.popleft()
-            self.function(function, ctypes.c_int, POINTER, POINTER)(self.context, value)
+            self.free(self.discarded.popleft())
+
+    def free(self, pointer):
+        self.function(self.live.pop(pointer), ctypes.c_int, POINTER, POINTER)(self.context, pointer)

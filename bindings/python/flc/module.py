@@ -22,7 +22,7 @@ class FlType(str):
 
 
 def comment_above(text, name):
-    """The comment lines directly above an entry point, without test blocks."""
+    """The comment lines directly above an entry point, up to a test block."""
     lines = text.splitlines()
     head = re.compile(r"entry\s+(#\[[^\]]*\]\s*)*" + re.escape(name) + r"(?![\w'])")
     at = next((i for i, line in enumerate(lines) if head.match(line)), 0)
@@ -31,7 +31,8 @@ def comment_above(text, name):
         at -= 1
         if lines[at].startswith("--"):
             comment.insert(0, re.sub(r"^--( \|)? ?", "", lines[at]))
-    return "" if "==" in comment else "\n".join(comment)
+    tests = comment.index("==") if "==" in comment else len(comment)
+    return "\n".join(comment[:tests]).strip()
 
 
 def describe(entry, comment):
@@ -69,9 +70,8 @@ def run_entry(library, name, arguments, on_device):
     """Runs the entry point on values of Python."""
     entry = library.entries[name]
     inputs = entry["inputs"]
-    names = parameter_names(entry)
-    made = [values.to_library(library, what, one["type"], value)
-            for what, one, value in zip(names, inputs, arguments)]
+    made = [values.to_library(library, one["name"] or f"argument {i}", one["type"], value)
+            for i, (one, value) in enumerate(zip(inputs, arguments))]
     types = [library.c_type(one["type"]) for one in inputs]
     result_type = entry["output"]["type"]
     out = library.c_type(result_type)()
@@ -87,11 +87,12 @@ def run_entry(library, name, arguments, on_device):
 
 def entry_method(name, entry, comment):
     signature = signature_of(entry)
+    count = len(entry["inputs"])
 
     def method(self, *arguments, on_device=False, **named):
-        bound = signature.bind(self, *arguments, **named)
-        given = list(bound.arguments.values())[1:]
-        return run_entry(self._library, name, given, on_device)
+        if named or len(arguments) != count:
+            arguments = list(signature.bind(self, *arguments, **named).arguments.values())[1:]
+        return run_entry(self._library, name, arguments, on_device)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = describe(entry, comment)
@@ -127,7 +128,8 @@ class Module:
 
     def to_device(self, array, type=None):
         """Puts an array on the device, where it stays.  `type`: as "[]f32"; without it by the array's own."""
-        array = values.np.asarray(array)
+        if type is None:
+            array = values.np.asarray(array)
         name = type or "[]" * array.ndim + element_type(array.dtype)
         if self._library.types.get(name, {}).get("kind") != "array":
             known = [name for name, kind in self._library.types.items() if kind["kind"] == "array"]

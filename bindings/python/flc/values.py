@@ -24,6 +24,7 @@ class Value:
 
     def __init__(self, library, type_name, pointer):
         self._library, self._type, self._pointer = library, type_name, pointer
+        library.hold(type_name, pointer)
 
     @property
     def type(self):
@@ -32,7 +33,7 @@ class Value:
 
     def __del__(self):
         if getattr(self, "_pointer", None):
-            self._library.discard(self._library.types[self._type]["ops"]["free"], self._pointer)
+            self._library.discard(self._pointer)
             self._pointer = None
 
 

@@ -39,6 +39,8 @@ def test_mistakes_are_exceptions_with_the_text_of_the_compiler(tmp_path):
         flc.source("entry main (x: i32) : f32 = x", name="wrong")
     with pytest.raises(flc.CompileError, match="cannot read .*absent.fl"):
         flc.compile(tmp_path / "absent.fl")
+    with pytest.raises(ValueError, match="code: expected cpu or gpu, found tpu"):
+        flc.source(PRODUCT, code="tpu")
     with pytest.raises(ValueError, match="flatten: expected one of"):
         flc.source(PRODUCT, flatten="sideways")
     with pytest.raises(flc.DeviceError, match="no such device"):

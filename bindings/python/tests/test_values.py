@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -137,6 +140,25 @@ def test_errors_of_the_program(values):
     with pytest.raises(flc.ProgramError, match=r"values.fl:\d+:\d+: error: index 7 out of bounds"):
         values.get([1, 2], 7)
     assert values.get([1, 2], 0) == 1  # the module goes on
+
+
+def test_values_may_outlive_each_other():
+    program = """
+import gc, numpy as np, flc
+for i in range(20):
+    module = flc.source("entry main [n] (xs: [n]f32) : [n]f32 = map (+ 1) xs")
+    array = module.main(module.to_device(np.float32([1, 2])), on_device=True)
+    cycle = [module, array]
+    cycle.append(cycle)
+    del module, array, cycle
+    gc.collect()
+last = flc.source("entry main [n] (xs: [n]f32) : [n]f32 = map (+ 1) xs")
+kept = [last.main([1], on_device=True) for _ in range(3)]
+kept.append(kept)
+"""
+    perturbed = os.environ | {"MALLOC_PERTURB_": "165"}  # what is used after it was freed crashes
+    done = subprocess.run([sys.executable, "-c", program], env=perturbed, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_threads_may_share_a_module(values):
