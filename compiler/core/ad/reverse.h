@@ -39,13 +39,31 @@ typedef struct AdScope {
   bool irregular;  // SCOPE_MAP: points have sizes that differ from element to element
 } AdScope;
 
+// An update of an array that a loop carries, and what the part was before.
+typedef struct Overwritten {
+  const Exp *update;
+  const Var *before;
+} Overwritten;
+typedef Vec(Overwritten) OverwrittenVec;
+
 // What the way forward keeps of a statement for the way back.
 typedef struct Kept {
-  const Atom *
-      tapes;  // EXP_LOOP: the values of each parameter at the beginning of each iteration
-  bool again;      // ... are computed again, as their sizes vary
+  // EXP_LOOP: for variables of its body (Var -> Atom) the array of their values in all rounds.
+  Map *tapes;
+  // For each parameter the updates that a round makes, if it makes nothing else of it: these are
+  // undone, as the array has no tape.
+  const OverwrittenVec *undone;
+  bool again;      // there are no tapes, as sizes vary: the loop is run again
   Atom positions;  // EXP_FILTER: of the elements that are kept
 } Kept;
+
+// Where a round of a loop's way back starts: which iteration it belongs to, what undone arrays are
+// at its end, and the values of all parameters at its beginning, to be filled in.
+typedef struct RoundStart {
+  Atom iteration;
+  const Atom *ends;
+  Atom *values;
+} RoundStart;
 
 typedef struct Reverse {
   Compiler *c;
@@ -85,8 +103,12 @@ void reverse_single(Reverse *r, const Stm *stm, Atom adjoint);  // reverse_singl
 void reverse_call(Reverse *r,
                   const Stm *stm);  // of a function with an adjoint of its own
 void reverse_branches(Reverse *r, const Stm *stm);  // reverse_control.c
-// Adds the loop, with tapes.
+// Adds the loop, with tapes (reverse_tape.c).
 Kept reverse_keep_loop(Reverse *r, const Stm *stm);
+Atom reverse_trips(Builder *b, Atom bound);  // how often a loop runs
+bool reverse_is_undone(const Kept *kept, int param);
+void reverse_restore(Reverse *r, const Exp *loop, const Kept *kept,
+                     const RoundStart *start);
 void reverse_loop(Reverse *r, const Stm *stm, const Kept *kept);
 void reverse_map_in_order(Reverse *r, const Stm *stm);  // one element after the other
 void reverse_map(Reverse *r, const Stm *stm);           // reverse_map.c

@@ -6,8 +6,7 @@
 //                                                let a^ = loop p^ = y^ for k < n
 //                                                         do let i = n - 1 - k in f^ ps[i] p^
 //
-// Where the size of a parameter varies there is no tape: each round of the way back runs the loop
-// again, up to where the round begins.
+// What the loop keeps for the way back is in reverse_tape.c.
 #include "core/ad/reverse.h"
 
 // ---- branches
@@ -236,87 +235,6 @@ void reverse_map_in_order(Reverse *r, const Stm *stm) {
 
 // ---- loops
 
-static Atom trips(Builder *b, Atom bound) {
-  if (bound.kind == ATOM_CONST && bound.u.constant.u.i >= 0) return bound;
-  return ad_op2(b, OP_MAX, bound, atom_i64(0));
-}
-
-static bool sizes_vary(const Exp *loop) {
-  for (int i = 0; i < loop->u.loop.param_count; i++) {
-    CoreType type = loop->u.loop.params[i]->type;
-    for (int d = 0; d < type.rank; d++)
-      for (int k = 0; k < i; k++)
-        if (atom_equal(type.dims[d], atom_var(loop->u.loop.params[k]))) return true;
-  }
-  return false;
-}
-
-// The loop with a tape for each parameter, which its body writes first.
-static const Exp *taped(Reverse *r, const Exp *loop, const Atom *blank) {
-  int count = loop->u.loop.param_count;
-  Exp *e = mem_copy(loop, sizeof *loop);
-  Builder b = builder_new(r->c, r->scope->b->loc);
-  VarVec params = { 0 };
-  AtomVec inits = { 0 }, results = { 0 }, tapes = { 0 };
-  for (int i = 0; i < count; i++) {
-    vec_push(&params, loop->u.loop.params[i]);
-    vec_push(&inits, loop->u.loop.inits[i]);
-  }
-  for (int i = 0; i < count; i++) {
-    Name name = name_of(r->c->names, "tape");
-    const Var *tape = var_new(r->c, name, atom_type(blank[i]), b.loc);
-    vec_push(&params, tape);
-    vec_push(&inits, blank[i]);
-    Atom value = atom_var(loop->u.loop.params[i]);
-    vec_push(&tapes, ad_set_row(&b, atom_var(tape), atom_var(loop->u.loop.index), value));
-  }
-  core_add_body(&b, loop->u.loop.body);
-  for (int i = 0; i < 2 * count; i++)
-    vec_push(&results, i < count ? loop->u.loop.body->results[i] : tapes.at[i - count]);
-  e->u.loop.params = params.at;
-  e->u.loop.inits = inits.at;
-  e->u.loop.param_count = params.count;
-  e->u.loop.body = core_body(&b, results.at, results.count);
-  return e;
-}
-
-Kept reverse_keep_loop(Reverse *r, const Stm *stm) {
-  const Exp *loop = stm->exp;
-  Builder *b = r->scope->b;
-  int count = loop->u.loop.param_count;
-  if (sizes_vary(loop)) {
-    core_add_stm(b, *stm);
-    return (Kept){ .again = true };
-  }
-  Atom n = trips(b, loop->u.loop.bound);
-  Atom *tapes = new_array(Atom, count);
-  const Var **binders = new_array(const Var *, 2 * count);
-  for (int i = 0; i < count; i++) {
-    CoreType type = type_of_rows(loop->u.loop.params[i]->type, n);
-    tapes[i] = ad_zeros(b, type);
-    binders[i] = stm->binders[i];
-    binders[count + i] = var_new(r->c, name_of(r->c->names, "tape"), type, stm->loc);
-  }
-  const Exp *e = taped(r, loop, tapes);
-  core_add_stm(b, (Stm){ binders, 2 * count, e, stm->loc, stm->attrs });
-  for (int i = 0; i < count; i++)
-    tapes[i] = atom_var(binders[count + i]);
-  return (Kept){ .tapes = tapes };
-}
-
-// The values with which iteration `i` begins.
-static void restore(Reverse *r, const Exp *loop, const Kept *kept, Atom i, Atom *values) {
-  Builder *b = r->scope->b;
-  if (kept->again) {
-    Exp *e = mem_copy(core_rename_exp(r->c, NULL, loop), sizeof *loop);
-    e->u.loop.bound = i;
-    core_let_n(b, "again", mem_copy(e, sizeof *e), values);
-    return;
-  }
-  for (int k = 0; k < loop->u.loop.param_count; k++)
-    values[k] = ad_row(b, kept->tapes[k], i);
-}
-
 static const Body *iteration(Reverse *r, const Exp *loop, Atom i, const Atom *values) {
   Subst *now = subst_new();
   subst_put(now, loop->u.loop.index, i);
@@ -369,29 +287,42 @@ static void carry_adjoints(Reverse *r, Back *back, const Stm *stm, const Atom **
   }
 }
 
+// Parameters for the arrays that the way back restores from what they were at the end.
+static Atom *carry_arrays(Reverse *r, Back *back, const Stm *stm, const Kept *kept) {
+  Atom *ends = new_array(Atom, stm->binder_count);
+  for (int k = 0; k < stm->binder_count; k++)
+    if (reverse_is_undone(kept, k))
+      ends[k] = back_param(r, back, stm->exp->u.loop.params[k]->type,
+                           atom_var(stm->binders[k]));
+  return ends;
+}
+
 static void end_iteration(Reverse *r, Back *back, const Exp *loop, const Atom *values,
-                          const Atom *const *seeds) {
+                          const Atom *const *seeds, const Kept *kept) {
   int count = loop->u.loop.param_count;
   for (int k = 0; k < count; k++)
     if (is_size(loop, k)) vec_push(&back->results, values[k]);
   for (int k = 0; k < count; k++)
     if (seeds[k]) vec_push(&back->results, reverse_current(r, values[k].u.var));
+  for (int k = 0; k < count; k++)
+    if (reverse_is_undone(kept, k)) vec_push(&back->results, values[k]);
 }
 
 void reverse_loop(Reverse *r, const Stm *stm, const Kept *kept) {
   const Exp *loop = stm->exp;
   int count = loop->u.loop.param_count;
-  Atom n = trips(r->scope->b, loop->u.loop.bound);
+  Atom n = reverse_trips(r->scope->b, loop->u.loop.bound);
   const Atom **seeds = loop_seeds(r, stm);
   Back back;
   back_begin(r, &back);
   carry_adjoints(r, &back, stm, seeds);
+  const Atom *ends = carry_arrays(r, &back, stm, kept);
   Atom last = size_sub(back.scope.b, n, atom_i64(1));
   Atom i = size_sub(back.scope.b, last, atom_var(back.index));
   Atom *values = new_array(Atom, count);
-  restore(r, loop, kept, i, values);
+  reverse_restore(r, loop, kept, &(RoundStart){ i, ends, values });
   reverse_body(r, iteration(r, loop, i, values), seeds);
-  end_iteration(r, &back, loop, values, seeds);
+  end_iteration(r, &back, loop, values, seeds, kept);
   const Atom *out = back_end(r, &back, n);
   for (int k = 0; k < count; k++)
     out += is_size(loop, k);
