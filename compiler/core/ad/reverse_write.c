@@ -9,7 +9,7 @@
 
 // ---- reading at indices
 
-static Atom is_inside(Builder *b, CoreType type, const Atom *indices, int count) {
+static Atom within_bounds(Builder *b, CoreType type, const Atom *indices, int count) {
   Atom inside = atom_bool(true);
   for (int d = 0; d < count; d++) {
     Atom low = ad_op2(b, OP_LE, atom_i64(0), indices[d]);
@@ -26,7 +26,7 @@ static Atom element(Builder *b, Atom array, const Atom *indices, int count) {
   Builder yes = builder_new(b->c, b->loc), no = builder_new(b->c, b->loc);
   Atom there = core_let(&yes, "there", exp_index(array, indices, count, false));
   Atom zeros = ad_zeros(&no, type_peel(type, count));
-  Atom inside = is_inside(b, type, indices, count);
+  Atom inside = within_bounds(b, type, indices, count);
   return core_let(b, "element",
                   exp_if(inside, core_body(&yes, &there, 1), core_body(&no, &zeros, 1)));
 }
@@ -137,7 +137,7 @@ static Atom won_by_value(const HistRule *h, Atom winner) {
   AdLambda l = ad_lambda(b);
   Atom i = ad_param(&l, "i", type_scalar(PRIM_I64));
   Atom bin = ad_param(&l, "bin", type_scalar(PRIM_I64));
-  Atom inside = is_inside(&l.b, atom_type(winner), &bin, 1);
+  Atom inside = within_bounds(&l.b, atom_type(winner), &bin, 1);
   Atom wins = ad_op2(&l.b, OP_EQ, i, element(&l.b, winner, &bin, 1));
   Atom counts = ad_op2(&l.b, OP_LAND, inside, wins);
   Atom adjoint = element(&l.b, h->adjoint, &bin, 1);
