@@ -152,6 +152,7 @@ RT_FN int rt_command_restore(struct rt_server *s) {
   return error;
 }
 
+// In place: a client may hold the file open, and waits for the reply before it reads.
 RT_FN int rt_command_store(struct rt_server *s) {
   struct rt_text t = { NULL, 0, 0 };
   int error = RT_OK;
@@ -159,7 +160,7 @@ RT_FN int rt_command_store(struct rt_server *s) {
     const struct rt_variable *v = rt_variable_named(s, s->words[i]);
     error = v ? rt_write_value(s->ctx, v->type, &v->value, true, &t) : RT_OTHER_ERROR;
   }
-  if (!error && !rt_write_file(s->words[1], t.data ? t.data : "", t.length))
+  if (!error && !rt_write_in_place(s->words[1], t.data ? t.data : "", t.length))
     error = rt_error(s->ctx, RT_OTHER_ERROR, "cannot write %s: %s", s->words[1],
                      strerror(errno));
   rt_text_free(&t);

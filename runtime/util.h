@@ -240,7 +240,7 @@ RT_FN bool rt_is_stream(const char *path) {
 }
 
 RT_FN bool rt_write_in_place(const char *path, const void *bytes, size_t length) {
-  int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   return fd >= 0 && rt_close_written(fd, rt_write_all(fd, bytes, length));
 }
 

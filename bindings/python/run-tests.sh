@@ -14,8 +14,10 @@ skip() {
 if [ ! -x "$venv/bin/pip" ]; then
   python3 -m venv "$venv" || skip "python3 makes no virtual environments (Debian: python3-venv)"
 fi
-if ! "$venv/bin/python" -c 'import numpy, pytest, setuptools, wheel' 2> /dev/null; then
-  "$venv/bin/pip" install --quiet --retries 1 --timeout 20 numpy pytest 'setuptools>=68' wheel ||
+modules='cffi, futhark_data, futhark_ffi, futhark_server, numpy, pytest, setuptools, wheel'
+if ! "$venv/bin/python" -c "import $modules" 2> /dev/null; then
+  "$venv/bin/pip" install --quiet --retries 1 --timeout 20 numpy pytest 'setuptools>=68' wheel \
+    futhark-data futhark-ffi futhark-server ||
     skip "PyPI cannot be reached"
 fi
 # From a copy: setuptools leaves files beside the sources.
