@@ -1,9 +1,11 @@
 // Statements that reverse mode has no rule for, as others that it has rules for.
 //
 //   redomap (\x -> {f x, g x}) op       =>  a, b = map (\x -> {f x, g x})   reduce op a
+//     likewise scans, histograms, scatters, filters
 //   reduce (map2 op) (replicate z) xss  =>  map (reduce op z) (transpose xss)
 //   reduce op ne xs                     =>  loop y = ne for i < n do op y xs[i]
-//     where op is none of + * min max; likewise scans, histograms, scatters, filters
+//     where op depends on the inputs otherwise than by its operands; likewise scans by operators on
+//     several values, and histograms by others than + * min max
 //   loop p = a while c p do f p         =>  n = how often it runs   loop p = a for i < n do f p
 //
 // Needs: binders unique.  Keeps: that; the variables that statements bind_expanded.
@@ -192,11 +194,21 @@ static void interchange(Expand *x, const Stm *stm, Lambda g) {
 
 // ---- loops
 
-static bool has_rule(const RedOp *op, Atom neutral, bool is_scan) {
-  PrimOp by;
-  if (op->count != 1 || atom_type(neutral).rank || !ad_is_op(&op->op, &by)) return false;
-  if (is_scan) return by == OP_ADD;
-  return by == OP_ADD || by == OP_MUL || by == OP_MIN || by == OP_MAX;
+// Does the operator depend on the inputs by anything but its operands?
+static bool mentions_active(const Expand *x, const RedOp *op) {
+  VarVec free = core_free_lambda(&op->op);
+  vec_each (const Var *const *, var, &free)
+    if (reverse_is_active(x->r, atom_var(*var))) return true;
+  for (int k = 0; k < op->count; k++)
+    if (reverse_is_active(x->r, op->neutral[k])) return true;
+  return false;
+}
+
+// Can its adjoint be computed in parallel?
+static bool is_parallel(const Expand *x, const RedOp *op, bool is_scan) {
+  if (reverse_has_rule(op, is_scan)) return true;
+  if (mentions_active(x, op)) return false;
+  return !is_scan || (op->count == 1 && !atom_type(op->neutral[0]).rank);
 }
 
 // A loop over all elements, under construction.
@@ -348,15 +360,15 @@ static void count_rounds(Expand *x, const Stm *stm) {
 
 static void expand_reduction(Expand *x, const Stm *stm) {
   const Soac *soac = &stm->exp->u.soac;
+  bool is_scan = stm->exp->kind == EXP_SCANOMAP;
   Lambda g;
   if (soac->op_count != 1 || !is_plain(&soac->fn) ||
       soac->array_count != soac->ops[0].count)
     split_soac(x, stm);
-  else if (has_rule(&soac->ops[0], soac->ops[0].neutral[0],
-                    stm->exp->kind == EXP_SCANOMAP))
-    core_add_stm(&x->b, *stm);
   else if (is_elementwise(&soac->ops[0], &g))
     interchange(x, stm, g);
+  else if (is_parallel(x, &soac->ops[0], is_scan))
+    core_add_stm(&x->b, *stm);
   else
     loop_of_reduction(x, stm);
 }
@@ -374,7 +386,7 @@ static void expand_hist(Expand *x, const Stm *stm) {
   const HistOp *op = &e->u.hist.ops[0];
   if (e->u.hist.op_count != 1 || !is_plain(&e->u.hist.fn))
     split_hist(x, stm);
-  else if (has_rule(&op->op, op->op.neutral[0], false) || adds_rows(&op->op.op))
+  else if (reverse_has_rule(&op->op, false) || adds_rows(&op->op.op))
     core_add_stm(&x->b, *stm);
   else
     loop_of_hist(x, stm);

@@ -190,14 +190,33 @@ static RedOp forward_op(Forward *f, const RedOp *op, const Stm *stm, int first) 
                   .commutative = op->commutative };
 }
 
+typedef Vec(RedOp) ForwardOps;
+
+// A sum and its tangent do not need each other; other operators become one on pairs.
+static void add_ops(Forward *f, ForwardOps *ops, const RedOp *op, const Stm *stm,
+                    int first) {
+  PrimOp by;
+  bool is_sum = op->count == 1 && ad_is_op(&op->op, &by) && by == OP_ADD;
+  if (!is_sum || !is_active(f, stm->binders[first])) {
+    vec_push(ops, forward_op(f, op, stm, first));
+    return;
+  }
+  RedOp tangent = *op;
+  Atom zero = tangent_of(f, op->neutral[0]);
+  tangent.op = core_rename_lambda(f->c, NULL, op->op);
+  tangent.neutral = mem_copy(&zero, sizeof zero);
+  vec_push(ops, *op);
+  vec_push(ops, tangent);
+}
+
 static void forward_soac(Forward *f, const Stm *stm) {
   Soac soac = stm->exp->u.soac;
   Layout l = { 0 };
-  RedOp *ops = new_array(RedOp, soac.op_count);
+  ForwardOps ops = { 0 };
   int at = 0;
   for (int i = 0; i < soac.op_count; i++) {
     place(f, &l, stm, at, soac.ops[i].count);
-    ops[i] = forward_op(f, &soac.ops[i], stm, at);
+    add_ops(f, &ops, &soac.ops[i], stm, at);
     at += soac.ops[i].count;
   }
   place(f, &l, stm, at, stm->binder_count - at);
@@ -205,7 +224,8 @@ static void forward_soac(Forward *f, const Stm *stm) {
   soac.fn = forward_lambda(f, &soac.fn, soac.arrays, &l, &arrays);
   soac.arrays = arrays.at;
   soac.array_count = arrays.count;
-  soac.ops = ops;
+  soac.ops = ops.at;
+  soac.op_count = ops.count;
   bind_layout(f, stm, &l, exp_soac(stm->exp->kind, soac));
 }
 

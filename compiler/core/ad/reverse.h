@@ -115,8 +115,12 @@ void reverse_map(Reverse *r, const Stm *stm);           // reverse_map.c
 // Takes a scope's points out of it, after `lift` has bound `offsets` and `values` outside.
 void reverse_add_points(Reverse *r, AdPoints points);
 bool reverse_can_lift(const AdScope *s, const AdPoints *points);
-void reverse_reduction(Reverse *r, const Stm *stm);  // reverse_reduce.c
-void reverse_scatter(Reverse *r, const Stm *stm);    // reverse_write.c
+void reverse_reduction(Reverse *r, const Stm *stm);          // reverse_reduce.c
+void reverse_general_reduction(Reverse *r, const Stm *stm);  // reverse_general.c
+void reverse_general_scan(Reverse *r, const Stm *stm);       // of one scalar
+// Is there a rule in reverse_reduce.c?
+bool reverse_has_rule(const RedOp *op, bool is_scan);
+void reverse_scatter(Reverse *r, const Stm *stm);  // reverse_write.c
 void reverse_hist(Reverse *r, const Stm *stm);
 Kept reverse_keep_filter(Reverse *r, const Stm *stm);
 void reverse_filter(Reverse *r, const Stm *stm, const Kept *kept);

@@ -1,4 +1,4 @@
-// Reductions and scans by operators with rules of their own; expand.c makes loops of the others.
+// Reductions and scans by operators with rules of their own; reverse_general.c has the others.
 //
 //   y = reduce (+) xs    =>  xs^ += replicate n y^
 //   y = reduce max xs    =>  xs^[i] += y^, where i is the first place of the greatest
@@ -97,14 +97,29 @@ static Atom of_array(const Reduction *s, PrimOp op) {
   return op == OP_MUL ? of_product(s) : extremum_parts(s);
 }
 
+bool reverse_has_rule(const RedOp *op, bool is_scan) {
+  PrimOp by;
+  if (op->count != 1 || atom_type(op->neutral[0]).rank || !ad_is_op(&op->op, &by))
+    return false;
+  if (is_scan) return by == OP_ADD;
+  return by == OP_ADD || by == OP_MUL || by == OP_MIN || by == OP_MAX;
+}
+
 void reverse_reduction(Reverse *r, const Stm *stm) {
   const Soac *soac = &stm->exp->u.soac;
+  bool is_scan = stm->exp->kind == EXP_SCANOMAP;
+  if (!reverse_has_rule(&soac->ops[0], is_scan)) {
+    if (is_scan)
+      reverse_general_scan(r, stm);
+    else
+      reverse_general_reduction(r, stm);
+    return;
+  }
   Atom array = soac->arrays[0], result = atom_var(stm->binders[0]);
   Reduction s = { .b = r->scope->b, .array = array, .result = result };
   s.adjoint = *reverse_adjoint(r, stm->binders[0]);
   s.elem = atom_type(array).elem;
   PrimOp op = OP_ADD;
   ad_is_op(&soac->ops[0].op, &op);
-  bool is_scan = stm->exp->kind == EXP_SCANOMAP;
   reverse_add(r, array, is_scan ? of_sums(&s) : of_array(&s, op));
 }
