@@ -140,6 +140,11 @@ static bool bind_size(Check *k, SizeVar *var, const Size *size) {
     k->mismatch.actual_size = size;
     return false;
   }
+  // A name that goes may stand for the variable, or for a size with it in it.
+  const Size *known = outer ? size_resolve(outer) : size;
+  if (known->kind == SIZE_VAR && known->u.var == var) return true;
+  if (known->kind == SIZE_EXP && size_has_var(var, known))
+    return different(k, size, known);
   // What has just been required of branches may have bound it.
   if (var->solution) return unify_sizes(k, var->solution, size);
   const Binding *own = size_var_in_names(var, outer);
