@@ -136,13 +136,12 @@ static void bind_types(Elab *e, Scope *s, const Closure *f) {
   }
 }
 
-// The size parameters that no argument determines.
-static void bind_other_sizes(Elab *e, Scope *s, const Closure *f) {
+void elab_bind_other_sizes(Elab *e, Scope *s, const Closure *f, const Env *told) {
   if (!f->binding || !f->inst) return;
   for (int i = 0; i < f->binding->sizes.count; i++) {
     const Binding *key = f->binding->sizes.at[i];
     SizeIn size = { f->inst->sizes[i], f->inst_env };
-    if (env_find(s->env, key) || !size_known(size)) continue;
+    if (env_find(told, key) || !size_known(size)) continue;
     s->env = env_push(s->env, key, val_atom(size_eval(e, size)));
   }
 }
@@ -154,18 +153,28 @@ static void bind_itself(Scope *s, const Closure *f) {
   s->env = env_push(s->env, f->binding, itself);
 }
 
+void elab_enter_types(Elab *e, const Closure *f, Scope *s) {
+  s->env = f->env;
+  bind_itself(s, f);
+  bind_types(e, s, f);
+}
+
+void elab_enter_body(Elab *e, const Closure *f, Scope *s) {
+  elab_enter_types(e, f, s);
+  for (int i = 0; i < f->arg_count; i++)
+    scope_bind_sizes(s, f->function->params.at[i]->type, f->args[i]);
+  elab_bind_other_sizes(e, s, f, s->env);
+  for (int i = 0; i < f->arg_count; i++)
+    elab_bind(e, s, f->function->params.at[i], f->args[i]);
+}
+
 static const Val *eval_body(Elab *e, const Closure *f, const char *name) {
-  Scope scope = { f->env };
-  bind_itself(&scope, f);
-  bind_types(e, &scope, f);
-  for (int i = 0; i < f->arg_count; i++) {
-    scope_bind_sizes(&scope, f->function->params.at[i]->type, f->args[i]);
-  }
-  bind_other_sizes(e, &scope, f);
-  for (int i = 0; i < f->arg_count; i++) {
-    elab_bind(e, &scope, f->function->params.at[i], f->args[i]);
-  }
-  return elab_exp(e, &scope, f->function->body, (Want){ name, NULL });
+  bool recurs = f->binding && f->binding->calls_itself;
+  const Val *v = recurs ? elab_tail_call(e, f, name) : NULL;
+  if (v) return v;
+  Scope scope;
+  elab_enter_body(e, f, &scope);
+  return elab_exp(e, &scope, f->function->body, (Want){ .name = name });
 }
 
 // A call within a call is evaluated within its evaluation, on the compiler's own stack.
@@ -281,7 +290,7 @@ typedef struct Operand {
 static const Val *eval_operand(Elab *e, const void *state, const char *name) {
   const Operand *operand = state;
   Scope scope = *operand->scope;
-  return elab_exp(e, &scope, operand->exp, (Want){ name, NULL });
+  return elab_exp(e, &scope, operand->exp, (Want){ .name = name });
 }
 
 // The operands of a choice are evaluated in the bodies between which it chooses.

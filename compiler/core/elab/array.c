@@ -178,7 +178,7 @@ static Atom coerce_leaf(Elab *e, Atom leaf, LeafSizes declared) {
 }
 
 const Val *elab_coerce(Elab *e, Scope *s, const AstExp *exp, const char *name) {
-  const Val *v = elab_exp(e, s, exp->u.ascribe.exp, (Want){ name, NULL });
+  const Val *v = elab_exp(e, s, exp->u.ascribe.exp, (Want){ .name = name });
   LeafSizesVec declared = val_sizes(e, (TypeIn){ exp->u.ascribe.ascribed, s->env }, v);
   AtomVec leaves = val_leaves(e, v);
   for (int i = 0; i < leaves.count; i++) {

@@ -143,20 +143,44 @@ const Val *elab_choose(Elab *e, const Atom *size, Branches branches, const char 
 typedef struct Part {
   const Scope *scope;
   const AstExp *exp;
+  const Tail *tail;
 } Part;
 
 static const Val *eval_part(Elab *e, const void *state, const char *name) {
   const Part *part = state;
   Scope scope = *part->scope;
-  return elab_exp(e, &scope, part->exp, (Want){ name, NULL });
+  return elab_exp(e, &scope, part->exp, (Want){ .name = name, .tail = part->tail });
 }
 
-const Val *elab_cond(Elab *e, Scope *s, const AstExp *exp, const char *name) {
+// What the program says of the type of both branches; at the ends of a tail, other values stand.
+static TypeIn branch_type(const AstExp *exp, const Scope *s, const Tail *t) {
+  bool own = !t || t->mode == TAIL_BASE;
+  return own ? (TypeIn){ exp->type, s->env } : (TypeIn){ 0 };
+}
+
+// A condition on the way to a call; false if the value depends on what is not known.
+static bool is_decided(Atom condition, const Tail *t) {
+  if (condition.kind == ATOM_CONST || !t || t->mode != TAIL_KNOWN) return true;
+  t->found->unknown = true;
+  return false;
+}
+
+// The only branch that can be taken after the loop, or NULL.
+static const AstExp *only_base(const AstExp *exp, const Tail *t) {
+  if (!t || t->mode != TAIL_BASE) return NULL;
+  if (!elab_has_end(exp->u.cond.then_exp, t, false)) return exp->u.cond.else_exp;
+  return elab_has_end(exp->u.cond.else_exp, t, false) ? NULL : exp->u.cond.then_exp;
+}
+
+const Val *elab_cond(Elab *e, Scope *s, const AstExp *exp, Want want) {
+  const Tail *t = want.tail;
+  Part yes = { s, exp->u.cond.then_exp, t }, no = { s, exp->u.cond.else_exp, t };
+  const AstExp *only = only_base(exp, t);
+  if (only) return eval_part(e, &(Part){ s, only, t }, want.name);
   Atom condition = elab_scalar(e, s, exp->u.cond.condition);
-  Part yes = { s, exp->u.cond.then_exp }, no = { s, exp->u.cond.else_exp };
-  TypeIn type = { exp->type, s->env };
-  return elab_if(e, condition,
-                 (Branches){ { eval_part, &yes }, { eval_part, &no }, type }, name);
+  if (!is_decided(condition, t)) return NULL;
+  Branches branches = { { eval_part, &yes }, { eval_part, &no }, branch_type(exp, s, t) };
+  return elab_if(e, condition, branches, want.name);
 }
 
 // Whether a body computes a few scalars and cannot fail: then it may run unconditionally.
@@ -172,7 +196,7 @@ static bool is_cheap(const Builder *b) {
 const Val *elab_logical(Elab *e, Scope *s, const AstExp *exp, const char *name) {
   bool is_and = exp->kind == AST_AND;
   Atom left = elab_scalar(e, s, exp->u.logical.left);
-  Part part = { s, exp->u.logical.right };
+  Part part = { s, exp->u.logical.right, NULL };
   const Val *decided = val_atom(atom_bool(!is_and));
   Inner inner;
   elab_enter(e, &inner);
@@ -200,6 +224,7 @@ typedef struct Cases {
   const Scope *scope;
   const AstExp *exp;
   const Val *value;
+  const Tail *tail;
   int next;
 } Cases;
 
@@ -210,26 +235,38 @@ static const Val *eval_case(Elab *e, const void *state, const char *name) {
   const AstCase *taken = &cases->exp->u.match.cases.at[cases->next];
   Scope scope = *cases->scope;
   elab_bind(e, &scope, taken->pat, cases->value);
-  return elab_exp(e, &scope, taken->body, (Want){ name, NULL });
+  return elab_exp(e, &scope, taken->body, (Want){ .name = name, .tail = cases->tail });
+}
+
+// The first case from `from` on that can be taken; after a loop, one with an end that is no call.
+static int case_from(const Cases *cases, int from) {
+  const AstExp *match = cases->exp;
+  bool base = cases->tail && cases->tail->mode == TAIL_BASE;
+  while (base && from < match->u.match.cases.count &&
+         !elab_has_end(match->u.match.cases.at[from].body, cases->tail, false))
+    from++;
+  return from;
 }
 
 // The last case needs no test: the checker made sure that one of them matches.
 static const Val *eval_cases(Elab *e, const void *state, const char *name) {
   const Cases *cases = state;
-  if (cases->next + 1 == cases->exp->u.match.cases.count)
-    return eval_case(e, cases, name);
+  Cases rest = *cases;
+  rest.next = case_from(cases, cases->next + 1);
+  if (rest.next == cases->exp->u.match.cases.count) return eval_case(e, cases, name);
   Scope scope = *cases->scope;
   Atom matches = elab_matches(e, &scope, cases->exp->u.match.cases.at[cases->next].pat,
                               cases->value);
-  Cases rest = *cases;
-  rest.next++;
-  TypeIn type = { cases->exp->type, cases->scope->env };
-  Branches branches = { { eval_case, cases }, { eval_cases, &rest }, type };
+  if (!is_decided(matches, cases->tail)) return NULL;
+  Branches branches = { { eval_case, cases },
+                        { eval_cases, &rest },
+                        branch_type(cases->exp, cases->scope, cases->tail) };
   return elab_if(e, matches, branches, name);
 }
 
-const Val *elab_match(Elab *e, Scope *s, const AstExp *exp, const char *name) {
+const Val *elab_match(Elab *e, Scope *s, const AstExp *exp, Want want) {
   const Val *value = elab_part(e, s, exp->u.match.value);
-  Cases cases = { s, exp, value, 0 };
-  return eval_cases(e, &cases, name);
+  Cases cases = { s, exp, value, want.tail, 0 };
+  cases.next = case_from(&cases, 0);
+  return eval_cases(e, &cases, want.name);
 }

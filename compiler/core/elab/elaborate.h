@@ -87,11 +87,34 @@ typedef struct Frame {
   Map *sizes;      // of the parameters' arrays: Var -> Var; none is negative
 } Frame;
 
+// What stands at the ends of a body that is evaluated for a call that may go on as a loop (tail.c).
+typedef enum TailMode {
+  TAIL_KNOWN,    // the value, or the arguments of the next call: `found`
+  TAIL_GOES_ON,  // whether a call follows
+  TAIL_NEXT,     // the next values of the parameters that change; `state` if no call follows
+  TAIL_BASE,     // the value, where no call follows
+} TailMode;
+
+typedef struct Found {
+  const Val *const *args;  // of a call, if one follows
+  bool unknown;            // depends on a condition that is not known
+} Found;
+
+typedef struct Tail {
+  TailMode mode;
+  const Closure *function;
+  const AstExp *body;
+  const bool *kept;  // parameters that calls pass on as they are
+  const Val *state;
+  Found *found;
+} Tail;
+
 // What the place of an expression says of its value: in tail position of a let, the name that its
 // pattern gives; after an attribute, what that says.  Operands want nothing.
 typedef struct Want {
   const char *name;       // for the statements whose results the value is, or NULL
   const StmAttrs *attrs;  // for the application that the expression is, or NULL
+  const Tail *tail;       // of a body's ends, or NULL
 } Want;
 
 // A call of a function that calls itself, within others.
@@ -283,14 +306,27 @@ typedef struct Branches {
 const Val *elab_if(Elab *e, Atom condition, Branches branches,
                    const char *name);  // control.c
 // if c then x else y
-const Val *elab_cond(Elab *e, Scope *s, const AstExp *exp, const char *name);
+const Val *elab_cond(Elab *e, Scope *s, const AstExp *exp, Want want);
 // x && y, x || y: the right operand runs unconditionally only if it is cheap.
 const Val *elab_logical(Elab *e, Scope *s, const AstExp *exp, const char *name);
 // The cases in order, as conditionals.
-const Val *elab_match(Elab *e, Scope *s, const AstExp *exp, const char *name);
+const Val *elab_match(Elab *e, Scope *s, const AstExp *exp, Want want);
 // Equal values of which the tuner picks; `size` is NULL without one.
 const Val *elab_choose(Elab *e, const Atom *size, Branches branches, const char *name);
 const Val *elab_loop(Elab *e, Scope *s, const AstExp *exp, const char *name);  // loop.c
+// From `init` on, while a call follows: the values of the pattern with which none does.
+const Val *elab_tail_loop(Elab *e, Scope *s, AstPat *pat, const Tail *t, const Val *init);
+// A call of a function that calls itself at its ends only, or NULL if it does not (tail.c).
+const Val *elab_tail_call(Elab *e, const Closure *f, const char *name);
+bool elab_is_end(const AstExp *exp, const Tail *t);
+const Val *elab_end(Elab *e, Scope *s, const AstExp *exp, Want want);  // want.tail says how
+// Whether one of the ends is a call of the function itself, or is not.
+bool elab_has_end(const AstExp *exp, const Tail *t, bool call);
+// The scope of the function's body, with its types only, and with its arguments too (apply.c).
+void elab_enter_types(Elab *e, const Closure *f, Scope *s);
+void elab_enter_body(Elab *e, const Closure *f, Scope *s);
+// Binds the size parameters that are not among those that arguments have told.
+void elab_bind_other_sizes(Elab *e, Scope *s, const Closure *f, const Env *told);
 
 const Val *elab_array(Elab *e, Scope *s, const AstExp *exp, const char *name);  // array.c
 const Val *elab_string(Elab *e, const AstExp *exp, const char *name);  // an array of bytes

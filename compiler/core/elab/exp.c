@@ -79,22 +79,25 @@ static void bind_known_sizes(Elab *e, Scope *s, const AstTypeParamVec *sizes) {
   }
 }
 
-static const Val *let(Elab *e, Scope *s, const AstExp *exp, const char *name) {
-  Want want = { .name = pat_whole_name(exp->u.let.pat) };
-  const Val *value = elab_exp(e, s, exp->u.let.value, want);
+// What is wanted of the expression at the end of another.
+static Want at_end(Want want) { return (Want){ .name = want.name, .tail = want.tail }; }
+
+static const Val *let(Elab *e, Scope *s, const AstExp *exp, Want want) {
+  Want named = { .name = pat_whole_name(exp->u.let.pat) };
+  const Val *value = elab_exp(e, s, exp->u.let.value, named);
   elab_bind(e, s, exp->u.let.pat, value);
   bind_known_sizes(e, s, &exp->u.let.sizes);
-  return elab_exp(e, s, exp->u.let.body, (Want){ name, NULL });
+  return elab_exp(e, s, exp->u.let.body, at_end(want));
 }
 
-static const Val *let_fun(Elab *e, Scope *s, const AstExp *exp, const char *name) {
+static const Val *let_fun(Elab *e, Scope *s, const AstExp *exp, Want want) {
   const Binding *binding = exp->u.let_fun.binding;
   const Val *f = elab_function_value(&exp->u.let_fun.function, binding, s->env);
   s->env = env_push(s->env, binding, f);
-  return elab_exp(e, s, exp->u.let_fun.body, (Want){ name, NULL });
+  return elab_exp(e, s, exp->u.let_fun.body, at_end(want));
 }
 
-static const Val *let_with(Elab *e, Scope *s, const AstExp *exp, const char *name) {
+static const Val *let_with(Elab *e, Scope *s, const AstExp *exp, Want want) {
   const Val *target = elab_part(e, s, exp->u.let_with.target);
   const Val *value = elab_part(e, s, exp->u.let_with.value);
   Loc step = exp->u.let_with.path.at[0].loc;
@@ -102,7 +105,7 @@ static const Val *let_with(Elab *e, Scope *s, const AstExp *exp, const char *nam
   Update u = { e, s, &exp->u.let_with.path, value, pat_whole_name(exp->u.let_with.pat) };
   const Val *updated = elab_update(&u, target);
   elab_bind(e, s, exp->u.let_with.pat, updated);
-  return elab_exp(e, s, exp->u.let_with.body, (Want){ name, NULL });
+  return elab_exp(e, s, exp->u.let_with.body, at_end(want));
 }
 
 // ---- the rest
@@ -125,7 +128,7 @@ static const char *text_of_source(Loc loc) {
 
 // The condition comes first, whatever the expression does.
 static const Val *assertion(Elab *e, Scope *s, const AstExp *exp, const char *name) {
-  Want want = { name, NULL };
+  Want want = { .name = name };
   Atom condition = elab_scalar(e, s, exp->u.assert.condition);
   if (condition.kind == ATOM_CONST && condition.u.constant.u.i)
     return elab_exp(e, s, exp->u.assert.exp, want);
@@ -169,7 +172,7 @@ static bool is_blank(const AstAttr *attr) {
 
 static const Val *attr(Elab *e, Scope *s, const AstExp *exp, Want want) {
   if (is_blank(exp->u.attr.attr)) {
-    const Val *shape = elab_exp(e, s, exp->u.attr.exp, (Want){ NULL, want.attrs });
+    const Val *shape = elab_exp(e, s, exp->u.attr.exp, (Want){ .attrs = want.attrs });
     return val_map(e, shape, blank_leaf, &want);
   }
   const StmAttrs *outer = want.attrs ? want.attrs : e->b->attrs;
@@ -212,12 +215,12 @@ static const Val *dispatch(Elab *e, Scope *s, const AstExp *exp, Want want) {
   case AST_SECTION_RIGHT:
   case AST_SECTION_FIELD:
   case AST_SECTION_INDEX: return elab_section(e, s, exp, name);
-  case AST_LET: return let(e, s, exp, name);
-  case AST_LET_FUN: return let_fun(e, s, exp, name);
-  case AST_LET_WITH: return let_with(e, s, exp, name);
-  case AST_IF: return elab_cond(e, s, exp, name);
+  case AST_LET: return let(e, s, exp, want);
+  case AST_LET_FUN: return let_fun(e, s, exp, want);
+  case AST_LET_WITH: return let_with(e, s, exp, want);
+  case AST_IF: return elab_cond(e, s, exp, want);
   case AST_LOOP: return elab_loop(e, s, exp, name);
-  case AST_MATCH: return elab_match(e, s, exp, name);
+  case AST_MATCH: return elab_match(e, s, exp, want);
   case AST_WITH: return with(e, s, exp, name);
   case AST_ASCRIBE: return elab_exp(e, s, exp->u.ascribe.exp, want);
   case AST_COERCE: return elab_coerce(e, s, exp, name);
@@ -242,6 +245,7 @@ static bool places_attrs(const AstExp *exp) {
 }
 
 const Val *elab_exp(Elab *e, Scope *s, const AstExp *exp, Want want) {
+  if (want.tail && elab_is_end(exp, want.tail)) return elab_end(e, s, exp, want);
   Builder *b = e->b;
   Loc loc = b->loc;
   const StmAttrs *attrs = b->attrs;
@@ -254,7 +258,8 @@ const Val *elab_exp(Elab *e, Scope *s, const AstExp *exp, Want want) {
   const Val *v = dispatch(e, s, exp, want);
   b->loc = loc;
   b->attrs = attrs;
-  if (exp->unknown_sizes.count) scope_bind_sizes(s, exp->type, v);
+  bool own = !want.tail || (v && want.tail->mode == TAIL_BASE);
+  if (exp->unknown_sizes.count && own) scope_bind_sizes(s, exp->type, v);
   return v;
 }
 

@@ -16,6 +16,8 @@ typedef struct LoopSize {
 
 typedef struct Loop {
   const AstExp *exp;
+  const Tail
+      *tail;  // of a call that goes on as a loop, of which `exp` has the pattern only
   const Scope *outer;
   int mark;
   bool is_while;
@@ -77,9 +79,19 @@ static const Val *rebuild_vars(Elab *e, const Loop *l, const VarVec *vars) {
   return val_rebuild(e, l->init, atoms.at);
 }
 
+// The body of the function that calls itself.
+static const Val *tail_value(Elab *e, Scope *s, const Loop *l, TailMode mode,
+                             const Val *state) {
+  Tail t = *l->tail;
+  t.mode = mode;
+  t.state = state;
+  return elab_exp(e, s, t.body, (Want){ .tail = &t });
+}
+
 static Atom loop_condition(Elab *e, const Loop *l, const Val *v) {
   Scope scope = *l->outer;
   elab_bind(e, &scope, l->exp->u.loop.pat, v);
+  if (l->tail) return val_scalar(e, tail_value(e, &scope, l, TAIL_GOES_ON, NULL));
   return elab_scalar(e, &scope, l->exp->u.loop.bound);
 }
 
@@ -133,9 +145,11 @@ static const Body *loop_body(Elab *e, Loop *l, const Var *index, const Val *boun
   Inner inner;
   elab_enter(e, &inner);
   Scope scope = *l->outer;
-  elab_bind(e, &scope, l->exp->u.loop.pat, rebuild_vars(e, l, &l->leaf_params));
+  const Val *now = rebuild_vars(e, l, &l->leaf_params);
+  elab_bind(e, &scope, l->exp->u.loop.pat, now);
   if (index) bind_index(e, &scope, l, index, bound);
-  const Val *v = elab_part(e, &scope, l->exp->u.loop.body);
+  const Val *v = l->tail ? tail_value(e, &scope, l, TAIL_NEXT, now)
+                         : elab_part(e, &scope, l->exp->u.loop.body);
   AtomVec results = body_results(e, l, v);
   const Body *body = core_body(&inner.b, results.at, results.count);
   elab_leave(e, &inner);
@@ -262,4 +276,16 @@ const Val *elab_loop(Elab *e, Scope *s, const AstExp *exp, const char *name) {
   const Body *body = loop_body(e, &l, index, bound);
   const Exp *loop = loop_exp(e, &l, count, index, body);
   return bind_results(e, &l, loop, name);
+}
+
+const Val *elab_tail_loop(Elab *e, Scope *s, AstPat *pat, const Tail *t,
+                          const Val *init) {
+  AstExp *exp = new_node(AstExp, .kind = AST_LOOP, .loc = pat->loc);
+  exp->u.loop.pat = pat;
+  exp->u.loop.form = LOOP_WHILE;
+  Loop l = { .exp = exp, .tail = t, .outer = s, .is_while = true, .init = init };
+  l.inits = val_leaves(e, init);
+  make_loop_params(e, &l);
+  const Body *body = loop_body(e, &l, NULL, NULL);
+  return bind_results(e, &l, loop_exp(e, &l, atom_i64(0), NULL, body), NULL);
 }
