@@ -203,7 +203,9 @@ typedef struct Items {
   const ImpExp *position;      // the one at hand; NULL in runs
   const ImpExp *run, *length;  // runs: positions per item; of this item's loop
   const Var *index, *row, *column, *left;
-  bool independent;         // runs: no position reads or writes what another one writes
+  // Runs: at least so many positions each; does no position read or write what another one writes?
+  int64_t least;
+  bool independent;
   ImpBuilder inner, walk;  // code for a position; around the loop over a row
 } Items;
 
@@ -212,9 +214,9 @@ const ImpExp *items_open(Items *s, Code *host, KernelCode *kernel, const ImpExp 
 // The same for the points of a space, whose index variables are bound.
 void items_open_space(Items *s, Code *host, KernelCode *kernel, const SegDim *dims,
                       int count);
-// The same in runs of at least `least` points.
+// The same in runs; `least` and `independent` are set before.
 void items_open_runs(Items *s, Code *host, KernelCode *kernel, const SegDim *dims,
-                     int count, int64_t least);
+                     int count);
 // Ends and launches the kernel.
 void items_close(Items *s, const char *name);
 

@@ -18,12 +18,11 @@ static void copy_points(Code *host, const Arr *to, const Arr *from) {
     dims[i] = new_dim(host, to->shape[i]);
   const ImpExp *const *at = space_indices(dims, to->rank);
   KernelCode *kernel = kernel_begin(host, host->b->loc);
-  Items items;
+  Items items = { .least = FLAT_RUN, .independent = true };
   if (host->lower->profile == PROFILE_CPU)
-    items_open_runs(&items, host, kernel, dims, to->rank, FLAT_RUN);
+    items_open_runs(&items, host, kernel, dims, to->rank);
   else
     items_open_space(&items, host, kernel, dims, to->rank);
-  items.independent = true;
   imp_store(&items.inner, to->mem, arr_index(to, at),
             arr_load(from, arr_index(from, at)));
   items_close(&items, "copy");
@@ -112,8 +111,8 @@ static void copy_tiles(Code *host, const Arr *to, const Arr *from, int across) {
   dims[outer] = new_dim(host, imp_ceil_div(to->shape[across], imp_i64(TILE)));
   dims[outer + 1] = new_dim(host, imp_ceil_div(to->shape[last], imp_i64(TILE)));
   KernelCode *kernel = kernel_begin(host, host->b->loc);
-  Items items;
-  items_open_runs(&items, host, kernel, dims, outer + 2, 1);
+  Items items = { .least = 1 };
+  items_open_runs(&items, host, kernel, dims, outer + 2);
   copy_tile(&tile, &kernel->code, imp_var(dims[outer].index),
             imp_var(dims[outer + 1].index));
   items_close(&items, "copy_tiles");

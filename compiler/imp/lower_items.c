@@ -90,8 +90,11 @@ static void open_rows(Items *s, const SegDim *dims, int count) {
 }
 
 void items_open_runs(Items *s, Code *host, KernelCode *kernel, const SegDim *dims,
-                     int count, int64_t least) {
+                     int count) {
+  int64_t least = s->least;
+  bool independent = s->independent;
   begin(s, host, kernel, space_size(dims, count));
+  s->independent = independent;
   choose_run(s, least);
   if (count <= 1)
     open_run(s, dims, count);

@@ -56,11 +56,10 @@ static void launch_kern(Code *host, const Kern *kern, Map *memory) {
   KernCode kc = { .k = &kernel->code,
                   .values = map_new(NULL),
                   .memory = map_new(memory) };
-  Items items;
-  items_open_runs(&items, host, kernel, grid.dims, grid.count,
-                  is_straight_kern(grid.block) ? FLAT_RUN : 1);
+  Items items = { .least = is_straight_kern(grid.block) ? FLAT_RUN : 1,
+                  .independent = true };
+  items_open_runs(&items, host, kernel, grid.dims, grid.count);
   lower_block(&kc, grid.block);
-  items.independent = true;
   items_close(&items, kern->name);
 }
 

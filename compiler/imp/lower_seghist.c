@@ -114,9 +114,9 @@ static const Arr *bin_of(const Arr *arr, const SegOp *seg, const ImpExp *bin) {
   return element_of(&segment, &bin, 1);
 }
 
-// for each copy { acc = op acc (the bin in the copy) }
+// for each copy { acc = op acc (the bin in the copy) }; at: the segment, the bin
 static void add_copies(const HistCopies *h, Code *k, const Accumulator *acc, int first,
-                       const ImpExp *segment, const ImpExp *bin) {
+                       const ImpExp *const *at) {
   const Var *copy = code_index(k, "copy");
   ImpBuilder b;
   Code round = code_inner(k, &b);
@@ -124,8 +124,8 @@ static void add_copies(const HistCopies *h, Code *k, const Accumulator *acc, int
   const ImpExp **values = new_array(const ImpExp *, count);
   const Arr **rows = new_array(const Arr *, count);
   for (int i = 0; i < count; i++) {
-    const ImpExp *at[] = { segment, imp_var(copy), bin };
-    rows[i] = element_of(h->subs[first + i], at, 3);
+    const ImpExp *place[] = { at[0], imp_var(copy), at[1] };
+    rows[i] = element_of(h->subs[first + i], place, 3);
     values[i] = acc->vars[i] ? imp_load(rows[i]->mem, rows[i]->offset) : NULL;
   }
   acc_apply(&round, acc, values, rows);
@@ -146,7 +146,8 @@ static void combine_copies(const HistCopies *h, int o, int first) {
   Accumulator acc = acc_new(k, &hist->op);
   for (int i = 0; i < hist->op.count; i++)
     acc_load(k, &acc, i, bin_of(h->dests[first + i], h->seg, bin));
-  add_copies(h, k, &acc, first, segment, bin);
+  const ImpExp *at[] = { segment, bin };
+  add_copies(h, k, &acc, first, at);
   for (int i = 0; i < hist->op.count; i++)
     acc_store(k, &acc, i, bin_of(h->outs[first + i], h->seg, bin));
   items_close(&items, "seghist_combine");

@@ -132,10 +132,10 @@ static void reduce_chunks(const Chunked *s, const char *name) {
   items_close(&items, name);
 }
 
-// An item per segment walks over its partial results; `store_before` writes the accumulated value
-// before each (an exclusive scan), else the last value goes to `totals`.
-static void combine_partials(const Chunked *s, bool store_before,
-                             const Mem *const *totals, const char *name) {
+// An item per segment walks over its partial results; the last value goes to `totals`, or, if that
+// is NULL, the accumulated value before each takes its place (an exclusive scan).
+static void combine_partials(const Chunked *s, const Mem *const *totals,
+                             const char *name) {
   KernelCode *kernel = kernel_begin(s->host, s->stm->loc);
   Items items;
   const ImpExp *segment = items_open(&items, s->host, kernel, s->segments);
@@ -150,11 +150,11 @@ static void combine_partials(const Chunked *s, bool store_before,
   for (int r = 0; r < s->reds; r++) {
     const ImpExp *place = arr_index(s->partials[r], at);
     values[r] = imp_let(&b, "partial", imp_load(s->partials[r]->mem, place));
-    if (store_before) imp_store(&b, s->partials[r]->mem, place, so_far[r]);
+    if (!totals) imp_store(&b, s->partials[r]->mem, place, so_far[r]);
   }
   accs_apply(&round, accs, values);
   imp_for(k->b, i, s->chunks, b.block);
-  for (int r = 0; r < s->reds && !store_before; r++)
+  for (int r = 0; totals && r < s->reds; r++)
     imp_store(k->b, totals[r], segment, so_far[r]);
   items_close(&items, name);
 }
@@ -189,7 +189,7 @@ static void combine_or_share(Chunked *s) {
     imp_add_stm(&one, (ImpStm){ .kind = IMP_SHARE,
                                 .u.share = { totals[i], s->partials[i]->mem } });
   }
-  combine_partials(&inner, false, totals, "segred_combine");
+  combine_partials(&inner, totals, "segred_combine");
   if_many_chunks(s, many.block, one.block);
   for (int i = 0; i < s->reds; i++) {
     imp_release(host->b, s->partials[i]->mem);
@@ -273,7 +273,7 @@ static void scan_before(const Chunked *s) {
   chunk_loop(&inner, &kernel->code, &item, accs, nothing_after);
   store_partials(&inner, &kernel->code, &item, accs_values(accs));
   items_close(&items, "segscan_reduce");
-  combine_partials(&inner, true, NULL, "segscan_combine");
+  combine_partials(&inner, NULL, "segscan_combine");
   if_many_chunks(s, many.block, (ImpBlock){ 0 });
 }
 

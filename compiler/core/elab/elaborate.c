@@ -489,10 +489,10 @@ static const Entry *elaborate_entry(Elab *e, const AstDecl *decl) {
 
 // Three quarters of the stack: the rest is for one call and for the passes to come.
 static size_t stack_most(void) {
-  enum { USUAL = 8 << 20 };
+  const size_t usual = (size_t)8 << 20;
   struct rlimit limit;
   if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-    return USUAL / 4 * 3;
+    return usual / 4 * 3;
   return (size_t)limit.rlim_cur / 4 * 3;
 }
 
