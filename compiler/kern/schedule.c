@@ -102,9 +102,7 @@ static void interleaved(Recipe *r, Name k, int chains) {
 
 // Several accumulators keep the pipeline busy by themselves.
 static int chains_of(const Axis *axis) {
-  int values = 0;
-  for (int i = 0; i < axis->op_count; i++)
-    values += axis->ops[i].count;
+  int values = kern_sum_count(axis);
   return values >= CHAINS ? 1 : CHAINS / values;
 }
 
