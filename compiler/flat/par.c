@@ -179,6 +179,13 @@ static const bool *live_statements(const Body *body) {
   return live;
 }
 
+// A filter has room for everything, which may itself be of a size that only the kernel knows.
+static bool room_varies(const Exp *exp, const Map *bound) {
+  if (exp->kind != EXP_FILTER) return false;
+  Atom width = exp->u.soac.width;
+  return width.kind == ATOM_VAR && map_has(bound, width.u.var);
+}
+
 // Is an array made whose size only the kernel knows?  There is no memory for it in a work-group.
 bool par_makes_varying(const Body *body, const Map *bound) {
   Map *scope = map_new(bound);
@@ -186,6 +193,7 @@ bool par_makes_varying(const Body *body, const Map *bound) {
   for (int i = 0; i < body->stm_count; i++) {
     const Stm *stm = &body->stms[i];
     const SizeExp *ignored = NULL;
+    if (live[i] && room_varies(stm->exp, scope)) return true;
     for (int k = 0; k < stm->binder_count; k++) {
       map_put(scope, stm->binders[k], body);
       if (live[i] && makes_array(stm->exp) &&
