@@ -251,7 +251,7 @@ static Atom build_nest(const MapNest *n, Builder *b, const int *order, int at,
   return core_let(b, "column", exp_map(width, fn, arrays.at, arrays.count));
 }
 
-static Stm with_lifted(const MapNest *n, int level);
+static Stm with_lifted(const MapNest *n, const Stm *old, int level);
 
 // The body with the next map of the nest replaced, and more results.
 static const Body *lifting_body(const MapNest *n, const Body *old, int level) {
@@ -259,7 +259,7 @@ static const Body *lifting_body(const MapNest *n, const Body *old, int level) {
   AtomVec results = { 0 };
   for (int i = 0; i < old->stm_count; i++) {
     bool next = level + 1 < n->rank && &old->stms[i] == n->stms[level + 1];
-    core_add_stm(&b, next ? with_lifted(n, level + 1) : old->stms[i]);
+    core_add_stm(&b, next ? with_lifted(n, &old->stms[i], level + 1) : old->stms[i]);
   }
   for (int i = 0; i < old->result_count; i++)
     vec_push(&results, old->results[i]);
@@ -270,8 +270,8 @@ static const Body *lifting_body(const MapNest *n, const Body *old, int level) {
 }
 
 // The map at a level of the nest with what functions from there on return in addition.
-static Stm with_lifted(const MapNest *n, int level) {
-  Stm stm = *n->stms[level];
+static Stm with_lifted(const MapNest *n, const Stm *old, int level) {
+  Stm stm = *old;
   if (stm.exp->kind == EXP_REPLICATE) return stm;
   Exp *e = mem_copy(stm.exp, sizeof *stm.exp);
   VarVec binders = { 0 };
@@ -354,7 +354,7 @@ static bool reorder(Columns *s, Builder *b, const Stm *stm) {
   if (!find_nest(&n, &old, e->u.rearrange.array.u.var)) return false;
   need(&n, n.result);
   if (n.fails) return false;
-  b->stms.at[at] = with_lifted(&n, 0);
+  b->stms.at[at] = with_lifted(&n, &old, 0);
   Atom *now = new_array(Atom, n.inputs.count);
   for (int i = 0; i < n.inputs.count; i++)
     now[i] = in_new_order(b, &n.inputs.at[i], e->u.rearrange.perm, n.rank);

@@ -185,8 +185,8 @@ static void interchange(Expand *x, const Stm *stm, Lambda g) {
   Atom *results = new_array(Atom, count), *out = new_array(Atom, count);
   core_let_n(&l.b, "column", exp_soac(stm->exp->kind, part), results);
   Lambda fn = ad_lambda_end(&l, results, count);
-  core_let_n(&x->b, "columns",
-             exp_map(ad_length(arrays.at[0]), fn, arrays.at, arrays.count), out);
+  Atom width = atom_type(soac->arrays[0]).dims[1];
+  core_let_n(&x->b, "columns", exp_map(width, fn, arrays.at, arrays.count), out);
   bool is_scan = stm->exp->kind == EXP_SCANOMAP;
   for (int i = 0; i < count; i++)
     rebind(x, stm->binders[i], is_scan ? transposed(&x->b, out[i]) : out[i]);

@@ -48,6 +48,7 @@ typedef Vec(Overwritten) OverwrittenVec;
 
 // What the way forward keeps of a statement for the way back.
 typedef struct Kept {
+  const Exp *loop;  // EXP_LOOP
   // EXP_LOOP: for variables of its body (Var -> Atom) the array of their values in all rounds.
   Map *tapes;
   // For each parameter the updates that a round makes, if it makes nothing else of it: these are
@@ -107,8 +108,7 @@ void reverse_branches(Reverse *r, const Stm *stm);  // reverse_control.c
 Kept reverse_keep_loop(Reverse *r, const Stm *stm);
 Atom reverse_trips(Builder *b, Atom bound);  // how often a loop runs
 bool reverse_is_undone(const Kept *kept, int param);
-void reverse_restore(Reverse *r, const Exp *loop, const Kept *kept,
-                     const RoundStart *start);
+void reverse_restore(Reverse *r, const Kept *kept, const RoundStart *start);
 void reverse_loop(Reverse *r, const Stm *stm, const Kept *kept);
 void reverse_map_in_order(Reverse *r, const Stm *stm);  // one element after the other
 void reverse_map(Reverse *r, const Stm *stm);           // reverse_map.c

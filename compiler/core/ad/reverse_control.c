@@ -297,8 +297,9 @@ static Atom *carry_arrays(Reverse *r, Back *back, const Stm *stm, const Kept *ke
   return ends;
 }
 
-static void end_iteration(Reverse *r, Back *back, const Exp *loop, const Atom *values,
-                          const Atom *const *seeds, const Kept *kept) {
+static void end_iteration(Reverse *r, Back *back, const Kept *kept, const Atom *values,
+                          const Atom *const *seeds) {
+  const Exp *loop = kept->loop;
   int count = loop->u.loop.param_count;
   for (int k = 0; k < count; k++)
     if (is_size(loop, k)) vec_push(&back->results, values[k]);
@@ -320,9 +321,9 @@ void reverse_loop(Reverse *r, const Stm *stm, const Kept *kept) {
   Atom last = size_sub(back.scope.b, n, atom_i64(1));
   Atom i = size_sub(back.scope.b, last, atom_var(back.index));
   Atom *values = new_array(Atom, count);
-  reverse_restore(r, loop, kept, &(RoundStart){ i, ends, values });
+  reverse_restore(r, kept, &(RoundStart){ i, ends, values });
   reverse_body(r, iteration(r, loop, i, values), seeds);
-  end_iteration(r, &back, loop, values, seeds, kept);
+  end_iteration(r, &back, kept, values, seeds);
   const Atom *out = back_end(r, &back, n);
   for (int k = 0; k < count; k++)
     out += is_size(loop, k);

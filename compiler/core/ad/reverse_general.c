@@ -11,8 +11,7 @@
 #include "core/ad/reverse.h"
 
 // \left right -> op left right, in the builder.
-static const Atom *combine(Builder *b, const RedOp *op, const Atom *left,
-                           const Atom *right) {
+static AtomVec combine(Builder *b, const RedOp *op, const Atom *left, const Atom *right) {
   Subst *s = subst_new();
   for (int k = 0; k < op->count; k++) {
     subst_put(s, op->op.params[k], left[k]);
@@ -20,9 +19,9 @@ static const Atom *combine(Builder *b, const RedOp *op, const Atom *left,
   }
   const Body *body = core_rename_body(b->c, s, op->op.body);
   core_add_body(b, body);
-  Atom *results = new_array(Atom, op->count);
+  AtomVec results = { 0 };
   for (int k = 0; k < op->count; k++)
-    results[k] = ad_fit(b, body->results[k], atom_type(op->neutral[k]));
+    vec_push(&results, ad_fit(b, body->results[k], atom_type(op->neutral[k])));
   return results;
 }
 
@@ -33,9 +32,9 @@ static RedOp flipped(Builder *b, const RedOp *op) {
   Atom *params = new_array(Atom, 2 * op->count);
   for (int k = 0; k < 2 * op->count; k++)
     params[k] = ad_param(&l, "x", atom_type(op->neutral[k % op->count]));
-  const Atom *results = combine(&l.b, op, params + op->count, params);
+  AtomVec results = combine(&l.b, op, &params[op->count], params);
   RedOp out = *op;
-  out.op = ad_lambda_end(&l, results, op->count);
+  out.op = ad_lambda_end(&l, results.at, results.count);
   return out;
 }
 
@@ -88,17 +87,16 @@ static Atom *before_each(Builder *b, const RedOp *op, const Atom *arrays, bool b
 // ---- reductions
 
 // Adjoints for the arrays of a map that nobody computes, by those of its results.
-static void reverse_virtual_map(Reverse *r, const AdLambda *l, const Atom *results,
-                                int count, const AtomVec *arrays,
-                                const Atom *const *adjoints) {
-  Lambda fn = ad_lambda_end(l, results, count);
-  const Exp *map = exp_map(ad_length(arrays->at[0]), fn, arrays->at, arrays->count);
+static void reverse_virtual_map(Reverse *r, const AdLambda *l, const AtomVec *results,
+                                const AtomVec *arrays, const Atom *const *adjoints) {
+  Lambda fn = ad_lambda_end(l, results->at, results->count);
+  Atom width = arrays->at ? ad_length(arrays->at[0]) : atom_i64(0);
   Builder unused = builder_new(r->c, r->scope->b->loc);
-  Atom *out = new_array(Atom, count);
-  core_let_n(&unused, "combined", map, out);
-  for (int k = 0; k < count; k++)
+  Atom *out = new_array(Atom, results->count);
+  core_let_n(&unused, "combined", exp_map(width, fn, arrays->at, arrays->count), out);
+  for (int k = 0; k < results->count; k++)
     if (adjoints[k]) reverse_assign(r, out[k].u.var, *adjoints[k]);
-  reverse_map(r, &unused.stms.at[0]);
+  reverse_map(r, unused.stms.at);
 }
 
 void reverse_general_reduction(Reverse *r, const Stm *stm) {
@@ -124,9 +122,9 @@ void reverse_general_reduction(Reverse *r, const Stm *stm) {
   Atom *params = new_array(Atom, 3 * count);
   for (int k = 0; k < 3 * count; k++)
     params[k] = ad_param(&l, "x", atom_type(op->neutral[k % count]));
-  const Atom *so_far = combine(&l.b, op, params + count, params);
-  const Atom *all = combine(&l.b, op, so_far, params + 2 * count);
-  reverse_virtual_map(r, &l, all, count, &arrays, adjoints);
+  AtomVec so_far = combine(&l.b, op, &params[count], params);
+  AtomVec all = combine(&l.b, op, so_far.at, params + count + count);
+  reverse_virtual_map(r, &l, &all, &arrays, adjoints);
 }
 
 // ---- scans
@@ -175,9 +173,11 @@ void reverse_general_scan(Reverse *r, const Stm *stm) {
   Atom params[2];
   for (int k = 0; k < 2; k++)
     params[k] = ad_param(&l, "x", type_scalar(elem));
-  const Atom *result = combine(&l.b, op, params, params + 1);
+  AtomVec result = combine(&l.b, op, params, params + 1);
   Atom ones = core_let(b, "ones", exp_replicate(soac->width, ad_number(elem, 1)));
-  reverse_virtual_map(r, &l, result, 1, &arrays, (const Atom *const[]){ &ones });
+  const Atom **seeds = new_array(const Atom *, result.count);
+  seeds[0] = &ones;
+  reverse_virtual_map(r, &l, &result, &arrays, seeds);
   Atom slopes = reverse_current(r, arrays.at[0].u.var);
   Atom next = shifted(b, slopes, 1, ad_number(elem, 0));
   Atom functions[2] = { ad_reversed(b, next), ad_reversed(b, adjoint) };

@@ -19,6 +19,7 @@ typedef struct Taping {
   Map *defs;        // Var -> Stm: what its body computes
   Map *before;      // Exp (an update) -> Var: what is overwritten
   VarVec recorded;  // variables with tapes
+  Map *tapes;       // Var -> Var: the tape of each, behind the loop
   OverwrittenVec *undone;
 } Taping;
 
@@ -46,6 +47,7 @@ static Taping taping(Reverse *r, const Exp *loop, Atom count) {
   t.inside = map_new(NULL);
   t.defs = map_new(NULL);
   t.before = map_new(NULL);
+  t.tapes = map_new(NULL);
   t.undone = new_array(OverwrittenVec, loop->u.loop.param_count);
   CoreVisitor v = { .binder = note_inside, .state = t.inside };
   core_visit_exp(&v, loop);
@@ -173,12 +175,15 @@ static const Body *recording_body(const Taping *t, const VarVec *tapes) {
   return core_body(&b, results.at, results.count);
 }
 
+// The tapes; the last ones that are made are noted.
 static VarVec tape_vars(const Taping *t) {
   VarVec tapes = { 0 };
   vec_each (const Var *const *, var, &t->recorded) {
     CoreType type = type_of_rows((*var)->type, t->count);
     Name name = name_of(t->r->c->names, "tape");
-    vec_push(&tapes, var_new(t->r->c, name, type, t->r->scope->b->loc));
+    const Var *tape = var_new(t->r->c, name, type, t->r->scope->b->loc);
+    vec_push(&tapes, tape);
+    map_put(t->tapes, *var, tape);
   }
   return tapes;
 }
@@ -206,21 +211,18 @@ Kept reverse_keep_loop(Reverse *r, const Stm *stm) {
   Builder *b = r->scope->b;
   if (sizes_vary(stm->exp)) {
     core_add_stm(b, *stm);
-    return (Kept){ .again = true };
+    return (Kept){ .loop = stm->exp, .again = true };
   }
   Taping t = taping(r, stm->exp, reverse_trips(b, stm->exp->u.loop.bound));
   choose_records(&t);
+  const Exp *loop = recording_loop(&t);
   VarVec binders = { 0 }, tapes = tape_vars(&t);
-  Map *kept = map_new(NULL);
   for (int k = 0; k < stm->binder_count; k++)
     vec_push(&binders, stm->binders[k]);
-  for (int k = 0; k < tapes.count; k++) {
-    vec_push(&binders, tapes.at[k]);
-    map_put(kept, t.recorded.at[k], tapes.at[k]);
-  }
-  const Exp *loop = recording_loop(&t);
+  vec_each (const Var *const *, tape, &tapes)
+    vec_push(&binders, *tape);
   core_add_stm(b, (Stm){ binders.at, binders.count, loop, stm->loc, stm->attrs });
-  return (Kept){ .tapes = kept, .undone = t.undone };
+  return (Kept){ .loop = stm->exp, .tapes = t.tapes, .undone = t.undone };
 }
 
 // ---- the way back
@@ -230,27 +232,26 @@ bool reverse_is_undone(const Kept *kept, int param) {
 }
 
 // What a variable of the loop's body was in an iteration.
-static Atom recorded(Reverse *r, const Exp *loop, const Kept *kept, Atom a, Atom i) {
+static Atom recorded(Reverse *r, const Kept *kept, Atom a, Atom i) {
   if (a.kind == ATOM_CONST) return a;
-  if (a.u.var == loop->u.loop.index) return i;
+  if (a.u.var == kept->loop->u.loop.index) return i;
   const Var *tape = map_get(kept->tapes, a.u.var);
   return tape ? ad_row(r->scope->b, atom_var(tape), i) : a;
 }
 
-static Atom undo(Reverse *r, const Exp *loop, const Kept *kept, const Overwritten *o,
-                 Atom array, Atom i) {
+static Atom undo(Reverse *r, const Kept *kept, const Overwritten *o, Atom array, Atom i) {
   int count = o->update->u.update.dim_count;
   DimIndex *dims = mem_copy(o->update->u.update.dims, sizeof(DimIndex) * (size_t)count);
   for (int d = 0; d < count; d++) {
-    dims[d].start = recorded(r, loop, kept, dims[d].start, i);
-    if (dims[d].is_slice) dims[d].stride = recorded(r, loop, kept, dims[d].stride, i);
+    dims[d].start = recorded(r, kept, dims[d].start, i);
+    if (dims[d].is_slice) dims[d].stride = recorded(r, kept, dims[d].stride, i);
   }
-  Atom part = recorded(r, loop, kept, atom_var(o->before), i);
+  Atom part = recorded(r, kept, atom_var(o->before), i);
   return core_let(r->scope->b, "restored", exp_update(array, dims, part, false));
 }
 
-void reverse_restore(Reverse *r, const Exp *loop, const Kept *kept,
-                     const RoundStart *start) {
+void reverse_restore(Reverse *r, const Kept *kept, const RoundStart *start) {
+  const Exp *loop = kept->loop;
   if (kept->again) {
     Exp *e = mem_copy(core_rename_exp(r->c, NULL, loop), sizeof *loop);
     e->u.loop.bound = start->iteration;
@@ -260,11 +261,11 @@ void reverse_restore(Reverse *r, const Exp *loop, const Kept *kept,
   for (int k = 0; k < loop->u.loop.param_count; k++) {
     Atom value = atom_var(loop->u.loop.params[k]);
     if (!reverse_is_undone(kept, k)) {
-      start->values[k] = recorded(r, loop, kept, value, start->iteration);
+      start->values[k] = recorded(r, kept, value, start->iteration);
       continue;
     }
     start->values[k] = start->ends[k];
     vec_each (const Overwritten *, o, &kept->undone[k])
-      start->values[k] = undo(r, loop, kept, o, start->values[k], start->iteration);
+      start->values[k] = undo(r, kept, o, start->values[k], start->iteration);
   }
 }

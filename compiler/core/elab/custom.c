@@ -72,7 +72,7 @@ static VarVec result_vars(Elab *e, const Custom *u, const char *name) {
 
 static const Val *of_vars(Elab *e, const Custom *u, const Var *const *vars) {
   AtomVec atoms = { 0 };
-  for (int i = 0; i < u->leaves.count; i++)
+  for (int i = 0; vars && i < u->leaves.count; i++)
     vec_push(&atoms, atom_var(vars[i]));
   return val_rebuild(e, u->result, atoms.at);
 }
