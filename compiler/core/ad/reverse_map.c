@@ -49,7 +49,7 @@ static Atom add_up(Builder *b, Atom dest, Atom numbers, Atom values) {
   Atom results[2] = { ad_param(&l, "i", type_scalar(PRIM_I64)),
                       ad_param(&l, "v", type_row(atom_type(values))) };
   PrimType elem = atom_type(dest).elem;
-  HistOp *op =
+  HistOp *sums =
       new_node(HistOp, .dests = mem_copy(&dest, sizeof dest), .width = ad_length(dest),
                .op = ad_red_op(b, OP_ADD, prim_zero(elem)));
   Atom arrays[2] = { numbers, values };
@@ -58,7 +58,7 @@ static Atom add_up(Builder *b, Atom dest, Atom numbers, Atom values) {
                                         .fn = ad_lambda_end(&l, results, 2),
                                         .arrays = mem_copy(arrays, sizeof arrays),
                                         .array_count = 2,
-                                        .ops = op,
+                                        .ops = sums,
                                         .op_count = 1 });
   return core_let(b, "added", exp);
 }
