@@ -85,8 +85,8 @@ static const char *load(CodeText *c, const ImpExp *e) {
   else if (mem->lanes)
     value = whole_vector(c, mem, index);
   else
-    value =
-        text_format("vload%d(0, %s + (%s))", e->lanes, c_mem(c, mem), c_size(c, index));
+    value = text_format("%s(%s + (%s))", helper_load(c, mem, e->lanes), c_mem(c, mem),
+                        c_size(c, index));
   return from_memory(e->type, e->lanes, value);
 }
 
@@ -142,8 +142,8 @@ void vector_store(CodeText *c, const ImpStm *stm) {
   else if (mask)
     store_some(c, stm, value, mask);
   else
-    c_line(c, "vstore%d(%s, 0, %s + (%s));", lanes, value, c_mem(c, mem),
-           c_size(c, stm->u.store.index));
+    c_line(c, "%s(%s + (%s), %s);", helper_store(c, mem, lanes), c_mem(c, mem),
+           c_size(c, stm->u.store.index), value);
 }
 
 void vector_check(CodeText *c, const ImpStm *stm) {

@@ -23,6 +23,8 @@ typedef struct VectorPlace {
 } VectorPlace;
 VectorPlace vector_place(const Mem *mem);
 
+const char *helper_load(CodeText *c, const Mem *mem, int lanes);  // of neighbours
+const char *helper_store(CodeText *c, const Mem *mem, int lanes);
 const char *helper_gather(CodeText *c, const Mem *mem, int lanes);   // (p, indices)
 const char *helper_strided(CodeText *c, const Mem *mem, int lanes);  // (p, step)
 const char *helper_scatter(CodeText *c, const Mem *mem, int lanes,
@@ -33,7 +35,8 @@ const char *helper_store_some(CodeText *c, const Mem *mem,
 const char *helper_each(CodeText *c, const char *function,
                         const ImpExp *e);  // a scalar function in each lane
 const char *helper_to_int(CodeText *c, PrimType from, PrimType to, int lanes);
-const char *helper_half(CodeText *c, PrimType to, int lanes);  // (values), between f16 and f32
+const char *helper_half(CodeText *c, PrimType to,
+                        int lanes);  // (values), between f16 and f32
 const char *helper_pick(CodeText *c, PrimType type, int lanes);  // (values, lane)
 const char *helper_most(CodeText *c, int lanes);                 // (longs)
 const char *helper_any(CodeText *c, int lanes);                  // (mask)

@@ -32,6 +32,45 @@ static const char *pointer(const Mem *mem) {
   return text_format("%s%s *p", vector_place(mem).space, c_memory_type(mem->elem));
 }
 
+// A type of vectors that lie anywhere.  clang compiles it to one instruction where its vload and vstore go by
+// pieces (PoCL 3.1); OpenCL C has no such types, so others do with these.
+static const char *unaligned(CodeText *c, const Mem *mem, int lanes) {
+  const char *name = memory_name("unaligned", mem, lanes);
+  bool fresh;
+  Text *t = helper(c, name, &fresh);
+  if (fresh)
+    text_printf(t,
+                "#ifdef __clang__\ntypedef %s %s __attribute__((aligned(%d)));\n#endif\n",
+                vector_memory_type(mem->elem, lanes), name, prim_size_bytes(mem->elem));
+  return name;
+}
+
+const char *helper_load(CodeText *c, const Mem *mem, int lanes) {
+  const char *name = memory_name("load", mem, lanes), *type = unaligned(c, mem, lanes);
+  bool fresh;
+  Text *t = helper(c, name, &fresh);
+  if (fresh)
+    text_printf(t,
+                "static %s %s(const %s) {\n#ifdef __clang__\n  return *(const %s%s *)p;\n"
+                "#else\n  return vload%d(0, p);\n#endif\n}\n",
+                vector_memory_type(mem->elem, lanes), name, pointer(mem),
+                vector_place(mem).space, type, lanes);
+  return name;
+}
+
+const char *helper_store(CodeText *c, const Mem *mem, int lanes) {
+  const char *name = memory_name("store", mem, lanes), *type = unaligned(c, mem, lanes);
+  bool fresh;
+  Text *t = helper(c, name, &fresh);
+  if (fresh)
+    text_printf(t,
+                "static void %s(%s, %s x) {\n#ifdef __clang__\n  *(%s%s *)p = x;\n"
+                "#else\n  vstore%d(x, 0, p);\n#endif\n}\n",
+                name, pointer(mem), vector_memory_type(mem->elem, lanes),
+                vector_place(mem).space, type, lanes);
+  return name;
+}
+
 const char *helper_gather(CodeText *c, const Mem *mem, int lanes) {
   const char *name = memory_name("gather", mem, lanes);
   const char *type = vector_memory_type(mem->elem, lanes);
@@ -92,13 +131,13 @@ const char *helper_spread(CodeText *c, const Mem *mem, int lanes) {
 
 const char *helper_store_some(CodeText *c, const Mem *mem, int lanes) {
   const char *name = memory_name("store_some", mem, lanes), *all = helper_all(c, lanes);
+  const char *store = helper_store(c, mem, lanes);
   bool fresh;
   Text *t = helper(c, name, &fresh);
   if (!fresh) return name;
   text_printf(t, "static void %s(%s, %s x, int%d mask) {\n", name, pointer(mem),
               vector_memory_type(mem->elem, lanes), lanes);
-  text_printf(t, "  if (%s(mask)) {\n    vstore%d(x, 0, p);\n    return;\n  }\n", all,
-              lanes);
+  text_printf(t, "  if (%s(mask)) {\n    %s(p, x);\n    return;\n  }\n", all, store);
   for (int i = 0; i < lanes; i++)
     text_printf(t, "  if (mask.s%c) p[%d] = x.s%c;\n", vector_digit(i), i,
                 vector_digit(i));

@@ -10,6 +10,7 @@ typedef struct Lower {
   const Var
       *layout;  // of the entry: whether arrays are laid out anew; NULL while nothing asks
   Map *copy_of;  // Mem -> Mem: the copy in another layout -> the original
+  Map *scalars;  // Var -> const Term *: how the host computes them (Kern.outside)
   Vec(const Kernel *) kernels;
   Vec(TuningParam) tuning;
   CopyNotes copies;

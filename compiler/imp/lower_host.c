@@ -380,7 +380,7 @@ static void host_index(Code *k, const Stm *stm) {
 
 static void lower_host_stm(Code *k, const Stm *stm, const Body *body, int position) {
   k->b->loc = stm->loc;
-  kern_see_view(k->lower->c, code_kern_host(k), stm);
+  kern_see_host(k->lower->c, code_kern_host(k), stm);
   const ImpExp *scalar = stm->exp->kind == EXP_INDEX ? NULL : seq_scalar(k, stm);
   if (scalar) {
     code_bind_scalar(k, stm->binders[0], scalar);
@@ -503,7 +503,9 @@ static const ImpEntry *lower_entry(Lower *lower, const Entry *entry) {
 }
 
 ImpProgram *imp_lower(Compiler *c, const Core *flat, Profile profile) {
-  Lower lower = { .c = c, .profile = profile, .copy_of = map_new(NULL) };
+  Lower lower = {
+    .c = c, .profile = profile, .copy_of = map_new(NULL), .scalars = map_new(NULL)
+  };
   ImpProgram *program =
       new_node(ImpProgram, .flat = flat, .functions = flat->functions,
                .function_count = flat->function_count, .entry_count = flat->entry_count);

@@ -107,5 +107,5 @@ static const int *order_of_var(void *state, const Var *var) {
 }
 
 KernHost code_kern_host(Code *k) {
-  return (KernHost){ k->views, k->sizes, order_of_var, k };
+  return (KernHost){ k->views, k->sizes, k->lower->scalars, order_of_var, k };
 }

@@ -170,41 +170,6 @@ static const KernBlock *branch(From *f, const FromIf *info, const Body *body) {
   return kern_block(&b, scalar_terms(info->stm->binders, scalars, count), kept);
 }
 
-enum { FEW_OPERATIONS = 4 };  // less than a jump that is predicted wrongly now and then
-
-static bool is_cheap(const Term *t) {
-  const Term *operands[3];
-  int count = term_operands(t, operands);
-  for (int i = 0; i < count; i++)
-    if (!is_cheap(operands[i])) return false;
-  return t->kind != TERM_OP || (op_cost(t->u.op.op, t->u.op.operands) == COST_CHEAP &&
-                                !op_may_trap(t->u.op.op, t->u.op.operands));
-}
-
-static bool is_short(const KernBlock *block) {
-  for (int i = 0; i < block->count; i++)
-    if (block->stms[i].kind != KERN_LET || !is_cheap(block->stms[i].u.term)) return false;
-  return block->count <= FEW_OPERATIONS;
-}
-
-// if c then { lets in a } else { lets in b }  =>  lets; select c a b     for short branches
-static void add_if(From *f, const Term *condition, const KernBlock *const blocks[2],
-                   const Var *const *binders, int count) {
-  if (count == 0 || !is_short(blocks[0]) || !is_short(blocks[1])) {
-    kern_add(f->b, (KernStm){ .kind = KERN_IF,
-                              .binders = binders,
-                              .binder_count = count,
-                              .u.cond = { condition, blocks[0], blocks[1] } });
-    return;
-  }
-  for (int side = 0; side < 2; side++)
-    for (int i = 0; i < blocks[side]->count; i++)
-      kern_add(f->b, blocks[side]->stms[i]);
-  for (int i = 0; i < count; i++)
-    kern_let_var(f->b, binders[i],
-                 term_select(condition, blocks[0]->results[i], blocks[1]->results[i]));
-}
-
 void from_if(From *f, const Stm *stm, const Body *body, int position) {
   const Exp *exp = stm->exp;
   int count = stm->binder_count, kept;
@@ -216,7 +181,11 @@ void from_if(From *f, const Stm *stm, const Body *body, int position) {
   const KernBlock *blocks[2] = { branch(f, &info, exp->u.cond.then_body),
                                  branch(f, &info, exp->u.cond.else_body) };
   const Var *const *binders = scalar_vars(stm->binders, count, &kept);
-  add_if(f, term_atom(exp->u.cond.condition), blocks, binders, kept);
+  kern_add(f->b, (KernStm){ .kind = KERN_IF,
+                            .binders = binders,
+                            .binder_count = kept,
+                            .u.cond = { term_atom(exp->u.cond.condition), blocks[0],
+                                        blocks[1], 0 } });
   for (int i = 0; i < count; i++)
     if (stm->binders[i]->type.rank > 0) bind_place(f, stm->binders[i], &places[i]);
 }

@@ -49,7 +49,7 @@ const Kern *kern_name_axes(Compiler *c, const Kern *kern) {
   KernVisitor v = { .stm = note_name, .state = &n };
   kern_visit_block(&v, kern->body);
   return new_node(Kern, .name = kern->name, .loc = kern->loc,
-                  .body = name_block(&n.mapper, kern->body));
+                  .body = name_block(&n.mapper, kern->body), .outside = kern->outside);
 }
 
 // ---- the kernel
@@ -90,9 +90,18 @@ static void see_numbers(KernHost host, const Stm *stm) {
                    : view_virtual(binder->type.elem, shape, term_atom(result), NULL));
 }
 
-void kern_see_view(Compiler *c, KernHost host, const Stm *stm) {
+static void see_scalar(KernHost host, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  if (exp->kind != EXP_OP || exp->u.op.type != PRIM_I64 || op_arity(exp->u.op.op) != 2)
+    return;
+  const Term *a = term_atom(exp->u.op.args[0]), *b = term_atom(exp->u.op.args[1]);
+  map_put(host.scalars, stm->binders[0], term_op2(exp->u.op.op, a, b));
+}
+
+void kern_see_host(Compiler *c, KernHost host, const Stm *stm) {
   const Exp *exp = stm->exp;
   const Var *binder = stm->binders[0];
+  see_scalar(host, stm);
   if (exp->kind == EXP_ASSERT)
     for (int i = 0; i < exp->u.assert.atom_count; i++)
       if (stm->binders[i]->type.rank > 0)
@@ -165,7 +174,7 @@ KernSeg kern_from_seg(Compiler *c, KernHost host, const Stm *stm, CopyNotes *cop
   bind_free(&f, host, stm->exp);
   from_seg(&f, seg, views, NULL);
   Kern kern = { name_of(c->names, kern_names[seg->kind]), stm->loc,
-                put_on_grid(kern_block(&b, NULL, 0)) };
+                put_on_grid(kern_block(&b, NULL, 0)), host.scalars };
   out.kern = kern_name_axes(c, &kern);
   return out;
 }
@@ -217,6 +226,6 @@ static const KernBlock *inline_block(KernMapper *m, const KernBlock *block) {
 const Kern *kern_inline(Compiler *c, const Kern *kern) {
   bool calls;
   KernMapper m = { .c = c, .block = inline_block, .state = &calls };
-  Kern inlined = { kern->name, kern->loc, inline_block(&m, kern->body) };
+  Kern inlined = { kern->name, kern->loc, inline_block(&m, kern->body), kern->outside };
   return kern_name_axes(c, &inlined);
 }

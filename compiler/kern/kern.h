@@ -16,6 +16,7 @@
 // imp/lower_kern*.c.  Nodes never change once built;
 // a step returns a new kernel that shares what stayed.
 #pragma once
+#include "base/map.h"
 #include "kern/term.h"
 
 // Where an axis runs.
@@ -146,6 +147,7 @@ struct KernStm {
     struct {
       const Term *condition;
       const KernBlock *then_block, *else_block;
+      int usual;  // per cent of the times that it holds; 0: unknown
     } cond;
     struct {
       const Var *const *params;
@@ -172,6 +174,7 @@ typedef struct Kern {
   Name name;
   Loc loc;
   const KernBlock *body;
+  const Map *outside;  // Var -> const Term *: how the host computes scalars; or NULL
 } Kern;
 
 // ---- building (kern_build.c)
@@ -192,8 +195,9 @@ void kern_let_var(KernBuilder *b, const Var *binder, const Term *value);
 void kern_load_var(KernBuilder *b, const Var *binder, Access from);
 void kern_store(KernBuilder *b, Access to, const Term *value);
 void kern_axis(KernBuilder *b, Axis axis, const Var *const *binders, int count);
-int kern_sum_count(const Axis *axis);  // values that its operators combine
-bool kern_commutes(const Axis *axis);  // all of its operators
+bool kern_is_lock(const KernStm *stm);  // an axis in lanes or registers
+int kern_sum_count(const Axis *axis);   // values that its operators combine
+bool kern_commutes(const Axis *axis);   // all of its operators
 const Tensor *tensor_new(Compiler *c, const char *name, PrimType elem,
                          const Term *const *dims, int rank, TensorSpace space);
 const Tensor *tensor_root(const Tensor *t);  // whose memory it is

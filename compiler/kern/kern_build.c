@@ -81,6 +81,11 @@ bool kern_commutes(const Axis *axis) {
   return true;
 }
 
+bool kern_is_lock(const KernStm *stm) {
+  if (stm->kind != KERN_AXIS) return false;
+  return stm->u.axis->bind == BIND_LANE || stm->u.axis->bind == BIND_REG;
+}
+
 int kern_sum_count(const Axis *axis) {
   int count = 0;
   for (int i = 0; i < axis->op_count; i++)

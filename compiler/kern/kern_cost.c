@@ -5,6 +5,8 @@
 static const double SCALAR_OP = 0.5, SCALAR_DIVISION = 8, SCALAR_LIBRARY = 25, CALL = 40;
 static const double VECTOR_OP = 0.6, VECTOR_DIVISION = 10, VECTOR_LIBRARY = 22;
 static const double SCALAR_ACCESS = 0.5, VECTOR_ACCESS = 1, LANE_ACCESS = 1.5, ROUND = 1;
+// A branch on all lanes, which the device's compiler moves nothing across.
+static const double CHECK_OF_LANES = 10;
 static const double MASKING = 3, VECTOR_BYTES = 64;
 
 typedef struct Cost {
@@ -246,15 +248,21 @@ static void cost_axis(Cost *s, const KernStm *stm) {
 
 // ---- statements
 
+static void cost_branch(Cost *s, const KernBlock *block, double part) {
+  Cost inner = *s;
+  inner.times *= part;
+  cost_block(&inner, block);
+  s->cycles = inner.cycles;
+}
+
 static void cost_if(Cost *s, const KernStm *stm) {
   bool differs = over_lanes(s, set_of(s, stm->u.cond.condition));
   cost_term(s, stm->u.cond.condition);
   add(s, differs ? MASKING : 1);
-  Cost inner = *s;
-  if (!differs) inner.times *= 0.6;
-  cost_block(&inner, stm->u.cond.then_block);
-  cost_block(&inner, stm->u.cond.else_block);
-  s->cycles = inner.cycles;
+  int usual = stm->u.cond.usual;
+  double part = usual / 100.0;
+  cost_branch(s, stm->u.cond.then_block, differs ? 1 : usual ? part : 0.6);
+  cost_branch(s, stm->u.cond.else_block, differs ? 1 : usual ? 1 - part : 0.6);
 }
 
 static void cost_while(Cost *s, const KernStm *stm) {
@@ -286,7 +294,7 @@ static void cost_stm(Cost *s, const KernStm *stm) {
   case KERN_CALL: add(s, CALL); return;
   case KERN_CHECK:
     cost_term(s, stm->u.check.condition);
-    add(s, 0.5);
+    add(s, over_lanes(s, set_of(s, stm->u.check.condition)) ? CHECK_OF_LANES : 0.5);
     return;
   }
 }

@@ -161,7 +161,7 @@ static void print_alloc(Text *t, const Tensor *tensor) {
 }
 
 static void print_if(Text *t, const KernStm *stm) {
-  text_add(t, "if ");
+  text_add(t, stm->u.cond.usual ? "if usually " : "if ");
   term_print(t, stm->u.cond.condition);
   text_add(t, " ");
   print_braces(t, stm->u.cond.then_block);

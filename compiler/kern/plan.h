@@ -30,15 +30,16 @@ typedef struct KernSeg {
 typedef struct KernHost {
   Map *
       views;  // Var -> const View *: arrays that are views, iotas or copies of one scalar
-  Map *sizes;  // Var -> Var: scalars that are no negative numbers
+  Map *sizes;    // Var -> Var: scalars that are no negative numbers
+  Map *scalars;  // Var -> const Term *: Kern.outside
   const int *(*order)(void *state, const Var *var);  // how an array lies: Tensor.order
   void *state;
 } KernHost;
 
 // A seg-op as one naive kernel.
 KernSeg kern_from_seg(Compiler *c, KernHost host, const Stm *stm, CopyNotes *copies);
-// Notes in `views` what a statement of the host makes views of, so that kernels see through them.
-void kern_see_view(Compiler *c, KernHost host, const Stm *stm);
+// Notes what a statement of the host makes views of, and how it computes scalars, so that kernels see through them.
+void kern_see_host(Compiler *c, KernHost host, const Stm *stm);
 
 void kern_print_plan(Text *t, const KernPlan *plan);
 // How to run it (schedule.c).
@@ -46,6 +47,12 @@ const KernPlan *kern_schedule(Compiler *c, Profile profile, const KernSeg *seg);
 
 // The kernel with the bodies of the functions that it calls in their place.
 const Kern *kern_inline(Compiler *c, const Kern *kern);
+
+// The kernel with choices between values in the place of short branches.
+const Kern *kern_choose(Compiler *c, const Kern *kern);
+
+// The kernel without checks that others before them, or axes around them, have made.
+const Kern *kern_drop_known_checks(Compiler *c, const Kern *kern);
 
 // Gives axes names that are unique in the kernel: those of their widths, or of their indices.
 const Kern *kern_name_axes(Compiler *c, const Kern *kern);

@@ -38,8 +38,18 @@ void recipe_swap(Recipe *r, Name outer, Name inner) {
 void recipe_bind(Recipe *r, Name axis, AxisBind bind) {
   static const char *const words[] = { "seq", "grid", "item", "lane", "reg" };
   if (r->failed) return;
-  apply(r, step_bind(&r->step, r->kern, axis, bind),
+  apply(r,
+        (r->unchecked ? step_bind_unchecked : step_bind)(&r->step, r->kern, axis, bind),
         text_format("bind %s to %s", axis, words[bind]));
+}
+
+void recipe_check(Recipe *r) {
+  if (!r->failed) r->failed = !step_check_lockstep(&r->step, r->kern);
+}
+
+void recipe_interior(Recipe *r, bool twice) {
+  if (r->failed) return;
+  apply(r, step_interior(&r->step, r->kern, twice), twice ? "interior move" : "interior");
 }
 
 Name recipe_outer(const Recipe *r, Name axis) {

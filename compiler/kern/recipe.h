@@ -4,6 +4,7 @@
 
 typedef struct Recipe {
   Step step;
+  bool unchecked;    // whether lanes and registers work is asked at the end: recipe_check
   const Kern *kern;  // so far; stays as it was before a step that does not apply
   bool failed;       // one did not: step.refusal says why
   Vec(const char *) lines;
@@ -16,6 +17,8 @@ void recipe_split(Recipe *r, Name axis, int64_t by, SplitRest rest);
 void recipe_split_into(Recipe *r, Name axis, int64_t pieces);
 void recipe_swap(Recipe *r, Name outer, Name inner);  // inner, outer afterwards
 void recipe_bind(Recipe *r, Name axis, AxisBind bind);
+void recipe_interior(Recipe *r, bool twice);
+void recipe_check(Recipe *r);
 
 // The axis that encloses the named one directly, or that it is split from: NAME0, NAME1, ..;
 // the last made.

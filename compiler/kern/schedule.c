@@ -183,8 +183,21 @@ static bool updates_in_place(const Kern *kern) {
   return map_has(p.loaded, &p);
 }
 
-// Nested maps that are all their points do become part of the grid.
-static void widen_grid(Recipe *r) {
+static const Term *at_least(const Term *condition, const Term *width, int64_t least) {
+  const Term *more = term_at_most(term_i64(least), width);
+  return condition ? term_and(condition, more) : more;
+}
+
+static bool has_check(const KernBlock *block) {
+  for (int i = 0; i < block->count; i++)
+    if (block->stms[i].kind == KERN_CHECK) return true;
+  return false;
+}
+
+// Nested maps that are all their points do become part of the grid.  Condition: checks around a map are
+// made at its points, so there must be some; NULL: there are none.
+static const Term *widen_grid(Recipe *r) {
+  const Term *condition = NULL;
   for (;;) {
     Recipe next = *r;
     const Axis *last = last_grid_axis(next.kern);
@@ -192,27 +205,23 @@ static void widen_grid(Recipe *r) {
     const KernStm *stm = body->count ? &body->stms[body->count - 1] : NULL;
     if (!stm || stm->kind != KERN_AXIS || stm->u.axis->bind != BIND_SEQ ||
         stm->u.axis->role != AXIS_MAP)
-      return;
+      return condition;
+    if (has_check(body)) condition = at_least(condition, stm->u.axis->width, 1);
     recipe_bind(&next, stm->u.axis->name, BIND_GRID);
-    if (next.failed) return;
+    if (next.failed) return condition;
     *r = next;
   }
 }
 
-static const Term *at_least(const Term *condition, const Term *width, int64_t least) {
-  const Term *more = term_at_most(term_i64(least), width);
-  return condition ? term_and(condition, more) : more;
-}
-
 static void add_outer(const Schedule *s, Candidates *out, bool widened) {
   Candidate cand = { .recipe = recipe_new(s->c, s->kern) };
-  if (widened) widen_grid(&cand.recipe);
+  if (widened) cand.condition = widen_grid(&cand.recipe);
   bool same = cand.recipe.kern == s->kern;
   const Axis *last = last_grid_axis(cand.recipe.kern);
   if (!last || (widened && same)) return;
   bool once = updates_in_place(s->kern);
   if (!once) {
-    cand.condition = at_least(NULL, last->width, LANES);
+    cand.condition = at_least(cand.condition, last->width, LANES);
     cand.weight = LANES;
   }
   recipe_split(&cand.recipe, last->name, LANES, once ? SPLIT_BOUND : SPLIT_OVERLAP);
@@ -221,27 +230,44 @@ static void add_outer(const Schedule *s, Candidates *out, bool widened) {
 }
 
 // Several rows and vectors at once, so that what they read in common is read once.
-static void add_tile(const Schedule *s, Candidates *out, int height, int vectors) {
-  Candidate cand = { .recipe = recipe_new(s->c, s->kern) };
-  Recipe *r = &cand.recipe;
-  widen_grid(r);
+static void tile(Candidate *cand, int height, int vectors) {
+  Recipe *r = &cand->recipe;
   const Axis *last = last_grid_axis(r->kern), *before = axis_before(r->kern, last);
-  if (!last || updates_in_place(s->kern) || (height > 1 && !before)) return;
   if (height > 1) {
-    cand.condition = at_least(NULL, before->width, height);
+    cand->condition = at_least(cand->condition, before->width, height);
     recipe_split(r, before->name, height, SPLIT_OVERLAP);
     recipe_swap(r, before->name, last->name);
     recipe_bind(r, before->name, BIND_REG);
   }
-  cand.condition = at_least(cand.condition, last->width, LANES * vectors);
-  cand.weight = LANES * vectors * height;
+  cand->condition = at_least(cand->condition, last->width, LANES * vectors);
+  cand->weight = LANES * vectors * height;
   recipe_split(r, last->name, LANES * vectors, SPLIT_OVERLAP);
   if (vectors > 1) {
     recipe_split(r, last->name, LANES, SPLIT_OVERLAP);
     recipe_bind(r, recipe_outer(r, last->name), BIND_REG);
   }
   recipe_bind(r, last->name, BIND_LANE);
-  if (!r->failed) vec_push(out, cand);
+}
+
+// If lanes and registers only work in the interior, the tile is for that.
+static void add_tile(const Schedule *s, Candidates *out, int height, int vectors) {
+  Candidate cand = { .recipe = recipe_new(s->c, s->kern) };
+  cand.condition = widen_grid(&cand.recipe);
+  const Axis *last = last_grid_axis(cand.recipe.kern);
+  if (!last || updates_in_place(s->kern) ||
+      (height > 1 && !axis_before(cand.recipe.kern, last)))
+    return;
+  Candidate inside = cand;
+  tile(&cand, height, vectors);
+  if (!cand.recipe.failed) {
+    vec_push(out, cand);
+    return;
+  }
+  inside.recipe.unchecked = true;
+  tile(&inside, height, vectors);
+  recipe_interior(&inside.recipe, true);
+  recipe_check(&inside.recipe);
+  if (!inside.recipe.failed) vec_push(out, inside);
 }
 
 // ---- the choice
@@ -249,6 +275,21 @@ static void add_tile(const Schedule *s, Candidates *out, int height, int vectors
 static void find_costs(const Schedule *s, Candidates *candidates, double trips) {
   vec_each (Candidate *, cand, candidates)
     cand->cost = cost_of(s, cand->recipe.kern, trips);
+}
+
+// The same with the interior apart, where that is better.
+static void try_interior(const Schedule *s, Candidate *cand, double trips) {
+  Candidate next = *cand;
+  if (cand->recipe.unchecked) return;
+  recipe_interior(&next.recipe, !updates_in_place(s->kern));
+  if (next.recipe.failed) return;
+  next.cost = cost_of(s, next.recipe.kern, trips);
+  if (next.cost < 0.95 * cand->cost) *cand = next;
+}
+
+static void try_interiors(const Schedule *s, Candidates *candidates, double trips) {
+  vec_each (Candidate *, cand, candidates)
+    try_interior(s, cand, trips);
 }
 
 static const Candidate *cheapest(const Candidates *candidates) {
@@ -306,7 +347,9 @@ static const KernPlan *one_kernel(Compiler *c, const Kern *kern, KernUse use) {
   vec_push(&all, plain);
   if (use != USE_FEW) add_rows(&s, &all);
   if (use == USE_POINTS) add_points(&s, &all);
-  find_costs(&s, &all, use == USE_CHUNKS ? 4000 : 64);
+  double trips = use == USE_CHUNKS ? 4000 : 64;
+  find_costs(&s, &all, trips);
+  try_interiors(&s, &all, trips);
   return choose_plan(&all);
 }
 
@@ -322,7 +365,7 @@ static const KernPlan *in_chunks(Compiler *c, const Kern *kern, const Chunks *ch
 }
 
 const KernPlan *kern_schedule(Compiler *c, Profile profile, const KernSeg *seg) {
-  const Kern *kern = kern_inline(c, seg->kern);
+  const Kern *kern = kern_choose(c, kern_drop_known_checks(c, kern_inline(c, seg->kern)));
   Chunks chunks;
   (void)profile;
   bool rows = seg->kind == SEG_RED || seg->kind == SEG_SCAN || seg->kind == SEG_HIST;

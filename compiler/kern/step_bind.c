@@ -62,9 +62,9 @@ static const char *lockstep_refuses(const Kern *kern, Name name) {
 
 // ---- the grid
 
-// Cheap enough to be done again at each point, and unable to fail.
+// Cheap enough to be done again at each point.
 static bool is_cheap_stm(const KernStm *stm) {
-  return stm->kind == KERN_LET || stm->kind == KERN_LOAD;
+  return stm->kind == KERN_LET || stm->kind == KERN_LOAD || stm->kind == KERN_CHECK;
 }
 
 // The axis that is all of the block but for cheap statements before it, or NULL.
@@ -132,7 +132,7 @@ static const Kern *bind_grid(Step *s, const Kern *kern, Name name) {
   return out;
 }
 
-const Kern *step_bind(Step *s, const Kern *kern, Name name, AxisBind bind) {
+const Kern *step_bind_unchecked(Step *s, const Kern *kern, Name name, AxisBind bind) {
   const KernStm *stm = step_axis(s, kern, name);
   if (!stm) return NULL;
   bool lockstep = bind == BIND_LANE || bind == BIND_REG;
@@ -141,8 +141,32 @@ const Kern *step_bind(Step *s, const Kern *kern, Name name, AxisBind bind) {
     return step_refuse(s, "%s carries values from point to point", name);
   const char *reason = lockstep ? bad_width(stm->u.axis, bind) : NULL;
   if (reason) return step_refuse(s, "%s: %s", name, reason);
-  const Kern *bound = step_replace(s, kern, name, add_bound, &bind);
-  reason = lockstep ? lockstep_refuses(bound, name) : NULL;
-  if (reason) return step_refuse(s, "%s: %s", name, reason);
-  return bound;
+  return step_replace(s, kern, name, add_bound, &bind);
+}
+
+const Kern *step_bind(Step *s, const Kern *kern, Name name, AxisBind bind) {
+  const Kern *bound = step_bind_unchecked(s, kern, name, bind);
+  if (!bound || (bind != BIND_LANE && bind != BIND_REG)) return bound;
+  const char *reason = lockstep_refuses(bound, name);
+  return reason ? step_refuse(s, "%s: %s", name, reason) : bound;
+}
+
+// Why lockstep axes of the block, but for those within others, do not work.
+static const char *block_refuses(const KernBlock *block) {
+  const char *reason = NULL;
+  for (int i = 0; i < block->count && !reason; i++) {
+    if (kern_is_lock(&block->stms[i])) {
+      reason = vary_refuses(vary_stm(&block->stms[i]));
+      continue;
+    }
+    KernBlockVec blocks = kern_blocks(&block->stms[i]);
+    for (int k = 0; k < blocks.count && !reason; k++)
+      reason = block_refuses(blocks.at[k]);
+  }
+  return reason;
+}
+
+const Kern *step_check_lockstep(Step *s, const Kern *kern) {
+  const char *reason = block_refuses(kern->body);
+  return reason ? step_refuse(s, "%s", reason) : kern;
 }

@@ -91,7 +91,7 @@ static const KernBlock *with_index(Split *x, const Var *index, const Term *value
 static const KernBlock *conditional(Split *x, const Term *inside, const KernBlock *body) {
   KernBuilder b = kern_builder(x->s->c, (Loc){ 0 }), nothing = b;
   kern_add(&b, (KernStm){ .kind = KERN_IF,
-                          .u.cond = { inside, body, kern_block(&nothing, NULL, 0) } });
+                          .u.cond = { inside, body, kern_block(&nothing, NULL, 0), 0 } });
   return kern_block(&b, NULL, 0);
 }
 

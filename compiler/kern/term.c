@@ -196,8 +196,8 @@ void term_each_var(const Term *t, void (*visit)(void *state, const Var *var),
     term_each_var(operands[i], visit, state);
 }
 
-// The same operator on other operands; folds again.
-static const Term *with_operands(const Term *t, const Term *const *args, int count) {
+const Term *term_with(const Term *t, const Term *const *args, int count) {
+  if (t->kind == TERM_VAR || t->kind == TERM_CONST || t->kind == TERM_TUNING) return t;
   if (t->kind == TERM_CONVERT) return term_convert(t->type, args[0]);
   if (t->kind == TERM_BITS) return term_bits(t->type, args[0]);
   if (t->kind == TERM_SELECT) return term_select(args[0], args[1], args[2]);
@@ -224,7 +224,7 @@ const Term *term_replace(const Term *t, const Term *(*of)(void *state, const Var
     changed = changed || new_operand != operands[i];
     operands[i] = new_operand;
   }
-  return changed ? with_operands(t, operands, count) : t;
+  return changed ? term_with(t, operands, count) : t;
 }
 
 // ---- printing

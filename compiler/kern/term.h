@@ -74,6 +74,9 @@ bool term_mentions(const Term *t, const Var *var);
 void term_each_var(const Term *t, void (*visit)(void *state, const Var *var),
                    void *state);
 
+// The same operator on other operands; folds again.
+const Term *term_with(const Term *t, const Term *const *args, int count);
+
 // The term with its variables replaced; `of` gives NULL for those that stay.
 const Term *term_replace(const Term *t, const Term *(*of)(void *state, const Var *var),
                          void *state);

@@ -1,0 +1,87 @@
+// if c then { lets in a } else { lets in b }   =>   lets; select c a b     for short branches
+//
+// Loads count as lets where they cannot leave the array: each index is that of an axis as wide as the array.
+// Why: choices run in lanes and registers, jumps do not, and are predicted wrongly now and then.
+#include "kern/plan.h"
+
+enum { FEW_OPERATIONS = 4 };  // less than a jump that is predicted wrongly now and then
+
+typedef struct Choosing {
+  KernMapper mapper;
+  Map *widths;  // Var -> const Term *: indices of axes
+} Choosing;
+
+static bool is_cheap(const Term *t) {
+  const Term *operands[3];
+  int count = term_operands(t, operands);
+  for (int i = 0; i < count; i++)
+    if (!is_cheap(operands[i])) return false;
+  return t->kind != TERM_OP || (op_cost(t->u.op.op, t->u.op.operands) == COST_CHEAP &&
+                                !op_may_trap(t->u.op.op, t->u.op.operands));
+}
+
+static bool is_inside(const Choosing *s, const Access *access) {
+  for (int i = 0; i < access->tensor->rank; i++) {
+    const Term *at = access->index[i];
+    const Term *width = at->kind == TERM_VAR ? map_get(s->widths, at->u.var) : NULL;
+    if (!width || !term_same(width, access->tensor->dims[i])) return false;
+  }
+  return true;
+}
+
+static bool is_short(const Choosing *s, const KernBlock *block) {
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    bool lets = stm->kind == KERN_LET && is_cheap(stm->u.term);
+    bool loads = stm->kind == KERN_LOAD && is_inside(s, &stm->u.load);
+    if (!lets && !loads) return false;
+  }
+  return block->count <= FEW_OPERATIONS;
+}
+
+static void add_if(Choosing *s, KernBuilder *b, const KernStm *stm) {
+  const KernBlock *blocks[2] = { stm->u.cond.then_block, stm->u.cond.else_block };
+  if (!stm->binder_count || !is_short(s, blocks[0]) || !is_short(s, blocks[1])) {
+    kern_add(b, *stm);
+    return;
+  }
+  for (int side = 0; side < 2; side++)
+    for (int i = 0; i < blocks[side]->count; i++)
+      kern_add(b, blocks[side]->stms[i]);
+  for (int i = 0; i < stm->binder_count; i++)
+    kern_let_var(
+        b, stm->binders[i],
+        term_select(stm->u.cond.condition, blocks[0]->results[i], blocks[1]->results[i]));
+}
+
+// let j = i   for the index i of an axis
+static void note_copy(Choosing *s, const KernStm *let) {
+  const Term *t = let->u.term;
+  const Term *width = t->kind == TERM_VAR ? map_get(s->widths, t->u.var) : NULL;
+  if (width) map_put(s->widths, let->binders[0], width);
+}
+
+static const KernBlock *choose_in(KernMapper *m, const KernBlock *block) {
+  Choosing *s = m->state;
+  KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    b.loc = stm->loc;
+    if (stm->kind == KERN_AXIS)
+      map_put(s->widths, stm->u.axis->index, stm->u.axis->width);
+    if (stm->kind == KERN_LET) note_copy(s, stm);
+    KernStm mapped = kern_map_stm(m, stm);
+    if (stm->kind == KERN_IF)
+      add_if(s, &b, &mapped);
+    else
+      kern_add(&b, mapped);
+  }
+  return kern_block(&b, block->results, block->result_count);
+}
+
+const Kern *kern_choose(Compiler *c, const Kern *kern) {
+  Choosing s = { .mapper = { .c = c, .block = choose_in }, .widths = map_new(NULL) };
+  s.mapper.state = &s;
+  return new_node(Kern, .name = kern->name, .loc = kern->loc,
+                  .body = choose_in(&s.mapper, kern->body), .outside = kern->outside);
+}

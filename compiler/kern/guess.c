@@ -1,0 +1,101 @@
+#include "kern/guess.h"
+
+enum { UNKNOWN = 64, SHORT = 8, LARGE = 10000, LARGER = 11000 };
+
+static void put(Guess *g, const Var *var, const double *numbers) {
+  map_put(g->known, var, mem_copy(numbers, GUESS_PLACES * sizeof *numbers));
+}
+
+double guess_term(const Guess *g, const Term *t, int place) {
+  if (t->kind == TERM_CONST && t->type == PRIM_I64) return (double)t->u.constant.u.i;
+  if (t->kind == TERM_VAR) {
+    const double *known = map_get(g->known, t->u.var);
+    const Term *computed = g->outside ? map_get(g->outside, t->u.var) : NULL;
+    return known ? known[place] : computed ? guess_term(g, computed, place) : UNKNOWN;
+  }
+  if (t->kind != TERM_OP || op_arity(t->u.op.op) != 2) return UNKNOWN;
+  double a = guess_term(g, t->u.op.args[0], place),
+         b = guess_term(g, t->u.op.args[1], place);
+  PrimOp op = t->u.op.op;
+  if (op == OP_ADD) return a + b;
+  if (op == OP_SUB) return a - b;
+  if (op == OP_MUL) return a * b;
+  if (op == OP_MIN) return a < b ? a : b;
+  if (op == OP_MAX) return a > b ? a : b;
+  if ((op == OP_QUOT || op == OP_DIV) && b >= 1) return (double)(int64_t)(a / b);
+  return UNKNOWN;
+}
+
+// ---- sizes
+
+typedef struct Size {
+  Guess *g;
+  double value;
+} Size;
+
+// What the host computes a size from has the value.
+static void guess_size(void *state, const Var *var) {
+  Size *s = state;
+  const Term *computed = s->g->outside ? map_get(s->g->outside, var) : NULL;
+  if (computed) {
+    term_each_var(computed, guess_size, s);
+    return;
+  }
+  double numbers[GUESS_PLACES];
+  for (int i = 0; i < GUESS_PLACES; i++)
+    numbers[i] = s->value;
+  if (!map_has(s->g->known, var)) put(s->g, var, numbers);
+}
+
+static void guess_sizes(Guess *g, const Term *t, double value) {
+  Size size = { g, value };
+  term_each_var(t, guess_size, &size);
+}
+
+static void see_width(KernVisitor *v, const KernStm *stm) {
+  if (stm->kind == KERN_AXIS) guess_sizes(v->state, stm->u.axis->width, SHORT);
+}
+
+static void see_lock(KernVisitor *v, const KernStm *stm) {
+  if (!kern_is_lock(stm)) return;
+  KernVisitor inner = { .stm = see_width, .state = v->state };
+  kern_visit_block(&inner, stm->u.axis->body);
+}
+
+Guess guess_new(const Kern *kern) {
+  Guess g = { kern->outside, map_new(NULL) };
+  KernVisitor v = { .stm = see_lock, .state = &g };
+  kern_visit_block(&v, kern->body);
+  return g;
+}
+
+static void see_dims(KernVisitor *v, Access access, bool stores) {
+  (void)stores;
+  for (int i = 0; i < access.tensor->rank; i++)
+    guess_sizes(v->state, access.tensor->dims[i], LARGER);
+}
+
+void guess_dims(Guess *g, const KernStm *stm) {
+  KernVisitor v = { .access = see_dims, .state = g };
+  kern_visit_stm(&v, stm);
+}
+
+// ---- indices
+
+void guess_axis(Guess *g, const Axis *axis, int depth) {
+  static const double places[] = { 0.41, 0.62, 0.29, 0.53, 0.37, 0.71, 0.47 };
+  enum { COUNT = sizeof places / sizeof places[0] };
+  double numbers[GUESS_PLACES];
+  guess_sizes(g, axis->width, LARGE);
+  for (int i = 0; i < GUESS_PLACES; i++)
+    numbers[i] = (double)(int64_t)(guess_term(g, axis->width, i) *
+                                   places[(2 * i + depth) % COUNT]);
+  put(g, axis->index, numbers);
+}
+
+void guess_let(Guess *g, const Var *var, const Term *value) {
+  double numbers[GUESS_PLACES];
+  for (int i = 0; i < GUESS_PLACES; i++)
+    numbers[i] = guess_term(g, value, i);
+  put(g, var, numbers);
+}

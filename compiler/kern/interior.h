@@ -1,0 +1,58 @@
+// The state of the step `interior`, shared by step_interior.c and step_moved.c.
+#pragma once
+#include "kern/guess.h"
+#include "kern/step.h"
+
+enum { MOST_INDICES = 10, MOST_CONDITIONS = 24 };
+
+// base + sum of by[k] * (index k of the block); base is known outside of the block.
+typedef struct Form {
+  const Term *base;
+  int64_t by[MOST_INDICES];
+} Form;
+
+// What goes from `low` to `high` in the block: the index of an axis, or a coordinate of the block's points.
+typedef struct Index {
+  const Term *low, *high;
+  bool over_lanes;  // it differs from lane to lane
+  // coordinates: low + 0, 1, .., size - 1 with a `low` that the step may choose
+  const Var *at;             // the variable that low is; NULL: no coordinate
+  const Term *first, *last;  // where the block lies; the greatest choice
+  int64_t size;
+  const Term *from, *to;  // what conditions ask of the choice; NULL: nothing
+} Index;
+
+typedef struct Interior {
+  KernMapper outer;  // of the kernel
+  KernMapper inner;  // of a block's own copy
+  Compiler *c;
+  Guess guess;
+  int depth;     // of axes around
+  bool in_grid;  // axes of the grid are all that is around
+  bool twice;    // points of the grid may run twice
+  bool found;    // a block with an interior
+  // of the block at hand
+  bool may_move;
+  Map *forms;   // Var -> const Form *
+  Map *bound;   // Var -> Var: within the block
+  Map *values;  // Var -> const Term *: bools that are known
+  Index indices[MOST_INDICES];
+  int index_count;
+  const Term *conditions[MOST_CONDITIONS];
+  int condition_count;
+  bool checking;    // the condition is that of a check: it holds
+  bool over_lanes;  // an assumption is about what differs between lanes
+} Interior;
+
+// A copy of the statement as a block with its binders for results.
+const KernBlock *interior_copy(Interior *x, const KernStm *stm);
+// All that is assumed.
+const Term *interior_condition(const Interior *x);
+// The statement's binders = if condition .., which holds so many times in a hundred.
+KernStm interior_if(const KernStm *stm, const Term *condition, int usual,
+                    const KernBlock *then_block, const KernBlock *else_block);
+
+// Is the block nothing but maps within maps, down to its points?
+bool moved_applies(const KernStm *stm);
+// Adds `inside`, moved, and the points that it leaves; false if the block has no coordinates.
+bool moved_add(Interior *x, KernBuilder *b, const KernStm *stm, const KernBlock *inside);

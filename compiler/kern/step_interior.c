@@ -1,0 +1,525 @@
+// interior:   axis a lane { body }
+//        =>   if the block lies inside { axis a lane { body' } } else { axis a lane { body } }
+//
+// body' has no conditions, clamps, remainders and checks on indices that have one outcome at all points of
+// the block: max(0, i - 1) becomes i - 1, (i + 1) % n becomes i + 1, a check goes.
+// Why: what remains are affine indices, so vectors are loaded whole, and no branch.  Stencils, wrapped and
+// padded borders, convolutions live on it.
+//
+// Where points may run twice, a block at the border moves inside, and the few points that it leaves follow one
+// by one (step_moved.c).
+//
+// Indices are brought to the form base + sum of (factor * index of an axis in the block); its least and its
+// greatest value stand at corners of the block, and the condition tests these.  Sums that overflow between
+// corners show as a least value above the greatest one: so that is tested too.
+#include "kern/interior.h"
+#include "kern/plan.h"
+
+enum { MOST_FACTOR = 1 << 20 };
+
+// ---- forms
+
+static bool is_closed(const Interior *x, const Form *f) {
+  for (int i = 0; i < x->index_count; i++)
+    if (f->by[i]) return false;
+  return true;
+}
+
+static bool is_small(const Interior *x, const Form *f) {
+  for (int i = 0; i < x->index_count; i++)
+    if (f->by[i] > MOST_FACTOR || f->by[i] < -MOST_FACTOR) return false;
+  return true;
+}
+
+static bool form_of(const Interior *x, const Term *t, Form *out);
+
+static bool add_forms(const Interior *x, const Form *a, const Form *b, int64_t sign,
+                      Form *out) {
+  out->base = sign > 0 ? term_add(a->base, b->base) : term_sub(a->base, b->base);
+  for (int i = 0; i < x->index_count; i++)
+    out->by[i] = a->by[i] + sign * b->by[i];
+  return is_small(x, out);
+}
+
+static bool scale_form(const Interior *x, const Form *a, const Form *b, Form *out) {
+  const Term *factor = b->base;
+  if (!is_closed(x, b) || factor->kind != TERM_CONST) return false;
+  int64_t by = factor->u.constant.u.i;
+  if (by > MOST_FACTOR || by < -MOST_FACTOR) return false;
+  out->base = term_mul(a->base, factor);
+  for (int i = 0; i < x->index_count; i++)
+    out->by[i] = a->by[i] * by;
+  return is_small(x, out);
+}
+
+// An operation on what is known outside, which cannot trap there.
+static bool closed_op(const Interior *x, PrimOp op, const Form *a, const Form *b,
+                      Form *out) {
+  bool divides = op == OP_QUOT || op == OP_DIV || op == OP_REM || op == OP_MOD;
+  bool positive = b->base->kind == TERM_CONST && b->base->u.constant.u.i > 0;
+  if (!is_closed(x, a) || !is_closed(x, b)) return false;
+  if (divides ? !positive : op != OP_MUL && op != OP_MIN && op != OP_MAX) return false;
+  *out = (Form){ .base = term_op2(op, a->base, b->base) };
+  return true;
+}
+
+static bool form_of_op(const Interior *x, const Term *t, Form *out) {
+  Form a = { 0 }, b = { 0 };
+  PrimOp op = t->u.op.op;
+  if (op_arity(op) != 2 || t->u.op.operands != PRIM_I64) return false;
+  if (!form_of(x, t->u.op.args[0], &a) || !form_of(x, t->u.op.args[1], &b)) return false;
+  if (op == OP_ADD || op == OP_SUB)
+    return add_forms(x, &a, &b, op == OP_ADD ? 1 : -1, out);
+  if (op == OP_MUL && (scale_form(x, &a, &b, out) || scale_form(x, &b, &a, out)))
+    return true;
+  return closed_op(x, op, &a, &b, out);
+}
+
+static bool form_of(const Interior *x, const Term *t, Form *out) {
+  *out = (Form){ .base = t };
+  if (t->type != PRIM_I64) return false;
+  if (t->kind == TERM_CONST) return true;
+  if (t->kind == TERM_OP) return form_of_op(x, t, out);
+  if (t->kind != TERM_VAR) return false;
+  const Form *known = map_get(x->forms, t->u.var);
+  if (known) *out = *known;
+  return known || !map_has(x->bound, t->u.var);
+}
+
+// The greatest value (the least, if `sign` is -1) of the form in the block.
+static const Term *extreme(const Interior *x, const Form *f, int sign) {
+  const Term *t = f->base;
+  for (int i = 0; i < x->index_count; i++) {
+    const Term *end = f->by[i] * sign > 0 ? x->indices[i].high : x->indices[i].low;
+    if (f->by[i]) t = term_add(t, term_mul(end, term_i64(f->by[i])));
+  }
+  return t;
+}
+
+static bool differs_in_lanes(const Interior *x, const Form *f) {
+  for (int i = 0; i < x->index_count; i++)
+    if (f->by[i] && x->indices[i].over_lanes) return true;
+  return false;
+}
+
+// ---- assumptions
+
+// What a condition asks of a coordinate: to begin at `from` at least, or at `to` at most.
+typedef struct Move {
+  int index;
+  const Term *from, *to;
+} Move;
+
+// Conditions that go together; none is noted if one cannot be.
+typedef struct Wanted {
+  const Term *at[8];
+  int count;
+  Move moves[4];
+  int move_count;
+} Wanted;
+
+static void want(Wanted *w, const Term *condition) { w->at[w->count++] = condition; }
+
+// The values between the extremes are those of the points.
+static void want_range(const Interior *x, Wanted *w, const Form *f) {
+  if (!is_closed(x, f)) want(w, term_at_most(extreme(x, f, -1), extreme(x, f, 1)));
+}
+
+// The coordinate of the form if there is one, and its factor is 1 or -1; else -1.
+static int coordinate_of(const Interior *x, const Form *f) {
+  int found = -1;
+  for (int i = 0; i < x->index_count; i++) {
+    if (!f->by[i] || !x->indices[i].at) continue;
+    if (found >= 0 || (f->by[i] != 1 && f->by[i] != -1)) return -1;
+    found = i;
+  }
+  return found;
+}
+
+// Where the coordinate of `moving` must lie for moving <= limit (or limit <= moving, if `sign` is -1), `strict` or
+// not.  Whether it then is so is tested all the same.
+static void want_move(const Interior *x, Wanted *w, const Form *moving, const Form *limit,
+                      int sign, bool strict) {
+  int k = coordinate_of(x, moving);
+  if (k < 0 || coordinate_of(x, limit) >= 0) return;
+  Form rest = *moving;
+  rest.by[k] = 0;
+  const Term *room = term_sub(extreme(x, limit, -sign), extreme(x, &rest, sign));
+  if (strict) room = term_sub(room, term_i64(sign));
+  bool is_least = moving->by[k] * sign < 0;
+  if (moving->by[k] < 0) room = term_sub(term_i64(0), room);
+  if (!is_least) room = term_sub(room, term_i64(x->indices[k].size - 1));
+  w->moves[w->move_count++] = (Move){ k, is_least ? room : NULL, is_least ? NULL : room };
+}
+
+// a < b (or a <= b) at all points
+static void want_order(const Interior *x, Wanted *w, const Form *a, const Form *b,
+                       PrimOp op) {
+  want(w, term_op2(op, extreme(x, a, 1), extreme(x, b, -1)));
+  want_move(x, w, a, b, 1, op == OP_LT);
+  want_move(x, w, b, a, -1, op == OP_LT);
+}
+
+static bool seems_to_hold(const Interior *x, const Term *condition) {
+  for (int i = 0; i < GUESS_PLACES; i++) {
+    const Term *const *args = condition->u.op.args;
+    double a = guess_term(&x->guess, args[0], i), b = guess_term(&x->guess, args[1], i);
+    if (condition->u.op.op == OP_LT ? a >= b : a > b) return false;
+  }
+  return true;
+}
+
+static bool is_noted(const Interior *x, const Term *condition) {
+  for (int i = 0; i < x->condition_count; i++)
+    if (term_same(x->conditions[i], condition)) return true;
+  return false;
+}
+
+static bool can_assume(const Interior *x, const Wanted *w) {
+  for (int i = 0; i < w->count; i++) {
+    if (term_is_bool(w->at[i], true)) continue;
+    if (w->at[i]->kind == TERM_CONST) return false;
+    if (!x->checking && !seems_to_hold(x, w->at[i])) return false;
+  }
+  return x->condition_count + w->count <= MOST_CONDITIONS;
+}
+
+static void move_coordinate(Index *index, const Move *move) {
+  const Term *from = move->from, *to = move->to;
+  if (from) index->from = index->from ? term_max(index->from, from) : from;
+  if (to) index->to = index->to ? term_min(index->to, to) : to;
+}
+
+// Notes what is to be assumed, if it seems to be usual.
+static bool assume(Interior *x, const Wanted *w) {
+  if (!can_assume(x, w)) return false;
+  for (int i = 0; i < w->count; i++)
+    if (!term_is_bool(w->at[i], true) && !is_noted(x, w->at[i]))
+      x->conditions[x->condition_count++] = w->at[i];
+  for (int i = 0; i < w->move_count; i++)
+    move_coordinate(&x->indices[w->moves[i].index], &w->moves[i]);
+  return true;
+}
+
+// Forms of both sides, of which one at least varies in the block.
+typedef struct Sides {
+  Form a, b;
+} Sides;
+
+static bool sides_of(const Interior *x, const Term *a, const Term *b, Sides *out) {
+  return form_of(x, a, &out->a) && form_of(x, b, &out->b) &&
+         !(is_closed(x, &out->a) && is_closed(x, &out->b));
+}
+
+static bool sides_differ_in_lanes(const Interior *x, const Sides *s) {
+  return differs_in_lanes(x, &s->a) || differs_in_lanes(x, &s->b);
+}
+
+static bool assume_sides(Interior *x, const Sides *s, Wanted *w) {
+  want_range(x, w, &s->a);
+  want_range(x, w, &s->b);
+  if (!assume(x, w)) return false;
+  if (sides_differ_in_lanes(x, s)) x->over_lanes = true;
+  return true;
+}
+
+static bool assume_order(Interior *x, const Term *a, const Term *b, PrimOp op) {
+  Sides s;
+  Wanted w = { .count = 0 };
+  if (!sides_of(x, a, b, &s)) return false;
+  want_order(x, &w, &s.a, &s.b, op);
+  return assume_sides(x, &s, &w);
+}
+
+static bool is_size(const Interior *x, const Term *t) {
+  if (t->kind != TERM_VAR || map_has(x->bound, t->u.var)) return false;
+  return guess_term(&x->guess, t, 0) >= 5000;
+}
+
+// q * n <= a < (q + 1) * n at all points, for a size n
+static bool assume_quotient(Interior *x, const Term *a, const Term *n, int64_t q) {
+  Sides s;
+  Wanted w = { .count = 0 };
+  if (!is_size(x, n) || !sides_of(x, a, n, &s)) return false;
+  Form least = { .base = term_mul(n, term_i64(q)) };
+  Form past = { .base = term_mul(n, term_i64(q + 1)) };
+  want(&w, term_less(term_i64(0), n));
+  want_order(x, &w, &least, &s.a, OP_LE);
+  want_order(x, &w, &s.a, &past, OP_LT);
+  return assume_sides(x, &s, &w);
+}
+
+// ---- terms of the interior
+
+static const Term *inner_comparison(Interior *x, const Term *t) {
+  const Term *a = t->u.op.args[0], *b = t->u.op.args[1];
+  PrimOp op = t->u.op.op;
+  if (op == OP_LT || op == OP_LE) {
+    if (assume_order(x, a, b, op)) return term_bool(true);
+    bool fails = !x->checking && assume_order(x, b, a, op == OP_LT ? OP_LE : OP_LT);
+    return fails ? term_bool(false) : t;
+  }
+  if (x->checking && op == OP_EQ) return t;
+  bool differ = assume_order(x, a, b, OP_LT) || assume_order(x, b, a, OP_LT);
+  return differ ? term_bool(op == OP_NE) : t;
+}
+
+// Those that are the same in all lanes cost too little for another condition.
+static const Term *inner_choice(Interior *x, const Term *t) {
+  const Term *a = t->u.op.args[0], *b = t->u.op.args[1];
+  bool least = t->u.op.op == OP_MIN;
+  Sides s;
+  if (!sides_of(x, a, b, &s) || !sides_differ_in_lanes(x, &s)) return t;
+  if (assume_order(x, a, b, OP_LE)) return least ? a : b;
+  return assume_order(x, b, a, OP_LE) ? (least ? b : a) : t;
+}
+
+// Of an index that is the same for all of the block: additions instead of a division, if a is near n.
+static const Term *closed_remainder(Interior *x, const Term *t) {
+  const Term *a = t->u.op.args[0], *n = t->u.op.args[1], *twice = term_add(n, n);
+  Form form;
+  Wanted w = { .count = 0 };
+  if (t->u.op.op != OP_MOD || !is_size(x, n) || !form_of(x, a, &form)) return t;
+  want(&w, term_less(term_i64(0), n));
+  want(&w, term_at_most(term_sub(term_i64(0), n), form.base));
+  want(&w, term_less(form.base, term_add(twice, n)));
+  if (!assume(x, &w)) return t;
+  const Term *above = term_select(term_less(a, n), a, term_sub(a, n));
+  const Term *far = term_select(term_less(a, twice), above, term_sub(a, twice));
+  return term_select(term_less(a, term_i64(0)), term_add(a, n), far);
+}
+
+static const Term *inner_remainder(Interior *x, const Term *t) {
+  const Term *a = t->u.op.args[0], *n = t->u.op.args[1];
+  Form form;
+  if (form_of(x, a, &form) && is_closed(x, &form)) return closed_remainder(x, t);
+  int64_t least = t->u.op.op == OP_MOD ? -2 : 0;
+  for (int64_t q = 2; q >= least; q--)
+    if (assume_quotient(x, a, n, q)) return term_sub(a, term_mul(n, term_i64(q)));
+  return t;
+}
+
+// With operands that are those of the interior.
+static const Term *inner_op(Interior *x, const Term *t) {
+  if (t->kind != TERM_OP || op_arity(t->u.op.op) != 2 || t->u.op.operands != PRIM_I64)
+    return t;
+  PrimOp op = t->u.op.op;
+  if (op == OP_LT || op == OP_LE || op == OP_EQ || op == OP_NE)
+    return inner_comparison(x, t);
+  if (op == OP_MIN || op == OP_MAX) return inner_choice(x, t);
+  return op == OP_REM || op == OP_MOD ? inner_remainder(x, t) : t;
+}
+
+static const Term *inner_term(Interior *x, const Term *t) {
+  if (t->kind == TERM_VAR) {
+    const Term *known = map_get(x->values, t->u.var);
+    return known ? known : t;
+  }
+  const Term *operands[3];
+  int count = term_operands(t, operands);
+  for (int i = 0; i < count; i++)
+    operands[i] = inner_term(x, operands[i]);
+  return count ? inner_op(x, term_with(t, operands, count)) : t;
+}
+
+static const Term *map_inner_term(KernMapper *m, const Term *t) {
+  return inner_term(m->state, t);
+}
+
+// What a check joins is taken to hold.
+static const Term *checked_term(Interior *x, const Term *t) {
+  const Term *args[3];
+  int count = t->kind == TERM_OP ? term_operands(t, args) : 0;
+  bool joins = count && t->u.op.op == OP_LAND;
+  if (!count) return inner_term(x, t);
+  for (int i = 0; i < count; i++)
+    args[i] = joins ? checked_term(x, args[i]) : inner_term(x, args[i]);
+  x->checking = !joins;
+  const Term *inner = inner_op(x, term_with(t, args, count));
+  x->checking = false;
+  return inner;
+}
+
+// ---- indices
+
+static void add_index(Interior *x, const Var *var, Index index) {
+  Form form = { .base = term_i64(0) };
+  form.by[x->index_count] = 1;
+  x->indices[x->index_count++] = index;
+  map_put(x->forms, var, mem_copy(&form, sizeof form));
+}
+
+// An axis whose width is known outside.
+static void open_axis(Interior *x, const Axis *axis) {
+  Form width;
+  if (x->index_count == MOST_INDICES || !form_of(x, axis->width, &width) ||
+      !is_closed(x, &width))
+    return;
+  add_index(x, axis->index,
+            (Index){ .low = term_i64(0),
+                     .high = term_sub(width.base, term_i64(1)),
+                     .over_lanes = axis->bind == BIND_LANE });
+}
+
+// let i = min(block * size, last) + point   of a split into blocks that overlap
+static bool is_coordinate(const Interior *x, const Term *t, Form *form) {
+  if (!x->may_move || x->index_count == MOST_INDICES || t->kind != TERM_OP ||
+      t->u.op.op != OP_ADD || t->type != PRIM_I64)
+    return false;
+  const Term *first = t->u.op.args[0];
+  return first->kind == TERM_OP && first->u.op.op == OP_MIN && form_of(x, t, form) &&
+         term_same(form->base, first) && !is_closed(x, form);
+}
+
+static void add_coordinate(Interior *x, KernBuilder *b, const KernStm *stm,
+                           const Form *form) {
+  const Term *first = stm->u.term->u.op.args[0], *point = stm->u.term->u.op.args[1];
+  const Var *at = kern_index(x->c, stm->binders[0]->name, stm->loc);
+  int64_t size = 1;
+  for (int i = 0; i < x->index_count; i++)
+    size += form->by[i] * x->indices[i].high->u.constant.u.i;
+  guess_let(&x->guess, at, first);
+  kern_let_var(b, stm->binders[0], term_add(term_var(at), point));
+  add_index(x, stm->binders[0],
+            (Index){ .low = term_var(at),
+                     .high = term_add(term_var(at), term_i64(size - 1)),
+                     .over_lanes = differs_in_lanes(x, form),
+                     .at = at,
+                     .first = first,
+                     .last = first->u.op.args[1],
+                     .size = size });
+}
+
+// ---- statements of the interior
+
+static void note_binder(KernVisitor *v, const Var *var) {
+  Interior *x = v->state;
+  map_put(x->bound, var, var);
+}
+
+static void add_inner_let(Interior *x, KernBuilder *b, const KernStm *stm) {
+  Form form;
+  if (is_coordinate(x, stm->u.term, &form)) {
+    add_coordinate(x, b, stm, &form);
+    return;
+  }
+  const Term *t = inner_term(x, stm->u.term);
+  if (form_of(x, t, &form))
+    map_put(x->forms, stm->binders[0], mem_copy(&form, sizeof form));
+  if (t->kind == TERM_CONST && t->type == PRIM_BOOL)
+    map_put(x->values, stm->binders[0], t);
+  kern_let_var(b, stm->binders[0], t);
+}
+
+static const KernBlock *inner_block(KernMapper *m, const KernBlock *block);
+
+// A branch whose condition is known is its block.
+static void add_inner_if(Interior *x, KernBuilder *b, const KernStm *stm) {
+  const Term *condition = inner_term(x, stm->u.cond.condition);
+  if (condition->kind != TERM_CONST) {
+    kern_add(b, kern_map_stm(&x->inner, stm));
+    return;
+  }
+  bool holds = condition->u.constant.u.i != 0;
+  const KernBlock *block =
+      inner_block(&x->inner, holds ? stm->u.cond.then_block : stm->u.cond.else_block);
+  for (int i = 0; i < block->count; i++)
+    kern_add(b, block->stms[i]);
+  for (int i = 0; i < stm->binder_count; i++)
+    kern_let_var(b, stm->binders[i], block->results[i]);
+}
+
+static void add_inner_check(Interior *x, KernBuilder *b, const KernStm *stm) {
+  KernStm check = *stm;
+  check.u.check.condition = checked_term(x, stm->u.check.condition);
+  if (!term_is_bool(check.u.check.condition, true)) kern_add(b, check);
+}
+
+static void add_inner_stm(Interior *x, KernBuilder *b, const KernStm *stm) {
+  b->loc = stm->loc;
+  if (stm->kind == KERN_AXIS) open_axis(x, stm->u.axis);
+  if (stm->kind == KERN_LET)
+    add_inner_let(x, b, stm);
+  else if (stm->kind == KERN_IF)
+    add_inner_if(x, b, stm);
+  else if (stm->kind == KERN_CHECK)
+    add_inner_check(x, b, stm);
+  else
+    kern_add(b, kern_map_stm(&x->inner, stm));
+}
+
+static const KernBlock *inner_block(KernMapper *m, const KernBlock *block) {
+  Interior *x = m->state;
+  KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  for (int i = 0; i < block->count; i++)
+    add_inner_stm(x, &b, &block->stms[i]);
+  const Term **results = new_array(const Term *, block->result_count + 1);
+  for (int i = 0; i < block->result_count; i++)
+    results[i] = inner_term(x, block->results[i]);
+  return kern_block(&b, results, block->result_count);
+}
+
+// ---- the block
+
+static void begin_block(Interior *x, const KernBlock *copy) {
+  x->forms = map_new(NULL);
+  x->bound = map_new(NULL);
+  x->values = map_new(NULL);
+  x->index_count = x->condition_count = 0;
+  x->over_lanes = false;
+  x->may_move = x->twice && x->in_grid && moved_applies(&copy->stms[0]);
+  KernVisitor v = { .binder = note_binder, .state = x };
+  kern_visit_block(&v, copy);
+}
+
+static void add_with_interior(Interior *x, KernBuilder *b, const KernStm *stm) {
+  const KernBlock *copy = interior_copy(x, stm);
+  begin_block(x, copy);
+  guess_dims(&x->guess, stm);
+  const KernBlock *inside = inner_block(&x->inner, copy);
+  if (!x->over_lanes) {
+    kern_add(b, *stm);
+    return;
+  }
+  x->found = true;
+  if (moved_add(x, b, stm, inside)) return;
+  const Term *condition = kern_let(b, "inside", interior_condition(x));
+  kern_add(b, interior_if(stm, condition, 80, inside, interior_copy(x, stm)));
+}
+
+static const KernBlock *outer_block(KernMapper *m, const KernBlock *block) {
+  Interior *x = m->state;
+  KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  bool in_grid = x->in_grid;
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    const Axis *axis = stm->kind == KERN_AXIS ? stm->u.axis : NULL;
+    b.loc = stm->loc;
+    if (kern_is_lock(stm)) {
+      add_with_interior(x, &b, stm);
+      continue;
+    }
+    if (stm->kind == KERN_LET && stm->u.term->type == PRIM_I64)
+      guess_let(&x->guess, stm->binders[0], stm->u.term);
+    if (axis) guess_axis(&x->guess, axis, x->depth);
+    x->in_grid = in_grid && axis && axis->bind == BIND_GRID;
+    x->depth++;
+    kern_add(&b, kern_map_stm(m, stm));
+    x->depth--;
+    x->in_grid = in_grid;
+  }
+  return kern_block(&b, block->results, block->result_count);
+}
+
+const Kern *step_interior(Step *s, const Kern *kern, bool twice) {
+  Interior x = { .c = s->c, .guess = guess_new(kern), .twice = twice, .in_grid = true };
+  x.outer = (KernMapper){ .c = s->c, .block = outer_block, .state = &x };
+  x.inner = (KernMapper){
+    .c = s->c, .term = map_inner_term, .block = inner_block, .state = &x
+  };
+  Kern out = *kern;
+  out.body = outer_block(&x.outer, kern->body);
+  if (!x.found)
+    return step_refuse(s, "no condition on indices has one outcome in blocks");
+  return kern_name_axes(s->c, &out);
+}
