@@ -32,8 +32,8 @@ static const char *pointer(const Mem *mem) {
   return text_format("%s%s *p", vector_place(mem).space, c_memory_type(mem->elem));
 }
 
-// A type of vectors that lie anywhere.  clang compiles it to one instruction where its vload and vstore go by
-// pieces (PoCL 3.1); OpenCL C has no such types, so others do with these.
+// A type of vectors that lie anywhere.  clang compiles it to one instruction where its vload and
+// vstore go by pieces (PoCL 3.1); OpenCL C has no such types, so others do with these.
 static const char *unaligned(CodeText *c, const Mem *mem, int lanes) {
   const char *name = memory_name("unaligned", mem, lanes);
   bool fresh;

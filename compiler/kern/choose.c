@@ -1,6 +1,7 @@
 // if c then { lets in a } else { lets in b }   =>   lets; select c a b     for short branches
 //
-// Loads count as lets where they cannot leave the array: each index is that of an axis as wide as the array.
+// Loads count as lets where they cannot leave the array: each index is that of an axis as wide as
+// the array.
 // Why: choices run in lanes and registers, jumps do not, and are predicted wrongly now and then.
 #include "kern/plan.h"
 

@@ -2,7 +2,7 @@
 
 enum { UNKNOWN = 64, SHORT = 8, LARGE = 10000, LARGER = 11000 };
 
-static void put(Guess *g, const Var *var, const double *numbers) {
+static void know(Guess *g, const Var *var, const double *numbers) {
   map_put(g->known, var, mem_copy(numbers, GUESS_PLACES * sizeof *numbers));
 }
 
@@ -28,14 +28,14 @@ double guess_term(const Guess *g, const Term *t, int place) {
 
 // ---- sizes
 
-typedef struct Size {
+typedef struct SizeGuess {
   Guess *g;
   double value;
-} Size;
+} SizeGuess;
 
 // What the host computes a size from has the value.
 static void guess_size(void *state, const Var *var) {
-  Size *s = state;
+  SizeGuess *s = state;
   const Term *computed = s->g->outside ? map_get(s->g->outside, var) : NULL;
   if (computed) {
     term_each_var(computed, guess_size, s);
@@ -44,11 +44,11 @@ static void guess_size(void *state, const Var *var) {
   double numbers[GUESS_PLACES];
   for (int i = 0; i < GUESS_PLACES; i++)
     numbers[i] = s->value;
-  if (!map_has(s->g->known, var)) put(s->g, var, numbers);
+  if (!map_has(s->g->known, var)) know(s->g, var, numbers);
 }
 
 static void guess_sizes(Guess *g, const Term *t, double value) {
-  Size size = { g, value };
+  SizeGuess size = { g, value };
   term_each_var(t, guess_size, &size);
 }
 
@@ -90,12 +90,12 @@ void guess_axis(Guess *g, const Axis *axis, int depth) {
   for (int i = 0; i < GUESS_PLACES; i++)
     numbers[i] = (double)(int64_t)(guess_term(g, axis->width, i) *
                                    places[(2 * i + depth) % COUNT]);
-  put(g, axis->index, numbers);
+  know(g, axis->index, numbers);
 }
 
 void guess_let(Guess *g, const Var *var, const Term *value) {
   double numbers[GUESS_PLACES];
   for (int i = 0; i < GUESS_PLACES; i++)
     numbers[i] = guess_term(g, value, i);
-  put(g, var, numbers);
+  know(g, var, numbers);
 }

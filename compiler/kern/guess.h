@@ -1,7 +1,9 @@
-// Guesses: numbers that the scalars of a kernel may well be, to tell which outcome of a condition is the usual one.
+// Guesses: numbers that the scalars of a kernel may well be, to tell which outcome of a condition
+// is the usual one.
 //
-// Widths of the grid, and of arrays, are large; loops within lockstep axes are short.  An index is somewhere in the
-// middle of its axis; a few places are tried, not the same ones in any two axes.
+// Widths of the grid, and of arrays, are large; loops within lockstep axes are short.  An index
+// is somewhere in the middle of its axis; a few places are tried, not the same ones in any two
+// axes.
 #pragma once
 #include "kern/kern.h"
 

@@ -6,12 +6,13 @@
 enum { MOST_INDICES = 10, MOST_CONDITIONS = 24 };
 
 // base + sum of by[k] * (index k of the block); base is known outside of the block.
-typedef struct Form {
+typedef struct Linear {
   const Term *base;
   int64_t by[MOST_INDICES];
-} Form;
+} Linear;
 
-// What goes from `low` to `high` in the block: the index of an axis, or a coordinate of the block's points.
+// What goes from `low` to `high` in the block: the index of an axis, or a coordinate of the
+// block's points.
 typedef struct Index {
   const Term *low, *high;
   bool over_lanes;  // it differs from lane to lane
@@ -33,7 +34,7 @@ typedef struct Interior {
   bool found;    // a block with an interior
   // of the block at hand
   bool may_move;
-  Map *forms;   // Var -> const Form *
+  Map *forms;   // Var -> const Linear *
   Map *bound;   // Var -> Var: within the block
   Map *values;  // Var -> const Term *: bools that are known
   Index indices[MOST_INDICES];

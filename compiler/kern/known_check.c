@@ -1,4 +1,5 @@
-// check c; ..; check c   =>   check c; ..          axis a < n { check n != 0 }   =>   axis a < n { }
+// check c; ..; check c   =>   check c; ..          axis a < n { check n != 0 }   =>   axis a < n
+// { }
 //
 // Why: a check in a loop is a branch per round, and per vector.
 #include "kern/plan.h"

@@ -38,7 +38,8 @@ typedef struct KernHost {
 
 // A seg-op as one naive kernel.
 KernSeg kern_from_seg(Compiler *c, KernHost host, const Stm *stm, CopyNotes *copies);
-// Notes what a statement of the host makes views of, and how it computes scalars, so that kernels see through them.
+// Notes what a statement of the host makes views of, and how it computes scalars, so that kernels
+// see through them.
 void kern_see_host(Compiler *c, KernHost host, const Stm *stm);
 
 void kern_print_plan(Text *t, const KernPlan *plan);

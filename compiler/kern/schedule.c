@@ -194,8 +194,8 @@ static bool has_check(const KernBlock *block) {
   return false;
 }
 
-// Nested maps that are all their points do become part of the grid.  Condition: checks around a map are
-// made at its points, so there must be some; NULL: there are none.
+// Nested maps that are all their points do become part of the grid.  Condition: checks around a
+// map are made at its points, so there must be some; NULL: there are none.
 static const Term *widen_grid(Recipe *r) {
   const Term *condition = NULL;
   for (;;) {

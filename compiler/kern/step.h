@@ -47,14 +47,14 @@ const Kern *step_swap(Step *s, const Kern *kern, Name outer);
 // ---- the machine (step_bind.c)
 // Legal: no order between points (lanes, registers: what kern_vary.h can run in lockstep).
 const Kern *step_bind(Step *s, const Kern *kern, Name axis, AxisBind bind);
-// The same, but for what lockstep code cannot do; NULL if some of the kernel's blocks do it: asked when other
-// steps have had their turn.
+// The same, but for what lockstep code cannot do; NULL if some of the kernel's blocks do it:
+// asked when other steps have had their turn.
 const Kern *step_bind_unchecked(Step *s, const Kern *kern, Name axis, AxisBind bind);
 const Kern *step_check_lockstep(Step *s, const Kern *kern);
 
 // ---- conditions on indices (step_interior.c)
 
-// Blocks of lanes and registers in two forms: where conditions, clamps and remainders of indices have one
-// outcome for all of a block, code without them.  twice: points of the grid may run twice, so blocks at
-// borders move inside.
+// Blocks of lanes and registers in two forms: where conditions, clamps and remainders of indices
+// have one outcome for all of a block, code without them.  twice: points of the grid may run
+// twice, so blocks at borders move inside.
 const Kern *step_interior(Step *s, const Kern *kern, bool twice);

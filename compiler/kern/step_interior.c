@@ -1,17 +1,17 @@
 // interior:   axis a lane { body }
 //        =>   if the block lies inside { axis a lane { body' } } else { axis a lane { body } }
 //
-// body' has no conditions, clamps, remainders and checks on indices that have one outcome at all points of
-// the block: max(0, i - 1) becomes i - 1, (i + 1) % n becomes i + 1, a check goes.
-// Why: what remains are affine indices, so vectors are loaded whole, and no branch.  Stencils, wrapped and
-// padded borders, convolutions live on it.
+// body' has no conditions, clamps, remainders and checks on indices that have one outcome at all
+// points of the block: max(0, i - 1) becomes i - 1, (i + 1) % n becomes i + 1, a check goes.
+// Why: what remains are affine indices, so vectors are loaded whole, and no branch.  Stencils,
+// wrapped and padded borders, convolutions live on it.
 //
-// Where points may run twice, a block at the border moves inside, and the few points that it leaves follow one
-// by one (step_moved.c).
+// Where points may run twice, a block at the border moves inside, and the few points that it
+// leaves follow one by one (step_moved.c).
 //
-// Indices are brought to the form base + sum of (factor * index of an axis in the block); its least and its
-// greatest value stand at corners of the block, and the condition tests these.  Sums that overflow between
-// corners show as a least value above the greatest one: so that is tested too.
+// Indices are brought to the form base + sum of (factor * index of an axis in the block); its least
+// and its greatest value stand at corners of the block, and the condition tests these.  Sums that
+// overflow between corners show as a least value above the greatest one: so that is tested too.
 #include "kern/interior.h"
 #include "kern/plan.h"
 
@@ -19,29 +19,29 @@ enum { MOST_FACTOR = 1 << 20 };
 
 // ---- forms
 
-static bool is_closed(const Interior *x, const Form *f) {
+static bool is_closed(const Interior *x, const Linear *f) {
   for (int i = 0; i < x->index_count; i++)
     if (f->by[i]) return false;
   return true;
 }
 
-static bool is_small(const Interior *x, const Form *f) {
+static bool is_small(const Interior *x, const Linear *f) {
   for (int i = 0; i < x->index_count; i++)
     if (f->by[i] > MOST_FACTOR || f->by[i] < -MOST_FACTOR) return false;
   return true;
 }
 
-static bool form_of(const Interior *x, const Term *t, Form *out);
+static bool linear_of(const Interior *x, const Term *t, Linear *out);
 
-static bool add_forms(const Interior *x, const Form *a, const Form *b, int64_t sign,
-                      Form *out) {
+static bool add_forms(const Interior *x, const Linear *a, const Linear *b, int64_t sign,
+                      Linear *out) {
   out->base = sign > 0 ? term_add(a->base, b->base) : term_sub(a->base, b->base);
   for (int i = 0; i < x->index_count; i++)
     out->by[i] = a->by[i] + sign * b->by[i];
   return is_small(x, out);
 }
 
-static bool scale_form(const Interior *x, const Form *a, const Form *b, Form *out) {
+static bool scale_form(const Interior *x, const Linear *a, const Linear *b, Linear *out) {
   const Term *factor = b->base;
   if (!is_closed(x, b) || factor->kind != TERM_CONST) return false;
   int64_t by = factor->u.constant.u.i;
@@ -53,21 +53,22 @@ static bool scale_form(const Interior *x, const Form *a, const Form *b, Form *ou
 }
 
 // An operation on what is known outside, which cannot trap there.
-static bool closed_op(const Interior *x, PrimOp op, const Form *a, const Form *b,
-                      Form *out) {
+static bool closed_op(const Interior *x, PrimOp op, const Linear *a, const Linear *b,
+                      Linear *out) {
   bool divides = op == OP_QUOT || op == OP_DIV || op == OP_REM || op == OP_MOD;
   bool positive = b->base->kind == TERM_CONST && b->base->u.constant.u.i > 0;
   if (!is_closed(x, a) || !is_closed(x, b)) return false;
   if (divides ? !positive : op != OP_MUL && op != OP_MIN && op != OP_MAX) return false;
-  *out = (Form){ .base = term_op2(op, a->base, b->base) };
+  *out = (Linear){ .base = term_op2(op, a->base, b->base) };
   return true;
 }
 
-static bool form_of_op(const Interior *x, const Term *t, Form *out) {
-  Form a = { 0 }, b = { 0 };
+static bool linear_of_op(const Interior *x, const Term *t, Linear *out) {
+  Linear a = { 0 }, b = { 0 };
   PrimOp op = t->u.op.op;
   if (op_arity(op) != 2 || t->u.op.operands != PRIM_I64) return false;
-  if (!form_of(x, t->u.op.args[0], &a) || !form_of(x, t->u.op.args[1], &b)) return false;
+  if (!linear_of(x, t->u.op.args[0], &a) || !linear_of(x, t->u.op.args[1], &b))
+    return false;
   if (op == OP_ADD || op == OP_SUB)
     return add_forms(x, &a, &b, op == OP_ADD ? 1 : -1, out);
   if (op == OP_MUL && (scale_form(x, &a, &b, out) || scale_form(x, &b, &a, out)))
@@ -75,19 +76,19 @@ static bool form_of_op(const Interior *x, const Term *t, Form *out) {
   return closed_op(x, op, &a, &b, out);
 }
 
-static bool form_of(const Interior *x, const Term *t, Form *out) {
-  *out = (Form){ .base = t };
+static bool linear_of(const Interior *x, const Term *t, Linear *out) {
+  *out = (Linear){ .base = t };
   if (t->type != PRIM_I64) return false;
   if (t->kind == TERM_CONST) return true;
-  if (t->kind == TERM_OP) return form_of_op(x, t, out);
+  if (t->kind == TERM_OP) return linear_of_op(x, t, out);
   if (t->kind != TERM_VAR) return false;
-  const Form *known = map_get(x->forms, t->u.var);
+  const Linear *known = map_get(x->forms, t->u.var);
   if (known) *out = *known;
   return known || !map_has(x->bound, t->u.var);
 }
 
 // The greatest value (the least, if `sign` is -1) of the form in the block.
-static const Term *extreme(const Interior *x, const Form *f, int sign) {
+static const Term *extreme(const Interior *x, const Linear *f, int sign) {
   const Term *t = f->base;
   for (int i = 0; i < x->index_count; i++) {
     const Term *end = f->by[i] * sign > 0 ? x->indices[i].high : x->indices[i].low;
@@ -96,7 +97,7 @@ static const Term *extreme(const Interior *x, const Form *f, int sign) {
   return t;
 }
 
-static bool differs_in_lanes(const Interior *x, const Form *f) {
+static bool differs_in_lanes(const Interior *x, const Linear *f) {
   for (int i = 0; i < x->index_count; i++)
     if (f->by[i] && x->indices[i].over_lanes) return true;
   return false;
@@ -105,28 +106,28 @@ static bool differs_in_lanes(const Interior *x, const Form *f) {
 // ---- assumptions
 
 // What a condition asks of a coordinate: to begin at `from` at least, or at `to` at most.
-typedef struct Move {
+typedef struct Shift {
   int index;
   const Term *from, *to;
-} Move;
+} Shift;
 
 // Conditions that go together; none is noted if one cannot be.
-typedef struct Wanted {
+typedef struct Assumption {
   const Term *at[8];
   int count;
-  Move moves[4];
+  Shift moves[4];
   int move_count;
-} Wanted;
+} Assumption;
 
-static void want(Wanted *w, const Term *condition) { w->at[w->count++] = condition; }
+static void want(Assumption *w, const Term *condition) { w->at[w->count++] = condition; }
 
 // The values between the extremes are those of the points.
-static void want_range(const Interior *x, Wanted *w, const Form *f) {
+static void want_range(const Interior *x, Assumption *w, const Linear *f) {
   if (!is_closed(x, f)) want(w, term_at_most(extreme(x, f, -1), extreme(x, f, 1)));
 }
 
 // The coordinate of the form if there is one, and its factor is 1 or -1; else -1.
-static int coordinate_of(const Interior *x, const Form *f) {
+static int coordinate_of(const Interior *x, const Linear *f) {
   int found = -1;
   for (int i = 0; i < x->index_count; i++) {
     if (!f->by[i] || !x->indices[i].at) continue;
@@ -136,24 +137,25 @@ static int coordinate_of(const Interior *x, const Form *f) {
   return found;
 }
 
-// Where the coordinate of `moving` must lie for moving <= limit (or limit <= moving, if `sign` is -1), `strict` or
-// not.  Whether it then is so is tested all the same.
-static void want_move(const Interior *x, Wanted *w, const Form *moving, const Form *limit,
-                      int sign, bool strict) {
+// Where the coordinate of `moving` must lie for moving <= limit (or limit <= moving, if `sign` is
+// -1), `strict` or not.  Whether it then is so is tested all the same.
+static void want_move(const Interior *x, Assumption *w, const Linear *moving,
+                      const Linear *limit, int sign, bool strict) {
   int k = coordinate_of(x, moving);
   if (k < 0 || coordinate_of(x, limit) >= 0) return;
-  Form rest = *moving;
+  Linear rest = *moving;
   rest.by[k] = 0;
   const Term *room = term_sub(extreme(x, limit, -sign), extreme(x, &rest, sign));
   if (strict) room = term_sub(room, term_i64(sign));
   bool is_least = moving->by[k] * sign < 0;
   if (moving->by[k] < 0) room = term_sub(term_i64(0), room);
   if (!is_least) room = term_sub(room, term_i64(x->indices[k].size - 1));
-  w->moves[w->move_count++] = (Move){ k, is_least ? room : NULL, is_least ? NULL : room };
+  w->moves[w->move_count++] =
+      (Shift){ k, is_least ? room : NULL, is_least ? NULL : room };
 }
 
 // a < b (or a <= b) at all points
-static void want_order(const Interior *x, Wanted *w, const Form *a, const Form *b,
+static void want_order(const Interior *x, Assumption *w, const Linear *a, const Linear *b,
                        PrimOp op) {
   want(w, term_op2(op, extreme(x, a, 1), extreme(x, b, -1)));
   want_move(x, w, a, b, 1, op == OP_LT);
@@ -175,7 +177,7 @@ static bool is_noted(const Interior *x, const Term *condition) {
   return false;
 }
 
-static bool can_assume(const Interior *x, const Wanted *w) {
+static bool can_assume(const Interior *x, const Assumption *w) {
   for (int i = 0; i < w->count; i++) {
     if (term_is_bool(w->at[i], true)) continue;
     if (w->at[i]->kind == TERM_CONST) return false;
@@ -184,14 +186,14 @@ static bool can_assume(const Interior *x, const Wanted *w) {
   return x->condition_count + w->count <= MOST_CONDITIONS;
 }
 
-static void move_coordinate(Index *index, const Move *move) {
+static void move_coordinate(Index *index, const Shift *move) {
   const Term *from = move->from, *to = move->to;
   if (from) index->from = index->from ? term_max(index->from, from) : from;
   if (to) index->to = index->to ? term_min(index->to, to) : to;
 }
 
 // Notes what is to be assumed, if it seems to be usual.
-static bool assume(Interior *x, const Wanted *w) {
+static bool assume(Interior *x, const Assumption *w) {
   if (!can_assume(x, w)) return false;
   for (int i = 0; i < w->count; i++)
     if (!term_is_bool(w->at[i], true) && !is_noted(x, w->at[i]))
@@ -203,11 +205,11 @@ static bool assume(Interior *x, const Wanted *w) {
 
 // Forms of both sides, of which one at least varies in the block.
 typedef struct Sides {
-  Form a, b;
+  Linear a, b;
 } Sides;
 
 static bool sides_of(const Interior *x, const Term *a, const Term *b, Sides *out) {
-  return form_of(x, a, &out->a) && form_of(x, b, &out->b) &&
+  return linear_of(x, a, &out->a) && linear_of(x, b, &out->b) &&
          !(is_closed(x, &out->a) && is_closed(x, &out->b));
 }
 
@@ -215,7 +217,7 @@ static bool sides_differ_in_lanes(const Interior *x, const Sides *s) {
   return differs_in_lanes(x, &s->a) || differs_in_lanes(x, &s->b);
 }
 
-static bool assume_sides(Interior *x, const Sides *s, Wanted *w) {
+static bool assume_sides(Interior *x, const Sides *s, Assumption *w) {
   want_range(x, w, &s->a);
   want_range(x, w, &s->b);
   if (!assume(x, w)) return false;
@@ -225,13 +227,13 @@ static bool assume_sides(Interior *x, const Sides *s, Wanted *w) {
 
 static bool assume_order(Interior *x, const Term *a, const Term *b, PrimOp op) {
   Sides s;
-  Wanted w = { .count = 0 };
+  Assumption w = { .count = 0 };
   if (!sides_of(x, a, b, &s)) return false;
   want_order(x, &w, &s.a, &s.b, op);
   return assume_sides(x, &s, &w);
 }
 
-static bool is_size(const Interior *x, const Term *t) {
+static bool seems_a_size(const Interior *x, const Term *t) {
   if (t->kind != TERM_VAR || map_has(x->bound, t->u.var)) return false;
   return guess_term(&x->guess, t, 0) >= 5000;
 }
@@ -239,10 +241,10 @@ static bool is_size(const Interior *x, const Term *t) {
 // q * n <= a < (q + 1) * n at all points, for a size n
 static bool assume_quotient(Interior *x, const Term *a, const Term *n, int64_t q) {
   Sides s;
-  Wanted w = { .count = 0 };
-  if (!is_size(x, n) || !sides_of(x, a, n, &s)) return false;
-  Form least = { .base = term_mul(n, term_i64(q)) };
-  Form past = { .base = term_mul(n, term_i64(q + 1)) };
+  Assumption w = { .count = 0 };
+  if (!seems_a_size(x, n) || !sides_of(x, a, n, &s)) return false;
+  Linear least = { .base = term_mul(n, term_i64(q)) };
+  Linear past = { .base = term_mul(n, term_i64(q + 1)) };
   want(&w, term_less(term_i64(0), n));
   want_order(x, &w, &least, &s.a, OP_LE);
   want_order(x, &w, &s.a, &past, OP_LT);
@@ -274,12 +276,13 @@ static const Term *inner_choice(Interior *x, const Term *t) {
   return assume_order(x, b, a, OP_LE) ? (least ? b : a) : t;
 }
 
-// Of an index that is the same for all of the block: additions instead of a division, if a is near n.
+// Of an index that is the same for all of the block: additions instead of a division, if a is
+// near n.
 static const Term *closed_remainder(Interior *x, const Term *t) {
   const Term *a = t->u.op.args[0], *n = t->u.op.args[1], *twice = term_add(n, n);
-  Form form;
-  Wanted w = { .count = 0 };
-  if (t->u.op.op != OP_MOD || !is_size(x, n) || !form_of(x, a, &form)) return t;
+  Linear form;
+  Assumption w = { .count = 0 };
+  if (t->u.op.op != OP_MOD || !seems_a_size(x, n) || !linear_of(x, a, &form)) return t;
   want(&w, term_less(term_i64(0), n));
   want(&w, term_at_most(term_sub(term_i64(0), n), form.base));
   want(&w, term_less(form.base, term_add(twice, n)));
@@ -291,8 +294,8 @@ static const Term *closed_remainder(Interior *x, const Term *t) {
 
 static const Term *inner_remainder(Interior *x, const Term *t) {
   const Term *a = t->u.op.args[0], *n = t->u.op.args[1];
-  Form form;
-  if (form_of(x, a, &form) && is_closed(x, &form)) return closed_remainder(x, t);
+  Linear form;
+  if (linear_of(x, a, &form) && is_closed(x, &form)) return closed_remainder(x, t);
   int64_t least = t->u.op.op == OP_MOD ? -2 : 0;
   for (int64_t q = 2; q >= least; q--)
     if (assume_quotient(x, a, n, q)) return term_sub(a, term_mul(n, term_i64(q)));
@@ -343,16 +346,16 @@ static const Term *checked_term(Interior *x, const Term *t) {
 // ---- indices
 
 static void add_index(Interior *x, const Var *var, Index index) {
-  Form form = { .base = term_i64(0) };
+  Linear form = { .base = term_i64(0) };
   form.by[x->index_count] = 1;
   x->indices[x->index_count++] = index;
   map_put(x->forms, var, mem_copy(&form, sizeof form));
 }
 
 // An axis whose width is known outside.
-static void open_axis(Interior *x, const Axis *axis) {
-  Form width;
-  if (x->index_count == MOST_INDICES || !form_of(x, axis->width, &width) ||
+static void add_axis_index(Interior *x, const Axis *axis) {
+  Linear width;
+  if (x->index_count == MOST_INDICES || !linear_of(x, axis->width, &width) ||
       !is_closed(x, &width))
     return;
   add_index(x, axis->index,
@@ -362,17 +365,17 @@ static void open_axis(Interior *x, const Axis *axis) {
 }
 
 // let i = min(block * size, last) + point   of a split into blocks that overlap
-static bool is_coordinate(const Interior *x, const Term *t, Form *form) {
+static bool is_coordinate(const Interior *x, const Term *t, Linear *form) {
   if (!x->may_move || x->index_count == MOST_INDICES || t->kind != TERM_OP ||
       t->u.op.op != OP_ADD || t->type != PRIM_I64)
     return false;
   const Term *first = t->u.op.args[0];
-  return first->kind == TERM_OP && first->u.op.op == OP_MIN && form_of(x, t, form) &&
+  return first->kind == TERM_OP && first->u.op.op == OP_MIN && linear_of(x, t, form) &&
          term_same(form->base, first) && !is_closed(x, form);
 }
 
 static void add_coordinate(Interior *x, KernBuilder *b, const KernStm *stm,
-                           const Form *form) {
+                           const Linear *form) {
   const Term *first = stm->u.term->u.op.args[0], *point = stm->u.term->u.op.args[1];
   const Var *at = kern_index(x->c, stm->binders[0]->name, stm->loc);
   int64_t size = 1;
@@ -398,13 +401,13 @@ static void note_binder(KernVisitor *v, const Var *var) {
 }
 
 static void add_inner_let(Interior *x, KernBuilder *b, const KernStm *stm) {
-  Form form;
+  Linear form;
   if (is_coordinate(x, stm->u.term, &form)) {
     add_coordinate(x, b, stm, &form);
     return;
   }
   const Term *t = inner_term(x, stm->u.term);
-  if (form_of(x, t, &form))
+  if (linear_of(x, t, &form))
     map_put(x->forms, stm->binders[0], mem_copy(&form, sizeof form));
   if (t->kind == TERM_CONST && t->type == PRIM_BOOL)
     map_put(x->values, stm->binders[0], t);
@@ -437,7 +440,7 @@ static void add_inner_check(Interior *x, KernBuilder *b, const KernStm *stm) {
 
 static void add_inner_stm(Interior *x, KernBuilder *b, const KernStm *stm) {
   b->loc = stm->loc;
-  if (stm->kind == KERN_AXIS) open_axis(x, stm->u.axis);
+  if (stm->kind == KERN_AXIS) add_axis_index(x, stm->u.axis);
   if (stm->kind == KERN_LET)
     add_inner_let(x, b, stm);
   else if (stm->kind == KERN_IF)

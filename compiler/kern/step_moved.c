@@ -34,7 +34,8 @@ KernStm interior_if(const KernStm *stm, const Term *condition, int usual,
 
 // ---- the shape of blocks
 
-// The lockstep axis that is all of the block but for lets before it; NULL: the block is that of the points.
+// The lockstep axis that is all of the block but for lets before it; NULL: the block is that of
+// the points.
 static const KernStm *next_lock(const KernBlock *block) {
   for (int i = 0; i + 1 < block->count; i++)
     if (block->stms[i].kind != KERN_LET) return NULL;
