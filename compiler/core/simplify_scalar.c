@@ -3,6 +3,7 @@
 // Integers wrap, so their algebra is that of a ring; for floats only what IEEE 754 gives exactly.
 // An operation that traps is never folded: it stays, to trap when the program runs.
 #include "core/simplify.h"
+#include <math.h>
 
 typedef enum Gives {
   GIVES_LEFT,
@@ -251,7 +252,11 @@ static const Exp *unary_rules(const Simplify *s, const Exp *e) {
 
 // By multiplications x ** 4 and x ** -2 are off by less than two units in the last place, x ** 5
 // and x ** -3 are not.
-enum { MOST_FACTORS = 4, LEAST_FACTORS = -2 };
+enum {
+  MOST_FACTORS = 4,  // in the type itself
+  LEAST_FACTORS = -2,
+  MOST_BY_SQUARING = 64,
+};
 
 static Atom float_const(PrimType type, double value) {
   return atom_const(prim_float(type, value));
@@ -288,8 +293,27 @@ static const Exp *square_root(Simplify *s, Atom x) {
                 value_body(&finite, value));
 }
 
+// The product in f64, which rounds to what f32 can hold of it but for one argument in millions.
+static const Exp *wide_product(Simplify *s, Atom x, int n) {
+  Atom wide = simplify_let(s, "wide", exp_convert(PRIM_F64, x));
+  Atom power = simplify_let(s, "power", product(s, wide, n < 0 ? -n : n));
+  if (n < 0)
+    power = simplify_let(s, "inverse", exp_op2(OP_DIV, float_const(PRIM_F64, 1), power));
+  return exp_convert(PRIM_F32, power);
+}
+
+// Integers wrap in products as in powers.
+static const Exp *integer_power(Simplify *s, const Exp *e) {
+  Atom x = e->u.op.args[0], y = e->u.op.args[1];
+  if (y.kind == ATOM_VAR) return NULL;
+  int64_t exponent = y.u.constant.u.i;
+  return exponent >= 2 && exponent <= MOST_BY_SQUARING ? product(s, x, (int)exponent)
+                                                       : NULL;
+}
+
 static const Exp *power_rules(Simplify *s, const Exp *e) {
-  if (e->u.op.op != OP_POW || !prim_is_float(e->u.op.type)) return NULL;
+  if (e->u.op.op != OP_POW) return NULL;
+  if (prim_is_int(e->u.op.type)) return integer_power(s, e);
   if (e->u.op.type == PRIM_F16) return NULL;  // factors would be rounded one by one
   Atom x = e->u.op.args[0], y = e->u.op.args[1];
   if (x.kind == ATOM_CONST && prim_to_double(x.u.constant) == 2)
@@ -303,7 +327,8 @@ static const Exp *power_rules(Simplify *s, const Exp *e) {
     if (exponent == n) return product(s, x, n);
   for (int n = -1; n >= LEAST_FACTORS; n--)
     if (exponent == n) return inverse_product(s, x, -n);
-  return NULL;
+  bool whole = fabs(exponent) <= MOST_BY_SQUARING && exponent == floor(exponent);
+  return whole && e->u.op.type == PRIM_F32 ? wide_product(s, x, (int)exponent) : NULL;
 }
 
 // ---- conversions

@@ -96,10 +96,72 @@ static const Body *only_count(Flatten *fl, const Stm *stm) {
   return core_body(&b, &total, 1);
 }
 
-const Body *flatten_filter(Flatten *fl, const Stm *stm) {
+// A few scalar operations: cheaper to do twice than to keep what they give.
+static bool is_done_twice(const Soac *soac) {
+  enum { FEW = 16 };
+  for (int i = 0; i < soac->fn.param_count; i++)
+    if (soac->fn.params[i]->type.rank > 0) return false;
+  for (int i = 0; i < soac->fn.body->stm_count; i++) {
+    ExpKind kind = soac->fn.body->stms[i].exp->kind;
+    if (kind != EXP_OP && kind != EXP_CONVERT && kind != EXP_BITS && kind != EXP_ATOM)
+      return false;
+  }
+  return soac->fn.body->stm_count <= FEW;
+}
+
+// The function's flag alone.
+static Lambda flag_of(Flatten *fl, Lambda fn) {
+  fn = with_numeric_flag(fl, fn);
+  Builder b = builder_new(fl->c, (Loc){ 0 });
+  core_add_body(&b, fn.body);
+  fn.body = core_body(&b, fn.body->results, 1);
+  return fn;
+}
+
+// \offset xs -> the results of scatter_function, for what the function makes of xs
+static Lambda computed_again(Flatten *fl, Lambda fn) {
+  fn = with_numeric_flag(fl, fn);
+  const Var **params = new_array(const Var *, fn.param_count + 1);
+  params[0] = scalar_var(fl, "offset", PRIM_I64);
+  for (int i = 0; i < fn.param_count; i++)
+    params[i + 1] = fn.params[i];
+  Builder b = builder_new(fl->c, (Loc){ 0 });
+  core_add_body(&b, fn.body);
+  int count = fn.body->result_count - 1;
+  Atom *results = new_array(Atom, 2 * count);
+  Atom kept = size_mul(&b, fn.body->results[0], atom_var(params[0]));
+  Atom index = size_sub(&b, kept, atom_i64(1));
+  for (int i = 0; i < count; i++) {
+    results[2 * i] = index;
+    results[2 * i + 1] = fn.body->results[i + 1];
+  }
+  return lambda_new(params, fn.param_count + 1, core_body(&b, results, 2 * count));
+}
+
+// Scratch of `kept` rows each, and what is scattered into it.
+static const Body *scatter_kept(Builder *b, const Stm *stm, Atom kept,
+                                const Exp *scatter) {
   const Soac *soac = &stm->exp->u.soac;
-  int count = soac->fn.body->result_count - 1;  // arrays that are filtered
-  if (count == 0) return only_count(fl, stm);
+  int count = soac->fn.body->result_count - 1;
+  Exp full = *scatter;
+  ScatterDest *dests = new_array(ScatterDest, count);
+  for (int i = 0; i < count; i++) {
+    CoreType type = type_row(stm->binders[i + 1]->type);
+    dests[i] = (ScatterDest){ scratch_rows(b, kept, type), 1 };
+  }
+  full.kind = EXP_SCATTER;
+  full.u.scatter.width = soac->width;
+  full.u.scatter.dests = dests;
+  full.u.scatter.dest_count = count;
+  Atom *results = new_array(Atom, count + 1);
+  results[0] = kept;
+  core_let_n(b, "kept", mem_copy(&full, sizeof full), results + 1);
+  return core_body(b, results, count + 1);
+}
+
+static const Body *keep_computed(Flatten *fl, const Stm *stm) {
+  const Soac *soac = &stm->exp->u.soac;
+  int count = soac->fn.body->result_count - 1;
   Builder b = builder_new(fl->c, stm->loc);
   Atom *mapped = new_array(Atom, count + 2);  // flags, offsets, arrays
   Lambda fn = with_numeric_flag(fl, soac->fn);
@@ -107,20 +169,37 @@ const Body *flatten_filter(Flatten *fl, const Stm *stm) {
              mapped + 1);
   mapped[0] = mapped[1];
   mapped[1] = scan_flags(fl, &b, soac->width, mapped[0]);
-  Atom *results = new_array(Atom, count + 1);
-  results[0] = last_or_zero(fl, &b, soac->width, mapped[1]);
-  ScatterDest *dests = new_array(ScatterDest, count);
-  for (int i = 0; i < count; i++)
-    dests[i] =
-        (ScatterDest){ scratch_rows(&b, results[0], type_row(atom_type(mapped[i + 2]))),
-                       1 };
-  Exp scatter = { .kind = EXP_SCATTER };
-  scatter.u.scatter.width = soac->width;
+  Exp scatter = { 0 };
   scatter.u.scatter.fn = scatter_function(fl, mapped + 2, count);
   scatter.u.scatter.arrays = mapped;
   scatter.u.scatter.array_count = count + 2;
-  scatter.u.scatter.dests = dests;
-  scatter.u.scatter.dest_count = count;
-  core_let_n(&b, "kept", mem_copy(&scatter, sizeof scatter), results + 1);
-  return core_body(&b, results, count + 1);
+  return scatter_kept(&b, stm, last_or_zero(fl, &b, soac->width, mapped[1]), &scatter);
+}
+
+// filter n p xs  =>  let offsets = scanomap (+) p xs    let count = offsets[n-1]
+//                    in scatter n (\offset x -> (if p x then offset-1 else -1, x)) into scratch
+// Why: a third of the memory traffic.
+static const Body *compute_again(Flatten *fl, const Stm *stm) {
+  const Soac *soac = &stm->exp->u.soac;
+  Builder b = builder_new(fl->c, stm->loc);
+  Soac scan = *soac;
+  scan.fn = flag_of(fl, soac->fn);
+  scan.ops = sum_operator(fl);
+  scan.op_count = 1;
+  Atom offsets = core_let(&b, "offsets", exp_soac(EXP_SCANOMAP, scan));
+  Atom *arrays = new_array(Atom, soac->array_count + 1);
+  arrays[0] = offsets;
+  for (int i = 0; i < soac->array_count; i++)
+    arrays[i + 1] = soac->arrays[i];
+  Exp scatter = { 0 };
+  scatter.u.scatter.fn = computed_again(fl, soac->fn);
+  scatter.u.scatter.arrays = arrays;
+  scatter.u.scatter.array_count = soac->array_count + 1;
+  return scatter_kept(&b, stm, last_or_zero(fl, &b, soac->width, offsets), &scatter);
+}
+
+const Body *flatten_filter(Flatten *fl, const Stm *stm) {
+  const Soac *soac = &stm->exp->u.soac;
+  if (soac->fn.body->result_count == 1) return only_count(fl, stm);
+  return is_done_twice(soac) ? compute_again(fl, stm) : keep_computed(fl, stm);
 }
