@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Random stencils: indices that are clamped, wrapped, padded and checked, on sizes around those of blocks.
+
+usage: borders.py FLC [--count N] [--seed S]
+
+Each program is run by `flc test`, so in every version, on the device as in the interpreter.
+"""
+import argparse
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+
+def offset(r):
+    return r.choice(["", " + 1", " - 1", f" + {r.randint(2, 20)}", f" - {r.randint(2, 20)}"])
+
+
+def index(r, i, n):
+    """An index into n elements that is never out of bounds."""
+    at = r.choice([f"({i}{offset(r)})", f"(2 * {i}{offset(r)})", f"({n} - 1 - {i})", f"({i} / 2{offset(r)})",
+                   f"({i} * {i})"] + 4 * [f"({i}{offset(r)})"])
+    return r.choice([f"i64.max 0 (i64.min ({n} - 1) {at})", f"i64.min ({n} - 1) (i64.max 0 {at})",
+                     f"({at} % {n})", f"(({at} + {n}) % {n})"])
+
+
+def condition(r, i, n):
+    limit = r.choice([n, f"({n} - 1)", f"({n} / 2)", "k", str(r.randint(0, 40))])
+    return f"{i}{offset(r)} {r.choice(['<', '<=', '>', '>=', '==', '!='])} {limit}"
+
+
+def value(r, axes, depth):
+    if depth == 0 or r.random() < 0.2:
+        return "xs[" + ", ".join(index(r, i, n) for i, n in axes) + "]"
+    kind = r.randint(0, 5)
+    i, n = r.choice(axes)
+    if kind == 0:
+        joined = r.choice(["&&", "||"]).join(f" {condition(r, *r.choice(axes))} " for _ in range(r.randint(1, 3)))
+        return f"(if{joined}then {value(r, axes, depth - 1)} else {value(r, axes, depth - 1)})"
+    if kind == 1 and len(axes) == 1:
+        return (f"(let at = {i}{offset(r)} in if at >= 0 && at < {n} then xs[at] else {value(r, axes, depth - 1)})")
+    if kind == 2 and depth > 1:
+        return f"(i32.sum (map (\\d -> {value(r, axes[:-1] + [(f'({i} + d)', n)], 0)}) (iota {r.randint(1, 4)})))"
+    return f"({value(r, axes, depth - 1)} {r.choice(['+', '-', '*'])} {value(r, axes, depth - 1)})"
+
+
+def program(r):
+    lines, entries = [], []
+    for number in range(4):
+        plane = r.random() < 0.3
+        name = f"entry_{number}"
+        lines += [f"-- entry: {name}"]
+        for _ in range(4):
+            n = r.choice([1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 128, 200])
+            k = r.choice([-3, 0, 1, 5, 40, 9223372036854775807, -9223372036854775808])
+            shape = f"[{r.choice([1, 3, 4, 5, 9])}][{n}]" if plane else f"[{n}]"
+            lines += [f"-- random input {{ {k}i64 {shape}i32 }}"]
+        axes = [("i", "n"), ("j", "m")] if plane else [("i", "n")]
+        body = value(r, axes, 3)
+        entries += [f"entry {name} [n] [m] (k: i64) (xs: [n][m]i32) : [n][m]i32 = tabulate_2d n m (\\i j -> {body} + i32.i64 (k % 7))"
+                    if plane else
+                    f"entry {name} [n] (k: i64) (xs: [n]i32) : [n]i32 = tabulate n (\\i -> {body} + i32.i64 (k % 7))"]
+    return "-- Made by borders.py.\n-- ==\n" + "\n".join(lines) + "\n\n" + "\n".join(entries) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("flc")
+    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    failures = 0
+    for seed in range(options.seed, options.seed + options.count):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "stencils.fl")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(program(random.Random(seed)))
+            run = subprocess.run([options.flc, "test", "--timeout", "900", path], capture_output=True, text=True,
+                                 env={**os.environ, "FLC_CHECK_IR": "1"}, check=False)
+            if run.returncode:
+                failures += 1
+                print(f"seed {seed}:\n{run.stdout}{run.stderr}", flush=True)
+    print(f"{options.count} programs, {failures} failures")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
