@@ -41,7 +41,9 @@ def value(r, axes, depth):
     if kind == 1 and len(axes) == 1:
         return (f"(let at = {i}{offset(r)} in if at >= 0 && at < {n} then xs[at] else {value(r, axes, depth - 1)})")
     if kind == 2 and depth > 1:
-        return f"(i32.sum (map (\\d -> {value(r, axes[:-1] + [(f'({i} + d)', n)], 0)}) (iota {r.randint(1, 4)})))"
+        last, width = axes[-1]
+        inner = value(r, axes[:-1] + [(f"({last} + d)", width)], 0)
+        return f"(i32.sum (map (\\d -> {inner}) (iota {r.randint(1, 4)})))"
     return f"({value(r, axes, depth - 1)} {r.choice(['+', '-', '*'])} {value(r, axes, depth - 1)})"
 
 
