@@ -278,7 +278,7 @@ static const Body *power(Compiler *c, float exponent) {
   return simplified(&f, &r, 1);
 }
 
-// As far as that is exact enough; a product of many factors is not.
+// As far as that is exact enough: of more than four factors in f64.
 static void computes_small_constant_powers_by_products(Compiler *c) {
   Frame f = frame_new(c);
   CHECK(becomes(&f, exp_op2(OP_POW, f.f, f32_of(1)), f.f));
@@ -290,8 +290,9 @@ static void computes_small_constant_powers_by_products(Compiler *c) {
   }
   CHECK(count_of(power(c, -1), OP_DIV) == 1 && power(c, -1)->stm_count == 1);
   CHECK(count_of(power(c, -2), OP_DIV) == 1 && count_of(power(c, -2), OP_MUL) == 1);
-  CHECK(count_of(power(c, 5), OP_POW) == 1);
-  CHECK(count_of(power(c, -3), OP_POW) == 1);
+  CHECK(count_of(power(c, 5), OP_MUL) == 3 && count_of(power(c, 5), OP_POW) == 0);
+  CHECK(count_of(power(c, -3), OP_MUL) == 2 && count_of(power(c, -3), OP_DIV) == 1);
+  CHECK(count_of(power(c, 65), OP_POW) == 1);
   CHECK(count_of(power(c, 1.5f), OP_POW) == 1);
 }
 
