@@ -212,19 +212,38 @@ static const char *section_name(MathUse use) {
   return text_format("%s_%s", op_name(use.op), prim_type_name(use.type));
 }
 
-static void note_use(MathUses *uses, MathUse use) {
+static bool is_noted(const MathUses *uses, MathUse use) {
   vec_each (const MathUse *, known, uses)
     if (known->op == use.op && known->type == use.type && known->width == use.width)
-      return;
-  vec_push(uses, use);
+      return true;
+  return false;
+}
+
+// Asked for each use: without taking the texts apart.
+static bool opens_section(const char *text, const char *name) {
+  const char *opening = text_format("section %s", name);
+  size_t length = strlen(opening);
+  for (const char *at = text; (at = strstr(at, opening)); at += length)
+    if (at[length] == ':' || at[length] == '\n') return true;
+  return false;
+}
+
+static bool has_section(const char *name) {
+  for (int i = 0; i < runtime_file_count; i++)
+    if (after(runtime_files[i].path, folder) &&
+        opens_section(runtime_files[i].text, name))
+      return true;
+  return false;
 }
 
 const char *emit_math_use(MathUses *uses, MathUse use) {
   if (!prim_is_float(use.type) || op_cost(use.op, use.type) != COST_LIBRARY) return NULL;
-  Sections sections = all_sections();
-  if (!find_section(&sections, section_name(use))) return NULL;
-  note_use(uses, use);
-  return function_name(section_name(use), use.width);
+  const char *name = section_name(use);
+  if (!is_noted(uses, use)) {
+    if (!has_section(name)) return NULL;
+    vec_push(uses, use);
+  }
+  return function_name(name, use.width);
 }
 
 // Sums of products may be contracted here: the functions are made for it, and where one depends on
