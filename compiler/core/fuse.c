@@ -5,6 +5,7 @@
 // redomap n f xs op y; redomap n g xs op' z    =>  redomap n (\x -> {f x, g x}) xs op y op' z
 // map n f xs; map n g xs                       =>  map n (\x -> {f x, g x}) xs
 // map n f (replicate n a)                      =>  map n (\ -> f a)
+// redomap k f (filter n p xs) op z             =>  redomap n .. xs op z        (fuse_filter.c)
 // rotate k xs                                  =>  map n (\i -> xs[(i + k) % n]) (iota n)  at first
 //
 // Needs: Core; binders unique.  Keeps: both; leaves unused inputs and copies to simplify.
@@ -238,7 +239,7 @@ static const Body *fuse_body(Compiler *c, const Body *body) {
   if (has_two_soacs(body)) {
     Graph *g = graph_new(c, body);
     fuse_statements(g);
-    body = graph_body(g, body);
+    body = fuse_filters(c, graph_body(g, body));
   }
   CoreMapper inner = { .body = fuse_inner, .state = c };
   Stm *stms = new_array(Stm, body->stm_count);

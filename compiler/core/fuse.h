@@ -74,3 +74,6 @@ const Body *form_body(const Form *form);  // the lambda's
 
 // Binders of the form, reduced ones first.
 VarVec form_binders(const Form *form);
+
+// Sums of what a filter keeps, without keeping it (fuse_filter.c).
+const Body *fuse_filters(Compiler *c, const Body *body);
