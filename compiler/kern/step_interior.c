@@ -181,7 +181,7 @@ static bool can_assume(const Interior *x, const Assumption *w) {
   for (int i = 0; i < w->count; i++) {
     if (term_is_bool(w->at[i], true)) continue;
     if (w->at[i]->kind == TERM_CONST) return false;
-    if (!x->checking && !seems_to_hold(x, w->at[i])) return false;
+    if (!seems_to_hold(x, w->at[i])) return false;
   }
   return x->condition_count + w->count <= MOST_CONDITIONS;
 }
