@@ -206,9 +206,9 @@ static const Term *widen_grid(Recipe *r) {
     if (!stm || stm->kind != KERN_AXIS || stm->u.axis->bind != BIND_SEQ ||
         stm->u.axis->role != AXIS_MAP)
       return condition;
-    if (has_check(body)) condition = at_least(condition, stm->u.axis->width, 1);
     recipe_bind(&next, stm->u.axis->name, BIND_GRID);
     if (next.failed) return condition;
+    if (has_check(body)) condition = at_least(condition, stm->u.axis->width, 1);
     *r = next;
   }
 }

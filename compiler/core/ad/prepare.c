@@ -1,4 +1,4 @@
-// f (x) = g (g (x))  =>  the statements of g, twice        simplified, invariants outside
+// f (x) = g (g (x))  =>  the statements of g, twice; then simplify and hoist have their turn
 //
 // What a function to be differentiated looks like at first: each copy that goes now is one that
 // derivatives do not double, and sizes must stand outside of the bodies whose adjoints have them.
