@@ -144,11 +144,18 @@ static void group_branch(Group *g, const Stm *stm, const Body *branch,
   g->dirty = true;
 }
 
+// A scalar that is assigned where the group is active.  Code without a predicate (`is_view`) reads it
+// in any case, and a compiler of OpenCL may conclude from such a read that the group is active: hence
+// a value.
+static void bind_predicated(Group *g, const Var *binder) {
+  code_bind_scalar(&g->k, binder, imp_const(prim_zero(binder->type.elem)));
+}
+
 static void group_if(Group *g, const Stm *stm) {
   const Exp *exp = stm->exp;
   for (int i = 0; i < stm->binder_count; i++) {
     if (stm->binders[i]->type.rank == 0)
-      code_bind_scalar(&g->k, stm->binders[i], NULL);
+      bind_predicated(g, stm->binders[i]);
     else
       code_bind(&g->k, stm->binders[i], group_alloc_for(g, stm->binders[i]));
   }
@@ -307,7 +314,7 @@ static void run_if_active(Group *g, const Stm *stm) {
     const Var *binder = stm->binders[i];
     results[i] = atom_var(binder);
     if (binder->type.rank == 0) {
-      code_bind_scalar(&g->k, binder, NULL);
+      bind_predicated(g, binder);
       continue;
     }
     Arr place = code_alloc(&g->k, binder->name, binder->type);

@@ -57,7 +57,7 @@ def program(r):
             n = r.choice([1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 128, 200])
             k = r.choice([-3, 0, 1, 5, 40, 9223372036854775807, -9223372036854775808])
             shape = f"[{r.choice([1, 3, 4, 5, 9])}][{n}]" if plane else f"[{n}]"
-            lines += [f"-- random input {{ {k}i64 {shape}i32 }}"]
+            lines += [f"-- random input {{ {k}i64 {shape}i32 }} auto output"]
         axes = [("i", "n"), ("j", "m")] if plane else [("i", "n")]
         body = value(r, axes, 3)
         entries += [f"entry {name} [n] [m] (k: i64) (xs: [n][m]i32) : [n][m]i32 = tabulate_2d n m (\\i j -> {body} + i32.i64 (k % 7))"
