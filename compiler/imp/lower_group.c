@@ -144,9 +144,9 @@ static void group_branch(Group *g, const Stm *stm, const Body *branch,
   g->dirty = true;
 }
 
-// A scalar that is assigned where the group is active.  Code without a predicate (`is_view`) reads it
-// in any case, and a compiler of OpenCL may conclude from such a read that the group is active: hence
-// a value.
+// A scalar that is assigned where the group is active.  Code without a predicate (`is_view`)
+// reads it in any case, and a compiler of OpenCL may conclude from such a read that the group is
+// active: hence a value.
 static void bind_predicated(Group *g, const Var *binder) {
   code_bind_scalar(&g->k, binder, imp_const(prim_zero(binder->type.elem)));
 }
