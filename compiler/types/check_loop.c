@@ -3,7 +3,8 @@
 // A size of the loop's parameter is a variable while the body is checked.  Afterwards it is the
 // size of the initial value if the body keeps it, and otherwise a size that varies: a name in the
 // body, and an unknown size in the result.  Which sizes the body keeps is decided for all of them
-// together, since the body may exchange arrays: as many as possible are.
+// together, since the body may exchange arrays: as many as possible are.  Where that depends on
+// whether a loop around this one keeps its sizes, it is known after that one (size_join.c).
 #include "types/check.h"
 
 // --- The type of the parameter ---
@@ -12,6 +13,7 @@
 typedef struct LoopSizeVar {
   SizeVar *var;
   const Size *initial;  // of the initial value
+  const Size *kept;     // what it is if it does not vary
   bool varies;
 } LoopSizeVar;
 
@@ -22,6 +24,7 @@ typedef struct Place {
 
 typedef struct LoopSizes {
   Check *k;
+  AstExp *exp;
   Loc loc;
   Vec(LoopSizeVar) sizes;
   Vec(Place) places;
@@ -96,6 +99,16 @@ static const SizeVar *joined(const Size *size) {
   return size->kind == SIZE_VAR && size->u.var->node ? size->u.var : NULL;
 }
 
+static bool in_loop(const Size *size) {
+  size = size_resolve(size);
+  return size->kind == SIZE_VAR && size->u.var->loop;
+}
+
+// Whether they are equal if the loops around this one keep their sizes.
+static bool same_in_outer(const Size *a, const Size *b) {
+  return (in_loop(a) || in_loop(b)) && size_equal(size_initial(a), size_initial(b));
+}
+
 static bool keeps(LoopSizes *l, const Place *place) {
   const Size *body = body_size(l, place), *initial = size_resolve(place->initial);
   const SizeVar *branches = joined(body);
@@ -108,7 +121,8 @@ static bool keeps(LoopSizes *l, const Place *place) {
   const LoopSizeVar *other = find_open(l, body);
   if (other) return !other->varies;
   if (is_open_size(body) && !size_resolve(body)->u.var->loop) return true;
-  return size_level(body) <= l->k->level && size_equal(body, initial);
+  return size_level(body) <= l->k->level &&
+         (size_equal(body, initial) || same_in_outer(body, initial));
 }
 
 // Starts from the assumption that all sizes are kept, and takes back what is refuted, until
@@ -124,12 +138,37 @@ static void find_varying(LoopSizes *l) {
   }
 }
 
+// `kept`, joined with those sizes of the body of which a loop around this one tells whether they
+// are equal to it.
+static const Size *join_body(LoopSizes *l, const Size *kept, const Place *place) {
+  const Size *body = body_size(l, place);
+  const SizeVar *branches = joined(body);
+  if (branches) {
+    Place a = *place, b = *place;
+    a.body = branches->branches[0];
+    b.body = branches->branches[1];
+    return join_body(l, join_body(l, kept, &a), &b);
+  }
+  if (find_open(l, body) || size_equal(body, place->initial)) return kept;
+  if (!same_in_outer(body, place->initial)) return kept;
+  return size_join(l->k, l->exp, size_resolve(kept), size_resolve(body));
+}
+
+static const Size *kept_size(LoopSizes *l, const LoopSizeVar *size) {
+  const Size *kept = size->initial;
+  vec_each (const Place *, place, &l->places)
+    if (find_open(l, place->param) == size) kept = join_body(l, kept, place);
+  return kept;
+}
+
 static void settle(LoopSizes *l) {
   Check *k = l->k;
+  vec_each (LoopSizeVar *, size, &l->sizes)
+    if (!size->varies) size->kept = kept_size(l, size);
   vec_each (LoopSizeVar *, size, &l->sizes) {
     if (size->var->solution || size->var->level <= k->level) continue;
     if (!size->varies) {
-      size->var->solution = size->initial;
+      size->var->solution = size->kept;
       continue;
     }
     Binding *b =
@@ -140,10 +179,11 @@ static void settle(LoopSizes *l) {
 }
 
 // Sizes that do not vary are those of the initial value and of the body's result; places that
-// share one that does vary agree in both.
+// share one that does vary agree in both.  What is not decided is that of neither.
 static bool places_agree(LoopSizes *l) {
   Check *k = l->k;
   vec_each (const Place *, place, &l->places) {
+    if (joined(place->param)) continue;
     if (size_level(place->param) <= k->level) {
       if (!unify_sizes(k, place->param, place->initial) ||
           !unify_sizes(k, place->param, place->body))
@@ -246,7 +286,7 @@ const Type *infer_loop(Check *k, AstExp *exp) {
   check_form(k, exp);
   int mark = scope_mark(k);
   k->level++;
-  LoopSizes l = { .k = k, .loc = exp->u.loop.init->loc };
+  LoopSizes l = { .k = k, .exp = exp, .loc = exp->u.loop.init->loc };
   const Type *param = check_loop_param(&l, exp);
   k->level++;
   check_body(k, exp);

@@ -66,9 +66,13 @@ static bool find_out(Check *k, SizeVar *var) {
   return true;
 }
 
+// One may wait for another that comes later.
 void size_join_settle(Check *k) {
-  int open = 0;
-  for (int i = 0; i < k->joined.count; i++)
-    if (!find_out(k, k->joined.at[i])) k->joined.at[open++] = k->joined.at[i];
-  k->joined.count = open;
+  for (bool changed = true; changed;) {
+    int open = 0;
+    for (int i = 0; i < k->joined.count; i++)
+      if (!find_out(k, k->joined.at[i])) k->joined.at[open++] = k->joined.at[i];
+    changed = open < k->joined.count;
+    k->joined.count = open;
+  }
 }
