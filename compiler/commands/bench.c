@@ -12,7 +12,6 @@
 #include "commands/version_options.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,19 +19,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char help[] =
-    "usage: flc bench [OPTIONS] FILE... [-- OPTIONS OF THE PROGRAM]\n"
-    "\n"
-    "Measures the entry points of programs on the data of their test blocks (cases "
-    "tagged nobench\n"
-    "are left out).  A tuning file beside a program (FILE.tuning) is used.\n"
-    "  -e, --entry ENTRY   only this entry point\n"
-    "  -r, --runs N        at least N runs (default 10)\n"
-    "  --json OUT          write the times, in microseconds, to a file\n" FLATTEN_HELP
-    "  --compare OLD       show how much faster it is than what such a file says\n"
-    "A line holds the median time, the times between which nine tenths lie, the number "
-    "of\n"
-    "runs, and GB/s if the entry point says by #[bytes(..)] what a run moves.\n";
+// clang-format off
+static const Option option_rows[] = {
+  { 'e', 'e', "entry", "ENTRY", "only this entry point", NULL },
+  { 'r', 'r', "runs", "N", "at least N runs; default 10", NULL },
+  { 'j', 0, "json", "OUT",
+    "write the times, in microseconds, and the peak of device memory to a file, as "
+    "Futhark's does", NULL },
+  { 'c', 0, "compare", "OLD", "show how much faster it is than what such a file says", NULL },
+  FLATTEN_OPTIONS,
+  OPTIONS_END
+};
+// clang-format on
 
 typedef struct Bench {
   Compiler *c;
@@ -362,27 +360,15 @@ static const char *read_old(Bench *b, const char *path) {
   return bench_read_json(text, &b->old) ? NULL : "it is no JSON";
 }
 
-int command_bench(Compiler *c, int argc, char **argv) {
-  static const struct option options[] = {
-    { "entry", required_argument, NULL, 'e' },
-    { "runs", required_argument, NULL, 'r' },
-    { "json", required_argument, NULL, 'j' },
-    { "compare", required_argument, NULL, 'c' },
-    { "flatten", required_argument, NULL, 'f' },
-    { "max-versions", required_argument, NULL, 'm' },
-    { "help", no_argument, NULL, 'h' },
-    { NULL, 0, NULL, 0 },
-  };
+static int command_bench(Compiler *c, int argc, char **argv) {
   Bench b = { .c = c, .runs = 10, .flatten = default_flatten_options() };
   int own = 1;  // arguments before "--"
   while (own < argc && strcmp(argv[own], "--") != 0)
     own++;
   b.program_options = argv + own + 1;
   b.program_option_count = own < argc ? argc - own - 1 : 0;
-  opterr = 0;
-  for (int o; (o = getopt_long(own, argv, ":e:r:", options, NULL)) != -1;) {
-    if (o == 'h') return fputs(help, stdout) == EOF;
-    if (o == '?' || o == ':') return command_option_error(c, o, argv);
+  OptionReader r = options_begin(c, &bench_command, own, argv);
+  for (int o; (o = options_next(&r));) {
     if (o == 'e') b.entry = optarg;
     if (o == 'r') b.runs = atoi(optarg);
     if (o == 'j') b.json = optarg;
@@ -392,6 +378,7 @@ int command_bench(Compiler *c, int argc, char **argv) {
     if (problem)
       return command_usage_error(c, "flc bench: cannot read %s: %s", optarg, problem);
   }
+  if (r.over) return r.status;
   if (b.runs < 1)
     return command_usage_error(c, "flc bench: -r wants a positive number of runs");
   if (optind >= own) return command_usage_error(c, "flc bench: expected file names");
@@ -399,3 +386,18 @@ int command_bench(Compiler *c, int argc, char **argv) {
   b.path_count = own - optind;
   return bench(&b);
 }
+
+const Command bench_command = {
+  .name = "bench",
+  .summary = "measures programs on the data of their test blocks",
+  .usage = "[OPTIONS] FILE... [-- OPTIONS OF THE PROGRAM]",
+  .about =
+      "Measures the entry points of programs on the data of their test blocks (cases "
+      "tagged `nobench` are left out).  A tuning file beside a program "
+      "(`FILE.tuning`) is used.  A line holds the median time, the times between "
+      "which nine tenths lie, the number of runs, and GB/s if the entry point says by "
+      "`#[bytes(..)]` what a run moves.",
+  .options = option_rows,
+  .operands = OPERANDS_PROGRAMS,
+  .run = command_bench,
+};

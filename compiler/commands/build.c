@@ -2,24 +2,23 @@
 #include "base/file.h"
 #include "commands/version_options.h"
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
-static const char help[] =
-    "usage: flc build FILE [-o OUT] [--prefix PREFIX] [--emit-c] [--server]\n"
-    "           [--explain-copies] [--flatten MODE] [--max-versions N]\n"
-    "\n"
-    "Compiles a program to an executable, which reads the arguments of an entry point "
-    "from standard\n"
-    "input and writes its result (OUT --help says more).\n"
-    "  -o, --output OUT   the executable (default: FILE without .fl or .fut)\n"
-    "  --prefix PREFIX    of exported names (default: fl)\n"
-    "  --emit-c           write C text instead of compiling it (default: FILE with .c)\n"
-    "  --server           an executable that serves commands without being asked to (OUT "
-    "--server)\n"
-    "  --explain-copies   say which updates copy an array instead of overwriting it, and "
-    "why\n" FLATTEN_HELP "The C compiler is $CC (default: cc).\n";
+// clang-format off
+static const Option option_rows[] = {
+  { 'o', 'o', "output", "OUT", "the executable; default `FILE` without `.fl` or `.fut`", NULL },
+  { 'p', 0, "prefix", "PREFIX", "prefix of exported names; default `fl`", NULL },
+  { 'c', 0, "emit-c", NULL,
+    "write the C text instead of compiling it; default `FILE` with `.c`", NULL },
+  { 'x', 0, "explain-copies", NULL,
+    "say which updates copy an array instead of overwriting it, and why", NULL },
+  { 's', 0, "server", NULL,
+    "an executable that serves commands without being asked to (by its own `--server`)", NULL },
+  FLATTEN_OPTIONS,
+  OPTIONS_END
+};
+// clang-format on
 
 typedef struct BuildOptions {
   const char *output, *prefix;
@@ -61,23 +60,10 @@ static int build(Compiler *c, const char *path, BuildOptions options) {
   return diag_ok(c) ? 0 : 1;
 }
 
-int command_build(Compiler *c, int argc, char **argv) {
-  static const struct option options[] = {
-    { "output", required_argument, NULL, 'o' },
-    { "prefix", required_argument, NULL, 'p' },
-    { "emit-c", no_argument, NULL, 'c' },
-    { "help", no_argument, NULL, 'h' },
-    { "server", no_argument, NULL, 's' },
-    { "explain-copies", no_argument, NULL, 'x' },
-    { "flatten", required_argument, NULL, 'f' },
-    { "max-versions", required_argument, NULL, 'm' },
-    { NULL, 0, NULL, 0 },
-  };
+static int command_build(Compiler *c, int argc, char **argv) {
   BuildOptions given = { .flatten = default_flatten_options() };
-  opterr = 0;
-  for (int o; (o = getopt_long(argc, argv, ":o:", options, NULL)) != -1;) {
-    if (o == 'h') return fputs(help, stdout) == EOF;
-    if (o == '?' || o == ':') return command_option_error(c, o, argv);
+  OptionReader r = options_begin(c, &build_command, argc, argv);
+  for (int o; (o = options_next(&r));) {
     if (o == 'o') given.output = optarg;
     if (o == 'p') given.prefix = optarg;
     if (o == 'c') given.emit_c = true;
@@ -86,6 +72,7 @@ int command_build(Compiler *c, int argc, char **argv) {
     const char *message = set_flatten_option(&given.flatten, o);
     if (message) return command_usage_error(c, "flc build: %s", message);
   }
+  if (r.over) return r.status;
   if (given.prefix && !compile_is_prefix(given.prefix))
     return command_usage_error(c, "flc build: the prefix %s is no C identifier",
                                given.prefix);
@@ -93,3 +80,18 @@ int command_build(Compiler *c, int argc, char **argv) {
     return command_usage_error(c, "flc build: expected one file name");
   return build(c, argv[optind], given);
 }
+
+const Command build_command = {
+  .name = "build",
+  .summary = "compiles a program to an executable",
+  .usage = "FILE [OPTIONS]",
+  .about =
+      "Compiles a program to an executable, which reads the arguments of an entry point "
+      "from standard input and writes its result; with `--help` it lists its options.  "
+      "The C compiler is `$CC`, default `cc`; it needs OpenCL's headers and loader.\n\n"
+      "The values of a tuning file beside the source (`FILE.tuning`, made by `flc "
+      "tune`) become the defaults of what is built.",
+  .options = option_rows,
+  .operands = OPERANDS_PROGRAMS,
+  .run = command_build,
+};

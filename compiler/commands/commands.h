@@ -1,21 +1,22 @@
-// One function per sub-command, each in a file of its name; the result is flc's exit status: 0, 1
-// after a user's mistake, 2 where a comparison finds a difference.
+// One command per file of its name; what runs it returns flc's exit status: 0, 1 after a user's
+// mistake, 2 where a comparison finds a difference.
 #pragma once
+#include "commands/options.h"
 #include "core/interp/interp.h"
 #include "emit/emit.h"
 #include "pipeline.h"
 
-int command_check(Compiler *c, int argc, char **argv);
-int command_eval(Compiler *c, int argc, char **argv);
-int command_dump(Compiler *c, int argc, char **argv);
-int command_test(Compiler *c, int argc, char **argv);
-int command_build(Compiler *c, int argc, char **argv);
-int command_lib(Compiler *c, int argc, char **argv);
-int command_bench(Compiler *c, int argc, char **argv);
-int command_run(Compiler *c, int argc, char **argv);
-int command_tune(Compiler *c, int argc, char **argv);
-int command_tree(Compiler *c, int argc, char **argv);
-int command_data(Compiler *c, int argc, char **argv);
+extern const Command check_command;
+extern const Command build_command;
+extern const Command run_command;
+extern const Command lib_command;
+extern const Command eval_command;
+extern const Command test_command;
+extern const Command bench_command;
+extern const Command data_command;
+extern const Command tune_command;
+extern const Command tree_command;
+extern const Command dump_command;
 
 // ---- shared by the commands (common.c)
 
@@ -48,14 +49,12 @@ int command_option_error(Compiler *c, int found, char **argv);
 
 // ---- generated programs (compile.c)
 
-#define FLC_VERSION "0.1"
-
 typedef struct CompileOptions {
   const char *prefix;  // of exported names
   const char *base;    // libraries: the path without ".c"
   bool library;
-  bool untuned;         // leave the tuning file beside the source aside
-  bool explain_copies;  // say on standard error which updates copy
+  bool untuned;            // leave the tuning file beside the source aside
+  bool explain_copies;     // say on standard error which updates copy
   FlattenOptions flatten;  // max_versions 0: as the program has it
 } CompileOptions;
 
@@ -64,7 +63,8 @@ typedef enum CompileLevel { COMPILE_QUICK, COMPILE_OPTIMISED } CompileLevel;
 // The program of a file as C text; false after errors (already reported).
 bool compile_to_c(Compiler *c, const char *path, CompileOptions options, EmitResult *out);
 // The same for a program that was read.
-bool compile_program_to_c(Compiler *c, Program *program, CompileOptions options, EmitResult *out);
+bool compile_program_to_c(Compiler *c, Program *program, CompileOptions options,
+                          EmitResult *out);
 // Compiles C text with $CC (default: cc) to an executable; all of it or nothing.  False after
 // errors.
 bool compile_executable(Compiler *c, const Text *text, const char *output);

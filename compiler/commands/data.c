@@ -3,31 +3,28 @@
 #include "commands/commands.h"
 #include "core/value/generate.h"
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] =
-    "usage: flc data [-g TYPE|VALUE]... [OPTIONS]\n"
-    "       flc data [OPTIONS] < VALUES\n"
-    "       flc data --compare GOT EXPECTED [--tolerance X]\n"
-    "\n"
-    "Writes values: random ones of the given types (-g '[100][3]f32' -g 10i64), or, "
-    "without -g, those\n"
-    "on standard input (text, binary or gzipped).  --compare exits with 2 on a "
-    "difference.\n"
-    "  -g, --generate TYPE|VALUE  a value to write; may be repeated\n"
-    "  -s, --seed SEED            seed of the first -g (default 1); each further one has "
-    "the next\n"
-    "      --T-bounds=A:B         range of random numbers of type T, as in "
-    "--f32-bounds=-1:1\n"
-    "  -b, --binary               write binary values (default: text)\n"
-    "      --text                 write text\n"
-    "  -t, --type                 write only the types\n"
-    "      --compare              compare two files\n"
-    "      --tolerance X          floats may differ by X * max |expected|\n"
-    "                             (default: by max(0.002, 0.002 * max |expected|))\n";
+// clang-format off
+static const Option option_rows[] = {
+  { 'g', 'g', "generate", "TYPE",
+    "a random value of this type, or a literal value; may be repeated", NULL },
+  { 's', 's', "seed", "SEED",
+    "seed of the first `-g`, default 1; each further one has the next", NULL },
+  { 0, 0, "T-bounds=A:B", NULL,
+    "range of random numbers of type T, as in `--f32-bounds=-1:1`", NULL },
+  { 'b', 'b', "binary", NULL, "write binary values (Futhark's format, version 2)", NULL },
+  { 'x', 0, "text", NULL, "write text, which is the default", NULL },
+  { 't', 't', "type", NULL, "write only the types", NULL },
+  { 'c', 0, "compare", NULL, "compare two files; 2 is the exit status of a difference", NULL },
+  { 'T', 0, "tolerance", "X",
+    "floats may differ by `X` times the greatest absolute value expected; "
+    "default by max(0.002, 0.002 times that value)", NULL },
+  OPTIONS_END
+};
+// clang-format on
 
 typedef enum DataForm { FORM_TEXT, FORM_BINARY, FORM_TYPE } DataForm;
 
@@ -222,27 +219,27 @@ static int run_data(Compiler *c, const DataOptions *o, int count, char **rest) {
   return o->generate.count ? generate(c, o) : convert(c, o);
 }
 
-int command_data(Compiler *c, int argc, char **argv) {
-  static const struct option options[] = {
-    { "generate", required_argument, NULL, 'g' },
-    { "seed", required_argument, NULL, 's' },
-    { "binary", no_argument, NULL, 'b' },
-    { "text", no_argument, NULL, 'x' },
-    { "type", no_argument, NULL, 't' },
-    { "compare", no_argument, NULL, 'c' },
-    { "tolerance", required_argument, NULL, 'T' },
-    { "help", no_argument, NULL, 'h' },
-    { NULL, 0, NULL, 0 },
-  };
+static int command_data(Compiler *c, int argc, char **argv) {
   DataOptions o = { .seed = 1 };
   const char *message = take_bounds(&argc, argv, &o.bounds);
-  opterr = 0;
-  for (int k;
-       !message && (k = getopt_long(argc, argv, ":g:s:bt", options, NULL)) != -1;) {
-    if (k == 'h') return fputs(help, stdout) == EOF;
-    if (k == '?' || k == ':') return command_option_error(c, k, argv);
+  OptionReader r = options_begin(c, &data_command, argc, argv);
+  for (int k; !message && (k = options_next(&r));)
     message = set_data_option(&o, k);
-  }
+  if (r.over) return r.status;
   if (message) return command_usage_error(c, "flc data: %s", message);
   return run_data(c, &o, argc - optind, argv + optind);
 }
+
+const Command data_command = {
+  .name = "data",
+  .summary = "generates, converts and compares values",
+  .usage = "-g TYPE... [OPTIONS]\n"
+           "[OPTIONS] < VALUES\n"
+           "--compare GOT EXPECTED [--tolerance X]",
+  .about =
+      "Writes values: random ones of the given types (`-g '[100][3]f32' -g 10i64`), or "
+      "those on standard input (text, binary or gzipped) in another form.",
+  .options = option_rows,
+  .operands = OPERANDS_FILES,
+  .run = command_data,
+};

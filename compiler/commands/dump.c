@@ -1,26 +1,25 @@
 // flc dump FILE: the program as it stands after a pass, and what flattening did to it.
 #include "commands/version_options.h"
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] =
-    "usage: flc dump FILE [OPTIONS]\n"
-    "\n"
-    "Prints the program as it stands after a pass.\n"
-    "      --after PASS      the pass (default: the last one before the lowering to "
-    "kernels)\n"
-    "      --code CODE       after imp: the code for cpu (default) or gpu\n"
-    "      --recipes         how each parallel operation becomes kernels, with the "
-    "recipes\n"
-    "      --list-passes     the passes in order, with their reasons\n"
-    "      --times           milliseconds per pass, on standard error\n"
-    "      --trace-rules     which flattening rule fired where, on standard error\n"
-    "      --stats           instead of the program: versions, guards, kernels and "
-    "statements\n"
-    "      --flatten MODE    incremental (default), moderate, full or outer\n"
-    "      --max-versions N  versions per entry point, at most (default 256)\n";
+// clang-format off
+static const Option option_rows[] = {
+  { 'a', 0, "after", "PASS", "the pass; default the last one before kernels are made", NULL },
+  { 'c', 0, "code", "CODE", "after `imp`: the code for `cpu` (default) or `gpu`", "cpu gpu" },
+  { 'l', 0, "list-passes", NULL, "the passes in order, with their reasons", NULL },
+  { 'k', 0, "recipes", NULL,
+    "instead of the program: the kernels for CPUs, with the steps that made them "
+    "([kernels.md](kernels.md))", NULL },
+  { 't', 0, "times", NULL, "milliseconds per pass, on standard error", NULL },
+  { 'r', 0, "trace-rules", NULL, "which flattening rule fired where, on standard error", NULL },
+  { 's', 0, "stats", NULL,
+    "instead of the program: versions, guards, kernels and statements", NULL },
+  FLATTEN_OPTIONS,
+  OPTIONS_END
+};
+// clang-format on
 
 typedef struct DumpOptions {
   const char *after;
@@ -96,35 +95,19 @@ static const char *set_dump_option(DumpOptions *o, int option) {
   case 's': o->stats = true; return NULL;
   case 'k': o->recipes = true; return NULL;
   case 'r': o->flatten.trace = text_new(); return NULL;
-  case 'f': return set_flatten_mode(&o->flatten, optarg);
-  case 'm': return set_max_versions(&o->flatten, optarg);
   }
-  return "unknown option";
+  return set_flatten_option(&o->flatten, option);
 }
 
-int command_dump(Compiler *c, int argc, char **argv) {
-  static const struct option options[] = {
-    { "after", required_argument, NULL, 'a' },
-    { "code", required_argument, NULL, 'c' },
-    { "list-passes", no_argument, NULL, 'l' },
-    { "times", no_argument, NULL, 't' },
-    { "trace-rules", no_argument, NULL, 'r' },
-    { "stats", no_argument, NULL, 's' },
-    { "recipes", no_argument, NULL, 'k' },
-    { "flatten", required_argument, NULL, 'f' },
-    { "max-versions", required_argument, NULL, 'm' },
-    { "help", no_argument, NULL, 'h' },
-    { NULL, 0, NULL, 0 },
-  };
-  DumpOptions o = { .flatten = { FLATTEN_INCREMENTAL, 256, NULL } };
-  opterr = 0;
-  for (int k; (k = getopt_long(argc, argv, ":", options, NULL)) != -1;) {
-    if (k == 'h') return fputs(help, stdout) == EOF;
+static int command_dump(Compiler *c, int argc, char **argv) {
+  DumpOptions o = { .flatten = default_flatten_options() };
+  OptionReader r = options_begin(c, &dump_command, argc, argv);
+  for (int k; (k = options_next(&r));) {
     if (k == 'l') return list_passes();
-    if (k == '?' || k == ':') return command_option_error(c, k, argv);
     const char *message = set_dump_option(&o, k);
     if (message) return command_usage_error(c, "flc dump: %s", message);
   }
+  if (r.over) return r.status;
   if (o.after && !pipeline_knows(o.after))
     return command_usage_error(
         c, "flc dump: unknown pass %s (see flc dump --list-passes)", o.after);
@@ -132,3 +115,13 @@ int command_dump(Compiler *c, int argc, char **argv) {
     return command_usage_error(c, "flc dump: expected one file name");
   return dump(c, argv[optind], &o);
 }
+
+const Command dump_command = {
+  .name = "dump",
+  .summary = "prints a program after a pass of the compiler",
+  .usage = "FILE [OPTIONS]",
+  .about = "Prints the program as it stands after a pass.",
+  .options = option_rows,
+  .operands = OPERANDS_PROGRAMS,
+  .run = command_dump,
+};

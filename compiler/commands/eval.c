@@ -1,23 +1,22 @@
 // flc eval FILE: runs an entry point in the interpreter, on values from standard input.
 #include "commands/version_options.h"
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
-static const char help[] =
-    "usage: flc eval FILE [-e ENTRY] [--after PASS] [--path PATH] [-b] < VALUES\n"
-    "\n"
-    "Runs an entry point (default: main, or the only one) in the interpreter.\n"
-    "  -e, --entry ENTRY   the entry point\n"
-    "  --after PASS        interpret the program as it stands after PASS (see flc dump)\n"
-    "  --path PATH         the version to run, after flattening: V2 (see flc tree), or "
-    "outcomes of\n"
-    "                      guards: main.top_0=T,main.intra_1=F; the others by their "
-    "thresholds\n"
-    "  --flatten MODE      incremental (default), moderate, full or outer\n"
-    "  --max-versions N    versions per entry point, at most (default 256)\n"
-    "  -b, --binary        write binary values\n";
+// clang-format off
+static const Option option_rows[] = {
+  { 'e', 'e', "entry", "ENTRY", "the entry point; default `main`, or the only one", NULL },
+  { 'a', 0, "after", "PASS",
+    "interpret the program as it stands after this pass (see [dump](#dump))", NULL },
+  { 'p', 0, "path", "PATH",
+    "after flattening: which version to run, by name (`V2`) or guard by guard "
+    "(`main.top_0=T,main.intra_1=F`; the others by their thresholds)", NULL },
+  { 'b', 'b', "binary", NULL, "write binary values", NULL },
+  FLATTEN_OPTIONS,
+  OPTIONS_END
+};
+// clang-format on
 
 typedef struct EvalOptions {
   const char *entry, *after, *path;
@@ -73,31 +72,18 @@ static int eval(Compiler *c, const char *path, EvalOptions options) {
   return write_results(&result, options.binary) ? 0 : 1;
 }
 
-int command_eval(Compiler *c, int argc, char **argv) {
-  static const struct option options[] = {
-    { "entry", required_argument, NULL, 'e' },
-    { "after", required_argument, NULL, 'a' },
-    { "binary", no_argument, NULL, 'b' },
-    { "help", no_argument, NULL, 'h' },
-    { "path", required_argument, NULL, 'p' },
-    { "flatten", required_argument, NULL, 'f' },
-    { "max-versions", required_argument, NULL, 'm' },
-    { NULL, 0, NULL, 0 },
-  };
-  EvalOptions given = { .flatten = { FLATTEN_INCREMENTAL, 256, NULL } };
-  opterr = 0;
-  for (int o; (o = getopt_long(argc, argv, ":e:b", options, NULL)) != -1;) {
-    if (o == 'h') return fputs(help, stdout) == EOF;
-    if (o == '?' || o == ':') return command_option_error(c, o, argv);
+static int command_eval(Compiler *c, int argc, char **argv) {
+  EvalOptions given = { .flatten = default_flatten_options() };
+  OptionReader r = options_begin(c, &eval_command, argc, argv);
+  for (int o; (o = options_next(&r));) {
     if (o == 'e') given.entry = optarg;
     if (o == 'a') given.after = optarg;
     if (o == 'b') given.binary = true;
     if (o == 'p') given.path = optarg;
-    const char *message = o == 'f'   ? set_flatten_mode(&given.flatten, optarg)
-                          : o == 'm' ? set_max_versions(&given.flatten, optarg)
-                                     : NULL;
+    const char *message = set_flatten_option(&given.flatten, o);
     if (message) return command_usage_error(c, "flc eval: %s", message);
   }
+  if (r.over) return r.status;
   const char *after = given.after;
   if (after && (!pipeline_knows(after) || pipeline_stage_after(after) < STAGE_CORE))
     return command_usage_error(c, "flc eval: %s is no pass after which a program can run",
@@ -106,3 +92,16 @@ int command_eval(Compiler *c, int argc, char **argv) {
     return command_usage_error(c, "flc eval: expected one file name");
   return eval(c, argv[optind], given);
 }
+
+const Command eval_command = {
+  .name = "eval",
+  .summary = "runs an entry point in the interpreter",
+  .usage = "FILE [OPTIONS] < VALUES",
+  .about =
+      "Runs an entry point in the interpreter.  Reads its arguments in order, text or "
+      "binary, gzipped or not, and writes its result, a line for each component of a "
+      "tuple.",
+  .options = option_rows,
+  .operands = OPERANDS_PROGRAMS,
+  .run = command_eval,
+};

@@ -2,19 +2,19 @@
 #include "base/file.h"
 #include "commands/version_options.h"
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
-static const char help[] =
-    "usage: flc lib FILE [-o BASE] [--prefix PREFIX] [--flatten MODE]\n"
-    "           [--max-versions N]\n"
-    "\n"
-    "Compiles a program to BASE.c, BASE.h and BASE.json (the manifest).\n"
-    "  -o, --output BASE   path without an extension (default: FILE without .fl or "
-    ".fut)\n"
-    "  --prefix PREFIX     of exported names (default: fl; `futhark` suits existing "
-    "bindings)\n" FLATTEN_HELP;
+// clang-format off
+static const Option option_rows[] = {
+  { 'o', 'o', "output", "BASE",
+    "path without an extension; default `FILE` without `.fl` or `.fut`", NULL },
+  { 'p', 0, "prefix", "PREFIX",
+    "prefix of exported names; default `fl`; `futhark` suits existing bindings", NULL },
+  FLATTEN_OPTIONS,
+  OPTIONS_END
+};
+// clang-format on
 
 // Can C include a file of this name?
 static bool is_header_name(const char *base) {
@@ -45,25 +45,16 @@ static int make_library(Compiler *c, const char *path, CompileOptions options) {
   return diag_ok(c) ? 0 : 1;
 }
 
-int command_lib(Compiler *c, int argc, char **argv) {
-  static const struct option options[] = {
-    { "output", required_argument, NULL, 'o' },
-    { "prefix", required_argument, NULL, 'p' },
-    { "help", no_argument, NULL, 'h' },
-    { "flatten", required_argument, NULL, 'f' },
-    { "max-versions", required_argument, NULL, 'm' },
-    { NULL, 0, NULL, 0 },
-  };
+static int command_lib(Compiler *c, int argc, char **argv) {
   CompileOptions given = { .flatten = default_flatten_options() };
-  opterr = 0;
-  for (int o; (o = getopt_long(argc, argv, ":o:", options, NULL)) != -1;) {
-    if (o == 'h') return fputs(help, stdout) == EOF;
-    if (o == '?' || o == ':') return command_option_error(c, o, argv);
+  OptionReader r = options_begin(c, &lib_command, argc, argv);
+  for (int o; (o = options_next(&r));) {
     if (o == 'o') given.base = optarg;
     if (o == 'p') given.prefix = optarg;
     const char *message = set_flatten_option(&given.flatten, o);
     if (message) return command_usage_error(c, "flc lib: %s", message);
   }
+  if (r.over) return r.status;
   if (given.prefix && !compile_is_prefix(given.prefix))
     return command_usage_error(c, "flc lib: the prefix %s is no C identifier",
                                given.prefix);
@@ -71,3 +62,14 @@ int command_lib(Compiler *c, int argc, char **argv) {
     return command_usage_error(c, "flc lib: expected one file name");
   return make_library(c, argv[optind], given);
 }
+
+const Command lib_command = {
+  .name = "lib",
+  .summary = "compiles a program to a C library",
+  .usage = "FILE [OPTIONS]",
+  .about = "Compiles a program to `BASE.c`, `BASE.h` and `BASE.json`, the manifest: a "
+           "description of its entry points and types.",
+  .options = option_rows,
+  .operands = OPERANDS_PROGRAMS,
+  .run = command_lib,
+};

@@ -5,14 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char help[] =
-    "usage: flc run [--flatten MODE] [--max-versions N] FILE [OPTIONS OF THE PROGRAM] "
-    "< VALUES\n"
-    "\n"
-    "Compiles a program, keeps the executable in a cache ($XDG_CACHE_HOME/flc or "
-    "~/.cache/flc) and\n"
-    "runs it with the options after FILE: -e ENTRY, -b, -r RUNS, ... (see --help of an "
-    "executable).\n" FLATTEN_HELP;
+// clang-format off
+static const Option option_rows[] = {
+  FLATTEN_OPTIONS,
+  OPTIONS_END
+};
+// clang-format on
 
 typedef struct RunCommand {
   const char *path;
@@ -67,11 +65,11 @@ static const char *take_option(RunCommand *r, int argc, char **argv, int *at) {
   return NULL;
 }
 
-int command_run(Compiler *c, int argc, char **argv) {
+static int command_run(Compiler *c, int argc, char **argv) {
   RunCommand r = { .flatten = default_flatten_options(),
                    .rest = new_array(char *, argc + 1) };
   if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
-    return fputs(help, stdout) == EOF;
+    return options_print_help(&run_command);
   for (int at = 1; at < argc; at++) {
     const char *message = take_option(&r, argc, argv, &at);
     if (message) return command_usage_error(c, "flc run: %s", message);
@@ -85,3 +83,17 @@ int command_run(Compiler *c, int argc, char **argv) {
   r.count--;
   return run_file(c, &r);
 }
+
+const Command run_command = {
+  .name = "run",
+  .summary = "compiles and runs a program",
+  .usage = "[OPTIONS] FILE [OPTIONS OF THE PROGRAM] < VALUES",
+  .about =
+      "Compiles a program, keeps the executable in a cache (`$XDG_CACHE_HOME/flc` or "
+      "`~/.cache/flc`) and runs it with the options after `FILE`: `-e ENTRY`, `-b`, "
+      "`-r RUNS` and so on (`flc run FILE --help` lists them).  A tuning file beside "
+      "the program (`FILE.tuning`) is used.",
+  .options = option_rows,
+  .operands = OPERANDS_PROGRAMS,
+  .run = command_run,
+};

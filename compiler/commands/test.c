@@ -5,7 +5,6 @@
 #include "commands/version_options.h"
 #include <dirent.h>
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,24 +15,22 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char help[] =
-    "usage: flc test [OPTIONS] PATH...\n"
-    "\n"
-    "Runs the test blocks of programs (folders: of every .fl and .fut file in them) in "
-    "the\n"
-    "interpreter, after each stage of the compiler and in every version, and on the "
-    "device.\n"
-    "      --entry NAME     only the cases of this entry point\n"
-    "      --stage STAGE    only after this stage: elaborate, core, flat, device\n"
-    "  -j, --jobs N         programs at the same time (default: one per core)\n"
-    "      --timeout S      seconds for a program (default 60)\n"
-    "      --max-steps N    instructions for one run (default 2000000000)\n"
-    "      --flatten MODE   in the interpreter: incremental (default), moderate, full, "
-    "outer\n"
-    "      --max-versions N versions per entry point, at most (default 256)\n"
-    "      --no-device      do not run on a device\n"
-    "      --all-versions   on the device: every version of every case\n"
-    "  -v, --verbose        say what was skipped, and why\n";
+// clang-format off
+static const Option option_rows[] = {
+  { 'e', 0, "entry", "NAME", "only the cases of this entry point", NULL },
+  { 's', 0, "stage", "STAGE", "only after `elaborate`, `core` or `flat`, or on the `device`",
+    "elaborate core flat device" },
+  { 'j', 'j', "jobs", "N", "programs at the same time; default one per core", NULL },
+  { 't', 0, "timeout", "S", "seconds for a program; default 60", NULL },
+  { 'm', 0, "max-steps", "N",
+    "instructions of the interpreter for one run; default 2000000000", NULL },
+  { 'd', 0, "no-device", NULL, "do not run on a device", NULL },
+  { 'a', 0, "all-versions", NULL, "on the device: every version of every case", NULL },
+  FLATTEN_OPTIONS,
+  { 'v', 'v', "verbose", NULL, "say what was skipped, and why", NULL },
+  OPTIONS_END
+};
+// clang-format on
 
 typedef Vec(const char *) PathVec;
 
@@ -251,8 +248,8 @@ static const char *set_option(TestOptions *o, int option) {
   case 'v': o->verbose = true; return NULL;
   case 'd': o->no_device = true; return NULL;
   case 'a': o->all_versions = true; return NULL;
-  case 'f': return set_flatten_mode(&o->flatten, optarg);
-  case 'x': return set_max_versions(&o->flatten, optarg);
+  case OPTION_FLATTEN:
+  case OPTION_MAX_VERSIONS: return set_flatten_option(&o->flatten, option);
   }
   static const int64_t most_jobs = 1024;
   if (!number(optarg, 1, &value) || (option != 'm' && value > most_jobs * most_jobs))
@@ -277,31 +274,29 @@ static int run(Compiler *c, const TestOptions *o, int count, char **arguments) {
   return test_paths(c, o, &paths);
 }
 
-int command_test(Compiler *c, int argc, char **argv) {
-  static const struct option options[] = {
-    { "entry", required_argument, NULL, 'e' },
-    { "stage", required_argument, NULL, 's' },
-    { "jobs", required_argument, NULL, 'j' },
-    { "timeout", required_argument, NULL, 't' },
-    { "max-steps", required_argument, NULL, 'm' },
-    { "no-device", no_argument, NULL, 'd' },
-    { "all-versions", no_argument, NULL, 'a' },
-    { "flatten", required_argument, NULL, 'f' },
-    { "max-versions", required_argument, NULL, 'x' },
-    { "verbose", no_argument, NULL, 'v' },
-    { "help", no_argument, NULL, 'h' },
-    { NULL, 0, NULL, 0 },
-  };
+static int command_test(Compiler *c, int argc, char **argv) {
   TestOptions o = { .max_steps = 2000000000,
                     .timeout_s = 60,
-                    .flatten = { FLATTEN_INCREMENTAL, 256, NULL } };
+                    .flatten = default_flatten_options() };
   o.jobs = (int)sysconf(_SC_NPROCESSORS_ONLN);
-  opterr = 0;
-  for (int k; (k = getopt_long(argc, argv, ":j:v", options, NULL)) != -1;) {
-    if (k == 'h') return fputs(help, stdout) == EOF;
-    if (k == '?' || k == ':') return command_option_error(c, k, argv);
+  OptionReader r = options_begin(c, &test_command, argc, argv);
+  for (int k; (k = options_next(&r));) {
     const char *message = set_option(&o, k);
     if (message) return command_usage_error(c, "flc test: %s", message);
   }
+  if (r.over) return r.status;
   return run(c, &o, argc - optind, argv + optind);
 }
+
+const Command test_command = {
+  .name = "test",
+  .summary = "runs the test blocks of programs",
+  .usage = "[OPTIONS] PATH...",
+  .about =
+      "Runs the test blocks of programs (of folders: of every `.fl` and `.fut` file in "
+      "them) in the interpreter, after each stage of the compiler and in every "
+      "version, and on the device.",
+  .options = option_rows,
+  .operands = OPERANDS_FILES,
+  .run = command_test,
+};

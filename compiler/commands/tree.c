@@ -2,28 +2,23 @@
 #include "base/mem.h"
 #include "commands/version_options.h"
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
-static const char help[] =
-    "usage: flc tree FILE [-e ENTRY] [OPTIONS]\n"
-    "\n"
-    "Draws the tree of code versions of the entry points (or of ENTRY): the guards with "
-    "the\n"
-    "parallelism Par that they compare with a threshold t, and the kernels of each "
-    "version.\n"
-    "  -e, --entry ENTRY     only this entry point\n"
-    "      --format FORMAT   text (default), dot (for graphviz) or json "
-    "(docs/tree-schema.md)\n"
-    "      --data FILE       run the interpreter on this input; shows the values of Par "
-    "and the\n"
-    "                        versions that run (every version is taken to fit into local "
-    "memory)\n"
-    "      --tuning FILE     the thresholds; default 32768 each, Futhark's default for a "
-    "GPU\n"
-    "      --flatten MODE    incremental (default), moderate, full or outer\n"
-    "      --max-versions N  versions per entry point, at most (default 256)\n";
+// clang-format off
+static const Option option_rows[] = {
+  { 'e', 'e', "entry", "ENTRY", "only this entry point", NULL },
+  { 'f', 0, "format", "FORMAT",
+    "`text` (default), `dot` for graphviz, or `json` ([schema](tree-schema.md))", "text dot json" },
+  { 'd', 0, "data", "FILE",
+    "run the interpreter on this input and show which versions run, all of which are taken "
+    "to fit into local memory", NULL },
+  { 't', 0, "tuning", "FILE",
+    "thresholds, a line `name=value` each; default 32768 each, as Futhark has for GPUs", NULL },
+  FLATTEN_OPTIONS,
+  OPTIONS_END
+};
+// clang-format on
 
 typedef enum Format { FORMAT_TEXT, FORMAT_DOT, FORMAT_JSON } Format;
 
@@ -129,34 +124,34 @@ static const char *set_tree_option(TreeOptions *o, int option) {
     return set_format(o, optarg)
                ? NULL
                : text_format("unknown format %s (text, dot or json)", optarg);
-  case 'm': return set_flatten_mode(&o->flatten, optarg);
-  case 'v': return set_max_versions(&o->flatten, optarg);
   }
-  return "unknown option";
+  return set_flatten_option(&o->flatten, option);
 }
 
-int command_tree(Compiler *c, int argc, char **argv) {
-  static const struct option options[] = {
-    { "entry", required_argument, NULL, 'e' },
-    { "format", required_argument, NULL, 'f' },
-    { "data", required_argument, NULL, 'd' },
-    { "tuning", required_argument, NULL, 't' },
-    { "flatten", required_argument, NULL, 'm' },
-    { "max-versions", required_argument, NULL, 'v' },
-    { "help", no_argument, NULL, 'h' },
-    { NULL, 0, NULL, 0 },
-  };
-  TreeOptions o = { .flatten = { FLATTEN_INCREMENTAL, 256, NULL } };
-  opterr = 0;
-  for (int k; (k = getopt_long(argc, argv, ":e:", options, NULL)) != -1;) {
-    if (k == 'h') return fputs(help, stdout) == EOF;
-    if (k == '?' || k == ':') return command_option_error(c, k, argv);
+static int command_tree(Compiler *c, int argc, char **argv) {
+  TreeOptions o = { .flatten = default_flatten_options() };
+  OptionReader r = options_begin(c, &tree_command, argc, argv);
+  for (int k; (k = options_next(&r));) {
     const char *message = set_tree_option(&o, k);
     if (message) return command_usage_error(c, "flc tree: %s", message);
   }
+  if (r.over) return r.status;
   if (optind != argc - 1)
     return command_usage_error(c, "flc tree: expected one file name");
   if (o.tuning && !o.data)
     return command_usage_error(c, "flc tree: --tuning needs --data");
   return tree(c, argv[optind], &o);
 }
+
+const Command tree_command = {
+  .name = "tree",
+  .summary = "draws the versions of a program and the guards between them",
+  .usage = "FILE [OPTIONS]",
+  .about =
+      "Draws the tree of code versions of each entry point: the guards with the "
+      "parallelism Par that they compare with a threshold t, and the kernels of each "
+      "version.",
+  .options = option_rows,
+  .operands = OPERANDS_PROGRAMS,
+  .run = command_tree,
+};

@@ -4,45 +4,9 @@
 #include "commands/tune_data.h"
 #include "tuner/settings.h"
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char help[] =
-    "usage: flc tune FILE [OPTIONS]\n"
-    "       flc tune FILE --explain | --check\n"
-    "\n"
-    "Measures the code versions of a program and writes the best thresholds to "
-    "FILE.tuning, which\n"
-    "`flc run` and `flc bench` then use.  Data sets default to those of the test "
-    "blocks.\n"
-    "  --data FILE[@weight=W]   a data set (repeatable)\n"
-    "  --range n=LOW:HIGH,...   random inputs of these sizes instead, spread over orders "
-    "of\n"
-    "                           magnitude (n=1:9:linear: evenly); n*m<=2^26 constrains "
-    "them\n"
-    "  --gen FILE               with --range: the program FILE makes the inputs from "
-    "sizes\n"
-    "  --max-points N           with --range: points to choose from (default 64)\n"
-    "  --holdout N              ... and points to judge the choice by (default 0)\n"
-    "  -e, --entry NAME         the entry point (default main)\n"
-    "  -o, --output FILE        instead of FILE.tuning\n"
-    "  --budget SECONDS         for all measurements (default 60)\n"
-    "  --timeout SECONDS        the least time that a run is given (default 5)\n"
-    "  --objective sum|geomean|max-regret   (default sum)\n"
-    "  --device NAME            the OpenCL device\n"
-    "  --seed N                 of random inputs and of the choice of points\n"
-    "  --report FILE            write an HTML page about the result\n"
-    "  --log FILE, --no-log     where runs are kept (default FILE.tunelog)\n"
-    "  --no-replay              force versions in whole runs, one after the other\n"
-    "  --no-sizes               choose thresholds only, no group sizes and the like\n"
-    "  --dry-run                write no tuning file\n"
-    "  -q, --quiet              no progress line\n"
-    "  --explain                print why the settings of the tuning file were chosen\n"
-    "  --check                  does the tuning file belong to this program? (status 2: "
-    "no)\n"
-    "  --program COMMAND        tune this running server instead of building FILE\n";
 
 typedef struct Options {
   TunerOptions tuner;
@@ -51,8 +15,8 @@ typedef struct Options {
   bool explain, check, no_log;
 } Options;
 
-enum Option {
-  OPT_DATA = 256,
+enum TuneOption {
+  OPT_DATA = 512,
   OPT_RANGE,
   OPT_GEN,
   OPT_POINTS,
@@ -75,32 +39,42 @@ enum Option {
 };
 
 // clang-format off
-static const struct option long_options[] = {
-  { "data", required_argument, NULL, OPT_DATA },
-  { "range", required_argument, NULL, OPT_RANGE },
-  { "gen", required_argument, NULL, OPT_GEN },
-  { "max-points", required_argument, NULL, OPT_POINTS },
-  { "holdout", required_argument, NULL, OPT_HOLDOUT },
-  { "budget", required_argument, NULL, OPT_BUDGET },
-  { "timeout", required_argument, NULL, OPT_TIMEOUT },
-  { "objective", required_argument, NULL, OPT_OBJECTIVE },
-  { "device", required_argument, NULL, OPT_DEVICE },
-  { "seed", required_argument, NULL, OPT_SEED },
-  { "report", required_argument, NULL, OPT_REPORT },
-  { "log", required_argument, NULL, OPT_LOG },
-  { "no-log", no_argument, NULL, OPT_NO_LOG },
-  { "dry-run", no_argument, NULL, OPT_DRY },
-  { "no-replay", no_argument, NULL, OPT_NO_REPLAY },
-  { "no-sizes", no_argument, NULL, OPT_NO_SIZES },
-  { "explain", no_argument, NULL, OPT_EXPLAIN },
-  { "check", no_argument, NULL, OPT_CHECK },
-  { "program", required_argument, NULL, OPT_PROGRAM },
-  { "short", required_argument, NULL, OPT_SHORT },
-  { "entry", required_argument, NULL, 'e' },
-  { "output", required_argument, NULL, 'o' },
-  { "quiet", no_argument, NULL, 'q' },
-  { "help", no_argument, NULL, 'h' },
-  { NULL, 0, NULL, 0 },
+static const Option option_rows[] = {
+  { OPT_DATA, 0, "data", "FILE[@weight=W]", "a data set; may be repeated", NULL },
+  { OPT_RANGE, 0, "range", "n=LOW:HIGH,...",
+    "random inputs of these [sizes](tuning.md#ranges) instead, spread over orders of magnitude "
+    "(`n=1:9:linear`: evenly); `n*m<=2^26` is a constraint", NULL },
+  { OPT_GEN, 0, "gen", "FILE",
+    "with `--range`: this program makes the inputs from the sizes", NULL },
+  { OPT_POINTS, 0, "max-points", "N", "with `--range`: points to choose from; default 64", NULL },
+  { OPT_HOLDOUT, 0, "holdout", "N",
+    "with `--range`: points to judge the choice by; default 0", NULL },
+  { 'e', 'e', "entry", "NAME", "the entry point; default `main`", NULL },
+  { 'o', 'o', "output", "FILE", "instead of `FILE.tuning`", NULL },
+  { OPT_BUDGET, 0, "budget", "SECONDS", "for all measurements; default 60", NULL },
+  { OPT_TIMEOUT, 0, "timeout", "SECONDS", "the least that a run is given; default 5", NULL },
+  { OPT_OBJECTIVE, 0, "objective", "WHAT",
+    "what is to be small: `sum` (default), `geomean` or `max-regret`", "sum geomean max-regret" },
+  { OPT_DEVICE, 0, "device", "NAME", "the OpenCL device", NULL },
+  { OPT_SEED, 0, "seed", "N", "of random inputs and of the choice of points", NULL },
+  { OPT_REPORT, 0, "report", "FILE", "write an HTML page about the result", NULL },
+  { OPT_LOG, 0, "log", "FILE", "where runs are kept; default `FILE.tunelog`", NULL },
+  { OPT_NO_LOG, 0, "no-log", NULL, "keep no runs", NULL },
+  { OPT_NO_REPLAY, 0, "no-replay", NULL,
+    "force versions in whole runs, one after the other, instead of racing them within "
+    "a run", NULL },
+  { OPT_NO_SIZES, 0, "no-sizes", NULL,
+    "choose thresholds only, no group sizes and the like", NULL },
+  { OPT_DRY, 0, "dry-run", NULL, "write no tuning file", NULL },
+  { 'q', 'q', "quiet", NULL, "no progress line", NULL },
+  { OPT_EXPLAIN, 0, "explain", NULL,
+    "print why the settings of the tuning file were chosen", NULL },
+  { OPT_CHECK, 0, "check", NULL,
+    "whether the tuning file belongs to this program; exit status 2 if not", NULL },
+  { OPT_PROGRAM, 0, "program", "COMMAND",
+    "tune this running server instead of building FILE", NULL },
+  { OPT_SHORT, 0, "short", "US", NULL, NULL },
+  OPTIONS_END
 };
 // clang-format on
 
@@ -329,21 +303,18 @@ static int tune(Compiler *c, Options *o) {
   return command_usage_error(c, "cannot make a folder: %s", strerror(errno));
 }
 
-int command_tune(Compiler *c, int argc, char **argv) {
+static int command_tune(Compiler *c, int argc, char **argv) {
   Options o = { .tuner = { .budget_s = 60,
                            .timeout_s = 5,
                            .short_us = 50e3,
                            .max_points = 64,
                            .seed = 1 } };
-  opterr = 0;
-  for (int option;
-       (option = getopt_long(argc, argv, ":e:o:qh", long_options, NULL)) != -1;) {
-    if (option == 'h') return fputs(help, stdout) == EOF;
-    if (option == '?' || option == ':') return command_option_error(c, option, argv);
+  OptionReader r = options_begin(c, &tune_command, argc, argv);
+  for (int option; (option = options_next(&r));)
     if (!apply(&o, option, optarg ? optarg : ""))
       return command_usage_error(c, "flc tune: option %s: unexpected value %s",
                                  argv[optind - 1], optarg);
-  }
+  if (r.over) return r.status;
   if (optind != argc - 1)
     return command_usage_error(c, "flc tune: expected one file name");
   o.path = argv[optind];
@@ -355,3 +326,17 @@ int command_tune(Compiler *c, int argc, char **argv) {
   if (!translate(c, &o, "", &built)) return fail_quietly(c);
   return check(c, o.tuner.out_path, built.hash);
 }
+
+const Command tune_command = {
+  .name = "tune",
+  .summary = "finds the thresholds that choose between versions",
+  .usage = "FILE [OPTIONS]\n"
+           "FILE --explain\n"
+           "FILE --check",
+  .about = "Measures the code versions of a program and writes the best thresholds to "
+           "`FILE.tuning`, which `flc run` and `flc bench` then use.  The data sets are "
+           "those of the test blocks, without the cases that are tagged `notune`.",
+  .options = option_rows,
+  .operands = OPERANDS_PROGRAMS,
+  .run = command_tune,
+};

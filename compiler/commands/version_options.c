@@ -1,6 +1,5 @@
 #include "commands/version_options.h"
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,9 +36,9 @@ const char *set_max_versions(FlattenOptions *options, const char *text) {
   return NULL;
 }
 
-const char *set_flatten_option(FlattenOptions *options, int letter) {
-  if (letter == 'f') return set_flatten_mode(options, optarg);
-  return letter == 'm' ? set_max_versions(options, optarg) : NULL;
+const char *set_flatten_option(FlattenOptions *options, int option) {
+  if (option == OPTION_FLATTEN) return set_flatten_mode(options, optarg);
+  return option == OPTION_MAX_VERSIONS ? set_max_versions(options, optarg) : NULL;
 }
 
 // ---- forced guards

@@ -7,15 +7,23 @@
 // --flatten=incremental|moderate|full|outer and --max-versions N; NULL, or what is wrong.
 const char *set_flatten_mode(FlattenOptions *options, const char *text);
 const char *set_max_versions(FlattenOptions *options, const char *text);
-// Both by the letter of their option ('f', 'm') and `optarg`; other letters are none of
-// its business.
-const char *set_flatten_option(FlattenOptions *options, int letter);
+// Both by the number of their option and `optarg`; other options are none of its business.
+const char *set_flatten_option(FlattenOptions *options, int option);
 // What commands begin with.
 FlattenOptions default_flatten_options(void);
-// The lines of help about the two.
-#define FLATTEN_HELP                                                                     \
-  "  --flatten MODE     incremental (default), moderate, full or outer\n"                 \
-  "  --max-versions N   versions per entry point, at most (default 256)\n"
+// The rows of the two in a table of options.
+#define FLATTEN_OPTIONS                                                                  \
+  { OPTION_FLATTEN,                                                                      \
+    0,                                                                                   \
+    "flatten",                                                                           \
+    "MODE",                                                                              \
+    "`incremental` (default), or one of the paper's other schemes: `moderate`, `full`, " \
+    "`outer`",                                                                           \
+    "incremental moderate full outer" },                                                 \
+  {                                                                                      \
+    OPTION_MAX_VERSIONS, 0, "max-versions", "N",                                         \
+        "versions per entry point, at most; default 256", NULL                           \
+  }
 
 // One line of a tuning file.
 typedef struct Threshold {

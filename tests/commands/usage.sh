@@ -25,7 +25,7 @@ cp p.fut ./-x.fl
 
 # ---- help and versions
 
-expect 0 '^  build +compile a program to an executable' help
+expect 0 '^  build +compiles a program to an executable' help
 expect 0 '^usage: flc build FILE' help build
 expect 0 '^usage: flc check FILE' help check
 expect 1 'unknown command bild' help bild
