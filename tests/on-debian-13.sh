@@ -17,23 +17,9 @@ paths=("$@")
 packages=(gcc libc6-dev meson ninja-build pkg-config python3 libgc-dev libgmp-dev zlib1g-dev
   libjansson-dev nettle-dev ocl-icd-opencl-dev opencl-c-headers pocl-opencl-icd)
 
-inside() { chroot "$folder" env DEBIAN_FRONTEND=noninteractive LC_ALL=C "$@"; }
-
-if [ ! -x "$folder/usr/bin/apt-get" ]; then
-  command -v debootstrap > /dev/null || apt-get -qq install -y debootstrap
-  mirror=$(awk '/^deb |^URIs:/ { for (i = 2; i <= NF; i++) if ($i ~ /^http/) { print $i; exit } }' \
-    /etc/apt/sources.list /etc/apt/sources.list.d/* 2> /dev/null || true)
-  debootstrap --variant=minbase trixie "$folder" "${mirror:-http://deb.debian.org/debian}"
-fi
-for mount in proc sys dev; do
-  mountpoint -q "$folder/$mount" || mount --bind "/$mount" "$folder/$mount"
-done
-trap 'umount "$folder/proc" "$folder/sys" "$folder/dev" || true' EXIT
-
-# The way out to the packages is the host's.
-cp /etc/resolv.conf /etc/hosts "$folder/etc/" 2> /dev/null || true
-if [ -d /etc/apt/apt.conf.d ]; then cp -n /etc/apt/apt.conf.d/*proxy* "$folder/etc/apt/apt.conf.d/" 2> /dev/null || true; fi
-inside apt-get -qq update
+# shellcheck source=tests/debian-folder.sh
+source tests/debian-folder.sh
+debian_folder trixie
 inside apt-get -qq install -y --no-install-recommends "${packages[@]}"
 
 mkdir -p "$folder/flc"
