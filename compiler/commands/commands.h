@@ -17,6 +17,7 @@ extern const Command data_command;
 extern const Command tune_command;
 extern const Command tree_command;
 extern const Command dump_command;
+extern const Command fmt_command;
 
 // ---- shared by the commands (common.c)
 

@@ -37,11 +37,15 @@ static void print_value(Text *t, const AstDecl *decl) {
   print_body(t, function->body);
 }
 
-static void print_type_decl(Text *t, const AstDecl *decl) {
+static const char *lifted_mark(AstLifted lifted) {
   static const char *const marks[] = {
     [LIFTED_NOT] = "", [LIFTED_SIZES] = "~", [LIFTED_FULLY] = "^"
   };
-  text_printf(t, "type%s %s", marks[decl->u.type.lifted], decl->u.type.name);
+  return marks[lifted];
+}
+
+static void print_type_decl(Text *t, const AstDecl *decl) {
+  text_printf(t, "type%s %s", lifted_mark(decl->u.type.lifted), decl->u.type.name);
   print_type_params(t, &decl->u.type.params);
   text_add(t, " = ");
   ast_print_type(t, decl->u.type.type);
@@ -69,10 +73,82 @@ static void print_module_body(Text *t, const AstModExp *exp) {
   text_add(t, "}");
 }
 
-// The tree does not hold all of a module type; its text does.
+static void print_module_type(Text *t, const AstModType *type);
+
+static void print_type_spec(Text *t, const AstSpec *spec) {
+  text_printf(t, "type%s %s", lifted_mark(spec->lifted), spec->name);
+  print_type_params(t, &spec->params);
+  if (!spec->type) return;
+  text_add(t, " = ");
+  ast_print_type(t, spec->type);
+}
+
+static void print_value_spec(Text *t, const AstSpec *spec) {
+  text_add(t, "val ");
+  print_binder(t, spec->name);
+  print_type_params(t, &spec->params);
+  text_add(t, " : ");
+  ast_print_type(t, spec->type);
+}
+
+static void print_member(Text *t, const AstSpec *spec) {
+  switch (spec->kind) {
+  case SPEC_TYPE: print_type_spec(t, spec); return;
+  case SPEC_VALUE: print_value_spec(t, spec); return;
+  case SPEC_MODULE: text_printf(t, "module %s : ", spec->name); break;
+  case SPEC_INCLUDE: text_add(t, "include "); break;
+  }
+  print_module_type(t, spec->of);
+}
+
+static void print_members(Text *t, const AstModType *type) {
+  text_add(t, "{");
+  text_indent(t, 2);
+  vec_each (AstSpec *, spec, &type->u.specs) {
+    text_newline(t);
+    print_member(t, spec);
+  }
+  text_indent(t, -2);
+  if (type->u.specs.count) text_newline(t);
+  text_add(t, "}");
+}
+
+// To the left of an arrow or of `with`.
+static void print_module_type_atom(Text *t, const AstModType *type) {
+  bool brackets = type->kind == MODTYPE_FUNCTION || type->kind == MODTYPE_WITH;
+  if (brackets) text_add(t, "(");
+  print_module_type(t, type);
+  if (brackets) text_add(t, ")");
+}
+
+static void print_module_function_type(Text *t, const AstModType *type) {
+  if (type->u.function.param) {
+    text_printf(t, "(%s : ", type->u.function.param);
+    print_module_type(t, type->u.function.from);
+    text_add(t, ")");
+  } else {
+    print_module_type_atom(t, type->u.function.from);
+  }
+  text_add(t, " -> ");
+  print_module_type(t, type->u.function.to);
+}
+
+static void print_refined_module_type(Text *t, const AstModType *type) {
+  print_module_type_atom(t, type->u.with.of);
+  text_add(t, " with ");
+  print_name(t, &type->u.with.name);
+  print_type_params(t, &type->u.with.params);
+  text_add(t, " = ");
+  print_type_term(t, type->u.with.type);
+}
+
 static void print_module_type(Text *t, const AstModType *type) {
-  Loc loc = type->loc;
-  text_printf(t, "%.*s", (int)(loc.end - loc.start), loc.file->text + loc.start);
+  switch (type->kind) {
+  case MODTYPE_NAME: print_name(t, &type->u.name); return;
+  case MODTYPE_SPECS: print_members(t, type); return;
+  case MODTYPE_FUNCTION: print_module_function_type(t, type); return;
+  case MODTYPE_WITH: print_refined_module_type(t, type); return;
+  }
 }
 
 static void print_module_exp(Text *t, const AstModExp *exp, bool atom) {

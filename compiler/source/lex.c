@@ -76,11 +76,12 @@ static uint32_t line_end(const Lexer *lx, uint32_t at) {
   return newline ? (uint32_t)(newline - lx->text) : (uint32_t)lx->file->length;
 }
 
-// Adds a line of a documentation comment: without `--` and a space after it.
+// Adds a line of a documentation comment: without `--`, a space after it, and blanks at its end.
 static void add_doc_line(const Lexer *lx, Text *doc, uint32_t start, uint32_t end) {
   if (text_length(doc)) text_add(doc, "\n");
   if (start < end && lx->text[start] == ' ') start++;
-  if (end > start && lx->text[end - 1] == '\r') end--;
+  while (end > start && is_space(lx->text[end - 1]))
+    end--;
   text_add_bytes(doc, lx->text + start, end - start);
 }
 

@@ -32,7 +32,7 @@ expect 1 'unknown command bild' help bild
 expect 1 'did you mean .flc build.' help bild
 expect 1 'at most one' help build run
 for option in -V --version; do expect 0 '^flc [0-9.]+$' $option; done
-for command in check build run lib eval test bench data tune tree dump; do
+for command in check build run lib eval test bench data tune tree dump fmt; do
   expect 0 '^usage: flc ' $command --help
   expect 0 '^usage: flc ' help $command
 done
@@ -58,7 +58,7 @@ expect 0 'twice' tree r.fut
 
 expect 0 '^$' check -- -x.fl
 expect 1 'flc check: unknown option -x' check -x.fl
-for command in check build lib eval test bench data tune tree dump; do
+for command in check build lib eval test bench data tune tree dump fmt; do
   expect 1 "flc $command: unknown option --nonsense" $command --nonsense q.fl
 done
 for command in build lib tune; do expect 1 "flc $command: -o needs an argument" $command q.fl -o; done

@@ -1,0 +1,332 @@
+// Lines, columns and comments: writes the tokens with the white space that they should have.
+//
+// Where lines break is the author's choice, but for definitions, members of modules, `let`s and
+// `case`s, which are on lines of their own if some of them are.  Of empty lines one remains.
+#include "source/format.h"
+#include "source/ast_print.h"
+#include <string.h>
+
+enum { INDENT = 2, HEADER_INDENT = 4 };
+
+// ---- the white space of the file
+
+static uint32_t gap_start(const Formatter *f, int at) {
+  return at > 0 ? format_token(f, at - 1)->end : 0;
+}
+
+bool format_broken(const Formatter *f, int at) {
+  uint32_t start = gap_start(f, at);
+  return at > 0 &&
+         memchr(f->file->text + start, '\n', format_token(f, at)->start - start) != NULL;
+}
+
+static uint32_t end_of_line(const Formatter *f, uint32_t at) {
+  const char *newline = memchr(f->file->text + at, '\n', f->file->length - at);
+  return newline ? (uint32_t)(newline - f->file->text) : (uint32_t)f->file->length;
+}
+
+// ---- test blocks
+
+// Does the line at `start` hold a comment and nothing else?
+static bool is_comment_line(const Formatter *f, uint32_t start) {
+  const char *text = f->file->text;
+  while (text[start] == ' ' || text[start] == '\t')
+    start++;
+  return strncmp(text + start, "--", 2) == 0;
+}
+
+static uint32_t line_start(const Formatter *f, uint32_t at) {
+  while (at > 0 && f->file->text[at - 1] != '\n')
+    at--;
+  return at;
+}
+
+// Does the line say `-- ==`?
+static bool is_test_mark(const Formatter *f, uint32_t start) {
+  const char *text = f->file->text;
+  uint32_t at = start, end = end_of_line(f, start);
+  while (text[at] == ' ' || text[at] == '\t' || text[at] == '-')
+    at++;
+  while (end > at && strchr(" \t\r", text[end - 1]))
+    end--;
+  return end == at + 2 && strncmp(text + at, "==", 2) == 0;
+}
+
+// Is the comment at `at`, which has its line for itself, in a run of comments with a test block?
+static bool in_test_block(const Formatter *f, uint32_t at) {
+  uint32_t start = line_start(f, at);
+  while (start > 0 && is_comment_line(f, line_start(f, start - 1)))
+    start = line_start(f, start - 1);
+  while (start < f->file->length && is_comment_line(f, start)) {
+    if (is_test_mark(f, start)) return true;
+    start = end_of_line(f, start) + 1;
+  }
+  return false;
+}
+
+// ---- columns
+
+static const FormatGroup *group_at(const Formatter *f, int index) {
+  return index < 0 ? NULL : &f->groups.at[index];
+}
+
+// The innermost group that the token does not begin; NULL outside of all.
+static const FormatGroup *around(const Formatter *f, int at) {
+  const FormatGroup *g = group_at(f, f->inner[at]);
+  while (g && g->first == at)
+    g = group_at(f, g->parent);
+  return g;
+}
+
+// Brackets whose contents begin on the next line have them indented, others aligned.
+static int content_column(const Formatter *f, const FormatGroup *g, int at) {
+  bool below = at == g->first + 1 || f->first[g->first + 1];
+  return below ? f->line_column[g->first] + INDENT : f->column[g->first + 1];
+}
+
+static int bracket_column(const Formatter *f, const FormatGroup *g, int at) {
+  if (at == g->last && f->first[g->first + 1]) return f->line_column[g->first];
+  bool on_bracket = at == g->last || format_token(f, at)->kind == TOKEN_COMMA;
+  return on_bracket ? f->column[g->first] : content_column(f, g, at);
+}
+
+// Does an attribute end before this token?
+static bool follows_attr(const Formatter *f, int at) {
+  int open = f->match[at - 1];
+  return open >= 0 && open < at && format_token(f, open)->kind == TOKEN_ATTR;
+}
+
+static int decl_column(const Formatter *f, const FormatGroup *g, int at) {
+  if (follows_attr(f, at)) return f->column[g->first];
+  return f->line_column[g->first] + (at < g->mark ? HEADER_INDENT : INDENT);
+}
+
+static int apply_column(const Formatter *f, const FormatGroup *g, int at) {
+  bool aligned = at > g->mark && !f->first[g->mark];
+  return aligned ? f->column[g->mark] : f->column[g->first] + INDENT;
+}
+
+// `f <|` at the end of a line indents what follows.
+static int chain_column(const Formatter *f, const FormatGroup *g, int at) {
+  const Token *before = format_token(f, at - 1);
+  bool applied = before->kind == TOKEN_OPERATOR && strcmp(before->name, "<|") == 0;
+  return f->column[g->first] + (applied ? INDENT : 0);
+}
+
+static int let_column(const Formatter *f, const FormatGroup *g, int at) {
+  TokenKind kind = format_token(f, at)->kind;
+  bool aligned = at >= g->mark - 1 && (kind == TOKEN_LET || kind == TOKEN_IN);
+  return f->column[g->first] + (aligned ? 0 : INDENT);
+}
+
+// `else if` goes on with the `if` before.
+static int keyword_base(const Formatter *f, const FormatGroup *g) {
+  while (g->parent >= 0 && !f->first[g->first] &&
+         format_token(f, g->first)->kind == TOKEN_IF && g->first > 0 &&
+         format_token(f, g->first - 1)->kind == TOKEN_ELSE &&
+         group_at(f, g->parent)->kind == FORMAT_KEYWORD)
+    g = group_at(f, g->parent);
+  return f->column[g->first];
+}
+
+static bool is_keyword(TokenKind kind) {
+  return kind == TOKEN_THEN || kind == TOKEN_ELSE || kind == TOKEN_CASE ||
+         kind == TOKEN_FOR || kind == TOKEN_WHILE || kind == TOKEN_DO;
+}
+
+static int keyword_column(const Formatter *f, const FormatGroup *g, int at) {
+  return keyword_base(f, g) + (is_keyword(format_token(f, at)->kind) ? 0 : INDENT);
+}
+
+// Where a line begins that begins with this token.
+static int line_column(const Formatter *f, int at) {
+  const FormatGroup *g = around(f, at);
+  if (!g) return 0;
+  switch (g->kind) {
+  case FORMAT_BRACKET: return bracket_column(f, g, at);
+  case FORMAT_DECL: return decl_column(f, g, at);
+  case FORMAT_APPLY: return apply_column(f, g, at);
+  case FORMAT_CHAIN: return chain_column(f, g, at);
+  case FORMAT_LET: return let_column(f, g, at);
+  case FORMAT_KEYWORD: return keyword_column(f, g, at);
+  case FORMAT_LAMBDA: return f->line_column[g->first] + INDENT;
+  case FORMAT_HANG: return f->column[g->first] + INDENT;
+  case FORMAT_ALIGN: return f->column[g->first];
+  }
+  return 0;
+}
+
+// A definition in the old style begins in the first column.
+static int start_column(const Formatter *f, int at) {
+  const FormatGroup *g = group_at(f, f->inner[at]);
+  while (g && g->first == at && g->kind != FORMAT_DECL)
+    g = group_at(f, g->parent);
+  bool old = g && g->first == at && format_token(f, at)->kind == TOKEN_LET;
+  return old && format_token(f, at)->first_on_line ? 0 : line_column(f, at);
+}
+
+// Comments before a closing bracket belong to what is inside.
+static int comment_column(const Formatter *f, int at) {
+  const FormatGroup *g = around(f, at);
+  bool closing = g && g->kind == FORMAT_BRACKET && at == g->last;
+  return closing ? content_column(f, g, at) : start_column(f, at);
+}
+
+// ---- comments
+
+// What stands between two tokens, piece by piece.
+typedef struct Gap {
+  int newlines;  // since the last piece
+  bool broken;   // is a comment before, which a line ends with?
+  int at;        // the token behind
+} Gap;
+
+static void start_line(Formatter *f, const Gap *gap, int column) {
+  bool inside = gap->at > 0 && f->match[gap->at - 1] > gap->at - 1 && !gap->broken;
+  bool end = f->match[gap->at] >= 0 && f->match[gap->at] < gap->at;
+  bool empty = gap->newlines > 1 && !inside && !end && text_length(f->out);
+  if (text_length(f->out)) text_add(f->out, empty ? "\n\n" : "\n");
+  text_printf(f->out, "%*s", column, "");
+  f->at = column;
+}
+
+// Writes the comment at `start`; returns its end.
+static uint32_t put_comment(Formatter *f, Gap *gap, uint32_t start) {
+  uint32_t end = end_of_line(f, start), last = end;
+  bool own = gap->newlines > 0 || text_length(f->out) == 0;
+  bool test = own && in_test_block(f, start);
+  while (last > start && (f->file->text[last - 1] == '\r' ||
+                          (!test && strchr(" \t\v\f", f->file->text[last - 1]))))
+    last--;
+  if (test)
+    start_line(f, gap, (int)(start - line_start(f, start)));
+  else if (own)
+    start_line(f, gap, comment_column(f, gap->at));
+  else
+    text_add(f->out, "  ");
+  text_add_bytes(f->out, f->file->text + start, last - start);
+  gap->newlines = 0;
+  gap->broken = true;
+  return end;
+}
+
+static void put_gap(Formatter *f, Gap *gap) {
+  uint32_t at = gap_start(f, gap->at), end = format_token(f, gap->at)->start;
+  while (at < end) {
+    if (f->file->text[at] == '-') {
+      at = put_comment(f, gap, at);
+      continue;
+    }
+    gap->newlines += f->file->text[at] == '\n';
+    at++;
+  }
+}
+
+// ---- tokens
+
+static bool starts_line(const Formatter *f, const Gap *gap) {
+  if (gap->broken || gap->at == 0) return true;
+  if (f->flags[gap->at] & FORMAT_JOIN) return false;
+  return gap->newlines > 0 || f->flags[gap->at] & FORMAT_BREAK;
+}
+
+static uint32_t characters(const char *text, uint32_t length) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < length; i++)
+    count += ((unsigned char)text[i] & 0xc0) != 0x80;
+  return count;
+}
+
+static void put_token(Formatter *f, int at) {
+  const Token *t = format_token(f, at);
+  const char *text = f->file->text + t->start;
+  f->column[at] = f->at;
+  f->line_column[at] = f->first[at] ? f->at : f->line_column[at - 1];
+  text_add_bytes(f->out, text, t->end - t->start);
+  f->at += (int)characters(text, t->end - t->start);
+}
+
+static void put(Formatter *f, int at) {
+  Gap gap = { .at = at };
+  put_gap(f, &gap);
+  f->first[at] = starts_line(f, &gap);
+  if (f->first[at]) {
+    start_line(f, &gap, start_column(f, at));
+  } else if (format_spaced(f, at)) {
+    text_add(f->out, " ");
+    f->at++;
+  }
+  put_token(f, at);
+}
+
+static void put_end(Formatter *f) {
+  Gap gap = { .at = f->tokens.count - 1 };
+  put_gap(f, &gap);
+  if (text_length(f->out)) text_add(f->out, "\n");
+}
+
+// ---- the whole
+
+static Formatter *format_new(Compiler *c, const SourceFile *file) {
+  Formatter *f = new_node(Formatter, .c = c, .file = file, .tokens = lex_file(c, file));
+  size_t count = (size_t)f->tokens.count + 1;
+  f->flags = new_array(unsigned char, count);
+  f->match = new_array(int, count);
+  f->inner = new_array(int, count);
+  f->column = new_array(int, count);
+  f->line_column = new_array(int, count);
+  f->first = new_array(bool, count);
+  f->out = text_new();
+  return f;
+}
+
+static const char *tree_text(const AstProgram *program) {
+  Text *t = text_new();
+  ast_print_program(t, program);
+  return text_str(t);
+}
+
+// The tokens and comments of a file without what is between them.
+static const char *essence(const Formatter *f) {
+  Text *t = text_new();
+  for (int i = 0; i < f->tokens.count; i++) {
+    for (uint32_t at = gap_start(f, i); at < format_token(f, i)->start; at++) {
+      if (f->file->text[at] != '-') continue;
+      uint32_t end = end_of_line(f, at), last = end;
+      while (last > at && strchr(" \t\v\f\r", f->file->text[last - 1]))
+        last--;
+      text_printf(t, "%.*s\n", (int)(last - at), f->file->text + at);
+      at = end;
+    }
+    uint32_t length = format_token(f, i)->end - format_token(f, i)->start;
+    text_printf(t, "%.*s\n", (int)length, f->file->text + format_token(f, i)->start);
+  }
+  return text_str(t);
+}
+
+// The text must mean the same as before.  That it does not would be our mistake.
+static void check_same(Formatter *f, const AstProgram *before, const char *text) {
+  SourceFile *file = source_file_new(f->file->path, text, strlen(text));
+  file->built_in = true;
+  const AstProgram *after = source_parse(f->c, file);
+  bool same = after && strcmp(tree_text(before), tree_text(after)) == 0 &&
+              strcmp(essence(f), essence(format_new(f->c, file))) == 0;
+  if (!same)
+    bug(f->c, (Loc){ 0 }, "the formatted program is another one; nothing was written");
+}
+
+const char *source_format(Compiler *c, const SourceFile *file) {
+  c->phase = "format";
+  SourceFile *read = source_file_new(file->path, file->text, file->length);
+  read->built_in = true;  // files of the prelude declare with `val`
+  const AstProgram *program = source_parse(c, read);
+  if (!program) return NULL;
+  Formatter *f = format_new(c, read);
+  format_mark(f, program);
+  for (int at = 0; at < f->tokens.count - 1; at++)
+    put(f, at);
+  put_end(f);
+  const char *text = text_str(f->out);
+  check_same(f, program, text);
+  return text;
+}
