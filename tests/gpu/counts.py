@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""What the code for GPUs does, counted without one: counts.py FLC [--update | --quiet | --only PATTERN].
+
+Runs the entry points of kernels.fl under oclgrind with the plugin warps.cc and compares the counts of each kernel
+with counts.txt: a tenth more than there is a failure (--update writes the file anew).  Exit status 77 (skipped)
+where oclgrind, its headers or a C++ compiler are missing.
+"""
+import fnmatch
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+STORED = os.path.join(HERE, "counts.txt")
+SHOWN = ("items", "issued", "requests", "sectors", "least", "local", "cycles", "barriers", "divisions", "atomics")
+SLACK = 0.1
+
+# entry, generated inputs, path, parameters
+ROWS, WHOLE, BYTES = ["[8][1024]f32"], ["[32][1024]i32"], ["[16384]u8"]
+CASES = [
+    ("map_rows", ["[64][256]f32", "[256]f32"], "map_rows.top_0=F,map_rows.intra_1=F", ""),
+    ("normalise", ROWS, "normalise.top_0=F,normalise.intra_1=T", ""),
+    ("row_prefix", ROWS, "row_prefix.top_0=F,row_prefix.intra_1=T", ""),
+    ("row_largest", ["[4][1024]i32"], "row_largest.top_0=F,row_largest.intra_1=T", ""),
+    ("sums_of_rows", ["[2048][16]f32"], "sums_of_rows.top_0=T", ""),
+    ("sums_of_rows", ["[2048][16]f32"], "sums_of_rows.top_0=F,sums_of_rows.intra_1=F", ""),
+    ("sums", WHOLE, "", ""),
+    ("prefix", WHOLE, "", ""),
+    ("largest_sum", WHOLE, "", ""),
+    ("count_i32", ["256i64"] + BYTES, "", ""),
+    ("count_i64", ["256i64"] + BYTES, "", ""),
+    ("count_f64", ["256i64"] + BYTES, "", ""),
+    ("count_most", ["256i64"] + BYTES, "", ""),
+]
+
+
+def build_plugin(folder):
+    """The plugin's path, or None."""
+    plugin = os.path.join(folder, "warps.so")
+    headers = sorted(glob.glob("/usr/lib/llvm-*/include/llvm/IR"))
+    if not headers or not os.path.exists("/usr/include/oclgrind/Plugin.h"):
+        return None
+    include = os.path.dirname(os.path.dirname(headers[0]))
+    command = ["c++", "-std=c++17", "-O2", "-fno-rtti", "-fPIC", "-shared", os.path.join(HERE, "warps.cc"), "-o", plugin,
+               "-isystem", include]
+    try:
+        done = subprocess.run(command, stderr=subprocess.PIPE, check=False)
+    except OSError:
+        return None
+    return None if done.returncode else plugin
+
+
+def find_runtime():
+    found = glob.glob("/usr/lib/oclgrind/liboclgrind-rt.so") + glob.glob("/usr/lib/*/oclgrind/liboclgrind-rt.so")
+    return found[0] if found else None
+
+
+def inputs_of(flc, inputs):
+    words = [word for text in inputs for word in ("-g", text)]
+    return subprocess.check_output([flc, "data", "-b", *words])
+
+
+def measure(program, folder, plugin, data, case):
+    """Kernel -> counts, summed over its launches."""
+    entry, _, path, params = case
+    counted, log = os.path.join(folder, "counted"), os.path.join(folder, "log")
+    environment = dict(os.environ, OCLGRIND_NUM_THREADS="1", OCLGRIND_COMPUTE_UNITS="4", OCLGRIND_CHECK_API="0",
+                       OCLGRIND_PLUGINS=plugin, OCLGRIND_LOG=log, WARPS_OUT=counted, LD_PRELOAD=find_runtime())
+    command = [program, "-e", entry, "--code", "gpu", "-n", "-L", "--path", path]
+    for param in params.split():
+        command += ["--param", param]
+    done = subprocess.run(command, input=data, stderr=subprocess.PIPE, env=environment, check=True)
+    names = re.findall(r"launch (\w+?)(?:_\d+)?:", done.stderr.decode())
+    with open(counted) as file:
+        lines = [line.split() for line in file]
+    if len(names) != len(lines):
+        sys.exit(f"{entry}: {len(names)} launches, {len(lines)} counted")
+    kernels = {}
+    for name, words in zip(names, lines):
+        sums = kernels.setdefault(name, dict.fromkeys(SHOWN, 0))
+        for key, value in zip(words[::2], words[1::2]):
+            if key in sums:
+                sums[key] += int(value)
+    return kernels
+
+
+def label(case):
+    entry, inputs, path, params = case
+    choices = "".join(re.findall(r"=([TF])", path))
+    return " ".join([entry, "x".join(inputs).replace(" ", ""), choices or "-"] + params.split())
+
+
+def line_of(case, kernel, counts):
+    return f"{label(case):48} {kernel:18} " + " ".join(f"{key} {counts[key]}" for key in SHOWN)
+
+
+def differences(line, expected):
+    """The counts of the line that are too much above those expected."""
+    now, then = line.split(), expected.split()
+    pairs = [(key, int(a), int(b)) for key, a, b in zip(now[-20::2], now[-19::2], then[-19::2])]
+    return [f"{key} {b} -> {a}" for key, a, b in pairs if a > b * (1 + SLACK)]
+
+
+def stored_lines():
+    with open(STORED) as file:
+        lines = [line.rstrip("\n") for line in file]
+    return {tuple(line.split()[:-20]): line for line in lines}
+
+
+def main():
+    flc, update = os.path.realpath(sys.argv[1]), "--update" in sys.argv
+    pattern = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else "*"
+    lines = []
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["XDG_CACHE_HOME"] = folder
+        plugin = build_plugin(folder) if find_runtime() else None
+        if not plugin:
+            print("skipped: oclgrind, its headers or a C++ compiler are missing")
+            sys.exit(77)
+        program = os.path.join(folder, "kernels")
+        subprocess.run([flc, "build", os.path.join(HERE, "kernels.fl"), "-o", program], check=True)
+        for case in CASES:
+            if not fnmatch.fnmatch(case[0], pattern):
+                continue
+            for kernel, counts in measure(program, folder, plugin, inputs_of(flc, case[1]), case).items():
+                lines.append(line_of(case, kernel, counts))
+                if "--quiet" not in sys.argv:
+                    print(lines[-1])
+    if update:
+        with open(STORED, "w") as file:
+            file.write("".join(line + "\n" for line in lines))
+        return
+    stored, failures = stored_lines(), 0
+    for line in lines:
+        expected = stored.get(tuple(line.split()[:-20]))
+        wrong = differences(line, expected) if expected else ["not in counts.txt"]
+        for text in wrong:
+            print(f"FAIL {' '.join(line.split()[:-20])}: {text}")
+        failures += len(wrong)
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
