@@ -46,6 +46,8 @@ int RT_NAME(context_config_set_code)(struct RT_NAME(context_config) * cfg,
                                      const char *code);
 void RT_NAME(context_config_set_command_queue)(struct RT_NAME(context_config) * cfg,
                                                cl_command_queue queue);
+void RT_NAME(context_config_set_exact_floats)(struct RT_NAME(context_config) * cfg,
+                                              int flag);
 void RT_NAME(context_config_add_build_option)(struct RT_NAME(context_config) * cfg,
                                               const char *option);
 void RT_NAME(context_config_set_default_thread_block_size)(

@@ -32,6 +32,7 @@ enum rt_option_id {
   RT_OPT_LIST_DEVICES,
   RT_OPT_CODE,
   RT_OPT_DEFAULT,
+  RT_OPT_EXACT_FLOATS,
   RT_OPT_BUILD_OPTION,
   RT_OPT_DUMP_OPENCL,
   RT_OPT_LOAD_OPENCL,
@@ -77,6 +78,7 @@ static const struct rt_option rt_options[] = {
   { 0, "default-tile-size", "N", "size of tiles", RT_OPT_DEFAULT, RT_KIND_TILE },
   { 0, "default-reg-tile-size", "N", "size of register tiles", RT_OPT_DEFAULT, RT_KIND_REG_TILE },
   { 0, "default-threshold", "N", "threshold of guards", RT_OPT_DEFAULT, RT_KIND_THRESHOLD },
+  { 0, "exact-floats", NULL, "round each operation on f32, on GPUs too", RT_OPT_EXACT_FLOATS, 0 },
   { 0, "build-option", "OPT", "add an option for the OpenCL compiler", RT_OPT_BUILD_OPTION, 0 },
   { 0, "dump-opencl", "FILE", "write the OpenCL C of all kernels", RT_OPT_DUMP_OPENCL, 0 },
   { 0, "load-opencl", "FILE", "read it from a file instead", RT_OPT_LOAD_OPENCL, 0 },
@@ -186,6 +188,7 @@ RT_FN int rt_apply_config_option(struct rt_cli *cli, const struct rt_option *o,
   case RT_OPT_CACHE_FILE: RT_NAME(context_config_set_cache_file)(cfg, arg); return 0;
   case RT_OPT_DEVICE: RT_NAME(context_config_set_device)(cfg, arg); return 0;
   case RT_OPT_PLATFORM: RT_NAME(context_config_set_platform)(cfg, arg); return 0;
+  case RT_OPT_EXACT_FLOATS: RT_NAME(context_config_set_exact_floats)(cfg, 1); return 0;
   case RT_OPT_BUILD_OPTION: RT_NAME(context_config_add_build_option)(cfg, arg); return 0;
   case RT_OPT_DUMP_OPENCL: RT_NAME(context_config_dump_program_to)(cfg, arg); return 0;
   case RT_OPT_LOAD_OPENCL: RT_NAME(context_config_load_program_from)(cfg, arg); return 0;

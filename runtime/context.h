@@ -8,6 +8,8 @@ struct rt_setting {
 
 struct rt_config {
   bool debugging, profiling, logging;
+  bool
+      exact_floats;  // in code for GPUs too: + - * / and roots of f32 are rounded once each
   bool at_terminal;  // show there what takes time
   int status_file;   // 0, or a file that flc watches for that (cli.h)
   char *device, *platform;
@@ -39,10 +41,23 @@ struct rt_timing {
   int64_t started;
 };
 
-// A kernel once it was launched; [1] is the fallback build with local arrays in global memory.
+// How a kernel is compiled.
+struct rt_form {
+  bool fallback;       // local arrays in global memory
+  int64_t group_size;  // 0: any; else a constant of the text
+};
+
+// A kernel compiled in one form.
+struct rt_build {
+  struct rt_form form;
+  cl_program program;
+  cl_kernel kernel;
+};
+
+// A kernel once it was launched.
 struct rt_built_kernel {
-  cl_program program[2];
-  cl_kernel kernel[2];
+  struct rt_build *forms;
+  int form_count;
   struct rt_timing runs, builds;
   int64_t arena_bytes;  // that were enough for the last launch; 0: none yet
   char *text;           // a text loaded in place of the program's own; NULL: none
@@ -237,6 +252,10 @@ int RT_NAME(context_config_set_code)(struct rt_config *cfg, const char *code) {
 void RT_NAME(context_config_set_command_queue)(struct rt_config *cfg,
                                                cl_command_queue queue) {
   cfg->queue = queue;
+}
+
+void RT_NAME(context_config_set_exact_floats)(struct rt_config *cfg, int flag) {
+  cfg->exact_floats = flag != 0;
 }
 
 void RT_NAME(context_config_add_build_option)(struct rt_config *cfg, const char *option) {

@@ -100,6 +100,8 @@ enum {
 // `flc_failed(flc_error)` is true when an earlier kernel has failed: a kernel without barriers
 // that may run wild on unwritten data starts with `if (flc_failed(flc_error)) return;`.
 // Tuning parameter number k of the table is the macro FLC_PARAM_<k> if the kernel lists k.
+// With sized the text is compiled for each size of groups that the kernel is launched with:
+// FLC_GROUP_SIZE is that size, FLC_GROUP_STEPS how many doublings of 1 reach it, at least 1.
 // With uses_f64 the build enables doubles (FLC_F64 is defined).  FLC_BARRIER() is a barrier for
 // local and global memory; flc_atomic_<op>_<type>_<g|l>(p, x) are the atomic operations on global
 // memory and on local arrays (g, l): add min max and or xor of i32 u32 i64 u64, add of f32 f64.
@@ -112,7 +114,8 @@ struct rt_kernel {
   int tuning_count;
   bool uses_arena;  // then it overwrites nothing that it reads, and has no barriers
   const char
-      *hash;  // of the prelude and the text: no two texts share it.  NULL: not known
+      *hash;   // of the prelude and the text: no two texts share it.  NULL: not known
+  bool sized;  // the text mentions FLC_GROUP_SIZE or FLC_GROUP_STEPS
 };
 
 // A check that can fail: parts[0] v0 parts[1] v1 ... parts[value_count].

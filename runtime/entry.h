@@ -67,18 +67,20 @@ RT_FN int rt_open_sources(struct rt_context *ctx) {
   return error;
 }
 
-// Builds every kernel of the profile and writes them all.
+// Builds every kernel of the profile, for groups of the usual size, and writes them all.
 RT_FN int rt_dump_binaries(struct rt_context *ctx, const char *file) {
   struct rt_binaries all = { NULL, 0 };
   int error = RT_OK;
   for (int k = 0; k < ctx->program->kernel_count && !error; k++) {
     if (ctx->program->kernels[k].for_gpu != ctx->gpu_code) continue;
-    cl_kernel kernel = NULL;
+    struct rt_form form = { false, 0 };
+    struct rt_build build;
     struct rt_text options = { NULL, 0, 0 };
-    rt_build_options(ctx, k, false, &options);
+    if (ctx->program->kernels[k].sized) form.group_size = ctx->default_group_size;
+    rt_build_options(ctx, k, form, &options);
     char *about = rt_program_about(ctx, k, options.data);
-    error = rt_kernel_get(ctx, k, false, &kernel);
-    if (!error && !rt_program_binary(ctx->kernels[k].program[0], about, &all))
+    error = rt_kernel_get(ctx, k, form, &build);
+    if (!error && !rt_program_binary(build.program, about, &all))
       error = rt_error(ctx, RT_OTHER_ERROR, "the device gives no compiled programs");
     rt_text_free(&options);
     free(about);

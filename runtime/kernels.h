@@ -2,14 +2,26 @@
 
 // ---- building
 
-RT_FN void rt_build_options(const struct rt_context *ctx, int kernel, bool fallback,
+RT_FN int rt_doublings(int64_t count) {
+  int steps = 1;
+  while (steps < 62 && (int64_t)1 << steps < count)
+    steps++;
+  return steps;
+}
+
+RT_FN void rt_build_options(const struct rt_context *ctx, int kernel, struct rt_form form,
                             struct rt_text *t) {
   const struct rt_kernel *k = &ctx->program->kernels[kernel];
   rt_text_add(t, k->uses_f64 ? "-DFLC_F64" : "-DFLC_KERNEL");
   // Warnings are about hints that a compiler could not follow; PoCL writes them to standard error.
   if (!ctx->config->debugging) rt_text_add(t, " -w");
-  if (fallback) rt_text_add(t, " -DFLC_LOCAL_FALLBACK");
-  if (ctx->device.exact_division)
+  if (form.fallback) rt_text_add(t, " -DFLC_LOCAL_FALLBACK");
+  if (form.group_size)
+    rt_text_printf(t, " -DFLC_GROUP_SIZE=%" PRId64 " -DFLC_GROUP_STEPS=%d",
+                   form.group_size, rt_doublings(form.group_size));
+  if (k->for_gpu && !ctx->config->exact_floats)
+    rt_text_add(t, " -DFLC_CONTRACT");
+  else if (ctx->device.exact_division)
     rt_text_add(t, " -cl-fp32-correctly-rounded-divide-sqrt");
   for (int i = 0; i < k->tuning_count; i++)
     rt_text_printf(t, " -DFLC_PARAM_%d=%" PRId64, k->tuning[i],
@@ -129,18 +141,18 @@ RT_FN void rt_show_build(struct rt_context *ctx) {
 }
 
 // The program from the cache, or compiled and put there.
-RT_FN int rt_build_program(struct rt_context *ctx, int kernel, bool fallback,
+RT_FN int rt_build_program(struct rt_context *ctx, int kernel, struct rt_form form,
                            cl_program *out) {
   struct rt_text options = { NULL, 0, 0 };
   struct rt_binaries binaries = { NULL, 0 };
   int error = RT_OK;
   *out = NULL;
-  rt_build_options(ctx, kernel, fallback, &options);
+  rt_build_options(ctx, kernel, form, &options);
   char *about = rt_program_about(ctx, kernel, options.data);
   const struct rt_binary *cached = rt_cache_find(ctx, about, &binaries);
   if (cached) *out = rt_build_from_binary(ctx, cached, options.data);
   rt_log(ctx, "build %s%s: %s", ctx->program->kernels[kernel].name,
-         fallback ? " (fallback)" : "", *out ? "cached" : "compiling");
+         form.fallback ? " (fallback)" : "", *out ? "cached" : "compiling");
   if (!*out) {
     rt_binaries_free(&binaries);
     rt_show_build(ctx);
@@ -155,36 +167,52 @@ RT_FN int rt_build_program(struct rt_context *ctx, int kernel, bool fallback,
   return error;
 }
 
-// The kernel, built if this is its first use.
-RT_FN int rt_kernel_get(struct rt_context *ctx, int kernel, bool fallback,
-                        cl_kernel *out) {
+RT_FN struct rt_build *rt_find_build(struct rt_built_kernel *k, struct rt_form form) {
+  for (int i = 0; i < k->form_count; i++)
+    if (k->forms[i].form.fallback == form.fallback &&
+        k->forms[i].form.group_size == form.group_size)
+      return &k->forms[i];
+  return NULL;
+}
+
+RT_FN void rt_keep_build(struct rt_built_kernel *k, struct rt_build build) {
+  size_t bytes = (size_t)(k->form_count + 1) * sizeof *k->forms;
+  k->forms = (struct rt_build *)rt_host_grow(k->forms, bytes);
+  k->forms[k->form_count++] = build;
+}
+
+// The kernel, built if this is its first use in this form.
+RT_FN int rt_kernel_get(struct rt_context *ctx, int kernel, struct rt_form form,
+                        struct rt_build *out) {
   struct rt_built_kernel *k = &ctx->kernels[kernel];
-  *out = k->kernel[fallback];
-  if (*out) return RT_OK;
+  const struct rt_build *known = rt_find_build(k, form);
+  if (known) *out = *known;
+  if (known) return RT_OK;
   int64_t start = rt_time_us();
-  int error = rt_build_program(ctx, kernel, fallback, &k->program[fallback]);
+  out->form = form;
+  int error = rt_build_program(ctx, kernel, form, &out->program);
   if (error) return error;
   cl_int status = CL_SUCCESS;
-  *out = clCreateKernel(k->program[fallback], "flc_kernel", &status);
+  out->kernel = clCreateKernel(out->program, "flc_kernel", &status);
   rt_timing_add(&k->builds, rt_time_us() - start);
   if (status == CL_SUCCESS) {
     ctx->ready_kernels++;
-    k->kernel[fallback] = *out;
+    rt_keep_build(k, *out);
     return RT_OK;
   }
-  clReleaseProgram(k->program[fallback]);
-  k->program[fallback] = NULL;
+  clReleaseProgram(out->program);
   return rt_opencl_check(ctx, status, ctx->program->kernels[kernel].name);
 }
 
 // Forgets what was built: with new parameters it is built again.
 RT_FN void rt_kernel_drop(struct rt_built_kernel *k) {
-  for (int i = 0; i < 2; i++) {
-    if (k->kernel[i]) clReleaseKernel(k->kernel[i]);
-    if (k->program[i]) clReleaseProgram(k->program[i]);
-    k->kernel[i] = NULL;
-    k->program[i] = NULL;
+  for (int i = 0; i < k->form_count; i++) {
+    clReleaseKernel(k->forms[i].kernel);
+    clReleaseProgram(k->forms[i].program);
   }
+  free(k->forms);
+  k->forms = NULL;
+  k->form_count = 0;
 }
 
 // ---- launching
@@ -427,7 +455,11 @@ RT_FN int rt_launch_sized(struct rt_context *ctx, struct rt_launching *l,
   for (int i = 0; i < launch->local_count; i++)
     local_bytes = rt_sat_add(local_bytes, launch->local_bytes[i] + 64);
   l->fallback = local_bytes > ctx->device.local_bytes;
-  int error = rt_kernel_get(ctx, l->kernel, l->fallback, &l->object);
+  struct rt_form form = { l->fallback, 0 };
+  struct rt_build build;
+  if (ctx->program->kernels[l->kernel].sized) form.group_size = (int64_t)l->group_size;
+  int error = rt_kernel_get(ctx, l->kernel, form, &build);
+  if (!error) l->object = build.kernel;
   if (!error && ctx->program->kernels[l->kernel].uses_arena)
     return rt_launch_with_arena(ctx, l, launch);
   if (!error) error = rt_put_all(ctx, l, launch);

@@ -134,6 +134,7 @@ static Plain comparison(PrimOp op) {
 }
 
 static bool is_positive(const ImpExp *e) {
+  if (e->kind == IMP_ITEM) return e->u.item == ITEM_LOCAL_SIZE;
   return e->kind == IMP_CONST && prim_is_int(e->type) && e->u.constant.u.i > 0;
 }
 
@@ -270,10 +271,12 @@ static Piece select_piece(CodeText *c, const ImpExp *e, Arith arith) {
   return (Piece){ text_format("%s ? %s : %s", condition, a, b), PREC_TERNARY };
 }
 
-static const char *const item_functions[] = {
-  [ITEM_GLOBAL_ID] = "get_global_id",    [ITEM_LOCAL_ID] = "get_local_id",
-  [ITEM_GROUP_ID] = "get_group_id",      [ITEM_LOCAL_SIZE] = "get_local_size",
-  [ITEM_GROUP_COUNT] = "get_num_groups",
+static const char *const item_texts[] = {
+  [ITEM_GLOBAL_ID] = "(int64_t)get_global_id(0)",
+  [ITEM_LOCAL_ID] = "(int64_t)get_local_id(0)",
+  [ITEM_GROUP_ID] = "(int64_t)get_group_id(0)",
+  [ITEM_LOCAL_SIZE] = "FLC_GROUP_SIZE",
+  [ITEM_LOCAL_STEPS] = "FLC_GROUP_STEPS",
 };
 
 static Piece tuning_piece(CodeText *c, const ImpExp *e) {
@@ -313,9 +316,7 @@ static Piece piece(CodeText *c, const ImpExp *e, Arith arith) {
   case IMP_BITS: return bits_piece(c, e);
   case IMP_LOAD: return load_piece(c, e);
   case IMP_SELECT: return select_piece(c, e, arith);
-  case IMP_ITEM:
-    return (Piece){ text_format("(int64_t)%s(0)", item_functions[e->u.item]),
-                    PREC_UNARY };
+  case IMP_ITEM: return (Piece){ item_texts[e->u.item], PREC_UNARY };
   case IMP_TUNING: return tuning_piece(c, e);
   case IMP_PICK: return pick_piece(c, e);
   case IMP_ANY:

@@ -277,7 +277,9 @@ static void kernel_code(CodeText *c, const Kernel *kernel) {
   KernelArrays own = imp_kernel_arrays(kernel, MEM_SCRATCH),
                locals = imp_kernel_arrays(kernel, MEM_LOCAL),
                taken = imp_kernel_arrays(kernel, MEM_ARENA);
-  c_line(c, "__kernel void flc_kernel(");  // kernels of equal code share their text
+  c_line(c, "__kernel %svoid flc_kernel(",  // kernels of equal code share their text
+         kernel->sized ? "__attribute__((reqd_work_group_size(FLC_GROUP_SIZE, 1, 1))) "
+                       : "");
   kernel_params(c, kernel, &own, &locals);
   text_add(c->t, ") {");
   text_indent(c->t, 2);
@@ -358,11 +360,11 @@ static const char *kernel_row(Emit *e, Text *t, Map *texts, const Kernel *kernel
   Name text = name_of(e->c->names, code.text);
   const char *wanted = text_format("%s_%s", profile_names[profile], kernel->name);
   const char *id = kernel_id(t, texts, text, wanted);
-  return text_format("{ \"%s\", %s_text, %s, %s, %s, NULL, 0, %s, \"%s\" }", kernel->name,
-                     id, kernel->may_fail ? "true" : "false",
-                     code.uses_f64 ? "true" : "false",
-                     profile == PROFILE_GPU ? "true" : "false",
-                     kernel->uses_arena ? "true" : "false", kernel_hash(code.text));
+  return text_format(
+      "{ \"%s\", %s_text, %s, %s, %s, NULL, 0, %s, \"%s\", %s }", kernel->name, id,
+      kernel->may_fail ? "true" : "false", code.uses_f64 ? "true" : "false",
+      profile == PROFILE_GPU ? "true" : "false", kernel->uses_arena ? "true" : "false",
+      kernel_hash(code.text), kernel->sized ? "true" : "false");
 }
 
 void emit_kernels(Emit *e, Text *t) {

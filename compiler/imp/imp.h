@@ -64,8 +64,8 @@ typedef enum ItemNumber {
   ITEM_GLOBAL_ID,
   ITEM_LOCAL_ID,
   ITEM_GROUP_ID,
-  ITEM_LOCAL_SIZE,
-  ITEM_GROUP_COUNT
+  ITEM_LOCAL_SIZE,  // these two are constants of the kernel: it has sized
+  ITEM_LOCAL_STEPS  // so many doublings of 1 reach the local size, at least 1
 } ItemNumber;
 
 typedef struct ImpExp ImpExp;
@@ -300,6 +300,7 @@ struct Kernel {
   bool may_fail;    // contains IMP_CHECK: the host looks at the error word
   bool uses_arena;  // has MEM_ARENA arrays; may be run again when the arena was too small
   bool has_barrier;            // one group per unit of work, group_size as launched
+  bool sized;                  // compiled for each size of groups
   const Function **functions;  // called, callees first
   int function_count;
 };

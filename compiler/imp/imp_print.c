@@ -50,7 +50,7 @@ static void print_conversion(Text *t, const char *word, const ImpExp *e) {
 static const char *const item_names[] = {
   [ITEM_GLOBAL_ID] = "global_id",     [ITEM_LOCAL_ID] = "local_id",
   [ITEM_GROUP_ID] = "group_id",       [ITEM_LOCAL_SIZE] = "local_size",
-  [ITEM_GROUP_COUNT] = "group_count",
+  [ITEM_LOCAL_STEPS] = "local_steps",
 };
 
 static void print_element(Text *t, const Mem *mem, const ImpExp *index) {

@@ -104,13 +104,13 @@ typedef struct LocalHist {
 // for each of the item's bins { block }
 static const ImpExp *open_bins(LocalHist *s, Code *inner, ImpBuilder *b, const Var **i) {
   const ImpExp *round = wide_open_loop(s->kernel.k, inner, b, i);
-  return imp_let(b, "bin", imp_add(s->kernel.item, imp_mul(round, s->w.group_size)));
+  return imp_let(b, "bin", imp_add(s->kernel.item, imp_mul(round, s->kernel.size)));
 }
 
 static void close_bins(LocalHist *s, const ImpBuilder *b, const Var *i,
                        const ImpExp *count) {
   const ImpExp *rest = imp_max(imp_i64(0), imp_sub(count, s->kernel.item));
-  wide_close_loop(s->kernel.k, b, i, imp_ceil_div(rest, s->w.group_size));
+  wide_close_loop(s->kernel.k, b, i, imp_ceil_div(rest, s->kernel.size));
 }
 
 static void clear_bins(LocalHist *s) {
@@ -160,11 +160,11 @@ static void count_chunk(LocalHist *s) {
   const Var *i;
   WideKernel *k = &s->kernel;
   const ImpExp *round = wide_open_loop(k->k, &inner, &b, &i);
-  const ImpExp *at = imp_add(imp_add(k->start, k->item), imp_mul(round, s->w.group_size));
+  const ImpExp *at = imp_add(imp_add(k->start, k->item), imp_mul(round, s->kernel.size));
   code_bind_scalar(&inner, s->h->seg->dims[s->h->seg->dim_count - 1].index, at);
   add_element(s->h, &inner, s->bins);
   const ImpExp *rest = imp_max(imp_i64(0), imp_sub(k->length, k->item));
-  wide_close_loop(k->k, &b, i, imp_ceil_div(rest, s->w.group_size));
+  wide_close_loop(k->k, &b, i, imp_ceil_div(rest, s->kernel.size));
 }
 
 static void add_by_groups(const AtomicHist *h) {

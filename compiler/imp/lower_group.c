@@ -38,38 +38,38 @@ static const ImpExp *if_active(const Group *g, const ImpExp *count) {
 }
 
 // j = first + round * step
-static void split_points(Group *g, GroupPoints *p, const ImpExp *count, bool strided) {
+static void split_points(Group *g, GroupPoints *p, const ImpExp *count,
+                         PointOrder order) {
   const ImpExp *id = imp_item(ITEM_LOCAL_ID), *size = imp_item(ITEM_LOCAL_SIZE);
   const ImpExp *round = imp_var(p->round);
-  if (strided) {
+  if (order == POINTS_STRIDED) {
     const ImpExp *rest = imp_sub(count, id);
     p->rounds = imp_named(g->k.b, "rounds",
                           if_active(g, imp_max(imp_i64(0), imp_ceil_div(rest, size))));
     p->at = imp_add(id, imp_mul(round, size));
     return;
   }
-  const ImpExp *piece = imp_named(g->k.b, "piece", imp_ceil_div(count, size));
+  const ImpExp *fair = imp_ceil_div(count, size);
+  if (order == POINTS_ODD_PIECES) fair = imp_op2(OP_OR, fair, imp_i64(1));
+  const ImpExp *piece = imp_named(g->k.b, "piece", fair);
   const ImpExp *first = imp_named(g->k.b, "first", imp_mul(id, piece));
   const ImpExp *rest = imp_max(imp_i64(0), imp_min(piece, imp_sub(count, first)));
   p->rounds = imp_named(g->k.b, "rounds", if_active(g, rest));
   p->at = imp_add(first, round);
 }
 
-GroupPoints points_open(Group *g, ImpBuilder *b, const ImpExp *count, bool in_order) {
+GroupPoints points_open(Group *g, ImpBuilder *b, const ImpExp *count, PointOrder order) {
   GroupPoints p = { 0 };
   p.round = code_index(&g->k, "round");
-  split_points(g, &p, count, !in_order);
+  split_points(g, &p, count, order);
   p.item = code_inner(&g->k, b);
   p.item.active = NULL;  // an inactive item has no points
   p.at = imp_let(b, "j", p.at);
   return p;
 }
 
-void points_close(Group *g, const GroupPoints *points, bool reassociate) {
-  imp_add_stm(g->k.b,
-              (ImpStm){ .kind = IMP_FOR,
-                        .u.loop = { points->round, points->rounds, points->item.b->block,
-                                    reassociate, false } });
+void points_close(Group *g, const GroupPoints *points) {
+  imp_for(g->k.b, points->round, points->rounds, points->item.b->block);
 }
 
 void group_copy(Group *g, const Arr *to, const Arr *from) {
@@ -85,7 +85,7 @@ void group_copy(Group *g, const Arr *to, const Arr *from) {
   }
   group_barrier_if_dirty(g);
   ImpBuilder b;
-  GroupPoints p = points_open(g, &b, arr_count(to), false);
+  GroupPoints p = points_open(g, &b, arr_count(to), POINTS_STRIDED);
   const ImpExp **at = new_array(const ImpExp *, to->rank + 1);
   const ImpExp *rest = p.at;
   for (int i = to->rank - 1; i >= 0; i--) {
@@ -93,7 +93,7 @@ void group_copy(Group *g, const Arr *to, const Arr *from) {
     if (i > 0) rest = imp_let(&b, "rest", imp_quot(rest, to->shape[i]));
   }
   imp_store(&b, to->mem, arr_index(to, at), arr_load(from, arr_index(from, at)));
-  points_close(g, &p, false);
+  points_close(g, &p);
   group_barrier(g);
 }
 
@@ -398,7 +398,8 @@ void lower_group_segmap(Code *host, const Stm *stm) {
     outs[i] = host_out(host, stm->binders[i]);
   const ImpExp *size =
       tuning_param(host->lower, "intra_group_size", "group_size", 16, 256);
-  const ImpExp *group_size = imp_let(host->b, "group_size", size);
+  const ImpExp *group_size =
+      imp_let(host->b, "group_size", group_size_for(host, seg, size));
   Layouts layouts = layout_rows(host, seg);
   KernelCode *kernel = kernel_begin(host, stm->loc);
   group_check_spaces(host, &kernel->code, seg);

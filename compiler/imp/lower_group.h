@@ -21,21 +21,29 @@ bool group_has_seg(const Exp *exp);
 // before the kernel for `around`.
 void group_check_spaces(Code *host, Code *kernel, const SegOp *around);
 
+// The size of the group for the seg-ops in the body, at most `limit`: a host expression.
+const ImpExp *group_size_for(Code *host, const SegOp *around, const ImpExp *limit);
+
 // Local memory for an array whose size the host knows.
 Arr group_alloc(Group *g, const char *name, CoreType type);
 Arr group_alloc_for(Group *g, const Var *binder);
 
+typedef enum PointOrder {
+  POINTS_STRIDED,    // neighbouring points to neighbouring items
+  POINTS_PIECES,     // contiguous pieces
+  POINTS_ODD_PIECES  // of odd length, so that neighbours begin in different banks
+} PointOrder;
+
 // The points 0 <= j < count shared among the items: statements between open and close run for each
-// point of the item.  Contiguous pieces, or, where the order does not matter, neighbouring points
-// to neighbouring items.
+// point of the item.
 typedef struct GroupPoints {
   Code item;         // code for one point
   const ImpExp *at;  // j
   const Var *round;
   const ImpExp *rounds;
 } GroupPoints;
-GroupPoints points_open(Group *g, ImpBuilder *b, const ImpExp *count, bool in_order);
-void points_close(Group *g, const GroupPoints *points, bool reassociate);
+GroupPoints points_open(Group *g, ImpBuilder *b, const ImpExp *count, PointOrder order);
+void points_close(Group *g, const GroupPoints *points);
 
 void group_barrier(Group *g);
 void group_barrier_if_dirty(Group *g);

@@ -1,5 +1,6 @@
 // Seg-ops of level 0: their points shared among the items of a work-group, whatever its size.
 #include "imp/lower_group.h"
+#include "imp/lower_tree.h"
 
 static const Arr **alloc_outs(Group *g, const Stm *stm, int from) {
   const Arr **outs = new_array(const Arr *, stm->binder_count + 1);
@@ -35,11 +36,12 @@ static void group_segmap(Group *g, const Stm *stm) {
   const Arr **outs = alloc_outs(g, stm, 0);
   group_barrier_if_dirty(g);
   ImpBuilder b;
-  GroupPoints p = points_open(g, &b, space_size(seg->dims, seg->dim_count), false);
+  GroupPoints p =
+      points_open(g, &b, space_size(seg->dims, seg->dim_count), POINTS_STRIDED);
   bind_space(&p.item, seg->dims, seg->dim_count, p.at);
   run_point(&p.item, seg, outs, 0,
             new_array(const ImpExp *, seg->body->result_count + 1));
-  points_close(g, &p, false);
+  points_close(g, &p);
   group_barrier(g);
   bind_outs(g, stm, outs);
 }
@@ -52,116 +54,161 @@ typedef struct GroupRed {
   const SegOp *seg;
   int reds;
   const Arr **outs;
-  const Mem **parts;  // a partial result per item and value
+  const Mem **mems;
+  Parts parts;  // a partial result per item and value
 } GroupRed;
 
 static GroupRed red_new(Group *g, const Stm *stm) {
   GroupRed r = { .g = g, .stm = stm, .seg = stm->exp->u.seg };
   for (int i = 0; i < r.seg->op_count; i++)
     r.reds += r.seg->ops[i].count;
-  r.parts = new_array(const Mem *, r.reds + 1);
+  r.mems = new_array(const Mem *, r.reds + 1);
   return r;
 }
 
-static void store_values(const GroupRed *r, Code *k, Accs accs,
-                         const ImpExp *const *indices, int rank) {
-  const ImpExp *const *values = accs_values(accs);
-  for (int i = 0; i < r->reds; i++) {
-    Arr at = arr_peel(r->outs[i], indices, rank);
-    imp_store(k->b, at.mem, at.offset, values[i]);
-  }
-}
-
-// One element: the innermost index is bound to `at`, the body run, its values accumulated; a scan
-// stores what it has so far.
-static void accumulate(const GroupRed *r, Code *k, const ImpExp *at, Accs accs) {
-  const SegOp *seg = r->seg;
-  code_bind_scalar(k, seg->dims[seg->dim_count - 1].index, at);
-  const ImpExp **scalars = new_array(const ImpExp *, seg->body->result_count + 1);
-  run_point(k, seg, r->outs, r->reds, scalars);
-  accs_apply(k, accs, scalars);
-  if (seg->kind == SEG_SCAN)
-    store_values(r, k, accs, space_indices(seg->dims, seg->dim_count), seg->dim_count);
-}
-
-static void alloc_parts(GroupRed *r) {
+// Room for so many values per item.
+static void alloc_parts(GroupRed *r, int64_t each) {
   for (int i = 0; i < r->reds; i++) {
     PrimType elem = r->seg->body->results[i].kind == ATOM_VAR
                         ? r->seg->body->results[i].u.var->type.elem
                         : r->seg->body->results[i].u.constant.type;
-    r->parts[i] = mem_new(r->g->k.lower->c, "parts", MEM_LOCAL, elem);
-    vec_push(r->g->k.scratch, (Scratch){ .mem = r->parts[i], .count = r->g->group_size });
+    const ImpExp *count = imp_mul(imp_i64(each), r->g->group_size);
+    r->mems[i] = mem_new(r->g->k.lower->c, "parts", MEM_LOCAL, elem);
+    vec_push(r->g->k.scratch, (Scratch){ .mem = r->mems[i], .count = count });
   }
+  const ImpExp *item = imp_named(r->g->k.b, "item", imp_item(ITEM_LOCAL_ID));
+  r->parts = (Parts){ r->seg, r->reds, r->mems, item };
 }
 
-// Each item accumulates its points and stores the outcome in `parts`.
-static Accs own_part(const GroupRed *r, bool in_order) {
-  Group *g = r->g;
-  ImpBuilder b;
-  Accs accs = accs_new(&g->k, r->seg->ops, r->seg->op_count);
-  GroupPoints p = points_open(g, &b, imp_atom(r->seg->dims[0].width), in_order);
-  accumulate(r, &p.item, p.at, accs);
-  points_close(g, &p, r->seg->kind == SEG_RED);
-  const ImpExp *const *values = accs_values(accs);
-  for (int i = 0; i < r->reds; i++)
-    imp_store(g->k.b, r->parts[i], imp_item(ITEM_LOCAL_ID), values[i]);
-  group_barrier(g);
-  return accs;
+// The innermost index is bound to `at` and the body run; the values to be combined.
+static const ImpExp **run_element(const GroupRed *r, Code *k, const ImpExp *at) {
+  const SegOp *seg = r->seg;
+  code_bind_scalar(k, seg->dims[seg->dim_count - 1].index, at);
+  const ImpExp **scalars = new_array(const ImpExp *, seg->body->result_count + 1);
+  run_point(k, seg, r->outs, r->reds, scalars);
+  return scalars;
 }
 
-// The parts of the first `count` items, combined by every item for itself: no second barrier, and
-// on a CPU as fast as a tree (docs/opencl.md, "Reductions").
-static Accs combine_parts(const GroupRed *r, const ImpExp *count) {
-  Group *g = r->g;
-  Accs accs = accs_new(&g->k, r->seg->ops, r->seg->op_count);
-  const Var *i = code_index(&g->k, "i");
-  ImpBuilder b;
-  Code round = code_inner(&g->k, &b);
-  round.active = NULL;
-  const ImpExp **values = new_array(const ImpExp *, r->reds + 1);
-  for (int v = 0; v < r->reds; v++)
-    values[v] = imp_load(r->parts[v], imp_var(i));
-  accs_apply(&round, accs, values);
-  imp_for(g->k.b, i, count, b.block);
-  g->dirty = true;
-  return accs;
+static void store_part(const GroupRed *r, Accs accs) {
+  values_store(r->g->k.b, r->mems, r->reds, r->parts.item, accs_values(accs));
+  group_barrier(r->g);
 }
 
+static PartRun whole_group(const GroupRed *r) {
+  return (PartRun){ r->parts.item, imp_item(ITEM_LOCAL_SIZE), imp_item(ITEM_LOCAL_STEPS),
+                    NULL };
+}
+
+// Each item accumulates its points; then the items' parts are combined.
 static void group_segred(Group *g, const Stm *stm) {
   GroupRed r = red_new(g, stm);
+  bool commutes = seg_commutes(r.seg);
   r.outs = alloc_outs(g, stm, r.reds);
   group_barrier_if_dirty(g);
-  alloc_parts(&r);
-  own_part(&r, !seg_commutes(r.seg));
-  Accs total = combine_parts(&r, imp_item(ITEM_LOCAL_SIZE));
-  const ImpExp *const *values = accs_values(total);
+  alloc_parts(&r, 1);
+  ImpBuilder b;
+  Accs accs = accs_new(&g->k, r.seg->ops, r.seg->op_count);
+  GroupPoints p = points_open(g, &b, imp_atom(r.seg->dims[0].width),
+                              commutes ? POINTS_STRIDED : POINTS_PIECES);
+  accs_apply(&p.item, accs, run_element(&r, &p.item, p.at));
+  points_close(g, &p);
+  store_part(&r, accs);
+  if (commutes)
+    parts_halve(&r.parts, &g->k);
+  else
+    parts_tree(&r.parts, &g->k, whole_group(&r));
+  const ImpExp *const *totals = values_load(r.mems, r.reds, imp_i64(0));
   for (int i = 0; i < r.reds; i++)
-    code_bind_scalar(&g->k, stm->binders[i], values[i]);
+    code_bind_scalar(&g->k, stm->binders[i], totals[i]);
+  g->dirty = true;
   bind_outs(g, stm, r.outs);
 }
 
-// out[j] = op before out[j] for the item's own points.
-static void add_before(const GroupRed *r, Accs before) {
+// ---- scans
+
+// Sums take shape in local memory, even where they are wanted elsewhere.
+static const Arr **alloc_sums(GroupRed *r) {
+  const Arr **sums = new_array(const Arr *, r->reds + 1);
+  for (int i = 0; i < r->reds; i++) {
+    sums[i] = r->outs[i];
+    if (sums[i]->mem->space == MEM_LOCAL) continue;
+    Arr own = group_alloc(r->g, r->stm->binders[i]->name, r->stm->binders[i]->type);
+    sums[i] = mem_copy(&own, sizeof own);
+  }
+  return sums;
+}
+
+static void store_sums(const GroupRed *r, Code *k, const Arr *const *sums,
+                       const ImpExp *at, const ImpExp *const *values) {
+  for (int i = 0; i < r->reds; i++)
+    imp_store(k->b, sums[i]->mem, arr_index(sums[i], &at), values[i]);
+}
+
+static const ImpExp *const *load_sums(const GroupRed *r, const Arr *const *sums,
+                                      const ImpExp *at) {
+  const ImpExp **values = new_array(const ImpExp *, r->reds + 1);
+  for (int i = 0; i < r->reds; i++)
+    values[i] = imp_load(sums[i]->mem, arr_index(sums[i], &at));
+  return values;
+}
+
+// sums[j] = the element, neighbours by neighbouring items
+static void stage_elements(const GroupRed *r, const Arr *const *sums) {
+  ImpBuilder b;
+  GroupPoints p = points_open(r->g, &b, imp_atom(r->seg->dims[0].width), POINTS_STRIDED);
+  store_sums(r, &p.item, sums, p.at, run_element(r, &p.item, p.at));
+  points_close(r->g, &p);
+  group_barrier(r->g);
+}
+
+// Each item scans its piece; parts[item] = all of it
+static void scan_pieces(const GroupRed *r, const Arr *const *sums) {
   Group *g = r->g;
   ImpBuilder b;
-  GroupPoints p = points_open(g, &b, imp_atom(r->seg->dims[0].width), true);
+  Accs accs = accs_new(&g->k, r->seg->ops, r->seg->op_count);
+  GroupPoints p = points_open(g, &b, imp_atom(r->seg->dims[0].width), POINTS_ODD_PIECES);
+  accs_apply(&p.item, accs, load_sums(r, sums, p.at));
+  store_sums(r, &p.item, sums, p.at, accs_values(accs));
+  points_close(g, &p);
+  store_part(r, accs);
+}
+
+// What comes before the item's piece; `own`: where the scanned part of the item is.
+static Accs part_before(const GroupRed *r, const ImpExp *own) {
+  const ImpExp **before = new_array(const ImpExp *, r->reds + 1);
+  const ImpExp *const *parts = values_load(r->mems, r->reds, imp_sub(own, imp_i64(1)));
+  const ImpExp *has_any = imp_less(imp_i64(0), r->parts.item);
+  for (int o = 0, next = 0; o < r->seg->op_count; o++)
+    for (int i = 0; i < r->seg->ops[o].count; i++, next++)
+      before[next] =
+          imp_select(has_any, parts[next], imp_atom(r->seg->ops[o].neutral[i]));
+  r->g->dirty = true;
+  return accs_from(&r->g->k, r->seg->ops, r->seg->op_count, before);
+}
+
+// sums[j] = op before sums[j] for the item's piece
+static void add_before(const GroupRed *r, const Arr *const *sums, Accs before) {
+  Group *g = r->g;
+  ImpBuilder b;
+  GroupPoints p = points_open(g, &b, imp_atom(r->seg->dims[0].width), POINTS_ODD_PIECES);
   Accs accs = accs_from(&p.item, r->seg->ops, r->seg->op_count, accs_values(before));
-  const ImpExp **values = new_array(const ImpExp *, r->reds + 1);
-  for (int v = 0; v < r->reds; v++)
-    values[v] = imp_load(r->outs[v]->mem, arr_index(r->outs[v], &p.at));
-  accs_apply(&p.item, accs, values);
-  store_values(r, &p.item, accs, &p.at, 1);
-  points_close(g, &p, false);
+  accs_apply(&p.item, accs, load_sums(r, sums, p.at));
+  store_sums(r, &p.item, sums, p.at, accs_values(accs));
+  points_close(g, &p);
+  group_barrier(g);
 }
 
 static void group_segscan(Group *g, const Stm *stm) {
   GroupRed r = red_new(g, stm);
   r.outs = alloc_outs(g, stm, 0);
+  const Arr **sums = alloc_sums(&r);
   group_barrier_if_dirty(g);
-  alloc_parts(&r);
-  own_part(&r, true);
-  add_before(&r, combine_parts(&r, imp_item(ITEM_LOCAL_ID)));
-  group_barrier(g);
+  alloc_parts(&r, 2);
+  stage_elements(&r, sums);
+  scan_pieces(&r, sums);
+  add_before(&r, sums, part_before(&r, parts_scan(&r.parts, &g->k, whole_group(&r))));
+  for (int i = 0; i < r.reds; i++)
+    group_copy(g, r.outs[i], sums[i]);
   bind_outs(g, stm, r.outs);
 }
 
@@ -184,7 +231,8 @@ static void group_segscatter(Group *g, const Stm *stm, const Body *body, int pos
     outs[d] = take_dest(g, stm->binders[d], seg->dests[d].dest, body, position);
   group_barrier_if_dirty(g);
   ImpBuilder b;
-  GroupPoints p = points_open(g, &b, space_size(seg->dims, seg->dim_count), false);
+  GroupPoints p =
+      points_open(g, &b, space_size(seg->dims, seg->dim_count), POINTS_STRIDED);
   bind_space(&p.item, seg->dims, seg->dim_count, p.at);
   const ImpExp **scalars = new_array(const ImpExp *, seg->body->result_count + 1);
   const Arr **made = new_array(const Arr *, seg->body->result_count + 1);
@@ -195,7 +243,7 @@ static void group_segscatter(Group *g, const Stm *stm, const Body *body, int pos
                     made[first + indexed]);
     first += indexed + 1;
   }
-  points_close(g, &p, false);
+  points_close(g, &p);
   group_barrier(g);
   bind_outs(g, stm, outs);
 }
@@ -210,7 +258,7 @@ static void group_seghist(Group *g, const Stm *stm, const Body *body, int positi
           take_dest(g, stm->binders[next], seg->hists[o].dests[i], body, position);
   group_barrier_if_dirty(g);
   ImpBuilder b, loop;
-  GroupPoints p = points_open(g, &b, imp_i64(1), false);
+  GroupPoints p = points_open(g, &b, imp_i64(1), POINTS_STRIDED);
   const Var *i = code_index(&p.item, "i");
   Code round = code_inner(&p.item, &loop);
   code_bind_scalar(&round, seg->dims[0].index, imp_var(i));
@@ -219,7 +267,7 @@ static void group_seghist(Group *g, const Stm *stm, const Body *body, int positi
   seq_body(&round, seg->body, scalars, made);
   hist_round(&round, seg->hists, seg->hist_count, outs, scalars, made);
   imp_for(&b, i, imp_atom(seg->dims[0].width), loop.block);
-  points_close(g, &p, false);
+  points_close(g, &p);
   group_barrier(g);
   bind_outs(g, stm, outs);
 }
@@ -230,6 +278,35 @@ static bool is_bound_outside(const SegOp *around, const VarVec *free, Atom width
   vec_each (const Var *const *, v, free)
     if (width.kind == ATOM_VAR && *v == width.u.var) return true;
   return width.kind == ATOM_CONST;
+}
+
+// The most points of a level-0 seg-op of the body, at least `most`; NULL if the host cannot tell.
+static const ImpExp *most_points(const SegOp *around, const VarVec *free,
+                                 const Body *body, const ImpExp *most) {
+  for (int i = 0; i < body->stm_count && most; i++) {
+    const Exp *exp = body->stms[i].exp;
+    if (exp->kind != EXP_SEG) {
+      BodyVec bodies = exp_bodies(exp);
+      vec_each (const Body **, inner, &bodies)
+        most = most ? most_points(around, free, *inner, most) : NULL;
+      continue;
+    }
+    const SegOp *seg = exp->u.seg;
+    for (int d = 0; d < seg->dim_count; d++)
+      if (!is_bound_outside(around, free, seg->dims[d].width)) return NULL;
+    most = imp_max(most, space_size(seg->dims, seg->dim_count));
+  }
+  return most;
+}
+
+// No more items than have something to do, in whole warps and few different sizes.
+const ImpExp *group_size_for(Code *host, const SegOp *around, const ImpExp *limit) {
+  enum { WARP = 32 };
+  VarVec free = core_free_body(around->body);
+  const ImpExp *most = most_points(around, &free, around->body, imp_i64(WARP));
+  if (!most) return limit;
+  const ImpExp *steps = host_doublings(host, imp_named(host->b, "points", most));
+  return imp_min(limit, imp_op2(OP_SHL, imp_i64(1), steps));
 }
 
 // A kernel with barriers that may fail is slower.

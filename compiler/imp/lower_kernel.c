@@ -238,6 +238,7 @@ void kernel_end(Code *host, KernelCode *kernel, Launch launch) {
       .has_barrier = s.has_barrier, .uses_arena = find_arena(host, kernel, &s),
       .functions = s.functions.at, .function_count = s.functions.count);
   bool on_cpu = host->lower->profile == PROFILE_CPU;
+  k->sized = !on_cpu && launch.group_size;
   ImpBlock body = on_cpu ? imp_hoist(&kernel->b.block) : kernel->b.block;
   k->body.at = body.at;
   k->body.count = body.count;

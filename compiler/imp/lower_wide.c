@@ -5,12 +5,6 @@ enum { MOST_EACH = 9, STAGED_BYTES = 24576, USUAL_GROUP = 256 };
 
 // ---- on the host
 
-const ImpExp *wide_steps(Code *host, const ImpExp *count) {
-  const ImpExp *zeros = imp_op1(OP_CLZ, imp_sub(count, imp_i64(1)));
-  const ImpExp *bits = imp_sub(imp_i64(64), imp_convert(PRIM_I64, zeros));
-  return imp_named(host->b, "steps", imp_max(imp_i64(1), bits));
-}
-
 Wide wide_new(Code *host, const SegOp *seg, const char *what) {
   Wide w = { .host = host, .seg = seg };
   for (int i = 0; i < seg->op_count; i++)
@@ -21,7 +15,6 @@ Wide wide_new(Code *host, const SegOp *seg, const char *what) {
   const ImpExp *size =
       tuning_param(host->lower, name, "group_size", USUAL_GROUP, USUAL_GROUP);
   w.group_size = imp_named(host->b, "group_size", imp_max(imp_i64(1), size));
-  w.steps = wide_steps(host, w.group_size);
   return w;
 }
 
@@ -61,6 +54,8 @@ int64_t wide_each(const Wide *w) {
 WideKernel wide_begin(const Wide *w) {
   WideKernel s = { .w = w,
                    .kernel = kernel_begin(w->host, w->host->b->loc),
+                   .size = imp_item(ITEM_LOCAL_SIZE),
+                   .steps = imp_item(ITEM_LOCAL_STEPS),
                    .each = wide_each(w) };
   s.k = &s.kernel->code;
   if (w->layouts) layout_bind(s.k, w->layouts);
@@ -110,16 +105,12 @@ const ImpExp *const *wide_neutral(const Wide *w) {
 
 const ImpExp *const *wide_loads(const WideKernel *s, const Mem *const *mems,
                                 const ImpExp *at) {
-  const ImpExp **values = new_array(const ImpExp *, s->w->reds + 1);
-  for (int i = 0; i < s->w->reds; i++)
-    values[i] = imp_load(mems[i], at);
-  return values;
+  return values_load(mems, s->w->reds, at);
 }
 
 void wide_store(const WideKernel *s, ImpBuilder *b, const Mem *const *mems,
                 const ImpExp *at, const ImpExp *const *values) {
-  for (int i = 0; i < s->w->reds; i++)
-    imp_store(b, mems[i], at, values[i]);
+  values_store(b, mems, s->w->reds, at, values);
 }
 
 // The body's results beside the reduced ones are stored at their point.
@@ -176,7 +167,7 @@ void wide_close_loop(Code *k, const ImpBuilder *b, const Var *i, const ImpExp *b
 // ---- staging
 
 const ImpExp *wide_rounds(const WideKernel *s) {
-  const ImpExp *elements = imp_mul(s->w->group_size, imp_i64(s->each));
+  const ImpExp *elements = imp_mul(s->size, imp_i64(s->each));
   return imp_let(s->k->b, "rounds",
                  imp_max(imp_i64(1), imp_ceil_div(s->length, elements)));
 }
@@ -186,7 +177,7 @@ void wide_stage(WideKernel *s, Code *k, const ImpExp *first) {
   ImpBuilder b, present, absent;
   const Var *i;
   const ImpExp *round = wide_open_loop(k, &inner, &b, &i);
-  const ImpExp *j = imp_let(&b, "j", imp_add(imp_mul(round, s->w->group_size), s->item));
+  const ImpExp *j = imp_let(&b, "j", imp_add(imp_mul(round, s->size), s->item));
   Code then_code = code_inner(&inner, &present);
   absent = wide_block(&inner);
   const ImpExp *at = imp_add(first, j);
@@ -202,47 +193,8 @@ void wide_stage(WideKernel *s, Code *k, const ImpExp *first) {
 
 // ---- combining within the group
 
-void wide_tree(WideKernel *s, Code *k, const ImpExp *position, const ImpExp *count,
-               const ImpExp *steps, const ImpExp *active) {
-  Code inner;
-  ImpBuilder b, pair;
-  const Var *i;
-  const ImpExp *step = wide_open_loop(k, &inner, &b, &i);
-  const ImpExp *apart = imp_let(&b, "apart", imp_op2(OP_SHL, imp_i64(1), step));
-  const ImpExp *mask = imp_sub(imp_mul(imp_i64(2), apart), imp_i64(1));
-  const ImpExp *leads = imp_op2(OP_EQ, imp_op2(OP_AND, position, mask), imp_i64(0));
-  const ImpExp *has_other = imp_less(imp_add(position, apart), count);
-  if (active) has_other = imp_and(has_other, active);
-  Code then_code = code_inner(&inner, &pair);
-  Accs accs = wide_accs(s, &then_code, wide_loads(s, s->parts, s->item));
-  accs_apply(&then_code, accs, wide_loads(s, s->parts, imp_add(s->item, apart)));
-  wide_store(s, &pair, s->parts, s->item, accs_values(accs));
-  imp_if(inner.b, imp_and(leads, has_other), pair.block);
-  imp_add_stm(&b, (ImpStm){ .kind = IMP_BARRIER });
-  wide_close_loop(k, &b, i, steps);
-}
-
-const ImpExp *wide_scan(WideKernel *s, Code *k, const ImpExp *position,
-                        const ImpExp *steps) {
-  Code inner;
-  ImpBuilder b, pair, alone;
-  const Var *i;
-  const ImpExp *step = wide_open_loop(k, &inner, &b, &i), *size = s->w->group_size;
-  const ImpExp *apart = imp_let(&b, "apart", imp_op2(OP_SHL, imp_i64(1), step));
-  const ImpExp *old = imp_let(&b, "old", imp_mul(imp_rem(step, imp_i64(2)), size));
-  const ImpExp *from = imp_add(old, s->item), *to = imp_add(imp_sub(size, old), s->item);
-  Code then_code = code_inner(&inner, &pair);
-  alone = wide_block(&inner);
-  Accs accs = wide_accs(s, &then_code, wide_loads(s, s->parts, imp_sub(from, apart)));
-  accs_apply(&then_code, accs, wide_loads(s, s->parts, from));
-  wide_store(s, &pair, s->parts, to, accs_values(accs));
-  wide_store(s, &alone, s->parts, to, wide_loads(s, s->parts, from));
-  const ImpExp *has_other = imp_op2(OP_LE, apart, position);
-  imp_add_stm(
-      &b, (ImpStm){ .kind = IMP_IF, .u.cond = { has_other, pair.block, alone.block } });
-  imp_add_stm(&b, (ImpStm){ .kind = IMP_BARRIER });
-  wide_close_loop(k, &b, i, steps);
-  return imp_add(imp_mul(imp_rem(steps, imp_i64(2)), size), s->item);
+Parts wide_parts(const WideKernel *s) {
+  return (Parts){ s->w->seg, s->w->reds, s->parts, s->item };
 }
 
 // ---- short segments
@@ -257,7 +209,7 @@ Short wide_short(const Wide *w) {
   s.per_group = imp_named(w->host->b, "per_group",
                           imp_max(imp_i64(1), imp_quot(w->group_size, s.width)));
   s.groups = imp_ceil_div(w->segments, s.per_group);
-  s.steps = wide_steps(w->host, s.width);
+  s.steps = host_doublings(w->host, s.width);
   return s;
 }
 

@@ -2,7 +2,7 @@
 // (or on several short ones): neighbouring items read neighbouring elements, and what they have is
 // combined in local memory.  (docs/opencl.md, "Profiles"; barriers as lower_group.h says.)
 #pragma once
-#include "imp/lower.h"
+#include "imp/lower_tree.h"
 
 // What a kernel works on.  The operators, `reds` values in all, come from `seg`.
 typedef struct Wide {
@@ -12,7 +12,6 @@ typedef struct Wide {
   const ImpExp *segments, *width;     // on the host
   const ImpExp *chunks, *chunk_size;  // a group each; per segment
   const ImpExp *group_size;
-  const ImpExp *steps;     // so many doublings of 1 reach the group's size
   const Arr *const *from;  // [segments][width] per value; NULL: the seg-op's body
   const Arr *const *out;   // reductions: [segments][chunks]; scans: [segments][width]
   const Arr *const
@@ -27,6 +26,7 @@ typedef struct WideKernel {
   KernelCode *kernel;
   Code *k;
   const ImpExp *item;             // number within the group
+  const ImpExp *size, *steps;     // of the group; so many doublings of 1 reach it
   const ImpExp *segment, *chunk;  // of the group, or of the item
   const ImpExp *start, *length;   // the chunk
   const Mem **parts;              // local: a value per item
@@ -76,16 +76,7 @@ void wide_stage(WideKernel *s, Code *k, const ImpExp *first);
 // parts[item] = op over the item's piece of what is staged
 void wide_sum_piece(WideKernel *s, Code *k);
 
-// The parts of items `position .. position + count` of a run of neighbours become, in order, one:
-// that of the item with position 0.  `active`: of which items; NULL: of all.
-void wide_tree(WideKernel *s, Code *k, const ImpExp *position, const ImpExp *count,
-               const ImpExp *steps, const ImpExp *active);
-// Inclusive sums of runs of neighbours; `parts` has room for two values per item.  Returns where
-// in `parts` the item's own then is.
-const ImpExp *wide_scan(WideKernel *s, Code *k, const ImpExp *position,
-                        const ImpExp *steps);
-// How many doublings of 1 reach `count`, at least 1: a host variable.
-const ImpExp *wide_steps(Code *host, const ImpExp *count);
+Parts wide_parts(const WideKernel *s);
 
 // out[segment][chunk] = op over the chunk
 void wide_reduce(const Wide *w, const char *name);

@@ -12,7 +12,7 @@ static void stride_over_chunk(WideKernel *s) {
   Code inner;
   ImpBuilder b;
   const Var *i;
-  const ImpExp *size = s->w->group_size, *rest = imp_sub(s->length, s->item);
+  const ImpExp *size = s->size, *rest = imp_sub(s->length, s->item);
   const ImpExp *rounds =
       imp_let(s->k->b, "rounds", imp_max(imp_i64(0), imp_ceil_div(rest, size)));
   Accs accs = wide_accs(s, s->k, wide_neutral(s->w));
@@ -24,7 +24,8 @@ static void stride_over_chunk(WideKernel *s) {
   wide_close_loop(s->k, &b, i, rounds);
   wide_store(s, s->k->b, s->parts, s->item, accs_values(accs));
   wide_barrier(s);
-  wide_tree(s, s->k, s->item, size, s->w->steps, NULL);
+  Parts parts = wide_parts(s);
+  parts_halve(&parts, s->k);
 }
 
 void wide_sum_piece(WideKernel *s, Code *k) {
@@ -64,11 +65,12 @@ static const Mem *const *reduce_in_order(WideKernel *s) {
   wide_store(s, &first, total, imp_i64(0), wide_neutral(s->w));
   imp_if(s->k->b, is_first(s), first.block);
   const ImpExp *rounds = wide_rounds(s), *round = wide_open_loop(s->k, &inner, &b, &i);
-  wide_stage(s, &inner, imp_mul(round, imp_mul(s->w->group_size, imp_i64(s->each))));
+  wide_stage(s, &inner, imp_mul(round, imp_mul(s->size, imp_i64(s->each))));
   imp_add_stm(&b, (ImpStm){ .kind = IMP_BARRIER });
   wide_sum_piece(s, &inner);
   imp_add_stm(&b, (ImpStm){ .kind = IMP_BARRIER });
-  wide_tree(s, &inner, s->item, s->w->group_size, s->w->steps, NULL);
+  Parts parts = wide_parts(s);
+  parts_tree(&parts, &inner, (PartRun){ s->item, s->size, s->steps, NULL });
   add_to_total(s, &inner, total);
   wide_close_loop(s->k, &b, i, rounds);
   return total;
@@ -97,7 +99,10 @@ static void reduce_short(const Wide *w) {
   WideKernel s = wide_begin(w);
   s.parts = wide_local(&s, "parts", w->group_size);
   wide_open_short(&s, &segments);
-  wide_tree(&s, s.k, segments.position, segments.width, segments.steps, segments.active);
+  Parts parts = wide_parts(&s);
+  parts_tree(
+      &parts, s.k,
+      (PartRun){ segments.position, segments.width, segments.steps, segments.active });
   ImpBuilder b = wide_block(s.k);
   const ImpExp *at[] = { s.segment, imp_i64(0) }, *const *values =
                                                       wide_loads(&s, s.parts, s.item);

@@ -56,7 +56,7 @@ static void write_out(WideKernel *s, Code *k, const Mem *const *carry,
   Code inner;
   ImpBuilder b, present, leader;
   const Var *i;
-  const ImpExp *round = wide_open_loop(k, &inner, &b, &i), *size = s->w->group_size;
+  const ImpExp *round = wide_open_loop(k, &inner, &b, &i), *size = s->size;
   const ImpExp *j = imp_let(&b, "j", imp_add(imp_mul(round, size), s->item));
   present = wide_block(&inner);
   store_element(s, &present, imp_add(s->start, imp_add(first, j)),
@@ -79,12 +79,14 @@ static void scan_long(const Wide *w, const char *name) {
   s.parts = wide_local(&s, "parts", imp_mul(imp_i64(2), w->group_size));
   const Mem *const *carry = start_carry(&s);
   const ImpExp *rounds = wide_rounds(&s), *round = wide_open_loop(s.k, &inner, &b, &i);
-  const ImpExp *first = imp_mul(round, imp_mul(w->group_size, imp_i64(s.each)));
+  const ImpExp *first = imp_mul(round, imp_mul(s.size, imp_i64(s.each)));
   wide_stage(&s, &inner, first);
   imp_add_stm(&b, (ImpStm){ .kind = IMP_BARRIER });
   wide_sum_piece(&s, &inner);
   imp_add_stm(&b, (ImpStm){ .kind = IMP_BARRIER });
-  const ImpExp *sums = wide_scan(&s, &inner, s.item, w->steps);
+  Parts parts = wide_parts(&s);
+  const ImpExp *sums =
+      parts_scan(&parts, &inner, (PartRun){ s.item, s.size, s.steps, NULL });
   scan_piece(&s, &inner, carry, sums);
   imp_add_stm(&b, (ImpStm){ .kind = IMP_BARRIER });
   write_out(&s, &inner, carry, first);
@@ -98,7 +100,9 @@ static void scan_short(const Wide *w) {
   WideKernel s = wide_begin(w);
   s.parts = wide_local(&s, "parts", imp_mul(imp_i64(2), w->group_size));
   wide_open_short(&s, &segments);
-  const ImpExp *sums = wide_scan(&s, s.k, segments.position, segments.steps);
+  Parts parts = wide_parts(&s);
+  PartRun run = { segments.position, segments.width, segments.steps, NULL };
+  const ImpExp *sums = parts_scan(&parts, s.k, run);
   ImpBuilder b = wide_block(s.k);
   store_element(&s, &b, segments.position, wide_loads(&s, s.parts, sums));
   const ImpExp *inside = imp_less(segments.position, w->width);

@@ -1,6 +1,11 @@
 // Begin prelude.cl: what kernels see before scalar.h: C's type names, failing, local arrays, atomics.
-// Build options: FLC_F64 (doubles), FLC_LOCAL_FALLBACK (local arrays in global memory).
-#pragma OPENCL FP_CONTRACT OFF
+// Build options: FLC_F64 (doubles), FLC_LOCAL_FALLBACK (local arrays in global memory), FLC_CONTRACT
+// (a * b + c may be rounded once).
+#ifdef FLC_CONTRACT
+#  pragma OPENCL FP_CONTRACT ON
+#else
+#  pragma OPENCL FP_CONTRACT OFF
+#endif
 #ifdef FLC_F64
 #  pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What the code for GPUs does, counted without one: counts.py FLC [--update | --quiet | --only PATTERN].
+"""What the code for GPUs does, counted without one: counts.py FLC [--update | --quiet | --only PATTERN | --races].
 
 Runs the entry points of kernels.fl under oclgrind with the plugin warps.cc and compares the counts of each kernel
 with counts.txt: a tenth more than there is a failure (--update writes the file anew).  Exit status 77 (skipped)
-where oclgrind, its headers or a C++ compiler are missing.
+where oclgrind, its headers or a C++ compiler are missing.  --races: shows races and wrong addresses instead.
 """
 import fnmatch
 import glob
@@ -23,6 +23,7 @@ ROWS, WHOLE, BYTES = ["[8][1024]f32"], ["[32][1024]i32"], ["[16384]u8"]
 CASES = [
     ("map_rows", ["[64][256]f32", "[256]f32"], "map_rows.top_0=F,map_rows.intra_1=F", ""),
     ("normalise", ROWS, "normalise.top_0=F,normalise.intra_1=T", ""),
+    ("normalise", ["[128][64]f32"], "normalise.top_0=F,normalise.intra_1=T", ""),
     ("row_prefix", ROWS, "row_prefix.top_0=F,row_prefix.intra_1=T", ""),
     ("row_largest", ["[4][1024]i32"], "row_largest.top_0=F,row_largest.intra_1=T", ""),
     ("sums_of_rows", ["[2048][16]f32"], "sums_of_rows.top_0=T", ""),
@@ -72,7 +73,13 @@ def measure(program, folder, plugin, data, case):
     command = [program, "-e", entry, "--code", "gpu", "-n", "-L", "--path", path]
     for param in params.split():
         command += ["--param", param]
+    if "--races" in sys.argv:
+        environment.update(OCLGRIND_DATA_RACES="1")
     done = subprocess.run(command, input=data, stderr=subprocess.PIPE, env=environment, check=True)
+    if "--races" in sys.argv:
+        with open(log) as file:
+            complaints = file.read().strip()
+        print(entry, path, complaints[:2000] or "fine")
     names = re.findall(r"launch (\w+?)(?:_\d+)?:", done.stderr.decode())
     with open(counted) as file:
         lines = [line.split() for line in file]
@@ -129,6 +136,8 @@ def main():
                 lines.append(line_of(case, kernel, counts))
                 if "--quiet" not in sys.argv:
                     print(lines[-1])
+    if "--races" in sys.argv:
+        return
     if update:
         with open(STORED, "w") as file:
             file.write("".join(line + "\n" for line in lines))

@@ -160,7 +160,7 @@ static void guards_choose_versions(struct rt_context *ctx) {
   }
   CHECK(fl_context_set_path(ctx, "sum.intra_1=T") == 1);
   CHECK(fl_context_set_path(ctx, "") == 0);
-  CHECK(ctx->kernels[K_GROUP_SUM].kernel[0] && ctx->kernels[K_GROUP_SUM].kernel[1]);
+  CHECK(ctx->kernels[K_GROUP_SUM].form_count == 2);
   CHECK(fl_context_set_tuning_param(ctx, "sum.intra_0", 3) == 0);
   CHECK(rt_guard(ctx, 0, 3, 0) && !rt_guard(ctx, 0, 2, 0));
   CHECK(!rt_guard(ctx, 0, 3, rt_local_capacity(ctx) + 1));

@@ -32,7 +32,7 @@ static const char *const group_sum_text[] = {
   "                        FLC_LOCAL uchar *parts_0, long parts_0_bytes) {\n",
   "  FLC_LOCAL int *parts = FLC_LOCAL_ARRAY(int, parts_0, parts_0_bytes);\n",
   "  int sum = 0;\n",
-  "  for (long i = get_local_id(0); i < n; i += get_local_size(0))\n",
+  "  for (long i = get_local_id(0); i < n; i += FLC_GROUP_SIZE)\n",
   "    sum = flc_add_i32(sum, xs[i]);\n",
   "  parts[get_local_id(0)] = sum;\n",
   "  FLC_BARRIER();\n",
@@ -65,11 +65,11 @@ static const char *const iota_text[] = {
 
 static const int scaled_tuning[] = { 1 };
 static const struct rt_kernel kernels[] = {
-  { "add_one", add_one_text, false, false, false, NULL, 0, false, NULL },
-  { "get", get_text, true, false, false, NULL, 0, false, NULL },
-  { "group_sum", group_sum_text, false, false, false, NULL, 0, false, NULL },
-  { "scaled", scaled_text, false, true, false, scaled_tuning, 1, false, NULL },
-  { "iota", iota_text, false, false, false, NULL, 0, false, NULL },
+  { "add_one", add_one_text, false, false, false, NULL, 0, false, NULL, false },
+  { "get", get_text, true, false, false, NULL, 0, false, NULL, false },
+  { "group_sum", group_sum_text, false, false, false, NULL, 0, false, NULL, true },
+  { "scaled", scaled_text, false, true, false, scaled_tuning, 1, false, NULL, false },
+  { "iota", iota_text, false, false, false, NULL, 0, false, NULL, false },
 };
 
 static const char *const host_check[] = { "negative size ", "" };
