@@ -139,6 +139,11 @@ void diag_add(Compiler *c, const DiagSaved *saved) {
 
 void diag_restore(Compiler *c, const DiagSaved *saved) { *c->diag = saved->diag; }
 
+int diag_messages(const Compiler *c, const DiagMessage **messages) {
+  *messages = c->diag->messages.at;
+  return c->diag->messages.count;
+}
+
 int diag_error_count(const Compiler *c) { return c->diag->error_count; }
 
 bool diag_full(const Compiler *c) { return c->diag->error_count >= MOST_ERRORS; }

@@ -18,6 +18,7 @@ extern const Command tune_command;
 extern const Command tree_command;
 extern const Command dump_command;
 extern const Command fmt_command;
+extern const Command lsp_command;
 
 // ---- shared by the commands (common.c)
 

@@ -51,7 +51,7 @@ static bool fmt_file(Fmt *f, const char *path) {
 static int command_fmt(Compiler *c, int argc, char **argv) {
   Fmt f = { .c = c };
   OptionReader r = options_begin(c, &fmt_command, argc, argv);
-  for (int o; (o = options_next(&r));)
+  while (options_next(&r))
     f.check = true;
   if (r.over) return r.status;
   if (optind == argc)

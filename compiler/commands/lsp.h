@@ -1,0 +1,88 @@
+// What the files of the language server share.
+//
+// The server itself only keeps the texts of open documents.  Every question is answered by a child
+// process, which reads and checks the program anew: that takes less than an author notices, and a
+// mistake of ours costs one answer.
+#pragma once
+#include "commands/commands.h"
+#include <jansson.h>
+
+typedef struct LspDocument {
+  const char *uri, *path;
+  const char *text;
+  size_t length;
+  json_int_t version;  // as the editor counts
+  bool open, changed;  // changed since its messages were sent
+} LspDocument;
+
+typedef struct Lsp {
+  Vec(LspDocument) documents;
+  bool shut_down, over;
+} Lsp;
+
+// A question about a document.
+typedef struct LspQuery {
+  const LspDocument *document;
+  json_t *params;
+  Program *program;  // checked as far as it goes; `ast` is NULL if it cannot be read
+  Compiler *c;
+  uint32_t offset;  // the place that is asked about
+} LspQuery;
+
+// ---- lsp_text.c: places, as the protocol has them: lines from 0 and UTF-16 units in them
+
+uint32_t lsp_offset(const SourceFile *file, const json_t *position);
+json_t *lsp_range(Loc loc);
+json_t *lsp_location(const char *uri, Loc loc);
+// "/a b" for "file:///a%20b", and back.
+const char *lsp_path_of_uri(const char *uri);
+const char *lsp_uri_of_path(const char *path);
+
+// ---- lsp_wire.c: messages with a header that says their length
+
+typedef struct LspWire {
+  char *bytes;
+  size_t start, end, capacity;
+} LspWire;
+
+// The next message from standard input; NULL at its end.
+json_t *lsp_receive(LspWire *wire);
+// Has more arrived?
+bool lsp_pending(const LspWire *wire);
+// Writes the message and gives it up.
+void lsp_send(json_t *message);
+
+// ---- lsp_names.c: what the names in a file refer to
+
+typedef struct LspName {
+  Loc loc;
+  Name name;
+  const Binding *binding;
+  const Type *type;
+  bool is_definition;
+  bool is_field;  // {x} for {x = x}: the field keeps its name
+} LspName;
+typedef Vec(LspName) LspNames;
+
+// The names of values and sizes in a checked program, in the order of the text.
+LspNames lsp_names(const AstProgram *program);
+// The name at a place; NULL if none is there.
+const LspName *lsp_name_at(const LspNames *names, uint32_t offset);
+// Do both refer to the same?  Where one word refers to two bindings (`let xs[i] = v`), they are
+// one.
+bool lsp_same_name(const LspNames *names, const LspName *a, const LspName *b);
+// The smallest expression around a place whose type is known; NULL if there is none.
+const AstExp *lsp_exp_at(const AstProgram *program, uint32_t offset);
+
+// ---- answers (lsp_answer.c, lsp_rename.c): JSON, `null` where there is nothing to say
+
+json_t *lsp_hover(LspQuery *q);
+json_t *lsp_definition(LspQuery *q);
+json_t *lsp_references(LspQuery *q);
+json_t *lsp_highlights(LspQuery *q);
+json_t *lsp_symbols(LspQuery *q);
+json_t *lsp_completion(LspQuery *q);
+json_t *lsp_formatting(LspQuery *q);
+json_t *lsp_rename(LspQuery *q);
+// The messages about a document.
+json_t *lsp_diagnostics(LspQuery *q);

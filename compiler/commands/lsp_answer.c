@@ -1,0 +1,298 @@
+// What the language server says about a place or a document.
+#include "base/diag_show.h"
+#include "base/embed.h"
+#include "base/vec.h"
+#include "commands/lsp.h"
+#include "source/format.h"
+#include <string.h>
+
+// ---- messages
+
+static bool same_loc(Loc a, Loc b) {
+  return a.file == b.file && a.start == b.start && a.end == b.end;
+}
+
+// The notes about other places.
+static json_t *related(const DiagMessage *message) {
+  json_t *list = json_array();
+  vec_each (const DiagMessage *, note, &message->notes) {
+    bool elsewhere = note->kind == MESSAGE_NOTE && !same_loc(note->loc, message->loc);
+    if (!elsewhere || !note->loc.file || note->loc.file->built_in) continue;
+    json_t *place = lsp_location(lsp_uri_of_path(note->loc.file->path), note->loc);
+    json_array_append_new(
+        list, json_pack("{s:o, s:s}", "location", place, "message", note->text));
+  }
+  return list;
+}
+
+// The message with its hints and the notes about the same place.
+static const char *whole_message(const DiagMessage *message) {
+  Text *t = text_new();
+  text_add(t, message->text);
+  vec_each (const DiagMessage *, note, &message->notes) {
+    if (note->kind == MESSAGE_HINT) text_printf(t, "\nhint: %s", note->text);
+    if (note->kind == MESSAGE_NOTE && same_loc(note->loc, message->loc))
+      text_printf(t, "\nnote: %s", note->text);
+  }
+  return text_str(t);
+}
+
+// A message about another file stands at the beginning of this one.
+static json_t *diagnostic(const LspQuery *q, const DiagMessage *message) {
+  enum { SEVERITY_ERROR = 1, SEVERITY_WARNING = 2 };
+  bool here = message->loc.file == q->program->file;
+  const char *text = whole_message(message);
+  if (!here && message->loc.file)
+    text = text_format("%s: %s", loc_text(message->loc), text);
+  Loc loc = here ? message->loc : (Loc){ q->program->file, 0, 0 };
+  int severity = message->kind == MESSAGE_WARNING ? SEVERITY_WARNING : SEVERITY_ERROR;
+  return json_pack("{s:o, s:i, s:s, s:s, s:o}", "range", lsp_range(loc), "severity",
+                   severity, "source", "flc", "message", text, "relatedInformation",
+                   related(message));
+}
+
+json_t *lsp_diagnostics(LspQuery *q) {
+  pipeline_run(q->c, q->program, "elaborate");
+  json_t *list = json_array();
+  const DiagMessage *messages = NULL;
+  int count = diag_messages(q->c, &messages);
+  for (int i = 0; i < count; i++)
+    json_array_append_new(list, diagnostic(q, &messages[i]));
+  return list;
+}
+
+// ---- names
+
+static const LspName *name_asked(const LspQuery *q, LspNames *names) {
+  *names = (LspNames){ 0 };
+  if (!q->program->ast) return NULL;
+  *names = lsp_names(q->program->ast);
+  return lsp_name_at(names, q->offset);
+}
+
+static const char *doc_in(const AstDeclVec *decls, const Binding *binding) {
+  vec_each (AstDecl *const *, decl, decls) {
+    bool is_it =
+        ((*decl)->kind == AST_DECL_VALUE && (*decl)->u.value.binding == binding) ||
+        ((*decl)->kind == AST_DECL_SPEC && (*decl)->u.spec.binding == binding);
+    if (is_it) return (*decl)->doc;
+  }
+  return NULL;
+}
+
+static const char *doc_of(const LspQuery *q, const Binding *binding) {
+  const char *doc = doc_in(&q->program->ast->decls, binding);
+  return doc || !q->program->checked ? doc : doc_in(&q->program->checked->decls, binding);
+}
+
+static json_t *hover(Loc loc, const char *title, const char *doc) {
+  const char *text =
+      text_format("```fl\n%s\n```%s%s", title, doc ? "\n\n" : "", doc ? doc : "");
+  return json_pack("{s:{s:s, s:s}, s:o}", "contents", "kind", "markdown", "value", text,
+                   "range", lsp_range(loc));
+}
+
+json_t *lsp_hover(LspQuery *q) {
+  LspNames names;
+  const LspName *name = name_asked(q, &names);
+  if (name && name->type)
+    return hover(name->loc, text_format("%s : %s", name->name, type_text(name->type)),
+                 doc_of(q, name->binding));
+  const AstExp *exp = q->program->ast ? lsp_exp_at(q->program->ast, q->offset) : NULL;
+  return exp ? hover(exp->loc, type_text(exp->type), NULL) : json_null();
+}
+
+json_t *lsp_definition(LspQuery *q) {
+  LspNames names;
+  const LspName *name = name_asked(q, &names);
+  Loc loc = name ? name->binding->loc : (Loc){ 0 };
+  if (!loc.file || loc.file->built_in) return json_null();
+  bool here = loc.file == q->program->file;
+  return lsp_location(here ? q->document->uri : lsp_uri_of_path(loc.file->path), loc);
+}
+
+// Each place of the name once; `make` says what stands for it.
+static json_t *places(LspQuery *q,
+                      json_t *(*make)(const LspQuery *q, const LspName *place)) {
+  LspNames names;
+  const LspName *name = name_asked(q, &names);
+  json_t *list = json_array();
+  uint32_t last = UINT32_MAX;
+  vec_each (const LspName *, other, &names) {
+    if (!name) break;
+    if (other->loc.start == last || !lsp_same_name(&names, name, other)) continue;
+    last = other->loc.start;
+    json_array_append_new(list, make(q, other));
+  }
+  return list;
+}
+
+static json_t *reference(const LspQuery *q, const LspName *place) {
+  return lsp_location(q->document->uri, place->loc);
+}
+
+static json_t *highlight(const LspQuery *q, const LspName *place) {
+  enum { HIGHLIGHT_READ = 2, HIGHLIGHT_WRITE = 3 };
+  (void)q;
+  return json_pack("{s:o, s:i}", "range", lsp_range(place->loc), "kind",
+                   place->is_definition ? HIGHLIGHT_WRITE : HIGHLIGHT_READ);
+}
+
+json_t *lsp_references(LspQuery *q) { return places(q, reference); }
+json_t *lsp_highlights(LspQuery *q) { return places(q, highlight); }
+
+// ---- symbols
+
+// The numbers of the protocol.
+enum {
+  SYMBOL_MODULE = 2,
+  SYMBOL_INTERFACE = 11,
+  SYMBOL_FUNCTION = 12,
+  SYMBOL_CONSTANT = 14,
+  SYMBOL_STRUCT = 23
+};
+
+static json_t *symbols_of(const AstDeclVec *decls);
+
+static json_t *symbol(Name name, int kind, const AstDecl *decl, Loc name_loc) {
+  return json_pack("{s:s, s:i, s:o, s:o}", "name", name, "kind", kind, "range",
+                   lsp_range(decl->loc), "selectionRange", lsp_range(name_loc));
+}
+
+static json_t *module_symbol(const AstDecl *decl) {
+  json_t *object =
+      symbol(decl->u.module.name, SYMBOL_MODULE, decl, decl->u.module.name_loc);
+  const AstModExp *body = decl->u.module.exp;
+  while (body->kind == MODEXP_ASCRIBE || body->kind == MODEXP_FUNCTION)
+    body = body->kind == MODEXP_ASCRIBE ? body->u.ascribe.exp : body->u.function.body;
+  if (body->kind == MODEXP_BODY)
+    json_object_set_new(object, "children", symbols_of(&body->u.body));
+  return object;
+}
+
+static json_t *decl_symbol(const AstDecl *decl) {
+  switch (decl->kind) {
+  case AST_DECL_VALUE:
+    return symbol(decl->u.value.name,
+                  decl->u.value.function.params.count ? SYMBOL_FUNCTION : SYMBOL_CONSTANT,
+                  decl, decl->u.value.name_loc);
+  case AST_DECL_TYPE:
+    return symbol(decl->u.type.name, SYMBOL_STRUCT, decl, decl->u.type.name_loc);
+  case AST_DECL_SPEC:
+    return symbol(decl->u.spec.name, SYMBOL_FUNCTION, decl, decl->u.spec.name_loc);
+  case AST_DECL_MODULE: return module_symbol(decl);
+  case AST_DECL_MODULE_TYPE:
+    return symbol(decl->u.module_type.name, SYMBOL_INTERFACE, decl,
+                  decl->u.module_type.name_loc);
+  case AST_DECL_LOCAL: return decl_symbol(decl->u.local.decl);
+  case AST_DECL_OPEN: break;
+  }
+  return NULL;
+}
+
+static json_t *symbols_of(const AstDeclVec *decls) {
+  json_t *list = json_array();
+  vec_each (AstDecl *const *, decl, decls) {
+    json_t *object = decl_symbol(*decl);
+    if (object) json_array_append_new(list, object);
+  }
+  return list;
+}
+
+json_t *lsp_symbols(LspQuery *q) {
+  return q->program->ast ? symbols_of(&q->program->ast->decls) : json_array();
+}
+
+// ---- completion
+
+typedef struct CompletionItems {
+  json_t *list;
+  Map *known;  // names that are in the list
+  LspQuery *query;
+} CompletionItems;
+
+enum { ITEM_FUNCTION = 3, ITEM_VARIABLE = 6, ITEM_KEYWORD = 14 };
+
+static void add_item(CompletionItems *items, Name name, int kind, const char *detail) {
+  Name interned = name_of(items->query->c->names, name);
+  if (!lex_is_name_start(*interned) || map_has(items->known, interned)) return;
+  map_put(items->known, interned, items);
+  json_t *item = json_pack("{s:s, s:i}", "label", interned, "kind", kind);
+  if (detail) json_object_set_new(item, "detail", json_string(detail));
+  json_array_append_new(items->list, item);
+}
+
+// All names that occur in the text, also where it cannot be read, but for the one that is
+// being written.
+static void add_names_of_text(CompletionItems *items) {
+  const SourceFile *file = items->query->program->file;
+  Compiler *c = compiler_new();
+  TokenVec tokens = lex_file(c, file);
+  vec_each (const Token *, token, &tokens) {
+    bool here =
+        token->start <= items->query->offset && items->query->offset <= token->end;
+    if (token->kind == TOKEN_NAME && !here)
+      add_item(items, token->name, ITEM_VARIABLE, NULL);
+  }
+}
+
+static void add_keywords(CompletionItems *items) {
+  for (int kind = TOKEN_TRUE; kind <= TOKEN_CASE; kind++) {
+    const char *quoted = token_text((TokenKind)kind);
+    add_item(items, text_format("%.*s", (int)strlen(quoted) - 2, quoted + 1),
+             ITEM_KEYWORD, NULL);
+  }
+}
+
+static void add_typed_names(CompletionItems *items) {
+  if (!items->query->program->ast) return;
+  LspNames names = lsp_names(items->query->program->ast);
+  vec_each (const LspName *, name, &names)
+    if (name->is_definition && name->type)
+      add_item(items, name->name,
+               name->type->kind == TYPE_FUNCTION ? ITEM_FUNCTION : ITEM_VARIABLE,
+               type_text(name->type));
+}
+
+// The files of the library whose names need no module before them.
+static bool is_open_file(const char *path) {
+  return !strstr(path, "/mod_") && !strstr(path, "intrinsics") &&
+         !strstr(path, "module_types");
+}
+
+static void add_library(CompletionItems *items) {
+  for (int i = 0; i < prelude_file_count; i++) {
+    const EmbeddedFile *f = &prelude_files[i];
+    if (!is_open_file(f->path)) continue;
+    SourceFile *file = source_file_new(f->path, f->text, f->length);
+    file->built_in = true;
+    const AstProgram *library = source_parse(items->query->c, file);
+    for (int k = 0; library && k < library->decls.count; k++) {
+      const AstDecl *decl = library->decls.at[k];
+      if (decl->kind == AST_DECL_VALUE)
+        add_item(items, decl->u.value.name, ITEM_FUNCTION, decl->doc);
+    }
+  }
+}
+
+json_t *lsp_completion(LspQuery *q) {
+  CompletionItems items = { json_array(), map_new(NULL), q };
+  add_typed_names(&items);
+  add_names_of_text(&items);
+  add_library(&items);
+  add_keywords(&items);
+  return items.list;
+}
+
+// ---- layout
+
+json_t *lsp_formatting(LspQuery *q) {
+  const SourceFile *file = q->program->file;
+  const char *text = source_format(q->c, file);
+  json_t *edits = json_array();
+  if (!text || strcmp(text, file->text) == 0) return edits;
+  Loc all = { file, 0, (uint32_t)file->length };
+  json_array_append_new(
+      edits, json_pack("{s:o, s:s}", "range", lsp_range(all), "newText", text));
+  return edits;
+}

@@ -1,0 +1,307 @@
+#!/usr/bin/env python3
+"""The language server, asked by a client: lsp.py FLC.  No device is needed."""
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+FLC = sys.argv[1]
+TIME_LIMIT_S = 60
+
+
+class Client:
+    def __init__(self):
+        self.server = subprocess.Popen([FLC, "lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.last_id = 0
+        self.version = 0  # of the text that was sent last
+        self.messages = {}  # of each document: the version and the diagnostics that came last
+
+    def send(self, **message):
+        text = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        self.server.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(text), text))
+        self.server.stdin.flush()
+
+    def receive(self):
+        length = None
+        while (line := self.server.stdout.readline().strip()):
+            name, _, value = line.partition(b":")
+            length = int(value) if name == b"Content-Length" else length
+        assert length is not None, "the server is gone"
+        message = json.loads(self.server.stdout.read(length))
+        assert message["jsonrpc"] == "2.0"
+        if message.get("method") == "textDocument/publishDiagnostics":
+            params = message["params"]
+            self.messages[params["uri"]] = (params["version"], params["diagnostics"])
+        return message
+
+    def notify(self, method, **params):
+        self.send(method=method, params=params)
+
+    def request(self, method, **params):
+        """The whole response."""
+        self.last_id += 1
+        self.send(id=self.last_id, method=method, params=params)
+        while (message := self.receive()).get("id") != self.last_id:
+            pass
+        return message
+
+    def ask(self, method, **params):
+        response = self.request(method, **params)
+        assert "error" not in response, response
+        return response["result"]
+
+    def open(self, uri, text):
+        self.version += 1
+        self.notify("textDocument/didOpen",
+                    textDocument={"uri": uri, "languageId": "fl", "version": self.version, "text": text})
+        return self.wait_for_messages(uri)
+
+    def set_text(self, uri, text):
+        self.version += 1
+        self.notify("textDocument/didChange", textDocument={"uri": uri, "version": self.version},
+                    contentChanges=[{"text": text}])
+
+    def change(self, uri, text):
+        self.set_text(uri, text)
+        return self.wait_for_messages(uri)
+
+    def wait_for_messages(self, uri):
+        """Those about the newest version."""
+        while self.messages.get(uri, (0, []))[0] != self.version:
+            self.receive()
+        return self.messages[uri][1]
+
+    def about(self, method, document, word, nth=0, offset=0, **params):
+        """Asks about the nth occurrence of a word."""
+        return self.ask(method, textDocument={"uri": document.uri}, position=document.place(word, nth, offset), **params)
+
+
+class Document:
+    def __init__(self, client, path, text):
+        self.uri, self.text, self.client = path.as_uri(), text, client
+        self.messages = client.open(self.uri, text)
+
+    def place(self, word, nth=0, offset=0):
+        at = -1
+        for _ in range(nth + 1):
+            at = self.text.index(word, at + 1)
+        return self.position(at + offset)
+
+    def position(self, at):
+        before = self.text[:at]
+        line = before[before.rfind("\n") + 1:]
+        return {"line": before.count("\n"), "character": len(line.encode("utf-16-le")) // 2}
+
+    def index(self, position):
+        lines = self.text.split("\n")
+        start = sum(len(line) + 1 for line in lines[:position["line"]])
+        units = lines[position["line"]].encode("utf-16-le")[:2 * position["character"]]
+        return start + len(units.decode("utf-16-le"))
+
+    def word(self, span):
+        return self.text[self.index(span["start"]):self.index(span["end"])]
+
+    def edited(self, edits):
+        text = self.text
+        for edit in sorted(edits, key=lambda e: self.index(e["range"]["start"]), reverse=True):
+            text = text[:self.index(edit["range"]["start"])] + edit["newText"] + text[self.index(edit["range"]["end"]):]
+        return text
+
+
+PROGRAM = """\
+-- | The sum of the squares, "é𝄞".
+def squares [n] (xs: [n]f32) : f32 = f32.sum (map (\\x -> x * x) xs)
+
+type point = {x: f32, y: f32}
+
+module shapes = {
+  def unit : f32 = 1
+  def twice (a: f32) = a + a
+}
+
+entry main [n] (xs: *[n]f32) (p: point) =
+  let y = "é𝄞" let total = squares xs + f32.u8 y[0] + f32.i64 n
+  let {x, y} = p
+  let xs[0] = shapes.twice total + y
+  in (xs, {x, total})
+"""
+
+
+def document(client, folder, text=PROGRAM, name="a file.fl"):
+    return Document(client, Path(folder) / name, text)
+
+
+def reports_mistakes_as_they_come(client, folder):
+    d = document(client, folder)
+    assert d.messages == [], d.messages
+    wrong = PROGRAM.replace("squares xs +", "squares p +")
+    (message,) = client.change(d.uri, wrong)
+    d.text = wrong
+    assert message["severity"] == 1 and message["source"] == "flc"
+    assert d.word(message["range"]) == "p", message
+    assert "argument 1 of `squares`" in message["message"], message
+    (unread,) = client.change(d.uri, PROGRAM.replace("module shapes = {", "module shapes = {{"))
+    assert "expected" in unread["message"], unread
+    sizes = "entry f [n] [m] (a: [n]i32) (b: [m]i32) = zip a b\n"
+    (message,) = client.change(d.uri, sizes)
+    d.text = sizes
+    origins = [d.word(note["location"]["range"]) for note in message["relatedInformation"]]
+    assert sorted(origins) == ["m", "n"], message
+    assert "hint: " in message["message"], message
+    assert client.change(d.uri, PROGRAM) == []
+    (message,) = client.change(d.uri, "entry f (x: i32) = let unused = 1 in x\n")
+    assert message["severity"] == 2, message
+    client.messages.pop(d.uri)
+    client.notify("textDocument/didClose", textDocument={"uri": d.uri})
+    assert client.wait_for_messages(d.uri) == []
+
+
+def tells_types_and_sizes(client, folder):
+    d = document(client, folder)
+
+    def hover(word, nth=0, offset=0):
+        return client.about("textDocument/hover", d, word, nth, offset)["contents"]["value"]
+    assert "xs : [n]f32" in hover("xs)\n"), hover("xs)\n")
+    assert "The sum of the squares" in hover("squares", 1) and "f32" in hover("squares", 1)
+    assert "total : f32" in hover("total")
+    assert "n : i64" in hover("n\n", 0), hover("n\n", 0)
+    assert "map : " in hover("map") and "Applies a function" in hover("map"), hover("map")
+    assert "f32" in hover("+ y")
+    assert client.about("textDocument/hover", d, "type point") is None
+    client.change(d.uri, PROGRAM + "def wrong = nobody\n")
+    assert "total : f32" in hover("total")
+
+
+def finds_definitions(client, folder):
+    d = document(client, folder)
+
+    def definition(word, nth=0, offset=0):
+        found = client.about("textDocument/definition", d, word, nth, offset)
+        return found and (found["uri"], found["range"]["start"])
+    assert definition("squares", 1) == (d.uri, d.place("squares [n]"))
+    assert definition("total", 1) == (d.uri, d.place("total ="))
+    assert definition("twice", 1) == (d.uri, d.place("twice (a"))
+    assert definition("n\n") == (d.uri, d.place("n] (xs: *"))
+    assert definition("y[0]") == (d.uri, d.place('y = "'))
+    assert definition("map") is None, "the library is no file"
+    imported = Path(folder) / "other.fl"
+    imported.write_text("def far (x: i32) = x\n", encoding="utf-8")
+    e = document(client, folder, 'import "other"\nentry main x = far x\n', "importing.fl")
+    assert e.messages == []
+    found = client.about("textDocument/definition", e, "far")
+    assert found["uri"] == imported.as_uri() and found["range"]["start"] == {"line": 0, "character": 4}, found
+
+
+def finds_references(client, folder):
+    d = document(client, folder)
+
+    def references(word, nth=0):
+        found = client.about("textDocument/references", d, word, nth, context={"includeDeclaration": True})
+        return [d.index(place["range"]["start"]) for place in found]
+    text = d.text
+    assert references("squares", 1) == [text.index("squares [n]"), text.index("squares xs")]
+    last = text.index("xs: *")
+    assert references("xs: *") == [last, text.index("squares xs") + 8, text.index("xs[0]"), text.index("(xs, {") + 1]
+    assert references("a + a") == [text.index("a: f32) = a"), text.index("a + a"), text.index("a + a") + 4]
+    assert references("type") == []
+    kinds = [h["kind"] for h in client.about("textDocument/documentHighlight", d, "total")]
+    assert kinds == [3, 2, 2], kinds
+
+
+def renames(client, folder):
+    d = document(client, folder)
+
+    def renamed(word, name, nth=0):
+        changes = client.about("textDocument/rename", d, word, nth, newName=name)["changes"]
+        return d.edited(changes[d.uri])
+    assert renamed("squares", "norm", 1) == PROGRAM.replace("squares [n]", "norm [n]").replace("squares xs", "norm xs")
+    assert renamed("total", "t1") == PROGRAM.replace("total}", "total = t1}").replace("let total", "let t1").replace(
+        "twice total", "twice t1")
+    assert renamed("y} = p", "z") == PROGRAM.replace("y} = p", "y = z} = p").replace("+ y\n", "+ z\n")
+    changed = renamed("xs: *", "ys")
+    assert "(ys: *[n]f32)" in changed and "let ys[0]" in changed and "in (ys, " in changed and "squares ys" in changed
+    assert "def squares [n] (xs: " in changed and client.change(d.uri, changed) == []
+    client.change(d.uri, PROGRAM)
+    for word, name in [("total", "xs"), ("total", "p"), ("total", "1x"), ("total", "let"), ("map", "apply"), ("type", "t")]:
+        response = client.request("textDocument/rename", textDocument={"uri": d.uri}, position=d.place(word), newName=name)
+        assert response["error"]["code"] == -32803, (word, name, response)
+
+
+def completes(client, folder):
+    d = document(client, folder)
+    items = {item["label"]: item for item in client.about("textDocument/completion", d, "total", 1)}
+    assert items["squares"]["kind"] == 3 and "f32" in items["squares"]["detail"], items["squares"]
+    assert "reduce" in items and "loop" in items and "xs" in items and "twice" in items
+    broken = "def helper (x: i32) = x\nentry main (value: i32) = hel"
+    client.change(d.uri, broken)
+    d.text = broken
+    items = {item["label"] for item in client.about("textDocument/completion", d, "hel", 1, 3)}
+    assert {"helper", "value", "map", "if"} <= items and "hel" not in items, items
+
+
+def lists_symbols(client, folder):
+    d = document(client, folder)
+    symbols = client.ask("textDocument/documentSymbol", textDocument={"uri": d.uri})
+    assert [s["name"] for s in symbols] == ["squares", "point", "shapes", "main"], symbols
+    assert [s["name"] for s in symbols[2]["children"]] == ["unit", "twice"]
+    assert [d.word(s["selectionRange"]) for s in symbols] == [s["name"] for s in symbols]
+    assert d.word(symbols[1]["range"]).startswith("type point")
+
+
+def formats(client, folder):
+    d = document(client, folder, "def  é = 1\n".replace("é", "e") + "-- é𝄞\nentry f(x:i32)=x")
+    edits = client.ask("textDocument/formatting", textDocument={"uri": d.uri}, options={"tabSize": 2, "insertSpaces": True})
+    assert d.edited(edits) == "def e = 1\n-- é𝄞\nentry f (x: i32) = x\n", edits
+    client.change(d.uri, "def e =")
+    assert client.ask("textDocument/formatting", textDocument={"uri": d.uri}, options={}) == []
+
+
+def survives(client, folder):
+    d = document(client, folder)
+    assert client.request("no/such/method")["error"]["code"] == -32601
+    client.notify("$/nothing")
+    client.server.stdin.write(b"Content-Length: 3\r\n\r\n{,}Content-Length: 2\r\nContent-Type: x\r\n\r\n[]")
+    nowhere = {"line": 1000, "character": 1000}
+    for position in [nowhere, {"line": 0, "character": 1000}, {"line": -1, "character": -5}, {}]:
+        for method in ["hover", "definition", "references", "completion"]:
+            client.ask(f"textDocument/{method}", textDocument={"uri": d.uri}, position=position)
+    response = client.request("textDocument/hover", textDocument={"uri": "file:///none.fl"}, position=nowhere)
+    assert "error" in response
+    for text in ["", "\n", "def", "(" * 5000, "entry main = ???", "\"", "def x = 'é", "\ufeffdef x = 1"]:
+        client.change(d.uri, text)
+        for method in ["hover", "documentSymbol", "formatting", "rename"]:
+            client.request(f"textDocument/{method}", textDocument={"uri": d.uri}, position={"line": 0, "character": 5},
+                           newName="x")
+    for end in range(0, len(PROGRAM), 7):
+        client.set_text(d.uri, PROGRAM[:end])
+        client.ask("textDocument/hover", textDocument={"uri": d.uri}, position=nowhere)
+    assert client.change(d.uri, PROGRAM) == []
+
+
+TESTS = [reports_mistakes_as_they_come, tells_types_and_sizes, finds_definitions, finds_references, renames, completes,
+         lists_symbols, formats, survives]
+
+
+def main():
+    failed = 0
+    for test in TESTS:
+        client = Client()
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                able = client.ask("initialize", processId=None, rootUri=None, capabilities={})["capabilities"]
+                assert able["renameProvider"] and able["hoverProvider"]
+                client.notify("initialized")
+                test(client, folder)
+                assert client.ask("shutdown") is None
+                client.notify("exit")
+                assert client.server.wait(TIME_LIMIT_S) == 0
+                print(f"ok    {test.__name__}")
+            except Exception as problem:  # the others shall run, too
+                failed += 1
+                print(f"FAIL  {test.__name__}: {type(problem).__name__} {problem}")
+                client.server.kill()
+    sys.exit(1 if failed else 0)
+
+
+main()
