@@ -294,6 +294,9 @@ bool size_can_enter(Check *k, const Size *size,
 bool size_has_var(const SizeVar *var, const Size *size);
 // What a size is when the loops around it begin.
 const Size *size_initial(const Size *size);
+// Whether two sizes, one of which is a loop's, are equal in its first round, and so for good if the
+// loops around keep their sizes.
+bool size_same_at_first(const Size *a, const Size *b);
 
 // size_join.c: branches whose sizes are equal if a loop keeps the size of its parameter
 // Such a size, at the current level.

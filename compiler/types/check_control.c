@@ -25,15 +25,6 @@ static bool may_unify(const Size *a, const Size *b) {
   return may_bind(a, b) || may_bind(b, a);
 }
 
-static bool in_loop(const Size *size) {
-  return size->kind == SIZE_VAR && size->u.var->loop;
-}
-
-// Whether they are equal in the first round of a loop, and so for good if the loop keeps its sizes.
-static bool same_at_first(const Size *a, const Size *b) {
-  return (in_loop(a) || in_loop(b)) && size_equal(size_initial(a), size_initial(b));
-}
-
 static const Size *join_unknown(TypeJoin *j) {
   Binding *fresh =
       binding_new(j->k, BIND_SIZE, unknown_name(j->k), j->node->loc, type_prim(PRIM_I64));
@@ -58,7 +49,7 @@ static const Size *join_sizes(TypeJoin *j, const Size *a, const Size *b) {
   b = size_resolve(b);
   bool inside = size_level(a) > k->level || size_level(b) > k->level;
   if (a == b || (!inside && size_equal(a, b))) return a;
-  bool at_first = !inside && same_at_first(a, b);
+  bool at_first = !inside && size_same_at_first(a, b);
   if (!inside && !at_first && may_unify(a, b) && unify_sizes(k, a, b)) return a;
   return join_different(j, a, b, at_first);
 }

@@ -99,16 +99,6 @@ static const SizeVar *joined(const Size *size) {
   return size->kind == SIZE_VAR && size->u.var->node ? size->u.var : NULL;
 }
 
-static bool in_loop(const Size *size) {
-  size = size_resolve(size);
-  return size->kind == SIZE_VAR && size->u.var->loop;
-}
-
-// Whether they are equal if the loops around this one keep their sizes.
-static bool same_in_outer(const Size *a, const Size *b) {
-  return (in_loop(a) || in_loop(b)) && size_equal(size_initial(a), size_initial(b));
-}
-
 static bool keeps(LoopSizes *l, const Place *place) {
   const Size *body = body_size(l, place), *initial = size_resolve(place->initial);
   const SizeVar *branches = joined(body);
@@ -122,7 +112,7 @@ static bool keeps(LoopSizes *l, const Place *place) {
   if (other) return !other->varies;
   if (is_open_size(body) && !size_resolve(body)->u.var->loop) return true;
   return size_level(body) <= l->k->level &&
-         (size_equal(body, initial) || same_in_outer(body, initial));
+         (size_equal(body, initial) || size_same_at_first(body, initial));
 }
 
 // Starts from the assumption that all sizes are kept, and takes back what is refuted, until
@@ -150,7 +140,7 @@ static const Size *join_body(LoopSizes *l, const Size *kept, const Place *place)
     return join_body(l, join_body(l, kept, &a), &b);
   }
   if (find_open(l, body) || size_equal(body, place->initial)) return kept;
-  if (!same_in_outer(body, place->initial)) return kept;
+  if (!size_same_at_first(body, place->initial)) return kept;
   return size_join(l->k, l->exp, size_resolve(kept), size_resolve(body));
 }
 

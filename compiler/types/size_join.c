@@ -11,6 +11,15 @@ const Size *size_initial(const Size *size) {
   return size;
 }
 
+static bool in_loop(const Size *size) {
+  size = size_resolve(size);
+  return size->kind == SIZE_VAR && size->u.var->loop;
+}
+
+bool size_same_at_first(const Size *a, const Size *b) {
+  return (in_loop(a) || in_loop(b)) && size_equal(size_initial(a), size_initial(b));
+}
+
 // What is not open stands there as the initial value's size: names in it may end before the loop.
 const Size *size_join(Check *k, AstExp *node, const Size *a, const Size *b) {
   const Size *size = size_var(k, NULL, node->loc);
@@ -42,18 +51,11 @@ void size_join_leave(Check *k, const Size *size, int level, bool stays) {
     size_join_equal(k, size->u.var);
 }
 
-// Both may still come to be equal: they are those of a loop that is not finished.
-static bool may_be_equal(const Size *a, const Size *b) {
-  bool loop =
-      (a->kind == SIZE_VAR && a->u.var->loop) || (b->kind == SIZE_VAR && b->u.var->loop);
-  return loop && size_equal(size_initial(a), size_initial(b));
-}
-
 // False if that is not known yet.
 static bool find_out(Check *k, SizeVar *var) {
   const Size *a = size_resolve(var->branches[0]), *b = size_resolve(var->branches[1]);
   if (var->solution) return true;
-  if (may_be_equal(a, b)) return false;
+  if (size_same_at_first(a, b)) return false;
   if (size_equal(a, b)) {
     var->solution = a;
     return true;
