@@ -44,6 +44,8 @@ if command -v man > /dev/null; then
   done
 fi
 
+[ -f place/share/flc/editors/vim/syntax/fl.vim ] || fail "the files for editors are not there"
+
 # ---- completions
 
 # completes EXPECTED WORD...: what bash offers for the last of the words.

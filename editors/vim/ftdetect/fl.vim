@@ -1,0 +1,1 @@
+autocmd BufNewFile,BufRead *.fl,*.fut setfiletype fl
