@@ -129,11 +129,12 @@ static void publish_changes(Lsp *lsp) {
 static json_t *initialize(void) {
   enum { SYNC_WHOLE = 1 };
   return json_pack(
-      "{s:{s:i, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:{}}, s:{s:s, s:s}}", "capabilities",
-      "textDocumentSync", SYNC_WHOLE, "hoverProvider", 1, "definitionProvider", 1,
-      "referencesProvider", 1, "documentHighlightProvider", 1, "documentSymbolProvider",
-      1, "documentFormattingProvider", 1, "renameProvider", 1, "completionProvider",
-      "serverInfo", "name", "flc", "version", FLC_VERSION);
+      "{s:{s:i, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:{s:[s]}}, s:{s:s, s:s}}",
+      "capabilities", "textDocumentSync", SYNC_WHOLE, "hoverProvider", 1,
+      "definitionProvider", 1, "referencesProvider", 1, "documentHighlightProvider", 1,
+      "documentSymbolProvider", 1, "documentFormattingProvider", 1, "renameProvider", 1,
+      "completionProvider", "triggerCharacters", ".", "serverInfo", "name", "flc",
+      "version", FLC_VERSION);
 }
 
 static void respond(const json_t *id, json_t *result) {
@@ -160,7 +161,7 @@ static const struct {
   { "textDocument/references", lsp_references, true },
   { "textDocument/documentHighlight", lsp_highlights, true },
   { "textDocument/documentSymbol", lsp_symbols, true },
-  { "textDocument/completion", lsp_completion, true },
+  { "textDocument/completion", lsp_completion, false },
   { "textDocument/rename", lsp_rename, true },
   { "textDocument/formatting", lsp_formatting, false },
 };

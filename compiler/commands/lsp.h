@@ -74,7 +74,8 @@ bool lsp_same_name(const LspNames *names, const LspName *a, const LspName *b);
 // The smallest expression around a place whose type is known; NULL if there is none.
 const AstExp *lsp_exp_at(const AstProgram *program, uint32_t offset);
 
-// ---- answers (lsp_answer.c, lsp_rename.c): JSON, `null` where there is nothing to say
+// ---- answers: JSON, `null` where there is nothing to say (lsp_answer.c, lsp_complete.c,
+// lsp_rename.c)
 
 json_t *lsp_hover(LspQuery *q);
 json_t *lsp_definition(LspQuery *q);

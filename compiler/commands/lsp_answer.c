@@ -1,6 +1,5 @@
 // What the language server says about a place or a document.
 #include "base/diag_show.h"
-#include "base/embed.h"
 #include "base/vec.h"
 #include "commands/lsp.h"
 #include "source/format.h"
@@ -201,87 +200,6 @@ static json_t *symbols_of(const AstDeclVec *decls) {
 
 json_t *lsp_symbols(LspQuery *q) {
   return q->program->ast ? symbols_of(&q->program->ast->decls) : json_array();
-}
-
-// ---- completion
-
-typedef struct CompletionItems {
-  json_t *list;
-  Map *known;  // names that are in the list
-  LspQuery *query;
-} CompletionItems;
-
-enum { ITEM_FUNCTION = 3, ITEM_VARIABLE = 6, ITEM_KEYWORD = 14 };
-
-static void add_item(CompletionItems *items, Name name, int kind, const char *detail) {
-  Name interned = name_of(items->query->c->names, name);
-  if (!lex_is_name_start(*interned) || map_has(items->known, interned)) return;
-  map_put(items->known, interned, items);
-  json_t *item = json_pack("{s:s, s:i}", "label", interned, "kind", kind);
-  if (detail) json_object_set_new(item, "detail", json_string(detail));
-  json_array_append_new(items->list, item);
-}
-
-// All names that occur in the text, also where it cannot be read, but for the one that is
-// being written.
-static void add_names_of_text(CompletionItems *items) {
-  const SourceFile *file = items->query->program->file;
-  Compiler *c = compiler_new();
-  TokenVec tokens = lex_file(c, file);
-  vec_each (const Token *, token, &tokens) {
-    bool here =
-        token->start <= items->query->offset && items->query->offset <= token->end;
-    if (token->kind == TOKEN_NAME && !here)
-      add_item(items, token->name, ITEM_VARIABLE, NULL);
-  }
-}
-
-static void add_keywords(CompletionItems *items) {
-  for (int kind = TOKEN_TRUE; kind <= TOKEN_CASE; kind++) {
-    const char *quoted = token_text((TokenKind)kind);
-    add_item(items, text_format("%.*s", (int)strlen(quoted) - 2, quoted + 1),
-             ITEM_KEYWORD, NULL);
-  }
-}
-
-static void add_typed_names(CompletionItems *items) {
-  if (!items->query->program->ast) return;
-  LspNames names = lsp_names(items->query->program->ast);
-  vec_each (const LspName *, name, &names)
-    if (name->is_definition && name->type)
-      add_item(items, name->name,
-               name->type->kind == TYPE_FUNCTION ? ITEM_FUNCTION : ITEM_VARIABLE,
-               type_text(name->type));
-}
-
-// The files of the library whose names need no module before them.
-static bool is_open_file(const char *path) {
-  return !strstr(path, "/mod_") && !strstr(path, "intrinsics") &&
-         !strstr(path, "module_types");
-}
-
-static void add_library(CompletionItems *items) {
-  for (int i = 0; i < prelude_file_count; i++) {
-    const EmbeddedFile *f = &prelude_files[i];
-    if (!is_open_file(f->path)) continue;
-    SourceFile *file = source_file_new(f->path, f->text, f->length);
-    file->built_in = true;
-    const AstProgram *library = source_parse(items->query->c, file);
-    for (int k = 0; library && k < library->decls.count; k++) {
-      const AstDecl *decl = library->decls.at[k];
-      if (decl->kind == AST_DECL_VALUE)
-        add_item(items, decl->u.value.name, ITEM_FUNCTION, decl->doc);
-    }
-  }
-}
-
-json_t *lsp_completion(LspQuery *q) {
-  CompletionItems items = { json_array(), map_new(NULL), q };
-  add_typed_names(&items);
-  add_names_of_text(&items);
-  add_library(&items);
-  add_keywords(&items);
-  return items.list;
 }
 
 // ---- layout

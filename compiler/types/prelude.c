@@ -95,6 +95,13 @@ static void templates(PrimType prim, const char *paths[2]) {
   }
 }
 
+bool types_module_files(Name module, const char *paths[2]) {
+  PrimType prim;
+  if (!prim_type_named(module, &prim)) return false;
+  templates(prim, paths);
+  return true;
+}
+
 static const char intrinsics_module[] = "intrinsics";
 
 bool prelude_is_module(Name name) {

@@ -120,6 +120,10 @@ typedef struct CheckedProgram {
 // unknown attributes.
 CheckedProgram *types_check(Compiler *c, AstProgram *program);
 
+// The files of the library that make up the module of a scalar type, NULL for one that is not
+// there; false if it is none.
+bool types_module_files(Name module, const char *paths[2]);
+
 // "[n][m]f32", in source syntax with source names.
 const char *type_text(const Type *type);
 const char *size_text(const Size *size);

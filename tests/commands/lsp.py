@@ -239,6 +239,21 @@ def completes(client, folder):
     items = {item["label"] for item in client.about("textDocument/completion", d, "hel", 1, 3)}
     assert {"helper", "value", "map", "if"} <= items and "hel" not in items, items
 
+    def members(text):
+        client.change(d.uri, text)
+        d.text = text
+        found = client.ask("textDocument/completion", textDocument={"uri": d.uri}, position=d.position(len(text)))
+        return {item["label"]: item.get("detail") for item in found}
+    maths = members("entry main (x: f32) = x + f32.sq")
+    assert "sqrt" in maths and "pi" in maths and "main" not in maths and "let" not in maths, maths
+    assert "sqrt" not in members("entry main (x: i32) = i32.") and "highest" in members("entry main (x: i32) = i32.")
+    own = "module a = { type t = i32 module b = { def one (x: i32) = x } } entry main (x: i32) = "
+    assert set(members(own + "a.")) == {"t", "b"}, members(own + "a.")
+    assert members(own + "a.b.o") == {"one": "i32 -> i32"}, members(own + "a.b.o")
+    assert members(own + "nobody.") == {} and members(own + "x.a.") == {}
+    half = members("def helper (x: i32) = x\nentry main (value: i32) =\n  let inner = value + 1\n  in helper ")
+    assert half["inner"] == "i32" and half["value"] == "i32" and "reduce" in half, half
+
 
 def lists_symbols(client, folder):
     d = document(client, folder)
