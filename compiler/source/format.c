@@ -52,16 +52,23 @@ static bool is_test_mark(const Formatter *f, uint32_t start) {
   return end == at + 2 && strncmp(text + at, "==", 2) == 0;
 }
 
-// Is the comment at `at`, which has its line for itself, in a run of comments with a test block?
-static bool in_test_block(const Formatter *f, uint32_t at) {
+// Reads the run of comments around `at`.
+static void find_run(Formatter *f, uint32_t at) {
   uint32_t start = line_start(f, at);
   while (start > 0 && is_comment_line(f, line_start(f, start - 1)))
     start = line_start(f, start - 1);
+  f->run_is_test = false;
   while (start < f->file->length && is_comment_line(f, start)) {
-    if (is_test_mark(f, start)) return true;
+    f->run_is_test = f->run_is_test || is_test_mark(f, start);
     start = end_of_line(f, start) + 1;
   }
-  return false;
+  f->run_end = start;
+}
+
+// Is the comment at `at`, which has its line for itself, in a run of comments with a test block?
+static bool in_test_block(Formatter *f, uint32_t at) {
+  if (at >= f->run_end) find_run(f, at);
+  return f->run_is_test;
 }
 
 // ---- columns

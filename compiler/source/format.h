@@ -51,6 +51,9 @@ typedef struct Formatter {
   int *match;            // of each bracket the other one, else -1
   Vec(FormatGroup) groups;
   int *inner;  // of each token the innermost group, -1 for none
+  // The run of comments that was read last:
+  uint32_t run_end;
+  bool run_is_test;
   // Where tokens were put:
   int *column;       // of each token
   int *line_column;  // of the first token on its line
