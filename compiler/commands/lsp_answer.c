@@ -3,6 +3,7 @@
 #include "base/vec.h"
 #include "commands/lsp.h"
 #include "source/format.h"
+#include "source/lex.h"
 #include <string.h>
 
 // ---- messages
@@ -101,10 +102,46 @@ json_t *lsp_hover(LspQuery *q) {
   return exp ? hover(exp->loc, type_text(exp->type), NULL) : json_null();
 }
 
+// The word at the place that is asked about; empty if there is none.
+static const char *word_asked(const LspQuery *q) {
+  const char *text = q->program->file->text;
+  uint32_t start = q->offset, end = q->offset;
+  while (start > 0 && lex_is_name_part(text[start - 1]))
+    start--;
+  while (lex_is_name_part(text[end]))
+    end++;
+  return text_format("%.*s", (int)(end - start), text + start);
+}
+
+// Where the definition stands if it is one of a type or module of this name.
+static Loc place_of_type(const AstDecl *decl, const char *name) {
+  if (decl->kind == AST_DECL_LOCAL) return place_of_type(decl->u.local.decl, name);
+  if (decl->kind == AST_DECL_TYPE && strcmp(decl->u.type.name, name) == 0)
+    return decl->u.type.name_loc;
+  if (decl->kind == AST_DECL_MODULE && strcmp(decl->u.module.name, name) == 0)
+    return decl->u.module.name_loc;
+  if (decl->kind == AST_DECL_MODULE_TYPE && strcmp(decl->u.module_type.name, name) == 0)
+    return decl->u.module_type.name_loc;
+  return (Loc){ 0 };
+}
+
+// The type or module at top level that has the name of the word, if there is only one.
+static Loc type_asked(const LspQuery *q) {
+  const char *name = word_asked(q);
+  Loc found = { 0 };
+  if (!q->program->ast) return found;
+  vec_each (AstDecl *const *, decl, &q->program->ast->decls) {
+    Loc loc = place_of_type(*decl, name);
+    if (loc.file && found.file) return (Loc){ 0 };
+    if (loc.file) found = loc;
+  }
+  return found;
+}
+
 json_t *lsp_definition(LspQuery *q) {
   LspNames names;
   const LspName *name = name_asked(q, &names);
-  Loc loc = name ? name->binding->loc : (Loc){ 0 };
+  Loc loc = name ? name->binding->loc : type_asked(q);
   if (!loc.file || loc.file->built_in) return json_null();
   bool here = loc.file == q->program->file;
   return lsp_location(here ? q->document->uri : lsp_uri_of_path(loc.file->path), loc);

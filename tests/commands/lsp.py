@@ -185,6 +185,9 @@ def finds_definitions(client, folder):
     assert definition("n\n") == (d.uri, d.place("n] (xs: *"))
     assert definition("y[0]") == (d.uri, d.place('y = "'))
     assert definition("map") is None, "the library is no file"
+    assert definition("point) =") == (d.uri, d.place("point = {"))
+    assert definition("shapes.") == (d.uri, d.place("shapes = {"))
+    assert definition("f32") is None
     imported = Path(folder) / "other.fl"
     imported.write_text("def far (x: i32) = x\n", encoding="utf-8")
     e = document(client, folder, 'import "other"\nentry main x = far x\n', "importing.fl")
