@@ -39,7 +39,8 @@ int scratch_run(int (*work)(void *state, const char *folder), void *state) {
     signals_unblock();
     exit(work(state, folder));
   }
-  int got, status = child < 0 ? -1 : signals_wait(child, (Tick){ 0 }, &got), reason = errno;
+  int got, status = child < 0 ? -1 : signals_wait(child, (Tick){ 0 }, &got),
+           reason = errno;
   if (folder) file_remove_folder(folder);
   signals_release(&hold);
   errno = reason;

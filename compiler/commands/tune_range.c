@@ -5,8 +5,8 @@
 //   SUM        = PRODUCT {("+" | "-") PRODUCT}
 //   PRODUCT    = POWER {"*" POWER}
 //   POWER      = (INTEGER | NAME | "(" SUM ")") ["^" POWER]
-#include "commands/tune_data.h"
 #include "base/file.h"
+#include "commands/tune_data.h"
 #include "core/value/generate.h"
 #include <ctype.h>
 #include <math.h>
