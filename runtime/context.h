@@ -96,6 +96,7 @@ struct rt_device {
   bool is_gpu;
   int64_t compute_units, max_group_size, local_bytes, global_bytes, max_block_bytes;
   bool exact_division;
+  int64_t atomic_bytes;
 };
 
 struct rt_context {

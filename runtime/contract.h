@@ -104,7 +104,9 @@ enum {
 // FLC_GROUP_SIZE is that size, FLC_GROUP_STEPS how many doublings of 1 reach it, at least 1.
 // With uses_f64 the build enables doubles (FLC_F64 is defined).  FLC_BARRIER() is a barrier for
 // local and global memory; flc_atomic_<op>_<type>_<g|l>(p, x) are the atomic operations on global
-// memory and on local arrays (g, l): add min max and or xor of i32 u32 i64 u64, add of f32 f64.
+// memory and on local arrays (g, l): add min max and or xor of i32 u32 i64 u64, add of f32 f64;
+// flc_exchange_<type>_<g|l>(p, &old, x) compares and exchanges.  Those on 64 bits are there if
+// rt_atomic_bytes is 8.
 struct rt_kernel {
   const char *name;         // unique within its profile; in the text it is flc_kernel
   const char *const *text;  // pieces, then NULL
@@ -368,6 +370,7 @@ RT_FN int64_t rt_param(const struct rt_context *ctx, int param);
 // What the device offers: for tuning and for choosing grids.
 RT_FN int64_t rt_local_capacity(const struct rt_context *ctx);  // bytes per group
 RT_FN int64_t rt_compute_units(const struct rt_context *ctx);
+RT_FN int64_t rt_atomic_bytes(const struct rt_context *ctx);  // the widest: 4 or 8
 RT_FN int64_t rt_default_group_size(const struct rt_context *ctx);
 
 // The sizes and integer parameters of the call that begins: numbers in the program's table.

@@ -222,6 +222,13 @@ RT_FN char *rt_device_identity(cl_platform_id platform, cl_device_id device,
   return rt_text_take(&t);
 }
 
+RT_FN bool rt_device_has(cl_device_id device, const char *extension, cl_int *failed) {
+  char *all = rt_device_text(device, CL_DEVICE_EXTENSIONS, failed);
+  bool found = strstr(all, extension) != NULL;
+  free(all);
+  return found;
+}
+
 // The first failure among the questions, or CL_SUCCESS.
 RT_FN cl_int rt_describe_device(struct rt_device *d, cl_platform_id platform,
                                 cl_device_id id) {
@@ -245,6 +252,7 @@ RT_FN cl_int rt_describe_device(struct rt_device *d, cl_platform_id platform,
   cl_device_fp_config single = 0;
   rt_note_status(&failed, clGetDeviceInfo(id, CL_DEVICE_SINGLE_FP_CONFIG, sizeof single,
                                           &single, NULL));
+  d->atomic_bytes = rt_device_has(id, "cl_khr_int64_base_atomics", &failed) ? 8 : 4;
   d->exact_division = (single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
   return failed;
 }
@@ -255,6 +263,10 @@ RT_FN int64_t rt_local_capacity(const struct rt_context *ctx) {
 
 RT_FN int64_t rt_compute_units(const struct rt_context *ctx) {
   return ctx->device.compute_units;
+}
+
+RT_FN int64_t rt_atomic_bytes(const struct rt_context *ctx) {
+  return ctx->device.atomic_bytes;
 }
 
 // Takes device and context from a queue that the user made.

@@ -277,6 +277,7 @@ static const char *const item_texts[] = {
   [ITEM_GROUP_ID] = "(int64_t)get_group_id(0)",
   [ITEM_LOCAL_SIZE] = "FLC_GROUP_SIZE",
   [ITEM_LOCAL_STEPS] = "FLC_GROUP_STEPS",
+  [ITEM_ATOMIC_BYTES] = "rt_atomic_bytes(ctx)",
 };
 
 static Piece tuning_piece(CodeText *c, const ImpExp *e) {

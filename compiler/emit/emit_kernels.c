@@ -98,10 +98,17 @@ static void kernel_store(CodeText *c, const ImpStm *stm) {
 
 static void kernel_atomic(CodeText *c, const ImpStm *stm) {
   const Mem *mem = stm->u.atomic.mem;
-  c_line(c, "%sflc_atomic_%s_%s_%s(&%s, %s);", c->guarded ? "if (flc_ok) " : "",
-         op_name(stm->u.atomic.op), prim_type_name(mem->elem),
-         mem->space == MEM_LOCAL ? "l" : "g", c_element(c, mem, stm->u.atomic.index),
-         c_exp(c, stm->u.atomic.value));
+  const char *guard = c->guarded ? "if (flc_ok) " : "", *type = prim_type_name(mem->elem),
+             *space = mem->space == MEM_LOCAL ? "l" : "g",
+             *element = c_element(c, mem, stm->u.atomic.index),
+             *value = c_exp(c, stm->u.atomic.value);
+  if (stm->u.atomic.done)
+    c_line(c, "%s%s = flc_exchange_%s_%s(&%s, &%s, %s);", guard,
+           c_var(c, stm->u.atomic.done), type, space, element,
+           c_exp(c, stm->u.atomic.old), value);
+  else
+    c_line(c, "%sflc_atomic_%s_%s_%s(&%s, %s);", guard, op_name(stm->u.atomic.op), type,
+           space, element, value);
 }
 
 // A piece of the arena; without one the item stops, and the host runs the kernel again.

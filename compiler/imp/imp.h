@@ -65,7 +65,8 @@ typedef enum ItemNumber {
   ITEM_LOCAL_ID,
   ITEM_GROUP_ID,
   ITEM_LOCAL_SIZE,  // these two are constants of the kernel: it has sized
-  ITEM_LOCAL_STEPS  // so many doublings of 1 reach the local size, at least 1
+  ITEM_LOCAL_STEPS,  // so many doublings of 1 reach the local size, at least 1
+  ITEM_ATOMIC_BYTES  // on the host: the widest atomic operations of the device
 } ItemNumber;
 
 typedef struct ImpExp ImpExp;
@@ -130,7 +131,8 @@ typedef enum ImpStmKind {
   IMP_ASSIGN,   // var = value: u.assign
   IMP_STORE,  // mem[index] = value: u.store (kernels only); vectors as IMP_LOAD has them
   // mem[index] op= value, atomically: u.atomic (kernels only; i32, u32, i64, u64 add min max and or
-  // xor; f32, f64 add)
+  // xor; f32, f64 add).  With `done` (32 and 64 bits): if mem[index] is `old` it becomes value, and
+  // done = true; else old = mem[index]
   IMP_ATOMIC,
   IMP_FOR,      // for (i64 var = 0; var < bound; var++): u.loop
   IMP_WHILE,    // while (condition): u.loop_while
@@ -190,7 +192,8 @@ struct ImpStm {
     struct {
       PrimOp op;
       const Mem *mem;
-      const ImpExp *index, *value;
+      const ImpExp *index, *value, *old;
+      const Var *done;
     } atomic;
     // reassociate: float operations in the body may be reordered (a reduction; vectorises).
     // independent: no iteration reads or writes what another one writes

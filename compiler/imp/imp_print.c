@@ -50,7 +50,7 @@ static void print_conversion(Text *t, const char *word, const ImpExp *e) {
 static const char *const item_names[] = {
   [ITEM_GLOBAL_ID] = "global_id",     [ITEM_LOCAL_ID] = "local_id",
   [ITEM_GROUP_ID] = "group_id",       [ITEM_LOCAL_SIZE] = "local_size",
-  [ITEM_LOCAL_STEPS] = "local_steps",
+  [ITEM_LOCAL_STEPS] = "local_steps", [ITEM_ATOMIC_BYTES] = "atomic_bytes",
 };
 
 static void print_element(Text *t, const Mem *mem, const ImpExp *index) {
@@ -259,7 +259,9 @@ static void print_stm(Text *t, const ImpStm *stm) {
     return;
   case IMP_ATOMIC:
     print_store(t, stm->u.atomic.mem, stm->u.atomic.index,
-                text_format("atomic %s", op_spelling(stm->u.atomic.op)),
+                stm->u.atomic.done
+                    ? "exchange"
+                    : text_format("atomic %s", op_spelling(stm->u.atomic.op)),
                 stm->u.atomic.value);
     return;
   case IMP_FOR: print_for(t, stm); return;

@@ -71,7 +71,9 @@ void imp_each_exp(const ImpStm *stm, ImpExpFn fn, void *state) {
             4, fn, state);
     return;
   case IMP_ATOMIC:
-    each_of((const ImpExp *[]){ stm->u.atomic.index, stm->u.atomic.value }, 2, fn, state);
+    each_of(
+        (const ImpExp *[]){ stm->u.atomic.index, stm->u.atomic.value, stm->u.atomic.old },
+        3, fn, state);
     return;
   case IMP_FOR: each_of(&stm->u.loop.bound, 1, fn, state); return;
   case IMP_WHILE: each_of(&stm->u.loop_while.condition, 1, fn, state); return;

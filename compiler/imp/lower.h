@@ -272,6 +272,9 @@ void lower_wide_segscan(Code *host, const Stm *stm);
 // if there are none for its operators.
 bool lower_atomic_seghist(Code *host, const Stm *stm, const Body *body, int position);
 void lower_seghist(Code *host, const Stm *stm);
+// outs[..] = dests[..] and all elements, by a copy of the bins per item; both may be the same.
+void hist_by_copies(Code *host, const Stm *stm, const Arr *const *dests,
+                    const Arr *const *outs);
 void lower_segscatter(Code *host, const Stm *stm, const Body *body, int position);
 // A segmap of level 1 whose body holds seg-ops of level 0 (lower_group.c).
 void lower_group_segmap(Code *host, const Stm *stm);

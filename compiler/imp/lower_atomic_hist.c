@@ -1,6 +1,9 @@
-// seghist1 on a GPU with operators for which there are atomic operations on 32 bits: each group
-// counts a chunk of a segment in a histogram in local memory and adds that to the destination; if
-// the bins are too many for local memory, each item adds to the destination directly.
+// seghist1 on a GPU with operators on one value of 32 or 64 bits: each group counts a chunk of a
+// segment in a histogram in local memory and adds that to the destination; if the bins are too many
+// for local memory, each item adds to the destination directly.  By the atomic operation, or, where
+// there is none, in a loop that compares and exchanges:
+//
+//   old = ne; while (!done) { new = op old x; done = (dest[bin] was old and is new) }
 #include "imp/lower_wide.h"
 
 typedef struct AtomicHist {
@@ -20,39 +23,65 @@ static bool is_param(Atom a, const Var *param) {
 // The operation of `\x y -> x op y`, if it exists in atomic form.
 static bool atomic_op(const RedOp *op, PrimOp *out) {
   const Body *body = op->op.body;
-  if (op->count != 1 || body->stm_count != 1 || body->stms[0].exp->kind != EXP_OP)
-    return false;
+  if (body->stm_count != 1 || body->stms[0].exp->kind != EXP_OP) return false;
   const Exp *exp = body->stms[0].exp;
   const Var *x = op->op.params[0], *y = op->op.params[1];
   *out = exp->u.op.op;
   PrimType type = exp->u.op.type;
-  bool whole = type == PRIM_I32 || type == PRIM_U32;
-  bool exists = *out == OP_ADD
-                    ? whole || type == PRIM_F32
-                    : whole && (*out == OP_MIN || *out == OP_MAX || *out == OP_AND ||
-                                *out == OP_OR || *out == OP_XOR);
-  if (!exists || x->type.rank > 0 ||
-      !is_param(body->results[0], body->stms[0].binders[0]))
-    return false;
+  bool bits = *out == OP_MIN || *out == OP_MAX || *out == OP_AND || *out == OP_OR ||
+              *out == OP_XOR;
+  bool exists = *out == OP_ADD || (bits && (type == PRIM_I32 || type == PRIM_U32));
+  if (!exists || !is_param(body->results[0], body->stms[0].binders[0])) return false;
   const Atom *args = exp->u.op.args;
   return (is_param(args[0], x) && is_param(args[1], y)) ||
          (is_param(args[0], y) && is_param(args[1], x));
 }
 
-static bool all_atomic(const SegOp *seg) {
-  PrimOp op;
-  for (int i = 0; i < seg->hist_count; i++)
-    if (!atomic_op(&seg->hists[i].op, &op)) return false;
-  return true;
+// The bytes that must be changed at once: 4 or 8; 0: no atomic operation serves.
+static int atomic_bytes(const RedOp *op) {
+  CoreType type = op->op.params[0]->type;
+  int bytes = prim_size_bytes(type.elem);
+  return op->count == 1 && type.rank == 0 && (bytes == 4 || bytes == 8) ? bytes : 0;
+}
+
+static int most_atomic_bytes(const SegOp *seg) {
+  int most = 4;
+  for (int i = 0; i < seg->hist_count; i++) {
+    int bytes = atomic_bytes(&seg->hists[i].op);
+    if (!bytes) return 0;
+    most = bytes > most ? bytes : most;
+  }
+  return most;
 }
 
 // ---- code
 
-static void add_atomic(ImpBuilder *b, const HistOp *hist, const Mem *mem,
-                       const ImpExp *at, const ImpExp *value) {
-  ImpStm stm = { .kind = IMP_ATOMIC, .u.atomic = { OP_ADD, mem, at, value } };
-  atomic_op(&hist->op, &stm.u.atomic.op);
-  imp_add_stm(b, stm);
+// mem[at] = op mem[at] value, whatever the operator
+static void exchange(Code *k, const HistOp *hist, const Mem *mem, const ImpExp *at,
+                     const ImpExp *value) {
+  const Var *old = imp_declare(k->b, "old", imp_atom(hist->op.neutral[0])),
+            *done = imp_declare(k->b, "done", imp_const(prim_bool(false)));
+  const ImpExp *before = imp_var(old);
+  ImpBuilder b;
+  Code inner = code_inner(k, &b);
+  Accs accs = accs_from(&inner, &hist->op, 1, &before);
+  accs_apply(&inner, accs, &value);
+  ImpStm stm = { .kind = IMP_ATOMIC,
+                 .u.atomic = { OP_ADD, mem, at, accs_values(accs)[0], before, done } };
+  imp_add_stm(&b, stm);
+  ImpStm loop = { .kind = IMP_WHILE,
+                  .u.loop_while = { imp_op1(OP_NOT, imp_var(done)), b.block } };
+  imp_add_stm(k->b, loop);
+}
+
+static void add_atomic(Code *k, const HistOp *hist, const Mem *mem, const ImpExp *at,
+                       const ImpExp *value) {
+  ImpStm stm = { .kind = IMP_ATOMIC, .u.atomic = { .mem = mem, .index = at } };
+  stm.u.atomic.value = value;
+  if (atomic_op(&hist->op, &stm.u.atomic.op))
+    imp_add_stm(k->b, stm);
+  else
+    exchange(k, hist, mem, at, value);
 }
 
 // if 0 <= bin < width { dest[bin] op= value }, with the dests in order
@@ -63,8 +92,9 @@ static void add_element(const AtomicHist *h, Code *k, const Arr *const *dests) {
   for (int i = 0; i < h->seg->hist_count; i++) {
     const HistOp *hist = &h->seg->hists[i];
     const ImpExp *bin = values[i];
-    ImpBuilder b = wide_block(k);
-    add_atomic(&b, hist, dests[i]->mem, arr_index(dests[i], &bin),
+    ImpBuilder b;
+    Code inner = code_inner(k, &b);
+    add_atomic(&inner, hist, dests[i]->mem, arr_index(dests[i], &bin),
                values[h->seg->hist_count + i]);
     const ImpExp *inside =
         imp_and(imp_op2(OP_LE, imp_i64(0), bin), imp_less(bin, imp_atom(hist->width)));
@@ -110,7 +140,8 @@ static const ImpExp *open_bins(LocalHist *s, Code *inner, ImpBuilder *b, const V
 static void close_bins(LocalHist *s, const ImpBuilder *b, const Var *i,
                        const ImpExp *count) {
   const ImpExp *rest = imp_max(imp_i64(0), imp_sub(count, s->kernel.item));
-  wide_close_loop(s->kernel.k, b, i, imp_ceil_div(rest, s->kernel.size));
+  const ImpExp *rounds = imp_ceil_div(rest, s->kernel.size);
+  wide_close_loop(s->kernel.k, b, i, imp_let(s->kernel.k->b, "rounds", rounds));
 }
 
 static void clear_bins(LocalHist *s) {
@@ -134,8 +165,9 @@ static void flush_bins(LocalHist *s) {
     const Var *i;
     const ImpExp *bin = open_bins(s, &inner, &b, &i);
     const ImpExp *sum = imp_let(&b, "sum", imp_load(s->bins[h]->mem, bin));
-    ImpBuilder add = wide_block(&inner);
-    add_atomic(&add, hist, dests[h]->mem, arr_index(dests[h], &bin), sum);
+    ImpBuilder add;
+    Code then_code = code_inner(&inner, &add);
+    add_atomic(&then_code, hist, dests[h]->mem, arr_index(dests[h], &bin), sum);
     imp_if(inner.b, imp_op2(OP_NE, sum, imp_atom(hist->op.neutral[0])), add.block);
     close_bins(s, &b, i, imp_atom(hist->width));
   }
@@ -164,7 +196,8 @@ static void count_chunk(LocalHist *s) {
   code_bind_scalar(&inner, s->h->seg->dims[s->h->seg->dim_count - 1].index, at);
   add_element(s->h, &inner, s->bins);
   const ImpExp *rest = imp_max(imp_i64(0), imp_sub(k->length, k->item));
-  wide_close_loop(k->k, &b, i, imp_ceil_div(rest, s->kernel.size));
+  const ImpExp *rounds = imp_ceil_div(rest, s->kernel.size);
+  wide_close_loop(k->k, &b, i, imp_let(k->k->b, "rounds", rounds));
 }
 
 static void add_by_groups(const AtomicHist *h) {
@@ -198,9 +231,50 @@ static const ImpExp *fits_locally(const AtomicHist *h) {
       tuning_param(h->host->lower, "seghist_local_bytes", "bytes", 16384, 16384));
 }
 
+// A block of the host's code for one way to do it.
+static ImpBuilder host_block_for(const AtomicHist *h, Code *code, AtomicHist *way) {
+  *code = *h->host;
+  *way = *h;
+  way->host = code;
+  return (ImpBuilder){ .c = h->host->lower->c, .loc = h->stm->loc };
+}
+
+static void add_atomically(const AtomicHist *h) {
+  Code local_code, direct_code;
+  AtomicHist in_local, in_direct;
+  ImpBuilder local = host_block_for(h, &local_code, &in_local);
+  ImpBuilder direct = host_block_for(h, &direct_code, &in_direct);
+  local_code.b = &local;
+  direct_code.b = &direct;
+  add_by_groups(&in_local);
+  add_directly(&in_direct);
+  imp_add_stm(h->host->b,
+              (ImpStm){ .kind = IMP_IF,
+                        .u.cond = { fits_locally(h), local.block, direct.block } });
+}
+
+// Atomic operations on 64 bits where the device has them and the user lets us.
+static void add_by_bytes(const AtomicHist *h) {
+  Code wide_code, copying_code;
+  AtomicHist in_wide, in_copies;
+  ImpBuilder wide = host_block_for(h, &wide_code, &in_wide);
+  ImpBuilder copies = host_block_for(h, &copying_code, &in_copies);
+  wide_code.b = &wide;
+  copying_code.b = &copies;
+  add_atomically(&in_wide);
+  hist_by_copies(&copying_code, h->stm, h->outs, h->outs);
+  const ImpExp *allowed =
+      tuning_param(h->host->lower, "seghist_atomic_bytes", "bytes", 8, 8);
+  const ImpExp *most = imp_min(allowed, imp_item(ITEM_ATOMIC_BYTES));
+  imp_add_stm(h->host->b, (ImpStm){ .kind = IMP_IF,
+                                    .u.cond = { imp_op2(OP_LE, imp_i64(8), most),
+                                                wide.block, copies.block } });
+}
+
 bool lower_atomic_seghist(Code *host, const Stm *stm, const Body *body, int position) {
   const SegOp *seg = stm->exp->u.seg;
-  if (!all_atomic(seg)) return false;
+  int bytes = most_atomic_bytes(seg);
+  if (!bytes) return false;
   Layouts layouts = layout_inputs(host, seg);
   AtomicHist h = { .host = host, .stm = stm, .seg = seg, .layouts = &layouts };
   h.outs = new_array(const Arr *, stm->binder_count + 1);
@@ -208,18 +282,10 @@ bool lower_atomic_seghist(Code *host, const Stm *stm, const Body *body, int posi
     Arr out = host_take(host, stm->binders[i], seg->hists[i].dests[0], body, position);
     h.outs[i] = mem_copy(&out, sizeof out);
   }
-  ImpBuilder local = { .c = host->lower->c, .loc = stm->loc }, direct = local;
-  Code local_code = *host, direct_code = *host;
-  AtomicHist in_local = h, in_direct = h;
-  local_code.b = &local;
-  direct_code.b = &direct;
-  in_local.host = &local_code;
-  in_direct.host = &direct_code;
-  add_by_groups(&in_local);
-  add_directly(&in_direct);
-  imp_add_stm(host->b,
-              (ImpStm){ .kind = IMP_IF,
-                        .u.cond = { fits_locally(&h), local.block, direct.block } });
+  if (bytes == 8)
+    add_by_bytes(&h);
+  else
+    add_atomically(&h);
   for (int i = 0; i < stm->binder_count; i++)
     code_bind(host, stm->binders[i], *h.outs[i]);
   return true;

@@ -91,6 +91,7 @@ static void collect_stm(Collect *s, const ImpStm *stm) {
     return;
   case IMP_ATOMIC:
     collect_store(s, stm->u.atomic.mem, stm->u.atomic.index, stm->u.atomic.value);
+    collect_exp(s, stm->u.atomic.old);
     return;
   case IMP_FOR:
     collect_exp(s, stm->u.loop.bound);

@@ -1,16 +1,16 @@
 // seghist1: every item works on a chunk of a segment with a histogram of its own; an item per bin
 // then combines the copies with the destination.  No atomics: any operator, any number of values,
-// arrays of the item's own.
+// arrays of the item's own.  Items stride over the segment: neighbours read neighbouring elements.
 #include "imp/lower.h"
 
 typedef struct HistCopies {
   Code *host;
   const Stm *stm;
   const SegOp *seg;
-  const ImpExp *segments, *width, *copies, *chunk_size;
-  const Arr **subs;   // [segments][copies][bins] per destination
-  const Arr **dests;  // [segments][bins]: the old values
-  const Arr **outs;
+  const ImpExp *segments, *width, *copies;
+  const Arr **subs;         // [segments][copies][bins] per destination
+  const Arr *const *dests;  // [segments][bins]: the old values
+  const Arr *const *outs;
 } HistCopies;
 
 // Few enough copies that combining them costs no more than the elements themselves.
@@ -39,7 +39,7 @@ static Arr make_sub(HistCopies *h, const Var *binder, const ImpExp *bins) {
   return sub;
 }
 
-static void make_places(HistCopies *h) {
+static void make_subs(HistCopies *h) {
   int next = 0;
   for (int o = 0; o < h->seg->hist_count; o++) {
     const HistOp *hist = &h->seg->hists[o];
@@ -47,13 +47,31 @@ static void make_places(HistCopies *h) {
       const Var *binder = h->stm->binders[next];
       Arr sub = make_sub(h, binder, imp_atom(hist->width));
       h->subs[next] = mem_copy(&sub, sizeof sub);
-      h->dests[next] = code_array(h->host, hist->dests[i]);
-      h->outs[next] = host_out(h->host, binder);
     }
   }
 }
 
-// subs[segment][copy][bin] = neutral
+static void clear_sub(const HistCopies *h, const Arr *sub, Atom neutral) {
+  const ImpExp **shape = new_array(const ImpExp *, 1);
+  shape[0] = arr_count(sub);
+  Arr to = arr_dense(sub->mem, sub->elem, shape, 1),
+      from = arr_virtual(sub->elem, shape, imp_atom(neutral), NULL);
+  host_copy(h->host, &to, &from);
+}
+
+// subs[segment][copy][bin] = neutral, those of numbers by a kernel of their own, in order
+static bool clear_first(const HistCopies *h) {
+  int next = 0;
+  for (int o = 0; o < h->seg->hist_count; o++)
+    for (int i = 0; i < h->seg->hists[o].op.count; i++)
+      if (h->subs[next++]->rank > 3) return false;
+  next = 0;
+  for (int o = 0; o < h->seg->hist_count; o++)
+    for (int i = 0; i < h->seg->hists[o].op.count; i++, next++)
+      clear_sub(h, h->subs[next], h->seg->hists[o].op.neutral[i]);
+  return true;
+}
+
 static void clear_copy(const HistCopies *h, Code *k, const ImpExp *const *at) {
   int next = 0;
   for (int o = 0; o < h->seg->hist_count; o++) {
@@ -84,6 +102,7 @@ static void add_to_copy(const HistCopies *h, Code *k, const ImpExp *const *at) {
 
 static void fill_copies(const HistCopies *h) {
   const SegOp *seg = h->seg;
+  bool cleared = clear_first(h);
   KernelCode *kernel = kernel_begin(h->host, h->stm->loc);
   Items items;
   ImpBuilder b;
@@ -93,17 +112,16 @@ static void fill_copies(const HistCopies *h) {
   const ImpExp *segment = imp_let(k->b, "segment", imp_quot(gid, h->copies));
   const ImpExp *copy = imp_let(k->b, "copy", imp_rem(gid, h->copies));
   const ImpExp *at[] = { segment, copy };
-  const ImpExp *start = imp_let(k->b, "start", imp_mul(copy, h->chunk_size));
-  const ImpExp *length =
-      imp_max(imp_i64(0), imp_min(h->chunk_size, imp_sub(h->width, start)));
+  const ImpExp *rest = imp_max(imp_i64(0), imp_sub(h->width, copy));
+  const ImpExp *rounds = imp_let(k->b, "rounds", imp_ceil_div(rest, h->copies));
   bind_space(k, seg->dims, seg->dim_count - 1, segment);
-  clear_copy(h, k, at);
+  if (!cleared) clear_copy(h, k, at);
   const Var *i = code_index(k, "i");
   Code round = code_inner(k, &b);
   code_bind_scalar(&round, seg->dims[seg->dim_count - 1].index,
-                   imp_add(start, imp_var(i)));
+                   imp_add(copy, imp_mul(imp_var(i), h->copies)));
   add_to_copy(h, &round, at);
-  imp_for(k->b, i, length, b.block);
+  imp_for(k->b, i, rounds, b.block);
   items_close(&items, "seghist");
 }
 
@@ -153,22 +171,32 @@ static void combine_copies(const HistCopies *h, int o, int first) {
   items_close(&items, "seghist_combine");
 }
 
-void lower_seghist(Code *host, const Stm *stm) {
+void hist_by_copies(Code *host, const Stm *stm, const Arr *const *dests,
+                    const Arr *const *outs) {
   const SegOp *seg = stm->exp->u.seg;
-  HistCopies h = { .host = host, .stm = stm, .seg = seg };
+  HistCopies h = { .host = host, .stm = stm, .seg = seg, .dests = dests, .outs = outs };
   h.segments = imp_let(host->b, "segments", space_size(seg->dims, seg->dim_count - 1));
   h.width = imp_atom(seg->dims[seg->dim_count - 1].width);
   h.copies = choose_copies(&h);
-  h.chunk_size = imp_let(host->b, "chunk_size", imp_ceil_div(h.width, h.copies));
   h.subs = new_array(const Arr *, stm->binder_count + 1);
-  h.dests = new_array(const Arr *, stm->binder_count + 1);
-  h.outs = new_array(const Arr *, stm->binder_count + 1);
-  make_places(&h);
+  make_subs(&h);
   fill_copies(&h);
   for (int o = 0, first = 0; o < seg->hist_count; first += seg->hists[o++].op.count)
     combine_copies(&h, o, first);
-  for (int i = 0; i < stm->binder_count; i++) {
+  for (int i = 0; i < stm->binder_count; i++)
     imp_release(host->b, h.subs[i]->mem);
-    code_bind(host, stm->binders[i], *h.outs[i]);
-  }
+}
+
+void lower_seghist(Code *host, const Stm *stm) {
+  const SegOp *seg = stm->exp->u.seg;
+  const Arr **dests = new_array(const Arr *, stm->binder_count + 1),
+            **outs = new_array(const Arr *, stm->binder_count + 1);
+  for (int o = 0, next = 0; o < seg->hist_count; o++)
+    for (int i = 0; i < seg->hists[o].op.count; i++, next++) {
+      dests[next] = code_array(host, seg->hists[o].dests[i]);
+      outs[next] = host_out(host, stm->binders[next]);
+    }
+  hist_by_copies(host, stm, dests, outs);
+  for (int i = 0; i < stm->binder_count; i++)
+    code_bind(host, stm->binders[i], *outs[i]);
 }

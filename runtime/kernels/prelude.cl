@@ -194,6 +194,29 @@ FLC_ATOMIC_32(or, atom_or, u64, ulong)
 FLC_ATOMIC_32(xor, atom_xor, u64, ulong)
 #endif
 
+// Compare and exchange: is *p the same bits as *old?  Then it is x now, else *old is what it was.
+#define FLC_EXCHANGE(t, T, Bits, as_T, as_Bits, exchange, s, space)                      \
+  __attribute__((unused)) static bool flc_exchange_##t##_##s(volatile space T *p,        \
+                                                             T *old, T x) {              \
+    Bits had = as_Bits(*old);                                                            \
+    Bits seen = exchange((volatile space Bits *)p, had, as_Bits(x));                     \
+    *old = as_T(seen);                                                                   \
+    return seen == had;                                                                  \
+  }
+#define FLC_EXCHANGES(t, T, Bits, as_T, as_Bits, exchange)              \
+  FLC_EXCHANGE(t, T, Bits, as_T, as_Bits, exchange, g, __global)        \
+  FLC_EXCHANGE(t, T, Bits, as_T, as_Bits, exchange, l, FLC_LOCAL)
+FLC_EXCHANGES(i32, int, uint, as_int, as_uint, atomic_cmpxchg)
+FLC_EXCHANGES(u32, uint, uint, as_uint, as_uint, atomic_cmpxchg)
+FLC_EXCHANGES(f32, float, uint, as_float, as_uint, atomic_cmpxchg)
+#ifdef cl_khr_int64_base_atomics
+FLC_EXCHANGES(i64, long, ulong, as_long, as_ulong, atom_cmpxchg)
+FLC_EXCHANGES(u64, ulong, ulong, as_ulong, as_ulong, atom_cmpxchg)
+#  ifdef FLC_F64
+FLC_EXCHANGES(f64, double, ulong, as_double, as_ulong, atom_cmpxchg)
+#  endif
+#endif
+
 // Floats add by compare-and-exchange of their bits.
 #define FLC_ATOMIC_ADD_FLOAT(t, T, bits, Bits, as_float, as_bits, exchange, s, space) \
   __attribute__((unused)) static void flc_atomic_add_##t##_##s(volatile space T *p,   \

@@ -34,6 +34,7 @@ CASES = [
     ("count_i32", ["256i64"] + BYTES, "", ""),
     ("count_i64", ["256i64"] + BYTES, "", ""),
     ("count_f64", ["256i64"] + BYTES, "", ""),
+    ("count_any", ["256i64"] + BYTES, "", ""),
     ("count_most", ["256i64"] + BYTES, "", ""),
 ]
 
@@ -108,7 +109,7 @@ def differences(line, expected):
     """The counts of the line that are too much above those expected."""
     now, then = line.split(), expected.split()
     pairs = [(key, int(a), int(b)) for key, a, b in zip(now[-20::2], now[-19::2], then[-19::2])]
-    return [f"{key} {b} -> {a}" for key, a, b in pairs if a > b * (1 + SLACK)]
+    return [f"{key} {b} -> {a}" for key, a, b in pairs if key != "items" and a > b * (1 + SLACK)]
 
 
 def stored_lines():

@@ -71,6 +71,7 @@ for size in 1 7 32; do
   vary histograms '3i64 700i64 9i64' --param default_threshold=1000000000 "$@"
 done
 vary histograms '3i64 700i64 9i64' --param seghist_local_bytes=0
+vary histograms '3i64 700i64 9i64' --param seghist_atomic_bytes=4
 for layout in 0 1; do
   vary layouts '70i64 33i64 3i64' --param default_threshold=0 --param layout=$layout
 done
