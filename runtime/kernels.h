@@ -15,6 +15,7 @@ RT_FN void rt_build_options(const struct rt_context *ctx, int kernel, struct rt_
   rt_text_add(t, k->uses_f64 ? "-DFLC_F64" : "-DFLC_KERNEL");
   // Warnings are about hints that a compiler could not follow; PoCL writes them to standard error.
   if (!ctx->config->debugging) rt_text_add(t, " -w");
+  if (k->for_gpu) rt_text_add(t, " -DFLC_GPU");
   if (form.fallback) rt_text_add(t, " -DFLC_LOCAL_FALLBACK");
   if (form.group_size)
     rt_text_printf(t, " -DFLC_GROUP_SIZE=%" PRId64 " -DFLC_GROUP_STEPS=%d",

@@ -57,29 +57,47 @@
     return (T)power;                                                   \
   }
 
+// GPUs divide numbers of 64 bits slowly, and most that come are short and not negative.
+#define FLC_SHORT_32(a, b) 0
+#ifdef FLC_GPU
+#  define FLC_SHORT_64(a, b) (((uint64_t)((a) | (b)) >> 32) == 0)
+#else
+#  define FLC_SHORT_64(a, b) 0
+#endif
+
 // Division: by 0 gives 0; by -1, the only quotient that overflows, wraps.
-#define FLC_SIGNED_OPS(t, T, U, W)                                              \
-  FLC_FN T flc_quot_##t(T a, T b) {                                             \
-    return (T)(b == 0 ? 0 : b == -1 ? (T)((W)0 - (W)a) : a / b);                \
-  }                                                                             \
-  FLC_FN T flc_rem_##t(T a, T b) { return (T)(b == 0 || b == -1 ? 0 : a % b); } \
-  FLC_FN T flc_div_##t(T a, T b) {                                              \
-    T r = flc_rem_##t(a, b);                                                    \
-    return (T)((W)flc_quot_##t(a, b) - (W)(r != 0 && (r < 0) != (b < 0)));      \
-  }                                                                             \
-  FLC_FN T flc_mod_##t(T a, T b) {                                              \
-    T r = flc_rem_##t(a, b);                                                    \
-    return (T)(r != 0 && (r < 0) != (b < 0) ? r + b : r);                       \
-  }                                                                             \
-  FLC_FN T flc_abs_##t(T a) { return (T)(a < 0 ? (W)0 - (W)a : (W)a); }         \
+#define FLC_SIGNED_OPS(t, T, U, W, w)                                            \
+  FLC_FN T flc_quot_##t(T a, T b) {                                              \
+    if (FLC_SHORT_##w(a, b)) return (T)(b == 0 ? 0 : (uint32_t)a / (uint32_t)b); \
+    return (T)(b == 0 ? 0 : b == -1 ? (T)((W)0 - (W)a) : a / b);                 \
+  }                                                                              \
+  FLC_FN T flc_rem_##t(T a, T b) {                                               \
+    if (FLC_SHORT_##w(a, b)) return (T)(b == 0 ? 0 : (uint32_t)a % (uint32_t)b); \
+    return (T)(b == 0 || b == -1 ? 0 : a % b);                                   \
+  }                                                                              \
+  FLC_FN T flc_div_##t(T a, T b) {                                               \
+    T r = flc_rem_##t(a, b);                                                     \
+    return (T)((W)flc_quot_##t(a, b) - (W)(r != 0 && (r < 0) != (b < 0)));       \
+  }                                                                              \
+  FLC_FN T flc_mod_##t(T a, T b) {                                               \
+    T r = flc_rem_##t(a, b);                                                     \
+    return (T)(r != 0 && (r < 0) != (b < 0) ? r + b : r);                        \
+  }                                                                              \
+  FLC_FN T flc_abs_##t(T a) { return (T)(a < 0 ? (W)0 - (W)a : (W)a); }          \
   FLC_FN T flc_sgn_##t(T a) { return (T)((a > 0) - (a < 0)); }
 
-#define FLC_UNSIGNED_OPS(t, T)                                        \
-  FLC_FN T flc_quot_##t(T a, T b) { return (T)(b == 0 ? 0 : a / b); } \
-  FLC_FN T flc_rem_##t(T a, T b) { return (T)(b == 0 ? 0 : a % b); }  \
-  FLC_FN T flc_div_##t(T a, T b) { return flc_quot_##t(a, b); }       \
-  FLC_FN T flc_mod_##t(T a, T b) { return flc_rem_##t(a, b); }        \
-  FLC_FN T flc_abs_##t(T a) { return a; }                             \
+#define FLC_UNSIGNED_OPS(t, T, w)                                                \
+  FLC_FN T flc_quot_##t(T a, T b) {                                              \
+    if (FLC_SHORT_##w(a, b)) return (T)(b == 0 ? 0 : (uint32_t)a / (uint32_t)b); \
+    return (T)(b == 0 ? 0 : a / b);                                              \
+  }                                                                              \
+  FLC_FN T flc_rem_##t(T a, T b) {                                               \
+    if (FLC_SHORT_##w(a, b)) return (T)(b == 0 ? 0 : (uint32_t)a % (uint32_t)b); \
+    return (T)(b == 0 ? 0 : a % b);                                              \
+  }                                                                              \
+  FLC_FN T flc_div_##t(T a, T b) { return flc_quot_##t(a, b); }                  \
+  FLC_FN T flc_mod_##t(T a, T b) { return flc_rem_##t(a, b); }                   \
+  FLC_FN T flc_abs_##t(T a) { return a; }                                        \
   FLC_FN T flc_sgn_##t(T a) { return (T)(a != 0); }
 
 // The upper half of the product, through a type of twice the width.
@@ -105,11 +123,11 @@ FLC_MUL_HI(u64, uint64_t, FlcUnsignedWide, 64)
 #define FLC_SIGNED(t, T, U, W, bits, w) \
   FLC_INT_OPS(t, T, U, W, bits, w)      \
   FLC_INT_POW(t, T, U, W)               \
-  FLC_SIGNED_OPS(t, T, U, W)
+  FLC_SIGNED_OPS(t, T, U, W, w)
 #define FLC_UNSIGNED(t, T, W, bits, w) \
   FLC_INT_OPS(t, T, T, W, bits, w)     \
   FLC_INT_POW(t, T, T, W)              \
-  FLC_UNSIGNED_OPS(t, T)
+  FLC_UNSIGNED_OPS(t, T, w)
 
 FLC_SIGNED(i8, int8_t, uint8_t, uint32_t, 8, 32)
 FLC_SIGNED(i16, int16_t, uint16_t, uint32_t, 16, 32)

@@ -64,7 +64,7 @@ typedef enum ItemNumber {
   ITEM_GLOBAL_ID,
   ITEM_LOCAL_ID,
   ITEM_GROUP_ID,
-  ITEM_LOCAL_SIZE,  // these two are constants of the kernel: it has sized
+  ITEM_LOCAL_SIZE,   // these two are constants of the kernel: it has sized
   ITEM_LOCAL_STEPS,  // so many doublings of 1 reach the local size, at least 1
   ITEM_ATOMIC_BYTES  // on the host: the widest atomic operations of the device
 } ItemNumber;

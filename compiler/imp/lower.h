@@ -112,7 +112,8 @@ void code_bind(Code *k, const Var *var, Arr arr);
 // Binds a scalar binder to a value.
 void code_bind_scalar(Code *k, const Var *var, const ImpExp *value);
 const ImpExp *const *code_shape(CoreType type);
-Atom code_atom(Code *k, const ImpExp *width);  // a name for a width, unless it is constant
+Atom code_atom(Code *k,
+               const ImpExp *width);  // a name for a width, unless it is constant
 // The index of a loop to be made, an i64.
 const Var *code_index(Code *k, const char *name);
 
@@ -184,6 +185,11 @@ KernelCode *kernel_begin(Code *host, Loc loc);
 
 // Lets scratch arrays of the kernel's body share memory (lower_scratch.c).
 void share_scratch(ScratchVec *scratch, const ImpBlock *body);
+
+// Of the kernel's block, which each of `points` points runs from its start: the checks before
+// everything else that mention only what the host knows become the host's (lower_host_checks.c).
+void move_checks_to_host(Code *host, KernelCode *kernel, ImpBlock *block,
+                         const ImpExp *points);
 
 // How it is launched: `items` work-items, or `groups` of `group_size` (a kernel with barriers).
 typedef struct Launch {

@@ -414,6 +414,7 @@ void lower_group_segmap(Code *host, const Stm *stm) {
     if (outs[i]->rank == seg->dim_count)
       store_by_first(&g, element_of(outs[i], indices, seg->dim_count), scalars[i]);
   const ImpExp *groups = space_size(seg->dims, seg->dim_count);
+  move_checks_to_host(host, kernel, &kernel->b.block, groups);
   kernel_end(host, kernel,
              (Launch){ .name = "seggroup", .groups = groups, .group_size = group_size });
   for (int i = 0; i < count; i++)

@@ -1,6 +1,6 @@
 // Begin prelude.cl: what kernels see before scalar.h: C's type names, failing, local arrays, atomics.
 // Build options: FLC_F64 (doubles), FLC_LOCAL_FALLBACK (local arrays in global memory), FLC_CONTRACT
-// (a * b + c may be rounded once).
+// (a * b + c may be rounded once), FLC_GPU (code for GPUs).
 #ifdef FLC_CONTRACT
 #  pragma OPENCL FP_CONTRACT ON
 #else
