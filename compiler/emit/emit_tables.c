@@ -78,12 +78,18 @@ int emit_check(Emit *e, const ImpStm *check) {
 
 // ---- collecting
 
+// What one core computes while threads that sleep are woken: rounds of a host loop with less work
+// are left to one item.  On a GPU one item is no match for the others.
+enum { LOOP_OPERATIONS = 1 << 20 };
+
 static void add_guard(Emit *e, const Guard *guard) {
   for (int i = 0; i < e->guards.count; i++)
     if (e->guards.at[i]->name == guard->name) return;
   vec_push(&e->guards, guard);
-  if (find_tuning(e, guard->name) < 0)
-    vec_push(&e->tuning, (TuningParam){ guard->name, "threshold", -1, -1 });
+  if (find_tuning(e, guard->name) >= 0) return;
+  bool loop = guard->kind == GUARD_LOOP;
+  vec_push(&e->tuning, (TuningParam){ guard->name, "threshold",
+                                      loop ? LOOP_OPERATIONS : -1, loop ? 0 : -1 });
 }
 
 static void collect_guards(Emit *e, const ImpBlock *block) {

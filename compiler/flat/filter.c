@@ -96,17 +96,30 @@ static const Body *only_count(Flatten *fl, const Stm *stm) {
   return core_body(&b, &total, 1);
 }
 
-// A few scalar operations: cheaper to do twice than to keep what they give.
+// Subtracts what the body does from `left` operations; false if it makes arrays, or loops.
+static bool does_little(const Body *body, int *left) {
+  for (int i = 0; i < body->stm_count; i++) {
+    const Stm *stm = &body->stms[i];
+    ExpKind kind = stm->exp->kind;
+    bool scalar = stm->binder_count == 1 && stm->binders[0]->type.rank == 0;
+    if (!exp_is_scalar(stm->exp) && kind != EXP_ATOM && kind != EXP_IF &&
+        kind != EXP_INDEX)
+      return false;
+    if (!scalar) return false;
+    *left -= kind == EXP_INDEX ? 4 : 1;
+    BodyVec bodies = exp_bodies(stm->exp);
+    vec_each (const Body **, inner, &bodies)
+      if (!does_little(*inner, left)) return false;
+  }
+  return *left >= 0;
+}
+
+// A few scalar operations and loads: cheaper to do twice than to keep what they give.
 static bool is_done_twice(const Soac *soac) {
-  enum { FEW = 16 };
+  int left = 16;
   for (int i = 0; i < soac->fn.param_count; i++)
     if (soac->fn.params[i]->type.rank > 0) return false;
-  for (int i = 0; i < soac->fn.body->stm_count; i++) {
-    ExpKind kind = soac->fn.body->stms[i].exp->kind;
-    if (kind != EXP_OP && kind != EXP_CONVERT && kind != EXP_BITS && kind != EXP_ATOM)
-      return false;
-  }
-  return soac->fn.body->stm_count <= FEW;
+  return does_little(soac->fn.body, &left);
 }
 
 // The function's flag alone.

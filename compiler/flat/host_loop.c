@@ -1,11 +1,14 @@
 // loop p = e for i < n do body     (empty context)
 //   =>  loop p = e for i < n do body'       if the body has parallelism, or touches no elements
 //   =>  let rs = segmap^1 <o < 1> (loop p = e for i < n do body) in rs[0]     otherwise
+// In incremental flattening, if the body has parallelism of known size, a guard chooses:
+//   =>  if work of a round >= t then loop p = e for i < n do body' else (that segmap)
 // Rule G0 for what stands on the host (PPoPP'19, Figure 3).
 //
 // Why: each element that the host reads or writes is a round trip to the device; one work-item
 // does the whole loop in the time of a few.  It works on a copy of the arrays that the loop
-// updates, so a short loop over large ones stays on the host: the sizes decide.
+// updates, so a short loop over large ones stays on the host: the sizes decide.  And a launch costs
+// the same however little it does: on a CPU one core is done before the others are awake.
 #include "flat/rules.h"
 
 enum { ELEMENTS_PER_ROUND = 1000 };  // copied in the time of a round trip to the device
@@ -89,6 +92,16 @@ static bool carries_arrays(const Stm *stm) {
   return false;
 }
 
+static Atom carried_per_round(Builder *b, const Stm *stm) {
+  enum { ROUNDS_OF_WHILE = 16 };
+  const Exp *loop = stm->exp;
+  Atom rounds =
+      loop->u.loop.form == CORE_FOR
+          ? core_let(b, "rounds", exp_op2(OP_MAX, loop->u.loop.bound, atom_i64(1)))
+          : atom_i64(ROUNDS_OF_WHILE);
+  return core_let(b, "carried", exp_op2(OP_QUOT, carried_elements(b, stm), rounds));
+}
+
 // if n * ELEMENTS_PER_ROUND < elements then the loop on the host else the loop in one item
 static void by_size(Flatten *fl, const Goal *goal, const Exp *loop, Atom *out) {
   int count = goal->stm->binder_count;
@@ -105,16 +118,50 @@ static void by_size(Flatten *fl, const Goal *goal, const Exp *loop, Atom *out) {
                         out);
 }
 
+// if the work of a round >= t then the loop on the host else the loop in one item
+static void by_work(Flatten *fl, const Goal *goal, const Exp *loop, const SizeExp *work,
+                    Atom *out) {
+  const Guard *guard = flatten_guard(fl, GUARD_LOOP, goal->stm, work);
+  fl->version_count++;
+  int count = goal->stm->binder_count;
+  Builder host = builder_new(fl->c, goal->stm->loc), item = host;
+  Atom *results = new_array(Atom, count);
+  core_let_n(&host, goal->stm->binders[0]->name,
+             core_rename_exp(fl->c, subst_new(), loop), results);
+  const Body *on_host = core_body(&host, results, count);
+  in_one_item(fl, goal, &item, results);
+  flatten_emit_branches(goal, exp_guard(guard, on_host, core_body(&item, results, count)),
+                        out);
+}
+
+// The work of a round, and its part of the elements that one item would copy before the first; NULL
+// if the loop is left to the host whatever they are.
+static const SizeExp *work_of(Flatten *fl, const Goal *goal) {
+  const Stm *stm = goal->stm;
+  bool wanted = fl->options.mode == FLATTEN_INCREMENTAL &&
+                fl->version_count < fl->options.max_versions;
+  if (!wanted || goal->level == 0 || finds_sizes(stm)) return NULL;
+  Builder sizes = builder_new(fl->c, stm->loc);
+  const SizeExp *work = flat_round_work(&sizes, stm->exp);
+  if (!work) return NULL;
+  core_add_body(goal->b, core_body(&sizes, NULL, 0));
+  if (!carries_arrays(stm)) return work;
+  return size_exp_op(SIZE_EXP_ADD, work, size_exp_atom(carried_per_round(goal->b, stm)));
+}
+
 void flatten_host_loop(Flatten *fl, const Goal *goal, Atom *out) {
   const Stm *stm = goal->stm;
   const Body *body = stm->exp->u.loop.body;
-  const Body *flat = flatten_branch(fl, NULL, goal->level, body);
-  const Exp *loop = host_loop(stm, flat);
   Work work = { 0 };
   see_work(&work, body);
+  const SizeExp *round = work.arrays ? work_of(fl, goal) : NULL;
+  const Body *flat = flatten_branch(fl, NULL, goal->level, body);
+  const Exp *loop = host_loop(stm, flat);
   bool in_kernel = goal->level == 0;
   bool stays = in_kernel || work.arrays || !work.elements || finds_sizes(stm);
-  if (!stays && carries_arrays(stm) && loop->u.loop.form == CORE_FOR) {
+  if (round) {
+    by_work(fl, goal, loop, round, out);
+  } else if (!stays && carries_arrays(stm) && loop->u.loop.form == CORE_FOR) {
     by_size(fl, goal, loop, out);
   } else if (!stays) {
     in_one_item(fl, goal, goal->b, out);

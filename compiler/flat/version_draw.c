@@ -110,6 +110,11 @@ static void draw_branch(Drawing *d, const char *prefix, const char *label,
 
 // The guards of one operator stand below each other; what is left is the last line.
 static void draw_guards(Drawing *d, const char *prefix, const Region *region, bool ran) {
+  static const char *const last_labels[] = {
+    [GUARD_TOP] = "`-- flat",      [GUARD_INTRA] = "`-- flat",
+    [GUARD_REDOMAP] = "`-- flat",  [GUARD_CHOOSE] = "`-- second alternative",
+    [GUARD_LOOP] = "`-- one item",
+  };
   const Guard *guard = region->guard;
   const Region *rest = region->parts[1];
   const char *label = text_format("|-- %s: %s%s", guard->name, condition(d, guard),
@@ -122,9 +127,7 @@ static void draw_guards(Drawing *d, const char *prefix, const Region *region, bo
   if (same)
     draw_guards(d, prefix, rest, ran);
   else
-    draw_branch(d, prefix,
-                guard->kind == GUARD_CHOOSE ? "`-- second alternative" : "`-- flat", rest,
-                ran);
+    draw_branch(d, prefix, last_labels[guard->kind], rest, ran);
 }
 
 static void draw_children(Drawing *d, const char *prefix, const Region *region,

@@ -1,7 +1,7 @@
 // if c then { lets in a } else { lets in b }   =>   lets; select c a b     for short branches
 //
-// Loads count as lets where they cannot leave the array: each index is that of an axis as wide as
-// the array.
+// Loads count as lets where they cannot leave the array: here, each index is that of an axis as
+// wide as the array; in interiors it is tested (step_interior.c).
 // Why: choices run in lanes and registers, jumps do not, and are predicted wrongly now and then.
 #include "kern/plan.h"
 
@@ -21,7 +21,8 @@ static bool is_cheap(const Term *t) {
                                 !op_may_trap(t->u.op.op, t->u.op.operands));
 }
 
-static bool is_inside(const Choosing *s, const Access *access) {
+static bool has_index_of_axis(void *state, const Access *access) {
+  const Choosing *s = state;
   for (int i = 0; i < access->tensor->rank; i++) {
     const Term *at = access->index[i];
     const Term *width = at->kind == TERM_VAR ? map_get(s->widths, at->u.var) : NULL;
@@ -30,22 +31,28 @@ static bool is_inside(const Choosing *s, const Access *access) {
   return true;
 }
 
-static bool is_short(const Choosing *s, const KernBlock *block) {
+static bool is_short(const KernBlock *block) {
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     bool lets = stm->kind == KERN_LET && is_cheap(stm->u.term);
-    bool loads = stm->kind == KERN_LOAD && is_inside(s, &stm->u.load);
-    if (!lets && !loads) return false;
+    if (!lets && stm->kind != KERN_LOAD) return false;
   }
   return block->count <= FEW_OPERATIONS;
 }
 
-static void add_if(Choosing *s, KernBuilder *b, const KernStm *stm) {
+static bool loads_inside(const KernBlock *block, KernIsInside is_inside, void *state) {
+  for (int i = 0; i < block->count; i++)
+    if (block->stms[i].kind == KERN_LOAD && !is_inside(state, &block->stms[i].u.load))
+      return false;
+  return true;
+}
+
+bool kern_add_choice(KernBuilder *b, const KernStm *stm, KernIsInside is_inside,
+                     void *state) {
   const KernBlock *blocks[2] = { stm->u.cond.then_block, stm->u.cond.else_block };
-  if (!stm->binder_count || !is_short(s, blocks[0]) || !is_short(s, blocks[1])) {
-    kern_add(b, *stm);
-    return;
-  }
+  if (!stm->binder_count || !is_short(blocks[0]) || !is_short(blocks[1])) return false;
+  for (int side = 0; side < 2; side++)
+    if (!loads_inside(blocks[side], is_inside, state)) return false;
   for (int side = 0; side < 2; side++)
     for (int i = 0; i < blocks[side]->count; i++)
       kern_add(b, blocks[side]->stms[i]);
@@ -53,6 +60,7 @@ static void add_if(Choosing *s, KernBuilder *b, const KernStm *stm) {
     kern_let_var(
         b, stm->binders[i],
         term_select(stm->u.cond.condition, blocks[0]->results[i], blocks[1]->results[i]));
+  return true;
 }
 
 // let j = i   for the index i of an axis
@@ -72,10 +80,9 @@ static const KernBlock *choose_in(KernMapper *m, const KernBlock *block) {
       map_put(s->widths, stm->u.axis->index, stm->u.axis->width);
     if (stm->kind == KERN_LET) note_copy(s, stm);
     KernStm mapped = kern_map_stm(m, stm);
-    if (stm->kind == KERN_IF)
-      add_if(s, &b, &mapped);
-    else
-      kern_add(&b, mapped);
+    bool chosen =
+        stm->kind == KERN_IF && kern_add_choice(&b, &mapped, has_index_of_axis, s);
+    if (!chosen) kern_add(&b, mapped);
   }
   return kern_block(&b, block->results, block->result_count);
 }

@@ -214,14 +214,25 @@ static FromPlace param_place(From *f, const Stm *stm, int i, const Body *body,
   return fixed_place(from_alloc(f, param->name, param->type));
 }
 
+// A loop as it is made.
+typedef struct LoopParts {
+  const Stm *stm;
+  RingVec rings;
+  const FromPlace *places;  // of arrays that are in no ring
+  // scalars, those that stand for places in rings last
+  const Var **params, **binders;
+  const Term **inits, **next;
+  int count;
+} LoopParts;
+
 // Array parameters in memory, holding the initial values.
-static const FromPlace *param_places(From *f, const Stm *stm, const Body *body,
+static const FromPlace *param_places(From *f, const LoopParts *loop, const Body *body,
                                      int position) {
-  const Exp *exp = stm->exp;
+  const Exp *exp = loop->stm->exp;
   FromPlace *places = new_array(FromPlace, exp->u.loop.param_count + 1);
   for (int i = 0; i < exp->u.loop.param_count; i++) {
-    if (exp->u.loop.params[i]->type.rank == 0) continue;
-    places[i] = param_place(f, stm, i, body, position);
+    if (exp->u.loop.params[i]->type.rank == 0 || from_in_ring(&loop->rings, i)) continue;
+    places[i] = param_place(f, loop->stm, i, body, position);
     put(f, &places[i], from_view(f, exp->u.loop.inits[i]));
   }
   return places;
@@ -233,72 +244,91 @@ static bool same_shape(const View *a, const View *b) {
   return view_same(a, b);
 }
 
-// The body in `inner`, whose array results become the parameters; returns its scalar results.
-static const Term *const *loop_body(From *inner, const Exp *exp,
-                                    const FromPlace *places) {
+static void add_scalars(LoopParts *loop, const Term *const *next) {
+  const Exp *exp = loop->stm->exp;
+  loop->count = 0;
+  for (int i = 0; i < exp->u.loop.param_count; i++) {
+    if (exp->u.loop.params[i]->type.rank > 0) continue;
+    loop->params[loop->count] = exp->u.loop.params[i];
+    loop->binders[loop->count] = loop->stm->binders[i];
+    loop->inits[loop->count] = term_atom(exp->u.loop.inits[i]);
+    loop->next[loop->count++] = next[i];
+  }
+}
+
+static void find_scalars(From *f, LoopParts *loop, const Term *const *next) {
+  int added = from_ring_scalars(&loop->rings);
+  int most = loop->stm->binder_count + added + 1;
+  loop->params = new_array(const Var *, most);
+  loop->binders = new_array(const Var *, most);
+  loop->inits = from_scalars(most);
+  loop->next = from_scalars(most);
+  add_scalars(loop, next);
+  int at = loop->count;
+  from_ring_params(f, &loop->rings,
+                   (RingParams){ loop->params + at, loop->binders + at, loop->inits + at,
+                                 loop->next + at });
+  loop->count += added;
+}
+
+// The body in `inner`, whose array results become the parameters.
+static void loop_body(From *inner, LoopParts *loop) {
+  const Exp *exp = loop->stm->exp;
   int count = exp->u.loop.param_count;
   for (int i = 0; i < count; i++) {
-    const Tensor *memory = memory_of(&places[i]);
+    const Tensor *memory = memory_of(&loop->places[i]);
     if (!memory) continue;
-    bind_place(inner, exp->u.loop.params[i], &places[i]);
+    bind_place(inner, exp->u.loop.params[i], &loop->places[i]);
     map_put(inner->owned, memory, memory);
   }
+  from_ring_enter(inner, &loop->rings, exp);
   const Term **scalars = from_scalars(count);
   const View **made = from_places(count);
   from_body(inner, exp->u.loop.body, scalars, made);
+  from_ring_leave(inner, &loop->rings, made);
   for (int i = 0; i < count; i++)  // what stays as it was is not moved
     if (made[i] && same_shape(from_view(inner, atom_var(exp->u.loop.params[i])), made[i]))
       made[i] = NULL;
-  put_all(inner, places, made, count);
-  return scalar_terms(exp->u.loop.params, scalars, count);
+  put_all(inner, loop->places, made, count);
+  find_scalars(inner, loop, scalars);
 }
 
-static const Term *const *init_terms(const Exp *exp) {
-  const Term **inits = from_scalars(exp->u.loop.param_count);
-  for (int i = 0, kept = 0; i < exp->u.loop.param_count; i++)
-    if (exp->u.loop.params[i]->type.rank == 0)
-      inits[kept++] = term_atom(exp->u.loop.inits[i]);
-  return inits;
-}
-
-static void for_loop(From *f, const Stm *stm, const FromPlace *places) {
-  const Exp *exp = stm->exp;
+static void for_loop(From *f, LoopParts *parts) {
+  const Exp *exp = parts->stm->exp;
   FromLoop loop;
-  int kept;
   from_open(&loop, f, AXIS_LOOP, "i", term_atom(exp->u.loop.bound));
   loop.axis.index = exp->u.loop.index;
-  loop.axis.params =
-      scalar_vars(exp->u.loop.params, exp->u.loop.param_count, &loop.axis.param_count);
-  loop.axis.inits = init_terms(exp);
-  const Term *const *next = loop_body(&loop.inner, exp, places);
-  const Var *const *binders = scalar_vars(stm->binders, stm->binder_count, &kept);
-  from_close(&loop, f, next, kept, binders, kept);
+  loop_body(&loop.inner, parts);
+  loop.axis.params = parts->params;
+  loop.axis.inits = parts->inits;
+  loop.axis.param_count = parts->count;
+  from_close(&loop, f, parts->next, parts->count, parts->binders, parts->count);
 }
 
-static void while_loop(From *f, const Stm *stm, const FromPlace *places) {
-  const Exp *exp = stm->exp;
+static void while_loop(From *f, LoopParts *loop) {
+  const Exp *exp = loop->stm->exp;
   KernBuilder b;
   From inner = from_inner(f, &b);
-  int kept, which = 0;
-  const Term *const *next = loop_body(&inner, exp, places);
-  const Var *const *params =
-      scalar_vars(exp->u.loop.params, exp->u.loop.param_count, &kept);
-  while (params[which] != exp->u.loop.params[exp->u.loop.while_param])
+  int which = 0;
+  loop_body(&inner, loop);
+  while (loop->params[which] != exp->u.loop.params[exp->u.loop.while_param])
     which++;
-  const Var *const *binders = scalar_vars(stm->binders, stm->binder_count, &kept);
   kern_add(f->b, (KernStm){ .kind = KERN_WHILE,
-                            .binders = binders,
-                            .binder_count = kept,
-                            .u.loop = { params, init_terms(exp), kept, which,
-                                        kern_block(&b, next, kept) } });
+                            .binders = loop->binders,
+                            .binder_count = loop->count,
+                            .u.loop = { loop->params, loop->inits, loop->count, which,
+                                        kern_block(&b, loop->next, loop->count) } });
 }
 
 void from_loop(From *f, const Stm *stm, const Body *body, int position) {
-  const FromPlace *places = param_places(f, stm, body, position);
+  LoopParts loop = { .stm = stm, .rings = from_rings(f, stm->exp) };
+  loop.places = param_places(f, &loop, body, position);
   if (stm->exp->u.loop.form == CORE_FOR)
-    for_loop(f, stm, places);
+    for_loop(f, &loop);
   else
-    while_loop(f, stm, places);
+    while_loop(f, &loop);
   for (int i = 0; i < stm->binder_count; i++)
-    if (stm->binders[i]->type.rank > 0) bind_place(f, stm->binders[i], &places[i]);
+    if (stm->binders[i]->type.rank > 0 && !from_in_ring(&loop.rings, i))
+      bind_place(f, stm->binders[i], &loop.places[i]);
+  from_ring_bind(f, &loop.rings, stm);
 }

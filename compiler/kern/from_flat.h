@@ -64,6 +64,28 @@ void from_bind_elements(From *f, const Lambda *fn, const Atom *arrays, int count
 void from_loop(From *f, const Stm *stm, const Body *body, int position);
 void from_if(From *f, const Stm *stm, const Body *body, int position);
 
+// ---- loops without copies (from_ring.c)
+
+// Array parameters of one shape, in one memory.
+typedef struct Ring Ring;
+typedef Vec(Ring *) RingVec;
+// The rings of a loop, holding the initial values.
+RingVec from_rings(From *f, const Exp *loop);
+bool from_in_ring(const RingVec *rings, int param);
+// Binds the parameters, and says where new arrays are wanted.
+void from_ring_enter(From *inner, const RingVec *rings, const Exp *loop);
+// Puts new arrays that were made elsewhere in their places; `made` is NULL for members afterwards.
+void from_ring_leave(From *inner, const RingVec *rings, const View **made);
+// The scalars that stand for places: so many, and what they are as parameters of the loop.
+int from_ring_scalars(const RingVec *rings);
+typedef struct RingParams {
+  const Var **params, **binders;
+  const Term **inits, **next;
+} RingParams;
+void from_ring_params(From *f, const RingVec *rings, RingParams out);
+// Binds what the loop binds.
+void from_ring_bind(From *f, const RingVec *rings, const Stm *stm);
+
 // ---- arrays (from_array.c)
 
 const View *from_view(From *f, Atom a);

@@ -69,10 +69,20 @@ Guess guess_new(const Kern *kern) {
   return g;
 }
 
+// What picks one of a few rows lies among them.
+static void guess_row(Guess *g, const Term *index, const Term *size) {
+  if (index->kind != TERM_VAR || size->kind != TERM_CONST ||
+      map_has(g->known, index->u.var))
+    return;
+  guess_let(g, index->u.var, term_i64(size->u.constant.u.i / 2));
+}
+
 static void see_dims(KernVisitor *v, Access access, bool stores) {
   (void)stores;
-  for (int i = 0; i < access.tensor->rank; i++)
+  for (int i = 0; i < access.tensor->rank; i++) {
     guess_sizes(v->state, access.tensor->dims[i], LARGER);
+    guess_row(v->state, access.index[i], access.tensor->dims[i]);
+  }
 }
 
 void guess_dims(Guess *g, const KernStm *stm) {

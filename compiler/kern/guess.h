@@ -7,7 +7,7 @@
 #pragma once
 #include "kern/kern.h"
 
-enum { GUESS_PLACES = 3 };
+enum { GUESS_PLACES = 5, GUESS_MAJORITY = 3 };
 
 typedef struct Guess {
   const Map *outside;  // Kern.outside

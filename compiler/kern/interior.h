@@ -41,6 +41,8 @@ typedef struct Interior {
   int index_count;
   const Term *conditions[MOST_CONDITIONS];
   int condition_count;
+  int places;       // a bit for each place of guesses where the conditions hold
+  bool mostly;      // it is enough if they hold at most places
   bool checking;    // the condition is that of a check: it holds
   bool over_lanes;  // an assumption is about what differs between lanes
 } Interior;

@@ -13,6 +13,7 @@ typedef struct Cost {
   const CostGuess *guess;
   const Vary *vary;
   int lanes;          // of the open lane axis
+  bool masked;        // some lanes do not take part
   double copies[16];  // of open register axes, by bit
   AxisSet open;
   Map *values;   // Var -> const double *: what sizes and indices may be
@@ -160,9 +161,10 @@ static bool is_vector_access(const Cost *s, const Access *access) {
 
 static double access_cycles(const Cost *s, const Access *access, AxisSet set) {
   if (!over_lanes(s, set)) return SCALAR_ACCESS;
-  if (is_vector_access(s, access))
-    return VECTOR_ACCESS * vectors(s, access->tensor->elem);
-  return LANE_ACCESS * s->lanes;
+  double by_lanes = LANE_ACCESS * s->lanes;
+  if (!is_vector_access(s, access)) return by_lanes;
+  double whole = VECTOR_ACCESS * vectors(s, access->tensor->elem);
+  return s->masked ? (whole + by_lanes) / 2 : whole;
 }
 
 static void cost_access(Cost *s, const Access *access, AxisSet value) {
@@ -248,9 +250,10 @@ static void cost_axis(Cost *s, const KernStm *stm) {
 
 // ---- statements
 
-static void cost_branch(Cost *s, const KernBlock *block, double part) {
+static void cost_branch(Cost *s, const KernBlock *block, bool masked, double part) {
   Cost inner = *s;
   inner.times *= part;
+  inner.masked |= masked;
   cost_block(&inner, block);
   s->cycles = inner.cycles;
 }
@@ -260,9 +263,10 @@ static void cost_if(Cost *s, const KernStm *stm) {
   cost_term(s, stm->u.cond.condition);
   add(s, differs ? MASKING : 1);
   int usual = stm->u.cond.usual;
-  double part = usual / 100.0;
-  cost_branch(s, stm->u.cond.then_block, differs ? 1 : usual ? part : 0.6);
-  cost_branch(s, stm->u.cond.else_block, differs ? 1 : usual ? 1 - part : 0.6);
+  double part = differs ? 1 : usual ? usual / 100.0 : 0.6;
+  double other = differs ? 1 : usual ? 1 - part : 0.6;
+  cost_branch(s, stm->u.cond.then_block, differs, part);
+  cost_branch(s, stm->u.cond.else_block, differs, other);
 }
 
 static void cost_while(Cost *s, const KernStm *stm) {
@@ -332,6 +336,7 @@ double kern_axis_cost(const Kern *kern, const CostGuess *guess, Name axis) {
 typedef struct PlainCost {
   Cost cost;
   bool plain;
+  Map *loaded, *stored;  // memory: what is both is not told apart
 } PlainCost;
 
 static void plain_term(KernVisitor *v, const Term *t) {
@@ -351,6 +356,9 @@ static void plain_access(KernVisitor *v, Access access, bool stores) {
   AxisSet set = access_set(&p->cost, &access);
   if (over_lanes(&p->cost, set) && !is_vector_access(&p->cost, &access)) p->plain = false;
   if (stores && !over_lanes(&p->cost, set)) p->plain = false;
+  const Tensor *memory = tensor_root(access.tensor);
+  map_put(stores ? p->stored : p->loaded, memory, memory);
+  if (map_has(stores ? p->loaded : p->stored, memory)) p->plain = false;
 }
 
 static void plain_stm(KernVisitor *v, const KernStm *stm) {
@@ -380,7 +388,10 @@ bool kern_vectorises_itself(const KernStm *stm) {
   axis->width = term_i64(16);
   KernStm lanes = *stm;
   lanes.u.axis = axis;
-  PlainCost p = { .cost = { .vary = vary_stm(&lanes), .lanes = 16 }, .plain = true };
+  PlainCost p = { .cost = { .vary = vary_stm(&lanes), .lanes = 16 },
+                  .plain = true,
+                  .loaded = map_new(NULL),
+                  .stored = map_new(NULL) };
   if (vary_refuses(p.cost.vary)) return false;
   KernVisitor v = {
     .stm = plain_stm, .term = plain_term, .access = plain_access, .state = &p

@@ -52,6 +52,12 @@ const Kern *kern_inline(Compiler *c, const Kern *kern);
 // The kernel with choices between values in the place of short branches.
 const Kern *kern_choose(Compiler *c, const Kern *kern);
 
+// Adds the `if` as choices; false, and nothing is added, unless its branches are short and load
+// only what is inside of its array.
+typedef bool (*KernIsInside)(void *state, const Access *access);
+bool kern_add_choice(KernBuilder *b, const KernStm *stm, KernIsInside is_inside,
+                     void *state);
+
 // The kernel without checks that others before them, or axes around them, have made.
 const Kern *kern_drop_known_checks(Compiler *c, const Kern *kern);
 

@@ -47,6 +47,11 @@ void recipe_check(Recipe *r) {
   if (!r->failed) r->failed = !step_check_lockstep(&r->step, r->kern);
 }
 
+void recipe_unswitch(Recipe *r, Name axis) {
+  if (r->failed) return;
+  apply(r, step_unswitch(&r->step, r->kern, axis), text_format("unswitch %s", axis));
+}
+
 void recipe_interior(Recipe *r, bool twice) {
   if (r->failed) return;
   apply(r, step_interior(&r->step, r->kern, twice), twice ? "interior move" : "interior");

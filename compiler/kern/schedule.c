@@ -142,10 +142,21 @@ static bool pays(const Schedule *s, const Recipe *r, const Kern *before, Name ax
   return saved > 0.2 * kern_axis_cost(before, &guess, axis);
 }
 
+// Conditions that are the same for a row decided before it.
+static void unswitch_rows(Recipe *r) {
+  AxisStms axes = innermost_axes(r->kern);
+  vec_each (const KernStm **, stm, &axes) {
+    Recipe next = *r;
+    recipe_unswitch(&next, (*stm)->u.axis->name);
+    if (!next.failed) *r = next;
+  }
+}
+
 // Every innermost loop in vectors, where that pays.
 static Recipe rows(const Schedule *s) {
   Recipe r = recipe_new(s->c, s->kern);
-  AxisStms axes = innermost_axes(s->kern);
+  unswitch_rows(&r);
+  AxisStms axes = innermost_axes(r.kern);
   vec_each (const KernStm **, stm, &axes) {
     if (kern_vectorises_itself(*stm)) continue;
     Recipe next = r;
@@ -278,18 +289,21 @@ static void find_costs(const Schedule *s, Candidates *candidates, double trips) 
 }
 
 // The same with the interior apart, where that is better.
-static void try_interior(const Schedule *s, Candidate *cand, double trips) {
+static bool try_interior(const Schedule *s, Candidate *cand, double trips, bool move) {
   Candidate next = *cand;
-  if (cand->recipe.unchecked) return;
-  recipe_interior(&next.recipe, !updates_in_place(s->kern));
-  if (next.recipe.failed) return;
+  recipe_interior(&next.recipe, move);
+  if (next.recipe.failed) return false;
   next.cost = cost_of(s, next.recipe.kern, trips);
   if (next.cost < 0.95 * cand->cost) *cand = next;
+  return true;
 }
 
 static void try_interiors(const Schedule *s, Candidates *candidates, double trips) {
-  vec_each (Candidate *, cand, candidates)
-    try_interior(s, cand, trips);
+  bool move = !updates_in_place(s->kern);
+  vec_each (Candidate *, cand, candidates) {
+    if (cand->recipe.unchecked) continue;
+    if (!move || !try_interior(s, cand, trips, true)) try_interior(s, cand, trips, false);
+  }
 }
 
 static const Candidate *cheapest(const Candidates *candidates) {

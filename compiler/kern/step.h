@@ -52,6 +52,10 @@ const Kern *step_bind(Step *s, const Kern *kern, Name axis, AxisBind bind);
 const Kern *step_bind_unchecked(Step *s, const Kern *kern, Name axis, AxisBind bind);
 const Kern *step_check_lockstep(Step *s, const Kern *kern);
 
+// ---- conditions that are the same at all points of an axis (step_unswitch.c)
+// Legal: loops that are maps or reductions; short ones.
+const Kern *step_unswitch(Step *s, const Kern *kern, Name name);
+
 // ---- conditions on indices (step_interior.c)
 
 // Blocks of lanes and registers in two forms: where conditions, clamps and remainders of indices

@@ -162,13 +162,34 @@ static void want_order(const Interior *x, Assumption *w, const Linear *a, const 
   want_move(x, w, b, a, -1, op == OP_LT);
 }
 
-static bool seems_to_hold(const Interior *x, const Term *condition) {
+// a < b, a <= b, or one of two of these
+static bool seems_to_hold(const Interior *x, const Term *condition, int place) {
+  const Term *const *args = condition->u.op.args;
+  PrimOp op = condition->u.op.op;
+  if (op == OP_LOR)
+    return seems_to_hold(x, args[0], place) || seems_to_hold(x, args[1], place);
+  double a = guess_term(&x->guess, args[0], place),
+         b = guess_term(&x->guess, args[1], place);
+  return op == OP_LT ? a < b : a <= b;
+}
+
+// At which places does it all seem to hold?
+static int places_of(const Interior *x, const Assumption *w) {
+  int places = 0;
   for (int i = 0; i < GUESS_PLACES; i++) {
-    const Term *const *args = condition->u.op.args;
-    double a = guess_term(&x->guess, args[0], i), b = guess_term(&x->guess, args[1], i);
-    if (condition->u.op.op == OP_LT ? a >= b : a > b) return false;
+    bool holds = true;
+    for (int k = 0; k < w->count && holds; k++)
+      holds = term_is_bool(w->at[k], true) || seems_to_hold(x, w->at[k], i);
+    if (holds) places |= 1 << i;
   }
-  return true;
+  return places;
+}
+
+static int places_in(int places) {
+  int count = 0;
+  for (; places; places &= places - 1)
+    count++;
+  return count;
 }
 
 static bool is_noted(const Interior *x, const Term *condition) {
@@ -178,12 +199,12 @@ static bool is_noted(const Interior *x, const Term *condition) {
 }
 
 static bool can_assume(const Interior *x, const Assumption *w) {
-  for (int i = 0; i < w->count; i++) {
-    if (term_is_bool(w->at[i], true)) continue;
-    if (w->at[i]->kind == TERM_CONST) return false;
-    if (!seems_to_hold(x, w->at[i])) return false;
-  }
-  return x->condition_count + w->count <= MOST_CONDITIONS;
+  for (int i = 0; i < w->count; i++)
+    if (term_is_bool(w->at[i], false)) return false;
+  int places = places_of(x, w);
+  bool usual = x->mostly ? places_in(x->places & places) >= GUESS_MAJORITY
+                         : places_in(places) == GUESS_PLACES;
+  return usual && x->condition_count + w->count <= MOST_CONDITIONS;
 }
 
 static void move_coordinate(Index *index, const Shift *move) {
@@ -195,6 +216,7 @@ static void move_coordinate(Index *index, const Shift *move) {
 // Notes what is to be assumed, if it seems to be usual.
 static bool assume(Interior *x, const Assumption *w) {
   if (!can_assume(x, w)) return false;
+  x->places &= places_of(x, w);
   for (int i = 0; i < w->count; i++)
     if (!term_is_bool(w->at[i], true) && !is_noted(x, w->at[i]))
       x->conditions[x->condition_count++] = w->at[i];
@@ -253,7 +275,18 @@ static bool assume_quotient(Interior *x, const Term *a, const Term *n, int64_t q
 
 // ---- terms of the interior
 
-static const Term *inner_comparison(Interior *x, const Term *t) {
+// a < b at all points or b < a at all points
+static bool assume_apart(Interior *x, const Term *a, const Term *b) {
+  Sides s;
+  Assumption w = { .count = 0 };
+  if (!sides_of(x, a, b, &s)) return false;
+  const Term *less = term_less(extreme(x, &s.a, 1), extreme(x, &s.b, -1));
+  const Term *more = term_less(extreme(x, &s.b, 1), extreme(x, &s.a, -1));
+  want(&w, term_or(less, more));
+  return assume_sides(x, &s, &w);
+}
+
+static const Term *known_comparison(Interior *x, const Term *t) {
   const Term *a = t->u.op.args[0], *b = t->u.op.args[1];
   PrimOp op = t->u.op.op;
   if (op == OP_LT || op == OP_LE) {
@@ -262,8 +295,19 @@ static const Term *inner_comparison(Interior *x, const Term *t) {
     return fails ? term_bool(false) : t;
   }
   if (x->checking && op == OP_EQ) return t;
-  bool differ = assume_order(x, a, b, OP_LT) || assume_order(x, b, a, OP_LT);
+  bool differ = assume_order(x, a, b, OP_LT) || assume_order(x, b, a, OP_LT) ||
+                (!x->may_move && assume_apart(x, a, b));
   return differ ? term_bool(op == OP_NE) : t;
+}
+
+// Blocks that cannot be moved are many on either side of a border that goes through the middle.
+static const Term *inner_comparison(Interior *x, const Term *t) {
+  const Term *known = known_comparison(x, t);
+  if (known != t || x->may_move) return known;
+  x->mostly = true;
+  known = known_comparison(x, t);
+  x->mostly = false;
+  return known;
 }
 
 // Those that are the same in all lanes cost too little for another condition.
@@ -416,11 +460,35 @@ static void add_inner_let(Interior *x, KernBuilder *b, const KernStm *stm) {
 
 static const KernBlock *inner_block(KernMapper *m, const KernBlock *block);
 
+// 0 <= index < size at all points; then it makes no difference who loads.
+static bool assume_index(Interior *x, const Term *index, const Term *size) {
+  Linear at, width;
+  Assumption w = { .count = 0 };
+  if (!linear_of(x, index, &at) || !linear_of(x, size, &width)) return false;
+  Linear zero = { .base = term_i64(0) };
+  want_order(x, &w, &zero, &at, OP_LE);
+  want_order(x, &w, &at, &width, OP_LT);
+  want_range(x, &w, &at);
+  return assume(x, &w);
+}
+
+static bool assume_inside(void *state, const Access *access) {
+  for (int i = 0; i < access->tensor->rank; i++)
+    if (!assume_index(state, access->index[i], access->tensor->dims[i])) return false;
+  return true;
+}
+
+// One whose branches are short becomes choices.
+static void add_unknown_if(Interior *x, KernBuilder *b, const KernStm *stm) {
+  KernStm inner = kern_map_stm(&x->inner, stm);
+  if (!kern_add_choice(b, &inner, assume_inside, x)) kern_add(b, inner);
+}
+
 // A branch whose condition is known is its block.
 static void add_inner_if(Interior *x, KernBuilder *b, const KernStm *stm) {
   const Term *condition = inner_term(x, stm->u.cond.condition);
   if (condition->kind != TERM_CONST) {
-    kern_add(b, kern_map_stm(&x->inner, stm));
+    add_unknown_if(x, b, stm);
     return;
   }
   bool holds = condition->u.constant.u.i != 0;
@@ -470,6 +538,7 @@ static void begin_block(Interior *x, const KernBlock *copy) {
   x->values = map_new(NULL);
   x->index_count = x->condition_count = 0;
   x->over_lanes = false;
+  x->places = (1 << GUESS_PLACES) - 1;
   x->may_move = x->twice && x->in_grid && moved_applies(&copy->stms[0]);
   KernVisitor v = { .binder = note_binder, .state = x };
   kern_visit_block(&v, copy);
@@ -487,7 +556,8 @@ static void add_with_interior(Interior *x, KernBuilder *b, const KernStm *stm) {
   x->found = true;
   if (moved_add(x, b, stm, inside)) return;
   const Term *condition = kern_let(b, "inside", interior_condition(x));
-  kern_add(b, interior_if(stm, condition, 80, inside, interior_copy(x, stm)));
+  int usual = 80 * places_in(x->places) / GUESS_PLACES;
+  kern_add(b, interior_if(stm, condition, usual, inside, interior_copy(x, stm)));
 }
 
 static const KernBlock *outer_block(KernMapper *m, const KernBlock *block) {

@@ -33,7 +33,7 @@ expect() {
 expect 1 'launch transpose' twice # shared by two kernels, outside of the loop
 expect 1 '^    launch transpose' twice
 expect 1 'launch transpose' inside # within a branch of a loop, but once
-expect 1 '^      once xss' inside
+expect 1 '^        once xss' inside
 expect 1 '^  slot xss' inside
 expect 0 'transpose\|layout' columns # in order as they are
 expect 1 'launch transpose' result   # the caller wants rows

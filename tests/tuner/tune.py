@@ -347,7 +347,8 @@ def tunes_program(folder, name, source, inputs):
     forced = [line for line in lines if "region" not in line]
     assert not forced or "contradicted" in output, (name, output)
     tree = json.loads(run("tree", str(path), "--format", "json"))["entries"][0]
-    assert len(measured) == tree["versions"] > 2, (name, measured, tree["versions"])
+    # A region inside of a version of another one adds a measurement: that of the version as a whole.
+    assert len(measured) >= tree["versions"] > 2, (name, measured, tree["versions"])
     assert "not used" not in output and "fails" not in output, output
     assert close(run("run", str(path)), expected), name
 

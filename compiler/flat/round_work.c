@@ -1,0 +1,215 @@
+// How much work a round of a host loop gives the device at a time: the most operations of one of
+// its parallel statements, in the middle of the loop, as far as the sizes outside tell.  An
+// estimate, for a guard (rule_host_loop): a wrong one costs time only.
+#include "base/map.h"
+#include "flat/rules.h"
+
+enum {
+  UNKNOWN_ROUNDS = 8,  // of a loop within a kernel whose trip count is not known outside
+  LIBRARY_OPERATIONS = 16,
+};
+
+typedef struct RoundWork {
+  Builder *b;   // outside of the loop
+  Map *bound;   // Var -> the Stm that binds it in the loop; the Exp whose parameter it is
+  Map *values;  // Var -> its Atom in the middle of the loops around it
+} RoundWork;
+
+// ---- values in the middle of the loop
+
+static bool middle_value(RoundWork *w, Atom a, Atom *out);
+
+// Operators of sizes that a value outside of the loop is made with.
+static bool is_size_operator(PrimOp op) {
+  return op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_DIV || op == OP_QUOT ||
+         op == OP_MIN || op == OP_MAX;
+}
+
+static bool middle_of_op(RoundWork *w, const Exp *exp, Atom *out) {
+  PrimOp op = exp->u.op.op;
+  Atom x, y;
+  if (exp->u.op.type != PRIM_I64 || !is_size_operator(op)) return false;
+  if (!middle_value(w, exp->u.op.args[0], &x) || !middle_value(w, exp->u.op.args[1], &y))
+    return false;
+  bool divides = op == OP_DIV || op == OP_QUOT;
+  if (divides) y = core_let(w->b, "divisor", exp_op2(OP_MAX, y, atom_i64(1)));
+  *out = core_let(w->b, "middle", exp_op2(op, x, y));
+  return true;
+}
+
+static bool middle_of_index(RoundWork *w, const Exp *loop, Atom *out) {
+  Atom bound;
+  if (!middle_value(w, loop->u.loop.bound, &bound)) return false;
+  *out = core_let(w->b, "middle", exp_op2(OP_QUOT, bound, atom_i64(2)));
+  return true;
+}
+
+static bool is_loop_index(const Exp *exp, const Var *var) {
+  return exp->kind == EXP_LOOP && exp->u.loop.form == CORE_FOR &&
+         exp->u.loop.index == var;
+}
+
+static bool middle_value(RoundWork *w, Atom a, Atom *out) {
+  *out = a;
+  if (a.kind != ATOM_VAR || !map_has(w->bound, a.u.var)) return true;
+  const Atom *known = map_get(w->values, a.u.var);
+  if (known) *out = *known;
+  if (known) return true;
+  const Exp *exp = map_get(w->bound, a.u.var);
+  bool found = false;
+  if (is_loop_index(exp, a.u.var)) found = middle_of_index(w, exp, out);
+  if (exp->kind == EXP_OP) found = middle_of_op(w, exp, out);
+  if (exp->kind == EXP_ATOM) found = middle_value(w, exp->u.atom.atom, out);
+  if (found) map_put(w->values, a.u.var, mem_copy(out, sizeof(Atom)));
+  return found;
+}
+
+static void bind_lambda(RoundWork *w, const Lambda *fn, const Exp *exp) {
+  for (int i = 0; i < fn->param_count; i++)
+    map_put(w->bound, fn->params[i], exp);
+}
+
+static void bind_stm(RoundWork *w, const Stm *stm) {
+  for (int i = 0; i < stm->binder_count; i++)
+    map_put(w->bound, stm->binders[i], stm->exp);
+}
+
+static void bind_loop(RoundWork *w, const Exp *loop) {
+  for (int i = 0; i < loop->u.loop.param_count; i++)
+    map_put(w->bound, loop->u.loop.params[i], loop);
+  if (loop->u.loop.form == CORE_FOR) map_put(w->bound, loop->u.loop.index, loop);
+}
+
+// ---- operations
+
+static const SizeExp *constant(int64_t n) { return size_exp_atom(atom_i64(n)); }
+
+static const SizeExp *plus(const SizeExp *a, const SizeExp *b) {
+  return size_exp_op(SIZE_EXP_ADD, a, b);
+}
+
+static const SizeExp *times(const SizeExp *a, const SizeExp *b) {
+  return size_exp_op(SIZE_EXP_MUL, a, b);
+}
+
+// The elements of an array; false if a dimension is not known.
+static bool elements(RoundWork *w, CoreType type, const SizeExp **out) {
+  *out = constant(1);
+  for (int i = 0; i < type.rank; i++) {
+    Atom dim;
+    if (!middle_value(w, type.dims[i], &dim)) return false;
+    *out = times(*out, size_exp_atom(dim));
+  }
+  return true;
+}
+
+static const SizeExp *elements_made(RoundWork *w, const Stm *stm) {
+  const SizeExp *made;
+  bool is_array = stm->binder_count && stm->binders[0]->type.rank > 0;
+  if (!is_array || exp_is_view(stm->exp)) return constant(1);
+  return elements(w, stm->binders[0]->type, &made) ? made : constant(UNKNOWN_ROUNDS);
+}
+
+static const SizeExp *trips(RoundWork *w, Atom count) {
+  Atom known;
+  if (middle_value(w, count, &known)) return size_exp_atom(known);
+  return constant(UNKNOWN_ROUNDS);
+}
+
+static Atom soac_width(const Exp *exp) {
+  if (exp->kind == EXP_SCATTER) return exp->u.scatter.width;
+  return exp->kind == EXP_HIST ? exp->u.hist.width : exp->u.soac.width;
+}
+
+static const Lambda *soac_function(const Exp *exp) {
+  if (exp->kind == EXP_SCATTER) return &exp->u.scatter.fn;
+  return exp->kind == EXP_HIST ? &exp->u.hist.fn : &exp->u.soac.fn;
+}
+
+static const SizeExp *body_operations(RoundWork *w, const Body *body);
+
+// Of the function and the operators, for one element, and what it takes to go to the next.
+static const SizeExp *element_operations(RoundWork *w, const Exp *soac) {
+  const SizeExp *sum = constant(1);
+  bind_lambda(w, soac_function(soac), soac);
+  BodyVec bodies = exp_bodies(soac);
+  vec_each (const Body **, body, &bodies)
+    sum = plus(sum, body_operations(w, *body));
+  return sum;
+}
+
+static const SizeExp *loop_operations(RoundWork *w, const Exp *loop) {
+  bind_loop(w, loop);
+  const SizeExp *rounds = loop->u.loop.form == CORE_FOR ? trips(w, loop->u.loop.bound)
+                                                        : constant(UNKNOWN_ROUNDS);
+  return times(rounds, body_operations(w, loop->u.loop.body));
+}
+
+static const SizeExp *operations(RoundWork *w, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  if (exp_is_soac(exp))
+    return times(trips(w, soac_width(exp)), element_operations(w, exp));
+  if (exp->kind == EXP_LOOP) return loop_operations(w, exp);
+  if (exp->kind == EXP_OP && op_cost(exp->u.op.op, exp->u.op.type) == COST_LIBRARY)
+    return constant(LIBRARY_OPERATIONS);
+  const SizeExp *sum = elements_made(w, stm);
+  BodyVec bodies = exp_bodies(exp);
+  vec_each (const Body **, body, &bodies)
+    sum = plus(sum, body_operations(w, *body));
+  return sum;
+}
+
+static const SizeExp *body_operations(RoundWork *w, const Body *body) {
+  const SizeExp *sum = constant(0);
+  for (int i = 0; i < body->stm_count; i++) {
+    sum = plus(sum, operations(w, &body->stms[i]));
+    bind_stm(w, &body->stms[i]);
+  }
+  return sum;
+}
+
+// ---- what the host does
+
+// The the_larger one; a constant and a product without coefficient are not compared.
+static const SizeExp *the_larger(const SizeExp *a, const SizeExp *b) {
+  return a ? size_exp_op(SIZE_EXP_MAX, a, b) : b;
+}
+
+static bool most_of_body(RoundWork *w, const Body *body, const SizeExp **most);
+
+// Adds the work of a statement to the maximum; false if its size is not known.
+static bool most_of_stm(RoundWork *w, const Stm *stm, const SizeExp **most) {
+  const Exp *exp = stm->exp;
+  Atom width;
+  const SizeExp *made;
+  if (exp->kind == EXP_LOOP) bind_loop(w, exp);
+  if (exp_is_soac(exp)) {
+    if (!middle_value(w, soac_width(exp), &width)) return false;
+    *most = the_larger(*most, times(size_exp_atom(width), element_operations(w, exp)));
+    return true;
+  }
+  BodyVec bodies = exp_bodies(exp);
+  vec_each (const Body **, body, &bodies)
+    if (!most_of_body(w, *body, most)) return false;
+  bool is_array = stm->binder_count && stm->binders[0]->type.rank > 0;
+  if (bodies.count || !is_array || exp_is_view(exp) || exp->kind == EXP_UPDATE)
+    return true;
+  if (!elements(w, stm->binders[0]->type, &made)) return false;
+  *most = the_larger(*most, made);
+  return true;
+}
+
+static bool most_of_body(RoundWork *w, const Body *body, const SizeExp **most) {
+  for (int i = 0; i < body->stm_count; i++) {
+    if (!most_of_stm(w, &body->stms[i], most)) return false;
+    bind_stm(w, &body->stms[i]);
+  }
+  return true;
+}
+
+const SizeExp *flat_round_work(Builder *b, const Exp *loop) {
+  RoundWork w = { b, map_new(NULL), map_new(NULL) };
+  const SizeExp *most = NULL;
+  bind_loop(&w, loop);
+  return most_of_body(&w, loop->u.loop.body, &most) ? most : NULL;
+}
