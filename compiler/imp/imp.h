@@ -438,6 +438,9 @@ void imp_each_exp(const ImpStm *stm, ImpExpFn fn, void *state);
 int imp_operands(const ImpExp *e, const ImpExp **out);  // at most 3
 // The inner blocks of a statement: 0, 1 or 2.
 int imp_blocks(const ImpStm *stm, const ImpBlock **out);
+// The statement with `fn` of its inner blocks.
+typedef ImpBlock (*ImpBlockFn)(void *state, const ImpBlock *block);
+const ImpStm *imp_map_blocks(const ImpStm *stm, ImpBlockFn fn, void *state);
 // The arrays of a kernel in one kind of memory: MEM_SCRATCH, or MEM_LOCAL or MEM_ARENA (those are
 // IMP_LOCAL statements).  The counts are host expressions, except for MEM_ARENA.  Without those
 // that lie in the memory of others.
@@ -447,6 +450,9 @@ KernelArrays imp_kernel_arrays(const Kernel *kernel, MemSpace space);
 bool imp_kernel_uses(Compiler *c, const Kernel *kernel, PrimType type);
 // Moves what a loop computes anew in each round before the loop; in kernels without barriers.
 ImpBlock imp_hoist(const ImpBlock *block);
+
+// Scalars that kernels make, and only kernels need, stay on the device.
+void imp_keep_scalars(Compiler *c, ImpProgram *program);
 
 // The variables whose values matter: all that statements with an effect read, directly or through
 // declarations and assignments.  `extra` are read besides.

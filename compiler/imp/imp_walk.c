@@ -128,6 +128,26 @@ int imp_blocks(const ImpStm *stm, const ImpBlock **out) {
   return 0;
 }
 
+const ImpStm *imp_map_blocks(const ImpStm *stm, ImpBlockFn fn, void *state) {
+  ImpStm *out = mem_copy(stm, sizeof *stm);
+  ImpBlock *blocks[2] = { NULL, NULL };
+  if (stm->kind == IMP_FOR) blocks[0] = &out->u.loop.body;
+  if (stm->kind == IMP_WHILE) blocks[0] = &out->u.loop_while.body;
+  if (stm->kind == IMP_REGION) blocks[0] = &out->u.region.body;
+  if (stm->kind == IMP_ONCE) blocks[0] = &out->u.once.body;
+  if (stm->kind == IMP_IF) {
+    blocks[0] = &out->u.cond.then_body;
+    blocks[1] = &out->u.cond.else_body;
+  }
+  if (stm->kind == IMP_GUARD) {
+    blocks[0] = &out->u.guard.then_body;
+    blocks[1] = &out->u.guard.else_body;
+  }
+  for (int i = 0; i < 2; i++)
+    if (blocks[i]) *blocks[i] = fn(state, blocks[i]);
+  return out;
+}
+
 static bool has_array(const KernelArrays *arrays, const Mem *mem) {
   vec_each (const Scratch *, s, arrays)
     if (s->mem == mem) return true;

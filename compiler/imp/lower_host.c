@@ -520,5 +520,6 @@ ImpProgram *imp_lower(Compiler *c, const Core *flat, Profile profile) {
   program->plan_count = lower.plans.count;
   program->copies = lower.copies.at;
   program->copy_count = lower.copies.count;
+  imp_keep_scalars(c, program);
   return lower.failed ? NULL : program;
 }

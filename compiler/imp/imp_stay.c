@@ -1,0 +1,385 @@
+// v = read m[0]; w = f(v); launch k (.., w, ..)
+//   =>  launch k (.., m, ..)     where k begins with  v = m[0]; w = f(v)
+//
+// for scalars that a kernel makes and only kernels need.  Why: a read waits for the device, whose
+// threads then sleep and are woken again; a sum that a map is divided by need not come to the host.
+#include "base/map.h"
+#include "imp/imp.h"
+
+typedef struct Stay {
+  Compiler *c;
+  const ImpEntry *entry;
+  Map *assigned;  // Var: not the same everywhere
+  Map *defs;      // Var -> ImpStm: its declaration with a value
+  Map *reads;     // Var -> ImpStm: what is read, if its memory stays as it is
+  Map *needed;    // Var: by the host
+  Map *launches;  // Kernel -> int: how often it stands there
+  Map *replaced;  // Kernel -> Kernel
+  bool changed;
+} Stay;
+
+// ---- memory
+
+static bool arr_in(const ImpParam *params, int count, const Mem *mem) {
+  for (int i = 0; i < count; i++)
+    if (params[i].is_array && params[i].arr.mem == mem) return true;
+  return false;
+}
+
+// Statements that mention a block of memory, by kind.
+typedef struct Mentions {
+  int made, launched, read, released, other;
+} Mentions;
+
+static void count_mentions(const ImpStm *stm, const Mem *mem, Mentions *out) {
+  if (stm->kind == IMP_DECLARE_MEM) out->made += stm->u.mem.mem == mem;
+  if (stm->kind == IMP_ALLOC) out->made += stm->u.alloc.mem == mem;
+  if (stm->kind == IMP_RELEASE) out->released += stm->u.mem.mem == mem;
+  if (stm->kind == IMP_READ) out->read += stm->u.read.mem == mem;
+  if (stm->kind == IMP_ONCE) out->other += stm->u.once.mem == mem;
+  if (stm->kind == IMP_SHARE || stm->kind == IMP_UNIQUE)
+    out->other += stm->u.share.to == mem || stm->u.share.from == mem;
+  if (stm->kind == IMP_GUARD)
+    out->other += arr_in(stm->u.guard.results, stm->u.guard.result_count, mem);
+  for (int i = 0; stm->kind == IMP_LAUNCH && i < stm->u.launch.arg_count; i++)
+    out->launched += stm->u.launch.args[i].mem == mem;
+  const ImpBlock *inner[2];
+  int count = imp_blocks(stm, inner);
+  for (int i = 0; i < count; i++)
+    vec_each (const ImpStm **, each, inner[i])
+      count_mentions(*each, mem, out);
+}
+
+// Is the memory made and written by what stands before the read in its block, and only released
+// after it?
+static bool is_settled(const Stay *s, const ImpBlock *block, int position) {
+  const Mem *mem = block->at[position]->u.read.mem;
+  Mentions all = { 0 }, before = { 0 }, own = { 0 };
+  for (int i = 0; i < s->entry->body.count; i++)
+    count_mentions(s->entry->body.at[i], mem, &all);
+  for (int i = 0; i < position; i++)
+    count_mentions(block->at[i], mem, &before);
+  for (int i = 0; i < block->count; i++)
+    own.released += block->at[i]->kind == IMP_RELEASE && block->at[i]->u.mem.mem == mem;
+  return all.made == 2 && before.made == 2 && all.launched == before.launched &&
+         all.read == 1 && all.released == own.released && before.released == 0 &&
+         all.other == 0 &&
+         !arr_in(s->entry->results, s->entry->result_count, mem) &&
+         !arr_in(s->entry->params, s->entry->entry->param_count, mem);
+}
+
+// ---- what the host needs
+
+static void need(void *state, const ImpExp *e) {
+  Stay *s = state;
+  if (e->kind == IMP_VAR && !map_has(s->needed, e->u.var)) {
+    map_put(s->needed, e->u.var, s);
+    s->changed = true;
+  }
+  const ImpExp *operands[3];
+  int count = imp_operands(e, operands);
+  for (int i = 0; i < count; i++)
+    need(s, operands[i]);
+}
+
+// Has the expression the same value wherever it is computed?
+static bool is_fixed(const Stay *s, const ImpExp *e) {
+  if (e->kind == IMP_VAR) return !map_has(s->assigned, e->u.var);
+  const ImpExp *operands[3];
+  int count = imp_operands(e, operands);
+  for (int i = 0; i < count; i++)
+    if (!is_fixed(s, operands[i])) return false;
+  return e->kind != IMP_TUNING && e->kind != IMP_LOAD;
+}
+
+static int launch_count(const Stay *s, const Kernel *kernel) {
+  const int *count = map_get(s->launches, kernel);
+  return count ? *count : 0;
+}
+
+// The only launch of the kernel, with variables for arguments that it knows by the same names?
+static bool can_change(const Stay *s, const ImpStm *launch) {
+  const Kernel *kernel = launch->u.launch.kernel;
+  for (int i = 0; i < kernel->param_count; i++) {
+    const ImpExp *value = launch->u.launch.args[i].value;
+    if (kernel->params[i].is_mem) continue;
+    if (value->kind != IMP_VAR || value->u.var != kernel->params[i].var) return false;
+  }
+  return launch_count(s, kernel) == 1;
+}
+
+// What a launch's own sizes are made of, and arguments that the kernel cannot compute.
+static void need_of_launch(Stay *s, const ImpStm *stm) {
+  ImpStm sizes = *stm;
+  bool changes = can_change(s, stm);
+  sizes.u.launch.arg_count = 0;
+  imp_each_exp(&sizes, need, s);
+  for (int i = 0; i < stm->u.launch.arg_count; i++) {
+    const ImpExp *value = stm->u.launch.args[i].value;
+    if (value && (!changes || !is_fixed(s, value))) need(s, value);
+  }
+}
+
+static void need_in_block(Stay *s, const ImpBlock *block);
+
+static void need_of_stm(Stay *s, const ImpStm *stm) {
+  const ImpBlock *inner[2];
+  int count = imp_blocks(stm, inner);
+  for (int i = count - 1; i >= 0; i--)
+    need_in_block(s, inner[i]);
+  if (stm->kind == IMP_LAUNCH) {
+    need_of_launch(s, stm);
+    return;
+  }
+  bool declares = stm->kind == IMP_DECLARE && stm->u.declare.value;
+  const Var *var = stm->u.declare.var;
+  bool may_move = declares && !map_has(s->needed, var) && !map_has(s->assigned, var) &&
+                  is_fixed(s, stm->u.declare.value);
+  if (!may_move) imp_each_exp(stm, need, s);
+}
+
+static void need_in_block(Stay *s, const ImpBlock *block) {
+  for (int i = block->count - 1; i >= 0; i--)
+    need_of_stm(s, block->at[i]);
+}
+
+static void find_needed(Stay *s) {
+  const ImpEntry *entry = s->entry;
+  for (int i = 0; i < entry->result_count; i++) {
+    if (!entry->results[i].is_array) need(s, entry->scalar_results[i]);
+    for (int k = 0; entry->results[i].is_array && k < entry->results[i].arr.rank; k++)
+      need(s, entry->results[i].arr.shape[k]);
+  }
+  for (s->changed = true; s->changed;) {
+    s->changed = false;
+    need_in_block(s, &entry->body);
+  }
+}
+
+// ---- what is there
+
+static void see_stm(Stay *s, const ImpBlock *block, int position) {
+  const ImpStm *stm = block->at[position];
+  if (stm->kind == IMP_ASSIGN) map_put(s->assigned, stm->u.assign.var, s);
+  for (int i = 0; stm->kind == IMP_CALL && i < stm->u.call.var_count; i++)
+    map_put(s->assigned, stm->u.call.vars[i], s);
+  if (stm->kind == IMP_DECLARE && stm->u.declare.value)
+    map_put(s->defs, stm->u.declare.var, stm);
+  if (stm->kind == IMP_READ) {
+    bool settled = stm->u.read.index->kind == IMP_CONST && is_settled(s, block, position);
+    map_put(settled ? s->reads : s->assigned, stm->u.read.var, stm);
+  }
+}
+
+static void see_block(Stay *s, const ImpBlock *block) {
+  for (int i = 0; i < block->count; i++) {
+    see_stm(s, block, i);
+    const ImpBlock *inner[2];
+    int count = imp_blocks(block->at[i], inner);
+    for (int k = 0; k < count; k++)
+      see_block(s, inner[k]);
+  }
+}
+
+// ---- moving
+
+static bool stays(const Stay *s, const Var *var) {
+  return map_has(s->reads, var) && !map_has(s->needed, var);
+}
+
+// Is it made from what stays on the device?
+static bool moves(const Stay *s, const ImpExp *e) {
+  if (e->kind == IMP_VAR) {
+    const ImpStm *def = map_get(s->defs, e->u.var);
+    if (stays(s, e->u.var)) return true;
+    return def && !map_has(s->needed, e->u.var) && moves(s, def->u.declare.value);
+  }
+  const ImpExp *operands[3];
+  int count = imp_operands(e, operands);
+  for (int i = 0; i < count; i++)
+    if (moves(s, operands[i])) return true;
+  return false;
+}
+
+// A kernel that gets other parameters.
+typedef struct Moving {
+  Stay *s;
+  Map *bound;  // Var: parameters, and what the prologue has declared
+  ImpBlock prologue;
+  Vec(KernelParam) params;
+  Vec(KernelArg) args;
+  Loc loc;
+} Moving;
+
+static void add_declaration(Moving *m, const Var *var, const ImpExp *value) {
+  if (map_has(m->bound, var)) return;
+  map_put(m->bound, var, m);
+  vec_push(&m->prologue,
+           new_node(ImpStm, .kind = IMP_DECLARE, .loc = m->loc, .u.declare = { var, value, 0 }));
+}
+
+static void add_param(Moving *m, KernelParam param, KernelArg arg) {
+  vec_push(&m->params, param);
+  vec_push(&m->args, arg);
+  if (!param.is_mem) map_put(m->bound, param.var, m);
+}
+
+static void provide(Moving *m, const ImpExp *e);
+
+static void provide_var(Moving *m, const Var *var) {
+  const ImpStm *read = map_get(m->s->reads, var), *def = map_get(m->s->defs, var);
+  if (map_has(m->bound, var)) return;
+  if (stays(m->s, var)) {
+    const Mem *host = read->u.read.mem;
+    const Mem *mem = mem_new(m->s->c, host->name, MEM_GLOBAL, host->elem);
+    add_param(m, (KernelParam){ .is_mem = true, .mem = mem },
+              (KernelArg){ .is_mem = true, .mem = host });
+    add_declaration(m, var, imp_load(mem, read->u.read.index));
+    return;
+  }
+  if (def && moves(m->s, imp_var(var))) {
+    provide(m, def->u.declare.value);
+    add_declaration(m, var, def->u.declare.value);
+    return;
+  }
+  add_param(m, (KernelParam){ .var = var }, (KernelArg){ .value = imp_var(var) });
+}
+
+static void provide(Moving *m, const ImpExp *e) {
+  if (e->kind == IMP_VAR) provide_var(m, e->u.var);
+  const ImpExp *operands[3];
+  int count = imp_operands(e, operands);
+  for (int i = 0; i < count; i++)
+    provide(m, operands[i]);
+}
+
+static bool moves_arg(const Stay *s, const KernelArg *arg) {
+  return arg->value && moves(s, arg->value);
+}
+
+static bool has_moving_arg(const Stay *s, const ImpStm *launch) {
+  for (int i = 0; i < launch->u.launch.arg_count; i++)
+    if (moves_arg(s, &launch->u.launch.args[i])) return true;
+  return false;
+}
+
+static void move_args(Moving *m, const ImpStm *stm) {
+  const Kernel *kernel = stm->u.launch.kernel;
+  for (int i = 0; i < kernel->param_count; i++)
+    if (!moves_arg(m->s, &stm->u.launch.args[i]))
+      add_param(m, kernel->params[i], stm->u.launch.args[i]);
+  for (int i = 0; i < kernel->param_count; i++) {
+    const ImpExp *value = stm->u.launch.args[i].value;
+    if (!moves_arg(m->s, &stm->u.launch.args[i])) continue;
+    provide(m, value);
+    add_declaration(m, kernel->params[i].var, value);
+  }
+}
+
+// The launch, of a kernel that computes the arguments that move.
+static const ImpStm *moved_launch(Stay *s, const ImpStm *stm) {
+  Moving m = { .s = s, .bound = map_new(NULL), .loc = stm->loc };
+  move_args(&m, stm);
+  const Kernel *kernel = stm->u.launch.kernel;
+  Kernel *with = mem_copy(kernel, sizeof *kernel);
+  vec_each (const ImpStm **, each, &kernel->body)
+    vec_push(&m.prologue, *each);
+  with->body = m.prologue;
+  with->params = m.params.at;
+  with->param_count = m.params.count;
+  map_put(s->replaced, kernel, with);
+  ImpStm *out = mem_copy(stm, sizeof *stm);
+  out->u.launch.kernel = with;
+  out->u.launch.args = m.args.at;
+  out->u.launch.arg_count = m.args.count;
+  return out;
+}
+
+// Is it computed where it is needed?
+static bool goes(const Stay *s, const ImpStm *stm) {
+  if (stm->kind == IMP_READ) return stays(s, stm->u.read.var);
+  if (stm->kind != IMP_DECLARE) return false;
+  return moves(s, imp_var(stm->u.declare.var));
+}
+
+static ImpBlock without_reads(void *state, const ImpBlock *block);
+
+static const ImpStm *moved_stm(Stay *s, const ImpStm *stm) {
+  if (stm->kind == IMP_LAUNCH) return has_moving_arg(s, stm) ? moved_launch(s, stm) : stm;
+  return imp_map_blocks(stm, without_reads, s);
+}
+
+// Memory that was read is released at the end of the block.
+static ImpBlock without_reads(void *state, const ImpBlock *block) {
+  Stay *s = state;
+  ImpBlock out = { 0 };
+  Map *kept = map_new(NULL);
+  Vec(const ImpStm *) releases = { 0 };
+  for (int i = 0; i < block->count; i++) {
+    const ImpStm *stm = block->at[i];
+    bool goes_away = goes(s, stm);
+    if (goes_away && stm->kind == IMP_READ) map_put(kept, stm->u.read.mem, stm);
+    bool later = stm->kind == IMP_RELEASE && map_has(kept, stm->u.mem.mem);
+    if (later) vec_push(&releases, stm);
+    if (!goes_away && !later) vec_push(&out, moved_stm(s, stm));
+  }
+  vec_each (const ImpStm **, stm, &releases)
+    vec_push(&out, *stm);
+  return out;
+}
+
+static bool some_stay(const Stay *s, const ImpBlock *block) {
+  for (int i = 0; i < block->count; i++) {
+    const ImpBlock *inner[2];
+    int count = imp_blocks(block->at[i], inner);
+    if (block->at[i]->kind == IMP_READ && stays(s, block->at[i]->u.read.var)) return true;
+    for (int k = 0; k < count; k++)
+      if (some_stay(s, inner[k])) return true;
+  }
+  return false;
+}
+
+static const ImpEntry *with_scalars_staying(Compiler *c, const ImpEntry *entry,
+                                            Map *launches, Map *replaced) {
+  Stay s = { .c = c,
+             .entry = entry,
+             .assigned = map_new(NULL),
+             .defs = map_new(NULL),
+             .reads = map_new(NULL),
+             .needed = map_new(NULL),
+             .launches = launches,
+             .replaced = replaced };
+  see_block(&s, &entry->body);
+  find_needed(&s);
+  if (!some_stay(&s, &entry->body)) return entry;
+  ImpEntry *out = mem_copy(entry, sizeof *entry);
+  out->body = without_reads(&s, &entry->body);
+  return out;
+}
+
+static void count_launches(Map *launches, const ImpBlock *block) {
+  for (int i = 0; i < block->count; i++) {
+    const ImpStm *stm = block->at[i];
+    const ImpBlock *inner[2];
+    int count = imp_blocks(stm, inner);
+    for (int k = 0; k < count; k++)
+      count_launches(launches, inner[k]);
+    if (stm->kind != IMP_LAUNCH) continue;
+    const int *before = map_get(launches, stm->u.launch.kernel);
+    int now = before ? *before + 1 : 1;
+    map_put(launches, stm->u.launch.kernel, mem_copy(&now, sizeof now));
+  }
+}
+
+void imp_keep_scalars(Compiler *c, ImpProgram *program) {
+  Map *launches = map_new(NULL), *replaced = map_new(NULL);
+  for (int i = 0; i < program->entry_count; i++)
+    count_launches(launches, &program->entries[i]->body);
+  for (int i = 0; i < program->entry_count; i++)
+    program->entries[i] =
+        with_scalars_staying(c, program->entries[i], launches, replaced);
+  for (int i = 0; i < program->kernel_count; i++) {
+    const Kernel *with = map_get(replaced, program->kernels[i]);
+    if (with) program->kernels[i] = with;
+  }
+}
