@@ -451,6 +451,9 @@ bool imp_kernel_uses(Compiler *c, const Kernel *kernel, PrimType type);
 // Moves what a loop computes anew in each round before the loop; in kernels without barriers.
 ImpBlock imp_hoist(const ImpBlock *block);
 
+// Launches whose results nothing reads go.
+void imp_drop_dead(ImpProgram *program);
+
 // Scalars that kernels make, and only kernels need, stay on the device.
 void imp_keep_scalars(Compiler *c, ImpProgram *program);
 

@@ -27,11 +27,11 @@ static bool arr_in(const ImpParam *params, int count, const Mem *mem) {
 }
 
 // Statements that mention a block of memory, by kind.
-typedef struct Mentions {
+typedef struct MemMentions {
   int made, launched, read, released, other;
-} Mentions;
+} MemMentions;
 
-static void count_mentions(const ImpStm *stm, const Mem *mem, Mentions *out) {
+static void count_mentions(const ImpStm *stm, const Mem *mem, MemMentions *out) {
   if (stm->kind == IMP_DECLARE_MEM) out->made += stm->u.mem.mem == mem;
   if (stm->kind == IMP_ALLOC) out->made += stm->u.alloc.mem == mem;
   if (stm->kind == IMP_RELEASE) out->released += stm->u.mem.mem == mem;
@@ -54,7 +54,7 @@ static void count_mentions(const ImpStm *stm, const Mem *mem, Mentions *out) {
 // after it?
 static bool is_settled(const Stay *s, const ImpBlock *block, int position) {
   const Mem *mem = block->at[position]->u.read.mem;
-  Mentions all = { 0 }, before = { 0 }, own = { 0 };
+  MemMentions all = { 0 }, before = { 0 }, own = { 0 };
   for (int i = 0; i < s->entry->body.count; i++)
     count_mentions(s->entry->body.at[i], mem, &all);
   for (int i = 0; i < position; i++)
@@ -63,8 +63,7 @@ static bool is_settled(const Stay *s, const ImpBlock *block, int position) {
     own.released += block->at[i]->kind == IMP_RELEASE && block->at[i]->u.mem.mem == mem;
   return all.made == 2 && before.made == 2 && all.launched == before.launched &&
          all.read == 1 && all.released == own.released && before.released == 0 &&
-         all.other == 0 &&
-         !arr_in(s->entry->results, s->entry->result_count, mem) &&
+         all.other == 0 && !arr_in(s->entry->results, s->entry->result_count, mem) &&
          !arr_in(s->entry->params, s->entry->entry->param_count, mem);
 }
 
@@ -171,13 +170,13 @@ static void see_stm(Stay *s, const ImpBlock *block, int position) {
   }
 }
 
-static void see_block(Stay *s, const ImpBlock *block) {
+static void see_code(Stay *s, const ImpBlock *block) {
   for (int i = 0; i < block->count; i++) {
     see_stm(s, block, i);
     const ImpBlock *inner[2];
     int count = imp_blocks(block->at[i], inner);
     for (int k = 0; k < count; k++)
-      see_block(s, inner[k]);
+      see_code(s, inner[k]);
   }
 }
 
@@ -188,16 +187,17 @@ static bool stays(const Stay *s, const Var *var) {
 }
 
 // Is it made from what stays on the device?
-static bool moves(const Stay *s, const ImpExp *e) {
+static bool is_from_device(const Stay *s, const ImpExp *e) {
   if (e->kind == IMP_VAR) {
     const ImpStm *def = map_get(s->defs, e->u.var);
     if (stays(s, e->u.var)) return true;
-    return def && !map_has(s->needed, e->u.var) && moves(s, def->u.declare.value);
+    return def && !map_has(s->needed, e->u.var) &&
+           is_from_device(s, def->u.declare.value);
   }
   const ImpExp *operands[3];
   int count = imp_operands(e, operands);
   for (int i = 0; i < count; i++)
-    if (moves(s, operands[i])) return true;
+    if (is_from_device(s, operands[i])) return true;
   return false;
 }
 
@@ -214,8 +214,8 @@ typedef struct Moving {
 static void add_declaration(Moving *m, const Var *var, const ImpExp *value) {
   if (map_has(m->bound, var)) return;
   map_put(m->bound, var, m);
-  vec_push(&m->prologue,
-           new_node(ImpStm, .kind = IMP_DECLARE, .loc = m->loc, .u.declare = { var, value, 0 }));
+  vec_push(&m->prologue, new_node(ImpStm, .kind = IMP_DECLARE, .loc = m->loc,
+                                  .u.declare = { var, value, 0 }));
 }
 
 static void add_param(Moving *m, KernelParam param, KernelArg arg) {
@@ -237,7 +237,7 @@ static void provide_var(Moving *m, const Var *var) {
     add_declaration(m, var, imp_load(mem, read->u.read.index));
     return;
   }
-  if (def && moves(m->s, imp_var(var))) {
+  if (def && is_from_device(m->s, imp_var(var))) {
     provide(m, def->u.declare.value);
     add_declaration(m, var, def->u.declare.value);
     return;
@@ -254,7 +254,7 @@ static void provide(Moving *m, const ImpExp *e) {
 }
 
 static bool moves_arg(const Stay *s, const KernelArg *arg) {
-  return arg->value && moves(s, arg->value);
+  return arg->value && is_from_device(s, arg->value);
 }
 
 static bool has_moving_arg(const Stay *s, const ImpStm *launch) {
@@ -299,7 +299,7 @@ static const ImpStm *moved_launch(Stay *s, const ImpStm *stm) {
 static bool goes(const Stay *s, const ImpStm *stm) {
   if (stm->kind == IMP_READ) return stays(s, stm->u.read.var);
   if (stm->kind != IMP_DECLARE) return false;
-  return moves(s, imp_var(stm->u.declare.var));
+  return is_from_device(s, imp_var(stm->u.declare.var));
 }
 
 static ImpBlock without_reads(void *state, const ImpBlock *block);
@@ -349,7 +349,7 @@ static const ImpEntry *with_scalars_staying(Compiler *c, const ImpEntry *entry,
              .needed = map_new(NULL),
              .launches = launches,
              .replaced = replaced };
-  see_block(&s, &entry->body);
+  see_code(&s, &entry->body);
   find_needed(&s);
   if (!some_stay(&s, &entry->body)) return entry;
   ImpEntry *out = mem_copy(entry, sizeof *entry);

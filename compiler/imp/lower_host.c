@@ -520,6 +520,7 @@ ImpProgram *imp_lower(Compiler *c, const Core *flat, Profile profile) {
   program->plan_count = lower.plans.count;
   program->copies = lower.copies.at;
   program->copy_count = lower.copies.count;
+  imp_drop_dead(program);
   imp_keep_scalars(c, program);
   return lower.failed ? NULL : program;
 }
