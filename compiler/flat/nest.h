@@ -51,7 +51,7 @@ const Nest *nest_stm(const Nest *outer, const Stm *stm);
 // var = the position in the innermost level, being an element of an iota.
 const Nest *nest_position(const Nest *outer, const Var *var, const Var *iota);
 
-int nest_depth(const Nest *nest);                   // the number of levels
+int nest_depth(const Nest *nest);  // the number of levels
 bool nest_binds(const Nest *nest, const Var *var);  // var in Dom(Sigma)
 bool nest_varies(const Nest *nest, Atom a);         // a variable bound by the context
 
