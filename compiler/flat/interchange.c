@@ -88,11 +88,8 @@ static Name unused_name(Flatten *fl, const char *text) {
 const Guard *flatten_guard(Flatten *fl, GuardKind kind, const Stm *stm,
                            const SizeExp *par) {
   static const char *const kinds[] = {
-    [GUARD_TOP] = "top",
-    [GUARD_INTRA] = "intra",
-    [GUARD_REDOMAP] = "redomap",
-    [GUARD_CHOOSE] = "choose",
-    [GUARD_LOOP] = "loop",
+    [GUARD_TOP] = "top",       [GUARD_INTRA] = "intra", [GUARD_REDOMAP] = "redomap",
+    [GUARD_CHOOSE] = "choose", [GUARD_LOOP] = "loop",
   };
   int number = fl->guard_count++;
   bool named = stm->attrs && stm->attrs->name;

@@ -77,11 +77,8 @@ static void add_events(Json *j, const Guard *guard) {
 
 static void add_guard(Json *j, const Guard *guard) {
   static const char *const kinds[] = {
-    [GUARD_TOP] = "top",
-    [GUARD_INTRA] = "intra",
-    [GUARD_REDOMAP] = "redomap",
-    [GUARD_CHOOSE] = "choose",
-    [GUARD_LOOP] = "loop",
+    [GUARD_TOP] = "top",       [GUARD_INTRA] = "intra", [GUARD_REDOMAP] = "redomap",
+    [GUARD_CHOOSE] = "choose", [GUARD_LOOP] = "loop",
   };
   add_key(j, "name");
   add_string(j->t, guard->name);
