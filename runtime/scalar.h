@@ -46,15 +46,16 @@
   }                                                                           \
   FLC_FN T flc_mad_hi_##t(T a, T b, T c) { return (T)((W)flc_mul_hi_##t(a, b) + (W)c); }
 
-// The power by squaring; the exponent is not negative.
-#define FLC_INT_POW(t, T, U, W)                                        \
-  FLC_FN T flc_pow_##t(T a, T b) {                                     \
-    W base = (W)a, power = 1;                                          \
-    for (U exponent = (U)b; exponent; exponent = (U)(exponent >> 1)) { \
-      if (exponent & 1) power *= base;                                 \
-      base *= base;                                                    \
-    }                                                                  \
-    return (T)power;                                                   \
+// The power by squaring, those of two by a shift; the exponent is not negative.
+#define FLC_INT_POW(t, T, U, W)                                             \
+  FLC_FN T flc_pow_##t(T a, T b) {                                          \
+    W base = (W)a, power = 1;                                               \
+    if (base == 2) return (U)b < 8 * sizeof(W) ? (T)(power << (U)b) : (T)0; \
+    for (U exponent = (U)b; exponent; exponent = (U)(exponent >> 1)) {      \
+      if (exponent & 1) power *= base;                                      \
+      base *= base;                                                         \
+    }                                                                       \
+    return (T)power;                                                        \
   }
 
 // GPUs divide numbers of 64 bits slowly, and most that come are short and not negative.

@@ -246,7 +246,13 @@ typedef struct SizeExp {
   const struct SizeExp *a, *b;     // the others
 } SizeExp;
 
-typedef enum GuardKind { GUARD_TOP, GUARD_INTRA, GUARD_REDOMAP, GUARD_CHOOSE, GUARD_LOOP } GuardKind;
+typedef enum GuardKind {
+  GUARD_TOP,
+  GUARD_INTRA,
+  GUARD_REDOMAP,
+  GUARD_CHOOSE,
+  GUARD_LOOP,
+} GuardKind;
 
 // Par >= threshold, and the version fits into local memory.
 struct Guard {
