@@ -50,7 +50,7 @@
 #define FLC_INT_POW(t, T, U, W)                                             \
   FLC_FN T flc_pow_##t(T a, T b) {                                          \
     W base = (W)a, power = 1;                                               \
-    if (base == 2) return (U)b < 8 * sizeof(W) ? (T)(power << (U)b) : (T)0; \
+    if (base == 2) return (T)((U)b < 8 * sizeof(W) ? power << (U)b : 0);    \
     for (U exponent = (U)b; exponent; exponent = (U)(exponent >> 1)) {      \
       if (exponent & 1) power *= base;                                      \
       base *= base;                                                         \
