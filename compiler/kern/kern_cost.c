@@ -13,12 +13,13 @@ typedef struct Cost {
   const CostGuess *guess;
   const Vary *vary;
   int lanes;          // of the open lane axis
-  bool masked;        // some lanes do not take part
+  bool masked;        // some lanes do not take part, in most vectors
   double copies[16];  // of open register axes, by bit
   AxisSet open;
-  Map *values;   // Var -> const double *: what sizes and indices may be
-  double times;  // that this code runs
-  Name watched;  // an axis, and what it costs
+  Map *values;    // Var -> const double *: what sizes and indices may be
+  Map *by_index;  // Var: bools that indices decide, for most vectors alike in all lanes
+  double times;   // that this code runs
+  Name watched;   // an axis, and what it costs
   double *of_watched;
   double cycles;
 } Cost;
@@ -258,6 +259,18 @@ static void cost_branch(Cost *s, const KernBlock *block, bool masked, double par
   s->cycles = inner.cycles;
 }
 
+static bool is_by_index(const Cost *s, const Term *t) {
+  Affine a;
+  if (!over_lanes(s, set_of(s, t))) return true;
+  if (t->kind == TERM_VAR && t->type == PRIM_BOOL) return map_has(s->by_index, t->u.var);
+  if (t->type == PRIM_I64) return vary_affine(s->vary, t, &a);
+  const Term *operands[3];
+  int count = t->kind == TERM_OP ? term_operands(t, operands) : 0;
+  for (int i = 0; i < count; i++)
+    if (!is_by_index(s, operands[i])) return false;
+  return count > 0;
+}
+
 static void cost_if(Cost *s, const KernStm *stm) {
   bool differs = over_lanes(s, set_of(s, stm->u.cond.condition));
   cost_term(s, stm->u.cond.condition);
@@ -265,8 +278,9 @@ static void cost_if(Cost *s, const KernStm *stm) {
   int usual = stm->u.cond.usual;
   double part = differs ? 1 : usual ? usual / 100.0 : 0.6;
   double other = differs ? 1 : usual ? 1 - part : 0.6;
-  cost_branch(s, stm->u.cond.then_block, differs, part);
-  cost_branch(s, stm->u.cond.else_block, differs, other);
+  bool masked = differs && !is_by_index(s, stm->u.cond.condition);
+  cost_branch(s, stm->u.cond.then_block, masked, part);
+  cost_branch(s, stm->u.cond.else_block, masked, other);
 }
 
 static void cost_while(Cost *s, const KernStm *stm) {
@@ -284,6 +298,8 @@ static void cost_stm(Cost *s, const KernStm *stm) {
     cost_term(s, stm->u.term);
     if (stm->u.term->type == PRIM_I64)
       put_value(s, stm->binders[0], value_of(s, stm->u.term));
+    if (stm->u.term->type == PRIM_BOOL && is_by_index(s, stm->u.term))
+      map_put(s->by_index, stm->binders[0], stm);
     return;
   case KERN_LOAD: cost_access(s, &stm->u.load, 0); return;
   case KERN_STORE:
@@ -313,6 +329,7 @@ static double total_cost(const Kern *kern, const CostGuess *guess, Name watched,
   Cost s = { .guess = guess,
              .times = 1,
              .values = map_new(NULL),
+             .by_index = map_new(NULL),
              .watched = watched,
              .of_watched = of_watched };
   KernVisitor v = { .stm = see_grid, .state = &s };
