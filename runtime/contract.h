@@ -98,7 +98,8 @@ enum {
 // int) reports check number `check` of the program's table; the caller returns or goes on.
 // `flc_fail_8` takes eight values.
 // `flc_failed(flc_error)` is true when an earlier kernel has failed: a kernel without barriers
-// that may run wild on unwritten data starts with `if (flc_failed(flc_error)) return;`.
+// starts with `if (flc_failed(flc_error)) return;`.  may_fail is also set for a kernel that reports
+// nothing but could run wild on data that a failed one has not written.
 // Tuning parameter number k of the table is the macro FLC_PARAM_<k> if the kernel lists k.
 // With sized the text is compiled for each size of groups that the kernel is launched with:
 // FLC_GROUP_SIZE is that size, FLC_GROUP_STEPS how many doublings of 1 reach it, at least 1.

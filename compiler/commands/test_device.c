@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PROFILES = 2, FEW_RUNS = 6, MANY_RUNS = 400 };
+enum { PROFILES = 2, FEW_RUNS = 12, MANY_RUNS = 400 };
 
 static const char *const profile_names[PROFILES] = { "cpu", "gpu" };
 

@@ -102,36 +102,37 @@ static Atom carried_per_round(Builder *b, const Stm *stm) {
   return core_let(b, "carried", exp_op2(OP_QUOT, carried_elements(b, stm), rounds));
 }
 
-// if n * ELEMENTS_PER_ROUND < elements then the loop on the host else the loop in one item
-static void by_size(Flatten *fl, const Goal *goal, const Exp *loop, Atom *out) {
+// The loop on the host, and in one item.
+static void both_ways(Flatten *fl, const Goal *goal, const Exp *loop,
+                      const Body **on_host, const Body **in_item) {
   int count = goal->stm->binder_count;
-  Atom rounds = size_mul(goal->b, loop->u.loop.bound, atom_i64(ELEMENTS_PER_ROUND));
-  Atom elements = carried_elements(goal->b, goal->stm);
-  Atom is_short = core_let(goal->b, "short", exp_op2(OP_LT, rounds, elements));
   Builder host = builder_new(fl->c, goal->stm->loc), item = host;
   Atom *results = new_array(Atom, count);
   core_let_n(&host, goal->stm->binders[0]->name,
              core_rename_exp(fl->c, subst_new(), loop), results);
-  const Body *on_host = core_body(&host, results, count);
+  *on_host = core_body(&host, results, count);
   in_one_item(fl, goal, &item, results);
-  flatten_emit_branches(goal, exp_if(is_short, on_host, core_body(&item, results, count)),
-                        out);
+  *in_item = core_body(&item, results, count);
+}
+
+// if n * ELEMENTS_PER_ROUND < elements then the loop on the host else the loop in one item
+static void by_size(Flatten *fl, const Goal *goal, const Exp *loop, Atom *out) {
+  Atom rounds = size_mul(goal->b, loop->u.loop.bound, atom_i64(ELEMENTS_PER_ROUND));
+  Atom elements = carried_elements(goal->b, goal->stm);
+  Atom is_short = core_let(goal->b, "short", exp_op2(OP_LT, rounds, elements));
+  const Body *on_host, *in_item;
+  both_ways(fl, goal, loop, &on_host, &in_item);
+  flatten_emit_branches(goal, exp_if(is_short, on_host, in_item), out);
 }
 
 // if the work of a round >= t then the loop on the host else the loop in one item
 static void by_work(Flatten *fl, const Goal *goal, const Exp *loop, const SizeExp *work,
                     Atom *out) {
   const Guard *guard = flatten_guard(fl, GUARD_LOOP, goal->stm, work);
+  const Body *on_host, *in_item;
   fl->version_count++;
-  int count = goal->stm->binder_count;
-  Builder host = builder_new(fl->c, goal->stm->loc), item = host;
-  Atom *results = new_array(Atom, count);
-  core_let_n(&host, goal->stm->binders[0]->name,
-             core_rename_exp(fl->c, subst_new(), loop), results);
-  const Body *on_host = core_body(&host, results, count);
-  in_one_item(fl, goal, &item, results);
-  flatten_emit_branches(goal, exp_guard(guard, on_host, core_body(&item, results, count)),
-                        out);
+  both_ways(fl, goal, loop, &on_host, &in_item);
+  flatten_emit_branches(goal, exp_guard(guard, on_host, in_item), out);
 }
 
 // The work of a round, and its part of the elements that one item would copy before the first; NULL

@@ -300,7 +300,7 @@ struct Kernel {
   const Scratch *scratch;
   int scratch_count;
   ImpBlock body;
-  bool may_fail;    // contains IMP_CHECK: the host looks at the error word
+  bool may_fail;    // contains IMP_CHECK: the host looks at the error word; or heeds it only
   bool uses_arena;  // has MEM_ARENA arrays; may be run again when the arena was too small
   bool has_barrier;            // one group per unit of work, group_size as launched
   bool sized;                  // compiled for each size of groups
@@ -456,6 +456,13 @@ void imp_drop_dead(ImpProgram *program);
 
 // Scalars that kernels make, and only kernels need, stay on the device.
 void imp_keep_scalars(Compiler *c, ImpProgram *program);
+
+// Kernels without checks that could run wild on what a failed kernel has not written look at the
+// error word first.
+void imp_heed_failures(ImpProgram *program);
+
+// Kernels, in launches too, become others: Kernel -> Kernel.
+void imp_replace_kernels(ImpProgram *program, Map *replaced);
 
 // The variables whose values matter: all that statements with an effect read, directly or through
 // declarations and assignments.  `extra` are read besides.

@@ -28,7 +28,7 @@ static bool arr_in(const ImpParam *params, int count, const Mem *mem) {
 
 // Statements that mention a block of memory, by kind.
 typedef struct MemMentions {
-  int made, launched, read, released, other;
+  int made, launched, read, released, shared, other;
 } MemMentions;
 
 static void count_mentions(const ImpStm *stm, const Mem *mem, MemMentions *out) {
@@ -37,8 +37,12 @@ static void count_mentions(const ImpStm *stm, const Mem *mem, MemMentions *out) 
   if (stm->kind == IMP_RELEASE) out->released += stm->u.mem.mem == mem;
   if (stm->kind == IMP_READ) out->read += stm->u.read.mem == mem;
   if (stm->kind == IMP_ONCE) out->other += stm->u.once.mem == mem;
-  if (stm->kind == IMP_SHARE || stm->kind == IMP_UNIQUE)
+  if (stm->kind == IMP_UNIQUE)
     out->other += stm->u.share.to == mem || stm->u.share.from == mem;
+  if (stm->kind == IMP_SHARE) {
+    out->made += stm->u.share.to == mem;
+    out->shared += stm->u.share.from == mem;
+  }
   if (stm->kind == IMP_GUARD)
     out->other += arr_in(stm->u.guard.results, stm->u.guard.result_count, mem);
   for (int i = 0; stm->kind == IMP_LAUNCH && i < stm->u.launch.arg_count; i++)
@@ -50,21 +54,74 @@ static void count_mentions(const ImpStm *stm, const Mem *mem, MemMentions *out) 
       count_mentions(*each, mem, out);
 }
 
+static MemMentions mentions_of(const ImpBlock *block, int count, const Mem *mem) {
+  MemMentions out = { 0 };
+  for (int i = 0; i < count; i++)
+    count_mentions(block->at[i], mem, &out);
+  return out;
+}
+
+static bool is_outside(const Stay *s, const Mem *mem) {
+  return arr_in(s->entry->results, s->entry->result_count, mem) ||
+         arr_in(s->entry->params, s->entry->entry->param_count, mem);
+}
+
+enum { MANY_NAMES = 4 };  // of one block of memory, each for the one before
+
+typedef struct Quiet {
+  const Stay *s;
+  const ImpBlock *block;
+  int position;
+} Quiet;
+
+static bool is_quiet(const Quiet *q, const Mem *mem, int depth);
+
+// Are the names that the memory gets in these statements quiet as well?
+static bool names_are_quiet(const Quiet *q, const ImpBlock *block, int count,
+                            const Mem *mem, int depth) {
+  for (int i = 0; i < count; i++) {
+    const ImpStm *stm = block->at[i];
+    const ImpBlock *inner[2];
+    int inner_count = imp_blocks(stm, inner);
+    bool shares = stm->kind == IMP_SHARE && stm->u.share.from == mem;
+    if (shares && !is_quiet(q, stm->u.share.to, depth + 1)) return false;
+    for (int k = 0; k < inner_count; k++)
+      if (!names_are_quiet(q, inner[k], inner[k]->count, mem, depth)) return false;
+  }
+  return true;
+}
+
+// From the position on, is nothing done to the memory but reads and releases, under this name and
+// those that it is given?
+static bool is_quiet(const Quiet *q, const Mem *mem, int depth) {
+  const ImpBlock *body = &q->s->entry->body;
+  MemMentions all = mentions_of(body, body->count, mem),
+              before = mentions_of(q->block, q->position, mem);
+  return depth < MANY_NAMES && !is_outside(q->s, mem) && all.other == 0 &&
+         all.launched == before.launched && all.shared == before.shared &&
+         names_are_quiet(q, q->block, q->position, mem, depth);
+}
+
 // Is the memory made and written by what stands before the read in its block, and only released
 // after it?
 static bool is_settled(const Stay *s, const ImpBlock *block, int position) {
   const Mem *mem = block->at[position]->u.read.mem;
-  MemMentions all = { 0 }, before = { 0 }, own = { 0 };
-  for (int i = 0; i < s->entry->body.count; i++)
-    count_mentions(s->entry->body.at[i], mem, &all);
-  for (int i = 0; i < position; i++)
-    count_mentions(block->at[i], mem, &before);
+  const ImpBlock *body = &s->entry->body;
+  MemMentions all = mentions_of(body, body->count, mem),
+              before = mentions_of(block, position, mem);
+  int released = 0;
   for (int i = 0; i < block->count; i++)
-    own.released += block->at[i]->kind == IMP_RELEASE && block->at[i]->u.mem.mem == mem;
-  return all.made == 2 && before.made == 2 && all.launched == before.launched &&
-         all.read == 1 && all.released == own.released && before.released == 0 &&
-         all.other == 0 && !arr_in(s->entry->results, s->entry->result_count, mem) &&
-         !arr_in(s->entry->params, s->entry->entry->param_count, mem);
+    released += block->at[i]->kind == IMP_RELEASE && block->at[i]->u.mem.mem == mem;
+  return all.made == 2 && before.made == 2 && before.released == 0 && all.read == 1 &&
+         all.released == released && is_quiet(&(Quiet){ s, block, position }, mem, 0);
+}
+
+// Is the variable declared in this block, so that nothing outside of it has the value?
+static bool is_declared(const ImpBlock *block, int position, const Var *var) {
+  for (int i = 0; i < position; i++)
+    if (block->at[i]->kind == IMP_DECLARE && block->at[i]->u.declare.var == var)
+      return true;
+  return false;
 }
 
 // ---- what the host needs
@@ -157,6 +214,15 @@ static void find_needed(Stay *s) {
 
 // ---- what is there
 
+static void settle_read(Stay *s, const ImpBlock *block, int position) {
+  const ImpStm *stm = block->at[position];
+  const Var *var = stm->u.read.var;
+  bool settled = stm->u.read.index->kind == IMP_CONST && !map_has(s->reads, var) &&
+                 is_declared(block, position, var) && is_settled(s, block, position);
+  map_put(settled ? s->reads : s->assigned, var, stm);
+  if (!settled) need(s, imp_var(var));
+}
+
 static void see_stm(Stay *s, const ImpBlock *block, int position) {
   const ImpStm *stm = block->at[position];
   if (stm->kind == IMP_ASSIGN) map_put(s->assigned, stm->u.assign.var, s);
@@ -164,10 +230,7 @@ static void see_stm(Stay *s, const ImpBlock *block, int position) {
     map_put(s->assigned, stm->u.call.vars[i], s);
   if (stm->kind == IMP_DECLARE && stm->u.declare.value)
     map_put(s->defs, stm->u.declare.var, stm);
-  if (stm->kind == IMP_READ) {
-    bool settled = stm->u.read.index->kind == IMP_CONST && is_settled(s, block, position);
-    map_put(settled ? s->reads : s->assigned, stm->u.read.var, stm);
-  }
+  if (stm->kind == IMP_READ) settle_read(s, block, position);
 }
 
 static void see_code(Stay *s, const ImpBlock *block) {
@@ -289,7 +352,6 @@ static const ImpStm *moved_launch(Stay *s, const ImpStm *stm) {
   with->param_count = m.params.count;
   map_put(s->replaced, kernel, with);
   ImpStm *out = mem_copy(stm, sizeof *stm);
-  out->u.launch.kernel = with;
   out->u.launch.args = m.args.at;
   out->u.launch.arg_count = m.args.count;
   return out;
@@ -378,8 +440,5 @@ void imp_keep_scalars(Compiler *c, ImpProgram *program) {
   for (int i = 0; i < program->entry_count; i++)
     program->entries[i] =
         with_scalars_staying(c, program->entries[i], launches, replaced);
-  for (int i = 0; i < program->kernel_count; i++) {
-    const Kernel *with = map_get(replaced, program->kernels[i]);
-    if (with) program->kernels[i] = with;
-  }
+  imp_replace_kernels(program, replaced);
 }

@@ -178,6 +178,34 @@ KernelArrays imp_kernel_arrays(const Kernel *kernel, MemSpace space) {
   return out;
 }
 
+// ---- other kernels
+
+static ImpBlock with_kernels(void *state, const ImpBlock *block) {
+  const Map *replaced = state;
+  ImpBlock out = { 0 };
+  vec_each (const ImpStm **, at, block) {
+    const Kernel *with =
+        (*at)->kind == IMP_LAUNCH ? map_get(replaced, (*at)->u.launch.kernel) : NULL;
+    ImpStm *stm = mem_copy(imp_map_blocks(*at, with_kernels, state), sizeof *stm);
+    if (with) stm->u.launch.kernel = with;
+    vec_push(&out, stm);
+  }
+  return out;
+}
+
+void imp_replace_kernels(ImpProgram *program, Map *replaced) {
+  if (map_count(replaced) == 0) return;
+  for (int i = 0; i < program->entry_count; i++) {
+    ImpEntry *entry = mem_copy(program->entries[i], sizeof *entry);
+    entry->body = with_kernels(replaced, &entry->body);
+    program->entries[i] = entry;
+  }
+  for (int i = 0; i < program->kernel_count; i++) {
+    const Kernel *with = map_get(replaced, program->kernels[i]);
+    if (with) program->kernels[i] = with;
+  }
+}
+
 // ---- which variables matter
 
 typedef struct Live {

@@ -522,5 +522,6 @@ ImpProgram *imp_lower(Compiler *c, const Core *flat, Profile profile) {
   program->copy_count = lower.copies.count;
   imp_drop_dead(program);
   imp_keep_scalars(c, program);
+  imp_heed_failures(program);
   return lower.failed ? NULL : program;
 }

@@ -1,0 +1,61 @@
+#!/bin/sh
+# What the code of the host does, and leaves to kernels.  host-code.sh FLC
+flc=$(realpath "$1")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failed=0
+
+# expect WHAT WANTED FOUND
+expect() {
+  [ "$2" = "$3" ] && return
+  echo "$1: expected $2, found $3"
+  failed=1
+}
+
+# The code of the host of a program, for cpu or gpu.
+host() { "$flc" dump --after imp --code "$1" "$2" | sed '/^kernel/,$d'; }
+
+cat > deviation.fl <<'F'
+entry main (xs: []f32) : []f32 =
+  let n = f32.i64 (length xs)
+  let mean = f32.sum xs / n
+  let deviation = f32.sqrt (f32.sum (map (\x -> (x - mean) * (x - mean)) xs) / n)
+  in map (\x -> (x - mean) / deviation) xs
+F
+cat > total.fl <<'F'
+entry main (xs: []f32) : (f32, []f32) =
+  let total = f32.sum xs
+  in (total, map (/ total) xs)
+F
+for code in cpu gpu; do
+  expect "reads of scalars that only kernels need ($code)" 0 "$(host $code deviation.fl | grep -c ' = read ')"
+  expect "reads of a scalar that is a result ($code)" 1 "$(host $code total.fl | grep -c ' = read ')"
+done
+
+cat > positions.fl <<'F'
+entry main [n] (xs: [n]i64) : []i64 = map2 (+) (iota n) xs
+F
+for code in cpu gpu; do
+  expect "launches of a map over positions ($code)" 1 "$(host $code positions.fl | grep -c 'launch ')"
+done
+
+cat > rounds.fl <<'F'
+entry main (n: i64) (xs: [100]f32) : [100]f32 =
+  loop ys = xs for _i < n do map (\i -> ys[i] + ys[i64.max 0 (i - 1)]) (iota 100)
+F
+expect "arrays that trade places" 1 "$("$flc" dump --recipes rounds.fl | grep -c 'alloc .*: \[2\]\[100\]f32')"
+
+# Kernels that loop for as long as memory says stop if an earlier one has failed; others need not ask.
+cat > wild.fl <<'F'
+entry main (n: i64) (k: i64) (xs: []i64) : []i64 =
+  let counts = scan (+) 0 (map (\i -> xs[i + k]) (iota n))
+  in map (\c -> loop s = 0 for i < c do s * 3 + c) counts
+F
+sed 's/for i < c do/for i < n do/' wild.fl > tame.fl
+for program in wild tame; do
+  "$flc" lib $program.fl -o $program || failed=1
+done
+heeding() { grep -c 'if (flc_failed(flc_error)) return;' "$1"; }
+[ "$(heeding wild.c)" -gt "$(heeding tame.c)" ] || expect "kernels that heed failures" "more in wild.c" "as many"
+exit $failed
