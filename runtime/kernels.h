@@ -306,12 +306,25 @@ RT_FN int rt_put_scratch(struct rt_context *ctx, struct rt_launching *l,
   return error;
 }
 
+// An array in local memory begins and ends at a multiple of 64 bytes.
+RT_FN int64_t rt_local_block(int64_t bytes) {
+  int64_t whole = rt_sat_add(bytes, 63) & -INT64_C(64);
+  return whole < 64 ? 64 : whole;
+}
+
+// What the arrays and the kernel's own variables take; guards count the same (imp/lower_local.c).
+RT_FN int64_t rt_local_need(const struct rt_launch *launch) {
+  int64_t sum = 64;
+  for (int i = 0; i < launch->local_count; i++)
+    sum = rt_sat_add(sum, rt_local_block(launch->local_bytes[i]));
+  return sum;
+}
+
 RT_FN int rt_put_locals(struct rt_context *ctx, struct rt_launching *l,
                         const struct rt_launch *launch) {
   int error = RT_OK;
   for (int i = 0; i < launch->local_count && !error; i++) {
-    int64_t bytes = (launch->local_bytes[i] + 63) / 64 * 64;
-    if (bytes < 64) bytes = 64;
+    int64_t bytes = rt_local_block(launch->local_bytes[i]);
     error = l->fallback ? rt_put_block(ctx, l, rt_sat_mul((int64_t)l->groups, bytes))
                         : rt_put_arg(ctx, l, (size_t)bytes, NULL);
     if (!error) error = rt_put_arg(ctx, l, sizeof bytes, &bytes);
@@ -452,10 +465,12 @@ RT_FN int rt_launch_with_arena(struct rt_context *ctx, struct rt_launching *l,
 
 RT_FN int rt_launch_sized(struct rt_context *ctx, struct rt_launching *l,
                           const struct rt_launch *launch) {
-  int64_t local_bytes = 0;
-  for (int i = 0; i < launch->local_count; i++)
-    local_bytes = rt_sat_add(local_bytes, launch->local_bytes[i] + 64);
-  l->fallback = local_bytes > ctx->device.local_bytes;
+  int64_t need = rt_local_need(launch);
+  l->fallback = launch->local_count > 0 && need > ctx->device.local_bytes;
+  if (l->fallback)
+    rt_log(ctx, "kernel %s: in global memory what takes %" PRId64
+           " bytes of local memory, which has %" PRId64,
+           ctx->program->kernels[l->kernel].name, need, ctx->device.local_bytes);
   struct rt_form form = { l->fallback, 0 };
   struct rt_build build;
   if (ctx->program->kernels[l->kernel].sized) form.group_size = (int64_t)l->group_size;

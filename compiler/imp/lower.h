@@ -191,6 +191,10 @@ void share_scratch(ScratchVec *scratch, const ImpBlock *body);
 void move_checks_to_host(Code *host, KernelCode *kernel, ImpBlock *block,
                          const ImpExp *points);
 
+// The most bytes of local memory that a launch of the version counts, of variables from outside of
+// it; NULL where that cannot be said (lower_local.c).
+const ImpExp *local_need(const ImpBlock *version);
+
 // How it is launched: `items` work-items, or `groups` of `group_size` (a kernel with barriers).
 typedef struct Launch {
   const char *name;

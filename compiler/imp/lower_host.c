@@ -215,7 +215,8 @@ static void host_guard(Code *k, const Stm *stm, const Body *body, int position) 
   ImpBlock else_block = host_branch(&s, stm->exp->u.guard.else_body);
   // On a CPU level 0 is the lanes of an item: no local memory.
   bool needs_local = guard->local_bytes && k->lower->profile == PROFILE_GPU;
-  const ImpExp *local = needs_local ? imp_size_exp(guard->local_bytes) : imp_i64(0);
+  const ImpExp *local = needs_local ? local_need(&then_block) : imp_i64(0);
+  if (!local) local = imp_size_exp(guard->local_bytes);
   const ImpExp *roundings =
       host_roundings(stm->exp->u.guard.then_body, stm->exp->u.guard.else_body);
   close_branches(&s);

@@ -1,6 +1,7 @@
 #!/bin/sh
 # A version that works within groups, forced on rows that need 100 MB of local memory: on GPUs the arrays then
-# lie in global memory, on CPUs there are no groups and no local memory; the result is that of the other versions.
+# lie in global memory, and the log says so with the bytes that the guard asked for; on CPUs there are no groups and
+# no local memory.  The result is that of the other versions.
 # local-memory.sh FLC
 # Exit status 77 (skipped) without an OpenCL device.
 flc=$(realpath "$1")
@@ -31,7 +32,9 @@ for code in cpu gpu; do
   grep -q '^peak device memory: [1-9][0-9]* bytes$' log || { echo "code for $code: no peak in the log"; cat log; failed=1; }
   case $code in
     cpu) expect 'local memory 0 bytes, forced: taken' ;;
-    gpu) expect 'local memory 1[0-9]\{8\} bytes, forced: taken' && expect 'build .* (fallback)' ;;
+    gpu) expect 'local memory 1[0-9]\{8\} bytes, forced: taken' && expect 'build .* (fallback)'
+      asked=$(sed -n 's/^guard .*local memory \([1-9][0-9]*\) bytes, forced: taken$/\1/p' log)
+      expect "^kernel seggroup_[0-9]*: in global memory what takes $asked bytes of local memory" ;;
   esac
 done
 exit $failed

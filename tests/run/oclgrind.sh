@@ -24,7 +24,8 @@ done
 cc "\$@" && mv "\$out" "$folder/\$number.exe" || exit 1
 cat > "\$out" << SCRIPT
 #!/bin/sh
-export OCLGRIND_LOG=$folder/log.\\\$\\\$ OCLGRIND_NUM_THREADS=1 OCLGRIND_DATA_RACES=1 OCLGRIND_UNINITIALIZED=1
+export OCLGRIND_LOG=$folder/log.\\\$\\\$ OCLGRIND_NUM_THREADS=1 OCLGRIND_DATA_RACES=1
+export OCLGRIND_UNINITIALIZED=\\\${CHECK_UNINITIALIZED:-1}
 LD_PRELOAD=$runtime exec $folder/\$number.exe "\\\$@"
 SCRIPT
 chmod +x "\$out"
@@ -32,12 +33,18 @@ END
 chmod +x "$folder/cc"
 
 # Complaints.  That an item asks whether another has failed meanwhile is no race, nor is the first guess of a
-# loop that compares and exchanges.
+# loop that compares and exchanges, nor that lanes of a gather that are switched off read the first element of an
+# array, whatever it is.
 complaints() {
   cat "$folder"/log.* 2> /dev/null | awk -v RS= '
     /data race/ && /load volatile i(32|64)/ && /atom(ic)?_cmpxchg/ { next }
+    /data race at global memory address 0x[0-9a-f]+000000000000\n/ && /\(p\[at\.s0\], / { next }
     /Invalid (read|write)|ninitialized|divergence|data race|FATAL|nvalid/' | head -n 24
 }
+
+# Did a process die of a fault?  oclgrind 21.10 does in its own check for uninitialised reads, where code shuffles
+# vectors and leaves lanes undefined.
+crashed() { grep -q 'Segmentation fault' "$folder/out"; }
 
 # test PROGRAM: 0, or 1 for a failure, 124 for too long.
 test_program() {
@@ -68,12 +75,19 @@ test_cases() {
 }
 
 for program in "$@"; do
-  unset OCLGRIND_BUILD_OPTIONS
+  unset OCLGRIND_BUILD_OPTIONS CHECK_UNINITIALIZED
   test_program "$program"
   status=$?
   # Optimised code may have integers of 33 bits, which it cannot run.
   if [ $status != 0 ] && [ $status != 124 ] || [ -n "$(complaints)" ]; then
     export OCLGRIND_BUILD_OPTIONS=-cl-opt-disable
+    test_program "$program"
+    status=$?
+  fi
+  if [ $status != 0 ] && [ $status != 124 ] && crashed; then
+    unset OCLGRIND_BUILD_OPTIONS
+    export CHECK_UNINITIALIZED=0
+    echo "$program: without the check for uninitialised reads"
     test_program "$program"
     status=$?
   fi
