@@ -121,13 +121,13 @@ static void see_launch(LocalNeed *s, const Kernel *kernel) {
   if (arrays.count) s->most = imp_max(s->most, sum);
 }
 
-static void see_launches(LocalNeed *s, const ImpBlock *block) {
+static void see_all_launches(LocalNeed *s, const ImpBlock *block) {
   vec_each (const ImpStm **, stm, block) {
     if ((*stm)->kind == IMP_LAUNCH) see_launch(s, (*stm)->u.launch.kernel);
     const ImpBlock *inner[2];
     int count = imp_blocks(*stm, inner);
     for (int i = 0; i < count; i++)
-      see_launches(s, inner[i]);
+      see_all_launches(s, inner[i]);
   }
 }
 
@@ -135,6 +135,6 @@ const ImpExp *local_need(const ImpBlock *version) {
   LocalNeed s = { .values = map_new(NULL), .bound = map_new(NULL), .most = imp_i64(0) };
   note_all_bound(&s, version);
   forget_assigned(&s, version);
-  see_launches(&s, version);
+  see_all_launches(&s, version);
   return s.unknown ? NULL : s.most;
 }

@@ -25,7 +25,10 @@ cc "\$@" && mv "\$out" "$folder/\$number.exe" || exit 1
 cat > "\$out" << SCRIPT
 #!/bin/sh
 export OCLGRIND_LOG=$folder/log.\\\$\\\$ OCLGRIND_NUM_THREADS=1 OCLGRIND_DATA_RACES=1
-export OCLGRIND_UNINITIALIZED=\\\${CHECK_UNINITIALIZED:-1}
+case "\\\$CHECK_UNINITIALIZED \\\$*" in
+  'gpu '*'--code cpu'*) ;;
+  *) export OCLGRIND_UNINITIALIZED=1 ;;
+esac
 LD_PRELOAD=$runtime exec $folder/\$number.exe "\\\$@"
 SCRIPT
 chmod +x "\$out"
@@ -42,9 +45,10 @@ complaints() {
     /Invalid (read|write)|ninitialized|divergence|data race|FATAL|nvalid/' | head -n 24
 }
 
-# Did a process die of a fault?  oclgrind 21.10 does in its own check for uninitialised reads, where code shuffles
-# vectors and leaves lanes undefined.
-crashed() { grep -q 'Segmentation fault' "$folder/out"; }
+# Did a process die of a fault, or read what is uninitialised?  Of code that shuffles vectors, as code for CPUs
+# does, neither is to be believed: oclgrind 21.10 then dies in that check itself (`bt` shows it), or reads beyond what
+# it knows of the vector.
+distrusted() { grep -q 'Segmentation fault' "$folder/out" || complaints | grep -q ninitialized; }
 
 # test PROGRAM: 0, or 1 for a failure, 124 for too long.
 test_program() {
@@ -84,10 +88,9 @@ for program in "$@"; do
     test_program "$program"
     status=$?
   fi
-  if [ $status != 0 ] && [ $status != 124 ] && crashed; then
-    unset OCLGRIND_BUILD_OPTIONS
-    export CHECK_UNINITIALIZED=0
-    echo "$program: without the check for uninitialised reads"
+  if distrusted; then
+    export CHECK_UNINITIALIZED=gpu
+    echo "$program: uninitialised reads are looked for in the code for GPUs only"
     test_program "$program"
     status=$?
   fi
