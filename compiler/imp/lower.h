@@ -185,6 +185,8 @@ KernelCode *kernel_begin(Code *host, Loc loc);
 
 // Lets scratch arrays of the kernel's body share memory (lower_scratch.c).
 void share_scratch(ScratchVec *scratch, const ImpBlock *body);
+// Are these numbers of elements, expressions of the host, certainly the same?
+bool scratch_same_count(const ImpExp *a, const ImpExp *b);
 
 // Of the kernel's block, which each of `points` points runs from its start: the checks before
 // everything else that mention only what the host knows become the host's (lower_host_checks.c).

@@ -10,6 +10,13 @@
 // As rt_local_need in runtime/kernels.h counts them.
 enum { LOCAL_ALIGN = 64, LOCAL_OWN = 64 };
 
+// Arrays of the same size.
+typedef struct Alike {
+  const ImpExp *count;
+  int64_t elem_bytes, arrays;
+} Alike;
+typedef Vec(Alike) AlikeVec;
+
 typedef struct LocalNeed {
   Map *values;  // Var -> const ImpExp *: defined in the version, once
   Map *bound;   // Var -> Var: bound there in any way
@@ -103,22 +110,36 @@ static const ImpExp *outside(const LocalNeed *s, const ImpExp *e) {
 
 // ---- launches
 
-static const ImpExp *block_bytes(const ImpExp *count, PrimType elem) {
-  const ImpExp *bytes = imp_mul(count, imp_i64(prim_size_bytes(elem)));
+static const ImpExp *bytes_of(const Alike *alike) {
+  const ImpExp *bytes = imp_mul(alike->count, imp_i64(alike->elem_bytes));
   const ImpExp *up = imp_op2(OP_AND, imp_add(bytes, imp_i64(LOCAL_ALIGN - 1)),
                              imp_i64(-(int64_t)LOCAL_ALIGN));
-  return imp_max(imp_i64(LOCAL_ALIGN), up);
+  return imp_mul(imp_max(imp_i64(LOCAL_ALIGN), up), imp_i64(alike->arrays));
+}
+
+static void note_array(AlikeVec *seen, const ImpExp *count, PrimType elem) {
+  int64_t elem_bytes = prim_size_bytes(elem);
+  vec_each (Alike *, alike, seen) {
+    if (alike->elem_bytes != elem_bytes || !scratch_same_count(alike->count, count))
+      continue;
+    alike->arrays++;
+    return;
+  }
+  vec_push(seen, (Alike){ count, elem_bytes, 1 });
 }
 
 static void see_launch(LocalNeed *s, const Kernel *kernel) {
   KernelArrays arrays = imp_kernel_arrays(kernel, MEM_LOCAL);
-  const ImpExp *sum = imp_i64(LOCAL_OWN);
+  AlikeVec seen = { 0 };
   vec_each (Scratch *, array, &arrays) {
     const ImpExp *count = outside(s, array->count);
     s->unknown = s->unknown || !count;
-    if (count) sum = imp_add(sum, block_bytes(count, array->mem->elem));
+    if (count) note_array(&seen, count, array->mem->elem);
   }
-  if (arrays.count) s->most = imp_max(s->most, sum);
+  const ImpExp *sum = imp_i64(LOCAL_OWN);
+  vec_each (Alike *, alike, &seen)
+    sum = imp_add(sum, bytes_of(alike));
+  if (arrays.count) s->most = s->most ? imp_max(s->most, sum) : sum;
 }
 
 static void see_all_launches(LocalNeed *s, const ImpBlock *block) {
@@ -132,9 +153,10 @@ static void see_all_launches(LocalNeed *s, const ImpBlock *block) {
 }
 
 const ImpExp *local_need(const ImpBlock *version) {
-  LocalNeed s = { .values = map_new(NULL), .bound = map_new(NULL), .most = imp_i64(0) };
+  LocalNeed s = { .values = map_new(NULL), .bound = map_new(NULL) };
   note_all_bound(&s, version);
   forget_assigned(&s, version);
   see_all_launches(&s, version);
-  return s.unknown ? NULL : s.most;
+  if (s.unknown) return NULL;
+  return s.most ? s.most : imp_i64(0);
 }

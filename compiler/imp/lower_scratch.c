@@ -86,22 +86,20 @@ static Span needed(const ImpBlock *block, int start, Span accesses) {
 
 // ---- sharing
 
-static bool same_count(const ImpExp *a, const ImpExp *b);
-
 static bool same_operands(const ImpExp *a, const ImpExp *b) {
   const ImpExp *of_a[3], *of_b[3];
   int count = imp_operands(a, of_a);
   if (count != imp_operands(b, of_b)) return false;
   bool commutes = a->kind == IMP_OP && (a->u.op.op == OP_MUL || a->u.op.op == OP_ADD);
-  if (commutes && same_count(of_a[0], of_b[1]) && same_count(of_a[1], of_b[0]))
+  if (commutes && scratch_same_count(of_a[0], of_b[1]) &&
+      scratch_same_count(of_a[1], of_b[0]))
     return true;
   for (int i = 0; i < count; i++)
-    if (!same_count(of_a[i], of_b[i])) return false;
+    if (!scratch_same_count(of_a[i], of_b[i])) return false;
   return true;
 }
 
-// Numbers of elements: expressions of the host.
-static bool same_count(const ImpExp *a, const ImpExp *b) {
+bool scratch_same_count(const ImpExp *a, const ImpExp *b) {
   if (a == b) return true;
   if (a->kind != b->kind || a->type != b->type) return false;
   if (a->kind == IMP_VAR) return a->u.var == b->u.var;
@@ -118,7 +116,7 @@ static bool apart(Span a, Span b) { return a.last < b.first || b.last < a.first;
 static bool may_share(const ScratchVec *scratch, const Span *spans, int root, int i) {
   const Scratch *a = &scratch->at[root], *b = &scratch->at[i];
   if (a->within || a->mem->space != b->mem->space || a->mem->elem != b->mem->elem ||
-      !same_count(a->count, b->count))
+      !scratch_same_count(a->count, b->count))
     return false;
   for (int j = root; j < i; j++) {
     bool there = j == root || scratch->at[j].within == a->mem;
