@@ -13,6 +13,7 @@
 #include "cache.h"
 #include "memory.h"
 #include "profile.h"
+#include "build.h"
 #include "kernels.h"
 #include "decision.h"
 #include "tuning.h"

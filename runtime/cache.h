@@ -291,7 +291,9 @@ RT_FN void rt_cache_open_archive(struct rt_context *ctx, const char *path) {
 
 RT_FN int rt_cache_open(struct rt_context *ctx) {
   const char *file = ctx->config->cache_file;
-  if (!file)
+  if (!file && ctx->device.keeps_programs)
+    rt_log(ctx, "no cache: the driver keeps what it compiles");
+  else if (!file)
     rt_cache_open_folder(ctx, rt_user_cache_folder(), true);
   else if (*file && rt_is_folder(file))
     rt_cache_open_folder(ctx, rt_strdup(file), false);
@@ -314,6 +316,11 @@ RT_FN void rt_cache_close(struct rt_context *ctx) {
 }
 
 // ---- entries
+
+// Is there a place for what was compiled?
+RT_FN bool rt_cache_wanted(const struct rt_context *ctx) {
+  return (ctx->cache_folder || ctx->cache_archive) && !ctx->cache_failed;
+}
 
 RT_FN char *rt_cache_path(const struct rt_context *ctx, const char *about) {
   struct rt_text t = { NULL, 0, 0 };

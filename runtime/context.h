@@ -93,6 +93,7 @@ struct rt_device {
   cl_platform_id platform;
   cl_device_id id;
   char *name, *identity;  // identity: everything that makes binaries incompatible
+  bool keeps_programs;    // the driver has a cache
   bool is_gpu;
   int64_t compute_units, max_group_size, local_bytes, global_bytes, max_block_bytes;
   bool exact_division;

@@ -81,9 +81,9 @@ enum {
 
 // ---- kernels
 //
-// Each kernel is an OpenCL program of its own: kernels/prelude.cl, scalar.h, then `text`, which
-// holds the functions that it calls (each with FLC_FN before its type) and one
-// `__kernel void <name>(...)`.  Parameters in this order:
+// An OpenCL program is kernels/prelude.cl, scalar.h, then the texts of one kernel or several.  A
+// text holds the functions that the kernel calls, each unless FLC_HAS_<its name> is defined, and
+// one `__kernel void flc_kernel(...)`.  Parameters in this order:
 //   1. the kernel's params (rt_launch.args): `__global T *x` or a scalar by value (bool: uint8_t);
 //   2. per scratch array: `__global T *x`: elements for all items (or groups) of the launch; item
 //      i's part starts at i * count, or interleaved at i with stride get_global_size(0);
@@ -119,6 +119,7 @@ struct rt_kernel {
   const char
       *hash;   // of the prelude and the text: no two texts share it.  NULL: not known
   bool sized;  // the text mentions FLC_GROUP_SIZE or FLC_GROUP_STEPS
+  int batch;   // those of one number are launched one after another, and compiled in one program
 };
 
 // A check that can fail: parts[0] v0 parts[1] v1 ... parts[value_count].

@@ -74,14 +74,17 @@ RT_FN int rt_dump_binaries(struct rt_context *ctx, const char *file) {
   for (int k = 0; k < ctx->program->kernel_count && !error; k++) {
     if (ctx->program->kernels[k].for_gpu != ctx->gpu_code) continue;
     struct rt_form form = { false, 0 };
-    struct rt_build build;
+    struct rt_build build = { form, NULL, NULL };
     struct rt_text options = { NULL, 0, 0 };
     if (ctx->program->kernels[k].sized) form.group_size = ctx->default_group_size;
     rt_build_options(ctx, k, form, &options);
-    char *about = rt_program_about(ctx, k, options.data);
+    struct rt_batch batch = rt_batch_of(ctx, k, form);
+    char *about = rt_program_about(ctx, &batch, options.data);
+    bool is_new = !rt_binaries_find(&all, about);
     error = rt_kernel_get(ctx, k, form, &build);
-    if (!error && !rt_program_binary(build.program, about, &all))
+    if (!error && is_new && !rt_program_binary(build.program, about, &all))
       error = rt_error(ctx, RT_OTHER_ERROR, "the device gives no compiled programs");
+    rt_batch_free(&batch);
     rt_text_free(&options);
     free(about);
   }

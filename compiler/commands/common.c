@@ -105,7 +105,7 @@ int command_status_file(void) {
 }
 
 const char *command_status(int file) {
-  enum { STATUS_BYTES = 64 };  // runtime/kernels.h writes as many
+  enum { STATUS_BYTES = 64 };  // runtime/build.h writes as many
   char status[STATUS_BYTES + 1] = { 0 };
   if (file < 0 || pread(file, status, STATUS_BYTES, 0) <= 0) return "";
   return text_format("%s", status);

@@ -164,6 +164,16 @@ void emit_host_functions(Emit *e, Text *t);
 
 // Kernels (emit_kernels.c).
 void emit_kernels(Emit *e, Text *t);  // the texts and the table
+// Around a function that the texts of several kernels may hold.
+void emit_begin_shared(Text *t, const char *function);
+void emit_end_shared(Text *t);
+
+// Which kernels are compiled together (emit_batch.c).
+typedef struct Batches Batches;
+Batches *emit_batches(const ImpProgram *program);
+// The number of the kernel's batch; asked once for each kernel, in their order.  `length` is that
+// of its text.
+int emit_batch_of(Batches *batches, const Kernel *kernel, size_t length);
 void emit_kernel_block(CodeText *c, const ImpBlock *block);
 void emit_kernel_check(CodeText *c, const ImpStm *stm);
 

@@ -300,6 +300,13 @@ static void kernel_code(CodeText *c, const Kernel *kernel) {
   c_line(c, "}");
 }
 
+// Several kernels of one program may have the function.
+void emit_begin_shared(Text *t, const char *function) {
+  text_printf(t, "#ifndef FLC_HAS_%s\n#define FLC_HAS_%s\n", function, function);
+}
+
+void emit_end_shared(Text *t) { text_add(t, "\n#endif\n"); }
+
 typedef struct KernelText {
   const char *text;
   bool uses_f64;
@@ -309,10 +316,16 @@ typedef struct KernelText {
 // the program's functions.
 static KernelText with_needs(CodeText *c, const Kernel *kernel) {
   Text *t = text_new(), *math = text_new(), *functions = text_new();
-  for (int i = 0; i < kernel->function_count; i++)
+  for (int i = 0; i < kernel->function_count; i++) {
+    emit_begin_shared(functions, emit_function_name(c->e, kernel->functions[i]));
     emit_function(c->e, functions, kernel->functions[i], c->math);
+    emit_end_shared(functions);
+  }
   define_pragmas(t, &kernel->body);
-  if (text_length(c->helper_text)) text_printf(t, "\n%s", text_str(c->helper_text));
+  if (map_count(c->helpers)) {
+    emit_end_shared(c->helper_text);
+    text_printf(t, "\n%s", text_str(c->helper_text));
+  }
   if (c->math) emit_math(math, c->math);
   text_add(t, text_str(math));
   text_add(t, text_str(functions));
@@ -362,16 +375,17 @@ static const char *kernel_hash(const char *text) {
 }
 
 static const char *kernel_row(Emit *e, Text *t, Map *texts, const Kernel *kernel,
-                              Profile profile) {
+                              Profile profile, Batches *batches) {
   KernelText code = kernel_text(e, kernel, profile);
   Name text = name_of(e->c->names, code.text);
   const char *wanted = text_format("%s_%s", profile_names[profile], kernel->name);
   const char *id = kernel_id(t, texts, text, wanted);
+  int batch = emit_batch_of(batches, kernel, strlen(code.text));
   return text_format(
-      "{ \"%s\", %s_text, %s, %s, %s, NULL, 0, %s, \"%s\", %s }", kernel->name, id,
+      "{ \"%s\", %s_text, %s, %s, %s, NULL, 0, %s, \"%s\", %s, %d }", kernel->name, id,
       kernel->may_fail ? "true" : "false", code.uses_f64 ? "true" : "false",
       profile == PROFILE_GPU ? "true" : "false", kernel->uses_arena ? "true" : "false",
-      kernel_hash(code.text), kernel->sized ? "true" : "false");
+      kernel_hash(code.text), kernel->sized ? "true" : "false", batch);
 }
 
 void emit_kernels(Emit *e, Text *t) {
@@ -379,8 +393,9 @@ void emit_kernels(Emit *e, Text *t) {
   Map *texts = map_new(NULL);
   for (Profile p = PROFILE_CPU; p <= PROFILE_GPU; p++) {
     const ImpProgram *program = e->programs[p];
+    Batches *batches = emit_batches(program);
     for (int i = 0; i < program->kernel_count; i++)
-      vec_push(&rows, kernel_row(e, t, texts, program->kernels[i], p));
+      vec_push(&rows, kernel_row(e, t, texts, program->kernels[i], p, batches));
   }
   if (!rows.count) return;
   text_add(t, "\nstatic const struct rt_kernel program_kernels[] = {");

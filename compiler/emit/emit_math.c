@@ -14,6 +14,7 @@
 // out.
 #include "emit/emit_math.h"
 #include "base/embed.h"
+#include "emit/emit.h"
 #include <ctype.h>
 #include <string.h>
 
@@ -202,8 +203,10 @@ static void write_section(Writer *w, const Section *section, int width) {
   vec_push(&w->done, (Written){ section->name, width });
   for (const char *line = section->text; line < section->end; line = next_line(line))
     write_needed(w, line, width);
+  emit_begin_shared(w->t, function_name(section->name, width));
   for (const char *line = section->text; line < section->end; line = next_line(line))
     write_line(w, section, width, line);
+  emit_end_shared(w->t);
 }
 
 // ---- what other files call

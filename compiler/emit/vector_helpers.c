@@ -2,10 +2,14 @@
 // that goes lane by lane is long, so it stands once.
 #include "emit/c_vector.h"
 
-// The text of a helper under construction.
+// The text of a helper under construction, which ends where the next one begins.
 static Text *helper(CodeText *c, const char *name, bool *fresh) {
   Name interned = name_of(c->e->c->names, name);
   *fresh = !map_has(c->helpers, interned);
+  if (*fresh) {
+    if (map_count(c->helpers)) emit_end_shared(c->helper_text);
+    emit_begin_shared(c->helper_text, name);
+  }
   map_put(c->helpers, interned, interned);
   return c->helper_text;
 }

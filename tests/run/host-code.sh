@@ -58,4 +58,16 @@ for program in wild tame; do
 done
 heeding() { grep -c 'if (flc_failed(flc_error)) return;' "$1"; }
 [ "$(heeding wild.c)" -gt "$(heeding tame.c)" ] || expect "kernels that heed failures" "more in wild.c" "as many"
+
+# What is launched after the same outcomes of guards is compiled in one program, what differs is not.
+cat > nests.fl <<'F'
+def sums (xss: [][]f32) : []f32 = map (reduce (+) 0) xss
+entry main (xss: [][]f32) : []f32 = map2 (/) (sums xss) (sums (transpose xss) |> scan f32.max 0)
+F
+"$flc" lib nests.fl -o nests || failed=1
+programs=$(sed -n '/program_kernels\[\]/,/^};/s/.*, \([0-9]*\) },$/\1/p' nests.c | sort -u | wc -l)
+kernels=$(sed -n '/program_kernels\[\]/,/^};/s/.*, \([0-9]*\) },$/\1/p' nests.c | wc -l)
+if [ "$kernels" -lt 10 ] || [ "$programs" -gt $((kernels / 3)) ]; then
+  expect "programs of $kernels kernels" "a third as many at most" "$programs"
+fi
 exit $failed

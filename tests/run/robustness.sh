@@ -153,8 +153,12 @@ expect 'closed input' 1 'cannot read standard input' $? "$(cat message)"
 printf '[1, 2] 2' | ./p -t /nonexistent/times 2> message
 expect 'a file of times that cannot be written' '[1-9]' 'cannot write' $? "$(cat message)"
 
-# ---- the cache of kernels
+# ---- the cache of kernels: where the driver has none
 
+run "the driver's own cache" 0 'the driver keeps' '[1, 2] 2' -L
+expect 'nothing is kept twice' 0 '^0$' 0 "$(find cache/flc -type f 2> /dev/null | wc -l)"
+export POCL_KERNEL_CACHE=0
+run 'a new cache' 0 'compiling' '[1, 2] 2' -L
 for file in cache/flc/*; do
   if [ -f "$file" ]; then printf 'damaged' > "$file"; fi
 done
@@ -187,10 +191,10 @@ run 'a cache file that others can write' 0 '^warning: the cache file archive is 
 rm -rf cache/flc
 run 'the first time' 0 'compiling' '[1, 2] 2' -L
 run 'the second time' 0 'build .*: cached' '[1, 2] 2' -L
-run 'another kernel' 0 'compiling' '[1, 2]' -e total -L
+run 'other kernels' 0 'compiling' '[1, 2]' -e total -L --build-option -DOTHERS
 set -- cache/flc/*
 cp "$1" other && cp "$2" "$1" && cp other "$2"
-run 'the entry of another kernel' 0 '^\[2i32, 4i32\]$' '[1, 2] 2'
+run 'the entry of other kernels' 0 '^\[2i32, 4i32\]$' '[1, 2] 2'
 chmod 660 cache/flc/*
 run 'entries that others can write' 0 'compiling' '[1, 2] 2' -L
 run 'they are replaced' 0 'build .*: cached' '[1, 2] 2' -L

@@ -219,6 +219,7 @@ CREATE(cl_kernel, clCreateKernel, (cl_program program, const char *name, cl_int 
 RETAIN(clRetainContext, cl_context)
 RETAIN(clRetainCommandQueue, cl_command_queue)
 RETAIN(clRetainMemObject, cl_mem)
+RETAIN(clRetainProgram, cl_program)
 RELEASE(clReleaseContext, cl_context)
 RELEASE(clReleaseCommandQueue, cl_command_queue)
 RELEASE(clReleaseMemObject, cl_mem)

@@ -284,6 +284,27 @@ static void two_contexts_at_once(void) {
   fl_context_config_free(two);
 }
 
+// Kernels of one batch are compiled together, unless they need other options.
+static void batches_are_built_at_once(void) {
+  struct rt_config *cfg = fl_context_config_new();
+  struct rt_context *ctx = open_context(cfg);
+  enum { ADD_ONE, GET, GROUP_SUM, SCALED, IOTA, KERNELS };
+  CHECK(ctx->program->kernel_count == KERNELS);
+  launches_any_size(ctx);
+  static const bool together[KERNELS] = { true, true, false, false, true };
+  for (int k = 0; k < KERNELS; k++) {
+    CHECK((ctx->kernels[k].form_count == 1) == together[k]);
+    CHECK(!together[k] ||
+          ctx->kernels[k].forms[0].program == ctx->kernels[ADD_ONE].forms[0].program);
+  }
+  struct rt_form fallback = { true, 0 };
+  struct rt_batch alone = rt_batch_of(ctx, IOTA, fallback);
+  CHECK(alone.count == 1 && alone.kernels[0] == IOTA);
+  rt_batch_free(&alone);
+  fl_context_free(ctx);
+  fl_context_config_free(cfg);
+}
+
 static void all_in_one_context(bool profiling) {
   struct rt_config *cfg = fl_context_config_new();
   fl_context_config_set_profiling(cfg, profiling);
@@ -309,5 +330,6 @@ int main(void) {
   cache_survives_damage();
   mistakes_in_configurations();
   two_contexts_at_once();
+  batches_are_built_at_once();
   return 0;
 }

@@ -65,11 +65,11 @@ static const char *const iota_text[] = {
 
 static const int scaled_tuning[] = { 1 };
 static const struct rt_kernel kernels[] = {
-  { "add_one", add_one_text, false, false, false, NULL, 0, false, NULL, false },
-  { "get", get_text, true, false, false, NULL, 0, false, NULL, false },
-  { "group_sum", group_sum_text, false, false, false, NULL, 0, false, NULL, true },
-  { "scaled", scaled_text, false, true, false, scaled_tuning, 1, false, NULL, false },
-  { "iota", iota_text, false, false, false, NULL, 0, false, NULL, false },
+  { "add_one", add_one_text, false, false, false, NULL, 0, false, NULL, false, 0 },
+  { "get", get_text, true, false, false, NULL, 0, false, NULL, false, 0 },
+  { "group_sum", group_sum_text, false, false, false, NULL, 0, false, NULL, true, 0 },
+  { "scaled", scaled_text, false, true, false, scaled_tuning, 1, false, NULL, false, 0 },
+  { "iota", iota_text, false, false, false, NULL, 0, false, NULL, false, 0 },
 };
 
 static const char *const host_check[] = { "negative size ", "" };

@@ -1,0 +1,290 @@
+// Begin build.h: building kernels when first launched.
+
+// ---- options
+
+RT_FN int rt_doublings(int64_t count) {
+  int steps = 1;
+  while (steps < 62 && (int64_t)1 << steps < count)
+    steps++;
+  return steps;
+}
+
+RT_FN void rt_build_options(const struct rt_context *ctx, int kernel, struct rt_form form,
+                            struct rt_text *t) {
+  const struct rt_kernel *k = &ctx->program->kernels[kernel];
+  rt_text_add(t, k->uses_f64 ? "-DFLC_F64" : "-DFLC_KERNEL");
+  // Warnings are about hints that a compiler could not follow; PoCL writes them to standard error.
+  if (!ctx->config->debugging) rt_text_add(t, " -w");
+  if (k->for_gpu) rt_text_add(t, " -DFLC_GPU");
+  if (form.fallback) rt_text_add(t, " -DFLC_LOCAL_FALLBACK");
+  if (form.group_size)
+    rt_text_printf(t, " -DFLC_GROUP_SIZE=%" PRId64 " -DFLC_GROUP_STEPS=%d",
+                   form.group_size, rt_doublings(form.group_size));
+  if (k->for_gpu && !ctx->config->exact_floats)
+    rt_text_add(t, " -DFLC_CONTRACT");
+  else if (ctx->device.exact_division)
+    rt_text_add(t, " -cl-fp32-correctly-rounded-divide-sqrt");
+  for (int i = 0; i < k->tuning_count; i++)
+    rt_text_printf(t, " -DFLC_PARAM_%d=%" PRId64, k->tuning[i],
+                   ctx->params[k->tuning[i]]);
+  if (ctx->config->build_options.length) rt_text_add(t, ctx->config->build_options.data);
+}
+
+// ---- batches
+
+// The kernels that are compiled in one program with this one, in order.  Why: a compiler reads its
+// own headers and libraries for each program, which takes longer than a kernel does; PoCL makes
+// code of those only that are launched.
+struct rt_batch {
+  const int *kernels;
+  int count;
+};
+
+RT_FN bool rt_builds_with(const struct rt_kernel *k, const struct rt_kernel *other) {
+  return k->batch == other->batch && k->for_gpu == other->for_gpu &&
+         k->uses_f64 == other->uses_f64 && k->sized == other->sized &&
+         k->tuning_count == 0 && other->tuning_count == 0;
+}
+
+// The caller frees the numbers.
+RT_FN struct rt_batch rt_batch_of(const struct rt_context *ctx, int kernel,
+                                  struct rt_form form) {
+  const struct rt_kernel *all = ctx->program->kernels;
+  int *numbers =
+      (int *)rt_host_alloc((size_t)ctx->program->kernel_count * sizeof *numbers);
+  int count = 0;
+  for (int k = 0; k < ctx->program->kernel_count; k++)
+    if (k == kernel || (!form.fallback && rt_builds_with(&all[kernel], &all[k])))
+      numbers[count++] = k;
+  struct rt_batch batch = { numbers, count };
+  return batch;
+}
+
+RT_FN void rt_batch_free(struct rt_batch *batch) {
+  free((void *)(uintptr_t)batch->kernels);
+}
+
+RT_FN void rt_add_kernel_text(const struct rt_context *ctx, int kernel,
+                              struct rt_text *t) {
+  if (ctx->kernels[kernel].text)
+    rt_text_add(t, ctx->kernels[kernel].text);
+  else
+    rt_text_pieces(t, ctx->program->kernels[kernel].text);
+}
+
+// Prelude and texts: kernel number i of the batch is flc_kernel_<i>.  The caller frees them.
+RT_FN char *rt_batch_source(const struct rt_context *ctx, const struct rt_batch *batch) {
+  struct rt_text t = { NULL, 0, 0 };
+  rt_text_add(&t, ctx->prelude);
+  for (int i = 0; i < batch->count; i++) {
+    rt_text_printf(&t, "\n#undef flc_kernel\n#define flc_kernel flc_kernel_%d\n", i);
+    rt_add_kernel_text(ctx, batch->kernels[i], &t);
+  }
+  return rt_text_take(&t);
+}
+
+// Everything that the compiled program follows from, for the cache; the caller frees it.
+RT_FN char *rt_program_about(const struct rt_context *ctx, const struct rt_batch *batch,
+                             const char *options) {
+  struct rt_text t = { NULL, 0, 0 };
+  bool hashed = ctx->own_sources;
+  for (int i = 0; i < batch->count; i++)
+    hashed = hashed && ctx->program->kernels[batch->kernels[i]].hash;
+  rt_text_printf(&t, "%s\n%s\n", options, ctx->device.identity);
+  for (int i = 0; hashed && i < batch->count; i++)
+    rt_text_printf(&t, "sha256 %s\n", ctx->program->kernels[batch->kernels[i]].hash);
+  if (hashed) return rt_text_take(&t);
+  char *source = rt_batch_source(ctx, batch);
+  rt_text_add(&t, source);
+  free(source);
+  return rt_text_take(&t);
+}
+
+// ---- from text or bytes to programs
+
+// A text that does not compile is a mistake of the compiler: the log of the build is shown whole.
+RT_FN int rt_build_failed(struct rt_context *ctx, int kernel, cl_program program,
+                          cl_int status) {
+  size_t bytes = 0;
+  clGetProgramBuildInfo(program, ctx->device.id, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes);
+  char *log = (char *)rt_host_alloc(bytes + 1);
+  clGetProgramBuildInfo(program, ctx->device.id, CL_PROGRAM_BUILD_LOG, bytes, log, NULL);
+  rt_error(ctx, RT_OTHER_ERROR, "building kernel %s: %s (OpenCL status %d)\n%s",
+           ctx->program->kernels[kernel].name, rt_status_text(status), (int)status, log);
+  free(log);
+  return RT_OTHER_ERROR;
+}
+
+RT_FN int rt_build_from_source(struct rt_context *ctx, const struct rt_batch *batch,
+                               const char *options, cl_program *out) {
+  cl_int status = CL_SUCCESS;
+  char *source = rt_batch_source(ctx, batch);
+  const char *text = source;
+  *out = clCreateProgramWithSource(ctx->cl, 1, &text, NULL, &status);
+  free(source);
+  if (status != CL_SUCCESS) return rt_opencl_check(ctx, status, "creating a program");
+  status = clBuildProgram(*out, 1, &ctx->device.id, options, NULL, NULL);
+  if (status == CL_SUCCESS) return RT_OK;
+  int error = rt_build_failed(ctx, batch->kernels[0], *out, status);
+  clReleaseProgram(*out);
+  *out = NULL;
+  return error;
+}
+
+// NULL if the device does not accept the bytes any more.
+RT_FN cl_program rt_build_from_binary(struct rt_context *ctx,
+                                      const struct rt_binary *binary,
+                                      const char *options) {
+  cl_int status = CL_SUCCESS, valid = CL_SUCCESS;
+  const unsigned char *bytes = binary->bytes;
+  cl_program program = clCreateProgramWithBinary(
+      ctx->cl, 1, &ctx->device.id, &binary->length, &bytes, &valid, &status);
+  if (status != CL_SUCCESS) return NULL;
+  if (clBuildProgram(program, 1, &ctx->device.id, options, NULL, NULL) == CL_SUCCESS)
+    return program;
+  clReleaseProgram(program);
+  return NULL;
+}
+
+// The compiled bytes of a program; false if the device does not give them.
+RT_FN bool rt_program_binary(cl_program program, const char *about,
+                             struct rt_binaries *out) {
+  size_t length = 0;
+  if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof length, &length, NULL) !=
+          CL_SUCCESS ||
+      length == 0)
+    return false;
+  unsigned char *bytes = (unsigned char *)rt_host_alloc(length);
+  bool ok = clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof bytes, &bytes, NULL) ==
+            CL_SUCCESS;
+  if (ok) rt_binaries_add(out, about, bytes, length);
+  free(bytes);
+  return ok;
+}
+
+// ---- what takes time
+
+enum { RT_STATUS_BYTES = 64 };  // compiler/commands/common.c reads as many
+
+// Shows a text until the next one; "" takes it away.
+RT_FN void rt_show_status(const struct rt_context *ctx, const char *text) {
+  char status[RT_STATUS_BYTES] = { 0 };
+  const struct rt_config *cfg = ctx->config;
+  snprintf(status, sizeof status, "%s", text);
+  if (cfg->status_file) (void)!pwrite(cfg->status_file, status, sizeof status, 0);
+  if (cfg->at_terminal && !ctx->logging) fprintf(stderr, "\r%s\033[K", status);
+}
+
+// "compiling kernel 3 of 7": of those that the device may need, built or not.
+RT_FN void rt_show_build(struct rt_context *ctx) {
+  char text[RT_STATUS_BYTES];
+  int all = 0;
+  for (int k = 0; k < ctx->program->kernel_count; k++)
+    all += ctx->program->kernels[k].for_gpu == ctx->gpu_code;
+  int number = ctx->ready_kernels < all ? ctx->ready_kernels + 1 : all;
+  snprintf(text, sizeof text, "compiling kernel %d of %d", number, all);
+  rt_show_status(ctx, text);
+}
+
+RT_FN void rt_log_builds(struct rt_context *ctx, const struct rt_batch *batch,
+                         struct rt_form form, const char *how) {
+  for (int i = 0; i < batch->count; i++)
+    rt_log(ctx, "build %s%s: %s", ctx->program->kernels[batch->kernels[i]].name,
+           form.fallback ? " (fallback)" : "", how);
+}
+
+// The program from the cache, or compiled and put there.
+RT_FN int rt_build_program(struct rt_context *ctx, const struct rt_batch *batch,
+                           struct rt_form form, cl_program *out) {
+  struct rt_text options = { NULL, 0, 0 };
+  struct rt_binaries binaries = { NULL, 0 };
+  int error = RT_OK;
+  *out = NULL;
+  rt_build_options(ctx, batch->kernels[0], form, &options);
+  char *about = rt_program_about(ctx, batch, options.data);
+  const struct rt_binary *cached = rt_cache_find(ctx, about, &binaries);
+  if (cached) *out = rt_build_from_binary(ctx, cached, options.data);
+  rt_log_builds(ctx, batch, form, *out ? "cached" : "compiling");
+  if (!*out) {
+    rt_binaries_free(&binaries);
+    rt_show_build(ctx);
+    error = rt_build_from_source(ctx, batch, options.data, out);
+    rt_show_status(ctx, "");
+    if (!error && rt_cache_wanted(ctx) && rt_program_binary(*out, about, &binaries))
+      rt_cache_store(ctx, &binaries.items[0]);
+  }
+  rt_binaries_free(&binaries);
+  rt_text_free(&options);
+  free(about);
+  return error;
+}
+
+// ---- kernels
+
+RT_FN const struct rt_build *rt_find_build(const struct rt_built_kernel *k,
+                                           struct rt_form form) {
+  for (int i = 0; i < k->form_count; i++)
+    if (k->forms[i].form.fallback == form.fallback &&
+        k->forms[i].form.group_size == form.group_size)
+      return &k->forms[i];
+  return NULL;
+}
+
+RT_FN void rt_keep_build(struct rt_built_kernel *k, struct rt_build build) {
+  size_t bytes = (size_t)(k->form_count + 1) * sizeof *k->forms;
+  k->forms = (struct rt_build *)rt_host_grow(k->forms, bytes);
+  k->forms[k->form_count++] = build;
+}
+
+// Makes and keeps kernel number `place` of a batch's program.
+RT_FN int rt_take_kernel(struct rt_context *ctx, const struct rt_batch *batch, int place,
+                         struct rt_form form, cl_program program) {
+  int kernel = batch->kernels[place];
+  char name[32];
+  struct rt_build build = { form, program, NULL };
+  cl_int status = clRetainProgram(program);
+  if (status != CL_SUCCESS) return rt_opencl_check(ctx, status, "keeping a program");
+  snprintf(name, sizeof name, "flc_kernel_%d", place);
+  build.kernel = clCreateKernel(program, name, &status);
+  if (status == CL_SUCCESS) {
+    ctx->ready_kernels++;
+    rt_keep_build(&ctx->kernels[kernel], build);
+    return RT_OK;
+  }
+  clReleaseProgram(program);
+  return rt_opencl_check(ctx, status, ctx->program->kernels[kernel].name);
+}
+
+// The kernel, built with its batch if this is its first use in this form.
+RT_FN int rt_kernel_get(struct rt_context *ctx, int kernel, struct rt_form form,
+                        struct rt_build *out) {
+  struct rt_built_kernel *k = &ctx->kernels[kernel];
+  const struct rt_build *known = rt_find_build(k, form);
+  if (known) *out = *known;
+  if (known) return RT_OK;
+  int64_t start = rt_time_us();
+  struct rt_batch batch = rt_batch_of(ctx, kernel, form);
+  cl_program program = NULL;
+  int error = rt_build_program(ctx, &batch, form, &program);
+  rt_timing_add(&k->builds, rt_time_us() - start);
+  for (int i = 0; i < batch.count && !error; i++)
+    if (!rt_find_build(&ctx->kernels[batch.kernels[i]], form))
+      error = rt_take_kernel(ctx, &batch, i, form, program);
+  if (program) clReleaseProgram(program);
+  rt_batch_free(&batch);
+  known = error ? NULL : rt_find_build(k, form);
+  if (known) *out = *known;
+  return error;
+}
+
+// Forgets what was built: with new parameters it is built again.
+RT_FN void rt_kernel_drop(struct rt_built_kernel *k) {
+  for (int i = 0; i < k->form_count; i++) {
+    clReleaseKernel(k->forms[i].kernel);
+    clReleaseProgram(k->forms[i].program);
+  }
+  free(k->forms);
+  k->forms = NULL;
+  k->form_count = 0;
+}
+// End build.h
