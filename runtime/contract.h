@@ -5,10 +5,11 @@
 // and cli.h only in executables), then the program's own tables and functions.  contract.h comes
 // before any system header because it asks for GNU functions; host code is compiled with
 // -ffp-contract=off.  Everything here is C99 and C++.  Two libraries with different prefixes link
-// into one program: only RT_NAME(..) is exported.
+// into one program: only RT_NAME(..) is exported.  An executable's runtime (all parts) and program
+// (contract.h, api.h, scalar.h, tables and functions) may be compiled apart, each with RT_APART.
 //
 // The program defines, after the runtime, the one function that the runtime calls:
-//     static const struct rt_program *rt_program(void);
+//     RT_FN const struct rt_program *rt_program(void);
 //
 // Sizes are in bytes and times in microseconds unless a name says otherwise.  Functions that
 // return `int` return RT_OK or a code below, and have set the error text of the context by then.
@@ -42,7 +43,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define RT_FN              static __attribute__((unused))
+// In an executable the runtime and the program may be compiled apart, and see each other.
+#ifdef RT_APART
+#  define RT_FN
+#else
+#  define RT_FN static __attribute__((unused))
+#endif
 #define RT_TEXT(format_at) __attribute__((format(printf, format_at, (format_at) + 1)))
 // Long functions that launch kernels are not worth the C compiler's time.
 #if defined(__clang__)
@@ -441,8 +447,30 @@ RT_FN int rt_opaque_store(struct rt_context *ctx, const struct rt_opaque *opaque
 RT_FN int rt_opaque_restore(struct rt_context *ctx, struct rt_opaque **out, int type,
                             const void *p);
 
-// Executables: `int main(int argc, char **argv) { return rt_main(argc, argv); }`.
 #ifndef RT_LIBRARY
+
+// Races between the versions at a guard (replay.h).  An array (or a scalar) that a guard makes:
+struct rt_outcome {
+  enum rt_elem elem;
+  int64_t count;
+  struct rt_mem *mem;
+  const void *scalar;
+};
+
+// Begins a race, or (NULL) none: nobody measures, or another race has decided the guard.  The
+// first `taken` slots may be overwritten in place.
+RT_FN struct rt_replay *rt_replay_begin(struct rt_context *ctx, int guard, int64_t par,
+                                        int64_t local_bytes, struct rt_mem **const *slots,
+                                        int taken, int count);
+// The end of a run of an alternative: true if its outcome is to be compared.
+RT_FN bool rt_replay_stop(struct rt_context *ctx, struct rt_replay *race, int *error);
+RT_FN void rt_replay_compare(struct rt_context *ctx, struct rt_replay *race,
+                             const struct rt_outcome *outcomes, int count,
+                             int64_t roundings);
+// Goes on to the next alternative; false when the race is over.
+RT_FN bool rt_replay_next(struct rt_context *ctx, struct rt_replay *race, int *error);
+
+// Executables: `int main(int argc, char **argv) { return rt_main(argc, argv); }`.
 RT_FN int rt_main(int argc, char **argv);
 #endif
 // End contract.h

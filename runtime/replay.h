@@ -338,7 +338,6 @@ RT_FN bool rt_replay_over(struct rt_context *ctx, bool cold) {
   return true;
 }
 
-// The end of a run of an alternative: true if its outcome is to be compared.
 RT_FN bool rt_replay_stop(struct rt_context *ctx, struct rt_replay *race, int *error) {
   struct rt_contender *c = &ctx->replayer->groups[race->group].list[race->alternative];
   race->error = *error;
@@ -409,14 +408,6 @@ RT_FN void rt_replay_note(struct rt_context *ctx, struct rt_replay *race) {
 }
 
 // ---- outcomes
-
-// An array (or a scalar) that a guard makes.
-struct rt_outcome {
-  enum rt_elem elem;
-  int64_t count;
-  struct rt_mem *mem;
-  const void *scalar;
-};
 
 RT_FN double rt_element_as_f64(enum rt_elem elem, const unsigned char *at) {
   uint16_t half = 0;
@@ -586,8 +577,6 @@ RT_FN struct rt_replay *rt_replay_new(struct rt_context *ctx, int group,
   return race;
 }
 
-// Begins a race, or (NULL) none: nobody measures, or another race has decided the guard.  The
-// first `taken` slots may be overwritten in place.
 RT_FN struct rt_replay *rt_replay_begin(struct rt_context *ctx, int guard, int64_t par,
                                         int64_t local_bytes, struct rt_mem **const *slots,
                                         int taken, int count) {
@@ -670,7 +659,6 @@ RT_FN void rt_replay_end(struct rt_context *ctx, struct rt_replay *race, int *er
   free(race);
 }
 
-// Goes on to the next alternative; false when the race is over.
 RT_FN bool rt_replay_next(struct rt_context *ctx, struct rt_replay *race, int *error) {
   struct rt_replayer *r = ctx->replayer;
   struct rt_replay_group *g = &r->groups[race->group];

@@ -27,12 +27,12 @@ typedef struct BuildOptions {
 } BuildOptions;
 
 // The C text of an executable; one that always serves says so before everything else.
-static const Text *whole_text(const Text *c_text, BuildOptions options) {
-  if (!options.server) return c_text;
+static EmitResult with_options(EmitResult made, BuildOptions options) {
+  if (!options.server) return made;
   Text *t = text_new();
   text_add(t, "#define RT_ALWAYS_SERVER 1\n");
-  text_add(t, text_str(c_text));
-  return t;
+  text_add(t, text_str(made.c));
+  return (EmitResult){ .c = t };
 }
 
 static int build(Compiler *c, const char *path, BuildOptions options) {
@@ -52,10 +52,10 @@ static int build(Compiler *c, const char *path, BuildOptions options) {
     diag_flush(c);
     return 1;
   }
-  const Text *text = whole_text(result.c, options);
+  EmitResult made = with_options(result, options);
   if (!options.emit_c)
-    compile_executable(c, text, output);
-  else if (!file_write(output, text))
+    compile_executable(c, &made, output);
+  else if (!file_write(output, made.c))
     error(c, (Loc){ 0 }, "cannot write %s: %s", output, strerror(errno));
   return diag_ok(c) ? 0 : 1;
 }

@@ -69,10 +69,10 @@ bool compile_program_to_c(Compiler *c, Program *program, CompileOptions options,
                           EmitResult *out);
 // Compiles C text with $CC (default: cc) to an executable; all of it or nothing.  False after
 // errors.
-bool compile_executable(Compiler *c, const Text *text, const char *output);
+bool compile_executable(Compiler *c, const EmitResult *made, const char *output);
 // Compiles C text without optimising it, once per text; the executable in the cache, or NULL after
 // errors.
-const char *compile_cached(Compiler *c, const Text *text);
+const char *compile_cached(Compiler *c, const EmitResult *made);
 // The executable of a program in the cache, compiled if need be; NULL after errors.
 const char *compile_program(Compiler *c, Program *program, CompileOptions options);
 // "dir/matmul" for "dir/matmul.fl" and "dir/matmul.fut".

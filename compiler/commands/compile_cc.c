@@ -33,15 +33,33 @@ static const char *level_option(CompileLevel level) {
   return level == COMPILE_QUICK ? "-O0" : "-O1";
 }
 
-static int run_cc(int source, const char *output, int log, CompileLevel level) {
+// What the C compiler is to make: an executable, linked with an object of the runtime if there is
+// one, or an object.
+typedef struct CcJob {
+  const Text *text;
+  CompileLevel level;
+  const char *runtime;
+  bool object;
+} CcJob;
+
+static int run_cc(const CcJob *job, int source, const char *output, int log) {
   const char *args[MOST_WORDS] = { 0 };
   int count = add_cc(args);
-  const char *const fixed[] = {
-    level_option(level), "-std=c99", "-ffp-contract=off", "-x", "c", "-", "-o", output,
-    "-lOpenCL",          "-lm"
-  };
+  const char *const fixed[] = { level_option(job->level),
+                                "-std=c99",
+                                "-ffp-contract=off",
+                                "-o",
+                                output,
+                                "-x",
+                                "c",
+                                "-" },
+                    *const linked[] = { "-x", "none", job->runtime, "-lOpenCL", "-lm" };
   for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
     args[count++] = fixed[i];
+  if (job->object) args[count++] = "-c";
+  size_t first = job->runtime ? 0 : 3, end = sizeof linked / sizeof *linked;
+  for (size_t i = first; i < end && !job->object; i++)
+    args[count++] = linked[i];
   return process_run(&(Process){ .argv = args, .in = source, .out = log });
 }
 
@@ -66,8 +84,8 @@ static bool write_all(int fd, const char *bytes, size_t length) {
 }
 
 // Compiles to a file that is there already.
-static bool run_cc_on(Compiler *c, const Text *text, const char *output,
-                      CompileLevel level) {
+static bool run_cc_on(Compiler *c, const CcJob *job, const char *output) {
+  const Text *text = job->text;
   int source = memfd_create("source", MFD_CLOEXEC),
       log = memfd_create("log", MFD_CLOEXEC);
   bool ready =
@@ -75,8 +93,8 @@ static bool run_cc_on(Compiler *c, const Text *text, const char *output,
   if (!ready)
     error(c, (Loc){ 0 }, "cannot hand the program to the C compiler: %s",
           strerror(errno));
-  command_progress("compiling the program");
-  int status = ready ? run_cc(source, output, log, level) : -1;
+  command_progress(job->object ? "compiling the runtime" : "compiling the program");
+  int status = ready ? run_cc(job, source, output, log) : -1;
   command_progress("%s", "");
   size_t length;
   if (ready && status != 0)
@@ -87,8 +105,7 @@ static bool run_cc_on(Compiler *c, const Text *text, const char *output,
 }
 
 // All of it or nothing; signals are held.
-static bool compile_to(Compiler *c, const Text *text, const char *target, mode_t mode,
-                       CompileLevel level) {
+static bool compile_to(Compiler *c, const CcJob *job, const char *target, mode_t mode) {
   int fd = -1;
   const char *made = file_temporary(target, &fd);
   if (!made) {
@@ -96,26 +113,13 @@ static bool compile_to(Compiler *c, const Text *text, const char *target, mode_t
     return false;
   }
   close(fd);
-  if (!run_cc_on(c, text, made, level)) {
+  if (!run_cc_on(c, job, made)) {
     unlink(made);
     return false;
   }
   if (file_publish(made, target, mode)) return true;
   error(c, (Loc){ 0 }, "cannot write %s: %s", target, strerror(errno));
   return false;
-}
-
-bool compile_executable(Compiler *c, const Text *text, const char *output) {
-  const char *target = file_target(output);
-  if (!target) {
-    error(c, (Loc){ 0 }, "cannot write %s: %s", output,
-          errno ? strerror(errno) : "it is no regular file");
-    return false;
-  }
-  SignalHold hold = signals_hold();
-  bool made = compile_to(c, text, target, 0777, COMPILE_OPTIMISED);
-  signals_release(&hold);
-  return made;
 }
 
 // ---- the cache
@@ -147,7 +151,7 @@ static void add_self(Hash *key) {
 }
 
 // Without a cache: an executable that only this process and its children can find.
-static const char *compile_privately(Compiler *c, const Text *text, CompileLevel level) {
+static const char *compile_privately(Compiler *c, const CcJob *job) {
   const char *tmp = getenv("TMPDIR");
   const char *pattern = text_format("%s/flc-XXXXXX", tmp && *tmp ? tmp : "/tmp");
   char *folder = mem_copy(pattern, strlen(pattern) + 1);
@@ -155,8 +159,7 @@ static const char *compile_privately(Compiler *c, const Text *text, CompileLevel
   int fd = -1;
   if (mkdtemp(folder)) {
     const char *program = text_format("%s/program", folder);
-    if (compile_to(c, text, program, 0700, level))
-      fd = open(program, O_RDONLY | O_CLOEXEC);
+    if (compile_to(c, job, program, 0700)) fd = open(program, O_RDONLY | O_CLOEXEC);
     file_remove_folder(folder);
   } else {
     error(c, (Loc){ 0 }, "cannot make a folder in %s: %s", tmp && *tmp ? tmp : "/tmp",
@@ -166,30 +169,75 @@ static const char *compile_privately(Compiler *c, const Text *text, CompileLevel
   return fd < 0 ? NULL : text_format("/proc/self/fd/%d", fd);
 }
 
-// The executable with this key, compiled if need be; NULL after errors.
-static const char *compile_with_key(Compiler *c, const Text *text, CompileLevel level,
-                                    const char *key) {
-  Cache cache = cache_open();
-  if (cache.problem) warning(c, (Loc){ 0 }, "%s", cache.problem);
-  if (!cache.folder) return compile_privately(c, text, level);
-  const char *path = cache_path(&cache, key);
+// Makes what has this key.
+static const char *compile_into(Compiler *c, const Cache *cache, const CcJob *job,
+                                const char *key) {
+  const char *path = cache_path(cache, key);
   SignalHold hold = signals_hold();
   unlink(path);  // what is there is not trusted, and its mode must not be kept
-  bool made = compile_to(c, text, path, 0700, level);
-  if (made) cache_trim(&cache);
+  bool made = compile_to(c, job, path, 0700);
+  if (made) cache_trim(cache);
   signals_release(&hold);
   return made ? path : NULL;
 }
 
-const char *compile_cached(Compiler *c, const Text *text) {
+// The runtime is the same in all executables and takes longer to compile than most programs: its
+// object is in the cache, compiled if need be; NULL after errors.
+static const char *runtime_object(Compiler *c, const Cache *cache) {
+  CcJob job = { .text = runtime_apart(), .level = COMPILE_OPTIMISED, .object = true };
+  Hash *hash = hash_new();
+  hash_text(hash, "object");
+  add_compiler(hash);
+  hash_bytes(hash, text_str(job.text), text_length(job.text));
+  const char *key = hash_digest(hash), *found = cache_find(cache, key);
+  return found ? found : compile_into(c, cache, &job, key);
+}
+
+// How an executable is made; false after errors.
+static bool job_of(Compiler *c, const Cache *cache, const EmitResult *made,
+                   CompileLevel level, CcJob *job) {
+  *job = (CcJob){ .text = made->c, .level = level };
+  if (!cache->folder || !made->apart) return true;
+  job->text = made->apart;
+  job->runtime = runtime_object(c, cache);
+  return job->runtime != NULL;
+}
+
+bool compile_executable(Compiler *c, const EmitResult *made, const char *output) {
+  const char *target = file_target(output);
+  if (!target) {
+    error(c, (Loc){ 0 }, "cannot write %s: %s", output,
+          errno ? strerror(errno) : "it is no regular file");
+    return false;
+  }
+  Cache cache = cache_open();
+  CcJob job;
+  if (!job_of(c, &cache, made, COMPILE_OPTIMISED, &job)) return false;
+  SignalHold hold = signals_hold();
+  bool done = compile_to(c, &job, target, 0777);
+  signals_release(&hold);
+  return done;
+}
+
+// The executable with this key, compiled if need be; NULL after errors.
+static const char *compile_with_key(Compiler *c, const EmitResult *made,
+                                    CompileLevel level, const char *key) {
+  Cache cache = cache_open();
+  CcJob job;
+  if (cache.problem) warning(c, (Loc){ 0 }, "%s", cache.problem);
+  if (!job_of(c, &cache, made, level, &job)) return NULL;
+  return cache.folder ? compile_into(c, &cache, &job, key) : compile_privately(c, &job);
+}
+
+const char *compile_cached(Compiler *c, const EmitResult *made) {
   Hash *hash = hash_new();
   hash_text(hash, level_option(COMPILE_QUICK));
   add_compiler(hash);
-  hash_bytes(hash, text_str(text), text_length(text));
+  hash_bytes(hash, text_str(made->c), text_length(made->c));
   const char *key = hash_digest(hash);
   Cache cache = cache_open();
   const char *found = cache_find(&cache, key);
-  return found ? found : compile_with_key(c, text, COMPILE_QUICK, key);
+  return found ? found : compile_with_key(c, made, COMPILE_QUICK, key);
 }
 
 static void add_file(Hash *key, const char *path, const char *text, size_t length) {
@@ -227,5 +275,5 @@ const char *compile_program(Compiler *c, Program *program, CompileOptions option
   }
   EmitResult result;
   if (!compile_program_to_c(c, program, options, &result)) return NULL;
-  return compile_with_key(c, result.c, COMPILE_OPTIMISED, key);
+  return compile_with_key(c, &result, COMPILE_OPTIMISED, key);
 }

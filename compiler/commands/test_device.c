@@ -45,7 +45,7 @@ TestDevice *test_device_open(Compiler *c, Program *program, bool all_versions,
   d->c = c;
   d->most_runs = all_versions ? MANY_RUNS : FEW_RUNS;
   d->executable = compile_program_to_c(c, program, (CompileOptions){ 0 }, &made)
-                      ? compile_cached(c, made.c)
+                      ? compile_cached(c, &made)
                       : NULL;
   if (!d->executable) {
     *message = diag_take_text(c);

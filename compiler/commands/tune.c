@@ -187,7 +187,7 @@ static int fail_quietly(Compiler *c) {
 
 typedef struct Built {
   const char *executable, *hash;
-  const Text *text;  // in C
+  EmitResult made;
   const Core *core;
 } Built;
 
@@ -201,7 +201,7 @@ static bool translate(Compiler *c, const Options *o, const char *scratch, Built 
   const char *text = text_str(result.c);
   out->hash = hash_of(text, strlen(text));
   out->core = program->core;
-  out->text = result.c;
+  out->made = result;
   out->executable = text_format("%s/program", scratch);
   return true;
 }
@@ -264,7 +264,7 @@ static int tune_in(Compiler *c, Options *o, const char *scratch) {
                               : o->tuner.entry ? o->tuner.entry
                                                : "main";
   bool found = find_inputs(&in, o, &data) &&
-               (o->command || compile_executable(c, built.text, built.executable));
+               (o->command || compile_executable(c, &built.made, built.executable));
   diag_flush(c);
   if (!found) return 1;
   o->tuner.argv = server_words(o, &built);

@@ -296,7 +296,7 @@ bool tune_generator(TuneInputs *in, const char *path, const char *device) {
   Generator *g = &in->generator;
   g->path = path;
   g->about = command_entry(in->c, program->core, NULL);
-  const char *executable = g->about ? compile_cached(in->c, result.c) : NULL;
+  const char *executable = g->about ? compile_cached(in->c, &result) : NULL;
   if (!executable) return false;
   const char **words = new_array(const char *, 5);
   words[0] = executable;

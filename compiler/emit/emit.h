@@ -206,7 +206,14 @@ void emit_api(Emit *e, Text *t);
 
 // Texts of runtime/ (runtime_text.c).
 // For hosts; `api` stands where all.c has api.h.
-void runtime_add(Text *t, const char *api, bool executable);
+typedef enum RuntimeParts {
+  RUNTIME_LIBRARY,
+  RUNTIME_EXECUTABLE,
+  RUNTIME_CONTRACT  // what a program needs that is compiled apart from the runtime
+} RuntimeParts;
+void runtime_add(Text *t, const char *api, RuntimeParts parts);
+// The runtime of executables with the prefix `fl`, to be compiled apart from them.
+const Text *runtime_apart(void);
 void runtime_public_header(Text *t, const char *prefix);
 void runtime_add_prelude(Text *t);  // OpenCL, as rows of string literals
 void runtime_hash_prelude(Hash *hash);
@@ -217,6 +224,7 @@ void c_text_rows(Text *t, const char *text);
 
 typedef struct EmitResult {
   Text *c, *header, *manifest;  // the last two only for libraries
+  Text *apart;  // executables: to be linked with runtime_apart; NULL with other prefixes
 } EmitResult;
 
 // programs: by Profile.

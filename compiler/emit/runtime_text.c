@@ -18,22 +18,37 @@ static bool is_name(const char *name, size_t length, const char *wanted) {
   return strlen(wanted) == length && strncmp(name, wanted, length) == 0;
 }
 
+static bool is_among(const char *name, size_t length, const char *const *names) {
+  for (int i = 0; names[i]; i++)
+    if (is_name(name, length, names[i])) return true;
+  return false;
+}
+
+static bool is_part(const char *name, size_t length, RuntimeParts parts) {
+  static const char *const command_line[] = { "cli.h",    "server.h",  "race.h",
+                                              "replay.h", "inflate.h", NULL };
+  static const char *const contract[] = { "contract.h", "api.h", "scalar.h", NULL };
+  if (parts == RUNTIME_CONTRACT) return is_among(name, length, contract);
+  return parts == RUNTIME_EXECUTABLE || !is_among(name, length, command_line);
+}
+
 // all.c lists the parts in the order in which they are pasted.
-void runtime_add(Text *t, const char *api, bool executable) {
+void runtime_add(Text *t, const char *api, RuntimeParts parts) {
   const char *list = named("all.c");
   for (const char *at = list; (at = strstr(at, "#include \"")) != NULL;) {
     at += strlen("#include \"");
     size_t length = strcspn(at, "\"");
-    bool command_line = is_name(at, length, "cli.h") || is_name(at, length, "server.h") ||
-                        is_name(at, length, "race.h") ||
-                        is_name(at, length, "replay.h") ||
-                        is_name(at, length, "inflate.h");
-    const char *text = runtime_file(at, length);
-    if (is_name(at, length, "api.h")) text = api;
-    if (!text) continue;
-    if (command_line && !executable) continue;
-    text_add(t, text);
+    const char *text = is_name(at, length, "api.h") ? api : runtime_file(at, length);
+    if (text && is_part(at, length, parts)) text_add(t, text);
   }
+}
+
+const Text *runtime_apart(void) {
+  Text *t = text_new(), *api = text_new();
+  text_add(t, "#define RT_NAME(x) fl_##x\n#define RT_APART\n");
+  runtime_public_header(api, "fl");
+  runtime_add(t, text_str(api), RUNTIME_EXECUTABLE);
+  return t;
 }
 
 // api.h with every RT_NAME(x) replaced by the prefix and x.

@@ -155,6 +155,7 @@ expect 'a file of times that cannot be written' '[1-9]' 'cannot write' $? "$(cat
 
 # ---- the cache of kernels: where the driver has none
 
+rm -rf cache/flc
 run "the driver's own cache" 0 'the driver keeps' '[1, 2] 2' -L
 expect 'nothing is kept twice' 0 '^0$' 0 "$(find cache/flc -type f 2> /dev/null | wc -l)"
 export POCL_KERNEL_CACHE=0
