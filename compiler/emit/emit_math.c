@@ -170,9 +170,13 @@ static void write_line(const Writer *w, const Section *section, int width,
   if (end == line) return;
   for (const char *at = line; at < end;) {
     size_t word = word_length(at), taken = word ? word : 1;
-    const char *text = text_format("%.*s", (int)taken, at);
-    const char *other = word ? spelling(w, section, width, text) : NULL;
-    text_add(w->t, other ? other : text);
+    bool named = word && !isdigit((unsigned char)*at);
+    const char *other =
+        named ? spelling(w, section, width, text_format("%.*s", (int)word, at)) : NULL;
+    if (other)
+      text_add(w->t, other);
+    else
+      text_add_bytes(w->t, at, taken);
     at += taken;
   }
   text_add(w->t, "\n");
@@ -190,8 +194,9 @@ static void write_needed(Writer *w, const char *line, int width) {
   const char *end = line + code_length(line);
   for (const char *at = line; at < end;) {
     size_t word = word_length(at);
-    const char *name = text_format("%.*s", (int)word, at);
-    const Section *needed = word ? find_section(&w->sections, name) : NULL;
+    bool named = word && !isdigit((unsigned char)*at);
+    const Section *needed =
+        named ? find_section(&w->sections, text_format("%.*s", (int)word, at)) : NULL;
     if (needed) write_section(w, needed, width);
     at += word ? word : 1;
   }

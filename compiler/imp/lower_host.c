@@ -92,6 +92,7 @@ static void release_dead(void *state, const void *key, void *value) {
   Release *r = state;
   const Mem *mem = key;
   (void)value;
+  if (map_has(r->k->released, mem)) return;
   const Mem *original = map_get(r->k->lower->copy_of, mem);
   if (original ? code_memory_read_after(r->k, original, r->body, r->position)
                : code_memory_used_after(r->k, mem, r->body, r->position))
