@@ -12,6 +12,8 @@
 
 enum {
   LANES = 16,
+  NARROW = 4,         // lanes for rows that are fewer
+  NARROW_WEIGHT = 2,  // stands behind LANES as what is left where its condition fails
   CHAINS =
       4,  // accumulators that a reduction of one instruction needs to keep the pipeline busy
 };
@@ -224,7 +226,7 @@ static const Term *widen_grid(Recipe *r) {
   }
 }
 
-static void add_outer(const Schedule *s, Candidates *out, bool widened) {
+static void add_outer(const Schedule *s, Candidates *out, bool widened, int lanes) {
   Candidate cand = { .recipe = recipe_new(s->c, s->kern) };
   if (widened) cand.condition = widen_grid(&cand.recipe);
   bool same = cand.recipe.kern == s->kern;
@@ -232,10 +234,10 @@ static void add_outer(const Schedule *s, Candidates *out, bool widened) {
   if (!last || (widened && same)) return;
   bool once = updates_in_place(s->kern);
   if (!once) {
-    cand.condition = at_least(cand.condition, last->width, LANES);
-    cand.weight = LANES;
+    cand.condition = at_least(cand.condition, last->width, lanes);
+    cand.weight = lanes == LANES ? LANES : NARROW_WEIGHT;
   }
-  recipe_split(&cand.recipe, last->name, LANES, once ? SPLIT_BOUND : SPLIT_OVERLAP);
+  recipe_split(&cand.recipe, last->name, lanes, once ? SPLIT_BOUND : SPLIT_OVERLAP);
   recipe_bind(&cand.recipe, last->name, BIND_LANE);
   if (!cand.recipe.failed) vec_push(out, cand);
 }
@@ -320,11 +322,17 @@ static KernPlan plan_of(const Candidate *cand) {
                      .condition = cand->condition };
 }
 
+// One vector stays behind several: else 16 columns go one by one where 32 are best.
+static bool is_weaker(const Candidate *cand, const Candidate *best) {
+  return 8 * cand->weight <= best->weight ||
+         (cand->weight == LANES && best->weight > LANES);
+}
+
 // The candidates that the best one leaves: without conditions, or with weaker ones than its own.
 static Candidates others(const Candidates *all, const Candidate *best) {
   Candidates out = { 0 };
   vec_each (const Candidate *, cand, all)
-    if (cand != best && (!cand->condition || 8 * cand->weight <= best->weight))
+    if (cand != best && (!cand->condition || is_weaker(cand, best)))
       vec_push(&out, *cand);
   return out;
 }
@@ -339,6 +347,20 @@ static const KernPlan *choose_plan(const Candidates *all) {
   return mem_copy(&plan, sizeof plan);
 }
 
+// Chunks of neighbouring rows together: the chunks outside, the rows in lanes, so that what lies
+// side by side in memory (the columns of a matrix) is read and written side by side.
+static void add_rows_of_chunks(const Schedule *s, Candidates *out, int lanes) {
+  Candidate cand = { .recipe = recipe_new(s->c, s->kern) };
+  const Axis *chunks = last_grid_axis(s->kern), *row = axis_before(s->kern, chunks);
+  if (!row) return;
+  cand.condition = at_least(NULL, row->width, lanes);
+  cand.weight = lanes == LANES ? LANES : NARROW_WEIGHT;
+  recipe_swap(&cand.recipe, row->name, chunks->name);
+  recipe_split(&cand.recipe, row->name, lanes, SPLIT_OVERLAP);
+  recipe_bind(&cand.recipe, row->name, BIND_LANE);
+  if (!cand.recipe.failed) vec_push(out, cand);
+}
+
 static void add_rows(const Schedule *s, Candidates *out) {
   Candidate by_rows = { .recipe = rows(s) };
   if (by_rows.recipe.kern != s->kern) vec_push(out, by_rows);
@@ -346,8 +368,13 @@ static void add_rows(const Schedule *s, Candidates *out) {
 
 // Neighbouring points together.
 static void add_points(const Schedule *s, Candidates *out) {
-  add_outer(s, out, false);
-  add_outer(s, out, true);
+  add_outer(s, out, false, LANES);
+  add_outer(s, out, true, LANES);
+  // Few neighbouring points, each with a loop: a column each of a narrow matrix, say.
+  if (!updates_in_place(s->kern) && innermost_axes(s->kern).count > 0) {
+    add_outer(s, out, false, NARROW);
+    add_outer(s, out, true, NARROW);
+  }
   add_tile(s, out, 4, 2);
   add_tile(s, out, 4, 1);
   add_tile(s, out, 1, 2);
@@ -361,6 +388,10 @@ static const KernPlan *one_kernel(Compiler *c, const Kern *kern, KernUse use) {
   vec_push(&all, plain);
   if (use != USE_FEW) add_rows(&s, &all);
   if (use == USE_POINTS) add_points(&s, &all);
+  if (use == USE_CHUNKS && !updates_in_place(kern)) {
+    add_rows_of_chunks(&s, &all, LANES);
+    add_rows_of_chunks(&s, &all, NARROW);
+  }
   double trips = use == USE_CHUNKS ? 4000 : 64;
   find_costs(&s, &all, trips);
   try_interiors(&s, &all, trips);

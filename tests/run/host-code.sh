@@ -46,6 +46,17 @@ entry main (n: i64) (xs: [100]f32) : [100]f32 =
 F
 expect "arrays that trade places" 1 "$("$flc" dump --recipes rounds.fl | grep -c 'alloc .*: \[2\]\[100\]f32')"
 
+# Columns of narrow matrices go in lanes, in each kernel that may run them: side by side in memory.
+cat > columns.fl <<'F'
+entry main [n] [m] (xss: [n][m]f32) : [n][m]f32 = transpose (map (scan (+) 0) (transpose xss))
+F
+"$flc" dump --recipes columns.fl > columns.txt
+for lanes in 16 4; do
+  expect "kernels for $lanes columns, cut into chunks" 2 "$(grep -A 1 '^// permute chunks m' columns.txt | grep -c "split m by $lanes overlap")"
+  [ "$(grep -A 3 "^if $lanes <= m" columns.txt | grep -v chunks | grep -c "split m by $lanes overlap")" -ge 3 ] ||
+    expect "kernels for $lanes columns" "3 or more" fewer
+done
+
 # Kernels that loop for as long as memory says stop if an earlier one has failed; others need not ask.
 cat > wild.fl <<'F'
 entry main (n: i64) (k: i64) (xs: []i64) : []i64 =
