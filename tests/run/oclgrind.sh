@@ -16,6 +16,7 @@ failed=0 passed=0 skipped=0 cases=0
 # A C compiler whose programs run under oclgrind: PROGRAM is a script that runs PROGRAM's executable.
 cat > "$folder/cc" << END
 #!/bin/sh
+case " \$* " in *' -c '*) exec cc "\$@" ;; esac  # the runtime
 number=\$\$
 for word in "\$@"; do
   [ "\$before" = -o ] && out=\$word
