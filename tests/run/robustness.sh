@@ -211,6 +211,7 @@ run 'a link to the cache' 0 '^warning: the cache .*/flc is not used: it is a lin
 rm cache/flc && mv there cache/flc
 FLC_CACHE_MIB=0 run 'a cache without room' 0 '^3i32$' '[1, 2]' -e total --build-option -DANOTHER
 expect 'only what was used last stays' 0 '^1$' 0 "$(find cache/flc -type f | wc -l)"
+unset POCL_KERNEL_CACHE
 
 # ---- full disks: what is written appears whole or not at all
 
