@@ -85,9 +85,11 @@ chmod +x "$folder/slow"
 for signal in TERM HUP INT; do
   for command in build run; do
     rm -f "$folder/started"
-    # The commands of a shell without job control ignore SIGINT, which we cannot undo from here.
+    # The commands of a shell without job control ignore SIGINT, those under nohup SIGHUP, which we cannot undo
+    # from here.
     CC="$folder/slow" python3 -c 'import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 os.execv(sys.argv[1], sys.argv[1:])' "$flc" $command p.fl < /dev/null &
     wait_for "$folder/started" && kill -$signal $!
     wait $! && fail "$command goes on after $signal"
