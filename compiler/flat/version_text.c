@@ -51,6 +51,10 @@ SizeNames *size_names_new(const Entry *entry) {
   return names;
 }
 
+// Of a computation that is written out: a longer one has a name of its own.
+enum { LONGEST = 80 };
+
+// How the size is computed; NULL if a name says it better.
 static const char *definition_text(SizeNames *names, const Exp *def) {
   if (def->kind == EXP_CONVERT) return version_size_name(names, def->u.convert.atom);
   if (def->kind == EXP_ATOM) return version_size_name(names, def->u.atom.atom);
@@ -61,6 +65,7 @@ static const char *definition_text(SizeNames *names, const Exp *def) {
   if (isalpha((unsigned char)spelling[0])) return NULL;
   const char *a = version_size_name(names, def->u.op.args[0]),
              *b = version_size_name(names, def->u.op.args[1]);
+  if (strlen(a) + strlen(b) > LONGEST) return NULL;
   return text_format(def->u.op.op == OP_MUL ? "%s%s%s" : "(%s %s %s)", a, spelling, b);
 }
 

@@ -22,7 +22,11 @@ typedef struct LocalNeed {
   Map *bound;   // Var -> Var: bound there in any way
   const ImpExp *most;
   bool unknown;
+  int parts;  // of expressions so far
 } LocalNeed;
+
+// What is defined by sums of itself over and over would be written out twice as long each time.
+enum { MOST_PARTS = 500 };
 
 // ---- what the version binds
 
@@ -66,7 +70,7 @@ static void forget_assigned(LocalNeed *s, const ImpBlock *block) {
 
 // ---- expressions outside of it
 
-static const ImpExp *outside(const LocalNeed *s, const ImpExp *e);
+static const ImpExp *outside(LocalNeed *s, const ImpExp *e);
 
 // Computed earlier than the program says, an operation must not fail.
 static bool cannot_fail(const ImpExp *e) {
@@ -76,7 +80,7 @@ static bool cannot_fail(const ImpExp *e) {
   return !divides || (by->kind == IMP_CONST && by->u.constant.u.i != 0);
 }
 
-static const ImpExp *op_outside(const LocalNeed *s, const ImpExp *e) {
+static const ImpExp *op_outside(LocalNeed *s, const ImpExp *e) {
   const ImpExp *args[3] = { NULL };
   int count = op_arity(e->u.op.op);
   for (int i = 0; i < count; i++)
@@ -87,14 +91,15 @@ static const ImpExp *op_outside(const LocalNeed *s, const ImpExp *e) {
                     : imp_op3(e->u.op.op, args[0], args[1], args[2]);
 }
 
-static const ImpExp *select_outside(const LocalNeed *s, const ImpExp *e) {
+static const ImpExp *select_outside(LocalNeed *s, const ImpExp *e) {
   const ImpExp *condition = outside(s, e->u.select.condition);
   const ImpExp *a = outside(s, e->u.select.a), *b = outside(s, e->u.select.b);
   return condition && a && b ? imp_select(condition, a, b) : NULL;
 }
 
 // The expression without variables of the version; NULL if there is none.
-static const ImpExp *outside(const LocalNeed *s, const ImpExp *e) {
+static const ImpExp *outside(LocalNeed *s, const ImpExp *e) {
+  if (++s->parts > MOST_PARTS) return NULL;
   if (e->kind == IMP_CONST || e->kind == IMP_TUNING) return e;
   if (e->kind == IMP_OP) return op_outside(s, e);
   if (e->kind == IMP_SELECT) return select_outside(s, e);

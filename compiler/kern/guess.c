@@ -1,3 +1,5 @@
+#include <math.h>
+
 #include "kern/guess.h"
 
 enum { UNKNOWN = 64, SHORT = 8, LARGE = 10000, LARGER = 11000 };
@@ -6,24 +8,51 @@ static void know(Guess *g, const Var *var, const double *numbers) {
   map_put(g->known, var, mem_copy(numbers, GUESS_PLACES * sizeof *numbers));
 }
 
-double guess_term(const Guess *g, const Term *t, int place) {
+// ---- numbers of terms
+
+typedef struct Numbers {
+  const Guess *g;
+  int place;
+  Map *
+      computed;  // Var of g->outside -> const double *: each one once, however often it is used
+} Numbers;
+
+static double number_of(Numbers *s, const Term *t);
+
+static double number_of_computed(Numbers *s, const Var *var, const Term *value) {
+  if (!s->computed) s->computed = map_new(NULL);
+  const double *known = map_get(s->computed, var);
+  if (known) return *known;
+  double number = number_of(s, value);
+  map_put(s->computed, var, mem_copy(&number, sizeof number));
+  return number;
+}
+
+static double number_of_var(Numbers *s, const Var *var) {
+  const double *known = map_get(s->g->known, var);
+  if (known) return known[s->place];
+  const Term *value = s->g->outside ? map_get(s->g->outside, var) : NULL;
+  return value ? number_of_computed(s, var, value) : UNKNOWN;
+}
+
+static double number_of(Numbers *s, const Term *t) {
   if (t->kind == TERM_CONST && t->type == PRIM_I64) return (double)t->u.constant.u.i;
-  if (t->kind == TERM_VAR) {
-    const double *known = map_get(g->known, t->u.var);
-    const Term *computed = g->outside ? map_get(g->outside, t->u.var) : NULL;
-    return known ? known[place] : computed ? guess_term(g, computed, place) : UNKNOWN;
-  }
+  if (t->kind == TERM_VAR) return number_of_var(s, t->u.var);
   if (t->kind != TERM_OP || op_arity(t->u.op.op) != 2) return UNKNOWN;
-  double a = guess_term(g, t->u.op.args[0], place),
-         b = guess_term(g, t->u.op.args[1], place);
+  double a = number_of(s, t->u.op.args[0]), b = number_of(s, t->u.op.args[1]);
   PrimOp op = t->u.op.op;
   if (op == OP_ADD) return a + b;
   if (op == OP_SUB) return a - b;
   if (op == OP_MUL) return a * b;
   if (op == OP_MIN) return a < b ? a : b;
   if (op == OP_MAX) return a > b ? a : b;
-  if ((op == OP_QUOT || op == OP_DIV) && b >= 1) return (double)(int64_t)(a / b);
+  if ((op == OP_QUOT || op == OP_DIV) && b >= 1) return trunc(a / b);
   return UNKNOWN;
+}
+
+double guess_term(const Guess *g, const Term *t, int place) {
+  Numbers s = { g, place, NULL };
+  return number_of(&s, t);
 }
 
 // ---- sizes
@@ -38,6 +67,8 @@ static void guess_size(void *state, const Var *var) {
   SizeGuess *s = state;
   const Term *computed = s->g->outside ? map_get(s->g->outside, var) : NULL;
   if (computed) {
+    if (map_has(s->g->sized, var)) return;
+    map_put(s->g->sized, var, var);
     term_each_var(computed, guess_size, s);
     return;
   }
@@ -63,7 +94,7 @@ static void see_lock(KernVisitor *v, const KernStm *stm) {
 }
 
 Guess guess_new(const Kern *kern) {
-  Guess g = { kern->outside, map_new(NULL) };
+  Guess g = { kern->outside, map_new(NULL), map_new(NULL) };
   KernVisitor v = { .stm = see_lock, .state = &g };
   kern_visit_block(&v, kern->body);
   return g;
@@ -98,8 +129,7 @@ void guess_axis(Guess *g, const Axis *axis, int depth) {
   double numbers[GUESS_PLACES];
   guess_sizes(g, axis->width, LARGE);
   for (int i = 0; i < GUESS_PLACES; i++)
-    numbers[i] = (double)(int64_t)(guess_term(g, axis->width, i) *
-                                   places[(2 * i + depth) % COUNT]);
+    numbers[i] = trunc(guess_term(g, axis->width, i) * places[(2 * i + depth) % COUNT]);
   know(g, axis->index, numbers);
 }
 

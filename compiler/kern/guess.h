@@ -12,6 +12,7 @@ enum { GUESS_PLACES = 5, GUESS_MAJORITY = 3 };
 typedef struct Guess {
   const Map *outside;  // Kern.outside
   Map *known;          // Var -> const double *: GUESS_PLACES numbers
+  Map *sized;          // Var of `outside`: what it is computed from is known
 } Guess;
 
 Guess guess_new(const Kern *kern);

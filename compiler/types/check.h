@@ -315,6 +315,8 @@ void size_equations_solve(Check *k, int from, bool last);
 const Size *size_outer(const Size *size, int level);
 // Whether a name may stand for the size wherever sizes are compared.
 bool size_is_small(const Size *size);
+// Whether it has too many parts to be part of other sizes.
+bool size_is_huge(const Size *size);
 bool size_is_open(const Size *size);  // has a variable in it
 // The deepest level among the names in a size.
 int size_level(const Size *size);
@@ -371,6 +373,9 @@ const Type *type_open_anonymous(Check *k, const Type *type);
 // The type with every size that was bound deeper than the current level replaced by a new unknown
 // one, pushed on `made`.
 const Type *type_close(Check *k, const Type *type, BindingVec *made, Loc loc);
+// The type of a value with sizes of bounded length: a huge one, if it does not become short as a
+// polynomial, is replaced by a new unknown one, pushed on `made`.
+const Type *type_bounded(Check *k, const Type *type, BindingVec *made, Loc loc);
 // The type with its sizes in terms of names of at most that level, where they can be.
 const Type *type_outer(Check *k, const Type *type, int level);
 // The same at the end of a `let`, where unknown sizes stay what they are.

@@ -264,9 +264,18 @@ static const Type *annotate(Check *k, AstExp *exp, const Type *type) {
   return type;
 }
 
+// Applications and slices make sizes from sizes.
+static const Type *bound_sizes(Check *k, AstExp *exp, const Type *type) {
+  if (exp->kind != AST_APPLY && exp->kind != AST_INDEX) return type;
+  BindingVec unknowns = { 0 };
+  type = type_bounded(k, type, &unknowns, exp->loc);
+  add_unknowns(exp, &unknowns);
+  return type;
+}
+
 const Type *infer(Check *k, AstExp *exp) {
   exp->unknown_sizes.count = 0;  // of an earlier attempt
-  return annotate(k, exp, infer_kind(k, exp));
+  return annotate(k, exp, bound_sizes(k, exp, infer_kind(k, exp)));
 }
 
 // A function literal learns the types of its parameters from where it is used.

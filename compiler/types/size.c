@@ -2,7 +2,8 @@
 #include "types/check.h"
 
 // Polynomials over names that stand for larger sizes would grow without bounds.
-enum { MAX_KNOWN_PARTS = 12 };
+// and so would sizes that are made of one another, `xs ++ xs` appended to itself over and over.
+enum { MAX_KNOWN_PARTS = 12, MAX_PARTS = 200 };
 
 const Size *size_resolve(const Size *size) {
   while (size->kind == SIZE_VAR && size->u.var->solution) {
@@ -113,6 +114,11 @@ static bool within(const Size *size, int *left) {
 bool size_is_small(const Size *size) {
   int left = MAX_KNOWN_PARTS;
   return within(size, &left);
+}
+
+bool size_is_huge(const Size *size) {
+  int left = MAX_PARTS;
+  return !within(size, &left);
 }
 
 bool size_has_var(const SizeVar *var, const Size *size) {

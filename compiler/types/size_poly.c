@@ -6,6 +6,9 @@
 #include "types/check.h"
 #include <string.h>
 
+// A product with more terms is a factor of its own: (a + b) * (c + d) * .. doubles their number.
+enum { MAX_TERMS = 1000 };
+
 typedef struct Factor {
   int id;  // of the name, the variable, or the applied function
   const Size *size;
@@ -135,6 +138,8 @@ static Poly *of_tree(const Size *size) {
   if (tree->op > SIZE_CALL) return of_factor(0, size);
   Poly *a = poly_of(tree->parts[0]);
   const Poly *b = poly_of(tree->parts[1]);
+  if (tree->op == SIZE_MUL && a->terms.count * b->terms.count > MAX_TERMS)
+    return of_factor(0, size);
   if (tree->op == SIZE_MUL) return multiply(a, b);
   add_scaled(a, b, big_of(tree->op == SIZE_ADD ? 1 : -1));
   return a;

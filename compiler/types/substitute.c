@@ -1,5 +1,6 @@
 // Types with sizes and type parameters replaced.  What does not change is shared.
 #include "types/check.h"
+#include "types/consume.h"
 #include <string.h>
 
 // A rebuilding of types: `size` says what becomes of a size, `param` of a type parameter.
@@ -296,6 +297,23 @@ const Type *type_leave(Check *k, const Type *type, BindingVec *made, Loc loc) {
   Rewrite r = { .k = k, .size = close_name, .made = made, .loc = loc, .keep = true };
   type = rewrite(&r, type);
   r.size = close_size;
+  return rewrite(&r, type);
+}
+
+static const Size *bounded(Rewrite *r, const Size *size) {
+  if (!size_is_huge(size)) return size;
+  const Size *simple = size_simplify(size);
+  if (!size_is_huge(simple)) return simple;
+  for (int i = 0; i < r->old.count; i++)
+    if (r->old.at[i] == size) return r->replaced.at[i];
+  vec_push(&r->old, size);
+  vec_push(&r->replaced, unknown_for(r, r->loc));
+  return r->replaced.at[r->replaced.count - 1];
+}
+
+const Type *type_bounded(Check *k, const Type *type, BindingVec *made, Loc loc) {
+  if (type_has_function(type)) return type;
+  Rewrite r = { .k = k, .size = bounded, .made = made, .loc = loc };
   return rewrite(&r, type);
 }
 
