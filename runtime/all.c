@@ -18,6 +18,7 @@
 #include "decision.h"
 #include "tuning.h"
 #include "replay.h"
+#include "trace.h"
 #include "entry.h"
 #include "io.h"
 #include "inflate.h"

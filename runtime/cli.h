@@ -6,7 +6,7 @@
 
 struct rt_cli {
   struct rt_config *cfg;
-  const char *program_name, *entry, *time_file;
+  const char *program_name, *entry, *time_file, *trace_file;
   int runs;  // 0: once, no warm-up
   bool binary, no_output, profile, json, server, print_params, tree, list_devices, help;
 };
@@ -20,6 +20,7 @@ enum rt_option_id {
   RT_OPT_DEBUG,
   RT_OPT_LOG,
   RT_OPT_PROFILE,
+  RT_OPT_TRACE,
   RT_OPT_JSON,
   RT_OPT_PARAM,
   RT_OPT_TUNING,
@@ -60,6 +61,7 @@ static const struct rt_option rt_options[] = {
   { 'D', "debugging", NULL, "check and log after every step", RT_OPT_DEBUG, 0 },
   { 'L', "log", NULL, "say what happens on standard error", RT_OPT_LOG, 0 },
   { 'P', "profile", NULL, "print the times of kernels and regions", RT_OPT_PROFILE, 0 },
+  { 0, "trace", "FILE", "write when kernels and transfers ran, as JSON", RT_OPT_TRACE, 0 },
   { 0, "json", NULL, "with --profile, --tree: as JSON", RT_OPT_JSON, 0 },
   { 0, "param", "NAME=INT", "set a tuning parameter", RT_OPT_PARAM, 0 },
   { 0, "tuning", "FILE", "read tuning parameters", RT_OPT_TUNING, 0 },
@@ -212,6 +214,10 @@ RT_FN int rt_apply_option(struct rt_cli *cli, const struct rt_option *o,
     RT_NAME(context_config_set_profiling)(cli->cfg, 1);
     cli->profile = true;
     return 0;
+  case RT_OPT_TRACE:
+    RT_NAME(context_config_set_profiling)(cli->cfg, 1);
+    cli->trace_file = arg;
+    return 0;
   case RT_OPT_JSON: cli->json = true; return 0;
   case RT_OPT_PRINT_PARAMS: cli->print_params = true; return 0;
   case RT_OPT_TREE: cli->tree = true; return 0;
@@ -253,27 +259,35 @@ RT_FN int rt_parse_option(struct rt_cli *cli, char **argv, int *at) {
 
 // ---- running
 
-// One warm-up and the runs, or one run; the last result is kept.
+// The file for times that cannot be written, as far as can be said before; or NULL.
+RT_FN const char *rt_refused_output(const struct rt_cli *cli) {
+  if (cli->time_file && !rt_is_writable(cli->time_file)) return cli->time_file;
+  return cli->trace_file && !rt_is_writable(cli->trace_file) ? cli->trace_file : NULL;
+}
+
+// One warm-up (for a trace two) and the runs, or one run; the last result is kept.
 RT_FN int rt_run_entry(struct rt_context *ctx, const struct rt_cli *cli,
                        const struct rt_entry_point *entry, const struct rt_value *in,
                        struct rt_value *out) {
   struct rt_text times = { NULL, 0, 0 };
-  bool written = !cli->time_file || rt_is_writable(cli->time_file);
-  int warm_ups = cli->runs > 0, all = cli->runs > 0 ? cli->runs + 1 : 1, error = RT_OK;
-  for (int run = 0; run < all && !error && written; run++) {
+  const char *refused = rt_refused_output(cli);
+  int warm_ups = cli->runs == 0 ? 0 : ctx->trace ? 2 : 1,
+      all = cli->runs > 0 ? cli->runs + warm_ups : 1, error = RT_OK;
+  for (int run = 0; run < all && !error && !refused; run++) {
     int64_t ns = 0;
+    if (ctx->trace) ctx->trace->counts = run >= warm_ups;
     error = rt_timed_call(ctx, entry, in, out, &ns);
     if (error) break;
     if (run >= warm_ups) rt_text_printf(&times, "%" PRId64 "\n", ns / 1000);
     if (run + 1 < all) rt_value_free(ctx, entry->output_type, out);
   }
-  if (!error && written && cli->time_file) {
-    written = rt_write_file(cli->time_file, times.data, times.length);
-    if (!written) rt_value_free(ctx, entry->output_type, out);
+  if (!error && !refused && cli->time_file &&
+      !rt_write_file(cli->time_file, times.data, times.length)) {
+    refused = cli->time_file;
+    rt_value_free(ctx, entry->output_type, out);
   }
-  if (!error && !written)
-    error = rt_error(ctx, RT_OTHER_ERROR, "cannot write %s: %s", cli->time_file,
-                     strerror(errno));
+  if (!error && refused)
+    error = rt_error(ctx, RT_OTHER_ERROR, "cannot write %s: %s", refused, strerror(errno));
   rt_text_free(&times);
   return error;
 }
@@ -326,6 +340,18 @@ RT_FN int rt_read_inputs(struct rt_context *ctx, const struct rt_entry_point *en
   return error;
 }
 
+RT_FN int rt_write_trace(struct rt_context *ctx, const struct rt_cli *cli,
+                         const struct rt_entry_point *entry) {
+  if (!ctx->trace) return RT_OK;
+  char *report = rt_trace_report(ctx, entry->name);
+  bool ok = rt_write_file(cli->trace_file, report, strlen(report));
+  int reason = errno;
+  free(report);
+  if (ok) return RT_OK;
+  return rt_error(ctx, RT_OTHER_ERROR, "cannot write %s: %s", cli->trace_file,
+                  strerror(reason));
+}
+
 RT_FN int rt_call_entry(struct rt_context *ctx, const struct rt_cli *cli,
                         const struct rt_entry_point *entry) {
   struct rt_value *in =
@@ -333,10 +359,12 @@ RT_FN int rt_call_entry(struct rt_context *ctx, const struct rt_cli *cli,
   struct rt_value out;
   memset(&out, 0, sizeof out);
   int count = 0;
+  if (cli->trace_file) rt_trace_open(ctx);
   int error = rt_read_inputs(ctx, entry, in, &count);
   if (!error) error = rt_run_entry(ctx, cli, entry, in, &out);
   if (!error) {
     error = rt_print_result(ctx, cli, entry->output_type, &out);
+    if (!error) error = rt_write_trace(ctx, cli, entry);
     rt_value_free(ctx, entry->output_type, &out);
   }
   for (int i = 0; i < count; i++)

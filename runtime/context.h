@@ -72,7 +72,7 @@ struct rt_pending_event {
 // One evaluation of a guard.
 struct rt_guard_event {
   int guard;
-  int64_t par, local_bytes;
+  int64_t par, threshold, local_bytes;
   int64_t at_ns;  // since the call began, all work before it done; 0 without profiling
   bool taken;
 };
@@ -135,9 +135,38 @@ struct rt_context {
   bool cache_changed, cache_failed;    // something was written; could not be written
   struct rt_binaries archive, loaded;
   struct rt_replayer *replayer;  // NULL: nobody has asked for replay
+  struct rt_trace *trace;        // NULL: nobody has asked for a trace
+};
+
+// A command for the device, from before it is handed over until after.
+struct rt_task {
+  int64_t began;
+  cl_event event;  // NULL: nobody wants its times
 };
 
 enum { RT_ERROR_WORD_BYTES = 8 + 8 * RT_MAX_CHECK_VALUES, RT_MAX_EVENTS = 1 << 16 };
+
+// ---- commands
+
+// `event` of what begins goes to where OpenCL puts one, if it is traced.
+RT_FN struct rt_task rt_task_begin(const struct rt_context *ctx) {
+  struct rt_task task = { 0, NULL };
+  if (ctx->trace) task.began = rt_time_ns();
+  return task;
+}
+
+RT_FN cl_event *rt_task_event(const struct rt_context *ctx, struct rt_task *task) {
+  return ctx->trace ? &task->event : NULL;
+}
+
+RT_FN void rt_task_end(struct rt_context *ctx, const struct rt_task *task,
+                       enum rt_task_kind kind, int kernel, int64_t bytes) {
+#ifndef RT_LIBRARY
+  if (task->event) rt_trace_task(ctx, task, kind, kernel, bytes);
+#else
+  (void)ctx, (void)task, (void)kind, (void)kernel, (void)bytes;
+#endif
+}
 
 // ---- errors and the log
 

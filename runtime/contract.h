@@ -1,9 +1,9 @@
 // Begin contract.h: what generated code defines, and what it may call.
 //
 // A generated C file is: `#define RT_NAME(x) fl_##x` (the prefix), contract.h, api.h (in a library:
-// its public header), the other parts in the order of all.c (inflate.h, race.h, replay.h, server.h
-// and cli.h only in executables), then the program's own tables and functions.  contract.h comes
-// before any system header because it asks for GNU functions; host code is compiled with
+// its public header), the other parts in the order of all.c (inflate.h, race.h, replay.h, server.h,
+// trace.h and cli.h only in executables), then the program's own tables and functions.  contract.h
+// comes before any system header because it asks for GNU functions; host code is compiled with
 // -ffp-contract=off.  Everything here is C99 and C++.  Two libraries with different prefixes link
 // into one program: only RT_NAME(..) is exported.  An executable's runtime (all parts) and program
 // (contract.h, api.h, scalar.h, tables and functions) may be compiled apart, each with RT_APART.
@@ -295,6 +295,23 @@ RT_FN void rt_replayer_call(struct rt_replayer *r);
 RT_FN void rt_replayer_called(struct rt_replayer *r);
 RT_FN bool rt_replaying(const struct rt_replayer *r);
 RT_FN void rt_replayer_free(struct rt_context *ctx);
+#endif
+enum rt_task_kind {
+  RT_TASK_KERNEL,
+  RT_TASK_READ,
+  RT_TASK_WRITE,
+  RT_TASK_COPY,
+  RT_TASK_KINDS
+};
+#ifndef RT_LIBRARY  // which has no trace.h
+struct rt_launch;
+struct rt_task;
+RT_FN void rt_trace_task(struct rt_context *ctx, const struct rt_task *task,
+                         enum rt_task_kind kind, int kernel, int64_t bytes);
+RT_FN void rt_trace_launch(struct rt_context *ctx, int kernel,
+                           const struct rt_launch *launch, size_t groups,
+                           size_t group_size);
+RT_FN void rt_trace_free(struct rt_context *ctx);
 #endif
 struct rt_timing;
 RT_FN void rt_timing_add(struct rt_timing *t, int64_t us);

@@ -155,6 +155,7 @@ RT_FN void rt_release_device(struct rt_context *ctx) {
 void RT_NAME(context_free)(struct rt_context *ctx) {
 #ifndef RT_LIBRARY
   rt_replayer_free(ctx);
+  rt_trace_free(ctx);
 #endif
   rt_release_device(ctx);
   rt_cache_close(ctx);

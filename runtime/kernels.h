@@ -39,6 +39,7 @@ struct rt_launching {
   cl_uint next;
   size_t groups, group_size;
   bool fallback;
+  const struct rt_launch *launch;
   struct rt_mem *blocks[RT_MAX_LAUNCH_BLOCKS];
   int block_count;
 };
@@ -142,21 +143,26 @@ RT_FN int rt_put_all(struct rt_context *ctx, struct rt_launching *l,
 
 RT_FN int rt_enqueue(struct rt_context *ctx, struct rt_launching *l) {
   size_t global = l->groups * l->group_size;
-  cl_event event = NULL;
+  struct rt_task task = rt_task_begin(ctx);
   bool timed = ctx->profiling && ctx->config->profiling;
+  cl_event *event = timed ? &task.event : rt_task_event(ctx, &task);
   rt_log(ctx, "launch %s: %zu groups of %zu", ctx->program->kernels[l->kernel].name,
          l->groups, l->group_size);
   cl_int status = CL_SUCCESS;
   do
     status = clEnqueueNDRangeKernel(ctx->queue, l->object, 1, NULL, &global,
-                                    &l->group_size, 0, NULL, timed ? &event : NULL);
+                                    &l->group_size, 0, NULL, event);
   while (rt_make_room(ctx, status));
   int error = rt_opencl_check(ctx, status, ctx->program->kernels[l->kernel].name);
   if (error) return error;
   if (timed)
-    rt_profile_event(ctx, l->kernel, event);
+    rt_profile_event(ctx, l->kernel, task.event);
   else
     ctx->kernels[l->kernel].runs.count++;
+#ifndef RT_LIBRARY
+  if (ctx->trace) rt_trace_launch(ctx, l->kernel, l->launch, l->groups, l->group_size);
+#endif
+  if (!timed) rt_task_end(ctx, &task, RT_TASK_KERNEL, l->kernel, 0);
   if (!ctx->debugging) return RT_OK;
   return rt_opencl_check(ctx, clFinish(ctx->queue),
                          ctx->program->kernels[l->kernel].name);
@@ -191,10 +197,7 @@ RT_FN int rt_try_arena(struct rt_context *ctx, struct rt_launching *l,
   if (!error) error = rt_put_block(ctx, l, sizeof words);
   if (error) return error;
   struct rt_mem *block = l->blocks[l->block_count - 1];
-  error = rt_opencl_check(ctx,
-                          clEnqueueWriteBuffer(ctx->queue, block->buffer, CL_TRUE, 0,
-                                               sizeof words, words, 0, NULL, NULL),
-                          "starting an arena");
+  error = rt_write(ctx, block, 0, (int64_t)sizeof words, words);
   if (!error) error = rt_enqueue(ctx, l);
   if (!error) error = rt_read(ctx, block, 0, sizeof words, words);
   if (!error) *counts = rt_arena_counts(words);
@@ -298,6 +301,7 @@ RT_FN int rt_launch(struct rt_context *ctx, int kernel, const struct rt_launch *
   l.kernel = kernel;
   l.groups = (size_t)groups;
   l.group_size = (size_t)size;
+  l.launch = launch;
   return rt_launch_sized(ctx, &l, launch);
 }
 // End kernels.h

@@ -7,6 +7,7 @@
 struct rt_mem {
   cl_mem buffer;
   int64_t bytes;  // of the buffer
+  int64_t used;   // those that were asked for
   int refs;
   bool foreign;  // given by the user: not for the pool
 };
@@ -89,6 +90,7 @@ RT_FN struct rt_mem *rt_mem_of_buffer(struct rt_context *ctx, cl_mem buffer,
   struct rt_mem *mem = (struct rt_mem *)rt_host_alloc(sizeof *mem);
   mem->buffer = buffer;
   mem->bytes = bytes;
+  mem->used = bytes;
   mem->refs = 1;
   ctx->memory.live += bytes;
   int64_t held = ctx->memory.live + ctx->memory.pooled;
@@ -109,6 +111,7 @@ RT_FN int rt_mem_alloc(struct rt_context *ctx, struct rt_mem **slot, int64_t byt
     if (error) return error;
   }
   *slot = rt_mem_of_buffer(ctx, buffer, rounded);
+  (*slot)->used = bytes;
   return RT_OK;
 }
 
@@ -134,11 +137,13 @@ RT_FN int rt_mem_copy(struct rt_context *ctx, struct rt_mem *to, int64_t to_offs
                       struct rt_mem *from, int64_t from_offset, int64_t bytes) {
   if (bytes <= 0) return RT_OK;
   cl_int status = CL_SUCCESS;
+  struct rt_task task = rt_task_begin(ctx);
   do
-    status =
-        clEnqueueCopyBuffer(ctx->queue, from->buffer, to->buffer, (size_t)from_offset,
-                            (size_t)to_offset, (size_t)bytes, 0, NULL, NULL);
+    status = clEnqueueCopyBuffer(ctx->queue, from->buffer, to->buffer,
+                                 (size_t)from_offset, (size_t)to_offset, (size_t)bytes, 0,
+                                 NULL, rt_task_event(ctx, &task));
   while (rt_make_room(ctx, status));
+  rt_task_end(ctx, &task, RT_TASK_COPY, -1, bytes);
   return rt_opencl_check(ctx, status, "copying a block");
 }
 
@@ -154,6 +159,7 @@ RT_FN int rt_mem_unique(struct rt_context *ctx, struct rt_mem **to,
   }
   struct rt_mem *copy = NULL;
   int error = rt_mem_alloc(ctx, &copy, source->bytes);
+  if (!error) copy->used = source->used;
   if (!error) error = rt_mem_copy(ctx, copy, 0, source, 0, source->bytes);
   if (error) {
     rt_mem_release(ctx, &copy);
@@ -175,8 +181,11 @@ RT_FN int rt_check_failures(struct rt_context *ctx) {
   if (!ctx->may_have_failed) return RT_OK;
   ctx->may_have_failed = false;
   char word[RT_ERROR_WORD_BYTES];
-  cl_int status = clEnqueueReadBuffer(ctx->queue, ctx->error_word, CL_TRUE, 0,
-                                      sizeof word, word, 0, NULL, NULL);
+  struct rt_task task = rt_task_begin(ctx);
+  cl_int status =
+      clEnqueueReadBuffer(ctx->queue, ctx->error_word, CL_TRUE, 0, sizeof word, word, 0,
+                          NULL, rt_task_event(ctx, &task));
+  rt_task_end(ctx, &task, RT_TASK_READ, -1, (int64_t)sizeof word);
   // What it may say belongs to the call that fails now, not to the next.
   if (status != CL_SUCCESS) rt_error_word_drop(ctx);
   int error = rt_opencl_check(ctx, status, "reading the error word");
@@ -195,8 +204,11 @@ RT_FN int rt_check_failures(struct rt_context *ctx) {
 RT_FN int rt_read(struct rt_context *ctx, struct rt_mem *mem, int64_t offset,
                   int64_t bytes, void *out) {
   if (bytes <= 0) return rt_check_failures(ctx);
-  cl_int status = clEnqueueReadBuffer(ctx->queue, mem->buffer, CL_TRUE, (size_t)offset,
-                                      (size_t)bytes, out, 0, NULL, NULL);
+  struct rt_task task = rt_task_begin(ctx);
+  cl_int status =
+      clEnqueueReadBuffer(ctx->queue, mem->buffer, CL_TRUE, (size_t)offset, (size_t)bytes,
+                          out, 0, NULL, rt_task_event(ctx, &task));
+  rt_task_end(ctx, &task, RT_TASK_READ, -1, bytes);
   int error = rt_opencl_check(ctx, status, "reading from the device");
   return error ? error : rt_check_failures(ctx);
 }
@@ -205,10 +217,13 @@ RT_FN int rt_write(struct rt_context *ctx, struct rt_mem *mem, int64_t offset,
                    int64_t bytes, const void *from) {
   if (bytes <= 0) return RT_OK;
   cl_int status = CL_SUCCESS;
+  struct rt_task task = rt_task_begin(ctx);
   do
     status = clEnqueueWriteBuffer(ctx->queue, mem->buffer, CL_TRUE, (size_t)offset,
-                                  (size_t)bytes, from, 0, NULL, NULL);
+                                  (size_t)bytes, from, 0, NULL,
+                                  rt_task_event(ctx, &task));
   while (rt_make_room(ctx, status));
+  rt_task_end(ctx, &task, RT_TASK_WRITE, -1, bytes);
   return rt_opencl_check(ctx, status, "writing to the device");
 }
 // End memory.h

@@ -84,9 +84,9 @@ RT_FN void rt_report_guards(const struct rt_context *ctx,
     rt_text_add(t, i ? ", {\"name\": " : "{\"name\": ");
     rt_text_json(t, ctx->program->guards[e->guard].name);
     rt_text_printf(t,
-                   ", \"par\": %" PRId64 ", \"local_bytes\": %" PRId64
-                   ", \"at_us\": %.3f, \"taken\": %s}",
-                   e->par, e->local_bytes, (double)e->at_ns * 1e-3,
+                   ", \"par\": %" PRId64 ", \"threshold\": %" PRId64
+                   ", \"local_bytes\": %" PRId64 ", \"at_us\": %.3f, \"taken\": %s}",
+                   e->par, e->threshold, e->local_bytes, (double)e->at_ns * 1e-3,
                    e->taken ? "true" : "false");
   }
   rt_text_add(t, "]");

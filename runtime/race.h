@@ -13,6 +13,7 @@ RT_FN int rt_timed_call(struct rt_context *ctx, const struct rt_entry_point *ent
   }
   if (error) copied--;
   if (!error) error = RT_NAME(context_sync)(ctx);
+  if (!error) rt_trace_begin_call(ctx);
   int64_t start = rt_time_ns();
   if (!error) {
     error = entry->call(ctx, out, args);
@@ -22,6 +23,7 @@ RT_FN int rt_timed_call(struct rt_context *ctx, const struct rt_entry_point *ent
     }
   }
   *ns = rt_time_ns() - start;
+  if (!error) rt_trace_end_call(ctx, *ns);
   for (int i = 0; i < copied; i++)
     if (entry->inputs[i].unique) rt_value_free(ctx, entry->inputs[i].type, &args[i]);
   free(args);

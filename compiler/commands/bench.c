@@ -187,7 +187,7 @@ static void measure(const Bench *b, const Case *k, BenchResult *r) {
 
 // ---- the table
 
-static const char *time_text(double us) {
+const char *bench_time_text(double us) {
   if (us < 1e3) return text_format("%.0f us", us);
   return us < 1e6 ? text_format("%.2f ms", us / 1e3) : text_format("%.3f s", us / 1e6);
 }
@@ -206,21 +206,21 @@ static void print_result(const Bench *b, const BenchResult *r) {
     return;
   }
   double median = bench_median(&r->times);
-  printf("  %-40s %10s   %s to %s   %d runs", r->dataset, time_text(median),
-         time_text(quantile(&r->times, 0.05)), time_text(quantile(&r->times, 0.95)),
-         r->times.count);
+  printf("  %-40s %10s   %s to %s   %d runs", r->dataset, bench_time_text(median),
+         bench_time_text(quantile(&r->times, 0.05)),
+         bench_time_text(quantile(&r->times, 0.95)), r->times.count);
   if (r->moved > 0 && median > 0) printf("   %.1f GB/s", r->moved / median / 1e3);
   const BenchResult *old = find_old(b, r);
   if (old && median > 0)
     printf("   %.2fx (was %s)", bench_median(&old->times) / median,
-           time_text(bench_median(&old->times)));
+           bench_time_text(bench_median(&old->times)));
   printf("\n");
   fflush(stdout);
 }
 
 // ---- programs
 
-static const char *dataset_name(const TestCase *test, int number) {
+const char *bench_dataset_name(const TestCase *test, int number) {
   if (test->name) return test->name;
   if (test->input.source == TEST_FILE) return test->input.text;
   if (test->input.source == TEST_NOTHING) return text_format("#%d", number);
@@ -253,7 +253,7 @@ static bool write_inputs(Bench *b, const Case *k, const Entry *entry,
 
 static void bench_case(Bench *b, Case *k, const Entry *entry, const TestCase *test,
                        int number) {
-  BenchResult r = { .dataset = quote_utf8(dataset_name(test, number)) };
+  BenchResult r = { .dataset = quote_utf8(bench_dataset_name(test, number)) };
   const char *program = quote_utf8(command_file_name(k->path));
   r.program = strcmp(entry->name, "main") == 0
                   ? program
@@ -271,7 +271,7 @@ static void bench_case(Bench *b, Case *k, const Entry *entry, const TestCase *te
   vec_push(&b->results, r);
 }
 
-static bool is_wanted(const TestCase *test, const Entry *entry) {
+bool bench_is_wanted(const TestCase *test, const Entry *entry) {
   if (test_has_tag(&test->tags, "nobench") || test_has_tag(&test->tags, "disable"))
     return false;
   if (test->outcome.source == TEST_ERROR) return false;
@@ -286,7 +286,7 @@ static int bench_cases(Bench *b, Case *k, const Core *core, const TestSpec *spec
     const Entry *entry = core->entries[e];
     if (b->entry && strcmp(b->entry, entry->name) != 0) continue;
     for (int i = 0; i < spec->cases.count; i++) {
-      if (!is_wanted(&spec->cases.at[i], entry)) continue;
+      if (!bench_is_wanted(&spec->cases.at[i], entry)) continue;
       if (k) bench_case(b, k, entry, &spec->cases.at[i], i);
       count++;
     }

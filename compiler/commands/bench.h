@@ -1,6 +1,7 @@
 // Measurements of `flc bench`, and their JSON form, which is Futhark's.
 #pragma once
 #include "commands/commands.h"
+#include "commands/test_spec.h"
 
 typedef Vec(double) TimeVec;  // microseconds
 
@@ -13,6 +14,13 @@ typedef struct BenchResult {
   const char *peak;   // bytes of device memory in digits; NULL: not measured
 } BenchResult;
 typedef Vec(BenchResult) BenchVec;
+
+// "1.23 ms"
+const char *bench_time_text(double us);
+// What to call the data of a case, number `number` of its program.
+const char *bench_dataset_name(const TestCase *test, int number);
+// Has the case data to measure the entry point on?
+bool bench_is_wanted(const TestCase *test, const Entry *entry);
 
 double bench_median(const TimeVec *times);
 // The bytes that a call moves, as `#[bytes(e)]` on the entry point says; 0 if it says nothing.

@@ -13,6 +13,7 @@ extern const Command lib_command;
 extern const Command eval_command;
 extern const Command test_command;
 extern const Command bench_command;
+extern const Command profile_command;
 extern const Command data_command;
 extern const Command tune_command;
 extern const Command tree_command;

@@ -306,6 +306,7 @@ struct Kernel {
   bool sized;                  // compiled for each size of groups
   const Function **functions;  // called, callees first
   int function_count;
+  const KernPlan *plan;  // NULL: it was not made by one
 };
 
 typedef struct ImpEntry {
@@ -453,6 +454,12 @@ ImpBlock imp_hoist(const ImpBlock *block);
 
 // Launches whose results nothing reads go.
 void imp_drop_dead(ImpProgram *program);
+
+// Whether a kernel reads and writes the array of a parameter (imp_access.c).
+typedef struct ImpAccess {
+  bool reads, writes;
+} ImpAccess;
+ImpAccess imp_access(const Kernel *kernel, int param);
 
 // Scalars that kernels make, and only kernels need, stay on the device.
 void imp_keep_scalars(Compiler *c, ImpProgram *program);

@@ -6,6 +6,7 @@
 typedef struct Lower {
   Compiler *c;
   Profile profile;
+  const KernPlan *plan;  // of the kernel at hand, or NULL
   const Entry *entry;
   const Var
       *layout;  // of the entry: whether arrays are laid out anew; NULL while nothing asks

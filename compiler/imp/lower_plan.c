@@ -143,7 +143,9 @@ static void make_temp(Code *host, const Tensor *t, Map *memory) {
 
 static void lower_parts(Code *host, const KernPlan *plan, Map *outer) {
   if (plan->kern) {
+    host->lower->plan = plan;
     launch_kern(host, plan->kern, outer);
+    host->lower->plan = NULL;
     return;
   }
   Map *memory = map_new(outer);

@@ -32,7 +32,7 @@ expect 1 'unknown command bild' help bild
 expect 1 'did you mean .flc build.' help bild
 expect 1 'at most one' help build run
 for option in -V --version; do expect 0 '^flc [0-9.]+$' $option; done
-for command in check build run lib eval test bench data tune tree dump fmt lsp; do
+for command in check build run lib eval test bench profile data tune tree dump fmt lsp; do
   expect 0 '^usage: flc ' $command --help
   expect 0 '^usage: flc ' help $command
 done
@@ -58,17 +58,17 @@ expect 0 'twice' tree r.fut
 
 expect 0 '^$' check -- -x.fl
 expect 1 'flc check: unknown option -x' check -x.fl
-for command in check build lib eval test bench data tune tree dump fmt; do
+for command in check build lib eval test bench profile data tune tree dump fmt; do
   expect 1 "flc $command: unknown option --nonsense" $command --nonsense q.fl
 done
 for command in build lib tune; do expect 1 "flc $command: -o needs an argument" $command q.fl -o; done
-for command in build lib bench tree eval; do
+for command in build lib bench profile tree eval; do
   expect 1 "flc $command: --flatten needs an argument" $command q.fl --flatten
 done
 expect 0 '^$' check q.fl -- -x.fl
 for command in dump tree; do expect 0 main $command -- -x.fl; done
 makes ./-x.c build --emit-c -- -x.fl
-for command in check build run lib eval test bench tune tree dump; do
+for command in check build run lib eval test bench profile tune tree dump; do
   expect 1 '^error: cannot read none.fl: No such file or directory$' $command none.fl
   expect 1 '^error: ' $command
 done
@@ -79,7 +79,7 @@ expect 1 'cannot read .: Is a directory' check .
 
 # ---- how to flatten
 
-for command in build run lib bench; do
+for command in build run lib bench profile; do
   expect 1 "flc $command: unknown way to flatten sideways" $command --flatten sideways q.fl
   expect 1 "flc $command: expected a number of versions from 1" $command --max-versions 0 q.fl
 done

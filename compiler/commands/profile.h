@@ -1,0 +1,103 @@
+// `flc profile`: what a program did in some runs, as it told (runtime/trace.h), and what the
+// compiler knows of it.  Times are in nanoseconds.
+#pragma once
+#include "commands/commands.h"
+#include "flat/versions.h"
+
+// What a kernel, or the transfers of a kind, took in all runs.
+typedef struct TraceSum {
+  int64_t count, total, least, most, bytes;
+} TraceSum;
+
+typedef enum TraceKind {
+  TRACE_KERNEL,
+  TRACE_READ,
+  TRACE_WRITE,
+  TRACE_COPY,
+  TRACE_KINDS
+} TraceKind;
+
+typedef struct TraceKernel {
+  int id;  // in the program
+  const char *name;
+  TraceSum runs;  // bytes: of the arrays that it reads and of those that it writes
+  int64_t groups, group_size;
+  const int64_t *arguments;  // bytes of the array behind each argument, of all launches
+  int argument_count;
+  const Kernel *code;   // NULL: unknown
+  const char *version;  // "V2"; NULL: it is a part of several, or of none
+} TraceKernel;
+
+// A kernel or transfer of a run, by the clock of the host since the run began: on the device, and
+// while the host handed it over or waited for it.
+typedef struct TraceEvent {
+  TraceKind kind;
+  int kernel;  // position in Trace.kernels, or -1
+  int64_t start, end, host_start, host_end, bytes;
+} TraceEvent;
+
+typedef struct TraceCall {
+  int64_t ns;
+  bool kept, whole;  // kept: its events are there; whole: all of them
+  TraceEvent *events;
+  int event_count;
+} TraceCall;
+
+typedef struct TraceSize {
+  const char *name;
+  int64_t value;
+} TraceSize;
+
+typedef struct Trace {
+  const char *path, *dataset;  // of the program; NULL: it was no test's
+  const Entry *entry;
+  VersionTree tree;
+  const Core *core;
+  const char *device, *driver, *code;
+  int64_t compute_units, peak_bytes;
+  int64_t copy_bytes, copy_ns;  // of the best copy; 0: not measured
+  Vec(TraceKernel) kernels;     // those that take longest come first
+  TraceSum transfers[TRACE_KINDS], input;
+  int64_t build_ns;
+  int build_count;
+  Vec(TraceCall) calls;
+  EventVec guards;  // of the last run
+  Vec(TraceSize) sizes;
+} Trace;
+
+// The data that a program is run on.
+typedef struct TraceInput {
+  const char *path;     // -i: a file, "-": standard input; NULL: the program's tests
+  const char *dataset;  // the name of a case; NULL: that with the most data
+} TraceInput;
+
+// Writes the arguments of the entry point to a file, as binary values; the name of the case goes to
+// `name` (NULL: there is none).  False after an error.
+bool trace_write_input(Compiler *c, const Program *program, const Entry *entry,
+                       TraceInput input, const char *file, const char **name);
+
+// Reads what the program wrote; false if it is damaged.
+bool trace_read(const char *text, Trace *out);
+// Adds what the compiler knows: code and version of each kernel, and the bytes that it moves.
+void trace_join(Compiler *c, const Program *program, const Entry *entry, Trace *trace);
+
+// ---- figures
+
+int64_t trace_total(const Trace *trace);         // of all runs
+int64_t trace_kernel_total(const Trace *trace);  // of which kernels
+int64_t trace_moved_total(const Trace *trace);   // and transfers took
+int64_t trace_host_total(const Trace *trace);    // and neither
+// The run in the middle, by its time; of those whose events were kept, if there are any.
+const TraceCall *trace_median(const Trace *trace, bool kept);
+double trace_rate(int64_t bytes, int64_t ns);  // GB/s; 0: unknown
+double trace_of_copy(const Trace *trace, const TraceKernel *kernel);  // 1: as fast; 0: unknown
+const char *trace_time(double ns);
+const char *trace_bytes(double bytes);
+// "matmul.fl:3:7", or NULL.
+const char *trace_place(const TraceKernel *kernel);
+extern const char *const trace_kind_names[TRACE_KINDS];
+
+// ---- outputs
+
+void trace_print(Text *t, const Trace *trace);
+void trace_json(Text *t, const Trace *trace);
