@@ -1,4 +1,4 @@
-// let x = f a  let y = f a  =>  let x = f a   and y is x
+// let x = f a  let y = f a  =>  let x = f a   and y is x;  x = m - k + 1  y = m + 1 - k as well
 //
 // Needs: Core, one binding per variable.   Keeps: both.   Why: elaboration computes a size each
 // time that a type mentions it, and what is shared is hoisted, fused and checked once.
@@ -6,6 +6,7 @@
 // Expressions of the same body or an enclosing one are shared, also such as may fail (the first
 // fails before the second).  Not shared is what makes a fresh array that is likely to be updated
 // in place, as sharing would cost a copy, and what contains bodies.
+#include "core/linear.h"
 #include "core/passes.h"
 
 typedef struct Sharing {
@@ -13,6 +14,7 @@ typedef struct Sharing {
   Subst *subst;      // variables that another one stands for
   NameTable *texts;  // of expressions: equal ones have the same pointer
   Map *scope;        // text -> Var, enclosing bodies' as parents
+  Map *sums;         // Var -> LinearSum, those of more than one variable
 } Sharing;
 
 static Atom represent(CoreMapper *m, Atom a) {
@@ -43,15 +45,31 @@ static Name text_of(const Sharing *s, const Exp *e) {
   return name_of(s->texts, text_str(t));
 }
 
+static void share_text(Sharing *s, const Var *var, Name text) {
+  const Var *older = map_get(s->scope, text);
+  if (older)
+    subst_put(s->subst, var, atom_var(older));
+  else
+    map_put(s->scope, text, var);
+}
+
+static void share_sum(Sharing *s, const Var *var, const LinearSum *sum) {
+  Atom atom;
+  if (linear_is_atom(sum, &atom)) {
+    subst_put(s->subst, var, atom);
+    return;
+  }
+  map_put(s->sums, var, mem_copy(sum, sizeof *sum));
+  share_text(s, var, name_of(s->texts, linear_text(sum)));
+}
+
 static void share(Sharing *s, const Stm *stm, const Exp *exp) {
   if (!exp_is_shareable(exp) || stm->binder_count != 1) return;
-  Name text = text_of(s, exp);
-  const Var *older = map_get(s->scope, text);
-  if (older) {
-    subst_put(s->subst, stm->binders[0], atom_var(older));
-  } else {
-    map_put(s->scope, text, stm->binders[0]);
-  }
+  LinearSum sum;
+  if (linear_of_exp(s->sums, exp, &sum))
+    share_sum(s, stm->binders[0], &sum);
+  else
+    share_text(s, stm->binders[0], text_of(s, exp));
 }
 
 // Finds what is shared, from the top.
@@ -87,7 +105,9 @@ static const Body *drop(CoreMapper *m, const Body *body) {
 }
 
 static const Body *cse_body(Compiler *c, const Body *body) {
-  Sharing s = { .c = c, .subst = subst_new(), .texts = name_table_new() };
+  Sharing s = {
+    .c = c, .subst = subst_new(), .texts = name_table_new(), .sums = map_new(NULL)
+  };
   CoreVisitor v = { .body = find, .state = &s };
   find(&v, body);
   CoreMapper m = { .body = drop, .state = &s };

@@ -83,7 +83,7 @@ static AxisSet set_of(const Cost *s, const Term *t) {
 }
 
 static bool over_lanes(const Cost *s, AxisSet set) {
-  return s->lanes && set & vary_lane(s->vary);
+  return s->lanes && set & vary_lanes(s->vary);
 }
 
 static double copies_of(const Cost *s, AxisSet set) {

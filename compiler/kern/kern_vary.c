@@ -15,7 +15,7 @@ struct Vary {
   Map *facts;  // Var or Tensor -> Fact
   const Axis *axes[MAX_AXES];
   int axis_count;
-  AxisSet lane;
+  AxisSet lanes;    // the lane axes, of which none is within another
   AxisSet around;   // while walking: lockstep axes around
   AxisSet control;  // what decides whether a point comes by
   bool changed;
@@ -80,9 +80,9 @@ AxisSet vary_axis(const Vary *v, const Axis *axis) {
   return 0;
 }
 
-AxisSet vary_lane(const Vary *v) {
+AxisSet vary_lanes(const Vary *v) {
   for (; v; v = v->outer)
-    if (v->lane) return v->lane;
+    if (v->lanes) return v->lanes;
   return 0;
 }
 
@@ -131,7 +131,7 @@ static bool affine_op(const Vary *v, const Term *t, Affine *out) {
 
 bool vary_affine(const Vary *v, const Term *t, Affine *out) {
   if (t->type != PRIM_I64) return false;
-  if (!(vary_term(v, t) & vary_lane(v))) {
+  if (!(vary_term(v, t) & vary_lanes(v))) {
     *out = (Affine){ t, term_i64(0) };
     return true;
   }
@@ -162,7 +162,7 @@ static void see_let(Vary *v, const KernStm *stm) {
   const Var *var = stm->binders[0];
   raise(v, var, vary_term(v, stm->u.term));
   Fact *fact = fact_of(v, var);
-  if (!(fact->set & v->lane) || var->type.elem != PRIM_I64) return;
+  if (!(fact->set & v->lanes) || var->type.elem != PRIM_I64) return;
   bool affine = vary_affine(v, stm->u.term, &a);
   fact->step = affine ? a.step : NULL;
 }
@@ -221,8 +221,8 @@ static AxisSet open_axis(Vary *v, const Axis *axis) {
     v->axes[v->axis_count++] = axis;
   }
   if (axis->bind == BIND_LANE) {
-    if (v->lane && v->lane != bit && v->around & v->lane) refuse(v, "lanes within lanes");
-    v->lane = bit;
+    if (v->around & v->lanes & ~bit) refuse(v, "lanes within lanes");
+    v->lanes |= bit;
   }
   return bit;
 }

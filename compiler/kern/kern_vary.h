@@ -26,7 +26,7 @@ Vary *vary_stm(const KernStm *stm);
 Vary *vary_op(const Vary *outer, const KernOp *op, AxisSet set);
 
 AxisSet vary_axis(const Vary *v, const Axis *axis);  // its bit; 0: not in lockstep
-AxisSet vary_lane(const Vary *v);  // the bit of the lane axis; 0: there is none
+AxisSet vary_lanes(const Vary *v);  // the bits of the lane axes
 AxisSet vary_var(const Vary *v, const Var *var);
 AxisSet vary_term(const Vary *v, const Term *t);
 AxisSet vary_tensor(const Vary *v,

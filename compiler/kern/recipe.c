@@ -17,7 +17,10 @@ static void apply(Recipe *r, const Kern *next, const char *line) {
 }
 
 void recipe_split(Recipe *r, Name axis, int64_t by, SplitRest rest) {
-  static const char *const words[] = { "", " peel", " overlap" };
+  static const char *const words[] = { [SPLIT_SHORT] = " short",
+                                       [SPLIT_BOUND] = "",
+                                       [SPLIT_PEEL] = " peel",
+                                       [SPLIT_OVERLAP] = " overlap" };
   if (r->failed) return;
   apply(r, step_split(&r->step, r->kern, axis, by, rest),
         text_format("split %s by %lld%s", axis, (long long)by, words[rest]));

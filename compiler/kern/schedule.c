@@ -154,51 +154,68 @@ static void unswitch_rows(Recipe *r) {
   }
 }
 
+// The loop in vectors, if that pays.
+static void add_row(const Schedule *s, Recipe *r, const KernStm *stm) {
+  if (r->failed || kern_vectorises_itself(stm)) return;
+  Recipe next = *r;
+  row_in_lanes(&next, stm->u.axis);
+  if (!next.failed && pays(s, &next, r->kern, stm->u.axis->name)) *r = next;
+}
+
 // Every innermost loop in vectors, where that pays.
 static Recipe rows(const Schedule *s) {
   Recipe r = recipe_new(s->c, s->kern);
   unswitch_rows(&r);
   AxisStms axes = innermost_axes(r.kern);
-  vec_each (const KernStm **, stm, &axes) {
-    if (kern_vectorises_itself(*stm)) continue;
-    Recipe next = r;
-    row_in_lanes(&next, (*stm)->u.axis);
-    if (!next.failed && pays(s, &next, r.kern, (*stm)->u.axis->name)) r = next;
-  }
+  vec_each (const KernStm **, stm, &axes)
+    add_row(s, &r, *stm);
   return r;
 }
 
 // ---- outer lanes
 
-// Does the kernel store where it loads?  Then no point may run twice.
+// Does the code store where it loads, but in arrays of its own?  Then no point may run twice.
 typedef struct InPlace {
-  Map *loaded, *stored;  // root tensors
+  Map *loaded, *stored, *made;  // root tensors; those of the host by its names
+  bool found;
 } InPlace;
 
 static void see_access(KernVisitor *v, Access access, bool stores) {
   InPlace *p = v->state;
   const Tensor *root = tensor_root(access.tensor);
-  if (root->space == TENSOR_GLOBAL)
-    map_put(stores ? p->stored : p->loaded, root->host, root);
+  const void *key = root->space == TENSOR_GLOBAL ? (const void *)root->host : root;
+  map_put(stores ? p->stored : p->loaded, key, root);
+}
+
+static void see_made(KernVisitor *v, const KernStm *stm) {
+  InPlace *p = v->state;
+  if (stm->kind == KERN_ALLOC) map_put(p->made, stm->u.tensor, stm);
 }
 
 static void see_both(void *state, const void *key, void *value) {
   InPlace *p = state;
-  (void)value;
-  if (map_has(p->loaded, key)) map_put(p->loaded, p, p);
+  if (map_has(p->loaded, key) && !map_has(p->made, value)) p->found = true;
 }
 
-static bool updates_in_place(const Kern *kern) {
-  InPlace p = { map_new(NULL), map_new(NULL) };
-  KernVisitor v = { .access = see_access, .state = &p };
-  kern_visit_block(&v, kern->body);
+static bool updates_in_place(const KernBlock *block) {
+  InPlace p = { map_new(NULL), map_new(NULL), map_new(NULL), false };
+  KernVisitor v = { .stm = see_made, .access = see_access, .state = &p };
+  kern_visit_block(&v, block);
   map_each(p.stored, see_both, &p);
-  return map_has(p.loaded, &p);
+  return p.found;
+}
+
+static bool demands(const Term *condition, const Term *what) {
+  if (term_same(condition, what)) return true;
+  return condition->kind == TERM_OP && condition->u.op.op == OP_LAND &&
+         (demands(condition->u.op.args[0], what) ||
+          demands(condition->u.op.args[1], what));
 }
 
 static const Term *at_least(const Term *condition, const Term *width, int64_t least) {
   const Term *more = term_at_most(term_i64(least), width);
-  return condition ? term_and(condition, more) : more;
+  if (!condition) return more;
+  return demands(condition, more) ? condition : term_and(condition, more);
 }
 
 static bool has_check(const KernBlock *block) {
@@ -232,7 +249,7 @@ static void add_outer(const Schedule *s, Candidates *out, bool widened, int lane
   bool same = cand.recipe.kern == s->kern;
   const Axis *last = last_grid_axis(cand.recipe.kern);
   if (!last || (widened && same)) return;
-  bool once = updates_in_place(s->kern);
+  bool once = updates_in_place(s->kern->body);
   if (!once) {
     cand.condition = at_least(cand.condition, last->width, lanes);
     cand.weight = lanes == LANES ? LANES : NARROW_WEIGHT;
@@ -267,7 +284,7 @@ static void add_tile(const Schedule *s, Candidates *out, int height, int vectors
   Candidate cand = { .recipe = recipe_new(s->c, s->kern) };
   cand.condition = widen_grid(&cand.recipe);
   const Axis *last = last_grid_axis(cand.recipe.kern);
-  if (!last || updates_in_place(s->kern) ||
+  if (!last || updates_in_place(s->kern->body) ||
       (height > 1 && !axis_before(cand.recipe.kern, last)))
     return;
   Candidate inside = cand;
@@ -281,6 +298,209 @@ static void add_tile(const Schedule *s, Candidates *out, int height, int vectors
   recipe_interior(&inside.recipe, true);
   recipe_check(&inside.recipe);
   if (!inside.recipe.failed) vec_push(out, inside);
+}
+
+// Does the host know the width before the launch?
+typedef struct HostWidth {
+  Map *inside;
+  bool found;
+} HostWidth;
+
+static void see_binder(KernVisitor *v, const Var *var) { map_put(v->state, var, var); }
+
+static void see_bound(void *state, const Var *var) {
+  HostWidth *b = state;
+  if (map_has(b->inside, var)) b->found = true;
+}
+
+static bool host_knows(const Kern *kern, const Term *width) {
+  HostWidth b = { .inside = map_new(NULL) };
+  KernVisitor v = { .binder = see_binder, .state = b.inside };
+  kern_visit_block(&v, kern->body);
+  term_each_var(width, see_bound, &b);
+  return !b.found;
+}
+
+// What the points sum up, if that is all they loop for: the axis; else NULL.
+static const Axis *only_sum(const Kern *kern) {
+  AxisStms axes = innermost_axes(kern);
+  const Axis *sum = axes.count == 1 ? axes.at[0]->u.axis : NULL;
+  return sum && sum->role == AXIS_REDUCE && kern_commutes(sum) &&
+                 host_knows(kern, sum->width)
+             ? sum
+             : NULL;
+}
+
+// Does the sum read something that is the same for all points of the axis?
+typedef struct Reuse {
+  Map *moved;  // variables that differ between the points
+  bool moves, found;
+} Reuse;
+
+static void see_moving(void *state, const Var *var) {
+  Reuse *r = state;
+  if (map_has(r->moved, var)) r->moves = true;
+}
+
+static void see_moving_let(KernVisitor *v, const KernStm *stm) {
+  Reuse *r = v->state;
+  if (stm->kind != KERN_LET) return;
+  r->moves = false;
+  term_each_var(stm->u.term, see_moving, r);
+  if (r->moves) map_put(r->moved, stm->binders[0], stm);
+}
+
+static void see_reuse(KernVisitor *v, Access access, bool stores) {
+  Reuse *r = v->state;
+  r->moves = stores;
+  for (int i = 0; i < access.tensor->rank; i++)
+    term_each_var(access.index[i], see_moving, r);
+  if (!r->moves) r->found = true;
+}
+
+static bool reads_in_common(const Kern *kern, const Axis *sum, const Axis *points) {
+  Reuse r = { .moved = map_new(NULL) };
+  map_put(r.moved, points->index, points);
+  KernVisitor lets = { .stm = see_moving_let, .state = &r },
+              loads = { .access = see_reuse, .state = &r };
+  kern_visit_block(&lets, kern->body);
+  kern_visit_block(&loads, sum->body);
+  return r.found;
+}
+
+// Rows against rows, as in a product with a transposed matrix: what TILE x TILE points read in
+// common is read once, and the sum of each is in lanes.  Of BAND tiles below one another the
+// columns stay in the cache.
+static void add_tile_of_rows(const Schedule *s, Candidates *out) {
+  enum {
+    TILE = 4,
+    BAND = 8,
+    WEIGHT = 2048
+  };  // if its sums are short, all others may follow
+  Candidate cand = { .recipe = recipe_new(s->c, s->kern), .weight = WEIGHT };
+  Recipe *r = &cand.recipe;
+  cand.condition = widen_grid(r);
+  const Axis *last = last_grid_axis(r->kern),
+             *before = last ? axis_before(r->kern, last) : NULL, *sum = only_sum(r->kern);
+  if (!before || !sum || updates_in_place(s->kern->body) ||
+      !reads_in_common(r->kern, sum, before) || !reads_in_common(r->kern, sum, last))
+    return;
+  cand.condition = at_least(cand.condition, before->width, TILE);
+  cand.condition = at_least(cand.condition, last->width, TILE);
+  cand.condition = at_least(cand.condition, sum->width, 2 * LANES);
+  interleaved(r, sum->name, 1);
+  recipe_split(r, before->name, TILE, SPLIT_OVERLAP);
+  Name rows = recipe_outer(r, before->name);
+  recipe_swap(r, before->name, last->name);
+  recipe_split(r, last->name, TILE, SPLIT_OVERLAP);
+  recipe_split(r, rows, BAND, SPLIT_SHORT);
+  recipe_swap(r, rows, recipe_outer(r, last->name));
+  recipe_bind(r, before->name, BIND_REG);
+  recipe_bind(r, last->name, BIND_REG);
+  if (!r->failed) vec_push(out, cand);
+}
+
+// ---- lanes within points
+
+static int height_of(const KernBlock *block);
+
+static int height_of_stm(const KernStm *stm) {
+  int height = 0;
+  KernBlockVec blocks = kern_blocks(stm);
+  vec_each (const KernBlock **, block, &blocks)
+    if (height_of(*block) > height) height = height_of(*block);
+  return height + (stm->kind == KERN_AXIS || stm->kind == KERN_WHILE);
+}
+
+// How deep loops are nested in it.
+static int height_of(const KernBlock *block) {
+  int height = 0;
+  for (int i = 0; i < block->count; i++)
+    if (height_of_stm(&block->stms[i]) > height) height = height_of_stm(&block->stms[i]);
+  return height;
+}
+
+static bool has_role(const KernBlock *block, AxisRole role) {
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    if (stm->kind == KERN_AXIS && stm->u.axis->role == role) return true;
+    KernBlockVec blocks = kern_blocks(stm);
+    vec_each (const KernBlock **, inner, &blocks)
+      if (has_role(*inner, role)) return true;
+  }
+  return false;
+}
+
+// Of maps in maps the inner ones go in lanes, as rows.
+static void see_map_of_loops(KernVisitor *v, const KernStm *stm) {
+  AxisStms *out = v->state;
+  if (stm->kind == KERN_AXIS && stm->u.axis->bind == BIND_SEQ &&
+      stm->u.axis->role == AXIS_MAP && height_of_stm(stm) == 2 &&
+      !has_role(stm->u.axis->body, AXIS_MAP))
+    vec_push(out, stm);
+}
+
+static AxisStms maps_of_loops(const Kern *kern) {
+  AxisStms out = { 0 };
+  KernVisitor v = { .stm = see_map_of_loops, .state = &out };
+  kern_visit_block(&v, kern->body);
+  return out;
+}
+
+// The points of a map in vectors.
+static void map_in_lanes(Candidate *cand, const KernStm *stm, int vectors) {
+  Recipe *r = &cand->recipe;
+  const Axis *axis = stm->u.axis;
+  if (!host_knows(r->kern, axis->width) || updates_in_place(axis->body)) {
+    recipe_split(r, axis->name, LANES, SPLIT_PEEL);
+    recipe_bind(r, axis->name, BIND_LANE);
+    return;
+  }
+  cand->condition = at_least(cand->condition, axis->width, LANES * vectors);
+  recipe_split(r, axis->name, LANES * vectors, SPLIT_OVERLAP);
+  if (vectors > 1) {
+    recipe_split(r, axis->name, LANES, SPLIT_OVERLAP);
+    recipe_bind(r, recipe_outer(r, axis->name), BIND_REG);
+  }
+  recipe_bind(r, axis->name, BIND_LANE);
+}
+
+static bool contains(const KernBlock *block, const KernStm *stm) {
+  for (int i = 0; i < block->count; i++) {
+    if (&block->stms[i] == stm) return true;
+    KernBlockVec blocks = kern_blocks(&block->stms[i]);
+    vec_each (const KernBlock **, inner, &blocks)
+      if (contains(*inner, stm)) return true;
+  }
+  return false;
+}
+
+static bool is_within(const KernStm *stm, const AxisStms *maps) {
+  vec_each (const KernStm *const *, map, maps)
+    if (contains((*map)->u.axis->body, stm)) return true;
+  return false;
+}
+
+// Loops of each point in vectors, several points at once, so that what they read in common is
+// read once: rows that are multiplied with a matrix, and the result with another.
+static void add_lanes_within(const Schedule *s, Candidates *out, int height,
+                             int vectors) {
+  Candidate cand = { .recipe = recipe_new(s->c, s->kern),
+                     .weight = LANES * vectors * height };
+  const Axis *last = last_grid_axis(s->kern);
+  AxisStms maps = maps_of_loops(s->kern);
+  if (!last || !maps.count || updates_in_place(s->kern->body)) return;
+  AxisStms rows = innermost_axes(s->kern);
+  if (height > 1) {
+    cand.condition = at_least(cand.condition, last->width, height);
+    recipe_split(&cand.recipe, last->name, height, SPLIT_OVERLAP);
+  }
+  vec_each (const KernStm **, stm, &maps)
+    map_in_lanes(&cand, *stm, vectors);
+  vec_each (const KernStm **, stm, &rows)
+    if (!is_within(*stm, &maps)) add_row(s, &cand.recipe, *stm);
+  if (height > 1) recipe_bind(&cand.recipe, last->name, BIND_REG);
+  if (!cand.recipe.failed) vec_push(out, cand);
 }
 
 // ---- the choice
@@ -301,7 +521,7 @@ static bool try_interior(const Schedule *s, Candidate *cand, double trips, bool 
 }
 
 static void try_interiors(const Schedule *s, Candidates *candidates, double trips) {
-  bool move = !updates_in_place(s->kern);
+  bool move = !updates_in_place(s->kern->body);
   vec_each (Candidate *, cand, candidates) {
     if (cand->recipe.unchecked) continue;
     if (!move || !try_interior(s, cand, trips, true)) try_interior(s, cand, trips, false);
@@ -371,7 +591,7 @@ static void add_points(const Schedule *s, Candidates *out) {
   add_outer(s, out, false, LANES);
   add_outer(s, out, true, LANES);
   // Few neighbouring points, each with a loop: a column each of a narrow matrix, say.
-  if (!updates_in_place(s->kern) && innermost_axes(s->kern).count > 0) {
+  if (!updates_in_place(s->kern->body) && innermost_axes(s->kern).count > 0) {
     add_outer(s, out, false, NARROW);
     add_outer(s, out, true, NARROW);
   }
@@ -379,6 +599,9 @@ static void add_points(const Schedule *s, Candidates *out) {
   add_tile(s, out, 4, 1);
   add_tile(s, out, 1, 2);
   add_tile(s, out, 1, 4);
+  add_tile_of_rows(s, out);
+  add_lanes_within(s, out, 4, 2);
+  add_lanes_within(s, out, 1, 2);
 }
 
 static const KernPlan *one_kernel(Compiler *c, const Kern *kern, KernUse use) {
@@ -388,7 +611,7 @@ static const KernPlan *one_kernel(Compiler *c, const Kern *kern, KernUse use) {
   vec_push(&all, plain);
   if (use != USE_FEW) add_rows(&s, &all);
   if (use == USE_POINTS) add_points(&s, &all);
-  if (use == USE_CHUNKS && !updates_in_place(kern)) {
+  if (use == USE_CHUNKS && !updates_in_place(kern->body)) {
     add_rows_of_chunks(&s, &all, LANES);
     add_rows_of_chunks(&s, &all, NARROW);
   }

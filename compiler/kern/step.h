@@ -27,7 +27,8 @@ const Kern *step_replace(Step *s, const Kern *kern, Name axis, StepAdd add, void
 // ---- splitting (step_split.c)
 
 typedef enum SplitRest {
-  SPLIT_BOUND,  // the last block is shorter: a loop of its own width, or a condition on the points
+  SPLIT_SHORT,    // the last block is shorter: a loop of its own width
+  SPLIT_BOUND,    // the same, but the points of maps have a condition, so that lanes can take them
   SPLIT_PEEL,     // what does not fill a block follows in an axis of its own: NAME_rest
   SPLIT_OVERLAP,  // the last block begins earlier, so that it is full; some points run twice
 } SplitRest;

@@ -111,13 +111,11 @@ static Axis inner_axis(Split *x, const Axis *axis, const Term *first) {
   inner.width = x->inner;
   inner.bind = BIND_SEQ;
   const Term *at = term_add(first, term_var(index));
-  if (x->rest == SPLIT_BOUND && !x->exact) {
-    bool is_map = axis->role == AXIS_MAP;
-    if (is_map)
-      body = conditional(x, term_less(term_var(axis->index), axis->width), body);
-    else
-      inner.width = term_min(x->inner, term_sub(axis->width, first));
-  }
+  bool shorter = (x->rest == SPLIT_BOUND || x->rest == SPLIT_SHORT) && !x->exact;
+  if (shorter && x->rest == SPLIT_BOUND && axis->role == AXIS_MAP)
+    body = conditional(x, term_less(term_var(axis->index), axis->width), body);
+  else if (shorter)
+    inner.width = term_min(x->inner, term_sub(axis->width, first));
   inner.body = with_index(x, axis->index, at, body);
   return inner;
 }
