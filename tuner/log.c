@@ -107,7 +107,7 @@ static bool read_groups(const json_t *list, Run *run) {
 // False if the line is damaged or belongs to another program or device.
 static bool read_run(const TunerLog *log, const json_t *json, Run *run) {
   const char *key = text_of(json, "key");
-  if (!key || strcmp(key, log->key) != 0) return false;
+  if (!key || !log->key || strcmp(key, log->key) != 0) return false;
   *run = (Run){ .data = text_of(json, "data"), .path = text_of(json, "path") };
   run->failure = text_of(json, "failure");
   run->timeout = json_is_true(json_object_get(json, "timeout"));
@@ -127,8 +127,8 @@ static bool read_race(const TunerLog *log, const json_t *json, RaceLine *line) {
                       json_integer_value(json_object_get(json, "par")),
                       json_integer_value(json_object_get(json, "local")) };
   return device && params && strcmp(device, log->device) == 0 &&
-         strcmp(params, log->params) == 0 && line->region && line->version &&
-         line->data && line->what && line->text;
+         (!log->params || strcmp(params, log->params) == 0) && line->region &&
+         line->version && line->data && line->what && line->text;
 }
 
 static void replay_line(const TunerLog *log, const char *text, size_t length,
@@ -141,20 +141,27 @@ static void replay_line(const TunerLog *log, const char *text, size_t length,
   json_decref(json);
 }
 
-void log_open(TunerLog *log, LogReader reader) {
-  log->fd = -1;
-  if (!log->path) return;
+// True if its last line is torn.
+static bool read_lines(const TunerLog *log, LogReader reader) {
   size_t length = 0;
   struct stat about;
   bool is_file = stat(log->path, &about) == 0 && S_ISREG(about.st_mode);
   const char *text = is_file ? text_read_file(log->path, &length) : NULL;
-  bool torn = text && length && text[length - 1] != '\n';
   for (const char *line = text; line && *line;) {
     const char *end = strchr(line, '\n');
     if (!end) break;
     replay_line(log, line, (size_t)(end - line), reader);
     line = end + 1;
   }
+  return text && length && text[length - 1] != '\n';
+}
+
+void log_read(const TunerLog *log, LogReader reader) { read_lines(log, reader); }
+
+void log_open(TunerLog *log, LogReader reader) {
+  log->fd = -1;
+  if (!log->path) return;
+  bool torn = read_lines(log, reader);
   log->fd = open(log->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
   if (log->fd < 0)
     give_up_log(log, "open");

@@ -51,6 +51,8 @@ typedef struct LogReader {
   void *state;
 } LogReader;
 void log_open(TunerLog *log, LogReader reader);
+// Only reads it.  Without `params` whatever was measured with any sizes of groups counts.
+void log_read(const TunerLog *log, LogReader reader);
 void log_race(TunerLog *log, const RaceLine *line);
 void log_append(TunerLog *log, const Run *run);
 void log_close(TunerLog *log);

@@ -15,3 +15,7 @@ extern const int prelude_file_count;
 // runtime/, for generated programs.
 extern const EmbeddedFile runtime_files[];
 extern const int runtime_file_count;
+
+// Templates of pages (commands/html.h).
+extern const EmbeddedFile page_files[];
+extern const int page_file_count;

@@ -5,7 +5,6 @@
 #include "commands/profile.h"
 #include "base/file.h"
 #include "base/process.h"
-#include "base/quote.h"
 #include "commands/scratch.h"
 #include "commands/version_options.h"
 #include <errno.h>
@@ -26,6 +25,9 @@ static const Option option_rows[] = {
     "run it on this case of its test blocks, by its name or number (`#0`); default: the case "
     "with the most data", NULL },
   { 'r', 'r', "runs", "N", "runs that count; default 10", NULL },
+  { 'o', 'o', "output", "OUT",
+    "write [a page](profiling.md#a-page) of HTML (`-`: to standard output, instead of the "
+    "table)", NULL },
   { OPT_JSON, 0, "json", "OUT",
     "write [all figures](profiling.md#json) to a file (`-`: to standard output, instead of the "
     "table)", NULL },
@@ -36,7 +38,7 @@ static const Option option_rows[] = {
 
 typedef struct ProfileCommand {
   Compiler *c;
-  const char *path, *entry, *json;
+  const char *path, *entry, *json, *page;
   TraceInput input;
   int runs;
   FlattenOptions flatten;
@@ -124,13 +126,19 @@ static bool write_output(Compiler *c, const char *path, const Text *t) {
   return false;
 }
 
+static bool is_standard_output(const char *path) {
+  return path && strcmp(path, "-") == 0;
+}
+
 static bool write_outputs(const ProfileCommand *p, const Trace *trace) {
-  bool table = !p->json || strcmp(p->json, "-") != 0;
-  Text *json = text_new(), *text = text_new();
+  Text *json = text_new(), *page = text_new(), *table = text_new();
   if (p->json) trace_json(json, trace);
   if (p->json && !write_output(p->c, p->json, json)) return false;
-  trace_print(text, trace);
-  return !table || fputs(text_str(text), stdout) != EOF;
+  if (p->page) trace_page(page, trace);
+  if (p->page && !write_output(p->c, p->page, page)) return false;
+  if (is_standard_output(p->json) || is_standard_output(p->page)) return true;
+  trace_print(table, trace);
+  return fputs(text_str(table), stdout) != EOF;
 }
 
 static bool profile_program(ProfileCommand *p, const char *folder) {
@@ -146,12 +154,12 @@ static bool profile_program(ProfileCommand *p, const char *folder) {
                  .trace = text_format("%s/trace", folder),
                  .log = text_format("%s/log", folder),
                  .status = command_status_file() };
-  const char *dataset = NULL;
-  if (!trace_write_input(c, program, entry, p->input, run.input, &dataset)) return false;
+  Trace trace = { 0 };
+  if (!trace_write_input(c, program, entry, p->input, run.input, &trace)) return false;
   run.executable = compile_program(c, program, (CompileOptions){ .flatten = p->flatten });
-  Trace trace = { .dataset = dataset ? quote_utf8(dataset) : NULL };
   if (!run.executable || !trace_program(p, &run, &trace)) return false;
   trace_join(c, program, entry, &trace);
+  trace_read_costs(&trace, text_format("%s.tunelog", p->path));
   return write_outputs(p, &trace);
 }
 
@@ -168,6 +176,7 @@ static bool set_profile_option(ProfileCommand *p, int option) {
   case 'e': p->entry = optarg; return true;
   case 'i': p->input.path = optarg; return true;
   case 'd': p->input.dataset = optarg; return true;
+  case 'o': p->page = optarg; return true;
   case OPT_JSON: p->json = optarg; return true;
   case 'r':
     number = strtol(optarg, &end, 10);
@@ -199,6 +208,9 @@ static int command_profile(Compiler *c, int argc, char **argv) {
   if (p.input.path && p.input.dataset)
     return command_usage_error(c,
                                "flc profile: --input and --dataset exclude each other");
+  if (is_standard_output(p.json) && is_standard_output(p.page))
+    return command_usage_error(
+        c, "flc profile: --json and --output cannot both go to standard output");
   p.path = argv[optind];
   int status = scratch_run(profile_in, &p);
   if (status >= 0) return status;

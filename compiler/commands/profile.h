@@ -48,8 +48,18 @@ typedef struct TraceSize {
   int64_t value;
 } TraceSize;
 
+// What the code behind a branch of a guard took in a run of the tuner on the same data.
+typedef struct TraceCost {
+  Name guard;
+  bool first;  // the first branch
+  double ns;
+  bool is_bound;  // it was abandoned: it takes longer
+} TraceCost;
+
 typedef struct Trace {
   const char *path, *dataset;  // of the program; NULL: it was no test's
+  const char *data_hash;       // of its input
+  const SourceFile *file;      // the program
   const Entry *entry;
   VersionTree tree;
   const Core *core;
@@ -63,6 +73,8 @@ typedef struct Trace {
   Vec(TraceCall) calls;
   EventVec guards;  // of the last run
   Vec(TraceSize) sizes;
+  const char *tunelog;   // a file, or NULL
+  Vec(TraceCost) costs;  // from there
 } Trace;
 
 // The data that a program is run on.
@@ -71,15 +83,19 @@ typedef struct TraceInput {
   const char *dataset;  // the name of a case; NULL: that with the most data
 } TraceInput;
 
-// Writes the arguments of the entry point to a file, as binary values; the name of the case goes to
-// `name` (NULL: there is none).  False after an error.
+// Writes the arguments of the entry point to a file, as binary values, and notes which they are.
+// False after an error.
 bool trace_write_input(Compiler *c, const Program *program, const Entry *entry,
-                       TraceInput input, const char *file, const char **name);
+                       TraceInput input, const char *file, Trace *trace);
 
 // Reads what the program wrote; false if it is damaged.
 bool trace_read(const char *text, Trace *out);
 // Adds what the compiler knows: code and version of each kernel, and the bytes that it moves.
 void trace_join(Compiler *c, const Program *program, const Entry *entry, Trace *trace);
+// The guard of the program's tree with this name, or NULL.
+Name trace_guard_named(const Trace *trace, const char *name);
+// Adds what a tuning log says of versions on the same data and device, if the file is there.
+void trace_read_costs(Trace *trace, const char *log);
 
 // ---- figures
 
@@ -90,7 +106,8 @@ int64_t trace_host_total(const Trace *trace);    // and neither
 // The run in the middle, by its time; of those whose events were kept, if there are any.
 const TraceCall *trace_median(const Trace *trace, bool kept);
 double trace_rate(int64_t bytes, int64_t ns);  // GB/s; 0: unknown
-double trace_of_copy(const Trace *trace, const TraceKernel *kernel);  // 1: as fast; 0: unknown
+double trace_of_copy(const Trace *trace,
+                     const TraceKernel *kernel);  // 1: as fast; 0: unknown
 const char *trace_time(double ns);
 const char *trace_bytes(double bytes);
 // "matmul.fl:3:7", or NULL.
@@ -101,3 +118,6 @@ extern const char *const trace_kind_names[TRACE_KINDS];
 
 void trace_print(Text *t, const Trace *trace);
 void trace_json(Text *t, const Trace *trace);
+void trace_page(Text *t, const Trace *trace);
+// The version tree as a table of HTML: which versions ran, and what others cost.
+const char *trace_tree_html(const Trace *trace);

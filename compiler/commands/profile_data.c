@@ -1,5 +1,7 @@
 // The data that a program is profiled on: a file, standard input, or a case of its tests.
 #include "base/file.h"
+#include "base/hash.h"
+#include "base/quote.h"
 #include "commands/bench.h"
 #include "commands/profile.h"
 #include "commands/test_run.h"
@@ -109,7 +111,7 @@ static const Value **values_of_cases(CaseSearch *s) {
 }
 
 bool trace_write_input(Compiler *c, const Program *program, const Entry *entry,
-                       TraceInput input, const char *file, const char **name) {
+                       TraceInput input, const char *file, Trace *trace) {
   CaseSearch s = { .c = c,
                    .program = program,
                    .entry = entry,
@@ -118,10 +120,11 @@ bool trace_write_input(Compiler *c, const Program *program, const Entry *entry,
   const Value **values =
       input.path ? values_of(c, entry, input.path) : values_of_cases(&s);
   if (!values) return false;
-  *name = s.name;
+  trace->dataset = s.name ? quote_utf8(s.name) : NULL;
   Text *bytes = text_new();
   for (int i = 0; i < argument_count(entry); i++)
     value_write_binary(bytes, values[i]);
+  trace->data_hash = hash_of(text_str(bytes), text_length(bytes));
   if (file_write(file, bytes)) return true;
   error(c, (Loc){ 0 }, "cannot write %s: %s", file, strerror(errno));
   return false;

@@ -68,19 +68,24 @@ static void count_bytes(TraceKernel *k) {
   }
 }
 
-static Name guard_name(const Region *region, const char *name) {
+static Name guard_within(const Region *region, const char *name) {
   if (region->kind == REGION_GUARD && strcmp(region->guard->name, name) == 0)
     return region->guard->name;
   for (int i = 0; i < region->part_count; i++) {
-    Name found = guard_name(region->parts[i], name);
+    Name found = guard_within(region->parts[i], name);
     if (found) return found;
   }
   return NULL;
 }
 
+Name trace_guard_named(const Trace *trace, const char *name) {
+  return guard_within(trace->tree.root, name);
+}
+
 void trace_join(Compiler *c, const Program *program, const Entry *entry, Trace *trace) {
   const ImpProgram *imp = code_that_ran(program, trace);
   trace->path = program->path;
+  trace->file = program->file;
   trace->entry = entry;
   trace->core = program->core;
   trace->tree = version_tree(c, entry);
@@ -95,7 +100,7 @@ void trace_join(Compiler *c, const Program *program, const Entry *entry, Trace *
     count_bytes(k);
   }
   vec_each (GuardEvent *, e, &trace->guards) {
-    Name name = guard_name(trace->tree.root, e->guard);
+    Name name = trace_guard_named(trace, e->guard);
     if (name) e->guard = name;
   }
 }

@@ -1,6 +1,8 @@
 #!/bin/sh
 # What flc profile prints and writes: profile.sh FLC.  Exit status 77 (skipped) without an OpenCL device.
 flc=$(realpath "$1")
+PYTHONPATH=$(realpath "$(dirname "$0")")
+export PYTHONPATH PYTHONDONTWRITEBYTECODE=1
 failures=0
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -135,6 +137,61 @@ assert not check("nothing.json", 2)["kernels"]
 assert check("empty.json", 2)["sizes"]["n"] == 0
 END
 
+# Pages: well-formed, of one file, nothing of the program taken for HTML.
+"$flc" profile 'p <b>&.fl' -e main -r 2 -o p.html -- --path main.loop_0=T > out 2> err || fail 'a page'
+expect 'the table beside the page' '^p <b>&.fl: main' out
+"$flc" profile 'p <b>&.fl' -e alone -r 1 -o - < /dev/null > alone.html 2> err || fail 'a page on standard output'
+printf '7' | "$flc" profile 'p <b>&.fl' -e nothing -r 2 -o nothing.html > out 2> err || fail 'a page without kernels'
+cat > versions.fl << 'END'
+-- ==
+-- "one" random input { [64][100]f32 }
+entry main [n] [m] (rows: [n][m]f32) : [n][m]f32 =
+  map (\row -> let total = f32.sum row in map (/ total) row) rows
+END
+"$flc" profile versions.fl -r 1 -o untuned.html > out 2> err || fail 'a page without a log'
+"$flc" tune versions.fl --quiet --budget 4 > out 2> err || fail 'a tuning'
+"$flc" profile versions.fl -r 1 -o tuned.html > out 2> err || fail 'a page with a log'
+"$flc" data -g '[3][5]f32' > other
+"$flc" profile versions.fl -r 1 -i other -o other.html > out 2> err || fail 'a page with a log of other data'
+python3 - << 'END' || fail 'the pages'
+import json
+from html_page import Page
+
+def page(name):
+    found = Page(name)
+    found.check_links()
+    assert not found.tags & {"link", "img", "iframe"}, name
+    assert "prefers-color-scheme" in open(name).read()
+    return found
+
+p = page("p.html")
+assert "p <b>&.fl: main, <i>much</i>" in p.text, p.text[:200]
+assert 'in map (\\y -> y / s + f32.i32 i) ys -- <script>alert("&")</script>' in p.text, p.text
+heads = [cell for row in p.rows if row and row[0] == "kernel" for cell in row]
+assert heads == ["kernel", "time", "share", "calls", "each", "bytes", "GB/s", "of copy", "work-items", "version",
+                 "recipe", "made of"], heads
+kernels = [row for row in p.rows if row and row[0].startswith("seg") and len(row) == len(heads)]
+assert sum(row[heads.index("calls")] == "5" for row in kernels) >= 2, kernels
+assert all(row[-1].startswith("p <b>&.fl:") for row in kernels), kernels
+assert any(row[0] == "(host)" for row in p.rows)
+events = json.loads(p.scripts["application/json"])
+assert len([e for e in events["events"] if e[0] == 0]) >= 10
+assert {e[1] for e in events["events"] if e[0] == 0} <= set(range(len(events["kernels"])))
+timed = [row for row in p.rows if len(row) == 4 and row[0] and row[2].isdigit()]
+assert timed and all(10 <= int(row[2]) <= 15 for row in timed), timed
+assert page("alone.html").scripts and page("nothing.html").text.count("Nothing ran on the device.") == 1
+
+untuned, tuned, other = page("untuned.html"), page("tuned.html"), page("other.html")
+assert "There is no tuning log" in untuned.text
+assert "holds no times for these data" in other.text
+assert "in the log" in tuned.text and "versions.fl.tunelog" in tuned.text
+versions = [row for row in tuned.rows if row and row[0].startswith("V")]
+assert len(versions) >= 2 and all(len(row) == 5 for row in versions), versions
+raced = [row for row in versions if row[3]]
+assert len(raced) >= 2 and any(row[4] == "1.00" for row in raced), versions
+assert any(row[1] == "runs" and row[2] for row in versions), versions
+END
+
 refused 'a failing program' '^p <b>&.fl:16:[0-9]+: error: .*out of bounds' \
   'p <b>&.fl' -e fails --json new.json
 refused 'no such entry point' '^error: the program has no entry point `x`' 'p <b>&.fl' -e x --json new.json
@@ -150,6 +207,8 @@ refused 'no number of runs' 'wants a number of runs' sum.fl -r 0 --json new.json
 refused 'too many files' 'expected one file name' sum.fl sum.fl
 refused 'two sources of data' 'exclude each other' sum.fl -i none -d x
 refused 'a folder that is not there' '^error: cannot write no/new.json: ' sum.fl -i none --json no/new.json
+refused 'two outputs in one place' 'cannot both go to standard output' sum.fl -i none --json - -o -
+refused 'a page in a folder that is not there' '^error: cannot write no/new.html: ' sum.fl -i none -o no/new.html
 refused 'an option that the program does not have' 'unknown option --frob' sum.fl -i none \
   --json new.json -- --frob
 
