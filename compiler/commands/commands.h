@@ -18,6 +18,7 @@ extern const Command data_command;
 extern const Command tune_command;
 extern const Command tree_command;
 extern const Command dump_command;
+extern const Command doc_command;
 extern const Command fmt_command;
 extern const Command lsp_command;
 
@@ -35,6 +36,11 @@ const Value **command_read_inputs(Compiler *c, const Entry *entry, ValueReader *
 
 // "matmul.fl" for "dir/matmul.fl".
 const char *command_file_name(const char *path);
+
+typedef Vec(const char *) ProgramPaths;
+
+// The path, or if it is a folder the programs in it and in its folders, in order.
+void command_find_programs(const char *path, ProgramPaths *out);
 
 // On a terminal: shows what is going on, until the next call; "" takes it away.
 void command_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,11 +1,13 @@
 #include "base/vec.h"
 #include "commands/commands.h"
+#include <dirent.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 const Entry *command_find_entry(const Core *core, const char *name) {
@@ -109,4 +111,45 @@ const char *command_status(int file) {
   char status[STATUS_BYTES + 1] = { 0 };
   if (file < 0 || pread(file, status, STATUS_BYTES, 0) <= 0) return "";
   return text_format("%s", status);
+}
+
+// ---- programs in folders
+
+static int path_by_text(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool has_end(const char *text, const char *end) {
+  size_t length = strlen(text), cut = strlen(end);
+  return length > cut && strcmp(text + length - cut, end) == 0;
+}
+
+static bool is_a_folder(const char *path) {
+  struct stat status;
+  return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static void find_in_folder(ProgramPaths *out, const char *folder) {
+  DIR *dir = opendir(folder);
+  if (!dir) return;
+  ProgramPaths names = { 0 };
+  for (const struct dirent *entry; (entry = readdir(dir));)
+    if (entry->d_name[0] != '.') vec_push(&names, text_format("%s", entry->d_name));
+  closedir(dir);
+  if (names.count) qsort(names.at, (size_t)names.count, sizeof *names.at, path_by_text);
+  const char *slash = has_end(folder, "/") ? "" : "/";
+  for (int i = 0; i < names.count; i++) {
+    const char *path = text_format("%s%s%s", folder, slash, names.at[i]);
+    if (is_a_folder(path))
+      find_in_folder(out, path);
+    else if (has_end(path, ".fl") || has_end(path, ".fut"))
+      vec_push(out, path);
+  }
+}
+
+void command_find_programs(const char *path, ProgramPaths *out) {
+  if (is_a_folder(path))
+    find_in_folder(out, path);
+  else
+    vec_push(out, path);
 }

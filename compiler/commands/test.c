@@ -3,14 +3,12 @@
 #include "base/vec.h"
 #include "commands/test_run.h"
 #include "commands/version_options.h"
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,41 +30,6 @@ static const Option option_rows[] = {
 };
 // clang-format on
 
-typedef Vec(const char *) PathVec;
-
-// ---- which programs
-
-static int by_text(const void *a, const void *b) {
-  return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static bool ends_with(const char *text, const char *end) {
-  size_t length = strlen(text), cut = strlen(end);
-  return length > cut && strcmp(text + length - cut, end) == 0;
-}
-
-static bool is_folder(const char *path) {
-  struct stat status;
-  return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-static void collect(PathVec *out, const char *folder) {
-  DIR *dir = opendir(folder);
-  if (!dir) return;
-  PathVec names = { 0 };
-  for (const struct dirent *entry; (entry = readdir(dir));)
-    if (entry->d_name[0] != '.') vec_push(&names, text_format("%s", entry->d_name));
-  closedir(dir);
-  if (names.count) qsort(names.at, (size_t)names.count, sizeof *names.at, by_text);
-  const char *slash = ends_with(folder, "/") ? "" : "/";
-  for (int i = 0; i < names.count; i++) {
-    const char *path = text_format("%s%s%s", folder, slash, names.at[i]);
-    if (is_folder(path))
-      collect(out, path);
-    else if (ends_with(path, ".fl") || ends_with(path, ".fut"))
-      vec_push(out, path);
-  }
-}
 
 // ---- processes
 
@@ -81,7 +44,7 @@ typedef struct Job {
 typedef struct Harness {
   Compiler *c;
   const TestOptions *options;
-  const PathVec *paths;
+  const ProgramPaths *paths;
   int next, done;  // programs started; finished
   Job *jobs;
   TestReport total;
@@ -209,7 +172,8 @@ static void run_all(Harness *h) {
   if (progress) printf("\r\033[K");
 }
 
-static int test_paths(Compiler *c, const TestOptions *options, const PathVec *paths) {
+static int test_paths(Compiler *c, const TestOptions *options,
+                      const ProgramPaths *paths) {
   Harness h = { .c = c, .options = options, .paths = paths };
   h.jobs = new_array(Job, options->jobs);
   h.total.text = text_new();
@@ -261,14 +225,11 @@ static const char *set_option(TestOptions *o, int option) {
 }
 
 static int run(Compiler *c, const TestOptions *o, int count, char **arguments) {
-  PathVec paths = { 0 };
+  ProgramPaths paths = { 0 };
   for (int i = 0; i < count; i++) {
     if (access(arguments[i], R_OK) != 0)
       return command_usage_error(c, "cannot read %s: %s", arguments[i], strerror(errno));
-    if (is_folder(arguments[i]))
-      collect(&paths, arguments[i]);
-    else
-      vec_push(&paths, arguments[i]);
+    command_find_programs(arguments[i], &paths);
   }
   if (!count) return command_usage_error(c, "flc test: expected a program or a folder");
   return test_paths(c, o, &paths);

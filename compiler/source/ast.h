@@ -275,6 +275,7 @@ typedef enum AstLifted { LIFTED_NOT, LIFTED_SIZES, LIFTED_FULLY } AstLifted;
 typedef struct AstSpec {
   enum { SPEC_VALUE, SPEC_TYPE, SPEC_MODULE, SPEC_INCLUDE } kind;
   Loc loc;
+  const char *doc;             // as of a definition
   Name name;                   // not of SPEC_INCLUDE
   struct AstModType *of;       // SPEC_MODULE, SPEC_INCLUDE
   AstTypeParamVec params;      // SPEC_VALUE, SPEC_TYPE

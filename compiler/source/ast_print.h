@@ -11,4 +11,6 @@ void print_type_params(Text *t,
 void print_param(Text *t, const AstPat *pat);
 void print_params(Text *t, const AstPatVec *params);  // each with a space before it
 void print_type_term(Text *t, const AstType *type);   // a type without an arrow outside
+void print_module_exp(Text *t, const AstModExp *exp, bool atom);  // atom: in brackets if need be
+void print_module_type(Text *t, const AstModType *type);
 void print_string(Text *t, const char *bytes, size_t length);

@@ -73,8 +73,6 @@ static void print_module_body(Text *t, const AstModExp *exp) {
   text_add(t, "}");
 }
 
-static void print_module_type(Text *t, const AstModType *type);
-
 static void print_type_spec(Text *t, const AstSpec *spec) {
   text_printf(t, "type%s %s", lifted_mark(spec->lifted), spec->name);
   print_type_params(t, &spec->params);
@@ -92,6 +90,7 @@ static void print_value_spec(Text *t, const AstSpec *spec) {
 }
 
 static void print_member(Text *t, const AstSpec *spec) {
+  print_doc(t, spec->doc);
   switch (spec->kind) {
   case SPEC_TYPE: print_type_spec(t, spec); return;
   case SPEC_VALUE: print_value_spec(t, spec); return;
@@ -142,7 +141,7 @@ static void print_refined_module_type(Text *t, const AstModType *type) {
   print_type_term(t, type->u.with.type);
 }
 
-static void print_module_type(Text *t, const AstModType *type) {
+void print_module_type(Text *t, const AstModType *type) {
   switch (type->kind) {
   case MODTYPE_NAME: print_name(t, &type->u.name); return;
   case MODTYPE_SPECS: print_members(t, type); return;
@@ -151,7 +150,7 @@ static void print_module_type(Text *t, const AstModType *type) {
   }
 }
 
-static void print_module_exp(Text *t, const AstModExp *exp, bool atom) {
+void print_module_exp(Text *t, const AstModExp *exp, bool atom) {
   bool brackets = atom && exp->kind != MODEXP_NAME && exp->kind != MODEXP_BODY;
   if (brackets) text_add(t, "(");
   switch (exp->kind) {

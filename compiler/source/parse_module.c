@@ -42,9 +42,7 @@ static AstSpec parse_value_spec(Parser *p) {
 }
 
 // Spec = Attr* (Type | Value | "module" name ":" ModuleType | "include" ModuleType)
-static AstSpec parse_spec(Parser *p) {
-  while (at_kind(p, TOKEN_ATTR))
-    parse_attr(p);
+static AstSpec parse_spec_kind(Parser *p) {
   if (at_kind(p, TOKEN_TYPE)) return parse_type_spec(p);
   if (at_kind(p, TOKEN_VAL)) return parse_value_spec(p);
   AstSpec spec = { .kind = SPEC_INCLUDE, .loc = token_loc(p, peek(p)) };
@@ -58,6 +56,15 @@ static AstSpec parse_spec(Parser *p) {
   } else {
     fail_expected(p, "'val', 'type', 'module' or 'include'");
   }
+  return spec;
+}
+
+static AstSpec parse_spec(Parser *p) {
+  const char *doc = peek(p)->doc;
+  while (at_kind(p, TOKEN_ATTR))
+    parse_attr(p);
+  AstSpec spec = parse_spec_kind(p);
+  spec.doc = doc;
   return spec;
 }
 

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""What flc doc writes: doc.py FLC."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from html_page import Page  # noqa: E402
+
+MAIN = """\
+-- | Vectors & <matrices>. The rest.
+--
+-- Use `dot` for products.
+-- ==
+-- entry: dot
+-- input { [1f32] [2f32] } output { 2f32 }
+
+import "sub/types"
+module o = import "sub/order"
+
+-- | The inner product; see `vec.t`, `point`, `o.sort` and `unknown`:
+--
+-- - one `+^`
+-- - two
+--   lines
+--
+--     let x = dot a b <c>
+--
+-- ```
+-- fenced & <script>
+-- ```
+def dot [n] (xs: [n]f32) (ys: [n]f32) : f32 = f32.sum (map2 (*) xs ys)
+
+-- | Without types.
+def scaled k xs = map (* k) xs
+def right (p: point) = filter (> p.x)
+def (+^) (a: point) (b: point) : point = {x = a.x + b.x, y = a.y + b.y}
+
+-- | What vectors are.
+module type vec = {
+  -- | The scalars <t>.
+  type t
+  val add : t -> t -> t
+}
+module v : vec with t = f32 = {
+  type t = f32
+  def add (a: t) (b: t) : t = a + b
+  def secret = 3i32
+}
+module mk (P: vec) = {
+  -- | All.
+  def total [n] (xs: [n]P.t) (z: P.t) : P.t = reduce P.add z xs
+}
+module k = mk v
+local def hidden = 3i32
+-- | Runs.
+entry go (n: i64) : ?[k].[k]i64 = filter (> 3) (iota n)
+"""
+TYPES = """\
+-- | Points of the plane.
+type point = {x: f32, y: f32}
+type pairs [n] 't = [n](t, point)
+"""
+ORDER = """\
+-- | Orders.
+
+-- | Sorts.
+def sort [n] (xs: [n]i32) : [n]i32 = xs
+"""
+
+
+def run(flc, *words):
+    return subprocess.run([flc, "doc", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+
+
+def pages(folder):
+    """All pages of a folder, whose links lead to places within it."""
+    found = {path.name: Page(path) for path in sorted(pathlib.Path(folder).glob("*.html"))}
+    for page in found.values():
+        page.check_links(alone=False)
+        for link in page.links:
+            name, _, place = link.partition("#")
+            assert not name or name in found, f"{page.path}: {link}"
+            assert not place or place in found.get(name, page).ids, f"{page.path}: {link}"
+    return found
+
+
+def has(text, *parts):
+    for part in parts:
+        assert part in text, f"{part!r} is missing in {text!r}"
+
+
+def a_page_tells_types_and_comments(found):
+    page = found["a--b-.html"]
+    has(page.text, "Vectors & <matrices>. The rest. Use dot for products.", "Imports sub/types, sub/order as o.",
+        "def dot [n] (xs: [n]f32) (ys: [n]f32) : f32", "and unknown:",
+        "one +^ two lines let x = dot a b <c>", "fenced & <script>", "def (+^) (a: point) (b: point) : point",
+        "module type vec = { ... }", "The scalars <t>.", "val add : t -> t -> t", "module v : vec with t = f32",
+        "module mk (P: vec) = { ... }", "All.", "module k = mk v", "entry go (n: i64) : ?[k].[k]i64", "Runs.")
+    for word in ("==", "input {", "secret", "hidden"):
+        assert word not in page.text, word
+
+
+def types_that_were_inferred_are_there(found):
+    has(found["a--b-.html"].text, "def scaled [n] (k: i32) (xs: [n]i32) : *[n]i32")
+    right = [piece for piece in found["a--b-.html"].text.split("def ") if piece.startswith("right")][0]
+    assert "?[?" not in right and "?[k" in right and right.startswith("right [n] (p: point) : [n]f32 -> "), right
+
+
+def links_lead_to_definitions(found):
+    links = found["a--b-.html"].links
+    for link in ("sub-types.html#t.point", "sub-order.html", "sub-order.html#v.sort", "a--b-.html#t.vec.t", "a--b-.html#v..2b.5e",
+                 "a--b-.html#s.vec", "a--b-.html#m.mk", "a--b-.html#m.v"):
+        assert link in links, (link, links)
+    assert "a--b-.html#m.k" not in links, "a size is no module"
+    lines = MAIN.splitlines()
+    at = 1 + next(i for i, line in enumerate(lines) if line.startswith("def dot"))
+    assert f"a--b-.source.html#line-{at}" in links, links
+
+
+def sources_are_whole(found):
+    rows = found["a--b-.source.html"].rows
+    assert [row[1] for row in rows] == MAIN.splitlines()
+    assert [int(row[0]) for row in rows] == list(range(1, len(rows) + 1))
+
+
+def the_index_lists_modules_and_names(found):
+    page = found["index.html"]
+    assert ["a <b>", "Vectors & <matrices>."] in page.rows and ["sub/order", "Orders."] in page.rows, page.rows
+    names = [row[0].split()[0] for row in page.rows if len(row) == 3]
+    assert names == sorted(names, key=lambda name: name.strip("()")), names
+    assert "sort" in names and "(+^)" in names and "vec.t" in names and "v.secret" not in names, names
+    has(page.text, "mk.total a <b> All.")
+
+
+def the_prelude_has_pages(flc, folder):
+    done = run(flc, "--prelude", "-o", f"{folder}/prelude")
+    assert done.returncode == 0 and not done.stderr, done
+    found = pages(f"{folder}/prelude")
+    has(found["soacs.html"].text, "def map 'a [n] 'x (f: a -> x) (as: [n]a) : *[n]x")
+
+
+def what_cannot_be_done_is_said(flc, folder):
+    bad = pathlib.Path(folder, "bad.fl")
+    bad.write_text("def f (x: i32) : f32 = x\n", encoding="utf-8")
+    pathlib.Path(folder, "file").write_text("", encoding="utf-8")
+    for words, message in (([str(bad), "-o", f"{folder}/new"], "bad.fl:1:"), (["absent.fl", "-o", f"{folder}/new"], "absent.fl"),
+                           ([], "expected a file"), ([f"{folder}/in/sub", "-o", f"{folder}/no/where"], "cannot make")):
+        done = run(flc, *words)
+        assert done.returncode == 1 and message in done.stderr and not done.stdout, done
+        assert not pathlib.Path(folder, "new").exists()
+    done = run(flc, f"{folder}/in/sub", "-o", f"{folder}/file")
+    assert done.returncode == 1 and "cannot write" in done.stderr, done
+
+
+def main(flc):
+    with tempfile.TemporaryDirectory() as folder:
+        inside = pathlib.Path(folder, "in")
+        (inside / "sub").mkdir(parents=True)
+        for name, text in (("a <b>.fl", MAIN), ("sub/types.fl", TYPES), ("sub/order.fl", ORDER)):
+            (inside / name).write_text(text, encoding="utf-8")
+        done = run(flc, str(inside / "a <b>.fl"), "--title", "L & <M>", "-o", f"{folder}/out")
+        assert done.returncode == 0 and not done.stderr, done
+        found = pages(f"{folder}/out")
+        has(found["index.html"].text, "L & <M>")
+        for check in (a_page_tells_types_and_comments, types_that_were_inferred_are_there, links_lead_to_definitions,
+                      sources_are_whole, the_index_lists_modules_and_names):
+            check(found)
+        done = run(flc, str(inside), "-o", f"{folder}/all")
+        assert done.returncode == 0 and set(pages(f"{folder}/all")) == set(found), done
+        the_prelude_has_pages(flc, folder)
+        what_cannot_be_done_is_said(flc, folder)
+    print("all passed")
+
+
+main(sys.argv[1])
