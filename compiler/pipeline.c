@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "core/passes.h"
 #include "flat/flat.h"
+#include "kern/recipe_book.h"
 #include "source/source.h"
 #include <errno.h>
 #include <string.h>
@@ -50,11 +51,12 @@ static bool run_flatten(Compiler *c, Program *p, const Pass *pass) {
   return p->core != NULL;
 }
 
-// For both profiles.
+// For both profiles; recipes are for CPUs.
 static bool run_lower(Compiler *c, Program *p, const Pass *pass) {
   (void)pass;
-  p->imp[PROFILE_CPU] = imp_lower(c, p->core, PROFILE_CPU);
-  if (p->imp[PROFILE_CPU]) p->imp[PROFILE_GPU] = imp_lower(c, p->core, PROFILE_GPU);
+  p->imp[PROFILE_CPU] = imp_lower(c, p->core, PROFILE_CPU, p->recipes);
+  if (p->recipes) book_finish(c, p->recipes);
+  if (p->imp[PROFILE_CPU]) p->imp[PROFILE_GPU] = imp_lower(c, p->core, PROFILE_GPU, NULL);
   return p->imp[PROFILE_GPU] != NULL;
 }
 

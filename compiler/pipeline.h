@@ -21,11 +21,12 @@ typedef struct Program {
   SourceFile *file;
   AstProgram *ast;
   CheckedProgram *checked;
-  const Core *core;      // Core, and after "flatten" Flat
+  const Core *core;          // Core, and after "flatten" Flat
   const ImpProgram *imp[2];  // by Profile, after "imp"
-  FlattenOptions flatten;  // set before the pass "flatten" runs
-  int passed;            // how many passes of the list have run
-  double *pass_ms;       // time per pass, by position in the list
+  FlattenOptions flatten;    // set before the pass "flatten" runs
+  RecipeBook *recipes;       // set before the pass "imp" runs; NULL: none
+  int passed;                // how many passes of the list have run
+  double *pass_ms;           // time per pass, by position in the list
 } Program;
 
 // Reads a file ("-": standard input).  NULL after an error (already reported).

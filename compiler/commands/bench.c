@@ -28,13 +28,14 @@ static const Option option_rows[] = {
     "Futhark's does", NULL },
   { 'c', 0, "compare", "OLD", "show how much faster it is than what such a file says", NULL },
   FLATTEN_OPTIONS,
+  RECIPE_OPTION,
   OPTIONS_END
 };
 // clang-format on
 
 typedef struct Bench {
   Compiler *c;
-  const char *entry, *json;
+  const char *entry, *json, *recipe;
   int runs;
   BenchVec old, results;
   char **program_options, **paths;
@@ -320,8 +321,8 @@ static bool bench_program(Bench *b, const char *path) {
              .times = text_format("%s/times", b->folder),
              .log = text_format("%s/log", b->folder) };
   printf("%s\n", path);
-  k.executable =
-      compile_program(b->c, program, (CompileOptions){ .flatten = b->flatten });
+  k.executable = compile_program(
+      b->c, program, (CompileOptions){ .flatten = b->flatten, .recipe = b->recipe });
   if (k.executable) bench_cases(b, &k, core, &spec);
   return k.executable != NULL;
 }
@@ -372,6 +373,7 @@ static int command_bench(Compiler *c, int argc, char **argv) {
     if (o == 'e') b.entry = optarg;
     if (o == 'r') b.runs = atoi(optarg);
     if (o == 'j') b.json = optarg;
+    if (o == OPTION_RECIPE) b.recipe = optarg;
     const char *message = set_flatten_option(&b.flatten, o);
     if (message) return command_usage_error(c, "flc bench: %s", message);
     const char *problem = o == 'c' ? read_old(&b, optarg) : NULL;

@@ -16,12 +16,13 @@ static const Option option_rows[] = {
   { 's', 0, "server", NULL,
     "an executable that serves commands without being asked to (by its own `--server`)", NULL },
   FLATTEN_OPTIONS,
+  RECIPE_OPTION,
   OPTIONS_END
 };
 // clang-format on
 
 typedef struct BuildOptions {
-  const char *output, *prefix;
+  const char *output, *prefix, *recipe;
   bool emit_c, explain_copies, server;
   FlattenOptions flatten;
 } BuildOptions;
@@ -47,7 +48,8 @@ static int build(Compiler *c, const char *path, BuildOptions options) {
   if (!compile_to_c(c, path,
                     (CompileOptions){ .prefix = options.prefix,
                                       .explain_copies = options.explain_copies,
-                                      .flatten = options.flatten },
+                                      .flatten = options.flatten,
+                                      .recipe = options.recipe },
                     &result)) {
     diag_flush(c);
     return 1;
@@ -69,6 +71,7 @@ static int command_build(Compiler *c, int argc, char **argv) {
     if (o == 'c') given.emit_c = true;
     if (o == 'x') given.explain_copies = true;
     if (o == 's') given.server = true;
+    if (o == OPTION_RECIPE) given.recipe = optarg;
     const char *message = set_flatten_option(&given.flatten, o);
     if (message) return command_usage_error(c, "flc build: %s", message);
   }

@@ -65,6 +65,7 @@ typedef struct CompileOptions {
   bool untuned;            // leave the tuning file beside the source aside
   bool explain_copies;     // say on standard error which updates copy
   FlattenOptions flatten;  // max_versions 0: as the program has it
+  const char *recipe;      // a file of recipes; NULL: as the program has it
 } CompileOptions;
 
 typedef enum CompileLevel { COMPILE_QUICK, COMPILE_OPTIMISED } CompileLevel;

@@ -72,6 +72,7 @@ static void add_presets(const Decider *settings, EmitOptions *emit) {
 bool compile_program_to_c(Compiler *c, Program *program, CompileOptions options,
                           EmitResult *out) {
   if (options.flatten.max_versions) program->flatten = options.flatten;
+  if (!program->recipes && !take_recipes(c, program, options.recipe)) return false;
   if (!pipeline_run(c, program, "imp") || diag_error_count(c)) return false;
   c->phase = "emit";
   Decider settings = { 0 };

@@ -3,7 +3,8 @@
 #include "base/hash.h"
 #include "base/process.h"
 #include "commands/cache.h"
-#include "commands/commands.h"
+#include "commands/version_options.h"
+#include "kern/recipe_book.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -260,11 +261,14 @@ static const char *program_key(const Program *program) {
   const char *path = text_format("%s.tuning", program->path);
   const char *tuning = text_read_file(path, &length);
   add_file(hash, path, tuning ? tuning : "", tuning ? length : 0);
+  const SourceFile *recipes = program->recipes ? program->recipes->file : NULL;
+  if (recipes) add_file(hash, recipes->path, recipes->text, recipes->length);
   return hash_digest(hash);
 }
 
 const char *compile_program(Compiler *c, Program *program, CompileOptions options) {
   if (options.flatten.max_versions) program->flatten = options.flatten;
+  if (!take_recipes(c, program, options.recipe)) return NULL;
   if (!pipeline_run(c, program, "check")) return NULL;
   const char *key = program_key(program);
   Cache cache = cache_open();

@@ -12,18 +12,21 @@ static const Option option_rows[] = {
   { 'k', 0, "recipes", NULL,
     "instead of the program: the kernels for CPUs, with the steps that made them "
     "([kernels.md](kernels.md))", NULL },
+  { 'x', 0, "explain", NULL,
+    "instead of the program: for each kernel what its recipe was chosen from, and why", NULL },
   { 't', 0, "times", NULL, "milliseconds per pass, on standard error", NULL },
   { 'r', 0, "trace-rules", NULL, "which flattening rule fired where, on standard error", NULL },
   { 's', 0, "stats", NULL,
     "instead of the program: versions, guards, kernels and statements", NULL },
   FLATTEN_OPTIONS,
+  RECIPE_OPTION,
   OPTIONS_END
 };
 // clang-format on
 
 typedef struct DumpOptions {
-  const char *after;
-  bool times, stats, recipes;
+  const char *after, *recipe;
+  bool times, stats, recipes, explain;
   Profile code;
   FlattenOptions flatten;
 } DumpOptions;
@@ -64,15 +67,18 @@ static int print_stats(Compiler *c, const Program *program) {
 
 static int dump(Compiler *c, const char *path, const DumpOptions *o) {
   Program *program = program_read(c, path);
-  if (program) program->flatten = o->flatten;
-  const char *after = o->stats ? NULL : o->recipes ? "imp" : o->after;
-  bool ok = program && pipeline_run(c, program, after);
+  if (!program || !take_recipes(c, program, o->recipe)) return !diag_ok(c);
+  program->flatten = o->flatten;
+  const char *after = o->stats ? NULL : o->recipes || o->explain ? "imp" : o->after;
+  bool ok = pipeline_run(c, program, after);
   if (o->flatten.trace) fputs(text_str(o->flatten.trace), stderr);
   if (!diag_ok(c) || !ok) return 1;
   if (o->times) print_times(program);
   if (o->stats) return print_stats(c, program);
   Text *t = text_new();
-  if (o->recipes)
+  if (o->explain)
+    imp_explain_plans(t, program->imp[o->code]);
+  else if (o->recipes)
     imp_print_plans(t, program->imp[o->code]);
   else
     pipeline_print(t, program, o->code);
@@ -94,6 +100,8 @@ static const char *set_dump_option(DumpOptions *o, int option) {
   case 't': o->times = true; return NULL;
   case 's': o->stats = true; return NULL;
   case 'k': o->recipes = true; return NULL;
+  case 'x': o->explain = true; return NULL;
+  case OPTION_RECIPE: o->recipe = optarg; return NULL;
   case 'r': o->flatten.trace = text_new(); return NULL;
   }
   return set_flatten_option(&o->flatten, option);

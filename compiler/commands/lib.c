@@ -12,6 +12,7 @@ static const Option option_rows[] = {
   { 'p', 0, "prefix", "PREFIX",
     "prefix of exported names; default `fl`; `futhark` suits existing bindings", NULL },
   FLATTEN_OPTIONS,
+  RECIPE_OPTION,
   OPTIONS_END
 };
 // clang-format on
@@ -51,6 +52,7 @@ static int command_lib(Compiler *c, int argc, char **argv) {
   for (int o; (o = options_next(&r));) {
     if (o == 'o') given.base = optarg;
     if (o == 'p') given.prefix = optarg;
+    if (o == OPTION_RECIPE) given.recipe = optarg;
     const char *message = set_flatten_option(&given.flatten, o);
     if (message) return command_usage_error(c, "flc lib: %s", message);
   }

@@ -32,13 +32,14 @@ static const Option option_rows[] = {
     "write [all figures](profiling.md#json) to a file (`-`: to standard output, instead of the "
     "table)", NULL },
   FLATTEN_OPTIONS,
+  RECIPE_OPTION,
   OPTIONS_END
 };
 // clang-format on
 
 typedef struct ProfileCommand {
   Compiler *c;
-  const char *path, *entry, *json, *page;
+  const char *path, *entry, *json, *page, *recipe;
   TraceInput input;
   int runs;
   FlattenOptions flatten;
@@ -144,7 +145,7 @@ static bool write_outputs(const ProfileCommand *p, const Trace *trace) {
 static bool profile_program(ProfileCommand *p, const char *folder) {
   Compiler *c = p->c;
   Program *program = program_read(c, p->path);
-  if (!program) return false;
+  if (!program || !take_recipes(c, program, p->recipe)) return false;
   program->flatten = p->flatten;
   if (!pipeline_run(c, program, "imp") || diag_error_count(c)) return false;
   const Entry *entry = command_entry(c, program->core, p->entry);
@@ -178,6 +179,7 @@ static bool set_profile_option(ProfileCommand *p, int option) {
   case 'd': p->input.dataset = optarg; return true;
   case 'o': p->page = optarg; return true;
   case OPT_JSON: p->json = optarg; return true;
+  case OPTION_RECIPE: p->recipe = optarg; return true;
   case 'r':
     number = strtol(optarg, &end, 10);
     p->runs = (int)number;

@@ -8,12 +8,13 @@
 // clang-format off
 static const Option option_rows[] = {
   FLATTEN_OPTIONS,
+  RECIPE_OPTION,
   OPTIONS_END
 };
 // clang-format on
 
 typedef struct RunCommand {
-  const char *path;
+  const char *path, *recipe;
   FlattenOptions flatten;
   char **rest;  // the options of the program
   int count;
@@ -36,7 +37,7 @@ static char **arguments(const char *path, int argc, char **argv) {
 
 static int run_file(Compiler *c, const RunCommand *r) {
   Program *source = program_read(c, r->path);
-  const CompileOptions options = { .flatten = r->flatten };
+  const CompileOptions options = { .flatten = r->flatten, .recipe = r->recipe };
   const char *program = source ? compile_program(c, source, options) : NULL;
   diag_flush(c);
   if (!program) return 1;
@@ -61,7 +62,9 @@ static const char *take_option(RunCommand *r, int argc, char **argv, int *at) {
   if (mode) return set_flatten_mode(&r->flatten, mode);
   const char *most = value_of("--max-versions", argc, argv, at);
   if (most) return set_max_versions(&r->flatten, most);
-  r->rest[r->count++] = argv[*at];
+  const char *recipe = value_of("--recipe", argc, argv, at);
+  if (recipe) r->recipe = recipe;
+  if (!recipe) r->rest[r->count++] = argv[*at];
   return NULL;
 }
 

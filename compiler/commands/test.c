@@ -25,6 +25,7 @@ static const Option option_rows[] = {
   { 'd', 0, "no-device", NULL, "do not run on a device", NULL },
   { 'a', 0, "all-versions", NULL, "on the device: every version of every case", NULL },
   FLATTEN_OPTIONS,
+  RECIPE_OPTION,
   { 'v', 'v', "verbose", NULL, "say what was skipped, and why", NULL },
   OPTIONS_END
 };
@@ -212,6 +213,7 @@ static const char *set_option(TestOptions *o, int option) {
   case 'v': o->verbose = true; return NULL;
   case 'd': o->no_device = true; return NULL;
   case 'a': o->all_versions = true; return NULL;
+  case OPTION_RECIPE: o->recipe = optarg; return NULL;
   case OPTION_FLATTEN:
   case OPTION_MAX_VERSIONS: return set_flatten_option(&o->flatten, option);
   }

@@ -9,6 +9,7 @@
 #include "commands/test_count.h"
 #include "commands/test_device.h"
 #include "commands/test_spec.h"
+#include "commands/version_options.h"
 #include "core/value/generate.h"
 #include <errno.h>
 #include <regex.h>
@@ -459,7 +460,7 @@ TestReport test_run_program(Compiler *c, const char *path, const TestOptions *op
   TestReport report = { .text = text_new() };
   ProgramRun run = { .c = c, .path = path, .options = options, .report = &report };
   Program *program = program_read(c, path);
-  if (!program) {
+  if (!program || !take_recipes(c, program, options->recipe)) {
     fail(&run, "", diag_take_text(c));
     return report;
   }

@@ -9,8 +9,9 @@ typedef struct TestOptions {
   int64_t max_steps;  // of the interpreter, per run
   int jobs, timeout_s;
   bool verbose, no_device;
-  bool all_versions;  // on the device: without leaving out any
+  bool all_versions;       // on the device: without leaving out any
   FlattenOptions flatten;  // in the interpreter
+  const char *recipe;      // on the device; or NULL
 } TestOptions;
 
 typedef struct TestReport {

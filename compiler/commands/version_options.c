@@ -1,4 +1,5 @@
 #include "commands/version_options.h"
+#include "kern/recipe_book.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,11 @@ const char *set_max_versions(FlattenOptions *options, const char *text) {
 const char *set_flatten_option(FlattenOptions *options, int option) {
   if (option == OPTION_FLATTEN) return set_flatten_mode(options, optarg);
   return option == OPTION_MAX_VERSIONS ? set_max_versions(options, optarg) : NULL;
+}
+
+bool take_recipes(Compiler *c, Program *program, const char *path) {
+  if (path) program->recipes = recipe_book_read(c, path);
+  return !path || program->recipes;
 }
 
 // ---- forced guards

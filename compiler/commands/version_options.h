@@ -25,6 +25,15 @@ FlattenOptions default_flatten_options(void);
         "versions per entry point, at most; default 256", NULL                           \
   }
 
+// The row of --recipe FILE.
+#define RECIPE_OPTION                                                  \
+  {                                                                    \
+    OPTION_RECIPE, 0, "recipe", "FILE",                                \
+        "[recipes](recipes.md) for kernels in the code for CPUs", NULL \
+  }
+// Reads them for a program that has no kernels yet; path: NULL for none.  False after errors.
+bool take_recipes(Compiler *c, Program *program, const char *path);
+
 // One line of a tuning file.
 typedef struct Threshold {
   const char *name;

@@ -300,7 +300,8 @@ struct Kernel {
   const Scratch *scratch;
   int scratch_count;
   ImpBlock body;
-  bool may_fail;    // contains IMP_CHECK: the host looks at the error word; or heeds it only
+  bool
+      may_fail;  // contains IMP_CHECK: the host looks at the error word; or heeds it only
   bool uses_arena;  // has MEM_ARENA arrays; may be run again when the arena was too small
   bool has_barrier;            // one group per unit of work, group_size as launched
   bool sized;                  // compiled for each size of groups
@@ -343,8 +344,9 @@ typedef struct ImpProgram {
   int function_count;
 } ImpProgram;
 
-// Flat -> Imp for one profile.  NULL after errors (limits; already reported).
-ImpProgram *imp_lower(Compiler *c, const Core *flat, Profile profile);
+// Flat -> Imp for one profile, by the recipes of the book (or NULL).  NULL after errors (already
+// reported).
+ImpProgram *imp_lower(Compiler *c, const Core *flat, Profile profile, RecipeBook *book);
 
 // ---- building (imp_build.c)
 
@@ -429,6 +431,7 @@ const ImpExp *arr_count(const Arr *arr);  // number of elements
 
 void imp_print(Text *t, const ImpProgram *program);
 void imp_print_plans(Text *t, const ImpProgram *program);
+void imp_explain_plans(Text *t, const ImpProgram *program);
 
 // ---- walking (imp_walk.c)
 

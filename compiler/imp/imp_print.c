@@ -361,5 +361,9 @@ void imp_print(Text *t, const ImpProgram *program) {
 void imp_print_plans(Text *t, const ImpProgram *program) {
   for (int i = 0; i < program->plan_count; i++)
     kern_print_plan(t, program->plans[i]);
-  text_newline(t);
+}
+
+void imp_explain_plans(Text *t, const ImpProgram *program) {
+  for (int i = 0; i < program->plan_count; i++)
+    kern_explain_plan(t, program->plans[i]);
 }

@@ -7,7 +7,9 @@ typedef struct Lower {
   Compiler *c;
   Profile profile;
   const KernPlan *plan;  // of the kernel at hand, or NULL
-  const Entry *entry;
+  RecipeBook *book;      // NULL: none
+  const Entry *entry;    // at hand
+  Map *segs;             // Name -> const int *: the entry's seg-ops of that kind
   const Var
       *layout;  // of the entry: whether arrays are laid out anew; NULL while nothing asks
   Map *copy_of;  // Mem -> Mem: the copy in another layout -> the original

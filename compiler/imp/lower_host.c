@@ -492,6 +492,8 @@ static const ImpEntry *lower_entry(Lower *lower, const Entry *entry) {
   for (int i = 0; i < entry->size_count; i++)
     map_put(k.sizes, entry->params[i], entry->params[i]);
   lower->layout = NULL;
+  lower->entry = entry;
+  lower->segs = map_new(NULL);
   ImpEntry *out = new_node(ImpEntry, .entry = entry);
   out->params = entry_params(&k, entry);
   const ImpExp **scalars = new_array(const ImpExp *, entry->body->result_count + 1);
@@ -504,10 +506,12 @@ static const ImpEntry *lower_entry(Lower *lower, const Entry *entry) {
   return out;
 }
 
-ImpProgram *imp_lower(Compiler *c, const Core *flat, Profile profile) {
-  Lower lower = {
-    .c = c, .profile = profile, .copy_of = map_new(NULL), .scalars = map_new(NULL)
-  };
+ImpProgram *imp_lower(Compiler *c, const Core *flat, Profile profile, RecipeBook *book) {
+  Lower lower = { .c = c,
+                  .profile = profile,
+                  .book = book,
+                  .copy_of = map_new(NULL),
+                  .scalars = map_new(NULL) };
   ImpProgram *program =
       new_node(ImpProgram, .flat = flat, .functions = flat->functions,
                .function_count = flat->function_count, .entry_count = flat->entry_count);

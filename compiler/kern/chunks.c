@@ -237,7 +237,8 @@ static const Kern *reduce_chunks(Cut *x) {
   for (int i = 0; i < count; i++)
     kern_store(&b, temp_at(x, x->out->temps[i], &copy, term_var(grid.index), NULL),
                term_var(totals[i]));
-  return in_grid(x, &copy, &grid, kern_block(&b, NULL, 0), "chunks");
+  const char *suffix = x->row->role == AXIS_SCAN ? "sums" : "chunks";
+  return in_grid(x, &copy, &grid, kern_block(&b, NULL, 0), suffix);
 }
 
 // An axis over a point's partial results, with the operators of the row.

@@ -22,6 +22,8 @@ typedef struct Cost {
   Name watched;   // an axis, and what it costs
   double *of_watched;
   double cycles;
+  KernCount *count;  // of a kernel without lanes and registers; or NULL
+  Map *counted;      // root tensors, whose bytes are counted
 } Cost;
 
 static void cost_block(Cost *s, const KernBlock *block);
@@ -134,7 +136,24 @@ static double term_cycles(const Cost *s, const Term *t) {
   return cycles;
 }
 
+static void count_term(const Cost *s, const Term *t) {
+  const Term *operands[3];
+  int count = term_operands(t, operands);
+  for (int i = 0; i < count; i++)
+    count_term(s, operands[i]);
+  if (count == 0) return;
+  double one = VECTOR_OP;
+  if (t->kind == TERM_OP) {
+    OpCost cost = op_cost(t->u.op.op, t->u.op.operands);
+    if (cost != COST_CHEAP)
+      one = cost == COST_DIVISION ? VECTOR_DIVISION : VECTOR_LIBRARY;
+  }
+  s->count->operations += s->times;
+  s->count->least += s->times * one * prim_size_bytes(t->type) / VECTOR_BYTES;
+}
+
 static void cost_term(Cost *s, const Term *t) {
+  if (s->count) count_term(s, t);
   add(s, term_cycles(s, t) * copies_of(s, set_of(s, t)));
 }
 
@@ -168,6 +187,17 @@ static double access_cycles(const Cost *s, const Access *access, AxisSet set) {
   return s->masked ? (whole + by_lanes) / 2 : whole;
 }
 
+static void count_access(const Cost *s, const Access *access, bool stores) {
+  const Tensor *root = tensor_root(access->tensor);
+  double size = prim_size_bytes(root->elem), bytes = size;
+  *(stores ? &s->count->written : &s->count->read) += s->times * size;
+  if (root->space != TENSOR_GLOBAL || map_has(s->counted, root)) return;
+  map_put(s->counted, root, root);
+  for (int i = 0; i < root->rank; i++)
+    bytes *= value_of(s, root->dims[i]);
+  s->count->arrays += bytes;
+}
+
 static void cost_access(Cost *s, const Access *access, AxisSet value) {
   AxisSet set = access_set(s, access) | value;
   add(s, access_cycles(s, access, set) * copies_of(s, set));
@@ -193,8 +223,16 @@ static void cost_ops(Cost *s, const Axis *axis, double times) {
   }
 }
 
+static void count_hist(const Cost *s, const KernHist *hist) {
+  for (int i = 0; i < hist->op.count; i++) {
+    count_access(s, &hist->dests[i], false);
+    count_access(s, &hist->dests[i], true);
+  }
+}
+
 static void cost_hists(Cost *s, const Axis *axis) {
   for (int h = 0; h < axis->hist_count; h++) {
+    if (s->count) count_hist(s, &axis->hists[h]);
     add(s, (2 * SCALAR_ACCESS + 6) * axis->hists[h].op.count);
     cost_block(s, axis->hists[h].op.block);
   }
@@ -230,7 +268,8 @@ static void cost_seq(Cost *s, const KernStm *stm) {
   bool differs = over_lanes(s, set_of(s, axis->width));
   inner.times *= differs ? 1.5 * trips : trips;
   put_value(s, axis->index, trips / 2);
-  if (!s->lanes && kern_vectorises_itself(stm)) inner.times /= speed_by_itself(axis);
+  if (!s->lanes && !s->count && kern_vectorises_itself(stm))
+    inner.times /= speed_by_itself(axis);
   if (axis->bind != BIND_GRID) add(&inner, ROUND + (differs ? MASKING : 0));
   cost_block(&inner, axis->body);
   cost_ops(&inner, axis, 1);
@@ -301,8 +340,12 @@ static void cost_stm(Cost *s, const KernStm *stm) {
     if (stm->u.term->type == PRIM_BOOL && is_by_index(s, stm->u.term))
       map_put(s->by_index, stm->binders[0], stm);
     return;
-  case KERN_LOAD: cost_access(s, &stm->u.load, 0); return;
+  case KERN_LOAD:
+    if (s->count) count_access(s, &stm->u.load, false);
+    cost_access(s, &stm->u.load, 0);
+    return;
   case KERN_STORE:
+    if (s->count) count_access(s, &stm->u.store.to, true);
     cost_term(s, stm->u.store.value);
     cost_access(s, &stm->u.store.to, set_of(s, stm->u.store.value));
     return;
@@ -325,13 +368,15 @@ static void cost_block(Cost *s, const KernBlock *block) {
 }
 
 static double total_cost(const Kern *kern, const CostGuess *guess, Name watched,
-                         double *of_watched) {
+                         double *of_watched, KernCount *count) {
   Cost s = { .guess = guess,
              .times = 1,
              .values = map_new(NULL),
              .by_index = map_new(NULL),
              .watched = watched,
-             .of_watched = of_watched };
+             .of_watched = of_watched,
+             .count = count,
+             .counted = map_new(NULL) };
   KernVisitor v = { .stm = see_grid, .state = &s };
   kern_visit_block(&v, guess->naive->body);
   cost_block(&s, kern->body);
@@ -339,13 +384,19 @@ static double total_cost(const Kern *kern, const CostGuess *guess, Name watched,
 }
 
 double kern_cost(const Kern *kern, const CostGuess *guess) {
-  return total_cost(kern, guess, NULL, NULL);
+  return total_cost(kern, guess, NULL, NULL, NULL);
 }
 
 double kern_axis_cost(const Kern *kern, const CostGuess *guess, Name axis) {
   double cycles = 0;
-  total_cost(kern, guess, axis, &cycles);
+  total_cost(kern, guess, axis, &cycles, NULL);
   return cycles;
+}
+
+KernCount kern_count(const Kern *naive, const CostGuess *guess) {
+  KernCount count = { 0 };
+  total_cost(naive, guess, NULL, NULL, &count);
+  return count;
 }
 
 // ---- loops that the device's compiler vectorises

@@ -11,7 +11,16 @@ typedef struct CostGuess {
 } CostGuess;
 
 double kern_cost(const Kern *kern, const CostGuess *guess);
-// What an axis has of that.
+// What is done, however it is done, at all points.
+typedef struct KernCount {
+  double operations;
+  double least;          // cycles that these take in full vectors
+  double read, written;  // bytes, as often as they are
+  double arrays;         // bytes of the arrays that are touched
+} KernCount;
+KernCount kern_count(const Kern *naive, const CostGuess *guess);
+
+// What an axis has of the cost.
 double kern_axis_cost(const Kern *kern, const CostGuess *guess, Name axis);
 
 // Would the device's own compiler run the axis in vectors?  (Straight code on neighbouring

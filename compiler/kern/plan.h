@@ -5,13 +5,42 @@
 // Which machine a plan is for (docs/opencl.md: CPUs want few items with long runs, GPUs many).
 typedef enum Profile { PROFILE_CPU, PROFILE_GPU } Profile;
 
+// What a schedule left out, and why; both for people.
+typedef struct KernNote {
+  const char *what, *why;
+} KernNote;
+typedef Vec(KernNote) KernNotes;
+
+// What a schedule weighed: a form of the kernel, where its condition holds.
+typedef struct KernTry {
+  const char *what;
+  const Kern *kern;
+  const Term *condition;  // NULL: always
+  double cycles;
+} KernTry;
+
+// How a schedule chose.
+typedef struct KernWhy {
+  const Kern *naive;
+  double points, trips;  // what sizes were taken to be: CostGuess
+  const KernTry *tries;
+  int try_count;
+  const KernNote *notes;
+  int note_count;
+} KernWhy;
+
+// Recipes that the user gave: kern/recipe_book.h.
+typedef struct RecipeBook RecipeBook;
+
 // A seg-op as kernels: one, or several plans one after the other.
 typedef struct KernPlan KernPlan;
 struct KernPlan {
-  const KernBlock *lets;      // scalars of the host that what follows mentions; or NULL
-  const Term *condition;      // of the host; NULL: always
-  const KernPlan *otherwise;  // if the condition does not hold
-  const Kern *kern;           // the kernel; or NULL:
+  Name name;              // what recipes call the kernel; NULL: that of the plan before
+  const KernWhy *why;     // NULL: the user's choice, or explained by the plan before
+  const KernBlock *lets;  // scalars of the host that what follows mentions; or NULL
+  const Term *condition;  // of the host; NULL: always
+  const KernPlan *otherwise;     // if the condition does not hold
+  const Kern *kern;              // the kernel; or NULL:
   const KernPlan *const *parts;  // all of these
   int part_count;
   const Tensor *const *temps;  // arrays that the parts share
@@ -24,6 +53,7 @@ typedef struct KernSeg {
   const Tensor *const *outs;  // one per binder of the statement; scalars: of rank 0
   const Kern *kern;           // as it comes from Flat
   SegKind kind;
+  Name name;  // what recipes call it: ENTRY.KIND, with a number if there are several
 } KernSeg;
 
 // What the host knows around a seg-op.
@@ -42,9 +72,12 @@ KernSeg kern_from_seg(Compiler *c, KernHost host, const Stm *stm, CopyNotes *cop
 // see through them.
 void kern_see_host(Compiler *c, KernHost host, const Stm *stm);
 
+// The plan as recipes that `--recipe` can read, with the kernels as comments.
 void kern_print_plan(Text *t, const KernPlan *plan);
-// How to run it (schedule.c).
-const KernPlan *kern_schedule(Compiler *c, Profile profile, const KernSeg *seg);
+// Why it is as it is (explain.c).
+void kern_explain_plan(Text *t, const KernPlan *plan);
+// How to run it (schedule.c); book: NULL if there is none.
+const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg);
 
 // The kernel with the bodies of the functions that it calls in their place.
 const Kern *kern_inline(Compiler *c, const Kern *kern);

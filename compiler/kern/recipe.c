@@ -1,14 +1,24 @@
 #include "kern/recipe.h"
 #include "kern/plan.h"
+#include <string.h>
 
 Recipe recipe_new(Compiler *c, const Kern *kern) {
   return (Recipe){ .step = { .c = c }, .kern = kern };
 }
 
+const char *recipe_refusal(const Recipe *r) {
+  return text_format("`%s`: %s", r->refused, r->step.refusal);
+}
+
+static void refused(Recipe *r, const char *line) {
+  r->failed = true;
+  r->refused = line;
+}
+
 // Takes the outcome of a step over.
 static void apply(Recipe *r, const Kern *next, const char *line) {
   if (!next) {
-    r->failed = true;
+    refused(r, line);
     return;
   }
   r->kern = next;
@@ -16,14 +26,60 @@ static void apply(Recipe *r, const Kern *next, const char *line) {
   if (r->step.c->check_ir) kern_check(r->step.c, next);
 }
 
+// ---- conditions
+
+static bool demands(const Term *condition, const Term *what) {
+  if (term_same(condition, what)) return true;
+  return condition->kind == TERM_OP && condition->u.op.op == OP_LAND &&
+         (demands(condition->u.op.args[0], what) ||
+          demands(condition->u.op.args[1], what));
+}
+
+// The host is to see that the axis has so many points; false if that cannot be.
+static bool require_points(Recipe *r, Name name, int64_t least) {
+  const KernStm *stm = step_axis(&r->step, r->kern, name);
+  if (!stm) return false;
+  const Term *more = term_at_most(term_i64(least), stm->u.axis->width);
+  if (term_is_bool(more, true)) return true;
+  if (term_is_bool(more, false))
+    step_refuse(&r->step, "%s has less than %lld points", name, (long long)least);
+  else if (!step_host_knows(r->kern, more))
+    step_refuse(&r->step, "%s must have %lld points, and how many it has is found inside",
+                name, (long long)least);
+  else {
+    if (!r->condition || !demands(r->condition, more))
+      r->condition = r->condition ? term_and(r->condition, more) : more;
+    return true;
+  }
+  return false;
+}
+
+// ---- steps
+
+const char *recipe_rest_word(SplitRest rest) {
+  static const char *const words[] = { [SPLIT_SHORT] = "short",
+                                       [SPLIT_BOUND] = "bound",
+                                       [SPLIT_PEEL] = "peel",
+                                       [SPLIT_OVERLAP] = "overlap" };
+  return words[rest];
+}
+
+const char *recipe_bind_word(AxisBind bind) {
+  static const char *const words[] = { [BIND_SEQ] = "seq",
+                                       [BIND_GRID] = "grid",
+                                       [BIND_ITEM] = "item",
+                                       [BIND_LANE] = "lane",
+                                       [BIND_REG] = "reg" };
+  return words[bind];
+}
+
 void recipe_split(Recipe *r, Name axis, int64_t by, SplitRest rest) {
-  static const char *const words[] = { [SPLIT_SHORT] = " short",
-                                       [SPLIT_BOUND] = "",
-                                       [SPLIT_PEEL] = " peel",
-                                       [SPLIT_OVERLAP] = " overlap" };
   if (r->failed) return;
-  apply(r, step_split(&r->step, r->kern, axis, by, rest),
-        text_format("split %s by %lld%s", axis, (long long)by, words[rest]));
+  const char *line =
+      text_format("split %s by %lld %s", axis, (long long)by, recipe_rest_word(rest));
+  const Kern *next = step_split(&r->step, r->kern, axis, by, rest);
+  if (next && rest == SPLIT_OVERLAP && !require_points(r, axis, by)) next = NULL;
+  apply(r, next, line);
 }
 
 void recipe_split_into(Recipe *r, Name axis, int64_t pieces) {
@@ -39,15 +95,21 @@ void recipe_swap(Recipe *r, Name outer, Name inner) {
 }
 
 void recipe_bind(Recipe *r, Name axis, AxisBind bind) {
-  static const char *const words[] = { "seq", "grid", "item", "lane", "reg" };
   if (r->failed) return;
-  apply(r,
-        (r->unchecked ? step_bind_unchecked : step_bind)(&r->step, r->kern, axis, bind),
-        text_format("bind %s to %s", axis, words[bind]));
+  const char *line = text_format("bind %s to %s", axis, recipe_bind_word(bind));
+  const Kern *next =
+      (r->unchecked ? step_bind_unchecked : step_bind)(&r->step, r->kern, axis, bind);
+  // Checks around the axis are then made at its points: there must be some.
+  bool checks = next && bind == BIND_GRID && step_checks_beside(r->kern, axis);
+  if (checks && !require_points(r, axis, 1)) next = NULL;
+  apply(r, next, line);
 }
 
 void recipe_check(Recipe *r) {
-  if (!r->failed) r->failed = !step_check_lockstep(&r->step, r->kern);
+  if (r->failed) return;
+  bool works =
+      step_check_lockstep(&r->step, r->kern) && step_check_grid(&r->step, r->kern);
+  if (!works) refused(r, r->lines.count ? r->lines.at[r->lines.count - 1] : "");
 }
 
 void recipe_unswitch(Recipe *r, Name axis) {
@@ -60,6 +122,12 @@ void recipe_interior(Recipe *r, bool twice) {
   apply(r, step_interior(&r->step, r->kern, twice), twice ? "interior move" : "interior");
 }
 
+void recipe_where(Recipe *r, Name axis, int64_t least) {
+  if (r->failed) return;
+  apply(r, require_points(r, axis, least) ? r->kern : NULL,
+        text_format("where %s >= %lld", axis, (long long)least));
+}
+
 Name recipe_outer(const Recipe *r, Name axis) {
   Name last = NULL;
   for (int i = 0;; i++) {
@@ -69,38 +137,75 @@ Name recipe_outer(const Recipe *r, Name axis) {
   }
 }
 
-static void print_kernel(Text *t, const KernPlan *plan) {
-  text_newline(t);
-  text_printf(t, "// %s", loc_text(plan->kern->loc));
-  for (int i = 0; i < plan->recipe_count; i++) {
+// ---- printing
+
+// So that a printed recipe can be read again.
+static void add_comment(Text *t, const char *text) {
+  while (*text) {
+    size_t length = strcspn(text, "\n");
     text_newline(t);
-    text_printf(t, "// %s", plan->recipe[i]);
+    text_printf(t, "-- %.*s", (int)length, text);
+    text += length + (text[length] == '\n');
   }
-  kern_print(t, plan->kern);
 }
 
+static void print_nest(Text *t, const KernPlan *plan) {
+  Text *nest = text_new();
+  if (plan->condition) {
+    text_add(nest, "if ");
+    term_print(nest, plan->condition);
+  }
+  kern_print(nest, plan->kern);
+  const char *text = text_str(nest);
+  add_comment(t, *text == '\n' ? text + 1 : text);
+}
+
+static void print_recipe(Text *t, const KernPlan *plan) {
+  text_newline(t);
+  if (plan->name)
+    text_printf(t, "kernel %s  -- %s", plan->name, loc_text(plan->kern->loc));
+  else
+    text_add(t, "otherwise");
+  text_indent(t, 2);
+  for (int i = 0; i < plan->recipe_count; i++) {
+    text_newline(t);
+    text_add(t, plan->recipe[i]);
+  }
+  print_nest(t, plan);
+  text_indent(t, -2);
+}
+
+// -- let x = term
 static void print_lets(Text *t, const KernBlock *lets) {
   for (int i = 0; i < lets->count; i++) {
     text_newline(t);
-    text_add(t, "let ");
+    text_add(t, "-- let ");
     core_print_atom(t, atom_var(lets->stms[i].binders[0]));
     text_add(t, " = ");
     term_print(t, lets->stms[i].u.term);
   }
 }
 
+static void print_parts(Text *t, const KernPlan *plan) {
+  if (plan->condition) {
+    text_newline(t);
+    text_add(t, "-- if ");
+    term_print(t, plan->condition);
+  }
+  for (int i = 0; i < plan->part_count; i++)
+    kern_print_plan(t, plan->parts[i]);
+  if (!plan->otherwise) return;
+  text_newline(t);
+  text_add(t, "-- else");
+}
+
 void kern_print_plan(Text *t, const KernPlan *plan) {
   for (; plan; plan = plan->otherwise) {
     if (plan->lets) print_lets(t, plan->lets);
-    if (plan->condition) {
-      text_newline(t);
-      text_add(t, "if ");
-      term_print(t, plan->condition);
-    }
-    if (plan->kern) print_kernel(t, plan);
-    for (int i = 0; i < plan->part_count; i++)
-      kern_print_plan(t, plan->parts[i]);
-    text_newline(t);
-    if (plan->otherwise) text_add(t, "else");
+    if (plan->kern)
+      print_recipe(t, plan);
+    else
+      print_parts(t, plan);
   }
+  text_newline(t);
 }

@@ -6,7 +6,9 @@ typedef struct Recipe {
   Step step;
   bool unchecked;    // whether lanes and registers work is asked at the end: recipe_check
   const Kern *kern;  // so far; stays as it was before a step that does not apply
-  bool failed;       // one did not: step.refusal says why
+  const Term *condition;  // of the host: what the steps ask of widths; NULL: nothing
+  bool failed;            // a step did not apply: step.refusal says why,
+  const char *refused;    // and this is its line
   Vec(const char *) lines;
 } Recipe;
 
@@ -19,7 +21,16 @@ void recipe_swap(Recipe *r, Name outer, Name inner);  // inner, outer afterwards
 void recipe_bind(Recipe *r, Name axis, AxisBind bind);
 void recipe_unswitch(Recipe *r, Name axis);
 void recipe_interior(Recipe *r, bool twice);
+// The recipe is for axes of so many points at least.
+void recipe_where(Recipe *r, Name axis, int64_t least);
 void recipe_check(Recipe *r);
+
+// "`split n by 4`: ...", once it has failed.
+const char *recipe_refusal(const Recipe *r);
+
+// How recipes spell these.
+const char *recipe_rest_word(SplitRest rest);
+const char *recipe_bind_word(AxisBind bind);
 
 // The axis that encloses the named one directly, or that it is split from: NAME0, NAME1, ..;
 // the last made.

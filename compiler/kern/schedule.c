@@ -8,9 +8,11 @@
 #include "kern/chunks.h"
 #include "kern/kern_cost.h"
 #include "kern/plan.h"
-#include "kern/recipe.h"
+#include "kern/recipe_book.h"
+#include <string.h>
 
 enum {
+  POINTS = 1000,  // what each dimension of the grid is taken to have
   LANES = 16,
   NARROW = 4,         // lanes for rows that are fewer
   NARROW_WEIGHT = 2,  // stands behind LANES as what is left where its condition fails
@@ -21,16 +23,30 @@ enum {
 typedef struct Schedule {
   Compiler *c;
   const Kern *kern;
+  KernNotes *notes;  // what was left out, and why
 } Schedule;
 
-// A way to run a kernel, where it applies.
+// A way to run a kernel, where its recipe's condition holds.
 typedef struct Candidate {
+  const char *what;
   Recipe recipe;
-  const Term *condition;  // of the host; NULL: always
-  int weight;             // how much the condition demands
+  int weight;  // how much the condition demands
   double cost;
 } Candidate;
 typedef Vec(Candidate) Candidates;
+
+static void leave_out(const Schedule *s, const char *what, const char *why) {
+  vec_push(s->notes, (KernNote){ what, why });
+}
+
+// One more candidate, if all of its steps apply.
+static bool offer(const Schedule *s, Candidates *out, const Candidate *cand) {
+  if (cand->recipe.failed)
+    leave_out(s, cand->what, recipe_refusal(&cand->recipe));
+  else
+    vec_push(out, *cand);
+  return !cand->recipe.failed;
+}
 
 // ---- axes
 
@@ -133,13 +149,13 @@ static void row_in_lanes(Recipe *r, const Axis *axis) {
 }
 
 static double cost_of(const Schedule *s, const Kern *kern, double trips) {
-  CostGuess guess = { .naive = s->kern, .points = 1000, .trips = trips };
+  CostGuess guess = { .naive = s->kern, .points = POINTS, .trips = trips };
   return kern_cost(kern, &guess);
 }
 
 // Does the recipe make an axis of `before` faster by a fifth at least?
 static bool pays(const Schedule *s, const Recipe *r, const Kern *before, Name axis) {
-  CostGuess guess = { .naive = s->kern, .points = 1000, .trips = 250 };
+  CostGuess guess = { .naive = s->kern, .points = POINTS, .trips = 250 };
   double saved = kern_cost(before, &guess) - kern_cost(r->kern, &guess);
   return saved > 0.2 * kern_axis_cost(before, &guess, axis);
 }
@@ -156,10 +172,21 @@ static void unswitch_rows(Recipe *r) {
 
 // The loop in vectors, if that pays.
 static void add_row(const Schedule *s, Recipe *r, const KernStm *stm) {
-  if (r->failed || kern_vectorises_itself(stm)) return;
+  Name axis = stm->u.axis->name;
+  const char *what = text_format("%s in vectors", axis);
+  if (r->failed) return;
+  if (kern_vectorises_itself(stm)) {
+    leave_out(s, what, "the device's own compiler does that");
+    return;
+  }
   Recipe next = *r;
   row_in_lanes(&next, stm->u.axis);
-  if (!next.failed && pays(s, &next, r->kern, stm->u.axis->name)) *r = next;
+  if (next.failed)
+    leave_out(s, what, recipe_refusal(&next));
+  else if (!pays(s, &next, r->kern, axis))
+    leave_out(s, what, "saves less than a fifth of that loop");
+  else
+    *r = next;
 }
 
 // Every innermost loop in vectors, where that pays.
@@ -174,60 +201,8 @@ static Recipe rows(const Schedule *s) {
 
 // ---- outer lanes
 
-// Does the code store where it loads, but in arrays of its own?  Then no point may run twice.
-typedef struct InPlace {
-  Map *loaded, *stored, *made;  // root tensors; those of the host by its names
-  bool found;
-} InPlace;
-
-static void see_access(KernVisitor *v, Access access, bool stores) {
-  InPlace *p = v->state;
-  const Tensor *root = tensor_root(access.tensor);
-  const void *key = root->space == TENSOR_GLOBAL ? (const void *)root->host : root;
-  map_put(stores ? p->stored : p->loaded, key, root);
-}
-
-static void see_made(KernVisitor *v, const KernStm *stm) {
-  InPlace *p = v->state;
-  if (stm->kind == KERN_ALLOC) map_put(p->made, stm->u.tensor, stm);
-}
-
-static void see_both(void *state, const void *key, void *value) {
-  InPlace *p = state;
-  if (map_has(p->loaded, key) && !map_has(p->made, value)) p->found = true;
-}
-
-static bool updates_in_place(const KernBlock *block) {
-  InPlace p = { map_new(NULL), map_new(NULL), map_new(NULL), false };
-  KernVisitor v = { .stm = see_made, .access = see_access, .state = &p };
-  kern_visit_block(&v, block);
-  map_each(p.stored, see_both, &p);
-  return p.found;
-}
-
-static bool demands(const Term *condition, const Term *what) {
-  if (term_same(condition, what)) return true;
-  return condition->kind == TERM_OP && condition->u.op.op == OP_LAND &&
-         (demands(condition->u.op.args[0], what) ||
-          demands(condition->u.op.args[1], what));
-}
-
-static const Term *at_least(const Term *condition, const Term *width, int64_t least) {
-  const Term *more = term_at_most(term_i64(least), width);
-  if (!condition) return more;
-  return demands(condition, more) ? condition : term_and(condition, more);
-}
-
-static bool has_check(const KernBlock *block) {
-  for (int i = 0; i < block->count; i++)
-    if (block->stms[i].kind == KERN_CHECK) return true;
-  return false;
-}
-
-// Nested maps that are all their points do become part of the grid.  Condition: checks around a
-// map are made at its points, so there must be some; NULL: there are none.
-static const Term *widen_grid(Recipe *r) {
-  const Term *condition = NULL;
+// Nested maps that are all their points do become part of the grid.
+static void widen_grid(Recipe *r) {
   for (;;) {
     Recipe next = *r;
     const Axis *last = last_grid_axis(next.kern);
@@ -235,28 +210,26 @@ static const Term *widen_grid(Recipe *r) {
     const KernStm *stm = body->count ? &body->stms[body->count - 1] : NULL;
     if (!stm || stm->kind != KERN_AXIS || stm->u.axis->bind != BIND_SEQ ||
         stm->u.axis->role != AXIS_MAP)
-      return condition;
+      return;
     recipe_bind(&next, stm->u.axis->name, BIND_GRID);
-    if (next.failed) return condition;
-    if (has_check(body)) condition = at_least(condition, stm->u.axis->width, 1);
+    if (next.failed) return;
     *r = next;
   }
 }
 
 static void add_outer(const Schedule *s, Candidates *out, bool widened, int lanes) {
-  Candidate cand = { .recipe = recipe_new(s->c, s->kern) };
-  if (widened) cand.condition = widen_grid(&cand.recipe);
+  Candidate cand = { .what = text_format("%d %spoints in lanes", lanes,
+                                         widened ? "inner " : "neighbouring "),
+                     .recipe = recipe_new(s->c, s->kern) };
+  if (widened) widen_grid(&cand.recipe);
   bool same = cand.recipe.kern == s->kern;
   const Axis *last = last_grid_axis(cand.recipe.kern);
   if (!last || (widened && same)) return;
-  bool once = updates_in_place(s->kern->body);
-  if (!once) {
-    cand.condition = at_least(cand.condition, last->width, lanes);
-    cand.weight = lanes == LANES ? LANES : NARROW_WEIGHT;
-  }
+  bool once = step_updates_in_place(s->kern->body);
+  if (!once) cand.weight = lanes == LANES ? LANES : NARROW_WEIGHT;
   recipe_split(&cand.recipe, last->name, lanes, once ? SPLIT_BOUND : SPLIT_OVERLAP);
   recipe_bind(&cand.recipe, last->name, BIND_LANE);
-  if (!cand.recipe.failed) vec_push(out, cand);
+  offer(s, out, &cand);
 }
 
 // Several rows and vectors at once, so that what they read in common is read once.
@@ -264,12 +237,10 @@ static void tile(Candidate *cand, int height, int vectors) {
   Recipe *r = &cand->recipe;
   const Axis *last = last_grid_axis(r->kern), *before = axis_before(r->kern, last);
   if (height > 1) {
-    cand->condition = at_least(cand->condition, before->width, height);
     recipe_split(r, before->name, height, SPLIT_OVERLAP);
     recipe_swap(r, before->name, last->name);
     recipe_bind(r, before->name, BIND_REG);
   }
-  cand->condition = at_least(cand->condition, last->width, LANES * vectors);
   cand->weight = LANES * vectors * height;
   recipe_split(r, last->name, LANES * vectors, SPLIT_OVERLAP);
   if (vectors > 1) {
@@ -281,44 +252,23 @@ static void tile(Candidate *cand, int height, int vectors) {
 
 // If lanes and registers only work in the interior, the tile is for that.
 static void add_tile(const Schedule *s, Candidates *out, int height, int vectors) {
-  Candidate cand = { .recipe = recipe_new(s->c, s->kern) };
-  cand.condition = widen_grid(&cand.recipe);
+  Candidate cand = { .what =
+                         text_format("tiles of %d rows by %d vectors", height, vectors),
+                     .recipe = recipe_new(s->c, s->kern) };
+  widen_grid(&cand.recipe);
   const Axis *last = last_grid_axis(cand.recipe.kern);
-  if (!last || updates_in_place(s->kern->body) ||
+  if (!last || step_updates_in_place(s->kern->body) ||
       (height > 1 && !axis_before(cand.recipe.kern, last)))
     return;
   Candidate inside = cand;
   tile(&cand, height, vectors);
-  if (!cand.recipe.failed) {
-    vec_push(out, cand);
-    return;
-  }
+  if (offer(s, out, &cand)) return;
+  inside.what = text_format("%s, inside of borders", cand.what);
   inside.recipe.unchecked = true;
   tile(&inside, height, vectors);
   recipe_interior(&inside.recipe, true);
   recipe_check(&inside.recipe);
-  if (!inside.recipe.failed) vec_push(out, inside);
-}
-
-// Does the host know the width before the launch?
-typedef struct HostWidth {
-  Map *inside;
-  bool found;
-} HostWidth;
-
-static void see_binder(KernVisitor *v, const Var *var) { map_put(v->state, var, var); }
-
-static void see_bound(void *state, const Var *var) {
-  HostWidth *b = state;
-  if (map_has(b->inside, var)) b->found = true;
-}
-
-static bool host_knows(const Kern *kern, const Term *width) {
-  HostWidth b = { .inside = map_new(NULL) };
-  KernVisitor v = { .binder = see_binder, .state = b.inside };
-  kern_visit_block(&v, kern->body);
-  term_each_var(width, see_bound, &b);
-  return !b.found;
+  offer(s, out, &inside);
 }
 
 // What the points sum up, if that is all they loop for: the axis; else NULL.
@@ -326,7 +276,7 @@ static const Axis *only_sum(const Kern *kern) {
   AxisStms axes = innermost_axes(kern);
   const Axis *sum = axes.count == 1 ? axes.at[0]->u.axis : NULL;
   return sum && sum->role == AXIS_REDUCE && kern_commutes(sum) &&
-                 host_knows(kern, sum->width)
+                 step_host_knows(kern, sum->width)
              ? sum
              : NULL;
 }
@@ -377,17 +327,17 @@ static void add_tile_of_rows(const Schedule *s, Candidates *out) {
     BAND = 8,
     WEIGHT = 2048
   };  // if its sums are short, all others may follow
-  Candidate cand = { .recipe = recipe_new(s->c, s->kern), .weight = WEIGHT };
+  Candidate cand = { .what = "tiles of rows by rows",
+                     .recipe = recipe_new(s->c, s->kern),
+                     .weight = WEIGHT };
   Recipe *r = &cand.recipe;
-  cand.condition = widen_grid(r);
+  widen_grid(r);
   const Axis *last = last_grid_axis(r->kern),
              *before = last ? axis_before(r->kern, last) : NULL, *sum = only_sum(r->kern);
-  if (!before || !sum || updates_in_place(s->kern->body) ||
+  if (!before || !sum || step_updates_in_place(s->kern->body) ||
       !reads_in_common(r->kern, sum, before) || !reads_in_common(r->kern, sum, last))
     return;
-  cand.condition = at_least(cand.condition, before->width, TILE);
-  cand.condition = at_least(cand.condition, last->width, TILE);
-  cand.condition = at_least(cand.condition, sum->width, 2 * LANES);
+  recipe_where(r, sum->name, 2 * LANES);
   interleaved(r, sum->name, 1);
   recipe_split(r, before->name, TILE, SPLIT_OVERLAP);
   Name rows = recipe_outer(r, before->name);
@@ -397,7 +347,7 @@ static void add_tile_of_rows(const Schedule *s, Candidates *out) {
   recipe_swap(r, rows, recipe_outer(r, last->name));
   recipe_bind(r, before->name, BIND_REG);
   recipe_bind(r, last->name, BIND_REG);
-  if (!r->failed) vec_push(out, cand);
+  offer(s, out, &cand);
 }
 
 // ---- lanes within points
@@ -451,12 +401,11 @@ static AxisStms maps_of_loops(const Kern *kern) {
 static void map_in_lanes(Candidate *cand, const KernStm *stm, int vectors) {
   Recipe *r = &cand->recipe;
   const Axis *axis = stm->u.axis;
-  if (!host_knows(r->kern, axis->width) || updates_in_place(axis->body)) {
+  if (!step_host_knows(r->kern, axis->width) || step_updates_in_place(axis->body)) {
     recipe_split(r, axis->name, LANES, SPLIT_PEEL);
     recipe_bind(r, axis->name, BIND_LANE);
     return;
   }
-  cand->condition = at_least(cand->condition, axis->width, LANES * vectors);
   recipe_split(r, axis->name, LANES * vectors, SPLIT_OVERLAP);
   if (vectors > 1) {
     recipe_split(r, axis->name, LANES, SPLIT_OVERLAP);
@@ -485,22 +434,21 @@ static bool is_within(const KernStm *stm, const AxisStms *maps) {
 // read once: rows that are multiplied with a matrix, and the result with another.
 static void add_lanes_within(const Schedule *s, Candidates *out, int height,
                              int vectors) {
-  Candidate cand = { .recipe = recipe_new(s->c, s->kern),
+  Candidate cand = { .what = text_format("inner points in lanes, %d rows by %d vectors",
+                                         height, vectors),
+                     .recipe = recipe_new(s->c, s->kern),
                      .weight = LANES * vectors * height };
   const Axis *last = last_grid_axis(s->kern);
   AxisStms maps = maps_of_loops(s->kern);
-  if (!last || !maps.count || updates_in_place(s->kern->body)) return;
+  if (!last || !maps.count || step_updates_in_place(s->kern->body)) return;
   AxisStms rows = innermost_axes(s->kern);
-  if (height > 1) {
-    cand.condition = at_least(cand.condition, last->width, height);
-    recipe_split(&cand.recipe, last->name, height, SPLIT_OVERLAP);
-  }
+  if (height > 1) recipe_split(&cand.recipe, last->name, height, SPLIT_OVERLAP);
   vec_each (const KernStm **, stm, &maps)
     map_in_lanes(&cand, *stm, vectors);
   vec_each (const KernStm **, stm, &rows)
     if (!is_within(*stm, &maps)) add_row(s, &cand.recipe, *stm);
   if (height > 1) recipe_bind(&cand.recipe, last->name, BIND_REG);
-  if (!cand.recipe.failed) vec_push(out, cand);
+  offer(s, out, &cand);
 }
 
 // ---- the choice
@@ -515,13 +463,17 @@ static bool try_interior(const Schedule *s, Candidate *cand, double trips, bool 
   Candidate next = *cand;
   recipe_interior(&next.recipe, move);
   if (next.recipe.failed) return false;
+  next.what = text_format("%s, with an interior", cand->what);
   next.cost = cost_of(s, next.recipe.kern, trips);
-  if (next.cost < 0.95 * cand->cost) *cand = next;
+  if (next.cost < 0.95 * cand->cost)
+    *cand = next;
+  else
+    leave_out(s, next.what, "saves less than a twentieth");
   return true;
 }
 
 static void try_interiors(const Schedule *s, Candidates *candidates, double trips) {
-  bool move = !updates_in_place(s->kern->body);
+  bool move = !step_updates_in_place(s->kern->body);
   vec_each (Candidate *, cand, candidates) {
     if (cand->recipe.unchecked) continue;
     if (!move || !try_interior(s, cand, trips, true)) try_interior(s, cand, trips, false);
@@ -539,7 +491,7 @@ static KernPlan plan_of(const Candidate *cand) {
   return (KernPlan){ .kern = cand->recipe.kern,
                      .recipe = cand->recipe.lines.at,
                      .recipe_count = cand->recipe.lines.count,
-                     .condition = cand->condition };
+                     .condition = cand->recipe.condition };
 }
 
 // One vector stays behind several: else 16 columns go one by one where 32 are best.
@@ -552,7 +504,7 @@ static bool is_weaker(const Candidate *cand, const Candidate *best) {
 static Candidates others(const Candidates *all, const Candidate *best) {
   Candidates out = { 0 };
   vec_each (const Candidate *, cand, all)
-    if (cand != best && (!cand->condition || is_weaker(cand, best)))
+    if (cand != best && (!cand->recipe.condition || is_weaker(cand, best)))
       vec_push(&out, *cand);
   return out;
 }
@@ -570,19 +522,19 @@ static const KernPlan *choose_plan(const Candidates *all) {
 // Chunks of neighbouring rows together: the chunks outside, the rows in lanes, so that what lies
 // side by side in memory (the columns of a matrix) is read and written side by side.
 static void add_rows_of_chunks(const Schedule *s, Candidates *out, int lanes) {
-  Candidate cand = { .recipe = recipe_new(s->c, s->kern) };
+  Candidate cand = { .what = text_format("chunks of %d rows in lanes", lanes),
+                     .recipe = recipe_new(s->c, s->kern) };
   const Axis *chunks = last_grid_axis(s->kern), *row = axis_before(s->kern, chunks);
   if (!row) return;
-  cand.condition = at_least(NULL, row->width, lanes);
   cand.weight = lanes == LANES ? LANES : NARROW_WEIGHT;
   recipe_swap(&cand.recipe, row->name, chunks->name);
   recipe_split(&cand.recipe, row->name, lanes, SPLIT_OVERLAP);
   recipe_bind(&cand.recipe, row->name, BIND_LANE);
-  if (!cand.recipe.failed) vec_push(out, cand);
+  offer(s, out, &cand);
 }
 
 static void add_rows(const Schedule *s, Candidates *out) {
-  Candidate by_rows = { .recipe = rows(s) };
+  Candidate by_rows = { .what = "rows in vectors", .recipe = rows(s) };
   if (by_rows.recipe.kern != s->kern) vec_push(out, by_rows);
 }
 
@@ -591,7 +543,7 @@ static void add_points(const Schedule *s, Candidates *out) {
   add_outer(s, out, false, LANES);
   add_outer(s, out, true, LANES);
   // Few neighbouring points, each with a loop: a column each of a narrow matrix, say.
-  if (!updates_in_place(s->kern->body) && innermost_axes(s->kern).count > 0) {
+  if (!step_updates_in_place(s->kern->body) && innermost_axes(s->kern).count > 0) {
     add_outer(s, out, false, NARROW);
     add_outer(s, out, true, NARROW);
   }
@@ -604,39 +556,89 @@ static void add_points(const Schedule *s, Candidates *out) {
   add_lanes_within(s, out, 1, 2);
 }
 
-static const KernPlan *one_kernel(Compiler *c, const Kern *kern, KernUse use) {
-  Schedule s = { c, kern };
+// What was tried, in order.
+static const KernTry *tries_of(const Candidates *all) {
+  KernTry *tries = new_array(KernTry, all->count + 1);
+  for (int i = 0; i < all->count; i++) {
+    const Candidate *cand = &all->at[i];
+    tries[i] =
+        (KernTry){ cand->what, cand->recipe.kern, cand->recipe.condition, cand->cost };
+  }
+  return tries;
+}
+
+static const KernPlan *explained(const Schedule *s, const Candidates *all, double trips,
+                                 const KernPlan *chosen) {
+  KernWhy why = { .naive = s->kern,
+                  .points = POINTS,
+                  .trips = trips,
+                  .tries = tries_of(all),
+                  .try_count = all->count,
+                  .notes = s->notes->at,
+                  .note_count = s->notes->count };
+  KernPlan *plan = mem_copy(chosen, sizeof *chosen);
+  plan->why = mem_copy(&why, sizeof why);
+  return plan;
+}
+
+static const KernPlan *cheapest_plan(const Schedule *s, KernUse use) {
   Candidates all = { 0 };
-  Candidate plain = { .recipe = recipe_new(c, kern) };
+  Candidate plain = { .what = "as it is", .recipe = recipe_new(s->c, s->kern) };
   vec_push(&all, plain);
-  if (use != USE_FEW) add_rows(&s, &all);
-  if (use == USE_POINTS) add_points(&s, &all);
-  if (use == USE_CHUNKS && !updates_in_place(kern->body)) {
-    add_rows_of_chunks(&s, &all, LANES);
-    add_rows_of_chunks(&s, &all, NARROW);
+  if (use != USE_FEW) add_rows(s, &all);
+  if (use == USE_POINTS) add_points(s, &all);
+  if (use == USE_CHUNKS && !step_updates_in_place(s->kern->body)) {
+    add_rows_of_chunks(s, &all, LANES);
+    add_rows_of_chunks(s, &all, NARROW);
   }
   double trips = use == USE_CHUNKS ? 4000 : 64;
-  find_costs(&s, &all, trips);
-  try_interiors(&s, &all, trips);
-  return choose_plan(&all);
+  find_costs(s, &all, trips);
+  try_interiors(s, &all, trips);
+  return explained(s, &all, trips, choose_plan(&all));
+}
+
+// ---- kernels and their names
+
+// A seg-op whose kernels are to be scheduled.
+typedef struct Scheduling {
+  Compiler *c;
+  RecipeBook *book;
+  const KernSeg *seg;
+} Scheduling;
+
+// That of the seg-op, with what its part of the work adds: main.segred_2, main.segred_2_chunks.
+static Name name_of_kernel(const Scheduling *s, const Kern *kern) {
+  const char *part = kern->name + strlen(s->seg->kern->name);
+  return name_of(s->c->names, text_format("%s%s", s->seg->name, part));
+}
+
+static const KernPlan *one_kernel(const Scheduling *s, const Kern *kern, KernUse use) {
+  Name name = name_of_kernel(s, kern);
+  KernNotes notes = { 0 };
+  Schedule schedule = { s->c, kern, &notes };
+  const KernPlan *chosen = book_plan(s->c, s->book, name, kern);
+  KernPlan plan = chosen ? *chosen : *cheapest_plan(&schedule, use);
+  plan.name = name;
+  return mem_copy(&plan, sizeof plan);
 }
 
 // Rows in chunks if that gives more than one, else as they are.
-static const KernPlan *in_chunks(Compiler *c, const Kern *kern, const Chunks *chunks) {
+static const KernPlan *in_chunks(const Scheduling *s, const Kern *kern,
+                                 const Chunks *chunks) {
   const KernPlan **parts = new_array(const KernPlan *, chunks->phase_count);
   for (int i = 0; i < chunks->phase_count; i++)
-    parts[i] = one_kernel(c, chunks->phases[i], chunks->uses[i]);
+    parts[i] = one_kernel(s, chunks->phases[i], chunks->uses[i]);
   return new_node(
       KernPlan, .lets = chunks->lets, .condition = term_less(term_i64(1), chunks->count),
       .parts = parts, .part_count = chunks->phase_count, .temps = chunks->temps,
-      .temp_count = chunks->temp_count, .otherwise = one_kernel(c, kern, USE_POINTS));
+      .temp_count = chunks->temp_count, .otherwise = one_kernel(s, kern, USE_POINTS));
 }
 
-const KernPlan *kern_schedule(Compiler *c, Profile profile, const KernSeg *seg) {
+const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg) {
   const Kern *kern = kern_choose(c, kern_drop_known_checks(c, kern_inline(c, seg->kern)));
+  Scheduling s = { c, book, seg };
   Chunks chunks;
-  (void)profile;
   bool rows = seg->kind == SEG_RED || seg->kind == SEG_SCAN || seg->kind == SEG_HIST;
-  return rows && kern_in_chunks(c, kern, &chunks) ? in_chunks(c, kern, &chunks)
-                                                  : one_kernel(c, kern, USE_POINTS);
+  return rows && kern_in_chunks(c, kern, &chunks) ? in_chunks(&s, kern, &chunks)
+                                                  : one_kernel(&s, kern, USE_POINTS);
 }

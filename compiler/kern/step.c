@@ -1,4 +1,4 @@
-// What steps share: finding axes and putting something in their place.
+// What steps share: finding axes, putting something in their place, and what they ask.
 #include "kern/step.h"
 #include <stdarg.h>
 
@@ -37,6 +37,17 @@ bool kern_has_axis(const Kern *kern, Name name) {
   return find.found != NULL;
 }
 
+bool step_is_inside(const Kern *kern, Name outer, Name inner) {
+  Find find = { outer, NULL };
+  KernVisitor v = { .stm = find_stm, .state = &find };
+  kern_visit_block(&v, kern->body);
+  const KernBlock *body = find.found ? find.found->u.axis->body : NULL;
+  for (int i = 0; body && i < body->count; i++)
+    if (body->stms[i].kind == KERN_AXIS && body->stms[i].u.axis->name == inner)
+      return true;
+  return false;
+}
+
 // ---- replacing
 
 typedef struct Replace {
@@ -69,4 +80,56 @@ const Kern *step_replace(Step *s, const Kern *kern, Name axis, StepAdd add, void
   Kern *out = mem_copy(kern, sizeof *kern);
   out->body = replace_block(&r.mapper, kern->body);
   return out;
+}
+
+// ---- what steps ask
+
+typedef struct InPlace {
+  Map *loaded, *stored, *made;  // root tensors; those of the host by its names
+  bool found;
+} InPlace;
+
+static void see_access(KernVisitor *v, Access access, bool stores) {
+  InPlace *p = v->state;
+  const Tensor *root = tensor_root(access.tensor);
+  const void *key = root->space == TENSOR_GLOBAL ? (const void *)root->host : root;
+  map_put(stores ? p->stored : p->loaded, key, root);
+}
+
+static void see_made(KernVisitor *v, const KernStm *stm) {
+  InPlace *p = v->state;
+  if (stm->kind == KERN_ALLOC) map_put(p->made, stm->u.tensor, stm);
+}
+
+static void see_both(void *state, const void *key, void *value) {
+  InPlace *p = state;
+  if (map_has(p->loaded, key) && !map_has(p->made, value)) p->found = true;
+}
+
+bool step_updates_in_place(const KernBlock *block) {
+  InPlace p = { map_new(NULL), map_new(NULL), map_new(NULL), false };
+  KernVisitor v = { .stm = see_made, .access = see_access, .state = &p };
+  kern_visit_block(&v, block);
+  map_each(p.stored, see_both, &p);
+  return p.found;
+}
+
+typedef struct HostWidth {
+  Map *inside;
+  bool found;
+} HostWidth;
+
+static void see_binder(KernVisitor *v, const Var *var) { map_put(v->state, var, var); }
+
+static void see_bound(void *state, const Var *var) {
+  HostWidth *b = state;
+  if (map_has(b->inside, var)) b->found = true;
+}
+
+bool step_host_knows(const Kern *kern, const Term *width) {
+  HostWidth b = { .inside = map_new(NULL) };
+  KernVisitor v = { .binder = see_binder, .state = b.inside };
+  kern_visit_block(&v, kern->body);
+  term_each_var(width, see_bound, &b);
+  return !b.found;
 }

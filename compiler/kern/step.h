@@ -18,17 +18,25 @@ const Kern *step_refuse(Step *s, const char *format, ...)
 const KernStm *step_axis(Step *s, const Kern *kern, Name name);
 
 bool kern_has_axis(const Kern *kern, Name name);
+// Is the second axis a statement of the first one's body?
+bool step_is_inside(const Kern *kern, Name outer, Name inner);
 
 // What takes the place of a statement: `add` writes it to the builder.
 typedef void (*StepAdd)(void *state, KernBuilder *b, const KernStm *stm);
 // The kernel with the statement of the axis replaced.
 const Kern *step_replace(Step *s, const Kern *kern, Name axis, StepAdd add, void *state);
 
+// Does the host know the width before the launch?
+bool step_host_knows(const Kern *kern, const Term *width);
+
+// Does the code store where it loads, but in arrays of its own?  Then no point may run twice.
+bool step_updates_in_place(const KernBlock *block);
+
 // ---- splitting (step_split.c)
 
 typedef enum SplitRest {
-  SPLIT_SHORT,    // the last block is shorter: a loop of its own width
-  SPLIT_BOUND,    // the same, but the points of maps have a condition, so that lanes can take them
+  SPLIT_SHORT,  // the last block is shorter: a loop of its own width
+  SPLIT_BOUND,  // the same, but the points of maps have a condition, so that lanes can take them
   SPLIT_PEEL,     // what does not fill a block follows in an axis of its own: NAME_rest
   SPLIT_OVERLAP,  // the last block begins earlier, so that it is full; some points run twice
 } SplitRest;
@@ -49,9 +57,13 @@ const Kern *step_swap(Step *s, const Kern *kern, Name outer);
 // Legal: no order between points (lanes, registers: what kern_vary.h can run in lockstep).
 const Kern *step_bind(Step *s, const Kern *kern, Name axis, AxisBind bind);
 // The same, but for what lockstep code cannot do; NULL if some of the kernel's blocks do it:
-// asked when other steps have had their turn.
+// asked when other steps have had their turn.  Likewise whether the axes of the grid are outside
+// of all others.
 const Kern *step_bind_unchecked(Step *s, const Kern *kern, Name axis, AxisBind bind);
 const Kern *step_check_lockstep(Step *s, const Kern *kern);
+const Kern *step_check_grid(Step *s, const Kern *kern);
+// Are there checks in the block that the axis stands in?
+bool step_checks_beside(const Kern *kern, Name axis);
 
 // ---- conditions that are the same at all points of an axis (step_unswitch.c)
 // Legal: loops that are maps or reductions; short ones.

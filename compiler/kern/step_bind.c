@@ -75,6 +75,14 @@ static const KernStm *last_axis(const KernBlock *block) {
   return last && last->kind == KERN_AXIS ? last : NULL;
 }
 
+// Does the block load, before the axis that ends it, what that overwrites?
+static bool is_overwritten(const KernBlock *block) {
+  bool loads = false;
+  for (int i = 0; i + 1 < block->count; i++)
+    loads = loads || block->stms[i].kind == KERN_LOAD;
+  return loads && step_updates_in_place(block);
+}
+
 static bool is_bound_in(const KernBlock *block, const Term *width) {
   for (int i = 0; i < block->count; i++)
     for (int k = 0; k < block->stms[i].binder_count; k++)
@@ -89,7 +97,8 @@ static const KernBlock *sunk(KernBuilder *b, const KernBlock *block, Name name) 
   Axis axis = *stm->u.axis;
   KernBuilder inner = kern_builder(b->c, b->loc), outer = inner;
   if (axis.name == name) {
-    if (axis.role != AXIS_MAP || is_bound_in(block, axis.width)) return NULL;
+    if (axis.role != AXIS_MAP || is_bound_in(block, axis.width) || is_overwritten(block))
+      return NULL;
     for (int i = 0; i + 1 < block->count; i++)
       kern_add(&inner, block->stms[i]);
     for (int i = 0; i < axis.body->count; i++)
@@ -124,9 +133,11 @@ static const Kern *bind_grid(Step *s, const Kern *kern, Name name) {
   KernBuilder b = kern_builder(s->c, kern->loc);
   const KernBlock *body = sunk(&b, kern->body, name);
   if (!body || !widths_are_outside(body))
-    return step_refuse(
-        s, "%s is not all that the axes around it do, or its width is found out there",
-        name);
+    return step_refuse(s,
+                       "%s is no map that is all that the axes around it do, and of a "
+                       "width that the host "
+                       "knows",
+                       name);
   Kern *out = mem_copy(kern, sizeof *kern);
   out->body = body;
   return out;
@@ -137,6 +148,7 @@ const Kern *step_bind_unchecked(Step *s, const Kern *kern, Name name, AxisBind b
   if (!stm) return NULL;
   bool lockstep = bind == BIND_LANE || bind == BIND_REG;
   if (bind == BIND_GRID) return bind_grid(s, kern, name);
+  if (bind == BIND_ITEM) return step_refuse(s, "code for CPUs has no groups of items");
   if (bind != BIND_SEQ && stm->u.axis->role == AXIS_LOOP)
     return step_refuse(s, "%s carries values from point to point", name);
   const char *reason = lockstep ? bad_width(stm->u.axis, bind) : NULL;
@@ -169,4 +181,65 @@ static const char *block_refuses(const KernBlock *block) {
 const Kern *step_check_lockstep(Step *s, const Kern *kern) {
   const char *reason = block_refuses(kern->body);
   return reason ? step_refuse(s, "%s", reason) : kern;
+}
+
+// An axis of the grid that is not one of those around the whole kernel, and what it is in.
+typedef struct Stray {
+  Name axis, inside;
+} Stray;
+
+static Stray stray_axis(const KernBlock *block, bool outside, Name inside) {
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    const Axis *axis = stm->kind == KERN_AXIS ? stm->u.axis : NULL;
+    bool grid = axis && axis->bind == BIND_GRID;
+    bool within = outside && grid && block->count == 1;
+    if (grid && !within) return (Stray){ axis->name, inside };
+    KernBlockVec blocks = kern_blocks(stm);
+    vec_each (const KernBlock **, inner, &blocks) {
+      Stray found = stray_axis(*inner, within, axis ? axis->name : inside);
+      if (found.axis) return found;
+    }
+  }
+  return (Stray){ NULL, NULL };
+}
+
+const Kern *step_check_grid(Step *s, const Kern *kern) {
+  Stray stray = stray_axis(kern->body, true, NULL);
+  if (stray.axis && stray.inside)
+    return step_refuse(
+        s,
+        "%s, of the grid, would be inside of %s, which is not: permute them, or bind %s",
+        stray.axis, stray.inside, stray.axis);
+  if (stray.axis)
+    return step_refuse(s, "%s, of the grid, would not be all that there is", stray.axis);
+  if (!widths_are_outside(kern->body))
+    return step_refuse(s, "the grid would have a width that depends on its points");
+  return kern;
+}
+
+static bool has_check(const KernBlock *block) {
+  for (int i = 0; i < block->count; i++)
+    if (block->stms[i].kind == KERN_CHECK) return true;
+  return false;
+}
+
+// The block that the axis is a statement of.
+static const KernBlock *block_around(const KernBlock *block, Name name) {
+  for (int i = 0; i < block->count; i++) {
+    if (!has_axis(&block->stms[i], name)) continue;
+    if (block->stms[i].kind == KERN_AXIS && block->stms[i].u.axis->name == name)
+      return block;
+    KernBlockVec blocks = kern_blocks(&block->stms[i]);
+    vec_each (const KernBlock **, inner, &blocks) {
+      const KernBlock *found = block_around(*inner, name);
+      if (found) return found;
+    }
+  }
+  return NULL;
+}
+
+bool step_checks_beside(const Kern *kern, Name axis) {
+  const KernBlock *block = block_around(kern->body, axis);
+  return block && has_check(block);
 }

@@ -585,6 +585,8 @@ static const KernBlock *outer_block(KernMapper *m, const KernBlock *block) {
 }
 
 const Kern *step_interior(Step *s, const Kern *kern, bool twice) {
+  if (twice && step_updates_in_place(kern->body))
+    return step_refuse(s, "it overwrites what it reads: no point may run twice");
   Interior x = { .c = s->c, .guess = guess_new(kern), .twice = twice, .in_grid = true };
   x.outer = (KernMapper){ .c = s->c, .block = outer_block, .state = &x };
   x.inner = (KernMapper){

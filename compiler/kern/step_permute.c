@@ -2,6 +2,7 @@
 //
 // Why: the axis with neighbouring elements inside, what is used again soon inside,
 // lanes around loops.
+#include "base/map.h"
 #include "kern/step.h"
 
 // The axis that is all of the block but for lets before it; NULL if it is not like that.
@@ -23,6 +24,58 @@ static bool hands_on_totals(const Axis *outer, const KernStm *inner) {
   return true;
 }
 
+// ---- are two operators one, up to the names of variables?
+
+static const Term *counterpart(void *state, const Var *var) {
+  return map_get(state, var);
+}
+
+static bool equal_terms(Map *names, const Term *a, const Term *b) {
+  return term_same(term_replace(a, counterpart, names), b);
+}
+
+static void pair_vars(Map *names, const Var *const *a, const Var *const *b, int count) {
+  for (int i = 0; i < count; i++)
+    map_put(names, a[i], term_var(b[i]));
+}
+
+static bool equal_blocks(Map *names, const KernBlock *a, const KernBlock *b);
+
+static bool equal_stms(Map *names, const KernStm *a, const KernStm *b) {
+  if (a->kind != b->kind || a->binder_count != b->binder_count) return false;
+  bool equal = false;
+  if (a->kind == KERN_LET) equal = equal_terms(names, a->u.term, b->u.term);
+  if (a->kind == KERN_CHECK)
+    equal = equal_terms(names, a->u.check.condition, b->u.check.condition);
+  if (a->kind == KERN_IF)
+    equal = equal_terms(names, a->u.cond.condition, b->u.cond.condition) &&
+            equal_blocks(names, a->u.cond.then_block, b->u.cond.then_block) &&
+            equal_blocks(names, a->u.cond.else_block, b->u.cond.else_block);
+  pair_vars(names, a->binders, b->binders, a->binder_count);
+  return equal;
+}
+
+static bool equal_blocks(Map *names, const KernBlock *a, const KernBlock *b) {
+  if (a->count != b->count || a->result_count != b->result_count) return false;
+  for (int i = 0; i < a->count; i++)
+    if (!equal_stms(names, &a->stms[i], &b->stms[i])) return false;
+  for (int i = 0; i < a->result_count; i++)
+    if (!equal_terms(names, a->results[i], b->results[i])) return false;
+  return true;
+}
+
+static bool equal_ops(const Axis *a, const Axis *b) {
+  if (a->op_count != b->op_count) return false;
+  Map *names = map_new(NULL);
+  for (int i = 0; i < a->op_count; i++) {
+    const KernOp *x = &a->ops[i], *y = &b->ops[i];
+    if (x->count != y->count) return false;
+    pair_vars(names, x->params, y->params, 2 * x->count);
+    if (!equal_blocks(names, x->block, y->block)) return false;
+  }
+  return true;
+}
+
 static const char *why_not(const Axis *outer, const KernStm *stm) {
   const Axis *inner = stm->u.axis;
   if (outer->role != inner->role) return "they do not do the same";
@@ -36,7 +89,8 @@ static const char *why_not(const Axis *outer, const KernStm *stm) {
   if (outer->role == AXIS_MAP) return NULL;
   if (!hands_on_totals(outer, stm)) return "the totals are used in between";
   if (inner->inits) return "the inner one begins with a value";
-  return kern_commutes(outer) ? NULL : "its operator does not commute";
+  if (!equal_ops(outer, inner)) return "their operators differ";
+  return kern_commutes(outer) ? NULL : "the operator does not commute";
 }
 
 static void add_swapped(void *state, KernBuilder *b, const KernStm *stm) {

@@ -241,15 +241,28 @@ static bool divides(int64_t by, const Term *width) {
   return width->kind == TERM_CONST && width->u.constant.u.i % by == 0;
 }
 
+// Why the axis cannot be split; NULL if it can.
+static const char *cannot_split(const Axis *axis, SplitRest rest, bool exact) {
+  if (axis->role == AXIS_HIST) return "it fills a histogram";
+  if (axis->bind == BIND_LANE || axis->bind == BIND_REG)
+    return "it is in lanes or registers";
+  if (axis->bind == BIND_GRID && rest == SPLIT_PEEL && !exact)
+    return "it is on the grid, where what is left has no place";
+  if (rest != SPLIT_OVERLAP || exact) return NULL;
+  if (axis->role != AXIS_MAP) return "it carries values: no point may run twice";
+  return step_updates_in_place(axis->body)
+             ? "it overwrites what it reads: no point may run twice"
+             : NULL;
+}
+
 const Kern *step_split(Step *s, const Kern *kern, Name name, int64_t by, SplitRest rest) {
   const KernStm *stm = step_axis(s, kern, name);
   if (!stm) return NULL;
   const Axis *axis = stm->u.axis;
-  if (axis->role == AXIS_HIST) return step_refuse(s, "%s fills a histogram", name);
-  if (rest == SPLIT_OVERLAP && axis->role != AXIS_MAP)
-    return step_refuse(s, "%s carries values: no point may run twice", name);
-  const Term *inner = term_i64(by);
   bool exact = divides(by, axis->width);
+  const char *reason = cannot_split(axis, rest, exact);
+  if (reason) return step_refuse(s, "%s cannot be split: %s", name, reason);
+  const Term *inner = term_i64(by);
   const Term *outer = rest == SPLIT_PEEL || exact ? term_quot(axis->width, inner)
                                                   : term_ceil_div(axis->width, inner);
   Split x = {
@@ -262,12 +275,14 @@ const Kern *step_split_into(Step *s, const Kern *kern, Name name, int64_t pieces
   const KernStm *stm = step_axis(s, kern, name);
   if (!stm) return NULL;
   const Axis *axis = stm->u.axis;
-  if (axis->role == AXIS_HIST) return step_refuse(s, "%s fills a histogram", name);
+  bool exact = divides(pieces, axis->width);
+  const char *reason = cannot_split(axis, SPLIT_PEEL, exact);
+  if (reason) return step_refuse(s, "%s cannot be split: %s", name, reason);
   Split x = { .s = s,
               .kern = kern,
               .rest = SPLIT_PEEL,
               .inner = term_quot(axis->width, term_i64(pieces)),
               .outer = term_i64(pieces),
-              .exact = divides(pieces, axis->width) };
+              .exact = exact };
   return step_replace(s, kern, name, add_split, &x);
 }

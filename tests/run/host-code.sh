@@ -52,8 +52,8 @@ entry main [n] [m] (xss: [n][m]f32) : [n][m]f32 = transpose (map (scan (+) 0) (t
 F
 "$flc" dump --recipes columns.fl > columns.txt
 for lanes in 16 4; do
-  expect "kernels for $lanes columns, cut into chunks" 2 "$(grep -A 1 '^// permute chunks m' columns.txt | grep -c "split m by $lanes overlap")"
-  [ "$(grep -A 3 "^if $lanes <= m" columns.txt | grep -v chunks | grep -c "split m by $lanes overlap")" -ge 3 ] ||
+  expect "kernels for $lanes columns, cut into chunks" 2 "$(grep -A 1 '^ *permute chunks m' columns.txt | grep -c "split m by $lanes overlap")"
+  [ "$(grep -B 3 -e "-- if $lanes <= m" columns.txt | grep -v chunks | grep -c "split m by $lanes overlap")" -ge 3 ] ||
     expect "kernels for $lanes columns" "3 or more" fewer
 done
 

@@ -1,0 +1,181 @@
+// Kernels by the recipes that the user gives for them.
+#include "kern/recipe_book.h"
+#include <string.h>
+
+// ---- one way
+
+static void see_axis_name(KernVisitor *v, const KernStm *stm) {
+  if (stm->kind != KERN_AXIS) return;
+  Text *t = v->state;
+  text_printf(t, "%s%s", text_length(t) ? ", " : "", stm->u.axis->name);
+}
+
+static const char *axes_of(const Kern *kern) {
+  Text *t = text_new();
+  KernVisitor v = { .stm = see_axis_name, .state = t };
+  kern_visit_block(&v, kern->body);
+  return text_length(t) ? text_str(t) : "none";
+}
+
+// Does the kernel, as it is by now, have the axes that the step names?
+static bool axes_exist(const Recipe *r, const RecipeStep *step) {
+  Compiler *c = r->step.c;
+  for (int i = 0; i < step->axis_count; i++) {
+    if (kern_has_axis(r->kern, step->axes[i])) continue;
+    error(c, step->axis_locs[i], "there is no axis %s", step->axes[i]);
+    hint(c, "at this point the axes are %s", axes_of(r->kern));
+    return false;
+  }
+  return true;
+}
+
+// The position of the axis that stands directly in the named one.
+static int directly_in(const Kern *kern, const RecipeStep *step, int outer) {
+  for (int i = 0; i < step->axis_count; i++)
+    if (i != outer && step_is_inside(kern, step->axes[outer], step->axes[i])) return i;
+  return -1;
+}
+
+// Neighbours in the wrong order change places until none is left.
+static void permute(Recipe *r, const RecipeStep *step) {
+  bool changed = true;
+  while (changed && !r->failed) {
+    changed = false;
+    for (int outer = 0; outer < step->axis_count && !changed; outer++) {
+      int inner = directly_in(r->kern, step, outer);
+      if (inner < 0 || inner > outer) continue;
+      recipe_swap(r, step->axes[outer], step->axes[inner]);
+      changed = true;
+    }
+  }
+}
+
+// Are they in that order now?
+static bool are_in_order(const Kern *kern, const RecipeStep *step) {
+  for (int i = 0; i + 1 < step->axis_count; i++)
+    if (!step_is_inside(kern, step->axes[i], step->axes[i + 1])) return false;
+  return true;
+}
+
+static void take_step(Recipe *r, const RecipeStep *step) {
+  switch (step->verb) {
+  case VERB_SPLIT: recipe_split(r, step->axes[0], step->number, step->rest); return;
+  case VERB_SPLIT_INTO: recipe_split_into(r, step->axes[0], step->number); return;
+  case VERB_PERMUTE: permute(r, step); return;
+  case VERB_BIND:
+    for (int i = 0; i < step->axis_count; i++)
+      recipe_bind(r, step->axes[i], step->bind);
+    return;
+  case VERB_UNSWITCH: recipe_unswitch(r, step->axes[0]); return;
+  case VERB_INTERIOR: recipe_interior(r, step->move); return;
+  case VERB_WHERE: recipe_where(r, step->axes[0], step->number); return;
+  }
+}
+
+static const char *step_text(const RecipeStep *step) {
+  Loc loc = step->loc;
+  return text_format("%.*s", (int)(loc.end - loc.start), loc.file->text + loc.start);
+}
+
+static void report_refusal(const Recipe *r, const RecipeStep *step) {
+  error(r->step.c, step->loc, "`%s` does not apply: %s", step_text(step),
+        r->step.refusal);
+}
+
+// Lanes, registers and the grid may have to wait for steps to come: what is wrong at the end is
+// the fault of the step that made it so.
+static bool works(const Recipe *r) {
+  Recipe copy = *r;
+  recipe_check(&copy);
+  return !copy.failed;
+}
+
+// The kernel after the steps; false after an error.
+static bool take_way(Recipe *r, const RecipeWay *way) {
+  const RecipeStep *culprit = NULL;
+  vec_each (const RecipeStep *, step, &way->steps) {
+    if (!axes_exist(r, step)) return false;
+    take_step(r, step);
+    if (!r->failed && step->verb == VERB_PERMUTE && !are_in_order(r->kern, step)) {
+      r->failed = true;
+      r->step.refusal = "the axes are not one directly in the other";
+    }
+    if (r->failed) {
+      report_refusal(r, step);
+      return false;
+    }
+    if (works(r))
+      culprit = NULL;
+    else if (!culprit)
+      culprit = step;
+  }
+  recipe_check(r);
+  if (r->failed) report_refusal(r, culprit);
+  return !r->failed;
+}
+
+// ---- kernels
+
+static BookEntry *find_entry(const RecipeBook *book, Name kernel) {
+  vec_each (BookEntry *, entry, &book->entries)
+    if (entry->kernel == kernel) return entry;
+  return NULL;
+}
+
+static KernPlan plan_of_recipe(const Recipe *r) {
+  return (KernPlan){ .kern = r->kern,
+                     .recipe = r->lines.at,
+                     .recipe_count = r->lines.count,
+                     .condition = r->condition };
+}
+
+// The ways from number `first` on; behind the last the kernel as it is.
+static const KernPlan *plan_of_ways(Compiler *c, const BookEntry *entry, int first,
+                                    const Kern *kern) {
+  Recipe r = recipe_new(c, kern);
+  r.unchecked = true;
+  if (first < entry->ways.count && !take_way(&r, &entry->ways.at[first])) return NULL;
+  KernPlan plan = plan_of_recipe(&r);
+  if (plan.condition) {
+    plan.otherwise = plan_of_ways(c, entry, first + 1, kern);
+    if (!plan.otherwise) return NULL;
+  } else if (first + 1 < entry->ways.count) {
+    error(c, entry->ways.at[first + 1].loc,
+          "this is never reached: what stands before it has no condition");
+    hint(c, "conditions come from `where` and from `overlap`");
+    return NULL;
+  }
+  return mem_copy(&plan, sizeof plan);
+}
+
+const KernPlan *book_plan(Compiler *c, RecipeBook *book, Name kernel, const Kern *kern) {
+  if (!book) return NULL;
+  vec_push(&book->kernels, kernel);
+  BookEntry *entry = find_entry(book, kernel);
+  if (!entry) return NULL;
+  entry->used = true;
+  return plan_of_ways(c, entry, 0, kern);
+}
+
+static const char *kernel_list(const RecipeBook *book) {
+  Text *t = text_new();
+  for (int i = 0; i < book->kernels.count && i < 12; i++)
+    text_printf(t, "%s%s", i ? ", " : "", book->kernels.at[i]);
+  if (book->kernels.count > 12) text_add(t, ", ..");
+  return text_str(t);
+}
+
+void book_finish(Compiler *c, const RecipeBook *book) {
+  if (!book) return;
+  vec_each (const BookEntry *, entry, &book->entries) {
+    if (entry->used) continue;
+    error(c, entry->loc, "the program has no kernel %s", entry->kernel);
+    Name close = diag_closest(entry->kernel, book->kernels.at, book->kernels.count);
+    if (close)
+      hint(c, "did you mean %s?", close);
+    else if (book->kernels.count)
+      hint(c, "its kernels are %s", kernel_list(book));
+    else
+      hint(c, "it has none at all");
+  }
+}

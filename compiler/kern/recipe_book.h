@@ -1,0 +1,66 @@
+// Recipes that the user gives, in a file (--recipe) or as attributes (docs/recipes.md):
+//
+//   kernel main.segmap
+//     split n by 4 overlap
+//     bind n to reg
+//   otherwise
+//     split m by 16 overlap; bind m to lane      -- where n < 4
+//
+// Each step is checked as those of the scheduler are, and refused with its place in the text.
+#pragma once
+#include "kern/plan.h"
+#include "kern/recipe.h"
+
+typedef enum RecipeVerb {
+  VERB_SPLIT,       // axes[0], number, rest
+  VERB_SPLIT_INTO,  // axes[0], number
+  VERB_PERMUTE,     // axes, outermost first
+  VERB_BIND,        // axes, bind
+  VERB_UNSWITCH,    // axes[0]
+  VERB_INTERIOR,    // move
+  VERB_WHERE,       // axes[0], number
+} RecipeVerb;
+
+enum { MOST_STEP_AXES = 8 };
+
+// A step as it was written.
+typedef struct RecipeStep {
+  Loc loc;
+  RecipeVerb verb;
+  Name axes[MOST_STEP_AXES];
+  Loc axis_locs[MOST_STEP_AXES];
+  int axis_count;
+  int64_t number;
+  SplitRest rest;
+  AxisBind bind;
+  bool move;
+} RecipeStep;
+
+// One way to run a kernel, for where those before it cannot be taken.
+typedef struct RecipeWay {
+  Loc loc;
+  Vec(RecipeStep) steps;
+} RecipeWay;
+
+typedef struct BookEntry {
+  Name kernel;
+  Loc loc;
+  Vec(RecipeWay) ways;
+  bool used;
+} BookEntry;
+
+struct RecipeBook {
+  const SourceFile *file;
+  Vec(BookEntry) entries;
+  Vec(Name) kernels;  // of the program, as they are met
+};
+
+// The recipes of a file; NULL after errors.  (recipe_read.c)
+RecipeBook *recipe_book_read(Compiler *c, const char *path);
+
+// The kernel by the book's recipe for it; NULL if there is none, or after an error.  book may be
+// NULL.
+const KernPlan *book_plan(Compiler *c, RecipeBook *book, Name kernel, const Kern *kern);
+
+// After all kernels: recipes for kernels that the program does not have are errors.
+void book_finish(Compiler *c, const RecipeBook *book);
