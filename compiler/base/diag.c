@@ -182,7 +182,7 @@ static void show_all(Diag *diag, Text *t, bool colours) {
   diag->messages.count = 0;
 }
 
-static bool wants_colours(void) {
+bool diag_wants_colours(void) {
   const char *no_colour = getenv("NO_COLOR");
   return !(no_colour && *no_colour) && isatty(STDERR_FILENO);
 }
@@ -190,7 +190,7 @@ static bool wants_colours(void) {
 void diag_flush(Compiler *c) {
   if (!c->diag->messages.count) return;
   Text *t = text_new();
-  show_all(c->diag, t, wants_colours());
+  show_all(c->diag, t, diag_wants_colours());
   fflush(stdout);
   fputs(text_str(t), stderr);
 }

@@ -50,6 +50,9 @@ DiagSaved *diag_save(Compiler *c);
 void diag_restore(Compiler *c, const DiagSaved *saved);  // in place of those since
 void diag_add(Compiler *c, const DiagSaved *saved);      // before those since
 
+// Are messages shown in colours?
+bool diag_wants_colours(void);
+
 // Flushes; false if there were errors (the caller then returns with status 1).
 bool diag_ok(Compiler *c);
 

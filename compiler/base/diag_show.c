@@ -71,10 +71,9 @@ static ScreenCell read_cell(const SourceFile *file, uint32_t at, int column) {
   return (ScreenCell){ .start = at, .end = at + (uint32_t)length, .width = width };
 }
 
-// The characters of the line that holds `offset`.
-static CellVec read_line(const SourceFile *file, int line) {
+// The characters of the line that begins there.
+static CellVec read_line(const SourceFile *file, uint32_t at) {
   CellVec cells = { 0 };
-  uint32_t at = file->line_starts[line - 1];
   int column = 0;
   while (at < file->length && file->text[at] != '\n' && file->text[at] != '\r') {
     ScreenCell cell = read_cell(file, at, column);
@@ -163,10 +162,9 @@ static const char *colour(bool colours, const char *escape) {
 }
 
 void message_show_source(Text *t, Loc loc, bool colours) {
-  int line = loc_line_col(loc).line;
-  CellVec cells = read_line(loc.file, line);
+  CellVec cells = read_line(loc.file, loc_line_start(loc));
   Window w = choose_window(&cells, loc.start);
-  const char *number = text_format("%5d", line);
+  const char *number = text_format("%5d", loc_line_col(loc).line);
   text_printf(t, "%s | ", number);
   show_source_line(t, loc.file, &cells, w);
   add_spaces(t, (int)strlen(number));

@@ -198,3 +198,8 @@ static int remove_entry(const char *path, const struct stat *about, int type,
 void file_remove_folder(const char *path) {
   nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
+
+void file_make_folders(const char *path) {
+  for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/'))
+    mkdir(text_format("%.*s", (int)(slash - path), path), 0700);
+}

@@ -51,5 +51,9 @@ typedef struct FileOutput {
 // Writes all files or none; the path that failed, with `errno` set, or NULL.
 const char *file_write_all(const FileOutput *files, int count);
 
+// Makes the folders that a file of this path needs, for the user alone; whether that works shows
+// when the file is opened.
+void file_make_folders(const char *path);
+
 // Removes a folder with all that is in it.
 void file_remove_folder(const char *path);

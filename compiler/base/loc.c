@@ -38,6 +38,22 @@ static uint32_t line_of(const SourceFile *file, uint32_t offset) {
   return low;
 }
 
+static const SourcePiece *piece_of(Loc loc) {
+  const SourcePiece *piece = NULL;
+  for (int i = 0; i < loc.file->piece_count; i++)
+    if (loc.file->pieces[i].start <= loc.start) piece = &loc.file->pieces[i];
+  return piece;
+}
+
+const char *loc_path(Loc loc) {
+  const SourcePiece *piece = piece_of(loc);
+  return piece ? piece->path : loc.file->path;
+}
+
+uint32_t loc_line_start(Loc loc) {
+  return loc.file->line_starts[line_of(loc.file, loc.start)];
+}
+
 LineCol loc_line_col(Loc loc) {
   if (!loc.file) return (LineCol){ .line = 0, .col = 0 };
   uint32_t line = line_of(loc.file, loc.start);
@@ -50,11 +66,13 @@ LineCol loc_line_col(Loc loc) {
   // Inside a character of several bytes the column is that character's.
   bool inside = loc.start < loc.file->length &&
                 ((unsigned char)loc.file->text[loc.start] & 0xC0) == 0x80;
+  const SourcePiece *piece = piece_of(loc);
+  if (piece) line -= line_of(loc.file, piece->start);
   return (LineCol){ .line = (int)line + 1, .col = inside && col > 1 ? col - 1 : col };
 }
 
 const char *loc_text(Loc loc) {
   if (!loc.file) return "<unknown>";
   LineCol at = loc_line_col(loc);
-  return text_format("%s:%d:%d", loc.file->path, at.line, at.col);
+  return text_format("%s:%d:%d", loc_path(loc), at.line, at.col);
 }

@@ -1,4 +1,5 @@
 #include "commands/cache.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include <dirent.h>
@@ -12,13 +13,6 @@
 
 // ---- the folder
 
-// The folder and those above it; an error shows when it is opened.
-static void make_folders(const char *path) {
-  for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/'))
-    mkdir(text_format("%.*s", (int)(slash - path), path), 0700);
-  mkdir(path, 0700);
-}
-
 // NULL if nobody but the user can have written there; what others could read they no
 // longer can.
 static const char *distrust(int folder) {
@@ -31,7 +25,7 @@ static const char *distrust(int folder) {
 }
 
 static Cache open_folder(const char *path) {
-  make_folders(path);
+  file_make_folders(text_format("%s/", path));
   int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   const char *reason = folder >= 0        ? distrust(folder)
                        : errno == ENOTDIR ? "it is a link or no folder"

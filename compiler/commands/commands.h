@@ -19,6 +19,7 @@ extern const Command tune_command;
 extern const Command tree_command;
 extern const Command dump_command;
 extern const Command doc_command;
+extern const Command repl_command;
 extern const Command fmt_command;
 extern const Command lsp_command;
 
@@ -36,6 +37,10 @@ const Value **command_read_inputs(Compiler *c, const Entry *entry, ValueReader *
 
 // "matmul.fl" for "dir/matmul.fl".
 const char *command_file_name(const char *path);
+
+// The text of a type with names for sizes that the program has none for: "?3" becomes "k3", or, if
+// that stands there already, "k3'".
+const char *command_name_sizes(const char *text);
 
 typedef Vec(const char *) ProgramPaths;
 

@@ -113,6 +113,23 @@ const char *command_status(int file) {
   return text_format("%s", status);
 }
 
+const char *command_name_sizes(const char *text) {
+  Text *t = text_new();
+  for (const char *s = text; *s;) {
+    size_t digits = *s == '?' ? strspn(s + 1, "0123456789") : 0;
+    if (!digits) {
+      text_add_bytes(t, s++, 1);
+      continue;
+    }
+    const char *name = text_format("k%.*s", (int)digits, s + 1);
+    while (strstr(text, name))
+      name = text_format("%s'", name);
+    text_add(t, name);
+    s += digits + 1;
+  }
+  return text_str(t);
+}
+
 // ---- programs in folders
 
 static int path_by_text(const void *a, const void *b) {

@@ -167,25 +167,6 @@ static const char *signature_text(const DocItem *item) {
   return text_str(t);
 }
 
-// A size that the program has no name for is "?3" in types; here it becomes "k3", or, if that
-// stands there already, "k3'".
-static const char *with_names(const char *text) {
-  Text *t = text_new();
-  for (const char *s = text; *s;) {
-    size_t digits = *s == '?' ? strspn(s + 1, "0123456789") : 0;
-    if (!digits) {
-      text_add_bytes(t, s++, 1);
-      continue;
-    }
-    const char *name = text_format("k%.*s", (int)digits, s + 1);
-    while (strstr(text, name))
-      name = text_format("%s'", name);
-    text_add(t, name);
-    s += digits + 1;
-  }
-  return text_str(t);
-}
-
 static const AstTypeParamVec *params_of(const DocItem *item) {
   static const AstTypeParamVec none = { 0 };
   if (item->spec) return &item->spec->params;
@@ -229,7 +210,7 @@ static void add_signature_word(Text *t, const DocItem *found, const char *name) 
 }
 
 const char *doc_signature_html(const Docs *docs, const DocItem *item) {
-  const char *s = with_names(signature_text(item));
+  const char *s = command_name_sizes(signature_text(item));
   Text *t = text_new();
   size_t keyword = strcspn(s, " ");
   if (strncmp(s, "module type ", 12) == 0) keyword = 11;

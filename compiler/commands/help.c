@@ -12,6 +12,7 @@ static const struct {
   { "CC", "the C compiler of `build` and `run`" },
   { "XDG_CACHE_HOME", "where `run` and executables keep [the cache](#the-cache)" },
   { "HOME", "the same if that is not set: in `.cache` there" },
+  { "XDG_STATE_HOME", "where `repl` keeps its history; default `.local/state` in `HOME`" },
   { "FLC_CACHE_MIB", "how large it may grow, in MiB; default 512" },
   { "TMPDIR", "where temporary files go that are no output; default `/tmp`" },
   { "FLC_DATA", "the folder of `data/published/` in test blocks" },

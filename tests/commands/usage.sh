@@ -32,7 +32,7 @@ expect 1 'unknown command bild' help bild
 expect 1 'did you mean .flc build.' help bild
 expect 1 'at most one' help build run
 for option in -V --version; do expect 0 '^flc [0-9.]+$' $option; done
-for command in check build run lib eval test bench profile data tune tree dump fmt doc lsp; do
+for command in check build run lib eval test bench profile data tune tree dump fmt doc repl lsp; do
   expect 0 '^usage: flc ' $command --help
   expect 0 '^usage: flc ' help $command
 done

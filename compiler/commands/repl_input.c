@@ -1,0 +1,109 @@
+#include "base/diag_show.h"
+#include "commands/repl.h"
+#include "source/lex.h"
+#include "source/source.h"
+#include <ctype.h>
+#include <string.h>
+
+typedef struct InputText {
+  const char *name, *text;
+  size_t length;  // without blanks at its end
+} InputText;
+
+static SourceFile *file_of(const InputText *in) {
+  return source_file_new(in->name, in->text, strlen(in->text));
+}
+
+// Would more text mend the first mistake?
+static bool ends_too_early(const Compiler *c, const InputText *in) {
+  const DiagMessage *messages = NULL;
+  return diag_messages(c, &messages) > 0 && messages[0].loc.start >= in->length;
+}
+
+// `let x = 1` stands for `def x = 1`.
+static const char *piece_text(const AstDecl *decl) {
+  const char *text = text_format("%.*s", (int)(decl->loc.end - decl->loc.start),
+                                 decl->loc.file->text + decl->loc.start);
+  bool old_style = decl->kind == AST_DECL_VALUE && strncmp(text, "let", 3) == 0;
+  return old_style ? text_format("def%s", text + 3) : text;
+}
+
+// Spaces that keep the columns of the first line, and lines above it.
+static const char *placed(const AstDecl *decl, const char *text) {
+  Text *t = text_new();
+  LineCol at = loc_line_col(decl->loc);
+  for (int line = 1; line < at.line; line++)
+    text_add(t, "\n");
+  for (int col = 1; col < at.col; col++)
+    text_add(t, " ");
+  text_add(t, text);
+  return text_str(t);
+}
+
+static void add_pieces(const InputText *in, const AstProgram *program, ReplSession *out) {
+  vec_each (AstDecl *const *, decl, &program->decls) {
+    bool opens = (*decl)->kind == AST_DECL_OPEN || (*decl)->kind == AST_DECL_LOCAL;
+    vec_push(&out->pieces,
+             (ReplPiece){ in->name, placed(*decl, piece_text(*decl)), !opens });
+  }
+}
+
+static ReplKind read_decls(const InputText *in, ReplSession *out) {
+  Compiler *c = compiler_new();
+  const AstProgram *program = source_parse(c, file_of(in));
+  if (!program) return ends_too_early(c, in) ? REPL_UNFINISHED : REPL_MISTAKE;
+  add_pieces(in, program, out);
+  return REPL_DECLS;
+}
+
+static ReplKind read_expression(const InputText *in) {
+  Compiler *c = compiler_new();
+  if (source_parse_exp(c, file_of(in))) return REPL_EXPRESSION;
+  return ends_too_early(c, in) ? REPL_UNFINISHED : REPL_MISTAKE;
+}
+
+static TokenKind first_token(const InputText *in) {
+  return lex_file(compiler_new(), file_of(in)).at[0].kind;
+}
+
+static bool begins_decl(TokenKind kind) {
+  static const TokenKind kinds[] = { TOKEN_DEF,   TOKEN_LET,    TOKEN_ENTRY,  TOKEN_TYPE,
+                                     TOKEN_VAL,   TOKEN_MODULE, TOKEN_IMPORT, TOKEN_OPEN,
+                                     TOKEN_LOCAL, TOKEN_ATTR };
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (kinds[i] == kind) return true;
+  return false;
+}
+
+// `let` and attributes begin definitions as well as expressions.
+ReplKind repl_read(const char *name, const char *text, ReplSession *out) {
+  InputText in = { name, text, strlen(text) };
+  while (in.length && isspace((unsigned char)text[in.length - 1]))
+    in.length--;
+  TokenKind first = first_token(&in);
+  if (first == TOKEN_END) return REPL_NOTHING;
+  ReplKind kind = read_expression(&in);
+  if (kind == REPL_EXPRESSION || !begins_decl(first)) return kind;
+  ReplKind as_decls = read_decls(&in, out);
+  bool may_follow = kind == REPL_UNFINISHED && as_decls != REPL_DECLS;
+  return may_follow ? REPL_UNFINISHED : as_decls;
+}
+
+// The first mistake; NULL if there is none.
+static const DiagMessage *first_mistake(const Compiler *c) {
+  const DiagMessage *messages = NULL;
+  return diag_messages(c, &messages) ? &messages[0] : NULL;
+}
+
+// What begins like either is taken for what it is for longer.
+void repl_report(const char *name, const char *text) {
+  InputText in = { name, text, strlen(text) };
+  Compiler *as_exp = compiler_new(), *as_decls = compiler_new();
+  source_parse_exp(as_exp, file_of(&in));
+  source_parse(as_decls, file_of(&in));
+  const DiagMessage *a = first_mistake(as_exp), *b = first_mistake(as_decls);
+  if (begins_decl(first_token(&in)) && (!a || (b && b->loc.start >= a->loc.start)))
+    diag_flush(as_decls);
+  else
+    diag_flush(as_exp);
+}
