@@ -54,8 +54,12 @@ static bool run_flatten(Compiler *c, Program *p, const Pass *pass) {
 // For both profiles; recipes are for CPUs.
 static bool run_lower(Compiler *c, Program *p, const Pass *pass) {
   (void)pass;
+  if (!p->recipes) p->recipes = new (RecipeBook);
+  vec_each (const RecipeAttr *, recipe, &p->checked->recipes)
+    recipe_book_add(c, p->recipes, recipe->exp, recipe->text);
+  if (diag_error_count(c)) return false;
   p->imp[PROFILE_CPU] = imp_lower(c, p->core, PROFILE_CPU, p->recipes);
-  if (p->recipes) book_finish(c, p->recipes);
+  book_finish(c, p->recipes);
   if (p->imp[PROFILE_CPU]) p->imp[PROFILE_GPU] = imp_lower(c, p->core, PROFILE_GPU, NULL);
   return p->imp[PROFILE_GPU] != NULL;
 }

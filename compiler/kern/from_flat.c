@@ -6,6 +6,7 @@
 typedef struct Naming {
   KernMapper mapper;
   Map *taken;  // Name -> itself
+  Map *met;    // those of them that are no later axis's
 } Naming;
 
 static Name free_name(Naming *n, Name wanted) {
@@ -21,16 +22,24 @@ static Name wanted_name(const Axis *axis) {
   return axis->width->kind == TERM_VAR ? axis->width->u.var->name : axis->index->name;
 }
 
+// A copy of an axis has its name, too, until the second of them is met here.
+static const Axis *named_axis(Naming *n, const Axis *axis) {
+  Name name = axis->name;
+  if (!name || map_has(n->met, name))
+    name = free_name(n, name ? name : wanted_name(axis));
+  map_put(n->met, name, name);
+  if (name == axis->name) return axis;
+  Axis *out = mem_copy(axis, sizeof *axis);
+  out->name = name;
+  return out;
+}
+
 static const KernBlock *name_block(KernMapper *m, const KernBlock *block) {
   Naming *n = m->state;
   KernStm *stms = new_array(KernStm, block->count + 1);
   for (int i = 0; i < block->count; i++) {
     KernStm stm = block->stms[i];
-    if (stm.kind == KERN_AXIS && !stm.u.axis->name) {
-      Axis *axis = mem_copy(stm.u.axis, sizeof *axis);
-      axis->name = free_name(n, wanted_name(axis));
-      stm.u.axis = axis;
-    }
+    if (stm.kind == KERN_AXIS) stm.u.axis = named_axis(n, stm.u.axis);
     stms[i] = kern_map_stm(m, &stm);
   }
   return new_node(KernBlock, .stms = stms, .count = block->count,
@@ -44,7 +53,9 @@ static void note_name(KernVisitor *v, const KernStm *stm) {
 }
 
 const Kern *kern_name_axes(Compiler *c, const Kern *kern) {
-  Naming n = { .mapper = { .c = c, .block = name_block }, .taken = map_new(NULL) };
+  Naming n = { .mapper = { .c = c, .block = name_block },
+               .taken = map_new(NULL),
+               .met = map_new(NULL) };
   n.mapper.state = &n;
   KernVisitor v = { .stm = note_name, .state = &n };
   kern_visit_block(&v, kern->body);

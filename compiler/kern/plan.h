@@ -94,5 +94,6 @@ bool kern_add_choice(KernBuilder *b, const KernStm *stm, KernIsInside is_inside,
 // The kernel without checks that others before them, or axes around them, have made.
 const Kern *kern_drop_known_checks(Compiler *c, const Kern *kern);
 
-// Gives axes names that are unique in the kernel: those of their widths, or of their indices.
+// Gives axes names that are unique in the kernel: those of their widths, or of their indices; and
+// others to copies of axes, but for the first.
 const Kern *kern_name_axes(Compiler *c, const Kern *kern);

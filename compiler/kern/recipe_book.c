@@ -116,10 +116,25 @@ static bool take_way(Recipe *r, const RecipeWay *way) {
 
 // ---- kernels
 
-static BookEntry *find_entry(const RecipeBook *book, Name kernel) {
-  vec_each (BookEntry *, entry, &book->entries)
-    if (entry->kernel == kernel) return entry;
-  return NULL;
+static bool is_part_of(Loc inner, Loc outer) {
+  return inner.file == outer.file && inner.start >= outer.start && inner.end <= outer.end;
+}
+
+// Does a recipe with the kernel's name, or that of a smaller expression around it, go before?
+static bool goes_before(const BookEntry *a, const BookEntry *b) {
+  return a->kernel || (!b->kernel && is_part_of(a->exp, b->exp));
+}
+
+static BookEntry *find_entry(const RecipeBook *book, Name name, const Kern *kern) {
+  BookEntry *found = NULL;
+  vec_each (BookEntry *, entry, &book->entries) {
+    bool suits = entry->kernel ? entry->kernel == name : is_part_of(kern->loc, entry->exp);
+    if (!suits) continue;
+    BookEntry *other = found && goes_before(found, entry) ? entry : found;
+    found = other == entry ? found : entry;
+    if (other) other->used = true;
+  }
+  return found;
 }
 
 static KernPlan plan_of_recipe(const Recipe *r) {
@@ -148,11 +163,24 @@ static const KernPlan *plan_of_ways(Compiler *c, const BookEntry *entry, int fir
   return mem_copy(&plan, sizeof plan);
 }
 
+// The recipe of an expression is for those of its kernels that it suits.
+static const KernPlan *plan_if_it_suits(Compiler *c, BookEntry *entry, const Kern *kern) {
+  DiagSaved *before = diag_save(c);
+  const KernPlan *plan = plan_of_ways(c, entry, 0, kern);
+  if (plan)
+    entry->used = true;
+  else if (!entry->complaint)
+    entry->complaint = diag_save(c);
+  diag_restore(c, before);
+  return plan;
+}
+
 const KernPlan *book_plan(Compiler *c, RecipeBook *book, Name kernel, const Kern *kern) {
   if (!book) return NULL;
   vec_push(&book->kernels, kernel);
-  BookEntry *entry = find_entry(book, kernel);
+  BookEntry *entry = find_entry(book, kernel, kern);
   if (!entry) return NULL;
+  if (!entry->kernel) return plan_if_it_suits(c, entry, kern);
   entry->used = true;
   return plan_of_ways(c, entry, 0, kern);
 }
@@ -165,10 +193,20 @@ static const char *kernel_list(const RecipeBook *book) {
   return text_str(t);
 }
 
+static void report_unused(Compiler *c, const BookEntry *entry) {
+  if (entry->complaint)
+    diag_add(c, entry->complaint);
+  else
+    error(c, entry->loc, "no kernel comes from this expression");
+}
+
 void book_finish(Compiler *c, const RecipeBook *book) {
-  if (!book) return;
   vec_each (const BookEntry *, entry, &book->entries) {
     if (entry->used) continue;
+    if (!entry->kernel) {
+      report_unused(c, entry);
+      continue;
+    }
     error(c, entry->loc, "the program has no kernel %s", entry->kernel);
     Name close = diag_closest(entry->kernel, book->kernels.at, book->kernels.count);
     if (close)

@@ -43,10 +43,13 @@ typedef struct RecipeWay {
 } RecipeWay;
 
 typedef struct BookEntry {
-  Name kernel;
-  Loc loc;
+  Name kernel;  // NULL: the kernels of an expression
+  Loc exp;
+  Loc loc;  // of the name, or the text
   Vec(RecipeWay) ways;
-  bool used;
+  bool used;  // or passed over, for one that goes before it
+  const DiagSaved
+      *complaint;  // why it does not suit the first kernel of its expression; or NULL
 } BookEntry;
 
 struct RecipeBook {
@@ -57,10 +60,14 @@ struct RecipeBook {
 
 // The recipes of a file; NULL after errors.  (recipe_read.c)
 RecipeBook *recipe_book_read(Compiler *c, const char *path);
+// Adds one for the kernels that come from an expression, from a string in the source: it is for
+// those of them to which it applies.
+void recipe_book_add(Compiler *c, RecipeBook *book, Loc exp, Loc text);
 
 // The kernel by the book's recipe for it; NULL if there is none, or after an error.  book may be
 // NULL.
 const KernPlan *book_plan(Compiler *c, RecipeBook *book, Name kernel, const Kern *kern);
 
-// After all kernels: recipes for kernels that the program does not have are errors.
+// After all kernels: recipes for kernels that the program does not have are errors, as are those of
+// expressions that apply to none.
 void book_finish(Compiler *c, const RecipeBook *book);

@@ -10,7 +10,8 @@ enum { MOST_WORDS = 16, MOST_POINTS = 1 << 20 };
 typedef struct RecipeReader {
   Compiler *c;
   const SourceFile *file;
-  uint32_t at;
+  uint32_t at, end;
+  bool of_exp;  // a string in the source, for one expression
   // The words of the step at hand.
   Loc words[MOST_WORDS];
   int count, next;
@@ -23,20 +24,30 @@ static const char *word_text(const RecipeReader *r, Loc loc) {
   return text_format("%.*s", (int)(loc.end - loc.start), r->file->text + loc.start);
 }
 
-static bool ends_word(const char *s) {
-  return !*s || strchr(" \t\r\n;", *s) || strncmp(s, "--", 2) == 0;
+// The character at hand; 0: that was all.
+static char peek_char(const RecipeReader *r) {
+  return r->at < r->end ? r->file->text[r->at] : '\0';
+}
+
+static bool at_comment(const RecipeReader *r) {
+  return r->at + 1 < r->end && strncmp(r->file->text + r->at, "--", 2) == 0;
+}
+
+static bool ends_word(const RecipeReader *r) {
+  return !peek_char(r) || strchr(" \t\r\n;", peek_char(r)) || at_comment(r);
 }
 
 static void skip_blanks(RecipeReader *r) {
-  const char *text = r->file->text;
-  while (text[r->at] && strchr(" \t\r", text[r->at]))
+  while (peek_char(r) && strchr(" \t\r", peek_char(r)))
     r->at++;
-  if (strncmp(text + r->at, "--", 2) == 0) r->at += (uint32_t)strcspn(text + r->at, "\n");
+  if (!at_comment(r)) return;
+  while (peek_char(r) && peek_char(r) != '\n')
+    r->at++;
 }
 
 static Loc read_word(RecipeReader *r) {
   Loc loc = { r->file, r->at, r->at };
-  while (!ends_word(r->file->text + r->at))
+  while (!ends_word(r))
     r->at++;
   loc.end = r->at;
   return loc;
@@ -44,12 +55,11 @@ static Loc read_word(RecipeReader *r) {
 
 // The words up to the next semicolon or the end of the line; false at the end of the file.
 static bool read_words(RecipeReader *r) {
-  const char *text = r->file->text;
   r->count = r->next = 0;
   r->failed = false;
   for (;;) {
     skip_blanks(r);
-    char ends = text[r->at];
+    char ends = peek_char(r);
     bool over = !ends || ends == '\n' || ends == ';';
     if (!over) {
       Loc word = read_word(r);
@@ -198,7 +208,7 @@ static void unknown_step(RecipeReader *r) {
   const char *word = word_text(r, r->words[0]);
   error(r->c, r->words[0], "unknown step `%s`", word);
   Name close = diag_closest(word, names, VERB_ROWS + 2);
-  if (close)
+  if (close && strcmp(close, word) != 0)
     hint(r->c, "did you mean %s?", close);
   else
     hint(r->c, "steps are split, permute, bind, unswitch, interior and where");
@@ -248,12 +258,12 @@ static void read_line(RecipeReader *r, RecipeBook *book) {
   int count = book->entries.count;
   BookEntry *entry = count ? &book->entries.at[count - 1] : NULL;
   RecipeStep step;
-  if (accept_word(r, "kernel")) {
+  if (!r->of_exp && accept_word(r, "kernel")) {
     begin_kernel(r, book);
   } else if (!entry) {
     expected(r, "`kernel` and a name");
     hint(r->c, "`flc dump --recipes` shows the names of a program's kernels");
-    r->at = (uint32_t)r->file->length;
+    r->at = r->end;
   } else if (accept_word(r, "otherwise")) {
     begin_way(r, entry);
   } else if (read_step(r, &step)) {
@@ -270,8 +280,25 @@ RecipeBook *recipe_book_read(Compiler *c, const char *path) {
   }
   int errors = diag_error_count(c);
   RecipeBook *book = new_node(RecipeBook, .file = source_file_new(path, text, length));
-  RecipeReader r = { .c = c, .file = book->file };
+  RecipeReader r = { .c = c, .file = book->file, .end = (uint32_t)length };
   while (read_words(&r))
     read_line(&r, book);
   return diag_error_count(c) == errors ? book : NULL;
+}
+
+static bool is_same_place(Loc a, Loc b) {
+  return a.file == b.file && a.start == b.start && a.end == b.end;
+}
+
+void recipe_book_add(Compiler *c, RecipeBook *book, Loc exp, Loc text) {
+  vec_each (const BookEntry *, entry, &book->entries)
+    if (is_same_place(entry->loc, text)) return;
+  BookEntry entry = { .exp = exp, .loc = text };
+  vec_push(&entry.ways, (RecipeWay){ .loc = text });
+  vec_push(&book->entries, entry);
+  RecipeReader r = {
+    .c = c, .file = text.file, .at = text.start + 1, .end = text.end - 1, .of_exp = true
+  };
+  while (read_words(&r))
+    read_line(&r, book);
 }

@@ -5,6 +5,7 @@
 // A reduction becomes a reduction of reductions, a scan a loop of scans that each begin with what
 // the one before has.  Why: everything that cuts work into blocks (lanes, registers, items,
 // tiles) begins here.
+#include "kern/plan.h"
 #include "kern/step.h"
 
 typedef struct Split {
@@ -237,6 +238,12 @@ static void add_split(void *state, KernBuilder *b, const KernStm *stm) {
   add_rest(x, b, stm, first, so_far);
 }
 
+static const Kern *split(Split *x, Name name) {
+  const Kern *out = step_replace(x->s, x->kern, name, add_split, x);
+  bool copies = x->rest == SPLIT_PEEL && !x->exact;
+  return copies ? kern_name_axes(x->s->c, out) : out;
+}
+
 static bool divides(int64_t by, const Term *width) {
   return width->kind == TERM_CONST && width->u.constant.u.i % by == 0;
 }
@@ -268,7 +275,7 @@ const Kern *step_split(Step *s, const Kern *kern, Name name, int64_t by, SplitRe
   Split x = {
     .s = s, .kern = kern, .rest = rest, .inner = inner, .outer = outer, .exact = exact
   };
-  return step_replace(s, kern, name, add_split, &x);
+  return split(&x, name);
 }
 
 const Kern *step_split_into(Step *s, const Kern *kern, Name name, int64_t pieces) {
@@ -284,5 +291,5 @@ const Kern *step_split_into(Step *s, const Kern *kern, Name name, int64_t pieces
               .inner = term_quot(axis->width, term_i64(pieces)),
               .outer = term_i64(pieces),
               .exact = exact };
-  return step_replace(s, kern, name, add_split, &x);
+  return split(&x, name);
 }

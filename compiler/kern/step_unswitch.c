@@ -3,6 +3,7 @@
 //
 // Why: what each branch computes from things outside can then be computed once, before the axis,
 // and the axis is a loop without branches.
+#include "kern/plan.h"
 #include "kern/step.h"
 
 enum { MOST_STATEMENTS = 40 };
@@ -97,5 +98,5 @@ const Kern *step_unswitch(Step *s, const Kern *kern, Name name) {
   Name other = name_of(s->c->names, text_format("%s_else", name));
   for (int i = 2; kern_has_axis(kern, other); i++)
     other = name_of(s->c->names, text_format("%s_else%d", name, i));
-  return step_replace(s, kern, name, add_both, &other);
+  return kern_name_axes(s->c, step_replace(s, kern, name, add_both, &other));
 }

@@ -20,6 +20,7 @@ void check_attr(Check *k, const AstAttr *attr) {
     "inline",
     "noinline",
     "bytes",
+    "recipe",
     "scratch",
     "blank",
     "incremental_flattening",
@@ -40,6 +41,23 @@ void check_attr(Check *k, const AstAttr *attr) {
           known ? "attribute `%s` has no effect here"
                 : "unknown attribute `%s` is ignored",
           attr->name);
+}
+
+// Recipes are read when there are kernels.
+static void note_recipe(Check *k, const AstExp *exp) {
+  const AstAttr *attr = exp->u.attr.attr;
+  const AstAttr *arg = attr->args.count == 1 ? attr->args.at[0] : NULL;
+  if (!arg || arg->loc.file->text[arg->loc.start] != '"') {
+    error(k->c, attr->loc, "expected the steps of a recipe as a string");
+    hint(k->c, "#[recipe(\"split n by 16 overlap; bind n to lane\")]");
+    return;
+  }
+  vec_push(&k->lib->checked->recipes, (RecipeAttr){ exp->loc, arg->loc });
+}
+
+void check_attr_exp(Check *k, const AstExp *exp) {
+  check_attr(k, exp->u.attr.attr);
+  if (strcmp(exp->u.attr.attr->name, "recipe") == 0) note_recipe(k, exp);
 }
 
 TypeClass attr_overload(const AstAttrVec *attrs) {

@@ -53,7 +53,7 @@ typedef struct SizeVar {
   // `loop` too: the size of the branches of `node`, which are equal if loops keep their sizes
   const Size *branches[2];
   AstExp *node;
-  Name name;            // of the parameter that it stands for, or NULL
+  Name name;  // of the parameter that it stands for, or NULL
   Loc loc;
 } SizeVar;
 
@@ -104,8 +104,8 @@ typedef enum WhyKind {
 typedef struct Why {
   WhyKind kind;
   int index;
-  Name name;  // or NULL
-  Loc from;   // where what is expected comes from; no file if nowhere
+  Name name;            // or NULL
+  Loc from;             // where what is expected comes from; no file if nowhere
   const AstExp *apply;  // WHY_ARGUMENT: the application, or NULL
 } Why;
 
@@ -219,11 +219,11 @@ typedef struct Check {
   Map *opened;        // names of values and types in `defined` that come from an `open`
   bool local;         // the definition is not to be seen from outside
   int applications;   // of parametric modules that are being checked
-  int inside;  // modules and imports that are being checked: they have no entry points
-  Map *later;  // Name -> AstDecl of all definitions in the file, for messages
+  int inside;    // modules and imports that are being checked: they have no entry points
+  Map *later;    // Name -> AstDecl of all definitions in the file, for messages
   Map *unknown;  // Name -> itself: unknown names that have been reported
-  int errors;  // reported before the current definition
-  int unknown_count;  // supply of names for unknown sizes
+  int errors;    // reported before the current definition
+  int unknown_count;            // supply of names for unknown sizes
   const struct Within *within;  // the definitions being checked
   AstExpVec exps;  // annotated nodes of the current definition, to be solved at its end
   AstPatVec pats;
@@ -272,7 +272,8 @@ bool unify(Check *k, const Type *expected, const Type *actual);
 void type_lower(Check *k, const Type *type);
 // The type must be a scalar of the class, or may become one.
 bool unify_class(Check *k, const Type *type, TypeClass prims);
-bool unify_first_order(Check *k, const Type *type);  // the type must not contain functions
+bool unify_first_order(Check *k,
+                       const Type *type);  // the type must not contain functions
 // The type of a field of a record that may still be open.
 const Type *unify_field(Check *k, const Type *record, Name field, Loc loc);
 
@@ -403,7 +404,7 @@ void scope_check_definable(Check *k, const Binding *binding);
 int scope_mark(const Check *k);
 void scope_leave(Check *k, int mark);
 Binding *scope_value(Check *k, Name name);  // NULL if there is none; counts as a use
-TypeDef *scope_type(Check *k, Name name);  // NULL if there is none
+TypeDef *scope_type(Check *k, Name name);   // NULL if there is none
 // The binding of a possibly qualified name, or NULL after an error.
 Binding *scope_find(Check *k, const AstName *name);
 bool scope_has_value(Check *k, const AstName *name);
@@ -477,7 +478,7 @@ const Type *infer(Check *k, AstExp *exp);
 void check_exp(Check *k, AstExp *exp, const Type *expected, Why why);
 // message.c: unifies, and reports the difference if that fails
 bool expect_type(Check *k, Loc loc, const Type *expected, const Type *actual, Why why);
-bool type_has_error(const Type *type);  // Was a message about a part of it?
+bool type_has_error(const Type *type);      // Was a message about a part of it?
 const char *type_phrase(const Type *type);  // "has type `i32`", "is a number"
 const char *class_text(TypeClass prims);    // "a number"
 
@@ -494,13 +495,16 @@ bool share_type_param(const Binding *function, int i, int j);
 void note_fields(Check *k, const Type *expected, const Type *actual);
 
 // hint_name.c, hint.c: what to write instead, for the message before
-void hint_value(Check *k, const AstName *name);  // an unknown name
-void hint_type(Check *k, const AstName *name);   // an unknown type
+void hint_value(Check *k, const AstName *name);        // an unknown name
+void hint_type(Check *k, const AstName *name);         // an unknown type
 void hint_module(Check *k, Name module, Name member);  // an unknown module before a dot
 void hint_in_module(Check *k, Name name, const Map *members);  // a name that is no member
-bool hint_member(Check *k, Name name);  // one that modules of scalar types have; false if not
-bool hint_closest(Check *k, Name name, const Map *inner, const Map *outer);  // false: none
-void hint_field(Check *k, const Type *type, Name field);  // a field or constructor that is none
+bool hint_member(Check *k,
+                 Name name);  // one that modules of scalar types have; false if not
+bool hint_closest(Check *k, Name name, const Map *inner,
+                  const Map *outer);  // false: none
+void hint_field(Check *k, const Type *type,
+                Name field);  // a field or constructor that is none
 void hint_mismatch(Check *k, Loc loc, const Type *expected, const Type *actual, Why why);
 const char *hint_word_operator(Name name);  // "&&" for `and`; NULL for other names
 
@@ -548,4 +552,5 @@ void check_decls(Check *k, const AstDeclVec *decls);
 
 // attrs.c
 void check_attr(Check *k, const AstAttr *attr);
+void check_attr_exp(Check *k, const AstExp *exp);  // that of an AST_ATTR
 TypeClass attr_overload(const AstAttrVec *attrs);

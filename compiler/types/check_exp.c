@@ -213,7 +213,7 @@ static const Type *infer_assert(Check *k, AstExp *exp) {
 }
 
 static const Type *infer_attr(Check *k, AstExp *exp) {
-  check_attr(k, exp->u.attr.attr);
+  check_attr_exp(k, exp);
   return infer(k, exp->u.attr.exp);
 }
 

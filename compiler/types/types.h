@@ -9,10 +9,10 @@ typedef struct Size Size;
 typedef Vec(const Type *) TypeVec;
 
 typedef enum SizeKind {
-  SIZE_CONST,     // u.constant
-  SIZE_NAME,      // an i64 variable or a size parameter: u.name
-  SIZE_EXP,       // n*m, n+1, any other expression of sizes: u.exp (op over parts)
-  SIZE_VAR,       // inference variable; not in checked trees: u.var
+  SIZE_CONST,  // u.constant
+  SIZE_NAME,   // an i64 variable or a size parameter: u.name
+  SIZE_EXP,    // n*m, n+1, any other expression of sizes: u.exp (op over parts)
+  SIZE_VAR,    // inference variable; not in checked trees: u.var
   // in a declared type before it is given a name: anonymous [], or n of ?[n].t, which is u.name
   SIZE_ANY,
 } SizeKind;
@@ -24,7 +24,10 @@ struct Size {
     const Big *constant;
     const Binding *name;
     // exp: the checked expression; its free names are Bindings.  tree: the checker's own form.
-    struct { AstExp *exp; const struct SizeTree *tree; } exp;
+    struct {
+      AstExp *exp;
+      const struct SizeTree *tree;
+    } exp;
     struct SizeVar *var;
   } u;
 };
@@ -54,8 +57,15 @@ struct Type {
   const Type *args;
   union {
     PrimType prim;
-    struct { bool is_tuple; int count; const TypeField *fields; } record;  // by type_field_order
-    struct { const Size *size; const Type *elem; } array;
+    struct {
+      bool is_tuple;
+      int count;
+      const TypeField *fields;
+    } record;  // by type_field_order
+    struct {
+      const Size *size;
+      const Type *elem;
+    } array;
     // `param` is bound (as a size) in `to` when the argument was named: (n: i64) -> [n]t
     // `exists` are the sizes in `to` that each application makes anew: a -> ?[k].[k]b
     struct {
@@ -70,11 +80,11 @@ struct Type {
 };
 
 typedef enum BindingKind {
-  BIND_VALUE,      // parameter, let, loop, match pattern: no scheme
-  BIND_SIZE,       // size parameter [n], or an unknown size
-  BIND_TYPE_PARAM, // 't
-  BIND_FUNCTION,   // def, entry, let f: `function` (constants too: no parameters)
-  BIND_INTRINSIC,  // `val` in the prelude: elaboration knows it by name
+  BIND_VALUE,       // parameter, let, loop, match pattern: no scheme
+  BIND_SIZE,        // size parameter [n], or an unknown size
+  BIND_TYPE_PARAM,  // 't
+  BIND_FUNCTION,    // def, entry, let f: `function` (constants too: no parameters)
+  BIND_INTRINSIC,   // `val` in the prelude: elaboration knows it by name
 } BindingKind;
 
 // What a name refers to; unique by address.
@@ -83,16 +93,17 @@ struct Binding {
   Name name;
   Loc loc;
   bool used;
-  bool is_top;                    // defined at top level
-  const Type *type;               // the scheme's body
-  Vec(Binding *) sizes;           // quantified size parameters, explicit and inferred
-  Vec(Binding *) types;           // quantified type parameters, explicit and inferred
-  const AstFunction *function;    // BIND_FUNCTION
-  Vec(AstAttr const *) attrs;     // BIND_FUNCTION
-  int id;                         // order of creation
-  int level;                      // checker: depth of the scope that binds it (types/check.h)
-  unsigned prims;                 // BIND_TYPE_PARAM: the scalar types it is limited to, 0: any
-  bool lifted, size_lifted;       // BIND_TYPE_PARAM: '^a (functions too), '~a (varying sizes too)
+  bool is_top;                  // defined at top level
+  const Type *type;             // the scheme's body
+  Vec(Binding *) sizes;         // quantified size parameters, explicit and inferred
+  Vec(Binding *) types;         // quantified type parameters, explicit and inferred
+  const AstFunction *function;  // BIND_FUNCTION
+  Vec(AstAttr const *) attrs;   // BIND_FUNCTION
+  int id;                       // order of creation
+  int level;       // checker: depth of the scope that binds it (types/check.h)
+  unsigned prims;  // BIND_TYPE_PARAM: the scalar types it is limited to, 0: any
+  bool lifted,
+      size_lifted;  // BIND_TYPE_PARAM: '^a (functions too), '~a (varying sizes too)
   // BIND_FUNCTION: it mentions itself; it, or a function that it mentions, does
   bool calls_itself, recurs;
   // BIND_FUNCTION, for the checker: results may share memory with a constant; with each other
@@ -108,10 +119,17 @@ struct Inst {
   const Type **types;
 };
 
+// #[recipe("..")] e
+typedef struct RecipeAttr {
+  Loc exp, text;  // e with the attribute; the string with its quotes
+} RecipeAttr;
+
 typedef struct CheckedProgram {
-  AstDeclVec decls;           // the prelude's, then the program's, in order of definition
-  Vec(AstDecl *) entries;     // `entry` declarations, in order
-  Vec(const SourceFile *) imports;  // the files that it imports, and those that these import
+  AstDeclVec decls;        // the prelude's, then the program's, in order of definition
+  Vec(AstDecl *) entries;  // `entry` declarations, in order
+  Vec(const SourceFile *)
+      imports;              // the files that it imports, and those that these import
+  Vec(RecipeAttr) recipes;  // as they are met; the same one perhaps several times
 } CheckedProgram;
 
 // Resolves, infers and checks.  NULL after errors (already reported).  Loads the prelude modules

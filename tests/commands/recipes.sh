@@ -29,7 +29,7 @@ for program in "$programs"/kern/*.fl "$programs"/programs/k-means.fl "$programs"
   "$flc" dump --recipes --recipe first "$program" > second 2> err || fail "recipes of $program, read: $(cat err)"
   sed 's/_[0-9]*//g' first > first.plain
   sed 's/_[0-9]*//g' second > second.plain
-  cmp -s first.plain second.plain || fail "other recipes of $program: $(diff first.plain second.plain)"
+  cmp -s first.plain second.plain || fail "other recipes of $program: $(diff first.plain second.plain | head -n 20)"
 done
 
 cat > product.fl << 'END'
@@ -113,6 +113,33 @@ END
 "$flc" dump --recipes --recipe recipe product.fl > out 2> err || fail "a recipe: $(cat err)"
 expect 'its condition' '^  -- if 64 <= m_[0-9]+ && 8 <= m_|^  -- if 64 <= m' out
 expect 'its steps' '^  bind m to lane$' out
+
+# ---- recipes in the source
+
+# attribute STEPS: a.fl, with a sum and a scan
+attribute() {
+  cat > a.fl << END
+entry main [n] [k] (a: [n][k]i32) : ([n]i32, [n][k]i32) =
+  (#[sequential_inner] #[recipe("$1")] map i32.sum a, #[sequential_inner] map (scan (+) 0) a)
+END
+  "$flc" dump --recipes a.fl > out 2> err
+}
+
+attribute 'split n by 4 overlap; bind n to lane' || fail "an attribute: $(cat err)"
+[ "$(grep -c '^  split n by 4 overlap$' out)" = 1 ] || fail 'the kernels of an attribute'
+expect 'a kernel beside it' '^  split k by 16 peel$' out
+attribute 'permute k n' && fail 'an attribute that does not apply'
+expect 'where it is wrong' '^a.fl:2:34: error: `permute k n` does not apply' err
+attribute 'split n by 4; kernel main.segmap' && fail 'a kernel in an attribute'
+expect 'no kernels in attributes' '^a.fl:2:48: error: unknown step `kernel`' err
+attribute '' || fail "an empty attribute: $(cat err)"
+printf 'kernel main.segmap\n  split n by 8 bound\n' > recipe
+attribute 'split n by 4 overlap'
+"$flc" dump --recipes --recipe recipe a.fl > out || fail 'a file and an attribute'
+expect 'the file goes first' '^  split n by 8 bound$' out
+printf 'entry main (x: i32) : i32 = #[recipe("split n by 4")] x + 1\n' > a.fl
+"$flc" dump --recipes a.fl > out 2> err && fail 'an attribute on no kernel'
+expect 'no kernel' '^a.fl:1:38: error: no kernel comes from this expression' err
 
 [ $failures = 0 ] && echo 'all passed'
 exit $((failures > 0))

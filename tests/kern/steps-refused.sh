@@ -1,0 +1,163 @@
+#!/bin/sh
+# shellcheck disable=SC2016
+# The reasons for which steps of recipes are refused, one by one: steps-refused.sh FLC.  Where steps apply, and that what they
+# make is right, is tested by steps-that-apply.fl.
+flc=$(realpath "$1")
+failures=0
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+export FLC_CHECK_IR=1
+
+cat > steps.fl << 'END'
+entry product [n] [m] [k] (a: [n][k]i32) (b: [k][m]i32) : [n][m]i32 =
+  #[sequential_inner] map (\row -> map (\column -> i32.sum (map2 (*) row column)) (transpose b)) a
+
+entry carried [n] [k] (a: [n][k]i32) : [n]i32 =
+  #[sequential_inner] map (\row -> loop s = 1 for x in row do s * 3 + x) a
+
+entry prefixes [n] [k] (a: [n][k]i32) : [n][k]i32 =
+  #[sequential_inner] map (\row -> scan (+) 0 row) a
+
+entry bins [n] [k] (a: [n][k]i32) : [n][8]i32 =
+  #[sequential_inner] map (\row -> hist (+) 0 8 (map (\x -> i64.i32 (x & 7)) row) row) a
+
+entry triangle [n] (a: [n]i32) : [n]i32 =
+  #[sequential_inner] tabulate n (\i -> i32.sum (map (\j -> a[j] * i32.i64 i) (iota i)))
+
+entry rows_of_rows [n] [m] [k] (a: [n][m][k]i32) : [n]i32 =
+  #[sequential_inner] map (\rows -> i32.maximum (map (\row -> i32.sum row) rows)) a
+
+entry sum_of_sums [n] [m] [k] (a: [n][m][k]i32) : [n]i32 =
+  #[sequential_inner] map (\rows -> i32.sum (map (\row -> i32.sum row) rows)) a
+
+entry sum_of_halves [n] [m] [k] (a: [n][m][k]i32) : [n]i32 =
+  #[sequential_inner] map (\rows -> i32.sum (map (\row -> i32.sum row / 2) rows)) a
+
+entry in_order [n] [m] [k] (a: [n][m][k](i32, i32)) : [n](i32, i32) =
+  let op (a, b) (c, d) = (a * c, b * c + d)
+  in #[sequential_inner] map (\rows -> reduce op (1, 0) (map (\row -> reduce op (1, 0) row) rows)) a
+
+entry switched [n] [k] (a: [n][k]i32) (c: bool) : [n]i32 =
+  #[sequential_inner] map (\row -> i32.sum (map (\x -> if c then (x / 3) * (x / 5) * (x / 7) else x) row)) a
+
+entry until [n] (a: [n]i32) : [n]i32 =
+  map (\x -> let (_, s) = loop (x, s) = (x, 0) while x > 1 do (if x % 2 == 0 then x / 2 else 3 * x + 1, s + 1) in s) a
+
+entry blurred [n] (a: [n]i32) : [n]i32 =
+  tabulate n (\i -> a[i64.max 0 (i - 1)] + a[i] + a[i64.min (n - 1) (i + 1)])
+
+entry scattered [n] (a: *[n]i32) : [n]i32 =
+  let at = map (\i -> (i * 7) % n) (iota n)
+  in scatter a at (map (\i -> a[i]) (iota n))
+
+entry filtered [n] [k] (a: [n][k]i32) : [n]i32 =
+  #[sequential_inner] map (\row -> i32.sum (filter (> 3) row)) a
+
+entry small (a: [8][100]i32) : [8]i32 = #[sequential_inner] map (\row -> i32.sum row) a
+
+entry rotated [n] [k] (a: *[n][k]i32) : [n][k]i32 =
+  #[sequential_inner] map (\row -> loop row = copy row for i < k do row with [i] = row[(i + 1) % k]) a
+
+entry carried_twice [n] [k] (a: [n][k]i32) : [n]i32 =
+  #[sequential_inner] map (\row -> loop s = 1 for _i < k do loop s = s for y in row do s * 3 + y) a
+
+entry counted [n] [k] (a: [n][k]i32) : [n][9]i32 =
+  map (\row -> hist (+) 0 9 (map (\x -> i64.i32 (x & 7)) row) row) a
+
+entry kept [n] [k] (a: [n][k]i32) : [n]i32 =
+  #[sequential_inner] map (\row -> let f = filter (> 3) row let g = scan (+) 0 f in i32.sum (map2 (*) f (reverse g))) a
+
+entry growing [n] (a: [n]i32) : [n]i32 =
+  #[sequential_inner] tabulate n (\i -> let f = scan (+) 0 (map (* a[i]) (iota i |> map i32.i64)) in i32.sum (map2 (*) f (reverse f))) 
+
+entry long [n] [k] (a: [n][k]i32) (c: bool) : [n]i32 =
+  #[sequential_inner] map (\row -> i32.sum (map (\x -> if c then #[unroll] loop y = x for i < 50 do y * i32.i64 i ^ (y / 3 + i32.i64 i) else x) row)) a
+END
+
+# refused KERNEL PATTERN STEP...: the last of the steps is refused for this reason
+refused() {
+  kernel=$1 pattern=$2
+  shift 2
+  printf 'kernel %s\n' "$kernel" > recipe
+  printf '%s\n' "$@" >> recipe
+  "$flc" dump --recipes --recipe recipe steps.fl > out 2> err
+  status=$?
+  [ $status = 1 ] && [ ! -s out ] && grep -Eq "^recipe:$(($# + 1)):1: error: \`.*\` does not apply: $pattern" err && return
+  printf 'FAIL %s: %s\n  expected (status 1): %s\n  got (status %s): %s\n' "$kernel" "$*" "$pattern" "$status" "$(cat err)"
+  failures=$((failures + 1))
+}
+
+# accepted KERNEL STEP...
+accepted() {
+  kernel=$1
+  shift
+  printf 'kernel %s\n' "$kernel" > recipe
+  printf '%s\n' "$@" >> recipe
+  "$flc" dump --recipes --recipe recipe steps.fl > out 2> err && return
+  printf 'FAIL %s: %s\n  refused: %s\n' "$kernel" "$*" "$(cat err)"
+  failures=$((failures + 1))
+}
+
+# ---- split
+refused counted.seghist 'k cannot be split: it fills a histogram' 'split k by 4'
+refused counted.seghist 'k cannot be split: it fills a histogram' 'split k into 4'
+refused product.segmap 'm cannot be split: it is in lanes or registers' 'split m by 16' 'bind m to lane' 'split m by 4'
+refused product.segmap 'm cannot be split: it is on the grid, where what is left has no place' 'split m by 4 peel'
+refused product.segmap 'm cannot be split: it is on the grid' 'split m into 4'
+refused product.segmap 'k cannot be split: it carries values: no point may run twice' 'split k by 4 overlap'
+refused counted.seghist 'n cannot be split: it overwrites what it reads: no point may run twice' 'split n by 4 overlap'
+refused small.segmap 'i has less than 9 points' 'split i by 9 overlap'
+accepted small.segmap 'split i by 8 overlap'
+
+# ---- where
+refused small.segmap 'i has less than 9 points' 'where i >= 9'
+accepted small.segmap 'where i >= 8'
+refused triangle.segmap 'i must have 4 points, and how many it has is found inside' 'where i >= 4'
+
+# ---- permute
+refused product.segmap 'the axes are not one directly in the other' 'permute k n'
+refused rotated.segmap 'n has more in it than an axis' 'permute k_2 n'
+refused prefixes.segmap 'n and k cannot change places: they do not do the same' 'permute k n'
+refused carried_twice.segmap 'k and k_2 cannot change places: values go from point to point' 'permute k_2 k'
+refused product.segmap 'm0 and m cannot change places: the inner width depends on the outer index' 'bind m to seq' 'split m by 4 short' 'permute m m0'
+refused product.segmap 'k0 and k cannot change places: the inner width is computed within' 'split k by 4 short' 'permute k k0'
+refused sum_of_halves.segmap 'm has more in it than an axis' 'permute k m'
+refused rows_of_rows.segmap 'm and k cannot change places: their operators differ' 'permute k m'
+refused in_order.segmap 'm and k cannot change places: the operator does not commute' 'permute k m'
+accepted sum_of_sums.segmap 'permute k m'
+
+# ---- bind
+refused product.segmap 'code for CPUs has no groups of items' 'bind n to item'
+refused product.segmap 'k is no map that is all that the axes around it do' 'bind k to grid'
+refused rotated.segmap 'k is no map that is all that the axes around it do' 'bind k to grid'
+refused carried.segmap 'k carries values from point to point' 'bind k to lane'
+refused product.segmap 'k: its width is not constant' 'bind k to reg'
+refused product.segmap 'n: its width is too large' 'split n by 65' 'bind n to reg'
+refused product.segmap 'n: lanes come by 2, 4, 8 and 16' 'split n by 6' 'bind n to lane'
+refused product.segmap 'lanes within lanes' 'split n by 4 overlap' 'permute m n' 'split m by 4' 'bind n to lane' 'bind m to lane'
+refused product.segmap 'm, of the grid, would be inside of n, which is not' 'split n by 4'
+refused product.segmap 'm, of the grid, would be inside of n, which is not' 'bind n to seq'
+accepted product.segmap 'split n by 4 short' 'permute m n'
+accepted product.segmap 'bind m to seq' 'split n by 4'
+refused until.segmap 'control that differs from register to register' 'split n by 4 overlap' 'bind n to reg'
+accepted until.segmap 'split n by 4 overlap' 'bind n to lane'
+refused prefixes.segmap 'a scan across registers' 'split k by 4 peel' 'bind k to reg'
+refused counted.seghist 'a histogram' 'split n by 4' 'bind n to lane'
+refused growing.segmap 'an array whose size differs from point to point' 'split n by 4 overlap' 'bind n to lane'
+
+# ---- unswitch
+refused carried.segmap 'k is no map and no reduction' 'unswitch k'
+refused switched.segmap 'n is no loop' 'unswitch n'
+refused product.segmap 'no condition in k is the same at all points' 'unswitch k'
+refused long.segmap 'k would be too long twice' 'unswitch k'
+accepted switched.segmap 'unswitch k'
+
+# ---- interior
+refused product.segmap 'no condition on indices has one outcome in blocks' 'interior'
+refused blurred.segmap 'no condition on indices has one outcome in blocks' 'interior'
+accepted blurred.segmap 'split n by 16 overlap' 'bind n to lane' 'interior move'
+refused counted.seghist 'it overwrites what it reads: no point may run twice' 'interior move'
+
+[ $failures = 0 ] && echo 'all passed'
+exit $((failures > 0))
