@@ -3,7 +3,7 @@
 //
 // Unlike a profile (profile.h) a trace never waits for the device: what it shows is how the program
 // runs by itself.  The clock of the device is laid over the host's once per call, by the
-// moments at which commands were queued, which both have seen.
+// moments at which commands were queued, which both have seen, and by the end of the call.
 
 enum { RT_TRACE_MOST = 1 << 16, RT_COPY_ROUNDS = 5 };
 
@@ -327,11 +327,15 @@ RT_FN void rt_trace_transfers_json(struct rt_text *out, const char *key,
 }
 
 // How far the host's clock is ahead of the device's: at most as much as when a command was
-// queued by the one and handed over by the other.
-RT_FN int64_t rt_trace_offset(const struct rt_trace_event *events, int count) {
+// queued by the one and handed over by the other, nor so much that one would end after the call,
+// which waits for all.
+RT_FN int64_t rt_trace_offset(const struct rt_trace_event *events,
+                              const struct rt_traced_call *call) {
   int64_t offset = 0;
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < call->count; i++) {
     int64_t ahead = events[i].host_end - events[i].queued;
+    int64_t before_end = call->started + call->ns - events[i].end;
+    if (before_end < ahead) ahead = before_end;
     if (i == 0 || ahead < offset) offset = ahead;
   }
   return offset;
@@ -341,7 +345,7 @@ RT_FN int64_t rt_trace_offset(const struct rt_trace_event *events, int count) {
 RT_FN void rt_trace_call_json(const struct rt_trace *t, const struct rt_traced_call *call,
                               struct rt_text *out) {
   const struct rt_trace_event *events = t->events + call->first;
-  int64_t offset = rt_trace_offset(events, call->count) - call->started;
+  int64_t offset = rt_trace_offset(events, call) - call->started;
   rt_text_printf(out, "{\"ns\": %" PRId64 ", \"kept\": %s, \"whole\": %s, \"events\": [",
                  call->ns, call->kept ? "true" : "false",
                  call->is_whole ? "true" : "false");

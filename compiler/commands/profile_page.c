@@ -225,7 +225,7 @@ static void add_time_cells(Text *t, const Trace *trace, const TraceSum *sum) {
   text_printf(t, "<td data-v=\"%.0f\">%s</td><td data-v=\"%.3f\">%.1f&nbsp;%%</td>", time,
               trace_time(time), share(trace, sum->total), share(trace, sum->total));
   text_printf(t, "<td data-v=\"%.3f\">%.*f</td>", calls,
-              sum->count % trace->calls.count ? 1 : 0, calls);
+              sum->count % trace->calls.count == 0 ? 0 : 1, calls);
   text_printf(t, "<td data-v=\"%.1f\" title=\"%s to %s\">%s</td>", each,
               trace_time((double)sum->least), trace_time((double)sum->most),
               trace_time(each));

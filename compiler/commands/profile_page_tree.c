@@ -100,7 +100,9 @@ static const char *par_text(const Trace *trace, const Guard *guard) {
     if (e->guard != guard->name) continue;
     text_printf(t, "%s%" PRId64 " %s %" PRId64, text_length(t) ? "<br>" : "", e->par,
                 e->par >= e->threshold ? "&ge;" : "&lt;", e->threshold);
-    if (e->par >= e->threshold && !e->first) text_add(t, ", does not fit");
+    bool reached = e->par >= e->threshold;
+    if (reached && !e->first) text_add(t, ", forced or does not fit");
+    if (!reached && e->first) text_add(t, ", forced");
     if (e->count > 1) text_printf(t, ", %" PRId64 " times", e->count);
   }
   return text_str(t);

@@ -1,6 +1,7 @@
 #include "base/diag_show.h"
 #include "commands/repl.h"
 #include "source/source.h"
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -147,8 +148,10 @@ static bool evaluate_input(Compiler *c, const ReplTask *task) {
 
 static bool wait_for(pid_t child) {
   int status = 0;
-  while (waitpid(child, &status, 0) < 0)
-    continue;
+  pid_t ended = 0;
+  do
+    ended = waitpid(child, &status, 0);
+  while (ended < 0 && errno == EINTR);
   if (WIFEXITED(status)) return WEXITSTATUS(status) == 0;
   if (WTERMSIG(status) == SIGINT)
     fputs("interrupted\n", stderr);

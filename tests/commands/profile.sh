@@ -89,7 +89,7 @@ def check(name, runs):
     for transfer in transfers:
         assert sum(e["kind"] == transfer["kind"] for e in events) * runs == transfer["count"]
     for e in events:
-        assert e["start_ns"] <= e["end_ns"] and 0 <= e["host_start_ns"] <= e["host_end_ns"]
+        assert e["start_ns"] <= e["end_ns"] <= timeline["ns"] and 0 <= e["host_start_ns"] <= e["host_end_ns"]
     return profile
 
 if __name__ == "__main__":
@@ -174,6 +174,7 @@ kernels = [row for row in p.rows if row and row[0].startswith("seg") and len(row
 assert sum(row[heads.index("calls")] == "5" for row in kernels) >= 2, kernels
 assert all(row[-1].startswith("p <b>&.fl:") for row in kernels), kernels
 assert any(row[0] == "(host)" for row in p.rows)
+assert "forced" in " ".join(row[1] for row in p.rows if row and row[0].startswith("main.loop_0")), p.rows
 events = json.loads(p.scripts["application/json"])
 assert len([e for e in events["events"] if e[0] == 0]) >= 10
 assert {e[1] for e in events["events"] if e[0] == 0} <= set(range(len(events["kernels"])))
