@@ -81,6 +81,20 @@ static void add_opening(const DocWalk *w, const char *from, const AstModExp *exp
   vec_push(&w->file->openings, (DocOpening){ from, w->file, text_str(to) });
 }
 
+// Members of a parameter are those of its type: in `module m (P: s)`, P.t is s.t.
+static void add_parameters(const DocWalk *w, const AstModExp *exp,
+                           const DocItem *module) {
+  for (; exp->kind == MODEXP_FUNCTION; exp = exp->u.function.body) {
+    const AstModType *type = exp->u.function.type;
+    while (type->kind == MODTYPE_WITH)
+      type = type->u.with.of;
+    if (type->kind != MODTYPE_NAME || type->u.name.qualifiers.count) continue;
+    const char *from = text_format("%s.%s.", module->name, exp->u.function.param);
+    vec_push(&w->file->openings,
+             (DocOpening){ from, w->file, text_format("%s.", type->u.name.name) });
+  }
+}
+
 static void collect_decls(const DocWalk *w, const AstDeclVec *decls,
                           const DocItem *parent);
 
@@ -99,6 +113,7 @@ static void collect_module(const DocWalk *w, const AstDecl *decl, const DocItem 
   if (!shown) return;
   DocItem *item = add_definition(w, DOC_MODULE, decl->u.module.name, parent);
   item->decl = decl;
+  add_parameters(w, exp, item);
   if (body) collect_decls(w, body, item);
 }
 

@@ -115,6 +115,7 @@ def links_lead_to_definitions(found):
                  "a--b-.html#s.vec", "a--b-.html#m.mk", "a--b-.html#m.v"):
         assert link in links, (link, links)
     assert "a--b-.html#m.k" not in links, "a size is no module"
+    assert links.count("a--b-.html#t.vec.t") == 1 + 3 + 3, (links, "`vec.t`, t -> t -> t, P.t in mk.total")
     lines = MAIN.splitlines()
     at = 1 + next(i for i, line in enumerate(lines) if line.startswith("def dot"))
     assert f"a--b-.source.html#line-{at}" in links, links
