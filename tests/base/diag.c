@@ -26,6 +26,21 @@ static void underlines_the_range(void) {
   CHECK_TEXT(shown("x\n", 2, 2), "a.fl:2:1: error: wrong\n    2 | \n      | ^\n");
 }
 
+static void pieces_are_texts_of_their_own(void) {
+  static const SourcePiece pieces[] = { { 5, "[1]" }, { 17, "[2]" } };
+  static const char text[] = "open\na = 1\nb = 2\nc = 3\n";
+  SourceFile *file = source_file_new("all", text, strlen(text));
+  file->pieces = pieces;
+  file->piece_count = 2;
+  CHECK_TEXT(loc_text((Loc){ file, 1, 2 }), "all:1:2");
+  CHECK_TEXT(loc_text((Loc){ file, 5, 6 }), "[1]:1:1");
+  CHECK_TEXT(loc_text((Loc){ file, 13, 14 }), "[1]:2:3");
+  CHECK_TEXT(loc_text((Loc){ file, 17, 18 }), "[2]:1:1");
+  Compiler *c = compiler_new();
+  error(c, (Loc){ file, 17, 18 }, "wrong");
+  CHECK_TEXT(diag_take_text(c), "[2]:1:1: error: wrong\n    1 | c = 3\n      | ^\n");
+}
+
 static void counts_columns_as_seen(void) {
   CHECK_TEXT(shown("\tx\ty", 3, 4), "a.fl:1:4: error: wrong\n"
                                     "    1 |     x   y\n"
@@ -129,6 +144,7 @@ static void bugs_name_the_phase(void) {
 int main(void) {
   mem_init();
   underlines_the_range();
+  pieces_are_texts_of_their_own();
   counts_columns_as_seen();
   clips_long_lines();
   sorts_and_drops_duplicates();
