@@ -39,6 +39,7 @@ typedef struct TypeVar {
   bool is_error;     // of an erroneous expression: equal to everything
   bool first_order;  // no function, nor a structure with one
   bool fixed_size;   // no solution with `exists`
+  bool is_element;   // of arrays: no solution with a parameter '~a, whose sizes may vary
   TypeClass prims;
   Vec(FieldWant) fields;
   Loc loc;
@@ -115,6 +116,7 @@ typedef struct Mismatch {
     MISMATCH_KIND,      // different kinds of type
     MISMATCH_SIZE,      // sizes that are not equal
     MISMATCH_SCOPE,     // `size` is not known at the place where it is needed
+    MISMATCH_LIFTED,    // `actual` is a parameter '~a where sizes must not vary
     MISMATCH_VARYING,   // `size` is new for each application of a function
     MISMATCH_CLASS,     // not among `prims`
     MISMATCH_FUNCTION,  // a function where none may be
@@ -216,9 +218,10 @@ typedef struct Check {
   Loc at;             // what is being unified
   BindingVec params;  // of the functions around it, which are being compared
   Names defined;      // by the file or module so far
-  Map *opened;        // names of values and types in `defined` that come from an `open`
-  bool local;         // the definition is not to be seen from outside
-  int applications;   // of parametric modules that are being checked
+  Names own;   // where those that no `open` brought are: Name -> Loc; modules in `values`
+  bool local;  // the definition is not to be seen from outside
+  int applications;  // of parametric modules that are being checked
+  bool in_module;    // ... in the braces of a module
   int inside;    // modules and imports that are being checked: they have no entry points
   Map *later;    // Name -> AstDecl of all definitions in the file, for messages
   Map *unknown;  // Name -> itself: unknown names that have been reported
@@ -274,6 +277,8 @@ void type_lower(Check *k, const Type *type);
 bool unify_class(Check *k, const Type *type, TypeClass prims);
 bool unify_first_order(Check *k,
                        const Type *type);  // the type must not contain functions
+bool unify_element(Check *k,
+                   const Type *type);  // ... nor parameters '~a outside of functions
 // The type of a field of a record that may still be open.
 const Type *unify_field(Check *k, const Type *record, Name field, Loc loc);
 
@@ -414,6 +419,9 @@ void scope_unknown_type(Check *k, const AstName *name);
 bool scope_unknown_module(Check *k, const AstName *module, Name member);
 
 // module.c
+// Whether the definition is the first of its name in its module, else an error; `own`: a map of
+// k->own; `what`: a word before the name in the message, with a space.
+bool check_new_name(Check *k, Map *own, const char *what, Name name, Loc loc);
 Names names_new(const Names *parent);
 void check_module(Check *k, const AstDecl *decl);
 void check_module_type(Check *k, const AstDecl *decl);

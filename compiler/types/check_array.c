@@ -4,6 +4,7 @@
 // All elements have the type of the first, whose sizes are the row's.
 const Type *infer_array(Check *k, AstExp *exp) {
   const Type *elem = type_data_var(k, exp->loc);
+  elem->u.var->is_element = true;
   Why why = { .kind = WHY_ELEMENT };
   bool wrong = false;
   vec_each (AstExp **, item, &exp->u.array.items) {

@@ -3,29 +3,22 @@
 #include "source/source.h"
 #include "types/check.h"
 #include <ctype.h>
+#include <string.h>
 
 // --- Names at top level ---
 
 static void define(Check *k, Binding *b) {
   b->is_top = true;
   scope_check_definable(k, b);
-  const Binding *old = map_get(k->defined.values, b->name);
-  if (old && !k->built_in && !map_has(k->opened, old)) {
-    error(k->c, b->loc, "`%s` is defined twice", b->name);
-    note(k->c, old->loc, "`%s` is also defined here", b->name);
-    if (b->function && b->function->params.count)
-      hint(k->c, "a function has one definition, in which `match` tells cases apart");
-  }
+  bool is_new = check_new_name(k, k->own.values, "", b->name, b->loc);
+  if (!is_new && b->function && b->function->params.count)
+    hint(k->c, "a function has one definition, in which `match` tells cases apart");
   if (!k->local) map_put(k->defined.values, b->name, b);
   map_put(k->scope.values, b->name, b);
 }
 
 static void define_type(Check *k, TypeDef *def) {
-  const TypeDef *old = map_get(k->defined.types, def->name);
-  if (old && !map_has(k->opened, old)) {
-    error(k->c, def->loc, "type `%s` is defined twice", def->name);
-    note(k->c, old->loc, "`%s` is also defined here", def->name);
-  }
+  check_new_name(k, k->own.types, "type ", def->name, def->loc);
   if (!k->local) map_put(k->defined.types, def->name, def);
   map_put(k->scope.types, def->name, def);
 }
@@ -43,6 +36,8 @@ static bool has_function(const Type *type) {
 
 static void check_entry(Check *k, const AstDecl *decl, const Binding *b) {
   Loc loc = decl->u.value.name_loc;
+  if (strchr(b->name, '\''))
+    error(k->c, loc, "the name of an entry point has no `'` in it: `%s`", b->name);
   if (b->types.count > 0) {
     error(k->c, loc, "entry point `%s` cannot be polymorphic: its type is `%s`", b->name,
           type_text(b->type));
@@ -108,6 +103,11 @@ static void check_value(Check *k, AstDecl *decl) {
   finish_definition(k, constant ? NULL : b);
   k->errors = outer;
   if (constant) b->type = type_solve(k, b->type);
+  if (decl->u.value.is_entry && k->in_module) {
+    error(k->c, b->loc, "an entry point cannot be inside of a module");
+    hint(k->c, "define it with `def`, and at top level write `entry %s = m.%s`", b->name,
+         b->name);
+  }
   // A function of that name is always an entry point; modules and imported files have none.
   if (k->inside) decl->u.value.is_entry = false;
   if (!k->built_in && !k->inside && b->name == name_of(k->c->names, "main"))
@@ -215,7 +215,7 @@ Check *check_new(Library *lib, bool built_in) {
   k->scope.modules = map_new(NULL);
   k->scope.signatures = map_new(NULL);
   k->defined = names_new(NULL);
-  k->opened = map_new(NULL);
+  k->own = names_new(NULL);
   k->later = map_new(NULL);
   k->unknown = map_new(NULL);
   return k;

@@ -119,7 +119,13 @@ typedef struct BoundNames {
   Check *k;
   PatRole role;
   Vec(const AstPat *) seen;
+  const AstTypeParamVec *sizes;  // bound before the patterns, among types; or NULL
 } BoundNames;
+
+static void report_twice(Check *k, const AstPat *pat, Loc first) {
+  error(k->c, pat->loc, "`%s` is bound twice", pat->u.name.name);
+  note(k->c, first, "`%s` is also bound here", pat->u.name.name);
+}
 
 static void warn_if_unused(Check *k, const Binding *binding) {
   for (int i = k->scope.entries.count - 1; i >= 0; i--) {
@@ -152,9 +158,13 @@ static void check_one_name(void *state, const AstPat *pat) {
   }
   vec_each (const AstPat **, p, &names->seen) {
     if ((*p)->u.name.name != pat->u.name.name) continue;
-    error(k->c, pat->loc, "`%s` is bound twice", pat->u.name.name);
-    note(k->c, (*p)->loc, "`%s` is also bound here", pat->u.name.name);
+    report_twice(k, pat, (*p)->loc);
     return;
+  }
+  for (int i = 0; names->sizes && i < names->sizes->count; i++) {
+    const AstTypeParam *size = &names->sizes->at[i];
+    if (size->kind == TYPE_PARAM_SIZE && size->name == pat->u.name.name)
+      report_twice(k, pat, size->loc);
   }
   vec_push(&names->seen, pat);
   if (names->role == PAT_LET) warn_if_unused(k, pat->u.name.binding);
@@ -166,7 +176,7 @@ void check_pat_names(Check *k, AstPat *pat, PatRole role) {
 }
 
 void check_param_names(Check *k, const AstFunction *f) {
-  BoundNames names = { .k = k, .role = PAT_PARAM };
+  BoundNames names = { .k = k, .role = PAT_PARAM, .sizes = &f->type_params };
   vec_each (AstPat *const *, pat, &f->params)
     each_name(*pat, check_one_name, &names);
 }

@@ -256,6 +256,15 @@ static const Type *check_unique(Check *k, const AstType *type) {
 }
 
 // ?[n].t: an anonymous size that may stand in several places.
+// Whether a value of the type, which is no function, has an array whose size mentions `size`.
+static bool is_size_told(const Type *type, const Binding *size) {
+  type = type_resolve(type);
+  for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count; i++)
+    if (is_size_told(type->u.record.fields[i].type, size)) return true;
+  return type->kind != TYPE_RECORD && type->kind != TYPE_FUNCTION &&
+         type_mentions(type, size);
+}
+
 static const Type *check_exists(Check *k, const AstType *type) {
   int mark = scope_mark(k);
   BindingVec bound = { 0 };
@@ -268,8 +277,13 @@ static const Type *check_exists(Check *k, const AstType *type) {
   const Type *of = check_type(k, type->u.exists.of);
   scope_leave(k, mark);
   vec_each (Binding **, b, &bound) {
-    if (!type_mentions(of, *b))
+    if (!type_mentions(of, *b)) {
       error(k->c, type->loc, "the size `%s` is not used in the type", (*b)->name);
+    } else if (!is_size_told(of, *b)) {
+      error(k->c, type->loc, "no array of the type tells the size `%s`", (*b)->name);
+      hint(k->c, "a function has no size: add an array, `?[%s].([%s](), ...)`",
+           (*b)->name, (*b)->name);
+    }
     const Size *any = new_node(Size, .kind = SIZE_ANY, .loc = type->loc, .u.name = *b);
     of = type_replace_size(k, *b, any, of);
   }
@@ -331,7 +345,9 @@ static void bind_type_param(Check *k, AstTypeParam *p, Binding *owner) {
 void bind_type_params(Check *k, AstTypeParamVec *params, Binding *owner) {
   for (int i = 0; i < params->count; i++) {
     for (int j = 0; j < i; j++)
-      if (params->at[j].name == params->at[i].name)
+      if (params->at[j].name == params->at[i].name &&
+          (params->at[j].kind == TYPE_PARAM_SIZE) ==
+              (params->at[i].kind == TYPE_PARAM_SIZE))
         error(k->c, params->at[i].loc, "duplicate parameter `%s`", params->at[i].name);
     bind_type_param(k, &params->at[i], owner);
   }
@@ -368,7 +384,7 @@ void check_types_told(Check *k, const AstTypeParamVec *params, const Type *type)
 void check_sizes_told(Check *k, const AstTypeParamVec *params, const Type *type) {
   vec_each (const AstTypeParam *, p, params) {
     const Binding *b = p->binding;
-    if (p->kind != TYPE_PARAM_SIZE || !b->used || type_mentions(type, b)) continue;
+    if (p->kind != TYPE_PARAM_SIZE || type_mentions(type, b)) continue;
     error(k->c, p->loc, "nothing tells the value of the size `%s`", p->name);
     hint(k->c, "let the type of an array mention it, as in `[%s]i32`", p->name);
   }

@@ -284,9 +284,9 @@ static const Alias *updated(const ConsumeUpdate *w, const Alias *alias, const Ty
 static const Alias *consume_update(Consume *u, AstExp *target, const AstPath *path,
                                    AstExp *value) {
   const Alias *alias = consume_exp(u, target);
+  int mark = u->log.count;
   vec_each (const AstStep *, step, path)
     consume_dims(u, &step->dims);
-  int mark = u->log.count;
   ConsumeUpdate update = { u, path, target, value, consume_exp(u, value) };
   if (u->log.count > mark) consume_check_alive(u, alias, target);
   return updated(&update, alias, target->type, 0);
@@ -438,4 +438,8 @@ void consume_definition(Check *k, AstDecl *decl) {
   Consume u = { .k = k, .aliases = map_new(NULL) };
   const Alias *captured;
   b->type = consume_function(&u, f, b->type, b, &captured);
+  if (u.gives_constant && f->params.count && !k->applications) {
+    error(k->c, b->loc, "the result of `%s` may share memory with a constant", b->name);
+    hint(k->c, "give a copy: `copy` before the result");
+  }
 }

@@ -107,6 +107,20 @@ static const Type *mark_type(FunctionResult *r, const Type *type, int *part) {
   return copy;
 }
 
+// Whether an array in the result may share memory with a constant.
+static bool gives_constant(const Type *type, const Alias *alias) {
+  type = type_resolve(type);
+  if (!alias) return false;
+  for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count; i++)
+    if (gives_constant(type->u.record.fields[i].type,
+                       alias_field(alias, type->u.record.fields[i].name)))
+      return true;
+  const Alias *flat = type->kind == TYPE_ARRAY ? alias_flat(alias) : NULL;
+  for (int i = 0; flat && i < flat->roots.count; i++)
+    if (flat->roots.at[i]->kind == ROOT_TOP) return true;
+  return false;
+}
+
 // What callers have to know of the result's memory besides the type.
 static void note_sharing(const FunctionResult *r, Binding *owner, const Alias *alias) {
   const Alias *all = alias_flat(alias);
@@ -186,6 +200,7 @@ const Type *consume_function(Consume *u, const AstFunction *f, const Type *type,
     consume_check_function(u, result, f->body, "the declared type");
   if (result) add_parts(&r, result, alias);
   if (result && owner) note_sharing(&r, owner, alias);
+  if (result && owner) u->gives_constant = gives_constant(result, alias);
   int part = 0;
   if (result && f->params.count) result = mark_type(&r, result, &part);
   consume_leave(u);

@@ -240,6 +240,11 @@ void explain_mismatch(Check *k, const Mismatch *m, const Type *expected,
       explain_scope(k, m);
     break;
   case MISMATCH_VARYING: explain_varying(k, m); break;
+  case MISMATCH_LIFTED:
+    note(k->c, k->at, "the sizes in values of type `%s` may vary", type_text(m->actual));
+    hint(k->c,
+         "elements of arrays, and what a type parameter 'a stands for, have one size");
+    break;
   case MISMATCH_CLASS: explain_class(k, m, expected, actual); break;
   case MISMATCH_FUNCTION: explain_function(k, m, expected, actual); break;
   case MISMATCH_FIELD:

@@ -8,7 +8,7 @@ static const Type *fresh_for(Check *k, const Binding *param, Loc loc) {
   const Type *type = param->prims ? type_var_of(k, param->prims, loc) : type_var(k, loc);
   TypeVar *var = type->u.var;
   if (!param->lifted) var->first_order = true;
-  if (!param->lifted && !param->size_lifted) var->fixed_size = true;
+  if (!param->lifted && !param->size_lifted) var->fixed_size = var->is_element = true;
   return type;
 }
 
@@ -217,6 +217,39 @@ static void check_payload_sizes(Check *k, const AstExp *exp) {
        exp->u.constructor.name);
 }
 
+static bool is_size_missing(const Type *type) {
+  type = type_resolve(type);
+  if (type->kind != TYPE_FUNCTION) return type_has_any_size(type);
+  return is_size_missing(type->u.function.from) || is_size_missing(type->u.function.to);
+}
+
+// The first size of the definition that the expression names and that nothing tells, or NULL.
+static const Binding *missing_size(const AstExp *exp) {
+  if (exp->kind != AST_NAME || !exp->u.name.binding || !exp->u.name.inst) return NULL;
+  const Binding *b = exp->u.name.binding;
+  for (int i = 0; i < b->sizes.count; i++)
+    if (!exp->u.name.inst->sizes[i]) return b->sizes.at[i];
+  return NULL;
+}
+
+// A size that nothing tells is reported where it is first met, since what follows has it as well.
+static void check_sizes_found(Check *k) {
+  if (diag_error_count(k->c) != k->errors) return;
+  vec_each (AstExp **, exp, &k->exps) {
+    if (!(*exp)->type || !is_size_missing((*exp)->type)) continue;
+    const Binding *size = missing_size(*exp);
+    if (size)
+      error(k->c, (*exp)->loc, "nothing tells the value of the size `%s` of `%s`",
+            size->name, (*exp)->u.name.binding->name);
+    else
+      error(k->c, (*exp)->loc,
+            "a size in the type of this expression cannot be told: `%s`",
+            type_text((*exp)->type));
+    hint(k->c, "write a type with its sizes, as in `e : [n][2]i32`");
+    return;
+  }
+}
+
 static void report_hole(Check *k, const AstExp *exp) {
   if (exp->kind == AST_HOLE)
     warning(k->c, exp->loc, "a hole of type `%s` is to be filled", type_text(exp->type));
@@ -243,6 +276,7 @@ void finish_definition(Check *k, Binding *binding) {
   }
   vec_each (AstPat **, pat, &k->pats)
     (*pat)->type = type_solve(k, (*pat)->type);
+  check_sizes_found(k);
   check_matches(k);
   vec_each (Binding **, b, &k->bindings)
     (*b)->type = type_solve(k, (*b)->type);

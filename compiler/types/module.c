@@ -118,16 +118,18 @@ static Module *module_of_decls(Check *k, const AstDeclVec *decls) {
   names_see(k, names_new(&outer));
   k->defined = names_new(NULL);
   k->later = map_new(NULL);
-  k->opened = map_new(NULL);
+  k->own = names_new(NULL);
   k->local = false;
+  k->in_module = true;
   k->inside++;
   check_decls(k, decls);
   Module *m = new_node(Module, .names = k->defined, .ready = true);
   names_see(k, outer);
   k->defined = saved.defined;
   k->later = saved.later;
-  k->opened = saved.opened;
+  k->own = saved.own;
   k->local = saved.local;
+  k->in_module = saved.in_module;
   k->inside--;
   return m;
 }
@@ -272,6 +274,17 @@ static const Module *eval(Check *k, const AstModExp *exp) {
 
 // --- Definitions ---
 
+bool check_new_name(Check *k, Map *own, const char *what, Name name, Loc loc) {
+  if (k->local || k->built_in) return true;
+  const Loc *old = map_get(own, name);
+  if (old) {
+    error(k->c, loc, "%s`%s` is defined twice", what, name);
+    note(k->c, *old, "`%s` is also defined here", name);
+  }
+  map_put(own, name, mem_copy(&loc, sizeof loc));
+  return !old;
+}
+
 static const Module *no_module(void) {
   return new_node(Module, .names = names_new(NULL), .ready = true);
 }
@@ -279,12 +292,15 @@ static const Module *no_module(void) {
 void check_module(Check *k, const AstDecl *decl) {
   const Module *m = eval(k, decl->u.module.exp);
   if (!m) m = no_module();
+  check_new_name(k, k->own.values, "", decl->u.module.name, decl->u.module.name_loc);
   map_put(k->scope.modules, decl->u.module.name, m);
   if (!k->local) map_put(k->defined.modules, decl->u.module.name, m);
 }
 
 void check_module_type(Check *k, const AstDecl *decl) {
   const Signature *s = signature_of(k, decl->u.module_type.type);
+  check_new_name(k, k->own.signatures, "module type ", decl->u.module_type.name,
+                 decl->u.module_type.name_loc);
   map_put(k->scope.signatures, decl->u.module_type.name, s);
   if (!k->local) map_put(k->defined.signatures, decl->u.module_type.name, s);
 }
@@ -300,11 +316,6 @@ static void put_all(const Names *from, const Names *to) {
   map_each(from->signatures, put, to->signatures);
 }
 
-static void mark_opened(void *check, const void *name, void *meaning) {
-  (void)name;
-  map_put(((Check *)check)->opened, meaning, check);
-}
-
 void check_open(Check *k, const AstDecl *decl) {
   const Module *m = eval(k, decl->u.open.exp);
   if (!m) return;
@@ -316,8 +327,6 @@ void check_open(Check *k, const AstDecl *decl) {
   put_all(&m->names, &seen);
   if (k->local) return;
   put_all(&m->names, &k->defined);
-  map_each(m->names.values, mark_opened, k);
-  map_each(m->names.types, mark_opened, k);
 }
 
 // m.(e)

@@ -68,7 +68,6 @@ static const TypeDef *type_def(Check *k, const AstSpec *spec) {
     b->level = 0;
     b->lifted = spec->lifted == LIFTED_FULLY;
     b->size_lifted = spec->lifted != LIFTED_NOT;
-    b->prims = b->lifted ? 0 : CLASS_STRUCTURE;
     type = abstract_type(k, b, params);
   }
   return new_node(TypeDef, .name = spec->name, .loc = spec->loc, .type = type,

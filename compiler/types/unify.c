@@ -124,6 +124,16 @@ bool unify_first_order(Check *k, const Type *type) {
   return true;
 }
 
+bool unify_element(Check *k, const Type *type) {
+  type = type_resolve(type);
+  if (type->kind == TYPE_VAR) type->u.var->is_element = true;
+  if (type->kind == TYPE_PARAM && type->u.param->size_lifted)
+    return mismatch(k, (Mismatch){ .kind = MISMATCH_LIFTED, .actual = type });
+  for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count; i++)
+    if (!unify_element(k, type->u.record.fields[i].type)) return false;
+  return true;
+}
+
 // Narrows an open variable to the scalar types that are in both sets.
 static bool narrow(Check *k, const Type *type, TypeClass prims) {
   TypeVar *var = type->u.var;
@@ -209,6 +219,7 @@ static bool bind_type(Check *k, TypeVar *var, const Type *type,
     if (!can_enter(k, var, type)) return false;
   }
   if (var->first_order && !unify_first_order(k, type)) return false;
+  if (var->is_element && !unify_element(k, type)) return false;
   if (!unify_class(k, type, var->prims)) return false;
   // What is found out about a value does not say whose it is.
   var->solution = type_without_unique(type);

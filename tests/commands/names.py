@@ -18,7 +18,7 @@ NAMES = [b'a"b', b"a\\", b"a\\n", b"a\n#error line two\n", b"100%s%n%d", b"\xff\
 
 PROGRAM = b"""
 entry main [n] (xs: [n]i32) (i: i64) : i32 = xs[i] + i32.sum (map (\\x -> i32.sum (map (+ x) xs)) xs)
-entry main' (M_PI: f32) (result: f32) : (f32, f32) = let flc_fail = M_PI + result in (flc_fail, M_PI)
+entry main__ (M_PI: f32) (result: f32) : (f32, f32) = let flc_fail = M_PI + result in (flc_fail, M_PI)
 entry main_ (x: {a': i32, a_: i32}) : {a': i32, a_: i32} = x
 entry program (xs: []i32) : []i32 = map (+ 1) xs
 """
