@@ -12,8 +12,9 @@
 typedef unsigned TypeClass;
 enum {
   CLASS_ANY = 0,
-  CLASS_INT = (1 << PRIM_I8) | (1 << PRIM_I16) | (1 << PRIM_I32) | (1 << PRIM_I64) |
-              (1 << PRIM_U8) | (1 << PRIM_U16) | (1 << PRIM_U32) | (1 << PRIM_U64),
+  CLASS_SIGNED = (1 << PRIM_I8) | (1 << PRIM_I16) | (1 << PRIM_I32) | (1 << PRIM_I64),
+  CLASS_INT =
+      CLASS_SIGNED | (1 << PRIM_U8) | (1 << PRIM_U16) | (1 << PRIM_U32) | (1 << PRIM_U64),
   CLASS_FLOAT = (1 << PRIM_F16) | (1 << PRIM_F32) | (1 << PRIM_F64),
   CLASS_NUM = CLASS_INT | CLASS_FLOAT,
   CLASS_ORD = CLASS_NUM | (1 << PRIM_BOOL),

@@ -96,7 +96,8 @@ static void check_slice(Check *k, const AstDim *dim) {
 }
 
 static void check_index(Check *k, AstExp *index) {
-  check_exp(k, index, type_var_of(k, CLASS_INT, index->loc), (Why){ .kind = WHY_INDEX });
+  check_exp(k, index, type_var_of(k, CLASS_SIGNED, index->loc),
+            (Why){ .kind = WHY_INDEX });
 }
 
 const Type *index_type(Check *k, AstExp *node, const Type *array, const AstDimVec *dims,

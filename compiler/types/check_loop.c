@@ -236,8 +236,9 @@ static void check_sizes(LoopSizes *l, AstExp *exp, const Type *param) {
 static void check_form(Check *k, AstExp *exp) {
   if (exp->u.loop.form == LOOP_WHILE) return;
   const Type *type = infer(k, exp->u.loop.bound);
-  const Type *index = exp->u.loop.form == LOOP_FOR ? type_var_of(k, CLASS_INT, exp->loc)
-                                                   : type_data_var(k, exp->loc);
+  const Type *index = exp->u.loop.form == LOOP_FOR
+                          ? type_var_of(k, CLASS_SIGNED, exp->loc)
+                          : type_data_var(k, exp->loc);
   const Type *wanted = exp->u.loop.form == LOOP_FOR
                            ? index
                            : type_array_of(size_var(k, NULL, exp->loc), index);

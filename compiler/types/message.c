@@ -6,6 +6,7 @@
 const char *class_text(TypeClass prims) {
   if (prims & CLASS_STRUCTURE) return "a value that `==` can compare";
   if (prims == CLASS_INTBOOL) return "an integer or a bool";
+  if (!(prims & ~CLASS_SIGNED)) return "a signed integer";
   if (!(prims & ~CLASS_INT)) return "an integer";
   if (!(prims & ~CLASS_FLOAT)) return "a float";
   if (!(prims & ~CLASS_NUM)) return "a number";

@@ -84,6 +84,7 @@ const Size *size_operand(Check *k, const AstExp *exp) {
   if (exp->kind == AST_INDEX) return size_of_index(k, exp);
   if (exp->kind == AST_ASCRIBE) return size_operand(k, exp->u.ascribe.exp);
   if (exp->kind == AST_ATTR) return size_operand(k, exp->u.attr.exp);
+  if (exp->kind == AST_ASSERT) return size_operand(k, exp->u.assert.exp);
   if (exp->kind == AST_PROJECT) {
     const Size **parts = operands(k, &exp->u.project.record, 1);
     return parts ? size_tree(SIZE_PROJECT, exp, 1, parts) : NULL;
