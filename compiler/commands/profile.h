@@ -52,7 +52,7 @@ typedef struct TraceSize {
 typedef struct TraceCost {
   Name guard;
   bool first;  // the first branch
-  double ns;
+  double ns;      // without guards inside; of little code noise can make it negative
   bool is_bound;  // it was abandoned: it takes longer
 } TraceCost;
 

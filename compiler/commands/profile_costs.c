@@ -55,7 +55,7 @@ static void add_cost(const CostSource *s, int guard, int branch) {
     cost.is_bound |= g->bound[branch];
   }
   cost.guard = trace_guard_named(s->trace, s->tree->guards[guard].node->name);
-  if (seen && cost.ns > 0 && cost.guard) vec_push(&s->trace->costs, cost);
+  if (seen && cost.guard) vec_push(&s->trace->costs, cost);
 }
 
 void trace_read_costs(Trace *trace, const char *log) {

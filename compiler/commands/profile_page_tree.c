@@ -71,11 +71,11 @@ static void open_spot(const TreePage *p, const TreeSpot *s) {
 
 static void cost_cells(const TreePage *p, const TreeSpot *s) {
   if (!p->trace->costs.count) return;
-  if (!s->cost) {
+  double ns = s->cost ? s->cost->ns + inner_cost(p->trace, s->region) : 0;
+  if (ns <= 0) {
     text_add(p->t, "<td></td><td></td>");
     return;
   }
-  double ns = s->cost->ns + inner_cost(p->trace, s->region);
   bool best = !s->cost->is_bound && ns <= s->fastest;
   text_printf(p->t, "<td%s>%s%s</td>", best ? " class=\"best\"" : "",
               s->cost->is_bound ? "&gt; " : "", trace_time(ns));
@@ -98,9 +98,11 @@ static const char *par_text(const Trace *trace, const Guard *guard) {
   for (int i = 0; i < trace->guards.count; i++) {
     const GuardEvent *e = &trace->guards.at[i];
     if (e->guard != guard->name) continue;
-    text_printf(t, "%s%" PRId64 " %s %" PRId64, text_length(t) ? "<br>" : "", e->par,
-                e->par >= e->threshold ? "&ge;" : "&lt;", e->threshold);
     bool reached = e->par >= e->threshold;
+    const char *threshold =
+        e->threshold == INT64_MAX ? "&infin;" : text_format("%" PRId64, e->threshold);
+    text_printf(t, "%s%" PRId64 " %s %s", text_length(t) ? "<br>" : "", e->par,
+                reached ? "&ge;" : "&lt;", threshold);
     if (reached && !e->first) text_add(t, ", forced or does not fit");
     if (!reached && e->first) text_add(t, ", forced");
     if (e->count > 1) text_printf(t, ", %" PRId64 " times", e->count);
