@@ -20,12 +20,28 @@ static bool ends_too_early(const Compiler *c, const InputText *in) {
   return diag_messages(c, &messages) > 0 && messages[0].loc.start >= in->length;
 }
 
-// `let x = 1` stands for `def x = 1`.
+// The word before the name of a definition.
+static Loc keyword_of(const AstDecl *decl) {
+  const char *text = decl->loc.file->text;
+  uint32_t end = decl->u.value.name_loc.start;
+  while (end > decl->loc.start && !lex_is_name_part(text[end - 1]))
+    end--;
+  uint32_t start = end;
+  while (start > decl->loc.start && lex_is_name_part(text[start - 1]))
+    start--;
+  return (Loc){ decl->loc.file, start, end };
+}
+
+// `let x = 1` and `entry x = 1` stand for `def x = 1`: entry points are no members of modules.
 static const char *piece_text(const AstDecl *decl) {
-  const char *text = text_format("%.*s", (int)(decl->loc.end - decl->loc.start),
-                                 decl->loc.file->text + decl->loc.start);
-  bool old_style = decl->kind == AST_DECL_VALUE && strncmp(text, "let", 3) == 0;
-  return old_style ? text_format("def%s", text + 3) : text;
+  const char *text = decl->loc.file->text + decl->loc.start;
+  size_t length = decl->loc.end - decl->loc.start;
+  const char *piece = text_format("%.*s", (int)length, text);
+  if (decl->kind != AST_DECL_VALUE) return piece;
+  Loc keyword = keyword_of(decl);
+  size_t before = keyword.start - decl->loc.start, width = keyword.end - keyword.start;
+  return text_format("%.*s%-*s%s", (int)before, piece, (int)width, "def",
+                     piece + before + width);
 }
 
 // Spaces that keep the columns of the first line, and lines above it.

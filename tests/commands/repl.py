@@ -46,8 +46,9 @@ def definitions_are_kept_and_replaced(flc, _):
     err = answers(flc, "def x = 1i32\ndef f y = y + x\nf 3\ndef x = 2.5\nx\nf 3\nlet z = 4\nz + 1\n"
                   "module m = { type t = i32 def w : t = 3 }\nopen m\nw : m.t\ndef a = 1 def b = a + 1\nb\n"
                   "module type s = { type t val v : t }\nmodule n : s with t = i32 = { type t = i32 def v = 7i32 }\nn.v\n"
-                  "entry main (i: i32) = i\nmain 9\n#[noinline] def g (i: i32) = i\ng 5\n",
-                  "4i32\n2.5f64\n4i32\n5i32\n3i32\n2i32\n7i32\n9i32\n5i32\n")
+                  "entry main (i: i32) = i\nmain 9\n#[noinline] def g (i: i32) = i\ng 5\n"
+                  "#[noinline]\n  entry (+^) (i: i32) (j: i32) = i - j\n\n3 +^ 1\n",
+                  "4i32\n2.5f64\n4i32\n5i32\n3i32\n2i32\n7i32\n9i32\n5i32\n2i32\n")
     assert err == "", err
 
 
