@@ -51,13 +51,17 @@ static bool run_flatten(Compiler *c, Program *p, const Pass *pass) {
   return p->core != NULL;
 }
 
-// For both profiles; recipes are for CPUs.
-static bool run_lower(Compiler *c, Program *p, const Pass *pass) {
-  (void)pass;
+bool pipeline_read_recipes(Compiler *c, Program *p) {
   if (!p->recipes) p->recipes = new (RecipeBook);
   vec_each (const RecipeAttr *, recipe, &p->checked->recipes)
     recipe_book_add(c, p->recipes, recipe->exp, recipe->text);
-  if (diag_error_count(c)) return false;
+  return diag_error_count(c) == 0;
+}
+
+// For both profiles; recipes are for CPUs.
+static bool run_lower(Compiler *c, Program *p, const Pass *pass) {
+  (void)pass;
+  if (!pipeline_read_recipes(c, p)) return false;
   p->imp[PROFILE_CPU] = imp_lower(c, p->core, PROFILE_CPU, p->recipes);
   book_finish(c, p->recipes);
   if (p->imp[PROFILE_CPU]) p->imp[PROFILE_GPU] = imp_lower(c, p->core, PROFILE_GPU, NULL);

@@ -47,5 +47,8 @@ const char *pipeline_last_pass(PipelineStage stage);
 // reported).
 bool pipeline_run(Compiler *c, Program *program, const char *after);
 
+// The recipes that the user gave for it, in the file and in the source; false after errors.
+bool pipeline_read_recipes(Compiler *c, Program *program);
+
 // The program as text, as it stands; after "imp", its code for the profile.
 void pipeline_print(Text *t, const Program *program, Profile profile);

@@ -1,5 +1,6 @@
 // flc eval FILE: runs an entry point in the interpreter, on values from standard input.
 #include "commands/version_options.h"
+#include "kern/kern_interp.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,18 +9,20 @@
 static const Option option_rows[] = {
   { 'e', 'e', "entry", "ENTRY", "the entry point; default `main`, or the only one", NULL },
   { 'a', 0, "after", "PASS",
-    "interpret the program as it stands after this pass (see [dump](#dump))", NULL },
+    "interpret the program as it stands after this pass (see [dump](#dump)), or, after `kern`, "
+    "its kernels for CPUs by their [recipes](recipes.md)", NULL },
   { 'p', 0, "path", "PATH",
     "after flattening: which version to run, by name (`V2`) or guard by guard "
     "(`main.top_0=T,main.intra_1=F`; the others by their thresholds)", NULL },
   { 'b', 'b', "binary", NULL, "write binary values", NULL },
   FLATTEN_OPTIONS,
+  RECIPE_OPTION,
   OPTIONS_END
 };
 // clang-format on
 
 typedef struct EvalOptions {
-  const char *entry, *after, *path;
+  const char *entry, *after, *path, *recipe;
   FlattenOptions flatten;
   bool binary;
 } EvalOptions;
@@ -52,21 +55,24 @@ static const Value **read_inputs(Compiler *c, const Entry *entry) {
 
 static int eval(Compiler *c, const char *path, EvalOptions options) {
   Program *program = program_read(c, path);
-  if (program) program->flatten = options.flatten;
-  bool ok = program && pipeline_run(c, program, options.after);
+  if (!program || !take_recipes(c, program, options.recipe)) return !diag_ok(c);
+  program->flatten = options.flatten;
+  bool kernels = options.after && strcmp(options.after, "kern") == 0;
+  bool ok = pipeline_run(c, program, kernels ? NULL : options.after);
   const Entry *entry = ok ? command_entry(c, program->core, options.entry) : NULL;
   Decider decider = { 0 };
   if (entry && options.path) {
     VersionTree tree = version_tree(c, entry);
     ok = decider_force(c, &decider, &tree, options.path);
   }
+  if (kernels && ok) ok = pipeline_read_recipes(c, program);
   if (!diag_ok(c) || !entry || !ok) return 1;
   const Value **inputs = read_inputs(c, entry);
   if (!inputs) return diag_ok(c) ? 0 : 1;
   c->phase = "eval";
-  InterpResult result =
-      interp_run(c, program->core, entry, inputs,
-                 (InterpOptions){ .decide = decider_decide, .state = &decider });
+  InterpOptions how = { .decide = decider_decide, .state = &decider };
+  if (kernels) kern_run_segs(kern_runner(c, entry, program->recipes), &how);
+  InterpResult result = interp_run(c, program->core, entry, inputs, how);
   if (!result.ok) error(c, result.loc, "%s", result.message);
   if (!diag_ok(c)) return 1;
   return write_results(&result, options.binary) ? 0 : 1;
@@ -80,12 +86,15 @@ static int command_eval(Compiler *c, int argc, char **argv) {
     if (o == 'a') given.after = optarg;
     if (o == 'b') given.binary = true;
     if (o == 'p') given.path = optarg;
+    if (o == OPTION_RECIPE) given.recipe = optarg;
     const char *message = set_flatten_option(&given.flatten, o);
     if (message) return command_usage_error(c, "flc eval: %s", message);
   }
   if (r.over) return r.status;
   const char *after = given.after;
-  if (after && (!pipeline_knows(after) || pipeline_stage_after(after) < STAGE_CORE))
+  bool kernels = after && strcmp(after, "kern") == 0;
+  if (after && !kernels &&
+      (!pipeline_knows(after) || pipeline_stage_after(after) < STAGE_CORE))
     return command_usage_error(c, "flc eval: %s is no pass after which a program can run",
                                after);
   if (optind != argc - 1)

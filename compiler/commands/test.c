@@ -16,8 +16,9 @@
 // clang-format off
 static const Option option_rows[] = {
   { 'e', 0, "entry", "NAME", "only the cases of this entry point", NULL },
-  { 's', 0, "stage", "STAGE", "only after `elaborate`, `core` or `flat`, or on the `device`",
-    "elaborate core flat device" },
+  { 's', 0, "stage", "STAGE",
+    "only after `elaborate`, `core` or `flat`, as kernels for CPUs (`kern`), or on the `device`",
+    "elaborate core flat kern device" },
   { 'j', 'j', "jobs", "N", "programs at the same time; default one per core", NULL },
   { 't', 0, "timeout", "S", "seconds for a program; default 60", NULL },
   { 'm', 0, "max-steps", "N",
@@ -30,7 +31,6 @@ static const Option option_rows[] = {
   OPTIONS_END
 };
 // clang-format on
-
 
 // ---- processes
 
@@ -196,7 +196,8 @@ static bool number(const char *text, int64_t least, int64_t *out) {
 
 static bool is_stage(const char *name) {
   return strcmp(name, "elaborate") == 0 || strcmp(name, "core") == 0 ||
-         strcmp(name, "flat") == 0 || strcmp(name, "device") == 0;
+         strcmp(name, "flat") == 0 || strcmp(name, "kern") == 0 ||
+         strcmp(name, "device") == 0;
 }
 
 // NULL, or what is wrong with the option's argument.
@@ -208,7 +209,7 @@ static const char *set_option(TestOptions *o, int option) {
     o->stage = optarg;
     return is_stage(optarg)
                ? NULL
-               : text_format("unknown stage %s (elaborate, core, flat or device)",
+               : text_format("unknown stage %s (elaborate, core, flat, kern or device)",
                              optarg);
   case 'v': o->verbose = true; return NULL;
   case 'd': o->no_device = true; return NULL;

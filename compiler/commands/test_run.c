@@ -11,6 +11,7 @@
 #include "commands/test_spec.h"
 #include "commands/version_options.h"
 #include "core/value/generate.h"
+#include "kern/kern_interp.h"
 #include <errno.h>
 #include <regex.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 typedef struct Stage {
   const char *name;
   const Core *core;
+  bool kernels;  // its seg-ops run as kernels
 } Stage;
 
 typedef struct ProgramRun {
@@ -31,6 +33,8 @@ typedef struct ProgramRun {
   Vec(Stage) stages;
   const Core *core;    // the last stage
   TestDevice *device;  // NULL: none, or it is not asked for
+  RecipeBook *recipes;
+  Map *runners;  // Entry -> KernRunner
 } ProgramRun;
 
 // ---- reporting
@@ -219,9 +223,19 @@ static void choose_next(PlannedRuns *schedule, int next, const ForcedChoiceVec *
   }
 }
 
+// Kernels are scheduled once for all runs of an entry point.
+static KernRunner *runner_of(CaseTrial *t) {
+  ProgramRun *run = t->run;
+  KernRunner *known = map_get(run->runners, t->entry);
+  if (known) return known;
+  known = kern_runner(run->c, t->entry, run->recipes);
+  map_put(run->runners, t->entry, known);
+  return known;
+}
+
 // Every path, up to a number; the message of the first run that is wrong, or NULL.
 static const char *try_versions(CaseTrial *t) {
-  static const int most_runs = 64;
+  const int most_runs = t->stage->kernels ? 12 : 64;
   PlannedRuns schedule = { 0 };
   ForcedChoiceVec covered = { 0 };
   vec_push(&schedule, (ForcedChoiceVec){ 0 });
@@ -231,6 +245,7 @@ static const char *try_versions(CaseTrial *t) {
     InterpOptions options = { .decide = decide,
                               .state = &path,
                               .max_steps = t->run->options->max_steps };
+    if (t->stage->kernels) kern_run_segs(runner_of(t), &options);
     InterpResult result =
         interp_run(t->run->c, t->stage->core, t->entry, t->inputs, options);
     const char *message = judge_interpreted(t, &result);
@@ -239,7 +254,8 @@ static const char *try_versions(CaseTrial *t) {
     for (int k = 0; k < path.met.count; k++)
       if (!is_covered(&covered, path.met.at[k])) vec_push(&covered, path.met.at[k]);
   }
-  t->sampled = schedule.count > most_runs ? most_runs : 0;
+  bool sampled = schedule.count > most_runs && !t->stage->kernels;
+  t->sampled = sampled ? most_runs : 0;
   return NULL;
 }
 
@@ -373,7 +389,7 @@ static bool add_stage(ProgramRun *run, Program *program, const char *name,
                       const char *pass) {
   if (!pipeline_run(run->c, program, pass)) return false;
   check_structures(run, name, program->core);
-  Stage stage = { name, program->core };
+  Stage stage = { name, program->core, false };
   run->core = program->core;
   if (wants_stage(run, name)) vec_push(&run->stages, stage);
   return true;
@@ -382,7 +398,14 @@ static bool add_stage(ProgramRun *run, Program *program, const char *name,
 static bool compile(ProgramRun *run, Program *program) {
   if (!add_stage(run, program, "elaborate", "elaborate")) return false;
   if (!add_stage(run, program, "core", pipeline_last_pass(STAGE_CORE))) return false;
-  return add_stage(run, program, "flat", NULL);
+  if (!add_stage(run, program, "flat", NULL)) return false;
+  if (!wants_stage(run, "kern")) return true;
+  Stage kernels = { "kern", program->core, true };
+  vec_push(&run->stages, kernels);
+  run->runners = map_new(NULL);
+  if (!pipeline_read_recipes(run->c, program)) return false;
+  run->recipes = program->recipes;
+  return true;
 }
 
 static void check_warnings(ProgramRun *run, const char *messages) {

@@ -176,16 +176,6 @@ static void lower_plan(Code *host, const KernPlan *plan, Map *memory) {
               (ImpStm){ .kind = IMP_IF, .u.cond = { condition, yes.block, no.block } });
 }
 
-// main.segmap, main.segmap_2, ..
-static Name seg_name(Lower *lower, Name kind) {
-  const int *before = map_get(lower->segs, kind);
-  int number = before ? *before + 1 : 1;
-  map_put(lower->segs, kind, mem_copy(&number, sizeof number));
-  const char *suffix = number > 1 ? text_format("_%d", number) : "";
-  return name_of(lower->c->names,
-                 text_format("%s.%s%s", lower->entry->name, kind, suffix));
-}
-
 void lower_kern_seg(Code *host, const Stm *stm, const Body *body, int position) {
   const Arr **outs = make_outs(host, stm, body, position);
   for (int i = 0; i < stm->binder_count; i++)
@@ -199,7 +189,8 @@ void lower_kern_seg(Code *host, const Stm *stm, const Body *body, int position) 
     out->copies[0] = outs[i];
     map_put(memory, seg.outs[i], out);
   }
-  seg.name = seg_name(host->lower, seg.kern->name);
+  seg.name = kern_seg_name(host->lower->c, host->lower->segs, host->lower->entry->name,
+                           seg.kern->name);
   const KernPlan *plan = kern_schedule(host->lower->c, host->lower->book, &seg);
   vec_push(&host->lower->plans, plan);
   lower_plan(host, plan, memory);

@@ -76,6 +76,9 @@ void kern_see_host(Compiler *c, KernHost host, const Stm *stm);
 void kern_print_plan(Text *t, const KernPlan *plan);
 // Why it is as it is (explain.c).
 void kern_explain_plan(Text *t, const KernPlan *plan);
+// What recipes call the entry point's next seg-op of a kind: main.segmap, main.segmap_2, ..
+// counts: Name -> int *, of the kinds so far.
+Name kern_seg_name(Compiler *c, Map *counts, Name entry, Name kind);
 // How to run it (schedule.c); book: NULL if there is none.
 const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg);
 

@@ -606,6 +606,14 @@ typedef struct Scheduling {
   const KernSeg *seg;
 } Scheduling;
 
+Name kern_seg_name(Compiler *c, Map *counts, Name entry, Name kind) {
+  const int *before = map_get(counts, kind);
+  int number = before ? *before + 1 : 1;
+  map_put(counts, kind, mem_copy(&number, sizeof number));
+  const char *suffix = number > 1 ? text_format("_%d", number) : "";
+  return name_of(c->names, text_format("%s.%s%s", entry, kind, suffix));
+}
+
 // That of the seg-op, with what its part of the work adds: main.segred_2, main.segred_2_chunks.
 static Name name_of_kernel(const Scheduling *s, const Kern *kern) {
   const char *part = kern->name + strlen(s->seg->kern->name);

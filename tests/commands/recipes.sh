@@ -141,5 +141,23 @@ printf 'entry main (x: i32) : i32 = #[recipe("split n by 4")] x + 1\n' > a.fl
 "$flc" dump --recipes a.fl > out 2> err && fail 'an attribute on no kernel'
 expect 'no kernel' '^a.fl:1:38: error: no kernel comes from this expression' err
 
+# ---- the interpreter of kernels
+
+printf '[[1, 2, 3], [4, 5, 6]] [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]' > in
+"$flc" eval product.fl < in > want
+for steps in '' 'split m by 2 overlap; bind m to lane' 'permute m n; split k by 2 peel; permute k k0; bind k to reg'; do
+  printf 'kernel main.segmap\n%s\n' "$steps" > recipe
+  "$flc" eval --after kern --recipe recipe product.fl < in > out 2> err || fail "kernels in the interpreter: $(cat err)"
+  cmp -s want out || fail "kernels in the interpreter: expected $(cat want), got $(cat out)"
+done
+printf 'kernel main.segmap\n  split k by 4 overlap\n' > recipe
+"$flc" eval --after kern --recipe recipe product.fl < in > out 2> err && fail 'a refused recipe in the interpreter'
+expect 'why it is refused' '^recipe:2:3: error: `split k by 4 overlap` does not apply' err
+cat > fails.fl << 'END'
+entry main [n] (is: [n]i64) : [n]i64 = map (\i -> is[i + 1]) is
+END
+printf '[0i64, 1]' | "$flc" eval --after kern fails.fl > out 2> err && fail 'a check in a kernel'
+expect 'its message' '^fails.fl:1:[0-9]+: error: index 2 out of bounds for array of shape \[2\]' err
+
 [ $failures = 0 ] && echo 'all passed'
 exit $((failures > 0))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Random recipes: recipes.py FLC SEED COUNT PROGRAM...
+"""Random recipes: recipes.py FLC SEED COUNT STAGE PROGRAM...
 
 Each round takes a program with test blocks and gives each of its kernels some random steps: those that are refused (with
 status 1 and a message) are left out.  Anything else than a refusal is a failure, and so is a wrong result of the test blocks
-on the device.  The recipes that fail are kept beside the working directory, as recipe-SEED."""
+at the stage: `kern` (the interpreter of kernels: fast) or `device`.  The recipes that fail are kept beside the working directory, as recipe-SEED."""
 import os
 import random
 import re
@@ -107,13 +107,13 @@ def grow(rng, flc, program, recipe):
     return sum(map(len, steps.values()))
 
 
-def run_round(flc, seed, programs, recipe):
+def run_round(flc, seed, stage, programs, recipe):
     """One program with one set of recipes."""
     rng = random.Random(seed)
     program = rng.choice(programs)
     try:
         count = grow(rng, flc, program, recipe)
-        done = subprocess.run([flc, "test", "-j1", "--stage", "device", "--timeout", str(TIME_LIMIT_S), "--recipe", recipe,
+        done = subprocess.run([flc, "test", "-j1", "--stage", stage, "--timeout", str(TIME_LIMIT_S), "--recipe", recipe,
                                program], text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if done.returncode:
             raise Failure(done.stdout[-2000:])
@@ -125,15 +125,15 @@ def run_round(flc, seed, programs, recipe):
         return False
 
 
-def main(flc, seed, count, programs):
+def main(flc, seed, count, stage, programs):
     """0 if nothing failed."""
     failures = 0
     with tempfile.TemporaryDirectory() as folder:
         for number in range(int(seed), int(seed) + int(count)):
-            failures += not run_round(os.path.realpath(flc), number, programs, os.path.join(folder, "recipe"))
+            failures += not run_round(os.path.realpath(flc), number, stage, programs, os.path.join(folder, "recipe"))
     print(f"{count} rounds, {failures} failures")
     return failures > 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]))
+    sys.exit(main(*sys.argv[1:5], sys.argv[5:]))

@@ -4,6 +4,19 @@
 #include "core/core.h"
 #include "core/value/value.h"
 
+// A seg-op of the host, run by somebody else.
+typedef struct InterpSeg {
+  const Stm *stm;
+  const Var *const *vars;      // what it mentions,
+  const Value *const *values;  // and what that is
+  int var_count;
+  int64_t steps;        // taken by the whole run so far
+  int64_t max_steps;    // 0: any number
+  Value **results;      // one per binder, to be filled; those with a destination hold it
+  const char *message;  // of a failure,
+  Loc loc;              // and its place
+} InterpSeg;
+
 // How guards are decided in Flat (ignored in Core).
 typedef struct InterpOptions {
   // Forced outcome of a guard or choose: 1 first branch, 0 second, -1 by its threshold; NULL: all
@@ -11,6 +24,10 @@ typedef struct InterpOptions {
   int (*decide)(void *state, const Exp *exp, int64_t par);
   void *state;
   int64_t max_steps;  // 0: no limit; else the run fails with "step limit reached"
+  // Who runs seg-ops of the host, and is told of them before, in order; NULL: the interpreter.
+  bool (*run_seg)(void *state, InterpSeg *seg);  // false: it failed
+  void (*meet_seg)(void *state, const Stm *stm);
+  void *seg_state;
 } InterpOptions;
 
 typedef struct InterpResult {

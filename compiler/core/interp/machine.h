@@ -112,6 +112,7 @@ LoadFn *scalar_load(PrimType type);
 StoreFn *scalar_store(PrimType type);
 Prim word_prim(PrimType type, const Word *w);
 void word_set_prim(Word *w, Prim p);
+Value *value_of_slot(Slot s);  // a copy (run.c)
 
 // ---- running (run.c)
 

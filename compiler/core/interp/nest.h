@@ -54,3 +54,5 @@ void gen_scatter(Gen *g, const Exp *exp);
 void gen_hist(Gen *g, const Exp *exp);
 void gen_seg_scatter(Gen *g, const SegOp *seg);
 void gen_seg_hist(Gen *g, const SegOp *seg);
+// The statement's seg-op, run by InterpOptions.run_seg.
+void gen_outside_seg(Gen *g, const Exp *exp, const Slot *to);

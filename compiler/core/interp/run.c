@@ -125,7 +125,7 @@ static bool bind_params(Gen *g, const Entry *entry, const Value *const *inputs) 
   return true;
 }
 
-static Value *value_of_slot(Slot s) {
+Value *value_of_slot(Slot s) {
   static const int64_t no_shape[1] = { 0 };
   Value *v = value_new(s.elem, s.rank, s.rank ? slot_shape(s) : no_shape);
   if (s.rank == 0) {

@@ -329,6 +329,10 @@ static void gen_seg(Gen *g, const SegOp *seg) {
 
 void gen_soac_exp(Gen *g, const Exp *exp, const Slot *to) {
   bool is_seg = exp->kind == EXP_SEG;
+  if (is_seg && g->m->options.run_seg) {
+    gen_outside_seg(g, exp, to);
+    return;
+  }
   if (exp->kind == EXP_FILTER) {
     gen_filter(g, exp, to);
     return;
