@@ -445,7 +445,9 @@ const Type *check_type(Check *k, const AstType *type);  // anonymous sizes are S
 void check_named_sizes(Check *k, const AstType *type);
 bool type_has_any_size(const Type *type);  // anonymous, or left open
 bool type_is_known(const Type *type);      // nothing in it is left open
-bool type_size_varies(const Type *type);   // has sizes that differ from value to value
+// Whether an array in a value of the type, outside of functions, has a size that mentions `size`.
+bool type_tells_size(const Type *type, const Binding *size);
+bool type_size_varies(const Type *type);  // has sizes that differ from value to value
 // The size that an expression in brackets means; it is checked as i64.
 const Size *check_size(Check *k, AstExp *exp);
 // Brings [n] and 't of a definition into scope.
@@ -459,6 +461,8 @@ bool type_mentions_param(const Type *type, const Binding *param);
 
 // check_pat.c
 const Type *check_pat(Check *k, AstPat *pat, const Type *expected);
+// The same for a part of a pattern, whose names are bound with those of the whole.
+const Type *check_pat_part(Check *k, AstPat *pat, const Type *expected);
 typedef enum PatRole { PAT_PARAM, PAT_LET, PAT_CASE } PatRole;
 void check_pat_names(Check *k, AstPat *pat,
                      PatRole role);                      // duplicates, refutable patterns

@@ -94,6 +94,20 @@ static const Type *check_result(Check *k, const AstType *result, const Type *wri
   return declared;
 }
 
+// What a function gives may be a function of arrays whose size only its own body knows.
+static void check_told_outside(Check *k, const AstFunction *f, const Type *to,
+                               const BindingVec *exists) {
+  vec_each (Binding *const *, b, exists) {
+    if (!type_mentions(to, *b) || type_tells_size(to, *b)) continue;
+    error(k->c, f->body->loc,
+          "the result has type `%s`, but nothing outside of this function tells the size "
+          "`%s`",
+          type_text(to), (*b)->name);
+    hint(k->c, "let it take arrays of any size, and use `:>` inside of it");
+    return;
+  }
+}
+
 static const Type *arrows(const AstFunction *f, const Type **params, const Type *to,
                           const BindingVec *exists) {
   for (int i = f->params.count - 1; i >= 0; i--) {
@@ -195,6 +209,7 @@ const Type *infer_function(Check *k, AstFunction *f, Binding *owner,
   size_equations_solve(k, equations, false);
   k->level = level + 1;
   hide_inner_names(k, f, &to, &exists);
+  check_told_outside(k, f, to, &exists);
   check_param_sizes(k, f, params);
   k->level = level;
   const Type *type = arrows(f, params, to, &exists);

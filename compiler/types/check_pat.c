@@ -5,7 +5,6 @@ static const Type *check_name_pat(Check *k, AstPat *pat, const Type *type) {
   Binding *b = binding_new(k, BIND_VALUE, pat->u.name.name, pat->loc, type);
   pat->u.name.binding = b;
   vec_push(&k->bindings, b);
-  scope_bind(k, b, false);
   return type;
 }
 
@@ -27,7 +26,7 @@ static const Type *check_fields(Check *k, AstPat *pat, TypeField *fields,
       items->count ? type_record(fields, items->count, tuple) : type_unit();
   expect_shape(k, pat, shape, type);
   for (int i = 0; i < items->count; i++)
-    check_pat(k, items->at[i], fields[i].type);
+    check_pat_part(k, items->at[i], fields[i].type);
   return type;
 }
 
@@ -59,12 +58,12 @@ static const Type *check_ascribe_pat(Check *k, AstPat *pat, const Type *type) {
   const Type *written = type_open_anonymous(k, check_type(k, pat->u.ascribe.type));
   expect_type(k, pat->loc, written, type,
               (Why){ .kind = WHY_PATTERN, .from = pat->u.ascribe.type->loc });
-  return check_pat(k, pat->u.ascribe.pat, written);
+  return check_pat_part(k, pat->u.ascribe.pat, written);
 }
 
 static const Type *check_attr_pat(Check *k, AstPat *pat, const Type *type) {
   check_attr(k, pat->u.attr.attr);
-  return check_pat(k, pat->u.attr.pat, type);
+  return check_pat_part(k, pat->u.attr.pat, type);
 }
 
 static const Type *check_kind(Check *k, AstPat *pat, const Type *type) {
@@ -81,7 +80,7 @@ static const Type *check_kind(Check *k, AstPat *pat, const Type *type) {
   return type;
 }
 
-const Type *check_pat(Check *k, AstPat *pat, const Type *expected) {
+const Type *check_pat_part(Check *k, AstPat *pat, const Type *expected) {
   const Type *type = check_kind(k, pat, expected);
   pat->type = type;
   vec_push(&k->pats, pat);
@@ -113,6 +112,17 @@ static void each_name(const AstPat *pat, void (*visit)(void *state, const AstPat
     break;
   case AST_PAT_ATTR: each_name(pat->u.attr.pat, visit, state); break;
   }
+}
+
+static void bind_one_name(void *check, const AstPat *pat) {
+  if (pat->kind == AST_PAT_NAME) scope_bind(check, pat->u.name.binding, false);
+}
+
+// Types in a pattern cannot mention what the pattern binds.
+const Type *check_pat(Check *k, AstPat *pat, const Type *expected) {
+  const Type *type = check_pat_part(k, pat, expected);
+  each_name(pat, bind_one_name, k);
+  return type;
 }
 
 typedef struct BoundNames {

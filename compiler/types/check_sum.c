@@ -78,6 +78,6 @@ const Type *check_constructor_pat(Check *k, AstPat *pat, const Type *type) {
   if (!payload || !unify(k, payload, payload_type(k, types, count)))
     no_constructor(k, pat->loc, field, type);
   for (int i = 0; i < count; i++)
-    check_pat(k, pat->u.constructor.payload.at[i], types[i]);
+    check_pat_part(k, pat->u.constructor.payload.at[i], types[i]);
   return type;
 }

@@ -256,11 +256,10 @@ static const Type *check_unique(Check *k, const AstType *type) {
 }
 
 // ?[n].t: an anonymous size that may stand in several places.
-// Whether a value of the type, which is no function, has an array whose size mentions `size`.
-static bool is_size_told(const Type *type, const Binding *size) {
+bool type_tells_size(const Type *type, const Binding *size) {
   type = type_resolve(type);
   for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count; i++)
-    if (is_size_told(type->u.record.fields[i].type, size)) return true;
+    if (type_tells_size(type->u.record.fields[i].type, size)) return true;
   return type->kind != TYPE_RECORD && type->kind != TYPE_FUNCTION &&
          type_mentions(type, size);
 }
@@ -279,7 +278,7 @@ static const Type *check_exists(Check *k, const AstType *type) {
   vec_each (Binding **, b, &bound) {
     if (!type_mentions(of, *b)) {
       error(k->c, type->loc, "the size `%s` is not used in the type", (*b)->name);
-    } else if (!is_size_told(of, *b)) {
+    } else if (!type_tells_size(of, *b)) {
       error(k->c, type->loc, "no array of the type tells the size `%s`", (*b)->name);
       hint(k->c, "a function has no size: add an array, `?[%s].([%s](), ...)`",
            (*b)->name, (*b)->name);

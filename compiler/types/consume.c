@@ -149,12 +149,10 @@ static const Alias *consume_logical(Consume *u, const AstExp *exp) {
   return NULL;
 }
 
-static void check_no_function(Consume *u, const AstExp *value, int mark);
-
 static const Alias *consume_match(Consume *u, const AstExp *exp) {
   int mark = u->log.count;
   const Alias *value = consume_exp(u, exp->u.match.value), *result = NULL;
-  check_no_function(u, exp->u.match.value, mark);
+  consume_check_no_function(u, exp->u.match.value, mark);
   mark = u->log.count;
   ConsumeEventVec all = { 0 };
   for (int i = 0; i < exp->u.match.cases.count; i++) {
@@ -294,11 +292,16 @@ static const Alias *consume_update(Consume *u, AstExp *target, const AstPath *pa
 
 // --- Bindings ---
 
-static void check_no_function(Consume *u, const AstExp *value, int mark) {
+void consume_check_no_function(Consume *u, const AstExp *value, int mark) {
   if (u->log.count == mark || !type_has_function(value->type)) return;
-  error(u->k->c, value->loc,
-        "this value has a function in it, so that computing it must not consume `%s`",
-        u->log.at[mark].root->binding->name);
+  for (int i = mark; i < u->log.count; i++) {
+    const Root *root = u->log.at[i].root;
+    if (root->depth > u->region->depth) continue;  // a function's own
+    error(u->k->c, value->loc,
+          "this value has a function in it, so that computing it must not consume `%s`",
+          root->binding->name);
+    return;
+  }
 }
 
 static const Alias *consume_let(Consume *u, const AstExp *exp) {
@@ -306,7 +309,7 @@ static const Alias *consume_let(Consume *u, const AstExp *exp) {
   const Alias *value = consume_exp(u, exp->u.let.value);
   if (exp->u.let.pat->kind == AST_PAT_ASCRIBE && type_has_unique(exp->u.let.pat->type))
     consume_check_owned(u, value, exp->u.let.value);
-  check_no_function(u, exp->u.let.value, mark);
+  consume_check_no_function(u, exp->u.let.value, mark);
   consume_bind(u, exp->u.let.pat, value);
   return consume_exp(u, exp->u.let.body);
 }
@@ -356,7 +359,15 @@ static const Alias *consume_index(Consume *u, const AstExp *exp) {
 
 static const Alias *consume_section(Consume *u, const AstExp *exp) {
   const Alias *op = consume_exp(u, exp->u.section.op);
-  return alias_union(alias_flat(op), alias_flat(consume_exp(u, exp->u.section.operand)));
+  const Alias *operand = consume_exp(u, exp->u.section.operand);
+  const Type *type = consume_type(exp->u.section.op);
+  if (exp->kind == AST_SECTION_RIGHT && type->kind == TYPE_FUNCTION)
+    type = type_resolve(type->u.function.to);
+  if (type->kind == TYPE_FUNCTION && type_has_unique(type->u.function.from)) {
+    consume_value(u, operand, exp->u.section.operand);
+    operand = NULL;
+  }
+  return alias_union(alias_flat(op), alias_flat(operand));
 }
 
 // e : *t says that nothing else needs the value.

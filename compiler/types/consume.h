@@ -90,6 +90,9 @@ void consume_value(Consume *u, const Alias *alias, const AstExp *exp);
 void consume_check_alive(Consume *u, const Alias *alias, const AstExp *exp);
 // Reports that the value of `exp` is not the definition's own, though its type says `*`.
 void consume_check_owned(Consume *u, const Alias *alias, const AstExp *exp);
+// Reports that what `value` gives has a function in it where its computation consumed something
+// since `mark`, an index of the log.
+void consume_check_no_function(Consume *u, const AstExp *value, int mark);
 // A root of its own with the name and the place of another.
 Root *consume_root_like(Consume *u, const Root *root);
 void consume_enter(Consume *u, ConsumeRegion *region, bool is_loop);

@@ -151,7 +151,9 @@ static const Alias **consume_arguments(Consume *u, const AstExp *exp,
   const Alias **aliases = new_array(const Alias *, args->count);
   for (int i = 0; i < args->count; i++) {
     int at = exp->u.apply.is_operator ? i : args->count - 1 - i;
+    int mark = u->log.count;
     aliases[at] = consume_exp(u, args->at[at]);
+    consume_check_no_function(u, args->at[at], mark);
   }
   return aliases;
 }
