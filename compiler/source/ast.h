@@ -319,8 +319,9 @@ struct AstModExp {
     AstDeclVec body;
     Name path;
     struct { AstModExp *function, *arg; } apply;
-    struct { AstModExp *exp; AstModType *type; } ascribe;
-    // Each application checks the body anew and needs a tree of its own: source_parse_again.
+    struct { AstModExp *exp; AstModType *type; } ascribe;  // exp NULL: any such module (checker)
+    // Each application checks the body anew and needs a tree of its own: source_parse_again.  Where
+    // the checker made the expression, which has no definitions in it, `again` is NULL.
     struct {
       Name param;
       AstModType *type;

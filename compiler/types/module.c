@@ -103,8 +103,23 @@ static const Module *restricted(Check *k, const Module *m, const Signature *s, L
   return seen;
 }
 
+static bool check_function_body(Check *k, const AstModExp *exp, Names scope);
+
+static const Module *function_seen_as(Check *k, const Module *m, const Signature *s,
+                                      Loc loc) {
+  if (!m->function) {
+    error(k->c, loc, "a module stands where a parametric module is expected");
+    return m;
+  }
+  if (m->broken || s->vague) return m;
+  Module *seen = function_impose(k, m, s, loc);
+  seen->broken = !check_function_body(k, seen->function, seen->scope);
+  return seen;
+}
+
 static const Module *seen_as(Check *k, const Module *m, const Signature *s,
                              bool is_abstract, Loc loc) {
+  if (s->function) return function_seen_as(k, m, s, loc);
   return k->opaque ? module_impose(k, m, s, is_abstract, loc) : restricted(k, m, s, loc);
 }
 
@@ -134,6 +149,11 @@ static Module *module_of_decls(Check *k, const AstDeclVec *decls) {
   return m;
 }
 
+static const Module *eval_body(Check *k, const AstModExp *function) {
+  bool made = !function->u.function.again;
+  return eval(k, made ? function->u.function.body : source_parse_again(function));
+}
+
 static const Module *eval_apply(Check *k, const AstModExp *exp) {
   const Module *f = eval(k, exp->u.apply.function);
   const Module *arg = eval(k, exp->u.apply.arg);
@@ -157,13 +177,14 @@ static const Module *eval_apply(Check *k, const AstModExp *exp) {
   const Signature *s = signature_of(k, f->function->u.function.type);
   arg = seen_as(k, arg, s, false, exp->u.apply.arg->loc);
   map_put(k->scope.modules, f->function->u.function.param, arg);
-  const Module *m = eval(k, source_parse_again(f->function));
+  const Module *m = eval_body(k, f->function);
   names_see(k, outer);
   k->applications--;
   return m;
 }
 
 static const Module *eval_ascribe(Check *k, const AstModExp *exp) {
+  if (!exp->u.ascribe.exp) return module_assume(k, signature_of(k, exp->u.ascribe.type));
   const Module *m = eval(k, exp->u.ascribe.exp);
   const Signature *s = signature_of(k, exp->u.ascribe.type);
   return m ? seen_as(k, m, s, true, exp->u.ascribe.exp->loc) : NULL;
@@ -243,9 +264,9 @@ static bool check_function_body(Check *k, const AstModExp *exp, Names scope) {
   Names outer = names_visible(k);
   names_see(k, names_new(&scope));
   const Signature *s = signature_of(k, exp->u.function.type);
-  if (!signature_has_any(s)) {
+  if (!signature_is_vague(s)) {
     map_put(k->scope.modules, exp->u.function.param, module_assume(k, s));
-    eval(k, source_parse_again(exp));
+    eval_body(k, exp);
   }
   names_see(k, outer);
   return diag_error_count(k->c) == errors;

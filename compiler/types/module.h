@@ -26,6 +26,11 @@ typedef struct Member {
 // A module type, with the names in it resolved.
 struct Signature {
   bool any;  // every module has it: those of the prelude, and types of parametric modules
+  // The types of parametric modules where modules are opaque, with the names in it and whether
+  // modules of its parameter's type or of its result's cannot be assumed.
+  const AstModType *function;
+  Names scope;
+  bool vague;
   Vec(Member) members;
 };
 
@@ -35,6 +40,12 @@ void names_see(Check *k, Names names);
 
 // module_type.c
 const Signature *signature_of(Check *k, const AstModType *type);
+
+// module_function.c
+const Signature *signature_of_function(Check *k, const AstModType *type);
+// The parametric module as its type shows it, not checked yet.
+Module *function_impose(Check *k, const Module *m, const Signature *s, Loc loc);
+const Module *function_assume(Check *k, const Signature *s);
 
 // module_match.c
 // The module as its type shows it.  Abstract types are new ones, or else those of the module.
@@ -46,4 +57,6 @@ const Module *module_assume(Check *k, const Signature *s);
 const Signature *signature_fresh(Check *k, const Signature *s);
 // Whether nothing is known of the module, or of one in it.
 bool signature_has_any(const Signature *s);
+// Whether no module of the type can be assumed.
+bool signature_is_vague(const Signature *s);
 Signature *signature_substitute(Check *k, const Signature *s, const TypeSubst *subst);

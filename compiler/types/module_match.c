@@ -92,6 +92,10 @@ bool signature_has_any(const Signature *s) {
   return false;
 }
 
+bool signature_is_vague(const Signature *s) {
+  return s->function ? s->vague : signature_has_any(s);
+}
+
 static void keep_abstract(Signature *s, const Signature *like) {
   for (int i = 0; i < s->members.count; i++) {
     Member *member = &s->members.at[i];
@@ -114,6 +118,7 @@ const Signature *signature_fresh(Check *k, const Signature *s) {
 }
 
 const Module *module_assume(Check *k, const Signature *s) {
+  if (s->function) return function_assume(k, s);
   TypeSubst fresh = { 0 };
   add_fresh(k, s, &fresh);
   return build(k, s, &fresh);

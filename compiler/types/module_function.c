@@ -1,0 +1,64 @@
+// Parametric modules where modules are opaque: their types, what is seen of them through a type,
+// and those of which nothing is known but the type.
+//
+// All are module expressions, made here: m seen as (x : a) -> b is \(x : a) -> m x : b, and what is
+// assumed to have that type is \(x : a) -> some module of type b.
+#include "types/module.h"
+
+// Names that no program can write.
+static Name name_of_function(Check *k) { return name_of(k->c->names, "(function)"); }
+
+static Name function_param(Check *k, const AstModType *type) {
+  Name param = type->u.function.param;
+  return param ? param : name_of(k->c->names, "(parameter)");
+}
+
+static AstModExp *module_name(Name name, Loc loc) {
+  return new_node(AstModExp, .kind = MODEXP_NAME, .loc = loc,
+                  .u.name = { .loc = loc, .name = name });
+}
+
+// \(x : a) -> body, where the names of its type are those in `scope`
+static Module *function_of(Check *k, const AstModType *type, Names scope,
+                           AstModExp *body) {
+  AstModExp *exp = new_node(AstModExp, .kind = MODEXP_FUNCTION, .loc = body->loc);
+  exp->u.function.param = function_param(k, type);
+  exp->u.function.type = type->u.function.from;
+  exp->u.function.body = body;
+  Module *m = new_node(Module, .names = names_new(NULL), .function = exp, .ready = true);
+  m->scope = names_new(&scope);
+  return m;
+}
+
+const Module *function_assume(Check *k, const Signature *s) {
+  AstModExp *body = new_node(AstModExp, .kind = MODEXP_ASCRIBE, .loc = s->function->loc);
+  body->u.ascribe.type = s->function->u.function.to;
+  return function_of(k, s->function, s->scope, body);
+}
+
+Module *function_impose(Check *k, const Module *m, const Signature *s, Loc loc) {
+  AstModExp *apply = new_node(AstModExp, .kind = MODEXP_APPLY, .loc = loc);
+  apply->u.apply.function = module_name(name_of_function(k), loc);
+  apply->u.apply.arg = module_name(function_param(k, s->function), loc);
+  AstModExp *body = new_node(AstModExp, .kind = MODEXP_ASCRIBE, .loc = loc);
+  body->u.ascribe.exp = apply;
+  body->u.ascribe.type = s->function->u.function.to;
+  Module *seen = function_of(k, s->function, s->scope, body);
+  map_put(seen->scope.modules, name_of_function(k), m);
+  return seen;
+}
+
+const Signature *signature_of_function(Check *k, const AstModType *type) {
+  Names outer = names_visible(k);
+  Signature *s = new_node(Signature, .any = true, .function = type);
+  s->scope = names_new(&outer);
+  names_see(k, names_new(&s->scope));
+  const Signature *from = signature_of(k, type->u.function.from);
+  s->vague = signature_is_vague(from);
+  if (!s->vague) {
+    map_put(k->scope.modules, function_param(k, type), module_assume(k, from));
+    s->vague = signature_is_vague(signature_of(k, type->u.function.to));
+  }
+  names_see(k, outer);
+  return s;
+}
