@@ -107,6 +107,12 @@ bool type_has_error(const Type *type) {
   return false;
 }
 
+// What is said of an open type once is not said again.
+static void settle_as_error(const Type *type) {
+  type = type_resolve(type);
+  if (type->kind == TYPE_VAR) type->u.var->is_error = true;
+}
+
 bool expect_type(Check *k, Loc loc, const Type *expected, const Type *actual, Why why) {
   k->at = loc;
   if (unify(k, expected, actual)) return true;
@@ -116,6 +122,8 @@ bool expect_type(Check *k, Loc loc, const Type *expected, const Type *actual, Wh
   if (is_constructor(&m)) {
     error(k->c, loc, "`%s` has no constructor `%s`", type_text(m.actual), m.field);
     hint_field(k, m.actual, m.field);
+    settle_as_error(expected);
+    settle_as_error(actual);
     return false;
   }
   error(k->c, loc, "%s %s, %s", subject(why), type_phrase(actual),

@@ -226,8 +226,12 @@ static bool bind_type(Check *k, TypeVar *var, const Type *type,
   for (int i = 0; i < exists->count; i++)
     vec_push(&var->exists, exists->at[i]);
   if (var->fixed_size && type->kind == TYPE_VAR) type->u.var->fixed_size = true;
-  for (int i = 0; i < var->fields.count; i++)
-    if (!want_field(k, type, var->fields.at[i])) return false;
+  for (int i = 0; i < var->fields.count; i++) {
+    if (want_field(k, type, var->fields.at[i])) continue;
+    var->solution = NULL;  // another attempt is to fail as well
+    var->exists.count = 0;
+    return false;
+  }
   return true;
 }
 
