@@ -108,6 +108,7 @@ const ImpExp *code_tuning(Code *k, const char *name) {
     if (strcmp(params[i].name, name) == 0)
       return tuning_param(k->lower, params[i].name, params[i].kind, params[i].cpu,
                           params[i].gpu);
+  if (strstr(name, ".recipe")) return tuning_param(k->lower, name, "recipe", 1, 1);
   bug(k->lower->c, k->b->loc, "no parameter %s", name);
 }
 

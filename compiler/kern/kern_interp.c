@@ -56,8 +56,11 @@ static Prim var_value(const KernRun *r, const Var *var) {
   return r->values[var->id];
 }
 
-// Few items, and chunks that are small: so that there are chunks.
-static int64_t tuning_value(Name name) { return strstr(name, "items") ? 3 : 4; }
+// Few items, and chunks that are small: so that there are chunks.  Of recipes the first.
+static int64_t tuning_value(Name name) {
+  if (strstr(name, ".recipe")) return 1;
+  return strstr(name, "items") ? 3 : 4;
+}
 
 static Prim term_value(const KernRun *r, const Term *t);
 

@@ -40,6 +40,7 @@ struct KernPlan {
   const KernBlock *lets;  // scalars of the host that what follows mentions; or NULL
   const Term *condition;  // of the host; NULL: always
   const KernPlan *otherwise;     // if the condition does not hold
+  bool by_choice;                // a parameter may ask for that
   const Kern *kern;              // the kernel; or NULL:
   const KernPlan *const *parts;  // all of these
   int part_count;

@@ -160,12 +160,12 @@ static void print_nest(Text *t, const KernPlan *plan) {
   add_comment(t, *text == '\n' ? text + 1 : text);
 }
 
-static void print_recipe(Text *t, const KernPlan *plan) {
+static void print_recipe(Text *t, const KernPlan *plan, bool by_choice) {
   text_newline(t);
   if (plan->name)
     text_printf(t, "kernel %s  -- %s", plan->name, loc_text(plan->kern->loc));
   else
-    text_add(t, "otherwise");
+    text_add(t, by_choice ? "or" : "otherwise");
   text_indent(t, 2);
   for (int i = 0; i < plan->recipe_count; i++) {
     text_newline(t);
@@ -200,12 +200,13 @@ static void print_parts(Text *t, const KernPlan *plan) {
 }
 
 void kern_print_plan(Text *t, const KernPlan *plan) {
-  for (; plan; plan = plan->otherwise) {
+  for (bool by_choice = false; plan; plan = plan->otherwise) {
     if (plan->lets) print_lets(t, plan->lets);
     if (plan->kern)
-      print_recipe(t, plan);
+      print_recipe(t, plan, by_choice);
     else
       print_parts(t, plan);
+    by_choice = plan->by_choice;
   }
   text_newline(t);
 }

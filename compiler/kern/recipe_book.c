@@ -109,9 +109,10 @@ static bool take_way(Recipe *r, const RecipeWay *way) {
     else if (!culprit)
       culprit = step;
   }
+  if (!culprit) return true;
   recipe_check(r);
-  if (r->failed) report_refusal(r, culprit);
-  return !r->failed;
+  report_refusal(r, culprit);
+  return false;
 }
 
 // ---- kernels
@@ -128,7 +129,8 @@ static bool goes_before(const BookEntry *a, const BookEntry *b) {
 static BookEntry *find_entry(const RecipeBook *book, Name name, const Kern *kern) {
   BookEntry *found = NULL;
   vec_each (BookEntry *, entry, &book->entries) {
-    bool suits = entry->kernel ? entry->kernel == name : is_part_of(kern->loc, entry->exp);
+    bool suits =
+        entry->kernel ? entry->kernel == name : is_part_of(kern->loc, entry->exp);
     if (!suits) continue;
     BookEntry *other = found && goes_before(found, entry) ? entry : found;
     found = other == entry ? found : entry;
@@ -144,29 +146,55 @@ static KernPlan plan_of_recipe(const Recipe *r) {
                      .condition = r->condition };
 }
 
+// A kernel and the recipe for it.
+typedef struct BookKernel {
+  Compiler *c;
+  const BookEntry *entry;
+  Name name;
+  const Kern *kern;
+} BookKernel;
+
+// If an `or` follows the way: that the parameter does not ask for a later one.  Its values are as
+// far apart as the tuner's steps.
+static const Term *choice_of(const BookKernel *k, int way) {
+  enum { STEP = 4 };
+  int64_t beyond = STEP;
+  if (way + 1 >= k->entry->ways.count || !k->entry->ways.at[way + 1].by_choice)
+    return NULL;
+  for (int i = 1; i <= way; i++)
+    if (k->entry->ways.at[i].by_choice) beyond *= STEP;
+  Name parameter = name_of(k->c->names, text_format("%s.recipe", k->name));
+  return term_less(term_tuning(parameter), term_i64(beyond));
+}
+
 // The ways from number `first` on; behind the last the kernel as it is.
-static const KernPlan *plan_of_ways(Compiler *c, const BookEntry *entry, int first,
-                                    const Kern *kern) {
-  Recipe r = recipe_new(c, kern);
+static const KernPlan *plan_of_ways(const BookKernel *k, int first) {
+  Compiler *c = k->c;
+  const BookEntry *entry = k->entry;
+  Recipe r = recipe_new(c, k->kern);
   r.unchecked = true;
   if (first < entry->ways.count && !take_way(&r, &entry->ways.at[first])) return NULL;
   KernPlan plan = plan_of_recipe(&r);
+  const Term *choice = choice_of(k, first);
+  if (choice) plan.condition = plan.condition ? term_and(choice, plan.condition) : choice;
+  plan.by_choice = choice != NULL;
   if (plan.condition) {
-    plan.otherwise = plan_of_ways(c, entry, first + 1, kern);
+    plan.otherwise = plan_of_ways(k, first + 1);
     if (!plan.otherwise) return NULL;
   } else if (first + 1 < entry->ways.count) {
     error(c, entry->ways.at[first + 1].loc,
           "this is never reached: what stands before it has no condition");
-    hint(c, "conditions come from `where` and from `overlap`");
+    hint(c, "conditions come from `where`, `overlap` and `or`");
     return NULL;
   }
   return mem_copy(&plan, sizeof plan);
 }
 
 // The recipe of an expression is for those of its kernels that it suits.
-static const KernPlan *plan_if_it_suits(Compiler *c, BookEntry *entry, const Kern *kern) {
+static const KernPlan *plan_if_it_suits(const BookKernel *k, BookEntry *entry) {
+  Compiler *c = k->c;
   DiagSaved *before = diag_save(c);
-  const KernPlan *plan = plan_of_ways(c, entry, 0, kern);
+  const KernPlan *plan = plan_of_ways(k, 0);
   if (plan)
     entry->used = true;
   else if (!entry->complaint)
@@ -180,9 +208,10 @@ const KernPlan *book_plan(Compiler *c, RecipeBook *book, Name kernel, const Kern
   vec_push(&book->kernels, kernel);
   BookEntry *entry = find_entry(book, kernel, kern);
   if (!entry) return NULL;
-  if (!entry->kernel) return plan_if_it_suits(c, entry, kern);
+  BookKernel k = { c, entry, kernel, kern };
+  if (!entry->kernel) return plan_if_it_suits(&k, entry);
   entry->used = true;
-  return plan_of_ways(c, entry, 0, kern);
+  return plan_of_ways(&k, 0);
 }
 
 static const char *kernel_list(const RecipeBook *book) {

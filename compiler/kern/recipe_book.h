@@ -6,6 +6,9 @@
 //   otherwise
 //     split m by 16 overlap; bind m to lane      -- where n < 4
 //
+// `or` in place of `otherwise`: the parameter main.segmap.recipe chooses; 1: the first way, 4: the
+// second, 16: the third.
+//
 // Each step is checked as those of the scheduler are, and refused with its place in the text.
 #pragma once
 #include "kern/plan.h"
@@ -39,6 +42,7 @@ typedef struct RecipeStep {
 // One way to run a kernel, for where those before it cannot be taken.
 typedef struct RecipeWay {
   Loc loc;
+  bool by_choice;  // `or`
   Vec(RecipeStep) steps;
 } RecipeWay;
 

@@ -248,8 +248,8 @@ static void begin_kernel(RecipeReader *r, RecipeBook *book) {
   vec_push(&book->entries, entry);
 }
 
-static void begin_way(RecipeReader *r, BookEntry *entry) {
-  RecipeWay way = { .loc = whole_step(r) };
+static void begin_way(RecipeReader *r, BookEntry *entry, bool by_choice) {
+  RecipeWay way = { .loc = whole_step(r), .by_choice = by_choice };
   if (r->next < r->count) expected(r, "the end of the line");
   vec_push(&entry->ways, way);
 }
@@ -265,7 +265,9 @@ static void read_line(RecipeReader *r, RecipeBook *book) {
     hint(r->c, "`flc dump --recipes` shows the names of a program's kernels");
     r->at = r->end;
   } else if (accept_word(r, "otherwise")) {
-    begin_way(r, entry);
+    begin_way(r, entry, false);
+  } else if (accept_word(r, "or")) {
+    begin_way(r, entry, true);
   } else if (read_step(r, &step)) {
     vec_push(&entry->ways.at[entry->ways.count - 1].steps, step);
   }

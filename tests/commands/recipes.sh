@@ -141,6 +141,25 @@ printf 'entry main (x: i32) : i32 = #[recipe("split n by 4")] x + 1\n' > a.fl
 "$flc" dump --recipes a.fl > out 2> err && fail 'an attribute on no kernel'
 expect 'no kernel' '^a.fl:1:38: error: no kernel comes from this expression' err
 
+# ---- choices
+
+cat > recipe << 'END'
+kernel main.segmap
+  split m by 16 overlap; bind m to lane
+or
+  split n by 4 overlap; permute m n; bind n to reg
+or
+  permute m n
+END
+"$flc" dump --recipes --recipe recipe product.fl > out 2> err || fail "choices: $(cat err)"
+[ "$(grep -c '^or$' out)" = 2 ] || fail 'choices are printed'
+expect 'the parameter' '^  -- if main.segmap.recipe < 4 && 16 <= m_' out
+expect 'its next value' '^  -- if main.segmap.recipe < 16 && 4 <= n_' out
+"$flc" dump --recipes --recipe out product.fl > second 2> err || fail "choices, read: $(cat err)"
+cmp -s out second || fail 'choices read and printed again'
+"$flc" build --emit-c --recipe recipe product.fl -o product.c
+expect 'the parameter in the program' '"main.segmap.recipe", "recipe"' product.c
+
 # ---- the interpreter of kernels
 
 printf '[[1, 2, 3], [4, 5, 6]] [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]' > in
