@@ -49,7 +49,7 @@ static int run_file(Compiler *c, const RunCommand *r) {
 // stands there.
 static const char *value_of(const char *name, int argc, char **argv, int *at) {
   size_t length = strlen(name);
-  if (strncmp(argv[*at], name, length) != 0) return NULL;
+  if (!argv[*at] || strncmp(argv[*at], name, length) != 0) return NULL;
   if (argv[*at][length] == '=') return argv[*at] + length + 1;
   if (argv[*at][length] != '\0') return NULL;
   return *at + 1 < argc ? argv[++*at] : "";

@@ -26,7 +26,8 @@ static const char *word_text(const RecipeReader *r, Loc loc) {
 
 // The character at hand; 0: that was all.
 static char peek_char(const RecipeReader *r) {
-  return r->at < r->end ? r->file->text[r->at] : '\0';
+  static const char none = '\0';
+  return *(r->at < r->end ? &r->file->text[r->at] : &none);
 }
 
 static bool at_comment(const RecipeReader *r) {

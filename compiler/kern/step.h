@@ -43,23 +43,23 @@ typedef enum SplitRest {
 
 // a < n  =>  a0 < n/T { a < T } with index a0 * T + a.
 // Legal: always; SPLIT_OVERLAP for maps that may run a point twice, n >= T.
-const Kern *step_split(Step *s, const Kern *kern, Name axis, int64_t by, SplitRest rest);
+const Kern *step_split(Step *s, const Kern *kern, Name name, int64_t by, SplitRest rest);
 // a < n  =>  a0 < P { a < n/P } with index a0 * (n/P) + a, and the rest in NAME_rest.
-const Kern *step_split_into(Step *s, const Kern *kern, Name axis, int64_t pieces);
+const Kern *step_split_into(Step *s, const Kern *kern, Name name, int64_t pieces);
 
 // ---- order (step_permute.c)
 
 // Two axes of which the second is all that the first's body is, but for lets, change places.
 // Legal: maps; reductions whose operators commute.
-const Kern *step_swap(Step *s, const Kern *kern, Name outer);
+const Kern *step_swap(Step *s, const Kern *kern, Name name);
 
 // ---- the machine (step_bind.c)
 // Legal: no order between points (lanes, registers: what kern_vary.h can run in lockstep).
-const Kern *step_bind(Step *s, const Kern *kern, Name axis, AxisBind bind);
+const Kern *step_bind(Step *s, const Kern *kern, Name name, AxisBind bind);
 // The same, but for what lockstep code cannot do; NULL if some of the kernel's blocks do it:
 // asked when other steps have had their turn.  Likewise whether the axes of the grid are outside
 // of all others.
-const Kern *step_bind_unchecked(Step *s, const Kern *kern, Name axis, AxisBind bind);
+const Kern *step_bind_unchecked(Step *s, const Kern *kern, Name name, AxisBind bind);
 const Kern *step_check_lockstep(Step *s, const Kern *kern);
 const Kern *step_check_grid(Step *s, const Kern *kern);
 // Are there checks in the block that the axis stands in?
