@@ -15,6 +15,7 @@ static void define(Check *k, Binding *b) {
     hint(k->c, "a function has one definition, in which `match` tells cases apart");
   if (!k->local) map_put(k->defined.values, b->name, b);
   map_put(k->scope.values, b->name, b);
+  if (map_get(k->scope.modules, b->name)) map_put(k->scope.modules, b->name, NULL);
 }
 
 static void define_type(Check *k, TypeDef *def) {

@@ -33,11 +33,15 @@ static void make_projections(AstExp *exp) {
 }
 
 // Whether the parser took a projection for a qualified name, because some module has the name of
-// the variable.
+// the variable.  Modules are defined at top level, so that a variable of a definition hides them,
+// and those of the prelude come before all variables.
 static bool is_projection(Check *k, const AstName *name) {
-  if (!name->qualifiers.count || scope_has_value(k, name)) return false;
-  AstName variable = { .name = name->qualifiers.at[0] };
-  return scope_has_value(k, &variable);
+  if (!name->qualifiers.count) return false;
+  const Binding *variable = map_get(k->scope.values, name->qualifiers.at[0]);
+  if (!variable) return false;
+  bool hides = !variable->is_top || (!variable->loc.file->built_in &&
+                                     !map_get(k->scope.modules, variable->name));
+  return hides || !scope_has_value(k, name);
 }
 
 // `a.b` where `a` is a module that the parser did not know: a qualified name.

@@ -191,7 +191,8 @@ const Inst *inst_solve(Check *k, const Binding *binding, const Inst *inst) {
   solved->types = new_array(const Type *, binding->types.count);
   for (int i = 0; i < binding->sizes.count; i++) {
     // NULL already if a copy of the use is solved again, as part of a size.
-    const Size *size = inst->sizes[i] ? size_solve(k, inst->sizes[i]) : NULL;
+    const Size *known = inst->sizes ? inst->sizes[i] : NULL;
+    const Size *size = known ? size_solve(k, known) : NULL;
     solved->sizes[i] = !size || size->kind == SIZE_ANY ? NULL : size;
   }
   for (int i = 0; i < binding->types.count; i++)

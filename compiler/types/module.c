@@ -315,6 +315,8 @@ void check_module(Check *k, const AstDecl *decl) {
   if (!m) m = no_module();
   check_new_name(k, k->own.values, "", decl->u.module.name, decl->u.module.name_loc);
   map_put(k->scope.modules, decl->u.module.name, m);
+  if (map_get(k->scope.values, decl->u.module.name))
+    map_put(k->scope.values, decl->u.module.name, NULL);
   if (!k->local) map_put(k->defined.modules, decl->u.module.name, m);
 }
 
