@@ -58,11 +58,21 @@ bool pipeline_read_recipes(Compiler *c, Program *p) {
   return diag_error_count(c) == 0;
 }
 
+const Core *pipeline_in_order(Compiler *c, Program *p) {
+  if (p->in_order) return p->in_order;
+  p->in_order = flat_fuse_scans(c, p->core);
+  if (c->check_ir) {
+    core_check(c, p->in_order, true);
+    flat_check(c, p->in_order);
+  }
+  return p->in_order;
+}
+
 // For both profiles; recipes are for CPUs.
 static bool run_lower(Compiler *c, Program *p, const Pass *pass) {
   (void)pass;
   if (!pipeline_read_recipes(c, p)) return false;
-  p->imp[PROFILE_CPU] = imp_lower(c, p->core, PROFILE_CPU, p->recipes);
+  p->imp[PROFILE_CPU] = imp_lower(c, pipeline_in_order(c, p), PROFILE_CPU, p->recipes);
   book_finish(c, p->recipes);
   if (p->imp[PROFILE_CPU]) p->imp[PROFILE_GPU] = imp_lower(c, p->core, PROFILE_GPU, NULL);
   return p->imp[PROFILE_GPU] != NULL;

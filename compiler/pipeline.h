@@ -22,6 +22,7 @@ typedef struct Program {
   AstProgram *ast;
   CheckedProgram *checked;
   const Core *core;          // Core, and after "flatten" Flat
+  const Core *in_order;      // Flat for CPUs: pipeline_in_order
   const ImpProgram *imp[2];  // by Profile, after "imp"
   FlattenOptions flatten;    // set before the pass "flatten" runs
   RecipeBook *recipes;       // set before the pass "imp" runs; NULL: none
@@ -46,6 +47,9 @@ const char *pipeline_last_pass(PipelineStage stage);
 // the interpreter needs); passes that ran already are not run again.  False after errors (already
 // reported).
 bool pipeline_run(Compiler *c, Program *program, const char *after);
+
+// What kernels for CPUs are made from: Flat, in which scans do what is made of their values.
+const Core *pipeline_in_order(Compiler *c, Program *p);
 
 // The recipes that the user gave for it, in the file and in the source; false after errors.
 bool pipeline_read_recipes(Compiler *c, Program *program);

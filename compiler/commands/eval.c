@@ -59,7 +59,8 @@ static int eval(Compiler *c, const char *path, EvalOptions options) {
   program->flatten = options.flatten;
   bool kernels = options.after && strcmp(options.after, "kern") == 0;
   bool ok = pipeline_run(c, program, kernels ? NULL : options.after);
-  const Entry *entry = ok ? command_entry(c, program->core, options.entry) : NULL;
+  const Core *core = ok && kernels ? pipeline_in_order(c, program) : program->core;
+  const Entry *entry = ok ? command_entry(c, core, options.entry) : NULL;
   Decider decider = { 0 };
   if (entry && options.path) {
     VersionTree tree = version_tree(c, entry);
@@ -72,7 +73,7 @@ static int eval(Compiler *c, const char *path, EvalOptions options) {
   c->phase = "eval";
   InterpOptions how = { .decide = decider_decide, .state = &decider };
   if (kernels) kern_run_segs(kern_runner(c, entry, program->recipes), &how);
-  InterpResult result = interp_run(c, program->core, entry, inputs, how);
+  InterpResult result = interp_run(c, core, entry, inputs, how);
   if (!result.ok) error(c, result.loc, "%s", result.message);
   if (!diag_ok(c)) return 1;
   return write_results(&result, options.binary) ? 0 : 1;

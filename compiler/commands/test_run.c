@@ -400,7 +400,7 @@ static bool compile(ProgramRun *run, Program *program) {
   if (!add_stage(run, program, "core", pipeline_last_pass(STAGE_CORE))) return false;
   if (!add_stage(run, program, "flat", NULL)) return false;
   if (!wants_stage(run, "kern")) return true;
-  Stage kernels = { "kern", program->core, true };
+  Stage kernels = { "kern", pipeline_in_order(run->c, program), true };
   vec_push(&run->stages, kernels);
   run->runners = map_new(NULL);
   if (!pipeline_read_recipes(run->c, program)) return false;

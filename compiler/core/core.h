@@ -132,6 +132,7 @@ typedef struct Soac {
 typedef struct ScatterDest {
   Atom dest;
   int index_count;  // leading dimensions of dest that are indexed
+  bool covered;     // every element is written: what dest holds does not matter
 } ScatterDest;
 
 // One histogram: dests[k] with [i] = op dests[k][i] v, for each element in any order.  `fn` returns
@@ -235,6 +236,14 @@ struct SegOp {
   // SEG_SCATTER: as EXP_SCATTER; the indices that the body returns cover every indexed dimension.
   const ScatterDest *dests;
   int dest_count;
+  // SEG_SCAN, or NULL: what is made of each point at once.  It takes the indices of the point, the
+  // scanned scalars and the body's other results; it returns what a SEG_SCATTER does for `dests`,
+  // then mapped values.  The seg-op's value is the destinations and the mapped arrays alone.  Made
+  // by flat_fuse_scans, behind the last pass that rewrites Flat.
+  const Lambda *after;
+  // Not 0: a SEG_RED and a SEG_SCAN behind it with the same number combine the same values, so that
+  // partial results of the one serve the other.
+  int partials;
 };
 
 typedef enum SizeExpKind { SIZE_EXP_ATOM, SIZE_EXP_ADD, SIZE_EXP_MUL, SIZE_EXP_MAX } SizeExpKind;
@@ -380,6 +389,7 @@ const Body *core_body(const Builder *b, const Atom *results, int count);
 const CoreType *exp_types(Compiler *c, const Exp *exp, const Var *const *binders, int *count);
 // How many values the expression has, without computing their types.
 int exp_result_count(const Exp *exp);
+int seg_dest_values(const SegOp *seg);  // results that its destinations take
 
 const Exp *exp_atom(Atom a);
 const Exp *exp_op1(PrimOp op, Atom a);

@@ -130,18 +130,38 @@ static void check_space(const CoreCheck *ck, const SegOp *seg) {
   }
 }
 
+static void check_after(const CoreCheck *ck, const SegOp *seg) {
+  const Lambda *after = seg->after;
+  Body to_dests = *after->body;
+  int indices = seg->dim_count, values = seg_dest_values(seg);
+  check_that(ck, to_dests.result_count >= values, "a scatter lacks values");
+  to_dests.result_count = values;
+  check_dests(ck, seg->dests, seg->dest_count, &to_dests);
+  check_that(ck, after->param_count == indices + seg->body->result_count,
+             "`after` takes too few or too many values");
+  for (int i = 0; i < indices; i++)
+    check_scalar(ck, atom_var(after->params[i]), PRIM_I64, "an index of a space");
+  for (int i = 0; i < seg->body->result_count; i++)
+    check_same_type(ck, after->params[indices + i]->type,
+                    atom_type(seg->body->results[i]), "a scanned value");
+}
+
 static void check_seg(const CoreCheck *ck, const SegOp *seg) {
   check_space(ck, seg);
   bool combines = seg->kind == SEG_RED || seg->kind == SEG_SCAN;
   check_that(ck, combines || !seg->op_count, "an operator where none belongs");
   check_that(ck, seg->kind == SEG_HIST || !seg->hist_count,
              "a histogram where none belongs");
-  check_that(ck, seg->kind == SEG_SCATTER || !seg->dest_count,
+  check_that(ck, seg->kind == SEG_SCATTER || seg->after || !seg->dest_count,
              "a destination where none belongs");
+  check_that(ck, seg->kind == SEG_SCAN || !seg->after, "`after` of no scan");
   switch (seg->kind) {
   case SEG_MAP: return;
   case SEG_RED:
-  case SEG_SCAN: check_ops(ck, seg->ops, seg->op_count, seg->body); return;
+  case SEG_SCAN:
+    check_ops(ck, seg->ops, seg->op_count, seg->body);
+    if (seg->after) check_after(ck, seg);
+    return;
   case SEG_HIST:
     check_hist_ops(ck, seg->hists, seg->hist_count, seg->dim_count - 1);
     check_hists(ck, seg->hists, seg->hist_count, seg->body);

@@ -376,6 +376,9 @@ static void print_seg(Text *t, const SegOp *seg) {
   text_indent(t, -2);
   text_newline(t);
   text_add(t, "}");
+  if (!seg->after) return;
+  text_add(t, " after ");
+  print_lambda(t, seg->after);
 }
 
 // Sums within products stand in parentheses.

@@ -36,7 +36,16 @@ static int hist_result_count(const HistOp *ops, int count) {
   return sum;
 }
 
+int seg_dest_values(const SegOp *seg) {
+  int count = 0;
+  for (int i = 0; i < seg->dest_count; i++)
+    count += seg->dests[i].index_count + 1;
+  return count;
+}
+
 static int seg_result_count(const SegOp *seg) {
+  if (seg->after)
+    return seg->dest_count + seg->after->body->result_count - seg_dest_values(seg);
   switch (seg->kind) {
   case SEG_MAP:
   case SEG_RED:
@@ -226,7 +235,21 @@ static void add_hists(Typing *t, const HistOp *ops, int count) {
     add_atoms(t, ops[i].dests, ops[i].op.count);
 }
 
+// The destinations, then what is mapped.
+static void add_after(Typing *t, const SegOp *seg) {
+  add_dests(t, seg->dests, seg->dest_count);
+  Body mapped = *seg->after->body;
+  mapped.results += seg_dest_values(seg);
+  mapped.result_count -= seg_dest_values(seg);
+  Soac soac = { .fn.body = mem_copy(&mapped, sizeof mapped) };
+  add_over(t, seg->dims, (int[]){ seg->dim_count, seg->dim_count }, &soac);
+}
+
 static void add_seg(Typing *t, const SegOp *seg) {
+  if (seg->after) {
+    add_after(t, seg);
+    return;
+  }
   Soac soac = { .fn.body = seg->body, .ops = seg->ops, .op_count = seg->op_count };
   int reduced_dims = seg->kind == SEG_RED ? seg->dim_count - 1 : seg->dim_count;
   switch (seg->kind) {

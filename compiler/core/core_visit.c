@@ -104,6 +104,7 @@ static void visit_seg(CoreVisitor *v, const SegOp *seg) {
     visit_binders(v, (const Var *const[]){ seg->dims[i].index }, 1);
   }
   visit_body(v, seg->body);
+  if (seg->after) visit_lambda(v, seg->after);
 }
 
 static void visit_size(CoreVisitor *v, const SizeExp *e) {

@@ -105,7 +105,8 @@ static const ScatterDest *map_dests(CoreMapper *m, const ScatterDest *dests, int
   ScatterDest *out = new_array(ScatterDest, count);
   bool changed = false;
   for (int i = 0; i < count; i++) {
-    out[i] = (ScatterDest){ map_atom(m, dests[i].dest), dests[i].index_count };
+    out[i] = dests[i];
+    out[i].dest = map_atom(m, dests[i].dest);
     changed |= !atom_equal(out[i].dest, dests[i].dest);
   }
   return changed ? out : dests;
@@ -167,6 +168,11 @@ static const SegOp *map_seg(CoreMapper *m, const SegOp *seg) {
   out.dests = map_dests(m, seg->dests, seg->dest_count);
   out.dims = map_space(m, seg->dims, seg->dim_count);
   out.body = map_body(m, seg->body);
+  if (seg->after) {
+    Lambda after = core_map_lambda(m, *seg->after);
+    if (!same_bytes(&after, seg->after, sizeof after))
+      out.after = mem_copy(&after, sizeof after);
+  }
   return same_bytes(&out, seg, sizeof out) ? seg : mem_copy(&out, sizeof out);
 }
 

@@ -104,7 +104,7 @@ static const Body *drop(CoreMapper *m, const Body *body) {
   return core_body(&b, body->results, body->result_count);
 }
 
-static const Body *cse_body(Compiler *c, const Body *body) {
+const Body *cse_body(Compiler *c, const Body *body) {
   Sharing s = {
     .c = c, .subst = subst_new(), .texts = name_table_new(), .sums = map_new(NULL)
   };

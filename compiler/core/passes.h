@@ -10,6 +10,7 @@ const Core *elaborate(Compiler *c, const CheckedProgram *program);
 
 const Core *simplify(Compiler *c, const Core *core);  // folding, copies, algebra, dead code
 const Core *cse(Compiler *c, const Core *core);       // common subexpressions
+const Body *cse_body(Compiler *c, const Body *body);
 const Core *hoist(Compiler *c, const Core *core);     // invariants out of loops and SOACs
 const Core *fuse(Compiler *c, const Core *core);      // map-map, map-reduce, map-scan, horizontal
 const Core *columns(Compiler *c, const Core *core);   // summands in the order of their sum

@@ -214,8 +214,22 @@ static const Exp *cancel_sum(const Simplify *s, const Exp *e) {
   return NULL;
 }
 
-static const Exp *integer_rules(const Simplify *s, const Exp *e) {
+// x % y == 0 => x %% y == 0, which rounds as machines do; and so for !=
+static const Exp *divides(Simplify *s, const Exp *e) {
+  const Exp *mod = simplify_def(s, e->u.op.args[0]);
+  if ((e->u.op.op != OP_EQ && e->u.op.op != OP_NE) || !is_op(mod, OP_MOD) ||
+      !prim_is_signed(e->u.op.type) || e->u.op.args[1].kind != ATOM_CONST ||
+      e->u.op.args[1].u.constant.u.i != 0)
+    return NULL;
+  Atom rem =
+      simplify_let(s, "rem", exp_op2(OP_REM, mod->u.op.args[0], mod->u.op.args[1]));
+  return exp_op2(e->u.op.op, rem, e->u.op.args[1]);
+}
+
+static const Exp *integer_rules(Simplify *s, const Exp *e) {
   if (!prim_is_int(e->u.op.type)) return NULL;
+  const Exp *whole = divides(s, e);
+  if (whole) return whole;
   const Exp *better = reassociate(s, e);
   if (!better && e->u.op.op == OP_SUB) better = cancel_difference(s, e);
   if (!better && e->u.op.op == OP_ADD) better = cancel_sum(s, e);

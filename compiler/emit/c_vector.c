@@ -92,9 +92,9 @@ static const char *load(CodeText *c, const ImpExp *e) {
 
 static const char *strided(CodeText *c, const ImpExp *e) {
   const Mem *mem = e->u.strided.mem;
-  const char *value = text_format("%s(%s + (%s), %s)", helper_strided(c, mem, e->lanes),
-                                  pointer_to(c, mem), c_size(c, e->u.strided.index),
-                                  c_size(c, e->u.strided.step));
+  const char *value = text_format(
+      "%s(%s + (%s), %s)", helper_strided(c, mem, e->u.strided.run, e->lanes),
+      pointer_to(c, mem), c_size(c, e->u.strided.index), c_size(c, e->u.strided.step));
   return from_memory(e->type, e->lanes, value);
 }
 
@@ -222,14 +222,24 @@ static const char *least_or_greatest(CodeText *c, const ImpExp *e) {
   return text_format("((%s %s %s) | (%s != %s) ? %s : %s)", b, sign, a, a, a, b, a);
 }
 
-// A division that vectors have: of floats, or truncating by a constant that is neither 0 nor -1.
+// A division that vectors have: of floats, or by a constant that is neither 0 nor -1.
 static bool is_vector_division(const ImpExp *e) {
-  PrimOp op = e->u.op.op;
   const ImpExp *divisor = e->u.op.args[1];
   if (prim_is_float(e->type)) return true;
   if (divisor->kind == IMP_SPLAT) divisor = divisor->u.convert.arg;
-  bool positive = divisor->kind == IMP_CONST && divisor->u.constant.u.i > 0;
-  return positive && (op == OP_QUOT || op == OP_REM || !prim_is_signed(e->type));
+  return divisor->kind == IMP_CONST && divisor->u.constant.u.i > 0;
+}
+
+// OpenCL's own rounds towards 0; the remainder's sign tells where that is up.
+static const char *rounding_down(CodeText *c, const ImpExp *e, const char *divisor) {
+  const char *a = as_variable(c, e->u.op.args[0]), *name = vector_type(e->type, e->lanes);
+  int sign = prim_bits(e->type) - 1;
+  if (e->u.op.op == OP_MOD) {
+    const char *r = vector_temporary(c, name, "r", text_format("%s %% %s", a, divisor));
+    return text_format("(%s + (%s & (%s >> %d)))", r, divisor, r, sign);
+  }
+  const char *q = vector_temporary(c, name, "q", text_format("%s / %s", a, divisor));
+  return text_format("(%s + ((%s - %s * %s) >> %d))", q, a, q, divisor, sign);
 }
 
 // `vector` is the operator's name in OpenCL.
@@ -238,6 +248,8 @@ static const char *binary(CodeText *c, const ImpExp *e, const char *vector) {
   PrimType type = e->u.op.operands;
   if (op_cost(op, type) == COST_DIVISION && !is_vector_division(e)) return NULL;
   if (op == OP_MIN || op == OP_MAX) return least_or_greatest(c, e);
+  if ((op == OP_DIV || op == OP_MOD) && prim_is_signed(type) && !prim_is_float(type))
+    return rounding_down(c, e, as_variable(c, e->u.op.args[1]));
   const char *a = vector_exp(c, e->u.op.args[0]), *b = vector_exp(c, e->u.op.args[1]);
   if (type == PRIM_BOOL) return of_bools(e, a, b);
   if (e->type == PRIM_BOOL) return compare(e, a, vector, b);

@@ -26,7 +26,7 @@ VectorPlace vector_place(const Mem *mem);
 const char *helper_load(CodeText *c, const Mem *mem, int lanes);  // of neighbours
 const char *helper_store(CodeText *c, const Mem *mem, int lanes);
 const char *helper_gather(CodeText *c, const Mem *mem, int lanes);   // (p, indices)
-const char *helper_strided(CodeText *c, const Mem *mem, int lanes);  // (p, step)
+const char *helper_strided(CodeText *c, const Mem *mem, int run, int lanes);  // (p, step)
 const char *helper_scatter(CodeText *c, const Mem *mem, int lanes,
                            bool masked);  // (p, indices, values, mask)
 const char *helper_spread(CodeText *c, const Mem *mem, int lanes);  // (p, step, values)

@@ -88,22 +88,30 @@ const char *helper_gather(CodeText *c, const Mem *mem, int lanes) {
   return name;
 }
 
-const char *helper_strided(CodeText *c, const Mem *mem, int lanes) {
-  const char *name = memory_name("strided", mem, lanes);
+const char *helper_strided(CodeText *c, const Mem *mem, int run, int lanes) {
+  const char *name = memory_name(run > 1 ? "pieces" : "strided", mem, lanes);
   const char *type = vector_memory_type(mem->elem, lanes);
   bool fresh;
   Text *t = helper(c, name, &fresh);
   if (!fresh) return name;
   text_printf(t, "static %s %s(%s, long step) {\n  return (%s)(", type, name,
               pointer(mem), type);
-  for (int i = 0; i < lanes; i++)
-    text_printf(t, i ? ", p[%d * step]" : "p[%d * step]", i);
+  for (int i = 0; i < lanes / run; i++) {
+    text_add(t, i ? ", " : "");
+    if (run > 1)
+      text_printf(t, "vload%d(0, p + %d * step)", run, i);
+    else
+      text_printf(t, "p[%d * step]", i);
+  }
   text_add(t, ");\n}\n");
   return name;
 }
 
+// Mostly all lanes store: no test for each of them then.
 const char *helper_scatter(CodeText *c, const Mem *mem, int lanes, bool masked) {
   const char *name = memory_name(masked ? "scatter_some" : "scatter", mem, lanes);
+  const char *whole = masked ? helper_scatter(c, mem, lanes, false) : NULL,
+             *all = masked ? helper_all(c, lanes) : NULL;
   bool fresh;
   Text *t = helper(c, name, &fresh);
   if (!fresh) return name;
@@ -111,6 +119,9 @@ const char *helper_scatter(CodeText *c, const Mem *mem, int lanes, bool masked) 
               vector_memory_type(mem->elem, lanes));
   if (masked) text_printf(t, ", int%d mask", lanes);
   text_add(t, ") {\n");
+  if (masked)
+    text_printf(t, "  if (%s(mask)) {\n    %s(p, at, x);\n    return;\n  }\n", all,
+                whole);
   for (int i = 0; i < lanes; i++) {
     char digit = vector_digit(i);
     const char *condition = masked ? text_format("if (mask.s%c) ", digit) : "";

@@ -45,9 +45,10 @@ bool rule_scatter(Flatten *fl, const Goal *goal, Atom *out) {
   int count = exp->u.scatter.dest_count;
   ScatterDest *dests = new_array(ScatterDest, count);
   for (int d = 0; d < count; d++) {
+    dests[d] = exp->u.scatter.dests[d];
     dests[d].dest = flatten_expand(fl, goal->nest, goal->level,
                                    exp->u.scatter.dests[d].dest, goal->b);
-    dests[d].index_count = depth + exp->u.scatter.dests[d].index_count;
+    dests[d].index_count += depth;
   }
   Soac map = { .width = exp->u.scatter.width,
                .fn = exp->u.scatter.fn,
@@ -327,7 +328,7 @@ bool rule_update(Flatten *fl, const Goal *goal, Atom *out) {
   flatten_trace(fl, "update", goal->stm);
   ScatterDest dest = { flatten_expand(fl, goal->nest, goal->level, exp->u.update.array,
                                       goal->b),
-                       depth + rank };
+                       depth + rank, false };
   Atom *results = new_array(Atom, depth + rank + 1), *value_at = new_array(Atom, rank);
   Builder body = builder_new(fl->c, goal->stm->loc);
   const Nest *nest = bind_positions(fl, goal->nest, results);

@@ -31,5 +31,9 @@ typedef struct FlattenOptions {
 // Core -> Flat.
 const Core *flatten(Compiler *c, const Core *core, FlattenOptions options);
 
+// Flat -> Flat: scans with what is made of their values at each point, for code that goes through a
+// row in order (CPUs).
+const Core *flat_fuse_scans(Compiler *c, const Core *flat);
+
 // Reports violations of the promises above through bug().
 void flat_check(Compiler *c, const Core *flat);

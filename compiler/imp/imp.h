@@ -50,7 +50,7 @@ typedef enum ImpExpKind {
   // wherever they are
   IMP_SPLAT,    // one number in all lanes: u.convert
   IMP_IOTA,     // 0, 1, .., lanes - 1
-  IMP_STRIDED,  // mem[index + lane * step]: u.strided
+  IMP_STRIDED,  // mem[index + lane / run * step + lane % run]: u.strided
   IMP_PERMUTE,  // lanes of one or two vectors: u.permute
   IMP_PICK,     // the number in lane `which`: u.pick
   IMP_ANY,      // does any lane hold?  u.convert
@@ -97,6 +97,7 @@ struct ImpExp {
     struct {
       const Mem *mem;
       const ImpExp *index, *step;
+      int run;  // neighbours per step: 1, or 4
     } strided;
     struct {
       const ImpExp *a, *b;
@@ -382,7 +383,7 @@ const ImpExp *imp_iota(PrimType type, int lanes);
 const ImpExp *imp_vload(const Mem *mem, const ImpExp *index,
                         int lanes);  // neighbours, or a vector of indices
 const ImpExp *imp_strided(const Mem *mem, const ImpExp *index, const ImpExp *step,
-                          int lanes);
+                          int run, int lanes);
 const ImpExp *imp_permute(const ImpExp *a, const ImpExp *b, const signed char *from);
 const ImpExp *imp_pick(const ImpExp *vector, const ImpExp *which);
 const ImpExp *imp_over_lanes(ImpExpKind kind,

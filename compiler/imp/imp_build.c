@@ -63,8 +63,24 @@ static const ImpExp *half_op(PrimOp op, const ImpExp *const *args, int count) {
 // These round once, which a result in f32 does not allow, or step from one f16 to the next.
 static bool is_half_function(PrimOp op) { return op == OP_FMA || op == OP_NEXTAFTER; }
 
+// Divided by a power of two and rounded down: a matter of bits.  NULL for other divisions.
+static const ImpExp *by_bits(PrimOp op, const ImpExp *const *args) {
+  const ImpExp *by = args[1];
+  if ((op != OP_DIV && op != OP_MOD) || !prim_is_signed(args[0]->type)) return NULL;
+  if (by->kind == IMP_SPLAT) by = by->u.convert.arg;
+  if (by->kind != IMP_CONST || by->u.constant.u.i <= 0) return NULL;
+  int64_t d = by->u.constant.u.i, k = 0;
+  if (d & (d - 1)) return NULL;
+  while (d >> k != 1)
+    k++;
+  const ImpExp *bits =
+      imp_const(prim_convert(by->type, prim_i64(op == OP_DIV ? k : d - 1)));
+  return imp_op2(op == OP_DIV ? OP_SHR : OP_AND, args[0], bits);
+}
+
 static const ImpExp *make_op(PrimOp op, const ImpExp *const *args, int count) {
   const ImpExp *folded = fold(op, args, count);
+  if (!folded) folded = by_bits(op, args);
   if (folded) return folded;
   if (args[0]->type == PRIM_F16 && !is_half_function(op)) return half_op(op, args, count);
   ImpExp e = { .kind = IMP_OP,
@@ -192,12 +208,12 @@ const ImpExp *imp_vload(const Mem *mem, const ImpExp *index, int lanes) {
 }
 
 const ImpExp *imp_strided(const Mem *mem, const ImpExp *index, const ImpExp *step,
-                          int lanes) {
-  if (imp_is_i64(step, 1)) return imp_vload(mem, index, lanes);
+                          int run, int lanes) {
+  if (imp_is_i64(step, run)) return imp_vload(mem, index, lanes);
   return make((ImpExp){ .kind = IMP_STRIDED,
                         .type = mem->elem,
                         .lanes = lanes,
-                        .u.strided = { mem, index, step } });
+                        .u.strided = { mem, index, step, run } });
 }
 
 const ImpExp *imp_permute(const ImpExp *a, const ImpExp *b, const signed char *from) {

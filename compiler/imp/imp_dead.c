@@ -92,7 +92,7 @@ static ImpBlock without_idle(void *state, const ImpBlock *block) {
   return out;
 }
 
-// Memory that no launch mentions any more is not made.
+// Memory that no launch mentions is not made.
 static void see_mentioned(Map *mentioned, const ImpBlock *block) {
   vec_each (const ImpStm **, at, block) {
     const ImpStm *stm = *at;
@@ -122,7 +122,6 @@ static ImpBlock without_memory(void *state, const ImpBlock *block) {
 
 static const ImpEntry *without_dead(const ImpEntry *entry) {
   ImpEntry *out = mem_copy(entry, sizeof *entry);
-  bool any = false;
   Dead d = { .changed = true };
   while (d.changed) {
     d = (Dead){ .used = map_new(NULL) };
@@ -130,9 +129,7 @@ static const ImpEntry *without_dead(const ImpEntry *entry) {
     use_results(&d, out->params, out->entry->param_count);
     use_code(&d, &out->body);
     out->body = without_idle(&d, &out->body);
-    any = any || d.changed;
   }
-  if (!any) return entry;
   see_mentioned(d.used, &out->body);
   out->body = without_memory(d.used, &out->body);
   return out;

@@ -73,6 +73,7 @@ static void print_function(Text *t, const char *name, const ImpExp *e) {
 
 static void print_strided(Text *t, const ImpExp *e) {
   print_element(t, e->u.strided.mem, e->u.strided.index);
+  if (e->u.strided.run > 1) text_printf(t, " %d at once", e->u.strided.run);
   text_add(t, " by ");
   print_exp(t, e->u.strided.step);
 }

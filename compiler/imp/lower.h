@@ -12,6 +12,7 @@ typedef struct Lower {
   Map *segs;             // Name -> const int *: the entry's seg-ops of that kind
   const Var
       *layout;  // of the entry: whether arrays are laid out anew; NULL while nothing asks
+  Map *partials;  // SegOp.partials -> const Memory **: kept for a scan
   Map *copy_of;  // Mem -> Mem: the copy in another layout -> the original
   Map *scalars;  // Var -> const Term *: how the host computes them (Kern.outside)
   Vec(const Kernel *) kernels;

@@ -344,7 +344,8 @@ static bool seg_reads(Code *k, const Mem *mem, const SegOp *seg) {
   for (int h = 0; h < seg->hist_count; h++)
     for (int i = 0; i < seg->hists[h].op.count; i++)
       dests += same_memory(k, mem, seg->hists[h].dests[i]);
-  return dests > 1 || code_mentions(k, mem, seg->body);
+  return dests > 1 || code_mentions(k, mem, seg->body) ||
+         (seg->after && code_mentions(k, mem, seg->after->body));
 }
 
 static bool reads_itself(Code *k, const Mem *mem, const Exp *exp) {

@@ -511,6 +511,7 @@ ImpProgram *imp_lower(Compiler *c, const Core *flat, Profile profile, RecipeBook
                   .profile = profile,
                   .book = book,
                   .copy_of = map_new(NULL),
+                  .partials = map_new(NULL),
                   .scalars = map_new(NULL) };
   ImpProgram *program =
       new_node(ImpProgram, .flat = flat, .functions = flat->functions,

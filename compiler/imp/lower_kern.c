@@ -223,7 +223,9 @@ static const ImpExp *load_value(KernCode *kc, const Access *access) {
 
 void lower_load(KernCode *kc, const KernStm *stm) {
   const Var *binder = stm->binders[0];
-  VarCopies *value = copies_new(kc, binder, access_set(kc, &stm->u.load));
+  AxisSet set = access_set(kc, &stm->u.load);
+  VarCopies *value = copies_new(kc, binder, set);
+  if (in_lanes(kc, set) && lower_tile(kc, &stm->u.load, value, binder)) return;
   for (Copies c = copies_over(kc, value->set); copies_next(&c);)
     declare_copy(kc, binder, value, load_value(kc, &stm->u.load));
 }

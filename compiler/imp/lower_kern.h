@@ -105,6 +105,9 @@ void lower_alloc(KernCode *kc, const Tensor *t);
 
 // An access whose index differs from lane to lane.
 const ImpExp *lane_load(KernCode *kc, const Access *access, const Arr *arr);
+// The copies of a load whose lanes are apart and whose register points are neighbours; false, and
+// nothing is added, if it is no such load.
+bool lower_tile(KernCode *kc, const Access *access, VarCopies *value, const Var *binder);
 void lane_store(KernCode *kc, const Access *access, const Arr *arr, const ImpExp *value);
 const ImpExp *mask_and(const ImpExp *mask, const ImpExp *more);
 void lane_if(KernCode *kc, const KernStm *stm);

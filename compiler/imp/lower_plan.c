@@ -71,6 +71,15 @@ static const Arr *scalar_out(Code *host, const Var *binder) {
   return mem_copy(&arr, sizeof arr);
 }
 
+static const Arr *spare_out(Code *host, const Var *binder) {
+  Arr arr = arr_dense(NULL, binder->type.elem, code_shape(binder->type), 1);
+  const ImpExp *spare = imp_mul(imp_max(code_tuning(host, "segscan_items"), imp_i64(1)),
+                                imp_i64(SPARE_ELEMENTS));
+  arr.mem =
+      host_mem(host, binder->name, binder->type.elem, imp_add(arr_count(&arr), spare));
+  return mem_copy(&arr, sizeof arr);
+}
+
 // Fresh memory for results; destinations are overwritten in place if nothing else refers to theirs.
 static const Arr **make_outs(Code *host, const Stm *stm, const Body *body, int position) {
   const SegOp *seg = stm->exp->u.seg;
@@ -79,7 +88,9 @@ static const Arr **make_outs(Code *host, const Stm *stm, const Body *body, int p
   int count = seg_dests(seg, dests);
   for (int i = 0; i < stm->binder_count; i++) {
     const Var *binder = stm->binders[i];
-    if (i < count) {
+    if (seg_has_spare(seg, i)) {
+      outs[i] = spare_out(host, binder);
+    } else if (i < count) {
       Arr taken = host_take(host, binder, dests[i], body, position);
       outs[i] = mem_copy(&taken, sizeof taken);
     } else {
@@ -114,7 +125,8 @@ const ImpExp *code_tuning(Code *k, const char *name) {
 
 // ---- plans
 
-static void lower_plan(Code *host, const KernPlan *plan, Map *memory);
+static void lower_plan(Code *host, const KernPlan *plan, const void *partials,
+                       Map *memory);
 
 static KernCode host_code(Code *host, Map *memory) {
   return (KernCode){ .k = host, .values = map_new(NULL), .memory = memory };
@@ -142,6 +154,18 @@ static void make_temp(Code *host, const Tensor *t, Map *memory) {
   map_put(memory, t, temp);
 }
 
+static void make_temps(Code *host, const KernPlan *plan, Map *memory) {
+  for (int i = 0; i < plan->temp_count; i++)
+    make_temp(host, plan->temps[i], memory);
+}
+
+static void release_temps(Code *host, const KernPlan *plan, Map *memory) {
+  for (int i = 0; i < plan->temp_count; i++) {
+    const Memory *temp = map_get(memory, plan->temps[i]);
+    imp_release(host->b, temp->copies[0]->mem);
+  }
+}
+
 static void lower_parts(Code *host, const KernPlan *plan, Map *outer) {
   if (plan->kern) {
     host->lower->plan = plan;
@@ -150,19 +174,38 @@ static void lower_parts(Code *host, const KernPlan *plan, Map *outer) {
     return;
   }
   Map *memory = map_new(outer);
-  for (int i = 0; i < plan->temp_count; i++)
-    make_temp(host, plan->temps[i], memory);
+  if (!plan->share) make_temps(host, plan, memory);
   for (int i = 0; i < plan->part_count; i++)
-    lower_plan(host, plan->parts[i], memory);
+    lower_plan(host, plan->parts[i], NULL, memory);
+  if (!plan->share) release_temps(host, plan, memory);
+}
+
+// Partial results that stay until the scan has taken them.
+static void keep_temps(Code *host, const KernPlan *plan, const void *number,
+                       Map *memory) {
+  const Memory **kept = new_array(const Memory *, plan->temp_count + 1);
+  make_temps(host, plan, memory);
   for (int i = 0; i < plan->temp_count; i++) {
-    const Memory *temp = map_get(memory, plan->temps[i]);
-    imp_release(host->b, temp->copies[0]->mem);
+    kept[i] = map_get(memory, plan->temps[i]);
+    map_remove(host->owned, kept[i]->copies[0]->mem);
   }
+  map_put(host->lower->partials, number, kept);
+}
+
+static void take_temps(Code *host, const KernPlan *plan, const void *number,
+                       Map *memory) {
+  const Memory **kept = map_get(host->lower->partials, number);
+  for (int i = 0; i < plan->temp_count; i++)
+    map_put(memory, plan->temps[i], mem_copy(kept[i], sizeof *kept[i]));
 }
 
 // if condition { this } else { the other }
-static void lower_plan(Code *host, const KernPlan *plan, Map *memory) {
+// `partials`: what they are kept as, if the plan shares them.
+static void lower_plan(Code *host, const KernPlan *plan, const void *partials,
+                       Map *memory) {
   if (plan->lets) lower_lets(host, plan->lets, memory);
+  if (plan->share == SHARE_KEEP) keep_temps(host, plan, partials, memory);
+  if (plan->share == SHARE_TAKE) take_temps(host, plan, partials, memory);
   if (!plan->condition) {
     lower_parts(host, plan, memory);
     return;
@@ -172,15 +215,34 @@ static void lower_plan(Code *host, const KernPlan *plan, Map *memory) {
   ImpBuilder yes, no;
   Code yes_code = code_inner(host, &yes), no_code = code_inner(host, &no);
   lower_parts(&yes_code, plan, memory);
-  lower_plan(&no_code, plan->otherwise, memory);
+  lower_plan(&no_code, plan->otherwise, NULL, memory);
   imp_add_stm(host->b,
               (ImpStm){ .kind = IMP_IF, .u.cond = { condition, yes.block, no.block } });
+  if (plan->share == SHARE_TAKE) release_temps(host, plan, memory);
+}
+
+static const void *partials_key(const SegOp *seg) {
+  return (const void *)(intptr_t)seg->partials;
+}
+
+// Does a scan behind the reduction take its partial results, or has this scan some to take?
+static KernShare share_of(Code *host, const Body *body, int position) {
+  const SegOp *seg = body->stms[position].exp->u.seg;
+  if (!seg->partials) return SHARE_NONE;
+  if (seg->kind == SEG_SCAN)
+    return map_has(host->lower->partials, partials_key(seg)) ? SHARE_TAKE : SHARE_NONE;
+  for (int i = position + 1; i < body->stm_count; i++) {
+    const Exp *exp = body->stms[i].exp;
+    if (exp->kind == EXP_SEG && exp->u.seg->partials == seg->partials) return SHARE_KEEP;
+  }
+  return SHARE_NONE;
 }
 
 void lower_kern_seg(Code *host, const Stm *stm, const Body *body, int position) {
   const Arr **outs = make_outs(host, stm, body, position);
   for (int i = 0; i < stm->binder_count; i++)
     if (stm->binders[i]->type.rank > 0) code_bind(host, stm->binders[i], *outs[i]);
+  const SegOp *seg_op = stm->exp->u.seg;
   KernSeg seg =
       kern_from_seg(host->lower->c, code_kern_host(host), stm, &host->lower->copies);
   if (host->lower->c->check_ir) kern_check(host->lower->c, seg.kern);
@@ -190,10 +252,11 @@ void lower_kern_seg(Code *host, const Stm *stm, const Body *body, int position) 
     out->copies[0] = outs[i];
     map_put(memory, seg.outs[i], out);
   }
+  seg.share = share_of(host, body, position);
   seg.name = kern_seg_name(host->lower->c, host->lower->segs, host->lower->entry->name,
                            seg.kern->name);
   const KernPlan *plan = kern_schedule(host->lower->c, host->lower->book, &seg);
   vec_push(&host->lower->plans, plan);
-  lower_plan(host, plan, memory);
+  lower_plan(host, plan, partials_key(seg_op), memory);
   seg_bind_results(host, stm, outs);
 }

@@ -17,10 +17,49 @@ static bool suits_groups(Code *host, const SegOp *seg) {
   return !body_takes_arena(host, seg);
 }
 
+typedef struct ScratchUse {
+  const Var *var;
+  int all, covered;
+} ScratchUse;
+
+static void see_use(CoreVisitor *v, Atom a) {
+  ScratchUse *use = v->state;
+  use->all += a.kind == ATOM_VAR && a.u.var == use->var;
+}
+
+static void see_uses(CoreVisitor *v, const Body *body) { core_visit_body(v, body); }
+
+static void see_covered(ScratchUse *use, const SegOp *seg) {
+  for (int d = 0; d < seg->dest_count; d++)
+    use->covered +=
+        seg->dests[d].covered && atom_equal(seg->dests[d].dest, atom_var(use->var));
+}
+
+// Is the array of one value overwritten as a whole before anybody reads it?
+static bool is_scratch(const Stm *stm, const Body *body, int position) {
+  const SegOp *seg = stm->exp->u.seg;
+  if (seg->kind != SEG_MAP || seg->body->stm_count || stm->binder_count != 1)
+    return false;
+  ScratchUse use = { .var = stm->binders[0] };
+  CoreVisitor v = { .atom = see_use, .body = see_uses, .state = &use };
+  for (int i = position + 1; i < body->stm_count; i++) {
+    core_visit_stm(&v, &body->stms[i]);
+    if (body->stms[i].exp->kind == EXP_SEG) see_covered(&use, body->stms[i].exp->u.seg);
+  }
+  for (int i = 0; i < body->result_count; i++)
+    see_use(&v, body->results[i]);
+  return use.all > 0 && use.all == use.covered;
+}
+
 void lower_seg(Code *host, const Stm *stm, const Body *body, int position) {
   const SegOp *seg = stm->exp->u.seg;
   host->b->loc = stm->loc;
   code_check_space(host, seg->dims, seg->dim_count);
+  if (is_scratch(stm, body, position)) {
+    code_bind(host, stm->binders[0],
+              host_alloc(host, stm->binders[0]->name, stm->binders[0]->type));
+    return;
+  }
   if (host->lower->profile == PROFILE_CPU) {
     lower_kern_seg(host, stm, body, position);
     return;

@@ -18,6 +18,7 @@ typedef struct Cut {
   const KernBlock *point;
   int at;  // of the axis in the point's statements
   const Axis *row;
+  KernShare share;
   Chunks *out;
 } Cut;
 
@@ -61,8 +62,9 @@ static const Term *tuned(Cut *x, const char *what) {
   static const char *const kinds[] = {
     [AXIS_REDUCE] = "segred", [AXIS_SCAN] = "segscan", [AXIS_HIST] = "seghist"
   };
-  return term_tuning(
-      name_of(x->c->names, text_format("%s_%s", kinds[x->row->role], what)));
+  // A reduction whose partial results a scan takes has the scan's chunks.
+  AxisRole role = x->share == SHARE_KEEP ? AXIS_SCAN : x->row->role;
+  return term_tuning(name_of(x->c->names, text_format("%s_%s", kinds[role], what)));
 }
 
 // As many chunks as give every compute unit work, but none smaller than is worth an item; copies of
@@ -317,6 +319,7 @@ static const Kern *scan_chunks(Cut *x) {
                   temp_at(x, x->out->temps[i], &copy, term_var(grid.index), NULL));
   Axis chunk = chunk_of(x, &b, copy.row, grid.index);
   chunk.inits = terms_of(before, count);
+  chunk.after = kern_use_spare(x->c, chunk.after, term_var(grid.index));
   kern_axis(&b, chunk, NULL, 0);
   return in_grid(x, &copy, &grid, kern_block(&b, NULL, 0), "chunks");
 }
@@ -447,8 +450,8 @@ static void add_phase(Chunks *out, const Kern *kern, KernUse use) {
   out->uses[out->phase_count++] = use;
 }
 
-bool kern_in_chunks(Compiler *c, const Kern *kern, Chunks *out) {
-  Cut x = { .c = c, .kern = kern, .out = out };
+bool kern_in_chunks(Compiler *c, const Kern *kern, KernShare share, Chunks *out) {
+  Cut x = { .c = c, .kern = kern, .share = share, .out = out };
   *out = (Chunks){ 0 };
   if (!take_apart(&x)) return false;
   decide(&x);
@@ -459,7 +462,7 @@ bool kern_in_chunks(Compiler *c, const Kern *kern, Chunks *out) {
     return true;
   }
   make_partials(&x);
-  add_phase(out, reduce_chunks(&x), USE_CHUNKS);
+  if (share != SHARE_TAKE) add_phase(out, reduce_chunks(&x), USE_CHUNKS);
   if (x.row->role == AXIS_REDUCE) {
     add_phase(out, combine_partials(&x), USE_FEW);
     return true;

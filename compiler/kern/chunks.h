@@ -21,6 +21,10 @@ typedef struct Chunks {
   int phase_count;
 } Chunks;
 
+// Unpredictable stores to arrays with spare elements without a branch: item number `item` stores
+// what is not wanted behind the end.
+const KernBlock *kern_use_spare(Compiler *c, const KernBlock *block, const Term *item);
+
 // The kernel in phases: its points must end in a reduction, scan or histogram.
-// False if they do not.
-bool kern_in_chunks(Compiler *c, const Kern *kern, Chunks *out);
+// False if they do not.  A scan that takes partial results lacks the phase that makes them.
+bool kern_in_chunks(Compiler *c, const Kern *kern, KernShare share, Chunks *out);

@@ -209,7 +209,8 @@ static bool seg_reads(From *f, const Tensor *memory, const SegOp *seg) {
   for (int h = 0; h < seg->hist_count; h++)
     for (int i = 0; i < seg->hists[h].op.count; i++)
       dests += lies_in(f, memory, seg->hists[h].dests[i]);
-  return dests > 1 || mentions(f, memory, seg->body);
+  return dests > 1 || mentions(f, memory, seg->body) ||
+         (seg->after && mentions(f, memory, seg->after->body));
 }
 
 static int times_in(From *f, const Tensor *memory, const Atom *atoms, int count) {

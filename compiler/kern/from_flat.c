@@ -136,8 +136,10 @@ static const Tensor **seg_outs(Compiler *c, KernHost host, const Stm *stm,
                                const View **views) {
   const Tensor **outs = new_array(const Tensor *, stm->binder_count + 1);
   for (int i = 0; i < stm->binder_count; i++) {
-    outs[i] = host_tensor(c, host, stm->binders[i]);
-    View view = view_of(outs[i]);
+    Tensor *out = mem_copy(host_tensor(c, host, stm->binders[i]), sizeof *out);
+    out->spare = seg_has_spare(stm->exp->u.seg, i);
+    outs[i] = out;
+    View view = view_of(out);
     views[i] = mem_copy(&view, sizeof view);
   }
   return outs;

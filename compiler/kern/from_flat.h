@@ -133,3 +133,5 @@ void from_check_divisor(From *f, const Exp *exp, Loc loc);
 void from_assert(From *f, const Stm *stm);
 // The destinations that a scatter or histogram updates, in the order of its binders; 0 for others.
 int seg_dests(const SegOp *seg, Atom *out);
+// Has the memory of a result spare elements (Tensor.spare)?  The host makes it then.
+bool seg_has_spare(const SegOp *seg, int result);

@@ -12,6 +12,12 @@ int seg_dests(const SegOp *seg, Atom *out) {
   return count;
 }
 
+bool seg_has_spare(const SegOp *seg, int result) {
+  if (!seg->after || result >= seg->dest_count || seg->dim_count != 1) return false;
+  const ScatterDest *dest = &seg->dests[result];
+  return dest->covered && atom_type(dest->dest).rank == 1;
+}
+
 typedef struct SegCode {
   const SegOp *seg;
   const View *const *outs;
@@ -26,20 +32,25 @@ static const Term *const *seg_indices(const SegOp *seg, int count) {
   return indices;
 }
 
-// The body at one point; results from `from` on are stored at the point.
-static void point(From *f, const SegCode *s, int from, const Term **scalars,
-                  const View **made) {
+// A body at one point; results from `from` on are stored at the point, in the outs from `out` on.
+static void point_of(From *f, const SegCode *s, const Body *body, int from, int out,
+                     const Term **scalars, const View **made) {
   const SegOp *seg = s->seg;
-  int count = seg->body->result_count;
+  int count = body->result_count;
   const Term *const *indices = seg_indices(seg, seg->dim_count);
   View *to = new_array(View, count + 1);
   for (int i = from; i < count; i++) {
-    to[i] = view_peel(s->outs[i], indices, seg->dim_count);
+    to[i] = view_peel(s->outs[out + i - from], indices, seg->dim_count);
     if (to[i].rank > 0) made[i] = &to[i];
   }
-  from_body(f, seg->body, scalars, made);
+  from_body(f, body, scalars, made);
   for (int i = from; i < count; i++)
     if (to[i].rank == 0) from_store_scalar(f, &to[i], scalars[i]);
+}
+
+static void point(From *f, const SegCode *s, int from, const Term **scalars,
+                  const View **made) {
+  point_of(f, s, s->seg->body, from, from, scalars, made);
 }
 
 // Opens the axis of a dimension; the index is the seg-op's own.
@@ -53,18 +64,23 @@ static void map_point(From *f, const SegCode *s) {
   point(f, s, 0, from_scalars(count), from_places(count));
 }
 
-static void scatter_point(From *f, const SegCode *s) {
+static void store_dests(From *f, const SegCode *s, const Term *const *scalars,
+                        const View *const *made) {
   const SegOp *seg = s->seg;
-  int count = seg->body->result_count;
-  const Term **scalars = from_scalars(count);
-  const View **made = from_places(count);
-  from_body(f, seg->body, scalars, made);
   for (int d = 0, first = 0; d < seg->dest_count; d++) {
     int indexed = seg->dests[d].index_count;
     from_store_if_inside(f, s->outs[d], scalars + first, indexed,
                          scalars[first + indexed], made[first + indexed]);
     first += indexed + 1;
   }
+}
+
+static void scatter_point(From *f, const SegCode *s) {
+  int count = s->seg->body->result_count;
+  const Term **scalars = from_scalars(count);
+  const View **made = from_places(count);
+  from_body(f, s->seg->body, scalars, made);
+  store_dests(f, s, scalars, made);
 }
 
 // Element types of the values that the operators combine.
@@ -93,6 +109,38 @@ static void store_at(From *f, const SegCode *s, const Var *const *vars, int dept
   }
 }
 
+// What is made of the scanned scalars (sums) and of the body's other results.
+static void point_after(From *f, const SegCode *s, const Var *const *sums,
+                        const Term *const *scalars) {
+  const SegOp *seg = s->seg;
+  const Lambda *after = seg->after;
+  int count = after->body->result_count;
+  const Term **results = from_scalars(count);
+  const View **made = from_places(count);
+  for (int i = 0; i < seg->dim_count; i++)
+    kern_let_var(f->b, after->params[i], term_var(seg->dims[i].index));
+  for (int i = 0; i < seg->body->result_count; i++)
+    kern_let_var(f->b, after->params[seg->dim_count + i],
+                 i < s->reds ? term_var(sums[i]) : scalars[i]);
+  point_of(f, s, after->body, seg_dest_values(seg), seg->dest_count, results, made);
+  store_dests(f, s, results, made);
+}
+
+static void scan_row(From *f, const SegCode *s, FromLoop *loop,
+                     const Term *const *scalars) {
+  const Var **sums = value_vars(f, s->seg, s->reds, "sum");
+  KernBuilder after = kern_builder(f->c, f->b->loc);
+  From at_point = loop->inner;
+  at_point.b = &after;
+  if (s->seg->after)
+    point_after(&at_point, s, sums, scalars);
+  else
+    store_at(&at_point, s, sums, s->seg->dim_count);
+  loop->axis.sums = sums;
+  loop->axis.after = kern_block(&after, NULL, 0);
+  from_close(loop, f, scalars, s->reds, NULL, 0);
+}
+
 static void reduce_row(From *f, const SegCode *s) {
   const SegOp *seg = s->seg;
   int count = seg->body->result_count;
@@ -100,25 +148,19 @@ static void reduce_row(From *f, const SegCode *s) {
   FromLoop loop;
   bool scans = seg->kind == SEG_SCAN;
   open_dim(&loop, f, scans ? AXIS_SCAN : AXIS_REDUCE, &seg->dims[seg->dim_count - 1]);
-  point(&loop.inner, s, s->reds, scalars, from_places(count));
+  point(&loop.inner, s, seg->after ? count : s->reds, scalars, from_places(count));
   KernOp *ops = new_array(KernOp, seg->op_count + 1);
   for (int i = 0; i < seg->op_count; i++)
     ops[i] = from_op(f, &seg->ops[i]);
   loop.axis.ops = ops;
   loop.axis.op_count = seg->op_count;
-  const Var **values = value_vars(f, seg, s->reds, scans ? "sum" : "total");
-  if (!scans) {
-    from_close(&loop, f, scalars, s->reds, values, s->reds);
-    store_at(f, s, values, seg->dim_count - 1);
+  if (scans) {
+    scan_row(f, s, &loop, scalars);
     return;
   }
-  KernBuilder after = kern_builder(f->c, f->b->loc);
-  From at_point = loop.inner;
-  at_point.b = &after;
-  store_at(&at_point, s, values, seg->dim_count);
-  loop.axis.sums = values;
-  loop.axis.after = kern_block(&after, NULL, 0);
-  from_close(&loop, f, scalars, s->reds, NULL, 0);
+  const Var **totals = value_vars(f, seg, s->reds, "total");
+  from_close(&loop, f, scalars, s->reds, totals, s->reds);
+  store_at(f, s, totals, seg->dim_count - 1);
 }
 
 // ---- histograms

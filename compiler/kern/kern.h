@@ -37,6 +37,8 @@ typedef enum AxisRole {
   AXIS_HIST,    // the body's results go into the bins of destinations, in any order
 } AxisRole;
 
+enum { SPARE_ELEMENTS = 16 };  // a line of memory, or more
+
 typedef enum TensorSpace {
   TENSOR_GLOBAL,  // the host's: a parameter of the kernel
   TENSOR_OWN,  // of each point; lowering finds room by the size: private, scratch or arena memory
@@ -53,6 +55,7 @@ struct Tensor {
   const Term *const *dims;
   bool open;  // memory of rank 0 that KERN_ROOM sizes, seen through others
   TensorSpace space;
+  bool spare;  // rank 1: behind its end are SPARE_ELEMENTS for each item of a scan
   const Var *host;   // TENSOR_GLOBAL: the array's name in Flat; NULL: made by the plan
   const Tensor *of;  // whose memory it is under other dims (row-major), or NULL: its own
   const int *order;  // outermost first; NULL: 0, 1, ..

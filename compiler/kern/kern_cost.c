@@ -104,10 +104,27 @@ static double vectors(const Cost *s, PrimType type) {
 
 // ---- terms
 
+// Of integers by a constant: shifts, or a few multiplications; those of 64 bits lane by lane.
+static double division_cycles(const Cost *s, const Term *t, bool vector) {
+  int64_t by = t->u.op.args[1]->u.constant.u.i;
+  PrimType type = t->u.op.operands;
+  if ((by & (by - 1)) == 0) return vector ? VECTOR_OP * vectors(s, type) : SCALAR_OP;
+  if (!vector) return 5 * SCALAR_OP;
+  return prim_bits(type) == 64 ? 4 * s->lanes * SCALAR_OP
+                               : 8 * VECTOR_OP * vectors(s, type);
+}
+
+static bool is_by_constant(const Term *t) {
+  const Term *by = t->u.op.args[1];
+  return prim_is_int(t->u.op.operands) && op_arity(t->u.op.op) == 2 &&
+         by->kind == TERM_CONST && by->u.constant.u.i > 0;
+}
+
 static double op_cycles(const Cost *s, const Term *t, bool vector) {
   PrimOp op = t->u.op.op;
   PrimType type = t->u.op.operands;
   OpCost cost = op_cost(op, type);
+  if (cost == COST_DIVISION && is_by_constant(t)) return division_cycles(s, t, vector);
   bool by_lanes =
       vector && (!op_vector(op, type) || (cost == COST_DIVISION && prim_is_int(type)));
   double scalar = cost == COST_CHEAP      ? SCALAR_OP
@@ -159,6 +176,13 @@ static void cost_term(Cost *s, const Term *t) {
 
 // ---- accesses
 
+static int bit_number(AxisSet bit) {
+  int i = 0;
+  while (!(bit >> i & 1))
+    i++;
+  return i;
+}
+
 static AxisSet access_set(const Cost *s, const Access *access) {
   AxisSet set = s->vary ? vary_tensor(s->vary, access->tensor) : 0;
   for (int i = 0; i < access->tensor->rank; i++)
@@ -179,10 +203,45 @@ static bool is_vector_access(const Cost *s, const Access *access) {
   return true;
 }
 
-static double access_cycles(const Cost *s, const Access *access, AxisSet set) {
+// Lanes apart, but neighbours in registers: whole pieces are loaded, and transposed.
+static bool is_tile_access(const Cost *s, const Access *access, AxisSet set) {
+  AxisSet regs = set & s->open;
+  if (!regs || regs & (regs - 1) || s->copies[bit_number(regs)] != TILE_HEIGHT ||
+      s->masked)
+    return false;
+  for (int i = 0; i < access->tensor->rank; i++) {
+    Affine a;
+    if (!vary_affine(s->vary, access->index[i], &a)) return false;
+  }
+  return vary_neighbours(s->vary, access, regs);
+}
+
+// How many elements the lanes are apart, if they are so few that neighbours are loaded and picked
+// from; else 0.
+static int64_t few_apart(const Cost *s, const Access *access) {
+  const Term *apart = term_i64(0), *row = term_i64(1);
+  if (s->masked || access->tensor->order || vary_tensor(s->vary, access->tensor))
+    return 0;
+  for (int i = access->tensor->rank - 1; i >= 0; i--) {
+    Affine a;
+    if (!vary_affine(s->vary, access->index[i], &a)) return 0;
+    apart = term_add(apart, term_mul(a.step, row));
+    row = term_mul(row, access->tensor->dims[i]);
+  }
+  int64_t n = apart->kind == TERM_CONST ? apart->u.constant.u.i : 0;
+  return n >= 2 && n <= MOST_APART ? n : 0;
+}
+
+static double access_cycles(const Cost *s, const Access *access, AxisSet set, bool load) {
   if (!over_lanes(s, set)) return SCALAR_ACCESS;
   double by_lanes = LANE_ACCESS * s->lanes;
-  if (!is_vector_access(s, access)) return by_lanes;
+  if (!is_vector_access(s, access)) {
+    int64_t apart = load ? few_apart(s, access) : 0;
+    if (apart)
+      return (double)apart * (VECTOR_ACCESS + VECTOR_OP) *
+             vectors(s, access->tensor->elem);
+    return load && is_tile_access(s, access, set) ? by_lanes / TILE_HEIGHT : by_lanes;
+  }
   double whole = VECTOR_ACCESS * vectors(s, access->tensor->elem);
   return s->masked ? (whole + by_lanes) / 2 : whole;
 }
@@ -198,21 +257,14 @@ static void count_access(const Cost *s, const Access *access, bool stores) {
   s->count->arrays += bytes;
 }
 
-static void cost_access(Cost *s, const Access *access, AxisSet value) {
+static void cost_access(Cost *s, const Access *access, AxisSet value, bool load) {
   AxisSet set = access_set(s, access) | value;
-  add(s, access_cycles(s, access, set) * copies_of(s, set));
+  add(s, access_cycles(s, access, set, load) * copies_of(s, set));
   for (int i = 0; i < access->tensor->rank; i++)
     cost_term(s, access->index[i]);
 }
 
 // ---- axes
-
-static int bit_number(AxisSet bit) {
-  int i = 0;
-  while (!(bit >> i & 1))
-    i++;
-  return i;
-}
 
 static void cost_ops(Cost *s, const Axis *axis, double times) {
   for (int i = 0; i < axis->op_count; i++) {
@@ -342,12 +394,12 @@ static void cost_stm(Cost *s, const KernStm *stm) {
     return;
   case KERN_LOAD:
     if (s->count) count_access(s, &stm->u.load, false);
-    cost_access(s, &stm->u.load, 0);
+    cost_access(s, &stm->u.load, 0, true);
     return;
   case KERN_STORE:
     if (s->count) count_access(s, &stm->u.store.to, true);
     cost_term(s, stm->u.store.value);
-    cost_access(s, &stm->u.store.to, set_of(s, stm->u.store.value));
+    cost_access(s, &stm->u.store.to, set_of(s, stm->u.store.value), false);
     return;
   case KERN_ALLOC: return;
   case KERN_ROOM: add(s, CALL); return;

@@ -57,7 +57,7 @@ static Prim var_value(const KernRun *r, const Var *var) {
 }
 
 // Few items, and chunks that are small: so that there are chunks.  Of recipes the first.
-static int64_t tuning_value(Name name) {
+static int64_t tuning_value(const char *name) {
   if (strstr(name, ".recipe")) return 1;
   return strstr(name, "items") ? 3 : 4;
 }
@@ -149,10 +149,19 @@ static bool run_load(KernRun *r, const KernStm *stm) {
   return true;
 }
 
+// Spare elements behind the end of an array: what is stored there is not wanted.
+static bool is_spare(const KernRun *r, const Access *to) {
+  const Tensor *t = to->tensor;
+  if (!t->spare) return false;
+  int64_t behind = int_value(r, to->index[0]) - int_value(r, t->dims[0]);
+  return 0 <= behind && behind < SPARE_ELEMENTS * tuning_value("segscan_items");
+}
+
 static bool run_store(KernRun *r, const KernStm *stm) {
   Block *block;
   int64_t at;
   Prim value = term_value(r, stm->u.store.value);
+  if (is_spare(r, &stm->u.store.to)) return true;
   if (!element_at(r, &stm->u.store.to, stm->loc, &block, &at)) return false;
   value_set(block, at, value);
   return true;

@@ -102,6 +102,43 @@ static bool is_lane_index(const Vary *v, const Var *var) {
   return false;
 }
 
+static bool is_index_of(const Vary *v, AxisSet bit, const Var *var) {
+  for (; v; v = v->outer)
+    for (int i = 0; i < v->axis_count; i++)
+      if (bit == 1u << i && v->axes[i]->index == var) return true;
+  return false;
+}
+
+// How far the term moves from one point of the register axis to the next; false: unknown, or not
+// the same everywhere.
+static bool reg_step(const Vary *v, const Term *t, AxisSet bit, int64_t *step) {
+  int64_t a, b;
+  *step = 0;
+  if (!(vary_term(v, t) & bit)) return true;
+  if (t->kind == TERM_VAR) {
+    const Fact *fact = known(v, t->u.var);
+    *step = 1;
+    return is_index_of(v, bit, t->u.var) ||
+           (fact && fact->value && reg_step(v, fact->value, bit, step));
+  }
+  bool sum = t->kind == TERM_OP && t->type == PRIM_I64 &&
+             (t->u.op.op == OP_ADD || t->u.op.op == OP_SUB);
+  if (!sum || !reg_step(v, t->u.op.args[0], bit, &a) ||
+      !reg_step(v, t->u.op.args[1], bit, &b))
+    return false;
+  *step = t->u.op.op == OP_ADD ? a + b : a - b;
+  return true;
+}
+
+bool vary_neighbours(const Vary *v, const Access *access, AxisSet bit) {
+  int unit = tensor_unit_dim(access->tensor);
+  for (int i = 0; i < access->tensor->rank; i++) {
+    int64_t step;
+    if (!reg_step(v, access->index[i], bit, &step) || step != (i == unit)) return false;
+  }
+  return true;
+}
+
 static bool affine_var(const Vary *v, const Term *t, Affine *out) {
   if (is_lane_index(v, t->u.var)) {
     *out = (Affine){ term_i64(0), term_i64(1) };
@@ -245,6 +282,8 @@ static void see_sums(Vary *v, const KernStm *stm, AxisSet bit, AxisSet stops) {
     }
     see_op(v, op, set);
     set |= terms_set(v, op->block->results, op->count);
+    for (int i = 0; i < 2 * op->count; i++)  // what the operator itself takes from around
+      raise(v, op->params[i], set);
     for (int i = 0; i < op->count; i++, next++) {
       if (axis->sums) raise(v, axis->sums[next], set);
       if (stm->binder_count) raise_result(v, stm->binders[next], set & ~bit);

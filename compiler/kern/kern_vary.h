@@ -7,6 +7,11 @@
 #include "base/map.h"
 #include "kern/kern.h"
 
+enum {
+  TILE_HEIGHT = 4,  // register points whose loads from lanes apart become a tile
+  MOST_APART = 4,   // lanes that are read as vectors of neighbours
+};
+
 // A set of axes: a bit each, by the order in which they were opened.
 typedef unsigned AxisSet;
 
@@ -34,5 +39,7 @@ AxisSet vary_tensor(const Vary *v,
 bool vary_affine(const Vary *v, const Term *t, Affine *out);
 // How far the variable moves from lane to lane; NULL: it is no affine one.
 const Term *vary_step(const Vary *v, const Var *var);
+// Are the points of the register axis `bit` neighbours in memory?
+bool vary_neighbours(const Vary *v, const Access *access, AxisSet bit);
 // Why the code cannot run in lockstep; NULL: it can.
 const char *vary_refuses(const Vary *v);

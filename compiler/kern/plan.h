@@ -32,6 +32,9 @@ typedef struct KernWhy {
 // Recipes that the user gave: kern/recipe_book.h.
 typedef struct RecipeBook RecipeBook;
 
+// Partial results of a reduction that serve a scan of the same values (SegOp.partials).
+typedef enum KernShare { SHARE_NONE, SHARE_KEEP, SHARE_TAKE } KernShare;
+
 // A seg-op as kernels: one, or several plans one after the other.
 typedef struct KernPlan KernPlan;
 struct KernPlan {
@@ -46,6 +49,7 @@ struct KernPlan {
   int part_count;
   const Tensor *const *temps;  // arrays that the parts share
   int temp_count;
+  KernShare share;  // the temps, which are there for `otherwise` as well
   const char *const *recipe;  // of the kernel: lines
   int recipe_count;
 };
@@ -54,6 +58,7 @@ typedef struct KernSeg {
   const Tensor *const *outs;  // one per binder of the statement; scalars: of rank 0
   const Kern *kern;           // as it comes from Flat
   SegKind kind;
+  KernShare share;  // set by who knows what stands behind the seg-op
   Name name;  // what recipes call it: ENTRY.KIND, with a number if there are several
 } KernSeg;
 

@@ -15,6 +15,8 @@ enum {
   POINTS = 1000,  // what each dimension of the grid is taken to have
   LANES = 16,
   NARROW = 4,         // lanes for rows that are fewer
+  LONG = 4000,        // elements of a chunk
+  PIECE = 64,         // elements of a lane's piece of a block
   NARROW_WEIGHT = 2,  // stands behind LANES as what is left where its condition fails
   CHAINS =
       4,  // accumulators that a reduction of one instruction needs to keep the pipeline busy
@@ -24,6 +26,7 @@ typedef struct Schedule {
   Compiler *c;
   const Kern *kern;
   KernNotes *notes;  // what was left out, and why
+  bool long_rows;    // USE_CHUNKS
 } Schedule;
 
 // A way to run a kernel, where its recipe's condition holds.
@@ -124,13 +127,18 @@ static int chains_of(const Axis *axis) {
   return values >= CHAINS ? 1 : CHAINS / values;
 }
 
-// Each lane takes a contiguous piece, so that operands stay in order.
-static void in_pieces(Recipe *r, Name k) {
+// Each lane takes a contiguous piece, so that operands stay in order.  Pieces of long rows are
+// those of a block: lanes that read a power of two apart would push each other's lines out of the
+// caches.
+static void in_pieces(Recipe *r, Name k, bool long_rows) {
+  if (long_rows) recipe_split(r, k, LANES * PIECE, SPLIT_PEEL);
   recipe_split_into(r, k, LANES);
   recipe_bind(r, recipe_outer(r, k), BIND_LANE);
+  recipe_split(r, k, TILE_HEIGHT, SPLIT_PEEL);
+  recipe_bind(r, k, BIND_REG);
 }
 
-static void row_in_lanes(Recipe *r, const Axis *axis) {
+static void row_in_lanes(Recipe *r, const Axis *axis, bool long_rows) {
   switch (axis->role) {
   case AXIS_MAP:
   case AXIS_SCAN:
@@ -141,7 +149,7 @@ static void row_in_lanes(Recipe *r, const Axis *axis) {
     if (kern_commutes(axis))
       interleaved(r, axis->name, chains_of(axis));
     else
-      in_pieces(r, axis->name);
+      in_pieces(r, axis->name, long_rows);
     return;
   case AXIS_LOOP:
   case AXIS_HIST: return;
@@ -155,7 +163,9 @@ static double cost_of(const Schedule *s, const Kern *kern, double trips) {
 
 // Does the recipe make an axis of `before` faster by a fifth at least?
 static bool pays(const Schedule *s, const Recipe *r, const Kern *before, Name axis) {
-  CostGuess guess = { .naive = s->kern, .points = POINTS, .trips = 250 };
+  CostGuess guess = { .naive = s->kern,
+                      .points = POINTS,
+                      .trips = s->long_rows ? LONG : 250 };
   double saved = kern_cost(before, &guess) - kern_cost(r->kern, &guess);
   return saved > 0.2 * kern_axis_cost(before, &guess, axis);
 }
@@ -180,7 +190,7 @@ static void add_row(const Schedule *s, Recipe *r, const KernStm *stm) {
     return;
   }
   Recipe next = *r;
-  row_in_lanes(&next, stm->u.axis);
+  row_in_lanes(&next, stm->u.axis, s->long_rows);
   if (next.failed)
     leave_out(s, what, recipe_refusal(&next));
   else if (!pays(s, &next, r->kern, axis))
@@ -591,7 +601,7 @@ static const KernPlan *cheapest_plan(const Schedule *s, KernUse use) {
     add_rows_of_chunks(s, &all, LANES);
     add_rows_of_chunks(s, &all, NARROW);
   }
-  double trips = use == USE_CHUNKS ? 4000 : 64;
+  double trips = use == USE_CHUNKS ? LONG : 64;
   find_costs(s, &all, trips);
   try_interiors(s, &all, trips);
   return explained(s, &all, trips, choose_plan(&all));
@@ -623,7 +633,7 @@ static Name name_of_kernel(const Scheduling *s, const Kern *kern) {
 static const KernPlan *one_kernel(const Scheduling *s, const Kern *kern, KernUse use) {
   Name name = name_of_kernel(s, kern);
   KernNotes notes = { 0 };
-  Schedule schedule = { s->c, kern, &notes };
+  Schedule schedule = { s->c, kern, &notes, use == USE_CHUNKS };
   const KernPlan *chosen = book_plan(s->c, s->book, name, kern);
   KernPlan plan = chosen ? *chosen : *cheapest_plan(&schedule, use);
   plan.name = name;
@@ -636,10 +646,13 @@ static const KernPlan *in_chunks(const Scheduling *s, const Kern *kern,
   const KernPlan **parts = new_array(const KernPlan *, chunks->phase_count);
   for (int i = 0; i < chunks->phase_count; i++)
     parts[i] = one_kernel(s, chunks->phases[i], chunks->uses[i]);
-  return new_node(
-      KernPlan, .lets = chunks->lets, .condition = term_less(term_i64(1), chunks->count),
-      .parts = parts, .part_count = chunks->phase_count, .temps = chunks->temps,
-      .temp_count = chunks->temp_count, .otherwise = one_kernel(s, kern, USE_POINTS));
+  Kern *in_one = mem_copy(kern, sizeof *kern);
+  in_one->body = kern_use_spare(s->c, kern->body, term_i64(0));
+  return new_node(KernPlan, .lets = chunks->lets,
+                  .condition = term_less(term_i64(1), chunks->count), .parts = parts,
+                  .part_count = chunks->phase_count, .temps = chunks->temps,
+                  .temp_count = chunks->temp_count, .share = s->seg->share,
+                  .otherwise = one_kernel(s, in_one, USE_POINTS));
 }
 
 const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg) {
@@ -647,6 +660,7 @@ const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg)
   Scheduling s = { c, book, seg };
   Chunks chunks;
   bool rows = seg->kind == SEG_RED || seg->kind == SEG_SCAN || seg->kind == SEG_HIST;
-  return rows && kern_in_chunks(c, kern, &chunks) ? in_chunks(&s, kern, &chunks)
-                                                  : one_kernel(&s, kern, USE_POINTS);
+  return rows && kern_in_chunks(c, kern, seg->share, &chunks)
+             ? in_chunks(&s, kern, &chunks)
+             : one_kernel(&s, kern, USE_POINTS);
 }

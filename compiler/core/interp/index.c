@@ -47,7 +47,7 @@ static bool in_bounds(const IndexDim *dim, int64_t size) {
   int64_t start = dim->start->i;
   if (!dim->is_slice) return start >= 0 && start < size;
   int64_t count = dim->count->i, last;
-  if (count <= 0) return count == 0 && start >= -1 && start <= size;
+  if (count <= 0) return count == 0;  // wherever it starts
   bool overflow = __builtin_mul_overflow(count - 1, dim->stride->i, &last);
   overflow |= __builtin_add_overflow(last, start, &last);
   return !overflow && start >= 0 && start < size && last >= 0 && last < size;
