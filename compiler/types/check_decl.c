@@ -99,11 +99,8 @@ static void check_value(Check *k, AstDecl *decl) {
   int errors = diag_error_count(k->c), outer = k->errors;
   k->errors = errors;
   b->type = infer_function(k, f, b, NULL);
-  // Only functions are generalised: a constant is computed once.
-  bool constant = f->params.count == 0 && type_resolve(b->type)->kind != TYPE_FUNCTION;
-  finish_definition(k, constant ? NULL : b);
+  finish_definition(k, b);
   k->errors = outer;
-  if (constant) b->type = type_solve(k, b->type);
   if (decl->u.value.is_entry && k->in_module) {
     error(k->c, b->loc, "an entry point cannot be inside of a module");
     hint(k->c, "define it with `def`, and at top level write `entry %s = m.%s`", b->name,
