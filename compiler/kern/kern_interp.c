@@ -14,10 +14,13 @@ struct KernRunner {
   RecipeBook *book;
   Map *segs;    // Stm -> RunnerSeg
   Map *counts;  // Name -> int *: seg-ops of that kind
-  // Scalars, by the number of their variable, and the run that set them.
+  Map *views;   // Var -> const View *: iotas and copies of one scalar
+  Map *sizes;   // Var -> Var: those of the entry point
+  // Scalars, by the number of their variable, and whether they have been set: views may mention
+  // those of seg-ops that ran before.
   Prim *values;
-  int *met;
-  int capacity, runs;
+  bool *met;
+  int capacity;
 };
 
 // A block of memory.
@@ -27,7 +30,7 @@ typedef struct KernRun {
   Compiler *c;
   InterpSeg *given;
   Prim *values;
-  int *met, run;
+  bool *met;
   Map *blocks;  // root Tensor -> Block *; arrays of the host by their variables
   const char *message;
   Loc loc;
@@ -46,11 +49,11 @@ static bool kern_fails(KernRun *r, Loc loc, const char *message) {
 
 static void set_var(KernRun *r, const Var *var, Prim value) {
   r->values[var->id] = value;
-  r->met[var->id] = r->run;
+  r->met[var->id] = true;
 }
 
 static Prim var_value(const KernRun *r, const Var *var) {
-  if (r->met[var->id] != r->run)
+  if (!r->met[var->id])
     bug(r->c, var->loc, "a kernel mentions %s_%d, which has no value", var->name,
         var->id);
   return r->values[var->id];
@@ -388,22 +391,27 @@ static void meet_seg(void *state, const Stm *stm) {
   if (map_has(runner->segs, stm)) return;  // in an earlier run
   map_put(runner->segs, stm, known);
   CopyNotes copies = { 0 };
-  KernHost host = { map_new(NULL), map_new(NULL), map_new(NULL), rows_in_order, NULL };
+  KernHost host = { runner->views, runner->sizes, map_new(NULL), rows_in_order, NULL };
   known->seg = kern_from_seg(runner->c, host, stm, &copies);
   known->seg.name = kern_seg_name(runner->c, runner->counts, runner->entry->name,
                                   known->seg.kern->name);
   if (runner->c->check_ir) kern_check(runner->c, known->seg.kern);
+  kern_see_host(runner->c, host, stm);
 }
 
 // Room for all variables that there are.
 static void fit_variables(KernRunner *runner) {
   int wanted = runner->c->next_id + 1;
   if (wanted <= runner->capacity) return;
+  size_t before = (size_t)runner->capacity, count = 2 * (size_t)wanted;
+  Prim *values = mem_alloc_plain(count * sizeof *values);
+  bool *met = mem_alloc_plain(count * sizeof *met);
+  memset(met, 0, count * sizeof *met);
+  if (before) memcpy(values, runner->values, before * sizeof *values);
+  if (before) memcpy(met, runner->met, before * sizeof *met);
+  runner->values = values;
+  runner->met = met;
   runner->capacity = 2 * wanted;
-  size_t count = (size_t)runner->capacity;
-  runner->values = mem_alloc_plain(count * sizeof *runner->values);
-  runner->met = mem_alloc_plain(count * sizeof *runner->met);
-  memset(runner->met, 0, count * sizeof *runner->met);
 }
 
 static bool run_seg(void *state, InterpSeg *given) {
@@ -418,7 +426,6 @@ static bool run_seg(void *state, InterpSeg *given) {
                 .given = given,
                 .values = runner->values,
                 .met = runner->met,
-                .run = ++runner->runs,
                 .blocks = map_new(NULL) };
   bind_host(&r, known);
   bool ok = run_plan(&r, known->plan);
@@ -428,8 +435,17 @@ static bool run_seg(void *state, InterpSeg *given) {
 }
 
 KernRunner *kern_runner(Compiler *c, const Entry *entry, RecipeBook *book) {
-  return new_node(KernRunner, .c = c, .entry = entry, .book = book, .segs = map_new(NULL),
-                  .counts = map_new(NULL));
+  KernRunner *runner = new (KernRunner);
+  *runner = (KernRunner){ .c = c,
+                          .entry = entry,
+                          .book = book,
+                          .segs = map_new(NULL),
+                          .counts = map_new(NULL),
+                          .views = map_new(NULL),
+                          .sizes = map_new(NULL) };
+  for (int i = 0; i < entry->size_count; i++)
+    map_put(runner->sizes, entry->params[i], entry->params[i]);
+  return runner;
 }
 
 void kern_run_segs(KernRunner *runner, InterpOptions *options) {
