@@ -175,12 +175,19 @@ void vector_check(CodeText *c, const ImpStm *stm) {
 
 // ---- operators
 
-// One lane after the other, by the functions for scalars.
+static bool divides_at_once(const ImpExp *e) {
+  return e->kind == IMP_OP && op_cost(e->u.op.op, e->u.op.operands) == COST_DIVISION &&
+         prim_is_int(e->type) && prim_bits(e->type) <= 32;
+}
+
+// One lane after the other, by the functions for scalars; but for divisions.
 static const char *each_lane(CodeText *c, const ImpExp *e, const char *function) {
   const ImpExp *operands[3];
   int count = imp_operands(e, operands);
   Text *t = text_new();
-  text_printf(t, "%s(", helper_each(c, function, e));
+  text_printf(t, "%s(",
+              divides_at_once(e) ? helper_divide(c, function, e)
+                                 : helper_each(c, function, e));
   for (int i = 0; i < count; i++)
     text_printf(t, "%s%s", i ? ", " : "", vector_exp(c, operands[i]));
   text_add(t, ")");

@@ -34,6 +34,8 @@ const char *helper_store_some(CodeText *c, const Mem *mem,
                               int lanes);  // (p, values, mask)
 const char *helper_each(CodeText *c, const char *function,
                         const ImpExp *e);  // a scalar function in each lane
+const char *helper_divide(CodeText *c, const char *function,
+                          const ImpExp *e);  // integers of up to 32 bits, all lanes at once
 const char *helper_to_int(CodeText *c, PrimType from, PrimType to, int lanes);
 const char *helper_half(CodeText *c, PrimType to,
                         int lanes);  // (values), between f16 and f32

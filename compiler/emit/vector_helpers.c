@@ -183,6 +183,39 @@ const char *helper_each(CodeText *c, const char *function, const ImpExp *e) {
   return name;
 }
 
+static void add_quotients(Text *t, const ImpExp *e) {
+  PrimType type = e->type;
+  PrimOp op = e->u.op.op;
+  const char *name = vector_type(type, e->lanes), *of = vector_type(PRIM_F64, e->lanes),
+             *bits = vector_type(prim_unsigned(type), e->lanes);
+  bool down = prim_is_signed(type) && (op == OP_DIV || op == OP_MOD);
+  text_printf(t, "  %s exact = convert_%s(a) / convert_%s(b);\n", of, of, of);
+  text_printf(t, "  %s q = convert_%s(%s);\n", name, name,
+              down ? "floor(exact)" : "exact");
+  if (prim_is_signed(type))  // the least number has no opposite
+    text_printf(t, "  q = b == (%s)(-1) ? as_%s((%s)(0) - as_%s(a)) : q;\n", name, name,
+                bits, bits);
+  if (op == OP_MOD || op == OP_REM)
+    text_printf(t, "  q = as_%s(as_%s(a) - as_%s(q) * as_%s(b));\n", name, bits, bits,
+                bits);
+  text_add(t, "  return q;\n");
+}
+
+// By doubles, which are rounded right: a quotient of numbers of 32 bits that is no integer is
+// further from one than it is off.
+const char *helper_divide(CodeText *c, const char *function, const ImpExp *e) {
+  const char *each = helper_each(c, function, e), *type = vector_type(e->type, e->lanes);
+  const char *name = text_format("%s_at_once", each);
+  bool fresh;
+  Text *t = helper(c, name, &fresh);
+  if (!fresh) return name;
+  text_printf(t, "static %s %s(%s a, %s b) {\n", type, name, type, type);
+  text_add(t, "#ifdef cl_khr_fp64\n");
+  add_quotients(t, e);
+  text_printf(t, "#else\n  return %s(a, b);\n#endif\n}\n", each);
+  return name;
+}
+
 // Towards zero; NaN and infinities give 0, and what is out of range the nearest integer.
 const char *helper_to_int(CodeText *c, PrimType from, PrimType to, int lanes) {
   const char *name =

@@ -125,13 +125,14 @@ static double op_cycles(const Cost *s, const Term *t, bool vector) {
   PrimType type = t->u.op.operands;
   OpCost cost = op_cost(op, type);
   if (cost == COST_DIVISION && is_by_constant(t)) return division_cycles(s, t, vector);
-  bool by_lanes =
-      vector && (!op_vector(op, type) || (cost == COST_DIVISION && prim_is_int(type)));
+  bool divides = cost == COST_DIVISION && prim_is_int(type);
+  bool by_lanes = vector && (!op_vector(op, type) || (divides && prim_bits(type) == 64));
   double scalar = cost == COST_CHEAP      ? SCALAR_OP
                   : cost == COST_DIVISION ? SCALAR_DIVISION
                                           : SCALAR_LIBRARY;
   if (!vector) return scalar;
   if (by_lanes) return s->lanes * (scalar + 1);
+  if (divides) return (VECTOR_DIVISION + 4 * VECTOR_OP) * vectors(s, PRIM_F64);
   double one = cost == COST_CHEAP      ? VECTOR_OP
                : cost == COST_DIVISION ? VECTOR_DIVISION
                                        : VECTOR_LIBRARY;
