@@ -12,7 +12,7 @@ typedef struct Lexer {
   uint32_t qualified_until;  // names up to here belong to a chain a.b.c without operator
   TokenVec tokens;
   const char *doc, *file_doc;
-  bool reported[128];  // characters that start no token
+  bool reported[256];  // bytes that start no token
 } Lexer;
 
 bool lex_is_name_start(char ch) {
@@ -286,7 +286,8 @@ static bool punctuation(Lexer *lx) {
 // A character without meaning, but perhaps with one in another language, where it is frequent.
 static void unexpected(Lexer *lx, Loc loc, int length) {
   unsigned char character = (unsigned char)lx->text[lx->at];
-  if (character < 128 && lx->reported[character]) return;
+  if (character < 128 && lx->reported[character])
+    return;  // others begin several characters
   lx->reported[character] = true;
   error(lx->c, loc, "unexpected character '%.*s'", length, lx->text + lx->at);
   if (character == '#')

@@ -195,6 +195,7 @@ END
 
 refused 'a failing program' '^p <b>&.fl:16:[0-9]+: error: .*out of bounds' \
   'p <b>&.fl' -e fails --json new.json
+# shellcheck disable=SC2016
 refused 'no such entry point' '^error: the program has no entry point `x`' 'p <b>&.fl' -e x --json new.json
 refused 'no such data set' '^error: p <b>&.fl has no data set x for entry point main' \
   'p <b>&.fl' -e main -d x --json new.json
