@@ -168,9 +168,10 @@ typedef struct CaseTrial {
   const Stage *stage;
   const Entry *entry;
   const Value *const *inputs;
-  const Value *const *want;  // NULL: nothing to compare with
-  bool gave_up;              // a run took too many steps and may do so
-  int sampled;               // how many runs there were if there are more paths than that
+  const Value *const
+      *want;     // NULL: what the first run gives will be wanted of the others
+  bool gave_up;  // a run took too many steps and may do so
+  int sampled;   // how many runs there were if there are more paths than that
 } CaseTrial;
 
 // Data sets for the benchmarks may be too much for the interpreter.
@@ -188,9 +189,8 @@ static const char *judge(void *state, const DeviceResult *result) {
   if (wants_error)
     return text_format("expected an error that matches '%s', but it succeeded",
                        t->test->outcome.text);
-  if (!t->want && t->test->outcome.source == TEST_AUTO) t->want = result->values;
-  return t->want ? compare(t->run->spec, result->values, t->want, t->entry->result_count)
-                 : NULL;
+  if (!t->want) t->want = result->values;
+  return compare(t->run->spec, result->values, t->want, t->entry->result_count);
 }
 
 static const char *judge_interpreted(CaseTrial *t, const InterpResult *result) {
@@ -280,7 +280,7 @@ static bool prepare(CaseTrial *t, const char *where) {
   if (source != TEST_VALUES && source != TEST_FILE) return true;
   reader = test_open_values(run->path, &t->test->outcome, &message);
   if (!reader && !message)
-    return true;  // published, absent: only the stages are compared
+    return true;  // published, absent: the stages are compared with each other
   if (reader) t->want = read_expected(reader, t->entry, &message);
   if (message) fail(run, where, message);
   return message == NULL;

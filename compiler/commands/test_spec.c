@@ -120,10 +120,8 @@ static bool values_or_file(SpecParser *p, TestText *out) {
 }
 
 static bool parse_outcome(SpecParser *p, TestCase *test) {
-  if (accept_word(p, "auto")) {
-    test->outcome.source = TEST_AUTO;
+  if (accept_word(p, "auto"))
     return accept_word(p, "output") || complain(p, "expected 'output' after 'auto'");
-  }
   if (accept_word(p, "output")) return values_or_file(p, &test->outcome);
   if (accept_word(p, "error:")) {
     test->outcome.source = TEST_ERROR;

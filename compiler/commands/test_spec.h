@@ -6,11 +6,10 @@
 typedef Vec(const char *) TextVec;
 
 typedef enum TestSource {
-  TEST_NOTHING,  // outcome: it runs
+  TEST_NOTHING,  // outcome: what the first run gives, or `auto output`
   TEST_VALUES,   // { ... }: text
   TEST_FILE,     // @ path: text
   TEST_RANDOM,   // random input { types }: text
-  TEST_AUTO,     // auto output: what the first stage gives
   TEST_ERROR,    // error: regex: text
 } TestSource;
 

@@ -1,6 +1,6 @@
 // let ss = segscan <i < n> op {e}   let ys = segmap <i < n> {.. ss[i] ..}
 //   =>  let ys = segscan <i < n> op {e} after \i s -> {.. s ..}
-// let t = ss[n-1] between the two  =>  let t = segred <i < n> op {e}
+// let t = ss[n-1] between the two  =>  let t = segred <i < n> op {e}, unless floats are scanned
 //
 // Needs, keeps: Flat, whose other promises hold.
 // Why: a scan reads its input twice, to know what comes before each chunk; what is made of the
@@ -97,12 +97,19 @@ static const char *sum_text(const FuseScans *fuse, const Exp *e) {
   return linear_of_exp(fuse->linear, e, &sum) ? linear_text(&sum) : NULL;
 }
 
+// Sums of floats in another order, as reductions compute them, are others than the scan's.
+static bool sums_are_exact(const ScanUse *u) {
+  for (int i = 0; i < u->sums; i++)
+    if (prim_is_float(atom_type(u->seg->body->results[i]).elem)) return false;
+  return true;
+}
+
 // ss[n - 1]
 static bool reads_last(const ScanUse *u, const SegOp *consumer, const Stm *stm) {
   const Exp *e = stm->exp;
   (void)consumer;
   if (u->seg->dim_count != 1 || e->u.index.dims[0].is_slice ||
-      result_of(u, e->u.index.array) >= u->sums)
+      result_of(u, e->u.index.array) >= u->sums || !sums_are_exact(u))
     return false;
   const char *at =
       sum_text(u->fuse, exp_op2(OP_ADD, e->u.index.dims[0].start, atom_i64(0)));

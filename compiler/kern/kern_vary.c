@@ -132,6 +132,7 @@ static bool reg_step(const Vary *v, const Term *t, AxisSet bit, int64_t *step) {
 
 bool vary_neighbours(const Vary *v, const Access *access, AxisSet bit) {
   int unit = tensor_unit_dim(access->tensor);
+  if (vary_tensor(v, access->tensor) & bit) return false;
   for (int i = 0; i < access->tensor->rank; i++) {
     int64_t step;
     if (!reg_step(v, access->index[i], bit, &step) || step != (i == unit)) return false;
@@ -199,6 +200,7 @@ static void see_let(Vary *v, const KernStm *stm) {
   const Var *var = stm->binders[0];
   raise(v, var, vary_term(v, stm->u.term));
   Fact *fact = fact_of(v, var);
+  fact->value = stm->u.term;
   if (!(fact->set & v->lanes) || var->type.elem != PRIM_I64) return;
   bool affine = vary_affine(v, stm->u.term, &a);
   fact->step = affine ? a.step : NULL;

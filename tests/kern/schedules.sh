@@ -1,0 +1,78 @@
+#!/bin/sh
+# What the schedules for CPUs must not lose, seen in what dumps print: schedules.sh FLC.  That results are right is tested by the
+# programs beside this file, and how fast they are by `./dev bench`.
+flc=$(realpath "$1")
+failures=0
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+export FLC_CHECK_IR=1
+
+# expect WHAT COUNT PATTERN FILE: so many lines match
+expect() {
+  got=$(grep -Ec -- "$3" "$4")
+  [ "$got" = "$2" ] && return
+  printf 'FAIL %s\n  expected %s lines that match: %s\n  got %s in\n%s\n' "$1" "$2" "$3" "$got" "$(cat "$4")"
+  failures=$((failures + 1))
+}
+
+# some WHAT PATTERN FILE: a line matches
+some() {
+  grep -Eq -- "$2" "$3" && return
+  printf 'FAIL %s\n  expected: %s\n  got: %s\n' "$1" "$2" "$(cat "$3")"
+  failures=$((failures + 1))
+}
+
+cat > kept.fl << 'END'
+entry main [n] (xs: [n]i32) : []i32 = filter (> 1000) xs
+END
+"$flc" dump --recipes kept.fl > out
+"$flc" dump --after imp kept.fl > code
+expect 'a filter counts once' 1 '^kernel main.segred_chunks ' out
+expect 'a filter takes the counts of its chunks' 0 '^kernel main.segscan_sums ' out
+expect 'a filter fills nothing, stores no offsets' 0 '^kernel main.segmap ' out
+expect 'a filter has the counts and the result in memory, and the length' 3 '^ +alloc ' code
+
+cat > shared.fl << 'END'
+entry main [n] (xs: [n]i32) : ([n]i32, [n]i64) =
+  let sums = scan (+) 0 xs
+  let most = scan i32.max i32.lowest xs
+  in unzip (map3 (\x s m -> (x + m - s, i64.i32 s)) xs sums most)
+END
+"$flc" dump --recipes shared.fl > out
+expect 'two scans and what reads them are one' 1 '^kernel main.segscan_chunks ' out
+expect 'and leave nothing to a map' 0 '^kernel main.segmap' out
+
+cat > floats.fl << 'END'
+entry main [n] (xs: [n]f32) : [n]f32 =
+  let sums = scan (+) 0 xs
+  let total = if n > 0 then sums[n - 1] else 1
+  in map (/ total) sums
+END
+"$flc" dump --recipes floats.fl > out
+expect 'a sum of floats in another order is another total' 0 '^kernel main.segred' out
+
+cat > pooled.fl << 'END'
+entry main [n] [m] (xs: [n][m]f32) : [][]f32 =
+  tabulate_2d (n / 2) (m / 2) (\i j -> f32.max xs[2 * i, 2 * j] xs[2 * i, 2 * j + 1])
+END
+"$flc" dump --after imp pooled.fl > code
+some 'elements that lie two apart are picked from vectors' 'permute\(.*\)\{0 2 4 6' code
+
+cat > ordered.fl << 'END'
+entry main [n] (xs: [n]i32) : i32 = reduce (\a b -> if b == 0 then a else b) 0 xs
+END
+"$flc" dump --recipes ordered.fl > out
+some 'lanes take a piece of the row each' '^  split n into 16' out
+"$flc" dump --after imp ordered.fl > code
+some 'and load four elements of it at once' ' 4 at once' code
+
+cat > divided.fl << 'END'
+entry main [n] (xs: [n]i64) : [n]i64 = map (\x -> x / 8 + x % 16) xs
+END
+"$flc" dump --after imp divided.fl > code
+expect 'powers of two divide by bits' 0 'x_[0-9]+ (//|%%) ' code
+some 'powers of two divide by bits' 'x_[0-9]+ >> ' code
+
+[ "$failures" -eq 0 ] && echo 'schedules are kept'
+exit "$((failures > 0))"
