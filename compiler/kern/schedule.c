@@ -227,6 +227,20 @@ static void widen_grid(Recipe *r) {
   }
 }
 
+// What the lanes sum up, each a row of its own, four elements at once: tiles of loads.
+static void add_rows_by_fours(const Schedule *s, Candidates *out,
+                              const Candidate *points) {
+  Candidate cand = *points;
+  AxisStms axes = innermost_axes(cand.recipe.kern);
+  if (cand.recipe.failed || axes.count != 1 || axes.at[0]->u.axis->role != AXIS_REDUCE)
+    return;
+  Name row = axes.at[0]->u.axis->name;
+  recipe_split(&cand.recipe, row, TILE_HEIGHT, SPLIT_PEEL);
+  recipe_bind(&cand.recipe, row, BIND_REG);
+  cand.what = text_format("%s, rows by fours", points->what);
+  offer(s, out, &cand);
+}
+
 static void add_outer(const Schedule *s, Candidates *out, bool widened, int lanes) {
   Candidate cand = { .what = text_format("%d %spoints in lanes", lanes,
                                          widened ? "inner " : "neighbouring "),
@@ -240,6 +254,7 @@ static void add_outer(const Schedule *s, Candidates *out, bool widened, int lane
   recipe_split(&cand.recipe, last->name, lanes, once ? SPLIT_BOUND : SPLIT_OVERLAP);
   recipe_bind(&cand.recipe, last->name, BIND_LANE);
   offer(s, out, &cand);
+  if (lanes == LANES) add_rows_by_fours(s, out, &cand);
 }
 
 // Several rows and vectors at once, so that what they read in common is read once.
