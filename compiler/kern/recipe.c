@@ -35,6 +35,11 @@ static bool demands(const Term *condition, const Term *what) {
           demands(condition->u.op.args[1], what));
 }
 
+static void add_demand(Recipe *r, const Term *what) {
+  if (!r->condition || !demands(r->condition, what))
+    r->condition = r->condition ? term_and(r->condition, what) : what;
+}
+
 // The host is to see that the axis has so many points; false if that cannot be.
 static bool require_points(Recipe *r, Name name, int64_t least) {
   const KernStm *stm = step_axis(&r->step, r->kern, name);
@@ -47,8 +52,24 @@ static bool require_points(Recipe *r, Name name, int64_t least) {
     step_refuse(&r->step, "%s must have %lld points, and how many it has is found inside",
                 name, (long long)least);
   else {
-    if (!r->condition || !demands(r->condition, more))
-      r->condition = r->condition ? term_and(r->condition, more) : more;
+    add_demand(r, more);
+    return true;
+  }
+  return false;
+}
+
+// Likewise, that it has fewer points than that.
+static bool require_fewer(Recipe *r, Name name, int64_t than) {
+  const KernStm *stm = step_axis(&r->step, r->kern, name);
+  if (!stm) return false;
+  const Term *fewer = term_less(stm->u.axis->width, term_i64(than));
+  if (term_is_bool(fewer, true)) return true;
+  if (term_is_bool(fewer, false))
+    step_refuse(&r->step, "%s has %lld points at least", name, (long long)than);
+  else if (!step_host_knows(r->kern, fewer))
+    step_refuse(&r->step, "how many points %s has is found inside", name);
+  else {
+    add_demand(r, fewer);
     return true;
   }
   return false;
@@ -126,6 +147,23 @@ void recipe_where(Recipe *r, Name axis, int64_t least) {
   if (r->failed) return;
   apply(r, require_points(r, axis, least) ? r->kern : NULL,
         text_format("where %s >= %lld", axis, (long long)least));
+}
+
+void recipe_where_fewer(Recipe *r, Name axis, int64_t than) {
+  if (r->failed) return;
+  apply(r, require_fewer(r, axis, than) ? r->kern : NULL,
+        text_format("where %s < %lld", axis, (long long)than));
+}
+
+Recipe recipe_then(const Recipe *first, const Recipe *r) {
+  Recipe out = *r;
+  out.condition = first->condition;
+  if (r->condition) add_demand(&out, r->condition);
+  out.lines = (RecipeLines){ 0 };
+  for (int i = 0; i < first->lines.count + r->lines.count; i++)
+    vec_push(&out.lines, i < first->lines.count ? first->lines.at[i]
+                                                : r->lines.at[i - first->lines.count]);
+  return out;
 }
 
 Name recipe_outer(const Recipe *r, Name axis) {

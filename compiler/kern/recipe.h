@@ -2,6 +2,8 @@
 #pragma once
 #include "kern/step.h"
 
+typedef Vec(const char *) RecipeLines;
+
 typedef struct Recipe {
   Step step;
   bool unchecked;    // whether lanes and registers work is asked at the end: recipe_check
@@ -9,7 +11,7 @@ typedef struct Recipe {
   const Term *condition;  // of the host: what the steps ask of widths; NULL: nothing
   bool failed;            // a step did not apply: step.refusal says why,
   const char *refused;    // and this is its line
-  Vec(const char *) lines;
+  RecipeLines lines;
 } Recipe;
 
 Recipe recipe_new(Compiler *c, const Kern *kern);
@@ -23,7 +25,12 @@ void recipe_unswitch(Recipe *r, Name axis);
 void recipe_interior(Recipe *r, bool twice);
 // The recipe is for axes of so many points at least.
 void recipe_where(Recipe *r, Name axis, int64_t least);
+// .. of fewer points than that.
+void recipe_where_fewer(Recipe *r, Name axis, int64_t than);
 void recipe_check(Recipe *r);
+
+// `r` where the conditions of `first` hold, too, which has nothing else.
+Recipe recipe_then(const Recipe *first, const Recipe *r);
 
 // "`split n by 4`: ...", once it has failed.
 const char *recipe_refusal(const Recipe *r);

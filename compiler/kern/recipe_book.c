@@ -68,7 +68,9 @@ static void take_step(Recipe *r, const RecipeStep *step) {
     return;
   case VERB_UNSWITCH: recipe_unswitch(r, step->axes[0]); return;
   case VERB_INTERIOR: recipe_interior(r, step->move); return;
-  case VERB_WHERE: recipe_where(r, step->axes[0], step->number); return;
+  case VERB_WHERE:
+    (step->fewer ? recipe_where_fewer : recipe_where)(r, step->axes[0], step->number);
+    return;
   }
 }
 

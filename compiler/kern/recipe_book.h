@@ -36,7 +36,8 @@ typedef struct RecipeStep {
   int64_t number;
   SplitRest rest;
   AxisBind bind;
-  bool move;
+  bool move;   // interior
+  bool fewer;  // where: `<`
 } RecipeStep;
 
 // One way to run a kernel, for where those before it cannot be taken.

@@ -100,10 +100,6 @@ static bool accept_word(RecipeReader *r, const char *word) {
   return true;
 }
 
-static void expect_word(RecipeReader *r, const char *word) {
-  if (!accept_word(r, word)) expected(r, text_format("`%s`", word));
-}
-
 // ---- parts of steps
 
 static bool is_axis_name(const char *word) {
@@ -172,7 +168,8 @@ static void read_interior(RecipeReader *r, RecipeStep *step) {
 
 static void read_where(RecipeReader *r, RecipeStep *step) {
   read_axis(r, step);
-  expect_word(r, ">=");
+  step->fewer = accept_word(r, "<");
+  if (!step->fewer && !accept_word(r, ">=")) expected(r, "`>=` or `<`");
   read_number(r, step);
 }
 
@@ -193,7 +190,7 @@ static const VerbRow verbs[] = {
   { "bind",     VERB_BIND,     read_bind,     "bind AXIS .. to seq|grid|lane|reg" },
   { "unswitch", VERB_UNSWITCH, read_unswitch, "unswitch AXIS" },
   { "interior", VERB_INTERIOR, read_interior, "interior [move]" },
-  { "where",    VERB_WHERE,    read_where,    "where AXIS >= NUMBER" },
+  { "where",    VERB_WHERE,    read_where,    "where AXIS >=|< NUMBER" },
 };
 // clang-format on
 

@@ -16,6 +16,8 @@ enum {
   LANES = 16,
   NARROW = 4,         // lanes for rows that are fewer
   LONG = 4000,        // elements of a chunk
+  SHORT = 64,         // elements that are too few for a row in vectors,
+  SHORT_TRIPS = 20,   // and as many as such rows are taken to have
   PIECE = 64,         // elements of a lane's piece of a block
   NARROW_WEIGHT = 2,  // stands behind LANES as what is left where its condition fails
   CHAINS =
@@ -232,11 +234,14 @@ static void add_rows_by_fours(const Schedule *s, Candidates *out,
                               const Candidate *points) {
   Candidate cand = *points;
   AxisStms axes = innermost_axes(cand.recipe.kern);
-  if (cand.recipe.failed || axes.count != 1 || axes.at[0]->u.axis->role != AXIS_REDUCE)
-    return;
-  Name row = axes.at[0]->u.axis->name;
-  recipe_split(&cand.recipe, row, TILE_HEIGHT, SPLIT_PEEL);
-  recipe_bind(&cand.recipe, row, BIND_REG);
+  if (cand.recipe.failed) return;
+  vec_each (const KernStm **, stm, &axes) {
+    const Axis *row = (*stm)->u.axis;
+    if (row->role != AXIS_REDUCE) continue;
+    recipe_split(&cand.recipe, row->name, TILE_HEIGHT, SPLIT_PEEL);
+    recipe_bind(&cand.recipe, row->name, BIND_REG);
+  }
+  if (cand.recipe.lines.count == points->recipe.lines.count) return;
   cand.what = text_format("%s, rows by fours", points->what);
   offer(s, out, &cand);
 }
@@ -544,6 +549,42 @@ static const KernPlan *choose_plan(const Candidates *all) {
   return mem_copy(&plan, sizeof plan);
 }
 
+// ---- short rows
+
+// All innermost loops have fewer points than that.
+static Recipe rows_are_short(const Schedule *s) {
+  Recipe r = recipe_new(s->c, s->kern);
+  AxisStms axes = innermost_axes(s->kern);
+  for (int i = 0; i < axes.count; i++) {
+    Recipe next = r;
+    recipe_where_fewer(&next, axes.at[i]->u.axis->name, SHORT);
+    if (next.failed || next.condition != r.condition) r = next;
+  }
+  return r;
+}
+
+// What is best for rows of any length fills vectors of long rows: is another candidate much better
+// for short ones?
+static const KernPlan *with_short_rows(const Schedule *s, Candidates *all,
+                                       const KernPlan *chosen) {
+  Recipe are_short = rows_are_short(s);
+  Candidate *best = NULL;
+  double usual = cost_of(s, chosen->kern, SHORT_TRIPS), least = 0.6 * usual;
+  if (chosen->condition || are_short.failed || !are_short.condition) return chosen;
+  vec_each (Candidate *, cand, all) {
+    double cost = cost_of(s, cand->recipe.kern, SHORT_TRIPS);
+    if (cost >= least || cand->recipe.kern == chosen->kern) continue;
+    best = cand;
+    least = 0.9 * cost;
+  }
+  if (!best) return chosen;
+  best->what = text_format("short rows: %s", best->what);
+  best->recipe = recipe_then(&are_short, &best->recipe);
+  KernPlan plan = plan_of(best);
+  plan.otherwise = chosen;
+  return mem_copy(&plan, sizeof plan);
+}
+
 // Chunks of neighbouring rows together: the chunks outside, the rows in lanes, so that what lies
 // side by side in memory (the columns of a matrix) is read and written side by side.
 static void add_rows_of_chunks(const Schedule *s, Candidates *out, int lanes) {
@@ -619,7 +660,9 @@ static const KernPlan *cheapest_plan(const Schedule *s, KernUse use) {
   double trips = use == USE_CHUNKS ? LONG : 64;
   find_costs(s, &all, trips);
   try_interiors(s, &all, trips);
-  return explained(s, &all, trips, choose_plan(&all));
+  const KernPlan *chosen = choose_plan(&all);
+  if (use == USE_POINTS) chosen = with_short_rows(s, &all, chosen);
+  return explained(s, &all, trips, chosen);
 }
 
 // ---- kernels and their names

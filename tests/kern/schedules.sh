@@ -67,6 +67,14 @@ some 'lanes take a piece of the row each' '^  split n into 16' out
 "$flc" dump --after imp ordered.fl > code
 some 'and load four elements of it at once' ' 4 at once' code
 
+cat > least.fl << 'END'
+entry main [n] [m] (xss: [n][m]f32) : [n](f32, i64) =
+  let less (x, i) (y, j) : (f32, i64) = if x < y || (x == y && i < j) then (x, i) else (y, j)
+  in map (\xs -> reduce_comm less (f32.inf, i64.highest) (zip xs (iota m))) xss
+END
+"$flc" dump --recipes least.fl > out
+some 'of short rows, each has a lane' '^  where m < 64' out
+
 cat > divided.fl << 'END'
 entry main [n] (xs: [n]i64) : [n]i64 = map (\x -> x / 8 + x % 16) xs
 END

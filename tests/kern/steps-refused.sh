@@ -113,6 +113,9 @@ accepted small.segmap 'split i by 8 overlap'
 # ---- where
 refused small.segmap 'i has less than 9 points' 'where i >= 9'
 accepted small.segmap 'where i >= 8'
+refused small.segmap 'i has 8 points at least' 'where i < 8'
+accepted small.segmap 'where i < 9'
+refused triangle.segmap 'how many points i has is found inside' 'where i < 4'
 refused triangle.segmap 'i must have 4 points, and how many it has is found inside' 'where i >= 4'
 
 # ---- permute
