@@ -436,6 +436,9 @@ bool dim_is_whole(const DimIndex *dim, Atom size);  // 0:size:1, all of a dimens
 Lambda lambda_new(const Var *const *params, int count, const Body *body);
 // Does it return its parameters, in order?
 bool lambda_is_identity(const Lambda *fn);
+// A lambda that is a map over its own parameters, as operators on arrays have it, e.g.
+// \xs ys -> map (+) xs ys; else NULL.
+const Soac *lambda_vector_operator(const Lambda *op);
 // Can it be proved that an operator on scalars gives the same with its operands exchanged?
 bool lambda_commutes(const Lambda *op);
 int soac_red_count(const Soac *soac);  // sum of ops[i].count

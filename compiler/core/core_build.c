@@ -137,6 +137,20 @@ bool lambda_is_identity(const Lambda *fn) {
   return true;
 }
 
+const Soac *lambda_vector_operator(const Lambda *op) {
+  const Body *body = op->body;
+  if (body->stm_count != 1 || body->stms[0].exp->kind != EXP_MAP) return NULL;
+  const Stm *stm = &body->stms[0];
+  const Soac *map = &stm->exp->u.soac;
+  if (map->array_count != op->param_count || body->result_count != stm->binder_count)
+    return NULL;
+  for (int i = 0; i < map->array_count; i++)
+    if (!atom_equal(map->arrays[i], atom_var(op->params[i]))) return NULL;
+  for (int i = 0; i < body->result_count; i++)
+    if (!atom_equal(body->results[i], atom_var(stm->binders[i]))) return NULL;
+  return map;
+}
+
 int soac_red_count(const Soac *soac) {
   int count = 0;
   for (int i = 0; i < soac->op_count; i++)

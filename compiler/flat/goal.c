@@ -37,20 +37,6 @@ bool goal_is_uniform(const Goal *goal, const Stm *stm) {
   return scalar && !exp_may_fail(stm->exp) && !free_varies(goal, core_free_exp(stm->exp));
 }
 
-const Soac *flat_vector_operator(const Lambda *op) {
-  const Body *body = op->body;
-  if (body->stm_count != 1 || body->stms[0].exp->kind != EXP_MAP) return NULL;
-  const Stm *stm = &body->stms[0];
-  const Soac *map = &stm->exp->u.soac;
-  if (map->array_count != op->param_count || body->result_count != stm->binder_count)
-    return NULL;
-  for (int i = 0; i < map->array_count; i++)
-    if (!atom_equal(map->arrays[i], atom_var(op->params[i]))) return NULL;
-  for (int i = 0; i < body->result_count; i++)
-    if (!atom_equal(body->results[i], atom_var(stm->binders[i]))) return NULL;
-  return map;
-}
-
 bool flat_operators_on_scalars(const Soac *soac) {
   for (int i = 0; i < soac->op_count; i++) {
     const RedOp *op = &soac->ops[i];

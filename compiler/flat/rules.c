@@ -297,7 +297,7 @@ static bool inner_neutral(Flatten *fl, const RedOp *op, Atom *out) {
 static bool rule_g4(Flatten *fl, const Goal *goal, Atom *out) {
   const Soac *soac = regular_redomap(goal);
   if (!soac || soac->op_count != 1 || !lambda_is_identity(&soac->fn)) return false;
-  const Soac *inner = flat_vector_operator(&soac->ops[0].op);
+  const Soac *inner = lambda_vector_operator(&soac->ops[0].op);
   Atom *neutral = new_array(Atom, soac->ops[0].count);
   if (!inner || !inner_neutral(fl, &soac->ops[0], neutral)) return false;
   if (goal_is_question(goal)) return true;

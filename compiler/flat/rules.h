@@ -69,9 +69,6 @@ Goal goal_inside(const Goal *goal);
 // The variable differs from point to point from here on.
 void goal_bind(Goal *goal, const Var *var);
 
-// A lambda that is a map over its own parameters, as operators on arrays have it, e.g.
-// \xs ys -> map (+) xs ys; else NULL.
-const Soac *flat_vector_operator(const Lambda *op);
 // Are all operands of all operators scalars, and is nothing parallel inside?
 bool flat_operators_on_scalars(const Soac *soac);
 
