@@ -87,18 +87,33 @@ static void put_view(KernHost host, const Var *var, View view) {
   map_put(host.views, var, mem_copy(&view, sizeof view));
 }
 
-// segmap <i < n> { i }, segmap <i < n> { x }: kernels compute the elements instead of reading them.
+// Is the result the index, converted or as it is?
+static bool counts_points(const SegOp *seg) {
+  const Body *body = seg->body;
+  Atom index = atom_var(seg->dims[0].index), result = body->results[0];
+  if (!body->stm_count) return atom_equal(result, index);
+  const Stm *stm = &body->stms[0];
+  return body->stm_count == 1 && stm->exp->kind == EXP_CONVERT &&
+         atom_equal(stm->exp->u.convert.atom, index) &&
+         atom_equal(result, atom_var(stm->binders[0]));
+}
+
+// segmap <i < n> { i }, segmap <i < n> { i32 i }, segmap <i < n> { x }: kernels compute the
+// elements instead of reading them.
 static void see_numbers(KernHost host, const Stm *stm) {
   const SegOp *seg = stm->exp->u.seg;
-  if (seg->kind != SEG_MAP || seg->dim_count != 1 || seg->body->stm_count) return;
+  if (seg->kind != SEG_MAP || seg->dim_count != 1) return;
   Atom result = seg->body->results[0];
   if (atom_type(result).rank > 0) return;
   const Var *binder = stm->binders[0];
   const Term *const *shape = from_shape(binder->type);
-  bool is_iota = result.kind == ATOM_VAR && result.u.var == seg->dims[0].index;
-  put_view(host, binder,
-           is_iota ? view_virtual(PRIM_I64, shape, term_i64(0), term_i64(1))
-                   : view_virtual(binder->type.elem, shape, term_atom(result), NULL));
+  PrimType elem = binder->type.elem;
+  if (counts_points(seg) && prim_is_int(elem))
+    put_view(host, binder,
+             view_virtual(elem, shape, term_const(prim_zero(elem)),
+                          term_const(prim_one(elem))));
+  else if (!seg->body->stm_count)
+    put_view(host, binder, view_virtual(elem, shape, term_atom(result), NULL));
 }
 
 static void see_scalar(KernHost host, const Stm *stm) {

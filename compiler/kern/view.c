@@ -209,6 +209,9 @@ Access view_access(const View *v, const Term *const *indices) {
 const Term *view_element(const View *v) {
   if (!v->step) return v->first;
   const Term *at = term_convert(v->elem, v->start[0]);
+  bool counts = term_same(v->first, term_const(prim_zero(v->elem))) &&
+                term_same(v->step, term_const(prim_one(v->elem)));
+  if (counts) return at;
   if (v->elem == PRIM_I64) return term_add(term_mul(at, v->step), v->first);
   return term_op2(OP_ADD, term_op2(OP_MUL, at, v->step), v->first);
 }
