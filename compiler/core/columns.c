@@ -417,30 +417,17 @@ static bool sum_columns(Columns *s, Builder *b, const Stm *stm) {
   RedOp op = soac->ops[0];
   const Soac *inner = lambda_vector_operator(&op.op);
   int before = b->stms.count;
-  Atom *columns = new_array(Atom, op.count), *neutral = new_array(Atom, op.count),
-       *rows = new_array(Atom, op.count), *sums = new_array(Atom, op.count);
+  Atom *columns = new_array(Atom, op.count), *neutral = new_array(Atom, op.count);
   if (!neutral_elements(b, &op, neutral) || !make_columns(s, b, soac, columns)) {
     b->stms.count = before;
     return false;
   }
-  const Var **params = new_array(const Var *, op.count),
-            **elems = new_array(const Var *, op.count);
-  for (int i = 0; i < op.count; i++) {
-    CoreType row = type_row(atom_type(columns[i]));
-    params[i] = var_new(s->c, name_of(s->c->names, "column"), row, stm->loc);
-    elems[i] = var_new(s->c, name_of(s->c->names, "x"), type_row(row), stm->loc);
-    rows[i] = atom_var(params[i]);
-    sums[i] = atom_var(elems[i]);
-  }
-  Builder none = builder_new(s->c, stm->loc), fn = builder_new(s->c, stm->loc);
-  Lambda same = lambda_new(elems, op.count, core_body(&none, sums, op.count));
   op.op = core_rename_lambda(s->c, subst_new(), inner->fn);
   op.neutral = neutral;
-  Soac sum = { soac->width, same, rows, op.count, mem_copy(&op, sizeof op), 1 };
-  core_let_n(&fn, "sum", exp_soac(EXP_REDOMAP, sum), sums);
-  Lambda outer = lambda_new(params, op.count, core_body(&fn, sums, op.count));
+  b->attrs = stm->attrs;
   core_let_vars(b, stm->binders, op.count,
-                exp_map(inner->width, outer, columns, op.count));
+                exp_reduced_rows(b, EXP_REDOMAP, inner->width, soac->width, op, columns));
+  b->attrs = NULL;
   return true;
 }
 

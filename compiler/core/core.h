@@ -439,6 +439,12 @@ bool lambda_is_identity(const Lambda *fn);
 // A lambda that is a map over its own parameters, as operators on arrays have it, e.g.
 // \xs ys -> map (+) xs ys; else NULL.
 const Soac *lambda_vector_operator(const Lambda *op);
+// \x y .. -> x y .., over elements of the arrays.
+Lambda lambda_identity_over(Builder *b, const char *name, const Atom *arrays, int count);
+// map count (\columns -> redomap, or scanomap, width op columns) arrays: an operator on scalars,
+// not renamed, over the rows of `op.count` arrays.
+const Exp *exp_reduced_rows(Builder *b, ExpKind kind, Atom count, Atom width, RedOp op,
+                            const Atom *arrays);
 // Can it be proved that an operator on scalars gives the same with its operands exchanged?
 bool lambda_commutes(const Lambda *op);
 int soac_red_count(const Soac *soac);  // sum of ops[i].count

@@ -151,6 +151,37 @@ const Soac *lambda_vector_operator(const Lambda *op) {
   return map;
 }
 
+static const Var *element_var(Builder *b, const char *name, Atom array) {
+  return var_new(b->c, name_of(b->c->names, name), type_row(atom_type(array)), b->loc);
+}
+
+Lambda lambda_identity_over(Builder *b, const char *name, const Atom *arrays, int count) {
+  const Var **elems = new_array(const Var *, count);
+  Atom *same = new_array(Atom, count);
+  for (int i = 0; i < count; i++) {
+    elems[i] = element_var(b, name, arrays[i]);
+    same[i] = atom_var(elems[i]);
+  }
+  Builder none = builder_new(b->c, b->loc);
+  return lambda_new(elems, count, core_body(&none, same, count));
+}
+
+const Exp *exp_reduced_rows(Builder *b, ExpKind kind, Atom count, Atom width, RedOp op,
+                            const Atom *arrays) {
+  const Var **params = new_array(const Var *, op.count);
+  Atom *rows = new_array(Atom, op.count), *reduced = new_array(Atom, op.count);
+  for (int i = 0; i < op.count; i++) {
+    params[i] = element_var(b, "column", arrays[i]);
+    rows[i] = atom_var(params[i]);
+  }
+  Lambda identity = lambda_identity_over(b, "x", rows, op.count);
+  Soac reduce = { width, identity, rows, op.count, mem_copy(&op, sizeof op), 1 };
+  Builder fn = builder_new(b->c, b->loc);
+  core_let_n(&fn, "reduced", exp_soac(kind, reduce), reduced);
+  Lambda of_row = lambda_new(params, op.count, core_body(&fn, reduced, op.count));
+  return exp_map(count, of_row, arrays, op.count);
+}
+
 int soac_red_count(const Soac *soac) {
   int count = 0;
   for (int i = 0; i < soac->op_count; i++)

@@ -136,54 +136,20 @@ static Atom transpose_rows(Builder *b, Atom array) {
   return core_let(b, "transposed", exp_rearrange(perm, rank, array));
 }
 
-// A fresh variable for the elements of an array.
-static const Var *element_var(Flatten *fl, const char *name, Atom array, Loc loc) {
-  return var_new(fl->c, name_of(fl->c->names, name), type_row(atom_type(array)), loc);
-}
-
-// \x y .. -> x y .., over elements of the arrays.
-static Lambda identity_over(Flatten *fl, const char *name, const Atom *arrays, int count,
-                            Loc loc) {
-  const Var **elems = new_array(const Var *, count);
-  Atom *same = new_array(Atom, count);
-  for (int i = 0; i < count; i++) {
-    elems[i] = element_var(fl, name, arrays[i], loc);
-    same[i] = atom_var(elems[i]);
-  }
-  Builder none = builder_new(fl->c, loc);
-  return lambda_new(elems, count, core_body(&none, same, count));
-}
-
-// \columns -> reduce op columns, or scan, whatever the statement is.
-static Lambda column_reduction(Flatten *fl, const Stm *stm, const RedOp *op,
-                               const Var **columns) {
-  int count = op->count;
-  Atom *rows = new_array(Atom, count), *reduced = new_array(Atom, count);
-  for (int i = 0; i < count; i++)
-    rows[i] = atom_var(columns[i]);
-  Lambda identity = identity_over(fl, "x", rows, count, stm->loc);
-  Soac reduce = { stm->exp->u.soac.width, identity, rows, count, op, 1 };
-  Builder b = builder_new(fl->c, stm->loc);
-  core_let_n(&b, "reduced", exp_soac(stm->exp->kind, reduce), reduced);
-  return lambda_new(columns, count, core_body(&b, reduced, count));
-}
-
 const Body *flatten_interchange_reduce(Flatten *fl, const Stm *stm, const Soac *inner,
                                        const Atom *neutral) {
   const Soac *soac = &stm->exp->u.soac;
   int count = soac->ops[0].count;
   Builder b = builder_new(fl->c, stm->loc);
   Atom *columns = new_array(Atom, count), *out = new_array(Atom, count);
-  const Var **params = new_array(const Var *, count);
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count; i++)
     columns[i] = transpose_rows(&b, soac->arrays[i]);
-    params[i] = element_var(fl, "column", columns[i], stm->loc);
-  }
-  RedOp *op = mem_copy(&soac->ops[0], sizeof(RedOp));
-  op->op = core_rename_lambda(fl->c, subst_new(), inner->fn);
-  op->neutral = neutral;
-  Lambda fn = column_reduction(fl, stm, op, params);
-  core_let_n(&b, "columns", exp_map(inner->width, fn, columns, count), out);
+  RedOp op = soac->ops[0];
+  op.op = core_rename_lambda(fl->c, subst_new(), inner->fn);
+  op.neutral = neutral;
+  core_let_n(&b, "columns",
+             exp_reduced_rows(&b, stm->exp->kind, inner->width, soac->width, op, columns),
+             out);
   for (int i = 0; i < count && stm->exp->kind == EXP_SCANOMAP; i++)
     out[i] = transpose_rows(&b, out[i]);
   return core_body(&b, out, count);
@@ -206,7 +172,7 @@ const Body *flatten_decompose(Flatten *fl, const Stm *stm) {
   Lambda fn = core_rename_lambda(fl->c, subst_new(), soac->fn);
   b.attrs = stm->attrs;
   core_let_n(&b, "ys", exp_map(soac->width, fn, soac->arrays, soac->array_count), ys);
-  Lambda identity = identity_over(fl, "y", ys, reds, stm->loc);
+  Lambda identity = lambda_identity_over(&b, "y", ys, reds);
   const RedOp *ops = renamed_ops(fl, soac->ops, soac->op_count);
   Soac reduce = { soac->width, identity, ys, reds, ops, soac->op_count };
   Atom *all = mem_copy(ys, sizeof *ys * (size_t)results);
