@@ -155,6 +155,14 @@ void recipe_where_fewer(Recipe *r, Name axis, int64_t than) {
         text_format("where %s < %lld", axis, (long long)than));
 }
 
+Recipe recipe_copy(const Recipe *r) {
+  Recipe out = *r;
+  out.lines = (RecipeLines){ 0 };
+  vec_each (const char **, line, &r->lines)
+    vec_push(&out.lines, *line);
+  return out;
+}
+
 Recipe recipe_then(const Recipe *first, const Recipe *r) {
   Recipe out = *r;
   out.condition = first->condition;

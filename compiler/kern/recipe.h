@@ -29,6 +29,9 @@ void recipe_where(Recipe *r, Name axis, int64_t least);
 void recipe_where_fewer(Recipe *r, Name axis, int64_t than);
 void recipe_check(Recipe *r);
 
+// The same, to be continued in another way: its lines are its own.
+Recipe recipe_copy(const Recipe *r);
+
 // `r` where the conditions of `first` hold, too, which has nothing else.
 Recipe recipe_then(const Recipe *first, const Recipe *r);
 

@@ -235,6 +235,7 @@ static void add_rows_by_fours(const Schedule *s, Candidates *out,
   Candidate cand = *points;
   AxisStms axes = innermost_axes(cand.recipe.kern);
   if (cand.recipe.failed) return;
+  cand.recipe = recipe_copy(&points->recipe);
   vec_each (const KernStm **, stm, &axes) {
     const Axis *row = (*stm)->u.axis;
     if (row->role != AXIS_REDUCE) continue;
