@@ -168,10 +168,9 @@ typedef struct CaseTrial {
   const Stage *stage;
   const Entry *entry;
   const Value *const *inputs;
-  const Value *const
-      *want;     // NULL: what the first run gives will be wanted of the others
-  bool gave_up;  // a run took too many steps and may do so
-  int sampled;   // how many runs there were if there are more paths than that
+  const Value *const *want;  // NULL: what the first run will give
+  bool gave_up;              // a run took too many steps and may do so
+  int sampled;               // how many runs there were if there are more paths than that
 } CaseTrial;
 
 // Data sets for the benchmarks may be too much for the interpreter.

@@ -369,7 +369,8 @@ static bool reorder(Columns *s, Builder *b, const Stm *stm) {
 // redomap n op f as   with an operator on vectors, op = map2 (+)
 //   =>  let ys = map n f as   let columns = rearrange (1, 0) ys   in map m (redomap n (+)) columns
 //   where the columns are made as above: of their own, so that ys is read by nobody
-// (G4 and G9 of flattening do the same, but store ys.)
+// Flattening does the same by G9 and G4 (PPoPP'19, Figures 4 and 3), but stores ys: that rule comes
+// after fusion.
 
 static bool sums_vectors_of_map(const Stm *stm) {
   const Exp *e = stm->exp;

@@ -436,8 +436,10 @@ bool dim_is_whole(const DimIndex *dim, Atom size);  // 0:size:1, all of a dimens
 Lambda lambda_new(const Var *const *params, int count, const Body *body);
 // Does it return its parameters, in order?
 bool lambda_is_identity(const Lambda *fn);
+int lambda_param_index(const Lambda *fn, Atom a);  // which parameter it is; -1: none
 // A lambda that is a map over its own parameters, as operators on arrays have it, e.g.
-// \xs ys -> map (+) xs ys; else NULL.
+// \xs ys -> map (+) xs ys, element by element: the map's width, and its function with parameters
+// in the order of those of `op`; else NULL.
 const Soac *lambda_vector_operator(const Lambda *op);
 // \x y .. -> x y .., over elements of the arrays.
 Lambda lambda_identity_over(Builder *b, const char *name, const Atom *arrays, int count);

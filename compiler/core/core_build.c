@@ -137,18 +137,38 @@ bool lambda_is_identity(const Lambda *fn) {
   return true;
 }
 
+int lambda_param_index(const Lambda *fn, Atom a) {
+  for (int i = 0; i < fn->param_count; i++)
+    if (atom_equal(a, atom_var(fn->params[i]))) return i;
+  return -1;
+}
+
+// The function of the map with its parameters in the order of those of `op`, whose values it maps
+// over, each once; false if it does not, or if it reads other elements of them.
+static bool in_order_of(const Lambda *op, const Soac *map, Lambda *fn) {
+  const Var **params = new_array(const Var *, op->param_count + 1);
+  if (map->array_count != op->param_count) return false;
+  for (int i = 0; i < map->array_count; i++) {
+    int at = lambda_param_index(op, map->arrays[i]);
+    if (at < 0 || params[at]) return false;
+    params[at] = map->fn.params[i];
+  }
+  VarVec free = core_free_body(map->fn.body);
+  vec_each (const Var **, v, &free)
+    if (lambda_param_index(op, atom_var(*v)) >= 0) return false;
+  *fn = (Lambda){ params, op->param_count, map->fn.body };
+  return true;
+}
+
 const Soac *lambda_vector_operator(const Lambda *op) {
   const Body *body = op->body;
   if (body->stm_count != 1 || body->stms[0].exp->kind != EXP_MAP) return NULL;
   const Stm *stm = &body->stms[0];
-  const Soac *map = &stm->exp->u.soac;
-  if (map->array_count != op->param_count || body->result_count != stm->binder_count)
-    return NULL;
-  for (int i = 0; i < map->array_count; i++)
-    if (!atom_equal(map->arrays[i], atom_var(op->params[i]))) return NULL;
+  if (body->result_count != stm->binder_count) return NULL;
   for (int i = 0; i < body->result_count; i++)
     if (!atom_equal(body->results[i], atom_var(stm->binders[i]))) return NULL;
-  return map;
+  Soac *map = mem_copy(&stm->exp->u.soac, sizeof *map);
+  return in_order_of(op, map, &map->fn) ? map : NULL;
 }
 
 static const Var *element_var(Builder *b, const char *name, Atom array) {

@@ -157,19 +157,11 @@ const Exp *simplify_soac(Simplify *s, const Exp *e) {
 
 // ---- results
 
-static bool param_index(const Lambda *fn, Atom a, int *out) {
-  for (int i = 0; i < fn->param_count; i++) {
-    *out = i;
-    if (atom_equal(a, atom_var(fn->params[i]))) return true;
-  }
-  return false;
-}
-
 // What result k is without the operator: an input, or the same for every element.
 static bool known_result(Simplify *s, const Soac *soac, int k, Atom *out) {
   Atom result = soac->fn.body->results[k];
-  int i;
-  if (param_index(&soac->fn, result, &i)) {
+  int i = lambda_param_index(&soac->fn, result);
+  if (i >= 0) {
     *out = soac->arrays[i];
     return true;
   }

@@ -40,39 +40,35 @@ static void add_demand(Recipe *r, const Term *what) {
     r->condition = r->condition ? term_and(r->condition, what) : what;
 }
 
-// The host is to see that the axis has so many points; false if that cannot be.
-static bool require_points(Recipe *r, Name name, int64_t least) {
-  const KernStm *stm = step_axis(&r->step, r->kern, name);
-  if (!stm) return false;
-  const Term *more = term_at_most(term_i64(least), stm->u.axis->width);
-  if (term_is_bool(more, true)) return true;
-  if (term_is_bool(more, false))
-    step_refuse(&r->step, "%s has less than %lld points", name, (long long)least);
-  else if (!step_host_knows(r->kern, more))
-    step_refuse(&r->step, "%s must have %lld points, and how many it has is found inside",
-                name, (long long)least);
+// The host is to see this of the axis' width; false, and `never` or `unknown`, if that cannot be.
+static bool require(Recipe *r, const Term *what, const char *never, const char *unknown) {
+  if (term_is_bool(what, true)) return true;
+  if (term_is_bool(what, false))
+    step_refuse(&r->step, "%s", never);
+  else if (!step_host_knows(r->kern, what))
+    step_refuse(&r->step, "%s", unknown);
   else {
-    add_demand(r, more);
+    add_demand(r, what);
     return true;
   }
   return false;
 }
 
-// Likewise, that it has fewer points than that.
+static bool require_points(Recipe *r, Name name, int64_t least) {
+  const KernStm *stm = step_axis(&r->step, r->kern, name);
+  long long n = least;
+  return stm && require(r, term_at_most(term_i64(least), stm->u.axis->width),
+                        text_format("%s has less than %lld points", name, n),
+                        text_format("%s must have %lld points, and how many it has is "
+                                    "found inside",
+                                    name, n));
+}
+
 static bool require_fewer(Recipe *r, Name name, int64_t than) {
   const KernStm *stm = step_axis(&r->step, r->kern, name);
-  if (!stm) return false;
-  const Term *fewer = term_less(stm->u.axis->width, term_i64(than));
-  if (term_is_bool(fewer, true)) return true;
-  if (term_is_bool(fewer, false))
-    step_refuse(&r->step, "%s has %lld points at least", name, (long long)than);
-  else if (!step_host_knows(r->kern, fewer))
-    step_refuse(&r->step, "how many points %s has is found inside", name);
-  else {
-    add_demand(r, fewer);
-    return true;
-  }
-  return false;
+  return stm && require(r, term_less(stm->u.axis->width, term_i64(than)),
+                        text_format("%s has %lld points at least", name, (long long)than),
+                        text_format("how many points %s has is found inside", name));
 }
 
 // ---- steps
@@ -167,10 +163,9 @@ Recipe recipe_then(const Recipe *first, const Recipe *r) {
   Recipe out = *r;
   out.condition = first->condition;
   if (r->condition) add_demand(&out, r->condition);
-  out.lines = (RecipeLines){ 0 };
-  for (int i = 0; i < first->lines.count + r->lines.count; i++)
-    vec_push(&out.lines, i < first->lines.count ? first->lines.at[i]
-                                                : r->lines.at[i - first->lines.count]);
+  out.lines = recipe_copy(first).lines;
+  vec_each (const char **, line, &r->lines)
+    vec_push(&out.lines, *line);
   return out;
 }
 

@@ -75,6 +75,14 @@ END
 "$flc" dump --recipes least.fl > out
 some 'of short rows, each has a lane' '^  where m < 64' out
 
+cat > places.fl << 'END'
+entry main [n] [m] (xss: [n][m]f32) : [n]i32 =
+  let less (x, i) (y, j) : (f32, i32) = if x < y || (x == y && i < j) then (x, i) else (y, j)
+  in map (\xs -> (reduce_comm less (f32.inf, i32.highest) (zip xs (map i32.i64 (iota m)))).1) xss
+END
+"$flc" dump --after imp places.fl > code
+expect 'numbers of places are not stored' 0 'global m_[0-9]+ i32' code
+
 cat > divided.fl << 'END'
 entry main [n] (xs: [n]i64) : [n]i64 = map (\x -> x / 8 + x % 16) xs
 END

@@ -123,35 +123,6 @@ static void split_hist(Expand *x, const Stm *stm) {
 
 // ---- operators on arrays, element by element
 
-static bool is_param(const Lambda *fn, Atom a, int *which) {
-  for (int i = 0; i < fn->param_count; i++)
-    if (atom_equal(a, atom_var(fn->params[i]))) {
-      *which = i;
-      return true;
-    }
-  return false;
-}
-
-// \as bs -> map g as bs: the operator g with its parameters in the order of those of `op`.
-static bool is_elementwise(const RedOp *op, Lambda *g) {
-  const Body *body = op->op.body;
-  if (body->stm_count != 1 || body->stms[0].exp->kind != EXP_MAP) return false;
-  const Stm *stm = &body->stms[0];
-  const Soac *soac = &stm->exp->u.soac;
-  if (soac->array_count != 2 * op->count || body->result_count != stm->binder_count)
-    return false;
-  const Var **params = new_array(const Var *, soac->array_count);
-  for (int i = 0; i < soac->array_count; i++) {
-    int which;
-    if (!is_param(&op->op, soac->arrays[i], &which) || params[which]) return false;
-    params[which] = soac->fn.params[i];
-  }
-  for (int i = 0; i < op->count; i++)
-    if (!atom_equal(body->results[i], atom_var(stm->binders[i]))) return false;
-  *g = (Lambda){ params, soac->array_count, soac->fn.body };
-  return true;
-}
-
 static Atom transposed(Builder *b, Atom array) {
   int rank = atom_type(array).rank, *perm = new_array(int, rank);
   for (int i = 0; i < rank; i++)
@@ -361,12 +332,13 @@ static void count_rounds(Expand *x, const Stm *stm) {
 static void expand_reduction(Expand *x, const Stm *stm) {
   const Soac *soac = &stm->exp->u.soac;
   bool is_scan = stm->exp->kind == EXP_SCANOMAP;
-  Lambda g;
+  const Soac *by_element = NULL;
+  if (soac->op_count == 1) by_element = lambda_vector_operator(&soac->ops[0].op);
   if (soac->op_count != 1 || !is_plain(&soac->fn) ||
       soac->array_count != soac->ops[0].count)
     split_soac(x, stm);
-  else if (is_elementwise(&soac->ops[0], &g))
-    interchange(x, stm, g);
+  else if (by_element)
+    interchange(x, stm, by_element->fn);
   else if (is_parallel(x, &soac->ops[0], is_scan))
     core_add_stm(&x->b, *stm);
   else
@@ -376,9 +348,8 @@ static void expand_reduction(Expand *x, const Stm *stm) {
 static bool adds_rows(const Lambda *fn) {
   PrimOp op;
   if (ad_is_op(fn, &op)) return op == OP_ADD;
-  Lambda g;
-  RedOp as_op = { .op = *fn, .count = 1 };
-  return fn->param_count == 2 && is_elementwise(&as_op, &g) && adds_rows(&g);
+  const Soac *by_element = lambda_vector_operator(fn);
+  return fn->param_count == 2 && by_element && adds_rows(&by_element->fn);
 }
 
 static void expand_hist(Expand *x, const Stm *stm) {
@@ -400,9 +371,8 @@ static void expand_scatter(Expand *x, const Stm *stm) {
 }
 
 static bool keeps_elements(const Lambda *fn) {
-  int which;
   for (int i = 1; i < fn->body->result_count; i++)
-    if (!is_param(fn, fn->body->results[i], &which)) return false;
+    if (lambda_param_index(fn, fn->body->results[i]) < 0) return false;
   return true;
 }
 
