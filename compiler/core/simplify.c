@@ -131,12 +131,27 @@ static void subst_binders(Simplify *s, Stm *stm) {
   stm->binders = out;
 }
 
+// What passes an assertion keeps its value.
+static void note_passed(Simplify *s, const Stm *stm) {
+  if (stm->exp->kind != EXP_ASSERT) return;
+  for (int i = 0; i < stm->binder_count; i++) {
+    Atom from = stm->exp->u.assert.atoms[i], to = atom_var(stm->binders[i]);
+    if (!prim_is_signed(stm->binders[i]->type.elem) || stm->binders[i]->type.rank)
+      continue;
+    int64_t least = simplify_lower(s, from);
+    simplify_assume_at_least(s, to, least);
+    if (from.kind == ATOM_CONST && least < INT64_MAX)
+      simplify_assume_below(s, to, atom_i64(least + 1));
+  }
+}
+
 static void emit(Simplify *s, Stm stm) {
   subst_binders(s, &stm);
   bool single = stm.binder_count == 1;
   for (int i = 0; i < stm.binder_count; i++) {
     note_binding(s, stm.binders[i], single ? stm.exp : NULL, s->depth);
   }
+  note_passed(s, &stm);
   core_add_stm(s->builder, stm);
 }
 

@@ -34,16 +34,34 @@ static const Exp *signed_op(const Simplify *s, Atom a) {
   return e && e->kind == EXP_OP && prim_is_signed(e->u.op.type) ? e : NULL;
 }
 
+static int64_t upper_by_bound(const Simplify *s, Atom a);
+
+// The only value that the atom can have: of a constant, or of one that has passed an assertion.
+static bool only_value(const Simplify *s, Atom a, int64_t *out) {
+  if (constant(a, out)) return true;
+  const Known *k = known_of_atom(s, a);
+  if (!k || k->at_least == INT64_MIN || upper_by_bound(s, a) != k->at_least) return false;
+  *out = k->at_least;
+  return true;
+}
+
+static bool small_offset(const Simplify *s, Atom a, int64_t *out) {
+  return only_value(s, a, out) && *out >= -SMALL_OFFSET && *out <= SMALL_OFFSET;
+}
+
 // Is a = base + offset, as computed by one operation?
 static bool is_offset(const Simplify *s, Atom a, Atom *base, int64_t *offset) {
   const Exp *e = signed_op(s, a);
   if (!e || (e->u.op.op != OP_ADD && e->u.op.op != OP_SUB)) return false;
+  Atom x = e->u.op.args[0], y = e->u.op.args[1];
   int64_t c;
-  if (!constant(e->u.op.args[1], &c) || c < -SMALL_OFFSET || c > SMALL_OFFSET)
-    return false;
-  *base = e->u.op.args[0];
-  *offset = e->u.op.op == OP_ADD ? c : -c;
-  return true;
+  if (small_offset(s, y, &c)) {
+    *base = x;
+    *offset = e->u.op.op == OP_ADD ? c : -c;
+    return true;
+  }
+  *base = y;
+  return e->u.op.op == OP_ADD && small_offset(s, x, offset);
 }
 
 // ---- lower bounds
@@ -55,7 +73,12 @@ static bool below(const Simplify *s, Atom a, Atom limit, int fuel);
 // Can a + offset be computed without overflow, for a that is not negative?
 static bool has_room(const Simplify *s, Atom a, int64_t offset) {
   const Known *k = known_of_atom(s, a);
+  Atom base;
+  int64_t more;
   if (offset <= 0) return true;
+  if (is_offset(s, a, &base, &more) && more >= 0 && lower(s, base, 1) >= 0 &&
+      has_room(s, base, offset + more))
+    return true;
   if (!k || !k->below) return false;
   return offset == 1 || (k->counts && atom_type(a).elem == PRIM_I64);
 }
@@ -206,7 +229,12 @@ static bool below_by_bound(const Simplify *s, Atom a, int64_t offset, Atom limit
 
 static bool below_offset(const Simplify *s, Atom base, int64_t offset, Atom limit,
                          int fuel) {
+  Atom inner;
+  int64_t more;
   if (lower(s, base, fuel) < 0) return false;
+  if (offset > 0 && fuel && is_offset(s, base, &inner, &more) && more >= 0 &&
+      below_offset(s, inner, offset + more, limit, fuel - 1))
+    return true;
   if (offset > 0) return below_by_bound(s, base, offset, limit, fuel);
   return (offset < 0 && atom_equal(base, limit)) || below(s, base, limit, fuel);
 }

@@ -1,6 +1,7 @@
 // Functions on vectors that OpenCL C lacks.  A kernel's text begins with those that it calls: code
 // that goes lane by lane is long, so it stands once.
 #include "emit/c_vector.h"
+#include <math.h>
 
 // The text of a helper under construction, which ends where the next one begins.
 static Text *helper(CodeText *c, const char *name, bool *fresh) {
@@ -216,10 +217,23 @@ const char *helper_divide(CodeText *c, const char *function, const ImpExp *e) {
   return name;
 }
 
+// What fits 31 bits goes through ints, which machines convert in vectors.
+static void add_usual_to_int(Text *t, PrimType from, PrimType to, int lanes,
+                             const char *all) {
+  int bits = prim_bits(to) - prim_is_signed(to);
+  double above = ldexp(1, bits < 31 ? bits : 31);
+  const char *suffix = from == PRIM_F32 ? "f" : "";
+  text_printf(t, "  if (%s(convert_int%d(x > %.1f%s && x < %.1f%s)))\n", all, lanes,
+              prim_is_signed(to) ? -above : -1.0, suffix, above, suffix);
+  text_printf(t, "    return convert_%s(convert_int%d(x));\n", vector_type(to, lanes),
+              lanes);
+}
+
 // Towards zero; NaN and infinities give 0, and what is out of range the nearest integer.
 const char *helper_to_int(CodeText *c, PrimType from, PrimType to, int lanes) {
   const char *name =
       text_format("flc_%s_to_%s_%d", prim_type_name(from), prim_type_name(to), lanes);
+  const char *all = helper_all(c, lanes);
   bool fresh;
   Text *t = helper(c, name, &fresh);
   if (!fresh) return name;
@@ -232,6 +246,7 @@ const char *helper_to_int(CodeText *c, PrimType from, PrimType to, int lanes) {
   double below = prim_is_signed(to) ? prim_to_double(least) : 0;
   const char *suffix = from == PRIM_F32 ? "f" : "";
   text_printf(t, "static %s %s(%s x) {\n", out, name, in);
+  add_usual_to_int(t, from, to, lanes, all);
   text_printf(t, "  %s high = x >= %.1f%s, low = x <= %.1f%s;\n", mask, above, suffix,
               below, suffix);
   text_printf(t, "  %s odd = x != x || fabs(x) == INFINITY;\n", mask);

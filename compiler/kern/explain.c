@@ -41,11 +41,14 @@ static void explain_notes(Text *t, const KernWhy *why) {
 
 static void explain_choice(Text *t, const KernPlan *plan) {
   const KernWhy *why = plan->why;
-  CostGuess guess = { .naive = why->naive, .points = why->points, .trips = why->trips };
+  CostGuess guess = {
+    .naive = why->naive, .points = why->points, .trips = why->trips, .length = why->length
+  };
   KernCount count = kern_count(why->naive, &guess);
   text_newline(t);
-  text_printf(t, "if dimensions of the grid have %g points, other loops %g:", why->points,
-              why->trips);
+  text_printf(t, "if dimensions of the grid have %g points, ", why->points);
+  if (why->length) text_printf(t, "chunks %d, ", CHUNK_TRIPS);
+  text_printf(t, "other loops %g:", why->trips);
   text_newline(t);
   text_printf(t, "%.2e operations, %.2e bytes read, %.2e written, %.2e in arrays",
               count.operations, count.read, count.written, count.arrays);

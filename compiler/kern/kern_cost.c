@@ -38,12 +38,22 @@ static void put_value(Cost *s, const Var *var, double value) {
 
 static double value_of(const Cost *s, const Term *t);
 
+// A number of which nothing is known: as large as others, but not the same as they.
+static bool is_unknown(const Cost *s, const Term *t) {
+  return t->kind == TERM_VAR && !map_has(s->values, t->u.var);
+}
+
+static bool are_unknown(const Cost *s, const Term *t) {
+  return is_unknown(s, t->u.op.args[0]) && is_unknown(s, t->u.op.args[1]);
+}
+
 static double value_of_op(const Cost *s, const Term *t) {
   double a = value_of(s, t->u.op.args[0]);
   double b = op_arity(t->u.op.op) > 1 ? value_of(s, t->u.op.args[1]) : 0;
   PrimOp op = t->u.op.op;
   if (op == OP_ADD) return a + b;
-  if (op == OP_SUB) return a >= b ? a - b : s->guess->trips;  // the guesses do not fit
+  if (op == OP_SUB && (a < b || are_unknown(s, t))) return s->guess->trips;
+  if (op == OP_SUB) return a - b;
   if (op == OP_MUL) return a * b;
   if (op == OP_QUOT || op == OP_DIV) return b != 0 ? floor(a / b) : 0;
   if (op == OP_REM || op == OP_MOD) return b != 0 ? a - floor(a / b) * b : 0;
@@ -384,15 +394,20 @@ static void cost_while(Cost *s, const KernStm *stm) {
   s->cycles = inner.cycles;
 }
 
+static void cost_let(Cost *s, const KernStm *stm) {
+  const Var *var = stm->binders[0];
+  cost_term(s, stm->u.term);
+  if (var == s->guess->length)
+    put_value(s, var, CHUNK_TRIPS);
+  else if (stm->u.term->type == PRIM_I64 && stm->u.term->kind != TERM_CONVERT)
+    put_value(s, var, value_of(s, stm->u.term));
+  if (stm->u.term->type == PRIM_BOOL && is_by_index(s, stm->u.term))
+    map_put(s->by_index, var, stm);
+}
+
 static void cost_stm(Cost *s, const KernStm *stm) {
   switch (stm->kind) {
-  case KERN_LET:
-    cost_term(s, stm->u.term);
-    if (stm->u.term->type == PRIM_I64)
-      put_value(s, stm->binders[0], value_of(s, stm->u.term));
-    if (stm->u.term->type == PRIM_BOOL && is_by_index(s, stm->u.term))
-      map_put(s->by_index, stm->binders[0], stm);
-    return;
+  case KERN_LET: cost_let(s, stm); return;
   case KERN_LOAD:
     if (s->count) count_access(s, &stm->u.load, false);
     cost_access(s, &stm->u.load, 0, true);

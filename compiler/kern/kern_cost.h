@@ -8,7 +8,9 @@ typedef struct CostGuess {
   const Kern *naive;  // the kernel before its recipe: what is a grid there
   double points;      // has so many points in each dimension
   double trips;       // other sizes
+  const Var *length;  // but for this one, the length of a chunk; or NULL
 } CostGuess;
+enum { CHUNK_TRIPS = 4000 };  // what chunks are taken to have
 
 double kern_cost(const Kern *kern, const CostGuess *guess);
 // What is done, however it is done, at all points.

@@ -23,6 +23,7 @@ typedef struct KernTry {
 typedef struct KernWhy {
   const Kern *naive;
   double points, trips;  // what sizes were taken to be: CostGuess
+  const Var *length;
   const KernTry *tries;
   int try_count;
   const KernNote *notes;
@@ -49,7 +50,7 @@ struct KernPlan {
   int part_count;
   const Tensor *const *temps;  // arrays that the parts share
   int temp_count;
-  KernShare share;  // the temps, which are there for `otherwise` as well
+  KernShare share;            // the temps, which are there for `otherwise` as well
   const char *const *recipe;  // of the kernel: lines
   int recipe_count;
 };

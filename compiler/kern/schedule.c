@@ -15,7 +15,7 @@ enum {
   POINTS = 1000,  // what each dimension of the grid is taken to have
   LANES = 16,
   NARROW = 4,         // lanes for rows that are fewer
-  LONG = 4000,        // elements of a chunk
+  TRIPS = 64,         // what loops are taken to have
   SHORT = 64,         // elements that are too few for a row in vectors,
   SHORT_TRIPS = 20,   // and as many as such rows are taken to have
   PIECE = 64,         // elements of a lane's piece of a block
@@ -27,8 +27,8 @@ enum {
 typedef struct Schedule {
   Compiler *c;
   const Kern *kern;
-  KernNotes *notes;  // what was left out, and why
-  bool long_rows;    // USE_CHUNKS
+  KernNotes *notes;   // what was left out, and why
+  const Var *length;  // of a chunk, if the kernel has chunks: CostGuess.length
 } Schedule;
 
 // A way to run a kernel, where its recipe's condition holds.
@@ -108,6 +108,18 @@ static const Axis *axis_before(const Kern *kern, const Axis *last) {
   return before;
 }
 
+// What the axes in the grid, of chunks, go over.
+static const Var *length_of_chunk(const Kern *kern) {
+  const Axis *chunks = last_grid_axis(kern);
+  const KernBlock *body = chunks ? chunks->body : kern->body;
+  for (int i = 0; i < body->count; i++)
+    if (body->stms[i].kind == KERN_AXIS)
+      return body->stms[i].u.axis->width->kind == TERM_VAR
+                 ? body->stms[i].u.axis->width->u.var
+                 : NULL;
+  return NULL;
+}
+
 // ---- rows
 
 // Partial results in LANES x chains accumulators: lane l takes every LANES-th element.
@@ -159,15 +171,17 @@ static void row_in_lanes(Recipe *r, const Axis *axis, bool long_rows) {
 }
 
 static double cost_of(const Schedule *s, const Kern *kern, double trips) {
-  CostGuess guess = { .naive = s->kern, .points = POINTS, .trips = trips };
+  CostGuess guess = {
+    .naive = s->kern, .points = POINTS, .trips = trips, .length = s->length
+  };
   return kern_cost(kern, &guess);
 }
 
 // Does the recipe make an axis of `before` faster by a fifth at least?
 static bool pays(const Schedule *s, const Recipe *r, const Kern *before, Name axis) {
-  CostGuess guess = { .naive = s->kern,
-                      .points = POINTS,
-                      .trips = s->long_rows ? LONG : 250 };
+  CostGuess guess = {
+    .naive = s->kern, .points = POINTS, .trips = 250, .length = s->length
+  };
   double saved = kern_cost(before, &guess) - kern_cost(r->kern, &guess);
   return saved > 0.2 * kern_axis_cost(before, &guess, axis);
 }
@@ -192,7 +206,7 @@ static void add_row(const Schedule *s, Recipe *r, const KernStm *stm) {
     return;
   }
   Recipe next = *r;
-  row_in_lanes(&next, stm->u.axis, s->long_rows);
+  row_in_lanes(&next, stm->u.axis, s->length != NULL);
   if (next.failed)
     leave_out(s, what, recipe_refusal(&next));
   else if (!pays(s, &next, r->kern, axis))
@@ -482,6 +496,41 @@ static void add_lanes_within(const Schedule *s, Candidates *out, int height,
   offer(s, out, &cand);
 }
 
+// ---- lanes around loops
+
+// A reduction of what loops compute.
+static void see_sum_of_loops(KernVisitor *v, const KernStm *stm) {
+  AxisStms *out = v->state;
+  if (stm->kind == KERN_AXIS && stm->u.axis->bind == BIND_SEQ &&
+      stm->u.axis->role == AXIS_REDUCE && height_of_stm(stm) >= 2 &&
+      !has_role(stm->u.axis->body, AXIS_MAP) && !is_within(stm, out))
+    vec_push(out, stm);
+}
+
+static AxisStms sums_of_loops(const Kern *kern) {
+  AxisStms out = { 0 };
+  KernVisitor v = { .stm = see_sum_of_loops, .state = &out };
+  kern_visit_block(&v, kern->body);
+  return out;
+}
+
+// What is summed up in vectors, each lane with its own loops; other loops as rows.
+static void add_sums_of_loops(const Schedule *s, Candidates *out) {
+  Candidate cand = { .what = "sums of loops in lanes",
+                     .recipe = recipe_new(s->c, s->kern) };
+  AxisStms sums = sums_of_loops(s->kern);
+  if (!sums.count) return;
+  AxisStms rows = innermost_axes(s->kern);
+  vec_each (const KernStm **, stm, &sums)
+    if (kern_commutes((*stm)->u.axis))
+      interleaved(&cand.recipe, (*stm)->u.axis->name, 1);
+    else
+      in_pieces(&cand.recipe, (*stm)->u.axis->name, false);
+  vec_each (const KernStm **, stm, &rows)
+    if (!is_within(*stm, &sums)) add_row(s, &cand.recipe, *stm);
+  if (offer(s, out, &cand)) add_rows_by_fours(s, out, &cand);
+}
+
 // ---- the choice
 
 static void find_costs(const Schedule *s, Candidates *candidates, double trips) {
@@ -634,11 +683,12 @@ static const KernTry *tries_of(const Candidates *all) {
   return tries;
 }
 
-static const KernPlan *explained(const Schedule *s, const Candidates *all, double trips,
+static const KernPlan *explained(const Schedule *s, const Candidates *all,
                                  const KernPlan *chosen) {
   KernWhy why = { .naive = s->kern,
                   .points = POINTS,
-                  .trips = trips,
+                  .trips = TRIPS,
+                  .length = s->length,
                   .tries = tries_of(all),
                   .try_count = all->count,
                   .notes = s->notes->at,
@@ -653,17 +703,17 @@ static const KernPlan *cheapest_plan(const Schedule *s, KernUse use) {
   Candidate plain = { .what = "as it is", .recipe = recipe_new(s->c, s->kern) };
   vec_push(&all, plain);
   if (use != USE_FEW) add_rows(s, &all);
+  if (use != USE_FEW) add_sums_of_loops(s, &all);
   if (use == USE_POINTS) add_points(s, &all);
   if (use == USE_CHUNKS && !step_updates_in_place(s->kern->body)) {
     add_rows_of_chunks(s, &all, LANES);
     add_rows_of_chunks(s, &all, NARROW);
   }
-  double trips = use == USE_CHUNKS ? LONG : 64;
-  find_costs(s, &all, trips);
-  try_interiors(s, &all, trips);
+  find_costs(s, &all, TRIPS);
+  try_interiors(s, &all, TRIPS);
   const KernPlan *chosen = choose_plan(&all);
-  if (use == USE_POINTS) chosen = with_short_rows(s, &all, chosen);
-  return explained(s, &all, trips, chosen);
+  if (use != USE_FEW) chosen = with_short_rows(s, &all, chosen);
+  return explained(s, &all, chosen);
 }
 
 // ---- kernels and their names
@@ -692,7 +742,8 @@ static Name name_of_kernel(const Scheduling *s, const Kern *kern) {
 static const KernPlan *one_kernel(const Scheduling *s, const Kern *kern, KernUse use) {
   Name name = name_of_kernel(s, kern);
   KernNotes notes = { 0 };
-  Schedule schedule = { s->c, kern, &notes, use == USE_CHUNKS };
+  Schedule schedule = { s->c, kern, &notes,
+                        use == USE_CHUNKS ? length_of_chunk(kern) : NULL };
   const KernPlan *chosen = book_plan(s->c, s->book, name, kern);
   KernPlan plan = chosen ? *chosen : *cheapest_plan(&schedule, use);
   plan.name = name;
