@@ -129,7 +129,7 @@ static void add_check(const Dropping *d, const Facts *facts, KernBuilder *b,
   if (copy.u.check.condition) kern_add(b, copy);
 }
 
-static void add_stm(Dropping *d, const Facts *facts, KernBuilder *b, const KernStm *stm) {
+static void add_known(Dropping *d, const Facts *facts, KernBuilder *b, const KernStm *stm) {
   b->loc = stm->loc;
   d->facts = facts_within(facts, stm);
   if (stm->kind == KERN_CHECK)
@@ -147,7 +147,7 @@ static const KernBlock *drop_known(KernMapper *m, const KernBlock *block) {
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
-    add_stm(d, facts, &b, stm);
+    add_known(d, facts, &b, stm);
     if (stm->kind == KERN_CHECK)
       facts = with_outcome(d, facts, stm->u.check.condition, true);
   }
