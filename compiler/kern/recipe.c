@@ -134,6 +134,11 @@ void recipe_unswitch(Recipe *r, Name axis) {
   apply(r, step_unswitch(&r->step, r->kern, axis), text_format("unswitch %s", axis));
 }
 
+void recipe_cut(Recipe *r, Name axis) {
+  if (r->failed) return;
+  apply(r, step_cut(&r->step, r->kern, axis), text_format("cut %s", axis));
+}
+
 void recipe_interior(Recipe *r, bool twice) {
   if (r->failed) return;
   apply(r, step_interior(&r->step, r->kern, twice), twice ? "interior move" : "interior");

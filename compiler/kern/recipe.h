@@ -22,6 +22,7 @@ void recipe_split_into(Recipe *r, Name axis, int64_t pieces);
 void recipe_swap(Recipe *r, Name outer, Name inner);  // inner, outer afterwards
 void recipe_bind(Recipe *r, Name axis, AxisBind bind);
 void recipe_unswitch(Recipe *r, Name axis);
+void recipe_cut(Recipe *r, Name axis);
 void recipe_interior(Recipe *r, bool twice);
 // The recipe is for axes of so many points at least.
 void recipe_where(Recipe *r, Name axis, int64_t least);

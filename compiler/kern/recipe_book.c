@@ -67,6 +67,7 @@ static void take_step(Recipe *r, const RecipeStep *step) {
       recipe_bind(r, step->axes[i], step->bind);
     return;
   case VERB_UNSWITCH: recipe_unswitch(r, step->axes[0]); return;
+  case VERB_CUT: recipe_cut(r, step->axes[0]); return;
   case VERB_INTERIOR: recipe_interior(r, step->move); return;
   case VERB_WHERE:
     (step->fewer ? recipe_where_fewer : recipe_where)(r, step->axes[0], step->number);

@@ -160,7 +160,7 @@ static void read_bind(RecipeReader *r, RecipeStep *step) {
   expected(r, "`seq`, `grid`, `lane` or `reg`");
 }
 
-static void read_unswitch(RecipeReader *r, RecipeStep *step) { read_axis(r, step); }
+static void read_one_axis(RecipeReader *r, RecipeStep *step) { read_axis(r, step); }
 
 static void read_interior(RecipeReader *r, RecipeStep *step) {
   step->move = accept_word(r, "move");
@@ -188,7 +188,8 @@ static const VerbRow verbs[] = {
     "split AXIS by NUMBER [bound|short|peel|overlap], or split AXIS into NUMBER" },
   { "permute",  VERB_PERMUTE,  read_permute,  "permute AXIS AXIS .., outermost first" },
   { "bind",     VERB_BIND,     read_bind,     "bind AXIS .. to seq|grid|lane|reg" },
-  { "unswitch", VERB_UNSWITCH, read_unswitch, "unswitch AXIS" },
+  { "unswitch", VERB_UNSWITCH, read_one_axis, "unswitch AXIS" },
+  { "cut", VERB_CUT, read_one_axis, "cut AXIS" },
   { "interior", VERB_INTERIOR, read_interior, "interior [move]" },
   { "where",    VERB_WHERE,    read_where,    "where AXIS >=|< NUMBER" },
 };
@@ -209,7 +210,7 @@ static void unknown_step(RecipeReader *r) {
   if (close && strcmp(close, word) != 0)
     hint(r->c, "did you mean %s?", close);
   else
-    hint(r->c, "steps are split, permute, bind, unswitch, interior and where");
+    hint(r->c, "steps are split, permute, bind, unswitch, cut, interior and where");
 }
 
 static bool read_step(RecipeReader *r, RecipeStep *step) {

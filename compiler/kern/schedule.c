@@ -196,6 +196,16 @@ static void unswitch_rows(Recipe *r) {
   }
 }
 
+// Loops between the places where comparisons of their indices change.
+static void cut_rows(Recipe *r) {
+  AxisStms axes = innermost_axes(r->kern);
+  vec_each (const KernStm **, stm, &axes) {
+    Recipe next = *r;
+    recipe_cut(&next, (*stm)->u.axis->name);
+    if (!next.failed) *r = next;
+  }
+}
+
 // The loop in vectors, if that pays.
 static void add_row(const Schedule *s, Recipe *r, const KernStm *stm) {
   Name axis = stm->u.axis->name;
@@ -219,6 +229,7 @@ static void add_row(const Schedule *s, Recipe *r, const KernStm *stm) {
 static Recipe rows(const Schedule *s) {
   Recipe r = recipe_new(s->c, s->kern);
   unswitch_rows(&r);
+  cut_rows(&r);
   AxisStms axes = innermost_axes(r.kern);
   vec_each (const KernStm **, stm, &axes)
     add_row(s, &r, *stm);

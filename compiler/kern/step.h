@@ -69,6 +69,11 @@ bool step_checks_beside(const Kern *kern, Name axis);
 // Legal: loops that are maps or reductions; short ones.
 const Kern *step_unswitch(Step *s, const Kern *kern, Name name);
 
+// ---- comparisons that change their outcome once along an axis (step_cut.c)
+// Legal: loops that are maps, reductions or carry values; short ones.  What stays of the axis is
+// the last part; others are NAME_low, NAME_before, NAME_at, NAME_high.
+const Kern *step_cut(Step *s, const Kern *kern, Name name);
+
 // ---- conditions on indices (step_interior.c)
 
 // Blocks of lanes and registers in two forms: where conditions, clamps and remainders of indices

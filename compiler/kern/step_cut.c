@@ -1,0 +1,431 @@
+// cut a:   axis a: i < n { if i < t { A } else { B }; rest }
+//     =>   axis a_low: i < t { A; rest }   axis a: t <= i < n { B; rest }
+//
+// Index-set splitting: where comparisons of the index with what is the same at all points change
+// their outcome, one axis ends and the next begins.  Why: the loops are without branches, and one
+// whose summands are neutral goes (sums of triangular matrices, borders, masks before and after).
+//
+// Borders are of three kinds, so that their order is known: near the first point (a constant), near
+// the last one (the width less a constant), and one in between.
+#include "kern/plan.h"
+#include "kern/step.h"
+
+enum {
+  SMALL = 1 << 20,
+  NEAR = 64,  // points between a border and the end that it lies at
+  MOST_CUT_STATEMENTS = 60,
+};
+static const int64_t FAR = INT64_C(1) << 60;
+
+typedef enum BorderPlace { NEAR_FIRST, BETWEEN, NEAR_LAST } BorderPlace;
+
+// What a comparison is before `at`, and from there on; for OP_EQ and OP_NE, at that point alone.
+typedef struct Border {
+  const Term *at;
+  BorderPlace place;
+  const Term *before, *after;
+  const Term *there;  // NULL: as after
+} Border;
+
+typedef struct Cut {
+  KernMapper mapper;
+  Compiler *c;
+  const Kern *kern;
+  const Axis *axis;
+  Map *lets;               // Var -> const Term *: of the kernel
+  Map *bound;              // Var -> Var: in the axis
+  const Term *low, *high;  // where the borders near the ends are; NULL: there is none
+  const Border *between;   // NULL: none
+  // of the part at hand
+  int side;     // of the border in between: -1 before, 0 there, 1 after
+  Map *values;  // Var -> const Term *: bools that are known
+} Cut;
+
+// ---- forms
+
+static const Term *let_of(const Cut *x, const Term *t) {
+  const Term *known = t->kind == TERM_VAR ? map_get(x->lets, t->u.var) : NULL;
+  if (!known && t->kind == TERM_VAR && x->kern->outside)
+    known = map_get(x->kern->outside, t->u.var);
+  return known;
+}
+
+static bool is_sum(const Term *t) {
+  return t->kind == TERM_OP && (t->u.op.op == OP_ADD || t->u.op.op == OP_SUB) &&
+         t->u.op.args[1]->kind == TERM_CONST;
+}
+
+// t = base + by, for a small constant
+static bool is_moved(const Cut *x, const Term *t, const Term *base, int64_t *by) {
+  *by = 0;
+  for (int fuel = 8; t && fuel; fuel--) {
+    if (term_same(t, base)) return *by > -SMALL && *by < SMALL;
+    const Term *sum = is_sum(t) ? t : let_of(x, t);
+    if (!sum || (sum != t && sum->kind != TERM_VAR && !is_sum(sum))) return false;
+    if (sum != t) {
+      t = sum;
+      continue;
+    }
+    int64_t c = t->u.op.args[1]->u.constant.u.i;
+    if (c <= -SMALL || c >= SMALL) return false;
+    *by += t->u.op.op == OP_ADD ? c : -c;
+    t = t->u.op.args[0];
+  }
+  return false;
+}
+
+typedef struct Closed {
+  const Cut *cut;
+  bool closed;
+} Closed;
+
+static void see_open(void *state, const Var *var) {
+  Closed *s = state;
+  if (map_has(s->cut->bound, var)) s->closed = false;
+}
+
+static bool is_closed_term(const Cut *x, const Term *t) {
+  Closed s = { x, true };
+  term_each_var(t, see_open, &s);
+  return s.closed;
+}
+
+static BorderPlace place_of(const Cut *x, const Term *limit) {
+  int64_t by;
+  if (limit->kind == TERM_CONST)
+    return limit->u.constant.u.i <= NEAR ? NEAR_FIRST : BETWEEN;
+  bool last = is_moved(x, limit, x->axis->width, &by) && by <= 0 && by >= -NEAR;
+  return last ? NEAR_LAST : BETWEEN;
+}
+
+// limit + by, far from overflow
+static const Term *moved(const Term *limit, int64_t by) {
+  if (limit->kind != TERM_CONST && by != 0)
+    limit = term_min(term_max(limit, term_i64(-FAR)), term_i64(FAR));
+  return term_add(limit, term_i64(by));
+}
+
+// ---- borders
+
+// index + by OP limit, or with the sides changed
+typedef struct Sides {
+  int64_t by;
+  const Term *limit;
+  bool changed;
+} Sides;
+
+static bool sides_of_cut(const Cut *x, const Term *t, Sides *out) {
+  const Term *index = term_var(x->axis->index);
+  const Term *a = t->u.op.args[0], *b = t->u.op.args[1];
+  out->changed = is_closed_term(x, a);
+  out->limit = out->changed ? a : b;
+  return is_closed_term(x, out->limit) &&
+         is_moved(x, out->changed ? b : a, index, &out->by) &&
+         !(out->limit->kind == TERM_CONST &&
+           (out->limit->u.constant.u.i > FAR || out->limit->u.constant.u.i < -FAR));
+}
+
+static void order_border(const Term *t, const Sides *s, Border *out) {
+  bool strict = t->u.op.op == OP_LT;
+  // i + by < limit before limit - by; limit < i + by from limit - by + 1 on
+  out->at = moved(s->limit, (strict == s->changed) - s->by);
+  out->before = term_bool(!s->changed);
+  out->after = term_bool(s->changed);
+}
+
+static void equality_border(const Term *t, const Sides *s, Border *out) {
+  bool equal = t->u.op.op == OP_EQ;
+  out->at = moved(s->limit, -s->by);
+  out->before = out->after = term_bool(!equal);
+  out->there = term_bool(equal);
+}
+
+static void clamp_border(const Term *t, const Sides *s, Border *out) {
+  const Term *index = t->u.op.args[s->changed];
+  bool least = t->u.op.op == OP_MIN;
+  out->at = moved(s->limit, -s->by);
+  out->before = least ? index : s->limit;
+  out->after = least ? s->limit : index;
+}
+
+// Does the outcome of the operation change once along the axis?
+static bool border_of(const Cut *x, const Term *t, Border *out) {
+  Sides s;
+  if (t->kind != TERM_OP || t->u.op.operands != PRIM_I64 || op_arity(t->u.op.op) != 2)
+    return false;
+  PrimOp op = t->u.op.op;
+  bool order = op == OP_LT || op == OP_LE, equality = op == OP_EQ || op == OP_NE;
+  if (!order && !equality && op != OP_MIN && op != OP_MAX) return false;
+  if (!sides_of_cut(x, t, &s)) return false;
+  *out = (Border){ .place = place_of(x, s.limit) };
+  if (order)
+    order_border(t, &s, out);
+  else if (equality)
+    equality_border(t, &s, out);
+  else
+    clamp_border(t, &s, out);
+  // At one point near an end: all others lie on one side of it.
+  if (equality && out->place == NEAR_FIRST) out->at = moved(out->at, 1);
+  return true;
+}
+
+// Is it no border, as all points lie behind it, or before it?
+static bool is_outside_of_axis(const Cut *x, const Term *at) {
+  int64_t by;
+  if (at->kind == TERM_CONST) return at->u.constant.u.i <= 0;
+  return is_moved(x, at, x->axis->width, &by) && by >= 0;
+}
+
+static void note_border(Cut *x, const Border *border) {
+  if (border->place != BETWEEN && is_outside_of_axis(x, border->at)) return;
+  switch (border->place) {
+  case NEAR_FIRST: x->low = x->low ? term_max(x->low, border->at) : border->at; return;
+  case NEAR_LAST: x->high = x->high ? term_min(x->high, border->at) : border->at; return;
+  case BETWEEN:
+    if (!x->between) x->between = mem_copy(border, sizeof *border);
+    return;
+  }
+}
+
+static void find_borders(Cut *x, const Term *t) {
+  Border border;
+  const Term *operands[3];
+  int count = term_operands(t, operands);
+  for (int i = 0; i < count; i++)
+    find_borders(x, operands[i]);
+  if (border_of(x, t, &border)) note_border(x, &border);
+}
+
+static void see_border(KernVisitor *v, const Term *t) { find_borders(v->state, t); }
+
+// ---- a part without comparisons
+
+static const Term *cut_op(const Cut *x, const Term *t) {
+  Border border;
+  if (!border_of(x, t, &border)) return t;
+  if (border.place == NEAR_FIRST) return border.after;
+  if (border.place == NEAR_LAST) return border.before;
+  const Border *b = x->between;
+  if (!term_same(border.at, b->at) || !border.there != !b->there) return t;
+  if (x->side == 0) return border.there;
+  return x->side < 0 ? border.before : border.after;
+}
+
+static const Term *cut_term(Cut *x, const Term *t) {
+  if (t->kind == TERM_VAR) {
+    const Term *known = map_get(x->values, t->u.var);
+    return known ? known : t;
+  }
+  // Clamps are asked with the operands that they have in the kernel.
+  const Term *own = cut_op(x, t), *operands[3];
+  if (own != t) return cut_term(x, own);
+  int count = term_operands(t, operands);
+  for (int i = 0; i < count; i++)
+    operands[i] = cut_term(x, operands[i]);
+  return count ? term_with(t, operands, count) : t;
+}
+
+static const Term *map_cut_term(KernMapper *m, const Term *t) {
+  return cut_term(m->state, t);
+}
+
+static void add_cut_if(Cut *x, KernBuilder *b, const KernStm *stm) {
+  const Term *condition = cut_term(x, stm->u.cond.condition);
+  if (condition->kind != TERM_CONST) {
+    kern_add(b, kern_map_stm(&x->mapper, stm));
+    return;
+  }
+  bool holds = condition->u.constant.u.i != 0;
+  const KernBlock *taken = x->mapper.block(&x->mapper, holds ? stm->u.cond.then_block
+                                                             : stm->u.cond.else_block);
+  for (int i = 0; i < taken->count; i++)
+    kern_add(b, taken->stms[i]);
+  for (int i = 0; i < stm->binder_count; i++) {
+    map_put(x->values, stm->binders[i], taken->results[i]);
+    kern_let_var(b, stm->binders[i], taken->results[i]);
+  }
+}
+
+static const KernBlock *cut_block(KernMapper *m, const KernBlock *block) {
+  Cut *x = m->state;
+  KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    b.loc = stm->loc;
+    if (stm->kind == KERN_IF) {
+      add_cut_if(x, &b, stm);
+      continue;
+    }
+    KernStm mapped = kern_map_stm(m, stm);
+    if (mapped.kind == KERN_LET && mapped.u.term->kind == TERM_CONST)
+      map_put(x->values, stm->binders[0], mapped.u.term);
+    if (mapped.kind != KERN_CHECK || !term_is_bool(mapped.u.check.condition, true))
+      kern_add(&b, mapped);
+  }
+  const Term **results = new_array(const Term *, block->result_count + 1);
+  for (int i = 0; i < block->result_count; i++)
+    results[i] = cut_term(x, block->results[i]);
+  return kern_block(&b, results, block->result_count);
+}
+
+// ---- the parts
+
+// Does the axis add nothing to what it begins with?
+static bool sums_nothing(const Axis *axis) {
+  if (axis->role != AXIS_REDUCE) return false;
+  for (int i = 0; i < axis->body->count; i++)
+    if (axis->body->stms[i].kind != KERN_LET && axis->body->stms[i].kind != KERN_LOAD)
+      return false;
+  for (int o = 0, next = 0; o < axis->op_count; o++)
+    for (int k = 0; k < axis->ops[o].count; k++)
+      if (!term_same(axis->body->results[next++], axis->ops[o].neutral[k])) return false;
+  return true;
+}
+
+typedef struct Parts {
+  Cut *cut;
+  KernBuilder *b;
+  const KernStm *stm;
+  const Term *const *so_far;  // what the next part begins with; NULL: as the axis does
+  bool whole;                 // the part at hand keeps its comparisons
+} Parts;
+
+// A copy of the statement, as all of a block.
+static const KernStm *copy_of(Cut *x, const KernStm *stm) {
+  KernBuilder b = kern_builder(x->c, stm->loc);
+  kern_add(&b, *stm);
+  return &kern_rename(x->c, NULL, kern_block(&b, NULL, 0))->stms[0];
+}
+
+static const KernBlock *begin_at(Cut *x, const Axis *axis, const Var *k,
+                                 const Term *first, const KernBlock *body) {
+  KernBuilder b = kern_builder(x->c, axis->index->loc);
+  kern_let_var(&b, axis->index, term_add(first, term_var(k)));
+  for (int i = 0; i < body->count; i++)
+    kern_add(&b, body->stms[i]);
+  return kern_block(&b, body->results, body->result_count);
+}
+
+static void add_part(Parts *p, const char *suffix, const Term *first, const Term *end) {
+  Cut *x = p->cut;
+  const Term *width = term_sub(end, first);
+  if (term_is_i64(width, 0)) return;
+  // The comparisons are found in what the axis binds itself, so the copy comes last.
+  Axis axis = *p->stm->u.axis;
+  x->values = map_new(NULL);
+  if (!p->whole) axis.body = cut_block(&x->mapper, axis.body);
+  if (sums_nothing(&axis)) return;
+  axis.name = name_of(x->c->names, text_format("%s%s", axis.name, suffix));
+  const Var *k = kern_index(x->c, axis.index->name, axis.index->loc);
+  axis.body = begin_at(x, &axis, k, first, axis.body);
+  axis.index = k;
+  axis.width = width;
+  if (p->so_far) axis.inits = p->so_far;
+  KernStm part = *p->stm;
+  part.u.axis = mem_copy(&axis, sizeof axis);
+  const KernStm *copy = copy_of(x, &part);
+  kern_add(p->b, *copy);
+  const Term **totals = new_array(const Term *, copy->binder_count + 1);
+  for (int i = 0; i < copy->binder_count; i++)
+    totals[i] = term_var(copy->binders[i]);
+  p->so_far = totals;
+}
+
+// What a reduction without points gives.
+static const Term *const *first_values(const Axis *axis) {
+  if (axis->inits) return axis->inits;
+  const Term **values = new_array(const Term *, kern_sum_count(axis) + 1);
+  for (int o = 0, next = 0; o < axis->op_count; o++)
+    for (int k = 0; k < axis->ops[o].count; k++)
+      values[next++] = axis->ops[o].neutral[k];
+  return values;
+}
+
+static const Term *between_of(KernBuilder *b, const char *name, const Term *at,
+                              const Term *low, const Term *high) {
+  return kern_let(b, name, term_min(term_max(at, low), high));
+}
+
+static void add_middle(Parts *p, const Term *low, const Term *high) {
+  const Border *border = p->cut->between;
+  if (!border) {
+    add_part(p, "", low, high);
+    return;
+  }
+  const Term *from = between_of(p->b, "border", border->at, low, high), *to = from;
+  p->cut->side = -1;
+  add_part(p, "_before", low, from);
+  if (border->there) {
+    to = between_of(p->b, "border", moved(border->at, 1), low, high);
+    p->cut->side = 0;
+    add_part(p, "_at", from, to);
+  }
+  p->cut->side = 1;
+  add_part(p, "", to, high);
+}
+
+static void add_parts(void *state, KernBuilder *b, const KernStm *stm) {
+  Cut *x = state;
+  const Axis *axis = stm->u.axis;
+  Parts p = { .cut = x, .b = b, .stm = stm };
+  const Term *zero = term_i64(0), *end = kern_let(b, "end", term_max(axis->width, zero));
+  const Term *low = x->low ? between_of(b, "low", x->low, zero, end) : zero;
+  const Term *high = x->high ? between_of(b, "high", x->high, low, end) : end;
+  p.whole = true;
+  add_part(&p, "_low", zero, low);
+  p.whole = false;
+  add_middle(&p, low, high);
+  p.whole = true;
+  add_part(&p, "_high", high, end);
+  const Term *const *last = p.so_far ? p.so_far : first_values(axis);
+  for (int i = 0; i < stm->binder_count; i++)
+    kern_let_var(b, stm->binders[i], last[i]);
+}
+
+// ---- the step
+
+static void see_cut_let(KernVisitor *v, const KernStm *stm) {
+  if (stm->kind == KERN_LET) map_put(v->state, stm->binders[0], stm->u.term);
+}
+
+static void see_bound_in_axis(KernVisitor *v, const Var *var) {
+  map_put(v->state, var, var);
+}
+
+static int statements_in(const KernBlock *block) {
+  int count = block->count;
+  for (int i = 0; i < block->count; i++) {
+    KernBlockVec blocks = kern_blocks(&block->stms[i]);
+    vec_each (const KernBlock **, inner, &blocks)
+      count += statements_in(*inner);
+  }
+  return count;
+}
+
+const Kern *step_cut(Step *s, const Kern *kern, Name name) {
+  const KernStm *stm = step_axis(s, kern, name);
+  if (!stm) return NULL;
+  const Axis *axis = stm->u.axis;
+  if (axis->role != AXIS_MAP && axis->role != AXIS_REDUCE && axis->role != AXIS_LOOP)
+    return step_refuse(s, "%s is no map, reduction or loop", name);
+  if (axis->bind != BIND_SEQ) return step_refuse(s, "%s is no loop", name);
+  Cut x = {
+    .c = s->c, .kern = kern, .axis = axis, .lets = map_new(NULL), .bound = map_new(NULL)
+  };
+  x.mapper =
+      (KernMapper){ .c = s->c, .term = map_cut_term, .block = cut_block, .state = &x };
+  KernVisitor lets = { .stm = see_cut_let, .state = x.lets },
+              binders = { .binder = see_bound_in_axis, .state = x.bound },
+              borders = { .term = see_border, .state = &x };
+  kern_visit_block(&lets, kern->body);
+  kern_visit_block(&binders, axis->body);
+  map_put(x.bound, axis->index, axis->index);
+  for (int i = 0; i < axis->param_count; i++)
+    map_put(x.bound, axis->params[i], axis->params[i]);
+  kern_visit_block(&borders, axis->body);
+  if (!x.low && !x.high && !x.between)
+    return step_refuse(s, "no comparison in %s changes its outcome once along it", name);
+  if (statements_in(axis->body) > MOST_CUT_STATEMENTS)
+    return step_refuse(s, "%s would be too long in parts", name);
+  return kern_name_axes(s->c, step_replace(s, kern, name, add_parts, &x));
+}
