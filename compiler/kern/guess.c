@@ -93,8 +93,39 @@ static void see_lock(KernVisitor *v, const KernStm *stm) {
   kern_visit_block(&inner, stm->u.axis->body);
 }
 
+// What indices are compared with is as large as they are.
+static void see_limits(Guess *g, const Term *t) {
+  const Term *operands[3];
+  int count = term_operands(t, operands);
+  bool compares = t->kind == TERM_OP && t->u.op.operands == PRIM_I64 &&
+                  (t->u.op.op == OP_LT || t->u.op.op == OP_LE);
+  for (int i = 0; i < count; i++)
+    if (compares && operands[i]->kind == TERM_VAR && map_has(g->sizes, operands[i]->u.var))
+      guess_sizes(g, operands[i], LARGE);
+    else
+      see_limits(g, operands[i]);
+}
+
+static void see_condition(KernVisitor *v, const KernStm *stm) {
+  if (stm->kind == KERN_LET && stm->u.term->type == PRIM_BOOL)
+    see_limits(v->state, stm->u.term);
+  if (stm->kind == KERN_IF) see_limits(v->state, stm->u.cond.condition);
+}
+
+static void see_size(KernVisitor *v, Access access, bool stores) {
+  Guess *g = v->state;
+  (void)stores;
+  for (int i = 0; i < access.tensor->rank; i++)
+    if (access.tensor->dims[i]->kind == TERM_VAR)
+      map_put(g->sizes, access.tensor->dims[i]->u.var, access.tensor);
+}
+
 Guess guess_new(const Kern *kern) {
-  Guess g = { kern->outside, map_new(NULL), map_new(NULL) };
+  Guess g = { kern->outside, map_new(NULL), map_new(NULL), map_new(NULL) };
+  KernVisitor sizes = { .access = see_size, .state = &g },
+              limits = { .stm = see_condition, .state = &g };
+  kern_visit_block(&sizes, kern->body);
+  kern_visit_block(&limits, kern->body);
   KernVisitor v = { .stm = see_lock, .state = &g };
   kern_visit_block(&v, kern->body);
   return g;

@@ -52,8 +52,7 @@ static double value_of_op(const Cost *s, const Term *t) {
   double b = op_arity(t->u.op.op) > 1 ? value_of(s, t->u.op.args[1]) : 0;
   PrimOp op = t->u.op.op;
   if (op == OP_ADD) return a + b;
-  if (op == OP_SUB && (a < b || are_unknown(s, t))) return s->guess->trips;
-  if (op == OP_SUB) return a - b;
+  if (op == OP_SUB) return are_unknown(s, t) ? s->guess->trips : a - b;
   if (op == OP_MUL) return a * b;
   if (op == OP_QUOT || op == OP_DIV) return b != 0 ? floor(a / b) : 0;
   if (op == OP_REM || op == OP_MOD) return b != 0 ? a - floor(a / b) * b : 0;
@@ -71,8 +70,10 @@ static double value_of(const Cost *s, const Term *t) {
   return s->guess->trips;
 }
 
+// A width below 0 is one for which the guesses do not fit.
 static double trips_of(const Cost *s, const Axis *axis) {
-  return fmax(0, value_of(s, axis->width));
+  double trips = value_of(s, axis->width);
+  return trips < 0 ? s->guess->trips : trips;
 }
 
 static void grid_size(Cost *s, const Term *t) {

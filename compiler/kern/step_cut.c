@@ -11,8 +11,9 @@
 #include "kern/step.h"
 
 enum {
-  SMALL = 1 << 20,
-  NEAR = 64,  // points between a border and the end that it lies at
+  NEAR = 64,      // points between a border and the end that it lies at
+  MOST_TAME = 4,  // operations: 2^4 numbers below 2^56, say
+  MOST_MOVES = 6,
   MOST_CUT_STATEMENTS = 60,
 };
 static const int64_t FAR = INT64_C(1) << 60;
@@ -34,6 +35,7 @@ typedef struct Cut {
   const Axis *axis;
   Map *lets;               // Var -> const Term *: of the kernel
   Map *bound;              // Var -> Var: in the axis
+  Map *tame;               // Var -> Var: indices and sizes
   const Term *low, *high;  // where the borders near the ends are; NULL: there is none
   const Border *between;   // NULL: none
   // of the part at hand
@@ -48,30 +50,6 @@ static const Term *let_of(const Cut *x, const Term *t) {
   if (!known && t->kind == TERM_VAR && x->kern->outside)
     known = map_get(x->kern->outside, t->u.var);
   return known;
-}
-
-static bool is_sum(const Term *t) {
-  return t->kind == TERM_OP && (t->u.op.op == OP_ADD || t->u.op.op == OP_SUB) &&
-         t->u.op.args[1]->kind == TERM_CONST;
-}
-
-// t = base + by, for a small constant
-static bool is_moved(const Cut *x, const Term *t, const Term *base, int64_t *by) {
-  *by = 0;
-  for (int fuel = 8; t && fuel; fuel--) {
-    if (term_same(t, base)) return *by > -SMALL && *by < SMALL;
-    const Term *sum = is_sum(t) ? t : let_of(x, t);
-    if (!sum || (sum != t && sum->kind != TERM_VAR && !is_sum(sum))) return false;
-    if (sum != t) {
-      t = sum;
-      continue;
-    }
-    int64_t c = t->u.op.args[1]->u.constant.u.i;
-    if (c <= -SMALL || c >= SMALL) return false;
-    *by += t->u.op.op == OP_ADD ? c : -c;
-    t = t->u.op.args[0];
-  }
-  return false;
 }
 
 typedef struct Closed {
@@ -90,26 +68,75 @@ static bool is_closed_term(const Cut *x, const Term *t) {
   return s.closed;
 }
 
+// Numbers far from overflow: indices, sizes of arrays, and what few operations make of these.
+static bool is_tame(const Cut *x, const Term *t, int fuel) {
+  if (t->kind == TERM_CONST) return t->u.constant.u.i > -FAR && t->u.constant.u.i < FAR;
+  if (t->kind == TERM_VAR && map_has(x->tame, t->u.var)) return true;
+  const Term *op = t->kind == TERM_VAR ? let_of(x, t) : t;
+  if (!op || !fuel) return false;
+  if (op->kind == TERM_VAR || op->kind == TERM_CONST) return is_tame(x, op, fuel - 1);
+  if (op->kind != TERM_OP || op->u.op.operands != PRIM_I64 || op_arity(op->u.op.op) != 2)
+    return false;
+  PrimOp kind = op->u.op.op;
+  bool keeps = kind == OP_ADD || kind == OP_SUB || kind == OP_MIN || kind == OP_MAX ||
+               kind == OP_QUOT || kind == OP_DIV || kind == OP_REM || kind == OP_MOD;
+  return keeps && is_tame(x, op->u.op.args[0], fuel - 1) &&
+         is_tame(x, op->u.op.args[1], fuel - 1);
+}
+
+// t = base + by, for numbers that are the same at all points, and far from overflow
+static bool is_moved(const Cut *x, const Term *t, const Term *base, int fuel,
+                     const Term **by) {
+  *by = term_i64(0);
+  if (term_same(t, base)) return true;
+  const Term *op = t->kind == TERM_VAR ? let_of(x, t) : t;
+  if (!op || !fuel) return false;
+  if (op->kind == TERM_VAR) return is_moved(x, op, base, fuel - 1, by);
+  if (op->kind != TERM_OP || (op->u.op.op != OP_ADD && op->u.op.op != OP_SUB))
+    return false;
+  const Term *a = op->u.op.args[0], *b = op->u.op.args[1];
+  if (op->u.op.op == OP_ADD && is_closed_term(x, a) && !is_closed_term(x, b)) {
+    const Term *other = a;
+    a = b;
+    b = other;
+  }
+  if (!is_closed_term(x, b) || !is_tame(x, b, MOST_TAME) ||
+      !is_moved(x, a, base, fuel - 1, by))
+    return false;
+  *by = op->u.op.op == OP_ADD ? term_add(*by, b) : term_sub(*by, b);
+  return true;
+}
+
+// t = base + by, for a constant
+static bool is_beside(const Cut *x, const Term *t, const Term *base, int64_t *by) {
+  const Term *moved;
+  if (!is_moved(x, t, base, MOST_MOVES, &moved) || moved->kind != TERM_CONST)
+    return false;
+  *by = moved->u.constant.u.i;
+  return true;
+}
+
 static BorderPlace place_of(const Cut *x, const Term *limit) {
   int64_t by;
   if (limit->kind == TERM_CONST)
     return limit->u.constant.u.i <= NEAR ? NEAR_FIRST : BETWEEN;
-  bool last = is_moved(x, limit, x->axis->width, &by) && by <= 0 && by >= -NEAR;
+  bool last = is_beside(x, limit, x->axis->width, &by) && by <= 0 && by >= -NEAR;
   return last ? NEAR_LAST : BETWEEN;
 }
 
-// limit + by, far from overflow
-static const Term *moved(const Term *limit, int64_t by) {
-  if (limit->kind != TERM_CONST && by != 0)
+// limit - by + more, far from overflow
+static const Term *moved(const Term *limit, const Term *by, int64_t more) {
+  const Term *sum = term_sub(term_i64(more), by);
+  if (limit->kind != TERM_CONST && !term_is_i64(sum, 0))
     limit = term_min(term_max(limit, term_i64(-FAR)), term_i64(FAR));
-  return term_add(limit, term_i64(by));
+  return term_add(limit, sum);
 }
 
 // ---- borders
 
 // index + by OP limit, or with the sides changed
 typedef struct Sides {
-  int64_t by;
+  const Term *by;
   const Term *limit;
   bool changed;
 } Sides;
@@ -120,7 +147,7 @@ static bool sides_of_cut(const Cut *x, const Term *t, Sides *out) {
   out->changed = is_closed_term(x, a);
   out->limit = out->changed ? a : b;
   return is_closed_term(x, out->limit) &&
-         is_moved(x, out->changed ? b : a, index, &out->by) &&
+         is_moved(x, out->changed ? b : a, index, MOST_MOVES, &out->by) &&
          !(out->limit->kind == TERM_CONST &&
            (out->limit->u.constant.u.i > FAR || out->limit->u.constant.u.i < -FAR));
 }
@@ -128,14 +155,14 @@ static bool sides_of_cut(const Cut *x, const Term *t, Sides *out) {
 static void order_border(const Term *t, const Sides *s, Border *out) {
   bool strict = t->u.op.op == OP_LT;
   // i + by < limit before limit - by; limit < i + by from limit - by + 1 on
-  out->at = moved(s->limit, (strict == s->changed) - s->by);
+  out->at = moved(s->limit, s->by, strict == s->changed);
   out->before = term_bool(!s->changed);
   out->after = term_bool(s->changed);
 }
 
 static void equality_border(const Term *t, const Sides *s, Border *out) {
   bool equal = t->u.op.op == OP_EQ;
-  out->at = moved(s->limit, -s->by);
+  out->at = moved(s->limit, s->by, 0);
   out->before = out->after = term_bool(!equal);
   out->there = term_bool(equal);
 }
@@ -143,7 +170,7 @@ static void equality_border(const Term *t, const Sides *s, Border *out) {
 static void clamp_border(const Term *t, const Sides *s, Border *out) {
   const Term *index = t->u.op.args[s->changed];
   bool least = t->u.op.op == OP_MIN;
-  out->at = moved(s->limit, -s->by);
+  out->at = moved(s->limit, s->by, 0);
   out->before = least ? index : s->limit;
   out->after = least ? s->limit : index;
 }
@@ -157,7 +184,7 @@ static bool border_of(const Cut *x, const Term *t, Border *out) {
   bool order = op == OP_LT || op == OP_LE, equality = op == OP_EQ || op == OP_NE;
   if (!order && !equality && op != OP_MIN && op != OP_MAX) return false;
   if (!sides_of_cut(x, t, &s)) return false;
-  *out = (Border){ .place = place_of(x, s.limit) };
+  *out = (Border){ .place = s.by->kind == TERM_CONST ? place_of(x, s.limit) : BETWEEN };
   if (order)
     order_border(t, &s, out);
   else if (equality)
@@ -165,7 +192,7 @@ static bool border_of(const Cut *x, const Term *t, Border *out) {
   else
     clamp_border(t, &s, out);
   // At one point near an end: all others lie on one side of it.
-  if (equality && out->place == NEAR_FIRST) out->at = moved(out->at, 1);
+  if (equality && out->place == NEAR_FIRST) out->at = term_add(out->at, term_i64(1));
   return true;
 }
 
@@ -173,7 +200,7 @@ static bool border_of(const Cut *x, const Term *t, Border *out) {
 static bool is_outside_of_axis(const Cut *x, const Term *at) {
   int64_t by;
   if (at->kind == TERM_CONST) return at->u.constant.u.i <= 0;
-  return is_moved(x, at, x->axis->width, &by) && by >= 0;
+  return is_beside(x, at, x->axis->width, &by) && by >= 0;
 }
 
 static void note_border(Cut *x, const Border *border) {
@@ -356,7 +383,7 @@ static void add_middle(Parts *p, const Term *low, const Term *high) {
   p->cut->side = -1;
   add_part(p, "_before", low, from);
   if (border->there) {
-    to = between_of(p->b, "border", moved(border->at, 1), low, high);
+    to = between_of(p->b, "border", moved(border->at, term_i64(0), 1), low, high);
     p->cut->side = 0;
     add_part(p, "_at", from, to);
   }
@@ -388,6 +415,19 @@ static void see_cut_let(KernVisitor *v, const KernStm *stm) {
   if (stm->kind == KERN_LET) map_put(v->state, stm->binders[0], stm->u.term);
 }
 
+static void see_tame_index(KernVisitor *v, const KernStm *stm) {
+  if (stm->kind == KERN_AXIS) map_put(v->state, stm->u.axis->index, stm->u.axis->index);
+}
+
+// Arrays of the host exist, and have no dimension that overflows.
+static void see_tame_size(KernVisitor *v, Access access, bool stores) {
+  const Tensor *t = access.tensor;
+  (void)stores;
+  for (int i = 0; t->space == TENSOR_GLOBAL && i < t->rank; i++)
+    if (t->dims[i]->kind == TERM_VAR)
+      map_put(v->state, t->dims[i]->u.var, t->dims[i]->u.var);
+}
+
 static void see_bound_in_axis(KernVisitor *v, const Var *var) {
   map_put(v->state, var, var);
 }
@@ -410,14 +450,21 @@ const Kern *step_cut(Step *s, const Kern *kern, Name name) {
     return step_refuse(s, "%s is no map, reduction or loop", name);
   if (axis->bind != BIND_SEQ) return step_refuse(s, "%s is no loop", name);
   Cut x = {
-    .c = s->c, .kern = kern, .axis = axis, .lets = map_new(NULL), .bound = map_new(NULL)
+    .c = s->c,
+    .kern = kern,
+    .axis = axis,
+    .lets = map_new(NULL),
+    .bound = map_new(NULL),
+    .tame = map_new(NULL),
   };
   x.mapper =
       (KernMapper){ .c = s->c, .term = map_cut_term, .block = cut_block, .state = &x };
   KernVisitor lets = { .stm = see_cut_let, .state = x.lets },
+              tame = { .stm = see_tame_index, .access = see_tame_size, .state = x.tame },
               binders = { .binder = see_bound_in_axis, .state = x.bound },
               borders = { .term = see_border, .state = &x };
   kern_visit_block(&lets, kern->body);
+  kern_visit_block(&tame, kern->body);
   kern_visit_block(&binders, axis->body);
   map_put(x.bound, axis->index, axis->index);
   for (int i = 0; i < axis->param_count; i++)
