@@ -100,7 +100,8 @@ static void see_limits(Guess *g, const Term *t) {
   bool compares = t->kind == TERM_OP && t->u.op.operands == PRIM_I64 &&
                   (t->u.op.op == OP_LT || t->u.op.op == OP_LE);
   for (int i = 0; i < count; i++)
-    if (compares && operands[i]->kind == TERM_VAR && map_has(g->sizes, operands[i]->u.var))
+    if (compares && operands[i]->kind == TERM_VAR &&
+        map_has(g->sizes, operands[i]->u.var))
       guess_sizes(g, operands[i], LARGE);
     else
       see_limits(g, operands[i]);

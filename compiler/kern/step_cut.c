@@ -28,7 +28,7 @@ typedef struct Border {
   const Term *there;  // NULL: as after
 } Border;
 
-typedef struct Cut {
+typedef struct Cutting {
   KernMapper mapper;
   Compiler *c;
   const Kern *kern;
@@ -41,11 +41,11 @@ typedef struct Cut {
   // of the part at hand
   int side;     // of the border in between: -1 before, 0 there, 1 after
   Map *values;  // Var -> const Term *: bools that are known
-} Cut;
+} Cutting;
 
 // ---- forms
 
-static const Term *let_of(const Cut *x, const Term *t) {
+static const Term *let_of(const Cutting *x, const Term *t) {
   const Term *known = t->kind == TERM_VAR ? map_get(x->lets, t->u.var) : NULL;
   if (!known && t->kind == TERM_VAR && x->kern->outside)
     known = map_get(x->kern->outside, t->u.var);
@@ -53,7 +53,7 @@ static const Term *let_of(const Cut *x, const Term *t) {
 }
 
 typedef struct Closed {
-  const Cut *cut;
+  const Cutting *cut;
   bool closed;
 } Closed;
 
@@ -62,14 +62,14 @@ static void see_open(void *state, const Var *var) {
   if (map_has(s->cut->bound, var)) s->closed = false;
 }
 
-static bool is_closed_term(const Cut *x, const Term *t) {
+static bool is_closed_term(const Cutting *x, const Term *t) {
   Closed s = { x, true };
   term_each_var(t, see_open, &s);
   return s.closed;
 }
 
 // Numbers far from overflow: indices, sizes of arrays, and what few operations make of these.
-static bool is_tame(const Cut *x, const Term *t, int fuel) {
+static bool is_tame(const Cutting *x, const Term *t, int fuel) {
   if (t->kind == TERM_CONST) return t->u.constant.u.i > -FAR && t->u.constant.u.i < FAR;
   if (t->kind == TERM_VAR && map_has(x->tame, t->u.var)) return true;
   const Term *op = t->kind == TERM_VAR ? let_of(x, t) : t;
@@ -85,7 +85,7 @@ static bool is_tame(const Cut *x, const Term *t, int fuel) {
 }
 
 // t = base + by, for numbers that are the same at all points, and far from overflow
-static bool is_moved(const Cut *x, const Term *t, const Term *base, int fuel,
+static bool is_moved(const Cutting *x, const Term *t, const Term *base, int fuel,
                      const Term **by) {
   *by = term_i64(0);
   if (term_same(t, base)) return true;
@@ -108,7 +108,7 @@ static bool is_moved(const Cut *x, const Term *t, const Term *base, int fuel,
 }
 
 // t = base + by, for a constant
-static bool is_beside(const Cut *x, const Term *t, const Term *base, int64_t *by) {
+static bool is_beside(const Cutting *x, const Term *t, const Term *base, int64_t *by) {
   const Term *moved;
   if (!is_moved(x, t, base, MOST_MOVES, &moved) || moved->kind != TERM_CONST)
     return false;
@@ -116,7 +116,7 @@ static bool is_beside(const Cut *x, const Term *t, const Term *base, int64_t *by
   return true;
 }
 
-static BorderPlace place_of(const Cut *x, const Term *limit) {
+static BorderPlace border_place(const Cutting *x, const Term *limit) {
   int64_t by;
   if (limit->kind == TERM_CONST)
     return limit->u.constant.u.i <= NEAR ? NEAR_FIRST : BETWEEN;
@@ -135,13 +135,13 @@ static const Term *moved(const Term *limit, const Term *by, int64_t more) {
 // ---- borders
 
 // index + by OP limit, or with the sides changed
-typedef struct Sides {
+typedef struct CutSides {
   const Term *by;
   const Term *limit;
   bool changed;
-} Sides;
+} CutSides;
 
-static bool sides_of_cut(const Cut *x, const Term *t, Sides *out) {
+static bool sides_of_cut(const Cutting *x, const Term *t, CutSides *out) {
   const Term *index = term_var(x->axis->index);
   const Term *a = t->u.op.args[0], *b = t->u.op.args[1];
   out->changed = is_closed_term(x, a);
@@ -152,7 +152,7 @@ static bool sides_of_cut(const Cut *x, const Term *t, Sides *out) {
            (out->limit->u.constant.u.i > FAR || out->limit->u.constant.u.i < -FAR));
 }
 
-static void order_border(const Term *t, const Sides *s, Border *out) {
+static void order_border(const Term *t, const CutSides *s, Border *out) {
   bool strict = t->u.op.op == OP_LT;
   // i + by < limit before limit - by; limit < i + by from limit - by + 1 on
   out->at = moved(s->limit, s->by, strict == s->changed);
@@ -160,14 +160,14 @@ static void order_border(const Term *t, const Sides *s, Border *out) {
   out->after = term_bool(s->changed);
 }
 
-static void equality_border(const Term *t, const Sides *s, Border *out) {
+static void equality_border(const Term *t, const CutSides *s, Border *out) {
   bool equal = t->u.op.op == OP_EQ;
   out->at = moved(s->limit, s->by, 0);
   out->before = out->after = term_bool(!equal);
   out->there = term_bool(equal);
 }
 
-static void clamp_border(const Term *t, const Sides *s, Border *out) {
+static void clamp_border(const Term *t, const CutSides *s, Border *out) {
   const Term *index = t->u.op.args[s->changed];
   bool least = t->u.op.op == OP_MIN;
   out->at = moved(s->limit, s->by, 0);
@@ -176,15 +176,16 @@ static void clamp_border(const Term *t, const Sides *s, Border *out) {
 }
 
 // Does the outcome of the operation change once along the axis?
-static bool border_of(const Cut *x, const Term *t, Border *out) {
-  Sides s;
+static bool border_of(const Cutting *x, const Term *t, Border *out) {
+  CutSides s;
   if (t->kind != TERM_OP || t->u.op.operands != PRIM_I64 || op_arity(t->u.op.op) != 2)
     return false;
   PrimOp op = t->u.op.op;
   bool order = op == OP_LT || op == OP_LE, equality = op == OP_EQ || op == OP_NE;
   if (!order && !equality && op != OP_MIN && op != OP_MAX) return false;
   if (!sides_of_cut(x, t, &s)) return false;
-  *out = (Border){ .place = s.by->kind == TERM_CONST ? place_of(x, s.limit) : BETWEEN };
+  *out =
+      (Border){ .place = s.by->kind == TERM_CONST ? border_place(x, s.limit) : BETWEEN };
   if (order)
     order_border(t, &s, out);
   else if (equality)
@@ -197,13 +198,13 @@ static bool border_of(const Cut *x, const Term *t, Border *out) {
 }
 
 // Is it no border, as all points lie behind it, or before it?
-static bool is_outside_of_axis(const Cut *x, const Term *at) {
+static bool is_outside_of_axis(const Cutting *x, const Term *at) {
   int64_t by;
   if (at->kind == TERM_CONST) return at->u.constant.u.i <= 0;
   return is_beside(x, at, x->axis->width, &by) && by >= 0;
 }
 
-static void note_border(Cut *x, const Border *border) {
+static void note_border(Cutting *x, const Border *border) {
   if (border->place != BETWEEN && is_outside_of_axis(x, border->at)) return;
   switch (border->place) {
   case NEAR_FIRST: x->low = x->low ? term_max(x->low, border->at) : border->at; return;
@@ -214,7 +215,7 @@ static void note_border(Cut *x, const Border *border) {
   }
 }
 
-static void find_borders(Cut *x, const Term *t) {
+static void find_borders(Cutting *x, const Term *t) {
   Border border;
   const Term *operands[3];
   int count = term_operands(t, operands);
@@ -227,7 +228,7 @@ static void see_border(KernVisitor *v, const Term *t) { find_borders(v->state, t
 
 // ---- a part without comparisons
 
-static const Term *cut_op(const Cut *x, const Term *t) {
+static const Term *cut_op(const Cutting *x, const Term *t) {
   Border border;
   if (!border_of(x, t, &border)) return t;
   if (border.place == NEAR_FIRST) return border.after;
@@ -238,7 +239,7 @@ static const Term *cut_op(const Cut *x, const Term *t) {
   return x->side < 0 ? border.before : border.after;
 }
 
-static const Term *cut_term(Cut *x, const Term *t) {
+static const Term *cut_term(Cutting *x, const Term *t) {
   if (t->kind == TERM_VAR) {
     const Term *known = map_get(x->values, t->u.var);
     return known ? known : t;
@@ -256,7 +257,7 @@ static const Term *map_cut_term(KernMapper *m, const Term *t) {
   return cut_term(m->state, t);
 }
 
-static void add_cut_if(Cut *x, KernBuilder *b, const KernStm *stm) {
+static void add_cut_if(Cutting *x, KernBuilder *b, const KernStm *stm) {
   const Term *condition = cut_term(x, stm->u.cond.condition);
   if (condition->kind != TERM_CONST) {
     kern_add(b, kern_map_stm(&x->mapper, stm));
@@ -274,7 +275,7 @@ static void add_cut_if(Cut *x, KernBuilder *b, const KernStm *stm) {
 }
 
 static const KernBlock *cut_block(KernMapper *m, const KernBlock *block) {
-  Cut *x = m->state;
+  Cutting *x = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
@@ -309,22 +310,22 @@ static bool sums_nothing(const Axis *axis) {
   return true;
 }
 
-typedef struct Parts {
-  Cut *cut;
+typedef struct CutParts {
+  Cutting *cut;
   KernBuilder *b;
   const KernStm *stm;
   const Term *const *so_far;  // what the next part begins with; NULL: as the axis does
   bool whole;                 // the part at hand keeps its comparisons
-} Parts;
+} CutParts;
 
 // A copy of the statement, as all of a block.
-static const KernStm *copy_of(Cut *x, const KernStm *stm) {
+static const KernStm *cut_copy(Cutting *x, const KernStm *stm) {
   KernBuilder b = kern_builder(x->c, stm->loc);
   kern_add(&b, *stm);
   return &kern_rename(x->c, NULL, kern_block(&b, NULL, 0))->stms[0];
 }
 
-static const KernBlock *begin_at(Cut *x, const Axis *axis, const Var *k,
+static const KernBlock *begin_at(Cutting *x, const Axis *axis, const Var *k,
                                  const Term *first, const KernBlock *body) {
   KernBuilder b = kern_builder(x->c, axis->index->loc);
   kern_let_var(&b, axis->index, term_add(first, term_var(k)));
@@ -333,8 +334,9 @@ static const KernBlock *begin_at(Cut *x, const Axis *axis, const Var *k,
   return kern_block(&b, body->results, body->result_count);
 }
 
-static void add_part(Parts *p, const char *suffix, const Term *first, const Term *end) {
-  Cut *x = p->cut;
+static void add_part(CutParts *p, const char *suffix, const Term *first,
+                     const Term *end) {
+  Cutting *x = p->cut;
   const Term *width = term_sub(end, first);
   if (term_is_i64(width, 0)) return;
   // The comparisons are found in what the axis binds itself, so the copy comes last.
@@ -350,7 +352,7 @@ static void add_part(Parts *p, const char *suffix, const Term *first, const Term
   if (p->so_far) axis.inits = p->so_far;
   KernStm part = *p->stm;
   part.u.axis = mem_copy(&axis, sizeof axis);
-  const KernStm *copy = copy_of(x, &part);
+  const KernStm *copy = cut_copy(x, &part);
   kern_add(p->b, *copy);
   const Term **totals = new_array(const Term *, copy->binder_count + 1);
   for (int i = 0; i < copy->binder_count; i++)
@@ -373,7 +375,7 @@ static const Term *between_of(KernBuilder *b, const char *name, const Term *at,
   return kern_let(b, name, term_min(term_max(at, low), high));
 }
 
-static void add_middle(Parts *p, const Term *low, const Term *high) {
+static void add_middle(CutParts *p, const Term *low, const Term *high) {
   const Border *border = p->cut->between;
   if (!border) {
     add_part(p, "", low, high);
@@ -392,9 +394,9 @@ static void add_middle(Parts *p, const Term *low, const Term *high) {
 }
 
 static void add_parts(void *state, KernBuilder *b, const KernStm *stm) {
-  Cut *x = state;
+  Cutting *x = state;
   const Axis *axis = stm->u.axis;
-  Parts p = { .cut = x, .b = b, .stm = stm };
+  CutParts p = { .cut = x, .b = b, .stm = stm };
   const Term *zero = term_i64(0), *end = kern_let(b, "end", term_max(axis->width, zero));
   const Term *low = x->low ? between_of(b, "low", x->low, zero, end) : zero;
   const Term *high = x->high ? between_of(b, "high", x->high, low, end) : end;
@@ -449,7 +451,7 @@ const Kern *step_cut(Step *s, const Kern *kern, Name name) {
   if (axis->role != AXIS_MAP && axis->role != AXIS_REDUCE && axis->role != AXIS_LOOP)
     return step_refuse(s, "%s is no map, reduction or loop", name);
   if (axis->bind != BIND_SEQ) return step_refuse(s, "%s is no loop", name);
-  Cut x = {
+  Cutting x = {
     .c = s->c,
     .kern = kern,
     .axis = axis,

@@ -53,7 +53,7 @@ def random_step(rng, axes):
         return f"permute {axis} {other}"
     if kind < 11:
         return f"bind {axis} to {rng.choice(['lane', 'lane', 'reg', 'reg', 'grid', 'seq'])}"
-    return rng.choice(["interior", "interior move", f"unswitch {axis}", f"where {axis} >= {number}"])
+    return rng.choice(["interior", "interior move", f"unswitch {axis}", f"cut {axis}", f"where {axis} >= {number}"])
 
 
 # Two steps that go well together: most single ones are refused because lanes want constant widths.

@@ -83,6 +83,29 @@ END
 "$flc" dump --after imp places.fl > code
 expect 'numbers of places are not stored' 0 'global m_[0-9]+ i32' code
 
+cat > triangle.fl << 'END'
+entry main [n] (a: [n][n]f32) (x: [n]f32) : [n]f32 =
+  map (\i -> f32.sum (map (\k -> if k < i then a[i, k] * x[k] else 0) (iota n))) (iota n)
+END
+"$flc" dump --recipes triangle.fl > out
+some 'loops end where a comparison changes' '^  cut n_2' out
+
+cat > pairs.fl << 'END'
+entry main [n] (xs: [n]f32) : f32 =
+  f32.sum (map (\x -> (loop (x, s) = (x, 0) for _i < 10i32 do (3.9 * x * (1 - x), s + x)).1) xs)
+END
+"$flc" dump --recipes pairs.fl > out
+some 'what loops compute is summed up in lanes' '^  bind n to lane' out
+
+cat > looked_up.fl << 'END'
+entry main [n] [m] (a: [n][m]f32) (u: f32) (v: f32) : f32 =
+  let x = i64.f32 u let y = i64.f32 v
+  in if x < 0 || y < 0 || x + 1 >= m || y + 1 >= n then 0 else a[y, x] + a[y, x + 1] + a[y + 1, x] + a[y + 1, x + 1]
+entry map [n] [m] [k] (a: [n][m]f32) (u: [k]f32) (v: [k]f32) = map2 (\u v -> main a u v) u v
+END
+"$flc" dump --recipes looked_up.fl > out
+expect 'what is checked and tested is not checked again' 0 'check 0 <=' out
+
 cat > divided.fl << 'END'
 entry main [n] (xs: [n]i64) : [n]i64 = map (\x -> x / 8 + x % 16) xs
 END
