@@ -226,10 +226,12 @@ static void add_row(const Schedule *s, Recipe *r, const KernStm *stm) {
 }
 
 // Every innermost loop in vectors, where that pays.
-static Recipe rows(const Schedule *s) {
+static Recipe rows(const Schedule *s, bool cut) {
   Recipe r = recipe_new(s->c, s->kern);
   unswitch_rows(&r);
-  cut_rows(&r);
+  const Kern *whole = r.kern;
+  if (cut) cut_rows(&r);
+  if (cut && r.kern == whole) return recipe_new(s->c, s->kern);
   AxisStms axes = innermost_axes(r.kern);
   vec_each (const KernStm **, stm, &axes)
     add_row(s, &r, *stm);
@@ -661,8 +663,10 @@ static void add_rows_of_chunks(const Schedule *s, Candidates *out, int lanes) {
 }
 
 static void add_rows(const Schedule *s, Candidates *out) {
-  Candidate by_rows = { .what = "rows in vectors", .recipe = rows(s) };
+  Candidate by_rows = { .what = "rows in vectors", .recipe = rows(s, false) };
   if (by_rows.recipe.kern != s->kern) vec_push(out, by_rows);
+  Candidate in_parts = { .what = "rows in parts", .recipe = rows(s, true) };
+  if (in_parts.recipe.kern != s->kern) vec_push(out, in_parts);
 }
 
 // Neighbouring points together.

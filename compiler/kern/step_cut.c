@@ -124,12 +124,16 @@ static BorderPlace border_place(const Cutting *x, const Term *limit) {
   return last ? NEAR_LAST : BETWEEN;
 }
 
+// limit, far from overflow
+static const Term *tame_limit(const Term *limit) {
+  if (limit->kind == TERM_CONST) return limit;
+  return term_min(term_max(limit, term_i64(-FAR)), term_i64(FAR));
+}
+
 // limit - by + more, far from overflow
 static const Term *moved(const Term *limit, const Term *by, int64_t more) {
   const Term *sum = term_sub(term_i64(more), by);
-  if (limit->kind != TERM_CONST && !term_is_i64(sum, 0))
-    limit = term_min(term_max(limit, term_i64(-FAR)), term_i64(FAR));
-  return term_add(limit, sum);
+  return term_is_i64(sum, 0) ? limit : term_add(tame_limit(limit), sum);
 }
 
 // ---- borders
@@ -139,17 +143,41 @@ typedef struct CutSides {
   const Term *by;
   const Term *limit;
   bool changed;
+  const Term *moving, *closed;  // the operands
+  bool falls;                   // it was by - index that was compared
 } CutSides;
+
+// by - index OP limit: index and by - limit have their sides changed
+static bool is_falling(const Cutting *x, const Term *t, const Term **by) {
+  const Term *op = t->kind == TERM_VAR ? let_of(x, t) : t;
+  const Term *index = term_var(x->axis->index), *more;
+  if (!op || op->kind != TERM_OP || op->u.op.op != OP_SUB) return false;
+  const Term *a = op->u.op.args[0];
+  if (!is_closed_term(x, a) || !is_tame(x, a, MOST_TAME) ||
+      !is_moved(x, op->u.op.args[1], index, MOST_MOVES, &more))
+    return false;
+  *by = term_sub(a, more);
+  return true;
+}
+
+static bool is_far(const Term *t) {
+  return t->kind == TERM_CONST && (t->u.constant.u.i > FAR || t->u.constant.u.i < -FAR);
+}
 
 static bool sides_of_cut(const Cutting *x, const Term *t, CutSides *out) {
   const Term *index = term_var(x->axis->index);
   const Term *a = t->u.op.args[0], *b = t->u.op.args[1];
   out->changed = is_closed_term(x, a);
-  out->limit = out->changed ? a : b;
-  return is_closed_term(x, out->limit) &&
-         is_moved(x, out->changed ? b : a, index, MOST_MOVES, &out->by) &&
-         !(out->limit->kind == TERM_CONST &&
-           (out->limit->u.constant.u.i > FAR || out->limit->u.constant.u.i < -FAR));
+  out->closed = out->limit = out->changed ? a : b;
+  out->moving = out->changed ? b : a;
+  if (!is_closed_term(x, out->closed) || is_far(out->closed)) return false;
+  if (is_moved(x, out->moving, index, MOST_MOVES, &out->by)) return true;
+  out->falls = is_falling(x, out->moving, &out->by);
+  if (!out->falls) return false;
+  out->limit = term_sub(out->by, tame_limit(out->closed));
+  out->by = term_i64(0);
+  out->changed = !out->changed;
+  return true;
 }
 
 static void order_border(const Term *t, const CutSides *s, Border *out) {
@@ -168,11 +196,10 @@ static void equality_border(const Term *t, const CutSides *s, Border *out) {
 }
 
 static void clamp_border(const Term *t, const CutSides *s, Border *out) {
-  const Term *index = t->u.op.args[s->changed];
-  bool least = t->u.op.op == OP_MIN;
+  bool index_first = (t->u.op.op == OP_MIN) != s->falls;
   out->at = moved(s->limit, s->by, 0);
-  out->before = least ? index : s->limit;
-  out->after = least ? s->limit : index;
+  out->before = index_first ? s->moving : s->closed;
+  out->after = index_first ? s->closed : s->moving;
 }
 
 // Does the outcome of the operation change once along the axis?
@@ -183,6 +210,7 @@ static bool border_of(const Cutting *x, const Term *t, Border *out) {
   PrimOp op = t->u.op.op;
   bool order = op == OP_LT || op == OP_LE, equality = op == OP_EQ || op == OP_NE;
   if (!order && !equality && op != OP_MIN && op != OP_MAX) return false;
+  s.falls = false;
   if (!sides_of_cut(x, t, &s)) return false;
   *out =
       (Border){ .place = s.by->kind == TERM_CONST ? border_place(x, s.limit) : BETWEEN };
@@ -224,7 +252,11 @@ static void find_borders(Cutting *x, const Term *t) {
   if (border_of(x, t, &border)) note_border(x, &border);
 }
 
-static void see_border(KernVisitor *v, const Term *t) { find_borders(v->state, t); }
+// Those of checks hold anyway: they are no borders, but go where others make them known.
+static void see_border(KernVisitor *v, const KernStm *stm) {
+  if (stm->kind == KERN_LET) find_borders(v->state, stm->u.term);
+  if (stm->kind == KERN_IF) find_borders(v->state, stm->u.cond.condition);
+}
 
 // ---- a part without comparisons
 
@@ -234,7 +266,7 @@ static const Term *cut_op(const Cutting *x, const Term *t) {
   if (border.place == NEAR_FIRST) return border.after;
   if (border.place == NEAR_LAST) return border.before;
   const Border *b = x->between;
-  if (!term_same(border.at, b->at) || !border.there != !b->there) return t;
+  if (!b || !term_same(border.at, b->at) || !border.there != !b->there) return t;
   if (x->side == 0) return border.there;
   return x->side < 0 ? border.before : border.after;
 }
@@ -464,7 +496,7 @@ const Kern *step_cut(Step *s, const Kern *kern, Name name) {
   KernVisitor lets = { .stm = see_cut_let, .state = x.lets },
               tame = { .stm = see_tame_index, .access = see_tame_size, .state = x.tame },
               binders = { .binder = see_bound_in_axis, .state = x.bound },
-              borders = { .term = see_border, .state = &x };
+              borders = { .stm = see_border, .state = &x };
   kern_visit_block(&lets, kern->body);
   kern_visit_block(&tame, kern->body);
   kern_visit_block(&binders, axis->body);
