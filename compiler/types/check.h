@@ -455,9 +455,6 @@ void bind_type_params(Check *k, AstTypeParamVec *params, Binding *owner);
 // Reports sizes among `params` that are used although `type`, that of what binds them, has none of
 // them and so nothing tells their values.
 void check_sizes_told(Check *k, const AstTypeParamVec *params, const Type *type);
-// The same for type parameters.
-void check_types_told(Check *k, const AstTypeParamVec *params, const Type *type);
-bool type_mentions_param(const Type *type, const Binding *param);
 
 // check_pat.c
 const Type *check_pat(Check *k, AstPat *pat, const Type *expected);

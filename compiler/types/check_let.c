@@ -214,7 +214,6 @@ const Type *infer_function(Check *k, AstFunction *f, Binding *owner,
   k->level = level;
   const Type *type = arrows(f, params, to, &exists);
   check_sizes_told(k, &f->type_params, type);
-  if (f->params.count) check_types_told(k, &f->type_params, type);
   scope_leave(k, mark);
   k->within = within.outer;
   return type;

@@ -352,34 +352,6 @@ void bind_type_params(Check *k, AstTypeParamVec *params, Binding *owner) {
   }
 }
 
-bool type_mentions_param(const Type *type, const Binding *param) {
-  type = type_resolve(type);
-  switch (type->kind) {
-  case TYPE_PRIM:
-  case TYPE_VAR: return false;
-  case TYPE_RECORD:
-    for (int i = 0; i < type->u.record.count; i++)
-      if (type_mentions_param(type->u.record.fields[i].type, param)) return true;
-    return false;
-  case TYPE_ARRAY: return type_mentions_param(type->u.array.elem, param);
-  case TYPE_FUNCTION:
-    return type_mentions_param(type->u.function.from, param) ||
-           type_mentions_param(type->u.function.to, param);
-  case TYPE_PARAM:
-    return type->u.param == param ||
-           (type->args && type_mentions_param(type->args, param));
-  }
-  return false;
-}
-
-void check_types_told(Check *k, const AstTypeParamVec *params, const Type *type) {
-  vec_each (const AstTypeParam *, p, params) {
-    if (p->kind == TYPE_PARAM_SIZE || type_mentions_param(type, p->binding)) continue;
-    error(k->c, p->loc, "nothing tells what the type parameter `%s` is", p->name);
-    hint(k->c, "let the type of a parameter mention it, or leave it out");
-  }
-}
-
 void check_sizes_told(Check *k, const AstTypeParamVec *params, const Type *type) {
   vec_each (const AstTypeParam *, p, params) {
     const Binding *b = p->binding;

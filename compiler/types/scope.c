@@ -55,20 +55,19 @@ Binding *scope_value(Check *k, Name name) {
 TypeDef *scope_type(Check *k, Name name) { return map_get(k->scope.types, name); }
 
 // The definition of that name that is being checked, if it is not hidden by a later one: `b`, or
-// NULL, is what the name means.
+// NULL, is what the name means.  What cannot call itself, a constant or a function whose types are
+// not all written, may be made from an outer definition of its name.
 static Binding *own_name(const Check *k, Name name, const Binding *b) {
   for (const Within *w = k->within; w; w = w->outer) {
     Binding *own = w->binding;
     if (own->name != name) continue;
     if (!b) return own;
-    // A constant may be made from an outer one of its name.
-    return b->id < own->id && own->function->params.count ? own : NULL;
+    return b->id < own->id && own->type ? own : NULL;
   }
   return NULL;
 }
 
-static void report_own_name(Check *k, const AstName *name, const Binding *own,
-                            const Binding *outer) {
+static void report_own_name(Check *k, const AstName *name, const Binding *own) {
   if (own->function->params.count) {
     error(k->c, name->loc, "`%s` calls itself, but its types are not all written",
           name->name);
@@ -77,10 +76,8 @@ static void report_own_name(Check *k, const AstName *name, const Binding *own,
          name->name);
   } else {
     error(k->c, name->loc, "`%s` is used in its own definition", name->name);
-    if (!outer) hint_member(k, name->name);
+    hint_member(k, name->name);
   }
-  if (outer)
-    hint(k->c, "to use another `%s`, give this definition another name", name->name);
 }
 
 // Was it reported that this is unknown, or the import that would perhaps make it known?
@@ -147,7 +144,7 @@ Binding *scope_find(Check *k, const AstName *name) {
   Binding *own = own_name(k, name->name, b);
   if (own && own->type) return own;
   if (own) {
-    report_own_name(k, name, own, b);
+    report_own_name(k, name, own);
     return NULL;
   }
   if (!b) unknown_value(k, name);
