@@ -248,6 +248,7 @@ const Type *type_record(const TypeField *fields, int count, bool is_tuple);
 const Type *type_unit(void);
 // Whether `*` stands somewhere in the type, outside of functions; the type without.
 bool type_has_unique(const Type *type);
+const Type *type_with_unique(const Type *type);  // of one that is known
 const Type *type_without_unique(const Type *type);
 Name type_field_name(Compiler *c, int index);  // "0", "1", ...
 const Size *size_of_binding(const Binding *binding, Loc loc);

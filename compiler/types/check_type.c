@@ -249,10 +249,7 @@ static const Type *check_name(Check *k, const AstType *type) {
 
 static const Type *check_unique(Check *k, const AstType *type) {
   const Type *of = type_resolve(check_type(k, type->u.unique.of));
-  if (of->kind == TYPE_VAR) return of;
-  Type *copy = mem_copy(of, sizeof *copy);
-  copy->unique = true;
-  return copy;
+  return of->kind == TYPE_VAR ? of : type_with_unique(of);
 }
 
 // ?[n].t: an anonymous size that may stand in several places.

@@ -279,6 +279,16 @@ static const Alias *updated(const ConsumeUpdate *w, const Alias *alias, const Ty
   return alias_record(field_names(type), fields, count);
 }
 
+// What remains of the old value.  A field that is replaced as a whole may have been consumed for the
+// new one.
+static const Alias *kept_by_update(const ConsumeUpdate *update, const Alias *alias) {
+  vec_each (const AstStep *, step, update->path)
+    if (!step->field) return alias;
+  ConsumeUpdate without = *update;
+  without.new_alias = NULL;
+  return updated(&without, alias, update->target->type, 0);
+}
+
 static const Alias *consume_update(Consume *u, AstExp *target, const AstPath *path,
                                    AstExp *value) {
   const Alias *alias = consume_exp(u, target);
@@ -286,7 +296,8 @@ static const Alias *consume_update(Consume *u, AstExp *target, const AstPath *pa
   vec_each (const AstStep *, step, path)
     consume_dims(u, &step->dims);
   ConsumeUpdate update = { u, path, target, value, consume_exp(u, value) };
-  if (u->log.count > mark) consume_check_alive(u, alias, target);
+  if (u->log.count > mark)
+    consume_check_alive(u, kept_by_update(&update, alias), target);
   return updated(&update, alias, target->type, 0);
 }
 

@@ -157,10 +157,7 @@ static const Type *param_type(const AstPat *pat, const Type *type) {
   type = type_resolve(type);
   if (pat->kind == AST_PAT_ATTR) return param_type(pat->u.attr.pat, type);
   if (pat->kind == AST_PAT_ASCRIBE) return pat->type;
-  if (pat->kind == AST_PAT_TUPLE) return tuple_type(pat, type);
-  Type *copy = mem_copy(type, sizeof *type);
-  copy->unique = true;
-  return copy;
+  return pat->kind == AST_PAT_TUPLE ? tuple_type(pat, type) : type_with_unique(type);
 }
 
 // The arrows of `type` for the parameters from `at` on, and the result.

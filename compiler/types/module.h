@@ -48,6 +48,8 @@ Module *function_impose(Check *k, const Module *m, const Signature *s, Loc loc);
 const Module *function_assume(Check *k, const Signature *s);
 
 // module_match.c
+// Whether two definitions have parameters of the same kinds and mean the same type.
+bool type_defs_agree(Check *k, const TypeDef *a, const TypeDef *b);
 // The module as its type shows it.  Abstract types are new ones, or else those of the module.
 const Module *module_impose(Check *k, const Module *m, const Signature *s,
                             bool is_abstract, Loc loc);

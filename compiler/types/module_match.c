@@ -1,6 +1,7 @@
 // Modules and their types, where modules are opaque: whether a module has a type, and what is seen
 // of it then.
 #include "base/text.h"
+#include "types/consume.h"
 #include "types/module.h"
 
 enum { DEEP_LEVEL = 1000000 };  // deeper than the sizes in the types that are compared
@@ -208,12 +209,13 @@ static void check_sizes_shown(Match *t, const Member *member, const TypeDef *def
   }
 }
 
-// The specified type over the parameters of the module's own definition.
-static const Type *manifest(Match *t, const Member *member, const TypeDef *def) {
-  TypeSubst s = copy_subst(&t->types);
-  const AstTypeParamVec *params = member->type->params;
+// What `def` means, over the parameters of `like`, which has the same.
+static const Type *type_over(Check *k, const TypeSubst *known, const TypeDef *def,
+                             const TypeDef *like) {
+  TypeSubst s = copy_subst(known);
+  const AstTypeParamVec *params = def->params;
   for (int i = 0; params && i < params->count; i++) {
-    const Binding *from = params->at[i].binding, *to = def->params->at[i].binding;
+    const Binding *from = params->at[i].binding, *to = like->params->at[i].binding;
     if (params->at[i].kind == TYPE_PARAM_SIZE) {
       vec_push(&s.sizes, from);
       vec_push(&s.to_sizes, size_of_binding(to, to->loc));
@@ -222,7 +224,11 @@ static const Type *manifest(Match *t, const Member *member, const TypeDef *def) 
       vec_push(&s.to_types, type_of_param(to));
     }
   }
-  return type_substitute(t->k, &s, member->type->type);
+  return type_substitute(k, &s, def->type);
+}
+
+bool type_defs_agree(Check *k, const TypeDef *a, const TypeDef *b) {
+  return same_params(a, b) && unify(k, type_over(k, &(TypeSubst){ 0 }, a, b), b->type);
 }
 
 static void match_type(Match *t, const Module *m, const Member *member) {
@@ -247,7 +253,7 @@ static void match_type(Match *t, const Module *m, const Member *member) {
     vec_push(&t->types.meanings, def);
     return;
   }
-  const Type *wanted = manifest(t, member, def);
+  const Type *wanted = type_over(t->k, &t->types, member->type, def);
   t->k->at = t->loc;
   if (!unify(t->k, wanted, def->type)) {
     error(t->k->c, t->loc,
@@ -289,17 +295,30 @@ static void match_types(Match *t, const Module *m, const Signature *s) {
 
 // --- Values ---
 
+// Whether each part that has a `*` in `a`, or within such a one, has one in `b` too.  What holds no
+// memory needs none.
+static bool is_unique_as(const Type *a, bool in_a, const Type *b, bool in_b) {
+  a = type_resolve(a);
+  b = type_resolve(b);
+  in_a = in_a || a->unique;
+  in_b = in_b || b->unique;
+  if (in_b || !type_shares(a)) return true;
+  if (a->kind != TYPE_RECORD || b->kind != TYPE_RECORD) return !in_a && !type_has_unique(a);
+  for (int i = 0; i < a->u.record.count; i++)
+    if (!is_unique_as(a->u.record.fields[i].type, in_a, b->u.record.fields[i].type, in_b))
+      return false;
+  return true;
+}
+
 // Whether callers that know `wanted` only may treat the value so: it must not consume more, and
 // what is said to be unshared must be.
 static bool same_uniqueness(const Type *wanted, const Type *actual) {
   wanted = type_resolve(wanted);
   actual = type_resolve(actual);
   if (wanted->kind != TYPE_FUNCTION || actual->kind != TYPE_FUNCTION)
-    return !type_has_unique(wanted) || type_has_unique(actual);
-  if (type_has_unique(actual->u.function.from) &&
-      !type_has_unique(wanted->u.function.from))
-    return false;
-  return same_uniqueness(wanted->u.function.to, actual->u.function.to);
+    return is_unique_as(wanted, false, actual, false);
+  return is_unique_as(actual->u.function.from, false, wanted->u.function.from, false) &&
+         same_uniqueness(wanted->u.function.to, actual->u.function.to);
 }
 
 static void match_value(Match *t, const Module *m, const Member *member) {

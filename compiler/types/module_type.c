@@ -123,6 +123,17 @@ static Member transparent_member(Check *k, const AstSpec *spec) {
   return (Member){ .kind = spec->kind, .name = spec->name, .loc = spec->loc, .of = of };
 }
 
+// A type that an included module type has in common with this one, as in
+// `type t include s with t = t`, is one and the same.
+static bool is_repeated(Check *k, const Signature *s, const Member *member) {
+  if (!k->opaque || member->kind != SPEC_TYPE || member->is_abstract) return false;
+  vec_each (const Member *, old, &s->members)
+    if (old->kind == SPEC_TYPE && old->name == member->name &&
+        type_defs_agree(k, member->type, old->type))
+      return true;
+  return false;
+}
+
 static void add_member(Check *k, Signature *s, Member member) {
   vec_each (const Member *, old, &s->members) {
     bool twice = k->opaque && old->kind == member.kind && old->name == member.name;
@@ -145,7 +156,7 @@ static const Signature *specs_signature(Check *k, const AstModType *type) {
     }
     const Signature *included = signature_of(k, spec->of);
     vec_each (const Member *, member, &included->members)
-      add_member(k, s, *member);
+      if (!is_repeated(k, s, member)) add_member(k, s, *member);
   }
   names_see(k, outer);
   return s;

@@ -1,6 +1,7 @@
 // Names in scope, and messages about those that are not.
 #include "base/text.h"
 #include "types/check.h"
+#include <ctype.h>
 #include <string.h>
 
 // Both are syntax: their right operand is not computed if the left one decides.
@@ -56,13 +57,15 @@ TypeDef *scope_type(Check *k, Name name) { return map_get(k->scope.types, name);
 
 // The definition of that name that is being checked, if it is not hidden by a later one: `b`, or
 // NULL, is what the name means.  What cannot call itself, a constant or a function whose types are
-// not all written, may be made from an outer definition of its name.
+// not all written, may be made from an outer definition of its name, and so are operators, which
+// are mostly made from those of the components.
 static Binding *own_name(const Check *k, Name name, const Binding *b) {
   for (const Within *w = k->within; w; w = w->outer) {
     Binding *own = w->binding;
     if (own->name != name) continue;
     if (!b) return own;
-    return b->id < own->id && own->type ? own : NULL;
+    bool is_operator = !isalpha((unsigned char)name[0]) && name[0] != '_';
+    return b->id < own->id && own->type && !is_operator ? own : NULL;
   }
   return NULL;
 }

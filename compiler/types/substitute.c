@@ -87,8 +87,10 @@ static const Type *apply_meaning(Rewrite *r, const TypeDef *meaning, const Type 
 static const Type *rewrite_param(Rewrite *r, const Type *type) {
   const Type *args = type->args ? rewrite(r, type->args) : NULL;
   for (int i = 0; r->subst && i < r->subst->abstract.count; i++)
-    if (r->subst->abstract.at[i] == type->u.param)
-      return apply_meaning(r, r->subst->meanings.at[i], args);
+    if (r->subst->abstract.at[i] == type->u.param) {
+      const Type *meaning = apply_meaning(r, r->subst->meanings.at[i], args);
+      return type->unique ? type_with_unique(meaning) : meaning;
+    }
   for (int i = 0; r->subst && i < r->subst->types.count; i++)
     if (r->subst->types.at[i] == type->u.param) return r->subst->to_types.at[i];
   if (args == type->args) return type;

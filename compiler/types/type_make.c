@@ -82,6 +82,12 @@ bool type_has_unique(const Type *type) {
   return false;
 }
 
+const Type *type_with_unique(const Type *type) {
+  Type *copy = mem_copy(type_resolve(type), sizeof *copy);
+  copy->unique = true;
+  return copy;
+}
+
 const Type *type_without_unique(const Type *type) {
   if (!type_has_unique(type)) return type;
   type = type_resolve(type);
