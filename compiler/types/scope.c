@@ -55,19 +55,22 @@ Binding *scope_value(Check *k, Name name) {
 
 TypeDef *scope_type(Check *k, Name name) { return map_get(k->scope.types, name); }
 
-// The definition of that name that is being checked, if it is not hidden by a later one: `b`, or
-// NULL, is what the name means.  What cannot call itself, a constant or a function whose types are
-// not all written, may be made from an outer definition of its name, and so are operators, which
-// are mostly made from those of the components.
-static Binding *own_name(const Check *k, Name name, const Binding *b) {
-  for (const Within *w = k->within; w; w = w->outer) {
-    Binding *own = w->binding;
-    if (own->name != name) continue;
-    if (!b) return own;
-    bool is_operator = !isalpha((unsigned char)name[0]) && name[0] != '_';
-    return b->id < own->id && own->type && !is_operator ? own : NULL;
-  }
+// The definition of that name that is being checked, or NULL.
+static Binding *own_name(const Check *k, Name name) {
+  for (const Within *w = k->within; w; w = w->outer)
+    if (w->binding->name == name) return w->binding;
   return NULL;
+}
+
+// What could call itself does not where its name has an earlier meaning: programs were written
+// before functions could.
+static void warn_earlier_meaning(Check *k, const AstName *name, const Binding *own,
+                                 const Binding *b) {
+  bool is_word = isalpha((unsigned char)name->name[0]) || name->name[0] == '_';
+  if (b->id >= own->id || !own->type || !is_word) return;
+  warning(k->c, name->loc, "`%s` means an earlier definition here, not the function itself",
+          name->name);
+  hint(k->c, "a function that calls itself needs a name that is not in use");
 }
 
 static void report_own_name(Check *k, const AstName *name, const Binding *own) {
@@ -105,7 +108,7 @@ static void unknown_value(Check *k, const AstName *name) {
 
 static bool is_unknown(const Check *k, const AstName *name) {
   return !name->qualifiers.count && !map_get(k->scope.values, name->name) &&
-         !own_name(k, name->name, NULL) && !(k->later && map_get(k->later, name->name));
+         !own_name(k, name->name) && !(k->later && map_get(k->later, name->name));
 }
 
 bool scope_unknown_module(Check *k, const AstName *module, Name member) {
@@ -144,14 +147,14 @@ static Binding *find_member(Check *k, const AstName *name) {
 Binding *scope_find(Check *k, const AstName *name) {
   if (name->qualifiers.count > 0) return find_member(k, name);
   Binding *b = scope_value(k, name->name);
-  Binding *own = own_name(k, name->name, b);
-  if (own && own->type) return own;
-  if (own) {
-    report_own_name(k, name, own);
-    return NULL;
+  Binding *own = own_name(k, name->name);
+  if (b && own) warn_earlier_meaning(k, name, own, b);
+  if (b || !own) {
+    if (!b) unknown_value(k, name);
+    return b;
   }
-  if (!b) unknown_value(k, name);
-  return b;
+  if (!own->type) report_own_name(k, name, own);
+  return own->type ? own : NULL;
 }
 
 bool scope_has_value(Check *k, const AstName *name) {
