@@ -25,6 +25,46 @@ static const TypeDef *substitute_def(Check *k, const Member *member,
   return def;
 }
 
+// The type of a value in which anonymous sizes came up with the meaning of an abstract type: those of
+// parameters become parameters, those of the result differ from call to call.
+static const Type *name_sizes(Check *k, const Type *type, BindingVec *params) {
+  type = type_resolve(type);
+  if (type->kind != TYPE_FUNCTION) return type_name_anonymous(k, type, params);
+  Type *copy = mem_copy(type, sizeof *type);
+  copy->u.function.from = type_name_anonymous(k, type->u.function.from, params);
+  const Type *to = type_resolve(type->u.function.to);
+  if (to->kind == TYPE_FUNCTION) {
+    copy->u.function.to = name_sizes(k, to, params);
+    return copy;
+  }
+  BindingVec exists = { 0 };
+  for (int i = 0; i < type->u.function.exist_count; i++)
+    vec_push(&exists, type->u.function.exists[i]);
+  copy->u.function.to = type_name_anonymous(k, to, &exists);
+  vec_each (Binding **, b, &exists)
+    (*b)->level = 0;
+  copy->u.function.exist_count = exists.count;
+  copy->u.function.exists = exists.at;
+  return copy;
+}
+
+static void name_sizes_of(Check *k, Binding *value) {
+  BindingVec sizes = { 0 };
+  for (int i = 0; i < value->sizes.count; i++)
+    vec_push(&sizes, value->sizes.at[i]);
+  bool is_function = type_resolve(value->type)->kind == TYPE_FUNCTION;
+  int own = sizes.count;
+  k->level++;
+  value->type = name_sizes(k, value->type, &sizes);
+  k->level--;
+  for (int i = own; !is_function && i < sizes.count; i++)
+    sizes.at[i]->level = 0;
+  if (!is_function || sizes.count == own) return;
+  value->sizes.at = sizes.at;
+  value->sizes.count = sizes.count;
+  value->sizes.capacity = sizes.capacity;
+}
+
 // A value whose type stays as it is stays itself, since sizes may mention it.
 static Binding *substitute_value(Check *k, Binding *value, const TypeSubst *subst) {
   for (int i = 0; i < subst->sizes.count; i++)
@@ -33,6 +73,7 @@ static Binding *substitute_value(Check *k, Binding *value, const TypeSubst *subs
   if (type == value->type) return value;
   Binding *b = mem_copy(value, sizeof *b);
   b->type = type;
+  name_sizes_of(k, b);
   return b;
 }
 
