@@ -25,11 +25,9 @@ static const TypeDef *substitute_def(Check *k, const Member *member,
   return def;
 }
 
-// The type of a value in which anonymous sizes came up with the meaning of an abstract type: those of
+// The type of a function in which anonymous sizes came up with the meaning of an abstract type: those of
 // parameters become parameters, those of the result differ from call to call.
 static const Type *name_sizes(Check *k, const Type *type, BindingVec *params) {
-  type = type_resolve(type);
-  if (type->kind != TYPE_FUNCTION) return type_name_anonymous(k, type, params);
   Type *copy = mem_copy(type, sizeof *type);
   copy->u.function.from = type_name_anonymous(k, type->u.function.from, params);
   const Type *to = type_resolve(type->u.function.to);
@@ -48,21 +46,16 @@ static const Type *name_sizes(Check *k, const Type *type, BindingVec *params) {
   return copy;
 }
 
-static void name_sizes_of(Check *k, Binding *value) {
+static void name_sizes_of(Check *k, Binding *function) {
   BindingVec sizes = { 0 };
-  for (int i = 0; i < value->sizes.count; i++)
-    vec_push(&sizes, value->sizes.at[i]);
-  bool is_function = type_resolve(value->type)->kind == TYPE_FUNCTION;
-  int own = sizes.count;
+  for (int i = 0; i < function->sizes.count; i++)
+    vec_push(&sizes, function->sizes.at[i]);
   k->level++;
-  value->type = name_sizes(k, value->type, &sizes);
+  function->type = name_sizes(k, type_resolve(function->type), &sizes);
   k->level--;
-  for (int i = own; !is_function && i < sizes.count; i++)
-    sizes.at[i]->level = 0;
-  if (!is_function || sizes.count == own) return;
-  value->sizes.at = sizes.at;
-  value->sizes.count = sizes.count;
-  value->sizes.capacity = sizes.capacity;
+  function->sizes.at = sizes.at;
+  function->sizes.count = sizes.count;
+  function->sizes.capacity = sizes.capacity;
 }
 
 // A value whose type stays as it is stays itself, since sizes may mention it.
@@ -73,7 +66,20 @@ static Binding *substitute_value(Check *k, Binding *value, const TypeSubst *subs
   if (type == value->type) return value;
   Binding *b = mem_copy(value, sizeof *b);
   b->type = type;
-  name_sizes_of(k, b);
+  if (type_resolve(type)->kind == TYPE_FUNCTION) name_sizes_of(k, b);
+  return b;
+}
+
+// A member as others see it: if its sizes are not known, they are some that have names.
+static Binding *seen_value(Check *k, Binding *value, const TypeSubst *subst) {
+  value = substitute_value(k, value, subst);
+  bool is_function = type_resolve(value->type)->kind == TYPE_FUNCTION;
+  if (is_function || !type_has_any_size(value->type)) return value;
+  Binding *b = mem_copy(value, sizeof *b);
+  BindingVec made = { 0 };
+  b->type = type_name_anonymous(k, value->type, &made);
+  vec_each (Binding **, size, &made)
+    (*size)->level = 0;
   return b;
 }
 
@@ -100,7 +106,7 @@ static Module *build(Check *k, const Signature *s, const TypeSubst *subst) {
   Module *m = new_node(Module, .names = names_new(NULL), .ready = true);
   vec_each (const Member *, member, &s->members) {
     if (member->kind == SPEC_VALUE)
-      map_put(m->names.values, member->name, substitute_value(k, member->value, subst));
+      map_put(m->names.values, member->name, seen_value(k, member->value, subst));
     if (member->kind == SPEC_TYPE)
       map_put(m->names.types, member->name, substitute_def(k, member, subst));
     if (member->kind == SPEC_MODULE)
