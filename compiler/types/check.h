@@ -170,7 +170,7 @@ struct Module {
   Names names;
   const AstModExp *function;  // of a parametric module, or NULL
   Names scope;                // ... and the names where it was written
-  bool broken;                // ... or mistakes in it have been reported
+  bool broken;                // mistakes have been reported, for which it may lack members
   bool ready;                 // not while it is being loaded
 };
 
@@ -196,7 +196,8 @@ typedef struct Library {
   bool has_signatures;      // the program has module types or parametric modules
   int applications;         // of parametric modules, in all
   CheckedProgram *checked;  // the result
-  bool import_failed;       // unknown names may be those of a file that could not be read
+  // unknown names may be those of a file that could not be read, or of a broken module
+  bool lacks_names;
   Binding *size_ops[3];     // intrinsic +, - and *, for size expressions
 } Library;
 

@@ -44,8 +44,10 @@ static const Module *find_first(Check *k, Name name) {
 
 const Module *module_find(Check *k, const Name *path, int count) {
   const Module *m = find_first(k, path[0]);
-  for (int i = 1; i < count && m; i++)
-    m = map_get(m->names.modules, path[i]);
+  for (int i = 1; i < count && m; i++) {
+    const Module *inner = map_get(m->names.modules, path[i]);
+    m = inner || !m->broken ? inner : m;  // what a broken module lacks is broken too
+  }
   return m;
 }
 
@@ -157,12 +159,11 @@ static const Module *eval_body(Check *k, const AstModExp *function) {
 static const Module *eval_apply(Check *k, const AstModExp *exp) {
   const Module *f = eval(k, exp->u.apply.function);
   const Module *arg = eval(k, exp->u.apply.arg);
-  if (!f || !arg) return NULL;
+  if (!f || !arg || f->broken || arg->broken) return NULL;
   if (!f->function) {
     error(k->c, exp->u.apply.function->loc, "this module takes no parameters");
     return NULL;
   }
-  if (f->broken) return NULL;
   if (k->applications >= MAX_APPLICATIONS) {
     error(k->c, exp->loc, "applications of modules are nested too deeply");
     return NULL;
@@ -187,7 +188,8 @@ static const Module *eval_ascribe(Check *k, const AstModExp *exp) {
   if (!exp->u.ascribe.exp) return module_assume(k, signature_of(k, exp->u.ascribe.type));
   const Module *m = eval(k, exp->u.ascribe.exp);
   const Signature *s = signature_of(k, exp->u.ascribe.type);
-  return m ? seen_as(k, m, s, true, exp->u.ascribe.exp->loc) : NULL;
+  return m && (m->function || !m->broken) ? seen_as(k, m, s, true, exp->u.ascribe.exp->loc)
+                                          : NULL;
 }
 
 // --- Imports ---
@@ -248,7 +250,7 @@ static const Module *eval_import(Check *k, const AstModExp *exp) {
     error(k->c, exp->loc, "cannot read `%s.fl` or `%s.fut` for this import", exp->u.path,
           exp->u.path);
     hint_import(k, exp->u.path);
-    k->lib->import_failed = true;
+    k->lib->lacks_names = true;
     return NULL;
   }
   const Module *m = map_get(k->lib->files, name_of(k->c->names, file->path));
@@ -307,7 +309,7 @@ bool check_new_name(Check *k, Map *own, const char *what, Name name, Loc loc) {
 }
 
 static const Module *no_module(void) {
-  return new_node(Module, .names = names_new(NULL), .ready = true);
+  return new_node(Module, .names = names_new(NULL), .ready = true, .broken = true);
 }
 
 void check_module(Check *k, const AstDecl *decl) {
@@ -341,6 +343,7 @@ static void put_all(const Names *from, const Names *to) {
 
 void check_open(Check *k, const AstDecl *decl) {
   const Module *m = eval(k, decl->u.open.exp);
+  if (!m || m->broken) k->lib->lacks_names = true;
   if (!m) return;
   if (m->function) {
     error(k->c, decl->loc, "a parametric module cannot be opened");
@@ -357,6 +360,7 @@ const Type *infer_open_in(Check *k, AstExp *exp) {
   const Module *m = find_named(k, &exp->u.open_in.module);
   Names outer = names_visible(k), inner = names_new(&outer);
   if (m) put_all(&m->names, &inner);
+  if (!m || m->broken) k->lib->lacks_names = true;
   names_see(k, inner);
   const Type *type = infer(k, exp->u.open_in.exp);
   names_see(k, outer);

@@ -89,7 +89,7 @@ static void report_own_name(Check *k, const AstName *name, const Binding *own) {
 // Was it reported that this is unknown, or the import that would perhaps make it known?
 static bool is_reported(Check *k, const char *what) {
   Name key = name_of(k->c->names, what);
-  if (k->lib->import_failed || map_has(k->unknown, key)) return true;
+  if (k->lib->lacks_names || map_has(k->unknown, key)) return true;
   map_put(k->unknown, key, key);
   return false;
 }
@@ -128,6 +128,11 @@ static const Names *qualified(Check *k, const AstName *name) {
   return m ? &m->names : NULL;
 }
 
+static bool is_broken(Check *k, const AstName *name) {
+  const Module *m = module_find(k, name->qualifiers.at, name->qualifiers.count);
+  return m && m->broken;
+}
+
 static Binding *find_member(Check *k, const AstName *name) {
   const Names *names = qualified(k, name);
   Name module = name->qualifiers.at[name->qualifiers.count - 1];
@@ -138,7 +143,8 @@ static Binding *find_member(Check *k, const AstName *name) {
     return NULL;
   }
   Binding *b = map_get(names->values, name->name);
-  if (b || is_reported(k, text_format("%s of module %s", name->name, module))) return b;
+  if (b || is_broken(k, name)) return b;
+  if (is_reported(k, text_format("%s of module %s", name->name, module))) return NULL;
   error(k->c, name->loc, "module `%s` has no `%s`", module, name->name);
   hint_in_module(k, name->name, names->values);
   return NULL;
@@ -173,6 +179,7 @@ void scope_unknown_type(Check *k, const AstName *name) {
   const Names *names = name->qualifiers.count ? qualified(k, name) : NULL;
   if (name->qualifiers.count) {
     Name module = name->qualifiers.at[name->qualifiers.count - 1];
+    if (names && is_broken(k, name)) return;
     if (is_reported(k, text_format("type %s of %s", name->name, module))) return;
     error(k->c, name->loc, names ? "module `%s` has no type `%s`" : "unknown module `%s`",
           module, name->name);
