@@ -170,8 +170,8 @@ struct Module {
   Names names;
   const AstModExp *function;  // of a parametric module, or NULL
   Names scope;                // ... and the names where it was written
-  bool broken;                // mistakes have been reported, for which it may lack members
-  bool ready;                 // not while it is being loaded
+  bool broken;  // mistakes have been reported, for which it may lack members
+  bool ready;   // not while it is being loaded
 };
 
 // Names in scope.  Inner bindings replace outer ones and `entries` undoes that, so that looking up
@@ -198,7 +198,7 @@ typedef struct Library {
   CheckedProgram *checked;  // the result
   // unknown names may be those of a file that could not be read, or of a broken module
   bool lacks_names;
-  Binding *size_ops[3];     // intrinsic +, - and *, for size expressions
+  Binding *size_ops[3];  // intrinsic +, - and *, for size expressions
 } Library;
 
 // A definition that is being checked, within others.  Its binding has a type already while the body

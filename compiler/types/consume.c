@@ -279,8 +279,8 @@ static const Alias *updated(const ConsumeUpdate *w, const Alias *alias, const Ty
   return alias_record(field_names(type), fields, count);
 }
 
-// What remains of the old value.  A field that is replaced as a whole may have been consumed for the
-// new one.
+// What remains of the old value.  A field that is replaced as a whole may have been consumed for
+// the new one.
 static const Alias *kept_by_update(const ConsumeUpdate *update, const Alias *alias) {
   vec_each (const AstStep *, step, update->path)
     if (!step->field) return alias;
@@ -296,8 +296,7 @@ static const Alias *consume_update(Consume *u, AstExp *target, const AstPath *pa
   vec_each (const AstStep *, step, path)
     consume_dims(u, &step->dims);
   ConsumeUpdate update = { u, path, target, value, consume_exp(u, value) };
-  if (u->log.count > mark)
-    consume_check_alive(u, kept_by_update(&update, alias), target);
+  if (u->log.count > mark) consume_check_alive(u, kept_by_update(&update, alias), target);
   return updated(&update, alias, target->type, 0);
 }
 

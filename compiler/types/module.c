@@ -188,8 +188,9 @@ static const Module *eval_ascribe(Check *k, const AstModExp *exp) {
   if (!exp->u.ascribe.exp) return module_assume(k, signature_of(k, exp->u.ascribe.type));
   const Module *m = eval(k, exp->u.ascribe.exp);
   const Signature *s = signature_of(k, exp->u.ascribe.type);
-  return m && (m->function || !m->broken) ? seen_as(k, m, s, true, exp->u.ascribe.exp->loc)
-                                          : NULL;
+  return m && (m->function || !m->broken)
+             ? seen_as(k, m, s, true, exp->u.ascribe.exp->loc)
+             : NULL;
 }
 
 // --- Imports ---

@@ -25,8 +25,8 @@ static const TypeDef *substitute_def(Check *k, const Member *member,
   return def;
 }
 
-// The type of a function in which anonymous sizes came up with the meaning of an abstract type: those of
-// parameters become parameters, those of the result differ from call to call.
+// The type of a function in which anonymous sizes came up with the meaning of an abstract type:
+// those of parameters become parameters, those of the result differ from call to call.
 static const Type *name_sizes(Check *k, const Type *type, BindingVec *params) {
   Type *copy = mem_copy(type, sizeof *type);
   copy->u.function.from = type_name_anonymous(k, type->u.function.from, params);
@@ -350,7 +350,8 @@ static bool is_unique_as(const Type *a, bool in_a, const Type *b, bool in_b) {
   in_a = in_a || a->unique;
   in_b = in_b || b->unique;
   if (in_b || !type_shares(a)) return true;
-  if (a->kind != TYPE_RECORD || b->kind != TYPE_RECORD) return !in_a && !type_has_unique(a);
+  if (a->kind != TYPE_RECORD || b->kind != TYPE_RECORD)
+    return !in_a && !type_has_unique(a);
   for (int i = 0; i < a->u.record.count; i++)
     if (!is_unique_as(a->u.record.fields[i].type, in_a, b->u.record.fields[i].type, in_b))
       return false;

@@ -68,8 +68,8 @@ static void warn_earlier_meaning(Check *k, const AstName *name, const Binding *o
                                  const Binding *b) {
   bool is_word = isalpha((unsigned char)name->name[0]) || name->name[0] == '_';
   if (b->id >= own->id || !own->type || !is_word) return;
-  warning(k->c, name->loc, "`%s` means an earlier definition here, not the function itself",
-          name->name);
+  warning(k->c, name->loc,
+          "`%s` means an earlier definition here, not the function itself", name->name);
   hint(k->c, "a function that calls itself needs a name that is not in use");
 }
 
