@@ -26,12 +26,20 @@ static void use_root(Consume *u, Root *root, Name name, Loc loc) {
     r->captured = alias_union(r->captured, alias_of_root(root));
 }
 
+// A function, or a record of nothing but functions and scalars.
+static bool is_functions(const Type *type) {
+  type = type_resolve(type);
+  if (type->kind != TYPE_RECORD) return type->kind == TYPE_FUNCTION || !type_shares(type);
+  for (int i = 0; i < type->u.record.count; i++)
+    if (!is_functions(type->u.record.fields[i].type)) return false;
+  return true;
+}
+
 // A constant at top level is a root that nobody may consume, and so is what a function gives that
 // gives a constant.
 static const Alias *top_alias(Consume *u, const Binding *binding, const Type *type) {
-  bool function = type_resolve(type)->kind == TYPE_FUNCTION;
-  if (!binding->is_top || (function && !binding->shares_constant) || !type_shares(type))
-    return NULL;
+  bool functions = is_functions(type) && !binding->shares_constant;
+  if (!binding->is_top || functions || !type_shares(type)) return NULL;
   Root *root = new_node(Root, .kind = ROOT_TOP, .binding = binding,
                         .id = u->k->c->next_id++, .depth = -1);
   const Alias *alias = alias_of_root(root);

@@ -124,8 +124,10 @@ static bool gives_constant(const Type *type, const Alias *alias) {
 // What callers have to know of the result's memory besides the type.
 static void note_sharing(const FunctionResult *r, Binding *owner, const Alias *alias) {
   const Alias *all = alias_flat(alias);
+  bool constant = !r->function->params.count;  // what its functions hold is part of it
   for (int i = 0; all && i < all->roots.count; i++)
-    owner->shares_constant = owner->shares_constant || all->roots.at[i]->kind == ROOT_TOP;
+    owner->shares_constant =
+        owner->shares_constant || constant || all->roots.at[i]->kind == ROOT_TOP;
   const Alias *seen = NULL;
   vec_each (const Alias *const *, part, &r->parts) {
     for (int i = 0; *part && i < (*part)->roots.count; i++)
