@@ -15,7 +15,7 @@ paths=("$@")
 [ ${#paths[@]} -gt 0 ] || paths=(tests/run tests/rules tests/core tests/programs benchmarks tests/prelude tests/lang)
 
 packages=(gcc libc6-dev meson ninja-build pkg-config python3 libgc-dev libgmp-dev zlib1g-dev
-  libjansson-dev nettle-dev libedit-dev ocl-icd-opencl-dev opencl-c-headers pocl-opencl-icd)
+  libjansson-dev nettle-dev libedit-dev libmd4c-html0-dev libmd4c-dev ocl-icd-opencl-dev opencl-c-headers pocl-opencl-icd)
 
 # shellcheck source=tests/debian-folder.sh
 source tests/debian-folder.sh

@@ -24,7 +24,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 def build_compiler(folder):
     """The path of a freshly built flc."""
-    options = ["-Dprefer_static=true", "-Dline_editing=disabled", "--buildtype=release"]
+    options = ["-Dprefer_static=true", "-Dline_editing=disabled", "-Dmarkdown=disabled", "--buildtype=release"]
     if not (folder / "build.ninja").exists():
         subprocess.run(["meson", "setup", str(folder), str(REPOSITORY), *options], check=True)
     subprocess.run(["ninja", "-C", str(folder), "flc"], check=True)

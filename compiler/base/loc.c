@@ -67,8 +67,9 @@ LineCol loc_line_col(Loc loc) {
   bool inside = loc.start < loc.file->length &&
                 ((unsigned char)loc.file->text[loc.start] & 0xC0) == 0x80;
   const SourcePiece *piece = piece_of(loc);
-  if (piece) line -= line_of(loc.file, piece->start);
-  return (LineCol){ .line = (int)line + 1, .col = inside && col > 1 ? col - 1 : col };
+  int number = (int)line + 1;
+  if (piece) number = (int)(line - line_of(loc.file, piece->start)) + piece->line;
+  return (LineCol){ .line = number, .col = inside && col > 1 ? col - 1 : col };
 }
 
 const char *loc_text(Loc loc) {

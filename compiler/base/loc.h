@@ -8,13 +8,14 @@
 typedef struct SourcePiece {
   uint32_t start;
   const char *path;
+  int line;  // the number of its first line there
 } SourcePiece;
 
 typedef struct SourceFile {
-  const char *path;    // as the user wrote it; "prelude/soacs.fl" for built-in text
-  const char *text;    // NUL-terminated, `length` bytes before the NUL
+  const char *path;  // as the user wrote it; "prelude/soacs.fl" for built-in text
+  const char *text;  // NUL-terminated, `length` bytes before the NUL
   size_t length;
-  bool built_in;       // part of the prelude
+  bool built_in;          // part of the prelude
   uint32_t *line_starts;  // byte offset of each line, `line_count` of them
   uint32_t line_count;
   const SourcePiece *pieces;  // in order; mostly there are none
@@ -32,8 +33,8 @@ typedef struct LineCol {
 } LineCol;
 
 SourceFile *source_file_new(const char *path, const char *text, size_t length);
-LineCol loc_line_col(Loc loc);    // in its piece
-const char *loc_path(Loc loc);    // that of its piece
+LineCol loc_line_col(Loc loc);     // in its piece
+const char *loc_path(Loc loc);     // that of its piece
 uint32_t loc_line_start(Loc loc);  // the byte in the file
 
 // "file.fl:3:7" in collected memory; "<unknown>" without a file.

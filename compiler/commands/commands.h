@@ -20,6 +20,7 @@ extern const Command tree_command;
 extern const Command dump_command;
 extern const Command doc_command;
 extern const Command repl_command;
+extern const Command literate_command;
 extern const Command fmt_command;
 extern const Command lsp_command;
 

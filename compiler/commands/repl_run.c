@@ -22,7 +22,7 @@ typedef struct ReplText {
 } ReplText;
 
 static void begin_piece(ReplText *t, const char *path) {
-  vec_push(&t->pieces, (SourcePiece){ (uint32_t)text_length(t->text), path });
+  vec_push(&t->pieces, (SourcePiece){ (uint32_t)text_length(t->text), path, 1 });
 }
 
 // Each text stands on lines of its own, so that its mistakes are shown where they are.

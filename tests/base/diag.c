@@ -27,7 +27,7 @@ static void underlines_the_range(void) {
 }
 
 static void pieces_are_texts_of_their_own(void) {
-  static const SourcePiece pieces[] = { { 5, "[1]" }, { 17, "[2]" } };
+  static const SourcePiece pieces[] = { { 5, "[1]", 1 }, { 17, "[2]", 7 } };
   static const char text[] = "open\na = 1\nb = 2\nc = 3\n";
   SourceFile *file = source_file_new("all", text, strlen(text));
   file->pieces = pieces;
@@ -35,10 +35,10 @@ static void pieces_are_texts_of_their_own(void) {
   CHECK_TEXT(loc_text((Loc){ file, 1, 2 }), "all:1:2");
   CHECK_TEXT(loc_text((Loc){ file, 5, 6 }), "[1]:1:1");
   CHECK_TEXT(loc_text((Loc){ file, 13, 14 }), "[1]:2:3");
-  CHECK_TEXT(loc_text((Loc){ file, 17, 18 }), "[2]:1:1");
+  CHECK_TEXT(loc_text((Loc){ file, 17, 18 }), "[2]:7:1");
   Compiler *c = compiler_new();
   error(c, (Loc){ file, 17, 18 }, "wrong");
-  CHECK_TEXT(diag_take_text(c), "[2]:1:1: error: wrong\n    1 | c = 3\n      | ^\n");
+  CHECK_TEXT(diag_take_text(c), "[2]:7:1: error: wrong\n    7 | c = 3\n      | ^\n");
 }
 
 static void counts_columns_as_seen(void) {
