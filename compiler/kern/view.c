@@ -116,7 +116,9 @@ View view_permute(const View *v, const int *perm) {
 // ---- reshaping
 
 // The first dimension of the tensor that the view walks over, if it walks over that and all after
-// it, whole and in order: its elements then lie side by side.  -1 if not.
+// it, whole and in order: its elements then lie side by side.  -1 if not.  Of a tensor's first
+// dimension a beginning will do, but where dimensions before it are kept, it says how far apart
+// their elements are.
 static int dense_from(const View *v) {
   const Tensor *t = v->tensor;
   int first = t->rank - v->rank;
@@ -125,7 +127,7 @@ static int dense_from(const View *v) {
     int d = first + i;
     if (v->dim[i] != d || !term_is_i64(v->stride[i], 1)) return -1;
     if (!term_is_i64(v->start[d], 0)) return -1;
-    if (i > 0 && !term_same(v->shape[i], t->dims[d])) return -1;
+    if (d > 0 && !term_same(v->shape[i], t->dims[d])) return -1;
   }
   return first;
 }
