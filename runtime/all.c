@@ -22,6 +22,7 @@
 #include "entry.h"
 #include "io.h"
 #include "inflate.h"
+#include "ahead.h"
 #include "race.h"
 #include "server.h"
 #include "cli.h"

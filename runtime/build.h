@@ -193,7 +193,20 @@ RT_FN void rt_log_builds(struct rt_context *ctx, const struct rt_batch *batch,
            form.fallback ? " (fallback)" : "", how);
 }
 
-// The program from the cache, or compiled and put there.
+// A program that was compiled before, and where it was: NULL if nowhere.
+RT_FN const char *rt_find_program(struct rt_context *ctx, const char *about,
+                                  const char *options, struct rt_binaries *binaries,
+                                  cl_program *out) {
+#ifdef RT_AHEAD
+  *out = rt_ahead_build(ctx, about, options);
+  if (*out) return "compiled ahead";
+#endif
+  const struct rt_binary *cached = rt_cache_find(ctx, about, binaries);
+  if (cached) *out = rt_build_from_binary(ctx, cached, options);
+  return *out ? "cached" : NULL;
+}
+
+// The program as compiled with this one, from the cache, or compiled and put there.
 RT_FN int rt_build_program(struct rt_context *ctx, const struct rt_batch *batch,
                            struct rt_form form, cl_program *out) {
   struct rt_text options = { NULL, 0, 0 };
@@ -202,9 +215,8 @@ RT_FN int rt_build_program(struct rt_context *ctx, const struct rt_batch *batch,
   *out = NULL;
   rt_build_options(ctx, batch->kernels[0], form, &options);
   char *about = rt_program_about(ctx, batch, options.data);
-  const struct rt_binary *cached = rt_cache_find(ctx, about, &binaries);
-  if (cached) *out = rt_build_from_binary(ctx, cached, options.data);
-  rt_log_builds(ctx, batch, form, *out ? "cached" : "compiling");
+  const char *how = rt_find_program(ctx, about, options.data, &binaries, out);
+  rt_log_builds(ctx, batch, form, how ? how : "compiling");
   if (!*out) {
     rt_binaries_free(&binaries);
     rt_show_build(ctx);

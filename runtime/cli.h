@@ -9,6 +9,7 @@ struct rt_cli {
   const char *program_name, *entry, *time_file, *trace_file;
   int runs;  // 0: once, no warm-up
   bool binary, no_output, profile, json, server, print_params, tree, list_devices, help;
+  bool compiles_only;
 };
 
 enum rt_option_id {
@@ -39,6 +40,7 @@ enum rt_option_id {
   RT_OPT_LOAD_OPENCL,
   RT_OPT_DUMP_BINARY,
   RT_OPT_LOAD_BINARY,
+  RT_OPT_COMPILE_ONLY,
   RT_OPT_SERVER,
   RT_OPT_HELP
 };
@@ -85,6 +87,7 @@ static const struct rt_option rt_options[] = {
   { 0, "dump-opencl", "FILE", "write the OpenCL C of all kernels", RT_OPT_DUMP_OPENCL, 0 },
   { 0, "load-opencl", "FILE", "read it from a file instead", RT_OPT_LOAD_OPENCL, 0 },
   { 0, "dump-opencl-binary", "FILE", "write all kernels compiled", RT_OPT_DUMP_BINARY, 0 },
+  { 0, "compile-only", NULL, "end when they are written", RT_OPT_COMPILE_ONLY, 0 },
   { 0, "load-opencl-binary", "FILE", "read compiled kernels", RT_OPT_LOAD_BINARY, 0 },
   { 0, "server", NULL, "serve commands on standard input", RT_OPT_SERVER, 0 },
   { 'h', "help", NULL, "print this", RT_OPT_HELP, 0 },
@@ -222,6 +225,7 @@ RT_FN int rt_apply_option(struct rt_cli *cli, const struct rt_option *o,
   case RT_OPT_PRINT_PARAMS: cli->print_params = true; return 0;
   case RT_OPT_TREE: cli->tree = true; return 0;
   case RT_OPT_LIST_DEVICES: cli->list_devices = true; return 0;
+  case RT_OPT_COMPILE_ONLY: cli->compiles_only = true; return 0;
   case RT_OPT_SERVER: cli->server = true; return 0;
   case RT_OPT_HELP: cli->help = true; return 0;
   default: return rt_apply_config_option(cli, o, arg);
@@ -271,7 +275,9 @@ RT_FN int rt_run_entry(struct rt_context *ctx, const struct rt_cli *cli,
                        struct rt_value *out) {
   struct rt_text times = { NULL, 0, 0 };
   const char *refused = rt_refused_output(cli);
-  int warm_ups = cli->runs == 0 ? 0 : ctx->trace ? 2 : 1,
+  int warm_ups = cli->runs == 0 ? 0
+                 : ctx->trace   ? 2
+                                : 1,
       all = cli->runs > 0 ? cli->runs + warm_ups : 1, error = RT_OK;
   for (int run = 0; run < all && !error && !refused; run++) {
     int64_t ns = 0;
@@ -287,7 +293,8 @@ RT_FN int rt_run_entry(struct rt_context *ctx, const struct rt_cli *cli,
     rt_value_free(ctx, entry->output_type, out);
   }
   if (!error && refused)
-    error = rt_error(ctx, RT_OTHER_ERROR, "cannot write %s: %s", refused, strerror(errno));
+    error =
+        rt_error(ctx, RT_OTHER_ERROR, "cannot write %s: %s", refused, strerror(errno));
   rt_text_free(&times);
   return error;
 }
@@ -414,7 +421,8 @@ RT_FN int rt_run_asked(struct rt_context *ctx, const struct rt_cli *cli) {
 
 RT_FN int rt_run_program(struct rt_cli *cli) {
   struct rt_context *ctx = RT_NAME(context_new)(cli->cfg);
-  int error = ctx->broken ? RT_OTHER_ERROR : rt_run_asked(ctx, cli);
+  int error = ctx->broken ? RT_OTHER_ERROR : RT_OK;
+  if (!error && !cli->compiles_only) error = rt_run_asked(ctx, cli);
   if (!error) rt_print_report(ctx, cli);
   char *text = RT_NAME(context_get_error)(ctx);
   if (error && ctx->error_has_place)

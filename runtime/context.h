@@ -93,7 +93,8 @@ struct rt_device {
   cl_platform_id platform;
   cl_device_id id;
   char *name, *identity;  // identity: everything that makes binaries incompatible
-  bool keeps_programs;    // the driver has a cache
+  bool is_pocl;
+  bool keeps_programs;  // the driver has a cache
   bool is_gpu;
   int64_t compute_units, max_group_size, local_bytes, global_bytes, max_block_bytes;
   bool exact_division;
@@ -112,6 +113,7 @@ struct rt_context {
   bool error_has_place;  // it says where in the source, and "error:"
   char *prelude;         // what stands before each kernel's text
   bool own_sources;      // prelude and texts are the program's
+  bool uses_ahead;       // what was compiled ahead was for this device
   int ready_kernels;
   cl_mem error_word;
   bool may_have_failed;  // a kernel with checks was launched since the last look

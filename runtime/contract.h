@@ -1,12 +1,13 @@
 // Begin contract.h: what generated code defines, and what it may call.
 //
 // A generated C file is: `#define RT_NAME(x) fl_##x` (the prefix), contract.h, api.h (in a library:
-// its public header), the other parts in the order of all.c (inflate.h, race.h, replay.h, server.h,
-// trace.h and cli.h only in executables), then the program's own tables and functions.  contract.h
-// comes before any system header because it asks for GNU functions; host code is compiled with
-// -ffp-contract=off.  Everything here is C99 and C++.  Two libraries with different prefixes link
-// into one program: only RT_NAME(..) is exported.  An executable's runtime (all parts) and program
-// (contract.h, api.h, scalar.h, tables and functions) may be compiled apart, each with RT_APART.
+// its public header), the other parts in the order of all.c (inflate.h, ahead.h, race.h, replay.h,
+// server.h, trace.h and cli.h only in executables; the first two also in libraries with RT_AHEAD),
+// then the program's own tables and functions.  contract.h comes before any system header because
+// it asks for GNU functions; host code is compiled with -ffp-contract=off.  Everything here is C99
+// and C++.  Two libraries with different prefixes link into one program: only RT_NAME(..) is
+// exported.  An executable's runtime (all parts) and program (contract.h, api.h, scalar.h, tables
+// and functions) may be compiled apart, each with RT_APART.
 //
 // The program defines, after the runtime, the one function that the runtime calls:
 //     RT_FN const struct rt_program *rt_program(void);
@@ -57,6 +58,10 @@
 #  define RT_LAUNCHES __attribute__((optimize("O0")))
 #else
 #  define RT_LAUNCHES
+#endif
+// Libraries say themselves whether they hold kernels that were compiled for a device.
+#ifndef RT_LIBRARY
+#  define RT_AHEAD
 #endif
 #define rt_context RT_NAME(context)  // struct rt_context is the public struct fl_context
 #define rt_config  RT_NAME(context_config)
@@ -125,7 +130,8 @@ struct rt_kernel {
   const char
       *hash;   // of the prelude and the text: no two texts share it.  NULL: not known
   bool sized;  // the text mentions FLC_GROUP_SIZE or FLC_GROUP_STEPS
-  int batch;   // those of one number are launched one after another, and compiled in one program
+  int batch;  // those of one number are launched one after another, and compiled in one program
+  int64_t group_size;  // of its launches; 0: the default; -1: they compute it
 };
 
 // A check that can fail: parts[0] v0 parts[1] v1 ... parts[value_count].
@@ -256,6 +262,18 @@ struct rt_entry_point {
   const char *const *attributes;  // then NULL; the pointer itself may be NULL
 };
 
+// An OpenCL program of kernels that was compiled with this one (ahead.h).
+struct rt_ahead_program {
+  const char *about;          // as rt_program_about has it
+  const char *const *pieces;  // gzip, as digits of base 85; then NULL
+};
+
+struct rt_ahead {
+  const char *device, *driver, *platform;  // the device's name, and versions
+  const struct rt_ahead_program *programs;
+  int count;
+};
+
 struct rt_program {
   const char *source;  // "matmul.fl"
   const char *const
@@ -280,6 +298,7 @@ struct rt_program {
   int size_count;
   const struct rt_preset *presets;  // decisions by sizes that were tuned (decision.h)
   int preset_count;
+  const struct rt_ahead *ahead;  // NULL: nothing was compiled for a device
 };
 
 RT_FN const struct rt_program *rt_program(void);  // the program defines it
@@ -295,6 +314,11 @@ RT_FN void rt_replayer_call(struct rt_replayer *r);
 RT_FN void rt_replayer_called(struct rt_replayer *r);
 RT_FN bool rt_replaying(const struct rt_replayer *r);
 RT_FN void rt_replayer_free(struct rt_context *ctx);
+#endif
+#ifdef RT_AHEAD
+RT_FN void rt_ahead_open(struct rt_context *ctx);
+RT_FN cl_program rt_ahead_build(struct rt_context *ctx, const char *about,
+                                const char *options);
 #endif
 enum rt_task_kind {
   RT_TASK_KERNEL,

@@ -67,6 +67,34 @@ RT_FN int rt_open_sources(struct rt_context *ctx) {
   return error;
 }
 
+// The size of the groups that the kernel is launched with, as far as is known before.
+RT_FN int64_t rt_usual_group(const struct rt_context *ctx, int kernel) {
+  int64_t size = ctx->program->kernels[kernel].group_size;
+  return size > 0 ? size : ctx->default_group_size;
+}
+
+#ifndef RT_LIBRARY  // whose process has its environment to itself
+// PoCL's compiled programs hold code for groups of any size, which it does not use while it has a
+// compiler, unless it is told here for which sizes it shall add some; grids of less than 65536
+// items have code of their own.
+RT_FN void rt_specialise(const struct rt_context *ctx, const struct rt_batch *batch) {
+  struct rt_text all = { NULL, 0, 0 };
+  rt_text_add(&all, ",");
+  for (int i = 0; i < batch->count && ctx->device.is_pocl; i++) {
+    struct rt_text one = { NULL, 0, 0 };
+    int kernel = batch->kernels[i];
+    int64_t size = rt_usual_group(ctx, kernel);
+    rt_text_printf(&one, ",%" PRId64 "-1-1-goffs0-smallgrid,", size);
+    if (ctx->program->kernels[kernel].group_size == 0)
+      rt_text_printf(&one, "%" PRId64 "-1-1-goffs0,", size);
+    if (!strstr(all.data, one.data)) rt_text_add(&all, one.data + 1);
+    rt_text_free(&one);
+  }
+  if (ctx->device.is_pocl) setenv("POCL_BINARY_SPECIALIZE_WG", all.data, 1);
+  rt_text_free(&all);
+}
+#endif
+
 // Builds every kernel of the profile, for groups of the usual size, and writes them all.
 RT_FN int rt_dump_binaries(struct rt_context *ctx, const char *file) {
   struct rt_binaries all = { NULL, 0 };
@@ -76,11 +104,14 @@ RT_FN int rt_dump_binaries(struct rt_context *ctx, const char *file) {
     struct rt_form form = { false, 0 };
     struct rt_build build = { form, NULL, NULL };
     struct rt_text options = { NULL, 0, 0 };
-    if (ctx->program->kernels[k].sized) form.group_size = ctx->default_group_size;
+    if (ctx->program->kernels[k].sized) form.group_size = rt_usual_group(ctx, k);
     rt_build_options(ctx, k, form, &options);
     struct rt_batch batch = rt_batch_of(ctx, k, form);
     char *about = rt_program_about(ctx, &batch, options.data);
     bool is_new = !rt_binaries_find(&all, about);
+#ifndef RT_LIBRARY
+    if (is_new) rt_specialise(ctx, &batch);
+#endif
     error = rt_kernel_get(ctx, k, form, &build);
     if (!error && is_new && !rt_program_binary(build.program, about, &all))
       error = rt_error(ctx, RT_OTHER_ERROR, "the device gives no compiled programs");
@@ -111,6 +142,9 @@ RT_FN int rt_context_open(struct rt_context *ctx) {
   rt_tuning_open(ctx);
   if (cfg->path) rt_parse_path(ctx->program, cfg->path, ctx->forced);
   rt_log(ctx, "device %s, code for %s", ctx->device.name, ctx->gpu_code ? "gpu" : "cpu");
+#ifdef RT_AHEAD
+  rt_ahead_open(ctx);
+#endif
   error = rt_cache_open(ctx);
   if (!error) error = rt_open_sources(ctx);
   if (!error && cfg->dump_binary_to) error = rt_dump_binaries(ctx, cfg->dump_binary_to);

@@ -222,14 +222,18 @@ RT_FN char *rt_device_identity(cl_platform_id platform, cl_device_id device,
   return rt_text_take(&t);
 }
 
-// Does the driver keep what it compiles in files of its own?  PoCL does, and gives binaries only
-// after making code for groups of any size, which takes longer than what is launched.
-RT_FN bool rt_driver_keeps_programs(cl_platform_id platform, cl_int *failed) {
-  const char *wish = getenv("POCL_KERNEL_CACHE");
+RT_FN bool rt_is_pocl(cl_platform_id platform, cl_int *failed) {
   char *name = rt_platform_text(platform, CL_PLATFORM_NAME, failed);
   bool is_pocl = strcmp(name, "Portable Computing Language") == 0;
   free(name);
-  return is_pocl && !(wish && strcmp(wish, "0") == 0);
+  return is_pocl;
+}
+
+// Does the driver keep what it compiles in files of its own?  PoCL does, and gives binaries only
+// after making code for groups of any size, which takes longer than what is launched.
+RT_FN bool rt_driver_keeps_programs(const struct rt_device *d) {
+  const char *wish = getenv("POCL_KERNEL_CACHE");
+  return d->is_pocl && !(wish && strcmp(wish, "0") == 0);
 }
 
 RT_FN bool rt_device_has(cl_device_id device, const char *extension, cl_int *failed) {
@@ -249,7 +253,8 @@ RT_FN cl_int rt_describe_device(struct rt_device *d, cl_platform_id platform,
   d->id = id;
   d->name = rt_device_text(id, CL_DEVICE_NAME, &failed);
   d->identity = rt_device_identity(platform, id, &failed);
-  d->keeps_programs = rt_driver_keeps_programs(platform, &failed);
+  d->is_pocl = rt_is_pocl(platform, &failed);
+  d->keeps_programs = rt_driver_keeps_programs(d);
   d->is_gpu = (rt_device_type(id, &failed) & CL_DEVICE_TYPE_GPU) != 0;
   d->compute_units =
       rt_device_number(id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(cl_uint), &failed);

@@ -15,6 +15,8 @@ static const Option option_rows[] = {
     "say which updates copy an array instead of overwriting it, and why", NULL },
   { 's', 0, "server", NULL,
     "an executable that serves commands without being asked to (by its own `--server`)", NULL },
+  { 'd', 0, "device", "NAME",
+    "compile the kernels for this OpenCL device: a part of its name, or `#k`", NULL },
   FLATTEN_OPTIONS,
   RECIPE_OPTION,
   OPTIONS_END
@@ -22,7 +24,7 @@ static const Option option_rows[] = {
 // clang-format on
 
 typedef struct BuildOptions {
-  const char *output, *prefix, *recipe;
+  const char *output, *prefix, *recipe, *device;
   bool emit_c, explain_copies, server;
   FlattenOptions flatten;
 } BuildOptions;
@@ -49,7 +51,8 @@ static int build(Compiler *c, const char *path, BuildOptions options) {
                     (CompileOptions){ .prefix = options.prefix,
                                       .explain_copies = options.explain_copies,
                                       .flatten = options.flatten,
-                                      .recipe = options.recipe },
+                                      .recipe = options.recipe,
+                                      .device = options.device },
                     &result)) {
     diag_flush(c);
     return 1;
@@ -71,6 +74,7 @@ static int command_build(Compiler *c, int argc, char **argv) {
     if (o == 'c') given.emit_c = true;
     if (o == 'x') given.explain_copies = true;
     if (o == 's') given.server = true;
+    if (o == 'd') given.device = optarg;
     if (o == OPTION_RECIPE) given.recipe = optarg;
     const char *message = set_flatten_option(&given.flatten, o);
     if (message) return command_usage_error(c, "flc build: %s", message);

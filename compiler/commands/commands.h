@@ -72,6 +72,7 @@ typedef struct CompileOptions {
   bool explain_copies;     // say on standard error which updates copy
   FlattenOptions flatten;  // max_versions 0: as the program has it
   const char *recipe;      // a file of recipes; NULL: as the program has it
+  const char *device;      // compile the kernels for it, too; NULL: for none
 } CompileOptions;
 
 typedef enum CompileLevel { COMPILE_QUICK, COMPILE_OPTIMISED } CompileLevel;
@@ -89,6 +90,8 @@ bool compile_executable(Compiler *c, const EmitResult *made, const char *output)
 const char *compile_cached(Compiler *c, const EmitResult *made);
 // The executable of a program in the cache, compiled if need be; NULL after errors.
 const char *compile_program(Compiler *c, Program *program, CompileOptions options);
+// The kernels of an executable's C text, compiled for a device; NULL after errors.
+const Ahead *compile_ahead(Compiler *c, const EmitResult *made, const char *device);
 // "dir/matmul" for "dir/matmul.fl" and "dir/matmul.fut".
 const char *compile_base(const char *path);
 // Is it a C identifier?

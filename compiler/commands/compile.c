@@ -69,6 +69,18 @@ static void add_presets(const Decider *settings, EmitOptions *emit) {
   emit->preset_count = presets.count;
 }
 
+// The kernels, compiled by an executable that is made for that.
+static bool add_ahead(Compiler *c, Program *program, const char *device,
+                      EmitOptions *emit) {
+  EmitOptions plain = *emit;
+  plain.prefix = "fl";
+  plain.library = false;
+  EmitResult made = emit_program(c, program->core, program->imp, plain);
+  if (diag_error_count(c)) return false;
+  emit->ahead = compile_ahead(c, &made, device);
+  return emit->ahead != NULL;
+}
+
 bool compile_program_to_c(Compiler *c, Program *program, CompileOptions options,
                           EmitResult *out) {
   if (options.flatten.max_versions) program->flatten = options.flatten;
@@ -88,6 +100,7 @@ bool compile_program_to_c(Compiler *c, Program *program, CompileOptions options,
   if (options.library)
     emit.header_name = text_format("%s.h", command_file_name(options.base));
   if (options.explain_copies) explain_copies(program->imp[PROFILE_CPU]);
+  if (options.device && !add_ahead(c, program, options.device, &emit)) return false;
   *out = emit_program(c, program->core, program->imp, emit);
   return diag_error_count(c) == 0;
 }

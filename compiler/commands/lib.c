@@ -11,6 +11,8 @@ static const Option option_rows[] = {
     "path without an extension; default `FILE` without `.fl` or `.fut`", NULL },
   { 'p', 0, "prefix", "PREFIX",
     "prefix of exported names; default `fl`; `futhark` suits existing bindings", NULL },
+  { 'd', 0, "device", "NAME",
+    "compile the kernels for this OpenCL device: a part of its name, or `#k`", NULL },
   FLATTEN_OPTIONS,
   RECIPE_OPTION,
   OPTIONS_END
@@ -52,6 +54,7 @@ static int command_lib(Compiler *c, int argc, char **argv) {
   for (int o; (o = options_next(&r));) {
     if (o == 'o') given.base = optarg;
     if (o == 'p') given.prefix = optarg;
+    if (o == 'd') given.device = optarg;
     if (o == OPTION_RECIPE) given.recipe = optarg;
     const char *message = set_flatten_option(&given.flatten, o);
     if (message) return command_usage_error(c, "flc lib: %s", message);

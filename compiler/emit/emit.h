@@ -20,6 +20,17 @@ typedef struct EmitPreset {
   int64_t value;
 } EmitPreset;
 
+// OpenCL programs that were compiled for a device (runtime/ahead.h).
+typedef struct AheadProgram {
+  const char *about, *bytes;
+  size_t length;
+} AheadProgram;
+
+typedef struct Ahead {
+  const char *device, *driver, *platform;  // its name; versions
+  Vec(AheadProgram) programs;
+} Ahead;
+
 typedef struct EmitOptions {
   const char *prefix;       // "fl": exported names are fl_...
   const char *source;       // "matmul.fl"
@@ -29,6 +40,7 @@ typedef struct EmitOptions {
   // A tuned value of a parameter, to become its default: true and stored in `value`; may be NULL.
   bool (*tuned)(void *state, const char *name, int64_t *value);
   void *state;
+  const Ahead *ahead;         // kernels that were compiled for a device; NULL: none
   const EmitPreset *presets;  // those of things that the program lacks are left out
   int preset_count;
 } EmitOptions;
@@ -200,6 +212,8 @@ const char *emit_entry_name(const Emit *e, const Entry *entry);
 void emit_tables_collect(Emit *e);
 void emit_tables(Emit *e, Text *t);
 
+void emit_ahead(Text *t, const Ahead *ahead);  // emit_ahead.c
+
 // The public C API (emit_api.c).
 void emit_header(Emit *e, Text *t);
 void emit_api(Emit *e, Text *t);
@@ -208,6 +222,7 @@ void emit_api(Emit *e, Text *t);
 // For hosts; `api` stands where all.c has api.h.
 typedef enum RuntimeParts {
   RUNTIME_LIBRARY,
+  RUNTIME_LIBRARY_AHEAD,  // one that holds compiled kernels
   RUNTIME_EXECUTABLE,
   RUNTIME_CONTRACT  // what a program needs that is compiled apart from the runtime
 } RuntimeParts;

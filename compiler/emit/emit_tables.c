@@ -288,6 +288,7 @@ void emit_tables(Emit *e, Text *t) {
   entries_table(e, t);
   sizes_table(e, t);
   int presets = presets_table(e, t);
+  if (e->options.ahead) emit_ahead(t, e->options.ahead);
   text_add(t, "\nstatic const char *const opencl_prelude[] = {");
   runtime_add_prelude(t);
   text_add(t, "\n  NULL,\n};\n");
@@ -310,5 +311,6 @@ void emit_tables(Emit *e, Text *t) {
   member(t, "entries", e->entries.count);
   member(t, "sizes", e->sizes.count);
   member(t, "presets", presets);
+  text_add(t, e->options.ahead ? "\n    &program_ahead," : "\n    NULL,");
   text_add(t, "\n  };\n  return &program;\n}\n");
 }

@@ -25,12 +25,14 @@ static bool is_among(const char *name, size_t length, const char *const *names) 
 }
 
 static bool is_part(const char *name, size_t length, RuntimeParts parts) {
-  static const char *const command_line[] = { "cli.h",    "server.h",  "race.h",
-                                              "replay.h", "inflate.h", "trace.h",
-                                              NULL };
+  static const char *const command_line[] = { "cli.h",    "server.h", "race.h",
+                                              "replay.h", "trace.h",  NULL };
+  static const char *const ahead[] = { "inflate.h", "ahead.h", NULL };
   static const char *const contract[] = { "contract.h", "api.h", "scalar.h", NULL };
   if (parts == RUNTIME_CONTRACT) return is_among(name, length, contract);
-  return parts == RUNTIME_EXECUTABLE || !is_among(name, length, command_line);
+  if (parts == RUNTIME_EXECUTABLE) return true;
+  return !is_among(name, length, command_line) &&
+         (parts == RUNTIME_LIBRARY_AHEAD || !is_among(name, length, ahead));
 }
 
 // all.c lists the parts in the order in which they are pasted.

@@ -306,6 +306,7 @@ struct Kernel {
   bool uses_arena;  // has MEM_ARENA arrays; may be run again when the arena was too small
   bool has_barrier;            // one group per unit of work, group_size as launched
   bool sized;                  // compiled for each size of groups
+  int64_t group_size;          // as launched, 0: the default of the profile, -1: computed
   const Function **functions;  // called, callees first
   int function_count;
   const KernPlan *plan;  // NULL: it was not made by one

@@ -226,6 +226,11 @@ static const KernelArg *launch_args(const Collect *s) {
   return args;
 }
 
+static int64_t known_group_size(const ImpExp *size) {
+  if (!size) return 0;
+  return size->kind == IMP_CONST ? size->u.constant.u.i : -1;
+}
+
 void kernel_end(Code *host, KernelCode *kernel, Launch launch) {
   Compiler *c = host->lower->c;
   Collect s = { .c = c, .bound = map_new(NULL), .seen = map_new(NULL) };
@@ -238,7 +243,8 @@ void kernel_end(Code *host, KernelCode *kernel, Launch launch) {
                .scratch = kernel->scratch.at, .scratch_count = kernel->scratch.count,
                .may_fail = kernel->may_fail, .has_barrier = s.has_barrier,
                .uses_arena = find_arena(host, kernel, &s), .functions = s.functions.at,
-               .function_count = s.functions.count, .plan = host->lower->plan);
+               .function_count = s.functions.count, .plan = host->lower->plan,
+               .group_size = known_group_size(launch.group_size));
   bool on_cpu = host->lower->profile == PROFILE_CPU;
   k->sized = !on_cpu && launch.group_size;
   ImpBlock body = on_cpu ? imp_hoist(&kernel->b.block) : kernel->b.block;

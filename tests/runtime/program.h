@@ -65,11 +65,12 @@ static const char *const iota_text[] = {
 
 static const int scaled_tuning[] = { 1 };
 static const struct rt_kernel kernels[] = {
-  { "add_one", add_one_text, false, false, false, NULL, 0, false, NULL, false, 0 },
-  { "get", get_text, true, false, false, NULL, 0, false, NULL, false, 0 },
-  { "group_sum", group_sum_text, false, false, false, NULL, 0, false, NULL, true, 0 },
-  { "scaled", scaled_text, false, true, false, scaled_tuning, 1, false, NULL, false, 0 },
-  { "iota", iota_text, false, false, false, NULL, 0, false, NULL, false, 0 },
+  { "add_one", add_one_text, false, false, false, NULL, 0, false, NULL, false, 0, 0 },
+  { "get", get_text, true, false, false, NULL, 0, false, NULL, false, 0, 0 },
+  { "group_sum", group_sum_text, false, false, false, NULL, 0, false, NULL, true, 0, 0 },
+  { "scaled", scaled_text, false, true, false, scaled_tuning, 1, false, NULL, false, 0,
+    0 },
+  { "iota", iota_text, false, false, false, NULL, 0, false, NULL, false, 0, 0 },
 };
 
 static const char *const host_check[] = { "negative size ", "" };
@@ -253,9 +254,10 @@ static const char *const tree_json[] = { "{\"sum\": []}\n", NULL };
 static const char *const size_names[] = { "n", "i" };
 
 static const struct rt_program small_program = {
-  "small.fl", prelude_text, tree_text, tree_json, kernels, K_COUNT, checks,
-  2,          tuning,       2,         guards,    1,       regions, 1,
-  types,      T_COUNT,      entries,   5,       size_names, 2,      NULL, 0,
+  "small.fl", prelude_text, tree_text, tree_json, kernels,    K_COUNT, checks,
+  2,          tuning,       2,         guards,    1,          regions, 1,
+  types,      T_COUNT,      entries,   5,         size_names, 2,       NULL,
+  0,          NULL,
 };
 
 RT_FN const struct rt_program *rt_program(void) { return &small_program; }

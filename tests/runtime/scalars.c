@@ -38,11 +38,12 @@ static const char *const apply_text[] = {
   NULL,
 };
 static const struct rt_kernel kernels[] = {
-  { "apply", apply_text, false, true, false, NULL, 0, false, NULL, false, 0 },
+  { "apply", apply_text, false, true, false, NULL, 0, false, NULL, false, 0, 0 },
 };
 static const struct rt_program program = {
   "scalars", prelude_text, NULL, NULL, kernels, 1,    NULL, 0,    NULL, 0,    NULL,
   0,         NULL,         0,    NULL, 0,       NULL, 0,    NULL, 0,    NULL, 0,
+  NULL,
 };
 
 RT_FN const struct rt_program *rt_program(void) { return &program; }
