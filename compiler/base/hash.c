@@ -14,6 +14,8 @@ Hash *hash_new(void) {
   return h;
 }
 
+Hash *hash_copy(const Hash *h) { return mem_copy(h, sizeof *h); }
+
 static void add(Hash *h, const void *bytes, size_t length) {
   if (length) sha256_update(&h->sha, length, bytes);
 }

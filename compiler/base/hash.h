@@ -6,6 +6,9 @@ typedef struct Hash Hash;
 
 Hash *hash_new(void);
 
+// Goes on from the same parts, apart from the other.
+Hash *hash_copy(const Hash *h);
+
 // Adds a part with its length, so that "ab" "c" and "a" "bc" differ.
 void hash_bytes(Hash *h, const void *bytes, size_t length);
 void hash_text(Hash *h, const char *text);

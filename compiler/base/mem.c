@@ -20,6 +20,7 @@ static void heap_init(void) {}
 
 static void *heap_alloc(size_t bytes) { return calloc(1, bytes); }
 static void *heap_alloc_plain(size_t bytes) { return calloc(1, bytes); }
+static void *heap_alloc_text(size_t bytes) { return malloc(bytes); }
 static void *heap_realloc(void *old, size_t bytes) { return realloc(old, bytes); }
 
 #else
@@ -67,6 +68,11 @@ static void *heap_alloc_plain(size_t bytes) {
   return block ? memset(block, 0, bytes) : NULL;
 }
 
+static void *heap_alloc_text(size_t bytes) {
+  stress();
+  return GC_malloc_atomic(bytes);
+}
+
 static void *heap_realloc(void *old, size_t bytes) {
   stress();
   return GC_realloc(old, bytes);
@@ -85,6 +91,12 @@ void *mem_alloc(size_t bytes) {
 
 void *mem_alloc_plain(size_t bytes) {
   void *block = heap_alloc_plain(at_least_one(bytes));
+  if (!block) out_of_memory(bytes);
+  return block;
+}
+
+char *mem_alloc_text(size_t bytes) {
+  void *block = heap_alloc_text(at_least_one(bytes));
   if (!block) out_of_memory(bytes);
   return block;
 }

@@ -11,6 +11,8 @@ void *mem_alloc(size_t bytes);
 
 // Zeroed memory without pointers in it (text, numbers): the collector does not scan it.
 void *mem_alloc_plain(size_t bytes);
+// The same for text, which is written before it is read: not zeroed.
+char *mem_alloc_text(size_t bytes);
 
 // `old` grown (or shrunk) to `bytes`; the new part of a grown block is not zeroed.
 void *mem_realloc(void *old, size_t bytes);

@@ -15,8 +15,9 @@ struct Text {
 static const size_t first_capacity = 64;
 
 Text *text_new(void) {
-  return new_node(Text, .bytes = mem_alloc_plain(first_capacity),
-                  .capacity = first_capacity);
+  char *bytes = mem_alloc_text(first_capacity);
+  *bytes = '\0';
+  return new_node(Text, .bytes = bytes, .capacity = first_capacity);
 }
 
 // Makes room for `more` bytes and the NUL.
@@ -24,7 +25,7 @@ static void reserve(Text *t, size_t more) {
   size_t needed = t->length + more + 1;
   if (needed <= t->capacity) return;
   size_t capacity = t->capacity * 2 > needed ? t->capacity * 2 : needed;
-  char *bytes = mem_alloc_plain(capacity);
+  char *bytes = mem_alloc_text(capacity);
   memcpy(bytes, t->bytes, t->length);
   t->bytes = bytes;
   t->capacity = capacity;
@@ -53,20 +54,48 @@ void text_add_bytes(Text *t, const char *s, size_t length) {
 void text_add(Text *t, const char *s) { text_add_bytes(t, s, strlen(s)); }
 
 char *text_format_list(const char *format, va_list args) {
+  char few[256];  // most texts are short: formatted once, and copied
   va_list again;
   va_copy(again, args);
-  int length = vsnprintf(NULL, 0, format, again);
+  int length = vsnprintf(few, sizeof few, format, again);
   va_end(again);
   size_t size = length < 0 ? 1 : (size_t)length + 1;
-  char *result = mem_alloc_plain(size);
-  vsnprintf(result, size, format, args);
+  char *result = mem_alloc_text(size);
+  *result = '\0';
+  if (length >= 0 && size <= sizeof few)
+    memcpy(result, few, size);
+  else
+    vsnprintf(result, size, format, args);
   return result;
+}
+
+// Formats in place, once more if that took more room.  No argument may be a part of `t`.
+void text_printf_list(Text *t, const char *format, va_list args) {
+  va_list again;
+  bool due = t->indent_due;
+  size_t before = t->length;
+  append_due_indent(t);
+  va_copy(again, args);
+  size_t room = t->capacity - t->length;
+  int length = vsnprintf(t->bytes + t->length, room, format, again);
+  va_end(again);
+  if (length > 0 && (size_t)length >= room) {
+    reserve(t, (size_t)length);
+    vsnprintf(t->bytes + t->length, (size_t)length + 1, format, args);
+  }
+  if (length > 0) {
+    t->length += (size_t)length;
+    return;
+  }
+  t->length = before;
+  t->bytes[before] = '\0';
+  t->indent_due = due;
 }
 
 void text_printf(Text *t, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  text_add(t, text_format_list(format, args));
+  text_printf_list(t, format, args);
   va_end(args);
 }
 

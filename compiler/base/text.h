@@ -11,12 +11,15 @@ Text *text_new(void);
 void text_add(Text *t, const char *s);
 void text_add_bytes(Text *t, const char *s, size_t length);
 void text_printf(Text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_printf_list(Text *t, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
 
 // Starts a new line; what is next added to it is preceded by the current indentation.
 void text_newline(Text *t);
-void text_indent(Text *t, int columns);  // changes the indentation, also by negative amounts
+void text_indent(Text *t,
+                 int columns);  // changes the indentation, also by negative amounts
 
-const char *text_str(const Text *t);     // valid until the next addition
+const char *text_str(const Text *t);  // valid until the next addition
 size_t text_length(const Text *t);
 
 // Formatted text in collected memory.

@@ -73,12 +73,29 @@ static void add_escaped(Text *t, const char *s) {
     text_add_bytes(t, s, 1);
 }
 
+// How many characters from here on stand for themselves.
+static size_t plain_length(const char *s, const char *end) {
+  const char *at = s;
+  while (at < end && *at >= ' ' && *at <= '~' && *at != '"' && *at != '\\' && *at != '?')
+    at++;
+  return (size_t)(at - s);
+}
+
+void c_add_string(Text *t, const char *text, size_t length) {
+  const char *end = text + length;
+  text_add_bytes(t, "\"", 1);
+  for (const char *s = text; s < end;) {
+    size_t plain = plain_length(s, end);
+    text_add_bytes(t, s, plain);
+    s += plain;
+    if (s < end) add_escaped(t, s++);
+  }
+  text_add_bytes(t, "\"", 1);
+}
+
 const char *c_string(const char *text) {
   Text *t = text_new();
-  text_add(t, "\"");
-  for (const char *s = text; *s; s++)
-    add_escaped(t, s);
-  text_add(t, "\"");
+  c_add_string(t, text, strlen(text));
   return text_str(t);
 }
 
@@ -363,7 +380,7 @@ void c_line(CodeText *c, const char *format, ...) {
   va_list args;
   va_start(args, format);
   text_newline(c->t);
-  text_add(c->t, text_format_list(format, args));
+  text_printf_list(c->t, format, args);
   va_end(args);
 }
 

@@ -103,8 +103,10 @@ typedef struct Emit {
   StringVec regions;
   StringVec sizes;  // of the entry points, by name
   Vec(EmitCheck) checks;
-  Map *functions;  // Function -> const char *: its name in C
-  Map *kernels;    // Kernel -> const int *: its number
+  Map *functions;      // Function -> const char *: its name in C
+  Map *kernels;        // Kernel -> const int *: its number
+  Map *math_texts;     // Name of the calls -> const char *: the functions
+  Hash *prelude_hash;  // of what stands before each kernel; NULL: not needed yet
 } Emit;
 
 // ---- one C function or kernel (c_expr.c)
@@ -149,6 +151,7 @@ const char *c_saturating(CodeText *c, const ImpExp *e);  // as Par, or a number 
 const char *c_element(CodeText *c, const Mem *mem, const ImpExp *index);
 // A string literal with its quotes.
 const char *c_string(const char *text);
+void c_add_string(Text *t, const char *text, size_t length);
 
 // Starts a new line with the formatted text.
 void c_line(CodeText *c, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -312,6 +312,19 @@ typedef struct KernelText {
   bool uses_f64;
 } KernelText;
 
+// The functions of emit_math that the kernel calls: many kernels of a program call the same.
+static const char *math_text(CodeText *c) {
+  Text *uses = text_new(), *t = text_new();
+  vec_each (const MathUse *, use, c->math)
+    text_printf(uses, "%d %d %d,", (int)use->op, (int)use->type, use->width);
+  Name key = name_of(c->e->c->names, text_str(uses));
+  const char *known = map_get(c->e->math_texts, key);
+  if (known) return known;
+  emit_math(t, c->math);
+  map_put(c->e->math_texts, key, text_str(t));
+  return text_str(t);
+}
+
 // What the kernel's code needs, in front of it: functions on vectors, mathematics,
 // the program's functions.
 static KernelText with_needs(CodeText *c, const Kernel *kernel) {
@@ -326,7 +339,7 @@ static KernelText with_needs(CodeText *c, const Kernel *kernel) {
     emit_end_shared(c->helper_text);
     text_printf(t, "\n%s", text_str(c->helper_text));
   }
-  if (c->math) emit_math(math, c->math);
+  if (c->math) text_add(math, math_text(c));
   text_add(t, text_str(math));
   text_add(t, text_str(functions));
   text_add(t, text_str(c->t));
@@ -367,9 +380,12 @@ static const char *kernel_id(Text *t, Map *texts, Name text, const char *wanted)
 }
 
 // Of everything that is compiled for the kernel, but for options.
-static const char *kernel_hash(const char *text) {
-  Hash *hash = hash_new();
-  runtime_hash_prelude(hash);
+static const char *kernel_hash(Emit *e, const char *text) {
+  if (!e->prelude_hash) {
+    e->prelude_hash = hash_new();
+    runtime_hash_prelude(e->prelude_hash);
+  }
+  Hash *hash = hash_copy(e->prelude_hash);
   hash_text(hash, text);
   return hash_digest(hash);
 }
@@ -385,7 +401,7 @@ static const char *kernel_row(Emit *e, Text *t, Map *texts, const Kernel *kernel
       "{ \"%s\", %s_text, %s, %s, %s, NULL, 0, %s, \"%s\", %s, %d, %lld }", kernel->name,
       id, kernel->may_fail ? "true" : "false", code.uses_f64 ? "true" : "false",
       profile == PROFILE_GPU ? "true" : "false", kernel->uses_arena ? "true" : "false",
-      kernel_hash(code.text), kernel->sized ? "true" : "false", batch,
+      kernel_hash(e, code.text), kernel->sized ? "true" : "false", batch,
       (long long)kernel->group_size);
 }
 

@@ -44,7 +44,8 @@ EmitResult emit_program(Compiler *c, const Core *flat, const ImpProgram *const *
              .flat = flat,
              .programs = { programs[PROFILE_CPU], programs[PROFILE_GPU] },
              .functions = map_new(NULL),
-             .kernels = map_new(NULL) };
+             .kernels = map_new(NULL),
+             .math_texts = map_new(NULL) };
   emit_types_collect(&e);
   emit_tables_collect(&e);
   EmitResult out = { .c = text_new() };

@@ -71,10 +71,11 @@ void runtime_public_header(Text *t, const char *prefix) {
 void c_text_rows(Text *t, const char *text) {
   while (*text) {
     size_t length = strcspn(text, "\n");
-    bool ends = text[length] == '\n';
-    const char *line = text_format(ends ? "%.*s\n" : "%.*s", (int)length, text);
-    text_printf(t, "\n  %s,", c_string(line));
-    text += length + ends;
+    length += text[length] == '\n';
+    text_add(t, "\n  ");
+    c_add_string(t, text, length);
+    text_add(t, ",");
+    text += length;
   }
 }
 

@@ -1,5 +1,6 @@
 // The version tree as JSON: docs/tree-schema.md.
 #include "base/quote.h"
+#include "flat/rules.h"
 #include "flat/versions.h"
 #include <inttypes.h>
 
@@ -97,6 +98,14 @@ static void add_guard(Json *j, const Guard *guard) {
 
 static void add_region(Json *j, const Region *region);
 
+// Of the code up to names of binders: FNV-1a.
+static uint64_t code_hash(const Body *body) {
+  uint64_t hash = 14695981039346656037u;
+  for (const char *s = same_code_text(body); *s; s++)
+    hash = (hash ^ (unsigned char)*s) * 1099511628211u;
+  return hash;
+}
+
 static void add_leaf_object(Json *j, const Region *leaf) {
   add_key(j, "version");
   if (leaf->version < 0)
@@ -105,7 +114,7 @@ static void add_leaf_object(Json *j, const Region *leaf) {
     text_printf(j->t, "\"V%d\"", leaf->version);
   add_key(j, "code");
   add_string(j->t, leaf->code);
-  text_printf(j->t, ", \"hash\": \"%016" PRIx64 "\"", leaf->hash);
+  text_printf(j->t, ", \"hash\": \"%016" PRIx64 "\"", code_hash(leaf->body));
 }
 
 static void add_part(Json *j, const char *key, const Region *part) {

@@ -30,19 +30,10 @@ static bool body_has_guard(const Body *body) {
   return false;
 }
 
-// FNV-1a.
-static uint64_t hash_code(const char *text) {
-  uint64_t hash = 14695981039346656037u;
-  for (const char *s = text; *s; s++)
-    hash = (hash ^ (unsigned char)*s) * 1099511628211u;
-  return hash;
-}
-
 static const Region *leaf(Extract *x, const Body *body, bool is_version) {
   int version = is_version ? x->tree->version_count++ : -1;
   return new_node(Region, .kind = REGION_LEAF, .version = version,
-                  .code = version_code_text(x->tree->sizes, body),
-                  .hash = hash_code(same_code_text(body)),
+                  .code = version_code_text(x->tree->sizes, body), .body = body,
                   .loc = body->stm_count ? body->stms[0].loc : (Loc){ 0 });
 }
 

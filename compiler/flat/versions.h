@@ -12,7 +12,7 @@
 enum { VERSION_DEFAULT_THRESHOLD = 32768 };
 
 typedef enum RegionKind {
-  REGION_LEAF,   // kernels without a guard: code, hash, version
+  REGION_LEAF,   // kernels without a guard: code, body, version
   REGION_SEQ,    // one after the other: parts
   REGION_LOOP,   // parts[0]
   REGION_IF,     // a condition of the program: parts[0] if it holds, else parts[1]
@@ -26,7 +26,7 @@ typedef struct Region {
   int part_count;
   const Guard *guard;
   const char *code;  // "segmap1<n,p> (segred0<m>)"; "no kernels"
-  uint64_t hash;     // of the code up to names of binders
+  const Body *body;  // a leaf's
   int version;       // -1: no version of its own
 } Region;
 

@@ -292,7 +292,10 @@ typedef struct UseSearch {
   bool found;
 } UseSearch;
 
-static void search_body(CoreVisitor *v, const Body *body) { core_visit_body(v, body); }
+static void search_body(CoreVisitor *v, const Body *body) {
+  const UseSearch *s = v->state;
+  if (!s->found) core_visit_body(v, body);
+}
 
 static void search_atom(CoreVisitor *v, Atom a) {
   UseSearch *s = v->state;

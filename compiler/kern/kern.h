@@ -189,6 +189,7 @@ typedef struct KernBuilder {
 } KernBuilder;
 
 KernBuilder kern_builder(Compiler *c, Loc loc);
+void kern_expect(KernBuilder *b, int count);  // statements, before the first
 void kern_add(KernBuilder *b, KernStm stm);  // with the builder's loc unless it has one
 const KernBlock *kern_block(const KernBuilder *b, const Term *const *results, int count);
 const Var *kern_index(Compiler *c, const char *name, Loc loc);  // a fresh i64

@@ -4,6 +4,11 @@ KernBuilder kern_builder(Compiler *c, Loc loc) {
   return (KernBuilder){ .c = c, .loc = loc };
 }
 
+void kern_expect(KernBuilder *b, int count) {
+  b->stms.at = new_array(KernStm, count + 1);
+  b->stms.capacity = count + 1;
+}
+
 void kern_add(KernBuilder *b, KernStm stm) {
   if (!stm.loc.file) stm.loc = b->loc;
   vec_push(&b->stms, stm);

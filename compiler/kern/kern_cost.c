@@ -498,10 +498,13 @@ static void plain_access(KernVisitor *v, Access access, bool stores) {
   if (map_has(stores ? p->loaded : p->stored, memory)) p->plain = false;
 }
 
-static void plain_stm(KernVisitor *v, const KernStm *stm) {
-  PlainCost *p = v->state;
-  if (stm->kind != KERN_LET && stm->kind != KERN_LOAD && stm->kind != KERN_STORE)
-    p->plain = false;
+// Nothing but scalars and accesses, which is seen at once: most axes are not so.
+static bool is_straight_block(const KernBlock *block) {
+  for (int i = 0; i < block->count; i++) {
+    KernStmKind kind = block->stms[i].kind;
+    if (kind != KERN_LET && kind != KERN_LOAD && kind != KERN_STORE) return false;
+  }
+  return true;
 }
 
 static bool is_one_instruction(const KernOp *op) {
@@ -517,10 +520,12 @@ static bool is_one_instruction(const KernOp *op) {
 }
 
 bool kern_vectorises_itself(const KernStm *stm) {
-  Axis *axis = mem_copy(stm->u.axis, sizeof(Axis));
-  if (axis->role != AXIS_MAP && axis->role != AXIS_REDUCE) return false;
-  for (int i = 0; i < axis->op_count; i++)
-    if (!is_one_instruction(&axis->ops[i])) return false;
+  const Axis *given = stm->u.axis;
+  if (given->role != AXIS_MAP && given->role != AXIS_REDUCE) return false;
+  for (int i = 0; i < given->op_count; i++)
+    if (!is_one_instruction(&given->ops[i])) return false;
+  if (!is_straight_block(given->body)) return false;
+  Axis *axis = mem_copy(given, sizeof(Axis));
   axis->bind = BIND_LANE;
   axis->width = term_i64(16);
   KernStm lanes = *stm;
@@ -530,9 +535,7 @@ bool kern_vectorises_itself(const KernStm *stm) {
                   .loaded = map_new(NULL),
                   .stored = map_new(NULL) };
   if (vary_refuses(p.cost.vary)) return false;
-  KernVisitor v = {
-    .stm = plain_stm, .term = plain_term, .access = plain_access, .state = &p
-  };
+  KernVisitor v = { .term = plain_term, .access = plain_access, .state = &p };
   kern_visit_block(&v, axis->body);
   return p.plain;
 }

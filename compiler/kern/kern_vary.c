@@ -31,7 +31,6 @@ static Fact *fact_of(Vary *v, const void *key) {
   if (found) return found;
   Fact *fact = new_node(Fact, .around = v->around);
   map_put(v->facts, key, fact);
-  v->changed = true;
   return fact;
 }
 
@@ -43,12 +42,15 @@ static const Fact *known(const Vary *v, const void *key) {
   return NULL;
 }
 
+// What is seen for the first time is seen where it is bound, before all that reads it; only what
+// was there before makes another round necessary.
 static void raise(Vary *v, const void *key, AxisSet set) {
-  Fact *fact = fact_of(v, key);
+  Fact *known_fact = map_get(v->facts, key), *fact = known_fact;
+  if (!fact) fact = fact_of(v, key);
   set &= fact->around;
   if ((fact->set | set) == fact->set) return;
   fact->set |= set;
-  v->changed = true;
+  if (known_fact) v->changed = true;
 }
 
 // ---- questions

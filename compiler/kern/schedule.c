@@ -29,6 +29,7 @@ typedef struct Schedule {
   const Kern *kern;
   KernNotes *notes;   // what was left out, and why
   const Var *length;  // of a chunk, if the kernel has chunks: CostGuess.length
+  Map *row_costs;     // Kern -> const double *
 } Schedule;
 
 // A way to run a kernel, where its recipe's condition holds.
@@ -177,13 +178,22 @@ static double cost_of(const Schedule *s, const Kern *kern, double trips) {
   return kern_cost(kern, &guess);
 }
 
+// The kernels are those before and after each step, of which most are asked about several times.
+static double cost_of_rows(const Schedule *s, const Kern *kern, const CostGuess *guess) {
+  const double *known = map_get(s->row_costs, kern);
+  if (known) return *known;
+  double cost = kern_cost(kern, guess);
+  map_put(s->row_costs, kern, mem_copy(&cost, sizeof cost));
+  return cost;
+}
+
 // Does the recipe make an axis of `before` faster by a fifth at least?
 static bool pays(const Schedule *s, const Recipe *r, const Kern *before, Name axis) {
   CostGuess guess = {
     .naive = s->kern, .points = POINTS, .trips = 250, .length = s->length
   };
-  double saved = kern_cost(before, &guess) - kern_cost(r->kern, &guess);
-  return saved > 0.2 * kern_axis_cost(before, &guess, axis);
+  double saved = cost_of_rows(s, before, &guess) - cost_of_rows(s, r->kern, &guess);
+  return saved > 0 && saved > 0.2 * kern_axis_cost(before, &guess, axis);
 }
 
 // Conditions that are the same for a row decided before it.
@@ -632,11 +642,12 @@ static const KernPlan *with_short_rows(const Schedule *s, Candidates *all,
                                        const KernPlan *chosen) {
   Recipe are_short = rows_are_short(s);
   Candidate *best = NULL;
-  double usual = cost_of(s, chosen->kern, SHORT_TRIPS), least = 0.6 * usual;
   if (chosen->condition || are_short.failed || !are_short.condition) return chosen;
+  double usual = cost_of(s, chosen->kern, SHORT_TRIPS), least = 0.6 * usual;
   vec_each (Candidate *, cand, all) {
+    if (cand->recipe.kern == chosen->kern) continue;
     double cost = cost_of(s, cand->recipe.kern, SHORT_TRIPS);
-    if (cost >= least || cand->recipe.kern == chosen->kern) continue;
+    if (cost >= least) continue;
     best = cand;
     least = 0.9 * cost;
   }
@@ -758,7 +769,7 @@ static const KernPlan *one_kernel(const Scheduling *s, const Kern *kern, KernUse
   Name name = name_of_kernel(s, kern);
   KernNotes notes = { 0 };
   Schedule schedule = { s->c, kern, &notes,
-                        use == USE_CHUNKS ? length_of_chunk(kern) : NULL };
+                        use == USE_CHUNKS ? length_of_chunk(kern) : NULL, map_new(NULL) };
   const KernPlan *chosen = book_plan(s->c, s->book, name, kern);
   KernPlan plan = chosen ? *chosen : *cheapest_plan(&schedule, use);
   plan.name = name;

@@ -30,11 +30,19 @@ const KernStm *step_axis(Step *s, const Kern *kern, Name name) {
   return find.found;
 }
 
+bool step_has_axis(const KernBlock *block, Name name) {
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    if (stm->kind == KERN_AXIS && stm->u.axis->name == name) return true;
+    KernBlockVec blocks = kern_blocks(stm);
+    vec_each (const KernBlock **, inner, &blocks)
+      if (step_has_axis(*inner, name)) return true;
+  }
+  return false;
+}
+
 bool kern_has_axis(const Kern *kern, Name name) {
-  Find find = { name, NULL };
-  KernVisitor v = { .stm = find_stm, .state = &find };
-  kern_visit_block(&v, kern->body);
-  return find.found != NULL;
+  return step_has_axis(kern->body, name);
 }
 
 bool step_is_inside(const Kern *kern, Name outer, Name inner) {
@@ -57,9 +65,12 @@ typedef struct Replace {
   void *state;
 } Replace;
 
+// A block without the axis stays, and is shared.
 static const KernBlock *replace_block(KernMapper *m, const KernBlock *block) {
   Replace *r = m->state;
+  if (!step_has_axis(block, r->name)) return block;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     b.loc = stm->loc;

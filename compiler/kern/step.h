@@ -18,6 +18,7 @@ const Kern *step_refuse(Step *s, const char *format, ...)
 const KernStm *step_axis(Step *s, const Kern *kern, Name name);
 
 bool kern_has_axis(const Kern *kern, Name name);
+bool step_has_axis(const KernBlock *block, Name name);
 // Is the second axis a statement of the first one's body?
 bool step_is_inside(const Kern *kern, Name outer, Name inner);
 

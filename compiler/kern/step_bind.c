@@ -30,20 +30,8 @@ typedef struct Outermost {
   const KernStm *found;
 } Outermost;
 
-static bool has_axis(const KernStm *stm, Name name);
-
-static bool block_has_axis(const KernBlock *block, Name name) {
-  for (int i = 0; i < block->count; i++)
-    if (has_axis(&block->stms[i], name)) return true;
-  return false;
-}
-
 static bool has_axis(const KernStm *stm, Name name) {
-  if (stm->kind == KERN_AXIS && stm->u.axis->name == name) return true;
-  KernBlockVec blocks = kern_blocks(stm);
-  vec_each (const KernBlock **, block, &blocks)
-    if (block_has_axis(*block, name)) return true;
-  return false;
+  return step_has_axis(&(KernBlock){ .stms = stm, .count = 1 }, name);
 }
 
 static void see_outermost(KernVisitor *v, const KernStm *stm) {

@@ -522,6 +522,7 @@ static void add_inner_stm(Interior *x, KernBuilder *b, const KernStm *stm) {
 static const KernBlock *inner_block(KernMapper *m, const KernBlock *block) {
   Interior *x = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++)
     add_inner_stm(x, &b, &block->stms[i]);
   const Term **results = new_array(const Term *, block->result_count + 1);
@@ -563,6 +564,7 @@ static void add_with_interior(Interior *x, KernBuilder *b, const KernStm *stm) {
 static const KernBlock *outer_block(KernMapper *m, const KernBlock *block) {
   Interior *x = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   bool in_grid = x->in_grid;
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
@@ -584,6 +586,16 @@ static const KernBlock *outer_block(KernMapper *m, const KernBlock *block) {
   return kern_block(&b, block->results, block->result_count);
 }
 
+static bool has_lock(const KernBlock *block) {
+  for (int i = 0; i < block->count; i++) {
+    if (kern_is_lock(&block->stms[i])) return true;
+    KernBlockVec blocks = kern_blocks(&block->stms[i]);
+    vec_each (const KernBlock **, inner, &blocks)
+      if (has_lock(*inner)) return true;
+  }
+  return false;
+}
+
 const Kern *step_interior(Step *s, const Kern *kern, bool twice) {
   if (twice && step_updates_in_place(kern->body))
     return step_refuse(s, "it overwrites what it reads: no point may run twice");
@@ -593,7 +605,7 @@ const Kern *step_interior(Step *s, const Kern *kern, bool twice) {
     .c = s->c, .term = map_inner_term, .block = inner_block, .state = &x
   };
   Kern out = *kern;
-  out.body = outer_block(&x.outer, kern->body);
+  if (has_lock(kern->body)) out.body = outer_block(&x.outer, kern->body);
   if (!x.found)
     return step_refuse(s, "no condition on indices has one outcome in blocks");
   return kern_name_axes(s->c, &out);
