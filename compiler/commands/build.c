@@ -97,7 +97,10 @@ const Command build_command = {
       "from standard input and writes its result; with `--help` it lists its options.  "
       "The C compiler is `$CC`, default `cc`; it needs OpenCL's headers and loader.\n\n"
       "The values of a tuning file beside the source (`FILE.tuning`, made by `flc "
-      "tune`) become the defaults of what is built.",
+      "tune`) become the defaults of what is built.\n\n"
+      "With `--device NAME` the executable holds kernels that are compiled for that "
+      "device already ([opencl.md](opencl.md#compiling-ahead)): it starts at once there, "
+      "if driver and platform are still the ones, and compiles on its own elsewhere.",
   .options = option_rows,
   .operands = OPERANDS_PROGRAMS,
   .run = command_build,
