@@ -514,3 +514,56 @@ void common_subsequence(int64_t n, const uint8_t *a, const uint8_t *b, int32_t *
   *out = row[n];
   free(row);
 }
+
+static float near_pairs(int64_t n, int64_t i, const float *x, const float *y) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t j = i + 1; j < n; j++) {
+    float dx = x[i] - x[j], dy = y[i] - y[j];
+    sum += 1 / sqrtf(dx * dx + dy * dy + 0.01f);
+  }
+  return sum;
+}
+
+void pairs(int64_t n, const float *x, const float *y, float *out) {
+  float sum = 0;
+#pragma omp parallel for reduction(+ : sum) schedule(dynamic, 32)
+  for (int64_t i = 0; i < n; i++)
+    sum += near_pairs(n, i, x, y);
+  *out = sum;
+}
+
+void below_diagonal(int64_t n, const float *a, const float *x, float *out) {
+#pragma omp parallel for schedule(dynamic, 64)
+  for (int64_t i = 0; i < n; i++) {
+    float sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t k = 0; k < i; k++)
+      sum += a[i * n + k] * x[k];
+    out[i] = sum;
+  }
+}
+
+void autocorrelation(int64_t n, int64_t m, const float *x, float *out) {
+#pragma omp parallel for
+  for (int64_t l = 0; l < m; l++) {
+    float sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n - l; i++)
+      sum += x[i] * x[i + l];
+    out[l] = sum;
+  }
+}
+
+void occurrences(int64_t n, int64_t k, const uint8_t *text, const uint8_t *word,
+                 int64_t *out) {
+  int64_t sum = 0;
+#pragma omp parallel for reduction(+ : sum)
+  for (int64_t i = 0; i < n - k + 1; i++) {
+    int64_t j = 0;
+    while (j < k && text[i + j] == word[j])
+      j++;
+    sum += j == k;
+  }
+  *out = sum;
+}

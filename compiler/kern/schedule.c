@@ -193,7 +193,12 @@ static bool pays(const Schedule *s, const Recipe *r, const Kern *before, Name ax
     .naive = s->kern, .points = POINTS, .trips = 250, .length = s->length
   };
   double saved = cost_of_rows(s, before, &guess) - cost_of_rows(s, r->kern, &guess);
-  return saved > 0 && saved > 0.2 * kern_axis_cost(before, &guess, axis);
+  if (saved > 0) return saved > 0.2 * kern_axis_cost(before, &guess, axis);
+  // Of a part that has no points, as its borders are guessed, nothing is known.
+  Step step = { .c = s->c };
+  const KernStm *stm = step_axis(&step, before, axis);
+  return stm && !step_host_knows(before, stm->u.axis->width) &&
+         kern_axis_cost(before, &guess, axis) == 0;
 }
 
 // Conditions that are the same for a row decided before it.

@@ -12,11 +12,12 @@
 
 enum {
   NEAR = 64,      // points between a border and the end that it lies at
-  MOST_TAME = 4,  // operations: 2^4 numbers below 2^56, say
+  MOST_TAME = 4,  // operations, one in another
   MOST_MOVES = 6,
   MOST_CUT_STATEMENTS = 60,
 };
-static const int64_t FAR = INT64_C(1) << 60;
+static const int64_t FAR = INT64_C(1) << 60;   // beyond the sums of a few tame numbers
+static const int64_t TAME = INT64_C(1) << 48;  // no index and no size is greater
 
 typedef enum BorderPlace { NEAR_FIRST, BETWEEN, NEAR_LAST } BorderPlace;
 
@@ -70,7 +71,7 @@ static bool is_closed_term(const Cutting *x, const Term *t) {
 
 // Numbers far from overflow: indices, sizes of arrays, and what few operations make of these.
 static bool is_tame(const Cutting *x, const Term *t, int fuel) {
-  if (t->kind == TERM_CONST) return t->u.constant.u.i > -FAR && t->u.constant.u.i < FAR;
+  if (t->kind == TERM_CONST) return t->u.constant.u.i > -TAME && t->u.constant.u.i < TAME;
   if (t->kind == TERM_VAR && map_has(x->tame, t->u.var)) return true;
   const Term *op = t->kind == TERM_VAR ? let_of(x, t) : t;
   if (!op || !fuel) return false;
