@@ -17,7 +17,7 @@ from pathlib import Path
 
 STEP = re.compile(r"^( *)```(after|new) ([^\s:]+)(?:: ([^\n]*))?\n(.*?)^ *```$", re.S | re.M)
 NAMED = re.compile(r"`((?:compiler|runtime|prelude|tests|docs)/[\w./-]*)`")
-FOLDERS = ["bindings", "compiler", "runtime", "prelude", "tuner", "tests", "benchmarks"]
+FOLDERS = ["bindings", "compiler", "runtime", "prelude", "tuner", "tests", "benchmarks", "examples"]
 
 
 def fail(message):
