@@ -251,6 +251,8 @@ const Type *type_unit(void);
 bool type_has_unique(const Type *type);
 const Type *type_with_unique(const Type *type);  // of one that is known
 const Type *type_without_unique(const Type *type);
+// The type with `*` where `model` has it, in parameters and results too.
+const Type *type_unique_like(const Type *type, const Type *model);
 Name type_field_name(Compiler *c, int index);  // "0", "1", ...
 const Size *size_of_binding(const Binding *binding, Loc loc);
 const Size *size_const(int64_t value, Loc loc);

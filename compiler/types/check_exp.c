@@ -93,7 +93,8 @@ const Type *infer_name(Check *k, AstExp *exp) {
   if (!b || !b->type) return type_error(k, exp->loc);
   const Type *type = instantiate(k, b, exp->loc, &exp->u.name.inst);
   note_recursion(k, b, exp);
-  return type;
+  return type_without_unique(
+      type);  // another name, or a closure, may have the same memory
 }
 
 // --- Records ---

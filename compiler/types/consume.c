@@ -322,6 +322,13 @@ void consume_check_no_function(Consume *u, const AstExp *value, int mark) {
   }
 }
 
+// A name for a function consumes and shares what the function turned out to.
+static void bind_function(AstPat *pat, const AstExp *value) {
+  const Type *type = type_resolve(pat->type);
+  if (pat->kind == AST_PAT_NAME && type->kind == TYPE_FUNCTION)
+    pat->u.name.binding->type = type_unique_like(type, consume_type(value));
+}
+
 static const Alias *consume_let(Consume *u, const AstExp *exp) {
   int mark = u->log.count;
   const Alias *value = consume_exp(u, exp->u.let.value);
@@ -329,6 +336,7 @@ static const Alias *consume_let(Consume *u, const AstExp *exp) {
     consume_check_owned(u, value, exp->u.let.value);
   consume_check_no_function(u, exp->u.let.value, mark);
   consume_bind(u, exp->u.let.pat, value);
+  bind_function(exp->u.let.pat, exp->u.let.value);
   return consume_exp(u, exp->u.let.body);
 }
 

@@ -13,6 +13,11 @@ const Type *consume_type(const AstExp *function) {
   case AST_ASCRIBE:
   case AST_COERCE: return consume_type(function->u.ascribe.exp);
   case AST_ATTR: return consume_type(function->u.attr.exp);
+  case AST_ASSERT: return consume_type(function->u.assert.exp);
+  case AST_OPEN_IN: return consume_type(function->u.open_in.exp);
+  case AST_LET: return consume_type(function->u.let.body);
+  case AST_LET_FUN: return consume_type(function->u.let_fun.body);
+  case AST_LET_WITH: return consume_type(function->u.let_with.body);
   case AST_APPLY: {
     const Type *type = consume_type(function->u.apply.function);
     for (int i = 0; i < function->u.apply.args.count; i++) {

@@ -201,7 +201,10 @@ const Type *consume_function(Consume *u, const AstFunction *f, const Type *type,
   if (result && owner) note_sharing(&r, owner, alias);
   if (result && owner) u->gives_constant = gives_constant(result, alias);
   int part = 0;
-  if (result && f->params.count) result = mark_type(&r, result, &part);
+  if (result && result->kind == TYPE_FUNCTION && !f->result)
+    result = type_unique_like(result, consume_type(f->body));
+  else if (result && f->params.count)
+    result = mark_type(&r, result, &part);
   consume_leave(u);
   *captured = region.captured;
   return result ? rebuild(f, type, 0, result) : type;

@@ -102,6 +102,34 @@ const Type *type_without_unique(const Type *type) {
   return copy;
 }
 
+static TypeField *fields_unique_like(const Type *type, const Type *model) {
+  TypeField *fields = new_array(TypeField, type->u.record.count);
+  for (int i = 0; i < type->u.record.count; i++)
+    fields[i] = (TypeField){ type->u.record.fields[i].name,
+                             type_unique_like(type->u.record.fields[i].type,
+                                              model->u.record.fields[i].type) };
+  return fields;
+}
+
+const Type *type_unique_like(const Type *type, const Type *model) {
+  type = type_resolve(type);
+  model = type_resolve(model);
+  Type *copy = mem_copy(type, sizeof *type);
+  bool alike = model->kind == type->kind;
+  copy->unique = model->unique;
+  if (alike && type->kind == TYPE_FUNCTION) {
+    copy->u.function.from =
+        type_unique_like(type->u.function.from, model->u.function.from);
+    copy->u.function.to = type_unique_like(type->u.function.to, model->u.function.to);
+  } else if (alike && type->kind == TYPE_RECORD && type->u.record.count > 0 &&
+             type->u.record.count == model->u.record.count) {
+    copy->u.record.fields = fields_unique_like(type, model);
+  } else if (type->kind == TYPE_VAR) {
+    return type;
+  }
+  return copy;
+}
+
 Name type_field_name(Compiler *c, int index) {
   return name_of(c->names, text_format("%d", index));
 }
