@@ -50,7 +50,8 @@ typedef struct SizeVar {
   const Size *solution;
   int level;
   int id;
-  bool loop;            // size of a loop parameter, which may turn out to vary
+  bool loop;   // size of a loop parameter, which may turn out to vary
+  bool apart;  // of a function's parameter: branches of other sizes do not tell it
   const Size *initial;  // loop: the size of the initial value
   // `loop` too: the size of the branches of `node`, which are equal if loops keep their sizes
   const Size *branches[2];

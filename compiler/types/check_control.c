@@ -16,9 +16,12 @@ typedef struct TypeJoin {
 
 static const Type *join_types(TypeJoin *j, const Type *a, const Type *b);
 
-// An open size that the other may be taken for.  A size of a loop's parameter may come to vary.
+// An open size that the other may be taken for.  A size of a loop's parameter may come to vary, and
+// one that a function's parameter leaves open is each caller's.
 static bool may_bind(const Size *open, const Size *size) {
-  return open->kind == SIZE_VAR && !open->u.var->loop && !size_has_var(open->u.var, size);
+  if (open->kind != SIZE_VAR) return false;
+  const SizeVar *var = open->u.var;
+  return !var->loop && !var->apart && !size_has_var(var, size);
 }
 
 static bool may_unify(const Size *a, const Size *b) {

@@ -85,6 +85,18 @@ static const Type *check_param(Check *k, AstPat *pat, const Type **expected) {
   return result;
 }
 
+// What a parameter of a named function leaves open, branches do not tell: they have any of the sizes.
+static void keep_apart(const Type *type) {
+  type = type_resolve(type);
+  if (type->kind == TYPE_RECORD)
+    for (int i = 0; i < type->u.record.count; i++)
+      keep_apart(type->u.record.fields[i].type);
+  if (type->kind != TYPE_ARRAY) return;
+  const Size *size = size_resolve(type->u.array.size);
+  if (size->kind == SIZE_VAR) size->u.var->apart = true;
+  keep_apart(type->u.array.elem);
+}
+
 // Sizes that the declared result leaves open, as `[]` or by `?[k]`, are those of the body.
 static const Type *check_result(Check *k, const AstType *result, const Type *written,
                                 AstExp *body, Name name) {
@@ -201,8 +213,10 @@ const Type *infer_function(Check *k, AstFunction *f, Binding *owner,
   bind_type_params(k, &f->type_params, owner);
   k->level++;
   const Type **params = new_array(const Type *, f->params.count);
-  for (int i = 0; i < f->params.count; i++)
+  for (int i = 0; i < f->params.count; i++) {
     params[i] = check_param(k, f->params.at[i], &expected);
+    if (owner) keep_apart(params[i]);
+  }
   check_param_names(k, f);
   BindingVec exists = { 0 };
   const Type *to = infer_body(k, f, owner, params, expected);

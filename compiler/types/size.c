@@ -170,13 +170,15 @@ static const Size *size_of_var(SizeVar *var) {
   return new_node(Size, .kind = SIZE_VAR, .loc = var->loc, .u.var = var);
 }
 
-// Of two open variables the one of a loop parameter stays, since it has to be looked at again; of
-// two loops that of the outer one.
+// Of two open variables the one of a loop parameter stays, since it has to be looked at again, else
+// that of a function's parameter; of two loops that of the outer one.
 static bool bind_vars(Check *k, SizeVar *a, const Size *b) {
   if (a == b->u.var) return true;
   if (a->loop && b->u.var->node) return bind_size(k, b->u.var, size_of_var(a));
-  bool keep_a = a->loop && (!b->u.var->loop || is_outer(a, b->u.var));
+  bool keep_a =
+      a->loop ? !b->u.var->loop || is_outer(a, b->u.var) : a->apart && !b->u.var->loop;
   if (!keep_a) return bind_size(k, a, b);
+  if (!a->name) a->name = b->u.var->name;
   return bind_size(k, b->u.var, size_of_var(a));
 }
 
