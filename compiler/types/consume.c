@@ -333,8 +333,7 @@ static const Alias *consume_let(Consume *u, const AstExp *exp) {
   int mark = u->log.count;
   const Alias *value = consume_exp(u, exp->u.let.value);
   if (exp->u.let.pat->kind == AST_PAT_ASCRIBE && type_has_unique(exp->u.let.pat->type))
-    consume_check_owned(u, alias_of_parts(exp->u.let.pat->type, value, true),
-                        exp->u.let.value);
+    consume_check_owned(u, value, exp->u.let.value);
   consume_check_no_function(u, exp->u.let.value, mark);
   consume_bind(u, exp->u.let.pat, value);
   bind_function(exp->u.let.pat, exp->u.let.value);
@@ -391,10 +390,8 @@ static const Alias *consume_section(Consume *u, const AstExp *exp) {
   if (exp->kind == AST_SECTION_RIGHT && type->kind == TYPE_FUNCTION)
     type = type_resolve(type->u.function.to);
   if (type->kind == TYPE_FUNCTION && type_has_unique(type->u.function.from)) {
-    const Type *from = type->u.function.from;
-    consume_value(u, alias_of_parts(from, operand, true), exp->u.section.operand);
-    operand = alias_of_parts(from, operand, false);
-    consume_check_alive(u, operand, exp->u.section.operand);
+    consume_value(u, operand, exp->u.section.operand);
+    operand = NULL;
   }
   return alias_union(alias_flat(op), alias_flat(operand));
 }
@@ -416,7 +413,7 @@ static const Alias *consume_ascribe(Consume *u, const AstExp *exp) {
   AstExp *inner = exp->u.ascribe.exp;
   const Alias *alias = consume_exp(u, inner);
   const Type *type = type_resolve(exp->u.ascribe.ascribed);
-  consume_check_owned(u, alias_of_parts(type, alias, true), inner);
+  if (type_has_unique(type)) consume_check_owned(u, alias, inner);
   if (type->kind == TYPE_FUNCTION) consume_check_function(u, type, inner, "the type");
   return alias;
 }

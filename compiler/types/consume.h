@@ -61,7 +61,6 @@ typedef struct Consume {
   ConsumeEventVec
       log;        // what was consumed on the way to the current expression, in order
   RootKind kind;  // of the roots that patterns make
-  bool by_type;   // ... but for parts of a type `*t`, which are their own
   bool
       gives_constant;  // an array in the last result of a function may share with a constant
 } Consume;
@@ -78,17 +77,10 @@ bool alias_has(const Alias *flat, const Root *root);
 // Whether a value of the type holds memory that can be shared.
 bool type_shares(const Type *type);
 bool type_has_function(const Type *type);
-// The alias of the parts whose type is `*`, or of the others.
-const Alias *alias_of_parts(const Type *type, const Alias *alias, bool unique);
 
 // consume_pat.c
 // Binds the names of a pattern; parts that are fresh become roots.
 void consume_bind(Consume *u, const AstPat *pat, const Alias *alias);
-
-// Binds the names of a parameter or of a loop, whose values are not known.  `written` is the type
-// that says what they own, or NULL: then they are of that kind.
-void consume_bind_written(Consume *u, const AstPat *pat, const Type *written,
-                          RootKind kind);
 
 // consume.c
 const Alias *consume_exp(Consume *u, AstExp *exp);

@@ -83,23 +83,3 @@ bool type_has_function(const Type *type) {
   bool param = type->kind == TYPE_PARAM && type->u.param->lifted;
   return type->kind == TYPE_FUNCTION || param || any_part(type, type_has_function);
 }
-
-static const Alias *record_parts(const Type *type, const Alias *alias, bool unique) {
-  int count = type->u.record.count;
-  const Alias **fields = new_array(const Alias *, count);
-  Name *names = new_array(Name, count);
-  for (int i = 0; i < count; i++) {
-    const TypeField *f = &type->u.record.fields[i];
-    names[i] = f->name;
-    fields[i] = alias_of_parts(f->type, alias_field(alias, f->name), unique);
-  }
-  return alias_record(names, fields, count);
-}
-
-const Alias *alias_of_parts(const Type *type, const Alias *alias, bool unique) {
-  type = type_resolve(type);
-  if (!alias || type->unique) return unique ? alias : NULL;
-  if (type->kind == TYPE_RECORD && type_has_unique(type))
-    return record_parts(type, alias, unique);
-  return unique || !type_shares(type) ? NULL : alias;
-}

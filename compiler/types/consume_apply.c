@@ -127,22 +127,20 @@ static const Alias *common_root(const ConsumedCall *call) {
       new_node(Root, .binding = b, .id = u->k->c->next_id++, .depth = u->region->depth));
 }
 
-// Gives the alias of what the call does not consume.
-static const Alias *take_argument(ConsumedCall *call, AstExp *arg, const Alias *alias) {
+static bool take_argument(ConsumedCall *call, AstExp *arg, const Alias *alias) {
   bool known = call->type->kind == TYPE_FUNCTION;
   const Type *from = known ? call->type->u.function.from : NULL;
-  const Alias *kept = alias;
-  if (from && type_has_unique(from)) {
-    const Alias *dies = alias_of_parts(from, alias, true);
-    kept = alias_of_parts(from, alias, false);
-    check_parts(call->u, dies, arg);
-    consume_value(call->u, dies, arg);
+  bool dies = from && type_has_unique(from);
+  if (dies) {
+    check_parts(call->u, alias, arg);
+    consume_value(call->u, alias, arg);
+  } else {
+    call->source = alias_union(call->source, alias_flat(alias));
   }
-  call->source = alias_union(call->source, alias_flat(kept));
   if (type_resolve(arg->type)->kind == TYPE_FUNCTION)
     consume_check_function(call->u, from, arg, param_of(call->function));
   if (known) call->type = type_resolve(call->type->u.function.to);
-  return kept;
+  return dies;
 }
 
 static bool is_pipe(const AstExp *exp, const char *spelling) {
@@ -178,7 +176,7 @@ static const Alias *apply(Consume *u, const AstExp *exp, AstExp *f,
   mark = u->log.count;
   for (int i = 0; i < args->count; i++) {
     if (u->log.count > mark) consume_check_alive(u, aliases[i], args->at[i]);
-    aliases[i] = take_argument(&call, args->at[i], aliases[i]);
+    if (take_argument(&call, args->at[i], aliases[i])) aliases[i] = NULL;
   }
   if (u->log.count > mark) {
     consume_check_alive(u, function, f);

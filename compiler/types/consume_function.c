@@ -24,6 +24,12 @@ static bool consumes(const AstPat *pat) {
   return false;
 }
 
+static void bind_param(Consume *u, const AstPat *pat) {
+  u->kind = consumes(pat) ? ROOT_OWN : ROOT_PARAM;
+  consume_bind(u, pat, NULL);
+  u->kind = ROOT_OWN;
+}
+
 // --- Results ---
 
 typedef struct FunctionResult {
@@ -134,23 +140,13 @@ static void note_sharing(const FunctionResult *r, Binding *owner, const Alias *a
 
 static const Type *param_type(const AstPat *pat, const Type *type);
 
-// The part of a pattern for the field `index` of the record.
-static const AstPat *part_pat(const AstPat *pat, int index, Name name) {
-  if (pat->kind == AST_PAT_TUPLE) return pat->u.tuple.items.at[index];
-  vec_each (const AstFieldPat *, f, &pat->u.record.fields)
-    if (f->name == name) return f->pat;
-  return NULL;
-}
-
-static const Type *record_type(const AstPat *pat, const Type *type) {
-  bool tuple = pat->kind == AST_PAT_TUPLE;
-  int count = tuple ? pat->u.tuple.items.count : pat->u.record.fields.count;
+static const Type *tuple_type(const AstPat *pat, const Type *type) {
+  int count = pat->u.tuple.items.count;
   if (type->kind != TYPE_RECORD || type->u.record.count != count || !count) return type;
   TypeField *fields = new_array(TypeField, count);
   for (int i = 0; i < count; i++) {
     const TypeField *f = &type->u.record.fields[i];
-    const AstPat *part = part_pat(pat, i, f->name);
-    fields[i] = (TypeField){ f->name, part ? param_type(part, f->type) : f->type };
+    fields[i] = (TypeField){ f->name, param_type(pat->u.tuple.items.at[i], f->type) };
   }
   Type *copy = mem_copy(type, sizeof *type);
   copy->u.record.fields = fields;
@@ -163,8 +159,7 @@ static const Type *param_type(const AstPat *pat, const Type *type) {
   type = type_resolve(type);
   if (pat->kind == AST_PAT_ATTR) return param_type(pat->u.attr.pat, type);
   if (pat->kind == AST_PAT_ASCRIBE) return pat->type;
-  bool record = pat->kind == AST_PAT_TUPLE || pat->kind == AST_PAT_RECORD;
-  return record ? record_type(pat, type) : type_with_unique(type);
+  return pat->kind == AST_PAT_TUPLE ? tuple_type(pat, type) : type_with_unique(type);
 }
 
 // The arrows of `type` for the parameters from `at` on, and the result.
@@ -193,7 +188,7 @@ const Type *consume_function(Consume *u, const AstFunction *f, const Type *type,
   ConsumeRegion region;
   consume_enter(u, &region, false);
   vec_each (AstPat *const *, pat, &f->params)
-    consume_bind_written(u, *pat, NULL, ROOT_PARAM);
+    bind_param(u, *pat);
   const Alias *alias = consume_exp(u, f->body);
   const Type *result = result_type(f, type);
   FunctionResult r = { .u = u,

@@ -10,8 +10,7 @@ typedef struct LoopPart {
   const Alias *whole;   // of both, part by part
   const Alias *result;  // of the loop's value
   bool owned;
-  bool declared;        // `*`
-  const Type *written;  // the type of it, or NULL
+  bool declared;  // `*`
 } LoopPart;
 
 typedef struct ConsumeLoop {
@@ -24,18 +23,9 @@ typedef struct ConsumeLoop {
 
 // --- The parts ---
 
-static const Type *written_field(const Type *written, Name name) {
-  written = written ? type_resolve(written) : NULL;
-  if (!written || written->kind != TYPE_RECORD || written->unique) return NULL;
-  for (int i = 0; i < written->u.record.count; i++)
-    if (written->u.record.fields[i].name == name) return written->u.record.fields[i].type;
-  return NULL;
-}
-
 static void add_loop_parts(ConsumeLoop *l, const Alias *own, const LoopPart *like) {
   if (!own || !own->count) {
     LoopPart part = *like;
-    part.declared = part.declared || (part.written && type_resolve(part.written)->unique);
     if (own) part.root = own->roots.at[0];
     part.initial = alias_flat(like->initial);
     part.next = alias_flat(like->next);
@@ -47,7 +37,6 @@ static void add_loop_parts(ConsumeLoop *l, const Alias *own, const LoopPart *lik
     LoopPart part = *like;
     part.initial = alias_field(like->initial, own->names[i]);
     part.next = alias_field(like->next, own->names[i]);
-    part.written = written_field(like->written, own->names[i]);
     add_loop_parts(l, own->fields[i], &part);
   }
 }
@@ -60,13 +49,11 @@ static void find_fields(ConsumeLoop *l, const AstPat *pat, const LoopPart *whole
     LoopPart part = *whole;
     part.initial = alias_field(whole->initial, type->u.record.fields[i].name);
     part.next = alias_field(whole->next, type->u.record.fields[i].name);
-    part.written = written_field(whole->written, type->u.record.fields[i].name);
     find_parts(l, pat->u.tuple.items.at[i], part);
   }
 }
 
 static void find_parts(ConsumeLoop *l, const AstPat *pat, LoopPart part) {
-  part.declared = part.declared || (part.written && type_resolve(part.written)->unique);
   switch (pat->kind) {
   case AST_PAT_NAME:
     add_loop_parts(l, map_get(l->u->aliases, pat->u.name.binding), &part);
@@ -77,12 +64,11 @@ static void find_parts(ConsumeLoop *l, const AstPat *pat, LoopPart part) {
       LoopPart field = part;
       field.initial = alias_field(part.initial, f->name);
       field.next = alias_field(part.next, f->name);
-      field.written = written_field(part.written, f->name);
       find_parts(l, f->pat, field);
     }
     return;
   case AST_PAT_ASCRIBE:
-    part.written = pat->type;
+    part.declared = part.declared || type_has_unique(pat->type);
     find_parts(l, pat->u.ascribe.pat, part);
     return;
   case AST_PAT_ATTR: find_parts(l, pat->u.attr.pat, part); return;
@@ -260,13 +246,22 @@ static void forget_names(void *map, const AstPat *name) {
   map_remove(map, name->u.name.binding);
 }
 
+// A type without `*` says that the loop does not consume.
+static void bind_names(Consume *u, const AstPat *pat) {
+  if (pat->kind == AST_PAT_ASCRIBE && !type_has_unique(pat->type)) u->kind = ROOT_PARAM;
+  bool tuple = pat->kind == AST_PAT_TUPLE;
+  for (int i = 0; tuple && i < pat->u.tuple.items.count; i++)
+    bind_names(u, pat->u.tuple.items.at[i]);
+  if (!tuple) consume_bind(u, pat, NULL);
+  u->kind = ROOT_OWN;
+}
+
 static const Alias *consume_body(ConsumeLoop *l, const Alias *bound) {
   Consume *u = l->u;
   const AstExp *exp = l->exp;
   bool is_while = exp->u.loop.form == LOOP_WHILE;
   ast_visit_names(exp->u.loop.pat, forget_names, u->aliases);
-  // A type without `*` says that the loop does not consume.
-  consume_bind_written(u, exp->u.loop.pat, NULL, ROOT_OWN);
+  bind_names(u, exp->u.loop.pat);
   if (is_while)
     consume_exp(u, exp->u.loop.bound);
   else if (exp->u.loop.form == LOOP_FOR_IN)

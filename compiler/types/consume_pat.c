@@ -26,16 +26,9 @@ static const Alias *own(Consume *u, const Binding *binding, const Type *type,
   // What a function that is a parameter shares memory with is known to callers only.
   bool function = type->kind == TYPE_FUNCTION && u->kind != ROOT_PARAM;
   if (shared || function) return alias;
-  if (type->kind == TYPE_RECORD) {
-    RootKind outer = u->kind;
-    if (u->by_type && type->unique) u->kind = ROOT_OWN;
-    const Alias *fields = own_record(u, binding, type, alias);
-    u->kind = outer;
-    return fields;
-  }
+  if (type->kind == TYPE_RECORD) return own_record(u, binding, type, alias);
   if (alias) return alias_flat(alias);
-  RootKind kind = u->by_type && type->unique ? ROOT_OWN : u->kind;
-  return alias_of_root(new_node(Root, .kind = kind, .binding = binding,
+  return alias_of_root(new_node(Root, .kind = u->kind, .binding = binding,
                                 .id = u->k->c->next_id++,
                                 .depth = u->region ? u->region->depth : 0));
 }
@@ -75,48 +68,4 @@ void consume_bind(Consume *u, const AstPat *pat, const Alias *alias) {
   case AST_PAT_CONSTRUCTOR: bind_payload(u, pat, alias); return;
   case AST_PAT_ATTR: consume_bind(u, pat->u.attr.pat, alias); return;
   }
-}
-
-// --- Parameters ---
-
-static const Type *field_type(const Type *record, Name name) {
-  record = record ? type_resolve(record) : NULL;
-  for (int i = 0; record && i < record->u.record.count; i++)
-    if (record->u.record.fields[i].name == name) return record->u.record.fields[i].type;
-  return NULL;
-}
-
-static void bind_written_fields(Consume *u, const AstPat *pat, const Type *written,
-                                RootKind kind) {
-  if (pat->kind == AST_PAT_TUPLE)
-    for (int i = 0; i < pat->u.tuple.items.count; i++)
-      consume_bind_written(u, pat->u.tuple.items.at[i],
-                           field_type(written, type_field_name(u->k->c, i)), kind);
-  else
-    vec_each (const AstFieldPat *, f, &pat->u.record.fields)
-      consume_bind_written(u, f->pat, field_type(written, f->name), kind);
-}
-
-void consume_bind_written(Consume *u, const AstPat *pat, const Type *written,
-                          RootKind kind) {
-  if (pat->kind == AST_PAT_ASCRIBE) {
-    bool outer = written && type_has_unique(written);
-    consume_bind_written(u, pat->u.ascribe.pat, outer ? written : pat->type, kind);
-    return;
-  }
-  if (pat->kind == AST_PAT_ATTR) {
-    consume_bind_written(u, pat->u.attr.pat, written, kind);
-    return;
-  }
-  bool whole = written && type_resolve(written)->unique;
-  bool split = !written || (!whole && type_has_unique(written));
-  if (split && (pat->kind == AST_PAT_TUPLE || pat->kind == AST_PAT_RECORD)) {
-    bind_written_fields(u, pat, written, kind);
-    return;
-  }
-  u->kind = !written ? kind : whole ? ROOT_OWN : ROOT_PARAM;
-  u->by_type = split && written;
-  consume_bind(u, pat, NULL);
-  u->kind = ROOT_OWN;
-  u->by_type = false;
 }
