@@ -59,7 +59,7 @@ static const Size *range_size(Check *k, AstExp *exp) {
 }
 
 const Type *infer_range(Check *k, AstExp *exp) {
-  const Type *elem = type_var_of(k, CLASS_INT, exp->loc);
+  const Type *elem = type_var_of(k, CLASS_SIGNED, exp->loc);
   Why why = { .kind = WHY_RANGE };
   check_exp(k, exp->u.range.from, elem, why);
   why.from = exp->u.range.from->loc;

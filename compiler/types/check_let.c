@@ -186,6 +186,23 @@ static const Type *own_type(Check *k, const AstFunction *f, const Type **params,
   return arrows(f, params, to, &exists);
 }
 
+// A constant has one value for each of its size parameters, so that nobody could name a size of it that
+// only the value tells.
+static void check_constant_sizes(Check *k, const AstFunction *f, const Type *to,
+                                 const BindingVec *exists) {
+  if (f->params.count || !f->type_params.count) return;
+  vec_each (Binding *const *, b, exists) {
+    if (!type_mentions(to, *b)) continue;
+    error(
+        k->c, f->body->loc,
+        "a definition without parameters that has size parameters cannot have a size of "
+        "its own: its type is `%s`",
+        type_text(to));
+    hint(k->c, "give it a parameter, as in `def f [n] () = ..`");
+    return;
+  }
+}
+
 static const Type *infer_body(Check *k, AstFunction *f, Binding *owner,
                               const Type **params, const Type *expected) {
   Name name = owner ? owner->name : NULL;
@@ -224,6 +241,7 @@ const Type *infer_function(Check *k, AstFunction *f, Binding *owner,
   k->level = level + 1;
   hide_inner_names(k, f, &to, &exists);
   check_told_outside(k, f, to, &exists);
+  check_constant_sizes(k, f, to, &exists);
   check_param_sizes(k, f, params);
   k->level = level;
   const Type *type = arrows(f, params, to, &exists);
