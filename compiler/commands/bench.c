@@ -237,8 +237,8 @@ const char *bench_dataset_name(const TestCase *test, int number) {
 static bool write_inputs(Bench *b, const Case *k, const Entry *entry,
                          const TestText *text, BenchResult *r, const char **message) {
   static const TestText nothing = { TEST_VALUES, "" };
-  ValueReader *reader =
-      test_open_values(k->path, text->source == TEST_NOTHING ? &nothing : text, message);
+  ValueReader *reader = test_open_values(
+      k->path, entry, text->source == TEST_NOTHING ? &nothing : text, message);
   if (!reader) return false;
   const Value **values = command_read_inputs(b->c, entry, reader);
   if (!values) *message = diag_take_text(b->c);

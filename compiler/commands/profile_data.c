@@ -59,7 +59,7 @@ static bool read_case(CaseSearch *s, const TestCase *test, const char *name,
   static const TestText nothing = { TEST_VALUES, "" };
   const TestText *text = test->input.source == TEST_NOTHING ? &nothing : &test->input;
   const char *message = NULL;
-  ValueReader *reader = test_open_values(s->program->path, text, &message);
+  ValueReader *reader = test_open_values(s->program->path, s->entry, text, &message);
   if (!reader) return report_case(s, name, message);
   *out = command_read_inputs(s->c, s->entry, reader);
   s->failed = s->failed || !*out;

@@ -74,9 +74,11 @@ static bool random_bytes(const char *types, Text *out, const char **message) {
   return true;
 }
 
-ValueReader *test_open_values(const char *program, const TestText *text,
-                              const char **message) {
+ValueReader *test_open_values(const char *program, const Entry *entry,
+                              const TestText *text, const char **message) {
   *message = NULL;
+  if (text->source == TEST_SCRIPT)
+    return test_script_values(program, entry, text->text, message);
   if (text->source == TEST_VALUES)
     return value_reader_new("test values", text->text, strlen(text->text));
   if (text->source == TEST_RANDOM) {

@@ -268,7 +268,7 @@ static const char *take_messages(ProgramRun *run) {
 static bool prepare(CaseTrial *t, const char *where) {
   ProgramRun *run = t->run;
   const char *message = NULL;
-  ValueReader *reader = test_open_values(run->path, &t->test->input, &message);
+  ValueReader *reader = test_open_values(run->path, t->entry, &t->test->input, &message);
   if (!reader && !message) skip(run, where, "its data are not here");
   if (message) fail(run, where, message);
   if (!reader) return false;
@@ -277,7 +277,7 @@ static bool prepare(CaseTrial *t, const char *where) {
   if (!t->inputs) return false;
   TestSource source = t->test->outcome.source;
   if (source != TEST_VALUES && source != TEST_FILE) return true;
-  reader = test_open_values(run->path, &t->test->outcome, &message);
+  reader = test_open_values(run->path, t->entry, &t->test->outcome, &message);
   if (!reader && !message)
     return true;  // published, absent: the stages are compared with each other
   if (reader) t->want = read_expected(reader, t->entry, &message);

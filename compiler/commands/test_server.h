@@ -5,14 +5,16 @@
 typedef struct TestServer TestServer;
 
 typedef struct ServerReply {
-  bool alive;        // false: the process has ended
-  bool ok;           // false: it ended, or the command failed
-  const char *text;  // what it said: the reply, the failure, or the last words of the process
+  bool alive;  // false: the process has ended
+  bool ok;     // false: it ended, or the command failed
+  const char
+      *text;  // what it said: the reply, the failure, or the last words of the process
 } ServerReply;
 
 // Starts `program --server` with options (then NULL); `greeting` gets its first reply.  NULL if no
 // process can be made.
-TestServer *server_start(const char *program, const char *const *options, ServerReply *greeting);
+TestServer *server_start(const char *program, const char *const *options,
+                         ServerReply *greeting);
 // Sends one line and waits for the reply.
 ServerReply server_ask(TestServer *s, const char *line);
 // Ends the process and waits for it.

@@ -108,6 +108,18 @@ static const char *braces(SpecParser *p) {
   return text;
 }
 
+// The text of a script between { and }, with records in it; NULL if they are not there.
+static const char *script_braces(SpecParser *p) {
+  skip_space(p);
+  if (*p->at != '{') return complain(p, "expected '{'") ? "" : NULL;
+  const char *start = ++p->at;
+  for (int depth = 1; *p->at; p->at = skip_data(p->at)) {
+    depth += *p->at == '{' ? 1 : *p->at == '}' ? -1 : 0;
+    if (depth == 0) return text_format("%.*s", (int)(p->at++ - start), start);
+  }
+  return complain(p, "expected '}' at the end of the script") ? "" : NULL;
+}
+
 // { values } or @ file
 static bool values_or_file(SpecParser *p, TestText *out) {
   skip_space(p);
@@ -131,9 +143,13 @@ static bool parse_outcome(SpecParser *p, TestCase *test) {
 }
 
 static bool parse_input(SpecParser *p, TestCase *test) {
-  bool random = test->input.source == TEST_RANDOM;
-  if (!random && !values_or_file(p, &test->input)) return false;
-  if (random && !(test->input.text = braces(p))) return false;
+  switch ((int)test->input.source) {
+  case TEST_RANDOM: test->input.text = braces(p); break;
+  case TEST_SCRIPT: test->input.text = script_braces(p); break;
+  default:
+    if (!values_or_file(p, &test->input)) return false;
+  }
+  if (!test->input.text) return false;
   if (!parse_outcome(p, test)) return false;
   test->entries = p->entries;
   vec_push(&p->spec->cases, *test);
@@ -149,7 +165,7 @@ static const char *quoted(SpecParser *p) {
   return name;
 }
 
-// "name" tags [random] input ... output ...
+// "name" tags [random | script] input ... output ...
 static bool parse_case(SpecParser *p) {
   TestCase test = { .line = line_of(p) };
   for (;;) {
@@ -160,13 +176,13 @@ static bool parse_case(SpecParser *p) {
     }
     const char *next = word(p);
     if (strcmp(next, "input") == 0) return parse_input(p, &test);
-    if (strcmp(next, "random") == 0 && accept_word(p, "input")) {
-      test.input.source = TEST_RANDOM;
+    if (!*next) return complain(p, "expected 'input'");
+    bool random = strcmp(next, "random") == 0, script = strcmp(next, "script") == 0;
+    if ((random || script) && accept_word(p, "input")) {
+      test.input.source = random ? TEST_RANDOM : TEST_SCRIPT;
       return parse_input(p, &test);
     }
-    if (!*next) return complain(p, "expected 'input'");
-    // FutharkScript has no interpreter here.
-    vec_push(&test.tags, strcmp(next, "script") == 0 ? "disable" : next);
+    vec_push(&test.tags, next);
   }
 }
 

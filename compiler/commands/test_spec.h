@@ -10,6 +10,7 @@ typedef enum TestSource {
   TEST_VALUES,   // { ... }: text
   TEST_FILE,     // @ path: text
   TEST_RANDOM,   // random input { types }: text
+  TEST_SCRIPT,   // script input { expression }: text
   TEST_ERROR,    // error: regex: text
 } TestSource;
 

@@ -85,7 +85,7 @@ static const char *expected_file(const TuneInputs *in, const TestCase *test,
   const char *message = NULL;
   if (test->outcome.source != TEST_FILE && test->outcome.source != TEST_VALUES)
     return NULL;
-  ValueReader *reader = test_open_values(in->path, &test->outcome, &message);
+  ValueReader *reader = test_open_values(in->path, in->about, &test->outcome, &message);
   if (!reader) return NULL;
   Text *bytes = text_new();
   for (int i = 0; i < in->about->result_count; i++) {
@@ -107,7 +107,7 @@ static const char *case_name(const TestCase *test) {
 static bool add_case(TuneInputs *in, const TestCase *test, DatasetVec *out) {
   const char *message = NULL;
   TunerDataset data = { .name = case_name(test) };
-  ValueReader *reader = test_open_values(in->path, &test->input, &message);
+  ValueReader *reader = test_open_values(in->path, in->about, &test->input, &message);
   if (message) return tune_fail(in, "%s: %s", data.name, message);
   if (!reader) {
     warning(in->c, (Loc){ 0 }, "%s is not there and is left out", test->input.text);
