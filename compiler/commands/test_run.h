@@ -20,8 +20,8 @@ typedef struct TestReport {
       text;  // the failures (and, if verbose, what was skipped), each with its difference
 } TestReport;
 
-// A reader of what a test of the program's entry point gives (inputs or expected results); NULL with
-// a message, or with none if the file is one that is not shipped and absent.
+// A reader of what a test of the program's entry point gives (inputs or expected results); NULL
+// with a message, or with none if the file is one that is not shipped and absent.
 ValueReader *test_open_values(const char *program, const Entry *entry,
                               const TestText *text, const char **message);
 // test_script.c: likewise, for what a script computes.

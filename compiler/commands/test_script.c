@@ -51,7 +51,7 @@ static const char *loaded_file(const char *script) {
   return text_format("%.*s", (int)length, script + 1);
 }
 
-static ValueReader *values_of(Compiler *c, const Core *core, const char **message) {
+static ValueReader *script_values(Compiler *c, const Core *core, const char **message) {
   static const InterpOptions options = { .max_steps = 2000000000 };
   const Entry *entry = command_find_entry(core, script_name);
   InterpResult result = interp_run(c, core, entry, NULL, options);
@@ -83,7 +83,7 @@ ValueReader *test_script_values(const char *program, const Entry *entry,
     c = compiler_new();
     core = core_of_script(c, program, read->file, script, NULL);
   }
-  if (core) return values_of(c, core, message);
+  if (core) return script_values(c, core, message);
   *message = text_format("the script of the test: %s", diag_take_text(c));
   return NULL;
 }

@@ -85,7 +85,7 @@ static const Type *check_param(Check *k, AstPat *pat, const Type **expected) {
   return result;
 }
 
-// What a parameter of a named function leaves open, branches do not tell: they have any of the sizes.
+// What a parameter of a named function leaves open, branches do not tell.
 static void keep_apart(const Type *type) {
   type = type_resolve(type);
   if (type->kind == TYPE_RECORD)
@@ -186,7 +186,7 @@ static const Type *own_type(Check *k, const AstFunction *f, const Type **params,
   return arrows(f, params, to, &exists);
 }
 
-// A constant has one value for each of its size parameters, so that nobody could name a size of it that
+// A constant has one value for each of its size parameters, so that nobody could name a size that
 // only the value tells.
 static void check_constant_sizes(Check *k, const AstFunction *f, const Type *to,
                                  const BindingVec *exists) {

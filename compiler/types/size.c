@@ -178,7 +178,7 @@ static bool bind_vars(Check *k, SizeVar *a, const Size *b) {
   bool keep_a =
       a->loop ? !b->u.var->loop || is_outer(a, b->u.var) : a->apart && !b->u.var->loop;
   if (!keep_a) return bind_size(k, a, b);
-  if (!a->name) a->name = b->u.var->name;
+  if (a->apart) a->name = b->u.var->name;
   return bind_size(k, b->u.var, size_of_var(a));
 }
 

@@ -62,9 +62,15 @@ expect 0 '^1 passed, 0 failed, 1 skipped$' "-- ==
 -- disable input { 1 } output { 3 }
 -- input { 1 } output { 2 }
 $main"
-expect 0 '^1 passed, 0 failed, 1 skipped$' "-- ==
--- script input { numbers 3i64 } output { 3 }
+expect 0 '^2 passed, 0 failed$' "-- ==
+-- script input { let x = 2 in {a = x, b = 3}.a } output { 3 }
 -- input { 1 } output { 2 }
+$main"
+expect 1 'the script of the test: .*unknown name .numbers.' "-- ==
+-- script input { numbers 3i64 } output { 3 }
+$main"
+expect 1 'expected .}. at the end of the script' "-- ==
+-- script input { {a = 2}.a
 $main"
 expect 0 '^1 passed, 0 failed$' "-- ==
 -- input { 1 } output { 2 }
