@@ -242,6 +242,12 @@ static bool poly_has_var(const Poly *p) {
   return false;
 }
 
+// A constant that no size is.
+static bool is_negative(const Poly *p) {
+  return p->terms.count == 1 && p->terms.at[0].factors.count == 0 &&
+         big_compare(p->terms.at[0].coefficient, big_of(0)) < 0;
+}
+
 PolyAnswer poly_solve(const Size *e, const Size *a, SizeVar **var, const Size **value) {
   Poly *p = poly_of(e);
   add_scaled(p, poly_of(a), big_of(-1));
@@ -257,6 +263,7 @@ PolyAnswer poly_solve(const Size *e, const Size *a, SizeVar **var, const Size **
     if (i != at) add_term(rest, p->terms.at[i]);
   Poly *solution = new (Poly);
   add_scaled(solution, rest, big_of(positive ? -1 : 1));
+  if (is_negative(solution)) return POLY_DIFFERENT;
   *value = size_of_poly(solution);
   return POLY_SOLVED;
 }
