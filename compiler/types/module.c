@@ -107,8 +107,7 @@ static const Module *restricted(Check *k, const Module *m, const Signature *s, L
 
 static bool check_function_body(Check *k, const AstModExp *exp, Names scope);
 
-static const Module *function_seen_as(Check *k, const Module *m, const Signature *s,
-                                      Loc loc) {
+const Module *function_seen_as(Check *k, const Module *m, const Signature *s, Loc loc) {
   if (!m->function) {
     error(k->c, loc, "a module stands where a parametric module is expected");
     return m;

@@ -25,11 +25,13 @@ typedef struct Member {
 
 // A module type, with the names in it resolved.
 struct Signature {
-  bool any;  // every module has it: those of the prelude, and types of parametric modules
+  bool
+      any;  // it has no members: every module has it, or it is the type of a parametric module
   // The types of parametric modules where modules are opaque, with the names in it and whether
   // modules of its parameter's type or of its result's cannot be assumed.
   const AstModType *function;
   Names scope;
+  const Map *around;  // the modules of the module type that it stands in
   bool vague;
   Vec(Member) members;
 };
@@ -41,8 +43,13 @@ void names_see(Check *k, Names names);
 // module_type.c
 const Signature *signature_of(Check *k, const AstModType *type);
 
+// The parametric module as its type shows it, or as it is if it has not that type (reported).
+const Module *function_seen_as(Check *k, const Module *m, const Signature *s, Loc loc);
+
 // module_function.c
 const Signature *signature_of_function(Check *k, const AstModType *type);
+// The same where abstract types around it, and sizes, mean something else.
+Signature *function_substitute(const Signature *s, const TypeSubst *subst);
 // The parametric module as its type shows it, not checked yet.
 Module *function_impose(Check *k, const Module *m, const Signature *s, Loc loc);
 const Module *function_assume(Check *k, const Signature *s);

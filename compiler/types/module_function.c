@@ -48,10 +48,49 @@ Module *function_impose(Check *k, const Module *m, const Signature *s, Loc loc) 
   return seen;
 }
 
+// --- What the type of a parametric module mentions, it finds by names ---
+
+static void put_meanings(const TypeSubst *subst, const Map *from, Map *to) {
+  for (int i = 0; i < subst->abstract.count; i++) {
+    const Binding *old = subst->abstract.at[i];
+    const TypeDef *def = map_get(from, old->name);
+    bool meant = def && def->type->kind == TYPE_PARAM && def->type->u.param == old;
+    if (meant) map_put(to, old->name, subst->meanings.at[i]);
+  }
+}
+
+typedef struct ModuleSubst {
+  const TypeSubst *subst;
+  Map *out;
+} ModuleSubst;
+
+static void put_module(void *state, const void *name, void *value) {
+  ModuleSubst *to = state;
+  Module *m = mem_copy(value, sizeof *m);
+  m->names.types = map_new(m->names.types);
+  put_meanings(to->subst, m->names.types, m->names.types);
+  map_put(to->out, name, map_count(m->names.types) ? m : value);
+}
+
+Signature *function_substitute(const Signature *s, const TypeSubst *subst) {
+  Signature *out = mem_copy(s, sizeof *out);
+  out->scope = names_new(&s->scope);
+  put_meanings(subst, s->scope.types, out->scope.types);
+  map_each(s->around, put_module, &(ModuleSubst){ subst, out->scope.modules });
+  out->around = out->scope.modules;
+  for (int i = 0; i < subst->values.count; i++) {
+    const Binding *old = subst->sizes.at[i];
+    if (map_get(s->scope.values, old->name) == old)
+      map_put(out->scope.values, old->name, subst->values.at[i]);
+  }
+  return out;
+}
+
 const Signature *signature_of_function(Check *k, const AstModType *type) {
   Names outer = names_visible(k);
   Signature *s = new_node(Signature, .any = true, .function = type);
   s->scope = names_new(&outer);
+  s->around = outer.modules;
   names_see(k, names_new(&s->scope));
   const Signature *from = signature_of(k, type->u.function.from);
   s->vague = signature_is_vague(from);

@@ -84,6 +84,7 @@ static Binding *seen_value(Check *k, Binding *value, const TypeSubst *subst) {
 }
 
 Signature *signature_substitute(Check *k, const Signature *s, const TypeSubst *subst) {
+  if (s->function) return function_substitute(s, subst);
   Signature *out = mem_copy(s, sizeof *out);
   out->members.count = out->members.capacity = 0;
   out->members.at = NULL;
@@ -102,7 +103,8 @@ Signature *signature_substitute(Check *k, const Signature *s, const TypeSubst *s
   return out;
 }
 
-static Module *build(Check *k, const Signature *s, const TypeSubst *subst) {
+static const Module *build(Check *k, const Signature *s, const TypeSubst *subst) {
+  if (s->function) return function_assume(k, signature_substitute(k, s, subst));
   Module *m = new_node(Module, .names = names_new(NULL), .ready = true);
   vec_each (const Member *, member, &s->members) {
     if (member->kind == SPEC_VALUE)
@@ -134,6 +136,7 @@ static void add_fresh(Check *k, const Signature *s, TypeSubst *subst) {
 }
 
 bool signature_has_any(const Signature *s) {
+  if (s->function) return s->vague;
   if (s->any) return true;
   vec_each (const Member *, member, &s->members)
     if (member->kind == SPEC_MODULE && signature_has_any(member->of)) return true;
@@ -331,12 +334,13 @@ static void match_types(Match *t, const Module *m, const Signature *s) {
   vec_each (const Member *, member, &s->members) {
     if (member->kind == SPEC_VALUE) match_size(t, m, member);
     if (member->kind == SPEC_TYPE) match_type(t, m, member);
-    if (member->kind != SPEC_MODULE || member->of->any) continue;
+    if (member->kind != SPEC_MODULE) continue;
     const Module *inner = map_get(m->names.modules, member->name);
+    bool function = member->of->function, fits = inner && !inner->function == !function;
     const char *outer = enter_path(t, member);
-    if (inner && !inner->function) match_types(t, inner, member->of);
+    if (fits && !function) match_types(t, inner, member->of);
     t->path = outer;
-    if (!inner || inner->function) missing(t, member, "module");
+    if (!fits) missing(t, member, function ? "parametric module" : "module");
   }
 }
 
@@ -393,13 +397,22 @@ static void match_value(Match *t, const Module *m, const Member *member) {
   t->failed = true;
 }
 
+static void match_function(Match *t, const Module *m, const Signature *s) {
+  int errors = diag_error_count(t->k->c);
+  function_seen_as(t->k, m, signature_substitute(t->k, s, &t->types), t->loc);
+  t->failed = t->failed || diag_error_count(t->k->c) > errors;
+}
+
 static void match_values(Match *t, const Module *m, const Signature *s) {
   vec_each (const Member *, member, &s->members) {
     if (member->kind == SPEC_VALUE) match_value(t, m, member);
     const Module *inner =
         member->kind == SPEC_MODULE ? map_get(m->names.modules, member->name) : NULL;
     const char *outer = enter_path(t, member);
-    if (inner && !member->of->any) match_values(t, inner, member->of);
+    if (inner && member->of->function)
+      match_function(t, inner, member->of);
+    else if (inner)
+      match_values(t, inner, member->of);
     t->path = outer;
   }
 }

@@ -98,7 +98,10 @@ static Binding *value_binding(Check *k, const AstSpec *spec) {
 static void see_member(Check *k, const Member *member) {
   if (member->kind == SPEC_TYPE) map_put(k->scope.types, member->name, member->type);
   if (member->kind == SPEC_VALUE) map_put(k->scope.values, member->name, member->value);
-  if (member->kind != SPEC_MODULE || member->of->any) return;
+  if (member->kind != SPEC_MODULE || signature_is_vague(member->of)) return;
+  if (member->of->function)
+    map_put(k->scope.modules, member->name, function_assume(k, member->of));
+  if (member->of->any) return;
   Module *m = new_node(Module, .names = names_new(NULL), .ready = true);
   vec_each (const Member *, inner, &member->of->members) {
     if (inner->kind == SPEC_TYPE) map_put(m->names.types, inner->name, inner->type);
