@@ -281,6 +281,18 @@ bool type_defs_agree(Check *k, const TypeDef *a, const TypeDef *b) {
   return same_params(a, b) && unify(k, type_over(k, &(TypeSubst){ 0 }, a, b), b->type);
 }
 
+// A type of the module that its module type does define.
+static void match_meaning(Match *t, const Member *member, const TypeDef *def) {
+  const Type *wanted = type_over(t->k, &t->types, member->type, def);
+  t->k->at = t->loc;
+  if (unify(t->k, wanted, def->type)) return;
+  error(t->k->c, t->loc,
+        "type `%s%s` of the module is `%s`, but its module type says `%s`", t->path,
+        member->name, type_text(def->type), type_text(wanted));
+  note(t->k->c, member->loc, "`%s` is specified here", member->name);
+  t->failed = true;
+}
+
 static void match_type(Match *t, const Module *m, const Member *member) {
   const TypeDef *def = map_get(m->names.types, member->name);
   AstLifted lifted = member->type->lifted;
@@ -292,26 +304,18 @@ static void match_type(Match *t, const Module *m, const Member *member) {
     report_type(t, member, "has other parameters than its module type says");
     return;
   }
+  if (!member->is_abstract) {
+    match_meaning(t, member, def);
+    return;
+  }
   if (lifted != LIFTED_FULLY && !unify_first_order(t->k, def->type))
     report_type(t, member, "may be a function, but is not specified as `type^`");
   else if (lifted == LIFTED_NOT &&
            (type_size_varies(def->type) || def->lifted != LIFTED_NOT))
     report_type(t, member, "has sizes that vary, but is not specified as `type~`");
-  if (member->is_abstract) {
-    check_sizes_shown(t, member, def);
-    vec_push(&t->types.abstract, member->type->type->u.param);
-    vec_push(&t->types.meanings, def);
-    return;
-  }
-  const Type *wanted = type_over(t->k, &t->types, member->type, def);
-  t->k->at = t->loc;
-  if (!unify(t->k, wanted, def->type)) {
-    error(t->k->c, t->loc,
-          "type `%s%s` of the module is `%s`, but its module type says `%s`", t->path,
-          member->name, type_text(def->type), type_text(wanted));
-    note(t->k->c, member->loc, "`%s` is specified here", member->name);
-    t->failed = true;
-  }
+  check_sizes_shown(t, member, def);
+  vec_push(&t->types.abstract, member->type->type->u.param);
+  vec_push(&t->types.meanings, def);
 }
 
 // The module's number stands for the specified one in sizes.

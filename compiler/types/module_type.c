@@ -85,7 +85,6 @@ static Binding *value_binding(Check *k, const AstSpec *spec) {
   b->type = type_name_anonymous(k, check_type(k, spec->type), &made);
   vec_each (Binding **, size, &made)
     (*size)->level = 0;
-  check_sizes_told(k, params, b->type);
   k->level--;
   scope_leave(k, mark);
   finish_definition(k, NULL);
