@@ -7,7 +7,7 @@
 // clang-format off
 static const Option option_rows[] = {
   { 'a', 0, "after", "PASS", "the pass; default the last one before kernels are made", NULL },
-  { 'c', 0, "code", "CODE", "after `imp`: the code for `cpu` (default) or `gpu`", "cpu gpu" },
+  { 'c', 0, "code", "CODE", "after `imp`, or of kernels: the code for `cpu` (default) or `gpu`", "cpu gpu" },
   { 'l', 0, "list-passes", NULL, "the passes in order, with their reasons", NULL },
   { 'k', 0, "recipes", NULL,
     "instead of the program: the kernels for CPUs, with the steps that made them "
@@ -85,18 +85,11 @@ static int dump(Compiler *c, const char *path, const DumpOptions *o) {
   return fputs(text_str(t), stdout) == EOF;
 }
 
-static const char *set_code(DumpOptions *o, const char *name) {
-  o->code = strcmp(name, "gpu") == 0 ? PROFILE_GPU : PROFILE_CPU;
-  return o->code == PROFILE_GPU || strcmp(name, "cpu") == 0
-             ? NULL
-             : text_format("--code: expected cpu or gpu, found %s", name);
-}
-
 // NULL, or what is wrong with the option.
 static const char *set_dump_option(DumpOptions *o, int option) {
   switch (option) {
   case 'a': o->after = optarg; return NULL;
-  case 'c': return set_code(o, optarg);
+  case 'c': return profile_option(optarg, &o->code);
   case 't': o->times = true; return NULL;
   case 's': o->stats = true; return NULL;
   case 'k': o->recipes = true; return NULL;

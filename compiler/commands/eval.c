@@ -10,7 +10,10 @@ static const Option option_rows[] = {
   { 'e', 'e', "entry", "ENTRY", "the entry point; default `main`, or the only one", NULL },
   { 'a', 0, "after", "PASS",
     "interpret the program as it stands after this pass (see [dump](#dump)), or, after `kern`, "
-    "its kernels for CPUs by their [recipes](recipes.md)", NULL },
+    "its kernels by their [recipes](recipes.md)", NULL },
+  { 'c', 0, "code", "CODE",
+    "after `kern`: the kernels for `cpu` (default), or `gpu`, if they are made from such ones",
+    "cpu gpu" },
   { 'p', 0, "path", "PATH",
     "after flattening: which version to run, by name (`V2`) or guard by guard "
     "(`main.top_0=T,main.intra_1=F`; the others by their thresholds)", NULL },
@@ -24,6 +27,7 @@ static const Option option_rows[] = {
 typedef struct EvalOptions {
   const char *entry, *after, *path, *recipe;
   FlattenOptions flatten;
+  Profile code;
   bool binary;
 } EvalOptions;
 
@@ -72,7 +76,7 @@ static int eval(Compiler *c, const char *path, EvalOptions options) {
   if (!inputs) return diag_ok(c) ? 0 : 1;
   c->phase = "eval";
   InterpOptions how = { .decide = decider_decide, .state = &decider };
-  if (kernels) kern_run_segs(kern_runner(c, entry, program->recipes), &how);
+  if (kernels) kern_run_segs(kern_runner(c, entry, program->recipes, options.code), &how);
   InterpResult result = interp_run(c, core, entry, inputs, how);
   if (!result.ok) error(c, result.loc, "%s", result.message);
   if (!diag_ok(c)) return 1;
@@ -89,6 +93,7 @@ static int command_eval(Compiler *c, int argc, char **argv) {
     if (o == 'p') given.path = optarg;
     if (o == OPTION_RECIPE) given.recipe = optarg;
     const char *message = set_flatten_option(&given.flatten, o);
+    if (o == 'c') message = profile_option(optarg, &given.code);
     if (message) return command_usage_error(c, "flc eval: %s", message);
   }
   if (r.over) return r.status;

@@ -227,7 +227,7 @@ static KernRunner *runner_of(CaseTrial *t) {
   ProgramRun *run = t->run;
   KernRunner *known = map_get(run->runners, t->entry);
   if (known) return known;
-  known = kern_runner(run->c, t->entry, run->recipes);
+  known = kern_runner(run->c, t->entry, run->recipes, PROFILE_CPU);
   map_put(run->runners, t->entry, known);
   return known;
 }

@@ -169,3 +169,10 @@ int decider_decide(void *state, const Exp *exp, int64_t par) {
   note_event(d, event);
   return event.first;
 }
+
+const char *profile_option(const char *name, Profile *out) {
+  *out = strcmp(name, "gpu") == 0 ? PROFILE_GPU : PROFILE_CPU;
+  return *out == PROFILE_GPU || strcmp(name, "cpu") == 0
+             ? NULL
+             : text_format("--code: expected cpu or gpu, found %s", name);
+}

@@ -9,6 +9,8 @@ const char *set_flatten_mode(FlattenOptions *options, const char *text);
 const char *set_max_versions(FlattenOptions *options, const char *text);
 // Both by the number of their option and `optarg`; other options are none of its business.
 const char *set_flatten_option(FlattenOptions *options, int option);
+// Of --code: NULL, or what is wrong with the name.
+const char *profile_option(const char *name, Profile *out);
 // What commands begin with.
 FlattenOptions default_flatten_options(void);
 // The rows of the two in a table of options.

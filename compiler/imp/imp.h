@@ -456,6 +456,8 @@ KernelArrays imp_kernel_arrays(const Kernel *kernel, MemSpace space);
 bool imp_kernel_uses(Compiler *c, const Kernel *kernel, PrimType type);
 // Moves what a loop computes anew in each round before the loop; in kernels without barriers.
 ImpBlock imp_hoist(const ImpBlock *block);
+// Puts products into the sums that are their only readers (imp_contract.c).
+ImpBlock imp_contract(const ImpBlock *block);
 
 // Launches whose results nothing reads go.
 void imp_drop_dead(ImpProgram *program);

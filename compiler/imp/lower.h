@@ -13,8 +13,8 @@ typedef struct Lower {
   const Var
       *layout;  // of the entry: whether arrays are laid out anew; NULL while nothing asks
   Map *partials;  // SegOp.partials -> const Memory **: kept for a scan
-  Map *copy_of;  // Mem -> Mem: the copy in another layout -> the original
-  Map *scalars;  // Var -> const Term *: how the host computes them (Kern.outside)
+  Map *copy_of;   // Mem -> Mem: the copy in another layout -> the original
+  Map *scalars;   // Var -> const Term *: how the host computes them (Kern.outside)
   Vec(const Kernel *) kernels;
   Vec(TuningParam) tuning;
   CopyNotes copies;
@@ -277,6 +277,11 @@ void layout_declare(Lower *lower, ImpBlock *block);
 // ---- seg-ops of level 1 (lower_segmap.c, lower_segred.c, ...); binders are bound on the host
 void lower_seg(Code *host, const Stm *stm, const Body *body, int position);
 void lower_segmap(Code *host, const Stm *stm);
+// An item per point, whose results go to `outs`.
+void lower_segmap_to(Code *host, const Stm *stm, const Arr *const *outs);
+// By groups that share what they read (lower_blocks.c); false, and nothing done, where that does
+// not pay.
+bool lower_block_segmap(Code *host, const Stm *stm);
 // A segmap that only copies, in tiles where that pays; false, and nothing done, for others.
 bool lower_copying_segmap(Code *host, const Stm *stm);
 void lower_segred(Code *host, const Stm *stm);

@@ -421,7 +421,9 @@ static void lock_axis(KernCode *kc, const KernStm *stm) {
 
 void lower_axis(KernCode *kc, const KernStm *stm) {
   bool locked = stm->u.axis->bind == BIND_LANE || stm->u.axis->bind == BIND_REG;
-  if (locked)
+  if (stm->u.axis->bind == BIND_ITEM)
+    lower_item_axis(kc, stm);
+  else if (locked)
     lock_axis(kc, stm);
   else
     seq_axis(kc, stm);

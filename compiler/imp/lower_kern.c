@@ -157,6 +157,11 @@ static Arr alloc_memory(KernCode *kc, const Tensor *t, const ImpExp *const *dims
   const ImpExp *count = imp_i64(1);
   for (int i = 0; i < t->rank; i++)
     count = imp_mul(count, dims[i]);
+  if (t->space == TENSOR_LOCAL) {
+    const Mem *local = mem_new(kc->k->lower->c, t->name, MEM_LOCAL, t->elem);
+    vec_push(kc->k->scratch, (Scratch){ .mem = local, .count = count });
+    return arr_dense(local, t->elem, dims, t->rank);
+  }
   const Mem *mem = code_memory(kc->k, t->name, t->elem, count, lanes);
   return arr_dense(mem, t->elem, dims, t->rank);
 }
@@ -318,9 +323,25 @@ static ImpBlock branch_block(KernCode *kc, const KernStm *stm, const KernBlock *
   return b.block;
 }
 
+// if condition { stores }   by register points, which differ in the condition.
+static void guard_copies(KernCode *kc, const KernStm *stm, AxisSet set) {
+  for (Copies c = copies_over(kc, set); copies_next(&c);) {
+    KernCode one = *kc;
+    one.fixed |= set;
+    const ImpExp *condition = lower_scalar(&one, stm->u.cond.condition);
+    ImpBlock block = branch_block(&one, stm, stm->u.cond.then_block);
+    imp_if(kc->k->b, condition, block);
+  }
+}
+
 static void lower_if(KernCode *kc, const KernStm *stm) {
   if (in_lanes(kc, set_of_term(kc, stm->u.cond.condition))) {
     lane_if(kc, stm);
+    return;
+  }
+  AxisSet set = set_of_term(kc, stm->u.cond.condition) & kc->open & ~kc->fixed;
+  if (set) {
+    guard_copies(kc, stm, set);
     return;
   }
   const ImpExp *condition = lower_scalar(kc, stm->u.cond.condition);
@@ -368,7 +389,17 @@ void lower_stm(KernCode *kc, const KernStm *stm) {
   }
 }
 
+static bool is_shared(const KernBlock *block, int i) {
+  return i >= 0 && i < block->count && block->stms[i].kind == KERN_AXIS &&
+         block->stms[i].u.axis->bind == BIND_ITEM;
+}
+
+// The items of a group meet before and after axes that they share.
 void lower_block(KernCode *kc, const KernBlock *block) {
-  for (int i = 0; i < block->count; i++)
+  for (int i = 0; i < block->count; i++) {
+    bool shared = is_shared(block, i);
+    if (shared != is_shared(block, i - 1)) add_stm(kc, (ImpStm){ .kind = IMP_BARRIER });
     lower_stm(kc, &block->stms[i]);
+  }
+  if (is_shared(block, block->count - 1)) add_stm(kc, (ImpStm){ .kind = IMP_BARRIER });
 }

@@ -22,6 +22,7 @@ typedef struct KernCode {
   int counts[MAX_LOCKS];  // their widths,
   int at[MAX_LOCKS];      // and the copy at hand, by number of the bit
   const ImpExp *mask;     // the lanes that take part; NULL: all
+  int64_t group;          // items of a group that work together; 0: there are no groups
 } KernCode;
 
 // A variable: copies by the points of the register axes in `set`.
@@ -51,6 +52,17 @@ bool copies_next(Copies *copies);
 int copy_count(const KernCode *kc, AxisSet set);
 int copy_at(const KernCode *kc, AxisSet set);  // the number of the copy at hand
 
+// ---- the grid (lower_plan.c)
+
+// The axes of a block that stand one directly in the other, outermost first, and the block at each
+// of their points.
+typedef struct Grid {
+  SegDim *dims;
+  int count;
+  const KernBlock *block;
+} Grid;
+Grid find_grid(KernCode *host, const KernBlock *block, AxisBind bind);
+
 // ---- values
 
 AxisSet set_of_var(const KernCode *kc, const Var *var);
@@ -63,7 +75,8 @@ void declare_copy(KernCode *kc, const Var *var, VarCopies *value, const ImpExp *
 // Declares all copies, without values.
 VarCopies *declare_copies(KernCode *kc, const Var *var, AxisSet set);
 // The copy at hand gets a value, in the lanes of `mask` (NULL: all).
-void assign_copy(KernCode *kc, const VarCopies *value, const ImpExp *is, const ImpExp *mask);
+void assign_copy(KernCode *kc, const VarCopies *value, const ImpExp *is,
+                 const ImpExp *mask);
 const ImpExp *copy_of(const KernCode *kc, const VarCopies *value);  // at hand
 
 // A term at hand: a vector if it differs across the lanes (or `vector`), else a scalar.
@@ -78,11 +91,12 @@ const ImpExp *lower_vector(KernCode *kc, const Term *t);
 void lower_block(KernCode *kc, const KernBlock *block);
 void lower_stm(KernCode *kc, const KernStm *stm);
 void lower_axis(KernCode *kc, const KernStm *stm);             // lower_axis.c
+void lower_item_axis(KernCode *kc, const KernStm *stm);        // lower_blocks.c
 KernCode inner_code(KernCode *kc, Code *code, ImpBuilder *b);  // for a block of its own
 // Variables that loops change: declared with their first values; all assigned at the end of a
 // round, in the lanes of `mask`; bound to the statement's binders when the loop is over.
 const VarCopies **params_begin(KernCode *kc, const Var *const *params,
-                           const Term *const *inits, int count);
+                               const Term *const *inits, int count);
 void params_next(KernCode *kc, const VarCopies *const *params, const Term *const *results,
                  int count, const ImpExp *mask);
 void params_end(KernCode *kc, const KernStm *stm, const VarCopies *const *params);

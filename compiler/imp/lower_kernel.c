@@ -237,17 +237,16 @@ void kernel_end(Code *host, KernelCode *kernel, Launch launch) {
   collect_block(&s, &kernel->b.block);
   share_scratch(&kernel->scratch, &kernel->b.block);
   const char *name = text_format("%s_%d", launch.name, c->next_id++);
-  Kernel *k =
-      new_node(Kernel, .name = name_of(c->names, name), .loc = host->b->loc,
-               .params = s.params.at, .param_count = s.params.count,
-               .scratch = kernel->scratch.at, .scratch_count = kernel->scratch.count,
-               .may_fail = kernel->may_fail, .has_barrier = s.has_barrier,
-               .uses_arena = find_arena(host, kernel, &s), .functions = s.functions.at,
-               .function_count = s.functions.count, .plan = host->lower->plan,
-               .group_size = known_group_size(launch.group_size));
+  Kernel *k = new_node(
+      Kernel, .name = name_of(c->names, name), .loc = host->b->loc, .params = s.params.at,
+      .param_count = s.params.count, .scratch = kernel->scratch.at,
+      .scratch_count = kernel->scratch.count, .may_fail = kernel->may_fail,
+      .has_barrier = s.has_barrier, .uses_arena = find_arena(host, kernel, &s),
+      .functions = s.functions.at, .function_count = s.functions.count,
+      .plan = host->lower->plan, .group_size = known_group_size(launch.group_size));
   bool on_cpu = host->lower->profile == PROFILE_CPU;
   k->sized = !on_cpu && launch.group_size;
-  ImpBlock body = on_cpu ? imp_hoist(&kernel->b.block) : kernel->b.block;
+  ImpBlock body = on_cpu ? imp_hoist(&kernel->b.block) : imp_contract(&kernel->b.block);
   k->body.at = body.at;
   k->body.count = body.count;
   vec_push(&host->lower->kernels, k);

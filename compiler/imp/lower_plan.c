@@ -5,25 +5,18 @@
 
 // ---- the grid
 
-// The axes of the grid, outermost first, and the block at each of its points.
-typedef struct Grid {
-  SegDim *dims;
-  int count;
-  const KernBlock *block;
-} Grid;
-
-static bool is_grid(const KernBlock *block) {
+static bool is_bound(const KernBlock *block, AxisBind bind) {
   return block->count == 1 && block->stms[0].kind == KERN_AXIS &&
-         block->stms[0].u.axis->bind == BIND_GRID;
+         block->stms[0].u.axis->bind == bind;
 }
 
-static Grid find_grid(KernCode *host, const Kern *kern) {
-  Grid grid = { .block = kern->body };
+Grid find_grid(KernCode *host, const KernBlock *block, AxisBind bind) {
+  Grid grid = { .block = block };
   int depth = 0;
-  for (const KernBlock *b = kern->body; is_grid(b); b = b->stms[0].u.axis->body)
+  for (const KernBlock *b = block; is_bound(b, bind); b = b->stms[0].u.axis->body)
     depth++;
   grid.dims = new_array(SegDim, depth + 1);
-  for (; is_grid(grid.block); grid.block = grid.block->stms[0].u.axis->body) {
+  for (; is_bound(grid.block, bind); grid.block = grid.block->stms[0].u.axis->body) {
     const Axis *axis = grid.block->stms[0].u.axis;
     const ImpExp *width = lower_scalar(host, axis->width);
     grid.dims[grid.count++] = (SegDim){ axis->index, code_atom(host->k, width) };
@@ -51,7 +44,7 @@ enum {
 
 static void launch_kern(Code *host, const Kern *kern, Map *memory) {
   KernCode outside = { .k = host, .values = map_new(NULL), .memory = memory };
-  Grid grid = find_grid(&outside, kern);
+  Grid grid = find_grid(&outside, kern->body, BIND_GRID);
   KernelCode *kernel = kernel_begin(host, kern->loc);
   KernCode kc = { .k = &kernel->code,
                   .values = map_new(NULL),
@@ -109,9 +102,12 @@ typedef struct PlanParam {
 } PlanParam;
 
 static const PlanParam params[] = {
-  { "segred_items", "grid_size", -1, 16384 },  { "segred_chunk", "chunk", 4096, 64 },
-  { "segscan_items", "grid_size", -1, 16384 }, { "segscan_chunk", "chunk", 4096, 64 },
+  { "segred_items", "grid_size", -1, 16384 },
+  { "segred_chunk", "chunk", 4096, 64 },
+  { "segscan_items", "grid_size", -1, 16384 },
+  { "segscan_chunk", "chunk", 4096, 64 },
   { "seghist_items", "grid_size", -1, 1024 },
+  { "segmap_block_points", "chunk", 262144, 262144 },
 };
 
 const ImpExp *code_tuning(Code *k, const char *name) {

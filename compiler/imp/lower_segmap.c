@@ -68,7 +68,7 @@ void lower_seg(Code *host, const Stm *stm, const Body *body, int position) {
   case SEG_MAP:
     if (has_inner_seg(seg->body))
       lower_group_segmap(host, stm);
-    else if (!lower_copying_segmap(host, stm))
+    else if (!lower_copying_segmap(host, stm) && !lower_block_segmap(host, stm))
       lower_segmap(host, stm);
     return;
   case SEG_RED:
@@ -127,8 +127,7 @@ const Arr *element_of(const Arr *out, const ImpExp *const *indices, int count) {
   return mem_copy(&at, sizeof at);
 }
 
-// A kernel of an item per point.
-static void segmap_items(Code *host, const Stm *stm, const Arr *const *outs) {
+void lower_segmap_to(Code *host, const Stm *stm, const Arr *const *outs) {
   const SegOp *seg = stm->exp->u.seg;
   int count = stm->binder_count;
   const Arr **dests = new_array(const Arr *, count + 1);
@@ -161,7 +160,7 @@ void lower_segmap(Code *host, const Stm *stm) {
   const Arr **outs = new_array(const Arr *, stm->binder_count + 1);
   for (int i = 0; i < stm->binder_count; i++)
     outs[i] = layout_out(host, stm->binders[i], stm->exp->u.seg->dim_count);
-  segmap_items(host, stm, outs);
+  lower_segmap_to(host, stm, outs);
   for (int i = 0; i < stm->binder_count; i++) {
     Arr out = *outs[i];
     if (is_iota(stm->exp->u.seg)) {

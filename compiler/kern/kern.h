@@ -23,7 +23,7 @@
 typedef enum AxisBind {
   BIND_SEQ,   // a loop
   BIND_GRID,  // across work-groups, or, on a CPU, runs of neighbouring points across items
-  BIND_ITEM,  // across the work-items of a group, which meet at a barrier afterwards
+  BIND_ITEM,  // across the work-items of a group; within others: as many, that meet around it
   BIND_LANE,  // SIMD lanes of an item; constant width
   BIND_REG,   // copies in named registers; constant width
 } AxisBind;
@@ -55,7 +55,7 @@ struct Tensor {
   const Term *const *dims;
   bool open;  // memory of rank 0 that KERN_ROOM sizes, seen through others
   TensorSpace space;
-  bool spare;  // rank 1: behind its end are SPARE_ELEMENTS for each item of a scan
+  bool spare;        // rank 1: behind its end are SPARE_ELEMENTS for each item of a scan
   const Var *host;   // TENSOR_GLOBAL: the array's name in Flat; NULL: made by the plan
   const Tensor *of;  // whose memory it is under other dims (row-major), or NULL: its own
   const int *order;  // outermost first; NULL: 0, 1, ..
@@ -190,7 +190,7 @@ typedef struct KernBuilder {
 
 KernBuilder kern_builder(Compiler *c, Loc loc);
 void kern_expect(KernBuilder *b, int count);  // statements, before the first
-void kern_add(KernBuilder *b, KernStm stm);  // with the builder's loc unless it has one
+void kern_add(KernBuilder *b, KernStm stm);   // with the builder's loc unless it has one
 const KernBlock *kern_block(const KernBuilder *b, const Term *const *results, int count);
 const Var *kern_index(Compiler *c, const char *name, Loc loc);  // a fresh i64
 const Term *kern_let(KernBuilder *b, const char *name,

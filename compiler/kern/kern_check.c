@@ -178,6 +178,8 @@ static void check_axis(KernCheck *s, const KernStm *stm) {
          axis->name);
   demand(s, axis->bind == BIND_SEQ || axis->role != AXIS_LOOP, "a loop in parallel",
          axis->name);
+  demand(s, axis->bind != BIND_ITEM || (constant && axis->role == AXIS_MAP),
+         "items that are no map of constant width", axis->name);
   use_i64(s, axis->width);
   check_inits(s, axis, like, count);
   check_axis_body(s, axis, like, count);

@@ -12,6 +12,7 @@ struct KernRunner {
   Compiler *c;
   const Entry *entry;
   RecipeBook *book;
+  Profile profile;
   Map *segs;    // Stm -> RunnerSeg
   Map *counts;  // Name -> int *: seg-ops of that kind
   Map *views;   // Var -> const View *: iotas and copies of one scalar
@@ -61,7 +62,7 @@ static Prim var_value(const KernRun *r, const Var *var) {
 
 // Few items, and chunks that are small: so that there are chunks.  Of recipes the first.
 static int64_t tuning_value(const char *name) {
-  if (strstr(name, ".recipe")) return 1;
+  if (strstr(name, ".recipe") || strstr(name, "_points")) return 1;
   return strstr(name, "items") ? 3 : 4;
 }
 
@@ -414,10 +415,21 @@ static void fit_variables(KernRunner *runner) {
   runner->capacity = 2 * wanted;
 }
 
+static const KernPlan *schedule_seg(const KernRunner *runner, const KernSeg *seg) {
+  const KernPlan *plan = kern_schedule(runner->c, runner->book, seg),
+                 *groups = runner->profile == PROFILE_GPU
+                               ? kern_schedule_groups(runner->c, seg)
+                               : NULL;
+  if (!groups) return plan;
+  KernPlan either = *groups;
+  either.otherwise = plan;
+  return mem_copy(&either, sizeof either);
+}
+
 static bool run_seg(void *state, InterpSeg *given) {
   KernRunner *runner = state;
   RunnerSeg *known = map_get(runner->segs, given->stm);
-  if (!known->plan) known->plan = kern_schedule(runner->c, runner->book, &known->seg);
+  if (!known->plan) known->plan = schedule_seg(runner, &known->seg);
   given->message = "its recipe was refused";
   given->loc = given->stm->loc;
   if (diag_error_count(runner->c)) return false;
@@ -434,11 +446,13 @@ static bool run_seg(void *state, InterpSeg *given) {
   return ok;
 }
 
-KernRunner *kern_runner(Compiler *c, const Entry *entry, RecipeBook *book) {
+KernRunner *kern_runner(Compiler *c, const Entry *entry, RecipeBook *book,
+                        Profile profile) {
   KernRunner *runner = new (KernRunner);
   *runner = (KernRunner){ .c = c,
                           .entry = entry,
                           .book = book,
+                          .profile = profile,
                           .segs = map_new(NULL),
                           .counts = map_new(NULL),
                           .views = map_new(NULL),

@@ -7,6 +7,9 @@
 typedef struct KernRunner KernRunner;
 
 // Runs the seg-ops of an entry point as kernels, by these recipes (or NULL) where they name them.
-KernRunner *kern_runner(Compiler *c, const Entry *entry, RecipeBook *book);
+// PROFILE_GPU: by groups of items those for which there are such schedules, however few points
+// they have.
+KernRunner *kern_runner(Compiler *c, const Entry *entry, RecipeBook *book,
+                        Profile profile);
 // To be the options of interp_run.
 void kern_run_segs(KernRunner *runner, InterpOptions *options);

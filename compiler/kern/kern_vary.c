@@ -388,12 +388,29 @@ static void judge_axis(Lockstep *j, const Axis *axis) {
   Vary *v = j->v;
   judge_control(j, vary_term(v, axis->width));
   if (axis->role == AXIS_HIST) refuse(v, "a histogram");
-  if (axis->bind == BIND_ITEM || axis->bind == BIND_GRID)
-    refuse(v, "an axis across work-items");
+  if (axis->bind == BIND_GRID) refuse(v, "an axis across work-items");
+  if (axis->bind == BIND_ITEM && vary_term(v, axis->width))
+    refuse(v, "an axis across work-items of a width that differs");
   if (axis->bind == BIND_REG && axis->role == AXIS_SCAN)
     refuse(v, "a scan across registers");
   bool differs = vary_term(v, axis->width) != 0;
   if (differs && axis->bind != BIND_SEQ) refuse(v, "lanes of a width that differs");
+}
+
+bool vary_is_guard(const KernStm *stm) {
+  const KernBlock *block = stm->u.cond.then_block;
+  if (stm->binder_count || stm->u.cond.else_block->count) return false;
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *inner = &block->stms[i];
+    bool guard = inner->kind == KERN_IF && vary_is_guard(inner);
+    if (inner->kind != KERN_STORE && !guard) return false;
+  }
+  return true;
+}
+
+static void judge_if(Lockstep *j, const KernStm *stm) {
+  AxisSet set = vary_term(j->v, stm->u.cond.condition);
+  if ((set & j->v->lanes) || !vary_is_guard(stm)) judge_control(j, set);
 }
 
 static void judge_stm(KernVisitor *visitor, const KernStm *stm) {
@@ -403,7 +420,7 @@ static void judge_stm(KernVisitor *visitor, const KernStm *stm) {
   case KERN_ALLOC: judge_alloc(j, stm); return;
   case KERN_ROOM: refuse(j->v, "an array whose size is found out"); return;
   case KERN_AXIS: judge_axis(j, stm->u.axis); return;
-  case KERN_IF: judge_control(j, vary_term(j->v, stm->u.cond.condition)); return;
+  case KERN_IF: judge_if(j, stm); return;
   case KERN_WHILE:
     judge_control(j, vary_var(j->v, stm->u.loop.params[stm->u.loop.which]));
     return;

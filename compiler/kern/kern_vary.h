@@ -31,7 +31,7 @@ Vary *vary_stm(const KernStm *stm);
 Vary *vary_op(const Vary *outer, const KernOp *op, AxisSet set);
 
 AxisSet vary_axis(const Vary *v, const Axis *axis);  // its bit; 0: not in lockstep
-AxisSet vary_lanes(const Vary *v);  // the bits of the lane axes
+AxisSet vary_lanes(const Vary *v);                   // the bits of the lane axes
 AxisSet vary_var(const Vary *v, const Var *var);
 AxisSet vary_term(const Vary *v, const Term *t);
 AxisSet vary_tensor(const Vary *v,
@@ -41,5 +41,7 @@ bool vary_affine(const Vary *v, const Term *t, Affine *out);
 const Term *vary_step(const Vary *v, const Var *var);
 // Are the points of the register axis `bit` neighbours in memory?
 bool vary_neighbours(const Vary *v, const Access *access, AxisSet bit);
+// if condition { stores }, which can be made for each register point by itself.
+bool vary_is_guard(const KernStm *stm);
 // Why the code cannot run in lockstep; NULL: it can.
 const char *vary_refuses(const Vary *v);

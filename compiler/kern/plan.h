@@ -89,6 +89,10 @@ Name kern_seg_name(Compiler *c, Map *counts, Name entry, Name kind);
 // How to run it (schedule.c); book: NULL if there is none.
 const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg);
 
+// The same for GPUs: a kernel of groups of items, with what the host is to ask before it is
+// launched; NULL if there is no such kernel (schedule_groups.c).
+const KernPlan *kern_schedule_groups(Compiler *c, const KernSeg *seg);
+
 // The kernel with the bodies of the functions that it calls in their place.
 const Kern *kern_inline(Compiler *c, const Kern *kern);
 

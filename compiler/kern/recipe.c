@@ -74,10 +74,10 @@ static bool require_fewer(Recipe *r, Name name, int64_t than) {
 // ---- steps
 
 const char *recipe_rest_word(SplitRest rest) {
-  static const char *const words[] = { [SPLIT_SHORT] = "short",
-                                       [SPLIT_BOUND] = "bound",
-                                       [SPLIT_PEEL] = "peel",
-                                       [SPLIT_OVERLAP] = "overlap" };
+  static const char *const words[] = {
+    [SPLIT_SHORT] = "short", [SPLIT_BOUND] = "bound",     [SPLIT_PEEL] = "peel",
+    [SPLIT_CHAIN] = "chain", [SPLIT_OVERLAP] = "overlap", [SPLIT_CLAMP] = "clamp"
+  };
   return words[rest];
 }
 
@@ -111,6 +111,19 @@ void recipe_swap(Recipe *r, Name outer, Name inner) {
         text_format("permute %s %s", inner, outer));
 }
 
+// Neighbours in the wrong order change places until none is left.
+void recipe_permute(Recipe *r, const Name *axes, int count) {
+  for (bool changed = true; changed && !r->failed;) {
+    changed = false;
+    for (int outer = 1; outer < count && !changed; outer++)
+      for (int inner = 0; inner < outer && !changed; inner++) {
+        if (!step_is_inside(r->kern, axes[outer], axes[inner])) continue;
+        recipe_swap(r, axes[outer], axes[inner]);
+        changed = true;
+      }
+  }
+}
+
 void recipe_bind(Recipe *r, Name axis, AxisBind bind) {
   if (r->failed) return;
   const char *line = text_format("bind %s to %s", axis, recipe_bind_word(bind));
@@ -137,6 +150,11 @@ void recipe_unswitch(Recipe *r, Name axis) {
 void recipe_cut(Recipe *r, Name axis) {
   if (r->failed) return;
   apply(r, step_cut(&r->step, r->kern, axis), text_format("cut %s", axis));
+}
+
+void recipe_stage(Recipe *r, Name axis) {
+  if (r->failed) return;
+  apply(r, step_stage(&r->step, r->kern, axis), text_format("stage %s", axis));
 }
 
 void recipe_interior(Recipe *r, bool twice) {

@@ -20,9 +20,12 @@ Recipe recipe_new(Compiler *c, const Kern *kern);
 void recipe_split(Recipe *r, Name axis, int64_t by, SplitRest rest);
 void recipe_split_into(Recipe *r, Name axis, int64_t pieces);
 void recipe_swap(Recipe *r, Name outer, Name inner);  // inner, outer afterwards
+// Puts the axes in that order, outermost first, as far as they are neighbours.
+void recipe_permute(Recipe *r, const Name *axes, int count);
 void recipe_bind(Recipe *r, Name axis, AxisBind bind);
 void recipe_unswitch(Recipe *r, Name axis);
 void recipe_cut(Recipe *r, Name axis);
+void recipe_stage(Recipe *r, Name axis);
 void recipe_interior(Recipe *r, bool twice);
 // The recipe is for axes of so many points at least.
 void recipe_where(Recipe *r, Name axis, int64_t least);

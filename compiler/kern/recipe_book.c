@@ -29,27 +29,6 @@ static bool axes_exist(const Recipe *r, const RecipeStep *step) {
   return true;
 }
 
-// The position of the axis that stands directly in the named one.
-static int directly_in(const Kern *kern, const RecipeStep *step, int outer) {
-  for (int i = 0; i < step->axis_count; i++)
-    if (i != outer && step_is_inside(kern, step->axes[outer], step->axes[i])) return i;
-  return -1;
-}
-
-// Neighbours in the wrong order change places until none is left.
-static void permute(Recipe *r, const RecipeStep *step) {
-  bool changed = true;
-  while (changed && !r->failed) {
-    changed = false;
-    for (int outer = 0; outer < step->axis_count && !changed; outer++) {
-      int inner = directly_in(r->kern, step, outer);
-      if (inner < 0 || inner > outer) continue;
-      recipe_swap(r, step->axes[outer], step->axes[inner]);
-      changed = true;
-    }
-  }
-}
-
 // Are they in that order now?
 static bool are_in_order(const Kern *kern, const RecipeStep *step) {
   for (int i = 0; i + 1 < step->axis_count; i++)
@@ -61,7 +40,7 @@ static void take_step(Recipe *r, const RecipeStep *step) {
   switch (step->verb) {
   case VERB_SPLIT: recipe_split(r, step->axes[0], step->number, step->rest); return;
   case VERB_SPLIT_INTO: recipe_split_into(r, step->axes[0], step->number); return;
-  case VERB_PERMUTE: permute(r, step); return;
+  case VERB_PERMUTE: recipe_permute(r, step->axes, step->axis_count); return;
   case VERB_BIND:
     for (int i = 0; i < step->axis_count; i++)
       recipe_bind(r, step->axes[i], step->bind);

@@ -138,7 +138,7 @@ static void read_split(RecipeReader *r, RecipeStep *step) {
   if (!accept_word(r, "by")) expected(r, "`by` or `into`");
   read_number(r, step);
   step->rest = SPLIT_BOUND;
-  for (int i = SPLIT_SHORT; i <= SPLIT_OVERLAP; i++)
+  for (int i = SPLIT_SHORT; i <= SPLIT_CLAMP; i++)
     if (accept_word(r, recipe_rest_word((SplitRest)i))) step->rest = (SplitRest)i;
 }
 
@@ -185,7 +185,7 @@ typedef struct VerbRow {
 // clang-format off
 static const VerbRow verbs[] = {
   { "split", VERB_SPLIT, read_split,
-    "split AXIS by NUMBER [bound|short|peel|overlap], or split AXIS into NUMBER" },
+    "split AXIS by NUMBER [bound|short|peel|chain|overlap|clamp], or split AXIS into NUMBER" },
   { "permute",  VERB_PERMUTE,  read_permute,  "permute AXIS AXIS .., outermost first" },
   { "bind",     VERB_BIND,     read_bind,     "bind AXIS .. to seq|grid|lane|reg" },
   { "unswitch", VERB_UNSWITCH, read_one_axis, "unswitch AXIS" },

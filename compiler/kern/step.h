@@ -7,6 +7,7 @@
 
 typedef struct Step {
   Compiler *c;
+  bool groups;          // has the code groups of items?  (That for GPUs.)
   const char *refusal;  // "`permute k j`: ..."
 } Step;
 
@@ -38,12 +39,15 @@ bool step_updates_in_place(const KernBlock *block);
 typedef enum SplitRest {
   SPLIT_SHORT,  // the last block is shorter: a loop of its own width
   SPLIT_BOUND,  // the same, but the points of maps have a condition, so that lanes can take them
-  SPLIT_PEEL,     // what does not fill a block follows in an axis of its own: NAME_rest
+  SPLIT_PEEL,  // what does not fill a block follows in an axis of its own: NAME_rest
+  SPLIT_CHAIN,  // the same, and blocks of reductions begin with what those before them have
   SPLIT_OVERLAP,  // the last block begins earlier, so that it is full; some points run twice
+  SPLIT_CLAMP,  // points behind the end do what the last one does, but for its stores
 } SplitRest;
 
 // a < n  =>  a0 < n/T { a < T } with index a0 * T + a.
-// Legal: always; SPLIT_OVERLAP for maps that may run a point twice, n >= T.
+// Legal: always; SPLIT_OVERLAP and SPLIT_CLAMP for maps that may run a point twice; the former
+// where n >= T.
 const Kern *step_split(Step *s, const Kern *kern, Name name, int64_t by, SplitRest rest);
 // a < n  =>  a0 < P { a < n/P } with index a0 * (n/P) + a, and the rest in NAME_rest.
 const Kern *step_split_into(Step *s, const Kern *kern, Name name, int64_t pieces);
@@ -55,7 +59,8 @@ const Kern *step_split_into(Step *s, const Kern *kern, Name name, int64_t pieces
 const Kern *step_swap(Step *s, const Kern *kern, Name name);
 
 // ---- the machine (step_bind.c)
-// Legal: no order between points (lanes, registers: what kern_vary.h can run in lockstep).
+// Legal: no order between points (lanes, registers: what kern_vary.h can run in lockstep; items:
+// all around them is the grid and other items).
 const Kern *step_bind(Step *s, const Kern *kern, Name name, AxisBind bind);
 // The same, but for what lockstep code cannot do; NULL if some of the kernel's blocks do it:
 // asked when other steps have had their turn.  Likewise whether the axes of the grid are outside
@@ -65,6 +70,13 @@ const Kern *step_check_lockstep(Step *s, const Kern *kern);
 const Kern *step_check_grid(Step *s, const Kern *kern);
 // Are there checks in the block that the axis stands in?
 bool step_checks_beside(const Kern *kern, Name axis);
+
+// ---- local memory (step_stage.c)
+
+// What the loads of a loop read that the items of a group share: copied to local memory before it.
+// Legal: the loop is of constant width, all items of the group come by, indices are sums of those
+// of axes, and nothing is written to the array.
+const Kern *step_stage(Step *s, const Kern *kern, Name name);
 
 // ---- conditions that are the same at all points of an axis (step_unswitch.c)
 // Legal: loops that are maps or reductions; short ones.

@@ -131,15 +131,33 @@ static const Kern *bind_grid(Step *s, const Kern *kern, Name name) {
   return out;
 }
 
+// ---- items
+
+// Why the axis does not stand in axes of the grid and of items alone; NULL if it does.
+static const char *items_refuse(const Kern *kern, const Axis *axis) {
+  if (axis->width->kind != TERM_CONST) return "its width is not constant";
+  for (const KernBlock *block = kern->body; block->count == 1;) {
+    const KernStm *stm = &block->stms[0];
+    if (stm->kind == KERN_AXIS && stm->u.axis == axis) return NULL;
+    bool around = stm->kind == KERN_AXIS &&
+                  (stm->u.axis->bind == BIND_GRID || stm->u.axis->bind == BIND_ITEM);
+    if (!around) break;
+    block = stm->u.axis->body;
+  }
+  return "it is not all that there is but for the grid and items";
+}
+
 const Kern *step_bind_unchecked(Step *s, const Kern *kern, Name name, AxisBind bind) {
   const KernStm *stm = step_axis(s, kern, name);
   if (!stm) return NULL;
   bool lockstep = bind == BIND_LANE || bind == BIND_REG;
   if (bind == BIND_GRID) return bind_grid(s, kern, name);
-  if (bind == BIND_ITEM) return step_refuse(s, "code for CPUs has no groups of items");
+  if (bind == BIND_ITEM && !s->groups)
+    return step_refuse(s, "code for CPUs has no groups of items");
   if (bind != BIND_SEQ && stm->u.axis->role == AXIS_LOOP)
     return step_refuse(s, "%s carries values from point to point", name);
   const char *reason = lockstep ? bad_width(stm->u.axis, bind) : NULL;
+  if (bind == BIND_ITEM) reason = items_refuse(kern, stm->u.axis);
   if (reason) return step_refuse(s, "%s: %s", name, reason);
   return step_replace(s, kern, name, add_bound, &bind);
 }

@@ -17,6 +17,8 @@ typedef struct Split {
   bool exact;         // nothing remains
 } Split;
 
+static bool peels(SplitRest rest) { return rest == SPLIT_PEEL || rest == SPLIT_CHAIN; }
+
 // NAME0, or with the next free number.
 static Name outer_name(Split *x, const Axis *axis) {
   for (int i = 0;; i++) {
@@ -103,6 +105,49 @@ static const Term *first_of_block(Split *x, const Axis *axis, const Var *outer) 
   return term_min(first, term_sub(axis->width, x->inner));
 }
 
+// if at < width { t[..] = x }   for stores to arrays of the host
+typedef struct Guarding {
+  KernMapper mapper;
+  const Term *inside;
+} Guarding;
+
+static const KernBlock *guarded(KernMapper *m, const KernBlock *block) {
+  const Guarding *g = m->state;
+  KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    b.loc = stm->loc;
+    bool store = stm->kind == KERN_STORE &&
+                 tensor_root(stm->u.store.to.tensor)->space == TENSOR_GLOBAL;
+    if (!store) {
+      kern_add(&b, kern_map_stm(m, stm));
+      continue;
+    }
+    KernBuilder one = kern_builder(m->c, stm->loc), nothing = one;
+    kern_add(&one, *stm);
+    kern_add(&b, (KernStm){ .kind = KERN_IF,
+                            .u.cond = { g->inside, kern_block(&one, NULL, 0),
+                                        kern_block(&nothing, NULL, 0), 0 } });
+  }
+  return kern_block(&b, block->results, block->result_count);
+}
+
+// let at = first + index; let i = min at (width - 1); body, which stores where at < width
+static const KernBlock *clamped(Split *x, const Axis *axis, const Term *at) {
+  KernBuilder b = kern_builder(x->s->c, axis->index->loc);
+  const Var *place = fresh_index(x, axis);
+  kern_let_var(&b, place, at);
+  Guarding g = { .mapper = { .c = x->s->c, .block = guarded },
+                 .inside = term_less(term_var(place), axis->width) };
+  g.mapper.state = &g;
+  const KernBlock *body = guarded(&g.mapper, axis->body);
+  const Term *last = term_sub(axis->width, term_i64(1));
+  body = with_index(x, axis->index, term_min(term_var(place), last), body);
+  for (int i = 0; i < body->count; i++)
+    kern_add(&b, body->stms[i]);
+  return kern_block(&b, NULL, 0);
+}
+
 // The block as an axis of its own, within block number `outer`.
 static Axis inner_axis(Split *x, const Axis *axis, const Term *first) {
   Axis inner = *axis;
@@ -117,7 +162,8 @@ static Axis inner_axis(Split *x, const Axis *axis, const Term *first) {
     body = conditional(x, term_less(term_var(axis->index), axis->width), body);
   else if (shorter)
     inner.width = term_min(x->inner, term_sub(axis->width, first));
-  inner.body = with_index(x, axis->index, at, body);
+  inner.body = x->rest == SPLIT_CLAMP && !x->exact ? clamped(x, axis, at)
+                                                   : with_index(x, axis->index, at, body);
   return inner;
 }
 
@@ -190,7 +236,12 @@ static void add_blocks(Split *x, KernBuilder *b, const KernStm *stm) {
   case AXIS_MAP: add_map_of_blocks(x, b, stm, outer); return;
   case AXIS_LOOP:
   case AXIS_SCAN: add_loop_of_blocks(x, b, stm, outer); return;
-  case AXIS_REDUCE: add_reduction_of_blocks(x, b, stm, outer); return;
+  case AXIS_REDUCE:
+    if (x->rest == SPLIT_CHAIN)
+      add_loop_of_blocks(x, b, stm, outer);
+    else
+      add_reduction_of_blocks(x, b, stm, outer);
+    return;
   case AXIS_HIST: return;
   }
 }
@@ -220,7 +271,7 @@ static void add_rest(Split *x, KernBuilder *b, const KernStm *stm, const Term *f
 static void add_split(void *state, KernBuilder *b, const KernStm *stm) {
   Split *x = state;
   const Axis *axis = stm->u.axis;
-  if (x->rest != SPLIT_PEEL || x->exact) {
+  if (!peels(x->rest) || x->exact) {
     add_blocks(x, b, stm);
     return;
   }
@@ -240,7 +291,7 @@ static void add_split(void *state, KernBuilder *b, const KernStm *stm) {
 
 static const Kern *split(Split *x, Name name) {
   const Kern *out = step_replace(x->s, x->kern, name, add_split, x);
-  bool copies = x->rest == SPLIT_PEEL && !x->exact;
+  bool copies = peels(x->rest) && !x->exact;
   return copies ? kern_name_axes(x->s->c, out) : out;
 }
 
@@ -253,9 +304,9 @@ static const char *cannot_split(const Axis *axis, SplitRest rest, bool exact) {
   if (axis->role == AXIS_HIST) return "it fills a histogram";
   if (axis->bind == BIND_LANE || axis->bind == BIND_REG)
     return "it is in lanes or registers";
-  if (axis->bind == BIND_GRID && rest == SPLIT_PEEL && !exact)
+  if (axis->bind == BIND_GRID && peels(rest) && !exact)
     return "it is on the grid, where what is left has no place";
-  if (rest != SPLIT_OVERLAP || exact) return NULL;
+  if ((rest != SPLIT_OVERLAP && rest != SPLIT_CLAMP) || exact) return NULL;
   if (axis->role != AXIS_MAP) return "it carries values: no point may run twice";
   return step_updates_in_place(axis->body)
              ? "it overwrites what it reads: no point may run twice"
@@ -270,8 +321,8 @@ const Kern *step_split(Step *s, const Kern *kern, Name name, int64_t by, SplitRe
   const char *reason = cannot_split(axis, rest, exact);
   if (reason) return step_refuse(s, "%s cannot be split: %s", name, reason);
   const Term *inner = term_i64(by);
-  const Term *outer = rest == SPLIT_PEEL || exact ? term_quot(axis->width, inner)
-                                                  : term_ceil_div(axis->width, inner);
+  const Term *outer = peels(rest) || exact ? term_quot(axis->width, inner)
+                                           : term_ceil_div(axis->width, inner);
   Split x = {
     .s = s, .kern = kern, .rest = rest, .inner = inner, .outer = outer, .exact = exact
   };

@@ -20,6 +20,7 @@ SLACK = 0.1
 
 # entry, generated inputs, path, parameters
 ROWS, WHOLE, BYTES = ["[8][1024]f32"], ["[32][1024]i32"], ["[16384]u8"]
+BLOCKS = "segmap_block_points=1"
 CASES = [
     ("map_rows", ["[64][256]f32", "[256]f32"], "map_rows.top_0=F,map_rows.intra_1=F", ""),
     ("normalise", ROWS, "normalise.top_0=F,normalise.intra_1=T", ""),
@@ -31,6 +32,9 @@ CASES = [
     ("sums", WHOLE, "", ""),
     ("prefix", WHOLE, "", ""),
     ("largest_sum", WHOLE, "", ""),
+    ("product", ["[128][64]f32", "[64][128]f32"], "product.top_0=F,product.intra_1=F,product.top_2=T", BLOCKS),
+    ("product", ["[128][64]f32", "[64][128]f32"], "product.top_0=F,product.intra_1=F,product.top_2=T", ""),
+    ("distances", ["[128][64]f32", "[128][64]f32"], "distances.top_0=F,distances.intra_1=F,distances.top_2=T", BLOCKS),
     ("count_i32", ["256i64"] + BYTES, "", ""),
     ("count_i64", ["256i64"] + BYTES, "", ""),
     ("count_f64", ["256i64"] + BYTES, "", ""),

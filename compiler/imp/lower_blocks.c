@@ -1,0 +1,95 @@
+// Kernels of groups of items through Kern (kern/schedule_groups.c), on GPUs: a group per point of
+// the grid's axes, an item per point of those of items around everything else.
+#include "imp/lower_kern.h"
+
+// An axis that the items of a group share, a point each.
+void lower_item_axis(KernCode *kc, const KernStm *stm) {
+  const Axis *axis = stm->u.axis;
+  KernCode inner = *kc;
+  inner.values = map_new(kc->values);
+  copies_new(&inner, axis->index, 0)->copies[0] =
+      declared(kc, "item", imp_item(ITEM_LOCAL_ID));
+  lower_block(&inner, axis->body);
+}
+
+static int64_t group_of(const Grid *items) {
+  int64_t size = 1;
+  for (int i = 0; i < items->count; i++)
+    size *= items->dims[i].width.u.constant.u.i;
+  return size;
+}
+
+static void launch_groups(Code *host, const Kern *kern, Map *memory) {
+  KernCode outside = { .k = host, .values = map_new(NULL), .memory = memory };
+  Grid grid = find_grid(&outside, kern->body, BIND_GRID);
+  Grid items = find_grid(&outside, grid.block, BIND_ITEM);
+  const ImpExp *groups = imp_named(host->b, "groups", space_size(grid.dims, grid.count));
+  KernelCode *kernel = kernel_begin(host, kern->loc);
+  KernCode kc = { .k = &kernel->code,
+                  .values = map_new(NULL),
+                  .memory = map_new(memory),
+                  .group = group_of(&items) };
+  bind_space(&kernel->code, grid.dims, grid.count,
+             imp_named(&kernel->b, "group", imp_item(ITEM_GROUP_ID)));
+  bind_space(&kernel->code, items.dims, items.count,
+             imp_named(&kernel->b, "item", imp_item(ITEM_LOCAL_ID)));
+  lower_block(&kc, items.block);
+  kernel_end(host, kernel,
+             (Launch){ .name = "segmap_blocks",
+                       .groups = groups,
+                       .group_size = imp_i64(kc.group) });
+}
+
+// ---- what suits
+
+static bool has_loop(const Body *body) {
+  for (int i = 0; i < body->stm_count; i++) {
+    ExpKind kind = body->stms[i].exp->kind;
+    if (kind == EXP_REDOMAP || kind == EXP_LOOP || kind == EXP_SCANOMAP) return true;
+  }
+  return false;
+}
+
+static bool has_scalar_results(const Stm *stm) {
+  for (int i = 0; i < stm->binder_count; i++)
+    if (stm->binders[i]->type.rank != stm->exp->u.seg->dim_count) return false;
+  return true;
+}
+
+// The results' memory, also as the kernel knows it.
+static const Arr **bind_outs(Code *host, const Stm *stm, const KernSeg *seg,
+                             Map *memory) {
+  const Arr **outs = new_array(const Arr *, stm->binder_count + 1);
+  for (int i = 0; i < stm->binder_count; i++) {
+    Memory *out = new_node(Memory, .copies = new_array(const Arr *, 1));
+    outs[i] = out->copies[0] = host_out(host, stm->binders[i]);
+    map_put(memory, seg->outs[i], out);
+    code_bind(host, stm->binders[i], *outs[i]);
+  }
+  return outs;
+}
+
+bool lower_block_segmap(Code *host, const Stm *stm) {
+  const SegOp *op = stm->exp->u.seg;
+  if (op->dim_count < 2 || !has_loop(op->body) || !has_scalar_results(stm)) return false;
+  CopyNotes copies = { 0 };
+  KernSeg seg = kern_from_seg(host->lower->c, code_kern_host(host), stm, &copies);
+  seg.name = kern_seg_name(host->lower->c, host->lower->segs, host->lower->entry->name,
+                           seg.kern->name);
+  const KernPlan *plan = kern_schedule_groups(host->lower->c, &seg);
+  if (!plan) return false;
+  vec_push(&host->lower->plans, plan);
+  Map *memory = map_new(NULL);
+  const Arr **outs = bind_outs(host, stm, &seg, memory);
+  KernCode kc = { .k = host, .values = map_new(NULL), .memory = memory };
+  const ImpExp *condition = lower_scalar(&kc, plan->condition);
+  ImpBuilder yes, no;
+  Code blocks = code_inner(host, &yes), points = code_inner(host, &no);
+  host->lower->plan = plan;
+  launch_groups(&blocks, plan->kern, memory);
+  host->lower->plan = NULL;
+  lower_segmap_to(&points, stm, outs);
+  imp_add_stm(host->b,
+              (ImpStm){ .kind = IMP_IF, .u.cond = { condition, yes.block, no.block } });
+  return true;
+}

@@ -1,0 +1,200 @@
+// Schedules for groups of items that share local memory: code for GPUs.
+//
+//   axis n grid { axis p grid { .. axis k reduce { .. a[n, k] .. b[k, p] .. } .. c[n, p] = .. } }
+//
+// Where a loop reads what differs along one dimension of the grid only, and also what differs along
+// another one only, blocks of points need less than points by themselves: an item takes some rows
+// and columns of points in registers, and a group reads what its items need into local memory,
+// STEPS points of the loop at a time.  (PPoPP'19, section 3.2: block and register tiling; CUDA-CHiLL, section 5.)
+#include "kern/plan.h"
+#include "kern/recipe.h"
+
+enum { STEPS = 16 };  // of a loop, between barriers
+
+// In each of two dimensions: what an item holds of that many bytes per point leaves registers for
+// the rest.
+typedef struct BlockShape {
+  int bytes, items, rows;
+} BlockShape;
+
+static const BlockShape shapes[] = { { 4, 8, 8 }, { 16, 16, 4 }, { 64, 16, 2 } };
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+// What a value depends on, by the two innermost dimensions of the grid.
+enum { ON_NONE = 0, ON_ROW = 1, ON_COLUMN = 2, ON_BOTH = 3 };
+
+typedef struct GroupSchedule {
+  Compiler *c;
+  const Kern *kern;
+  const Axis *row, *column;
+  Map *depends;             // Var -> const int *
+  Vec(const Axis *) loops;  // those to be staged
+  const BlockShape *shape;
+  bool refused;
+} GroupSchedule;
+
+static int depends_on(const GroupSchedule *s, const Term *t);
+
+static int var_depends(const GroupSchedule *s, const Var *var) {
+  const int *known = map_get(s->depends, var);
+  return known ? *known : ON_NONE;
+}
+
+static int depends_on(const GroupSchedule *s, const Term *t) {
+  if (t->kind == TERM_VAR) return var_depends(s, t->u.var);
+  const Term *operands[3];
+  int on = ON_NONE, count = term_operands(t, operands);
+  for (int i = 0; i < count; i++)
+    on |= depends_on(s, operands[i]);
+  return on;
+}
+
+static void note_depends(GroupSchedule *s, const Var *var, int on) {
+  map_put(s->depends, var, mem_copy(&on, sizeof on));
+}
+
+static int access_depends(const GroupSchedule *s, const Access *access) {
+  int on = ON_NONE;
+  for (int i = 0; i < access->tensor->rank; i++)
+    on |= depends_on(s, access->index[i]);
+  return on;
+}
+
+// ---- which loops gain from blocks
+
+static bool is_innermost(const KernBlock *block) {
+  for (int i = 0; i < block->count; i++)
+    if (kern_blocks(&block->stms[i]).count) return false;
+  return true;
+}
+
+// Do its loads differ along one dimension, or along the other, but never along both?
+static bool gains_from_blocks(const GroupSchedule *s, const Axis *axis) {
+  int seen = ON_NONE;
+  for (int i = 0; i < axis->body->count; i++) {
+    const KernStm *stm = &axis->body->stms[i];
+    if (stm->kind != KERN_LOAD) continue;
+    int on = access_depends(s, &stm->u.load);
+    if (on == ON_BOTH) return false;
+    seen |= on;
+  }
+  return seen == ON_BOTH;
+}
+
+// What it carries from round to round.
+static int carried_bytes(const Axis *axis) {
+  int bytes = 0;
+  for (int i = 0; i < axis->param_count; i++)
+    bytes += prim_size_bytes(axis->params[i]->type.elem);
+  for (int o = 0; o < axis->op_count; o++)
+    for (int i = 0; i < axis->ops[o].count; i++)
+      bytes += prim_size_bytes(axis->ops[o].params[i]->type.elem);
+  return bytes;
+}
+
+static void see_axis_of_group(GroupSchedule *s, const Axis *axis) {
+  if (axis->bind != BIND_SEQ) return;
+  note_depends(s, axis->index, ON_NONE);
+  for (int i = 0; i < axis->param_count; i++)
+    note_depends(s, axis->params[i], ON_BOTH);
+  bool loop = axis->role == AXIS_REDUCE || axis->role == AXIS_LOOP;
+  if (loop && is_innermost(axis->body)) vec_push(&s->loops, axis);
+}
+
+static void see_group_stm(KernVisitor *v, const KernStm *stm) {
+  GroupSchedule *s = v->state;
+  int on = ON_BOTH;
+  if (stm->kind == KERN_LET) on = depends_on(s, stm->u.term);
+  if (stm->kind == KERN_LOAD) on = access_depends(s, &stm->u.load);
+  if (stm->kind == KERN_AXIS) see_axis_of_group(s, stm->u.axis);
+  for (int i = 0; i < stm->binder_count; i++)
+    note_depends(s, stm->binders[i], on);
+  // Groups that wait for each other at barriers cannot stop on errors.
+  if (stm->kind == KERN_CHECK || stm->kind == KERN_CALL || stm->kind == KERN_WHILE)
+    s->refused = true;
+}
+
+// The two innermost axes of the grid; false if there are none.
+static bool find_block_axes(GroupSchedule *s) {
+  const KernBlock *block = s->kern->body;
+  while (block->count == 1 && block->stms[0].kind == KERN_AXIS &&
+         block->stms[0].u.axis->bind == BIND_GRID) {
+    s->row = s->column;
+    s->column = block->stms[0].u.axis;
+    block = s->column->body;
+  }
+  return s->row != NULL;
+}
+
+static bool find_shape(GroupSchedule *s) {
+  int bytes = 1;
+  vec_each (const Axis **, loop, &s->loops)
+    if (carried_bytes(*loop) > bytes) bytes = carried_bytes(*loop);
+  for (int i = SHAPES - 1; i >= 0; i--)
+    if (bytes <= shapes[i].bytes) s->shape = &shapes[i];
+  return s->shape != NULL;
+}
+
+static bool find_loops(GroupSchedule *s) {
+  note_depends(s, s->row->index, ON_ROW);
+  note_depends(s, s->column->index, ON_COLUMN);
+  KernVisitor v = { .stm = see_group_stm, .state = s };
+  kern_visit_block(&v, s->kern->body);
+  int kept = 0;
+  vec_each (const Axis **, loop, &s->loops)
+    if (gains_from_blocks(s, *loop)) s->loops.at[kept++] = *loop;
+  s->loops.count = kept;
+  return kept > 0 && !s->refused && find_shape(s);
+}
+
+// ---- the recipe
+
+// n  =>  n0 (blocks) { n (items) { n1 (points of an item) } }: neighbouring items, neighbouring
+// points.
+static void split_for_group(Recipe *r, const BlockShape *shape, Name axis, Name *blocks,
+                            Name *points) {
+  recipe_split(r, axis, (int64_t)shape->items * shape->rows, SPLIT_CLAMP);
+  *blocks = recipe_outer(r, axis);
+  recipe_split(r, axis, shape->items, SPLIT_PEEL);
+  *points = recipe_outer(r, axis);
+}
+
+static void stage_loop(Recipe *r, Name loop) {
+  recipe_where(r, loop, STEPS);
+  recipe_split(r, loop, STEPS, SPLIT_CHAIN);
+  recipe_stage(r, loop);
+}
+
+static Recipe in_blocks(const GroupSchedule *s) {
+  Recipe r = recipe_new(s->c, s->kern);
+  Name row = s->row->name, column = s->column->name;
+  Name rows, columns, row_points, column_points;
+  r.step.groups = true;
+  split_for_group(&r, s->shape, row, &rows, &row_points);
+  split_for_group(&r, s->shape, column, &columns, &column_points);
+  Name order[] = { rows, columns, row, column, row_points, column_points };
+  recipe_permute(&r, order, sizeof order / sizeof *order);
+  recipe_bind(&r, row, BIND_ITEM);
+  recipe_bind(&r, column, BIND_ITEM);
+  r.unchecked = true;
+  recipe_bind(&r, row_points, BIND_REG);
+  recipe_bind(&r, column_points, BIND_REG);
+  vec_each (const Axis *const *, loop, &s->loops)
+    stage_loop(&r, (*loop)->name);
+  recipe_check(&r);
+  return r;
+}
+
+const KernPlan *kern_schedule_groups(Compiler *c, const KernSeg *seg) {
+  const Kern *kern = kern_choose(c, kern_drop_known_checks(c, kern_inline(c, seg->kern)));
+  GroupSchedule s = { .c = c, .kern = kern, .depends = map_new(NULL) };
+  if (seg->kind != SEG_MAP || !find_block_axes(&s) || !find_loops(&s)) return NULL;
+  Recipe r = in_blocks(&s);
+  if (r.failed) return NULL;
+  const Term *points = term_mul(s.row->width, s.column->width);
+  const Term *enough =
+      term_at_most(term_tuning(name_of(c->names, "segmap_block_points")), points);
+  return new_node(KernPlan, .name = seg->name, .kern = r.kern, .recipe = r.lines.at,
+                  .recipe_count = r.lines.count,
+                  .condition = r.condition ? term_and(enough, r.condition) : enough);
+}

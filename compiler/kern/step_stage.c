@@ -1,0 +1,471 @@
+// stage k:
+//        axis k: k < 16 { .. let x = t[f(k, i)] .. }
+//   =>   local tile[..]
+//        axis t_tile: c < 64 item { axis t_round: r < .. { tile[..] = t[low + ..] } }
+//        axis k: k < 16 { .. let x = tile[f(k, i) - low] .. }
+//
+// The items of a group share the work of the new axis, and meet before and after it.  Why: what
+// several of them read comes from global memory once.  (CUDA-CHiLL's datacopy: section 3.)
+//
+// Every index is read as low + (sum of positive multiples of the indices inside the group), through
+// lets, clamps (min, max) and sums: the box of what a group reads begins at `low`, which is what
+// its first point reads in that dimension.  Only clamps can make the box larger than what is read;
+// what would be behind the array's end is then its last element, which nobody reads there.
+#include "base/map.h"
+#include "kern/step.h"
+
+enum { MOST_TILES = 8, TILE_BYTES = 16384, LEAST_REUSE = 4 };
+
+// An index: low + at most `extent`.
+typedef struct Span {
+  const Term *low;
+  const Term *more;  // what is added to it; NULL: unknown, or nothing
+  int64_t extent;
+  bool known;    // else the rest says nothing
+  bool clamped;  // not all of it need be an index of the array
+  unsigned set;  // the inside axes that it varies in, by their numbers
+} Span;
+
+// The box that a load of the loop reads at the points of a group.
+typedef struct StageTile {
+  const Tensor *from, *to;
+  Span *spans;
+  int64_t size;  // elements
+  bool padded;   // rows are one longer than what they hold
+} StageTile;
+
+typedef struct Stage {
+  Step *s;
+  const Kern *kern;
+  const Axis *axis;
+  Map *lets;         // Var -> const Term *
+  Map *axes;         // index Var -> const Axis *
+  Map *stored;       // Var of the host, written by the kernel
+  VarVec inside;     // the indices that differ within a group
+  int64_t points;    // that a group has in a run of the loop
+  int64_t items;     // of a group
+  unsigned fastest;  // neighbouring items differ in this axis
+  StageTile tiles[MOST_TILES];
+  int count;
+  int64_t bytes;
+  Map *tile_of;  // binder of a load -> StageTile
+} Stage;
+
+// ---- what there is
+
+static void note_stage_stm(KernVisitor *v, const KernStm *stm) {
+  Stage *x = v->state;
+  if (stm->kind == KERN_LET) map_put(x->lets, stm->binders[0], stm->u.term);
+  if (stm->kind == KERN_AXIS) map_put(x->axes, stm->u.axis->index, stm->u.axis);
+}
+
+static void note_stage_access(KernVisitor *v, Access access, bool stores) {
+  Stage *x = v->state;
+  const Tensor *root = tensor_root(access.tensor);
+  if (stores && root->host) map_put(x->stored, root->host, root);
+}
+
+static int number_inside(const Stage *x, const Var *var) {
+  for (int i = 0; i < x->inside.count; i++)
+    if (x->inside.at[i] == var) return i;
+  return -1;
+}
+
+// The axes whose points a group has: items, registers, and the loop itself.
+static void find_inside(Stage *x) {
+  x->points = x->items = 1;
+  for (const KernBlock *block = x->kern->body; block;) {
+    const Axis *next = NULL;
+    for (int i = 0; i < block->count; i++)
+      if (block->stms[i].kind == KERN_AXIS &&
+          (block->stms[i].u.axis == x->axis ||
+           step_has_axis(block->stms[i].u.axis->body, x->axis->name)))
+        next = block->stms[i].u.axis;
+    if (!next) return;
+    bool inside = next->bind == BIND_ITEM || next->bind == BIND_REG || next == x->axis;
+    if (inside && next->width->kind == TERM_CONST) {
+      if (next->bind == BIND_ITEM) {
+        x->fastest = 1u << x->inside.count;
+        x->items *= next->width->u.constant.u.i;
+      }
+      x->points *= next->width->u.constant.u.i;
+      vec_push(&x->inside, next->index);
+    }
+    block = next == x->axis ? NULL : next->body;
+  }
+}
+
+// ---- indices
+
+static const Span unknown_span = { 0 };
+
+static Span span_of(const Stage *x, const Term *t);
+
+static Span span_of_var(const Stage *x, const Term *t) {
+  int number = number_inside(x, t->u.var);
+  const Axis *axis = map_get(x->axes, t->u.var);
+  const Term *let = map_get(x->lets, t->u.var);
+  if (number >= 0)
+    return (Span){ .low = term_i64(0),
+                   .more = t,
+                   .extent = axis->width->u.constant.u.i - 1,
+                   .known = true,
+                   .set = 1u << number };
+  if (let) return span_of(x, let);
+  bool around = axis && step_has_axis(axis->body, x->axis->name);
+  return (Span){ .low = t, .known = around };
+}
+
+static Span span_of_sum(PrimOp op, Span a, Span b) {
+  if (op == OP_SUB && b.extent) return unknown_span;
+  const Term *low = op == OP_ADD ? term_add(a.low, b.low) : term_sub(a.low, b.low);
+  bool both = a.extent && b.extent;
+  return (Span){ .low = low,
+                 .more = both && a.more && b.more ? term_add(a.more, b.more)
+                         : both                   ? NULL
+                         : a.extent               ? a.more
+                                                  : b.more,
+                 .extent = a.extent + b.extent,
+                 .known = true,
+                 .clamped = a.clamped || b.clamped,
+                 .set = a.set | b.set };
+}
+
+static Span span_of_product(Span a, Span b) {
+  Span moving = a.extent ? a : b, by = a.extent ? b : a;
+  bool positive = by.low->kind == TERM_CONST && by.low->u.constant.u.i > 0;
+  if (by.extent || !positive) return unknown_span;
+  moving.low = term_mul(moving.low, by.low);
+  moving.more = moving.more ? term_mul(moving.more, by.low) : NULL;
+  moving.extent *= by.low->u.constant.u.i;
+  return moving;
+}
+
+static Span span_of_clamp(PrimOp op, Span a, Span b) {
+  Span moving = a.extent ? a : b, by = a.extent ? b : a;
+  if (by.extent) return unknown_span;
+  moving.low = op == OP_MIN ? term_min(moving.low, by.low) : term_max(moving.low, by.low);
+  moving.more = NULL;
+  moving.clamped = true;
+  return moving;
+}
+
+static Span span_of_op(PrimOp op, Span a, Span b) {
+  if (op == OP_MUL) return span_of_product(a, b);
+  if (op == OP_MIN || op == OP_MAX) return span_of_clamp(op, a, b);
+  return op == OP_ADD || op == OP_SUB ? span_of_sum(op, a, b) : unknown_span;
+}
+
+static Span span_of_operands(const Stage *x, const Term *t) {
+  const Term *operands[3], *lows[3] = { NULL };
+  Span spans[3] = { 0 };
+  bool moves = false;
+  int count = term_operands(t, operands);
+  for (int i = 0; i < count; i++) {
+    spans[i] = span_of(x, operands[i]);
+    if (!spans[i].known) return unknown_span;
+    lows[i] = spans[i].low;
+    moves = moves || spans[i].extent;
+  }
+  if (!moves) return (Span){ .low = term_with(t, lows, count), .known = true };
+  bool sum = t->kind == TERM_OP && t->type == PRIM_I64 && count == 2;
+  return sum ? span_of_op(t->u.op.op, spans[0], spans[1]) : unknown_span;
+}
+
+// What the kernel binds is the same for a group only if it is computed from what is.
+static void see_bound(KernVisitor *v, const Var *var) { map_put(v->state, var, var); }
+
+static Span span_of(const Stage *x, const Term *t) {
+  if (t->kind == TERM_CONST) return (Span){ .low = t, .known = true };
+  if (t->kind != TERM_VAR) return span_of_operands(x, t);
+  Span span = span_of_var(x, t);
+  if (span.known || map_has(x->lets, t->u.var) || map_has(x->axes, t->u.var)) return span;
+  Map *bound = map_new(NULL);
+  KernVisitor v = { .binder = see_bound, .state = bound };
+  kern_visit_block(&v, x->kern->body);
+  span.known = !map_has(bound, t->u.var);
+  return span;
+}
+
+// ---- does everybody come by?
+
+// Why not; NULL if all items of a group run the loop, equally often.
+static const char *stage_control(const Stage *x, const KernBlock *block) {
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    KernBlockVec inner = kern_blocks(stm);
+    for (int k = 0; k < inner.count; k++) {
+      bool here = stm->kind == KERN_AXIS && stm->u.axis == x->axis;
+      if (!here && !step_has_axis(inner.at[k], x->axis->name)) continue;
+      if (stm->kind != KERN_AXIS) return "it is under a condition";
+      Span width = span_of(x, stm->u.axis->width);
+      if (!width.known || width.extent) return "how often it runs differs between items";
+      return here ? NULL : stage_control(x, inner.at[k]);
+    }
+  }
+  return "it is not in the kernel's own blocks";
+}
+
+// ---- tiles
+
+static bool same_box(const StageTile *a, const StageTile *b) {
+  if (a->from != b->from) return false;
+  for (int d = 0; d < a->from->rank; d++)
+    if (a->spans[d].extent != b->spans[d].extent ||
+        !term_same(a->spans[d].low, b->spans[d].low))
+      return false;
+  return true;
+}
+
+// Rows that items read across, not along, are one longer, so that what neighbours read lies in
+// different banks.
+static bool wants_padding(const Stage *x, const StageTile *tile) {
+  int unit = tensor_unit_dim(tile->from);
+  unsigned others = 0;
+  for (int d = 0; d < tile->from->rank; d++)
+    if (d != unit) others |= tile->spans[d].set;
+  unsigned along = tile->spans[unit].set;
+  return others && !(along & x->fastest) && tile->spans[unit].extent % 2;
+}
+
+// The box of the load; false if it is not known, too large, or not read often enough.
+static bool find_tile(Stage *x, const Access *load, StageTile *out) {
+  const Tensor *root = tensor_root(load->tensor);
+  int rank = load->tensor->rank;
+  if (root->space != TENSOR_GLOBAL || rank == 0 || !root->host ||
+      map_has(x->stored, root->host))
+    return false;
+  *out = (StageTile){ .from = load->tensor, .spans = new_array(Span, rank), .size = 1 };
+  for (int d = 0; d < rank; d++) {
+    out->spans[d] = span_of(x, load->index[d]);
+    if (!out->spans[d].known || out->spans[d].extent >= TILE_BYTES) return false;
+    out->size *= out->spans[d].extent + 1;
+    if (out->size > TILE_BYTES) return false;
+  }
+  out->padded = wants_padding(x, out);
+  return out->size > 1 && x->points >= LEAST_REUSE * out->size;
+}
+
+static const StageTile *tile_of(Stage *x, const Access *load) {
+  StageTile tile;
+  if (!find_tile(x, load, &tile)) return NULL;
+  for (int i = 0; i < x->count; i++)
+    if (same_box(&x->tiles[i], &tile)) return &x->tiles[i];
+  int64_t bytes = 2 * tile.size * prim_size_bytes(tile.from->elem);
+  if (x->count == MOST_TILES || x->bytes + bytes > 2 * (int64_t)TILE_BYTES) return NULL;
+  x->bytes += bytes;
+  x->tiles[x->count] = tile;
+  return &x->tiles[x->count++];
+}
+
+// The dimensions as they lie in memory, outermost first.
+static int dim_in_order(const Tensor *t, int i) { return t->order ? t->order[i] : i; }
+
+static const Term *const *tile_dims(const StageTile *tile) {
+  int rank = tile->from->rank;
+  const Term **dims = new_array(const Term *, rank);
+  for (int i = 0; i < rank; i++) {
+    int64_t extent = tile->spans[dim_in_order(tile->from, i)].extent + 1;
+    dims[i] = term_i64(i == rank - 1 && tile->padded ? extent + 1 : extent);
+  }
+  return dims;
+}
+
+// ---- the copy
+
+static Name tile_axis_name(const Stage *x, const KernBuilder *b, const char *array) {
+  Compiler *c = x->s->c;
+  for (int i = 1;; i++) {
+    Name name = name_of(c->names, i == 1 ? text_format("%s_tile", array)
+                                         : text_format("%s_tile%d", array, i));
+    bool taken = kern_has_axis(x->kern, name);
+    for (int k = 0; k < b->stms.count; k++) {
+      const KernStm *stm = &b->stms.at[k];
+      taken = taken || (stm->kind == KERN_AXIS && stm->u.axis->name == name);
+    }
+    if (!taken) return name;
+  }
+}
+
+// The item's element of a round, number item + round * items: its row, and what is over.
+typedef struct TilePoint {
+  const Term *item, *round;
+  const Term *row, *column;
+  int64_t items;
+} TilePoint;
+
+// With rows of a length that divides the number of items the column is the same in every round.
+static void find_tile_row(TilePoint *p, KernBuilder *b, int64_t length) {
+  const Term *size = term_i64(length);
+  const Term *whole = term_add(p->item, term_mul(p->round, term_i64(p->items)));
+  bool same = p->items % length == 0;
+  const Term *from = same ? p->item : kern_let(b, "place", whole);
+  p->row = kern_let(b, "row", term_quot(from, size));
+  p->column = kern_let(b, "column", term_sub(from, term_mul(p->row, size)));
+  const Term *before = term_mul(p->round, term_i64(p->items / length));
+  if (same) p->row = kern_let(b, "row", term_add(p->row, before));
+}
+
+// The place in the tile, its dimensions as they lie in memory, and that in the array.
+static void tile_places(const StageTile *tile, KernBuilder *b, TilePoint *p,
+                        const Term **to, const Term **from) {
+  const Tensor *t = tile->from;
+  int last = t->rank - 1;
+  find_tile_row(p, b, tile->spans[dim_in_order(t, last)].extent + 1);
+  to[last] = p->column;
+  const Term *rest = p->row;
+  for (int i = last - 1; i >= 0; i--) {
+    const Term *size = term_i64(tile->spans[dim_in_order(t, i)].extent + 1);
+    const Term *next = i ? kern_let(b, "rest", term_quot(rest, size)) : NULL;
+    to[i] = i ? kern_let(b, "at", term_sub(rest, term_mul(next, size))) : rest;
+    rest = next;
+  }
+  for (int i = 0; i <= last; i++) {
+    int d = dim_in_order(t, i);
+    const Term *at = term_add(tile->spans[d].low, to[i]);
+    if (tile->spans[d].clamped) at = term_min(at, term_sub(t->dims[d], term_i64(1)));
+    from[d] = kern_let(b, "at", at);
+  }
+}
+
+// tile[..] = t[..]   for one point of the tile
+static void add_element(const Stage *x, KernBuilder *b, const StageTile *tile,
+                        TilePoint *p) {
+  Compiler *c = x->s->c;
+  int rank = tile->from->rank;
+  const Term **to = new_array(const Term *, rank), **from = new_array(const Term *, rank);
+  tile_places(tile, b, p, to, from);
+  const Var *element =
+      var_new(c, name_of(c->names, "element"), type_scalar(tile->from->elem), b->loc);
+  kern_load_var(b, element, (Access){ tile->from, from });
+  kern_store(b, (Access){ tile->to, to }, term_var(element));
+}
+
+// axis t_round: r < rounds { if item + r * items < size { .. } }
+static void add_rounds(const Stage *x, KernBuilder *out, const StageTile *tile,
+                       const Term *item, Name name) {
+  Compiler *c = x->s->c;
+  KernBuilder body = kern_builder(c, out->loc), one = body, nothing = body;
+  Axis axis = { .name = name,
+                .index = kern_index(c, "r", out->loc),
+                .width = term_i64((tile->size + x->items - 1) / x->items),
+                .role = AXIS_MAP };
+  TilePoint p = { item, term_var(axis.index), NULL, NULL, x->items };
+  bool full = tile->size % x->items == 0;
+  add_element(x, full ? &body : &one, tile, &p);
+  const Term *place = term_add(item, term_mul(p.round, term_i64(x->items)));
+  if (!full)
+    kern_add(&body, (KernStm){ .kind = KERN_IF,
+                               .u.cond = { term_less(place, term_i64(tile->size)),
+                                           kern_block(&one, NULL, 0),
+                                           kern_block(&nothing, NULL, 0), 0 } });
+  axis.body = kern_block(&body, NULL, 0);
+  kern_axis(out, axis, NULL, 0);
+}
+
+static void add_copy(const Stage *x, KernBuilder *out, const StageTile *tile) {
+  Compiler *c = x->s->c;
+  KernBuilder body = kern_builder(c, out->loc);
+  Name name = tile_axis_name(x, out, tile->from->name);
+  Axis axis = { .name = name,
+                .index = kern_index(c, "item", out->loc),
+                .width = term_i64(x->items),
+                .role = AXIS_MAP,
+                .bind = BIND_ITEM };
+  add_rounds(x, &body, tile, term_var(axis.index),
+             name_of(c->names, text_format("%s_round", name)));
+  axis.body = kern_block(&body, NULL, 0);
+  kern_axis(out, axis, NULL, 0);
+}
+
+// ---- the loop
+
+static bool is_bound_by(const Axis *axis, const Term *t) {
+  if (term_mentions(t, axis->index)) return true;
+  for (int i = 0; i < axis->body->count; i++)
+    for (int k = 0; k < axis->body->stms[i].binder_count; k++)
+      if (term_mentions(t, axis->body->stms[i].binders[k])) return true;
+  return false;
+}
+
+// Where the load's element is in the tile; before the loop, where it stays the same.
+static Access in_tile(const Stage *x, KernBuilder *b, const StageTile *tile,
+                      const Access *load) {
+  int rank = load->tensor->rank;
+  const Term **index = new_array(const Term *, rank);
+  for (int i = 0; i < rank; i++) {
+    int d = dim_in_order(load->tensor, i);
+    Span span = span_of(x, load->index[d]);
+    const Term *at = !span.extent ? term_i64(0)
+                     : span.more  ? span.more
+                                  : term_sub(load->index[d], tile->spans[d].low);
+    index[i] = is_bound_by(x->axis, at) ? at : kern_let(b, "in_tile", at);
+  }
+  return (Access){ tile->to, index };
+}
+
+static void add_tiles(Stage *x, KernBuilder *b) {
+  for (int i = 0; i < x->count; i++) {
+    StageTile *tile = &x->tiles[i];
+    for (int d = 0; d < tile->from->rank; d++)
+      tile->spans[d].low = kern_let(b, "low", tile->spans[d].low);
+    tile->to = tensor_new(x->s->c, tile->from->name, tile->from->elem, tile_dims(tile),
+                          tile->from->rank, TENSOR_LOCAL);
+    kern_add(b, (KernStm){ .kind = KERN_ALLOC, .u.tensor = tile->to });
+  }
+  for (int i = 0; i < x->count; i++)
+    add_copy(x, b, &x->tiles[i]);
+}
+
+static void add_staged(void *state, KernBuilder *b, const KernStm *stm) {
+  Stage *x = state;
+  Axis axis = *stm->u.axis;
+  add_tiles(x, b);
+  KernBuilder body = kern_builder(x->s->c, stm->loc);
+  for (int i = 0; i < axis.body->count; i++) {
+    KernStm inner = axis.body->stms[i];
+    const StageTile *tile =
+        inner.kind == KERN_LOAD ? map_get(x->tile_of, inner.binders[0]) : NULL;
+    if (tile) inner.u.load = in_tile(x, b, tile, &inner.u.load);
+    kern_add(&body, inner);
+  }
+  axis.body = kern_block(&body, axis.body->results, axis.body->result_count);
+  kern_axis(b, axis, stm->binders, stm->binder_count);
+}
+
+static void find_tiles(Stage *x) {
+  for (int i = 0; i < x->axis->body->count; i++) {
+    const KernStm *stm = &x->axis->body->stms[i];
+    const StageTile *tile = stm->kind == KERN_LOAD ? tile_of(x, &stm->u.load) : NULL;
+    if (tile) map_put(x->tile_of, stm->binders[0], tile);
+  }
+}
+
+static const char *cannot_stage(const Kern *kern, const Axis *axis) {
+  if (axis->bind != BIND_SEQ || axis->width->kind != TERM_CONST)
+    return "it is no loop of constant width";
+  return step_updates_in_place(kern->body) ? "the kernel overwrites what it reads" : NULL;
+}
+
+const Kern *step_stage(Step *s, const Kern *kern, Name name) {
+  const KernStm *stm = step_axis(s, kern, name);
+  if (!stm) return NULL;
+  if (!s->groups) return step_refuse(s, "code for CPUs has no local memory");
+  const char *reason = cannot_stage(kern, stm->u.axis);
+  if (reason) return step_refuse(s, "%s: %s", name, reason);
+  Stage x = { .s = s,
+              .kern = kern,
+              .axis = stm->u.axis,
+              .lets = map_new(NULL),
+              .axes = map_new(NULL),
+              .stored = map_new(NULL),
+              .tile_of = map_new(NULL) };
+  KernVisitor v = { .stm = note_stage_stm, .access = note_stage_access, .state = &x };
+  kern_visit_block(&v, kern->body);
+  find_inside(&x);
+  reason = stage_control(&x, kern->body);
+  if (reason) return step_refuse(s, "%s: %s", name, reason);
+  find_tiles(&x);
+  if (!x.count) return step_refuse(s, "%s reads nothing that items share", name);
+  return step_replace(s, kern, name, add_staged, &x);
+}
