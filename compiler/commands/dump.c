@@ -7,7 +7,8 @@
 // clang-format off
 static const Option option_rows[] = {
   { 'a', 0, "after", "PASS", "the pass; default the last one before kernels are made", NULL },
-  { 'c', 0, "code", "CODE", "after `imp`, or of kernels: the code for `cpu` (default) or `gpu`", "cpu gpu" },
+  { 'c', 0, "code", "CODE", "after `imp`, or kernels: the code for `cpu` (default) or `gpu`",
+    "cpu gpu" },
   { 'l', 0, "list-passes", NULL, "the passes in order, with their reasons", NULL },
   { 'k', 0, "recipes", NULL,
     "instead of the program: the kernels for CPUs, with the steps that made them "

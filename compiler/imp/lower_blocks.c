@@ -57,7 +57,7 @@ static bool has_scalar_results(const Stm *stm) {
 }
 
 // The results' memory, also as the kernel knows it.
-static const Arr **bind_outs(Code *host, const Stm *stm, const KernSeg *seg,
+static const Arr **bind_block_outs(Code *host, const Stm *stm, const KernSeg *seg,
                              Map *memory) {
   const Arr **outs = new_array(const Arr *, stm->binder_count + 1);
   for (int i = 0; i < stm->binder_count; i++) {
@@ -80,7 +80,7 @@ bool lower_block_segmap(Code *host, const Stm *stm) {
   if (!plan) return false;
   vec_push(&host->lower->plans, plan);
   Map *memory = map_new(NULL);
-  const Arr **outs = bind_outs(host, stm, &seg, memory);
+  const Arr **outs = bind_block_outs(host, stm, &seg, memory);
   KernCode kc = { .k = host, .values = map_new(NULL), .memory = memory };
   const ImpExp *condition = lower_scalar(&kc, plan->condition);
   ImpBuilder yes, no;

@@ -21,6 +21,7 @@ typedef enum RecipeVerb {
   VERB_BIND,        // axes, bind
   VERB_UNSWITCH,    // axes[0]
   VERB_CUT,         // axes[0]
+  VERB_STAGE,       // axes[0]
   VERB_INTERIOR,    // move
   VERB_WHERE,       // axes[0], number
 } RecipeVerb;

@@ -190,6 +190,7 @@ static const VerbRow verbs[] = {
   { "bind",     VERB_BIND,     read_bind,     "bind AXIS .. to seq|grid|lane|reg" },
   { "unswitch", VERB_UNSWITCH, read_one_axis, "unswitch AXIS" },
   { "cut", VERB_CUT, read_one_axis, "cut AXIS" },
+  { "stage", VERB_STAGE, read_one_axis, "stage AXIS" },
   { "interior", VERB_INTERIOR, read_interior, "interior [move]" },
   { "where",    VERB_WHERE,    read_where,    "where AXIS >=|< NUMBER" },
 };
@@ -210,7 +211,7 @@ static void unknown_step(RecipeReader *r) {
   if (close && strcmp(close, word) != 0)
     hint(r->c, "did you mean %s?", close);
   else
-    hint(r->c, "steps are split, permute, bind, unswitch, cut, interior and where");
+    hint(r->c, "steps are split, permute, bind, unswitch, cut, stage, interior and where");
 }
 
 static bool read_step(RecipeReader *r, RecipeStep *step) {

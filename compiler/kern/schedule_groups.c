@@ -5,7 +5,8 @@
 // Where a loop reads what differs along one dimension of the grid only, and also what differs along
 // another one only, blocks of points need less than points by themselves: an item takes some rows
 // and columns of points in registers, and a group reads what its items need into local memory,
-// STEPS points of the loop at a time.  (PPoPP'19, section 3.2: block and register tiling; CUDA-CHiLL, section 5.)
+// STEPS points of the loop at a time.  (PPoPP'19, section 2.2, version 3: block and register tiling
+// combined; it has no rules for them.)
 #include "kern/plan.h"
 #include "kern/recipe.h"
 
@@ -60,6 +61,42 @@ static int access_depends(const GroupSchedule *s, const Access *access) {
   return on;
 }
 
+// ---- checks
+//
+// Groups that wait for each other at barriers cannot stop on errors: what the host knows is a
+// condition of the whole kernel, which where it fails leaves the work to items by themselves.
+
+typedef struct HostChecks {
+  KernMapper mapper;
+  const Kern *kern;
+  const Term *condition;  // NULL: none yet
+} HostChecks;
+
+static const KernBlock *without_checks(KernMapper *m, const KernBlock *block) {
+  HostChecks *h = m->state;
+  KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    const Term *condition = stm->kind == KERN_CHECK ? stm->u.check.condition : NULL;
+    b.loc = stm->loc;
+    if (!condition || !step_host_knows(h->kern, condition))
+      kern_add(&b, kern_map_stm(m, stm));
+    else
+      h->condition = h->condition ? term_and(h->condition, condition) : condition;
+  }
+  return kern_block(&b, block->results, block->result_count);
+}
+
+static const Kern *checked_by_host(Compiler *c, const Kern *kern,
+                                   const Term **condition) {
+  HostChecks h = { .mapper = { .c = c, .block = without_checks }, .kern = kern };
+  h.mapper.state = &h;
+  Kern *out = mem_copy(kern, sizeof *kern);
+  out->body = without_checks(&h.mapper, kern->body);
+  *condition = h.condition;
+  return out;
+}
+
 // ---- which loops gain from blocks
 
 static bool is_innermost(const KernBlock *block) {
@@ -109,7 +146,6 @@ static void see_group_stm(KernVisitor *v, const KernStm *stm) {
   if (stm->kind == KERN_AXIS) see_axis_of_group(s, stm->u.axis);
   for (int i = 0; i < stm->binder_count; i++)
     note_depends(s, stm->binders[i], on);
-  // Groups that wait for each other at barriers cannot stop on errors.
   if (stm->kind == KERN_CHECK || stm->kind == KERN_CALL || stm->kind == KERN_WHILE)
     s->refused = true;
 }
@@ -186,15 +222,18 @@ static Recipe in_blocks(const GroupSchedule *s) {
 }
 
 const KernPlan *kern_schedule_groups(Compiler *c, const KernSeg *seg) {
+  const Term *checks;
   const Kern *kern = kern_choose(c, kern_drop_known_checks(c, kern_inline(c, seg->kern)));
+  kern = checked_by_host(c, kern, &checks);
   GroupSchedule s = { .c = c, .kern = kern, .depends = map_new(NULL) };
   if (seg->kind != SEG_MAP || !find_block_axes(&s) || !find_loops(&s)) return NULL;
   Recipe r = in_blocks(&s);
   if (r.failed) return NULL;
   const Term *points = term_mul(s.row->width, s.column->width);
-  const Term *enough =
-      term_at_most(term_tuning(name_of(c->names, "segmap_block_points")), points);
-  return new_node(KernPlan, .name = seg->name, .kern = r.kern, .recipe = r.lines.at,
-                  .recipe_count = r.lines.count,
-                  .condition = r.condition ? term_and(enough, r.condition) : enough);
+  const Term *least = term_tuning(name_of(c->names, "segmap_block_points"));
+  const Term *condition = term_at_most(least, points);
+  if (checks) condition = term_and(condition, checks);
+  if (r.condition) condition = term_and(condition, r.condition);
+  return new_node(KernPlan, .name = seg->name, .kern = r.kern, .condition = condition,
+                  .recipe = r.lines.at, .recipe_count = r.lines.count);
 }

@@ -106,13 +106,13 @@ static const Term *first_of_block(Split *x, const Axis *axis, const Var *outer) 
 }
 
 // if at < width { t[..] = x }   for stores to arrays of the host
-typedef struct Guarding {
+typedef struct SplitGuard {
   KernMapper mapper;
   const Term *inside;
-} Guarding;
+} SplitGuard;
 
 static const KernBlock *guarded(KernMapper *m, const KernBlock *block) {
-  const Guarding *g = m->state;
+  const SplitGuard *g = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
@@ -137,8 +137,8 @@ static const KernBlock *clamped(Split *x, const Axis *axis, const Term *at) {
   KernBuilder b = kern_builder(x->s->c, axis->index->loc);
   const Var *place = fresh_index(x, axis);
   kern_let_var(&b, place, at);
-  Guarding g = { .mapper = { .c = x->s->c, .block = guarded },
-                 .inside = term_less(term_var(place), axis->width) };
+  SplitGuard g = { .mapper = { .c = x->s->c, .block = guarded },
+                   .inside = term_less(term_var(place), axis->width) };
   g.mapper.state = &g;
   const KernBlock *body = guarded(&g.mapper, axis->body);
   const Term *last = term_sub(axis->width, term_i64(1));

@@ -5,7 +5,7 @@
 //        axis k: k < 16 { .. let x = tile[f(k, i) - low] .. }
 //
 // The items of a group share the work of the new axis, and meet before and after it.  Why: what
-// several of them read comes from global memory once.  (CUDA-CHiLL's datacopy: section 3.)
+// several of them read comes from global memory once.  (CUDA-CHiLL: datacopy.)
 //
 // Every index is read as low + (sum of positive multiples of the indices inside the group), through
 // lets, clamps (min, max) and sums: the box of what a group reads begins at `low`, which is what
@@ -17,24 +17,24 @@
 enum { MOST_TILES = 8, TILE_BYTES = 16384, LEAST_REUSE = 4 };
 
 // An index: low + at most `extent`.
-typedef struct Span {
+typedef struct StageSpan {
   const Term *low;
   const Term *more;  // what is added to it; NULL: unknown, or nothing
   int64_t extent;
   bool known;    // else the rest says nothing
   bool clamped;  // not all of it need be an index of the array
   unsigned set;  // the inside axes that it varies in, by their numbers
-} Span;
+} StageSpan;
 
 // The box that a load of the loop reads at the points of a group.
 typedef struct StageTile {
   const Tensor *from, *to;
-  Span *spans;
+  StageSpan *spans;
   int64_t size;  // elements
   bool padded;   // rows are one longer than what they hold
 } StageTile;
 
-typedef struct Stage {
+typedef struct Staging {
   Step *s;
   const Kern *kern;
   const Axis *axis;
@@ -49,30 +49,30 @@ typedef struct Stage {
   int count;
   int64_t bytes;
   Map *tile_of;  // binder of a load -> StageTile
-} Stage;
+} Staging;
 
 // ---- what there is
 
 static void note_stage_stm(KernVisitor *v, const KernStm *stm) {
-  Stage *x = v->state;
+  Staging *x = v->state;
   if (stm->kind == KERN_LET) map_put(x->lets, stm->binders[0], stm->u.term);
   if (stm->kind == KERN_AXIS) map_put(x->axes, stm->u.axis->index, stm->u.axis);
 }
 
 static void note_stage_access(KernVisitor *v, Access access, bool stores) {
-  Stage *x = v->state;
+  Staging *x = v->state;
   const Tensor *root = tensor_root(access.tensor);
   if (stores && root->host) map_put(x->stored, root->host, root);
 }
 
-static int number_inside(const Stage *x, const Var *var) {
+static int number_inside(const Staging *x, const Var *var) {
   for (int i = 0; i < x->inside.count; i++)
     if (x->inside.at[i] == var) return i;
   return -1;
 }
 
 // The axes whose points a group has: items, registers, and the loop itself.
-static void find_inside(Stage *x) {
+static void find_inside(Staging *x) {
   x->points = x->items = 1;
   for (const KernBlock *block = x->kern->body; block;) {
     const Axis *next = NULL;
@@ -97,42 +97,42 @@ static void find_inside(Stage *x) {
 
 // ---- indices
 
-static const Span unknown_span = { 0 };
+static const StageSpan unknown_span = { 0 };
 
-static Span span_of(const Stage *x, const Term *t);
+static StageSpan span_of(const Staging *x, const Term *t);
 
-static Span span_of_var(const Stage *x, const Term *t) {
+static StageSpan span_of_var(const Staging *x, const Term *t) {
   int number = number_inside(x, t->u.var);
   const Axis *axis = map_get(x->axes, t->u.var);
   const Term *let = map_get(x->lets, t->u.var);
   if (number >= 0)
-    return (Span){ .low = term_i64(0),
-                   .more = t,
-                   .extent = axis->width->u.constant.u.i - 1,
-                   .known = true,
-                   .set = 1u << number };
+    return (StageSpan){ .low = term_i64(0),
+                        .more = t,
+                        .extent = axis->width->u.constant.u.i - 1,
+                        .known = true,
+                        .set = 1u << number };
   if (let) return span_of(x, let);
   bool around = axis && step_has_axis(axis->body, x->axis->name);
-  return (Span){ .low = t, .known = around };
+  return (StageSpan){ .low = t, .known = around };
 }
 
-static Span span_of_sum(PrimOp op, Span a, Span b) {
+static StageSpan span_of_sum(PrimOp op, StageSpan a, StageSpan b) {
   if (op == OP_SUB && b.extent) return unknown_span;
   const Term *low = op == OP_ADD ? term_add(a.low, b.low) : term_sub(a.low, b.low);
   bool both = a.extent && b.extent;
-  return (Span){ .low = low,
-                 .more = both && a.more && b.more ? term_add(a.more, b.more)
-                         : both                   ? NULL
-                         : a.extent               ? a.more
-                                                  : b.more,
-                 .extent = a.extent + b.extent,
-                 .known = true,
-                 .clamped = a.clamped || b.clamped,
-                 .set = a.set | b.set };
+  return (StageSpan){ .low = low,
+                      .more = both && a.more && b.more ? term_add(a.more, b.more)
+                              : both                   ? NULL
+                              : a.extent               ? a.more
+                                                       : b.more,
+                      .extent = a.extent + b.extent,
+                      .known = true,
+                      .clamped = a.clamped || b.clamped,
+                      .set = a.set | b.set };
 }
 
-static Span span_of_product(Span a, Span b) {
-  Span moving = a.extent ? a : b, by = a.extent ? b : a;
+static StageSpan span_of_product(StageSpan a, StageSpan b) {
+  StageSpan moving = a.extent ? a : b, by = a.extent ? b : a;
   bool positive = by.low->kind == TERM_CONST && by.low->u.constant.u.i > 0;
   if (by.extent || !positive) return unknown_span;
   moving.low = term_mul(moving.low, by.low);
@@ -141,8 +141,8 @@ static Span span_of_product(Span a, Span b) {
   return moving;
 }
 
-static Span span_of_clamp(PrimOp op, Span a, Span b) {
-  Span moving = a.extent ? a : b, by = a.extent ? b : a;
+static StageSpan span_of_clamp(PrimOp op, StageSpan a, StageSpan b) {
+  StageSpan moving = a.extent ? a : b, by = a.extent ? b : a;
   if (by.extent) return unknown_span;
   moving.low = op == OP_MIN ? term_min(moving.low, by.low) : term_max(moving.low, by.low);
   moving.more = NULL;
@@ -150,15 +150,15 @@ static Span span_of_clamp(PrimOp op, Span a, Span b) {
   return moving;
 }
 
-static Span span_of_op(PrimOp op, Span a, Span b) {
+static StageSpan span_of_op(PrimOp op, StageSpan a, StageSpan b) {
   if (op == OP_MUL) return span_of_product(a, b);
   if (op == OP_MIN || op == OP_MAX) return span_of_clamp(op, a, b);
   return op == OP_ADD || op == OP_SUB ? span_of_sum(op, a, b) : unknown_span;
 }
 
-static Span span_of_operands(const Stage *x, const Term *t) {
+static StageSpan span_of_operands(const Staging *x, const Term *t) {
   const Term *operands[3], *lows[3] = { NULL };
-  Span spans[3] = { 0 };
+  StageSpan spans[3] = { 0 };
   bool moves = false;
   int count = term_operands(t, operands);
   for (int i = 0; i < count; i++) {
@@ -167,21 +167,23 @@ static Span span_of_operands(const Stage *x, const Term *t) {
     lows[i] = spans[i].low;
     moves = moves || spans[i].extent;
   }
-  if (!moves) return (Span){ .low = term_with(t, lows, count), .known = true };
+  if (!moves) return (StageSpan){ .low = term_with(t, lows, count), .known = true };
   bool sum = t->kind == TERM_OP && t->type == PRIM_I64 && count == 2;
   return sum ? span_of_op(t->u.op.op, spans[0], spans[1]) : unknown_span;
 }
 
 // What the kernel binds is the same for a group only if it is computed from what is.
-static void see_bound(KernVisitor *v, const Var *var) { map_put(v->state, var, var); }
+static void see_stage_binder(KernVisitor *v, const Var *var) {
+  map_put(v->state, var, var);
+}
 
-static Span span_of(const Stage *x, const Term *t) {
-  if (t->kind == TERM_CONST) return (Span){ .low = t, .known = true };
+static StageSpan span_of(const Staging *x, const Term *t) {
+  if (t->kind == TERM_CONST) return (StageSpan){ .low = t, .known = true };
   if (t->kind != TERM_VAR) return span_of_operands(x, t);
-  Span span = span_of_var(x, t);
+  StageSpan span = span_of_var(x, t);
   if (span.known || map_has(x->lets, t->u.var) || map_has(x->axes, t->u.var)) return span;
   Map *bound = map_new(NULL);
-  KernVisitor v = { .binder = see_bound, .state = bound };
+  KernVisitor v = { .binder = see_stage_binder, .state = bound };
   kern_visit_block(&v, x->kern->body);
   span.known = !map_has(bound, t->u.var);
   return span;
@@ -190,7 +192,7 @@ static Span span_of(const Stage *x, const Term *t) {
 // ---- does everybody come by?
 
 // Why not; NULL if all items of a group run the loop, equally often.
-static const char *stage_control(const Stage *x, const KernBlock *block) {
+static const char *stage_control(const Staging *x, const KernBlock *block) {
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     KernBlockVec inner = kern_blocks(stm);
@@ -198,7 +200,7 @@ static const char *stage_control(const Stage *x, const KernBlock *block) {
       bool here = stm->kind == KERN_AXIS && stm->u.axis == x->axis;
       if (!here && !step_has_axis(inner.at[k], x->axis->name)) continue;
       if (stm->kind != KERN_AXIS) return "it is under a condition";
-      Span width = span_of(x, stm->u.axis->width);
+      StageSpan width = span_of(x, stm->u.axis->width);
       if (!width.known || width.extent) return "how often it runs differs between items";
       return here ? NULL : stage_control(x, inner.at[k]);
     }
@@ -219,7 +221,7 @@ static bool same_box(const StageTile *a, const StageTile *b) {
 
 // Rows that items read across, not along, are one longer, so that what neighbours read lies in
 // different banks.
-static bool wants_padding(const Stage *x, const StageTile *tile) {
+static bool wants_padding(const Staging *x, const StageTile *tile) {
   int unit = tensor_unit_dim(tile->from);
   unsigned others = 0;
   for (int d = 0; d < tile->from->rank; d++)
@@ -229,13 +231,14 @@ static bool wants_padding(const Stage *x, const StageTile *tile) {
 }
 
 // The box of the load; false if it is not known, too large, or not read often enough.
-static bool find_tile(Stage *x, const Access *load, StageTile *out) {
+static bool find_tile(Staging *x, const Access *load, StageTile *out) {
   const Tensor *root = tensor_root(load->tensor);
   int rank = load->tensor->rank;
   if (root->space != TENSOR_GLOBAL || rank == 0 || !root->host ||
       map_has(x->stored, root->host))
     return false;
-  *out = (StageTile){ .from = load->tensor, .spans = new_array(Span, rank), .size = 1 };
+  *out =
+      (StageTile){ .from = load->tensor, .spans = new_array(StageSpan, rank), .size = 1 };
   for (int d = 0; d < rank; d++) {
     out->spans[d] = span_of(x, load->index[d]);
     if (!out->spans[d].known || out->spans[d].extent >= TILE_BYTES) return false;
@@ -246,7 +249,7 @@ static bool find_tile(Stage *x, const Access *load, StageTile *out) {
   return out->size > 1 && x->points >= LEAST_REUSE * out->size;
 }
 
-static const StageTile *tile_of(Stage *x, const Access *load) {
+static const StageTile *tile_of(Staging *x, const Access *load) {
   StageTile tile;
   if (!find_tile(x, load, &tile)) return NULL;
   for (int i = 0; i < x->count; i++)
@@ -273,7 +276,7 @@ static const Term *const *tile_dims(const StageTile *tile) {
 
 // ---- the copy
 
-static Name tile_axis_name(const Stage *x, const KernBuilder *b, const char *array) {
+static Name tile_axis_name(const Staging *x, const KernBuilder *b, const char *array) {
   Compiler *c = x->s->c;
   for (int i = 1;; i++) {
     Name name = name_of(c->names, i == 1 ? text_format("%s_tile", array)
@@ -329,7 +332,7 @@ static void tile_places(const StageTile *tile, KernBuilder *b, TilePoint *p,
 }
 
 // tile[..] = t[..]   for one point of the tile
-static void add_element(const Stage *x, KernBuilder *b, const StageTile *tile,
+static void add_element(const Staging *x, KernBuilder *b, const StageTile *tile,
                         TilePoint *p) {
   Compiler *c = x->s->c;
   int rank = tile->from->rank;
@@ -342,7 +345,7 @@ static void add_element(const Stage *x, KernBuilder *b, const StageTile *tile,
 }
 
 // axis t_round: r < rounds { if item + r * items < size { .. } }
-static void add_rounds(const Stage *x, KernBuilder *out, const StageTile *tile,
+static void add_rounds(const Staging *x, KernBuilder *out, const StageTile *tile,
                        const Term *item, Name name) {
   Compiler *c = x->s->c;
   KernBuilder body = kern_builder(c, out->loc), one = body, nothing = body;
@@ -363,7 +366,7 @@ static void add_rounds(const Stage *x, KernBuilder *out, const StageTile *tile,
   kern_axis(out, axis, NULL, 0);
 }
 
-static void add_copy(const Stage *x, KernBuilder *out, const StageTile *tile) {
+static void add_copy(const Staging *x, KernBuilder *out, const StageTile *tile) {
   Compiler *c = x->s->c;
   KernBuilder body = kern_builder(c, out->loc);
   Name name = tile_axis_name(x, out, tile->from->name);
@@ -389,13 +392,13 @@ static bool is_bound_by(const Axis *axis, const Term *t) {
 }
 
 // Where the load's element is in the tile; before the loop, where it stays the same.
-static Access in_tile(const Stage *x, KernBuilder *b, const StageTile *tile,
+static Access in_tile(const Staging *x, KernBuilder *b, const StageTile *tile,
                       const Access *load) {
   int rank = load->tensor->rank;
   const Term **index = new_array(const Term *, rank);
   for (int i = 0; i < rank; i++) {
     int d = dim_in_order(load->tensor, i);
-    Span span = span_of(x, load->index[d]);
+    StageSpan span = span_of(x, load->index[d]);
     const Term *at = !span.extent ? term_i64(0)
                      : span.more  ? span.more
                                   : term_sub(load->index[d], tile->spans[d].low);
@@ -404,7 +407,7 @@ static Access in_tile(const Stage *x, KernBuilder *b, const StageTile *tile,
   return (Access){ tile->to, index };
 }
 
-static void add_tiles(Stage *x, KernBuilder *b) {
+static void add_tiles(Staging *x, KernBuilder *b) {
   for (int i = 0; i < x->count; i++) {
     StageTile *tile = &x->tiles[i];
     for (int d = 0; d < tile->from->rank; d++)
@@ -418,7 +421,7 @@ static void add_tiles(Stage *x, KernBuilder *b) {
 }
 
 static void add_staged(void *state, KernBuilder *b, const KernStm *stm) {
-  Stage *x = state;
+  Staging *x = state;
   Axis axis = *stm->u.axis;
   add_tiles(x, b);
   KernBuilder body = kern_builder(x->s->c, stm->loc);
@@ -433,7 +436,7 @@ static void add_staged(void *state, KernBuilder *b, const KernStm *stm) {
   kern_axis(b, axis, stm->binders, stm->binder_count);
 }
 
-static void find_tiles(Stage *x) {
+static void find_tiles(Staging *x) {
   for (int i = 0; i < x->axis->body->count; i++) {
     const KernStm *stm = &x->axis->body->stms[i];
     const StageTile *tile = stm->kind == KERN_LOAD ? tile_of(x, &stm->u.load) : NULL;
@@ -453,13 +456,13 @@ const Kern *step_stage(Step *s, const Kern *kern, Name name) {
   if (!s->groups) return step_refuse(s, "code for CPUs has no local memory");
   const char *reason = cannot_stage(kern, stm->u.axis);
   if (reason) return step_refuse(s, "%s: %s", name, reason);
-  Stage x = { .s = s,
-              .kern = kern,
-              .axis = stm->u.axis,
-              .lets = map_new(NULL),
-              .axes = map_new(NULL),
-              .stored = map_new(NULL),
-              .tile_of = map_new(NULL) };
+  Staging x = { .s = s,
+                .kern = kern,
+                .axis = stm->u.axis,
+                .lets = map_new(NULL),
+                .axes = map_new(NULL),
+                .stored = map_new(NULL),
+                .tile_of = map_new(NULL) };
   KernVisitor v = { .stm = note_stage_stm, .access = note_stage_access, .state = &x };
   kern_visit_block(&v, kern->body);
   find_inside(&x);

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Blocks of points in the code for GPUs, against the interpreter: blocks.py FLC [SEED ROUNDS].
+
+Runs each entry point of blocks.fl in the version with such kernels, on sizes around those of blocks, and one of them
+in the interpreter of kernels.  All numbers are small integers, so that results are exact in any order.
+"""
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+PROGRAM = os.path.join(HERE, "blocks.fl")
+PARAMS = ["--param", "segmap_block_points=1"]
+
+# entry -> (types of its arguments, guards that fail, the one that holds)
+ENTRIES = {
+    "layer": ("[n][m]f32 [m][p]f32 [p]f32 [n][p]f32", ["top_0", "intra_1"], "top_2"),
+    "rows": ("[k][n][m]f64 [k][p][m]f64", ["top_0", "intra_1", "top_2", "intra_3"], "top_4"),
+    "nearest": ("[n][m]i32 [p][m]i32", ["top_0", "intra_1"], "top_2"),
+    "recurrence": ("[m][n]i32 [p][m]i32", ["top_0", "intra_1"], None),
+}
+USUAL = [{"k": 2, "n": 65, "m": 35, "p": 130}, {"k": 1, "n": 3, "m": 16, "p": 64}]
+SIZES = [1, 2, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 100, 129]
+
+
+def path_of(entry):
+    _, fails, holds = ENTRIES[entry]
+    return ",".join([f"{entry}.{guard}=F" for guard in fails] + ([f"{entry}.{holds}=T"] if holds else []))
+
+
+def value(dims, suffix):
+    if not dims:
+        return f"{random.randint(-3, 3)}{suffix}"
+    return "[" + ",".join(value(dims[1:], suffix) for _ in range(dims[0])) + "]"
+
+
+def inputs_of(entry, sizes):
+    words = []
+    for text in ENTRIES[entry][0].split():
+        dims = [sizes[name] for name in re.findall(r"\[(\w)\]", text)]
+        words.append(value(dims, text[text.rindex("]") + 1:]))
+    return "\n".join(words).encode()
+
+
+def output_of(command, data):
+    done = subprocess.run(command, input=data, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    return done.stdout.decode().split() if done.returncode == 0 else done.stderr.decode()
+
+
+def kernels_have_blocks(flc):
+    """Whether each entry point has a kernel that shares what it reads; else the rest would test nothing."""
+    text = subprocess.check_output([flc, "dump", "--recipes", "--code", "gpu", PROGRAM]).decode()
+    missing = [entry for entry in ENTRIES if not re.search(rf"kernel {entry}\.\w+  --(.|\n)*?\n  stage ", text)]
+    for entry in missing:
+        print(f"FAIL {entry}: no kernel of blocks")
+    return not missing
+
+
+def compare(what, got, expected):
+    if got == expected:
+        return 0
+    print(f"FAIL {what}: {str(got)[:300]} instead of {str(expected)[:300]}")
+    return 1
+
+
+def main():
+    flc = os.path.realpath(sys.argv[1])
+    random.seed(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
+    rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 0
+    failures = 0 if kernels_have_blocks(flc) else 1
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["XDG_CACHE_HOME"] = folder
+        program = os.path.join(folder, "blocks")
+        subprocess.run([flc, "build", PROGRAM, "-o", program], check=True)
+        for entry in ENTRIES:
+            drawn = [{name: random.choice(SIZES) for name in "kmnp"} for _ in range(rounds)]
+            for sizes in USUAL + drawn:
+                data = inputs_of(entry, sizes)
+                expected = output_of([flc, "eval", "-e", entry, PROGRAM], data)
+                got = output_of([program, "-e", entry, "--code", "gpu", "--path", path_of(entry), *PARAMS], data)
+                failures += compare(f"{entry} {sizes}", got, expected)
+        data = inputs_of("layer", {"n": 3, "m": 17, "p": 2})
+        kernels = [flc, "eval", "--after", "kern", "--code", "gpu", "-e", "layer", "--path", path_of("layer"), PROGRAM]
+        failures += compare("layer, interpreted", output_of(kernels, data), output_of([flc, "eval", "-e", "layer", PROGRAM], data))
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
