@@ -5,7 +5,7 @@
 //        axis k: k < 16 { .. let x = tile[f(k, i) - low] .. }
 //
 // The items of a group share the work of the new axis, and meet before and after it.  Why: what
-// several of them read comes from global memory once.  (CUDA-CHiLL: datacopy.)
+// several of them read comes from global memory once.  (CUDA-CHiLL: copy_to_shared.)
 //
 // Every index is read as low + (sum of positive multiples of the indices inside the group), through
 // lets, clamps (min, max) and sums: the box of what a group reads begins at `low`, which is what
