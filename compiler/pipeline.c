@@ -51,6 +51,13 @@ static bool run_flatten(Compiler *c, Program *p, const Pass *pass) {
   return p->core != NULL;
 }
 
+// Programs for one worker stay as they are.
+static bool run_distribute(Compiler *c, Program *p, const Pass *pass) {
+  (void)pass;
+  if (p->flatten.workers) p->core = flat_for_workers(c, p->core);
+  return p->core != NULL;
+}
+
 bool pipeline_read_recipes(Compiler *c, Program *p) {
   if (!p->recipes) p->recipes = new (RecipeBook);
   vec_each (const RecipeAttr *, recipe, &p->checked->recipes)
@@ -109,6 +116,8 @@ static const Pass passes[] = {
     "seg-ops begin with the reads of their context, some of them twice" },
   { "dead-flat",      STAGE_FLAT,    run_rewrite,   dead,
     "a version uses a part of what its context offers" },
+  { "distribute",     STAGE_FLAT,    run_distribute, NULL,
+    "with --mpi: every worker runs a block of what is in parallel, once versions are final" },
   { "imp",            STAGE_IMP,     run_lower,     NULL,
     "seg-ops become kernels, arrays blocks of memory" },
 };
@@ -150,7 +159,7 @@ Program *program_of_text(Compiler *c, const char *path, const char *text, size_t
   Program *program = new (Program);
   program->path = path;
   program->file = source_file_new(path, text, length);
-  program->flatten = (FlattenOptions){ FLATTEN_INCREMENTAL, 256, NULL };
+  program->flatten = (FlattenOptions){ .mode = FLATTEN_INCREMENTAL, .max_versions = 256 };
   program->pass_ms = new_array(double, PASS_COUNT);
   return program;
 }

@@ -1,9 +1,13 @@
-// All parts in paste order, for linters and unit tests, which define the prefix and the program.
+// All parts in paste order, for linters and unit tests, which define the prefix and the program, and
+// RT_WORKERS for those that only programs for several workers have.
 #ifndef RT_NAME
 #  define RT_NAME(x) fl_##x
 #endif
 // clang-format off
 #include "contract.h"
+#ifdef RT_WORKERS
+#include "workers.h"
+#endif
 #include "api.h"
 #include "util.h"
 #include "scalar.h"
@@ -21,6 +25,10 @@
 #include "trace.h"
 #include "entry.h"
 #include "io.h"
+#ifdef RT_WORKERS
+#include "transport_mpi.h"
+#include "gather.h"
+#endif
 #include "inflate.h"
 #include "ahead.h"
 #include "race.h"

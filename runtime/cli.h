@@ -328,7 +328,11 @@ RT_FN int rt_read_input(struct rt_context *ctx, struct rt_reader *r,
 RT_FN int rt_read_inputs(struct rt_context *ctx, const struct rt_entry_point *entry,
                          struct rt_value *in, int *count) {
   size_t length = 0;
+#ifdef RT_WORKERS
+  char *bytes = rt_workers_input(ctx->config->workers, &length);
+#else
   char *bytes = rt_read_stream(stdin, &length);
+#endif
   if (!bytes) return rt_error(ctx, RT_OTHER_ERROR, "cannot read standard input");
   if (!rt_gunzip(&bytes, &length)) {
     free(bytes);
@@ -369,6 +373,9 @@ RT_FN int rt_call_entry(struct rt_context *ctx, const struct rt_cli *cli,
   if (cli->trace_file) rt_trace_open(ctx);
   int error = rt_read_inputs(ctx, entry, in, &count);
   if (!error) error = rt_run_entry(ctx, cli, entry, in, &out);
+#ifdef RT_WORKERS
+  if (!error) rt_transport_barrier(ctx->config->workers);  // all have succeeded
+#endif
   if (!error) {
     error = rt_print_result(ctx, cli, entry->output_type, &out);
     if (!error) error = rt_write_trace(ctx, cli, entry);
@@ -425,10 +432,17 @@ RT_FN int rt_run_program(struct rt_cli *cli) {
   if (!error && !cli->compiles_only) error = rt_run_asked(ctx, cli);
   if (!error) rt_print_report(ctx, cli);
   char *text = RT_NAME(context_get_error)(ctx);
+#ifdef RT_WORKERS
+  if (error) rt_workers_turn(cli->cfg->workers);
+#endif
   if (error && ctx->error_has_place)
     fprintf(stderr, "%s\n", text);
   else if (error)
     rt_usage_error("%s", text ? text : "failed");
+#ifdef RT_WORKERS
+  if (error) rt_transport_abort(cli->cfg->workers);
+  rt_workers_report(ctx);
+#endif
   free(text);
   RT_NAME(context_free)(ctx);
   return error;
@@ -477,9 +491,30 @@ RT_FN int rt_watched_file(void) {
   return strcmp(target, wanted) == 0 ? atoi(number) : 0;
 }
 
+#ifdef RT_WORKERS
+// What only one worker may do, or none yet.
+RT_FN int rt_workers_options(struct rt_cli *cli) {
+  bool first = cli->cfg->workers->rank == 0;
+  if (cli->server || RT_ALWAYS_SERVER)
+    return rt_usage_error("not supported yet: --server with several workers");
+  if (!first) {
+    cli->time_file = cli->trace_file = NULL;
+    cli->no_output = true;
+    cli->profile = false;
+  }
+  return 0;
+}
+#endif
+
 RT_FN int rt_main(int argc, char **argv) {
   struct rt_cli cli;
   rt_hold_standard_files();
+#ifdef RT_WORKERS
+  struct rt_workers workers;
+  memset(&workers, 0, sizeof workers);
+  if (!rt_transport_open(&workers, &argc, &argv)) return 1;
+  rt_workers_start(&workers);
+#endif
   signal(SIGXFSZ, SIG_IGN);  // a file that grows too large is an error like a full disk
   memset(&cli, 0, sizeof cli);
   cli.program_name = argc > 0 ? argv[0] : rt_program()->source;
@@ -487,12 +522,19 @@ RT_FN int rt_main(int argc, char **argv) {
   int status = 0, at = 1;
   while (at < argc && status == 0)
     status = rt_parse_option(&cli, argv, &at);
+#ifdef RT_WORKERS
+  cli.cfg->workers = &workers;
+  if (status == 0) status = rt_workers_options(&cli);
+#endif
   cli.cfg->status_file = rt_watched_file();
   cli.cfg->at_terminal = !cli.server && !RT_ALWAYS_SERVER && isatty(2);
   if (status == 0 && !rt_print_information(&cli)) status = rt_run_program(&cli);
   if (status == 0 && (fflush(stdout) || ferror(stdout)))
     status = rt_usage_error("cannot write to standard output: %s", strerror(errno));
   RT_NAME(context_config_free)(cli.cfg);
+#ifdef RT_WORKERS
+  rt_transport_close(&workers);
+#endif
   return status != 0;  // 1, whatever went wrong
 }
 // End cli.h

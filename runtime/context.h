@@ -21,6 +21,9 @@ struct rt_config {
   struct rt_setting *settings;
   int setting_count;
   char *path;  // forced versions
+#ifdef RT_WORKERS
+  struct rt_workers *workers;
+#endif
 };
 
 // What the blocks and the pool use, in bytes; peak: the most that both together did.

@@ -19,6 +19,7 @@ static const Option option_rows[] = {
     "compile the kernels for this OpenCL device: a part of its name, or `#k`", NULL },
   FLATTEN_OPTIONS,
   RECIPE_OPTION,
+  MPI_OPTION,
   OPTIONS_END
 };
 // clang-format on
@@ -35,7 +36,9 @@ static EmitResult with_options(EmitResult made, BuildOptions options) {
   Text *t = text_new();
   text_add(t, "#define RT_ALWAYS_SERVER 1\n");
   text_add(t, text_str(made.c));
-  return (EmitResult){ .c = t };
+  made.c = t;
+  made.apart = NULL;
+  return made;
 }
 
 static int build(Compiler *c, const char *path, BuildOptions options) {

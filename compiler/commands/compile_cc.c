@@ -18,10 +18,10 @@
 
 enum { MOST_WORDS = 32, MOST_OWN_WORDS = 16 };
 
-// $CC may hold options, too: "gcc -m64".
-static int add_cc(const char **args) {
-  const char *cc = getenv("CC");
-  const char *words = cc && cc[strspn(cc, " ")] ? cc : "cc";
+// $CC may hold options, too: "gcc -m64".  MPI has a compiler of its own, $MPICC.
+static int add_cc(const char **args, bool mpi) {
+  const char *cc = getenv(mpi ? "MPICC" : "CC");
+  const char *words = cc && cc[strspn(cc, " ")] ? cc : mpi ? "mpicc" : "cc";
   char *copy = mem_copy(words, strlen(words) + 1), *rest = NULL;
   int count = 0;
   for (char *word = strtok_r(copy, " ", &rest); word && count < MOST_OWN_WORDS;
@@ -40,12 +40,12 @@ typedef struct CcJob {
   const Text *text;
   CompileLevel level;
   const char *runtime;
-  bool object;
+  bool object, mpi;
 } CcJob;
 
 static int run_cc(const CcJob *job, int source, const char *output, int log) {
   const char *args[MOST_WORDS] = { 0 };
-  int count = add_cc(args);
+  int count = add_cc(args, job->mpi);
   const char *const fixed[] = { level_option(job->level),
                                 "-std=c99",
                                 "-ffp-contract=off",
@@ -64,8 +64,16 @@ static int run_cc(const CcJob *job, int source, const char *output, int log) {
   return process_run(&(Process){ .argv = args, .in = source, .out = log });
 }
 
-static void report_cc(Compiler *c, int status, const char *said) {
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+static void report_mpicc(Compiler *c) {
+  error(c, (Loc){ 0 }, "cannot run MPI's C compiler (set MPICC to its name)");
+  hint(c, "install MPI (Debian: libopenmpi-dev openmpi-bin)");
+}
+
+static void report_cc(Compiler *c, const CcJob *job, int status, const char *said) {
+  bool missing = WIFEXITED(status) && WEXITSTATUS(status) == 127;
+  if (missing && job->mpi)
+    report_mpicc(c);
+  else if (missing)
     error(c, (Loc){ 0 }, "cannot run the C compiler (set CC to its name)");
   else
     error(c, (Loc){ 0 }, "the C compiler failed:\n%s", said ? said : "");
@@ -99,7 +107,7 @@ static bool run_cc_on(Compiler *c, const CcJob *job, const char *output) {
   command_progress("%s", "");
   size_t length;
   if (ready && status != 0)
-    report_cc(c, status, text_read_file(text_format("/proc/self/fd/%d", log), &length));
+    report_cc(c, job, status, text_read_file(text_format("/proc/self/fd/%d", log), &length));
   if (source >= 0) close(source);
   if (log >= 0) close(log);
   return status == 0;
@@ -126,8 +134,8 @@ static bool compile_to(Compiler *c, const CcJob *job, const char *target, mode_t
 // ---- the cache
 
 // What else the executable depends on: the C compiler, by its file, and what it heeds.
-static void add_compiler(Hash *key) {
-  static const char *const variables[] = { "CC",           "CPATH",
+static void add_compiler(Hash *key, bool mpi) {
+  static const char *const variables[] = { "CC",           "MPICC",        "CPATH",
                                            "LIBRARY_PATH", "C_INCLUDE_PATH",
                                            "LD_RUN_PATH",  "COMPILER_PATH" };
   for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
@@ -135,7 +143,7 @@ static void add_compiler(Hash *key) {
     hash_text(key, value ? value : "");
   }
   const char *args[MOST_WORDS] = { 0 };
-  add_cc(args);
+  add_cc(args, mpi);
   const char *program = process_find(args[0]);
   struct stat about = { 0 };
   if (!program || stat(program, &about) != 0) return;
@@ -184,11 +192,12 @@ static const char *compile_into(Compiler *c, const Cache *cache, const CcJob *jo
 
 // The runtime is the same in all executables and takes longer to compile than most programs: its
 // object is in the cache, compiled if need be; NULL after errors.
-static const char *runtime_object(Compiler *c, const Cache *cache) {
-  CcJob job = { .text = runtime_apart(), .level = COMPILE_OPTIMISED, .object = true };
+static const char *runtime_object(Compiler *c, const Cache *cache, bool workers) {
+  CcJob job = { .text = runtime_apart(workers), .level = COMPILE_OPTIMISED, .object = true,
+                .mpi = workers };
   Hash *hash = hash_new();
   hash_text(hash, "object");
-  add_compiler(hash);
+  add_compiler(hash, workers);
   hash_bytes(hash, text_str(job.text), text_length(job.text));
   const char *key = hash_digest(hash), *found = cache_find(cache, key);
   return found ? found : compile_into(c, cache, &job, key);
@@ -197,10 +206,10 @@ static const char *runtime_object(Compiler *c, const Cache *cache) {
 // How an executable is made; false after errors.
 static bool job_of(Compiler *c, const Cache *cache, const EmitResult *made,
                    CompileLevel level, CcJob *job) {
-  *job = (CcJob){ .text = made->c, .level = level };
+  *job = (CcJob){ .text = made->c, .level = level, .mpi = made->workers };
   if (!cache->folder || !made->apart) return true;
   job->text = made->apart;
-  job->runtime = runtime_object(c, cache);
+  job->runtime = runtime_object(c, cache, made->workers);
   return job->runtime != NULL;
 }
 
@@ -233,7 +242,7 @@ static const char *compile_with_key(Compiler *c, const EmitResult *made,
 const char *compile_cached(Compiler *c, const EmitResult *made) {
   Hash *hash = hash_new();
   hash_text(hash, level_option(COMPILE_QUICK));
-  add_compiler(hash);
+  add_compiler(hash, made->workers);
   hash_bytes(hash, text_str(made->c), text_length(made->c));
   const char *key = hash_digest(hash);
   Cache cache = cache_open();
@@ -250,10 +259,10 @@ static void add_file(Hash *key, const char *path, const char *text, size_t lengt
 static const char *program_key(const Program *program) {
   Hash *hash = hash_new();
   add_self(hash);
-  add_compiler(hash);
+  add_compiler(hash, program->flatten.workers);
   hash_text(hash, level_option(COMPILE_OPTIMISED));
-  hash_text(hash, text_format("flatten %d %d", (int)program->flatten.mode,
-                              program->flatten.max_versions));
+  hash_text(hash, text_format("flatten %d %d %d", (int)program->flatten.mode,
+                              program->flatten.max_versions, program->flatten.workers));
   add_file(hash, program->path, program->file->text, program->file->length);
   vec_each (const SourceFile *const *, file, &program->checked->imports)
     add_file(hash, (*file)->path, (*file)->text, (*file)->length);

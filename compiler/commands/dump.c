@@ -21,6 +21,7 @@ static const Option option_rows[] = {
     "instead of the program: versions, guards, kernels and statements", NULL },
   FLATTEN_OPTIONS,
   RECIPE_OPTION,
+  MPI_OPTION,
   OPTIONS_END
 };
 // clang-format on
@@ -47,7 +48,7 @@ static void print_times(const Program *program) {
 static const Program *moderate(Compiler *c, const char *path) {
   Program *program = program_read(c, path);
   if (!program) return NULL;
-  program->flatten = (FlattenOptions){ FLATTEN_MODERATE, 1, NULL };
+  program->flatten = (FlattenOptions){ .mode = FLATTEN_MODERATE, .max_versions = 1 };
   return pipeline_run(c, program, NULL) ? program : NULL;
 }
 

@@ -20,6 +20,7 @@ static const Option option_rows[] = {
   { 'b', 'b', "binary", NULL, "write binary values", NULL },
   FLATTEN_OPTIONS,
   RECIPE_OPTION,
+  MPI_OPTION,
   OPTIONS_END
 };
 // clang-format on

@@ -23,7 +23,7 @@ const char *set_flatten_mode(FlattenOptions *options, const char *text) {
 }
 
 FlattenOptions default_flatten_options(void) {
-  return (FlattenOptions){ FLATTEN_INCREMENTAL, 256, NULL };
+  return (FlattenOptions){ .mode = FLATTEN_INCREMENTAL, .max_versions = 256 };
 }
 
 const char *set_max_versions(FlattenOptions *options, const char *text) {
@@ -38,6 +38,7 @@ const char *set_max_versions(FlattenOptions *options, const char *text) {
 }
 
 const char *set_flatten_option(FlattenOptions *options, int option) {
+  if (option == OPTION_MPI) options->workers = true;
   if (option == OPTION_FLATTEN) return set_flatten_mode(options, optarg);
   return option == OPTION_MAX_VERSIONS ? set_max_versions(options, optarg) : NULL;
 }

@@ -206,6 +206,13 @@ struct Exp {
     } hist;
     const SegOp *seg;
     struct { const Guard *guard; const Body *then_body, *else_body; } guard;
+    // This worker's block of `width` rows: the first row, how many, the number of workers that the
+    // rows are divided among, and which of them this one is.  One worker does all if the guard is
+    // not taken.
+    struct { const Guard *guard; Atom width; } split;
+    // The blocks of so many workers in order, `total` rows; of this one: `count` rows from row
+    // `start` on, or a scalar, which is a block of one.  Every worker has the result.
+    struct { Atom workers, total, start, count, value; } gather;
   } u;
 };
 
@@ -261,6 +268,7 @@ typedef enum GuardKind {
   GUARD_REDOMAP,
   GUARD_CHOOSE,
   GUARD_LOOP,
+  GUARD_WORKERS,  // of a split; `par` is operations
 } GuardKind;
 
 // Par >= threshold, and the version fits into local memory.
@@ -427,6 +435,8 @@ const SizeExp *size_exp_atom(Atom a);
 const SizeExp *size_exp_op(SizeExpKind kind, const SizeExp *a, const SizeExp *b);
 // Flat only.
 const Exp *exp_guard(const Guard *guard, const Body *then_body, const Body *else_body);
+const Exp *exp_split(const Guard *guard, Atom width);
+const Exp *exp_gather(Atom workers, Atom total, Atom start, Atom count, Atom value);
 
 DimIndex dim_fix(Atom position);  // one position
 // `count` positions from `start` on, `stride` apart.

@@ -130,6 +130,19 @@ static void check_guard(const CoreCheck *ck, const Exp *e) {
   check_branches(ck, e->u.guard.then_body, e->u.guard.else_body);
 }
 
+static void check_split(const CoreCheck *ck, const Exp *e) {
+  check_that(ck, ck->flat, "a split outside of Flat");
+  check_size_atom(ck, e->u.split.width);
+}
+
+static void check_gather(const CoreCheck *ck, const Exp *e) {
+  check_that(ck, ck->flat, "a gather outside of Flat");
+  check_size_atom(ck, e->u.gather.workers);
+  check_size_atom(ck, e->u.gather.total);
+  check_size_atom(ck, e->u.gather.start);
+  check_size_atom(ck, e->u.gather.count);
+}
+
 static void check_loop_form(const CoreCheck *ck, const Exp *e) {
   if (e->u.loop.form == CORE_WHILE) {
     int k = e->u.loop.while_param;
@@ -200,5 +213,7 @@ void check_exp_of(const CoreCheck *ck, const Exp *e) {
   case EXP_FILTER:
   case EXP_SEG: check_parallel(ck, e); return;
   case EXP_GUARD: check_guard(ck, e); return;
+  case EXP_SPLIT: check_split(ck, e); return;
+  case EXP_GATHER: check_gather(ck, e); return;
   }
 }

@@ -107,6 +107,15 @@ const Exp *exp_seg(const SegOp *seg) {
   return new_node(Exp, .kind = EXP_SEG, .u.seg = seg);
 }
 
+const Exp *exp_split(const Guard *guard, Atom width) {
+  return new_node(Exp, .kind = EXP_SPLIT, .u.split = { guard, width });
+}
+
+const Exp *exp_gather(Atom workers, Atom total, Atom start, Atom count, Atom value) {
+  return new_node(Exp, .kind = EXP_GATHER,
+                  .u.gather = { workers, total, start, count, value });
+}
+
 const Exp *exp_guard(const Guard *guard, const Body *then_body, const Body *else_body) {
   return new_node(Exp, .kind = EXP_GUARD, .u.guard = { guard, then_body, else_body });
 }

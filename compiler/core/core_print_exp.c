@@ -411,6 +411,23 @@ static void print_guard(Text *t, const Exp *e) {
   print_branches(t, e->u.guard.then_body, e->u.guard.else_body);
 }
 
+// split n if Par(n*m) >= main.workers_0
+static void print_split(Text *t, const Exp *e) {
+  print_word(t, "", e->u.split.width);
+  text_add(t, " if Par(");
+  print_size_exp(t, e->u.split.guard->par, false);
+  text_printf(t, ") >= %s", e->u.split.guard->name);
+}
+
+// gather n from start:count xs
+static void print_gather(Text *t, const Exp *e) {
+  print_word(t, "", e->u.gather.total);
+  print_word(t, " from", e->u.gather.start);
+  text_add(t, ":");
+  core_print_size(t, e->u.gather.count);
+  print_word(t, "", e->u.gather.value);
+}
+
 // What follows the kind's word.
 static void print_rest(Text *t, const Exp *e) {
   switch (e->kind) {
@@ -441,6 +458,8 @@ static void print_rest(Text *t, const Exp *e) {
   case EXP_HIST: print_hist(t, e); return;
   case EXP_SEG: print_seg(t, e->u.seg); return;
   case EXP_GUARD: print_guard(t, e); return;
+  case EXP_SPLIT: print_split(t, e); return;
+  case EXP_GATHER: print_gather(t, e); return;
   }
 }
 

@@ -71,7 +71,9 @@ int exp_result_count(const Exp *exp) {
   case EXP_CONCAT:
   case EXP_ROTATE:
   case EXP_COPY:
+  case EXP_GATHER:
   case EXP_ARRAY: return 1;
+  case EXP_SPLIT: return 4;
   case EXP_ASSERT: return exp->u.assert.atom_count;
   case EXP_IF: return exp->u.cond.then_body->result_count;
   case EXP_LOOP: return exp->u.loop.param_count;
@@ -263,6 +265,16 @@ static void add_seg(Typing *t, const SegOp *seg) {
   }
 }
 
+static void add_split(Typing *t) {
+  for (int i = 0; i < 4; i++)
+    add(t, type_scalar(PRIM_I64));
+}
+
+static CoreType gather_type(const Exp *exp) {
+  CoreType type = atom_type(exp->u.gather.value);
+  return type_of_rows(type.rank ? type_row(type) : type, exp->u.gather.total);
+}
+
 static void add_types(Typing *t, const Exp *exp) {
   switch (exp->kind) {
   case EXP_ATOM:
@@ -301,6 +313,8 @@ static void add_types(Typing *t, const Exp *exp) {
   case EXP_FILTER: add_filter(t, &exp->u.soac); return;
   case EXP_SEG: add_seg(t, exp->u.seg); return;
   case EXP_GUARD: add_branches(t, exp->u.guard.then_body, exp->u.guard.else_body); return;
+  case EXP_SPLIT: add_split(t); return;
+  case EXP_GATHER: add(t, gather_type(exp)); return;
   }
 }
 

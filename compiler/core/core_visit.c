@@ -150,6 +150,19 @@ static void visit_guard(CoreVisitor *v, const Exp *e) {
   visit_branches(v, e->u.guard.then_body, e->u.guard.else_body);
 }
 
+static void visit_split(CoreVisitor *v, const Exp *e) {
+  visit_size(v, e->u.split.guard->par);
+  visit_atom(v, e->u.split.width);
+}
+
+static void visit_gather(CoreVisitor *v, const Exp *e) {
+  visit_atom(v, e->u.gather.workers);
+  visit_atom(v, e->u.gather.total);
+  visit_atom(v, e->u.gather.start);
+  visit_atom(v, e->u.gather.count);
+  visit_atom(v, e->u.gather.value);
+}
+
 void core_visit_exp(CoreVisitor *v, const Exp *e) {
   switch (e->kind) {
   case EXP_ATOM:
@@ -197,6 +210,8 @@ void core_visit_exp(CoreVisitor *v, const Exp *e) {
   case EXP_HIST: visit_hist(v, e); return;
   case EXP_SEG: visit_seg(v, e->u.seg); return;
   case EXP_GUARD: visit_guard(v, e); return;
+  case EXP_SPLIT: visit_split(v, e); return;
+  case EXP_GATHER: visit_gather(v, e); return;
   }
 }
 

@@ -226,6 +226,19 @@ static void map_choose(CoreMapper *m, Exp *e) {
   map_branches(m, &e->u.choose.first, &e->u.choose.second);
 }
 
+static void map_split(CoreMapper *m, Exp *e) {
+  e->u.split.guard = map_guard(m, e->u.split.guard);
+  e->u.split.width = map_atom(m, e->u.split.width);
+}
+
+static void map_gather(CoreMapper *m, Exp *e) {
+  e->u.gather.workers = map_atom(m, e->u.gather.workers);
+  e->u.gather.total = map_atom(m, e->u.gather.total);
+  e->u.gather.start = map_atom(m, e->u.gather.start);
+  e->u.gather.count = map_atom(m, e->u.gather.count);
+  e->u.gather.value = map_atom(m, e->u.gather.value);
+}
+
 static void map_children(CoreMapper *m, Exp *e) {
   switch (e->kind) {
   case EXP_ATOM:
@@ -278,6 +291,8 @@ static void map_children(CoreMapper *m, Exp *e) {
     e->u.guard.guard = map_guard(m, e->u.guard.guard);
     map_branches(m, &e->u.guard.then_body, &e->u.guard.else_body);
     return;
+  case EXP_SPLIT: map_split(m, e); return;
+  case EXP_GATHER: map_gather(m, e); return;
   }
 }
 

@@ -206,6 +206,7 @@ static void sweep_exp(const Sweep *s, Exp *e, bool *keep) {
   case EXP_SCATTER: sweep_scatter(s, e, keep); return;
   case EXP_HIST: sweep_hist(s, e, keep); return;
   case EXP_SEG: sweep_seg(e, keep); return;
+  case EXP_SPLIT:
   case EXP_CALL: keep_range(keep, 0, exp_result_count(e), true); return;
   case EXP_ATOM:
   case EXP_OP:
@@ -220,6 +221,7 @@ static void sweep_exp(const Sweep *s, Exp *e, bool *keep) {
   case EXP_CONCAT:
   case EXP_ROTATE:
   case EXP_COPY:
+  case EXP_GATHER:
   case EXP_ARRAY: return;
   }
 }

@@ -182,6 +182,8 @@ static void mark_result(Marking *m, const Exp *e, int k) {
   case EXP_ROTATE:
   case EXP_COPY:
   case EXP_ARRAY:
+  case EXP_SPLIT:
+  case EXP_GATHER:
   case EXP_CALL: return;
   }
 }
@@ -252,6 +254,8 @@ static void mark_exp(Marking *m, const Exp *e) {
   case EXP_ROTATE:
   case EXP_COPY:
   case EXP_ARRAY:
+  case EXP_SPLIT:
+  case EXP_GATHER:
   case EXP_CALL: core_visit_exp(&v, e); return;
   }
 }

@@ -36,6 +36,7 @@ typedef struct EmitOptions {
   const char *source;       // "matmul.fl"
   const char *header_name;  // "matmul.h": what a library's C file includes
   bool library;
+  bool workers;  // for several (runtime/workers.h)
   const char *tree_text, *tree_json;  // the version tree, or NULL
   // A tuned value of a parameter, to become its default: true and stored in `value`; may be NULL.
   bool (*tuned)(void *state, const char *name, int64_t *value);
@@ -229,9 +230,9 @@ typedef enum RuntimeParts {
   RUNTIME_EXECUTABLE,
   RUNTIME_CONTRACT  // what a program needs that is compiled apart from the runtime
 } RuntimeParts;
-void runtime_add(Text *t, const char *api, RuntimeParts parts);
+void runtime_add(Text *t, const char *api, RuntimeParts parts, bool workers);
 // The runtime of executables with the prefix `fl`, to be compiled apart from them.
-const Text *runtime_apart(void);
+const Text *runtime_apart(bool workers);
 void runtime_public_header(Text *t, const char *prefix);
 void runtime_add_prelude(Text *t);  // OpenCL, as rows of string literals
 void runtime_hash_prelude(Hash *hash);
@@ -242,6 +243,7 @@ void c_text_rows(Text *t, const char *text);
 
 typedef struct EmitResult {
   Text *c, *header, *manifest;  // the last two only for libraries
+  bool workers;  // needs MPI
   Text *apart;  // executables: to be linked with runtime_apart; NULL with other prefixes
 } EmitResult;
 

@@ -104,6 +104,7 @@ static void note_change(Changes *s, const ImpStm *stm) {
   if (stm->kind == IMP_DECLARE_MEM) map_put(s->inner, stm->u.mem.mem, stm->u.mem.mem);
   if (stm->kind == IMP_ALLOC) map_put(s->changed, stm->u.alloc.mem, stm->u.alloc.mem);
   if (stm->kind == IMP_RELEASE) map_put(s->changed, stm->u.mem.mem, stm->u.mem.mem);
+  if (stm->kind == IMP_GATHER) map_put(s->changed, stm->u.gather.to, stm->u.gather.to);
   if (stm->kind != IMP_SHARE && stm->kind != IMP_UNIQUE) return;
   map_put(s->changed, to, to);
   if (stm->kind == IMP_UNIQUE) {
@@ -245,6 +246,40 @@ static void host_region(CodeText *c, const ImpStm *stm) {
   c_line(c, "rt_region_end(ctx, %d);", index);
 }
 
+// ---- several workers (runtime/workers.h)
+
+static void host_split(CodeText *c, const ImpStm *stm) {
+  const Var *const *vars = stm->u.split.vars;
+  c_line(c, "{  // %s", quote_comment(stm->u.split.guard->name));
+  c_open(c);
+  c_line(c, "const struct rt_block block = rt_workers_split(ctx, %d, %s, %s);",
+         emit_guard_index(c->e, stm->u.split.guard->name),
+         c_saturating(c, stm->u.split.par), c_exp(c, stm->u.split.width));
+  c_line(c, "%s = block.start;", c_var(c, vars[0]));
+  c_line(c, "%s = block.count;", c_var(c, vars[1]));
+  c_line(c, "%s = block.workers;", c_var(c, vars[2]));
+  c_line(c, "%s = block.rank;", c_var(c, vars[3]));
+  c_close(c);
+}
+
+static void host_gather(CodeText *c, const ImpStm *stm) {
+  const Mem *to = stm->u.gather.to, *from = stm->u.gather.from;
+  c_line(c, "{");
+  c_open(c);
+  if (!from)
+    c_line(c, "const %s value = %s;", c_type(to->elem), c_exp(c, stm->u.gather.value));
+  c_line(c, "const struct rt_gathered gathered = { %s, %s, %s, %s, %s };",
+         c_size(c, stm->u.gather.workers), c_size(c, stm->u.gather.total), c_size(c, stm->u.gather.start),
+         c_size(c, stm->u.gather.count), bytes_of(c, to->elem, stm->u.gather.row));
+  if (from)
+    try(c, text_format("rt_workers_gather(ctx, &%s, %s, &gathered)", c_mem(c, to),
+                       c_mem(c, from)));
+  else
+    try(c, text_format("rt_workers_gather_value(ctx, &%s, &value, &gathered)",
+                       c_mem(c, to)));
+  c_close(c);
+}
+
 // ---- launches
 
 typedef struct LaunchText {
@@ -350,6 +385,8 @@ void host_stm(CodeText *c, const ImpStm *stm) {
   case IMP_LAUNCH: host_launch(c, stm); return;
   case IMP_READ: host_read_stm(c, stm); return;
   case IMP_GUARD: host_guard(c, stm); return;
+  case IMP_SPLIT: host_split(c, stm); return;
+  case IMP_GATHER: host_gather(c, stm); return;
   case IMP_ONCE:
     c_line(c, "if (!%s) {", c_mem(c, stm->u.once.mem));
     host_block(c, &stm->u.once.body);

@@ -164,6 +164,8 @@ static void kernel_stm(CodeText *c, const ImpStm *stm) {
   case IMP_RELEASE:
   case IMP_LAUNCH:
   case IMP_READ:
+  case IMP_SPLIT:
+  case IMP_GATHER:
   case IMP_GUARD:
   case IMP_ONCE:
   case IMP_REGION: bug(c->e->c, stm->loc, "host statement within a kernel");

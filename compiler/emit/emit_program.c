@@ -10,12 +10,13 @@ static void emit_runtime(const Emit *e, Text *t, RuntimeParts parts) {
   if (e->options.library) text_add(t, "#define RT_LIBRARY\n");
   if (parts == RUNTIME_LIBRARY_AHEAD) text_add(t, "#define RT_AHEAD\n");
   if (parts == RUNTIME_CONTRACT) text_add(t, "#define RT_APART\n");
+  if (e->options.workers) text_add(t, "#define RT_WORKERS\n");
   Text *api = text_new();
   if (e->options.library)
     text_printf(api, "#include \"%s\"\n", e->options.header_name);
   else
     runtime_public_header(api, e->options.prefix);
-  runtime_add(t, text_str(api), parts);
+  runtime_add(t, text_str(api), parts, e->options.workers);
 }
 
 static void emit_c(Emit *e, Text *t) {
@@ -48,7 +49,7 @@ EmitResult emit_program(Compiler *c, const Core *flat, const ImpProgram *const *
              .math_texts = map_new(NULL) };
   emit_types_collect(&e);
   emit_tables_collect(&e);
-  EmitResult out = { .c = text_new() };
+  EmitResult out = { .c = text_new(), .workers = options.workers };
   Text *own = text_new();
   emit_c(&e, own);
   emit_runtime(&e, out.c,

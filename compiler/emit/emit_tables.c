@@ -82,19 +82,28 @@ int emit_check(Emit *e, const ImpStm *check) {
 // are left to one item.  On a GPU one item is no match for the others.
 enum { LOOP_OPERATIONS = 1 << 20 };
 
+// What pays for a message to every other worker and for the answers.
+enum { WORKERS_OPERATIONS = 1 << 18 };
+
 static void add_guard(Emit *e, const Guard *guard) {
   for (int i = 0; i < e->guards.count; i++)
     if (e->guards.at[i]->name == guard->name) return;
   vec_push(&e->guards, guard);
   if (find_tuning(e, guard->name) >= 0) return;
-  bool loop = guard->kind == GUARD_LOOP;
-  vec_push(&e->tuning, (TuningParam){ guard->name, "threshold",
-                                      loop ? LOOP_OPERATIONS : -1, loop ? 0 : -1 });
+  TuningParam param = { guard->name, "threshold", -1, -1 };
+  if (guard->kind == GUARD_LOOP) {
+    param.cpu_default = LOOP_OPERATIONS;
+    param.gpu_default = 0;
+  }
+  if (guard->kind == GUARD_WORKERS)
+    param.cpu_default = param.gpu_default = WORKERS_OPERATIONS;
+  vec_push(&e->tuning, param);
 }
 
 static void collect_guards(Emit *e, const ImpBlock *block) {
   vec_each (const ImpStm **, stm, block) {
     if ((*stm)->kind == IMP_GUARD) add_guard(e, (*stm)->u.guard.guard);
+    if ((*stm)->kind == IMP_SPLIT) add_guard(e, (*stm)->u.split.guard);
     const ImpBlock *inner[2];
     int count = imp_blocks(*stm, inner);
     for (int i = 0; i < count; i++)

@@ -24,11 +24,17 @@ static bool is_among(const char *name, size_t length, const char *const *names) 
   return false;
 }
 
-static bool is_part(const char *name, size_t length, RuntimeParts parts) {
+static bool is_part(const char *name, size_t length, RuntimeParts parts, bool workers) {
+  static const char *const for_workers[] = { "workers.h", "transport_mpi.h", "gather.h",
+                                             NULL };
+
   static const char *const command_line[] = { "cli.h",    "server.h", "race.h",
                                               "replay.h", "trace.h",  NULL };
   static const char *const ahead[] = { "inflate.h", "ahead.h", NULL };
   static const char *const contract[] = { "contract.h", "api.h", "scalar.h", NULL };
+  bool several = is_among(name, length, for_workers);
+  if (several && (!workers || parts == RUNTIME_CONTRACT))
+    return workers && is_name(name, length, "workers.h");
   if (parts == RUNTIME_CONTRACT) return is_among(name, length, contract);
   if (parts == RUNTIME_EXECUTABLE) return true;
   return !is_among(name, length, command_line) &&
@@ -36,21 +42,22 @@ static bool is_part(const char *name, size_t length, RuntimeParts parts) {
 }
 
 // all.c lists the parts in the order in which they are pasted.
-void runtime_add(Text *t, const char *api, RuntimeParts parts) {
+void runtime_add(Text *t, const char *api, RuntimeParts parts, bool workers) {
   const char *list = named("all.c");
   for (const char *at = list; (at = strstr(at, "#include \"")) != NULL;) {
     at += strlen("#include \"");
     size_t length = strcspn(at, "\"");
     const char *text = is_name(at, length, "api.h") ? api : runtime_file(at, length);
-    if (text && is_part(at, length, parts)) text_add(t, text);
+    if (text && is_part(at, length, parts, workers)) text_add(t, text);
   }
 }
 
-const Text *runtime_apart(void) {
+const Text *runtime_apart(bool workers) {
   Text *t = text_new(), *api = text_new();
   text_add(t, "#define RT_NAME(x) fl_##x\n#define RT_APART\n");
+  if (workers) text_add(t, "#define RT_WORKERS\n");
   runtime_public_header(api, "fl");
-  runtime_add(t, text_str(api), RUNTIME_EXECUTABLE);
+  runtime_add(t, text_str(api), RUNTIME_EXECUTABLE, workers);
   return t;
 }
 

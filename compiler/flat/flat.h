@@ -26,6 +26,7 @@ typedef struct FlattenOptions {
   FlattenMode mode;
   int max_versions;  // per entry point; beyond it maps get fewer versions, with a warning
   Text *trace;       // "file:line:col: G3" per rule that fired, or NULL
+  bool workers;      // for several workers: flat_for_workers
 } FlattenOptions;
 
 // Core -> Flat.
@@ -34,6 +35,9 @@ const Core *flatten(Compiler *c, const Core *core, FlattenOptions options);
 // Flat -> Flat: scans with what is made of their values at each point, for code that goes through a
 // row in order (CPUs).
 const Core *flat_fuse_scans(Compiler *c, const Core *flat);
+
+// Flat -> Flat: for several workers (workers.h), of which each does a part.
+const Core *flat_for_workers(Compiler *c, const Core *flat);
 
 // Reports violations of the promises above through bug().
 void flat_check(Compiler *c, const Core *flat);

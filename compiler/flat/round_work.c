@@ -1,6 +1,7 @@
 // How much work a round of a host loop gives the device at a time: the most operations of one of
 // its parallel statements, in the middle of the loop, as far as the sizes outside tell.  An
-// estimate, for a guard (rule_host_loop): a wrong one costs time only.
+// estimate, for a guard (rule_host_loop): a wrong one costs time only.  Likewise how much work the
+// seg-ops of one width are, for several workers (workers.c).
 #include "base/map.h"
 #include "flat/rules.h"
 
@@ -145,8 +146,19 @@ static const SizeExp *loop_operations(RoundWork *w, const Exp *loop) {
   return times(rounds, body_operations(w, loop->u.loop.body));
 }
 
+static const SizeExp *seg_operations(RoundWork *w, const Exp *exp) {
+  const SegOp *seg = exp->u.seg;
+  const SizeExp *points = constant(1);
+  for (int i = 0; i < seg->dim_count; i++) {
+    points = times(points, trips(w, seg->dims[i].width));
+    map_put(w->bound, seg->dims[i].index, exp);
+  }
+  return times(points, plus(constant(1), body_operations(w, seg->body)));
+}
+
 static const SizeExp *operations(RoundWork *w, const Stm *stm) {
   const Exp *exp = stm->exp;
+  if (exp->kind == EXP_SEG) return seg_operations(w, exp);
   if (exp_is_soac(exp))
     return times(trips(w, soac_width(exp)), element_operations(w, exp));
   if (exp->kind == EXP_LOOP) return loop_operations(w, exp);
@@ -212,4 +224,31 @@ const SizeExp *flat_round_work(Builder *b, const Exp *loop) {
   const SizeExp *most = NULL;
   bind_loop(&w, loop);
   return most_of_body(&w, loop->u.loop.body, &most) ? most : NULL;
+}
+
+// ---- seg-ops of one width
+
+// Adds the seg-ops whose outer dimension is `width` to the maximum.
+static void most_over(RoundWork *w, const Body *body, int first, Atom width,
+                      const SizeExp **most) {
+  for (int i = first; i < body->stm_count; i++) {
+    const Exp *exp = body->stms[i].exp;
+    if (exp->kind == EXP_LOOP) bind_loop(w, exp);
+    if (exp->kind == EXP_SEG) {
+      if (atom_equal(exp->u.seg->dims[0].width, width))
+        *most = the_larger(*most, seg_operations(w, exp));
+    } else {
+      BodyVec bodies = exp_bodies(exp);
+      vec_each (const Body **, inner, &bodies)
+        most_over(w, *inner, 0, width, most);
+    }
+    bind_stm(w, &body->stms[i]);
+  }
+}
+
+const SizeExp *flat_width_work(Builder *b, const Body *body, int first, Atom width) {
+  RoundWork w = { b, map_new(NULL), map_new(NULL) };
+  const SizeExp *most = NULL;
+  most_over(&w, body, first, width, &most);
+  return most ? most : constant(0);
 }

@@ -137,6 +137,9 @@ void flatten_host_loop(Flatten *fl, const Goal *goal, Atom *out);
 // The most operations that a statement of the loop gives the device, in the middle of the loop, in
 // terms of sizes outside of it; what they are made of is added to `b`.  NULL if it is not known.
 const SizeExp *flat_round_work(Builder *b, const Exp *loop);
+// The most operations of a seg-op with this outer width among the statements from `first` on, in
+// terms of what is known before them; what it is made of is added to `b`.
+const SizeExp *flat_width_work(Builder *b, const Body *body, int first, Atom width);
 // The surgery of G7.
 void flatten_interchange_loop(Flatten *fl, const Goal *goal, Atom *out);
 // The surgery of G8: a branch under the context, with the innermost map put back around it.

@@ -155,6 +155,8 @@ typedef enum ImpStmKind {
   IMP_GUARD,    // u.guard: a decision between versions
   IMP_ONCE,     // if (mem refers to nothing) body: u.once
   IMP_REGION,   // a body measured as one region: u.region
+  IMP_SPLIT,    // vars = this worker's block: u.split
+  IMP_GATHER,   // to = the workers' blocks: u.gather
 } ImpStmKind;
 
 typedef struct Kernel Kernel;
@@ -271,6 +273,17 @@ struct ImpStm {
       Name name;
       ImpBlock body;
     } region;
+    // vars: the four results of EXP_SPLIT
+    struct {
+      const Guard *guard;
+      const ImpExp *par, *width;
+      const Var *const *vars;
+    } split;
+    // rows of `row` elements; from NULL: the block is one scalar, `value`
+    struct {
+      const Mem *to, *from;
+      const ImpExp *value, *workers, *total, *start, *count, *row;
+    } gather;
   } u;
 };
 

@@ -67,6 +67,10 @@ static void use_code(Dead *d, const ImpBlock *block) {
       use(d, stm->u.share.from);
     }
     if (stm->kind == IMP_READ) use(d, stm->u.read.mem);
+    if (stm->kind == IMP_GATHER) {
+      use(d, stm->u.gather.to);
+      use(d, stm->u.gather.from);
+    }
     if (stm->kind == IMP_ONCE) use(d, stm->u.once.mem);
     if (stm->kind == IMP_GUARD)
       use_results(d, stm->u.guard.results, stm->u.guard.result_count);

@@ -251,6 +251,37 @@ static void print_assign(Text *t, const ImpStm *stm) {
   print_exp(t, stm->u.assign.value);
 }
 
+// start, count, workers, rank = split n if par >= main.workers_0
+static void print_split(Text *t, const ImpStm *stm) {
+  for (int i = 0; i < 4; i++) {
+    if (i) text_add(t, ", ");
+    print_var(t, stm->u.split.vars[i]);
+  }
+  text_add(t, " = split ");
+  print_exp(t, stm->u.split.width);
+  text_add(t, " if ");
+  print_exp(t, stm->u.split.par);
+  text_printf(t, " >= %s", stm->u.split.guard->name);
+}
+
+// to = gather n from start:count of rows of m from xs
+static void print_gather(Text *t, const ImpStm *stm) {
+  print_mem(t, stm->u.gather.to);
+  text_add(t, " = gather ");
+  print_exp(t, stm->u.gather.total);
+  text_add(t, " from ");
+  print_exp(t, stm->u.gather.start);
+  text_add(t, ":");
+  print_exp(t, stm->u.gather.count);
+  text_add(t, " of rows of ");
+  print_exp(t, stm->u.gather.row);
+  text_add(t, " from ");
+  if (stm->u.gather.from)
+    print_mem(t, stm->u.gather.from);
+  else
+    print_exp(t, stm->u.gather.value);
+}
+
 static void print_stm(Text *t, const ImpStm *stm) {
   switch (stm->kind) {
   case IMP_DECLARE: print_declare(t, stm->u.declare.var, stm->u.declare.value); return;
@@ -281,6 +312,8 @@ static void print_stm(Text *t, const ImpStm *stm) {
   case IMP_LAUNCH: print_launch(t, stm); return;
   case IMP_READ: print_read(t, stm); return;
   case IMP_GUARD: print_guard(t, stm); return;
+  case IMP_SPLIT: print_split(t, stm); return;
+  case IMP_GATHER: print_gather(t, stm); return;
   case IMP_ONCE:
     text_add(t, "once ");
     print_mem(t, stm->u.once.mem);

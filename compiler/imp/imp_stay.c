@@ -37,6 +37,8 @@ static void count_mentions(const ImpStm *stm, const Mem *mem, MemMentions *out) 
   if (stm->kind == IMP_RELEASE) out->released += stm->u.mem.mem == mem;
   if (stm->kind == IMP_READ) out->read += stm->u.read.mem == mem;
   if (stm->kind == IMP_ONCE) out->other += stm->u.once.mem == mem;
+  if (stm->kind == IMP_GATHER)
+    out->other += stm->u.gather.to == mem || stm->u.gather.from == mem;
   if (stm->kind == IMP_UNIQUE)
     out->other += stm->u.share.to == mem || stm->u.share.from == mem;
   if (stm->kind == IMP_SHARE) {
@@ -228,6 +230,8 @@ static void see_stm(Stay *s, const ImpBlock *block, int position) {
   if (stm->kind == IMP_ASSIGN) map_put(s->assigned, stm->u.assign.var, s);
   for (int i = 0; stm->kind == IMP_CALL && i < stm->u.call.var_count; i++)
     map_put(s->assigned, stm->u.call.vars[i], s);
+  for (int i = 0; stm->kind == IMP_SPLIT && i < 4; i++)
+    map_put(s->assigned, stm->u.split.vars[i], s);
   if (stm->kind == IMP_DECLARE && stm->u.declare.value)
     map_put(s->defs, stm->u.declare.var, stm);
   if (stm->kind == IMP_READ) settle_read(s, block, position);

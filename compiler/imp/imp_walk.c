@@ -96,6 +96,15 @@ void imp_each_exp(const ImpStm *stm, ImpExpFn fn, void *state) {
         each_of(stm->u.guard.results[i].arr.shape, stm->u.guard.results[i].arr.rank, fn,
                 state);
     return;
+  case IMP_SPLIT:
+    each_of((const ImpExp *[]){ stm->u.split.par, stm->u.split.width }, 2, fn, state);
+    return;
+  case IMP_GATHER:
+    each_of((const ImpExp *[]){ stm->u.gather.value, stm->u.gather.workers,
+                                stm->u.gather.total, stm->u.gather.start,
+                                stm->u.gather.count, stm->u.gather.row },
+            6, fn, state);
+    return;
   case IMP_BARRIER:
   case IMP_COMMENT:
   case IMP_DECLARE_MEM:

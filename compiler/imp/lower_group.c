@@ -300,6 +300,8 @@ static bool is_view(const Stm *stm) {
   case EXP_HIST:
   case EXP_FILTER:
   case EXP_SEG:
+  case EXP_SPLIT:
+  case EXP_GATHER:
   case EXP_GUARD: return false;
   }
   return false;

@@ -380,6 +380,41 @@ static void host_index(Code *k, const Stm *stm) {
   host_read(k, stm->binders[0], element.mem, element.offset);
 }
 
+// ---- several workers
+
+static void host_split(Code *k, const Stm *stm) {
+  for (int i = 0; i < 4; i++) {
+    code_bind_scalar(k, stm->binders[i], NULL);
+    map_put(k->sizes, stm->binders[i], stm->binders[i]);
+  }
+  const Guard *guard = stm->exp->u.split.guard;
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_SPLIT,
+                              .u.split = { guard, imp_size_exp(guard->par),
+                                           imp_atom(stm->exp->u.split.width),
+                                           stm->binders } });
+}
+
+static void host_gather(Code *k, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  const Var *binder = stm->binders[0];
+  Atom value = exp->u.gather.value;
+  CoreType type = atom_type(value);
+  bool is_scalar = type.rank == 0;
+  Arr from = { 0 };
+  if (!is_scalar) from = host_dense(k, code_array(k, value), type);
+  const Mem *to = host_declare_mem(k, binder->name, binder->type.elem);
+  Arr arr = arr_dense(to, binder->type.elem, code_shape(binder->type), binder->type.rank);
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_GATHER,
+                              .u.gather = { to, from.mem,
+                                            is_scalar ? imp_atom(value) : NULL,
+                                            imp_atom(exp->u.gather.workers),
+                                            imp_atom(exp->u.gather.total),
+                                            imp_atom(exp->u.gather.start),
+                                            imp_atom(exp->u.gather.count),
+                                            arr.strides[0] } });
+  code_bind(k, binder, arr);
+}
+
 static void lower_host_stm(Code *k, const Stm *stm, const Body *body, int position) {
   k->b->loc = stm->loc;
   kern_see_host(k->lower->c, code_kern_host(k), stm);
@@ -401,6 +436,8 @@ static void lower_host_stm(Code *k, const Stm *stm, const Body *body, int positi
   case EXP_CALL: host_call(k, stm); return;
   case EXP_SEG: lower_seg(k, stm, body, position); return;
   case EXP_ARRAY: single_item(k, stm, body, position); return;
+  case EXP_SPLIT: host_split(k, stm); return;
+  case EXP_GATHER: host_gather(k, stm); return;
   case EXP_OP:
   case EXP_CONVERT:
   case EXP_BITS:

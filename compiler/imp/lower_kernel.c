@@ -121,6 +121,8 @@ static void collect_stm(Collect *s, const ImpStm *stm) {
   case IMP_READ:
   case IMP_GUARD:
   case IMP_ONCE:
+  case IMP_SPLIT:
+  case IMP_GATHER:
   case IMP_REGION: bug(s->c, stm->loc, "host statement within a kernel");
   }
 }

@@ -219,6 +219,8 @@ void seq_stm(Code *k, const Stm *stm, const Body *body, int position) {
   case EXP_CONVERT:
   case EXP_BITS:
   case EXP_SEG:
+  case EXP_SPLIT:
+  case EXP_GATHER:
   case EXP_GUARD: bug(k->lower->c, stm->loc, "not sequential code");
   }
 }

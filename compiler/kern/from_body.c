@@ -229,6 +229,8 @@ void from_stm(From *f, const Stm *stm, const Body *body, int position) {
   case EXP_OP:
   case EXP_CONVERT:
   case EXP_BITS:
+  case EXP_SPLIT:
+  case EXP_GATHER:
   case EXP_GUARD: bug(f->c, stm->loc, "not sequential code");
   }
 }

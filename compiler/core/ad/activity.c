@@ -172,6 +172,8 @@ static void search_stm(ActivitySearch *s, const Stm *stm) {
   case EXP_BITS:
   case EXP_IOTA:
   case EXP_SEG:
+  case EXP_SPLIT:
+  case EXP_GATHER:
   case EXP_GUARD: return;
   }
 }

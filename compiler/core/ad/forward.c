@@ -356,6 +356,8 @@ static const Exp *moved(Forward *f, const Exp *exp) {
   case EXP_HIST:
   case EXP_FILTER:
   case EXP_SEG:
+  case EXP_SPLIT:
+  case EXP_GATHER:
   case EXP_GUARD: return NULL;
   }
   return NULL;
@@ -410,6 +412,8 @@ static void dispatch(Forward *f, const Stm *stm) {
   case EXP_ARRAY: forward_single(f, stm); return;
   case EXP_CALL:
   case EXP_SEG:
+  case EXP_SPLIT:
+  case EXP_GATHER:
   case EXP_GUARD: bug(f->c, stm->loc, "a derivative of what should not be here");
   }
 }

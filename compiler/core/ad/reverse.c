@@ -184,6 +184,8 @@ static void go_back(Reverse *r, const Stm *stm, const Kept *kept) {
   case EXP_ARRAY: reverse_single(r, stm, *reverse_adjoint(r, stm->binders[0])); return;
   case EXP_CALL: reverse_call(r, stm); return;
   case EXP_SEG:
+  case EXP_SPLIT:
+  case EXP_GATHER:
   case EXP_GUARD: bug(r->c, stm->loc, "an adjoint of what should not be here");
   }
 }

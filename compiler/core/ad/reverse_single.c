@@ -99,6 +99,8 @@ void reverse_single(Reverse *r, const Stm *stm, Atom adjoint) {
   case EXP_HIST:
   case EXP_FILTER:
   case EXP_SEG:
+  case EXP_SPLIT:
+  case EXP_GATHER:
   case EXP_GUARD: return;
   }
 }

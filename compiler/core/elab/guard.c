@@ -89,6 +89,8 @@ static Atom *operand_of(const Guarding *g, Exp *e) {
   case EXP_HIST:
   case EXP_FILTER:
   case EXP_SEG:
+  case EXP_SPLIT:
+  case EXP_GATHER:
   case EXP_GUARD: return NULL;
   }
   return NULL;

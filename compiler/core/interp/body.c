@@ -338,6 +338,8 @@ static void gen_by_group(Gen *g, const Exp *exp, const Slot *to) {
   case EXP_LOOP:
   case EXP_CALL:
   case EXP_CHOOSE:
+  case EXP_SPLIT:
+  case EXP_GATHER:
   case EXP_GUARD: gen_control_exp(g, exp, to); break;
   case EXP_MAP:
   case EXP_REDOMAP:

@@ -255,6 +255,21 @@ static void gen_call(Gen *g, const Exp *exp, const Slot *to) {
   gen_add(g, (Ins){ .run = take_results, .more = r });
 }
 
+// The interpreter is the only worker.
+static void gen_split(Gen *g, const Exp *exp, const Slot *to) {
+  gen_moves(g, to,
+            (const Atom[]){ atom_i64(0), exp->u.split.width, atom_i64(1), atom_i64(0) },
+            4);
+}
+
+static void gen_gather(Gen *g, const Exp *exp, const Slot *to) {
+  Atom value = exp->u.gather.value;
+  if (atom_type(value).rank)
+    gen_moves(g, to, &value, 1);
+  else
+    gen_array_exp(g, exp_replicate(exp->u.gather.total, value), to[0]);
+}
+
 void gen_control_exp(Gen *g, const Exp *exp, const Slot *to) {
   switch ((int)exp->kind) {
   case EXP_ASSERT: gen_assert(g, exp, to); break;
@@ -263,5 +278,7 @@ void gen_control_exp(Gen *g, const Exp *exp, const Slot *to) {
   case EXP_CALL: gen_call(g, exp, to); break;
   case EXP_CHOOSE:
   case EXP_GUARD: gen_version(g, exp, to); break;
+  case EXP_SPLIT: gen_split(g, exp, to); break;
+  case EXP_GATHER: gen_gather(g, exp, to); break;
   }
 }

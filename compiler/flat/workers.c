@@ -1,0 +1,399 @@
+// ys = segmap1 <i < n> {..}  =>  split n; ys' = segmap1 <j < count> {..}; ys = gather ys'
+//
+// Needs: Flat.   Keeps: its promises, and one binding per name.   Why: programs for several workers
+// (workers.h).  Not run for others.
+//
+// Gathers are put off: behind branches and loops that make a block in every round.  Seg-ops whose
+// results take longer to gather than to compute stay whole, unless what they read is distributed or
+// nobody needs their results whole: that is known at the end, and the pass then begins again.
+#include "flat/workers.h"
+#include "core/dead.h"
+#include "core/passes.h"
+#include "flat/rules.h"
+
+// ---- arrays and their blocks
+
+const Part *spread_part(const Spread *s, Atom array, const Split *split) {
+  if (array.kind != ATOM_VAR) return NULL;
+  const Part *part = map_get(s->parts, array.u.var);
+  return part && part->split == split ? part : NULL;
+}
+
+Atom spread_block(const Spread *s, Builder *b, Atom array, const Split *split) {
+  const Part *part = spread_part(s, array, split);
+  if (part) return part->block;
+  CoreType type = atom_type(array);
+  DimIndex *dims = new_array(DimIndex, type.rank);
+  dims[0] = dim_slice(split->start, split->count, atom_i64(1));
+  for (int i = 1; i < type.rank; i++)
+    dims[i] = dim_slice(atom_i64(0), type.dims[i], atom_i64(1));
+  return core_let(b, "block", exp_slice(array, dims, false));
+}
+
+CoreType spread_type(CoreType type, const Split *split) {
+  return type_of_rows(type_row(type), split->count);
+}
+
+void spread_gather(Spread *s, Builder *b, const Var *array, Atom block,
+                   const Split *split) {
+  core_let_vars(b, mem_copy(&array, sizeof array), 1,
+                exp_gather(split->workers, split->width, split->start, split->count, block));
+  map_put(s->parts, array, new_node(Part, block, split));
+}
+
+// A fresh variable for a block of the array, and where it comes from.
+static const Var *block_var(Spread *s, const Var *array, const Split *split) {
+  const Var *block =
+      var_new(s->c, array->name, spread_type(array->type, split), array->loc);
+  map_put(s->flows, block, new (VarVec));
+  return block;
+}
+
+static void flow(Spread *s, const Var *to, Atom from) {
+  VarVec *sources = map_get(s->flows, to);
+  vec_push(sources, from.u.var);
+}
+
+// ---- splits
+
+static const Split *split_of(const Spread *s, Atom width) {
+  for (int i = 0; i < s->splits.count; i++)
+    if (atom_equal(s->splits.at[i]->width, width)) return s->splits.at[i];
+  return NULL;
+}
+
+// The split of an array's outer dimension, if there is one.
+static const Split *split_of_type(const Spread *s, CoreType type) {
+  return type.rank ? split_of(s, type.dims[0]) : NULL;
+}
+
+static bool is_in(const VarVec *vars, Atom a) {
+  if (a.kind == ATOM_CONST) return true;
+  for (int i = 0; i < vars->count; i++)
+    if (vars->at[i] == a.u.var) return true;
+  return false;
+}
+
+static void make_split(Spread *s, Builder *b, const Body *body, int first, Atom width) {
+  const SizeExp *work = flat_width_work(b, body, first, width);
+  Name name = name_of(s->c->names,
+                      text_format("%s.workers_%d", s->entry->name, s->split_count++));
+  const Guard *guard = new_node(Guard, .kind = GUARD_WORKERS, .name = name,
+                                .loc = body->stms[first].loc, .par = work);
+  Atom at[4];
+  b->loc = body->stms[first].loc;
+  core_let_n(b, "split", exp_split(guard, width), at);
+  vec_push(&s->splits, new_node(Split, width, at[0], at[1], at[2], at[3]));
+}
+
+typedef struct Widths {
+  Spread *s;
+  const VarVec *known;  // before the statement
+  Vec(Atom) found;
+} Widths;
+
+static void find_widths(Widths *w, const Exp *exp) {
+  if (exp->kind == EXP_SEG) {
+    const SegOp *seg = exp->u.seg;
+    Atom width = seg->dims[0].width;
+    bool wanted = spread_can(seg) && !map_has(w->s->whole, seg);
+    if (wanted && !split_of(w->s, width) && is_in(w->known, width))
+      vec_push(&w->found, width);
+    return;
+  }
+  BodyVec bodies = exp_bodies(exp);
+  vec_each (const Body **, body, &bodies)
+    for (int i = 0; i < (*body)->stm_count; i++)
+      find_widths(w, (*body)->stms[i].exp);
+}
+
+// Those for the seg-ops in a statement whose widths are known before it.
+static void make_splits(Spread *s, Builder *b, const Body *body, int position) {
+  VarVec known = core_free_exp(body->stms[position].exp);
+  Widths w = { s, &known, { 0 } };
+  find_widths(&w, body->stms[position].exp);
+  vec_each (const Atom *, width, &w.found)
+    if (!split_of(s, *width)) make_split(s, b, body, position, *width);
+}
+
+// ---- bodies
+
+static void spread_stm(Spread *s, Builder *b, const Stm *stm);
+
+static void spread_stms(Spread *s, Builder *b, const Body *body) {
+  for (int i = 0; i < body->stm_count; i++) {
+    make_splits(s, b, body, i);
+    spread_stm(s, b, &body->stms[i]);
+  }
+}
+
+// A body whose results numbered `blocks` (NULL: none) are blocks of those of the original.
+static const Body *spread_body(Spread *s, const Body *body) {
+  Builder b = builder_new(s->c, (Loc){ 0 });
+  int outer = s->splits.count;
+  spread_stms(s, &b, body);
+  s->splits.count = outer;
+  return core_body(&b, body->results, body->result_count);
+}
+
+// The body with these results in place of some.
+static const Body *with_results(const Body *body, const Atom *results) {
+  return new_node(Body, .stms = body->stms, .stm_count = body->stm_count,
+                  .results = results, .result_count = body->result_count);
+}
+
+// ---- branches
+
+// The statement with blocks in the place of some binders, which are gathered behind it.
+typedef struct Delayed {
+  const Var **binders;
+  const Split **splits;  // NULL: not delayed
+  int count;
+} Delayed;
+
+static Delayed delayed_new(const Stm *stm) {
+  int count = stm->binder_count;
+  return (Delayed){ mem_copy(stm->binders, sizeof *stm->binders * (size_t)count),
+                    new_array(const Split *, count), count };
+}
+
+static void gather_delayed(Spread *s, Builder *b, const Stm *stm, const Delayed *d) {
+  for (int i = 0; i < d->count; i++)
+    if (d->splits[i])
+      spread_gather(s, b, stm->binders[i], atom_var(d->binders[i]), d->splits[i]);
+}
+
+// Results that both branches make as blocks are gathered once, behind them.
+static void delay_common(Spread *s, const Stm *stm, const Body *branches[2],
+                         Delayed *d) {
+  Atom *results[2];
+  size_t bytes = sizeof(Atom) * (size_t)d->count;
+  for (int k = 0; k < 2; k++)
+    results[k] = mem_copy(branches[k]->results, bytes);
+  for (int i = 0; i < d->count; i++) {
+    const Split *split = split_of_type(s, stm->binders[i]->type);
+    const Part *first = split ? spread_part(s, results[0][i], split) : NULL;
+    const Part *second = split ? spread_part(s, results[1][i], split) : NULL;
+    if (!first || !second) continue;
+    d->splits[i] = split;
+    d->binders[i] = block_var(s, stm->binders[i], split);
+    flow(s, d->binders[i], results[0][i] = first->block);
+    flow(s, d->binders[i], results[1][i] = second->block);
+  }
+  for (int k = 0; k < 2; k++)
+    branches[k] = with_results(branches[k], results[k]);
+}
+
+static void spread_branches(Spread *s, Builder *b, const Stm *stm) {
+  Exp *exp = mem_copy(stm->exp, sizeof *stm->exp);
+  bool guard = exp->kind == EXP_GUARD;
+  const Body **then_body = guard ? &exp->u.guard.then_body : &exp->u.cond.then_body;
+  const Body **else_body = guard ? &exp->u.guard.else_body : &exp->u.cond.else_body;
+  const Body *branches[] = { spread_body(s, *then_body), spread_body(s, *else_body) };
+  Delayed d = delayed_new(stm);
+  delay_common(s, stm, branches, &d);
+  *then_body = branches[0];
+  *else_body = branches[1];
+  Stm out = *stm;
+  out.exp = exp;
+  out.binders = d.binders;
+  core_add_stm(b, out);
+  gather_delayed(s, b, stm, &d);
+}
+
+// ---- loops
+
+static bool atom_is(Atom a, const Var *var) {
+  return a.kind == ATOM_VAR && a.u.var == var;
+}
+
+// Is the variable mentioned by anything but the statement that binds it?
+static bool is_mentioned(const Body *body, const Var *var) {
+  for (int i = 0; i < body->result_count; i++)
+    if (atom_is(body->results[i], var)) return true;
+  for (int i = 0; i < body->stm_count; i++) {
+    if (body->stms[i].binder_count && body->stms[i].binders[0] == var) continue;
+    VarVec used = core_free_exp(body->stms[i].exp);
+    vec_each (const Var **, each, &used)
+      if (*each == var) return true;
+  }
+  return false;
+}
+
+// A round of a loop, for which `d` says which parameters are blocks; gathered, if need be, when it
+// begins.
+static const Body *spread_round(Spread *s, const Exp *loop, const Delayed *d) {
+  Builder b = builder_new(s->c, (Loc){ 0 });
+  int outer = s->splits.count;
+  const Body *body = loop->u.loop.body;
+  for (int i = 0; i < d->count; i++)
+    if (d->splits[i])
+      spread_gather(s, &b, loop->u.loop.params[i], atom_var(d->binders[i]), d->splits[i]);
+  spread_stms(s, &b, body);
+  s->splits.count = outer;
+  Atom *results = mem_copy(body->results, sizeof(Atom) * (size_t)body->result_count);
+  for (int i = 0; i < d->count; i++) {
+    const Part *part = d->splits[i] ? spread_part(s, results[i], d->splits[i]) : NULL;
+    if (part) results[i] = part->block;
+  }
+  return core_body(&b, results, body->result_count);
+}
+
+// Parameters that the round makes whole, or wants whole, stay so; false if there were some.
+static bool keep_blocks(Spread *s, const Exp *loop, const Body *round, Delayed *d) {
+  bool all = true;
+  for (int i = 0; i < d->count; i++) {
+    if (!d->splits[i]) continue;
+    Atom result = loop->u.loop.body->results[i];
+    bool is_block = spread_part(s, result, d->splits[i]) &&
+                    !is_mentioned(round, loop->u.loop.params[i]);
+    if (is_block) continue;
+    all = false;
+    d->splits[i] = NULL;
+    map_remove(s->parts, loop->u.loop.params[i]);
+  }
+  return all;
+}
+
+static void block_params(Spread *s, const Exp *loop, Delayed *d) {
+  for (int i = 0; i < d->count; i++)
+    d->binders[i] = d->splits[i] ? block_var(s, loop->u.loop.params[i], d->splits[i])
+                                 : loop->u.loop.params[i];
+}
+
+// The results of a loop with these parameters: as the statement has them, or blocks.
+static Delayed loop_results(Spread *s, const Stm *stm, const Delayed *params) {
+  Delayed out = delayed_new(stm);
+  for (int i = 0; i < out.count; i++) {
+    out.splits[i] = params->splits[i];
+    if (!out.splits[i]) continue;
+    out.binders[i] = block_var(s, stm->binders[i], out.splits[i]);
+    flow(s, out.binders[i], atom_var(params->binders[i]));
+  }
+  return out;
+}
+
+static const Atom *block_inits(Spread *s, Builder *b, const Exp *loop,
+                               const Delayed *d) {
+  Atom *inits = new_array(Atom, d->count + 1);
+  for (int i = 0; i < d->count; i++) {
+    Atom init = loop->u.loop.inits[i];
+    inits[i] = d->splits[i] ? spread_block(s, b, init, d->splits[i]) : init;
+    if (d->splits[i]) flow(s, d->binders[i], inits[i]);
+  }
+  return inits;
+}
+
+// Parameters that are blocks from round to round are gathered once, behind the loop.
+static void spread_loop(Spread *s, Builder *b, const Stm *stm) {
+  Exp *exp = mem_copy(stm->exp, sizeof *stm->exp);
+  const Exp *loop = stm->exp;
+  Delayed params = delayed_new(stm);
+  for (int i = 0; i < params.count; i++)
+    params.splits[i] = split_of_type(s, loop->u.loop.params[i]->type);
+  const Body *round;
+  int noted = s->segs.count;
+  do {
+    s->segs.count = noted;
+    block_params(s, loop, &params);
+    round = spread_round(s, loop, &params);
+  } while (!keep_blocks(s, loop, round, &params));
+  for (int i = 0; i < params.count; i++)
+    if (params.splits[i]) flow(s, params.binders[i], round->results[i]);
+  exp->u.loop.inits = block_inits(s, b, loop, &params);
+  exp->u.loop.params = params.binders;
+  exp->u.loop.body = round;
+  Delayed results = loop_results(s, stm, &params);
+  Stm out = *stm;
+  out.exp = exp;
+  out.binders = results.binders;
+  core_add_stm(b, out);
+  gather_delayed(s, b, stm, &results);
+}
+
+// ---- statements
+
+static void spread_stm(Spread *s, Builder *b, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  bool divided = exp->kind == EXP_SEG && spread_can(exp->u.seg) &&
+                 !map_has(s->whole, exp->u.seg);
+  const Split *split = divided ? split_of(s, exp->u.seg->dims[0].width) : NULL;
+  b->loc = stm->loc;
+  if (split)
+    spread_seg(s, b, stm, split);
+  else if (exp->kind == EXP_IF || exp->kind == EXP_GUARD)
+    spread_branches(s, b, stm);
+  else if (exp->kind == EXP_LOOP)
+    spread_loop(s, b, stm);
+  else
+    core_add_stm(b, *stm);
+}
+
+// ---- what is not worth it
+
+static void mark_gathered(const Spread *s, const Var *block, Map *gathered) {
+  if (map_has(gathered, block)) return;
+  map_put(gathered, block, block);
+  const VarVec *sources = map_get(s->flows, block);
+  for (int i = 0; sources && i < sources->count; i++)
+    mark_gathered(s, sources->at[i], gathered);
+}
+
+// The blocks that live gathers make whole.
+static void find_gathered(const Spread *s, const Body *body, Map *gathered) {
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *exp = body->stms[i].exp;
+    if (exp->kind == EXP_GATHER && exp->u.gather.value.kind == ATOM_VAR)
+      mark_gathered(s, exp->u.gather.value.u.var, gathered);
+    BodyVec bodies = exp_bodies(exp);
+    vec_each (const Body **, inner, &bodies)
+      find_gathered(s, *inner, gathered);
+  }
+}
+
+static bool some_gathered(const SpreadSeg *seg, const Map *gathered) {
+  for (int i = 0; i < seg->blocks.count; i++)
+    if (map_has(gathered, seg->blocks.at[i])) return true;
+  return false;
+}
+
+// Adds seg-ops that should stay whole; false if there are none.
+static bool find_whole(const Spread *s, const Body *body, Map *whole) {
+  bool found = false;
+  Map *gathered = map_new(NULL);
+  find_gathered(s, body, gathered);
+  vec_each (const SpreadSeg *, seg, &s->segs) {
+    if (!seg->cheap || !seg->whole_inputs || !some_gathered(seg, gathered)) continue;
+    map_put(whole, seg->seg, s->entry);
+    found = true;
+  }
+  return found;
+}
+
+// ---- entry points
+
+static const Body *without_dead(Compiler *c, const Entry *entry) {
+  Core one = { .entries = &entry, .entry_count = 1 };
+  return dead(c, &one)->entries[0]->body;
+}
+
+static const Entry *spread_entry(Compiler *c, const Entry *entry) {
+  Entry *out = mem_copy(entry, sizeof *entry);
+  Map *whole = map_new(NULL);
+  Spread s;
+  do {
+    s = (Spread){ .c = c, .entry = entry, .parts = map_new(NULL),
+                  .flows = map_new(NULL), .whole = whole };
+    out->body = spread_body(&s, entry->body);
+    out->body = without_dead(c, out);
+  } while (find_whole(&s, out->body, whole));
+  return out;
+}
+
+const Core *flat_for_workers(Compiler *c, const Core *flat) {
+  Core *out = mem_copy(flat, sizeof *flat);
+  out->entries = new_array(const Entry *, flat->entry_count);
+  for (int i = 0; i < flat->entry_count; i++)
+    out->entries[i] = spread_entry(c, flat->entries[i]);
+  return out;
+}

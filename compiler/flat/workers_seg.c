@@ -1,0 +1,441 @@
+// Seg-ops over blocks of their outer dimension, and what makes their results whole.
+#include "flat/rules.h"
+#include "flat/workers.h"
+
+// ---- which
+
+static bool operators_on_scalars(const RedOp *ops, int count) {
+  for (int i = 0; i < count; i++)
+    for (int k = 0; k < ops[i].count; k++)
+      if (atom_type(ops[i].neutral[k]).rank) return false;
+  return true;
+}
+
+static bool histograms_of_scalars(const SegOp *seg) {
+  for (int i = 0; i < seg->hist_count; i++)
+    if (!operators_on_scalars(&seg->hists[i].op, 1)) return false;
+  return true;
+}
+
+bool spread_can(const SegOp *seg) {
+  Atom width = seg->dims[0].width;
+  bool single = width.kind == ATOM_CONST && width.u.constant.u.i <= 1;
+  if (seg->level != 1 || seg->after || single) return false;
+  bool segments = seg->dim_count > 1;
+  switch (seg->kind) {
+  case SEG_MAP: return true;
+  case SEG_RED:
+  case SEG_SCAN: return segments || operators_on_scalars(seg->ops, seg->op_count);
+  case SEG_HIST: return segments || histograms_of_scalars(seg);
+  case SEG_SCATTER: return false;
+  }
+  return false;
+}
+
+// ---- reading at the point itself: xs[i, ..]  =>  xs'[j, ..]
+
+typedef struct Localise {
+  Spread *s;
+  Builder *host;
+  const Split *split;
+  const Var *from, *to;  // the index in the whole, and in the block
+  Map *outside;          // Var of an array on the host -> itself
+  Map *blocks;           // Var of such an array -> Atom: its block
+  bool whole_inputs;
+} Localise;
+
+static Atom block_of(Localise *l, const Var *array) {
+  const Atom *known = map_get(l->blocks, array);
+  if (known) return *known;
+  bool distributed = spread_part(l->s, atom_var(array), l->split) != NULL;
+  l->whole_inputs = l->whole_inputs && !distributed;
+  Atom block = spread_block(l->s, l->host, atom_var(array), l->split);
+  map_put(l->blocks, array, mem_copy(&block, sizeof block));
+  return block;
+}
+
+static bool reads_own_row(const Localise *l, const Exp *exp) {
+  if (exp->kind != EXP_INDEX || exp->u.index.array.kind != ATOM_VAR) return false;
+  const DimIndex *row = &exp->u.index.dims[0];
+  const Var *array = exp->u.index.array.u.var;
+  return !row->is_slice && atom_equal(row->start, atom_var(l->from)) &&
+         map_has(l->outside, array) && atom_equal(array->type.dims[0], l->split->width);
+}
+
+static const Exp *own_row(Localise *l, const Exp *exp) {
+  Exp *out = mem_copy(exp, sizeof *exp);
+  int count = exp->u.index.dim_count;
+  DimIndex *dims = mem_copy(exp->u.index.dims, sizeof *dims * (size_t)count);
+  out->u.index.array = block_of(l, exp->u.index.array.u.var);
+  dims[0] = dim_fix(atom_var(l->to));
+  out->u.index.dims = dims;
+  return out;
+}
+
+static const Body *localise_body(CoreMapper *m, const Body *body) {
+  Localise *l = m->state;
+  Builder b = builder_new(l->s->c, (Loc){ 0 });
+  for (int i = 0; i < body->stm_count; i++) {
+    Stm stm = body->stms[i];
+    stm.exp = reads_own_row(l, stm.exp) ? own_row(l, stm.exp) : core_map_exp(m, stm.exp);
+    core_add_stm(&b, stm);
+  }
+  return core_body(&b, body->results, body->result_count);
+}
+
+static Map *arrays_outside(const Body *body) {
+  Map *outside = map_new(NULL);
+  VarVec vars = core_free_body(body);
+  vec_each (const Var **, var, &vars)
+    if ((*var)->type.rank) map_put(outside, *var, *var);
+  return outside;
+}
+
+// let i = start + j, then the body; reads of row i become reads of row j of the block.
+static const Body *block_body(Localise *l, const SegOp *seg) {
+  CoreMapper m = { .body = localise_body, .state = l };
+  Builder b = builder_new(l->s->c, l->host->loc);
+  core_let_vars(&b, mem_copy(&l->from, sizeof l->from), 1, exp_op2(OP_ADD, l->split->start, atom_var(l->to)));
+  const Body *body = localise_body(&m, seg->body);
+  core_add_body(&b, body);
+  return core_body(&b, body->results, body->result_count);
+}
+
+// ---- what a divided seg-op costs
+
+enum { LIBRARY_COST = 16, BYTE_COST = 8 };  // in operations: a function; to gather a byte
+
+// The operations for a point; false if there are loops, which may be long.
+static bool straight_cost(const Body *body, int64_t *sum) {
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *exp = body->stms[i].exp;
+    bool library = exp->kind == EXP_OP &&
+                   op_cost(exp->u.op.op, exp->u.op.type) == COST_LIBRARY;
+    if (exp->kind == EXP_LOOP || exp->kind == EXP_CALL || exp_is_parallel(exp))
+      return false;
+    *sum += library ? LIBRARY_COST : 1;
+    BodyVec bodies = exp_bodies(exp);
+    vec_each (const Body **, inner, &bodies)
+      if (!straight_cost(*inner, sum)) return false;
+  }
+  return true;
+}
+
+// Are the results for a point larger than what it takes to compute them is worth?
+static bool costs_little(const SegOp *seg) {
+  int64_t operations = 0, bytes = 0;
+  bool reduces = seg->kind == SEG_RED || seg->kind == SEG_HIST;
+  if (!straight_cost(seg->body, &operations)) return false;
+  if (reduces && seg->dim_count > 1) return false;
+  int first = 0;
+  for (int i = 0; seg->kind == SEG_RED && i < seg->op_count; i++)
+    first += seg->ops[i].count;
+  for (int i = first; seg->kind != SEG_HIST && i < seg->body->result_count; i++)
+    bytes += prim_size_bytes(atom_type(seg->body->results[i]).elem);
+  return operations < BYTE_COST * bytes;
+}
+
+// ---- results
+
+static const char *binder_name(const Stm *stm) { return stm->binders[0]->name; }
+
+// The divided seg-op's results; those that stay distributed are noted.
+static Atom *add_blocks(Spread *s, Builder *b, const Stm *stm, const Localise *l,
+                        SegOp *seg) {
+  const SegOp *before = stm->exp->u.seg;
+  Atom *out = new_array(Atom, stm->binder_count);
+  core_let_n(b, binder_name(stm), exp_seg(seg), out);
+  SpreadSeg note = { before, costs_little(before), l->whole_inputs, { 0 } };
+  for (int i = 0; i < stm->binder_count; i++)
+    if (stm->binders[i]->type.rank) vec_push(&note.blocks, out[i].u.var);
+  vec_push(&s->segs, note);
+  return out;
+}
+
+static void gather_from(Spread *s, Builder *b, const Stm *stm, const Atom *blocks,
+                        int first, const Split *split) {
+  for (int i = first; i < stm->binder_count; i++)
+    spread_gather(s, b, stm->binders[i], blocks[i], split);
+}
+
+// ---- combining what each worker has reduced
+
+static int value_count(const RedOp *ops, int count) {
+  int sum = 0;
+  for (int i = 0; i < count; i++)
+    sum += ops[i].count;
+  return sum;
+}
+
+static const RedOp *renamed_ops(Spread *s, const RedOp *ops, int count) {
+  RedOp *out = new_array(RedOp, count);
+  for (int i = 0; i < count; i++) {
+    out[i] = ops[i];
+    out[i].op = core_rename_lambda(s->c, subst_new(), ops[i].op);
+  }
+  return out;
+}
+
+static const Var *index_new(Spread *s, const char *name, Loc loc) {
+  return var_new(s->c, name_of(s->c->names, name), type_scalar(PRIM_I64), loc);
+}
+
+// A value of each worker, in an array.
+static Atom gather_value(Builder *b, const char *name, Atom value, const Split *split) {
+  return core_let(b, name, exp_gather(split->workers, split->workers, split->rank, atom_i64(1), value));
+}
+
+// redomap width (\x .. -> {x ..}) arrays ops: in one item, as there are few workers.
+static void reduce_in_item(Spread *s, Builder *b, const RedOp *ops, int count, Atom width,
+                           const Atom *arrays, Atom *out) {
+  int values = value_count(ops, count);
+  Soac soac = { .width = width,
+                .fn = lambda_identity_over(b, "value", arrays, values),
+                .arrays = mem_copy(arrays, sizeof *arrays * (size_t)values),
+                .array_count = values,
+                .ops = renamed_ops(s, ops, count),
+                .op_count = count };
+  core_let_n(b, "combined", exp_soac(EXP_REDOMAP, soac), out);
+}
+
+// segmap1 <z < 1> {reduction of the arrays}, of which the host reads the only elements.
+static void reduce_arrays(Spread *s, Builder *b, const RedOp *ops, int count, Atom width,
+                          const Atom *arrays, Atom *out) {
+  int values = value_count(ops, count);
+  Builder inner = builder_new(s->c, b->loc);
+  SegDim *dim = new_node(SegDim, index_new(s, "z", b->loc), atom_i64(1));
+  Atom *combined = new_array(Atom, values), first = atom_i64(0);
+  reduce_in_item(s, &inner, ops, count, width, arrays, combined);
+  const SegOp *seg =
+      new_node(SegOp, .kind = SEG_MAP, .level = 1, .dims = dim, .dim_count = 1,
+               .body = core_body(&inner, combined, values));
+  core_let_n(b, "combined", exp_seg(seg), combined);
+  for (int i = 0; i < values; i++)
+    out[i] = core_let(b, "combined", exp_index(combined[i], &first, 1, false));
+}
+
+static Atom is_more(Builder *b, Atom value, int64_t than) {
+  return core_let(b, "more", exp_op2(OP_LT, atom_i64(than), value));
+}
+
+static const Body *body_of_atoms(Spread *s, Builder *b, const Atom *atoms, int count) {
+  Builder empty = builder_new(s->c, b->loc);
+  return core_body(&empty, atoms, count);
+}
+
+// segred1 <i < n>: each worker reduces its block; then all combine the values of all, in order.
+static void spread_reduction(Spread *s, Builder *b, const Stm *stm, const Atom *own,
+                             const Split *split) {
+  const SegOp *seg = stm->exp->u.seg;
+  int values = value_count(seg->ops, seg->op_count);
+  Builder all = builder_new(s->c, stm->loc);
+  Atom *arrays = new_array(Atom, values), *combined = new_array(Atom, values);
+  if (values) {
+    Atom more = is_more(b, split->workers, 1);
+    for (int i = 0; i < values; i++)
+      arrays[i] = gather_value(&all, stm->binders[i]->name, own[i], split);
+    reduce_arrays(s, &all, seg->ops, seg->op_count, split->workers, arrays, combined);
+    core_let_vars(
+        b, stm->binders, values,
+        exp_if(more, core_body(&all, combined, values), body_of_atoms(s, b, own, values)));
+  }
+  gather_from(s, b, stm, own, values, split);
+}
+
+// ---- scans
+
+// The last element of the block, or the neutral element if it has none.
+static Atom last_or_neutral(Spread *s, Builder *b, Atom block, Atom neutral,
+                            const Split *split) {
+  Builder some = builder_new(s->c, b->loc);
+  Atom more = is_more(b, split->count, 0);
+  Atom last = core_let(&some, "last", exp_op2(OP_SUB, split->count, atom_i64(1)));
+  Atom value = core_let(&some, "total", exp_index(block, &last, 1, false));
+  return core_let(
+      b, "total",
+      exp_if(more, core_body(&some, &value, 1), body_of_atoms(s, b, &neutral, 1)));
+}
+
+// op carry element, for every operator.
+static void apply_ops(Spread *s, Builder *b, const RedOp *ops, int count,
+                      const Atom *carry, const Atom *elements, Atom *out) {
+  for (int o = 0, at = 0; o < count; at += ops[o++].count) {
+    Subst *subst = subst_new();
+    for (int i = 0; i < ops[o].count; i++) {
+      subst_put(subst, ops[o].op.params[i], carry[at + i]);
+      subst_put(subst, ops[o].op.params[ops[o].count + i], elements[at + i]);
+    }
+    const Body *body = core_rename_body(s->c, subst, ops[o].op.body);
+    core_add_body(b, body);
+    for (int i = 0; i < ops[o].count; i++)
+      out[at + i] = body->results[i];
+  }
+}
+
+// segmap1 <j < count> {op carry blocks[j]}
+static void add_carry(Spread *s, Builder *b, const SegOp *scan, const Atom *carry,
+                      const Atom *blocks, Atom *out, const Split *split) {
+  int values = value_count(scan->ops, scan->op_count);
+  Builder inner = builder_new(s->c, b->loc);
+  SegDim *dim = new_node(SegDim, index_new(s, "j", b->loc), split->count);
+  Atom index = atom_var(dim->index);
+  Atom *elements = new_array(Atom, values), *sums = new_array(Atom, values);
+  for (int i = 0; i < values; i++)
+    elements[i] = core_let(&inner, "value", exp_index(blocks[i], &index, 1, false));
+  apply_ops(s, &inner, scan->ops, scan->op_count, carry, elements, sums);
+  const SegOp *seg = new_node(SegOp, .kind = SEG_MAP, .level = 1, .dims = dim,
+                              .dim_count = 1, .body = core_body(&inner, sums, values));
+  core_let_n(b, "scanned", exp_seg(seg), out);
+}
+
+// segscan1 <i < n>: each worker scans its block; the totals of the workers before it are added.
+static void spread_scan(Spread *s, Builder *b, const Stm *stm, Atom *blocks,
+                        const Split *split) {
+  const SegOp *seg = stm->exp->u.seg;
+  int values = value_count(seg->ops, seg->op_count), at = 0;
+  Builder all = builder_new(s->c, stm->loc);
+  Atom *arrays = new_array(Atom, values), *carry = new_array(Atom, values);
+  Atom *scanned = new_array(Atom, values);
+  Atom more = is_more(b, split->workers, 1);
+  for (int o = 0; o < seg->op_count; o++)
+    for (int i = 0; i < seg->ops[o].count; i++, at++) {
+      Atom total =
+          last_or_neutral(s, &all, blocks[at], seg->ops[o].neutral[i], split);
+      arrays[at] = gather_value(&all, stm->binders[at]->name, total, split);
+    }
+  reduce_arrays(s, &all, seg->ops, seg->op_count, split->rank, arrays, carry);
+  add_carry(s, &all, seg, carry, blocks, scanned, split);
+  Atom *out = new_array(Atom, values);
+  core_let_n(b, binder_name(stm),
+             exp_if(more, core_body(&all, scanned, values),
+                    body_of_atoms(s, b, blocks, values)),
+             out);
+  for (int i = 0; i < values; i++) {
+    VarVec *from = new (VarVec);
+    vec_push(from, blocks[i].u.var);
+    map_put(s->flows, out[i].u.var, from);
+    blocks[i] = out[i];
+  }
+  gather_from(s, b, stm, blocks, 0, split);
+}
+
+// ---- histograms
+
+// segmap1 <b < width> {value}
+static Atom filled(Spread *s, Builder *b, Atom width, Atom value) {
+  Atom out;
+  SegDim *dim = new_node(SegDim, index_new(s, "bin", b->loc), width);
+  const SegOp *seg =
+      new_node(SegOp, .kind = SEG_MAP, .level = 1, .dims = dim, .dim_count = 1,
+               .body = body_of_atoms(s, b, &value, 1));
+  core_let_n(b, "neutral", exp_seg(seg), &out);
+  return out;
+}
+
+// What each worker begins with: the destination for the first one.
+static Atom first_dest(Spread *s, Builder *b, const HistOp *hist, int i,
+                       const Split *split) {
+  Builder others = builder_new(s->c, b->loc);
+  Atom later = is_more(b, split->rank, 0);
+  Atom neutral = filled(s, &others, hist->width, hist->op.neutral[i]);
+  return core_let(b, "dest",
+                  exp_if(later, core_body(&others, &neutral, 1),
+                         body_of_atoms(s, b, &hist->dests[i], 1)));
+}
+
+// With [split->count] segments of each destination, or as each worker begins.
+static const HistOp *spread_dests(Spread *s, Builder *b, const SegOp *seg,
+                                  const Split *split) {
+  HistOp *out = new_array(HistOp, seg->hist_count);
+  for (int h = 0; h < seg->hist_count; h++) {
+    const HistOp *hist = &seg->hists[h];
+    Atom *dests = new_array(Atom, hist->op.count);
+    for (int i = 0; i < hist->op.count; i++)
+      dests[i] = seg->dim_count > 1 ? spread_block(s, b, hist->dests[i], split)
+                                    : first_dest(s, b, hist, i, split);
+    out[h] = *hist;
+    out[h].dests = dests;
+  }
+  return out;
+}
+
+// The workers' histograms of `width` bins as [workers][width].
+static Atom gather_bins(Builder *b, Atom bins, Atom width, const Split *split) {
+  Atom total = size_mul(b, split->workers, width),
+       start = size_mul(b, split->rank, width);
+  Atom all = core_let(b, "bins", exp_gather(split->workers, total, start, width, bins));
+  Atom dims[] = { split->workers, width };
+  return core_let(b, "bins", exp_reshape(dims, 2, all));
+}
+
+// segmap1 <bin < width> {reduction of all[:, bin]}
+static void reduce_bins(Spread *s, Builder *b, const HistOp *hist, const Atom *all,
+                        Atom *out, const Split *split) {
+  int count = hist->op.count;
+  Builder inner = builder_new(s->c, b->loc);
+  SegDim *dim = new_node(SegDim, index_new(s, "bin", b->loc), hist->width);
+  const DimIndex column[] = { dim_slice(atom_i64(0), split->workers, atom_i64(1)),
+                              dim_fix(atom_var(dim->index)) };
+  Atom *columns = new_array(Atom, count), *combined = new_array(Atom, count);
+  for (int i = 0; i < count; i++)
+    columns[i] = core_let(&inner, "column",
+                          exp_slice(all[i], mem_copy(column, sizeof column), false));
+  reduce_in_item(s, &inner, &hist->op, 1, split->workers, columns, combined);
+  const SegOp *seg =
+      new_node(SegOp, .kind = SEG_MAP, .level = 1, .dims = dim, .dim_count = 1,
+               .body = core_body(&inner, combined, count));
+  core_let_n(b, "combined", exp_seg(seg), out);
+}
+
+// seghist1 <i < n>: each worker has bins of its own for its block; all combine those of all.
+static void spread_histogram(Spread *s, Builder *b, const Stm *stm, const Atom *own,
+                             const Split *split) {
+  const SegOp *seg = stm->exp->u.seg;
+  Builder all = builder_new(s->c, stm->loc);
+  Atom *combined = new_array(Atom, stm->binder_count);
+  Atom more = is_more(b, split->workers, 1);
+  for (int h = 0, at = 0; h < seg->hist_count; at += seg->hists[h++].op.count) {
+    const HistOp *hist = &seg->hists[h];
+    Atom *bins = new_array(Atom, hist->op.count);
+    for (int i = 0; i < hist->op.count; i++)
+      bins[i] = gather_bins(&all, own[at + i], hist->width, split);
+    reduce_bins(s, &all, hist, bins, combined + at, split);
+  }
+  core_let_vars(b, stm->binders, stm->binder_count,
+                exp_if(more, core_body(&all, combined, stm->binder_count),
+                       body_of_atoms(s, b, own, stm->binder_count)));
+}
+
+// ---- all of them
+
+// The same seg-op over the block.
+static SegOp *block_seg(Spread *s, Builder *b, const SegOp *seg, Localise *l) {
+  SegOp *out = mem_copy(seg, sizeof *seg);
+  SegDim *dims = mem_copy(seg->dims, sizeof *dims * (size_t)seg->dim_count);
+  l->from = seg->dims[0].index;
+  l->to = index_new(s, "j", b->loc);
+  l->outside = arrays_outside(seg->body);
+  l->blocks = map_new(NULL);
+  dims[0] = (SegDim){ l->to, l->split->count };
+  out->dims = dims;
+  out->body = block_body(l, seg);
+  if (seg->hist_count) out->hists = spread_dests(s, b, seg, l->split);
+  return out;
+}
+
+void spread_seg(Spread *s, Builder *b, const Stm *stm, const Split *split) {
+  const SegOp *seg = stm->exp->u.seg;
+  Localise l = { .s = s, .host = b, .split = split, .whole_inputs = true };
+  b->loc = stm->loc;
+  SegOp *divided = block_seg(s, b, seg, &l);
+  Atom *blocks = add_blocks(s, b, stm, &l, divided);
+  bool across = seg->dim_count == 1;  // what it combines is that of several workers
+  if (across && seg->kind == SEG_RED)
+    spread_reduction(s, b, stm, blocks, split);
+  else if (across && seg->kind == SEG_SCAN)
+    spread_scan(s, b, stm, blocks, split);
+  else if (across && seg->kind == SEG_HIST)
+    spread_histogram(s, b, stm, blocks, split);
+  else
+    gather_from(s, b, stm, blocks, 0, split);
+}

@@ -1,0 +1,133 @@
+// Begin gather.h: dividing rows among workers, and making arrays whole (workers.h).
+
+RT_FN struct rt_block rt_block_of(int64_t total, int64_t workers, int64_t rank) {
+  int64_t each = total / workers, more = total % workers;
+  struct rt_block block;
+  block.start = rank * each + (rank < more ? rank : more);
+  block.count = each + (rank < more);
+  block.workers = workers;
+  block.rank = rank;
+  return block;
+}
+
+RT_FN struct rt_block rt_workers_split(struct rt_context *ctx, int guard, int64_t par,
+                                       int64_t width) {
+  const struct rt_workers *w = ctx->config->workers;
+  struct rt_block all = { 0, width, 1, 0 };
+  if (w->size == 1 || width < 1 || !rt_guard(ctx, guard, par, 0)) return all;
+  return rt_block_of(width, w->size, w->rank);
+}
+
+RT_FN int rt_too_large(struct rt_context *ctx, const struct rt_gathered *g) {
+  return rt_error(ctx, RT_OTHER_ERROR,
+                  "not supported yet: gathering %" PRId64 " rows of %" PRId64
+                  " bytes from %" PRId64 " workers",
+                  g->total, g->row_bytes, g->workers);
+}
+
+// `staged` holds all rows, of which those of this worker are there; to = all of them.
+RT_FN int rt_gather_staged(struct rt_context *ctx, struct rt_mem **to, void *staged,
+                           const struct rt_gathered *g) {
+  struct rt_workers *w = ctx->config->workers;
+  int64_t bytes = rt_sat_mul(g->total, g->row_bytes), own = g->count * g->row_bytes;
+  int64_t before = rt_time_ns();
+  if (!rt_transport_gather(w, staged, g->total, g->row_bytes))
+    return rt_too_large(ctx, g);
+  w->ns += rt_time_ns() - before;
+  w->gathers++;
+  w->sent += own * (g->workers - 1);
+  w->received += bytes - own;
+  rt_log(ctx, "gathered %" PRId64 " rows of %" PRId64 " bytes", g->total, g->row_bytes);
+  int error = rt_mem_alloc(ctx, to, bytes);
+  return error ? error : rt_write(ctx, *to, 0, bytes, staged);
+}
+
+// Host memory for all rows.
+RT_FN int rt_stage(struct rt_context *ctx, const struct rt_gathered *g, char **out) {
+  int64_t bytes = rt_sat_mul(g->total, g->row_bytes);
+  *out = (char *)malloc((size_t)bytes + 1);
+  if (*out) return RT_OK;
+  return rt_error(ctx, RT_OUT_OF_MEMORY, "out of host memory: %" PRId64 " bytes", bytes);
+}
+
+RT_FN int rt_workers_gather(struct rt_context *ctx, struct rt_mem **to,
+                            struct rt_mem *from, const struct rt_gathered *g) {
+  char *staged = NULL;
+  if (g->workers == 1) {
+    rt_mem_share(ctx, to, from);
+    return RT_OK;
+  }
+  int error = rt_stage(ctx, g, &staged);
+  if (!error)
+    error = rt_read(ctx, from, 0, g->count * g->row_bytes,
+                    staged + g->start * g->row_bytes);
+  if (!error) error = rt_gather_staged(ctx, to, staged, g);
+  free(staged);
+  return error;
+}
+
+RT_FN int rt_workers_gather_value(struct rt_context *ctx, struct rt_mem **to,
+                                  const void *value, const struct rt_gathered *g) {
+  char *staged = NULL;
+  int error = rt_stage(ctx, g, &staged);
+  if (!error)
+    memcpy(staged + g->start * g->row_bytes, value, (size_t)g->row_bytes);
+  if (!error && g->workers > 1) error = rt_gather_staged(ctx, to, staged, g);
+  if (!error && g->workers == 1) {
+    error = rt_mem_alloc(ctx, to, g->row_bytes);
+    if (!error) error = rt_write(ctx, *to, 0, g->row_bytes, staged);
+  }
+  free(staged);
+  return error;
+}
+
+// ---- executables
+
+// PoCL's threads are as many as the cores that this worker has to itself, unless the user says
+// otherwise.
+RT_FN void rt_share_cores(const struct rt_workers *w) {
+  char text[24];
+  long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  if (w->neighbours < 2 || cores < 1) return;
+  snprintf(text, sizeof text, "%ld",
+           cores > w->neighbours ? cores / w->neighbours : 1);
+  setenv("POCL_MAX_PTHREAD_COUNT", text, 0);
+  setenv("POCL_CPU_MAX_CU_COUNT", text, 0);
+}
+
+// Only rank 0 writes to standard output.
+RT_FN void rt_workers_start(struct rt_workers *w) {
+  rt_share_cores(w);
+  if (w->rank > 0 && !freopen("/dev/null", "w", stdout)) rt_transport_abort(w);
+}
+
+// Standard input as rank 0 reads it, for all; NULL if it cannot be read.
+RT_FN char *rt_workers_input(struct rt_workers *w, size_t *length) {
+  char *bytes = w->rank == 0 ? rt_read_stream(stdin, length) : NULL;
+  int64_t count = bytes ? (int64_t)*length : -1;
+  rt_transport_broadcast(w, &count, (int64_t)sizeof count);
+  if (count < 0) return NULL;
+  if (w->rank > 0) bytes = (char *)rt_host_alloc((size_t)count + 1);
+  rt_transport_broadcast(w, bytes, count);
+  *length = (size_t)count;
+  return bytes;
+}
+
+// Before the message of a failure: of one that all workers meet, or that several do, the lowest
+// rank speaks, and has ended the others before it is their turn.
+RT_FN void rt_workers_turn(const struct rt_workers *w) {
+  enum { TURN_MS = 40, MOST_MS = 2000 };
+  int ms = w->rank < MOST_MS / TURN_MS ? w->rank * TURN_MS : MOST_MS;
+  struct timespec time = { ms / 1000, (long)(ms % 1000) * 1000000 };
+  nanosleep(&time, NULL);
+  if (w->size > 1) fprintf(stderr, "worker %d of %d: ", w->rank, w->size);
+}
+
+RT_FN void rt_workers_report(struct rt_context *ctx) {
+  const struct rt_workers *w = ctx->config->workers;
+  rt_log(ctx,
+         "worker %d of %d: %" PRId64 " gathers, %" PRId64 " bytes sent, %" PRId64
+         " received, %" PRId64 " us",
+         w->rank, w->size, w->gathers, w->sent, w->received, w->ns / 1000);
+}
+// End gather.h

@@ -1,0 +1,62 @@
+// Begin workers.h: several workers that run one program together; only in programs made for that.
+//
+// All run the same host code on the same scalars.  A worker has a rank, from 0 on; each has all of
+// an array, or a block of its rows (compiler/flat/workers.h).  Blocks follow the ranks; those of n
+// rows among w workers have n/w rows, the first n%w of them one more.
+//
+// What connects the workers is a transport (transport_mpi.h), which defines the functions below.
+// They are called by all workers in the same order.
+
+struct rt_context;
+struct rt_mem;
+
+// What connects this worker with the others.
+struct rt_workers {
+  int rank, size;
+  int neighbours;        // workers on this machine, this one included
+  int64_t gathers;       // that moved something
+  int64_t sent, received;  // bytes of arrays, as a worker that talks to each other one counts them
+  int64_t ns;            // in gathers, waiting included
+};
+
+// Rows of an array; what generated code knows of its split.
+struct rt_block {
+  int64_t start, count, workers, rank;
+};
+
+// Where this worker's rows belong: `count` of `total` from `start` on; workers 1: they are all.
+struct rt_gathered {
+  int64_t workers, total, start, count, row_bytes;
+};
+
+// ---- transports
+
+// Connects; false after a message on standard error.
+RT_FN bool rt_transport_open(struct rt_workers *w, int *argc, char ***argv);
+// After the last other call, on all workers.
+RT_FN void rt_transport_close(struct rt_workers *w);
+// Ends all workers; does not return.
+RT_FN void rt_transport_abort(struct rt_workers *w);
+RT_FN void rt_transport_barrier(struct rt_workers *w);
+// The bytes of rank 0, for all.
+RT_FN void rt_transport_broadcast(struct rt_workers *w, void *bytes, int64_t count);
+// `all` holds `total` rows, of which this worker has put its block in its place: with all blocks
+// afterwards.  False if that is more than the transport can move at once.
+RT_FN bool rt_transport_gather(struct rt_workers *w, void *all, int64_t total,
+                               int64_t row_bytes);
+
+// ---- what generated host code calls
+
+// The rows of this worker among `width`: its block if the guard is taken for `par` operations, else
+// all, as each worker has them then.
+RT_FN struct rt_block rt_workers_split(struct rt_context *ctx, int guard, int64_t par,
+                                       int64_t width);
+// to = all rows; `from` holds those of this worker.
+RT_FN int rt_workers_gather(struct rt_context *ctx, struct rt_mem **to,
+                            struct rt_mem *from, const struct rt_gathered *g);
+// to = a value of each worker.
+RT_FN int rt_workers_gather_value(struct rt_context *ctx, struct rt_mem **to,
+                                  const void *value, const struct rt_gathered *g);
+
+RT_FN struct rt_block rt_block_of(int64_t total, int64_t workers, int64_t rank);
+// End workers.h
