@@ -372,10 +372,10 @@ RT_FN int rt_call_entry(struct rt_context *ctx, const struct rt_cli *cli,
   int count = 0;
   if (cli->trace_file) rt_trace_open(ctx);
   int error = rt_read_inputs(ctx, entry, in, &count);
-  if (!error) error = rt_run_entry(ctx, cli, entry, in, &out);
 #ifdef RT_WORKERS
-  if (!error) rt_transport_barrier(ctx->config->workers);  // all have succeeded
+  error = rt_workers_agree(ctx, error);
 #endif
+  if (!error) error = rt_run_entry(ctx, cli, entry, in, &out);
   if (!error) {
     error = rt_print_result(ctx, cli, entry->output_type, &out);
     if (!error) error = rt_write_trace(ctx, cli, entry);
@@ -429,20 +429,22 @@ RT_FN int rt_run_asked(struct rt_context *ctx, const struct rt_cli *cli) {
 RT_FN int rt_run_program(struct rt_cli *cli) {
   struct rt_context *ctx = RT_NAME(context_new)(cli->cfg);
   int error = ctx->broken ? RT_OTHER_ERROR : RT_OK;
+#ifdef RT_WORKERS
+  error = rt_workers_agree(ctx, error);
+#endif
   if (!error && !cli->compiles_only) error = rt_run_asked(ctx, cli);
   if (!error) rt_print_report(ctx, cli);
   char *text = RT_NAME(context_get_error)(ctx);
 #ifdef RT_WORKERS
-  if (error) rt_workers_turn(cli->cfg->workers);
+  rt_workers_report(ctx);
+  if (cli->cfg->workers->failed && cli->cfg->workers->rank > 0)
+    ;  // rank 0 says it
+  else
 #endif
-  if (error && ctx->error_has_place)
+      if (error && ctx->error_has_place)
     fprintf(stderr, "%s\n", text);
   else if (error)
     rt_usage_error("%s", text ? text : "failed");
-#ifdef RT_WORKERS
-  if (error) rt_transport_abort(cli->cfg->workers);
-  rt_workers_report(ctx);
-#endif
   free(text);
   RT_NAME(context_free)(ctx);
   return error;
@@ -492,17 +494,12 @@ RT_FN int rt_watched_file(void) {
 }
 
 #ifdef RT_WORKERS
-// What only one worker may do, or none yet.
-RT_FN int rt_workers_options(struct rt_cli *cli) {
-  bool first = cli->cfg->workers->rank == 0;
-  if (cli->server || RT_ALWAYS_SERVER)
-    return rt_usage_error("not supported yet: --server with several workers");
-  if (!first) {
-    cli->time_file = cli->trace_file = NULL;
-    cli->no_output = true;
-    cli->profile = false;
-  }
-  return 0;
+// What only one worker does.
+RT_FN void rt_workers_options(struct rt_cli *cli) {
+  if (cli->cfg->workers->rank == 0) return;
+  cli->time_file = cli->trace_file = NULL;
+  cli->no_output = true;
+  cli->profile = false;
 }
 #endif
 
@@ -514,6 +511,7 @@ RT_FN int rt_main(int argc, char **argv) {
   memset(&workers, 0, sizeof workers);
   if (!rt_transport_open(&workers, &argc, &argv)) return 1;
   rt_workers_start(&workers);
+  int hushed = rt_workers_hush(&workers);
 #endif
   signal(SIGXFSZ, SIG_IGN);  // a file that grows too large is an error like a full disk
   memset(&cli, 0, sizeof cli);
@@ -524,7 +522,8 @@ RT_FN int rt_main(int argc, char **argv) {
     status = rt_parse_option(&cli, argv, &at);
 #ifdef RT_WORKERS
   cli.cfg->workers = &workers;
-  if (status == 0) status = rt_workers_options(&cli);
+  rt_workers_options(&cli);
+  rt_workers_speak(hushed);
 #endif
   cli.cfg->status_file = rt_watched_file();
   cli.cfg->at_terminal = !cli.server && !RT_ALWAYS_SERVER && isatty(2);

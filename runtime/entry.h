@@ -235,6 +235,9 @@ RT_FN int rt_entry_begin(struct rt_context *ctx, const char *name) {
   int error = rt_usable(ctx);
   if (error) return error;
   ctx->event_count = 0;
+#ifdef RT_WORKERS
+  ctx->config->workers->failed = false;
+#endif
   if (ctx->profiling) ctx->call_started = rt_time_ns();
 #ifndef RT_LIBRARY
   if (rt_replaying(ctx->replayer)) rt_replayer_call(ctx->replayer);
@@ -243,14 +246,8 @@ RT_FN int rt_entry_begin(struct rt_context *ctx, const char *name) {
   return RT_OK;
 }
 
-RT_FN int rt_entry_end(struct rt_context *ctx, int error) {
-  if (ctx->broken) return error;
-#ifndef RT_LIBRARY
-  if (rt_replaying(ctx->replayer)) {
-    rt_wait(ctx);
-    rt_replayer_called(ctx->replayer);
-  }
-#endif
+// The error of the call, or of a check that has failed in a kernel.
+RT_FN int rt_entry_failure(struct rt_context *ctx, int error) {
   if (error == RT_OK) return rt_check_failures(ctx);
   // A check that failed in a kernel comes first in the program, and must not meet the next call.
   char *text = ctx->error;
@@ -265,6 +262,21 @@ RT_FN int rt_entry_end(struct rt_context *ctx, int error) {
   ctx->error = text;
   ctx->error_has_place = has_place;
   return error;
+}
+
+RT_FN int rt_entry_end(struct rt_context *ctx, int error) {
+  if (ctx->broken) return error;
+#ifndef RT_LIBRARY
+  if (rt_replaying(ctx->replayer)) {
+    rt_wait(ctx);
+    rt_replayer_called(ctx->replayer);
+  }
+#endif
+#ifdef RT_WORKERS
+  return rt_workers_agree(ctx, rt_entry_failure(ctx, error));
+#else
+  return rt_entry_failure(ctx, error);
+#endif
 }
 
 // ---- arrays

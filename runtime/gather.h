@@ -25,10 +25,46 @@ RT_FN int rt_too_large(struct rt_context *ctx, const struct rt_gathered *g) {
                   g->total, g->row_bytes, g->workers);
 }
 
-// `staged` holds all rows, of which those of this worker are there; to = all of them.
-RT_FN int rt_gather_staged(struct rt_context *ctx, struct rt_mem **to, void *staged,
-                           const struct rt_gathered *g) {
+// ---- failures
+
+// What a failure says: set by one worker, and sent to the others.
+struct rt_failure {
+  int64_t code, has_place, length;
+};
+
+// Sends the failure of worker `from`, or gets it.
+RT_FN int rt_workers_fail(struct rt_context *ctx, int from, int error) {
   struct rt_workers *w = ctx->config->workers;
+  bool own = w->rank == from;
+  struct rt_failure failure = { error, ctx->error_has_place,
+                                own && ctx->error ? (int64_t)strlen(ctx->error) : 0 };
+  rt_transport_broadcast(w, from, &failure, (int64_t)sizeof failure);
+  char *text = (char *)rt_host_alloc((size_t)failure.length + 1);
+  if (own && ctx->error) memcpy(text, ctx->error, (size_t)failure.length);
+  rt_transport_broadcast(w, from, text, failure.length);
+  w->failed = true;
+  rt_error(ctx, (int)failure.code, "worker %d of %d: %s", from, w->size, text);
+  ctx->error_has_place = failure.has_place != 0;
+  free(text);
+  return (int)failure.code;
+}
+
+RT_FN int rt_workers_agree(struct rt_context *ctx, int error) {
+  struct rt_workers *w = ctx->config->workers;
+  if (w->size == 1 || w->failed) return error;
+  int first = rt_transport_least(w, error ? w->rank : w->size);
+  return first == w->size ? RT_OK : rt_workers_fail(ctx, first, error);
+}
+
+// ---- gathers
+
+// `staged` holds all rows, of which those of this worker are there, unless that has failed; to = all
+// of them.
+RT_FN int rt_gather_staged(struct rt_context *ctx, struct rt_mem **to, void *staged,
+                           const struct rt_gathered *g, int error) {
+  struct rt_workers *w = ctx->config->workers;
+  error = rt_workers_agree(ctx, error);
+  if (error) return error;
   int64_t bytes = rt_sat_mul(g->total, g->row_bytes), own = g->count * g->row_bytes;
   int64_t before = rt_time_ns();
   if (!rt_transport_gather(w, staged, g->total, g->row_bytes))
@@ -38,7 +74,7 @@ RT_FN int rt_gather_staged(struct rt_context *ctx, struct rt_mem **to, void *sta
   w->sent += own * (g->workers - 1);
   w->received += bytes - own;
   rt_log(ctx, "gathered %" PRId64 " rows of %" PRId64 " bytes", g->total, g->row_bytes);
-  int error = rt_mem_alloc(ctx, to, bytes);
+  error = rt_mem_alloc(ctx, to, bytes);
   return error ? error : rt_write(ctx, *to, 0, bytes, staged);
 }
 
@@ -61,7 +97,7 @@ RT_FN int rt_workers_gather(struct rt_context *ctx, struct rt_mem **to,
   if (!error)
     error = rt_read(ctx, from, 0, g->count * g->row_bytes,
                     staged + g->start * g->row_bytes);
-  if (!error) error = rt_gather_staged(ctx, to, staged, g);
+  error = rt_gather_staged(ctx, to, staged, g, error);
   free(staged);
   return error;
 }
@@ -72,7 +108,7 @@ RT_FN int rt_workers_gather_value(struct rt_context *ctx, struct rt_mem **to,
   int error = rt_stage(ctx, g, &staged);
   if (!error)
     memcpy(staged + g->start * g->row_bytes, value, (size_t)g->row_bytes);
-  if (!error && g->workers > 1) error = rt_gather_staged(ctx, to, staged, g);
+  if (g->workers > 1) error = rt_gather_staged(ctx, to, staged, g, error);
   if (!error && g->workers == 1) {
     error = rt_mem_alloc(ctx, to, g->row_bytes);
     if (!error) error = rt_write(ctx, *to, 0, g->row_bytes, staged);
@@ -101,26 +137,44 @@ RT_FN void rt_workers_start(struct rt_workers *w) {
   if (w->rank > 0 && !freopen("/dev/null", "w", stdout)) rt_transport_abort(w);
 }
 
+// What all say alike only rank 0 says: takes standard error away from the others; returns where it
+// is, to give it back, or -1.
+RT_FN int rt_workers_hush(const struct rt_workers *w) {
+  if (w->rank == 0) return -1;
+  int kept = dup(2), nowhere = open("/dev/null", O_WRONLY);
+  if (nowhere >= 0) {
+    dup2(nowhere, 2);
+    close(nowhere);
+  }
+  return kept;
+}
+
+RT_FN void rt_workers_speak(int kept) {
+  if (kept < 0) return;
+  dup2(kept, 2);
+  close(kept);
+}
+
 // Standard input as rank 0 reads it, for all; NULL if it cannot be read.
 RT_FN char *rt_workers_input(struct rt_workers *w, size_t *length) {
   char *bytes = w->rank == 0 ? rt_read_stream(stdin, length) : NULL;
   int64_t count = bytes ? (int64_t)*length : -1;
-  rt_transport_broadcast(w, &count, (int64_t)sizeof count);
+  rt_transport_broadcast(w, 0, &count, (int64_t)sizeof count);
   if (count < 0) return NULL;
   if (w->rank > 0) bytes = (char *)rt_host_alloc((size_t)count + 1);
-  rt_transport_broadcast(w, bytes, count);
+  rt_transport_broadcast(w, 0, bytes, count);
   *length = (size_t)count;
   return bytes;
 }
 
-// Before the message of a failure: of one that all workers meet, or that several do, the lowest
-// rank speaks, and has ended the others before it is their turn.
-RT_FN void rt_workers_turn(const struct rt_workers *w) {
-  enum { TURN_MS = 40, MOST_MS = 2000 };
-  int ms = w->rank < MOST_MS / TURN_MS ? w->rank * TURN_MS : MOST_MS;
-  struct timespec time = { ms / 1000, (long)(ms % 1000) * 1000000 };
-  nanosleep(&time, NULL);
-  if (w->size > 1) fprintf(stderr, "worker %d of %d: ", w->rank, w->size);
+// The next line that rank 0 reads, as getline, for all.
+RT_FN bool rt_workers_line(struct rt_workers *w, char **line, size_t *capacity) {
+  int64_t length = w->rank == 0 ? (int64_t)getline(line, capacity, stdin) : 0;
+  rt_transport_broadcast(w, 0, &length, (int64_t)sizeof length);
+  if (length < 0) return false;
+  if (w->rank > 0) *line = (char *)rt_host_grow(*line, (size_t)length + 1);
+  rt_transport_broadcast(w, 0, *line, length + 1);
+  return true;
 }
 
 RT_FN void rt_workers_report(struct rt_context *ctx) {

@@ -160,7 +160,12 @@ RT_FN int rt_command_store(struct rt_server *s) {
     const struct rt_variable *v = rt_variable_named(s, s->words[i]);
     error = v ? rt_write_value(s->ctx, v->type, &v->value, true, &t) : RT_OTHER_ERROR;
   }
-  if (!error && !rt_write_in_place(s->words[1], t.data ? t.data : "", t.length))
+#ifdef RT_WORKERS
+  if (s->ctx->config->workers->rank > 0)
+    ;  // rank 0 writes
+  else
+#endif
+      if (!error && !rt_write_in_place(s->words[1], t.data ? t.data : "", t.length))
     error = rt_error(s->ctx, RT_OTHER_ERROR, "cannot write %s: %s", s->words[1],
                      strerror(errno));
   rt_text_free(&t);
@@ -723,7 +728,11 @@ RT_FN int rt_serve(struct rt_context *ctx) {
   char *line = NULL;
   size_t capacity = 0;
   bool heard = fflush(stdout) == 0;
+#ifdef RT_WORKERS
+  while (heard && rt_workers_line(ctx->config->workers, &line, &capacity))
+#else
   while (heard && getline(&line, &capacity, stdin) >= 0)
+#endif
     heard = rt_serve_line(s, line);
   int error = heard ? RT_OK
                     : rt_error(ctx, RT_OTHER_ERROR, "cannot write the reply: %s",

@@ -18,6 +18,7 @@ RT_FN bool rt_transport_open(struct rt_workers *w, int *argc, char ***argv) {
 
 RT_FN void rt_transport_close(struct rt_workers *w) {
   (void)w;
+  MPI_Barrier(MPI_COMM_WORLD);  // when one ends with an error, mpirun ends the others
   MPI_Finalize();
 }
 
@@ -27,17 +28,20 @@ RT_FN void rt_transport_abort(struct rt_workers *w) {
   _exit(1);
 }
 
-RT_FN void rt_transport_barrier(struct rt_workers *w) {
+RT_FN int rt_transport_least(struct rt_workers *w, int number) {
+  int least = number;
   (void)w;
-  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Allreduce(&number, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  return least;
 }
 
-RT_FN void rt_transport_broadcast(struct rt_workers *w, void *bytes, int64_t count) {
+RT_FN void rt_transport_broadcast(struct rt_workers *w, int from, void *bytes,
+                                  int64_t count) {
   enum { MOST_BYTES = 1 << 30 };
   (void)w;
   for (int64_t at = 0; at < count; at += MOST_BYTES) {
     int64_t some = count - at < MOST_BYTES ? count - at : MOST_BYTES;
-    MPI_Bcast((char *)bytes + at, (int)some, MPI_BYTE, 0, MPI_COMM_WORLD);
+    MPI_Bcast((char *)bytes + at, (int)some, MPI_BYTE, from, MPI_COMM_WORLD);
   }
 }
 

@@ -7,6 +7,9 @@ enum rt_kind {
   RT_KIND_TILE,
   RT_KIND_REG_TILE,
   RT_KIND_THRESHOLD,
+#ifdef RT_WORKERS
+  RT_KIND_WORKERS,
+#endif
   RT_KIND_COUNT
 };
 
@@ -22,6 +25,9 @@ static const struct rt_kind_info rt_kinds[RT_KIND_COUNT] = {
   { "tile_size", "tile_size", "default_tile_size", 4, 32 },
   { "reg_tile_size", "reg_tile_size", "default_reg_tile_size", 1, 2 },
   { "threshold", "threshold", "default_threshold", -1, 32768 },
+#ifdef RT_WORKERS
+  { "workers", "workers", "default_workers", 1 << 18, 1 << 18 },
+#endif
 };
 
 int RT_NAME(get_tuning_param_count)(void) { return rt_program()->tuning_count; }
@@ -60,6 +66,9 @@ RT_FN const char *rt_setting_wants(const char *name, int64_t value) {
   const char *kind = rt_setting_kind(name);
   if (strcmp(kind, "layout") == 0) return value == 0 || value == 1 ? NULL : "0 or 1";
   bool may_be_0 = strcmp(kind, "threshold") == 0 || strcmp(kind, "bytes") == 0;
+#ifdef RT_WORKERS
+  may_be_0 = may_be_0 || strcmp(kind, "workers") == 0;
+#endif
   if (value >= !may_be_0) return NULL;
   return may_be_0 ? "a number from 0 on" : "a number from 1 on";
 }

@@ -17,6 +17,7 @@ struct rt_workers {
   int64_t gathers;       // that moved something
   int64_t sent, received;  // bytes of arrays, as a worker that talks to each other one counts them
   int64_t ns;            // in gathers, waiting included
+  bool failed;           // in this call, and all know it
 };
 
 // Rows of an array; what generated code knows of its split.
@@ -37,13 +38,22 @@ RT_FN bool rt_transport_open(struct rt_workers *w, int *argc, char ***argv);
 RT_FN void rt_transport_close(struct rt_workers *w);
 // Ends all workers; does not return.
 RT_FN void rt_transport_abort(struct rt_workers *w);
-RT_FN void rt_transport_barrier(struct rt_workers *w);
-// The bytes of rank 0, for all.
-RT_FN void rt_transport_broadcast(struct rt_workers *w, void *bytes, int64_t count);
+// The least of the numbers.
+RT_FN int rt_transport_least(struct rt_workers *w, int number);
+// The bytes of the worker of this rank, for all.
+RT_FN void rt_transport_broadcast(struct rt_workers *w, int from, void *bytes,
+                                  int64_t count);
 // `all` holds `total` rows, of which this worker has put its block in its place: with all blocks
 // afterwards.  False if that is more than the transport can move at once.
 RT_FN bool rt_transport_gather(struct rt_workers *w, void *all, int64_t total,
                                int64_t row_bytes);
+
+// ---- failures
+
+// If any worker has failed: all have, with the code and the message of the one with the lowest rank.
+// Called before every gather and at the end of every entry point, so that nobody waits for one that
+// has left; once in a call.
+RT_FN int rt_workers_agree(struct rt_context *ctx, int error);
 
 // ---- what generated host code calls
 

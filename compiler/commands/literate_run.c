@@ -268,7 +268,7 @@ static bool ensure_server(DirectiveRun *r, const char *executable, const char **
   if (r->server && server_ask(r->server, "entry_points").alive) return true;
   if (r->server) server_stop(r->server);
   ServerReply greeting = { .text = strerror(errno) };
-  r->server = server_start(executable, r->l->options, &greeting);
+  r->server = server_start(executable, 0, r->l->options, &greeting);
   *message = greeting.text;
   if (r->server && !greeting.ok) {
     server_stop(r->server);

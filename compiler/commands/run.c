@@ -1,4 +1,5 @@
 // flc run FILE: builds the program, once per source and compiler, and runs it.
+#include "commands/mpi.h"
 #include "commands/version_options.h"
 #include <errno.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 static const Option option_rows[] = {
   FLATTEN_OPTIONS,
   RECIPE_OPTION,
+  { 0, 0, "mpi", "N", "as N processes of an MPI job ([machines.md](machines.md))", NULL },
   OPTIONS_END
 };
 // clang-format on
@@ -18,6 +20,7 @@ typedef struct RunCommand {
   FlattenOptions flatten;
   char **rest;  // the options of the program
   int count;
+  int processes;  // of an MPI job; 0: none
 } RunCommand;
 
 // The tuning that lies beside the source belongs to the program.
@@ -35,14 +38,35 @@ static char **arguments(const char *path, int argc, char **argv) {
   return args;
 }
 
+// Becomes the processes of an MPI job; returns if that fails.
+static void exec_mpi(int processes, const char *program, char **args) {
+  const char *words[MPI_MOST_WORDS];
+  int count = mpi_words(processes, words), rest = 0;
+  while (args[rest])
+    rest++;
+  char **all = new_array(char *, count + rest + 1);
+  for (int i = 0; i < count; i++)
+    all[i] = mem_copy(words[i], strlen(words[i]) + 1);
+  all[count] = mem_copy(program, strlen(program) + 1);
+  for (int i = 1; i < rest; i++)
+    all[count + i] = args[i];
+  mpi_allow_many();
+  execvp(all[0], all);
+}
+
 static int run_file(Compiler *c, const RunCommand *r) {
   Program *source = program_read(c, r->path);
   const CompileOptions options = { .flatten = r->flatten, .recipe = r->recipe };
   const char *program = source ? compile_program(c, source, options) : NULL;
   diag_flush(c);
   if (!program) return 1;
-  execv(program, arguments(r->path, r->count, r->rest));
-  return command_usage_error(c, "cannot run %s: %s", program, strerror(errno));
+  char **args = arguments(r->path, r->count, r->rest);
+  if (r->processes)
+    exec_mpi(r->processes, program, args);
+  else
+    execv(program, args);
+  return command_usage_error(c, "cannot run %s: %s", r->processes ? "mpirun" : program,
+                             strerror(errno));
 }
 
 // The value of `name` at argv[*at], which may be the next word; NULL if something else
@@ -64,7 +88,11 @@ static const char *take_option(RunCommand *r, int argc, char **argv, int *at) {
   if (most) return set_max_versions(&r->flatten, most);
   const char *recipe = value_of("--recipe", argc, argv, at);
   if (recipe) r->recipe = recipe;
-  if (!recipe) r->rest[r->count++] = argv[*at];
+  const char *mpi = recipe ? NULL : value_of("--mpi", argc, argv, at);
+  r->flatten.workers = r->flatten.workers || mpi;
+  if (mpi && !mpi_read_count(mpi, &r->processes))
+    return text_format("expected a number of processes, found %s", mpi);
+  if (!recipe && !mpi) r->rest[r->count++] = argv[*at];
   return NULL;
 }
 

@@ -1,6 +1,7 @@
 // flc test: runs the test blocks of programs, one process per program.
 #include "base/mem.h"
 #include "base/vec.h"
+#include "commands/mpi.h"
 #include "commands/test_run.h"
 #include "commands/version_options.h"
 #include <errno.h>
@@ -27,6 +28,8 @@ static const Option option_rows[] = {
   { 'a', 0, "all-versions", NULL, "on the device: every version of every case", NULL },
   FLATTEN_OPTIONS,
   RECIPE_OPTION,
+  { OPTION_MPI, 0, "mpi", "N",
+    "on the device as N processes of an MPI job ([machines.md](machines.md))", NULL },
   { 'v', 'v', "verbose", NULL, "say what was skipped, and why", NULL },
   OPTIONS_END
 };
@@ -215,6 +218,11 @@ static const char *set_option(TestOptions *o, int option) {
   case 'd': o->no_device = true; return NULL;
   case 'a': o->all_versions = true; return NULL;
   case OPTION_RECIPE: o->recipe = optarg; return NULL;
+  case OPTION_MPI:
+    o->flatten.workers = true;
+    return mpi_read_count(optarg, &o->processes)
+               ? NULL
+               : text_format("expected a number of processes, found %s", optarg);
   case OPTION_FLATTEN:
   case OPTION_MAX_VERSIONS: return set_flatten_option(&o->flatten, option);
   }

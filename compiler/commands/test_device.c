@@ -21,15 +21,24 @@ struct TestDevice {
   int runs;                       // numbers the variables of the servers
   int most_runs;                  // per case and profile
   int left_out;                   // versions that were not run
-  int file;  // values in and out: a file in memory that the servers inherit
+  int processes;  // of an MPI job; 0: none
+  int file;       // values in and out: a file in memory
 };
+
+// As this process and others find it.
+static const char *values_file(const TestDevice *d) {
+  return text_format("/proc/%d/fd/%d", (int)getpid(), d->file);
+}
 
 // ---- building
 
 static bool start_device_run(TestDevice *d, int profile, const char **message) {
-  const char *const options[] = { "--code", profile_names[profile], NULL };
+  const char *const options[] = { "--code", profile_names[profile],
+                                  // what has little work, too, is divided among processes
+                                  d->processes ? "--param" : NULL, "default_workers=0",
+                                  NULL };
   ServerReply greeting = { 0 };
-  d->servers[profile] = server_start(d->executable, options, &greeting);
+  d->servers[profile] = server_start(d->executable, d->processes, options, &greeting);
   if (d->servers[profile] && greeting.ok) return true;
   *message = d->servers[profile] ? greeting.text : "cannot start the program";
   if (d->servers[profile]) server_stop(d->servers[profile]);
@@ -37,13 +46,14 @@ static bool start_device_run(TestDevice *d, int profile, const char **message) {
   return false;
 }
 
-TestDevice *test_device_open(Compiler *c, Program *program, bool all_versions,
+TestDevice *test_device_open(Compiler *c, Program *program, TestDeviceOptions options,
                              const char **message, bool *absent) {
   EmitResult made;
   *absent = false;
   TestDevice *d = new (TestDevice);
   d->c = c;
-  d->most_runs = all_versions ? MANY_RUNS : FEW_RUNS;
+  d->processes = options.processes;
+  d->most_runs = options.all_versions ? MANY_RUNS : FEW_RUNS;
   d->executable = compile_program_to_c(c, program, (CompileOptions){ 0 }, &made)
                       ? compile_cached(c, &made)
                       : NULL;
@@ -108,7 +118,7 @@ static ServerReply restore(DeviceRun *r) {
   int count = type_names(r->server, entry->name, types, entry->input_count);
   Text *line = text_new(), *bytes = text_new();
   if (!count) return (ServerReply){ .alive = true, .ok = true };
-  text_printf(line, "restore /proc/self/fd/%d", r->d->file);
+  text_printf(line, "restore %s", values_file(r->d));
   for (int i = 0; i < count; i++)
     text_printf(line, " in%d_%d %s", r->d->runs, i, types[i]);
   for (int i = 0; i < entry->param_count - entry->size_count; i++)
@@ -164,11 +174,11 @@ static void read_guards(DeviceRun *r, const char *report) {
 static const char *fetch(DeviceRun *r, DeviceResult *out) {
   const Entry *entry = r->test->entry;
   ServerReply reply = server_ask(
-      r->server, text_format("store /proc/self/fd/%d out%d", r->d->file, r->d->runs));
+      r->server, text_format("store %s out%d", values_file(r->d), r->d->runs));
   if (!reply.ok) return reply.text;
   size_t length = 0;
   const char *message = NULL;
-  char *bytes = text_read_file(text_format("/proc/self/fd/%d", r->d->file), &length);
+  char *bytes = text_read_file(values_file(r->d), &length);
   if (!bytes) return "cannot read the result";
   ValueReader *reader = value_reader_new("result", bytes, length);
   out->values = new_array(const Value *, entry->result_count + 1);

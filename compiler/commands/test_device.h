@@ -22,9 +22,14 @@ typedef struct DeviceCase {
   void *state;
 } DeviceCase;
 
+typedef struct TestDeviceOptions {
+  bool all_versions;
+  int processes;  // of an MPI job; 0: none
+} TestDeviceOptions;
+
 // Builds the program (from a cache) and looks for a device.  NULL: *message says what is wrong, or,
 // if *absent, that there is no device here.
-TestDevice *test_device_open(Compiler *c, Program *program, bool all_versions,
+TestDevice *test_device_open(Compiler *c, Program *program, TestDeviceOptions options,
                              const char **message, bool *absent);
 // Runs a case with the code of both profiles, in every version.  NULL, or the first wrong result
 // with its profile and version.

@@ -376,7 +376,9 @@ static void check_structure(ProgramRun *run, const TestStructure *structure,
 
 static void check_structures(ProgramRun *run, const char *stage, const Core *core) {
   // Programs say how they look when they are flattened incrementally.
-  if (run->options->flatten.mode != FLATTEN_INCREMENTAL && strcmp(stage, "flat") == 0)
+  const FlattenOptions *flatten = &run->options->flatten;
+  bool usual = flatten->mode == FLATTEN_INCREMENTAL && !flatten->workers;
+  if (!usual && strcmp(stage, "flat") == 0)
     return;
   for (int i = 0; i < run->spec->structures.count; i++)
     if (strcmp(run->spec->structures.at[i].stage, stage) == 0)
@@ -441,8 +443,8 @@ static void open_device(ProgramRun *run, Program *program) {
   bool absent = false;
   if (run->options->no_device || test_has_tag(&run->spec->tags, "no_device")) return;
   if (!wants_stage(run, "device") || !run->spec->cases.count) return;
-  run->device =
-      test_device_open(run->c, program, run->options->all_versions, &message, &absent);
+  const TestDeviceOptions how = { run->options->all_versions, run->options->processes };
+  run->device = test_device_open(run->c, program, how, &message, &absent);
   if (run->device) return;
   if (absent)
     skip(run, "device", "no OpenCL device found");

@@ -12,6 +12,7 @@ typedef struct TestOptions {
   bool all_versions;       // on the device: without leaving out any
   FlattenOptions flatten;  // in the interpreter
   const char *recipe;      // on the device; or NULL
+  int processes;           // on the device, of an MPI job; 0: none
 } TestOptions;
 
 typedef struct TestReport {

@@ -2,6 +2,7 @@
 #include "commands/test_server.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "commands/mpi.h"
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,22 +18,35 @@ struct TestServer {
   int said;  // what it wrote to standard error: a file in memory
 };
 
-_Noreturn static void become_program(const char *program, const char *const *options,
-                                     const int *in, const int *out, int said) {
-  char *args[16] = { mem_copy(program, strlen(program) + 1),
-                     mem_copy("--server", sizeof "--server") };
-  for (int i = 0; i < 13 && options[i]; i++)
-    args[i + 2] = mem_copy(options[i], strlen(options[i]) + 1);
+// `program --server`, or so many processes of it, with options.
+static char **server_words(const char *program, int processes,
+                           const char *const *options) {
+  enum { MOST_WORDS = MPI_MOST_WORDS + 16 };
+  const char *words[MOST_WORDS] = { NULL };
+  char **args = new_array(char *, MOST_WORDS + 1);
+  int count = processes ? mpi_words(processes, words) : 0;
+  words[count++] = program;
+  words[count++] = "--server";
+  for (int i = 0; count < MOST_WORDS && options[i]; i++)
+    words[count++] = options[i];
+  for (int i = 0; i < count; i++)
+    args[i] = mem_copy(words[i], strlen(words[i]) + 1);
+  return args;
+}
+
+_Noreturn static void become_program(char *const *args, const int *in, const int *out,
+                                     int said) {
   // A test that is given up must not leave its program running.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   dup2(in[0], STDIN_FILENO);
   dup2(out[1], STDOUT_FILENO);
   dup2(said, STDERR_FILENO);
-  execv(program, args);
+  mpi_allow_many();
+  execvp(args[0], args);
   _exit(127);
 }
 
-TestServer *server_start(const char *program, const char *const *options,
+TestServer *server_start(const char *program, int processes, const char *const *options,
                          ServerReply *greeting) {
   int in[2], out[2];
   // Other servers must not inherit the ends: closing ours would not end this one.
@@ -42,7 +56,8 @@ TestServer *server_start(const char *program, const char *const *options,
   s->said = memfd_create("messages", MFD_CLOEXEC);
   signal(SIGPIPE, SIG_IGN);  // a program that has died is found by reading
   s->pid = fork();
-  if (s->pid == 0) become_program(program, options, in, out, s->said);
+  if (s->pid == 0)
+    become_program(server_words(program, processes, options), in, out, s->said);
   close(in[0]);
   close(out[1]);
   s->to = fdopen(in[1], "w");

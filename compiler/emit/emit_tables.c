@@ -82,9 +82,6 @@ int emit_check(Emit *e, const ImpStm *check) {
 // are left to one item.  On a GPU one item is no match for the others.
 enum { LOOP_OPERATIONS = 1 << 20 };
 
-// What pays for a message to every other worker and for the answers.
-enum { WORKERS_OPERATIONS = 1 << 18 };
-
 static void add_guard(Emit *e, const Guard *guard) {
   for (int i = 0; i < e->guards.count; i++)
     if (e->guards.at[i]->name == guard->name) return;
@@ -95,8 +92,7 @@ static void add_guard(Emit *e, const Guard *guard) {
     param.cpu_default = LOOP_OPERATIONS;
     param.gpu_default = 0;
   }
-  if (guard->kind == GUARD_WORKERS)
-    param.cpu_default = param.gpu_default = WORKERS_OPERATIONS;
+  if (guard->kind == GUARD_WORKERS) param.kind = "workers";
   vec_push(&e->tuning, param);
 }
 
