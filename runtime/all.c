@@ -1,5 +1,5 @@
-// All parts in paste order, for linters and unit tests, which define the prefix and the program, and
-// RT_WORKERS for those that only programs for several workers have.
+// All parts in paste order, for linters and unit tests, which define the prefix and the program,
+// and RT_WORKERS for those that only programs for several workers have.
 #ifndef RT_NAME
 #  define RT_NAME(x) fl_##x
 #endif

@@ -58,8 +58,8 @@ RT_FN int rt_workers_agree(struct rt_context *ctx, int error) {
 
 // ---- gathers
 
-// `staged` holds all rows, of which those of this worker are there, unless that has failed; to = all
-// of them.
+// `staged` holds all rows, of which those of this worker are there, unless that has failed; to =
+// all of them.
 RT_FN int rt_gather_staged(struct rt_context *ctx, struct rt_mem **to, void *staged,
                            const struct rt_gathered *g, int error) {
   struct rt_workers *w = ctx->config->workers;
@@ -95,8 +95,8 @@ RT_FN int rt_workers_gather(struct rt_context *ctx, struct rt_mem **to,
   }
   int error = rt_stage(ctx, g, &staged);
   if (!error)
-    error = rt_read(ctx, from, 0, g->count * g->row_bytes,
-                    staged + g->start * g->row_bytes);
+    error =
+        rt_read(ctx, from, 0, g->count * g->row_bytes, staged + g->start * g->row_bytes);
   error = rt_gather_staged(ctx, to, staged, g, error);
   free(staged);
   return error;
@@ -106,8 +106,7 @@ RT_FN int rt_workers_gather_value(struct rt_context *ctx, struct rt_mem **to,
                                   const void *value, const struct rt_gathered *g) {
   char *staged = NULL;
   int error = rt_stage(ctx, g, &staged);
-  if (!error)
-    memcpy(staged + g->start * g->row_bytes, value, (size_t)g->row_bytes);
+  if (!error) memcpy(staged + g->start * g->row_bytes, value, (size_t)g->row_bytes);
   if (g->workers > 1) error = rt_gather_staged(ctx, to, staged, g, error);
   if (!error && g->workers == 1) {
     error = rt_mem_alloc(ctx, to, g->row_bytes);
@@ -125,8 +124,7 @@ RT_FN void rt_share_cores(const struct rt_workers *w) {
   char text[24];
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
   if (w->neighbours < 2 || cores < 1) return;
-  snprintf(text, sizeof text, "%ld",
-           cores > w->neighbours ? cores / w->neighbours : 1);
+  snprintf(text, sizeof text, "%ld", cores > w->neighbours ? cores / w->neighbours : 1);
   setenv("POCL_MAX_PTHREAD_COUNT", text, 0);
   setenv("POCL_CPU_MAX_CU_COUNT", text, 0);
 }

@@ -333,7 +333,8 @@ RT_FN int64_t rt_call_time(struct rt_context *ctx) {
 RT_FN bool rt_guard(struct rt_context *ctx, int guard, int64_t par, int64_t local_bytes) {
   const struct rt_guard_info *g = &ctx->program->guards[guard];
   int64_t threshold = rt_threshold(ctx, guard);
-  struct rt_guard_event event = { guard, par, threshold, local_bytes, rt_call_time(ctx), false };
+  struct rt_guard_event event = { guard, par, threshold, local_bytes, rt_call_time(ctx),
+                                  false };
   if (ctx->forced[guard])
     event.taken = ctx->forced[guard] == 'T';
   else

@@ -13,11 +13,12 @@ struct rt_mem;
 // What connects this worker with the others.
 struct rt_workers {
   int rank, size;
-  int neighbours;        // workers on this machine, this one included
-  int64_t gathers;       // that moved something
-  int64_t sent, received;  // bytes of arrays, as a worker that talks to each other one counts them
-  int64_t ns;            // in gathers, waiting included
-  bool failed;           // in this call, and all know it
+  int neighbours;   // workers on this machine, this one included
+  int64_t gathers;  // that moved something
+  int64_t sent,
+      received;  // bytes of arrays, as a worker that talks to each other one counts them
+  int64_t ns;    // in gathers, waiting included
+  bool failed;   // in this call, and all know it
 };
 
 // Rows of an array; what generated code knows of its split.
@@ -50,9 +51,9 @@ RT_FN bool rt_transport_gather(struct rt_workers *w, void *all, int64_t total,
 
 // ---- failures
 
-// If any worker has failed: all have, with the code and the message of the one with the lowest rank.
-// Called before every gather and at the end of every entry point, so that nobody waits for one that
-// has left; once in a call.
+// If any worker has failed: all have, with the code and the message of the one with the lowest
+// rank.  Called before every gather and at the end of every entry point, so that nobody waits for
+// one that has left; once in a call.
 RT_FN int rt_workers_agree(struct rt_context *ctx, int error);
 
 // ---- what generated host code calls

@@ -107,7 +107,8 @@ static bool run_cc_on(Compiler *c, const CcJob *job, const char *output) {
   command_progress("%s", "");
   size_t length;
   if (ready && status != 0)
-    report_cc(c, job, status, text_read_file(text_format("/proc/self/fd/%d", log), &length));
+    report_cc(c, job, status,
+              text_read_file(text_format("/proc/self/fd/%d", log), &length));
   if (source >= 0) close(source);
   if (log >= 0) close(log);
   return status == 0;
@@ -135,9 +136,10 @@ static bool compile_to(Compiler *c, const CcJob *job, const char *target, mode_t
 
 // What else the executable depends on: the C compiler, by its file, and what it heeds.
 static void add_compiler(Hash *key, bool mpi) {
-  static const char *const variables[] = { "CC",           "MPICC",        "CPATH",
-                                           "LIBRARY_PATH", "C_INCLUDE_PATH",
-                                           "LD_RUN_PATH",  "COMPILER_PATH" };
+  static const char *const variables[] = {
+    "CC",          "MPICC",        "CPATH", "LIBRARY_PATH", "C_INCLUDE_PATH",
+    "LD_RUN_PATH", "COMPILER_PATH"
+  };
   for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
     const char *value = getenv(variables[i]);
     hash_text(key, value ? value : "");
@@ -193,7 +195,9 @@ static const char *compile_into(Compiler *c, const Cache *cache, const CcJob *jo
 // The runtime is the same in all executables and takes longer to compile than most programs: its
 // object is in the cache, compiled if need be; NULL after errors.
 static const char *runtime_object(Compiler *c, const Cache *cache, bool workers) {
-  CcJob job = { .text = runtime_apart(workers), .level = COMPILE_OPTIMISED, .object = true,
+  CcJob job = { .text = runtime_apart(workers),
+                .level = COMPILE_OPTIMISED,
+                .object = true,
                 .mpi = workers };
   Hash *hash = hash_new();
   hash_text(hash, "object");

@@ -26,6 +26,6 @@ int mpi_words(int count, const char **out) {
 }
 
 void mpi_allow_many(void) {
-  setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 0);             // up to 4
+  setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 0);                   // up to 4
   setenv("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe", 0);  // from 5 on
 }

@@ -33,7 +33,13 @@ typedef struct Command {
 } Command;
 
 // Options of several commands.
-enum { OPTION_HELP = 256, OPTION_FLATTEN, OPTION_MAX_VERSIONS, OPTION_RECIPE, OPTION_MPI };
+enum {
+  OPTION_HELP = 256,
+  OPTION_FLATTEN,
+  OPTION_MAX_VERSIONS,
+  OPTION_RECIPE,
+  OPTION_MPI
+};
 
 #define OPTIONS_END \
   { 0, 0, NULL, NULL, NULL, NULL }

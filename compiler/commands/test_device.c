@@ -21,8 +21,8 @@ struct TestDevice {
   int runs;                       // numbers the variables of the servers
   int most_runs;                  // per case and profile
   int left_out;                   // versions that were not run
-  int processes;  // of an MPI job; 0: none
-  int file;       // values in and out: a file in memory
+  int processes;                  // of an MPI job; 0: none
+  int file;                       // values in and out: a file in memory
 };
 
 // As this process and others find it.
@@ -173,8 +173,8 @@ static void read_guards(DeviceRun *r, const char *report) {
 
 static const char *fetch(DeviceRun *r, DeviceResult *out) {
   const Entry *entry = r->test->entry;
-  ServerReply reply = server_ask(
-      r->server, text_format("store %s out%d", values_file(r->d), r->d->runs));
+  ServerReply reply =
+      server_ask(r->server, text_format("store %s out%d", values_file(r->d), r->d->runs));
   if (!reply.ok) return reply.text;
   size_t length = 0;
   const char *message = NULL;

@@ -378,8 +378,7 @@ static void check_structures(ProgramRun *run, const char *stage, const Core *cor
   // Programs say how they look when they are flattened incrementally.
   const FlattenOptions *flatten = &run->options->flatten;
   bool usual = flatten->mode == FLATTEN_INCREMENTAL && !flatten->workers;
-  if (!usual && strcmp(stage, "flat") == 0)
-    return;
+  if (!usual && strcmp(stage, "flat") == 0) return;
   for (int i = 0; i < run->spec->structures.count; i++)
     if (strcmp(run->spec->structures.at[i].stage, stage) == 0)
       check_structure(run, &run->spec->structures.at[i], core);

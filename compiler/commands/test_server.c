@@ -19,7 +19,7 @@ struct TestServer {
 };
 
 // `program --server`, or so many processes of it, with options.
-static char **server_words(const char *program, int processes,
+static char **server_command(const char *program, int processes,
                            const char *const *options) {
   enum { MOST_WORDS = MPI_MOST_WORDS + 16 };
   const char *words[MOST_WORDS] = { NULL };
@@ -57,7 +57,7 @@ TestServer *server_start(const char *program, int processes, const char *const *
   signal(SIGPIPE, SIG_IGN);  // a program that has died is found by reading
   s->pid = fork();
   if (s->pid == 0)
-    become_program(server_words(program, processes, options), in, out, s->said);
+    become_program(server_command(program, processes, options), in, out, s->said);
   close(in[0]);
   close(out[1]);
   s->to = fdopen(in[1], "w");

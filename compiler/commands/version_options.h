@@ -34,11 +34,13 @@ FlattenOptions default_flatten_options(void);
         "[recipes](recipes.md) for kernels in the code for CPUs", NULL \
   }
 // The row of --mpi.
-#define MPI_OPTION                                                                   \
-  { OPTION_MPI, 0, "mpi", NULL,                                                      \
-    "for the processes of an MPI job, each of which does a part " \
-    "([machines.md](machines.md))",                                                  \
-    NULL }
+#define MPI_OPTION                                                    \
+  {                                                                   \
+    OPTION_MPI, 0, "mpi", NULL,                                       \
+        "for the processes of an MPI job, each of which does a part " \
+        "([machines.md](machines.md))",                               \
+        NULL                                                          \
+  }
 
 // Reads them for a program that has no kernels yet; path: NULL for none.  False after errors.
 bool take_recipes(Compiler *c, Program *program, const char *path);

@@ -36,7 +36,7 @@ typedef struct EmitOptions {
   const char *source;       // "matmul.fl"
   const char *header_name;  // "matmul.h": what a library's C file includes
   bool library;
-  bool workers;  // for several (runtime/workers.h)
+  bool workers;                       // for several (runtime/workers.h)
   const char *tree_text, *tree_json;  // the version tree, or NULL
   // A tuned value of a parameter, to become its default: true and stored in `value`; may be NULL.
   bool (*tuned)(void *state, const char *name, int64_t *value);
@@ -243,7 +243,7 @@ void c_text_rows(Text *t, const char *text);
 
 typedef struct EmitResult {
   Text *c, *header, *manifest;  // the last two only for libraries
-  bool workers;  // needs MPI
+  bool workers;                 // needs MPI
   Text *apart;  // executables: to be linked with runtime_apart; NULL with other prefixes
 } EmitResult;
 

@@ -269,8 +269,9 @@ static void host_gather(CodeText *c, const ImpStm *stm) {
   if (!from)
     c_line(c, "const %s value = %s;", c_type(to->elem), c_exp(c, stm->u.gather.value));
   c_line(c, "const struct rt_gathered gathered = { %s, %s, %s, %s, %s };",
-         c_size(c, stm->u.gather.workers), c_size(c, stm->u.gather.total), c_size(c, stm->u.gather.start),
-         c_size(c, stm->u.gather.count), bytes_of(c, to->elem, stm->u.gather.row));
+         c_size(c, stm->u.gather.workers), c_size(c, stm->u.gather.total),
+         c_size(c, stm->u.gather.start), c_size(c, stm->u.gather.count),
+         bytes_of(c, to->elem, stm->u.gather.row));
   if (from)
     try(c, text_format("rt_workers_gather(ctx, &%s, %s, &gathered)", c_mem(c, to),
                        c_mem(c, from)));

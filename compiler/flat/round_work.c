@@ -228,20 +228,27 @@ const SizeExp *flat_round_work(Builder *b, const Exp *loop) {
 
 // ---- seg-ops of one width
 
+static void most_over(RoundWork *w, const Body *body, int first, Atom width,
+                      const SizeExp **most);
+
+// Versions do the same work: one will do.
+static void most_within(RoundWork *w, const Exp *exp, Atom width, const SizeExp **most) {
+  BodyVec bodies = exp_bodies(exp);
+  const SizeExp *before = *most;
+  vec_each (const Body **, inner, &bodies)
+    if (exp->kind != EXP_GUARD || *most == before) most_over(w, *inner, 0, width, most);
+}
+
 // Adds the seg-ops whose outer dimension is `width` to the maximum.
 static void most_over(RoundWork *w, const Body *body, int first, Atom width,
                       const SizeExp **most) {
   for (int i = first; i < body->stm_count; i++) {
     const Exp *exp = body->stms[i].exp;
     if (exp->kind == EXP_LOOP) bind_loop(w, exp);
-    if (exp->kind == EXP_SEG) {
-      if (atom_equal(exp->u.seg->dims[0].width, width))
-        *most = the_larger(*most, seg_operations(w, exp));
-    } else {
-      BodyVec bodies = exp_bodies(exp);
-      vec_each (const Body **, inner, &bodies)
-        most_over(w, *inner, 0, width, most);
-    }
+    if (exp->kind != EXP_SEG)
+      most_within(w, exp, width, most);
+    else if (atom_equal(exp->u.seg->dims[0].width, width))
+      *most = the_larger(*most, seg_operations(w, exp));
     bind_stm(w, &body->stms[i]);
   }
 }

@@ -13,14 +13,14 @@
 
 // ---- arrays and their blocks
 
-const Part *spread_part(const Spread *s, Atom array, const Split *split) {
+const RowPart *spread_part(const Spread *s, Atom array, const RowSplit *split) {
   if (array.kind != ATOM_VAR) return NULL;
-  const Part *part = map_get(s->parts, array.u.var);
+  const RowPart *part = map_get(s->parts, array.u.var);
   return part && part->split == split ? part : NULL;
 }
 
-Atom spread_block(const Spread *s, Builder *b, Atom array, const Split *split) {
-  const Part *part = spread_part(s, array, split);
+Atom spread_block(const Spread *s, Builder *b, Atom array, const RowSplit *split) {
+  const RowPart *part = spread_part(s, array, split);
   if (part) return part->block;
   CoreType type = atom_type(array);
   DimIndex *dims = new_array(DimIndex, type.rank);
@@ -30,19 +30,20 @@ Atom spread_block(const Spread *s, Builder *b, Atom array, const Split *split) {
   return core_let(b, "block", exp_slice(array, dims, false));
 }
 
-CoreType spread_type(CoreType type, const Split *split) {
+CoreType spread_type(CoreType type, const RowSplit *split) {
   return type_of_rows(type_row(type), split->count);
 }
 
 void spread_gather(Spread *s, Builder *b, const Var *array, Atom block,
-                   const Split *split) {
-  core_let_vars(b, mem_copy(&array, sizeof array), 1,
-                exp_gather(split->workers, split->width, split->start, split->count, block));
-  map_put(s->parts, array, new_node(Part, block, split));
+                   const RowSplit *split) {
+  core_let_vars(
+      b, mem_copy(&array, sizeof array), 1,
+      exp_gather(split->workers, split->width, split->start, split->count, block));
+  map_put(s->parts, array, new_node(RowPart, block, split));
 }
 
 // A fresh variable for a block of the array, and where it comes from.
-static const Var *block_var(Spread *s, const Var *array, const Split *split) {
+static const Var *block_var(Spread *s, const Var *array, const RowSplit *split) {
   const Var *block =
       var_new(s->c, array->name, spread_type(array->type, split), array->loc);
   map_put(s->flows, block, new (VarVec));
@@ -56,14 +57,14 @@ static void flow(Spread *s, const Var *to, Atom from) {
 
 // ---- splits
 
-static const Split *split_of(const Spread *s, Atom width) {
+static const RowSplit *split_of(const Spread *s, Atom width) {
   for (int i = 0; i < s->splits.count; i++)
     if (atom_equal(s->splits.at[i]->width, width)) return s->splits.at[i];
   return NULL;
 }
 
 // The split of an array's outer dimension, if there is one.
-static const Split *split_of_type(const Spread *s, CoreType type) {
+static const RowSplit *split_of_type(const Spread *s, CoreType type) {
   return type.rank ? split_of(s, type.dims[0]) : NULL;
 }
 
@@ -83,7 +84,7 @@ static void make_split(Spread *s, Builder *b, const Body *body, int first, Atom 
   Atom at[4];
   b->loc = body->stms[first].loc;
   core_let_n(b, "split", exp_split(guard, width), at);
-  vec_push(&s->splits, new_node(Split, width, at[0], at[1], at[2], at[3]));
+  vec_push(&s->splits, new_node(RowSplit, width, at[0], at[1], at[2], at[3]));
 }
 
 typedef struct Widths {
@@ -127,7 +128,6 @@ static void spread_stms(Spread *s, Builder *b, const Body *body) {
   }
 }
 
-// A body whose results numbered `blocks` (NULL: none) are blocks of those of the original.
 static const Body *spread_body(Spread *s, const Body *body) {
   Builder b = builder_new(s->c, (Loc){ 0 });
   int outer = s->splits.count;
@@ -136,25 +136,19 @@ static const Body *spread_body(Spread *s, const Body *body) {
   return core_body(&b, body->results, body->result_count);
 }
 
-// The body with these results in place of some.
-static const Body *with_results(const Body *body, const Atom *results) {
-  return new_node(Body, .stms = body->stms, .stm_count = body->stm_count,
-                  .results = results, .result_count = body->result_count);
-}
-
 // ---- branches
 
 // The statement with blocks in the place of some binders, which are gathered behind it.
 typedef struct Delayed {
   const Var **binders;
-  const Split **splits;  // NULL: not delayed
+  const RowSplit **splits;  // NULL: not delayed
   int count;
 } Delayed;
 
 static Delayed delayed_new(const Stm *stm) {
   int count = stm->binder_count;
   return (Delayed){ mem_copy(stm->binders, sizeof *stm->binders * (size_t)count),
-                    new_array(const Split *, count), count };
+                    new_array(const RowSplit *, count), count };
 }
 
 static void gather_delayed(Spread *s, Builder *b, const Stm *stm, const Delayed *d) {
@@ -163,25 +157,44 @@ static void gather_delayed(Spread *s, Builder *b, const Stm *stm, const Delayed 
       spread_gather(s, b, stm->binders[i], atom_var(d->binders[i]), d->splits[i]);
 }
 
+// The block of result `i`; of a whole one a view, if that is wanted.  NULL: there is none.
+static const Atom *result_block(Spread *s, Builder *b, Atom result, const RowSplit *split,
+                                bool any) {
+  const RowPart *part = spread_part(s, result, split);
+  if (!part && !any) return NULL;
+  Atom block = part ? part->block : spread_block(s, b, result, split);
+  return mem_copy(&block, sizeof block);
+}
+
+// The rounds of a loop with little work are one item's: not blocks, but small.
+static bool is_loop_guard(const Exp *exp) {
+  return exp->kind == EXP_GUARD && exp->u.guard.guard->kind == GUARD_LOOP;
+}
+
 // Results that both branches make as blocks are gathered once, behind them.
-static void delay_common(Spread *s, const Stm *stm, const Body *branches[2],
-                         Delayed *d) {
+static void delay_common(Spread *s, const Stm *stm, const Body *branches[2], Delayed *d) {
   Atom *results[2];
-  size_t bytes = sizeof(Atom) * (size_t)d->count;
-  for (int k = 0; k < 2; k++)
-    results[k] = mem_copy(branches[k]->results, bytes);
+  Builder inner[2];
+  for (int k = 0; k < 2; k++) {
+    results[k] = mem_copy(branches[k]->results, sizeof(Atom) * (size_t)d->count);
+    inner[k] = builder_new(s->c, stm->loc);
+    core_add_body(&inner[k], branches[k]);
+  }
   for (int i = 0; i < d->count; i++) {
-    const Split *split = split_of_type(s, stm->binders[i]->type);
-    const Part *first = split ? spread_part(s, results[0][i], split) : NULL;
-    const Part *second = split ? spread_part(s, results[1][i], split) : NULL;
-    if (!first || !second) continue;
+    const RowSplit *split = split_of_type(s, stm->binders[i]->type);
+    if (!split) continue;
+    const Atom *first = result_block(s, &inner[0], results[0][i], split, false);
+    const Atom *second =
+        first ? result_block(s, &inner[1], results[1][i], split, is_loop_guard(stm->exp))
+              : NULL;
+    if (!second) continue;
     d->splits[i] = split;
     d->binders[i] = block_var(s, stm->binders[i], split);
-    flow(s, d->binders[i], results[0][i] = first->block);
-    flow(s, d->binders[i], results[1][i] = second->block);
+    flow(s, d->binders[i], results[0][i] = *first);
+    flow(s, d->binders[i], results[1][i] = *second);
   }
   for (int k = 0; k < 2; k++)
-    branches[k] = with_results(branches[k], results[k]);
+    branches[k] = core_body(&inner[k], results[k], d->count);
 }
 
 static void spread_branches(Spread *s, Builder *b, const Stm *stm) {
@@ -233,7 +246,7 @@ static const Body *spread_round(Spread *s, const Exp *loop, const Delayed *d) {
   s->splits.count = outer;
   Atom *results = mem_copy(body->results, sizeof(Atom) * (size_t)body->result_count);
   for (int i = 0; i < d->count; i++) {
-    const Part *part = d->splits[i] ? spread_part(s, results[i], d->splits[i]) : NULL;
+    const RowPart *part = d->splits[i] ? spread_part(s, results[i], d->splits[i]) : NULL;
     if (part) results[i] = part->block;
   }
   return core_body(&b, results, body->result_count);
@@ -273,8 +286,7 @@ static Delayed loop_results(Spread *s, const Stm *stm, const Delayed *params) {
   return out;
 }
 
-static const Atom *block_inits(Spread *s, Builder *b, const Exp *loop,
-                               const Delayed *d) {
+static const Atom *block_inits(Spread *s, Builder *b, const Exp *loop, const Delayed *d) {
   Atom *inits = new_array(Atom, d->count + 1);
   for (int i = 0; i < d->count; i++) {
     Atom init = loop->u.loop.inits[i];
@@ -311,13 +323,53 @@ static void spread_loop(Spread *s, Builder *b, const Stm *stm) {
   gather_delayed(s, b, stm, &results);
 }
 
+// ---- views
+
+static bool keeps_rows(const Exp *exp) {
+  if (exp->kind == EXP_REARRANGE) return exp->u.rearrange.perm[0] == 0;
+  if (exp->kind != EXP_INDEX) return false;
+  Atom array = exp->u.index.array;
+  return dim_is_whole(&exp->u.index.dims[0], atom_type(array).dims[0]);
+}
+
+// The view of a block that a view of an array is, where rows stay rows.
+static const Exp *block_view(const Exp *exp, Atom block, const RowSplit *split) {
+  Exp *out = mem_copy(exp, sizeof *exp);
+  if (exp->kind == EXP_ATOM) out->u.atom.atom = block;
+  if (exp->kind == EXP_REARRANGE) out->u.rearrange.array = block;
+  if (exp->kind != EXP_INDEX) return out;
+  int count = exp->u.index.dim_count;
+  DimIndex *dims = mem_copy(exp->u.index.dims, sizeof *dims * (size_t)count);
+  dims[0].count = split->count;
+  out->u.index.array = block;
+  out->u.index.dims = dims;
+  return out;
+}
+
+// A view of an array that is distributed is that of a block, too.
+static void spread_view(Spread *s, Builder *b, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  Atom array = exp->kind == EXP_ATOM        ? exp->u.atom.atom
+               : exp->kind == EXP_REARRANGE ? exp->u.rearrange.array
+                                            : exp->u.index.array;
+  const RowSplit *split = split_of_type(s, atom_type(array));
+  const RowPart *part = split ? spread_part(s, array, split) : NULL;
+  core_add_stm(b, *stm);
+  if (!part) return;
+  Atom block = core_let(b, stm->binders[0]->name, block_view(exp, part->block, split));
+  VarVec *sources = new (VarVec);
+  vec_push(sources, part->block.u.var);
+  map_put(s->flows, block.u.var, sources);
+  map_put(s->parts, stm->binders[0], new_node(RowPart, block, split));
+}
+
 // ---- statements
 
 static void spread_stm(Spread *s, Builder *b, const Stm *stm) {
   const Exp *exp = stm->exp;
-  bool divided = exp->kind == EXP_SEG && spread_can(exp->u.seg) &&
-                 !map_has(s->whole, exp->u.seg);
-  const Split *split = divided ? split_of(s, exp->u.seg->dims[0].width) : NULL;
+  bool divided =
+      exp->kind == EXP_SEG && spread_can(exp->u.seg) && !map_has(s->whole, exp->u.seg);
+  const RowSplit *split = divided ? split_of(s, exp->u.seg->dims[0].width) : NULL;
   b->loc = stm->loc;
   if (split)
     spread_seg(s, b, stm, split);
@@ -325,6 +377,8 @@ static void spread_stm(Spread *s, Builder *b, const Stm *stm) {
     spread_branches(s, b, stm);
   else if (exp->kind == EXP_LOOP)
     spread_loop(s, b, stm);
+  else if (exp->kind == EXP_ATOM || keeps_rows(exp))
+    spread_view(s, b, stm);
   else
     core_add_stm(b, *stm);
 }
@@ -382,8 +436,11 @@ static const Entry *spread_entry(Compiler *c, const Entry *entry) {
   Map *whole = map_new(NULL);
   Spread s;
   do {
-    s = (Spread){ .c = c, .entry = entry, .parts = map_new(NULL),
-                  .flows = map_new(NULL), .whole = whole };
+    s = (Spread){ .c = c,
+                  .entry = entry,
+                  .parts = map_new(NULL),
+                  .flows = map_new(NULL),
+                  .whole = whole };
     out->body = spread_body(&s, entry->body);
     out->body = without_dead(c, out);
   } while (find_whole(&s, out->body, whole));

@@ -7,31 +7,31 @@
 //         let ys = gather n from start:count ys'
 //
 // All workers run the same host code on the same scalars, but for the results of splits, so that
-// they agree wherever the host decides.  An array is replicated (ys) or distributed by blocks of its
-// outer dimension (ys').  What reads element i at point i of a space that is divided alike reads the
-// block; a gather whose result nobody reads any more is dead code.  There is one split for each
-// width in a scope: what it divides is divided in the same way.
+// they agree wherever the host decides.  An array is replicated (ys) or distributed by blocks of
+// its outer dimension (ys').  What reads element i at point i of a space that is divided alike
+// reads the block; a gather whose result nobody reads any more is dead code.  There is one split
+// for each width in a scope: what it divides is divided in the same way.
 //
 // One worker does all, and gathers cost nothing, where the guard of the split says so.
 #pragma once
 #include "base/map.h"
 #include "flat/flat.h"
 
-typedef struct Split {
+typedef struct RowSplit {
   Atom width;
   Atom start, count, workers, rank;
-} Split;
+} RowSplit;
 
 // A block of an array's rows.
-typedef struct Part {
+typedef struct RowPart {
   Atom block;
-  const Split *split;
-} Part;
+  const RowSplit *split;
+} RowPart;
 
 // A seg-op that was divided.
 typedef struct SpreadSeg {
-  const SegOp *seg;  // before
-  bool cheap;        // its results take longer to gather than to compute
+  const SegOp *seg;   // before
+  bool cheap;         // its results take longer to gather than to compute
   bool whole_inputs;  // none of what it reads is distributed
   VarVec blocks;      // its distributed results
 } SpreadSeg;
@@ -40,26 +40,26 @@ typedef struct Spread {
   Compiler *c;
   const Entry *entry;
   int split_count;            // made for the entry: numbers their names
-  Vec(const Split *) splits;  // in scope, outermost first
-  Map *parts;                 // Var of a gathered array -> Part
+  Vec(const RowSplit *) splits;  // in scope, outermost first
+  Map *parts;                 // Var of a gathered array -> RowPart
   Map *flows;                 // Var of a block -> VarVec of blocks that it may be
   Vec(SpreadSeg) segs;
   const Map *whole;  // SegOp: to be left to every worker
 } Spread;
 
 // The part of the array that this split makes; NULL if it is not distributed so.
-const Part *spread_part(const Spread *s, Atom array, const Split *split);
+const RowPart *spread_part(const Spread *s, Atom array, const RowSplit *split);
 // The same, or a view of the replicated array.
-Atom spread_block(const Spread *s, Builder *b, Atom array, const Split *split);
+Atom spread_block(const Spread *s, Builder *b, Atom array, const RowSplit *split);
 // [split->count] rows of the type.
-CoreType spread_type(CoreType type, const Split *split);
+CoreType spread_type(CoreType type, const RowSplit *split);
 // array = gather block, bound and noted.
 void spread_gather(Spread *s, Builder *b, const Var *array, Atom block,
-                   const Split *split);
+                   const RowSplit *split);
 
 // ---- seg-ops (workers_seg.c)
 
 // Can each worker run a block of it?
 bool spread_can(const SegOp *seg);
 // Adds the statement, divided, with its binders bound.
-void spread_seg(Spread *s, Builder *b, const Stm *stm, const Split *split);
+void spread_seg(Spread *s, Builder *b, const Stm *stm, const RowSplit *split);

@@ -11,22 +11,18 @@ static bool operators_on_scalars(const RedOp *ops, int count) {
   return true;
 }
 
-static bool histograms_of_scalars(const SegOp *seg) {
-  for (int i = 0; i < seg->hist_count; i++)
-    if (!operators_on_scalars(&seg->hists[i].op, 1)) return false;
-  return true;
-}
+enum { FEW_ROWS = 32 };  // a number in the program's text: too few for many workers
 
 bool spread_can(const SegOp *seg) {
   Atom width = seg->dims[0].width;
-  bool single = width.kind == ATOM_CONST && width.u.constant.u.i <= 1;
-  if (seg->level != 1 || seg->after || single) return false;
+  bool few = width.kind == ATOM_CONST && width.u.constant.u.i < FEW_ROWS;
+  if (seg->level != 1 || seg->after || few) return false;
   bool segments = seg->dim_count > 1;
   switch (seg->kind) {
-  case SEG_MAP: return true;
+  case SEG_MAP:
   case SEG_RED:
+  case SEG_HIST: return true;
   case SEG_SCAN: return segments || operators_on_scalars(seg->ops, seg->op_count);
-  case SEG_HIST: return segments || histograms_of_scalars(seg);
   case SEG_SCATTER: return false;
   }
   return false;
@@ -37,7 +33,7 @@ bool spread_can(const SegOp *seg) {
 typedef struct Localise {
   Spread *s;
   Builder *host;
-  const Split *split;
+  const RowSplit *split;
   const Var *from, *to;  // the index in the whole, and in the block
   Map *outside;          // Var of an array on the host -> itself
   Map *blocks;           // Var of such an array -> Atom: its block
@@ -95,7 +91,8 @@ static Map *arrays_outside(const Body *body) {
 static const Body *block_body(Localise *l, const SegOp *seg) {
   CoreMapper m = { .body = localise_body, .state = l };
   Builder b = builder_new(l->s->c, l->host->loc);
-  core_let_vars(&b, mem_copy(&l->from, sizeof l->from), 1, exp_op2(OP_ADD, l->split->start, atom_var(l->to)));
+  core_let_vars(&b, mem_copy(&l->from, sizeof l->from), 1,
+                exp_op2(OP_ADD, l->split->start, atom_var(l->to)));
   const Body *body = localise_body(&m, seg->body);
   core_add_body(&b, body);
   return core_body(&b, body->results, body->result_count);
@@ -109,8 +106,8 @@ enum { LIBRARY_COST = 16, BYTE_COST = 8 };  // in operations: a function; to gat
 static bool straight_cost(const Body *body, int64_t *sum) {
   for (int i = 0; i < body->stm_count; i++) {
     const Exp *exp = body->stms[i].exp;
-    bool library = exp->kind == EXP_OP &&
-                   op_cost(exp->u.op.op, exp->u.op.type) == COST_LIBRARY;
+    bool library =
+        exp->kind == EXP_OP && op_cost(exp->u.op.op, exp->u.op.type) == COST_LIBRARY;
     if (exp->kind == EXP_LOOP || exp->kind == EXP_CALL || exp_is_parallel(exp))
       return false;
     *sum += library ? LIBRARY_COST : 1;
@@ -153,21 +150,21 @@ static Atom *add_blocks(Spread *s, Builder *b, const Stm *stm, const Localise *l
 }
 
 static void gather_from(Spread *s, Builder *b, const Stm *stm, const Atom *blocks,
-                        int first, const Split *split) {
+                        int first, const RowSplit *split) {
   for (int i = first; i < stm->binder_count; i++)
     spread_gather(s, b, stm->binders[i], blocks[i], split);
 }
 
 // ---- combining what each worker has reduced
 
-static int value_count(const RedOp *ops, int count) {
+static int operand_count(const RedOp *ops, int count) {
   int sum = 0;
   for (int i = 0; i < count; i++)
     sum += ops[i].count;
   return sum;
 }
 
-static const RedOp *renamed_ops(Spread *s, const RedOp *ops, int count) {
+static const RedOp *fresh_operators(Spread *s, const RedOp *ops, int count) {
   RedOp *out = new_array(RedOp, count);
   for (int i = 0; i < count; i++) {
     out[i] = ops[i];
@@ -180,20 +177,34 @@ static const Var *index_new(Spread *s, const char *name, Loc loc) {
   return var_new(s->c, name_of(s->c->names, name), type_scalar(PRIM_I64), loc);
 }
 
+// [dims..] in front of the array's own dimensions but the first `dropped`, without moving anything.
+static Atom shaped(Builder *b, const Atom *dims, int count, Atom array, int dropped) {
+  CoreType type = atom_type(array);
+  int rank = count + type.rank - dropped;
+  Atom *all = new_array(Atom, rank);
+  for (int i = 0; i < rank; i++)
+    all[i] = i < count ? dims[i] : type.dims[dropped + i - count];
+  return core_let(b, "shaped", exp_reshape(all, rank, array));
+}
+
 // A value of each worker, in an array.
-static Atom gather_value(Builder *b, const char *name, Atom value, const Split *split) {
-  return core_let(b, name, exp_gather(split->workers, split->workers, split->rank, atom_i64(1), value));
+static Atom gather_value(Builder *b, const char *name, Atom value, const RowSplit *split) {
+  Atom one = atom_i64(1);
+  if (atom_type(value).rank) value = shaped(b, &one, 1, value, 0);
+  return core_let(
+      b, name,
+      exp_gather(split->workers, split->workers, split->rank, atom_i64(1), value));
 }
 
 // redomap width (\x .. -> {x ..}) arrays ops: in one item, as there are few workers.
 static void reduce_in_item(Spread *s, Builder *b, const RedOp *ops, int count, Atom width,
                            const Atom *arrays, Atom *out) {
-  int values = value_count(ops, count);
+  int values = operand_count(ops, count);
   Soac soac = { .width = width,
                 .fn = lambda_identity_over(b, "value", arrays, values),
                 .arrays = mem_copy(arrays, sizeof *arrays * (size_t)values),
                 .array_count = values,
-                .ops = renamed_ops(s, ops, count),
+                .ops = fresh_operators(s, ops, count),
                 .op_count = count };
   core_let_n(b, "combined", exp_soac(EXP_REDOMAP, soac), out);
 }
@@ -201,7 +212,7 @@ static void reduce_in_item(Spread *s, Builder *b, const RedOp *ops, int count, A
 // segmap1 <z < 1> {reduction of the arrays}, of which the host reads the only elements.
 static void reduce_arrays(Spread *s, Builder *b, const RedOp *ops, int count, Atom width,
                           const Atom *arrays, Atom *out) {
-  int values = value_count(ops, count);
+  int values = operand_count(ops, count);
   Builder inner = builder_new(s->c, b->loc);
   SegDim *dim = new_node(SegDim, index_new(s, "z", b->loc), atom_i64(1));
   Atom *combined = new_array(Atom, values), first = atom_i64(0);
@@ -225,9 +236,9 @@ static const Body *body_of_atoms(Spread *s, Builder *b, const Atom *atoms, int c
 
 // segred1 <i < n>: each worker reduces its block; then all combine the values of all, in order.
 static void spread_reduction(Spread *s, Builder *b, const Stm *stm, const Atom *own,
-                             const Split *split) {
+                             const RowSplit *split) {
   const SegOp *seg = stm->exp->u.seg;
-  int values = value_count(seg->ops, seg->op_count);
+  int values = operand_count(seg->ops, seg->op_count);
   Builder all = builder_new(s->c, stm->loc);
   Atom *arrays = new_array(Atom, values), *combined = new_array(Atom, values);
   if (values) {
@@ -235,9 +246,9 @@ static void spread_reduction(Spread *s, Builder *b, const Stm *stm, const Atom *
     for (int i = 0; i < values; i++)
       arrays[i] = gather_value(&all, stm->binders[i]->name, own[i], split);
     reduce_arrays(s, &all, seg->ops, seg->op_count, split->workers, arrays, combined);
-    core_let_vars(
-        b, stm->binders, values,
-        exp_if(more, core_body(&all, combined, values), body_of_atoms(s, b, own, values)));
+    core_let_vars(b, stm->binders, values,
+                  exp_if(more, core_body(&all, combined, values),
+                         body_of_atoms(s, b, own, values)));
   }
   gather_from(s, b, stm, own, values, split);
 }
@@ -246,7 +257,7 @@ static void spread_reduction(Spread *s, Builder *b, const Stm *stm, const Atom *
 
 // The last element of the block, or the neutral element if it has none.
 static Atom last_or_neutral(Spread *s, Builder *b, Atom block, Atom neutral,
-                            const Split *split) {
+                            const RowSplit *split) {
   Builder some = builder_new(s->c, b->loc);
   Atom more = is_more(b, split->count, 0);
   Atom last = core_let(&some, "last", exp_op2(OP_SUB, split->count, atom_i64(1)));
@@ -274,8 +285,8 @@ static void apply_ops(Spread *s, Builder *b, const RedOp *ops, int count,
 
 // segmap1 <j < count> {op carry blocks[j]}
 static void add_carry(Spread *s, Builder *b, const SegOp *scan, const Atom *carry,
-                      const Atom *blocks, Atom *out, const Split *split) {
-  int values = value_count(scan->ops, scan->op_count);
+                      const Atom *blocks, Atom *out, const RowSplit *split) {
+  int values = operand_count(scan->ops, scan->op_count);
   Builder inner = builder_new(s->c, b->loc);
   SegDim *dim = new_node(SegDim, index_new(s, "j", b->loc), split->count);
   Atom index = atom_var(dim->index);
@@ -290,26 +301,25 @@ static void add_carry(Spread *s, Builder *b, const SegOp *scan, const Atom *carr
 
 // segscan1 <i < n>: each worker scans its block; the totals of the workers before it are added.
 static void spread_scan(Spread *s, Builder *b, const Stm *stm, Atom *blocks,
-                        const Split *split) {
+                        const RowSplit *split) {
   const SegOp *seg = stm->exp->u.seg;
-  int values = value_count(seg->ops, seg->op_count), at = 0;
+  int values = operand_count(seg->ops, seg->op_count), at = 0;
   Builder all = builder_new(s->c, stm->loc);
   Atom *arrays = new_array(Atom, values), *carry = new_array(Atom, values);
   Atom *scanned = new_array(Atom, values);
   Atom more = is_more(b, split->workers, 1);
   for (int o = 0; o < seg->op_count; o++)
     for (int i = 0; i < seg->ops[o].count; i++, at++) {
-      Atom total =
-          last_or_neutral(s, &all, blocks[at], seg->ops[o].neutral[i], split);
+      Atom total = last_or_neutral(s, &all, blocks[at], seg->ops[o].neutral[i], split);
       arrays[at] = gather_value(&all, stm->binders[at]->name, total, split);
     }
   reduce_arrays(s, &all, seg->ops, seg->op_count, split->rank, arrays, carry);
   add_carry(s, &all, seg, carry, blocks, scanned, split);
   Atom *out = new_array(Atom, values);
-  core_let_n(b, binder_name(stm),
-             exp_if(more, core_body(&all, scanned, values),
-                    body_of_atoms(s, b, blocks, values)),
-             out);
+  core_let_n(
+      b, binder_name(stm),
+      exp_if(more, core_body(&all, scanned, values), body_of_atoms(s, b, blocks, values)),
+      out);
   for (int i = 0; i < values; i++) {
     VarVec *from = new (VarVec);
     vec_push(from, blocks[i].u.var);
@@ -325,16 +335,15 @@ static void spread_scan(Spread *s, Builder *b, const Stm *stm, Atom *blocks,
 static Atom filled(Spread *s, Builder *b, Atom width, Atom value) {
   Atom out;
   SegDim *dim = new_node(SegDim, index_new(s, "bin", b->loc), width);
-  const SegOp *seg =
-      new_node(SegOp, .kind = SEG_MAP, .level = 1, .dims = dim, .dim_count = 1,
-               .body = body_of_atoms(s, b, &value, 1));
+  const SegOp *seg = new_node(SegOp, .kind = SEG_MAP, .level = 1, .dims = dim,
+                              .dim_count = 1, .body = body_of_atoms(s, b, &value, 1));
   core_let_n(b, "neutral", exp_seg(seg), &out);
   return out;
 }
 
 // What each worker begins with: the destination for the first one.
 static Atom first_dest(Spread *s, Builder *b, const HistOp *hist, int i,
-                       const Split *split) {
+                       const RowSplit *split) {
   Builder others = builder_new(s->c, b->loc);
   Atom later = is_more(b, split->rank, 0);
   Atom neutral = filled(s, &others, hist->width, hist->op.neutral[i]);
@@ -345,7 +354,7 @@ static Atom first_dest(Spread *s, Builder *b, const HistOp *hist, int i,
 
 // With [split->count] segments of each destination, or as each worker begins.
 static const HistOp *spread_dests(Spread *s, Builder *b, const SegOp *seg,
-                                  const Split *split) {
+                                  const RowSplit *split) {
   HistOp *out = new_array(HistOp, seg->hist_count);
   for (int h = 0; h < seg->hist_count; h++) {
     const HistOp *hist = &seg->hists[h];
@@ -360,36 +369,41 @@ static const HistOp *spread_dests(Spread *s, Builder *b, const SegOp *seg,
 }
 
 // The workers' histograms of `width` bins as [workers][width].
-static Atom gather_bins(Builder *b, Atom bins, Atom width, const Split *split) {
+static Atom gather_bins(Builder *b, Atom bins, Atom width, const RowSplit *split) {
   Atom total = size_mul(b, split->workers, width),
        start = size_mul(b, split->rank, width);
   Atom all = core_let(b, "bins", exp_gather(split->workers, total, start, width, bins));
-  Atom dims[] = { split->workers, width };
-  return core_let(b, "bins", exp_reshape(dims, 2, all));
+  return shaped(b, (const Atom[]){ split->workers, width }, 2, all, 1);
+}
+
+// array[:, index, ..]
+static Atom column(Builder *b, Atom array, Atom count, Atom index) {
+  CoreType type = atom_type(array);
+  DimIndex *dims = new_array(DimIndex, type.rank);
+  for (int i = 0; i < type.rank; i++)
+    dims[i] = dim_slice(atom_i64(0), i ? type.dims[i] : count, atom_i64(1));
+  dims[1] = dim_fix(index);
+  return core_let(b, "column", exp_slice(array, dims, false));
 }
 
 // segmap1 <bin < width> {reduction of all[:, bin]}
 static void reduce_bins(Spread *s, Builder *b, const HistOp *hist, const Atom *all,
-                        Atom *out, const Split *split) {
+                        Atom *out, const RowSplit *split) {
   int count = hist->op.count;
   Builder inner = builder_new(s->c, b->loc);
   SegDim *dim = new_node(SegDim, index_new(s, "bin", b->loc), hist->width);
-  const DimIndex column[] = { dim_slice(atom_i64(0), split->workers, atom_i64(1)),
-                              dim_fix(atom_var(dim->index)) };
   Atom *columns = new_array(Atom, count), *combined = new_array(Atom, count);
   for (int i = 0; i < count; i++)
-    columns[i] = core_let(&inner, "column",
-                          exp_slice(all[i], mem_copy(column, sizeof column), false));
+    columns[i] = column(&inner, all[i], split->workers, atom_var(dim->index));
   reduce_in_item(s, &inner, &hist->op, 1, split->workers, columns, combined);
-  const SegOp *seg =
-      new_node(SegOp, .kind = SEG_MAP, .level = 1, .dims = dim, .dim_count = 1,
-               .body = core_body(&inner, combined, count));
+  const SegOp *seg = new_node(SegOp, .kind = SEG_MAP, .level = 1, .dims = dim,
+                              .dim_count = 1, .body = core_body(&inner, combined, count));
   core_let_n(b, "combined", exp_seg(seg), out);
 }
 
 // seghist1 <i < n>: each worker has bins of its own for its block; all combine those of all.
 static void spread_histogram(Spread *s, Builder *b, const Stm *stm, const Atom *own,
-                             const Split *split) {
+                             const RowSplit *split) {
   const SegOp *seg = stm->exp->u.seg;
   Builder all = builder_new(s->c, stm->loc);
   Atom *combined = new_array(Atom, stm->binder_count);
@@ -423,7 +437,7 @@ static SegOp *block_seg(Spread *s, Builder *b, const SegOp *seg, Localise *l) {
   return out;
 }
 
-void spread_seg(Spread *s, Builder *b, const Stm *stm, const Split *split) {
+void spread_seg(Spread *s, Builder *b, const Stm *stm, const RowSplit *split) {
   const SegOp *seg = stm->exp->u.seg;
   Localise l = { .s = s, .host = b, .split = split, .whole_inputs = true };
   b->loc = stm->loc;

@@ -388,10 +388,10 @@ static void host_split(Code *k, const Stm *stm) {
     map_put(k->sizes, stm->binders[i], stm->binders[i]);
   }
   const Guard *guard = stm->exp->u.split.guard;
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_SPLIT,
-                              .u.split = { guard, imp_size_exp(guard->par),
-                                           imp_atom(stm->exp->u.split.width),
-                                           stm->binders } });
+  imp_add_stm(k->b,
+              (ImpStm){ .kind = IMP_SPLIT,
+                        .u.split = { guard, imp_size_exp(guard->par),
+                                     imp_atom(stm->exp->u.split.width), stm->binders } });
 }
 
 static void host_gather(Code *k, const Stm *stm) {
@@ -404,14 +404,13 @@ static void host_gather(Code *k, const Stm *stm) {
   if (!is_scalar) from = host_dense(k, code_array(k, value), type);
   const Mem *to = host_declare_mem(k, binder->name, binder->type.elem);
   Arr arr = arr_dense(to, binder->type.elem, code_shape(binder->type), binder->type.rank);
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_GATHER,
-                              .u.gather = { to, from.mem,
-                                            is_scalar ? imp_atom(value) : NULL,
-                                            imp_atom(exp->u.gather.workers),
-                                            imp_atom(exp->u.gather.total),
-                                            imp_atom(exp->u.gather.start),
-                                            imp_atom(exp->u.gather.count),
-                                            arr.strides[0] } });
+  imp_add_stm(k->b,
+              (ImpStm){ .kind = IMP_GATHER,
+                        .u.gather = { to, from.mem, is_scalar ? imp_atom(value) : NULL,
+                                      imp_atom(exp->u.gather.workers),
+                                      imp_atom(exp->u.gather.total),
+                                      imp_atom(exp->u.gather.start),
+                                      imp_atom(exp->u.gather.count), arr.strides[0] } });
   code_bind(k, binder, arr);
 }
 

@@ -16,7 +16,7 @@ FUNCTION = re.compile(r"^(?!typedef|return)(?:[A-Za-z_][\w \*]*?[ \*])(\w+)\(([^
 DECLARATION = re.compile(r"^(?!typedef|static|return|//)(?:[A-Za-z_][\w \*]*?[ \*])(\w+)\(([^;{}]*?)\)[^;{}]*;", re.M)
 TYPE = re.compile(r"^(?:typedef )?(?:struct|enum|union) (\w+)\s*\{", re.M)
 NAMED_TYPE = re.compile(r"^typedef (?:Vec\([^;]*\) |[^;{]*?\(\*)(\w+)", re.M)
-PREFIXES = {"compiler/flat": "flat|flatten|goal|nest|par|rule|same_code|version|versions|size_names"}
+PREFIXES = {"compiler/flat": "flat|flatten|goal|nest|par|rule|same_code|version|versions|size_names|spread"}
 
 
 def definitions():
