@@ -20,7 +20,7 @@ struct TestServer {
 
 // `program --server`, or so many processes of it, with options.
 static char **server_command(const char *program, int processes,
-                           const char *const *options) {
+                             const char *const *options) {
   enum { MOST_WORDS = MPI_MOST_WORDS + 16 };
   const char *words[MOST_WORDS] = { NULL };
   char **args = new_array(char *, MOST_WORDS + 1);

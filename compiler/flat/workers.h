@@ -39,10 +39,10 @@ typedef struct SpreadSeg {
 typedef struct Spread {
   Compiler *c;
   const Entry *entry;
-  int split_count;            // made for the entry: numbers their names
+  int split_count;               // made for the entry: numbers their names
   Vec(const RowSplit *) splits;  // in scope, outermost first
-  Map *parts;                 // Var of a gathered array -> RowPart
-  Map *flows;                 // Var of a block -> VarVec of blocks that it may be
+  Map *parts;                    // Var of a gathered array -> RowPart
+  Map *flows;                    // Var of a block -> VarVec of blocks that it may be
   Vec(SpreadSeg) segs;
   const Map *whole;  // SegOp: to be left to every worker
 } Spread;

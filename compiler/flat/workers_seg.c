@@ -188,7 +188,8 @@ static Atom shaped(Builder *b, const Atom *dims, int count, Atom array, int drop
 }
 
 // A value of each worker, in an array.
-static Atom gather_value(Builder *b, const char *name, Atom value, const RowSplit *split) {
+static Atom gather_value(Builder *b, const char *name, Atom value,
+                         const RowSplit *split) {
   Atom one = atom_i64(1);
   if (atom_type(value).rank) value = shaped(b, &one, 1, value, 0);
   return core_let(
