@@ -149,32 +149,56 @@ static Atom *add_blocks(Spread *s, Builder *b, const Stm *stm, const Localise *l
   return out;
 }
 
+// ---- combining what each worker has reduced
+
+typedef struct Operators {
+  const RedOp *at;
+  int count;
+} Operators;
+
+static Operators operators_of(const SegOp *seg) {
+  return (Operators){ seg->ops, seg->op_count };
+}
+
+// How many values they take from each side.
+static int operand_count(Operators ops) {
+  int sum = 0;
+  for (int i = 0; i < ops.count; i++)
+    sum += ops.at[i].count;
+  return sum;
+}
+
+static const Var *index_new(const Builder *b, const char *name) {
+  return var_new(b->c, name_of(b->c->names, name), type_scalar(PRIM_I64), b->loc);
+}
+
+// The arrays over the points; what is combined stands before them.
 static void gather_from(Spread *s, Builder *b, const Stm *stm, const Atom *blocks,
-                        int first, const RowSplit *split) {
+                        const RowSplit *split) {
+  const SegOp *seg = stm->exp->u.seg;
+  bool across = seg->kind == SEG_RED && seg->dim_count == 1;
+  int first = across ? operand_count(operators_of(seg)) : 0;
   for (int i = first; i < stm->binder_count; i++)
     spread_gather(s, b, stm->binders[i], blocks[i], split);
 }
 
-// ---- combining what each worker has reduced
-
-static int operand_count(const RedOp *ops, int count) {
-  int sum = 0;
-  for (int i = 0; i < count; i++)
-    sum += ops[i].count;
-  return sum;
-}
-
-static const RedOp *fresh_operators(Spread *s, const RedOp *ops, int count) {
-  RedOp *out = new_array(RedOp, count);
-  for (int i = 0; i < count; i++) {
-    out[i] = ops[i];
-    out[i].op = core_rename_lambda(s->c, subst_new(), ops[i].op);
+static const RedOp *fresh_operators(Builder *b, Operators ops) {
+  RedOp *out = new_array(RedOp, ops.count);
+  for (int i = 0; i < ops.count; i++) {
+    out[i] = ops.at[i];
+    out[i].op = core_rename_lambda(b->c, subst_new(), ops.at[i].op);
   }
   return out;
 }
 
-static const Var *index_new(Spread *s, const char *name, Loc loc) {
-  return var_new(s->c, name_of(s->c->names, name), type_scalar(PRIM_I64), loc);
+// segmap1 <index < width> {inner, results}, called `name`.
+static Atom *add_segmap(Builder *b, const char *name, SegDim dim, const Body *body) {
+  const SegOp *seg =
+      new_node(SegOp, .kind = SEG_MAP, .level = 1, .dims = mem_copy(&dim, sizeof dim),
+               .dim_count = 1, .body = body);
+  Atom *out = new_array(Atom, body->result_count);
+  core_let_n(b, name, exp_seg(seg), out);
+  return out;
 }
 
 // [dims..] in front of the array's own dimensions but the first `dropped`, without moving anything.
@@ -198,128 +222,130 @@ static Atom gather_value(Builder *b, const char *name, Atom value,
 }
 
 // redomap width (\x .. -> {x ..}) arrays ops: in one item, as there are few workers.
-static void reduce_in_item(Spread *s, Builder *b, const RedOp *ops, int count, Atom width,
-                           const Atom *arrays, Atom *out) {
-  int values = operand_count(ops, count);
+static Atom *reduce_in_item(Builder *b, Operators ops, Atom width, const Atom *arrays) {
+  int values = operand_count(ops);
+  Atom *out = new_array(Atom, values);
   Soac soac = { .width = width,
                 .fn = lambda_identity_over(b, "value", arrays, values),
                 .arrays = mem_copy(arrays, sizeof *arrays * (size_t)values),
                 .array_count = values,
-                .ops = fresh_operators(s, ops, count),
-                .op_count = count };
+                .ops = fresh_operators(b, ops),
+                .op_count = ops.count };
   core_let_n(b, "combined", exp_soac(EXP_REDOMAP, soac), out);
+  return out;
 }
 
 // segmap1 <z < 1> {reduction of the arrays}, of which the host reads the only elements.
-static void reduce_arrays(Spread *s, Builder *b, const RedOp *ops, int count, Atom width,
-                          const Atom *arrays, Atom *out) {
-  int values = operand_count(ops, count);
-  Builder inner = builder_new(s->c, b->loc);
-  SegDim *dim = new_node(SegDim, index_new(s, "z", b->loc), atom_i64(1));
-  Atom *combined = new_array(Atom, values), first = atom_i64(0);
-  reduce_in_item(s, &inner, ops, count, width, arrays, combined);
-  const SegOp *seg =
-      new_node(SegOp, .kind = SEG_MAP, .level = 1, .dims = dim, .dim_count = 1,
-               .body = core_body(&inner, combined, values));
-  core_let_n(b, "combined", exp_seg(seg), combined);
+static Atom *reduce_arrays(Builder *b, Operators ops, Atom width, const Atom *arrays) {
+  int values = operand_count(ops);
+  Builder inner = builder_new(b->c, b->loc);
+  Atom first = atom_i64(0), *combined = reduce_in_item(&inner, ops, width, arrays);
+  SegDim dim = { index_new(b, "z"), atom_i64(1) };
+  combined = add_segmap(b, "combined", dim, core_body(&inner, combined, values));
   for (int i = 0; i < values; i++)
-    out[i] = core_let(b, "combined", exp_index(combined[i], &first, 1, false));
+    combined[i] = core_let(b, "combined", exp_index(combined[i], &first, 1, false));
+  return combined;
 }
 
 static Atom is_more(Builder *b, Atom value, int64_t than) {
   return core_let(b, "more", exp_op2(OP_LT, atom_i64(than), value));
 }
 
-static const Body *body_of_atoms(Spread *s, Builder *b, const Atom *atoms, int count) {
-  Builder empty = builder_new(s->c, b->loc);
+static const Body *body_of_atoms(const Builder *b, const Atom *atoms, int count) {
+  Builder empty = builder_new(b->c, b->loc);
   return core_body(&empty, atoms, count);
 }
 
 // segred1 <i < n>: each worker reduces its block; then all combine the values of all, in order.
 static void spread_reduction(Spread *s, Builder *b, const Stm *stm, const Atom *own,
                              const RowSplit *split) {
-  const SegOp *seg = stm->exp->u.seg;
-  int values = operand_count(seg->ops, seg->op_count);
+  Operators ops = operators_of(stm->exp->u.seg);
+  int values = operand_count(ops);
   Builder all = builder_new(s->c, stm->loc);
-  Atom *arrays = new_array(Atom, values), *combined = new_array(Atom, values);
+  Atom *arrays = new_array(Atom, values);
   if (values) {
     Atom more = is_more(b, split->workers, 1);
     for (int i = 0; i < values; i++)
       arrays[i] = gather_value(&all, stm->binders[i]->name, own[i], split);
-    reduce_arrays(s, &all, seg->ops, seg->op_count, split->workers, arrays, combined);
-    core_let_vars(b, stm->binders, values,
-                  exp_if(more, core_body(&all, combined, values),
-                         body_of_atoms(s, b, own, values)));
+    const Atom *combined = reduce_arrays(&all, ops, split->workers, arrays);
+    core_let_vars(
+        b, stm->binders, values,
+        exp_if(more, core_body(&all, combined, values), body_of_atoms(b, own, values)));
   }
-  gather_from(s, b, stm, own, values, split);
+  gather_from(s, b, stm, own, split);
 }
 
 // ---- scans
 
 // The last element of the block, or the neutral element if it has none.
-static Atom last_or_neutral(Spread *s, Builder *b, Atom block, Atom neutral,
-                            const RowSplit *split) {
-  Builder some = builder_new(s->c, b->loc);
-  Atom more = is_more(b, split->count, 0);
-  Atom last = core_let(&some, "last", exp_op2(OP_SUB, split->count, atom_i64(1)));
+static Atom last_or_neutral(Builder *b, Atom block, Atom neutral, Atom count) {
+  Builder some = builder_new(b->c, b->loc);
+  Atom more = is_more(b, count, 0);
+  Atom last = core_let(&some, "last", exp_op2(OP_SUB, count, atom_i64(1)));
   Atom value = core_let(&some, "total", exp_index(block, &last, 1, false));
   return core_let(
       b, "total",
-      exp_if(more, core_body(&some, &value, 1), body_of_atoms(s, b, &neutral, 1)));
+      exp_if(more, core_body(&some, &value, 1), body_of_atoms(b, &neutral, 1)));
+}
+
+// The total of each worker, for each value that is scanned.
+static Atom *gather_totals(Builder *b, const Stm *stm, const Atom *blocks,
+                           const RowSplit *split) {
+  Operators ops = operators_of(stm->exp->u.seg);
+  Atom *out = new_array(Atom, operand_count(ops));
+  for (int o = 0, at = 0; o < ops.count; o++)
+    for (int i = 0; i < ops.at[o].count; i++, at++) {
+      Atom total = last_or_neutral(b, blocks[at], ops.at[o].neutral[i], split->count);
+      out[at] = gather_value(b, stm->binders[at]->name, total, split);
+    }
+  return out;
 }
 
 // op carry element, for every operator.
-static void apply_ops(Spread *s, Builder *b, const RedOp *ops, int count,
-                      const Atom *carry, const Atom *elements, Atom *out) {
-  for (int o = 0, at = 0; o < count; at += ops[o++].count) {
+static Atom *apply_ops(Builder *b, Operators ops, const Atom *carry,
+                       const Atom *elements) {
+  Atom *out = new_array(Atom, operand_count(ops));
+  for (int o = 0, at = 0; o < ops.count; at += ops.at[o++].count) {
+    const RedOp *op = &ops.at[o];
     Subst *subst = subst_new();
-    for (int i = 0; i < ops[o].count; i++) {
-      subst_put(subst, ops[o].op.params[i], carry[at + i]);
-      subst_put(subst, ops[o].op.params[ops[o].count + i], elements[at + i]);
+    for (int i = 0; i < op->count; i++) {
+      subst_put(subst, op->op.params[i], carry[at + i]);
+      subst_put(subst, op->op.params[op->count + i], elements[at + i]);
     }
-    const Body *body = core_rename_body(s->c, subst, ops[o].op.body);
+    const Body *body = core_rename_body(b->c, subst, op->op.body);
     core_add_body(b, body);
-    for (int i = 0; i < ops[o].count; i++)
+    for (int i = 0; i < op->count; i++)
       out[at + i] = body->results[i];
   }
+  return out;
 }
 
 // segmap1 <j < count> {op carry blocks[j]}
-static void add_carry(Spread *s, Builder *b, const SegOp *scan, const Atom *carry,
-                      const Atom *blocks, Atom *out, const RowSplit *split) {
-  int values = operand_count(scan->ops, scan->op_count);
-  Builder inner = builder_new(s->c, b->loc);
-  SegDim *dim = new_node(SegDim, index_new(s, "j", b->loc), split->count);
-  Atom index = atom_var(dim->index);
-  Atom *elements = new_array(Atom, values), *sums = new_array(Atom, values);
+static Atom *add_carry(Builder *b, Operators ops, Atom count, const Atom *carry,
+                       const Atom *blocks) {
+  int values = operand_count(ops);
+  Builder inner = builder_new(b->c, b->loc);
+  SegDim dim = { index_new(b, "j"), count };
+  Atom index = atom_var(dim.index), *elements = new_array(Atom, values);
   for (int i = 0; i < values; i++)
     elements[i] = core_let(&inner, "value", exp_index(blocks[i], &index, 1, false));
-  apply_ops(s, &inner, scan->ops, scan->op_count, carry, elements, sums);
-  const SegOp *seg = new_node(SegOp, .kind = SEG_MAP, .level = 1, .dims = dim,
-                              .dim_count = 1, .body = core_body(&inner, sums, values));
-  core_let_n(b, "scanned", exp_seg(seg), out);
+  const Atom *sums = apply_ops(&inner, ops, carry, elements);
+  return add_segmap(b, "scanned", dim, core_body(&inner, sums, values));
 }
 
 // segscan1 <i < n>: each worker scans its block; the totals of the workers before it are added.
 static void spread_scan(Spread *s, Builder *b, const Stm *stm, Atom *blocks,
                         const RowSplit *split) {
-  const SegOp *seg = stm->exp->u.seg;
-  int values = operand_count(seg->ops, seg->op_count), at = 0;
+  Operators ops = operators_of(stm->exp->u.seg);
+  int values = operand_count(ops);
   Builder all = builder_new(s->c, stm->loc);
-  Atom *arrays = new_array(Atom, values), *carry = new_array(Atom, values);
-  Atom *scanned = new_array(Atom, values);
-  Atom more = is_more(b, split->workers, 1);
-  for (int o = 0; o < seg->op_count; o++)
-    for (int i = 0; i < seg->ops[o].count; i++, at++) {
-      Atom total = last_or_neutral(s, &all, blocks[at], seg->ops[o].neutral[i], split);
-      arrays[at] = gather_value(&all, stm->binders[at]->name, total, split);
-    }
-  reduce_arrays(s, &all, seg->ops, seg->op_count, split->rank, arrays, carry);
-  add_carry(s, &all, seg, carry, blocks, scanned, split);
-  Atom *out = new_array(Atom, values);
+  Atom more = is_more(b, split->workers, 1), *out = new_array(Atom, values);
+  const Atom *totals = gather_totals(&all, stm, blocks, split);
+  const Atom *carry = reduce_arrays(&all, ops, split->rank, totals);
+  const Atom *scanned = add_carry(&all, ops, split->count, carry, blocks);
   core_let_n(
       b, binder_name(stm),
-      exp_if(more, core_body(&all, scanned, values), body_of_atoms(s, b, blocks, values)),
+      exp_if(more, core_body(&all, scanned, values), body_of_atoms(b, blocks, values)),
       out);
   for (int i = 0; i < values; i++) {
     VarVec *from = new (VarVec);
@@ -327,34 +353,25 @@ static void spread_scan(Spread *s, Builder *b, const Stm *stm, Atom *blocks,
     map_put(s->flows, out[i].u.var, from);
     blocks[i] = out[i];
   }
-  gather_from(s, b, stm, blocks, 0, split);
+  gather_from(s, b, stm, blocks, split);
 }
 
 // ---- histograms
 
-// segmap1 <b < width> {value}
-static Atom filled(Spread *s, Builder *b, Atom width, Atom value) {
-  Atom out;
-  SegDim *dim = new_node(SegDim, index_new(s, "bin", b->loc), width);
-  const SegOp *seg = new_node(SegOp, .kind = SEG_MAP, .level = 1, .dims = dim,
-                              .dim_count = 1, .body = body_of_atoms(s, b, &value, 1));
-  core_let_n(b, "neutral", exp_seg(seg), &out);
-  return out;
-}
-
-// What each worker begins with: the destination for the first one.
-static Atom first_dest(Spread *s, Builder *b, const HistOp *hist, int i,
-                       const RowSplit *split) {
-  Builder others = builder_new(s->c, b->loc);
+// What each worker begins with: the destination for the first one, neutral elements for others.
+static Atom first_dest(Builder *b, const HistOp *hist, int i, const RowSplit *split) {
+  Builder others = builder_new(b->c, b->loc);
   Atom later = is_more(b, split->rank, 0);
-  Atom neutral = filled(s, &others, hist->width, hist->op.neutral[i]);
+  SegDim dim = { index_new(b, "bin"), hist->width };
+  const Atom *neutral =
+      add_segmap(&others, "neutral", dim, body_of_atoms(b, &hist->op.neutral[i], 1));
   return core_let(b, "dest",
-                  exp_if(later, core_body(&others, &neutral, 1),
-                         body_of_atoms(s, b, &hist->dests[i], 1)));
+                  exp_if(later, core_body(&others, neutral, 1),
+                         body_of_atoms(b, &hist->dests[i], 1)));
 }
 
 // With [split->count] segments of each destination, or as each worker begins.
-static const HistOp *spread_dests(Spread *s, Builder *b, const SegOp *seg,
+static const HistOp *spread_dests(const Spread *s, Builder *b, const SegOp *seg,
                                   const RowSplit *split) {
   HistOp *out = new_array(HistOp, seg->hist_count);
   for (int h = 0; h < seg->hist_count; h++) {
@@ -362,7 +379,7 @@ static const HistOp *spread_dests(Spread *s, Builder *b, const SegOp *seg,
     Atom *dests = new_array(Atom, hist->op.count);
     for (int i = 0; i < hist->op.count; i++)
       dests[i] = seg->dim_count > 1 ? spread_block(s, b, hist->dests[i], split)
-                                    : first_dest(s, b, hist, i, split);
+                                    : first_dest(b, hist, i, split);
     out[h] = *hist;
     out[h].dests = dests;
   }
@@ -388,37 +405,37 @@ static Atom column(Builder *b, Atom array, Atom count, Atom index) {
 }
 
 // segmap1 <bin < width> {reduction of all[:, bin]}
-static void reduce_bins(Spread *s, Builder *b, const HistOp *hist, const Atom *all,
-                        Atom *out, const RowSplit *split) {
-  int count = hist->op.count;
-  Builder inner = builder_new(s->c, b->loc);
-  SegDim *dim = new_node(SegDim, index_new(s, "bin", b->loc), hist->width);
-  Atom *columns = new_array(Atom, count), *combined = new_array(Atom, count);
-  for (int i = 0; i < count; i++)
-    columns[i] = column(&inner, all[i], split->workers, atom_var(dim->index));
-  reduce_in_item(s, &inner, &hist->op, 1, split->workers, columns, combined);
-  const SegOp *seg = new_node(SegOp, .kind = SEG_MAP, .level = 1, .dims = dim,
-                              .dim_count = 1, .body = core_body(&inner, combined, count));
-  core_let_n(b, "combined", exp_seg(seg), out);
+static const Atom *reduce_bins(Builder *b, const HistOp *hist, const Atom *all,
+                               Atom workers) {
+  Builder inner = builder_new(b->c, b->loc);
+  SegDim dim = { index_new(b, "bin"), hist->width };
+  Atom *columns = new_array(Atom, hist->op.count);
+  for (int i = 0; i < hist->op.count; i++)
+    columns[i] = column(&inner, all[i], workers, atom_var(dim.index));
+  const Atom *combined =
+      reduce_in_item(&inner, (Operators){ &hist->op, 1 }, workers, columns);
+  return add_segmap(b, "combined", dim, core_body(&inner, combined, hist->op.count));
 }
 
 // seghist1 <i < n>: each worker has bins of its own for its block; all combine those of all.
-static void spread_histogram(Spread *s, Builder *b, const Stm *stm, const Atom *own,
+static void spread_histogram(Builder *b, const Stm *stm, const Atom *own,
                              const RowSplit *split) {
   const SegOp *seg = stm->exp->u.seg;
-  Builder all = builder_new(s->c, stm->loc);
-  Atom *combined = new_array(Atom, stm->binder_count);
+  Builder all = builder_new(b->c, stm->loc);
+  Vec(Atom) combined = { 0 };
   Atom more = is_more(b, split->workers, 1);
-  for (int h = 0, at = 0; h < seg->hist_count; at += seg->hists[h++].op.count) {
+  for (int h = 0; h < seg->hist_count; h++) {
     const HistOp *hist = &seg->hists[h];
     Atom *bins = new_array(Atom, hist->op.count);
     for (int i = 0; i < hist->op.count; i++)
-      bins[i] = gather_bins(&all, own[at + i], hist->width, split);
-    reduce_bins(s, &all, hist, bins, combined + at, split);
+      bins[i] = gather_bins(&all, own[combined.count + i], hist->width, split);
+    const Atom *values = reduce_bins(&all, hist, bins, split->workers);
+    for (int i = 0; i < hist->op.count; i++)
+      vec_push(&combined, values[i]);
   }
   core_let_vars(b, stm->binders, stm->binder_count,
-                exp_if(more, core_body(&all, combined, stm->binder_count),
-                       body_of_atoms(s, b, own, stm->binder_count)));
+                exp_if(more, core_body(&all, combined.at, combined.count),
+                       body_of_atoms(b, own, stm->binder_count)));
 }
 
 // ---- all of them
@@ -428,7 +445,7 @@ static SegOp *block_seg(Spread *s, Builder *b, const SegOp *seg, Localise *l) {
   SegOp *out = mem_copy(seg, sizeof *seg);
   SegDim *dims = mem_copy(seg->dims, sizeof *dims * (size_t)seg->dim_count);
   l->from = seg->dims[0].index;
-  l->to = index_new(s, "j", b->loc);
+  l->to = index_new(b, "j");
   l->outside = arrays_outside(seg->body);
   l->blocks = map_new(NULL);
   dims[0] = (SegDim){ l->to, l->split->count };
@@ -450,7 +467,7 @@ void spread_seg(Spread *s, Builder *b, const Stm *stm, const RowSplit *split) {
   else if (across && seg->kind == SEG_SCAN)
     spread_scan(s, b, stm, blocks, split);
   else if (across && seg->kind == SEG_HIST)
-    spread_histogram(s, b, stm, blocks, split);
+    spread_histogram(b, stm, blocks, split);
   else
-    gather_from(s, b, stm, blocks, 0, split);
+    gather_from(s, b, stm, blocks, split);
 }
