@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Times programs with one and with several processes of one core each: workers.py FLC [RANKS] [NAME...].
+
+The best of the runs, inputs read before.  What is gathered is what each process has received."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+RUNS = "7"
+
+# name, source, entry, inputs
+ROWS = [
+    ("saxpy", "workers.fl", "saxpy", ["2f32", "[20000000]f32", "[20000000]f32"]),
+    ("dot product", "workers.fl", "dot", ["[20000000]f32", "[20000000]f32"]),
+    ("sum of functions", "workers.fl", "math", ["[5000000]f64"]),
+    ("matrix product", "workers.fl", "matmul", ["[1024][1024]f32", "[1024][1024]f32"]),
+    ("bodies", "workers.fl", "bodies", ["10i64"] + ["[10000]f32"] * 4),
+    ("Jacobi", "workers.fl", "jacobi", ["20i64", "[2000][2000]f32"]),
+    ("power iteration", "workers.fl", "power", ["20i64", "[3000][3000]f64", "[3000]f64"]),
+    ("k-means", "workers.fl", "kmeans", ["16i64", "10i64", "[400000][8]f32"]),
+    ("LocVolCalib", "locvolcalib.fl", "main", "16 256 64 32 0.03f32 5f32 0.2f32 0.6f32 0.5f32"),
+]
+
+
+def inputs_of(flc, given):
+    if isinstance(given, str):
+        return given.encode()
+    words = [word for kind in given for word in ("-g", kind)]
+    return subprocess.check_output([flc, "data", "-b", "-s", "1"] + words)
+
+
+def run(executable, entry, ranks, data, folder):
+    """Milliseconds, and bytes gathered in one run, of rank 0."""
+    times = os.path.join(folder, "times")
+    command = ["mpirun", "--bind-to", "core", "-n", str(ranks), executable, "-e", entry, "-n", "-t", times, "-r", RUNS, "-L"]
+    done = subprocess.run(command, input=data, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, check=False)
+    said = done.stderr.decode()
+    if done.returncode:
+        sys.exit(said)
+    with open(times, encoding="utf-8") as file:
+        best = min(int(line) for line in file) / 1000
+    found = re.search(r"worker 0 of \d+: (\d+) gathers, \d+ bytes sent, (\d+) received", said)
+    calls = 1 + int(RUNS)
+    return best, int(found[1]) // calls, int(found[2]) // calls
+
+
+def main():
+    flc = os.path.realpath(sys.argv[1])
+    ranks = int(sys.argv[2]) if len(sys.argv) > 2 else 2
+    wanted = sys.argv[3:]
+    os.environ.update({"POCL_MAX_PTHREAD_COUNT": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
+    print(f"{'':18} {'1 process':>12} {ranks:>2} processes {'ratio':>6} {'gathers':>8} {'bytes received':>15}")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, source, entry, given in ROWS:
+            if wanted and name not in wanted:
+                continue
+            executable = os.path.join(folder, source + ".out")
+            if not os.path.exists(executable):
+                subprocess.run([flc, "build", "--mpi", os.path.join(HERE, source), "-o", executable], check=True)
+            data = inputs_of(flc, given)
+            one, _, _ = run(executable, entry, 1, data, folder)
+            several, gathers, received = run(executable, entry, ranks, data, folder)
+            print(f"{name:18} {one:9.1f} ms {several:9.1f} ms {one / several:6.2f} {gathers:8} {received:15}", flush=True)
+
+
+main()
