@@ -21,7 +21,7 @@ ROWS = [
     ("Jacobi", "workers.fl", "jacobi", ["20i64", "[2000][2000]f32"]),
     ("power iteration", "workers.fl", "power", ["20i64", "[3000][3000]f64", "[3000]f64"]),
     ("k-means", "workers.fl", "kmeans", ["16i64", "10i64", "[400000][8]f32"]),
-    ("LocVolCalib", "locvolcalib.fl", "main", "16 256 64 32 0.03f32 5f32 0.2f32 0.6f32 0.5f32"),
+    ("LocVolCalib", "locvolcalib.fl", "main", "256 256 64 32 0.03f32 5f32 0.2f32 0.6f32 0.5f32"),
 ]
 
 

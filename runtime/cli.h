@@ -532,6 +532,7 @@ RT_FN int rt_main(int argc, char **argv) {
     status = rt_usage_error("cannot write to standard output: %s", strerror(errno));
   RT_NAME(context_config_free)(cli.cfg);
 #ifdef RT_WORKERS
+  free(workers.staged);
   rt_transport_close(&workers);
 #endif
   return status != 0;  // 1, whatever went wrong

@@ -78,12 +78,21 @@ RT_FN int rt_gather_staged(struct rt_context *ctx, struct rt_mem **to, void *sta
   return error ? error : rt_write(ctx, *to, 0, bytes, staged);
 }
 
-// Host memory for all rows.
-RT_FN int rt_stage(struct rt_context *ctx, const struct rt_gathered *g, char **out) {
-  int64_t bytes = rt_sat_mul(g->total, g->row_bytes);
-  *out = (char *)malloc((size_t)bytes + 1);
-  if (*out) return RT_OK;
+// Host memory for so many bytes, until the next gather.
+RT_FN int rt_stage(struct rt_context *ctx, int64_t bytes, char **out) {
+  struct rt_workers *w = ctx->config->workers;
+  if (bytes > w->staged_bytes) {
+    free(w->staged);
+    w->staged = (char *)malloc((size_t)bytes);
+    w->staged_bytes = w->staged ? bytes : 0;
+  }
+  *out = w->staged;
+  if (*out || bytes == 0) return RT_OK;
   return rt_error(ctx, RT_OUT_OF_MEMORY, "out of host memory: %" PRId64 " bytes", bytes);
+}
+
+RT_FN int64_t rt_all_bytes(const struct rt_gathered *g) {
+  return rt_sat_mul(g->total, g->row_bytes);
 }
 
 RT_FN int rt_workers_gather(struct rt_context *ctx, struct rt_mem **to,
@@ -93,26 +102,100 @@ RT_FN int rt_workers_gather(struct rt_context *ctx, struct rt_mem **to,
     rt_mem_share(ctx, to, from);
     return RT_OK;
   }
-  int error = rt_stage(ctx, g, &staged);
+  int error = rt_stage(ctx, rt_all_bytes(g), &staged);
   if (!error)
     error =
         rt_read(ctx, from, 0, g->count * g->row_bytes, staged + g->start * g->row_bytes);
-  error = rt_gather_staged(ctx, to, staged, g, error);
-  free(staged);
+  return rt_gather_staged(ctx, to, staged, g, error);
+}
+
+// The rows that there are before and after the block.
+RT_FN int64_t rt_rows_before(const struct rt_gathered *g) {
+  return g->before < g->start ? g->before : g->start;
+}
+
+RT_FN int64_t rt_rows_after(const struct rt_gathered *g) {
+  int64_t left = g->total - g->start - g->count;
+  return g->after < left ? g->after : left;
+}
+
+// A border by way of all rows: blocks are smaller than it.
+RT_FN int rt_border_of_all(struct rt_context *ctx, struct rt_mem **to,
+                           struct rt_mem *from, const struct rt_gathered *g) {
+  struct rt_mem *all = NULL;
+  int64_t first = (g->start - rt_rows_before(g)) * g->row_bytes;
+  int64_t extent = (rt_rows_before(g) + g->count + rt_rows_after(g)) * g->row_bytes;
+  int error = rt_workers_gather(ctx, &all, from, g);
+  if (!error) error = rt_mem_alloc(ctx, to, extent);
+  if (!error) error = rt_mem_copy(ctx, *to, 0, all, first, extent);
+  rt_mem_release(ctx, &all);
   return error;
+}
+
+// The ends of a block, as its neighbours want them, and theirs.
+RT_FN int rt_read_ends(struct rt_context *ctx, struct rt_mem *from,
+                       const struct rt_gathered *g, struct rt_exchange *e) {
+  const struct rt_workers *w = ctx->config->workers;
+  int64_t row = g->row_bytes, each = (g->before + g->after) * row;
+  char *staged = NULL;
+  int error = rt_stage(ctx, 2 * each, &staged);
+  if (error) return error;
+  e->first = staged;
+  e->last = staged + g->after * row;
+  e->low = staged + each;
+  e->high = staged + each + g->before * row;
+  e->first_bytes = w->rank > 0 ? g->after * row : 0;
+  e->last_bytes = w->rank + 1 < w->size ? g->before * row : 0;
+  e->low_bytes = rt_rows_before(g) * row;
+  e->high_bytes = rt_rows_after(g) * row;
+  error = rt_read(ctx, from, 0, e->first_bytes, e->first);
+  return error ? error
+               : rt_read(ctx, from, (g->count - g->before) * row, e->last_bytes, e->last);
+}
+
+// A border from the neighbours, each of which has all of the rows that are wanted of it.
+RT_FN int rt_border_of_neighbours(struct rt_context *ctx, struct rt_mem **to,
+                                  struct rt_mem *from, const struct rt_gathered *g) {
+  struct rt_workers *w = ctx->config->workers;
+  struct rt_exchange e;
+  memset(&e, 0, sizeof e);
+  int error = rt_read_ends(ctx, from, g, &e);
+  int64_t own = g->count * g->row_bytes;
+  if (!error) error = rt_mem_alloc(ctx, to, e.low_bytes + own + e.high_bytes);
+  if (!error) error = rt_mem_copy(ctx, *to, e.low_bytes, from, 0, own);
+  error = rt_workers_agree(ctx, error);
+  if (error) return error;
+  int64_t started = rt_time_ns();
+  if (!rt_transport_exchange(w, &e)) return rt_too_large(ctx, g);
+  w->ns += rt_time_ns() - started;
+  w->gathers++;
+  w->sent += e.first_bytes + e.last_bytes;
+  w->received += e.low_bytes + e.high_bytes;
+  error = rt_write(ctx, *to, 0, e.low_bytes, e.low);
+  return error ? error : rt_write(ctx, *to, e.low_bytes + own, e.high_bytes, e.high);
+}
+
+RT_FN int rt_workers_border(struct rt_context *ctx, struct rt_mem **to,
+                            struct rt_mem *from, const struct rt_gathered *g) {
+  int64_t widest = g->before > g->after ? g->before : g->after;
+  if (g->workers == 1) {
+    rt_mem_share(ctx, to, from);
+    return RT_OK;
+  }
+  return g->total / g->workers >= widest ? rt_border_of_neighbours(ctx, to, from, g)
+                                         : rt_border_of_all(ctx, to, from, g);
 }
 
 RT_FN int rt_workers_gather_value(struct rt_context *ctx, struct rt_mem **to,
                                   const void *value, const struct rt_gathered *g) {
   char *staged = NULL;
-  int error = rt_stage(ctx, g, &staged);
+  int error = rt_stage(ctx, rt_all_bytes(g), &staged);
   if (!error) memcpy(staged + g->start * g->row_bytes, value, (size_t)g->row_bytes);
   if (g->workers > 1) error = rt_gather_staged(ctx, to, staged, g, error);
   if (!error && g->workers == 1) {
     error = rt_mem_alloc(ctx, to, g->row_bytes);
     if (!error) error = rt_write(ctx, *to, 0, g->row_bytes, staged);
   }
-  free(staged);
   return error;
 }
 

@@ -64,4 +64,17 @@ RT_FN bool rt_transport_gather(struct rt_workers *w, void *all, int64_t total,
   free(counts);
   return true;
 }
+
+RT_FN bool rt_transport_exchange(struct rt_workers *w, const struct rt_exchange *e) {
+  int before = w->rank > 0 ? w->rank - 1 : MPI_PROC_NULL;
+  int after = w->rank + 1 < w->size ? w->rank + 1 : MPI_PROC_NULL;
+  if (e->first_bytes > INT_MAX || e->last_bytes > INT_MAX || e->low_bytes > INT_MAX ||
+      e->high_bytes > INT_MAX)
+    return false;
+  MPI_Sendrecv(e->first, (int)e->first_bytes, MPI_BYTE, before, 0, e->high,
+               (int)e->high_bytes, MPI_BYTE, after, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(e->last, (int)e->last_bytes, MPI_BYTE, after, 1, e->low,
+               (int)e->low_bytes, MPI_BYTE, before, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  return true;
+}
 // End transport_mpi.h

@@ -18,7 +18,9 @@ struct rt_workers {
   int64_t sent,
       received;  // bytes of arrays, as a worker that talks to each other one counts them
   int64_t ns;    // in gathers, waiting included
-  bool failed;   // in this call, and all know it
+  bool failed;             // in this call, and all know it
+  char *staged;            // host memory for gathers
+  int64_t staged_bytes;
 };
 
 // Rows of an array; what generated code knows of its split.
@@ -27,8 +29,9 @@ struct rt_block {
 };
 
 // Where this worker's rows belong: `count` of `total` from `start` on; workers 1: they are all.
+// For a border: the rows wanted before and after them.
 struct rt_gathered {
-  int64_t workers, total, start, count, row_bytes;
+  int64_t workers, total, start, count, row_bytes, before, after;
 };
 
 // ---- transports
@@ -49,6 +52,14 @@ RT_FN void rt_transport_broadcast(struct rt_workers *w, int from, void *bytes,
 RT_FN bool rt_transport_gather(struct rt_workers *w, void *all, int64_t total,
                                int64_t row_bytes);
 
+// Exchanges rows with the neighbours by rank: `low` and `high` get what the one before and the one
+// after send, from `first` and `last`; so many bytes, 0 where there is no neighbour.
+struct rt_exchange {
+  void *first, *last, *low, *high;
+  int64_t first_bytes, last_bytes, low_bytes, high_bytes;
+};
+RT_FN bool rt_transport_exchange(struct rt_workers *w, const struct rt_exchange *e);
+
 // ---- failures
 
 // If any worker has failed: all have, with the code and the message of the one with the lowest
@@ -64,6 +75,9 @@ RT_FN struct rt_block rt_workers_split(struct rt_context *ctx, int guard, int64_
                                        int64_t width);
 // to = all rows; `from` holds those of this worker.
 RT_FN int rt_workers_gather(struct rt_context *ctx, struct rt_mem **to,
+                            struct rt_mem *from, const struct rt_gathered *g);
+// to = the rows of this worker, which `from` holds, with some before and after them.
+RT_FN int rt_workers_border(struct rt_context *ctx, struct rt_mem **to,
                             struct rt_mem *from, const struct rt_gathered *g);
 // to = a value of each worker.
 RT_FN int rt_workers_gather_value(struct rt_context *ctx, struct rt_mem **to,

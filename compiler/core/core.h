@@ -112,8 +112,8 @@ typedef struct RedOp {
 } RedOp;
 
 typedef struct Soac {
-  Atom width;  // i64: elements of every array, outermost dimension
-  Lambda fn;   // a parameter per array; results: see below
+  Atom width;     // i64: elements of every array, outermost dimension
+  Lambda fn;      // a parameter per array; results: see below
   const Atom *arrays;
   int array_count;
   // EXP_MAP:      every result of `fn` becomes an array.  op_count is 0.
@@ -151,63 +151,20 @@ typedef struct Function Function;
 struct Exp {
   ExpKind kind;
   union {
-    struct {
-      Atom atom;
-    } atom;
-    struct {
-      PrimOp op;
-      PrimType type;
-      Atom args[3];
-    } op;  // type: of the operands
-    struct {
-      PrimType to;
-      Atom atom;
-    } convert;
+    struct { Atom atom; } atom;
+    struct { PrimOp op; PrimType type; Atom args[3]; } op;  // type: of the operands
+    struct { PrimType to; Atom atom; } convert;
     // a DimIndex per dimension
-    struct {
-      Atom array;
-      const DimIndex *dims;
-      int dim_count;
-      bool checked;
-    } index;
-    struct {
-      Atom array;
-      const DimIndex *dims;
-      int dim_count;
-      Atom value;
-      bool checked;
-    } update;
-    struct {
-      Atom count, start, step;
-      PrimType type;
-    } iota;  // count >= 0 is checked
-    struct {
-      Atom count, value;
-    } replicate;  // count >= 0 is checked
+    struct { Atom array; const DimIndex *dims; int dim_count; bool checked; } index;
+    struct { Atom array; const DimIndex *dims; int dim_count; Atom value; bool checked; } update;
+    struct { Atom count, start, step; PrimType type; } iota;  // count >= 0 is checked
+    struct { Atom count, value; } replicate;                  // count >= 0 is checked
     // dimension i of the result is perm[i] of the array
-    struct {
-      const int *perm;
-      int rank;
-      Atom array;
-    } rearrange;
-    struct {
-      const Atom *dims;
-      int rank;
-      Atom array;
-    } reshape;
-    struct {
-      Atom count;
-      const Atom *arrays;
-      int array_count;
-    } concat;  // count: the sum
-    struct {
-      Atom amount, array;
-    } rotate;
-    struct {
-      const Atom *atoms;
-      int count;
-      CoreType row;
-    } array;
+    struct { const int *perm; int rank; Atom array; } rearrange;
+    struct { const Atom *dims; int rank; Atom array; } reshape;
+    struct { Atom count; const Atom *arrays; int array_count; } concat;  // count: the sum
+    struct { Atom amount, array; } rotate;
+    struct { const Atom *atoms; int count; CoreType row; } array;
     // The message is parts[0] values[0] parts[1] ... parts[value_count].
     struct {
       Atom condition;
@@ -217,10 +174,7 @@ struct Exp {
       const Atom *atoms;
       int atom_count;
     } assert;
-    struct {
-      Atom condition;
-      const Body *then_body, *else_body;
-    } cond;
+    struct { Atom condition; const Body *then_body, *else_body; } cond;
     struct {
       const Var **params;  // the types may mention earlier params (sizes that vary)
       const Atom *inits;
@@ -231,16 +185,8 @@ struct Exp {
       int while_param;   // CORE_WHILE: which param (bool) says whether to go on
       const Body *body;  // results: the next params
     } loop;
-    struct {
-      const Function *function;
-      const Atom *args;
-      int arg_count;
-    } call;
-    struct {
-      bool by_size;
-      Atom size;
-      const Body *first, *second;
-    } choose;
+    struct { const Function *function; const Atom *args; int arg_count; } call;
+    struct { bool by_size; Atom size; const Body *first, *second; } choose;
     Soac soac;
     struct {
       Atom width;
@@ -259,22 +205,17 @@ struct Exp {
       int op_count;
     } hist;
     const SegOp *seg;
-    struct {
-      const Guard *guard;
-      const Body *then_body, *else_body;
-    } guard;
+    struct { const Guard *guard; const Body *then_body, *else_body; } guard;
     // This worker's block of `width` rows: the first row, how many, the number of workers that the
     // rows are divided among, and which of them this one is.  One worker does all if the guard is
     // not taken.
-    struct {
-      const Guard *guard;
-      Atom width;
-    } split;
+    struct { const Guard *guard; Atom width; } split;
     // The blocks of so many workers in order, `total` rows; of this one: `count` rows from row
     // `start` on, or a scalar, which is a block of one.  Every worker has the result.
-    struct {
-      Atom workers, total, start, count, value;
-    } gather;
+    struct { Atom workers, total, start, count, value; } gather;
+    // The rows of this worker's block with so many rows before and after it (constants), those of
+    // others, as far as the array has them: `extent` rows in all.
+    struct { Atom workers, total, start, count, before, after, extent, block; } border;
   } u;
 };
 
@@ -315,18 +256,13 @@ struct SegOp {
   int partials;
 };
 
-typedef enum SizeExpKind {
-  SIZE_EXP_ATOM,
-  SIZE_EXP_ADD,
-  SIZE_EXP_MUL,
-  SIZE_EXP_MAX
-} SizeExpKind;
+typedef enum SizeExpKind { SIZE_EXP_ATOM, SIZE_EXP_ADD, SIZE_EXP_MUL, SIZE_EXP_MAX } SizeExpKind;
 
 // An expression over sizes, evaluated on the host in saturating 64-bit arithmetic.
 typedef struct SizeExp {
   SizeExpKind kind;
-  Atom atom;                    // SIZE_EXP_ATOM
-  const struct SizeExp *a, *b;  // the others
+  Atom atom;                       // SIZE_EXP_ATOM
+  const struct SizeExp *a, *b;     // the others
 } SizeExp;
 
 typedef enum GuardKind {
@@ -341,8 +277,8 @@ typedef enum GuardKind {
 // Par >= threshold, and the version fits into local memory.
 struct Guard {
   GuardKind kind;
-  Name name;  // stable: "main.top_2"; the threshold's name
-  Loc loc;    // the SOAC that was versioned
+  Name name;             // stable: "main.top_2"; the threshold's name
+  Loc loc;               // the SOAC that was versioned
   const SizeExp *par;
   const SizeExp *local_bytes;  // local memory that the first branch needs, or NULL: none
 };
@@ -364,12 +300,11 @@ struct Function {
 
 // One parameter or result of an entry point as the source and C know it.
 typedef struct EntryValue {
-  Name name;  // the parameter's name; NULL for results without one
-  const char *
-      type;  // in source syntax: "[n][m]f32", "(i32, point)", a record by its abbreviation
+  Name name;          // the parameter's name; NULL for results without one
+  const char *type;   // in source syntax: "[n][m]f32", "(i32, point)", a record by its abbreviation
   bool unique;
-  bool opaque;       // record or other composite: one opaque value for C
-  int first, count;  // its leaves among the entry's params or results
+  bool opaque;        // record or other composite: one opaque value for C
+  int first, count;   // its leaves among the entry's params or results
   // for records and tuples: the fields, each a value of its own over the same leaves
   const struct EntryValue *fields;
   int field_count;
@@ -400,13 +335,12 @@ typedef struct Entry {
   int input_count;
   const EntryValue *outputs;  // one per component when the source result is a tuple
   int output_count;
-  const char *output_type;  // of the source result: as EntryValue.type
-  const SizeExp *bytes;  // #[bytes(e)], over params: the bytes that a call moves; or NULL
-  const CoreType
-      *results;      // may mention params; the body's results begin with unknown sizes
-  int result_count;  // leaves; the body has size_result_count more results before them
-  int size_result_count;     // i64 results that `results` mention through size_results
-  const Var **size_results;  // the names by which `results` refer to them
+  const char *output_type;    // of the source result: as EntryValue.type
+  const SizeExp *bytes;       // #[bytes(e)], over params: the bytes that a call moves; or NULL
+  const CoreType *results;    // may mention params; the body's results begin with unknown sizes
+  int result_count;           // leaves; the body has size_result_count more results before them
+  int size_result_count;      // i64 results that `results` mention through size_results
+  const Var **size_results;   // the names by which `results` refer to them
   const Body *body;
 } Entry;
 
@@ -428,10 +362,10 @@ bool atom_is_i64(Atom a, int64_t value);
 CoreType atom_type(Atom a);  // the type of a variable, or of a constant
 CoreType type_scalar(PrimType elem);
 CoreType type_array(PrimType elem, int rank, const Atom *dims);  // copies dims
-CoreType type_row(CoreType type);                 // without the outermost dimension
-CoreType type_of_rows(CoreType row, Atom count);  // [count]row
-CoreType type_peel(CoreType type, int count);     // without `count` outer dimensions
-bool type_same_shape(CoreType a, CoreType b);     // elem, rank and atom_equal dims
+CoreType type_row(CoreType type);                                // without the outermost dimension
+CoreType type_of_rows(CoreType row, Atom count);                 // [count]row
+CoreType type_peel(CoreType type, int count);                    // without `count` outer dimensions
+bool type_same_shape(CoreType a, CoreType b);                    // elem, rank and atom_equal dims
 
 // A fresh variable; its number comes from the compiler, in order of creation.
 const Var *var_new(Compiler *c, Name name, CoreType type, Loc loc);
@@ -456,16 +390,14 @@ void core_let_n(Builder *b, const char *name, const Exp *exp, Atom *out);
 // Binds results to variables that exist already.
 void core_let_vars(Builder *b, const Var **binders, int count, const Exp *exp);
 void core_add_stm(Builder *b, Stm stm);  // as it is, with its own position and attributes
-void core_add_body(Builder *b,
-                   const Body *body);  // its statements; the caller uses its results
+void core_add_body(Builder *b, const Body *body);  // its statements; the caller uses its results
 // The statements so far, with these results; the builder may go on.
 const Body *core_body(const Builder *b, const Atom *results, int count);
 
 // The types of an expression's results, `*count` of them.  Sizes that only exist at run time
 // (filter's count, an `if` with results of different sizes) refer to the expression's own results:
 // `binders`, when given, stand for them.
-const CoreType *exp_types(Compiler *c, const Exp *exp, const Var *const *binders,
-                          int *count);
+const CoreType *exp_types(Compiler *c, const Exp *exp, const Var *const *binders, int *count);
 // How many values the expression has, without computing their types.
 int exp_result_count(const Exp *exp);
 int seg_dest_values(const SegOp *seg);  // results that its destinations take
@@ -478,10 +410,8 @@ const Exp *exp_op3(PrimOp op, Atom a, Atom b, Atom d);
 const Exp *exp_convert(PrimType to, Atom a);
 // The same bits as a value of another type of that size.
 const Exp *exp_bits(PrimType to, Atom a);
-const Exp *exp_index(Atom array, const Atom *indices, int count,
-                     bool checked);  // the rest in full
-const Exp *exp_slice(Atom array, const DimIndex *dims,
-                     bool checked);  // one per dimension
+const Exp *exp_index(Atom array, const Atom *indices, int count, bool checked);  // the rest in full
+const Exp *exp_slice(Atom array, const DimIndex *dims, bool checked);  // one per dimension
 // The array with a part replaced; one DimIndex per dimension.
 const Exp *exp_update(Atom array, const DimIndex *dims, Atom value, bool checked);
 // start, start + step, ..., of the type of `start`.
@@ -509,13 +439,14 @@ const SizeExp *size_exp_op(SizeExpKind kind, const SizeExp *a, const SizeExp *b)
 // Flat only.
 const Exp *exp_guard(const Guard *guard, const Body *then_body, const Body *else_body);
 const Exp *exp_split(const Guard *guard, Atom width);
+// Like a gather of an array, but of these rows only.
+const Exp *exp_border(const Exp *gather, Atom before, Atom after, Atom extent);
 const Exp *exp_gather(Atom workers, Atom total, Atom start, Atom count, Atom value);
 
 DimIndex dim_fix(Atom position);  // one position
 // `count` positions from `start` on, `stride` apart.
 DimIndex dim_slice(Atom start, Atom count, Atom stride);
-bool dim_is_whole(const DimIndex *dim,
-                  Atom size);  // 0:size:1, all of a dimension of this size
+bool dim_is_whole(const DimIndex *dim, Atom size);  // 0:size:1, all of a dimension of this size
 // Copies the list of parameters.
 Lambda lambda_new(const Var *const *params, int count, const Body *body);
 // Does it return its parameters, in order?
@@ -544,7 +475,7 @@ Atom size_mul(Builder *b, Atom x, Atom y);
 
 // Functions for the children of an expression; NULL members mean identity.
 typedef struct CoreMapper {
-  Atom (*atom)(struct CoreMapper *m, Atom a);  // every atom, also in types
+  Atom (*atom)(struct CoreMapper *m, Atom a);              // every atom, also in types
   const Body *(*body)(struct CoreMapper *m, const Body *body);
   // parameters of lambdas, loops, spaces
   const Var *(*binder)(struct CoreMapper *m, const Var *var);
@@ -566,7 +497,7 @@ typedef struct CoreVisitor {
 
 // Calls the visitor for the direct children.
 void core_visit_exp(CoreVisitor *v, const Exp *exp);
-void core_visit_stm(CoreVisitor *v, const Stm *stm);  // binders' types and the expression
+void core_visit_stm(CoreVisitor *v, const Stm *stm);    // binders' types and the expression
 void core_visit_body(CoreVisitor *v, const Body *body);  // statements and results
 
 // A substitution: variables to atoms.
@@ -598,14 +529,14 @@ BodyVec exp_bodies(const Exp *exp);
 
 // ---- traits of expressions (core_traits.c; the table is exp.def, which explains the words)
 
-const char *exp_word(const Exp *exp);   // "redomap"; NULL: none
-bool exp_is_scalar(const Exp *exp);     // computes one scalar from scalars
-bool exp_is_view(const Exp *exp);       // its arrays lie in the memory of its operands
+const char *exp_word(const Exp *exp);  // "redomap"; NULL: none
+bool exp_is_scalar(const Exp *exp);  // computes one scalar from scalars
+bool exp_is_view(const Exp *exp);  // its arrays lie in the memory of its operands
 bool exp_is_shareable(const Exp *exp);  // equal ones in one scope are computed once
 bool exp_has_joint_results(const Exp *exp);  // its results are kept or dropped together
 // Holds functions, branches, or the body of a loop or a space.
 bool exp_has_bodies(const Exp *exp);
-bool exp_is_branch(const Exp *exp);    // runs one of its two bodies, once
+bool exp_is_branch(const Exp *exp);  // runs one of its two bodies, once
 bool exp_is_parallel(const Exp *exp);  // a SOAC or a seg-op
 bool exp_is_soac(const Exp *exp);      // map .. filter
 bool exp_is_cheap(const Exp *exp);     // computed again rather than stored

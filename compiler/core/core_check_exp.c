@@ -143,6 +143,18 @@ static void check_gather(const CoreCheck *ck, const Exp *e) {
   check_size_atom(ck, e->u.gather.count);
 }
 
+static void check_border(const CoreCheck *ck, const Exp *e) {
+  check_that(ck, ck->flat, "a border outside of Flat");
+  check_size_atom(ck, e->u.border.workers);
+  check_size_atom(ck, e->u.border.total);
+  check_size_atom(ck, e->u.border.start);
+  check_size_atom(ck, e->u.border.count);
+  check_size_atom(ck, e->u.border.before);
+  check_size_atom(ck, e->u.border.after);
+  check_size_atom(ck, e->u.border.extent);
+  check_array(ck, e->u.border.block);
+}
+
 static void check_loop_form(const CoreCheck *ck, const Exp *e) {
   if (e->u.loop.form == CORE_WHILE) {
     int k = e->u.loop.while_param;
@@ -215,5 +227,6 @@ void check_exp_of(const CoreCheck *ck, const Exp *e) {
   case EXP_GUARD: check_guard(ck, e); return;
   case EXP_SPLIT: check_split(ck, e); return;
   case EXP_GATHER: check_gather(ck, e); return;
+  case EXP_BORDER: check_border(ck, e); return;
   }
 }

@@ -428,6 +428,17 @@ static void print_gather(Text *t, const Exp *e) {
   print_word(t, "", e->u.gather.value);
 }
 
+// border start:count xs with 1 before, 1 after
+static void print_border(Text *t, const Exp *e) {
+  print_word(t, "", e->u.border.start);
+  text_add(t, ":");
+  core_print_size(t, e->u.border.count);
+  print_word(t, "", e->u.border.block);
+  print_word(t, " with", e->u.border.before);
+  print_word(t, " before,", e->u.border.after);
+  text_add(t, " after");
+}
+
 // What follows the kind's word.
 static void print_rest(Text *t, const Exp *e) {
   switch (e->kind) {
@@ -460,6 +471,7 @@ static void print_rest(Text *t, const Exp *e) {
   case EXP_GUARD: print_guard(t, e); return;
   case EXP_SPLIT: print_split(t, e); return;
   case EXP_GATHER: print_gather(t, e); return;
+  case EXP_BORDER: print_border(t, e); return;
   }
 }
 

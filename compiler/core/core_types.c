@@ -72,6 +72,7 @@ int exp_result_count(const Exp *exp) {
   case EXP_ROTATE:
   case EXP_COPY:
   case EXP_GATHER:
+  case EXP_BORDER:
   case EXP_ARRAY: return 1;
   case EXP_SPLIT: return 4;
   case EXP_ASSERT: return exp->u.assert.atom_count;
@@ -315,6 +316,9 @@ static void add_types(Typing *t, const Exp *exp) {
   case EXP_GUARD: add_branches(t, exp->u.guard.then_body, exp->u.guard.else_body); return;
   case EXP_SPLIT: add_split(t); return;
   case EXP_GATHER: add(t, gather_type(exp)); return;
+  case EXP_BORDER:
+    add(t, type_of_rows(type_row(atom_type(exp->u.border.block)), exp->u.border.extent));
+    return;
   }
 }
 

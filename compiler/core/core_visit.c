@@ -163,6 +163,17 @@ static void visit_gather(CoreVisitor *v, const Exp *e) {
   visit_atom(v, e->u.gather.value);
 }
 
+static void visit_border(CoreVisitor *v, const Exp *e) {
+  visit_atom(v, e->u.border.workers);
+  visit_atom(v, e->u.border.total);
+  visit_atom(v, e->u.border.start);
+  visit_atom(v, e->u.border.count);
+  visit_atom(v, e->u.border.before);
+  visit_atom(v, e->u.border.after);
+  visit_atom(v, e->u.border.extent);
+  visit_atom(v, e->u.border.block);
+}
+
 void core_visit_exp(CoreVisitor *v, const Exp *e) {
   switch (e->kind) {
   case EXP_ATOM:
@@ -212,6 +223,7 @@ void core_visit_exp(CoreVisitor *v, const Exp *e) {
   case EXP_GUARD: visit_guard(v, e); return;
   case EXP_SPLIT: visit_split(v, e); return;
   case EXP_GATHER: visit_gather(v, e); return;
+  case EXP_BORDER: visit_border(v, e); return;
   }
 }
 

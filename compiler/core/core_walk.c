@@ -239,6 +239,17 @@ static void map_gather(CoreMapper *m, Exp *e) {
   e->u.gather.value = map_atom(m, e->u.gather.value);
 }
 
+static void map_border(CoreMapper *m, Exp *e) {
+  e->u.border.workers = map_atom(m, e->u.border.workers);
+  e->u.border.total = map_atom(m, e->u.border.total);
+  e->u.border.start = map_atom(m, e->u.border.start);
+  e->u.border.count = map_atom(m, e->u.border.count);
+  e->u.border.before = map_atom(m, e->u.border.before);
+  e->u.border.after = map_atom(m, e->u.border.after);
+  e->u.border.extent = map_atom(m, e->u.border.extent);
+  e->u.border.block = map_atom(m, e->u.border.block);
+}
+
 static void map_children(CoreMapper *m, Exp *e) {
   switch (e->kind) {
   case EXP_ATOM:
@@ -293,6 +304,7 @@ static void map_children(CoreMapper *m, Exp *e) {
     return;
   case EXP_SPLIT: map_split(m, e); return;
   case EXP_GATHER: map_gather(m, e); return;
+  case EXP_BORDER: map_border(m, e); return;
   }
 }
 

@@ -222,6 +222,7 @@ static void sweep_exp(const Sweep *s, Exp *e, bool *keep) {
   case EXP_ROTATE:
   case EXP_COPY:
   case EXP_GATHER:
+  case EXP_BORDER:
   case EXP_ARRAY: return;
   }
 }

@@ -268,13 +268,16 @@ static void host_gather(CodeText *c, const ImpStm *stm) {
   c_open(c);
   if (!from)
     c_line(c, "const %s value = %s;", c_type(to->elem), c_exp(c, stm->u.gather.value));
-  c_line(c, "const struct rt_gathered gathered = { %s, %s, %s, %s, %s };",
+  bool border = stm->u.gather.before != NULL;
+  c_line(c, "const struct rt_gathered gathered = { %s, %s, %s, %s, %s, %s, %s };",
          c_size(c, stm->u.gather.workers), c_size(c, stm->u.gather.total),
          c_size(c, stm->u.gather.start), c_size(c, stm->u.gather.count),
-         bytes_of(c, to->elem, stm->u.gather.row));
+         bytes_of(c, to->elem, stm->u.gather.row),
+         border ? c_size(c, stm->u.gather.before) : "0",
+         border ? c_size(c, stm->u.gather.after) : "0");
   if (from)
-    try(c, text_format("rt_workers_gather(ctx, &%s, %s, &gathered)", c_mem(c, to),
-                       c_mem(c, from)));
+    try(c, text_format("rt_workers_%s(ctx, &%s, %s, &gathered)",
+                       border ? "border" : "gather", c_mem(c, to), c_mem(c, from)));
   else
     try(c, text_format("rt_workers_gather_value(ctx, &%s, &value, &gathered)",
                        c_mem(c, to)));

@@ -107,7 +107,7 @@ bool flatten_is_sequential(const Stm *stm);
 
 // Adds a seg-op over Sigma, like `like`, and stores its results.
 void flatten_emit_seg(Flatten *fl, const Goal *goal, const Nest *nest, const SegOp *like,
-                      const Body *body, Atom *out);
+              const Body *body, Atom *out);
 
 // ---- surgery the rules share (interchange.c)
 
@@ -116,20 +116,19 @@ const Nest *flatten_push(Flatten *fl, const Nest *outer, const Soac *map);
 
 // segmap^level Sigma {body} and the like; with the empty context and a scalar or otherwise
 // sequential body, a space of one point.
-void flatten_emit_segmap(Flatten *fl, const Nest *nest, int level, const Body *body,
-                         Builder *b, Atom *out);
+void flatten_emit_segmap(Flatten *fl, const Nest *nest, int level, const Body *body, Builder *b,
+                 Atom *out);
 
 // The values of an atom over the whole context: the array it is read from, or a segmap.
 Atom flatten_expand(Flatten *fl, const Nest *nest, int level, Atom a, Builder *b);
 
 // A guard with a name of its own.
-const Guard *flatten_guard(Flatten *fl, GuardKind kind, const Stm *stm,
-                           const SizeExp *par);
+const Guard *flatten_guard(Flatten *fl, GuardKind kind, const Stm *stm, const SizeExp *par);
 
 // The surgery of G4: map (reduce op d) (transpose z1) ..., likewise with scan, whose result is
 // transposed back; `inner` is the map that the operator is, `neutral` the d's.
 const Body *flatten_interchange_reduce(Flatten *fl, const Stm *stm, const Soac *inner,
-                                       const Atom *neutral);
+                               const Atom *neutral);
 // The surgery of G9: map f xs, then reduce with the same operators over its results.
 const Body *flatten_decompose(Flatten *fl, const Stm *stm);
 

@@ -9,8 +9,9 @@
 // All workers run the same host code on the same scalars, but for the results of splits, so that
 // they agree wherever the host decides.  An array is replicated (ys) or distributed by blocks of
 // its outer dimension (ys').  What reads element i at point i of a space that is divided alike
-// reads the block; a gather whose result nobody reads any more is dead code.  There is one split
-// for each width in a scope: what it divides is divided in the same way.
+// reads the block, and what reads elements i - 1 or i + 1 a block with some rows of its neighbours;
+// a gather whose result nobody reads any more is dead code.  There is one split for each width in a
+// scope: what it divides is divided in the same way.
 //
 // One worker does all, and gathers cost nothing, where the guard of the split says so.
 #pragma once
@@ -56,6 +57,19 @@ CoreType spread_type(CoreType type, const RowSplit *split);
 // array = gather block, bound and noted.
 void spread_gather(Spread *s, Builder *b, const Var *array, Atom block,
                    const RowSplit *split);
+
+// ---- what points read (workers_reads.c)
+
+// whole: set to false if some array is distributed.
+typedef struct SpreadInputs {
+  const RowSplit *split;
+  bool *whole;
+} SpreadInputs;
+
+// The body over a block, of which `to` is the index: let i = start + to, then the body, which reads
+// rows of blocks where it can.  Blocks and borders are added to `b`.
+const Body *spread_reads(Spread *s, Builder *b, const SegOp *seg, const Var *to,
+                         SpreadInputs in);
 
 // ---- seg-ops (workers_seg.c)
 

@@ -28,88 +28,20 @@ bool spread_can(const SegOp *seg) {
   return false;
 }
 
-// ---- reading at the point itself: xs[i, ..]  =>  xs'[j, ..]
-
-typedef struct Localise {
-  Spread *s;
-  Builder *host;
-  const RowSplit *split;
-  const Var *from, *to;  // the index in the whole, and in the block
-  Map *outside;          // Var of an array on the host -> itself
-  Map *blocks;           // Var of such an array -> Atom: its block
-  bool whole_inputs;
-} Localise;
-
-static Atom block_of(Localise *l, const Var *array) {
-  const Atom *known = map_get(l->blocks, array);
-  if (known) return *known;
-  bool distributed = spread_part(l->s, atom_var(array), l->split) != NULL;
-  l->whole_inputs = l->whole_inputs && !distributed;
-  Atom block = spread_block(l->s, l->host, atom_var(array), l->split);
-  map_put(l->blocks, array, mem_copy(&block, sizeof block));
-  return block;
-}
-
-static bool reads_own_row(const Localise *l, const Exp *exp) {
-  if (exp->kind != EXP_INDEX || exp->u.index.array.kind != ATOM_VAR) return false;
-  const DimIndex *row = &exp->u.index.dims[0];
-  const Var *array = exp->u.index.array.u.var;
-  return !row->is_slice && atom_equal(row->start, atom_var(l->from)) &&
-         map_has(l->outside, array) && atom_equal(array->type.dims[0], l->split->width);
-}
-
-static const Exp *own_row(Localise *l, const Exp *exp) {
-  Exp *out = mem_copy(exp, sizeof *exp);
-  int count = exp->u.index.dim_count;
-  DimIndex *dims = mem_copy(exp->u.index.dims, sizeof *dims * (size_t)count);
-  out->u.index.array = block_of(l, exp->u.index.array.u.var);
-  dims[0] = dim_fix(atom_var(l->to));
-  out->u.index.dims = dims;
-  return out;
-}
-
-static const Body *localise_body(CoreMapper *m, const Body *body) {
-  Localise *l = m->state;
-  Builder b = builder_new(l->s->c, (Loc){ 0 });
-  for (int i = 0; i < body->stm_count; i++) {
-    Stm stm = body->stms[i];
-    stm.exp = reads_own_row(l, stm.exp) ? own_row(l, stm.exp) : core_map_exp(m, stm.exp);
-    core_add_stm(&b, stm);
-  }
-  return core_body(&b, body->results, body->result_count);
-}
-
-static Map *arrays_outside(const Body *body) {
-  Map *outside = map_new(NULL);
-  VarVec vars = core_free_body(body);
-  vec_each (const Var **, var, &vars)
-    if ((*var)->type.rank) map_put(outside, *var, *var);
-  return outside;
-}
-
-// let i = start + j, then the body; reads of row i become reads of row j of the block.
-static const Body *block_body(Localise *l, const SegOp *seg) {
-  CoreMapper m = { .body = localise_body, .state = l };
-  Builder b = builder_new(l->s->c, l->host->loc);
-  core_let_vars(&b, mem_copy(&l->from, sizeof l->from), 1,
-                exp_op2(OP_ADD, l->split->start, atom_var(l->to)));
-  const Body *body = localise_body(&m, seg->body);
-  core_add_body(&b, body);
-  return core_body(&b, body->results, body->result_count);
-}
-
 // ---- what a divided seg-op costs
 
 enum { LIBRARY_COST = 16, BYTE_COST = 8 };  // in operations: a function; to gather a byte
 
-// The operations for a point; false if there are loops, which may be long.
+// The operations for a point, or for an element of a row that it makes; false if there are loops,
+// which may be long.
 static bool straight_cost(const Body *body, int64_t *sum) {
   for (int i = 0; i < body->stm_count; i++) {
     const Exp *exp = body->stms[i].exp;
     bool library =
         exp->kind == EXP_OP && op_cost(exp->u.op.op, exp->u.op.type) == COST_LIBRARY;
-    if (exp->kind == EXP_LOOP || exp->kind == EXP_CALL || exp_is_parallel(exp))
-      return false;
+    bool long_one = exp->kind == EXP_LOOP || exp->kind == EXP_CALL ||
+                    (exp_is_parallel(exp) && exp->kind != EXP_MAP);
+    if (long_one) return false;
     *sum += library ? LIBRARY_COST : 1;
     BodyVec bodies = exp_bodies(exp);
     vec_each (const Body **, inner, &bodies)
@@ -137,12 +69,12 @@ static bool costs_little(const SegOp *seg) {
 static const char *binder_name(const Stm *stm) { return stm->binders[0]->name; }
 
 // The divided seg-op's results; those that stay distributed are noted.
-static Atom *add_blocks(Spread *s, Builder *b, const Stm *stm, const Localise *l,
-                        SegOp *seg) {
+static Atom *add_blocks(Spread *s, Builder *b, const Stm *stm, const SegOp *seg,
+                        bool whole_inputs) {
   const SegOp *before = stm->exp->u.seg;
   Atom *out = new_array(Atom, stm->binder_count);
   core_let_n(b, binder_name(stm), exp_seg(seg), out);
-  SpreadSeg note = { before, costs_little(before), l->whole_inputs, { 0 } };
+  SpreadSeg note = { before, costs_little(before), whole_inputs, { 0 } };
   for (int i = 0; i < stm->binder_count; i++)
     if (stm->binders[i]->type.rank) vec_push(&note.blocks, out[i].u.var);
   vec_push(&s->segs, note);
@@ -441,26 +373,22 @@ static void spread_histogram(Builder *b, const Stm *stm, const Atom *own,
 // ---- all of them
 
 // The same seg-op over the block.
-static SegOp *block_seg(Spread *s, Builder *b, const SegOp *seg, Localise *l) {
+static SegOp *block_seg(Spread *s, Builder *b, const SegOp *seg, SpreadInputs in) {
   SegOp *out = mem_copy(seg, sizeof *seg);
   SegDim *dims = mem_copy(seg->dims, sizeof *dims * (size_t)seg->dim_count);
-  l->from = seg->dims[0].index;
-  l->to = index_new(b, "j");
-  l->outside = arrays_outside(seg->body);
-  l->blocks = map_new(NULL);
-  dims[0] = (SegDim){ l->to, l->split->count };
+  dims[0] = (SegDim){ index_new(b, "j"), in.split->count };
   out->dims = dims;
-  out->body = block_body(l, seg);
-  if (seg->hist_count) out->hists = spread_dests(s, b, seg, l->split);
+  out->body = spread_reads(s, b, seg, dims[0].index, in);
+  if (seg->hist_count) out->hists = spread_dests(s, b, seg, in.split);
   return out;
 }
 
 void spread_seg(Spread *s, Builder *b, const Stm *stm, const RowSplit *split) {
   const SegOp *seg = stm->exp->u.seg;
-  Localise l = { .s = s, .host = b, .split = split, .whole_inputs = true };
+  bool whole_inputs = true;
   b->loc = stm->loc;
-  SegOp *divided = block_seg(s, b, seg, &l);
-  Atom *blocks = add_blocks(s, b, stm, &l, divided);
+  const SegOp *divided = block_seg(s, b, seg, (SpreadInputs){ split, &whole_inputs });
+  Atom *blocks = add_blocks(s, b, stm, divided, whole_inputs);
   bool across = seg->dim_count == 1;  // what it combines is that of several workers
   if (across && seg->kind == SEG_RED)
     spread_reduction(s, b, stm, blocks, split);

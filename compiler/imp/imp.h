@@ -283,6 +283,7 @@ struct ImpStm {
     struct {
       const Mem *to, *from;
       const ImpExp *value, *workers, *total, *start, *count, *row;
+      const ImpExp *before, *after;  // of EXP_BORDER; NULL: all rows
     } gather;
   } u;
 };

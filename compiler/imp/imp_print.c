@@ -280,6 +280,12 @@ static void print_gather(Text *t, const ImpStm *stm) {
     print_mem(t, stm->u.gather.from);
   else
     print_exp(t, stm->u.gather.value);
+  if (!stm->u.gather.before) return;
+  text_add(t, " but ");
+  print_exp(t, stm->u.gather.before);
+  text_add(t, " before and ");
+  print_exp(t, stm->u.gather.after);
+  text_add(t, " after");
 }
 
 static void print_stm(Text *t, const ImpStm *stm) {

@@ -49,8 +49,11 @@ def cases():
         yield "compositions", ints(n) + " " + ints(n)
         yield "prefixes", ints(n) + " " + ints(n)
         yield "chosen", ints(n, "i64", 0, 99) + " " + ("true" if n > 3 else "false")
+        yield "differences", ints(n)
     yield "sums", floats(0)
     yield "prefixes", ints(0) + " " + ints(0)
+    for n in (2, 3, 9, 40):
+        yield "smooth", matrix(n, 3, "f32", r) + " 3i64"
     for n, m in ((2, 5), (7, 3)):
         cubes = ", ".join(matrix(m, 4, "i32", r) for _ in range(n))
         yield "turned", f"[{cubes}] 2i64"

@@ -358,6 +358,7 @@ static const Exp *moved(Forward *f, const Exp *exp) {
   case EXP_SEG:
   case EXP_SPLIT:
   case EXP_GATHER:
+  case EXP_BORDER:
   case EXP_GUARD: return NULL;
   }
   return NULL;
@@ -414,6 +415,7 @@ static void dispatch(Forward *f, const Stm *stm) {
   case EXP_SEG:
   case EXP_SPLIT:
   case EXP_GATHER:
+  case EXP_BORDER:
   case EXP_GUARD: bug(f->c, stm->loc, "a derivative of what should not be here");
   }
 }

@@ -280,5 +280,6 @@ void gen_control_exp(Gen *g, const Exp *exp, const Slot *to) {
   case EXP_GUARD: gen_version(g, exp, to); break;
   case EXP_SPLIT: gen_split(g, exp, to); break;
   case EXP_GATHER: gen_gather(g, exp, to); break;
+  case EXP_BORDER: gen_moves(g, to, &exp->u.border.block, 1); break;
   }
 }
