@@ -126,8 +126,6 @@ void emit_keep_called(Map *live, const ImpBlock *block) {
     for (int i = 0; stm->kind == IMP_CALL && i < stm->u.call.var_count; i++)
       map_put(live, stm->u.call.vars[i], stm);
     if (stm->kind == IMP_READ) map_put(live, stm->u.read.var, stm);
-    for (int i = 0; stm->kind == IMP_SPLIT && i < 4; i++)
-      map_put(live, stm->u.split.vars[i], stm);
     const ImpBlock *inner[2];
     int count = imp_blocks(stm, inner);
     for (int i = 0; i < count; i++)

@@ -249,16 +249,15 @@ static void host_region(CodeText *c, const ImpStm *stm) {
 // ---- several workers (runtime/workers.h)
 
 static void host_split(CodeText *c, const ImpStm *stm) {
-  const Var *const *vars = stm->u.split.vars;
+  static const char *const members[] = { "start", "count", "workers", "rank" };
   c_line(c, "{  // %s", quote_comment(stm->u.split.guard->name));
   c_open(c);
   c_line(c, "const struct rt_block block = rt_workers_split(ctx, %d, %s, %s);",
          emit_guard_index(c->e, stm->u.split.guard->name),
          c_saturating(c, stm->u.split.par), c_exp(c, stm->u.split.width));
-  c_line(c, "%s = block.start;", c_var(c, vars[0]));
-  c_line(c, "%s = block.count;", c_var(c, vars[1]));
-  c_line(c, "%s = block.workers;", c_var(c, vars[2]));
-  c_line(c, "%s = block.rank;", c_var(c, vars[3]));
+  for (int i = 0; i < 4; i++)
+    if (map_has(c->live, stm->u.split.vars[i]))
+      c_line(c, "%s = block.%s;", c_var(c, stm->u.split.vars[i]), members[i]);
   c_close(c);
 }
 
