@@ -48,6 +48,7 @@ def cases():
         yield "sums", floats(n)
         yield "compositions", ints(n) + " " + ints(n)
         yield "prefixes", ints(n) + " " + ints(n)
+        yield "totals", ints(n)
         yield "chosen", ints(n, "i64", 0, 99) + " " + ("true" if n > 3 else "false")
         yield "differences", ints(n)
     yield "sums", floats(0)
@@ -77,6 +78,28 @@ def options_for(executable):
         if ".loop_" in name:
             options += ["--param", name + "=0"]
     return options
+
+
+# What is moved where: gathers and borders of each entry point.  Those that are not here have none: to
+# gather the results of `stencil` takes longer than to compute them.
+MOVES = {
+    "centres": (1, 0), "chosen": (2, 0), "compositions": (2, 0), "counts": (1, 0), "differences": (2, 2), "maps": (1, 0),
+    "picks": (1, 0), "prefixes": (4, 0), "products": (1, 0), "rounds": (3, 0), "rows": (3, 0), "smooth": (1, 3),
+    "sums": (2, 0), "totals": (3, 0), "turned": (1, 0),
+}
+
+
+def moves(flc, program):
+    text = subprocess.run([flc, "dump", program, "--mpi", "--after", "distribute"], capture_output=True, text=True, check=True)
+    found, entry = {}, None
+    for line in text.stdout.splitlines():
+        if line.startswith("entry "):
+            entry = line.split()[1]
+        kinds = [" = gather " in line, " = border " in line]
+        if any(kinds):
+            before = found.get(entry, (0, 0))
+            found[entry] = (before[0] + kinds[0], before[1] + kinds[1])
+    return found
 
 
 def mpirun(ranks, command, text):
@@ -123,10 +146,16 @@ def failures(executable, options):
 
 
 def main():
+    flc = sys.argv[1]
+    found = moves(flc, PROGRAM)
+    check(found == MOVES, f"what is moved: {found}")
+    option_prices = os.path.join(HERE, "..", "..", "benchmarks", "locvolcalib.fl")
+    check(moves(flc, option_prices) == {"main": (1, 0)}, "LocVolCalib moves one number per strike")
+    if failed:
+        sys.exit(1)
     if not shutil.which(os.environ.get("MPICC", "mpicc")) or not shutil.which("mpirun"):
         print("skipped: there is no MPI (Debian: libopenmpi-dev openmpi-bin)")
         sys.exit(77)
-    flc = sys.argv[1]
     os.environ.update({"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
     RANKS[:] = [int(word) for word in sys.argv[2:]]
     with tempfile.TemporaryDirectory() as folder:
