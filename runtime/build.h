@@ -124,6 +124,11 @@ RT_FN int rt_build_from_source(struct rt_context *ctx, const struct rt_batch *ba
   free(source);
   if (status != CL_SUCCESS) return rt_opencl_check(ctx, status, "creating a program");
   status = clBuildProgram(*out, 1, &ctx->device.id, options, NULL, NULL);
+#ifdef RT_WORKERS
+  // Workers on one machine compile the same kernels at once, into one cache of the driver.
+  for (int again = 0; status != CL_SUCCESS && again < 2 && rt_has_neighbours(ctx); again++)
+    status = clBuildProgram(*out, 1, &ctx->device.id, options, NULL, NULL);
+#endif
   if (status == CL_SUCCESS) return RT_OK;
   int error = rt_build_failed(ctx, batch->kernels[0], *out, status);
   clReleaseProgram(*out);

@@ -10,6 +10,10 @@ RT_FN struct rt_block rt_block_of(int64_t total, int64_t workers, int64_t rank) 
   return block;
 }
 
+RT_FN bool rt_has_neighbours(const struct rt_context *ctx) {
+  return ctx->config->workers->neighbours > 1;
+}
+
 RT_FN struct rt_block rt_workers_split(struct rt_context *ctx, int guard, int64_t par,
                                        int64_t width) {
   const struct rt_workers *w = ctx->config->workers;

@@ -67,6 +67,9 @@ RT_FN bool rt_transport_exchange(struct rt_workers *w, const struct rt_exchange 
 // one that has left; once in a call.
 RT_FN int rt_workers_agree(struct rt_context *ctx, int error);
 
+// Does another worker share the machine?
+RT_FN bool rt_has_neighbours(const struct rt_context *ctx);
+
 // ---- what generated host code calls
 
 // The rows of this worker among `width`: its block if the guard is taken for `par` operations, else
