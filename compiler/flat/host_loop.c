@@ -92,8 +92,38 @@ static bool carries_arrays(const Stm *stm) {
   return false;
 }
 
+enum { ROUNDS_OF_WHILE = 16 };
+
+// How often the loop `inner` of the body of `outer` goes round: if it finds that out itself, as
+// often as `outer` does.
+static Atom inner_rounds(const Exp *outer, const Exp *inner) {
+  Atom bound = inner->u.loop.bound;
+  if (inner->u.loop.form != CORE_FOR) return atom_i64(ROUNDS_OF_WHILE);
+  if (bound.kind != ATOM_VAR) return bound;
+  VarVec known = core_free_body(outer->u.loop.body);
+  vec_each (const Var **, var, &known)
+    if (*var == bound.u.var) return bound;
+  return outer->u.loop.bound;
+}
+
+// The rounds of the loops in the body, within one of `outer`.
+static Atom rounds_within(Builder *b, const Exp *outer, const Body *body) {
+  Atom total = atom_i64(0);
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *exp = body->stms[i].exp;
+    if (exp->kind != EXP_LOOP && exp->kind != EXP_IF) continue;
+    BodyVec bodies = exp_bodies(exp);
+    vec_each (const Body **, inner, &bodies) {
+      Atom rounds = rounds_within(b, outer, *inner);
+      if (exp->kind == EXP_LOOP)
+        rounds = size_mul(b, inner_rounds(outer, exp), size_add(b, atom_i64(1), rounds));
+      total = size_add(b, total, rounds);
+    }
+  }
+  return total;
+}
+
 static Atom carried_per_round(Builder *b, const Stm *stm) {
-  enum { ROUNDS_OF_WHILE = 16 };
   const Exp *loop = stm->exp;
   Atom rounds =
       loop->u.loop.form == CORE_FOR
@@ -115,9 +145,13 @@ static void both_ways(Flatten *fl, const Goal *goal, const Exp *loop,
   *in_item = core_body(&item, results, count);
 }
 
-// if n * ELEMENTS_PER_ROUND < elements then the loop on the host else the loop in one item
+// if rounds * ELEMENTS_PER_ROUND < elements then the loop on the host else the loop in one item
 static void by_size(Flatten *fl, const Goal *goal, const Exp *loop, Atom *out) {
-  Atom rounds = size_mul(goal->b, loop->u.loop.bound, atom_i64(ELEMENTS_PER_ROUND));
+  const Exp *exp = goal->stm->exp;
+  Atom within = rounds_within(goal->b, exp, exp->u.loop.body);
+  Atom rounds =
+      size_mul(goal->b, loop->u.loop.bound, size_add(goal->b, atom_i64(1), within));
+  rounds = size_mul(goal->b, rounds, atom_i64(ELEMENTS_PER_ROUND));
   Atom elements = carried_elements(goal->b, goal->stm);
   Atom is_short = core_let(goal->b, "short", exp_op2(OP_LT, rounds, elements));
   const Body *on_host, *in_item;

@@ -192,10 +192,18 @@ void from_if(From *f, const Stm *stm, const Body *body, int position) {
 
 // ---- loop
 
-static bool is_all_of_memory(const View *view) {
-  if (!view->tensor || view->tensor->rank != view->rank) return false;
-  View all = view_of(view->tensor);
-  return view_same(view, &all);
+// All of a tensor, or of a row of it: one element of the outer dimensions, all of the inner ones.
+static bool is_whole_row(const View *view) {
+  const Tensor *t = view->tensor;
+  int outer = t ? t->rank - view->rank : -1;
+  if (outer < 0) return false;
+  for (int k = 0; k < view->rank; k++) {
+    int d = outer + k;
+    if (view->dim[k] != d || !term_is_i64(view->start[d], 0) ||
+        !term_is_i64(view->stride[k], 1) || !term_same(view->shape[k], t->dims[d]))
+      return false;
+  }
+  return true;
 }
 
 // Where a parameter lies: where its last value is wanted; where its first value is if nothing else
@@ -209,7 +217,7 @@ static FromPlace param_place(From *f, const Stm *stm, int i, const Body *body,
   const View *wanted = map_get(f->wanted, stm->binders[i]);
   if (wanted) return (FromPlace){ .view = wanted };
   const View *init = from_view(f, exp->u.loop.inits[i]);
-  if (is_all_of_memory(init) && from_loop_takes(f, exp, i, body, position))
+  if (is_whole_row(init) && from_loop_takes(f, exp, i, body, position))
     return (FromPlace){ .view = init };
   return fixed_place(from_alloc(f, param->name, param->type));
 }
