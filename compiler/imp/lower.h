@@ -15,6 +15,8 @@ typedef struct Lower {
   Map *partials;  // SegOp.partials -> const Memory **: kept for a scan
   Map *copy_of;   // Mem -> Mem: the copy in another layout -> the original
   Map *scalars;   // Var -> const Term *: how the host computes them (Kern.outside)
+  Map *
+      rounds;  // Var -> const Term *: indices of its loops, and their bounds (Kern.rounds)
   Vec(const Kernel *) kernels;
   Vec(TuningParam) tuning;
   CopyNotes copies;

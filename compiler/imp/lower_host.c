@@ -300,6 +300,8 @@ static void release_inits(Code *k, const Stm *stm, const Body *body, int positio
 static void host_loop(Code *k, const Stm *stm, const Body *body, int position) {
   const Exp *exp = stm->exp;
   const Mem **mems = new_array(const Mem *, exp->u.loop.param_count + 1);
+  if (exp->u.loop.form == CORE_FOR)
+    map_put(k->lower->rounds, exp->u.loop.index, term_atom(exp->u.loop.bound));
   host_loop_params(k, exp, mems);
   release_inits(k, stm, body, position);
   ImpBuilder b;
@@ -567,7 +569,8 @@ ImpProgram *imp_lower(Compiler *c, const Core *flat, Profile profile, RecipeBook
                   .book = book,
                   .copy_of = map_new(NULL),
                   .partials = map_new(NULL),
-                  .scalars = map_new(NULL) };
+                  .scalars = map_new(NULL),
+                  .rounds = map_new(NULL) };
   ImpProgram *program =
       new_node(ImpProgram, .flat = flat, .functions = flat->functions,
                .function_count = flat->function_count, .entry_count = flat->entry_count);

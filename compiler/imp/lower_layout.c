@@ -107,5 +107,6 @@ static const int *order_of_var(void *state, const Var *var) {
 }
 
 KernHost code_kern_host(Code *k) {
-  return (KernHost){ k->views, k->sizes, k->lower->scalars, order_of_var, k };
+  return (KernHost){ k->views,         k->sizes,     k->lower->scalars,
+                     k->lower->rounds, order_of_var, k };
 }

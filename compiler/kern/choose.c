@@ -91,5 +91,6 @@ const Kern *kern_choose(Compiler *c, const Kern *kern) {
   Choosing s = { .mapper = { .c = c, .block = choose_in }, .widths = map_new(NULL) };
   s.mapper.state = &s;
   return new_node(Kern, .name = kern->name, .loc = kern->loc,
-                  .body = choose_in(&s.mapper, kern->body), .outside = kern->outside);
+                  .body = choose_in(&s.mapper, kern->body), .outside = kern->outside,
+                  .rounds = kern->rounds);
 }

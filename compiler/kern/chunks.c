@@ -122,7 +122,7 @@ static const Kern *in_grid(Cut *x, const Copy *copy, const Axis *last,
     kern_axis(&b, axis, NULL, 0);
     block = kern_block(&b, NULL, 0);
   }
-  Kern kern = { name, x->kern->loc, block, x->kern->outside };
+  Kern kern = { name, x->kern->loc, block, x->kern->outside, x->kern->rounds };
   return kern_name_axes(x->c, &kern);
 }
 

@@ -60,7 +60,8 @@ const Kern *kern_name_axes(Compiler *c, const Kern *kern) {
   KernVisitor v = { .stm = note_name, .state = &n };
   kern_visit_block(&v, kern->body);
   return new_node(Kern, .name = kern->name, .loc = kern->loc,
-                  .body = name_block(&n.mapper, kern->body), .outside = kern->outside);
+                  .body = name_block(&n.mapper, kern->body), .outside = kern->outside,
+                  .rounds = kern->rounds);
 }
 
 // ---- the kernel
@@ -202,7 +203,7 @@ KernSeg kern_from_seg(Compiler *c, KernHost host, const Stm *stm, CopyNotes *cop
   bind_free(&f, host, stm->exp);
   from_seg(&f, seg, views, NULL);
   Kern kern = { name_of(c->names, kern_names[seg->kind]), stm->loc,
-                put_on_grid(kern_block(&b, NULL, 0)), host.scalars };
+                put_on_grid(kern_block(&b, NULL, 0)), host.scalars, host.rounds };
   out.kern = kern_name_axes(c, &kern);
   return out;
 }
@@ -254,6 +255,7 @@ static const KernBlock *inline_block(KernMapper *m, const KernBlock *block) {
 const Kern *kern_inline(Compiler *c, const Kern *kern) {
   bool calls;
   KernMapper m = { .c = c, .block = inline_block, .state = &calls };
-  Kern inlined = { kern->name, kern->loc, inline_block(&m, kern->body), kern->outside };
+  Kern inlined = { kern->name, kern->loc, inline_block(&m, kern->body), kern->outside,
+                   kern->rounds };
   return kern_name_axes(c, &inlined);
 }

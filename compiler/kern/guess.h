@@ -10,10 +10,10 @@
 enum { GUESS_PLACES = 5, GUESS_MAJORITY = 3 };
 
 typedef struct Guess {
-  const Map *outside;  // Kern.outside
-  Map *known;          // Var -> const double *: GUESS_PLACES numbers
-  Map *sized;          // Var of `outside`: what it is computed from is known
-  Map *sizes;          // Var -> Tensor: a dimension of an array
+  const Map *outside, *rounds;  // those of Kern
+  Map *known;                   // Var -> const double *: GUESS_PLACES numbers
+  Map *sized;                   // Var of `outside`: what it is computed from is known
+  Map *sizes;                   // Var -> Tensor: a dimension of an array
 } Guess;
 
 Guess guess_new(const Kern *kern);

@@ -178,6 +178,8 @@ typedef struct Kern {
   Loc loc;
   const KernBlock *body;
   const Map *outside;  // Var -> const Term *: how the host computes scalars; or NULL
+  const Map
+      *rounds;  // Var -> const Term *: indices of loops of the host, below that; or NULL
 } Kern;
 
 // ---- building (kern_build.c)

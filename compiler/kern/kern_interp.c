@@ -392,7 +392,8 @@ static void meet_seg(void *state, const Stm *stm) {
   if (map_has(runner->segs, stm)) return;  // in an earlier run
   map_put(runner->segs, stm, known);
   CopyNotes copies = { 0 };
-  KernHost host = { runner->views, runner->sizes, map_new(NULL), rows_in_order, NULL };
+  KernHost host = { runner->views, runner->sizes, map_new(NULL),
+                    map_new(NULL), rows_in_order, NULL };
   known->seg = kern_from_seg(runner->c, host, stm, &copies);
   known->seg.name = kern_seg_name(runner->c, runner->counts, runner->entry->name,
                                   known->seg.kern->name);

@@ -129,7 +129,8 @@ static void add_check(const Dropping *d, const Facts *facts, KernBuilder *b,
   if (copy.u.check.condition) kern_add(b, copy);
 }
 
-static void add_known(Dropping *d, const Facts *facts, KernBuilder *b, const KernStm *stm) {
+static void add_known(Dropping *d, const Facts *facts, KernBuilder *b,
+                      const KernStm *stm) {
   b->loc = stm->loc;
   d->facts = facts_within(facts, stm);
   if (stm->kind == KERN_CHECK)
@@ -159,5 +160,6 @@ const Kern *kern_drop_known_checks(Compiler *c, const Kern *kern) {
   Dropping d = { .mapper = { .c = c, .block = drop_known }, .terms = map_new(NULL) };
   d.mapper.state = &d;
   return new_node(Kern, .name = kern->name, .loc = kern->loc,
-                  .body = drop_known(&d.mapper, kern->body), .outside = kern->outside);
+                  .body = drop_known(&d.mapper, kern->body), .outside = kern->outside,
+                  .rounds = kern->rounds);
 }

@@ -69,6 +69,7 @@ typedef struct KernHost {
       views;  // Var -> const View *: arrays that are views, iotas or copies of one scalar
   Map *sizes;    // Var -> Var: scalars that are no negative numbers
   Map *scalars;  // Var -> const Term *: Kern.outside
+  Map *rounds;   // Var -> const Term *: Kern.rounds
   const int *(*order)(void *state, const Var *var);  // how an array lies: Tensor.order
   void *state;
 } KernHost;

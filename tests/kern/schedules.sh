@@ -106,6 +106,23 @@ END
 "$flc" dump --recipes looked_up.fl > out
 expect 'what is checked and tested is not checked again' 0 'check 0 <=' out
 
+cat > smoothed.fl << 'END'
+entry main [n] (x: [n][n]f32) : [n][n]f32 =
+  loop x = copy x for _k < 3 do
+    loop x for i in 1..<n - 1 do
+      loop x for j in 1..<n - 1 do x with [i, j] = x[i - 1, j] + x[i + 1, j]
+END
+"$flc" dump --recipes smoothed.fl > out
+expect 'loops within loops copy nothing' 0 'alloc' out
+
+cat > eliminated.fl << 'END'
+entry main [n] (a: [n][n]f32) : [n][n]f32 =
+  loop a = copy a for k < n do
+    tabulate_2d n n (\i j -> if i > k && j > k then a[i, j] - a[i, k] * a[k, j] else a[i, j])
+END
+"$flc" dump --explain eliminated.fl > out
+expect 'the index of a loop of the host is not taken to be small' 0 'inside of borders  <-' out
+
 cat > divided.fl << 'END'
 entry main [n] (xs: [n]i64) : [n]i64 = map (\x -> x / 8 + x % 16) xs
 END
