@@ -293,15 +293,25 @@ static AxisSet check_set(KernCode *kc, const KernStm *stm) {
   return set;
 }
 
+// A value of the message where the condition, a scalar, does not hold: that of the first lane.
+static const ImpExp *lower_first(KernCode *kc, const Term *value) {
+  bool differs = in_lanes(kc, set_of_term(kc, value));
+  return differs ? imp_pick(lower_vector(kc, value), imp_i64(0))
+                 : lower_scalar(kc, value);
+}
+
 static void lower_check(KernCode *kc, const KernStm *stm) {
   AxisSet set = check_set(kc, stm);
   int count = stm->u.check.value_count;
-  bool vector = in_lanes(kc, set_of_term(kc, stm->u.check.condition));
+  // Under a mask the first lane that takes part is to be found.
+  bool vector = in_lanes(kc, set_of_term(kc, stm->u.check.condition)) ||
+                (kc->mask && in_lanes(kc, set));
   for (Copies c = copies_over(kc, set); copies_next(&c);) {
     const ImpExp **values = new_array(const ImpExp *, count + 1);
     const ImpExp *condition = lower_as(kc, stm->u.check.condition, vector);
     for (int i = 0; i < count; i++)
-      values[i] = lower_as(kc, stm->u.check.values[i], vector);
+      values[i] = vector ? lower_vector(kc, stm->u.check.values[i])
+                         : lower_first(kc, stm->u.check.values[i]);
     if (vector && kc->mask)
       condition = imp_op2(OP_LOR, imp_op1(OP_NOT, kc->mask), condition);
     code_check(kc->k, condition, stm->u.check.parts, values, count, stm->loc);

@@ -1,6 +1,8 @@
 // unswitch a:   axis a { lets; x = if c { A } else { B }; rest }
 //        =>     if c { axis a { lets; A; rest } } else { axis a { lets; B; rest } }
 //
+// Of `c && d` the part that is the same at all points will do: d stays in the first axis.
+//
 // Why: what each branch computes from things outside can then be computed once, before the axis,
 // and the axis is a loop without branches.
 #include "kern/plan.h"
@@ -18,16 +20,60 @@ static bool is_outside(const KernBlock *body, const Axis *axis, const Term *t) {
   return true;
 }
 
-// The first branch whose condition is the same at all points.
-static const KernStm *uniform_branch(const Axis *axis) {
+// A branch, what of its condition is the same at all points, and what is left of that where it
+// holds (NULL: nothing).
+typedef struct UniformIf {
+  const KernStm *branch;
+  const Term *condition, *rest;
+} UniformIf;
+
+// The condition, through lets of the body.
+static const Term *let_in(const KernBlock *body, const Term *t) {
+  for (int i = 0; t->kind == TERM_VAR && i < body->count; i++)
+    if (body->stms[i].kind == KERN_LET && body->stms[i].binders[0] == t->u.var)
+      return let_in(body, body->stms[i].u.term);
+  return t;
+}
+
+// Before the loop nobody has checked anything.
+static bool may_trap(const Term *t) {
+  const Term *operands[3];
+  int count = term_operands(t, operands);
+  for (int i = 0; i < count; i++)
+    if (may_trap(operands[i])) return true;
+  return t->kind == TERM_OP && op_may_trap(t->u.op.op, t->u.op.operands);
+}
+
+static bool is_uniform(const Axis *axis, const Term *t) {
+  return t->kind != TERM_CONST && is_outside(axis->body, axis, t) && !may_trap(t);
+}
+
+static bool find_uniform(const Axis *axis, const Term *condition, UniformIf *out) {
+  const Term *t = let_in(axis->body, condition);
+  if (is_uniform(axis, t)) {
+    *out = (UniformIf){ .condition = t };
+    return true;
+  }
+  if (t->kind != TERM_OP || t->u.op.op != OP_LAND) return false;
+  for (int side = 0; side < 2; side++) {
+    const Term *part = let_in(axis->body, t->u.op.args[side]);
+    if (!is_uniform(axis, part)) continue;
+    *out = (UniformIf){ .condition = part, .rest = t->u.op.args[1 - side] };
+    return true;
+  }
+  return false;
+}
+
+// The first branch with such a condition.
+static bool uniform_branch(const Axis *axis, UniformIf *out) {
   const KernBlock *body = axis->body;
   for (int i = 0; i < body->count; i++) {
     const KernStm *stm = &body->stms[i];
-    if (stm->kind == KERN_IF && stm->u.cond.condition->kind != TERM_CONST &&
-        is_outside(body, axis, stm->u.cond.condition))
-      return stm;
+    if (stm->kind != KERN_IF || !find_uniform(axis, stm->u.cond.condition, out)) continue;
+    out->branch = stm;
+    return true;
   }
-  return NULL;
+  return false;
 }
 
 static int size_of(const KernBlock *block) {
@@ -40,15 +86,21 @@ static int size_of(const KernBlock *block) {
   return size;
 }
 
-// The axis with one side of the branch in its place.
-static void add_side(KernBuilder *b, const KernStm *stm, const KernStm *branch,
-                     const KernBlock *side, Name name) {
+// The axis where the condition holds, or does not: with that side in the place of the branch.
+static void add_side(KernBuilder *b, const KernStm *stm, const UniformIf *u, bool holds,
+                     Name name) {
+  const KernStm *branch = u->branch;
+  const KernBlock *side = holds ? branch->u.cond.then_block : branch->u.cond.else_block;
+  KernStm rest = *branch;
+  rest.u.cond.condition = u->rest;
   Axis copy = *stm->u.axis;
   const KernBlock *all = copy.body;
   KernBuilder body = kern_builder(b->c, stm->loc);
   for (int i = 0; i < all->count; i++) {
-    bool here = &all->stms[i] == branch;
-    if (!here) kern_add(&body, all->stms[i]);
+    bool here = &all->stms[i] == branch, narrower = here && holds && u->rest;
+    if (narrower) kern_add(&body, rest);
+    here = here && !narrower;
+    if (!here && !narrower) kern_add(&body, all->stms[i]);
     for (int k = 0; here && k < side->count; k++)
       kern_add(&body, side->stms[k]);
     for (int k = 0; here && k < branch->binder_count; k++)
@@ -59,11 +111,11 @@ static void add_side(KernBuilder *b, const KernStm *stm, const KernStm *branch,
   kern_axis(b, copy, stm->binders, stm->binder_count);
 }
 
-static const KernBlock *side_of(Compiler *c, const KernStm *stm, const KernStm *branch,
-                                const KernBlock *side, Name name) {
+static const KernBlock *side_of(Compiler *c, const KernStm *stm, const UniformIf *u,
+                                bool holds, Name name) {
   KernBuilder b = kern_builder(c, stm->loc);
   const Term **totals = new_array(const Term *, stm->binder_count + 1);
-  add_side(&b, stm, branch, side, name);
+  add_side(&b, stm, u, holds, name);
   for (int i = 0; i < stm->binder_count; i++)
     totals[i] = term_var(stm->binders[i]);
   return kern_rename(c, NULL, kern_block(&b, totals, stm->binder_count));
@@ -71,17 +123,15 @@ static const KernBlock *side_of(Compiler *c, const KernStm *stm, const KernStm *
 
 static void add_both(void *state, KernBuilder *b, const KernStm *stm) {
   const Name *other = state;
-  const KernStm *branch = uniform_branch(stm->u.axis);
-  const KernBlock *then_block = branch->u.cond.then_block;
-  const KernBlock *else_block = branch->u.cond.else_block;
-  kern_add(
-      b, (KernStm){ .kind = KERN_IF,
-                    .binders = stm->binders,
-                    .binder_count = stm->binder_count,
-                    .u.cond = { branch->u.cond.condition,
-                                side_of(b->c, stm, branch, then_block, stm->u.axis->name),
-                                side_of(b->c, stm, branch, else_block, *other),
-                                branch->u.cond.usual } });
+  UniformIf u;
+  if (!uniform_branch(stm->u.axis, &u)) return;
+  kern_add(b, (KernStm){ .kind = KERN_IF,
+                         .binders = stm->binders,
+                         .binder_count = stm->binder_count,
+                         .u.cond = { u.condition,
+                                     side_of(b->c, stm, &u, true, stm->u.axis->name),
+                                     side_of(b->c, stm, &u, false, *other),
+                                     u.branch->u.cond.usual } });
 }
 
 const Kern *step_unswitch(Step *s, const Kern *kern, Name name) {
@@ -91,7 +141,8 @@ const Kern *step_unswitch(Step *s, const Kern *kern, Name name) {
   if (axis->role != AXIS_MAP && axis->role != AXIS_REDUCE)
     return step_refuse(s, "%s is no map and no reduction", name);
   if (axis->bind != BIND_SEQ) return step_refuse(s, "%s is no loop", name);
-  if (!uniform_branch(axis))
+  UniformIf u;
+  if (!uniform_branch(axis, &u))
     return step_refuse(s, "no condition in %s is the same at all points", name);
   if (size_of(axis->body) > MOST_STATEMENTS)
     return step_refuse(s, "%s would be too long twice", name);
