@@ -7,7 +7,7 @@ static const double VECTOR_OP = 0.6, VECTOR_DIVISION = 10, VECTOR_LIBRARY = 22;
 static const double SCALAR_ACCESS = 0.5, VECTOR_ACCESS = 1, LANE_ACCESS = 1.5, ROUND = 1;
 // A branch on all lanes, which the device's compiler moves nothing across.
 static const double CHECK_OF_LANES = 10;
-static const double MASKING = 3, VECTOR_BYTES = 64;
+static const double MASKING = 3, VECTOR_BYTES = 64, FEW_ROUNDS = 64;
 
 typedef struct Cost {
   const CostGuess *guess;
@@ -323,7 +323,7 @@ static void cost_lock(Cost *s, const KernStm *stm) {
   s->cycles = inner.cycles;
 }
 
-static double speed_by_itself(const Axis *axis);
+static double speed_by_itself(const Cost *s, const Axis *axis, double trips);
 
 static void cost_seq(Cost *s, const KernStm *stm) {
   const Axis *axis = stm->u.axis;
@@ -333,7 +333,7 @@ static void cost_seq(Cost *s, const KernStm *stm) {
   inner.times *= differs ? 1.5 * trips : trips;
   put_value(s, axis->index, trips / 2);
   if (!s->lanes && !s->count && kern_vectorises_itself(stm))
-    inner.times /= speed_by_itself(axis);
+    inner.times /= speed_by_itself(s, axis, trips);
   if (axis->bind != BIND_GRID) add(&inner, ROUND + (differs ? MASKING : 0));
   cost_block(&inner, axis->body);
   cost_ops(&inner, axis, 1);
@@ -400,6 +400,8 @@ static void cost_let(Cost *s, const KernStm *stm) {
   cost_term(s, stm->u.term);
   if (var == s->guess->length)
     put_value(s, var, CHUNK_TRIPS);
+  else if (is_unknown(s, stm->u.term))
+    return;  // another name of what is unknown
   else if (stm->u.term->type == PRIM_I64 && stm->u.term->kind != TERM_CONVERT)
     put_value(s, var, value_of(s, stm->u.term));
   if (stm->u.term->type == PRIM_BOOL && is_by_index(s, stm->u.term))
@@ -551,6 +553,12 @@ static int widest(const KernBlock *block) {
   return bytes;
 }
 
-static double speed_by_itself(const Axis *axis) {
-  return VECTOR_BYTES / widest(axis->body) / (VECTOR_OP / SCALAR_OP);
+// How many times as fast the device's compiler makes the rounds; of short rows what does not fill
+// a vector counts.
+static double speed_by_itself(const Cost *s, const Axis *axis, double trips) {
+  double lanes = VECTOR_BYTES / widest(axis->body);
+  bool few = s->guess->trips < FEW_ROUNDS && trips == s->guess->trips;
+  double full = few ? floor(trips / lanes) * lanes : trips;
+  double rounds = full / (lanes / (VECTOR_OP / SCALAR_OP)) + trips - full;
+  return rounds > 0 ? trips / rounds : 1;
 }

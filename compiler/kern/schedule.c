@@ -19,6 +19,7 @@ enum {
   SHORT = 64,         // elements that are too few for a row in vectors,
   SHORT_TRIPS = 20,   // and as many as such rows are taken to have
   PIECE = 64,         // elements of a lane's piece of a block
+  LONG_ROW = 256,     // too many elements to have 16 such rows at hand
   NARROW_WEIGHT = 2,  // stands behind LANES as what is left where its condition fails
   CHAINS =
       4,  // accumulators that a reduction of one instruction needs to keep the pipeline busy
@@ -289,6 +290,42 @@ static void add_rows_by_fours(const Schedule *s, Candidates *out,
   offer(s, out, &cand);
 }
 
+// The outermost loops in lanes that read rows again, with those rows side by side.
+static void stage_loops(Recipe *r, const KernBlock *block) {
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    if (stm->kind == KERN_AXIS && stm->u.axis->bind == BIND_SEQ) {
+      Recipe next = *r;
+      recipe_stage(&next, stm->u.axis->name);
+      if (!next.failed) *r = next;
+      if (!next.failed) continue;
+    }
+    KernBlockVec blocks = kern_blocks(stm);
+    vec_each (const KernBlock **, inner, &blocks)
+      stage_loops(r, *inner);
+  }
+}
+
+// Points in lanes with the rows that they read again, if those are not long, side by side.
+static void add_staged(const Schedule *s, Candidates *out, const Candidate *points) {
+  Candidate cand = *points;
+  if (cand.recipe.failed) return;
+  cand.recipe = recipe_copy(&points->recipe);
+  stage_loops(&cand.recipe, points->recipe.kern->body);
+  if (cand.recipe.kern == points->recipe.kern) return;
+  AxisStms axes = innermost_axes(cand.recipe.kern);
+  vec_each (const KernStm **, stm, &axes) {
+    Name row = (*stm)->u.axis->name;
+    if (kern_has_axis(points->recipe.kern, row)) continue;
+    recipe_where_fewer(&cand.recipe, row, LONG_ROW);
+    recipe_split(&cand.recipe, row, TILE_HEIGHT, SPLIT_PEEL);
+    recipe_bind(&cand.recipe, row, BIND_REG);
+  }
+  cand.weight++;  // so that the same without rows stays behind it
+  cand.what = text_format("%s, rows staged", points->what);
+  offer(s, out, &cand);
+}
+
 static void add_outer(const Schedule *s, Candidates *out, bool widened, int lanes) {
   Candidate cand = { .what = text_format("%d %spoints in lanes", lanes,
                                          widened ? "inner " : "neighbouring "),
@@ -303,6 +340,7 @@ static void add_outer(const Schedule *s, Candidates *out, bool widened, int lane
   recipe_bind(&cand.recipe, last->name, BIND_LANE);
   offer(s, out, &cand);
   if (lanes == LANES) add_rows_by_fours(s, out, &cand);
+  if (lanes == LANES) add_staged(s, out, &cand);
 }
 
 // Several rows and vectors at once, so that what they read in common is read once.

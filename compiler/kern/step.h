@@ -71,12 +71,18 @@ const Kern *step_check_grid(Step *s, const Kern *kern);
 // Are there checks in the block that the axis stands in?
 bool step_checks_beside(const Kern *kern, Name axis);
 
-// ---- local memory (step_stage.c)
+// ---- copies of what is read again (step_stage.c, step_stage_rows.c)
 
 // What the loads of a loop read that the items of a group share: copied to local memory before it.
 // Legal: the loop is of constant width, all items of the group come by, indices are sums of those
 // of axes, and nothing is written to the array.
 const Kern *step_stage(Step *s, const Kern *kern, Name name);
+
+// In code for CPUs, which step_stage asks for: rows, a lane each, that the rounds of a loop read,
+// copied to memory of the lanes' own, side by side.
+// Legal: the loop is in lanes, nothing is written to the array, loads under no condition, no
+// checks; rows of a width that is known before the loop.
+const Kern *step_stage_rows(Step *s, const Kern *kern, Name name);
 
 // ---- conditions that are the same at all points of an axis (step_unswitch.c)
 // Legal: loops that are maps or reductions; short ones.

@@ -453,7 +453,7 @@ static const char *cannot_stage(const Kern *kern, const Axis *axis) {
 const Kern *step_stage(Step *s, const Kern *kern, Name name) {
   const KernStm *stm = step_axis(s, kern, name);
   if (!stm) return NULL;
-  if (!s->groups) return step_refuse(s, "code for CPUs has no local memory");
+  if (!s->groups) return step_stage_rows(s, kern, name);
   const char *reason = cannot_stage(kern, stm->u.axis);
   if (reason) return step_refuse(s, "%s: %s", name, reason);
   Staging x = { .s = s,

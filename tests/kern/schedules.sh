@@ -75,6 +75,13 @@ END
 "$flc" dump --recipes least.fl > out
 some 'of short rows, each has a lane' '^  where m < 64' out
 
+cat > distances.fl << 'END'
+entry main [n] [m] [d] (ps: [n][d]f32) (qs: [m][d]f32) : [n]f32 =
+  map (\p -> f32.minimum (map (\q -> f32.sum (map2 (\x y -> (x - y) * (x - y)) p q)) qs)) ps
+END
+"$flc" dump --recipes distances.fl > out
+some 'rows that many others are compared with lie side by side' '^  stage m' out
+
 cat > places.fl << 'END'
 entry main [n] [m] (xss: [n][m]f32) : [n]i32 =
   let less (x, i) (y, j) : (f32, i32) = if x < y || (x == y && i < j) then (x, i) else (y, j)

@@ -77,6 +77,15 @@ entry kept [n] [k] (a: [n][k]i32) : [n]i32 =
 entry growing [n] (a: [n]i32) : [n]i32 =
   #[sequential_inner] tabulate n (\i -> let f = scan (+) 0 (map (* a[i]) (iota i |> map i32.i64)) in i32.sum (map2 (*) f (reverse f))) 
 
+entry farthest [n] [m] [k] (a: [n][k]i32) (b: [m][k]i32) : [n]i32 =
+  #[sequential_inner] map (\p -> i32.maximum (map (\q -> i32.sum (map2 (*) p q)) b)) a
+
+entry picked [n] [m] [k] (a: [n][k]i32) (b: [m]i64) : [n]i32 =
+  #[sequential_inner] map (\p -> i32.maximum (map (\j -> p[j]) b)) a
+
+entry sometimes [n] [m] [k] (a: [n][k]i32) (b: [m][k]i32) : [n]i32 =
+  #[sequential_inner] map (\p -> i32.maximum (map (\q -> if i32.sum q > 0 then i32.sum (map2 (*) p q) else 0) b)) a
+
 entry long [n] [k] (a: [n][k]i32) (c: bool) : [n]i32 =
   #[sequential_inner] map (\row -> i32.sum (map (\x -> if c then #[unroll] loop y = x for i < 50 do y * i32.i64 i ^ (y / 3 + i32.i64 i) else x) row)) a
 END
@@ -123,7 +132,11 @@ accepted small.segmap 'split i by 9 clamp'
 accepted product.segmap 'split k by 4 chain'
 
 # ---- stage
-refused product.segmap 'code for CPUs has no local memory' 'split k by 4 chain' 'stage k'
+refused product.segmap 'k is no loop in lanes' 'stage k'
+refused product.segmap 'k reads no rows again, a lane each' 'split m by 8 overlap' 'bind m to lane' 'stage k'
+refused picked.segmap 'm makes checks' 'split n by 8 overlap' 'bind n to lane' 'stage m'
+refused sometimes.segmap 'm reads no rows again, a lane each' 'split n by 8 overlap' 'bind n to lane' 'stage m'
+accepted farthest.segmap 'split n by 8 overlap' 'bind n to lane' 'stage m'
 
 # ---- where
 refused small.segmap 'i has less than 9 points' 'where i >= 9'
