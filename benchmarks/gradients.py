@@ -163,7 +163,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--keep", type=pathlib.Path)
     parser.add_argument("patterns", nargs="*")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     rows = [row for program in sorted(PROGRAMS.glob("*.fl")) for row in rows_of(program)
             if not options.patterns or any(row.name().startswith(pattern) for pattern in options.patterns)]
     heads = ["function", "sizes", "ms", "gradient", "ratio"] + ["JAX ms", "gradient", "ratio"] * bool(options.jax)

@@ -11,7 +11,7 @@
 // more result of the maps up to there.
 #include "core/passes.h"
 
-enum { MAX_RANK = 16, MAX_SLICE = 12 };  // statements of f
+enum { MAX_RANK = 16, MAX_SLICE = 48 };  // statements of f
 
 // A scalar in f that is an element of `array`, whose dimensions are gone through by these maps of
 // the nest (0: outermost).
@@ -173,17 +173,16 @@ static bool is_element(const MapNest *n, const Exp *e) {
   return true;
 }
 
-static bool is_cheap_scalar(const Exp *e) { return exp_is_scalar(e) && exp_is_cheap(e); }
-
-// Finds out how f gets at a scalar: from outside, from an array, or by computing it.
+// Finds out how f gets at a scalar: from outside, from an array, or by computing it again, whatever
+// that takes: the array of its values would be as large as the one that the nest made.  What outer
+// functions compute is lifted.
 static void need(MapNest *n, Atom a) {
   int level = level_of_var(n, a);
   if (level < 0 || n->fails || map_has(n->done, a.u.var)) return;
   map_put(n->done, a.u.var, a.u.var);
   const Stm *def = map_get(n->defs, a.u.var);
-  bool computes = def && (is_cheap_scalar(def->exp) || is_element(n, def->exp));
-  // Cheap arithmetic is done again, but for that of the outermost function.
-  if (!computes || level == 0) {
+  bool computes = def && (exp_is_scalar(def->exp) || is_element(n, def->exp));
+  if (!computes || level < n->rank - 1) {
     add_input(n, a.u.var, source_of(n, a.u.var));
     return;
   }
