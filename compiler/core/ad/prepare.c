@@ -48,9 +48,18 @@ const Body *ad_inline(Compiler *c, const Body *body, bool keep_adjoints) {
   return inline_calls(&m, body);
 }
 
-const Body *ad_prepare(Compiler *c, const Body *body, bool keep_adjoints) {
-  const Entry *entry = new_node(Entry, .body = ad_inline(c, body, keep_adjoints));
+typedef const Core *(*CorePass)(Compiler *c, const Core *core);
+
+static const Body *run_passes(Compiler *c, const Body *body, const CorePass *passes) {
+  const Entry *entry = new_node(Entry, .body = body);
   const Core *core = new_node(Core, .entries = &entry, .entry_count = 1);
-  core = simplify(c, cse(c, hoist(c, simplify(c, core))));
+  for (; *passes; passes++)
+    core = (*passes)(c, core);
   return core->entries[0]->body;
+}
+
+const Body *ad_prepare(Compiler *c, const Body *body, bool backwards) {
+  static const CorePass clean[] = { simplify, hoist, cse, simplify, NULL };
+  body = run_passes(c, ad_inline(c, body, backwards), clean);
+  return backwards ? run_passes(c, ad_elements(c, ad_sums(c, body)), clean) : body;
 }
