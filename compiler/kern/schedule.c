@@ -562,6 +562,32 @@ static void add_lanes_within(const Schedule *s, Candidates *out, int height,
   offer(s, out, &cand);
 }
 
+// A map of loops in lanes, or its loops in vectors, whichever is cheaper.
+static void add_map_or_rows(const Schedule *s, Recipe *r, const KernStm *map) {
+  Candidate in_lanes = { .recipe = recipe_copy(r) };
+  map_in_lanes(&in_lanes, map, 1);
+  Recipe by_rows = recipe_copy(r);
+  AxisStms rows = innermost_axes(s->kern);
+  vec_each (const KernStm **, row, &rows)
+    if (contains(map->u.axis->body, *row)) add_row(s, &by_rows, *row);
+  bool lanes = !in_lanes.recipe.failed && cost_of(s, in_lanes.recipe.kern, TRIPS) <
+                                              cost_of(s, by_rows.kern, TRIPS);
+  *r = lanes ? in_lanes.recipe : by_rows;
+}
+
+// Several maps, some of which go through rows and others through columns.
+static void add_maps_apart(const Schedule *s, Candidates *out) {
+  Candidate cand = { .what = "inner points or rows in lanes, map by map",
+                     .recipe = recipe_new(s->c, s->kern) };
+  AxisStms maps = maps_of_loops(s->kern), rows = innermost_axes(s->kern);
+  if (maps.count < 2) return;
+  vec_each (const KernStm **, map, &maps)
+    add_map_or_rows(s, &cand.recipe, *map);
+  vec_each (const KernStm **, row, &rows)
+    if (!is_within(*row, &maps)) add_row(s, &cand.recipe, *row);
+  offer(s, out, &cand);
+}
+
 // ---- lanes around loops
 
 // A reduction of what loops compute.
@@ -739,6 +765,7 @@ static void add_points(const Schedule *s, Candidates *out) {
   add_tile_of_rows(s, out);
   add_lanes_within(s, out, 4, 2);
   add_lanes_within(s, out, 1, 2);
+  add_maps_apart(s, out);
 }
 
 // What was tried, in order.
