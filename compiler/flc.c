@@ -10,7 +10,7 @@ static const Command *const commands[] = {
   &check_command,    &build_command, &run_command,   &lib_command,     &eval_command,
   &repl_command,     &test_command,  &bench_command, &profile_command, &data_command,
   &tune_command,     &tree_command,  &dump_command,  &fmt_command,     &doc_command,
-  &literate_command, &lsp_command,
+  &literate_command, &pkg_command,   &lsp_command,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 

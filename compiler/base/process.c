@@ -20,7 +20,8 @@ _Noreturn static void become_program(const Process *p) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   bool ready = (p->in < 0 || dup2(p->in, STDIN_FILENO) >= 0) &&
                (p->out < 0 ||
-                (dup2(p->out, STDOUT_FILENO) >= 0 && dup2(p->out, STDERR_FILENO) >= 0));
+                (dup2(p->out, STDOUT_FILENO) >= 0 && dup2(p->out, STDERR_FILENO) >= 0)) &&
+               (p->log <= 0 || dup2(p->log, STDERR_FILENO) >= 0);
   char **argv = words(p->argv);
   signals_unblock();
   if (ready) execvp(argv[0], argv);

@@ -21,6 +21,7 @@ extern const Command dump_command;
 extern const Command doc_command;
 extern const Command repl_command;
 extern const Command literate_command;
+extern const Command pkg_command;
 extern const Command fmt_command;
 extern const Command lsp_command;
 

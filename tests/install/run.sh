@@ -58,6 +58,7 @@ completes() {
   [ "$got" = "$expected" ] || fail "completion of $*: expected $expected, got $got"
 }
 completes "test tune tree" flc t
+completes "pkg" flc pk
 completes "--format --flatten" flc tree --f
 completes "moderate" flc tree --flatten m
 completes "double.fl" flc check doub
