@@ -24,6 +24,7 @@ _Noreturn static void become_program(const Process *p) {
                (p->log <= 0 || dup2(p->log, STDERR_FILENO) >= 0);
   char **argv = words(p->argv);
   signals_unblock();
+  if (p->seconds) alarm(p->seconds);
   if (ready) execvp(argv[0], argv);
   _exit(127);
 }

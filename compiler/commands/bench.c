@@ -1,32 +1,64 @@
 // flc bench FILE...: how long the entry points take on the data of the test blocks.
-//
-// One warm-up and at least ten runs, more until half a second has passed and the mean is known to
-// one per cent, or five seconds or a thousand runs are over.  Input, output and the first
-// compilation do not count.
 #include "commands/bench.h"
 #include "base/file.h"
-#include "base/process.h"
 #include "base/quote.h"
+#include "commands/futhark.h"
 #include "commands/scratch.h"
 #include "commands/test_run.h"
 #include "commands/version_options.h"
 #include <errno.h>
-#include <fcntl.h>
-#include <math.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+enum BenchOption {
+  OPT_JSON = 512,
+  OPT_COMPARE,
+  OPT_HTML,
+  OPT_SORT,
+  OPT_EXCLUDE,
+  OPT_IGNORE,
+  OPT_TIMEOUT,
+  OPT_TUNING,
+  OPT_NO_TUNING,
+  OPT_PASS,
+  OPT_SKIP,
+  OPT_SECONDS,
+  OPT_FIXED
+};
 
 // clang-format off
 static const Option option_rows[] = {
   { 'e', 'e', "entry", "ENTRY", "only this entry point", NULL },
+  { 'e', 0, "entry-point", "ENTRY", NULL, NULL },
   { 'r', 'r', "runs", "N", "at least N runs; default 10", NULL },
-  { 'j', 0, "json", "OUT",
+  { OPT_JSON, 0, "json", "OUT",
     "write the times, in microseconds, and the peak of device memory to a file, as "
     "Futhark's does", NULL },
-  { 'c', 0, "compare", "OLD", "show how much faster it is than what such a file says", NULL },
+  { OPT_COMPARE, 0, "compare", "OLD",
+    "show how much faster it is than what such a file says; may be repeated, oldest first: "
+    "the last one counts, all are in the plots of `--html`", NULL },
+  { OPT_HTML, 0, "html", "OUT", "write a page with plots", NULL },
+  { OPT_SORT, 0, "sort-by", "KEY",
+    "print all at the end, by `name`, `time` (longest first) or `ratio` (slower than before "
+    "first)", "name time ratio" },
+  { OPT_EXCLUDE, 0, "exclude-case", "TAG",
+    "leave out cases with this tag, too; may be repeated", NULL },
+  { OPT_IGNORE, 0, "ignore-files", "REGEX",
+    "leave out programs whose path matches; may be repeated", NULL },
+  { OPT_TIMEOUT, 0, "timeout", "S", "seconds for all runs on a data set; default: no end", NULL },
+  { OPT_SECONDS, 0, "convergence-max-seconds", "S",
+    "no more runs than that take; default 5", NULL },
+  { OPT_FIXED, 0, "no-convergence-phase", NULL, "no more runs than `--runs` says", NULL },
+  { OPT_TUNING, 0, "tuning", "ENDING",
+    "the ending of tuning files; default `tuning`, as in `FILE.tuning`", NULL },
+  { OPT_NO_TUNING, 0, "no-tuning", NULL, "use no tuning files", NULL },
+  { OPT_PASS, 0, "pass-option", "OPTION", "an option of the programs; may be repeated", NULL },
+  { OPT_SKIP, 0, "skip-compilation", NULL,
+    "run the executables that `flc build` has made beside the programs", NULL },
+  FUTHARK_OPTIONS,
   FLATTEN_OPTIONS,
   RECIPE_OPTION,
   OPTIONS_END
@@ -35,156 +67,16 @@ static const Option option_rows[] = {
 
 typedef struct Bench {
   Compiler *c;
-  const char *entry, *json, *recipe;
-  int runs;
-  BenchVec old, results;
-  char **program_options, **paths;
-  int program_option_count, path_count;
-  const char *folder;  // for temporary files
-  int status;          // a file that says what the program is at
+  const char *entry, *json, *html, *recipe, *sort;
+  bool skip_compilation;
+  BenchRunner runner;
+  BenchVec results;
+  BenchHistory history;
+  TextVec excluded;
+  Vec(regex_t *) ignored;
+  ProgramPaths paths;
   FlattenOptions flatten;
 } Bench;
-
-// ---- figures
-
-static int compare_doubles(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-// The value below which a part `at` of the times lies.
-static double quantile(const TimeVec *times, double at) {
-  double *sorted = mem_copy(times->at, sizeof(double) * (size_t)times->count);
-  qsort(sorted, (size_t)times->count, sizeof *sorted, compare_doubles);
-  double place = at * (times->count - 1);
-  int below = (int)place;
-  int above = below + 1 < times->count ? below + 1 : below;
-  return sorted[below] + (place - below) * (sorted[above] - sorted[below]);
-}
-
-double bench_median(const TimeVec *times) { return quantile(times, 0.5); }
-
-static double total(const TimeVec *times) {
-  double sum = 0;
-  vec_each (double *, t, times)
-    sum += *t;
-  return sum;
-}
-
-// The standard error of the mean, relative to it.
-static double relative_error(const TimeVec *times) {
-  double mean = total(times) / times->count, squares = 0;
-  vec_each (double *, t, times)
-    squares += (*t - mean) * (*t - mean);
-  if (times->count < 2 || mean <= 0) return 0;
-  return sqrt(squares / (times->count - 1) / times->count) / mean;
-}
-
-// ---- runs
-
-typedef struct Case {
-  const char *executable, *path, *entry, *dataset;
-  const char *input, *times, *log;  // temporary files
-} Case;
-
-typedef struct Watched {
-  const Bench *bench;
-  const Case *of;
-} Watched;
-
-static void show_status(void *state) {
-  const Watched *w = state;
-  const char *status = command_status(w->bench->status);
-  command_progress("%s %s%s%s", command_file_name(w->of->path), w->of->dataset,
-                   *status ? ": " : " ...", status);
-}
-
-// runs 0: once, with a report in the log.  The status of waitpid, or -1.
-static int start_bench(const Bench *b, const Case *k, int runs) {
-  const char *args[64] = { k->executable, "-e", k->entry, "-n", "-t", k->times };
-  int count = 6;
-  args[count++] = runs ? "-r" : "-P";
-  args[count++] = runs ? text_format("%d", runs) : "--json";
-  const char *tuning = text_format("%s.tuning", k->path);
-  if (access(tuning, R_OK) == 0) {
-    args[count++] = "--tuning";
-    args[count++] = tuning;
-  }
-  for (int i = 0; i < b->program_option_count && count < 60; i++)
-    args[count++] = b->program_options[i];
-  int in = open(k->input, O_RDONLY | O_CLOEXEC),
-      log = open(k->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  int status = -1;
-  Watched watched = { b, k };
-  const Process process = {
-    .argv = args, .in = in, .out = log, .tick = { show_status, &watched }
-  };
-  if (in >= 0 && log >= 0) status = process_run(&process);
-  if (in >= 0) close(in);
-  if (log >= 0) close(log);
-  return status;
-}
-
-static void read_times(const char *path, TimeVec *out) {
-  size_t length;
-  const char *at = text_read_file(path, &length);
-  for (char *end; at && *at; at = end) {
-    double time = strtod(at, &end);
-    if (end == at) return;
-    vec_push(out, time);
-  }
-}
-
-// NULL, or what went wrong.
-static const char *run_bench_case(const Bench *b, const Case *k, int runs,
-                                  TimeVec *times) {
-  int status = start_bench(b, k, runs);
-  if (status < 0) return "cannot start the program";
-  size_t length;
-  const char *said = text_read_file(k->log, &length);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-    read_times(k->times, times);
-    return NULL;
-  }
-  return said && *said ? said : "the program died";
-}
-
-// The peak of device memory, from a run of its own; NULL if the report does not say it.
-static const char *measure_peak(const Bench *b, const Case *k) {
-  static const char key[] = "\"bytes\": {\"peak\": ";
-  TimeVec ignored = { 0 };
-  size_t length;
-  if (run_bench_case(b, k, 0, &ignored)) return NULL;
-  const char *report = text_read_file(k->log, &length);
-  const char *peak = report ? strstr(report, key) : NULL;
-  if (!peak) return NULL;
-  peak += strlen(key);
-  return text_format("%.*s", (int)strspn(peak, "0123456789"), peak);
-}
-
-enum { MOST_RUNS = 1000 };
-
-// How many runs more; 0: enough.
-static int more_runs(const TimeVec *times) {
-  const double enough_us = 5e5, most_us = 5e6;
-  double sum = total(times), mean = sum / times->count;
-  if (sum >= most_us || times->count >= MOST_RUNS) return 0;
-  int left = MOST_RUNS - times->count;
-  if (sum < enough_us)
-    return mean > 0 ? (int)fmin(left, ceil((enough_us - sum) / mean)) : left;
-  return relative_error(times) > 0.01 ? (int)fmin(left, times->count) : 0;
-}
-
-static void measure(const Bench *b, const Case *k, BenchResult *r) {
-  enum { MOST_ROUNDS = 6 };
-  int runs = b->runs;
-  for (int round = 0; round < MOST_ROUNDS && runs > 0 && !r->error; round++) {
-    r->error = run_bench_case(b, k, runs, &r->times);
-    if (!r->error && !r->times.count) r->error = "the program wrote no times";
-    if (!r->error) runs = more_runs(&r->times);
-  }
-  if (!r->error && b->json) r->peak = measure_peak(b, k);
-}
 
 // ---- the table
 
@@ -193,30 +85,77 @@ const char *bench_time_text(double us) {
   return us < 1e6 ? text_format("%.2f ms", us / 1e3) : text_format("%.3f s", us / 1e6);
 }
 
-static const BenchResult *find_old(const Bench *b, const BenchResult *r) {
-  vec_each (BenchResult *, old, &b->old)
-    if (strcmp(old->program, r->program) == 0 && strcmp(old->dataset, r->dataset) == 0)
-      return old;
+const BenchResult *bench_find(const BenchVec *results, const BenchResult *same) {
+  vec_each (const BenchResult *, r, results)
+    if (strcmp(r->program, same->program) == 0 && strcmp(r->dataset, same->dataset) == 0)
+      return r;
   return NULL;
 }
 
-static void print_result(const Bench *b, const BenchResult *r) {
+// What to compare it with, or NULL.
+static const BenchResult *find_before(const Bench *b, const BenchResult *r) {
+  const BenchEarlier *last =
+      b->history.count ? &b->history.at[b->history.count - 1] : NULL;
+  return last && !r->error ? bench_find(&last->results, r) : NULL;
+}
+
+static void print_ratio(const BenchResult *before, const BenchResult *r) {
+  BenchInterval ratio = bench_ratio(&before->times, &r->times);
+  bool differs = ratio.low > 1 || ratio.high < 1;
+  printf("   %s%.2fx (%.2fx to %.2fx, was %s)",
+         differs ? "" : "no difference: ", ratio.middle, ratio.low, ratio.high,
+         bench_time_text(bench_median(&before->times)));
+}
+
+static void print_result(const Bench *b, const BenchResult *r, const char *name) {
   command_progress("%s", "");
   if (r->error) {
-    printf("  %-40s failed: %s\n", r->dataset, r->error);
+    printf("  %-40s failed: %s\n", name, r->error);
     return;
   }
   double median = bench_median(&r->times);
-  printf("  %-40s %10s   %s to %s   %d runs", r->dataset, bench_time_text(median),
-         bench_time_text(quantile(&r->times, 0.05)),
-         bench_time_text(quantile(&r->times, 0.95)), r->times.count);
+  printf("  %-40s %10s   %s to %s   %d runs", name, bench_time_text(median),
+         bench_time_text(bench_quantile(&r->times, 0.05)),
+         bench_time_text(bench_quantile(&r->times, 0.95)), r->times.count);
   if (r->moved > 0 && median > 0) printf("   %.1f GB/s", r->moved / median / 1e3);
-  const BenchResult *old = find_old(b, r);
-  if (old && median > 0)
-    printf("   %.2fx (was %s)", bench_median(&old->times) / median,
-           bench_time_text(bench_median(&old->times)));
+  const BenchResult *before = find_before(b, r);
+  if (before) print_ratio(before, r);
   printf("\n");
   fflush(stdout);
+}
+
+// ---- in another order
+
+// What a result is sorted by: small ones come first.
+typedef struct SortedResult {
+  const BenchResult *result;
+  double key;  // NAN-free; failures are first
+} SortedResult;
+
+static int by_key(const void *a, const void *b) {
+  const SortedResult *x = a, *y = b;
+  if (x->key != y->key) return x->key < y->key ? -1 : 1;
+  int order = strcmp(x->result->program, y->result->program);
+  return order ? order : strcmp(x->result->dataset, y->result->dataset);
+}
+
+static double sort_key(const Bench *b, const BenchResult *r) {
+  if (strcmp(b->sort, "name") == 0) return 0;
+  if (r->error) return -1e300;
+  if (strcmp(b->sort, "time") == 0) return -bench_median(&r->times);
+  const BenchResult *before = find_before(b, r);
+  return before ? bench_ratio(&before->times, &r->times).middle : 1e300;
+}
+
+static void print_sorted(const Bench *b) {
+  SortedResult *sorted = new_array(SortedResult, b->results.count + 1);
+  for (int i = 0; i < b->results.count; i++)
+    sorted[i] = (SortedResult){ &b->results.at[i], sort_key(b, &b->results.at[i]) };
+  qsort(sorted, (size_t)b->results.count, sizeof *sorted, by_key);
+  for (int i = 0; i < b->results.count; i++) {
+    const BenchResult *r = sorted[i].result;
+    print_result(b, r, text_format("%s %s", r->program, r->dataset));
+  }
 }
 
 // ---- programs
@@ -234,11 +173,11 @@ const char *bench_dataset_name(const TestCase *test, int number) {
 }
 
 // The inputs as binary values in a file; false: the data are absent or wrong (`*message` says how).
-static bool write_inputs(Bench *b, const Case *k, const Entry *entry,
+static bool write_inputs(Bench *b, const char *path, const Entry *entry,
                          const TestText *text, BenchResult *r, const char **message) {
   static const TestText nothing = { TEST_VALUES, "" };
   ValueReader *reader = test_open_values(
-      k->path, entry, text->source == TEST_NOTHING ? &nothing : text, message);
+      path, entry, text->source == TEST_NOTHING ? &nothing : text, message);
   if (!reader) return false;
   const Value **values = command_read_inputs(b->c, entry, reader);
   if (!values) *message = diag_take_text(b->c);
@@ -247,28 +186,29 @@ static bool write_inputs(Bench *b, const Case *k, const Entry *entry,
   Text *bytes = text_new();
   for (int i = 0; i < entry->param_count - entry->size_count; i++)
     value_write_binary(bytes, values[i]);
-  if (file_write(k->input, bytes)) return true;
-  *message = text_format("cannot write %s: %s", k->input, strerror(errno));
+  const char *file = bench_input_path(&b->runner);
+  if (file_write(file, bytes)) return true;
+  *message = text_format("cannot write %s: %s", file, strerror(errno));
   return false;
 }
 
-static void bench_case(Bench *b, Case *k, const Entry *entry, const TestCase *test,
+static void bench_case(Bench *b, BenchJob *job, const Entry *entry, const TestCase *test,
                        int number) {
   BenchResult r = { .dataset = quote_utf8(bench_dataset_name(test, number)) };
-  const char *program = quote_utf8(command_file_name(k->path));
+  const char *program = quote_utf8(command_file_name(job->path));
   r.program = strcmp(entry->name, "main") == 0
                   ? program
                   : text_format("%s:%s", program, entry->name);
-  k->entry = entry->name;
+  job->entry = entry->name;
   const char *message = NULL;
-  if (!write_inputs(b, k, entry, &test->input, &r, &message)) {
+  if (!write_inputs(b, job->path, entry, &test->input, &r, &message)) {
     if (!message) printf("  %-40s no data\n", r.dataset);
     if (!message) return;
     r.error = message;
   }
-  k->dataset = r.dataset;
-  if (!r.error) measure(b, k, &r);
-  print_result(b, &r);
+  job->dataset = r.dataset;
+  if (!r.error) bench_measure(&b->runner, job, &r);
+  if (!b->sort) print_result(b, &r, r.dataset);
   vec_push(&b->results, r);
 }
 
@@ -280,16 +220,23 @@ bool bench_is_wanted(const TestCase *test, const Entry *entry) {
                              : strcmp(entry->name, "main") == 0;
 }
 
-// Measures the cases; without `k` they are only counted.
-static int bench_cases(Bench *b, Case *k, const Core *core, const TestSpec *spec) {
+static bool is_excluded(const Bench *b, const TestCase *test) {
+  for (int i = 0; i < b->excluded.count; i++)
+    if (test_has_tag(&test->tags, b->excluded.at[i])) return true;
+  return false;
+}
+
+// Measures the cases; without `job` they are only counted.
+static int bench_cases(Bench *b, BenchJob *job, const Core *core, const TestSpec *spec) {
   int count = 0;
   for (int e = 0; e < core->entry_count; e++) {
     const Entry *entry = core->entries[e];
     if (b->entry && strcmp(b->entry, entry->name) != 0) continue;
     for (int i = 0; i < spec->cases.count; i++) {
-      if (!bench_is_wanted(&spec->cases.at[i], entry)) continue;
-      if (k) bench_case(b, k, entry, &spec->cases.at[i], i);
-      count++;
+      const TestCase *test = &spec->cases.at[i];
+      if (!bench_is_wanted(test, entry) || is_excluded(b, test)) continue;
+      b->runner.done = count++;
+      if (job) bench_case(b, job, entry, test, i);
     }
   }
   return count;
@@ -308,6 +255,19 @@ static bool no_cases(Bench *b, const char *path, const Core *core, const TestSpe
   return false;
 }
 
+// The executable to measure; NULL after an error.
+static const char *find_executable(Bench *b, const char *path, Program *program) {
+  if (!b->skip_compilation)
+    return compile_program(
+        b->c, program, (CompileOptions){ .flatten = b->flatten, .recipe = b->recipe });
+  const char *base = compile_base(path);
+  const char *executable = strchr(base, '/') ? base : text_format("./%s", base);
+  if (access(executable, X_OK) == 0) return executable;
+  error(b->c, (Loc){ 0 }, "cannot run %s: %s", base, strerror(errno));
+  hint(b->c, "`flc build %s` makes it", path);
+  return NULL;
+}
+
 static bool bench_program(Bench *b, const char *path) {
   Program *program = program_read(b->c, path);
   if (!program || !pipeline_run(b->c, program, "elaborate")) return false;
@@ -315,35 +275,48 @@ static bool bench_program(Bench *b, const char *path) {
   if (spec.message) error(b->c, (Loc){ 0 }, "%s: %s", path, spec.message);
   if (spec.message || spec.error) return !spec.message;
   const Core *core = program->core;
-  if (!bench_cases(b, NULL, core, &spec)) return no_cases(b, path, core, &spec);
-  Case k = { .path = path,
-             .input = text_format("%s/input", b->folder),
-             .times = text_format("%s/times", b->folder),
-             .log = text_format("%s/log", b->folder) };
-  printf("%s\n", path);
-  k.executable = compile_program(
-      b->c, program, (CompileOptions){ .flatten = b->flatten, .recipe = b->recipe });
-  if (k.executable) bench_cases(b, &k, core, &spec);
-  return k.executable != NULL;
+  b->runner.cases = bench_cases(b, NULL, core, &spec);
+  if (!b->runner.cases) return no_cases(b, path, core, &spec);
+  if (!b->sort) printf("%s\n", path);
+  BenchJob job = { .path = path, .executable = find_executable(b, path, program) };
+  if (job.executable) bench_cases(b, &job, core, &spec);
+  return job.executable != NULL;
+}
+
+static bool is_ignored(const Bench *b, const char *path) {
+  for (int i = 0; i < b->ignored.count; i++)
+    if (regexec(b->ignored.at[i], path, 0, NULL, 0) == 0) return true;
+  return false;
+}
+
+// ---- all of it
+
+static void write_bench(const Bench *b, const char *path, const Text *t) {
+  if (!path || file_write(path, t)) return;
+  error(b->c, (Loc){ 0 }, "cannot write %s: %s", path, strerror(errno));
 }
 
 static int bench_all(Bench *b) {
   bool ok = true;
-  for (int i = 0; i < b->path_count; i++)
-    ok = bench_program(b, b->paths[i]) && ok;
-  vec_each (BenchResult *, r, &b->results)
+  vec_each (const char **, path, &b->paths)
+    ok = (is_ignored(b, *path) || bench_program(b, *path)) && ok;
+  vec_each (const BenchResult *, r, &b->results)
     ok = ok && !r->error;
-  Text *t = text_new();
-  bench_write_json(t, &b->results);
-  if (b->json && !file_write(b->json, t))
-    error(b->c, (Loc){ 0 }, "cannot write %s: %s", b->json, strerror(errno));
+  command_progress("%s", "");
+  if (b->sort) print_sorted(b);
+  Text *json = text_new(), *page = text_new();
+  bench_write_json(json, &b->results);
+  bench_write_page(page, &b->results, &b->history);
+  write_bench(b, b->json, json);
+  write_bench(b, b->html, page);
   return diag_ok(b->c) && ok ? 0 : 1;
 }
 
 static int bench_in(void *state, const char *folder) {
   Bench *b = state;
-  b->folder = folder;
-  b->status = command_status_file();
+  b->runner.folder = folder;
+  b->runner.status = command_status_file();
+  b->runner.wants_peak = b->json != NULL;
   return bench_all(b);
 }
 
@@ -353,48 +326,106 @@ static int bench(Bench *b) {
   return command_usage_error(b->c, "cannot make a folder: %s", strerror(errno));
 }
 
+// ---- options
+
 // NULL, or what is wrong with the file.
-static const char *read_old(Bench *b, const char *path) {
+static const char *read_earlier(Bench *b, const char *path) {
   size_t length;
+  BenchEarlier earlier = { .name = command_file_name(path) };
   const char *text = text_read_file(path, &length);
-  if (!text) return strerror(errno);
-  return bench_read_json(text, &b->old) ? NULL : "it is no JSON";
+  if (!text) return text_format("cannot read %s: %s", path, strerror(errno));
+  if (!bench_read_json(text, &earlier.results))
+    return text_format("cannot read %s: it is no JSON", path);
+  vec_push(&b->history, earlier);
+  return NULL;
+}
+
+static const char *add_ignored(Bench *b, const char *text) {
+  regex_t *pattern = new (regex_t);
+  if (regcomp(pattern, text, REG_EXTENDED | REG_NOSUB) != 0)
+    return text_format("%s is no regular expression", text);
+  vec_push(&b->ignored, pattern);
+  return NULL;
+}
+
+static const char *set_sort(Bench *b, const char *key) {
+  b->sort = key;
+  bool known =
+      strcmp(key, "name") == 0 || strcmp(key, "time") == 0 || strcmp(key, "ratio") == 0;
+  return known ? NULL : text_format("--sort-by wants name, time or ratio, not %s", key);
+}
+
+static const char *set_seconds(const char *text, double *out) {
+  char *end = NULL;
+  *out = strtod(text, &end);
+  return end != text && *end == '\0' && *out < 1e6
+             ? NULL
+             : text_format("expected a number of seconds, found %s", text);
+}
+
+// NULL, or what is wrong with the option's argument.
+static const char *set_bench_option(Bench *b, int option) {
+  double seconds = 0;
+  const char *problem = NULL;
+  switch (option) {
+  case 'e': b->entry = optarg; break;
+  case 'r':
+    b->runner.runs = atoi(optarg);
+    return b->runner.runs > 0 ? NULL : "-r wants a positive number of runs";
+  case OPT_JSON: b->json = optarg; break;
+  case OPT_COMPARE: return read_earlier(b, optarg);
+  case OPT_HTML: b->html = optarg; break;
+  case OPT_SORT: return set_sort(b, optarg);
+  case OPT_EXCLUDE: vec_push(&b->excluded, optarg); break;
+  case OPT_IGNORE: return add_ignored(b, optarg);
+  case OPT_TIMEOUT: return set_seconds(optarg, &b->runner.timeout_s);
+  case OPT_SECONDS:
+    problem = set_seconds(optarg, &seconds);
+    b->runner.most_us = seconds * 1e6;
+    break;
+  case OPT_FIXED: b->runner.fixed = true; break;
+  case OPT_TUNING: b->runner.tuning = optarg; break;
+  case OPT_NO_TUNING: b->runner.tuning = NULL; break;
+  case OPT_PASS: vec_push(&b->runner.options, optarg); break;
+  case OPT_SKIP: b->skip_compilation = true; break;
+  case OPTION_RECIPE: b->recipe = optarg; break;
+  default: return set_flatten_option(&b->flatten, option);
+  }
+  return problem;
 }
 
 static int command_bench(Compiler *c, int argc, char **argv) {
-  Bench b = { .c = c, .runs = 10, .flatten = default_flatten_options() };
+  Bench b = { .c = c, .flatten = default_flatten_options() };
+  b.runner.runs = 10;
+  b.runner.enough_us = 5e5;
+  b.runner.most_us = 5e6;
+  b.runner.tuning = "tuning";
   int own = 1;  // arguments before "--"
   while (own < argc && strcmp(argv[own], "--") != 0)
     own++;
-  b.program_options = argv + own + 1;
-  b.program_option_count = own < argc ? argc - own - 1 : 0;
   OptionReader r = options_begin(c, &bench_command, own, argv);
   for (int o; (o = options_next(&r));) {
-    if (o == 'e') b.entry = optarg;
-    if (o == 'r') b.runs = atoi(optarg);
-    if (o == 'j') b.json = optarg;
-    if (o == OPTION_RECIPE) b.recipe = optarg;
-    const char *message = set_flatten_option(&b.flatten, o);
+    const char *message =
+        futhark_option(c, &bench_command, o) ? NULL : set_bench_option(&b, o);
     if (message) return command_usage_error(c, "flc bench: %s", message);
-    const char *problem = o == 'c' ? read_old(&b, optarg) : NULL;
-    if (problem)
-      return command_usage_error(c, "flc bench: cannot read %s: %s", optarg, problem);
   }
   if (r.over) return r.status;
-  if (b.runs < 1)
-    return command_usage_error(c, "flc bench: -r wants a positive number of runs");
+  for (int i = own + 1; i < argc; i++)
+    vec_push(&b.runner.options, argv[i]);
   if (optind >= own) return command_usage_error(c, "flc bench: expected file names");
-  b.paths = argv + optind;
-  b.path_count = own - optind;
+  for (int i = optind; i < own; i++)
+    command_find_programs(argv[i], &b.paths);
   return bench(&b);
 }
 
 const Command bench_command = {
   .name = "bench",
   .summary = "measures programs on the data of their test blocks",
-  .usage = "[OPTIONS] FILE... [-- OPTIONS OF THE PROGRAM]",
+  .usage = "[OPTIONS] PATH... [-- OPTIONS OF THE PROGRAM]",
   .about =
-      "Measures the entry points of programs on the data of their test blocks (cases "
+      "Measures the entry points of programs (of folders: of those in them) on the data "
+      "of "
+      "their test blocks (cases "
       "tagged `nobench` are left out).  A tuning file beside a program "
       "(`FILE.tuning`) is used.  A line holds the median time, the times between "
       "which nine tenths lie, the number of runs, and GB/s if the entry point says by "

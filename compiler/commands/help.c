@@ -1,5 +1,6 @@
 // flc help [COMMAND | --json]: what there is, for users and for programs (docs/pages.py).
 #include "commands/help.h"
+#include "commands/futhark.h"
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,6 +99,7 @@ int help_print(FILE *out, const Command *const *commands, int count) {
 const Command *help_find(Compiler *c, const char *name, const Command *const *commands,
                          int count) {
   Name *names = new_array(Name, count);
+  name = futhark_command(name);
   for (int i = 0; i < count; i++) {
     if (strcmp(name, commands[i]->name) == 0) return commands[i];
     names[i] = commands[i]->name;

@@ -1,5 +1,6 @@
 // flc tune: chooses thresholds by measuring (docs/tuning.md).
 #include "base/hash.h"
+#include "commands/futhark.h"
 #include "commands/scratch.h"
 #include "commands/tune_data.h"
 #include "tuner/settings.h"
@@ -10,7 +11,7 @@
 
 typedef struct Options {
   TunerOptions tuner;
-  const char *path, *output, *device, *command, *log, *range, *gen;
+  const char *path, *output, *ending, *device, *command, *log, *range, *gen;
   Vec(const char *) data;
   bool explain, check, no_log;
 } Options;
@@ -35,7 +36,8 @@ enum TuneOption {
   OPT_EXPLAIN,
   OPT_CHECK,
   OPT_PROGRAM,
-  OPT_SHORT
+  OPT_SHORT,
+  OPT_TUNING
 };
 
 // clang-format off
@@ -50,6 +52,7 @@ static const Option option_rows[] = {
   { OPT_HOLDOUT, 0, "holdout", "N",
     "with `--range`: points to judge the choice by; default 0", NULL },
   { 'e', 'e', "entry", "NAME", "the entry point; default `main`", NULL },
+  { 'e', 0, "entry-point", "NAME", NULL, NULL },
   { 'o', 'o', "output", "FILE", "instead of `FILE.tuning`", NULL },
   { OPT_BUDGET, 0, "budget", "SECONDS", "for all measurements; default 60", NULL },
   { OPT_TIMEOUT, 0, "timeout", "SECONDS", "the least that a run is given; default 5", NULL },
@@ -74,6 +77,10 @@ static const Option option_rows[] = {
   { OPT_PROGRAM, 0, "program", "COMMAND",
     "tune this running server instead of building FILE", NULL },
   { OPT_SHORT, 0, "short", "US", NULL, NULL },
+  { OPT_TUNING, 0, "tuning", "ENDING", NULL, NULL },
+  { OPTION_OF_FUTHARK, 0, "runs", "N", NULL, NULL },
+  { OPTION_OF_FUTHARK, 0, "skip-compilation", NULL, NULL, NULL },
+  FUTHARK_OPTIONS,
   OPTIONS_END
 };
 // clang-format on
@@ -134,6 +141,7 @@ static bool apply(Options *o, int option, const char *arg) {
   case OPT_PROGRAM: o->command = arg; return true;
   case 'e': o->tuner.entry = arg; return true;
   case 'o': o->output = arg; return true;
+  case OPT_TUNING: o->ending = arg; return true;
   case 'q': o->tuner.quiet = true; return true;
   default: return apply_number(o, option, arg);
   }
@@ -311,14 +319,16 @@ static int command_tune(Compiler *c, int argc, char **argv) {
                            .seed = 1 } };
   OptionReader r = options_begin(c, &tune_command, argc, argv);
   for (int option; (option = options_next(&r));)
-    if (!apply(&o, option, optarg ? optarg : ""))
+    if (!futhark_option(c, &tune_command, option) &&
+        !apply(&o, option, optarg ? optarg : ""))
       return command_usage_error(c, "flc tune: option %s: unexpected value %s",
                                  argv[optind - 1], optarg);
   if (r.over) return r.status;
   if (optind != argc - 1)
     return command_usage_error(c, "flc tune: expected one file name");
   o.path = argv[optind];
-  o.tuner.out_path = o.output ? o.output : text_format("%s.tuning", o.path);
+  o.tuner.out_path =
+      o.output ? o.output : text_format("%s.%s", o.path, o.ending ? o.ending : "tuning");
   o.tuner.log_path = o.no_log ? NULL : o.log ? o.log : text_format("%s.tunelog", o.path);
   if (o.explain) return explain(c, o.tuner.out_path);
   if (!o.check) return tune(c, &o);

@@ -1,6 +1,7 @@
 #!/bin/sh
 # What flc bench prints and writes: bench.sh FLC.  Exit status 77 (skipped) without an OpenCL device.
 flc=$(realpath "$1")
+tests=$(dirname "$(realpath "$0")")
 failures=0
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -57,7 +58,62 @@ assert "moved" not in list(results["p.fl:total"]["datasets"].values())[0]
 END
 
 "$flc" bench p.fl -e main -r 2 --compare first.json > out 2> err || failures=$((failures + 1))
-expect 'the comparison' 'small .*[0-9]x \(was ' out
+expect 'the comparison' 'small .*[0-9]x \([0-9.]+x to [0-9.]+x, was ' out
+
+# ---- comparisons: what is clear, and what is not
+
+python3 - << 'END' || failures=$((failures + 1))
+import json
+old = json.load(open("first.json"))
+data = old["p.fl"]["datasets"]
+data["small"]["runtimes"] = [50000000 + i for i in range(40)]
+data["#1 ([4, 5] 1i64)"]["runtimes"] = [10.0 ** (i * 7 % 9 - 3) for i in range(40)]
+json.dump(old, open("old.json", "w"))
+END
+"$flc" bench p.fl -e main -r 2 --compare first.json --compare old.json --html page.html --sort-by ratio > out 2> err ||
+  failures=$((failures + 1))
+expect 'a clear difference' '^  p.fl small .*   [0-9]{3,}\.[0-9]+x \(' out
+expect 'no clear difference' '#1 .* no difference: ' out
+[ "$(sed -n 1p out | cut -c 1-9)" = '  p.fl #1' ] || expect 'slower ones first' 'none' out
+PYTHONPATH=$tests python3 - << 'END' || failures=$((failures + 1))
+from html_page import Page
+page = Page("page.html")
+page.check_links()
+head, small = page.rows[0], next(row for row in page.rows if row[1] == "small")
+assert head[-1] == "Speedup since old.json", head
+assert small[0] == "p.fl" and small[2].endswith("s") and "\u00d7" in small[-1], small
+for text in ["Against old.json", "Runs so far", "first.json: ", "old.json: 50.000 s", "now: "]:
+    assert text in page.text, (text, page.text)
+assert {"polyline", "figure"} <= page.tags
+END
+"$flc" bench p.fl -r 2 --html alone.html > out 2> err || failures=$((failures + 1))
+if grep -q 'Runs so far' alone.html; then expect 'no plots without earlier runs' 'none' alone.html; fi
+
+# ---- what scripts for Futhark pass
+
+"$flc" bench . --entry-point main -r 3 --no-convergence-phase --backend opencl --futhark futhark --concurrency 2 -v \
+  --exclude-case=left --ignore-files='q[.]fl$' --no-tuning --skip-compilation --pass-option=--default-tile-size=8 > out 2> err ||
+  failures=$((failures + 1))
+expect 'the number of runs' 'small .* 3 runs' out
+if [ -s err ]; then expect 'no messages' 'none' err; fi
+"$flc" bench p.fl --backend c -r 1 --no-convergence-phase --pass-option=--no-such-option > out 2> err &&
+  failures=$((failures + 1))
+expect 'options of the program' 'failed: .*no-such-option' out
+expect 'another backend' 'there is no backend but opencl' err
+rm p
+"$flc" bench p.fl --skip-compilation > out 2> err && failures=$((failures + 1))
+expect 'an executable that is not there' 'flc build p.fl' err
+cat > slow.fl << 'END'
+-- ==
+-- input { 4000000000i64 }
+entry main (n: i64) : i64 = loop x = 1 for i < n do (x * 31 + i) % 65537
+END
+"$flc" bench slow.fl --timeout 1 > out 2> err && failures=$((failures + 1))
+expect 'the time limit' 'failed: took more than 1 s' out
+for mistake in '--sort-by=size' '--timeout=x' '--ignore-files=(' '-r0' '--compare=none.json'; do
+  "$flc" bench p.fl "$mistake" > out 2> err && failures=$((failures + 1))
+  expect "a mistake in $mistake" 'error: flc bench: ' err
+done
 
 "$flc" bench q.fl > out 2> err && failures=$((failures + 1))
 # shellcheck disable=SC2016 # the backquotes are the message's

@@ -1,0 +1,18 @@
+#include "commands/futhark.h"
+#include <string.h>
+
+bool futhark_option(Compiler *c, const Command *command, int option) {
+  if (option == OPTION_BACKEND && strcmp(optarg, "opencl") != 0) {
+    warning(c, (Loc){ 0 },
+            "flc %s: there is no backend but opencl; --backend=%s is not heeded",
+            command->name, optarg);
+    diag_flush(c);
+  }
+  return option == OPTION_BACKEND || option == OPTION_OF_FUTHARK || option == 'v';
+}
+
+const char *futhark_command(const char *name) {
+  if (strcmp(name, "autotune") == 0) return "tune";
+  if (strcmp(name, "dataset") == 0) return "data";
+  return name;
+}
