@@ -5,10 +5,10 @@
 
 typedef struct Process {
   const char *const *argv;  // then NULL; found along $PATH
-  int in, out;              // standard input; standard output and error.  -1: those of flc
-  int log;                  // standard error, if it goes elsewhere than `out`; 0: it does not
-  unsigned seconds;         // it then ends by SIGALRM; 0: it may take as long as it wants
-  Tick tick;                // while it runs
+  int in, out;       // standard input; standard output and error.  -1: those of flc
+  int log;           // standard error, if it goes elsewhere than `out`; 0: it does not
+  unsigned seconds;  // it then ends by SIGALRM; 0: it may take as long as it wants
+  Tick tick;         // while it runs
 } Process;
 
 // Runs it to its end.  A signal that would end flc ends the program first.  The status of

@@ -47,8 +47,8 @@ typedef struct BenchInterval {
   double low, middle, high;
 } BenchInterval;
 
-// How many times as fast `now` is as `before`: the ratio of the medians, and between which bounds it
-// would lie in 95 of 100 samples from these runs.
+// How many times as fast `now` is as `before`: the ratio of the medians, and between which bounds
+// it would lie in 95 of 100 samples from these runs.
 BenchInterval bench_ratio(const TimeVec *before, const TimeVec *now);
 
 // ---- running (bench_run.c)

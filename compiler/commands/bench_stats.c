@@ -58,17 +58,17 @@ static uint64_t next_random(uint64_t *state) {
   return *state;
 }
 
-typedef struct Sampler {
+typedef struct MedianSampler {
   const double *sorted;
   int *rank;   // of each run among the sorted ones
   int *drawn;  // how often each rank was drawn
   int count, block;
-} Sampler;
+} MedianSampler;
 
-static Sampler sampler_new(const TimeVec *times) {
+static MedianSampler median_sampler(const TimeVec *times) {
   int count = times->count;
-  Sampler s = { sorted_copy(times->at, count), new_array(int, count),
-                new_array(int, count), count, count / BLOCKS };
+  MedianSampler s = { sorted_copy(times->at, count), new_array(int, count),
+                      new_array(int, count), count, count / BLOCKS };
   if (s.block < 1) s.block = 1;
   for (int i = 0; i < count; i++) {
     const double *place = bsearch(&times->at[i], s.sorted, (size_t)count,
@@ -79,7 +79,7 @@ static Sampler sampler_new(const TimeVec *times) {
 }
 
 // The median of as many times as there are, drawn from them.
-static double drawn_median(const Sampler *s, uint64_t *state) {
+static double drawn_median(const MedianSampler *s, uint64_t *state) {
   for (int i = 0; i < s->count; i++)
     s->drawn[i] = 0;
   for (int i = 0; i < s->count; i += s->block) {
@@ -100,7 +100,7 @@ BenchInterval bench_ratio(const TimeVec *before, const TimeVec *now) {
   uint64_t state = 0x9E3779B97F4A7C15u;
   const double least = 1e-3;  // of a clock that counts microseconds
   double *ratios = new_array(double, SAMPLES);
-  Sampler old = sampler_new(before), new_one = sampler_new(now);
+  MedianSampler old = median_sampler(before), new_one = median_sampler(now);
   for (int i = 0; i < SAMPLES; i++) {
     double above = fmax(drawn_median(&old, &state), least);
     ratios[i] = above / fmax(drawn_median(&new_one, &state), least);

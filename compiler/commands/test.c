@@ -1,6 +1,7 @@
 // flc test: runs the test blocks of programs, one process per program.
 #include "base/mem.h"
 #include "base/vec.h"
+#include "commands/futhark.h"
 #include "commands/mpi.h"
 #include "commands/test_run.h"
 #include "commands/version_options.h"
@@ -14,9 +15,12 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { OPT_SEED = 512, OPT_EXCLUDE };
+
 // clang-format off
 static const Option option_rows[] = {
   { 'e', 0, "entry", "NAME", "only the cases of this entry point", NULL },
+  { 'e', 0, "entry-point", "NAME", NULL, NULL },
   { 's', 0, "stage", "STAGE",
     "only after `elaborate`, `core` or `flat`, as kernels for CPUs (`kern`), or on the `device`",
     "elaborate core flat kern device" },
@@ -30,7 +34,13 @@ static const Option option_rows[] = {
   RECIPE_OPTION,
   { OPTION_MPI, 0, "mpi", "N",
     "on the device as N processes of an MPI job ([machines.md](machines.md))", NULL },
+  { OPT_SEED, 0, "seed", "N",
+    "of the arguments that [properties](test-blocks.md#properties) are given; default 1", NULL },
+  { OPT_EXCLUDE, 0, "exclude", "TAG", "leave out cases with this tag, too", NULL },
   { 'v', 'v', "verbose", NULL, "say what was skipped, and why", NULL },
+  { 'c', 'c', "compiled", NULL, NULL, NULL },
+  { 'i', 'i', "interpreted", NULL, NULL, NULL },
+  FUTHARK_OPTIONS,
   OPTIONS_END
 };
 // clang-format on
@@ -215,7 +225,10 @@ static const char *set_option(TestOptions *o, int option) {
                : text_format("unknown stage %s (elaborate, core, flat, kern or device)",
                              optarg);
   case 'v': o->verbose = true; return NULL;
-  case 'd': o->no_device = true; return NULL;
+  case 'c': o->stage = "device"; return NULL;
+  case 'd':
+  case 'i': o->no_device = true; return NULL;
+  case OPT_EXCLUDE: o->exclude = optarg; return NULL;
   case 'a': o->all_versions = true; return NULL;
   case OPTION_RECIPE: o->recipe = optarg; return NULL;
   case OPTION_MPI:
@@ -227,11 +240,13 @@ static const char *set_option(TestOptions *o, int option) {
   case OPTION_MAX_VERSIONS: return set_flatten_option(&o->flatten, option);
   }
   static const int64_t most_jobs = 1024;
-  if (!number(optarg, 1, &value) || (option != 'm' && value > most_jobs * most_jobs))
+  bool any = option == 'm' || option == OPT_SEED;
+  if (!number(optarg, 1, &value) || (!any && value > most_jobs * most_jobs))
     return text_format("expected a positive number, found %s", optarg);
   if (option == 'j') o->jobs = (int)(value < most_jobs ? value : most_jobs);
   if (option == 't') o->timeout_s = (int)value;
   if (option == 'm') o->max_steps = value;
+  if (option == OPT_SEED) o->seed = (uint64_t)value;
   return NULL;
 }
 
@@ -249,11 +264,13 @@ static int run(Compiler *c, const TestOptions *o, int count, char **arguments) {
 static int command_test(Compiler *c, int argc, char **argv) {
   TestOptions o = { .max_steps = 2000000000,
                     .timeout_s = 60,
+                    .seed = 1,
                     .flatten = default_flatten_options() };
   o.jobs = (int)sysconf(_SC_NPROCESSORS_ONLN);
   OptionReader r = options_begin(c, &test_command, argc, argv);
   for (int k; (k = options_next(&r));) {
-    const char *message = set_option(&o, k);
+    bool ours = k == 'v' || !futhark_option(c, &test_command, k);
+    const char *message = ours ? set_option(&o, k) : NULL;
     if (message) return command_usage_error(c, "flc test: %s", message);
   }
   if (r.over) return r.status;

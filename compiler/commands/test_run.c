@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "commands/test_count.h"
 #include "commands/test_device.h"
+#include "commands/test_property.h"
 #include "commands/test_spec.h"
 #include "commands/version_options.h"
 #include "core/value/generate.h"
@@ -31,8 +32,8 @@ typedef struct ProgramRun {
   const TestSpec *spec;
   TestReport *report;
   Vec(Stage) stages;
-  const Core *core;    // the last stage
-  TestDevice *device;  // NULL: none, or it is not asked for
+  const Core *first, *core;  // as elaborated; the last stage
+  TestDevice *device;        // NULL: none, or it is not asked for
   RecipeBook *recipes;
   Map *runners;  // Entry -> KernRunner
 } ProgramRun;
@@ -296,6 +297,8 @@ static const char *describe_case(const TestCase *test, const char *entry) {
 // NULL, or why the case is not to be run.
 static const char *reason_to_skip(const ProgramRun *run, const TestCase *test) {
   if (test_has_tag(&test->tags, "disable")) return "disabled";
+  const char *exclude = run->options->exclude;
+  if (exclude && test_has_tag(&test->tags, exclude)) return "excluded";
   if (test_has_tag(&test->tags, "compiled") && !run->device)
     return "for compiled programs only";
   return NULL;
@@ -353,6 +356,59 @@ static void run_case(ProgramRun *run, const TestCase *test, const char *entry) {
     run->report->passed++;
 }
 
+// ---- properties
+
+enum { CANDIDATES = 100, EVERYWHERE = 20 };
+
+// Some of the arguments are given to the property after each stage, in every version, and on the
+// device.
+static bool holds_everywhere(ProgramRun *run, const Property *p, const Value **inputs,
+                             const char *where) {
+  Value *yes = value_new(PRIM_BOOL, 0, NULL);
+  value_set(yes, 0, prim_bool(true));
+  const Value **want = new_array(const Value *, 1);
+  want[0] = yes;
+  const TestCase test = { .outcome = { TEST_VALUES, "true" } };
+  CaseTrial t = {
+    .run = run, .test = &test, .entry = p->entry, .inputs = inputs, .want = want
+  };
+  return try_stages(&t, where) && try_device(&t, where);
+}
+
+static bool try_candidate(ProgramRun *run, const Property *p, int number,
+                          const char *where) {
+  const char *message;
+  const Value **inputs = property_candidate(run->c, p, number, &message);
+  if (!inputs) fail(run, where, message);
+  if (!inputs) return false;
+  const char *failure = property_try(run->c, p, inputs);
+  if (!failure) return number % EVERYWHERE || holds_everywhere(run, p, inputs, where);
+  inputs = property_shrink(run->c, p, inputs, &failure);
+  fail(run, where, text_format("%s for %s", failure, property_inputs_text(p, inputs)));
+  return false;
+}
+
+static void run_property(ProgramRun *run, const Program *program,
+                         const TestProperty *property) {
+  const char *where = text_format("property %s, line %d", property->name, property->line);
+  Property p = { .core = run->first,
+                 .seed = run->options->seed,
+                 .max_steps = run->options->max_steps };
+  const char *problem = property_find(program, property->name, &p);
+  if (problem) fail(run, where, problem);
+  if (problem) return;
+  for (int i = 0; i < CANDIDATES; i++)
+    if (!try_candidate(run, &p, i, where)) return;
+  run->report->passed++;
+}
+
+static void run_properties(ProgramRun *run, const Program *program) {
+  vec_each (const TestProperty *, property, &run->spec->properties) {
+    const char *only = run->options->entry;
+    if (!only || strcmp(only, property->name) == 0) run_property(run, program, property);
+  }
+}
+
 // ---- programs
 
 static bool wants_stage(const ProgramRun *run, const char *stage) {
@@ -391,6 +447,7 @@ static bool add_stage(ProgramRun *run, Program *program, const char *name,
   check_structures(run, name, program->core);
   Stage stage = { name, program->core, false };
   run->core = program->core;
+  if (!run->first) run->first = program->core;
   if (wants_stage(run, name)) vec_push(&run->stages, stage);
   return true;
 }
@@ -441,7 +498,7 @@ static void open_device(ProgramRun *run, Program *program) {
   const char *message = NULL;
   bool absent = false;
   if (run->options->no_device || test_has_tag(&run->spec->tags, "no_device")) return;
-  if (!wants_stage(run, "device") || !run->spec->cases.count) return;
+  if (!wants_stage(run, "device")) return;
   const TestDeviceOptions how = { run->options->all_versions, run->options->processes };
   run->device = test_device_open(run->c, program, how, &message, &absent);
   if (run->device) return;
@@ -473,9 +530,11 @@ static void run_program(ProgramRun *run, Program *program) {
     return;
   }
   check_warnings(run, messages);
-  if (run->spec->cases.count == 0 && run->report->failed == 0) run->report->passed++;
-  open_device(run, program);
+  bool tries = run->spec->cases.count || run->spec->properties.count;
+  if (!tries && run->report->failed == 0) run->report->passed++;
+  if (tries) open_device(run, program);
   if (run->stages.count || run->device) run_cases(run);
+  if (run->stages.count || run->device) run_properties(run, program);
   if (run->device) close_device(run);
 }
 

@@ -7,6 +7,8 @@ typedef struct TestOptions {
   const char *entry;  // only cases of this entry point, or NULL
   const char *stage;  // only this stage ("elaborate", "core", "flat", "device"), or NULL
   int64_t max_steps;  // of the interpreter, per run
+  uint64_t seed;      // of random arguments of properties
+  const char *exclude;  // a tag of cases that are left out, too; or NULL
   int jobs, timeout_s;
   bool verbose, no_device;
   bool all_versions;       // on the device: without leaving out any

@@ -220,12 +220,21 @@ static bool parse_tags(SpecParser *p) {
   return text != NULL;
 }
 
+static bool parse_properties(SpecParser *p) {
+  int line = line_of(p);
+  TextVec names = words_of(rest_of_line(p));
+  for (int i = 0; i < names.count; i++)
+    vec_push(&p->spec->properties, (TestProperty){ line, names.at[i] });
+  return names.count || complain(p, "expected names after 'property:'");
+}
+
 static bool parse_item(SpecParser *p) {
   if (accept_word(p, "tags")) return parse_tags(p);
   if (accept_word(p, "structure")) return parse_structure(p);
   if (accept_word(p, "tolerance:")) return parse_tolerances(p);
   if (accept_word(p, "type"))
     return *rest_of_line(p) != '\0';  // tests/types/programs.c checks it
+  if (accept_word(p, "property:")) return parse_properties(p);
   if (accept_word(p, "error:")) {
     p->spec->error = rest_of_line(p);
     return true;

@@ -26,6 +26,11 @@ typedef struct TestCase {
   TestText input, outcome;
 } TestCase;
 
+typedef struct TestProperty {
+  int line;
+  const char *name;  // of the entry point
+} TestProperty;
+
 typedef struct TestStructure {
   const char *stage;  // "core", "flat", or another, which is skipped
   TextVec nodes;
@@ -39,6 +44,7 @@ typedef struct TestSpec {
   Vec(double)
       tolerances;  // relative, one per result (the last one for the rest); none: default
   Vec(TestCase) cases;
+  Vec(TestProperty) properties;
   Vec(TestStructure) structures;
   bool found;           // is there any block?
   const char *message;  // what is wrong with a block, or NULL

@@ -27,6 +27,7 @@ void check_attr(Check *k, const AstAttr *attr) {
     "overload",
     "intrinsic",
     "doc",
+    "prop",
     NULL,
   };
   static const char *const idle[] = {

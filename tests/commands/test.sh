@@ -1,7 +1,7 @@
 #!/bin/sh
 # flc test: usage  test.sh FLC
 flc=$(realpath "$1")
-failures=0
+failures=0 option=
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
@@ -9,7 +9,8 @@ cd "$folder" || exit 1
 # expect STATUS PATTERN PROGRAM: the outcome of the tests of a program with this text.
 expect() {
   printf '%s\n' "$3" > p.fl
-  got=$("$flc" test -v p.fl 2>&1)
+  # shellcheck disable=SC2086 # none or one
+  got=$("$flc" test -v $option p.fl 2>&1)
   code=$?
   if [ "$code" != "$1" ] || ! printf '%s\n' "$got" | grep -Eq -- "$2"; then
     printf 'FAIL\n%s\n  expected (%s): %s\n  got (%s): %s\n' "$3" "$1" "$2" "$code" "$got"
@@ -105,6 +106,49 @@ expect 1 'got 1.1f32, expected 1.0f32' '-- ==
 -- input { 1.0 } output { 1.0 }
 entry main (x: f32) : f32 = x + 0.1'
 expect 0 '^0 passed, 0 failed$' 'entry main (x: f32) : f32 = x + 0.1'
+
+# ---- properties
+
+# holds COUNTS PROPERTIES: with three functions to name.
+functions='#[prop]
+entry reverses [n] (xs: [n]i32) = and (map2 (==) (reverse (reverse xs)) xs)
+#[prop(size(50))]
+entry sums [n] [m] (xss: [n][m]i16) (k: {a: i32, b: bool}) = i16.sum (map i16.sum xss) < 30 || k.b
+#[prop]
+entry indices (i: i64) = i < 7 || (iota 3)[i] == 0
+type half = #low i32 | #high
+entry some (size: i64) (seed: i64) : half = if seed % 2 == 0 then #high else #low (i32.i64 size)
+#[prop(gen(some))]
+entry halves (h: half) = match h case #low x -> x > 0 && x <= 20 case #high -> true
+entry pairs (size: i64) (seed: i64) : ([]i64, i64) = (map (* 2) (iota (seed % (size + 1))), 1 + seed % 10)
+entry fewer [n] (x: ([n]i64, i64)) (r: i32) : ([]i64, i64) =
+  if r % 2 == 0 then (take (n - i64.min n 1) x.0, x.1) else (x.0, i64.max 1 (x.1 / 2))
+#[prop(gen(pairs), shrink(fewer), size(30))]
+entry evens [n] (x: ([n]i64, i64)) = all (\x -> x % 2 == 0) x.0 && x.1 > 0
+#[prop(gen(pairs), shrink(fewer), size(30))]
+entry short [n] (x: ([n]i64, i64)) = n < 12
+#[prop]
+entry no_generator (h: half) = match h case _ -> true
+#[prop(gen(fewer))]
+entry wrong_generator (x: i32) = x == x
+#[prop]
+entry no_property (x: i32) = x
+entry unmarked (x: i32) = x == x'
+properties() {
+  expect "$1" "$2" "-- ==
+-- property: $3
+$functions"
+}
+properties 0 '^3 passed, 0 failed$' 'reverses halves evens'
+option=--no-device
+properties 1 'property sums, line 2: it gives false for \[\[30i16\]\] 0i32 false$' sums
+properties 1 'property indices, line 2: indices: p.fl:.*index 7 out of bounds for array of shape \[3\] for 7i64$' indices
+properties 1 'it gives false for \[0i64, 2i64, [0-9i, ]*22i64\] 1i64$' short
+properties 1 'values of type half are made by' no_generator
+properties 1 'gen.fewer.: it must take a size and a seed' wrong_generator
+properties 1 'a property gives a bool' no_property
+properties 1 'it has no attribute #.prop.' unmarked
+properties 1 'no such entry point' missing
 
 expect_usage() {
   got=$("$flc" test "$@" 2>&1) && failures=$((failures + 1))
