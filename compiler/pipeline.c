@@ -97,6 +97,8 @@ static const Pass passes[] = {
     "sizes must stand outside of what they are sizes of, or a nest looks irregular" },
   { "cse",            STAGE_CORE,    run_rewrite,   cse,
     "hoisting brings equal expressions side by side" },
+  { "split-off",      STAGE_CORE,    run_rewrite,   split_off,
+    "what an inner map computes again for each element of an outer one, before it is fused" },
   { "fuse",           STAGE_CORE,    run_rewrite,   fuse,
     "before flattening: a fused map is one kernel, not two" },
   { "simplify-fused", STAGE_CORE,    run_rewrite,   simplify,

@@ -12,6 +12,8 @@ const Core *simplify(Compiler *c, const Core *core);  // folding, copies, algebr
 const Core *cse(Compiler *c, const Core *core);       // common subexpressions
 const Body *cse_body(Compiler *c, const Body *body);
 const Core *hoist(Compiler *c, const Core *core);     // invariants out of loops and SOACs
+// What an inner operator computes again for each element of an outer one, as a map before that.
+const Core *split_off(Compiler *c, const Core *core);
 const Core *fuse(Compiler *c, const Core *core);      // map-map, map-reduce, map-scan, horizontal
 const Core *columns(Compiler *c, const Core *core);   // summands in the order of their sum
 const Core *dead(Compiler *c, const Core *core);      // statements and loop results never used

@@ -1,0 +1,312 @@
+// map n (\a -> map m (\b -> let y = e(b) in e'(a, b, y)) ys) xs
+//   =>  let zs = map m (\b -> e(b)) ys
+//       in map n (\a -> map m (\b z -> e'(a, b, z)) ys zs) xs
+//   where y is a scalar, e loops, cannot fail, and reads nothing that is bound around ys and inside
+//
+// The outer map may be any other operator, or a loop.
+//
+// Needs: Core, not fused (what e reads must not be combined with what e' computes); binders unique.
+// Keeps: both.
+// Why: hoisting takes out what is the same for all elements of the inner map; this is the same for
+// all of the outer one.  The norms of n vectors are n sums, in pairwise similarities n * n.
+#include "core/hoist.h"
+#include "core/passes.h"
+
+// A body on the way from the outermost to the current one.
+typedef struct SplitFrame {
+  bool branch;
+  Vec(Stm) stms;
+} SplitFrame;
+
+typedef struct SplitOff {
+  Compiler *c;
+  HoistFacts *facts;
+  Map *levels;  // Var -> level + 1, as a pointer; outermost parameters are not in it
+  Vec(SplitFrame *) frames;
+  const Exp *exp;  // whose children are being walked
+} SplitOff;
+
+// What an operator's function computes from elements of arrays that are bound further out.
+typedef struct SplitSlice {
+  SplitOff *s;
+  const Soac *soac;
+  Map *from;    // Var of the function -> level + 1 of what it is computed from
+  Map *costly;  // Var: it takes a loop
+  Map *used;    // Var: mentioned by what stays
+  VarVec exports;
+  int level;  // of the new operator
+} SplitSlice;
+
+static int level_now(const SplitOff *s) { return s->frames.count - 1; }
+
+static int level_in(const Map *levels, const Var *var) {
+  return (int)(intptr_t)map_get(levels, var) - 1;
+}
+
+static void set_level(Map *levels, const Var *var, int level) {
+  map_put(levels, var, (const void *)((intptr_t)level + 1));
+}
+
+static int level_of(const SplitOff *s, Atom a) {
+  int level = a.kind == ATOM_VAR ? level_in(s->levels, a.u.var) : 0;
+  return level < 0 ? 0 : level;
+}
+
+// ---- what is computed from what
+
+static void look_for_failure(CoreVisitor *v, const Body *body);
+
+typedef struct Failure {
+  const HoistFacts *facts;
+  bool found;
+} Failure;
+
+static bool can_fail(const HoistFacts *facts, const Exp *e) {
+  Failure f = { facts, hoist_may_fail(facts, e) };
+  CoreVisitor v = { .body = look_for_failure, .state = &f };
+  core_visit_exp(&v, e);
+  return f.found;
+}
+
+static void look_for_failure(CoreVisitor *v, const Body *body) {
+  Failure *f = v->state;
+  for (int i = 0; i < body->stm_count; i++)
+    f->found = f->found || can_fail(f->facts, body->stms[i].exp);
+}
+
+static VarVec reads_of(const Stm *stm) {
+  VarVec reads = core_free_exp(stm->exp);
+  for (int i = 0; i < stm->binder_count; i++)
+    for (int d = 0; d < stm->binders[i]->type.rank; d++)
+      if (stm->binders[i]->type.dims[d].kind == ATOM_VAR)
+        vec_push(&reads, stm->binders[i]->type.dims[d].u.var);
+  return reads;
+}
+
+// The level from which the variable, in the function, is known for each element; -1: none.
+static int source_level(const SplitSlice *x, const Var *var) {
+  int from = level_in(x->from, var);
+  if (from >= 0) return from;
+  int level = level_of(x->s, atom_var(var));
+  return level <= level_now(x->s) ? level : -1;
+}
+
+// Notes what the statement binds if it could stand further out.
+static void see_source(SplitSlice *x, const Stm *stm) {
+  int level = 0;
+  bool costly = exp_is_parallel(stm->exp) || stm->exp->kind == EXP_LOOP;
+  if (can_fail(x->s->facts, stm->exp)) return;
+  VarVec reads = reads_of(stm);
+  vec_each (const Var **, var, &reads) {
+    int from = source_level(x, *var);
+    if (from < 0 || from >= level_now(x->s)) return;
+    level = from > level ? from : level;
+    costly = costly || map_has(x->costly, *var);
+  }
+  for (int i = 0; i < stm->binder_count; i++) {
+    set_level(x->from, stm->binders[i], level);
+    if (costly) map_put(x->costly, stm->binders[i], stm);
+  }
+}
+
+// The level to which nothing but operators and loops is left; branches stay around what is theirs.
+static int outermost_level(const SplitOff *s) {
+  int level = level_now(s);
+  while (level > 0 && !s->frames.at[level]->branch)
+    level--;
+  return level;
+}
+
+// ---- what leaves
+
+static bool has_source(const SplitSlice *x, const Stm *stm) {
+  return stm->binder_count > 0 && map_has(x->from, stm->binders[0]);
+}
+
+static void note_used(Map *used, const Stm *stm) {
+  VarVec reads = reads_of(stm);
+  vec_each (const Var **, var, &reads)
+    map_put(used, *var, stm);
+}
+
+static void note_results(Map *used, const Body *body) {
+  for (int i = 0; i < body->result_count; i++)
+    if (body->results[i].kind == ATOM_VAR) map_put(used, body->results[i].u.var, body);
+}
+
+static void find_exports(SplitSlice *x) {
+  const Body *body = x->soac->fn.body;
+  int least = outermost_level(x->s);
+  note_results(x->used, body);
+  for (int i = 0; i < body->stm_count; i++)
+    if (!has_source(x, &body->stms[i])) note_used(x->used, &body->stms[i]);
+  for (int i = 0; i < body->stm_count; i++)
+    for (int k = 0; k < body->stms[i].binder_count; k++) {
+      const Var *var = body->stms[i].binders[k];
+      int level = level_in(x->from, var);
+      if (level < 0 || var->type.rank > 0 || !map_has(x->costly, var) ||
+          !map_has(x->used, var))
+        continue;
+      vec_push(&x->exports, var);
+      x->level = level > x->level ? level : x->level;
+    }
+  if (x->level < least) x->level = least;
+}
+
+// ---- the new operator
+
+static Lambda slice_of(const SplitSlice *x, Atom *arrays) {
+  const Lambda *fn = &x->soac->fn;
+  Vec(Stm) stms = { 0 };
+  Map *needed = map_new(NULL);
+  Atom *results = new_array(Atom, x->exports.count);
+  for (int i = 0; i < x->exports.count; i++) {
+    results[i] = atom_var(x->exports.at[i]);
+    map_put(needed, x->exports.at[i], fn);
+  }
+  for (int i = fn->body->stm_count - 1; i >= 0; i--) {
+    const Stm *stm = &fn->body->stms[i];
+    bool is_needed = false;
+    for (int k = 0; k < stm->binder_count; k++)
+      is_needed = is_needed || map_has(needed, stm->binders[k]);
+    if (!is_needed) continue;
+    vec_push(&stms, *stm);
+    note_used(needed, stm);
+  }
+  Stm *in_order = new_array(Stm, stms.count);
+  for (int i = 0; i < stms.count; i++)
+    in_order[i] = stms.at[stms.count - 1 - i];
+  Lambda out = { .params = new_array(const Var *, fn->param_count) };
+  for (int i = 0; i < fn->param_count; i++) {
+    if (!map_has(needed, fn->params[i])) continue;
+    arrays[out.param_count] = x->soac->arrays[i];
+    out.params[out.param_count++] = fn->params[i];
+  }
+  out.body = new_node(Body, .stms = in_order, .stm_count = stms.count, .results = results,
+                      .result_count = x->exports.count);
+  return out;
+}
+
+// let zs = map width slice arrays, where its arrays are.
+static void add_split(const SplitSlice *x, Atom *zs, Loc loc) {
+  SplitOff *s = x->s;
+  Atom *arrays = new_array(Atom, x->soac->fn.param_count);
+  Lambda slice = slice_of(x, arrays);
+  Builder b = builder_new(s->c, loc);
+  Lambda fn = core_rename_lambda(s->c, subst_new(), slice);
+  core_let_n(&b, x->exports.at[0]->name,
+             exp_map(x->soac->width, fn, arrays, slice.param_count), zs);
+  vec_each (Stm *, stm, &b.stms) {
+    vec_push(&s->frames.at[x->level]->stms, *stm);
+    for (int i = 0; i < stm->binder_count; i++)
+      set_level(s->levels, stm->binders[i], x->level);
+  }
+}
+
+// The function's statements, but for those that nobody reads any more.
+static const Body *what_stays(const SplitSlice *x, const Body *body) {
+  Map *used = map_new(NULL);
+  Vec(Stm) stms = { 0 };
+  note_results(used, body);
+  for (int i = body->stm_count - 1; i >= 0; i--) {
+    const Stm *stm = &body->stms[i];
+    bool is_used = !has_source(x, stm);
+    for (int k = 0; k < stm->binder_count; k++)
+      is_used = is_used || map_has(used, stm->binders[k]);
+    if (!is_used) continue;
+    vec_push(&stms, *stm);
+    note_used(used, stm);
+  }
+  Stm *in_order = new_array(Stm, stms.count);
+  for (int i = 0; i < stms.count; i++)
+    in_order[i] = stms.at[stms.count - 1 - i];
+  return new_node(Body, .stms = in_order, .stm_count = stms.count,
+                  .results = body->results, .result_count = body->result_count);
+}
+
+static const Exp *with_split(const SplitSlice *x, const Exp *e, const Atom *zs) {
+  SplitOff *s = x->s;
+  const Soac *soac = x->soac;
+  int added = x->exports.count, count = soac->fn.param_count;
+  Subst *subst = subst_new();
+  const Var **params = new_array(const Var *, count + added);
+  Atom *arrays = new_array(Atom, count + added);
+  for (int i = 0; i < count; i++) {
+    params[i] = soac->fn.params[i];
+    arrays[i] = soac->arrays[i];
+  }
+  for (int i = 0; i < added; i++) {
+    params[count + i] = var_like(s->c, x->exports.at[i]);
+    arrays[count + i] = zs[i];
+    set_level(s->levels, params[count + i], level_now(s) + 1);
+    subst_put(subst, x->exports.at[i], atom_var(params[count + i]));
+  }
+  const Body *body = what_stays(x, core_subst_body(s->c, subst, soac->fn.body));
+  Soac out = *soac;
+  out.fn = lambda_new(params, count + added, body);
+  out.arrays = arrays;
+  out.array_count = count + added;
+  return exp_soac(e->kind, out);
+}
+
+static const Exp *split_soac(SplitOff *s, const Exp *e, Loc loc) {
+  const Soac *soac = &e->u.soac;
+  SplitSlice x = { .s = s,
+                   .soac = soac,
+                   .from = map_new(NULL),
+                   .costly = map_new(NULL),
+                   .used = map_new(NULL),
+                   .level = level_of(s, soac->width) };
+  if (level_now(s) == 0 || x.level >= level_now(s)) return e;
+  for (int i = 0; i < soac->fn.param_count; i++)
+    set_level(x.from, soac->fn.params[i], level_of(s, soac->arrays[i]));
+  for (int i = 0; i < soac->fn.body->stm_count; i++)
+    see_source(&x, &soac->fn.body->stms[i]);
+  find_exports(&x);
+  if (!x.exports.count || x.level >= level_now(s)) return e;
+  Atom *zs = new_array(Atom, x.exports.count);
+  add_split(&x, zs, loc);
+  return with_split(&x, e, zs);
+}
+
+// ---- walking
+
+static const Var *enter_split_binder(CoreMapper *m, const Var *var) {
+  SplitOff *s = m->state;
+  set_level(s->levels, var, level_now(s) + 1);
+  return var;
+}
+
+static void split_stm(CoreMapper *m, Stm stm) {
+  SplitOff *s = m->state;
+  const Exp *around = s->exp;
+  s->exp = stm.exp;
+  stm.exp = core_map_exp(m, stm.exp);
+  s->exp = around;
+  if (exp_is_soac(stm.exp) && stm.exp->kind != EXP_SCATTER && stm.exp->kind != EXP_HIST)
+    stm.exp = split_soac(s, stm.exp, stm.loc);
+  vec_push(&s->frames.at[level_now(s)]->stms, stm);
+  for (int i = 0; i < stm.binder_count; i++)
+    set_level(s->levels, stm.binders[i], level_now(s));
+}
+
+static const Body *split_frame(CoreMapper *m, const Body *body) {
+  SplitOff *s = m->state;
+  SplitFrame *frame = new_node(SplitFrame, .branch = s->exp && exp_is_branch(s->exp));
+  vec_push(&s->frames, frame);
+  for (int i = 0; i < body->stm_count; i++)
+    split_stm(m, body->stms[i]);
+  s->frames.count--;
+  return new_node(Body, .stms = frame->stms.at, .stm_count = frame->stms.count,
+                  .results = body->results, .result_count = body->result_count);
+}
+
+static const Body *split_off_body(Compiler *c, const Body *body) {
+  SplitOff s = { .c = c, .facts = hoist_facts(body), .levels = map_new(NULL) };
+  CoreMapper m = { .body = split_frame, .binder = enter_split_binder, .state = &s };
+  return split_frame(&m, body);
+}
+
+const Core *split_off(Compiler *c, const Core *core) {
+  return core_map_bodies(c, core, split_off_body);
+}
