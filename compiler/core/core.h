@@ -59,6 +59,7 @@ typedef struct StmAttrs {
   bool sequential, sequential_outer, sequential_inner;
   bool no_outer, no_intra, only_intra, only_inner;  // flattening(...)
   bool unroll;
+  int stripmine;  // loops that reverse mode makes around the rounds of a loop
   Name name;  // name("n"): the stable name of its guards, or NULL
 } StmAttrs;
 

@@ -37,7 +37,7 @@ static bool attrs_agree(const StmAttrs *x, const StmAttrs *y) {
          a->sequential_inner == b->sequential_inner && a->no_outer == b->no_outer &&
          a->no_intra == b->no_intra && a->only_intra == b->only_intra &&
          a->only_inner == b->only_inner && a->unroll == b->unroll &&
-         (!a->name || !b->name || a->name == b->name);
+         a->stripmine == b->stripmine && (!a->name || !b->name || a->name == b->name);
 }
 
 static const StmAttrs *attrs_join(const StmAttrs *producer, const StmAttrs *consumer) {

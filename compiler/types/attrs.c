@@ -17,6 +17,7 @@ void check_attr(Check *k, const AstAttr *attr) {
     "flattening",
     "name",
     "unroll",
+    "stripmine",
     "inline",
     "noinline",
     "bytes",
@@ -56,8 +57,17 @@ static void note_recipe(Check *k, const AstExp *exp) {
   vec_push(&k->lib->checked->recipes, (RecipeAttr){ exp->loc, arg->loc });
 }
 
+static void check_stripmine(Check *k, const AstAttr *attr) {
+  const char *loops = attr->args.count == 1 ? attr->args.at[0]->name : "";
+  if (strlen(loops) == 1 && *loops >= '1' && *loops <= '4') return;
+  error(k->c, attr->loc, "expected the number of loops around a loop, from 1 to 4");
+  hint(k->c, "#[stripmine(1)]: as many rounds of an outer loop as of an inner one");
+}
+
 void check_attr_exp(Check *k, const AstExp *exp) {
   check_attr(k, exp->u.attr.attr);
+  if (strcmp(exp->u.attr.attr->name, "stripmine") == 0)
+    check_stripmine(k, exp->u.attr.attr);
   if (strcmp(exp->u.attr.attr->name, "recipe") == 0) note_recipe(k, exp);
 }
 

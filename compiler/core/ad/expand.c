@@ -397,6 +397,8 @@ static void expand_stm(Expand *x, const Stm *stm) {
     split_filter(x, stm);
   else if (active && e->kind == EXP_LOOP && e->u.loop.form == CORE_WHILE)
     count_rounds(x, stm);
+  else if (active && e->kind == EXP_LOOP && stm->attrs && stm->attrs->stripmine)
+    reverse_stripmine(&x->b, stm);
   else
     core_add_stm(&x->b, *stm);
 }

@@ -98,6 +98,9 @@ void reverse_body(Reverse *r, const Body *body, const Atom *const *seeds);
 // The body in the forms for which there are rules: it computes the same (expand.c).
 const Body *reverse_expand(Reverse *r, const Body *body);
 
+// Adds the loop as loops within loops (stripmine.c).
+void reverse_stripmine(Builder *b, const Stm *stm);
+
 // ---- the rules: code for the adjoints of what a statement reads, from those of its results
 
 void reverse_single(Reverse *r, const Stm *stm, Atom adjoint);  // reverse_single.c

@@ -156,6 +156,7 @@ static void add_reduction(const Summing *m, Builder *b, const Stm *stm, const Su
 static bool sum_up(const Summing *m, Builder *b, const Stm *stm) {
   const Exp *e = stm->exp;
   if (e->kind != EXP_LOOP || e->u.loop.form != CORE_FOR) return false;
+  if (stm->attrs && stm->attrs->stripmine) return false;
   if (!m->depth && core_has_soac(e->u.loop.body)) return false;
   SumLoop s = sum_loop(e);
   Sum *sums = new_array(Sum, e->u.loop.param_count);
