@@ -45,6 +45,9 @@ bool ad_is_op(const Lambda *fn, PrimOp *op);
 // without the factor x.
 Atom ad_product_of_others(Builder *b, Atom x, Atom zeros, Atom product);
 
+// The derivative of log (gamma x).
+Atom ad_digamma(Builder *b, Atom x);
+
 // d times the derivative of an operation on scalars by operand `arg`; `result` is its value.
 Atom ad_partial(Builder *b, const Exp *operation, Atom result, int arg, Atom d);
 // Is that something else than zero for some operands?

@@ -227,10 +227,11 @@ static Atom of_erf(const OpStep *s) {
 
 static Atom of_erfc(const OpStep *s) { return negated(s, of_erf(s)); }
 
-static Atom unknown(const OpStep *s) {
-  limit(s->b->c, s->b->loc, "the derivative of %s", op_name(s->op));
-  return number(s, 0);
+static Atom of_lgamma(const OpStep *s) {
+  return times(s, s->d, ad_digamma(s->b, s->x[0]));
 }
+
+static Atom of_gamma(const OpStep *s) { return times(s, s->y, of_lgamma(s)); }
 
 // ---- the table: operators that are not in it have derivative zero
 
@@ -250,7 +251,7 @@ static const PartialFn partials[OP_COUNT] = {
   [OP_ACOSH] = of_acosh,     [OP_ATANH] = of_atanh,   [OP_ATAN2] = of_atan2,
   [OP_ATAN2PI] = of_atan2pi, [OP_HYPOT] = of_hypot,   [OP_COPYSIGN] = of_copysign,
   [OP_NEXTAFTER] = pass,     [OP_ERF] = of_erf,       [OP_ERFC] = of_erfc,
-  [OP_GAMMA] = unknown,      [OP_LGAMMA] = unknown,   [OP_LERP] = of_lerp,
+  [OP_GAMMA] = of_gamma,     [OP_LGAMMA] = of_lgamma, [OP_LERP] = of_lerp,
   [OP_FMA] = of_mad,         [OP_MAD] = of_mad,       [OP_LDEXP] = of_ldexp,
 };
 
