@@ -208,6 +208,7 @@ static void bench_case(Bench *b, BenchJob *job, const Entry *entry, const TestCa
   }
   job->dataset = r.dataset;
   if (!r.error) bench_measure(&b->runner, job, &r);
+  b->runner.done++;
   if (!b->sort) print_result(b, &r, r.dataset);
   vec_push(&b->results, r);
 }
@@ -226,19 +227,30 @@ static bool is_excluded(const Bench *b, const TestCase *test) {
   return false;
 }
 
-// Measures the cases; without `job` they are only counted.
+static bool is_measured(const Bench *b, const TestCase *test, const Entry *entry) {
+  bool other = b->entry && strcmp(b->entry, entry->name) != 0;
+  return !other && bench_is_wanted(test, entry) && !is_excluded(b, test);
+}
+
+// Measures the cases of an entry point; without `job` they are only counted.
+static int bench_entry(Bench *b, BenchJob *job, const Entry *entry,
+                       const TestSpec *spec) {
+  int count = 0;
+  for (int i = 0; i < spec->cases.count; i++) {
+    if (!is_measured(b, &spec->cases.at[i], entry)) continue;
+    bool is_main = strcmp(entry->name, "main") == 0;
+    if (job && !b->sort && count == 0)
+      printf("%s%s%s\n", job->path, is_main ? "" : ":", is_main ? "" : entry->name);
+    if (job) bench_case(b, job, entry, &spec->cases.at[i], i);
+    count++;
+  }
+  return count;
+}
+
 static int bench_cases(Bench *b, BenchJob *job, const Core *core, const TestSpec *spec) {
   int count = 0;
-  for (int e = 0; e < core->entry_count; e++) {
-    const Entry *entry = core->entries[e];
-    if (b->entry && strcmp(b->entry, entry->name) != 0) continue;
-    for (int i = 0; i < spec->cases.count; i++) {
-      const TestCase *test = &spec->cases.at[i];
-      if (!bench_is_wanted(test, entry) || is_excluded(b, test)) continue;
-      b->runner.done = count++;
-      if (job) bench_case(b, job, entry, test, i);
-    }
-  }
+  for (int e = 0; e < core->entry_count; e++)
+    count += bench_entry(b, job, core->entries[e], spec);
   return count;
 }
 
@@ -277,7 +289,7 @@ static bool bench_program(Bench *b, const char *path) {
   const Core *core = program->core;
   b->runner.cases = bench_cases(b, NULL, core, &spec);
   if (!b->runner.cases) return no_cases(b, path, core, &spec);
-  if (!b->sort) printf("%s\n", path);
+  b->runner.done = 0;
   BenchJob job = { .path = path, .executable = find_executable(b, path, program) };
   if (job.executable) bench_cases(b, &job, core, &spec);
   return job.executable != NULL;

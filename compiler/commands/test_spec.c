@@ -182,6 +182,8 @@ static bool parse_case(SpecParser *p) {
       test.input.source = random ? TEST_RANDOM : TEST_SCRIPT;
       return parse_input(p, &test);
     }
+    if (next[strlen(next) - 1] == ':')
+      return complain(p, text_format("'%s' stands before the cases, not in one", next));
     vec_push(&test.tags, next);
   }
 }
@@ -274,17 +276,18 @@ TestSpec test_spec_parse(const char *text) {
   for (const char *s = text;; line++) {
     size_t length = strcspn(s, "\n");
     bool comment = length >= 2 && s[0] == '-' && s[1] == '-';
-    if (!comment && block) {
+    bool marker = comment && is_marker(s + 2, length - 2);
+    if (block && (!comment || marker)) {
       parse_block(&spec, text_str(block), first_line);
       block = NULL;
     }
-    if (block) {
-      text_add_bytes(block, s + 2, length - 2);
-      text_add(block, "\n");
-    } else if (comment && is_marker(s + 2, length - 2)) {
+    if (marker) {
       block = text_new();
       spec.found = true;
       first_line = line + 1;
+    } else if (block) {
+      text_add_bytes(block, s + 2, length - 2);
+      text_add(block, "\n");
     }
     if (!s[length]) break;
     s += length + 1;

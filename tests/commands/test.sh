@@ -87,6 +87,17 @@ $main"
 expect 1 'cannot read none.in' "-- ==
 -- input @ none.in
 $main"
+expect 0 '^2 passed, 0 failed$' "-- ==
+-- input { 1 } output { 2 }
+-- ==
+-- entry: other
+-- input { 1 } output { 3 }
+entry other (x: i32) : i32 = x + 2
+$main"
+expect 1 "line 2: test block: 'entry:' stands before the cases" "-- ==
+-- nobench entry: other
+-- input { 1 } output { 3 }
+$main"
 expect 1 'line 2: test block: expected .input.' "-- ==
 -- { 1 } output { 2 }
 $main"
