@@ -35,22 +35,19 @@ RT_FN char *rt_ahead_unpack(const struct rt_ahead_program *p, size_t *length) {
 RT_FN void rt_ahead_open(struct rt_context *ctx) {
   const struct rt_ahead *a = ctx->program->ahead;
   const struct rt_device *d = &ctx->device;
-  cl_int failed = CL_SUCCESS;
   if (!a) return;
-  char *driver = rt_device_text(d->id, CL_DRIVER_VERSION, &failed),
-       *platform = rt_platform_text(d->platform, CL_PLATFORM_VERSION, &failed);
-  ctx->uses_ahead = strcmp(a->device, d->name) == 0 && strcmp(a->driver, driver) == 0 &&
-                    strcmp(a->platform, platform) == 0;
+  ctx->uses_ahead = strcmp(a->device, d->name) == 0 &&
+                    strcmp(a->driver, d->driver) == 0 &&
+                    strcmp(a->platform, d->platform_version) == 0;
   rt_log(ctx, "compiled ahead for %s, driver %s, %s", a->device, a->driver, a->platform);
   if (!ctx->uses_ahead)
-    rt_log(ctx, "not used, as this is %s, driver %s, %s", d->name, driver, platform);
-  free(driver);
-  free(platform);
+    rt_log(ctx, "not used, as this is %s, driver %s, %s", d->name, d->driver,
+           d->platform_version);
 }
 
 // The program that the text is about; NULL if there is none that the driver accepts.
-RT_FN cl_program rt_ahead_build(struct rt_context *ctx, const char *about,
-                                const char *options) {
+RT_FN struct rt_module *rt_ahead_build(struct rt_context *ctx, const char *about,
+                                       const char *options) {
   const struct rt_ahead *a = ctx->program->ahead;
   int i = 0, count = ctx->uses_ahead ? a->count : 0;
   while (i < count && strcmp(a->programs[i].about, about) != 0)
@@ -58,11 +55,12 @@ RT_FN cl_program rt_ahead_build(struct rt_context *ctx, const char *about,
   if (i == count) return NULL;
   struct rt_binary binary = { NULL, NULL, 0 };
   binary.bytes = (unsigned char *)rt_ahead_unpack(&a->programs[i], &binary.length);
-  cl_program program = binary.bytes ? rt_build_from_binary(ctx, &binary, options) : NULL;
-  if (!program)
+  struct rt_module *module =
+      binary.bytes ? rt_build_from_binary(ctx, &binary, options) : NULL;
+  if (!module)
     rt_log(ctx, "what was compiled ahead is %s",
            binary.bytes ? "refused by the driver" : "damaged");
   free(binary.bytes);
-  return program;
+  return module;
 }
 // End ahead.h

@@ -41,9 +41,14 @@ void RT_NAME(context_config_set_device)(struct RT_NAME(context_config) * cfg,
                                         const char *name);
 void RT_NAME(context_config_set_platform)(struct RT_NAME(context_config) * cfg,
                                           const char *name);
+// "opencl" or "cuda": the way to devices, in place of the first that has one.  0, or 1 for other
+// words.
+int RT_NAME(context_config_set_backend)(struct RT_NAME(context_config) * cfg,
+                                        const char *name);
 // "cpu" or "gpu": the code to run, whatever the type of the device.  0, or 1 for other words.
 int RT_NAME(context_config_set_code)(struct RT_NAME(context_config) * cfg,
                                      const char *code);
+// With the backend cuda a CUstream, converted to this type.
 void RT_NAME(context_config_set_command_queue)(struct RT_NAME(context_config) * cfg,
                                                cl_command_queue queue);
 void RT_NAME(context_config_set_exact_floats)(struct RT_NAME(context_config) * cfg,
@@ -85,6 +90,9 @@ struct RT_NAME(context) *
     RT_NAME(context_new_with_command_queue)(struct RT_NAME(context_config) * cfg,
                                             cl_command_queue queue);
 void RT_NAME(context_free)(struct RT_NAME(context) * ctx);
+// "opencl" or "cuda"; "" if the context cannot be used.
+const char *RT_NAME(context_get_backend)(struct RT_NAME(context) * ctx);
+// With the backend cuda it is the CUstream, and a cl_mem the address (CUdeviceptr).
 cl_command_queue RT_NAME(context_get_command_queue)(struct RT_NAME(context) * ctx);
 // Waits for the device; reports failed checks.
 int RT_NAME(context_sync)(struct RT_NAME(context) * ctx);

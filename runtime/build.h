@@ -23,7 +23,7 @@ RT_FN void rt_build_options(const struct rt_context *ctx, int kernel, struct rt_
   if (k->for_gpu && !ctx->config->exact_floats)
     rt_text_add(t, " -DFLC_CONTRACT");
   else if (ctx->device.exact_division)
-    rt_text_add(t, " -cl-fp32-correctly-rounded-divide-sqrt");
+    rt_text_add(t, ctx->backend->exact_option);
   for (int i = 0; i < k->tuning_count; i++)
     rt_text_printf(t, " -DFLC_PARAM_%d=%" PRId64, k->tuning[i],
                    ctx->params[k->tuning[i]]);
@@ -54,7 +54,8 @@ RT_FN struct rt_batch rt_batch_of(const struct rt_context *ctx, int kernel,
       (int *)rt_host_alloc((size_t)ctx->program->kernel_count * sizeof *numbers);
   int count = 0;
   for (int k = 0; k < ctx->program->kernel_count; k++)
-    if (k == kernel || (!form.fallback && rt_builds_with(&all[kernel], &all[k])))
+    if (k == kernel ||
+        (!form.alone && !form.fallback && rt_builds_with(&all[kernel], &all[k])))
       numbers[count++] = k;
   struct rt_batch batch = { numbers, count };
   return batch;
@@ -103,68 +104,46 @@ RT_FN char *rt_program_about(const struct rt_context *ctx, const struct rt_batch
 // ---- from text or bytes to programs
 
 // A text that does not compile is a mistake of the compiler: the log of the build is shown whole.
-RT_FN int rt_build_failed(struct rt_context *ctx, int kernel, cl_program program,
-                          cl_int status) {
-  size_t bytes = 0;
-  clGetProgramBuildInfo(program, ctx->device.id, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes);
-  char *log = (char *)rt_host_alloc(bytes + 1);
-  clGetProgramBuildInfo(program, ctx->device.id, CL_PROGRAM_BUILD_LOG, bytes, log, NULL);
-  rt_error(ctx, RT_OTHER_ERROR, "building kernel %s: %s (OpenCL status %d)\n%s",
-           ctx->program->kernels[kernel].name, rt_status_text(status), (int)status, log);
-  free(log);
-  return RT_OTHER_ERROR;
+RT_FN int rt_build_failed(struct rt_context *ctx, int kernel, int status,
+                          const char *log) {
+  return rt_error(ctx, RT_OTHER_ERROR, "building kernel %s: %s (%s status %d)\n%s",
+                  ctx->program->kernels[kernel].name, ctx->backend->status_text(status),
+                  ctx->backend->title, status, log ? log : "");
 }
 
 RT_FN int rt_build_from_source(struct rt_context *ctx, const struct rt_batch *batch,
-                               const char *options, cl_program *out) {
-  cl_int status = CL_SUCCESS;
-  char *source = rt_batch_source(ctx, batch);
-  const char *text = source;
-  *out = clCreateProgramWithSource(ctx->cl, 1, &text, NULL, &status);
-  free(source);
-  if (status != CL_SUCCESS) return rt_opencl_check(ctx, status, "creating a program");
-  status = clBuildProgram(*out, 1, &ctx->device.id, options, NULL, NULL);
+                               const char *options, struct rt_module **out) {
+  char *source = rt_batch_source(ctx, batch), *log = NULL;
+  int status = ctx->backend->compile(ctx, source, options, out, &log), error = RT_OK;
 #ifdef RT_WORKERS
   // Workers on one machine compile the same kernels at once, into one cache of the driver.
-  for (int again = 0; status != CL_SUCCESS && again < 2 && rt_has_neighbours(ctx); again++)
-    status = clBuildProgram(*out, 1, &ctx->device.id, options, NULL, NULL);
+  for (int again = 0; status && again < 2 && rt_has_neighbours(ctx); again++) {
+    free(log);
+    log = NULL;
+    status = ctx->backend->compile(ctx, source, options, out, &log);
+  }
 #endif
-  if (status == CL_SUCCESS) return RT_OK;
-  int error = rt_build_failed(ctx, batch->kernels[0], *out, status);
-  clReleaseProgram(*out);
-  *out = NULL;
+  if (status) error = rt_build_failed(ctx, batch->kernels[0], status, log);
+  free(log);
+  free(source);
   return error;
 }
 
 // NULL if the device does not accept the bytes any more.
-RT_FN cl_program rt_build_from_binary(struct rt_context *ctx,
-                                      const struct rt_binary *binary,
-                                      const char *options) {
-  cl_int status = CL_SUCCESS, valid = CL_SUCCESS;
-  const unsigned char *bytes = binary->bytes;
-  cl_program program = clCreateProgramWithBinary(
-      ctx->cl, 1, &ctx->device.id, &binary->length, &bytes, &valid, &status);
-  if (status != CL_SUCCESS) return NULL;
-  if (clBuildProgram(program, 1, &ctx->device.id, options, NULL, NULL) == CL_SUCCESS)
-    return program;
-  clReleaseProgram(program);
-  return NULL;
+RT_FN struct rt_module *rt_build_from_binary(struct rt_context *ctx,
+                                             const struct rt_binary *binary,
+                                             const char *options) {
+  return ctx->backend->load(ctx, binary->bytes, binary->length, options);
 }
 
-// The compiled bytes of a program; false if the device does not give them.
-RT_FN bool rt_program_binary(cl_program program, const char *about,
-                             struct rt_binaries *out) {
+// The compiled bytes of a module; false if the device does not give them.
+RT_FN bool rt_module_image(struct rt_context *ctx, struct rt_module *module,
+                           const char *about, struct rt_binaries *out) {
   size_t length = 0;
-  if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof length, &length, NULL) !=
-          CL_SUCCESS ||
-      length == 0)
-    return false;
-  unsigned char *bytes = (unsigned char *)rt_host_alloc(length);
-  bool ok = clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof bytes, &bytes, NULL) ==
-            CL_SUCCESS;
-  if (ok) rt_binaries_add(out, about, bytes, length);
+  unsigned char *bytes = ctx->backend->image(ctx, module, &length);
+  if (bytes) rt_binaries_add(out, about, bytes, length);
   free(bytes);
-  return ok;
+  return bytes != NULL;
 }
 
 // ---- what takes time
@@ -201,7 +180,7 @@ RT_FN void rt_log_builds(struct rt_context *ctx, const struct rt_batch *batch,
 // A program that was compiled before, and where it was: NULL if nowhere.
 RT_FN const char *rt_find_program(struct rt_context *ctx, const char *about,
                                   const char *options, struct rt_binaries *binaries,
-                                  cl_program *out) {
+                                  struct rt_module **out) {
 #ifdef RT_AHEAD
   *out = rt_ahead_build(ctx, about, options);
   if (*out) return "compiled ahead";
@@ -213,7 +192,7 @@ RT_FN const char *rt_find_program(struct rt_context *ctx, const char *about,
 
 // The program as compiled with this one, from the cache, or compiled and put there.
 RT_FN int rt_build_program(struct rt_context *ctx, const struct rt_batch *batch,
-                           struct rt_form form, cl_program *out) {
+                           struct rt_form form, struct rt_module **out) {
   struct rt_text options = { NULL, 0, 0 };
   struct rt_binaries binaries = { NULL, 0 };
   int error = RT_OK;
@@ -227,7 +206,7 @@ RT_FN int rt_build_program(struct rt_context *ctx, const struct rt_batch *batch,
     rt_show_build(ctx);
     error = rt_build_from_source(ctx, batch, options.data, out);
     rt_show_status(ctx, "");
-    if (!error && rt_cache_wanted(ctx) && rt_program_binary(*out, about, &binaries))
+    if (!error && rt_cache_wanted(ctx) && rt_module_image(ctx, *out, about, &binaries))
       rt_cache_store(ctx, &binaries.items[0]);
   }
   rt_binaries_free(&binaries);
@@ -242,6 +221,7 @@ RT_FN const struct rt_build *rt_find_build(const struct rt_built_kernel *k,
                                            struct rt_form form) {
   for (int i = 0; i < k->form_count; i++)
     if (k->forms[i].form.fallback == form.fallback &&
+        k->forms[i].form.alone == form.alone &&
         k->forms[i].form.group_size == form.group_size)
       return &k->forms[i];
   return NULL;
@@ -253,23 +233,26 @@ RT_FN void rt_keep_build(struct rt_built_kernel *k, struct rt_build build) {
   k->forms[k->form_count++] = build;
 }
 
-// Makes and keeps kernel number `place` of a batch's program.
+// Makes and keeps kernel number `place` of a batch's module.
 RT_FN int rt_take_kernel(struct rt_context *ctx, const struct rt_batch *batch, int place,
-                         struct rt_form form, cl_program program) {
+                         struct rt_form form, struct rt_module *module) {
+  const struct rt_backend *backend = ctx->backend;
   int kernel = batch->kernels[place];
   char name[32];
-  struct rt_build build = { form, program, NULL };
-  cl_int status = clRetainProgram(program);
-  if (status != CL_SUCCESS) return rt_opencl_check(ctx, status, "keeping a program");
+  struct rt_build build = { form, module, NULL, 0 };
+  int status = backend->module_keep(module);
+  if (status) return rt_check_status(ctx, status, "keeping a program");
   snprintf(name, sizeof name, "flc_kernel_%d", place);
-  build.kernel = clCreateKernel(program, name, &status);
-  if (status == CL_SUCCESS) {
+  status = backend->function_new(ctx, module, name, &build.function);
+  if (!status) status = backend->function_limit(ctx, build.function, &build.most_items);
+  if (!status) {
     ctx->ready_kernels++;
     rt_keep_build(&ctx->kernels[kernel], build);
     return RT_OK;
   }
-  clReleaseProgram(program);
-  return rt_opencl_check(ctx, status, ctx->program->kernels[kernel].name);
+  if (build.function) backend->function_free(ctx, build.function);
+  backend->module_drop(ctx, module);
+  return rt_check_status(ctx, status, ctx->program->kernels[kernel].name);
 }
 
 // The kernel, built with its batch if this is its first use in this form.
@@ -281,13 +264,13 @@ RT_FN int rt_kernel_get(struct rt_context *ctx, int kernel, struct rt_form form,
   if (known) return RT_OK;
   int64_t start = rt_time_us();
   struct rt_batch batch = rt_batch_of(ctx, kernel, form);
-  cl_program program = NULL;
-  int error = rt_build_program(ctx, &batch, form, &program);
+  struct rt_module *module = NULL;
+  int error = rt_build_program(ctx, &batch, form, &module);
   rt_timing_add(&k->builds, rt_time_us() - start);
   for (int i = 0; i < batch.count && !error; i++)
     if (!rt_find_build(&ctx->kernels[batch.kernels[i]], form))
-      error = rt_take_kernel(ctx, &batch, i, form, program);
-  if (program) clReleaseProgram(program);
+      error = rt_take_kernel(ctx, &batch, i, form, module);
+  if (module) ctx->backend->module_drop(ctx, module);
   rt_batch_free(&batch);
   known = error ? NULL : rt_find_build(k, form);
   if (known) *out = *known;
@@ -295,10 +278,10 @@ RT_FN int rt_kernel_get(struct rt_context *ctx, int kernel, struct rt_form form,
 }
 
 // Forgets what was built: with new parameters it is built again.
-RT_FN void rt_kernel_drop(struct rt_built_kernel *k) {
+RT_FN void rt_kernel_drop(struct rt_context *ctx, struct rt_built_kernel *k) {
   for (int i = 0; i < k->form_count; i++) {
-    clReleaseKernel(k->forms[i].kernel);
-    clReleaseProgram(k->forms[i].program);
+    ctx->backend->function_free(ctx, k->forms[i].function);
+    ctx->backend->module_drop(ctx, k->forms[i].module);
   }
   free(k->forms);
   k->forms = NULL;

@@ -31,6 +31,7 @@ enum rt_option_id {
   RT_OPT_CACHE_FILE,
   RT_OPT_DEVICE,
   RT_OPT_PLATFORM,
+  RT_OPT_BACKEND,
   RT_OPT_LIST_DEVICES,
   RT_OPT_CODE,
   RT_OPT_DEFAULT,
@@ -73,7 +74,8 @@ static const struct rt_option rt_options[] = {
   { 0, "cache-file", "FILE", "keep compiled kernels in this file or folder", RT_OPT_CACHE_FILE, 0 },
   { 'd', "device", "NAME", "use the device with this in its name, or #k", RT_OPT_DEVICE, 0 },
   { 'p', "platform", "NAME", "use the platform with this in its name, or #k", RT_OPT_PLATFORM, 0 },
-  { 0, "list-devices", NULL, "list the OpenCL devices", RT_OPT_LIST_DEVICES, 0 },
+  { 0, "backend", "opencl|cuda", "how to find devices (the first that has one)", RT_OPT_BACKEND, 0 },
+  { 0, "list-devices", NULL, "list the devices", RT_OPT_LIST_DEVICES, 0 },
   { 0, "code", "cpu|gpu", "which code to run (by the device)", RT_OPT_CODE, 0 },
   { 0, "default-thread-block-size", "N", "size of work-groups", RT_OPT_DEFAULT, RT_KIND_GROUP },
   { 0, "default-group-size", "N", "the same", RT_OPT_DEFAULT, RT_KIND_GROUP },
@@ -185,6 +187,9 @@ RT_FN int rt_apply_config_option(struct rt_cli *cli, const struct rt_option *o,
   case RT_OPT_CODE:
     if (RT_NAME(context_config_set_code)(cfg, arg) == 0) return 0;
     return rt_usage_error("--code: expected cpu or gpu, found %s", arg);
+  case RT_OPT_BACKEND:
+    if (RT_NAME(context_config_set_backend)(cfg, arg) == 0) return 0;
+    return rt_usage_error("--backend: expected opencl or cuda, found %s", arg);
   case RT_OPT_DEFAULT: return rt_option_default(cli, o, arg);
   case RT_OPT_RUNS:
     number = rt_option_number(o->name, arg);

@@ -1,5 +1,13 @@
 // Begin context.h: configurations, contexts, errors, the log.
 
+// Objects of the device, which only its backend (device.h) looks into.
+struct rt_buffer;
+struct rt_module;
+struct rt_function;
+struct rt_event;
+struct rt_backend;
+struct rt_cuda;
+
 // A number given by name before the context exists.
 struct rt_setting {
   char *name;
@@ -13,8 +21,9 @@ struct rt_config {
   bool at_terminal;  // show there what takes time
   int status_file;   // 0, or a file that flc watches for that (cli.h)
   char *device, *platform;
-  int code;  // -1: by the device; 0: cpu, 1: gpu
-  cl_command_queue queue;
+  const struct rt_backend *backend;  // NULL: the first that has a device
+  int code;                          // -1: by the device; 0: cpu, 1: gpu
+  void *queue;                       // of the user: a cl_command_queue or a CUstream
   struct rt_text build_options;
   char *cache_file;  // NULL: the user's cache folder; "": no cache
   char *program, *dump_program_to, *load_program_from, *dump_binary_to, *load_binary_from;
@@ -33,7 +42,7 @@ struct rt_memory_use {
 
 // A buffer that nobody uses.
 struct rt_free_block {
-  cl_mem buffer;
+  struct rt_buffer *buffer;
   int64_t bytes;
 };
 
@@ -48,13 +57,15 @@ struct rt_timing {
 struct rt_form {
   bool fallback;       // local arrays in global memory
   int64_t group_size;  // 0: any; else a constant of the text
+  bool alone;          // not with its batch: groups of that size need code of their own
 };
 
 // A kernel compiled in one form.
 struct rt_build {
   struct rt_form form;
-  cl_program program;
-  cl_kernel kernel;
+  struct rt_module *module;
+  struct rt_function *function;
+  int64_t most_items;  // in a group of it
 };
 
 // A kernel once it was launched.
@@ -69,7 +80,7 @@ struct rt_built_kernel {
 // A launch whose time is not known yet.
 struct rt_pending_event {
   int kernel;
-  cl_event event;
+  struct rt_event *event;
 };
 
 // One evaluation of a guard.
@@ -93,9 +104,10 @@ struct rt_binaries {
 };
 
 struct rt_device {
-  cl_platform_id platform;
+  cl_platform_id platform;  // of OpenCL
   cl_device_id id;
-  char *name, *identity;  // identity: everything that makes binaries incompatible
+  char *name, *driver, *platform_version;
+  char *identity;  // identity: everything that makes binaries incompatible
   bool is_pocl;
   bool keeps_programs;  // the driver has a cache
   bool is_gpu;
@@ -108,8 +120,10 @@ struct rt_context {
   const struct rt_config *config;
   const struct rt_program *program;
   struct rt_device device;
-  cl_context cl;
-  cl_command_queue queue;
+  const struct rt_backend *backend;
+  cl_context cl;         // of OpenCL
+  struct rt_cuda *cuda;  // NULL: of OpenCL
+  void *queue;           // a cl_command_queue or a CUstream
   bool gpu_code, broken, profiling, logging, debugging;
   FILE *log;
   char *error;
@@ -118,7 +132,7 @@ struct rt_context {
   bool own_sources;      // prelude and texts are the program's
   bool uses_ahead;       // what was compiled ahead was for this device
   int ready_kernels;
-  cl_mem error_word;
+  struct rt_buffer *error_word;
   bool may_have_failed;  // a kernel with checks was launched since the last look
   struct rt_free_block *free_blocks;
   int free_count, free_capacity;
@@ -146,21 +160,22 @@ struct rt_context {
 // A command for the device, from before it is handed over until after.
 struct rt_task {
   int64_t began;
-  cl_event event;  // NULL: nobody wants its times
+  struct rt_event *event;  // NULL: nobody wants its times
 };
 
 enum { RT_ERROR_WORD_BYTES = 8 + 8 * RT_MAX_CHECK_VALUES, RT_MAX_EVENTS = 1 << 16 };
 
 // ---- commands
 
-// `event` of what begins goes to where OpenCL puts one, if it is traced.
+// `event` of what begins goes to where the backend puts one, if it is traced.
 RT_FN struct rt_task rt_task_begin(const struct rt_context *ctx) {
   struct rt_task task = { 0, NULL };
   if (ctx->trace) task.began = rt_time_ns();
   return task;
 }
 
-RT_FN cl_event *rt_task_event(const struct rt_context *ctx, struct rt_task *task) {
+RT_FN struct rt_event **rt_task_event(const struct rt_context *ctx,
+                                      struct rt_task *task) {
   return ctx->trace ? &task->event : NULL;
 }
 

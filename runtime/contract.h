@@ -26,6 +26,7 @@
 #endif
 #include <CL/cl.h>
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fenv.h>
@@ -278,9 +279,10 @@ struct rt_ahead {
 struct rt_program {
   const char *source;  // "matmul.fl"
   const char *const
-      *opencl_prelude;           // pieces of kernels/prelude.cl and scalar.h, then NULL
-  const char *const *tree_text;  // what --tree prints: pieces, then NULL
-  const char *const *tree_json;  // ... with --json
+      *opencl_prelude;            // pieces of kernels/prelude.cl and scalar.h, then NULL
+  const char *const *cuda_words;  // what CUDA needs before them: kernels/cuda.cu
+  const char *const *tree_text;   // what --tree prints: pieces, then NULL
+  const char *const *tree_json;   // ... with --json
   const struct rt_kernel *kernels;
   int kernel_count;
   const struct rt_check *checks;
@@ -305,7 +307,6 @@ struct rt_program {
 RT_FN const struct rt_program *rt_program(void);  // the program defines it
 
 // What parts call before their paste order defines it.
-RT_FN int rt_opencl_check(struct rt_context *ctx, cl_int status, const char *doing);
 #ifndef RT_LIBRARY  // which has no replay.h
 RT_FN bool rt_replay_over(struct rt_context *ctx, bool cold);
 struct rt_replayer;
@@ -318,8 +319,8 @@ RT_FN void rt_replayer_free(struct rt_context *ctx);
 #endif
 #ifdef RT_AHEAD
 RT_FN void rt_ahead_open(struct rt_context *ctx);
-RT_FN cl_program rt_ahead_build(struct rt_context *ctx, const char *about,
-                                const char *options);
+RT_FN struct rt_module *rt_ahead_build(struct rt_context *ctx, const char *about,
+                                       const char *options);
 #endif
 enum rt_task_kind {
   RT_TASK_KERNEL,
@@ -339,8 +340,9 @@ RT_FN void rt_trace_launch(struct rt_context *ctx, int kernel,
 RT_FN void rt_trace_free(struct rt_context *ctx);
 #endif
 struct rt_timing;
+struct rt_event;
 RT_FN void rt_timing_add(struct rt_timing *t, int64_t us);
-RT_FN void rt_profile_event(struct rt_context *ctx, int kernel, cl_event event);
+RT_FN void rt_profile_event(struct rt_context *ctx, int kernel, struct rt_event *event);
 
 // ---- what generated host code calls
 

@@ -101,8 +101,8 @@ RT_FN int rt_dump_binaries(struct rt_context *ctx, const char *file) {
   int error = RT_OK;
   for (int k = 0; k < ctx->program->kernel_count && !error; k++) {
     if (ctx->program->kernels[k].for_gpu != ctx->gpu_code) continue;
-    struct rt_form form = { false, 0 };
-    struct rt_build build = { form, NULL, NULL };
+    struct rt_form form = { false, 0, false };
+    struct rt_build build = { form, NULL, NULL, 0 };
     struct rt_text options = { NULL, 0, 0 };
     if (ctx->program->kernels[k].sized) form.group_size = rt_usual_group(ctx, k);
     rt_build_options(ctx, k, form, &options);
@@ -113,7 +113,7 @@ RT_FN int rt_dump_binaries(struct rt_context *ctx, const char *file) {
     if (is_new) rt_specialise(ctx, &batch);
 #endif
     error = rt_kernel_get(ctx, k, form, &build);
-    if (!error && is_new && !rt_program_binary(build.program, about, &all))
+    if (!error && is_new && !rt_module_image(ctx, build.module, about, &all))
       error = rt_error(ctx, RT_OTHER_ERROR, "the device gives no compiled programs");
     rt_batch_free(&batch);
     rt_text_free(&options);
@@ -135,7 +135,7 @@ RT_FN const struct rt_entry_point *rt_entry_named(const struct rt_program *progr
 }
 
 RT_FN int rt_context_open(struct rt_context *ctx) {
-  int error = rt_open_queue(ctx);
+  int error = rt_open_device(ctx);
   if (error) return error;
   const struct rt_config *cfg = ctx->config;
   ctx->gpu_code = cfg->code < 0 ? ctx->device.is_gpu : cfg->code == 1;
@@ -174,16 +174,16 @@ struct rt_context *RT_NAME(context_new_with_command_queue)(struct rt_config *cfg
 }
 
 RT_FN void rt_release_device(struct rt_context *ctx) {
+  if (!ctx->backend) return;
   if (ctx->queue) rt_wait(ctx);
   rt_profile_collect(ctx);
   rt_pool_flush(ctx);
   for (int k = 0; k < ctx->program->kernel_count; k++) {
-    rt_kernel_drop(&ctx->kernels[k]);
+    rt_kernel_drop(ctx, &ctx->kernels[k]);
     free(ctx->kernels[k].text);
   }
   rt_error_word_drop(ctx);
-  if (ctx->queue) clReleaseCommandQueue(ctx->queue);
-  if (ctx->cl) clReleaseContext(ctx->cl);
+  ctx->backend->close(ctx);
 }
 
 void RT_NAME(context_free)(struct rt_context *ctx) {
@@ -194,6 +194,8 @@ void RT_NAME(context_free)(struct rt_context *ctx) {
   rt_release_device(ctx);
   rt_cache_close(ctx);
   free(ctx->device.name);
+  free(ctx->device.driver);
+  free(ctx->device.platform_version);
   free(ctx->device.identity);
   free(ctx->error);
   free(ctx->prelude);
@@ -209,7 +211,7 @@ void RT_NAME(context_free)(struct rt_context *ctx) {
 }
 
 cl_command_queue RT_NAME(context_get_command_queue)(struct rt_context *ctx) {
-  return ctx->queue;
+  return (cl_command_queue)ctx->queue;
 }
 
 // An error that keeps its text if the context could not be made.
@@ -339,34 +341,18 @@ RT_FN int rt_array_from(struct rt_context *ctx, struct rt_array **out, enum rt_e
   return error;
 }
 
-// Is it a buffer of this context with so many bytes?
-RT_FN int rt_buffer_usable(struct rt_context *ctx, cl_mem buffer, int64_t bytes) {
-  cl_context owner = NULL;
-  size_t size = 0;
-  if (!buffer) return rt_error(ctx, RT_OTHER_ERROR, "a buffer is expected, found NULL");
-  cl_int status = clGetMemObjectInfo(buffer, CL_MEM_CONTEXT, sizeof owner, &owner, NULL);
-  if (status == CL_SUCCESS)
-    status = clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof size, &size, NULL);
-  if (status != CL_SUCCESS) return rt_opencl_check(ctx, status, "asking about a buffer");
-  if (owner != ctx->cl)
-    return rt_error(ctx, RT_OTHER_ERROR, "the buffer belongs to another context");
-  if ((uint64_t)size >= (uint64_t)bytes) return RT_OK;
-  return rt_error(ctx, RT_OTHER_ERROR,
-                  "the buffer has %zu bytes, the array needs %" PRId64, size, bytes);
-}
-
 RT_FN int rt_array_from_raw(struct rt_context *ctx, struct rt_array **out,
                             enum rt_elem elem, int rank, const int64_t *shape,
                             cl_mem data) {
+  struct rt_buffer *buffer = (struct rt_buffer *)data;
   *out = NULL;
   int error = rt_shape_usable(ctx, elem, rank, shape);
   if (!error)
     error =
-        rt_buffer_usable(ctx, data, rt_elems[elem].bytes * rt_shape_count(rank, shape));
+        rt_buffer_adopt(ctx, buffer, rt_elems[elem].bytes * rt_shape_count(rank, shape));
   if (error) return error;
   struct rt_array *array = rt_array_alloc(ctx, elem, rank, shape);
-  clRetainMemObject(data);
-  array->mem = rt_mem_of_buffer(ctx, data, rt_array_bytes(array));
+  array->mem = rt_mem_of_buffer(ctx, buffer, rt_array_bytes(array));
   array->mem->foreign = true;
   *out = array;
   return RT_OK;
@@ -430,7 +416,7 @@ RT_FN int rt_array_values(struct rt_context *ctx, const struct rt_array *array,
 }
 
 RT_FN cl_mem rt_array_values_raw(const struct rt_array *array) {
-  return array && array->mem ? array->mem->buffer : NULL;
+  return array && array->mem ? (cl_mem)array->mem->buffer : NULL;
 }
 
 // The byte offset of an element.

@@ -35,8 +35,8 @@ enum { RT_MAX_LAUNCH_BLOCKS = 64 };
 
 struct rt_launching {
   int kernel;
-  cl_kernel object;
-  cl_uint next;
+  struct rt_function *object;
+  int next;
   size_t groups, group_size;
   bool fallback;
   const struct rt_launch *launch;
@@ -46,11 +46,11 @@ struct rt_launching {
 
 RT_FN int rt_put_arg(struct rt_context *ctx, struct rt_launching *l, size_t bytes,
                      const void *value) {
-  cl_int status = clSetKernelArg(l->object, l->next++, bytes, value);
-  if (status == CL_SUCCESS) return RT_OK;
-  return rt_error(ctx, RT_OTHER_ERROR, "argument %d of kernel %s: %s (OpenCL status %d)",
-                  (int)l->next - 1, ctx->program->kernels[l->kernel].name,
-                  rt_status_text(status), (int)status);
+  int status = ctx->backend->set_arg(l->object, l->next++, bytes, value);
+  if (!status) return RT_OK;
+  return rt_error(ctx, RT_OTHER_ERROR, "argument %d of kernel %s: %s (%s status %d)",
+                  l->next - 1, ctx->program->kernels[l->kernel].name,
+                  ctx->backend->status_text(status), ctx->backend->title, status);
 }
 
 // A block that lives as long as the launch.
@@ -60,7 +60,7 @@ RT_FN int rt_put_block(struct rt_context *ctx, struct rt_launching *l, int64_t b
                     ctx->program->kernels[l->kernel].name, RT_MAX_LAUNCH_BLOCKS);
   struct rt_mem **slot = &l->blocks[l->block_count++];
   int error = rt_mem_alloc(ctx, slot, bytes);
-  return error ? error : rt_put_arg(ctx, l, sizeof(cl_mem), &(*slot)->buffer);
+  return error ? error : rt_put_arg(ctx, l, sizeof(void *), &(*slot)->buffer);
 }
 
 RT_FN int rt_put_params(struct rt_context *ctx, struct rt_launching *l,
@@ -74,7 +74,7 @@ RT_FN int rt_put_params(struct rt_context *ctx, struct rt_launching *l,
                       "argument %d of kernel %s is an array without memory", i,
                       ctx->program->kernels[l->kernel].name);
     error = scalar ? rt_put_arg(ctx, l, arg->bytes, &arg->scalar)
-                   : rt_put_arg(ctx, l, sizeof(cl_mem), &arg->mem->buffer);
+                   : rt_put_arg(ctx, l, sizeof(void *), &arg->mem->buffer);
   }
   return error;
 }
@@ -117,20 +117,25 @@ RT_FN int rt_put_locals(struct rt_context *ctx, struct rt_launching *l,
   return error;
 }
 
+RT_FN int rt_error_word_new(struct rt_context *ctx) {
+  const char zeros[RT_ERROR_WORD_BYTES] = { 0 };
+  int status = ctx->backend->buffer_new(ctx, (int64_t)sizeof zeros, &ctx->error_word);
+  if (status) return status;
+  struct rt_place place = { ctx->error_word, 0 };
+  status = ctx->backend->write(ctx, place, (int64_t)sizeof zeros, zeros, NULL);
+  if (status) rt_error_word_drop(ctx);
+  return status;
+}
+
 // The word that failing checks are reported in, made when first needed.
 RT_FN int rt_put_error_word(struct rt_context *ctx, struct rt_launching *l) {
   if (!ctx->program->kernels[l->kernel].may_fail) return RT_OK;
   if (!ctx->error_word) {
-    char zeros[RT_ERROR_WORD_BYTES] = { 0 };
-    cl_int status = CL_SUCCESS;
-    ctx->error_word = clCreateBuffer(ctx->cl, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
-                                     sizeof zeros, zeros, &status);
-    if (status != CL_SUCCESS) ctx->error_word = NULL;
-    if (status != CL_SUCCESS)
-      return rt_opencl_check(ctx, status, "making the error word");
+    int status = rt_error_word_new(ctx);
+    if (status) return rt_check_status(ctx, status, "making the error word");
   }
   ctx->may_have_failed = true;
-  return rt_put_arg(ctx, l, sizeof(cl_mem), &ctx->error_word);
+  return rt_put_arg(ctx, l, sizeof(void *), &ctx->error_word);
 }
 
 RT_FN int rt_put_all(struct rt_context *ctx, struct rt_launching *l,
@@ -142,18 +147,16 @@ RT_FN int rt_put_all(struct rt_context *ctx, struct rt_launching *l,
 }
 
 RT_FN int rt_enqueue(struct rt_context *ctx, struct rt_launching *l) {
-  size_t global = l->groups * l->group_size;
   struct rt_task task = rt_task_begin(ctx);
   bool timed = ctx->profiling && ctx->config->profiling;
-  cl_event *event = timed ? &task.event : rt_task_event(ctx, &task);
+  struct rt_event **event = timed ? &task.event : rt_task_event(ctx, &task);
   rt_log(ctx, "launch %s: %zu groups of %zu", ctx->program->kernels[l->kernel].name,
          l->groups, l->group_size);
-  cl_int status = CL_SUCCESS;
+  int status = 0;
   do
-    status = clEnqueueNDRangeKernel(ctx->queue, l->object, 1, NULL, &global,
-                                    &l->group_size, 0, NULL, event);
+    status = ctx->backend->launch(ctx, l->object, l->groups, l->group_size, event);
   while (rt_make_room(ctx, status));
-  int error = rt_opencl_check(ctx, status, ctx->program->kernels[l->kernel].name);
+  int error = rt_check_status(ctx, status, ctx->program->kernels[l->kernel].name);
   if (error) return error;
   if (timed)
     rt_profile_event(ctx, l->kernel, task.event);
@@ -164,7 +167,7 @@ RT_FN int rt_enqueue(struct rt_context *ctx, struct rt_launching *l) {
 #endif
   if (!timed) rt_task_end(ctx, &task, RT_TASK_KERNEL, l->kernel, 0);
   if (!ctx->debugging) return RT_OK;
-  return rt_opencl_check(ctx, clFinish(ctx->queue),
+  return rt_check_status(ctx, ctx->backend->finish(ctx),
                          ctx->program->kernels[l->kernel].name);
 }
 
@@ -250,19 +253,41 @@ RT_FN int rt_launch_with_arena(struct rt_context *ctx, struct rt_launching *l,
   }
 }
 
+// The kernel for groups of that size.  If it takes more than a group of so many items has, of
+// registers mostly, its text is compiled for that size, which the device's compiler then heeds.
+RT_FN int rt_find_object(struct rt_context *ctx, struct rt_launching *l) {
+  const struct rt_kernel *k = &ctx->program->kernels[l->kernel];
+  int64_t size = (int64_t)l->group_size;
+  struct rt_form form = { l->fallback, k->sized ? size : 0, false };
+  struct rt_build build;
+  int error = rt_kernel_get(ctx, l->kernel, form, &build);
+  if (!error && build.most_items < size && !k->sized) {
+    rt_log(ctx,
+           "kernel %s: groups of at most %" PRId64 " items, compiled again for %" PRId64,
+           k->name, build.most_items, size);
+    form.group_size = size;
+    form.alone = true;
+    error = rt_kernel_get(ctx, l->kernel, form, &build);
+  }
+  if (error) return error;
+  l->object = build.function;
+  if (build.most_items >= size) return RT_OK;
+  return rt_error(ctx, RT_OTHER_ERROR,
+                  "kernel %s wants groups of %" PRId64
+                  " items, the device has registers for %" PRId64 " of them",
+                  k->name, size, build.most_items);
+}
+
 RT_FN int rt_launch_sized(struct rt_context *ctx, struct rt_launching *l,
                           const struct rt_launch *launch) {
   int64_t need = rt_local_need(launch);
   l->fallback = launch->local_count > 0 && need > ctx->device.local_bytes;
   if (l->fallback)
-    rt_log(ctx, "kernel %s: in global memory what takes %" PRId64
+    rt_log(ctx,
+           "kernel %s: in global memory what takes %" PRId64
            " bytes of local memory, which has %" PRId64,
            ctx->program->kernels[l->kernel].name, need, ctx->device.local_bytes);
-  struct rt_form form = { l->fallback, 0 };
-  struct rt_build build;
-  if (ctx->program->kernels[l->kernel].sized) form.group_size = (int64_t)l->group_size;
-  int error = rt_kernel_get(ctx, l->kernel, form, &build);
-  if (!error) l->object = build.kernel;
+  int error = rt_find_object(ctx, l);
   if (!error && ctx->program->kernels[l->kernel].uses_arena)
     return rt_launch_with_arena(ctx, l, launch);
   if (!error) error = rt_put_all(ctx, l, launch);

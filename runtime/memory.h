@@ -5,7 +5,7 @@
 // that use it are still waiting.
 
 struct rt_mem {
-  cl_mem buffer;
+  struct rt_buffer *buffer;
   int64_t bytes;  // of the buffer
   int64_t used;   // those that were asked for
   int refs;
@@ -25,12 +25,12 @@ RT_FN int rt_pool_find(const struct rt_context *ctx, int64_t bytes) {
 
 RT_FN void rt_pool_flush(struct rt_context *ctx) {
   for (int i = 0; i < ctx->free_count; i++)
-    clReleaseMemObject(ctx->free_blocks[i].buffer);
+    ctx->backend->buffer_free(ctx, ctx->free_blocks[i].buffer, false);
   ctx->free_count = 0;
   ctx->memory.pooled = 0;
 }
 
-RT_FN void rt_pool_put(struct rt_context *ctx, cl_mem buffer, int64_t bytes) {
+RT_FN void rt_pool_put(struct rt_context *ctx, struct rt_buffer *buffer, int64_t bytes) {
   if (ctx->free_count == ctx->free_capacity) {
     ctx->free_capacity = ctx->free_capacity * 2 + 16;
     ctx->free_blocks = (struct rt_free_block *)rt_host_grow(
@@ -42,10 +42,10 @@ RT_FN void rt_pool_put(struct rt_context *ctx, cl_mem buffer, int64_t bytes) {
 }
 
 // Takes a buffer out of the pool; NULL if none fits.  Stores its size.
-RT_FN cl_mem rt_pool_take(struct rt_context *ctx, int64_t *bytes) {
+RT_FN struct rt_buffer *rt_pool_take(struct rt_context *ctx, int64_t *bytes) {
   int found = rt_pool_find(ctx, *bytes);
   if (found < 0) return NULL;
-  cl_mem buffer = ctx->free_blocks[found].buffer;
+  struct rt_buffer *buffer = ctx->free_blocks[found].buffer;
   *bytes = ctx->free_blocks[found].bytes;
   ctx->free_blocks[found] = ctx->free_blocks[--ctx->free_count];
   ctx->memory.pooled -= *bytes;
@@ -62,30 +62,31 @@ RT_FN int rt_out_of_memory(struct rt_context *ctx, int64_t bytes) {
 
 // Did a command fail for want of memory that the pool could give back?  Then it should be tried
 // again.
-RT_FN bool rt_make_room(struct rt_context *ctx, cl_int status) {
-  bool memory = rt_status_is_memory(status) || status == CL_OUT_OF_RESOURCES;
-  if (!memory || ctx->free_count == 0) return false;
+RT_FN bool rt_make_room(struct rt_context *ctx, int status) {
+  if (!status || ctx->free_count == 0) return false;
+  if (ctx->backend->status_kind(status) == RT_STATUS_OTHER) return false;
   rt_wait(ctx);
   rt_pool_flush(ctx);
   return true;
 }
 
 // A fresh buffer.  The device may not enforce its own limits, so they are checked here.
-RT_FN int rt_buffer_create(struct rt_context *ctx, int64_t bytes, cl_mem *out) {
+RT_FN int rt_buffer_create(struct rt_context *ctx, int64_t bytes,
+                           struct rt_buffer **out) {
   if (bytes > ctx->device.max_block_bytes ||
       bytes > ctx->device.global_bytes - ctx->memory.live)
     return rt_out_of_memory(ctx, bytes);
   if (bytes > ctx->device.global_bytes - ctx->memory.live - ctx->memory.pooled)
     rt_pool_flush(ctx);
-  cl_int status = CL_SUCCESS;
+  int status = 0;
   do
-    *out = clCreateBuffer(ctx->cl, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &status);
+    status = ctx->backend->buffer_new(ctx, bytes, out);
   while (rt_make_room(ctx, status));
-  if (rt_status_is_memory(status)) return rt_out_of_memory(ctx, bytes);
-  return rt_opencl_check(ctx, status, "making a buffer");
+  if (rt_status_is_memory(ctx, status)) return rt_out_of_memory(ctx, bytes);
+  return rt_check_status(ctx, status, "making a buffer");
 }
 
-RT_FN struct rt_mem *rt_mem_of_buffer(struct rt_context *ctx, cl_mem buffer,
+RT_FN struct rt_mem *rt_mem_of_buffer(struct rt_context *ctx, struct rt_buffer *buffer,
                                       int64_t bytes) {
   struct rt_mem *mem = (struct rt_mem *)rt_host_alloc(sizeof *mem);
   mem->buffer = buffer;
@@ -105,7 +106,7 @@ RT_FN int rt_mem_alloc(struct rt_context *ctx, struct rt_mem **slot, int64_t byt
   if (bytes < 0) bytes = 0;
   int64_t rounded = bytes > INT64_MAX - 64 ? bytes : (bytes + 63) / 64 * 64;
   if (rounded == 0) rounded = 64;
-  cl_mem buffer = rt_pool_take(ctx, &rounded);
+  struct rt_buffer *buffer = rt_pool_take(ctx, &rounded);
   if (!buffer) {
     int error = rt_buffer_create(ctx, rounded, &buffer);
     if (error) return error;
@@ -121,7 +122,7 @@ RT_FN void rt_mem_release(struct rt_context *ctx, struct rt_mem **slot) {
   if (!mem || --mem->refs > 0) return;
   ctx->memory.live -= mem->bytes;
   if (mem->foreign)
-    clReleaseMemObject(mem->buffer);
+    ctx->backend->buffer_free(ctx, mem->buffer, true);
   else
     rt_pool_put(ctx, mem->buffer, mem->bytes);
   free(mem);
@@ -136,15 +137,15 @@ RT_FN void rt_mem_share(struct rt_context *ctx, struct rt_mem **to, struct rt_me
 RT_FN int rt_mem_copy(struct rt_context *ctx, struct rt_mem *to, int64_t to_offset,
                       struct rt_mem *from, int64_t from_offset, int64_t bytes) {
   if (bytes <= 0) return RT_OK;
-  cl_int status = CL_SUCCESS;
+  int status = 0;
   struct rt_task task = rt_task_begin(ctx);
+  struct rt_place source = { from->buffer, from_offset },
+                  target = { to->buffer, to_offset };
   do
-    status = clEnqueueCopyBuffer(ctx->queue, from->buffer, to->buffer,
-                                 (size_t)from_offset, (size_t)to_offset, (size_t)bytes, 0,
-                                 NULL, rt_task_event(ctx, &task));
+    status = ctx->backend->copy(ctx, target, source, bytes, rt_task_event(ctx, &task));
   while (rt_make_room(ctx, status));
   rt_task_end(ctx, &task, RT_TASK_COPY, -1, bytes);
-  return rt_opencl_check(ctx, status, "copying a block");
+  return rt_check_status(ctx, status, "copying a block");
 }
 
 RT_FN int rt_mem_unique(struct rt_context *ctx, struct rt_mem **to,
@@ -172,7 +173,7 @@ RT_FN int rt_mem_unique(struct rt_context *ctx, struct rt_mem **to,
 
 // Kernels get a new one.
 RT_FN void rt_error_word_drop(struct rt_context *ctx) {
-  if (ctx->error_word) clReleaseMemObject(ctx->error_word);
+  if (ctx->error_word) ctx->backend->buffer_free(ctx, ctx->error_word, false);
   ctx->error_word = NULL;
 }
 
@@ -182,13 +183,13 @@ RT_FN int rt_check_failures(struct rt_context *ctx) {
   ctx->may_have_failed = false;
   char word[RT_ERROR_WORD_BYTES];
   struct rt_task task = rt_task_begin(ctx);
-  cl_int status =
-      clEnqueueReadBuffer(ctx->queue, ctx->error_word, CL_TRUE, 0, sizeof word, word, 0,
-                          NULL, rt_task_event(ctx, &task));
+  struct rt_place place = { ctx->error_word, 0 };
+  int status = ctx->backend->read(ctx, place, (int64_t)sizeof word, word,
+                                  rt_task_event(ctx, &task));
   rt_task_end(ctx, &task, RT_TASK_READ, -1, (int64_t)sizeof word);
   // What it may say belongs to the call that fails now, not to the next.
-  if (status != CL_SUCCESS) rt_error_word_drop(ctx);
-  int error = rt_opencl_check(ctx, status, "reading the error word");
+  if (status) rt_error_word_drop(ctx);
+  int error = rt_check_status(ctx, status, "reading the error word");
   if (error) return error;
   int32_t code = 0;
   int64_t values[RT_MAX_CHECK_VALUES];
@@ -205,25 +206,23 @@ RT_FN int rt_read(struct rt_context *ctx, struct rt_mem *mem, int64_t offset,
                   int64_t bytes, void *out) {
   if (bytes <= 0) return rt_check_failures(ctx);
   struct rt_task task = rt_task_begin(ctx);
-  cl_int status =
-      clEnqueueReadBuffer(ctx->queue, mem->buffer, CL_TRUE, (size_t)offset, (size_t)bytes,
-                          out, 0, NULL, rt_task_event(ctx, &task));
+  struct rt_place place = { mem->buffer, offset };
+  int status = ctx->backend->read(ctx, place, bytes, out, rt_task_event(ctx, &task));
   rt_task_end(ctx, &task, RT_TASK_READ, -1, bytes);
-  int error = rt_opencl_check(ctx, status, "reading from the device");
+  int error = rt_check_status(ctx, status, "reading from the device");
   return error ? error : rt_check_failures(ctx);
 }
 
 RT_FN int rt_write(struct rt_context *ctx, struct rt_mem *mem, int64_t offset,
                    int64_t bytes, const void *from) {
   if (bytes <= 0) return RT_OK;
-  cl_int status = CL_SUCCESS;
+  int status = 0;
   struct rt_task task = rt_task_begin(ctx);
+  struct rt_place place = { mem->buffer, offset };
   do
-    status = clEnqueueWriteBuffer(ctx->queue, mem->buffer, CL_TRUE, (size_t)offset,
-                                  (size_t)bytes, from, 0, NULL,
-                                  rt_task_event(ctx, &task));
+    status = ctx->backend->write(ctx, place, bytes, from, rt_task_event(ctx, &task));
   while (rt_make_room(ctx, status));
   rt_task_end(ctx, &task, RT_TASK_WRITE, -1, bytes);
-  return rt_opencl_check(ctx, status, "writing to the device");
+  return rt_check_status(ctx, status, "writing to the device");
 }
 // End memory.h

@@ -1,4 +1,4 @@
-// Begin opencl.h: OpenCL's errors; choosing a device; the queue.
+// Begin opencl.h: devices through OpenCL: its errors, choosing a device, what device.h asks for.
 
 struct rt_status_name {
   cl_int status;
@@ -26,31 +26,23 @@ static const struct rt_status_name rt_status_names[] = {
   { CL_INVALID_COMMAND_QUEUE, "the queue cannot be used any more: is the device lost?" },
 };
 
-RT_FN const char *rt_status_text(cl_int status) {
+RT_FN const char *rt_cl_status_text(int status) {
   for (size_t i = 0; i < sizeof rt_status_names / sizeof *rt_status_names; i++)
     if (rt_status_names[i].status == status) return rt_status_names[i].name;
   return "error";
 }
 
-RT_FN bool rt_status_is_memory(cl_int status) {
-  return status == CL_MEM_OBJECT_ALLOCATION_FAILURE || status == CL_OUT_OF_HOST_MEMORY;
+RT_FN enum rt_status_kind rt_cl_status_kind(int status) {
+  if (status == CL_MEM_OBJECT_ALLOCATION_FAILURE || status == CL_OUT_OF_HOST_MEMORY)
+    return RT_STATUS_MEMORY;
+  return status == CL_OUT_OF_RESOURCES ? RT_STATUS_RESOURCES : RT_STATUS_OTHER;
 }
 
-// RT_OK, or the error of an OpenCL call while `doing` something.
-RT_FN int rt_opencl_check(struct rt_context *ctx, cl_int status, const char *doing) {
-  if (status == CL_SUCCESS) return RT_OK;
-  return rt_error(ctx, rt_status_is_memory(status) ? RT_OUT_OF_MEMORY : RT_OTHER_ERROR,
-                  "%s: %s (OpenCL status %d)", doing, rt_status_text(status),
-                  (int)status);
+RT_FN cl_command_queue rt_cl_queue(const struct rt_context *ctx) {
+  return (cl_command_queue)ctx->queue;
 }
 
-// Waits until the device has done everything; what has failed shows in a later call.
-RT_FN void rt_wait(struct rt_context *ctx) { clFinish(ctx->queue); }
-
-// The same, but a failure is an error.
-RT_FN int rt_finish(struct rt_context *ctx) {
-  return rt_opencl_check(ctx, clFinish(ctx->queue), "waiting for the device");
-}
+RT_FN int rt_cl_finish(struct rt_context *ctx) { return clFinish(rt_cl_queue(ctx)); }
 
 // ---- devices
 
@@ -100,7 +92,7 @@ RT_FN int64_t rt_device_number(cl_device_id device, cl_device_info what, size_t 
   return number > INT64_MAX ? INT64_MAX : (int64_t)number;
 }
 
-RT_FN struct rt_device_list rt_list_devices(void) {
+RT_FN struct rt_device_list rt_cl_devices(void) {
   struct rt_device_list list;
   memset(&list, 0, sizeof list);
   cl_platform_id platforms[RT_MAX_DEVICES];
@@ -117,29 +109,6 @@ RT_FN struct rt_device_list rt_list_devices(void) {
       list.platforms[list.count++] = platforms[p];
   }
   return list;
-}
-
-// "name", "#2" or "name#2": the part of a name, and how many matches to skip (-1: not given).
-struct rt_pattern {
-  const char *text;
-  size_t length;
-  int skip;
-};
-
-RT_FN struct rt_pattern rt_pattern_of(const char *text) {
-  struct rt_pattern p = { text ? text : "", 0, -1 };
-  const char *mark = strrchr(p.text, '#');
-  p.length = mark ? (size_t)(mark - p.text) : strlen(p.text);
-  if (mark) p.skip = atoi(mark + 1);
-  return p;
-}
-
-RT_FN bool rt_pattern_matches(const struct rt_pattern *p, const char *name) {
-  for (const char *at = name; p->length > 0; at++) {
-    if (strlen(at) < p->length) return false;
-    if (strncmp(at, p->text, p->length) == 0) return true;
-  }
-  return true;
 }
 
 RT_FN bool rt_platform_matches(const struct rt_pattern *p, cl_platform_id platform) {
@@ -189,10 +158,9 @@ RT_FN int rt_preferred_device(const struct rt_config *cfg,
   return list->count > 0 ? 0 : -1;
 }
 
-void RT_NAME(context_config_list_devices)(struct rt_config *cfg) {
-  struct rt_device_list list = rt_list_devices();
+RT_FN void rt_cl_list(void) {
+  struct rt_device_list list = rt_cl_devices();
   cl_int failed = CL_SUCCESS;
-  (void)cfg;
   for (int i = 0; i < list.count; i++) {
     char *name = rt_device_text(list.ids[i], CL_DEVICE_NAME, &failed);
     char *platform = rt_platform_text(list.platforms[i], CL_PLATFORM_NAME, &failed);
@@ -206,19 +174,14 @@ void RT_NAME(context_config_list_devices)(struct rt_config *cfg) {
 // ---- what the device can do
 
 // What makes a compiled program unusable elsewhere.
-RT_FN char *rt_device_identity(cl_platform_id platform, cl_device_id device,
-                               cl_int *failed) {
-  static const cl_device_info parts[] = { CL_DEVICE_NAME, CL_DEVICE_VENDOR,
-                                          CL_DEVICE_VERSION, CL_DRIVER_VERSION };
+RT_FN char *rt_device_identity(const struct rt_device *d, cl_int *failed) {
   struct rt_text t = { NULL, 0, 0 };
-  char *version = rt_platform_text(platform, CL_PLATFORM_VERSION, failed);
-  rt_text_printf(&t, "%s\n", version);
+  char *vendor = rt_device_text(d->id, CL_DEVICE_VENDOR, failed),
+       *version = rt_device_text(d->id, CL_DEVICE_VERSION, failed);
+  rt_text_printf(&t, "%s\n%s\n%s\n%s\n%s\n", d->platform_version, d->name, vendor,
+                 version, d->driver);
+  free(vendor);
   free(version);
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-    char *part = rt_device_text(device, parts[i], failed);
-    rt_text_printf(&t, "%s\n", part);
-    free(part);
-  }
   return rt_text_take(&t);
 }
 
@@ -252,7 +215,9 @@ RT_FN cl_int rt_describe_device(struct rt_device *d, cl_platform_id platform,
   d->platform = platform;
   d->id = id;
   d->name = rt_device_text(id, CL_DEVICE_NAME, &failed);
-  d->identity = rt_device_identity(platform, id, &failed);
+  d->driver = rt_device_text(id, CL_DRIVER_VERSION, &failed);
+  d->platform_version = rt_platform_text(platform, CL_PLATFORM_VERSION, &failed);
+  d->identity = rt_device_identity(d, &failed);
   d->is_pocl = rt_is_pocl(platform, &failed);
   d->keeps_programs = rt_driver_keeps_programs(d);
   d->is_gpu = (rt_device_type(id, &failed) & CL_DEVICE_TYPE_GPU) != 0;
@@ -273,18 +238,6 @@ RT_FN cl_int rt_describe_device(struct rt_device *d, cl_platform_id platform,
   return failed;
 }
 
-RT_FN int64_t rt_local_capacity(const struct rt_context *ctx) {
-  return ctx->device.local_bytes;
-}
-
-RT_FN int64_t rt_compute_units(const struct rt_context *ctx) {
-  return ctx->device.compute_units;
-}
-
-RT_FN int64_t rt_atomic_bytes(const struct rt_context *ctx) {
-  return ctx->device.atomic_bytes;
-}
-
 // Takes device and context from a queue that the user made.
 RT_FN int rt_adopt_queue(struct rt_context *ctx, cl_command_queue queue) {
   cl_device_id device = NULL;
@@ -301,34 +254,247 @@ RT_FN int rt_adopt_queue(struct rt_context *ctx, cl_command_queue queue) {
   if (status == CL_SUCCESS) status = clRetainCommandQueue(queue);
   if (status == CL_SUCCESS) ctx->queue = queue;
   if (status == CL_SUCCESS) status = rt_describe_device(&ctx->device, platform, device);
-  return rt_opencl_check(ctx, status, "using the given queue");
+  return rt_check_status(ctx, status, "using the given queue");
 }
 
 RT_FN int rt_choose_device(struct rt_context *ctx) {
-  struct rt_device_list list = rt_list_devices();
+  struct rt_device_list list = rt_cl_devices();
   if (list.count == 0) return rt_error(ctx, RT_OTHER_ERROR, "no OpenCL device found");
   rt_filter_devices(ctx->config, &list);
   int chosen = rt_preferred_device(ctx->config, &list);
   if (chosen < 0)
-    return rt_error(ctx, RT_OTHER_ERROR,
+    return rt_error(ctx, RT_NO_DEVICE,
                     "no OpenCL device matches device \"%s\", platform \"%s\"",
                     ctx->config->device ? ctx->config->device : "",
                     ctx->config->platform ? ctx->config->platform : "");
-  return rt_opencl_check(
+  return rt_check_status(
       ctx, rt_describe_device(&ctx->device, list.platforms[chosen], list.ids[chosen]),
       "asking what the device can do");
 }
 
-RT_FN int rt_open_queue(struct rt_context *ctx) {
-  if (ctx->config->queue) return rt_adopt_queue(ctx, ctx->config->queue);
+RT_FN int rt_cl_open(struct rt_context *ctx) {
+  if (ctx->config->queue)
+    return rt_adopt_queue(ctx, (cl_command_queue)ctx->config->queue);
   int error = rt_choose_device(ctx);
   if (error) return error;
   cl_int status = CL_SUCCESS;
   ctx->cl = clCreateContext(NULL, 1, &ctx->device.id, NULL, NULL, &status);
-  if (status != CL_SUCCESS) return rt_opencl_check(ctx, status, "creating a context");
+  if (status != CL_SUCCESS) return rt_check_status(ctx, status, "creating a context");
   cl_command_queue_properties properties =
       ctx->config->profiling ? CL_QUEUE_PROFILING_ENABLE : 0;
   ctx->queue = clCreateCommandQueue(ctx->cl, ctx->device.id, properties, &status);
-  return rt_opencl_check(ctx, status, "creating a command queue");
+  return rt_check_status(ctx, status, "creating a command queue");
 }
+
+RT_FN void rt_cl_close(struct rt_context *ctx) {
+  if (ctx->queue) clReleaseCommandQueue(rt_cl_queue(ctx));
+  if (ctx->cl) clReleaseContext(ctx->cl);
+}
+
+// ---- buffers
+
+RT_FN int rt_cl_buffer_new(struct rt_context *ctx, int64_t bytes,
+                           struct rt_buffer **out) {
+  cl_int status = CL_SUCCESS;
+  cl_mem buffer =
+      clCreateBuffer(ctx->cl, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &status);
+  *out = status == CL_SUCCESS ? (struct rt_buffer *)buffer : NULL;
+  return status;
+}
+
+RT_FN void rt_cl_buffer_free(struct rt_context *ctx, struct rt_buffer *buffer,
+                             bool foreign) {
+  (void)ctx, (void)foreign;
+  clReleaseMemObject((cl_mem)buffer);
+}
+
+RT_FN int rt_cl_buffer_hold(struct rt_context *ctx, struct rt_buffer *buffer,
+                            int64_t *bytes) {
+  cl_context owner = NULL;
+  size_t size = 0;
+  cl_mem memory = (cl_mem)buffer;
+  cl_int status = clGetMemObjectInfo(memory, CL_MEM_CONTEXT, sizeof owner, &owner, NULL);
+  if (status == CL_SUCCESS)
+    status = clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof size, &size, NULL);
+  *bytes = owner == ctx->cl ? (int64_t)size : -1;
+  return status == CL_SUCCESS && *bytes >= 0 ? clRetainMemObject(memory) : status;
+}
+
+// Hands an event to where it is wanted.
+RT_FN int rt_cl_give(struct rt_event **out, cl_event event, cl_int status) {
+  if (out && status == CL_SUCCESS) *out = (struct rt_event *)event;
+  return status;
+}
+
+RT_FN int rt_cl_write(struct rt_context *ctx, struct rt_place to, int64_t bytes,
+                      const void *from, struct rt_event **event) {
+  cl_event done = NULL;
+  cl_int status = clEnqueueWriteBuffer(rt_cl_queue(ctx), (cl_mem)to.buffer, CL_TRUE,
+                                       (size_t)to.offset, (size_t)bytes, from, 0, NULL,
+                                       event ? &done : NULL);
+  return rt_cl_give(event, done, status);
+}
+
+RT_FN int rt_cl_read(struct rt_context *ctx, struct rt_place from, int64_t bytes,
+                     void *to, struct rt_event **event) {
+  cl_event done = NULL;
+  cl_int status = clEnqueueReadBuffer(rt_cl_queue(ctx), (cl_mem)from.buffer, CL_TRUE,
+                                      (size_t)from.offset, (size_t)bytes, to, 0, NULL,
+                                      event ? &done : NULL);
+  return rt_cl_give(event, done, status);
+}
+
+RT_FN int rt_cl_copy(struct rt_context *ctx, struct rt_place to, struct rt_place from,
+                     int64_t bytes, struct rt_event **event) {
+  cl_event done = NULL;
+  cl_int status = clEnqueueCopyBuffer(
+      rt_cl_queue(ctx), (cl_mem)from.buffer, (cl_mem)to.buffer, (size_t)from.offset,
+      (size_t)to.offset, (size_t)bytes, 0, NULL, event ? &done : NULL);
+  return rt_cl_give(event, done, status);
+}
+
+// ---- modules and functions: OpenCL's programs and kernels
+
+RT_FN char *rt_cl_build_log(const struct rt_context *ctx, cl_program program) {
+  size_t bytes = 0;
+  cl_device_id id = ctx->device.id;
+  clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes);
+  char *log = (char *)rt_host_alloc(bytes + 1);
+  clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, bytes, log, NULL);
+  return log;
+}
+
+RT_FN int rt_cl_compile(struct rt_context *ctx, const char *source, const char *options,
+                        struct rt_module **out, char **log) {
+  cl_int status = CL_SUCCESS;
+  cl_program program = clCreateProgramWithSource(ctx->cl, 1, &source, NULL, &status);
+  if (status != CL_SUCCESS) return status;
+  status = clBuildProgram(program, 1, &ctx->device.id, options, NULL, NULL);
+  if (status == CL_SUCCESS) {
+    *out = (struct rt_module *)program;
+    return status;
+  }
+  *log = rt_cl_build_log(ctx, program);
+  clReleaseProgram(program);
+  return status;
+}
+
+RT_FN struct rt_module *rt_cl_load(struct rt_context *ctx, const unsigned char *bytes,
+                                   size_t length, const char *options) {
+  cl_int status = CL_SUCCESS, valid = CL_SUCCESS;
+  cl_program program = clCreateProgramWithBinary(ctx->cl, 1, &ctx->device.id, &length,
+                                                 &bytes, &valid, &status);
+  if (status != CL_SUCCESS) return NULL;
+  if (clBuildProgram(program, 1, &ctx->device.id, options, NULL, NULL) == CL_SUCCESS)
+    return (struct rt_module *)program;
+  clReleaseProgram(program);
+  return NULL;
+}
+
+RT_FN unsigned char *rt_cl_image(struct rt_context *ctx, struct rt_module *module,
+                                 size_t *length) {
+  cl_program program = (cl_program)module;
+  (void)ctx;
+  if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof *length, length, NULL) !=
+          CL_SUCCESS ||
+      *length == 0)
+    return NULL;
+  unsigned char *bytes = (unsigned char *)rt_host_alloc(*length);
+  if (clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof bytes, &bytes, NULL) ==
+      CL_SUCCESS)
+    return bytes;
+  free(bytes);
+  return NULL;
+}
+
+RT_FN int rt_cl_module_keep(struct rt_module *module) {
+  return clRetainProgram((cl_program)module);
+}
+
+RT_FN void rt_cl_module_drop(struct rt_context *ctx, struct rt_module *module) {
+  (void)ctx;
+  clReleaseProgram((cl_program)module);
+}
+
+RT_FN int rt_cl_function_new(struct rt_context *ctx, struct rt_module *module,
+                             const char *name, struct rt_function **out) {
+  cl_int status = CL_SUCCESS;
+  (void)ctx;
+  cl_kernel kernel = clCreateKernel((cl_program)module, name, &status);
+  *out = status == CL_SUCCESS ? (struct rt_function *)kernel : NULL;
+  return status;
+}
+
+RT_FN void rt_cl_function_free(struct rt_context *ctx, struct rt_function *function) {
+  (void)ctx;
+  clReleaseKernel((cl_kernel)function);
+}
+
+RT_FN int rt_cl_function_limit(struct rt_context *ctx, struct rt_function *function,
+                               int64_t *items) {
+  size_t most = 0;
+  cl_int status =
+      clGetKernelWorkGroupInfo((cl_kernel)function, ctx->device.id,
+                               CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL);
+  *items = (int64_t)most;
+  return status;
+}
+
+RT_FN int rt_cl_set_arg(struct rt_function *function, int number, size_t bytes,
+                        const void *value) {
+  return clSetKernelArg((cl_kernel)function, (cl_uint)number, bytes, value);
+}
+
+RT_FN int rt_cl_launch(struct rt_context *ctx, struct rt_function *function,
+                       size_t groups, size_t group_size, struct rt_event **event) {
+  cl_event done = NULL;
+  size_t items = groups * group_size;
+  cl_int status =
+      clEnqueueNDRangeKernel(rt_cl_queue(ctx), (cl_kernel)function, 1, NULL, &items,
+                             &group_size, 0, NULL, event ? &done : NULL);
+  return rt_cl_give(event, done, status);
+}
+
+RT_FN struct rt_times rt_cl_event_end(struct rt_context *ctx, struct rt_event *event) {
+  static const cl_profiling_info infos[] = { CL_PROFILING_COMMAND_QUEUED,
+                                             CL_PROFILING_COMMAND_START,
+                                             CL_PROFILING_COMMAND_END };
+  cl_ulong at[3] = { 0, 0, 0 };
+  (void)ctx;
+  for (int i = 0; i < 3; i++)
+    clGetEventProfilingInfo((cl_event)event, infos[i], sizeof at[i], &at[i], NULL);
+  clReleaseEvent((cl_event)event);
+  if (at[2] < at[1]) at[2] = at[1];
+  struct rt_times times = { (int64_t)at[0], (int64_t)at[1], (int64_t)at[2] };
+  return times;
+}
+
+static const struct rt_backend rt_opencl = {
+  "opencl",
+  "OpenCL",
+  " -cl-fp32-correctly-rounded-divide-sqrt",
+  rt_cl_list,
+  rt_cl_open,
+  rt_cl_close,
+  rt_cl_status_text,
+  rt_cl_status_kind,
+  rt_cl_finish,
+  rt_cl_buffer_new,
+  rt_cl_buffer_free,
+  rt_cl_buffer_hold,
+  rt_cl_write,
+  rt_cl_read,
+  rt_cl_copy,
+  rt_cl_compile,
+  rt_cl_load,
+  rt_cl_image,
+  rt_cl_module_keep,
+  rt_cl_module_drop,
+  rt_cl_function_new,
+  rt_cl_function_free,
+  rt_cl_function_limit,
+  rt_cl_set_arg,
+  rt_cl_launch,
+  rt_cl_event_end,
+};
 // End opencl.h

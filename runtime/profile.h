@@ -13,18 +13,14 @@ RT_FN void rt_profile_collect(struct rt_context *ctx) {
   rt_wait(ctx);
   for (int i = 0; i < ctx->pending_count; i++) {
     struct rt_pending_event *p = &ctx->pending[i];
-    cl_ulong start = 0, end = 0;
-    clGetEventProfilingInfo(p->event, CL_PROFILING_COMMAND_START, sizeof start, &start,
-                            NULL);
-    clGetEventProfilingInfo(p->event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
-    rt_timing_add(&ctx->kernels[p->kernel].runs, (int64_t)((end - start) / 1000));
-    clReleaseEvent(p->event);
+    struct rt_times times = ctx->backend->event_end(ctx, p->event);
+    rt_timing_add(&ctx->kernels[p->kernel].runs, (times.end - times.start) / 1000);
   }
   ctx->pending_count = 0;
 }
 
 // Remembers a launch; collects when many are waiting.
-RT_FN void rt_profile_event(struct rt_context *ctx, int kernel, cl_event event) {
+RT_FN void rt_profile_event(struct rt_context *ctx, int kernel, struct rt_event *event) {
   static const int most = 1024;
   if (ctx->pending_count == most) rt_profile_collect(ctx);
   if (!ctx->pending)

@@ -3,7 +3,7 @@
 // Semantics are those of compiler/base/prim.def, where the same operators have their rows; names
 // as contract.h says.  Integers wrap: sums and products are computed unsigned, in W (32 bits or
 // 64), where no promotion to int can overflow.
-#ifdef __OPENCL_VERSION__
+#ifdef FLC_ON_DEVICE
 #  define FLC_FN        static __attribute__((unused)) inline
 #  define FLC_M32(name) name
 #  define FLC_CLZ32(x)  ((int)clz((uint32_t)(x)))
@@ -111,7 +111,7 @@ FLC_MUL_HI(i32, int32_t, int64_t, 32)
 FLC_MUL_HI(u8, uint8_t, uint32_t, 8)
 FLC_MUL_HI(u16, uint16_t, uint32_t, 16)
 FLC_MUL_HI(u32, uint32_t, uint64_t, 32)
-#ifdef __OPENCL_VERSION__
+#ifdef FLC_ON_DEVICE
 FLC_FN int64_t flc_mul_hi_i64(int64_t a, int64_t b) { return mul_hi(a, b); }
 FLC_FN uint64_t flc_mul_hi_u64(uint64_t a, uint64_t b) { return mul_hi(a, b); }
 #else
@@ -221,7 +221,7 @@ FLC_FLOAT_LIBRARY(f64, double, FLC_M64)
 #endif
 
 // lgamma writes to a global variable in C; the functions of half turns exist in OpenCL only.
-#ifdef __OPENCL_VERSION__
+#ifdef FLC_ON_DEVICE
 #  define FLC_FLOAT_EXTRA(t, F)              \
     FLC_UNARY(lgamma, lgamma, t, F, FLC_M32) \
     FLC_UNARY(sinpi, sinpi, t, F, FLC_M32)   \
@@ -379,7 +379,7 @@ FLC_CAST(f64, double, f32, float)
 #endif
 
 // The same bits.
-#ifdef __OPENCL_VERSION__
+#ifdef FLC_ON_DEVICE
 #  define FLC_BITS(from, From, to, To)            \
     FLC_FN To flc_bits_##from##_to_##to(From a) { \
       union {                                     \
@@ -412,7 +412,7 @@ FLC_BITS_PAIR(u64, uint64_t, f64, double)
 FLC_BITS_PAIR(i16, int16_t, f16, uint16_t)
 
 // ---- f16: values are their 16 bits, computed with in f32.  Vectors have functions of their own.
-#ifdef __OPENCL_VERSION__
+#if defined(FLC_ON_DEVICE) && !defined(FLC_CUDA)
 // These functions are part of OpenCL C; the type half in other uses is not.
 FLC_FN float flc_f16_to_f32(uint16_t a) { return vload_half(0, (const half *)&a); }
 

@@ -14,7 +14,7 @@ struct rt_trace_event {
   int64_t bytes;
   int64_t host_start, host_end;   // rt_time_ns
   int64_t queued, start, end;  // by the clock of the device
-  cl_event event;              // NULL once its times are known
+  struct rt_event *event;      // NULL once its times are known
 };
 
 // What a kernel, or the transfers of a kind, took in all calls that count.
@@ -82,17 +82,11 @@ RT_FN void rt_trace_launch(struct rt_context *ctx, int kernel,
 
 RT_FN void rt_trace_settle(struct rt_context *ctx, struct rt_trace_event *e) {
   struct rt_trace *t = ctx->trace;
-  cl_ulong queued = 0, start = 0, end = 0;
-  clGetEventProfilingInfo(e->event, CL_PROFILING_COMMAND_QUEUED, sizeof queued, &queued,
-                          NULL);
-  clGetEventProfilingInfo(e->event, CL_PROFILING_COMMAND_START, sizeof start, &start,
-                          NULL);
-  clGetEventProfilingInfo(e->event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
-  clReleaseEvent(e->event);
+  struct rt_times times = ctx->backend->event_end(ctx, e->event);
   e->event = NULL;
-  e->queued = (int64_t)queued;
-  e->start = (int64_t)start;
-  e->end = end < start ? (int64_t)start : (int64_t)end;
+  e->queued = times.queued;
+  e->start = times.start;
+  e->end = times.end;
   if (t->in_call && !t->counts) return;
   struct rt_trace_sum *sum = !t->in_call               ? &t->outside[e->kind]
                              : e->kind == RT_TASK_KERNEL ? &t->kernels[e->kernel].runs
@@ -174,54 +168,49 @@ static const char rt_copy_kernel[] =
     "    to[first + k * step] = from[first + k * step];\n"
     "}\n";
 
-enum { RT_COPY_BYTES = 64 << 20, RT_COPY_CHUNK = 1 << 12, RT_COPY_ITEMS = 1 << 14 };
+enum { RT_COPY_BYTES = 64 << 20, RT_COPY_CHUNK = 1 << 12, RT_COPY_ITEMS = 1 << 14,
+       RT_COPY_GROUP = 64 };
 
 struct rt_copy {
-  cl_program program;
-  cl_kernel kernel;
+  struct rt_module *module;
+  struct rt_function *function;
   struct rt_mem *from, *to;
   size_t items;
 };
 
-RT_FN cl_int rt_copy_build(struct rt_context *ctx, struct rt_copy *c) {
-  const char *text = rt_copy_kernel;
-  cl_int status = CL_SUCCESS;
-  c->program = clCreateProgramWithSource(ctx->cl, 1, &text, NULL, &status);
-  if (status == CL_SUCCESS)
-    status = clBuildProgram(c->program, 1, &ctx->device.id, "", NULL, NULL);
-  if (status == CL_SUCCESS) c->kernel = clCreateKernel(c->program, "flc_copy", &status);
+RT_FN int rt_copy_build(struct rt_context *ctx, struct rt_copy *c) {
+  char *log = NULL;
+  int status = ctx->backend->compile(ctx, rt_copy_kernel, "", &c->module, &log);
+  free(log);
+  if (!status)
+    status = ctx->backend->function_new(ctx, c->module, "flc_copy", &c->function);
   return status;
 }
 
 // On CPUs an item copies neighbouring elements, on GPUs neighbouring items do.
-RT_FN cl_int rt_copy_arguments(const struct rt_context *ctx, struct rt_copy *c,
+RT_FN int rt_copy_arguments(const struct rt_context *ctx, struct rt_copy *c,
                                int64_t bytes) {
-  cl_long count = (cl_long)bytes / 16, each = RT_COPY_CHUNK, step = 1;
+  int64_t count = bytes / 16, each = RT_COPY_CHUNK, step = 1;
   if (ctx->gpu_code) {
     each = (count + RT_COPY_ITEMS - 1) / RT_COPY_ITEMS;
     step = RT_COPY_ITEMS;
   }
   c->items = ctx->gpu_code ? RT_COPY_ITEMS : (size_t)((count + each - 1) / each);
-  cl_int status = clSetKernelArg(c->kernel, 0, sizeof(cl_mem), &c->from->buffer);
-  if (!status) status = clSetKernelArg(c->kernel, 1, sizeof(cl_mem), &c->to->buffer);
-  if (!status) status = clSetKernelArg(c->kernel, 2, sizeof count, &count);
-  if (!status) status = clSetKernelArg(c->kernel, 3, sizeof each, &each);
-  if (!status) status = clSetKernelArg(c->kernel, 4, sizeof step, &step);
+  const void *values[] = { &c->from->buffer, &c->to->buffer, &count, &each, &step };
+  int status = 0;
+  for (int i = 0; i < 5 && !status; i++)
+    status = ctx->backend->set_arg(c->function, i, 8, values[i]);
   return status;
 }
 
 // The time of one copy, in nanoseconds; negative if it failed.
 RT_FN int64_t rt_copy_once(struct rt_context *ctx, const struct rt_copy *c) {
-  cl_event event = NULL;
-  cl_ulong start = 0, end = 0;
-  if (clEnqueueNDRangeKernel(ctx->queue, c->kernel, 1, NULL, &c->items, NULL, 0, NULL,
-                             &event) != CL_SUCCESS)
-    return -1;
-  cl_int status = clFinish(ctx->queue);
-  clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL);
-  clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
-  clReleaseEvent(event);
-  return status == CL_SUCCESS && end > start ? (int64_t)(end - start) : -1;
+  struct rt_event *event = NULL;
+  size_t size = ctx->gpu_code ? RT_COPY_GROUP : 1;
+  if (ctx->backend->launch(ctx, c->function, c->items / size, size, &event)) return -1;
+  int status = ctx->backend->finish(ctx);
+  struct rt_times times = ctx->backend->event_end(ctx, event);
+  return !status && times.end > times.start ? times.end - times.start : -1;
 }
 
 RT_FN void rt_copy_rounds(struct rt_context *ctx, const struct rt_copy *c, int64_t bytes) {
@@ -247,14 +236,13 @@ RT_FN void rt_trace_measure_copy(struct rt_context *ctx) {
   ctx->trace = NULL;
   bool ok = rt_mem_alloc(ctx, &c.from, bytes) == RT_OK &&
             rt_mem_alloc(ctx, &c.to, bytes) == RT_OK &&
-            rt_copy_build(ctx, &c) == CL_SUCCESS &&
-            rt_copy_arguments(ctx, &c, bytes) == CL_SUCCESS;
+            rt_copy_build(ctx, &c) == 0 && rt_copy_arguments(ctx, &c, bytes) == 0;
   ctx->trace = trace;
   if (ok) rt_copy_rounds(ctx, &c, bytes);
   rt_mem_release(ctx, &c.from);
   rt_mem_release(ctx, &c.to);
-  if (c.kernel) clReleaseKernel(c.kernel);
-  if (c.program) clReleaseProgram(c.program);
+  if (c.function) ctx->backend->function_free(ctx, c.function);
+  if (c.module) ctx->backend->module_drop(ctx, c.module);
   rt_pool_flush(ctx);  // and the peak that is reported is the program's
   ctx->memory.peak = ctx->memory.live;
 }
@@ -272,7 +260,7 @@ RT_FN void rt_trace_free(struct rt_context *ctx) {
   struct rt_trace *t = ctx->trace;
   if (!t) return;
   for (int i = t->first; i < t->count; i++)
-    if (t->events[i].event) clReleaseEvent(t->events[i].event);
+    if (t->events[i].event) ctx->backend->event_end(ctx, t->events[i].event);
   for (int k = 0; k < ctx->program->kernel_count; k++)
     free(t->kernels[k].arg_bytes);
   free(t->kernels);

@@ -251,7 +251,8 @@ RT_FN void rt_param_set(struct rt_context *ctx, int param, int64_t value) {
   ctx->params[param] = value;
   for (int k = 0; k < ctx->program->kernel_count; k++)
     for (int i = 0; i < ctx->program->kernels[k].tuning_count; i++)
-      if (ctx->program->kernels[k].tuning[i] == param) rt_kernel_drop(&ctx->kernels[k]);
+      if (ctx->program->kernels[k].tuning[i] == param)
+        rt_kernel_drop(ctx, &ctx->kernels[k]);
 }
 
 int RT_NAME(context_set_tuning_param)(struct rt_context *ctx, const char *name,

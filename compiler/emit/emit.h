@@ -234,8 +234,8 @@ void runtime_add(Text *t, const char *api, RuntimeParts parts, bool workers);
 // The runtime of executables with the prefix `fl`, to be compiled apart from them.
 const Text *runtime_apart(bool workers);
 void runtime_public_header(Text *t, const char *prefix);
-void runtime_add_prelude(Text *t);  // OpenCL, as rows of string literals
-void runtime_hash_prelude(Hash *hash);
+void runtime_add_dialects(Text *t);  // tables of what stands before kernels
+void runtime_hash_dialects(Hash *hash);
 // The text as string literals, a line each, indented and followed by commas.
 void c_text_rows(Text *t, const char *text);
 

@@ -286,9 +286,8 @@ static void kernel_code(CodeText *c, const Kernel *kernel) {
   KernelArrays own = imp_kernel_arrays(kernel, MEM_SCRATCH),
                locals = imp_kernel_arrays(kernel, MEM_LOCAL),
                taken = imp_kernel_arrays(kernel, MEM_ARENA);
-  c_line(c, "__kernel %svoid flc_kernel(",  // kernels of equal code share their text
-         kernel->sized ? "__attribute__((reqd_work_group_size(FLC_GROUP_SIZE, 1, 1))) "
-                       : "");
+  // Kernels of equal code share their text.
+  c_line(c, "__kernel FLC_SIZED void flc_kernel(");
   kernel_params(c, kernel, &own, &locals);
   text_add(c->t, ") {");
   text_indent(c->t, 2);
@@ -385,7 +384,7 @@ static const char *kernel_id(Text *t, Map *texts, Name text, const char *wanted)
 static const char *kernel_hash(Emit *e, const char *text) {
   if (!e->prelude_hash) {
     e->prelude_hash = hash_new();
-    runtime_hash_prelude(e->prelude_hash);
+    runtime_hash_dialects(e->prelude_hash);
   }
   Hash *hash = hash_copy(e->prelude_hash);
   hash_text(hash, text);

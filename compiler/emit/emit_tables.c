@@ -294,9 +294,7 @@ void emit_tables(Emit *e, Text *t) {
   sizes_table(e, t);
   int presets = presets_table(e, t);
   if (e->options.ahead) emit_ahead(t, e->options.ahead);
-  text_add(t, "\nstatic const char *const opencl_prelude[] = {");
-  runtime_add_prelude(t);
-  text_add(t, "\n  NULL,\n};\n");
+  runtime_add_dialects(t);
   text_add(t, "\nstatic const char *const tree_text[] = {");
   c_text_rows(t, e->options.tree_text ? e->options.tree_text : "");
   text_add(t, "\n  NULL,\n};\n");
@@ -305,7 +303,7 @@ void emit_tables(Emit *e, Text *t) {
   text_add(t, "\n  NULL,\n};\n");
   text_add(t, "\nRT_FN const struct rt_program *rt_program(void) {");
   text_add(t, "\n  static const struct rt_program program = {");
-  text_printf(t, "\n    %s, opencl_prelude, tree_text, tree_json,",
+  text_printf(t, "\n    %s, opencl_prelude, cuda_words, tree_text, tree_json,",
               c_string(e->options.source));
   member(t, "kernels", e->programs[0]->kernel_count + e->programs[1]->kernel_count);
   member(t, "checks", e->checks.count);

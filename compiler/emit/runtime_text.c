@@ -86,12 +86,31 @@ void c_text_rows(Text *t, const char *text) {
   }
 }
 
-void runtime_add_prelude(Text *t) {
-  c_text_rows(t, named("kernels/prelude.cl"));
-  c_text_rows(t, named("scalar.h"));
+// Kernels are printed once, in words of OpenCL C.  A dialect is the files that a program holds, in a
+// table of that name, to stand before them; those of CUDA stand before those of OpenCL.
+typedef struct Dialect {
+  const char *table;
+  const char *files[3];  // then NULL
+} Dialect;
+
+static const Dialect dialects[] = {
+  { "opencl_prelude", { "kernels/prelude.cl", "scalar.h" } },
+  { "cuda_words", { "kernels/cuda.cu" } },
+};
+
+enum { DIALECT_COUNT = sizeof dialects / sizeof *dialects };
+
+void runtime_add_dialects(Text *t) {
+  for (int i = 0; i < DIALECT_COUNT; i++) {
+    text_printf(t, "\nstatic const char *const %s[] = {", dialects[i].table);
+    for (const char *const *file = dialects[i].files; *file; file++)
+      c_text_rows(t, named(*file));
+    text_add(t, "\n  NULL,\n};\n");
+  }
 }
 
-void runtime_hash_prelude(Hash *hash) {
-  hash_text(hash, named("kernels/prelude.cl"));
-  hash_text(hash, named("scalar.h"));
+void runtime_hash_dialects(Hash *hash) {
+  for (int i = 0; i < DIALECT_COUNT; i++)
+    for (const char *const *file = dialects[i].files; *file; file++)
+      hash_text(hash, named(*file));
 }

@@ -1,7 +1,10 @@
 // Begin prelude.cl: what kernels see before scalar.h: C's type names, failing, local arrays, atomics.
 // Build options: FLC_F64 (doubles), FLC_LOCAL_FALLBACK (local arrays in global memory), FLC_CONTRACT
-// (a * b + c may be rounded once), FLC_GPU (code for GPUs).
-#ifdef FLC_CONTRACT
+// (a * b + c may be rounded once), FLC_GPU (code for GPUs).  The text is OpenCL C, and, after
+// cuda.cu, CUDA C++.
+#define FLC_ON_DEVICE
+#ifdef FLC_CUDA
+#elif defined(FLC_CONTRACT)
 #  pragma OPENCL FP_CONTRACT ON
 #else
 #  pragma OPENCL FP_CONTRACT OFF
@@ -16,7 +19,9 @@
 #  pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable
 #endif
 
+#ifndef FLC_CUDA
 typedef char int8_t;
+#endif
 typedef short int16_t;
 typedef int int32_t;
 typedef long int64_t;
@@ -42,9 +47,17 @@ typedef ulong uint64_t;
 #  define FLC_LOCAL __global
 #  define FLC_LOCAL_ARRAY(type, block, block_bytes) \
     ((__global type *)((block) + get_group_id(0) * (size_t)(block_bytes)))
-#else
+#elif !defined(FLC_CUDA)
 #  define FLC_LOCAL                                 __local
 #  define FLC_LOCAL_ARRAY(type, block, block_bytes) ((__local type *)(block))
+#endif
+#ifndef FLC_CUDA
+#  define FLC_GROUP_VARIABLE __local
+#  define FLC_SIZED          __attribute__((reqd_work_group_size(FLC_GROUP_SIZE, 1, 1)))
+#endif
+#ifndef FLC_GROUP_SIZE  // the kernel is for groups of any size
+#  undef FLC_SIZED
+#  define FLC_SIZED
 #endif
 #define FLC_BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 
@@ -86,7 +99,7 @@ __attribute__((unused)) static bool flc_failed(volatile __global int *error) {
 // passes on what failed in other groups.  `flc_ok` is cleared for good, and, unless the item
 // itself has failed since, the same in all items.
 #define FLC_BEGIN_GUARDED(error)                                \
-  __local int flc_stop[2];                                      \
+  FLC_GROUP_VARIABLE int flc_stop[2];                                      \
   int flc_ok, flc_phase = 1;                                    \
   if (get_local_id(0) == 0)                                     \
     flc_stop[0] = flc_stop[1] = flc_failed(error);              \

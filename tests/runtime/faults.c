@@ -275,7 +275,7 @@ static void run_executables(const Paths *paths, long every) {
 // ---- a queue that is not the runtime's
 
 static cl_command_queue make_queue(cl_context *context) {
-  struct rt_device_list list = rt_list_devices();
+  struct rt_device_list list = rt_cl_devices();
   if (list.count == 0) return NULL;
   *context = clCreateContext(NULL, 1, &list.ids[0], NULL, NULL, &(cl_int){ 0 });
   return clCreateCommandQueue(*context, list.ids[0], 0, &(cl_int){ 0 });

@@ -89,7 +89,7 @@ static void freed_buffers_are_used_again(struct rt_context *ctx) {
   struct rt_mem *a = NULL;
   CHECK(fl_context_clear_caches(ctx) == RT_OK);
   CHECK(rt_mem_alloc(ctx, &a, 1000000) == RT_OK);
-  cl_mem buffer = a->buffer;
+  struct rt_buffer *buffer = a->buffer;
   rt_mem_release(ctx, &a);
   CHECK(ctx->memory.pooled >= 1000000);
   CHECK(rt_mem_alloc(ctx, &a, 800000) == RT_OK);
@@ -295,9 +295,9 @@ static void batches_are_built_at_once(void) {
   for (int k = 0; k < KERNELS; k++) {
     CHECK((ctx->kernels[k].form_count == 1) == together[k]);
     CHECK(!together[k] ||
-          ctx->kernels[k].forms[0].program == ctx->kernels[ADD_ONE].forms[0].program);
+          ctx->kernels[k].forms[0].module == ctx->kernels[ADD_ONE].forms[0].module);
   }
-  struct rt_form fallback = { true, 0 };
+  struct rt_form fallback = { true, 0, false };
   struct rt_batch alone = rt_batch_of(ctx, IOTA, fallback);
   CHECK(alone.count == 1 && alone.kernels[0] == IOTA);
   rt_batch_free(&alone);

@@ -1,0 +1,56 @@
+// Begin backends.h: which backend a context uses.
+
+static const struct rt_backend *const rt_backends[] = { &rt_opencl, &rt_cuda_backend };
+
+enum { RT_BACKEND_COUNT = sizeof rt_backends / sizeof *rt_backends };
+
+int RT_NAME(context_config_set_backend)(struct rt_config *cfg, const char *name) {
+  for (int i = 0; i < RT_BACKEND_COUNT; i++) {
+    if (strcmp(rt_backends[i]->name, name) != 0) continue;
+    cfg->backend = rt_backends[i];
+    return 0;
+  }
+  return 1;
+}
+
+const char *RT_NAME(context_get_backend)(struct rt_context *ctx) {
+  return ctx->backend ? ctx->backend->name : "";
+}
+
+void RT_NAME(context_config_list_devices)(struct rt_config *cfg) {
+  for (int i = 0; i < RT_BACKEND_COUNT; i++)
+    if (!cfg->backend || cfg->backend == rt_backends[i]) rt_backends[i]->list();
+}
+
+// RT_NO_DEVICE leaves nothing behind but the error's text.
+RT_FN int rt_open_backend(struct rt_context *ctx, const struct rt_backend *backend) {
+  ctx->backend = backend;
+  int error = backend->open(ctx);
+  if (error == RT_NO_DEVICE) {
+    backend->close(ctx);
+    ctx->backend = NULL;
+  }
+  return error;
+}
+
+// That which was asked for, else the first with a device.  A queue of the user's is OpenCL's, if
+// nothing else is said.  If there is no device, then the error is OpenCL's, with
+// what a driver of CUDA had to say, if there is one.
+RT_FN int rt_open_device(struct rt_context *ctx) {
+  const struct rt_config *cfg = ctx->config;
+  int error = rt_open_backend(ctx, cfg->backend ? cfg->backend : &rt_opencl);
+  if (error != RT_NO_DEVICE) return error;
+  if (cfg->backend) return RT_OTHER_ERROR;
+  char *message = rt_strdup(ctx->error);
+  error = rt_open_backend(ctx, &rt_cuda_backend);
+  if (error == RT_NO_DEVICE) {
+    char *other = rt_strdup(ctx->error);
+    bool has_driver = strstr(other, "libcuda") == NULL;
+    error = rt_error(ctx, RT_OTHER_ERROR, "%s%s%s", message, has_driver ? "; " : "",
+                     has_driver ? other : "");
+    free(other);
+  }
+  free(message);
+  return error;
+}
+// End backends.h
