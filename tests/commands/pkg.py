@@ -55,7 +55,7 @@ def release(remotes, path, version, files, requires=(), tag=("-a", "-m", "a rele
     shutil.rmtree(repository / "lib", ignore_errors=True)
     for name, text in files.items():
         write(repository / "lib" / path / name, text)
-    write(repository / "README.md", f"# {path}\n")
+    write(repository / "NEWS.txt", f"# {path}\n")
     git("add", "-A", cwd=repository)
     git("commit", "-q", "--allow-empty", "-m", f"version {version}", cwd=repository)
     if version:
@@ -149,7 +149,7 @@ def test_first_use(project, commits):
     expect(status == 1 and "flc pkg sync" in output, f"check without lib/: {output}")
     project.passes("sync", says="lib/github.com/south/counter 0.1.5")
     expect(project.read("lib/github.com/south/counter/counter.fut") == COUNTER, "counter.fut")
-    expect(not (project.folder / "lib/github.com/south/counter/README.md").exists(), "files outside of lib/ are there")
+    expect(not (project.folder / "lib/github.com/south/counter/NEWS.txt").exists(), "files outside of lib/ are there")
     expect(sorted(os.listdir(project.folder / "lib")) == ["github.com"], "there is more in lib/")
     status, output = run("sh", "-c", f"echo '[1, 2]' | {FLC} eval main.fl", cwd=project.folder)
     expect(status == 0 and output == "[2i32, 4i32]\n15i32\n", f"the program: {output}")

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""The documents as a site with search, made by Sphinx: site.py FLC ROOT OUTPUT [--without-gallery]
+
+OUTPUT/html is the site.  Links must lead somewhere, to headings as well; exit status 1 otherwise.  The gallery's pages
+are made by `flc literate` on the device, which takes a minute; without them its links lead to the programs.
+"""
+import html.parser
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+# The order of the pages, by what they are for.
+GROUPS = [
+    ("First steps", ["tour", "from-numpy", "from-futhark", "from-cuda", "gallery"]),
+    ("The language", ["language", "errors", "test-blocks", "packages", "literate", "editors"]),
+    ("Programs", ["cli", "python", "c-api", "machines", "opencl"]),
+    ("Speed", ["advice", "reading-trees", "tuning", "tree-schema", "profiling", "recipes", "performance", "benchmarks"]),
+    ("The compiler", ["status", "how-it-works", "kernels", "architecture", "changing"]),
+]
+BENCHMARKS = "benchmarks"  # its page comes from another folder
+LEXERS = {"fl", "console", "c", "python", "cmake"}
+
+
+def fences(text):
+    """Only languages that have a lexer, without the names of files behind them."""
+    return re.sub(r"^( *```)(\w+)[^\n]*$", lambda m: m[1] + (m[2] if m[2] in LEXERS else "text"), text, flags=re.M)
+
+
+def page_text(path):
+    text = path.read_text(encoding="utf-8")
+    if path.parent.name == BENCHMARKS:
+        text = text.replace("](../docs/", "](")
+    text = text.replace("](../benchmarks/README.md)", f"]({BENCHMARKS}.md)")
+    return fences(text)
+
+
+def toctree(caption, names):
+    return f"\n```{{toctree}}\n:caption: {caption}\n:hidden:\n\n" + "\n".join(names) + "\n```\n"
+
+
+def write_sources(root, folder):
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    listed = {name for _, names in GROUPS for name in names} | {"index"}
+    pages = {path.stem: path for path in sorted((root / "docs").glob("*.md"))}
+    pages[BENCHMARKS] = root / "benchmarks/README.md"
+    if listed != set(pages):
+        raise SystemExit(f"pages of docs/ and of docs/site/site.py differ: {sorted(listed ^ set(pages))}")
+    for name, path in pages.items():
+        (folder / f"{name}.md").write_text(page_text(path), encoding="utf-8")
+    with open(folder / "index.md", "a", encoding="utf-8") as index:
+        index.writelines(toctree(*group) for group in GROUPS)
+
+
+def draw_trees(flc, root, folder):
+    """The pictures of how-it-works.md."""
+    folder.mkdir()
+    for name in ["matmul", "locvolcalib"]:
+        tree = subprocess.run([flc, "tree", str(root / f"benchmarks/{name}.fl"), "--format", "dot"], check=True,
+                              stdout=subprocess.PIPE).stdout
+        subprocess.run(["dot", "-Tsvg", "-o", str(folder / f"{name}.svg")], input=tree, check=True)
+
+
+def add_gallery(flc, root, folder, site, with_pages):
+    """The pages of the gallery, or its programs; and links to them."""
+    (site / "examples").mkdir(parents=True, exist_ok=True)
+    for program in sorted((root / "examples").glob("*.fl")):
+        if with_pages:
+            page = site / "examples" / f"{program.stem}.html"
+            subprocess.run([flc, "literate", "--html", str(program), "-o", str(page)], check=True)
+        else:
+            shutil.copy(program, site / "examples")
+    gallery = folder / "gallery.md"
+    ending = "html" if with_pages else "fl"
+    text = re.sub(r"\[`(\w+)`\]\(\.\./examples/\w+\.fl\)",
+                  rf'<a href="examples/\1.{ending}"><code>\1</code></a>', gallery.read_text(encoding="utf-8"))
+    gallery.write_text(text, encoding="utf-8")
+
+
+class Links(html.parser.HTMLParser):
+    def __init__(self, path):
+        super().__init__()
+        self.ids, self.links = set(), []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.ids.add(attrs.get("id"))
+        if tag == "a" and "href" in attrs:
+            self.links.append(attrs["href"])
+
+
+def broken_links(site):
+    pages = {path.name: Links(path) for path in site.glob("*.html")}
+    for name, page in pages.items():
+        for link in page.links:
+            path, _, place = link.partition("#")
+            if re.match(r"[a-z]+:", link):
+                continue
+            target = pages.get(path or name)
+            exists = target or (site / path).exists()
+            if not exists or (target and place and place not in target.ids):
+                yield f"{name}: {link}"
+
+
+def main():
+    flc, root, output = sys.argv[1], Path(sys.argv[2]).resolve(), Path(sys.argv[3]).resolve()
+    if shutil.which("sphinx-build") is None:
+        print("there is no sphinx-build (Debian: python3-sphinx, python3-myst-parser, furo)")
+        sys.exit(77)
+    source, site = output / "source", output / "html"
+    shutil.rmtree(site, ignore_errors=True)
+    write_sources(root, source)
+    draw_trees(flc, root, source / "generated")
+    add_gallery(flc, root, source, site, "--without-gallery" not in sys.argv)
+    command = ["sphinx-build", "-q", "-W", "--keep-going", "-b", "html", "-c", str(root / "docs/site"),
+               "-d", str(output / "doctrees"), str(source), str(site)]
+    if subprocess.run(command, check=False).returncode:
+        sys.exit(1)
+    broken = list(broken_links(site))
+    print("\n".join(broken) if broken else f"{site}/index.html")
+    sys.exit(1 if broken else 0)
+
+
+if __name__ == "__main__":
+    main()
