@@ -319,7 +319,7 @@ RT_FN int rt_print_result(struct rt_context *ctx, const struct rt_cli *cli, int 
 RT_FN int rt_read_input(struct rt_context *ctx, struct rt_reader *r,
                         const struct rt_input *input, struct rt_value *out) {
   int error =
-      rt_reader_at_end(r)
+      rt_lacks_value(ctx, r, input->type)
           ? rt_error(ctx, RT_OTHER_ERROR, "expected a value, found the end of the input")
           : rt_read_typed(ctx, r, input->type, out);
   if (!error) return RT_OK;

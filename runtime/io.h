@@ -62,6 +62,12 @@ RT_FN int rt_read_leaf(struct rt_context *ctx, struct rt_reader *r, int type,
   return error;
 }
 
+// Whether nothing is left for a value of the type, if that takes anything.
+RT_FN bool rt_lacks_value(const struct rt_context *ctx, struct rt_reader *r, int type) {
+  const struct rt_type *t = &ctx->program->types[type];
+  return (t->kind != RT_OPAQUE || t->leaf_count > 0) && rt_reader_at_end(r);
+}
+
 // Reads the leaves of a value of any type.
 RT_FN int rt_read_typed(struct rt_context *ctx, struct rt_reader *r, int type,
                         struct rt_value *out) {

@@ -122,7 +122,7 @@ RT_FN int rt_restore_from(struct rt_server *s, struct rt_reader *r) {
     memset(&value, 0, sizeof value);
     int type = rt_type_named(s, s->words[i + 1]);
     if (type < 0 || rt_check_new(s, s->words[i])) return RT_OTHER_ERROR;
-    if (rt_reader_at_end(r))
+    if (rt_lacks_value(s->ctx, r, type))
       return rt_error(s->ctx, RT_OTHER_ERROR, "%s: no value for %s", s->words[1],
                       s->words[i]);
     int error = rt_read_typed(s->ctx, r, type, &value);

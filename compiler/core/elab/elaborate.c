@@ -75,11 +75,14 @@ static const Val *param_value(EntryBuild *b, const Type *type, const AtomVec *di
 
 static const Val *param_record(EntryBuild *b, const Type *type, const AtomVec *dims) {
   int count = type->u.record.count;
+  if (!count) return val_atom(elab_zeros(b->e, PRIM_BOOL, dims));
   const Val **items = new_array(const Val *, count);
   Name *names = new_array(Name, count);
   for (int i = 0; i < count; i++) {
-    names[i] = type->u.record.fields[i].name;
-    items[i] = param_value(b, type->u.record.fields[i].type, dims);
+    const TypeField *field = &type->u.record.fields[i];
+    names[i] = field->name;
+    items[i] = field_is_bare(field) ? val_tuple(b->e, NULL, 0)
+                                    : param_value(b, field->type, dims);
   }
   return val_record(names, items, count);
 }
@@ -254,6 +257,19 @@ static Atom checked_leaf(EntryBuild *b, const SizeCheck *check, Atom leaf) {
   return elab_fit(e, leaf, dims);
 }
 
+typedef struct Checked {
+  const EntryBuild *b;
+  const Atom *leaves;  // instead of those of the parameters
+} Checked;
+
+static Atom take_checked(Elab *e, Atom leaf, const void *state) {
+  (void)e;
+  const Checked *checked = state;
+  for (int i = 0; i < checked->b->leaves.count; i++)
+    if (atom_equal(leaf, atom_var(checked->b->leaves.at[i]))) return checked->leaves[i];
+  return leaf;  // of an empty tuple
+}
+
 // Lets the arrays with computed sizes pass through their checks, and binds the parameters again.
 static void check_sizes(EntryBuild *b) {
   if (!b->checks.count) return;
@@ -267,7 +283,8 @@ static void check_sizes(EntryBuild *b) {
   }
   const AstFunction *f = &b->decl->u.value.function;
   for (int i = 0; i < f->params.count; i++) {
-    const Val *v = val_rebuild(b->e, b->values.at[i], leaves + b->inputs.at[i].first);
+    Checked checked = { b, leaves };
+    const Val *v = val_map(b->e, b->values.at[i], take_checked, &checked);
     elab_bind(b->e, &b->scope, f->params.at[i], v);
   }
 }
@@ -283,6 +300,22 @@ static bool is_param(const EntryBuild *b, Atom a) {
     if (*var == a.u.var) return true;
   }
   return false;
+}
+
+// The value without the leaves of empty tuples, of which nobody outside knows.
+static const Val *without_units(Elab *e, TypeIn t, const Val *v) {
+  t = typein_resolve(t);
+  while (t.type->kind == TYPE_ARRAY)
+    t = typein_resolve((TypeIn){ t.type->u.array.elem, t.env });
+  if (t.type->kind != TYPE_RECORD) return v;
+  if (v->kind != VAL_RECORD) return val_tuple(e, NULL, 0);
+  int count = v->u.record.count;
+  const Val **items = new_array(const Val *, count);
+  for (int i = 0; i < count; i++) {
+    TypeIn field = { t.type->u.record.fields[i].type, t.env };
+    items[i] = without_units(e, field, v->u.record.items[i]);
+  }
+  return val_record(v->u.record.names, items, count);
 }
 
 // The results with the sizes that their types name, where these are parameters or constants.
@@ -431,6 +464,7 @@ static const SizeExp *bytes_moved(const EntryBuild *b) {
 static const Entry *finish(EntryBuild *b, const Val *v) {
   Elab *e = b->e;
   const Type *type = declared_result(b->decl);
+  v = without_units(e, (TypeIn){ type, b->scope.env }, v);
   Results r = { .leaves = val_leaves(e, v) };
   fit_results(b, type, v, &r.leaves);
   vec_each (Atom *, leaf, &r.leaves)

@@ -91,8 +91,8 @@ typedef struct Frame {
 typedef enum TailMode {
   TAIL_KNOWN,    // the value, or the arguments of the next call: `found`
   TAIL_GOES_ON,  // whether a call follows
-  TAIL_NEXT,     // the next values of the parameters that change; `state` if no call follows
-  TAIL_BASE,     // the value, where no call follows
+  TAIL_NEXT,  // the next values of the parameters that change; `state` if no call follows
+  TAIL_BASE,  // the value, where no call follows
 } TailMode;
 
 typedef struct Found {
@@ -127,10 +127,10 @@ struct Elab {
   Compiler *c;
   Builder *b;  // the body under construction
   Frame *frame;
-  Map *intrinsics;    // Name -> Intrinsic
-  int depth;          // of calls that are being evaluated
+  Map *intrinsics;       // Name -> Intrinsic
+  int depth;             // of calls that are being evaluated
   const OwnCall *calls;  // those of functions that call themselves
-  const char *stack;  // where the stack begins, of which that much may be used
+  const char *stack;     // where the stack begins, of which that much may be used
   size_t stack_most;
   Map *functions;  // AstFunction -> FunctionMemo (function.c)
   Vec(const Function *) emitted;
@@ -150,6 +150,8 @@ const Val *val_atom(Atom atom);
 const Val *val_record(const Name *names, const Val *const *items, int count);
 // A record whose fields are called 0, 1, ...
 const Val *val_tuple(Elab *e, const Val *const *items, int count);
+// The empty tuple.  It has a leaf of its own, so that arrays of it have sizes.
+const Val *val_unit(void);
 const Val *val_pair(Elab *e, const Val *first, const Val *second);
 const Val *val_closure(const Closure *closure);
 Atom val_scalar(Elab *e, const Val *v);  // the atom of a value that is one
@@ -201,6 +203,8 @@ LeafSizesVec val_sizes(Elab *e, TypeIn t, const Val *v);
 void scope_bind_sizes(Scope *s, const Type *type, const Val *v);
 // The value of a type made from `leaf`, called for each leaf's type in order.
 typedef Atom (*TypeLeafFn)(Elab *e, CoreType type, void *state);
+// The field is that of a constructor without arguments, in a sum type; it has no leaves.
+bool field_is_bare(const TypeField *field);
 const Val *val_of_type(Elab *e, TypeIn t, const AtomVec *dims, TypeLeafFn leaf,
                        void *state);
 
@@ -281,6 +285,8 @@ const Val *elab_residual_call(Elab *e, const Closure *f, const char *name);
 // Puts the functions that are called from one place only there.
 const Core *elab_inline_single_calls(Compiler *c, const Core *core);
 
+// Zeros of the given dimensions.
+Atom elab_zeros(Elab *e, PrimType type, const AtomVec *dims);
 const Val *elab_constructor(Elab *e, Scope *s, const AstExp *exp);  // sum.c
 // The values that a constructor's pattern takes apart, and whether `v` has that constructor.
 const Val *elab_payload(Elab *e, const AstPat *pat, const Val *v);
@@ -319,7 +325,8 @@ const Val *elab_tail_loop(Elab *e, Scope *s, AstPat *pat, const Tail *t, const V
 // A call of a function that calls itself at its ends only, or NULL if it does not (tail.c).
 const Val *elab_tail_call(Elab *e, const Closure *f, const char *name);
 bool elab_is_end(const AstExp *exp, const Tail *t);
-const Val *elab_end(Elab *e, Scope *s, const AstExp *exp, Want want);  // want.tail says how
+const Val *elab_end(Elab *e, Scope *s, const AstExp *exp,
+                    Want want);  // want.tail says how
 // Whether one of the ends is a call of the function itself, or is not.
 bool elab_has_end(const AstExp *exp, const Tail *t, bool call);
 // The scope of the function's body, with its types only, and with its arguments too (apply.c).
@@ -329,7 +336,8 @@ void elab_enter_body(Elab *e, const Closure *f, Scope *s);
 void elab_bind_other_sizes(Elab *e, Scope *s, const Closure *f, const Env *told);
 
 const Val *elab_array(Elab *e, Scope *s, const AstExp *exp, const char *name);  // array.c
-const Val *elab_string(Elab *e, const AstExp *exp, const char *name);  // an array of bytes
+const Val *elab_string(Elab *e, const AstExp *exp,
+                       const char *name);  // an array of bytes
 // a..<b, a..s...b: checked, then an iota.
 const Val *elab_range(Elab *e, Scope *s, const AstExp *exp, const char *name);
 // e :> t: the sizes of t are checked when the program runs.

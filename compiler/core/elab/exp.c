@@ -42,7 +42,7 @@ static const Val *tuple(Elab *e, Scope *s, const AstExp *exp) {
   const Val **items = new_array(const Val *, count);
   for (int i = 0; i < count; i++)
     items[i] = elab_part(e, s, exp->u.tuple.items.at[i]);
-  return val_tuple(e, items, count);
+  return count ? val_tuple(e, items, count) : val_unit();
 }
 
 // The fields in the order of the type, evaluated in the order of the text.
@@ -61,7 +61,7 @@ static const Val *record(Elab *e, Scope *s, const AstExp *exp) {
     names[at] = field->name;
     items[at] = value;
   }
-  return val_record(names, items, count);
+  return count ? val_record(names, items, count) : val_unit();
 }
 
 static const Val *project(Elab *e, Scope *s, const AstExp *exp) {

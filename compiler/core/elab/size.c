@@ -186,15 +186,24 @@ void scope_bind_sizes(Scope *s, const Type *type, const Val *v) {
 
 // ---- values of a type
 
+bool field_is_bare(const TypeField *field) {
+  return *field->name == '#' && field->type->kind == TYPE_RECORD &&
+         !field->type->u.record.count;
+}
+
 static const Val *record_of_type(Elab *e, TypeIn t, const AtomVec *dims, TypeLeafFn leaf,
                                  void *state) {
   int count = t.type->u.record.count;
+  if (!count)
+    return val_atom(leaf(e, type_array(PRIM_BOOL, dims->count, dims->at), state));
   const Val **items = new_array(const Val *, count);
   Name *names = new_array(Name, count);
   for (int i = 0; i < count; i++) {
-    names[i] = t.type->u.record.fields[i].name;
-    TypeIn field = { t.type->u.record.fields[i].type, t.env };
-    items[i] = val_of_type(e, field, dims, leaf, state);
+    const TypeField *field = &t.type->u.record.fields[i];
+    names[i] = field->name;
+    items[i] = field_is_bare(field)
+                   ? val_tuple(e, NULL, 0)
+                   : val_of_type(e, (TypeIn){ field->type, t.env }, dims, leaf, state);
   }
   return val_record(names, items, count);
 }

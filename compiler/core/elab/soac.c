@@ -292,10 +292,6 @@ const Val *elab_scan(Elab *e, const Val *const *args, const char *name) {
 const Val *elab_filter(Elab *e, const Val *const *args, const char *name) {
   const Val *p = args[0], *array = args[1];
   AtomVec arrays = val_leaves(e, array), results = { 0 };
-  if (!arrays.count) {
-    limit(e->c, e->b->loc, "filter of an array of empty tuples");
-    elab_stop(e);
-  }
   Inner inner;
   elab_enter(e, &inner);
   VarVec params = { 0 };

@@ -7,8 +7,7 @@ static Name payload_name(Elab *e, Name constructor) {
   return name_of(e->c->names, text_format("#%s", constructor));
 }
 
-// Zeros of the given dimensions.
-static Atom zeros(Elab *e, PrimType type, const AtomVec *dims) {
+Atom elab_zeros(Elab *e, PrimType type, const AtomVec *dims) {
   Atom value = atom_const(prim_zero(type));
   for (int i = dims->count - 1; i >= 0; i--)
     value = elab_emit(e, NULL, "zeros", exp_replicate(dims->at[i], value));
@@ -28,13 +27,17 @@ static const Val *blank(Elab *e, TypeIn t, AtomVec dims) {
     vec_push(&inner, size_known(size) ? size_eval(e, size) : atom_i64(0));
     return blank(e, (TypeIn){ t.type->u.array.elem, t.env }, inner);
   }
-  if (t.type->kind != TYPE_RECORD) return val_atom(zeros(e, typein_prim(e, t), &dims));
+  if (t.type->kind != TYPE_RECORD)
+    return val_atom(elab_zeros(e, typein_prim(e, t), &dims));
   int count = t.type->u.record.count;
+  if (!count) return val_atom(elab_zeros(e, PRIM_BOOL, &dims));
   const Val **items = new_array(const Val *, count);
   Name *names = new_array(Name, count);
   for (int i = 0; i < count; i++) {
-    names[i] = t.type->u.record.fields[i].name;
-    items[i] = blank(e, (TypeIn){ t.type->u.record.fields[i].type, t.env }, dims);
+    const TypeField *field = &t.type->u.record.fields[i];
+    names[i] = field->name;
+    items[i] = field_is_bare(field) ? val_tuple(e, NULL, 0)
+                                    : blank(e, (TypeIn){ field->type, t.env }, dims);
   }
   return val_record(names, items, count);
 }
@@ -68,6 +71,8 @@ const Val *elab_constructor(Elab *e, Scope *s, const AstExp *exp) {
       items[i] = val_atom(tag(type_constructor(t.type, own)));
     else if (field->name == own)
       items[i] = arguments;
+    else if (field_is_bare(field))
+      items[i] = val_tuple(e, NULL, 0);
     else
       items[i] = blank(e, (TypeIn){ field->type, inner.env }, (AtomVec){ 0 });
   }

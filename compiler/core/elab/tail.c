@@ -119,6 +119,7 @@ static const Val *changed_values(Elab *e, const Tail *t, const Val *const *args)
   int count = 0;
   for (int i = 0; i < t->function->arity; i++)
     if (!t->kept[i]) items[count++] = args[i];
+  if (!count) return val_unit();
   return count == 1 ? items[0] : val_tuple(e, items, count);
 }
 

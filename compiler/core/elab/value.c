@@ -18,6 +18,8 @@ const Val *val_tuple(Elab *e, const Val *const *items, int count) {
   return val_record(names, items, count);
 }
 
+const Val *val_unit(void) { return val_atom(atom_const(prim_bool(false))); }
+
 const Val *val_pair(Elab *e, const Val *first, const Val *second) {
   return val_tuple(e, (const Val *const[]){ first, second }, 2);
 }
