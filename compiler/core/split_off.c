@@ -37,17 +37,17 @@ typedef struct SplitSlice {
   int level;  // of the new operator
 } SplitSlice;
 
-static int level_now(const SplitOff *s) { return s->frames.count - 1; }
+static int split_level_now(const SplitOff *s) { return s->frames.count - 1; }
 
 static int level_in(const Map *levels, const Var *var) {
   return (int)(intptr_t)map_get(levels, var) - 1;
 }
 
-static void set_level(Map *levels, const Var *var, int level) {
+static void note_split_level(Map *levels, const Var *var, int level) {
   map_put(levels, var, (const void *)((intptr_t)level + 1));
 }
 
-static int level_of(const SplitOff *s, Atom a) {
+static int split_level_of(const SplitOff *s, Atom a) {
   int level = a.kind == ATOM_VAR ? level_in(s->levels, a.u.var) : 0;
   return level < 0 ? 0 : level;
 }
@@ -87,8 +87,8 @@ static VarVec reads_of(const Stm *stm) {
 static int source_level(const SplitSlice *x, const Var *var) {
   int from = level_in(x->from, var);
   if (from >= 0) return from;
-  int level = level_of(x->s, atom_var(var));
-  return level <= level_now(x->s) ? level : -1;
+  int level = split_level_of(x->s, atom_var(var));
+  return level <= split_level_now(x->s) ? level : -1;
 }
 
 // Notes what the statement binds if it could stand further out.
@@ -99,19 +99,19 @@ static void see_source(SplitSlice *x, const Stm *stm) {
   VarVec reads = reads_of(stm);
   vec_each (const Var **, var, &reads) {
     int from = source_level(x, *var);
-    if (from < 0 || from >= level_now(x->s)) return;
+    if (from < 0 || from >= split_level_now(x->s)) return;
     level = from > level ? from : level;
     costly = costly || map_has(x->costly, *var);
   }
   for (int i = 0; i < stm->binder_count; i++) {
-    set_level(x->from, stm->binders[i], level);
+    note_split_level(x->from, stm->binders[i], level);
     if (costly) map_put(x->costly, stm->binders[i], stm);
   }
 }
 
 // The level to which nothing but operators and loops is left; branches stay around what is theirs.
 static int outermost_level(const SplitOff *s) {
-  int level = level_now(s);
+  int level = split_level_now(s);
   while (level > 0 && !s->frames.at[level]->branch)
     level--;
   return level;
@@ -188,7 +188,7 @@ static Lambda slice_of(const SplitSlice *x, Atom *arrays) {
 }
 
 // let zs = map width slice arrays, where its arrays are.
-static void add_split(const SplitSlice *x, Atom *zs, Loc loc) {
+static void add_split_map(const SplitSlice *x, Atom *zs, Loc loc) {
   SplitOff *s = x->s;
   Atom *arrays = new_array(Atom, x->soac->fn.param_count);
   Lambda slice = slice_of(x, arrays);
@@ -199,7 +199,7 @@ static void add_split(const SplitSlice *x, Atom *zs, Loc loc) {
   vec_each (Stm *, stm, &b.stms) {
     vec_push(&s->frames.at[x->level]->stms, *stm);
     for (int i = 0; i < stm->binder_count; i++)
-      set_level(s->levels, stm->binders[i], x->level);
+      note_split_level(s->levels, stm->binders[i], x->level);
   }
 }
 
@@ -238,7 +238,7 @@ static const Exp *with_split(const SplitSlice *x, const Exp *e, const Atom *zs) 
   for (int i = 0; i < added; i++) {
     params[count + i] = var_like(s->c, x->exports.at[i]);
     arrays[count + i] = zs[i];
-    set_level(s->levels, params[count + i], level_now(s) + 1);
+    note_split_level(s->levels, params[count + i], split_level_now(s) + 1);
     subst_put(subst, x->exports.at[i], atom_var(params[count + i]));
   }
   const Body *body = what_stays(x, core_subst_body(s->c, subst, soac->fn.body));
@@ -256,16 +256,16 @@ static const Exp *split_soac(SplitOff *s, const Exp *e, Loc loc) {
                    .from = map_new(NULL),
                    .costly = map_new(NULL),
                    .used = map_new(NULL),
-                   .level = level_of(s, soac->width) };
-  if (level_now(s) == 0 || x.level >= level_now(s)) return e;
+                   .level = split_level_of(s, soac->width) };
+  if (split_level_now(s) == 0 || x.level >= split_level_now(s)) return e;
   for (int i = 0; i < soac->fn.param_count; i++)
-    set_level(x.from, soac->fn.params[i], level_of(s, soac->arrays[i]));
+    note_split_level(x.from, soac->fn.params[i], split_level_of(s, soac->arrays[i]));
   for (int i = 0; i < soac->fn.body->stm_count; i++)
     see_source(&x, &soac->fn.body->stms[i]);
   find_exports(&x);
-  if (!x.exports.count || x.level >= level_now(s)) return e;
+  if (!x.exports.count || x.level >= split_level_now(s)) return e;
   Atom *zs = new_array(Atom, x.exports.count);
-  add_split(&x, zs, loc);
+  add_split_map(&x, zs, loc);
   return with_split(&x, e, zs);
 }
 
@@ -273,7 +273,7 @@ static const Exp *split_soac(SplitOff *s, const Exp *e, Loc loc) {
 
 static const Var *enter_split_binder(CoreMapper *m, const Var *var) {
   SplitOff *s = m->state;
-  set_level(s->levels, var, level_now(s) + 1);
+  note_split_level(s->levels, var, split_level_now(s) + 1);
   return var;
 }
 
@@ -285,9 +285,9 @@ static void split_stm(CoreMapper *m, Stm stm) {
   s->exp = around;
   if (exp_is_soac(stm.exp) && stm.exp->kind != EXP_SCATTER && stm.exp->kind != EXP_HIST)
     stm.exp = split_soac(s, stm.exp, stm.loc);
-  vec_push(&s->frames.at[level_now(s)]->stms, stm);
+  vec_push(&s->frames.at[split_level_now(s)]->stms, stm);
   for (int i = 0; i < stm.binder_count; i++)
-    set_level(s->levels, stm.binders[i], level_now(s));
+    note_split_level(s->levels, stm.binders[i], split_level_now(s));
 }
 
 static const Body *split_frame(CoreMapper *m, const Body *body) {

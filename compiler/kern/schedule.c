@@ -5,15 +5,13 @@
 //   outer   the innermost axis of the grid in lanes: neighbouring points advance together
 //   rows    the innermost loops in lanes: each point by itself, its rows in vectors
 // Which is better depends on the widths of the rows, so a plan may decide when the program runs.
+#include "kern/schedule.h"
 #include "kern/chunks.h"
-#include "kern/kern_cost.h"
-#include "kern/plan.h"
 #include "kern/recipe_book.h"
 #include <string.h>
 
 enum {
-  POINTS = 1000,  // what each dimension of the grid is taken to have
-  LANES = 16,
+  POINTS = 1000,      // what each dimension of the grid is taken to have
   NARROW = 4,         // lanes for rows that are fewer
   TRIPS = 64,         // what loops are taken to have
   SHORT = 64,         // elements that are too few for a row in vectors,
@@ -25,39 +23,20 @@ enum {
       4,  // accumulators that a reduction of one instruction needs to keep the pipeline busy
 };
 
-typedef struct Schedule {
-  Compiler *c;
-  const Kern *kern;
-  KernNotes *notes;   // what was left out, and why
-  const Var *length;  // of a chunk, if the kernel has chunks: CostGuess.length
-  Map *row_costs;     // Kern -> const double *
-} Schedule;
-
-// A way to run a kernel, where its recipe's condition holds.
-typedef struct Candidate {
-  const char *what;
-  Recipe recipe;
-  int weight;  // how much the condition demands
-  double cost;
-} Candidate;
-typedef Vec(Candidate) Candidates;
-
-static void leave_out(const Schedule *s, const char *what, const char *why) {
+void schedule_leave_out(const Schedule *s, const char *what, const char *why) {
   vec_push(s->notes, (KernNote){ what, why });
 }
 
 // One more candidate, if all of its steps apply.
-static bool offer(const Schedule *s, Candidates *out, const Candidate *cand) {
+bool schedule_offer(const Schedule *s, Candidates *out, const Candidate *cand) {
   if (cand->recipe.failed)
-    leave_out(s, cand->what, recipe_refusal(&cand->recipe));
+    schedule_leave_out(s, cand->what, recipe_refusal(&cand->recipe));
   else
     vec_push(out, *cand);
   return !cand->recipe.failed;
 }
 
 // ---- axes
-
-typedef Vec(const KernStm *) AxisStms;
 
 static bool has_axis_inside(const KernBlock *block);
 
@@ -82,14 +61,14 @@ static void see_innermost(KernVisitor *v, const KernStm *stm) {
     vec_push(out, stm);
 }
 
-static AxisStms innermost_axes(const Kern *kern) {
+AxisStms schedule_innermost(const Kern *kern) {
   AxisStms out = { 0 };
   KernVisitor v = { .stm = see_innermost, .state = &out };
   kern_visit_block(&v, kern->body);
   return out;
 }
 
-static const Axis *last_grid_axis(const Kern *kern) {
+const Axis *schedule_last_grid(const Kern *kern) {
   const Axis *last = NULL;
   const KernBlock *b = kern->body;
   while (b->count == 1 && b->stms[0].kind == KERN_AXIS &&
@@ -100,7 +79,7 @@ static const Axis *last_grid_axis(const Kern *kern) {
   return last;
 }
 
-static const Axis *axis_before(const Kern *kern, const Axis *last) {
+const Axis *schedule_axis_before(const Kern *kern, const Axis *last) {
   const Axis *before = NULL;
   const KernBlock *b = kern->body;
   while (b->count == 1 && b->stms[0].kind == KERN_AXIS && b->stms[0].u.axis != last) {
@@ -112,7 +91,7 @@ static const Axis *axis_before(const Kern *kern, const Axis *last) {
 
 // What the axes in the grid, of chunks, go over.
 static const Var *length_of_chunk(const Kern *kern) {
-  const Axis *chunks = last_grid_axis(kern);
+  const Axis *chunks = schedule_last_grid(kern);
   const KernBlock *body = chunks ? chunks->body : kern->body;
   for (int i = 0; i < body->count; i++)
     if (body->stms[i].kind == KERN_AXIS)
@@ -125,7 +104,7 @@ static const Var *length_of_chunk(const Kern *kern) {
 // ---- rows
 
 // Partial results in LANES x chains accumulators: lane l takes every LANES-th element.
-static void interleaved(Recipe *r, Name k, int chains) {
+void schedule_interleaved(Recipe *r, Name k, int chains) {
   recipe_split(r, k, LANES, SPLIT_PEEL);
   Name blocks = recipe_outer(r, k);
   recipe_swap(r, blocks, k);
@@ -163,7 +142,7 @@ static void row_in_lanes(Recipe *r, const Axis *axis, bool long_rows) {
     return;
   case AXIS_REDUCE:
     if (kern_commutes(axis))
-      interleaved(r, axis->name, chains_of(axis));
+      schedule_interleaved(r, axis->name, chains_of(axis));
     else
       in_pieces(r, axis->name, long_rows);
     return;
@@ -172,7 +151,7 @@ static void row_in_lanes(Recipe *r, const Axis *axis, bool long_rows) {
   }
 }
 
-static double cost_of(const Schedule *s, const Kern *kern, double trips) {
+double schedule_cost(const Schedule *s, const Kern *kern, double trips) {
   CostGuess guess = {
     .naive = s->kern, .points = POINTS, .trips = trips, .length = s->length
   };
@@ -204,7 +183,7 @@ static bool pays(const Schedule *s, const Recipe *r, const Kern *before, Name ax
 
 // Conditions that are the same for a row decided before it.
 static void unswitch_rows(Recipe *r) {
-  AxisStms axes = innermost_axes(r->kern);
+  AxisStms axes = schedule_innermost(r->kern);
   vec_each (const KernStm **, stm, &axes) {
     Recipe next = *r;
     recipe_unswitch(&next, (*stm)->u.axis->name);
@@ -214,7 +193,7 @@ static void unswitch_rows(Recipe *r) {
 
 // Loops between the places where comparisons of their indices change.
 static void cut_rows(Recipe *r) {
-  AxisStms axes = innermost_axes(r->kern);
+  AxisStms axes = schedule_innermost(r->kern);
   vec_each (const KernStm **, stm, &axes) {
     Recipe next = *r;
     recipe_cut(&next, (*stm)->u.axis->name);
@@ -228,15 +207,15 @@ static void add_row(const Schedule *s, Recipe *r, const KernStm *stm) {
   const char *what = text_format("%s in vectors", axis);
   if (r->failed) return;
   if (kern_vectorises_itself(stm)) {
-    leave_out(s, what, "the device's own compiler does that");
+    schedule_leave_out(s, what, "the device's own compiler does that");
     return;
   }
   Recipe next = *r;
   row_in_lanes(&next, stm->u.axis, s->length != NULL);
   if (next.failed)
-    leave_out(s, what, recipe_refusal(&next));
+    schedule_leave_out(s, what, recipe_refusal(&next));
   else if (!pays(s, &next, r->kern, axis))
-    leave_out(s, what, "saves less than a fifth of that loop");
+    schedule_leave_out(s, what, "saves less than a fifth of that loop");
   else
     *r = next;
 }
@@ -248,7 +227,7 @@ static Recipe rows(const Schedule *s, bool cut) {
   const Kern *whole = r.kern;
   if (cut) cut_rows(&r);
   if (cut && r.kern == whole) return recipe_new(s->c, s->kern);
-  AxisStms axes = innermost_axes(r.kern);
+  AxisStms axes = schedule_innermost(r.kern);
   vec_each (const KernStm **, stm, &axes)
     add_row(s, &r, *stm);
   return r;
@@ -257,10 +236,10 @@ static Recipe rows(const Schedule *s, bool cut) {
 // ---- outer lanes
 
 // Nested maps that are all their points do become part of the grid.
-static void widen_grid(Recipe *r) {
+void schedule_widen_grid(Recipe *r) {
   for (;;) {
     Recipe next = *r;
-    const Axis *last = last_grid_axis(next.kern);
+    const Axis *last = schedule_last_grid(next.kern);
     const KernBlock *body = last ? last->body : next.kern->body;
     const KernStm *stm = body->count ? &body->stms[body->count - 1] : NULL;
     if (!stm || stm->kind != KERN_AXIS || stm->u.axis->bind != BIND_SEQ ||
@@ -276,7 +255,7 @@ static void widen_grid(Recipe *r) {
 static void add_rows_by_fours(const Schedule *s, Candidates *out,
                               const Candidate *points) {
   Candidate cand = *points;
-  AxisStms axes = innermost_axes(cand.recipe.kern);
+  AxisStms axes = schedule_innermost(cand.recipe.kern);
   if (cand.recipe.failed) return;
   cand.recipe = recipe_copy(&points->recipe);
   vec_each (const KernStm **, stm, &axes) {
@@ -287,7 +266,7 @@ static void add_rows_by_fours(const Schedule *s, Candidates *out,
   }
   if (cand.recipe.lines.count == points->recipe.lines.count) return;
   cand.what = text_format("%s, rows by fours", points->what);
-  offer(s, out, &cand);
+  schedule_offer(s, out, &cand);
 }
 
 // The outermost loops in lanes that read rows again, with those rows side by side.
@@ -306,47 +285,53 @@ static void stage_loops(Recipe *r, const KernBlock *block) {
   }
 }
 
+// Steps for the copies that stages have made, of rows that are shorter than that (0: of any).
+void schedule_tile_copies(Recipe *r, const Kern *before, int64_t than) {
+  AxisStms axes = schedule_innermost(r->kern);
+  vec_each (const KernStm **, stm, &axes) {
+    Name row = (*stm)->u.axis->name;
+    if (r->failed || kern_has_axis(before, row)) continue;
+    if (than) recipe_where_fewer(r, row, than);
+    recipe_split(r, row, TILE_HEIGHT, SPLIT_PEEL);
+    recipe_bind(r, row, BIND_REG);
+  }
+}
+
 // Points in lanes with the rows that they read again, if those are not long, side by side.
-static void add_staged(const Schedule *s, Candidates *out, const Candidate *points) {
+static void add_staged_rows(const Schedule *s, Candidates *out, const Candidate *points) {
   Candidate cand = *points;
   if (cand.recipe.failed) return;
   cand.recipe = recipe_copy(&points->recipe);
   stage_loops(&cand.recipe, points->recipe.kern->body);
   if (cand.recipe.kern == points->recipe.kern) return;
-  AxisStms axes = innermost_axes(cand.recipe.kern);
-  vec_each (const KernStm **, stm, &axes) {
-    Name row = (*stm)->u.axis->name;
-    if (kern_has_axis(points->recipe.kern, row)) continue;
-    recipe_where_fewer(&cand.recipe, row, LONG_ROW);
-    recipe_split(&cand.recipe, row, TILE_HEIGHT, SPLIT_PEEL);
-    recipe_bind(&cand.recipe, row, BIND_REG);
-  }
+  schedule_tile_copies(&cand.recipe, points->recipe.kern, LONG_ROW);
   cand.weight++;  // so that the same without rows stays behind it
   cand.what = text_format("%s, rows staged", points->what);
-  offer(s, out, &cand);
+  schedule_offer(s, out, &cand);
 }
 
 static void add_outer(const Schedule *s, Candidates *out, bool widened, int lanes) {
   Candidate cand = { .what = text_format("%d %spoints in lanes", lanes,
                                          widened ? "inner " : "neighbouring "),
                      .recipe = recipe_new(s->c, s->kern) };
-  if (widened) widen_grid(&cand.recipe);
+  if (widened) schedule_widen_grid(&cand.recipe);
   bool same = cand.recipe.kern == s->kern;
-  const Axis *last = last_grid_axis(cand.recipe.kern);
+  const Axis *last = schedule_last_grid(cand.recipe.kern);
   if (!last || (widened && same)) return;
   bool once = step_updates_in_place(s->kern->body);
   if (!once) cand.weight = lanes == LANES ? LANES : NARROW_WEIGHT;
   recipe_split(&cand.recipe, last->name, lanes, once ? SPLIT_BOUND : SPLIT_OVERLAP);
   recipe_bind(&cand.recipe, last->name, BIND_LANE);
-  offer(s, out, &cand);
+  schedule_offer(s, out, &cand);
   if (lanes == LANES) add_rows_by_fours(s, out, &cand);
-  if (lanes == LANES) add_staged(s, out, &cand);
+  if (lanes == LANES) add_staged_rows(s, out, &cand);
 }
 
 // Several rows and vectors at once, so that what they read in common is read once.
 static void tile(Candidate *cand, int height, int vectors) {
   Recipe *r = &cand->recipe;
-  const Axis *last = last_grid_axis(r->kern), *before = axis_before(r->kern, last);
+  const Axis *last = schedule_last_grid(r->kern),
+             *before = schedule_axis_before(r->kern, last);
   if (height > 1) {
     recipe_split(r, before->name, height, SPLIT_OVERLAP);
     recipe_swap(r, before->name, last->name);
@@ -366,99 +351,20 @@ static void add_tile(const Schedule *s, Candidates *out, int height, int vectors
   Candidate cand = { .what =
                          text_format("tiles of %d rows by %d vectors", height, vectors),
                      .recipe = recipe_new(s->c, s->kern) };
-  widen_grid(&cand.recipe);
-  const Axis *last = last_grid_axis(cand.recipe.kern);
+  schedule_widen_grid(&cand.recipe);
+  const Axis *last = schedule_last_grid(cand.recipe.kern);
   if (!last || step_updates_in_place(s->kern->body) ||
-      (height > 1 && !axis_before(cand.recipe.kern, last)))
+      (height > 1 && !schedule_axis_before(cand.recipe.kern, last)))
     return;
   Candidate inside = cand;
   tile(&cand, height, vectors);
-  if (offer(s, out, &cand)) return;
+  if (schedule_offer(s, out, &cand)) return;
   inside.what = text_format("%s, inside of borders", cand.what);
   inside.recipe.unchecked = true;
   tile(&inside, height, vectors);
   recipe_interior(&inside.recipe, true);
   recipe_check(&inside.recipe);
-  offer(s, out, &inside);
-}
-
-// What the points sum up, if that is all they loop for: the axis; else NULL.
-static const Axis *only_sum(const Kern *kern) {
-  AxisStms axes = innermost_axes(kern);
-  const Axis *sum = axes.count == 1 ? axes.at[0]->u.axis : NULL;
-  return sum && sum->role == AXIS_REDUCE && kern_commutes(sum) &&
-                 step_host_knows(kern, sum->width)
-             ? sum
-             : NULL;
-}
-
-// Does the sum read something that is the same for all points of the axis?
-typedef struct Reuse {
-  Map *moved;  // variables that differ between the points
-  bool moves, found;
-} Reuse;
-
-static void see_moving(void *state, const Var *var) {
-  Reuse *r = state;
-  if (map_has(r->moved, var)) r->moves = true;
-}
-
-static void see_moving_let(KernVisitor *v, const KernStm *stm) {
-  Reuse *r = v->state;
-  if (stm->kind != KERN_LET) return;
-  r->moves = false;
-  term_each_var(stm->u.term, see_moving, r);
-  if (r->moves) map_put(r->moved, stm->binders[0], stm);
-}
-
-static void see_reuse(KernVisitor *v, Access access, bool stores) {
-  Reuse *r = v->state;
-  r->moves = stores;
-  for (int i = 0; i < access.tensor->rank; i++)
-    term_each_var(access.index[i], see_moving, r);
-  if (!r->moves) r->found = true;
-}
-
-static bool reads_in_common(const Kern *kern, const Axis *sum, const Axis *points) {
-  Reuse r = { .moved = map_new(NULL) };
-  map_put(r.moved, points->index, points);
-  KernVisitor lets = { .stm = see_moving_let, .state = &r },
-              loads = { .access = see_reuse, .state = &r };
-  kern_visit_block(&lets, kern->body);
-  kern_visit_block(&loads, sum->body);
-  return r.found;
-}
-
-// Rows against rows, as in a product with a transposed matrix: what TILE x TILE points read in
-// common is read once, and the sum of each is in lanes.  Of BAND tiles below one another the
-// columns stay in the cache.
-static void add_tile_of_rows(const Schedule *s, Candidates *out) {
-  enum {
-    TILE = 4,
-    BAND = 8,
-    WEIGHT = 2048
-  };  // if its sums are short, all others may follow
-  Candidate cand = { .what = "tiles of rows by rows",
-                     .recipe = recipe_new(s->c, s->kern),
-                     .weight = WEIGHT };
-  Recipe *r = &cand.recipe;
-  widen_grid(r);
-  const Axis *last = last_grid_axis(r->kern),
-             *before = last ? axis_before(r->kern, last) : NULL, *sum = only_sum(r->kern);
-  if (!before || !sum || step_updates_in_place(s->kern->body) ||
-      !reads_in_common(r->kern, sum, before) || !reads_in_common(r->kern, sum, last))
-    return;
-  recipe_where(r, sum->name, 2 * LANES);
-  interleaved(r, sum->name, 1);
-  recipe_split(r, before->name, TILE, SPLIT_OVERLAP);
-  Name rows = recipe_outer(r, before->name);
-  recipe_swap(r, before->name, last->name);
-  recipe_split(r, last->name, TILE, SPLIT_OVERLAP);
-  recipe_split(r, rows, BAND, SPLIT_SHORT);
-  recipe_swap(r, rows, recipe_outer(r, last->name));
-  recipe_bind(r, before->name, BIND_REG);
-  recipe_bind(r, last->name, BIND_REG);
-  offer(s, out, &cand);
+  schedule_offer(s, out, &inside);
 }
 
 // ---- lanes within points
@@ -549,17 +455,17 @@ static void add_lanes_within(const Schedule *s, Candidates *out, int height,
                                          height, vectors),
                      .recipe = recipe_new(s->c, s->kern),
                      .weight = LANES * vectors * height };
-  const Axis *last = last_grid_axis(s->kern);
+  const Axis *last = schedule_last_grid(s->kern);
   AxisStms maps = maps_of_loops(s->kern);
   if (!last || !maps.count || step_updates_in_place(s->kern->body)) return;
-  AxisStms rows = innermost_axes(s->kern);
+  AxisStms rows = schedule_innermost(s->kern);
   if (height > 1) recipe_split(&cand.recipe, last->name, height, SPLIT_OVERLAP);
   vec_each (const KernStm **, stm, &maps)
     map_in_lanes(&cand, *stm, vectors);
   vec_each (const KernStm **, stm, &rows)
     if (!is_within(*stm, &maps)) add_row(s, &cand.recipe, *stm);
   if (height > 1) recipe_bind(&cand.recipe, last->name, BIND_REG);
-  offer(s, out, &cand);
+  schedule_offer(s, out, &cand);
 }
 
 // A map of loops in lanes, or its loops in vectors, whichever is cheaper.
@@ -567,11 +473,11 @@ static void add_map_or_rows(const Schedule *s, Recipe *r, const KernStm *map) {
   Candidate in_lanes = { .recipe = recipe_copy(r) };
   map_in_lanes(&in_lanes, map, 1);
   Recipe by_rows = recipe_copy(r);
-  AxisStms rows = innermost_axes(s->kern);
+  AxisStms rows = schedule_innermost(s->kern);
   vec_each (const KernStm **, row, &rows)
     if (contains(map->u.axis->body, *row)) add_row(s, &by_rows, *row);
-  bool lanes = !in_lanes.recipe.failed && cost_of(s, in_lanes.recipe.kern, TRIPS) <
-                                              cost_of(s, by_rows.kern, TRIPS);
+  bool lanes = !in_lanes.recipe.failed && schedule_cost(s, in_lanes.recipe.kern, TRIPS) <
+                                              schedule_cost(s, by_rows.kern, TRIPS);
   *r = lanes ? in_lanes.recipe : by_rows;
 }
 
@@ -579,13 +485,13 @@ static void add_map_or_rows(const Schedule *s, Recipe *r, const KernStm *map) {
 static void add_maps_apart(const Schedule *s, Candidates *out) {
   Candidate cand = { .what = "inner points or rows in lanes, map by map",
                      .recipe = recipe_new(s->c, s->kern) };
-  AxisStms maps = maps_of_loops(s->kern), rows = innermost_axes(s->kern);
+  AxisStms maps = maps_of_loops(s->kern), rows = schedule_innermost(s->kern);
   if (maps.count < 2) return;
   vec_each (const KernStm **, map, &maps)
     add_map_or_rows(s, &cand.recipe, *map);
   vec_each (const KernStm **, row, &rows)
     if (!is_within(*row, &maps)) add_row(s, &cand.recipe, *row);
-  offer(s, out, &cand);
+  schedule_offer(s, out, &cand);
 }
 
 // ---- lanes around loops
@@ -612,22 +518,22 @@ static void add_sums_of_loops(const Schedule *s, Candidates *out) {
                      .recipe = recipe_new(s->c, s->kern) };
   AxisStms sums = sums_of_loops(s->kern);
   if (!sums.count) return;
-  AxisStms rows = innermost_axes(s->kern);
+  AxisStms rows = schedule_innermost(s->kern);
   vec_each (const KernStm **, stm, &sums)
     if (kern_commutes((*stm)->u.axis))
-      interleaved(&cand.recipe, (*stm)->u.axis->name, 1);
+      schedule_interleaved(&cand.recipe, (*stm)->u.axis->name, 1);
     else
       in_pieces(&cand.recipe, (*stm)->u.axis->name, false);
   vec_each (const KernStm **, stm, &rows)
     if (!is_within(*stm, &sums)) add_row(s, &cand.recipe, *stm);
-  if (offer(s, out, &cand)) add_rows_by_fours(s, out, &cand);
+  if (schedule_offer(s, out, &cand)) add_rows_by_fours(s, out, &cand);
 }
 
 // ---- the choice
 
 static void find_costs(const Schedule *s, Candidates *candidates, double trips) {
   vec_each (Candidate *, cand, candidates)
-    cand->cost = cost_of(s, cand->recipe.kern, trips);
+    cand->cost = (1 - cand->nearer) * schedule_cost(s, cand->recipe.kern, trips);
 }
 
 // The same with the interior apart, where that is better.
@@ -636,11 +542,11 @@ static bool try_interior(const Schedule *s, Candidate *cand, double trips, bool 
   recipe_interior(&next.recipe, move);
   if (next.recipe.failed) return false;
   next.what = text_format("%s, with an interior", cand->what);
-  next.cost = cost_of(s, next.recipe.kern, trips);
+  next.cost = schedule_cost(s, next.recipe.kern, trips);
   if (next.cost < 0.95 * cand->cost)
     *cand = next;
   else
-    leave_out(s, next.what, "saves less than a twentieth");
+    schedule_leave_out(s, next.what, "saves less than a twentieth");
   return true;
 }
 
@@ -696,7 +602,7 @@ static const KernPlan *choose_plan(const Candidates *all) {
 // All innermost loops have fewer points than that.
 static Recipe rows_are_short(const Schedule *s) {
   Recipe r = recipe_new(s->c, s->kern);
-  AxisStms axes = innermost_axes(s->kern);
+  AxisStms axes = schedule_innermost(s->kern);
   for (int i = 0; i < axes.count; i++) {
     Recipe next = r;
     recipe_where_fewer(&next, axes.at[i]->u.axis->name, SHORT);
@@ -712,10 +618,10 @@ static const KernPlan *with_short_rows(const Schedule *s, Candidates *all,
   Recipe are_short = rows_are_short(s);
   Candidate *best = NULL;
   if (chosen->condition || are_short.failed || !are_short.condition) return chosen;
-  double usual = cost_of(s, chosen->kern, SHORT_TRIPS), least = 0.6 * usual;
+  double usual = schedule_cost(s, chosen->kern, SHORT_TRIPS), least = 0.6 * usual;
   vec_each (Candidate *, cand, all) {
     if (cand->recipe.kern == chosen->kern) continue;
-    double cost = cost_of(s, cand->recipe.kern, SHORT_TRIPS);
+    double cost = schedule_cost(s, cand->recipe.kern, SHORT_TRIPS);
     if (cost >= least) continue;
     best = cand;
     least = 0.9 * cost;
@@ -733,13 +639,14 @@ static const KernPlan *with_short_rows(const Schedule *s, Candidates *all,
 static void add_rows_of_chunks(const Schedule *s, Candidates *out, int lanes) {
   Candidate cand = { .what = text_format("chunks of %d rows in lanes", lanes),
                      .recipe = recipe_new(s->c, s->kern) };
-  const Axis *chunks = last_grid_axis(s->kern), *row = axis_before(s->kern, chunks);
+  const Axis *chunks = schedule_last_grid(s->kern),
+             *row = schedule_axis_before(s->kern, chunks);
   if (!row) return;
   cand.weight = lanes == LANES ? LANES : NARROW_WEIGHT;
   recipe_swap(&cand.recipe, row->name, chunks->name);
   recipe_split(&cand.recipe, row->name, lanes, SPLIT_OVERLAP);
   recipe_bind(&cand.recipe, row->name, BIND_LANE);
-  offer(s, out, &cand);
+  schedule_offer(s, out, &cand);
 }
 
 static void add_rows(const Schedule *s, Candidates *out) {
@@ -754,7 +661,7 @@ static void add_points(const Schedule *s, Candidates *out) {
   add_outer(s, out, false, LANES);
   add_outer(s, out, true, LANES);
   // Few neighbouring points, each with a loop: a column each of a narrow matrix, say.
-  if (!step_updates_in_place(s->kern->body) && innermost_axes(s->kern).count > 0) {
+  if (!step_updates_in_place(s->kern->body) && schedule_innermost(s->kern).count > 0) {
     add_outer(s, out, false, NARROW);
     add_outer(s, out, true, NARROW);
   }
@@ -762,7 +669,7 @@ static void add_points(const Schedule *s, Candidates *out) {
   add_tile(s, out, 4, 1);
   add_tile(s, out, 1, 2);
   add_tile(s, out, 1, 4);
-  add_tile_of_rows(s, out);
+  schedule_products(s, out);
   add_lanes_within(s, out, 4, 2);
   add_lanes_within(s, out, 1, 2);
   add_maps_apart(s, out);

@@ -7,8 +7,10 @@
 //        }
 //
 // Lanes whose elements lie a row apart are loaded one by one; the copy has them side by side, and
-// each round of k takes whole vectors.  Why: rows of a few elements that are compared with many
-// others (distances, neighbours, kernels of statistics) want their points in lanes.
+// each round of k takes whole vectors.  Where they lie side by side in each of many rows, the copy
+// is one piece of memory.  Why: rows of a few elements that are compared with many others
+// (distances, neighbours, kernels of statistics) want their points in lanes; large products read
+// the columns of a panel for each row.
 //
 // The copy is read wherever the loop's points would have read: if the loop, and each loop around
 // the load, has a point.
@@ -60,9 +62,9 @@ static void see_stored(KernVisitor *v, Access access, bool stores) {
   if (stores) map_put(x->stored, root->host ? (const void *)root->host : root, root);
 }
 
-static const Term *let_of(void *lets, const Var *var) {
+static const Term *staged_let(void *lets, const Var *var) {
   const Term *let = map_get(lets, var);
-  return let ? term_replace(let, let_of, lets) : NULL;
+  return let ? term_replace(let, staged_let, lets) : NULL;
 }
 
 typedef struct Mention {
@@ -85,7 +87,9 @@ static bool is_fixed(const StageRows *x, const Term *t) {
 
 static const Axis *axis_of_index(const StageRows *x, const Term *t) {
   for (int i = 1; i < x->depth; i++)
-    if (t->kind == TERM_VAR && t->u.var == x->around[i]->index) return x->around[i];
+    if (t->kind == TERM_VAR && t->u.var == x->around[i]->index &&
+        x->around[i]->bind == BIND_SEQ)
+      return x->around[i];
   return NULL;
 }
 
@@ -99,7 +103,7 @@ static bool is_along(const StageRow *row, const Axis *axis) {
 static bool find_dims(const StageRows *x, const Access *load, StageRow *row) {
   const Term **index = new_array(const Term *, load->tensor->rank);
   for (int d = 0; d < load->tensor->rank; d++) {
-    index[d] = term_replace(load->index[d], let_of, x->lets);
+    index[d] = term_replace(load->index[d], staged_let, x->lets);
     if (is_fixed(x, index[d])) continue;
     const Axis *axis = axis_of_index(x, index[d]);
     if (!axis || is_along(row, axis) || !is_fixed(x, axis->width)) return false;
@@ -120,14 +124,15 @@ static bool find_points(const StageRows *x, StageRow *row) {
   return true;
 }
 
-// Do the lanes read rows of their own, side by side in none of them?
+// Do the lanes read rows of their own?
 static bool differs_by_rows(const StageRows *x, const StageRow *row) {
-  int unit = tensor_unit_dim(row->from);
-  bool differs = false;
+  bool differs = false, moves = false;
   for (int d = 0; d < row->from->rank; d++)
-    if (!row->along[d])
+    if (row->along[d])
+      moves = true;
+    else
       differs |= (vary_term(x->vary, row->index[d]) & vary_lanes(x->vary)) != 0;
-  return differs && unit >= 0 && row->along[unit];
+  return differs && moves;
 }
 
 static bool same_row(const StageRow *a, const StageRow *b) {
@@ -156,7 +161,8 @@ static const StageRow *row_of(StageRows *x, const Access *load) {
 
 // Loads that every point of the loops around them makes.
 static void find_rows(StageRows *x, const Axis *axis) {
-  if (axis->bind != BIND_SEQ || x->depth == MOST_DEPTH) return;
+  bool in_order = axis->bind == BIND_SEQ || axis->bind == BIND_REG;
+  if (!in_order || x->depth == MOST_DEPTH) return;
   x->around[x->depth++] = axis;
   for (int i = 0; i < axis->body->count; i++) {
     const KernStm *stm = &axis->body->stms[i];

@@ -82,6 +82,13 @@ END
 "$flc" dump --recipes distances.fl > out
 some 'rows that many others are compared with lie side by side' '^  stage m' out
 
+cat > product.fl << 'END'
+entry main [n] [m] [k] (a: [k][n]f32) (b: [m][k]f32) : [n][m]f32 =
+  map (\row -> map (\column -> f32.sum (map2 (*) row column)) b) (transpose a)
+END
+"$flc" dump --recipes product.fl > out
+some 'large products have panels' '^  stage n0' out
+
 cat > places.fl << 'END'
 entry main [n] [m] (xss: [n][m]f32) : [n]i32 =
   let less (x, i) (y, j) : (f32, i32) = if x < y || (x == y && i < j) then (x, i) else (y, j)

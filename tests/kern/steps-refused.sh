@@ -83,8 +83,8 @@ entry farthest [n] [m] [k] (a: [n][k]i32) (b: [m][k]i32) : [n]i32 =
 entry picked [n] [m] [k] (a: [n][k]i32) (b: [m]i64) : [n]i32 =
   #[sequential_inner] map (\p -> i32.maximum (map (\j -> p[j]) b)) a
 
-entry sometimes [n] [m] [k] (a: [n][k]i32) (b: [m][k]i32) : [n]i32 =
-  #[sequential_inner] map (\p -> i32.maximum (map (\q -> if i32.sum q > 0 then i32.sum (map2 (*) p q) else 0) b)) a
+entry sometimes [n] [m] [k] (a: [n][k]i32) (b: [m][k]i32) (c: [m]bool) : [n]i32 =
+  #[sequential_inner] map (\p -> i32.maximum (map2 (\q c -> if c then i32.sum (map2 (*) p q) else 0) b c)) a
 
 entry long [n] [k] (a: [n][k]i32) (c: bool) : [n]i32 =
   #[sequential_inner] map (\row -> i32.sum (map (\x -> if c then #[unroll] loop y = x for i < 50 do y * i32.i64 i ^ (y / 3 + i32.i64 i) else x) row)) a
