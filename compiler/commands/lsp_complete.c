@@ -163,8 +163,39 @@ static bool is_open_file(const char *path) {
          !strstr(path, "module_types");
 }
 
+// ---- names of other files
+
+// The file that an import names; NULL if it cannot be read.
+static const SourceFile *imported_file(const AstModExp *exp) {
+  static const char *const endings[] = { ".fl", ".fut" };
+  const char *here = exp->loc.file->path, *slash = strrchr(here, '/');
+  int folder = slash && exp->u.path[0] != '/' ? (int)(slash - here + 1) : 0;
+  for (int i = 0; i < 2; i++) {
+    size_t length;
+    const char *path = text_format("%.*s%s%s", folder, here, exp->u.path, endings[i]);
+    const char *text = text_read_file(path, &length);
+    if (text) return source_file_new(path, text, length);
+  }
+  return NULL;
+}
+
+// What `import "file"` and `open import "file"` make visible.
+static void add_imports(CompletionItems *items) {
+  vec_each (AstDecl *const *, decl, &items->ast->decls) {
+    const AstDecl *open = *decl;
+    while (open->kind == AST_DECL_LOCAL)
+      open = open->u.local.decl;
+    const AstModExp *exp = open->kind == AST_DECL_OPEN ? open->u.open.exp : NULL;
+    if (!exp || exp->kind != MODEXP_IMPORT) continue;
+    const SourceFile *file = imported_file(exp);
+    const AstProgram *other = file ? source_parse(items->query->c, file) : NULL;
+    if (other) add_decls(items, &other->decls);
+  }
+}
+
 static void add_all_names(CompletionItems *items) {
   if (items->ast) add_typed_names(items);
+  if (items->ast) add_imports(items);
   add_names_of_text(items);
   for (int i = 0; i < prelude_file_count; i++)
     if (is_open_file(prelude_files[i].path)) add_library_file(items, &prelude_files[i]);

@@ -190,7 +190,8 @@ static void interrupted(int signal) { (void)signal; }
 static int command_repl(Compiler *c, int argc, char **argv) {
   OptionReader reader = options_begin(c, &repl_command, argc, argv);
   if (options_next(&reader) || reader.over) return reader.status;
-  Repl r = { .session = { .number = 1 }, .lines = repl_lines_open() };
+  Repl r = { .session = { .number = 1 } };
+  r.lines = repl_lines_open(&r.session);
   struct sigaction action = { .sa_handler = interrupted };
   sigaction(SIGINT, &action, NULL);
   for (int i = optind; i < argc; i++)

@@ -1,6 +1,7 @@
 // What the files of `flc repl` share.
 #pragma once
 #include "commands/commands.h"
+#include "commands/test_spec.h"
 
 // A definition that was given, or a file that was loaded.
 typedef struct ReplPiece {
@@ -36,15 +37,22 @@ void repl_report(const char *name, const char *text);
 bool repl_define(ReplSession *session, const ReplSession *more);
 // Prints the value of an expression, or only its type.
 bool repl_evaluate(const ReplSession *session, const char *text, bool only_type);
+
 // ---- repl_value.c
 
 // The value that has these leaves, as it could be written in a program.
 void repl_print_value(Text *t, const Type *type, const Value *const *leaves);
 
+// ---- repl_complete.c: what may stand at the end of a line
+
+// The words that go on from the letters at the end of the text, with these letters; their number
+// is `*typed`.
+TextVec repl_complete(const ReplSession *session, const char *text, size_t *typed);
+
 // ---- repl_line.c: lines, from a terminal with a history
 
 typedef struct ReplLines ReplLines;
-ReplLines *repl_lines_open(void);
+ReplLines *repl_lines_open(const ReplSession *session);
 typedef enum ReplLine { REPL_LINE, REPL_INTERRUPTED, REPL_END } ReplLine;
 // The next line without its end.
 ReplLine repl_lines_next(ReplLines *lines, const char *prompt, const char **out);

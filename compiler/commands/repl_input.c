@@ -1,5 +1,6 @@
 #include "base/diag_show.h"
 #include "commands/repl.h"
+#include "source/ast_walk.h"
 #include "source/lex.h"
 #include "source/source.h"
 #include <ctype.h>
@@ -78,6 +79,53 @@ static ReplKind read_expression(const InputText *in) {
   return ends_too_early(c, in) ? REPL_UNFINISHED : REPL_MISTAKE;
 }
 
+// ---- `let (a, b) = e`: several names at once
+
+// An expression whose body is not written yet, of a pattern of several names; NULL if it is none.
+static const AstExp *read_let(const InputText *in) {
+  const char *text = text_format("%.*s\nin ()", (int)in->length, in->text);
+  const InputText with_body = { in->name, text, strlen(text) };
+  const AstExp *exp = source_parse_exp(compiler_new(), file_of(&with_body));
+  bool is_let = exp && exp->kind == AST_LET && exp->u.let.body->loc.start > in->length;
+  return is_let && exp->u.let.pat->kind != AST_PAT_NAME ? exp : NULL;
+}
+
+typedef Vec(Name) BoundNames;
+
+static void add_bound_name(void *state, const AstPat *name) {
+  BoundNames *names = state;
+  vec_push(names, name->u.name.name);
+}
+
+// "(a, b)"
+static const char *all_names(const BoundNames *names) {
+  Text *t = text_new();
+  for (int i = 0; i < names->count; i++)
+    text_printf(t, "%s%s", i ? ", " : "(", names->at[i]);
+  text_add(t, ")");
+  return text_str(t);
+}
+
+// The value gets a name, and each name of the pattern is a part of it.  Columns stay as they are.
+static void add_let(const InputText *in, const AstExp *let, ReplSession *out) {
+  const char *text = let->loc.file->text;
+  Loc pattern = let->u.let.pat->loc;
+  int start = (int)let->loc.start,
+      equals = (int)(strcspn(text + pattern.end, "=") + pattern.end);
+  const char *value =
+      text_format("in_%.*s", (int)strcspn(in->name + 1, "]"), in->name + 1);
+  Text *t = text_new();
+  text_printf(t, "%.*sdef %-*s%.*s", start, text, equals - start - 4, value,
+              (int)in->length - equals, text + equals);
+  BoundNames names = { 0 };
+  ast_visit_names(let->u.let.pat, add_bound_name, &names);
+  for (int i = 0; i < names.count; i++)
+    text_printf(t, "\ndef %s = let %.*s = %s in %s%s", names.at[i],
+                (int)(pattern.end - pattern.start), text + pattern.start, value,
+                all_names(&names), names.count > 1 ? text_format(".%d", i) : "");
+  vec_push(&out->pieces, (ReplPiece){ in->name, text_str(t), true });
+}
+
 static TokenKind first_token(const InputText *in) {
   return lex_file(compiler_new(), file_of(in)).at[0].kind;
 }
@@ -100,6 +148,9 @@ ReplKind repl_read(const char *name, const char *text, ReplSession *out) {
   if (first == TOKEN_END) return REPL_NOTHING;
   ReplKind kind = read_expression(&in);
   if (kind == REPL_EXPRESSION || !begins_decl(first)) return kind;
+  const AstExp *let = kind == REPL_UNFINISHED ? read_let(&in) : NULL;
+  if (let) add_let(&in, let, out);
+  if (let) return REPL_DECLS;
   ReplKind as_decls = read_decls(&in, out);
   bool may_follow = kind == REPL_UNFINISHED && as_decls != REPL_DECLS;
   return may_follow ? REPL_UNFINISHED : as_decls;

@@ -14,6 +14,7 @@
 enum { MOST_HISTORY = 1000 };
 
 struct ReplLines {
+  const ReplSession *session;
   const char *prompt;
 #ifdef HAVE_LIBEDIT
   EditLine *editor;  // NULL: not on a terminal
@@ -53,6 +54,53 @@ static char *prompt_of(EditLine *editor) {
   return lines ? mem_copy(lines->prompt, strlen(lines->prompt) + 1) : none;
 }
 
+// How far all words agree.
+static size_t common_length(const TextVec *words) {
+  size_t length = strlen(words->at[0]);
+  for (int i = 1; i < words->count; i++) {
+    size_t same = 0;
+    while (same < length && words->at[i][same] == words->at[0][same])
+      same++;
+    length = same;
+  }
+  return length;
+}
+
+static void show_words(const TextVec *words) {
+  enum { COLUMNS = 78, MOST_WORDS = 100 };
+  int width = 0, column = 0,
+      shown = words->count < MOST_WORDS ? words->count : MOST_WORDS;
+  for (int i = 0; i < shown; i++)
+    if ((int)strlen(words->at[i]) + 2 > width) width = (int)strlen(words->at[i]) + 2;
+  printf("\n");
+  for (int i = 0; i < shown; i++) {
+    if (column + width > COLUMNS && column) printf("\n"), column = 0;
+    printf("%-*s", width, words->at[i]);
+    column += width;
+  }
+  printf("%s\n", shown < words->count ? "..." : "");
+}
+
+// The Tab key: what all words that fit have in common, or else a list of them.
+static unsigned char complete_word(EditLine *editor, int key) {
+  (void)key;
+  ReplLines *lines = NULL;
+  const LineInfo *info = el_line(editor);
+  if (el_get(editor, EL_CLIENTDATA, &lines) != 0 || !lines) return CC_ERROR;
+  size_t typed = 0;
+  const char *text =
+      text_format("%.*s", (int)(info->cursor - info->buffer), info->buffer);
+  TextVec words = repl_complete(lines->session, text, &typed);
+  if (!words.count) return CC_ERROR;
+  size_t common = common_length(&words);
+  if (common == typed) {
+    show_words(&words);
+    return CC_REDISPLAY;
+  }
+  const char *more = text_format("%.*s", (int)(common - typed), words.at[0] + typed);
+  return el_insertstr(editor, more) == 0 ? CC_REFRESH : CC_ERROR;
+}
+
 static const char *history_file(void) {
   const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
   if (state && *state == '/') return text_format("%s/flc/history", state);
@@ -78,6 +126,8 @@ static void open_editor(ReplLines *lines) {
   el_set(lines->editor, EL_SIGNAL, 1);
   el_set(lines->editor, EL_EDITOR, "emacs");
   el_set(lines->editor, EL_HIST, history, lines->history);
+  el_set(lines->editor, EL_ADDFN, "flc-complete", "complete a name", complete_word);
+  el_set(lines->editor, EL_BIND, "^I", "flc-complete", NULL);
   el_source(lines->editor, NULL);
 }
 
@@ -95,8 +145,9 @@ static ReplLine read_edited(ReplLines *lines, const char **out) {
 
 // ---- either
 
-ReplLines *repl_lines_open(void) {
+ReplLines *repl_lines_open(const ReplSession *session) {
   ReplLines *lines = new (ReplLines);
+  lines->session = session;
 #ifdef HAVE_LIBEDIT
   open_editor(lines);
 #endif

@@ -52,6 +52,16 @@ def definitions_are_kept_and_replaced(flc, _):
     assert err == "", err
 
 
+def patterns_define_several_names(flc, _):
+    err = answers(flc, "let (a, b) = (1, 2)\na + b\nlet (a, {x = c, y}) = (b, {x = a, y = true})\n(a, b, c, y)\n"
+                  "let (xs, ys) = partition (> 1) [1,\n  2, 3]\nys\nlet (u, v) = (3, 4) in u * v\nlet _ = 3\n"
+                  "let (one, _) =\n  (5, 6)\n\none\n:{\nlet (d, e) = (6, 7)\nin d + e\n:}\n",
+                  "3i32\n(2i32, 2i32, 1i32, true)\n[1i32]\n12i32\n5i32\n13i32\n")
+    assert err == "", err
+    err = answers(flc, "let (p, q) = (1, zz)\nlet (p, q) = 1\n", "")
+    assert "[1]:1:18: error: unknown name `zz`" in err and "[2]:" in err, err
+
+
 def input_may_have_several_lines(flc, _):
     err = answers(flc, "def f x =\n  let y = x + 1\n  in y * 2\n\nf 3\nmap (+ 1) [1,\n 2,\n 3]\n1 +\n\n:{\nlet k = 3\nin k + 1\n:}\n"
                   "if true then 1\nelse 2\n", "8i32\n[2i32, 3i32, 4i32]\n4i32\n1i32\n")
@@ -189,13 +199,44 @@ def lines_come_back(flc, folder):
     t.end()
 
 
+def tab_completes_names(flc, folder):
+    pathlib.Path(folder, "alone.fl").write_text("def loaded = 90i32\n")
+    home = f"{folder}/home"
+    os.mkdir(home)
+    before = os.getcwd()
+    os.chdir(folder)
+    t = Terminal(flc, home)
+    os.chdir(before)
+    t.wait_for("[1]> ")
+    t.type("def first_number = 60i32\r")
+    t.wait_for("[2]> ")
+    t.type("def first_letter = 'a'\r")
+    t.wait_for("[3]> ")
+    t.type("1 + first_n\t\r")
+    t.wait_for("61i32")
+    t.wait_for("[4]> ")
+    t.type("fir\t\t")
+    t.wait_for("first_letter")
+    t.wait_for("first_number")
+    t.type("\x15f32.sqr\t 16f32\r")
+    t.wait_for("4.0f32")
+    t.wait_for("[5]> ")
+    t.type(":load al\t\r")
+    t.wait_for("[5]> ")
+    t.type("loa\t - 3\r")
+    t.wait_for("87i32")
+    t.wait_for("[6]> ")
+    t.type(":quit\r")
+    t.end()
+
+
 def main(flc, editing):
     signal.alarm(280)
     checks = [expressions_have_values, values_of_sum_types_and_empty_arrays, definitions_are_kept_and_replaced,
-              input_may_have_several_lines, types_are_told, mistakes_end_nothing, places_are_those_of_the_input, files_are_loaded,
+              patterns_define_several_names, input_may_have_several_lines, types_are_told, mistakes_end_nothing, places_are_those_of_the_input, files_are_loaded,
               commands, a_terminal_has_prompts_and_interrupts]
     if editing == "edited":
-        checks.append(lines_come_back)
+        checks += [lines_come_back, tab_completes_names]
     for check in checks:
         with tempfile.TemporaryDirectory() as folder:
             check(flc, folder)
