@@ -2,7 +2,8 @@
 of OpenCL, for systems without.
 
 It is built with meson in a folder of its own, with static libraries where there are some, so that the wheel needs
-little but the C library; or, if the variable FLC names one, that executable is taken.
+little but the C library; or, if the variable FLC names one, that executable is taken.  Where this folder was installed
+without the compiler's sources, the flc that is installed is taken.
 """
 import os
 import re
@@ -29,6 +30,15 @@ def build_compiler(folder):
         subprocess.run(["meson", "setup", str(folder), str(REPOSITORY), *options], check=True)
     subprocess.run(["ninja", "-C", str(folder), "flc"], check=True)
     return folder / "flc"
+
+
+def find_compiler(folder):
+    given = os.environ.get("FLC")
+    if not given and not (REPOSITORY / "compiler").exists():
+        given = shutil.which("flc")
+        if not given:
+            raise SystemExit("flc: the compiler is not installed, and its sources are not here")
+    return Path(given) if given else build_compiler(folder)
 
 
 def copy(source, target):
@@ -58,8 +68,7 @@ def copy_opencl(package):
 class BuildWithCompiler(build_py):
     def run(self):
         super().run()
-        given = os.environ.get("FLC")
-        made = Path(given) if given else build_compiler(Path(self.get_finalized_command("build").build_temp).absolute())
+        made = find_compiler(Path(self.get_finalized_command("build").build_temp).absolute())
         package = Path(self.build_lib).absolute() / "flc"
         copy(made, package / "bin" / "flc")
         (package / "bin" / "flc").chmod(0o755)

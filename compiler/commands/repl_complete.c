@@ -1,5 +1,5 @@
-// What the Tab key offers: names, those of the session, of the library and of modules, as the language
-// server finds them; files behind `:load`.  A child process finds them, as it does for values.
+// What the Tab key offers: names, those of the session, of the library and of modules, as the
+// language server finds them; files behind `:load`.  A child process does that, as for values.
 #include "commands/lsp.h"
 #include "commands/repl.h"
 #include "source/lex.h"

@@ -46,6 +46,15 @@ fi
 
 [ -f place/share/flc/editors/vim/syntax/fl.vim ] || fail "the files for editors are not there"
 
+[ -f place/share/doc/flc/examples/terrain.fl ] || fail "the gallery is not there"
+[ -f place/share/flc/python/pyproject.toml ] || fail "the Python package is not there"
+[ ! -e place/share/flc/python/tests ] || fail "the tests of the Python package are installed"
+grep -o '](\([a-z-]*\.md\)' place/share/doc/flc/*.md | tr -s ':](' ' ' > links
+while read -r page link; do
+  [ -f "place/share/doc/flc/$link" ] || fail "$page: there is no $link"
+done < links
+[ -s links ] || fail "the documents have no links"
+
 # ---- completions
 
 # completes EXPECTED WORD...: what bash offers for the last of the words.

@@ -175,10 +175,20 @@ class Module:
                 raise Error(f"{name}={value}: the program has no such parameter, or it takes no such value")
             self._tuning[name] = int(value)
 
-    def tune(self, train, entry="main", budget=None):
-        """Measures the versions of an entry point on lists of arguments, sets the parameters to what was fastest, and
-        returns them.  `budget`: seconds for all measurements."""
-        self._library.entries[entry]  # KeyError before anything is built
+    def _entry_name(self, entry):
+        """The name itself, or that of `main`, or of the only entry point."""
+        known = list(self._library.entries)
+        if entry in known:
+            return entry
+        if entry is None and ("main" in known or len(known) == 1):
+            return "main" if "main" in known else known[0]
+        what = "there is no entry point main" if entry is None else f"there is no entry point {entry}"
+        raise Error(f"{what}; the program has {', '.join(known) or 'none'}: choose with entry=")
+
+    def tune(self, train, entry=None, budget=None):
+        """Measures the versions of an entry point (by default `main`, or the only one) on lists of arguments, sets the
+        parameters to what was fastest, and returns them.  `budget`: seconds for all measurements."""
+        entry = self._entry_name(entry)
         with tempfile.TemporaryDirectory(prefix="flc-") as folder:
             options = ["--entry", entry, "--output", f"{folder}/tuning", "--quiet", "--no-log", *self._device_options()]
             if budget:
@@ -208,8 +218,10 @@ class Module:
 
     # ---- measuring
 
-    def profile(self, *arguments, entry="main", runs=1):
-        """Runs an entry point in a context of its own that measures, and returns a Profile."""
+    def profile(self, *arguments, entry=None, runs=1):
+        """Runs an entry point (by default `main`, or the only one) in a context of its own that measures, and returns a
+        Profile."""
+        entry = self._entry_name(entry)
         library = Library(self._library.so, self._library.manifest, [*self._settings, ("set_profiling", 1)])
         for name, value in self._tuning.items():
             library.set_param(name, value)

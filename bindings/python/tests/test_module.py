@@ -79,6 +79,14 @@ def test_the_cache_stays_small(tmp_path, monkeypatch):
     assert len(list(tmp_path.iterdir())) == 1
 
 
+def test_the_only_entry_point_needs_no_name():
+    one = flc.source("entry twice [n] (xs: [n]i32) = map (* 2) xs", name="one")
+    assert one.profile([1, 2]).kernels
+    two = flc.source("entry a (x: i32) = x\nentry b (x: i32) = x", name="two")
+    with pytest.raises(flc.Error, match="no entry point main; the program has a, b"):
+        two.profile(1)
+
+
 def test_versions_are_drawn_and_measured(tmp_path):
     module = flc.source(PRODUCT, name="product")
     tree = module.tree()
@@ -93,7 +101,7 @@ def test_versions_are_drawn_and_measured(tmp_path):
     assert module.tuning == {"main.top_0": 1, "main.intra_1": 5} and "main.top_0" in module.params
     with pytest.raises(TypeError, match="main: expected 2 arguments, found 1"):
         module.tune([(a,)])
-    with pytest.raises(KeyError):
+    with pytest.raises(flc.Error, match="no entry point absent; the program has main"):
         module.tune([], entry="absent")
     with pytest.raises(flc.Error, match="no such parameter"):
         module.set_tuning({"main.absent": 1})
