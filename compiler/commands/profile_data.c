@@ -92,6 +92,14 @@ static bool search_cases(CaseSearch *s) {
   return !s->failed;
 }
 
+static const Value **values_of_stdin(const CaseSearch *s) {
+  const Value **values = values_of(s->c, s->entry, "-");
+  if (!values)
+    hint(s->c, "without a test block the values come from standard input, or from a file "
+               "named with -i FILE");
+  return values;
+}
+
 static const Value **values_of_cases(CaseSearch *s) {
   if (!search_cases(s) || s->values) return s->failed ? NULL : s->values;
   if (s->wanted) {
@@ -101,7 +109,7 @@ static const Value **values_of_cases(CaseSearch *s) {
     return NULL;
   }
   if (argument_count(s->entry) == 0) return new_array(const Value *, 1);
-  if (!isatty(STDIN_FILENO)) return values_of(s->c, s->entry, "-");
+  if (!isatty(STDIN_FILENO)) return values_of_stdin(s);
   error(s->c, (Loc){ 0 }, "%s has no data for entry point %s", s->program->path,
         s->entry->name);
   hint(s->c,

@@ -264,6 +264,22 @@ def test_folders(folder, commits):
     project.fails("add", "gitlab.com/west/plain", "0.9.0", says="link.fl is neither file nor folder")
 
 
+def test_network(folder, remotes):
+    """Without --from, by the configuration of git."""
+    settings = folder / "gitconfig"
+    write(settings, f'[url "file://{remotes}/"]\n\tinsteadOf = https://\n')
+    ENVIRONMENT["GIT_CONFIG_GLOBAL"] = str(settings)
+    project = Project(folder / "net", folder / "nothing")
+    project.passes("add", "github.com/south/totals", says="0.3.0")
+    project.passes("sync", says="lib/github.com/south/counter 0.1.5")
+    project.fails("add", "github.com/south/absent", says="cannot reach https://github.com/south/absent")
+    ENVIRONMENT["GIT_CONFIG_GLOBAL"] = "/dev/null"
+    project = Project(folder / "variable", folder / "nothing")
+    ENVIRONMENT["FLC_PACKAGES"] = f"{folder}/nowhere:{remotes}"
+    project.passes("versions", "github.com/north/scaled", says="0.2.0")
+    del ENVIRONMENT["FLC_PACKAGES"]
+
+
 def test_nothing_runs(folder):
     """Hooks, filters and links of a repository are of no effect."""
     remotes, proof = folder / "evil", folder / "proof"
@@ -352,6 +368,7 @@ def main():
         test_commits(Project(folder / "commits", remotes), remotes)
         test_moved_tags(Project(folder / "moved", remotes), remotes)
         test_folders(folder, commits)
+        test_network(folder, remotes)
         test_nothing_runs(folder)
         test_init(Project(folder / "edda", remotes))
         test_mistakes(Project(folder / "mistakes", remotes))
