@@ -46,9 +46,9 @@ static const char *comment_of_file(const AstProgram *ast) {
 }
 
 static DocFile *add_doc_file(Docs *docs, const Program *program, const char *real) {
-  DocFile *file =
-      new_node(DocFile, .path = program->path, .real = real, .ast = program->ast,
-               .text = program->file, .doc = comment_of_file(program->ast));
+  DocFile *file = new_node(DocFile, .path = program->path, .real = real,
+                           .ast = program->ast, .checked = program->checked,
+                           .text = program->file, .doc = comment_of_file(program->ast));
   vec_push(&docs->files, file);
   return file;
 }

@@ -26,6 +26,7 @@ struct DocFile {
   const char *title, *shown;  // "sorts/merge_sort", "sorts/merge_sort.fl"
   const char *page, *source;  // names of files: "sorts-merge_sort.html"
   const AstProgram *ast;
+  const CheckedProgram *checked;  // NULL: of the library that every program has
   const SourceFile *text;
   const char *doc;
   Vec(DocOpening) openings;
@@ -41,6 +42,9 @@ struct DocItem {
   const DocItem *parent;
   const AstDecl *decl;  // or
   const AstSpec *spec;
+  // of a member of `module m = f n`, of which `decl` is the definition:
+  const char *shown;       // "val x : i32"
+  const DocItem *member;   // the same member of f, or NULL
   bool hidden;  // its module's type does not have it
 };
 
@@ -69,6 +73,8 @@ const DocFile *doc_imported(const Docs *docs, const DocFile *file,
 const char *doc_link(const DocItem *item);
 // The type of a value, the definition of a type, with links to the types that it mentions.
 const char *doc_signature_html(const Docs *docs, const DocItem *item);
+// What is shown of a member of a module that is an application.
+const char *doc_member_text(const ModuleMember *member);
 // A comment; `code` that names a definition is a link.
 const char *doc_comment_html(const Docs *docs, const DocFile *file, const DocItem *within,
                              const char *text);

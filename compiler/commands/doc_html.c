@@ -12,6 +12,21 @@ const char *doc_link(const DocItem *item) {
 
 // ---- signatures
 
+const char *doc_member_text(const ModuleMember *member) {
+  Text *t = text_new();
+  text_add(t, member->value ? "val " : member->is_type ? "type " : "module ");
+  print_binder(t, member->name);
+  const Binding *b = member->value;
+  for (int i = 0; b && i < b->sizes.count; i++)
+    text_printf(t, " [%s]", b->sizes.at[i]->name);
+  for (int i = 0; b && i < b->types.count; i++)
+    text_printf(t, " '%s", b->types.at[i]->name);
+  if (b && b->type) text_printf(t, " : %s", type_text(b->type));
+  const char *is = member->type ? type_text(member->type) : member->name;
+  if (strcmp(is, member->name) != 0) text_printf(t, " = %s", is);  // else it is abstract
+  return text_str(t);
+}
+
 static bool is_explicit(const AstTypeParamVec *params, const Binding *binding) {
   vec_each (AstTypeParam *, param, params)
     if (param->binding == binding || strcmp(param->name, binding->name) == 0) return true;
@@ -135,6 +150,7 @@ static void add_module_exp(Text *t, const AstModExp *exp) {
 
 static const char *signature_text(const DocItem *item) {
   const AstDecl *decl = item->decl;
+  if (item->shown) return item->shown;
   Text *t = text_new();
   if (item->spec) {
     add_spec(t, item->spec);
@@ -170,6 +186,7 @@ static const char *signature_text(const DocItem *item) {
 static const AstTypeParamVec *params_of(const DocItem *item) {
   static const AstTypeParamVec none = { 0 };
   if (item->spec) return &item->spec->params;
+  if (item->shown) return &none;
   if (item->decl->kind == AST_DECL_VALUE)
     return &item->decl->u.value.function.type_params;
   if (item->decl->kind == AST_DECL_SPEC) return &item->decl->u.spec.params;

@@ -105,6 +105,21 @@ static const AstDeclVec *body_of(const AstModExp *exp) {
   return exp->kind == MODEXP_BODY ? &exp->u.body : NULL;
 }
 
+// ---- members of `module m = f n`, as the checker has found them
+
+typedef struct AppliedModule {
+  const DocWalk *walk;
+  const DocItem *module;
+} AppliedModule;
+
+static void add_applied_member(void *state, const ModuleMember *member) {
+  const AppliedModule *a = state;
+  DocSpace space = member->value ? DOC_VALUE : member->is_type ? DOC_TYPE : DOC_MODULE;
+  DocItem *item = add_definition(a->walk, space, member->name, a->module);
+  item->decl = a->module->decl;
+  item->shown = doc_member_text(member);
+}
+
 static void collect_module(const DocWalk *w, const AstDecl *decl, const DocItem *parent,
                            bool shown) {
   const AstModExp *exp = decl->u.module.exp;
@@ -115,6 +130,10 @@ static void collect_module(const DocWalk *w, const AstDecl *decl, const DocItem 
   item->decl = decl;
   add_parameters(w, exp, item);
   if (body) collect_decls(w, body, item);
+  if (exp->kind != MODEXP_APPLY || !w->file->checked) return;
+  AppliedModule applied = { w, item };
+  types_module_members(w->docs->c->names, w->file->checked, decl, add_applied_member,
+                       &applied);
 }
 
 static DocItem *add_plain(const DocWalk *w, const AstDecl *decl, const DocItem *parent) {
@@ -261,6 +280,18 @@ static void hide(const Docs *docs) {
   }
 }
 
+// The member of the parametric module whose application this is a member of; NULL if that has no
+// place.
+static const DocItem *applied_member(const Docs *docs, const DocItem *item) {
+  const AstModExp *f = item->decl->u.module.exp->u.apply.function;
+  while (f->kind == MODEXP_APPLY)
+    f = f->u.apply.function;
+  if (f->kind != MODEXP_NAME || f->u.name.qualifiers.count) return NULL;
+  const char *name = item->name + strlen(item->parent->name);
+  return doc_find(docs, item->file, item->parent->parent, item->space,
+                  text_format("%s%s", f->u.name.name, name));
+}
+
 void doc_collect(Docs *docs) {
   docs->named = map_new(NULL);
   vec_each (DocFile **, file, &docs->files) {
@@ -268,4 +299,6 @@ void doc_collect(Docs *docs) {
     collect_decls(&walk, &(*file)->ast->decls, NULL);
   }
   hide(docs);
+  vec_each (DocItem **, item, &docs->items)
+    if ((*item)->shown) (*item)->member = applied_member(docs, *item);
 }

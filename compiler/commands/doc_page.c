@@ -7,10 +7,13 @@
 #include <string.h>
 
 static Loc loc_of(const DocItem *item) {
+  if (item->member) return loc_of(item->member);
   return item->spec ? item->spec->loc : item->decl->loc;
 }
 
 static const char *comment_of(const DocItem *item) {
+  if (item->member) return comment_of(item->member);
+  if (item->shown) return NULL;
   return item->spec ? item->spec->doc : item->decl->doc;
 }
 
@@ -31,7 +34,8 @@ static void add_doc_item(Text *t, const Docs *docs, const DocItem *item) {
               "<div class=\"head\"><pre><code>%s</code></pre>"
               "<a class=\"note\" href=\"%s#line-%d\">source</a></div>\n%s</section>\n",
               item->anchor, item->depth, doc_signature_html(docs, item),
-              item->file->source, loc_line_col(loc_of(item)).line,
+              (item->member ? item->member : item)->file->source,
+              loc_line_col(loc_of(item)).line,
               doc_comment_html(docs, item->file, item->parent, comment_of(item)));
 }
 

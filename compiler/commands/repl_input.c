@@ -90,15 +90,15 @@ static const AstExp *read_let(const InputText *in) {
   return is_let && exp->u.let.pat->kind != AST_PAT_NAME ? exp : NULL;
 }
 
-typedef Vec(Name) BoundNames;
+typedef Vec(Name) LetNames;
 
 static void add_bound_name(void *state, const AstPat *name) {
-  BoundNames *names = state;
+  LetNames *names = state;
   vec_push(names, name->u.name.name);
 }
 
 // "(a, b)"
-static const char *all_names(const BoundNames *names) {
+static const char *all_names(const LetNames *names) {
   Text *t = text_new();
   for (int i = 0; i < names->count; i++)
     text_printf(t, "%s%s", i ? ", " : "(", names->at[i]);
@@ -117,7 +117,7 @@ static void add_let(const InputText *in, const AstExp *let, ReplSession *out) {
   Text *t = text_new();
   text_printf(t, "%.*sdef %-*s%.*s", start, text, equals - start - 4, value,
               (int)in->length - equals, text + equals);
-  BoundNames names = { 0 };
+  LetNames names = { 0 };
   ast_visit_names(let->u.let.pat, add_bound_name, &names);
   for (int i = 0; i < names.count; i++)
     text_printf(t, "\ndef %s = let %.*s = %s in %s%s", names.at[i],

@@ -194,6 +194,7 @@ typedef struct Library {
   Map *sources;             // Name (a path) -> SourceFile
   Map *signatures;          // module types of the prelude, where modules are opaque
   Map *warned;              // names of attributes that the program has been warned of
+  Map *places;              // name_of("START FILE") -> Module, of the program
   bool has_signatures;      // the program has module types or parametric modules
   int applications;         // of parametric modules, in all
   CheckedProgram *checked;  // the result

@@ -260,6 +260,7 @@ CheckedProgram *types_check(Compiler *c, AstProgram *program) {
   lib->files = map_new(NULL);
   lib->sources = map_new(NULL);
   lib->warned = map_new(NULL);
+  lib->places = lib->checked->modules = map_new(NULL);
   if (!prelude_load(lib)) return NULL;
   DiagSaved *before = diag_save(c);
   check_decls(check_new(lib, false), &program->decls);

@@ -356,14 +356,55 @@ static const Module *no_module(void) {
   return new_node(Module, .names = names_new(NULL), .ready = true, .broken = true);
 }
 
+// Trees of one file have different nodes, but the same places.
+static Name module_place(NameTable *names, const AstDecl *decl) {
+  Loc loc = decl->u.module.name_loc;
+  return name_of(names, text_format("%u %s", loc.start, loc.file->path));
+}
+
 void check_module(Check *k, const AstDecl *decl) {
   const Module *m = eval(k, decl->u.module.exp);
   if (!m) m = no_module();
+  if (!k->built_in) map_put(k->lib->places, module_place(k->c->names, decl), m);
   check_new_name(k, k->own.values, "", decl->u.module.name, decl->u.module.name_loc);
   map_put(k->scope.modules, decl->u.module.name, m);
   if (map_get(k->scope.values, decl->u.module.name))
     map_put(k->scope.values, decl->u.module.name, NULL);
   if (!k->local) map_put(k->defined.modules, decl->u.module.name, m);
+}
+
+typedef struct MemberVisit {
+  void (*visit)(void *state, const ModuleMember *member);
+  void *state;
+} MemberVisit;
+
+static void visit_value(void *state, const void *name, void *binding) {
+  const MemberVisit *v = state;
+  v->visit(v->state, &(ModuleMember){ .name = name, .value = binding });
+}
+
+static void visit_type(void *state, const void *name, void *meaning) {
+  const MemberVisit *v = state;
+  const TypeDef *def = meaning;
+  v->visit(v->state, &(ModuleMember){ .name = name, .is_type = true, .type = def->type });
+}
+
+static void visit_module(void *state, const void *name, void *module) {
+  const MemberVisit *v = state;
+  (void)module;
+  v->visit(v->state, &(ModuleMember){ .name = name, .is_module = true });
+}
+
+void types_module_members(NameTable *names, const CheckedProgram *program,
+                          const AstDecl *module,
+                          void (*visit)(void *state, const ModuleMember *member),
+                          void *state) {
+  const Module *m = map_get(program->modules, module_place(names, module));
+  MemberVisit v = { visit, state };
+  if (!m || m->function) return;
+  map_each(m->names.types, visit_type, &v);
+  map_each(m->names.modules, visit_module, &v);
+  map_each(m->names.values, visit_value, &v);
 }
 
 void check_module_type(Check *k, const AstDecl *decl) {

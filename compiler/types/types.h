@@ -130,6 +130,7 @@ typedef struct CheckedProgram {
   Vec(const SourceFile *)
       imports;              // the files that it imports, and those that these import
   Vec(RecipeAttr) recipes;  // as they are met; the same one perhaps several times
+  struct Map *modules;      // by their places, for types_module_members
 } CheckedProgram;
 
 // Resolves, infers and checks.  NULL after errors (already reported).  Loads the prelude modules
@@ -141,6 +142,22 @@ CheckedProgram *types_check(Compiler *c, AstProgram *program);
 // The files of the library that make up the module of a scalar type, NULL for one that is not
 // there; false if it is none.
 bool types_module_files(Name module, const char *paths[2]);
+
+// A member of a module: a value, with its scheme; or a type, with what it stands for (NULL: it is
+// abstract); or a module, of which nothing is said.
+typedef struct ModuleMember {
+  Name name;
+  const Binding *value;
+  bool is_type, is_module;
+  const Type *type;
+} ModuleMember;
+
+// The members of the module that stands there in the program, or is made there by an application;
+// in the order of their definitions.
+void types_module_members(NameTable *names, const CheckedProgram *program,
+                          const AstDecl *module,
+                          void (*visit)(void *state, const ModuleMember *member),
+                          void *state);
 
 // "[n][m]f32", in source syntax with source names.
 const char *type_text(const Type *type);

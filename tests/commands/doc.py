@@ -54,6 +54,17 @@ module mk (P: vec) = {
   def total [n] (xs: [n]P.t) (z: P.t) : P.t = reduce P.add z xs
 }
 module k = mk v
+module pairs_of (P: vec) : { type both
+  val twice : P.t -> both } = {
+  type both = (P.t, P.t)
+  -- | It twice.
+  def twice (x: P.t) : both = (x, P.add x x)
+  def unseen = 1i32
+}
+module kk = pairs_of {
+  type t = i64
+  def add (a: t) (b: t) = a + b
+}
 local def hidden = 3i32
 -- | Runs.
 entry go (n: i64) : ?[k].[k]i64 = filter (> 3) (iota n)
@@ -98,8 +109,9 @@ def a_page_tells_types_and_comments(found):
         "def dot [n] (xs: [n]f32) (ys: [n]f32) : f32", "and unknown:",
         "one +^ two lines let x = dot a b <c>", "fenced & <script>", "def (+^) (a: point) (b: point) : point",
         "module type vec = { ... }", "The scalars <t>.", "val add : t -> t -> t", "module v : vec with t = f32",
-        "module mk (P: vec) = { ... }", "All.", "module k = mk v", "entry go (n: i64) : ?[k].[k]i64", "Runs.")
-    for word in ("==", "input {", "secret", "hidden"):
+        "module mk (P: vec) = { ... }", "All.", "module k = mk v", "val total [n] : [n]f32 -> f32 -> f32", "type bothsource", "val twice : i64 -> ", "entry go (n: i64) : ?[k].[k]i64", "Runs.")
+    assert page.text.count("All.") == 2 and page.text.count("It twice.") >= 1, page.text
+    for word in ("==", "input {", "secret", "hidden", "unseen"):
         assert word not in page.text, word
 
 
@@ -115,7 +127,7 @@ def links_lead_to_definitions(found):
                  "a--b-.html#s.vec", "a--b-.html#m.mk", "a--b-.html#m.v"):
         assert link in links, (link, links)
     assert "a--b-.html#m.k" not in links, "a size is no module"
-    assert links.count("a--b-.html#t.vec.t") == 1 + 3 + 3, (links, "`vec.t`, t -> t -> t, P.t in mk.total")
+    assert links.count("a--b-.html#t.vec.t") == 1 + 3 + 3 + 3, (links, "`vec.t`, t -> t -> t, P.t in mk.total, pairs_of")
     lines = MAIN.splitlines()
     at = 1 + next(i for i, line in enumerate(lines) if line.startswith("def dot"))
     assert f"a--b-.source.html#line-{at}" in links, links
