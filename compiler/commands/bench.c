@@ -415,13 +415,15 @@ static int command_bench(Compiler *c, int argc, char **argv) {
   int own = 1;  // arguments before "--"
   while (own < argc && strcmp(argv[own], "--") != 0)
     own++;
+  const char *backend = NULL;
   OptionReader r = options_begin(c, &bench_command, own, argv);
   for (int o; (o = options_next(&r));) {
-    const char *message =
-        futhark_option(c, &bench_command, o) ? NULL : set_bench_option(&b, o);
+    bool done = futhark_option(c, &bench_command, o, &backend);
+    const char *message = done ? NULL : set_bench_option(&b, o);
     if (message) return command_usage_error(c, "flc bench: %s", message);
   }
   if (r.over) return r.status;
+  if (backend) vec_push(&b.runner.options, text_format("--backend=%s", backend));
   for (int i = own + 1; i < argc; i++)
     vec_push(&b.runner.options, argv[i]);
   if (optind >= own) return command_usage_error(c, "flc bench: expected file names");

@@ -1,11 +1,16 @@
 #include "commands/futhark.h"
 #include <string.h>
 
-bool futhark_option(Compiler *c, const Command *command, int option) {
-  if (option == OPTION_BACKEND && strcmp(optarg, "opencl") != 0) {
-    warning(c, (Loc){ 0 },
-            "flc %s: there is no backend but opencl; --backend=%s is not heeded",
-            command->name, optarg);
+bool futhark_option(Compiler *c, const Command *command, int option,
+                    const char **backend) {
+  if (option == OPTION_BACKEND) {
+    bool ours = strcmp(optarg, "opencl") == 0 || strcmp(optarg, "cuda") == 0;
+    if (ours) *backend = optarg;
+    if (!ours)
+      warning(
+          c, (Loc){ 0 },
+          "flc %s: there are the backends opencl and cuda; --backend=%s is not heeded",
+          command->name, optarg);
     diag_flush(c);
   }
   return option == OPTION_BACKEND || option == OPTION_OF_FUTHARK || option == 'v';

@@ -269,7 +269,7 @@ static int command_test(Compiler *c, int argc, char **argv) {
   o.jobs = (int)sysconf(_SC_NPROCESSORS_ONLN);
   OptionReader r = options_begin(c, &test_command, argc, argv);
   for (int k; (k = options_next(&r));) {
-    bool ours = k == 'v' || !futhark_option(c, &test_command, k);
+    bool ours = k == 'v' || !futhark_option(c, &test_command, k, &o.backend);
     const char *message = ours ? set_option(&o, k) : NULL;
     if (message) return command_usage_error(c, "flc test: %s", message);
   }

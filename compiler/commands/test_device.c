@@ -22,6 +22,7 @@ struct TestDevice {
   int most_runs;                  // per case and profile
   int left_out;                   // versions that were not run
   int processes;                  // of an MPI job; 0: none
+  const char *backend;            // or NULL
   int file;                       // values in and out: a file in memory
 };
 
@@ -33,10 +34,11 @@ static const char *values_file(const TestDevice *d) {
 // ---- building
 
 static bool start_device_run(TestDevice *d, int profile, const char **message) {
-  const char *const options[] = { "--code", profile_names[profile],
-                                  // what has little work, too, is divided among processes
-                                  d->processes ? "--param" : NULL, "default_workers=0",
-                                  NULL };
+  const char *options[8] = { "--code", profile_names[profile] };
+  int count = 2;
+  if (d->backend) options[count++] = "--backend", options[count++] = d->backend;
+  // What has little work, too, is divided among processes.
+  if (d->processes) options[count++] = "--param", options[count++] = "default_workers=0";
   ServerReply greeting = { 0 };
   d->servers[profile] = server_start(d->executable, d->processes, options, &greeting);
   if (d->servers[profile] && greeting.ok) return true;
@@ -53,6 +55,7 @@ TestDevice *test_device_open(Compiler *c, Program *program, TestDeviceOptions op
   TestDevice *d = new (TestDevice);
   d->c = c;
   d->processes = options.processes;
+  d->backend = options.backend;
   d->most_runs = options.all_versions ? MANY_RUNS : FEW_RUNS;
   d->executable = compile_program_to_c(c, program, (CompileOptions){ 0 }, &made)
                       ? compile_cached(c, &made)

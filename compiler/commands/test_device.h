@@ -24,7 +24,8 @@ typedef struct DeviceCase {
 
 typedef struct TestDeviceOptions {
   bool all_versions;
-  int processes;  // of an MPI job; 0: none
+  int processes;        // of an MPI job; 0: none
+  const char *backend;  // NULL: the first that has a device
 } TestDeviceOptions;
 
 // Builds the program (from a cache) and looks for a device.  NULL: *message says what is wrong, or,

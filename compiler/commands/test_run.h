@@ -15,6 +15,7 @@ typedef struct TestOptions {
   FlattenOptions flatten;  // in the interpreter
   const char *recipe;      // on the device; or NULL
   int processes;           // on the device, of an MPI job; 0: none
+  const char *backend;     // of the programs there; NULL: the first that has a device
 } TestOptions;
 
 typedef struct TestReport {

@@ -11,7 +11,7 @@
 
 typedef struct Options {
   TunerOptions tuner;
-  const char *path, *output, *ending, *device, *command, *log, *range, *gen;
+  const char *path, *output, *ending, *backend, *device, *command, *log, *range, *gen;
   Vec(const char *) data;
   bool explain, check, no_log;
 } Options;
@@ -228,6 +228,7 @@ static const char *const *server_words(const Options *o, const Built *built) {
   words[count++] = built->executable;
   words[count++] = "--server";
   if (o->device) words[count++] = "--device", words[count++] = o->device;
+  if (o->backend) words[count++] = "--backend", words[count++] = o->backend;
   return words;
 }
 
@@ -319,7 +320,7 @@ static int command_tune(Compiler *c, int argc, char **argv) {
                            .seed = 1 } };
   OptionReader r = options_begin(c, &tune_command, argc, argv);
   for (int option; (option = options_next(&r));)
-    if (!futhark_option(c, &tune_command, option) &&
+    if (!futhark_option(c, &tune_command, option, &o.backend) &&
         !apply(&o, option, optarg ? optarg : ""))
       return command_usage_error(c, "flc tune: option %s: unexpected value %s",
                                  argv[optind - 1], optarg);

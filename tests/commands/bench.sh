@@ -99,7 +99,7 @@ if [ -s err ]; then expect 'no messages' 'none' err; fi
 "$flc" bench p.fl --backend c -r 1 --no-convergence-phase --pass-option=--no-such-option > out 2> err &&
   failures=$((failures + 1))
 expect 'options of the program' 'failed: .*no-such-option' out
-expect 'another backend' 'there is no backend but opencl' err
+expect 'another backend' 'there are the backends opencl and cuda; --backend=c is not heeded' err
 rm p
 "$flc" bench p.fl --skip-compilation > out 2> err && failures=$((failures + 1))
 expect 'an executable that is not there' 'flc build p.fl' err

@@ -145,7 +145,7 @@ void gen_outside_seg(Gen *g, const Exp *exp, const Slot *to) {
     o->slots[i] = gen_var(g, free.at[i]);
   }
   o->var_count = free.count;
-  o->binders = mem_copy(to, ((size_t)stm->binder_count + 1) * sizeof *to);
+  o->binders = mem_copy(to, (size_t)stm->binder_count * sizeof *to);
   o->dims = new_array(const Slot *, stm->binder_count + 1);
   for (int i = 0; i < stm->binder_count; i++)
     o->dims[i] = gen_atoms(g, stm->binders[i]->type.dims, stm->binders[i]->type.rank);
