@@ -78,7 +78,7 @@ int exp_result_count(const Exp *exp) {
   case EXP_ASSERT: return exp->u.assert.atom_count;
   case EXP_IF: return exp->u.cond.then_body->result_count;
   case EXP_LOOP: return exp->u.loop.param_count;
-  case EXP_CALL: return exp->u.call.function->body->result_count;
+  case EXP_CALL: return exp->u.call.function->result_count;
   case EXP_CHOOSE: return exp->u.choose.first->result_count;
   case EXP_MAP:
   case EXP_REDOMAP:
@@ -183,7 +183,7 @@ static void add_call(Typing *t, const Exp *exp) {
   for (int i = 0; i < f->param_count && i < exp->u.call.arg_count; i++) {
     subst_put(s, f->params[i], exp->u.call.args[i]);
   }
-  for (int i = 0; i < f->body->result_count; i++)
+  for (int i = 0; i < f->result_count; i++)
     add(t, subst_type(s, f->results[i]));
 }
 

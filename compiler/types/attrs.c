@@ -21,6 +21,7 @@ void check_attr(Check *k, const AstAttr *attr) {
     "inline",
     "noinline",
     "bytes",
+    "depth",
     "recipe",
     "scratch",
     "blank",

@@ -188,30 +188,76 @@ static void check_stack(Elab *e) {
 
 enum { MOST_OWN_CALLS = 256 };
 
-// Recursion ends while it is evaluated here, or it is refused.
-static void count_own_call(Elab *e, const Closure *f) {
-  int calls = 0;
-  for (const OwnCall *call = e->calls; call; call = call->outer)
-    calls += call->function == f->function;
-  if (calls < MOST_OWN_CALLS) return;
-  limit(e->c, e->b->loc, "recursion whose end depends on what is known at run time");
-  note(e->c, f->binding->loc, "after %d calls of `%s` within each other there is no end",
-       calls, f->binding->name);
-  hint(e->c, "`loop` repeats as often as values tell that are known at run time only");
-  elab_stop(e);
+// The outermost call of the function that is being evaluated, or NULL.
+static const OwnCall *first_call(const Elab *e, const AstFunction *function, int *count) {
+  const OwnCall *first = NULL;
+  for (const OwnCall *call = e->calls; call; call = call->outer) {
+    if (call->function != function) continue;
+    first = call;
+    ++*count;
+  }
+  return first;
 }
 
-const Val *elab_body_of(Elab *e, const Closure *f, const char *name) {
-  OwnCall own = { f->function, e->calls };
-  bool recurs = f->binding && f->binding->calls_itself;
-  if (recurs) count_own_call(e, f);
-  if (recurs) e->calls = &own;
+// What does not end while it is evaluated here becomes a loop.
+static void count_own_call(Elab *e, const Closure *f) {
+  int calls = 0;
+  const OwnCall *first = first_call(e, f->function, &calls);
+  if (calls >= MOST_OWN_CALLS) longjmp(*first->again, 1);
+}
+
+void elab_too_large(Elab *e) {
+  const OwnCall *call = e->calls;
+  while (call && call->outer)
+    call = call->outer;
+  if (call) longjmp(*call->again, 1);
+}
+
+static const Val *evaluate(Elab *e, const Closure *f, const char *name) {
   e->depth++;
   check_stack(e);
   const Val *v = eval_body(e, f, name);
   e->depth--;
-  e->calls = recurs ? own.outer : e->calls;
   return v;
+}
+
+static const Val *evaluate_own(Elab *e, const Closure *f, const char *name,
+                               OwnCall *own) {
+  count_own_call(e, f);
+  e->calls = own;
+  const Val *v = evaluate(e, f, name);
+  e->calls = own->outer;
+  return v;
+}
+
+// What was emitted before it gave up is read by nobody.
+static const Val *evaluate_first(Elab *e, const Closure *f, const char *name) {
+  const Elab before = *e;
+  const StmAttrs *attrs = e->b->attrs;
+  Loc loc = e->b->loc;
+  jmp_buf again;
+  OwnCall own = { f->function, e->calls, &again };
+  if (!setjmp(again)) return evaluate_own(e, f, name, &own);
+  e->b = before.b;
+  e->frame = before.frame;
+  e->depth = before.depth;
+  e->calls = before.calls;
+  e->stacks = before.stacks;
+  e->deriving = before.deriving;
+  e->steps = before.steps;
+  e->b->attrs = attrs;
+  e->b->loc = loc;
+  return elab_stack_call(e, f);
+}
+
+const Val *elab_body_of(Elab *e, const Closure *f, const char *name) {
+  if (!f->binding || !f->binding->calls_itself) return evaluate(e, f, name);
+  const Val *v = elab_own_call(e, f, name);
+  if (v) return v;
+  int calls = 0;
+  const OwnCall *first = first_call(e, f->function, &calls);
+  OwnCall own = { f->function, e->calls, NULL };
+  return first ? evaluate_own(e, f, name, &own) : evaluate_first(e, f, name);
 }
 
 static const Val *call_intrinsic(Elab *e, const Closure *f, const char *name) {

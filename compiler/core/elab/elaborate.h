@@ -15,6 +15,7 @@ typedef struct Closure Closure;
 typedef struct Env Env;
 typedef struct Elab Elab;
 typedef struct Intrinsic Intrinsic;
+typedef struct Stack Stack;  // stack.h
 typedef Vec(const Val *) ValVec;
 
 // A type and the names in scope where it was written.
@@ -121,6 +122,7 @@ typedef struct Want {
 typedef struct OwnCall {
   const AstFunction *function;
   const struct OwnCall *outer;
+  jmp_buf *again;  // of the outermost: where it is evaluated another way
 } OwnCall;
 
 struct Elab {
@@ -130,6 +132,7 @@ struct Elab {
   Map *intrinsics;       // Name -> Intrinsic
   int depth;             // of calls that are being evaluated
   const OwnCall *calls;  // those of functions that call themselves
+  const Stack *stacks;   // of functions whose calls become loops, around what is evaluated
   const char *stack;     // where the stack begins, of which that much may be used
   size_t stack_most;
   Map *functions;  // AstFunction -> FunctionMemo (function.c)
@@ -159,6 +162,7 @@ const Val *val_field(Elab *e, const Val *v, Name name);  // it must have that fi
 // The atoms of a value, in order; a closure among them is reported (no arrays of functions).
 AtomVec val_leaves(Elab *e, const Val *v);
 void val_add_leaves(Elab *e, const Val *v, AtomVec *out);  // likewise, appended to `out`
+bool val_holds_function(const Val *v);
 // The first atom of a value; false if it has none.
 bool val_first_leaf(const Val *v, Atom *out);
 // A value of the same structure with other leaves.
@@ -325,6 +329,15 @@ const Val *elab_tail_loop(Elab *e, Scope *s, AstPat *pat, const Tail *t, const V
 // A call of a function that calls itself at its ends only, or NULL if it does not (tail.c).
 const Val *elab_tail_call(Elab *e, const Closure *f, const char *name);
 bool elab_is_end(const AstExp *exp, const Tail *t);
+// A call of the function with all its arguments; whether it passes parameter `i` on as it is.
+bool elab_is_own_call(const AstExp *exp, const Closure *f);
+bool elab_passes_on(const Closure *f, const AstExp *call, int i);
+// A call of a function that calls itself, as a loop with a stack (stack.c).
+const Val *elab_stack_call(Elab *e, const Closure *f);
+// Gives up the evaluation of the outermost such call, if there is one, in favour of that.
+void elab_too_large(Elab *e);
+// A call within its body; NULL if the function becomes no such loop.
+const Val *elab_own_call(Elab *e, const Closure *f, const char *name);
 const Val *elab_end(Elab *e, Scope *s, const AstExp *exp,
                     Want want);  // want.tail says how
 // Whether one of the ends is a call of the function itself, or is not.

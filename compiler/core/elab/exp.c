@@ -235,6 +235,7 @@ static const Val *dispatch(Elab *e, Scope *s, const AstExp *exp, Want want) {
 
 static void count_step(Elab *e, Loc loc) {
   if (++e->steps < MAX_STEPS) return;
+  elab_too_large(e);
   limit(e->c, loc, "programs that grow this large when their functions are inlined");
   elab_stop(e);
 }

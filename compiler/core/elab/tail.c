@@ -20,7 +20,7 @@ enum {
 
 // ---- ends
 
-static bool is_own_call(const AstExp *exp, const Closure *f) {
+bool elab_is_own_call(const AstExp *exp, const Closure *f) {
   if (exp->kind != AST_APPLY || exp->u.apply.args.count != f->arity) return false;
   const AstExp *function = exp->u.apply.function;
   return function->kind == AST_NAME && function->u.name.binding == f->binding;
@@ -74,7 +74,7 @@ bool elab_has_end(const AstExp *exp, const Tail *t, bool call) {
   EndVec ends = { 0 };
   add_ends(exp, &ends);
   vec_each (const AstExp **, end, &ends)
-    if (is_own_call(*end, t->function) == call) return true;
+    if (elab_is_own_call(*end, t->function) == call) return true;
   return false;
 }
 
@@ -84,33 +84,27 @@ static bool is_tail_recursive(const Closure *f) {
   add_ends(f->function->body, &ends);
   int calls = 0;
   vec_each (const AstExp **, end, &ends)
-    calls += is_own_call(*end, f);
+    calls += elab_is_own_call(*end, f);
   return calls < ends.count && calls == mentions(f->function->body, f);
 }
 
 // ---- parameters
 
-// Whether each call passes the parameter on as it is.
-static bool is_kept(const Closure *f, int i) {
+bool elab_passes_on(const Closure *f, const AstExp *call, int i) {
   const AstPat *pat = f->function->params.at[i];
   while (pat->kind == AST_PAT_ASCRIBE)
     pat = pat->u.ascribe.pat;
-  if (pat->kind != AST_PAT_NAME) return false;
-  EndVec ends = { 0 };
-  add_ends(f->function->body, &ends);
-  vec_each (const AstExp **, end, &ends) {
-    if (!is_own_call(*end, f)) continue;
-    const AstExp *arg = (*end)->u.apply.args.at[i];
-    if (arg->kind != AST_NAME || arg->u.name.binding != pat->u.name.binding) return false;
-  }
-  return true;
+  const AstExp *arg = call->u.apply.args.at[i];
+  return pat->kind == AST_PAT_NAME && arg->kind == AST_NAME &&
+         arg->u.name.binding == pat->u.name.binding;
 }
 
-static bool holds_function(const Val *v) {
-  if (v->kind == VAL_CLOSURE) return true;
-  for (int i = 0; v->kind == VAL_RECORD && i < v->u.record.count; i++)
-    if (holds_function(v->u.record.items[i])) return true;
-  return false;
+static bool is_kept(const Closure *f, int i) {
+  EndVec ends = { 0 };
+  add_ends(f->function->body, &ends);
+  vec_each (const AstExp **, end, &ends)
+    if (elab_is_own_call(*end, f) && !elab_passes_on(f, *end, i)) return false;
+  return true;
 }
 
 // The arguments of the parameters that calls change, as one value.
@@ -156,12 +150,12 @@ static const Val *own_call(Elab *e, Scope *s, const AstExp *exp, const Tail *t) 
 }
 
 bool elab_is_end(const AstExp *exp, const Tail *t) {
-  return !elab_has_end(exp, t, true) || is_own_call(exp, t->function);
+  return !elab_has_end(exp, t, true) || elab_is_own_call(exp, t->function);
 }
 
 const Val *elab_end(Elab *e, Scope *s, const AstExp *exp, Want want) {
   const Tail *t = want.tail;
-  bool call = is_own_call(exp, t->function);
+  bool call = elab_is_own_call(exp, t->function);
   want.tail = NULL;
   switch (t->mode) {
   case TAIL_KNOWN: return call ? own_call(e, s, exp, t) : elab_exp(e, s, exp, want);
@@ -206,7 +200,7 @@ static bool fits_loop(const Tail *t, const Val *const *args) {
   bool some = false;
   for (int i = 0; i < t->function->arity; i++) {
     some = some || !t->kept[i];
-    if (!t->kept[i] && holds_function(args[i])) return false;
+    if (!t->kept[i] && val_holds_function(args[i])) return false;
   }
   return some;
 }

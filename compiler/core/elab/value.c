@@ -63,6 +63,13 @@ AtomVec val_leaves(Elab *e, const Val *v) {
   return leaves;
 }
 
+bool val_holds_function(const Val *v) {
+  if (v->kind == VAL_CLOSURE) return true;
+  for (int i = 0; v->kind == VAL_RECORD && i < v->u.record.count; i++)
+    if (val_holds_function(v->u.record.items[i])) return true;
+  return false;
+}
+
 bool val_first_leaf(const Val *v, Atom *out) {
   switch (v->kind) {
   case VAL_ATOM: *out = v->u.atom; return true;
