@@ -76,7 +76,7 @@ static const bool *kept_params(Elab *e, const Closure *f) {
   return kept;
 }
 
-static Atom fresh_param(Elab *e, Atom leaf, const void *state) {
+static Atom changing_param(Elab *e, Atom leaf, const void *state) {
   VarVec *const *params = state;
   const char *name = leaf.kind == ATOM_VAR ? leaf.u.var->name : "x";
   const Var *var = var_new(e->c, name_of(e->c->names, name), atom_type(leaf), e->b->loc);
@@ -90,7 +90,7 @@ static Closure changing_params(Elab *e, const Stack *s, const Closure *f,
   Closure g = *f;
   const Val **args = new_array(const Val *, f->arity);
   for (int i = 0; i < f->arity; i++)
-    args[i] = s->kept[i] ? f->args[i] : val_map(e, f->args[i], fresh_param, &params);
+    args[i] = s->kept[i] ? f->args[i] : val_map(e, f->args[i], changing_param, &params);
   g.args = args;
   return g;
 }

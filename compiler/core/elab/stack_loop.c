@@ -25,7 +25,7 @@ static const Var *loop_var(Elab *e, const char *name, CoreType type) {
   return var_new(e->c, name_of(e->c->names, name), type, e->b->loc);
 }
 
-static void bind(Elab *e, const Var *var, const Exp *exp) {
+static void bind_var(Elab *e, const Var *var, const Exp *exp) {
   core_let_vars(e->b, mem_copy(&var, sizeof(const Var *)), 1, exp);
 }
 
@@ -110,7 +110,7 @@ static void add_rest(Elab *e, const StackRound *r, const Remainder *rest, Atom *
     return;
   }
   for (int i = 0; i < body->result_count; i++) {
-    bind(e, rest->binders[i], exp_atom(body->results[i]));
+    bind_var(e, rest->binders[i], exp_atom(body->results[i]));
   }
   add_rest(e, r, rest->outer, out);
 }
@@ -123,13 +123,13 @@ static const Exp *top_of(const StackRound *r, const Var *array) {
 }
 
 // From behind the call on: it has returned.
-static void add_site(Elab *e, const StackRound *r, const void *state, Atom *out) {
+static void add_from_site(Elab *e, const StackRound *r, const void *state, Atom *out) {
   const StackSite *site = state;
   for (int i = 0; i < site->saved.count; i++) {
-    bind(e, site->saved.at[i], top_of(r, r->kept.at[site->slots[i]]));
+    bind_var(e, site->saved.at[i], top_of(r, r->kept.at[site->slots[i]]));
   }
   for (int i = 0; i < site->call->binder_count; i++) {
-    bind(e, site->call->binders[i], exp_atom(atom_var(r->returned->at[i])));
+    bind_var(e, site->call->binders[i], exp_atom(atom_var(r->returned->at[i])));
   }
   add_rest(e, r, site->rest, out);
 }
@@ -145,13 +145,13 @@ static void add_sites(Elab *e, const StackRound *r, const void *state, Atom *out
   const Stack *s = r->stack;
   const StackSite *site = choice->site ? &s->sites.at[choice->site - 1] : NULL;
   if (choice->site == s->sites.count) {
-    add_site(e, r, site, out);
+    add_from_site(e, r, site, out);
     return;
   }
   SitePart others = { choice->start, choice->site + 1 };
   Atom here = elab_op2(e, OP_EQ, atom_var(r->site), atom_i64(choice->site));
   const Body *own =
-      site ? part(e, r, add_site, site) : part(e, r, add_branch, choice->start);
+      site ? part(e, r, add_from_site, site) : part(e, r, add_branch, choice->start);
   const Body *rest = part(e, r, add_sites, &others);
   core_let_n(e->b, "next", exp_if(here, own, rest), out);
 }
@@ -225,7 +225,7 @@ typedef struct LoopParams {
   AtomVec inits;
 } LoopParams;
 
-static const Var *add_param(Elab *e, LoopParams *p, const char *name, Atom init) {
+static const Var *add_loop_param(Elab *e, LoopParams *p, const char *name, Atom init) {
   const Var *var = loop_var(e, name, atom_type(init));
   vec_push(&p->vars, var);
   vec_push(&p->inits, init);
@@ -249,21 +249,22 @@ static StackRound round_of(Elab *e, const Stack *s, const Closure *f, const Atom
                            LoopParams *p) {
   StackRound r = { .stack = s };
   VarVec *returned = new (VarVec);
-  r.going = add_param(e, p, "going_on", atom_bool(true));
-  r.sp = add_param(e, p, "sp", atom_i64(0));
-  r.site = add_param(e, p, "site", atom_i64(0));
-  r.sites = add_param(e, p, "sites", room_for(e, f, atom_i64(0)));
+  r.going = add_loop_param(e, p, "going_on", atom_bool(true));
+  r.sp = add_loop_param(e, p, "sp", atom_i64(0));
+  r.site = add_loop_param(e, p, "site", atom_i64(0));
+  r.sites = add_loop_param(e, p, "sites", room_for(e, f, atom_i64(0)));
   for (int i = 0; i < s->self->param_count; i++) {
     vec_push(&p->vars, s->self->params[i]);
     vec_push(&p->inits, inits[i]);
   }
   for (int i = 0; i < s->self->result_count; i++)
-    vec_push(returned, add_param(e, p, "returned", zeros_of(e, s->self->results[i])));
+    vec_push(returned,
+             add_loop_param(e, p, "returned", zeros_of(e, s->self->results[i])));
   r.returned = returned;
   vec_each (const CoreType *, slot, &s->slots) {
     vec_push(&r.zeros, zeros_of(e, *slot));
     Atom zero = r.zeros.at[r.zeros.count - 1];
-    vec_push(&r.kept, add_param(e, p, "kept", room_for(e, f, zero)));
+    vec_push(&r.kept, add_loop_param(e, p, "kept", room_for(e, f, zero)));
   }
   return r;
 }
