@@ -22,6 +22,10 @@ static _Noreturn void refuse(Elab *e, const char *what) {
   elab_stop(e);
 }
 
+static _Noreturn void refuse_sizes(Elab *e) {
+  refuse(e, "with arrays that change their sizes from call to call");
+}
+
 static const Val *call_itself(Elab *e, const Stack *s, const Closure *f,
                               const char *name) {
   AtomVec args = { 0 };
@@ -29,7 +33,7 @@ static const Val *call_itself(Elab *e, const Stack *s, const Closure *f,
     if (!s->kept[i]) val_add_leaves(e, f->args[i], &args);
   for (int i = 0; i < args.count; i++)
     if (!type_same_shape(atom_type(args.at[i]), s->self->params[i]->type))
-      refuse(e, "with arrays that change their sizes from call to call");
+      refuse_sizes(e);
   const Exp *exp =
       new_node(Exp, .kind = EXP_CALL, .u.call = { s->self, args.at, args.count });
   Atom *out = new_array(Atom, s->self->result_count);
@@ -97,10 +101,9 @@ static Closure changing_params(Elab *e, const Stack *s, const Closure *f,
 
 typedef Vec(CoreType) CoreTypeVec;
 
-static void check_fixed(Elab *e, const Stack *s, CoreType type) {
+static void check_fixed(Elab *e, int mark, CoreType type) {
   for (int i = 0; i < type.rank; i++)
-    if (!atom_is_older(type.dims[i], s->mark))
-      refuse(e, "with arrays that change their sizes from call to call");
+    if (!atom_is_older(type.dims[i], mark)) refuse_sizes(e);
 }
 
 static Atom note_type(Elab *e, CoreType type, void *state) {
@@ -121,8 +124,7 @@ static bool sizes_known(TypeIn t) {
 }
 
 // What a call gives, by the type that the function was given; the same for all calls.
-static const Val *result_shape(Elab *e, const Stack *stack, const Closure *f,
-                               CoreTypeVec *types) {
+static const Val *result_shape(Elab *e, int mark, const Closure *f, CoreTypeVec *types) {
   Inner dropped;
   elab_enter(e, &dropped);
   Scope s;
@@ -139,7 +141,7 @@ static const Val *result_shape(Elab *e, const Stack *stack, const Closure *f,
   const Val *v = val_of_type(e, result, &none, note_type, types);
   elab_leave(e, &dropped);
   vec_each (const CoreType *, leaf, types)
-    check_fixed(e, stack, *leaf);
+    check_fixed(e, mark, *leaf);
   return v;
 }
 
@@ -185,15 +187,37 @@ static const Body *body_of(Elab *e, Stack *s, const Closure *f) {
 
 // ---- what is needed behind calls
 
+static void note_binders(CoreVisitor *v, const Body *body) {
+  const Stack *s = v->state;
+  for (int i = 0; i < body->stm_count; i++) {
+    const Stm *stm = &body->stms[i];
+    for (int k = 0; k < stm->binder_count; k++)
+      map_put(s->inside, stm->binders[k], stm->binders[k]);
+    core_visit_exp(v, stm->exp);
+  }
+}
+
+// Constants that the body mentions stand outside.
+static void find_inside(Stack *s, const Body *body) {
+  CoreVisitor visitor = { .body = note_binders, .state = s };
+  s->inside = map_new(NULL);
+  for (int i = 0; i < s->self->param_count; i++)
+    map_put(s->inside, s->self->params[i], s->self->params[i]);
+  note_binders(&visitor, body);
+}
+
 const Remainder *stack_rest(const Body *body, int at, const Var *const *binders,
                             const Remainder *outer) {
   return new_node(Remainder, .body = body, .at = at, .binders = binders, .outer = outer);
 }
 
 static void add_saved(Elab *e, const Stack *s, Map *bound, const Var *var, VarVec *out) {
-  if (var->id < s->mark || map_has(bound, var)) return;
+  if (!map_has(s->inside, var) || map_has(bound, var)) return;
   map_put(bound, var, var);
-  check_fixed(e, s, var->type);
+  for (int i = 0; i < var->type.rank; i++) {
+    Atom dim = var->type.dims[i];
+    if (dim.kind == ATOM_VAR && map_has(s->inside, dim.u.var)) refuse_sizes(e);
+  }
   vec_push(out, var);
 }
 
@@ -275,13 +299,14 @@ const Val *elab_stack_call(Elab *e, const Closure *f) {
   VarVec params = { 0 };
   AtomVec inits = { 0 };
   Stack s = { .outer = e->stacks, .function = f->function, .kept = kept_params(e, f) };
-  s.mark = e->c->next_id;
+  int mark = e->c->next_id;
   Closure g = changing_params(e, &s, f, &params);
-  s.result = result_shape(e, &s, &g, &types);
+  s.result = result_shape(e, mark, &g, &types);
   for (int i = 0; i < f->arity; i++)
     if (!s.kept[i]) val_add_leaves(e, f->args[i], &inits);
   s.self = self_new(f, &params, &types);
   const Body *body = body_of(e, &s, &g);
+  find_inside(&s, body);
   Loc loc = e->b->loc;
   find_sites(e, &s, stack_rest(body, 0, NULL, NULL));
   e->b->loc = loc;

@@ -26,7 +26,7 @@ struct Stack {
   const bool *kept;  // parameters that all calls pass on as they are
   Function *self;    // what own calls mention, of the leaves of the others
   const Val *result;
-  int mark;  // what is numbered from here on belongs to the body
+  Map *inside;  // what the body binds, and its parameters
   Vec(StackSite) sites;
   Vec(CoreType) slots;
 };
