@@ -11,32 +11,6 @@ typedef struct Derivation {
   const Val *result;  // with the leaves of the body
 } Derivation;
 
-// ---- what can be differentiated
-
-static bool has_sum(const Val *v) {
-  if (v->kind != VAL_RECORD) return false;
-  for (int i = 0; i < v->u.record.count; i++) {
-    if (v->u.record.names[i][0] == '#' || has_sum(v->u.record.items[i])) return true;
-  }
-  return false;
-}
-
-static bool has_function(const Val *v) {
-  if (v->kind == VAL_CLOSURE) return true;
-  for (int i = 0; v->kind == VAL_RECORD && i < v->u.record.count; i++) {
-    if (has_function(v->u.record.items[i])) return true;
-  }
-  return false;
-}
-
-static void check_value(Elab *e, const Val *v, const char *what) {
-  bool sum = has_sum(v);
-  if (!sum && !has_function(v)) return;
-  limit(e->c, e->b->loc, "differentiation of functions whose %s contains %s", what,
-        sum ? "a sum type" : "a function");
-  elab_stop(e);
-}
-
 // ---- the function
 
 static bool is_float(Atom leaf) { return prim_is_float(atom_type(leaf).elem); }
@@ -63,7 +37,6 @@ static Atom fresh_input(Elab *e, Atom leaf, const void *state) {
 
 static Derivation derivation(Elab *e, const Val *f, const Val *x, bool keep_adjoints) {
   Derivation d = { 0 }, *state = &d;
-  check_value(e, x, "argument");
   AtomVec leaves = val_leaves(e, x);
   d.f.ints = !any_float(&leaves);
   const Val *at = val_map(e, x, fresh_input, &state);
@@ -73,7 +46,6 @@ static Derivation derivation(Elab *e, const Val *f, const Val *x, bool keep_adjo
   d.result = elab_apply(e, f, &at, 1, NULL);
   e->deriving--;
   elab_leave(e, &inner);
-  check_value(e, d.result, "result");
   AtomVec results = val_leaves(e, d.result);
   const Body *body = core_body(&inner.b, results.at, results.count);
   d.f.body = ad_prepare(e->c, body, keep_adjoints);
@@ -100,6 +72,26 @@ static AtomVec fitted_leaves(Elab *e, const Val *v, const AtomVec *like) {
   return leaves;
 }
 
+// ---- tangents and adjoints of sums
+
+// The tag comes before the arguments of constructors (sum.c).
+static bool is_sum(const Val *v) {
+  return v->u.record.count > 1 && v->u.record.names[1][0] == '#';
+}
+
+// A tangent or an adjoint with the constructors that the value has.
+static const Val *with_constructors(const Val *v, const Val *of) {
+  if (v->kind != VAL_RECORD) return v;
+  int count = v->u.record.count;
+  const Val **items = new_array(const Val *, count);
+  for (int i = 0; i < count; i++) {
+    bool is_tag = i == 0 && is_sum(v);
+    items[i] = is_tag ? of->u.record.items[i]
+                      : with_constructors(v->u.record.items[i], of->u.record.items[i]);
+  }
+  return val_record(v->u.record.names, items, count);
+}
+
 const Val *elab_jvp(Elab *e, const IntrinsicCall *call) {
   Derivation d = derivation(e, call->args[0], call->args[1], false);
   AtomVec at = val_leaves(e, call->args[1]), seeds = { 0 };
@@ -108,7 +100,8 @@ const Val *elab_jvp(Elab *e, const IntrinsicCall *call) {
     if (is_number(&d.f, at.at[i])) vec_push(&seeds, all.at[i]);
   Atom *tangents = new_array(Atom, d.f.body->result_count);
   ad_forward(e->b, &d.f, seeds.at, tangents);
-  return val_pair(e, d.result, val_rebuild(e, d.result, tangents));
+  const Val *tangent = val_rebuild(e, d.result, tangents);
+  return val_pair(e, d.result, with_constructors(tangent, d.result));
 }
 
 const Val *elab_vjp(Elab *e, const IntrinsicCall *call) {
@@ -127,5 +120,6 @@ const Val *elab_vjp(Elab *e, const IntrinsicCall *call) {
   for (int i = 0; i < at.count; i++)
     at.at[i] =
         is_number(&d.f, at.at[i]) ? *adjoints++ : zero_leaf(e, atom_type(at.at[i]));
-  return val_pair(e, d.result, val_rebuild(e, call->args[1], at.at));
+  const Val *adjoint = val_rebuild(e, call->args[1], at.at);
+  return val_pair(e, d.result, with_constructors(adjoint, call->args[1]));
 }
