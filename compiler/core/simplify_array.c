@@ -105,16 +105,38 @@ static const Exp *index_slice(Simplify *s, const Exp *def, const DimIndex *dims)
 
 static bool same_positions(const DimIndex *a, const DimIndex *b, int count) {
   for (int i = 0; i < count; i++) {
-    if (a[i].is_slice || b[i].is_slice || !atom_equal(a[i].start, b[i].start))
+    if (a[i].is_slice != b[i].is_slice || !atom_equal(a[i].start, b[i].start))
+      return false;
+    if (!a[i].is_slice) continue;
+    if (!atom_equal(a[i].count, b[i].count) || !atom_equal(a[i].stride, b[i].stride))
       return false;
   }
   return true;
 }
 
+static bool are_apart(const DimIndex *a, const DimIndex *b, int count) {
+  for (int i = 0; i < count; i++) {
+    bool fixed = !a[i].is_slice && !b[i].is_slice;
+    if (fixed && is_const(a[i].start) && is_const(b[i].start) &&
+        !atom_equal(a[i].start, b[i].start))
+      return true;
+  }
+  return false;
+}
+
+static const Exp *index_into(Simplify *s, const Exp *def, const DimIndex *dims,
+                             int count);
+
 // (a with [i] = v)[i] => v
-static const Exp *index_update(const Exp *def, const DimIndex *dims, int count) {
-  if (!same_positions(def->u.update.dims, dims, count)) return NULL;
-  return exp_atom(def->u.update.value);
+// (replicate n x with [1] = v)[2] => x; an array that was overwritten must not be read again
+static const Exp *index_update(Simplify *s, const Exp *def, const DimIndex *dims,
+                               int count) {
+  if (same_positions(def->u.update.dims, dims, count))
+    return exp_atom(def->u.update.value);
+  const Exp *before = simplify_def(s, def->u.update.array);
+  bool known = before && (before->kind == EXP_UPDATE || before->kind == EXP_REPLICATE);
+  if (!known || !are_apart(def->u.update.dims, dims, count)) return NULL;
+  return index_into(s, before, dims, count);
 }
 
 // An index into what this expression built.
@@ -125,7 +147,7 @@ static const Exp *index_into(Simplify *s, const Exp *def, const DimIndex *dims,
   if (def->kind == EXP_ARRAY) return index_literal(def, dims, count);
   if (def->kind == EXP_REARRANGE) return index_rearrange(def, dims, count);
   if (def->kind == EXP_INDEX) return index_slice(s, def, dims);
-  if (def->kind == EXP_UPDATE) return index_update(def, dims, count);
+  if (def->kind == EXP_UPDATE) return index_update(s, def, dims, count);
   return NULL;
 }
 

@@ -61,5 +61,7 @@ static const Body *run_passes(Compiler *c, const Body *body, const CorePass *pas
 const Body *ad_prepare(Compiler *c, const Body *body, bool backwards) {
   static const CorePass clean[] = { simplify, hoist, cse, simplify, NULL };
   body = run_passes(c, ad_inline(c, body, backwards), clean);
-  return backwards ? run_passes(c, ad_elements(c, ad_sums(c, body)), clean) : body;
+  if (!backwards) return body;
+  body = run_passes(c, ad_unroll(c, ad_sums(c, body)), clean);
+  return run_passes(c, ad_elements(c, ad_components(c, body)), clean);
 }

@@ -116,10 +116,12 @@ void reverse_add_at(Reverse *r, const Exp *index, Atom adjoint) {
     vec_push(&r->scope->points, points);
     return;
   }
-  Atom before = reverse_current(r, array.u.var);
   const DimIndex *dims = index->u.index.dims;
+  bool first = r->scope->kind == SCOPE_MAP && !reverse_adjoint(r, array.u.var);
+  Atom before = reverse_current(r, array.u.var);
   Atom part = core_let(b, "part", exp_slice(before, dims, index->u.index.checked));
-  Atom sum = ad_add(b, part, ad_fit(b, adjoint, atom_type(part)));
+  adjoint = ad_fit(b, adjoint, atom_type(part));
+  Atom sum = first ? adjoint : ad_add(b, part, adjoint);
   Atom after = core_let(b, "adjoint", exp_update(before, dims, sum, false));
   reverse_assign(r, array.u.var, after);
 }
