@@ -78,12 +78,97 @@ static bool has_row_results(const Form *form) {
   return false;
 }
 
+// ---- products of matrices
+
+static const Stm *binding(const StmVec *stms, Atom a) {
+  for (int i = 0; i < stms->count && a.kind == ATOM_VAR; i++)
+    for (int k = 0; k < stms->at[i].binder_count; k++)
+      if (stms->at[i].binders[k] == a.u.var) return &stms->at[i];
+  return NULL;
+}
+
+static bool reduces_rows(const Body *body) {
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *e = body->stms[i].exp;
+    if (e->kind == EXP_REDOMAP && e->u.soac.width.kind == ATOM_VAR) return true;
+  }
+  return false;
+}
+
+// Is the row that a function returns a map of reductions, or made of one element by element?
+static bool is_product(const Form *form, Atom row) {
+  const Stm *stm = binding(&form->stms, row);
+  if (!stm || stm->exp->kind != EXP_MAP) return false;
+  const Soac *soac = &stm->exp->u.soac;
+  if (reduces_rows(soac->fn.body)) return true;
+  for (int i = 0; i < soac->array_count; i++)
+    if (is_product(form, soac->arrays[i])) return true;
+  return false;
+}
+
+typedef struct Mentions {
+  Atom of;
+  int count;
+} Mentions;
+
+static void count_mention(CoreVisitor *v, Atom a) {
+  Mentions *m = v->state;
+  m->count += atom_equal(a, m->of);
+}
+
+// How often the form's statements mention a value, less the times that it is the input of a map.
+static int other_mentions(const Form *form, Atom value) {
+  Mentions m = { value, 0 };
+  CoreVisitor v = { .atom = count_mention, .body = core_visit_body, .state = &m };
+  for (int i = 0; i < form->stms.count; i++) {
+    const Exp *e = form->stms.at[i].exp;
+    core_visit_exp(&v, e);
+    for (int k = 0; e->kind == EXP_MAP && k < e->u.soac.array_count; k++)
+      m.count -= atom_equal(e->u.soac.arrays[k], value);
+  }
+  for (int i = 0; i < form->reduced.count; i++)
+    count_mention(&v, form->reduced.at[i]);
+  return m.count;
+}
+
+static bool is_input(const Exp *e, const Var *array) {
+  for (int k = 0; e->kind == EXP_MAP && k < e->u.soac.array_count; k++)
+    if (atom_equal(e->u.soac.arrays[k], atom_var(array))) return true;
+  return false;
+}
+
+// Are the row, and rows that maps make of it, nothing but inputs of maps and results?
+static bool is_read_by_element(const Form *form, const Var *row) {
+  if (other_mentions(form, atom_var(row))) return false;
+  for (int i = 0; i < form->stms.count; i++) {
+    const Stm *stm = &form->stms.at[i];
+    for (int k = 0; is_input(stm->exp, row) && k < stm->binder_count; k++)
+      if (!is_read_by_element(form, stm->binders[k])) return false;
+  }
+  return true;
+}
+
+// Does `b` read rows of a product of matrices as a whole, to reduce or multiply them?  Together the
+// two would be row after row; apart, the product's kernel reads its factors in blocks.
+static bool is_better_stored(const Node *a, const Node *b) {
+  for (int i = 0; i < b->form->arrays.count; i++) {
+    Atom array = b->form->arrays.at[i];
+    int result = array.kind == ATOM_VAR ? form_mapped_index(a->form, array.u.var) : -1;
+    if (result < 0 || !is_product(a->form, a->form->mapped.at[result])) continue;
+    if (!is_read_by_element(b->form, b->form->params.at[i])) return true;
+  }
+  return false;
+}
+
+// ---- which pairs gain
+
 // Scatters, histograms and filters have no room for further results, and flattening runs what is
 // in their lambdas sequentially.  A reduction or scan gets no rows, and no nest that must be stored
 // as well, beside its own results: they would keep it from being split at its inner parallelism.
 // A nest that must be stored anyway gains little from a cheap consumer, which would tie it to
 // other nests.
 static bool pays_vertically(const Graph *g, const Node *a, const Node *b) {
+  if (is_better_stored(a, b)) return false;
   if (b->form->kind == EXP_MAP && a->form->kind == EXP_MAP)
     return !a->form->nested || b->form->nested || !is_read_elsewhere(g, a, b, false);
   if (b->form->kind == EXP_MAP) return !b->form->nested && !has_row_results(b->form);
