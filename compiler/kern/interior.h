@@ -57,5 +57,7 @@ KernStm interior_if(const KernStm *stm, const Term *condition, int usual,
 
 // Is the block nothing but maps within maps, down to its points?
 bool moved_applies(const KernStm *stm);
+// Has every coordinate an axis that completes it, so that the points that are left are ranges?
+bool moved_can_end(Interior *x, const KernStm *stm);
 // Adds `inside`, moved, and the points that it leaves; false if the block has no coordinates.
 bool moved_add(Interior *x, KernBuilder *b, const KernStm *stm, const KernBlock *inside);

@@ -67,6 +67,8 @@ static double value_of(const Cost *s, const Term *t) {
   if (known) return *known;
   if (t->kind == TERM_CONST) return (double)t->u.constant.u.i;
   if (t->kind == TERM_OP && t->type == PRIM_I64) return value_of_op(s, t);
+  if (t->kind == TERM_SELECT)
+    return value_of(s, t->u.select.a);  // steps put the usual first
   return s->guess->trips;
 }
 

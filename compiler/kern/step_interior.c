@@ -533,23 +533,30 @@ static const KernBlock *inner_block(KernMapper *m, const KernBlock *block) {
 
 // ---- the block
 
-static void begin_block(Interior *x, const KernBlock *copy) {
+static void begin_block(Interior *x, const KernBlock *copy, bool may_move) {
   x->forms = map_new(NULL);
   x->bound = map_new(NULL);
   x->values = map_new(NULL);
   x->index_count = x->condition_count = 0;
   x->over_lanes = false;
   x->places = (1 << GUESS_PLACES) - 1;
-  x->may_move = x->twice && x->in_grid && moved_applies(&copy->stms[0]);
+  x->may_move = may_move;
   KernVisitor v = { .binder = note_binder, .state = x };
   kern_visit_block(&v, copy);
 }
 
-static void add_with_interior(Interior *x, KernBuilder *b, const KernStm *stm) {
+// The block with what is assumed of it.
+static const KernBlock *inside_block(Interior *x, const KernStm *stm, bool may_move) {
   const KernBlock *copy = interior_copy(x, stm);
-  begin_block(x, copy);
+  begin_block(x, copy, may_move);
   guess_dims(&x->guess, stm);
-  const KernBlock *inside = inner_block(&x->inner, copy);
+  return inner_block(&x->inner, copy);
+}
+
+static void add_with_interior(Interior *x, KernBuilder *b, const KernStm *stm) {
+  const KernBlock *inside =
+      inside_block(x, stm, x->twice && x->in_grid && moved_applies(stm));
+  if (!moved_can_end(x, stm)) inside = inside_block(x, stm, false);
   if (!x->over_lanes) {
     kern_add(b, *stm);
     return;

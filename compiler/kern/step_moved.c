@@ -79,75 +79,153 @@ static const Term *all_done(const Interior *x, const Term *inside) {
 }
 
 // ---- the points that are left
+//
+// Where an axis with index a completes a coordinate, those with a < low or high <= a are left, with
+// all that is inside of them:
+//   axis a { x }  =>  axis a_left: t < low + w - high { x at t, or behind the block }
+//                     if other coordinates moved { axis a_moved: high - low { the same of x } }
 
 typedef struct Left {
   Interior *x;
   const Term *inside;
-  const Term *points[MOST_INDICES];  // of coordinates: the variables of this copy
+  bool ranged[MOST_INDICES];  // coordinates: the point is known to be in the moved block
 } Left;
 
-// The lets of coordinates; those of the same form come in the same order as in the moved copy.
-static void see_coordinate(Left *l, const KernStm *let) {
-  const Term *t = let->u.term;
-  if (t->kind != TERM_OP || t->u.op.op != OP_ADD) return;
-  for (int i = 0; i < l->x->index_count; i++) {
-    const Index *index = &l->x->indices[i];
-    if (!index->at || l->points[i] || !term_same(t->u.op.args[0], index->first)) continue;
-    l->points[i] = term_var(let->binders[0]);
-    return;
-  }
+static const Term *left_let(void *lets, const Var *var) {
+  const Term *let = map_get(lets, var);
+  return let ? term_replace(let, left_let, lets) : NULL;
 }
 
-// Is the point in the moved block?  Of coordinates that are still open: are all?
-static const Term *is_done(const Left *l) {
-  const Term *t = l->inside;
+// Is the term the variable plus others?
+static bool is_sum_with(const Term *t, const Var *var) {
+  if (t->kind == TERM_VAR) return t->u.var == var;
+  if (t->kind != TERM_OP || t->u.op.op != OP_ADD) return false;
+  const Term *const *args = t->u.op.args;
+  bool first = term_mentions(args[0], var), second = term_mentions(args[1], var);
+  return first != second && is_sum_with(args[first ? 0 : 1], var);
+}
+
+// The coordinate that the axis completes, and where it is at the axis' first point; -1: none.
+static int completed(const Left *l, const Axis *axis, const Term **begin) {
+  Map *lets = map_new(NULL);
+  const KernBlock *body = axis->body;
+  for (int k = 0; k < body->count && body->stms[k].kind == KERN_LET; k++) {
+    const Term *t = body->stms[k].u.term;
+    map_put(lets, body->stms[k].binders[0], t);
+    for (int i = 0; i < l->x->index_count; i++) {
+      const Index *index = &l->x->indices[i];
+      bool is_it = index->at && !l->ranged[i] && t->kind == TERM_OP &&
+                   t->u.op.op == OP_ADD && term_same(t->u.op.args[0], index->first);
+      const Term *whole = is_it ? term_replace(t, left_let, lets) : NULL;
+      if (!is_it || !is_sum_with(whole, axis->index)) continue;
+      Map *zero = map_new(NULL);
+      map_put(zero, axis->index, term_i64(0));
+      *begin = term_replace(whole, left_let, zero);
+      return i;
+    }
+  }
+  return -1;
+}
+
+// Are the coordinates that are not ranged where they were?
+static const Term *others_stay(const Left *l) {
+  const Term *t = term_bool(true);
   for (int i = 0; i < l->x->index_count; i++) {
     const Index *index = &l->x->indices[i];
-    if (!index->at) continue;
-    if (!l->points[i]) {
+    if (index->at && !l->ranged[i])
       t = term_and(t, term_op2(OP_EQ, index->low, index->first));
-      continue;
-    }
-    t = term_and(t, term_at_most(index->low, l->points[i]));
-    t = term_and(t, term_at_most(l->points[i], index->high));
   }
   return t;
 }
 
-// if it is done {} else { block }
-static void add_unless_done(const Left *l, KernBuilder *b, const KernBlock *block) {
-  KernBuilder nothing = kern_builder(l->x->c, (Loc){ 0 });
-  kern_add(
-      b, (KernStm){ .kind = KERN_IF,
-                    .u.cond = { is_done(l), kern_block(&nothing, NULL, 0), block, 97 } });
-}
-
-static int add_lets(Left *l, KernBuilder *b, const KernBlock *block) {
-  int i = 0;
-  for (; i < block->count && block->stms[i].kind == KERN_LET; i++) {
-    see_coordinate(l, &block->stms[i]);
-    kern_add(b, block->stms[i]);
-  }
-  return i;
-}
-
-static const KernBlock *left_points(Left *l, const KernBlock *block) {
-  KernBuilder b = kern_builder(l->x->c, (Loc){ 0 }), rest = b;
+// All points of the block, one by one.
+static const KernBlock *all_points(Interior *x, const KernBlock *block) {
+  KernBuilder b = kern_builder(x->c, (Loc){ 0 });
   const KernStm *lock = next_lock(block);
-  int lets = add_lets(l, &b, block);
+  for (int i = 0; i + (lock ? 1 : 0) < block->count; i++)
+    kern_add(&b, block->stms[i]);
   if (lock) {
-    Left outer = *l;
     Axis axis = *lock->u.axis;
     axis.bind = BIND_SEQ;
-    axis.body = left_points(l, axis.body);
-    kern_axis(&rest, axis, NULL, 0);
-    add_unless_done(&outer, &b, kern_block(&rest, NULL, 0));
-    return kern_block(&b, NULL, 0);
+    axis.body = all_points(x, axis.body);
+    kern_axis(&b, axis, NULL, 0);
   }
-  for (int i = lets; i < block->count; i++)
-    kern_add(&rest, block->stms[i]);
-  add_unless_done(l, &b, kern_block(&rest, NULL, 0));
   return kern_block(&b, NULL, 0);
+}
+
+// axis t < width { let a = at; body }
+static void add_part(Interior *x, KernBuilder *b, const Axis *axis, const Var *t,
+                     const Term *width, const Term *at, const KernBlock *body) {
+  KernBuilder inner = kern_builder(x->c, b->loc);
+  Axis part = { .name = axis->name, .index = t, .width = width, .role = AXIS_MAP };
+  kern_let_var(&inner, axis->index, at);
+  for (int i = 0; i < body->count; i++)
+    kern_add(&inner, body->stms[i]);
+  part.body = kern_rename(x->c, NULL, kern_block(&inner, NULL, 0));
+  kern_axis(b, part, NULL, 0);
+}
+
+static void add_left(Left *l, KernBuilder *b, const KernStm *lock);
+
+static const KernBlock *left_of_body(Left *l, const KernBlock *block) {
+  KernBuilder b = kern_builder(l->x->c, (Loc){ 0 });
+  const KernStm *lock = next_lock(block);
+  for (int i = 0; i + (lock ? 1 : 0) < block->count; i++)
+    kern_add(&b, block->stms[i]);
+  if (lock) add_left(l, &b, lock);
+  return kern_block(&b, NULL, 0);
+}
+
+static void add_ranges(Left *l, KernBuilder *b, const Axis *axis, int coordinate,
+                       const Term *begin) {
+  Interior *x = l->x;
+  const Index *index = &x->indices[coordinate];
+  const Term *width = axis->width, *zero = term_i64(0);
+  const Term *from = term_min(term_max(term_sub(index->low, begin), zero), width);
+  const Term *behind = term_sub(term_add(index->high, term_i64(1)), begin);
+  const Term *low = kern_let(b, "low", term_select(l->inside, from, width));
+  const Term *high = kern_let(
+      b, "high", term_select(l->inside, term_min(term_max(behind, zero), width), width));
+  const Var *t = kern_index(x->c, "left", b->loc);
+  const Term *at = term_var(t);
+  add_part(x, b, axis, t, term_add(low, term_sub(width, high)),
+           term_select(term_less(at, low), at, term_add(term_sub(at, low), high)),
+           all_points(x, axis->body));
+  l->ranged[coordinate] = true;
+  const Term *stay = others_stay(l);
+  if (term_is_bool(stay, true)) return;
+  KernBuilder nothing = kern_builder(x->c, b->loc), moved = nothing;
+  const Var *m = kern_index(x->c, "moved", b->loc);
+  add_part(x, &moved, axis, m, term_sub(high, low), term_add(term_var(m), low),
+           left_of_body(l, axis->body));
+  kern_add(b, (KernStm){ .kind = KERN_IF,
+                         .u.cond = { stay, kern_block(&nothing, NULL, 0),
+                                     kern_block(&moved, NULL, 0), 97 } });
+}
+
+// What is left of the points of a lockstep axis.
+static void add_left(Left *l, KernBuilder *b, const KernStm *lock) {
+  const Axis *axis = lock->u.axis;
+  const Term *begin = NULL;
+  int coordinate = completed(l, axis, &begin);
+  if (coordinate >= 0) {
+    add_ranges(l, b, axis, coordinate, begin);
+    return;
+  }
+  Axis seq = *axis;
+  seq.bind = BIND_SEQ;
+  seq.body = left_of_body(l, axis->body);
+  kern_axis(b, seq, NULL, 0);
+}
+
+bool moved_can_end(Interior *x, const KernStm *stm) {
+  Left l = { .x = x };
+  for (; stm; stm = next_lock(stm->u.axis->body)) {
+    const Term *begin;
+    int coordinate = completed(&l, stm->u.axis, &begin);
+    if (coordinate >= 0) l.ranged[coordinate] = true;
+  }
+  return term_is_bool(others_stay(&l), true);
 }
 
 bool moved_add(Interior *x, KernBuilder *b, const KernStm *stm, const KernBlock *inside) {
@@ -158,7 +236,8 @@ bool moved_add(Interior *x, KernBuilder *b, const KernStm *stm, const KernBlock 
   Left left = { .x = x, .inside = kern_let(b, "inside", interior_condition(x)) };
   const Term *done = kern_let(b, "done", all_done(x, left.inside));
   kern_add(b, interior_if(stm, left.inside, 98, inside, none));
-  kern_add(b,
-           interior_if(stm, done, 97, none, left_points(&left, interior_copy(x, stm))));
+  KernBuilder rest = kern_builder(x->c, stm->loc);
+  add_left(&left, &rest, &interior_copy(x, stm)->stms[0]);
+  kern_add(b, interior_if(stm, done, 99, none, kern_block(&rest, NULL, 0)));
   return true;
 }
