@@ -1,6 +1,8 @@
 #include "base/vec.h"
 #include "commands/lsp.h"
+#include "commands/lsp_scope.h"
 #include "source/ast_walk.h"
+#include "source/lex.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +10,7 @@
 
 typedef struct Walk {
   LspNames names;
+  ScopeWalk scope;
   uint32_t offset;  // of the expression that is looked for
   const AstExp *around;
 } Walk;
@@ -20,6 +23,50 @@ static void add_name(Walk *w, LspName name) {
   name.loc.start = name.loc.end - (uint32_t)length;
   if (strncmp(name.loc.file->text + name.loc.start, name.name, length) == 0)
     vec_push(&w->names, name);
+}
+
+// ---- types, modules and module types
+
+static void add_scope_name(Walk *w, const ScopeThing *thing, Name name, Loc loc,
+                           bool is_definition) {
+  if (thing && thing->binding)
+    add_name(w, (LspName){ loc, name, thing->binding, NULL, is_definition, false });
+}
+
+static void define_name(Walk *w, ScopeSpace space, Name name, Loc loc,
+                        const ScopeNames *members) {
+  const ScopeThing *thing = scope_define(&w->scope, space, name, loc, members);
+  add_scope_name(w, thing, name, loc, true);
+}
+
+// The part of a path that begins at `start`, if it stands there.
+static Loc path_part(const AstName *path, uint32_t start, Name part) {
+  size_t length = strlen(part);
+  bool is_there = start + length <= path->loc.end &&
+                  strncmp(path->loc.file->text + start, part, length) == 0;
+  return is_there ? (Loc){ path->loc.file, start, start + (uint32_t)length } : (Loc){ 0 };
+}
+
+// The modules of a path `a.b.c`; what the names behind them are members of, or NULL.  `*at` goes to
+// where those begin.
+static const ScopeNames *use_qualifiers(Walk *w, const AstName *path, uint32_t *at) {
+  const ScopeNames *names = &w->scope.visible;
+  *at = path->loc.start;
+  vec_each (const Name *, part, &path->qualifiers) {
+    const ScopeThing *module = scope_meaning(names, SCOPE_MODULE, *part);
+    add_scope_name(w, module, *part, path_part(path, *at, *part), false);
+    *at += (uint32_t)strlen(*part) + 1;
+    names = module ? module->members : NULL;
+  }
+  return names;
+}
+
+static const ScopeThing *use_path(Walk *w, const AstName *path, ScopeSpace space) {
+  uint32_t at;
+  const ScopeNames *names = use_qualifiers(w, path, &at);
+  const ScopeThing *thing = scope_meaning(names, space, path->name);
+  add_scope_name(w, thing, path->name, path_part(path, at, path->name), false);
+  return thing;
 }
 
 static void walk_exp(Walk *w, const AstExp *exp);
@@ -39,7 +86,10 @@ static void walk_types(Walk *w, const AstTypeVec *types) {
 
 static void walk_type(Walk *w, const AstType *type) {
   switch (type->kind) {
-  case AST_TYPE_NAME: walk_type_args(w, type); return;
+  case AST_TYPE_NAME:
+    use_path(w, &type->u.name.name, SCOPE_TYPE);
+    walk_type_args(w, type);
+    return;
   case AST_TYPE_TUPLE: walk_types(w, &type->u.tuple.items); return;
   case AST_TYPE_RECORD:
     vec_each (const AstField *, field, &type->u.record.fields)
@@ -62,11 +112,16 @@ static void walk_type(Walk *w, const AstType *type) {
   }
 }
 
-static void walk_sizes(Walk *w, const AstTypeParamVec *params) {
-  vec_each (const AstTypeParam *, param, params)
-    if (param->kind == TYPE_PARAM_SIZE)
-      add_name(w, (LspName){ param->loc, param->name, param->binding,
-                             param->binding ? param->binding->type : NULL, true, false });
+// Sizes and types; types are visible in the scope that was entered for them.
+static void walk_type_params(Walk *w, const AstTypeParamVec *params) {
+  vec_each (const AstTypeParam *, param, params) {
+    const Binding *b = param->binding;
+    bool is_size = param->kind == TYPE_PARAM_SIZE;
+    const Type *type = is_size && b ? b->type : NULL;
+    add_name(w, (LspName){ param->loc, param->name, b, type, true, false });
+    const ScopeThing *thing = new_node(ScopeThing, .binding = b);
+    if (!is_size) map_put(w->scope.visible.types, param->name, thing);
+  }
 }
 
 static void walk_pat(Walk *w, const AstPat *pat, bool is_field);
@@ -104,7 +159,7 @@ static void walk_pat(Walk *w, const AstPat *pat, bool is_field) {
 }
 
 static void walk_function(Walk *w, const AstFunction *function) {
-  walk_sizes(w, &function->type_params);
+  walk_type_params(w, &function->type_params);
   if (function->result) walk_type(w, function->result);
 }
 
@@ -120,13 +175,15 @@ static void walk_field_names(Walk *w, const AstExp *exp) {
 
 // What the visitor of parts does not see.
 static void walk_own_names(Walk *w, const AstExp *exp) {
+  uint32_t at;
+  if (exp->kind == AST_NAME) use_qualifiers(w, &exp->u.name.name, &at);
   if (exp->kind == AST_NAME)
     add_name(w, (LspName){ exp->loc, exp->u.name.name.name, exp->u.name.binding,
                            exp->type, false, false });
   if (exp->kind == AST_RECORD) walk_field_names(w, exp);
   if (exp->kind == AST_LAMBDA) walk_function(w, &exp->u.lambda.function);
-  if (exp->kind == AST_LET) walk_sizes(w, &exp->u.let.sizes);
-  if (exp->kind == AST_LOOP) walk_sizes(w, &exp->u.loop.sizes);
+  if (exp->kind == AST_LET) walk_type_params(w, &exp->u.let.sizes);
+  if (exp->kind == AST_LOOP) walk_type_params(w, &exp->u.loop.sizes);
   if (exp->kind == AST_ASCRIBE || exp->kind == AST_COERCE)
     walk_type(w, exp->u.ascribe.type);
   if (exp->kind != AST_LET_FUN) return;
@@ -145,55 +202,193 @@ static void walk_exp(Walk *w, const AstExp *exp) {
   bool inside = exp->loc.start <= w->offset && w->offset < exp->loc.end;
   if (inside && exp->type) w->around = exp;
   AstVisitor v = { visited_exp, visited_pat, w };
+  ScopeWalk saved = w->scope;
+  bool has_scope = exp->kind == AST_OPEN_IN || exp->kind == AST_LET_FUN;
+  if (has_scope) scope_enter(&w->scope, false);
   walk_own_names(w, exp);
+  if (exp->kind == AST_OPEN_IN) {
+    const ScopeThing *module = use_path(w, &exp->u.open_in.module, SCOPE_MODULE);
+    scope_add_members(&w->scope, module ? module->members : NULL);
+  }
   ast_visit_parts(&v, exp);
+  w->scope = saved;
 }
 
 static void walk_decl(Walk *w, const AstDecl *decl);
 
-static void walk_module(Walk *w, const AstModExp *exp) {
+static const ScopeNames *walk_module_type(Walk *w, const AstModType *type);
+
+// Where the name of a specification stands: it is the first word behind `type`, `module` or `val`.
+static Loc name_in_spec(const AstSpec *spec) {
+  const SourceFile *file = spec->loc.file;
+  uint32_t at = spec->loc.start, length = (uint32_t)strlen(spec->name);
+  while (lex_is_name_part(file->text[at]))
+    at++;
+  at += (uint32_t)strspn(file->text + at, "~^ \t\r\n");
+  bool is_there = strncmp(file->text + at, spec->name, length) == 0;
+  return is_there ? (Loc){ file, at, at + length } : (Loc){ 0 };
+}
+
+static void walk_spec(Walk *w, const AstSpec *spec) {
+  const ScopeNames *members = spec->of ? walk_module_type(w, spec->of) : NULL;
+  ScopeWalk saved = scope_enter(&w->scope, false);
+  walk_type_params(w, &spec->params);
+  if (spec->type) walk_type(w, spec->type);
+  w->scope = saved;
+  switch (spec->kind) {
+  case SPEC_VALUE: return;
+  case SPEC_TYPE:
+    define_name(w, SCOPE_TYPE, spec->name, name_in_spec(spec), NULL);
+    return;
+  case SPEC_MODULE:
+    define_name(w, SCOPE_MODULE, spec->name, name_in_spec(spec), members);
+    return;
+  case SPEC_INCLUDE: scope_add_members(&w->scope, members); return;
+  }
+}
+
+static const ScopeNames *walk_specs(Walk *w, const AstModType *type) {
+  ScopeWalk saved = scope_enter(&w->scope, true);
+  vec_each (const AstSpec *, spec, &type->u.specs)
+    walk_spec(w, spec);
+  const ScopeNames *members =
+      new_node(ScopeNames, w->scope.defined.types, w->scope.defined.modules,
+               w->scope.defined.signatures);
+  w->scope = saved;
+  return members;
+}
+
+// `s with t = u`
+static const ScopeNames *walk_with(Walk *w, const AstModType *type) {
+  const ScopeNames *members = walk_module_type(w, type->u.with.of);
+  const AstName *name = &type->u.with.name;
+  if (!name->qualifiers.count)
+    add_scope_name(w, scope_meaning(members, SCOPE_TYPE, name->name), name->name,
+                   name->loc, false);
+  ScopeWalk saved = scope_enter(&w->scope, false);
+  walk_type_params(w, &type->u.with.params);
+  walk_type(w, type->u.with.type);
+  w->scope = saved;
+  return members;
+}
+
+// The names of a parameter are those of its type; where it is defined is not known.
+static void define_module_param(Walk *w, Name param, const ScopeNames *members) {
+  static const Loc nowhere = { 0 };
+  if (param) scope_define(&w->scope, SCOPE_MODULE, param, nowhere, members);
+}
+
+static const ScopeNames *walk_module_type(Walk *w, const AstModType *type) {
+  const ScopeThing *named = NULL;
+  ScopeWalk saved = w->scope;
+  switch (type->kind) {
+  case MODTYPE_NAME:
+    named = use_path(w, &type->u.name, SCOPE_SIGNATURE);
+    return named ? named->members : NULL;
+  case MODTYPE_SPECS: return walk_specs(w, type);
+  case MODTYPE_WITH: return walk_with(w, type);
+  case MODTYPE_FUNCTION: break;
+  }
+  const ScopeNames *from = walk_module_type(w, type->u.function.from);
+  scope_enter(&w->scope, false);
+  define_module_param(w, type->u.function.param, from);
+  walk_module_type(w, type->u.function.to);
+  w->scope = saved;
+  return NULL;
+}
+
+static const ScopeNames *walk_module(Walk *w, const AstModExp *exp);
+
+static const ScopeNames *walk_module_body(Walk *w, const AstDeclVec *decls) {
+  ScopeWalk saved = scope_enter(&w->scope, true);
+  vec_each (AstDecl *const *, decl, decls)
+    walk_decl(w, *decl);
+  const ScopeNames *members =
+      new_node(ScopeNames, w->scope.defined.types, w->scope.defined.modules,
+               w->scope.defined.signatures);
+  w->scope = saved;
+  return members;
+}
+
+static void walk_module_function(Walk *w, const AstModExp *exp) {
+  const ScopeNames *members = walk_module_type(w, exp->u.function.type);
+  ScopeWalk saved = scope_enter(&w->scope, false);
+  define_module_param(w, exp->u.function.param, members);
+  walk_module(w, exp->u.function.body);
+  w->scope = saved;
+}
+
+// The members of the module; NULL: they are not known.
+static const ScopeNames *walk_module(Walk *w, const AstModExp *exp) {
+  const ScopeThing *named = NULL;
+  const ScopeNames *members = NULL;
   switch (exp->kind) {
   case MODEXP_NAME:
-  case MODEXP_IMPORT: return;
-  case MODEXP_BODY:
-    vec_each (AstDecl *const *, decl, &exp->u.body)
-      walk_decl(w, *decl);
-    return;
+    named = use_path(w, &exp->u.name, SCOPE_MODULE);
+    return named ? named->members : NULL;
+  case MODEXP_IMPORT: return NULL;
+  case MODEXP_BODY: return walk_module_body(w, &exp->u.body);
   case MODEXP_APPLY:
     walk_module(w, exp->u.apply.function);
     walk_module(w, exp->u.apply.arg);
-    return;
-  case MODEXP_ASCRIBE: walk_module(w, exp->u.ascribe.exp); return;
-  case MODEXP_FUNCTION: walk_module(w, exp->u.function.body); return;
+    return NULL;
+  case MODEXP_ASCRIBE:
+    members = walk_module_type(w, exp->u.ascribe.type);
+    return exp->u.ascribe.exp ? walk_module(w, exp->u.ascribe.exp) : members;
+  case MODEXP_FUNCTION: walk_module_function(w, exp); return NULL;
   }
+  return NULL;
 }
 
 static void walk_value(Walk *w, const AstDecl *decl) {
   const Binding *b = decl->u.value.binding;
   add_name(w, (LspName){ decl->u.value.name_loc, decl->u.value.name, b,
                          b ? b->type : NULL, true, false });
-  walk_pats(w, &decl->u.value.function.params);
+  ScopeWalk saved = scope_enter(&w->scope, false);
   walk_function(w, &decl->u.value.function);
+  walk_pats(w, &decl->u.value.function.params);
   walk_exp(w, decl->u.value.function.body);
+  w->scope = saved;
+}
+
+static void walk_type_decl(Walk *w, const AstDecl *decl) {
+  ScopeWalk saved = scope_enter(&w->scope, false);
+  walk_type_params(w, &decl->u.type.params);
+  walk_type(w, decl->u.type.type);
+  w->scope = saved;
+  define_name(w, SCOPE_TYPE, decl->u.type.name, decl->u.type.name_loc, NULL);
+}
+
+static void walk_local(Walk *w, const AstDecl *decl) {
+  bool before = w->scope.is_local;
+  w->scope.is_local = true;
+  walk_decl(w, decl);
+  w->scope.is_local = before;
 }
 
 static void walk_decl(Walk *w, const AstDecl *decl) {
   switch (decl->kind) {
   case AST_DECL_VALUE: walk_value(w, decl); return;
-  case AST_DECL_TYPE:
-    walk_sizes(w, &decl->u.type.params);
-    walk_type(w, decl->u.type.type);
+  case AST_DECL_TYPE: walk_type_decl(w, decl); return;
+  case AST_DECL_SPEC: return;
+  case AST_DECL_MODULE_TYPE:
+    define_name(w, SCOPE_SIGNATURE, decl->u.module_type.name,
+                decl->u.module_type.name_loc,
+                walk_module_type(w, decl->u.module_type.type));
     return;
-  case AST_DECL_SPEC:
-  case AST_DECL_MODULE_TYPE: return;
-  case AST_DECL_MODULE: walk_module(w, decl->u.module.exp); return;
-  case AST_DECL_OPEN: walk_module(w, decl->u.open.exp); return;
-  case AST_DECL_LOCAL: walk_decl(w, decl->u.local.decl); return;
+  case AST_DECL_MODULE:
+    define_name(w, SCOPE_MODULE, decl->u.module.name, decl->u.module.name_loc,
+                walk_module(w, decl->u.module.exp));
+    return;
+  case AST_DECL_OPEN:
+    scope_add_members(&w->scope, walk_module(w, decl->u.open.exp));
+    return;
+  case AST_DECL_LOCAL: walk_local(w, decl->u.local.decl); return;
   }
 }
 
 static Walk walk(const AstProgram *program, uint32_t offset) {
-  Walk w = { .offset = offset };
+  Walk w = { .scope = scope_walk_new(), .offset = offset };
   vec_each (AstDecl *const *, decl, &program->decls)
     walk_decl(&w, *decl);
   return w;

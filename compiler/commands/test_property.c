@@ -238,15 +238,18 @@ static bool take(Shrinking *s, const Value **inputs) {
 }
 
 static const Value **copy_inputs(const Shrinking *s) {
-  return mem_copy(s->inputs, sizeof(Value *) * (size_t)(leaves_of(s->p->entry) + 1));
+  int count = leaves_of(s->p->entry);
+  const Value **copy = new_array(const Value *, count + 1);
+  memcpy(copy, s->inputs, sizeof *copy * (size_t)count);
+  return copy;
 }
 
 // The part of an array whose indices in the dimensions marked are from `from` on; `size` of them.
 static const Value *part_of(const Value *v, const bool *marked, int64_t from,
                             int64_t size) {
-  int64_t *shape = mem_copy(v->shape, sizeof(int64_t) * (size_t)(v->rank + 1));
+  int64_t *shape = new_array(int64_t, v->rank + 1);
   for (int d = 0; d < v->rank; d++)
-    if (marked[d]) shape[d] = size;
+    shape[d] = marked[d] ? size : v->shape[d];
   Value *out = value_new(v->elem, v->rank, shape);
   for (int64_t i = 0; i < value_count(out); i++) {
     int64_t rest = i, at = 0, stride = 1;

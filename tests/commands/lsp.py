@@ -212,6 +212,70 @@ def finds_references(client, folder):
     assert kinds == [3, 2, 2], kinds
 
 
+TYPES = """\
+module type number = {
+  type t
+  val add : t -> t -> t
+}
+
+module sums (N: number) = {
+  type pair = (N.t, N.t)
+  def both (p: pair) : N.t = N.add p.0 p.1
+}
+
+module ints : number with t = i32 = {
+  type t = i32
+  def add (a: t) (b: t) : t = a + b
+}
+
+module deep = { module inner = { type t = bool def yes : t = true } def no : inner.t = !inner.yes }
+type t = ints.t
+type wrapped 't = {it: t, also: [1]t}
+module int_sums = sums ints
+
+def unwrap 't (w: wrapped t) : t = w.it
+entry main (x: t) : (t, bool) =
+  let y : t = ints.add x (int_sums.both (x, x))
+  in (unwrap {it = y, also = [x]}, deep.inner.yes && ints.(let z : i32 = add 1 2 in z > 0))
+"""
+
+
+def refers_to_types_and_modules(client, folder):
+    d = document(client, folder, TYPES, "types.fl")
+    assert d.messages == [], d.messages
+    text = d.text
+
+    def lines(word, nth=0, offset=0):
+        found = client.about("textDocument/references", d, word, nth, offset, context={"includeDeclaration": True})
+        return [place["range"]["start"]["line"] for place in found]
+
+    def line(part):
+        return text[:text.index(part)].count("\n")
+    end = line("entry main")
+    assert lines("type t\n", 0, 5) == [1, 2, 2, 2, 6, 6, 7, line("with t")], lines("type t\n", 0, 5)
+    assert lines("number = {") == [0, line("N: number"), line("ints : number")]
+    assert lines("pair = ") == [line("type pair"), line("p: pair")]
+    assert lines("ints :") == [line("ints :"), line("type t = ints"), line("sums ints"), end + 1, end + 2]
+    assert lines("t = ints.t") == [line("type t = ints.t"), end, end, end + 1]
+    body = line("  type t = i32")
+    assert lines("t = i32\n") == [body, body + 1, body + 1, body + 1, line("type t = ints.t")]
+    assert lines("wrapped 't") == [line("type wrapped"), line("def unwrap")]
+    assert lines("inner = {") == [line("module deep")] * 3 + [end + 2], lines("inner = {")
+    assert lines("t) : t = w") == [line("def unwrap")] * 3, "a type parameter"
+    changes = client.about("textDocument/rename", d, "ints :", newName="whole")["changes"][d.uri]
+    assert d.edited(changes) == text.replace("ints :", "whole :").replace("ints.", "whole.").replace("sums ints", "sums whole")
+    changes = client.about("textDocument/rename", d, "t = ints.t", newName="int")["changes"][d.uri]
+    assert d.edited(changes) == text.replace("type t = ints.t", "type int = ints.t").replace(
+        "main (x: t) : (t,", "main (x: int) : (int,").replace("let y : t", "let y : int")
+    for word, name in [("type t\n", "u"), ("wrapped 't", "i32 "), ("number = {", "def")]:
+        offset = 5 if word.startswith("type") else 0
+        response = client.request("textDocument/rename", textDocument={"uri": d.uri}, position=d.place(word, 0, offset),
+                                  newName=name)
+        assert response["error"]["code"] == -32803, (word, response)
+    found = client.about("textDocument/definition", d, "inner.yes &&")
+    assert found["range"]["start"] == d.place("inner = {"), found
+
+
 def renames(client, folder):
     d = document(client, folder)
 
@@ -297,7 +361,7 @@ def survives(client, folder):
     assert client.change(d.uri, PROGRAM) == []
 
 
-TESTS = [reports_mistakes_as_they_come, tells_types_and_sizes, finds_definitions, finds_references, renames, completes,
+TESTS = [reports_mistakes_as_they_come, tells_types_and_sizes, finds_definitions, finds_references, refers_to_types_and_modules, renames, completes,
          lists_symbols, formats, survives]
 
 
