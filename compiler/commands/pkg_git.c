@@ -218,8 +218,9 @@ static bool read_files(const PkgSources *s, const TreeEntries *entries,
     text_printf(hashes, "%s\n", e->hash);
   size_t length;
   const GitCall call = { text_str(hashes), "read the files of", wanted->path };
-  const char *at = git(s, &call, args, &length), *end = at + length;
+  const char *at = git(s, &call, args, &length);
   if (!at) return false;
+  const char *end = at + length;
   vec_each (const TreeEntry *, e, entries) {
     PkgFile file = { .name = e->name };
     if (!take_file(&at, end, &file)) {

@@ -68,8 +68,8 @@ static size_t common_length(const TextVec *words) {
 
 static void show_words(const TextVec *words) {
   enum { COLUMNS = 78, MOST_WORDS = 100 };
-  int width = 0, column = 0,
-      shown = words->count < MOST_WORDS ? words->count : MOST_WORDS;
+  bool cut = words->count > MOST_WORDS;
+  int width = 0, column = 0, shown = cut ? MOST_WORDS : words->count;
   for (int i = 0; i < shown; i++)
     if ((int)strlen(words->at[i]) + 2 > width) width = (int)strlen(words->at[i]) + 2;
   printf("\n");
@@ -78,7 +78,7 @@ static void show_words(const TextVec *words) {
     printf("%-*s", width, words->at[i]);
     column += width;
   }
-  printf("%s\n", shown < words->count ? "..." : "");
+  printf("%s\n", cut ? "..." : "");
 }
 
 // The Tab key: what all words that fit have in common, or else a list of them.
