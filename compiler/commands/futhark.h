@@ -5,14 +5,19 @@
 
 enum { OPTION_BACKEND = 400, OPTION_OF_FUTHARK };
 
-#define FUTHARK_OPTIONS                                           \
-  { OPTION_BACKEND, 0, "backend", "NAME", "how programs find devices: `opencl` or `cuda`; default the first that has one", "opencl cuda" },           \
-      { OPTION_OF_FUTHARK, 0, "futhark", "PROGRAM", NULL, NULL }, \
-      { OPTION_OF_FUTHARK, 0, "no-terminal", NULL, NULL, NULL },  \
-      { OPTION_OF_FUTHARK, 0, "no-validate", NULL, NULL, NULL },  \
-      { OPTION_OF_FUTHARK, 0, "progress", NULL, NULL, NULL },     \
-      { OPTION_OF_FUTHARK, 'v', "verbose", NULL, NULL, NULL }, {  \
-    OPTION_OF_FUTHARK, 0, "concurrency", "NUM", NULL, NULL        \
+#define FUTHARK_OPTIONS                                                              \
+  { OPTION_BACKEND,                                                                  \
+    0,                                                                               \
+    "backend",                                                                       \
+    "NAME",                                                                          \
+    "how programs find devices: `opencl` or `cuda`; default the first that has one", \
+    "opencl cuda" },                                                                 \
+      { OPTION_OF_FUTHARK, 0, "futhark", "PROGRAM", NULL, NULL },                    \
+      { OPTION_OF_FUTHARK, 0, "no-terminal", NULL, NULL, NULL },                     \
+      { OPTION_OF_FUTHARK, 0, "no-validate", NULL, NULL, NULL },                     \
+      { OPTION_OF_FUTHARK, 0, "progress", NULL, NULL, NULL },                        \
+      { OPTION_OF_FUTHARK, 'v', "verbose", NULL, NULL, NULL }, {                     \
+    OPTION_OF_FUTHARK, 0, "concurrency", "NUM", NULL, NULL                           \
   }
 
 // Is it one of them?  A backend of programs goes to `backend`; of one that is not flc's it says so.

@@ -29,5 +29,6 @@ void scope_give(ScopeWalk *w, ScopeSpace space, Name name, const ScopeThing *thi
 const ScopeThing *scope_define(ScopeWalk *w, ScopeSpace space, Name name, Loc loc,
                                const ScopeNames *members);
 const ScopeThing *scope_meaning(const ScopeNames *names, ScopeSpace space, Name name);
-// Makes members visible; if they are not known (NULL), nothing is known any more, as they may hide it.
+// Makes members visible; if they are not known (NULL), nothing is known any more, as they may hide
+// it.
 void scope_add_members(ScopeWalk *w, const ScopeNames *members);
