@@ -114,13 +114,17 @@ static bool write_package(const PkgLib *lib, const char *folder, const PkgConten
   return true;
 }
 
-// Puts a folder where another one may be, which goes to `aside`.
+// Puts a folder where another one may be, which goes to `aside`; or leaves that where it is.
 static bool swap_in(const PkgLib *lib, const char *from, const char *to,
                     const char *aside) {
   make_folders(to);
   make_folders(aside);
-  if (exists(to) && rename(to, aside) != 0) return failed(lib, to);
-  return rename(from, to) == 0 || failed(lib, to);
+  bool moved = exists(to);
+  if (moved && rename(to, aside) != 0) return failed(lib, to);
+  if (rename(from, to) == 0) return true;
+  failed(lib, to);
+  if (moved) rename(aside, to);
+  return false;
 }
 
 // Takes a package away, and the folders that it leaves empty.

@@ -62,10 +62,20 @@ static bool check_nesting(Compiler *c, const PkgChoices *choices) {
   return true;
 }
 
+// A package that requires itself, by way of others perhaps, would be overwritten.
+static bool check_own(Compiler *c, const PkgManifest *root, const PkgChoices *choices) {
+  const PkgChoice *own = root->package ? choice_of(choices, root->package) : NULL;
+  if (own)
+    error(c, own->require.loc, "`%s` is required by what it requires itself",
+          root->package);
+  return !own;
+}
+
 bool pkg_solve(PkgSources *s, const PkgManifest *root, PkgChoices *out) {
   PkgChoices all = { 0 };
   if (!choose_all(s, root, &all)) return false;
   keep_needed(&all, root, out);
+  if (!check_own(s->c, root, out)) return false;
   if (out->count) qsort(out->at, (size_t)out->count, sizeof *out->at, by_path);
   return check_nesting(s->c, out);
 }

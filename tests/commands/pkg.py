@@ -317,6 +317,17 @@ def test_init(project):
     expect(status == 0, f"a package that imports another: {output}")
 
 
+def test_circles(project, remotes):
+    """Packages may require each other, but not the one that is being made."""
+    release(remotes, "github.com/loop/a", "1.0.0", {"a.fut": "def a = 1\n"}, ["github.com/loop/b 1.0.0"])
+    release(remotes, "github.com/loop/b", "1.0.0", {"b.fut": "def b = 2\n"}, ["github.com/loop/a 1.0.0"])
+    project.passes("add", "github.com/loop/a")
+    project.passes("sync", says="lib/github.com/loop/b 1.0.0")
+    own = project.read("futhark.pkg")
+    write(project.folder / "futhark.pkg", "package github.com/loop/b\n" + own)
+    project.fails("check", says="`github.com/loop/b` is required by what it requires itself")
+
+
 MISTAKES = [
     ("require github.com/a/b", "futhark.pkg:1:9: error: expected `{` after `require`"),
     ("require {\n  github.com/a/b 1.0\n}\n", "futhark.pkg:2:18: error: expected a version such as 1.2.3, found `1.0`"),
@@ -371,6 +382,7 @@ def main():
         test_network(folder, remotes)
         test_nothing_runs(folder)
         test_init(Project(folder / "edda", remotes))
+        test_circles(Project(folder / "circles", remotes), remotes)
         test_mistakes(Project(folder / "mistakes", remotes))
     print("failed" if failures else "passed")
     sys.exit(1 if failures else 0)
