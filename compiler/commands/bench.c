@@ -74,7 +74,7 @@ typedef struct Bench {
   BenchHistory history;
   TextVec excluded;
   Vec(regex_t *) ignored;
-  ProgramPaths paths;
+  ProgramPaths paths, named;  // all; those that were named themselves
   FlattenOptions flatten;
 } Bench;
 
@@ -254,8 +254,15 @@ static int bench_cases(Bench *b, BenchJob *job, const Core *core, const TestSpec
   return count;
 }
 
-// There is nothing to measure: why?
+static bool is_named(const Bench *b, const char *path) {
+  vec_each (const char *const *, name, &b->named)
+    if (strcmp(*name, path) == 0) return true;
+  return false;
+}
+
+// There is nothing to measure: why?  Of programs in folders nobody has said that there is.
 static bool no_cases(Bench *b, const char *path, const Core *core, const TestSpec *spec) {
+  if (!is_named(b, path)) return true;
   if (b->entry && !command_entry(b->c, core, b->entry)) return false;
   error(b->c, (Loc){ 0 }, "%s has no data to measure%s%s", path,
         b->entry ? " for entry point " : "", b->entry ? b->entry : "");
@@ -427,8 +434,10 @@ static int command_bench(Compiler *c, int argc, char **argv) {
   for (int i = own + 1; i < argc; i++)
     vec_push(&b.runner.options, argv[i]);
   if (optind >= own) return command_usage_error(c, "flc bench: expected file names");
-  for (int i = optind; i < own; i++)
+  for (int i = optind; i < own; i++) {
+    vec_push(&b.named, argv[i]);
     command_find_programs(argv[i], &b.paths);
+  }
   return bench(&b);
 }
 

@@ -100,6 +100,13 @@ if [ -s err ]; then expect 'no messages' 'none' err; fi
   failures=$((failures + 1))
 expect 'options of the program' 'failed: .*no-such-option' out
 expect 'another backend' 'there are the backends opencl and cuda; --backend=c is not heeded' err
+mkdir folder
+printf 'entry main (x: i32) = x\n' > folder/none.fl
+printf -- '-- ==\n-- input { 3 }\nentry main (x: i32) = x\n' > folder/some.fl
+"$flc" bench folder -r 2 --no-convergence-phase > out 2> err || expect 'a folder' 'none' err
+expect 'the programs of a folder' '^folder/some.fl$' out
+"$flc" bench folder/none.fl > out 2> err && failures=$((failures + 1))
+expect 'a program without data' 'folder/none.fl has no data to measure' err
 rm p
 "$flc" bench p.fl --skip-compilation > out 2> err && failures=$((failures + 1))
 expect 'an executable that is not there' 'flc build p.fl' err
