@@ -1,6 +1,7 @@
 // `flc literate`: a program whose comments are text as a document (docs/literate.md).
 #pragma once
 #include "commands/commands.h"
+#include "commands/script_files.h"
 
 typedef enum DirectiveKind {
   DIRECTIVE_VALUE,    // > e
@@ -13,9 +14,6 @@ typedef enum DirectiveKind {
   DIRECTIVE_KINDS
 } DirectiveKind;
 
-// What a file in `$loaddata "f"` holds; in the program of the directives, parameters.
-typedef Vec(const Value *) ValueVec;
-
 typedef struct Directive {
   DirectiveKind kind;
   bool brief, covert;  // without its parameters; not shown at all
@@ -24,7 +22,7 @@ typedef struct Directive {
   const char *exp;  // the expression at its place in lines: blanks for what is before it
   const char *params;  // what follows `;`: lines, or ""
   bool by_steps;       // :video (step, start, count)
-  ValueVec loaded;
+  ValueVec loaded;     // from files; in the program of the directives, parameters
   const char *failed;  // a message, if it has failed
   const Type *type;    // of the value, and
   const Value **leaves;

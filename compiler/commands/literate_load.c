@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "commands/literate.h"
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,34 +17,6 @@ static const char *beside(const Literate *l, const char *name) {
   const char *slash = strrchr(l->path, '/');
   if (*name == '/' || !slash) return name;
   return text_format("%.*s%s", (int)(slash + 1 - l->path), l->path, name);
-}
-
-static char *bytes_of_file(Directive *d, const char *path, size_t *length) {
-  char *bytes = text_read_file(path, length);
-  if (!bytes) directive_fail(d, "cannot read %s: %s", path, strerror(errno));
-  return bytes;
-}
-
-static void load_data(Directive *d, const char *path) {
-  size_t length;
-  const char *message = NULL;
-  char *bytes = bytes_of_file(d, path, &length);
-  if (bytes) bytes = value_gunzip(bytes, length, &length, &message);
-  ValueReader *reader = bytes ? value_reader_new(path, bytes, length) : NULL;
-  while (reader && !message && !value_at_end(reader)) {
-    const Value *v = value_read(reader, NULL, &message);
-    if (v) vec_push(&d->loaded, v);
-  }
-  if (message) directive_fail(d, "%s", message);
-}
-
-static void load_bytes(Directive *d, const char *path) {
-  size_t length;
-  const char *bytes = bytes_of_file(d, path, &length);
-  if (!bytes) return;
-  Value *v = value_new(PRIM_U8, 1, &(int64_t){ (int64_t)length });
-  memcpy(v->data, bytes, length);
-  vec_push(&d->loaded, v);
 }
 
 // ---- pictures
@@ -97,16 +68,18 @@ static void load_picture(const Literate *l, Directive *d, const char *path) {
 static void load_file(const Literate *l, Directive *d, const char *builtin,
                       const char *name) {
   const char *path = beside(l, name);
+  const char *message = NULL;
   if (strcmp(builtin, "loaddata") == 0)
-    load_data(d, path);
+    message = script_load_data(path, &d->loaded);
   else if (strcmp(builtin, "loadbytes") == 0)
-    load_bytes(d, path);
+    message = script_load_bytes(path, &d->loaded);
   else if (strcmp(builtin, "loadimg") == 0)
     load_picture(l, d, path);
   else
     directive_fail(
         d, "unknown builtin `$%s`: expected `$loaddata`, `$loadbytes` or `$loadimg`",
         builtin);
+  if (message) directive_fail(d, "%s", message);
 }
 
 static int number_of(const Literate *l, const Directive *d) {
@@ -122,29 +95,16 @@ static const char *load_name(const Literate *l, const Directive *d, int i) {
 // At `at` stands `$name "file"`: adds what stands for it to `t`; its length, or 0 if something else
 // stands there.
 static size_t replace_builtin(const Literate *l, Directive *d, const char *at, Text *t) {
-  size_t name = 1;
-  while (isalpha((unsigned char)at[name]))
-    name++;
-  size_t open = name + strspn(at + name, " "), close = open + 1;
-  if (*at != '$' || name == 1 || at[open] != '"') return 0;
-  close += strcspn(at + close, "\"\n");
-  if (at[close] != '"') return 0;
+  const char *builtin, *name;
+  size_t length = script_builtin(at, &builtin, &name);
+  if (!length) return 0;
   int first = d->loaded.count;
-  load_file(l, d, text_format("%.*s", (int)name - 1, at + 1),
-            text_format("%.*s", (int)(close - open - 1), at + open + 1));
+  load_file(l, d, builtin, name);
   text_add(t, "(");
   for (int i = first; i < d->loaded.count; i++)
     text_printf(t, "%s%s", i > first ? ", " : "", load_name(l, d, i));
   text_add(t, ")");
-  return close + 1;
-}
-
-// The length of the text in quotes that begins here.
-static size_t quoted_length(const char *at) {
-  size_t length = 1;
-  while (at[length] && at[length] != '"')
-    length += at[length] == '\\' && at[length + 1] ? 2 : 1;
-  return length + (at[length] == '"');
+  return length;
 }
 
 void literate_load(const Literate *l, Directive *d) {
@@ -155,7 +115,7 @@ void literate_load(const Literate *l, Directive *d) {
       at += length;
       continue;
     }
-    length = *at == '"' ? quoted_length(at) : 1;
+    length = *at == '"' ? script_quoted(at) : 1;
     text_add_bytes(t, at, length);
     at += length;
   }

@@ -39,8 +39,7 @@ static const char *if_present(const char *path) {
   return access(path, R_OK) == 0 ? path : NULL;
 }
 
-// Where a data file of a test is; NULL if it is one of those that are not shipped and absent.
-static const char *locate(const char *program, const char *name) {
+const char *test_locate(const char *program, const char *name) {
   const char *beside = text_format("%s%s", folder_of(program), name);
   if (is_generated(name)) return if_present(beside);
   if (!test_is_published(name)) return beside;
@@ -86,7 +85,7 @@ ValueReader *test_open_values(const char *program, const Entry *entry,
     if (!random_bytes(text->text, bytes, message)) return NULL;
     return value_reader_new("random input", text_str(bytes), text_length(bytes));
   }
-  const char *path = locate(program, text->text);
+  const char *path = test_locate(program, text->text);
   if (!path) return NULL;
   size_t length = 0;
   char *bytes = text_read_file(path, &length);

@@ -31,6 +31,8 @@ ValueReader *test_open_values(const char *program, const Entry *entry,
 // test_script.c: likewise, for what a script computes.
 ValueReader *test_script_values(const char *program, const Entry *entry,
                                 const char *script, const char **message);
+// Where a data file of a test is; NULL if it is one of those that are not shipped and absent.
+const char *test_locate(const char *program, const char *name);
 // Is it a file of the published data sets, which are not shipped?
 bool test_is_published(const char *path);
 
