@@ -211,7 +211,7 @@ static const Val *unflatten(Elab *e, const IntrinsicCall *call) {
   for (int i = 0; i < 2; i++) {
     SizeIn size = size_argument(call, i);
     if (!size_known(size)) {
-      limit(e->c, e->b->loc, "unflatten to a shape that the program does not give");
+      error(e->c, e->b->loc, "nothing tells the shape that `unflatten` makes");
       hint(e->c, "ascribe the type of the result, as in `unflatten xs : [n][m]t`");
       elab_stop(e);
     }

@@ -113,8 +113,8 @@ typedef struct MapBody {
 } MapBody;
 
 static _Noreturn void refuse_irregular(Elab *e) {
-  limit(e->c, e->b->loc,
-        "irregular nested arrays: an inner size differs from element to element");
+  error(e->c, e->b->loc,
+        "irregular arrays: the size of the results differs from element to element");
   elab_stop(e);
 }
 
