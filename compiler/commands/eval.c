@@ -63,7 +63,11 @@ static int eval(Compiler *c, const char *path, EvalOptions options) {
   if (!program || !take_recipes(c, program, options.recipe)) return !diag_ok(c);
   program->flatten = options.flatten;
   bool kernels = options.after && strcmp(options.after, "kern") == 0;
-  bool ok = pipeline_run(c, program, kernels ? NULL : options.after);
+  bool ok = pipeline_run(c, program, "elaborate");
+  // What is traced is shown in the order of the text, before passes move or drop it.
+  bool traced =
+      ok && !options.after && !options.path && interp_shows_values(program->core);
+  ok = ok && (traced || pipeline_run(c, program, kernels ? NULL : options.after));
   const Core *core = ok && kernels ? pipeline_in_order(c, program) : program->core;
   const Entry *entry = ok ? command_entry(c, core, options.entry) : NULL;
   Decider decider = { 0 };
@@ -76,7 +80,7 @@ static int eval(Compiler *c, const char *path, EvalOptions options) {
   const Value **inputs = read_inputs(c, entry);
   if (!inputs) return diag_ok(c) ? 0 : 1;
   c->phase = "eval";
-  InterpOptions how = { .decide = decider_decide, .state = &decider };
+  InterpOptions how = { .decide = decider_decide, .state = &decider, .trace = traced };
   if (kernels) kern_run_segs(kern_runner(c, entry, program->recipes, options.code), &how);
   InterpResult result = interp_run(c, core, entry, inputs, how);
   if (!result.ok) error(c, result.loc, "%s", result.message);

@@ -107,7 +107,7 @@ static const Type *type_of_last(const Program *program) {
 static bool print_value(Compiler *c, const Program *program) {
   const Entry *entry = command_find_entry(program->core, value_name);
   InterpResult result = interp_run(c, program->core, entry, new_array(const Value *, 1),
-                                   (InterpOptions){ 0 });
+                                   (InterpOptions){ .trace = true });
   if (!result.ok) {
     error(c, result.loc, "%s", result.message);
     return false;

@@ -61,6 +61,7 @@ typedef struct StmAttrs {
   bool unroll;
   int stripmine;  // loops that reverse mode makes around the rounds of a loop
   Name name;  // name("n"): the stable name of its guards, or NULL
+  const char *traced;  // what the interpreter calls the results when it shows them, or NULL
 } StmAttrs;
 
 // let binders = exp

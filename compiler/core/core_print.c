@@ -49,6 +49,7 @@ static void print_attrs(Text *t, const StmAttrs *attrs) {
   print_flag(t, attrs->only_intra, "flattening(only_intra)");
   print_flag(t, attrs->only_inner, "flattening(only_inner)");
   print_flag(t, attrs->unroll, "unroll");
+  print_flag(t, attrs->traced != NULL, "trace");
   if (attrs->stripmine) text_printf(t, "#[stripmine(%d)] ", attrs->stripmine);
   if (attrs->name) text_printf(t, "#[name(\"%s\")] ", attrs->name);
 }

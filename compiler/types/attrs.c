@@ -24,6 +24,7 @@ void check_attr(Check *k, const AstAttr *attr) {
     "depth",
     "recipe",
     "scratch",
+    "trace",
     "blank",
     "incremental_flattening",
     "overload",
@@ -33,7 +34,7 @@ void check_attr(Check *k, const AstAttr *attr) {
     NULL,
   };
   static const char *const idle[] = {
-    "unsafe",      "opaque", "trace",  "break",  "param", "duplicate",
+    "unsafe",      "opaque", "break",  "param", "duplicate",
     "noduplicate", "fuse",   "nofuse", "assert", "warn",  NULL,
   };
   if (k->built_in || is_among(attr->name, effective)) return;

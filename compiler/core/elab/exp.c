@@ -170,7 +170,29 @@ static bool is_blank(const AstAttr *attr) {
   return !strcmp(attr->name, "blank") || !strcmp(attr->name, "scratch");
 }
 
+static Atom traced_leaf(Elab *e, Atom leaf, const void *state) {
+  const StmAttrs *outer = e->b->attrs;
+  StmAttrs attrs = outer ? *outer : (StmAttrs){ 0 };
+  attrs.traced = state;
+  e->b->attrs = mem_copy(&attrs, sizeof attrs);
+  Atom traced = core_let(e->b, "traced", exp_atom(leaf));
+  e->b->attrs = outer;
+  return traced;
+}
+
+// #[trace(name)]: its value is shown, by that name or the expression's text.
+static const Val *trace(Elab *e, Scope *s, const AstExp *exp) {
+  const AstAttr *given = exp->u.attr.attr;
+  Loc loc = exp->u.attr.exp->loc;
+  bool here = loc.file && !loc.file->built_in;
+  const Val *v = elab_part(e, s, exp->u.attr.exp);
+  if (val_holds_function(v)) return v;
+  const char *shown = here ? text_of_source(loc) : "trace";
+  return val_map(e, v, traced_leaf, given->args.count ? given->args.at[0]->name : shown);
+}
+
 static const Val *attr(Elab *e, Scope *s, const AstExp *exp, Want want) {
+  if (!strcmp(exp->u.attr.attr->name, "trace")) return trace(e, s, exp);
   if (is_blank(exp->u.attr.attr)) {
     const Val *shape = elab_exp(e, s, exp->u.attr.exp, (Want){ .attrs = want.attrs });
     return val_map(e, shape, blank_leaf, &want);

@@ -255,6 +255,7 @@ static void gen_statement(Gen *g, const Stm *stm, VarVec dying, VarVec unused) {
   g->dying = dying;
   gen_stm(g, stm);
   g->stm = stm;
+  if (stm->attrs && stm->attrs->traced && g->m->options.trace) gen_trace(g, stm);
   for (int k = 0; k < stm->binder_count; k++)
     gen_check(g, stm->binders[k]);
   kill_dying(g);

@@ -28,6 +28,7 @@ typedef struct InterpOptions {
   bool (*run_seg)(void *state, InterpSeg *seg);  // false: it failed
   void (*meet_seg)(void *state, const Stm *stm);
   void *seg_state;
+  bool trace;  // show traced values on standard error
 } InterpOptions;
 
 typedef struct InterpResult {
@@ -38,6 +39,8 @@ typedef struct InterpResult {
   int value_count;
 } InterpResult;
 
+// Whether there is anything in the program that `trace` shows.
+bool interp_shows_values(const Core *core);
 // Runs an entry point on the leaves of its source parameters (not the sizes, which are bound and
 // checked here).  Types must agree with the entry's (value_check_input).
 InterpResult interp_run(Compiler *c, const Core *core, const Entry *entry,

@@ -138,6 +138,7 @@ InsVec gen_begin(Gen *g);  // starts a separate piece of code; returns the one a
 const InsCode *gen_end(Gen *g, InsVec outer);
 bool gen_consume(Gen *g, Atom a);  // may the statement take the array over?
 void gen_move(Gen *g, Slot to, Atom from);
+void gen_trace(Gen *g, const Stm *stm);  // shows the results (trace.c)
 void gen_moves(Gen *g, const Slot *to, const Atom *from, int count);  // as if at once
 void gen_move_slot(Gen *g, Slot to, Slot from, bool consume);
 void gen_alias(Gen *g, const Var *var,
