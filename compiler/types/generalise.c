@@ -154,14 +154,23 @@ static void report_unknown(Check *k, const TypeVar *var) {
        want.name);
 }
 
-// After other errors it may be in consequence that a record's type is not known.
+static void report_compared(Check *k, const TypeVar *var) {
+  error(k->c, var->loc, "the type of what `==` compares cannot be told");
+  hint(k->c, "write the type where the value is bound, as in (x : i32)");
+}
+
+// After other errors it may be in consequence that a type is not known.
 static void settle_var(Check *k, TypeVar *var) {
   if (var->solution || var->is_error) return;
-  if (!var->fields.count) {
+  bool compared = var->prims & CLASS_STRUCTURE;
+  if (!var->fields.count && !compared) {
     var->solution = default_type(var->prims);
     return;
   }
-  if (diag_error_count(k->c) == k->errors) report_unknown(k, var);
+  if (diag_error_count(k->c) == k->errors && compared)
+    report_compared(k, var);
+  else if (diag_error_count(k->c) == k->errors)
+    report_unknown(k, var);
   var->is_error = true;
 }
 
