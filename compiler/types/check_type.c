@@ -44,7 +44,10 @@ static bool is_unknown_name(Check *k, const AstExp *exp) {
 
 const Size *check_size(Check *k, AstExp *exp) {
   if (is_unknown_name(k, exp)) return size_var(k, NULL, exp->loc);
+  int errors = diag_error_count(k->c);
   check_exp(k, exp, type_prim(PRIM_I64), (Why){ .kind = WHY_SIZE });
+  // What it is compared with is right.
+  if (diag_error_count(k->c) > errors) return size_var(k, NULL, exp->loc);
   const Size *size = size_of_exp(k, exp);
   if (!size && !type_is_error(exp->type)) size = size_opaque(k, exp);
   return size ? size : new_node(Size, .kind = SIZE_ANY, .loc = exp->loc);
