@@ -154,8 +154,8 @@ static const KernBlock *all_points(Interior *x, const KernBlock *block) {
 }
 
 // axis t < width { let a = at; body }
-static void add_part(Interior *x, KernBuilder *b, const Axis *axis, const Var *t,
-                     const Term *width, const Term *at, const KernBlock *body) {
+static void add_moved_part(Interior *x, KernBuilder *b, const Axis *axis, const Var *t,
+                           const Term *width, const Term *at, const KernBlock *body) {
   KernBuilder inner = kern_builder(x->c, b->loc);
   Axis part = { .name = axis->name, .index = t, .width = width, .role = AXIS_MAP };
   kern_let_var(&inner, axis->index, at);
@@ -188,16 +188,16 @@ static void add_ranges(Left *l, KernBuilder *b, const Axis *axis, int coordinate
       b, "high", term_select(l->inside, term_min(term_max(behind, zero), width), width));
   const Var *t = kern_index(x->c, "left", b->loc);
   const Term *at = term_var(t);
-  add_part(x, b, axis, t, term_add(low, term_sub(width, high)),
-           term_select(term_less(at, low), at, term_add(term_sub(at, low), high)),
-           all_points(x, axis->body));
+  add_moved_part(x, b, axis, t, term_add(low, term_sub(width, high)),
+                 term_select(term_less(at, low), at, term_add(term_sub(at, low), high)),
+                 all_points(x, axis->body));
   l->ranged[coordinate] = true;
   const Term *stay = others_stay(l);
   if (term_is_bool(stay, true)) return;
   KernBuilder nothing = kern_builder(x->c, b->loc), moved = nothing;
   const Var *m = kern_index(x->c, "moved", b->loc);
-  add_part(x, &moved, axis, m, term_sub(high, low), term_add(term_var(m), low),
-           left_of_body(l, axis->body));
+  add_moved_part(x, &moved, axis, m, term_sub(high, low), term_add(term_var(m), low),
+                 left_of_body(l, axis->body));
   kern_add(b, (KernStm){ .kind = KERN_IF,
                          .u.cond = { stay, kern_block(&nothing, NULL, 0),
                                      kern_block(&moved, NULL, 0), 97 } });
