@@ -107,15 +107,15 @@ static ValueReader *script_values(Compiler *c, const Core *core, const Script *s
   return value_reader_new("script", text_str(bytes), text_length(bytes));
 }
 
-ValueReader *test_script_values(const char *program, const Entry *entry, const char *exp,
-                                const char **message) {
-  const char *file = loaded_file(exp);
+ValueReader *test_script_values(const char *program, const Entry *entry,
+                                const char *script, const char **message) {
+  const char *file = loaded_file(script);
   if (file) {
     TestText text = { .source = TEST_FILE, .text = file };
     return test_open_values(program, entry, &text, message);
   }
-  Script script = { .exp = exp };
-  if (!load_files(program, &script, message)) return NULL;
+  Script inputs = { .exp = script };
+  if (!load_files(program, &inputs, message)) return NULL;
   Compiler *c = compiler_new();
   const Program *read = program_read(c, program);
   if (!read) {
@@ -123,12 +123,12 @@ ValueReader *test_script_values(const char *program, const Entry *entry, const c
     return NULL;
   }
   const Core *core =
-      entry->input_count ? core_of_script(c, program, read->file, &script, entry) : NULL;
+      entry->input_count ? core_of_script(c, program, read->file, &inputs, entry) : NULL;
   if (!core) {
     c = compiler_new();
-    core = core_of_script(c, program, read->file, &script, NULL);
+    core = core_of_script(c, program, read->file, &inputs, NULL);
   }
-  if (core) return script_values(c, core, &script, message);
+  if (core) return script_values(c, core, &inputs, message);
   *message = text_format("the script of the test: %s", diag_take_text(c));
   return NULL;
 }

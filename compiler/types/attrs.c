@@ -34,8 +34,8 @@ void check_attr(Check *k, const AstAttr *attr) {
     NULL,
   };
   static const char *const idle[] = {
-    "unsafe",      "opaque", "break",  "param", "duplicate",
-    "noduplicate", "fuse",   "nofuse", "assert", "warn",  NULL,
+    "unsafe", "opaque", "break",  "param", "duplicate", "noduplicate",
+    "fuse",   "nofuse", "assert", "warn",  NULL,
   };
   if (k->built_in || is_among(attr->name, effective)) return;
   bool known = is_among(attr->name, idle);

@@ -310,7 +310,5 @@ const Val *elab_stack_call(Elab *e, const Closure *f) {
   Loc loc = e->b->loc;
   find_sites(e, &s, stack_rest(body, 0, NULL, NULL));
   e->b->loc = loc;
-  Atom *results = new_array(Atom, types.count);
-  stack_loop(e, &s, f, body, inits.at, results);
-  return val_rebuild(e, s.result, results);
+  return val_rebuild(e, s.result, stack_loop(e, &s, f, body, inits.at));
 }

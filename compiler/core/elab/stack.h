@@ -37,5 +37,5 @@ bool stack_calls(const Stack *s, const Exp *exp);
 const Remainder *stack_rest(const Body *body, int at, const Var *const *binders,
                             const Remainder *outer);
 // The results, from the first values of the parameters.
-void stack_loop(Elab *e, const Stack *s, const Closure *f, const Body *body,
-                const Atom *inits, Atom *results);
+const Atom *stack_loop(Elab *e, const Stack *s, const Closure *f, const Body *body,
+                       const Atom *inits);

@@ -11,7 +11,7 @@ typedef struct StackRound {
   const Var *going, *sp, *site;
   const VarVec *returned;
   const Var *sites;  // where calls go on
-  VarVec kept;       // what they have kept: an array for each slot
+  const Var **kept;  // what they have kept: an array for each slot
   AtomVec zeros;
 } StackRound;
 
@@ -123,10 +123,10 @@ static const Exp *top_of(const StackRound *r, const Var *array) {
 }
 
 // From behind the call on: it has returned.
-static void add_from_site(Elab *e, const StackRound *r, const void *state, Atom *out) {
-  const StackSite *site = state;
+static void add_from_site(Elab *e, const StackRound *r, const StackSite *site,
+                          Atom *out) {
   for (int i = 0; i < site->saved.count; i++) {
-    bind_var(e, site->saved.at[i], top_of(r, r->kept.at[site->slots[i]]));
+    bind_var(e, site->saved.at[i], top_of(r, r->kept[site->slots[i]]));
   }
   for (int i = 0; i < site->call->binder_count; i++) {
     bind_var(e, site->call->binders[i], exp_atom(atom_var(r->returned->at[i])));
@@ -139,19 +139,24 @@ typedef struct SitePart {
   int site;  // 0: the start, or behind a call
 } SitePart;
 
+static void add_chosen(Elab *e, const StackRound *r, const void *state, Atom *out) {
+  const SitePart *choice = state;
+  if (choice->site)
+    add_from_site(e, r, &r->stack->sites.at[choice->site - 1], out);
+  else
+    add_rest(e, r, choice->start, out);
+}
+
 // The part at the site, or one that comes after it.
 static void add_sites(Elab *e, const StackRound *r, const void *state, Atom *out) {
   const SitePart *choice = state;
-  const Stack *s = r->stack;
-  const StackSite *site = choice->site ? &s->sites.at[choice->site - 1] : NULL;
-  if (choice->site == s->sites.count) {
-    add_from_site(e, r, site, out);
+  if (choice->site == r->stack->sites.count) {
+    add_chosen(e, r, choice, out);
     return;
   }
   SitePart others = { choice->start, choice->site + 1 };
   Atom here = elab_op2(e, OP_EQ, atom_var(r->site), atom_i64(choice->site));
-  const Body *own =
-      site ? part(e, r, add_from_site, site) : part(e, r, add_branch, choice->start);
+  const Body *own = part(e, r, add_chosen, choice);
   const Body *rest = part(e, r, add_sites, &others);
   core_let_n(e->b, "next", exp_if(here, own, rest), out);
 }
@@ -214,7 +219,7 @@ static AtomVec next_values(Elab *e, const StackRound *r, const Closure *f,
   for (int i = 1; i <= data; i++)
     vec_push(&next, out[i]);
   for (int i = 0; i < s->slots.count; i++)
-    vec_push(&next, push(e, r, r->kept.at[i], out[1 + data + i]));
+    vec_push(&next, push(e, r, r->kept[i], out[1 + data + i]));
   return next;
 }
 
@@ -261,10 +266,11 @@ static StackRound round_of(Elab *e, const Stack *s, const Closure *f, const Atom
     vec_push(returned,
              add_loop_param(e, p, "returned", zeros_of(e, s->self->results[i])));
   r.returned = returned;
-  vec_each (const CoreType *, slot, &s->slots) {
-    vec_push(&r.zeros, zeros_of(e, *slot));
-    Atom zero = r.zeros.at[r.zeros.count - 1];
-    vec_push(&r.kept, add_loop_param(e, p, "kept", room_for(e, f, zero)));
+  r.kept = new_array(const Var *, s->slots.count);
+  for (int i = 0; i < s->slots.count; i++) {
+    Atom zero = zeros_of(e, s->slots.at[i]);
+    vec_push(&r.zeros, zero);
+    r.kept[i] = add_loop_param(e, p, "kept", room_for(e, f, zero));
   }
   return r;
 }
@@ -281,8 +287,8 @@ static const Body *round_body(Elab *e, const StackRound *r, const Closure *f,
   return core_body(&inner.b, next.at, next.count);
 }
 
-void stack_loop(Elab *e, const Stack *s, const Closure *f, const Body *body,
-                const Atom *inits, Atom *results) {
+const Atom *stack_loop(Elab *e, const Stack *s, const Closure *f, const Body *body,
+                       const Atom *inits) {
   LoopParams p = { 0 };
   StackRound r = round_of(e, s, f, inits, &p);
   const Exp *loop = new_node(Exp, .kind = EXP_LOOP,
@@ -294,6 +300,5 @@ void stack_loop(Elab *e, const Stack *s, const Closure *f, const Body *body,
                                          .body = round_body(e, &r, f, body) });
   Atom *out = new_array(Atom, p.vars.count);
   core_let_n(e->b, f->binding->name, loop, out);
-  for (int i = 0; i < s->self->result_count; i++)
-    results[i] = out[4 + s->self->param_count + i];
+  return out + 4 + s->self->param_count;
 }

@@ -26,19 +26,19 @@ bool elab_is_own_call(const AstExp *exp, const Closure *f) {
   return function->kind == AST_NAME && function->u.name.binding == f->binding;
 }
 
-typedef struct Mentions {
+typedef struct NameCount {
   const Binding *binding;
   int count;
-} Mentions;
+} NameCount;
 
 static void count_mentions(AstVisitor *v, const AstExp *exp) {
-  Mentions *m = v->state;
+  NameCount *m = v->state;
   m->count += exp->kind == AST_NAME && exp->u.name.binding == m->binding;
   ast_visit_parts(v, exp);
 }
 
 static int mentions(const AstExp *exp, const Closure *f) {
-  Mentions m = { f->binding, 0 };
+  NameCount m = { f->binding, 0 };
   AstVisitor v = { .exp = count_mentions, .state = &m };
   count_mentions(&v, exp);
   return m.count;
