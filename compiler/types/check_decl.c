@@ -39,6 +39,8 @@ static void check_entry(Check *k, const AstDecl *decl, const Binding *b) {
   Loc loc = decl->u.value.name_loc;
   if (strchr(b->name, '\''))
     error(k->c, loc, "the name of an entry point has no `'` in it: `%s`", b->name);
+  // After other errors it may be in consequence that a type is open.
+  if (b->types.count > 0 && diag_error_count(k->c)) return;
   if (b->types.count > 0) {
     error(k->c, loc, "entry point `%s` cannot be polymorphic: its type is `%s`", b->name,
           type_text(b->type));
