@@ -14,7 +14,6 @@ import subprocess
 import sys
 import tempfile
 
-N = 3
 OPERATORS = (("(+)", "0"), ("(*)", "1"), ("f64.max", "f64.lowest"), ("f64.min", "f64.highest"),
              ("(\\a b -> a + b + a * b)", "0"))
 
@@ -22,6 +21,7 @@ OPERATORS = (("(+)", "0"), ("(*)", "1"), ("f64.max", "f64.lowest"), ("f64.min", 
 class Generator:
     def __init__(self, seed):
         self.random = random.Random(seed)
+        self.size = 3 if seed % 3 else 5  # rows of 3 become numbers
         self.names = 0
 
     def fresh(self, stem):
@@ -43,7 +43,7 @@ class Generator:
                 return self.pick(names)
             return f"{self.random.uniform(0.2, 1.5):.3f}"
         return self.pick([self.arithmetic, self.arithmetic, self.function, self.element, self.element,
-                          self.total, self.total, self.condition, self.number_loop, self.pair,
+                          self.total, self.total, self.condition, self.number_loop, self.sum_loop, self.pair,
                           self.let, self.filtered, self.while_loop])(scope, depth - 1)
 
     def arithmetic(self, scope, depth):
@@ -55,14 +55,14 @@ class Generator:
         a = self.number(scope, depth)
         return self.pick([f"f64.sin {a}", f"f64.cos {a}", f"f64.tanh {a}", f"f64.atan {a}",
                           f"f64.sqrt (1 + {a} * {a})", f"f64.exp (f64.sin {a})", f"f64.log (1.5 + f64.cos {a})",
-                          f"f64.abs {a}", f"((1 + f64.abs {a}) ** 1.5)"]).join("()")
+                          f"f64.lgamma (1.1 + {a} * {a})", f"f64.abs {a}", f"((1 + f64.abs {a}) ** 1.5)"]).join("()")
 
     def index(self, scope):
         names = self.known(scope, "i")
         if names and self.random.random() < 0.8:
             i = self.pick(names)
-            return self.pick([i, f"({i} + 1) % {N}", f"{N - 1} - {i}", f"({i} * 2) % {N}"])
-        return str(self.random.randrange(N))
+            return self.pick([i, f"({i} + 1) % {self.size}", f"{self.size - 1} - {i}", f"({i} * 2) % {self.size}"])
+        return str(self.random.randrange(self.size))
 
     def element(self, scope, depth):
         vectors, matrices = self.known(scope, "v"), self.known(scope, "m")
@@ -82,17 +82,28 @@ class Generator:
         c, a, b = (self.number(scope, depth) for _ in range(3))
         return f"(if {c} > {self.random.uniform(-1, 1):.3f} then {a} else {b})"
 
+    def strips(self):
+        return self.pick(["", "", "#[stripmine(1)] ", "#[stripmine(2)] "])
+
+    def sum_loop(self, scope, depth):
+        x, y, i = self.fresh("x"), self.fresh("x"), self.fresh("i")
+        inner = scope + [(i, "i")] * 2
+        count = self.pick([str(self.size), "2", "-1"] + self.known(scope, "i"))
+        a, b, c, d = (self.number(s, depth) for s in (scope, inner, inner, inner))
+        rounds = self.pick([f"({x} + {b}, f64.max {y} ({c}))", f"({b} + {x} - {c}, {y} - {d})", f"(f64.min ({b}) {x}, {c} + {y})"])
+        return f"(let ({x}, {y}) = loop ({x}, {y}) = ({a}, 0.3) for {i} < {count} do {rounds} in {x} * 0.5 + {y})"
+
     def number_loop(self, scope, depth):
         x, i = self.fresh("x"), self.fresh("i")
         inner = scope + [(x, "x"), (i, "i")]
-        count = self.pick([str(N)] + self.known(scope, "i"))
-        return (f"(loop {x} = {self.number(scope, depth)} for {i} < {count} do "
+        count = self.pick([str(self.size)] + self.known(scope, "i"))
+        return (f"({self.strips()}loop {x} = {self.number(scope, depth)} for {i} < {count} do "
                 f"f64.sin ({self.number(inner, depth)}) + {x})")
 
     def while_loop(self, scope, depth):
         x, i = self.fresh("x"), self.fresh("c")
         inner = scope + [(x, "x")]
-        return (f"(loop ({x}, {i}) = ({self.number(scope, depth)}, 0i32) while {i} < 3 && {x} < 20 do "
+        return (f"({self.strips()}loop ({x}, {i}) = ({self.number(scope, depth)}, 0i32) while {i} < 3 && {x} < 20 do "
                 f"({x} * 1.1 + f64.cos ({self.number(inner, depth)}), {i} + 1)).0")
 
     def pair(self, scope, depth):
@@ -111,14 +122,14 @@ class Generator:
         return (f"(f64.sum (map (\\{x} -> {self.number(scope + [(x, 'x')], depth)}) "
                 f"(filter (> {self.random.uniform(-1, 1):.3f}) ({self.vector(scope, depth)}))))")
 
-    # ---- vectors of N
+    # ---- vectors
 
     def vector(self, scope, depth):
         names = self.known(scope, "v")
         if names and (depth <= 0 or self.random.random() < 0.2):
             return self.pick(names)
         if depth <= 0:
-            return f"replicate {N} {self.number(scope, 0)}".join("()")
+            return f"replicate {self.size} {self.number(scope, 0)}".join("()")
         return self.pick([self.mapped, self.mapped, self.tabulated, self.tabulated, self.scanned, self.moved,
                           self.updated, self.loop_over, self.scattered, self.histogram, self.row,
                           self.rows, self.chosen])(scope, depth - 1).join("()")
@@ -130,7 +141,7 @@ class Generator:
 
     def tabulated(self, scope, depth):
         i = self.fresh("i")
-        return f"tabulate {N} (\\{i} -> {self.number(scope + [(i, 'i')], depth)})"
+        return f"tabulate {self.size} (\\{i} -> {self.number(scope + [(i, 'i')], depth)})"
 
     def scanned(self, scope, depth):
         op, neutral = self.pick(OPERATORS)
@@ -138,9 +149,9 @@ class Generator:
 
     def moved(self, scope, depth):
         a, b = self.vector(scope, depth), self.vector(scope, depth)
-        k = self.random.randrange(N + 1)
-        return self.pick([f"reverse ({a})", f"rotate {k} ({a})", f"(take {k} ({a}) ++ drop {k} ({b})) :> [{N}]f64",
-                          f"({a})[::-1] :> [{N}]f64", f"copy ({a})"])
+        k = self.random.randrange(self.size + 1)
+        return self.pick([f"reverse ({a})", f"rotate {k} ({a})", f"(take {k} ({a}) ++ drop {k} ({b})) :> [{self.size}]f64",
+                          f"({a})[::-1] :> [{self.size}]f64", f"copy ({a})"])
 
     def updated(self, scope, depth):
         return f"copy ({self.vector(scope, depth)}) with [{self.index(scope)}] = {self.number(scope, depth)}"
@@ -149,16 +160,16 @@ class Generator:
         v, i = self.fresh("v"), self.fresh("i")
         inner = scope + [(v, "v"), (i, "i")]
         where = self.pick([i, self.index(inner)])
-        return (f"loop {v} = copy ({self.vector(scope, depth)}) for {i} < {N} do "
+        return (f"{self.strips()}loop {v} = copy ({self.vector(scope, depth)}) for {i} < {self.size} do "
                 f"copy {v} with [{where}] = f64.sin ({self.number(inner, depth)}) + {v}[{where}]")
 
     def scattered(self, scope, depth):
-        places = self.random.sample(range(N + 1), N)
+        places = self.random.sample(range(self.size + 1), self.size)
         return f"scatter (copy ({self.vector(scope, depth)})) [{', '.join(map(str, places))}] ({self.vector(scope, depth)})"
 
     def histogram(self, scope, depth):
         op, neutral = self.pick(OPERATORS)
-        bins = [str(self.random.randrange(-1, N)) for _ in range(N)]
+        bins = [str(self.random.randrange(-1, self.size)) for _ in range(self.size)]
         return (f"reduce_by_index (copy ({self.vector(scope, depth)})) {op} {neutral} [{', '.join(bins)}] "
                 f"({self.vector(scope, depth)})")
 
@@ -170,20 +181,20 @@ class Generator:
         ops = ("(+)", "0"), ("(*)", "1"), ("f64.max", "f64.lowest")
         op, neutral = self.pick(ops)
         return self.pick([f"map (\\{v} -> {self.number(scope + [(v, 'v')], depth)}) ({m})",
-                          f"reduce (map2 {op}) (replicate {N} {neutral}) ({m})"])
+                          f"reduce (map2 {op}) (replicate {self.size} {neutral}) ({m})"])
 
     def chosen(self, scope, depth):
         c = self.number(scope, depth)
         return f"if {c} > 0.4 then {self.vector(scope, depth)} else {self.vector(scope, depth)}"
 
-    # ---- matrices of N x N
+    # ---- matrices
 
     def matrix(self, scope, depth):
         names = self.known(scope, "m")
         if names and (depth <= 0 or self.random.random() < 0.3):
             return self.pick(names)
         if depth <= 0:
-            return f"(replicate {N} ({self.vector(scope, 0)}))"
+            return f"(replicate {self.size} ({self.vector(scope, 0)}))"
         return self.pick([self.each_row, self.each_row, self.table, self.transposed, self.set_row,
                           self.scan_rows, self.matrix_loop])(scope, depth - 1).join("()")
 
@@ -193,17 +204,17 @@ class Generator:
 
     def table(self, scope, depth):
         i, j = self.fresh("i"), self.fresh("i")
-        return f"tabulate_2d {N} {N} (\\{i} {j} -> {self.number(scope + [(i, 'i'), (j, 'i')], depth)})"
+        return f"tabulate_2d {self.size} {self.size} (\\{i} {j} -> {self.number(scope + [(i, 'i'), (j, 'i')], depth)})"
 
     def transposed(self, scope, depth):
         m = self.matrix(scope, depth)
-        return self.pick([f"transpose ({m})", f"unflatten (reverse (flatten ({m})) :> [{N} * {N}]f64)"])
+        return self.pick([f"transpose ({m})", f"unflatten (reverse (flatten ({m})) :> [{self.size} * {self.size}]f64)"])
 
     def set_row(self, scope, depth):
         return f"copy ({self.matrix(scope, depth)}) with [{self.index(scope)}] = {self.vector(scope, depth)}"
 
     def scan_rows(self, scope, depth):
-        return f"scan (map2 (+)) (replicate {N} 0) ({self.matrix(scope, depth)})"
+        return f"scan (map2 (+)) (replicate {self.size} 0) ({self.matrix(scope, depth)})"
 
     def matrix_loop(self, scope, depth):
         m, i = self.fresh("m"), self.fresh("i")
@@ -212,18 +223,31 @@ class Generator:
                 f"copy {m} with [{i}, {self.index(inner)}] = {self.number(inner, depth)}")
 
 
-def program(seed):
-    body = Generator(seed).number([("x", "x"), ("xs", "v"), ("xss", "m")], 4 + seed % 4)
-    return f"""
-def f (x: f64, xs: [{N}]f64, xss: [{N}][{N}]f64) : f64 = f64.sin ({body})
+def literal(numbers):
+    return f"[{', '.join(f'{x:.2f}f64' for x in numbers)}]"
 
-def d = (0.7f64, [0.3f64, -0.8, 0.5], [[0.1f64, 0.9, -0.4], [0.6, -0.2, 0.8], [-0.5, 0.35, 0.15]])
-def at = (0.45f64, [0.9f64, -0.35, 0.6], [[0.2f64, 0.75, -0.3], [1.1, -0.6, 0.5], [0.33, 0.81, -0.9]])
+
+def arguments(generator):
+    """A number, a vector and a matrix."""
+    size, uniform = generator.size, generator.random.uniform
+    rows = [literal([uniform(-1, 1) for _ in range(size)]) for _ in range(size + 1)]
+    return f"({uniform(0.2, 1):.2f}f64, {rows[0]}, [{', '.join(rows[1:])}])"
+
+
+def program(seed):
+    generator = Generator(seed)
+    size = generator.size
+    body = generator.number([("x", "x"), ("xs", "v"), ("xss", "m")], 4 + seed % 4)
+    return f"""
+def f (x: f64, xs: [{size}]f64, xss: [{size}][{size}]f64) : f64 = f64.sin ({body})
+
+def d = {arguments(generator)}
+def at = {arguments(generator)}
 
 def along (h: f64) =
   (at.0 + h * d.0, map2 (\\a b -> a + h * b) at.1 d.1, map2 (map2 (\\a b -> a + h * b)) at.2 d.2)
 
-def dot (a: (f64, [{N}]f64, [{N}][{N}]f64)) =
+def dot (a: (f64, [{size}]f64, [{size}][{size}]f64)) =
   a.0 * d.0 + f64.sum (map2 (*) a.1 d.1) + f64.sum (map2 (*) (flatten a.2) (flatten d.2))
 
 def forward (h: f64) : f64 = jvp f (along h) d
