@@ -106,19 +106,19 @@ static bool is_product(const Form *form, Atom row) {
   return false;
 }
 
-typedef struct Mentions {
+typedef struct RowMentions {
   Atom of;
   int count;
-} Mentions;
+} RowMentions;
 
 static void count_mention(CoreVisitor *v, Atom a) {
-  Mentions *m = v->state;
+  RowMentions *m = v->state;
   m->count += atom_equal(a, m->of);
 }
 
 // How often the form's statements mention a value, less the times that it is the input of a map.
 static int other_mentions(const Form *form, Atom value) {
-  Mentions m = { value, 0 };
+  RowMentions m = { value, 0 };
   CoreVisitor v = { .atom = count_mention, .body = core_visit_body, .state = &m };
   for (int i = 0; i < form->stms.count; i++) {
     const Exp *e = form->stms.at[i].exp;

@@ -2,8 +2,8 @@
 //
 // NIST Digital Library of Mathematical Functions: psi x = psi (1 - x) - pi cot (pi x) below 1/2
 // (5.5.4), psi x = psi (x + 1) - 1 / x up to SHIFT (5.5.2), from where on the first terms of
-// log x - 1 / (2 x) - sum of B_2k / (2k x^2k) (5.11.2, Bernoulli's numbers: 24.2) do.  In f64 that is
-// good for about 15 digits of the greater of psi x and 1.
+// log x - 1 / (2 x) - sum of B_2k / (2k x^2k) (5.11.2, Bernoulli's numbers: 24.2) do.  In f64 that
+// is good for about 15 digits of the greater of psi x and 1.
 #include "core/ad/code.h"
 
 enum { SHIFT = 10 };
@@ -11,7 +11,7 @@ enum { SHIFT = 10 };
 static Atom add(Builder *b, Atom x, Atom y) { return ad_op2(b, OP_ADD, x, y); }
 static Atom sub(Builder *b, Atom x, Atom y) { return ad_op2(b, OP_SUB, x, y); }
 static Atom mul(Builder *b, Atom x, Atom y) { return ad_op2(b, OP_MUL, x, y); }
-static Atom over(Builder *b, Atom x, Atom y) { return ad_op2(b, OP_DIV, x, y); }
+static Atom quotient(Builder *b, Atom x, Atom y) { return ad_op2(b, OP_DIV, x, y); }
 
 // x >= SHIFT
 static Atom of_large(Builder *b, Atom x) {
@@ -19,7 +19,7 @@ static Atom of_large(Builder *b, Atom x) {
                                   1.0 / 132, -691.0 / 32760, 1.0 / 12 };
   enum { COUNT = sizeof parts / sizeof *parts };
   PrimType type = atom_type(x).elem;
-  Atom inverse = over(b, ad_number(type, 1), x), square = mul(b, inverse, inverse);
+  Atom inverse = quotient(b, ad_number(type, 1), x), square = mul(b, inverse, inverse);
   Atom series = ad_number(type, parts[COUNT - 1]);
   for (int k = COUNT - 2; k >= 0; k--)
     series = add(b, mul(b, series, square), ad_number(type, parts[k]));
@@ -30,9 +30,9 @@ static Atom of_large(Builder *b, Atom x) {
 // x >= 1/2
 static Atom of_positive(Builder *b, Atom x) {
   PrimType type = atom_type(x).elem;
-  Atom one = ad_number(type, 1), sum = over(b, one, x);
+  Atom one = ad_number(type, 1), sum = quotient(b, one, x);
   for (int k = 1; k < SHIFT; k++)
-    sum = add(b, sum, over(b, one, add(b, x, ad_number(type, k))));
+    sum = add(b, sum, quotient(b, one, add(b, x, ad_number(type, k))));
   return sub(b, of_large(b, add(b, x, ad_number(type, SHIFT))), sum);
 }
 
@@ -47,7 +47,7 @@ Atom ad_digamma(Builder *b, Atom x) {
   Atom psi = of_positive(b, ad_select(b, low, mirrored, x));
   // The other operand is a number whose tangent, too, has a derivative.
   Atom below = ad_select(b, low, x, ad_number(type, 0.25));
-  Atom cotangent = over(b, ad_op1(b, OP_COSPI, below), ad_op1(b, OP_SINPI, below));
+  Atom cotangent = quotient(b, ad_op1(b, OP_COSPI, below), ad_op1(b, OP_SINPI, below));
   Atom difference = mul(b, ad_number(type, 3.14159265358979323846), cotangent);
   return sub(b, psi, ad_select(b, low, difference, ad_number(type, 0)));
 }

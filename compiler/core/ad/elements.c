@@ -1,5 +1,6 @@
 // map n (\i -> .. xs[i] .. ys[j, i] ..) (iota n)
-//   =>  let columns = rearrange (1, 0) ys   map n (\i x column -> .. x .. column[j] ..) .. xs columns
+//   =>  let columns = rearrange (1, 0) ys
+//       map n (\i x column -> .. x .. column[j] ..) (iota n) xs columns
 //   where n is the dimension that i goes through; likewise reductions and scans
 //
 // Needs: binders unique.  Keeps: that.
@@ -8,10 +9,10 @@
 #include "core/ad/ad.h"
 #include "core/ad/code.h"
 
-typedef struct Elements {
+typedef struct ElementSearch {
   Compiler *c;
   Map *iotas;  // Var -> Var: 0, 1, .. ; it knows its length
-} Elements;
+} ElementSearch;
 
 // A function of a parallel operator, whose parameter `index` goes through 0, 1, .. up to `width`.
 typedef struct Reading {
@@ -96,7 +97,7 @@ static const Body *read_rows(CoreMapper *m, const Body *body) {
 
 // ---- operators
 
-static bool counts_up(const Elements *s, Atom array, Atom width) {
+static bool counts_up(const ElementSearch *s, Atom array, Atom width) {
   return map_has(s->iotas, array.u.var) && atom_equal(ad_length(array), width);
 }
 
@@ -122,7 +123,7 @@ static void through_index(Builder *b, Soac *soac, int index) {
   soac->array_count = arrays.count;
 }
 
-static const Exp *read_elements(const Elements *s, Builder *b, const Exp *e) {
+static const Exp *read_elements(const ElementSearch *s, Builder *b, const Exp *e) {
   if (e->kind != EXP_MAP && e->kind != EXP_REDOMAP && e->kind != EXP_SCANOMAP) return e;
   Exp *out = mem_copy(e, sizeof *e);
   int count = e->u.soac.array_count;
@@ -132,7 +133,7 @@ static const Exp *read_elements(const Elements *s, Builder *b, const Exp *e) {
   return out;
 }
 
-static void note_iota(const Elements *s, const Stm *stm) {
+static void note_iota(const ElementSearch *s, const Stm *stm) {
   const Exp *e = stm->exp;
   if (e->kind == EXP_IOTA && atom_is_i64(e->u.iota.start, 0) &&
       atom_is_i64(e->u.iota.step, 1))
@@ -140,7 +141,7 @@ static void note_iota(const Elements *s, const Stm *stm) {
 }
 
 static const Body *elements_in(CoreMapper *m, const Body *body) {
-  const Elements *s = m->state;
+  const ElementSearch *s = m->state;
   Builder b = builder_new(s->c, (Loc){ 0 });
   for (int i = 0; i < body->stm_count; i++) {
     Stm stm = body->stms[i];
@@ -153,7 +154,7 @@ static const Body *elements_in(CoreMapper *m, const Body *body) {
 }
 
 const Body *ad_elements(Compiler *c, const Body *body) {
-  Elements state = { c, map_new(NULL) };
+  ElementSearch state = { c, map_new(NULL) };
   CoreMapper m = { .body = elements_in, .state = &state };
   return elements_in(&m, body);
 }

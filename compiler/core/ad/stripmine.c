@@ -3,9 +3,9 @@
 //       and for the n - q * m rounds that are left over, where m and q are about sqrt n
 //
 // Needs: binders unique.  Keeps: that.
-// Why: reverse mode keeps what each round of a loop begins with, and runs inner loops a second time.
-// Of n rounds it so keeps q and m instead; with #[stripmine(k)], which makes k + 1 loops of each,
-// about k + 1 times the (k + 1)th root of n, for k more runs of the rounds.
+// Why: reverse mode keeps what each round of a loop begins with, and runs inner loops a second
+// time.  Of n rounds it so keeps q and m instead; with #[stripmine(k)], which makes k + 1 loops of
+// each, about k + 1 times the (k + 1)th root of n, for k more runs of the rounds.
 #include "core/ad/reverse.h"
 
 typedef struct Strips {
@@ -56,7 +56,7 @@ static void add_loop(const Strips *s, const Rounds *rounds, Atom *out) {
   core_let_n(s->b, "rounds", e, out);
 }
 
-// About the root of a number that is not negative, at least 1; that it is not exact does not matter.
+// About the root of a number that is not negative, at least 1; it need not be exact.
 static Atom root(Builder *b, Atom n, int degree) {
   Atom x = core_let(b, "x", exp_convert(PRIM_F32, n));
   Atom power = ad_op2(b, OP_POW, x, ad_number(PRIM_F32, 1.0 / degree));

@@ -2,8 +2,8 @@
 //   where f does not depend on s; likewise min and max, and several of them in one loop
 //
 // Needs: binders unique.  Keeps: that.
-// Why: what a loop reads of arrays around it contributes to their adjoints round by round, each time
-// to whole arrays; the function of a reduction contributes an array of elements.  Loops with
+// Why: what a loop reads of arrays around it contributes to their adjoints round by round, each
+// time to whole arrays; the function of a reduction contributes an array of elements.  Loops with
 // parallelism in them that stand in no parallel operator stay: their rounds may be large.
 #include "core/ad/ad.h"
 #include "core/ad/code.h"

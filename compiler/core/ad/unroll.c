@@ -2,8 +2,8 @@
 //   within another operator, where f is a few scalars; likewise reductions
 //
 // Needs: binders unique.  Keeps: that.
-// Why: points in space are rows of three numbers.  As numbers their adjoints need no memory, and sums
-// over the points fuse with what makes their summands.
+// Why: points in space are rows of three numbers.  As numbers their adjoints need no memory, and
+// sums over the points fuse with what makes their summands.
 #include "core/ad/ad.h"
 #include "core/ad/code.h"
 
@@ -42,7 +42,7 @@ static const Atom *one_round(Builder *b, const Soac *soac, int i) {
 }
 
 // sums = op sums values
-static void combine(Builder *b, const RedOp *op, Atom *sums, const Atom *values) {
+static void combine_values(Builder *b, const RedOp *op, Atom *sums, const Atom *values) {
   Subst *s = subst_new();
   for (int k = 0; k < op->count; k++) {
     subst_put(s, op->op.params[k], sums[k]);
@@ -61,7 +61,7 @@ static void add_reduced(Builder *b, const Stm *stm, const Atom *const *rounds) {
     const RedOp *op = &soac->ops[i];
     Atom *sums = mem_copy(rounds[0] + at, sizeof(Atom) * (size_t)op->count);
     for (int k = 1; k < soac->width.u.constant.u.i; k++)
-      combine(b, op, sums, rounds[k] + at);
+      combine_values(b, op, sums, rounds[k] + at);
     for (int k = 0; k < op->count; k++)
       core_let_vars(b, stm->binders + at + k, 1, exp_atom(sums[k]));
     at += op->count;
