@@ -71,6 +71,21 @@ static bool view_index(Code *k, const Stm *stm) {
   return true;
 }
 
+// A copy of `from`, made only where the item is active: elsewhere it may lie out of bounds.
+static Arr dense_copy(Code *k, const Arr *from, CoreType type) {
+  Arr dense = code_alloc(k, "dense", type);
+  if (!k->active) {
+    code_copy(k, &dense, from);
+    return dense;
+  }
+  ImpBuilder b;
+  Code inner = code_inner(k, &b);
+  inner.active = NULL;
+  code_copy(&inner, &dense, from);
+  imp_if(k->b, k->active, b.block);
+  return dense;
+}
+
 // A reshape of memory with gaps needs a copy.
 static void bind_reshape(Code *k, const Stm *stm) {
   const Exp *exp = stm->exp;
@@ -83,8 +98,7 @@ static void bind_reshape(Code *k, const Stm *stm) {
       out = *from;
       out.shape = shape;
     } else {
-      Arr dense = code_alloc(k, "dense", atom_type(exp->u.reshape.array));
-      code_copy(k, &dense, from);
+      Arr dense = dense_copy(k, from, atom_type(exp->u.reshape.array));
       arr_reshape(&dense, shape, exp->u.reshape.rank, &out);
     }
   }
