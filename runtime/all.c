@@ -17,6 +17,7 @@
 #include "opencl.h"
 #include "cuda.h"
 #include "backends.h"
+#include "pretend.h"
 #include "cache.h"
 #include "memory.h"
 #include "profile.h"

@@ -1,6 +1,11 @@
 // Begin backends.h: which backend a context uses.
 
-static const struct rt_backend *const rt_backends[] = { &rt_opencl, &rt_cuda_backend };
+static const struct rt_backend *const rt_backends[] = {
+#ifndef RT_NO_OPENCL
+  &rt_opencl,
+#endif
+  &rt_cuda_backend,
+};
 
 enum { RT_BACKEND_COUNT = sizeof rt_backends / sizeof *rt_backends };
 
@@ -33,15 +38,16 @@ RT_FN int rt_open_backend(struct rt_context *ctx, const struct rt_backend *backe
   return error;
 }
 
-// That which was asked for, else the first with a device.  A queue of the user's is OpenCL's, if
-// nothing else is said.  If there is no device, then the error is OpenCL's, with
-// what a driver of CUDA had to say, if there is one.
+// That which was asked for, else the first with a device.  A queue of the user's is for the first
+// of them, if nothing else is said.  If there is no device, then the error is the first's,
+// with what a driver of CUDA had to say, if there is one.
 RT_FN int rt_open_device(struct rt_context *ctx) {
   const struct rt_config *cfg = ctx->config;
-  int error = rt_open_backend(ctx, cfg->backend ? cfg->backend : &rt_opencl);
+  int error = rt_open_backend(ctx, cfg->backend ? cfg->backend : rt_backends[0]);
   if (error != RT_NO_DEVICE) return error;
-  if (cfg->backend) return RT_OTHER_ERROR;
-  char *message = rt_strdup(ctx->error);
+  if (cfg->backend || RT_BACKEND_COUNT == 1) return RT_OTHER_ERROR;
+  char *message = ctx->error;
+  ctx->error = NULL;
   error = rt_open_backend(ctx, &rt_cuda_backend);
   if (error == RT_NO_DEVICE) {
     char *other = rt_strdup(ctx->error);

@@ -262,6 +262,10 @@ RT_FN int rt_kernel_get(struct rt_context *ctx, int kernel, struct rt_form form,
   const struct rt_build *known = rt_find_build(k, form);
   if (known) *out = *known;
   if (known) return RT_OK;
+  if (ctx->program->kernels[kernel].uses_f64 && !ctx->device.doubles)
+    return rt_error(ctx, RT_OTHER_ERROR,
+                    "kernel %s computes with f64, which the device does not have",
+                    ctx->program->kernels[kernel].name);
   int64_t start = rt_time_us();
   struct rt_batch batch = rt_batch_of(ctx, kernel, form);
   struct rt_module *module = NULL;

@@ -32,6 +32,7 @@ enum rt_option_id {
   RT_OPT_DEVICE,
   RT_OPT_PLATFORM,
   RT_OPT_BACKEND,
+  RT_OPT_PRETEND,
   RT_OPT_LIST_DEVICES,
   RT_OPT_CODE,
   RT_OPT_DEFAULT,
@@ -74,7 +75,9 @@ static const struct rt_option rt_options[] = {
   { 0, "cache-file", "FILE", "keep compiled kernels in this file or folder", RT_OPT_CACHE_FILE, 0 },
   { 'd', "device", "NAME", "use the device with this in its name, or #k", RT_OPT_DEVICE, 0 },
   { 'p', "platform", "NAME", "use the platform with this in its name, or #k", RT_OPT_PLATFORM, 0 },
-  { 0, "backend", "opencl|cuda", "how to find devices (the first that has one)", RT_OPT_BACKEND, 0 },
+  { 0, "backend", "opencl|cuda", "how to find devices", RT_OPT_BACKEND, 0 },
+  { 0, "pretend", "LIMIT=N,...", "as if the device had less: local, memory, doubles, atomics64",
+    RT_OPT_PRETEND, 0 },
   { 0, "list-devices", NULL, "list the devices", RT_OPT_LIST_DEVICES, 0 },
   { 0, "code", "cpu|gpu", "which code to run (by the device)", RT_OPT_CODE, 0 },
   { 0, "default-thread-block-size", "N", "size of work-groups", RT_OPT_DEFAULT, RT_KIND_GROUP },
@@ -85,7 +88,7 @@ static const struct rt_option rt_options[] = {
   { 0, "default-reg-tile-size", "N", "size of register tiles", RT_OPT_DEFAULT, RT_KIND_REG_TILE },
   { 0, "default-threshold", "N", "threshold of guards", RT_OPT_DEFAULT, RT_KIND_THRESHOLD },
   { 0, "exact-floats", NULL, "round each operation on f32, on GPUs too", RT_OPT_EXACT_FLOATS, 0 },
-  { 0, "build-option", "OPT", "add an option for the OpenCL compiler", RT_OPT_BUILD_OPTION, 0 },
+  { 0, "build-option", "OPT", "add an option for the compiler of kernels", RT_OPT_BUILD_OPTION, 0 },
   { 0, "dump-opencl", "FILE", "write the OpenCL C of all kernels", RT_OPT_DUMP_OPENCL, 0 },
   { 0, "load-opencl", "FILE", "read it from a file instead", RT_OPT_LOAD_OPENCL, 0 },
   { 0, "dump-opencl-binary", "FILE", "write all kernels compiled", RT_OPT_DUMP_BINARY, 0 },
@@ -172,6 +175,18 @@ RT_FN int rt_option_default(struct rt_cli *cli, const struct rt_option *o,
   return 0;
 }
 
+RT_FN int rt_option_pretend(struct rt_config *cfg, const char *arg) {
+  int64_t values[RT_LIMITS];
+  rt_set_string(&cfg->limits, arg);
+  if (rt_parse_limits(arg, values)) return 0;
+  rt_usage_error("--pretend: expected limits such as local=32768,doubles=0, found %s; "
+                 "there are",
+                 arg);
+  for (int i = 0; i < RT_LIMITS; i++)
+    fprintf(stderr, "  %s: %s\n", rt_limits[i].name, rt_limits[i].meaning);
+  return 1;
+}
+
 // Options that set something in the configuration or take a number; 0 or the exit status.
 RT_FN int rt_apply_config_option(struct rt_cli *cli, const struct rt_option *o,
                                  const char *arg) {
@@ -189,7 +204,9 @@ RT_FN int rt_apply_config_option(struct rt_cli *cli, const struct rt_option *o,
     return rt_usage_error("--code: expected cpu or gpu, found %s", arg);
   case RT_OPT_BACKEND:
     if (RT_NAME(context_config_set_backend)(cfg, arg) == 0) return 0;
-    return rt_usage_error("--backend: expected opencl or cuda, found %s", arg);
+    return rt_usage_error("--backend: expected %scuda, found %s",
+                          RT_BACKEND_COUNT > 1 ? "opencl or " : "", arg);
+  case RT_OPT_PRETEND: return rt_option_pretend(cfg, arg);
   case RT_OPT_DEFAULT: return rt_option_default(cli, o, arg);
   case RT_OPT_RUNS:
     number = rt_option_number(o->name, arg);

@@ -29,7 +29,8 @@ struct rt_config {
   char *program, *dump_program_to, *load_program_from, *dump_binary_to, *load_binary_from;
   struct rt_setting *settings;
   int setting_count;
-  char *path;  // forced versions
+  char *path;    // forced versions
+  char *limits;  // of the device (pretend.h); or NULL
 #ifdef RT_WORKERS
   struct rt_workers *workers;
 #endif
@@ -112,7 +113,7 @@ struct rt_device {
   bool keeps_programs;  // the driver has a cache
   bool is_gpu;
   int64_t compute_units, max_group_size, local_bytes, global_bytes, max_block_bytes;
-  bool exact_division;
+  bool exact_division, doubles;
   int64_t atomic_bytes;
 };
 
@@ -264,6 +265,7 @@ void RT_NAME(context_config_free)(struct rt_config *cfg) {
   free(cfg->dump_binary_to);
   free(cfg->load_binary_from);
   free(cfg->path);
+  free(cfg->limits);
   rt_text_free(&cfg->build_options);
   free(cfg);
 }

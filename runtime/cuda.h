@@ -400,11 +400,12 @@ RT_FN int rt_cuda_describe(struct rt_context *ctx) {
   d->max_group_size = rt_cuda_attribute(cuda, RT_CU_THREADS, &failed);
   d->local_bytes = rt_cuda_attribute(cuda, RT_CU_SHARED, &failed);
   d->global_bytes = d->max_block_bytes = (int64_t)bytes;
-  d->is_gpu = d->exact_division = true;
+  d->is_gpu = d->exact_division = d->doubles = true;
   d->atomic_bytes = 8;
   rt_text_printf(&driver, "%d.%d", cuda->version / 1000, cuda->version % 1000 / 10);
   rt_text_printf(&platform, "CUDA %s", driver.data);
-  rt_text_printf(&identity, "%s\n%s\nsm_%d\n", platform.data, name, cuda->arch);
+  rt_text_printf(&identity, "%s\n%s\nNVIDIA\nsm_%d\n%s\n", platform.data, name,
+                 cuda->arch, driver.data);
   d->name = rt_strdup(name);
   d->driver = rt_text_take(&driver);
   d->platform_version = rt_text_take(&platform);

@@ -138,6 +138,7 @@ RT_FN int rt_context_open(struct rt_context *ctx) {
   int error = rt_open_device(ctx);
   if (error) return error;
   const struct rt_config *cfg = ctx->config;
+  rt_pretend(ctx);
   ctx->gpu_code = cfg->code < 0 ? ctx->device.is_gpu : cfg->code == 1;
   rt_tuning_open(ctx);
   if (cfg->path) rt_parse_path(ctx->program, cfg->path, ctx->forced);

@@ -1,4 +1,7 @@
 // Begin opencl.h: devices through OpenCL: its errors, choosing a device, what device.h asks for.
+//
+// With RT_NO_OPENCL there is nothing of it, and programs need no OpenCL loader (docs/cuda.md).
+#ifndef RT_NO_OPENCL
 
 struct rt_status_name {
   cl_int status;
@@ -233,6 +236,8 @@ RT_FN cl_int rt_describe_device(struct rt_device *d, cl_platform_id platform,
   cl_device_fp_config single = 0;
   rt_note_status(&failed, clGetDeviceInfo(id, CL_DEVICE_SINGLE_FP_CONFIG, sizeof single,
                                           &single, NULL));
+  d->doubles = rt_device_number(id, CL_DEVICE_DOUBLE_FP_CONFIG,
+                                sizeof(cl_device_fp_config), &failed) != 0;
   d->atomic_bytes = rt_device_has(id, "cl_khr_int64_base_atomics", &failed) ? 8 : 4;
   d->exact_division = (single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
   return failed;
@@ -259,7 +264,7 @@ RT_FN int rt_adopt_queue(struct rt_context *ctx, cl_command_queue queue) {
 
 RT_FN int rt_choose_device(struct rt_context *ctx) {
   struct rt_device_list list = rt_cl_devices();
-  if (list.count == 0) return rt_error(ctx, RT_OTHER_ERROR, "no OpenCL device found");
+  if (list.count == 0) return rt_error(ctx, RT_NO_DEVICE, "no OpenCL device found");
   rt_filter_devices(ctx->config, &list);
   int chosen = rt_preferred_device(ctx->config, &list);
   if (chosen < 0)
@@ -497,4 +502,5 @@ static const struct rt_backend rt_opencl = {
   rt_cl_launch,
   rt_cl_event_end,
 };
+#endif
 // End opencl.h

@@ -23,6 +23,7 @@ struct TestDevice {
   int left_out;                   // versions that were not run
   int processes;                  // of an MPI job; 0: none
   const char *backend;            // or NULL
+  int first;                      // profile: not 0 where there is no code for CPUs
   int file;                       // values in and out: a file in memory
 };
 
@@ -66,6 +67,8 @@ TestDevice *test_device_open(Compiler *c, Program *program, TestDeviceOptions op
   }
   d->file = memfd_create("values", 0);
   if (start_device_run(d, 0, message)) return d;
+  d->first = strstr(*message, "code for CPUs does not run") != NULL;
+  if (d->first && start_device_run(d, d->first, message)) return d;
   *absent = strstr(*message, "no OpenCL") != NULL;
   close(d->file);
   return NULL;
@@ -259,8 +262,8 @@ int test_device_left_out(const TestDevice *d) { return d->left_out; }
 
 const char *test_device_case(TestDevice *d, const DeviceCase *test) {
   // Where one version has to do, so has one profile: the other's takes minutes on a CPU.
-  int profiles = test->default_only ? 1 : PROFILES;
-  for (int profile = 0; profile < profiles; profile++) {
+  int profiles = test->default_only ? d->first + 1 : PROFILES;
+  for (int profile = d->first; profile < profiles; profile++) {
     const char *message = try_profile(d, test, profile);
     if (!message) continue;
     // A process that has died, or has not cleaned up, is of no use to the next case.

@@ -86,8 +86,8 @@ void c_text_rows(Text *t, const char *text) {
   }
 }
 
-// Kernels are printed once, in words of OpenCL C.  A dialect is the files that a program holds, in a
-// table of that name, to stand before them; those of CUDA stand before those of OpenCL.
+// Kernels are printed once, in words of OpenCL C.  A dialect is the files that a program holds, in
+// a table of that name, to stand before them; those of CUDA stand before those of OpenCL.
 typedef struct Dialect {
   const char *table;
   const char *files[3];  // then NULL

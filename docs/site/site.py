@@ -15,7 +15,7 @@ from pathlib import Path
 GROUPS = [
     ("First steps", ["tour", "from-numpy", "from-futhark", "from-cuda", "gallery"]),
     ("The language", ["language", "errors", "test-blocks", "packages", "literate", "editors"]),
-    ("Programs", ["cli", "python", "c-api", "machines", "opencl"]),
+    ("Programs", ["cli", "python", "c-api", "machines", "opencl", "cuda"]),
     ("Speed", ["advice", "reading-trees", "tuning", "tree-schema", "profiling", "recipes", "performance", "benchmarks"]),
     ("The compiler", ["status", "how-it-works", "kernels", "architecture", "changing"]),
 ]

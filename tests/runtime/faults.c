@@ -1,4 +1,4 @@
-// Each OpenCL call of a program fails in turn, once, or from then on as if the device were lost: there is
+// Each call that a program makes of OpenCL or of CUDA fails in turn, once, or from then on as if the device were lost: there is
 // a message, nothing leaks, and after a single failure the same context works.
 #include "program.h"
 // The runtime comes before any system header.
@@ -145,6 +145,7 @@ typedef struct Paths {
 static struct rt_config *make_config(const Variant *v, const Paths *paths,
                                      cl_command_queue queue) {
   struct rt_config *cfg = fl_context_config_new();
+  CHECK(fl_context_config_set_backend(cfg, faulty_backend()) == 0);
   fl_context_config_set_profiling(cfg, v->profiling);
   fl_context_config_set_debugging(cfg, v->debugging);
   fl_context_config_set_logging(cfg, 0);
@@ -220,10 +221,12 @@ static const Call command_lines[] = {
 
 // Input from the file `in`, messages into the file `err`, results nowhere.
 static int run_main(const Call *call, const Paths *paths) {
-  char *args[12] = { NULL };
+  char *args[14] = { NULL };
   int count = 0;
   for (; call->args[count]; count++)
     args[count] = rt_strdup(call->args[count]);
+  args[count++] = rt_strdup("--backend");
+  args[count++] = rt_strdup(faulty_backend());
   args[count++] = rt_strdup("--cache-file");
   args[count++] = rt_strdup(paths->cache);
   CHECK(rt_write_file("input", call->input, strlen(call->input)));
@@ -272,29 +275,18 @@ static void run_executables(const Paths *paths, long every) {
   }
 }
 
-// ---- a queue that is not the runtime's
-
-static cl_command_queue make_queue(cl_context *context) {
-  struct rt_device_list list = rt_cl_devices();
-  if (list.count == 0) return NULL;
-  *context = clCreateContext(NULL, 1, &list.ids[0], NULL, NULL, &(cl_int){ 0 });
-  return clCreateCommandQueue(*context, list.ids[0], 0, &(cl_int){ 0 });
-}
-
 // faults [EVERY]: which of the calls fail; 1: all of them.
 int main(int argc, char **argv) {
   long every = argc > 1 ? atol(argv[1]) : 1;
   char folder[] = "/tmp/flc-faults-XXXXXX";
   CHECK(mkdtemp(folder) && chdir(folder) == 0);
   Paths paths = { "cache", "source", "binary" };
-  cl_context context = NULL;
-  cl_command_queue queue = make_queue(&context);
-  if (!queue) return 77;  // no OpenCL
+  cl_command_queue queue = faulty_queue_new();
+  if (!queue) return 77;  // no device
   for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
     run_variant(&variants[i], &paths, queue, every);
   run_executables(&paths, every);
-  clReleaseCommandQueue(queue);
-  clReleaseContext(context);
+  faulty_queue_free(queue);
   CHECK(faulty_alive() == 0);
   static const char *const files[] = { "cache", "source",   "binary", "input",
                                        "in",    "messages", "out" };

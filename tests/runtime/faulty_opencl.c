@@ -35,6 +35,22 @@ void faulty_plan(long at, cl_int status, bool lost) {
   fail_lost = lost;
 }
 
+const char *faulty_backend(void) { return "opencl"; }
+
+cl_command_queue faulty_queue_new(void) {
+  cl_platform_id platform = NULL;
+  cl_device_id device = NULL;
+  if (clGetPlatformIDs(1, &platform, NULL) != CL_SUCCESS ||
+      clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL) != CL_SUCCESS)
+    return NULL;
+  cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &(cl_int){ 0 });
+  cl_command_queue queue = clCreateCommandQueue(context, device, 0, &(cl_int){ 0 });
+  clReleaseContext(context);  // the queue holds it
+  return queue;
+}
+
+void faulty_queue_free(cl_command_queue queue) { clReleaseCommandQueue(queue); }
+
 long faulty_calls(void) { return calls; }
 bool faulty_happened(void) { return happened; }
 int faulty_misuses(void) { return misuses; }

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""What the kernels of the code for GPUs take of an NVIDIA GPU's registers: registers.py FLC [--update | --quiet].
+
+NVRTC compiles the kernels below for sm_90, ptxas counts, and registers.txt has what was counted: a tenth more registers
+than there, or more bytes spilled, is a failure (--update writes the file anew).  Kernels are told apart by program, kind
+and place among those of their kind.  Exit status 77 (skipped) where NVRTC or ptxas are missing.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from generated import Program
+from nvrtc import COMMON, compiled, library, together
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+STORED = os.path.join(HERE, "registers.txt")
+ROOT = os.path.dirname(os.path.dirname(HERE))
+PROGRAMS = ["tests/gpu/kernels.fl", "benchmarks/matmul.fl", "benchmarks/locvolcalib.fl"]
+SLACK = 0.1
+COUNTS = re.compile(r"Compiling entry function 'flc_kernel_(\d+)'.*?(\d+) bytes stack frame, (\d+) bytes spill stores, "
+                    r"(\d+) bytes spill loads.*?Used (\d+) registers", re.S)
+
+
+def find_ptxas():
+    """Its path, or None."""
+    return shutil.which("ptxas") or shutil.which(os.path.join(os.environ.get("CUDA_PATH", "/usr/local/cuda"), "bin/ptxas"))
+
+
+def counted(nvrtc, ptxas, program, kernels):
+    """Registers, bytes of stack and bytes spilled of each kernel, by its number."""
+    ptx, said = compiled(nvrtc, program.source(kernels), COMMON + kernels[0].options(), "PTX")
+    if ptx is None:
+        sys.exit(f"kernels do not compile:\n{said}")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "kernels.ptx")
+        with open(path, "wb") as out:
+            out.write(ptx.rstrip(b"\0"))
+        done = subprocess.run([ptxas, "-v", "-arch=sm_90", path, "-o", os.path.join(folder, "out")], text=True,
+                              stderr=subprocess.STDOUT, stdout=subprocess.PIPE, check=False)
+    if done.returncode:
+        sys.exit(done.stdout)
+    return {int(number): (int(registers), int(stack), int(stores) + int(loads))
+            for number, stack, stores, loads, registers in COUNTS.findall(done.stdout)}
+
+
+def rows_of(nvrtc, ptxas, flc, path):
+    """Rows of the table: name -> registers, stack, spilled."""
+    program = Program(flc, os.path.join(ROOT, path))
+    counts = {}
+    for kernels in together(program.kernels):
+        found = counted(nvrtc, ptxas, program, kernels)
+        counts.update({id(kernel): found[number] for number, kernel in enumerate(kernels)})
+    rows, places = {}, {}
+    for kernel in program.kernels:
+        kind = re.sub(r"_\d+$", "", kernel.name)
+        places[kind] = places.get(kind, 0) + 1
+        rows[f"{os.path.basename(path)} {kind} {places[kind]}"] = counts[id(kernel)]
+    return rows
+
+
+def stored():
+    """The rows of registers.txt."""
+    rows = {}
+    with open(STORED, encoding="utf-8") as lines:
+        for line in lines:
+            words = line.split()
+            if words and words[0] != "#":
+                rows[" ".join(words[:3])] = tuple(int(word) for word in words[3:])
+    return rows
+
+
+def write(rows):
+    """registers.txt."""
+    with open(STORED, "w", encoding="utf-8") as out:
+        out.write("# Made by registers.py --update: kernels of the code for GPUs on sm_90 (groups of 256 where a size is compiled in).\n"
+                  "# program             kernel                place  registers  stack bytes  spilled bytes\n")
+        for name, counts in rows.items():
+            program, kind, place = name.split()
+            out.write(f"{program:21} {kind:22} {place:>4} {counts[0]:10} {counts[1]:12} {counts[2]:14}\n")
+
+
+def problems(rows):
+    """What is worse than stored, as lines."""
+    found, known = [], stored()
+    for name in sorted(known.keys() ^ rows.keys()):
+        found.append(f"{name}: {'not in' if name in rows else 'only in'} registers.txt")
+    for name in known.keys() & rows.keys():
+        (registers, _, spilled), (had, _, spilled_before) = rows[name], known[name]
+        if registers > had * (1 + SLACK) or spilled > spilled_before:
+            found.append(f"{name}: {registers} registers, {spilled} bytes spilled; before {had} and {spilled_before}")
+    return found
+
+
+def main():
+    """Counts and compares."""
+    flc = os.path.realpath(sys.argv[1])
+    nvrtc, ptxas = library(), find_ptxas()
+    if not nvrtc or not ptxas:
+        print("skipped: there is no " + ("ptxas" if nvrtc else "NVRTC (libnvrtc.so)"))
+        return 77
+    rows = {name: counts for path in PROGRAMS for name, counts in rows_of(nvrtc, ptxas, flc, path).items()}
+    if "--update" in sys.argv:
+        write(rows)
+        return 0
+    found = problems(rows)
+    print("\n".join(found + (["for what is meant to be: registers.py FLC --update"] if found else [])))
+    if "--quiet" not in sys.argv:
+        for name, counts in rows.items():
+            print(f"{name}: {counts[0]} registers, {counts[1]} bytes of stack, {counts[2]} spilled")
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+#!/bin/sh
+# Devices with less than this one: what programs do there. pretend.sh FLC
+# Exit status 77 (skipped) without a device.
+flc=$(realpath "$1")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+export XDG_CACHE_HOME="$folder/cache" HOME="$folder"
+mkdir cache
+
+cat > small.fl << 'END'
+entry rows [n][m] (xss: [n][m]i32) : [n]i32 =
+  map (\xs -> let ys = scan (+) 0 xs in reduce (^) 0 (map2 (*) ys (reverse ys))) xss
+entry mean [n] (xs: [n]f64) : f64 = f64.sum (map (* 2) xs) / f64.i64 n
+entry count [n] (is: [n]i64) : [4]i64 = hist (+) 0 4 is (map (const 1) is)
+END
+"$flc" build small.fl -o small || exit 1
+if echo '[1f64]' | ./small -e mean 2>&1 | grep -q 'no OpenCL'; then exit 77; fi
+
+failed=0
+fail() {
+  echo "FAIL $*"
+  failed=1
+}
+expect() { grep -q -- "$2" log || { fail "$1: not said: $2" && cat log; }; }
+# gives EXPECTED ENTRY INPUT OPTIONS..
+gives() {
+  expected=$1 entry=$2 input=$3
+  shift 3
+  got=$(echo "$input" | ./small --code gpu -L -e "$entry" "$@" 2> log)
+  [ "$got" = "$expected" ] || fail "$entry $*: expected $expected, got $got"
+}
+
+# Little local memory: arrays of groups lie in global memory.
+groups='rows.top_0=F,rows.intra_1=T'
+gives '[9i32]' rows '[[1, 2, 3]]' --path $groups
+if grep -q fallback log; then fail "local memory would have done"; fi
+gives '[9i32]' rows '[[1, 2, 3]]' --path $groups --pretend local=64
+expect 'local' '^pretending: local=64$'
+expect 'local' '^build seggroup.*(fallback)'
+
+# No doubles: a message, and what has none runs.
+gives '' mean '[1.5f64]' --pretend doubles=0
+expect 'doubles' '^error: kernel .* computes with f64, which the device does not have$'
+gives '[9i32]' rows '[[1, 2, 3]]' --pretend doubles=0
+
+# No atomic operations on 64 bits: other histograms.
+kernels() { sed -n 's/^launch \([a-z_]*\)_[0-9]*: .*/\1/p' log | tr '\n' ' '; }
+gives '[1i64, 2i64, 0i64, 0i64]' count '[0i64, 1i64, 1i64]'
+with=$(kernels)
+gives '[1i64, 2i64, 0i64, 0i64]' count '[0i64, 1i64, 1i64]' --pretend atomics64=0
+without=$(kernels)
+[ "$with" != "$without" ] || fail "the same kernels without atomic operations: $with"
+
+# Little memory.
+gives '' rows '[[1, 2, 3]]' --pretend memory=100
+expect 'memory' 'out of device memory'
+
+# What it is not.
+for wrong in local local= local=x doubles=2 wings=3 'local=1;doubles=0'; do
+  echo '[1f64]' | ./small -e mean --pretend "$wrong" > log 2>&1 && fail "$wrong was taken"
+  expect "$wrong" '^error: --pretend: expected limits such as'
+done
+exit $failed
