@@ -35,7 +35,13 @@ static bool demands(const Term *condition, const Term *what) {
           demands(condition->u.op.args[1], what));
 }
 
+// As reading a recipe line by line makes it: one after the other.
 static void add_demand(Recipe *r, const Term *what) {
+  if (r->condition && what->kind == TERM_OP && what->u.op.op == OP_LAND) {
+    add_demand(r, what->u.op.args[0]);
+    add_demand(r, what->u.op.args[1]);
+    return;
+  }
   if (!r->condition || !demands(r->condition, what))
     r->condition = r->condition ? term_and(r->condition, what) : what;
 }

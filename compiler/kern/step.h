@@ -28,6 +28,10 @@ typedef void (*StepAdd)(void *state, KernBuilder *b, const KernStm *stm);
 // The kernel with the statement of the axis replaced.
 const Kern *step_replace(Step *s, const Kern *kern, Name axis, StepAdd add, void *state);
 
+// The term in terms of what is bound outside of lets (Var -> const Term *); NULL if that is long:
+// lets of lets may double it again and again.
+const Term *step_inlined(const Map *lets, const Term *t);
+
 // Does the host know the width before the launch?
 bool step_host_knows(const Kern *kern, const Term *width);
 

@@ -91,11 +91,6 @@ typedef struct Left {
   bool ranged[MOST_INDICES];  // coordinates: the point is known to be in the moved block
 } Left;
 
-static const Term *left_let(void *lets, const Var *var) {
-  const Term *let = map_get(lets, var);
-  return let ? term_replace(let, left_let, lets) : NULL;
-}
-
 // Is the term the variable plus others?
 static bool is_sum_with(const Term *t, const Var *var) {
   if (t->kind == TERM_VAR) return t->u.var == var;
@@ -116,11 +111,11 @@ static int completed(const Left *l, const Axis *axis, const Term **begin) {
       const Index *index = &l->x->indices[i];
       bool is_it = index->at && !l->ranged[i] && t->kind == TERM_OP &&
                    t->u.op.op == OP_ADD && term_same(t->u.op.args[0], index->first);
-      const Term *whole = is_it ? term_replace(t, left_let, lets) : NULL;
-      if (!is_it || !is_sum_with(whole, axis->index)) continue;
+      const Term *whole = is_it ? step_inlined(lets, t) : NULL;
+      if (!whole || !is_sum_with(whole, axis->index)) continue;
       Map *zero = map_new(NULL);
       map_put(zero, axis->index, term_i64(0));
-      *begin = term_replace(whole, left_let, zero);
+      *begin = step_inlined(zero, whole);
       return i;
     }
   }

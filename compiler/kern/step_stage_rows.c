@@ -62,11 +62,6 @@ static void see_stored(KernVisitor *v, Access access, bool stores) {
   if (stores) map_put(x->stored, root->host ? (const void *)root->host : root, root);
 }
 
-static const Term *staged_let(void *lets, const Var *var) {
-  const Term *let = map_get(lets, var);
-  return let ? term_replace(let, staged_let, lets) : NULL;
-}
-
 typedef struct Mention {
   Map *inside;
   bool found;
@@ -103,7 +98,8 @@ static bool is_along(const StageRow *row, const Axis *axis) {
 static bool find_dims(const StageRows *x, const Access *load, StageRow *row) {
   const Term **index = new_array(const Term *, load->tensor->rank);
   for (int d = 0; d < load->tensor->rank; d++) {
-    index[d] = term_replace(load->index[d], staged_let, x->lets);
+    index[d] = step_inlined(x->lets, load->index[d]);
+    if (!index[d]) return false;
     if (is_fixed(x, index[d])) continue;
     const Axis *axis = axis_of_index(x, index[d]);
     if (!axis || is_along(row, axis) || !is_fixed(x, axis->width)) return false;

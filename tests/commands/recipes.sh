@@ -46,7 +46,7 @@ expect 'a kernel as a comment' '^  -- +axis n0: .* grid map' out
 "$flc" dump --explain product.fl > out || fail 'an explanation'
 expect 'the kernel as it is' '= axis k: .* reduce' out
 expect 'what there is to do' 'operations, .* bytes read, .* written, .* in arrays' out
-expect 'the choice' '^ +[0-9.e+]+ +[0-9]+ %  tiles of 4 rows by 2 vectors  <- choice 1, where 4 <= n_[0-9]+ && 32 <= m_' out
+expect 'the choice' '^ +[0-9.e+]+ +[0-9]+ %  tiles of 4 rows by 2 vectors  <- choice 2, where 4 <= n_[0-9]+ && 32 <= m_' out
 expect 'what was weighed' '^ +[0-9.e+]+ +[0-9]+ %  as it is$' out
 cat > loop.fl << 'END'
 entry main [n] (xss: [n][100]i32) : [n]i32 =
