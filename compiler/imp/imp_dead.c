@@ -8,6 +8,7 @@
 typedef struct Dead {
   Map *used;     // Mem: something reads it, or may
   bool changed;  // a launch has gone
+  bool grown;    // `used` has
 } Dead;
 
 // ---- what a kernel stores to
@@ -41,7 +42,9 @@ static bool is_idle(const Dead *d, const ImpStm *launch) {
 // ---- what is used
 
 static void use(Dead *d, const Mem *mem) {
-  if (mem) map_put(d->used, mem, mem);
+  if (!mem || map_has(d->used, mem)) return;
+  map_put(d->used, mem, mem);
+  d->grown = true;
 }
 
 static void use_results(Dead *d, const ImpParam *results, int count) {
@@ -49,7 +52,7 @@ static void use_results(Dead *d, const ImpParam *results, int count) {
     if (results[i].is_array) use(d, results[i].arr.mem);
 }
 
-// A kernel may read what it stores to; then something else has to want it for a start.
+// A kernel may read what it stores to; then something has to want what it makes of it, for a start.
 static void use_args(Dead *d, const ImpStm *launch) {
   const Kernel *kernel = launch->u.launch.kernel;
   Map *stored = map_new(NULL);
@@ -79,6 +82,20 @@ static void use_code(Dead *d, const ImpBlock *block) {
     int count = imp_blocks(stm, inner);
     for (int i = 0; i < count; i++)
       use_code(d, inner[i]);
+  }
+}
+
+// What launches read that something is made of, and store to besides.
+static void use_read(Dead *d, const ImpBlock *block) {
+  vec_each (const ImpStm **, at, block) {
+    const ImpStm *stm = *at;
+    if (stm->kind == IMP_LAUNCH && !is_idle(d, stm))
+      for (int i = 0; i < stm->u.launch.kernel->param_count; i++)
+        if (imp_access(stm->u.launch.kernel, i).reads) use(d, stm->u.launch.args[i].mem);
+    const ImpBlock *inner[2];
+    int count = imp_blocks(stm, inner);
+    for (int i = 0; i < count; i++)
+      use_read(d, inner[i]);
   }
 }
 
@@ -132,6 +149,10 @@ static const ImpEntry *without_dead(const ImpEntry *entry) {
     use_results(&d, out->results, out->result_count);
     use_results(&d, out->params, out->entry->param_count);
     use_code(&d, &out->body);
+    for (d.grown = true; d.grown;) {
+      d.grown = false;
+      use_read(&d, &out->body);
+    }
     out->body = without_idle(&d, &out->body);
   }
   see_mentioned(d.used, &out->body);
