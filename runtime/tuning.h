@@ -64,7 +64,7 @@ RT_FN const char *rt_setting_kind(const char *name) {
 // NULL, or what the setting would have to be: sizes and numbers of things are positive.
 RT_FN const char *rt_setting_wants(const char *name, int64_t value) {
   const char *kind = rt_setting_kind(name);
-  if (strcmp(kind, "layout") == 0) return value == 0 || value == 1 ? NULL : "0 or 1";
+  if (strcmp(kind, "switch") == 0) return value == 0 || value == 1 ? NULL : "0 or 1";
   bool may_be_0 = strcmp(kind, "threshold") == 0 || strcmp(kind, "bytes") == 0;
 #ifdef RT_WORKERS
   may_be_0 = may_be_0 || strcmp(kind, "workers") == 0;

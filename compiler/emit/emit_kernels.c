@@ -98,17 +98,25 @@ static void kernel_store(CodeText *c, const ImpStm *stm) {
 
 static void kernel_atomic(CodeText *c, const ImpStm *stm) {
   const Mem *mem = stm->u.atomic.mem;
+  const Var *var = stm->u.atomic.result;
   const char *guard = c->guarded ? "if (flc_ok) " : "", *type = prim_type_name(mem->elem),
              *space = mem->space == MEM_LOCAL ? "l" : "g",
              *element = c_element(c, mem, stm->u.atomic.index),
-             *value = c_exp(c, stm->u.atomic.value);
-  if (stm->u.atomic.done)
-    c_line(c, "%s%s = flc_exchange_%s_%s(&%s, &%s, %s);", guard,
-           c_var(c, stm->u.atomic.done), type, space, element,
-           c_exp(c, stm->u.atomic.old), value);
-  else
+             *result = var ? c_var(c, var) : "",
+             *value = stm->u.atomic.value ? c_exp(c, stm->u.atomic.value) : "";
+  switch (stm->u.atomic.action) {
+  case ATOMIC_UPDATE:
     c_line(c, "%sflc_atomic_%s_%s_%s(&%s, %s);", guard, op_name(stm->u.atomic.op), type,
            space, element, value);
+    return;
+  case ATOMIC_EXCHANGE:
+    c_line(c, "%s%s = flc_exchange_%s_%s(&%s, &%s, %s);", guard, result, type, space,
+           element, c_exp(c, stm->u.atomic.old), value);
+    return;
+  case ATOMIC_TAKE: c_line(c, "%s = flc_take(&%s);", result, element); return;
+  case ATOMIC_SIGNAL: c_line(c, "flc_signal(&%s, %s);", element, value); return;
+  case ATOMIC_AWAIT: c_line(c, "%s = flc_await(&%s);", result, element); return;
+  }
 }
 
 // A piece of the arena; without one the item stops, and the host runs the kernel again.

@@ -154,7 +154,7 @@ static void checks_table(Emit *e, Text *t) {
 // As rt_setting_wants in runtime/tuning.h.
 static void check_tuned(Emit *e, const TuningParam *p, int64_t value) {
   bool may_be_0 = strcmp(p->kind, "threshold") == 0 || strcmp(p->kind, "bytes") == 0 ||
-                  strcmp(p->kind, "layout") == 0;
+                  strcmp(p->kind, "switch") == 0;
   if (value >= !may_be_0) return;
   error(e->c, (Loc){ 0 },
         "the tuning file sets %s (%s) to %lld; it wants a number from %d on", p->name,

@@ -130,14 +130,11 @@ typedef Vec(const ImpStm *) ImpBlock;
 typedef enum ImpStmKind {
   IMP_DECLARE,  // type var = value: u.declare (value may be NULL)
   IMP_ASSIGN,   // var = value: u.assign
-  IMP_STORE,  // mem[index] = value: u.store (kernels only); vectors as IMP_LOAD has them
-  // mem[index] op= value, atomically: u.atomic (kernels only; i32, u32, i64, u64 add min max and or
-  // xor; f32, f64 add).  With `done` (32 and 64 bits): if mem[index] is `old` it becomes value, and
-  // done = true; else old = mem[index]
-  IMP_ATOMIC,
-  IMP_FOR,      // for (i64 var = 0; var < bound; var++): u.loop
-  IMP_WHILE,    // while (condition): u.loop_while
-  IMP_IF,       // u.cond
+  IMP_STORE,   // mem[index] = value: u.store (kernels only); vectors as IMP_LOAD has them
+  IMP_ATOMIC,  // u.atomic (kernels only), as its action says
+  IMP_FOR,     // for (i64 var = 0; var < bound; var++): u.loop
+  IMP_WHILE,   // while (condition): u.loop_while
+  IMP_IF,      // u.cond
   IMP_BARRIER,  // of a work-group, local and global memory: no member
   IMP_CALL,     // vars = f(args): u.call (a Core function)
   IMP_CHECK,    // if (!condition) run-time error: u.check
@@ -160,6 +157,18 @@ typedef enum ImpStmKind {
 } ImpStmKind;
 
 typedef struct Kernel Kernel;
+
+typedef enum AtomicAction {
+  // mem[index] op= value (i32, u32, i64, u64: add min max and or xor; f32, f64: add)
+  ATOMIC_UPDATE,
+  // if mem[index] is `old` it becomes value, and result = true; else old = mem[index] (32, 64 bits)
+  ATOMIC_EXCHANGE,
+  // Between groups, of an i32; guarded by no failure, since others wait.
+  ATOMIC_TAKE,    // result = mem[index]++
+  // mem[index] = value, which is more than it was; seen after what the item has stored before
+  ATOMIC_SIGNAL,
+  ATOMIC_AWAIT,  // result = mem[index], as soon as that is not 0; then what was stored is seen
+} AtomicAction;
 
 typedef struct KernelArg {
   bool is_mem;
@@ -196,7 +205,8 @@ struct ImpStm {
       PrimOp op;
       const Mem *mem;
       const ImpExp *index, *value, *old;
-      const Var *done;
+      const Var *result;
+      AtomicAction action;
     } atomic;
     // reassociate: float operations in the body may be reordered (a reduction; vectorises).
     // independent: no iteration reads or writes what another one writes

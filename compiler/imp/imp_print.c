@@ -288,6 +288,22 @@ static void print_gather(Text *t, const ImpStm *stm) {
   text_add(t, " after");
 }
 
+static void print_atomic(Text *t, const ImpStm *stm) {
+  const char *how = "";
+  switch (stm->u.atomic.action) {
+  case ATOMIC_UPDATE:
+    how = text_format("atomic %s", op_spelling(stm->u.atomic.op));
+    break;
+  case ATOMIC_EXCHANGE: how = "exchange"; break;
+  case ATOMIC_SIGNAL: how = "signal"; break;
+  case ATOMIC_TAKE: how = "take"; break;
+  case ATOMIC_AWAIT: how = "await"; break;
+  }
+  const ImpExp *value =
+      stm->u.atomic.value ? stm->u.atomic.value : imp_var(stm->u.atomic.result);
+  print_store(t, stm->u.atomic.mem, stm->u.atomic.index, how, value);
+}
+
 static void print_stm(Text *t, const ImpStm *stm) {
   switch (stm->kind) {
   case IMP_DECLARE: print_declare(t, stm->u.declare.var, stm->u.declare.value); return;
@@ -295,13 +311,7 @@ static void print_stm(Text *t, const ImpStm *stm) {
   case IMP_STORE:
     print_store(t, stm->u.store.mem, stm->u.store.index, "=", stm->u.store.value);
     return;
-  case IMP_ATOMIC:
-    print_store(t, stm->u.atomic.mem, stm->u.atomic.index,
-                stm->u.atomic.done
-                    ? "exchange"
-                    : text_format("atomic %s", op_spelling(stm->u.atomic.op)),
-                stm->u.atomic.value);
-    return;
+  case IMP_ATOMIC: print_atomic(t, stm); return;
   case IMP_FOR: print_for(t, stm); return;
   case IMP_WHILE: print_while(t, stm); return;
   case IMP_IF: print_if(t, stm); return;

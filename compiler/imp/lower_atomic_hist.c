@@ -67,7 +67,8 @@ static void exchange(Code *k, const HistOp *hist, const Mem *mem, const ImpExp *
   Accs accs = accs_from(&inner, &hist->op, 1, &before);
   accs_apply(&inner, accs, &value);
   ImpStm stm = { .kind = IMP_ATOMIC,
-                 .u.atomic = { OP_ADD, mem, at, accs_values(accs)[0], before, done } };
+                 .u.atomic = { OP_ADD, mem, at, accs_values(accs)[0], before, done,
+                               ATOMIC_EXCHANGE } };
   imp_add_stm(&b, stm);
   ImpStm loop = { .kind = IMP_WHILE,
                   .u.loop_while = { imp_op1(OP_NOT, imp_var(done)), b.block } };
@@ -209,7 +210,7 @@ static void add_by_groups(const AtomicHist *h) {
   wide_chunks(&s.w, "seghist", imp_let(h->host->b, "least", least));
   s.w.layouts = h->layouts;
   s.kernel = wide_begin(&s.w);
-  wide_open_chunk(&s.kernel);
+  wide_open_chunk(&s.kernel, imp_item(ITEM_GROUP_ID));
   make_bins(&s);
   clear_bins(&s);
   wide_barrier(&s.kernel);

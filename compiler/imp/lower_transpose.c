@@ -18,7 +18,7 @@ const ImpExp *layout_chosen(Lower *lower) {
 void layout_declare(Lower *lower, ImpBlock *block) {
   if (!lower->layout) return;
   const ImpExp *value =
-      imp_op2(OP_NE, tuning_param(lower, "layout", "layout", 0, 1), imp_i64(0));
+      imp_op2(OP_NE, tuning_param(lower, "layout", "switch", 0, 1), imp_i64(0));
   ImpBuilder b = { .c = lower->c };
   imp_add_stm(&b,
               (ImpStm){ .kind = IMP_DECLARE, .u.declare = { lower->layout, value, 0 } });

@@ -63,9 +63,9 @@ WideKernel wide_begin(const Wide *w) {
   return s;
 }
 
-void wide_open_chunk(WideKernel *s) {
+void wide_open_chunk(WideKernel *s, const ImpExp *number) {
   const Wide *w = s->w;
-  const ImpExp *group = imp_named(s->k->b, "group", imp_item(ITEM_GROUP_ID));
+  const ImpExp *group = imp_named(s->k->b, "group", number);
   s->segment = imp_named(s->k->b, "segment", imp_quot(group, w->chunks));
   s->chunk = imp_named(s->k->b, "chunk", imp_rem(group, w->chunks));
   s->start = imp_named(s->k->b, "start", imp_mul(s->chunk, w->chunk_size));
@@ -152,6 +152,10 @@ Accs wide_accs(const WideKernel *s, Code *k, const ImpExp *const *values) {
 
 ImpBuilder wide_block(const Code *k) {
   return (ImpBuilder){ .c = k->b->c, .loc = k->b->loc };
+}
+
+void wide_by_first(const WideKernel *s, Code *k, const ImpBuilder *block) {
+  imp_if(k->b, imp_op2(OP_EQ, s->item, imp_i64(0)), block->block);
 }
 
 const ImpExp *wide_open_loop(Code *k, Code *inner, ImpBuilder *b, const Var **i) {

@@ -42,8 +42,8 @@ void wide_chunks(Wide *w, const char *what, const ImpExp *multiple);
 int64_t wide_each(const Wide *w);
 
 WideKernel wide_begin(const Wide *w);
-// The group works on chunk `group % chunks` of segment `group / chunks`.
-void wide_open_chunk(WideKernel *s);
+// The group works on chunk `number % chunks` of segment `number / chunks`.
+void wide_open_chunk(WideKernel *s, const ImpExp *number);
 // Launches it with `groups` groups.
 void wide_end(WideKernel *s, const char *name, const ImpExp *groups);
 
@@ -62,8 +62,9 @@ const ImpExp *const *wide_neutral(const Wide *w);
 // acc = values, to which further ones can be applied; to be used once in a block.
 Accs wide_accs(const WideKernel *s, Code *k, const ImpExp *const *values);
 
-// An empty block, to be put under a condition.
+// An empty block, to be put under a condition; that of the group's first item.
 ImpBuilder wide_block(const Code *k);
+void wide_by_first(const WideKernel *s, Code *k, const ImpBuilder *block);
 // for i < bound { block }, i a variable of the kernel
 const ImpExp *wide_open_loop(Code *k, Code *inner, ImpBuilder *b, const Var **i);
 void wide_close_loop(Code *k, const ImpBuilder *b, const Var *i, const ImpExp *bound);
@@ -77,6 +78,16 @@ void wide_stage(WideKernel *s, Code *k, const ImpExp *first);
 void wide_sum_piece(WideKernel *s, Code *k);
 
 Parts wide_parts(const WideKernel *s);
+
+// The item's piece of what is staged becomes sums of all before and with each element; `sums`:
+// where in the parts the item's scanned sum is.  Then from local memory to the segment, `first`
+// elements into the chunk.
+void wide_scan_piece(WideKernel *s, Code *k, const Mem *const *carry, const ImpExp *sums);
+void wide_write_out(WideKernel *s, Code *k, const ImpExp *first);
+// Scans the segments, each in w->chunks chunks of a round each, in one kernel.  Declared on the
+// host: states (i32) and, by value, room for sums of chunks and of all up to them.
+void wide_scan_by_look_back(const Wide *w, const Mem *states,
+                            const Mem *const *chunk_sums, const Mem *const *sums);
 
 // out[segment][chunk] = op over the chunk
 void wide_reduce(const Wide *w, const char *name);

@@ -40,10 +40,6 @@ void wide_sum_piece(WideKernel *s, Code *k) {
   wide_store(s, k->b, s->parts, s->item, accs_values(accs));
 }
 
-static const ImpExp *is_first(const WideKernel *s) {
-  return imp_op2(OP_EQ, s->item, imp_i64(0));
-}
-
 // total = op total parts[0], by the first item
 static void add_to_total(WideKernel *s, Code *k, const Mem *const *total) {
   ImpBuilder b;
@@ -51,7 +47,7 @@ static void add_to_total(WideKernel *s, Code *k, const Mem *const *total) {
   Accs accs = wide_accs(s, &inner, wide_loads(s, total, imp_i64(0)));
   accs_apply(&inner, accs, wide_loads(s, s->parts, imp_i64(0)));
   wide_store(s, &b, total, imp_i64(0), accs_values(accs));
-  imp_if(k->b, is_first(s), b.block);
+  wide_by_first(s, k, &b);
 }
 
 // In rounds over the chunk; what they give is accumulated in `total`.
@@ -63,7 +59,7 @@ static const Mem *const *reduce_in_order(WideKernel *s) {
   const Mem *const *total = wide_local(s, "total", imp_i64(1));
   first = wide_block(s->k);
   wide_store(s, &first, total, imp_i64(0), wide_neutral(s->w));
-  imp_if(s->k->b, is_first(s), first.block);
+  wide_by_first(s, s->k, &first);
   const ImpExp *rounds = wide_rounds(s), *round = wide_open_loop(s->k, &inner, &b, &i);
   wide_stage(s, &inner, imp_mul(round, imp_mul(s->size, imp_i64(s->each))));
   imp_add_stm(&b, (ImpStm){ .kind = IMP_BARRIER });
@@ -78,7 +74,7 @@ static const Mem *const *reduce_in_order(WideKernel *s) {
 
 void wide_reduce(const Wide *w, const char *name) {
   WideKernel s = wide_begin(w);
-  wide_open_chunk(&s);
+  wide_open_chunk(&s, imp_item(ITEM_GROUP_ID));
   s.parts = wide_local(&s, "parts", w->group_size);
   const Mem *const *total = s.parts;
   if (seg_commutes(w->seg))
@@ -90,7 +86,7 @@ void wide_reduce(const Wide *w, const char *name) {
                                                    wide_loads(&s, total, imp_i64(0));
   for (int r = 0; r < w->reds; r++)
     imp_store(&b, w->out[r]->mem, arr_index(w->out[r], at), values[r]);
-  imp_if(s.k->b, is_first(&s), b.block);
+  wide_by_first(&s, s.k, &b);
   wide_end(&s, name, imp_mul(w->segments, w->chunks));
 }
 

@@ -1,10 +1,12 @@
 // segscan1 on a GPU, chosen by the width of the segments when running:
 //
 //   short: several segments to a group, an element to an item, scanned in local memory
-//   else:  one or several groups to a segment.  With several, a first kernel reduces their chunks
-//          and a second scans what that gave.  The last one scans each chunk in rounds: the group
-//          stages elements in local memory, each item scans a contiguous piece of them, the items'
-//          sums are scanned, and what comes before is added to each piece.
+//   else:  one or several groups to a segment.  A group scans its chunk in rounds: it stages
+//          elements in local memory, each item scans a contiguous piece of them, the items' sums
+//          are scanned, and what comes before is added to each piece.  With several, the chunks
+//          are of one round each and look back (lower_wide_look_back.c), or, with
+//          segscan_look_back=0, a first kernel reduces longer ones and a second scans what that
+//          gave.
 #include "imp/lower_wide.h"
 
 static void store_element(const WideKernel *s, ImpBuilder *b, const ImpExp *at,
@@ -28,14 +30,12 @@ static const Mem *const *start_carry(WideKernel *s) {
                 imp_load(s->w->before[r]->mem, arr_index(s->w->before[r], at)));
     imp_if(inner.b, imp_less(imp_i64(0), s->chunk), other.block);
   }
-  imp_if(s->k->b, imp_op2(OP_EQ, s->item, imp_i64(0)), first.block);
+  wide_by_first(s, s->k, &first);
   return carry;
 }
 
-// The piece's elements become sums of all before and with them; `sums`:
-// where the item's scanned sum is.
-static void scan_piece(WideKernel *s, Code *k, const Mem *const *carry,
-                       const ImpExp *sums) {
+void wide_scan_piece(WideKernel *s, Code *k, const Mem *const *carry,
+                     const ImpExp *sums) {
   Code inner;
   ImpBuilder b, before;
   const Var *i;
@@ -50,11 +50,9 @@ static void scan_piece(WideKernel *s, Code *k, const Mem *const *carry,
   wide_close_loop(k, &b, i, imp_i64(s->each));
 }
 
-// From local memory to the segment, and the last sum to the carry.
-static void write_out(WideKernel *s, Code *k, const Mem *const *carry,
-                      const ImpExp *first) {
+void wide_write_out(WideKernel *s, Code *k, const ImpExp *first) {
   Code inner;
-  ImpBuilder b, present, leader;
+  ImpBuilder b, present;
   const Var *i;
   const ImpExp *round = wide_open_loop(k, &inner, &b, &i), *size = s->size;
   const ImpExp *j = imp_let(&b, "j", imp_add(imp_mul(round, size), s->item));
@@ -63,10 +61,14 @@ static void write_out(WideKernel *s, Code *k, const Mem *const *carry,
                 wide_loads(s, s->staged, j));
   imp_if(inner.b, imp_less(imp_add(first, j), s->length), present.block);
   wide_close_loop(k, &b, i, imp_i64(s->each));
-  leader = wide_block(k);
-  const ImpExp *last = imp_sub(imp_mul(size, imp_i64(s->each)), imp_i64(1));
-  wide_store(s, &leader, carry, imp_i64(0), wide_loads(s, s->staged, last));
-  imp_if(k->b, imp_op2(OP_EQ, s->item, imp_i64(0)), leader.block);
+}
+
+// The last sum to the carry.
+static void carry_on(WideKernel *s, Code *k, const Mem *const *carry) {
+  ImpBuilder b = wide_block(k);
+  const ImpExp *last = imp_sub(imp_mul(s->size, imp_i64(s->each)), imp_i64(1));
+  wide_store(s, &b, carry, imp_i64(0), wide_loads(s, s->staged, last));
+  wide_by_first(s, k, &b);
 }
 
 static void scan_long(const Wide *w, const char *name) {
@@ -74,7 +76,7 @@ static void scan_long(const Wide *w, const char *name) {
   Code inner;
   ImpBuilder b;
   const Var *i;
-  wide_open_chunk(&s);
+  wide_open_chunk(&s, imp_item(ITEM_GROUP_ID));
   s.staged = wide_local(&s, "staged", imp_mul(w->group_size, imp_i64(s.each)));
   s.parts = wide_local(&s, "parts", imp_mul(imp_i64(2), w->group_size));
   const Mem *const *carry = start_carry(&s);
@@ -87,9 +89,10 @@ static void scan_long(const Wide *w, const char *name) {
   Parts parts = wide_parts(&s);
   const ImpExp *sums =
       parts_scan(&parts, &inner, (PartRun){ s.item, s.size, s.steps, NULL });
-  scan_piece(&s, &inner, carry, sums);
+  wide_scan_piece(&s, &inner, carry, sums);
   imp_add_stm(&b, (ImpStm){ .kind = IMP_BARRIER });
-  write_out(&s, &inner, carry, first);
+  wide_write_out(&s, &inner, first);
+  carry_on(&s, &inner, carry);
   imp_add_stm(&b, (ImpStm){ .kind = IMP_BARRIER });
   wide_close_loop(s.k, &b, i, rounds);
   wide_end(&s, name, imp_mul(w->segments, w->chunks));
@@ -125,8 +128,8 @@ static void scan_chunks(const Wide *w, const Mem *const *partials) {
   scan_long(&again, "segscan_combine");
 }
 
+// In three kernels, or, with one chunk, in one.
 static void scan_in_chunks(Wide *w, const Mem *const *partials) {
-  wide_chunks(w, "segscan", imp_mul(w->group_size, imp_i64(wide_each(w))));
   Code many_code;
   ImpBuilder many, *b = w->host->b;
   Wide inner = wide_within(w, &many_code, &many);
@@ -143,6 +146,33 @@ static void scan_in_chunks(Wide *w, const Mem *const *partials) {
     imp_release(b, partials[r]);
 }
 
+// The ways to scan long segments, and what they keep meanwhile.
+typedef struct LongScan {
+  const Mem *states;
+  const Mem **partials, **sums;
+} LongScan;
+
+static void scan_long_segments(const Wide *w, const LongScan *kept) {
+  Code back_code, chunks_code;
+  ImpBuilder back, chunks;
+  const ImpExp *elements = imp_mul(w->group_size, imp_i64(wide_each(w)));
+  Wide shared = *w;
+  wide_chunks(&shared, "segscan", elements);
+  Wide in_one = wide_within(&shared, &back_code, &back),
+       in_chunks = wide_within(&shared, &chunks_code, &chunks);
+  in_one.chunk_size = elements;
+  in_one.chunks = imp_named(&back, "tiles", imp_ceil_div(w->width, elements));
+  wide_scan_by_look_back(&in_one, kept->states, kept->partials, kept->sums);
+  scan_in_chunks(&in_chunks, kept->partials);
+  const ImpExp *wanted =
+      imp_op2(OP_EQ, tuning_param(w->host->lower, "segscan_look_back", "switch", 0, 1),
+              imp_i64(1));
+  const ImpExp *several = imp_less(imp_i64(1), shared.chunks);
+  imp_add_stm(w->host->b, (ImpStm){ .kind = IMP_IF,
+                                    .u.cond = { imp_and(wanted, several), back.block,
+                                                chunks.block } });
+}
+
 // A result [n_p]...[n_1] as [n_p * .. * n_2][n_1].
 static const Arr *const *flattened(const Wide *w, const Arr *const *outs) {
   const Mem **mems = new_array(const Mem *, w->reds + 1);
@@ -155,12 +185,16 @@ void lower_wide_segscan(Code *host, const Stm *stm) {
   const SegOp *seg = stm->exp->u.seg;
   Layouts layouts = layout_inputs(host, seg);
   Wide w = wide_new(host, seg, "segscan");
-  const Mem **partials = new_array(const Mem *, w.reds + 1);
+  LongScan kept = { host_declare_mem(host, "states", PRIM_I32),
+                    new_array(const Mem *, w.reds + 1),
+                    new_array(const Mem *, w.reds + 1) };
   const Arr **outs = new_array(const Arr *, stm->binder_count + 1);
   for (int i = 0; i < stm->binder_count; i++) {
     const Var *binder = stm->binders[i];
     outs[i] = layout_out(host, binder, i < w.reds ? binder->type.rank : seg->dim_count);
-    if (i < w.reds) partials[i] = host_declare_mem(host, "partials", binder->type.elem);
+    if (i >= w.reds) continue;
+    kept.partials[i] = host_declare_mem(host, "partials", binder->type.elem);
+    kept.sums[i] = host_declare_mem(host, "sums", binder->type.elem);
   }
   w.layouts = &layouts;
   w.mapped = outs;
@@ -170,7 +204,7 @@ void lower_wide_segscan(Code *host, const Stm *stm) {
   Wide in_short = wide_within(&w, &short_code, &few),
        in_long = wide_within(&w, &long_code, &many);
   scan_short(&in_short);
-  scan_in_chunks(&in_long, partials);
+  scan_long_segments(&in_long, &kept);
   imp_add_stm(
       host->b,
       (ImpStm){ .kind = IMP_IF, .u.cond = { wide_is_short(&w), few.block, many.block } });

@@ -248,4 +248,38 @@ FLC_ATOMIC_ADD_FLOAT(f64, double, 64, ulong, as_double, as_ulong, atom_cmpxchg, 
 FLC_ATOMIC_ADD_FLOAT(f64, double, 64, ulong, as_double, as_ulong, atom_cmpxchg, l,
                      FLC_LOCAL)
 #endif
+
+// Between groups that run at the same time.  OpenCL 1.2 has no fence for other groups than one's own, but
+// compilers have one of theirs.  PoCL takes mem_fence, which stands under a condition here, for a barrier.
+#ifndef FLC_DEVICE_FENCE
+#  if defined(__NV_CL_C_VERSION)
+#    define FLC_DEVICE_FENCE() asm volatile("membar.gl;" ::: "memory")
+#  elif defined(__AMDGCN__)
+#    define FLC_DEVICE_FENCE() __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent")
+#  elif defined(POCL_DEVICE_ADDRESS_BITS)
+#    define FLC_DEVICE_FENCE() __sync_synchronize()
+#  else
+#    define FLC_DEVICE_FENCE() mem_fence(CLK_GLOBAL_MEM_FENCE)
+#  endif
+#endif
+
+// The next number.
+__attribute__((unused)) static int flc_take(volatile __global int *counter) {
+  return atomic_add(counter, 1);
+}
+
+// Whoever sees the word, which only grows, sees what this item has stored before.
+__attribute__((unused)) static void flc_signal(volatile __global int *word, int value) {
+  FLC_DEVICE_FENCE();
+  atomic_max(word, value);
+}
+
+// The word, once it is not 0.
+__attribute__((unused)) static int flc_await(volatile __global int *word) {
+  int value = *word;
+  while (!value)
+    value = *word;
+  FLC_DEVICE_FENCE();
+  return value;
+}
 // End prelude.cl

@@ -70,6 +70,13 @@ for size in 1 7 32; do
   vary scans '3i64 700i64' --param default_threshold=1000000000 "$@"
   vary histograms '3i64 700i64 9i64' --param default_threshold=1000000000 "$@"
 done
+# Groups that look back, around the borders of their chunks and of the windows in which they look.
+for width in 2304 2305 6912 9217 76032; do
+  vary scans "2i64 ${width}i64" --param default_threshold=1000000000
+  vary scans "2i64 ${width}i64" --param default_threshold=1000000000 --param segscan_group_size=64 \
+    --param segscan_groups=5000 --param segscan_least=1
+done
+vary scans '3i64 9000i64' --param default_threshold=1000000000 --param segscan_look_back=0
 vary histograms '3i64 700i64 9i64' --param seghist_local_bytes=0
 vary histograms '3i64 700i64 9i64' --param seghist_atomic_bytes=4
 for layout in 0 1; do
