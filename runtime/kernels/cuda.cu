@@ -94,9 +94,7 @@ FLC_CUDA_ATOMICS(max, atomicMax, int, long long)
 FLC_CUDA_ATOMICS(and, atomicAnd, uint, FlcWord)
 FLC_CUDA_ATOMICS(or, atomicOr, uint, FlcWord)
 FLC_CUDA_ATOMICS(xor, atomicXor, uint, FlcWord)
-FLC_CUDA_ATOMIC(atomic_xchg, atomicExch, int, int)
 static uint atomic_inc(volatile uint *p) { return atomic_add(p, 1u); }
-static int atomic_inc(volatile int *p) { return atomic_add(p, 1); }
 static int atomic_cmpxchg(volatile int *p, int old, int x) {
   return atomicCAS((int *)p, old, x);
 }
