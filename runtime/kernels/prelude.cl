@@ -250,7 +250,7 @@ FLC_ATOMIC_ADD_FLOAT(f64, double, 64, ulong, as_double, as_ulong, atom_cmpxchg, 
 #endif
 
 // Between groups that run at the same time.  OpenCL 1.2 has no fence for other groups than one's own, but
-// compilers have one of theirs.  PoCL takes mem_fence, which stands under a condition here, for a barrier.
+// compilers have one of theirs.
 #ifndef FLC_DEVICE_FENCE
 #  if defined(__NV_CL_C_VERSION)
 #    define FLC_DEVICE_FENCE() asm volatile("membar.gl;" ::: "memory")
