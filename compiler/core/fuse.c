@@ -17,6 +17,7 @@
 // is no element yet when the consumer runs, so that such edges stay.  Outer SOACs are fused before
 // the bodies of their lambdas, where the fusion brings the inner ones together.
 #include "core/fuse.h"
+#include "base/map.h"
 #include "core/passes.h"
 
 // Side by side, each result costs registers and, in a reduction, local memory.
@@ -80,13 +81,6 @@ static bool has_row_results(const Form *form) {
 
 // ---- products of matrices
 
-static const Stm *binding(const StmVec *stms, Atom a) {
-  for (int i = 0; i < stms->count && a.kind == ATOM_VAR; i++)
-    for (int k = 0; k < stms->at[i].binder_count; k++)
-      if (stms->at[i].binders[k] == a.u.var) return &stms->at[i];
-  return NULL;
-}
-
 static bool reduces_rows(const Body *body) {
   for (int i = 0; i < body->stm_count; i++) {
     const Exp *e = body->stms[i].exp;
@@ -95,57 +89,65 @@ static bool reduces_rows(const Body *body) {
   return false;
 }
 
+// How many inputs of a map are in the set.
+static int inputs_among(const Exp *e, const Map *set) {
+  int count = 0;
+  for (int i = 0; e->kind == EXP_MAP && i < e->u.soac.array_count; i++) {
+    Atom array = e->u.soac.arrays[i];
+    count += array.kind == ATOM_VAR && map_has(set, array.u.var);
+  }
+  return count;
+}
+
+static void put_binders(Map *set, const Stm *stm) {
+  for (int i = 0; i < stm->binder_count; i++)
+    map_put(set, stm->binders[i], stm);
+}
+
 // Is the row that a function returns a map of reductions, or made of one element by element?
 static bool is_product(const Form *form, Atom row) {
-  const Stm *stm = binding(&form->stms, row);
-  if (!stm || stm->exp->kind != EXP_MAP) return false;
-  const Soac *soac = &stm->exp->u.soac;
-  if (reduces_rows(soac->fn.body)) return true;
-  for (int i = 0; i < soac->array_count; i++)
-    if (is_product(form, soac->arrays[i])) return true;
-  return false;
+  Map *products = map_new(NULL);
+  for (int i = 0; i < form->stms.count; i++) {
+    const Exp *e = form->stms.at[i].exp;
+    if (e->kind == EXP_MAP &&
+        (reduces_rows(e->u.soac.fn.body) || inputs_among(e, products)))
+      put_binders(products, &form->stms.at[i]);
+  }
+  return row.kind == ATOM_VAR && map_has(products, row.u.var);
 }
 
 typedef struct RowMentions {
-  Atom of;
+  const Map *rows;
   int count;
 } RowMentions;
 
 static void count_mention(CoreVisitor *v, Atom a) {
   RowMentions *m = v->state;
-  m->count += atom_equal(a, m->of);
+  m->count += a.kind == ATOM_VAR && map_has(m->rows, a.u.var);
 }
 
-// How often the form's statements mention a value, less the times that it is the input of a map.
-static int other_mentions(const Form *form, Atom value) {
-  RowMentions m = { value, 0 };
+// How often the form's statements mention one of the rows, less the times that it is the input of a
+// map.
+static int other_mentions(const Form *form, const Map *rows) {
+  RowMentions m = { rows, 0 };
   CoreVisitor v = { .atom = count_mention, .body = core_visit_body, .state = &m };
+  for (int i = 0; i < form->reduced.count; i++)
+    count_mention(&v, form->reduced.at[i]);
   for (int i = 0; i < form->stms.count; i++) {
     const Exp *e = form->stms.at[i].exp;
     core_visit_exp(&v, e);
-    for (int k = 0; e->kind == EXP_MAP && k < e->u.soac.array_count; k++)
-      m.count -= atom_equal(e->u.soac.arrays[k], value);
+    m.count -= inputs_among(e, rows);
   }
-  for (int i = 0; i < form->reduced.count; i++)
-    count_mention(&v, form->reduced.at[i]);
   return m.count;
-}
-
-static bool is_input(const Exp *e, const Var *array) {
-  for (int k = 0; e->kind == EXP_MAP && k < e->u.soac.array_count; k++)
-    if (atom_equal(e->u.soac.arrays[k], atom_var(array))) return true;
-  return false;
 }
 
 // Are the row, and rows that maps make of it, nothing but inputs of maps and results?
 static bool is_read_by_element(const Form *form, const Var *row) {
-  if (other_mentions(form, atom_var(row))) return false;
-  for (int i = 0; i < form->stms.count; i++) {
-    const Stm *stm = &form->stms.at[i];
-    for (int k = 0; is_input(stm->exp, row) && k < stm->binder_count; k++)
-      if (!is_read_by_element(form, stm->binders[k])) return false;
-  }
-  return true;
+  Map *rows = map_new(NULL);
+  map_put(rows, row, row);
+  for (int i = 0; i < form->stms.count; i++)
+    if (inputs_among(form->stms.at[i].exp, rows)) put_binders(rows, &form->stms.at[i]);
+  return !other_mentions(form, rows);
 }
 
 // Does `b` read rows of a product of matrices as a whole, to reduce or multiply them?  Together the

@@ -531,9 +531,13 @@ static void add_sums_of_loops(const Schedule *s, Candidates *out) {
 
 // ---- the choice
 
+static double cost_of(const Schedule *s, const Candidate *cand, double trips) {
+  return (1 - cand->nearer) * schedule_cost(s, cand->recipe.kern, trips);
+}
+
 static void find_costs(const Schedule *s, Candidates *candidates, double trips) {
   vec_each (Candidate *, cand, candidates)
-    cand->cost = (1 - cand->nearer) * schedule_cost(s, cand->recipe.kern, trips);
+    cand->cost = cost_of(s, cand, trips);
 }
 
 // The same with the interior apart, where that is better.
@@ -542,7 +546,7 @@ static bool try_interior(const Schedule *s, Candidate *cand, double trips, bool 
   recipe_interior(&next.recipe, move);
   if (next.recipe.failed) return false;
   next.what = text_format("%s, with an interior", cand->what);
-  next.cost = schedule_cost(s, next.recipe.kern, trips);
+  next.cost = cost_of(s, &next, trips);
   if (next.cost < 0.95 * cand->cost)
     *cand = next;
   else
@@ -621,7 +625,7 @@ static const KernPlan *with_short_rows(const Schedule *s, Candidates *all,
   double usual = schedule_cost(s, chosen->kern, SHORT_TRIPS), least = 0.6 * usual;
   vec_each (Candidate *, cand, all) {
     if (cand->recipe.kern == chosen->kern) continue;
-    double cost = schedule_cost(s, cand->recipe.kern, SHORT_TRIPS);
+    double cost = cost_of(s, cand, SHORT_TRIPS);
     if (cost >= least) continue;
     best = cand;
     least = 0.9 * cost;

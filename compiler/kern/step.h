@@ -85,7 +85,7 @@ const Kern *step_stage(Step *s, const Kern *kern, Name name);
 // In code for CPUs, which step_stage asks for: rows, a lane each, that the rounds of a loop read,
 // copied to memory of the lanes' own, side by side.
 // Legal: the loop is in lanes, nothing is written to the array, loads under no condition, no
-// checks; rows of a width that is known before the loop.
+// checks; rows of a width that is known before the loop and the same in all lanes.
 const Kern *step_stage_rows(Step *s, const Kern *kern, Name name);
 
 // ---- conditions that are the same at all points of an axis (step_unswitch.c)

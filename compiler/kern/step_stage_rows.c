@@ -94,6 +94,11 @@ static bool is_along(const StageRow *row, const Axis *axis) {
   return false;
 }
 
+// Is the axis as long in all lanes, and known to be before the loop?  Copies are as long as it.
+static bool has_one_width(const StageRows *x, const Axis *axis) {
+  return is_fixed(x, axis->width) && !vary_term(x->vary, axis->width);
+}
+
 // Sorts the dimensions into those that stay and those that go along axes.
 static bool find_dims(const StageRows *x, const Access *load, StageRow *row) {
   const Term **index = new_array(const Term *, load->tensor->rank);
@@ -102,7 +107,7 @@ static bool find_dims(const StageRows *x, const Access *load, StageRow *row) {
     if (!index[d]) return false;
     if (is_fixed(x, index[d])) continue;
     const Axis *axis = axis_of_index(x, index[d]);
-    if (!axis || is_along(row, axis) || !is_fixed(x, axis->width)) return false;
+    if (!axis || is_along(row, axis) || !has_one_width(x, axis)) return false;
     row->along[d] = axis;
   }
   row->index = index;

@@ -110,6 +110,17 @@ $(lets 20 'pairs X bs |> pairs cs |> pairs ds')
   in x20
 END
 
+# rows of a product that maps of different attributes, which are not fused, read element by element
+program diamonds << END
+entry main [n][m] (as: [n][m]f32) (bs: [n][m]f32) : [n][n]f32 =
+  let products = map (\\as -> map (\\bs -> f32.sum (map2 (*) as bs)) bs) as
+  in map (\\x0 ->
+$(lets 30 '(let ys = #[sequential] map (+ 1) X
+           let zs = #[sequential_inner] map (* 2) X
+           in #[sequential_outer] map2 (+) ys zs)')
+  in x30) products
+END
+
 for name in $names; do
   within "$flc" lib "$name.fl" -o "$name"
   within "$flc" tree "$name.fl"

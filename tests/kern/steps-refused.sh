@@ -86,6 +86,11 @@ entry picked [n] [m] [k] (a: [n][k]i32) (b: [m]i64) : [n]i32 =
 entry sometimes [n] [m] [k] (a: [n][k]i32) (b: [m][k]i32) (c: [m]bool) : [n]i32 =
   #[sequential_inner] map (\p -> i32.maximum (map2 (\q c -> if c then i32.sum (map2 (*) p q) else 0) b c)) a
 
+entry triangular [n] [m] (a: [n][n]i32) (b: [m][n]i32) : [n]i32 =
+  #[sequential_inner] tabulate n (\i ->
+    let row = take i a[i]
+    in i32.maximum (map (\other -> i32.sum (map2 (*) row (take i other))) b))
+
 entry long [n] [k] (a: [n][k]i32) (c: bool) : [n]i32 =
   #[sequential_inner] map (\row -> i32.sum (map (\x -> if c then #[unroll] loop y = x for i < 50 do y * i32.i64 i ^ (y / 3 + i32.i64 i) else x) row)) a
 END
@@ -136,6 +141,7 @@ refused product.segmap 'k is no loop in lanes' 'stage k'
 refused product.segmap 'k reads no rows again, a lane each' 'split m by 8 overlap' 'bind m to lane' 'stage k'
 refused picked.segmap 'm makes checks' 'split n by 8 overlap' 'bind n to lane' 'stage m'
 refused sometimes.segmap 'm reads no rows again, a lane each' 'split n by 8 overlap' 'bind n to lane' 'stage m'
+refused triangular.segmap 'm reads no rows again, a lane each' 'split n by 8 overlap' 'bind n to lane' 'stage m'
 accepted farthest.segmap 'split n by 8 overlap' 'bind n to lane' 'stage m'
 
 # ---- where
