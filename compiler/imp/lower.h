@@ -162,6 +162,8 @@ bool code_memory_read_after(Code *k, const Mem *mem, const Body *body, int posit
 bool code_memory_used_after(Code *k, const Mem *mem, const Body *body, int position);
 // May the memory of `array` be overwritten by the statement at `position` of `body`?
 bool code_may_overwrite(Code *k, Atom array, const Body *body, int position);
+// The same, whatever the statement itself reads.
+bool code_dies(Code *k, Atom array, const Body *body, int position);
 // Does the body mention anything that lies in the memory?
 bool code_mentions(Code *k, const Mem *mem, const Body *body);
 // May the loop at `position` begin with parameter number `i` in the memory of its initial value?
@@ -333,6 +335,9 @@ const ImpExp *tuning_param(Lower *lower, const char *name, const char *kind, int
 const ImpExp *code_tuning(Code *k, const char *name);
 // The memory of `source` for overwriting, under a new reference: the same block if it dies here.
 Arr host_take(Code *k, const Var *binder, Atom source, const Body *body, int position);
+// The memory that `held` refers to, which is its last use, for overwriting.
+Arr host_overwrite(Code *k, const Var *binder, const Mem *held);
+bool host_is_plain(const Arr *arr);  // row-major from the beginning of its memory on
 const Mem *host_declare_mem(Code *host, const char *name, PrimType elem);
 const Mem *host_mem(Code *host, const char *name, PrimType elem, const ImpExp *count);
 void host_read(Code *host, const Var *var, const Mem *mem, const ImpExp *index);

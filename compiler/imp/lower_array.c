@@ -370,11 +370,15 @@ static bool reads_itself(Code *k, const Mem *mem, const Exp *exp) {
   return exp->kind == EXP_SEG && seg_reads(k, mem, exp->u.seg);
 }
 
+bool code_dies(Code *k, Atom array, const Body *body, int position) {
+  const Mem *mem = code_array(k, array)->mem;
+  return mem && map_has(k->owned, mem) && !code_memory_used_after(k, mem, body, position);
+}
+
 bool code_may_overwrite(Code *k, Atom array, const Body *body, int position) {
   const Mem *mem = code_array(k, array)->mem;
-  if (!mem || !map_has(k->owned, mem) || reads_itself(k, mem, body->stms[position].exp))
-    return false;
-  return !code_memory_used_after(k, mem, body, position);
+  return !reads_itself(k, mem, body->stms[position].exp) &&
+         code_dies(k, array, body, position);
 }
 
 bool code_loop_takes(Code *k, const Exp *loop, int i, const Body *body, int position) {

@@ -41,37 +41,42 @@ const ImpExp *tuning_param(Lower *lower, const char *name, const char *kind, int
   return imp_tuning(interned);
 }
 
-static bool starts_at_zero(const Arr *arr) {
-  return arr->offset->kind == IMP_CONST && arr->offset->u.constant.u.i == 0;
+bool host_is_plain(const Arr *arr) {
+  bool first = arr->offset->kind == IMP_CONST && arr->offset->u.constant.u.i == 0;
+  return first && arr_is_dense(arr);
 }
 
 // The array row-major from the start of its block on; a copy if it does not lie so.
 static Arr host_dense(Code *k, const Arr *arr, CoreType type) {
-  if (arr_is_dense(arr) && starts_at_zero(arr)) return *arr;
+  if (host_is_plain(arr)) return *arr;
   if (layout_dense_if_off(arr)) return layout_dense(k, arr);
   Arr dense = host_alloc(k, "dense", type);
   host_copy(k, &dense, arr);
   return dense;
 }
 
+Arr host_overwrite(Code *k, const Var *binder, const Mem *held) {
+  const Mem *mem = host_declare_mem(k, binder->name, binder->type.elem);
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_UNIQUE, .u.share = { mem, held } });
+  return arr_dense(mem, binder->type.elem, code_shape(binder->type), binder->type.rank);
+}
+
 Arr host_take(Code *k, const Var *binder, Atom source, const Body *body, int position) {
   const Arr *from = code_array(k, source);
-  if (!arr_is_dense(from) || !starts_at_zero(from)) {
+  if (!host_is_plain(from)) {
     Arr fresh = host_alloc(k, binder->name, binder->type);
     host_copy(k, &fresh, from);
     return fresh;
   }
-  bool dies = code_may_overwrite(k, source, body, position);
-  const Mem *held = from->mem;
-  if (!dies) code_note_copy(k, source);
-  if (!dies) {  // a second reference, so that taking it copies
-    held = host_declare_mem(k, "kept", from->elem);
-    imp_add_stm(k->b, (ImpStm){ .kind = IMP_SHARE, .u.share = { held, from->mem } });
-  }
-  const Mem *mem = host_declare_mem(k, binder->name, binder->type.elem);
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_UNIQUE, .u.share = { mem, held } });
-  if (!dies) imp_release(k->b, held);
-  return arr_dense(mem, from->elem, code_shape(binder->type), binder->type.rank);
+  if (code_may_overwrite(k, source, body, position))
+    return host_overwrite(k, binder, from->mem);
+  code_note_copy(k, source);
+  // A second reference, so that taking it copies.
+  const Mem *held = host_declare_mem(k, "kept", from->elem);
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_SHARE, .u.share = { held, from->mem } });
+  Arr copy = host_overwrite(k, binder, held);
+  imp_release(k->b, held);
+  return copy;
 }
 
 // ---- releasing

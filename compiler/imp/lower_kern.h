@@ -86,6 +86,13 @@ const ImpExp *lower_as(KernCode *kc, const Term *t, bool vector);
 const ImpExp *lower_scalar(KernCode *kc, const Term *t);
 const ImpExp *lower_vector(KernCode *kc, const Term *t);
 
+// ---- in the place of what dies (lower_in_place.c)
+
+// The memory of an array that dies with the seg-op, if its result may be made there: the kernel is
+// then one that does.  Or NULL.
+const Mem *lower_in_place(Code *host, KernSeg *seg, const Var *binder, int result,
+                          const Body *body, int position);
+
 // ---- blocks (lower_kern.c)
 
 void lower_block(KernCode *kc, const KernBlock *block);

@@ -73,8 +73,20 @@ static const Arr *spare_out(Code *host, const Var *binder) {
   return mem_copy(&arr, sizeof arr);
 }
 
-// Fresh memory for results; destinations are overwritten in place if nothing else refers to theirs.
-static const Arr **make_outs(Code *host, const Stm *stm, const Body *body, int position) {
+// Fresh memory for a result, or that of an array which dies.
+static const Arr *map_out(Code *host, const Stm *stm, KernSeg *seg, int result,
+                          const Body *body, int position) {
+  const Var *binder = stm->binders[result];
+  if (!binder->type.rank) return scalar_out(host, binder);
+  const Mem *dying = lower_in_place(host, seg, binder, result, body, position);
+  if (!dying) return host_map_out(host, binder);
+  Arr taken = host_overwrite(host, binder, dying);
+  return mem_copy(&taken, sizeof taken);
+}
+
+// Destinations are overwritten in place if nothing else refers to theirs.
+static const Arr **make_outs(Code *host, const Stm *stm, KernSeg *made, const Body *body,
+                             int position) {
   const SegOp *seg = stm->exp->u.seg;
   const Arr **outs = new_array(const Arr *, stm->binder_count + 1);
   Atom *dests = new_array(Atom, stm->binder_count + 1);
@@ -87,7 +99,7 @@ static const Arr **make_outs(Code *host, const Stm *stm, const Body *body, int p
       Arr taken = host_take(host, binder, dests[i], body, position);
       outs[i] = mem_copy(&taken, sizeof taken);
     } else {
-      outs[i] = binder->type.rank ? host_map_out(host, binder) : scalar_out(host, binder);
+      outs[i] = map_out(host, stm, made, i, body, position);
     }
   }
   return outs;
@@ -235,12 +247,12 @@ static KernShare share_of(Code *host, const Body *body, int position) {
 }
 
 void lower_kern_seg(Code *host, const Stm *stm, const Body *body, int position) {
-  const Arr **outs = make_outs(host, stm, body, position);
-  for (int i = 0; i < stm->binder_count; i++)
-    if (stm->binders[i]->type.rank > 0) code_bind(host, stm->binders[i], *outs[i]);
   const SegOp *seg_op = stm->exp->u.seg;
   KernSeg seg =
       kern_from_seg(host->lower->c, code_kern_host(host), stm, &host->lower->copies);
+  const Arr **outs = make_outs(host, stm, &seg, body, position);
+  for (int i = 0; i < stm->binder_count; i++)
+    if (stm->binders[i]->type.rank > 0) code_bind(host, stm->binders[i], *outs[i]);
   if (host->lower->c->check_ir) kern_check(host->lower->c, seg.kern);
   Map *memory = map_new(NULL);
   for (int i = 0; i < stm->binder_count; i++) {

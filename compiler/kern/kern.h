@@ -249,3 +249,19 @@ void kern_print(Text *t, const Kern *kern);
 // Reports what breaks the rules of this header through bug(): variables bound once and before use,
 // types, ranks, tensors used in their blocks, constant widths of lanes and registers, ...
 void kern_check(Compiler *c, const Kern *kern);
+
+// ---- simplifying
+
+// Does the block do more than to compute its results?
+bool kern_has_effect(const KernBlock *block);
+// The block without what neither its results nor its effects need (kern_dead.c).
+const KernBlock *kern_live_block(Compiler *c, const KernBlock *block);
+
+// What is known of terms: of(state, t) is t, or what it is then.
+typedef struct KernKnown {
+  const Term *(*of)(void *state, const Term *t);
+  void *state;
+} KernKnown;
+// The block without the branches, checks and terms that are decided by what is known
+// (kern_assume.c).
+const KernBlock *kern_assume(Compiler *c, KernKnown known, const KernBlock *block);

@@ -4,23 +4,14 @@
 // Why: a check in a loop is a branch per round, and per vector.  What follows from types and
 // conditions alone, Core knows already (core/simplify_range.c); here are the checks that have been
 // passed as well, which no later pass takes away.
+#include "kern/facts.h"
 #include "kern/plan.h"
-
-typedef struct Facts Facts;
-struct Facts {
-  const Facts *outer;
-  const Term *holds;
-};
 
 typedef struct Dropping {
   KernMapper mapper;
   const Facts *facts;  // around
   Map *terms;          // Var -> const Term *: what scalars are
 } Dropping;
-
-static const Facts *with_fact(const Facts *outer, const Term *holds) {
-  return new_node(Facts, .outer = outer, .holds = holds);
-}
 
 static const Term *resolved(const Dropping *d, const Term *t) {
   const Term *known = t->kind == TERM_VAR ? map_get(d->terms, t->u.var) : NULL;
@@ -29,26 +20,6 @@ static const Term *resolved(const Dropping *d, const Term *t) {
 
 static bool is_op(const Term *t, PrimOp op) {
   return t->kind == TERM_OP && t->u.op.op == op;
-}
-
-// !(a < b)  =>  b <= a
-static const Term *opposite(const Term *t) {
-  if (!is_op(t, OP_LT) && !is_op(t, OP_LE)) return NULL;
-  if (!prim_is_int(t->u.op.operands)) return NULL;  // NaN is neither
-  return term_op2(is_op(t, OP_LT) ? OP_LE : OP_LT, t->u.op.args[1], t->u.op.args[0]);
-}
-
-// A condition that holds, or does not.
-static const Facts *with_outcome(const Dropping *d, const Facts *facts,
-                                 const Term *condition, bool holds) {
-  const Term *t = resolved(d, condition);
-  if (is_op(t, OP_NOT)) return with_outcome(d, facts, t->u.op.args[0], !holds);
-  if (is_op(t, holds ? OP_LAND : OP_LOR)) {
-    facts = with_outcome(d, facts, t->u.op.args[0], holds);
-    return with_outcome(d, facts, t->u.op.args[1], holds);
-  }
-  const Term *fact = holds ? t : opposite(t);
-  return fact ? with_fact(facts, fact) : facts;
 }
 
 // ---- what follows
@@ -109,15 +80,15 @@ static const Term *unknown_of(const Dropping *d, const Facts *facts,
 // Within an axis there is a point, so its width is not 0.
 static const Facts *facts_within(const Facts *facts, const KernStm *stm) {
   if (stm->kind != KERN_AXIS) return facts;
-  return with_fact(facts, term_op2(OP_NE, stm->u.axis->width, term_i64(0)));
+  return facts_with(facts, term_op2(OP_NE, stm->u.axis->width, term_i64(0)));
 }
 
 static void add_branches(Dropping *d, KernBuilder *b, const KernStm *stm) {
   KernStm copy = *stm;
   const Facts *facts = d->facts;
-  d->facts = with_outcome(d, facts, stm->u.cond.condition, true);
+  d->facts = facts_of_outcome(facts, d->terms, stm->u.cond.condition, true);
   copy.u.cond.then_block = d->mapper.block(&d->mapper, stm->u.cond.then_block);
-  d->facts = with_outcome(d, facts, stm->u.cond.condition, false);
+  d->facts = facts_of_outcome(facts, d->terms, stm->u.cond.condition, false);
   copy.u.cond.else_block = d->mapper.block(&d->mapper, stm->u.cond.else_block);
   kern_add(b, copy);
 }
@@ -150,7 +121,7 @@ static const KernBlock *drop_known(KernMapper *m, const KernBlock *block) {
     const KernStm *stm = &block->stms[i];
     add_known(d, facts, &b, stm);
     if (stm->kind == KERN_CHECK)
-      facts = with_outcome(d, facts, stm->u.check.condition, true);
+      facts = facts_of_outcome(facts, d->terms, stm->u.check.condition, true);
   }
   d->facts = around;
   return kern_block(&b, block->results, block->result_count);

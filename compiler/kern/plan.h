@@ -97,6 +97,12 @@ const KernPlan *kern_schedule_groups(Compiler *c, const KernSeg *seg);
 // The kernel with the bodies of the functions that it calls in their place.
 const Kern *kern_inline(Compiler *c, const Kern *kern);
 
+// The kernel with its result `out` made where `from` lies, an array of the same elements and
+// dimensions that nothing reads afterwards: what would be copied from there stays.  NULL: nothing
+// would, or points would read what others have stored (in_place.c).
+const Kern *kern_in_place(Compiler *c, const Kern *kern, const Tensor *out,
+                          const Tensor *from);
+
 // The kernel with choices between values in the place of short branches.
 const Kern *kern_choose(Compiler *c, const Kern *kern);
 

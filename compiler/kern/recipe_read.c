@@ -211,7 +211,8 @@ static void unknown_step(RecipeReader *r) {
   if (close && strcmp(close, word) != 0)
     hint(r->c, "did you mean %s?", close);
   else
-    hint(r->c, "steps are split, permute, bind, unswitch, cut, stage, interior and where");
+    hint(r->c,
+         "steps are split, permute, bind, unswitch, cut, stage, interior and where");
 }
 
 static bool read_step(RecipeReader *r, RecipeStep *step) {

@@ -191,14 +191,22 @@ static void unswitch_rows(Recipe *r) {
   }
 }
 
+// The parts beside one border may have others in them.
+static void cut_row(Recipe *r, Name axis, int times) {
+  Recipe next = *r;
+  recipe_cut(&next, axis);
+  if (next.failed) return;
+  *r = next;
+  if (times == 1) return;
+  cut_row(r, name_of(r->step.c->names, text_format("%s_before", axis)), times - 1);
+  cut_row(r, axis, times - 1);
+}
+
 // Loops between the places where comparisons of their indices change.
 static void cut_rows(Recipe *r) {
   AxisStms axes = schedule_innermost(r->kern);
-  vec_each (const KernStm **, stm, &axes) {
-    Recipe next = *r;
-    recipe_cut(&next, (*stm)->u.axis->name);
-    if (!next.failed) *r = next;
-  }
+  vec_each (const KernStm **, stm, &axes)
+    cut_row(r, (*stm)->u.axis->name, (*stm)->u.axis->role == AXIS_MAP ? 2 : 1);
 }
 
 // The loop in vectors, if that pays.

@@ -30,7 +30,6 @@ typedef struct Border {
 } Border;
 
 typedef struct Cutting {
-  KernMapper mapper;
   Compiler *c;
   const Kern *kern;
   const Axis *axis;
@@ -40,8 +39,7 @@ typedef struct Cutting {
   const Term *low, *high;  // where the borders near the ends are; NULL: there is none
   const Border *between;   // NULL: none
   // of the part at hand
-  int side;     // of the border in between: -1 before, 0 there, 1 after
-  Map *values;  // Var -> const Term *: bools that are known
+  int side;  // of the border in between: -1 before, 0 there, 1 after
 } Cutting;
 
 // ---- forms
@@ -261,7 +259,8 @@ static void see_border(KernVisitor *v, const KernStm *stm) {
 
 // ---- a part without comparisons
 
-static const Term *cut_op(const Cutting *x, const Term *t) {
+static const Term *cut_op(void *state, const Term *t) {
+  const Cutting *x = state;
   Border border;
   if (!border_of(x, t, &border)) return t;
   if (border.place == NEAR_FIRST) return border.after;
@@ -270,63 +269,6 @@ static const Term *cut_op(const Cutting *x, const Term *t) {
   if (!b || !term_same(border.at, b->at) || !border.there != !b->there) return t;
   if (x->side == 0) return border.there;
   return x->side < 0 ? border.before : border.after;
-}
-
-static const Term *cut_term(Cutting *x, const Term *t) {
-  if (t->kind == TERM_VAR) {
-    const Term *known = map_get(x->values, t->u.var);
-    return known ? known : t;
-  }
-  // Clamps are asked with the operands that they have in the kernel.
-  const Term *own = cut_op(x, t), *operands[3];
-  if (own != t) return cut_term(x, own);
-  int count = term_operands(t, operands);
-  for (int i = 0; i < count; i++)
-    operands[i] = cut_term(x, operands[i]);
-  return count ? term_with(t, operands, count) : t;
-}
-
-static const Term *map_cut_term(KernMapper *m, const Term *t) {
-  return cut_term(m->state, t);
-}
-
-static void add_cut_if(Cutting *x, KernBuilder *b, const KernStm *stm) {
-  const Term *condition = cut_term(x, stm->u.cond.condition);
-  if (condition->kind != TERM_CONST) {
-    kern_add(b, kern_map_stm(&x->mapper, stm));
-    return;
-  }
-  bool holds = condition->u.constant.u.i != 0;
-  const KernBlock *taken = x->mapper.block(&x->mapper, holds ? stm->u.cond.then_block
-                                                             : stm->u.cond.else_block);
-  for (int i = 0; i < taken->count; i++)
-    kern_add(b, taken->stms[i]);
-  for (int i = 0; i < stm->binder_count; i++) {
-    map_put(x->values, stm->binders[i], taken->results[i]);
-    kern_let_var(b, stm->binders[i], taken->results[i]);
-  }
-}
-
-static const KernBlock *cut_block(KernMapper *m, const KernBlock *block) {
-  Cutting *x = m->state;
-  KernBuilder b = kern_builder(m->c, (Loc){ 0 });
-  for (int i = 0; i < block->count; i++) {
-    const KernStm *stm = &block->stms[i];
-    b.loc = stm->loc;
-    if (stm->kind == KERN_IF) {
-      add_cut_if(x, &b, stm);
-      continue;
-    }
-    KernStm mapped = kern_map_stm(m, stm);
-    if (mapped.kind == KERN_LET && mapped.u.term->kind == TERM_CONST)
-      map_put(x->values, stm->binders[0], mapped.u.term);
-    if (mapped.kind != KERN_CHECK || !term_is_bool(mapped.u.check.condition, true))
-      kern_add(&b, mapped);
-  }
-  const Term **results = new_array(const Term *, block->result_count + 1);
-  for (int i = 0; i < block->result_count; i++)
-    results[i] = cut_term(x, block->results[i]);
-  return kern_block(&b, results, block->result_count);
 }
 
 // ---- the parts
@@ -374,9 +316,9 @@ static void add_part(CutParts *p, const char *suffix, const Term *first,
   if (term_is_i64(width, 0)) return;
   // The comparisons are found in what the axis binds itself, so the copy comes last.
   Axis axis = *p->stm->u.axis;
-  x->values = map_new(NULL);
-  if (!p->whole) axis.body = cut_block(&x->mapper, axis.body);
-  if (sums_nothing(&axis)) return;
+  if (!p->whole) axis.body = kern_assume(x->c, (KernKnown){ cut_op, x }, axis.body);
+  if (sums_nothing(&axis) || (axis.role == AXIS_MAP && !kern_has_effect(axis.body)))
+    return;
   axis.name = name_of(x->c->names, text_format("%s%s", axis.name, suffix));
   const Var *k = kern_index(x->c, axis.index->name, axis.index->loc);
   axis.body = begin_at(x, &axis, k, first, axis.body);
@@ -492,8 +434,6 @@ const Kern *step_cut(Step *s, const Kern *kern, Name name) {
     .bound = map_new(NULL),
     .tame = map_new(NULL),
   };
-  x.mapper =
-      (KernMapper){ .c = s->c, .term = map_cut_term, .block = cut_block, .state = &x };
   KernVisitor lets = { .stm = see_cut_let, .state = x.lets },
               tame = { .stm = see_tame_index, .access = see_tame_size, .state = x.tame },
               binders = { .binder = see_bound_in_axis, .state = x.bound },

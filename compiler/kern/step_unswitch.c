@@ -111,6 +111,17 @@ static void add_side(KernBuilder *b, const KernStm *stm, const UniformIf *u, boo
   kern_axis(b, copy, stm->binders, stm->binder_count);
 }
 
+typedef struct KnownOutcome {
+  const Term *condition;
+  bool holds;
+} KnownOutcome;
+
+static const Term *with_known(void *state, const Term *t) {
+  const KnownOutcome *known = state;
+  if (t->type != PRIM_BOOL || !term_same(t, known->condition)) return t;
+  return term_bool(known->holds);
+}
+
 static const KernBlock *side_of(Compiler *c, const KernStm *stm, const UniformIf *u,
                                 bool holds, Name name) {
   KernBuilder b = kern_builder(c, stm->loc);
@@ -118,7 +129,9 @@ static const KernBlock *side_of(Compiler *c, const KernStm *stm, const UniformIf
   add_side(&b, stm, u, holds, name);
   for (int i = 0; i < stm->binder_count; i++)
     totals[i] = term_var(stm->binders[i]);
-  return kern_rename(c, NULL, kern_block(&b, totals, stm->binder_count));
+  KnownOutcome known = { u->condition, holds };
+  const KernBlock *side = kern_block(&b, totals, stm->binder_count);
+  return kern_rename(c, NULL, kern_assume(c, (KernKnown){ with_known, &known }, side));
 }
 
 static void add_both(void *state, KernBuilder *b, const KernStm *stm) {

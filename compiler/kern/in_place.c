@@ -1,0 +1,271 @@
+// axis n { axis m { let x = if c { .. in {y} } else { let z = a[n, m] in {z} }
+//                   r[n, m] = x } }
+//   =>   axis n { axis m { if c { .. r[n, m] = y } } }         where r lies where a did
+//
+// What stays the same is not copied.  Why: eliminations, and other loops that change a region of an
+// array in each round, write a part of it; and caches hold one array where they would not hold two.
+//
+// Legal: each point of the loops around a store has an element of its own and stores it once; each
+// load reads what it would have read (in_place_loads.c).
+#include "kern/in_place.h"
+#include "kern/step.h"
+
+enum { MOST_AXES = 16 };
+
+typedef struct Placing {
+  KernMapper mapper;
+  const Kern *kern;
+  const Tensor *out, *from;
+  Map *lets;      // Var -> const Term *
+  Map *loads;     // Var -> const Access *: of `from`
+  Map *mentions;  // Var -> int *
+  Map *data;      // Var -> itself: what is neither a let nor an index
+  const Axis *around[MOST_AXES];
+  int depth;
+  bool in_loop;  // and not on the grid
+  bool kept, refused;
+} Placing;
+
+bool in_place_same(const Tensor *a, const Tensor *b) {
+  return a == b || (a->host && a->host == b->host);
+}
+
+// ---- what there is
+
+static void see_host_let(KernVisitor *v, const KernStm *stm) {
+  if (stm->kind == KERN_LET) map_put(v->state, stm->binders[0], stm->u.term);
+}
+
+Map *in_place_lets(const Kern *kern) {
+  Map *lets = map_new(kern->outside);
+  KernVisitor v = { .stm = see_host_let, .state = lets };
+  kern_visit_block(&v, kern->body);
+  return lets;
+}
+
+// Memory that differs in size from point to point makes kernels run again: lower_kernel.c.
+static void see_own_memory(KernVisitor *v, const KernStm *stm) {
+  Placing *p = v->state;
+  for (int i = 0; stm->kind != KERN_LET && i < stm->binder_count; i++)
+    map_put(p->data, stm->binders[i], stm);
+  if (stm->kind == KERN_LOAD && in_place_same(stm->u.load.tensor, p->from))
+    map_put(p->loads, stm->binders[0], &stm->u.load);
+  if (stm->kind == KERN_ROOM) p->refused = true;
+  for (int i = 0; stm->kind == KERN_ALLOC && i < stm->u.tensor->rank; i++)
+    if (!step_host_knows(p->kern, stm->u.tensor->dims[i])) p->refused = true;
+}
+
+// Only loads of one, and only stores to the other, in their own dimensions.
+static void see_array(KernVisitor *v, Access access, bool stores) {
+  Placing *p = v->state;
+  const Tensor *root = tensor_root(access.tensor);
+  bool from = in_place_same(root, p->from), out = in_place_same(root, p->out);
+  if ((from || out) && (stores != out || root != access.tensor)) p->refused = true;
+}
+
+static void see_var(void *state, const Var *var) {
+  Placing *p = state;
+  int *count = map_get(p->mentions, var);
+  if (!count) map_put(p->mentions, var, count = new_array(int, 1));
+  ++*count;
+}
+
+static void see_term(KernVisitor *v, const Term *t) {
+  term_each_var(t, see_var, v->state);
+}
+
+// ---- once each
+
+static bool has_own_element(Placing *p, const Access *to) {
+  for (int i = 0; i < p->depth; i++) {
+    bool found = false;
+    for (int d = 0; d < to->tensor->rank; d++) {
+      const Term *index = step_inlined(p->lets, to->index[d]);
+      found |= index && index->kind == TERM_VAR && index->u.var == p->around[i]->index;
+    }
+    if (!found) return false;
+  }
+  return true;
+}
+
+static bool stores_once(Placing *p, const KernBlock *block, bool *stored);
+
+static bool axis_stores_once(Placing *p, const Axis *axis, bool *stored) {
+  if (p->depth == MOST_AXES) return false;
+  p->around[p->depth++] = axis;
+  bool once = stores_once(p, axis->body, stored) &&
+              (!axis->after || stores_once(p, axis->after, stored));
+  p->depth--;
+  return once;
+}
+
+static bool stm_stores_once(Placing *p, const KernStm *stm, bool *stored) {
+  if (stm->kind == KERN_AXIS) return axis_stores_once(p, stm->u.axis, stored);
+  if (stm->kind == KERN_WHILE) {
+    bool inside = false;
+    return stores_once(p, stm->u.loop.body, &inside) && !inside;
+  }
+  if (stm->kind == KERN_IF) {
+    bool before = *stored, other = before;
+    if (!stores_once(p, stm->u.cond.then_block, stored) ||
+        !stores_once(p, stm->u.cond.else_block, &other))
+      return false;
+    *stored = *stored || other;
+    return true;
+  }
+  if (stm->kind != KERN_STORE || !in_place_same(stm->u.store.to.tensor, p->out))
+    return true;
+  if (*stored || !has_own_element(p, &stm->u.store.to)) return false;
+  return *stored = true;
+}
+
+// Does a point store at most one element, of its own?  stored: whether it may have.
+static bool stores_once(Placing *p, const KernBlock *block, bool *stored) {
+  for (int i = 0; i < block->count; i++)
+    if (!stm_stores_once(p, &block->stms[i], stored)) return false;
+  return true;
+}
+
+// ---- stores where values are made
+
+// let y = x   =>   x
+static const Term *renamed(const Placing *p, const Term *t) {
+  const Term *let = t->kind == TERM_VAR ? map_get(p->lets, t->u.var) : NULL;
+  return let && let->kind == TERM_VAR ? renamed(p, let) : t;
+}
+
+static bool is_kept(const Placing *p, const Access *to, const Term *value) {
+  const Access *load = value->kind == TERM_VAR ? map_get(p->loads, value->u.var) : NULL;
+  for (int d = 0; load && d < to->tensor->rank; d++) {
+    const Term *a = step_inlined(p->lets, load->index[d]);
+    const Term *b = step_inlined(p->lets, to->index[d]);
+    if (!a || !b || !term_same(a, b)) return false;
+  }
+  return load != NULL;
+}
+
+static bool is_linear(const Placing *p, const Term *t) {
+  if (t->kind == TERM_CONST) return true;
+  if (t->kind == TERM_VAR) return !map_has(p->data, t->u.var);
+  bool sum = t->kind == TERM_OP && (t->u.op.op == OP_ADD || t->u.op.op == OP_SUB);
+  return sum && is_linear(p, t->u.op.args[0]) && is_linear(p, t->u.op.args[1]);
+}
+
+// Comparisons of indices, which cut loops (step_cut.c): of conditions that differ from element to
+// element the outcome is better chosen than branched on.
+static bool is_region(const Placing *p, const Term *t) {
+  if (t->kind != TERM_OP) return t->kind == TERM_VAR && is_linear(p, t);
+  PrimOp op = t->u.op.op;
+  if (op == OP_NOT) return is_region(p, t->u.op.args[0]);
+  bool compares = op == OP_LT || op == OP_LE || op == OP_EQ || op == OP_NE;
+  const Term *a = t->u.op.args[0], *b = t->u.op.args[1];
+  if (op == OP_LAND || op == OP_LOR) return is_region(p, a) && is_region(p, b);
+  return compares && t->u.op.operands == PRIM_I64 && is_linear(p, a) && is_linear(p, b);
+}
+
+static bool is_by_place(const Placing *p, const Term *condition) {
+  const Term *t = step_inlined(p->lets, condition);
+  return p->in_loop && t && is_region(p, t);
+}
+
+// The branches that make the value, if nothing but lets follows them; or -1.
+static int branches_of(const Placing *p, const KernBuilder *b, const Term *value) {
+  const int *mentions =
+      value->kind == TERM_VAR ? map_get(p->mentions, value->u.var) : NULL;
+  if (!mentions || *mentions > 1) return -1;
+  for (int i = b->stms.count - 1; i >= 0; i--) {
+    const KernStm *stm = &b->stms.at[i];
+    if (stm->kind == KERN_LET) continue;
+    bool makes =
+        stm->kind == KERN_IF && stm->binder_count == 1 && stm->binders[0] == value->u.var;
+    return makes && is_by_place(p, stm->u.cond.condition) ? i : -1;
+  }
+  return -1;
+}
+
+static void add_store(Placing *p, KernBuilder *b, Access to, const Term *value);
+
+static const KernBlock *storing(Placing *p, Access to, const KernBlock *block) {
+  KernBuilder b = kern_builder(p->mapper.c, (Loc){ 0 });
+  for (int i = 0; i < block->count; i++)
+    kern_add(&b, block->stms[i]);
+  add_store(p, &b, to, block->results[0]);
+  return kern_block(&b, NULL, 0);
+}
+
+static void add_store(Placing *p, KernBuilder *b, Access to, const Term *value) {
+  const Term *made = renamed(p, value);
+  if (is_kept(p, &to, made)) {
+    p->kept = true;
+    return;
+  }
+  int at = branches_of(p, b, made);
+  if (at < 0) {
+    kern_store(b, to, value);
+    return;
+  }
+  KernStm stm = b->stms.at[at];
+  stm.binder_count = 0;
+  stm.u.cond.then_block = storing(p, to, stm.u.cond.then_block);
+  stm.u.cond.else_block = storing(p, to, stm.u.cond.else_block);
+  b->stms.at[at] = stm;
+}
+
+// Indices that are bound behind the branches are not known in them.
+static Access with_plain_index(const Placing *p, Access to) {
+  const Term **index = new_array(const Term *, to.tensor->rank + 1);
+  for (int d = 0; d < to.tensor->rank; d++) {
+    const Term *t = step_inlined(p->lets, to.index[d]);
+    index[d] = t ? t : to.index[d];
+  }
+  return (Access){ to.tensor, index };
+}
+
+static const KernBlock *store_in(KernMapper *m, const KernBlock *block) {
+  Placing *p = m->state;
+  KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  bool outside = p->in_loop;
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *old = &block->stms[i];
+    p->in_loop = outside || (old->kind == KERN_AXIS && old->u.axis->bind == BIND_SEQ);
+    KernStm stm = kern_map_stm(m, old);
+    p->in_loop = outside;
+    b.loc = stm.loc;
+    if (stm.kind == KERN_STORE && in_place_same(stm.u.store.to.tensor, p->out))
+      add_store(p, &b, with_plain_index(p, stm.u.store.to), stm.u.store.value);
+    else
+      kern_add(&b, stm);
+  }
+  return kern_block(&b, block->results, block->result_count);
+}
+
+// ---- all
+
+static bool fits(Placing *p) {
+  bool stored = false;
+  KernVisitor v = {
+    .stm = see_own_memory, .access = see_array, .term = see_term, .state = p
+  };
+  kern_visit_block(&v, p->kern->body);
+  return !p->refused && map_count(p->loads) && stores_once(p, p->kern->body, &stored);
+}
+
+const Kern *kern_in_place(Compiler *c, const Kern *kern, const Tensor *out,
+                          const Tensor *from) {
+  Kern storing = *kern;
+  storing.body = kern_live_block(c, kern->body);
+  Placing p = { .mapper = { .c = c, .block = store_in },
+                .kern = &storing,
+                .out = out,
+                .from = from,
+                .lets = in_place_lets(&storing),
+                .loads = map_new(NULL),
+                .mentions = map_new(NULL),
+                .data = map_new(NULL) };
+  p.mapper.state = &p;
+  if (!fits(&p)) return NULL;
+  storing.body = store_in(&p.mapper, storing.body);
+  if (!p.kept) return NULL;
+  storing.body = kern_live_block(c, storing.body);
+  return in_place_loads(c, &storing, out, from);
+}

@@ -1,0 +1,331 @@
+// Loads of an array that the kernel overwrites: they must see what was there before.  There are
+// three kinds:
+//   where nothing is stored, as the conditions of all stores say: i > k there, k here
+//   of what the point stores itself, before it does
+//   in the part of the array that a point of the grid has for itself, at a place that is the same
+//     in a loop: made before the loop
+// Those of the first kind are made before the loop as well, if they can be: the device's compiler
+// sees only that the array is written.
+#include "kern/facts.h"
+#include "kern/in_place.h"
+#include "kern/step.h"
+
+enum { MOST_STORES = 8, MOST_DEEP = 16 };
+
+typedef struct PlaceStore {
+  const Term **index;  // without lets
+  const Facts *facts;  // around it
+  const KernStm *loops[MOST_DEEP];
+  int depth;
+} PlaceStore;
+
+// A load that is made before its loop.
+typedef struct EarlyLoad {
+  const KernStm *load, *loop;
+  const Term **index;
+  const Var *value;
+} EarlyLoad;
+
+typedef struct Loads {
+  KernMapper mapper;
+  const Kern *kern;
+  const Tensor *to, *from;
+  Map *lets, *inside;  // Var -> const Term *; Var -> itself: bound in the kernel
+  PlaceStore stores[MOST_STORES];
+  int count;
+  const KernStm *loops[MOST_DEEP];  // around the place at hand
+  int depth;
+  bool stored;  // by the point, before that place
+  bool refused;
+  Map *early;  // Var -> const EarlyLoad *: by the load's binder
+  Vec(const EarlyLoad *) order;
+} Loads;
+
+static const Term *plain(Loads *p, const Term *t) {
+  const Term *inlined = step_inlined(p->lets, t);
+  if (!inlined) p->refused = true;
+  return inlined ? inlined : t;
+}
+
+static const Term **plain_index(Loads *p, const Access *access) {
+  const Term **index = new_array(const Term *, access->tensor->rank + 1);
+  for (int d = 0; d < access->tensor->rank; d++)
+    index[d] = plain(p, access->index[d]);
+  return index;
+}
+
+// ---- conditions
+
+// a < b, a != b, a + 1 <= b, a <= b - 1
+static bool says_apart(const Term *t, const Term *a, const Term *b) {
+  if (t->kind != TERM_OP || t->u.op.operands != PRIM_I64) return false;
+  const Term *x = t->u.op.args[0], *y = t->u.op.args[1];
+  PrimOp op = t->u.op.op;
+  if (op == OP_LT || op == OP_NE) return term_same(x, a) && term_same(y, b);
+  if (op != OP_LE) return false;
+  return (term_same(x, a) && term_same(term_add(y, term_i64(1)), b)) ||
+         (term_same(x, term_add(a, term_i64(1))) && term_same(y, b));
+}
+
+static bool are_apart(const Facts *facts, const Term *a, const Term *b) {
+  for (; facts; facts = facts->outer)
+    if (says_apart(facts->holds, a, b) || says_apart(facts->holds, b, a)) return true;
+  return false;
+}
+
+// ---- walking in order
+
+typedef void VisitPlace(Loads *p, const KernStm *stm, const Facts *facts);
+
+static void walk(Loads *p, const KernBlock *block, const Facts *facts, VisitPlace *visit);
+
+static void walk_loop(Loads *p, const KernStm *stm, const Facts *facts,
+                      VisitPlace *visit) {
+  if (p->depth == MOST_DEEP) {
+    p->refused = true;
+    return;
+  }
+  p->loops[p->depth++] = stm;
+  KernBlockVec blocks = kern_blocks(stm);
+  vec_each (const KernBlock **, block, &blocks)
+    walk(p, *block, facts, visit);
+  p->depth--;
+}
+
+static void walk_branches(Loads *p, const KernStm *stm, const Facts *facts,
+                          VisitPlace *visit) {
+  const Term *condition = plain(p, stm->u.cond.condition);
+  bool before = p->stored;
+  walk(p, stm->u.cond.then_block, facts_of_outcome(facts, NULL, condition, true), visit);
+  bool after = p->stored;
+  p->stored = before;
+  walk(p, stm->u.cond.else_block, facts_of_outcome(facts, NULL, condition, false), visit);
+  p->stored = p->stored || after;
+}
+
+static void walk(Loads *p, const KernBlock *block, const Facts *facts,
+                 VisitPlace *visit) {
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    if (stm->kind == KERN_IF)
+      walk_branches(p, stm, facts, visit);
+    else if (stm->kind == KERN_AXIS || stm->kind == KERN_WHILE)
+      walk_loop(p, stm, facts, visit);
+    else
+      visit(p, stm, facts);
+  }
+}
+
+// ---- stores
+
+static void note_store(Loads *p, const KernStm *stm, const Facts *facts) {
+  if (stm->kind != KERN_STORE || !in_place_same(stm->u.store.to.tensor, p->to)) return;
+  if (p->count == MOST_STORES) {
+    p->refused = true;
+    return;
+  }
+  PlaceStore *s = &p->stores[p->count++];
+  s->index = plain_index(p, &stm->u.store.to);
+  s->facts = facts;
+  s->depth = p->depth;
+  for (int i = 0; i < p->depth; i++)
+    s->loops[i] = p->loops[i];
+}
+
+static bool is_on_grid(const KernStm *loop) {
+  return loop->kind == KERN_AXIS && loop->u.axis->bind == BIND_GRID;
+}
+
+static bool is_in(const PlaceStore *s, const KernStm *loop) {
+  for (int i = 0; i < s->depth; i++)
+    if (s->loops[i] == loop) return true;
+  return false;
+}
+
+// ---- loads
+
+typedef struct Mentioned {
+  const Map *vars;
+  bool found;
+} Mentioned;
+
+static void see_mentioned(void *state, const Var *var) {
+  Mentioned *m = state;
+  if (map_has(m->vars, var)) m->found = true;
+}
+
+static bool mentions_one_of(const Term *t, const Map *vars) {
+  Mentioned m = { vars, false };
+  term_each_var(t, see_mentioned, &m);
+  return m.found;
+}
+
+// Is nothing stored there, by any point?
+static bool is_elsewhere(const Loads *p, const PlaceStore *s, const Term *const *index) {
+  for (int d = 0; d < p->to->rank; d++)
+    if (!mentions_one_of(index[d], p->inside) &&
+        are_apart(s->facts, index[d], s->index[d]))
+      return true;
+  return false;
+}
+
+// Is it in what the point of the grid has for itself?
+static bool is_in_part(const PlaceStore *s, const Term *const *index, int rank) {
+  for (int i = 0; i < s->depth && is_on_grid(s->loops[i]); i++)
+    for (int d = 0; d < rank; d++) {
+      bool along = s->index[d]->kind == TERM_VAR &&
+                   s->index[d]->u.var == s->loops[i]->u.axis->index;
+      if (along && !term_same(index[d], s->index[d])) return false;
+    }
+  return true;
+}
+
+static bool same_index(const Term *const *a, const Term *const *b, int rank) {
+  for (int d = 0; d < rank; d++)
+    if (!term_same(a[d], b[d])) return false;
+  return true;
+}
+
+// The outermost loop around the load, within the grid, that stores; or NULL.
+static const KernStm *storing_loop(const Loads *p) {
+  for (int i = 0; i < p->depth; i++)
+    for (int k = 0; !is_on_grid(p->loops[i]) && k < p->count; k++)
+      if (is_in(&p->stores[k], p->loops[i])) return p->loops[i];
+  return NULL;
+}
+
+static void see_any_binder(KernVisitor *v, const Var *var) {
+  map_put(v->state, var, var);
+}
+
+static bool can_be_early(const Loads *p, const KernStm *loop, const Term *const *index) {
+  Map *bound = map_new(NULL);
+  KernVisitor v = { .binder = see_any_binder, .state = bound };
+  kern_visit_stm(&v, loop);
+  for (int d = 0; d < p->from->rank; d++)
+    if (mentions_one_of(index[d], bound)) return false;
+  return loop->kind == KERN_AXIS;
+}
+
+static void make_early(Loads *p, const KernStm *stm, const KernStm *loop,
+                       const Term **index) {
+  const Var *value = var_like(p->mapper.c, stm->binders[0]);
+  vec_each (const EarlyLoad **, known, &p->order)
+    if ((*known)->loop == loop && same_index((*known)->index, index, p->from->rank))
+      value = (*known)->value;
+  const EarlyLoad *early =
+      new_node(EarlyLoad, .load = stm, .loop = loop, .index = index, .value = value);
+  vec_push(&p->order, early);
+  map_put(p->early, stm->binders[0], early);
+}
+
+static void see_load(Loads *p, const KernStm *stm, const Facts *facts) {
+  (void)facts;
+  if (stm->kind == KERN_STORE && in_place_same(stm->u.store.to.tensor, p->to))
+    p->stored = true;
+  if (stm->kind != KERN_LOAD || !in_place_same(stm->u.load.tensor, p->from)) return;
+  const Term **index = plain_index(p, &stm->u.load);
+  const KernStm *loop = storing_loop(p);
+  bool elsewhere = true, in_part = true, own = true;
+  for (int i = 0; i < p->count; i++) {
+    const PlaceStore *s = &p->stores[i];
+    if (is_elsewhere(p, s, index)) continue;
+    elsewhere = false;
+    in_part &= is_in_part(s, index, p->from->rank);
+    if (loop && is_in(s, loop)) own &= same_index(s->index, index, p->from->rank);
+  }
+  if (!elsewhere && (!in_part || p->stored))
+    p->refused = true;
+  else if ((elsewhere || !own) && loop && can_be_early(p, loop, index))
+    make_early(p, stm, loop, index);
+  else
+    p->refused |= !elsewhere && !own;
+}
+
+// ---- rewriting
+
+// Conditions under which the load's place is in the array: its loop may have no points.
+static const Term *is_inside(const Loads *p, const EarlyLoad *early) {
+  const Term *inside = term_bool(true);
+  for (int d = 0; d < p->to->rank; d++) {
+    const Term *at = early->index[d];
+    inside = term_and(
+        inside, term_and(term_at_most(term_i64(0), at), term_less(at, p->to->dims[d])));
+  }
+  return inside;
+}
+
+static const KernBlock *block_of_one(KernBuilder *b, const Term *result) {
+  const Term **results = new_array(const Term *, 1);
+  results[0] = result;
+  return kern_block(b, results, 1);
+}
+
+// let value = if the place is in the array { the load } else { 0 }
+static void add_early(Loads *p, KernBuilder *b, const EarlyLoad *early) {
+  KernBuilder load = kern_builder(b->c, early->load->loc), none = load;
+  const Var *loaded = var_like(b->c, early->value);
+  kern_load_var(&load, loaded, (Access){ p->to, early->index });
+  const Var **binders = new_array(const Var *, 1);
+  binders[0] = early->value;
+  kern_add(b, (KernStm){
+                  .kind = KERN_IF,
+                  .loc = early->load->loc,
+                  .binders = binders,
+                  .binder_count = 1,
+                  .u.cond = { is_inside(p, early), block_of_one(&load, term_var(loaded)),
+                              block_of_one(&none, term_const(prim_zero(p->to->elem))),
+                              .usual = 100 } });
+}
+
+static void add_all_early(Loads *p, KernBuilder *b, const KernStm *loop) {
+  Map *added = map_new(NULL);
+  vec_each (const EarlyLoad **, early, &p->order) {
+    if ((*early)->loop != loop || map_has(added, (*early)->value)) continue;
+    map_put(added, (*early)->value, loop);
+    add_early(p, b, *early);
+  }
+}
+
+static const KernBlock *load_in(KernMapper *m, const KernBlock *block) {
+  Loads *p = m->state;
+  KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    const EarlyLoad *early =
+        stm->kind == KERN_LOAD ? map_get(p->early, stm->binders[0]) : NULL;
+    b.loc = stm->loc;
+    add_all_early(p, &b, stm);
+    if (early)
+      kern_let_var(&b, stm->binders[0], term_var(early->value));
+    else
+      kern_add(&b, kern_map_stm(m, stm));
+  }
+  return kern_block(&b, block->results, block->result_count);
+}
+
+static const Tensor *in_place_of(KernMapper *m, const Tensor *tensor) {
+  const Loads *p = m->state;
+  return in_place_same(tensor, p->from) ? p->to : tensor;
+}
+
+const Kern *in_place_loads(Compiler *c, const Kern *kern, const Tensor *to,
+                           const Tensor *from) {
+  Loads p = { .mapper = { .c = c, .block = load_in, .tensor = in_place_of },
+              .kern = kern,
+              .to = to,
+              .from = from,
+              .lets = in_place_lets(kern),
+              .inside = map_new(NULL),
+              .early = map_new(NULL) };
+  p.mapper.state = &p;
+  KernVisitor v = { .binder = see_any_binder, .state = p.inside };
+  kern_visit_block(&v, kern->body);
+  walk(&p, kern->body, NULL, note_store);
+  p.stored = false;
+  walk(&p, kern->body, NULL, see_load);
+  if (p.refused) return NULL;
+  Kern out = *kern;
+  out.body = load_in(&p.mapper, kern->body);
+  return mem_copy(&out, sizeof out);
+}
