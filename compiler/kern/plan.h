@@ -115,6 +115,17 @@ bool kern_add_choice(KernBuilder *b, const KernStm *stm, KernIsInside is_inside,
 // The kernel without checks that others before them, or axes around them, have made.
 const Kern *kern_drop_known_checks(Compiler *c, const Kern *kern);
 
+// A kernel that is right where a condition of the host holds.
+typedef struct KernQuick {
+  const Kern *kern;
+  const KernBlock *lets;  // scalars of the host that it mentions
+  const Term *condition;
+} KernQuick;
+
+// The kernel with products in the place of divisions of indices; false: there are none
+// (reciprocals.c).
+bool kern_by_reciprocals(Compiler *c, const Kern *kern, KernQuick *out);
+
 // Gives axes names that are unique in the kernel: those of their widths, or of their indices; and
 // others to copies of axes, but for the first.
 const Kern *kern_name_axes(Compiler *c, const Kern *kern);

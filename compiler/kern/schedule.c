@@ -780,12 +780,35 @@ static const KernPlan *in_chunks(const Scheduling *s, const Kern *kern,
                   .otherwise = one_kernel(s, in_one, USE_POINTS));
 }
 
+static bool rows_of(const Scheduling *s) {
+  SegKind kind = s->seg->kind;
+  return kind == SEG_RED || kind == SEG_SCAN || kind == SEG_HIST;
+}
+
+static const KernPlan *as_it_comes(const Scheduling *s, const Kern *kern) {
+  Chunks chunks;
+  return rows_of(s) && kern_in_chunks(s->c, kern, s->seg->share, &chunks)
+             ? in_chunks(s, kern, &chunks)
+             : one_kernel(s, kern, USE_POINTS);
+}
+
+// Without divisions, where indices and divisors are small enough.
+static const KernPlan *without_divisions(const Scheduling *s, const Kern *kern) {
+  KernQuick quick;
+  if (s->seg->share || !kern_by_reciprocals(s->c, kern, &quick)) return NULL;
+  const KernPlan **parts = new_array(const KernPlan *, 1);
+  parts[0] = as_it_comes(s, quick.kern);
+  Kern *divided = mem_copy(kern, sizeof *kern);
+  divided->name = name_of(s->c->names, text_format("%s_divided", kern->name));
+  return new_node(KernPlan, .lets = quick.lets, .condition = quick.condition,
+                  .parts = parts, .part_count = 1,
+                  .otherwise = rows_of(s) ? as_it_comes(s, divided)
+                                          : one_kernel(s, divided, USE_FEW));
+}
+
 const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg) {
   const Kern *kern = kern_choose(c, kern_drop_known_checks(c, kern_inline(c, seg->kern)));
   Scheduling s = { c, book, seg };
-  Chunks chunks;
-  bool rows = seg->kind == SEG_RED || seg->kind == SEG_SCAN || seg->kind == SEG_HIST;
-  return rows && kern_in_chunks(c, kern, seg->share, &chunks)
-             ? in_chunks(&s, kern, &chunks)
-             : one_kernel(&s, kern, USE_POINTS);
+  const KernPlan *quick = without_divisions(&s, kern);
+  return quick ? quick : as_it_comes(&s, kern);
 }
