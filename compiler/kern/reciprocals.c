@@ -11,11 +11,17 @@
 #include "kern/plan.h"
 #include "kern/step.h"
 
-enum { HALF = 32, MOST_BITS = 31, MOST_CONDITIONS = 12 };
+enum { HALF = 32, MOST_BITS = 31, LEAST_BITS = 27, MOST_SUMS = 4, MOST_CONDITIONS = 12 };
 
 typedef struct Divisor {
   const Var *var, *high, *low;
 } Divisor;
+
+// Whether a variable is 0 or more, and below 2^bits.
+typedef struct Smallness {
+  int bits;
+  bool holds;
+} Smallness;
 
 typedef struct Dividing {
   KernMapper mapper;
@@ -24,6 +30,7 @@ typedef struct Dividing {
   Map *lets;      // Var -> const Term *
   Map *widths;    // Var -> const Term *: of axes, by their indices
   Map *divisors;  // Var -> Divisor *
+  Map *small;     // Var -> const Smallness *: where the conditions hold
   KernBuilder *host;
   const Term *conditions[MOST_CONDITIONS];
   int count;
@@ -45,7 +52,7 @@ static void see_widths(KernVisitor *v, const KernStm *stm) {
 
 // ---- sizes of dividends
 
-static bool require(Dividing *x, const Term *condition) {
+static bool ensure(Dividing *x, const Term *condition) {
   for (int i = 0; i < x->count; i++)
     if (term_same(x->conditions[i], condition)) return true;
   if (x->count == MOST_CONDITIONS || term_is_bool(condition, false)) return false;
@@ -53,15 +60,15 @@ static bool require(Dividing *x, const Term *condition) {
   return true;
 }
 
-static bool require_at_most(Dividing *x, const Term *t, int bits) {
-  return require(x, term_at_most(t, term_i64(INT64_C(1) << bits)));
+static bool ensure_at_most(Dividing *x, const Term *t, int bits) {
+  return ensure(x, term_at_most(t, term_i64(INT64_C(1) << bits)));
 }
 
 static const Var *host_var(const Dividing *x, const Term *t) {
   return t->kind == TERM_VAR && !map_has(x->inside, t->u.var) ? t->u.var : NULL;
 }
 
-static bool divides(const Dividing *x, const Term *t) {
+static bool is_division(const Dividing *x, const Term *t) {
   if (t->kind != TERM_OP || t->type != PRIM_I64 || op_arity(t->u.op.op) != 2)
     return false;
   PrimOp op = t->u.op.op;
@@ -69,30 +76,40 @@ static bool divides(const Dividing *x, const Term *t) {
   return division && host_var(x, t->u.op.args[1]);
 }
 
-static bool is_small(Dividing *x, const Term *t, int bits);
+static bool is_below(Dividing *x, const Term *t, int bits);
 
-static bool is_small_var(Dividing *x, const Var *var, int bits) {
+static bool find_small(Dividing *x, const Var *var, int bits) {
   const Term *let = map_get(x->lets, var), *width = map_get(x->widths, var);
-  if (let) return is_small(x, let, bits);
-  if (width) return step_host_knows(x->kern, width) && require_at_most(x, width, bits);
+  if (let) return is_below(x, let, bits);
+  if (width) return step_host_knows(x->kern, width) && ensure_at_most(x, width, bits);
   if (map_has(x->inside, var)) return false;
   const Term *t = term_var(var);
-  return require(x, term_at_most(term_i64(0), t)) &&
-         require(x, term_less(t, term_i64(INT64_C(1) << bits)));
+  return ensure(x, term_at_most(term_i64(0), t)) &&
+         ensure(x, term_less(t, term_i64(INT64_C(1) << bits)));
+}
+
+// Each variable is asked about once, however often sums mention it.
+static bool is_small_var(Dividing *x, const Var *var, int bits) {
+  const Smallness *known = map_get(x->small, var);
+  if (known && known->holds && known->bits <= bits) return true;
+  if (known && !known->holds && known->bits >= bits) return false;
+  Smallness found = { bits, find_small(x, var, bits) };
+  map_put(x->small, var, mem_copy(&found, sizeof found));
+  return found.holds;
 }
 
 // Is it 0 or more, and below 2^bits, where the conditions hold?
-static bool is_small(Dividing *x, const Term *t, int bits) {
-  if (t->type != PRIM_I64) return false;
+static bool is_below(Dividing *x, const Term *t, int bits) {
+  if (t->type != PRIM_I64 || bits < LEAST_BITS) return false;
   if (t->kind == TERM_CONST)
     return t->u.constant.u.i >= 0 && t->u.constant.u.i < INT64_C(1) << bits;
   if (t->kind == TERM_VAR) return is_small_var(x, t->u.var, bits);
   if (t->kind != TERM_OP) return false;
   const Term *a = t->u.op.args[0], *b = t->u.op.args[1];
-  if (t->u.op.op == OP_ADD) return is_small(x, a, bits - 1) && is_small(x, b, bits - 1);
-  if (!divides(x, t) || !require(x, term_at_most(term_i64(1), b))) return false;
-  if (t->u.op.op == OP_DIV || t->u.op.op == OP_QUOT) return is_small(x, a, bits);
-  return is_small(x, a, MOST_BITS) && require_at_most(x, b, bits);
+  if (t->u.op.op == OP_ADD) return is_below(x, a, bits - 1) && is_below(x, b, bits - 1);
+  if (!is_division(x, t) || !ensure(x, term_at_most(term_i64(1), b))) return false;
+  if (t->u.op.op == OP_DIV || t->u.op.op == OP_QUOT) return is_below(x, a, bits);
+  return is_below(x, a, MOST_BITS) && ensure_at_most(x, b, bits);
 }
 
 // ---- quotients
@@ -119,20 +136,34 @@ static const Term *quotient(const Divisor *d, const Term *t) {
   return shifted(term_add(term_mul(term_var(d->high), t), low));
 }
 
-static bool is_divided(Dividing *x, const Term *t) {
+// Is it the index of an axis of that width, or a place beside it?  Interiors need no division for
+// those (step_interior.c).
+static bool is_beside_index(const Dividing *x, const Term *t, const Term *width,
+                            int sums) {
+  if (t->kind == TERM_OP && (t->u.op.op == OP_ADD || t->u.op.op == OP_SUB))
+    return sums > 0 && (is_beside_index(x, t->u.op.args[0], width, sums - 1) ||
+                        is_beside_index(x, t->u.op.args[1], width, sums - 1));
+  if (t->kind != TERM_VAR) return false;
+  const Term *let = map_get(x->lets, t->u.var), *own = map_get(x->widths, t->u.var);
+  return let ? is_beside_index(x, let, width, sums) : own && term_same(own, width);
+}
+
+static bool needs_no_division(Dividing *x, const Term *t) {
   int before = x->count;
-  const Term *b = t->u.op.args[1];
-  if (is_small(x, t->u.op.args[0], MOST_BITS) &&
-      require(x, term_at_most(term_i64(1), b)) && require_at_most(x, b, MOST_BITS))
+  const Term *a = t->u.op.args[0], *b = t->u.op.args[1];
+  if (a->kind != TERM_VAR || is_beside_index(x, a, b, MOST_SUMS)) return false;
+  if (is_below(x, a, MOST_BITS) && ensure(x, term_at_most(term_i64(1), b)) &&
+      ensure_at_most(x, b, MOST_BITS))
     return true;
   x->count = before;
+  x->small = map_new(NULL);
   return false;
 }
 
 static const Term *by_reciprocal(KernMapper *m, const Term *t) {
   Dividing *x = m->state;
   const Term *operands[3];
-  if (divides(x, t) && t->u.op.args[0]->kind == TERM_VAR && is_divided(x, t)) {
+  if (is_division(x, t) && needs_no_division(x, t)) {
     const Term *a = t->u.op.args[0];
     const Divisor *d = divisor_of(x, t->u.op.args[1]->u.var);
     const Term *q = quotient(d, a);
@@ -176,6 +207,7 @@ bool kern_by_reciprocals(Compiler *c, const Kern *kern, KernQuick *out) {
                  .lets = map_new(NULL),
                  .widths = map_new(NULL),
                  .divisors = map_new(NULL),
+                 .small = map_new(NULL),
                  .host = &host };
   x.mapper.state = &x;
   KernVisitor v = { .stm = see_widths, .binder = see_inner, .state = &x };

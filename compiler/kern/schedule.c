@@ -780,14 +780,14 @@ static const KernPlan *in_chunks(const Scheduling *s, const Kern *kern,
                   .otherwise = one_kernel(s, in_one, USE_POINTS));
 }
 
-static bool rows_of(const Scheduling *s) {
+static bool has_rows(const Scheduling *s) {
   SegKind kind = s->seg->kind;
   return kind == SEG_RED || kind == SEG_SCAN || kind == SEG_HIST;
 }
 
 static const KernPlan *as_it_comes(const Scheduling *s, const Kern *kern) {
   Chunks chunks;
-  return rows_of(s) && kern_in_chunks(s->c, kern, s->seg->share, &chunks)
+  return has_rows(s) && kern_in_chunks(s->c, kern, s->seg->share, &chunks)
              ? in_chunks(s, kern, &chunks)
              : one_kernel(s, kern, USE_POINTS);
 }
@@ -802,7 +802,7 @@ static const KernPlan *without_divisions(const Scheduling *s, const Kern *kern) 
   divided->name = name_of(s->c->names, text_format("%s_divided", kern->name));
   return new_node(KernPlan, .lets = quick.lets, .condition = quick.condition,
                   .parts = parts, .part_count = 1,
-                  .otherwise = rows_of(s) ? as_it_comes(s, divided)
+                  .otherwise = has_rows(s) ? as_it_comes(s, divided)
                                           : one_kernel(s, divided, USE_FEW));
 }
 

@@ -110,6 +110,18 @@ $(lets 20 'pairs X bs |> pairs cs |> pairs ds')
   in x20
 END
 
+program divided << END
+entry main (n: i64) (d: i64) : [n]i64 =
+  map (\\i -> let x0 = i
+$(lets 40 "(X + X) % d")
+  in x40) (iota n)
+END
+program added_and_divided << END
+entry main (n: i64) (d: i64) : [n]i64 =
+  map (\\i -> let x0 = i
+$(lets 40 "X + X")
+  in x40 % d) (iota n)
+END
 # rows of a product that maps of different attributes, which are not fused, read element by element
 program diamonds << END
 entry main [n][m] (as: [n][m]f32) (bs: [n][m]f32) : [n][n]f32 =
