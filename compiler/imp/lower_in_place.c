@@ -54,7 +54,8 @@ static const Kern *in_place_of(Code *host, const Kern *kern, const Tensor *out,
       !code_dies(host, atom_var(from->host), body, position) ||
       has_other_names(host, kern, from->host))
     return NULL;
-  return kern_in_place(host->lower->c, kern, out, from);
+  const SegOp *seg = body->stms[position].exp->u.seg;
+  return kern_in_place(host->lower->c, kern, out, from, seg->dim_count);
 }
 
 const Mem *lower_in_place(Code *host, KernSeg *seg, const Var *binder, int result,

@@ -239,6 +239,20 @@ static const KernBlock *store_in(KernMapper *m, const KernBlock *block) {
   return kern_block(&b, block->results, block->result_count);
 }
 
+// ---- rows
+
+// The axes of the grid behind the first few become loops, which can be cut.
+static const KernBlock *with_rows(const KernBlock *block, int dims) {
+  if (block->count != 1 || block->stms[0].kind != KERN_AXIS) return block;
+  Axis *axis = mem_copy(block->stms[0].u.axis, sizeof *axis);
+  if (axis->bind != BIND_GRID) return block;
+  if (dims <= 0) axis->bind = BIND_SEQ;
+  axis->body = with_rows(axis->body, dims - 1);
+  KernStm *stm = mem_copy(&block->stms[0], sizeof *stm);
+  stm->u.axis = axis;
+  return new_node(KernBlock, .stms = stm, .count = 1);
+}
+
 // ---- all
 
 static bool fits(Placing *p) {
@@ -251,9 +265,9 @@ static bool fits(Placing *p) {
 }
 
 const Kern *kern_in_place(Compiler *c, const Kern *kern, const Tensor *out,
-                          const Tensor *from) {
+                          const Tensor *from, int dims) {
   Kern storing = *kern;
-  storing.body = kern_live_block(c, kern->body);
+  storing.body = kern_live_block(c, with_rows(kern->body, dims));
   Placing p = { .mapper = { .c = c, .block = store_in },
                 .kern = &storing,
                 .out = out,

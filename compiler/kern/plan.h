@@ -99,9 +99,10 @@ const Kern *kern_inline(Compiler *c, const Kern *kern);
 
 // The kernel with its result `out` made where `from` lies, an array of the same elements and
 // dimensions that nothing reads afterwards: what would be copied from there stays.  NULL: nothing
-// would, or points would read what others have stored (in_place.c).
+// would, or points would read what others have stored (in_place.c).  dims: how many axes of the grid
+// are to stay there.
 const Kern *kern_in_place(Compiler *c, const Kern *kern, const Tensor *out,
-                          const Tensor *from);
+                          const Tensor *from, int dims);
 
 // The kernel with choices between values in the place of short branches.
 const Kern *kern_choose(Compiler *c, const Kern *kern);
