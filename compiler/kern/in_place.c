@@ -15,7 +15,7 @@ enum { MOST_AXES = 16 };
 typedef struct Placing {
   KernMapper mapper;
   const Kern *kern;
-  const Tensor *out, *from;
+  ArrayPlace out, from;
   Map *lets;      // Var -> const Term *
   Map *loads;     // Var -> const Access *: of `from`
   Map *mentions;  // Var -> int *
@@ -26,9 +26,16 @@ typedef struct Placing {
   bool kept, refused;
 } Placing;
 
-bool in_place_same(const Tensor *a, const Tensor *b) {
+static bool same_array(const Tensor *a, const Tensor *b) {
   return a == b || (a->host && a->host == b->host);
 }
+
+bool in_place_is(ArrayPlace place, Access access) {
+  return same_array(place.tensor, access.tensor) &&
+         (!place.at || term_same(place.at, access.index[0]));
+}
+
+int in_place_first(ArrayPlace place) { return place.at ? 1 : 0; }
 
 // ---- what there is
 
@@ -36,7 +43,7 @@ static void see_host_let(KernVisitor *v, const KernStm *stm) {
   if (stm->kind == KERN_LET) map_put(v->state, stm->binders[0], stm->u.term);
 }
 
-Map *in_place_lets(const Kern *kern) {
+static Map *lets_of(const Kern *kern) {
   Map *lets = map_new(kern->outside);
   KernVisitor v = { .stm = see_host_let, .state = lets };
   kern_visit_block(&v, kern->body);
@@ -48,19 +55,22 @@ static void see_own_memory(KernVisitor *v, const KernStm *stm) {
   Placing *p = v->state;
   for (int i = 0; stm->kind != KERN_LET && i < stm->binder_count; i++)
     map_put(p->data, stm->binders[i], stm);
-  if (stm->kind == KERN_LOAD && in_place_same(stm->u.load.tensor, p->from))
+  if (stm->kind == KERN_LOAD && in_place_is(p->from, stm->u.load))
     map_put(p->loads, stm->binders[0], &stm->u.load);
-  if (stm->kind == KERN_ROOM) p->refused = true;
+  bool again = stm->kind == KERN_ROOM;
   for (int i = 0; stm->kind == KERN_ALLOC && i < stm->u.tensor->rank; i++)
-    if (!step_host_knows(p->kern, stm->u.tensor->dims[i])) p->refused = true;
+    again |= !step_host_knows(p->kern, stm->u.tensor->dims[i]);
+  if (again && p->from.tensor->host) p->refused = true;
 }
 
 // Only loads of one, and only stores to the other, in their own dimensions.
 static void see_array(KernVisitor *v, Access access, bool stores) {
   Placing *p = v->state;
   const Tensor *root = tensor_root(access.tensor);
-  bool from = in_place_same(root, p->from), out = in_place_same(root, p->out);
-  if ((from || out) && (stores != out || root != access.tensor)) p->refused = true;
+  bool both = same_array(root, p->from.tensor) || same_array(root, p->out.tensor);
+  if (!both) return;
+  bool from = in_place_is(p->from, access), out = in_place_is(p->out, access);
+  if (root != access.tensor || (from && stores) || (out && !stores)) p->refused = true;
 }
 
 static void see_var(void *state, const Var *var) {
@@ -113,8 +123,7 @@ static bool stm_stores_once(Placing *p, const KernStm *stm, bool *stored) {
     *stored = *stored || other;
     return true;
   }
-  if (stm->kind != KERN_STORE || !in_place_same(stm->u.store.to.tensor, p->out))
-    return true;
+  if (stm->kind != KERN_STORE || !in_place_is(p->out, stm->u.store.to)) return true;
   if (*stored || !has_own_element(p, &stm->u.store.to)) return false;
   return *stored = true;
 }
@@ -136,7 +145,7 @@ static const Term *renamed(const Placing *p, const Term *t) {
 
 static bool is_kept(const Placing *p, const Access *to, const Term *value) {
   const Access *load = value->kind == TERM_VAR ? map_get(p->loads, value->u.var) : NULL;
-  for (int d = 0; load && d < to->tensor->rank; d++) {
+  for (int d = in_place_first(p->out); load && d < to->tensor->rank; d++) {
     const Term *a = step_inlined(p->lets, load->index[d]);
     const Term *b = step_inlined(p->lets, to->index[d]);
     if (!a || !b || !term_same(a, b)) return false;
@@ -231,7 +240,7 @@ static const KernBlock *store_in(KernMapper *m, const KernBlock *block) {
     KernStm stm = kern_map_stm(m, old);
     p->in_loop = outside;
     b.loc = stm.loc;
-    if (stm.kind == KERN_STORE && in_place_same(stm.u.store.to.tensor, p->out))
+    if (stm.kind == KERN_STORE && in_place_is(p->out, stm.u.store.to))
       add_store(p, &b, with_plain_index(p, stm.u.store.to), stm.u.store.value);
     else
       kern_add(&b, stm);
@@ -255,31 +264,112 @@ static const KernBlock *with_rows(const KernBlock *block, int dims) {
 
 // ---- all
 
-static bool fits(Placing *p) {
+static bool fits(Placing *p, const KernBlock *block) {
   bool stored = false;
   KernVisitor v = {
     .stm = see_own_memory, .access = see_array, .term = see_term, .state = p
   };
-  kern_visit_block(&v, p->kern->body);
-  return !p->refused && map_count(p->loads) && stores_once(p, p->kern->body, &stored);
+  kern_visit_block(&v, block);
+  return !p->refused && map_count(p->loads) && stores_once(p, block, &stored);
 }
 
-const Kern *kern_in_place(Compiler *c, const Kern *kern, const Tensor *out,
-                          const Tensor *from, int dims) {
-  Kern storing = *kern;
-  storing.body = kern_live_block(c, with_rows(kern->body, dims));
+static const KernBlock *placed(Compiler *c, const Kern *kern, const KernBlock *block,
+                               ArrayPlace out, ArrayPlace from) {
   Placing p = { .mapper = { .c = c, .block = store_in },
-                .kern = &storing,
+                .kern = kern,
                 .out = out,
                 .from = from,
-                .lets = in_place_lets(&storing),
+                .lets = lets_of(kern),
                 .loads = map_new(NULL),
                 .mentions = map_new(NULL),
                 .data = map_new(NULL) };
   p.mapper.state = &p;
-  if (!fits(&p)) return NULL;
-  storing.body = store_in(&p.mapper, storing.body);
+  const KernBlock *live = kern_live_block(c, block);
+  if (!fits(&p, live)) return NULL;
+  const KernBlock *storing = store_in(&p.mapper, live);
   if (!p.kept) return NULL;
-  storing.body = kern_live_block(c, storing.body);
-  return in_place_loads(c, &storing, out, from);
+  return in_place_loads(c, p.lets, kern_live_block(c, storing), out, from);
+}
+
+const Kern *kern_in_place(Compiler *c, const Kern *kern, const Tensor *out,
+                          const Tensor *from, int dims) {
+  Kern rows = *kern;
+  rows.body = with_rows(kern->body, dims);
+  rows.body =
+      placed(c, &rows, rows.body, (ArrayPlace){ out, NULL }, (ArrayPlace){ from, NULL });
+  return rows.body ? mem_copy(&rows, sizeof rows) : NULL;
+}
+
+// ---- rings
+
+typedef struct Ringing {
+  KernMapper mapper;
+  const Kern *kern;
+} Ringing;
+
+typedef struct RingStore {
+  const Term *at;
+  const Tensor *tensor;  // what is stored to there; NULL: nothing
+} RingStore;
+
+static void see_ring_store(KernVisitor *v, Access access, bool stores) {
+  RingStore *s = v->state;
+  if (stores && access.tensor->rank > 0 && !access.tensor->host &&
+      term_same(access.index[0], s->at))
+    s->tensor = access.tensor;
+}
+
+static bool becomes(const Axis *loop, int param, int other) {
+  const Term *next = loop->body->results[param];
+  return next->kind == TERM_VAR && next->u.var == loop->params[other];
+}
+
+// loop (p = .., s = ..) { ring[s, ..] = .. } in {s, p}   =>   { ring[p, ..] = .. } in {p, s}
+static const KernBlock *ring_in_place(const Ringing *r, const Axis *loop, int p, int s) {
+  RingStore store = { term_var(loop->params[s]), NULL };
+  KernVisitor v = { .access = see_ring_store, .state = &store };
+  kern_visit_block(&v, loop->body);
+  if (!store.tensor) return NULL;
+  ArrayPlace out = { store.tensor, store.at },
+             from = { store.tensor, term_var(loop->params[p]) };
+  const KernBlock *body = placed(r->mapper.c, r->kern, loop->body, out, from);
+  if (!body) return NULL;
+  const Term **results = new_array(const Term *, body->result_count);
+  for (int i = 0; i < body->result_count; i++)
+    results[i] = i == p || i == s ? term_var(loop->params[i]) : body->results[i];
+  return new_node(KernBlock, .stms = body->stms, .count = body->count, .results = results,
+                  .result_count = body->result_count);
+}
+
+static const Axis *loop_in_place(const Ringing *r, const Axis *loop) {
+  for (int p = 0; p < loop->param_count; p++)
+    for (int s = 0; s < loop->param_count; s++) {
+      if (p == s || !becomes(loop, p, s) || !becomes(loop, s, p)) continue;
+      const KernBlock *body = ring_in_place(r, loop, p, s);
+      if (!body) continue;
+      Axis *copy = mem_copy(loop, sizeof *loop);
+      copy->body = body;
+      return loop_in_place(r, copy);
+    }
+  return loop;
+}
+
+static const KernBlock *rings_in(KernMapper *m, const KernBlock *block) {
+  Ringing *r = m->state;
+  KernStm *stms = new_array(KernStm, block->count + 1);
+  for (int i = 0; i < block->count; i++) {
+    stms[i] = kern_map_stm(m, &block->stms[i]);
+    if (stms[i].kind == KERN_AXIS && stms[i].u.axis->role == AXIS_LOOP)
+      stms[i].u.axis = loop_in_place(r, stms[i].u.axis);
+  }
+  return new_node(KernBlock, .stms = stms, .count = block->count,
+                  .results = block->results, .result_count = block->result_count);
+}
+
+const Kern *kern_rings_in_place(Compiler *c, const Kern *kern) {
+  Ringing r = { .mapper = { .c = c, .block = rings_in }, .kern = kern };
+  r.mapper.state = &r;
+  Kern out = *kern;
+  out.body = rings_in(&r.mapper, kern->body);
+  return mem_copy(&out, sizeof out);
 }

@@ -28,9 +28,10 @@ typedef struct EarlyLoad {
 
 typedef struct Loads {
   KernMapper mapper;
-  const Kern *kern;
-  const Tensor *to, *from;
-  Map *lets, *inside;  // Var -> const Term *; Var -> itself: bound in the kernel
+  ArrayPlace to, from;
+  int first, rank;  // the dimensions of both
+  const Map *lets;  // Var -> const Term *
+  Map *inside;      // Var -> itself: bound in the block
   PlaceStore stores[MOST_STORES];
   int count;
   const KernStm *loops[MOST_DEEP];  // around the place at hand
@@ -119,7 +120,7 @@ static void walk(Loads *p, const KernBlock *block, const Facts *facts,
 // ---- stores
 
 static void note_store(Loads *p, const KernStm *stm, const Facts *facts) {
-  if (stm->kind != KERN_STORE || !in_place_same(stm->u.store.to.tensor, p->to)) return;
+  if (stm->kind != KERN_STORE || !in_place_is(p->to, stm->u.store.to)) return;
   if (p->count == MOST_STORES) {
     p->refused = true;
     return;
@@ -162,22 +163,30 @@ static bool mentions_one_of(const Term *t, const Map *vars) {
 
 // Is nothing stored there, by any point?
 static bool is_elsewhere(const Loads *p, const PlaceStore *s, const Term *const *index) {
-  for (int d = 0; d < p->to->rank; d++)
+  for (int d = p->first; d < p->rank; d++)
     if (!mentions_one_of(index[d], p->inside) &&
         are_apart(s->facts, index[d], s->index[d]))
       return true;
   return false;
 }
 
-// Is it in what the point of the grid has for itself?
-static bool is_in_part(const PlaceStore *s, const Term *const *index, int rank) {
-  for (int i = 0; i < s->depth && is_on_grid(s->loops[i]); i++)
-    for (int d = 0; d < rank; d++) {
-      bool along = s->index[d]->kind == TERM_VAR &&
-                   s->index[d]->u.var == s->loops[i]->u.axis->index;
-      if (along && !term_same(index[d], s->index[d])) return false;
-    }
-  return true;
+// Is the load in the part of the array that each point of the axis has for itself?
+static bool is_in_part(const Loads *p, const PlaceStore *s, const Axis *axis,
+                       const Term *const *index) {
+  for (int d = p->first; d < p->rank; d++)
+    if (s->index[d]->kind == TERM_VAR && s->index[d]->u.var == axis->index)
+      return term_same(index[d], s->index[d]);
+  return false;
+}
+
+// How many of the loops around the load leave it to the point at hand: the next one has points that
+// store what others of it load.
+static int own_loops(const Loads *p, const PlaceStore *s, const Term *const *index) {
+  int depth = 0;
+  while (depth < p->depth && is_in(s, p->loops[depth]) &&
+         is_in_part(p, s, p->loops[depth]->u.axis, index))
+    depth++;
+  return depth < p->depth && is_in(s, p->loops[depth]) ? depth : p->depth;
 }
 
 static bool same_index(const Term *const *a, const Term *const *b, int rank) {
@@ -202,16 +211,16 @@ static bool can_be_early(const Loads *p, const KernStm *loop, const Term *const 
   Map *bound = map_new(NULL);
   KernVisitor v = { .binder = see_any_binder, .state = bound };
   kern_visit_stm(&v, loop);
-  for (int d = 0; d < p->from->rank; d++)
+  for (int d = 0; d < p->rank; d++)
     if (mentions_one_of(index[d], bound)) return false;
-  return loop->kind == KERN_AXIS;
+  return loop->kind == KERN_AXIS && !is_on_grid(loop);
 }
 
 static void make_early(Loads *p, const KernStm *stm, const KernStm *loop,
                        const Term **index) {
   const Var *value = var_like(p->mapper.c, stm->binders[0]);
   vec_each (const EarlyLoad **, known, &p->order)
-    if ((*known)->loop == loop && same_index((*known)->index, index, p->from->rank))
+    if ((*known)->loop == loop && same_index((*known)->index, index, p->rank))
       value = (*known)->value;
   const EarlyLoad *early =
       new_node(EarlyLoad, .load = stm, .loop = loop, .index = index, .value = value);
@@ -219,27 +228,33 @@ static void make_early(Loads *p, const KernStm *stm, const KernStm *loop,
   map_put(p->early, stm->binders[0], early);
 }
 
+// The loop before which the load must be made, as its points store what is loaded; NULL: none.
+static const KernStm *loop_that_overwrites(Loads *p, const Term *const *index,
+                                           bool *elsewhere) {
+  int depth = p->depth;
+  *elsewhere = true;
+  for (int i = 0; i < p->count; i++) {
+    if (is_elsewhere(p, &p->stores[i], index)) continue;
+    int own = own_loops(p, &p->stores[i], index);
+    if (own < depth) depth = own;
+    *elsewhere = false;
+  }
+  return depth < p->depth ? p->loops[depth] : NULL;
+}
+
 static void see_load(Loads *p, const KernStm *stm, const Facts *facts) {
   (void)facts;
-  if (stm->kind == KERN_STORE && in_place_same(stm->u.store.to.tensor, p->to))
-    p->stored = true;
-  if (stm->kind != KERN_LOAD || !in_place_same(stm->u.load.tensor, p->from)) return;
+  if (stm->kind == KERN_STORE && in_place_is(p->to, stm->u.store.to)) p->stored = true;
+  if (stm->kind != KERN_LOAD || !in_place_is(p->from, stm->u.load)) return;
   const Term **index = plain_index(p, &stm->u.load);
-  const KernStm *loop = storing_loop(p);
-  bool elsewhere = true, in_part = true, own = true;
-  for (int i = 0; i < p->count; i++) {
-    const PlaceStore *s = &p->stores[i];
-    if (is_elsewhere(p, s, index)) continue;
-    elsewhere = false;
-    in_part &= is_in_part(s, index, p->from->rank);
-    if (loop && is_in(s, loop)) own &= same_index(s->index, index, p->from->rank);
-  }
-  if (!elsewhere && (!in_part || p->stored))
-    p->refused = true;
-  else if ((elsewhere || !own) && loop && can_be_early(p, loop, index))
+  bool elsewhere;
+  const KernStm *loop = loop_that_overwrites(p, index, &elsewhere);
+  if (elsewhere) loop = storing_loop(p);
+  bool early = loop && can_be_early(p, loop, index);
+  if (early && (elsewhere || !p->stored))
     make_early(p, stm, loop, index);
   else
-    p->refused |= !elsewhere && !own;
+    p->refused |= !elsewhere && (loop || p->stored);
 }
 
 // ---- rewriting
@@ -247,10 +262,10 @@ static void see_load(Loads *p, const KernStm *stm, const Facts *facts) {
 // Conditions under which the load's place is in the array: its loop may have no points.
 static const Term *is_inside(const Loads *p, const EarlyLoad *early) {
   const Term *inside = term_bool(true);
-  for (int d = 0; d < p->to->rank; d++) {
+  for (int d = p->first; d < p->rank; d++) {
     const Term *at = early->index[d];
-    inside = term_and(
-        inside, term_and(term_at_most(term_i64(0), at), term_less(at, p->to->dims[d])));
+    inside = term_and(inside, term_and(term_at_most(term_i64(0), at),
+                                       term_less(at, p->to.tensor->dims[d])));
   }
   return inside;
 }
@@ -265,17 +280,18 @@ static const KernBlock *block_of_one(KernBuilder *b, const Term *result) {
 static void add_early(Loads *p, KernBuilder *b, const EarlyLoad *early) {
   KernBuilder load = kern_builder(b->c, early->load->loc), none = load;
   const Var *loaded = var_like(b->c, early->value);
-  kern_load_var(&load, loaded, (Access){ p->to, early->index });
+  kern_load_var(&load, loaded, (Access){ p->to.tensor, early->index });
   const Var **binders = new_array(const Var *, 1);
   binders[0] = early->value;
-  kern_add(b, (KernStm){
-                  .kind = KERN_IF,
-                  .loc = early->load->loc,
-                  .binders = binders,
-                  .binder_count = 1,
-                  .u.cond = { is_inside(p, early), block_of_one(&load, term_var(loaded)),
-                              block_of_one(&none, term_const(prim_zero(p->to->elem))),
-                              .usual = 100 } });
+  kern_add(b,
+           (KernStm){
+               .kind = KERN_IF,
+               .loc = early->load->loc,
+               .binders = binders,
+               .binder_count = 1,
+               .u.cond = { is_inside(p, early), block_of_one(&load, term_var(loaded)),
+                           block_of_one(&none, term_const(prim_zero(p->to.tensor->elem))),
+                           .usual = 100 } });
 }
 
 static void add_all_early(Loads *p, KernBuilder *b, const KernStm *loop) {
@@ -306,26 +322,33 @@ static const KernBlock *load_in(KernMapper *m, const KernBlock *block) {
 
 static const Tensor *in_place_of(KernMapper *m, const Tensor *tensor) {
   const Loads *p = m->state;
-  return in_place_same(tensor, p->from) ? p->to : tensor;
+  bool host = tensor->host && tensor->host == p->from.tensor->host;
+  return host ? p->to.tensor : tensor;
 }
 
-const Kern *in_place_loads(Compiler *c, const Kern *kern, const Tensor *to,
-                           const Tensor *from) {
-  Loads p = { .mapper = { .c = c, .block = load_in, .tensor = in_place_of },
-              .kern = kern,
-              .to = to,
-              .from = from,
-              .lets = in_place_lets(kern),
-              .inside = map_new(NULL),
-              .early = map_new(NULL) };
+// Places of a ring: what was stored to the spare one goes where the old array is.
+static const Term *at_old_place(KernMapper *m, const Term *t) {
+  const Loads *p = m->state;
+  return p->to.at && term_same(t, p->to.at) ? p->from.at : t;
+}
+
+const KernBlock *in_place_loads(Compiler *c, const Map *lets, const KernBlock *block,
+                                ArrayPlace to, ArrayPlace from) {
+  Loads p = {
+    .mapper = { .c = c, .term = at_old_place, .block = load_in, .tensor = in_place_of },
+    .to = to,
+    .from = from,
+    .first = in_place_first(to),
+    .rank = to.tensor->rank,
+    .lets = lets,
+    .inside = map_new(NULL),
+    .early = map_new(NULL)
+  };
   p.mapper.state = &p;
   KernVisitor v = { .binder = see_any_binder, .state = p.inside };
-  kern_visit_block(&v, kern->body);
-  walk(&p, kern->body, NULL, note_store);
+  kern_visit_block(&v, block);
+  walk(&p, block, NULL, note_store);
   p.stored = false;
-  walk(&p, kern->body, NULL, see_load);
-  if (p.refused) return NULL;
-  Kern out = *kern;
-  out.body = load_in(&p.mapper, kern->body);
-  return mem_copy(&out, sizeof out);
+  walk(&p, block, NULL, see_load);
+  return p.refused ? NULL : load_in(&p.mapper, block);
 }

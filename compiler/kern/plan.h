@@ -99,10 +99,13 @@ const Kern *kern_inline(Compiler *c, const Kern *kern);
 
 // The kernel with its result `out` made where `from` lies, an array of the same elements and
 // dimensions that nothing reads afterwards: what would be copied from there stays.  NULL: nothing
-// would, or points would read what others have stored (in_place.c).  dims: how many axes of the grid
-// are to stay there.
+// would, or points would read what others have stored (in_place.c).  dims: how many axes of the
+// grid are to stay there.
 const Kern *kern_in_place(Compiler *c, const Kern *kern, const Tensor *out,
                           const Tensor *from, int dims);
+
+// Likewise loops within the kernel whose arrays trade places with what is made of them.
+const Kern *kern_rings_in_place(Compiler *c, const Kern *kern);
 
 // The kernel with choices between values in the place of short branches.
 const Kern *kern_choose(Compiler *c, const Kern *kern);

@@ -803,11 +803,12 @@ static const KernPlan *without_divisions(const Scheduling *s, const Kern *kern) 
   return new_node(KernPlan, .lets = quick.lets, .condition = quick.condition,
                   .parts = parts, .part_count = 1,
                   .otherwise = has_rows(s) ? as_it_comes(s, divided)
-                                          : one_kernel(s, divided, USE_FEW));
+                                           : one_kernel(s, divided, USE_FEW));
 }
 
 const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg) {
-  const Kern *kern = kern_choose(c, kern_drop_known_checks(c, kern_inline(c, seg->kern)));
+  const Kern *kern = kern_rings_in_place(c, kern_inline(c, seg->kern));
+  kern = kern_choose(c, kern_drop_known_checks(c, kern));
   Scheduling s = { c, book, seg };
   const KernPlan *quick = without_divisions(&s, kern);
   return quick ? quick : as_it_comes(&s, kern);

@@ -35,16 +35,17 @@ def value(r, axes, depth):
     return f"({value(r, axes, depth - 1)} {r.choice(['+', '-', '*', '&'])} {value(r, axes, depth - 1)})"
 
 
-def comparison(r, axes):
+def comparison(r, axes, rank):
     i = r.choice(axes)
-    if r.random() < 0.1:
+    if r.random() < 0.1 and len(axes) == rank:
         return f"{read(r, axes)} > 0"
     limit = r.choice(["k", "k", "k", "k + 1", "n / 2", "2", *axes])
     return f"{i} {r.choice(['<', '<=', '>', '>=', '==', '!='])} {limit}"
 
 
-def condition(r, axes):
-    return f" {r.choice(['&&', '&&', '||'])} ".join(comparison(r, axes) for _ in range(r.randint(1, 3)))
+def condition(r, axes, rank=None):
+    """Of rows, which have fewer indices than the array, it asks nothing."""
+    return f" {r.choice(['&&', '&&', '||'])} ".join(comparison(r, axes, rank or len(axes)) for _ in range(r.randint(1, 3)))
 
 
 def kept(axes):
@@ -65,7 +66,7 @@ def changed(r, rank):
     if r.random() < 0.3:
         new = f"map (\\j -> {value(r, ['i', 'j'], 2)}) (iota n)"
         sides = [new, "a[i]"] if r.random() < 0.5 else ["a[i]", new]
-        return f"map (\\i -> if {condition(r, ['i'])} then {sides[0]} else {sides[1]}) (iota n)"
+        return f"map (\\i -> if {condition(r, ['i'], rank)} then {sides[0]} else {sides[1]}) (iota n)"
     return f"tabulate_2d n n (\\i j -> {choice(r, ['i', 'j'])})"
 
 
