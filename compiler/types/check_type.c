@@ -1,5 +1,6 @@
 // Types as they are written, and sizes in them.
 #include "base/text.h"
+#include "source/ast_walk.h"
 #include "source/source.h"
 #include "types/check.h"
 
@@ -42,12 +43,39 @@ static bool is_unknown_name(Check *k, const AstExp *exp) {
   return true;
 }
 
+static bool consumes_argument(const AstExp *apply) {
+  const AstExp *f = apply->u.apply.function;
+  const Binding *b = f->kind == AST_NAME ? f->u.name.binding : NULL;
+  const Type *type = b && b->type ? type_resolve(b->type) : type_resolve(f->type);
+  for (int i = 0; i < apply->u.apply.args.count && type->kind == TYPE_FUNCTION; i++) {
+    if (type_has_unique(type->u.function.from)) return true;
+    type = type_resolve(type->u.function.to);
+  }
+  return false;
+}
+
+static void find_consumer(AstVisitor *v, const AstExp *exp) {
+  const AstExp **found = v->state;
+  bool update = exp->kind == AST_WITH || exp->kind == AST_LET_WITH;
+  if (update || (exp->kind == AST_APPLY && consumes_argument(exp))) *found = exp;
+  if (!*found) ast_visit_parts(v, exp);
+}
+
+// A size may be computed any number of times.
+static void check_consumes_nothing(Check *k, const AstExp *exp) {
+  const AstExp *found = NULL;
+  AstVisitor visitor = { .exp = find_consumer, .state = &found };
+  find_consumer(&visitor, exp);
+  if (found) error(k->c, found->loc, "an expression in a size must not consume anything");
+}
+
 const Size *check_size(Check *k, AstExp *exp) {
   if (is_unknown_name(k, exp)) return size_var(k, NULL, exp->loc);
   int errors = diag_error_count(k->c);
   check_exp(k, exp, type_prim(PRIM_I64), (Why){ .kind = WHY_SIZE });
   // What it is compared with is right.
   if (diag_error_count(k->c) > errors) return size_var(k, NULL, exp->loc);
+  check_consumes_nothing(k, exp);
   const Size *size = size_of_exp(k, exp);
   if (!size && !type_is_error(exp->type)) size = size_opaque(k, exp);
   return size ? size : new_node(Size, .kind = SIZE_ANY, .loc = exp->loc);

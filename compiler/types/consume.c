@@ -35,6 +35,37 @@ static bool is_functions(const Type *type) {
   return true;
 }
 
+static Name *field_names(const Type *record) {
+  Name *names = new_array(Name, record->u.record.count);
+  for (int i = 0; i < record->u.record.count; i++)
+    names[i] = record->u.record.fields[i].name;
+  return names;
+}
+
+// Whether a constant of the type in the type of its definition has elements of which each use has
+// its own: nobody can have made them before.
+static bool is_made_by_use(const Binding *binding, const Type *type) {
+  type = type_resolve(type);
+  if (type->kind == TYPE_ARRAY) return is_made_by_use(binding, type->u.array.elem);
+  for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count; i++)
+    if (is_made_by_use(binding, type->u.record.fields[i].type)) return true;
+  for (int i = 0; type->kind == TYPE_PARAM && i < binding->types.count; i++)
+    if (binding->types.at[i] == type->u.param) return true;
+  return false;
+}
+
+static const Alias *constant_alias(const Binding *binding, const Alias *all,
+                                   const Type *type) {
+  type = type_resolve(type);
+  if (type->kind == TYPE_ARRAY && is_made_by_use(binding, type)) return NULL;
+  if (type->kind != TYPE_RECORD) return all;
+  int count = type->u.record.count;
+  const Alias **fields = new_array(const Alias *, count);
+  for (int i = 0; i < count; i++)
+    fields[i] = constant_alias(binding, all, type->u.record.fields[i].type);
+  return alias_record(field_names(type), fields, count);
+}
+
 // A constant at top level is a root that nobody may consume, and so is what a function gives that
 // gives a constant.
 static const Alias *top_alias(Consume *u, const Binding *binding, const Type *type) {
@@ -43,6 +74,7 @@ static const Alias *top_alias(Consume *u, const Binding *binding, const Type *ty
   Root *root = new_node(Root, .kind = ROOT_TOP, .binding = binding,
                         .id = u->k->c->next_id++, .depth = -1);
   const Alias *alias = alias_of_root(root);
+  if (binding->types.count) alias = constant_alias(binding, alias, binding->type);
   map_put(u->aliases, binding, alias);
   return alias;
 }
@@ -193,13 +225,6 @@ static const Alias **consume_parts(Consume *u, AstExp *const *parts, int count) 
   return aliases;
 }
 
-static Name *field_names(const Type *record) {
-  Name *names = new_array(Name, record->u.record.count);
-  for (int i = 0; i < record->u.record.count; i++)
-    names[i] = record->u.record.fields[i].name;
-  return names;
-}
-
 static const Alias *consume_tuple(Consume *u, const AstExp *exp) {
   int count = exp->u.tuple.items.count;
   const Alias **fields = consume_parts(u, exp->u.tuple.items.at, count);
@@ -279,11 +304,16 @@ static const Alias *updated(const ConsumeUpdate *w, const Alias *alias, const Ty
   if (type->kind != TYPE_RECORD) return alias;
   int count = type->u.record.count;
   const Alias **fields = new_array(const Alias *, count);
+  int mark = w->u->log.count;
   for (int i = 0; i < count; i++) {
     const TypeField *f = &type->u.record.fields[i];
     const Alias *old = type_shares(f->type) ? alias_field(alias, f->name) : NULL;
     fields[i] = f->name == field ? updated(w, old, f->type, at + 1) : old;
   }
+  // The other fields are in the new record, too.
+  for (int i = 0; w->u->log.count > mark && i < count; i++)
+    if (type->u.record.fields[i].name != field)
+      consume_check_alive(w->u, fields[i], w->target);
   return alias_record(field_names(type), fields, count);
 }
 
@@ -390,8 +420,10 @@ static const Alias *consume_section(Consume *u, const AstExp *exp) {
   if (exp->kind == AST_SECTION_RIGHT && type->kind == TYPE_FUNCTION)
     type = type_resolve(type->u.function.to);
   if (type->kind == TYPE_FUNCTION && type_has_unique(type->u.function.from)) {
-    consume_value(u, operand, exp->u.section.operand);
-    operand = NULL;
+    error(
+        u->k->c, exp->u.section.operand->loc,
+        "the operand of a section cannot be consumed: the section may be applied again");
+    hint(u->k->c, "write a lambda that takes it as a parameter `*`");
   }
   return alias_union(alias_flat(op), alias_flat(operand));
 }
@@ -475,8 +507,4 @@ void consume_definition(Check *k, AstDecl *decl) {
   Consume u = { .k = k, .aliases = map_new(NULL) };
   const Alias *captured;
   b->type = consume_function(&u, f, b->type, b, &captured);
-  if (u.gives_constant && f->params.count && !k->applications) {
-    error(k->c, b->loc, "the result of `%s` may share memory with a constant", b->name);
-    hint(k->c, "give a copy: `copy` before the result");
-  }
 }

@@ -61,8 +61,6 @@ typedef struct Consume {
   ConsumeEventVec
       log;        // what was consumed on the way to the current expression, in order
   RootKind kind;  // of the roots that patterns make
-  bool
-      gives_constant;  // an array in the last result of a function may share with a constant
 } Consume;
 
 // consume_alias.c

@@ -150,6 +150,15 @@ static bool is_pipe(const AstExp *exp, const char *spelling) {
          exp->u.apply.args.count == 2 && strcmp(b->name, spelling) == 0;
 }
 
+// A function that holds what it consumes can be applied once, even if that was nobody else's.
+static void note_held(Consume *u, const AstExp *exp) {
+  Binding *b = new_node(Binding, .name = name_of(u->k->c->names, "its argument"));
+  Root *root =
+      new_node(Root, .binding = b, .id = u->k->c->next_id++, .depth = u->region->depth);
+  root->consumed = new_node(Consumed, .loc = exp->loc);
+  vec_push(&u->log, (ConsumeEvent){ root, root->consumed });
+}
+
 // Operands are evaluated from left to right, arguments from right to left and before the function.
 static const Alias **consume_arguments(Consume *u, const AstExp *exp,
                                        const AstExpVec *args) {
@@ -174,15 +183,19 @@ static const Alias *apply(Consume *u, const AstExp *exp, AstExp *f,
       consume_check_alive(u, aliases[i], args->at[i]);
   ConsumedCall call = { u, exp, f, consume_type(f), alias_flat(function) };
   mark = u->log.count;
+  bool dies = false;
   for (int i = 0; i < args->count; i++) {
     if (u->log.count > mark) consume_check_alive(u, aliases[i], args->at[i]);
-    if (take_argument(&call, args->at[i], aliases[i])) aliases[i] = NULL;
+    if (!take_argument(&call, args->at[i], aliases[i])) continue;
+    aliases[i] = NULL;
+    dies = true;
   }
   if (u->log.count > mark) {
     consume_check_alive(u, function, f);
     for (int i = 0; i < args->count; i++)
       consume_check_alive(u, aliases[i], args->at[i]);
   }
+  if (dies && type_has_function(exp->type)) note_held(u, exp);
   if (!call.source) call.source = common_root(&call);
   return result_alias(call.type, exp->type, call.source);
 }

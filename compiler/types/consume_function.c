@@ -32,29 +32,47 @@ static void bind_param(Consume *u, const AstPat *pat) {
 
 // --- Results ---
 
+// Of a sum type's constructors a value has one.
+typedef struct Alternative {
+  const struct Alternative *outer;
+  const Alias *sum;
+  int constructor;
+} Alternative;
+
+typedef struct ResultPart {
+  const Alias *roots;  // NULL for a scalar
+  const Alternative *within;
+} ResultPart;
+
 typedef struct FunctionResult {
   Consume *u;
   const AstFunction *function;
   Name name;
   bool declared;
-  Vec(const Alias *)
-      parts;  // the flat aliases of the parts of the result, NULL for a scalar
+  Vec(ResultPart) parts;  // all but records
 } FunctionResult;
 
-// Whether the type is that of one part.
-static bool is_part(const FunctionResult *r, const Type *type) {
-  return type->kind != TYPE_RECORD || (r->declared && type->unique);
-}
-
-static void add_parts(FunctionResult *r, const Type *type, const Alias *alias) {
+static void add_parts(FunctionResult *r, const Type *type, const Alias *alias,
+                      const Alternative *within) {
   type = type_resolve(type);
-  if (is_part(r, type)) {
-    vec_push(&r->parts, type_shares(type) ? alias_flat(alias) : NULL);
+  if (type->kind != TYPE_RECORD) {
+    ResultPart part = { type_shares(type) ? alias_flat(alias) : NULL, within };
+    vec_push(&r->parts, part);
     return;
   }
-  for (int i = 0; i < type->u.record.count; i++)
-    add_parts(r, type->u.record.fields[i].type,
-              alias_field(alias, type->u.record.fields[i].name));
+  bool sum = type_is_sum(type);
+  for (int i = 0; i < type->u.record.count; i++) {
+    const TypeField *f = &type->u.record.fields[i];
+    add_parts(r, f->type, alias_field(alias, f->name),
+              sum ? new_node(Alternative, within, alias, i) : within);
+  }
+}
+
+static bool exclude_each_other(const Alternative *a, const Alternative *b) {
+  for (; a; a = a->outer)
+    for (const Alternative *other = b; other; other = other->outer)
+      if (a->sum == other->sum && a->constructor != other->constructor) return true;
+  return false;
 }
 
 // Whether callers may take the root for their own.
@@ -64,26 +82,29 @@ static bool is_given_up(const FunctionResult *r, const Root *root) {
 
 // The root in a part of the result that makes it share memory, or NULL.
 static Root *shared_root(const FunctionResult *r, int part) {
-  const Alias *alias = r->parts.at[part];
-  for (int i = 0; alias && i < alias->roots.count; i++) {
-    Root *root = alias->roots.at[i];
+  const ResultPart *own = &r->parts.at[part];
+  for (int i = 0; own->roots && i < own->roots->roots.count; i++) {
+    Root *root = own->roots->roots.at[i];
     if (!is_given_up(r, root)) return root;
     for (int j = 0; j < r->parts.count; j++)
-      if (j != part && alias_has(r->parts.at[j], root)) return root;
+      if (j != part && alias_has(r->parts.at[j].roots, root) &&
+          !exclude_each_other(own->within, r->parts.at[j].within))
+        return root;
   }
   return NULL;
 }
 
-static const Type *mark_type(FunctionResult *r, const Type *type, int *part);
+static const Type *mark_type(FunctionResult *r, const Type *type, bool unique, int *part);
 
-static const Type *mark_record(FunctionResult *r, const Type *type, int *part) {
+static const Type *mark_record(FunctionResult *r, const Type *type, bool unique,
+                               int *part) {
   int count = type->u.record.count;
   TypeField *fields = new_array(TypeField, count);
   for (int i = 0; i < count; i++) {
     const TypeField *f = &type->u.record.fields[i];
-    fields[i] = (TypeField){ f->name, mark_type(r, f->type, part) };
+    fields[i] = (TypeField){ f->name, mark_type(r, f->type, unique, part) };
   }
-  if (count == 0) return type;
+  if (count == 0 || r->declared) return type;
   Type *copy = mem_copy(type, sizeof *type);
   copy->unique = false;
   copy->u.record.fields = fields;
@@ -91,12 +112,14 @@ static const Type *mark_record(FunctionResult *r, const Type *type, int *part) {
 }
 
 // A result whose type is not declared is `*` wherever it shares no memory.
-static const Type *mark_type(FunctionResult *r, const Type *type, int *part) {
+static const Type *mark_type(FunctionResult *r, const Type *type, bool unique,
+                             int *part) {
   type = type_resolve(type);
-  if (!is_part(r, type)) return mark_record(r, type, part);
+  unique = unique || type->unique;
+  if (type->kind == TYPE_RECORD) return mark_record(r, type, unique, part);
   Root *root = shared_root(r, (*part)++);
   if (r->declared) {
-    if (type->unique && root && !root->reported)
+    if (unique && root && !root->reported)
       consume_report_result(r->u, root, r->name, r->function->result->loc);
     return type;
   }
@@ -107,20 +130,6 @@ static const Type *mark_type(FunctionResult *r, const Type *type, int *part) {
   return copy;
 }
 
-// Whether an array in the result may share memory with a constant.
-static bool gives_constant(const Type *type, const Alias *alias) {
-  type = type_resolve(type);
-  if (!alias) return false;
-  for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count; i++)
-    if (gives_constant(type->u.record.fields[i].type,
-                       alias_field(alias, type->u.record.fields[i].name)))
-      return true;
-  const Alias *flat = type->kind == TYPE_ARRAY ? alias_flat(alias) : NULL;
-  for (int i = 0; flat && i < flat->roots.count; i++)
-    if (flat->roots.at[i]->kind == ROOT_TOP) return true;
-  return false;
-}
-
 // What callers have to know of the result's memory besides the type.
 static void note_sharing(const FunctionResult *r, Binding *owner, const Alias *alias) {
   const Alias *all = alias_flat(alias);
@@ -129,10 +138,11 @@ static void note_sharing(const FunctionResult *r, Binding *owner, const Alias *a
     owner->shares_constant =
         owner->shares_constant || constant || all->roots.at[i]->kind == ROOT_TOP;
   const Alias *seen = NULL;
-  vec_each (const Alias *const *, part, &r->parts) {
-    for (int i = 0; *part && i < (*part)->roots.count; i++)
-      owner->shares_parts = owner->shares_parts || alias_has(seen, (*part)->roots.at[i]);
-    seen = alias_union(seen, *part);
+  vec_each (const ResultPart *, part, &r->parts) {
+    const Alias *roots = part->roots;
+    for (int i = 0; roots && i < roots->roots.count; i++)
+      owner->shares_parts = owner->shares_parts || alias_has(seen, roots->roots.at[i]);
+    seen = alias_union(seen, roots);
   }
 }
 
@@ -190,6 +200,7 @@ const Type *consume_function(Consume *u, const AstFunction *f, const Type *type,
   vec_each (AstPat *const *, pat, &f->params)
     bind_param(u, *pat);
   const Alias *alias = consume_exp(u, f->body);
+  if (!f->params.count) consume_check_no_function(u, f->body, 0);
   const Type *result = result_type(f, type);
   FunctionResult r = { .u = u,
                        .function = f,
@@ -197,14 +208,13 @@ const Type *consume_function(Consume *u, const AstFunction *f, const Type *type,
                        .declared = f->result != NULL };
   if (result && f->result && result->kind == TYPE_FUNCTION)
     consume_check_function(u, result, f->body, "the declared type");
-  if (result) add_parts(&r, result, alias);
+  if (result) add_parts(&r, result, alias, NULL);
   if (result && owner) note_sharing(&r, owner, alias);
-  if (result && owner) u->gives_constant = gives_constant(result, alias);
   int part = 0;
   if (result && result->kind == TYPE_FUNCTION && !f->result)
     result = type_unique_like(result, consume_type(f->body));
   else if (result && f->params.count)
-    result = mark_type(&r, result, &part);
+    result = mark_type(&r, result, false, &part);
   consume_leave(u);
   *captured = region.captured;
   return result ? rebuild(f, type, 0, result) : type;
