@@ -204,11 +204,22 @@ typedef struct Library {
 } Library;
 
 // A definition that is being checked, within others.  Its binding has a type already while the body
-// of a function is checked whose types are all written: it may call itself.
+// of a function is checked: it may call itself.  A result that is not written has the type `result`
+// there, or `assumed`, by an earlier inference, in which sizes are anonymous.
 typedef struct Within {
   Binding *binding;
   const struct Within *outer;
+  const Type *assumed, *result;
 } Within;
+
+// A function's call of itself, where the size variables of the parameters' types have become
+// others, as sizes may change from call to call.
+typedef struct OwnUse {
+  const Binding *binding;
+  AstExp *exp;
+  Vec(const Size *) old;
+  Vec(const Size *) fresh;
+} OwnUse;
 
 // The checking of one file.
 typedef struct Check {
@@ -232,6 +243,7 @@ typedef struct Check {
   int errors;    // reported before the current definition
   int unknown_count;            // supply of names for unknown sizes
   const struct Within *within;  // the definitions being checked
+  Vec(OwnUse *) own_uses;       // of functions that are being checked
   AstExpVec exps;  // annotated nodes of the current definition, to be solved at its end
   AstPatVec pats;
   BindingVec bindings;
@@ -380,6 +392,8 @@ const Type *type_replace_size(Check *k, const Binding *from, const Size *to,
 // The type with every size mapped.
 const Type *type_map_sizes(Check *k, const Type *type,
                            const Size *(*map)(Check *k, const Size *size));
+// The type with other variables in place of open size variables, equal ones for equal ones.
+const Type *type_freshen_sizes(Check *k, const Type *type, OwnUse *use);
 // What each anonymous size becomes: a variable, or a new size pushed on `made`.
 const Type *type_name_anonymous(Check *k, const Type *type, BindingVec *made);
 const Type *type_open_anonymous(Check *k, const Type *type);
@@ -553,8 +567,8 @@ const Type *infer_loop(Check *k, AstExp *exp);
 // The type of both, where sizes that differ become unknown.
 const Type *join(Check *k, AstExp *node, const Type *a, const Type *b);
 // The function's type; its binding (NULL for a lambda) gets the parameters of its scheme.
-const Type *infer_function(Check *k, AstFunction *f, Binding *owner,
-                           const Type *expected);
+const Type *infer_function(Check *k, AstFunction *f, Binding *owner, const Type *expected,
+                           const Type *assumed);
 void add_unknowns(AstExp *exp, const BindingVec *unknowns);
 Name unknown_name(Check *k);
 

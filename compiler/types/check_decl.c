@@ -90,7 +90,7 @@ static void add_params(Check *k, AstDecl *decl, int count) {
 
 // --- Definitions ---
 
-static void check_value(Check *k, AstDecl *decl) {
+static Binding *infer_definition(Check *k, AstDecl *decl, const Type *assumed) {
   AstFunction *f = &decl->u.value.function;
   Binding *b =
       binding_new(k, BIND_FUNCTION, decl->u.value.name, decl->u.value.name_loc, NULL);
@@ -98,10 +98,45 @@ static void check_value(Check *k, AstDecl *decl) {
   vec_each (const AstAttr **, attr, &decl->attrs)
     vec_push(&b->attrs, *attr);
   decl->u.value.binding = b;
-  int errors = diag_error_count(k->c), outer = k->errors;
-  k->errors = errors;
-  b->type = infer_function(k, f, b, NULL);
+  b->type = infer_function(k, f, b, NULL, assumed);
   finish_definition(k, b);
+  return b;
+}
+
+static const Size *anonymous_size(Check *k, const Size *size) {
+  (void)k;
+  return new_node(Size, .kind = SIZE_ANY, .loc = size->loc);
+}
+
+// The result of a function, not written, with anonymous sizes; NULL if it has no arrays.
+static const Type *unsized_result(Check *k, const AstFunction *f, const Type *type) {
+  for (int i = 0; i < f->params.count; i++) {
+    if (type->kind != TYPE_FUNCTION) return NULL;
+    type = type->u.function.to;
+  }
+  const Type *unsized = type_map_sizes(k, type, anonymous_size);
+  return unsized == type ? NULL : unsized;
+}
+
+// A function that calls itself, whose result is not written but has sizes, is inferred again, as each
+// call gives sizes of its own.
+static Binding *infer_twice(Check *k, AstDecl *decl) {
+  const AstFunction *f = &decl->u.value.function;
+  DiagSaved *before = diag_save(k->c), *again = diag_save(k->c);
+  Binding *b = infer_definition(k, decl, NULL);
+  bool open = b->calls_itself && !f->result && diag_error_count(k->c) == 0;
+  const Type *result = open ? unsized_result(k, f, b->type) : NULL;
+  if (result) diag_restore(k->c, again);
+  if (result) b = infer_definition(k, decl, result);
+  diag_add(k->c, before);
+  return b;
+}
+
+static void check_value(Check *k, AstDecl *decl) {
+  AstFunction *f = &decl->u.value.function;
+  int errors = diag_error_count(k->c), outer = k->errors;
+  k->errors = 0;
+  Binding *b = infer_twice(k, decl);
   k->errors = outer;
   if (decl->u.value.is_entry && k->in_module) {
     error(k->c, b->loc, "an entry point cannot be inside of a module");

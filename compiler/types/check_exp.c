@@ -71,7 +71,7 @@ static bool is_not(const AstName *name) {
 
 // A function calls itself at its own types.  What mentions a function that recurs does so too, for
 // elaboration.
-static void note_recursion(Check *k, Binding *b, const AstExp *exp) {
+static bool note_recursion(Check *k, Binding *b, const AstExp *exp) {
   bool own = false;
   for (const Within *w = k->within; w; w = w->outer)
     own = own || w->binding == b;
@@ -80,6 +80,7 @@ static void note_recursion(Check *k, Binding *b, const AstExp *exp) {
     w->binding->recurs = true;
   for (int i = 0; own && i < b->types.count; i++)
     unify(k, exp->u.name.inst->types[i], type_of_param(b->types.at[i]));
+  return own;
 }
 
 const Type *infer_name(Check *k, AstExp *exp) {
@@ -92,7 +93,11 @@ const Type *infer_name(Check *k, AstExp *exp) {
   exp->u.name.binding = b;
   if (!b || !b->type) return type_error(k, exp->loc);
   const Type *type = instantiate(k, b, exp->loc, &exp->u.name.inst);
-  note_recursion(k, b, exp);
+  if (note_recursion(k, b, exp)) {
+    OwnUse *use = new_node(OwnUse, .binding = b, .exp = exp);
+    vec_push(&k->own_uses, use);
+    type = type_freshen_sizes(k, type, use);
+  }
   return type_without_unique(
       type);  // another name, or a closure, may have the same memory
 }

@@ -167,20 +167,12 @@ static void check_param_sizes(Check *k, const AstFunction *f, const Type **param
   }
 }
 
-// Whether the parameters' types are written, with names for all sizes.
-static bool are_written(const AstFunction *f, const Type **params) {
-  for (int i = 0; i < f->params.count; i++)
-    if (!type_is_known(params[i])) return false;
-  return f->params.count > 0;
-}
-
-// What a function is to its own body, if all of its type is written.  Sizes that the result leaves
-// open are new ones for each call.
+// What a function is to its own body.  Sizes that the result leaves open are new ones for each call.
 static const Type *own_type(Check *k, const AstFunction *f, const Type **params,
-                            const Type *written) {
-  if (!are_written(f, params)) return NULL;
+                            const Type *result) {
+  if (!f->params.count) return NULL;
   BindingVec exists = { 0 };
-  const Type *to = type_name_anonymous(k, written, &exists);
+  const Type *to = type_name_anonymous(k, result, &exists);
   vec_each (Binding **, b, &exists)
     (*b)->level = 0;
   return arrows(f, params, to, &exists);
@@ -203,8 +195,24 @@ static void check_constant_sizes(Check *k, const AstFunction *f, const Type *to,
   }
 }
 
-static const Type *infer_body(Check *k, AstFunction *f, Binding *owner,
+// The body of a function whose result is not written.
+static const Type *infer_unwritten(Check *k, AstFunction *f, Within *within,
+                                   const Type **params) {
+  Binding *owner = within->binding;
+  const Type *assumed = within->assumed;
+  within->result = assumed ? assumed : type_var(k, f->body->loc);
+  owner->type = own_type(k, f, params, within->result);
+  const Type *to = infer(k, f->body);
+  owner->type = NULL;
+  if (owner->calls_itself)
+    expect_type(k, f->body->loc, type_open_anonymous(k, within->result), to,
+                (Why){ .kind = WHY_RESULT, .name = owner->name });
+  return to;
+}
+
+static const Type *infer_body(Check *k, AstFunction *f, Within *within,
                               const Type **params, const Type *expected) {
+  Binding *owner = within->binding;
   Name name = owner ? owner->name : NULL;
   if (f->result) {
     const Type *written = check_type(k, f->result);
@@ -218,13 +226,13 @@ static const Type *infer_body(Check *k, AstFunction *f, Binding *owner,
     check_exp(k, f->body, expected, (Why){ .kind = WHY_RESULT });
     return f->body->type;
   }
-  return infer(k, f->body);
+  return owner ? infer_unwritten(k, f, within, params) : infer(k, f->body);
 }
 
-const Type *infer_function(Check *k, AstFunction *f, Binding *owner,
-                           const Type *expected) {
+const Type *infer_function(Check *k, AstFunction *f, Binding *owner, const Type *expected,
+                           const Type *assumed) {
   int mark = scope_mark(k), level = k->level, equations = k->equations.count;
-  Within within = { owner, k->within };
+  Within within = { owner, k->within, assumed, NULL };
   if (owner) k->within = &within;
   k->level++;
   bind_type_params(k, &f->type_params, owner);
@@ -236,7 +244,7 @@ const Type *infer_function(Check *k, AstFunction *f, Binding *owner,
   }
   check_param_names(k, f);
   BindingVec exists = { 0 };
-  const Type *to = infer_body(k, f, owner, params, expected);
+  const Type *to = infer_body(k, f, &within, params, expected);
   size_equations_solve(k, equations, false);
   k->level = level + 1;
   hide_inner_names(k, f, &to, &exists);
@@ -304,7 +312,7 @@ bool check_lambda_params(Check *k, const AstExp *exp, const Type *expected, Why 
 }
 
 const Type *infer_lambda(Check *k, AstExp *exp, const Type *expected) {
-  const Type *type = infer_function(k, &exp->u.lambda.function, NULL, expected);
+  const Type *type = infer_function(k, &exp->u.lambda.function, NULL, expected, NULL);
   type_lower(k, type);
   return type;
 }
@@ -316,7 +324,7 @@ const Type *infer_let_fun(Check *k, AstExp *exp) {
       binding_new(k, BIND_FUNCTION, exp->u.let_fun.name, exp->u.let_fun.name_loc, NULL);
   b->function = &exp->u.let_fun.function;
   exp->u.let_fun.binding = b;
-  b->type = infer_function(k, &exp->u.let_fun.function, b, NULL);
+  b->type = infer_function(k, &exp->u.let_fun.function, b, NULL, NULL);
   generalise(k, b);
   vec_push(&k->bindings, b);
   k->level++;

@@ -115,20 +115,47 @@ static void keep_wanted(Check *k) {
   }
 }
 
-// Uses of a function that calls itself have seen the parameters that are written, no others.
-static void refuse_more_params(Check *k, Binding *binding, int sizes, int types) {
-  if (binding->sizes.count == sizes && binding->types.count == types) return;
-  limit(k->c, binding->loc, "recursion of `%s`, whose type `%s` is not all written",
-        binding->name, type_text(binding->type));
-  binding->sizes.count = sizes;
-  binding->types.count = types;
+// The size that has become the parameter where the function calls itself; NULL: elaboration finds it
+// from the arguments.
+static const Size *size_at_use(const OwnUse *use, const Binding *param) {
+  for (int i = 0; i < use->old.count; i++) {
+    const Size *old = size_resolve(use->old.at[i]);
+    if (old->kind == SIZE_NAME && old->u.name == param) return use->fresh.at[i];
+  }
+  return NULL;
+}
+
+// Uses of a function within itself have seen the parameters that are written, no others.
+static void complete_use(const OwnUse *use, const Binding *b, int sizes, int types) {
+  if (b->sizes.count == sizes && b->types.count == types) return;
+  const Inst *old = use->exp->u.name.inst;
+  Inst *inst = new (Inst);
+  inst->sizes = new_array(const Size *, b->sizes.count);
+  inst->types = new_array(const Type *, b->types.count);
+  for (int i = 0; i < b->sizes.count; i++)
+    inst->sizes[i] = i < sizes ? old->sizes[i] : size_at_use(use, b->sizes.at[i]);
+  for (int i = 0; i < b->types.count; i++)
+    inst->types[i] = i < types ? old->types[i] : type_of_param(b->types.at[i]);
+  use->exp->u.name.inst = inst;
+}
+
+static void complete_uses(Check *k, const Binding *binding, int sizes, int types) {
+  int kept = 0;
+  for (int i = 0; i < k->own_uses.count; i++) {
+    OwnUse *use = k->own_uses.at[i];
+    if (use->binding == binding)
+      complete_use(use, binding, sizes, types);
+    else
+      k->own_uses.at[kept++] = use;
+  }
+  k->own_uses.count = kept;
 }
 
 void generalise(Check *k, Binding *binding) {
-  int sizes = binding->sizes.count, types = binding->types.count;
+  int sizes = binding->sizes.count, types = binding->types.count;  // that are written
   keep_wanted(k);
   generalise_type(k, binding, binding->type);
-  if (binding->calls_itself) refuse_more_params(k, binding, sizes, types);
+  if (binding->calls_itself) complete_uses(k, binding, sizes, types);
 }
 
 // --- The end of a definition ---

@@ -73,17 +73,9 @@ static void warn_earlier_meaning(Check *k, const AstName *name, const Binding *o
   hint(k->c, "a function that calls itself needs a name that is not in use");
 }
 
-static void report_own_name(Check *k, const AstName *name, const Binding *own) {
-  if (own->function->params.count) {
-    error(k->c, name->loc, "`%s` calls itself, but its types are not all written",
-          name->name);
-    hint(k->c,
-         "a function that calls itself is written `def %s [n] (x: t) (ys: [n]u) : v`",
-         name->name);
-  } else {
-    error(k->c, name->loc, "`%s` is used in its own definition", name->name);
-    hint_member(k, name->name);
-  }
+static void report_own_name(Check *k, const AstName *name) {
+  error(k->c, name->loc, "`%s` is used in its own definition", name->name);
+  hint_member(k, name->name);
 }
 
 // Was it reported that this is unknown, or the import that would perhaps make it known?
@@ -159,7 +151,7 @@ Binding *scope_find(Check *k, const AstName *name) {
     if (!b) unknown_value(k, name);
     return b;
   }
-  if (!own->type) report_own_name(k, name, own);
+  if (!own->type) report_own_name(k, name);
   return own->type ? own : NULL;
 }
 

@@ -12,6 +12,7 @@ typedef struct Rewrite {
   Loc loc;
   const Size *(*map)(Check *k, const Size *size);
   int level;
+  OwnUse *use;
   bool keep;   // unknown sizes stay themselves
   bool solve;  // nothing open remains: unconstrained variables become ()
   // sizes replaced so far, and by what
@@ -228,6 +229,28 @@ static const Size *name_anonymous(Rewrite *r, const Size *size) {
 
 const Type *type_name_anonymous(Check *k, const Type *type, BindingVec *made) {
   Rewrite r = { .k = k, .size = name_anonymous, .made = made };
+  return rewrite(&r, type);
+}
+
+static const Size *freshened(Rewrite *r, const Size *size) {
+  size = size_resolve(size);
+  if (size->kind == SIZE_EXP) {
+    const SizeTree *tree = size->u.exp.tree;
+    const Size **parts = new_array(const Size *, tree->count);
+    for (int i = 0; i < tree->count; i++)
+      parts[i] = freshened(r, tree->parts[i]);
+    return size_rebuild(tree, parts);
+  }
+  if (size->kind != SIZE_VAR) return size;
+  for (int i = 0; i < r->use->old.count; i++)
+    if (size_resolve(r->use->old.at[i]) == size) return r->use->fresh.at[i];
+  vec_push(&r->use->old, size);
+  vec_push(&r->use->fresh, size_var(r->k, size->u.var->name, r->use->exp->loc));
+  return r->use->fresh.at[r->use->fresh.count - 1];
+}
+
+const Type *type_freshen_sizes(Check *k, const Type *type, OwnUse *use) {
+  Rewrite r = { .k = k, .size = freshened, .use = use };
   return rewrite(&r, type);
 }
 
