@@ -205,10 +205,11 @@ typedef struct Library {
 
 // A definition that is being checked, within others.  Its binding has a type already while the body
 // of a function is checked: it may call itself.  A result that is not written has the type `result`
-// there, or `assumed`, by an earlier inference, in which sizes are anonymous.
+// there, or `assumed`, by an earlier inference as `before`, in which sizes are anonymous.
 typedef struct Within {
   Binding *binding;
   const struct Within *outer;
+  const Binding *before;
   const Type *assumed, *result;
 } Within;
 
@@ -567,8 +568,8 @@ const Type *infer_loop(Check *k, AstExp *exp);
 // The type of both, where sizes that differ become unknown.
 const Type *join(Check *k, AstExp *node, const Type *a, const Type *b);
 // The function's type; its binding (NULL for a lambda) gets the parameters of its scheme.
-const Type *infer_function(Check *k, AstFunction *f, Binding *owner, const Type *expected,
-                           const Type *assumed);
+const Type *infer_function(Check *k, AstFunction *f, const Within *self,
+                           const Type *expected);
 void add_unknowns(AstExp *exp, const BindingVec *unknowns);
 Name unknown_name(Check *k);
 

@@ -90,7 +90,8 @@ static void add_params(Check *k, AstDecl *decl, int count) {
 
 // --- Definitions ---
 
-static Binding *infer_definition(Check *k, AstDecl *decl, const Type *assumed) {
+static Binding *infer_definition(Check *k, AstDecl *decl, const Binding *before,
+                                 const Type *assumed) {
   AstFunction *f = &decl->u.value.function;
   Binding *b =
       binding_new(k, BIND_FUNCTION, decl->u.value.name, decl->u.value.name_loc, NULL);
@@ -98,7 +99,8 @@ static Binding *infer_definition(Check *k, AstDecl *decl, const Type *assumed) {
   vec_each (const AstAttr **, attr, &decl->attrs)
     vec_push(&b->attrs, *attr);
   decl->u.value.binding = b;
-  b->type = infer_function(k, f, b, NULL, assumed);
+  Within self = { .binding = b, .before = before, .assumed = assumed };
+  b->type = infer_function(k, f, &self, NULL);
   finish_definition(k, b);
   return b;
 }
@@ -123,11 +125,11 @@ static const Type *unsized_result(Check *k, const AstFunction *f, const Type *ty
 static Binding *infer_twice(Check *k, AstDecl *decl) {
   const AstFunction *f = &decl->u.value.function;
   DiagSaved *before = diag_save(k->c), *again = diag_save(k->c);
-  Binding *b = infer_definition(k, decl, NULL);
+  Binding *b = infer_definition(k, decl, NULL, NULL);
   bool open = b->calls_itself && !f->result && diag_error_count(k->c) == 0;
   const Type *result = open ? unsized_result(k, f, b->type) : NULL;
   if (result) diag_restore(k->c, again);
-  if (result) b = infer_definition(k, decl, result);
+  if (result) b = infer_definition(k, decl, b, result);
   diag_add(k->c, before);
   return b;
 }

@@ -195,12 +195,26 @@ static void check_constant_sizes(Check *k, const AstFunction *f, const Type *to,
   }
 }
 
+// What was found out of the result before, with the function's type parameters in place of those of
+// that time.
+static const Type *assumed_result(Check *k, const Within *within, Loc loc) {
+  TypeSubst now = { 0 };
+  const Binding *owner = within->binding;
+  for (int i = 0; i < within->before->types.count; i++) {
+    bool is_written = i < owner->types.count;
+    vec_push(&now.types, within->before->types.at[i]);
+    vec_push(&now.to_types,
+             is_written ? type_of_param(owner->types.at[i]) : type_var(k, loc));
+  }
+  return type_substitute(k, &now, within->assumed);
+}
+
 // The body of a function whose result is not written.
 static const Type *infer_unwritten(Check *k, AstFunction *f, Within *within,
                                    const Type **params) {
   Binding *owner = within->binding;
-  const Type *assumed = within->assumed;
-  within->result = assumed ? assumed : type_var(k, f->body->loc);
+  Loc loc = f->body->loc;
+  within->result = within->assumed ? assumed_result(k, within, loc) : type_var(k, loc);
   owner->type = own_type(k, f, params, within->result);
   const Type *to = infer(k, f->body);
   owner->type = NULL;
@@ -229,10 +243,12 @@ static const Type *infer_body(Check *k, AstFunction *f, Within *within,
   return owner ? infer_unwritten(k, f, within, params) : infer(k, f->body);
 }
 
-const Type *infer_function(Check *k, AstFunction *f, Binding *owner, const Type *expected,
-                           const Type *assumed) {
+const Type *infer_function(Check *k, AstFunction *f, const Within *self,
+                           const Type *expected) {
   int mark = scope_mark(k), level = k->level, equations = k->equations.count;
-  Within within = { owner, k->within, assumed, NULL };
+  Within within = *self;
+  Binding *owner = self->binding;
+  within.outer = k->within;
   if (owner) k->within = &within;
   k->level++;
   bind_type_params(k, &f->type_params, owner);
@@ -312,7 +328,8 @@ bool check_lambda_params(Check *k, const AstExp *exp, const Type *expected, Why 
 }
 
 const Type *infer_lambda(Check *k, AstExp *exp, const Type *expected) {
-  const Type *type = infer_function(k, &exp->u.lambda.function, NULL, expected, NULL);
+  static const Within nobody = { 0 };
+  const Type *type = infer_function(k, &exp->u.lambda.function, &nobody, expected);
   type_lower(k, type);
   return type;
 }
@@ -324,7 +341,8 @@ const Type *infer_let_fun(Check *k, AstExp *exp) {
       binding_new(k, BIND_FUNCTION, exp->u.let_fun.name, exp->u.let_fun.name_loc, NULL);
   b->function = &exp->u.let_fun.function;
   exp->u.let_fun.binding = b;
-  b->type = infer_function(k, &exp->u.let_fun.function, b, NULL, NULL);
+  Within self = { .binding = b };
+  b->type = infer_function(k, &exp->u.let_fun.function, &self, NULL);
   generalise(k, b);
   vec_push(&k->bindings, b);
   k->level++;

@@ -230,23 +230,27 @@ static const Val *evaluate_own(Elab *e, const Closure *f, const char *name,
   return v;
 }
 
+ElabPlace elab_place(const Elab *e) { return (ElabPlace){ *e, e->b->attrs, e->b->loc }; }
+
+void elab_return_to(Elab *e, const ElabPlace *place) {
+  e->b = place->state.b;
+  e->frame = place->state.frame;
+  e->depth = place->state.depth;
+  e->calls = place->state.calls;
+  e->stacks = place->state.stacks;
+  e->deriving = place->state.deriving;
+  e->steps = place->state.steps;
+  e->b->attrs = place->attrs;
+  e->b->loc = place->loc;
+}
+
 // What was emitted before it gave up is read by nobody.
 static const Val *evaluate_first(Elab *e, const Closure *f, const char *name) {
-  const Elab before = *e;
-  const StmAttrs *attrs = e->b->attrs;
-  Loc loc = e->b->loc;
+  const ElabPlace before = elab_place(e);
   jmp_buf again;
   OwnCall own = { f->function, e->calls, &again };
   if (!setjmp(again)) return evaluate_own(e, f, name, &own);
-  e->b = before.b;
-  e->frame = before.frame;
-  e->depth = before.depth;
-  e->calls = before.calls;
-  e->stacks = before.stacks;
-  e->deriving = before.deriving;
-  e->steps = before.steps;
-  e->b->attrs = attrs;
-  e->b->loc = loc;
+  elab_return_to(e, &before);
   return elab_stack_call(e, f);
 }
 

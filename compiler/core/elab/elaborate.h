@@ -144,6 +144,15 @@ struct Elab {
   jmp_buf stop;
 };
 
+// Where elaboration stands, so that it can begin again there in another way.
+typedef struct ElabPlace {
+  Elab state;
+  const StmAttrs *attrs;
+  Loc loc;
+} ElabPlace;
+ElabPlace elab_place(const Elab *e);
+void elab_return_to(Elab *e, const ElabPlace *place);
+
 // Leaves the entry point being elaborated, after a message.
 _Noreturn void elab_stop(Elab *e);
 

@@ -22,23 +22,28 @@ static _Noreturn void refuse(Elab *e, const char *what) {
   elab_stop(e);
 }
 
-static _Noreturn void refuse_sizes(Elab *e) {
-  refuse(e, "with arrays that change their sizes from call to call");
+// Begins again with sizes that change.
+static _Noreturn void let_sizes_change(Elab *e, const Stack *s) {
+  if (!s->again) bug(e->c, e->b->loc, "sizes that do not change enough");
+  longjmp(*s->again, 1);
 }
 
 static const Val *call_itself(Elab *e, const Stack *s, const Closure *f,
                               const char *name) {
-  AtomVec args = { 0 };
+  AtomVec args = { 0 }, leaves = { 0 };
   for (int i = 0; i < f->arity; i++)
-    if (!s->kept[i]) val_add_leaves(e, f->args[i], &args);
-  for (int i = 0; i < args.count; i++)
+    if (!s->kept[i]) val_add_leaves(e, f->args[i], &leaves);
+  vec_each (const Atom *, leaf, &leaves)
+    stack_add_value(s, *leaf, &args);
+  for (int i = 0; !s->varies && i < args.count; i++)
     if (!type_same_shape(atom_type(args.at[i]), s->self->params[i]->type))
-      refuse_sizes(e);
+      let_sizes_change(e, s);
   const Exp *exp =
       new_node(Exp, .kind = EXP_CALL, .u.call = { s->self, args.at, args.count });
-  Atom *out = new_array(Atom, s->self->result_count);
-  core_let_n(e->b, name ? name : f->binding->name, exp, out);
-  return val_rebuild(e, s->result, out);
+  VarVec binders = stack_copy_vars(e, &s->results);
+  (void)name;
+  core_let_vars(e->b, binders.at, binders.count, exp);
+  return val_rebuild(e, s->result, stack_leaves(s, &binders).at);
 }
 
 const Val *elab_own_call(Elab *e, const Closure *f, const char *name) {
@@ -80,36 +85,58 @@ static const bool *kept_params(Elab *e, const Closure *f) {
   return kept;
 }
 
+typedef struct Changing {
+  const Stack *stack;
+  VarVec *params;
+} Changing;
+
 static Atom changing_param(Elab *e, Atom leaf, const void *state) {
-  VarVec *const *params = state;
+  const Changing *changing = state;
   const char *name = leaf.kind == ATOM_VAR ? leaf.u.var->name : "x";
-  const Var *var = var_new(e->c, name_of(e->c->names, name), atom_type(leaf), e->b->loc);
-  vec_push(*params, var);
-  return atom_var(var);
+  return stack_add_leaf(e, changing->stack, name, atom_type(leaf), changing->params);
 }
 
 // The call with parameters of its own in the places of what changes.
 static Closure changing_params(Elab *e, const Stack *s, const Closure *f,
                                VarVec *params) {
   Closure g = *f;
+  Changing changing = { s, params };
   const Val **args = new_array(const Val *, f->arity);
   for (int i = 0; i < f->arity; i++)
-    args[i] = s->kept[i] ? f->args[i] : val_map(e, f->args[i], changing_param, &params);
+    args[i] = s->kept[i] ? f->args[i] : val_map(e, f->args[i], changing_param, &changing);
   g.args = args;
   return g;
 }
 
-typedef Vec(CoreType) CoreTypeVec;
-
-static void check_fixed(Elab *e, int mark, CoreType type) {
+static void check_fixed(Elab *e, const Stack *s, int mark, CoreType type) {
   for (int i = 0; i < type.rank; i++)
-    if (!atom_is_older(type.dims[i], mark)) refuse_sizes(e);
+    if (!atom_is_older(type.dims[i], mark)) let_sizes_change(e, s);
 }
 
-static Atom note_type(Elab *e, CoreType type, void *state) {
-  vec_push((CoreTypeVec *)state, type);
-  Name name = name_of(e->c->names, "returned");
-  return atom_var(var_new(e->c, name, type, e->b->loc));
+static Atom add_result(Elab *e, CoreType type, void *state) {
+  Stack *s = state;
+  return stack_add_leaf(e, s, "returned", type, &s->results);
+}
+
+// The type with arrays of size 0.
+static const Type *without_sizes(const Type *type) {
+  static const Size zero = { .kind = SIZE_CONST };
+  if (type->kind == TYPE_ARRAY) {
+    Type *array = mem_copy(type, sizeof *type);
+    Size *size = mem_copy(&zero, sizeof zero);
+    size->u.constant = big_of(0);
+    array->u.array.size = size;
+    array->u.array.elem = without_sizes(type->u.array.elem);
+    return array;
+  }
+  if (type->kind != TYPE_RECORD) return type;
+  Type *record = mem_copy(type, sizeof *type);
+  TypeField *fields = new_array(TypeField, type->u.record.count);
+  for (int i = 0; i < type->u.record.count; i++)
+    fields[i] = (TypeField){ type->u.record.fields[i].name,
+                             without_sizes(type->u.record.fields[i].type) };
+  record->u.record.fields = fields;
+  return record;
 }
 
 static bool sizes_known(TypeIn t) {
@@ -123,8 +150,9 @@ static bool sizes_known(TypeIn t) {
   return true;
 }
 
-// What a call gives, by the type that the function was given; the same for all calls.
-static const Val *result_shape(Elab *e, int mark, const Closure *f, CoreTypeVec *types) {
+// What a call gives, by the type that the function was given; the same for all calls, but for sizes
+// that vary.
+static const Val *result_shape(Elab *e, int mark, const Closure *f, Stack *stack) {
   Inner dropped;
   elab_enter(e, &dropped);
   Scope s;
@@ -135,13 +163,13 @@ static const Val *result_shape(Elab *e, int mark, const Closure *f, CoreTypeVec 
   const Type *type = f->binding->type;
   for (int i = 0; i < f->arity; i++)
     type = type->u.function.to;
-  TypeIn result = { type, s.env };
-  if (!sizes_known(result)) refuse(e, "with results of sizes of their own");
+  TypeIn result = { stack->varies ? without_sizes(type) : type, s.env };
+  if (!sizes_known(result)) let_sizes_change(e, stack);
   AtomVec none = { 0 };
-  const Val *v = val_of_type(e, result, &none, note_type, types);
+  const Val *v = val_of_type(e, result, &none, add_result, stack);
   elab_leave(e, &dropped);
-  vec_each (const CoreType *, leaf, types)
-    check_fixed(e, mark, *leaf);
+  vec_each (const Var *const *, leaf, &stack->results)
+    if (!stack->varies) check_fixed(e, stack, mark, (*leaf)->type);
   return v;
 }
 
@@ -178,11 +206,15 @@ static const Body *body_of(Elab *e, Stack *s, const Closure *f) {
   Scope scope;
   elab_enter_body(e, f, &scope);
   AtomVec leaves = val_leaves(e, elab_part(e, &scope, f->function->body));
-  for (int i = 0; i < leaves.count; i++)
-    leaves.at[i] = elab_fit(e, leaves.at[i], s->self->results[i].dims);
+  AtomVec results = { 0 };
+  for (int i = 0; i < leaves.count; i++) {
+    Atom leaf = leaves.at[i];
+    if (!s->varies) leaf = elab_fit(e, leaf, s->self->results[i].dims);
+    stack_add_value(s, leaf, &results);
+  }
   e->stacks = s->outer;
   elab_leave(e, &inner);
-  return core_body(&inner.b, leaves.at, leaves.count);
+  return core_body(&inner.b, results.at, results.count);
 }
 
 // ---- what is needed behind calls
@@ -211,13 +243,20 @@ const Remainder *stack_rest(const Body *body, int at, const Var *const *binders,
   return new_node(Remainder, .body = body, .at = at, .binders = binders, .outer = outer);
 }
 
+static bool has_inner_size(const Stack *s, CoreType type) {
+  for (int i = 0; i < type.rank; i++)
+    if (type.dims[i].kind == ATOM_VAR && map_has(s->inside, type.dims[i].u.var))
+      return true;
+  return false;
+}
+
 static void add_saved(Elab *e, const Stack *s, Map *bound, const Var *var, VarVec *out) {
   if (!map_has(s->inside, var) || map_has(bound, var)) return;
   map_put(bound, var, var);
-  for (int i = 0; i < var->type.rank; i++) {
-    Atom dim = var->type.dims[i];
-    if (dim.kind == ATOM_VAR && map_has(s->inside, dim.u.var)) refuse_sizes(e);
-  }
+  if (!s->varies && has_inner_size(s, var->type)) let_sizes_change(e, s);
+  for (int i = 0; i < var->type.rank; i++)
+    if (var->type.dims[i].kind == ATOM_VAR)
+      add_saved(e, s, bound, var->type.dims[i].u.var, out);
   vec_push(out, var);
 }
 
@@ -246,14 +285,15 @@ static VarVec needed(Elab *e, const Stack *s, const Stm *call, const Remainder *
 }
 
 static int take_slot(Stack *s, CoreType type, bool *taken, int count) {
+  bool varies = has_inner_size(s, type);
   for (int i = 0; i < count; i++) {
-    if (taken[i] || s->slots.at[i].elem != type.elem ||
-        !type_same_shape(s->slots.at[i], type))
-      continue;
+    const StackSlot *slot = &s->slots.at[i];
+    if (taken[i] || slot->type.elem != type.elem || slot->varies != varies) continue;
+    if (!varies && !type_same_shape(slot->type, type)) continue;
     taken[i] = true;
     return i;
   }
-  vec_push(&s->slots, type);
+  vec_push(&s->slots, (StackSlot){ type, varies });
   return s->slots.count - 1;
 }
 
@@ -287,28 +327,43 @@ static void find_sites(Elab *e, Stack *s, const Remainder *rest) {
 
 // ---- the whole
 
-static Function *self_new(const Closure *f, const VarVec *params,
-                          const CoreTypeVec *types) {
+static Function *self_new(const Closure *f, const VarVec *params, const VarVec *results) {
+  CoreType *types = new_array(CoreType, results->count);
+  for (int i = 0; i < results->count; i++)
+    types[i] = results->at[i]->type;
   return new_node(Function, .name = f->binding->name, .loc = f->binding->loc,
-                  .params = params->at, .param_count = params->count,
-                  .results = types->at, .result_count = types->count);
+                  .params = params->at, .param_count = params->count, .results = types,
+                  .result_count = results->count);
 }
 
-const Val *elab_stack_call(Elab *e, const Closure *f) {
-  CoreTypeVec types = { 0 };
+static const Val *stack_call(Elab *e, const Closure *f, jmp_buf *again) {
   VarVec params = { 0 };
-  AtomVec inits = { 0 };
-  Stack s = { .outer = e->stacks, .function = f->function, .kept = kept_params(e, f) };
+  AtomVec leaves = { 0 }, inits = { 0 };
+  Stack s = { .outer = e->stacks,
+              .function = f->function,
+              .kept = kept_params(e, f),
+              .varies = !again,
+              .again = again };
   int mark = e->c->next_id;
   Closure g = changing_params(e, &s, f, &params);
-  s.result = result_shape(e, mark, &g, &types);
+  s.result = result_shape(e, mark, &g, &s);
   for (int i = 0; i < f->arity; i++)
-    if (!s.kept[i]) val_add_leaves(e, f->args[i], &inits);
-  s.self = self_new(f, &params, &types);
+    if (!s.kept[i]) val_add_leaves(e, f->args[i], &leaves);
+  vec_each (const Atom *, leaf, &leaves)
+    stack_add_value(&s, *leaf, &inits);
+  s.self = self_new(f, &params, &s.results);
   const Body *body = body_of(e, &s, &g);
   find_inside(&s, body);
   Loc loc = e->b->loc;
   find_sites(e, &s, stack_rest(body, 0, NULL, NULL));
   e->b->loc = loc;
-  return val_rebuild(e, s.result, stack_loop(e, &s, f, body, inits.at));
+  return val_rebuild(e, s.result, stack_loop(e, &s, f, body, inits.at).at);
+}
+
+const Val *elab_stack_call(Elab *e, const Closure *f) {
+  const ElabPlace before = elab_place(e);
+  jmp_buf again;
+  if (!setjmp(again)) return stack_call(e, f, &again);
+  elab_return_to(e, &before);
+  return stack_call(e, f, NULL);
 }

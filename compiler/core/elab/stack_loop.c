@@ -11,14 +11,32 @@ typedef struct StackRound {
   const Var *going, *sp, *site;
   const VarVec *returned;
   const Var *sites;  // where calls go on
-  const Var **kept;  // what they have kept: an array for each slot
-  AtomVec zeros;
+  SlotState *kept;   // what they have kept
+  VarVec outcome;    // variables like those of what a round ends with
+  AtomVec idle;      // parameters where no call follows
+  AtomVec zeros;     // of what calls keep
 } StackRound;
 
 // What a round ends with: the site of a call, or 0 at the end; then the parameters of the call, the
 // results, and what the call keeps.
-static int outcome_count(const Stack *s) {
-  return 1 + s->self->param_count + s->self->result_count + s->slots.count;
+static VarVec outcome_vars(Elab *e, const Stack *s) {
+  VarVec vars = { 0 };
+  vec_push(&vars,
+           var_new(e->c, name_of(e->c->names, "next"), type_scalar(PRIM_I64), e->b->loc));
+  for (int i = 0; i < s->self->param_count; i++)
+    vec_push(&vars, s->self->params[i]);
+  vec_each (const Var *const *, result, &s->results)
+    vec_push(&vars, *result);
+  vec_each (const StackSlot *, slot, &s->slots)
+    slot_add_vars(e, slot, &vars);
+  return vars;
+}
+
+static void bind_outcome(Elab *e, const StackRound *r, const Exp *exp, Atom *out) {
+  VarVec vars = stack_copy_vars(e, &r->outcome);
+  core_let_vars(e->b, vars.at, vars.count, exp);
+  for (int i = 0; i < vars.count; i++)
+    out[i] = atom_var(vars.at[i]);
 }
 
 static const Var *loop_var(Elab *e, const char *name, CoreType type) {
@@ -36,7 +54,7 @@ static void end_round(const StackRound *r, Atom site, const Atom *args,
   const Function *self = r->stack->self;
   *out++ = site;
   for (int i = 0; i < self->param_count; i++)
-    *out++ = args ? args[i] : atom_var(self->params[i]);
+    *out++ = args ? args[i] : r->idle.at[i];
   for (int i = 0; i < self->result_count; i++)
     *out++ = results ? results[i] : atom_var(r->returned->at[i]);
   for (int i = 0; i < r->zeros.count; i++)
@@ -50,14 +68,22 @@ static int site_of(const Stack *s, const Stm *call) {
   return i;
 }
 
-static void end_in_call(const StackRound *r, const Stm *call, Atom *out) {
+// Where in an outcome a slot's part begins.
+static int slot_at(const StackRound *r, int index) {
+  int at = r->outcome.count;
+  for (int i = r->stack->slots.count - 1; i >= index; i--)
+    at -= slot_width(&r->stack->slots.at[i]);
+  return at;
+}
+
+static void end_in_call(Elab *e, const StackRound *r, const Stm *call, Atom *out) {
   const Stack *s = r->stack;
   int index = site_of(s, call);
   const StackSite *site = &s->sites.at[index];
   end_round(r, atom_i64(index + 1), call->exp->u.call.args, NULL, out);
-  Atom *kept = out + outcome_count(s) - s->slots.count;
   for (int i = 0; i < site->saved.count; i++)
-    kept[site->slots[i]] = atom_var(site->saved.at[i]);
+    slot_add_value(e, &s->slots.at[site->slots[i]], atom_var(site->saved.at[i]),
+                   out + slot_at(r, site->slots[i]));
 }
 
 static void add_rest(Elab *e, const StackRound *r, const Remainder *rest, Atom *out);
@@ -66,7 +92,7 @@ typedef void (*PartFn)(Elab *e, const StackRound *r, const void *state, Atom *ou
 
 // Parts of the body come into several branches, each with names of its own.
 static const Body *part(Elab *e, const StackRound *r, PartFn fn, const void *state) {
-  int count = outcome_count(r->stack);
+  int count = r->outcome.count;
   Atom *out = new_array(Atom, count);
   Inner inner;
   elab_enter(e, &inner);
@@ -86,7 +112,7 @@ static void add_if(Elab *e, const StackRound *r, const Stm *stm, const Remainder
   const Body *parts[2];
   for (int i = 0; i < 2; i++)
     parts[i] = part(e, r, add_branch, stack_rest(*bodies[i], 0, stm->binders, after));
-  core_let_n(e->b, "next", exp_if(stm->exp->u.cond.condition, parts[0], parts[1]), out);
+  bind_outcome(e, r, exp_if(stm->exp->u.cond.condition, parts[0], parts[1]), out);
 }
 
 // To the next call or to the end.
@@ -95,7 +121,7 @@ static void add_rest(Elab *e, const StackRound *r, const Remainder *rest, Atom *
   for (int i = rest->at; i < body->stm_count; i++) {
     const Stm *stm = &body->stms[i];
     if (stack_is_call(r->stack, stm->exp)) {
-      end_in_call(r, stm, out);
+      end_in_call(e, r, stm, out);
       return;
     }
     if (stack_calls(r->stack, stm->exp)) {
@@ -117,16 +143,13 @@ static void add_rest(Elab *e, const StackRound *r, const Remainder *rest, Atom *
 
 // ---- rounds
 
-static const Exp *top_of(const StackRound *r, const Var *array) {
-  Atom sp = atom_var(r->sp);
-  return exp_index(atom_var(array), &sp, 1, false);
-}
-
 // From behind the call on: it has returned.
 static void add_from_site(Elab *e, const StackRound *r, const StackSite *site,
                           Atom *out) {
   for (int i = 0; i < site->saved.count; i++) {
-    bind_var(e, site->saved.at[i], top_of(r, r->kept[site->slots[i]]));
+    int slot = site->slots[i];
+    slot_read(e, &r->stack->slots.at[slot], &r->kept[slot], atom_var(r->sp),
+              site->saved.at[i]);
   }
   for (int i = 0; i < site->call->binder_count; i++) {
     bind_var(e, site->call->binders[i], exp_atom(atom_var(r->returned->at[i])));
@@ -158,7 +181,7 @@ static void add_sites(Elab *e, const StackRound *r, const void *state, Atom *out
   Atom here = elab_op2(e, OP_EQ, atom_var(r->site), atom_i64(choice->site));
   const Body *own = part(e, r, add_chosen, choice);
   const Body *rest = part(e, r, add_sites, &others);
-  core_let_n(e->b, "next", exp_if(here, own, rest), out);
+  bind_outcome(e, r, exp_if(here, own, rest), out);
 }
 
 // ---- the stack
@@ -190,23 +213,13 @@ static Atom check_depth(Elab *e, const StackRound *r, const Closure *f, Atom cal
   return next;
 }
 
-// The array with a value for the call that comes next, if one does.
-static Atom push(Elab *e, const StackRound *r, const Var *array, Atom value) {
-  CoreType type = array->type;
-  DimIndex *dims = new_array(DimIndex, type.rank);
-  dims[0] = dim_fix(atom_var(r->sp));
-  for (int i = 1; i < type.rank; i++)
-    dims[i] = dim_slice(atom_i64(0), type.dims[i], atom_i64(1));
-  return elab_emit(e, NULL, array->name, exp_update(atom_var(array), dims, value, false));
-}
-
 // Of what a round ends with, the next values of the loop's parameters.
 static AtomVec next_values(Elab *e, const StackRound *r, const Closure *f,
                            const Atom *out) {
   const Stack *s = r->stack;
   Atom sp = atom_var(r->sp), called = elab_op2(e, OP_LT, atom_i64(0), out[0]);
   Atom site = check_depth(e, r, f, called, out[0]);
-  Atom sites = push(e, r, r->sites, site);
+  Atom sites = slot_store(e, r->sites, sp, site);
   Atom below = elab_op2(e, OP_SUB, sp, atom_i64(1));
   Atom last = elab_op2(e, OP_MAX, below, atom_i64(0));
   Atom back = elab_emit(e, NULL, "back", exp_index(sites, &last, 1, false));
@@ -218,8 +231,9 @@ static AtomVec next_values(Elab *e, const StackRound *r, const Closure *f,
   int data = s->self->param_count + s->self->result_count;
   for (int i = 1; i <= data; i++)
     vec_push(&next, out[i]);
+  SlotTop top = { sp, last, called };
   for (int i = 0; i < s->slots.count; i++)
-    vec_push(&next, push(e, r, r->kept[i], out[1 + data + i]));
+    slot_next(e, &s->slots.at[i], &r->kept[i], &top, out + slot_at(r, i), &next);
   return next;
 }
 
@@ -244,16 +258,53 @@ static Atom zeros_of(Elab *e, CoreType type) {
   return elab_zeros(e, type.elem, &dims);
 }
 
+static Atom no_elements(Elab *e, CoreType type) {
+  AtomVec dims = { 0 };
+  for (int i = 0; i < type.rank; i++)
+    vec_push(&dims, atom_i64(0));
+  return elab_zeros(e, type.elem, &dims);
+}
+
 static Atom room_for(Elab *e, const Closure *f, Atom zero) {
   Atom count =
       atom_i64(depth_of(e, f) + 1);  // one more is written at the end, and not read
   return elab_emit(e, NULL, "stack", exp_replicate(count, zero));
 }
 
+static SlotState add_slot(Elab *e, const StackSlot *slot, const Closure *f, StackRound *r,
+                          LoopParams *p) {
+  SlotState state = { 0 };
+  if (!slot->varies) {
+    Atom zero = zeros_of(e, slot->type);
+    vec_push(&r->zeros, zero);
+    state.places = add_loop_param(e, p, "kept", room_for(e, f, zero));
+    return state;
+  }
+  CoreType flat = type_array(slot->type.elem, 1, (Atom[]){ atom_i64(0) });
+  Atom none = no_elements(e, flat);
+  vec_push(&r->zeros, atom_i64(0));
+  vec_push(&r->zeros, none);
+  state.places = add_loop_param(e, p, "starts", room_for(e, f, atom_i64(0)));
+  state.top = add_loop_param(e, p, "top", atom_i64(0));
+  state.room = add_loop_param(e, p, "room", atom_i64(0));
+  Atom room = atom_var(state.room);
+  state.memory = loop_var(e, "memory", type_array(slot->type.elem, 1, &room));
+  vec_push(&p->vars, state.memory);
+  vec_push(&p->inits, none);
+  return state;
+}
+
+static void add_returned(Elab *e, const Stack *s, LoopParams *p) {
+  vec_each (const Var *const *, result, &s->results) {
+    CoreType type = (*result)->type;
+    vec_push(&p->vars, *result);
+    vec_push(&p->inits, s->varies ? no_elements(e, type) : zeros_of(e, type));
+  }
+}
+
 static StackRound round_of(Elab *e, const Stack *s, const Closure *f, const Atom *inits,
                            LoopParams *p) {
-  StackRound r = { .stack = s };
-  VarVec *returned = new (VarVec);
+  StackRound r = { .stack = s, .returned = &s->results };
   r.going = add_loop_param(e, p, "going_on", atom_bool(true));
   r.sp = add_loop_param(e, p, "sp", atom_i64(0));
   r.site = add_loop_param(e, p, "site", atom_i64(0));
@@ -262,22 +313,22 @@ static StackRound round_of(Elab *e, const Stack *s, const Closure *f, const Atom
     vec_push(&p->vars, s->self->params[i]);
     vec_push(&p->inits, inits[i]);
   }
-  for (int i = 0; i < s->self->result_count; i++)
-    vec_push(returned,
-             add_loop_param(e, p, "returned", zeros_of(e, s->self->results[i])));
-  r.returned = returned;
-  r.kept = new_array(const Var *, s->slots.count);
-  for (int i = 0; i < s->slots.count; i++) {
-    Atom zero = zeros_of(e, s->slots.at[i]);
-    vec_push(&r.zeros, zero);
-    r.kept[i] = add_loop_param(e, p, "kept", room_for(e, f, zero));
+  // Of sizes and arrays that vary, only some may have their values again behind a call.
+  for (int i = 0; i < s->self->param_count; i++) {
+    const Var *param = s->self->params[i];
+    vec_push(&r.idle, s->varies ? no_elements(e, param->type) : atom_var(param));
   }
+  add_returned(e, s, p);
+  r.kept = new_array(SlotState, s->slots.count);
+  for (int i = 0; i < s->slots.count; i++)
+    r.kept[i] = add_slot(e, &s->slots.at[i], f, &r, p);
+  r.outcome = outcome_vars(e, s);
   return r;
 }
 
 static const Body *round_body(Elab *e, const StackRound *r, const Closure *f,
                               const Body *body) {
-  Atom *out = new_array(Atom, outcome_count(r->stack));
+  Atom *out = new_array(Atom, r->outcome.count);
   Inner inner;
   elab_enter(e, &inner);
   SitePart start = { stack_rest(body, 0, NULL, NULL), 0 };
@@ -287,8 +338,8 @@ static const Body *round_body(Elab *e, const StackRound *r, const Closure *f,
   return core_body(&inner.b, next.at, next.count);
 }
 
-const Atom *stack_loop(Elab *e, const Stack *s, const Closure *f, const Body *body,
-                       const Atom *inits) {
+AtomVec stack_loop(Elab *e, const Stack *s, const Closure *f, const Body *body,
+                   const Atom *inits) {
   LoopParams p = { 0 };
   StackRound r = round_of(e, s, f, inits, &p);
   const Exp *loop = new_node(Exp, .kind = EXP_LOOP,
@@ -298,7 +349,9 @@ const Atom *stack_loop(Elab *e, const Stack *s, const Closure *f, const Body *bo
                                          .form = CORE_WHILE,
                                          .bound = atom_i64(0),
                                          .body = round_body(e, &r, f, body) });
-  Atom *out = new_array(Atom, p.vars.count);
-  core_let_n(e->b, f->binding->name, loop, out);
-  return out + 4 + s->self->param_count;
+  VarVec binders = stack_copy_vars(e, &p.vars), returned = { 0 };
+  core_let_vars(e->b, binders.at, binders.count, loop);
+  for (int i = 0; i < s->results.count; i++)
+    vec_push(&returned, binders.at[4 + s->self->param_count + i]);
+  return stack_leaves(s, &returned);
 }
