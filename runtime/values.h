@@ -441,6 +441,8 @@ RT_FN bool rt_read_row(struct rt_reader *r, struct rt_host_value *v, int depth) 
       return rt_reader_fail(r, r->position, "expected ']' or ',' in an array, found %s",
                             rt_found(r, found, sizeof found));
     r->position++;
+    if (ch == ',') rt_skip_space(r);
+    if (ch == ',' && rt_byte_at(r, r->position) == ']') ch = rt_byte_at(r, r->position++);
     if (ch == ']') return rt_note_size(r, v, depth, count + 1, at);
   }
 }

@@ -23,7 +23,7 @@ typedef Vec(AstType *) AstTypeVec;
 typedef Vec(AstDecl *) AstDeclVec;
 
 // #[name], #[name(arg, ...)], where an argument is again a name, a literal or an application, or a
-// sum, difference or product of such: an application of "+", "-" or "*".
+// sum, difference or product of such: an application of "+", "-" or "*".  $x mentions a variable.
 struct AstAttr {
   Loc loc;
   Name name;         // the literal's text for a literal; text without quotes for a string

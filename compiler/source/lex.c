@@ -300,6 +300,26 @@ static void unexpected(Lexer *lx, Loc loc, int length) {
     hint(lx->c, "`++` joins arrays");
 }
 
+// Is this between `#[` and `]`?
+static bool within_attr(const Lexer *lx) {
+  for (int i = lx->tokens.count - 1; i >= 0; i--) {
+    TokenKind kind = lx->tokens.at[i].kind;
+    if (kind == TOKEN_ATTR) return true;
+    if (kind != TOKEN_NAME && kind != TOKEN_LPAREN && kind != TOKEN_RPAREN &&
+        kind != TOKEN_COMMA && kind != TOKEN_REFERENCE)
+      return false;
+  }
+  return false;
+}
+
+// $x in an attribute
+static bool reference(Lexer *lx) {
+  if (!name_starts(lx->text + lx->at + 1) || !within_attr(lx)) return false;
+  uint32_t start = lx->at;
+  set_name(lx, add(lx, TOKEN_REFERENCE, name_end(lx, start + 1)), start);
+  return true;
+}
+
 // One message for a run of characters that start no token.
 static void bad_character(Lexer *lx) {
   uint32_t end = lx->at;
@@ -338,7 +358,7 @@ static void token(Lexer *lx) {
     string(lx);
   else if (*text == '\'')
     apostrophe(lx);
-  else if (*text == '#' && hash(lx))
+  else if ((*text == '#' && hash(lx)) || (*text == '$' && reference(lx)))
     return;
   else if (!punctuation(lx))
     bad_character(lx);

@@ -83,7 +83,7 @@ static Name parse_attr_literal(Parser *p) {
   return minus && name ? name_of(p->c->names, text_format("-%s", name)) : name;
 }
 
-// AttrInfo = name | name "(" AttrArg,* ")" | literal
+// AttrInfo = name | name "(" AttrArg,* ")" | "$" name | literal
 static const AstAttr *parse_attr_info(Parser *p) {
   const Token *first = peek(p);
   AstAttr *attr = new_node(AstAttr, .loc = token_loc(p, first));
@@ -91,6 +91,8 @@ static const AstAttr *parse_attr_info(Parser *p) {
   if (first->kind == TOKEN_NAME || (first->kind >= TOKEN_TRUE && first->name)) {
     attr->name = next(p)->name;
     parse_attr_args(p, attr);
+  } else if (first->kind == TOKEN_REFERENCE) {
+    attr->name = next(p)->name;
   } else {
     attr->name = parse_attr_literal(p);
   }

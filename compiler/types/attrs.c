@@ -9,6 +9,16 @@ static bool is_among(Name name, const char *const *names) {
   return false;
 }
 
+// $x must be in scope.
+static void check_references(Check *k, const AstAttr *attr) {
+  const char *name = attr->name;
+  vec_each (const AstAttr *const *, arg, &attr->args)
+    check_references(k, *arg);
+  if (!name || name[0] != '$') return;
+  AstName variable = { .loc = attr->loc, .name = name_of(k->c->names, name + 1) };
+  scope_find(k, &variable);
+}
+
 void check_attr(Check *k, const AstAttr *attr) {
   static const char *const effective[] = {
     "sequential",
@@ -34,10 +44,11 @@ void check_attr(Check *k, const AstAttr *attr) {
     NULL,
   };
   static const char *const idle[] = {
-    "unsafe", "opaque", "break",  "param", "duplicate", "noduplicate",
-    "fuse",   "nofuse", "assert", "warn",  NULL,
+    "unsafe", "opaque", "break",  "param", "duplicate",    "noduplicate",
+    "fuse",   "nofuse", "assert", "warn",  "cpu_function", NULL,
   };
-  if (k->built_in || is_among(attr->name, effective)) return;
+  check_references(k, attr);
+  if (k->built_in || attr->name[0] == '$' || is_among(attr->name, effective)) return;
   bool known = is_among(attr->name, idle);
   if (known && map_has(k->lib->warned, attr->name)) return;
   map_put(k->lib->warned, attr->name, attr);

@@ -139,7 +139,7 @@ static bool read_row(Build *b, int depth, int64_t row) {
   do {
     if (!read_item(b, depth + 1, count + 1)) return false;
     count++;
-  } while (accept_char(b->r, ','));
+  } while (accept_char(b->r, ',') && !peek_is(b->r, ']'));
   return expect_char(b->r, ']', "or ',' in an array") &&
          note_size(b, depth, row, count, at);
 }
