@@ -6,14 +6,14 @@
 #include <string.h>
 
 size_t script_builtin(const char *at, const char **builtin, const char **name) {
-  size_t end = 1;
+  size_t start = *at == '$' ? 1 : strncmp(at, "io.", 3) == 0 ? 3 : 0, end = start;
   while (isalpha((unsigned char)at[end]))
     end++;
   size_t open = end + strspn(at + end, " \t\n"), close = open + 1;
-  if (*at != '$' || end == 1 || at[open] != '"') return 0;
+  if (end == start || start == 0 || at[open] != '"') return 0;
   close += strcspn(at + close, "\"\n");
   if (at[close] != '"') return 0;
-  *builtin = text_format("%.*s", (int)end - 1, at + 1);
+  *builtin = text_format("%.*s", (int)(end - start), at + start);
   *name = text_format("%.*s", (int)(close - open - 1), at + open + 1);
   return close + 1;
 }

@@ -3,6 +3,25 @@
 #include "types/consume.h"
 #include <string.h>
 
+static bool is_pipe(const AstExp *exp, const char *spelling) {
+  const AstExp *f = exp->u.apply.function;
+  const Binding *b = f->kind == AST_NAME ? f->u.name.binding : NULL;
+  return b && b->is_top && b->loc.file && b->loc.file->built_in &&
+         exp->u.apply.args.count == 2 && strcmp(b->name, spelling) == 0;
+}
+
+// f >-> g and g <-< f give what g gives.
+static const Type *composition_type(const AstExp *exp) {
+  bool right = is_pipe(exp, ">->");
+  const Type *type = type_resolve(exp->type);
+  if ((!right && !is_pipe(exp, "<-<")) || type->kind != TYPE_FUNCTION) return NULL;
+  const Type *last = consume_type(exp->u.apply.args.at[right ? 1 : 0]);
+  if (last->kind != TYPE_FUNCTION) return NULL;
+  Type *copy = mem_copy(type, sizeof *type);
+  copy->u.function.to = type_unique_like(type->u.function.to, last->u.function.to);
+  return copy;
+}
+
 const Type *consume_type(const AstExp *function) {
   switch ((int)function->kind) {
   case AST_NAME: {
@@ -19,6 +38,8 @@ const Type *consume_type(const AstExp *function) {
   case AST_LET_FUN: return consume_type(function->u.let_fun.body);
   case AST_LET_WITH: return consume_type(function->u.let_with.body);
   case AST_APPLY: {
+    const Type *composed = composition_type(function);
+    if (composed) return composed;
     const Type *type = consume_type(function->u.apply.function);
     for (int i = 0; i < function->u.apply.args.count; i++) {
       if (type->kind != TYPE_FUNCTION) return type_resolve(function->type);
@@ -141,13 +162,6 @@ static bool take_argument(ConsumedCall *call, AstExp *arg, const Alias *alias) {
     consume_check_function(call->u, from, arg, param_of(call->function));
   if (known) call->type = type_resolve(call->type->u.function.to);
   return dies;
-}
-
-static bool is_pipe(const AstExp *exp, const char *spelling) {
-  const AstExp *f = exp->u.apply.function;
-  const Binding *b = f->kind == AST_NAME ? f->u.name.binding : NULL;
-  return b && b->is_top && b->loc.file && b->loc.file->built_in &&
-         exp->u.apply.args.count == 2 && strcmp(b->name, spelling) == 0;
 }
 
 // A function that holds what it consumes can be applied once, even if that was nobody else's.

@@ -62,6 +62,7 @@ typedef enum ClosureKind {
   CLOSURE_FLIPPED,    // (op x): op, operand
   CLOSURE_FIELDS,     // (.a.b): exp
   CLOSURE_INDEX,      // (.[i]): exp, env
+  CLOSURE_HOLE,       // a hole of the type in env
 } ClosureKind;
 
 // A function with the arguments that it has got so far.
@@ -75,6 +76,7 @@ struct Closure {
   const Inst *inst;     // what its type and size parameters are
   const Env *inst_env;  // ... in the terms of the place where it was mentioned
   const AstExp *exp;
+  const Type *type;
   const Val *op, *operand;
   const StmAttrs *attrs;  // given to what the call emits, or NULL
   const Val *const *args;
@@ -301,6 +303,8 @@ const Core *elab_inline_single_calls(Compiler *c, const Core *core);
 // Zeros of the given dimensions.
 Atom elab_zeros(Elab *e, PrimType type, const AtomVec *dims);
 const Val *elab_constructor(Elab *e, Scope *s, const AstExp *exp);  // sum.c
+// ???: an error when the program runs.
+const Val *elab_hole(Elab *e, TypeIn t);
 // The values that a constructor's pattern takes apart, and whether `v` has that constructor.
 const Val *elab_payload(Elab *e, const AstPat *pat, const Val *v);
 // Bool: its tag is that of the pattern.

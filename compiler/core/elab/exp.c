@@ -206,11 +206,6 @@ static const Val *attr(Elab *e, Scope *s, const AstExp *exp, Want want) {
   return val_closure(mem_copy(&f, sizeof f));
 }
 
-static const Val *hole(Elab *e, const AstExp *exp) {
-  error(e->c, exp->loc, "a hole of type `%s` is not filled", type_text(exp->type));
-  elab_stop(e);
-}
-
 static const Val *lambda(const Scope *s, const AstExp *exp) {
   return elab_function_value(&exp->u.lambda.function, NULL, s->env);
 }
@@ -250,7 +245,7 @@ static const Val *dispatch(Elab *e, Scope *s, const AstExp *exp, Want want) {
   case AST_ATTR: return attr(e, s, exp, want);
   case AST_CONSTRUCTOR: return elab_constructor(e, s, exp);
   case AST_OPEN_IN: return elab_exp(e, s, exp->u.open_in.exp, want);
-  case AST_HOLE: return hole(e, exp);
+  case AST_HOLE: return elab_hole(e, (TypeIn){ exp->type, s->env });
   }
   bug(e->c, exp->loc, "an expression of unknown kind");
 }

@@ -18,7 +18,9 @@ Atom elab_zeros(Elab *e, PrimType type, const AtomVec *dims) {
 static const Val *blank(Elab *e, TypeIn t, AtomVec dims) {
   t = typein_resolve(t);
   // A constructor that holds a function is known when the program is compiled.
-  if (t.type->kind == TYPE_FUNCTION) return val_closure(new (Closure));
+  if (t.type->kind == TYPE_FUNCTION)
+    return val_closure(new_node(Closure, .kind = CLOSURE_HOLE, .arity = 1, .type = t.type,
+                                .env = t.env));
   if (t.type->kind == TYPE_ARRAY) {
     SizeIn size = { t.type->u.array.size, t.env };
     AtomVec inner = { 0 };
@@ -40,6 +42,19 @@ static const Val *blank(Elab *e, TypeIn t, AtomVec dims) {
                                     : blank(e, (TypeIn){ field->type, t.env }, dims);
   }
   return val_record(names, items, count);
+}
+
+static Atom unreachable(Elab *e, Atom leaf, const void *state) {
+  Message m = message_new();
+  message_text(
+      &m, text_format("the value of a hole of type `%s` is needed", type_text(state)));
+  elab_assert(e, atom_bool(false), &m, &leaf, 1);
+  return leaf;
+}
+
+const Val *elab_hole(Elab *e, TypeIn t) {
+  const Val *v = blank(e, t, (AtomVec){ 0 });
+  return v->kind == VAL_CLOSURE ? v : val_map(e, v, unreachable, t.type);
 }
 
 static const Val *payload(Elab *e, Scope *s, const AstExp *exp) {
