@@ -72,11 +72,10 @@ static const bool *kept_params(Elab *e, const Closure *f) {
   OwnCalls calls = { .f = f };
   AstVisitor visitor = { .exp = note_call, .state = &calls };
   note_call(&visitor, f->function->body);
-  if (calls.mentions > calls.at.count)
-    refuse(e, "of a function that is passed on as a value");
   bool *kept = new_array(bool, f->arity);
   for (int i = 0; i < f->arity; i++) {
-    kept[i] = true;
+    // Who gets the function as a value may apply it to anything.
+    kept[i] = calls.mentions == calls.at.count;
     vec_each (const AstExp **, call, &calls.at)
       kept[i] = kept[i] && elab_passes_on(f, *call, i);
     if (!kept[i] && val_holds_function(f->args[i]))
@@ -219,12 +218,19 @@ static const Body *body_of(Elab *e, Stack *s, const Closure *f) {
 
 // ---- what is needed behind calls
 
+static void note_loop(const Stack *s, const Exp *exp) {
+  for (int i = 0; i < exp->u.loop.param_count; i++)
+    map_put(s->inside, exp->u.loop.params[i], exp->u.loop.params[i]);
+  if (exp->u.loop.index) map_put(s->inside, exp->u.loop.index, exp->u.loop.index);
+}
+
 static void note_binders(CoreVisitor *v, const Body *body) {
   const Stack *s = v->state;
   for (int i = 0; i < body->stm_count; i++) {
     const Stm *stm = &body->stms[i];
     for (int k = 0; k < stm->binder_count; k++)
       map_put(s->inside, stm->binders[k], stm->binders[k]);
+    if (stm->exp->kind == EXP_LOOP) note_loop(s, stm->exp);
     core_visit_exp(v, stm->exp);
   }
 }
@@ -240,7 +246,12 @@ static void find_inside(Stack *s, const Body *body) {
 
 const Remainder *stack_rest(const Body *body, int at, const Var *const *binders,
                             const Remainder *outer) {
-  return new_node(Remainder, .body = body, .at = at, .binders = binders, .outer = outer);
+  return new_node(Remainder, .body = body, .at = at, .binders = binders, .outer = outer,
+                  .loop = -1);
+}
+
+const Remainder *stack_round(const Body *body, int loop) {
+  return new_node(Remainder, .body = body, .loop = loop);
 }
 
 static bool has_inner_size(const Stack *s, CoreType type) {
@@ -265,22 +276,53 @@ static void bind_all(Map *bound, const Var *const *vars, int count) {
     map_put(bound, vars[i], vars[i]);
 }
 
+static void add_free(Elab *e, const Stack *s, Map *bound, const Body *body, VarVec *out) {
+  VarVec free = core_free_body(body);
+  vec_each (const Var **, var, &free)
+    add_saved(e, s, bound, *var, out);
+}
+
 // The variables of the body that the rest mentions but does not bind.
-static VarVec needed(Elab *e, const Stack *s, const Stm *call, const Remainder *rest) {
-  VarVec saved = { 0 };
-  Map *bound = map_new(NULL);
-  bind_all(bound, call->binders, call->binder_count);
+static void add_needed(Elab *e, const Stack *s, Map *bound, const Remainder *rest,
+                       VarVec *out) {
   for (; rest; rest = rest->outer) {
     Body after = *rest->body;
     after.stms += rest->at;
     after.stm_count -= rest->at;
-    VarVec free = core_free_body(&after);
-    vec_each (const Var **, var, &free)
-      add_saved(e, s, bound, *var, &saved);
+    add_free(e, s, bound, &after, out);
     for (int i = 0; i < after.stm_count; i++)
       bind_all(bound, after.stms[i].binders, after.stms[i].binder_count);
     if (rest->binders) bind_all(bound, rest->binders, rest->body->result_count);
+    if (rest->loop < 0) continue;
+    const StackSite *loop = &s->sites.at[rest->loop];
+    for (int i = loop->stm->exp->u.loop.param_count; i < loop->saved.count; i++)
+      add_saved(e, s, bound, loop->saved.at[i], out);
   }
+}
+
+static VarVec needed_behind_call(Elab *e, const Stack *s, const Stm *call,
+                                 const Remainder *rest) {
+  VarVec saved = { 0 };
+  Map *bound = map_new(NULL);
+  bind_all(bound, call->binders, call->binder_count);
+  add_needed(e, s, bound, rest, &saved);
+  return saved;
+}
+
+static VarVec needed_in_loop(Elab *e, const Stack *s, const Stm *stm,
+                             const Remainder *after) {
+  const Exp *loop = stm->exp;
+  VarVec saved = { 0 };
+  Map *bound = map_new(NULL);
+  for (int i = 0; i < loop->u.loop.param_count; i++)
+    add_saved(e, s, bound, loop->u.loop.params[i], &saved);
+  bool counts = loop->u.loop.form == CORE_FOR;
+  if (counts) add_saved(e, s, bound, loop->u.loop.index, &saved);
+  if (counts && loop->u.loop.bound.kind == ATOM_VAR)
+    add_saved(e, s, bound, loop->u.loop.bound.u.var, &saved);
+  add_free(e, s, bound, loop->u.loop.body, &saved);
+  bind_all(bound, stm->binders, stm->binder_count);
+  add_needed(e, s, bound, after, &saved);
   return saved;
 }
 
@@ -297,8 +339,8 @@ static int take_slot(Stack *s, CoreType type, bool *taken, int count) {
   return s->slots.count - 1;
 }
 
-static void add_site(Elab *e, Stack *s, const Stm *call, const Remainder *rest) {
-  StackSite site = { call, rest, needed(e, s, call, rest), NULL };
+static void add_site(Stack *s, const Stm *stm, const Remainder *rest, VarVec saved) {
+  StackSite site = { stm, rest, saved, NULL };
   int before = s->slots.count;
   bool *taken = new_array(bool, before);
   site.slots = new_array(int, site.saved.count);
@@ -307,20 +349,30 @@ static void add_site(Elab *e, Stack *s, const Stm *call, const Remainder *rest) 
   vec_push(&s->sites, site);
 }
 
+const Remainder *stack_after(const Remainder *rest, int at) {
+  Remainder *after = mem_copy(rest, sizeof *after);
+  after->at = at;
+  return after;
+}
+
 static void find_sites(Elab *e, Stack *s, const Remainder *rest) {
   const Body *body = rest->body;
   for (int i = 0; i < body->stm_count; i++) {
     const Stm *stm = &body->stms[i];
     if (!stack_calls(s, stm->exp)) continue;
-    const Remainder *after = stack_rest(body, i + 1, rest->binders, rest->outer);
+    const Remainder *after = stack_after(rest, i + 1);
     e->b->loc = stm->loc;
     if (stack_is_call(s, stm->exp)) {
-      add_site(e, s, stm, after);
+      add_site(s, stm, after, needed_behind_call(e, s, stm, after));
+    } else if (stm->exp->kind == EXP_LOOP) {
+      int loop = s->sites.count;
+      add_site(s, stm, after, needed_in_loop(e, s, stm, after));
+      find_sites(e, s, stack_round(stm->exp->u.loop.body, loop));
     } else if (stm->exp->kind == EXP_IF) {
       find_sites(e, s, stack_rest(stm->exp->u.cond.then_body, 0, stm->binders, after));
       find_sites(e, s, stack_rest(stm->exp->u.cond.else_body, 0, stm->binders, after));
     } else {
-      refuse(e, "within a loop or the function of an operator");
+      refuse(e, "within the function of this operator");
     }
   }
 }
@@ -352,7 +404,7 @@ static const Val *stack_call(Elab *e, const Closure *f, jmp_buf *again) {
   vec_each (const Atom *, leaf, &leaves)
     stack_add_value(&s, *leaf, &inits);
   s.self = self_new(f, &params, &s.results);
-  const Body *body = body_of(e, &s, &g);
+  const Body *body = stack_without_maps(e, &s, body_of(e, &s, &g));
   find_inside(&s, body);
   Loc loc = e->b->loc;
   find_sites(e, &s, stack_rest(body, 0, NULL, NULL));

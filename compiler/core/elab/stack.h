@@ -4,20 +4,22 @@
 #include "core/elab/elaborate.h"
 
 // What follows within the body: the statements from `at` on, and then, behind the `if` whose
-// results are called `binders`, what follows there.
+// results are called `binders`, what follows there; or another round of the loop of a site.
 typedef struct Remainder {
   const Body *body;
   int at;
   const Var *const *binders;
-  const struct Remainder *outer;  // NULL: at the end the function returns
+  const struct Remainder *outer;  // NULL: at the end the function returns, if not ..
+  int loop;                       // .. of a loop: its site, or -1
 } Remainder;
 
-// Behind a call.
+// Behind a call, or before a round of a loop that calls.
 typedef struct StackSite {
-  const Stm *call;
+  const Stm *stm;  // the call, or the loop
   const Remainder *rest;
-  VarVec saved;  // what it needs
-  int *slots;    // where that is kept
+  VarVec
+      saved;  // what it needs; of a loop first its parameters, then its index if it has one
+  int *slots;  // where that is kept
 } StackSite;
 
 // A place for what calls keep: for a value of the type, or if that `varies` for arrays of all sizes
@@ -56,6 +58,11 @@ bool stack_is_call(const Stack *s, const Exp *exp);
 bool stack_calls(const Stack *s, const Exp *exp);
 const Remainder *stack_rest(const Body *body, int at, const Var *const *binders,
                             const Remainder *outer);
+const Remainder *stack_round(const Body *body, int loop);
+// What follows from another statement of the same body on.
+const Remainder *stack_after(const Remainder *rest, int at);
+// The body with loops in place of maps whose functions call.
+const Body *stack_without_maps(Elab *e, const Stack *s, const Body *body);
 // The leaves of the result, from the first values of the parameters.
 AtomVec stack_loop(Elab *e, const Stack *s, const Closure *f, const Body *body,
                    const Atom *inits);
@@ -78,8 +85,8 @@ void slot_read(Elab *e, const StackSlot *slot, const SlotState *state, Atom at,
 
 // The stack with room for `depth` calls.
 typedef struct SlotTop {
-  Atom sp, below;  // the place of the next call, and of the last one
-  Atom called;     // whether there is a next one
+  Atom sp, below;       // the place of the next call, and of the last one
+  Atom called, jumped;  // whether there is a next one; whether nothing returns either
 } SlotTop;
 // Adds what the slot's variables are after a round that gave `values` of it.
 void slot_next(Elab *e, const StackSlot *slot, const SlotState *state, const SlotTop *top,

@@ -61,9 +61,9 @@ static void end_round(const StackRound *r, Atom site, const Atom *args,
     *out++ = r->zeros.at[i];
 }
 
-static int site_of(const Stack *s, const Stm *call) {
+static int site_of(const Stack *s, const Stm *stm) {
   int i = 0;
-  while (s->sites.at[i].call != call)
+  while (s->sites.at[i].stm != stm)
     i++;
   return i;
 }
@@ -84,6 +84,30 @@ static void end_in_call(Elab *e, const StackRound *r, const Stm *call, Atom *out
   for (int i = 0; i < site->saved.count; i++)
     slot_add_value(e, &s->slots.at[site->slots[i]], atom_var(site->saved.at[i]),
                    out + slot_at(r, site->slots[i]));
+}
+
+// The next round is the loop's, with these parameters.
+static void end_in_loop(Elab *e, const StackRound *r, int index, const Atom *params,
+                        Atom counter, Atom *out) {
+  const StackSite *site = &r->stack->sites.at[index];
+  const Exp *loop = site->stm->exp;
+  end_round(r, atom_i64(-(index + 1)), NULL, NULL, out);
+  for (int i = 0; i < site->saved.count; i++) {
+    const Var *var = site->saved.at[i];
+    Atom value = var == loop->u.loop.index ? counter : atom_var(var);
+    for (int k = 0; k < loop->u.loop.param_count; k++)
+      if (var == loop->u.loop.params[k]) value = params[k];
+    slot_add_value(e, &r->stack->slots.at[site->slots[i]], value,
+                   out + slot_at(r, site->slots[i]));
+  }
+}
+
+static void end_in_next(Elab *e, const StackRound *r, const Remainder *rest, Atom *out) {
+  const Exp *loop = r->stack->sites.at[rest->loop].stm->exp;
+  Atom counter = atom_i64(0);
+  if (loop->u.loop.form == CORE_FOR)
+    counter = elab_op2(e, OP_ADD, atom_var(loop->u.loop.index), atom_i64(1));
+  end_in_loop(e, r, rest->loop, rest->body->results, counter, out);
 }
 
 static void add_rest(Elab *e, const StackRound *r, const Remainder *rest, Atom *out);
@@ -125,11 +149,18 @@ static void add_rest(Elab *e, const StackRound *r, const Remainder *rest, Atom *
       return;
     }
     if (stack_calls(r->stack, stm->exp)) {
-      const Remainder *after = stack_rest(body, i + 1, rest->binders, rest->outer);
-      add_if(e, r, stm, after, out);
+      if (stm->exp->kind == EXP_LOOP)
+        end_in_loop(e, r, site_of(r->stack, stm), stm->exp->u.loop.inits, atom_i64(0),
+                    out);
+      else
+        add_if(e, r, stm, stack_after(rest, i + 1), out);
       return;
     }
     core_add_stm(e->b, *stm);
+  }
+  if (rest->loop >= 0) {
+    end_in_next(e, r, rest, out);
+    return;
   }
   if (!rest->outer) {
     end_round(r, atom_i64(0), NULL, body->results, out);
@@ -143,6 +174,32 @@ static void add_rest(Elab *e, const StackRound *r, const Remainder *rest, Atom *
 
 // ---- rounds
 
+static void add_round(Elab *e, const StackRound *r, const void *state, Atom *out) {
+  const StackSite *site = state;
+  int index = (int)(site - r->stack->sites.at);
+  add_rest(e, r, stack_round(site->stm->exp->u.loop.body, index), out);
+}
+
+static void add_end_of_loop(Elab *e, const StackRound *r, const void *state, Atom *out) {
+  const StackSite *site = state;
+  for (int i = 0; i < site->stm->binder_count; i++)
+    bind_var(e, site->stm->binders[i],
+             exp_atom(atom_var(site->stm->exp->u.loop.params[i])));
+  add_rest(e, r, site->rest, out);
+}
+
+// A round of a loop, or what follows it.
+static void add_loop_head(Elab *e, const StackRound *r, const StackSite *site,
+                          Atom *out) {
+  const Exp *loop = site->stm->exp;
+  Atom more = loop->u.loop.form == CORE_FOR
+                  ? elab_op2(e, OP_LT, atom_var(loop->u.loop.index), loop->u.loop.bound)
+                  : atom_var(loop->u.loop.params[loop->u.loop.while_param]);
+  const Body *round = part(e, r, add_round, site);
+  const Body *end = part(e, r, add_end_of_loop, site);
+  bind_outcome(e, r, exp_if(more, round, end), out);
+}
+
 // From behind the call on: it has returned.
 static void add_from_site(Elab *e, const StackRound *r, const StackSite *site,
                           Atom *out) {
@@ -151,8 +208,12 @@ static void add_from_site(Elab *e, const StackRound *r, const StackSite *site,
     slot_read(e, &r->stack->slots.at[slot], &r->kept[slot], atom_var(r->sp),
               site->saved.at[i]);
   }
-  for (int i = 0; i < site->call->binder_count; i++) {
-    bind_var(e, site->call->binders[i], exp_atom(atom_var(r->returned->at[i])));
+  if (site->stm->exp->kind == EXP_LOOP) {
+    add_loop_head(e, r, site, out);
+    return;
+  }
+  for (int i = 0; i < site->stm->binder_count; i++) {
+    bind_var(e, site->stm->binders[i], exp_atom(atom_var(r->returned->at[i])));
   }
   add_rest(e, r, site->rest, out);
 }
@@ -218,20 +279,24 @@ static AtomVec next_values(Elab *e, const StackRound *r, const Closure *f,
                            const Atom *out) {
   const Stack *s = r->stack;
   Atom sp = atom_var(r->sp), called = elab_op2(e, OP_LT, atom_i64(0), out[0]);
+  Atom jumped = elab_op2(e, OP_LT, out[0], atom_i64(0));
   Atom site = check_depth(e, r, f, called, out[0]);
   Atom sites = slot_store(e, r->sites, sp, site);
   Atom below = elab_op2(e, OP_SUB, sp, atom_i64(1));
   Atom last = elab_op2(e, OP_MAX, below, atom_i64(0));
   Atom back = elab_emit(e, NULL, "back", exp_index(sites, &last, 1, false));
+  Atom returned = elab_select(e, called, atom_i64(0), back);
+  Atom lower = elab_select(e, jumped, sp, below);
+  Atom goes_on = elab_or(e, called, elab_op2(e, OP_LT, atom_i64(0), sp));
   AtomVec next = { 0 };
-  vec_push(&next, elab_or(e, called, elab_op2(e, OP_LT, atom_i64(0), sp)));
-  vec_push(&next, elab_select(e, called, elab_op2(e, OP_ADD, sp, atom_i64(1)), below));
-  vec_push(&next, elab_select(e, called, atom_i64(0), back));
+  vec_push(&next, elab_or(e, jumped, goes_on));
+  vec_push(&next, elab_select(e, called, elab_op2(e, OP_ADD, sp, atom_i64(1)), lower));
+  vec_push(&next, elab_select(e, jumped, elab_op1(e, OP_NEG, out[0]), returned));
   vec_push(&next, sites);
   int data = s->self->param_count + s->self->result_count;
   for (int i = 1; i <= data; i++)
     vec_push(&next, out[i]);
-  SlotTop top = { sp, last, called };
+  SlotTop top = { sp, last, called, jumped };
   for (int i = 0; i < s->slots.count; i++)
     slot_next(e, &s->slots.at[i], &r->kept[i], &top, out + slot_at(r, i), &next);
   return next;

@@ -107,7 +107,8 @@ static void next_piece(Elab *e, const SlotState *state, const SlotTop *top,
   Atom places = slot_store(e, state->places, top->sp, start);
   Atom before = elab_emit(e, NULL, "start", exp_index(places, &top->below, 1, false));
   vec_push(out, places);
-  vec_push(out, elab_select(e, top->called, end, before));
+  Atom stays = elab_select(e, top->jumped, start, before);
+  vec_push(out, elab_select(e, top->called, end, stays));
   vec_push(out, m.room);
   vec_push(out, memory);
 }
