@@ -377,6 +377,12 @@ static bool same_uniqueness(const Type *wanted, const Type *actual) {
          same_uniqueness(wanted->u.function.to, actual->u.function.to);
 }
 
+// Whether the meaning of an abstract type brought sizes into that of a value that has no parameters.
+static bool hides_size(const Type *meaning, const Type *written) {
+  return type_resolve(written)->kind != TYPE_FUNCTION && type_has_any_size(meaning) &&
+         !type_has_any_size(written);
+}
+
 static void match_value(Match *t, const Module *m, const Member *member) {
   Check *k = t->k;
   const Binding *value = map_get(m->names.values, member->name);
@@ -392,6 +398,15 @@ static void match_value(Match *t, const Module *m, const Member *member) {
   const Type *actual = instantiate(k, value, t->loc, &inst);
   bool same = unify(k, wanted, actual);
   k->level = level;
+  if (same && hides_size(wanted, member->value->type)) {
+    error(k->c, t->loc,
+          "value `%s%s` has the type `%s`, which hides sizes that only the value tells",
+          t->path, member->name, type_text(member->value->type));
+    note(k->c, member->loc, "`%s` is specified here", member->name);
+    hint(k->c, "let it be a function: `val %s : () -> ..`", member->name);
+    t->failed = true;
+    return;
+  }
   if (same && same_uniqueness(wanted, value->type)) return;
   error(k->c, t->loc,
         "value `%s%s` of the module has type `%s`, but its module type says `%s`",
