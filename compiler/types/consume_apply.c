@@ -148,6 +148,18 @@ static const Alias *common_root(const ConsumedCall *call) {
       new_node(Root, .binding = b, .id = u->k->c->next_id++, .depth = u->region->depth));
 }
 
+// A function that another one gives may hold what all its applications give, if that may be anything.
+static const Alias *held_root(const ConsumedCall *call) {
+  const AstExp *f = call->function;
+  const Binding *b = f->kind == AST_NAME ? f->u.name.binding : NULL;
+  bool gives = call->type->kind == TYPE_FUNCTION &&
+               result_of(call->type)->kind == TYPE_PARAM && b;
+  if (!gives) return NULL;
+  Consume *u = call->u;
+  return alias_of_root(
+      new_node(Root, .binding = b, .id = u->k->c->next_id++, .depth = u->region->depth));
+}
+
 static bool take_argument(ConsumedCall *call, AstExp *arg, const Alias *alias) {
   bool known = call->type->kind == TYPE_FUNCTION;
   const Type *from = known ? call->type->u.function.from : NULL;
@@ -211,6 +223,7 @@ static const Alias *apply(Consume *u, const AstExp *exp, AstExp *f,
   }
   if (dies && type_has_function(exp->type)) note_held(u, exp);
   if (!call.source) call.source = common_root(&call);
+  if (!call.source) call.source = held_root(&call);
   return result_alias(call.type, exp->type, call.source);
 }
 

@@ -187,6 +187,7 @@ static bool want_field(Check *k, const Type *type, FieldWant want) {
   for (int i = 0; i < var->fields.count; i++)
     if (var->fields.at[i].name == want.name)
       return unify(k, var->fields.at[i].type, want.type);
+  if (!can_enter(k, var, want.type)) return false;
   if (!var->fields.count && !var->prims) vec_push(&k->vars, var);
   vec_push(&var->fields, want);
   return true;
