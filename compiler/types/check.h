@@ -253,6 +253,9 @@ typedef struct Check {
   Vec(SizeVar *) joined;  // sizes of branches that depend on loops around them
 } Check;
 
+// causality.c: reports uses of unknown sizes before they come into being
+void check_causality(Check *k, const AstFunction *f);
+
 // type_make.c: making types
 const Type *type_prim(PrimType prim);
 const Type *type_array_of(const Size *size, const Type *elem);  // [size]elem
@@ -482,7 +485,7 @@ const Type *check_pat(Check *k, AstPat *pat, const Type *expected);
 // The same for a part of a pattern, whose names are bound with those of the whole.
 const Type *check_pat_part(Check *k, AstPat *pat, const Type *expected);
 typedef enum PatRole { PAT_PARAM, PAT_LET, PAT_CASE } PatRole;
-void check_pat_names(Check *k, AstPat *pat,
+void check_pat_names(Check *k, AstPat *pat, const AstTypeParamVec *sizes,
                      PatRole role);                      // duplicates, refutable patterns
 void check_param_names(Check *k, const AstFunction *f);  // the same for all parameters
 // That of the one name that the pattern is, or NULL.

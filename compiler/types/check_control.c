@@ -137,7 +137,7 @@ static void infer_case(Check *k, AstCase *c, const Type *value) {
   int mark = scope_mark(k);
   k->level++;
   check_pat(k, c->pat, value);
-  check_pat_names(k, c->pat, PAT_CASE);
+  check_pat_names(k, c->pat, NULL, PAT_CASE);
   infer(k, c->body);
   k->level--;
   scope_leave(k, mark);

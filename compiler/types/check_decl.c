@@ -155,6 +155,7 @@ static void check_value(Check *k, AstDecl *decl) {
     check_value(k, decl);
     return;
   }
+  if (diag_error_count(k->c) == errors) check_causality(k, f);
   if (diag_error_count(k->c) == errors) consume_definition(k, decl);
   define(k, b);
   if (decl->u.value.is_entry && diag_error_count(k->c) == errors) check_entry(k, decl, b);

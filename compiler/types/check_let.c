@@ -55,7 +55,7 @@ const Type *infer_let(Check *k, AstExp *exp) {
   k->level++;
   check_let_value(k, exp, value);
   size_equations_solve(k, equations, false);
-  check_pat_names(k, exp->u.let.pat, PAT_LET);
+  check_pat_names(k, exp->u.let.pat, &exp->u.let.sizes, PAT_LET);
   note_value(k, exp);
   const Type *body = infer(k, exp->u.let.body);
   check_sizes_told(k, &exp->u.let.sizes, exp->u.let.pat->type);

@@ -258,14 +258,14 @@ static const Type *check_loop_param(LoopSizes *l, AstExp *exp) {
           "a loop parameter cannot be a function (type `%s`)", type_text(initial));
   const Type *param = data ? open_loop_sizes(l, initial) : type_error(k, exp->loc);
   check_pat(k, exp->u.loop.pat, param);
-  check_pat_names(k, exp->u.loop.pat, PAT_PARAM);
+  check_pat_names(k, exp->u.loop.pat, NULL, PAT_PARAM);
   return param;
 }
 
 static void check_body(Check *k, AstExp *exp) {
   if (exp->u.loop.index) {
     check_pat(k, exp->u.loop.index, exp->u.loop.index->type);
-    check_pat_names(k, exp->u.loop.index, PAT_PARAM);
+    check_pat_names(k, exp->u.loop.index, NULL, PAT_PARAM);
   }
   if (exp->u.loop.form == LOOP_WHILE)
     check_exp(k, exp->u.loop.bound, type_prim(PRIM_BOOL), (Why){ .kind = WHY_CONDITION });

@@ -180,8 +180,8 @@ static void check_one_name(void *state, const AstPat *pat) {
   if (names->role == PAT_LET) warn_if_unused(k, pat->u.name.binding);
 }
 
-void check_pat_names(Check *k, AstPat *pat, PatRole role) {
-  BoundNames names = { .k = k, .role = role };
+void check_pat_names(Check *k, AstPat *pat, const AstTypeParamVec *sizes, PatRole role) {
+  BoundNames names = { .k = k, .role = role, .sizes = sizes };
   each_name(pat, check_one_name, &names);
 }
 

@@ -133,7 +133,7 @@ const Type *infer_let_with(Check *k, AstExp *exp) {
   int mark = scope_mark(k);
   k->level++;
   check_pat(k, exp->u.let_with.pat, target);
-  check_pat_names(k, exp->u.let_with.pat, PAT_PARAM);
+  check_pat_names(k, exp->u.let_with.pat, NULL, PAT_PARAM);
   const Type *body = infer(k, exp->u.let_with.body);
   k->level--;
   scope_leave(k, mark);

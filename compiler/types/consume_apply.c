@@ -152,8 +152,8 @@ static const Alias *common_root(const ConsumedCall *call) {
 static const Alias *held_root(const ConsumedCall *call) {
   const AstExp *f = call->function;
   const Binding *b = f->kind == AST_NAME ? f->u.name.binding : NULL;
-  bool gives = call->type->kind == TYPE_FUNCTION &&
-               result_of(call->type)->kind == TYPE_PARAM && b;
+  bool gives =
+      call->type->kind == TYPE_FUNCTION && result_of(call->type)->kind == TYPE_PARAM && b;
   if (!gives) return NULL;
   Consume *u = call->u;
   return alias_of_root(
