@@ -120,8 +120,8 @@ static const Type *unsized_result(Check *k, const AstFunction *f, const Type *ty
   return unsized == type ? NULL : unsized;
 }
 
-// A function that calls itself, whose result is not written but has sizes, is inferred again, as each
-// call gives sizes of its own.
+// A function that calls itself, whose result is not written but has sizes, is inferred again, as
+// each call gives sizes of its own.
 static Binding *infer_twice(Check *k, AstDecl *decl) {
   const AstFunction *f = &decl->u.value.function;
   DiagSaved *before = diag_save(k->c), *again = diag_save(k->c);

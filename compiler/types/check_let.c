@@ -167,7 +167,7 @@ static void check_param_sizes(Check *k, const AstFunction *f, const Type **param
   }
 }
 
-// What a function is to its own body.  Sizes that the result leaves open are new ones for each call.
+// What a function is to its own body.  Sizes that the result leaves open are new ones in each call.
 static const Type *own_type(Check *k, const AstFunction *f, const Type **params,
                             const Type *result) {
   if (!f->params.count) return NULL;

@@ -148,7 +148,8 @@ static const Alias *common_root(const ConsumedCall *call) {
       new_node(Root, .binding = b, .id = u->k->c->next_id++, .depth = u->region->depth));
 }
 
-// A function that another one gives may hold what all its applications give, if that may be anything.
+// A function that another one gives may hold what all its applications give, if that is of any
+// type.
 static const Alias *held_root(const ConsumedCall *call) {
   const AstExp *f = call->function;
   const Binding *b = f->kind == AST_NAME ? f->u.name.binding : NULL;

@@ -115,8 +115,8 @@ static void keep_wanted(Check *k) {
   }
 }
 
-// The size that has become the parameter where the function calls itself; NULL: elaboration finds it
-// from the arguments.
+// The size that has become the parameter where the function calls itself; NULL: elaboration finds
+// it from the arguments.
 static const Size *size_at_use(const OwnUse *use, const Binding *param) {
   for (int i = 0; i < use->old.count; i++) {
     const Size *old = size_resolve(use->old.at[i]);

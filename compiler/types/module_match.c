@@ -377,7 +377,7 @@ static bool same_uniqueness(const Type *wanted, const Type *actual) {
          same_uniqueness(wanted->u.function.to, actual->u.function.to);
 }
 
-// Whether the meaning of an abstract type brought sizes into that of a value that has no parameters.
+// Whether the meaning of an abstract type brought sizes into that of a value without parameters.
 static bool hides_size(const Type *meaning, const Type *written) {
   return type_resolve(written)->kind != TYPE_FUNCTION && type_has_any_size(meaning) &&
          !type_has_any_size(written);

@@ -74,7 +74,7 @@ typedef struct SlotState {
   const Var *top, *room, *memory;  // ... where the next begins, how much there is
 } SlotState;
 
-// What a round gives of a slot: the value, or the number of elements and those, one after the other.
+// What a round gives of a slot: the value, or the number of elements and these, one after another.
 int slot_width(const StackSlot *slot);
 void slot_add_vars(Elab *e, const StackSlot *slot, VarVec *out);
 // ... of a value that a call keeps, and where none is.

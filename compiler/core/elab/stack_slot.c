@@ -61,9 +61,9 @@ Atom slot_store(Elab *e, const Var *array, Atom at, Atom value) {
   return elab_emit(e, NULL, array->name, exp_update(atom_var(array), dims, value, false));
 }
 
-typedef struct Memory {
+typedef struct SlotMemory {
   Atom room, memory;
-} Memory;
+} SlotMemory;
 
 // Twice what is needed, where that is more than there is.
 static const Body *more_memory(Elab *e, const SlotState *state, Atom needed) {
@@ -80,7 +80,7 @@ static const Body *more_memory(Elab *e, const SlotState *state, Atom needed) {
   return core_body(&inner.b, results, 2);
 }
 
-static Memory enough_memory(Elab *e, const SlotState *state, Atom needed) {
+static SlotMemory enough_memory(Elab *e, const SlotState *state, Atom needed) {
   Inner inner;
   elab_enter(e, &inner);
   Atom same[2] = { atom_var(state->room), atom_var(state->memory) };
@@ -93,14 +93,14 @@ static Memory enough_memory(Elab *e, const SlotState *state, Atom needed) {
   Atom room = atom_var(binders[0]);
   binders[1] = slot_var(e, "memory", type_array(state->memory->type.elem, 1, &room));
   core_let_vars(e->b, binders, 2, exp);
-  return (Memory){ room, atom_var(binders[1]) };
+  return (SlotMemory){ room, atom_var(binders[1]) };
 }
 
 static void next_piece(Elab *e, const SlotState *state, const SlotTop *top,
                        const Atom *values, AtomVec *out) {
   Atom start = atom_var(state->top);
   Atom end = elab_op2(e, OP_ADD, start, values[0]);
-  Memory m = enough_memory(e, state, end);
+  SlotMemory m = enough_memory(e, state, end);
   DimIndex piece = dim_slice(start, values[0], atom_i64(1));
   Atom memory =
       elab_emit(e, NULL, "memory", exp_update(m.memory, &piece, values[1], false));
