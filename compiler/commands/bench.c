@@ -5,7 +5,6 @@
 #include "commands/futhark.h"
 #include "commands/scratch.h"
 #include "commands/test_run.h"
-#include "commands/version_options.h"
 #include <errno.h>
 #include <regex.h>
 #include <stdio.h>
@@ -21,9 +20,7 @@ enum BenchOption {
   OPT_EXCLUDE,
   OPT_IGNORE,
   OPT_TIMEOUT,
-  OPT_TUNING,
-  OPT_NO_TUNING,
-  OPT_PASS,
+  OPT_SPEC,
   OPT_SKIP,
   OPT_SECONDS,
   OPT_FIXED
@@ -52,22 +49,21 @@ static const Option option_rows[] = {
   { OPT_SECONDS, 0, "convergence-max-seconds", "S",
     "no more runs than that take; default 5", NULL },
   { OPT_FIXED, 0, "no-convergence-phase", NULL, "no more runs than `--runs` says", NULL },
-  { OPT_TUNING, 0, "tuning", "ENDING",
-    "the ending of tuning files; default `tuning`, as in `FILE.tuning`", NULL },
-  { OPT_NO_TUNING, 0, "no-tuning", NULL, "use no tuning files", NULL },
-  { OPT_PASS, 0, "pass-option", "OPTION", "an option of the programs; may be repeated", NULL },
+  { OPT_SPEC, 0, "spec-file", "FILE",
+    "measure on the cases in this file, a test block without `--`, and not on those in the "
+    "programs", NULL },
   { OPT_SKIP, 0, "skip-compilation", NULL,
     "run the executables that `flc build` has made beside the programs", NULL },
   FUTHARK_OPTIONS,
-  FLATTEN_OPTIONS,
-  RECIPE_OPTION,
+  PROGRAM_START_OPTIONS,
   OPTIONS_END
 };
 // clang-format on
 
 typedef struct Bench {
   Compiler *c;
-  const char *entry, *json, *html, *recipe, *sort;
+  const char *entry, *json, *html, *sort;
+  const char *spec;  // the text of --spec-file; NULL: none
   bool skip_compilation;
   BenchRunner runner;
   BenchVec results;
@@ -75,7 +71,6 @@ typedef struct Bench {
   TextVec excluded;
   Vec(regex_t *) ignored;
   ProgramPaths paths, named;  // all; those that were named themselves
-  FlattenOptions flatten;
 } Bench;
 
 // ---- the table
@@ -277,8 +272,10 @@ static bool no_cases(Bench *b, const char *path, const Core *core, const TestSpe
 // The executable to measure; NULL after an error.
 static const char *find_executable(Bench *b, const char *path, Program *program) {
   if (!b->skip_compilation)
-    return compile_program(
-        b->c, program, (CompileOptions){ .flatten = b->flatten, .recipe = b->recipe });
+    return compile_program(b->c, program,
+                           (CompileOptions){ .untuned = true,
+                                             .flatten = b->runner.start.flatten,
+                                             .recipe = b->runner.start.recipe });
   const char *base = compile_base(path);
   const char *executable = strchr(base, '/') ? base : text_format("./%s", base);
   if (access(executable, X_OK) == 0) return executable;
@@ -290,7 +287,8 @@ static const char *find_executable(Bench *b, const char *path, Program *program)
 static bool bench_program(Bench *b, const char *path) {
   Program *program = program_read(b->c, path);
   if (!program || !pipeline_run(b->c, program, "elaborate")) return false;
-  TestSpec spec = test_spec_parse(program->file->text);
+  TestSpec spec =
+      b->spec ? test_spec_parse_file(b->spec) : test_spec_parse(program->file->text);
   if (spec.message) error(b->c, (Loc){ 0 }, "%s: %s", path, spec.message);
   if (spec.message || spec.error) return !spec.message;
   const Core *core = program->core;
@@ -367,6 +365,12 @@ static const char *add_ignored(Bench *b, const char *text) {
   return NULL;
 }
 
+static const char *read_spec(Bench *b, const char *path) {
+  size_t length;
+  b->spec = text_read_file(path, &length);
+  return b->spec ? NULL : text_format("cannot read %s: %s", path, strerror(errno));
+}
+
 static const char *set_sort(Bench *b, const char *key) {
   b->sort = key;
   bool known =
@@ -403,22 +407,19 @@ static const char *set_bench_option(Bench *b, int option) {
     b->runner.most_us = seconds * 1e6;
     break;
   case OPT_FIXED: b->runner.fixed = true; break;
-  case OPT_TUNING: b->runner.tuning = optarg; break;
-  case OPT_NO_TUNING: b->runner.tuning = NULL; break;
-  case OPT_PASS: vec_push(&b->runner.options, optarg); break;
+  case OPT_SPEC: return read_spec(b, optarg);
   case OPT_SKIP: b->skip_compilation = true; break;
-  case OPTION_RECIPE: b->recipe = optarg; break;
-  default: return set_flatten_option(&b->flatten, option);
+  default: program_start_option(&b->runner.start, option, &problem);
   }
   return problem;
 }
 
 static int command_bench(Compiler *c, int argc, char **argv) {
-  Bench b = { .c = c, .flatten = default_flatten_options() };
+  Bench b = { .c = c };
+  b.runner.start = program_start_default();
   b.runner.runs = 10;
   b.runner.enough_us = 5e5;
   b.runner.most_us = 5e6;
-  b.runner.tuning = "tuning";
   int own = 1;  // arguments before "--"
   while (own < argc && strcmp(argv[own], "--") != 0)
     own++;
@@ -430,9 +431,9 @@ static int command_bench(Compiler *c, int argc, char **argv) {
     if (message) return command_usage_error(c, "flc bench: %s", message);
   }
   if (r.over) return r.status;
-  if (backend) vec_push(&b.runner.options, text_format("--backend=%s", backend));
+  if (backend) vec_push(&b.runner.start.options, text_format("--backend=%s", backend));
   for (int i = own + 1; i < argc; i++)
-    vec_push(&b.runner.options, argv[i]);
+    vec_push(&b.runner.start.options, argv[i]);
   if (optind >= own) return command_usage_error(c, "flc bench: expected file names");
   for (int i = optind; i < own; i++) {
     vec_push(&b.named, argv[i]);

@@ -1,7 +1,6 @@
 // Measurements of `flc bench`, what is said of them, and their JSON form, which is Futhark's.
 #pragma once
-#include "commands/commands.h"
-#include "commands/test_spec.h"
+#include "commands/program_start.h"
 
 typedef Vec(double) TimeVec;  // microseconds
 
@@ -58,10 +57,9 @@ typedef struct BenchRunner {
   int status;          // a file that says what the program is at
   int runs;            // the least
   double enough_us, most_us, timeout_s;
-  bool wants_peak, fixed;     // fixed: no more than the least number of runs
-  const char *tuning;         // the ending of tuning files; NULL: none are used
-  Vec(const char *) options;  // of programs
-  int done, cases;            // for the line of progress
+  bool wants_peak, fixed;  // fixed: no more than the least number of runs
+  ProgramStart start;
+  int done, cases;  // for the line of progress
 } BenchRunner;
 
 // What to run; the inputs lie in bench_input_path.

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_RUNS = 1000, MOST_OPTIONS = 48 };
+enum { MOST_RUNS = 1000 };
 
 static const char *in_folder(const BenchRunner *r, const char *name) {
   return text_format("%s/%s", r->folder, name);
@@ -35,36 +35,28 @@ static void show_status(void *state) {
 }
 
 // runs 0: once, with a report in the log.
-static void fill_words(const BenchRunner *r, const BenchJob *job, int runs,
-                       const char **words) {
-  int count = 0;
-  words[count++] = job->executable;
-  words[count++] = "-e";
-  words[count++] = job->entry;
-  words[count++] = "-n";
-  words[count++] = "-t";
-  words[count++] = in_folder(r, "times");
-  words[count++] = runs ? "-r" : "-P";
-  words[count++] = runs ? text_format("%d", runs) : "--json";
-  const char *tuning = text_format("%s.%s", job->path, r->tuning ? r->tuning : "");
-  if (r->tuning && access(tuning, R_OK) == 0) {
-    words[count++] = "--tuning";
-    words[count++] = tuning;
-  }
-  for (int i = 0; i < r->options.count && i < MOST_OPTIONS; i++)
-    words[count++] = r->options.at[i];
+static const char *const *bench_words(const BenchRunner *r, const BenchJob *job,
+                                      int runs) {
+  TextVec words = program_start_words(&r->start, job->path, job->executable);
+  vec_push(&words, "-e");
+  vec_push(&words, job->entry);
+  vec_push(&words, "-n");
+  vec_push(&words, "-t");
+  vec_push(&words, in_folder(r, "times"));
+  vec_push(&words, runs ? "-r" : "-P");
+  vec_push(&words, runs ? text_format("%d", runs) : "--json");
+  vec_push(&words, NULL);
+  return words.at;
 }
 
 // The status of waitpid, or -1.
 static int start_bench(const BenchRunner *r, const BenchJob *job, int runs,
                        unsigned seconds) {
-  const char *words[MOST_OPTIONS + 16] = { NULL };
-  fill_words(r, job, runs, words);
   int in = open(bench_input_path(r), O_RDONLY | O_CLOEXEC),
       log = open(in_folder(r, "log"), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   int status = -1;
   Watched watched = { r, job };
-  const Process process = { .argv = words,
+  const Process process = { .argv = bench_words(r, job, runs),
                             .in = in,
                             .out = log,
                             .seconds = seconds,

@@ -263,12 +263,22 @@ static void run_directive(const DirectiveRun *r, Directive *d, const Core *core)
   server_ask(r->server, "free out");
 }
 
+static const char *const *server_words(const Literate *l, const char *executable) {
+  TextVec words = { 0 };
+  vec_push(&words, executable);
+  vec_push(&words, "--server");
+  for (int i = 0; l->options[i]; i++)
+    vec_push(&words, l->options[i]);
+  vec_push(&words, NULL);
+  return words.at;
+}
+
 // The server, if it has died started anew.
 static bool ensure_server(DirectiveRun *r, const char *executable, const char **message) {
   if (r->server && server_ask(r->server, "entry_points").alive) return true;
   if (r->server) server_stop(r->server);
   ServerReply greeting = { .text = strerror(errno) };
-  r->server = server_start(executable, 0, r->l->options, &greeting);
+  r->server = server_start(server_words(r->l, executable), &greeting);
   *message = greeting.text;
   if (r->server && !greeting.ok) {
     server_stop(r->server);

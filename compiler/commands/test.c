@@ -4,7 +4,6 @@
 #include "commands/futhark.h"
 #include "commands/mpi.h"
 #include "commands/test_run.h"
-#include "commands/version_options.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,23 +14,26 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { OPT_SEED = 512, OPT_EXCLUDE };
+enum { OPT_SEED = 512, OPT_EXCLUDE, OPT_TIMEOUT, OPT_STAGE };
 
 // clang-format off
 static const Option option_rows[] = {
   { 'e', 0, "entry", "NAME", "only the cases of this entry point", NULL },
   { 'e', 0, "entry-point", "NAME", NULL, NULL },
-  { 's', 0, "stage", "STAGE",
+  { OPT_STAGE, 0, "stage", "STAGE",
     "only after `elaborate`, `core` or `flat`, as kernels for CPUs (`kern`), or on the `device`",
     "elaborate core flat kern device" },
   { 'j', 'j', "jobs", "N", "programs at the same time; default one per core", NULL },
-  { 't', 0, "timeout", "S", "seconds for a program; default 60", NULL },
+  { OPT_TIMEOUT, 0, "timeout", "S", "seconds for a program; default 60", NULL },
   { 'm', 0, "max-steps", "N",
     "instructions of the interpreter for one run; default 2000000000", NULL },
   { 'd', 0, "no-device", NULL, "do not run on a device", NULL },
   { 'a', 0, "all-versions", NULL, "on the device: every version of every case", NULL },
-  FLATTEN_OPTIONS,
-  RECIPE_OPTION,
+  { 't', 't', "typecheck", NULL, "only type-check the programs", NULL },
+  { 'C', 'C', "compile", NULL, "only compile the programs, for the device, too", NULL },
+  { 's', 's', "structure", NULL,
+    "only count what `structure` in [test blocks](test-blocks.md) names", NULL },
+  PROGRAM_START_OPTIONS,
   { OPTION_MPI, 0, "mpi", "N",
     "on the device as N processes of an MPI job ([machines.md](machines.md))", NULL },
   { OPT_SEED, 0, "seed", "N",
@@ -218,33 +220,33 @@ static const char *set_option(TestOptions *o, int option) {
   int64_t value = 0;
   switch (option) {
   case 'e': o->entry = optarg; return NULL;
-  case 's':
+  case OPT_STAGE:
     o->stage = optarg;
     return is_stage(optarg)
                ? NULL
                : text_format("unknown stage %s (elaborate, core, flat, kern or device)",
                              optarg);
   case 'v': o->verbose = true; return NULL;
+  case 't': o->depth = TEST_CHECK; return NULL;
+  case 'C': o->depth = TEST_COMPILE; return NULL;
+  case 's': o->depth = TEST_STRUCTURE; return NULL;
   case 'c': o->stage = "device"; return NULL;
   case 'd':
   case 'i': o->no_device = true; return NULL;
   case OPT_EXCLUDE: o->exclude = optarg; return NULL;
   case 'a': o->all_versions = true; return NULL;
-  case OPTION_RECIPE: o->recipe = optarg; return NULL;
   case OPTION_MPI:
-    o->flatten.workers = true;
+    o->start.flatten.workers = true;
     return mpi_read_count(optarg, &o->processes)
                ? NULL
                : text_format("expected a number of processes, found %s", optarg);
-  case OPTION_FLATTEN:
-  case OPTION_MAX_VERSIONS: return set_flatten_option(&o->flatten, option);
   }
   static const int64_t most_jobs = 1024;
   bool any = option == 'm' || option == OPT_SEED;
   if (!number(optarg, 1, &value) || (!any && value > most_jobs * most_jobs))
     return text_format("expected a positive number, found %s", optarg);
   if (option == 'j') o->jobs = (int)(value < most_jobs ? value : most_jobs);
-  if (option == 't') o->timeout_s = (int)value;
+  if (option == OPT_TIMEOUT) o->timeout_s = (int)value;
   if (option == 'm') o->max_steps = value;
   if (option == OPT_SEED) o->seed = (uint64_t)value;
   return NULL;
@@ -262,18 +264,21 @@ static int run(Compiler *c, const TestOptions *o, int count, char **arguments) {
 }
 
 static int command_test(Compiler *c, int argc, char **argv) {
-  TestOptions o = { .max_steps = 2000000000,
-                    .timeout_s = 60,
-                    .seed = 1,
-                    .flatten = default_flatten_options() };
+  TestOptions o = {
+    .max_steps = 2000000000, .timeout_s = 60, .seed = 1, .start = program_start_default()
+  };
   o.jobs = (int)sysconf(_SC_NPROCESSORS_ONLN);
+  const char *backend = NULL;
   OptionReader r = options_begin(c, &test_command, argc, argv);
   for (int k; (k = options_next(&r));) {
-    bool ours = k == 'v' || !futhark_option(c, &test_command, k, &o.backend);
-    const char *message = ours ? set_option(&o, k) : NULL;
+    const char *message = NULL;
+    bool other = program_start_option(&o.start, k, &message) ||
+                 (k != 'v' && futhark_option(c, &test_command, k, &backend));
+    if (!other) message = set_option(&o, k);
     if (message) return command_usage_error(c, "flc test: %s", message);
   }
   if (r.over) return r.status;
+  if (backend) vec_push(&o.start.options, text_format("--backend=%s", backend));
   return run(c, &o, argc - optind, argv + optind);
 }
 

@@ -4,6 +4,7 @@
 #include "commands/test_device.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "commands/mpi.h"
 #include "commands/test_server.h"
 #include <stdlib.h>
 #include <string.h>
@@ -22,9 +23,10 @@ struct TestDevice {
   int most_runs;                  // per case and profile
   int left_out;                   // versions that were not run
   int processes;                  // of an MPI job; 0: none
-  const char *backend;            // or NULL
-  int first;                      // profile: not 0 where there is no code for CPUs
-  int file;                       // values in and out: a file in memory
+  const char *path;               // of the source
+  const ProgramStart *start;
+  int first;  // profile: not 0 where there is no code for CPUs
+  int file;   // values in and out: a file in memory
 };
 
 // As this process and others find it.
@@ -34,14 +36,29 @@ static const char *values_file(const TestDevice *d) {
 
 // ---- building
 
-static bool start_device_run(TestDevice *d, int profile, const char **message) {
-  const char *options[8] = { "--code", profile_names[profile] };
-  int count = 2;
-  if (d->backend) options[count++] = "--backend", options[count++] = d->backend;
+// What starts the program, or so many processes of it, with the code of a profile.
+static const char *const *server_words(const TestDevice *d, int profile) {
+  const char *mpi[MPI_MOST_WORDS];
+  TextVec words = { 0 };
+  int count = d->processes ? mpi_words(d->processes, mpi) : 0;
+  for (int i = 0; i < count; i++)
+    vec_push(&words, mpi[i]);
+  TextVec own = program_start_words(d->start, d->path, d->executable);
+  vec_each (const char *const *, word, &own)
+    vec_push(&words, *word);
+  vec_push(&words, "--code");
+  vec_push(&words, profile_names[profile]);
   // What has little work, too, is divided among processes.
-  if (d->processes) options[count++] = "--param", options[count++] = "default_workers=0";
+  if (d->processes) vec_push(&words, "--param");
+  if (d->processes) vec_push(&words, "default_workers=0");
+  vec_push(&words, "--server");
+  vec_push(&words, NULL);
+  return words.at;
+}
+
+static bool start_device_run(TestDevice *d, int profile, const char **message) {
   ServerReply greeting = { 0 };
-  d->servers[profile] = server_start(d->executable, d->processes, options, &greeting);
+  d->servers[profile] = server_start(server_words(d, profile), &greeting);
   if (d->servers[profile] && greeting.ok) return true;
   *message = d->servers[profile] ? greeting.text : "cannot start the program";
   if (d->servers[profile]) server_stop(d->servers[profile]);
@@ -56,11 +73,13 @@ TestDevice *test_device_open(Compiler *c, Program *program, TestDeviceOptions op
   TestDevice *d = new (TestDevice);
   d->c = c;
   d->processes = options.processes;
-  d->backend = options.backend;
+  d->path = program->path;
+  d->start = options.start;
   d->most_runs = options.all_versions ? MANY_RUNS : FEW_RUNS;
-  d->executable = compile_program_to_c(c, program, (CompileOptions){ 0 }, &made)
-                      ? compile_cached(c, &made)
-                      : NULL;
+  d->executable =
+      compile_program_to_c(c, program, (CompileOptions){ .untuned = true }, &made)
+          ? compile_cached(c, &made)
+          : NULL;
   if (!d->executable) {
     *message = diag_take_text(c);
     return NULL;

@@ -1,6 +1,6 @@
 // Runs the cases of a program on the device: built once, served by one process per code profile.
 #pragma once
-#include "commands/commands.h"
+#include "commands/program_start.h"
 
 typedef struct TestDevice TestDevice;
 
@@ -24,8 +24,8 @@ typedef struct DeviceCase {
 
 typedef struct TestDeviceOptions {
   bool all_versions;
-  int processes;        // of an MPI job; 0: none
-  const char *backend;  // NULL: the first that has a device
+  int processes;  // of an MPI job; 0: none
+  const ProgramStart *start;
 } TestDeviceOptions;
 
 // Builds the program (from a cache) and looks for a device.  NULL: *message says what is wrong, or,

@@ -9,8 +9,6 @@
 #include "commands/test_count.h"
 #include "commands/test_device.h"
 #include "commands/test_property.h"
-#include "commands/test_spec.h"
-#include "commands/version_options.h"
 #include "core/value/generate.h"
 #include "kern/kern_interp.h"
 #include <errno.h>
@@ -432,7 +430,7 @@ static void check_structure(ProgramRun *run, const TestStructure *structure,
 
 static void check_structures(ProgramRun *run, const char *stage, const Core *core) {
   // Programs say how they look when they are flattened incrementally.
-  const FlattenOptions *flatten = &run->options->flatten;
+  const FlattenOptions *flatten = &run->options->start.flatten;
   bool usual = flatten->mode == FLATTEN_INCREMENTAL && !flatten->workers;
   if (!usual && strcmp(stage, "flat") == 0) return;
   for (int i = 0; i < run->spec->structures.count; i++)
@@ -500,13 +498,23 @@ static void open_device(ProgramRun *run, Program *program) {
   if (run->options->no_device || test_has_tag(&run->spec->tags, "no_device")) return;
   if (!wants_stage(run, "device")) return;
   const TestDeviceOptions how = { run->options->all_versions, run->options->processes,
-                                  run->options->backend };
+                                  &run->options->start };
   run->device = test_device_open(run->c, program, how, &message, &absent);
   if (run->device) return;
   if (absent)
     skip(run, "device", "no OpenCL device found");
   else
     fail(run, "device", message);
+}
+
+static void compile_for_device(ProgramRun *run, Program *program) {
+  bool kept_off = run->options->no_device || test_has_tag(&run->spec->tags, "no_device");
+  EmitResult made;
+  if (kept_off) return;
+  if (!compile_program_to_c(run->c, program, (CompileOptions){ .untuned = true },
+                            &made) ||
+      !compile_cached(run->c, &made))
+    fail(run, "", diag_take_text(run->c));
 }
 
 static void close_device(ProgramRun *run) {
@@ -520,7 +528,13 @@ static void close_device(ProgramRun *run) {
 }
 
 static void run_program(ProgramRun *run, Program *program) {
-  bool compiled = compile(run, program);
+  bool compiled = run->options->depth == TEST_CHECK
+                      ? pipeline_run(run->c, program, "elaborate")
+                      : compile(run, program);
+  if (run->options->depth == TEST_STRUCTURE) {
+    if (!compiled && !run->spec->error) fail(run, "", diag_take_text(run->c));
+    return;
+  }
   if (run->spec->error) {
     check_refusal(run, compiled);
     return;
@@ -531,9 +545,12 @@ static void run_program(ProgramRun *run, Program *program) {
     return;
   }
   check_warnings(run, messages);
-  bool tries = run->spec->cases.count || run->spec->properties.count;
+  if (run->options->depth == TEST_COMPILE) compile_for_device(run, program);
+  bool tries = run->options->depth == TEST_RUN &&
+               (run->spec->cases.count || run->spec->properties.count);
   if (!tries && run->report->failed == 0) run->report->passed++;
-  if (tries) open_device(run, program);
+  if (!tries) return;
+  open_device(run, program);
   if (run->stages.count || run->device) run_cases(run);
   if (run->stages.count || run->device) run_properties(run, program);
   if (run->device) close_device(run);
@@ -543,11 +560,11 @@ TestReport test_run_program(Compiler *c, const char *path, const TestOptions *op
   TestReport report = { .text = text_new() };
   ProgramRun run = { .c = c, .path = path, .options = options, .report = &report };
   Program *program = program_read(c, path);
-  if (!program || !take_recipes(c, program, options->recipe)) {
+  if (!program || !take_recipes(c, program, options->start.recipe)) {
     fail(&run, "", diag_take_text(c));
     return report;
   }
-  program->flatten = options->flatten;
+  program->flatten = options->start.flatten;
   TestSpec spec = test_spec_parse(program->file->text);
   run.spec = &spec;
   if (spec.message)

@@ -1,9 +1,17 @@
 // Runs the tests of one program.
 #pragma once
-#include "commands/commands.h"
-#include "commands/test_spec.h"
+#include "commands/program_start.h"
+
+// How far programs go.
+typedef enum TestDepth {
+  TEST_RUN,
+  TEST_CHECK,      // they are type-checked
+  TEST_COMPILE,    // they are compiled, for the device, too
+  TEST_STRUCTURE,  // they are compiled as far as their structure tests look
+} TestDepth;
 
 typedef struct TestOptions {
+  TestDepth depth;
   const char *entry;  // only cases of this entry point, or NULL
   const char *stage;  // only this stage ("elaborate", "core", "flat", "device"), or NULL
   int64_t max_steps;  // of the interpreter, per run
@@ -11,11 +19,9 @@ typedef struct TestOptions {
   const char *exclude;  // a tag of cases that are left out, too; or NULL
   int jobs, timeout_s;
   bool verbose, no_device;
-  bool all_versions;       // on the device: without leaving out any
-  FlattenOptions flatten;  // in the interpreter
-  const char *recipe;      // on the device; or NULL
-  int processes;           // on the device, of an MPI job; 0: none
-  const char *backend;     // of the programs there; NULL: the first that has a device
+  bool all_versions;   // on the device: without leaving out any
+  int processes;       // on the device, of an MPI job; 0: none
+  ProgramStart start;  // on the device; flatten and recipe everywhere
 } TestOptions;
 
 typedef struct TestReport {

@@ -18,20 +18,14 @@ struct TestServer {
   int said;  // what it wrote to standard error: a file in memory
 };
 
-// `program --server`, or so many processes of it, with options.
-static char **server_command(const char *program, int processes,
-                             const char *const *options) {
-  enum { MOST_WORDS = MPI_MOST_WORDS + 16 };
-  const char *words[MOST_WORDS] = { NULL };
-  char **args = new_array(char *, MOST_WORDS + 1);
-  int count = processes ? mpi_words(processes, words) : 0;
-  words[count++] = program;
-  words[count++] = "--server";
-  for (int i = 0; count < MOST_WORDS && options[i]; i++)
-    words[count++] = options[i];
+static char **copy_words(const char *const *words) {
+  int count = 0;
+  while (words[count])
+    count++;
+  char **copy = new_array(char *, count + 1);
   for (int i = 0; i < count; i++)
-    args[i] = mem_copy(words[i], strlen(words[i]) + 1);
-  return args;
+    copy[i] = mem_copy(words[i], strlen(words[i]) + 1);
+  return copy;
 }
 
 _Noreturn static void become_program(char *const *args, const int *in, const int *out,
@@ -46,8 +40,7 @@ _Noreturn static void become_program(char *const *args, const int *in, const int
   _exit(127);
 }
 
-TestServer *server_start(const char *program, int processes, const char *const *options,
-                         ServerReply *greeting) {
+TestServer *server_start(const char *const *words, ServerReply *greeting) {
   int in[2], out[2];
   // Other servers must not inherit the ends: closing ours would not end this one.
   if (pipe2(in, O_CLOEXEC) != 0) return NULL;
@@ -56,8 +49,7 @@ TestServer *server_start(const char *program, int processes, const char *const *
   s->said = memfd_create("messages", MFD_CLOEXEC);
   signal(SIGPIPE, SIG_IGN);  // a program that has died is found by reading
   s->pid = fork();
-  if (s->pid == 0)
-    become_program(server_command(program, processes, options), in, out, s->said);
+  if (s->pid == 0) become_program(copy_words(words), in, out, s->said);
   close(in[0]);
   close(out[1]);
   s->to = fdopen(in[1], "w");

@@ -11,10 +11,9 @@ typedef struct ServerReply {
       *text;  // what it said: the reply, the failure, or the last words of the process
 } ServerReply;
 
-// Starts `program --server` with options (then NULL), or so many processes of an MPI job (0: none);
-// `greeting` gets the first reply.  NULL if no process can be made.
-TestServer *server_start(const char *program, int processes, const char *const *options,
-                         ServerReply *greeting);
+// Starts a program by the words of a command line (then NULL), `--server` among them; `greeting`
+// gets the first reply.  NULL if no process can be made.
+TestServer *server_start(const char *const *words, ServerReply *greeting);
 // Sends one line and waits for the reply.
 ServerReply server_ask(TestServer *s, const char *line);
 // Ends the process and waits for it.

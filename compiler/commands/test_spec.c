@@ -295,3 +295,15 @@ TestSpec test_spec_parse(const char *text) {
   if (block) parse_block(&spec, text_str(block), first_line);
   return spec;
 }
+
+TestSpec test_spec_parse_file(const char *text) {
+  Text *block = text_new();
+  for (bool more = true; more; text += strcspn(text, "\n"), text += more) {
+    size_t length = strcspn(text, "\n");
+    text_add(block, "--");
+    text_add_bytes(block, text, length);
+    text_add(block, "\n");
+    more = text[length] != '\0';
+  }
+  return test_spec_parse(text_str(block));
+}

@@ -51,4 +51,6 @@ typedef struct TestSpec {
 } TestSpec;
 
 TestSpec test_spec_parse(const char *text);
+// The same for a file that is one block, whose lines have no `--`.
+TestSpec test_spec_parse_file(const char *text);
 bool test_has_tag(const TextVec *tags, const char *tag);

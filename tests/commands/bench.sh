@@ -100,6 +100,18 @@ if [ -s err ]; then expect 'no messages' 'none' err; fi
   failures=$((failures + 1))
 expect 'options of the program' 'failed: .*no-such-option' out
 expect 'another backend' 'there are the backends opencl and cuda; --backend=c is not heeded' err
+printf '==\n"other" input { [7] 1i64 }\n' > spec
+cat > runner << 'END'
+#!/bin/sh
+printf '%s\n' "$*" >> "$RAN"
+exec "$@"
+END
+chmod +x runner
+RAN=$folder/ran "$flc" bench p.fl --spec-file spec --runner ./runner --cache-extension=kernels -r 1 --no-convergence-phase \
+  --pass-compiler-option=--flatten=outer > out 2> err || failures=$((failures + 1))
+expect 'cases of another file' '^  other ' out
+if grep -q small out; then expect 'none of the program' 'none' out; fi
+expect 'the runner' '/[0-9a-f]+ --cache-file p.fl.kernels -e main ' ran
 mkdir folder
 printf 'entry main (x: i32) = x\n' > folder/none.fl
 printf -- '-- ==\n-- input { 3 }\nentry main (x: i32) = x\n' > folder/some.fl
@@ -117,7 +129,7 @@ entry main (n: i64) : i64 = loop x = 1 for i < n do (x * 31 + i) % 65537
 END
 "$flc" bench slow.fl --timeout 1 > out 2> err && failures=$((failures + 1))
 expect 'the time limit' 'failed: took more than 1 s' out
-for mistake in '--sort-by=size' '--timeout=x' '--ignore-files=(' '-r0' '--compare=none.json'; do
+for mistake in '--sort-by=size' '--timeout=x' '--ignore-files=(' '-r0' '--compare=none.json' '--spec-file=none' '--runner=./none'; do
   "$flc" bench p.fl "$mistake" > out 2> err && failures=$((failures + 1))
   expect "a mistake in $mistake" 'error: flc bench: ' err
 done

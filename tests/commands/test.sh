@@ -161,6 +161,52 @@ properties 1 'a property gives a bool' no_property
 properties 1 'it has no attribute #.prop.' unmarked
 properties 1 'no such entry point' missing
 
+# ---- how far programs go, and how they are started
+
+option=-C
+expect 0 '^2 passed, 0 failed$' "-- ==
+-- input { 1 } output { 77 }
+-- structure core { map 0 }
+$main"
+expect 0 '^1 passed, 0 failed$' '-- ==
+-- error: unknown
+entry main (x: i32) : i32 = y + 1'
+option=-t
+expect 0 '^1 passed, 0 failed$' "-- ==
+-- input { 1 } output { 77 }
+-- structure core { map 7 }
+$main"
+expect 1 'expected the program to be refused' "-- ==
+-- error: type
+$main"
+option=-s
+expect 1 '^0 passed, 1 failed$' "-- ==
+-- input { 1 } output { 77 }
+-- structure core { map 7 }
+$main"
+expect 0 '^1 passed, 0 failed$' "-- ==
+-- input { 1 } output { 77 }
+-- structure core { map 0 }
+$main"
+
+cat > runner << 'END'
+#!/bin/sh
+printf '%s\n' "$*" >> "$RAN"
+exec "$@"
+END
+chmod +x runner
+export RAN="$folder/ran"
+option='--runner ./runner --cache-extension=kernels --tuning=mine --pass-option=--default-tile-size=8 --pass-compiler-option=--flatten=outer'
+printf 'default_threshold=3\n' > p.fl.mine
+expect 0 '^1 passed, 0 failed(, 1 skipped)?$' "-- ==
+-- input { 1 } output { 2 }
+$main"
+grep -Eq ' --tuning p.fl.mine --cache-file p.fl.kernels --default-tile-size=8 --code (cpu|gpu) --server$' ran || {
+  printf 'FAIL: the runner was called so:\n%s\n' "$(cat ran)"
+  failures=$((failures + 1))
+}
+option=
+
 expect_usage() {
   got=$("$flc" test "$@" 2>&1) && failures=$((failures + 1))
   [ -n "$got" ] || failures=$((failures + 1))
@@ -169,6 +215,8 @@ expect_usage --foo
 expect_usage --jobs 0 p.fl
 expect_usage --stage imp p.fl
 expect_usage none.fl
+expect_usage --runner=./none p.fl
+expect_usage --pass-compiler-option=-Werror p.fl
 expect_usage
 
 [ "$failures" = 0 ]

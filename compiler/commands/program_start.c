@@ -1,0 +1,72 @@
+#include "commands/program_start.h"
+#include "base/process.h"
+#include <string.h>
+#include <unistd.h>
+
+ProgramStart program_start_default(void) {
+  return (ProgramStart){ .tuning = "tuning", .flatten = default_flatten_options() };
+}
+
+// The value of `--name=value`, or NULL.
+static const char *value_of(const char *option, const char *name) {
+  size_t length = strlen(name);
+  bool same = strncmp(option, name, length) == 0 && option[length] == '=';
+  return same ? option + length + 1 : NULL;
+}
+
+static const char *pass_to_compiler(ProgramStart *s, const char *option) {
+  const char *mode = value_of(option, "--flatten");
+  if (mode) return set_flatten_mode(&s->flatten, mode);
+  const char *most = value_of(option, "--max-versions");
+  if (most) return set_max_versions(&s->flatten, most);
+  const char *recipe = value_of(option, "--recipe");
+  if (recipe) s->recipe = recipe;
+  return recipe ? NULL
+                : text_format("--pass-compiler-option wants --flatten=MODE, "
+                              "--max-versions=N or --recipe=FILE, not %s",
+                              option);
+}
+
+static const char *set_runner(ProgramStart *s, const char *name) {
+  s->runner = *name ? name : NULL;
+  return !s->runner || process_find(name)
+             ? NULL
+             : text_format("cannot find the program %s of --runner", name);
+}
+
+bool program_start_option(ProgramStart *s, int option, const char **message) {
+  *message = NULL;
+  switch (option) {
+  case OPTION_RUNNER: *message = set_runner(s, optarg); return true;
+  case OPTION_CACHE_EXTENSION: s->cache = optarg; return true;
+  case OPTION_TUNING: s->tuning = optarg; return true;
+  case OPTION_NO_TUNING: s->tuning = NULL; return true;
+  case OPTION_PASS: vec_push(&s->options, optarg); return true;
+  case OPTION_PASS_COMPILER: *message = pass_to_compiler(s, optarg); return true;
+  case OPTION_RECIPE: s->recipe = optarg; return true;
+  case OPTION_FLATTEN:
+  case OPTION_MAX_VERSIONS:
+    *message = set_flatten_option(&s->flatten, option);
+    return true;
+  }
+  return false;
+}
+
+TextVec program_start_words(const ProgramStart *s, const char *path,
+                            const char *executable) {
+  TextVec words = { 0 };
+  const char *tuning = s->tuning ? text_format("%s.%s", path, s->tuning) : NULL;
+  if (s->runner) vec_push(&words, s->runner);
+  vec_push(&words, executable);
+  if (tuning && access(tuning, R_OK) == 0) {
+    vec_push(&words, "--tuning");
+    vec_push(&words, tuning);
+  }
+  if (s->cache) {
+    vec_push(&words, "--cache-file");
+    vec_push(&words, text_format("%s.%s", path, s->cache));
+  }
+  vec_each (const char *const *, option, &s->options)
+    vec_push(&words, *option);
+  return words;
+}
