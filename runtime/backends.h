@@ -27,6 +27,11 @@ void RT_NAME(context_config_list_devices)(struct rt_config *cfg) {
     if (!cfg->backend || cfg->backend == rt_backends[i]) rt_backends[i]->list();
 }
 
+static const char rt_no_device_hint[] =
+    "\nhint: a GPU needs its maker's driver; Debian's pocl-opencl-icd makes a device of "
+    "the "
+    "processor, if it can write to a folder for its cache ($POCL_CACHE_DIR, or in $HOME)";
+
 // RT_NO_DEVICE leaves nothing behind but the error's text.
 RT_FN int rt_open_backend(struct rt_context *ctx, const struct rt_backend *backend) {
   ctx->backend = backend;
@@ -52,8 +57,9 @@ RT_FN int rt_open_device(struct rt_context *ctx) {
   if (error == RT_NO_DEVICE) {
     char *other = rt_strdup(ctx->error);
     bool has_driver = strstr(other, "libcuda") == NULL;
-    error = rt_error(ctx, RT_OTHER_ERROR, "%s%s%s", message, has_driver ? "; " : "",
-                     has_driver ? other : "");
+    bool has_none = !cfg->device && !cfg->platform;
+    error = rt_error(ctx, RT_OTHER_ERROR, "%s%s%s%s", message, has_driver ? "; " : "",
+                     has_driver ? other : "", has_none ? rt_no_device_hint : "");
     free(other);
   }
   free(message);

@@ -347,12 +347,26 @@ RT_FN int rt_read_input(struct rt_context *ctx, struct rt_reader *r,
   return error;
 }
 
+#ifndef RT_WORKERS
+// Someone at a terminal learns what is waited for.
+RT_FN void rt_ask_for_inputs(const struct rt_context *ctx,
+                             const struct rt_entry_point *entry) {
+  if (!isatty(0) || !isatty(2)) return;
+  fprintf(stderr, "type values, then Ctrl-D:");
+  for (int i = 0; i < entry->input_count; i++)
+    fprintf(stderr, "%s %s: %s", i ? "," : "", entry->inputs[i].name,
+            ctx->program->types[entry->inputs[i].type].name);
+  fprintf(stderr, "\n");
+}
+#endif
+
 RT_FN int rt_read_inputs(struct rt_context *ctx, const struct rt_entry_point *entry,
                          struct rt_value *in, int *count) {
   size_t length = 0;
 #ifdef RT_WORKERS
   char *bytes = rt_workers_input(ctx->config->workers, &length);
 #else
+  if (entry->input_count) rt_ask_for_inputs(ctx, entry);
   char *bytes = rt_read_stream(stdin, &length);
 #endif
   if (!bytes) return rt_error(ctx, RT_OTHER_ERROR, "cannot read standard input");

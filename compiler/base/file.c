@@ -105,6 +105,22 @@ bool file_publish(const char *temporary, const char *target, mode_t mode) {
   return false;
 }
 
+bool file_is_writable(const char *path) {
+  int fd = -1;
+  const char *target = file_target(path);
+  if (!target) return errno == 0;
+  SignalHold hold = signals_hold();
+  const char *temporary = file_temporary(target, &fd);
+  if (temporary) {
+    close(fd);
+    unlink(temporary);
+  }
+  int reason = errno;
+  signals_release(&hold);
+  errno = reason;
+  return temporary != NULL;
+}
+
 // ---- writing
 
 static bool write_all(int fd, const char *bytes, size_t length) {

@@ -40,6 +40,9 @@ const char *file_target(const char *path);
 // failure.
 bool file_publish(const char *temporary, const char *target, mode_t mode);
 
+// Could file_write succeed?  False, with `errno` set, if not.
+bool file_is_writable(const char *path);
+
 // Writes the whole file or nothing.  False, with `errno` set, on failure.
 bool file_write(const char *path, const Text *t);
 

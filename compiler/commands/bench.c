@@ -338,9 +338,8 @@ static int bench_in(void *state, const char *folder) {
 }
 
 static int bench(Bench *b) {
-  int status = scratch_run(bench_in, b);
-  if (status >= 0) return status;
-  return command_usage_error(b->c, "cannot make a folder: %s", strerror(errno));
+  const char *outputs[] = { b->json, b->html };
+  return command_outputs(b->c, outputs, 2) ? scratch_run(b->c, bench_in, b) : 1;
 }
 
 // ---- options

@@ -77,6 +77,16 @@ static void read_times(const char *path, TimeVec *out) {
   }
 }
 
+// What a program has said, without `error: ` before and the newline behind it.
+static const char *message_of(const char *said) {
+  static const char prefix[] = "error: ";
+  if (strncmp(said, prefix, strlen(prefix)) == 0) said += strlen(prefix);
+  size_t length = strlen(said);
+  while (length && said[length - 1] == '\n')
+    length--;
+  return text_format("%.*s", (int)length, said);
+}
+
 // NULL, or what went wrong.
 static const char *run_bench(const BenchRunner *r, const BenchJob *job, int runs,
                              unsigned seconds, TimeVec *times) {
@@ -90,7 +100,7 @@ static const char *run_bench(const BenchRunner *r, const BenchJob *job, int runs
   }
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
     return text_format("took more than %g s", r->timeout_s);
-  return said && *said ? said : "the program died";
+  return said && *said ? message_of(said) : "the program died";
 }
 
 // The peak of device memory, from a run of its own; NULL if the report does not say it.

@@ -56,6 +56,10 @@ void command_progress(const char *format, ...) __attribute__((format(printf, 1, 
 int command_status_file(void);
 const char *command_status(int file);
 
+// Can all of these files (NULL: none) be written?  For commands that work long for them; false
+// after an error.  `-` is standard output.
+bool command_outputs(Compiler *c, const char *const *paths, int count);
+
 // Reports a mistake in how flc was called.
 int command_usage_error(Compiler *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -1,6 +1,8 @@
+#include "base/file.h"
 #include "base/vec.h"
 #include "commands/commands.h"
 #include <dirent.h>
+#include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -169,4 +171,13 @@ void command_find_programs(const char *path, ProgramPaths *out) {
     find_in_folder(out, path);
   else
     vec_push(out, path);
+}
+
+bool command_outputs(Compiler *c, const char *const *paths, int count) {
+  for (int i = 0; i < count; i++) {
+    if (!paths[i] || strcmp(paths[i], "-") == 0 || file_is_writable(paths[i])) continue;
+    command_usage_error(c, "cannot write %s: %s", paths[i], strerror(errno));
+    return false;
+  }
+  return true;
 }

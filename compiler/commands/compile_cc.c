@@ -69,12 +69,20 @@ static void report_mpicc(Compiler *c) {
   hint(c, "install MPI (Debian: libopenmpi-dev openmpi-bin)");
 }
 
+static void report_missing_cc(Compiler *c) {
+  const char *words[MOST_WORDS] = { 0 };
+  error(c, (Loc){ 0 }, "cannot run the C compiler `%s`",
+        add_cc(words, false) ? words[0] : "");
+  hint(c, "install one (Debian: gcc libc6-dev), or set CC to its name; `flc eval` does "
+          "without");
+}
+
 static void report_cc(Compiler *c, const CcJob *job, int status, const char *said) {
   bool missing = WIFEXITED(status) && WEXITSTATUS(status) == 127;
   if (missing && job->mpi)
     report_mpicc(c);
   else if (missing)
-    error(c, (Loc){ 0 }, "cannot run the C compiler (set CC to its name)");
+    report_missing_cc(c);
   else
     error(c, (Loc){ 0 }, "the C compiler failed:\n%s", said ? said : "");
   if (said && (strstr(said, "CL/cl.h") || strstr(said, "-lOpenCL")))

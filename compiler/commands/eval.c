@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 // clang-format off
 static const Option option_rows[] = {
@@ -46,8 +47,19 @@ static bool write_results(const InterpResult *result, bool binary) {
   return fwrite(text_str(t), 1, length, stdout) == length && fflush(stdout) == 0;
 }
 
+// Someone at a terminal learns what is waited for.
+static void ask_for_inputs(const Entry *entry) {
+  if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) return;
+  fprintf(stderr, "type values, then Ctrl-D:");
+  for (int i = 0; i < entry->input_count; i++)
+    fprintf(stderr, "%s %s: %s", i ? "," : "", entry->inputs[i].name,
+            entry->inputs[i].type);
+  fprintf(stderr, "\n");
+}
+
 static const Value **read_inputs(Compiler *c, const Entry *entry) {
   size_t length;
+  if (entry->input_count) ask_for_inputs(entry);
   char *bytes = text_read_file("-", &length);
   const char *message = NULL;
   if (bytes) bytes = value_gunzip(bytes, length, &length, &message);

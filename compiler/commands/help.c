@@ -106,7 +106,14 @@ const Command *help_find(Compiler *c, const char *name, const Command *const *co
   }
   error(c, (Loc){ 0 }, "unknown command %s", name);
   Name closest = diag_closest(name, names, count);
-  if (closest) hint(c, "did you mean `flc %s`?", closest);
+  if (closest)
+    hint(c, "did you mean `flc %s`?", closest);
+  else if (strchr(name, '.'))
+    hint(c,
+         "`flc run %s` compiles and runs a program, `flc help` lists what else there is",
+         name);
+  else
+    hint(c, "`flc help` lists the commands");
   diag_flush(c);
   return NULL;
 }

@@ -126,9 +126,7 @@ static int command_literate(Compiler *c, int argc, char **argv) {
   const char *base = compile_base(argv[optind]);
   if (!command.output)
     command.output = text_format("%s.%s", base, command.html ? "html" : "md");
-  int status = scratch_run(make_document, &command);
-  if (status >= 0) return status;
-  return command_usage_error(c, "cannot make a folder: %s", strerror(errno));
+  return scratch_run(c, make_document, &command);
 }
 
 const Command literate_command = {

@@ -277,9 +277,7 @@ static int command_pkg(Compiler *c, int argc, char **argv) {
                                "flc pkg %s: too %s words behind it (see flc pkg --help)",
                                argv[optind], p.word_count ? "many" : "few");
   }
-  int status = scratch_run(run_in, &p);
-  if (status >= 0) return status;
-  return command_usage_error(c, "cannot make a folder: %s", strerror(errno));
+  return scratch_run(c, run_in, &p);
 }
 
 const Command pkg_command = {

@@ -214,9 +214,8 @@ static int command_profile(Compiler *c, int argc, char **argv) {
     return command_usage_error(
         c, "flc profile: --json and --output cannot both go to standard output");
   p.path = argv[optind];
-  int status = scratch_run(profile_in, &p);
-  if (status >= 0) return status;
-  return command_usage_error(c, "cannot make a folder: %s", strerror(errno));
+  const char *outputs[] = { p.json, p.page };
+  return command_outputs(c, outputs, 2) ? scratch_run(c, profile_in, &p) : 1;
 }
 
 const Command profile_command = {

@@ -51,7 +51,7 @@ typedef struct TraceSize {
 // What the code behind a branch of a guard took in a run of the tuner on the same data.
 typedef struct TraceCost {
   Name guard;
-  bool first;  // the first branch
+  bool first;     // the first branch
   double ns;      // without guards inside; of little code noise can make it negative
   bool is_bound;  // it was abandoned: it takes longer
 } TraceCost;

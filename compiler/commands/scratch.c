@@ -1,6 +1,7 @@
 #include "commands/scratch.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "commands/commands.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,12 +12,15 @@
 #include <unistd.h>
 
 // Servers are told the names of files in quotes, within a line.
-static char *make_folder(void) {
+static char *make_folder(Compiler *c) {
   const char *tmp = getenv("TMPDIR");
   bool usable = tmp && *tmp && !strpbrk(tmp, "\"\n");
   const char *pattern = text_format("%s/flc-XXXXXX", usable ? tmp : "/tmp");
   char *folder = mem_copy(pattern, strlen(pattern) + 1);
-  return mkdtemp(folder);
+  if (mkdtemp(folder)) return folder;
+  command_usage_error(c, "cannot make a folder in %s: %s", usable ? tmp : "/tmp",
+                      strerror(errno));
+  return NULL;
 }
 
 // Ends this process as the other one has ended.
@@ -29,9 +33,9 @@ static int pass_on(int status) {
   return 1;
 }
 
-int scratch_run(int (*work)(void *state, const char *folder), void *state) {
+int scratch_run(Compiler *c, int (*work)(void *state, const char *folder), void *state) {
   SignalHold hold = signals_hold();
-  const char *folder = make_folder();
+  const char *folder = make_folder(c);
   fflush(NULL);
   pid_t child = folder ? fork() : -1;
   if (child == 0) {
@@ -39,10 +43,10 @@ int scratch_run(int (*work)(void *state, const char *folder), void *state) {
     signals_unblock();
     exit(work(state, folder));
   }
-  int got, status = child < 0 ? -1 : signals_wait(child, (Tick){ 0 }, &got),
-           reason = errno;
+  if (folder && child < 0)
+    command_usage_error(c, "cannot start a process: %s", strerror(errno));
+  int got, status = child < 0 ? -1 : signals_wait(child, (Tick){ 0 }, &got);
   if (folder) file_remove_folder(folder);
   signals_release(&hold);
-  errno = reason;
-  return child < 0 ? -1 : pass_on(status);
+  return child < 0 ? 1 : pass_on(status);
 }

@@ -307,9 +307,17 @@ static int tune_work(void *state, const char *folder) {
 }
 
 static int tune(Compiler *c, Options *o) {
-  int status = scratch_run(tune_work, &(TuneWork){ c, o });
-  if (status >= 0) return status;
-  return command_usage_error(c, "cannot make a folder: %s", strerror(errno));
+  const char *outputs[] = { o->tuner.dry_run ? NULL : o->tuner.out_path,
+                            o->tuner.report_path };
+  if (!command_outputs(c, outputs, 2)) return 1;
+  return scratch_run(c, tune_work, &(TuneWork){ c, o });
+}
+
+static const char *option_name(int id) {
+  const Option *o = option_rows;
+  while (o->name && o->id != id)
+    o++;
+  return o->name ? o->name : "";
 }
 
 static int command_tune(Compiler *c, int argc, char **argv) {
@@ -322,8 +330,8 @@ static int command_tune(Compiler *c, int argc, char **argv) {
   for (int option; (option = options_next(&r));)
     if (!futhark_option(c, &tune_command, option, &o.backend) &&
         !apply(&o, option, optarg ? optarg : ""))
-      return command_usage_error(c, "flc tune: option %s: unexpected value %s",
-                                 argv[optind - 1], optarg);
+      return command_usage_error(c, "flc tune: unexpected value %s of option --%s",
+                                 optarg, option_name(option));
   if (r.over) return r.status;
   if (optind != argc - 1)
     return command_usage_error(c, "flc tune: expected one file name");

@@ -1,5 +1,6 @@
 #!/bin/sh
 # Names of files and commands: usage.sh FLC.  No device is needed.
+# shellcheck disable=SC2016 # the backquotes are those of messages
 flc=$(realpath "$1")
 failures=0
 folder=$(mktemp -d)
@@ -31,6 +32,8 @@ expect 0 '^usage: flc check FILE' help check
 expect 1 'unknown command bild' help bild
 expect 1 'did you mean .flc build.' help bild
 expect 1 'at most one' help build run
+expect 1 'hint: `flc run p.fut` compiles and runs' p.fut
+expect 1 'hint: `flc help` lists the commands' zzzzzz
 for option in -V --version; do expect 0 '^flc [0-9.]+$' $option; done
 for command in check build run lib eval test bench profile data tune tree dump fmt doc repl lsp; do
   expect 0 '^usage: flc ' $command --help
@@ -53,6 +56,16 @@ makes p.json lib p.fut
 CC=true makes p build p.fut
 printf 'import "p"\nimport "q"\nentry twice (x: i32) = main (main x)\n' > r.fut
 expect 0 'twice' tree r.fut
+
+# ---- what is not there
+
+CC=no-such-cc expect 1 'hint: install one .Debian: gcc' build p.fut
+TMPDIR=/no-such-folder expect 1 '^error: cannot make a folder in /no-such-folder: No such file' bench p.fut
+expect 1 '^error: cannot write none/x: No such file' bench p.fut --json none/x
+expect 1 '^error: cannot write none/x: No such file' profile p.fut -o none/x
+expect 1 '^error: cannot write none/x: No such file' tune p.fut --range x=1:9 -o none/x
+expect 1 'unexpected value x of option --budget' tune p.fut --budget x
+OCL_ICD_VENDORS=/none expect 1 '^hint: a GPU needs its maker.s driver' run p.fut
 
 # ---- names that begin with a dash, files that are not there
 
