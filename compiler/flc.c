@@ -33,13 +33,14 @@ int main(int argc, char **argv) {
   signal(SIGXFSZ, SIG_IGN);  // a file that grows too large is an error like a full disk
   mem_init();
   if (argc < 2) return help_print(stderr, commands, COMMAND_COUNT);
-  if (is_one_of(argv[1], "--help", "-h"))
-    return help_print(stdout, commands, COMMAND_COUNT);
-  if (is_one_of(argv[1], "--version", "-V")) return printf("flc %s\n", FLC_VERSION) < 0;
   Compiler *c = compiler_new();
+  if (is_one_of(argv[1], "--help", "-h"))
+    return command_finish(c, help_print(stdout, commands, COMMAND_COUNT));
+  if (is_one_of(argv[1], "--version", "-V"))
+    return command_finish(c, printf("flc %s\n", FLC_VERSION) < 0);
   c->check_ir = getenv("FLC_CHECK_IR") != NULL;
   if (strcmp(argv[1], "help") == 0)
-    return help_on(c, argc - 1, argv + 1, commands, COMMAND_COUNT);
+    return command_finish(c, help_on(c, argc - 1, argv + 1, commands, COMMAND_COUNT));
   const Command *command = help_find(c, argv[1], commands, COMMAND_COUNT);
-  return command ? command->run(c, argc - 1, argv + 1) : 1;
+  return command ? command_finish(c, command->run(c, argc - 1, argv + 1)) : 1;
 }

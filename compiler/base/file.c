@@ -76,8 +76,12 @@ static bool is_stream(const char *path, const struct stat *status) {
          strncmp(path, "/proc/", 6) == 0;
 }
 
+static bool is_standard_output(const char *path) { return strcmp(path, "-") == 0; }
+
 const char *file_target(const char *path) {
   struct stat status;
+  errno = 0;
+  if (is_standard_output(path)) return NULL;
   if (stat(path, &status) != 0) return path;
   errno = S_ISDIR(status.st_mode) ? EISDIR : 0;
   if (is_stream(path, &status)) return NULL;
@@ -182,6 +186,10 @@ static const char *write_whole(const FileOutput *files, OutputPlace *places, int
 
 // Whoever reads a pipe may take long: signals get through.
 static bool write_stream(const FileOutput *output) {
+  if (is_standard_output(output->path))
+    return fwrite(text_str(output->text), 1, text_length(output->text), stdout) ==
+               text_length(output->text) &&
+           fflush(stdout) == 0;
   int fd = open(output->path, O_WRONLY | O_APPEND | O_CLOEXEC);
   return fd >= 0 && write_and_close(output->text, fd);
 }

@@ -31,6 +31,8 @@ int signals_wait(pid_t child, Tick tick, int *got);
 // alone; its descriptor goes to `fd`.  NULL, with `errno` set, on failure.
 const char *file_temporary(const char *path, int *fd);
 
+// `-` is standard output, here and below.
+
 // The regular file that is to be made or replaced at `path`, links followed: NULL if
 // something else is there, with `errno` set if that cannot be written to either.
 const char *file_target(const char *path);

@@ -57,8 +57,12 @@ int command_status_file(void);
 const char *command_status(int file);
 
 // Can all of these files (NULL: none) be written?  For commands that work long for them; false
-// after an error.  `-` is standard output.
+// after an error.
 bool command_outputs(Compiler *c, const char *const *paths, int count);
+
+// The exit status of a command that ended with this one: 1, after an error, if not all that it
+// printed could be written.
+int command_finish(Compiler *c, int status);
 
 // Reports a mistake in how flc was called.
 int command_usage_error(Compiler *c, const char *format, ...)

@@ -175,9 +175,18 @@ void command_find_programs(const char *path, ProgramPaths *out) {
 
 bool command_outputs(Compiler *c, const char *const *paths, int count) {
   for (int i = 0; i < count; i++) {
-    if (!paths[i] || strcmp(paths[i], "-") == 0 || file_is_writable(paths[i])) continue;
+    if (!paths[i] || file_is_writable(paths[i])) continue;
     command_usage_error(c, "cannot write %s: %s", paths[i], strerror(errno));
     return false;
   }
   return true;
+}
+
+int command_finish(Compiler *c, int status) {
+  bool flushed = fflush(stdout) == 0;
+  int reason = errno;  // of this failure; of earlier ones it is not known any more
+  if (flushed && !ferror(stdout)) return status;
+  command_usage_error(c, "cannot write to standard output%s%s", flushed ? "" : ": ",
+                      flushed ? "" : strerror(reason));
+  return status ? status : 1;
 }

@@ -81,7 +81,9 @@ static int make_document(void *state, const char *folder) {
   l->folder = folder;
   literate_split(l);
   if (!literate_run(l)) return 1;
-  const char *pictures = text_format("%s-img", without_ending(command->output));
+  bool printed = strcmp(command->output, "-") == 0;
+  const char *pictures =
+      text_format("%s-img", without_ending(printed ? l->path : command->output));
   LiteratePage page = { .l = l,
                         .embeds = command->html,
                         .folder = command_file_name(pictures),

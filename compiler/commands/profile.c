@@ -121,7 +121,6 @@ static bool trace_program(const ProfileCommand *p, Traced *run, Trace *out) {
 // ---- the command
 
 static bool write_output(Compiler *c, const char *path, const Text *t) {
-  if (strcmp(path, "-") == 0) return fputs(text_str(t), stdout) != EOF;
   if (file_write(path, t)) return true;
   error(c, (Loc){ 0 }, "cannot write %s: %s", path, strerror(errno));
   return false;

@@ -41,7 +41,7 @@ int scratch_run(Compiler *c, int (*work)(void *state, const char *folder), void 
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signals_unblock();
-    exit(work(state, folder));
+    exit(command_finish(c, work(state, folder)));
   }
   if (folder && child < 0)
     command_usage_error(c, "cannot start a process: %s", strerror(errno));

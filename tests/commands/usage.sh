@@ -57,6 +57,16 @@ CC=true makes p build p.fut
 printf 'import "p"\nimport "q"\nentry twice (x: i32) = main (main x)\n' > r.fut
 expect 0 'twice' tree r.fut
 
+# ---- standard output as an output, and a full disk
+
+expect 0 '^int main' build p.fut --emit-c -o -
+expect 1 'cannot write -: it is no regular file' build p.fut -o -
+for command in 'tree p.fut' 'dump p.fut' 'build p.fut --emit-c -o -' 'data -g i32' help --version; do
+  # shellcheck disable=SC2086 # words
+  "$flc" $command > /dev/full 2> err && echo "FAIL flc $command: a full disk" && failures=$((failures + 1))
+  grep -q '^error: cannot write .*No space left' err || { echo "FAIL flc $command: $(cat err)" && failures=$((failures + 1)); }
+done
+
 # ---- what is not there
 
 CC=no-such-cc expect 1 'hint: install one .Debian: gcc' build p.fut

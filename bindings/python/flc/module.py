@@ -111,6 +111,12 @@ class Module:
         self._library = library
         self._tuning = {}
 
+    def __getattr__(self, name):  # what is not found elsewhere
+        if name.startswith("_"):
+            raise AttributeError(name)
+        known = ", ".join(self._library.entries) or "none (`def` makes functions, `entry` what can be called)"
+        raise AttributeError(f"the program has no entry point {name}; it has {known}")
+
     @property
     def entries(self):
         """The entry points by name, for those whose name is that of a method."""

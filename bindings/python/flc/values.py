@@ -201,7 +201,13 @@ def as_numpy(what, value, dtype, rank):
     """An array of that type and rank, contiguous; numbers are converted only where nothing is lost."""
     if not isinstance(value, (np.ndarray, np.generic)) and hasattr(value, "__dlpack__"):
         value = np.from_dlpack(value)
-    made = np.asarray(value)
+    try:
+        made = np.asarray(value)
+    except ValueError:
+        raise TypeError(f"{what}: the rows of an array must be equally long") from None
+    if made.dtype.kind not in "biuf":
+        found = made.dtype if isinstance(value, np.ndarray) else type(value).__name__
+        raise TypeError(f"{what}: expected an array of {dtype}, found {found}")
     if isinstance(value, (list, tuple, range, int, float, bool)):
         made = from_python(what, value, made, dtype)
     elif made.dtype != dtype:

@@ -27,6 +27,9 @@ def test_arguments_by_name(values):
         values.get([3, 4])
     with pytest.raises(TypeError, match="too many positional arguments"):
         values.get([3, 4], 0, 1)
+    with pytest.raises(AttributeError, match="the program has no entry point got; it has .*get, "):
+        values.got([3, 4], 0)
+    assert not hasattr(values, "__len__")
 
 
 def test_entry_points_whose_name_is_taken(values):

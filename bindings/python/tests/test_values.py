@@ -30,6 +30,12 @@ def test_numbers_of_python_are_taken_where_they_fit(values):
         values.get([1 << 31], 0)
     with pytest.raises(TypeError, match="xs: expected 1 dimensions, found 2"):
         values.sum([[1.0]])
+    with pytest.raises(TypeError, match="xss: the rows of an array must be equally long"):
+        values.flip([[1, 2], [3]])
+    with pytest.raises(TypeError, match="xs: expected an array of float32, found NoneType"):
+        values.sum(None)
+    with pytest.raises(TypeError, match="xs: expected an array of float32, found str"):
+        values.sum("ab")
 
 
 def test_scalars_of_every_type(values):
