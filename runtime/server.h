@@ -483,6 +483,11 @@ RT_FN int rt_command_set_param(struct rt_server *s) {
     return RT_OK;
   if (!rt_is_setting(s->words[1]))
     return rt_fail_command(s, "unknown tuning parameter", s->words[1]);
+  if (!rt_setting_wants(s->words[1], value))
+    return rt_error(
+        s->ctx, RT_OTHER_ERROR,
+        "%s is a default, which the program takes at its start only, by --param",
+        s->words[1]);
   return rt_error(s->ctx, RT_OTHER_ERROR, "%s wants %s, found %" PRId64, s->words[1],
                   rt_setting_wants(s->words[1], value), value);
 }

@@ -12,9 +12,9 @@ struct rt_trace_event {
   enum rt_task_kind kind;
   int kernel;  // RT_TASK_KERNEL
   int64_t bytes;
-  int64_t host_start, host_end;   // rt_time_ns
-  int64_t queued, start, end;  // by the clock of the device
-  struct rt_event *event;      // NULL once its times are known
+  int64_t host_start, host_end;  // rt_time_ns
+  int64_t queued, start, end;    // by the clock of the device
+  struct rt_event *event;        // NULL once its times are known
 };
 
 // What a kernel, or the transfers of a kind, took in all calls that count.
@@ -88,9 +88,9 @@ RT_FN void rt_trace_settle(struct rt_context *ctx, struct rt_trace_event *e) {
   e->start = times.start;
   e->end = times.end;
   if (t->in_call && !t->counts) return;
-  struct rt_trace_sum *sum = !t->in_call               ? &t->outside[e->kind]
+  struct rt_trace_sum *sum = !t->in_call                 ? &t->outside[e->kind]
                              : e->kind == RT_TASK_KERNEL ? &t->kernels[e->kernel].runs
-                                                            : &t->within[e->kind];
+                                                         : &t->within[e->kind];
   rt_trace_add(sum, e->end - e->start, e->bytes);
 }
 
@@ -103,9 +103,10 @@ RT_FN void rt_trace_collect(struct rt_context *ctx) {
 
 // Adds a command that has been handed to the device.
 RT_FN void rt_trace_task(struct rt_context *ctx, const struct rt_task *task,
-                            enum rt_task_kind kind, int kernel, int64_t bytes) {
+                         enum rt_task_kind kind, int kernel, int64_t bytes) {
   struct rt_trace *t = ctx->trace;
-  if (t->count - t->first == RT_TRACE_MOST) {  // of a long call only the beginning is kept
+  if (t->count - t->first ==
+      RT_TRACE_MOST) {  // of a long call only the beginning is kept
     rt_wait(ctx);
     rt_trace_collect(ctx);
     t->count = t->first + RT_TRACE_MOST / 2;
@@ -113,8 +114,8 @@ RT_FN void rt_trace_task(struct rt_context *ctx, const struct rt_task *task,
   }
   if (t->count == t->capacity) {
     t->capacity = t->capacity * 2 + 64;
-    t->events = (struct rt_trace_event *)rt_host_grow(
-        t->events, (size_t)t->capacity * sizeof *t->events);
+    t->events = (struct rt_trace_event *)rt_host_grow(t->events, (size_t)t->capacity *
+                                                                     sizeof *t->events);
   }
   struct rt_trace_event e;
   memset(&e, 0, sizeof e);
@@ -145,11 +146,12 @@ RT_FN void rt_trace_end_call(struct rt_context *ctx, int64_t ns) {
   if (!t) return;
   rt_trace_collect(ctx);
   int count = t->count - t->first;
-  bool kept = t->counts && t->first + count <= RT_TRACE_MOST && (t->is_whole || t->first == 0);
+  bool kept =
+      t->counts && t->first + count <= RT_TRACE_MOST && (t->is_whole || t->first == 0);
   if (t->counts) {
     t->calls = (struct rt_traced_call *)rt_host_grow(
         t->calls, (size_t)(t->call_count + 1) * sizeof *t->calls);
-    struct rt_traced_call call = { ns, t->call_started, t->first, kept ? count : 0,
+    struct rt_traced_call call = { ns,   t->call_started, t->first, kept ? count : 0,
                                    kept, t->is_whole };
     t->calls[t->call_count++] = call;
   }
@@ -168,8 +170,12 @@ static const char rt_copy_kernel[] =
     "    to[first + k * step] = from[first + k * step];\n"
     "}\n";
 
-enum { RT_COPY_BYTES = 64 << 20, RT_COPY_CHUNK = 1 << 12, RT_COPY_ITEMS = 1 << 14,
-       RT_COPY_GROUP = 64 };
+enum {
+  RT_COPY_BYTES = 64 << 20,
+  RT_COPY_CHUNK = 1 << 12,
+  RT_COPY_ITEMS = 1 << 14,
+  RT_COPY_GROUP = 64
+};
 
 struct rt_copy {
   struct rt_module *module;
@@ -189,13 +195,13 @@ RT_FN int rt_copy_build(struct rt_context *ctx, struct rt_copy *c) {
 
 // On CPUs an item copies neighbouring elements, on GPUs neighbouring items do.
 RT_FN int rt_copy_arguments(const struct rt_context *ctx, struct rt_copy *c,
-                               int64_t bytes) {
+                            int64_t bytes) {
   int64_t count = bytes / 16, each = RT_COPY_CHUNK, step = 1;
   if (ctx->gpu_code) {
     each = (count + RT_COPY_ITEMS - 1) / RT_COPY_ITEMS;
     step = RT_COPY_ITEMS;
   }
-  c->items = ctx->gpu_code ? RT_COPY_ITEMS : (size_t)((count + each - 1) / each);
+  c->items = ctx->gpu_code ? (size_t)RT_COPY_ITEMS : (size_t)((count + each - 1) / each);
   const void *values[] = { &c->from->buffer, &c->to->buffer, &count, &each, &step };
   int status = 0;
   for (int i = 0; i < 5 && !status; i++)
@@ -213,7 +219,8 @@ RT_FN int64_t rt_copy_once(struct rt_context *ctx, const struct rt_copy *c) {
   return !status && times.end > times.start ? times.end - times.start : -1;
 }
 
-RT_FN void rt_copy_rounds(struct rt_context *ctx, const struct rt_copy *c, int64_t bytes) {
+RT_FN void rt_copy_rounds(struct rt_context *ctx, const struct rt_copy *c,
+                          int64_t bytes) {
   struct rt_trace *t = ctx->trace;
   for (int i = 0; i <= RT_COPY_ROUNDS; i++) {
     int64_t ns = rt_copy_once(ctx, c);
@@ -235,8 +242,8 @@ RT_FN void rt_trace_measure_copy(struct rt_context *ctx) {
   struct rt_trace *trace = ctx->trace;
   ctx->trace = NULL;
   bool ok = rt_mem_alloc(ctx, &c.from, bytes) == RT_OK &&
-            rt_mem_alloc(ctx, &c.to, bytes) == RT_OK &&
-            rt_copy_build(ctx, &c) == 0 && rt_copy_arguments(ctx, &c, bytes) == 0;
+            rt_mem_alloc(ctx, &c.to, bytes) == RT_OK && rt_copy_build(ctx, &c) == 0 &&
+            rt_copy_arguments(ctx, &c, bytes) == 0;
   ctx->trace = trace;
   if (ok) rt_copy_rounds(ctx, &c, bytes);
   rt_mem_release(ctx, &c.from);
@@ -300,7 +307,7 @@ RT_FN void rt_trace_kernels_json(const struct rt_context *ctx, struct rt_text *o
 }
 
 static const char *const rt_task_names[RT_TASK_KINDS] = { "kernel", "read", "write",
-                                                                "copy" };
+                                                          "copy" };
 
 RT_FN void rt_trace_transfers_json(struct rt_text *out, const char *key,
                                    const struct rt_trace_sum *sums) {

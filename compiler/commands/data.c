@@ -52,7 +52,7 @@ static void write_value(Text *t, const Value *v, DataForm form) {
 
 static int write_out(const Text *t) {
   size_t length = text_length(t);
-  return fwrite(text_str(t), 1, length, stdout) == length && fflush(stdout) == 0 ? 0 : 1;
+  return fwrite(text_str(t), 1, length, stdout) == length ? 0 : 1;
 }
 
 static int report_failure(Compiler *c, const char *message) {

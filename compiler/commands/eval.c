@@ -44,7 +44,7 @@ static bool write_results(const InterpResult *result, bool binary) {
     text_add(t, "\n");
   }
   size_t length = text_length(t);
-  return fwrite(text_str(t), 1, length, stdout) == length && fflush(stdout) == 0;
+  return fwrite(text_str(t), 1, length, stdout) == length;
 }
 
 // Someone at a terminal learns what is waited for.

@@ -21,7 +21,7 @@ typedef struct Fmt {
 } Fmt;
 
 static bool publish(const Fmt *f, const char *path, const char *text) {
-  if (strcmp(path, "-") == 0) return fputs(text, stdout) != EOF && fflush(stdout) == 0;
+  if (strcmp(path, "-") == 0) return fputs(text, stdout) != EOF;
   Text *t = text_new();
   text_add(t, text);
   if (file_write(path, t)) return true;
