@@ -263,7 +263,7 @@ static void run_directive(const DirectiveRun *r, Directive *d, const Core *core)
   server_ask(r->server, "free out");
 }
 
-static const char *const *server_words(const Literate *l, const char *executable) {
+static const char *const *literate_server(const Literate *l, const char *executable) {
   TextVec words = { 0 };
   vec_push(&words, executable);
   vec_push(&words, "--server");
@@ -278,7 +278,7 @@ static bool ensure_server(DirectiveRun *r, const char *executable, const char **
   if (r->server && server_ask(r->server, "entry_points").alive) return true;
   if (r->server) server_stop(r->server);
   ServerReply greeting = { .text = strerror(errno) };
-  r->server = server_start(server_words(r->l, executable), &greeting);
+  r->server = server_start(literate_server(r->l, executable), &greeting);
   *message = greeting.text;
   if (r->server && !greeting.ok) {
     server_stop(r->server);

@@ -8,18 +8,18 @@ ProgramStart program_start_default(void) {
 }
 
 // The value of `--name=value`, or NULL.
-static const char *value_of(const char *option, const char *name) {
+static const char *passed_value(const char *option, const char *name) {
   size_t length = strlen(name);
   bool same = strncmp(option, name, length) == 0 && option[length] == '=';
   return same ? option + length + 1 : NULL;
 }
 
 static const char *pass_to_compiler(ProgramStart *s, const char *option) {
-  const char *mode = value_of(option, "--flatten");
+  const char *mode = passed_value(option, "--flatten");
   if (mode) return set_flatten_mode(&s->flatten, mode);
-  const char *most = value_of(option, "--max-versions");
+  const char *most = passed_value(option, "--max-versions");
   if (most) return set_max_versions(&s->flatten, most);
-  const char *recipe = value_of(option, "--recipe");
+  const char *recipe = passed_value(option, "--recipe");
   if (recipe) s->recipe = recipe;
   return recipe ? NULL
                 : text_format("--pass-compiler-option wants --flatten=MODE, "

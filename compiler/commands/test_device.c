@@ -37,7 +37,7 @@ static const char *values_file(const TestDevice *d) {
 // ---- building
 
 // What starts the program, or so many processes of it, with the code of a profile.
-static const char *const *server_words(const TestDevice *d, int profile) {
+static const char *const *device_command(const TestDevice *d, int profile) {
   const char *mpi[MPI_MOST_WORDS];
   TextVec words = { 0 };
   int count = d->processes ? mpi_words(d->processes, mpi) : 0;
@@ -58,7 +58,7 @@ static const char *const *server_words(const TestDevice *d, int profile) {
 
 static bool start_device_run(TestDevice *d, int profile, const char **message) {
   ServerReply greeting = { 0 };
-  d->servers[profile] = server_start(server_words(d, profile), &greeting);
+  d->servers[profile] = server_start(device_command(d, profile), &greeting);
   if (d->servers[profile] && greeting.ok) return true;
   *message = d->servers[profile] ? greeting.text : "cannot start the program";
   if (d->servers[profile]) server_stop(d->servers[profile]);
