@@ -64,8 +64,11 @@ typedef struct LspName {
 } LspName;
 typedef Vec(LspName) LspNames;
 
-// The names of values and sizes in a checked program, in the order of the text.
-LspNames lsp_names(const AstProgram *program);
+// The program that an import names, as it is on the disk; NULL if it cannot be read.
+const AstProgram *lsp_imported(Compiler *c, const AstModExp *import);
+
+// The names of values, sizes, types and modules in a checked program, in the order of the text.
+LspNames lsp_names(Compiler *c, const AstProgram *program);
 // The name at a place; NULL if none is there.
 const LspName *lsp_name_at(const LspNames *names, uint32_t offset);
 // Do both refer to the same?  Where one word refers to two bindings (`let xs[i] = v`), they are

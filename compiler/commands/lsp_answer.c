@@ -66,7 +66,7 @@ json_t *lsp_diagnostics(LspQuery *q) {
 static const LspName *name_asked(const LspQuery *q, LspNames *names) {
   *names = (LspNames){ 0 };
   if (!q->program->ast) return NULL;
-  *names = lsp_names(q->program->ast);
+  *names = lsp_names(q->c, q->program->ast);
   return lsp_name_at(names, q->offset);
 }
 

@@ -17,6 +17,12 @@ typedef struct CompletionItems {
       *ast;  // of the program with a name at the place; NULL if it cannot be read
 } CompletionItems;
 
+// Definitions of a module, and those around it that they see.
+typedef struct ModuleScope {
+  const struct ModuleScope *outer;
+  const AstDeclVec *decls;
+} ModuleScope;
+
 enum {
   ITEM_FUNCTION = 3,
   ITEM_VARIABLE = 6,
@@ -71,15 +77,70 @@ static void add_library_file(CompletionItems *items, const EmbeddedFile *f) {
 
 // ---- members of modules
 
-// The definitions in a module; NULL if they do not stand in this file.
-static const AstDeclVec *members_of(const AstDeclVec *decls, Name module) {
-  const AstModExp *exp = NULL;
-  vec_each (AstDecl *const *, decl, decls)
-    if ((*decl)->kind == AST_DECL_MODULE && strcmp((*decl)->u.module.name, module) == 0)
-      exp = (*decl)->u.module.exp;
-  while (exp && exp->kind == MODEXP_ASCRIBE)
-    exp = exp->u.ascribe.exp;
-  return exp && exp->kind == MODEXP_BODY ? &exp->u.body : NULL;
+// Names and imports may lead in circles.
+typedef struct ModuleSearch {
+  Compiler *c;
+  int steps_left;
+} ModuleSearch;
+
+enum { MODULE_STEPS = 300 };
+
+static const ModuleScope *open_name(ModuleSearch *m, const ModuleScope *scope, Name name);
+
+// `a.b.c`
+static const ModuleScope *open_path(ModuleSearch *m, const ModuleScope *scope,
+                                    const AstName *path) {
+  vec_each (const Name *, part, &path->qualifiers)
+    scope = open_name(m, scope, *part);
+  return open_name(m, scope, path->name);
+}
+
+// The module that the expression makes, or the applications of the one that it is; NULL if that is
+// not known.
+static const ModuleScope *open_module(ModuleSearch *m, const ModuleScope *scope,
+                                      const AstModExp *exp) {
+  const AstProgram *program = NULL;
+  if (!exp || m->steps_left-- <= 0) return NULL;
+  switch (exp->kind) {
+  case MODEXP_NAME: return open_path(m, scope, &exp->u.name);
+  case MODEXP_IMPORT:
+    program = lsp_imported(m->c, exp);
+    return program ? new_node(ModuleScope, NULL, &program->decls) : NULL;
+  case MODEXP_BODY: return new_node(ModuleScope, scope, &exp->u.body);
+  case MODEXP_APPLY: return open_module(m, scope, exp->u.apply.function);
+  case MODEXP_ASCRIBE: return open_module(m, scope, exp->u.ascribe.exp);
+  case MODEXP_FUNCTION: return open_module(m, scope, exp->u.function.body);
+  }
+  return NULL;
+}
+
+static const AstDecl *without_local(const AstDecl *decl) {
+  while (decl->kind == AST_DECL_LOCAL)
+    decl = decl->u.local.decl;
+  return decl;
+}
+
+// The last one of that name among these definitions and what they open.
+static const ModuleScope *open_defined(ModuleSearch *m, const ModuleScope *scope,
+                                       Name name) {
+  for (int i = scope->decls->count - 1; i >= 0; i--) {
+    const AstDecl *decl = without_local(scope->decls->at[i]);
+    if (decl->kind == AST_DECL_MODULE && strcmp(decl->u.module.name, name) == 0)
+      return open_module(m, scope, decl->u.module.exp);
+    if (decl->kind != AST_DECL_OPEN) continue;
+    const ModuleScope *opened = open_module(m, scope, decl->u.open.exp);
+    const ModuleScope *found = opened ? open_defined(m, opened, name) : NULL;
+    if (found) return found;
+  }
+  return NULL;
+}
+
+static const ModuleScope *open_name(ModuleSearch *m, const ModuleScope *scope,
+                                    Name name) {
+  const ModuleScope *found = NULL;
+  for (; scope && !found; scope = scope->outer)
+    found = open_defined(m, scope, name);
+  return found;
 }
 
 static void add_scalar_members(CompletionItems *items, Name module) {
@@ -113,11 +174,14 @@ static NamePath qualifiers(const LspQuery *q) {
 
 // What may follow `a.b.`
 static void add_members_at(CompletionItems *items, const NamePath *path) {
-  const AstDeclVec *decls = items->ast ? &items->ast->decls : NULL;
-  for (int i = 0; decls && i < path->count; i++)
-    decls = members_of(decls, path->at[i]);
-  if (decls)
-    add_decls(items, decls);
+  ModuleSearch search = { items->query->c, MODULE_STEPS };
+  const ModuleScope *scope =
+      items->ast ? new_node(ModuleScope, NULL, &items->ast->decls) : NULL;
+  for (int i = 0; scope && i < path->count; i++)
+    scope = i ? open_defined(&search, scope, path->at[i])
+              : open_name(&search, scope, path->at[i]);
+  if (scope)
+    add_decls(items, scope->decls);
   else if (path->count == 1)
     add_scalar_members(items, path->at[0]);
 }
@@ -146,7 +210,7 @@ static void add_keywords(CompletionItems *items) {
 }
 
 static void add_typed_names(CompletionItems *items) {
-  LspNames names = lsp_names(items->ast);
+  LspNames names = lsp_names(items->query->c, items->ast);
   vec_each (const LspName *, name, &names) {
     bool here =
         name->loc.start <= items->query->offset && items->query->offset < name->loc.end;
@@ -165,37 +229,21 @@ static bool is_open_file(const char *path) {
 
 // ---- names of other files
 
-// The file that an import names; NULL if it cannot be read.
-static const SourceFile *imported_file(const AstModExp *exp) {
-  static const char *const endings[] = { ".fl", ".fut" };
-  const char *here = exp->loc.file->path, *slash = strrchr(here, '/');
-  int folder = slash && exp->u.path[0] != '/' ? (int)(slash - here + 1) : 0;
-  for (int i = 0; i < 2; i++) {
-    size_t length;
-    const char *path = text_format("%.*s%s%s", folder, here, exp->u.path, endings[i]);
-    const char *text = text_read_file(path, &length);
-    if (text) return source_file_new(path, text, length);
-  }
-  return NULL;
-}
-
-// What `import "file"` and `open import "file"` make visible.
-static void add_imports(CompletionItems *items) {
+// What `import "file"` and `open m` make visible.
+static void add_opened(CompletionItems *items) {
+  ModuleSearch search = { items->query->c, MODULE_STEPS };
+  const ModuleScope scope = { NULL, &items->ast->decls };
   vec_each (AstDecl *const *, decl, &items->ast->decls) {
-    const AstDecl *open = *decl;
-    while (open->kind == AST_DECL_LOCAL)
-      open = open->u.local.decl;
-    const AstModExp *exp = open->kind == AST_DECL_OPEN ? open->u.open.exp : NULL;
-    if (!exp || exp->kind != MODEXP_IMPORT) continue;
-    const SourceFile *file = imported_file(exp);
-    const AstProgram *other = file ? source_parse(items->query->c, file) : NULL;
-    if (other) add_decls(items, &other->decls);
+    const AstDecl *open = without_local(*decl);
+    if (open->kind != AST_DECL_OPEN) continue;
+    const ModuleScope *opened = open_module(&search, &scope, open->u.open.exp);
+    if (opened) add_decls(items, opened->decls);
   }
 }
 
 static void add_all_names(CompletionItems *items) {
   if (items->ast) add_typed_names(items);
-  if (items->ast) add_imports(items);
+  if (items->ast) add_opened(items);
   add_names_of_text(items);
   for (int i = 0; i < prelude_file_count; i++)
     if (is_open_file(prelude_files[i].path)) add_library_file(items, &prelude_files[i]);

@@ -8,7 +8,15 @@
 
 // ---- collecting
 
+// Files that are being imported: one that imports itself has a mistake, and no end.
+typedef struct OpenImport {
+  const struct OpenImport *outer;
+  const AstProgram *program;
+} OpenImport;
+
 typedef struct Walk {
+  Compiler *c;  // NULL: imports are not looked at
+  OpenImport import;
   LspNames names;
   ScopeWalk scope;
   uint32_t offset;  // of the expression that is looked for
@@ -298,6 +306,7 @@ static const ScopeNames *walk_module_type(Walk *w, const AstModType *type) {
 }
 
 static const ScopeNames *walk_module(Walk *w, const AstModExp *exp);
+static Walk walk_program(Compiler *c, OpenImport import, uint32_t offset);
 
 static const ScopeNames *walk_module_body(Walk *w, const AstDeclVec *decls) {
   ScopeWalk saved = scope_enter(&w->scope, true);
@@ -310,15 +319,32 @@ static const ScopeNames *walk_module_body(Walk *w, const AstDeclVec *decls) {
   return members;
 }
 
-static void walk_module_function(Walk *w, const AstModExp *exp) {
+// The members that its applications have.
+static const ScopeNames *walk_module_function(Walk *w, const AstModExp *exp) {
   const ScopeNames *members = walk_module_type(w, exp->u.function.type);
   ScopeWalk saved = scope_enter(&w->scope, false);
   define_module_param(w, exp->u.function.param, members);
-  walk_module(w, exp->u.function.body);
+  members = walk_module(w, exp->u.function.body);
   w->scope = saved;
+  return members;
 }
 
-// The members of the module; NULL: they are not known.
+static bool is_open(const OpenImport *import, const AstProgram *program) {
+  for (; import; import = import->outer)
+    if (strcmp(import->program->file->path, program->file->path) == 0) return true;
+  return false;
+}
+
+// What another file defines; the names in it are not of interest.
+static const ScopeNames *walk_import(const Walk *w, const AstModExp *exp) {
+  const AstProgram *program = w->c ? lsp_imported(w->c, exp) : NULL;
+  if (!program || is_open(&w->import, program)) return NULL;
+  const Walk other = walk_program(w->c, (OpenImport){ &w->import, program }, 0);
+  return new_node(ScopeNames, other.scope.defined.types, other.scope.defined.modules,
+                  other.scope.defined.signatures);
+}
+
+// The members of the module, or of what a parametric one makes; NULL: they are not known.
 static const ScopeNames *walk_module(Walk *w, const AstModExp *exp) {
   const ScopeThing *named = NULL;
   const ScopeNames *members = NULL;
@@ -326,16 +352,16 @@ static const ScopeNames *walk_module(Walk *w, const AstModExp *exp) {
   case MODEXP_NAME:
     named = use_path(w, &exp->u.name, SCOPE_MODULE);
     return named ? named->members : NULL;
-  case MODEXP_IMPORT: return NULL;
+  case MODEXP_IMPORT: return walk_import(w, exp);
   case MODEXP_BODY: return walk_module_body(w, &exp->u.body);
   case MODEXP_APPLY:
-    walk_module(w, exp->u.apply.function);
+    members = walk_module(w, exp->u.apply.function);
     walk_module(w, exp->u.apply.arg);
-    return NULL;
+    return members;
   case MODEXP_ASCRIBE:
     members = walk_module_type(w, exp->u.ascribe.type);
     return exp->u.ascribe.exp ? walk_module(w, exp->u.ascribe.exp) : members;
-  case MODEXP_FUNCTION: walk_module_function(w, exp); return NULL;
+  case MODEXP_FUNCTION: return walk_module_function(w, exp);
   }
   return NULL;
 }
@@ -387,9 +413,9 @@ static void walk_decl(Walk *w, const AstDecl *decl) {
   }
 }
 
-static Walk walk(const AstProgram *program, uint32_t offset) {
-  Walk w = { .scope = scope_walk_new(), .offset = offset };
-  vec_each (AstDecl *const *, decl, &program->decls)
+static Walk walk_program(Compiler *c, OpenImport import, uint32_t offset) {
+  Walk w = { .c = c, .import = import, .scope = scope_walk_new(), .offset = offset };
+  vec_each (AstDecl *const *, decl, &import.program->decls)
     walk_decl(&w, *decl);
   return w;
 }
@@ -405,8 +431,8 @@ static int compare_places(const void *a, const void *b) {
   return (x->binding->id > y->binding->id) - (x->binding->id < y->binding->id);
 }
 
-LspNames lsp_names(const AstProgram *program) {
-  LspNames all = walk(program, 0).names, names = { 0 };
+LspNames lsp_names(Compiler *c, const AstProgram *program) {
+  LspNames all = walk_program(c, (OpenImport){ NULL, program }, 0).names, names = { 0 };
   if (all.count) qsort(all.at, (size_t)all.count, sizeof *all.at, compare_places);
   for (int i = 0; i < all.count; i++) {
     const LspName *name = &all.at[i], *before = i > 0 ? &all.at[i - 1] : NULL;
@@ -456,5 +482,5 @@ bool lsp_same_name(const LspNames *names, const LspName *a, const LspName *b) {
 }
 
 const AstExp *lsp_exp_at(const AstProgram *program, uint32_t offset) {
-  return walk(program, offset).around;
+  return walk_program(NULL, (OpenImport){ NULL, program }, offset).around;
 }

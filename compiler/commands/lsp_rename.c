@@ -62,7 +62,7 @@ static bool keeps_meaning(const Renamed *r, const LspNames *before) {
   const char *text = text_str(r->text);
   Program *program = program_of_text(c, r->query->program->path, text, strlen(text));
   if (!pipeline_run(c, program, "check")) return false;
-  LspNames after = lsp_names(program->ast);
+  LspNames after = lsp_names(c, program->ast);
   return same_structure(before, &after);
 }
 
@@ -72,7 +72,7 @@ json_t *lsp_rename(LspQuery *q) {
   const char *to = json_string_value(json_object_get(q->params, "newName"));
   if (!q->program->checked) return refusal("the program has errors");
   if (!is_new_name(to)) return refusal("that is no name");
-  LspNames names = lsp_names(q->program->ast);
+  LspNames names = lsp_names(q->c, q->program->ast);
   const LspName *name = lsp_name_at(&names, q->offset);
   if (!name) return refusal("there is no name of a value here");
   if (name->binding->loc.file != q->program->file)

@@ -276,6 +276,29 @@ def refers_to_types_and_modules(client, folder):
     assert found["range"]["start"] == d.place("inner = {"), found
 
 
+def refers_to_what_others_make(client, folder):
+    other = Path(folder) / "makes.fl"
+    other.write_text("module pairs (N: {type t}) = { type pair = (N.t, N.t) }\ntype far = i32\n", encoding="utf-8")
+    (Path(folder) / "circle.fl").write_text('import "circle"\ntype round = i32\n', encoding="utf-8")
+    text = 'import "makes"\nmodule p = pairs {type t = i32}\nlocal module l = import "makes"\n' \
+        "entry first (x: p.pair) : i32 = x.0\nentry second (x: l.far, y: far) : p.pair = (x, y)\n"
+    d = document(client, folder, text, "uses.fl")
+    assert d.messages == [], d.messages
+
+    def definition(word, nth=0, offset=0):
+        found = client.about("textDocument/definition", d, word, nth, offset)
+        return found and (found["uri"], found["range"]["start"]["line"], found["range"]["start"]["character"])
+    assert definition("p.pair", 0, 2) == (other.as_uri(), 0, 36), definition("p.pair", 0, 2)
+    assert definition("far,") == definition("far)") == (other.as_uri(), 1, 5)
+    assert definition("pairs {") == (other.as_uri(), 0, 7)
+    found = client.about("textDocument/references", d, "pair)", context={"includeDeclaration": False})
+    assert [place["range"]["start"]["line"] for place in found] == [3, 4], found
+    response = client.request("textDocument/rename", textDocument={"uri": d.uri}, position=d.place("far)"), newName="near")
+    assert response["error"]["code"] == -32803, response
+    e = document(client, folder, 'import "circle"\nentry main (x: round) = x\n', "round.fl")
+    assert len(e.messages) == 1 and client.about("textDocument/hover", e, "round)") is None
+
+
 def renames(client, folder):
     d = document(client, folder)
 
@@ -317,6 +340,17 @@ def completes(client, folder):
     own = "module a = { type t = i32 module b = { def one (x: i32) = x } } entry main (x: i32) = "
     assert set(members(own + "a.")) == {"t", "b"}, members(own + "a.")
     assert members(own + "a.b.o") == {"one": "i32 -> i32"}, members(own + "a.b.o")
+    applied = "module s (N: {type t}) = { type pair = (N.t, N.t) module deep = { def two = 2i32 } } "
+    applied += "module i = { type t = i32 } module m = s i module again = m entry main (x: i32) = x + "
+    assert set(members(applied + "m.")) == {"pair", "deep"}, members(applied + "m.")
+    assert set(members(applied + "again.deep.")) == {"two"}
+    (Path(folder) / "lib.fl").write_text("module inner = { def half (x: i32) = x / 2 }\ntype t = i32\ndef far (x: t) = x\n", encoding="utf-8")
+    imports = 'import "lib" module l = import "lib" entry main (x: i32) = x + '
+    assert set(members(imports + "l.")) == {"inner", "t", "far"}, members(imports + "l.")
+    assert set(members(imports + "inner.")) == set(members(imports + "l.inner.")) == {"half"}
+    assert {"far", "inner", "l", "map"} <= set(members(imports))
+    circle = "module a = b module b = a open b entry main (x: i32) = x + a."
+    assert members(circle) == {}
     assert members(own + "nobody.") == {} and members(own + "x.a.") == {}
     half = members("def helper (x: i32) = x\nentry main (value: i32) =\n  let inner = value + 1\n  in helper ")
     assert half["inner"] == "i32" and half["value"] == "i32" and "reduce" in half, half
@@ -361,7 +395,7 @@ def survives(client, folder):
     assert client.change(d.uri, PROGRAM) == []
 
 
-TESTS = [reports_mistakes_as_they_come, tells_types_and_sizes, finds_definitions, finds_references, refers_to_types_and_modules, renames, completes,
+TESTS = [reports_mistakes_as_they_come, tells_types_and_sizes, finds_definitions, finds_references, refers_to_types_and_modules, refers_to_what_others_make, renames, completes,
          lists_symbols, formats, survives]
 
 
