@@ -60,6 +60,8 @@ const char *directive_param(const Directive *d, const char *key);
 
 // Replaces `$loaddata "f"` and its like by names, and reads what they stand for.
 void literate_load(const Literate *l, Directive *d);
+// literate_wave.c: the sound in a file, `[channels][samples]f64`; NULL after a failure.
+const Value *literate_load_sound(const Literate *l, Directive *d, const char *path);
 // "(literate_3_0: [4]f32) ...": the parameters of the definition that has them.
 const char *literate_load_params(const Literate *l, const Directive *d);
 

@@ -1,5 +1,5 @@
-// What `$loaddata "f"`, `$loadbytes "f"` and `$loadimg "f"` in directives stand for: values, which
-// become parameters of the directive's definition.
+// What `$loaddata "f"`, `$loadimg "f"` and their kin in directives stand for: values, which become
+// parameters of the directive's definition.
 #include "base/file.h"
 #include "base/process.h"
 #include "commands/literate.h"
@@ -63,6 +63,11 @@ static void load_picture(const Literate *l, Directive *d, const char *path) {
     directive_fail(d, "`convert` could not read %s", path);
 }
 
+static void load_sound(const Literate *l, Directive *d, const char *path) {
+  const Value *v = literate_load_sound(l, d, path);
+  if (v) vec_push(&d->loaded, v);
+}
+
 // ---- expressions
 
 static void load_file(const Literate *l, Directive *d, const char *builtin,
@@ -75,10 +80,13 @@ static void load_file(const Literate *l, Directive *d, const char *builtin,
     message = script_load_bytes(path, &d->loaded);
   else if (strcmp(builtin, "loadimg") == 0)
     load_picture(l, d, path);
+  else if (strcmp(builtin, "loadaudio") == 0)
+    load_sound(l, d, path);
   else
-    directive_fail(
-        d, "unknown builtin `$%s`: expected `$loaddata`, `$loadbytes` or `$loadimg`",
-        builtin);
+    directive_fail(d,
+                   "unknown builtin `$%s`: expected `$loaddata`, `$loadbytes`, "
+                   "`$loadimg` or `$loadaudio`",
+                   builtin);
   if (message) directive_fail(d, "%s", message);
 }
 

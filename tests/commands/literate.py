@@ -153,6 +153,33 @@ def sounds_are_waves():
     assert (folder / "a-img/2.wav").read_bytes()[44:] == bytes([127, 129])
 
 
+def sounds_are_read():
+    def chunk(name, data):
+        return name + struct.pack("<I", len(data)) + data + b"\0" * (len(data) % 2)
+
+    def wave(kind, channels, bits, samples, rest=b""):
+        head = struct.pack("<HHIIHH", kind, channels, 8000, 0, 0, bits) + rest
+        body = chunk(b"fmt ", head) + chunk(b"LIST", b"odd") + chunk(b"data", samples)
+        return b"RIFF" + struct.pack("<I", 4 + len(body)) + b"WAVE" + body
+    extended = struct.pack("<HHIH", 22, 24, 0, 1) + bytes(14)
+    sounds = [(wave(1, 2, 16, struct.pack("<5h", 16384, -32768, 0, 8192, 7)), "[[0.5, 0.0], [-1.0, 0.25]]"),
+              (wave(1, 1, 8, bytes([128, 0, 192])), "[[0.0, -1.0, 0.5]]"),
+              (wave(0xfffe, 1, 24, bytes([0, 0, 0x40, 0, 0, 0xc0]), extended), "[[0.5, -0.5]]"),
+              (wave(1, 1, 32, struct.pack("<i", 1 << 29)), "[[0.25]]"),
+              (wave(3, 1, 32, struct.pack("<2f", 0.75, -2)), "[[0.75, -2.0]]"),
+              (wave(3, 2, 64, struct.pack("<2d", 0.1, 1)), "[[0.1], [1.0]]")]
+    for i, (bytes_, _) in enumerate(sounds):
+        (folder / f"{i}.wav").write_bytes(bytes_)
+    directives = "\n\n".join(f'-- > $loadaudio "{i}.wav"' for i in range(len(sounds)))
+    page = interpreted(directives + "\n").replace("f64", "")
+    for _, values in sounds:
+        assert values in page, (values, page)
+    (folder / "no.wav").write_bytes(b"RIFF1234WAVEfmt ")
+    page = interpreted('-- > $loadaudio "no.wav"\n', status=1)
+    assert "no sound" in page or "ffmpeg" in page, page
+
+
+
 def bytes_and_files_are_read():
     (folder / "b").write_bytes(b"\x01\xff")
     page = interpreted("-- > $loadbytes \"b\"\n")
@@ -234,7 +261,7 @@ def main():
         folder = pathlib.Path(name)
         for test in [text_and_code_alternate, quotes_of_markdown_are_no_directives, fences_are_longer_than_what_they_hold,
                      values_of_any_type_are_shown, the_device_computes_the_same, images_have_the_colours_of_their_types,
-                     videos_are_animated_pngs, plots_are_drawn_to_scale, tables_have_a_column_for_each_vector, sounds_are_waves,
+                     videos_are_animated_pngs, plots_are_drawn_to_scale, tables_have_a_column_for_each_vector, sounds_are_waves, sounds_are_read,
                      bytes_and_files_are_read, mistakes_have_places, nothing_is_written_after_errors_if_that_is_wanted,
                      a_program_with_mistakes_has_no_page, an_output_has_its_pictures_beside_it, other_programs_draw_and_encode]:
             test()
