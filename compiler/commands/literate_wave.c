@@ -13,7 +13,7 @@ typedef struct Wave {
   size_t size;  // of the samples, in bytes
 } Wave;
 
-static uint64_t number(const unsigned char *at, int bytes) {
+static uint64_t little_endian(const unsigned char *at, int bytes) {
   uint64_t value = 0;
   for (int i = bytes - 1; i >= 0; i--)
     value = value << 8 | at[i];
@@ -23,11 +23,11 @@ static uint64_t number(const unsigned char *at, int bytes) {
 static void read_format(Wave *w, const unsigned char *at, size_t size) {
   enum { FORMAT_SIZE = 16, SUBFORMAT = 24 };
   if (size < FORMAT_SIZE) return;
-  w->format = (int)number(at, 2);
-  w->channels = (int)number(at + 2, 2);
-  w->bits = (int)number(at + 14, 2);
+  w->format = (int)little_endian(at, 2);
+  w->channels = (int)little_endian(at + 2, 2);
+  w->bits = (int)little_endian(at + 14, 2);
   if (w->format == WAVE_EXTENSIBLE && size >= SUBFORMAT + 2)
-    w->format = (int)number(at + SUBFORMAT, 2);
+    w->format = (int)little_endian(at + SUBFORMAT, 2);
 }
 
 // The chunks behind "RIFF....WAVE"; the size of the last one may be wrong (of streams it is).
@@ -35,7 +35,7 @@ static Wave read_chunks(const unsigned char *at, size_t left) {
   enum { HEAD = 8 };
   Wave w = { 0 };
   while (left >= HEAD && !w.samples) {
-    size_t size = number(at + 4, 4);
+    size_t size = little_endian(at + 4, 4);
     const unsigned char *name = at;
     at += HEAD;
     left -= HEAD;
@@ -50,15 +50,15 @@ static Wave read_chunks(const unsigned char *at, size_t left) {
   return w;
 }
 
-static bool is_known(const Wave *w) {
+static bool is_known_wave(const Wave *w) {
   if (!w->samples || w->channels < 1 || w->channels > MOST_CHANNELS) return false;
   if (w->format == WAVE_FLOATS) return w->bits == 32 || w->bits == 64;
   return w->format == WAVE_INTEGERS && w->bits % 8 == 0 && w->bits >= 8 && w->bits <= 32;
 }
 
 // From -1 to 1.
-static double sample(const Wave *w, const unsigned char *at) {
-  uint64_t raw = number(at, w->bits / 8);
+static double wave_sample(const Wave *w, const unsigned char *at) {
+  uint64_t raw = little_endian(at, w->bits / 8);
   PrimType type = w->bits == 32 ? PRIM_F32 : PRIM_F64;
   if (w->format == WAVE_FLOATS)
     return prim_convert(PRIM_F64, prim_of_bits(type, raw)).u.f64;
@@ -73,7 +73,7 @@ static const Value *wave_value(const unsigned char *bytes, size_t length) {
                  memcmp(bytes + 8, "WAVE", 4) == 0;
   if (!is_wave) return NULL;
   Wave w = read_chunks(bytes + HEAD, length - HEAD);
-  if (!is_known(&w)) return NULL;
+  if (!is_known_wave(&w)) return NULL;
   int step = w.bits / 8;
   int64_t count = (int64_t)(w.size / (size_t)(step * w.channels));
   Value *v = value_new(PRIM_F64, 2, (int64_t[]){ w.channels, count });
@@ -81,7 +81,7 @@ static const Value *wave_value(const unsigned char *bytes, size_t length) {
     for (int64_t k = 0; k < w.channels; k++)
       value_set(
           v, k * count + i,
-          prim_float(PRIM_F64, sample(&w, w.samples + (i * w.channels + k) * step)));
+          prim_float(PRIM_F64, wave_sample(&w, w.samples + (i * w.channels + k) * step)));
   return v;
 }
 

@@ -329,7 +329,7 @@ static const ScopeNames *walk_module_function(Walk *w, const AstModExp *exp) {
   return members;
 }
 
-static bool is_open(const OpenImport *import, const AstProgram *program) {
+static bool is_being_imported(const OpenImport *import, const AstProgram *program) {
   for (; import; import = import->outer)
     if (strcmp(import->program->file->path, program->file->path) == 0) return true;
   return false;
@@ -338,7 +338,7 @@ static bool is_open(const OpenImport *import, const AstProgram *program) {
 // What another file defines; the names in it are not of interest.
 static const ScopeNames *walk_import(const Walk *w, const AstModExp *exp) {
   const AstProgram *program = w->c ? lsp_imported(w->c, exp) : NULL;
-  if (!program || is_open(&w->import, program)) return NULL;
+  if (!program || is_being_imported(&w->import, program)) return NULL;
   const Walk other = walk_program(w->c, (OpenImport){ &w->import, program }, 0);
   return new_node(ScopeNames, other.scope.defined.types, other.scope.defined.modules,
                   other.scope.defined.signatures);
