@@ -134,6 +134,7 @@ struct rt_kernel {
   bool sized;  // the text mentions FLC_GROUP_SIZE or FLC_GROUP_STEPS
   int batch;  // those of one number are launched one after another, and compiled in one program
   int64_t group_size;  // of its launches; 0: the default; -1: they compute it
+  const char *seg;     // the operation that it works for: main.segred_2; or NULL
 };
 
 // A check that can fail: parts[0] v0 parts[1] v1 ... parts[value_count].
@@ -149,7 +150,11 @@ struct rt_tuning_param {
   const char *name;  // "main.top_0"
   const char
       *kind;  // "threshold", "group_size", "grid_size", "tile_size", "reg_tile_size", ...
-  int64_t cpu_default, gpu_default;  // negative: the default of the kind on the device
+  // Negative: the value of `follows`, or the default of the kind on the device.  0 for gpu: only
+  // code for CPUs has the number.
+  int64_t cpu_default, gpu_default;
+  int follows;   // the parameter whose value it has while it has none of its own, or -1
+  int64_t most;  // 0: as all of the kind
 };
 
 // A decision between two versions.

@@ -61,15 +61,31 @@ RT_FN const char *rt_setting_kind(const char *name) {
   return param < 0 ? "threshold" : rt_program()->tuning[param].kind;
 }
 
+RT_FN bool rt_may_be_0(const char *kind) {
+#ifdef RT_WORKERS
+  if (strcmp(kind, "workers") == 0) return true;
+#endif
+  return strcmp(kind, "threshold") == 0 || strcmp(kind, "bytes") == 0 ||
+         strcmp(kind, "switch") == 0;
+}
+
+// The most that a setting may be: sizes are multiplied with each other.
+RT_FN int64_t rt_setting_most(const char *name, const char *kind) {
+  int param = rt_param_named(name);
+  if (param >= 0 && rt_program()->tuning[param].most)
+    return rt_program()->tuning[param].most;
+  if (strcmp(kind, "switch") == 0) return 1;
+  return rt_may_be_0(kind) ? INT64_MAX : INT64_C(1) << 40;
+}
+
 // NULL, or what the setting would have to be: sizes and numbers of things are positive.
 RT_FN const char *rt_setting_wants(const char *name, int64_t value) {
   const char *kind = rt_setting_kind(name);
-  if (strcmp(kind, "switch") == 0) return value == 0 || value == 1 ? NULL : "0 or 1";
-  bool may_be_0 = strcmp(kind, "threshold") == 0 || strcmp(kind, "bytes") == 0;
-#ifdef RT_WORKERS
-  may_be_0 = may_be_0 || strcmp(kind, "workers") == 0;
-#endif
-  if (value >= !may_be_0) return NULL;
+  bool may_be_0 = rt_may_be_0(kind);
+  if (value >= !may_be_0 && value <= rt_setting_most(name, kind)) return NULL;
+  if (strcmp(kind, "switch") == 0) return "0 or 1";
+  if (strcmp(kind, "recipe") == 0) return "the number of one of its recipes";
+  if (value > 0) return "a smaller number";
   return may_be_0 ? "a number from 0 on" : "a number from 1 on";
 }
 
@@ -196,10 +212,11 @@ RT_FN int64_t rt_initial_param(const struct rt_context *ctx,
   int64_t value = 0;
   int kind = rt_kind_of(p->kind);
   if (rt_config_find(ctx->config, p->name, &value)) return value;
-  if (kind >= 0 && rt_config_find(ctx->config, rt_kinds[kind].setting, &value))
+  if (kind >= 0 && p->follows < 0 &&
+      rt_config_find(ctx->config, rt_kinds[kind].setting, &value))
     return value;
   value = ctx->gpu_code ? p->gpu_default : p->cpu_default;
-  return value < 0 && kind >= 0 ? rt_kind_default(ctx, kind) : value;
+  return value < 0 && kind >= 0 && p->follows < 0 ? rt_kind_default(ctx, kind) : value;
 }
 
 // The trees that the program was built with, then what the user set, in order.
@@ -238,7 +255,9 @@ RT_FN void rt_tuning_open(struct rt_context *ctx) {
 }
 
 RT_FN int64_t rt_param(const struct rt_context *ctx, int param) {
-  return ctx->params[param];
+  int follows = ctx->program->tuning[param].follows;
+  return ctx->params[param] < 0 && follows >= 0 ? ctx->params[follows]
+                                                : ctx->params[param];
 }
 
 RT_FN int64_t rt_default_group_size(const struct rt_context *ctx) {

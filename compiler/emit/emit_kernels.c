@@ -407,11 +407,12 @@ static const char *kernel_row(Emit *e, Text *t, Map *texts, const Kernel *kernel
   const char *id = kernel_id(t, texts, text, wanted);
   int batch = emit_batch_of(batches, kernel, strlen(code.text));
   return text_format(
-      "{ \"%s\", %s_text, %s, %s, %s, NULL, 0, %s, \"%s\", %s, %d, %lld }", kernel->name,
-      id, kernel->may_fail ? "true" : "false", code.uses_f64 ? "true" : "false",
-      profile == PROFILE_GPU ? "true" : "false", kernel->uses_arena ? "true" : "false",
-      kernel_hash(e, code.text), kernel->sized ? "true" : "false", batch,
-      (long long)kernel->group_size);
+      "{ \"%s\", %s_text, %s, %s, %s, NULL, 0, %s, \"%s\", %s, %d, %lld, %s }",
+      kernel->name, id, kernel->may_fail ? "true" : "false",
+      code.uses_f64 ? "true" : "false", profile == PROFILE_GPU ? "true" : "false",
+      kernel->uses_arena ? "true" : "false", kernel_hash(e, code.text),
+      kernel->sized ? "true" : "false", batch, (long long)kernel->group_size,
+      kernel->seg ? c_string(kernel->seg) : "NULL");
 }
 
 void emit_kernels(Emit *e, Text *t) {

@@ -87,7 +87,7 @@ static void add_guard(Emit *e, const Guard *guard) {
     if (e->guards.at[i]->name == guard->name) return;
   vec_push(&e->guards, guard);
   if (find_tuning(e, guard->name) >= 0) return;
-  TuningParam param = { guard->name, "threshold", -1, -1 };
+  TuningParam param = { guard->name, "threshold", -1, -1, NULL, 0 };
   if (guard->kind == GUARD_LOOP) {
     param.cpu_default = LOOP_OPERATIONS;
     param.gpu_default = 0;
@@ -155,10 +155,12 @@ static void checks_table(Emit *e, Text *t) {
 static void check_tuned(Emit *e, const TuningParam *p, int64_t value) {
   bool may_be_0 = strcmp(p->kind, "threshold") == 0 || strcmp(p->kind, "bytes") == 0 ||
                   strcmp(p->kind, "switch") == 0;
-  if (value >= !may_be_0) return;
+  int64_t most = may_be_0 ? INT64_MAX : p->most ? p->most : INT64_C(1) << 40;
+  if (value >= !may_be_0 && value <= most) return;
   error(e->c, (Loc){ 0 },
-        "the tuning file sets %s (%s) to %lld; it wants a number from %d on", p->name,
-        p->kind, (long long)value, !may_be_0);
+        "the tuning file sets %s (%s) to %lld; it wants a number from %d %s", p->name,
+        p->kind, (long long)value, !may_be_0,
+        value < !may_be_0 ? "on" : text_format("to %lld", (long long)most));
 }
 
 static void tuning_table(Emit *e, Text *t) {
@@ -168,10 +170,12 @@ static void tuning_table(Emit *e, Text *t) {
     int64_t cpu = p->cpu_default, gpu = p->gpu_default, value;
     if (e->options.tuned && e->options.tuned(e->options.state, p->name, &value)) {
       check_tuned(e, p, value);
-      cpu = gpu = value;
+      cpu = value;
+      if (!p->follows) gpu = value;
     }
-    text_printf(t, "\n  { %s, %s, %lld, %lld },", c_string(p->name), c_string(p->kind),
-                (long long)cpu, (long long)gpu);
+    text_printf(t, "\n  { %s, %s, %lld, %lld, %d, %lld },", c_string(p->name),
+                c_string(p->kind), (long long)cpu, (long long)gpu,
+                p->follows ? find_tuning(e, p->follows) : -1, (long long)p->most);
   }
   if (e->tuning.count) text_add(t, "\n};\n");
 }

@@ -164,7 +164,7 @@ typedef enum AtomicAction {
   // if mem[index] is `old` it becomes value, and result = true; else old = mem[index] (32, 64 bits)
   ATOMIC_EXCHANGE,
   // Between groups, of an i32; guarded by no failure, since others wait.
-  ATOMIC_TAKE,    // result = mem[index]++
+  ATOMIC_TAKE,  // result = mem[index]++
   // mem[index] = value, which is more than it was; seen after what the item has stored before
   ATOMIC_SIGNAL,
   ATOMIC_AWAIT,  // result = mem[index], as soon as that is not 0; then what was stored is seen
@@ -334,6 +334,7 @@ struct Kernel {
   const Function **functions;  // called, callees first
   int function_count;
   const KernPlan *plan;  // NULL: it was not made by one
+  Name seg;              // the seg-op that it works for: main.segred_2; NULL: none
 };
 
 typedef struct ImpEntry {
@@ -351,7 +352,9 @@ typedef struct ImpEntry {
 typedef struct TuningParam {
   Name name;
   const char *kind;
-  int64_t cpu_default, gpu_default;
+  int64_t cpu_default, gpu_default;  // 0 for GPUs: their code has no such number
+  Name follows;  // the parameter whose value it has while it has none of its own; or NULL
+  int64_t most;  // 0: no limit of its own
 } TuningParam;
 
 typedef struct ImpProgram {

@@ -7,6 +7,7 @@ typedef struct Lower {
   Compiler *c;
   Profile profile;
   const KernPlan *plan;  // of the kernel at hand, or NULL
+  Name seg;              // the seg-op at hand, by the name that recipes use; or NULL
   RecipeBook *book;      // NULL: none
   const Entry *entry;    // at hand
   Map *segs;             // Name -> const int *: the entry's seg-ops of that kind
@@ -227,6 +228,7 @@ typedef struct Items {
   // Runs: at least so many positions each; does no position read or write what another one writes?
   int64_t least;
   bool independent;
+  Name owner;  // has parameters of its own for runs: main.segmap_2; NULL: nobody
   ImpBuilder inner, walk;  // code for a position; around the loop over a row
 } Items;
 
@@ -235,7 +237,7 @@ const ImpExp *items_open(Items *s, Code *host, KernelCode *kernel, const ImpExp 
 // The same for the points of a space, whose index variables are bound.
 void items_open_space(Items *s, Code *host, KernelCode *kernel, const SegDim *dims,
                       int count);
-// The same in runs; `least` and `independent` are set before.
+// The same in runs; `least`, `independent` and `owner` are set before.
 void items_open_runs(Items *s, Code *host, KernelCode *kernel, const SegDim *dims,
                      int count);
 // Ends and launches the kernel.
@@ -331,7 +333,11 @@ void host_copy(Code *host, const Arr *to, const Arr *from);  // a kernel (lower_
 const ImpExp *host_roundings(const Body *first, const Body *second);
 const ImpExp *tuning_param(Lower *lower, const char *name, const char *kind, int64_t cpu,
                            int64_t gpu);
-// The parameter of that name, one of those that plans mention (lower_plan.c).
+// A parameter of one kernel, in the code for CPUs only, which has the value of `parent` (by
+// tuning_param) while nobody sets it.
+const ImpExp *tuning_param_following(Lower *lower, const char *name,
+                                     const ImpExp *parent);
+// The parameter of that name, one of those that plans mention (lower_params.c).
 const ImpExp *code_tuning(Code *k, const char *name);
 // The memory of `source` for overwriting, under a new reference: the same block if it dies here.
 Arr host_take(Code *k, const Var *binder, Atom source, const Body *body, int position);

@@ -58,7 +58,7 @@ static bool has_scalar_results(const Stm *stm) {
 
 // The results' memory, also as the kernel knows it.
 static const Arr **bind_block_outs(Code *host, const Stm *stm, const KernSeg *seg,
-                             Map *memory) {
+                                   Map *memory) {
   const Arr **outs = new_array(const Arr *, stm->binder_count + 1);
   for (int i = 0; i < stm->binder_count; i++) {
     Memory *out = new_node(Memory, .copies = new_array(const Arr *, 1));
@@ -75,7 +75,7 @@ bool lower_block_segmap(Code *host, const Stm *stm) {
   CopyNotes copies = { 0 };
   KernSeg seg = kern_from_seg(host->lower->c, code_kern_host(host), stm, &copies);
   seg.name = kern_seg_name(host->lower->c, host->lower->segs, host->lower->entry->name,
-                           seg.kern->name);
+                           seg.kind);
   const KernPlan *plan = kern_schedule_groups(host->lower->c, &seg);
   if (!plan) return false;
   vec_push(&host->lower->plans, plan);

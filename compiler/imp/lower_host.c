@@ -32,15 +32,6 @@ void host_read(Code *k, const Var *var, const Mem *mem, const ImpExp *index) {
   imp_add_stm(k->b, (ImpStm){ .kind = IMP_READ, .u.read = { var, mem, index } });
 }
 
-const ImpExp *tuning_param(Lower *lower, const char *name, const char *kind, int64_t cpu,
-                           int64_t gpu) {
-  Name interned = name_of(lower->c->names, name);
-  vec_each (TuningParam *, p, &lower->tuning)
-    if (p->name == interned) return imp_tuning(interned);
-  vec_push(&lower->tuning, (TuningParam){ interned, kind, cpu, gpu });
-  return imp_tuning(interned);
-}
-
 bool host_is_plain(const Arr *arr) {
   bool first = arr->offset->kind == IMP_CONST && arr->offset->u.constant.u.i == 0;
   return first && arr_is_dense(arr);

@@ -22,16 +22,25 @@ static ImpBuilder builder_of(const KernelCode *kernel) {
   return (ImpBuilder){ .c = kernel->b.c, .loc = kernel->b.loc };
 }
 
-static const ImpExp *most_items(Code *host) {
-  const ImpExp *grid = tuning_param(host->lower, "map_groups", "grid_size", -1, -1);
+static const ImpExp *most_items(const Items *s) {
+  Lower *lower = s->host->lower;
+  const ImpExp *grid = tuning_param(lower, "map_groups", "grid_size", -1, -1);
+  if (s->owner)
+    grid = tuning_param_following(lower, text_format("%s.groups", s->owner), grid);
   return imp_max(imp_i64(1), imp_mul(grid, imp_i64(ITEMS_PER_GROUP)));
 }
 
-// How many positions each item gets, at least `least`.
-static void choose_run(Items *s, int64_t least) {
-  Code *host = s->host;
-  const ImpExp *wanted = imp_ceil_div(s->count, most_items(host));
-  s->run = imp_let(host->b, "run", imp_max(imp_i64(least), wanted));
+// How many positions an item is worth, if one is not.
+static const ImpExp *least_run(const Items *s) {
+  if (!s->owner || s->least <= 1) return imp_i64(s->least);
+  const char *name = text_format("%s.run", s->owner);
+  return tuning_param(s->host->lower, name, "chunk", s->least, 0);
+}
+
+// How many positions each item gets.
+static void choose_run(Items *s) {
+  const ImpExp *wanted = imp_ceil_div(s->count, most_items(s));
+  s->run = imp_let(s->host->b, "run", imp_max(least_run(s), wanted));
 }
 
 static void begin(Items *s, Code *host, KernelCode *kernel, const ImpExp *count) {
@@ -91,11 +100,12 @@ static void open_rows(Items *s, const SegDim *dims, int count) {
 
 void items_open_runs(Items *s, Code *host, KernelCode *kernel, const SegDim *dims,
                      int count) {
-  int64_t least = s->least;
-  bool independent = s->independent;
+  Items given = *s;
   begin(s, host, kernel, space_size(dims, count));
-  s->independent = independent;
-  choose_run(s, least);
+  s->least = given.least;
+  s->independent = given.independent;
+  s->owner = given.owner;
+  choose_run(s);
   if (count <= 1)
     open_run(s, dims, count);
   else

@@ -1,7 +1,7 @@
 // Seg-ops of the host through Kern: memory for the results, the kernels of the plan,
 // their launches.
 #include "imp/lower_kern.h"
-#include <string.h>
+#include "kern/chunks.h"
 
 // ---- the grid
 
@@ -42,7 +42,8 @@ enum {
   FLAT_RUN = 512
 };  // points of a few dozen operations each: less than an item is worth
 
-static void launch_kern(Code *host, const Kern *kern, Map *memory) {
+static void launch_kern(Code *host, const KernPlan *plan, Map *memory) {
+  const Kern *kern = plan->kern;
   KernCode outside = { .k = host, .values = map_new(NULL), .memory = memory };
   Grid grid = find_grid(&outside, kern->body, BIND_GRID);
   KernelCode *kernel = kernel_begin(host, kern->loc);
@@ -50,6 +51,7 @@ static void launch_kern(Code *host, const Kern *kern, Map *memory) {
                   .values = map_new(NULL),
                   .memory = map_new(memory) };
   Items items = { .least = is_straight_kern(grid.block) ? FLAT_RUN : 1,
+                  .owner = plan->many_points ? host->lower->seg : NULL,
                   .independent = true };
   items_open_runs(&items, host, kernel, grid.dims, grid.count);
   lower_block(&kc, grid.block);
@@ -64,10 +66,12 @@ static const Arr *scalar_out(Code *host, const Var *binder) {
   return mem_copy(&arr, sizeof arr);
 }
 
-static const Arr *spare_out(Code *host, const Var *binder) {
+// There are never more chunks than items.
+static const Arr *spare_out(Code *host, const KernSeg *seg, const Var *binder) {
   Arr arr = arr_dense(NULL, binder->type.elem, code_shape(binder->type), 1);
-  const ImpExp *spare = imp_mul(imp_max(code_tuning(host, "segscan_items"), imp_i64(1)),
-                                imp_i64(SPARE_ELEMENTS));
+  Name items = kern_chunk_param(host->lower->c, seg, "items");
+  const ImpExp *spare =
+      imp_mul(imp_max(code_tuning(host, items), imp_i64(1)), imp_i64(SPARE_ELEMENTS));
   arr.mem =
       host_mem(host, binder->name, binder->type.elem, imp_add(arr_count(&arr), spare));
   return mem_copy(&arr, sizeof arr);
@@ -94,7 +98,7 @@ static const Arr **make_outs(Code *host, const Stm *stm, KernSeg *made, const Bo
   for (int i = 0; i < stm->binder_count; i++) {
     const Var *binder = stm->binders[i];
     if (seg_has_spare(seg, i)) {
-      outs[i] = spare_out(host, binder);
+      outs[i] = spare_out(host, made, binder);
     } else if (i < count) {
       Arr taken = host_take(host, binder, dests[i], body, position);
       outs[i] = mem_copy(&taken, sizeof taken);
@@ -103,32 +107,6 @@ static const Arr **make_outs(Code *host, const Stm *stm, KernSeg *made, const Bo
     }
   }
   return outs;
-}
-
-// ---- parameters
-
-// Numbers that the tuner may set: name, kind, defaults of the profiles (-1: by the device).
-typedef struct PlanParam {
-  const char *name, *kind;
-  int64_t cpu, gpu;
-} PlanParam;
-
-static const PlanParam params[] = {
-  { "segred_items", "grid_size", -1, 16384 },
-  { "segred_chunk", "chunk", 4096, 64 },
-  { "segscan_items", "grid_size", -1, 16384 },
-  { "segscan_chunk", "chunk", 4096, 64 },
-  { "seghist_items", "grid_size", -1, 1024 },
-  { "segmap_block_points", "chunk", 262144, 262144 },
-};
-
-const ImpExp *code_tuning(Code *k, const char *name) {
-  for (size_t i = 0; i < sizeof params / sizeof params[0]; i++)
-    if (strcmp(params[i].name, name) == 0)
-      return tuning_param(k->lower, params[i].name, params[i].kind, params[i].cpu,
-                          params[i].gpu);
-  if (strstr(name, ".recipe")) return tuning_param(k->lower, name, "recipe", 1, 1);
-  bug(k->lower->c, k->b->loc, "no parameter %s", name);
 }
 
 // ---- plans
@@ -177,7 +155,7 @@ static void release_temps(Code *host, const KernPlan *plan, Map *memory) {
 static void lower_parts(Code *host, const KernPlan *plan, Map *outer) {
   if (plan->kern) {
     host->lower->plan = plan;
-    launch_kern(host, plan->kern, outer);
+    launch_kern(host, plan, outer);
     host->lower->plan = NULL;
     return;
   }
@@ -246,25 +224,29 @@ static KernShare share_of(Code *host, const Body *body, int position) {
   return SHARE_NONE;
 }
 
-void lower_kern_seg(Code *host, const Stm *stm, const Body *body, int position) {
-  const SegOp *seg_op = stm->exp->u.seg;
-  KernSeg seg =
-      kern_from_seg(host->lower->c, code_kern_host(host), stm, &host->lower->copies);
-  const Arr **outs = make_outs(host, stm, &seg, body, position);
-  for (int i = 0; i < stm->binder_count; i++)
-    if (stm->binders[i]->type.rank > 0) code_bind(host, stm->binders[i], *outs[i]);
-  if (host->lower->c->check_ir) kern_check(host->lower->c, seg.kern);
+static Map *memory_of_outs(const Stm *stm, const KernSeg *seg, const Arr **outs) {
   Map *memory = map_new(NULL);
   for (int i = 0; i < stm->binder_count; i++) {
     Memory *out = new_node(Memory, .copies = new_array(const Arr *, 1));
     out->copies[0] = outs[i];
-    map_put(memory, seg.outs[i], out);
+    map_put(memory, seg->outs[i], out);
   }
+  return memory;
+}
+
+void lower_kern_seg(Code *host, const Stm *stm, const Body *body, int position) {
+  Lower *lower = host->lower;
+  KernSeg seg = kern_from_seg(lower->c, code_kern_host(host), stm, &lower->copies);
   seg.share = share_of(host, body, position);
-  seg.name = kern_seg_name(host->lower->c, host->lower->segs, host->lower->entry->name,
-                           seg.kern->name);
-  const KernPlan *plan = kern_schedule(host->lower->c, host->lower->book, &seg);
-  vec_push(&host->lower->plans, plan);
-  lower_plan(host, plan, partials_key(seg_op), memory);
+  seg.name = lower->seg =
+      kern_seg_name(lower->c, lower->segs, lower->entry->name, seg.kind);
+  const Arr **outs = make_outs(host, stm, &seg, body, position);
+  for (int i = 0; i < stm->binder_count; i++)
+    if (stm->binders[i]->type.rank > 0) code_bind(host, stm->binders[i], *outs[i]);
+  if (lower->c->check_ir) kern_check(lower->c, seg.kern);
+  const KernPlan *plan = kern_schedule(lower->c, lower->book, &seg);
+  vec_push(&lower->plans, plan);
+  lower_plan(host, plan, partials_key(stm->exp->u.seg), memory_of_outs(stm, &seg, outs));
+  lower->seg = NULL;
   seg_bind_results(host, stm, outs);
 }

@@ -18,7 +18,7 @@ typedef struct Cut {
   const KernBlock *point;
   int at;  // of the axis in the point's statements
   const Axis *row;
-  KernShare share;
+  const KernSeg *seg;
   Chunks *out;
 } Cut;
 
@@ -58,13 +58,15 @@ static const Term *rows_of(const Cut *x) {
   return rows;
 }
 
+// A reduction whose partial results a scan takes has the scan's chunks.
+Name kern_chunk_param(Compiler *c, const KernSeg *seg, const char *what) {
+  const char *name = seg->share == SHARE_NONE ? text_format("%s.%s", seg->name, what)
+                                              : text_format("segscan_%s", what);
+  return name_of(c->names, name);
+}
+
 static const Term *tuned(Cut *x, const char *what) {
-  static const char *const kinds[] = {
-    [AXIS_REDUCE] = "segred", [AXIS_SCAN] = "segscan", [AXIS_HIST] = "seghist"
-  };
-  // A reduction whose partial results a scan takes has the scan's chunks.
-  AxisRole role = x->share == SHARE_KEEP ? AXIS_SCAN : x->row->role;
-  return term_tuning(name_of(x->c->names, text_format("%s_%s", kinds[role], what)));
+  return term_tuning(kern_chunk_param(x->c, x->seg, what));
 }
 
 // As many chunks as give every compute unit work, but none smaller than is worth an item; copies of
@@ -450,8 +452,8 @@ static void add_phase(Chunks *out, const Kern *kern, KernUse use) {
   out->uses[out->phase_count++] = use;
 }
 
-bool kern_in_chunks(Compiler *c, const Kern *kern, KernShare share, Chunks *out) {
-  Cut x = { .c = c, .kern = kern, .share = share, .out = out };
+bool kern_in_chunks(Compiler *c, const Kern *kern, const KernSeg *seg, Chunks *out) {
+  Cut x = { .c = c, .kern = kern, .seg = seg, .out = out };
   *out = (Chunks){ 0 };
   if (!take_apart(&x)) return false;
   decide(&x);
@@ -462,7 +464,7 @@ bool kern_in_chunks(Compiler *c, const Kern *kern, KernShare share, Chunks *out)
     return true;
   }
   make_partials(&x);
-  if (share != SHARE_TAKE) add_phase(out, reduce_chunks(&x), USE_CHUNKS);
+  if (seg->share != SHARE_TAKE) add_phase(out, reduce_chunks(&x), USE_CHUNKS);
   if (x.row->role == AXIS_REDUCE) {
     add_phase(out, combine_partials(&x), USE_FEW);
     return true;

@@ -25,6 +25,11 @@ typedef struct Chunks {
 // what is not wanted behind the end.
 const KernBlock *kern_use_spare(Compiler *c, const KernBlock *block, const Term *item);
 
+// The parameter that tells how many "items" the chunks of a seg-op are for, or how large each
+// "chunk" is at least.
+Name kern_chunk_param(Compiler *c, const KernSeg *seg, const char *what);
+
 // The kernel in phases: its points must end in a reduction, scan or histogram.
 // False if they do not.  A scan that takes partial results lacks the phase that makes them.
-bool kern_in_chunks(Compiler *c, const Kern *kern, KernShare share, Chunks *out);
+// The parameters that tell how many chunks there are and how large at least are `seg`'s own.
+bool kern_in_chunks(Compiler *c, const Kern *kern, const KernSeg *seg, Chunks *out);

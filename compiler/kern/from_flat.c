@@ -183,10 +183,13 @@ static void bind_free(From *f, KernHost host, const Exp *exp) {
       from_bind(f, *var, view_of(host_tensor(f->c, host, *var)));
 }
 
-static const char *const kern_names[] = {
-  [SEG_MAP] = "segmap",   [SEG_RED] = "segred",         [SEG_SCAN] = "segscan",
-  [SEG_HIST] = "seghist", [SEG_SCATTER] = "segscatter",
-};
+const char *kern_kind_name(SegKind kind) {
+  static const char *const names[] = {
+    [SEG_MAP] = "segmap",   [SEG_RED] = "segred",         [SEG_SCAN] = "segscan",
+    [SEG_HIST] = "seghist", [SEG_SCATTER] = "segscatter",
+  };
+  return names[kind];
+}
 
 KernSeg kern_from_seg(Compiler *c, KernHost host, const Stm *stm, CopyNotes *copies) {
   const SegOp *seg = stm->exp->u.seg;
@@ -202,7 +205,7 @@ KernSeg kern_from_seg(Compiler *c, KernHost host, const Stm *stm, CopyNotes *cop
   KernSeg out = { .kind = seg->kind, .outs = seg_outs(c, host, stm, views) };
   bind_free(&f, host, stm->exp);
   from_seg(&f, seg, views, NULL);
-  Kern kern = { name_of(c->names, kern_names[seg->kind]), stm->loc,
+  Kern kern = { name_of(c->names, kern_kind_name(seg->kind)), stm->loc,
                 put_on_grid(kern_block(&b, NULL, 0)), host.scalars, host.rounds };
   out.kern = kern_name_axes(c, &kern);
   return out;

@@ -395,8 +395,8 @@ static void meet_seg(void *state, const Stm *stm) {
   KernHost host = { runner->views, runner->sizes, map_new(NULL),
                     map_new(NULL), rows_in_order, NULL };
   known->seg = kern_from_seg(runner->c, host, stm, &copies);
-  known->seg.name = kern_seg_name(runner->c, runner->counts, runner->entry->name,
-                                  known->seg.kern->name);
+  known->seg.name =
+      kern_seg_name(runner->c, runner->counts, runner->entry->name, known->seg.kind);
   if (runner->c->check_ir) kern_check(runner->c, known->seg.kern);
   kern_see_host(runner->c, host, stm);
 }

@@ -43,9 +43,10 @@ struct KernPlan {
   const KernWhy *why;     // NULL: the user's choice, or explained by the plan before
   const KernBlock *lets;  // scalars of the host that what follows mentions; or NULL
   const Term *condition;  // of the host; NULL: always
-  const KernPlan *otherwise;     // if the condition does not hold
-  bool by_choice;                // a parameter may ask for that
-  const Kern *kern;              // the kernel; or NULL:
+  const KernPlan *otherwise;  // if the condition does not hold
+  bool by_choice;             // a parameter may ask for that
+  bool many_points;  // of the kernel: who gets how many is a parameter of its own
+  const Kern *kern;  // the kernel; or NULL:
   const KernPlan *const *parts;  // all of these
   int part_count;
   const Tensor *const *temps;  // arrays that the parts share
@@ -86,7 +87,9 @@ void kern_print_plan(Text *t, const KernPlan *plan);
 void kern_explain_plan(Text *t, const KernPlan *plan);
 // What recipes call the entry point's next seg-op of a kind: main.segmap, main.segmap_2, ..
 // counts: Name -> int *, of the kinds so far.
-Name kern_seg_name(Compiler *c, Map *counts, Name entry, Name kind);
+Name kern_seg_name(Compiler *c, Map *counts, Name entry, SegKind kind);
+// "segred"
+const char *kern_kind_name(SegKind kind);
 // How to run it (schedule.c); book: NULL if there is none.
 const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg);
 

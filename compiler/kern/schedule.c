@@ -740,18 +740,27 @@ typedef struct Scheduling {
   const KernSeg *seg;
 } Scheduling;
 
-Name kern_seg_name(Compiler *c, Map *counts, Name entry, Name kind) {
-  const int *before = map_get(counts, kind);
+Name kern_seg_name(Compiler *c, Map *counts, Name entry, SegKind kind) {
+  Name word = name_of(c->names, kern_kind_name(kind));
+  const int *before = map_get(counts, word);
   int number = before ? *before + 1 : 1;
-  map_put(counts, kind, mem_copy(&number, sizeof number));
+  map_put(counts, word, mem_copy(&number, sizeof number));
   const char *suffix = number > 1 ? text_format("_%d", number) : "";
-  return name_of(c->names, text_format("%s.%s%s", entry, kind, suffix));
+  return name_of(c->names, text_format("%s.%s%s", entry, word, suffix));
 }
 
 // That of the seg-op, with what its part of the work adds: main.segred_2, main.segred_2_chunks.
 static Name name_of_kernel(const Scheduling *s, const Kern *kern) {
   const char *part = kern->name + strlen(s->seg->kern->name);
   return name_of(s->c->names, text_format("%s%s", s->seg->name, part));
+}
+
+// Its kernels have many points.
+static const KernPlan *shared_out(const KernPlan *plan) {
+  KernPlan *out = mem_copy(plan, sizeof *plan);
+  out->many_points = true;
+  if (plan->otherwise) out->otherwise = shared_out(plan->otherwise);
+  return out;
 }
 
 static const KernPlan *one_kernel(const Scheduling *s, const Kern *kern, KernUse use) {
@@ -762,7 +771,8 @@ static const KernPlan *one_kernel(const Scheduling *s, const Kern *kern, KernUse
   const KernPlan *chosen = book_plan(s->c, s->book, name, kern);
   KernPlan plan = chosen ? *chosen : *cheapest_plan(&schedule, use);
   plan.name = name;
-  return mem_copy(&plan, sizeof plan);
+  const KernPlan *all = mem_copy(&plan, sizeof plan);
+  return use == USE_POINTS ? shared_out(all) : all;
 }
 
 // Rows in chunks if that gives more than one, else as they are.
@@ -787,7 +797,7 @@ static bool has_rows(const Scheduling *s) {
 
 static const KernPlan *as_it_comes(const Scheduling *s, const Kern *kern) {
   Chunks chunks;
-  return has_rows(s) && kern_in_chunks(s->c, kern, s->seg->share, &chunks)
+  return has_rows(s) && kern_in_chunks(s->c, kern, s->seg, &chunks)
              ? in_chunks(s, kern, &chunks)
              : one_kernel(s, kern, USE_POINTS);
 }

@@ -65,12 +65,14 @@ static const char *const iota_text[] = {
 
 static const int scaled_tuning[] = { 1 };
 static const struct rt_kernel kernels[] = {
-  { "add_one", add_one_text, false, false, false, NULL, 0, false, NULL, false, 0, 0 },
-  { "get", get_text, true, false, false, NULL, 0, false, NULL, false, 0, 0 },
-  { "group_sum", group_sum_text, false, false, false, NULL, 0, false, NULL, true, 0, 0 },
-  { "scaled", scaled_text, false, true, false, scaled_tuning, 1, false, NULL, false, 0,
-    0 },
-  { "iota", iota_text, false, false, false, NULL, 0, false, NULL, false, 0, 0 },
+  { "add_one", add_one_text, false, false, false, NULL, 0, false, NULL, false, 0, 0,
+    NULL },
+  { "get", get_text, true, false, false, NULL, 0, false, NULL, false, 0, 0, NULL },
+  { "group_sum", group_sum_text, false, false, false, NULL, 0, false, NULL, true, 0, 0,
+    NULL },
+  { "scaled", scaled_text, false, true, false, scaled_tuning, 1, false, NULL, false, 0, 0,
+    NULL },
+  { "iota", iota_text, false, false, false, NULL, 0, false, NULL, false, 0, 0, NULL },
 };
 
 static const char *const host_check[] = { "negative size ", "" };
@@ -82,8 +84,8 @@ static const struct rt_check checks[] = {
 };
 
 static const struct rt_tuning_param tuning[] = {
-  { "sum.intra_0", "threshold", 10, 32768 },
-  { "pair.tile_1", "tile_size", -1, -1 },
+  { "sum.intra_0", "threshold", 10, 32768, -1, 0 },
+  { "pair.tile_1", "tile_size", -1, -1, -1, 0 },
 };
 static const struct rt_guard_info guards[] = { { "sum.intra_0", 0 } };
 static const char *const regions[] = { "sum" };

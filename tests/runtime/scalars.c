@@ -38,7 +38,7 @@ static const char *const apply_text[] = {
   NULL,
 };
 static const struct rt_kernel kernels[] = {
-  { "apply", apply_text, false, true, false, NULL, 0, false, NULL, false, 0, 0 },
+  { "apply", apply_text, false, true, false, NULL, 0, false, NULL, false, 0, 0, NULL },
 };
 static const struct rt_program program = {
   "scalars", prelude_text, NULL, NULL, NULL, kernels, 1, NULL, 0, NULL, 0, NULL,
