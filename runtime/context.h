@@ -154,6 +154,7 @@ struct rt_context {
   char *cache_folder, *cache_archive;  // at most one is not NULL
   bool cache_changed, cache_failed;    // something was written; could not be written
   struct rt_binaries archive, loaded;
+  int64_t *kernel_ns;  // per kernel, while each launch is timed by itself; or NULL
   struct rt_replayer *replayer;  // NULL: nobody has asked for replay
   struct rt_trace *trace;        // NULL: nobody has asked for a trace
 };

@@ -307,7 +307,8 @@ RT_FN int64_t rt_launch_group_size(const struct rt_context *ctx,
   return size;
 }
 
-RT_FN int rt_launch(struct rt_context *ctx, int kernel, const struct rt_launch *launch) {
+RT_FN int rt_launch_now(struct rt_context *ctx, int kernel,
+                        const struct rt_launch *launch) {
 #ifndef RT_LIBRARY
   if (ctx->replayer && rt_replay_over(ctx, ctx->kernels[kernel].runs.count == 0))
     return RT_ABANDONED;
@@ -328,5 +329,14 @@ RT_FN int rt_launch(struct rt_context *ctx, int kernel, const struct rt_launch *
   l.group_size = (size_t)size;
   l.launch = launch;
   return rt_launch_sized(ctx, &l, launch);
+}
+RT_FN int rt_launch(struct rt_context *ctx, int kernel, const struct rt_launch *launch) {
+  if (!ctx->kernel_ns) return rt_launch_now(ctx, kernel, launch);
+  rt_wait(ctx);
+  int64_t start = rt_time_ns();
+  int error = rt_launch_now(ctx, kernel, launch);
+  rt_wait(ctx);
+  ctx->kernel_ns[kernel] += rt_time_ns() - start;
+  return error;
 }
 // End kernels.h

@@ -30,9 +30,11 @@ RT_FN int rt_timed_call(struct rt_context *ctx, const struct rt_entry_point *ent
   return error;
 }
 
-// A path in a race, and what was measured in its rounds.
+// A path in a race, or settings, and what was measured in its rounds.
 struct rt_racer {
   signed char *forced;
+  bool *set;                      // which parameters it has values of its own for,
+  int64_t *params;                // and these
   struct rt_guard_event *events;  // of the first round
   int event_count;
   int64_t *ns;     // per round
@@ -56,13 +58,25 @@ RT_FN int rt_race_record(struct rt_context *ctx, struct rt_racer *r, int round,
   return RT_OK;
 }
 
+// Sets the racer's parameters, and keeps what they were: the next time it sets them back.
+RT_FN void rt_race_swap(struct rt_context *ctx, struct rt_racer *r) {
+  for (int i = 0; i < ctx->program->tuning_count; i++) {
+    if (!r->set[i]) continue;
+    int64_t before = ctx->params[i];
+    rt_param_set(ctx, i, r->params[i]);
+    r->params[i] = before;
+  }
+}
+
 RT_FN int rt_race_call(struct rt_context *ctx, const struct rt_entry_point *entry,
                        const struct rt_value *in, struct rt_racer *r, int round,
                        int rounds) {
   struct rt_value out;
   memset(&out, 0, sizeof out);
   memcpy(ctx->forced, r->forced, (size_t)ctx->program->guard_count);
+  rt_race_swap(ctx, r);
   int error = rt_timed_call(ctx, entry, in, &out, &r->ns[round]);
+  rt_race_swap(ctx, r);
   if (error) return error;
   rt_value_free(ctx, entry->output_type, &out);
   return rt_race_record(ctx, r, round, rounds);
@@ -122,6 +136,38 @@ RT_FN void rt_race_print(struct rt_context *ctx, struct rt_racer *racers, int co
   rt_text_free(&t);
 }
 
+// Reads "main.top_0=T,main.segmap.groups=8" or "-": what is forced, and what is set.  False if the
+// program does not have it.
+RT_FN bool rt_racer_read(const struct rt_program *program, const char *text,
+                         struct rt_racer *r) {
+  struct rt_text path = { NULL, 0, 0 };
+  size_t params = (size_t)program->tuning_count;
+  r->forced = (signed char *)rt_host_alloc((size_t)program->guard_count);
+  r->set = (bool *)rt_host_alloc(params * sizeof *r->set);
+  r->params = (int64_t *)rt_host_alloc(params * sizeof *r->params);
+  char *words = rt_strdup(strcmp(text, "-") == 0 ? "" : text), *rest = NULL;
+  bool ok = true;
+  for (char *word = strtok_r(words, ",", &rest); word && ok;
+       word = strtok_r(NULL, ",", &rest)) {
+    int64_t value = 0;
+    char *equals = strchr(word, '=');
+    int param = -1;
+    if (equals) *equals = '\0', param = rt_param_named(word);
+    if (equals && param >= 0 && sscanf(equals + 1, "%" SCNd64, &value) == 1) {
+      ok = rt_setting_wants(word, value) == NULL;
+      r->set[param] = true;
+      r->params[param] = value;
+    } else {
+      if (equals) *equals = '=';
+      rt_text_printf(&path, "%s%s", path.length ? "," : "", word);
+    }
+  }
+  free(words);
+  ok = ok && rt_parse_path(program, path.data ? path.data : "", r->forced);
+  rt_text_free(&path);
+  return ok;
+}
+
 // Calls the entry point by each path (in racers[i].forced) in turn, and prints the
 // times.  The inputs stay as they are; results are dropped.
 RT_FN int rt_race(struct rt_context *ctx, const struct rt_entry_point *entry,
@@ -142,9 +188,37 @@ RT_FN int rt_race(struct rt_context *ctx, const struct rt_entry_point *entry,
   return error;
 }
 
+// ---- weighing
+
+// Calls the entry point some times and prints how long the kernels of each operation took in a
+// call, in microseconds, a line for each kernel.  What is launched is waited for, so that this is
+// a bit more than they need.
+RT_FN int rt_weigh(struct rt_context *ctx, const struct rt_entry_point *entry,
+                   const struct rt_value *in, int calls) {
+  size_t kernels = (size_t)ctx->program->kernel_count;
+  int error = RT_OK;
+  ctx->kernel_ns = (int64_t *)rt_host_alloc(kernels * sizeof *ctx->kernel_ns);
+  for (int i = 0; i < calls && !error; i++) {
+    struct rt_value out;
+    int64_t ns = 0;
+    memset(&out, 0, sizeof out);
+    error = rt_timed_call(ctx, entry, in, &out, &ns);
+    if (!error) rt_value_free(ctx, entry->output_type, &out);
+  }
+  for (int k = 0; k < ctx->program->kernel_count && !error; k++)
+    if (ctx->kernel_ns[k] > 0 && ctx->program->kernels[k].seg)
+      printf("%s %.3f\n", ctx->program->kernels[k].seg,
+             (double)ctx->kernel_ns[k] * 1e-3 / calls);
+  free(ctx->kernel_ns);
+  ctx->kernel_ns = NULL;
+  return error;
+}
+
 RT_FN void rt_racers_free(struct rt_racer *racers, int count) {
   for (int i = 0; i < count; i++) {
     free(racers[i].forced);
+    free(racers[i].set);
+    free(racers[i].params);
     free(racers[i].events);
     free(racers[i].ns);
     free(racers[i].at_ns);

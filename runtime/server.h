@@ -500,6 +500,17 @@ RT_FN int rt_command_param_value(struct rt_server *s) {
   return RT_OK;
 }
 
+// Ours: the value, the most that it may be (0: no limit of its own), and what it follows.
+RT_FN int rt_command_param_about(struct rt_server *s) {
+  int param = rt_param_named(s->words[1]);
+  if (param < 0) return rt_fail_command(s, "unknown tuning parameter", s->words[1]);
+  const struct rt_tuning_param *p = &s->program->tuning[param];
+  printf("%" PRId64 " %" PRId64 "%s%s\n", rt_param(s->ctx, param), p->most,
+         p->follows < 0 ? "" : " ",
+         p->follows < 0 ? "" : s->program->tuning[p->follows].name);
+  return RT_OK;
+}
+
 RT_FN int rt_command_param_class(struct rt_server *s) {
   int param = rt_param_named(s->words[1]);
   if (param < 0) return rt_fail_command(s, "unknown tuning parameter", s->words[1]);
@@ -588,14 +599,14 @@ RT_FN int rt_command_tree(struct rt_server *s) {
   return RT_OK;
 }
 
-// Reads the paths from word number `first` on; "-": by the thresholds.
+// Reads the racers from word number `first` on; "-": by the settings as they are.
 RT_FN int rt_path_words(struct rt_server *s, int first, struct rt_racer *racers,
                         int count) {
   for (int i = 0; i < count; i++) {
     const char *path = s->words[first + i];
-    racers[i].forced = (signed char *)rt_host_alloc((size_t)s->program->guard_count);
-    if (!rt_parse_path(s->program, strcmp(path, "-") == 0 ? "" : path, racers[i].forced))
-      return rt_fail_command(s, "expected GUARD=T or GUARD=F of this program", path);
+    if (!rt_racer_read(s->program, path, &racers[i]))
+      return rt_fail_command(s, "expected GUARD=T, GUARD=F, or settings of this program",
+                             path);
   }
   return RT_OK;
 }
@@ -619,6 +630,23 @@ RT_FN int rt_command_race(struct rt_server *s) {
   if (!error) error = rt_path_words(s, first, racers, count);
   if (!error) error = rt_race(s->ctx, entry, in, racers, count, (int)rounds);
   rt_racers_free(racers, count);
+  free(in);
+  return error;
+}
+
+// Ours: kernel_times ENTRY CALLS INPUT... (race.h).
+RT_FN int rt_command_kernel_times(struct rt_server *s) {
+  const struct rt_entry_point *entry = rt_server_entry(s);
+  int64_t calls = 0;
+  if (!entry || rt_integer_words(s, 2, 1, &calls)) return RT_OTHER_ERROR;
+  if (s->word_count != 3 + entry->input_count || calls < 1 || calls > INT_MAX)
+    return rt_error(s->ctx, RT_OTHER_ERROR,
+                    "kernel_times takes an entry point, calls, and %d inputs",
+                    entry->input_count);
+  struct rt_value *in =
+      (struct rt_value *)rt_host_alloc((size_t)entry->input_count * sizeof *in);
+  int error = rt_find_inputs(s, entry, in) ? RT_OK : RT_OTHER_ERROR;
+  if (!error) error = rt_weigh(s->ctx, entry, in, (int)calls);
   free(in);
   return error;
 }
@@ -652,6 +680,7 @@ static const struct rt_command rt_commands[] = {
   { "tuning_params", 1, 1, rt_command_tuning_params },
   { "tuning_param_class", 1, 1, rt_command_param_class },
   { "tuning_param_value", 1, 1, rt_command_param_value },
+  { "tuning_param_about", 1, 1, rt_command_param_about },
   { "attributes", 1, 1, rt_command_attributes },
   { "rank", 1, 1, rt_command_rank },
   { "elemtype", 1, 1, rt_command_elemtype },
@@ -665,6 +694,7 @@ static const struct rt_command rt_commands[] = {
   { "set_path", 0, 1, rt_command_set_path },
   { "tree", 0, 0, rt_command_tree },
   { "race", 3, -1, rt_command_race },
+  { "kernel_times", 2, -1, rt_command_kernel_times },
   { "replay", 0, 1, rt_command_replay },
   { "replay_plan", 1, -1, rt_command_replay_plan },
   { "replay_sample", 7, 7, rt_command_replay_sample },

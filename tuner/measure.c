@@ -461,7 +461,7 @@ void measure_default(Measure *m, int dataset) {
 
 // ---- whole runs
 
-static bool set_thresholds(Measure *m, const int64_t *thresholds) {
+bool measure_set_thresholds(Measure *m, const int64_t *thresholds) {
   for (int g = 0; g < m->seen->tree->guard_count; g++) {
     const char *name = m->seen->tree->guards[g].node->name;
     Reply reply = measure_command(
@@ -477,7 +477,7 @@ double measure_thresholds(Measure *m, int dataset, const int64_t *thresholds) {
   if (!measure_start(m)) return -1;
   measure_command(m, "pause_profiling");
   measure_command(m, "set_path");
-  bool ok = set_thresholds(m, thresholds) &&
+  bool ok = measure_set_thresholds(m, thresholds) &&
             measure_call(m, dataset, true, &us).status == REPLY_OK;
   measure_command(m, "free result");
   measure_command(m, "unpause_profiling");

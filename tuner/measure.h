@@ -77,6 +77,9 @@ int measure_runs(const Measure *m, int dataset, Path path);
 // One run that follows these thresholds, nothing forced, unobserved; negative if it fails.
 double measure_thresholds(Measure *m, int dataset, const int64_t *thresholds);
 
+// The thresholds become the settings of the program; false if it fails.
+bool measure_set_thresholds(Measure *m, const int64_t *thresholds);
+
 // Makes the decisions (one per guard) the settings of the program; false if it fails.
 bool measure_decide(Measure *m, const Decision *decisions, const SizeTable *sizes);
 

@@ -1,31 +1,38 @@
-// Group sizes, numbers of groups and the like, once the thresholds are chosen: whole runs of a few
-// values of each, by successive halving (docs/tuning.md, step 6).
+// Group sizes, numbers of groups, chunks, recipes, once the thresholds are chosen: those of the
+// kernels that take the time, one after the other, each by contests of a few of its values
+// (contest.h; docs/tuning.md, step 6).
 #include "tuner/sizes.h"
+#include "tuner/contest.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FACTOR = 4, MOST_VALUES = 4, FIRST_TURNS = 2, MOST_TURNS = 16, LEAST_TURNS = 10 };
-static const double gain = 0.02, share_of_budget = 0.15, most_seconds = 5;
-
-// A value of a parameter, and its whole runs.
-typedef struct SizeTrial {
-  int64_t value;
-  Samples *us;  // per data set
-  bool out;
-} SizeTrial;
-
-typedef struct Contest {
-  Tuning *t;
-  const char *name;
-  SizeTrial trials[MOST_VALUES];
-  int count;
-  double until;
-} Contest;
+enum { FACTOR = 4, LEAST_CALLS = 10, CALLS_US = 10000, MOST_POINTS = 8 };
+// A kernel with a smaller share of each data set's time is left alone.
+static const double least_share = 0.05;
+static const double share_of_budget = 0.15, most_seconds = 6;
 
 // ---- parameters
 
-static bool is_group_size(const char *kind) { return strcmp(kind, "group_size") == 0; }
+// main.segmap_2.groups: the operation that it is for, main.segmap_2; NULL: those of the program.
+static const char *operation_of(const char *name) {
+  const char *dot = strrchr(name, '.');
+  return dot ? text_format("%.*s", (int)(dot - name), name) : NULL;
+}
+
+// "4096 0 segred_chunk": the value, the most that it may be, and what it follows.
+static void read_about(Measure *m, SizeParam *p) {
+  Reply reply = measure_command(m, text_format("tuning_param_about %s", p->name));
+  if (reply.status != REPLY_OK)
+    reply = measure_command(m, text_format("tuning_param_value %s", p->name));
+  if (reply.status != REPLY_OK) return;
+  char *rest = NULL;
+  p->before = p->value = strtoll(reply.text, &rest, 10);
+  p->most = strtoll(rest, &rest, 10);
+  rest += strspn(rest, " ");
+  if (*rest && *rest != '\n')
+    p->follows = text_format("%.*s", (int)strcspn(rest, "\n"), rest);
+}
 
 void sizes_find(Tuning *t) {
   Measure *m = t->m;
@@ -33,192 +40,274 @@ void sizes_find(Tuning *t) {
   if (reply.status != REPLY_OK) return;
   for (const char *at = reply.text, *line; reply_line(&at, &line);) {
     size_t name = strcspn(line, " ");
-    const char *word = text_format("%.*s", (int)name, line),
-               *kind = line + name + (line[name] == ' ');
-    Reply value = measure_command(m, text_format("tuning_param_value %s", word));
-    if (strcmp(kind, "threshold") != 0 && value.status == REPLY_OK) {
-      int64_t now = strtoll(value.text, NULL, 10);
-      vec_push(&t->sizing.params, (SizeParam){ word, kind, now, now, NULL });
-    }
+    SizeParam p = { .name = text_format("%.*s", (int)name, line),
+                    .kind = line + name + (line[name] == ' ') };
+    if (strcmp(p.kind, "threshold") == 0 || strcmp(p.kind, "switch") == 0) continue;
+    p.operation = operation_of(p.name);
+    read_about(m, &p);
+    // 0: the code that runs has no such number.
+    if (p.value > 0) vec_push(&t->sizing.params, p);
   }
 }
 
-// ---- a contest between values
+// ---- weights
 
-static double objective_of_trial(const Contest *c, const SizeTrial *trial) {
-  const SolveProblem *p = &c->t->choice.problem;
-  double *times = new_array(double, p->dataset_count + 1);
-  for (int d = 0; d < p->dataset_count; d++)
-    times[d] = trial->us[d].count ? samples_typical(&trial->us[d]) : 0;
-  return solve_objective(p, times,
-                         p->objective == SOLVE_MAX_REGRET ? c->t->choice.alone : NULL);
+// Per data set, the share of its time that an operation's kernels take.
+typedef struct Weight {
+  const char *operation;
+  double *share;
+} Weight;
+
+typedef struct Sizer {
+  Tuning *t;
+  Vec(Weight) weights;
+  const Decision *decisions;  // in range mode
+  bool *all;                  // per data set: is it used?
+  double until;
+} Sizer;
+
+static Weight *weight_of(Sizer *s, const char *operation) {
+  vec_each (Weight *, w, &s->weights)
+    if (strcmp(w->operation, operation) == 0) return w;
+  int count = s->t->choice.problem.dataset_count;
+  vec_push(&s->weights, (Weight){ operation, new_array(double, count + 1) });
+  return &s->weights.at[s->weights.count - 1];
 }
 
-// The relative error of the objective, from the data set that matters most.
-static double error_of(const Contest *c, const SizeTrial *trial) {
-  double sum = 0, squares = 0;
-  for (int d = 0; d < c->t->choice.problem.dataset_count; d++) {
-    if (!trial->us[d].count) continue;
-    double weight = c->t->choice.problem.weights[d];
-    sum += weight * samples_typical(&trial->us[d]);
-    squares += pow(weight * samples_error(&trial->us[d]), 2);
+// The thresholds that were chosen become the program's.
+static bool apply_choice(Sizer *s) {
+  Measure *m = s->t->m;
+  if (!measure_start(m)) return false;
+  measure_command(m, "set_path");
+  return s->decisions ? measure_decide(m, s->decisions, &s->t->choice.sizes)
+                      : measure_set_thresholds(m, s->t->choice.thresholds);
+}
+
+static Reply kernel_times(Sizer *s, int d, int calls) {
+  Measure *m = s->t->m;
+  const char *variables = measure_variables(m, d);
+  if (!variables) return (Reply){ REPLY_FAILURE, "" };
+  m->executions += calls;
+  s->t->sizing.runs += calls;
+  return measure_command(m,
+                         text_format("kernel_times %s %d%s", m->entry, calls, variables));
+}
+
+static void weigh(Sizer *s, int d) {
+  double us = fmax(1, s->t->seen->states[d].least_us);
+  int calls = (int)fmax(1, fmin(LEAST_CALLS, CALLS_US / us));
+  if (kernel_times(s, d, 1).status != REPLY_OK) return;
+  Reply reply = kernel_times(s, d, calls);
+  if (reply.status != REPLY_OK) return;
+  for (const char *at = reply.text, *line; reply_line(&at, &line);) {
+    size_t name = strcspn(line, " ");
+    double took = strtod(line + name, NULL);
+    weight_of(s, text_format("%.*s", (int)name, line))->share[d] += took / us;
   }
-  return sum > 0 ? sqrt(squares) / sum : 0;
 }
 
-static void run_trial(Contest *c, SizeTrial *trial, bool keep) {
-  Measure *m = c->t->m;
-  measure_command(
-      m, text_format("set_tuning_param %s %lld", c->name, (long long)trial->value));
-  for (int d = 0; d < c->t->choice.problem.dataset_count; d++) {
-    if (m->seen->states[d].failure || m->interrupted) continue;
-    double us = measure_thresholds(m, d, c->t->choice.thresholds);
-    c->t->sizing.runs++;
-    if (us < 0)
-      trial->out = true;
-    else if (keep)
-      vec_push(&trial->us[d], us);
-  }
+// The largest share of a data set that is used.
+static double share_of_param(const Sizer *s, const SizeParam *p) {
+  double most = 0;
+  if (!p->operation) return 1;
+  vec_each (const Weight *, w, &s->weights)
+    for (int d = 0; d < s->t->choice.problem.dataset_count; d++)
+      if (s->all[d] && strcmp(w->operation, p->operation) == 0)
+        most = fmax(most, w->share[d]);
+  return most;
 }
 
-static bool turn(Contest *c, bool forwards, bool keep) {
-  for (int i = 0; i < c->count; i++) {
-    SizeTrial *trial = &c->trials[forwards ? i : c->count - 1 - i];
-    if (trial->out) continue;
-    if (c->t->m->interrupted || child_now() > c->until) return false;
-    run_trial(c, trial, keep);
-  }
-  return true;
+// The data sets where it may matter.
+static bool *where_it_matters(const Sizer *s, const SizeParam *p) {
+  int count = s->t->choice.problem.dataset_count;
+  bool *on = new_array(bool, count + 1);
+  for (int d = 0; d < count; d++)
+    on[d] = s->all[d] && !p->operation;
+  vec_each (const Weight *, w, &s->weights)
+    for (int d = 0; d < count; d++)
+      if (s->all[d] && p->operation && strcmp(w->operation, p->operation) == 0)
+        on[d] = w->share[d] >= least_share;
+  return on;
 }
 
-static SizeTrial *best_of(Contest *c) {
-  SizeTrial *best = &c->trials[0];
-  for (int i = 1; i < c->count; i++)
-    if (!c->trials[i].out &&
-        (best->out || objective_of_trial(c, &c->trials[i]) < objective_of_trial(c, best)))
-      best = &c->trials[i];
-  return best;
-}
+// ---- order
 
-// Keeps the value in force (the first) and the better half of the others, if they still may win.
-static int halve(Contest *c) {
-  int left = 0;
-  const SizeTrial *best = best_of(c);
-  double now = objective_of_trial(c, &c->trials[0]);
-  for (int i = 1; i < c->count; i++) {
-    SizeTrial *trial = &c->trials[i];
-    double behind = objective_of_trial(c, trial) / now -
-                    2 * hypot(error_of(c, trial), error_of(c, &c->trials[0]));
-    if (behind > 1 - gain || (trial != best && c->count > 2)) trial->out = true;
-    left += !trial->out;
-  }
-  return left;
-}
-
-// All data sets of one turn.
-static double turn_us(const Contest *c, const SizeTrial *trial, int number) {
-  double sum = 0;
-  for (int d = 0; d < c->t->choice.problem.dataset_count; d++)
-    if (number < trial->us[d].count)
-      sum += c->t->choice.problem.weights[d] * trial->us[d].at[number];
-  return sum;
-}
-
-// Does any data set lose?  What the sum gains from long runs says nothing about short ones.
-static bool harms_one(const Contest *c, const SizeTrial *trial) {
-  for (int d = 0; d < c->t->choice.problem.dataset_count; d++) {
-    const Samples *now = &c->trials[0].us[d], *then = &trial->us[d];
-    if (now->count && samples_typical(then) > (1 + gain) * samples_typical(now))
-      return true;
-  }
+// Is there a parameter of the entry point that has its value?
+static bool is_followed(const Sizer *s, const SizeParam *p) {
+  vec_each (const SizeParam *, other, &s->t->sizing.params)
+    if (other->follows && strcmp(other->follows, p->name) == 0) return true;
   return false;
 }
 
-// Is the value clearly better than that in force, by its typical times and in most turns?
-static bool wins(const Contest *c, const SizeTrial *trial, int turns) {
-  int better = 0;
-  for (int i = 0; i < turns; i++)
-    better += turn_us(c, trial, i) < turn_us(c, &c->trials[0], i);
-  double ratio = objective_of_trial(c, trial) / objective_of_trial(c, &c->trials[0]);
-  double error = hypot(error_of(c, trial), error_of(c, &c->trials[0]));
-  return turns >= LEAST_TURNS && better >= 0.8 * turns && ratio + 2 * error < 1 - gain &&
-         !harms_one(c, trial);
+typedef struct Turn {
+  SizeParam *param;
+  double share;
+} Turn;
+typedef Vec(Turn) Turns;
+
+// Recipes before the numbers that go with them, then what takes more time.
+static int compare_turns(const void *a, const void *b) {
+  const Turn *x = a, *y = b;
+  if (x->share != y->share) return (x->share < y->share) - (x->share > y->share);
+  bool first = strcmp(x->param->kind, "recipe") == 0,
+       second = strcmp(y->param->kind, "recipe") == 0;
+  return second - first;
 }
 
-// The winner, or NULL if the value in force stays.
-static SizeTrial *decide(Contest *c) {
-  if (!turn(c, true, false)) return NULL;
-  for (int turns = FIRST_TURNS, done = 0; done < MOST_TURNS; turns *= 2) {
-    for (; done < turns; done++)
-      if (!turn(c, done % 2 == 0, true)) return NULL;
-    if (halve(c) == 0) return NULL;
+static Turns turns_of(const Sizer *s) {
+  Turns turns = { 0 };
+  vec_each (SizeParam *, p, &s->t->sizing.params) {
+    double share = share_of_param(s, p);
+    if (share >= least_share && !is_followed(s, p)) vec_push(&turns, (Turn){ p, share });
   }
-  SizeTrial *best = best_of(c);
-  return best != &c->trials[0] && wins(c, best, MOST_TURNS) ? best : NULL;
+  qsort(turns.at, (size_t)turns.count, sizeof *turns.at, compare_turns);
+  return turns;
 }
 
-static Contest contest_new(Tuning *t, const SizeParam *p, double until) {
-  Contest c = { .t = t, .name = p->name, .until = until };
-  const int64_t values[] = { p->value, p->value / FACTOR, p->value * FACTOR };
-  for (int i = 0; i < 3; i++) {
-    bool fits = !is_group_size(p->kind) || values[i] <= t->sizing.max_group_size;
-    if (i > 0 && (values[i] < 1 || !fits)) continue;
-    c.trials[c.count] = (SizeTrial){ .value = values[i] };
-    c.trials[c.count++].us = new_array(Samples, t->choice.problem.dataset_count + 1);
+// ---- one parameter
+
+static bool is_allowed_size(const Tuning *t, const SizeParam *p, int64_t value) {
+  bool group = strcmp(p->kind, "group_size") == 0;
+  return value >= 1 && (!group || value <= t->sizing.max_group_size) &&
+         (!p->most || value <= p->most);
+}
+
+static const char *setting(const SizeParam *p, int64_t value) {
+  return text_format("%s=%lld", p->name, (long long)value);
+}
+
+static void enter_value(Contest *c, const SizeParam *p, int64_t value) {
+  if (value != p->value && is_allowed_size(c->t, p, value))
+    contest_enter(c, setting(p, value), value);
+}
+
+// All recipes; of numbers the next smaller and larger.
+static void enter_values(Contest *c, const SizeParam *p) {
+  contest_enter(c, setting(p, p->value), p->value);
+  if (strcmp(p->kind, "recipe") == 0) {
+    for (int64_t value = 1; value <= p->most; value++)
+      enter_value(c, p, value);
+    return;
   }
-  return c;
+  enter_value(c, p, p->value / FACTOR);
+  enter_value(c, p, p->value * FACTOR);
 }
 
-// ---- the whole
+static void set_value(Sizer *s, const SizeParam *p, int64_t value) {
+  measure_command(s->t->m,
+                  text_format("set_tuning_param %s %lld", p->name, (long long)value));
+}
 
 // Does the program still give the right results?
-static bool results_hold(Tuning *t) {
-  for (int d = 0; d < t->choice.problem.dataset_count; d++) {
+static bool results_hold(Sizer *s, const bool *on) {
+  Measure *m = s->t->m;
+  for (int d = 0; d < s->t->choice.problem.dataset_count; d++) {
     double us = 0;
-    if (t->seen->states[d].failure || !measure_start(t->m)) continue;
-    measure_thresholds(t->m, d, t->choice.thresholds);  // sets them
-    Reply reply = measure_call(t->m, d, true, &us);
+    if (!on[d]) continue;
+    Reply reply = measure_call(m, d, true, &us);
     const char *wrong =
-        reply.status == REPLY_OK ? measure_check_result(t->m, d) : reply.text;
-    measure_command(t->m, "free result");
+        reply.status == REPLY_OK ? measure_check_result(m, d) : reply.text;
+    measure_command(m, "free result");
     if (wrong) return false;
   }
   return true;
 }
 
-static void contest(Tuning *t, SizeParam *p, double until) {
+// On from winner to winner.
+static void tune_param(Sizer *s, SizeParam *p, double until) {
+  const bool *on = where_it_matters(s, p);
   for (;;) {
-    Contest c = contest_new(t, p, until);
-    const SizeTrial *winner = decide(&c);
-    int64_t value = winner ? winner->value : p->value;
-    measure_command(t->m,
-                    text_format("set_tuning_param %s %lld", p->name, (long long)value));
-    if (!winner || !results_hold(t)) break;
-    double ratio = objective_of_trial(&c, winner) / objective_of_trial(&c, &c.trials[0]);
+    Contest c = contest_new(s->t, on, until);
+    enter_values(&c, p);
+    const Entrant *winner = contest_winner(&c);
+    if (!winner) return;
+    double error, ratio = contest_ratio(&c, winner, &error);
+    set_value(s, p, winner->value);
+    if (!results_hold(s, on)) {
+      set_value(s, p, p->value);
+      return;
+    }
     p->reason =
         text_format("%.1f %% better than %lld", 100 * (1 - ratio), (long long)p->value);
-    p->value = value;
-    for (int d = 0; d < t->choice.problem.dataset_count; d++)
-      if (t->checks.verified[d].before.count) t->checks.verified[d].tuned = winner->us[d];
+    p->value = winner->value;
+    if (strcmp(p->kind, "recipe") == 0) return;
   }
-  measure_command(t->m,
-                  text_format("set_tuning_param %s %lld", p->name, (long long)p->value));
 }
 
-static bool all_are_short(const Tuning *t, double seconds) {
-  double sum = 0;
+// ---- the last word
+
+static const char *settings_before(const Tuning *t) {
+  Text *text = text_new();
+  vec_each (const SizeParam *, p, &t->sizing.params)
+    if (p->value != p->before)
+      text_printf(text, "%s%s", text_length(text) ? "," : "", setting(p, p->before));
+  return text_str(text);
+}
+
+static void take_back(Sizer *s) {
+  vec_each (SizeParam *, p, &s->t->sizing.params) {
+    if (p->value == p->before) continue;
+    set_value(s, p, p->before);
+    p->value = p->before;
+    p->reason = NULL;
+  }
+}
+
+// All new values against the old ones, on all data sets.
+static void verify_sizes(Sizer *s) {
+  enum { TURNS = 3 };
+  Tuning *t = s->t;
+  const char *before = settings_before(t);
+  if (!*before) return;
+  Contest c = contest_new(t, s->all, child_now() + 0.5 * most_seconds);
+  contest_enter(&c, before, 0);
+  contest_enter(&c, "-", 0);
+  contest_turn(&c, TURNS);
+  double error, ratio = contest_ratio(&c, &c.list[1], &error);
+  if (ratio > 1) take_back(s);
   for (int d = 0; d < t->choice.problem.dataset_count; d++)
-    if (!t->seen->states[d].failure) sum += t->seen->states[d].least_us;
-  return 1e-6 * sum * 3 * LEAST_TURNS < seconds;
+    if (s->all[d] && ratio <= 1 && t->checks.verified[d].before.count)
+      t->checks.verified[d].tuned = c.list[1].us[d];
+}
+
+// ---- the whole
+
+static void tune_all(Sizer *s) {
+  Tuning *t = s->t;
+  if (!apply_choice(s)) return;
+  measure_command(t->m, "pause_profiling");
+  for (int d = 0; d < t->choice.problem.dataset_count; d++)
+    if (s->all[d] && child_now() < s->until) weigh(s, d);
+  Turns turns = turns_of(s);
+  for (int i = 0; i < turns.count; i++) {
+    double now = child_now(), left = s->until - now;
+    if (t->m->interrupted || left <= 0) break;
+    tuning_progress(t, 95, "%s", turns.at[i].param->name);
+    tune_param(s, turns.at[i].param, now + fmin(left, 3 * left / (turns.count - i)));
+  }
+  verify_sizes(s);
+  measure_command(t->m, "unpause_profiling");
+}
+
+// Is there time for a contest?
+static bool all_are_short(const Sizer *s) {
+  enum { RUNS = 20 };
+  double sum = 0;
+  for (int d = 0; d < s->t->choice.problem.dataset_count; d++)
+    if (s->all[d]) sum += s->t->seen->states[d].least_us;
+  return 1e-6 * sum * RUNS < s->until - child_now();
+}
+
+static void choose(Sizer *s) {
+  Tuning *t = s->t;
+  double seconds = fmin(most_seconds, share_of_budget * t->options->budget_s);
+  s->until = fmin(t->m->limits.deadline, child_now() + seconds);
+  if (t->sizing.params.count > 0 && all_are_short(s)) tune_all(s);
 }
 
 void sizes_choose(Tuning *t) {
-  double seconds = fmin(most_seconds, share_of_budget * t->options->budget_s);
-  double until = fmin(t->m->limits.deadline, child_now() + seconds);
-  if (t->sizing.params.count == 0 || !all_are_short(t, seconds)) return;
-  vec_each (SizeParam *, p, &t->sizing.params) {
-    if (t->m->interrupted || child_now() > until) return;
-    tuning_progress(t, 95, "%s", p->name);
-    contest(t, p, until);
-  }
+  Sizer s = { .t = t, .all = new_array(bool, t->choice.problem.dataset_count + 1) };
+  for (int d = 0; d < t->choice.problem.dataset_count; d++)
+    s.all[d] = !t->seen->states[d].failure;
+  choose(&s);
 }

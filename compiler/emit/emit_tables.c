@@ -163,6 +163,17 @@ static void check_tuned(Emit *e, const TuningParam *p, int64_t value) {
         value < !may_be_0 ? "on" : text_format("to %lld", (long long)most));
 }
 
+static bool has_param(const ImpProgram *program, Name name) {
+  for (int i = 0; i < program->tuning_count; i++)
+    if (program->tuning[i].name == name) return true;
+  return false;
+}
+
+// Does only the code for the other kind of device have the number?
+static bool is_foreign(const ImpProgram *program, const ImpProgram *other, Name name) {
+  return !has_param(program, name) && has_param(other, name);
+}
+
 static void tuning_table(Emit *e, Text *t) {
   if (e->tuning.count)
     text_add(t, "\nstatic const struct rt_tuning_param program_tuning[] = {");
@@ -170,9 +181,10 @@ static void tuning_table(Emit *e, Text *t) {
     int64_t cpu = p->cpu_default, gpu = p->gpu_default, value;
     if (e->options.tuned && e->options.tuned(e->options.state, p->name, &value)) {
       check_tuned(e, p, value);
-      cpu = value;
-      if (!p->follows) gpu = value;
+      cpu = gpu = value;
     }
+    if (is_foreign(e->programs[PROFILE_CPU], e->programs[PROFILE_GPU], p->name)) cpu = 0;
+    if (is_foreign(e->programs[PROFILE_GPU], e->programs[PROFILE_CPU], p->name)) gpu = 0;
     text_printf(t, "\n  { %s, %s, %lld, %lld, %d, %lld },", c_string(p->name),
                 c_string(p->kind), (long long)cpu, (long long)gpu,
                 p->follows ? find_tuning(e, p->follows) : -1, (long long)p->most);

@@ -352,7 +352,7 @@ typedef struct ImpEntry {
 typedef struct TuningParam {
   Name name;
   const char *kind;
-  int64_t cpu_default, gpu_default;  // 0 for GPUs: their code has no such number
+  int64_t cpu_default, gpu_default;
   Name follows;  // the parameter whose value it has while it has none of its own; or NULL
   int64_t most;  // 0: no limit of its own
 } TuningParam;

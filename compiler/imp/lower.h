@@ -333,8 +333,8 @@ void host_copy(Code *host, const Arr *to, const Arr *from);  // a kernel (lower_
 const ImpExp *host_roundings(const Body *first, const Body *second);
 const ImpExp *tuning_param(Lower *lower, const char *name, const char *kind, int64_t cpu,
                            int64_t gpu);
-// A parameter of one kernel, in the code for CPUs only, which has the value of `parent` (by
-// tuning_param) while nobody sets it.
+// A parameter of one kernel, which has the value of `parent` (by tuning_param) while nobody sets
+// it.
 const ImpExp *tuning_param_following(Lower *lower, const char *name,
                                      const ImpExp *parent);
 // The parameter of that name, one of those that plans mention (lower_params.c).

@@ -34,7 +34,7 @@ static const ImpExp *most_items(const Items *s) {
 static const ImpExp *least_run(const Items *s) {
   if (!s->owner || s->least <= 1) return imp_i64(s->least);
   const char *name = text_format("%s.run", s->owner);
-  return tuning_param(s->host->lower, name, "chunk", s->least, 0);
+  return tuning_param(s->host->lower, name, "chunk", s->least, s->least);
 }
 
 // How many positions each item gets.

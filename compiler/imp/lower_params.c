@@ -21,7 +21,7 @@ const ImpExp *tuning_param(Lower *lower, const char *name, const char *kind, int
 
 const ImpExp *tuning_param_following(Lower *lower, const char *name,
                                      const ImpExp *parent) {
-  TuningParam param = { name_of(lower->c->names, name), "", -1, 0, parent->u.tuning, 0 };
+  TuningParam param = { name_of(lower->c->names, name), "", -1, -1, parent->u.tuning, 0 };
   vec_each (const TuningParam *, p, &lower->tuning)
     if (p->name == param.follows) param.kind = p->kind;
   return list_param(lower, param);

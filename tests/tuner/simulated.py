@@ -258,6 +258,24 @@ class Program:
         self.racer.ended()
         return f"runtime: {int(self.now)}\n"
 
+    def do_race(self, _entry, rounds, variable, *entrants):
+        """Times of calls with other sizes, in turn."""
+        before, path, paths = dict(self.sizes), self.path, []
+        for entrant in entrants:
+            self.path, times = {}, []
+            for _ in range(int(rounds)):
+                for setting in entrant.split(",") if entrant != "-" else []:
+                    name, value = setting.split("=")
+                    self.sizes[name] = int(value)
+                self.now = 0.0
+                self.spend(self.scenario.get("base", 10))
+                self.execute(self.scenario["program"], self.data[variable])
+                times.append(self.now)
+                self.sizes = dict(before)
+            paths.append({"us": times})
+        self.path = path
+        return json.dumps({"paths": paths}) + "\n"
+
     def do_restore(self, file, *variables):
         with open(file.strip('"'), encoding="utf-8") as data:
             self.data[variables[0]] = data.read().strip()
