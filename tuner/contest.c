@@ -50,11 +50,14 @@ double contest_ratio(const Contest *c, const Entrant *entrant, double *error) {
   return objective_of(c, entrant) / objective_of(c, &c->list[0]);
 }
 
-// Does any data set lose?  What the sum gains from long runs says nothing about short ones.
+// Does any data set lose, beyond noise?  What the sum gains from long runs says nothing about short
+// ones.
 static bool harms_one(const Contest *c, const Entrant *entrant) {
   for (int d = 0; d < c->t->choice.problem.dataset_count; d++) {
     const Samples *now = &c->list[0].us[d], *then = &entrant->us[d];
-    if (now->count && samples_low(then) > (1 + gain) * samples_low(now)) return true;
+    if (!now->count) continue;
+    double doubt = hypot(samples_low_error(now), samples_low_error(then));
+    if (samples_low(then) - doubt > (1 + gain) * samples_low(now)) return true;
   }
   return false;
 }

@@ -12,6 +12,7 @@
 #include "tuner/choose.h"
 #include "tuner/points.h"
 #include "tuner/race.h"
+#include "tuner/sizes.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -446,6 +447,47 @@ static void hold_out(Sampler *s) {
   predict_trials(s);
 }
 
+// ---- sizes
+
+typedef struct PointTime {
+  int dataset;
+  double us;
+} PointTime;
+
+static int compare_point_times(const void *a, const void *b) {
+  const PointTime *x = a, *y = b;
+  return (x->us > y->us) - (x->us < y->us);
+}
+
+// Its file is gone if it is not short.
+static bool make_again(const Sampler *s, int d) {
+  TunerDataset data = { 0 };
+  const TunerOptions *o = s->t->options;
+  return is_short(s, d) ||
+         o->make(o->make_state, s->t->sampling.points + d * s->dims, d, &data);
+}
+
+// Group sizes and the like are chosen on a few points, from short ones to long ones.
+static void choose_sizes(Sampler *s) {
+  enum { POINTS = 8 };
+  static const double longest_us = 30e3;
+  Tuning *t = s->t;
+  int count = t->choice.problem.dataset_count, known = 0;
+  PointTime *times = new_array(PointTime, count + 1);
+  bool *on = new_array(bool, count + 1);
+  for (int d = 0; d < count; d++) {
+    double us = s->points.of[d].best_us;
+    if (us > 0 && us < longest_us && !t->seen->states[d].failure)
+      times[known++] = (PointTime){ d, us };
+  }
+  qsort(times, (size_t)known, sizeof *times, compare_point_times);
+  for (int k = 0; k < POINTS && k < known; k++) {
+    int d = times[known <= POINTS ? k : (2 * k + 1) * known / (2 * POINTS)].dataset;
+    on[d] = make_again(s, d);
+  }
+  sizes_choose_on(t, as_decisions(t), on);
+}
+
 // ---- the whole
 
 static Cell whole_box(const Sampler *s) {
@@ -489,7 +531,8 @@ void sample_ranges(Tuning *t) {
   t->sampling.points = new_array(int64_t, capacity * s.dims);
   t->choice.sizes.values = new_array(int64_t, capacity * DECISION_MOST_SIZES);
   t->checks.before = measure_default_thresholds(t->m);
-  t->m->limits.deadline -= (0.15 + 0.5 * (o->holdout > 0)) * o->budget_s;
+  t->m->limits.deadline -=
+      (0.15 + 0.1 * !o->no_sizes + 0.5 * (o->holdout > 0)) * o->budget_s;
   explore(&s);
   t->m->limits.deadline += 0.15 * o->budget_s;
   visit_again(&s, 0, NULL);
@@ -498,5 +541,9 @@ void sample_ranges(Tuning *t) {
   t->sampling.cells = s.cells.count;
   vec_each (const Cell *, cell, &s.cells)
     t->sampling.open_cells += !cell->closed;
+  if (!o->no_sizes) {
+    t->m->limits.deadline += 0.1 * o->budget_s;
+    choose_sizes(&s);
+  }
   if (o->holdout > 0) hold_out(&s);
 }

@@ -305,6 +305,11 @@ static void choose(Sizer *s) {
   if (t->sizing.params.count > 0 && all_are_short(s)) tune_all(s);
 }
 
+void sizes_choose_on(Tuning *t, const Decision *decisions, bool *on) {
+  Sizer s = { .t = t, .all = on, .decisions = decisions };
+  choose(&s);
+}
+
 void sizes_choose(Tuning *t) {
   Sizer s = { .t = t, .all = new_array(bool, t->choice.problem.dataset_count + 1) };
   for (int d = 0; d < t->choice.problem.dataset_count; d++)

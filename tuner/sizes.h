@@ -5,3 +5,6 @@
 // thresholds.
 void sizes_find(Tuning *t);
 void sizes_choose(Tuning *t);
+// The same in range mode, by what is chosen from the points (`decisions`, one per guard), on those
+// data sets that `on` has.
+void sizes_choose_on(Tuning *t, const Decision *decisions, bool *on);
