@@ -134,7 +134,8 @@ struct rt_kernel {
   bool sized;  // the text mentions FLC_GROUP_SIZE or FLC_GROUP_STEPS
   int batch;  // those of one number are launched one after another, and compiled in one program
   int64_t group_size;  // of its launches; 0: the default; -1: they compute it
-  const char *seg;     // the operation that it works for: main.segred_2; or NULL
+  const char
+      *recipe_name;  // what recipes and parameters call it: main.segred_2_chunks; or NULL
 };
 
 // A check that can fail: parts[0] v0 parts[1] v1 ... parts[value_count].

@@ -190,7 +190,7 @@ RT_FN int rt_race(struct rt_context *ctx, const struct rt_entry_point *entry,
 
 // ---- weighing
 
-// Calls the entry point some times and prints how long the kernels of each operation took in a
+// Calls the entry point some times and prints how long its kernels took in a
 // call, in microseconds, a line for each kernel.  What is launched is waited for, so that this is
 // a bit more than they need.
 RT_FN int rt_weigh(struct rt_context *ctx, const struct rt_entry_point *entry,
@@ -206,8 +206,8 @@ RT_FN int rt_weigh(struct rt_context *ctx, const struct rt_entry_point *entry,
     if (!error) rt_value_free(ctx, entry->output_type, &out);
   }
   for (int k = 0; k < ctx->program->kernel_count && !error; k++)
-    if (ctx->kernel_ns[k] > 0 && ctx->program->kernels[k].seg)
-      printf("%s %.3f\n", ctx->program->kernels[k].seg,
+    if (ctx->kernel_ns[k] > 0 && ctx->program->kernels[k].recipe_name)
+      printf("%s %.3f\n", ctx->program->kernels[k].recipe_name,
              (double)ctx->kernel_ns[k] * 1e-3 / calls);
   free(ctx->kernel_ns);
   ctx->kernel_ns = NULL;

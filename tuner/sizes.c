@@ -3,6 +3,7 @@
 // (contest.h; docs/tuning.md, step 6).
 #include "tuner/sizes.h"
 #include "tuner/contest.h"
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@ static const double share_of_budget = 0.15, most_seconds = 6;
 
 // ---- parameters
 
-// main.segmap_2.groups: the operation that it is for, main.segmap_2; NULL: those of the program.
+// main.segmap_2.groups: what it is for, main.segmap_2; NULL: all kernels.
 static const char *operation_of(const char *name) {
   const char *dot = strrchr(name, '.');
   return dot ? text_format("%.*s", (int)(dot - name), name) : NULL;
@@ -52,9 +53,9 @@ void sizes_find(Tuning *t) {
 
 // ---- weights
 
-// Per data set, the share of its time that an operation's kernels take.
+// Per data set, the share of its time that a kernel takes.
 typedef struct Weight {
-  const char *operation;
+  const char *kernel;
   double *share;
 } Weight;
 
@@ -66,11 +67,11 @@ typedef struct Sizer {
   double until;
 } Sizer;
 
-static Weight *weight_of(Sizer *s, const char *operation) {
+static Weight *weight_of(Sizer *s, const char *kernel) {
   vec_each (Weight *, w, &s->weights)
-    if (strcmp(w->operation, operation) == 0) return w;
+    if (strcmp(w->kernel, kernel) == 0) return w;
   int count = s->t->choice.problem.dataset_count;
-  vec_push(&s->weights, (Weight){ operation, new_array(double, count + 1) });
+  vec_push(&s->weights, (Weight){ kernel, new_array(double, count + 1) });
   return &s->weights.at[s->weights.count - 1];
 }
 
@@ -106,14 +107,27 @@ static void weigh(Sizer *s, int d) {
   }
 }
 
-// The largest share of a data set that is used.
-static double share_of_param(const Sizer *s, const SizeParam *p) {
-  double most = 0;
-  if (!p->operation) return 1;
+// Is the parameter main.segred.chunk for the kernel main.segred_chunks (not: main.segred_2)?
+static bool concerns(const SizeParam *p, const Weight *w) {
+  if (!p->operation) return false;
+  size_t length = strlen(p->operation);
+  if (strncmp(p->operation, w->kernel, length) != 0) return false;
+  const char *rest = w->kernel + length;
+  return !*rest || (rest[0] == '_' && !isdigit((unsigned char)rest[1]));
+}
+
+// The share of a data set's time that the parameter is about.
+static double share_on(const Sizer *s, const SizeParam *p, int d) {
+  double share = !p->operation;
   vec_each (const Weight *, w, &s->weights)
-    for (int d = 0; d < s->t->choice.problem.dataset_count; d++)
-      if (s->all[d] && strcmp(w->operation, p->operation) == 0)
-        most = fmax(most, w->share[d]);
+    if (concerns(p, w)) share += w->share[d];
+  return s->all[d] ? share : 0;
+}
+
+static double largest_share(const Sizer *s, const SizeParam *p) {
+  double most = 0;
+  for (int d = 0; d < s->t->choice.problem.dataset_count; d++)
+    most = fmax(most, share_on(s, p, d));
   return most;
 }
 
@@ -122,11 +136,7 @@ static bool *where_it_matters(const Sizer *s, const SizeParam *p) {
   int count = s->t->choice.problem.dataset_count;
   bool *on = new_array(bool, count + 1);
   for (int d = 0; d < count; d++)
-    on[d] = s->all[d] && !p->operation;
-  vec_each (const Weight *, w, &s->weights)
-    for (int d = 0; d < count; d++)
-      if (s->all[d] && p->operation && strcmp(w->operation, p->operation) == 0)
-        on[d] = w->share[d] >= least_share;
+    on[d] = share_on(s, p, d) >= least_share;
   return on;
 }
 
@@ -157,7 +167,7 @@ static int compare_turns(const void *a, const void *b) {
 static Turns turns_of(const Sizer *s) {
   Turns turns = { 0 };
   vec_each (SizeParam *, p, &s->t->sizing.params) {
-    double share = share_of_param(s, p);
+    double share = largest_share(s, p);
     if (share >= least_share && !is_followed(s, p)) vec_push(&turns, (Turn){ p, share });
   }
   qsort(turns.at, (size_t)turns.count, sizeof *turns.at, compare_turns);

@@ -96,7 +96,7 @@ typedef struct Sampling {
 // A group size, a number of groups or the like.
 typedef struct SizeParam {
   const char *name, *kind;
-  const char *operation;  // whose kernels it is for, main.segmap_2; NULL: all
+  const char *operation;  // whose kernels it is for: main.segmap_2; NULL: all
   const char *follows;    // the parameter whose value it has unless it is set; or NULL
   int64_t most;           // 0: no limit
   int64_t before, value;

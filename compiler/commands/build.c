@@ -19,6 +19,7 @@ static const Option option_rows[] = {
     "compile the kernels for this OpenCL device: a part of its name, or `#k`", NULL },
   FLATTEN_OPTIONS,
   RECIPE_OPTION,
+  OTHER_RECIPES_OPTION,
   MPI_OPTION,
   OPTIONS_END
 };
@@ -26,7 +27,7 @@ static const Option option_rows[] = {
 
 typedef struct BuildOptions {
   const char *output, *prefix, *recipe, *device;
-  bool emit_c, explain_copies, server;
+  bool emit_c, explain_copies, server, other_recipes;
   FlattenOptions flatten;
 } BuildOptions;
 
@@ -55,6 +56,7 @@ static int build(Compiler *c, const char *path, BuildOptions options) {
                                       .explain_copies = options.explain_copies,
                                       .flatten = options.flatten,
                                       .recipe = options.recipe,
+                                      .other_recipes = options.other_recipes,
                                       .device = options.device },
                     &result)) {
     diag_flush(c);
@@ -79,6 +81,7 @@ static int command_build(Compiler *c, int argc, char **argv) {
     if (o == 's') given.server = true;
     if (o == 'd') given.device = optarg;
     if (o == OPTION_RECIPE) given.recipe = optarg;
+    if (o == OPTION_OTHER_RECIPES) given.other_recipes = true;
     const char *message = set_flatten_option(&given.flatten, o);
     if (message) return command_usage_error(c, "flc build: %s", message);
   }

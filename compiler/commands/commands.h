@@ -81,6 +81,7 @@ typedef struct CompileOptions {
   bool explain_copies;     // say on standard error which updates copy
   FlattenOptions flatten;  // max_versions 0: as the program has it
   const char *recipe;      // a file of recipes; NULL: as the program has it
+  bool other_recipes;      // kernels have further recipes, as parameters
   const char *device;      // compile the kernels for it, too; NULL: for none
 } CompileOptions;
 

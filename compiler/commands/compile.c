@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 const char *compile_base(const char *path) {
   static const char *const endings[] = { ".fl", ".fut" };
@@ -44,12 +43,7 @@ static void explain_copies(const ImpProgram *imp) {
   if (imp->copy_count == 0) fputs("every update is done in place\n", stderr);
 }
 
-// The tuning file beside the source, if there is one: its values become the program's defaults.
-static bool read_tuning(Compiler *c, const char *path, Decider *settings) {
-  const char *tuning = text_format("%s.tuning", path);
-  return access(tuning, R_OK) != 0 || decider_read_tuning(c, settings, tuning);
-}
-
+// Values of the tuning file become the program's defaults.
 static bool tuned_value(void *state, const char *name, int64_t *value) {
   Decider *settings = state;
   vec_each (Threshold *, t, &settings->tuning) {
@@ -84,11 +78,12 @@ static bool add_ahead(Compiler *c, Program *program, const char *device,
 bool compile_program_to_c(Compiler *c, Program *program, CompileOptions options,
                           EmitResult *out) {
   if (options.flatten.max_versions) program->flatten = options.flatten;
+  Decider settings = { 0 };
+  if (!options.untuned && !decider_read_beside(c, &settings, program->path)) return false;
   if (!program->recipes && !take_recipes(c, program, options.recipe)) return false;
+  take_choices(program, &settings, options.other_recipes);
   if (!pipeline_run(c, program, "imp") || diag_error_count(c)) return false;
   c->phase = "emit";
-  Decider settings = { 0 };
-  if (!options.untuned && !read_tuning(c, program->path, &settings)) return false;
   EmitOptions emit = { .prefix = options.prefix ? options.prefix : "fl",
                        .source = command_file_name(program->path),
                        .library = options.library,

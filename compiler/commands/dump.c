@@ -21,6 +21,7 @@ static const Option option_rows[] = {
     "instead of the program: versions, guards, kernels and statements", NULL },
   FLATTEN_OPTIONS,
   RECIPE_OPTION,
+  OTHER_RECIPES_OPTION,
   MPI_OPTION,
   OPTIONS_END
 };
@@ -28,7 +29,7 @@ static const Option option_rows[] = {
 
 typedef struct DumpOptions {
   const char *after, *recipe;
-  bool times, stats, recipes, explain;
+  bool times, stats, recipes, other_recipes, explain;
   Profile code;
   FlattenOptions flatten;
 } DumpOptions;
@@ -70,6 +71,9 @@ static int print_stats(Compiler *c, const Program *program) {
 static int dump(Compiler *c, const char *path, const DumpOptions *o) {
   Program *program = program_read(c, path);
   if (!program || !take_recipes(c, program, o->recipe)) return !diag_ok(c);
+  Decider settings = { 0 };
+  if (!decider_read_beside(c, &settings, path)) return !diag_ok(c);
+  take_choices(program, &settings, o->other_recipes);
   program->flatten = o->flatten;
   const char *after = o->stats ? NULL : o->recipes || o->explain ? "imp" : o->after;
   bool ok = pipeline_run(c, program, after);
@@ -97,6 +101,7 @@ static const char *set_dump_option(DumpOptions *o, int option) {
   case 'k': o->recipes = true; return NULL;
   case 'x': o->explain = true; return NULL;
   case OPTION_RECIPE: o->recipe = optarg; return NULL;
+  case OPTION_OTHER_RECIPES: o->other_recipes = true; return NULL;
   case 'r': o->flatten.trace = text_new(); return NULL;
   }
   return set_flatten_option(&o->flatten, option);

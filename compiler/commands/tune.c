@@ -204,7 +204,10 @@ static bool translate(Compiler *c, const Options *o, const char *scratch, Built 
   EmitResult result;
   Program *program = program_read(c, o->path);
   if (!program ||
-      !compile_program_to_c(c, program, (CompileOptions){ .untuned = true }, &result))
+      !compile_program_to_c(
+          c, program,
+          (CompileOptions){ .untuned = true, .other_recipes = !o->tuner.no_sizes },
+          &result))
     return false;
   const char *text = text_str(result.c);
   out->hash = hash_of(text, strlen(text));

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // ---- how to flatten
 
@@ -46,6 +47,16 @@ const char *set_flatten_option(FlattenOptions *options, int option) {
 bool take_recipes(Compiler *c, Program *program, const char *path) {
   if (path) program->recipes = recipe_book_read(c, path);
   return !path || program->recipes;
+}
+
+void take_choices(Program *program, const Decider *settings, bool others) {
+  if (!program->recipes) program->recipes = new (RecipeBook);
+  program->recipes->others = others;
+  vec_each (const Threshold *, t, &settings->tuning) {
+    const char *end = strrchr(t->name, '.');
+    RecipeChoice choice = { t->name, t->value };
+    if (end && strcmp(end, ".recipe") == 0) vec_push(&program->recipes->choices, choice);
+  }
 }
 
 // ---- forced guards
@@ -135,6 +146,11 @@ bool decider_read_tuning(Compiler *c, Decider *d, const char *path) {
     text += line + (text[line] == '\n');
   }
   return true;
+}
+
+bool decider_read_beside(Compiler *c, Decider *d, const char *source) {
+  const char *path = text_format("%s.tuning", source);
+  return access(path, R_OK) != 0 || decider_read_tuning(c, d, path);
 }
 
 // ---- deciding

@@ -33,6 +33,14 @@ FlattenOptions default_flatten_options(void);
     OPTION_RECIPE, 0, "recipe", "FILE",                                \
         "[recipes](recipes.md) for kernels in the code for CPUs", NULL \
   }
+// The row of --other-recipes.
+#define OTHER_RECIPES_OPTION                                                            \
+  {                                                                                     \
+    OPTION_OTHER_RECIPES, 0, "other-recipes", NULL,                                     \
+        "with the [other recipes](recipes.md#other-recipes) of kernels that the tuner " \
+        "tries, as parameters",                                                         \
+        NULL                                                                            \
+  }
 // The row of --mpi.
 #define MPI_OPTION                                                    \
   {                                                                   \
@@ -60,10 +68,16 @@ typedef struct Decider {
 } Decider;
 
 // --path main.top_0=T,main.intra_1=F or --path V2; false after an error.
+// The choices between recipes that settings hold, for a program that has no kernels yet; with
+// `others` it gets them all.
+void take_choices(Program *program, const Decider *settings, bool others);
+
 bool decider_force(Compiler *c, Decider *d, const VersionTree *tree, const char *text);
 
 // --tuning FILE: lines name=value; false after an error.
 bool decider_read_tuning(Compiler *c, Decider *d, const char *path);
+// The tuning file beside the source, if there is one; false after errors.
+bool decider_read_beside(Compiler *c, Decider *d, const char *source);
 
 // InterpOptions.decide, with a Decider as its state.
 int decider_decide(void *state, const Exp *exp, int64_t par);

@@ -412,7 +412,7 @@ static const char *kernel_row(Emit *e, Text *t, Map *texts, const Kernel *kernel
       code.uses_f64 ? "true" : "false", profile == PROFILE_GPU ? "true" : "false",
       kernel->uses_arena ? "true" : "false", kernel_hash(e, code.text),
       kernel->sized ? "true" : "false", batch, (long long)kernel->group_size,
-      kernel->seg ? c_string(kernel->seg) : "NULL");
+      kernel->recipe_name ? c_string(kernel->recipe_name) : "NULL");
 }
 
 void emit_kernels(Emit *e, Text *t) {

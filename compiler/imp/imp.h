@@ -334,7 +334,7 @@ struct Kernel {
   const Function **functions;  // called, callees first
   int function_count;
   const KernPlan *plan;  // NULL: it was not made by one
-  Name seg;              // the seg-op that it works for: main.segred_2; NULL: none
+  Name recipe_name;      // what recipes call it: main.segred_2_chunks; or NULL
 };
 
 typedef struct ImpEntry {

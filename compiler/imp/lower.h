@@ -7,7 +7,7 @@ typedef struct Lower {
   Compiler *c;
   Profile profile;
   const KernPlan *plan;  // of the kernel at hand, or NULL
-  Name seg;              // the seg-op at hand, by the name that recipes use; or NULL
+  Name kernel;           // at hand, by the name that recipes use; or NULL
   RecipeBook *book;      // NULL: none
   const Entry *entry;    // at hand
   Map *segs;             // Name -> const int *: the entry's seg-ops of that kind
@@ -337,6 +337,8 @@ const ImpExp *tuning_param(Lower *lower, const char *name, const char *kind, int
 // it.
 const ImpExp *tuning_param_following(Lower *lower, const char *name,
                                      const ImpExp *parent);
+// A parameter that chooses between so many recipes.
+void tuning_param_of_recipes(Lower *lower, const char *name, int count);
 // The parameter of that name, one of those that plans mention (lower_params.c).
 const ImpExp *code_tuning(Code *k, const char *name);
 // The memory of `source` for overwriting, under a new reference: the same block if it dies here.

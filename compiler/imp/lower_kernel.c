@@ -245,7 +245,7 @@ void kernel_end(Code *host, KernelCode *kernel, Launch launch) {
       .scratch_count = kernel->scratch.count, .may_fail = kernel->may_fail,
       .has_barrier = s.has_barrier, .uses_arena = find_arena(host, kernel, &s),
       .functions = s.functions.at, .function_count = s.functions.count,
-      .plan = host->lower->plan, .seg = host->lower->seg,
+      .plan = host->lower->plan, .recipe_name = host->lower->kernel,
       .group_size = known_group_size(launch.group_size));
   bool on_cpu = host->lower->profile == PROFILE_CPU;
   k->sized = !on_cpu && launch.group_size;

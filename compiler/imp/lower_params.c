@@ -27,6 +27,11 @@ const ImpExp *tuning_param_following(Lower *lower, const char *name,
   return list_param(lower, param);
 }
 
+void tuning_param_of_recipes(Lower *lower, const char *name, int count) {
+  list_param(lower, (TuningParam){ name_of(lower->c->names, name), "recipe", 1, 1, NULL,
+                                   count });
+}
+
 // ---- those that plans mention
 
 // Numbers of all kernels of a kind: name, class, defaults of the profiles (-1: by the device).
@@ -60,6 +65,6 @@ static const char *usual_name(const char *name) {
 
 const ImpExp *code_tuning(Code *k, const char *name) {
   if (!strchr(name, '.')) return usual_param(k, name);
-  if (strstr(name, ".recipe")) return tuning_param(k->lower, name, "recipe", 1, 1);
+  if (strstr(name, ".recipe")) return imp_tuning(name);  // listed when its plan began
   return tuning_param_following(k->lower, name, usual_param(k, usual_name(name)));
 }

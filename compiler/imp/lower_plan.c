@@ -51,7 +51,7 @@ static void launch_kern(Code *host, const KernPlan *plan, Map *memory) {
                   .values = map_new(NULL),
                   .memory = map_new(memory) };
   Items items = { .least = is_straight_kern(grid.block) ? FLAT_RUN : 1,
-                  .owner = plan->many_points ? host->lower->seg : NULL,
+                  .owner = plan->many_points ? host->lower->kernel : NULL,
                   .independent = true };
   items_open_runs(&items, host, kernel, grid.dims, grid.count);
   lower_block(&kc, grid.block);
@@ -189,6 +189,10 @@ static void take_temps(Code *host, const KernPlan *plan, const void *number,
 // `partials`: what they are kept as, if the plan shares them.
 static void lower_plan(Code *host, const KernPlan *plan, const void *partials,
                        Map *memory) {
+  if (plan->name) host->lower->kernel = plan->name;
+  if (plan->recipes)
+    tuning_param_of_recipes(host->lower, text_format("%s.recipe", plan->name),
+                            plan->recipes);
   if (plan->lets) lower_lets(host, plan->lets, memory);
   if (plan->share == SHARE_KEEP) keep_temps(host, plan, partials, memory);
   if (plan->share == SHARE_TAKE) take_temps(host, plan, partials, memory);
@@ -238,8 +242,7 @@ void lower_kern_seg(Code *host, const Stm *stm, const Body *body, int position) 
   Lower *lower = host->lower;
   KernSeg seg = kern_from_seg(lower->c, code_kern_host(host), stm, &lower->copies);
   seg.share = share_of(host, body, position);
-  seg.name = lower->seg =
-      kern_seg_name(lower->c, lower->segs, lower->entry->name, seg.kind);
+  seg.name = kern_seg_name(lower->c, lower->segs, lower->entry->name, seg.kind);
   const Arr **outs = make_outs(host, stm, &seg, body, position);
   for (int i = 0; i < stm->binder_count; i++)
     if (stm->binders[i]->type.rank > 0) code_bind(host, stm->binders[i], *outs[i]);
@@ -247,6 +250,6 @@ void lower_kern_seg(Code *host, const Stm *stm, const Body *body, int position) 
   const KernPlan *plan = kern_schedule(lower->c, lower->book, &seg);
   vec_push(&lower->plans, plan);
   lower_plan(host, plan, partials_key(stm->exp->u.seg), memory_of_outs(stm, &seg, outs));
-  lower->seg = NULL;
+  lower->kernel = NULL;
   seg_bind_results(host, stm, outs);
 }

@@ -45,6 +45,8 @@ struct KernPlan {
   const Term *condition;  // of the host; NULL: always
   const KernPlan *otherwise;  // if the condition does not hold
   bool by_choice;             // a parameter may ask for that
+  int recipes;  // so many does the parameter NAME.recipe choose from; 0: there is none
+  int choice;  // it has to be that for this one, which is not printed as a recipe; 0: others
   bool many_points;  // of the kernel: who gets how many is a parameter of its own
   const Kern *kern;  // the kernel; or NULL:
   const KernPlan *const *parts;  // all of these

@@ -230,10 +230,11 @@ static void print_nest(Text *t, const KernPlan *plan) {
   add_comment(t, *text == '\n' ? text + 1 : text);
 }
 
-static void print_recipe(Text *t, const KernPlan *plan, bool by_choice) {
+// `name`: NULL if its name has been printed.
+static void print_recipe(Text *t, const KernPlan *plan, Name name, bool by_choice) {
   text_newline(t);
-  if (plan->name)
-    text_printf(t, "kernel %s  -- %s", plan->name, loc_text(plan->kern->loc));
+  if (name)
+    text_printf(t, "kernel %s  -- %s", name, loc_text(plan->kern->loc));
   else
     text_add(t, by_choice ? "or" : "otherwise");
   text_indent(t, 2);
@@ -243,6 +244,16 @@ static void print_recipe(Text *t, const KernPlan *plan, bool by_choice) {
   }
   print_nest(t, plan);
   text_indent(t, -2);
+}
+
+// What the schedule offers to the tuner.
+static void print_choice(Text *t, const KernPlan *plan, Name name) {
+  text_newline(t);
+  text_printf(t, "-- by %s.recipe=%d:", name, plan->choice);
+  for (int i = 0; i < plan->recipe_count; i++) {
+    text_newline(t);
+    text_printf(t, "--   %s", plan->recipe[i]);
+  }
 }
 
 // -- let x = term
@@ -270,12 +281,17 @@ static void print_parts(Text *t, const KernPlan *plan) {
 }
 
 void kern_print_plan(Text *t, const KernPlan *plan) {
+  Name name = NULL;
   for (bool by_choice = false; plan; plan = plan->otherwise) {
     if (plan->lets) print_lets(t, plan->lets);
-    if (plan->kern)
-      print_recipe(t, plan, by_choice);
+    if (plan->name) name = plan->name;
+    if (plan->choice)
+      print_choice(t, plan, name);
+    else if (plan->kern)
+      print_recipe(t, plan, name, by_choice);
     else
       print_parts(t, plan);
+    if (!plan->choice) name = NULL;
     by_choice = plan->by_choice;
   }
   text_newline(t);

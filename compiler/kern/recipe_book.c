@@ -137,17 +137,21 @@ typedef struct BookKernel {
   const Kern *kern;
 } BookKernel;
 
-// If an `or` follows the way: that the parameter does not ask for a later one.  Its values are as
-// far apart as the tuner's steps.
+// How many times `or` stands before way number `end`.
+static int choices_before(const BookEntry *entry, int end) {
+  int count = 0;
+  for (int i = 0; i < end && i < entry->ways.count; i++)
+    count += entry->ways.at[i].by_choice;
+  return count;
+}
+
+// If an `or` follows the way, now or later: that the parameter does not ask for what is behind it.
 static const Term *choice_of(const BookKernel *k, int way) {
-  enum { STEP = 4 };
-  int64_t beyond = STEP;
-  if (way + 1 >= k->entry->ways.count || !k->entry->ways.at[way + 1].by_choice)
-    return NULL;
-  for (int i = 1; i <= way; i++)
-    if (k->entry->ways.at[i].by_choice) beyond *= STEP;
+  int before = choices_before(k->entry, way + 1),
+      all = choices_before(k->entry, k->entry->ways.count);
+  if (before == all) return NULL;
   Name parameter = name_of(k->c->names, text_format("%s.recipe", k->name));
-  return term_less(term_tuning(parameter), term_i64(beyond));
+  return term_at_most(term_tuning(parameter), term_i64(before + 1));
 }
 
 // The ways from number `first` on; behind the last the kernel as it is.
@@ -160,7 +164,8 @@ static const KernPlan *plan_of_ways(const BookKernel *k, int first) {
   KernPlan plan = plan_of_recipe(&r);
   const Term *choice = choice_of(k, first);
   if (choice) plan.condition = plan.condition ? term_and(choice, plan.condition) : choice;
-  plan.by_choice = choice != NULL;
+  plan.by_choice = first + 1 < entry->ways.count && entry->ways.at[first + 1].by_choice;
+  if (first == 0 && choice) plan.recipes = choices_before(entry, entry->ways.count) + 1;
   if (plan.condition) {
     plan.otherwise = plan_of_ways(k, first + 1);
     if (!plan.otherwise) return NULL;
@@ -184,6 +189,12 @@ static const KernPlan *plan_if_it_suits(const BookKernel *k, BookEntry *entry) {
     entry->complaint = diag_save(c);
   diag_restore(c, before);
   return plan;
+}
+
+int64_t book_choice(const RecipeBook *book, Name param) {
+  for (int i = 0; i < book->choices.count; i++)
+    if (strcmp(book->choices.at[i].param, param) == 0) return book->choices.at[i].value;
+  return 0;
 }
 
 const KernPlan *book_plan(Compiler *c, RecipeBook *book, Name kernel, const Kern *kern) {

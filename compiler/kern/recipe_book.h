@@ -6,8 +6,8 @@
 //   otherwise
 //     split m by 16 overlap; bind m to lane      -- where n < 4
 //
-// `or` in place of `otherwise`: the parameter main.segmap.recipe chooses; 1: the first way, 4: the
-// second, 16: the third.
+// `or` in place of `otherwise`: the parameter main.segmap.recipe chooses; 1: what stands before the
+// first `or`, 2: before the second, ..
 //
 // Each step is checked as those of the scheduler are, and refused with its place in the text.
 #pragma once
@@ -59,11 +59,22 @@ typedef struct BookEntry {
       *complaint;  // why it does not suit the first kernel of its expression; or NULL
 } BookEntry;
 
+// A tuned choice between recipes: "main.segmap.recipe", a number from 1 on.
+typedef struct RecipeChoice {
+  const char *param;
+  int64_t value;
+} RecipeChoice;
+
 struct RecipeBook {
   const SourceFile *file;
   Vec(BookEntry) entries;
+  Vec(RecipeChoice) choices;
+  bool others;  // kernels have other recipes, too, as parameters (schedule_others.c)
   Vec(Name) kernels;  // of the program, as they are met
 };
+
+// What the parameter was tuned to; 0: it was not.
+int64_t book_choice(const RecipeBook *book, Name param);
 
 // The recipes of a file; NULL after errors.  (recipe_read.c)
 RecipeBook *recipe_book_read(Compiler *c, const char *path);

@@ -577,7 +577,7 @@ static const Candidate *cheapest(const Candidates *candidates) {
   return best;
 }
 
-static KernPlan plan_of(const Candidate *cand) {
+KernPlan schedule_plan_of(const Candidate *cand) {
   return (KernPlan){ .kern = cand->recipe.kern,
                      .recipe = cand->recipe.lines.at,
                      .recipe_count = cand->recipe.lines.count,
@@ -601,7 +601,7 @@ static Candidates others(const Candidates *all, const Candidate *best) {
 
 static const KernPlan *choose_plan(const Candidates *all) {
   const Candidate *best = cheapest(all);
-  KernPlan plan = plan_of(best);
+  KernPlan plan = schedule_plan_of(best);
   if (plan.condition) {
     Candidates rest = others(all, best);
     plan.otherwise = choose_plan(&rest);
@@ -641,7 +641,7 @@ static const KernPlan *with_short_rows(const Schedule *s, Candidates *all,
   if (!best) return chosen;
   best->what = text_format("short rows: %s", best->what);
   best->recipe = recipe_then(&are_short, &best->recipe);
-  KernPlan plan = plan_of(best);
+  KernPlan plan = schedule_plan_of(best);
   plan.otherwise = chosen;
   return mem_copy(&plan, sizeof plan);
 }
@@ -713,6 +713,28 @@ static const KernPlan *explained(const Schedule *s, const Candidates *all,
   return plan;
 }
 
+// More tiles than the cost model needs to weigh.
+static void add_more_tiles(const Schedule *s, Candidates *out) {
+  add_tile(s, out, 2, 2);
+  add_tile(s, out, 2, 4);
+  add_tile(s, out, 8, 1);
+  add_tile(s, out, 8, 2);
+}
+
+static const KernPlan *with_others(const Schedule *s, KernUse use, const Candidates *all,
+                                   const KernPlan *chosen) {
+  Candidates more = { 0 }, every = { 0 };
+  if (!s->book || (!s->book->others && !s->book->choices.count)) return chosen;
+  if (use == USE_POINTS) add_more_tiles(s, &more);
+  find_costs(s, &more, TRIPS);
+  try_interiors(s, &more, TRIPS);
+  vec_each (const Candidate *, cand, all)
+    vec_push(&every, *cand);
+  vec_each (const Candidate *, cand, &more)
+    vec_push(&every, *cand);
+  return schedule_with_others(s, &every, chosen);
+}
+
 static const KernPlan *cheapest_plan(const Schedule *s, KernUse use) {
   Candidates all = { 0 };
   Candidate plain = { .what = "as it is", .recipe = recipe_new(s->c, s->kern) };
@@ -728,6 +750,7 @@ static const KernPlan *cheapest_plan(const Schedule *s, KernUse use) {
   try_interiors(s, &all, TRIPS);
   const KernPlan *chosen = choose_plan(&all);
   if (use != USE_FEW) chosen = with_short_rows(s, &all, chosen);
+  if (use != USE_FEW) chosen = with_others(s, use, &all, chosen);
   return explained(s, &all, chosen);
 }
 
@@ -766,8 +789,10 @@ static const KernPlan *shared_out(const KernPlan *plan) {
 static const KernPlan *one_kernel(const Scheduling *s, const Kern *kern, KernUse use) {
   Name name = name_of_kernel(s, kern);
   KernNotes notes = { 0 };
-  Schedule schedule = { s->c, kern, &notes,
-                        use == USE_CHUNKS ? length_of_chunk(kern) : NULL, map_new(NULL) };
+  Schedule schedule = { s->c,          kern,
+                        &notes,        use == USE_CHUNKS ? length_of_chunk(kern) : NULL,
+                        map_new(NULL), s->book,
+                        name };
   const KernPlan *chosen = book_plan(s->c, s->book, name, kern);
   KernPlan plan = chosen ? *chosen : *cheapest_plan(&schedule, use);
   plan.name = name;

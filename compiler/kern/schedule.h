@@ -4,14 +4,16 @@
 #include "kern/plan.h"
 #include "kern/recipe.h"
 
-enum { LANES = 16 };
+enum { LANES = 16, MOST_OTHERS = 5 };
 
 typedef struct Schedule {
   Compiler *c;
   const Kern *kern;
-  KernNotes *notes;   // what was left out, and why
-  const Var *length;  // of a chunk, if the kernel has chunks: CostGuess.length
-  Map *row_costs;     // Kern -> const double *
+  KernNotes *notes;        // what was left out, and why
+  const Var *length;       // of a chunk, if the kernel has chunks: CostGuess.length
+  Map *row_costs;          // Kern -> const double *
+  const RecipeBook *book;  // or NULL
+  Name name;               // of the kernel, for recipes
 } Schedule;
 
 // A way to run a kernel, where its recipe's condition holds.
@@ -45,6 +47,12 @@ void schedule_widen_grid(Recipe *r);
 void schedule_interleaved(Recipe *r, Name k, int chains);
 // Steps for the copies that stages have made, of rows that are shorter than that (0: of any).
 void schedule_tile_copies(Recipe *r, const Kern *before, int64_t than);
+
+// As a plan, without what stands behind it.
+KernPlan schedule_plan_of(const Candidate *cand);
+// The chosen plan, and what a parameter may ask for instead (schedule_others.c).
+const KernPlan *schedule_with_others(const Schedule *s, const Candidates *all,
+                                     const KernPlan *chosen);
 
 // Candidates for products of matrices and the like (schedule_products.c).
 void schedule_products(const Schedule *s, Candidates *out);
