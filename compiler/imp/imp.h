@@ -483,6 +483,8 @@ KernelArrays imp_kernel_arrays(const Kernel *kernel, MemSpace space);
 bool imp_kernel_uses(Compiler *c, const Kernel *kernel, PrimType type);
 // Moves what a loop computes anew in each round before the loop; in kernels without barriers.
 ImpBlock imp_hoist(const ImpBlock *block);
+// Moves divisions that are the same in all rounds of a loop before it (imp_divide.c).
+ImpBlock imp_lift_divisions(const ImpBlock *block);
 // Puts products into the sums that are their only readers (imp_contract.c).
 ImpBlock imp_contract(const ImpBlock *block);
 

@@ -249,7 +249,8 @@ void kernel_end(Code *host, KernelCode *kernel, Launch launch) {
       .group_size = known_group_size(launch.group_size));
   bool on_cpu = host->lower->profile == PROFILE_CPU;
   k->sized = !on_cpu && launch.group_size;
-  ImpBlock body = on_cpu ? imp_hoist(&kernel->b.block) : imp_contract(&kernel->b.block);
+  ImpBlock lifted = imp_lift_divisions(&kernel->b.block);
+  ImpBlock body = on_cpu ? imp_hoist(&lifted) : imp_contract(&lifted);
   k->body.at = body.at;
   k->body.count = body.count;
   vec_push(&host->lower->kernels, k);
