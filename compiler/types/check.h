@@ -396,6 +396,8 @@ const Type *type_replace_size(Check *k, const Binding *from, const Size *to,
 // The type with every size mapped.
 const Type *type_map_sizes(Check *k, const Type *type,
                            const Size *(*map)(Check *k, const Size *size));
+// The type with other anonymous sizes in place of its own: each use of an abbreviation has its own.
+const Type *type_renew_anonymous(Check *k, const Type *type);
 // The type with other variables in place of open size variables, equal ones for equal ones.
 const Type *type_freshen_sizes(Check *k, const Type *type, OwnUse *use);
 // What each anonymous size becomes: a variable, or a new size pushed on `made`.

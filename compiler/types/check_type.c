@@ -275,7 +275,8 @@ static const Type *check_name(Check *k, const AstType *type) {
   for (int i = 0; i < given; i++)
     if (!bind_argument(k, &def->params->at[i], &type->u.name.args.at[i], &s))
       return type_error(k, type->loc);
-  return named(given ? type_substitute(k, &s, def->type) : def->type, def);
+  const Type *of = type_renew_anonymous(k, def->type);
+  return named(given ? type_substitute(k, &s, of) : of, def);
 }
 
 static const Type *check_unique(Check *k, const AstType *type) {

@@ -82,7 +82,7 @@ static const Type *apply_meaning(Rewrite *r, const TypeDef *meaning, const Type 
       vec_push(&s.to_types, arg);
     }
   }
-  return type_substitute(r->k, &s, meaning->type);
+  return type_renew_anonymous(r->k, type_substitute(r->k, &s, meaning->type));
 }
 
 static const Type *rewrite_param(Rewrite *r, const Type *type) {
@@ -229,6 +229,22 @@ static const Size *name_anonymous(Rewrite *r, const Size *size) {
 
 const Type *type_name_anonymous(Check *k, const Type *type, BindingVec *made) {
   Rewrite r = { .k = k, .size = name_anonymous, .made = made };
+  return rewrite(&r, type);
+}
+
+static const Size *key_for(Rewrite *r, Loc loc) {
+  const Binding *old = r->old.at[r->old.count - 1]->u.name;
+  const Binding *key =
+      old ? binding_new(r->k, BIND_SIZE, old->name, loc, type_prim(PRIM_I64)) : NULL;
+  return new_node(Size, .kind = SIZE_ANY, .loc = loc, .u.name = key);
+}
+
+static const Size *renew_anonymous(Rewrite *r, const Size *size) {
+  return replace_anonymous(r, size, key_for);
+}
+
+const Type *type_renew_anonymous(Check *k, const Type *type) {
+  Rewrite r = { .k = k, .size = renew_anonymous };
   return rewrite(&r, type);
 }
 
