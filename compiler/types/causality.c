@@ -77,13 +77,13 @@ static void visit(AstVisitor *v, const AstExp *exp) {
   bool section = exp->kind == AST_SECTION_LEFT || exp->kind == AST_SECTION_RIGHT;
   if (section)
     check_known(c, exp, exp->u.section.op->type, "the operator of this section");
-  if (exp->kind == AST_CONSTRUCTOR) check_known(c, exp, exp->type, "this constructor");
   if (exp->kind == AST_ARRAY && !exp->u.array.items.count)
     check_known(c, exp, exp->type, "this array without elements");
   if (exp->kind == AST_APPLY)
     visit_apply(v, exp);
   else
     ast_visit_parts(v, exp);
+  if (exp->kind == AST_CONSTRUCTOR) check_known(c, exp, exp->type, "this constructor");
   vec_each (Binding *const *, b, &exp->unknown_sizes)
     map_put(c->known, *b, *b);
 }
