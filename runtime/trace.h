@@ -26,6 +26,8 @@ struct rt_traced_kernel {
   struct rt_trace_sum runs;
   size_t groups, group_size;  // of the last launch
   int64_t *arg_bytes;         // per argument, of all launches: 0 for scalars
+  double *scalars;  // per argument, the sum of all launches; of no use for floats
+  double items;     // of all launches
   int arg_count;
 };
 
@@ -45,6 +47,8 @@ struct rt_trace {
   struct rt_traced_call *calls;
   int call_count;
   int64_t call_started, copy_bytes, copy_ns;
+  double
+      peak[2];  // additions and multiplications per second, of f32 and of f64; 0: unknown
 };
 
 RT_FN void rt_trace_add(struct rt_trace_sum *sum, int64_t ns, int64_t bytes) {
@@ -63,8 +67,20 @@ RT_FN struct rt_traced_kernel *rt_traced_kernel(struct rt_context *ctx, int kern
   if (k->arg_bytes) return k;
   k->arg_bytes =
       (int64_t *)rt_host_alloc((size_t)(launch->arg_count + 1) * sizeof *k->arg_bytes);
+  k->scalars =
+      (double *)rt_host_alloc((size_t)(launch->arg_count + 1) * sizeof *k->scalars);
   k->arg_count = launch->arg_count;
   return k;
+}
+
+RT_FN double rt_integer_arg(const struct rt_arg *arg) {
+  switch (arg->bytes) {
+  case 1: return arg->scalar.u.i8;
+  case 2: return arg->scalar.u.i16;
+  case 4: return arg->scalar.u.i32;
+  case 8: return (double)arg->scalar.u.i64;
+  default: return 0;
+  }
 }
 
 // What a launch was given, before its time is known.
@@ -75,9 +91,12 @@ RT_FN void rt_trace_launch(struct rt_context *ctx, int kernel,
   struct rt_traced_kernel *k = rt_traced_kernel(ctx, kernel, launch);
   k->groups = groups;
   k->group_size = group_size;
-  for (int i = 0; i < launch->arg_count && i < k->arg_count; i++)
+  k->items += (double)groups * (double)group_size;
+  for (int i = 0; i < launch->arg_count && i < k->arg_count; i++) {
+    k->scalars[i] += rt_integer_arg(&launch->args[i]);
     if (launch->args[i].mem)
       k->arg_bytes[i] = rt_sat_add(k->arg_bytes[i], launch->args[i].mem->used);
+  }
 }
 
 RT_FN void rt_trace_settle(struct rt_context *ctx, struct rt_trace_event *e) {
@@ -254,6 +273,96 @@ RT_FN void rt_trace_measure_copy(struct rt_context *ctx) {
   ctx->memory.peak = ctx->memory.live;
 }
 
+// ---- what it can compute
+
+enum {
+  RT_PEAK_ROUNDS = 4096,
+  RT_PEAK_ROUNDS_GPU = 1024,
+  RT_PEAK_SUMS = 8,
+  RT_PEAK_GROUP = 64
+};
+
+// Eight sums, which do not wait for one another: vectors on CPUs, numbers on GPUs.
+static const char rt_peak_kernel[] =
+    "__kernel void flc_peak(__global V *to, long rounds) {\n"
+    "  V a = (V)((S)(get_global_id(0) + 1)), b = a + 1, c = a + 2, d = a + 3, e = a + 4, "
+    "f = "
+    "a + 5,"
+    " g = a + 6, h = a + 7, x = (V)((S)0.5f), y = a;\n"
+    "  for (long k = 0; k < rounds; k++) {\n"
+    "    a = a * x + y; b = b * x + y; c = c * x + y; d = d * x + y;\n"
+    "    e = e * x + y; f = f * x + y; g = g * x + y; h = h * x + y;\n"
+    "  }\n"
+    "  to[get_global_id(0)] = a + b + c + d + e + f + g + h;\n"
+    "}\n";
+
+struct rt_peak {
+  struct rt_module *module;
+  struct rt_function *function;
+  struct rt_mem *to;
+  size_t items, size;
+  int lanes;
+};
+
+// Returns operations per second; 0 if it failed.
+RT_FN double rt_peak_rounds(struct rt_context *ctx, const struct rt_peak *p) {
+  int64_t rounds = ctx->gpu_code ? RT_PEAK_ROUNDS_GPU : RT_PEAK_ROUNDS;
+  const void *values[] = { &p->to->buffer, &rounds };
+  double best = 0;
+  for (int i = 0; i < 2; i++)
+    if (ctx->backend->set_arg(p->function, i, 8, values[i])) return 0;
+  for (int i = 0; i <= RT_COPY_ROUNDS; i++) {
+    struct rt_event *event = NULL;
+    if (ctx->backend->launch(ctx, p->function, p->items / p->size, p->size, &event))
+      return 0;
+    int status = ctx->backend->finish(ctx);
+    struct rt_times times = ctx->backend->event_end(ctx, event);
+    if (status || times.end <= times.start) return 0;
+    double work = 2.0 * RT_PEAK_SUMS * (double)rounds * (double)p->items * p->lanes;
+    double rate = work / (double)(times.end - times.start) * 1e9;
+    if (i > 0 && rate > best) best = rate;
+  }
+  return best;
+}
+
+// `type`: what is added and multiplied, the numbers or vectors of them.
+RT_FN double rt_measure_peak(struct rt_context *ctx, const char *number, const char *type,
+                             int lanes, int64_t bytes) {
+  struct rt_peak p;
+  struct rt_text text = { NULL, 0, 0 };
+  char *log = NULL;
+  double rate = 0;
+  memset(&p, 0, sizeof p);
+  p.lanes = lanes;
+  p.size = ctx->gpu_code ? RT_PEAK_GROUP : 1;
+  p.items = (size_t)ctx->device.compute_units * (ctx->gpu_code ? 2048 : 8);
+  rt_text_printf(&text, "#define S %s\n#define V %s\n%s", number, type, rt_peak_kernel);
+  if (rt_mem_alloc(ctx, &p.to, (int64_t)p.items * bytes * lanes) == RT_OK &&
+      ctx->backend->compile(ctx, text.data, "", &p.module, &log) == 0 &&
+      ctx->backend->function_new(ctx, p.module, "flc_peak", &p.function) == 0)
+    rate = rt_peak_rounds(ctx, &p);
+  rt_text_free(&text);
+  free(log);
+  rt_mem_release(ctx, &p.to);
+  if (p.function) ctx->backend->function_free(ctx, p.function);
+  if (p.module) ctx->backend->module_drop(ctx, p.module);
+  return rate;
+}
+
+RT_FN void rt_trace_measure_peak(struct rt_context *ctx) {
+  struct rt_trace *trace = ctx->trace;
+  ctx->trace = NULL;
+  bool gpu = ctx->gpu_code;
+  trace->peak[0] =
+      rt_measure_peak(ctx, "float", gpu ? "float" : "float16", gpu ? 1 : 16, 4);
+  if (ctx->device.doubles)
+    trace->peak[1] =
+        rt_measure_peak(ctx, "double", gpu ? "double" : "double8", gpu ? 1 : 8, 8);
+  ctx->trace = trace;
+  rt_pool_flush(ctx);  // the peak of memory that is reported is the program's
+  ctx->memory.peak = ctx->memory.live;
+}
+
 RT_FN void rt_trace_open(struct rt_context *ctx) {
   struct rt_trace *t = (struct rt_trace *)rt_host_alloc(sizeof *t);
   t->kernels = (struct rt_traced_kernel *)rt_host_alloc(
@@ -261,6 +370,7 @@ RT_FN void rt_trace_open(struct rt_context *ctx) {
   ctx->trace = t;
   RT_NAME(context_pause_profiling)(ctx);  // which would wait
   rt_trace_measure_copy(ctx);
+  rt_trace_measure_peak(ctx);
 }
 
 RT_FN void rt_trace_free(struct rt_context *ctx) {
@@ -269,7 +379,7 @@ RT_FN void rt_trace_free(struct rt_context *ctx) {
   for (int i = t->first; i < t->count; i++)
     if (t->events[i].event) ctx->backend->event_end(ctx, t->events[i].event);
   for (int k = 0; k < ctx->program->kernel_count; k++)
-    free(t->kernels[k].arg_bytes);
+    free(t->kernels[k].arg_bytes), free(t->kernels[k].scalars);
   free(t->kernels);
   free(t->events);
   free(t->calls);
@@ -301,6 +411,9 @@ RT_FN void rt_trace_kernels_json(const struct rt_context *ctx, struct rt_text *o
                    k->groups, k->group_size);
     for (int a = 0; a < k->arg_count; a++)
       rt_text_printf(out, "%s%" PRId64, a ? ", " : "", k->arg_bytes[a]);
+    rt_text_printf(out, "], \"items\": %.0f, \"scalars\": [", k->items);
+    for (int a = 0; a < k->arg_count; a++)
+      rt_text_printf(out, "%s%.17g", a ? ", " : "", k->scalars[a]);
     rt_text_add(out, "]}");
   }
   rt_text_add(out, "]");
@@ -367,6 +480,8 @@ RT_FN char *rt_trace_report(struct rt_context *ctx, const char *entry) {
   rt_report_device(ctx, &out);
   rt_text_printf(&out, ",\n\"copy\": {\"bytes\": %" PRId64 ", \"ns\": %" PRId64 "}",
                  t->copy_bytes, t->copy_ns);
+  rt_text_printf(&out, ",\n\"peak\": {\"f32\": %.0f, \"f64\": %.0f}", t->peak[0],
+                 t->peak[1]);
   rt_trace_kernels_json(ctx, &out);
   rt_trace_transfers_json(&out, "transfers", t->within);
   rt_trace_transfers_json(&out, "around", t->outside);

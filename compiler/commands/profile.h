@@ -20,12 +20,16 @@ typedef enum TraceKind {
 typedef struct TraceKernel {
   int id;  // in the program
   const char *name;
-  TraceSum runs;  // bytes: of the arrays that it reads and of those that it writes
+  TraceSum runs;  // bytes: those that it reads and those that it writes
   int64_t groups, group_size;
   const int64_t *arguments;  // bytes of the array behind each argument, of all launches
+  const double *scalars;  // the sum of each argument that is an integer, of all launches
   int argument_count;
-  const Kernel *code;   // NULL: unknown
-  const char *version;  // "V2"; NULL: it is a part of several, or of none
+  double items;          // of all launches
+  double operations[2];  // on numbers of f32 and f16, on those of f64
+  bool is_bound;         // there are more
+  const Kernel *code;    // NULL: unknown
+  const char *version;   // "V2"; NULL: it is a part of several, or of none
 } TraceKernel;
 
 // A kernel or transfer of a run, by the clock of the host since the run began: on the device, and
@@ -66,6 +70,7 @@ typedef struct Trace {
   const char *device, *driver, *code;
   int64_t compute_units, peak_bytes;
   int64_t copy_bytes, copy_ns;  // of the best copy; 0: not measured
+  double peak[2];               // operations per second, of f32 and f64; 0: not measured
   Vec(TraceKernel) kernels;     // those that take longest come first
   TraceSum transfers[TRACE_KINDS], input;
   int64_t build_ns;
@@ -92,6 +97,8 @@ bool trace_write_input(Compiler *c, const Program *program, const Entry *entry,
 bool trace_read(const char *text, Trace *out);
 // Adds what the compiler knows: code and version of each kernel, and the bytes that it moves.
 void trace_join(Compiler *c, const Program *program, const Entry *entry, Trace *trace);
+// profile_count.c: the bytes and operations of a kernel whose code is known.
+void trace_count(TraceKernel *kernel);
 // The guard of the program's tree with this name, or NULL.
 Name trace_guard_named(const Trace *trace, const char *name);
 // Adds what a tuning log says of versions on the same data and device, if the file is there.
@@ -108,6 +115,9 @@ const TraceCall *trace_median(const Trace *trace, bool kept);
 double trace_rate(int64_t bytes, int64_t ns);  // GB/s; 0: unknown
 double trace_of_copy(const Trace *trace,
                      const TraceKernel *kernel);  // 1: as fast; 0: unknown
+double trace_operations(const TraceKernel *kernel);
+double trace_computes(const TraceKernel *kernel);  // thousands of millions per second
+double trace_of_peak(const Trace *trace, const TraceKernel *kernel);  // as of_copy
 const char *trace_time(double ns);
 const char *trace_bytes(double bytes);
 // "matmul.fl:3:7", or NULL.

@@ -60,14 +60,6 @@ static const Kernel *kernel_named(const ImpProgram *imp, const char *name) {
   return NULL;
 }
 
-// Each array counts once if it is read and once if it is written.
-static void count_bytes(TraceKernel *k) {
-  for (int i = 0; k->code && i < k->code->param_count && i < k->argument_count; i++) {
-    ImpAccess access = imp_access(k->code, i);
-    k->runs.bytes += k->arguments[i] * (access.reads + access.writes);
-  }
-}
-
 static Name guard_within(const Region *region, const char *name) {
   if (region->kind == REGION_GUARD && strcmp(region->guard->name, name) == 0)
     return region->guard->name;
@@ -97,7 +89,7 @@ void trace_join(Compiler *c, const Program *program, const Entry *entry, Trace *
     k->code = kernel_named(imp, k->name);
     const char *version = k->code ? map_get(s.version_of, k->code) : NULL;
     k->version = version && *version ? version : NULL;
-    count_bytes(k);
+    trace_count(k);
   }
   vec_each (GuardEvent *, e, &trace->guards) {
     Name name = trace_guard_named(trace, e->guard);
@@ -155,6 +147,25 @@ double trace_rate(int64_t bytes, int64_t ns) {
 double trace_of_copy(const Trace *trace, const TraceKernel *kernel) {
   double copy = trace_rate(trace->copy_bytes, trace->copy_ns);
   return copy > 0 ? trace_rate(kernel->runs.bytes, kernel->runs.total) / copy : 0;
+}
+
+double trace_operations(const TraceKernel *kernel) {
+  return kernel->operations[0] + kernel->operations[1];
+}
+
+double trace_computes(const TraceKernel *kernel) {
+  double ns = (double)kernel->runs.total;
+  return ns > 0 ? trace_operations(kernel) / ns : 0;
+}
+
+// The time that the operations would take at the peak, as a part of that which the kernel took.
+double trace_of_peak(const Trace *trace, const TraceKernel *kernel) {
+  double seconds = 0;
+  for (int i = 0; i < 2; i++) {
+    if (kernel->operations[i] > 0 && trace->peak[i] <= 0) return 0;
+    if (kernel->operations[i] > 0) seconds += kernel->operations[i] / trace->peak[i];
+  }
+  return kernel->runs.total > 0 ? seconds * 1e9 / (double)kernel->runs.total : 0;
 }
 
 const char *trace_time(double ns) {

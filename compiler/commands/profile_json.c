@@ -34,6 +34,9 @@ static void add_kernel(Text *t, const Trace *trace, const TraceKernel *k) {
   add_text(t, "name", k->name);
   add_sum(t, &k->runs);
   text_printf(t, ", \"of_copy\": %.4f", trace_of_copy(trace, k));
+  text_printf(t, ", \"operations\": %.0f, \"of_peak\": %.4f", trace_operations(k),
+              trace_of_peak(trace, k));
+  text_printf(t, ", \"more\": %s", k->is_bound ? "true" : "false");
   add_number(t, "groups", k->groups);
   add_number(t, "group_size", k->group_size);
   text_add(t, ", ");
@@ -121,7 +124,8 @@ static void add_device(Text *t, const Trace *trace) {
   add_number(t, "compute_units", trace->compute_units);
   text_printf(t, " },\n  \"copy\": { \"bytes\": %" PRId64, trace->copy_bytes);
   add_number(t, "ns", trace->copy_ns);
-  text_add(t, " }");
+  text_printf(t, " },\n  \"peak\": { \"f32\": %.0f, \"f64\": %.0f }", trace->peak[0],
+              trace->peak[1]);
 }
 
 static void add_runs(Text *t, const Trace *trace) {

@@ -54,6 +54,11 @@ static const char *facts_html(const Trace *trace) {
     add_fact(t, "Copies at",
              text_format("%.1f GB/s", trace_rate(trace->copy_bytes, trace->copy_ns)),
              "measured before the runs");
+  if (trace->peak[0] > 0)
+    add_fact(t, "Computes", text_format("%.0f GFLOP/s", trace->peak[0] / 1e9),
+             trace->peak[1] > 0 ? text_format("f32; f64: %.0f; measured before the runs",
+                                              trace->peak[1] / 1e9)
+                                : "f32; measured before the runs");
   add_fact(t, "Device memory", trace_bytes((double)trace->peak_bytes), "at most");
   add_fact(t, "Before the runs", trace_time((double)trace->build_ns),
            text_format("compiling kernels; %s of input",
@@ -208,10 +213,10 @@ static void add_recipe_cell(Text *t, const TraceKernel *k) {
   text_add(t, "</td>");
 }
 
-static void add_roof_cell(Text *t, double of_copy) {
-  double percent = 100 * of_copy, width = percent < 100 ? percent : 100;
-  text_printf(t, "<td class=\"roof\" data-v=\"%.4f\">", of_copy);
-  if (of_copy > 0)
+static void add_roof_cell(Text *t, double of_roof) {
+  double percent = 100 * of_roof, width = percent < 100 ? percent : 100;
+  text_printf(t, "<td class=\"roof\" data-v=\"%.4f\">", of_roof);
+  if (of_roof > 0)
     text_printf(t,
                 "%.0f&nbsp;%%<span class=\"gauge\"><i style=\"width:%.1f%%\"></i></span>",
                 percent, width);
@@ -247,6 +252,11 @@ static void add_kernel_row(Text *t, const Trace *trace, int i, FileNumbers *numb
   add_time_cells(t, trace, &k->runs);
   add_byte_cells(t, trace, &k->runs);
   add_roof_cell(t, trace_of_copy(trace, k));
+  double computes = trace_computes(k);
+  text_printf(t, "<td data-v=\"%.4f\">%s%s</td>", computes,
+              computes > 0 && k->is_bound ? "&gt; " : "",
+              computes > 0 ? text_format("%.2f", computes) : "");
+  add_roof_cell(t, trace_of_peak(trace, k));
   text_printf(t,
               "<td data-v=\"%" PRId64 "\">%" PRId64 " &times; %" PRId64
               "</td><td class=\"left\">%s</td>",
@@ -267,12 +277,12 @@ static void add_foot(Text *t, const Trace *trace) {
                 text_format("(%s)", trace_kind_names[kind]));
     add_time_cells(t, trace, sum);
     add_byte_cells(t, trace, sum);
-    text_add(t, "<td colspan=\"5\"></td></tr>\n");
+    text_add(t, "<td colspan=\"7\"></td></tr>\n");
   }
   text_printf(
       t,
       "<tr class=\"host\"><td><span class=\"swatch\"></span>(host)</td><td>%s</td>"
-      "<td>%.1f&nbsp;%%</td><td colspan=\"9\"></td></tr>\n</tfoot>\n",
+      "<td>%.1f&nbsp;%%</td><td colspan=\"11\"></td></tr>\n</tfoot>\n",
       trace_time(per_run(trace, host)), share(trace, host));
 }
 
@@ -286,9 +296,13 @@ static const char *kernels_html(const Trace *trace, FileNumbers *numbers) {
     { "share", "of the whole time", false },
     { "calls", "in one run", false },
     { "each", "one call, in the mean", false },
-    { "bytes", "of the arrays that it reads and writes, in one run", false },
+    { "bytes", "that it reads and writes, in one run", false },
     { "GB/s", "bytes by time", false },
     { "of copy", "the rate as a fraction of that of a copy on this device", false },
+    { "GFLOP/s",
+      "operations on floats by time, an addition and a multiplication each one", false },
+    { "of peak", "as a fraction of what additions and multiplications reach here",
+      false },
     { "work-items", "groups times items of the last call", false },
     { "version", "that it belongs to", true },
     { "recipe", "the steps that made it", true },

@@ -37,6 +37,12 @@ static TraceKernel read_kernel(const json_t *json) {
   for (int i = 0; i < k.argument_count; i++)
     bytes[i] = element(arguments, (size_t)i);
   k.arguments = bytes;
+  double *scalars = new_array(double, k.argument_count + 1);
+  for (int i = 0; i < k.argument_count; i++)
+    scalars[i] =
+        json_number_value(json_array_get(json_object_get(json, "scalars"), (size_t)i));
+  k.scalars = scalars;
+  k.items = json_number_value(json_object_get(json, "items"));
   return k;
 }
 
@@ -138,6 +144,9 @@ bool trace_read(const char *text, Trace *out) {
   out->peak_bytes = number_at(json_object_get(json, "bytes"), "peak");
   out->copy_bytes = number_at(copy, "bytes");
   out->copy_ns = number_at(copy, "ns");
+  const json_t *peak = json_object_get(json, "peak");
+  out->peak[0] = json_number_value(json_object_get(peak, "f32"));
+  out->peak[1] = json_number_value(json_object_get(peak, "f64"));
   for (int kind = TRACE_READ; kind < TRACE_KINDS; kind++)
     out->transfers[kind] =
         read_trace_sum(json_object_get(transfers, trace_kind_names[kind]));

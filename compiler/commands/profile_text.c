@@ -3,14 +3,14 @@
 #include <string.h>
 
 // A table whose columns are as wide as what stands in them.
-enum { COLUMNS = 9, MOST_PLACE = 40 };
+enum { COLUMNS = 11, MOST_PLACE = 40 };
 
 typedef struct TraceRow {
   const char *cells[COLUMNS];
 } TraceRow;
 typedef Vec(TraceRow) TraceRowVec;
 
-static bool is_left(int column) { return column >= 6; }
+static bool is_left(int column) { return column >= 8; }
 
 static void add_table(Text *t, const TraceRowVec *rows) {
   int width[COLUMNS] = { 0 };
@@ -45,8 +45,8 @@ static TraceRow sum_row(const Trace *trace, const TraceSum *sum, const char *nam
   return (TraceRow){
     { trace_time((double)sum->total / runs), share_of(trace, sum->total),
       count_text(trace, sum->count), trace_time((double)sum->total / (double)sum->count),
-      moved ? text_format("%.1f GB/s", trace_rate(sum->bytes, sum->total)) : "", "", name,
-      "", "" }
+      moved ? text_format("%.1f GB/s", trace_rate(sum->bytes, sum->total)) : "", "", "",
+      "", name, "", "" }
   };
 }
 
@@ -62,15 +62,19 @@ static TraceRow kernel_row(const Trace *trace, const TraceKernel *k) {
   TraceRow row = sum_row(trace, &k->runs, k->name);
   double of_copy = trace_of_copy(trace, k);
   if (of_copy > 0) row.cells[5] = text_format("%.0f %%", 100 * of_copy);
-  row.cells[7] = k->version ? k->version : "";
-  row.cells[8] = short_place(k);
+  double of_peak = trace_of_peak(trace, k), computes = trace_computes(k);
+  if (computes > 0)
+    row.cells[6] = text_format("%s%.2f GFLOP/s", k->is_bound ? "> " : "", computes);
+  if (of_peak > 0) row.cells[7] = text_format("%.1f %%", 100 * of_peak);
+  row.cells[9] = k->version ? k->version : "";
+  row.cells[10] = short_place(k);
   return row;
 }
 
 static void add_rows(Text *t, const Trace *trace) {
   TraceRowVec rows = { 0 };
-  vec_push(&rows, (TraceRow){ { "time", "share", "calls", "each", "moves", "of copy", "",
-                                "version", "made of" } });
+  vec_push(&rows, (TraceRow){ { "time", "share", "calls", "each", "moves", "of copy",
+                                "computes", "of peak", "", "version", "made of" } });
   vec_each (TraceKernel *, k, &trace->kernels)
     vec_push(&rows, kernel_row(trace, k));
   for (int kind = TRACE_READ; kind < TRACE_KINDS; kind++)
@@ -78,9 +82,9 @@ static void add_rows(Text *t, const Trace *trace) {
       vec_push(&rows, sum_row(trace, &trace->transfers[kind],
                               text_format("(%s)", trace_kind_names[kind])));
   int64_t host = trace_host_total(trace);
-  vec_push(&rows,
-           (TraceRow){ { trace_time((double)host / trace->calls.count),
-                         share_of(trace, host), "", "", "", "", "(host)", "", "" } });
+  vec_push(&rows, (TraceRow){ { trace_time((double)host / trace->calls.count),
+                                share_of(trace, host), "", "", "", "", "", "", "(host)",
+                                "", "" } });
   add_table(t, &rows);
 }
 
@@ -100,6 +104,9 @@ static void add_head(Text *t, const Trace *trace) {
               strcmp(trace->code, "gpu") == 0 ? "GPUs" : "CPUs");
   if (trace->copy_ns > 0)
     text_printf(t, "; copies %.1f GB/s", trace_rate(trace->copy_bytes, trace->copy_ns));
+  if (trace->peak[0] > 0)
+    text_printf(t, ", computes %.0f GFLOP/s (f32)", trace->peak[0] / 1e9);
+  if (trace->peak[1] > 0) text_printf(t, ", %.0f (f64)", trace->peak[1] / 1e9);
   text_printf(t, "; at most %s of device memory\n\n",
               trace_bytes((double)trace->peak_bytes));
 }

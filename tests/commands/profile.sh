@@ -110,6 +110,46 @@ python3 check.py || fail 'the figures'
 expect 'the data set that was asked for' 'main, little: ' out
 "$flc" profile 'p <b>&.fl' -e main -d '#1' -r 1 > out 2> err || fail 'a data set by number'
 expect 'the data set by its number' 'main, <i>much</i>: ' out
+# ---- what kernels compute and touch
+
+cat > count.fl << 'END'
+-- ==
+-- entry: axpy part
+-- random input { [2000]f32 }
+-- ==
+-- entry: product
+-- random input { [96][96]f64 }
+-- ==
+-- entry: search
+-- input { 2000i64 }
+entry axpy [n] (xs: [n]f32) = map (\x -> 2.5 * x + 1) xs
+entry product [n] (a: [n][n]f64) = map (\r -> map (\c -> f64.sum (map2 (*) r c)) (transpose a)) a
+entry part [n] (xs: [n]f32) = map (* 2) xs[10:110]
+entry search (n: i64) : []i64 =
+  map (\i -> (loop (x, k) = (f64.i64 i, 0) while x < 1e6 do (x * 2 + 1, k + 1)).1) (iota n)
+END
+for entry in axpy product part search; do
+  "$flc" profile count.fl -e $entry -r 2 --json $entry.json > out 2> err || fail "counting $entry: $(cat err)"
+done
+expect 'a lower bound' ' > [0-9.]+ GFLOP/s ' out
+expect 'the rate of arithmetic' 'computes [0-9]+ GFLOP/s .f32' out
+python3 - << 'END' || fail 'what kernels compute and touch'
+import json
+
+def kernel(name, least):
+    p = json.load(open(f"{name}.json"))
+    assert p["peak"]["f32"] > 0, p["peak"]
+    return max(p["kernels"], key=lambda k: (k["operations"] if least else 0, k["line"], -k["bytes"]))
+k = kernel("axpy", True)
+assert (k["operations"], k["bytes"], k["more"]) == (2 * 2 * 2000, 2 * 2 * 4 * 2000, False) and k["of_peak"] >= 0, k
+k = kernel("product", True)  # in tiles, some of which reach over the border
+assert 2 * 2 * 96 ** 3 <= k["operations"] <= 1.4 * 2 * 2 * 96 ** 3 and not k["more"], k
+assert k["bytes"] == 2 * 2 * 8 * 96 ** 2, k
+p = json.load(open("part.json"))
+assert any(k["operations"] == 2 * 100 and k["bytes"] == 2 * 2 * 4 * 100 for k in p["kernels"]), p["kernels"]
+assert kernel("search", True)["more"]
+END
+
 printf '[2f32, 4f32]' > values
 "$flc" profile 'p <b>&.fl' -e main -i values -r 2 --json file.json > out 2> err || fail 'a file'
 "$flc" profile 'p <b>&.fl' -e main -i - -r 2 --json - < values > stdin.json 2> err || fail 'standard input'
@@ -168,7 +208,7 @@ p = page("p.html")
 assert "p <b>&.fl: main, <i>much</i>" in p.text, p.text[:200]
 assert 'in map (\\y -> y / s + f32.i32 i) ys -- <script>alert("&")</script>' in p.text, p.text
 heads = [cell for row in p.rows if row and row[0] == "kernel" for cell in row]
-assert heads == ["kernel", "time", "share", "calls", "each", "bytes", "GB/s", "of copy", "work-items", "version",
+assert heads == ["kernel", "time", "share", "calls", "each", "bytes", "GB/s", "of copy", "GFLOP/s", "of peak", "work-items", "version",
                  "recipe", "made of"], heads
 kernels = [row for row in p.rows if row and row[0].startswith("seg") and len(row) == len(heads)]
 assert sum(row[heads.index("calls")] == "5" for row in kernels) >= 2, kernels

@@ -538,10 +538,12 @@ static char *read_all(const char *path, size_t *length) {
 // How each kernel is called, and the local memory.
 static void write_calls(FILE *out, const char *source) {
   static const char mark[] = "#define flc_kernel ";
-  if (strstr(source, "void flc_copy("))
-    fputs("\nextern \"C\" void standin_call_flc_copy(void **a) { "
-          "standin::apply(flc_copy, a); }",
-          out);
+  static const char *const own[] = { "flc_copy", "flc_peak" };
+  for (int i = 0; i < 2; i++)
+    if (strstr(source, own[i]))
+      fprintf(out,
+              "\nextern \"C\" void standin_call_%s(void **a) { standin::apply(%s, a); }",
+              own[i], own[i]);
   for (const char *at = source; (at = strstr(at, mark)) != NULL;) {
     at += strlen(mark);
     int length = (int)strcspn(at, "\n");
