@@ -1,6 +1,6 @@
 // What the names of types, modules and module types mean at a place of a program, as far as the
-// file and those that it imports say it.  Members of what a parametric module makes are those of its
-// body.
+// file and those that it imports say it.  Members of what a parametric module makes are those of
+// its body.
 #include "commands/lsp_scope.h"
 #include "commands/lsp.h"
 #include "source/source.h"

@@ -1,7 +1,7 @@
 // How much a kernel computes and touches, from its code and what it was launched with: for some of
 // its items, whose code is followed as far as integers are known.  What depends on data counts half
-// of both branches' arithmetic, and all that either reads or writes; loops without a known number of
-// rounds make the figures lower bounds.
+// of both branches' arithmetic, and all that either reads or writes; loops without a known number
+// of rounds make the figures lower bounds.
 #include "base/map.h"
 #include "commands/profile.h"
 #include <string.h>
@@ -22,7 +22,7 @@ static void count_block(Counting *n, const ImpBlock *block, double weight,
 
 // ---- values
 
-static bool value_of(const Counting *n, const ImpExp *e, Prim *out);
+static bool known_value(const Counting *n, const ImpExp *e, Prim *out);
 
 static bool item_number(const Counting *n, ItemNumber item, Prim *out) {
   int64_t id = (int64_t)n->item, size = n->k->group_size;
@@ -40,12 +40,12 @@ static bool item_number(const Counting *n, ItemNumber item, Prim *out) {
 static bool value_of_op(const Counting *n, const ImpExp *e, Prim *out) {
   Prim args[3];
   for (int i = 0; i < op_arity(e->u.op.op); i++)
-    if (!value_of(n, e->u.op.args[i], &args[i])) return false;
+    if (!known_value(n, e->u.op.args[i], &args[i])) return false;
   return prim_apply(e->u.op.op, args, out);
 }
 
 // Only scalars that follow from the launch and the item.
-static bool value_of(const Counting *n, const ImpExp *e, Prim *out) {
+static bool known_value(const Counting *n, const ImpExp *e, Prim *out) {
   const Prim *known = NULL;
   Prim inner;
   if (e->lanes) return false;
@@ -57,12 +57,12 @@ static bool value_of(const Counting *n, const ImpExp *e, Prim *out) {
   case IMP_CONST: *out = e->u.constant; return true;
   case IMP_OP: return value_of_op(n, e, out);
   case IMP_CONVERT:
-    if (!value_of(n, e->u.convert.arg, &inner)) return false;
+    if (!known_value(n, e->u.convert.arg, &inner)) return false;
     *out = prim_convert(e->type, inner);
     return true;
   case IMP_SELECT:
-    if (!value_of(n, e->u.select.condition, &inner)) return false;
-    return value_of(n, inner.u.i ? e->u.select.a : e->u.select.b, out);
+    if (!known_value(n, e->u.select.condition, &inner)) return false;
+    return known_value(n, inner.u.i ? e->u.select.a : e->u.select.b, out);
   case IMP_ITEM: return item_number(n, e->u.item, out);
   case IMP_BITS:
   case IMP_LOAD:
@@ -85,8 +85,8 @@ static void know(Counting *n, const Var *var, Prim value) {
 
 static void set_value(Counting *n, const Var *var, const ImpExp *value) {
   Prim known;
-  bool is_known =
-      value && !value->lanes && !prim_is_float(value->type) && value_of(n, value, &known);
+  bool is_known = value && !value->lanes && !prim_is_float(value->type) &&
+                  known_value(n, value, &known);
   if (is_known)
     know(n, var, known);
   else
@@ -137,7 +137,7 @@ static void count_exp(void *state, const ImpExp *e) {
 
 static void count_loop(Counting *n, const ImpStm *stm, double weight, double touched) {
   Prim bound = prim_i64(1);
-  if (!value_of(n, stm->u.loop.bound, &bound)) n->is_bound = true;
+  if (!known_value(n, stm->u.loop.bound, &bound)) n->is_bound = true;
   double rounds = bound.u.i > 0 ? (double)bound.u.i : 0;
   if (rounds == 0) return;
   forget_assigned(n, &stm->u.loop.body);
@@ -150,10 +150,10 @@ static void count_loop(Counting *n, const ImpStm *stm, double weight, double tou
 static void count_while(Counting *n, const ImpStm *stm, double weight, double touched) {
   const ImpBlock *body = &stm->u.loop_while.body;
   Prim goes_on;
-  bool known = value_of(n, stm->u.loop_while.condition, &goes_on);
+  bool known = known_value(n, stm->u.loop_while.condition, &goes_on);
   for (int i = 0; known && goes_on.u.i && i < MOST_ROUNDS; i++) {
     count_block(n, body, weight, touched);
-    known = value_of(n, stm->u.loop_while.condition, &goes_on);
+    known = known_value(n, stm->u.loop_while.condition, &goes_on);
   }
   if (known && !goes_on.u.i) return;
   n->is_bound = true;
@@ -164,7 +164,7 @@ static void count_while(Counting *n, const ImpStm *stm, double weight, double to
 
 static void count_if(Counting *n, const ImpStm *stm, double weight, double touched) {
   Prim condition;
-  if (value_of(n, stm->u.cond.condition, &condition)) {
+  if (known_value(n, stm->u.cond.condition, &condition)) {
     count_block(n, condition.u.i ? &stm->u.cond.then_body : &stm->u.cond.else_body,
                 weight, touched);
     return;
@@ -214,7 +214,7 @@ static void set_params(Counting *n) {
 
 // Each array counts once if it is read and once if it is written: as far as that is known, only the
 // elements that are.
-static int64_t bytes_of(const Counting *n, int param) {
+static int64_t touched_bytes(const Counting *n, int param) {
   const TraceKernel *k = n->k;
   ImpAccess access = imp_access(k->code, param);
   int64_t whole = k->arguments[param];
@@ -241,7 +241,7 @@ void trace_count(TraceKernel *k) {
     count_block(&n, &k->code->body, k->items / samples, k->items / samples);
   }
   for (int i = 0; i < k->code->param_count && i < k->argument_count; i++)
-    k->runs.bytes += bytes_of(&n, i);
+    k->runs.bytes += touched_bytes(&n, i);
   k->operations[0] = n.operations[0];
   k->operations[1] = n.operations[1];
   k->is_bound = n.is_bound;
