@@ -272,10 +272,7 @@ static bool no_cases(Bench *b, const char *path, const Core *core, const TestSpe
 // The executable to measure; NULL after an error.
 static const char *find_executable(Bench *b, const char *path, Program *program) {
   if (!b->skip_compilation)
-    return compile_program(b->c, program,
-                           (CompileOptions){ .untuned = true,
-                                             .flatten = b->runner.start.flatten,
-                                             .recipe = b->runner.start.recipe });
+    return compile_program(b->c, program, program_start_compile(&b->runner.start));
   const char *base = compile_base(path);
   const char *executable = strchr(base, '/') ? base : text_format("./%s", base);
   if (access(executable, X_OK) == 0) return executable;

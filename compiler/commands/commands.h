@@ -78,6 +78,7 @@ typedef struct CompileOptions {
   const char *base;    // libraries: the path without ".c"
   bool library;
   bool untuned;            // leave the tuning file beside the source aside
+  const char *tuning;      // its ending; NULL: `tuning`
   bool explain_copies;     // say on standard error which updates copy
   FlattenOptions flatten;  // max_versions 0: as the program has it
   const char *recipe;      // a file of recipes; NULL: as the program has it

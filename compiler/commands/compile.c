@@ -79,7 +79,9 @@ bool compile_program_to_c(Compiler *c, Program *program, CompileOptions options,
                           EmitResult *out) {
   if (options.flatten.max_versions) program->flatten = options.flatten;
   Decider settings = { 0 };
-  if (!options.untuned && !decider_read_beside(c, &settings, program->path)) return false;
+  const char *tuning = options.tuning ? options.tuning : "tuning";
+  if (!options.untuned && !decider_read_beside(c, &settings, program->path, tuning))
+    return false;
   if (!program->recipes && !take_recipes(c, program, options.recipe)) return false;
   take_choices(program, &settings, options.other_recipes);
   if (!pipeline_run(c, program, "imp") || diag_error_count(c)) return false;

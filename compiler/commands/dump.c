@@ -72,7 +72,7 @@ static int dump(Compiler *c, const char *path, const DumpOptions *o) {
   Program *program = program_read(c, path);
   if (!program || !take_recipes(c, program, o->recipe)) return !diag_ok(c);
   Decider settings = { 0 };
-  if (!decider_read_beside(c, &settings, path)) return !diag_ok(c);
+  if (!decider_read_beside(c, &settings, path, "tuning")) return !diag_ok(c);
   take_choices(program, &settings, o->other_recipes);
   program->flatten = o->flatten;
   const char *after = o->stats ? NULL : o->recipes || o->explain ? "imp" : o->after;

@@ -7,6 +7,12 @@ ProgramStart program_start_default(void) {
   return (ProgramStart){ .tuning = "tuning", .flatten = default_flatten_options() };
 }
 
+CompileOptions program_start_compile(const ProgramStart *s) {
+  return (CompileOptions){
+    .untuned = !s->tuning, .tuning = s->tuning, .flatten = s->flatten, .recipe = s->recipe
+  };
+}
+
 // The value of `--name=value`, or NULL.
 static const char *passed_value(const char *option, const char *name) {
   size_t length = strlen(name);

@@ -42,6 +42,9 @@ ProgramStart program_start_default(void);
   RECIPE_OPTION
 // clang-format on
 
+// How they are compiled: with the same tuning files.
+CompileOptions program_start_compile(const ProgramStart *s);
+
 // Is it one of them?  Then *message is NULL, or what is wrong with the argument.
 bool program_start_option(ProgramStart *s, int option, const char **message);
 

@@ -77,7 +77,7 @@ TestDevice *test_device_open(Compiler *c, Program *program, TestDeviceOptions op
   d->start = options.start;
   d->most_runs = options.all_versions ? MANY_RUNS : FEW_RUNS;
   d->executable =
-      compile_program_to_c(c, program, (CompileOptions){ .untuned = true }, &made)
+      compile_program_to_c(c, program, program_start_compile(options.start), &made)
           ? compile_cached(c, &made)
           : NULL;
   if (!d->executable) {

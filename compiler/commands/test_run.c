@@ -511,7 +511,7 @@ static void compile_for_device(ProgramRun *run, Program *program) {
   bool kept_off = run->options->no_device || test_has_tag(&run->spec->tags, "no_device");
   EmitResult made;
   if (kept_off) return;
-  if (!compile_program_to_c(run->c, program, (CompileOptions){ .untuned = true },
+  if (!compile_program_to_c(run->c, program, program_start_compile(&run->options->start),
                             &made) ||
       !compile_cached(run->c, &made))
     fail(run, "", diag_take_text(run->c));

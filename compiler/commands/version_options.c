@@ -148,8 +148,9 @@ bool decider_read_tuning(Compiler *c, Decider *d, const char *path) {
   return true;
 }
 
-bool decider_read_beside(Compiler *c, Decider *d, const char *source) {
-  const char *path = text_format("%s.tuning", source);
+bool decider_read_beside(Compiler *c, Decider *d, const char *source,
+                         const char *ending) {
+  const char *path = text_format("%s.%s", source, ending);
   return access(path, R_OK) != 0 || decider_read_tuning(c, d, path);
 }
 

@@ -77,7 +77,7 @@ bool decider_force(Compiler *c, Decider *d, const VersionTree *tree, const char 
 // --tuning FILE: lines name=value; false after an error.
 bool decider_read_tuning(Compiler *c, Decider *d, const char *path);
 // The tuning file beside the source, if there is one; false after errors.
-bool decider_read_beside(Compiler *c, Decider *d, const char *source);
+bool decider_read_beside(Compiler *c, Decider *d, const char *source, const char *ending);
 
 // InterpOptions.decide, with a Decider as its state.
 int decider_decide(void *state, const Exp *exp, int64_t par);
