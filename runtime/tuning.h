@@ -149,6 +149,14 @@ RT_FN bool rt_split_setting(char *line, char **name, int64_t *value) {
   return *rest == '\0';
 }
 
+// Choices between recipes are compiled in, unless the program was built with all of them.
+RT_FN void rt_tell_unknown(const char *file, int number, const char *name) {
+  const char *end = strrchr(name, '.');
+  bool recipe = end && strcmp(end, ".recipe") == 0;
+  fprintf(stderr, "%s:%d: the program %s %s\n", file, number,
+          recipe ? "was built without" : "has no parameter", name);
+}
+
 // NULL, or what is wrong with the file, which the caller frees.  Names that the program does not
 // have may come from another version of it: they are noted and ignored.
 RT_FN char *rt_config_load_tuning(struct rt_config *cfg, const char *file) {
@@ -171,7 +179,7 @@ RT_FN char *rt_config_load_tuning(struct rt_config *cfg, const char *file) {
     else if (!rt_split_setting(line, &name, &value))
       rt_text_printf(&problem, "%s:%d: expected name=integer", file, number);
     else if (!rt_is_setting(name))
-      fprintf(stderr, "%s:%d: the program has no parameter %s\n", file, number, name);
+      rt_tell_unknown(file, number, name);
     else if (rt_setting_wants(name, value))
       rt_text_printf(&problem, "%s:%d: %s wants %s, found %" PRId64, file, number, name,
                      rt_setting_wants(name, value), value);

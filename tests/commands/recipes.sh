@@ -153,12 +153,33 @@ or
 END
 "$flc" dump --recipes --recipe recipe product.fl > out 2> err || fail "choices: $(cat err)"
 [ "$(grep -c '^or$' out)" = 2 ] || fail 'choices are printed'
-expect 'the parameter' '^  -- if main.segmap.recipe < 4 && 16 <= m_' out
-expect 'its next value' '^  -- if main.segmap.recipe < 16 && 4 <= n_' out
+expect 'the parameter' '^  -- if main.segmap.recipe <= 1 && 16 <= m_' out
+expect 'its next value' '^  -- if main.segmap.recipe <= 2 && 4 <= n_' out
 "$flc" dump --recipes --recipe out product.fl > second 2> err || fail "choices, read: $(cat err)"
 cmp -s out second || fail 'choices read and printed again'
 "$flc" build --emit-c --recipe recipe product.fl -o product.c
-expect 'the parameter in the program' '"main.segmap.recipe", "recipe"' product.c
+expect 'the parameter in the program' '"main.segmap.recipe", "recipe", 1, 0, -1, 3' product.c
+
+# ---- other recipes, for the tuner
+
+"$flc" dump --recipes product.fl > plain 2> err || fail "recipes: $(cat err)"
+"$flc" dump --recipes --other-recipes product.fl > out 2> err || fail "other recipes: $(cat err)"
+expect 'another recipe' '^-- by main.segmap.recipe=2:$' out
+expect 'its steps' '^--   split m by 16 overlap$' out
+grep -v '^--' out | grep -v '^$' > first
+grep -v '^--' plain | grep -v '^$' | cmp -s - first || fail 'the first recipe is the usual one'
+sed -n '/by main.segmap.recipe=2:/,/by main.segmap.recipe=3:/s/^--   //p' out > second
+echo 'main.segmap.recipe=2' > product.fl.tuning
+"$flc" dump --recipes product.fl > out 2> err || fail "a tuned recipe: $(cat err)"
+sed -n '2,/^  --/p' out | sed -n 's/^  \([a-z]\)/\1/p' | cmp -s - second || fail 'the tuned recipe is taken'
+"$flc" build --emit-c product.fl -o product.c 2> err || fail "a tuned recipe: $(cat err)"
+grep -q '"main.segmap.recipe"' product.c && fail 'a tuned recipe is no parameter'
+echo 'main.segmap.recipe=99' > product.fl.tuning
+"$flc" build --emit-c product.fl -o product.c 2> err && fail 'a recipe that is not there'
+expect 'a recipe that is not there' 'sets main.segmap.recipe to 99; it has [0-9]* recipes' err
+echo 'main.segmap_77.recipe=2' > product.fl.tuning
+"$flc" build --emit-c product.fl -o product.c 2> err || fail "recipes of kernels that are gone: $(cat err)"
+rm product.fl.tuning
 
 # ---- the interpreter of kernels
 
