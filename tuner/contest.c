@@ -24,7 +24,7 @@ void contest_enter(Contest *c, const char *settings, int64_t value) {
 
 // ---- what the samples say
 
-static double objective_of(const Contest *c, const Entrant *entrant) {
+static double objective_of_entrant(const Contest *c, const Entrant *entrant) {
   const SolveProblem *p = &c->t->choice.problem;
   double *times = new_array(double, p->dataset_count + 1);
   for (int d = 0; d < p->dataset_count; d++)
@@ -47,7 +47,7 @@ static double error_of(const Contest *c, const Entrant *entrant) {
 
 double contest_ratio(const Contest *c, const Entrant *entrant, double *error) {
   *error = hypot(error_of(c, entrant), error_of(c, &c->list[0]));
-  return objective_of(c, entrant) / objective_of(c, &c->list[0]);
+  return objective_of_entrant(c, entrant) / objective_of_entrant(c, &c->list[0]);
 }
 
 // Does any data set lose, beyond noise?  What the sum gains from long runs says nothing about short
@@ -92,7 +92,7 @@ static Entrant *best_of(Contest *c) {
   Entrant *best = NULL;
   for (int i = 1; i < c->count; i++)
     if (!c->list[i].out &&
-        (!best || objective_of(c, &c->list[i]) < objective_of(c, best)))
+        (!best || objective_of_entrant(c, &c->list[i]) < objective_of_entrant(c, best)))
       best = &c->list[i];
   return best;
 }
@@ -100,7 +100,7 @@ static Entrant *best_of(Contest *c) {
 // ---- runs
 
 // Those that run, in turn forwards and backwards.
-static int runners(const Contest *c, bool backwards, int *numbers) {
+static int running(const Contest *c, bool backwards, int *numbers) {
   int count = 0;
   for (int k = 0; k < c->count; k++) {
     int i = backwards ? c->count - 1 - k : k;
@@ -122,9 +122,9 @@ static bool keep_times(Contest *c, int d, const json_t *json, const int *numbers
 }
 
 // Rounds on a data set, the first of which may be left out.
-static bool run_rounds(Contest *c, int d, int rounds, int first) {
+static bool race_rounds(Contest *c, int d, int rounds, int first) {
   Measure *m = c->t->m;
-  int numbers[CONTEST_MOST], count = runners(c, c->list[0].us[d].count % 2, numbers);
+  int numbers[CONTEST_MOST], count = running(c, c->list[0].us[d].count % 2, numbers);
   const char *variables = measure_variables(m, d);
   if (!variables) return false;
   Text *line = text_new();
@@ -155,12 +155,12 @@ bool contest_turn(Contest *c, int turns) {
   for (int k = 0; k < turns; k++)
     for (int d = 0; d < c->t->choice.problem.dataset_count; d++) {
       if (!c->on[d]) continue;
-      if (!is_time_left(c) || !run_rounds(c, d, rounds_for(c, d), 0)) return false;
+      if (!is_time_left(c) || !race_rounds(c, d, rounds_for(c, d), 0)) return false;
     }
   return true;
 }
 
-static void forget(Contest *c) {
+static void drop_samples(Contest *c) {
   for (int i = 0; i < c->count; i++)
     for (int d = 0; d < c->t->choice.problem.dataset_count; d++)
       c->list[i].us[d].count = 0;
@@ -169,11 +169,11 @@ static void forget(Contest *c) {
 // The first call with a value may compile kernels; the second tells who is hopeless.
 static bool warm_up(Contest *c) {
   for (int d = 0; d < c->t->choice.problem.dataset_count; d++)
-    if (c->on[d] && (!is_time_left(c) || !run_rounds(c, d, 2, 1))) return false;
+    if (c->on[d] && (!is_time_left(c) || !race_rounds(c, d, 2, 1))) return false;
   for (int i = 1; i < c->count; i++)
-    c->list[i].out =
-        objective_of(c, &c->list[i]) > far_behind * objective_of(c, &c->list[0]);
-  forget(c);
+    c->list[i].out = objective_of_entrant(c, &c->list[i]) >
+                     far_behind * objective_of_entrant(c, &c->list[0]);
+  drop_samples(c);
   return best_of(c) != NULL;
 }
 
@@ -195,6 +195,6 @@ const Entrant *contest_winner(Contest *c) {
   // Of several the luckiest seems to win: it has to do so again, alone.
   for (int i = 1; i < c->count; i++)
     c->list[i].out = &c->list[i] != winner;
-  forget(c);
+  drop_samples(c);
   return race(c);
 }

@@ -149,26 +149,27 @@ static bool is_followed(const Sizer *s, const SizeParam *p) {
   return false;
 }
 
-typedef struct Turn {
+typedef struct SizeTurn {
   SizeParam *param;
   double share;
-} Turn;
-typedef Vec(Turn) Turns;
+} SizeTurn;
+typedef Vec(SizeTurn) SizeTurns;
 
 // Recipes before the numbers that go with them, then what takes more time.
 static int compare_turns(const void *a, const void *b) {
-  const Turn *x = a, *y = b;
+  const SizeTurn *x = a, *y = b;
   if (x->share != y->share) return (x->share < y->share) - (x->share > y->share);
   bool first = strcmp(x->param->kind, "recipe") == 0,
        second = strcmp(y->param->kind, "recipe") == 0;
   return second - first;
 }
 
-static Turns turns_of(const Sizer *s) {
-  Turns turns = { 0 };
+static SizeTurns turns_of(const Sizer *s) {
+  SizeTurns turns = { 0 };
   vec_each (SizeParam *, p, &s->t->sizing.params) {
     double share = largest_share(s, p);
-    if (share >= least_share && !is_followed(s, p)) vec_push(&turns, (Turn){ p, share });
+    if (share >= least_share && !is_followed(s, p))
+      vec_push(&turns, (SizeTurn){ p, share });
   }
   qsort(turns.at, (size_t)turns.count, sizeof *turns.at, compare_turns);
   return turns;
@@ -288,7 +289,7 @@ static void tune_all(Sizer *s) {
   measure_command(t->m, "pause_profiling");
   for (int d = 0; d < t->choice.problem.dataset_count; d++)
     if (s->all[d] && child_now() < s->until) weigh(s, d);
-  Turns turns = turns_of(s);
+  SizeTurns turns = turns_of(s);
   for (int i = 0; i < turns.count; i++) {
     double now = child_now(), left = s->until - now;
     if (t->m->interrupted || left <= 0) break;
@@ -308,7 +309,7 @@ static bool all_are_short(const Sizer *s) {
   return 1e-6 * sum * RUNS < s->until - child_now();
 }
 
-static void choose(Sizer *s) {
+static void choose_in_time(Sizer *s) {
   Tuning *t = s->t;
   double seconds = fmin(most_seconds, share_of_budget * t->options->budget_s);
   s->until = fmin(t->m->limits.deadline, child_now() + seconds);
@@ -317,12 +318,12 @@ static void choose(Sizer *s) {
 
 void sizes_choose_on(Tuning *t, const Decision *decisions, bool *on) {
   Sizer s = { .t = t, .all = on, .decisions = decisions };
-  choose(&s);
+  choose_in_time(&s);
 }
 
 void sizes_choose(Tuning *t) {
   Sizer s = { .t = t, .all = new_array(bool, t->choice.problem.dataset_count + 1) };
   for (int d = 0; d < t->choice.problem.dataset_count; d++)
     s.all[d] = !t->seen->states[d].failure;
-  choose(&s);
+  choose_in_time(&s);
 }

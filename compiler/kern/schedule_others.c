@@ -1,7 +1,7 @@
 // Other recipes than the one that the cost model prefers, behind a parameter of the kernel:
 //
 //   main.segmap.recipe = 1     what the cost model prefers
-//                        2..   the next best by its reckoning; where they cannot be taken, the first
+//                        2..   the next best by its reckoning; where they cannot be taken, 1
 //
 // Only programs that are made for tuning have them all (RecipeBook.others); others have the first,
 // or the one that a tuning file names.

@@ -200,12 +200,16 @@ class Program:
         self.path, self.data, self.events = {}, {}, []
         self.now, self.wrong = 0.0, False
         self.racer = Racer(self)
+        self.at = ""  # the data set of the call
+        self.tried = set()  # names and values of sizes
         self.sizes = {name: size["is"] for name, size in scenario.get("sizes", {}).items()}
 
     def spend(self, us):
         factor = 1 + self.scenario.get("noise", 0) * self.random.gauss(0, 1)
         for name, value in self.sizes.items():
-            factor *= self.scenario["sizes"][name].get(str(value), 1)
+            self.tried.add((name, value))
+            by_value = self.scenario["sizes"][name].get(str(value), 1)
+            factor *= by_value.get(self.at, 1) if isinstance(by_value, dict) else by_value
         self.now += us * max(0.05, factor)
 
     def fail(self, how):
@@ -267,7 +271,7 @@ class Program:
                 for setting in entrant.split(",") if entrant != "-" else []:
                     name, value = setting.split("=")
                     self.sizes[name] = int(value)
-                self.now = 0.0
+                self.now, self.at = 0.0, self.data[variable]
                 self.spend(self.scenario.get("base", 10))
                 self.execute(self.scenario["program"], self.data[variable])
                 times.append(self.now)
@@ -275,6 +279,15 @@ class Program:
             paths.append({"us": times})
         self.path = path
         return json.dumps({"paths": paths}) + "\n"
+
+    def do_kernel_times(self, _entry, _calls, variable):
+        """A line for each kernel: its share of the time of a call."""
+        if "kernels" not in self.scenario:
+            return "%%% FAILURE\nunknown command\n"
+        before, self.now = self.now, 0.0
+        self.execute(self.scenario["program"], self.data[variable])
+        took, self.now = self.now, before
+        return "".join(f"{name} {share * took:.3f}\n" for name, share in self.scenario["kernels"].items())
 
     def do_restore(self, file, *variables):
         with open(file.strip('"'), encoding="utf-8") as data:
@@ -299,7 +312,14 @@ class Program:
         return ""
 
     def do_tuning_params(self, *_):
-        return "".join(f"{name} grid_size\n" for name in self.sizes)
+        kinds = {name: size.get("kind", "grid_size") for name, size in self.scenario.get("sizes", {}).items()}
+        return "".join(f"{name} {kinds[name]}\n" for name in self.sizes)
+
+    def do_tuning_param_about(self, name):
+        size = self.scenario.get("sizes", {}).get(name, {})
+        if name not in self.sizes:
+            return "%%% FAILURE\nunknown tuning parameter\n"
+        return f"{self.sizes[name]} {size.get('most', 0)} {size.get('follows', '')}\n"
 
     def do_tuning_param_value(self, name):
         return f"{self.thresholds.get(name, self.sizes.get(name))}\n"
@@ -312,6 +332,9 @@ class Program:
         words = line.split()
         if words[0] in ("free", "pause_profiling", "unpause_profiling"):
             return ""
+        if "tried" in self.scenario:
+            with open(self.scenario["tried"], "w", encoding="utf-8") as tried:
+                json.dump(sorted(self.tried), tried)
         if words[0] in ("inputs", "type"):
             return "[]f32\n"
         if words[0].startswith("replay") and self.scenario.get("replay", True):

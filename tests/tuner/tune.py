@@ -138,6 +138,32 @@ def chooses_sizes(folder):
     assert "items" not in case.settings()
 
 
+def chooses_numbers_of_kernels_that_matter(folder):
+    tried = pathlib.Path(folder) / "tried"
+    case = Case(folder, tried=str(tried), kernels={"main.segmap": 0.5, "main.segred_chunks": 0.3, "main.segred_2": 0.01},
+                sizes={"map_groups": {"is": 8, "2": 0.5},
+                       "main.segmap.groups": {"is": 8, "2": 0.8, "follows": "map_groups"},
+                       "main.segmap.recipe": {"is": 1, "kind": "recipe", "most": 4, "2": 1.2, "3": 0.7, "4": 0.9},
+                       "main.segred.chunk": {"is": 4096, "1024": 0.9},
+                       "main.segred_2.chunk": {"is": 4096, "1024": 0.5},
+                       "main.foreign.chunk": {"is": 0, "1": 0.5}})
+    case.tune()
+    expected = {"main.segmap.groups": (2, 2), "main.segmap.recipe": (3, 3), "main.segred.chunk": (1024, 1024)}
+    check_settings(case.settings(), {**BEST, **expected})
+    assert {name for name in case.settings() if name not in BEST} == set(expected), case.settings()
+    values = [tuple(one) for one in json.loads(tried.read_text())]
+    assert ("main.segmap.recipe", 4) in values and ("main.segmap.recipe", 5) not in values, values
+    assert ("map_groups", 2) not in values and ("main.segred_2.chunk", 1024) not in values, values
+
+
+def one_data_set_that_loses_keeps_a_number(folder):
+    tree = version("V0", 100, 1000, 5000)
+    case = Case(folder, program=guard("main.top_0", tree, tree), kernels={"main.segmap": 0.9},
+                sizes={"main.segmap.groups": {"is": 8, "2": {"small": 1.2, "middle": 0.8, "large": 0.8}}})
+    case.tune()
+    assert "main.segmap.groups" not in case.settings(), case.settings()
+
+
 def weights_decide_conflicts(folder):
     case = Case(folder)
     command = case.command()
@@ -372,7 +398,8 @@ def tunes_programs(folder):
 
 TESTS = [
     chooses_the_best_in_few_runs, forces_versions_in_whole_runs, forces_versions_where_there_is_no_replay,
-    whole_runs_have_the_last_word, chooses_sizes, tunes_programs, measures_what_it_chooses, weights_decide_conflicts, objectives_differ,
+    whole_runs_have_the_last_word, chooses_sizes, chooses_numbers_of_kernels_that_matter,
+    one_data_set_that_loses_keeps_a_number, tunes_programs, measures_what_it_chooses, weights_decide_conflicts, objectives_differ,
     noise_does_not_change_decisions, resumes_after_a_kill, resumes_whole_runs_after_a_kill,
     an_edit_measures_its_own_region_again, survives("crash"), survives("hang"), survives("wrong"),
     survives("crash", "--no-replay"), survives("hang", "--no-replay"), survives("wrong", "--no-replay"),
