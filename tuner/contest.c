@@ -52,7 +52,7 @@ double contest_ratio(const Contest *c, const Entrant *entrant, double *error) {
 
 // Does any data set lose, beyond noise?  What the sum gains from long runs says nothing about short
 // ones.
-static bool harms_one(const Contest *c, const Entrant *entrant) {
+bool contest_harms_one(const Contest *c, const Entrant *entrant) {
   for (int d = 0; d < c->t->choice.problem.dataset_count; d++) {
     const Samples *now = &c->list[0].us[d], *then = &entrant->us[d];
     if (!now->count) continue;
@@ -72,7 +72,7 @@ static int rounds_of(const Contest *c) {
 static bool is_better(const Contest *c, const Entrant *entrant) {
   double error, ratio = contest_ratio(c, entrant, &error);
   return rounds_of(c) >= LEAST_ROUNDS && ratio + 2 * error < 1 - gain &&
-         !harms_one(c, entrant);
+         !contest_harms_one(c, entrant);
 }
 
 // Those that can no longer win leave; how many are left beside the first?

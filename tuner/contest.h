@@ -32,5 +32,8 @@ const Entrant *contest_winner(Contest *c);
 // So many more rounds of all that are not out; false if the program fails or the time is up.
 bool contest_turn(Contest *c, int turns);
 
+// Does any data set lose by it, beyond noise?
+bool contest_harms_one(const Contest *c, const Entrant *entrant);
+
 // Its time over that of the first, by the objective, and the relative error of that.
 double contest_ratio(const Contest *c, const Entrant *entrant, double *error);

@@ -25,12 +25,12 @@ static int64_t capacity_of(const json_t *device) {
   return json_is_integer(bytes) ? json_integer_value(bytes) : INT64_MAX;
 }
 
-// Group sizes and the like, which times depend on.
+// Group sizes and the like, which times depend on.  Those of single kernels follow them here.
 static const char *params_of(Tuning *t) {
   Text *text = text_new();
   sizes_find(t);
   vec_each (const SizeParam *, p, &t->sizing.params)
-    text_printf(text, "%s=%lld ", p->name, (long long)p->value);
+    if (!p->operation) text_printf(text, "%s=%lld ", p->name, (long long)p->value);
   return text_str(text);
 }
 

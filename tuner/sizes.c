@@ -275,9 +275,11 @@ static void verify_sizes(Sizer *s) {
   contest_enter(&c, "-", 0);
   contest_turn(&c, TURNS);
   double error, ratio = contest_ratio(&c, &c.list[1], &error);
-  if (ratio > 1) take_back(s);
+  // Without a single turn the ratio is none.
+  bool holds = ratio <= 1 && !contest_harms_one(&c, &c.list[1]);
+  if (!holds) take_back(s);
   for (int d = 0; d < t->choice.problem.dataset_count; d++)
-    if (s->all[d] && ratio <= 1 && t->checks.verified[d].before.count)
+    if (s->all[d] && holds && t->checks.verified[d].before.count)
       t->checks.verified[d].tuned = c.list[1].us[d];
 }
 

@@ -219,8 +219,9 @@ static void add_comment(Text *t, const char *text) {
   }
 }
 
-static void print_nest(Text *t, const KernPlan *plan) {
+static void print_nest(Text *t, const KernPlan *plan, Name name) {
   Text *nest = text_new();
+  if (name && plan->many_points) text_printf(nest, "shared out by %s.groups\n", name);
   if (plan->condition) {
     text_add(nest, "if ");
     term_print(nest, plan->condition);
@@ -242,7 +243,7 @@ static void print_recipe(Text *t, const KernPlan *plan, Name name, bool by_choic
     text_newline(t);
     text_add(t, plan->recipe[i]);
   }
-  print_nest(t, plan);
+  print_nest(t, plan, name);
   text_indent(t, -2);
 }
 
