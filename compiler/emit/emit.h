@@ -122,9 +122,11 @@ typedef enum Arith {
 typedef struct CodeText {
   Emit *e;
   Text *t;
-  Map *names;  // Var or Mem -> const char *
-  int next;    // number of the next name
-  Map *live;   // variables whose values matter
+  Map *names;          // Var or Mem -> const char *
+  int next;            // number of the next name
+  Map *live;           // variables whose values matter
+  Map *changing;       // kernels: Mem, what several items store to under locks
+  const char *unlock;  // kernels: what gives back the lock that the item holds, or NULL
   bool interleaved;
   bool guarded;       // a kernel with barriers and checks: see emit_kernels.c
   Map *helpers;       // kernels: names of functions on vectors that the text begins with,

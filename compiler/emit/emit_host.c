@@ -398,6 +398,7 @@ void host_stm(CodeText *c, const ImpStm *stm) {
   case IMP_REGION: host_region(c, stm); return;
   case IMP_STORE:
   case IMP_ATOMIC:
+  case IMP_LOCKED:
   case IMP_BARRIER:
   case IMP_LOCAL: bug(c->e->c, stm->loc, "kernel statement on the host");
   }

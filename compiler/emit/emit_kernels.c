@@ -82,6 +82,7 @@ void emit_kernel_check(CodeText *c, const ImpStm *stm) {
   c_line(c, "if (%s!(%s)) {", c->guarded ? "flc_ok && " : "",
          c_exp(c, stm->u.check.condition));
   c_line(c, "  %s);", text_str(call));
+  if (c->unlock && !c->guarded) c_line(c, "  %s", c->unlock);
   c_line(c, c->guarded ? "  FLC_STOP_GROUP();" : "  return;");
   c_line(c, "}");
 }
@@ -117,6 +118,27 @@ static void kernel_atomic(CodeText *c, const ImpStm *stm) {
   case ATOMIC_SIGNAL: c_line(c, "flc_signal(&%s, %s);", element, value); return;
   case ATOMIC_AWAIT: c_line(c, "%s = flc_await(&%s);", result, element); return;
   }
+}
+
+// Each round of the loop is one attempt, and who succeeds gives the lock back within the round: items
+// that go in lockstep could otherwise wait for each other for ever.  `flc_waits` is volatile so that
+// the device's compiler cannot know how the round ends, and move the body behind the loop.
+static void kernel_locked(CodeText *c, const ImpStm *stm) {
+  const Mem *locks = stm->u.locked.locks;
+  const char *space = locks->space == MEM_LOCAL ? "l" : "g",
+             *lock = c_element(c, locks, stm->u.locked.index);
+  c_line(c, "for (volatile int flc_waits = 1; %sflc_waits;) {",
+         c->guarded ? "flc_ok && " : "");
+  c_line(c, "  if (flc_lock_%s(&%s)) {", space, lock);
+  c->unlock = text_format("flc_unlock_%s(&%s);", space, lock);
+  text_indent(c->t, 2);
+  emit_kernel_block(c, &stm->u.locked.body);
+  text_indent(c->t, -2);
+  c_line(c, "    %s", c->unlock);
+  c_line(c, "    flc_waits = 0;");
+  c_line(c, "  }");
+  c_line(c, "}");
+  c->unlock = NULL;
 }
 
 // A piece of the arena; without one the item stops, and the host runs the kernel again.
@@ -157,6 +179,7 @@ static void kernel_stm(CodeText *c, const ImpStm *stm) {
   case IMP_ASSIGN: kernel_assign(c, stm); return;
   case IMP_STORE: kernel_store(c, stm); return;
   case IMP_ATOMIC: kernel_atomic(c, stm); return;
+  case IMP_LOCKED: kernel_locked(c, stm); return;
   case IMP_FOR: kernel_for(c, stm); return;
   case IMP_WHILE: kernel_while(c, stm); return;
   case IMP_IF: kernel_if(c, stm); return;
@@ -195,6 +218,23 @@ static void add_param(CodeText *c, bool *first, const char *text) {
   c_line(c, "    %s", text);
 }
 
+// Other items change what is stored under a lock.
+static void find_changing(Map *changing, const ImpBlock *block, bool locked) {
+  vec_each (const ImpStm **, at, block) {
+    const ImpStm *stm = *at;
+    if (locked && stm->kind == IMP_STORE)
+      map_put(changing, stm->u.store.mem, stm->u.store.mem);
+    const ImpBlock *inner[2];
+    int count = imp_blocks(stm, inner);
+    for (int i = 0; i < count; i++)
+      find_changing(changing, inner[i], locked || stm->kind == IMP_LOCKED);
+  }
+}
+
+static const char *changing(const CodeText *c, const Mem *mem) {
+  return map_has(c->changing, mem) ? "volatile " : "";
+}
+
 // The order of contract.h; the number of elements per item of each scratch array is an ordinary
 // parameter after the kernel's own.
 static void kernel_params(CodeText *c, const Kernel *kernel, const KernelArrays *own,
@@ -204,8 +244,8 @@ static void kernel_params(CodeText *c, const Kernel *kernel, const KernelArrays 
     const KernelParam *p = &kernel->params[i];
     const char *text =
         p->is_mem
-            ? text_format("__global %s *%s", c_memory_type(p->mem->elem),
-                          c_mem(c, p->mem))
+            ? text_format("%s__global %s *%s", changing(c, p->mem),
+                          c_memory_type(p->mem->elem), c_mem(c, p->mem))
             : text_format("%s %s", c_memory_type(p->var->type.elem), c_var(c, p->var));
     add_param(c, &first, text);
   }
@@ -242,8 +282,8 @@ static void find_arrays(CodeText *c, const Kernel *kernel, const KernelArrays *o
   for (int i = 0; i < locals->count; i++) {
     const Mem *mem = locals->at[i].mem;
     const char *type = c_memory_type(mem->elem);
-    c_line(c, "FLC_LOCAL %s *%s = FLC_LOCAL_ARRAY(%s, local%d, local%d_bytes);", type,
-           c_mem(c, mem), type, i, i);
+    c_line(c, "%sFLC_LOCAL %s *%s = FLC_LOCAL_ARRAY(%s, local%d, local%d_bytes);",
+           changing(c, mem), type, c_mem(c, mem), type, i, i);
   }
 }
 
@@ -365,6 +405,8 @@ static KernelText kernel_text(Emit *e, const Kernel *kernel, Profile profile) {
   c.interleaved = profile == PROFILE_GPU;
   c.guarded = kernel->has_barrier && kernel->may_fail;
   c.live = imp_live(&kernel->body, NULL, 0);
+  c.changing = map_new(NULL);
+  find_changing(c.changing, &kernel->body, false);
   c.helpers = map_new(NULL);
   c.helper_text = text_new();
   emit_keep_called(c.live, &kernel->body);

@@ -132,6 +132,7 @@ typedef enum ImpStmKind {
   IMP_ASSIGN,   // var = value: u.assign
   IMP_STORE,   // mem[index] = value: u.store (kernels only); vectors as IMP_LOAD has them
   IMP_ATOMIC,  // u.atomic (kernels only), as its action says
+  IMP_LOCKED,  // a body that one item at a time runs (kernels only): u.locked
   IMP_FOR,     // for (i64 var = 0; var < bound; var++): u.loop
   IMP_WHILE,   // while (condition): u.loop_while
   IMP_IF,      // u.cond
@@ -208,6 +209,13 @@ struct ImpStm {
       const Var *result;
       AtomicAction action;
     } atomic;
+    // Holding lock `index` (an i32, 0: free), for which an item waits; what the body stores to, global
+    // or local, those who hold the lock after it see.
+    struct {
+      const Mem *locks;
+      const ImpExp *index;
+      ImpBlock body;
+    } locked;
     // reassociate: float operations in the body may be reordered (a reduction; vectorises).
     // independent: no iteration reads or writes what another one writes
     struct {

@@ -24,7 +24,8 @@ static void find_accesses(AccessSearch *s, const ImpBlock *block) {
   vec_each (const ImpStm **, at, block) {
     const ImpStm *stm = *at;
     imp_each_exp(stm, find_reads, s);
-    bool atomic = stm->kind == IMP_ATOMIC && stm->u.atomic.mem == s->mem;
+    bool atomic = (stm->kind == IMP_ATOMIC && stm->u.atomic.mem == s->mem) ||
+                  (stm->kind == IMP_LOCKED && stm->u.locked.locks == s->mem);
     bool store = stm->kind == IMP_STORE && stm->u.store.mem == s->mem;
     s->found.reads = s->found.reads || atomic;
     s->found.writes = s->found.writes || atomic || store;

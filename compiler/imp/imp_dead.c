@@ -18,6 +18,7 @@ static void see_stores(Map *mems, const ImpBlock *block) {
     const ImpStm *stm = *at;
     if (stm->kind == IMP_STORE) map_put(mems, stm->u.store.mem, stm);
     if (stm->kind == IMP_ATOMIC) map_put(mems, stm->u.atomic.mem, stm);
+    if (stm->kind == IMP_LOCKED) map_put(mems, stm->u.locked.locks, stm);
     const ImpBlock *inner[2];
     int count = imp_blocks(stm, inner);
     for (int i = 0; i < count; i++)

@@ -23,6 +23,7 @@ static void see_changes(ImpHoist *h, const ImpBlock *block) {
     if (stm->kind == IMP_ASSIGN) map_put(h->varies, stm->u.assign.var, h);
     if (stm->kind == IMP_STORE) map_put(h->stored, stm->u.store.mem, h);
     if (stm->kind == IMP_ATOMIC) map_put(h->stored, stm->u.atomic.mem, h);
+    if (stm->kind == IMP_LOCKED) map_put(h->stored, stm->u.locked.locks, h);
     const ImpBlock *inner[2];
     int count = imp_blocks(stm, inner);
     for (int i = 0; i < count; i++)

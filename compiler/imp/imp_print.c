@@ -228,6 +228,12 @@ static void print_while(Text *t, const ImpStm *stm) {
   print_inner(t, &stm->u.loop_while.body);
 }
 
+static void print_locked(Text *t, const ImpStm *stm) {
+  text_add(t, "locked ");
+  print_element(t, stm->u.locked.locks, stm->u.locked.index);
+  print_inner(t, &stm->u.locked.body);
+}
+
 static void print_guard(Text *t, const ImpStm *stm) {
   text_printf(t, "guard %s ", stm->u.guard.guard->name);
   print_exp(t, stm->u.guard.par);
@@ -312,6 +318,7 @@ static void print_stm(Text *t, const ImpStm *stm) {
     print_store(t, stm->u.store.mem, stm->u.store.index, "=", stm->u.store.value);
     return;
   case IMP_ATOMIC: print_atomic(t, stm); return;
+  case IMP_LOCKED: print_locked(t, stm); return;
   case IMP_FOR: print_for(t, stm); return;
   case IMP_WHILE: print_while(t, stm); return;
   case IMP_IF: print_if(t, stm); return;

@@ -75,6 +75,7 @@ void imp_each_exp(const ImpStm *stm, ImpExpFn fn, void *state) {
         (const ImpExp *[]){ stm->u.atomic.index, stm->u.atomic.value, stm->u.atomic.old },
         3, fn, state);
     return;
+  case IMP_LOCKED: each_of(&stm->u.locked.index, 1, fn, state); return;
   case IMP_FOR: each_of(&stm->u.loop.bound, 1, fn, state); return;
   case IMP_WHILE: each_of(&stm->u.loop_while.condition, 1, fn, state); return;
   case IMP_IF: each_of(&stm->u.cond.condition, 1, fn, state); return;
@@ -120,10 +121,12 @@ void imp_each_exp(const ImpStm *stm, ImpExpFn fn, void *state) {
 int imp_blocks(const ImpStm *stm, const ImpBlock **out) {
   if (stm->kind == IMP_FOR) out[0] = &stm->u.loop.body;
   if (stm->kind == IMP_WHILE) out[0] = &stm->u.loop_while.body;
+  if (stm->kind == IMP_LOCKED) out[0] = &stm->u.locked.body;
   if (stm->kind == IMP_REGION) out[0] = &stm->u.region.body;
   if (stm->kind == IMP_ONCE) out[0] = &stm->u.once.body;
   bool loops = stm->kind == IMP_FOR || stm->kind == IMP_WHILE;
-  bool holds = stm->kind == IMP_REGION || stm->kind == IMP_ONCE;
+  bool holds =
+      stm->kind == IMP_REGION || stm->kind == IMP_ONCE || stm->kind == IMP_LOCKED;
   if (loops || holds) return 1;
   if (stm->kind == IMP_IF) {
     out[0] = &stm->u.cond.then_body;
@@ -143,6 +146,7 @@ const ImpStm *imp_map_blocks(const ImpStm *stm, ImpBlockFn fn, void *state) {
   ImpBlock *blocks[2] = { NULL, NULL };
   if (stm->kind == IMP_FOR) blocks[0] = &out->u.loop.body;
   if (stm->kind == IMP_WHILE) blocks[0] = &out->u.loop_while.body;
+  if (stm->kind == IMP_LOCKED) blocks[0] = &out->u.locked.body;
   if (stm->kind == IMP_REGION) blocks[0] = &out->u.region.body;
   if (stm->kind == IMP_ONCE) blocks[0] = &out->u.once.body;
   if (stm->kind == IMP_IF) {

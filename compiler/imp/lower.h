@@ -108,6 +108,9 @@ const ImpExp *const *accs_values(Accs accs);
 // if the indices are in bounds: dest[indices] = value (a scalar, or an array for the rest).
 void store_if_inside(Code *k, const Arr *dest, const ImpExp *const *indices, int count,
                      const ImpExp *scalar, const Arr *array);
+// dests[bin] = op dests[bin] values
+void hist_apply(Code *k, const HistOp *hist, const Arr *const *dests, const ImpExp *bin,
+                const ImpExp *const *scalars, const Arr *const *arrays);
 // One element's contributions to its histograms; dests: all destinations in order.
 void hist_round(Code *k, const HistOp *ops, int op_count, const Arr *const *dests,
                 const ImpExp *const *scalars, const Arr *const *made);
@@ -295,13 +298,9 @@ void lower_segscan(Code *host, const Stm *stm);
 // The same by groups (lower_wide*.c)
 void lower_wide_segred(Code *host, const Stm *stm);
 void lower_wide_segscan(Code *host, const Stm *stm);
-// With atomic operations (lower_atomic_hist.c); false, and nothing done,
-// if there are none for its operators.
-bool lower_atomic_seghist(Code *host, const Stm *stm, const Body *body, int position);
+void lower_wide_seghist(Code *host, const Stm *stm, const Body *body, int position);
+// By a copy of the bins per item.
 void lower_seghist(Code *host, const Stm *stm);
-// outs[..] = dests[..] and all elements, by a copy of the bins per item; both may be the same.
-void hist_by_copies(Code *host, const Stm *stm, const Arr *const *dests,
-                    const Arr *const *outs);
 void lower_segscatter(Code *host, const Stm *stm, const Body *body, int position);
 // A segmap of level 1 whose body holds seg-ops of level 0 (lower_group.c).
 void lower_group_segmap(Code *host, const Stm *stm);

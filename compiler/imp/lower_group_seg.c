@@ -1,4 +1,5 @@
 // Seg-ops of level 0: their points shared among the items of a work-group, whatever its size.
+#include "imp/lower_bins.h"
 #include "imp/lower_group.h"
 #include "imp/lower_tree.h"
 
@@ -77,7 +78,7 @@ static void alloc_parts(GroupRed *r, int64_t each) {
     vec_push(r->g->k.scratch, (Scratch){ .mem = r->mems[i], .count = count });
   }
   const ImpExp *item = imp_named(r->g->k.b, "item", imp_item(ITEM_LOCAL_ID));
-  r->parts = (Parts){ r->seg, r->reds, r->mems, item };
+  r->parts = (Parts){ r->seg, r->reds, r->mems, item, NULL };
 }
 
 // The innermost index is bound to `at` and the body run; the values to be combined.
@@ -248,7 +249,45 @@ static void group_segscatter(Group *g, const Stm *stm, const Body *body, int pos
   bind_outs(g, stm, outs);
 }
 
-// The first item does all of it.
+// Locks that nobody holds.
+static Arr free_locks(Group *g, int64_t count) {
+  Arr locks =
+      group_alloc(g, "locks", type_of_rows(type_scalar(PRIM_I32), atom_i64(count)));
+  Arr zeros = arr_virtual(PRIM_I32, locks.shape, imp_const(prim_int(PRIM_I32, 0)), NULL);
+  group_copy(g, &locks, &zeros);
+  return locks;
+}
+
+// Values of 32 bits need no locks; what wider atomic operations the device has is not known here.
+static Bins *shared_bins(Group *g, const SegOp *seg) {
+  enum { ATOMIC_BYTES = 4, LOCKS = 256 };
+  Bins *bins = new_array(Bins, seg->hist_count + 1);
+  Arr locks = { 0 };
+  for (int i = 0; i < seg->hist_count; i++) {
+    bins[i] =
+        (Bins){ .hist = &seg->hists[i], .way = bin_way(&seg->hists[i].op, ATOMIC_BYTES) };
+    if (bins[i].way != BIN_LOCKED) continue;
+    if (!locks.mem) locks = free_locks(g, LOCKS);
+    bins[i].locks = locks;
+    bins[i].lock_mask = LOCKS - 1;
+  }
+  return bins;
+}
+
+static void add_point(Code *k, const SegOp *seg, Bins *bins, const Arr *const *outs) {
+  int outer = seg->dim_count - 1, count = seg->body->result_count;
+  const ImpExp **scalars = new_array(const ImpExp *, count + 1);
+  const Arr **made = new_array(const Arr *, count + 1);
+  for (int i = 0, next = 0; i < seg->hist_count; i++) {
+    const Arr **dests = new_array(const Arr *, seg->hists[i].op.count + 1);
+    for (int v = 0; v < seg->hists[i].op.count; v++)
+      dests[v] = element_of(outs[next++], space_indices(seg->dims, outer), outer);
+    bins[i].dests = dests;
+  }
+  seq_body(k, seg->body, scalars, made);
+  bins_round(k, bins, seg->hist_count, scalars, made);
+}
+
 static void group_seghist(Group *g, const Stm *stm, const Body *body, int position) {
   const SegOp *seg = stm->exp->u.seg;
   const Arr **outs = new_array(const Arr *, stm->binder_count + 1);
@@ -256,17 +295,13 @@ static void group_seghist(Group *g, const Stm *stm, const Body *body, int positi
     for (int i = 0; i < seg->hists[o].op.count; i++, next++)
       outs[next] =
           take_dest(g, stm->binders[next], seg->hists[o].dests[i], body, position);
+  Bins *bins = shared_bins(g, seg);
   group_barrier_if_dirty(g);
-  ImpBuilder b, loop;
-  GroupPoints p = points_open(g, &b, imp_i64(1), POINTS_STRIDED);
-  const Var *i = code_index(&p.item, "i");
-  Code round = code_inner(&p.item, &loop);
-  code_bind_scalar(&round, seg->dims[0].index, imp_var(i));
-  const ImpExp **scalars = new_array(const ImpExp *, seg->body->result_count + 1);
-  const Arr **made = new_array(const Arr *, seg->body->result_count + 1);
-  seq_body(&round, seg->body, scalars, made);
-  hist_round(&round, seg->hists, seg->hist_count, outs, scalars, made);
-  imp_for(&b, i, imp_atom(seg->dims[0].width), loop.block);
+  ImpBuilder b;
+  GroupPoints p =
+      points_open(g, &b, space_size(seg->dims, seg->dim_count), POINTS_STRIDED);
+  bind_space(&p.item, seg->dims, seg->dim_count, p.at);
+  add_point(&p.item, seg, bins, outs);
   points_close(g, &p);
   group_barrier(g);
   bind_outs(g, stm, outs);

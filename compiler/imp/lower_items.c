@@ -116,7 +116,7 @@ static bool has_loops_or_arrays(const ImpBlock *block) {
   vec_each (const ImpStm **, stm, block) {
     ImpStmKind kind = (*stm)->kind;
     if (kind == IMP_FOR || kind == IMP_WHILE || kind == IMP_LOCAL || kind == IMP_ATOMIC ||
-        kind == IMP_CALL)
+        kind == IMP_LOCKED || kind == IMP_CALL)
       return true;
     const ImpBlock *inner[2];
     int count = imp_blocks(*stm, inner);

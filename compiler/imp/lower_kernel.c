@@ -93,6 +93,11 @@ static void collect_stm(Collect *s, const ImpStm *stm) {
     collect_store(s, stm->u.atomic.mem, stm->u.atomic.index, stm->u.atomic.value);
     collect_exp(s, stm->u.atomic.old);
     return;
+  case IMP_LOCKED:
+    collect_mem(s, stm->u.locked.locks);
+    collect_exp(s, stm->u.locked.index);
+    collect_block(s, &stm->u.locked.body);
+    return;
   case IMP_FOR:
     collect_exp(s, stm->u.loop.bound);
     bind(s, stm->u.loop.var);
@@ -160,7 +165,8 @@ static void see_block(Effects *seen, const ImpBlock *block) {
     imp_each_exp(stm, see_loads, seen);
     if (stm->kind == IMP_LOCAL && stm->u.alloc.mem->space == MEM_ARENA)
       seen->arena = true;
-    if (stm->kind == IMP_ATOMIC && stm->u.atomic.mem->space == MEM_GLOBAL)
+    if (stm->kind == IMP_LOCKED ||
+        (stm->kind == IMP_ATOMIC && stm->u.atomic.mem->space == MEM_GLOBAL))
       seen->atomic = true;
     if (stm->kind == IMP_STORE && stm->u.store.mem->space == MEM_GLOBAL)
       map_put(seen->stored, stm->u.store.mem, stm->u.store.mem);

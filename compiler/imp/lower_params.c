@@ -45,7 +45,7 @@ static const PlanParam params[] = {
   { "segred_chunk", "chunk", 4096, 64 },
   { "segscan_items", "grid_size", -1, 16384 },
   { "segscan_chunk", "chunk", 4096, 64 },
-  { "seghist_items", "grid_size", -1, 1024 },
+  { "seghist_items", "grid_size", -1, 16384 },
   { "segmap_block_points", "chunk", 262144, 262144 },
 };
 

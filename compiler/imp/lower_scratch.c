@@ -38,6 +38,7 @@ static void note_block(Accesses *s, const ImpBlock *block) {
     imp_each_exp(stm, note_loads, s);
     if (stm->kind == IMP_STORE) note_access(s, stm->u.store.mem);
     if (stm->kind == IMP_ATOMIC) note_access(s, stm->u.atomic.mem);
+    if (stm->kind == IMP_LOCKED) note_access(s, stm->u.locked.locks);
     s->now++;
     const ImpBlock *inner[2];
     int count = imp_blocks(stm, inner);

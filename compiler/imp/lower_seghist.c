@@ -1,6 +1,7 @@
-// seghist1: every item works on a chunk of a segment with a histogram of its own; an item per bin
-// then combines the copies with the destination.  No atomics: any operator, any number of values,
-// arrays of the item's own.  Items stride over the segment: neighbours read neighbouring elements.
+// seghist1 with arrays whose sizes only the item knows: kernels that may have to be run again, so items
+// can't add to bins that others add to.  Every item works on a chunk of a segment with a histogram of
+// its own; an item per bin then combines the copies with the destination.  Items stride over the
+// segment: neighbours read neighbouring elements.
 #include "imp/lower.h"
 
 typedef struct HistCopies {
@@ -171,8 +172,8 @@ static void combine_copies(const HistCopies *h, int o, int first) {
   items_close(&items, "seghist_combine");
 }
 
-void hist_by_copies(Code *host, const Stm *stm, const Arr *const *dests,
-                    const Arr *const *outs) {
+static void hist_by_copies(Code *host, const Stm *stm, const Arr *const *dests,
+                           const Arr *const *outs) {
   const SegOp *seg = stm->exp->u.seg;
   HistCopies h = { .host = host, .stm = stm, .seg = seg, .dests = dests, .outs = outs };
   h.segments = imp_let(host->b, "segments", space_size(seg->dims, seg->dim_count - 1));

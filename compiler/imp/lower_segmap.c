@@ -84,7 +84,9 @@ void lower_seg(Code *host, const Stm *stm, const Body *body, int position) {
       lower_segscan(host, stm);
     return;
   case SEG_HIST:
-    if (!suits_groups(host, seg) || !lower_atomic_seghist(host, stm, body, position))
+    if (suits_groups(host, seg))
+      lower_wide_seghist(host, stm, body, position);
+    else
       lower_seghist(host, stm);
     return;
   case SEG_SCATTER: lower_segscatter(host, stm, body, position); return;

@@ -149,10 +149,8 @@ void seq_scatter(Code *k, const Stm *stm) {
 
 // ---- histogram
 
-// dests[bin] = op dests[bin] values
-static void hist_apply(Code *k, const HistOp *hist, const Arr *const *dests,
-                       const ImpExp *bin, const ImpExp *const *scalars,
-                       const Arr *const *arrays) {
+void hist_apply(Code *k, const HistOp *hist, const Arr *const *dests, const ImpExp *bin,
+                const ImpExp *const *scalars, const Arr *const *arrays) {
   Accumulator acc = { &hist->op, new_array(const Var *, hist->op.count),
                       new_array(const Arr *, hist->op.count) };
   for (int i = 0; i < hist->op.count; i++) {

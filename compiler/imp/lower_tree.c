@@ -63,7 +63,8 @@ void parts_tree(const Parts *p, Code *k, PartRun run) {
   const ImpExp *has_other = imp_less(imp_add(run.position, d.apart), run.count);
   if (run.active) has_other = imp_and(has_other, run.active);
   Code inner = code_inner(&d.code, &pair);
-  combine_parts(p, &inner, p->item, imp_add(p->item, d.apart), p->item);
+  const ImpExp *away = p->stride ? imp_mul(d.apart, p->stride) : d.apart;
+  combine_parts(p, &inner, p->item, imp_add(p->item, away), p->item);
   imp_if(&d.b, imp_and(leads, has_other), pair.block);
   doubling_close(&d, k, run.steps);
 }

@@ -198,7 +198,7 @@ void wide_stage(WideKernel *s, Code *k, const ImpExp *first) {
 // ---- combining within the group
 
 Parts wide_parts(const WideKernel *s) {
-  return (Parts){ s->w->seg, s->w->reds, s->parts, s->item };
+  return (Parts){ s->w->seg, s->w->reds, s->parts, s->item, NULL };
 }
 
 // ---- short segments

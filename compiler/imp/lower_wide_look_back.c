@@ -137,7 +137,7 @@ static void sum_window(LookBack *l, Code *k) {
   imp_if(k->b, imp_less(s->item, found), useless.block);
   imp_assign(k->b, l->behind, imp_add(imp_var(l->behind), l->window));
   imp_add_stm(k->b, (ImpStm){ .kind = IMP_BARRIER });
-  Parts parts = { s->w->seg, s->w->reds, l->seen, s->item };
+  Parts parts = { s->w->seg, s->w->reds, l->seen, s->item, NULL };
   parts_tree(&parts, k, (PartRun){ s->item, l->window, l->steps, NULL });
   carry_seen(l, k);
   imp_add_stm(k->b, (ImpStm){ .kind = IMP_BARRIER });

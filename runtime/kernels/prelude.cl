@@ -263,6 +263,22 @@ FLC_ATOMIC_ADD_FLOAT(f64, double, 64, ulong, as_double, as_ulong, atom_cmpxchg, 
 #  endif
 #endif
 
+// Locks, words that are 0 when nobody holds them: one attempt to get it; giving it back.  What is
+// stored between is seen by who holds it next.
+#define FLC_LOCKS(s, space, FENCE)                                            \
+  __attribute__((unused)) static bool flc_lock_##s(volatile space int *lock) { \
+    if (atomic_cmpxchg(lock, 0, 1) != 0) return false;                        \
+    FENCE();                                                                  \
+    return true;                                                              \
+  }                                                                           \
+  __attribute__((unused)) static void flc_unlock_##s(volatile space int *lock) { \
+    FENCE();                                                                  \
+    atomic_and(lock, 0);                                                      \
+  }
+#define FLC_GROUP_FENCE() mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+FLC_LOCKS(g, __global, FLC_DEVICE_FENCE)
+FLC_LOCKS(l, FLC_LOCAL, FLC_GROUP_FENCE)
+
 // The next number.
 __attribute__((unused)) static int flc_take(volatile __global int *counter) {
   return atomic_add(counter, 1);

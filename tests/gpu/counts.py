@@ -40,6 +40,8 @@ CASES = [
     ("count_f64", ["256i64"] + BYTES, "", ""),
     ("count_any", ["256i64"] + BYTES, "", ""),
     ("count_most", ["256i64"] + BYTES, "", ""),
+    ("count_few", BYTES, "", ""),
+    ("count_rows", ["[8][1024]u8"], "count_rows.top_0=F,count_rows.intra_1=T", ""),
 ]
 
 

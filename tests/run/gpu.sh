@@ -1,7 +1,7 @@
 #!/bin/sh
 # The code for GPUs, on any device: where it makes copies in another layout, and that group sizes, layouts and
-# the number of chunks change no result.  gpu.sh FLC GPU.FL; exit status 77 (skipped) without a device.
-flc=$(realpath "$1") program=$(realpath "$2")
+# the number of chunks change no result.  gpu.sh FLC GPU.FL HISTOGRAMS.FL; exit status 77 (skipped) without a device.
+flc=$(realpath "$1") program=$(realpath "$2") histograms=$(realpath "$3")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
@@ -82,4 +82,26 @@ vary histograms '3i64 700i64 9i64' --param seghist_atomic_bytes=4
 for layout in 0 1; do
   vary layouts '70i64 33i64 3i64' --param default_threshold=0 --param layout=$layout
 done
+
+# Histograms of every kind: in local memory, by one group or many and with few copies of the bins or many; directly;
+# under locks instead of 64-bit operations; without local memory.
+"$flc" build "$histograms" -o p || exit 1
+vary_histograms() {
+  width=$1
+  shift
+  vary kinds "5000i64 ${width}i64" "$@"
+  vary segments "3i64 700i64 ${width}i64" --param default_threshold=1000000000 "$@"
+}
+for bins in 1 9 300; do
+  vary_histograms "$bins"
+  vary_histograms "$bins" --pretend atomics64=0
+  vary_histograms "$bins" --param seghist_local_bytes=0
+done
+vary_histograms 9 --pretend local=64
+vary_histograms 300 --param seghist_local_bytes=1000000
+for size in 7 100; do
+  vary_histograms 9 --param seghist_group_size=$size --param seghist_groups=50 --param seghist_least=1
+done
+vary rows '700i64 5i64 9i64' --param seghist_items=7
+vary rows '700i64 5i64 9i64' --pretend atomics64=0
 exit $failed
