@@ -16,6 +16,7 @@ RT_FN void rt_build_options(const struct rt_context *ctx, int kernel, struct rt_
   // Warnings are about hints that a compiler could not follow; PoCL writes them to standard error.
   if (!ctx->config->debugging) rt_text_add(t, " -w");
   if (k->for_gpu) rt_text_add(t, " -DFLC_GPU");
+  if (form.narrow) rt_text_add(t, " -DFLC_NARROW");
   if (form.fallback) rt_text_add(t, " -DFLC_LOCAL_FALLBACK");
   if (form.group_size)
     rt_text_printf(t, " -DFLC_GROUP_SIZE=%" PRId64 " -DFLC_GROUP_STEPS=%d",
@@ -221,7 +222,7 @@ RT_FN const struct rt_build *rt_find_build(const struct rt_built_kernel *k,
                                            struct rt_form form) {
   for (int i = 0; i < k->form_count; i++)
     if (k->forms[i].form.fallback == form.fallback &&
-        k->forms[i].form.alone == form.alone &&
+        k->forms[i].form.alone == form.alone && k->forms[i].form.narrow == form.narrow &&
         k->forms[i].form.group_size == form.group_size)
       return &k->forms[i];
   return NULL;

@@ -59,6 +59,7 @@ struct rt_form {
   bool fallback;       // local arrays in global memory
   int64_t group_size;  // 0: any; else a constant of the text
   bool alone;          // not with its batch: groups of that size need code of their own
+  bool narrow;         // for numbers below 2^31 (FLC_NARROW)
 };
 
 // A kernel compiled in one form.

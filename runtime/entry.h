@@ -101,7 +101,7 @@ RT_FN int rt_dump_binaries(struct rt_context *ctx, const char *file) {
   int error = RT_OK;
   for (int k = 0; k < ctx->program->kernel_count && !error; k++) {
     if (ctx->program->kernels[k].for_gpu != ctx->gpu_code) continue;
-    struct rt_form form = { false, 0, false };
+    struct rt_form form = { false, 0, false, ctx->program->kernels[k].for_gpu };
     struct rt_build build = { form, NULL, NULL, 0 };
     struct rt_text options = { NULL, 0, 0 };
     if (ctx->program->kernels[k].sized) form.group_size = rt_usual_group(ctx, k);

@@ -20,7 +20,6 @@ RT_FN struct rt_arg rt_arg_mem(struct rt_mem *mem) {
 RT_SCALAR_ARG(i8, int8_t, i8)
 RT_SCALAR_ARG(i16, int16_t, i16)
 RT_SCALAR_ARG(i32, int32_t, i32)
-RT_SCALAR_ARG(i64, int64_t, i64)
 RT_SCALAR_ARG(u8, uint8_t, u8)
 RT_SCALAR_ARG(u16, uint16_t, u16)
 RT_SCALAR_ARG(u32, uint32_t, u32)
@@ -29,6 +28,15 @@ RT_SCALAR_ARG(f16, uint16_t, f16)
 RT_SCALAR_ARG(f32, float, f32)
 RT_SCALAR_ARG(f64, double, f64)
 RT_SCALAR_ARG(bool, bool, u8)
+
+RT_FN struct rt_arg rt_arg_i64(int64_t value) {
+  struct rt_arg arg;
+  memset(&arg, 0, sizeof arg);
+  arg.bytes = sizeof arg.scalar.u.i64;
+  arg.scalar.u.i64 = value;
+  arg.wide = value < 0 || value > INT32_MAX;
+  return arg;
+}
 
 // A launch on its way: the kernel, where its next argument goes, and blocks to give back.
 enum { RT_MAX_LAUNCH_BLOCKS = 64 };
@@ -253,12 +261,22 @@ RT_FN int rt_launch_with_arena(struct rt_context *ctx, struct rt_launching *l,
   }
 }
 
+// Is all that the kernel counts with below 2^31?
+RT_FN bool rt_is_narrow(const struct rt_launching *l) {
+  const struct rt_launch *launch = l->launch;
+  bool narrow = l->groups <= (size_t)INT32_MAX / l->group_size;
+  for (int i = 0; i < launch->arg_count && narrow; i++)
+    narrow = !launch->args[i].wide;
+  return narrow;
+}
+
 // The kernel for groups of that size.  If it takes more than a group of so many items has, of
 // registers mostly, its text is compiled for that size, which the device's compiler then heeds.
 RT_FN int rt_find_object(struct rt_context *ctx, struct rt_launching *l) {
   const struct rt_kernel *k = &ctx->program->kernels[l->kernel];
   int64_t size = (int64_t)l->group_size;
-  struct rt_form form = { l->fallback, k->sized ? size : 0, false };
+  struct rt_form form = { l->fallback, k->sized ? size : 0, false,
+                          k->for_gpu && rt_is_narrow(l) };
   struct rt_build build;
   int error = rt_kernel_get(ctx, l->kernel, form, &build);
   if (!error && build.most_items < size && !k->sized) {

@@ -47,15 +47,15 @@
   FLC_FN T flc_mad_hi_##t(T a, T b, T c) { return (T)((W)flc_mul_hi_##t(a, b) + (W)c); }
 
 // The power by squaring, those of two by a shift; the exponent is not negative.
-#define FLC_INT_POW(t, T, U, W)                                             \
-  FLC_FN T flc_pow_##t(T a, T b) {                                          \
-    W base = (W)a, power = 1;                                               \
-    if (base == 2) return (T)((U)b < 8 * sizeof(W) ? power << (U)b : 0);    \
-    for (U exponent = (U)b; exponent; exponent = (U)(exponent >> 1)) {      \
-      if (exponent & 1) power *= base;                                      \
-      base *= base;                                                         \
-    }                                                                       \
-    return (T)power;                                                        \
+#define FLC_INT_POW(t, T, U, W)                                          \
+  FLC_FN T flc_pow_##t(T a, T b) {                                       \
+    W base = (W)a, power = 1;                                            \
+    if (base == 2) return (T)((U)b < 8 * sizeof(W) ? power << (U)b : 0); \
+    for (U exponent = (U)b; exponent; exponent = (U)(exponent >> 1)) {   \
+      if (exponent & 1) power *= base;                                   \
+      base *= base;                                                      \
+    }                                                                    \
+    return (T)power;                                                     \
   }
 
 // GPUs divide numbers of 64 bits slowly, and most that come are short and not negative.
@@ -66,14 +66,24 @@
 #  define FLC_SHORT_64(a, b) 0
 #endif
 
+// Without branches, so that compilers make one division of quotient and remainder.
+FLC_FN uint32_t flc_short_quot(uint32_t a, uint32_t b) {
+  uint32_t q = a / (b + (b == 0));
+  return b == 0 ? 0 : q;
+}
+FLC_FN uint32_t flc_short_rem(uint32_t a, uint32_t b) {
+  uint32_t r = a % (b + (b == 0));
+  return b == 0 ? 0 : r;
+}
+
 // Division: by 0 gives 0; by -1, the only quotient that overflows, wraps.
 #define FLC_SIGNED_OPS(t, T, U, W, w)                                            \
   FLC_FN T flc_quot_##t(T a, T b) {                                              \
-    if (FLC_SHORT_##w(a, b)) return (T)(b == 0 ? 0 : (uint32_t)a / (uint32_t)b); \
+    if (FLC_SHORT_##w(a, b)) return (T)flc_short_quot((uint32_t)a, (uint32_t)b); \
     return (T)(b == 0 ? 0 : b == -1 ? (T)((W)0 - (W)a) : a / b);                 \
   }                                                                              \
   FLC_FN T flc_rem_##t(T a, T b) {                                               \
-    if (FLC_SHORT_##w(a, b)) return (T)(b == 0 ? 0 : (uint32_t)a % (uint32_t)b); \
+    if (FLC_SHORT_##w(a, b)) return (T)flc_short_rem((uint32_t)a, (uint32_t)b);  \
     return (T)(b == 0 || b == -1 ? 0 : a % b);                                   \
   }                                                                              \
   FLC_FN T flc_div_##t(T a, T b) {                                               \
@@ -89,11 +99,11 @@
 
 #define FLC_UNSIGNED_OPS(t, T, w)                                                \
   FLC_FN T flc_quot_##t(T a, T b) {                                              \
-    if (FLC_SHORT_##w(a, b)) return (T)(b == 0 ? 0 : (uint32_t)a / (uint32_t)b); \
+    if (FLC_SHORT_##w(a, b)) return (T)flc_short_quot((uint32_t)a, (uint32_t)b); \
     return (T)(b == 0 ? 0 : a / b);                                              \
   }                                                                              \
   FLC_FN T flc_rem_##t(T a, T b) {                                               \
-    if (FLC_SHORT_##w(a, b)) return (T)(b == 0 ? 0 : (uint32_t)a % (uint32_t)b); \
+    if (FLC_SHORT_##w(a, b)) return (T)flc_short_rem((uint32_t)a, (uint32_t)b);  \
     return (T)(b == 0 ? 0 : a % b);                                              \
   }                                                                              \
   FLC_FN T flc_div_##t(T a, T b) { return flc_quot_##t(a, b); }                  \

@@ -289,9 +289,9 @@ static Piece select_piece(CodeText *c, const ImpExp *e, Arith arith) {
 }
 
 static const char *const item_texts[] = {
-  [ITEM_GLOBAL_ID] = "(int64_t)get_global_id(0)",
-  [ITEM_LOCAL_ID] = "(int64_t)get_local_id(0)",
-  [ITEM_GROUP_ID] = "(int64_t)get_group_id(0)",
+  [ITEM_GLOBAL_ID] = "flc_number(get_global_id(0))",
+  [ITEM_LOCAL_ID] = "flc_number(get_local_id(0))",
+  [ITEM_GROUP_ID] = "flc_number(get_group_id(0))",
   [ITEM_LOCAL_SIZE] = "FLC_GROUP_SIZE",
   [ITEM_LOCAL_STEPS] = "FLC_GROUP_STEPS",
   [ITEM_ATOMIC_BYTES] = "rt_atomic_bytes(ctx)",

@@ -235,6 +235,11 @@ static const char *changing(const CodeText *c, const Mem *mem) {
   return map_has(c->changing, mem) ? "volatile " : "";
 }
 
+// A parameter that a launch may promise to be small.
+static bool is_number(const CodeText *c, const KernelParam *p) {
+  return c->interleaved && !p->is_mem && p->var->type.elem == PRIM_I64;
+}
+
 // The order of contract.h; the number of elements per item of each scratch array is an ordinary
 // parameter after the kernel's own.
 static void kernel_params(CodeText *c, const Kernel *kernel, const KernelArrays *own,
@@ -243,10 +248,10 @@ static void kernel_params(CodeText *c, const Kernel *kernel, const KernelArrays 
   for (int i = 0; i < kernel->param_count; i++) {
     const KernelParam *p = &kernel->params[i];
     const char *text =
-        p->is_mem
-            ? text_format("%s__global %s *%s", changing(c, p->mem),
-                          c_memory_type(p->mem->elem), c_mem(c, p->mem))
-            : text_format("%s %s", c_memory_type(p->var->type.elem), c_var(c, p->var));
+        p->is_mem ? text_format("%s__global %s *%s", changing(c, p->mem),
+                                c_memory_type(p->mem->elem), c_mem(c, p->mem))
+                  : text_format("%s %s%s", c_memory_type(p->var->type.elem),
+                                c_var(c, p->var), is_number(c, p) ? "_given" : "");
     add_param(c, &first, text);
   }
   for (int i = 0; i < own->count; i++)
@@ -262,6 +267,15 @@ static void kernel_params(CodeText *c, const Kernel *kernel, const KernelArrays 
   if (!kernel->uses_arena) return;
   add_param(c, &first, "__global uchar *flc_arena, long flc_arena_bytes");
   add_param(c, &first, "__global uint *flc_arena_counts");
+}
+
+static void find_numbers(CodeText *c, const Kernel *kernel) {
+  for (int i = 0; i < kernel->param_count; i++) {
+    const KernelParam *p = &kernel->params[i];
+    if (!is_number(c, p)) continue;
+    const char *name = c_var(c, p->var);
+    c_line(c, "int64_t %s = flc_number(%s_given);", name, name);
+  }
 }
 
 // Where the arrays of the item and of the group begin.
@@ -339,6 +353,7 @@ static void kernel_code(CodeText *c, const Kernel *kernel) {
   kernel_params(c, kernel, &own, &locals);
   text_add(c->t, ") {");
   text_indent(c->t, 2);
+  find_numbers(c, kernel);
   find_arrays(c, kernel, &own, &locals);
   find_arena_arrays(c, &taken);
   if (c->guarded) c_line(c, "FLC_BEGIN_GUARDED(flc_error)");

@@ -76,8 +76,9 @@ static void take_number(LookBack *l) {
   wide_store(s, &b, l->carry, imp_i64(0), wide_neutral(s->w));
   wide_by_first(s, s->k, &b);
   wide_barrier(s);
-  l->number =
-      imp_let(s->k->b, "number", imp_convert(PRIM_I64, imp_load(l->taken, imp_i64(0))));
+  l->number = imp_let(
+      s->k->b, "number",
+      imp_convert(PRIM_I64, imp_convert(PRIM_U32, imp_load(l->taken, imp_i64(0)))));
 }
 
 // By the first item: what the chunk has is all if it is the segment's first.

@@ -1,6 +1,6 @@
 // Begin prelude.cl: what kernels see before scalar.h: C's type names, failing, local arrays, atomics.
 // Build options: FLC_F64 (doubles), FLC_LOCAL_FALLBACK (local arrays in global memory), FLC_CONTRACT
-// (a * b + c may be rounded once), FLC_GPU (code for GPUs).  The text is OpenCL C, and, after
+// (a * b + c may be rounded once), FLC_GPU (code for GPUs), FLC_NARROW (numbers below 2^31).  The text is OpenCL C, and, after
 // cuda.cu, CUDA C++.
 #define FLC_ON_DEVICE
 #ifdef FLC_CUDA
@@ -58,6 +58,12 @@ typedef ulong uint64_t;
 #ifndef FLC_GROUP_SIZE  // the kernel is for groups of any size
 #  undef FLC_SIZED
 #  define FLC_SIZED
+#endif
+// A number of the launch; with FLC_NARROW it has at most 31 bits, and compilers compute with 32.
+#ifdef FLC_NARROW
+#  define flc_number(x) ((int64_t)((uint32_t)(x) & 0x7fffffffu))
+#else
+#  define flc_number(x) ((int64_t)(x))
 #endif
 #define FLC_BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 

@@ -32,7 +32,7 @@ class Kernel:
         """As runtime/build.h makes them."""
         words = ["-DFLC_F64"] if self.uses_f64 else []
         words += [f"-DFLC_GROUP_SIZE={GROUP}", f"-DFLC_GROUP_STEPS={GROUP.bit_length() - 1}"] if self.sized else []
-        return words + ["-DFLC_GPU"]
+        return words + ["-DFLC_GPU", "-DFLC_NARROW"]
 
 
 class Program:
