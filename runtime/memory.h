@@ -70,11 +70,12 @@ RT_FN bool rt_make_room(struct rt_context *ctx, int status) {
   return true;
 }
 
-// A fresh buffer.  The device may not enforce its own limits, so they are checked here.
+// A fresh buffer.  Devices do not enforce the limit of all their memory, so it is checked here; of one
+// buffer some give more than they say.
 RT_FN int rt_buffer_create(struct rt_context *ctx, int64_t bytes,
                            struct rt_buffer **out) {
-  if (bytes > ctx->device.max_block_bytes ||
-      bytes > ctx->device.global_bytes - ctx->memory.live)
+  bool too_large = bytes > ctx->device.max_block_bytes;
+  if (bytes > ctx->device.global_bytes - ctx->memory.live)
     return rt_out_of_memory(ctx, bytes);
   if (bytes > ctx->device.global_bytes - ctx->memory.live - ctx->memory.pooled)
     rt_pool_flush(ctx);
@@ -82,7 +83,11 @@ RT_FN int rt_buffer_create(struct rt_context *ctx, int64_t bytes,
   do
     status = ctx->backend->buffer_new(ctx, bytes, out);
   while (rt_make_room(ctx, status));
-  if (rt_status_is_memory(ctx, status)) return rt_out_of_memory(ctx, bytes);
+  if (rt_status_is_memory(ctx, status) || (status && too_large))
+    return rt_out_of_memory(ctx, bytes);
+  if (too_large)
+    rt_log(ctx, "a block of %" PRId64 " bytes, where the device speaks of %" PRId64,
+           bytes, ctx->device.max_block_bytes);
   return rt_check_status(ctx, status, "making a buffer");
 }
 

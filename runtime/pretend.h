@@ -6,11 +6,19 @@ struct rt_limit {
   int64_t most;  // 1: yes or no
 };
 
-enum { RT_LIMIT_LOCAL, RT_LIMIT_MEMORY, RT_LIMIT_DOUBLES, RT_LIMIT_ATOMICS64, RT_LIMITS };
+enum {
+  RT_LIMIT_LOCAL,
+  RT_LIMIT_MEMORY,
+  RT_LIMIT_BLOCK,
+  RT_LIMIT_DOUBLES,
+  RT_LIMIT_ATOMICS64,
+  RT_LIMITS
+};
 
 static const struct rt_limit rt_limits[RT_LIMITS] = {
   { "local", "bytes of local memory of a group", INT64_MAX },
   { "memory", "bytes of device memory", INT64_MAX },
+  { "block", "bytes of memory in one block", INT64_MAX },
   { "doubles", "has it f64?", 1 },
   { "atomics64", "has it atomic operations on 64 bits?", 1 },
 };
@@ -45,6 +53,8 @@ RT_FN void rt_pretend(struct rt_context *ctx) {
     d->local_bytes = values[RT_LIMIT_LOCAL];
   if (values[RT_LIMIT_MEMORY] >= 0 && values[RT_LIMIT_MEMORY] < d->global_bytes)
     d->global_bytes = values[RT_LIMIT_MEMORY];
+  if (values[RT_LIMIT_BLOCK] >= 0 && values[RT_LIMIT_BLOCK] < d->max_block_bytes)
+    d->max_block_bytes = values[RT_LIMIT_BLOCK];
   if (d->max_block_bytes > d->global_bytes) d->max_block_bytes = d->global_bytes;
   if (values[RT_LIMIT_DOUBLES] == 0) d->doubles = false;
   if (values[RT_LIMIT_ATOMICS64] == 0) d->atomic_bytes = 4;

@@ -56,6 +56,10 @@ without=$(kernels)
 gives '' rows '[[1, 2, 3]]' --pretend memory=100
 expect 'memory' 'out of device memory'
 
+# A device that gives larger blocks than it says.
+gives '[9i32]' rows '[[1, 2, 3]]' --pretend block=8
+expect 'block' '^a block of 64 bytes, where the device speaks of 8$'
+
 # What it is not.
 for wrong in local local= local=x doubles=2 wings=3 'local=1;doubles=0'; do
   echo '[1f64]' | ./small -e mean --pretend "$wrong" > log 2>&1 && fail "$wrong was taken"
