@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""What the kernels of the code for GPUs take of an NVIDIA GPU's registers: registers.py FLC [--update | --quiet].
+"""What the kernels of the code for GPUs take of an NVIDIA GPU: registers.py FLC [--update | --quiet].
 
-NVRTC compiles the kernels below for sm_90, ptxas counts, and registers.txt has what was counted: a tenth more registers
-than there, or more bytes spilled, is a failure (--update writes the file anew).  Kernels are told apart by program, kind
+NVRTC compiles the kernels below for sm_90, ptxas counts registers, its output has the instructions, and registers.txt
+has what was counted: a tenth more registers or instructions, or more bytes spilled, is a failure (--update writes the
+file anew).  64-bit divisions show as instructions: each is a routine of 60 to 80.  Kernels are told apart by program, kind
 and place among those of their kind.  Exit status 77 (skipped) where NVRTC or ptxas are missing.
 """
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -29,8 +31,22 @@ def find_ptxas():
     return shutil.which("ptxas") or shutil.which(os.path.join(os.environ.get("CUDA_PATH", "/usr/local/cuda"), "bin/ptxas"))
 
 
+def instructions(path):
+    """How many of 16 bytes each kernel has, by its number: the sections .text.flc_kernel_<number> of an ELF file."""
+    with open(path, "rb") as file:
+        image = file.read()
+    table, size, count, names = struct.unpack_from("<40xQ10xHHH", image)
+    sections = [struct.unpack_from("<I20xQQ", image, table + i * size) for i in range(count)]
+    found = {}
+    for name, _, length in sections:
+        text = image[sections[names][1] + name:].split(b"\0", 1)[0].decode()
+        if text.startswith(".text.flc_kernel_"):
+            found[int(text.rsplit("_", 1)[1])] = length // 16
+    return found
+
+
 def counted(nvrtc, ptxas, program, kernels):
-    """Registers, bytes of stack and bytes spilled of each kernel, by its number."""
+    """Registers, bytes of stack, bytes spilled and instructions of each kernel, by its number."""
     ptx, said = compiled(nvrtc, program.source(kernels), COMMON + kernels[0].options(), "PTX")
     if ptx is None:
         sys.exit(f"kernels do not compile:\n{said}")
@@ -38,16 +54,18 @@ def counted(nvrtc, ptxas, program, kernels):
         path = os.path.join(folder, "kernels.ptx")
         with open(path, "wb") as out:
             out.write(ptx.rstrip(b"\0"))
-        done = subprocess.run([ptxas, "-v", "-arch=sm_90", path, "-o", os.path.join(folder, "out")], text=True,
+        out = os.path.join(folder, "out")
+        done = subprocess.run([ptxas, "-v", "-arch=sm_90", path, "-o", out], text=True,
                               stderr=subprocess.STDOUT, stdout=subprocess.PIPE, check=False)
-    if done.returncode:
-        sys.exit(done.stdout)
-    return {int(number): (int(registers), int(stack), int(stores) + int(loads))
+        if done.returncode:
+            sys.exit(done.stdout)
+        sizes = instructions(out)
+    return {int(number): (int(registers), int(stack), int(stores) + int(loads), sizes[int(number)])
             for number, stack, stores, loads, registers in COUNTS.findall(done.stdout)}
 
 
 def rows_of(nvrtc, ptxas, flc, path):
-    """Rows of the table: name -> registers, stack, spilled."""
+    """Rows of the table: name -> registers, stack, spilled, instructions."""
     program = Program(flc, os.path.join(ROOT, path))
     counts = {}
     for kernels in together(program.kernels):
@@ -76,10 +94,10 @@ def write(rows):
     """registers.txt."""
     with open(STORED, "w", encoding="utf-8") as out:
         out.write("# Made by registers.py --update: kernels of the code for GPUs on sm_90 (groups of 256 where a size is compiled in).\n"
-                  "# program             kernel                place  registers  stack bytes  spilled bytes\n")
+                  "# program             kernel                place  registers  stack bytes  spilled bytes  instructions\n")
         for name, counts in rows.items():
             program, kind, place = name.split()
-            out.write(f"{program:21} {kind:22} {place:>4} {counts[0]:10} {counts[1]:12} {counts[2]:14}\n")
+            out.write(f"{program:21} {kind:22} {place:>4} {counts[0]:10} {counts[1]:12} {counts[2]:14} {counts[3]:13}\n")
 
 
 def problems(rows):
@@ -88,9 +106,10 @@ def problems(rows):
     for name in sorted(known.keys() ^ rows.keys()):
         found.append(f"{name}: {'not in' if name in rows else 'only in'} registers.txt")
     for name in known.keys() & rows.keys():
-        (registers, _, spilled), (had, _, spilled_before) = rows[name], known[name]
-        if registers > had * (1 + SLACK) or spilled > spilled_before:
-            found.append(f"{name}: {registers} registers, {spilled} bytes spilled; before {had} and {spilled_before}")
+        (registers, _, spilled, length), (had, _, spilled_before, length_before) = rows[name], known[name]
+        if registers > had * (1 + SLACK) or spilled > spilled_before or length > length_before * (1 + SLACK):
+            found.append(f"{name}: {registers} registers, {spilled} bytes spilled, {length} instructions; "
+                         f"before {had}, {spilled_before} and {length_before}")
     return found
 
 
@@ -109,7 +128,7 @@ def main():
     print("\n".join(found + (["for what is meant to be: registers.py FLC --update"] if found else [])))
     if "--quiet" not in sys.argv:
         for name, counts in rows.items():
-            print(f"{name}: {counts[0]} registers, {counts[1]} bytes of stack, {counts[2]} spilled")
+            print(f"{name}: {counts[0]} registers, {counts[1]} bytes of stack, {counts[2]} spilled, {counts[3]} instructions")
     return bool(found)
 
 
