@@ -260,6 +260,8 @@ typedef Vec(Laid) Layouts;
 Layouts layout_inputs(Code *host, const SegOp *seg);
 Layouts layout_rows(Code *host, const SegOp *seg);
 void layout_bind(Code *kernel, const Layouts *layouts);
+// Those that layout_inputs would copy.
+VarVec layout_apart(Code *host, const SegOp *seg);
 
 // Does the body store arrays whose size only the item knows?
 // (Note [Running again] in lower_kernel.c)
@@ -288,6 +290,12 @@ void lower_seg(Code *host, const Stm *stm, const Body *body, int position);
 void lower_segmap(Code *host, const Stm *stm);
 // An item per point, whose results go to `outs`.
 void lower_segmap_to(Code *host, const Stm *stm, const Arr *const *outs);
+// The same without regard to short rows; at the point whose index variables are bound.
+void segmap_by_items(Code *host, const Stm *stm, const Arr *const *outs);
+void seg_point(Code *k, const Stm *stm, const Arr *const *outs);
+// By groups that read short rows together, where rows are short (lower_short_rows.c); false, and
+// nothing done, where points do not read rows.
+bool lower_short_rows(Code *host, const Stm *stm, const Arr *const *outs);
 // By groups that share what they read (lower_blocks.c); false, and nothing done, where that does
 // not pay.
 bool lower_block_segmap(Code *host, const Stm *stm);

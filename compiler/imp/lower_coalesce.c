@@ -343,16 +343,30 @@ static void find_probes(Reads *r) {
   }
 }
 
+// What the body does with arrays that may be laid out anew.
+static Reads find_reads(Code *host, const SegOp *seg) {
+  Reads r = { .host = host, .seg = seg, .motions = map_new(NULL) };
+  if (host->lower->profile != PROFILE_GPU) return r;
+  find_probes(&r);
+  if (has_reshape(seg->body)) r.probes.count = 0;
+  if (r.probes.count) run_trial(&r);
+  return r;
+}
+
 Layouts layout_inputs(Code *host, const SegOp *seg) {
   Layouts out = { 0 };
-  if (host->lower->profile != PROFILE_GPU) return out;
-  Reads r = { .host = host, .seg = seg, .motions = map_new(NULL) };
-  find_probes(&r);
-  if (!r.probes.count || has_reshape(seg->body)) return out;
-  run_trial(&r);
+  Reads r = find_reads(host, seg);
   vec_each (Probe *, p, &r.probes)
     if (p->apart > p->in_order)
       vec_push(&out, (Laid){ p->var, layout_copy(host, p->var, p->order) });
+  return out;
+}
+
+VarVec layout_apart(Code *host, const SegOp *seg) {
+  VarVec out = { 0 };
+  Reads r = find_reads(host, seg);
+  vec_each (Probe *, p, &r.probes)
+    if (p->apart > p->in_order) vec_push(&out, p->var);
   return out;
 }
 

@@ -129,25 +129,34 @@ const Arr *element_of(const Arr *out, const ImpExp *const *indices, int count) {
   return mem_copy(&at, sizeof at);
 }
 
-void lower_segmap_to(Code *host, const Stm *stm, const Arr *const *outs) {
+void seg_point(Code *k, const Stm *stm, const Arr *const *outs) {
   const SegOp *seg = stm->exp->u.seg;
   int count = stm->binder_count;
   const Arr **dests = new_array(const Arr *, count + 1);
   const ImpExp **scalars = new_array(const ImpExp *, count + 1);
   const ImpExp *const *indices = space_indices(seg->dims, seg->dim_count);
+  for (int i = 0; i < count; i++)
+    if (outs[i]->rank > seg->dim_count)
+      dests[i] = element_of(outs[i], indices, seg->dim_count);
+  seq_body(k, seg->body, scalars, dests);
+  for (int i = 0; i < count; i++)
+    if (outs[i]->rank == seg->dim_count)
+      imp_store(k->b, outs[i]->mem, arr_index(outs[i], indices), scalars[i]);
+}
+
+void segmap_by_items(Code *host, const Stm *stm, const Arr *const *outs) {
+  const SegOp *seg = stm->exp->u.seg;
   Layouts layouts = layout_inputs(host, seg);
   KernelCode *kernel = kernel_begin(host, stm->loc);
   layout_bind(&kernel->code, &layouts);
   Items items;
   items_open_space(&items, host, kernel, seg->dims, seg->dim_count);
-  for (int i = 0; i < count; i++)
-    if (outs[i]->rank > seg->dim_count)
-      dests[i] = element_of(outs[i], indices, seg->dim_count);
-  seq_body(&kernel->code, seg->body, scalars, dests);
-  for (int i = 0; i < count; i++)
-    if (outs[i]->rank == seg->dim_count)
-      imp_store(&items.inner, outs[i]->mem, arr_index(outs[i], indices), scalars[i]);
+  seg_point(&kernel->code, stm, outs);
   items_close(&items, "segmap");
+}
+
+void lower_segmap_to(Code *host, const Stm *stm, const Arr *const *outs) {
+  if (!lower_short_rows(host, stm, outs)) segmap_by_items(host, stm, outs);
 }
 
 // segmap <i < n> { i }

@@ -65,6 +65,8 @@ typedef ulong uint64_t;
 #else
 #  define flc_number(x) ((int64_t)(x))
 #endif
+// Where element i of a padded local array lies.
+__attribute__((unused)) static uint flc_padded(int64_t i) { return (uint)i + (uint)i / 32; }
 #define FLC_BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 
 // The error word: 0, or the number of the first check that failed plus 1; its values follow from
