@@ -64,7 +64,7 @@ def values_of(program, name, kind):
 
 
 def check(program):
-    inputs = {"numbers": [numbers(count) for count in (1, 9000)],
+    inputs = {"numbers": [numbers(count) for count in (9000,)],
               "matrix": [rows(n, m) for n, m in SHAPES]}
     expected = {(entry, value): call(program, entry, value).stdout
                 for entry in inputs for value in inputs[entry]}
