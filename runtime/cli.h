@@ -76,7 +76,7 @@ static const struct rt_option rt_options[] = {
   { 'd', "device", "NAME", "use the device with this in its name, or #k", RT_OPT_DEVICE, 0 },
   { 'p', "platform", "NAME", "use the platform with this in its name, or #k", RT_OPT_PLATFORM, 0 },
   { 0, "backend", "opencl|cuda", "how to find devices", RT_OPT_BACKEND, 0 },
-  { 0, "pretend", "LIMIT=N,...", "as if the device had less: local, memory, block, doubles, atomics64",
+  { 0, "pretend", "LIMIT=N,...", "a smaller device: local, memory, block, doubles, atomics64",
     RT_OPT_PRETEND, 0 },
   { 0, "list-devices", NULL, "list the devices", RT_OPT_LIST_DEVICES, 0 },
   { 0, "code", "cpu|gpu", "which code to run (by the device)", RT_OPT_CODE, 0 },

@@ -120,9 +120,9 @@ static void kernel_atomic(CodeText *c, const ImpStm *stm) {
   }
 }
 
-// Each round of the loop is one attempt, and who succeeds gives the lock back within the round: items
-// that go in lockstep could otherwise wait for each other for ever.  `flc_waits` is volatile so that
-// the device's compiler cannot know how the round ends, and move the body behind the loop.
+// Each round of the loop is one attempt, and who succeeds gives the lock back within the round:
+// items that go in lockstep could otherwise wait for each other for ever.  `flc_waits` is volatile
+// so that the device's compiler cannot know how the round ends, and move the body behind the loop.
 static void kernel_locked(CodeText *c, const ImpStm *stm) {
   const Mem *locks = stm->u.locked.locks;
   const char *space = locks->space == MEM_LOCAL ? "l" : "g",

@@ -14,7 +14,7 @@ typedef struct RowUse {
   int all, own;  // times that the body mentions the array; as the row of the point
 } RowUse;
 
-static void see_use(CoreVisitor *v, Atom a) {
+static void see_mention(CoreVisitor *v, Atom a) {
   RowUse *use = v->state;
   use->all += a.kind == ATOM_VAR && a.u.var == use->var;
 }
@@ -35,7 +35,7 @@ static void see_rows(CoreVisitor *v, const Body *body) {
 
 static bool reads_own_rows(const SegOp *seg, const Var *var) {
   RowUse use = { .var = var, .point = seg->dims[0].index };
-  CoreVisitor v = { .atom = see_use, .body = see_rows, .state = &use };
+  CoreVisitor v = { .atom = see_mention, .body = see_rows, .state = &use };
   see_rows(&v, seg->body);
   return use.own > 0 && use.own == use.all;
 }

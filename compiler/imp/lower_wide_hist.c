@@ -318,12 +318,12 @@ static void make_partials(LocalHist *s) {
 // ---- what the groups have
 
 // A group's tile of bins, `columns` of them; `slices` items to each, which share the chunks.
-typedef struct Tile {
+typedef struct BinTile {
   const ImpExp *columns, *slices, *column, *slice, *bin, *active;
-} Tile;
+} BinTile;
 
-static Tile open_tile(WideKernel *k, const HistOp *hist, const ImpExp *tiles) {
-  Tile t = { .columns = imp_min(k->size, imp_i64(COLUMNS)) };
+static BinTile open_tile(WideKernel *k, const HistOp *hist, const ImpExp *tiles) {
+  BinTile t = { .columns = imp_min(k->size, imp_i64(COLUMNS)) };
   t.slices = imp_quot(k->size, t.columns);
   t.column = imp_let(k->k->b, "column", imp_rem(k->item, t.columns));
   t.slice = imp_let(k->k->b, "slice", imp_quot(k->item, t.columns));
@@ -336,7 +336,7 @@ static Tile open_tile(WideKernel *k, const HistOp *hist, const ImpExp *tiles) {
 }
 
 // parts[item] = op over the item's chunks
-static void sum_chunks(LocalHist *s, WideKernel *k, const Tile *t, int first) {
+static void sum_chunks(LocalHist *s, WideKernel *k, const BinTile *t, int first) {
   ImpBuilder own, b;
   Code code = code_inner(k->k, &own), inner;
   Accs accs = wide_accs(k, &code, wide_neutral(k->w));
@@ -370,7 +370,7 @@ static void combine_chunks(LocalHist *s, int op, int first) {
   const ImpExp *tiles = imp_let(b, "tiles", imp_ceil_div(imp_atom(hist->width), columns));
   const ImpExp *steps = host_doublings(w.host, imp_quot(w.group_size, columns));
   WideKernel k = wide_begin(&w);
-  Tile t = open_tile(&k, hist, imp_max(tiles, imp_i64(1)));
+  BinTile t = open_tile(&k, hist, imp_max(tiles, imp_i64(1)));
   bind_space(k.k, sums->dims, sums->dim_count - 1, k.segment);
   k.parts = wide_local(&k, "parts", w.group_size);
   sum_chunks(s, &k, &t, first);
