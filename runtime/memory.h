@@ -70,8 +70,8 @@ RT_FN bool rt_make_room(struct rt_context *ctx, int status) {
   return true;
 }
 
-// A fresh buffer.  Devices do not enforce the limit of all their memory, so it is checked here; some
-// give more in one buffer than they say.
+// A fresh buffer.  Devices do not enforce the limit of all their memory, so it is checked here;
+// some give more in one buffer than they say.
 RT_FN int rt_buffer_create(struct rt_context *ctx, int64_t bytes,
                            struct rt_buffer **out) {
   bool too_large = bytes > ctx->device.max_block_bytes;

@@ -1,7 +1,7 @@
-// seghist1 with arrays whose sizes only the item knows: kernels that may have to be run again, so items
-// can't add to bins that others add to.  Every item works on a chunk of a segment with a histogram of
-// its own; an item per bin then combines the copies with the destination.  Items stride over the
-// segment: neighbours read neighbouring elements.
+// seghist1 with arrays whose sizes only the item knows: kernels that may have to be run again, so
+// items can't add to bins that others add to.  Every item works on a chunk of a segment with a
+// histogram of its own; an item per bin then combines the copies with the destination.  Items
+// stride over the segment: neighbours read neighbouring elements.
 #include "imp/lower.h"
 
 typedef struct HistCopies {

@@ -1,10 +1,10 @@
-// segmap1 on a GPU whose points each read a short row of an array.  The items of a group copy the rows
-// of the group to local memory, neighbours neighbouring words, and then read them there:
+// segmap1 on a GPU whose points each read a short row of an array.  The items of a group copy the
+// rows of the group to local memory, neighbours neighbouring words, and then read them there:
 //
 //   for e < rows * m { local[e] = xss[first * m + e] }; barrier; item: local[item * m + j]
 //
-// Why: as they lie, items would read a word of 32 sectors each at once, and the transposed copy that
-// longer rows get is read and written besides.
+// Why: as they lie, items would read a word of 32 sectors each at once, and the transposed copy
+// that longer rows get is read and written besides.
 #include "imp/lower_wide.h"
 
 enum { GROUP = 256, ROW_BYTES = 96 };

@@ -5,8 +5,8 @@
 //   for item's bins { sum = op over copies; dest[bin] op= sum, or partials[chunk][bin] = sum }
 //
 // The former where that is one atomic operation; else a second kernel adds to the destination what
-// all groups have, because they would wait for each other there.  If the bins are too many for local
-// memory, or rows, each item adds to the destination directly.
+// all groups have, because they would wait for each other there.  If the bins are too many for
+// local memory, or rows, each item adds to the destination directly.
 #include "imp/lower_bins.h"
 #include "imp/lower_wide.h"
 
