@@ -7,7 +7,7 @@ import tempfile
 
 TABLE = re.compile(r'static const char \*const (\w+)\[\] = \{((?:\n  "(?:[^"\\\n]|\\.)*",)*)\n  NULL,\n\};')
 KERNEL = re.compile(r'\{ "([^"]*)", (\w+), (true|false), (true|false), (true|false), (\w+), (\d+), (true|false), "\w*", '
-                    r"(true|false), (-?\d+), (-?\d+) \}")
+                    r'(true|false), (-?\d+), (-?\d+), (?:NULL|"[^"]*") \}')
 GROUP = 256
 
 
