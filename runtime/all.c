@@ -1,5 +1,6 @@
 // All parts in paste order, for linters and unit tests, which define the prefix and the program,
-// and RT_WORKERS for those that only programs for several workers have.
+// and RT_WORKERS (with RT_THREADS, too, where they are threads) for those that only programs for
+// several workers have.
 #ifndef RT_NAME
 #  define RT_NAME(x) fl_##x
 #endif
@@ -29,13 +30,17 @@
 #include "trace.h"
 #include "entry.h"
 #include "io.h"
-#ifdef RT_WORKERS
-#include "transport_mpi.h"
-#include "gather.h"
-#endif
 #include "inflate.h"
 #include "ahead.h"
 #include "race.h"
 #include "server.h"
 #include "cli.h"
+#ifdef RT_WORKERS
+#include "gather.h"
+#ifdef RT_THREADS
+#include "transport_threads.h"
+#else
+#include "transport_mpi.h"
+#endif
+#endif
 // clang-format on

@@ -117,7 +117,7 @@ RT_FN int rt_build_from_source(struct rt_context *ctx, const struct rt_batch *ba
   char *source = rt_batch_source(ctx, batch), *log = NULL;
   int status = ctx->backend->compile(ctx, source, options, out, &log), error = RT_OK;
 #ifdef RT_WORKERS
-  // Workers on one machine compile the same kernels at once, into one cache of the driver.
+  // Processes on one machine compile the same kernels at once, into one cache of the driver.
   for (int again = 0; status && again < 2 && rt_has_neighbours(ctx); again++) {
     free(log);
     log = NULL;
@@ -198,6 +198,9 @@ RT_FN int rt_build_program(struct rt_context *ctx, const struct rt_batch *batch,
   struct rt_binaries binaries = { NULL, 0 };
   int error = RT_OK;
   *out = NULL;
+#ifdef RT_WORKERS
+  rt_transport_alone(ctx->config->workers, true);
+#endif
   rt_build_options(ctx, batch->kernels[0], form, &options);
   char *about = rt_program_about(ctx, batch, options.data);
   const char *how = rt_find_program(ctx, about, options.data, &binaries, out);
@@ -213,6 +216,9 @@ RT_FN int rt_build_program(struct rt_context *ctx, const struct rt_batch *batch,
   rt_binaries_free(&binaries);
   rt_text_free(&options);
   free(about);
+#ifdef RT_WORKERS
+  rt_transport_alone(ctx->config->workers, false);
+#endif
   return error;
 }
 

@@ -10,6 +10,9 @@ struct rt_cli {
   int runs;  // 0: once, no warm-up
   bool binary, no_output, profile, json, server, print_params, tree, list_devices, help;
   bool compiles_only;
+#ifdef RT_THREADS
+  int split;  // 0: not; workers on parts of each device
+#endif
 };
 
 enum rt_option_id {
@@ -44,6 +47,10 @@ enum rt_option_id {
   RT_OPT_LOAD_BINARY,
   RT_OPT_COMPILE_ONLY,
   RT_OPT_SERVER,
+#ifdef RT_THREADS
+  RT_OPT_SPLIT,
+  RT_OPT_WORKERS,
+#endif
   RT_OPT_HELP
 };
 
@@ -95,6 +102,12 @@ static const struct rt_option rt_options[] = {
   { 0, "compile-only", NULL, "end when they are written", RT_OPT_COMPILE_ONLY, 0 },
   { 0, "load-opencl-binary", "FILE", "read compiled kernels", RT_OPT_LOAD_BINARY, 0 },
   { 0, "server", NULL, "serve commands on standard input", RT_OPT_SERVER, 0 },
+#ifdef RT_THREADS
+  { 0, "split", "N", "N workers, on parts of the device, or of each of `-d '#0,#1'`, `-d all`",
+    RT_OPT_SPLIT, 0 },
+  { 0, "workers", "N", "the same, but they share a device that has fewer compute units",
+    RT_OPT_WORKERS, 0 },
+#endif
   { 'h', "help", NULL, "print this", RT_OPT_HELP, 0 },
 };
 // clang-format on
@@ -250,6 +263,16 @@ RT_FN int rt_apply_option(struct rt_cli *cli, const struct rt_option *o,
   case RT_OPT_COMPILE_ONLY: cli->compiles_only = true; return 0;
   case RT_OPT_SERVER: cli->server = true; return 0;
   case RT_OPT_HELP: cli->help = true; return 0;
+#ifdef RT_THREADS
+  case RT_OPT_SPLIT:
+  case RT_OPT_WORKERS:
+    cli->cfg->shares_units = o->id == RT_OPT_WORKERS;
+    cli->split = (int)rt_option_number(o->name, arg);
+    if (cli->split < 0) return 1;
+    return cli->split
+               ? 0
+               : rt_usage_error("--%s: expected a number from 1 on, found 0", o->name);
+#endif
   default: return rt_apply_config_option(cli, o, arg);
   }
 }
@@ -326,7 +349,7 @@ RT_FN int rt_print_result(struct rt_context *ctx, const struct rt_cli *cli, int 
   struct rt_text t = { NULL, 0, 0 };
   int error = cli->no_output ? RT_OK : rt_write_value(ctx, type, value, cli->binary, &t);
   if (!error && t.length &&
-      (fwrite(t.data, 1, t.length, stdout) != t.length || fflush(stdout)))
+      (fwrite(t.data, 1, t.length, rt_out) != t.length || fflush(rt_out)))
     error = rt_error(ctx, RT_OTHER_ERROR, "cannot write the result: %s", strerror(errno));
   rt_text_free(&t);
   return error;
@@ -463,17 +486,24 @@ RT_FN int rt_run_asked(struct rt_context *ctx, const struct rt_cli *cli) {
 }
 
 RT_FN int rt_run_program(struct rt_cli *cli) {
+#ifdef RT_WORKERS
+  rt_transport_alone(cli->cfg->workers, true);
+#endif
   struct rt_context *ctx = RT_NAME(context_new)(cli->cfg);
   int error = ctx->broken ? RT_OTHER_ERROR : RT_OK;
 #ifdef RT_WORKERS
-  error = rt_workers_agree(ctx, error);
+  rt_transport_alone(cli->cfg->workers, false);
+  error = rt_workers_begin(ctx, error);
 #endif
   if (!error && !cli->compiles_only) error = rt_run_asked(ctx, cli);
   if (!error) rt_print_report(ctx, cli);
+#ifdef RT_WORKERS
+  error = rt_workers_agree(ctx, error);
+  rt_workers_report(ctx);
+#endif
   char *text = RT_NAME(context_get_error)(ctx);
 #ifdef RT_WORKERS
-  rt_workers_report(ctx);
-  if (cli->cfg->workers->failed && cli->cfg->workers->rank > 0)
+  if (cli->cfg->workers->rank > 0)
     ;  // rank 0 says it
   else
 #endif
@@ -482,7 +512,13 @@ RT_FN int rt_run_program(struct rt_cli *cli) {
   else if (error)
     rt_usage_error("%s", text ? text : "failed");
   free(text);
+#ifdef RT_WORKERS
+  rt_transport_alone(cli->cfg->workers, true);
+#endif
   RT_NAME(context_free)(ctx);
+#ifdef RT_WORKERS
+  rt_transport_alone(cli->cfg->workers, false);
+#endif
   return error;
 }
 
@@ -529,48 +565,55 @@ RT_FN int rt_watched_file(void) {
   return strcmp(target, wanted) == 0 ? atoi(number) : 0;
 }
 
+// ---- the whole
+
+// Reads the command line; an exit status.
+RT_FN int rt_cli_open(struct rt_cli *cli, int argc, char **argv) {
+  memset(cli, 0, sizeof *cli);
+  cli->program_name = argc > 0 ? argv[0] : rt_program()->source;
+  cli->cfg = RT_NAME(context_config_new)();
+  int status = 0, at = 1;
+  while (at < argc && status == 0)
+    status = rt_parse_option(cli, argv, &at);
+  cli->cfg->status_file = rt_watched_file();
+  cli->cfg->at_terminal = !cli->server && !RT_ALWAYS_SERVER && isatty(2);
+  return status;
+}
+
+// The exit status, if it was this until now.
+RT_FN int rt_cli_close(struct rt_cli *cli, int status) {
+  if (status == 0 && (fflush(stdout) || ferror(stdout)))
+    status = rt_usage_error("cannot write to standard output: %s", strerror(errno));
+  RT_NAME(context_config_free)(cli->cfg);
+  return status != 0;  // 1, whatever went wrong
+}
+
 #ifdef RT_WORKERS
-// What only one worker does.
-RT_FN void rt_workers_options(struct rt_cli *cli) {
-  if (cli->cfg->workers->rank == 0) return;
-  cli->time_file = cli->trace_file = NULL;
-  cli->no_output = true;
-  cli->profile = false;
+RT_FN int rt_run_as_worker(struct rt_cli *cli, struct rt_workers *w) {
+  cli->cfg->workers = w;
+  if (w->rank > 0) {  // what only one worker does
+    cli->time_file = cli->trace_file = NULL;
+    cli->no_output = true;
+    cli->profile = false;
+    rt_set_string(&cli->cfg->dump_program_to, NULL);
+    rt_set_string(&cli->cfg->dump_binary_to, NULL);
+  }
+  int status = rt_run_program(cli);
+  free(w->weights);
+  return status;
 }
 #endif
 
 RT_FN int rt_main(int argc, char **argv) {
-  struct rt_cli cli;
   rt_hold_standard_files();
-#ifdef RT_WORKERS
-  struct rt_workers workers;
-  memset(&workers, 0, sizeof workers);
-  if (!rt_transport_open(&workers, &argc, &argv)) return 1;
-  rt_workers_start(&workers);
-  int hushed = rt_workers_hush(&workers);
-#endif
   signal(SIGXFSZ, SIG_IGN);  // a file that grows too large is an error like a full disk
-  memset(&cli, 0, sizeof cli);
-  cli.program_name = argc > 0 ? argv[0] : rt_program()->source;
-  cli.cfg = RT_NAME(context_config_new)();
-  int status = 0, at = 1;
-  while (at < argc && status == 0)
-    status = rt_parse_option(&cli, argv, &at);
 #ifdef RT_WORKERS
-  cli.cfg->workers = &workers;
-  rt_workers_options(&cli);
-  rt_workers_speak(hushed);
-#endif
-  cli.cfg->status_file = rt_watched_file();
-  cli.cfg->at_terminal = !cli.server && !RT_ALWAYS_SERVER && isatty(2);
+  return rt_transport_main(argc, argv);
+#else
+  struct rt_cli cli;
+  int status = rt_cli_open(&cli, argc, argv);
   if (status == 0 && !rt_print_information(&cli)) status = rt_run_program(&cli);
-  if (status == 0 && (fflush(stdout) || ferror(stdout)))
-    status = rt_usage_error("cannot write to standard output: %s", strerror(errno));
-  RT_NAME(context_config_free)(cli.cfg);
-#ifdef RT_WORKERS
-  free(workers.staged);
-  rt_transport_close(&workers);
+  return rt_cli_close(&cli, status);
 #endif
-  return status != 0;  // 1, whatever went wrong
 }
 // End cli.h

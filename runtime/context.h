@@ -34,6 +34,10 @@ struct rt_config {
 #ifdef RT_WORKERS
   struct rt_workers *workers;
 #endif
+#ifdef RT_THREADS
+  int part, parts;    // of the device's compute units: part number `part` of so many
+  bool shares_units;  // all of them, if there are fewer than parts
+#endif
 };
 
 // What the blocks and the pool use, in bytes; peak: the most that both together did.
@@ -210,9 +214,17 @@ RT_FN void rt_log(struct rt_context *ctx, const char *format, ...) {
   if (!ctx->logging) return;
   va_list args;
   va_start(args, format);
+#ifdef RT_WORKERS
+  flockfile(ctx->log);
+  if (ctx->config->workers->size > 1)
+    fprintf(ctx->log, "[%d] ", ctx->config->workers->rank);
+#endif
   vfprintf(ctx->log, format, args);
   va_end(args);
   fputc('\n', ctx->log);
+#ifdef RT_WORKERS
+  funlockfile(ctx->log);
+#endif
 }
 
 // The text of a failed check, as the compiler's messages are: its place, its parts with
@@ -251,10 +263,16 @@ void RT_NAME(context_set_logging_file)(struct rt_context *ctx, FILE *file) {
 struct rt_config *RT_NAME(context_config_new)(void) {
   struct rt_config *cfg = (struct rt_config *)rt_host_alloc(sizeof *cfg);
   cfg->code = -1;
+#if defined(RT_WORKERS) && defined(RT_LIBRARY)
+  cfg->workers = rt_workers_one();
+#endif
   return cfg;
 }
 
 void RT_NAME(context_config_free)(struct rt_config *cfg) {
+#if defined(RT_WORKERS) && defined(RT_LIBRARY)
+  rt_workers_free(cfg->workers);
+#endif
   for (int i = 0; i < cfg->setting_count; i++)
     free(cfg->settings[i].name);
   free(cfg->settings);

@@ -164,7 +164,11 @@ struct rt_context *RT_NAME(context_new)(struct rt_config *cfg) {
   size_t regions = (size_t)ctx->program->region_count;
   ctx->kernels = (struct rt_built_kernel *)rt_host_alloc(kernels * sizeof *ctx->kernels);
   ctx->regions = (struct rt_timing *)rt_host_alloc(regions * sizeof *ctx->regions);
-  ctx->broken = rt_context_open(ctx) != RT_OK;
+  int error = rt_context_open(ctx);
+#if defined(RT_WORKERS) && defined(RT_LIBRARY)
+  error = rt_workers_begin(ctx, error);
+#endif
+  ctx->broken = error != RT_OK;
   return ctx;
 }
 

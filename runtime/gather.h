@@ -1,13 +1,35 @@
 // Begin gather.h: dividing rows among workers, and making arrays whole (workers.h).
 
-RT_FN struct rt_block rt_block_of(int64_t total, int64_t workers, int64_t rank) {
-  int64_t each = total / workers, more = total % workers;
+// total * before / all, without overflow.
+RT_FN int64_t rt_share(int64_t total, int64_t before, int64_t all) {
+  return total / all * before + total % all * before / all;
+}
+
+RT_FN struct rt_block rt_block_of(const struct rt_workers *w, int64_t total, int rank) {
+  int64_t each = total / w->size, more = total % w->size;
   struct rt_block block;
+  block.most = 0;
+  block.workers = w->size;
+  block.rank = rank;
   block.start = rank * each + (rank < more ? rank : more);
   block.count = each + (rank < more);
-  block.workers = workers;
-  block.rank = rank;
+  int64_t before = 0, all = 0;
+  bool equal = true;
+  for (int i = 0; i < w->size; i++) {
+    before += i < rank ? w->weights[i] : 0;
+    all += w->weights[i];
+    equal = equal && w->weights[i] == w->weights[0];
+  }
+  if (equal || all == 0) return block;
+  block.start = rt_share(total, before, all);
+  block.count = rt_share(total, before + w->weights[rank], all) - block.start;
   return block;
+}
+
+RT_FN struct rt_block rt_gathered_block(const struct rt_workers *w,
+                                        const struct rt_gathered *g, int rank) {
+  struct rt_block one = { rank, 1, w->size, rank, 1 };
+  return g->each ? one : rt_block_of(w, g->total, rank);
 }
 
 RT_FN bool rt_has_neighbours(const struct rt_context *ctx) {
@@ -17,9 +39,14 @@ RT_FN bool rt_has_neighbours(const struct rt_context *ctx) {
 RT_FN struct rt_block rt_workers_split(struct rt_context *ctx, int guard, int64_t par,
                                        int64_t width) {
   const struct rt_workers *w = ctx->config->workers;
-  struct rt_block all = { 0, width, 1, 0 };
+  struct rt_block all = { 0, width, 1, 0, width };
   if (w->size == 1 || width < 1 || !rt_guard(ctx, guard, par, 0)) return all;
-  return rt_block_of(width, w->size, w->rank);
+  struct rt_block block = rt_block_of(w, width, w->rank);
+  for (int i = 0; i < w->size; i++) {
+    int64_t count = rt_block_of(w, width, i).count;
+    if (count > block.most) block.most = count;
+  }
+  return block;
 }
 
 RT_FN int rt_too_large(struct rt_context *ctx, const struct rt_gathered *g) {
@@ -47,7 +74,10 @@ RT_FN int rt_workers_fail(struct rt_context *ctx, int from, int error) {
   if (own && ctx->error) memcpy(text, ctx->error, (size_t)failure.length);
   rt_transport_broadcast(w, from, text, failure.length);
   w->failed = true;
-  rt_error(ctx, (int)failure.code, "worker %d of %d: %s", from, w->size, text);
+  if (rt_transport_least(w, error != RT_OK))  // all have failed, as they read the same
+    rt_error(ctx, (int)failure.code, "%s", text);
+  else
+    rt_error(ctx, (int)failure.code, "worker %d of %d: %s", from, w->size, text);
   ctx->error_has_place = failure.has_place != 0;
   free(text);
   return (int)failure.code;
@@ -71,8 +101,7 @@ RT_FN int rt_gather_staged(struct rt_context *ctx, struct rt_mem **to, void *sta
   if (error) return error;
   int64_t bytes = rt_sat_mul(g->total, g->row_bytes), own = g->count * g->row_bytes;
   int64_t before = rt_time_ns();
-  if (!rt_transport_gather(w, staged, g->total, g->row_bytes))
-    return rt_too_large(ctx, g);
+  if (!rt_transport_gather(w, staged, g)) return rt_too_large(ctx, g);
   w->ns += rt_time_ns() - before;
   w->gathers++;
   w->sent += own * (g->workers - 1);
@@ -84,14 +113,8 @@ RT_FN int rt_gather_staged(struct rt_context *ctx, struct rt_mem **to, void *sta
 
 // Host memory for so many bytes, until the next gather.
 RT_FN int rt_stage(struct rt_context *ctx, int64_t bytes, char **out) {
-  struct rt_workers *w = ctx->config->workers;
-  if (bytes > w->staged_bytes) {
-    free(w->staged);
-    w->staged = (char *)malloc((size_t)bytes);
-    w->staged_bytes = w->staged ? bytes : 0;
-  }
-  *out = w->staged;
-  if (*out || bytes == 0) return RT_OK;
+  *out = rt_transport_stage(ctx->config->workers, bytes);
+  if (*out) return RT_OK;
   return rt_error(ctx, RT_OUT_OF_MEMORY, "out of host memory: %" PRId64 " bytes", bytes);
 }
 
@@ -115,23 +138,27 @@ RT_FN int rt_workers_gather(struct rt_context *ctx, struct rt_mem **to,
 
 // The rows that there are before and after the block.
 RT_FN int64_t rt_rows_before(const struct rt_gathered *g) {
-  return g->before < g->start ? g->before : g->start;
+  return g->ring || g->before < g->start ? g->before : g->start;
 }
 
 RT_FN int64_t rt_rows_after(const struct rt_gathered *g) {
   int64_t left = g->total - g->start - g->count;
-  return g->after < left ? g->after : left;
+  return g->ring || g->after < left ? g->after : left;
 }
 
 // A border by way of all rows: blocks are smaller than it.
 RT_FN int rt_border_of_all(struct rt_context *ctx, struct rt_mem **to,
                            struct rt_mem *from, const struct rt_gathered *g) {
   struct rt_mem *all = NULL;
-  int64_t first = (g->start - rt_rows_before(g)) * g->row_bytes;
-  int64_t extent = (rt_rows_before(g) + g->count + rt_rows_after(g)) * g->row_bytes;
+  int64_t first = g->start - rt_rows_before(g), row = g->row_bytes;
+  int64_t extent = rt_rows_before(g) + g->count + rt_rows_after(g);
   int error = rt_workers_gather(ctx, &all, from, g);
-  if (!error) error = rt_mem_alloc(ctx, to, extent);
-  if (!error) error = rt_mem_copy(ctx, *to, 0, all, first, extent);
+  if (!error) error = rt_mem_alloc(ctx, to, rt_sat_mul(extent, row));
+  for (int64_t at = 0, some = 0; at < extent && g->total && !error; at += some) {
+    int64_t source = ((first + at) % g->total + g->total) % g->total;
+    some = g->total - source < extent - at ? g->total - source : extent - at;
+    error = rt_mem_copy(ctx, *to, at * row, all, source * row, some * row);
+  }
   rt_mem_release(ctx, &all);
   return error;
 }
@@ -142,14 +169,16 @@ RT_FN int rt_read_ends(struct rt_context *ctx, struct rt_mem *from,
   const struct rt_workers *w = ctx->config->workers;
   int64_t row = g->row_bytes, each = (g->before + g->after) * row;
   char *staged = NULL;
-  int error = rt_stage(ctx, 2 * each, &staged);
+  int error = rt_stage(ctx, (w->size + 1) * each, &staged);
   if (error) return error;
-  e->first = staged;
-  e->last = staged + g->after * row;
-  e->low = staged + each;
-  e->high = staged + each + g->before * row;
-  e->first_bytes = w->rank > 0 ? g->after * row : 0;
-  e->last_bytes = w->rank + 1 < w->size ? g->before * row : 0;
+  e->before = w->rank > 0 ? w->rank - 1 : g->ring ? w->size - 1 : -1;
+  e->after = w->rank + 1 < w->size ? w->rank + 1 : g->ring ? 0 : -1;
+  e->first = staged + w->rank * each;  // what each worker sends, one after the other
+  e->last = (char *)e->first + g->after * row;
+  e->low = staged + (e->before < 0 ? w->size : e->before) * each + g->after * row;
+  e->high = staged + (e->after < 0 ? w->size : e->after) * each;
+  e->first_bytes = e->before < 0 ? 0 : g->after * row;
+  e->last_bytes = e->after < 0 ? 0 : g->before * row;
   e->low_bytes = rt_rows_before(g) * row;
   e->high_bytes = rt_rows_after(g) * row;
   error = rt_read(ctx, from, 0, e->first_bytes, e->first);
@@ -181,64 +210,137 @@ RT_FN int rt_border_of_neighbours(struct rt_context *ctx, struct rt_mem **to,
 
 RT_FN int rt_workers_border(struct rt_context *ctx, struct rt_mem **to,
                             struct rt_mem *from, const struct rt_gathered *g) {
+  const struct rt_workers *w = ctx->config->workers;
   int64_t widest = g->before > g->after ? g->before : g->after;
   if (g->workers == 1) {
     rt_mem_share(ctx, to, from);
     return RT_OK;
   }
-  return g->total / g->workers >= widest ? rt_border_of_neighbours(ctx, to, from, g)
-                                         : rt_border_of_all(ctx, to, from, g);
+  int64_t fewest = g->total;
+  for (int i = 0; i < w->size; i++) {
+    int64_t count = rt_block_of(w, g->total, i).count;
+    fewest = count < fewest ? count : fewest;
+  }
+  return fewest >= widest ? rt_border_of_neighbours(ctx, to, from, g)
+                          : rt_border_of_all(ctx, to, from, g);
 }
 
 RT_FN int rt_workers_gather_value(struct rt_context *ctx, struct rt_mem **to,
                                   const void *value, const struct rt_gathered *g) {
   char *staged = NULL;
+  if (g->workers == 1) {
+    int error = rt_mem_alloc(ctx, to, g->row_bytes);
+    return error ? error : rt_write(ctx, *to, 0, g->row_bytes, value);
+  }
   int error = rt_stage(ctx, rt_all_bytes(g), &staged);
   if (!error) memcpy(staged + g->start * g->row_bytes, value, (size_t)g->row_bytes);
-  if (g->workers > 1) error = rt_gather_staged(ctx, to, staged, g, error);
-  if (!error && g->workers == 1) {
-    error = rt_mem_alloc(ctx, to, g->row_bytes);
-    if (!error) error = rt_write(ctx, *to, 0, g->row_bytes, staged);
-  }
+  return rt_gather_staged(ctx, to, staged, g, error);
+}
+
+// ---- beginning
+
+// A number that says what the device computes like, the same number on like devices.
+RT_FN int rt_device_kind(const struct rt_context *ctx) {
+  const struct rt_device *d = &ctx->device;
+  int64_t about[] = { ctx->gpu_code, d->doubles, d->exact_division, d->atomic_bytes };
+  uint64_t hash = rt_hash(1, d->identity, strlen(d->identity));
+  return (int)(rt_hash(hash, about, sizeof about) & ((1 << 30) - 1));
+}
+
+// Devices that round differently would not decide alike.
+RT_FN int rt_workers_alike(struct rt_context *ctx) {
+  struct rt_workers *w = ctx->config->workers;
+  int kind = rt_device_kind(ctx);
+  int least = rt_transport_least(w, kind), most = -rt_transport_least(w, -kind);
+  if (least == most) return RT_OK;
+  return rt_error(
+      ctx, RT_OTHER_ERROR,
+      "not supported yet: workers on devices of different kinds (%s, code for %s)",
+      ctx->device.name, ctx->gpu_code ? "gpu" : "cpu");
+}
+
+RT_FN int64_t rt_least_size(struct rt_workers *w, int64_t size) {
+  return rt_transport_least(w, size < INT_MAX ? (int)size : INT_MAX);
+}
+
+// Parameters and sizes that decide must be the same, however many compute units the devices have.
+RT_FN void rt_workers_settle(struct rt_context *ctx) {
+  struct rt_workers *w = ctx->config->workers;
+  int64_t count = ctx->program->tuning_count;
+  rt_transport_broadcast(w, 0, ctx->params, count * (int64_t)sizeof *ctx->params);
+  ctx->device.local_bytes = rt_least_size(w, ctx->device.local_bytes);
+  ctx->device.max_group_size = rt_least_size(w, ctx->device.max_group_size);
+  ctx->device.compute_units = rt_least_size(w, ctx->device.compute_units);
+  ctx->default_group_size = rt_least_size(w, ctx->default_group_size);
+}
+
+// The weight that the user, or else the program, has set.
+RT_FN int64_t rt_given_weight(const struct rt_context *ctx, int rank) {
+  char name[32];
+  int64_t weight = 0;
+  snprintf(name, sizeof name, "weight_%d", rank);
+  if (rt_config_find(ctx->config, name, &weight)) return weight;
+  for (int i = 0; i < ctx->program->preset_count; i++)
+    if (strcmp(ctx->program->presets[i].name, name) == 0)
+      return ctx->program->presets[i].value;
+  return RT_USUAL_WEIGHT;
+}
+
+RT_FN int rt_workers_weigh(struct rt_context *ctx, int rank, int64_t weight) {
+  struct rt_workers *w = ctx->config->workers;
+  int64_t all = 0;
+  if (rank >= w->size) return 0;
+  for (int i = 0; i < w->size; i++)
+    all += i == rank ? weight : w->weights[i];
+  if (all == 0) return 1;
+  w->weights[rank] = weight;
+  return 0;
+}
+
+RT_FN int rt_weights_open(struct rt_context *ctx) {
+  struct rt_workers *w = ctx->config->workers;
+  int64_t all = 0;
+  free(w->weights);
+  w->weights = (int64_t *)rt_host_alloc((size_t)w->size * sizeof *w->weights);
+  for (int i = 0; i < w->size; i++)
+    all += w->weights[i] = rt_given_weight(ctx, i);
+  if (all) return RT_OK;
+  return rt_error(ctx, RT_OTHER_ERROR, "the weights of all workers are 0");
+}
+
+RT_FN int rt_workers_begin(struct rt_context *ctx, int error) {
+  struct rt_workers *w = ctx->config->workers;
+  if (!error) error = rt_weights_open(ctx);
+  error = rt_workers_agree(ctx, error);
+  if (error || w->size == 1) return error;
+  error = rt_workers_agree(ctx, rt_workers_alike(ctx));
+  if (!error) rt_workers_settle(ctx);
   return error;
 }
 
-// ---- executables
-
-// PoCL's threads are as many as the cores that this worker has to itself, unless the user says
-// otherwise.
-RT_FN void rt_share_cores(const struct rt_workers *w) {
-  char text[24];
-  long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  if (w->neighbours < 2 || cores < 1) return;
-  snprintf(text, sizeof text, "%ld", cores > w->neighbours ? cores / w->neighbours : 1);
-  setenv("POCL_MAX_PTHREAD_COUNT", text, 0);
-  setenv("POCL_CPU_MAX_CU_COUNT", text, 0);
+#ifdef RT_LIBRARY
+RT_FN struct rt_workers *rt_workers_one(void) {
+  struct rt_workers *w = (struct rt_workers *)rt_host_alloc(sizeof *w);
+  w->size = w->neighbours = 1;
+  return w;
 }
 
-// Only rank 0 writes to standard output.
-RT_FN void rt_workers_start(struct rt_workers *w) {
-  rt_share_cores(w);
-  if (w->rank > 0 && !freopen("/dev/null", "w", stdout)) rt_transport_abort(w);
+RT_FN void rt_workers_free(struct rt_workers *w) {
+  rt_transport_close(w);
+  free(w->weights);
+  free(w);
 }
 
-// What all say alike only rank 0 says: takes standard error away from the others; returns where it
-// is, to give it back, or -1.
-RT_FN int rt_workers_hush(const struct rt_workers *w) {
-  if (w->rank == 0) return -1;
-  int kept = dup(2), nowhere = open("/dev/null", O_WRONLY);
-  if (nowhere >= 0) {
-    dup2(nowhere, 2);
-    close(nowhere);
-  }
-  return kept;
+RT_FN void rt_workers_call(struct rt_context *ctx) {
+  ctx->config->workers->failed = false;
 }
 
-RT_FN void rt_workers_speak(int kept) {
-  if (kept < 0) return;
-  dup2(kept, 2);
-  close(kept);
+RT_FN int rt_workers_called(struct rt_context *ctx, int error) {
+  return ctx->broken ? error : rt_workers_agree(ctx, error);
 }
+#else
+
+// ---- what they read
 
 // Standard input as rank 0 reads it, for all; NULL if it cannot be read.
 RT_FN char *rt_workers_input(struct rt_workers *w, size_t *length) {
@@ -252,9 +354,11 @@ RT_FN char *rt_workers_input(struct rt_workers *w, size_t *length) {
   return bytes;
 }
 
-// The next line that rank 0 reads, as getline, for all.
-RT_FN bool rt_workers_line(struct rt_workers *w, char **line, size_t *capacity) {
-  int64_t length = w->rank == 0 ? (int64_t)getline(line, capacity, stdin) : 0;
+// The next line that rank 0 reads, as getline, for all, unless nobody hears it.
+RT_FN bool rt_workers_line(struct rt_workers *w, bool heard, char **line,
+                           size_t *capacity) {
+  int64_t length = -1;
+  if (w->rank == 0 && heard) length = (int64_t)getline(line, capacity, stdin);
   rt_transport_broadcast(w, 0, &length, (int64_t)sizeof length);
   if (length < 0) return false;
   if (w->rank > 0) *line = (char *)rt_host_grow(*line, (size_t)length + 1);
@@ -269,4 +373,5 @@ RT_FN void rt_workers_report(struct rt_context *ctx) {
          " received, %" PRId64 " us",
          w->rank, w->size, w->gathers, w->sent, w->received, w->ns / 1000);
 }
+#endif
 // End gather.h

@@ -262,6 +262,37 @@ RT_FN int rt_adopt_queue(struct rt_context *ctx, cl_command_queue queue) {
   return rt_check_status(ctx, status, "using the given queue");
 }
 
+#  ifdef RT_THREADS
+// The part of the device's compute units that this worker has; the device itself if it has all.
+RT_FN int rt_take_part(struct rt_context *ctx, cl_device_id *device) {
+  const struct rt_config *cfg = ctx->config;
+  cl_int status = CL_SUCCESS;
+  int64_t units =
+      rt_device_number(*device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(cl_uint), &status);
+  if (status == CL_SUCCESS && units < cfg->parts && !cfg->shares_units)
+    return rt_error(ctx, RT_OTHER_ERROR,
+                    "the device has %" PRId64 " compute units, too few for %d parts",
+                    units, cfg->parts);
+  if (status != CL_SUCCESS || cfg->parts < 2 || units < cfg->parts)
+    return rt_check_status(ctx, status, "asking for compute units");
+  size_t count = (size_t)cfg->parts;
+  cl_device_id *parts = (cl_device_id *)rt_host_alloc(count * sizeof *parts);
+  cl_device_partition_property *how =
+      (cl_device_partition_property *)rt_host_alloc((count + 3) * sizeof *how);
+  how[0] = CL_DEVICE_PARTITION_BY_COUNTS;
+  for (size_t i = 0; i < count; i++)
+    how[1 + i] = units / cfg->parts + ((int64_t)i < units % cfg->parts);
+  how[1 + count] = CL_DEVICE_PARTITION_BY_COUNTS_LIST_END;
+  status = clCreateSubDevices(*device, how, (cl_uint)count, parts, NULL);
+  if (status == CL_SUCCESS) *device = parts[cfg->part];
+  for (int i = 0; i < cfg->parts && status == CL_SUCCESS; i++)
+    if (i != cfg->part) clReleaseDevice(parts[i]);
+  free(parts);
+  free(how);
+  return rt_check_status(ctx, status, "dividing the device");
+}
+#  endif
+
 RT_FN int rt_choose_device(struct rt_context *ctx) {
   struct rt_device_list list = rt_cl_devices();
   if (list.count == 0) return rt_error(ctx, RT_NO_DEVICE, "no OpenCL device found");
@@ -272,6 +303,10 @@ RT_FN int rt_choose_device(struct rt_context *ctx) {
                     "no OpenCL device matches device \"%s\", platform \"%s\"",
                     ctx->config->device ? ctx->config->device : "",
                     ctx->config->platform ? ctx->config->platform : "");
+#  ifdef RT_THREADS
+  int error = rt_take_part(ctx, &list.ids[chosen]);
+  if (error) return error;
+#  endif
   return rt_check_status(
       ctx, rt_describe_device(&ctx->device, list.platforms[chosen], list.ids[chosen]),
       "asking what the device can do");
@@ -294,6 +329,9 @@ RT_FN int rt_cl_open(struct rt_context *ctx) {
 RT_FN void rt_cl_close(struct rt_context *ctx) {
   if (ctx->queue) clReleaseCommandQueue(rt_cl_queue(ctx));
   if (ctx->cl) clReleaseContext(ctx->cl);
+#  ifdef RT_THREADS
+  if (ctx->device.id) clReleaseDevice(ctx->device.id);  // no effect but on parts
+#  endif
 }
 
 // ---- buffers

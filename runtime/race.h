@@ -33,8 +33,12 @@ RT_FN int rt_timed_call(struct rt_context *ctx, const struct rt_entry_point *ent
 // A path in a race, or settings, and what was measured in its rounds.
 struct rt_racer {
   signed char *forced;
-  bool *set;                      // which parameters it has values of its own for,
-  int64_t *params;                // and these
+  bool *set;        // which parameters it has values of its own for,
+  int64_t *params;  // and these
+#ifdef RT_WORKERS
+  bool weighs[RT_RACE_WEIGHTS];  // the same for weights of workers
+  int64_t weights[RT_RACE_WEIGHTS];
+#endif
   struct rt_guard_event *events;  // of the first round
   int event_count;
   int64_t *ns;     // per round
@@ -66,6 +70,15 @@ RT_FN void rt_race_swap(struct rt_context *ctx, struct rt_racer *r) {
     rt_param_set(ctx, i, r->params[i]);
     r->params[i] = before;
   }
+#ifdef RT_WORKERS
+  struct rt_workers *w = ctx->config->workers;
+  for (int i = 0; i < w->size && i < RT_RACE_WEIGHTS; i++) {
+    if (!r->weighs[i]) continue;
+    int64_t before = w->weights[i];
+    w->weights[i] = r->weights[i];
+    r->weights[i] = before;
+  }
+#endif
 }
 
 RT_FN int rt_race_call(struct rt_context *ctx, const struct rt_entry_point *entry,
@@ -132,9 +145,23 @@ RT_FN void rt_race_print(struct rt_context *ctx, struct rt_racer *racers, int co
     rt_race_report(ctx, &t, &racers[i], rounds);
   }
   rt_text_add(&t, "]}\n");
-  fputs(t.data, stdout);
+  fputs(t.data, rt_out);
   rt_text_free(&t);
 }
+
+#ifdef RT_WORKERS
+// weight_1=200
+RT_FN bool rt_racer_weight(const char *name, const char *number, struct rt_racer *r) {
+  int rank = rt_weight_rank(name);
+  int64_t value = 0;
+  if (rank < 0 || rank >= RT_RACE_WEIGHTS) return false;
+  if (sscanf(number, "%" SCNd64, &value) != 1 || rt_setting_wants(name, value))
+    return false;
+  r->weighs[rank] = true;
+  r->weights[rank] = value;
+  return true;
+}
+#endif
 
 // Reads "main.top_0=T,main.segmap.groups=8" or "-": what is forced, and what is set.  False if the
 // program does not have it.
@@ -157,6 +184,9 @@ RT_FN bool rt_racer_read(const struct rt_program *program, const char *text,
       ok = rt_setting_wants(word, value) == NULL;
       r->set[param] = true;
       r->params[param] = value;
+#ifdef RT_WORKERS
+    } else if (equals && rt_racer_weight(word, equals + 1, r)) {
+#endif
     } else {
       if (equals) *equals = '=';
       rt_text_printf(&path, "%s%s", path.length ? "," : "", word);
@@ -207,7 +237,7 @@ RT_FN int rt_weigh(struct rt_context *ctx, const struct rt_entry_point *entry,
   }
   for (int k = 0; k < ctx->program->kernel_count && !error; k++)
     if (ctx->kernel_ns[k] > 0 && ctx->program->kernels[k].recipe_name)
-      printf("%s %.3f\n", ctx->program->kernels[k].recipe_name,
+      rt_say("%s %.3f\n", ctx->program->kernels[k].recipe_name,
              (double)ctx->kernel_ns[k] * 1e-3 / calls);
   free(ctx->kernel_ns);
   ctx->kernel_ns = NULL;

@@ -103,7 +103,7 @@ RT_FN double rt_replay_now(void) {
 RT_FN void rt_replay_flush(struct rt_replayer *r, bool now) {
   double time = rt_replay_now();
   if (!now && time < r->flushed + 50e3) return;
-  fflush(stdout);
+  fflush(rt_out);
   r->flushed = time;
 }
 
@@ -133,7 +133,7 @@ RT_FN int rt_replay_group_of(struct rt_replayer *r, int guard, int64_t par,
     for (int i = 0; i < RT_MOST_ROUNDS; i++)
       g->list[k].total[i] = -1;
   }
-  printf("group %d %s %" PRId64 " %" PRId64 "\n", r->group_count,
+  rt_say("group %d %s %" PRId64 " %" PRId64 "\n", r->group_count,
          rt_program()->guards[guard].name, par, local_bytes);
   return r->group_count++;
 }
@@ -166,7 +166,7 @@ RT_FN void rt_replay_close_inside(struct rt_replayer *r, int group, int alternat
       continue;
     }
     if (tell)
-      printf("inside %d %d %d %" PRId64 "\n", group, alternative, in->inner, in->count);
+      rt_say("inside %d %d %d %" PRId64 "\n", group, alternative, in->inner, in->count);
     r->insides[i] = r->insides[--r->inside_count];
   }
 }
@@ -302,7 +302,7 @@ RT_FN void rt_replay_start(struct rt_context *ctx, struct rt_replay *race,
   race->cold = race->launches = 0;
   rt_replay_close_inside(r, race->group, alternative, false);
   bool first = !g->list[alternative].warm;
-  if (first) printf("try %d %d\n", race->group, alternative);
+  if (first) rt_say("try %d %d\n", race->group, alternative);
   rt_replay_flush(r, first);
   if (race->racing) rt_wait(ctx);
   race->started = race->checked = rt_replay_now();
@@ -359,7 +359,7 @@ RT_FN void rt_replay_sample(struct rt_replay_group *g, struct rt_replay *race,
   struct rt_contender *c = &g->list[race->alternative];
   c->own[round] = race->own;
   c->total[round] = race->total;
-  printf("sample %d %d %d %.3f %.3f\n", race->group, race->alternative, round, race->own,
+  rt_say("sample %d %d %d %.3f %.3f\n", race->group, race->alternative, round, race->own,
          race->total);
 }
 
@@ -371,7 +371,7 @@ RT_FN void rt_replay_fail(struct rt_context *ctx, struct rt_replay *race,
   if (race->error ==
       RT_ABANDONED) {  // the first time it may have been the compiler, or noise
     c->out = warm && ++c->strikes == 2;
-    if (warm) printf("bound %d %d %.3f\n", race->group, race->alternative, race->limit);
+    if (warm) rt_say("bound %d %d %.3f\n", race->group, race->alternative, race->limit);
     return;
   }
   c->failed = true;
@@ -379,7 +379,7 @@ RT_FN void rt_replay_fail(struct rt_context *ctx, struct rt_replay *race,
   race->message = ctx->error;
   ctx->error = NULL;
   const char *text = race->message ? race->message : "failed";
-  printf("fail %d %d %.*s\n", race->group, race->alternative, (int)strcspn(text, "\n"),
+  rt_say("fail %d %d %.*s\n", race->group, race->alternative, (int)strcspn(text, "\n"),
          text);
 }
 
@@ -493,7 +493,7 @@ RT_FN void rt_replay_compare(struct rt_context *ctx, struct rt_replay *race,
       same = same && rt_same_outcome(&outcomes[i], roundings, values, g->outcomes[i]);
     if (!first) free(values);
   }
-  if (!same) printf("differ %d %d %d\n", race->group, race->alternative, g->outcome_of);
+  if (!same) rt_say("differ %d %d %d\n", race->group, race->alternative, g->outcome_of);
 }
 
 // ---- the order of runs
@@ -597,7 +597,7 @@ RT_FN struct rt_replay *rt_replay_begin(struct rt_context *ctx, int guard, int64
   race->begun = rt_replay_now();
   int first = rt_replay_pick(r, race);
   if (race->racing && rt_replay_restore(ctx, race) != RT_OK) {
-    printf("cannot %d no memory for copies of what is overwritten\n", group);
+    rt_say("cannot %d no memory for copies of what is overwritten\n", group);
     free(ctx->error);
     ctx->error = NULL;
     race->quota = 0;
@@ -646,7 +646,7 @@ RT_FN void rt_replay_end(struct rt_context *ctx, struct rt_replay *race, int *er
     rt_mem_release(ctx, &race->saved[i]);
   memcpy(ctx->forced, race->forced, (size_t)ctx->program->guard_count);
   if (race->racing && g->settled) {
-    printf("done %d %d\n", race->group, g->best);
+    rt_say("done %d %d\n", race->group, g->best);
     rt_drop_outcomes(g);
     rt_replay_flush(r, true);
   }
@@ -689,7 +689,7 @@ RT_FN void rt_replay_decide(struct rt_replayer *r, int guard, int64_t par,
                             int64_t local_bytes, bool taken) {
   const struct rt_replay *race = r->race;
   if (!race || r->groups[race->group].list[race->alternative].seen) return;
-  printf("decide %d %d %s %" PRId64 " %" PRId64 " %c\n", race->group, race->alternative,
+  rt_say("decide %d %d %s %" PRId64 " %" PRId64 " %c\n", race->group, race->alternative,
          rt_program()->guards[guard].name, par, local_bytes, taken ? 'T' : 'F');
 }
 
@@ -711,7 +711,7 @@ RT_FN void rt_replayer_call(struct rt_replayer *r) {
 RT_FN void rt_replayer_called(struct rt_replayer *r) {
   double whole = rt_replay_now() - r->called;
   rt_replay_close_inside(r, -1, 0, true);
-  printf("base %.3f\n", whole - r->inside);
+  rt_say("base %.3f\n", whole - r->inside);
 }
 
 RT_FN void rt_replay_plan_clear(struct rt_replay_plan *plan) {

@@ -110,7 +110,7 @@ RT_FN int rt_command_call(struct rt_server *s) {
     error = RT_NAME(context_sync)(s->ctx);
     if (error) rt_value_free(s->ctx, entry->output_type, &out);
   }
-  if (!error) printf("runtime: %" PRId64 "\n", rt_time_us() - start);
+  if (!error) rt_say("runtime: %" PRId64 "\n", rt_time_us() - start);
   if (!error) rt_add_variable(s, s->words[2], entry->output_type, out);
   free(in);
   return error;
@@ -191,7 +191,7 @@ RT_FN int rt_command_rename(struct rt_server *s) {
 RT_FN int rt_command_type(struct rt_server *s) {
   const struct rt_variable *v = rt_variable_named(s, s->words[1]);
   if (!v) return RT_OTHER_ERROR;
-  printf("%s\n", s->program->types[v->type].name);
+  rt_say("%s\n", s->program->types[v->type].name);
   return RT_OK;
 }
 
@@ -199,20 +199,20 @@ RT_FN int rt_command_type(struct rt_server *s) {
 
 RT_FN int rt_command_types(struct rt_server *s) {
   for (int i = 0; i < s->program->type_count; i++)
-    printf("%s\n", s->program->types[i].name);
+    rt_say("%s\n", s->program->types[i].name);
   return RT_OK;
 }
 
 RT_FN int rt_command_entry_points(struct rt_server *s) {
   for (int i = 0; i < s->program->entry_count; i++)
-    printf("%s\n", s->program->entries[i].name);
+    rt_say("%s\n", s->program->entries[i].name);
   return RT_OK;
 }
 
 RT_FN int rt_command_inputs(struct rt_server *s) {
   const struct rt_entry_point *entry = rt_server_entry(s);
   for (int i = 0; entry && i < entry->input_count; i++)
-    printf("%s%s\n", entry->inputs[i].unique ? "*" : "",
+    rt_say("%s%s\n", entry->inputs[i].unique ? "*" : "",
            s->program->types[entry->inputs[i].type].name);
   return entry ? RT_OK : RT_OTHER_ERROR;
 }
@@ -220,7 +220,7 @@ RT_FN int rt_command_inputs(struct rt_server *s) {
 RT_FN int rt_command_output(struct rt_server *s) {
   const struct rt_entry_point *entry = rt_server_entry(s);
   if (!entry) return RT_OTHER_ERROR;
-  printf("%s%s\n", entry->output_unique ? "*" : "",
+  rt_say("%s%s\n", entry->output_unique ? "*" : "",
          s->program->types[entry->output_type].name);
   return RT_OK;
 }
@@ -229,7 +229,7 @@ RT_FN int rt_command_attributes(struct rt_server *s) {
   const struct rt_entry_point *entry = rt_server_entry(s);
   if (!entry) return RT_OTHER_ERROR;
   for (int i = 0; entry->attributes && entry->attributes[i]; i++)
-    printf("%s\n", entry->attributes[i]);
+    rt_say("%s\n", entry->attributes[i]);
   return RT_OK;
 }
 
@@ -238,8 +238,13 @@ RT_FN int rt_command_tuning_params(struct rt_server *s) {
   if (!entry) return RT_OTHER_ERROR;
   for (int i = 0; i < entry->tuning_count; i++) {
     const struct rt_tuning_param *p = &s->program->tuning[entry->tuning[i]];
-    printf("%s %s\n", p->name, p->kind);
+    rt_say("%s %s\n", p->name, p->kind);
   }
+#ifdef RT_WORKERS
+  int workers = s->ctx->config->workers->size;
+  for (int i = 0; i < workers && workers > 1; i++)
+    rt_say("weight_%d weight\n", i);
+#endif
   return RT_OK;
 }
 
@@ -247,10 +252,10 @@ RT_FN int rt_command_kind(struct rt_server *s) {
   int type = rt_type_named(s, s->words[1]);
   if (type < 0) return RT_OTHER_ERROR;
   const struct rt_type *t = &s->program->types[type];
-  puts(t->kind == RT_SCALAR  ? "primitive"
-       : t->kind == RT_ARRAY ? "array"
-       : t->fields           ? "record"
-                             : "opaque");
+  rt_say("%s\n", t->kind == RT_SCALAR  ? "primitive"
+                 : t->kind == RT_ARRAY ? "array"
+                 : t->fields           ? "record"
+                                       : "opaque");
   return RT_OK;
 }
 
@@ -269,20 +274,20 @@ RT_FN const struct rt_type *rt_type_of_kind(struct rt_server *s, const char *nam
 
 RT_FN int rt_command_rank(struct rt_server *s) {
   const struct rt_type *t = rt_type_of_kind(s, s->words[1], RT_ARRAY);
-  if (t) printf("%d\n", t->rank);
+  if (t) rt_say("%d\n", t->rank);
   return t ? RT_OK : RT_OTHER_ERROR;
 }
 
 RT_FN int rt_command_elemtype(struct rt_server *s) {
   const struct rt_type *t = rt_type_of_kind(s, s->words[1], RT_ARRAY);
-  if (t) printf("%s\n", rt_elems[t->elem].name);
+  if (t) rt_say("%s\n", rt_elems[t->elem].name);
   return t ? RT_OK : RT_OTHER_ERROR;
 }
 
 RT_FN int rt_command_fields(struct rt_server *s) {
   const struct rt_type *t = rt_type_of_kind(s, s->words[1], RT_OPAQUE);
   for (int i = 0; t && i < t->field_count; i++)
-    printf("%s %s\n", t->fields[i].name, s->program->types[t->fields[i].type].name);
+    rt_say("%s %s\n", t->fields[i].name, s->program->types[t->fields[i].type].name);
   return t ? RT_OK : RT_OTHER_ERROR;
 }
 
@@ -298,7 +303,7 @@ RT_FN struct rt_array *rt_variable_array(struct rt_server *s, const char *name) 
 RT_FN int rt_command_shape(struct rt_server *s) {
   const struct rt_array *a = rt_variable_array(s, s->words[1]);
   for (int i = 0; a && i < a->rank; i++)
-    printf("%" PRId64 "\n", a->shape[i]);
+    rt_say("%" PRId64 "\n", a->shape[i]);
   return a ? RT_OK : RT_OTHER_ERROR;
 }
 
@@ -470,7 +475,7 @@ RT_FN int rt_command_unpause(struct rt_server *s) {
 
 RT_FN int rt_command_report(struct rt_server *s) {
   char *report = RT_NAME(context_report)(s->ctx);
-  fputs(report, stdout);
+  fputs(report, rt_out);
   free(report);
   return RT_OK;
 }
@@ -495,17 +500,33 @@ RT_FN int rt_command_set_param(struct rt_server *s) {
 // Ours: what the parameter is set to.
 RT_FN int rt_command_param_value(struct rt_server *s) {
   int param = rt_param_named(s->words[1]);
+#ifdef RT_WORKERS
+  const struct rt_workers *w = s->ctx->config->workers;
+  int rank = rt_weight_rank(s->words[1]);
+  if (rank >= 0 && rank < w->size) {
+    rt_say("%" PRId64 "\n", w->weights[rank]);
+    return RT_OK;
+  }
+#endif
   if (param < 0) return rt_fail_command(s, "unknown tuning parameter", s->words[1]);
-  printf("%" PRId64 "\n", rt_param(s->ctx, param));
+  rt_say("%" PRId64 "\n", rt_param(s->ctx, param));
   return RT_OK;
 }
 
 // Ours: the value, the most that it may be (0: no limit of its own), and what it follows.
 RT_FN int rt_command_param_about(struct rt_server *s) {
   int param = rt_param_named(s->words[1]);
+#ifdef RT_WORKERS
+  const struct rt_workers *w = s->ctx->config->workers;
+  int rank = rt_weight_rank(s->words[1]);
+  if (rank >= 0 && rank < w->size) {
+    rt_say("%" PRId64 " %d\n", w->weights[rank], RT_MOST_WEIGHT);
+    return RT_OK;
+  }
+#endif
   if (param < 0) return rt_fail_command(s, "unknown tuning parameter", s->words[1]);
   const struct rt_tuning_param *p = &s->program->tuning[param];
-  printf("%" PRId64 " %" PRId64 "%s%s\n", rt_param(s->ctx, param), p->most,
+  rt_say("%" PRId64 " %" PRId64 "%s%s\n", rt_param(s->ctx, param), p->most,
          p->follows < 0 ? "" : " ",
          p->follows < 0 ? "" : s->program->tuning[p->follows].name);
   return RT_OK;
@@ -513,8 +534,14 @@ RT_FN int rt_command_param_about(struct rt_server *s) {
 
 RT_FN int rt_command_param_class(struct rt_server *s) {
   int param = rt_param_named(s->words[1]);
+#ifdef RT_WORKERS
+  if (rt_weight_rank(s->words[1]) >= 0) {
+    rt_say("weight\n");
+    return RT_OK;
+  }
+#endif
   if (param < 0) return rt_fail_command(s, "unknown tuning parameter", s->words[1]);
-  printf("%s\n", s->program->tuning[param].kind);
+  rt_say("%s\n", s->program->tuning[param].kind);
   return RT_OK;
 }
 
@@ -528,6 +555,12 @@ RT_FN int rt_command_set_path(struct rt_server *s) {
 // ---- commands: replay (replay.h), for tuners
 
 RT_FN int rt_command_replay(struct rt_server *s) {
+#ifdef RT_WORKERS
+  // What goes on is decided by the clock there, and not alike.
+  if (s->ctx->config->workers->size > 1)
+    return rt_error(s->ctx, RT_OTHER_ERROR,
+                    "not supported yet: replay by several workers");
+#endif
   struct rt_replayer *r = rt_replayer_get(s->ctx);
   int64_t data = 0;
   int error = rt_integer_words(s, 1, s->word_count - 1, &data);
@@ -594,8 +627,8 @@ RT_FN int rt_command_replay_limits(struct rt_server *s) {
 // Ours: the version tree as JSON.
 RT_FN int rt_command_tree(struct rt_server *s) {
   for (int i = 0; s->program->tree_json && s->program->tree_json[i]; i++)
-    fputs(s->program->tree_json[i], stdout);
-  puts("");
+    fputs(s->program->tree_json[i], rt_out);
+  rt_say("\n");
   return RT_OK;
 }
 
@@ -745,13 +778,19 @@ RT_FN int rt_run_command(struct rt_server *s) {
 RT_FN bool rt_serve_line(struct rt_server *s, char *line) {
   bool fits = rt_split_words(s, line);
   if (fits && s->word_count == 0) return true;
+#ifdef RT_WORKERS
+  s->ctx->config->workers->failed = false;
+#endif
   int error =
       fits ? rt_run_command(s) : rt_fail_command(s, "too many words", s->words[0]);
+#ifdef RT_WORKERS
+  error = rt_workers_agree(s->ctx, error);
+#endif
   char *text = RT_NAME(context_get_error)(s->ctx);
-  if (error) printf("%%%%%% FAILURE\n%s\n", text ? text : "failed");
+  if (error) rt_say("%%%%%% FAILURE\n%s\n", text ? text : "failed");
   free(text);
-  puts("%%% OK");
-  return fflush(stdout) == 0 && !ferror(stdout);
+  rt_say("%%%%%% OK\n");
+  return fflush(rt_out) == 0 && !ferror(rt_out);
 }
 
 // Serves commands until the end of standard input.
@@ -759,12 +798,12 @@ RT_FN int rt_serve(struct rt_context *ctx) {
   struct rt_server *s = (struct rt_server *)rt_host_alloc(sizeof *s);
   s->ctx = ctx;
   s->program = ctx->program;
-  puts("%%% OK");
+  rt_say("%%%%%% OK\n");
   char *line = NULL;
   size_t capacity = 0;
-  bool heard = fflush(stdout) == 0;
+  bool heard = fflush(rt_out) == 0;
 #ifdef RT_WORKERS
-  while (heard && rt_workers_line(ctx->config->workers, &line, &capacity))
+  while (rt_workers_line(ctx->config->workers, heard, &line, &capacity))
 #else
   while (heard && getline(&line, &capacity, stdin) >= 0)
 #endif

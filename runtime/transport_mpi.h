@@ -2,79 +2,171 @@
 // host memory.  MPI's own errors end the job.
 #include <mpi.h>
 
-RT_FN bool rt_transport_open(struct rt_workers *w, int *argc, char ***argv) {
+// What a worker keeps.
+struct rt_mpi {
+  MPI_Comm comm;
+  char *staged;
+  int64_t staged_bytes;
+};
+
+RT_FN struct rt_mpi *rt_mpi_of(const struct rt_workers *w) {
+  return (struct rt_mpi *)w->transport;
+}
+
+// Makes this worker one of the processes of the communicator, which stays theirs.
+RT_FN void rt_mpi_join(struct rt_workers *w, struct rt_mpi *mpi, MPI_Comm comm) {
   MPI_Comm machine;
-  if (MPI_Init(argc, argv) != MPI_SUCCESS) {
-    fprintf(stderr, "error: MPI could not be started\n");
-    return false;
-  }
-  MPI_Comm_rank(MPI_COMM_WORLD, &w->rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &w->size);
-  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
+  w->transport = mpi;
+  mpi->comm = comm;
+  MPI_Comm_rank(comm, &w->rank);
+  MPI_Comm_size(comm, &w->size);
+  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
   MPI_Comm_size(machine, &w->neighbours);
   MPI_Comm_free(&machine);
-  return true;
 }
 
-RT_FN void rt_transport_close(struct rt_workers *w) {
-  (void)w;
-  MPI_Barrier(MPI_COMM_WORLD);  // when one ends with an error, mpirun ends the others
-  MPI_Finalize();
+RT_FN void rt_transport_alone(struct rt_workers *w, bool begins) {
+  (void)w, (void)begins;
 }
 
-RT_FN void rt_transport_abort(struct rt_workers *w) {
-  (void)w;
-  MPI_Abort(MPI_COMM_WORLD, 1);
-  _exit(1);
+RT_FN char *rt_transport_stage(struct rt_workers *w, int64_t bytes) {
+  struct rt_mpi *mpi = rt_mpi_of(w);
+  if (bytes > mpi->staged_bytes || !mpi->staged) {
+    free(mpi->staged);
+    mpi->staged = (char *)malloc(bytes ? (size_t)bytes : 1);
+    mpi->staged_bytes = mpi->staged ? bytes : 0;
+  }
+  return mpi->staged;
 }
 
 RT_FN int rt_transport_least(struct rt_workers *w, int number) {
   int least = number;
-  (void)w;
-  MPI_Allreduce(&number, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  MPI_Allreduce(&number, &least, 1, MPI_INT, MPI_MIN, rt_mpi_of(w)->comm);
   return least;
 }
 
 RT_FN void rt_transport_broadcast(struct rt_workers *w, int from, void *bytes,
                                   int64_t count) {
   enum { MOST_BYTES = 1 << 30 };
-  (void)w;
   for (int64_t at = 0; at < count; at += MOST_BYTES) {
     int64_t some = count - at < MOST_BYTES ? count - at : MOST_BYTES;
-    MPI_Bcast((char *)bytes + at, (int)some, MPI_BYTE, from, MPI_COMM_WORLD);
+    MPI_Bcast((char *)bytes + at, (int)some, MPI_BYTE, from, rt_mpi_of(w)->comm);
   }
 }
 
 // MPI counts in int.
-RT_FN bool rt_transport_gather(struct rt_workers *w, void *all, int64_t total,
-                               int64_t row_bytes) {
-  if (total > INT_MAX || row_bytes > INT_MAX) return false;
+RT_FN bool rt_transport_gather(struct rt_workers *w, void *all,
+                               const struct rt_gathered *g) {
+  if (g->total > INT_MAX || g->row_bytes > INT_MAX) return false;
   int *counts = (int *)rt_host_alloc((size_t)w->size * 2 * sizeof *counts);
   int *starts = counts + w->size;
   MPI_Datatype row;
   for (int r = 0; r < w->size; r++) {
-    struct rt_block block = rt_block_of(total, w->size, r);
+    struct rt_block block = rt_gathered_block(w, g, r);
     counts[r] = (int)block.count;
     starts[r] = (int)block.start;
   }
-  MPI_Type_contiguous((int)row_bytes, MPI_BYTE, &row);
+  MPI_Type_contiguous((int)g->row_bytes, MPI_BYTE, &row);
   MPI_Type_commit(&row);
-  MPI_Allgatherv(MPI_IN_PLACE, 0, row, all, counts, starts, row, MPI_COMM_WORLD);
+  MPI_Allgatherv(MPI_IN_PLACE, 0, row, all, counts, starts, row, rt_mpi_of(w)->comm);
   MPI_Type_free(&row);
   free(counts);
   return true;
 }
 
 RT_FN bool rt_transport_exchange(struct rt_workers *w, const struct rt_exchange *e) {
-  int before = w->rank > 0 ? w->rank - 1 : MPI_PROC_NULL;
-  int after = w->rank + 1 < w->size ? w->rank + 1 : MPI_PROC_NULL;
+  int before = e->before >= 0 ? e->before : MPI_PROC_NULL;
+  int after = e->after >= 0 ? e->after : MPI_PROC_NULL;
+  MPI_Comm comm = rt_mpi_of(w)->comm;
   if (e->first_bytes > INT_MAX || e->last_bytes > INT_MAX || e->low_bytes > INT_MAX ||
       e->high_bytes > INT_MAX)
     return false;
   MPI_Sendrecv(e->first, (int)e->first_bytes, MPI_BYTE, before, 0, e->high,
-               (int)e->high_bytes, MPI_BYTE, after, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  MPI_Sendrecv(e->last, (int)e->last_bytes, MPI_BYTE, after, 1, e->low,
-               (int)e->low_bytes, MPI_BYTE, before, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+               (int)e->high_bytes, MPI_BYTE, after, 0, comm, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(e->last, (int)e->last_bytes, MPI_BYTE, after, 1, e->low, (int)e->low_bytes,
+               MPI_BYTE, before, 1, comm, MPI_STATUS_IGNORE);
   return true;
 }
+
+#ifdef RT_LIBRARY
+
+// ---- libraries
+
+RT_FN void rt_transport_close(struct rt_workers *w) {
+  struct rt_mpi *mpi = rt_mpi_of(w);
+  int ended = 0;
+  if (!mpi) return;
+  MPI_Finalized(&ended);
+  if (!ended) MPI_Comm_free(&mpi->comm);
+  free(mpi->staged);
+  free(mpi);
+  w->transport = NULL;
+}
+
+int RT_NAME(context_config_set_mpi)(struct rt_config *cfg, int comm) {
+  int begun = 0, ended = 0;
+  MPI_Comm own;
+  MPI_Initialized(&begun);
+  MPI_Finalized(&ended);
+  if (!begun || ended || MPI_Comm_f2c(comm) == MPI_COMM_NULL) return 1;
+  rt_transport_close(cfg->workers);
+  MPI_Comm_dup(MPI_Comm_f2c(comm), &own);  // apart from what the user sends
+  rt_mpi_join(cfg->workers, (struct rt_mpi *)rt_host_alloc(sizeof(struct rt_mpi)), own);
+  return 0;
+}
+#else
+
+// ---- executables
+
+// PoCL's threads are as many as the cores that this worker has to itself, unless the user says
+// otherwise.
+RT_FN void rt_share_cores(const struct rt_workers *w) {
+  char text[24];
+  long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  if (w->neighbours < 2 || cores < 1) return;
+  snprintf(text, sizeof text, "%ld", cores > w->neighbours ? cores / w->neighbours : 1);
+  setenv("POCL_MAX_PTHREAD_COUNT", text, 0);
+  setenv("POCL_CPU_MAX_CU_COUNT", text, 0);
+}
+
+// What all say alike only rank 0 says: takes standard error away from the others; returns where it
+// is, to give it back, or -1.
+RT_FN int rt_mpi_hush(const struct rt_workers *w) {
+  if (w->rank == 0) return -1;
+  int kept = dup(2), nowhere = open("/dev/null", O_WRONLY);
+  if (nowhere >= 0) {
+    dup2(nowhere, 2);
+    close(nowhere);
+  }
+  return kept;
+}
+
+RT_FN void rt_mpi_speak(int kept) {
+  if (kept < 0) return;
+  dup2(kept, 2);
+  close(kept);
+}
+
+RT_FN int rt_transport_main(int argc, char **argv) {
+  struct rt_workers w;
+  struct rt_mpi mpi;
+  memset(&w, 0, sizeof w);
+  memset(&mpi, 0, sizeof mpi);
+  if (MPI_Init(&argc, &argv) != MPI_SUCCESS)
+    return rt_usage_error("MPI could not be started");
+  rt_mpi_join(&w, &mpi, MPI_COMM_WORLD);
+  rt_share_cores(&w);
+  if (w.rank > 0 && !freopen("/dev/null", "w", stdout)) MPI_Abort(MPI_COMM_WORLD, 1);
+  int hushed = rt_mpi_hush(&w);
+  struct rt_cli cli;
+  int status = rt_cli_open(&cli, argc, argv);
+  rt_mpi_speak(hushed);
+  if (status == 0 && !rt_print_information(&cli)) status = rt_run_as_worker(&cli, &w);
+  status = rt_cli_close(&cli, status);
+  free(mpi.staged);
+  MPI_Barrier(MPI_COMM_WORLD);  // when one ends with an error, mpirun ends the others
+  MPI_Finalize();
+  return status;
+}
+#endif
 // End transport_mpi.h

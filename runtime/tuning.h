@@ -46,8 +46,23 @@ RT_FN int rt_param_named(const char *name) {
   return -1;
 }
 
+#ifdef RT_WORKERS
+// weight_2: the rank; -1 if the name is no weight.
+RT_FN int rt_weight_rank(const char *name) {
+  static const char mark[] = "weight_";
+  const char *digits = name + sizeof mark - 1;
+  if (strncmp(name, mark, sizeof mark - 1) != 0) return -1;
+  size_t length = strlen(digits);
+  bool well_formed = length > 0 && length < 6 && strspn(digits, "0123456789") == length;
+  return well_formed && (length == 1 || *digits != '0') ? atoi(digits) : -1;
+}
+#endif
+
 RT_FN bool rt_is_setting(const char *name) {
   struct rt_decision ignored;
+#ifdef RT_WORKERS
+  if (rt_weight_rank(name) >= 0) return true;
+#endif
   for (int k = 0; k < RT_KIND_COUNT; k++)
     if (strcmp(rt_kinds[k].setting, name) == 0) return true;
   return rt_param_named(name) >= 0 || rt_parse_decision(rt_program(), name, &ignored);
@@ -56,6 +71,9 @@ RT_FN bool rt_is_setting(const char *name) {
 // The kind of a setting; "threshold" for decisions by sizes.
 RT_FN const char *rt_setting_kind(const char *name) {
   int param = rt_param_named(name);
+#ifdef RT_WORKERS
+  if (rt_weight_rank(name) >= 0) return "weight";
+#endif
   for (int k = 0; k < RT_KIND_COUNT; k++)
     if (strcmp(rt_kinds[k].setting, name) == 0) return rt_kinds[k].kind;
   return param < 0 ? "threshold" : rt_program()->tuning[param].kind;
@@ -63,7 +81,7 @@ RT_FN const char *rt_setting_kind(const char *name) {
 
 RT_FN bool rt_may_be_0(const char *kind) {
 #ifdef RT_WORKERS
-  if (strcmp(kind, "workers") == 0) return true;
+  if (strcmp(kind, "workers") == 0 || strcmp(kind, "weight") == 0) return true;
 #endif
   return strcmp(kind, "threshold") == 0 || strcmp(kind, "bytes") == 0 ||
          strcmp(kind, "switch") == 0;
@@ -75,6 +93,9 @@ RT_FN int64_t rt_setting_most(const char *name, const char *kind) {
   if (param >= 0 && rt_program()->tuning[param].most)
     return rt_program()->tuning[param].most;
   if (strcmp(kind, "switch") == 0) return 1;
+#ifdef RT_WORKERS
+  if (strcmp(kind, "weight") == 0) return RT_MOST_WEIGHT;
+#endif
   return rt_may_be_0(kind) ? INT64_MAX : INT64_C(1) << 40;
 }
 
@@ -85,6 +106,9 @@ RT_FN const char *rt_setting_wants(const char *name, int64_t value) {
   if (value >= !may_be_0 && value <= rt_setting_most(name, kind)) return NULL;
   if (strcmp(kind, "switch") == 0) return "0 or 1";
   if (strcmp(kind, "recipe") == 0) return "the number of one of its recipes";
+#ifdef RT_WORKERS
+  if (strcmp(kind, "weight") == 0) return "a number from 0 to 1000000";
+#endif
   if (value > 0) return "a smaller number";
   return may_be_0 ? "a number from 0 on" : "a number from 1 on";
 }
@@ -288,6 +312,10 @@ int RT_NAME(context_set_tuning_param)(struct rt_context *ctx, const char *name,
   int param = rt_param_named(name);
   if (ctx->broken || !rt_is_setting(name) || rt_setting_wants(name, (int64_t)value))
     return 1;
+#ifdef RT_WORKERS
+  if (rt_weight_rank(name) >= 0)
+    return rt_workers_weigh(ctx, rt_weight_rank(name), (int64_t)value);
+#endif
   if (param >= 0) {
     rt_decision_clear(ctx, param);
     rt_param_set(ctx, param, (int64_t)value);

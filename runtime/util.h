@@ -1,5 +1,14 @@
 // Begin util.h: host memory, texts, files, time, hashes, element types.
 
+// Where results and the replies of servers go: standard output, but one worker's only.
+#ifdef RT_THREADS
+static __thread FILE *rt_out;
+#  define rt_say(...) fprintf(rt_out, __VA_ARGS__)
+#else
+#  define rt_out      stdout
+#  define rt_say(...) printf(__VA_ARGS__)
+#endif
+
 // Small host allocations cannot reasonably be survived without: those stop the process.  Arrays of
 // the user's size are allocated by malloc where they are used, and checked.
 RT_FN void *rt_host_alloc(size_t bytes) {

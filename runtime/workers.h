@@ -2,13 +2,16 @@
 //
 // All run the same host code on the same scalars.  A worker has a rank, from 0 on; each has all of
 // an array, or a block of its rows (compiler/flat/workers.h).  Blocks follow the ranks; those of n
-// rows among w workers have n/w rows, the first n%w of them one more.
+// rows among w workers have n/w rows, the first n%w of them one more, or as many as their weights
+// say.
 //
-// What connects the workers is a transport (transport_mpi.h), which defines the functions below.
-// They are called by all workers in the same order.
+// What connects the workers is a transport (transport_mpi.h, transport_threads.h), which defines
+// the functions below.  They are called by all workers in the same order.
 
 struct rt_context;
 struct rt_mem;
+
+enum { RT_MOST_WEIGHT = 1000000, RT_USUAL_WEIGHT = 100, RT_RACE_WEIGHTS = 64 };
 
 // What connects this worker with the others.
 struct rt_workers {
@@ -18,43 +21,54 @@ struct rt_workers {
   int64_t sent,
       received;  // bytes of arrays, as a worker that talks to each other one counts them
   int64_t ns;    // in gathers, waiting included
-  bool failed;             // in this call, and all know it
-  char *staged;            // host memory for gathers
-  int64_t staged_bytes;
+  bool failed;   // in this call, and all know it
+  int64_t *weights;  // of each worker, for the sizes of blocks
+  void *transport;   // what the transport keeps of this worker
 };
 
 // Rows of an array; what generated code knows of its split.
 struct rt_block {
   int64_t start, count, workers, rank;
+  int64_t most;  // rows of the largest block, if it is of a split
 };
 
-// Where this worker's rows belong: `count` of `total` from `start` on; workers 1: they are all.
-// For a border: the rows wanted before and after them.
+// Where this worker's rows belong: `count` of `total` from `start` on; workers 1: they are all;
+// each: every worker has one.  For a border: the rows wanted before and after them; in a ring the
+// last row comes before the first.
 struct rt_gathered {
   int64_t workers, total, start, count, row_bytes, before, after;
+  bool each, ring;
 };
 
 // ---- transports
 
-// Connects; false after a message on standard error.
-RT_FN bool rt_transport_open(struct rt_workers *w, int *argc, char ***argv);
-// After the last other call, on all workers.
+#ifdef RT_LIBRARY
+// Parts from the others.
 RT_FN void rt_transport_close(struct rt_workers *w);
-// Ends all workers; does not return.
-RT_FN void rt_transport_abort(struct rt_workers *w);
+#else
+// Runs the program that the command line asks for, as each worker; returns the exit status.
+RT_FN int rt_transport_main(int argc, char **argv);
+#endif
+// Begins and ends what workers of one process do one after the other.
+RT_FN void rt_transport_alone(struct rt_workers *w, bool begins);
 // The least of the numbers.
 RT_FN int rt_transport_least(struct rt_workers *w, int number);
 // The bytes of the worker of this rank, for all.
 RT_FN void rt_transport_broadcast(struct rt_workers *w, int from, void *bytes,
                                   int64_t count);
-// `all` holds `total` rows, of which this worker has put its block in its place: with all blocks
+// Host memory for so many bytes, until the next time; NULL if there is none.  All workers put what
+// they send into it, meet (rt_transport_least), and then gather or exchange.
+RT_FN char *rt_transport_stage(struct rt_workers *w, int64_t bytes);
+// `all` holds all rows, of which this worker has put its block in its place: with all blocks
 // afterwards.  False if that is more than the transport can move at once.
-RT_FN bool rt_transport_gather(struct rt_workers *w, void *all, int64_t total,
-                               int64_t row_bytes);
+RT_FN bool rt_transport_gather(struct rt_workers *w, void *all,
+                               const struct rt_gathered *g);
 
 // Exchanges rows with the neighbours by rank: `low` and `high` get what the one before and the one
-// after send, from `first` and `last`; so many bytes, 0 where there is no neighbour.
+// after send, from `first` and `last`; so many bytes, 0 where there is none.  All lie in the
+// staged memory, in one layout: where workers share that, nothing needs to be moved.
 struct rt_exchange {
+  int before, after;  // ranks; -1: none
   void *first, *last, *low, *high;
   int64_t first_bytes, last_bytes, low_bytes, high_bytes;
 };
@@ -69,6 +83,31 @@ RT_FN int rt_workers_agree(struct rt_context *ctx, int error);
 
 // Does another worker share the machine?
 RT_FN bool rt_has_neighbours(const struct rt_context *ctx);
+
+// When the context has been made, or not (`error`): the same parameters for all; an error if their
+// devices are not of one kind.
+RT_FN int rt_workers_begin(struct rt_context *ctx, int error);
+#ifndef RT_LIBRARY
+// Standard input as rank 0 reads it; its next line, as by getline, false if there is none or nobody
+// hears the reply to the last one; of this worker, in the log.
+RT_FN char *rt_workers_input(struct rt_workers *w, size_t *length);
+RT_FN bool rt_workers_line(struct rt_workers *w, bool heard, char **line,
+                           size_t *capacity);
+RT_FN void rt_workers_report(struct rt_context *ctx);
+#endif
+
+// Sets a weight from the next split on; not 0 if no worker would have one.  Ranks that there are
+// not may have any.
+RT_FN int rt_workers_weigh(struct rt_context *ctx, int rank, int64_t weight);
+
+#ifdef RT_LIBRARY
+// One, until the user names others; and its end.
+RT_FN struct rt_workers *rt_workers_one(void);
+RT_FN void rt_workers_free(struct rt_workers *w);
+// Around what the user calls, with the error that it has: all have the same one afterwards.
+RT_FN void rt_workers_call(struct rt_context *ctx);
+RT_FN int rt_workers_called(struct rt_context *ctx, int error);
+#endif
 
 // ---- what generated host code calls
 
@@ -86,5 +125,8 @@ RT_FN int rt_workers_border(struct rt_context *ctx, struct rt_mem **to,
 RT_FN int rt_workers_gather_value(struct rt_context *ctx, struct rt_mem **to,
                                   const void *value, const struct rt_gathered *g);
 
-RT_FN struct rt_block rt_block_of(int64_t total, int64_t workers, int64_t rank);
+// A worker's block of a split of `total` rows, or of what is gathered.
+RT_FN struct rt_block rt_block_of(const struct rt_workers *w, int64_t total, int rank);
+RT_FN struct rt_block rt_gathered_block(const struct rt_workers *w,
+                                        const struct rt_gathered *g, int rank);
 // End workers.h

@@ -1,4 +1,4 @@
-// Group sizes, numbers of groups, chunks, recipes, once the thresholds are chosen: those of the
+// Group sizes, numbers of groups, chunks, recipes, weights of workers, once the thresholds are chosen: those of the
 // kernels that take the time, one after the other, each by contests of a few of its values
 // (contest.h; docs/tuning.md, step 6).
 #include "tuner/sizes.h"
@@ -177,9 +177,11 @@ static SizeTurns turns_of(const Sizer *s) {
 
 // ---- one parameter
 
+static bool is_weight(const SizeParam *p) { return strcmp(p->kind, "weight") == 0; }
+
 static bool is_allowed_size(const Tuning *t, const SizeParam *p, int64_t value) {
   bool group = strcmp(p->kind, "group_size") == 0;
-  return value >= 1 && (!group || value <= t->sizing.max_group_size) &&
+  return value >= !is_weight(p) && (!group || value <= t->sizing.max_group_size) &&
          (!p->most || value <= p->most);
 }
 
@@ -204,6 +206,15 @@ static void enter_values(Contest *c, const SizeParam *p) {
   enter_value(c, p, p->value * FACTOR);
 }
 
+// The share of a worker: none at all, or far from what it is; or near to that.
+static void enter_weights(Contest *c, const SizeParam *p, bool near) {
+  int64_t v = p->value > 0 ? p->value : 1;
+  contest_enter(c, setting(p, p->value), p->value);
+  if (!near) enter_value(c, p, 0);
+  enter_value(c, p, near ? v * 3 / 4 : v / 2);
+  enter_value(c, p, near ? v * 5 / 4 : v * 2);
+}
+
 static void set_value(Sizer *s, const SizeParam *p, int64_t value) {
   measure_command(s->t->m,
                   text_format("set_tuning_param %s %lld", p->name, (long long)value));
@@ -224,14 +235,19 @@ static bool results_hold(Sizer *s, const bool *on) {
   return true;
 }
 
-// On from winner to winner.
+// On from winner to winner; weights by smaller steps in the end.
 static void tune_param(Sizer *s, SizeParam *p, double until) {
   const bool *on = where_it_matters(s, p);
-  for (;;) {
+  for (bool near = false;;) {
     Contest c = contest_new(s->t, on, until);
-    enter_values(&c, p);
+    if (is_weight(p))
+      enter_weights(&c, p, near);
+    else
+      enter_values(&c, p);
     const Entrant *winner = contest_winner(&c);
-    if (!winner) return;
+    if (!winner && (near || !is_weight(p))) return;
+    near = near || !winner;
+    if (!winner) continue;
     double error, ratio = contest_ratio(&c, winner, &error);
     set_value(s, p, winner->value);
     if (!results_hold(s, on)) {

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/quote.h"
 #include "commands/futhark.h"
+#include "commands/mpi.h"
 #include "commands/scratch.h"
 #include "commands/test_run.h"
 #include <errno.h>
@@ -56,6 +57,7 @@ static const Option option_rows[] = {
     "run the executables that `flc build` has made beside the programs", NULL },
   FUTHARK_OPTIONS,
   PROGRAM_START_OPTIONS,
+  WORKERS_OPTION,
   OPTIONS_END
 };
 // clang-format on
@@ -374,6 +376,15 @@ static const char *set_sort(Bench *b, const char *key) {
   return known ? NULL : text_format("--sort-by wants name, time or ratio, not %s", key);
 }
 
+static const char *set_workers(Bench *b, const char *text) {
+  int count = 0;
+  b->runner.start.flatten.workers = WORKERS_THREADS;
+  if (!mpi_read_count(text, &count))
+    return text_format("expected a number of workers, found %s", text);
+  vec_push(&b->runner.start.options, text_format("--workers=%d", count));
+  return NULL;
+}
+
 static const char *set_seconds(const char *text, double *out) {
   char *end = NULL;
   *out = strtod(text, &end);
@@ -405,6 +416,7 @@ static const char *set_bench_option(Bench *b, int option) {
   case OPT_FIXED: b->runner.fixed = true; break;
   case OPT_SPEC: return read_spec(b, optarg);
   case OPT_SKIP: b->skip_compilation = true; break;
+  case OPTION_WORKERS: return set_workers(b, optarg);
   default: program_start_option(&b->runner.start, option, &problem);
   }
   return problem;

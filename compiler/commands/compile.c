@@ -54,11 +54,12 @@ static bool tuned_value(void *state, const char *name, int64_t *value) {
   return false;
 }
 
-// Settings that are no parameters but decisions by sizes.
+// Settings that are no parameters but decisions by sizes, or weights of workers.
 static void add_presets(const Decider *settings, EmitOptions *emit) {
   Vec(EmitPreset) presets = { 0 };
   vec_each (const Threshold *, t, &settings->tuning)
-    if (strchr(t->name, '@')) vec_push(&presets, (EmitPreset){ t->name, t->value });
+    if (strchr(t->name, '@') || strncmp(t->name, "weight_", strlen("weight_")) == 0)
+      vec_push(&presets, (EmitPreset){ t->name, t->value });
   emit->presets = presets.at;
   emit->preset_count = presets.count;
 }

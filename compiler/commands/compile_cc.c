@@ -40,7 +40,7 @@ typedef struct CcJob {
   const Text *text;
   CompileLevel level;
   const char *runtime;
-  bool object, mpi;
+  bool object, mpi, threads;
 } CcJob;
 
 static int run_cc(const CcJob *job, int source, const char *output, int log) {
@@ -58,6 +58,7 @@ static int run_cc(const CcJob *job, int source, const char *output, int log) {
   for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
     args[count++] = fixed[i];
   if (job->object) args[count++] = "-c";
+  if (job->threads) args[count++] = "-pthread";
   size_t first = job->runtime ? 0 : 3, end = sizeof linked / sizeof *linked;
   for (size_t i = first; i < end && !job->object; i++)
     args[count++] = linked[i];
@@ -202,14 +203,15 @@ static const char *compile_into(Compiler *c, const Cache *cache, const CcJob *jo
 
 // The runtime is the same in all executables and takes longer to compile than most programs: its
 // object is in the cache, compiled if need be; NULL after errors.
-static const char *runtime_object(Compiler *c, const Cache *cache, bool workers) {
+static const char *runtime_object(Compiler *c, const Cache *cache, Workers workers) {
   CcJob job = { .text = runtime_apart(workers),
                 .level = COMPILE_OPTIMISED,
                 .object = true,
-                .mpi = workers };
+                .mpi = workers == WORKERS_MPI,
+                .threads = workers == WORKERS_THREADS };
   Hash *hash = hash_new();
   hash_text(hash, "object");
-  add_compiler(hash, workers);
+  add_compiler(hash, workers == WORKERS_MPI);
   hash_bytes(hash, text_str(job.text), text_length(job.text));
   const char *key = hash_digest(hash), *found = cache_find(cache, key);
   return found ? found : compile_into(c, cache, &job, key);
@@ -218,7 +220,10 @@ static const char *runtime_object(Compiler *c, const Cache *cache, bool workers)
 // How an executable is made; false after errors.
 static bool job_of(Compiler *c, const Cache *cache, const EmitResult *made,
                    CompileLevel level, CcJob *job) {
-  *job = (CcJob){ .text = made->c, .level = level, .mpi = made->workers };
+  *job = (CcJob){ .text = made->c,
+                  .level = level,
+                  .mpi = made->workers == WORKERS_MPI,
+                  .threads = made->workers == WORKERS_THREADS };
   if (!cache->folder || !made->apart) return true;
   job->text = made->apart;
   job->runtime = runtime_object(c, cache, made->workers);
@@ -254,7 +259,7 @@ static const char *compile_with_key(Compiler *c, const EmitResult *made,
 const char *compile_cached(Compiler *c, const EmitResult *made) {
   Hash *hash = hash_new();
   hash_text(hash, level_option(COMPILE_QUICK));
-  add_compiler(hash, made->workers);
+  add_compiler(hash, made->workers == WORKERS_MPI);
   hash_bytes(hash, text_str(made->c), text_length(made->c));
   const char *key = hash_digest(hash);
   Cache cache = cache_open();
@@ -271,10 +276,11 @@ static void add_file(Hash *key, const char *path, const char *text, size_t lengt
 static const char *program_key(const Program *program) {
   Hash *hash = hash_new();
   add_self(hash);
-  add_compiler(hash, program->flatten.workers);
+  add_compiler(hash, program->flatten.workers == WORKERS_MPI);
   hash_text(hash, level_option(COMPILE_OPTIMISED));
-  hash_text(hash, text_format("flatten %d %d %d", (int)program->flatten.mode,
-                              program->flatten.max_versions, program->flatten.workers));
+  hash_text(hash,
+            text_format("flatten %d %d %d", (int)program->flatten.mode,
+                        program->flatten.max_versions, (int)program->flatten.workers));
   add_file(hash, program->path, program->file->text, program->file->length);
   vec_each (const SourceFile *const *, file, &program->checked->imports)
     add_file(hash, (*file)->path, (*file)->text, (*file)->length);

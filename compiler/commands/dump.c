@@ -22,7 +22,7 @@ static const Option option_rows[] = {
   FLATTEN_OPTIONS,
   RECIPE_OPTION,
   OTHER_RECIPES_OPTION,
-  MPI_OPTION,
+  WORKERS_OPTIONS,
   OPTIONS_END
 };
 // clang-format on

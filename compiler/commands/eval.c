@@ -21,7 +21,7 @@ static const Option option_rows[] = {
   { 'b', 'b', "binary", NULL, "write binary values", NULL },
   FLATTEN_OPTIONS,
   RECIPE_OPTION,
-  MPI_OPTION,
+  WORKERS_OPTIONS,
   OPTIONS_END
 };
 // clang-format on

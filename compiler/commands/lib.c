@@ -15,6 +15,9 @@ static const Option option_rows[] = {
     "compile the kernels for this OpenCL device: a part of its name, or `#k`", NULL },
   FLATTEN_OPTIONS,
   RECIPE_OPTION,
+  { OPTION_MPI, 0, "mpi", NULL,
+    "for the processes of an MPI job ([machines.md](machines.md#libraries)); compiled with "
+    "`mpicc`", NULL },
   OPTIONS_END
 };
 // clang-format on

@@ -11,6 +11,7 @@ static const Option option_rows[] = {
   FLATTEN_OPTIONS,
   RECIPE_OPTION,
   { 0, 0, "mpi", "N", "as N processes of an MPI job ([machines.md](machines.md))", NULL },
+  { 0, 0, "workers", "N", "on N parts of the device, or of each of `-d '#0,#1'`", NULL },
   OPTIONS_END
 };
 // clang-format on
@@ -20,21 +21,23 @@ typedef struct RunCommand {
   FlattenOptions flatten;
   char **rest;  // the options of the program
   int count;
-  int processes;  // of an MPI job; 0: none
+  int processes;        // of an MPI job; 0: none
+  const char *workers;  // the program's option; or NULL
 } RunCommand;
 
 // The tuning that lies beside the source belongs to the program.
-static char **arguments(const char *path, int argc, char **argv) {
-  char **args = new_array(char *, argc + 4);
-  const char *tuning = text_format("%s.tuning", path);
+static char **arguments(const RunCommand *r) {
+  char **args = new_array(char *, r->count + 5);
+  const char *tuning = text_format("%s.tuning", r->path);
   int count = 0;
-  args[count++] = mem_copy(path, strlen(path) + 1);
+  args[count++] = mem_copy(r->path, strlen(r->path) + 1);
+  if (r->workers) args[count++] = mem_copy(r->workers, strlen(r->workers) + 1);
   if (access(tuning, R_OK) == 0) {
     args[count++] = mem_copy("--tuning", sizeof "--tuning");
     args[count++] = mem_copy(tuning, strlen(tuning) + 1);
   }
-  for (int i = 0; i < argc; i++)
-    args[count++] = argv[i];
+  for (int i = 0; i < r->count; i++)
+    args[count++] = r->rest[i];
   return args;
 }
 
@@ -60,7 +63,7 @@ static int run_file(Compiler *c, const RunCommand *r) {
   const char *program = source ? compile_program(c, source, options) : NULL;
   diag_flush(c);
   if (!program) return 1;
-  char **args = arguments(r->path, r->count, r->rest);
+  char **args = arguments(r);
   if (r->processes)
     exec_mpi(r->processes, program, args);
   else
@@ -79,6 +82,23 @@ static const char *value_of(const char *name, int argc, char **argv, int *at) {
   return *at + 1 < argc ? argv[++*at] : "";
 }
 
+// --mpi and --workers, which is an option of the program as well; or what is the program's.
+static const char *take_workers(RunCommand *r, int argc, char **argv, int *at) {
+  const char *mpi = value_of("--mpi", argc, argv, at);
+  const char *workers = mpi ? NULL : value_of("--workers", argc, argv, at);
+  int count = 0;
+  if (mpi) r->flatten.workers = WORKERS_MPI;
+  if (mpi && !mpi_read_count(mpi, &r->processes))
+    return text_format("expected a number of processes, found %s", mpi);
+  if (workers) r->flatten.workers = WORKERS_THREADS;
+  if (workers && !mpi_read_count(workers, &count))
+    return text_format("expected a number of workers, found %s", workers);
+  if (workers) r->workers = text_format("--workers=%d", count);
+  if (r->processes && r->workers) return "either --mpi or --workers";
+  if (!mpi && !workers) r->rest[r->count++] = argv[*at];
+  return NULL;
+}
+
 // Takes the option at argv[*at] if it is flc's own, wherever it stands; NULL, or what is
 // wrong with it.
 static const char *take_option(RunCommand *r, int argc, char **argv, int *at) {
@@ -88,12 +108,7 @@ static const char *take_option(RunCommand *r, int argc, char **argv, int *at) {
   if (most) return set_max_versions(&r->flatten, most);
   const char *recipe = value_of("--recipe", argc, argv, at);
   if (recipe) r->recipe = recipe;
-  const char *mpi = recipe ? NULL : value_of("--mpi", argc, argv, at);
-  r->flatten.workers = r->flatten.workers || mpi;
-  if (mpi && !mpi_read_count(mpi, &r->processes))
-    return text_format("expected a number of processes, found %s", mpi);
-  if (!recipe && !mpi) r->rest[r->count++] = argv[*at];
-  return NULL;
+  return recipe ? NULL : take_workers(r, argc, argv, at);
 }
 
 static int command_run(Compiler *c, int argc, char **argv) {

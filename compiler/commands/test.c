@@ -36,6 +36,7 @@ static const Option option_rows[] = {
   PROGRAM_START_OPTIONS,
   { OPTION_MPI, 0, "mpi", "N",
     "on the device as N processes of an MPI job ([machines.md](machines.md))", NULL },
+  WORKERS_OPTION,
   { OPT_SEED, 0, "seed", "N",
     "of the arguments that [properties](test-blocks.md#properties) are given; default 1", NULL },
   { OPT_EXCLUDE, 0, "exclude", "TAG", "leave out cases with this tag, too", NULL },
@@ -236,10 +237,11 @@ static const char *set_option(TestOptions *o, int option) {
   case OPT_EXCLUDE: o->exclude = optarg; return NULL;
   case 'a': o->all_versions = true; return NULL;
   case OPTION_MPI:
-    o->start.flatten.workers = true;
-    return mpi_read_count(optarg, &o->processes)
+  case OPTION_WORKERS:
+    set_flatten_option(&o->start.flatten, option);
+    return mpi_read_count(optarg, &o->workers)
                ? NULL
-               : text_format("expected a number of processes, found %s", optarg);
+               : text_format("expected a number of workers, found %s", optarg);
   }
   static const int64_t most_jobs = 1024;
   bool any = option == 'm' || option == OPT_SEED;

@@ -22,7 +22,7 @@ struct TestDevice {
   int runs;                       // numbers the variables of the servers
   int most_runs;                  // per case and profile
   int left_out;                   // versions that were not run
-  int processes;                  // of an MPI job; 0: none
+  int processes, threads;         // that are workers; 0: none
   const char *path;               // of the source
   const ProgramStart *start;
   int first;  // profile: not 0 where there is no code for CPUs
@@ -48,9 +48,10 @@ static const char *const *device_command(const TestDevice *d, int profile) {
     vec_push(&words, *word);
   vec_push(&words, "--code");
   vec_push(&words, profile_names[profile]);
-  // What has little work, too, is divided among processes.
-  if (d->processes) vec_push(&words, "--param");
-  if (d->processes) vec_push(&words, "default_workers=0");
+  // What has little work, too, is divided.
+  if (d->processes || d->threads) vec_push(&words, "--param");
+  if (d->processes || d->threads) vec_push(&words, "default_workers=0");
+  if (d->threads) vec_push(&words, text_format("--workers=%d", d->threads));
   vec_push(&words, "--server");
   vec_push(&words, NULL);
   return words.at;
@@ -72,7 +73,8 @@ TestDevice *test_device_open(Compiler *c, Program *program, TestDeviceOptions op
   *absent = false;
   TestDevice *d = new (TestDevice);
   d->c = c;
-  d->processes = options.processes;
+  d->processes = program->flatten.workers == WORKERS_MPI ? options.workers : 0;
+  d->threads = program->flatten.workers == WORKERS_THREADS ? options.workers : 0;
   d->path = program->path;
   d->start = options.start;
   d->most_runs = options.all_versions ? MANY_RUNS : FEW_RUNS;

@@ -24,7 +24,7 @@ typedef struct DeviceCase {
 
 typedef struct TestDeviceOptions {
   bool all_versions;
-  int processes;  // of an MPI job; 0: none
+  int workers;  // 0: one, in a program for one
   const ProgramStart *start;
 } TestDeviceOptions;
 

@@ -497,7 +497,7 @@ static void open_device(ProgramRun *run, Program *program) {
   bool absent = false;
   if (run->options->no_device || test_has_tag(&run->spec->tags, "no_device")) return;
   if (!wants_stage(run, "device")) return;
-  const TestDeviceOptions how = { run->options->all_versions, run->options->processes,
+  const TestDeviceOptions how = { run->options->all_versions, run->options->workers,
                                   &run->options->start };
   run->device = test_device_open(run->c, program, how, &message, &absent);
   if (run->device) return;

@@ -20,7 +20,7 @@ typedef struct TestOptions {
   int jobs, timeout_s;
   bool verbose, no_device;
   bool all_versions;   // on the device: without leaving out any
-  int processes;       // on the device, of an MPI job; 0: none
+  int workers;         // on the device; 0: one, in a program for one
   ProgramStart start;  // on the device; flatten and recipe everywhere
 } TestOptions;
 

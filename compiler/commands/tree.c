@@ -16,6 +16,7 @@ static const Option option_rows[] = {
   { 't', 0, "tuning", "FILE",
     "thresholds, a line `name=value` each; default 32768 each, as Futhark has for GPUs", NULL },
   FLATTEN_OPTIONS,
+  WORKERS_OPTIONS,
   OPTIONS_END
 };
 // clang-format on

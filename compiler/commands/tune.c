@@ -1,8 +1,10 @@
 // flc tune: chooses thresholds by measuring (docs/tuning.md).
 #include "base/hash.h"
 #include "commands/futhark.h"
+#include "commands/mpi.h"
 #include "commands/scratch.h"
 #include "commands/tune_data.h"
+#include "commands/version_options.h"
 #include "tuner/settings.h"
 #include <errno.h>
 #include <stdio.h>
@@ -14,6 +16,7 @@ typedef struct Options {
   const char *path, *output, *ending, *backend, *device, *command, *log, *range, *gen;
   Vec(const char *) data;
   bool explain, check, no_log;
+  int workers;  // 0: one, in a program for one
 } Options;
 
 enum TuneOption {
@@ -78,6 +81,7 @@ static const Option option_rows[] = {
     "tune this running server instead of building FILE", NULL },
   { OPT_SHORT, 0, "short", "US", NULL, NULL },
   { OPT_TUNING, 0, "tuning", "ENDING", NULL, NULL },
+  WORKERS_OPTION,
   { OPTION_OF_FUTHARK, 0, "runs", "N", NULL, NULL },
   { OPTION_OF_FUTHARK, 0, "skip-compilation", NULL, NULL, NULL },
   FUTHARK_OPTIONS,
@@ -142,6 +146,7 @@ static bool apply(Options *o, int option, const char *arg) {
   case 'e': o->tuner.entry = arg; return true;
   case 'o': o->output = arg; return true;
   case OPT_TUNING: o->ending = arg; return true;
+  case OPTION_WORKERS: return mpi_read_count(arg, &o->workers);
   case 'q': o->tuner.quiet = true; return true;
   default: return apply_number(o, option, arg);
   }
@@ -203,12 +208,11 @@ typedef struct Built {
 static bool translate(Compiler *c, const Options *o, const char *scratch, Built *out) {
   EmitResult result;
   Program *program = program_read(c, o->path);
-  if (!program ||
-      !compile_program_to_c(
-          c, program,
-          (CompileOptions){ .untuned = true, .other_recipes = !o->tuner.no_sizes },
-          &result))
-    return false;
+  CompileOptions how = { .untuned = true,
+                         .other_recipes = !o->tuner.no_sizes,
+                         .flatten = default_flatten_options() };
+  if (o->workers) how.flatten.workers = WORKERS_THREADS;
+  if (!program || !compile_program_to_c(c, program, how, &result)) return false;
   const char *text = text_str(result.c);
   out->hash = hash_of(text, strlen(text));
   out->core = program->core;
@@ -232,6 +236,7 @@ static const char *const *server_words(const Options *o, const Built *built) {
   words[count++] = "--server";
   if (o->device) words[count++] = "--device", words[count++] = o->device;
   if (o->backend) words[count++] = "--backend", words[count++] = o->backend;
+  if (o->workers) words[count++] = text_format("--workers=%d", o->workers);
   return words;
 }
 

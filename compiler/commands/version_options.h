@@ -41,13 +41,25 @@ FlattenOptions default_flatten_options(void);
         "tries, as parameters",                                                         \
         NULL                                                                            \
   }
-// The row of --mpi.
-#define MPI_OPTION                                                    \
-  {                                                                   \
-    OPTION_MPI, 0, "mpi", NULL,                                       \
-        "for the processes of an MPI job, each of which does a part " \
-        "([machines.md](machines.md))",                               \
-        NULL                                                          \
+// The rows of --mpi and --workers.
+#define WORKERS_OPTIONS                                                          \
+  { OPTION_MPI,                                                                  \
+    0,                                                                           \
+    "mpi",                                                                       \
+    NULL,                                                                        \
+    "for the processes of an MPI job, each of which does a part "                \
+    "([machines.md](machines.md))",                                              \
+    NULL },                                                                      \
+  {                                                                              \
+    OPTION_WORKERS, 0, "workers", NULL,                                          \
+        "for several devices, or parts of one, each of which does a part ", NULL \
+  }
+
+// The row of --workers N.
+#define WORKERS_OPTION                                                                \
+  {                                                                                   \
+    OPTION_WORKERS, 0, "workers", "N",                                                \
+        "run as N workers, on parts of the device ([machines.md](machines.md))", NULL \
   }
 
 // Reads them for a program that has no kernels yet; path: NULL for none.  False after errors.

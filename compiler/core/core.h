@@ -209,15 +209,16 @@ struct Exp {
     const SegOp *seg;
     struct { const Guard *guard; const Body *then_body, *else_body; } guard;
     // This worker's block of `width` rows: the first row, how many, the number of workers that the
-    // rows are divided among, and which of them this one is.  One worker does all if the guard is
-    // not taken.
+    // rows are divided among, which of them this one is, and how many rows the largest block has.
+    // One worker does all if the guard is not taken.
     struct { const Guard *guard; Atom width; } split;
     // The blocks of so many workers in order, `total` rows; of this one: `count` rows from row
     // `start` on, or a scalar, which is a block of one.  Every worker has the result.
     struct { Atom workers, total, start, count, value; } gather;
     // The rows of this worker's block with so many rows before and after it (constants), those of
-    // others, as far as the array has them: `extent` rows in all.
-    struct { Atom workers, total, start, count, before, after, extent, block; } border;
+    // others, as far as the array has them: `extent` rows in all.  In a ring the last row comes
+    // before the first one, so that all have them; a single worker's border is its block.
+    struct { Atom workers, total, start, count, before, after, extent, block; bool ring; } border;
   } u;
 };
 
@@ -266,6 +267,8 @@ typedef struct SizeExp {
   Atom atom;                       // SIZE_EXP_ATOM
   const struct SizeExp *a, *b;     // the others
 } SizeExp;
+
+enum { SPLIT_RESULTS = 5 };
 
 typedef enum GuardKind {
   GUARD_TOP,
@@ -442,7 +445,7 @@ const SizeExp *size_exp_op(SizeExpKind kind, const SizeExp *a, const SizeExp *b)
 const Exp *exp_guard(const Guard *guard, const Body *then_body, const Body *else_body);
 const Exp *exp_split(const Guard *guard, Atom width);
 // Like a gather of an array, but of these rows only.
-const Exp *exp_border(const Exp *gather, Atom before, Atom after, Atom extent);
+const Exp *exp_border(const Exp *gather, Atom before, Atom after, Atom extent, bool ring);
 const Exp *exp_gather(Atom workers, Atom total, Atom start, Atom count, Atom value);
 
 DimIndex dim_fix(Atom position);  // one position

@@ -116,11 +116,12 @@ const Exp *exp_gather(Atom workers, Atom total, Atom start, Atom count, Atom val
                   .u.gather = { workers, total, start, count, value });
 }
 
-const Exp *exp_border(const Exp *gather, Atom before, Atom after, Atom extent) {
+const Exp *exp_border(const Exp *gather, Atom before, Atom after, Atom extent,
+                      bool ring) {
   return new_node(Exp, .kind = EXP_BORDER,
                   .u.border = { gather->u.gather.workers, gather->u.gather.total,
                                 gather->u.gather.start, gather->u.gather.count, before,
-                                after, extent, gather->u.gather.value });
+                                after, extent, gather->u.gather.value, ring });
 }
 
 const Exp *exp_guard(const Guard *guard, const Body *then_body, const Body *else_body) {

@@ -428,7 +428,7 @@ static void print_gather(Text *t, const Exp *e) {
   print_word(t, "", e->u.gather.value);
 }
 
-// border start:count xs with 1 before, 1 after
+// border start:count xs with 1 before, 1 after (, around)
 static void print_border(Text *t, const Exp *e) {
   print_word(t, "", e->u.border.start);
   text_add(t, ":");
@@ -436,7 +436,7 @@ static void print_border(Text *t, const Exp *e) {
   print_word(t, "", e->u.border.block);
   print_word(t, " with", e->u.border.before);
   print_word(t, " before,", e->u.border.after);
-  text_add(t, " after");
+  text_add(t, e->u.border.ring ? " after, around" : " after");
 }
 
 // What follows the kind's word.

@@ -74,7 +74,7 @@ int exp_result_count(const Exp *exp) {
   case EXP_GATHER:
   case EXP_BORDER:
   case EXP_ARRAY: return 1;
-  case EXP_SPLIT: return 4;
+  case EXP_SPLIT: return SPLIT_RESULTS;
   case EXP_ASSERT: return exp->u.assert.atom_count;
   case EXP_IF: return exp->u.cond.then_body->result_count;
   case EXP_LOOP: return exp->u.loop.param_count;
@@ -267,7 +267,7 @@ static void add_seg(Typing *t, const SegOp *seg) {
 }
 
 static void add_split(Typing *t) {
-  for (int i = 0; i < 4; i++)
+  for (int i = 0; i < SPLIT_RESULTS; i++)
     add(t, type_scalar(PRIM_I64));
 }
 

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "emit/emit_math.h"
+#include "flat/flat.h"
 #include "imp/imp.h"
 
 enum { PROFILE_COUNT = 2 };
@@ -36,7 +37,7 @@ typedef struct EmitOptions {
   const char *source;       // "matmul.fl"
   const char *header_name;  // "matmul.h": what a library's C file includes
   bool library;
-  bool workers;                       // for several (runtime/workers.h)
+  Workers workers;
   const char *tree_text, *tree_json;  // the version tree, or NULL
   // A tuned value of a parameter, to become its default: true and stored in `value`; may be NULL.
   bool (*tuned)(void *state, const char *name, int64_t *value);
@@ -232,9 +233,11 @@ typedef enum RuntimeParts {
   RUNTIME_EXECUTABLE,
   RUNTIME_CONTRACT  // what a program needs that is compiled apart from the runtime
 } RuntimeParts;
-void runtime_add(Text *t, const char *api, RuntimeParts parts, bool workers);
+void runtime_add(Text *t, const char *api, RuntimeParts parts, Workers workers);
+// What stands before the runtime.
+void runtime_add_macros(Text *t, Workers workers);
 // The runtime of executables with the prefix `fl`, to be compiled apart from them.
-const Text *runtime_apart(bool workers);
+const Text *runtime_apart(Workers workers);
 void runtime_public_header(Text *t, const char *prefix);
 void runtime_add_dialects(Text *t);  // tables of what stands before kernels
 void runtime_hash_dialects(Hash *hash);
@@ -245,7 +248,7 @@ void c_text_rows(Text *t, const char *text);
 
 typedef struct EmitResult {
   Text *c, *header, *manifest;  // the last two only for libraries
-  bool workers;                 // needs MPI
+  Workers workers;
   Text *apart;  // executables: to be linked with runtime_apart; NULL with other prefixes
 } EmitResult;
 

@@ -173,6 +173,7 @@ static void entry_function(const Api *a, const EmitEntry *entry) {
     text_printf(stores, "  %s\n",
                 store_value(type, text_format("in[%d]", i), text_format("in%d", i)));
   }
+  bool several = a->e->options.workers != WORKERS_ONE;
   const char *text =
       text_format("int %s_entry_%s(%s, %s*out%s)", a->prefix, name, context(a),
                   value_type(a, output, false), text_str(params));
@@ -180,10 +181,12 @@ static void entry_function(const Api *a, const EmitEntry *entry) {
     body(a, text_format("struct rt_value in[%d], result;\n"
                         "  memset(in, 0, sizeof in);\n"
                         "  memset(&result, 0, sizeof result);\n%s"
-                        "  int err = call_%s(ctx, &result, in);\n"
+                        "%s  int err = %scall_%s(ctx, &result, in)%s;\n"
                         "  if (!err) {\n    %s\n  }\n  return err;",
                         entry->inputs.count ? entry->inputs.count : 1, text_str(stores),
-                        name, load_value(a, output, "out", "result")));
+                        several ? "  rt_workers_call(ctx);\n" : "",
+                        several ? "rt_workers_called(ctx, " : "", name,
+                        several ? ")" : "", load_value(a, output, "out", "result")));
 }
 
 static void type_functions(const Api *a) {
@@ -221,6 +224,13 @@ void emit_header(Emit *e, Text *t) {
       text_printf(t, "\nstruct %s_%s;", e->options.prefix, type->c_name);
   text_add(t, "\n");
   type_functions(&a);
+  if (e->options.workers == WORKERS_MPI)
+    text_printf(
+        t,
+        "\n\n// The processes of this communicator, as MPI_Comm_c2f says it, share the "
+        "work\n// (docs/machines.md).  0, or 1 if MPI has not begun.\n"
+        "int %s_context_config_set_mpi(struct %s_context_config *cfg, int comm);",
+        e->options.prefix, e->options.prefix);
   text_add(t, "\n\n#ifdef __cplusplus\n}\n#endif\n");
 }
 

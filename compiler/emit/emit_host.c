@@ -249,13 +249,13 @@ static void host_region(CodeText *c, const ImpStm *stm) {
 // ---- several workers (runtime/workers.h)
 
 static void host_split(CodeText *c, const ImpStm *stm) {
-  static const char *const members[] = { "start", "count", "workers", "rank" };
+  static const char *const members[] = { "start", "count", "workers", "rank", "most" };
   c_line(c, "{  // %s", quote_comment(stm->u.split.guard->name));
   c_open(c);
   c_line(c, "const struct rt_block block = rt_workers_split(ctx, %d, %s, %s);",
          emit_guard_index(c->e, stm->u.split.guard->name),
          c_saturating(c, stm->u.split.par), c_exp(c, stm->u.split.width));
-  for (int i = 0; i < 4; i++)
+  for (int i = 0; i < SPLIT_RESULTS; i++)
     if (map_has(c->live, stm->u.split.vars[i]))
       c_line(c, "%s = block.%s;", c_var(c, stm->u.split.vars[i]), members[i]);
   c_close(c);
@@ -268,12 +268,13 @@ static void host_gather(CodeText *c, const ImpStm *stm) {
   if (!from)
     c_line(c, "const %s value = %s;", c_type(to->elem), c_exp(c, stm->u.gather.value));
   bool border = stm->u.gather.before != NULL;
-  c_line(c, "const struct rt_gathered gathered = { %s, %s, %s, %s, %s, %s, %s };",
+  c_line(c, "const struct rt_gathered gathered = { %s, %s, %s, %s, %s, %s, %s, %s, %s };",
          c_size(c, stm->u.gather.workers), c_size(c, stm->u.gather.total),
          c_size(c, stm->u.gather.start), c_size(c, stm->u.gather.count),
          bytes_of(c, to->elem, stm->u.gather.row),
          border ? c_size(c, stm->u.gather.before) : "0",
-         border ? c_size(c, stm->u.gather.after) : "0");
+         border ? c_size(c, stm->u.gather.after) : "0",
+         stm->u.gather.each ? "true" : "false", stm->u.gather.ring ? "true" : "false");
   if (from)
     try(c, text_format("rt_workers_%s(ctx, &%s, %s, &gathered)",
                        border ? "border" : "gather", c_mem(c, to), c_mem(c, from)));

@@ -10,7 +10,7 @@ static void emit_runtime(const Emit *e, Text *t, RuntimeParts parts) {
   if (e->options.library) text_add(t, "#define RT_LIBRARY\n");
   if (parts == RUNTIME_LIBRARY_AHEAD) text_add(t, "#define RT_AHEAD\n");
   if (parts == RUNTIME_CONTRACT) text_add(t, "#define RT_APART\n");
-  if (e->options.workers) text_add(t, "#define RT_WORKERS\n");
+  runtime_add_macros(t, e->options.workers);
   Text *api = text_new();
   if (e->options.library)
     text_printf(api, "#include \"%s\"\n", e->options.header_name);

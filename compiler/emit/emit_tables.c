@@ -217,6 +217,8 @@ static void sizes_table(Emit *e, Text *t) {
 
 // Does the program have what "main.top_0@1:n*m" is about?
 static bool preset_fits(const Emit *e, const char *name) {
+  if (strncmp(name, "weight_", strlen("weight_")) == 0)
+    return e->options.workers != WORKERS_ONE;
   const char *at = strrchr(name, '@'), *colon = at ? strchr(at, ':') : NULL;
   bool guard = false;
   vec_each (const Guard *const *, g, &e->guards)

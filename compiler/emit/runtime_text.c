@@ -24,17 +24,27 @@ static bool is_among(const char *name, size_t length, const char *const *names) 
   return false;
 }
 
-static bool is_part(const char *name, size_t length, RuntimeParts parts, bool workers) {
-  static const char *const for_workers[] = { "workers.h", "transport_mpi.h", "gather.h",
-                                             NULL };
+// Is the part for workers of another kind?
+static bool is_for_others(const char *name, size_t length, Workers workers) {
+  switch (workers) {
+  case WORKERS_MPI: return is_name(name, length, "transport_threads.h");
+  case WORKERS_THREADS: return is_name(name, length, "transport_mpi.h");
+  case WORKERS_ONE: break;
+  }
+  return true;
+}
 
+static bool is_part(const char *name, size_t length, RuntimeParts parts,
+                    Workers workers) {
+  static const char *const for_workers[] = { "workers.h", "transport_mpi.h",
+                                             "transport_threads.h", "gather.h", NULL };
   static const char *const command_line[] = { "cli.h",    "server.h", "race.h",
                                               "replay.h", "trace.h",  NULL };
   static const char *const ahead[] = { "inflate.h", "ahead.h", NULL };
   static const char *const contract[] = { "contract.h", "api.h", "scalar.h", NULL };
   bool several = is_among(name, length, for_workers);
-  if (several && (!workers || parts == RUNTIME_CONTRACT))
-    return workers && is_name(name, length, "workers.h");
+  if (several && is_for_others(name, length, workers)) return false;
+  if (several && parts == RUNTIME_CONTRACT) return is_name(name, length, "workers.h");
   if (parts == RUNTIME_CONTRACT) return is_among(name, length, contract);
   if (parts == RUNTIME_EXECUTABLE) return true;
   return !is_among(name, length, command_line) &&
@@ -42,7 +52,7 @@ static bool is_part(const char *name, size_t length, RuntimeParts parts, bool wo
 }
 
 // all.c lists the parts in the order in which they are pasted.
-void runtime_add(Text *t, const char *api, RuntimeParts parts, bool workers) {
+void runtime_add(Text *t, const char *api, RuntimeParts parts, Workers workers) {
   const char *list = named("all.c");
   for (const char *at = list; (at = strstr(at, "#include \"")) != NULL;) {
     at += strlen("#include \"");
@@ -52,10 +62,15 @@ void runtime_add(Text *t, const char *api, RuntimeParts parts, bool workers) {
   }
 }
 
-const Text *runtime_apart(bool workers) {
+void runtime_add_macros(Text *t, Workers workers) {
+  if (workers != WORKERS_ONE) text_add(t, "#define RT_WORKERS\n");
+  if (workers == WORKERS_THREADS) text_add(t, "#define RT_THREADS\n");
+}
+
+const Text *runtime_apart(Workers workers) {
   Text *t = text_new(), *api = text_new();
   text_add(t, "#define RT_NAME(x) fl_##x\n#define RT_APART\n");
-  if (workers) text_add(t, "#define RT_WORKERS\n");
+  runtime_add_macros(t, workers);
   runtime_public_header(api, "fl");
   runtime_add(t, text_str(api), RUNTIME_EXECUTABLE, workers);
   return t;

@@ -22,11 +22,14 @@ typedef enum FlattenMode {
   FLATTEN_OUTER,        // one version: the outermost map only
 } FlattenMode;
 
+// Who runs a program, by what connects them (runtime/workers.h).
+typedef enum Workers { WORKERS_ONE, WORKERS_MPI, WORKERS_THREADS } Workers;
+
 typedef struct FlattenOptions {
   FlattenMode mode;
   int max_versions;  // per entry point; beyond it maps get fewer versions, with a warning
   Text *trace;       // "file:line:col: G3" per rule that fired, or NULL
-  bool workers;      // for several workers: flat_for_workers
+  Workers workers;   // several: flat_for_workers
 } FlattenOptions;
 
 // Core -> Flat.

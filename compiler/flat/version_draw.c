@@ -166,6 +166,11 @@ void version_tree_text(Text *t, const VersionTree *tree, const EventVec *events)
   text_printf(t, "%s: %d version%s, %d guard%s\n", tree->entry->name, tree->version_count,
               tree->version_count == 1 ? "" : "s", tree->guard_count,
               tree->guard_count == 1 ? "" : "s");
+  vec_each (const Exp *const *, split, &tree->splits)
+    text_printf(t, "blocks of %s: %s: %s >= t\n",
+                version_size_name(tree->sizes, (*split)->u.split.width),
+                (*split)->u.split.guard->name,
+                version_size_text(tree->sizes, (*split)->u.split.guard->par));
   Drawing d = { .tree = tree, .events = events };
   const Region *root = tree->root;
   if (root->kind == REGION_SEQ)

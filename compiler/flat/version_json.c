@@ -165,6 +165,24 @@ static void add_region(Json *j, const Region *region) {
   text_add(j->t, " }");
 }
 
+static void add_splits(Json *j) {
+  text_add(j->t, "\"splits\": [");
+  for (int i = 0; i < j->tree->splits.count; i++) {
+    const Guard *guard = j->tree->splits.at[i]->u.split.guard;
+    const SizeExp width = { .kind = SIZE_EXP_ATOM,
+                            .atom = j->tree->splits.at[i]->u.split.width };
+    text_printf(j->t, "%s{ \"name\": ", i ? ", " : "");
+    add_string(j->t, guard->name);
+    add_key(j, "width");
+    add_size_text(j, &width);
+    add_key(j, "par");
+    add_size_text(j, guard->par);
+    text_add(j->t, " }");
+  }
+  text_add(j->t, "],");
+  text_newline(j->t);
+}
+
 void version_tree_json(Text *t, const VersionTree *tree, const EventVec *events) {
   Json j = { t, tree, events };
   text_add(t, "{ \"name\": ");
@@ -173,6 +191,7 @@ void version_tree_json(Text *t, const VersionTree *tree, const EventVec *events)
               tree->version_count, tree->guard_count, tree->kernel_count);
   text_indent(t, 2);
   text_newline(t);
+  if (tree->splits.count) add_splits(&j);
   text_add(t, "\"tree\": ");
   add_region(&j, tree->root);
   text_indent(t, -2);

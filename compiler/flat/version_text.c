@@ -13,9 +13,13 @@ struct SizeNames {
 };
 
 static void note_definitions(CoreVisitor *v, const Body *body) {
-  for (int i = 0; i < body->stm_count; i++)
-    if (body->stms[i].binder_count == 1)
-      map_put(v->state, body->stms[i].binders[0], body->stms[i].exp);
+  for (int i = 0; i < body->stm_count; i++) {
+    const Stm *stm = &body->stms[i];
+    if (stm->binder_count == 1) map_put(v->state, stm->binders[0], stm->exp);
+    if (stm->exp->kind != EXP_SPLIT) continue;
+    map_put(v->state, stm->binders[1], stm->exp);  // how many
+    map_put(v->state, stm->binders[4], stm->exp);  // of the largest block
+  }
   core_visit_body(v, body);
 }
 
@@ -60,6 +64,8 @@ static const char *definition_text(SizeNames *names, const Exp *def) {
   if (def->kind == EXP_ATOM) return version_size_name(names, def->u.atom.atom);
   if (def->kind == EXP_ASSERT && def->u.assert.atom_count == 1)
     return version_size_name(names, def->u.assert.atoms[0]);
+  if (def->kind == EXP_SPLIT)  // the rows of a worker
+    return text_format("%s/p", version_size_name(names, def->u.split.width));
   if (def->kind != EXP_OP || op_arity(def->u.op.op) != 2) return NULL;
   const char *spelling = op_spelling(def->u.op.op);
   if (isalpha((unsigned char)spelling[0])) return NULL;
@@ -168,6 +174,8 @@ static void add_items(SizeNames *names, const Body *body, ItemVec *items) {
   for (int i = 0; i < body->stm_count; i++) {
     const Exp *exp = body->stms[i].exp;
     if (exp->kind == EXP_SEG) add_item(items, seg_text(names, exp->u.seg));
+    if (exp->kind == EXP_GATHER) add_item(items, "gather");
+    if (exp->kind == EXP_BORDER) add_item(items, "border");
     if (exp_is_parallel(exp)) continue;
     ItemVec nested = { 0 };
     BodyVec bodies = exp_bodies(exp);

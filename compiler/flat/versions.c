@@ -83,6 +83,7 @@ static void count_code(CoreVisitor *v, const Body *body) {
   for (int i = 0; i < body->stm_count; i++) {
     const Exp *exp = body->stms[i].exp;
     tree->kernel_count += exp->kind == EXP_SEG && exp->u.seg->level == 1;
+    if (exp->kind == EXP_SPLIT) vec_push(&tree->splits, exp);
   }
   core_visit_body(v, body);
 }

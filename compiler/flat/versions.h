@@ -25,7 +25,7 @@ typedef struct Region {
   const struct Region **parts;
   int part_count;
   const Guard *guard;
-  const char *code;  // "segmap1<n,p> (segred0<m>)"; "no kernels"
+  const char *code;  // "segmap1<n,p> (segred0<m>)", "gather", "border"; "no kernels"
   const Body *body;  // a leaf's
   int version;       // -1: no version of its own
 } Region;
@@ -38,6 +38,7 @@ typedef struct VersionTree {
   SizeNames *sizes;
   int version_count, guard_count;
   int kernel_count, stm_count;  // level-1 seg-ops; statements of Flat, at any depth
+  Vec(const Exp *) splits;      // in programs for several workers (workers.h)
 } VersionTree;
 
 // The tree of one entry point of Flat.

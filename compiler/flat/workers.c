@@ -81,10 +81,10 @@ static void make_split(Spread *s, Builder *b, const Body *body, int first, Atom 
                       text_format("%s.workers_%d", s->entry->name, s->split_count++));
   const Guard *guard = new_node(Guard, .kind = GUARD_WORKERS, .name = name,
                                 .loc = body->stms[first].loc, .par = work);
-  Atom at[4];
+  Atom at[SPLIT_RESULTS];
   b->loc = body->stms[first].loc;
   core_let_n(b, "split", exp_split(guard, width), at);
-  vec_push(&s->splits, new_node(RowSplit, width, at[0], at[1], at[2], at[3]));
+  vec_push(&s->splits, new_node(RowSplit, width, at[0], at[1], at[2], at[3], at[4]));
 }
 
 typedef struct Widths {
@@ -197,12 +197,52 @@ static void delay_common(Spread *s, const Stm *stm, const Body *branches[2], Del
     branches[k] = core_body(&inner[k], results[k], d->count);
 }
 
+// The size for the largest block: `most` in the place of the outer dimension, which is the first
+// factor of its kind in each product.
+static const SizeExp *size_of_block(const SizeExp *size, const RowSplit *split) {
+  if (size->kind == SIZE_EXP_ATOM) {
+    bool outer = atom_equal(size->atom, split->width);
+    return outer ? new_node(SizeExp, .kind = SIZE_EXP_ATOM, .atom = split->most) : size;
+  }
+  const SizeExp *a = size_of_block(size->a, split), *b = size->b;
+  if (size->kind != SIZE_EXP_MUL || a == size->a) b = size_of_block(b, split);
+  if (a == size->a && b == size->b) return size;
+  return new_node(SizeExp, .kind = size->kind, .a = a, .b = b);
+}
+
+static bool is_among_versions(const Guard *guard) {
+  switch (guard->kind) {
+  case GUARD_TOP:
+  case GUARD_INTRA:
+  case GUARD_REDOMAP: return true;
+  case GUARD_CHOOSE:
+  case GUARD_LOOP:
+  case GUARD_WORKERS: break;
+  }
+  return false;
+}
+
+// The guard for what the seg-ops behind it, those from number `first` on, are divided by.
+static const Guard *guard_of_blocks(const Spread *s, const Guard *guard, int first) {
+  Guard *out = mem_copy(guard, sizeof *guard);
+  const RowSplit *done = NULL;
+  if (!is_among_versions(guard)) return guard;
+  for (int i = first; i < s->segs.count; i++) {
+    const RowSplit *split = s->segs.at[i].split;
+    if (split != done) out->par = size_of_block(out->par, split);
+    done = split;
+  }
+  return out;
+}
+
 static void spread_branches(Spread *s, Builder *b, const Stm *stm) {
   Exp *exp = mem_copy(stm->exp, sizeof *stm->exp);
   bool guard = exp->kind == EXP_GUARD;
   const Body **then_body = guard ? &exp->u.guard.then_body : &exp->u.cond.then_body;
   const Body **else_body = guard ? &exp->u.guard.else_body : &exp->u.cond.else_body;
+  int first = s->segs.count;
   const Body *branches[] = { spread_body(s, *then_body), spread_body(s, *else_body) };
+  if (guard) exp->u.guard.guard = guard_of_blocks(s, exp->u.guard.guard, first);
   Delayed d = delayed_new(stm);
   delay_common(s, stm, branches, &d);
   *then_body = branches[0];
@@ -371,6 +411,7 @@ static void spread_stm(Spread *s, Builder *b, const Stm *stm) {
       exp->kind == EXP_SEG && spread_can(exp->u.seg) && !map_has(s->whole, exp->u.seg);
   const RowSplit *split = divided ? split_of(s, exp->u.seg->dims[0].width) : NULL;
   b->loc = stm->loc;
+  spread_note(s, stm);
   if (split)
     spread_seg(s, b, stm, split);
   else if (exp->kind == EXP_IF || exp->kind == EXP_GUARD)
@@ -440,6 +481,8 @@ static const Entry *spread_entry(Compiler *c, const Entry *entry) {
                   .entry = entry,
                   .parts = map_new(NULL),
                   .flows = map_new(NULL),
+                  .defs = map_new(NULL),
+                  .indices = map_new(NULL),
                   .whole = whole };
     out->body = spread_body(&s, entry->body);
     out->body = without_dead(c, out);

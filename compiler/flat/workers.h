@@ -1,7 +1,7 @@
 // Flat for several workers (processes of an MPI job): what is in parallel is divided among them.
 //
 //   let ys = segmap1 <i < n> {let x = xs[i] .. in {y}}
-//     =>  let (start, count, workers, rank) = split n if Par(..) >= main.workers_0
+//     =>  let (start, count, workers, rank, most) = split n if Par(..) >= main.workers_0
 //         let xs' = xs[start:count]
 //         let ys' = segmap1 <j < count> {let x = xs'[j] .. in {y}}
 //         let ys = gather n from start:count ys'
@@ -13,6 +13,8 @@
 // a gather whose result nobody reads any more is dead code.  There is one split for each width in a
 // scope: what it divides is divided in the same way.
 //
+// Guards between versions count the rows of the largest block in the place of n.
+//
 // One worker does all, and gathers cost nothing, where the guard of the split says so.
 #pragma once
 #include "base/map.h"
@@ -21,6 +23,7 @@
 typedef struct RowSplit {
   Atom width;
   Atom start, count, workers, rank;
+  Atom most;  // rows of the largest block
 } RowSplit;
 
 // A block of an array's rows.
@@ -31,7 +34,8 @@ typedef struct RowPart {
 
 // A seg-op that was divided.
 typedef struct SpreadSeg {
-  const SegOp *seg;   // before
+  const SegOp *seg;  // before
+  const RowSplit *split;
   bool cheap;         // its results take longer to gather than to compute
   bool whole_inputs;  // none of what it reads is distributed
   VarVec blocks;      // its distributed results
@@ -46,6 +50,8 @@ typedef struct Spread {
   Map *flows;                    // Var of a block -> VarVec of blocks that it may be
   Vec(SpreadSeg) segs;
   const Map *whole;  // SegOp: to be left to every worker
+  Map *defs;         // Var, an i64 -> Exp
+  Map *indices;      // Var, an array -> RowPosition: what its elements are
 } Spread;
 
 // The part of the array that this split makes; NULL if it is not distributed so.
@@ -59,6 +65,16 @@ void spread_gather(Spread *s, Builder *b, const Var *array, Atom block,
                    const RowSplit *split);
 
 // ---- what points read (workers_reads.c)
+
+// Where a number is from the point i that computes it: i + least at least, i + most at most.  In
+// a ring: within the array, after so many steps in a circle; loose: it will be by `% n`.
+typedef struct RowPosition {
+  int64_t least, most;
+  bool loose, ring;
+} RowPosition;
+
+// Notes the statement on the host: numbers, and arrays of positions.
+void spread_note(Spread *s, const Stm *stm);
 
 // whole: set to false if some array is distributed.
 typedef struct SpreadInputs {

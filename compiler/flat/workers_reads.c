@@ -1,5 +1,7 @@
 // What the points of a divided space read: xs[i, ..]      =>  xs'[j, ..]
 //                                          xs[i - 1, ..]  =>  xs''[j + base, ..]
+//                                    xs[(i + 1) % n, ..]  =>  xs''[(j + base) % extent, ..]
+//                                    xs[max 0 (i-1), ..]  =>  xs''[max 0 (i-1) + base', ..]
 //
 // where i = start + j, xs' is the block of xs, and xs'' the block with rows of the neighbours
 // before and after it.
@@ -10,24 +12,27 @@ enum { MOST_BORDER = 64 };  // rows; who reads further away reads all
 // How rows of an array are read.
 typedef struct RowReads {
   int64_t least, most;  // xs[i + least] .. xs[i + most]
+  bool ring;            // some of them around its ends
   bool others;          // and in other ways
   Atom *block;          // of the array, with a border if it has one; NULL: not made yet
   Atom before;          // rows of the border before the block
+  Atom extent;          // rows with the border
 } RowReads;
 
 typedef struct PointReads {
   Spread *s;
   Builder *host;
   const RowSplit *split;
+  Atom width;
   const Var *to;   // j
   Map *arrays;     // Var on the host, of as many rows as are divided -> RowReads
-  Map *positions;  // Var -> int64_t: it is i + this
+  Map *positions;  // Var -> RowPosition
   bool *whole_inputs;
 } PointReads;
 
 // ---- positions
 
-static const int64_t *position_of(const PointReads *r, Atom a) {
+static const RowPosition *position_of(const PointReads *r, Atom a) {
   return a.kind == ATOM_VAR ? map_get(r->positions, a.u.var) : NULL;
 }
 
@@ -37,19 +42,97 @@ static bool small_constant(Atom a, int64_t *out) {
   return *out >= -MOST_BORDER && *out <= MOST_BORDER;
 }
 
-// i + 1, i - 1, 1 + i
+static bool is_zero(Atom a) {
+  int64_t constant = 1;
+  return small_constant(a, &constant) && constant == 0;
+}
+
+// n - 1
+static bool is_last_row(const PointReads *r, Atom a) {
+  const Exp *def = a.kind == ATOM_VAR ? map_get(r->s->defs, a.u.var) : NULL;
+  int64_t constant = 0;
+  if (!def || !atom_equal(def->u.op.args[0], r->width)) return false;
+  if (!small_constant(def->u.op.args[1], &constant)) return false;
+  return def->u.op.op == OP_SUB ? constant == 1
+                                : def->u.op.op == OP_ADD && constant == -1;
+}
+
+// What an operator makes of a position and something else; false if that is none.
+static bool move_position(const PointReads *r, PrimOp op, Atom other, RowPosition *p) {
+  int64_t constant = 0, sign = op == OP_SUB ? -1 : 1;
+  bool single = p->least == p->most;
+  if (p->ring) return false;
+  switch ((int)op) {
+  case OP_ADD:
+  case OP_SUB:
+    if (!small_constant(other, &constant)) p->loose = true;
+    p->least += sign * constant;
+    p->most += sign * constant;
+    return !p->loose || constant || (single && atom_equal(other, r->width));
+  case OP_MOD:
+    p->loose = false;
+    p->ring = true;
+    return single && atom_equal(other, r->width);
+  case OP_MAX:  // where it is 0, i is less than that
+    if (p->most < 0) p->most = 0;
+    return !p->loose && is_zero(other);
+  case OP_MIN:
+    if (p->least > 0) p->least = 0;
+    return !p->loose && is_last_row(r, other);
+  default: return false;
+  }
+}
+
+// xs[i], where the elements of xs are positions.
+static const RowPosition *element_position(const PointReads *r, const Exp *exp) {
+  if (exp->kind != EXP_INDEX || exp->u.index.dim_count != 1) return NULL;
+  const DimIndex *row = &exp->u.index.dims[0];
+  const RowPosition *at = row->is_slice ? NULL : position_of(r, row->start);
+  Atom array = exp->u.index.array;
+  if (!at || at->least || at->most || at->loose || array.kind != ATOM_VAR) return NULL;
+  return atom_equal(atom_type(array).dims[0], r->width)
+             ? map_get(r->s->indices, array.u.var)
+             : NULL;
+}
+
+static bool is_number_op(const Exp *exp) {
+  return exp->kind == EXP_OP && exp->u.op.type == PRIM_I64 && op_arity(exp->u.op.op) == 2;
+}
+
 static void note_position(PointReads *r, const Stm *stm) {
   const Exp *exp = stm->exp;
-  bool adds = exp->kind == EXP_OP && exp->u.op.type == PRIM_I64 &&
-              (exp->u.op.op == OP_ADD || exp->u.op.op == OP_SUB);
-  if (!adds) return;
+  const RowPosition *element = element_position(r, exp);
+  if (element) map_put(r->positions, stm->binders[0], mem_copy(element, sizeof *element));
+  if (!is_number_op(exp)) return;
+  map_put(r->s->defs, stm->binders[0], exp);
   const Atom *args = exp->u.op.args;
-  bool swapped = exp->u.op.op == OP_ADD && !position_of(r, args[0]);
-  const int64_t *from = position_of(r, args[swapped]);
-  int64_t constant = 0;
-  if (!from || !small_constant(args[!swapped], &constant)) return;
-  int64_t sum = exp->u.op.op == OP_ADD ? *from + constant : *from - constant;
-  map_put(r->positions, stm->binders[0], mem_copy(&sum, sizeof sum));
+  bool commutes = exp->u.op.op != OP_SUB && exp->u.op.op != OP_MOD;
+  bool swapped = commutes && !position_of(r, args[0]);
+  const RowPosition *from = position_of(r, args[swapped]);
+  if (!from) return;
+  RowPosition p = *from;
+  if (move_position(r, exp->u.op.op, args[!swapped], &p))
+    map_put(r->positions, stm->binders[0], mem_copy(&p, sizeof p));
+}
+
+// segmap1 <i < n> {.. in {i + 1}}
+static void note_indices(Spread *s, const Stm *stm) {
+  const SegOp *seg = stm->exp->u.seg;
+  PointReads r = { .s = s, .width = seg->dims[0].width, .positions = map_new(NULL) };
+  map_put(r.positions, seg->dims[0].index, new (RowPosition));
+  for (int i = 0; i < seg->body->stm_count; i++)
+    note_position(&r, &seg->body->stms[i]);
+  for (int i = 0; i < stm->binder_count; i++) {
+    const RowPosition *p = position_of(&r, seg->body->results[i]);
+    if (p && !p->loose) map_put(s->indices, stm->binders[i], mem_copy(p, sizeof *p));
+  }
+}
+
+void spread_note(Spread *s, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  if (is_number_op(exp)) map_put(s->defs, stm->binders[0], exp);
+  bool is_map = exp->kind == EXP_SEG && exp->u.seg->kind == SEG_MAP;
+  if (is_map && exp->u.seg->dim_count == 1) note_indices(s, stm);
 }
 
 // ---- which rows are read
@@ -58,15 +141,17 @@ static RowReads *reads_of(const PointReads *r, Atom a) {
   return a.kind == ATOM_VAR ? map_get(r->arrays, a.u.var) : NULL;
 }
 
-// What is known of an array of which an index reads row i + *offset; NULL: it reads in another way,
-// or may be out of bounds.
-static RowReads *row_read(const PointReads *r, const Exp *exp, int64_t *offset) {
+// What is known of an array of which an index reads a row near i; NULL: it reads in another way, or
+// may be out of bounds.
+static RowReads *row_read(const PointReads *r, const Exp *exp, RowPosition *at) {
   RowReads *reads = exp->kind == EXP_INDEX ? reads_of(r, exp->u.index.array) : NULL;
   if (!reads) return NULL;
   const DimIndex *row = &exp->u.index.dims[0];
-  const int64_t *position = row->is_slice ? NULL : position_of(r, row->start);
-  if (!position || (*position != 0 && exp->u.index.checked)) return NULL;
-  *offset = *position;
+  const RowPosition *position = row->is_slice ? NULL : position_of(r, row->start);
+  if (!position || position->loose) return NULL;
+  bool is_own = position->least == 0 && position->most == 0;
+  if (!is_own && !position->ring && exp->u.index.checked) return NULL;
+  *at = *position;
   return reads;
 }
 
@@ -75,15 +160,20 @@ static void note_other(CoreVisitor *v, Atom a) {
   if (reads) reads->others = true;
 }
 
+static void add_read(RowReads *reads, const RowPosition *at) {
+  if (at->least < reads->least) reads->least = at->least;
+  if (at->most > reads->most) reads->most = at->most;
+  reads->ring = reads->ring || at->ring;
+}
+
 static void note_reads(CoreVisitor *v, const Body *body) {
   PointReads *r = v->state;
   for (int i = 0; i < body->stm_count; i++) {
     const Exp *exp = body->stms[i].exp;
-    int64_t offset = 0;
-    RowReads *reads = row_read(r, exp, &offset);
+    RowPosition at;
+    RowReads *reads = row_read(r, exp, &at);
     if (!reads) core_visit_exp(v, exp);
-    if (reads && offset < reads->least) reads->least = offset;
-    if (reads && offset > reads->most) reads->most = offset;
+    if (reads) add_read(reads, &at);
     note_position(r, &body->stms[i]);
   }
   for (int i = 0; i < body->result_count; i++)
@@ -101,18 +191,30 @@ static Atom smaller(Builder *b, Atom x, Atom y) {
   return core_let(b, "rows", exp_op2(OP_MIN, x, y));
 }
 
+// So many rows in a ring, or 0 where one worker has all.
+static Atom around(const PointReads *r, Atom rows) {
+  Builder *b = r->host;
+  Atom others = size_sub(b, r->split->workers, atom_i64(1));
+  return smaller(b, rows, size_mul(b, rows, others));
+}
+
 // The block with rows before and after it.
 static Atom with_border(const PointReads *r, RowReads *reads, Atom block) {
   const RowSplit *split = r->split;
   Builder *b = r->host;
-  Atom low = atom_i64(-reads->least), high = atom_i64(reads->most);
-  Atom end = size_add(b, split->start, split->count);
-  Atom after = smaller(b, high, size_sub(b, split->width, end));
-  reads->before = smaller(b, low, split->start);
-  Atom extent = size_add(b, size_add(b, reads->before, split->count), after);
+  Atom low = atom_i64(-reads->least), high = atom_i64(reads->most), after;
+  if (reads->ring) {
+    reads->before = around(r, low);
+    after = around(r, high);
+  } else {
+    Atom end = size_add(b, split->start, split->count);
+    reads->before = smaller(b, low, split->start);
+    after = smaller(b, high, size_sub(b, split->width, end));
+  }
+  reads->extent = size_add(b, size_add(b, reads->before, split->count), after);
   const Exp *gather =
       exp_gather(split->workers, split->width, split->start, split->count, block);
-  return core_let(b, "border", exp_border(gather, low, high, extent));
+  return core_let(b, "border", exp_border(gather, low, high, reads->extent, reads->ring));
 }
 
 static void make_block(const PointReads *r, Atom array, RowReads *reads) {
@@ -123,22 +225,31 @@ static void make_block(const PointReads *r, Atom array, RowReads *reads) {
   reads->block = mem_copy(&block, sizeof block);
 }
 
-// xs''[j + base, ..], where the border has `before` rows before the block and base is before +
-// offset; the expression itself if it reads no row that is near.
+// The row of the block with its border that the index reads.
+static Atom bordered_row(const PointReads *r, Builder *b, Atom index,
+                         const RowReads *reads, const RowPosition *at) {
+  if (at->least != at->most)  // xs[max (i - 1) 0]: as the program computes it
+    return size_add(b, index, size_sub(r->host, reads->before, r->split->start));
+  Atom base = size_add(r->host, reads->before, atom_i64(at->least));
+  Atom row = size_add(b, atom_var(r->to), base);
+  // Only one worker without a border has to go around.
+  return at->ring ? core_let(b, "row", exp_op2(OP_MOD, row, reads->extent)) : row;
+}
+
+// xs''[j + base, ..]; the expression itself if it reads no row that is near.
 static const Exp *near_row(PointReads *r, Builder *b, const Exp *exp) {
-  int64_t offset = 0;
-  RowReads *reads = row_read(r, exp, &offset);
+  RowPosition at;
+  RowReads *reads = row_read(r, exp, &at);
   bool bordered =
       reads && has_border(reads) && spread_part(r->s, exp->u.index.array, r->split);
-  if (!reads || (offset != 0 && !bordered)) return exp;
+  bool is_own = reads && at.least == 0 && at.most == 0;
+  if (!reads || (!is_own && !bordered)) return exp;
   if (!reads->block) make_block(r, exp->u.index.array, reads);
   Exp *out = mem_copy(exp, sizeof *exp);
   size_t bytes = sizeof(DimIndex) * (size_t)exp->u.index.dim_count;
   DimIndex *dims = mem_copy(exp->u.index.dims, bytes);
-  Atom row = atom_var(r->to);
-  if (bordered)
-    row = size_add(b, row, size_add(r->host, reads->before, atom_i64(offset)));
-  dims[0] = dim_fix(row);
+  dims[0] =
+      dim_fix(bordered ? bordered_row(r, b, dims[0].start, reads, &at) : atom_var(r->to));
   out->u.index.array = *reads->block;
   out->u.index.dims = dims;
   return out;
@@ -171,11 +282,15 @@ static Map *arrays_of_rows(const Body *body, Atom width) {
 const Body *spread_reads(Spread *s, Builder *b, const SegOp *seg, const Var *to,
                          SpreadInputs in) {
   const Var *from = seg->dims[0].index;
-  PointReads r = {
-    s,       b, in.split, to, arrays_of_rows(seg->body, in.split->width), map_new(NULL),
-    in.whole
-  };
-  map_put(r.positions, from, new (int64_t));
+  PointReads r = { .s = s,
+                   .host = b,
+                   .split = in.split,
+                   .width = in.split->width,
+                   .to = to,
+                   .arrays = arrays_of_rows(seg->body, in.split->width),
+                   .positions = map_new(NULL),
+                   .whole_inputs = in.whole };
+  map_put(r.positions, from, new (RowPosition));
   CoreVisitor v = { .atom = note_other, .body = note_reads, .state = &r };
   note_reads(&v, seg->body);
   CoreMapper m = { .body = near_body, .state = &r };

@@ -70,11 +70,11 @@ static const char *binder_name(const Stm *stm) { return stm->binders[0]->name; }
 
 // The divided seg-op's results; those that stay distributed are noted.
 static Atom *add_blocks(Spread *s, Builder *b, const Stm *stm, const SegOp *seg,
-                        bool whole_inputs) {
+                        const RowSplit *split, bool whole_inputs) {
   const SegOp *before = stm->exp->u.seg;
   Atom *out = new_array(Atom, stm->binder_count);
   core_let_n(b, binder_name(stm), exp_seg(seg), out);
-  SpreadSeg note = { before, costs_little(before), whole_inputs, { 0 } };
+  SpreadSeg note = { before, split, costs_little(before), whole_inputs, { 0 } };
   for (int i = 0; i < stm->binder_count; i++)
     if (stm->binders[i]->type.rank) vec_push(&note.blocks, out[i].u.var);
   vec_push(&s->segs, note);
@@ -319,11 +319,8 @@ static const HistOp *spread_dests(const Spread *s, Builder *b, const SegOp *seg,
 }
 
 // The workers' histograms of `width` bins as [workers][width].
-static Atom gather_bins(Builder *b, Atom bins, Atom width, const RowSplit *split) {
-  Atom total = size_mul(b, split->workers, width),
-       start = size_mul(b, split->rank, width);
-  Atom all = core_let(b, "bins", exp_gather(split->workers, total, start, width, bins));
-  return shaped(b, (const Atom[]){ split->workers, width }, 2, all, 1);
+static Atom gather_bins(Builder *b, Atom bins, const RowSplit *split) {
+  return gather_value(b, "bins", bins, split);
 }
 
 // array[:, index, ..]
@@ -360,7 +357,7 @@ static void spread_histogram(Builder *b, const Stm *stm, const Atom *own,
     const HistOp *hist = &seg->hists[h];
     Atom *bins = new_array(Atom, hist->op.count);
     for (int i = 0; i < hist->op.count; i++)
-      bins[i] = gather_bins(&all, own[combined.count + i], hist->width, split);
+      bins[i] = gather_bins(&all, own[combined.count + i], split);
     const Atom *values = reduce_bins(&all, hist, bins, split->workers);
     for (int i = 0; i < hist->op.count; i++)
       vec_push(&combined, values[i]);
@@ -388,7 +385,7 @@ void spread_seg(Spread *s, Builder *b, const Stm *stm, const RowSplit *split) {
   bool whole_inputs = true;
   b->loc = stm->loc;
   const SegOp *divided = block_seg(s, b, seg, (SpreadInputs){ split, &whole_inputs });
-  Atom *blocks = add_blocks(s, b, stm, divided, whole_inputs);
+  Atom *blocks = add_blocks(s, b, stm, divided, split, whole_inputs);
   bool across = seg->dim_count == 1;  // what it combines is that of several workers
   if (across && seg->kind == SEG_RED)
     spread_reduction(s, b, stm, blocks, split);

@@ -293,7 +293,7 @@ struct ImpStm {
       Name name;
       ImpBlock body;
     } region;
-    // vars: the four results of EXP_SPLIT
+    // vars: the results of EXP_SPLIT
     struct {
       const Guard *guard;
       const ImpExp *par, *width;
@@ -304,6 +304,7 @@ struct ImpStm {
       const Mem *to, *from;
       const ImpExp *value, *workers, *total, *start, *count, *row;
       const ImpExp *before, *after;  // of EXP_BORDER; NULL: all rows
+      bool each, ring;               // every worker has one row; see EXP_BORDER
     } gather;
   } u;
 };

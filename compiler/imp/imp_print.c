@@ -257,9 +257,9 @@ static void print_assign(Text *t, const ImpStm *stm) {
   print_exp(t, stm->u.assign.value);
 }
 
-// start, count, workers, rank = split n if par >= main.workers_0
+// start, count, workers, rank, most = split n if par >= main.workers_0
 static void print_split(Text *t, const ImpStm *stm) {
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < SPLIT_RESULTS; i++) {
     if (i) text_add(t, ", ");
     print_var(t, stm->u.split.vars[i]);
   }
@@ -291,7 +291,7 @@ static void print_gather(Text *t, const ImpStm *stm) {
   print_exp(t, stm->u.gather.before);
   text_add(t, " before and ");
   print_exp(t, stm->u.gather.after);
-  text_add(t, " after");
+  text_add(t, stm->u.gather.ring ? " after, around" : " after");
 }
 
 static void print_atomic(Text *t, const ImpStm *stm) {

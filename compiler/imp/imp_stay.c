@@ -230,7 +230,7 @@ static void see_stm(Stay *s, const ImpBlock *block, int position) {
   if (stm->kind == IMP_ASSIGN) map_put(s->assigned, stm->u.assign.var, s);
   for (int i = 0; stm->kind == IMP_CALL && i < stm->u.call.var_count; i++)
     map_put(s->assigned, stm->u.call.vars[i], s);
-  for (int i = 0; stm->kind == IMP_SPLIT && i < 4; i++)
+  for (int i = 0; stm->kind == IMP_SPLIT && i < SPLIT_RESULTS; i++)
     map_put(s->assigned, stm->u.split.vars[i], s);
   if (stm->kind == IMP_DECLARE && stm->u.declare.value)
     map_put(s->defs, stm->u.declare.var, stm);

@@ -381,7 +381,7 @@ static void host_index(Code *k, const Stm *stm) {
 // ---- several workers
 
 static void host_split(Code *k, const Stm *stm) {
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < SPLIT_RESULTS; i++) {
     code_bind_scalar(k, stm->binders[i], NULL);
     map_put(k->sizes, stm->binders[i], stm->binders[i]);
   }
@@ -403,12 +403,14 @@ static void host_gather(Code *k, const Stm *stm) {
   const Mem *to = host_declare_mem(k, binder->name, binder->type.elem);
   Arr arr = arr_dense(to, binder->type.elem, code_shape(binder->type), binder->type.rank);
   imp_add_stm(
-      k->b, (ImpStm){ .kind = IMP_GATHER,
-                      .u.gather = {
-                          to, from.mem, is_scalar ? imp_atom(value) : NULL,
-                          imp_atom(exp->u.gather.workers), imp_atom(exp->u.gather.total),
-                          imp_atom(exp->u.gather.start), imp_atom(exp->u.gather.count),
-                          arr.strides[0], NULL, NULL } });
+      k->b,
+      (ImpStm){ .kind = IMP_GATHER,
+                .u.gather = {
+                    to, from.mem, is_scalar ? imp_atom(value) : NULL,
+                    imp_atom(exp->u.gather.workers), imp_atom(exp->u.gather.total),
+                    imp_atom(exp->u.gather.start), imp_atom(exp->u.gather.count),
+                    arr.strides[0], NULL, NULL,
+                    atom_equal(exp->u.gather.total, exp->u.gather.workers), false } });
   code_bind(k, binder, arr);
 }
 
@@ -421,12 +423,12 @@ static void host_border(Code *k, const Stm *stm) {
   Arr arr = arr_dense(to, binder->type.elem, code_shape(binder->type), binder->type.rank);
   imp_add_stm(k->b,
               (ImpStm){ .kind = IMP_GATHER,
-                        .u.gather = { to, from.mem, NULL, imp_atom(exp->u.border.workers),
-                                      imp_atom(exp->u.border.total),
-                                      imp_atom(exp->u.border.start),
-                                      imp_atom(exp->u.border.count), arr.strides[0],
-                                      imp_atom(exp->u.border.before),
-                                      imp_atom(exp->u.border.after) } });
+                        .u.gather = {
+                            to, from.mem, NULL, imp_atom(exp->u.border.workers),
+                            imp_atom(exp->u.border.total), imp_atom(exp->u.border.start),
+                            imp_atom(exp->u.border.count), arr.strides[0],
+                            imp_atom(exp->u.border.before), imp_atom(exp->u.border.after),
+                            false, exp->u.border.ring } });
   code_bind(k, binder, arr);
 }
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Random stencils: indices that are clamped, wrapped, padded and checked, on sizes around those of blocks.
 
-usage: borders.py FLC [--count N] [--seed S]
+usage: borders.py FLC [--count N] [--seed S] [--workers N]
 
-Each program is run by `flc test`, so in every version, on the device as in the interpreter.
+Each program is run by `flc test`, so in every version, on the device as in the interpreter.  With --workers, by so
+many of them, in three rounds, of which each reads what the one before has made.
 """
 import argparse
 import os
@@ -71,14 +72,17 @@ def main():
     parser.add_argument("flc")
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--workers", type=int)
     options = parser.parse_args()
     failures = 0
     for seed in range(options.seed, options.seed + options.count):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "stencils.fl")
             with open(path, "w", encoding="utf-8") as file:
-                file.write(program(random.Random(seed)))
-            run = subprocess.run([options.flc, "test", "--timeout", "900", path], capture_output=True, text=True,
+                text = program(random.Random(seed))
+                file.write(text.replace("= tabulate", "= loop xs for _r < 3 do tabulate") if options.workers else text)
+            workers = ["--workers", str(options.workers)] if options.workers else []
+            run = subprocess.run([options.flc, "test", "--timeout", "900", path] + workers, capture_output=True, text=True,
                                  env={**os.environ, "FLC_CHECK_IR": "1"}, check=False)
             if run.returncode:
                 failures += 1

@@ -5,7 +5,7 @@ Of eight seeds in a row two give chains of fusions, two regular nests, three nes
 fixed form, and one a program that must fail.
 
 usage: versions.py FLC [--count N] [--seed S] [--batch B] [--keep FOLDER] [--depth D] [--device]
-                   [--seconds T] [--jobs J] [--mpi N]
+                   [--seconds T] [--jobs J] [--mpi N] [--workers N]
 
 Each program becomes a file with test blocks `auto output`: `flc test` interprets it after
 elaboration, which gives the expected values, then before and after flattening, in every version.
@@ -56,6 +56,7 @@ def run_batch(options, folder, seeds):
     command = [options.flc, "test", "-j", str(options.jobs), "--timeout", str(options.seconds),
                "--max-steps", "20000000", str(folder)] + ([] if options.device else ["--no-device"])
     command += ["--mpi", str(options.mpi)] if options.mpi else []
+    command += ["--workers", str(options.workers)] if options.workers else []
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return ""
@@ -87,6 +88,7 @@ def main():
     parser.add_argument("--keep")
     parser.add_argument("--device", action="store_true", help="also run the compiled programs")
     parser.add_argument("--mpi", type=int, help="for so many processes; on the device, as these")
+    parser.add_argument("--workers", type=int, help="the same, as so many workers of one process")
     options = parser.parse_args()
     if options.seconds is None:
         options.seconds = 600 if options.device else 20

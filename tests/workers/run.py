@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Programs for several workers give what the interpreter gives: run.py FLC [RANKS...].
 
-With RANKS every case runs with each of these numbers of workers.  Skipped (77) where there is no MPI."""
+With RANKS every case runs with each of these numbers of workers.  Without MPI where there is none."""
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(HERE, "blocks.fl")
 RANKS = []  # those asked for; none: another number for each case, from 1 to 4
 FAILURE_SECONDS = 20
+FAULTS = 16
 
 passed, failed = 0, 0
 
@@ -60,6 +62,10 @@ def cases():
         yield "turned", f"[{cubes}] 2i64"
         yield "rows", matrix(n, m, "i32", r)
         yield "products", matrix(n, m, "i32", r) + " " + matrix(m, 4, "i32", r)
+    for n in (1, 2, 3, 8, 40):
+        yield "torus", matrix(n, 1 + n % 4, "i32", r) + " 3i64"
+        yield "ends", ints(n) + " 3i64"
+        yield "clamped", ints(n) + " 3i64"
     for n in (2, 50):
         yield "centres", matrix(n, 2, "f32", r)
         yield "counts", ints(n, "i64", 0, 99) + " [1i64, 2i64, 3i64, 4i64, 5i64]"
@@ -80,12 +86,11 @@ def options_for(executable):
     return options
 
 
-# What is moved where: gathers and borders of each entry point.  Those that are not here have none: to
-# gather the results of `stencil` takes longer than to compute them.
+# What is moved where: gathers and borders of each entry point.  Those that are not here have none.
 MOVES = {
-    "centres": (1, 0), "chosen": (2, 0), "compositions": (2, 0), "counts": (1, 0), "differences": (2, 2), "maps": (1, 0),
-    "picks": (1, 0), "prefixes": (4, 0), "products": (1, 0), "rounds": (3, 0), "rows": (3, 0), "smooth": (1, 3),
-    "sums": (2, 0), "totals": (3, 0), "turned": (1, 0),
+    "centres": (1, 0), "chosen": (2, 0), "clamped": (1, 1), "compositions": (2, 0), "counts": (1, 0),
+    "differences": (2, 2), "ends": (2, 1), "maps": (1, 0), "picks": (1, 0), "prefixes": (4, 0), "products": (1, 0), "rounds": (3, 0), "rows": (3, 0), "smooth": (1, 3),
+    "stencil": (1, 1), "sums": (2, 0), "torus": (1, 3), "totals": (3, 0), "turned": (1, 0),
 }
 
 
@@ -107,6 +112,12 @@ def mpirun(ranks, command, text):
                           capture_output=True, timeout=600)
 
 
+def threads(ranks, command, text):
+    """Devices of one process: the first of two cases has parts of one, the others share it."""
+    device = ["-d", ",".join(["#0"] * ranks)] if ranks > os.cpu_count() else ["--split", str(ranks)]
+    return subprocess.run(command[:1] + device + command[1:], input=text, text=True, capture_output=True, timeout=600)
+
+
 def same(flc, folder, expected, found):
     paths = []
     for name, text in (("expected", expected), ("found", found)):
@@ -116,33 +127,128 @@ def same(flc, folder, expected, found):
     return subprocess.run([flc, "data", "--compare"] + paths, capture_output=True).returncode == 0
 
 
-def compare(flc, folder, executable, options):
-    for number, (entry, text) in enumerate(cases()):
+def expectations(flc):
+    """Cases, each with what the interpreter gives, with the program divided or not."""
+    out = []
+    for entry, text in cases():
         expected = subprocess.run([flc, "eval", PROGRAM, "-e", entry], input=text, text=True, capture_output=True)
         check(expected.returncode == 0, f"{entry} in the interpreter: {expected.stderr}")
         divided = subprocess.run([flc, "eval", PROGRAM, "-e", entry, "--mpi", "--after", "distribute"], input=text,
                                  text=True, capture_output=True)
         check(divided.stdout == expected.stdout, f"{entry}, divided, in the interpreter: {divided.stderr}")
+        out.append((entry, text, expected.stdout))
+    return out
+
+
+def compare(flc, folder, expected, start, command):
+    for number, (entry, text, result) in enumerate(expected):
         for ranks in RANKS or [1 + number % 4]:
-            found = mpirun(ranks, [executable, "-e", entry] + options, text)
-            good = found.returncode == 0 and same(flc, folder, expected.stdout, found.stdout)
-            check(good, f"{entry} with {ranks} workers, {text[:60]}: {found.stdout[:200]}{found.stderr[:600]}")
+            found = start(ranks, command + ["-e", entry], text)
+            good = found.returncode == 0 and same(flc, folder, result, found.stdout)
+            what = f"{entry} with {ranks} workers ({start.__name__}), {text[:60]}"
+            check(good, f"{what}: {found.stdout[:200]}{found.stderr[:600]}")
 
 
-def failures(executable, options):
+def failures(start, command):
     """The worker that fails says so, alone, and nobody waits; there is no result."""
     n = 40
     last = " ".join((array(range(n), "i64"), array([0] * (n - 1) + [n], "i64")))
     for ranks in RANKS or [1, 3]:
-        for text, speaker, message in ((last, ranks - 1, "40"), ("[1i64] [true]", 0, "parameter at"), ("[1i64", 0, "]")):
+        for text, options, speaker, message in (
+            (last, [], ranks - 1, "40"),
+            ("[1i64] [true]", [], None, "parameter at"),
+            ("[1i64", [], None, "]"),
+            ("[1i64] [0i64]", ["-t", "/nowhere/times"], 0, "/nowhere/times"),
+            ("[1i64] [0i64]", ["-d", "#99"], None, "#99"),
+        ):
             started = time.time()
-            run = mpirun(ranks, [executable, "-e", "picks"] + options, text)
-            what = f"picks with {ranks} workers: {run.stderr[:600]}"
+            run = start(ranks, command + ["-e", "picks"] + options, text)
+            what = f"picks with {ranks} workers ({start.__name__}): {run.stderr[:600]}"
             check(run.returncode != 0 and run.stdout == "", what)
             check(message in run.stderr, what)
             if ranks > 1:
-                check(run.stderr.count("worker ") == 1 and f"worker {speaker} of {ranks}: " in run.stderr, what)
+                check(run.stderr.count("error:") == 1, what)
+                check(run.stderr.count("worker ") == (speaker is not None), what)
+                check(speaker is None or f"worker {speaker} of {ranks}: " in run.stderr, what)
             check(time.time() - started < FAILURE_SECONDS, "slow: " + what)
+
+
+def serve(start, command):
+    """Commands that fail, some of them in one worker only, and calls after them."""
+    lines = [
+        "call picks out a b", "restore /nowhere a i64", "new_array a []i64 0", "new_array b []i64 1 true",
+        "call sums out nothing", "set_tuning_param weight_0 0", "set_tuning_param weight_x 0", "nonsense", "entry_points",
+    ]
+    run = start(2, command + ["--server"], "\n".join(lines) + "\n")
+    what = f"a server of 2 workers ({start.__name__}): {run.stdout[-300:]}{run.stderr[:300]}"
+    check(run.returncode == 0 and run.stdout.count("%%% OK") == len(lines) + 1, what)
+    check(run.stdout.count("\npicks\n") == 1, what)
+
+
+def faults(flc, folder, command):
+    """Calls of OpenCL fail, once or from then on, in one worker or the other: all end, and nothing is left over."""
+    source = os.path.join(HERE, "..", "runtime", "faulty_opencl.c")
+    library, report = os.path.join(folder, "faulty.so"), os.path.join(folder, "report")
+    built = subprocess.run(["cc", "-shared", "-fPIC", source, "-o", library, "-ldl", "-pthread"], capture_output=True, text=True)
+    check(built.returncode == 0, built.stderr)
+    command = command[:1] + ["-d", "#0,#0"] + command[1:] + ["-e", "differences"]
+    text = array(range(40), "i32")
+
+    def run(at, lost):
+        environment = dict(os.environ, LD_PRELOAD=library, FAULTY_AT=str(at), FAULTY_REPORT=report)
+        if lost:
+            environment["FAULTY_LOST"] = "1"
+        done = subprocess.run(command, input=text, text=True, capture_output=True, timeout=60, env=environment)
+        with open(report, encoding="utf-8") as file:
+            return done, [int(word) for word in file.read().split()]
+
+    good, (calls, _, alive, misuses) = run(0, False)
+    check(good.returncode == 0 and good.stdout and alive == 0 and misuses == 0, f"no fault: {good.stderr[:300]}")
+    for k in range(FAULTS):
+        at = 1 + (k * calls + k) // FAULTS
+        done, (_, happened, alive, misuses) = run(at, k % 2)
+        what = f"call {at} of {calls} fails: {done.stdout[:100]}{done.stderr[:300]}"
+        ended = done.stdout == "" and done.stderr.count("error:") == 1 if done.returncode else done.stdout == good.stdout
+        check(happened and ended and done.returncode in (0, 1), what)
+        check(misuses == 0 and (alive == 0 or k % 2), f"{alive} objects left, {misuses} misused; " + what)
+
+
+def library(flc, folder):
+    """The example of docs/machines.md; and what fails in one process fails in all."""
+    with open(os.path.join(HERE, "..", "..", "docs", "machines.md"), encoding="utf-8") as file:
+        text = file.read()
+    program = re.search(r"^```fl norms.fl\n(.*?)^```$", text, re.S | re.M)[1]
+    source = re.search(r"^```c\n(.*?)^```$", text, re.S | re.M)[1]
+    bad = source.replace("out, in)", "out, rank == 1 ? NULL : in)")
+    for name, content in (("norms.fl", program), ("good.c", source), ("bad.c", bad)):
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(content)
+    subprocess.run([flc, "lib", "--mpi", os.path.join(folder, "norms.fl")], check=True)
+    runs = {}
+    for name in ("good", "bad"):
+        base = os.path.join(folder, name)
+        built = subprocess.run([os.environ.get("MPICC", "mpicc"), "-Wall", "-Wextra", "-Werror", base + ".c", os.path.join(folder, "norms.c"),
+                                "-o", base, "-lOpenCL", "-lm"], capture_output=True, text=True)
+        check(built.returncode == 0, built.stderr[:600])
+        runs[name] = [mpirun(ranks, [base], "") for ranks in (1, 3)]
+    alone, several = runs["good"]
+    check(alone.returncode == 0 and abs(float(alone.stdout) - 32775245.295) < 0.1, f"the example: {alone.stderr[:300]}")
+    check(several.stdout == alone.stdout, f"the example, three times: {several.stdout}{several.stderr[:300]}")
+    bad = runs["bad"][1]
+    check(bad.returncode != 0 and not bad.stdout and "worker 1 of 3: parameter xs" in bad.stderr, f"a library fails: {bad.stderr[:300]}")
+
+
+def weights(flc, folder, expected, start, command):
+    """Blocks as large as weights say, some of them empty."""
+    for number, (entry, text, result) in enumerate(expected):
+        ranks = 2 + number % 3
+        given = [(number + 2 * k) % 4 for k in range(ranks)]
+        options = [word for k, w in enumerate(given) for word in ("--param", f"weight_{k}={w}")]
+        found = start(ranks, command + ["-e", entry] + options, text)
+        good = found.returncode == 0 and same(flc, folder, result, found.stdout)
+        check(good, f"{entry} with weights {given} ({start.__name__}): {found.stdout[:200]}{found.stderr[:600]}")
+    none = start(2, command + ["-e", "picks", "--param", "weight_0=0", "--param", "weight_1=0"], "[1i64] [0i64]")
+    check(none.returncode != 0 and none.stdout == "" and "weight" in none.stderr, f"no weights: {none.stderr[:300]}")
 
 
 def main():
@@ -151,19 +257,27 @@ def main():
     check(found == MOVES, f"what is moved: {found}")
     option_prices = os.path.join(HERE, "..", "..", "benchmarks", "locvolcalib.fl")
     check(moves(flc, option_prices) == {"main": (1, 0)}, "LocVolCalib moves one number per strike")
-    if failed:
-        sys.exit(1)
-    if not shutil.which(os.environ.get("MPICC", "mpicc")) or not shutil.which("mpirun"):
-        print("skipped: there is no MPI (Debian: libopenmpi-dev openmpi-bin)")
-        sys.exit(77)
-    os.environ.update({"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
     RANKS[:] = [int(word) for word in sys.argv[2:]]
+    expected = expectations(flc)
+    kinds = [("--workers", threads)]
+    if shutil.which(os.environ.get("MPICC", "mpicc")) and shutil.which("mpirun"):
+        os.environ.update({"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
+        kinds.append(("--mpi", mpirun))
+    else:
+        print("without MPI, which is not there (Debian: libopenmpi-dev openmpi-bin)")
     with tempfile.TemporaryDirectory() as folder:
-        executable = os.path.join(folder, "blocks")
-        subprocess.run([flc, "build", "--mpi", PROGRAM, "-o", executable], check=True)
-        options = options_for(executable)
-        compare(flc, folder, executable, options)
-        failures(executable, options)
+        for option, start in kinds:
+            executable = os.path.join(folder, "blocks")
+            subprocess.run([flc, "build", option, PROGRAM, "-o", executable], check=True)
+            command = [executable] + options_for(executable)
+            compare(flc, folder, expected, start, command)
+            failures(start, command)
+            serve(start, command)
+            if start == mpirun:
+                library(flc, folder)
+            if start == threads:
+                faults(flc, folder, command)
+                weights(flc, folder, expected, start, command)
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0)
 

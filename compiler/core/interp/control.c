@@ -257,9 +257,9 @@ static void gen_call(Gen *g, const Exp *exp, const Slot *to) {
 
 // The interpreter is the only worker.
 static void gen_split(Gen *g, const Exp *exp, const Slot *to) {
-  gen_moves(g, to,
-            (const Atom[]){ atom_i64(0), exp->u.split.width, atom_i64(1), atom_i64(0) },
-            4);
+  Atom width = exp->u.split.width;
+  gen_moves(g, to, (const Atom[]){ atom_i64(0), width, atom_i64(1), atom_i64(0), width },
+            SPLIT_RESULTS);
 }
 
 static void gen_gather(Gen *g, const Exp *exp, const Slot *to) {
