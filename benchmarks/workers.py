@@ -66,4 +66,5 @@ def main():
             print(f"{name:18} {one:9.1f} ms {several:9.1f} ms {one / several:6.2f} {gathers:8} {received:15}", flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -204,6 +204,8 @@ RT_FN int rt_border_of_neighbours(struct rt_context *ctx, struct rt_mem **to,
   w->gathers++;
   w->sent += e.first_bytes + e.last_bytes;
   w->received += e.low_bytes + e.high_bytes;
+  rt_log(ctx, "border: %" PRId64 " rows of %" PRId64 " bytes", g->before + g->after,
+         g->row_bytes);
   error = rt_write(ctx, *to, 0, e.low_bytes, e.low);
   return error ? error : rt_write(ctx, *to, e.low_bytes + own, e.high_bytes, e.high);
 }

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""What many workers would gain: scaling.py FLC MS...
+
+Runs the programs of workers.py with two workers, whose log says what is moved in a call, and computes from that how long a call
+would take with more of them, each with a core and a network card (LogGP, without gaps between messages): work by the rows of the
+largest block, an agreement before each exchange, gathers by doubling, borders from two neighbours.  MS are the milliseconds of one
+process, in the order of the rows (docs/machines.md); what is not divided at all is left out."""
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import workers
+
+LATENCY = 2e-6  # seconds for a message, with what both sides do for it (L + 2 o)
+PER_BYTE = 1 / 12e9  # 100 Gbit/s (G)
+PER_COPY = 1 / 10e9  # to and from the device's memory
+WORKERS = [2, 8, 32, 128, 512, 1024]
+ROWS_OF = {"dot product": 20000000, "sum of functions": 5000000, "matrix product": 1024, "bodies": 10000, "Jacobi": 2000,
+           "power iteration": 3000, "k-means": 400000, "LocVolCalib": 256}
+
+
+def traffic(flc, folder, source, entry, data):
+    """[(kind, rows, bytes per row)] of a call."""
+    executable = os.path.join(folder, source + ".out")
+    subprocess.run([flc, "build", "--workers", os.path.join(workers.HERE, source), "-o", executable], check=True)
+    done = subprocess.run([executable, "-e", entry, "-n", "-L", "-d", "#0,#0"], input=data, stderr=subprocess.PIPE,
+                          stdout=subprocess.DEVNULL, check=True)
+    said = done.stderr.decode()
+    found = re.findall(r"^\[0\] (gathered|border:) (\d+) rows of (\d+) bytes", said, re.M)
+    return [(kind, int(rows), int(row)) for kind, rows, row in found]
+
+
+def exchange_seconds(kind, rows, row, count):
+    """An agreement, then what is moved; values of each worker are as many as there are workers."""
+    agreed = LATENCY * math.ceil(math.log2(count))
+    if kind == "border:":
+        return agreed + 2 * LATENCY + rows * row * (PER_BYTE + 2 * PER_COPY)
+    total = (count if rows == 2 else rows) * row
+    return agreed + LATENCY * math.ceil(math.log2(count)) + total * (count - 1) / count * PER_BYTE + total * PER_COPY
+
+
+def main():
+    flc, times = os.path.realpath(sys.argv[1]), [float(word) / 1000 for word in sys.argv[2:]]
+    print("| program | exchanges | " + " | ".join(str(count) for count in WORKERS) + " |")
+    print("|---|--:|" + "--:|" * len(WORKERS))
+    with tempfile.TemporaryDirectory() as folder:
+        for (name, source, entry, given), alone in zip(workers.ROWS, times):
+            moved = traffic(flc, folder, source, entry, workers.inputs_of(flc, given)) if name in ROWS_OF else []
+            if not moved:
+                continue
+            cells = []
+            for count in WORKERS:
+                work = alone * math.ceil(ROWS_OF[name] / count) / ROWS_OF[name]
+                cells.append(f"{alone / (work + sum(exchange_seconds(*each, count) for each in moved)):.1f}")
+            print(f"| {name} | {len(moved)} | " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
