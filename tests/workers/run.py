@@ -140,6 +140,12 @@ def expectations(flc):
     return out
 
 
+def chosen(expected, start):
+    """To start processes takes long: of MPI one case of each entry point, unless numbers of workers were asked for."""
+    last = {entry: (entry, text, result) for entry, text, result in expected}
+    return expected if RANKS or start == threads else list(last.values())
+
+
 def compare(flc, folder, expected, start, command):
     for number, (entry, text, result) in enumerate(expected):
         for ranks in RANKS or [1 + number % 4]:
@@ -270,7 +276,7 @@ def main():
             executable = os.path.join(folder, "blocks")
             subprocess.run([flc, "build", option, PROGRAM, "-o", executable], check=True)
             command = [executable] + options_for(executable)
-            compare(flc, folder, expected, start, command)
+            compare(flc, folder, chosen(expected, start), start, command)
             failures(start, command)
             serve(start, command)
             if start == mpirun:
