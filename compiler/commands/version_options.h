@@ -42,17 +42,17 @@ FlattenOptions default_flatten_options(void);
         NULL                                                                            \
   }
 // The rows of --mpi and --workers.
-#define WORKERS_OPTIONS                                                          \
-  { OPTION_MPI,                                                                  \
-    0,                                                                           \
-    "mpi",                                                                       \
-    NULL,                                                                        \
-    "for the processes of an MPI job, each of which does a part "                \
-    "([machines.md](machines.md))",                                              \
-    NULL },                                                                      \
-  {                                                                              \
-    OPTION_WORKERS, 0, "workers", NULL,                                          \
-        "for several devices, or parts of one, each of which does a part ", NULL \
+#define WORKERS_OPTIONS                                               \
+  { OPTION_MPI,                                                       \
+    0,                                                                \
+    "mpi",                                                            \
+    NULL,                                                             \
+    "for the processes of an MPI job, each of which does a part "     \
+    "([machines.md](machines.md))",                                   \
+    NULL },                                                           \
+  {                                                                   \
+    OPTION_WORKERS, 0, "workers", NULL,                               \
+        "for several devices, or parts of one, in the same way", NULL \
   }
 
 // The row of --workers N.
