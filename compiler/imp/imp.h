@@ -211,8 +211,8 @@ struct ImpStm {
       const Var *result;
       AtomicAction action;
     } atomic;
-    // Holding lock `index` (an i32, 0: free), for which an item waits; what the body stores to, global
-    // or local, those who hold the lock after it see.
+    // Holding lock `index` (an i32, 0: free), for which an item waits; what the body stores to,
+    // global or local, those who hold the lock after it see.
     struct {
       const Mem *locks;
       const ImpExp *index;

@@ -344,7 +344,7 @@ static void find_probes(Reads *r) {
 }
 
 // What the body does with arrays that may be laid out anew.
-static Reads find_reads(Code *host, const SegOp *seg) {
+static Reads find_seg_reads(Code *host, const SegOp *seg) {
   Reads r = { .host = host, .seg = seg, .motions = map_new(NULL) };
   if (host->lower->profile != PROFILE_GPU) return r;
   find_probes(&r);
@@ -355,7 +355,7 @@ static Reads find_reads(Code *host, const SegOp *seg) {
 
 Layouts layout_inputs(Code *host, const SegOp *seg) {
   Layouts out = { 0 };
-  Reads r = find_reads(host, seg);
+  Reads r = find_seg_reads(host, seg);
   vec_each (Probe *, p, &r.probes)
     if (p->apart > p->in_order)
       vec_push(&out, (Laid){ p->var, layout_copy(host, p->var, p->order) });
@@ -364,7 +364,7 @@ Layouts layout_inputs(Code *host, const SegOp *seg) {
 
 VarVec layout_apart(Code *host, const SegOp *seg) {
   VarVec out = { 0 };
-  Reads r = find_reads(host, seg);
+  Reads r = find_seg_reads(host, seg);
   vec_each (Probe *, p, &r.probes)
     if (p->apart > p->in_order) vec_push(&out, p->var);
   return out;

@@ -170,7 +170,7 @@ static const ImpExp *most_bins(const WideHist *h) {
 }
 
 // No more than fit, and than the elements of a chunk pay for.
-static void choose_copies(LocalHist *s, const ImpExp *bins) {
+static void choose_bin_copies(LocalHist *s, const ImpExp *bins) {
   const ImpExp *bytes = imp_max(imp_i64(1), bytes_of_bins(s->h));
   const ImpExp *fit = imp_quot(local_bytes(s->h), bytes);
   const ImpExp *pay = imp_quot(s->w.chunk_size, imp_mul(bins, imp_i64(4)));
@@ -356,7 +356,7 @@ static void sum_chunks(LocalHist *s, WideKernel *k, const BinTile *t, int first)
 }
 
 // dest[bin] = op dest[bin] (op over the chunks)
-static void combine_chunks(LocalHist *s, int op, int first) {
+static void combine_bin_chunks(LocalHist *s, int op, int first) {
   const HistOp *hist = &s->h->seg->hists[op];
   SegOp *sums = mem_copy(s->h->seg, sizeof *sums);
   sums->ops = &hist->op;
@@ -381,15 +381,15 @@ static void combine_chunks(LocalHist *s, int op, int first) {
   ImpBuilder last;
   Code code = code_inner(k.k, &last);
   hist_apply(&code, hist, dests_of_segment(s->h) + first, t.bin,
-             wide_loads(&k, k.parts, k.item), new_array(const Arr *, w.reds + 1));
+                wide_loads(&k, k.parts, k.item), new_array(const Arr *, w.reds + 1));
   const ImpExp *leads = imp_op2(OP_EQ, t.slice, imp_i64(0));
   imp_if(k.k->b, imp_and(t.active, leads), last.block);
   wide_end(&k, "seghist_combine", imp_mul(w.segments, tiles));
 }
 
-static void combine_partials(LocalHist *s) {
+static void combine_bins(LocalHist *s) {
   for (int i = 0, first = 0; i < s->h->seg->hist_count; i++) {
-    if (s->partials[first]) combine_chunks(s, i, first);
+    if (s->partials[first]) combine_bin_chunks(s, i, first);
     for (int v = 0; v < s->h->seg->hists[i].op.count; v++, first++)
       if (s->partials[first]) imp_release(s->h->host->b, s->partials[first]->mem);
   }
@@ -401,7 +401,7 @@ static void add_by_groups(const WideHist *h) {
   // a group with fewer elements than bins does not pay
   const ImpExp *least = imp_let(h->host->b, "least", imp_max(s.w.group_size, bins));
   wide_chunks(&s.w, "seghist", least);
-  choose_copies(&s, bins);
+  choose_bin_copies(&s, bins);
   make_partials(&s);
   s.w.layouts = h->layouts;
   s.kernel = wide_begin(&s.w);
@@ -414,7 +414,7 @@ static void add_by_groups(const WideHist *h) {
   wide_barrier(&s.kernel);
   flush_bins(&s);
   wide_end(&s.kernel, "seghist", imp_mul(s.w.segments, s.w.chunks));
-  combine_partials(&s);
+  combine_bins(&s);
 }
 
 // ---- on the host
@@ -429,8 +429,8 @@ static WideHist begin_way(const WideHist *h, Code *code, ImpBuilder *b) {
   return way;
 }
 
-static void host_if(const WideHist *h, const ImpExp *condition, const ImpBuilder *yes,
-                    const ImpBuilder *no) {
+static void host_branch_if(const WideHist *h, const ImpExp *condition,
+                           const ImpBuilder *yes, const ImpBuilder *no) {
   imp_add_stm(h->host->b,
               (ImpStm){ .kind = IMP_IF, .u.cond = { condition, yes->block, no->block } });
 }
@@ -446,7 +446,7 @@ static void add_all(const WideHist *h) {
            in_direct = begin_way(h, &direct_code, &direct);
   add_by_groups(&in_local);
   add_directly(&in_direct);
-  host_if(h, imp_op2(OP_LE, bytes_of_bins(h), local_bytes(h)), &local, &direct);
+  host_branch_if(h, imp_op2(OP_LE, bytes_of_bins(h), local_bytes(h)), &local, &direct);
 }
 
 static bool depends_on_bytes(const SegOp *seg) {
@@ -467,7 +467,7 @@ static void add_by_bytes(const WideHist *h) {
   const ImpExp *allowed =
       tuning_param(h->host->lower, "seghist_atomic_bytes", "bytes", 8, 8);
   const ImpExp *most = imp_min(allowed, imp_item(ITEM_ATOMIC_BYTES));
-  host_if(h, imp_op2(OP_LE, imp_i64(8), most), &wide, &narrow);
+  host_branch_if(h, imp_op2(OP_LE, imp_i64(8), most), &wide, &narrow);
 }
 
 void lower_wide_seghist(Code *host, const Stm *stm, const Body *body, int position) {

@@ -277,7 +277,7 @@ void from_scatter(From *f, const Stm *stm, const Body *body, int position) {
 }
 
 // dest[bin] = op dest[bin] values
-static void hist_apply(From *f, const HistOp *hist, const View *const *dests,
+static void apply_hist(From *f, const HistOp *hist, const View *const *dests,
                        const Term *bin, const Term *const *scalars,
                        const View *const *arrays) {
   int count = hist->op.count;
@@ -309,7 +309,7 @@ void from_hist_round(From *f, const HistOp *ops, int op_count, const View *const
     KernBuilder b;
     From inner = from_inner(f, &b);
     const Term *bin = scalars[o];
-    hist_apply(&inner, &ops[o], dests + first_dest, bin, scalars + first_value,
+    apply_hist(&inner, &ops[o], dests + first_dest, bin, scalars + first_value,
                made + first_value);
     const Term *inside =
         term_and(term_at_most(term_i64(0), bin), term_less(bin, term_atom(ops[o].width)));

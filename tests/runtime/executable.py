@@ -193,7 +193,7 @@ def server(folder):
         ("race sum 0 xs -", "race takes an entry point, rounds, 1 inputs, and paths"),
         ("race sum 1 xs", "race takes an entry point, rounds, 1 inputs, and paths"),
         ("race sum 1 i -", "input 0 of sum: expected []i32, found i64"),
-        ("race sum 1 xs sum.none=T", "expected GUARD=T or GUARD=F of this program: sum.none=T"),
+        ("race sum 1 xs sum.none=T", "expected GUARD=T, GUARD=F, or settings of this program: sum.none=T"),
         (f"restore {folder}/none x i32", f"cannot read {folder}/none: No such file or directory"),
     ]:
         s.expect(command, "%%% FAILURE", text)
