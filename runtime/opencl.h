@@ -326,11 +326,15 @@ RT_FN int rt_cl_open(struct rt_context *ctx) {
   return rt_check_status(ctx, status, "creating a command queue");
 }
 
+// With workers that are threads the process ends soon, which frees all: PoCL 3.1 releases the event
+// of the last command in a thread of its own, after the queue was found finished, and needs queue,
+// context and device for it.
 RT_FN void rt_cl_close(struct rt_context *ctx) {
+#  ifdef RT_THREADS
+  (void)ctx;
+#  else
   if (ctx->queue) clReleaseCommandQueue(rt_cl_queue(ctx));
   if (ctx->cl) clReleaseContext(ctx->cl);
-#  ifdef RT_THREADS
-  if (ctx->device.id) clReleaseDevice(ctx->device.id);  // no effect but on parts
 #  endif
 }
 
