@@ -326,16 +326,11 @@ RT_FN int rt_cl_open(struct rt_context *ctx) {
   return rt_check_status(ctx, status, "creating a command queue");
 }
 
-// With workers that are threads the process ends soon, which frees all: PoCL 3.1 releases the event
-// of the last command in a thread of its own, after the queue was found finished, and needs queue,
-// context and device for it.
+// Parts of devices stay until the process ends: PoCL 3.1 releases the event of the last command in
+// a thread of its own, after the queue was found finished, and asks the device for it.
 RT_FN void rt_cl_close(struct rt_context *ctx) {
-#  ifdef RT_THREADS
-  (void)ctx;
-#  else
   if (ctx->queue) clReleaseCommandQueue(rt_cl_queue(ctx));
   if (ctx->cl) clReleaseContext(ctx->cl);
-#  endif
 }
 
 // ---- buffers
