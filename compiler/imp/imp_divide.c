@@ -25,6 +25,8 @@ static void see_set(Lifting *l, const ImpStm *stm) {
   if (stm->kind == IMP_FOR) map_put(l->varies, stm->u.loop.var, stm);
   if (stm->kind == IMP_ATOMIC && stm->u.atomic.result)
     map_put(l->varies, stm->u.atomic.result, stm);
+  if (stm->kind == IMP_ATOMIC && stm->u.atomic.old && stm->u.atomic.old->kind == IMP_VAR)
+    map_put(l->varies, stm->u.atomic.old->u.var, stm);
   for (int i = 0; stm->kind == IMP_CALL && i < stm->u.call.var_count; i++)
     map_put(l->varies, stm->u.call.vars[i], stm);
 }

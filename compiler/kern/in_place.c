@@ -177,11 +177,18 @@ static bool is_by_place(const Placing *p, const Term *condition) {
   return p->in_loop && t && is_region(p, t);
 }
 
-// The branches that make the value, if nothing but lets follows them; or -1.
-static int branches_of(const Placing *p, const KernBuilder *b, const Term *value) {
+// Does nothing but the store read the value, under any of its names?
+static bool is_for_store(const Placing *p, const Term *value) {
   const int *mentions =
       value->kind == TERM_VAR ? map_get(p->mentions, value->u.var) : NULL;
-  if (!mentions || *mentions > 1) return -1;
+  if (!mentions || *mentions > 1) return false;
+  const Term *let = map_get(p->lets, value->u.var);
+  return !let || (let->kind == TERM_VAR && is_for_store(p, let));
+}
+
+// The branches that make the value, if nothing but lets follows them; or -1.
+static int branches_of(const Placing *p, const KernBuilder *b, const Term *value) {
+  if (value->kind != TERM_VAR) return -1;
   for (int i = b->stms.count - 1; i >= 0; i--) {
     const KernStm *stm = &b->stms.at[i];
     if (stm->kind == KERN_LET) continue;
@@ -208,7 +215,7 @@ static void add_store(Placing *p, KernBuilder *b, Access to, const Term *value) 
     p->kept = true;
     return;
   }
-  int at = branches_of(p, b, made);
+  int at = is_for_store(p, value) ? branches_of(p, b, made) : -1;
   if (at < 0) {
     kern_store(b, to, value);
     return;
@@ -319,17 +326,51 @@ static void see_ring_store(KernVisitor *v, Access access, bool stores) {
     s->tensor = access.tensor;
 }
 
+typedef struct PlaceUse {
+  const Var *place;
+  int mentions, indices;  // in all terms; as the first index of an access
+} PlaceUse;
+
+static void see_place(void *state, const Var *var) {
+  PlaceUse *use = state;
+  use->mentions += var == use->place;
+}
+
+static void see_place_term(KernVisitor *v, const Term *t) {
+  term_each_var(t, see_place, v->state);
+}
+
+static void see_place_index(KernVisitor *v, Access access, bool stores) {
+  PlaceUse *use = v->state;
+  (void)stores;
+  if (access.tensor->rank == 0) return;
+  const Term *at = access.index[0];
+  use->indices += at->kind == TERM_VAR && at->u.var == use->place;
+}
+
+// Is the place nothing but the first index of accesses, and once what another one is in the next
+// round?  Else it might have a name that the loads and stores are not known by.
+static bool is_only_index(const Axis *loop, int param) {
+  PlaceUse use = { .place = loop->params[param] };
+  KernVisitor v = { .term = see_place_term, .access = see_place_index, .state = &use };
+  kern_visit_block(&v, loop->body);
+  return use.mentions == use.indices + 1;
+}
+
 static bool becomes(const Axis *loop, int param, int other) {
   const Term *next = loop->body->results[param];
   return next->kind == TERM_VAR && next->u.var == loop->params[other];
 }
 
 // loop (p = .., s = ..) { ring[s, ..] = .. } in {s, p}   =>   { ring[p, ..] = .. } in {p, s}
+//
+// Places that change in pairs are one of a parameter and a spare one, which the round fills whole:
+// from_ring.c.
 static const KernBlock *ring_in_place(const Ringing *r, const Axis *loop, int p, int s) {
   RingStore store = { term_var(loop->params[s]), NULL };
   KernVisitor v = { .access = see_ring_store, .state = &store };
   kern_visit_block(&v, loop->body);
-  if (!store.tensor) return NULL;
+  if (!store.tensor || !is_only_index(loop, p) || !is_only_index(loop, s)) return NULL;
   ArrayPlace out = { store.tensor, store.at },
              from = { store.tensor, term_var(loop->params[p]) };
   const KernBlock *body = placed(r->mapper.c, r->kern, loop->body, out, from);

@@ -6,12 +6,9 @@ usage: borders.py FLC [--count N] [--seed S] [--workers N]
 Each program is run by `flc test`, so in every version, on the device as in the interpreter.  With --workers, by so
 many of them, in three rounds, of which each reads what the one before has made.
 """
-import argparse
-import os
-import random
-import subprocess
 import sys
-import tempfile
+
+from as_tests import main
 
 
 def offset(r):
@@ -48,7 +45,7 @@ def value(r, axes, depth):
     return f"({value(r, axes, depth - 1)} {r.choice(['+', '-', '*'])} {value(r, axes, depth - 1)})"
 
 
-def program(r):
+def program(r, workers=None):
     lines, entries = [], []
     for number in range(4):
         plane = r.random() < 0.3
@@ -64,32 +61,9 @@ def program(r):
         entries += [f"entry {name} [n] [m] (k: i64) (xs: [n][m]i32) : [n][m]i32 = tabulate_2d n m (\\i j -> {body} + i32.i64 (k % 7))"
                     if plane else
                     f"entry {name} [n] (k: i64) (xs: [n]i32) : [n]i32 = tabulate n (\\i -> {body} + i32.i64 (k % 7))"]
-    return "-- Made by borders.py.\n-- ==\n" + "\n".join(lines) + "\n\n" + "\n".join(entries) + "\n"
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("flc")
-    parser.add_argument("--count", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--workers", type=int)
-    options = parser.parse_args()
-    failures = 0
-    for seed in range(options.seed, options.seed + options.count):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "stencils.fl")
-            with open(path, "w", encoding="utf-8") as file:
-                text = program(random.Random(seed))
-                file.write(text.replace("= tabulate", "= loop xs for _r < 3 do tabulate") if options.workers else text)
-            workers = ["--workers", str(options.workers)] if options.workers else []
-            run = subprocess.run([options.flc, "test", "--timeout", "900", path] + workers, capture_output=True, text=True,
-                                 env={**os.environ, "FLC_CHECK_IR": "1"}, check=False)
-            if run.returncode:
-                failures += 1
-                print(f"seed {seed}:\n{run.stdout}{run.stderr}", flush=True)
-    print(f"{options.count} programs, {failures} failures")
-    return 1 if failures else 0
+    text = "-- Made by borders.py.\n-- ==\n" + "\n".join(lines) + "\n\n" + "\n".join(entries) + "\n"
+    return text.replace("= tabulate", "= loop xs for _r < 3 do tabulate") if workers else text
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(program))

@@ -1,16 +1,13 @@
 #!/usr/bin/env python3
 """Random maps that change a region of an array, in loops: some may be made in the array's place, some not.
 
-usage: regions.py FLC [--count N] [--seed S]
+usage: regions.py FLC [--count N] [--seed S] [--workers N]
 
 Each program is run by `flc test`, so in every version, on the device as in the interpreter.
 """
-import argparse
-import os
-import random
-import subprocess
 import sys
-import tempfile
+
+from as_tests import main
 
 
 def place(r, i):
@@ -70,7 +67,7 @@ def changed(r, rank):
     return f"tabulate_2d n n (\\i j -> {choice(r, ['i', 'j'])})"
 
 
-def program(r):
+def program(r, _workers=None):
     lines, entries = [], []
     for number in range(4):
         rank = r.choice([1, 2, 2, 2])
@@ -88,26 +85,5 @@ def program(r):
     return "-- Made by regions.py.\n-- ==\n" + "\n".join(lines) + "\n\n" + "\n".join(entries) + "\n"
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("flc")
-    parser.add_argument("--count", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    failures = 0
-    for seed in range(options.seed, options.seed + options.count):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "regions.fl")
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(program(random.Random(seed)))
-            run = subprocess.run([options.flc, "test", "--timeout", "900", path], capture_output=True, text=True,
-                                 env={**os.environ, "FLC_CHECK_IR": "1"}, check=False)
-            if run.returncode:
-                failures += 1
-                print(f"seed {seed}:\n{run.stdout}{run.stderr}", flush=True)
-    print(f"{options.count} programs, {failures} failures")
-    return 1 if failures else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(program))

@@ -137,6 +137,31 @@ END
 "$flc" dump --explain eliminated.fl > out
 expect 'the index of a loop of the host is not taken to be small' 0 'inside of borders  <-' out
 
+"$flc" dump --recipes eliminated.fl > out
+sed -n '/^kernel main.segmap_3 /,/^kernel main.segmap_4 /p' out > first
+some 'what an elimination leaves is made where it was' 'let .* = mapped_[0-9]+\[k_[0-9]+, ' first
+expect 'of the old matrix nothing is read' 0 ' = a_[0-9]+\[' first
+some 'and loops have no part for what stays' '^  cut n_2$' first
+some 'loops within a kernel do not go on with another copy' 'in \{place_[0-9]+, spare_[0-9]+\}' out
+
+cat > by_element.fl << 'END'
+entry main [n] (a: [n][n]f32) : [n][n]f32 =
+  loop a = copy a for _k < n do map (map (\x -> if x > 1 then x / 2 else x)) a
+END
+"$flc" dump --recipes by_element.fl > out
+expect 'what differs from element to element is chosen, not branched on' 0 '^  -- {3,}if ' out
+
+cat > turned.fl << 'END'
+entry main [k] (n: i64) (xs: [k]f32) : [k]f32 = map (\t -> xs[(t % n) * (k / n) + t / n]) (iota k)
+entry around [n] (xs: [n]f32) : [n]f32 = map (\t -> xs[t] + xs[(t + 1) % n]) (iota n)
+END
+"$flc" dump --recipes turned.fl > out
+sed -n '/^kernel main.segmap /,/^kernel main.segmap_divided /p' out > quick
+some 'indices are multiplied instead of divided by what is the same at all points' '>> 32' quick
+expect 'and not divided' 0 'let .* = i_[0-9]+ (/|%|//|%%) ' quick
+expect 'but where they might be large' 1 '^kernel main.segmap_divided ' out
+expect 'neighbours around a torus need no division' 0 '^kernel around.segmap_divided ' out
+
 cat > divided.fl << 'END'
 entry main [n] (xs: [n]i64) : [n]i64 = map (\x -> x / 8 + x % 16) xs
 END
