@@ -381,7 +381,7 @@ static void combine_bin_chunks(LocalHist *s, int op, int first) {
   ImpBuilder last;
   Code code = code_inner(k.k, &last);
   hist_apply(&code, hist, dests_of_segment(s->h) + first, t.bin,
-                wide_loads(&k, k.parts, k.item), new_array(const Arr *, w.reds + 1));
+             wide_loads(&k, k.parts, k.item), new_array(const Arr *, w.reds + 1));
   const ImpExp *leads = imp_op2(OP_EQ, t.slice, imp_i64(0));
   imp_if(k.k->b, imp_and(t.active, leads), last.block);
   wide_end(&k, "seghist_combine", imp_mul(w.segments, tiles));
