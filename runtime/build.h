@@ -116,14 +116,13 @@ RT_FN int rt_build_from_source(struct rt_context *ctx, const struct rt_batch *ba
                                const char *options, struct rt_module **out) {
   char *source = rt_batch_source(ctx, batch), *log = NULL;
   int status = ctx->backend->compile(ctx, source, options, out, &log), error = RT_OK;
-#ifdef RT_WORKERS
-  // Processes on one machine compile the same kernels at once, into one cache of the driver.
-  for (int again = 0; status && again < 2 && rt_has_neighbours(ctx); again++) {
+  // A text that compiles fails now and then where processes compile it at once, into one cache of
+  // the driver (PoCL 3.1).
+  for (int again = 0; status && again < 2; again++) {
     free(log);
     log = NULL;
     status = ctx->backend->compile(ctx, source, options, out, &log);
   }
-#endif
   if (status) error = rt_build_failed(ctx, batch->kernels[0], status, log);
   free(log);
   free(source);

@@ -32,10 +32,6 @@ RT_FN struct rt_block rt_gathered_block(const struct rt_workers *w,
   return g->each ? one : rt_block_of(w, g->total, rank);
 }
 
-RT_FN bool rt_has_neighbours(const struct rt_context *ctx) {
-  return ctx->config->workers->neighbours > 1;
-}
-
 RT_FN struct rt_block rt_workers_split(struct rt_context *ctx, int guard, int64_t par,
                                        int64_t width) {
   const struct rt_workers *w = ctx->config->workers;

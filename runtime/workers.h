@@ -81,9 +81,6 @@ RT_FN bool rt_transport_exchange(struct rt_workers *w, const struct rt_exchange 
 // one that has left; once in a call.
 RT_FN int rt_workers_agree(struct rt_context *ctx, int error);
 
-// Does another worker share the machine?
-RT_FN bool rt_has_neighbours(const struct rt_context *ctx);
-
 // When the context has been made, or not (`error`): the same parameters for all; an error if their
 // devices are not of one kind.
 RT_FN int rt_workers_begin(struct rt_context *ctx, int error);

@@ -2,6 +2,7 @@
 # What executables do when things go wrong: robustness.sh FLC
 # Exit status 77 (skipped) without an OpenCL device.
 flc=$(realpath "$1")
+stand_in=$(realpath "$(dirname "$0")/../runtime/faulty_opencl.c")
 failures=0
 folder=$(mktemp -d)
 trap 'chmod -R u+w "$folder"; rm -rf "$folder"' EXIT
@@ -231,6 +232,16 @@ timeout 120 ./p --server < commands 2>&1)
 expect 'a server after errors' 0 'index 9 out of bounds' $? "$got"
 expect 'an unknown command' 0 'unknown command: frobnicate' 0 "$got"
 expect 'a file that is absent' 0 'cannot read absent' 0 "$got"
+
+# ---- a build that fails is tried again: processes compile at once into one cache of the driver
+
+cc -shared -fPIC "$stand_in" -o faulty.so -ldl -pthread || exit 1
+for builds in 2 9; do
+  got=$(printf '[1, 2] 2' | LD_PRELOAD=./faulty.so FAULTY_BUILDS=$builds ./p --cache-file '' 2>&1)
+  status=$?
+  if [ $builds = 2 ]; then expect 'two builds fail' 0 '^\[2i32, 4i32\]$' $status "$got"
+  else expect 'builds that fail always' 1 'building kernel' $status "$got"; fi
+done
 
 # ---- flc run: its cache of executables
 

@@ -1,6 +1,6 @@
 // Stands between a program and OpenCL: linked into the program or, as a shared library, loaded before it
-// (LD_PRELOAD).  Then the plan comes from the environment: FAULTY_AT, FAULTY_STATUS, FAULTY_LOST, and the
-// account goes to the file FAULTY_REPORT at the end: `CALLS HAPPENED ALIVE MISUSES`.
+// (LD_PRELOAD).  Then the plan comes from the environment: FAULTY_AT, FAULTY_STATUS, FAULTY_LOST,
+// FAULTY_BUILDS (so many of the first builds fail), and the account goes to the file FAULTY_REPORT at the end: `CALLS HAPPENED ALIVE MISUSES`.
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
 #endif
@@ -23,7 +23,7 @@ enum { MAX_OBJECTS = 1 << 16 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static Object objects[MAX_OBJECTS];
 static int object_count, misuses;
-static long calls, fail_at;
+static long calls, fail_at, builds_to_fail;
 static cl_int fail_status;
 static bool fail_lost, happened;
 
@@ -171,13 +171,22 @@ STATUS(clGetProgramBuildInfo,
        (cl_program program, cl_device_id id, cl_program_build_info what, size_t size,
         void *out, size_t *needed),
        (program, id, what, size, out, needed))
-STATUS(clBuildProgram,
-       (cl_program program, cl_uint count, const cl_device_id *ids, const char *options,
-        void(CL_CALLBACK *done)(cl_program, void *), void *state),
-       (program, count, ids, options, done, state))
 STATUS(clSetKernelArg, (cl_kernel kernel, cl_uint i, size_t size, const void *value),
        (kernel, i, size, value))
 STATUS(clFinish, (cl_command_queue queue), (queue))
+
+cl_int CL_API_CALL clBuildProgram(cl_program program, cl_uint count,
+                                  const cl_device_id *ids, const char *options,
+                                  void(CL_CALLBACK *done)(cl_program, void *),
+                                  void *state) {
+  static cl_int(CL_API_CALL * next)(cl_program, cl_uint, const cl_device_id *,
+                                    const char *, void(CL_CALLBACK *)(cl_program, void *),
+                                    void *);
+  if (!next) *(void **)(&next) = real("clBuildProgram");
+  if (fails()) return fail_status;
+  if (builds_to_fail > 0 && builds_to_fail--) return CL_BUILD_PROGRAM_FAILURE;
+  return next(program, count, ids, options, done, state);
+}
 
 // Commands may return an event.
 #define ENQUEUE(name, params, args)                  \
@@ -248,6 +257,8 @@ __attribute__((constructor)) static void plan_of_environment(void) {
   if (at)
     faulty_plan(atol(at), status ? atoi(status) : CL_OUT_OF_RESOURCES,
                 getenv("FAULTY_LOST"));
+  const char *builds = getenv("FAULTY_BUILDS");
+  if (builds) builds_to_fail = atol(builds);
 }
 
 __attribute__((destructor)) static void report(void) {
