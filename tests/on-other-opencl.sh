@@ -42,16 +42,16 @@ bench() {
   local programs=("$@") results
   [ ${#programs[@]} -gt 0 ] || programs=(benchmarks/*.fl)
   results=$(mktemp)
-  echo "== $("$flc" run benchmarks/micro.fl --list-devices | head -n 1)"
+  echo "== $("$flc" run benchmarks/call.fl --list-devices | head -n 1)"
   "$flc" bench --json "$results" "${programs[@]}" || true
-  echo "== $(with_other "$flc" run benchmarks/micro.fl --list-devices | head -n 1)"
+  echo "== $(with_other "$flc" run benchmarks/call.fl --list-devices | head -n 1)"
   with_other "$flc" bench --compare "$results" "${programs[@]}" || true
   rm -f "$results"
 }
 
 ./dev build
 install_runtime
-if ! with_other "$flc" run benchmarks/micro.fl --list-devices | grep -qi intel; then
+if ! with_other "$flc" run benchmarks/call.fl --list-devices | grep -qi intel; then
   echo "the run-time is in $folder, but finds no device" >&2
   exit 1
 fi
