@@ -116,6 +116,11 @@ void text_indent(Text *t, int columns) { t->indent += columns; }
 
 const char *text_str(const Text *t) { return t->bytes; }
 
+void text_cut(Text *t, size_t length) {
+  t->length = length;
+  t->bytes[length] = '\0';
+}
+
 size_t text_length(const Text *t) { return t->length; }
 
 // Reads until the end; NULL if reading fails.

@@ -21,6 +21,7 @@ void text_indent(Text *t,
 
 const char *text_str(const Text *t);  // valid until the next addition
 size_t text_length(const Text *t);
+void text_cut(Text *t, size_t length);  // forgets what is behind that
 
 // Formatted text in collected memory.
 const char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));

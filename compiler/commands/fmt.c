@@ -4,12 +4,16 @@
 #include "source/format.h"
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+enum { LEAST_WIDTH = 20, MOST_WIDTH = 10000 };
 
 // clang-format off
 static const Option option_rows[] = {
   { 'c', 0, "check", NULL,
     "write nothing; name the files that would change, exit status 1 if there are some", NULL },
+  { 'w', 0, "width", "COLUMNS", "break lines that are longer (default 100)", NULL },
   OPTIONS_END
 };
 // clang-format on
@@ -17,6 +21,7 @@ static const Option option_rows[] = {
 typedef struct Fmt {
   Compiler *c;
   bool check;
+  int width;
   int different;
 } Fmt;
 
@@ -39,7 +44,7 @@ static bool fmt_file(Fmt *f, const char *path) {
   }
   bool is_stdin = strcmp(path, "-") == 0;
   SourceFile *file = source_file_new(is_stdin ? "<stdin>" : path, text, length);
-  const char *formatted = source_format(f->c, file);
+  const char *formatted = source_format(f->c, file, f->width);
   if (!formatted) return false;
   bool same = strlen(formatted) == length && memcmp(formatted, text, length) == 0;
   if (!same) f->different++;
@@ -48,11 +53,25 @@ static bool fmt_file(Fmt *f, const char *path) {
   return publish(f, path, formatted);
 }
 
+static bool read_width(Fmt *f, const char *text) {
+  char *end;
+  long width = strtol(text, &end, 10);
+  bool good = end != text && !*end && width >= LEAST_WIDTH && width <= MOST_WIDTH;
+  if (good)
+    f->width = (int)width;
+  else
+    error(f->c, (Loc){ 0 }, "--width: expected a number from %d to %d, not '%s'",
+          LEAST_WIDTH, MOST_WIDTH, text);
+  return good;
+}
+
 static int command_fmt(Compiler *c, int argc, char **argv) {
-  Fmt f = { .c = c };
+  Fmt f = { .c = c, .width = FORMAT_WIDTH };
   OptionReader r = options_begin(c, &fmt_command, argc, argv);
-  while (options_next(&r))
-    f.check = true;
+  for (int o; (o = options_next(&r));) {
+    if (o == 'c') f.check = true;
+    if (o == 'w' && !read_width(&f, optarg)) return 1;
+  }
   if (r.over) return r.status;
   if (optind == argc)
     return command_usage_error(c, "flc fmt: expected file names, or `-`");
@@ -67,13 +86,11 @@ static int command_fmt(Compiler *c, int argc, char **argv) {
 const Command fmt_command = {
   .name = "fmt",
   .summary = "lays programs out",
-  .usage = "[--check] FILE...",
+  .usage = "[OPTIONS] FILE...",
   .about = "Rewrites each program in the one layout that there is, comments included; "
-           "with `-` "
-           "for a file, standard input to standard output.  Where lines break is mostly "
-           "left to "
-           "the author.  Files with mistakes, and those that need no change, are not "
-           "written to.",
+           "with `-` for a file, standard input to standard output.  Lines that are too "
+           "long are broken; those that the author broke stay broken.  Files with "
+           "mistakes, and those that need no change, are not written to.",
   .options = option_rows,
   .operands = OPERANDS_PROGRAMS,
   .run = command_fmt,

@@ -243,7 +243,7 @@ json_t *lsp_symbols(LspQuery *q) {
 
 json_t *lsp_formatting(LspQuery *q) {
   const SourceFile *file = q->program->file;
-  const char *text = source_format(q->c, file);
+  const char *text = source_format(q->c, file, FORMAT_WIDTH);
   json_t *edits = json_array();
   if (!text || strcmp(text, file->text) == 0) return edits;
   Loc all = { file, 0, (uint32_t)file->length };

@@ -1,7 +1,8 @@
 // Lines, columns and comments: writes the tokens with the white space that they should have.
 //
-// Where lines break is the author's choice, but for definitions, members of modules, `let`s and
-// `case`s, which are on lines of their own if some of them are.  Of empty lines one remains.
+// Where lines break is the author's choice, but for those that are too long, and for definitions,
+// members of modules, `let`s and `case`s, which are on lines of their own if some of them are.  Of
+// empty lines one remains.
 #include "source/format.h"
 #include "source/ast_print.h"
 #include <string.h>
@@ -237,24 +238,25 @@ static bool starts_line(const Formatter *f, const Gap *gap) {
   return gap->newlines > 0 || f->flags[gap->at] & FORMAT_BREAK;
 }
 
-static uint32_t characters(const char *text, uint32_t length) {
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < length; i++)
-    count += ((unsigned char)text[i] & 0xc0) != 0x80;
+int format_width(const Formatter *f, int at) {
+  int count = 0;
+  for (uint32_t i = format_token(f, at)->start; i < format_token(f, at)->end; i++)
+    count += ((unsigned char)f->file->text[i] & 0xc0) != 0x80;
   return count;
 }
 
 static void put_token(Formatter *f, int at) {
   const Token *t = format_token(f, at);
-  const char *text = f->file->text + t->start;
   f->column[at] = f->at;
   f->line_column[at] = f->first[at] ? f->at : f->line_column[at - 1];
-  text_add_bytes(f->out, text, t->end - t->start);
-  f->at += (int)characters(text, t->end - t->start);
+  if (f->first[at]) f->line = at;
+  text_add_bytes(f->out, f->file->text + t->start, t->end - t->start);
+  f->at += format_width(f, at);
 }
 
 static void put(Formatter *f, int at) {
   Gap gap = { .at = at };
+  f->length[at] = text_length(f->out);
   put_gap(f, &gap);
   f->first[at] = starts_line(f, &gap);
   if (f->first[at]) {
@@ -264,6 +266,24 @@ static void put(Formatter *f, int at) {
     f->at++;
   }
   put_token(f, at);
+}
+
+// Takes back what was put from this token on, which is not the first.
+static void take_back(Formatter *f, int at) {
+  text_cut(f->out, f->length[at]);
+  f->at = f->column[at - 1] + format_width(f, at - 1);
+  f->run_end = 0;
+  for (f->line = at - 1; !f->first[f->line];)
+    f->line--;
+}
+
+static void put_all(Formatter *f) {
+  for (int at = 0; at < f->tokens.count - 1;) {
+    put(f, at);
+    int place = f->at > f->width ? format_break(f, f->line, at) : -1;
+    if (place >= 0) take_back(f, place);
+    at = place >= 0 ? place : at + 1;
+  }
 }
 
 static void put_end(Formatter *f) {
@@ -283,6 +303,7 @@ static Formatter *format_new(Compiler *c, const SourceFile *file) {
   f->column = new_array(int, count);
   f->line_column = new_array(int, count);
   f->first = new_array(bool, count);
+  f->length = new_array(size_t, count);
   f->out = text_new();
   return f;
 }
@@ -322,18 +343,31 @@ static void check_same(Formatter *f, const AstProgram *before, const char *text)
     bug(f->c, (Loc){ 0 }, "the formatted program is another one; nothing was written");
 }
 
-const char *source_format(Compiler *c, const SourceFile *file) {
-  c->phase = "format";
+// What the file becomes when it is laid out once.
+static const char *lay_out(Compiler *c, const SourceFile *file, int width) {
   SourceFile *read = source_file_new(file->path, file->text, file->length);
   read->built_in = true;  // files of the prelude declare with `val`
   const AstProgram *program = source_parse(c, read);
   if (!program) return NULL;
   Formatter *f = format_new(c, read);
+  f->width = width;
   format_mark(f, program);
-  for (int at = 0; at < f->tokens.count - 1; at++)
-    put(f, at);
+  put_all(f);
   put_end(f);
   const char *text = text_str(f->out);
   check_same(f, program, text);
+  return text;
+}
+
+// Where lines were broken, places may read better that were refused before, so that a text is laid
+// out until it stays as it is: nearly always that is so at once.
+const char *source_format(Compiler *c, const SourceFile *file, int width) {
+  enum { MOST_ROUNDS = 10 };
+  c->phase = "format";
+  const char *before = file->text, *text = lay_out(c, file, width);
+  for (int round = 1; text && strcmp(before, text) != 0 && round < MOST_ROUNDS; round++) {
+    before = text;
+    text = lay_out(c, source_file_new(file->path, text, strlen(text)), width);
+  }
   return text;
 }

@@ -1,14 +1,18 @@
 // The layout of programs: what `flc fmt` writes.
 //
 // Tokens and comments stay as they are and in their order; only the white space between them
-// changes.  Where lines break is mostly the author's choice, what stands at which column is not.
+// changes.  Lines that the author broke stay broken, others break where they are too long; what
+// stands at which column is not the author's choice.
 #pragma once
 #include "base/text.h"
 #include "source/lex.h"
 #include "source/source.h"
 
-// The file as it should look; NULL after errors, which are reported.
-const char *source_format(Compiler *c, const SourceFile *file);
+enum { FORMAT_WIDTH = 100 };  // the columns of a line
+
+// The file as it should look, in lines of at most `width` columns where they can be broken; NULL
+// after errors, which are reported.
+const char *source_format(Compiler *c, const SourceFile *file, int width);
 
 // ---- shared by the files of the formatter
 
@@ -17,12 +21,12 @@ typedef enum FormatKind {
   FORMAT_BRACKET,  // ( ) [ ] { }: what is inside is aligned, or indented if it starts a line
   FORMAT_DECL,     // a definition, up to `mark`, its `=`, and behind that
   FORMAT_APPLY,  // f a b: arguments are aligned with the first one, which begins at `mark`
-  FORMAT_CHAIN,    // a + b, a -> b: operators are aligned with the first operand
+  FORMAT_CHAIN,  // a + b, a -> b: operators, this one at `mark`, are aligned with the first operand
   FORMAT_LET,      // let x = a in b: `let` and `in` are aligned; b begins at `mark`
   FORMAT_KEYWORD,  // if a then b else c, match, loop: keywords are aligned
-  FORMAT_LAMBDA,   // \\x -> e: further lines are indented from the line that it begins on
-  FORMAT_HANG,     // anything else: further lines are indented
-  FORMAT_ALIGN,    // #[attr] e: further lines are aligned
+  FORMAT_LAMBDA,  // \\x -> e: further lines are indented from the line that it begins on; e is at `mark`
+  FORMAT_HANG,  // anything else: further lines are indented; `mark` may begin one, if it is not -1
+  FORMAT_ALIGN,  // #[attr] e: further lines are aligned; e is at `mark`
 } FormatKind;
 
 typedef struct FormatGroup {
@@ -41,11 +45,13 @@ enum {
   FORMAT_BREAK = 16,       // it starts a line
   FORMAT_JOIN = 32,        // it starts none
   FORMAT_CHAINED = 64,     // a `let` that belongs to one before it
+  FORMAT_ITEM = 128,       // a definition or specification in braces
 };
 
 typedef struct Formatter {
   Compiler *c;
   const SourceFile *file;
+  int width;
   TokenVec tokens;
   unsigned char *flags;  // of each token
   int *match;            // of each bracket the other one, else -1
@@ -58,6 +64,8 @@ typedef struct Formatter {
   int *column;       // of each token
   int *line_column;  // of the first token on its line
   bool *first;       // is it the first on its line?
+  size_t *length;    // of `out` before it and what stands before it
+  int line;          // the first token of the last line
   int at;            // the column behind the last one
   Text *out;
 } Formatter;
@@ -71,6 +79,11 @@ bool format_broken(const Formatter *f, int token);
 void format_mark(Formatter *f, const AstProgram *program);
 // format_space.c: is there a space between this token and the one before it, on one line?
 bool format_spaced(const Formatter *f, int token);
+// The columns that the token takes.
+int format_width(const Formatter *f, int token);
+// format_break.c: token `at` ends behind the margin, on the line that begins with token `start`:
+// finds places for line breaks, flags them, and returns the first; -1 if there is none.
+int format_break(Formatter *f, int start, int at);
 // Brackets; `#[` is one.
 bool format_opens(TokenKind kind);
 bool format_closes(TokenKind kind);

@@ -123,7 +123,7 @@ static void mark_colon(Formatter *f, Loc from, Loc to) {
 static void mark_function_type(Formatter *f, const AstType *type) {
   int open = first_of(f, type->loc);
   if (type->u.function.param) flag(f, open + 2, FORMAT_TIGHT_LEFT);
-  group(f, FORMAT_CHAIN, type->loc, -1);
+  group(f, FORMAT_CHAIN, type->loc, before(f, type->u.function.to->loc) - 1);
   mark_type(f, type->u.function.from);
   mark_type(f, type->u.function.to);
 }
@@ -278,7 +278,7 @@ static void mark_match(Formatter *f, const AstExp *exp) {
     broken = broken || format_broken(f, first_of(f, exp->u.match.cases.at[i].loc));
   for (int i = 0; i < exp->u.match.cases.count; i++) {
     Loc loc = exp->u.match.cases.at[i].loc;
-    group(f, FORMAT_HANG, loc, -1);
+    group(f, FORMAT_HANG, loc, before(f, exp->u.match.cases.at[i].body->loc));
     if (broken) flag(f, first_of(f, loc), FORMAT_BREAK);
   }
 }
@@ -288,7 +288,7 @@ static void mark_apply(Formatter *f, const AstExp *exp) {
   if (!exp->u.apply.is_operator) {
     group(f, FORMAT_APPLY, exp->loc, behind(f, exp->u.apply.function->loc));
   } else if (exp->u.apply.args.count > 1) {
-    group(f, FORMAT_CHAIN, exp->loc, -1);
+    group(f, FORMAT_CHAIN, exp->loc, behind(f, exp->u.apply.args.at[0]->loc));
   } else {
     flag(f, first_of(f, exp->loc), FORMAT_TIGHT_RIGHT);
   }
@@ -312,8 +312,10 @@ static void mark_path(Formatter *f, const AstPath *path) {
 }
 
 static void mark_fields(Formatter *f, const AstExp *exp) {
-  for (int i = 0; i < exp->u.record.fields.count; i++)
-    group(f, FORMAT_HANG, exp->u.record.fields.at[i].loc, -1);
+  vec_each (const AstFieldExp *, field, &exp->u.record.fields) {
+    int equal = first_of(f, field->loc) + 1;
+    group(f, FORMAT_HANG, field->loc, is_token(f, equal, TOKEN_EQUAL) ? equal + 1 : -1);
+  }
 }
 
 // What is to be said of the expression itself, not of its parts.
@@ -333,16 +335,20 @@ static void mark_exp_kind(Formatter *f, const AstExp *exp) {
   case AST_SECTION_RIGHT:
   case AST_SECTION_FIELD: return;
   case AST_RECORD: mark_fields(f, exp); return;
-  case AST_RANGE:
   case AST_ASSERT:
+    group(f, FORMAT_HANG, exp->loc, before(f, exp->u.assert.exp->loc));
+    return;
+  case AST_RANGE:
   case AST_CONSTRUCTOR: group(f, FORMAT_HANG, exp->loc, -1); return;
   case AST_SECTION_INDEX: mark_dims(f, &exp->u.section_index.dims); return;
   case AST_INDEX: mark_dims(f, &exp->u.index.dims); return;
   case AST_APPLY: mark_apply(f, exp); return;
   case AST_AND:
-  case AST_OR: group(f, FORMAT_CHAIN, exp->loc, -1); return;
+  case AST_OR:
+    group(f, FORMAT_CHAIN, exp->loc, behind(f, exp->u.logical.left->loc));
+    return;
   case AST_LAMBDA:
-    group(f, FORMAT_LAMBDA, exp->loc, -1);
+    group(f, FORMAT_LAMBDA, exp->loc, before(f, exp->u.lambda.function.body->loc));
     mark_function(f, &exp->u.lambda.function);
     return;
   case AST_LET: mark_let(f, exp, exp->u.let.body); return;
@@ -358,17 +364,17 @@ static void mark_exp_kind(Formatter *f, const AstExp *exp) {
     return;
   case AST_MATCH: mark_match(f, exp); return;
   case AST_WITH:
-    group(f, FORMAT_HANG, exp->loc, -1);
+    group(f, FORMAT_HANG, exp->loc, behind(f, exp->u.with.target->loc));
     flag(f, first_of(f, exp->u.with.path.at[0].loc), FORMAT_SPACE_LEFT);
     mark_path(f, &exp->u.with.path);
     return;
   case AST_ASCRIBE:
   case AST_COERCE:
-    group(f, FORMAT_HANG, exp->loc, -1);
+    group(f, FORMAT_HANG, exp->loc, behind(f, exp->u.ascribe.exp->loc));
     mark_type(f, exp->u.ascribe.type);
     return;
   case AST_ATTR:
-    group(f, FORMAT_ALIGN, exp->loc, -1);
+    group(f, FORMAT_ALIGN, exp->loc, before(f, exp->u.attr.exp->loc));
     mark_attr(f, exp->u.attr.attr);
     return;
   }
@@ -398,8 +404,8 @@ static void mark_braces(Formatter *f, Loc loc, const int *items, int count) {
   bool broken = close > 0 && format_broken(f, close);
   for (int i = 0; i < count; i++)
     broken = broken || format_broken(f, items[i]);
-  for (int i = 0; broken && i < count; i++)
-    flag(f, items[i], FORMAT_BREAK);
+  for (int i = 0; i < count; i++)
+    flag(f, items[i], FORMAT_ITEM | (broken ? FORMAT_BREAK : 0));
   if (broken) flag(f, close, FORMAT_BREAK);
   if (count == 0) return;
   flag(f, open, FORMAT_SPACE_RIGHT);
@@ -437,7 +443,7 @@ static void mark_module_type(Formatter *f, const AstModType *type) {
   case MODTYPE_SPECS: mark_specs(f, type); return;
   case MODTYPE_FUNCTION:
     if (type->u.function.param) flag(f, first_of(f, type->loc) + 2, FORMAT_TIGHT_LEFT);
-    group(f, FORMAT_CHAIN, type->loc, -1);
+    group(f, FORMAT_CHAIN, type->loc, before(f, type->u.function.to->loc) - 1);
     mark_module_type(f, type->u.function.from);
     mark_module_type(f, type->u.function.to);
     return;

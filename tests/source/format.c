@@ -1,5 +1,6 @@
 // The layout of programs: for each file given, one that differs in white space and comments reads
-// as the same program, and what the formatter makes of it is what it makes of that again.
+// as the same program, and what the formatter makes of it is what it makes of that again, in lines
+// of the usual length and in short ones.
 //
 // That a file reads as the same program before and after is checked by the formatter itself.
 #include "source/format.h"
@@ -79,36 +80,37 @@ static const char *mangle(const char *path, const char *text, uint64_t *state) {
   return text_str(t);
 }
 
-static const char *formatted(const char *path, const char *text) {
+static const char *formatted(const char *path, const char *text, int width) {
   Compiler *c = compiler_new();
-  const char *result = source_format(c, source_file_new(path, text, strlen(text)));
+  const char *result = source_format(c, source_file_new(path, text, strlen(text)), width);
   if (!result) diag_flush(c);
   return result;
 }
 
-static void check_idempotent(const char *path, const char *text) {
-  const char *once = formatted(path, text);
-  const char *twice = once ? formatted(path, once) : NULL;
+static void check_idempotent(const char *path, const char *text, int width) {
+  const char *once = formatted(path, text, width);
+  const char *twice = once ? formatted(path, once, width) : NULL;
   bool same = twice && strcmp(once, twice) == 0;
   if (!same)
-    printf("%s: formatted again it is another text:\n%s\n%s\n", path, once ? once : "",
-           twice ? twice : "");
+    printf("%s: formatted again (width %d) it is another text:\n%s\n%s\n", path, width,
+           once ? once : "", twice ? twice : "");
   CHECK(same);
 }
 
 static void check_file(const char *path, uint64_t *state) {
-  enum { ROUNDS = 3 };
+  enum { ROUNDS = 3, NARROW = 40 };
   size_t length;
   const char *text = text_read_file(path, &length);
   CHECK(text != NULL);
   const char *program = program_text(path, text);
-  check_idempotent(path, text);
+  check_idempotent(path, text, FORMAT_WIDTH);
+  check_idempotent(path, text, NARROW);
   for (int round = 0; round < ROUNDS && program; round++) {
     const char *other = mangle(path, text, state);
     const char *read = program_text(path, other);
     if (!read || strcmp(program, read) != 0) printf("%s: mangled:\n%s\n", path, other);
     CHECK(read && strcmp(program, read) == 0);
-    check_idempotent(path, other);
+    check_idempotent(path, other, round ? FORMAT_WIDTH : NARROW);
   }
 }
 
