@@ -86,14 +86,23 @@ static const FormatGroup *around(const Formatter *f, int at) {
   return g;
 }
 
+// The column of the line that the bracket is on; of a module's braces, of its definition.
+static int base_of_bracket(const Formatter *f, const FormatGroup *g) {
+  const FormatGroup *decl = group_at(f, g->parent);
+  while (decl && decl->kind != FORMAT_DECL)
+    decl = group_at(f, decl->parent);
+  bool body = f->flags[g->first + 1] & FORMAT_ITEM && decl && decl->last == g->last;
+  return body ? f->column[decl->first] : f->line_column[g->first];
+}
+
 // Brackets whose contents begin on the next line have them indented, others aligned.
 static int content_column(const Formatter *f, const FormatGroup *g, int at) {
   bool below = at == g->first + 1 || f->first[g->first + 1];
-  return below ? f->line_column[g->first] + INDENT : f->column[g->first + 1];
+  return below ? base_of_bracket(f, g) + INDENT : f->column[g->first + 1];
 }
 
 static int bracket_column(const Formatter *f, const FormatGroup *g, int at) {
-  if (at == g->last && f->first[g->first + 1]) return f->line_column[g->first];
+  if (at == g->last && f->first[g->first + 1]) return base_of_bracket(f, g);
   bool on_bracket = at == g->last || format_token(f, at)->kind == TOKEN_COMMA;
   return on_bracket ? f->column[g->first] : content_column(f, g, at);
 }

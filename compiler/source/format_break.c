@@ -8,7 +8,7 @@
 #include "source/format.h"
 #include <string.h>
 
-enum { INDENT = 2, SHORT_ARGUMENT = 12, SHORT_ITEM = 24 };
+enum { INDENT = 2, SHORT_ARGUMENT = 12, SHORT_ITEM = 24, LONG_ITEM = 40, MEAN_ITEM = 16 };
 
 typedef struct Breaker {
   Formatter *f;
@@ -80,6 +80,12 @@ static int skip(const Breaker *b, int at) {
   return b->f->match[at] > at ? b->f->match[at] + 1 : at + 1;
 }
 
+// Behind `=` if what stands there fits below, or must have lines of its own.
+static bool break_behind(Breaker *b, int place, int last, int column) {
+  bool good = b->last_resort || begins_block(b, place) || fits(b->f, place, last, column);
+  return good && cut_if_it_helps(b, place);
+}
+
 // ---- definitions
 
 static int name_of_decl(const Breaker *b, const FormatGroup *g) {
@@ -92,22 +98,39 @@ static int name_of_decl(const Breaker *b, const FormatGroup *g) {
 }
 
 // Before the parameter that does not fit, or the result.
-static bool break_header(Breaker *b, const FormatGroup *g) {
-  int place = -1, end = g->mark < 0 ? g->last : g->mark - 1;
-  for (int at = skip(b, name_of_decl(b, g)); at <= end; at = skip(b, at)) {
+static bool break_header(Breaker *b, int first, int end) {
+  int place = -1;
+  for (int at = first; at <= end; at = skip(b, at)) {
     if (format_spaced(b->f, at) && helps(b, at)) place = at;
     if (kind_at(b, at) == TOKEN_COLON) break;
   }
   return place >= 0 && cut_if_it_helps(b, place);
 }
 
-// `type t =` and `module m =` keep their line if a brace follows.
+// module m : t with u = v = { .. }: the braces, else before the type and then before `with`.
+static bool break_module(Breaker *b, const FormatGroup *g, int name) {
+  int open = kind_at(b, g->last) == TOKEN_RBRACE ? b->f->match[g->last] : g->last + 1;
+  if (b->at > open) return false;
+  bool typed = false;
+  int place = -1;
+  for (int at = skip(b, name); at < open; at = skip(b, at)) {
+    if (kind_at(b, at) == TOKEN_COLON && cut_if_it_helps(b, at)) return true;
+    if (kind_at(b, at) == TOKEN_WITH && helps(b, at)) place = at;
+    typed = typed || kind_at(b, at) == TOKEN_COLON;
+    if (kind_at(b, at) == TOKEN_EQUAL && !typed) break;
+  }
+  return place >= 0 && cut_if_it_helps(b, place);
+}
+
 static bool break_decl(Breaker *b, const FormatGroup *g) {
-  if (g->mark < 0 || b->at <= g->mark) return break_header(b, g);
-  TokenKind next = kind_at(b, g->mark + 1);
-  bool value = kind_at(b, name_of_decl(b, g) - 1) != TOKEN_MODULE;
-  if (!value || (next == TOKEN_LBRACE && !b->last_resort)) return false;
-  return cut_if_it_helps(b, g->mark + 1);
+  int name = name_of_decl(b, g), body = g->mark + 1;
+  TokenKind word = kind_at(b, name - 1);
+  if (word == TOKEN_MODULE) return break_module(b, g, name);
+  if (g->mark < 0 || b->at <= g->mark)
+    return break_header(b, skip(b, name), g->mark < 0 ? g->last : g->mark - 1);
+  if (word == TOKEN_TYPE && kind_at(b, body) == TOKEN_LBRACE)
+    return break_behind(b, body, g->last, b->f->column[g->first] + INDENT);
+  return cut_if_it_helps(b, body);
 }
 
 // ---- applications
@@ -188,21 +211,33 @@ static int first_to_move(const Breaker *b, const FormatGroup *g, const Places *a
   return i - 1;
 }
 
+// The last argument of those from this one on that the author left on one line.
+static int last_on_line(const Breaker *b, const Places *args, int from) {
+  while (from + 1 < args->count && !is_broken(b->f, args->at[from + 1]))
+    from++;
+  return from;
+}
+
 static bool move_arguments(Breaker *b, const FormatGroup *g, const Places *args,
                            int from) {
   int column = argument_column(b, g), low = b->f->column[g->first] + INDENT;
-  bool deep =
-      low < column && !all_fit(b, g, args, from, column) && all_fit(b, g, args, 0, low);
-  if (deep && helps(b, g->mark)) {
-    cut(b, g->mark);
-    if (fits(b->f, g->mark, g->last, low)) return true;
-    column = low;
-  }
+  bool deep = low < column && !all_fit(b, g, args, from, column);
+  if (deep && fits(b->f, g->mark, g->last, low)) return cut_if_it_helps(b, g->mark);
   if (!helps(b, args->at[from])) return false;
-  bool together = fits(b->f, args->at[from], g->last, column);
+  int last = last_on_line(b, args, from);
+  bool together = fits(b->f, args->at[from], end_of(g, args, last), column);
   for (int i = from; i < (together ? from + 1 : args->count); i++)
     cut(b, args->at[i]);
   return true;
+}
+
+// f a {b = ..,
+//      c = ..}
+static bool ends_in_items(const Breaker *b, const FormatGroup *g, const Places *args,
+                          int from) {
+  TokenKind kind = kind_at(b, args->at[from]);
+  return from + 1 == args->count && (kind == TOKEN_LBRACE || kind == TOKEN_LBRACKET) &&
+         !fits(b->f, args->at[from], g->last, argument_column(b, g));
 }
 
 static bool break_apply(Breaker *b, const FormatGroup *g) {
@@ -210,7 +245,8 @@ static bool break_apply(Breaker *b, const FormatGroup *g) {
   if (is_hug(b, g, &args)) return false;
   if (b->last_resort) return cut_if_it_helps(b, g->mark);
   int from = first_to_move(b, g, &args);
-  return from > 0 && from < args.count && move_arguments(b, g, &args, from);
+  return from > 0 && from < args.count && !ends_in_items(b, g, &args, from) &&
+         move_arguments(b, g, &args, from);
 }
 
 // ---- chains of operators
@@ -284,9 +320,14 @@ static bool cut_places(Breaker *b, const Places *places, bool fill) {
   return true;
 }
 
+// `x * (` keeps its line if what is in brackets can break.
 static bool break_chain(Breaker *b, const FormatGroup *g) {
   Places places = g->mark < 0 ? bars(b, g) : operators(b, g);
-  return cut_places(b, &places, g->mark >= 0 && is_fill(b, g->mark));
+  bool fill = g->mark >= 0 && is_fill(b, g->mark);
+  bool factor = fill && !b->last_resort && kind_at(b, g->mark + 1) == TOKEN_LPAREN &&
+                width_of(b->f, g->first, g->mark - 1) < SHORT_ARGUMENT &&
+                b->f->match[g->mark + 1] >= b->at;
+  return !factor && cut_places(b, &places, fill);
 }
 
 // ---- let, if, match, loop, lambdas
@@ -318,12 +359,6 @@ static void cut_lets(Breaker *b, const FormatGroup *g) {
   }
 }
 
-// Behind `=` if what stands there fits below, or must have lines of its own.
-static bool break_behind(Breaker *b, int place, int last, int column) {
-  bool good = b->last_resort || begins_block(b, place) || fits(b->f, place, last, column);
-  return good && cut_if_it_helps(b, place);
-}
-
 static int find_equal(const Breaker *b, int at, int end) {
   while (at < end && kind_at(b, at) != TOKEN_EQUAL)
     at = skip(b, at);
@@ -337,6 +372,7 @@ static bool break_let(Breaker *b, const FormatGroup *g) {
   }
   int equal = find_equal(b, g->first, g->mark);
   int last = g->mark - (kind_at(b, g->mark - 1) == TOKEN_IN ? 2 : 1);
+  if (equal >= b->at) return break_header(b, skip(b, g->first + 1), equal - 1);
   return equal >= 0 && break_behind(b, equal + 1, last, b->f->column[g->first] + INDENT);
 }
 
@@ -409,7 +445,8 @@ static bool break_keyword(Breaker *b, const FormatGroup *g) {
 // type if there is no other place.
 static bool break_hang(Breaker *b, const FormatGroup *g) {
   if (g->mark < 0) return false;
-  bool reads_well = kind_at(b, g->mark) == TOKEN_WITH ||
+  bool apart = width_of(b->f, g->first, g->mark - 1) >= SHORT_ARGUMENT;
+  bool reads_well = (kind_at(b, g->mark) == TOKEN_WITH && apart) ||
                     kind_at(b, g->mark - 1) == TOKEN_ARROW ||
                     kind_at(b, g->first) == TOKEN_ASSERT;
   return (reads_well || b->last_resort) && cut_if_it_helps(b, g->mark);
@@ -427,20 +464,34 @@ static bool break_braces(Breaker *b, const FormatGroup *g) {
   return cut_places(b, &places, false);
 }
 
-static bool break_bracket(Breaker *b, const FormatGroup *g) {
-  if (break_braces(b, g)) return true;
-  Places places = { 0 };
-  bool fill = true;
+// Many short items fill lines, others have a line each; those of records always.
+typedef struct Items {
+  Places places;
+  int count, sum, most;  // their columns
+} Items;
+
+static Items items_of(const Breaker *b, const FormatGroup *g) {
+  Items items = { 0 };
   int begin = g->first + 1;
   for (int at = g->first + 1; at <= g->last; at = skip(b, at)) {
     if (at < g->last && kind_at(b, at) != TOKEN_COMMA) continue;
-    fill = fill && width_of(b->f, begin, at - 1) <= SHORT_ITEM;
+    int width = width_of(b->f, begin, at - 1);
+    items.sum += width;
+    items.most = width > items.most ? width : items.most;
+    items.count++;
     begin = at + 1;
-    if (at < g->last) vec_push(&places, begin);
+    if (at < g->last) vec_push(&items.places, begin);
   }
-  bool index = kind_at(b, g->first) == TOKEN_ATTR ||
-               (kind_at(b, g->first) == TOKEN_LBRACKET && !format_spaced(b->f, g->first));
-  return (!index || b->last_resort) && cut_places(b, &places, fill || index);
+  return items;
+}
+
+static bool break_bracket(Breaker *b, const FormatGroup *g) {
+  if (kind_at(b, g->first) == TOKEN_ATTR && !b->last_resort) return false;
+  if (break_braces(b, g)) return true;
+  Items items = items_of(b, g);
+  bool fill = items.most <= SHORT_ITEM ||
+              (items.most <= LONG_ITEM && items.sum <= items.count * MEAN_ITEM);
+  return cut_places(b, &items.places, fill && kind_at(b, g->first) != TOKEN_LBRACE);
 }
 
 // ---- the whole
