@@ -56,13 +56,8 @@ static bool fmt_file(Fmt *f, const char *path) {
 static bool read_width(Fmt *f, const char *text) {
   char *end;
   long width = strtol(text, &end, 10);
-  bool good = end != text && !*end && width >= LEAST_WIDTH && width <= MOST_WIDTH;
-  if (good)
-    f->width = (int)width;
-  else
-    error(f->c, (Loc){ 0 }, "--width: expected a number from %d to %d, not '%s'",
-          LEAST_WIDTH, MOST_WIDTH, text);
-  return good;
+  f->width = (int)width;
+  return end != text && !*end && width >= LEAST_WIDTH && width <= MOST_WIDTH;
 }
 
 static int command_fmt(Compiler *c, int argc, char **argv) {
@@ -70,7 +65,9 @@ static int command_fmt(Compiler *c, int argc, char **argv) {
   OptionReader r = options_begin(c, &fmt_command, argc, argv);
   for (int o; (o = options_next(&r));) {
     if (o == 'c') f.check = true;
-    if (o == 'w' && !read_width(&f, optarg)) return 1;
+    if (o == 'w' && !read_width(&f, optarg))
+      return command_usage_error(c, "flc fmt: --width: expected a number from %d to %d",
+                                 LEAST_WIDTH, MOST_WIDTH);
   }
   if (r.over) return r.status;
   if (optind == argc)

@@ -247,9 +247,9 @@ static bool starts_line(const Formatter *f, const Gap *gap) {
   return gap->newlines > 0 || f->flags[gap->at] & FORMAT_BREAK;
 }
 
-int format_width(const Formatter *f, int at) {
+int format_width(const Formatter *f, int token) {
   int count = 0;
-  for (uint32_t i = format_token(f, at)->start; i < format_token(f, at)->end; i++)
+  for (uint32_t i = format_token(f, token)->start; i < format_token(f, token)->end; i++)
     count += ((unsigned char)f->file->text[i] & 0xc0) != 0x80;
   return count;
 }

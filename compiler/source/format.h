@@ -16,17 +16,18 @@ const char *source_format(Compiler *c, const SourceFile *file, int width);
 
 // ---- shared by the files of the formatter
 
-// A range of tokens that belong together, and how its lines are indented.
+// A range of tokens that belong together, and how its lines are indented.  Some have a `mark`, a
+// token where they may break, else -1.
 typedef enum FormatKind {
   FORMAT_BRACKET,  // ( ) [ ] { }: what is inside is aligned, or indented if it starts a line
   FORMAT_DECL,     // a definition, up to `mark`, its `=`, and behind that
-  FORMAT_APPLY,  // f a b: arguments are aligned with the first one, which begins at `mark`
-  FORMAT_CHAIN,  // a + b, a -> b: operators, this one at `mark`, are aligned with the first operand
-  FORMAT_LET,      // let x = a in b: `let` and `in` are aligned; b begins at `mark`
+  FORMAT_APPLY,    // f a b: arguments are aligned with the first one, at `mark`
+  FORMAT_CHAIN,    // a + b, a -> b: the operator, at `mark`, is aligned with a
+  FORMAT_LET,      // let x = a in b: `let` and `in` are aligned; b is at `mark`
   FORMAT_KEYWORD,  // if a then b else c, match, loop: keywords are aligned
-  FORMAT_LAMBDA,  // \\x -> e: further lines are indented from the line that it begins on; e is at `mark`
-  FORMAT_HANG,  // anything else: further lines are indented; `mark` may begin one, if it is not -1
-  FORMAT_ALIGN,  // #[attr] e: further lines are aligned; e is at `mark`
+  FORMAT_LAMBDA,  // \\x -> e: e, at `mark`, is indented from the line that this begins on
+  FORMAT_HANG,    // anything else: further lines are indented
+  FORMAT_ALIGN,   // #[attr] e: e, at `mark`, and further lines are aligned
 } FormatKind;
 
 typedef struct FormatGroup {

@@ -2,9 +2,10 @@
 //
 // As in Oppen's "Prettyprinting" (TOPLAS 1980), a group breaks before those within it do, and it
 // breaks either at all its places (chains of pipes, `let`s, `case`s, `else`s) or where a line is
-// full (sums, arrays of numbers).  Unlike there, what the author broke stays broken, and a place may
-// be refused where breaking would not help: `map (\x ->` keeps its line if the lambda must break.
-// Places that read badly (behind `=`, before a first argument) are taken where nothing else is left.
+// full (sums, arrays of numbers).  Unlike there, what the author broke stays broken, and a place
+// may be refused where breaking would not help: `map (\x ->` keeps its line if the lambda must
+// break.  Places that read badly (behind `=`, before a first argument) are taken where nothing
+// else is left.
 #include "source/format.h"
 #include <string.h>
 
@@ -61,7 +62,7 @@ static int width_of(const Formatter *f, int first, int last) {
 }
 
 // Would these tokens, with the brackets and commas that touch them, fit behind this column?
-static bool fits(const Formatter *f, int first, int last, int column) {
+static bool fits_behind(const Formatter *f, int first, int last, int column) {
   while (last + 1 < f->tokens.count - 1 && !is_broken(f, last + 1) &&
          !format_spaced(f, last + 1))
     last++;
@@ -82,7 +83,8 @@ static int skip(const Breaker *b, int at) {
 
 // Behind `=` if what stands there fits below, or must have lines of its own.
 static bool break_behind(Breaker *b, int place, int last, int column) {
-  bool good = b->last_resort || begins_block(b, place) || fits(b->f, place, last, column);
+  bool good =
+      b->last_resort || begins_block(b, place) || fits_behind(b->f, place, last, column);
   return good && cut_if_it_helps(b, place);
 }
 
@@ -190,13 +192,14 @@ static bool is_hug(const Breaker *b, const FormatGroup *g, const Places *args) {
   int body = body_of_lambda(b, args->at[lambda]);
   if (body < 0 || body > b->at) return false;
   return lambda + 1 == args->count || begins_block(b, body) ||
-         !fits(b->f, args->at[lambda], end_of(g, args, lambda), argument_column(b, g));
+         !fits_behind(b->f, args->at[lambda], end_of(g, args, lambda),
+                      argument_column(b, g));
 }
 
 static bool all_fit(const Breaker *b, const FormatGroup *g, const Places *args, int from,
                     int column) {
   for (int i = from; i < args->count; i++)
-    if (!fits(b->f, args->at[i], end_of(g, args, i), column)) return false;
+    if (!fits_behind(b->f, args->at[i], end_of(g, args, i), column)) return false;
   return true;
 }
 
@@ -222,10 +225,11 @@ static bool move_arguments(Breaker *b, const FormatGroup *g, const Places *args,
                            int from) {
   int column = argument_column(b, g), low = b->f->column[g->first] + INDENT;
   bool deep = low < column && !all_fit(b, g, args, from, column);
-  if (deep && fits(b->f, g->mark, g->last, low)) return cut_if_it_helps(b, g->mark);
+  if (deep && fits_behind(b->f, g->mark, g->last, low))
+    return cut_if_it_helps(b, g->mark);
   if (!helps(b, args->at[from])) return false;
   int last = last_on_line(b, args, from);
-  bool together = fits(b->f, args->at[from], end_of(g, args, last), column);
+  bool together = fits_behind(b->f, args->at[from], end_of(g, args, last), column);
   for (int i = from; i < (together ? from + 1 : args->count); i++)
     cut(b, args->at[i]);
   return true;
@@ -237,7 +241,7 @@ static bool ends_in_items(const Breaker *b, const FormatGroup *g, const Places *
                           int from) {
   TokenKind kind = kind_at(b, args->at[from]);
   return from + 1 == args->count && (kind == TOKEN_LBRACE || kind == TOKEN_LBRACKET) &&
-         !fits(b->f, args->at[from], g->last, argument_column(b, g));
+         !fits_behind(b->f, args->at[from], g->last, argument_column(b, g));
 }
 
 static bool break_apply(Breaker *b, const FormatGroup *g) {
@@ -302,10 +306,12 @@ static Places bars(const Breaker *b, const FormatGroup *g) {
   return places;
 }
 
+// Sums and the like, of which lines may hold several operands.
 static bool is_fill(const Breaker *b, int at) {
-  const char *op = operator_at(b, at);
-  return *op && strcmp(op, "|>") && strcmp(op, "<|") && strcmp(op, "&&") &&
-         strcmp(op, "||");
+  static const char *const others[] = { "", "|>", "<|", "&&", "||" };
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (strcmp(operator_at(b, at), others[i]) == 0) return false;
+  return true;
 }
 
 // All of them, or the last on the line.
@@ -377,7 +383,7 @@ static bool break_let(Breaker *b, const FormatGroup *g) {
 }
 
 // The next of these keywords in the group itself; -1 if there is none.
-static int keyword(const Breaker *b, const FormatGroup *g, TokenKind kind, int from) {
+static int keyword_of(const Breaker *b, const FormatGroup *g, TokenKind kind, int from) {
   for (int at = from; at <= g->last; at++)
     if (kind_at(b, at) == kind && &b->f->groups.at[b->f->inner[at]] == g) return at;
   return -1;
@@ -392,7 +398,7 @@ static const FormatGroup *if_at(const Breaker *b, int first) {
 
 static void cut_elses(Breaker *b, const FormatGroup *g) {
   while (g && kind_at(b, g->first) == TOKEN_IF) {
-    int other = keyword(b, g, TOKEN_ELSE, g->first);
+    int other = keyword_of(b, g, TOKEN_ELSE, g->first);
     if (other < 0) return;
     cut(b, other);
     g = if_at(b, other + 1);
@@ -400,8 +406,8 @@ static void cut_elses(Breaker *b, const FormatGroup *g) {
 }
 
 static bool break_if(Breaker *b, const FormatGroup *g) {
-  int then = keyword(b, g, TOKEN_THEN, g->first),
-      other = keyword(b, g, TOKEN_ELSE, g->first);
+  int then = keyword_of(b, g, TOKEN_THEN, g->first),
+      other = keyword_of(b, g, TOKEN_ELSE, g->first);
   if (then < 0 || other < 0) return false;
   if (helps(b, other) || helps(b, then)) {
     if (!helps(b, other)) cut(b, then);
@@ -417,7 +423,8 @@ static bool break_if(Breaker *b, const FormatGroup *g) {
 
 static bool break_match(Breaker *b, const FormatGroup *g) {
   Places places = { 0 };
-  for (int at = keyword(b, g, TOKEN_MATCH, g->first) + 1; at <= g->last; at = skip(b, at))
+  for (int at = keyword_of(b, g, TOKEN_MATCH, g->first) + 1; at <= g->last;
+       at = skip(b, at))
     if (kind_at(b, at) == TOKEN_CASE &&
         b->f->groups.at[b->f->inner[at]].parent == (int)(g - b->f->groups.at))
       vec_push(&places, at);
@@ -425,10 +432,10 @@ static bool break_match(Breaker *b, const FormatGroup *g) {
 }
 
 static bool break_loop(Breaker *b, const FormatGroup *g) {
-  int body = keyword(b, g, TOKEN_DO, g->first) + 1;
+  int body = keyword_of(b, g, TOKEN_DO, g->first) + 1;
   if (body > 0 && cut_if_it_helps(b, body)) return true;
-  int head = keyword(b, g, TOKEN_FOR, g->first);
-  if (head < 0) head = keyword(b, g, TOKEN_WHILE, g->first);
+  int head = keyword_of(b, g, TOKEN_FOR, g->first);
+  if (head < 0) head = keyword_of(b, g, TOKEN_WHILE, g->first);
   if (head < 0) return false;
   if (cut_if_it_helps(b, head)) return true;
   int equal = find_equal(b, g->first, head);
@@ -465,13 +472,13 @@ static bool break_braces(Breaker *b, const FormatGroup *g) {
 }
 
 // Many short items fill lines, others have a line each; those of records always.
-typedef struct Items {
+typedef struct ItemWidths {
   Places places;
   int count, sum, most;  // their columns
-} Items;
+} ItemWidths;
 
-static Items items_of(const Breaker *b, const FormatGroup *g) {
-  Items items = { 0 };
+static ItemWidths widths_of(const Breaker *b, const FormatGroup *g) {
+  ItemWidths items = { 0 };
   int begin = g->first + 1;
   for (int at = g->first + 1; at <= g->last; at = skip(b, at)) {
     if (at < g->last && kind_at(b, at) != TOKEN_COMMA) continue;
@@ -488,7 +495,7 @@ static Items items_of(const Breaker *b, const FormatGroup *g) {
 static bool break_bracket(Breaker *b, const FormatGroup *g) {
   if (kind_at(b, g->first) == TOKEN_ATTR && !b->last_resort) return false;
   if (break_braces(b, g)) return true;
-  Items items = items_of(b, g);
+  ItemWidths items = widths_of(b, g);
   bool fill = items.most <= SHORT_ITEM ||
               (items.most <= LONG_ITEM && items.sum <= items.count * MEAN_ITEM);
   return cut_places(b, &items.places, fill && kind_at(b, g->first) != TOKEN_LBRACE);

@@ -129,6 +129,71 @@ def y = [  -- open
 -- at the end
 END
 
+formats long << 'END'
+entry a [n] (xs: [n]f32) (k: i64) (w: [k]f32) (row: [n][n]f32) (m: i64) : [n][m]f32 = tabulate_2d n m (\i j -> f32.sum (map (\d -> w[d] * row[i64.max 0 (i64.min (n - 1) (i + d - k / 2)), j]) (iota k)))  -- behind
+def sum [n] [m] (xs: [n]i32) (a: [n][m]i32) (x: [n]i32) = reduce (map2 i32.min) (replicate m i32.highest) (map3 (\i row s -> map (\y -> (y ^ s) - i32.i64 i) row) (iota n) a x)
+def s = iota 10 |> map (\x -> x * x + 1) |> filter (\x -> x % 2 == 0) |> reduce (+) 0 |> i32.i64 |> f32.i32 |> f32.sqrt
+def p x y z = let a = if x < y && y < z && z < 1000 && x + y > z then map2 (\a b -> a + b * z) (iota 100) (replicate 100 z) else if x > 1 then iota 100 else replicate 100 3 in loop acc = a for i < 100 do map2 (\x y -> x + y) acc (iota 100)
+def f (o: #some i32 | #none) (xs: *[3]i32) = match o case #some v -> (xs with [0] = v)[0] case #none -> let xs[1] = xs[0] + xs[2] in xs[0] + xs[1]
+def arr = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29]
+def g = {name = 1, other_name = map (\x -> x + 1) (iota 10), a_third = (1f32, 2f32), a_function = \x y -> x + y}
+def sums = 1000000 + 2000000 + 3000000 * k (4000000 + 5000000) + 6000000 + 7000000 + 8000000 + 9000000 + 10000000
+type s = #circle {x: f32, y: f32, r: f32} | #rectangle {x: f32, y: f32, w: f32, h: f32} | #point (f32, f32) | #nothing
+module m (T: integral) (P: { val a : T.t val c : T.t }) : rng_engine with int.t = T.t with rng = T.t = { type t = T.t }
+def attraction [n] (px: f32, py: f32, pz: f32) (qx: f32, qy: f32, qz: f32, mass: f32) (a: [n]f32) : (f32, f32, f32) = px
+def broken = f (g 1)
+               (h 2)
+=>
+entry a [n] (xs: [n]f32) (k: i64) (w: [k]f32) (row: [n][n]f32) (m: i64) : [n][m]f32 =
+  tabulate_2d n m (\i j ->
+    f32.sum (map (\d -> w[d] * row[i64.max 0 (i64.min (n - 1) (i + d - k / 2)), j]) (iota k)))  -- behind
+def sum [n] [m] (xs: [n]i32) (a: [n][m]i32) (x: [n]i32) =
+  reduce (map2 i32.min)
+         (replicate m i32.highest)
+         (map3 (\i row s -> map (\y -> (y ^ s) - i32.i64 i) row) (iota n) a x)
+def s =
+  iota 10
+  |> map (\x -> x * x + 1)
+  |> filter (\x -> x % 2 == 0)
+  |> reduce (+) 0
+  |> i32.i64
+  |> f32.i32
+  |> f32.sqrt
+def p x y z =
+  let a =
+    if x < y && y < z && z < 1000 && x + y > z
+    then map2 (\a b -> a + b * z) (iota 100) (replicate 100 z)
+    else if x > 1 then iota 100
+    else replicate 100 3
+  in loop acc = a for i < 100 do map2 (\x y -> x + y) acc (iota 100)
+def f (o: #some i32 | #none) (xs: *[3]i32) =
+  match o
+  case #some v -> (xs with [0] = v)[0]
+  case #none -> let xs[1] = xs[0] + xs[2] in xs[0] + xs[1]
+def arr =
+  [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26,
+   27, 28, 29]
+def g =
+  {name = 1,
+   other_name = map (\x -> x + 1) (iota 10),
+   a_third = (1f32, 2f32),
+   a_function = \x y -> x + y}
+def sums =
+  1000000 + 2000000 + 3000000 * k (4000000 + 5000000) + 6000000 + 7000000 + 8000000 + 9000000
+  + 10000000
+type s =
+  #circle {x: f32, y: f32, r: f32}
+  | #rectangle {x: f32, y: f32, w: f32, h: f32}
+  | #point (f32, f32)
+  | #nothing
+module m (T: integral) (P: { val a : T.t val c : T.t })
+    : rng_engine with int.t = T.t with rng = T.t = { type t = T.t }
+def attraction [n] (px: f32, py: f32, pz: f32) (qx: f32, qy: f32, qz: f32, mass: f32) (a: [n]f32)
+    : (f32, f32, f32) = px
+def broken = f (g 1)
+               (h 2)
+END
+
 formats empty << 'END'
 =>
 END
@@ -151,6 +216,9 @@ grep -q '^wrong.fl:2:1: error\|^wrong.fl:1:.*error' messages || fail "the mistak
 [ "$(cat a.fl)" = 'def x = 1' ] || fail "the file behind it was not"
 [ "$(stat -c %a a.fl)" = 640 ] || fail "the mode changed"
 [ "$(stat -c %Y b.fl)" = 0 ] || fail "a file that was right was written to"
+[ "$(printf 'def a = f 1111111111 2222222222' | "$flc" fmt --width 20 - | wc -l)" = 3 ] || fail "short lines"
+"$flc" fmt --width 5 a.fl 2> messages && fail "a width that is too small"
+grep -q "^error: flc fmt: --width: expected a number from 20 to 10000" messages || fail "the width is not told: $(cat messages)"
 [ "$(printf 'def  a=1' | "$flc" fmt -)" = 'def a = 1' ] || fail "standard input"
 printf 'def  a=(' | "$flc" fmt - > out 2> messages && fail "a mistake in standard input"
 [ ! -s out ] || fail "output after a mistake"
