@@ -2,7 +2,7 @@
 # Runs the cases of test blocks under oclgrind, which finds races, accesses out of bounds, uninitialised
 # reads and barriers that not all items reach: oclgrind.sh FLC PROGRAM...  Both profiles, every version
 # that `flc test` runs, results compared.  By hand, since it is thousands of times slower than a device: a
-# program that takes more than $SECONDS_EACH (120) is left out.
+# program that takes more than $SECONDS_EACH (120) is left out.  With ONLY=gpu the code for GPUs alone.
 #     tests/run/oclgrind.sh build/flc tests/run/*.fl tests/core/*/*.fl
 flc=$(realpath "$1")
 shift
@@ -10,7 +10,7 @@ runtime=$(find /usr/lib -name liboclgrind-rt.so 2> /dev/null | head -n 1)
 [ -n "$runtime" ] || exit 77
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-export XDG_CACHE_HOME="$folder"
+export XDG_CACHE_HOME="$folder" ONLY="${ONLY:-}"
 failed=0 passed=0 skipped=0 cases=0
 
 # A C compiler whose programs run under oclgrind: PROGRAM is a script that runs PROGRAM's executable.
@@ -27,6 +27,9 @@ cc "\$@" && mv "\$out" "$folder/\$number.exe" || exit 1
 "$folder/\$number.exe" --print-params 2> /dev/null | grep -q segscan_look_back && params='--param segscan_look_back=0'
 cat > "\$out" << SCRIPT
 #!/bin/sh
+case "\\\$ONLY \\\$*" in
+  'gpu '*'--code cpu'*) echo 'error: code for CPUs does not run where only=gpu' >&2 && exit 1 ;;
+esac
 export OCLGRIND_LOG=$folder/log.\\\$\\\$ OCLGRIND_NUM_THREADS=1 OCLGRIND_DATA_RACES=1
 case "\\\$CHECK_UNINITIALIZED \\\$*" in
   'gpu '*'--code cpu'*) ;;
@@ -77,7 +80,7 @@ test_cases() {
   CC="$folder/cc" "$flc" build "$1" -o "$folder/p" > /dev/null 2>&1
   cases "$1" > "$folder/cases"
   while IFS="$(printf '\t')" read -r entry values; do
-    for code in cpu gpu; do
+    for code in ${ONLY:-cpu gpu}; do
       printf '%s' "$values" | timeout "${SECONDS_EACH:-120}" "$folder/p" -e "$entry" --code "$code" > /dev/null 2>&1
     done
   done < "$folder/cases"
