@@ -496,6 +496,13 @@ bool imp_kernel_uses(Compiler *c, const Kernel *kernel, PrimType type);
 ImpBlock imp_hoist(const ImpBlock *block);
 // Moves divisions that are the same in all rounds of a loop before it (imp_divide.c).
 ImpBlock imp_lift_divisions(const ImpBlock *block);
+// Makes one loop of those over the same range that follow one another, where the next one loads
+// what the one before it stores (imp_fuse.c); in kernels without barriers.  `fresh`: global arrays
+// that the kernel knows by no other name.
+ImpBlock imp_fuse_loops(Compiler *c, const ImpBlock *block, const Map *fresh);
+// What loops store and load again at once stays in variables (imp_forward.c); in kernels without
+// barriers.
+ImpBlock imp_forward_stores(Compiler *c, const ImpBlock *block);
 // Puts products into the sums that are their only readers (imp_contract.c).
 ImpBlock imp_contract(const ImpBlock *block);
 

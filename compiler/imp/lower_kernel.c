@@ -146,7 +146,7 @@ static void collect_block(Collect *s, const ImpBlock *block) {
 
 typedef struct Effects {
   Map *loaded, *stored;  // Mem, global
-  bool arena, atomic;
+  bool arena, atomic, barrier;
 } Effects;
 
 static void see_loads(void *state, const ImpExp *e) {
@@ -165,6 +165,7 @@ static void see_block(Effects *seen, const ImpBlock *block) {
     imp_each_exp(stm, see_loads, seen);
     if (stm->kind == IMP_LOCAL && stm->u.alloc.mem->space == MEM_ARENA)
       seen->arena = true;
+    seen->barrier = seen->barrier || stm->kind == IMP_BARRIER;
     if (stm->kind == IMP_LOCKED ||
         (stm->kind == IMP_ATOMIC && stm->u.atomic.mem->space == MEM_GLOBAL))
       seen->atomic = true;
@@ -209,6 +210,30 @@ static bool find_arena(const Code *host, const KernelCode *kernel, const Collect
   return true;
 }
 
+// ---- loops
+
+typedef struct FreshArrays {
+  const ImpBlock *host;
+  Map *found;
+} FreshArrays;
+
+static void note_fresh(void *state, const void *mem, void *value) {
+  FreshArrays *fresh = state;
+  (void)value;
+  if (is_fresh(fresh->host, mem)) map_put(fresh->found, mem, mem);
+}
+
+// On GPUs, where items do not work together, an item need not load what it has just stored.
+static void fuse_loops(const Code *host, KernelCode *kernel) {
+  Effects seen = { .loaded = map_new(NULL), .stored = map_new(NULL) };
+  see_block(&seen, &kernel->b.block);
+  if (host->lower->profile != PROFILE_GPU || seen.barrier) return;
+  FreshArrays fresh = { &host->b->block, map_new(NULL) };
+  map_each(seen.stored, note_fresh, &fresh);
+  ImpBlock fused = imp_fuse_loops(host->lower->c, &kernel->b.block, fresh.found);
+  kernel->b.block = imp_forward_stores(host->lower->c, &fused);
+}
+
 KernelCode *kernel_begin(Code *host, Loc loc) {
   KernelCode *kernel = new (KernelCode);
   kernel->b = (ImpBuilder){ .c = host->lower->c, .loc = loc };
@@ -242,6 +267,7 @@ static int64_t known_group_size(const ImpExp *size) {
 void kernel_end(Code *host, KernelCode *kernel, Launch launch) {
   Compiler *c = host->lower->c;
   Collect s = { .c = c, .bound = map_new(NULL), .seen = map_new(NULL) };
+  fuse_loops(host, kernel);
   collect_block(&s, &kernel->b.block);
   share_scratch(&kernel->scratch, &kernel->b.block);
   const char *name = text_format("%s_%d", launch.name, c->next_id++);

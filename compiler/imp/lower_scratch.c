@@ -126,10 +126,20 @@ static bool may_share(const ScratchVec *scratch, const Span *spans, int root, in
   return true;
 }
 
+// Arrays that nothing accesses go.
+static void drop_unused(ScratchVec *scratch, const Map *spans) {
+  int kept = 0;
+  for (int i = 0; i < scratch->count; i++)
+    if (scratch->at[i].mem->space != MEM_SCRATCH || map_has(spans, scratch->at[i].mem))
+      scratch->at[kept++] = scratch->at[i];
+  scratch->count = kept;
+}
+
 void share_scratch(ScratchVec *scratch, const ImpBlock *body) {
   Accesses found = { .spans = map_new(NULL) };
   Span *spans = new_array(Span, scratch->count + 1);
   note_block(&found, body);
+  drop_unused(scratch, found.spans);
   for (int i = 0; i < scratch->count; i++) {
     const Span *accesses = map_get(found.spans, scratch->at[i].mem);
     spans[i] = accesses ? needed(body, 0, *accesses) : (Span){ 0, -1 };
