@@ -115,7 +115,8 @@ struct AstPat {
   Loc loc;
   const Type *type;  // checker
   union {
-    struct { Name name; Binding *binding; } name;  // binding: checker
+    // binding, consumed (by what an entry point given as `= f` passes it to): checker
+    struct { Name name; Binding *binding; bool consumed; } name;
     struct { AstPatVec items; } tuple;
     struct { Vec(AstFieldPat) fields; } record;
     struct { AstExp *value; } literal;
@@ -261,7 +262,8 @@ struct AstExp {
     struct { AstExp *exp; AstType *type; const Type *ascribed; } ascribe;  // ascribed: checker
     struct { AstExp *condition, *exp; } assert;
     struct { const AstAttr *attr; AstExp *exp; } attr;
-    struct { Name name; AstExpVec payload; } constructor;
+    // expected: checker, the sum type that its context asks for, or NULL
+    struct { Name name; AstExpVec payload; const Type *expected; } constructor;
     struct { AstName module; AstExp *exp; } open_in;
   } u;
 };

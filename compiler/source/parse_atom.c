@@ -136,9 +136,8 @@ static AstExp *parse_tuple_rest(Parser *p, const Token *open, AstExp *first) {
   return exp;
 }
 
-static bool at_bracketed_prefix(const Parser *p) {
-  bool prefix = at_operator(p, "-") || at_operator(p, "!");
-  return prefix && peek_at(p, 1)->kind == TOKEN_RPAREN;
+static bool at_bracketed(const Parser *p, const char *operator) {
+  return at_operator(p, operator) && peek_at(p, 1)->kind == TOKEN_RPAREN;
 }
 
 // "(" ")" | "(" Exp ")" | "(" Exp "," Exp,+ ")" | a section
@@ -146,7 +145,10 @@ static AstExp *parse_bracketed_exp(Parser *p) {
   const Token *open = next(p);
   if (accept(p, TOKEN_RPAREN)) return new_exp(p, AST_TUPLE, loc_from(p, open));
   if (accept(p, TOKEN_DOT)) return parse_dot_section(p, open);
-  if (at_bracketed_prefix(p)) return parse_right_section(p, open);
+  if (at_bracketed(p, "!"))
+    fail_at(p, token_loc(p, peek(p)),
+            "`!` stands before its operand: the function is `not`");
+  if (at_bracketed(p, "-")) return parse_right_section(p, open);
   if (at_binary_operator(p, 0) && !at_operator(p, "-"))
     return parse_right_section(p, open);
   AstExp *exp = parse_exp(p);

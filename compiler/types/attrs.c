@@ -41,11 +41,12 @@ void check_attr(Check *k, const AstAttr *attr) {
     "intrinsic",
     "doc",
     "prop",
+    "warn",
     NULL,
   };
   static const char *const idle[] = {
-    "unsafe", "opaque", "break",  "param", "duplicate",    "noduplicate",
-    "fuse",   "nofuse", "assert", "warn",  "cpu_function", NULL,
+    "unsafe", "opaque", "break",  "param",        "duplicate", "noduplicate",
+    "fuse",   "nofuse", "assert", "cpu_function", NULL,
   };
   check_references(k, attr);
   if (k->built_in || attr->name[0] == '$' || is_among(attr->name, effective)) return;

@@ -403,6 +403,7 @@ const Type *type_freshen_sizes(Check *k, const Type *type, OwnUse *use);
 // What each anonymous size becomes: a variable, or a new size pushed on `made`.
 const Type *type_name_anonymous(Check *k, const Type *type, BindingVec *made);
 const Type *type_open_anonymous(Check *k, const Type *type);
+const Type *type_open_unnamed(Check *k, const Type *type);  // not those of ?[n].t
 // The type with every size that was bound deeper than the current level replaced by a new unknown
 // one, pushed on `made`.
 const Type *type_close(Check *k, const Type *type, BindingVec *made, Loc loc);
@@ -462,6 +463,8 @@ bool prelude_load(Library *lib);
 // The module types that every program sees, for opaque modules.
 Map *prelude_signatures(Library *lib);
 bool prelude_is_module(Name name);
+// Whether it is `intrinsics`, whose members can be named, and which is no module of programs.
+bool prelude_is_internal(const Library *lib, const Module *module);
 // The module's members, checked at the first call; NULL if there is no such module.
 const Module *prelude_module(Library *lib, Name name);
 
@@ -498,6 +501,10 @@ void check_match_covers(Check *k, const AstExp *match);
 // check_sum.c
 const Type *check_sum(Check *k, const AstType *type);
 const Type *infer_constructor(Check *k, AstExp *exp);
+// Notes the sum types that constructors among the results of `exp` are to have, if that has `type`.
+void expect_constructors(Check *k, AstExp *exp, const Type *type);
+// Likewise, if the pattern has types, of which none mentions sizes that it binds.
+void expect_constructors_of_pat(Check *k, AstExp *exp, const AstPat *pat);
 const Type *check_constructor_pat(Check *k, AstPat *pat, const Type *type);
 Name constructor_field(Check *k, Name constructor);  // "#c"
 

@@ -244,6 +244,17 @@ static bool is_comment(Check *k, const AstExp *exp) {
   return right->kind == AST_NAME && !scope_has_value(k, &right->u.name.name);
 }
 
+static void infer_arguments(Check *k, const AstExp *exp, const Type *function) {
+  vec_each (AstExp *const *, arg, &exp->u.apply.args) {
+    function = type_resolve(function);
+    if (function->kind == TYPE_FUNCTION) {
+      expect_constructors(k, *arg, function->u.function.from);
+      function = function->u.function.to;
+    }
+    if (!is_lambda(*arg)) infer(k, *arg);
+  }
+}
+
 const Type *infer_apply(Check *k, AstExp *exp) {
   AstExp *f = exp->u.apply.function;
   const Type *function = NULL;
@@ -260,8 +271,7 @@ const Type *infer_apply(Check *k, AstExp *exp) {
   }
   // Operands of an unknown operator are often words of another language.
   if (exp->u.apply.is_operator && type_is_error(function)) return function;
-  vec_each (AstExp **, arg, &exp->u.apply.args)
-    if (!is_lambda(*arg)) infer(k, *arg);
+  infer_arguments(k, exp, function);
   if (exp->u.apply.is_operator && has_erroneous_operand(exp))
     return type_error(k, exp->loc);
   return apply_all(k, exp, function);

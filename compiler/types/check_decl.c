@@ -68,8 +68,8 @@ static int missing_params(const AstFunction *f, const Type *type) {
   return missing;
 }
 
-// Gives the entry point `= f` the form `x = f x`.
-static void add_params(Check *k, AstDecl *decl, int count) {
+// Gives the entry point `= f`, of that type, the form `x = f x`; what `f` consumes, `x` gives up.
+static void add_params(Check *k, AstDecl *decl, int count, const Type *type) {
   AstFunction *f = &decl->u.value.function;
   Loc loc = decl->u.value.name_loc;
   if (f->result)
@@ -78,10 +78,13 @@ static void add_params(Check *k, AstDecl *decl, int count) {
   f->result = NULL;
   AstExp *apply = new_node(AstExp, .kind = AST_APPLY, .loc = f->body->loc,
                            .u.apply.function = f->body);
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < f->params.count; i++)
+    type = type_resolve(type)->u.function.to;
+  for (int i = 0; i < count; i++, type = type_resolve(type)->u.function.to) {
     Name name = name_of(k->c->names, text_format("arg%d", f->params.count));
-    vec_push(&f->params,
-             new_node(AstPat, .kind = AST_PAT_NAME, .loc = loc, .u.name.name = name));
+    bool consumed = type_has_unique(type_resolve(type)->u.function.from);
+    vec_push(&f->params, new_node(AstPat, .kind = AST_PAT_NAME, .loc = loc,
+                                  .u.name = { .name = name, .consumed = consumed }));
     vec_push(&apply->u.apply.args, new_node(AstExp, .kind = AST_NAME, .loc = loc,
                                             .u.name.name = { .loc = loc, .name = name }));
   }
@@ -151,7 +154,7 @@ static void check_value(Check *k, AstDecl *decl) {
     decl->u.value.is_entry = true;
   int missing = missing_params(f, b->type);
   if (decl->u.value.is_entry && diag_error_count(k->c) == errors && missing > 0) {
-    add_params(k, decl, missing);
+    add_params(k, decl, missing, b->type);
     check_value(k, decl);
     return;
   }

@@ -64,11 +64,6 @@ static bool make_qualified(Check *k, AstExp *exp) {
   return true;
 }
 
-// (!) as a value
-static bool is_not(const AstName *name) {
-  return !name->qualifiers.count && strcmp(name->name, "!") == 0;
-}
-
 // A function calls itself at its own types.  What mentions a function that recurs does so too, for
 // elaboration.
 static bool note_recursion(Check *k, Binding *b, const AstExp *exp) {
@@ -84,7 +79,6 @@ static bool note_recursion(Check *k, Binding *b, const AstExp *exp) {
 }
 
 const Type *infer_name(Check *k, AstExp *exp) {
-  if (is_not(&exp->u.name.name)) return infer_intrinsic(k, exp, "not");
   if (is_projection(k, &exp->u.name.name)) {
     make_projections(exp);
     return infer_project(k, exp);
@@ -291,6 +285,7 @@ const Type *infer(Check *k, AstExp *exp) {
 // A function literal learns the types of its parameters from where it is used.
 void check_exp(Check *k, AstExp *exp, const Type *expected, Why why) {
   if (exp->kind != AST_LAMBDA) {
+    expect_constructors(k, exp, expected);
     expect_type(k, exp->loc, expected, infer(k, exp), why);
     return;
   }

@@ -51,6 +51,8 @@ static void note_value(Check *k, const AstExp *exp) {
 
 const Type *infer_let(Check *k, AstExp *exp) {
   int mark = scope_mark(k), equations = k->equations.count;
+  if (!exp->u.let.sizes.count)
+    expect_constructors_of_pat(k, exp->u.let.value, exp->u.let.pat);
   const Type *value = infer(k, exp->u.let.value);
   k->level++;
   check_let_value(k, exp, value);
@@ -97,13 +99,14 @@ static void keep_apart(const Type *type) {
   keep_apart(type->u.array.elem);
 }
 
-// Sizes that the declared result leaves open, as `[]` or by `?[k]`, are those of the body.
+// Sizes that the declared result leaves open as `[]` are those of the body; of those that it hides,
+// `?[k]`, callers know no more than that they are there.
 static const Type *check_result(Check *k, const AstType *result, const Type *written,
                                 AstExp *body, Name name) {
-  const Type *declared = type_open_anonymous(k, written);
-  check_exp(k, body, declared,
+  const Type *shown = type_open_unnamed(k, written);
+  check_exp(k, body, type_open_anonymous(k, shown),
             (Why){ .kind = WHY_RESULT, .name = name, .from = result->loc });
-  return declared;
+  return shown;
 }
 
 // What a function gives may be a function of arrays whose size only its own body knows.
@@ -261,6 +264,7 @@ const Type *infer_function(Check *k, AstFunction *f, const Within *self,
   check_param_names(k, f);
   BindingVec exists = { 0 };
   const Type *to = infer_body(k, f, &within, params, expected);
+  to = type_name_anonymous(k, to, &exists);
   size_equations_solve(k, equations, false);
   k->level = level + 1;
   hide_inner_names(k, f, &to, &exists);

@@ -273,6 +273,8 @@ static void check_body(Check *k, AstExp *exp) {
 }
 
 const Type *infer_loop(Check *k, AstExp *exp) {
+  if (!exp->u.loop.sizes.count)
+    expect_constructors_of_pat(k, exp->u.loop.init, exp->u.loop.pat);
   infer(k, exp->u.loop.init);
   check_form(k, exp);
   int mark = scope_mark(k);
@@ -280,6 +282,7 @@ const Type *infer_loop(Check *k, AstExp *exp) {
   LoopSizes l = { .k = k, .exp = exp, .loc = exp->u.loop.init->loc };
   const Type *param = check_loop_param(&l, exp);
   k->level++;
+  expect_constructors(k, exp->u.loop.body, param);
   check_body(k, exp);
   check_sizes_told(k, &exp->u.loop.sizes, param);
   k->level -= 2;

@@ -53,17 +53,103 @@ static void no_constructor(Check *k, Loc loc, Name field, const Type *type) {
   hint_field(k, type, field);
 }
 
+// --- Constructors whose sum type is known ---
+
+static const Type *field_type(const Type *record, Name name) {
+  for (int i = 0; i < record->u.record.count; i++)
+    if (record->u.record.fields[i].name == name) return record->u.record.fields[i].type;
+  return NULL;
+}
+
+static void expect_items(Check *k, const AstExpVec *items, const Type *tuple) {
+  tuple = tuple ? type_resolve(tuple) : NULL;
+  if (!tuple || tuple->kind != TYPE_RECORD) return;
+  for (int i = 0; i < items->count; i++) {
+    const Type *type = field_type(tuple, type_field_name(k->c, i));
+    if (type) expect_constructors(k, items->at[i], type);
+  }
+}
+
+static void expect_fields(Check *k, const AstExp *exp, const Type *record) {
+  vec_each (const AstFieldExp *, field, &exp->u.record.fields) {
+    const Type *type = field_type(record, field->name);
+    if (type) expect_constructors(k, field->value, type);
+  }
+}
+
+static void expect_here(Check *k, AstExp *exp, const Type *type) {
+  if (exp->kind == AST_TUPLE) expect_items(k, &exp->u.tuple.items, type);
+  if (exp->kind == AST_RECORD) expect_fields(k, exp, type);
+  if (exp->kind != AST_CONSTRUCTOR || !type_is_sum(type)) return;
+  exp->u.constructor.expected = type;
+  expect_items(k, &exp->u.constructor.payload,
+               field_type(type, constructor_field(k, exp->u.constructor.name)));
+}
+
+void expect_constructors(Check *k, AstExp *exp, const Type *type) {
+  type = type_resolve(type);
+  if (type->kind != TYPE_RECORD) return;
+  expect_here(k, exp, type);
+  if (exp->kind == AST_LET) expect_constructors(k, exp->u.let.body, type);
+  if (exp->kind == AST_LET_FUN) expect_constructors(k, exp->u.let_fun.body, type);
+  if (exp->kind == AST_LET_WITH) expect_constructors(k, exp->u.let_with.body, type);
+  if (exp->kind == AST_ATTR) expect_constructors(k, exp->u.attr.exp, type);
+  if (exp->kind == AST_ASSERT) expect_constructors(k, exp->u.assert.exp, type);
+  if (exp->kind == AST_OPEN_IN) expect_constructors(k, exp->u.open_in.exp, type);
+  if (exp->kind == AST_IF) {
+    expect_constructors(k, exp->u.cond.then_exp, type);
+    expect_constructors(k, exp->u.cond.else_exp, type);
+  }
+  if (exp->kind == AST_MATCH)
+    vec_each (const AstCase *, c, &exp->u.match.cases)
+      expect_constructors(k, c->body, type);
+}
+
+static bool may_construct(const AstExp *exp) {
+  return exp->kind == AST_CONSTRUCTOR || exp->kind == AST_RECORD ||
+         exp->kind == AST_TUPLE || exp->kind == AST_IF || exp->kind == AST_MATCH ||
+         exp->kind == AST_LET;
+}
+
+void expect_constructors_of_pat(Check *k, AstExp *exp, const AstPat *pat) {
+  if (!may_construct(exp)) return;
+  if (pat->kind == AST_PAT_ATTR) expect_constructors_of_pat(k, exp, pat->u.attr.pat);
+  if (pat->kind == AST_PAT_ASCRIBE)
+    expect_constructors(k, exp, check_type(k, pat->u.ascribe.type));
+  if (pat->kind != AST_PAT_TUPLE || exp->kind != AST_TUPLE) return;
+  for (int i = 0; i < pat->u.tuple.items.count && i < exp->u.tuple.items.count; i++)
+    expect_constructors_of_pat(k, exp->u.tuple.items.at[i], pat->u.tuple.items.at[i]);
+}
+
+static const Size *fresh_size(Check *k, const Size *size) {
+  return size_var(k, NULL, size->loc);
+}
+
+// The expected type with sizes of its own: branches may differ in them.  NULL if it does not fit.
+// Another look at the expression, as in another module, may ask for another type.
+static const Type *infer_expected(Check *k, AstExp *exp, const Type *payload) {
+  const Type *expected = exp->u.constructor.expected;
+  exp->u.constructor.expected = NULL;
+  if (!expected) return NULL;
+  const Type *type = type_map_sizes(k, type_without_unique(expected), fresh_size);
+  const Type *field = field_type(type, constructor_field(k, exp->u.constructor.name));
+  return field && unify(k, field, payload) ? type : NULL;
+}
+
 // #c e...: of any sum type with that constructor
 const Type *infer_constructor(Check *k, AstExp *exp) {
   int count = exp->u.constructor.payload.count;
   const Type **types = new_array(const Type *, count);
   for (int i = 0; i < count; i++)
     types[i] = infer(k, exp->u.constructor.payload.at[i]);
+  const Type *given = payload_type(k, types, count);
+  const Type *expected = infer_expected(k, exp, given);
+  if (expected) return expected;
   const Type *type = type_var(k, exp->loc);
   type->u.var->fixed_size = true;
   const Type *payload =
       unify_field(k, type, constructor_field(k, exp->u.constructor.name), exp->loc);
-  unify(k, payload, payload_type(k, types, count));
+  unify(k, payload, given);
   return type;
 }
 

@@ -147,9 +147,12 @@ static void check_elem(Check *k, const AstType *elem, const Type *type) {
   const TypeDef *def =
       elem->kind == AST_TYPE_NAME ? scope_find_type(k, &elem->u.name.name) : NULL;
   bool param = type_resolve(type)->kind == TYPE_PARAM && type_size_varies(type);
-  if (!param && !(def && def->lifted == LIFTED_SIZES)) return;
+  if (!param && !(def && def->lifted != LIFTED_NOT)) return;
+  bool holds_functions = def && def->lifted == LIFTED_FULLY;
   error(k->c, elem->loc,
-        "the elements of an array must have one size, but those of `%s` vary",
+        holds_functions
+            ? "an array cannot hold functions, which values of `%s` may be"
+            : "the elements of an array must have one size, but those of `%s` vary",
         elem->u.name.name.name);
 }
 

@@ -6,7 +6,7 @@
 // `*` counts only where it is written.
 static bool consumes(const AstPat *pat) {
   switch (pat->kind) {
-  case AST_PAT_NAME:
+  case AST_PAT_NAME: return pat->u.name.consumed;
   case AST_PAT_WILDCARD:
   case AST_PAT_LITERAL:
   case AST_PAT_CONSTRUCTOR: return false;

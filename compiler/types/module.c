@@ -57,6 +57,9 @@ static const Module *find_named(Check *k, const AstName *name) {
     vec_push(&path, *qualifier);
   vec_push(&path, name->name);
   const Module *m = module_find(k, path.at, path.count);
+  if (m && prelude_is_internal(k->lib, m) && !k->built_in)
+    error(k->c, name->loc, "the module `%s` can only be named before one of its members",
+          name->name);
   if (m) return m;
   error(k->c, name->loc, "unknown module `%s`", name->name);
   if (map_get(k->scope.values, name->name))

@@ -109,6 +109,10 @@ bool prelude_is_module(Name name) {
   return prim_type_named(name, &prim) || strcmp(name, intrinsics_module) == 0;
 }
 
+bool prelude_is_internal(const Library *lib, const Module *module) {
+  return map_get(lib->modules, name_of(lib->c->names, intrinsics_module)) == module;
+}
+
 // In a template the type `t` is the scalar type.
 static void define_scalar(Check *k, Module *module, PrimType prim) {
   Name t = name_of(k->c->names, "t");

@@ -281,6 +281,15 @@ const Type *type_open_anonymous(Check *k, const Type *type) {
   return rewrite(&r, type);
 }
 
+static const Size *open_unnamed(Rewrite *r, const Size *size) {
+  return size->kind == SIZE_ANY && !size->u.name ? open_anonymous(r, size) : size;
+}
+
+const Type *type_open_unnamed(Check *k, const Type *type) {
+  Rewrite r = { .k = k, .size = open_unnamed };
+  return rewrite(&r, type);
+}
+
 static const Size *closed(Rewrite *r, const Size *size);
 
 // An unknown size that comes into being once for each time that the outer scope is entered.

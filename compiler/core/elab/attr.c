@@ -29,3 +29,33 @@ const StmAttrs *elab_attr(const AstAttr *attr, const StmAttrs *outer) {
   }
   return mem_copy(&out, sizeof out);
 }
+
+typedef struct Checks {
+  const Stm *first;  // a statement that is checked when it runs, or NULL
+} Checks;
+
+static void find_check(CoreVisitor *v, const Stm *stm) {
+  Checks *checks = v->state;
+  if (checks->first) return;
+  if (exp_may_fail(stm->exp) && stm->loc.file && !stm->loc.file->built_in)
+    checks->first = stm;
+  else
+    core_visit_exp(v, stm->exp);
+}
+
+static void find_checks(CoreVisitor *v, const Body *body) {
+  for (int i = 0; i < body->stm_count; i++)
+    find_check(v, &body->stms[i]);
+}
+
+void elab_warn(Elab *e, const AstAttr *attr, int from) {
+  if (!is(attr, "warn") || attr->args.count != 1 ||
+      !is(attr->args.at[0], "safety_checks"))
+    return;
+  Checks checks = { 0 };
+  CoreVisitor v = { .body = find_checks, .state = &checks };
+  for (int i = from; i < e->b->stms.count; i++)
+    find_check(&v, &e->b->stms.at[i]);
+  if (checks.first)
+    warning(e->c, checks.first->loc, "Safety check required: this may fail at run time");
+}

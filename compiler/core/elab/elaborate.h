@@ -292,6 +292,8 @@ const Val *elab_body_of(Elab *e, const Closure *f, const char *name);
 const Val *elab_constant(Elab *e, const Binding *binding);
 // What the attribute adds to those around it.
 const StmAttrs *elab_attr(const AstAttr *attr, const StmAttrs *outer);
+// #[warn(safety_checks)]: warns if one of the statements from `from` on is checked when it runs.
+void elab_warn(Elab *e, const AstAttr *attr, int from);
 
 void elab_check_ranks(Compiler *c, const Entry *entry);  // rank.c
 

@@ -192,6 +192,7 @@ static const Val *trace(Elab *e, Scope *s, const AstExp *exp) {
 }
 
 static const Val *attr(Elab *e, Scope *s, const AstExp *exp, Want want) {
+  int before = e->b->stms.count;
   if (!strcmp(exp->u.attr.attr->name, "trace")) return trace(e, s, exp);
   if (is_blank(exp->u.attr.attr)) {
     const Val *shape = elab_exp(e, s, exp->u.attr.exp, (Want){ .attrs = want.attrs });
@@ -200,6 +201,7 @@ static const Val *attr(Elab *e, Scope *s, const AstExp *exp, Want want) {
   const StmAttrs *outer = want.attrs ? want.attrs : e->b->attrs;
   want.attrs = elab_attr(exp->u.attr.attr, outer);
   const Val *v = elab_exp(e, s, exp->u.attr.exp, want);
+  elab_warn(e, exp->u.attr.attr, before);
   if (v->kind != VAL_CLOSURE) return v;
   Closure f = *v->u.closure;
   f.attrs = want.attrs;
