@@ -51,6 +51,13 @@ static bool run_flatten(Compiler *c, Program *p, const Pass *pass) {
   return p->core != NULL;
 }
 
+// Sums of other programs are in any order.
+static bool run_fix_order(Compiler *c, Program *p, const Pass *pass) {
+  (void)pass;
+  if (p->flatten.reproducible) p->core = fix_order(c, p->core);
+  return p->core != NULL;
+}
+
 // Programs for one worker stay as they are.
 static bool run_distribute(Compiler *c, Program *p, const Pass *pass) {
   (void)pass;
@@ -110,6 +117,8 @@ static const Pass passes[] = {
     "sums over an outer dimension meet what makes their summands, and fuse with it" },
   { "dead",           STAGE_CORE,    run_rewrite,   dead,
     "what nobody reads any more must not become a kernel" },
+  { "fix-order",      STAGE_CORE,    run_fix_order, NULL,
+    "with --reproducible: sums of floats in blocks and loops, behind what would merge them" },
   { "flatten",        STAGE_FLAT,    run_flatten,   NULL,
     "nested parallelism to seg-ops in guarded versions" },
   { "simplify-flat",  STAGE_FLAT,    run_rewrite,   simplify,

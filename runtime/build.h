@@ -21,7 +21,7 @@ RT_FN void rt_build_options(const struct rt_context *ctx, int kernel, struct rt_
   if (form.group_size)
     rt_text_printf(t, " -DFLC_GROUP_SIZE=%" PRId64 " -DFLC_GROUP_STEPS=%d",
                    form.group_size, rt_doublings(form.group_size));
-  if (k->for_gpu && !ctx->config->exact_floats)
+  if (k->for_gpu && !ctx->config->exact_floats && !ctx->program->exact_floats)
     rt_text_add(t, " -DFLC_CONTRACT");
   else if (ctx->device.exact_division)
     rt_text_add(t, ctx->backend->exact_option);

@@ -106,6 +106,8 @@ static const char *take_option(RunCommand *r, int argc, char **argv, int *at) {
   if (mode) return set_flatten_mode(&r->flatten, mode);
   const char *most = value_of("--max-versions", argc, argv, at);
   if (most) return set_max_versions(&r->flatten, most);
+  r->flatten.reproducible |= strcmp(argv[*at], "--reproducible") == 0;
+  if (strcmp(argv[*at], "--reproducible") == 0) return NULL;
   const char *recipe = value_of("--recipe", argc, argv, at);
   if (recipe) r->recipe = recipe;
   return recipe ? NULL : take_workers(r, argc, argv, at);

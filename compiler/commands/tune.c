@@ -17,6 +17,7 @@ typedef struct Options {
   Vec(const char *) data;
   bool explain, check, no_log;
   int workers;  // 0: one, in a program for one
+  bool reproducible;
 } Options;
 
 enum TuneOption {
@@ -82,6 +83,7 @@ static const Option option_rows[] = {
   { OPT_SHORT, 0, "short", "US", NULL, NULL },
   { OPT_TUNING, 0, "tuning", "ENDING", NULL, NULL },
   WORKERS_OPTION,
+  REPRODUCIBLE_OPTION,
   { OPTION_OF_FUTHARK, 0, "runs", "N", NULL, NULL },
   { OPTION_OF_FUTHARK, 0, "skip-compilation", NULL, NULL, NULL },
   FUTHARK_OPTIONS,
@@ -147,6 +149,7 @@ static bool apply(Options *o, int option, const char *arg) {
   case 'o': o->output = arg; return true;
   case OPT_TUNING: o->ending = arg; return true;
   case OPTION_WORKERS: return mpi_read_count(arg, &o->workers);
+  case OPTION_REPRODUCIBLE: o->reproducible = true; return true;
   case 'q': o->tuner.quiet = true; return true;
   default: return apply_number(o, option, arg);
   }
@@ -212,6 +215,7 @@ static bool translate(Compiler *c, const Options *o, const char *scratch, Built 
                          .other_recipes = !o->tuner.no_sizes,
                          .flatten = default_flatten_options() };
   if (o->workers) how.flatten.workers = WORKERS_THREADS;
+  how.flatten.reproducible = o->reproducible;
   if (!program || !compile_program_to_c(c, program, how, &result)) return false;
   const char *text = text_str(result.c);
   out->hash = hash_of(text, strlen(text));

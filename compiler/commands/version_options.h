@@ -7,13 +7,13 @@
 // --flatten=incremental|moderate|full|outer and --max-versions N; NULL, or what is wrong.
 const char *set_flatten_mode(FlattenOptions *options, const char *text);
 const char *set_max_versions(FlattenOptions *options, const char *text);
-// Both by the number of their option and `optarg`; other options are none of its business.
+// And --reproducible, by the number of their option and `optarg`; other options are none of its business.
 const char *set_flatten_option(FlattenOptions *options, int option);
 // Of --code: NULL, or what is wrong with the name.
 const char *profile_option(const char *name, Profile *out);
 // What commands begin with.
 FlattenOptions default_flatten_options(void);
-// The rows of the two in a table of options.
+// The rows of these in a table of options.
 #define FLATTEN_OPTIONS                                                                  \
   { OPTION_FLATTEN,                                                                      \
     0,                                                                                   \
@@ -22,9 +22,22 @@ FlattenOptions default_flatten_options(void);
     "`incremental` (default), or one of the paper's other schemes: `moderate`, `full`, " \
     "`outer`",                                                                           \
     "incremental moderate full outer" },                                                 \
-  {                                                                                      \
-    OPTION_MAX_VERSIONS, 0, "max-versions", "N",                                         \
-        "versions per entry point, at most; default 256", NULL                           \
+      { OPTION_MAX_VERSIONS,                                                             \
+        0,                                                                               \
+        "max-versions",                                                                  \
+        "N",                                                                             \
+        "versions per entry point, at most; default 256",                                \
+        NULL },                                                                          \
+      REPRODUCIBLE_OPTION
+
+// The row of --reproducible.
+#define REPRODUCIBLE_OPTION                                                        \
+  {                                                                                \
+    OPTION_REPRODUCIBLE, 0, "reproducible", NULL,                                  \
+        "sums of floats in one order, whatever the version, the settings and the " \
+        "number of workers "                                                       \
+        "([machines.md](machines.md#reproducible-results))",                       \
+        NULL                                                                       \
   }
 
 // The row of --recipe FILE.

@@ -38,6 +38,7 @@ typedef struct EmitOptions {
   const char *header_name;  // "matmul.h": what a library's C file includes
   bool library;
   Workers workers;
+  bool reproducible;
   const char *tree_text, *tree_json;  // the version tree, or NULL
   // A tuned value of a parameter, to become its default: true and stored in `value`; may be NULL.
   bool (*tuned)(void *state, const char *name, int64_t *value);

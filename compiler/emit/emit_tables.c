@@ -333,5 +333,6 @@ void emit_tables(Emit *e, Text *t) {
   member(t, "sizes", e->sizes.count);
   member(t, "presets", presets);
   text_add(t, e->options.ahead ? "\n    &program_ahead," : "\n    NULL,");
+  if (e->options.reproducible) text_add(t, "\n    true,");
   text_add(t, "\n  };\n  return &program;\n}\n");
 }
