@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Times programs with one and with several processes of one core each: workers.py FLC [RANKS] [NAME...].
 
+Options (--reproducible) are for flc build.
 The best of the runs, inputs read before.  What is gathered is what each process has received."""
 import os
 import re
@@ -48,9 +49,11 @@ def run(executable, entry, ranks, data, folder):
 
 
 def main():
-    flc = os.path.realpath(sys.argv[1])
-    ranks = int(sys.argv[2]) if len(sys.argv) > 2 else 2
-    wanted = sys.argv[3:]
+    words = [word for word in sys.argv[1:] if not word.startswith("--")]
+    options = [word for word in sys.argv[1:] if word.startswith("--")]
+    flc = os.path.realpath(words[0])
+    ranks = int(words[1]) if len(words) > 1 else 2
+    wanted = words[2:]
     os.environ.update({"POCL_MAX_PTHREAD_COUNT": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
     print(f"{'':18} {'1 process':>12} {ranks:>2} processes {'ratio':>6} {'gathers':>8} {'bytes received':>15}")
     with tempfile.TemporaryDirectory() as folder:
@@ -59,7 +62,7 @@ def main():
                 continue
             executable = os.path.join(folder, source + ".out")
             if not os.path.exists(executable):
-                subprocess.run([flc, "build", "--mpi", os.path.join(HERE, source), "-o", executable], check=True)
+                subprocess.run([flc, "build", "--mpi", *options, os.path.join(HERE, source), "-o", executable], check=True)
             data = inputs_of(flc, given)
             one, _, _ = run(executable, entry, 1, data, folder)
             several, gathers, received = run(executable, entry, ranks, data, folder)

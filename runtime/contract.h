@@ -310,8 +310,8 @@ struct rt_program {
   int size_count;
   const struct rt_preset *presets;  // decisions by sizes that were tuned (decision.h)
   int preset_count;
-  const struct rt_ahead *ahead;  // NULL: nothing was compiled for a device
   bool exact_floats;  // results must not depend on the code: as with --exact-floats
+  const struct rt_ahead *ahead;  // NULL: nothing was compiled for a device
 };
 
 RT_FN const struct rt_program *rt_program(void);  // the program defines it

@@ -332,7 +332,7 @@ void emit_tables(Emit *e, Text *t) {
   member(t, "entries", e->entries.count);
   member(t, "sizes", e->sizes.count);
   member(t, "presets", presets);
+  text_add(t, e->options.reproducible ? "\n    true," : "\n    false,");
   text_add(t, e->options.ahead ? "\n    &program_ahead," : "\n    NULL,");
-  if (e->options.reproducible) text_add(t, "\n    true,");
   text_add(t, "\n  };\n  return &program;\n}\n");
 }

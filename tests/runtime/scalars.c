@@ -41,8 +41,9 @@ static const struct rt_kernel kernels[] = {
   { "apply", apply_text, false, true, false, NULL, 0, false, NULL, false, 0, 0, NULL },
 };
 static const struct rt_program program = {
-  "scalars", prelude_text, NULL, NULL, NULL, kernels, 1, NULL, 0, NULL, 0, NULL,
-  0,         NULL,         0,    NULL, 0,    NULL,    0, NULL, 0, NULL, 0, NULL,
+  "scalars", prelude_text, NULL, NULL,  NULL, kernels, 1, NULL, 0, NULL,
+  0,         NULL,         0,    NULL,  0,    NULL,    0, NULL, 0, NULL,
+  0,         NULL,         0,    false, NULL,
 };
 
 RT_FN const struct rt_program *rt_program(void) { return &program; }

@@ -13,6 +13,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(HERE, "blocks.fl")
+ORDER = os.path.join(HERE, "order.fl")
 RANKS = []  # those asked for; none: another number for each case, from 1 to 4
 FAILURE_SECONDS = 20
 FAULTS = 16
@@ -118,13 +119,12 @@ def threads(ranks, command, text):
     return subprocess.run(command[:1] + device + command[1:], input=text, text=True, capture_output=True, timeout=600)
 
 
-def same(flc, folder, expected, found):
-    paths = []
-    for name, text in (("expected", expected), ("found", found)):
-        paths.append(os.path.join(folder, name))
-        with open(paths[-1], "w", encoding="utf-8") as file:
-            file.write(text)
-    return subprocess.run([flc, "data", "--compare"] + paths, capture_output=True).returncode == 0
+def same(flc, folder, expected, found, *options):
+    """Values in text, and those in a file."""
+    path = os.path.join(folder, "expected")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(expected)
+    return subprocess.run([flc, "data", "--compare", path, found, *options], capture_output=True).returncode == 0
 
 
 def expectations(flc):
@@ -141,18 +141,89 @@ def expectations(flc):
 
 
 def chosen(expected, start):
-    """To start processes takes long: of MPI one case of each entry point, unless numbers of workers were asked for."""
+    """Of MPI one case of each entry point, unless numbers of workers were asked for."""
     last = {entry: (entry, text, result) for entry, text, result in expected}
     return expected if RANKS or start == threads else list(last.values())
 
 
-def compare(flc, folder, expected, start, command):
-    for number, (entry, text, result) in enumerate(expected):
-        for ranks in RANKS or [1 + number % 4]:
-            found = start(ranks, command + ["-e", entry], text)
-            good = found.returncode == 0 and same(flc, folder, result, found.stdout)
-            what = f"{entry} with {ranks} workers ({start.__name__}), {text[:60]}"
-            check(good, f"{what}: {found.stdout[:200]}{found.stderr[:600]}")
+class Session:
+    """Commands for a server, which are run at once: to start processes takes long."""
+
+    def __init__(self, folder, types):
+        self.folder, self.types, self.lines, self.results = folder, types, [], []
+
+    def call(self, entry, text):
+        """The path that will hold the result."""
+        path = os.path.join(self.folder, f"value{len(self.results)}")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        names = [f"in{k}" for k in range(len(self.types[entry]))]
+        typed = [word for name, kind in zip(names, self.types[entry]) for word in (name, kind)]
+        self.results.append(path + ".out")
+        self.lines += [" ".join(["restore", path] + typed), " ".join(["call", entry, "out"] + names),
+                       f"store {path}.out out", " ".join(["free", "out"] + names)]
+        return path + ".out"
+
+    def run(self, start, ranks, command):
+        for path in self.results:
+            if os.path.exists(path):
+                os.remove(path)
+        done = start(ranks, command + ["--server"], "\n".join(self.lines) + "\n")
+        good = done.returncode == 0 and "%%% FAILURE" not in done.stdout
+        check(good, f"a session of {ranks} workers ({start.__name__}): {done.stdout[-600:]}{done.stderr[:600]}")
+
+
+def types_of(start, command):
+    """Of the inputs of each entry point."""
+    names = start(1, command + ["--server"], "entry_points\n").stdout.split("\n%%% OK")[0].split("\n")
+    names = [name for name in names if name and "%%%" not in name]
+    done = start(1, command + ["--server"], "".join(f"inputs {name}\n" for name in names))
+    parts = [[line.lstrip("*") for line in part.split("\n") if line and "%%%" not in line] for part in done.stdout.split("%%% OK")]
+    return dict(zip(names, parts[1:]))
+
+
+def compare(flc, folder, expected, start, command, types):
+    """Each case with one number of workers; threads also with blocks as large as weights say, some of them empty."""
+    for first in RANKS or [1, 2, 3, 4]:
+        session, found = Session(folder, types), []
+        mine = [case for k, case in enumerate(expected) if RANKS or 1 + k % 4 == first]
+        for turn in range(2 if start == threads and first > 1 else 1):
+            given = [100] * first if turn == 0 else [(first + 2 * k + 1) % 4 for k in range(first)]
+            session.lines += [f"set_tuning_param weight_{k} {weight}" for k, weight in enumerate(given) if turn]
+            found += [(entry, text, result, given, session.call(entry, text)) for entry, text, result in mine]
+        session.run(start, first, command)
+        for entry, text, result, given, path in found:
+            what = f"{entry} with {first} workers, weights {given} ({start.__name__}), {text[:60]}"
+            check(os.path.exists(path) and same(flc, folder, result, path), what)
+
+
+def in_order(flc, folder, start, option):
+    """With --reproducible: the bits of the interpreter, for every number of workers."""
+    executable, r = os.path.join(folder, "order"), random.Random(3)
+    subprocess.run([flc, "build", option, "--reproducible", ORDER, "-o", executable], check=True)
+    command = [executable, "--param", "default_workers=0"]
+
+    def floats(n):
+        return array([round(r.uniform(-3, 3), 4) for _ in range(n)], "f32")
+
+    def rows(n, m):
+        return "[" + ", ".join(floats(m) for _ in range(n)) + "]"
+
+    cases = [(entry, floats(n)) for n in (5, 3000) for entry in ("total", "composed", "running", "bins")]
+    cases += [("rounds", floats(3000) + " 3i64"), ("rows", rows(70, 33)), ("products", rows(90, 40) + " " + rows(40, 21))]
+    cases += [("total", floats(270000)), ("total", "empty([0]f32)")] if start == threads else []
+    bits, types = [], types_of(start, command)
+    for ranks in [1, 2, 3, 4] if start == threads else [3]:
+        session = Session(folder, types)
+        for entry, text in cases:
+            session.call(entry, text)
+        session.run(start, ranks, command)
+        bits.append([open(path, "rb").read() for path in session.results])
+        check(bits[-1] == bits[0], f"the bits of {ranks} workers ({start.__name__})")
+    for (entry, text), path in zip(cases, session.results):
+        if len(text) < 1000000:
+            done = subprocess.run([flc, "eval", "--reproducible", "--after", "flatten", ORDER, "-e", entry], input=text, text=True, capture_output=True)
+            check(same(flc, folder, done.stdout, path, "--tolerance", "0"), f"{entry}, the interpreter's bits ({start.__name__}): {done.stderr[:300]}")
 
 
 def failures(start, command):
@@ -244,16 +315,8 @@ def library(flc, folder):
     check(bad.returncode != 0 and not bad.stdout and "worker 1 of 3: parameter xs" in bad.stderr, f"a library fails: {bad.stderr[:300]}")
 
 
-def weights(flc, folder, expected, start, command):
-    """Blocks as large as weights say, some of them empty."""
-    for number, (entry, text, result) in enumerate(expected):
-        ranks = 2 + number % 3
-        given = [(number + 2 * k) % 4 for k in range(ranks)]
-        options = [word for k, w in enumerate(given) for word in ("--param", f"weight_{k}={w}")]
-        found = start(ranks, command + ["-e", entry] + options, text)
-        good = found.returncode == 0 and same(flc, folder, result, found.stdout)
-        check(good, f"{entry} with weights {given} ({start.__name__}): {found.stdout[:200]}{found.stderr[:600]}")
-    none = start(2, command + ["-e", "picks", "--param", "weight_0=0", "--param", "weight_1=0"], "[1i64] [0i64]")
+def no_weights(command):
+    none = threads(2, command + ["-e", "picks", "--param", "weight_0=0", "--param", "weight_1=0"], "[1i64] [0i64]")
     check(none.returncode != 0 and none.stdout == "" and "weight" in none.stderr, f"no weights: {none.stderr[:300]}")
 
 
@@ -276,14 +339,15 @@ def main():
             executable = os.path.join(folder, "blocks")
             subprocess.run([flc, "build", option, PROGRAM, "-o", executable], check=True)
             command = [executable] + options_for(executable)
-            compare(flc, folder, chosen(expected, start), start, command)
+            compare(flc, folder, chosen(expected, start), start, command, types_of(start, command))
+            in_order(flc, folder, start, option)
             failures(start, command)
             serve(start, command)
             if start == mpirun:
                 library(flc, folder)
             if start == threads:
                 faults(flc, folder, command)
-                weights(flc, folder, expected, start, command)
+                no_weights(command)
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0)
 
