@@ -135,6 +135,7 @@ typedef struct ScatterDest {
   Atom dest;
   int index_count;  // leading dimensions of dest that are indexed
   bool covered;     // every element is written: what dest holds does not matter
+  bool inside;      // indices are in bounds, by checks before: it is an update of a slice
 } ScatterDest;
 
 // One histogram: dests[k] with [i] = op dests[k][i] v, for each element in any order.  `fn` returns

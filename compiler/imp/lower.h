@@ -52,6 +52,9 @@ typedef struct Code {
       views;  // on the host: Var -> const View *: what kernels see through; a child per body
   Map *
       layouts;  // on the host: Var -> const int *: how the array is rearranged by its only reader
+  Map *
+      landings;  // on the host: Var -> Landing *: what is made in a part of another array,
+                 // and what that array is then
   ScratchVec *scratch;  // NULL on the host
   bool *may_fail;
   HostScope *scope;      // on the host
@@ -161,6 +164,9 @@ const Arr *code_set_apart(Code *k, const Arr *arr);       // a copy in memory of
 const Mem *code_open_mem(Code *k, const char *name, PrimType elem);
 Arr code_fit(Code *k, const Mem *mem, const Arr *value);
 
+// Is anything in the memory read by a statement between the positions?
+bool code_memory_read_between(Code *k, const Mem *mem, const Body *body, int after,
+                              int before);
 // Is anything in the memory read by a statement after `position`, or (used) returned?
 bool code_memory_read_after(Code *k, const Mem *mem, const Body *body, int position);
 bool code_memory_used_after(Code *k, const Mem *mem, const Body *body, int position);
@@ -357,6 +363,25 @@ const Mem *host_declare_mem(Code *host, const char *name, PrimType elem);
 const Mem *host_mem(Code *host, const char *name, PrimType elem, const ImpExp *count);
 void host_read(Code *host, const Var *var, const Mem *mem, const ImpExp *index);
 Arr host_alloc(Code *k, const char *name, CoreType type);
+// ---- results that are made in the array which an update would copy them to (lower_landing.c)
+
+typedef struct Landing Landing;
+// Looks for the update of what the statement binds.
+void landing_find(Code *host, const Body *body, int position);
+// Where the binder lands, or NULL; the same for what a branch yields for it.
+Landing *landing_of(Code *host, const Var *binder);
+void landing_pass(Code *inner, Landing *landing, const Body *branch, Atom result);
+// The place, of the binder's shape; all of the array.
+const Arr *landing_place(Code *host, const Landing *landing);
+const Arr *landing_array(Code *host, const Landing *landing);
+// There is nothing to copy: all branches have landed, or copied to there.
+void landing_is_made(Landing *landing);
+void landing_copy(Code *host, const Landing *landing, const Arr *made, CoreType type);
+// Is the place in the array?  If it is not, a check behind it fails, and nothing need be made.
+const ImpExp *landing_fits(Code *host, const Landing *landing);
+// The update itself, if what it would copy has landed; false: it has not.
+bool landing_update(Code *host, const Stm *stm);
+
 // How arrays lie, for kernels (lower_layout.c).
 KernHost code_kern_host(Code *k);
 // Layouts (lower_layout.c).  The hints that a body gives about its arrays;

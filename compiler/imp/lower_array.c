@@ -324,12 +324,17 @@ static UseSearch use_search(Code *k, const Mem *mem) {
                       .mem = mem };
 }
 
-bool code_memory_read_after(Code *k, const Mem *mem, const Body *body, int position) {
+bool code_memory_read_between(Code *k, const Mem *mem, const Body *body, int after,
+                              int before) {
   UseSearch s = use_search(k, mem);
   s.visitor.state = &s;
-  for (int i = position + 1; i < body->stm_count && !s.found; i++)
+  for (int i = after + 1; i < before && !s.found; i++)
     core_visit_exp(&s.visitor, body->stms[i].exp);
   return s.found;
+}
+
+bool code_memory_read_after(Code *k, const Mem *mem, const Body *body, int position) {
+  return code_memory_read_between(k, mem, body, position, body->stm_count);
 }
 
 bool code_memory_used_after(Code *k, const Mem *mem, const Body *body, int position) {

@@ -142,10 +142,18 @@ static ImpBlock host_branch(HostBranches *s, const Body *branch) {
   inherit_dying(s, &inner, branch);
   const ImpExp **scalars = new_array(const ImpExp *, branch->result_count + 1);
   const Arr **arrays = new_array(const Arr *, branch->result_count + 1);
-  for (int i = 0; i < branch->result_count; i++)
+  for (int i = 0; i < branch->result_count; i++) {
     host_pass_layout(&inner, s->stm->binders[i], branch->results[i]);
+    landing_pass(&inner, landing_of(s->k, s->stm->binders[i]), branch,
+                 branch->results[i]);
+  }
   host_body(&inner, branch, scalars, arrays);
   for (int i = 0; i < branch->result_count; i++) {
+    const Landing *landing = landing_of(s->k, s->stm->binders[i]);
+    if (landing) {
+      landing_copy(&inner, landing, arrays[i], atom_type(branch->results[i]));
+      continue;
+    }
     if (!s->mems[i]) {
       imp_assign(&b, s->stm->binders[i], scalars[i]);
       continue;
@@ -168,7 +176,7 @@ static HostBranches open_branches(Code *k, const Stm *stm, const Body *body,
   for (int i = 0; i < stm->binder_count; i++) {
     if (stm->binders[i]->type.rank == 0)
       code_bind_scalar(k, stm->binders[i], NULL);
-    else
+    else if (!landing_of(k, stm->binders[i]))
       s.mems[i] = host_declare_mem(k, stm->binders[i]->name, stm->binders[i]->type.elem);
   }
   return s;
@@ -177,6 +185,11 @@ static HostBranches open_branches(Code *k, const Stm *stm, const Body *body,
 static void close_branches(const HostBranches *s) {
   for (int i = 0; i < s->stm->binder_count; i++) {
     const Var *binder = s->stm->binders[i];
+    Landing *landing = landing_of(s->k, binder);
+    if (landing) {
+      landing_is_made(landing);
+      code_bind(s->k, binder, *landing_place(s->k, landing));
+    }
     if (!s->mems[i]) continue;
     CoreType type = host_memory_type(s->k, binder);
     Arr memory = arr_dense(s->mems[i], type.elem, code_shape(type), type.rank);
@@ -200,7 +213,11 @@ static const ImpParam *guard_results(Code *k, const Stm *stm) {
   for (int i = 0; i < stm->binder_count; i++) {
     const Var *binder = stm->binders[i];
     results[i] = (ImpParam){ .var = binder, .is_array = binder->type.rank > 0 };
-    if (results[i].is_array) results[i].arr = *code_array(k, atom_var(binder));
+    const Landing *landing = landing_of(k, binder);
+    if (landing)
+      results[i].arr = *landing_array(k, landing);
+    else if (results[i].is_array)
+      results[i].arr = *code_array(k, atom_var(binder));
   }
   return results;
 }
@@ -451,7 +468,9 @@ static void lower_host_stm(Code *k, const Stm *stm, const Body *body, int positi
   case EXP_GUARD: host_guard(k, stm, body, position); return;
   case EXP_LOOP: host_loop(k, stm, body, position); return;
   case EXP_CALL: host_call(k, stm); return;
-  case EXP_SEG: lower_seg(k, stm, body, position); return;
+  case EXP_SEG:
+    if (!landing_update(k, stm)) lower_seg(k, stm, body, position);
+    return;
   case EXP_ARRAY: single_item(k, stm, body, position); return;
   case EXP_SPLIT: host_split(k, stm); return;
   case EXP_GATHER: host_gather(k, stm); return;
@@ -478,6 +497,7 @@ static void lower_host_stm(Code *k, const Stm *stm, const Body *body, int positi
 void host_body(Code *k, const Body *body, const ImpExp **scalars, const Arr **arrays) {
   host_find_layouts(k, body);
   for (int i = 0; i < body->stm_count; i++) {
+    landing_find(k, body, i);
     lower_host_stm(k, &body->stms[i], body, i);
     Release after = { k, body, i };
     map_each(k->owned, release_dead, &after);
@@ -542,7 +562,8 @@ static const ImpEntry *lower_entry(Lower *lower, const Entry *entry) {
              .released = map_new(NULL),
              .wanted = map_new(NULL),
              .views = map_new(NULL),
-             .layouts = map_new(NULL) };
+             .layouts = map_new(NULL),
+             .landings = map_new(NULL) };
   k.scope = host_scope(&b, k.arrays, k.owned, NULL);
   for (int i = 0; i < entry->size_count; i++)
     map_put(k.sizes, entry->params[i], entry->params[i]);

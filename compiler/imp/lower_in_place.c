@@ -17,8 +17,7 @@ static void see_reader(KernVisitor *v, Access access, bool stores) {
   if (arr && read != r->array && arr->mem == r->mem) r->others = true;
 }
 
-// Does the kernel know the memory by another name as well?
-static bool has_other_names(Code *host, const Kern *kern, const Var *array) {
+bool lower_has_other_names(Code *host, const Kern *kern, const Var *array) {
   Readers r = { host, array, code_array(host, atom_var(array))->mem, false };
   KernVisitor v = { .access = see_reader, .state = &r };
   kern_visit_block(&v, kern->body);
@@ -52,7 +51,7 @@ static const Kern *in_place_of(Code *host, const Kern *kern, const Tensor *out,
   const Arr *arr = map_get(host->arrays, from->host);
   if (!arr || !host_is_plain(arr) || map_get(host->layouts, out->host) ||
       !code_dies(host, atom_var(from->host), body, position) ||
-      has_other_names(host, kern, from->host))
+      lower_has_other_names(host, kern, from->host))
     return NULL;
   const SegOp *seg = body->stms[position].exp->u.seg;
   return kern_in_place(host->lower->c, kern, out, from, seg->dim_count);

@@ -93,6 +93,11 @@ const ImpExp *lower_vector(KernCode *kc, const Term *t);
 const Mem *lower_in_place(Code *host, KernSeg *seg, const Var *binder, int result,
                           const Body *body, int position);
 
+// Does the kernel know the array's memory by another name as well?
+bool lower_has_other_names(Code *host, const Kern *kern, const Var *array);
+// Makes the result of a seg-op where it is to land, if its kernel may; false: it is made apart.
+bool landing_take(Code *host, KernSeg *seg, const Var *binder, int result);
+
 // ---- blocks (lower_kern.c)
 
 void lower_block(KernCode *kc, const KernBlock *block);

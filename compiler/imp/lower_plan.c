@@ -82,6 +82,8 @@ static const Arr *map_out(Code *host, const Stm *stm, KernSeg *seg, int result,
                           const Body *body, int position) {
   const Var *binder = stm->binders[result];
   if (!binder->type.rank) return scalar_out(host, binder);
+  if (landing_take(host, seg, binder, result))
+    return landing_place(host, landing_of(host, binder));
   const Mem *dying = lower_in_place(host, seg, binder, result, body, position);
   if (!dying) return host_map_out(host, binder);
   Arr taken = host_overwrite(host, binder, dying);
@@ -231,11 +233,24 @@ static KernShare share_of(Code *host, const Body *body, int position) {
 static Map *memory_of_outs(const Stm *stm, const KernSeg *seg, const Arr **outs) {
   Map *memory = map_new(NULL);
   for (int i = 0; i < stm->binder_count; i++) {
+    const Tensor *to = seg->outs[i];
+    if (to->host != stm->binders[i]) continue;  // it has landed in another array
     Memory *out = new_node(Memory, .copies = new_array(const Arr *, 1));
     out->copies[0] = outs[i];
-    map_put(memory, seg->outs[i], out);
+    map_put(memory, to, out);
   }
   return memory;
+}
+
+// Are all places in their arrays where results have landed?  NULL: none has.
+static const ImpExp *landed(Code *host, const Stm *stm, const KernSeg *seg) {
+  const ImpExp *all = NULL;
+  for (int i = 0; i < stm->binder_count; i++) {
+    if (seg->outs[i]->host == stm->binders[i]) continue;
+    const ImpExp *fits = landing_fits(host, landing_of(host, stm->binders[i]));
+    all = all ? imp_op2(OP_LAND, all, fits) : fits;
+  }
+  return all;
 }
 
 void lower_kern_seg(Code *host, const Stm *stm, const Body *body, int position) {
@@ -249,7 +264,12 @@ void lower_kern_seg(Code *host, const Stm *stm, const Body *body, int position) 
   if (lower->c->check_ir) kern_check(lower->c, seg.kern);
   const KernPlan *plan = kern_schedule(lower->c, lower->book, &seg);
   vec_push(&lower->plans, plan);
-  lower_plan(host, plan, partials_key(stm->exp->u.seg), memory_of_outs(stm, &seg, outs));
+  const ImpExp *fits = landed(host, stm, &seg);
+  ImpBuilder b;
+  Code inner = code_inner(host, &b);
+  lower_plan(fits ? &inner : host, plan, partials_key(stm->exp->u.seg),
+             memory_of_outs(stm, &seg, outs));
+  if (fits) imp_if(host->b, fits, b.block);
   lower->kernel = NULL;
   seg_bind_results(host, stm, outs);
 }

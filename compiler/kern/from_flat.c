@@ -66,8 +66,7 @@ const Kern *kern_name_axes(Compiler *c, const Kern *kern) {
 
 // ---- the kernel
 
-// An array of the host.
-static const Tensor *host_tensor(Compiler *c, KernHost host, const Var *var) {
+const Tensor *kern_host_tensor(Compiler *c, KernHost host, const Var *var) {
   CoreType type = var->type;
   const Tensor *t =
       tensor_new(c, var->name, type.elem, from_shape(type), type.rank, TENSOR_GLOBAL);
@@ -80,7 +79,7 @@ static const Tensor *host_tensor(Compiler *c, KernHost host, const Var *var) {
 static const View *host_view(Compiler *c, KernHost host, const Var *var) {
   const View *known = map_get(host.views, var);
   if (known) return known;
-  View whole = view_of(host_tensor(c, host, var));
+  View whole = view_of(kern_host_tensor(c, host, var));
   return mem_copy(&whole, sizeof whole);
 }
 
@@ -152,7 +151,7 @@ static const Tensor **seg_outs(Compiler *c, KernHost host, const Stm *stm,
                                const View **views) {
   const Tensor **outs = new_array(const Tensor *, stm->binder_count + 1);
   for (int i = 0; i < stm->binder_count; i++) {
-    Tensor *out = mem_copy(host_tensor(c, host, stm->binders[i]), sizeof *out);
+    Tensor *out = mem_copy(kern_host_tensor(c, host, stm->binders[i]), sizeof *out);
     out->spare = seg_has_spare(stm->exp->u.seg, i);
     outs[i] = out;
     View view = view_of(out);
@@ -180,7 +179,7 @@ static void bind_free(From *f, KernHost host, const Exp *exp) {
   VarVec free = core_free_exp(exp);
   vec_each (const Var **, var, &free)
     if ((*var)->type.rank > 0 && !map_has(f->views, *var))
-      from_bind(f, *var, view_of(host_tensor(f->c, host, *var)));
+      from_bind(f, *var, view_of(kern_host_tensor(f->c, host, *var)));
 }
 
 const char *kern_kind_name(SegKind kind) {

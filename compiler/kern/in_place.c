@@ -23,6 +23,7 @@ typedef struct Placing {
   const Axis *around[MOST_AXES];
   int depth;
   bool in_loop;  // and not on the grid
+  bool reads;    // of `from`, in whatever dimensions
   bool kept, refused;
 } Placing;
 
@@ -43,7 +44,7 @@ static void see_host_let(KernVisitor *v, const KernStm *stm) {
   if (stm->kind == KERN_LET) map_put(v->state, stm->binders[0], stm->u.term);
 }
 
-static Map *lets_of(const Kern *kern) {
+Map *in_place_lets(const Kern *kern) {
   Map *lets = map_new(kern->outside);
   KernVisitor v = { .stm = see_host_let, .state = lets };
   kern_visit_block(&v, kern->body);
@@ -68,6 +69,7 @@ static void see_array(KernVisitor *v, Access access, bool stores) {
   Placing *p = v->state;
   const Tensor *root = tensor_root(access.tensor);
   bool both = same_array(root, p->from.tensor) || same_array(root, p->out.tensor);
+  p->reads = p->reads || same_array(root, p->from.tensor);
   if (!both) return;
   bool from = in_place_is(p->from, access), out = in_place_is(p->out, access);
   if (root != access.tensor || (from && stores) || (out && !stores)) p->refused = true;
@@ -277,25 +279,36 @@ static bool fits(Placing *p, const KernBlock *block) {
     .stm = see_own_memory, .access = see_array, .term = see_term, .state = p
   };
   kern_visit_block(&v, block);
-  return !p->refused && map_count(p->loads) && stores_once(p, block, &stored);
+  return !p->refused && stores_once(p, block, &stored);
+}
+
+static Placing placing(const Kern *kern, ArrayPlace out, ArrayPlace from) {
+  return (Placing){ .kern = kern,
+                    .out = out,
+                    .from = from,
+                    .lets = in_place_lets(kern),
+                    .loads = map_new(NULL),
+                    .mentions = map_new(NULL),
+                    .data = map_new(NULL) };
+}
+
+bool in_place_fits(const Kern *kern, const KernBlock *block, ArrayPlace out,
+                   ArrayPlace from, bool *loads) {
+  Placing p = placing(kern, out, from);
+  bool fit = fits(&p, block);
+  *loads = p.reads;
+  return fit;
 }
 
 static const KernBlock *placed(Compiler *c, const Kern *kern, const KernBlock *block,
                                ArrayPlace out, ArrayPlace from) {
-  Placing p = { .mapper = { .c = c, .block = store_in },
-                .kern = kern,
-                .out = out,
-                .from = from,
-                .lets = lets_of(kern),
-                .loads = map_new(NULL),
-                .mentions = map_new(NULL),
-                .data = map_new(NULL) };
-  p.mapper.state = &p;
+  Placing p = placing(kern, out, from);
+  p.mapper = (KernMapper){ .c = c, .block = store_in, .state = &p };
   const KernBlock *live = kern_live_block(c, block);
-  if (!fits(&p, live)) return NULL;
+  if (!fits(&p, live) || !map_count(p.loads)) return NULL;
   const KernBlock *storing = store_in(&p.mapper, live);
   if (!p.kept) return NULL;
-  return in_place_loads(c, p.lets, kern_live_block(c, storing), out, from);
+  return in_place_loads(c, kern, p.lets, kern_live_block(c, storing), out, from);
 }
 
 const Kern *kern_in_place(Compiler *c, const Kern *kern, const Tensor *out,

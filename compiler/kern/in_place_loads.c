@@ -1,14 +1,15 @@
 // Loads of an array that the kernel overwrites: they must see what was there before.  There are
 // three kinds:
-//   where nothing is stored, as the conditions of all stores say: i > k there, k here
+//   where nothing is stored, as the conditions of all stores say: i > k there, k here; or their
+//     loops: k + 1 + i there
 //   of what the point stores itself, before it does
 //   in the part of the array that a point of the grid has for itself, at a place that is the same
 //     in a loop: made before the loop
 // Those of the first kind are made before the loop as well, if they can be: the device's compiler
 // sees only that the array is written.
-#include "kern/facts.h"
 #include "kern/in_place.h"
 #include "kern/step.h"
+#include "kern/sums.h"
 
 enum { MOST_STORES = 8, MOST_DEEP = 16 };
 
@@ -32,6 +33,7 @@ typedef struct Loads {
   int first, rank;  // the dimensions of both
   const Map *lets;  // Var -> const Term *
   Map *inside;      // Var -> itself: bound in the block
+  Map *naturals;    // Var -> itself: indices and sizes, of all of the kernel
   PlaceStore stores[MOST_STORES];
   int count;
   const KernStm *loops[MOST_DEEP];  // around the place at hand
@@ -161,21 +163,58 @@ static bool mentions_one_of(const Term *t, const Map *vars) {
   return m.found;
 }
 
+static Ranges ranges_in(const Loads *p, const KernStm *const *loops, int depth) {
+  return (Ranges){ p->naturals, p->inside, p->lets, loops, depth };
+}
+
+// Is an end of what is stored (the least, if `sign` is -1) beyond all that is loaded?
+static bool is_beyond(const Loads *p, const PlaceStore *s, const Term *stored,
+                      const Term *loaded, int sign) {
+  Ranges stores = ranges_in(p, s->loops, s->depth),
+         loads = ranges_in(p, p->loops, p->depth);
+  Sum a, b, from, to, apart;
+  return sum_of(stored, &a) && sum_of(loaded, &b) &&
+         sum_extreme(&stores, &a, sign, &from) && sum_extreme(&loads, &b, -sign, &to) &&
+         (sign < 0 ? sum_add(&from, &to, -1, &apart) : sum_add(&to, &from, -1, &apart)) &&
+         sum_is_positive(&stores, &apart, s->facts);
+}
+
 // Is nothing stored there, by any point?
 static bool is_elsewhere(const Loads *p, const PlaceStore *s, const Term *const *index) {
-  for (int d = p->first; d < p->rank; d++)
+  for (int d = p->first; d < p->rank; d++) {
     if (!mentions_one_of(index[d], p->inside) &&
         are_apart(s->facts, index[d], s->index[d]))
       return true;
+    if (is_beyond(p, s, s->index[d], index[d], -1) ||
+        is_beyond(p, s, s->index[d], index[d], 1))
+      return true;
+  }
   return false;
+}
+
+// Is it a multiple of the variable, plus something that is the same at all points?
+static bool moves_with(const Loads *p, const Term *index, const Var *var) {
+  Sum s;
+  if (!sum_of(index, &s) || !sum_factor(&s, var)) return false;
+  for (int i = 0; i < s.count; i++) {
+    bool own = s.at[i]->kind == TERM_VAR && s.at[i]->u.var == var;
+    if (!own && mentions_one_of(s.at[i], p->inside)) return false;
+  }
+  return true;
+}
+
+static bool same_sum(const Term *a, const Term *b) {
+  Sum x, y, difference;
+  if (term_same(a, b)) return true;
+  return sum_of(a, &x) && sum_of(b, &y) && sum_add(&x, &y, -1, &difference) &&
+         !difference.count && !difference.constant;
 }
 
 // Is the load in the part of the array that each point of the axis has for itself?
 static bool is_in_part(const Loads *p, const PlaceStore *s, const Axis *axis,
                        const Term *const *index) {
   for (int d = p->first; d < p->rank; d++)
-    if (s->index[d]->kind == TERM_VAR && s->index[d]->u.var == axis->index)
-      return term_same(index[d], s->index[d]);
+    if (moves_with(p, s->index[d], axis->index)) return same_sum(index[d], s->index[d]);
   return false;
 }
 
@@ -332,8 +371,34 @@ static const Term *at_old_place(KernMapper *m, const Term *t) {
   return p->to.at && term_same(t, p->to.at) ? p->from.at : t;
 }
 
-const KernBlock *in_place_loads(Compiler *c, const Map *lets, const KernBlock *block,
-                                ArrayPlace to, ArrayPlace from) {
+// ---- what is known
+
+static void see_natural(KernVisitor *v, const KernStm *stm) {
+  if (stm->kind == KERN_AXIS) map_put(v->state, stm->u.axis->index, stm);
+}
+
+static void see_sizes(KernVisitor *v, Access access, bool stores) {
+  (void)stores;
+  for (int d = 0; d < access.tensor->rank; d++) {
+    const Term *dim = access.tensor->dims[d];
+    if (dim->kind == TERM_VAR) map_put(v->state, dim->u.var, dim);
+  }
+}
+
+static void see_round(void *state, const void *key, void *value) {
+  map_put(state, key, value);
+}
+
+static Map *naturals_of(const Kern *kern) {
+  Map *naturals = map_new(NULL);
+  KernVisitor v = { .stm = see_natural, .access = see_sizes, .state = naturals };
+  kern_visit_block(&v, kern->body);
+  if (kern->rounds) map_each(kern->rounds, see_round, naturals);
+  return naturals;
+}
+
+const KernBlock *in_place_loads(Compiler *c, const Kern *kern, const Map *lets,
+                                const KernBlock *block, ArrayPlace to, ArrayPlace from) {
   Loads p = {
     .mapper = { .c = c, .term = at_old_place, .block = load_in, .tensor = in_place_of },
     .to = to,
@@ -342,6 +407,7 @@ const KernBlock *in_place_loads(Compiler *c, const Map *lets, const KernBlock *b
     .rank = to.tensor->rank,
     .lets = lets,
     .inside = map_new(NULL),
+    .naturals = naturals_of(kern),
     .early = map_new(NULL)
   };
   p.mapper.state = &p;

@@ -59,7 +59,7 @@ struct KernPlan {
 };
 
 typedef struct KernSeg {
-  const Tensor *const *outs;  // one per binder of the statement; scalars: of rank 0
+  const Tensor **outs;  // one per binder of the statement; scalars: of rank 0
   const Kern *kern;           // as it comes from Flat
   SegKind kind;
   KernShare share;  // set by who knows what stands behind the seg-op
@@ -77,6 +77,8 @@ typedef struct KernHost {
   void *state;
 } KernHost;
 
+// An array of the host.
+const Tensor *kern_host_tensor(Compiler *c, KernHost host, const Var *var);
 // A seg-op as one naive kernel.
 KernSeg kern_from_seg(Compiler *c, KernHost host, const Stm *stm, CopyNotes *copies);
 // Notes what a statement of the host makes views of, and how it computes scalars, so that kernels
@@ -108,6 +110,14 @@ const Kern *kern_inline(Compiler *c, const Kern *kern);
 // grid are to stay there.
 const Kern *kern_in_place(Compiler *c, const Kern *kern, const Tensor *out,
                           const Tensor *from, int dims);
+
+// The kernel with its result `out` made in a part of another array that it may overwrite.  NULL:
+// points would read what others have stored (in_view.c).
+const Kern *kern_in_view(Compiler *c, const Kern *kern, const Tensor *out,
+                         const View *place);
+
+// Likewise arrays within the kernel that are made only to be copied to parts of others.
+const Kern *kern_update_in_place(Compiler *c, const Kern *kern);
 
 // Likewise loops within the kernel whose arrays trade places with what is made of them.
 const Kern *kern_rings_in_place(Compiler *c, const Kern *kern);

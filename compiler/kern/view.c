@@ -1,4 +1,5 @@
 #include "kern/view.h"
+#include "kern/sums.h"
 
 static int tensor_rank(const View *v) { return v->tensor ? v->tensor->rank : 1; }
 
@@ -111,6 +112,45 @@ View view_permute(const View *v, const int *perm) {
   out.stride = stride;
   out.dim = dim;
   return out;
+}
+
+// ---- from accesses
+
+static const Term *without_var(void *state, const Var *var) {
+  return var == state ? term_i64(0) : NULL;
+}
+
+static int var_within(const Term *t, const Var *const *vars, int count) {
+  for (int k = 0; k < count; k++)
+    if (term_mentions(t, vars[k])) return k;
+  return -1;
+}
+
+bool view_by_index(const Tensor *tensor, const Term *const *index, const Var *const *vars,
+                   const Term *const *shape, int rank, View *out) {
+  const Term **start = new_array(const Term *, tensor->rank + 1);
+  const Term **stride = new_array(const Term *, rank + 1);
+  int *dim = new_array(int, rank + 1), used = 0;
+  for (int d = 0; d < tensor->rank; d++) {
+    int k = var_within(index[d], vars, rank);
+    start[d] = index[d];
+    if (k < 0) continue;
+    Sum sum;
+    if (stride[k] || !sum_of(index[d], &sum) || !sum_factor(&sum, vars[k])) return false;
+    start[d] = term_replace(index[d], without_var, (void *)(uintptr_t)vars[k]);
+    if (var_within(start[d], vars, rank) >= 0) return false;
+    stride[k] = term_i64(sum_factor(&sum, vars[k]));
+    dim[k] = d;
+    used++;
+  }
+  *out = (View){ .tensor = tensor,
+                 .elem = tensor->elem,
+                 .rank = rank,
+                 .shape = shape,
+                 .start = start,
+                 .dim = dim,
+                 .stride = stride };
+  return used == rank;
 }
 
 // ---- reshaping

@@ -245,7 +245,7 @@ static void forward_scatter(Forward *f, const Stm *stm) {
     for (int tangent = 0; tangent < 2; tangent++) {
       if (tangent && !is_active(f, stm->binders[i])) continue;
       Atom to = tangent ? tangent_of(f, dest.dest) : dest.dest;
-      vec_push(&dests, (ScatterDest){ to, dest.index_count, dest.covered });
+      vec_push(&dests, (ScatterDest){ to, dest.index_count, dest.covered, dest.inside });
       vec_push(&binders, (ResultPlace){ i, tangent });
       place_dest(&results, first, dest.index_count, tangent);
     }
