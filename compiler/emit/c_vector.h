@@ -25,7 +25,7 @@ VectorPlace vector_place(const Mem *mem);
 
 const char *helper_load(CodeText *c, const Mem *mem, int lanes);  // of neighbours
 const char *helper_store(CodeText *c, const Mem *mem, int lanes);
-const char *helper_gather(CodeText *c, const Mem *mem, int lanes);   // (p, indices)
+const char *helper_gather(CodeText *c, const Mem *mem, int lanes);  // (p, indices)
 const char *helper_strided(CodeText *c, const Mem *mem, int run, int lanes);  // (p, step)
 const char *helper_scatter(CodeText *c, const Mem *mem, int lanes,
                            bool masked);  // (p, indices, values, mask)
@@ -34,8 +34,11 @@ const char *helper_store_some(CodeText *c, const Mem *mem,
                               int lanes);  // (p, values, mask)
 const char *helper_each(CodeText *c, const char *function,
                         const ImpExp *e);  // a scalar function in each lane
-const char *helper_divide(CodeText *c, const char *function,
-                          const ImpExp *e);  // integers of up to 32 bits, all lanes at once
+const char *helper_divide(
+    CodeText *c, const char *function,
+    const ImpExp *e);  // integers of up to 32 bits, all lanes at once
+// The bits that are set, as int.
+const char *helper_popc(CodeText *c, PrimType type, int lanes);
 const char *helper_to_int(CodeText *c, PrimType from, PrimType to, int lanes);
 const char *helper_half(CodeText *c, PrimType to,
                         int lanes);  // (values), between f16 and f32

@@ -89,6 +89,31 @@ const char *helper_gather(CodeText *c, const Mem *mem, int lanes) {
   return name;
 }
 
+static const char *repeated(const char *digits, bool twice) {
+  return twice ? text_format("0x%s%sul", digits, digits) : text_format("0x%su", digits);
+}
+
+// By sums of ever wider fields, which LLVM knows for the instruction; of OpenCL's own popcount it
+// makes one for each lane.
+const char *helper_popc(CodeText *c, PrimType type, int lanes) {
+  const char *name = text_format("flc_popc_%s_%d", prim_type_name(type), lanes);
+  bool fresh, wide = prim_bits(type) == 64;
+  Text *t = helper(c, name, &fresh);
+  if (!fresh) return name;
+  const char *fields = wide ? "ulong" : "uint";
+  const char *odd = repeated("55555555", wide), *pairs = repeated("33333333", wide),
+             *halves = repeated("0f0f0f0f", wide), *ones = repeated("01010101", wide);
+  text_printf(t, "static int%d %s(%s a) {\n  %s%d x = convert_%s%d(as_%s(a));\n", lanes,
+              name, vector_type(type, lanes), fields, lanes, fields, lanes,
+              vector_type(prim_unsigned(type), lanes));
+  text_printf(t, "  x -= (x >> 1) & %s;\n  x = (x & %s) + ((x >> 2) & %s);\n", odd, pairs,
+              pairs);
+  text_printf(t,
+              "  x = (x + (x >> 4)) & %s;\n  return convert_int%d((x * %s) >> %d);\n}\n",
+              halves, lanes, ones, wide ? 56 : 24);
+  return name;
+}
+
 const char *helper_strided(CodeText *c, const Mem *mem, int run, int lanes) {
   const char *name = memory_name(run > 1 ? "pieces" : "strided", mem, lanes);
   const char *type = vector_memory_type(mem->elem, lanes);

@@ -47,6 +47,19 @@ static bool are_unknown(const Cost *s, const Term *t) {
   return is_unknown(s, t->u.op.args[0]) && is_unknown(s, t->u.op.args[1]);
 }
 
+static bool names_unknown(const Cost *s, const Term *a, const Term *b) {
+  return is_unknown(s, a) && b->kind == TERM_VAR;
+}
+
+// Another such number: the difference of two, the lesser of one and what has a name.
+static bool stays_unknown(const Cost *s, const Term *t) {
+  if (t->kind != TERM_OP || op_arity(t->u.op.op) != 2) return is_unknown(s, t);
+  const Term *a = t->u.op.args[0], *b = t->u.op.args[1];
+  if (t->u.op.op == OP_SUB) return are_unknown(s, t);
+  bool either = t->u.op.op == OP_MIN || t->u.op.op == OP_MAX;
+  return either && (names_unknown(s, a, b) || names_unknown(s, b, a));
+}
+
 static double value_of_op(const Cost *s, const Term *t) {
   double a = value_of(s, t->u.op.args[0]);
   double b = op_arity(t->u.op.op) > 1 ? value_of(s, t->u.op.args[1]) : 0;
@@ -402,8 +415,8 @@ static void cost_let(Cost *s, const KernStm *stm) {
   cost_term(s, stm->u.term);
   if (var == s->guess->length)
     put_value(s, var, CHUNK_TRIPS);
-  else if (is_unknown(s, stm->u.term))
-    return;  // another name of what is unknown
+  else if (stays_unknown(s, stm->u.term))
+    return;
   else if (stm->u.term->type == PRIM_I64 && stm->u.term->kind != TERM_CONVERT)
     put_value(s, var, value_of(s, stm->u.term));
   if (stm->u.term->type == PRIM_BOOL && is_by_index(s, stm->u.term))
