@@ -491,7 +491,28 @@ typedef struct PlainCost {
   Cost cost;
   bool plain;
   Map *loaded, *stored;  // memory: what is both is not told apart
+  int operations[9];     // on numbers of so many bytes
 } PlainCost;
+
+// But for indices.
+static void count_width(PlainCost *p, const Term *t) {
+  Affine a;
+  PrimType type = t->u.op.operands;
+  bool index = t->type == PRIM_I64 && vary_affine(p->cost.vary, t, &a);
+  if (!index && type != PRIM_BOOL) p->operations[prim_size_bytes(type)]++;
+}
+
+// The device's compiler takes as many lanes as the widest numbers have in a vector, so that work on
+// others is made in parts of vectors.
+static bool has_one_width(const PlainCost *p) {
+  enum { FEW = 4 };
+  int narrow = 0, widest = 8;
+  while (widest > 1 && !p->operations[widest])
+    widest--;
+  for (int bytes = 1; bytes < widest; bytes++)
+    narrow += p->operations[bytes];
+  return narrow < FEW;
+}
 
 static void plain_term(KernVisitor *v, const Term *t) {
   PlainCost *p = v->state;
@@ -501,6 +522,7 @@ static void plain_term(KernVisitor *v, const Term *t) {
                              !op_vector(t->u.op.op, t->u.op.operands) ||
                              op_may_trap(t->u.op.op, t->u.op.operands)))
     p->plain = false;
+  if (t->kind == TERM_OP) count_width(p, t);
   for (int i = 0; i < count; i++)
     plain_term(v, operands[i]);
 }
@@ -554,7 +576,9 @@ bool kern_vectorises_itself(const KernStm *stm) {
   if (vary_refuses(p.cost.vary)) return false;
   KernVisitor v = { .term = plain_term, .access = plain_access, .state = &p };
   kern_visit_block(&v, axis->body);
-  return p.plain;
+  for (int i = 0; i < given->op_count; i++)
+    kern_visit_block(&v, given->ops[i].block);
+  return p.plain && has_one_width(&p);
 }
 
 static int widest(const KernBlock *block) {
