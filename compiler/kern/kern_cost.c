@@ -1,4 +1,5 @@
 #include "kern/kern_cost.h"
+#include "kern/step.h"
 #include <math.h>
 
 // Cycles, on a processor with vectors of 64 bytes.
@@ -12,8 +13,10 @@ static const double MASKING = 3, VECTOR_BYTES = 64, FEW_ROUNDS = 64;
 typedef struct Cost {
   const CostGuess *guess;
   const Vary *vary;
-  int lanes;          // of the open lane axis
-  bool masked;        // some lanes do not take part, in most vectors
+  int lanes;      // of the open lane axis
+  bool masked;    // some lanes do not take part, in most vectors
+  bool in_place;  // blocks end with a bound: no point may run twice
+  bool bounded;   // under the bound of blocks: what goes lane by lane asks each of them
   double copies[16];  // of open register axes, by bit
   AxisSet open;
   Map *values;    // Var -> const double *: what sizes and indices may be
@@ -261,7 +264,7 @@ static int64_t few_apart(const Cost *s, const Access *access) {
 
 static double access_cycles(const Cost *s, const Access *access, AxisSet set, bool load) {
   if (!over_lanes(s, set)) return SCALAR_ACCESS;
-  double by_lanes = LANE_ACCESS * s->lanes;
+  double by_lanes = (s->bounded ? 2 : 1) * LANE_ACCESS * s->lanes;
   if (!is_vector_access(s, access)) {
     int64_t apart = load ? few_apart(s, access) : 0;
     if (apart)
@@ -397,8 +400,11 @@ static void cost_if(Cost *s, const KernStm *stm) {
   double part = differs ? 1 : usual ? usual / 100.0 : 0.6;
   double other = differs ? 1 : usual ? 1 - part : 0.6;
   bool masked = differs && !is_by_index(s, stm->u.cond.condition);
+  bool around = s->bounded;
+  s->bounded |= differs && !masked && s->in_place;
   cost_branch(s, stm->u.cond.then_block, masked, part);
   cost_branch(s, stm->u.cond.else_block, masked, other);
+  s->bounded = around;
 }
 
 static void cost_while(Cost *s, const KernStm *stm) {
@@ -457,6 +463,7 @@ static double total_cost(const Kern *kern, const CostGuess *guess, Name watched,
                          double *of_watched, KernCount *count) {
   Cost s = { .guess = guess,
              .times = 1,
+             .in_place = step_updates_in_place(guess->naive->body),
              .values = map_new(NULL),
              .by_index = map_new(NULL),
              .watched = watched,

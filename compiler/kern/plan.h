@@ -122,6 +122,9 @@ const Kern *kern_update_in_place(Compiler *c, const Kern *kern);
 // Likewise loops within the kernel whose arrays trade places with what is made of them.
 const Kern *kern_rings_in_place(Compiler *c, const Kern *kern);
 
+// The kernel without short loops whose indices, once known, decide conditions and places.
+const Kern *kern_unroll_short(Compiler *c, const Kern *kern);
+
 // The kernel with choices between values in the place of short branches.
 const Kern *kern_choose(Compiler *c, const Kern *kern);
 

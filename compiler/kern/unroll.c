@@ -1,0 +1,280 @@
+// axis i < 3 { x = a[(i + 1) % 3] .. }   =>   { x = a[1] .. } { x = a[2] .. } { x = a[0] .. }
+//
+// Why: small matrices, whose indices are compared and go round, are a few numbers in registers then,
+// without branches and divisions.
+//
+// Only where that is so: a remainder, a comparison or an element of an own array is known once
+// the indices of short loops are.
+#include "kern/plan.h"
+#include "kern/step.h"
+
+enum { MOST_POINTS = 4, MOST_COPIES = 16, MOST_STMS = 400 };
+
+typedef struct Unrolling {
+  KernMapper mapper;
+  const Map *lets;
+  Map *short_ones;  // Var -> itself: indices of short loops around
+  int copies;       // of what is around
+  bool done;
+} Unrolling;
+
+// ---- which loops
+
+static int64_t points_of(const Axis *axis) {
+  bool plain =
+      axis->bind == BIND_SEQ && axis->width->kind == TERM_CONST &&
+      (axis->role == AXIS_MAP || axis->role == AXIS_LOOP || axis->role == AXIS_REDUCE);
+  return plain ? axis->width->u.constant.u.i : 0;
+}
+
+static bool is_short(const KernStm *stm, int copies) {
+  if (stm->kind != KERN_AXIS) return false;
+  int64_t points = points_of(stm->u.axis);
+  return points > 0 && points <= MOST_POINTS && copies * points <= MOST_COPIES;
+}
+
+typedef struct Search {
+  Unrolling *u;
+  const Var *index;
+  bool found, others, mentioned;
+  int stms;
+} Search;
+
+static void see_var(void *state, const Var *var) {
+  Search *s = state;
+  if (!map_has(s->u->short_ones, var)) s->others = true;
+  if (var == s->index) s->mentioned = true;
+}
+
+// Is it known once the indices are, this one among them?
+static bool depends_on_indices(Search *s, const Term *t) {
+  const Term *plain = step_inlined(s->u->lets, t);
+  s->others = s->mentioned = false;
+  if (plain) term_each_var(plain, see_var, s);
+  return plain && !s->others && s->mentioned;
+}
+
+static bool is_worth_knowing(PrimOp op) {
+  bool divides = op == OP_MOD || op == OP_REM || op == OP_DIV || op == OP_QUOT;
+  return divides || op == OP_LT || op == OP_LE || op == OP_EQ || op == OP_NE;
+}
+
+static void see_term(KernVisitor *v, const Term *t) {
+  Search *s = v->state;
+  const Term *operands[3];
+  int count = term_operands(t, operands);
+  if (t->kind == TERM_OP && is_worth_knowing(t->u.op.op) && depends_on_indices(s, t))
+    s->found = true;
+  for (int i = 0; i < count; i++)
+    see_term(v, operands[i]);
+}
+
+static void see_element(KernVisitor *v, Access access, bool stores) {
+  Search *s = v->state;
+  (void)stores;
+  for (int d = 0; access.tensor->space == TENSOR_OWN && d < access.tensor->rank; d++)
+    if (access.tensor->dims[d]->kind == TERM_CONST &&
+        depends_on_indices(s, access.index[d]))
+      s->found = true;
+}
+
+static void count_stm(KernVisitor *v, const KernStm *stm) {
+  Search *s = v->state;
+  s->stms++;
+  if (is_short(stm, 1)) map_put(s->u->short_ones, stm->u.axis->index, stm);
+}
+
+static bool pays(Unrolling *u, const KernStm *stm) {
+  const Axis *axis = stm->u.axis;
+  Search s = { .u = u, .index = axis->index };
+  KernVisitor count = { .stm = count_stm, .state = &s };
+  kern_visit_stm(&count, stm);
+  KernVisitor v = { .term = see_term, .access = see_element, .state = &s };
+  kern_visit_block(&v, axis->body);
+  return s.found && s.stms * points_of(axis) <= MOST_STMS;
+}
+
+// ---- copies
+
+static const KernBlock *unroll_in(KernMapper *m, const KernBlock *block);
+
+static void add_stms(KernBuilder *b, const KernBlock *block) {
+  for (int i = 0; i < block->count; i++)
+    kern_add(b, block->stms[i]);
+}
+
+// values = op values with
+static void add_op(KernBuilder *b, const KernOp *op, const Term **values,
+                   const Term *const *with) {
+  Map *replace = map_new(NULL);
+  for (int i = 0; i < op->count; i++) {
+    map_put(replace, op->params[i], values[i]);
+    map_put(replace, op->params[op->count + i], with[i]);
+  }
+  const KernBlock *copy = kern_rename(b->c, replace, op->block);
+  add_stms(b, copy);
+  for (int i = 0; i < op->count; i++)
+    values[i] = copy->results[i];
+}
+
+static void add_point(KernBuilder *b, const Axis *axis, const KernBlock *body,
+                      int64_t point, const Term **values) {
+  Map *replace = map_new(NULL);
+  map_put(replace, axis->index, term_i64(point));
+  for (int i = 0; i < axis->param_count; i++)
+    map_put(replace, axis->params[i], values[i]);
+  const KernBlock *copy = kern_rename(b->c, replace, body);
+  add_stms(b, copy);
+  for (int i = 0; i < axis->param_count; i++)
+    values[i] = copy->results[i];
+  for (int o = 0, first = 0; o < axis->op_count; first += axis->ops[o++].count)
+    add_op(b, &axis->ops[o], values + first, copy->results + first);
+}
+
+static void first_values(const Axis *axis, const Term **values) {
+  for (int i = 0; i < axis->param_count; i++)
+    values[i] = axis->inits[i];
+  for (int o = 0, next = 0; o < axis->op_count; o++)
+    for (int i = 0; i < axis->ops[o].count; i++, next++)
+      values[next] = axis->inits ? axis->inits[next] : axis->ops[o].neutral[i];
+}
+
+static void unroll(Unrolling *u, KernBuilder *b, const KernStm *stm) {
+  const Axis *axis = stm->u.axis;
+  int64_t points = points_of(axis);
+  int copies = u->copies;
+  u->copies = (int)(copies * points);
+  const KernBlock *body = unroll_in(&u->mapper, axis->body);
+  u->copies = copies;
+  u->done = true;
+  const Term **values =
+      new_array(const Term *, stm->binder_count + axis->param_count + 1);
+  first_values(axis, values);
+  for (int64_t i = 0; i < points; i++)
+    add_point(b, axis, body, i, values);
+  for (int i = 0; i < stm->binder_count; i++)
+    kern_let_var(b, stm->binders[i], values[i]);
+}
+
+static const KernBlock *unroll_in(KernMapper *m, const KernBlock *block) {
+  Unrolling *u = m->state;
+  KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    b.loc = stm->loc;
+    if (is_short(stm, u->copies) && pays(u, stm))
+      unroll(u, &b, stm);
+    else
+      kern_add(&b, kern_map_stm(m, stm));
+  }
+  return kern_block(&b, block->results, block->result_count);
+}
+
+// ---- elements that are loaded again
+
+typedef struct Loaded Loaded;
+struct Loaded {
+  const Loaded *outer;
+  const KernStm *load;
+};
+
+typedef struct Again {
+  KernMapper mapper;
+  const Map *stored;
+  const Loaded *loaded;
+} Again;
+
+static const void *memory_key(const Tensor *t) {
+  const Tensor *root = tensor_root(t);
+  return root->host ? (const void *)root->host : root;
+}
+
+static void see_stored(KernVisitor *v, Access access, bool stores) {
+  if (stores) map_put(v->state, memory_key(access.tensor), access.tensor);
+}
+
+static bool same_access(const Access *a, const Access *b) {
+  if (a->tensor != b->tensor) return false;
+  for (int d = 0; d < a->tensor->rank; d++)
+    if (!term_same(a->index[d], b->index[d])) return false;
+  return true;
+}
+
+static const KernStm *loaded_before(const Again *a, const Access *access) {
+  for (const Loaded *l = a->loaded; l; l = l->outer)
+    if (same_access(&l->load->u.load, access)) return l->load;
+  return NULL;
+}
+
+static const KernBlock *load_once_in(KernMapper *m, const KernBlock *block) {
+  Again *a = m->state;
+  const Loaded *around = a->loaded;
+  KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    bool fixed =
+        stm->kind == KERN_LOAD && !map_has(a->stored, memory_key(stm->u.load.tensor));
+    const KernStm *before = fixed ? loaded_before(a, &stm->u.load) : NULL;
+    b.loc = stm->loc;
+    if (before)
+      kern_let_var(&b, stm->binders[0], term_var(before->binders[0]));
+    else
+      kern_add(&b, kern_map_stm(m, stm));
+    if (fixed && !before) a->loaded = new_node(Loaded, .outer = a->loaded, .load = stm);
+  }
+  a->loaded = around;
+  return kern_block(&b, block->results, block->result_count);
+}
+
+static const KernBlock *load_once(Compiler *c, const KernBlock *block) {
+  Map *stored = map_new(NULL);
+  KernVisitor v = { .access = see_stored, .state = stored };
+  kern_visit_block(&v, block);
+  Again a = { .mapper = { .c = c, .block = load_once_in }, .stored = stored };
+  a.mapper.state = &a;
+  return load_once_in(&a.mapper, block);
+}
+
+// ---- all
+
+static const Term *as_it_is(void *state, const Term *t) {
+  (void)state;
+  return t;
+}
+
+static void see_let(KernVisitor *v, const KernStm *stm) {
+  if (stm->kind == KERN_LET) map_put(v->state, stm->binders[0], stm->u.term);
+}
+
+static int count_stms(const KernBlock *block) {
+  Unrolling u = { .short_ones = map_new(NULL) };
+  Search s = { .u = &u };
+  KernVisitor count = { .stm = count_stm, .state = &s };
+  kern_visit_block(&count, block);
+  return s.stms;
+}
+
+// NULL: there is nothing to unroll.
+static const KernBlock *unrolled(Compiler *c, const KernBlock *block) {
+  Map *lets = map_new(NULL);
+  KernVisitor v = { .stm = see_let, .state = lets };
+  kern_visit_block(&v, block);
+  Unrolling u = { .mapper = { .c = c, .block = unroll_in },
+                  .lets = lets,
+                  .short_ones = map_new(NULL),
+                  .copies = 1 };
+  u.mapper.state = &u;
+  const KernBlock *body = unroll_in(&u.mapper, block);
+  return u.done ? kern_assume(c, (KernKnown){ .of = as_it_is }, body) : NULL;
+}
+
+// Branches that have gone leave room for loops in the others.
+const Kern *kern_unroll_short(Compiler *c, const Kern *kern) {
+  const KernBlock *body = kern->body, *more = body;
+  while (count_stms(body) <= 2 * MOST_STMS && (more = unrolled(c, body)))
+    body = more;
+  if (body == kern->body) return kern;
+  Kern *out = mem_copy(kern, sizeof *kern);
+  out->body = load_once(c, body);
+  return kern_name_axes(c, out);
+}
