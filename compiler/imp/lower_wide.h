@@ -96,7 +96,15 @@ const Arr *const *wide_rows(const Wide *w, const Mem *const *mems, const ImpExp 
 // The same for a block of the host's code, which `host` then writes to.
 Wide wide_within(const Wide *w, Code *host, ImpBuilder *b);
 
-// Short segments, several to a group, an element to an item.
+// How segments are reduced several to a group: by the host, from their widths.
+typedef struct ShortSegments {
+  const ImpExp *items, *steps;  // 2^steps items to a segment
+  const ImpExp *fit;            // do several fit a group?
+} ShortSegments;
+ShortSegments wide_short_segments(const Wide *w);
+void wide_reduce_short(const Wide *w, ShortSegments of);
+
+// Scans of short segments, several to a group, an element to an item.
 typedef struct Short {
   const ImpExp *width, *per_group, *groups, *steps;  // on the host; the width at least 1
   const ImpExp *position;                            // of the item in its segment

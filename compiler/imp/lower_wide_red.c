@@ -1,6 +1,6 @@
 // segred1 on a GPU, chosen by the width of the segments when running:
 //
-//   short: several segments to a group, an element to an item, a tree per segment in local memory
+//   short: several segments to a group (lower_wide_short.c)
 //   else:  one or several groups to a segment.  The items of a group stride over its chunk, or, if
 //          the operators do not commute, take contiguous pieces of what the group has staged in
 //          local memory; then a tree.  A second kernel does the same with the results of several
@@ -90,25 +90,6 @@ void wide_reduce(const Wide *w, const char *name) {
   wide_end(&s, name, imp_mul(w->segments, w->chunks));
 }
 
-static void reduce_short(const Wide *w) {
-  Short segments = wide_short(w);
-  WideKernel s = wide_begin(w);
-  s.parts = wide_local(&s, "parts", w->group_size);
-  wide_open_short(&s, &segments);
-  Parts parts = wide_parts(&s);
-  parts_tree(
-      &parts, s.k,
-      (PartRun){ segments.position, segments.width, segments.steps, segments.active });
-  ImpBuilder b = wide_block(s.k);
-  const ImpExp *at[] = { s.segment, imp_i64(0) }, *const *values =
-                                                      wide_loads(&s, s.parts, s.item);
-  for (int r = 0; r < w->reds; r++)
-    imp_store(&b, w->out[r]->mem, arr_index(w->out[r], at), values[r]);
-  const ImpExp *leads = imp_op2(OP_EQ, segments.position, imp_i64(0));
-  imp_if(s.k->b, imp_and(segments.active, leads), b.block);
-  wide_end(&s, "segred_short", segments.groups);
-}
-
 // ---- on the host
 
 Wide wide_within(const Wide *w, Code *host, ImpBuilder *b) {
@@ -192,15 +173,15 @@ void lower_wide_segred(Code *host, const Stm *stm) {
   }
   w.layouts = &layouts;
   w.mapped = outs;
+  ShortSegments short_ones = wide_short_segments(&w);
   Code short_code, long_code;
   ImpBuilder few, many;
   Wide in_short = wide_within(&w, &short_code, &few),
        in_long = wide_within(&w, &long_code, &many);
   in_short.out = wide_rows(&w, totals, imp_i64(1));
-  reduce_short(&in_short);
+  wide_reduce_short(&in_short, short_ones);
   reduce_long(&in_long, partials, totals);
-  imp_add_stm(
-      host->b,
-      (ImpStm){ .kind = IMP_IF, .u.cond = { wide_is_short(&w), few.block, many.block } });
+  imp_add_stm(host->b, (ImpStm){ .kind = IMP_IF,
+                                 .u.cond = { short_ones.fit, few.block, many.block } });
   seg_bind_results(host, stm, outs);
 }
