@@ -72,13 +72,17 @@ bool pipeline_read_recipes(Compiler *c, Program *p) {
   return diag_error_count(c) == 0;
 }
 
-const Core *pipeline_in_order(Compiler *c, Program *p) {
-  if (p->in_order) return p->in_order;
-  p->in_order = flat_fuse_scans(c, p->core);
+static const Core *with_scans_fused(Compiler *c, const Core *core, bool computes_again) {
+  const Core *fused = flat_fuse_scans(c, core, computes_again);
   if (c->check_ir) {
-    core_check(c, p->in_order, true);
-    flat_check(c, p->in_order);
+    core_check(c, fused, true);
+    flat_check(c, fused);
   }
+  return fused;
+}
+
+const Core *pipeline_in_order(Compiler *c, Program *p) {
+  if (!p->in_order) p->in_order = with_scans_fused(c, p->core, false);
   return p->in_order;
 }
 
@@ -88,7 +92,9 @@ static bool run_lower(Compiler *c, Program *p, const Pass *pass) {
   if (!pipeline_read_recipes(c, p)) return false;
   p->imp[PROFILE_CPU] = imp_lower(c, pipeline_in_order(c, p), PROFILE_CPU, p->recipes);
   book_finish(c, p->recipes);
-  if (p->imp[PROFILE_CPU]) p->imp[PROFILE_GPU] = imp_lower(c, p->core, PROFILE_GPU, NULL);
+  if (p->imp[PROFILE_CPU])
+    p->imp[PROFILE_GPU] =
+        imp_lower(c, with_scans_fused(c, p->core, true), PROFILE_GPU, NULL);
   return p->imp[PROFILE_GPU] != NULL;
 }
 

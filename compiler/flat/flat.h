@@ -36,9 +36,9 @@ typedef struct FlattenOptions {
 // Core -> Flat.
 const Core *flatten(Compiler *c, const Core *core, FlattenOptions options);
 
-// Flat -> Flat: scans with what is made of their values at each point, for code that goes through a
-// row in order (CPUs).
-const Core *flat_fuse_scans(Compiler *c, const Core *flat);
+// Flat -> Flat: scans with what is made of their values at each point.  With computes_again (code
+// for GPUs) only scans whose elements are little work, as they are computed for both.
+const Core *flat_fuse_scans(Compiler *c, const Core *flat, bool computes_again);
 
 // Flat -> Flat: for several workers (workers.h), of which each does a part.
 const Core *flat_for_workers(Compiler *c, const Core *flat);

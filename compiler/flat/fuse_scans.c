@@ -19,7 +19,8 @@ enum {
 
 typedef struct FuseScans {
   Compiler *c;
-  Map *linear;  // Var -> LinearSum, of the host's scalars
+  Map *linear;          // Var -> LinearSum, of the host's scalars
+  bool computes_again;  // what is scanned
 } FuseScans;
 
 // A scan and what reads its values.
@@ -140,13 +141,6 @@ static bool joins_scalars(const SegOp *seg) {
   return true;
 }
 
-static const SegOp *as_scan(const Stm *stm) {
-  if (stm->exp->kind != EXP_SEG) return NULL;
-  const SegOp *seg = stm->exp->u.seg;
-  bool plain = seg->kind == SEG_SCAN && seg->level == 1 && !seg->after;
-  return plain && joins_scalars(seg) ? seg : NULL;
-}
-
 // Takes what the body does from `left` operations; false if it makes arrays, or loops.
 static bool takes_little(const Body *body, int *left) {
   for (int i = 0; i < body->stm_count; i++) {
@@ -160,6 +154,15 @@ static bool takes_little(const Body *body, int *left) {
       if (!takes_little(*inner, left)) return false;
   }
   return *left >= 0;
+}
+
+static const SegOp *as_scan(const FuseScans *fuse, const Stm *stm) {
+  if (stm->exp->kind != EXP_SEG) return NULL;
+  const SegOp *seg = stm->exp->u.seg;
+  bool plain = seg->kind == SEG_SCAN && seg->level == 1 && !seg->after;
+  int left = MOST_WORK;
+  if (!plain || !joins_scalars(seg)) return NULL;
+  return !fuse->computes_again || takes_little(seg->body, &left) ? seg : NULL;
 }
 
 static bool same_space(const SegOp *a, const SegOp *b) {
@@ -474,7 +477,7 @@ static bool fused_stm(const ScanUse *u, Stm *out) {
 
 static const Body *fuse_at(FuseScans *fuse, const Body *body, int position) {
   const Stm *stm = &body->stms[position];
-  ScanUse u = { .fuse = fuse, .body = body, .scan = position, .seg = as_scan(stm) };
+  ScanUse u = { .fuse = fuse, .body = body, .scan = position, .seg = as_scan(fuse, stm) };
   if (!u.seg) return NULL;
   u.results = map_new(NULL);
   for (int i = 0; i < stm->binder_count; i++)
@@ -522,11 +525,11 @@ static const Body *fuse_in_body(CoreMapper *m, const Body *body) {
 }
 
 // Functions have no seg-ops, and both profiles share them.
-const Core *flat_fuse_scans(Compiler *c, const Core *flat) {
+const Core *flat_fuse_scans(Compiler *c, const Core *flat, bool computes_again) {
   Core *out = mem_copy(flat, sizeof *flat);
   const Entry **entries = new_array(const Entry *, flat->entry_count + 1);
   for (int i = 0; i < flat->entry_count; i++) {
-    FuseScans fuse = { c, map_new(NULL) };
+    FuseScans fuse = { c, map_new(NULL), computes_again };
     CoreMapper m = { .body = fuse_in_body, .state = &fuse };
     Entry *entry = mem_copy(flat->entries[i], sizeof *entry);
     entry->body = fuse_in_body(&m, entry->body);

@@ -311,7 +311,7 @@ void lower_segred(Code *host, const Stm *stm);
 void lower_segscan(Code *host, const Stm *stm);
 // The same by groups (lower_wide*.c)
 void lower_wide_segred(Code *host, const Stm *stm);
-void lower_wide_segscan(Code *host, const Stm *stm);
+void lower_wide_segscan(Code *host, const Stm *stm, const Body *body, int position);
 void lower_wide_seghist(Code *host, const Stm *stm, const Body *body, int position);
 // By a copy of the bins per item.
 void lower_seghist(Code *host, const Stm *stm);

@@ -79,7 +79,7 @@ void lower_seg(Code *host, const Stm *stm, const Body *body, int position) {
     return;
   case SEG_SCAN:
     if (suits_groups(host, seg))
-      lower_wide_segscan(host, stm);
+      lower_wide_segscan(host, stm, body, position);
     else
       lower_segscan(host, stm);
     return;

@@ -17,6 +17,8 @@ typedef struct Wide {
   const Arr *const
       *before;  // scans of chunks: inclusive sums [segments][chunks], or NULL
   const Arr *const *mapped;  // places of the body's other results, or NULL: left out
+  // Scans with SegOp.after: where what it makes of the points goes, instead of `out`; else NULL.
+  const Arr *const *made;
   const Layouts *layouts;
 } Wide;
 

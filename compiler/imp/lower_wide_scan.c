@@ -7,13 +7,57 @@
 //          are of one round each and look back (lower_wide_look_back.c), or, with
 //          segscan_look_back=0, a first kernel reduces longer ones and a second scans what that
 //          gave.
+//
+// What is made of the scanned values at once (SegOp.after) takes the place of storing them.
 #include "imp/lower_wide.h"
 
-static void store_element(const WideKernel *s, ImpBuilder *b, const ImpExp *at,
+// What `after` says is to be stored: values at indices of the destinations, then mapped ones.
+static void store_made(const WideKernel *s, Code *k, const ImpExp *const *scalars,
+                       const Arr *const *arrays) {
+  const SegOp *seg = s->w->seg;
+  int first = 0, left = seg->after->body->result_count;
+  for (int d = 0; d < seg->dest_count; d++) {
+    int indexed = seg->dests[d].index_count;
+    store_if_inside(k, s->w->made[d], scalars + first, indexed, scalars[first + indexed],
+                    arrays[first + indexed]);
+    first += indexed + 1;
+  }
+  const ImpExp *const *indices = space_indices(seg->dims, seg->dim_count);
+  for (int i = seg->dest_count; first < left; i++, first++)
+    imp_store(k->b, s->w->made[i]->mem, arr_index(s->w->made[i], indices),
+              scalars[first]);
+}
+
+// `after` of a point.  What it takes of the body beside the scanned values is computed again, as
+// that is less than keeping it.
+static void store_after(const WideKernel *s, Code *k, const ImpExp *at,
+                        const ImpExp *const *values) {
+  const SegOp *seg = s->w->seg;
+  const Lambda *after = seg->after;
+  int rank = seg->dim_count, count = seg->body->result_count;
+  const ImpExp **others = new_array(const ImpExp *, count + 1),
+               **results = new_array(const ImpExp *, after->body->result_count + 1);
+  const Arr **no_arrays = new_array(const Arr *, count + 1),
+            **arrays = new_array(const Arr *, after->body->result_count + 1);
+  code_bind_scalar(k, seg->dims[rank - 1].index, at);
+  if (count > s->w->reds) seq_body(k, seg->body, others, no_arrays);
+  for (int d = 0; d < rank; d++)
+    code_bind_scalar(k, after->params[d], imp_var(seg->dims[d].index));
+  for (int r = 0; r < count; r++)
+    code_bind_scalar(k, after->params[rank + r], r < s->w->reds ? values[r] : others[r]);
+  seq_body(k, after->body, results, arrays);
+  store_made(s, k, results, arrays);
+}
+
+static void store_element(const WideKernel *s, Code *k, const ImpExp *at,
                           const ImpExp *const *values) {
   const ImpExp *indices[] = { s->segment, at };
+  if (s->w->made) {
+    store_after(s, k, at, values);
+    return;
+  }
   for (int r = 0; r < s->w->reds; r++)
-    imp_store(b, s->w->out[r]->mem, arr_index(s->w->out[r], indices), values[r]);
+    imp_store(k->b, s->w->out[r]->mem, arr_index(s->w->out[r], indices), values[r]);
 }
 
 // What comes before the chunk.
@@ -56,8 +100,8 @@ void wide_write_out(WideKernel *s, Code *k, const ImpExp *first) {
   const Var *i;
   const ImpExp *round = wide_open_loop(k, &inner, &b, &i), *size = s->size;
   const ImpExp *j = imp_let(&b, "j", imp_add(imp_mul(round, size), s->item));
-  present = wide_block(&inner);
-  store_element(s, &present, imp_add(s->start, imp_add(first, j)),
+  Code then_code = code_inner(&inner, &present);
+  store_element(s, &then_code, imp_add(s->start, imp_add(first, j)),
                 wide_loads(s, s->staged, j));
   imp_if(inner.b, imp_less(imp_add(first, j), s->length), present.block);
   wide_close_loop(k, &b, i, imp_i64(s->each));
@@ -106,8 +150,10 @@ static void scan_short(const Wide *w) {
   Parts parts = wide_parts(&s);
   PartRun run = { segments.position, segments.width, segments.steps, NULL };
   const ImpExp *sums = parts_scan(&parts, s.k, run);
-  ImpBuilder b = wide_block(s.k);
-  store_element(&s, &b, segments.position, wide_loads(&s, s.parts, sums));
+  ImpBuilder b;
+  Code inner = code_inner(s.k, &b);
+  if (w->made) bind_space(&inner, w->seg->dims, w->seg->dim_count - 1, s.segment);
+  store_element(&s, &inner, segments.position, wide_loads(&s, s.parts, sums));
   const ImpExp *inside = imp_less(segments.position, w->width);
   imp_if(s.k->b, imp_and(segments.active, inside), b.block);
   wide_end(&s, "segscan_short", segments.groups);
@@ -123,7 +169,7 @@ static void scan_chunks(const Wide *w, const Mem *const *partials) {
   wide_reduce(&reduce, "segscan_reduce");
   again.width = again.chunk_size = w->chunks;
   again.chunks = imp_i64(1);
-  again.before = again.mapped = NULL;
+  again.before = again.mapped = again.made = NULL;
   again.layouts = NULL;
   scan_long(&again, "segscan_combine");
 }
@@ -181,24 +227,51 @@ static const Arr *const *flattened(const Wide *w, const Arr *const *outs) {
   return wide_rows(w, mems, w->width);
 }
 
-void lower_wide_segscan(Code *host, const Stm *stm) {
-  const SegOp *seg = stm->exp->u.seg;
-  Layouts layouts = layout_inputs(host, seg);
-  Wide w = wide_new(host, seg, "segscan");
-  LongScan kept = { host_declare_mem(host, "states", PRIM_I32),
-                    new_array(const Mem *, w.reds + 1),
-                    new_array(const Mem *, w.reds + 1) };
+static LongScan new_long_scan(const Wide *w) {
+  LongScan kept = { host_declare_mem(w->host, "states", PRIM_I32),
+                    new_array(const Mem *, w->reds + 1),
+                    new_array(const Mem *, w->reds + 1) };
+  for (int o = 0, next = 0; o < w->seg->op_count; o++)
+    for (int i = 0; i < w->seg->ops[o].count; i++, next++) {
+      PrimType type = w->seg->ops[o].op.params[i]->type.elem;
+      kept.partials[next] = host_declare_mem(w->host, "partials", type);
+      kept.sums[next] = host_declare_mem(w->host, "sums", type);
+    }
+  return kept;
+}
+
+// Destinations are overwritten in place if nothing else refers to their memory.
+static const Arr **places_of_results(const Wide *w, const Stm *stm, const Body *body,
+                                     int position) {
+  Code *host = w->host;
+  const SegOp *seg = w->seg;
   const Arr **outs = new_array(const Arr *, stm->binder_count + 1);
   for (int i = 0; i < stm->binder_count; i++) {
     const Var *binder = stm->binders[i];
-    outs[i] = layout_out(host, binder, i < w.reds ? binder->type.rank : seg->dim_count);
-    if (i >= w.reds) continue;
-    kept.partials[i] = host_declare_mem(host, "partials", binder->type.elem);
-    kept.sums[i] = host_declare_mem(host, "sums", binder->type.elem);
+    bool scanned = !seg->after && i < w->reds;
+    if (seg->after && i < seg->dest_count) {
+      Arr taken = host_take(host, binder, seg->dests[i].dest, body, position);
+      outs[i] = mem_copy(&taken, sizeof taken);
+    } else {
+      outs[i] = layout_out(host, binder, scanned ? binder->type.rank : seg->dim_count);
+    }
   }
+  return outs;
+}
+
+void lower_wide_segscan(Code *host, const Stm *stm, const Body *body, int position) {
+  const SegOp *seg = stm->exp->u.seg;
+  Layouts layouts = layout_inputs(host, seg);
+  Wide w = wide_new(host, seg, "segscan");
+  LongScan kept = new_long_scan(&w);
+  const Arr **outs = places_of_results(&w, stm, body, position);
   w.layouts = &layouts;
-  w.mapped = outs;
-  w.out = flattened(&w, outs);
+  if (seg->after) {
+    w.made = outs;
+  } else {
+    w.mapped = outs;
+    w.out = flattened(&w, outs);
+  }
   Code short_code, long_code;
   ImpBuilder few, many;
   Wide in_short = wide_within(&w, &short_code, &few),
