@@ -120,6 +120,8 @@ struct rt_device {
   int64_t compute_units, max_group_size, local_bytes, global_bytes, max_block_bytes;
   bool exact_division, doubles;
   int64_t atomic_bytes;
+  int64_t sub_group;  // items of a sub-group that kernels may use; 1: none
+  bool emulates_sub_groups;
 };
 
 struct rt_context {

@@ -239,6 +239,8 @@ RT_FN cl_int rt_describe_device(struct rt_device *d, cl_platform_id platform,
   d->doubles = rt_device_number(id, CL_DEVICE_DOUBLE_FP_CONFIG,
                                 sizeof(cl_device_fp_config), &failed) != 0;
   d->atomic_bytes = rt_device_has(id, "cl_khr_int64_base_atomics", &failed) ? 8 : 4;
+  // Of others neither the size is known before a kernel is compiled nor which items are neighbours.
+  d->sub_group = rt_device_has(id, "cl_nv_device_attribute_query", &failed) ? 32 : 1;
   d->exact_division = (single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
   return failed;
 }

@@ -12,6 +12,7 @@ enum {
   RT_LIMIT_BLOCK,
   RT_LIMIT_DOUBLES,
   RT_LIMIT_ATOMICS64,
+  RT_LIMIT_WAVEFRONT,
   RT_LIMITS
 };
 
@@ -21,6 +22,7 @@ static const struct rt_limit rt_limits[RT_LIMITS] = {
   { "block", "bytes of memory in one block", INT64_MAX },
   { "doubles", "has it f64?", 1 },
   { "atomics64", "has it atomic operations on 64 bits?", 1 },
+  { "wavefront", "items of a sub-group, a power of two; 1: no sub-groups", 1024 },
 };
 
 // "local=32768,doubles=0"; false if it does not say that.
@@ -38,13 +40,14 @@ RT_FN bool rt_parse_limits(const char *text, int64_t *values) {
       return false;
     char *end = NULL;
     values[i] = strtoll(at + length + 1, &end, 10);
-    if (values[i] > rt_limits[i].most || (*end && *end != ',')) return false;
+    bool half = i == RT_LIMIT_WAVEFRONT && (!values[i] || values[i] & (values[i] - 1));
+    if (half || values[i] > rt_limits[i].most || (*end && *end != ',')) return false;
     at = *end ? end + 1 : end;
   }
   return true;
 }
 
-// Limits are never more than the device has.
+// Limits are never more than the device has, but for sub-groups, which can be emulated.
 RT_FN void rt_pretend(struct rt_context *ctx) {
   struct rt_device *d = &ctx->device;
   int64_t values[RT_LIMITS];
@@ -58,6 +61,10 @@ RT_FN void rt_pretend(struct rt_context *ctx) {
   if (d->max_block_bytes > d->global_bytes) d->max_block_bytes = d->global_bytes;
   if (values[RT_LIMIT_DOUBLES] == 0) d->doubles = false;
   if (values[RT_LIMIT_ATOMICS64] == 0) d->atomic_bytes = 4;
+  if (values[RT_LIMIT_WAVEFRONT] >= 0 && values[RT_LIMIT_WAVEFRONT] != d->sub_group) {
+    d->sub_group = values[RT_LIMIT_WAVEFRONT];
+    d->emulates_sub_groups = d->sub_group > 1;
+  }
   rt_log(ctx, "pretending: %s", ctx->config->limits);
 }
 // End pretend.h

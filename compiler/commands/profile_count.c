@@ -32,6 +32,7 @@ static bool item_number(const Counting *n, ItemNumber item, Prim *out) {
   case ITEM_GROUP_ID: *out = prim_i64(size ? id / size : 0); return true;
   case ITEM_LOCAL_SIZE: *out = prim_i64(size); return true;
   case ITEM_LOCAL_STEPS:
+  case ITEM_SUB_STEPS:
   case ITEM_ATOMIC_BYTES: return false;
   }
   return false;
@@ -66,6 +67,7 @@ static bool known_value(const Counting *n, const ImpExp *e, Prim *out) {
   case IMP_ITEM: return item_number(n, e->u.item, out);
   case IMP_BITS:
   case IMP_LOAD:
+  case IMP_SHUFFLE:
   case IMP_TUNING:
   case IMP_SPLAT:
   case IMP_IOTA:

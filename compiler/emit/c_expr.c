@@ -294,6 +294,7 @@ static const char *const item_texts[] = {
   [ITEM_GROUP_ID] = "flc_number(get_group_id(0))",
   [ITEM_LOCAL_SIZE] = "FLC_GROUP_SIZE",
   [ITEM_LOCAL_STEPS] = "FLC_GROUP_STEPS",
+  [ITEM_SUB_STEPS] = "FLC_SUB_STEPS",
   [ITEM_ATOMIC_BYTES] = "rt_atomic_bytes(ctx)",
 };
 
@@ -306,6 +307,14 @@ static Piece load_piece(CodeText *c, const ImpExp *e) {
   const char *element = c_element(c, e->u.load.mem, e->u.load.index);
   if (!c->guarded) return (Piece){ element, PREC_PRIMARY };
   return (Piece){ text_format("(flc_ok ? %s : 0)", element), PREC_PRIMARY };
+}
+
+static Piece shuffle_piece(CodeText *c, const ImpExp *e) {
+  const char *value = piece(c, e->u.shuffle.value, ARITH_WRAP).text,
+             *apart = piece(c, e->u.shuffle.apart, ARITH_PLAIN).text;
+  return (Piece){ text_format("flc_shuffle_%s(%s, %s, %s)", prim_type_name(e->type),
+                              value, apart, e->u.shuffle.up ? "true" : "false"),
+                  PREC_PRIMARY };
 }
 
 static Piece call_piece(const char *function, const char *arg) {
@@ -332,6 +341,7 @@ static Piece piece(CodeText *c, const ImpExp *e, Arith arith) {
   case IMP_OP: return op_piece(c, e, arith);
   case IMP_CONVERT: return convert_piece(c, e, arith);
   case IMP_BITS: return bits_piece(c, e);
+  case IMP_SHUFFLE: return shuffle_piece(c, e);
   case IMP_LOAD: return load_piece(c, e);
   case IMP_SELECT: return select_piece(c, e, arith);
   case IMP_ITEM: return (Piece){ item_texts[e->u.item], PREC_UNARY };

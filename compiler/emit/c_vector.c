@@ -396,6 +396,7 @@ const char *vector_exp(CodeText *c, const ImpExp *e) {
   case IMP_PERMUTE: return permutation(c, e);
   case IMP_CONST:
   case IMP_ITEM:
+  case IMP_SHUFFLE:
   case IMP_TUNING:
   case IMP_PICK:
   case IMP_ANY:

@@ -356,6 +356,7 @@ static void kernel_code(CodeText *c, const Kernel *kernel) {
   find_numbers(c, kernel);
   find_arrays(c, kernel, &own, &locals);
   find_arena_arrays(c, &taken);
+  if (kernel->sized) c_line(c, "FLC_BEGIN_SUB_GROUPS");
   if (c->guarded) c_line(c, "FLC_BEGIN_GUARDED(flc_error)");
   if (kernel->may_fail && !c->guarded) c_line(c, "if (flc_failed(flc_error)) return;");
   text_indent(c->t, -2);

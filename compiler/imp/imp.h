@@ -46,7 +46,8 @@ typedef enum ImpExpKind {
   IMP_LOAD,     // mem[index]: u.load (kernels only)
   IMP_SELECT,   // condition ? a : b: u.select
   IMP_ITEM,     // u.item: a number of the work-item
-  IMP_TUNING,   // the value of a tuning parameter, an i64: u.tuning
+  IMP_SHUFFLE,  // what another item of the sub-group has, which all its items ask: u.shuffle
+  IMP_TUNING,  // the value of a tuning parameter, an i64: u.tuning
   // vectors (kernels only).  Any of the above has `lanes` numbers if its operands have; an IMP_LOAD
   // with a scalar index has neighbouring elements, with a vector of indices those,
   // wherever they are
@@ -68,6 +69,7 @@ typedef enum ItemNumber {
   ITEM_GROUP_ID,
   ITEM_LOCAL_SIZE,   // these two are constants of the kernel: it has sized
   ITEM_LOCAL_STEPS,  // so many doublings of 1 reach the local size, at least 1
+  ITEM_SUB_STEPS,  // likewise: of the size of sub-groups (see prelude.cl); 0: there are none
   ITEM_ATOMIC_BYTES  // on the host: the widest atomic operations of the device
 } ItemNumber;
 
@@ -94,6 +96,10 @@ struct ImpExp {
     struct {
       const ImpExp *condition, *a, *b;
     } select;
+    struct {
+      const ImpExp *value, *apart;
+      bool up;
+    } shuffle;  // of the item so far behind (up) or ahead; some value where that is none
     ItemNumber item;  // dimension 0 only: spaces are flattened
     Name tuning;
     struct {
@@ -414,6 +420,7 @@ const ImpExp *imp_bits(PrimType to, const ImpExp *a);
 const ImpExp *imp_select(const ImpExp *condition, const ImpExp *a, const ImpExp *b);
 const ImpExp *imp_load(const Mem *mem, const ImpExp *index);
 const ImpExp *imp_item(ItemNumber item);
+const ImpExp *imp_shuffle(const ImpExp *value, const ImpExp *apart, bool up);
 const ImpExp *imp_tuning(Name name);
 // Vectors.  Operators and conversions spread scalars among their operands to all lanes.
 const ImpExp *imp_vector_var(const Var *var, int lanes);

@@ -177,6 +177,11 @@ const ImpExp *imp_load(const Mem *mem, const ImpExp *index) {
   return make((ImpExp){ .kind = IMP_LOAD, .type = mem->elem, .u.load = { mem, index } });
 }
 
+const ImpExp *imp_shuffle(const ImpExp *value, const ImpExp *apart, bool up) {
+  return make((ImpExp){
+      .kind = IMP_SHUFFLE, .type = value->type, .u.shuffle = { value, apart, up } });
+}
+
 const ImpExp *imp_item(ItemNumber item) {
   return make((ImpExp){ .kind = IMP_ITEM, .type = PRIM_I64, .u.item = item });
 }

@@ -48,9 +48,10 @@ static void print_conversion(Text *t, const char *word, const ImpExp *e) {
 }
 
 static const char *const item_names[] = {
-  [ITEM_GLOBAL_ID] = "global_id",     [ITEM_LOCAL_ID] = "local_id",
-  [ITEM_GROUP_ID] = "group_id",       [ITEM_LOCAL_SIZE] = "local_size",
-  [ITEM_LOCAL_STEPS] = "local_steps", [ITEM_ATOMIC_BYTES] = "atomic_bytes",
+  [ITEM_GLOBAL_ID] = "global_id",       [ITEM_LOCAL_ID] = "local_id",
+  [ITEM_GROUP_ID] = "group_id",         [ITEM_LOCAL_SIZE] = "local_size",
+  [ITEM_LOCAL_STEPS] = "local_steps",   [ITEM_SUB_STEPS] = "sub_steps",
+  [ITEM_ATOMIC_BYTES] = "atomic_bytes",
 };
 
 static void print_element(Text *t, const Mem *mem, const ImpExp *index) {
@@ -96,6 +97,9 @@ static void print_exp(Text *t, const ImpExp *e) {
   case IMP_LOAD: print_element(t, e->u.load.mem, e->u.load.index); return;
   case IMP_SELECT: print_select(t, e); return;
   case IMP_ITEM: text_add(t, item_names[e->u.item]); return;
+  case IMP_SHUFFLE:
+    print_function(t, e->u.shuffle.up ? "item_behind" : "item_ahead", e);
+    return;
   case IMP_TUNING: text_printf(t, "#%s", e->u.tuning); return;
   case IMP_SPLAT: print_function(t, "splat", e); return;
   case IMP_IOTA: text_printf(t, "lanes%d", e->lanes); return;

@@ -27,6 +27,10 @@ int imp_operands(const ImpExp *e, const ImpExp **out) {
     out[0] = e->u.permute.a;
     out[1] = e->u.permute.b;
     return e->u.permute.b ? 2 : 1;
+  case IMP_SHUFFLE:
+    out[0] = e->u.shuffle.value;
+    out[1] = e->u.shuffle.apart;
+    return 2;
   case IMP_PICK:
     out[0] = e->u.pick.vector;
     out[1] = e->u.pick.which;

@@ -52,6 +52,16 @@ static size_t get_global_id(int d) {
 #define barrier(fences)      __syncthreads()  // which orders both memories within the group
 #define mem_fence(fences)    __threadfence()
 
+// Sub-groups are warps, all of whose items are there (FLC_SUB_STEPS is 0 otherwise).
+#if defined(FLC_SUB_STEPS) && !defined(FLC_SUB_EMULATED)
+static uint flc_shuffle_32(uint x, uint apart, bool up) {
+  return up ? __shfl_up_sync(~0u, x, apart) : __shfl_down_sync(~0u, x, apart);
+}
+static ulong flc_shuffle_64(ulong x, uint apart, bool up) {
+  return up ? __shfl_up_sync(~0u, x, apart) : __shfl_down_sync(~0u, x, apart);
+}
+#endif
+
 // Integers.
 static int clz(uint x) { return __clz((int)x); }
 static int clz(ulong x) { return __clzll((long long)x); }

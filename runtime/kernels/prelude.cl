@@ -69,6 +69,66 @@ typedef ulong uint64_t;
 __attribute__((unused)) static uint flc_padded(int64_t i) { return (uint)i + (uint)i / 32; }
 #define FLC_BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 
+// Sub-groups: runs of 2^FLC_SUB_STEPS items that ask each other for values without memory; 0 steps:
+// there are none.  All items of the group ask at once.  FLC_SUB_EMULATED: where there are none, by
+// way of local memory, to test what kernels do with them.
+#ifndef FLC_SUB_STEPS
+#  define FLC_SUB_STEPS 0
+#endif
+#define FLC_BEGIN_SUB_GROUPS
+#ifdef FLC_CUDA
+#  define FLC_SLOTS
+#else
+#  define FLC_SLOTS __local
+#endif
+#if !FLC_SUB_STEPS
+#  define flc_shuffle_32(x, apart, up) (x)
+#  define flc_shuffle_64(x, apart, up) (x)
+#elif defined(FLC_SUB_EMULATED)
+#  undef FLC_BEGIN_SUB_GROUPS
+#  define FLC_BEGIN_SUB_GROUPS FLC_GROUP_VARIABLE ulong flc_slots[FLC_GROUP_SIZE];
+__attribute__((unused)) static ulong flc_ask(FLC_SLOTS ulong *slots, ulong x, uint apart,
+                                             bool up) {
+  uint item = (uint)get_local_id(0), other = up ? item - apart : item + apart;
+  slots[item] = x;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  x = slots[other < FLC_GROUP_SIZE ? other : item];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  return x;
+}
+#  define flc_shuffle_32(x, apart, up) ((uint)flc_ask(flc_slots, x, apart, up))
+#  define flc_shuffle_64(x, apart, up) flc_ask(flc_slots, x, apart, up)
+#elif !defined(FLC_CUDA)  // NVIDIA's OpenCL
+__attribute__((unused)) static uint flc_shuffle_32(uint x, uint apart, bool up) {
+  uint there;
+  if (up)
+    asm volatile("shfl.sync.up.b32 %0, %1, %2, 0, 0xffffffff;"
+                 : "=r"(there)
+                 : "r"(x), "r"(apart));
+  else
+    asm volatile("shfl.sync.down.b32 %0, %1, %2, 31, 0xffffffff;"
+                 : "=r"(there)
+                 : "r"(x), "r"(apart));
+  return there;
+}
+__attribute__((unused)) static ulong flc_shuffle_64(ulong x, uint apart, bool up) {
+  ulong high = flc_shuffle_32((uint)(x >> 32), apart, up);
+  return high << 32 | flc_shuffle_32((uint)x, apart, up);
+}
+#endif
+#define flc_shuffle_i8(x, apart, up)   ((int8_t)flc_shuffle_32((uint)(x), (uint)(apart), up))
+#define flc_shuffle_i16(x, apart, up)  ((int16_t)flc_shuffle_32((uint)(x), (uint)(apart), up))
+#define flc_shuffle_i32(x, apart, up)  ((int32_t)flc_shuffle_32((uint)(x), (uint)(apart), up))
+#define flc_shuffle_i64(x, apart, up)  ((int64_t)flc_shuffle_64((ulong)(x), (uint)(apart), up))
+#define flc_shuffle_u8(x, apart, up)   ((uint8_t)flc_shuffle_32((uint)(x), (uint)(apart), up))
+#define flc_shuffle_u16(x, apart, up)  ((uint16_t)flc_shuffle_32((uint)(x), (uint)(apart), up))
+#define flc_shuffle_u32(x, apart, up)  ((uint32_t)flc_shuffle_32((uint)(x), (uint)(apart), up))
+#define flc_shuffle_u64(x, apart, up)  ((uint64_t)flc_shuffle_64((ulong)(x), (uint)(apart), up))
+#define flc_shuffle_f16(x, apart, up)  ((uint16_t)flc_shuffle_32((uint)(x), (uint)(apart), up))
+#define flc_shuffle_f32(x, apart, up)  as_float(flc_shuffle_32(as_uint(x), (uint)(apart), up))
+#define flc_shuffle_f64(x, apart, up)  as_double(flc_shuffle_64(as_ulong(x), (uint)(apart), up))
+#define flc_shuffle_bool(x, apart, up) (flc_shuffle_32((uint)(x), (uint)(apart), up) != 0)
+
 // The error word: 0, or the number of the first check that failed plus 1; its values follow from
 // byte 8 on.  Only the item that sets it writes them.
 __attribute__((unused)) static void flc_fail(volatile __global int *error, int check,

@@ -31,7 +31,8 @@ class Kernel:
     def options(self):
         """As runtime/build.h makes them."""
         words = ["-DFLC_F64"] if self.uses_f64 else []
-        words += [f"-DFLC_GROUP_SIZE={GROUP}", f"-DFLC_GROUP_STEPS={GROUP.bit_length() - 1}"] if self.sized else []
+        words += [f"-DFLC_GROUP_SIZE={GROUP}", f"-DFLC_GROUP_STEPS={GROUP.bit_length() - 1}",
+                  "-DFLC_SUB_STEPS=5"] if self.sized else []
         return words + ["-DFLC_GPU", "-DFLC_NARROW"]
 
 

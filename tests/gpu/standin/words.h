@@ -139,6 +139,24 @@ static void __syncthreads() {
   standin::current->waits = true;
   standin::leave();
 }
+
+// All items of a group ask at once, as kernels of ours do; of a warp that is not whole, none may.
+static uint64_t standin_slots[1024];
+template <class T> static T standin_ask(T x, unsigned apart, bool up) {
+  unsigned item = threadIdx.x, lane = item % 32;
+  bool inside = blockDim.x % 32 == 0 && (up ? lane >= apart : lane + apart < 32);
+  standin_slots[item] = (uint64_t)x;
+  __syncthreads();
+  x = (T)(inside ? standin_slots[up ? item - apart : item + apart] : 0xdeadbeefdeadbeef);
+  __syncthreads();
+  return x;
+}
+template <class T> static T __shfl_up_sync(unsigned, T x, unsigned apart) {
+  return standin_ask(x, apart, true);
+}
+template <class T> static T __shfl_down_sync(unsigned, T x, unsigned apart) {
+  return standin_ask(x, apart, false);
+}
 static void __threadfence() {}
 
 // Runs all groups of a launch; false if one did not end.
