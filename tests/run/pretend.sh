@@ -12,6 +12,11 @@ cat > small.fl << 'END'
 entry rows [n][m] (xss: [n][m]i32) : [n]i32 =
   map (\xs -> let ys = scan (+) 0 xs in reduce (^) 0 (map2 (*) ys (reverse ys))) xss
 entry mean [n] (xs: [n]f64) : f64 = f64.sum (map (* 2) xs) / f64.i64 n
+entry chain [n] (xs: [n]i64) : (i64, i64, i64, i64) =
+  let sums = scan (+) 0 xs
+  let (_, last) = reduce (\(a, b) (c, d) -> (a + c, if c > 0 then d else b)) (0, 0) (map (\x -> (1, x - 2)) xs)
+  let alternating = map2 (\i x -> if i % 2 == 0 then x else -x) (iota n) xs
+  in (i64.sum xs, sums[n - 1], last, i64.sum alternating)
 entry count [n] (is: [n]i64) : [4]i64 = hist (+) 0 4 is (map (const 1) is)
 END
 "$flc" build small.fl -o small || exit 1
@@ -56,12 +61,22 @@ without=$(kernels)
 gives '' rows '[[1, 2, 3]]' --pretend memory=100
 expect 'memory' 'out of device memory'
 
+# Sub-groups, of sizes that no device here has: in trees and scans of groups, of several types.
+for w in 1 4 64; do
+  got=$(seq 3000 | sed 's/$/i64/' | paste -sd, | sed 's/.*/[&]/' |
+    ./small --code gpu -e chain --pretend wavefront=$w 2> log)
+  [ "$got" = '4501500i64
+4501500i64
+2998i64
+-1500i64' ] || fail "wavefront=$w: got $got"
+done
+
 # A device that gives larger blocks than it says.
 gives '[9i32]' rows '[[1, 2, 3]]' --pretend block=8
 expect 'block' '^a block of 64 bytes, where the device speaks of 8$'
 
 # What it is not.
-for wrong in local local= local=x doubles=2 wings=3 'local=1;doubles=0'; do
+for wrong in local local= local=x doubles=2 wings=3 wavefront=3 wavefront=0 'local=1;doubles=0'; do
   echo '[1f64]' | ./small -e mean --pretend "$wrong" > log 2>&1 && fail "$wrong was taken"
   expect "$wrong" '^error: --pretend: expected limits such as'
 done
