@@ -62,6 +62,7 @@ static Atom *sum_up(Builder *b, const Summed *s, const Atom *so_far, Atom first,
 
 typedef struct Blocks {
   Atom size, count, lanes;
+  bool cut;  // arrays hold blocks already: [count][size]
 } Blocks;
 
 // Of `width` elements; side by side: in lanes, if blocks are long.
@@ -78,10 +79,6 @@ static Blocks blocks_of(Builder *b, Atom width, bool side_by_side) {
   return out;
 }
 
-static Atom length_of_block(Builder *b, Atom width, const Blocks *blocks, Atom start) {
-  return op2(b, "length", OP_MIN, blocks->size, size_sub(b, width, start));
-}
-
 // The same operators over arrays of values.
 static Summed of_arrays(Builder *b, const Summed *s, Atom width, const Atom *arrays) {
   Summed out = *s;
@@ -89,6 +86,37 @@ static Summed of_arrays(Builder *b, const Summed *s, Atom width, const Atom *arr
   out.fn = lambda_identity_over(b, "value", arrays, s->values);
   out.arrays = mem_copy(arrays, sizeof *arrays * (size_t)s->values);
   return out;
+}
+
+// All that the function returns for each element, in blocks, so that one worker makes and combines
+// them.  Behind the end of the last block are values of the last element.
+static Atom *map_blocks(Builder *b, const Soac *soac, Blocks *blocks) {
+  const Var *block = new_index(b, "b"), *index = new_index(b, "j");
+  Builder outer = builder_new(b->c, b->loc), inner = outer;
+  int count = soac->fn.body->result_count;
+  Atom *rows = new_array(Atom, count + 1), *out = new_array(Atom, count + 1);
+  Atom start = size_mul(&outer, atom_var(block), blocks->size);
+  Atom last = size_sub(&outer, soac->width, atom_i64(1));
+  Atom at = op2(&inner, "at", OP_MIN, size_add(&inner, start, atom_var(index)), last);
+  Summed s = { .fn = soac->fn, .arrays = soac->arrays };
+  const Atom *values = summed_values(&inner, &s, at);
+  add_map(&outer, index, blocks->size, core_body(&inner, values, count), NULL, rows);
+  add_map(b, block, blocks->count, core_body(&outer, rows, count), flat(), out);
+  blocks->cut = true;
+  return out;
+}
+
+// What is combined in a block: `length` elements from `first` on.
+static Summed in_block(Builder *b, const Summed *s, const Blocks *blocks,
+                       const Var *block, Atom *first, Atom *length) {
+  Atom start = size_mul(b, atom_var(block), blocks->size);
+  *first = blocks->cut ? atom_i64(0) : start;
+  *length = op2(b, "length", OP_MIN, blocks->size, size_sub(b, s->width, start));
+  if (!blocks->cut) return *s;
+  Atom *rows = new_array(Atom, s->values + 1);
+  for (int i = 0; i < s->values; i++)
+    rows[i] = array_element(b, s->arrays[i], atom_var(block));
+  return of_arrays(b, s, blocks->size, rows);
 }
 
 static bool is_side_by_side(const Summed *s) {
@@ -104,11 +132,11 @@ static bool is_side_by_side(const Summed *s) {
 static Atom *sum_lanes(Builder *b, const Summed *s, const Blocks *blocks) {
   const Var *block = new_index(b, "b"), *lane = new_index(b, "l");
   Builder outer = builder_new(b->c, b->loc), inner = outer;
-  Atom start = size_mul(&outer, atom_var(block), blocks->size);
-  Atom length = length_of_block(&outer, s->width, blocks, start);
+  Atom start, length;
+  Summed own = in_block(&outer, s, blocks, block, &start, &length);
   Atom each = op2(&outer, "rounds", OP_QUOT, length, blocks->lanes);
   Atom first = size_add(&inner, start, atom_var(lane));
-  Atom *sums = sum_up(&inner, s, summed_neutral(s), first, blocks->lanes, each);
+  Atom *sums = sum_up(&inner, &own, summed_neutral(s), first, blocks->lanes, each);
   Atom *row = new_array(Atom, s->values + 1), *out = new_array(Atom, s->values + 1);
   add_map(&outer, lane, blocks->lanes, core_body(&inner, sums, s->values), one_item(),
           row);
@@ -127,11 +155,11 @@ static Atom *sum_blocks(Builder *b, const Summed *s, const Blocks *blocks,
   Summed of_lanes = of_arrays(&inner, s, blocks->lanes, rows);
   Atom zero = atom_i64(0), one = atom_i64(1);
   Atom *sums = sum_up(&inner, &of_lanes, summed_neutral(s), zero, one, blocks->lanes);
-  Atom start = size_mul(&inner, atom_var(block), blocks->size);
-  Atom length = length_of_block(&inner, s->width, blocks, start);
+  Atom start, length;
+  Summed own = in_block(&inner, s, blocks, block, &start, &length);
   Atom left = op2(&inner, "left", OP_REM, length, blocks->lanes);
   Atom first = size_add(&inner, start, size_sub(&inner, length, left));
-  sums = sum_up(&inner, s, sums, first, one, left);
+  sums = sum_up(&inner, &own, sums, first, one, left);
   add_map(b, block, blocks->count, core_body(&inner, sums, s->values), one_item(), out);
   return out;
 }
@@ -140,9 +168,9 @@ static Atom *sum_blocks(Builder *b, const Summed *s, const Blocks *blocks,
 static Atom *sum_whole_blocks(Builder *b, const Summed *s, const Blocks *blocks) {
   const Var *block = new_index(b, "b");
   Builder inner = builder_new(b->c, b->loc);
-  Atom start = size_mul(&inner, atom_var(block), blocks->size);
-  Atom length = length_of_block(&inner, s->width, blocks, start);
-  Atom *sums = sum_up(&inner, s, summed_neutral(s), start, atom_i64(1), length);
+  Atom start, length;
+  Summed own = in_block(&inner, s, blocks, block, &start, &length);
+  Atom *sums = sum_up(&inner, &own, summed_neutral(s), start, atom_i64(1), length);
   Atom *out = new_array(Atom, s->values + 1);
   add_map(b, block, blocks->count, core_body(&inner, sums, s->values), one_item(), out);
   return out;
@@ -162,25 +190,41 @@ static void bind(Builder *b, const Stm *stm, int first, const Atom *atoms, int c
     core_let_vars(b, &stm->binders[first + i], 1, exp_atom(atoms[i]));
 }
 
-// All that the function returns for each element, in arrays.
-static Atom *map_all(Builder *b, const Soac *soac) {
-  Atom *out = new_array(Atom, soac->fn.body->result_count + 1);
-  core_let_n(b, "values", exp_map(soac->width, soac->fn, soac->arrays, soac->array_count),
-             out);
-  return out;
+// The first `width` of the elements in all blocks.
+static Atom flattened(Builder *b, Atom blocks, Atom width) {
+  CoreType type = atom_type(blocks);
+  Atom *dims = new_array(Atom, type.rank);
+  DimIndex *kept = new_array(DimIndex, type.rank);
+  dims[0] = size_mul(b, type.dims[0], type.dims[1]);
+  kept[0] = dim_slice(atom_i64(0), width, atom_i64(1));
+  for (int i = 1; i < type.rank - 1; i++) {
+    dims[i] = type.dims[i + 1];
+    kept[i] = dim_slice(atom_i64(0), dims[i], atom_i64(1));
+  }
+  Atom flat = core_let(b, "flat", exp_reshape(dims, type.rank - 1, blocks));
+  return core_let(b, "scanned", exp_slice(flat, kept, false));
 }
 
-void order_reduction(Builder *b, const Stm *stm) {
+// The values that are combined, in blocks if the function has versions of its own or makes other
+// arrays, too, which are bound here.
+static Summed values_of(Builder *b, const Stm *stm, Blocks *blocks) {
   const Soac *soac = &stm->exp->u.soac;
   Summed s = summed_of(soac);
   int others = soac->fn.body->result_count - s.values;
-  if (others || core_has_soac(soac->fn.body)) {  // which has versions of its own
-    Atom *arrays = map_all(b, soac);
-    bind(b, stm, s.values, arrays + s.values, others);
-    s = of_arrays(b, &s, s.width, arrays);
-  }
+  if (!others && !core_has_soac(soac->fn.body)) return s;
+  Atom *arrays = map_blocks(b, soac, blocks);
+  for (int i = s.values; i < s.values + others; i++)
+    arrays[i] = flattened(b, arrays[i], s.width);
+  bind(b, stm, s.values, arrays + s.values, others);
+  s.arrays = arrays;
+  return s;
+}
+
+void order_reduction(Builder *b, const Stm *stm) {
+  Summed s = summed_of(&stm->exp->u.soac);
   bool side_by_side = is_side_by_side(&s);
   Blocks blocks = blocks_of(b, s.width, side_by_side);
+  s = values_of(b, stm, &blocks);
   const Atom *sums = side_by_side ? sum_blocks(b, &s, &blocks, sum_lanes(b, &s, &blocks))
                                   : sum_whole_blocks(b, &s, &blocks);
   Builder inner = builder_new(b->c, b->loc);
@@ -224,9 +268,9 @@ static Atom *scan_loop(Builder *b, const Summed *s, ScanLoop loop) {
 static Atom *scan_each_block(Builder *b, const Summed *s, const Blocks *blocks) {
   const Var *block = new_index(b, "b");
   Builder inner = builder_new(b->c, b->loc);
-  Atom start = size_mul(&inner, atom_var(block), blocks->size);
-  Atom length = length_of_block(&inner, s->width, blocks, start);
-  Atom *local = scan_loop(&inner, s, (ScanLoop){ start, length, blocks->size, false });
+  Atom start, length;
+  Summed own = in_block(&inner, s, blocks, block, &start, &length);
+  Atom *local = scan_loop(&inner, &own, (ScanLoop){ start, length, blocks->size, false });
   Atom *out = new_array(Atom, 2 * s->values + 1);
   add_map(b, block, blocks->count, core_body(&inner, local, 2 * s->values), one_item(),
           out);
@@ -263,30 +307,9 @@ static Atom *with_carries(Builder *b, const Summed *s, const Blocks *blocks,
   return out;
 }
 
-// The first `width` of the elements in all blocks.
-static Atom flattened(Builder *b, Atom blocks, Atom width) {
-  CoreType type = atom_type(blocks);
-  Atom *dims = new_array(Atom, type.rank);
-  DimIndex *kept = new_array(DimIndex, type.rank);
-  dims[0] = size_mul(b, type.dims[0], type.dims[1]);
-  kept[0] = dim_slice(atom_i64(0), width, atom_i64(1));
-  for (int i = 1; i < type.rank - 1; i++) {
-    dims[i] = type.dims[i + 1];
-    kept[i] = dim_slice(atom_i64(0), dims[i], atom_i64(1));
-  }
-  Atom flat = core_let(b, "flat", exp_reshape(dims, type.rank - 1, blocks));
-  return core_let(b, "scanned", exp_slice(flat, kept, false));
-}
-
 void order_scan(Builder *b, const Stm *stm) {
-  const Soac *soac = &stm->exp->u.soac;
-  Summed s = summed_of(soac);
-  if (!lambda_is_identity(&soac->fn)) {
-    Atom *arrays = map_all(b, soac);
-    bind(b, stm, s.values, arrays + s.values, soac->fn.body->result_count - s.values);
-    s = of_arrays(b, &s, s.width, arrays);
-  }
-  Blocks blocks = blocks_of(b, s.width, false);
+  Blocks blocks = blocks_of(b, stm->exp->u.soac.width, false);
+  Summed s = values_of(b, stm, &blocks);
   Atom *each = scan_each_block(b, &s, &blocks);
   Atom *carry = carries(b, &s, &blocks, each);
   Atom *all = with_carries(b, &s, &blocks, carry, each + s.values);
@@ -315,29 +338,40 @@ typedef struct Counted {
 } Counted;
 
 // Fewer blocks if there are many bins: all bins of all blocks are as many as elements.
-static Blocks blocks_of_bins(Builder *b, const Counted *h) {
-  Atom most = op2(b, "most", OP_QUOT, h->width, at_least_one(b, h->hist->width));
+static Blocks blocks_of_bins(Builder *b, const Exp *exp) {
+  Atom width = exp->u.hist.width, bins = atom_i64(1);
+  for (int i = 0; i < exp->u.hist.op_count; i++)
+    bins = op2(b, "bins", OP_MAX, bins, exp->u.hist.ops[i].width);
+  Atom most = op2(b, "most", OP_QUOT, width, bins);
   most = op2(b, "most", OP_MIN, at_least_one(b, most), atom_i64(BIN_BLOCKS));
   Blocks out = { .lanes = atom_i64(1) };
-  out.size = at_least_one(b, ceil_div(b, h->width, most));
-  out.count = ceil_div(b, h->width, out.size);
+  out.size = at_least_one(b, ceil_div(b, width, most));
+  out.count = ceil_div(b, width, out.size);
   return out;
 }
 
-// The histogram of a block, from neutral bins.
-static Atom *count_block(Builder *b, const Counted *h, Atom start, Atom length) {
+// The elements of a block.
+static Atom rows_of_block(Builder *b, const Counted *h, const Blocks *blocks, Atom block,
+                          Atom array) {
+  Atom start = size_mul(b, block, blocks->size), first = start;
+  Atom length = op2(b, "length", OP_MIN, blocks->size, size_sub(b, h->width, start));
+  if (blocks->cut) array = array_element(b, array, block);
+  if (blocks->cut) first = atom_i64(0);
+  return rows_from(b, array, first, length);
+}
+
+// The histogram of elements, from neutral bins.
+static Atom *count_rows(Builder *b, const Counted *h, Atom *rows) {
   int count = h->hist->op.count;
   HistOp *own = mem_copy(h->hist, sizeof *h->hist);
-  Atom *dests = new_array(Atom, count), *rows = new_array(Atom, count + 1);
+  Atom *dests = new_array(Atom, count);
   for (int i = 0; i < count; i++)
     dests[i] = core_let(b, "bins", exp_replicate(own->width, own->op.neutral[i]));
   own->dests = dests;
   own->op.op = core_rename_lambda(b->c, subst_new(), own->op.op);
-  for (int i = 0; i <= count; i++)
-    rows[i] = rows_from(b, h->arrays[i], start, length);
   const Exp *exp =
       new_node(Exp, .kind = EXP_HIST,
-               .u.hist = { .width = length,
+               .u.hist = { .width = atom_type(rows[0]).dims[0],
                            .fn = lambda_identity_over(b, "value", rows, count + 1),
                            .arrays = rows,
                            .array_count = count + 1,
@@ -354,10 +388,10 @@ static Atom *count_block(Builder *b, const Counted *h, Atom start, Atom length) 
 static Atom *count_blocks(Builder *b, const Counted *h, const Blocks *blocks) {
   const Var *block = new_index(b, "b");
   Builder inner = builder_new(b->c, b->loc);
-  Atom start = size_mul(&inner, atom_var(block), blocks->size);
-  Atom length = length_of_block(&inner, h->width, blocks, start);
-  Atom *bins = count_block(&inner, h, start, length);
-  Atom *out = new_array(Atom, h->hist->op.count);
+  Atom *rows = new_array(Atom, h->hist->op.count + 1);
+  for (int i = 0; i <= h->hist->op.count; i++)
+    rows[i] = rows_of_block(&inner, h, blocks, atom_var(block), h->arrays[i]);
+  Atom *bins = count_rows(&inner, h, rows), *out = new_array(Atom, h->hist->op.count);
   add_map(b, block, blocks->count, core_body(&inner, bins, h->hist->op.count), one_item(),
           out);
   return out;
@@ -399,7 +433,9 @@ void order_histogram(Builder *b, const Stm *stm) {
                .fn = exp->u.hist.fn,
                .arrays = exp->u.hist.arrays,
                .array_count = exp->u.hist.array_count };
-  const Atom *made = map_all(b, &all);
+  Blocks blocks = blocks_of_bins(b, exp);
+  const Atom *made =
+      lambda_is_identity(&all.fn) ? all.arrays : map_blocks(b, &all, &blocks);
   for (int i = 0; i < hists; i++) {
     const HistOp *hist = &exp->u.hist.ops[i];
     Atom *arrays = new_array(Atom, hist->op.count + 1);
@@ -407,7 +443,6 @@ void order_histogram(Builder *b, const Stm *stm) {
     for (int k = 0; k < hist->op.count; k++)
       arrays[k + 1] = made[hists + at + k];
     Counted h = { hist, exp->u.hist.width, arrays };
-    Blocks blocks = blocks_of_bins(b, &h);
     bind(b, stm, at, add_bins(b, hist, &blocks, count_blocks(b, &h, &blocks)),
          hist->op.count);
     at += hist->op.count;
