@@ -61,7 +61,7 @@ static bool run_fix_order(Compiler *c, Program *p, const Pass *pass) {
 // Programs for one worker stay as they are.
 static bool run_distribute(Compiler *c, Program *p, const Pass *pass) {
   (void)pass;
-  if (p->flatten.workers) p->core = flat_for_workers(c, p->core);
+  if (p->flatten.workers) p->core = flat_for_workers(c, p->core, p->flatten.blocks);
   return p->core != NULL;
 }
 

@@ -336,6 +336,40 @@ RT_FN void rt_workers_call(struct rt_context *ctx) {
 RT_FN int rt_workers_called(struct rt_context *ctx, int error) {
   return ctx->broken ? error : rt_workers_agree(ctx, error);
 }
+
+RT_FN int rt_workers_rows(struct rt_context *ctx, const char *name, int64_t rows,
+                          int64_t *total) {
+  struct rt_workers *w = ctx->config->workers;
+  const struct rt_gathered g = { .workers = w->size,
+                                 .total = w->size,
+                                 .start = w->rank,
+                                 .count = 1,
+                                 .row_bytes = sizeof rows,
+                                 .each = true };
+  char *staged = NULL;
+  int error = rt_stage(ctx, rt_all_bytes(&g), &staged);
+  if (!error) ((int64_t *)(void *)staged)[w->rank] = rows;
+  error = rt_workers_agree(ctx, error);
+  if (error) return error;
+  if (w->size > 1 && !rt_transport_gather(w, staged, &g)) return rt_too_large(ctx, &g);
+  *total = 0;
+  for (int i = 0; i < w->size; i++)
+    *total += ((const int64_t *)(void *)staged)[i];
+  int64_t expected = rt_block_of(w, *total, w->rank).count;
+  if (rows == expected) return RT_OK;
+  return rt_error(ctx, RT_OTHER_ERROR,
+                  "parameter %s: expected a block of %" PRId64 " of %" PRId64
+                  " rows (context_block), found %" PRId64,
+                  name, expected, *total, rows);
+}
+
+void RT_NAME(context_block)(struct rt_context *ctx, int64_t rows, int64_t *start,
+                            int64_t *count) {
+  const struct rt_workers *w = ctx->config->workers;
+  struct rt_block block = rt_block_of(w, rows, w->rank);
+  *start = block.start;
+  *count = block.count;
+}
 #else
 
 // ---- what they read

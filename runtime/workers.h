@@ -104,6 +104,10 @@ RT_FN void rt_workers_free(struct rt_workers *w);
 // Around what the user calls, with the error that it has: all have the same one afterwards.
 RT_FN void rt_workers_call(struct rt_context *ctx);
 RT_FN int rt_workers_called(struct rt_context *ctx, int error);
+// total = the rows of all workers together, of which this one has `rows`; an error unless that is
+// its block.
+RT_FN int rt_workers_rows(struct rt_context *ctx, const char *name, int64_t rows,
+                          int64_t *total);
 #endif
 
 // ---- what generated host code calls

@@ -33,6 +33,7 @@ static bool is_header_name(const char *base) {
 static int make_library(Compiler *c, const char *path, CompileOptions options) {
   EmitResult result;
   options.library = true;
+  options.flatten.blocks = options.flatten.workers == WORKERS_MPI;
   if (!options.base) options.base = compile_base(path);
   if (!is_header_name(options.base))
     return command_usage_error(

@@ -229,8 +229,12 @@ void emit_header(Emit *e, Text *t) {
         t,
         "\n\n// The processes of this communicator, as MPI_Comm_c2f says it, share the "
         "work\n// (docs/machines.md).  0, or 1 if MPI has not begun.\n"
-        "int %s_context_config_set_mpi(struct %s_context_config *cfg, int comm);",
-        e->options.prefix, e->options.prefix);
+        "int %s_context_config_set_mpi(struct %s_context_config *cfg, int comm);\n"
+        "// The rows of this process among so many: what #[blocks(..)] expects and "
+        "gives.\n"
+        "void %s_context_block(struct %s_context *ctx, int64_t rows, int64_t *start, "
+        "int64_t *count);",
+        e->options.prefix, e->options.prefix, e->options.prefix, e->options.prefix);
   text_add(t, "\n\n#ifdef __cplusplus\n}\n#endif\n");
 }
 

@@ -48,6 +48,40 @@ static void check_inputs(CallText *s) {
   c_line(&s->c, "if (err) return err;");
 }
 
+static const char *input_name(const Entry *entry, int param) {
+  const char *name = input_of(entry, param)->name;
+  return name ? name : entry->params[param]->name;
+}
+
+// Does the caller hand in its rows of the parameter?
+static bool is_block(const CallText *s, int param) {
+  const EmitOptions *options = &s->c.e->options;
+  return s->entry->blocks && s->entry->blocks[param] && options->library &&
+         options->workers == WORKERS_MPI;
+}
+
+// The dimension as the program knows it.
+static const char *shape_text(const CallText *s, int param, int d) {
+  return d == 0 && is_block(s, param)
+             ? text_format("rows[%d]", param)
+             : text_format("%s.u.array->shape[%d]", leaf_of(s->c.e, s->types, param), d);
+}
+
+// The rows of all callers together.
+static void total_rows(CallText *s) {
+  bool any = false;
+  for (int i = 0; i < s->entry->param_count; i++)
+    any = any || is_block(s, i);
+  if (!any) return;
+  c_line(&s->c, "int64_t rows[%d];", s->entry->param_count);
+  for (int i = 0; i < s->entry->param_count; i++)
+    if (is_block(s, i))
+      c_line(&s->c,
+             "if (!err) err = rt_workers_rows(ctx, %s, %s.u.array->shape[0], &rows[%d]);",
+             c_string(input_name(s->entry, i)), leaf_of(s->c.e, s->types, i), i);
+  c_line(&s->c, "if (err) return err;");
+}
+
 static void bind_scalars(CallText *s) {
   for (int i = s->entry->size_count; i < s->entry->param_count; i++) {
     const Var *param = s->entry->params[i];
@@ -75,9 +109,7 @@ static void bind_sizes(CallText *s) {
       bool is_size = false;
       for (int k = 0; k < s->entry->size_count; k++)
         is_size = is_size || s->entry->params[k] == size;
-      if (is_size)
-        c_line(&s->c, "%s = %s.u.array->shape[%d];", name, leaf_of(s->c.e, s->types, i),
-               d);
+      if (is_size) c_line(&s->c, "%s = %s;", name, shape_text(s, i, d));
     }
   }
 }
@@ -93,20 +125,15 @@ static int size_number(const Entry *entry, Atom dim) {
   return -1;
 }
 
-static const char *input_name(const Entry *entry, int param) {
-  const char *name = input_of(entry, param)->name;
-  return name ? name : entry->params[param]->name;
-}
-
 // One dimension against a size that is known by then: a constant, or a name bound by `bound_by`.
 static void check_dim(CallText *s, int param, int d, const char *bound_by) {
   Atom dim = s->entry->params[param]->type.dims[d];
-  const char *leaf = leaf_of(s->c.e, s->types, param), *size = dim_text(s, dim);
+  const char *shape = shape_text(s, param, d), *size = dim_text(s, dim);
   const char *label = bound_by ? dim.u.var->name : NULL;
-  c_line(&s->c, "if (%s.u.array->shape[%d] != %s)", leaf, d, size);
-  c_line(&s->c, "  return rt_size_error(ctx, %s, %s, %s, %s, %s.u.array->shape[%d]);",
+  c_line(&s->c, "if (%s != %s)", shape, size);
+  c_line(&s->c, "  return rt_size_error(ctx, %s, %s, %s, %s, %s);",
          c_string(input_name(s->entry, param)), label ? c_string(label) : "NULL", size,
-         bound_by ? c_string(bound_by) : "NULL", leaf, d);
+         bound_by ? c_string(bound_by) : "NULL", shape);
 }
 
 // Each name's first place is what the others are compared with.
@@ -212,6 +239,7 @@ void emit_entry_call(Emit *e, Text *t, int number) {
   c_line(&s.c, "memset(results, 0, sizeof results);");
   if (!entry->input_count) c_line(&s.c, "(void)in;");
   if (entry->input_count) check_inputs(&s);
+  total_rows(&s);
   bind_scalars(&s);
   bind_sizes(&s);
   check_shapes(&s);

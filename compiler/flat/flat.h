@@ -30,6 +30,7 @@ typedef struct FlattenOptions {
   int max_versions;  // per entry point; beyond it maps get fewer versions, with a warning
   Text *trace;       // "file:line:col: G3" per rule that fired, or NULL
   Workers workers;   // several: flat_for_workers
+  bool blocks;  // callers hand in what #[blocks(..)] names as blocks: libraries for MPI
   bool reproducible;  // what combines floats does so in one order: fix_order
 } FlattenOptions;
 
@@ -40,8 +41,9 @@ const Core *flatten(Compiler *c, const Core *core, FlattenOptions options);
 // for GPUs) only scans whose elements are little work, as they are computed for both.
 const Core *flat_fuse_scans(Compiler *c, const Core *flat, bool computes_again);
 
-// Flat -> Flat: for several workers (workers.h), of which each does a part.
-const Core *flat_for_workers(Compiler *c, const Core *flat);
+// Flat -> Flat: for several workers (workers.h), of which each does a part.  blocks: the parameters
+// that entry points name so hold this worker's rows, and so do results of as many.
+const Core *flat_for_workers(Compiler *c, const Core *flat, bool blocks);
 
 // Reports violations of the promises above through bug().
 void flat_check(Compiler *c, const Core *flat);

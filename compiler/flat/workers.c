@@ -75,16 +75,20 @@ static bool is_in(const VarVec *vars, Atom a) {
   return false;
 }
 
+static void add_split(Spread *s, Builder *b, const Guard *guard, Atom width) {
+  Atom at[SPLIT_RESULTS];
+  core_let_n(b, "split", exp_split(guard, width), at);
+  vec_push(&s->splits, new_node(RowSplit, width, at[0], at[1], at[2], at[3], at[4]));
+}
+
 static void make_split(Spread *s, Builder *b, const Body *body, int first, Atom width) {
   const SizeExp *work = flat_width_work(b, body, first, width);
   Name name = name_of(s->c->names,
                       text_format("%s.workers_%d", s->entry->name, s->split_count++));
   const Guard *guard = new_node(Guard, .kind = GUARD_WORKERS, .name = name,
                                 .loc = body->stms[first].loc, .par = work);
-  Atom at[SPLIT_RESULTS];
   b->loc = body->stms[first].loc;
-  core_let_n(b, "split", exp_split(guard, width), at);
-  vec_push(&s->splits, new_node(RowSplit, width, at[0], at[1], at[2], at[3], at[4]));
+  add_split(s, b, guard, width);
 }
 
 typedef struct Widths {
@@ -472,9 +476,95 @@ static const Body *without_dead(Compiler *c, const Entry *entry) {
   return dead(c, &one)->entries[0]->body;
 }
 
-static const Entry *spread_entry(Compiler *c, const Entry *entry) {
+// ---- blocks that callers hand in, and get
+
+// One split for each size of what is handed in, whatever it is worth.
+static const RowSplit *split_of_caller(Spread *s, Builder *b, Atom width) {
+  const RowSplit *known = split_of(s, width);
+  if (known) return known;
+  Name name = name_of(s->c->names,
+                      text_format("%s.workers_%d", s->entry->name, s->split_count++));
+  const Guard *guard =
+      new_node(Guard, .kind = GUARD_WORKERS, .name = name, .loc = s->entry->loc,
+               .par = size_exp_atom(atom_i64(INT64_MAX)));
+  add_split(s, b, guard, width);
+  return split_of(s, width);
+}
+
+// let block = xs[0:count]   let whole = gather block, of which the body knows
+static void take_block(Spread *s, Builder *b, const Var *param, const Var *whole) {
+  const RowSplit *split = split_of_caller(s, b, param->type.dims[0]);
+  DimIndex *dims = new_array(DimIndex, param->type.rank);
+  dims[0] = dim_slice(atom_i64(0), split->count, atom_i64(1));
+  for (int i = 1; i < param->type.rank; i++)
+    dims[i] = dim_slice(atom_i64(0), param->type.dims[i], atom_i64(1));
+  Atom block = core_let(b, param->name, exp_slice(atom_var(param), dims, false));
+  map_put(s->flows, block.u.var, new (VarVec));
+  spread_gather(s, b, whole, block, split);
+}
+
+// The results of as many rows as a caller's blocks are blocks: of a size that only the body knows.
+static void give_blocks(Spread *s, Builder *b, Entry *out, Atom *results) {
+  int sizes = out->size_result_count, leaves = out->result_count;
+  CoreType *types = mem_copy(out->results, sizeof *types * (size_t)leaves);
+  Vec(const Var *) names = { 0 };
+  Vec(Atom) all = { 0 };
+  for (int i = 0; i < sizes; i++) {
+    vec_push(&names, out->size_results[i]);
+    vec_push(&all, results[i]);
+  }
+  for (int i = 0; i < leaves; i++) {
+    const RowSplit *split = split_of_type(s, types[i]);
+    if (!split) continue;
+    Atom *result = &results[sizes + i];
+    *result = spread_block(s, b, *result, split);
+    const Var *count = var_like(s->c, split->count.u.var);
+    types[i] = type_of_rows(type_row(types[i]), atom_var(count));
+    vec_push(&names, count);
+    vec_push(&all, split->count);
+  }
+  for (int i = 0; i < leaves; i++)
+    vec_push(&all, results[sizes + i]);
+  out->results = types;
+  out->size_results = names.at;
+  out->size_result_count = names.count;
+  out->body = core_body(b, all.at, all.count);
+}
+
+// What the body calls those of its parameters that are handed in as blocks.
+typedef struct Wholes {
+  const Var **vars;  // per parameter; NULL: it is whole
+  const Body *body;
+} Wholes;
+
+static Wholes wholes_of(Compiler *c, const Entry *entry) {
+  Wholes out = { new_array(const Var *, entry->param_count + 1), entry->body };
+  Subst *subst = subst_new();
+  for (int i = entry->size_count; i < entry->param_count; i++) {
+    if (!entry->blocks[i]) continue;
+    out.vars[i] = var_like(c, entry->params[i]);
+    subst_put(subst, entry->params[i], atom_var(out.vars[i]));
+  }
+  out.body = core_subst_body(c, subst, entry->body);
+  return out;
+}
+
+static void spread_caller(Spread *s, const Entry *entry, const Wholes *wholes,
+                          Entry *out) {
+  Builder b = builder_new(s->c, entry->loc);
+  for (int i = entry->size_count; i < entry->param_count; i++)
+    if (wholes->vars[i]) take_block(s, &b, entry->params[i], wholes->vars[i]);
+  spread_stms(s, &b, wholes->body);
+  size_t bytes = sizeof(Atom) * (size_t)wholes->body->result_count;
+  give_blocks(s, &b, out, mem_copy(wholes->body->results, bytes));
+}
+
+static const Entry *spread_entry(Compiler *c, const Entry *entry, bool blocks) {
   Entry *out = mem_copy(entry, sizeof *entry);
   Map *whole = map_new(NULL);
+  blocks = blocks && entry->blocks;
+  Wholes wholes = { 0 };
+  if (blocks) wholes = wholes_of(c, entry);
   Spread s;
   do {
     s = (Spread){ .c = c,
@@ -484,16 +574,21 @@ static const Entry *spread_entry(Compiler *c, const Entry *entry) {
                   .defs = map_new(NULL),
                   .indices = map_new(NULL),
                   .whole = whole };
-    out->body = spread_body(&s, entry->body);
+    *out = *entry;
+    if (blocks)
+      spread_caller(&s, entry, &wholes, out);
+    else
+      out->body = spread_body(&s, entry->body);
     out->body = without_dead(c, out);
   } while (find_whole(&s, out->body, whole));
+  out->body = spread_sink(c, out->body);
   return out;
 }
 
-const Core *flat_for_workers(Compiler *c, const Core *flat) {
+const Core *flat_for_workers(Compiler *c, const Core *flat, bool blocks) {
   Core *out = mem_copy(flat, sizeof *flat);
   out->entries = new_array(const Entry *, flat->entry_count);
   for (int i = 0; i < flat->entry_count; i++)
-    out->entries[i] = spread_entry(c, flat->entries[i]);
+    out->entries[i] = spread_entry(c, flat->entries[i], blocks);
   return out;
 }

@@ -64,6 +64,9 @@ CoreType spread_type(CoreType type, const RowSplit *split);
 void spread_gather(Spread *s, Builder *b, const Var *array, Atom block,
                    const RowSplit *split);
 
+// Gathers stand in the branches that read them (workers_sink.c).
+const Body *spread_sink(Compiler *c, const Body *body);
+
 // ---- what points read (workers_reads.c)
 
 // Where a number is from the point i that computes it: i + least at least, i + most at most.  In

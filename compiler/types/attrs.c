@@ -31,6 +31,7 @@ void check_attr(Check *k, const AstAttr *attr) {
     "inline",
     "noinline",
     "bytes",
+    "blocks",
     "depth",
     "recipe",
     "scratch",

@@ -290,29 +290,47 @@ def faults(flc, folder, command):
         check(misuses == 0 and (alive == 0 or k % 2), f"{alive} objects left, {misuses} misused; " + what)
 
 
+def compiled(flc, folder, name, source):
+    """The C program with its library; its path."""
+    path = os.path.join(folder, name)
+    with open(path + ".c", "w", encoding="utf-8") as file:
+        file.write(source)
+    library = os.path.join(folder, re.search(r'#include "(\w+)\.h"', source)[1] + "_library.o")
+    mpicc = [os.environ.get("MPICC", "mpicc"), "-Wall", "-Wextra", "-Werror"]
+    if not os.path.exists(library):
+        base = library[:-len("_library.o")]
+        subprocess.run([flc, "lib", "--mpi", base + ".fl"], check=True)
+        check(subprocess.run(mpicc + ["-c", base + ".c", "-o", library]).returncode == 0, "a library compiles")
+    built = subprocess.run(mpicc + [path + ".c", library, "-o", path, "-lOpenCL", "-lm"], capture_output=True, text=True)
+    check(built.returncode == 0, built.stderr[:600])
+    return path
+
+
 def library(flc, folder):
-    """The example of docs/machines.md; and what fails in one process fails in all."""
+    """The examples of docs/machines.md; and what fails in one process fails in all."""
     with open(os.path.join(HERE, "..", "..", "docs", "machines.md"), encoding="utf-8") as file:
         text = file.read()
-    program = re.search(r"^```fl norms.fl\n(.*?)^```$", text, re.S | re.M)[1]
-    source = re.search(r"^```c\n(.*?)^```$", text, re.S | re.M)[1]
-    bad = source.replace("out, in)", "out, rank == 1 ? NULL : in)")
-    for name, content in (("norms.fl", program), ("good.c", source), ("bad.c", bad)):
+    for name, program in re.findall(r"^```fl (\w+\.fl)\n(.*?)^```$", text, re.S | re.M):
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
-            file.write(content)
-    subprocess.run([flc, "lib", "--mpi", os.path.join(folder, "norms.fl")], check=True)
-    runs = {}
-    for name in ("good", "bad"):
-        base = os.path.join(folder, name)
-        built = subprocess.run([os.environ.get("MPICC", "mpicc"), "-Wall", "-Wextra", "-Werror", base + ".c", os.path.join(folder, "norms.c"),
-                                "-o", base, "-lOpenCL", "-lm"], capture_output=True, text=True)
-        check(built.returncode == 0, built.stderr[:600])
-        runs[name] = [mpirun(ranks, [base], "") for ranks in (1, 3)]
-    alone, several = runs["good"]
+            file.write(program)
+    norms, heat = re.findall(r"^```c\n(.*?)^```$", text, re.S | re.M)
+    path = compiled(flc, folder, "good", norms)
+    alone, several = mpirun(1, [path], ""), mpirun(3, [path], "")
     check(alone.returncode == 0 and abs(float(alone.stdout) - 32775245.295) < 0.1, f"the example: {alone.stderr[:300]}")
     check(several.stdout == alone.stdout, f"the example, three times: {several.stdout}{several.stderr[:300]}")
-    bad = runs["bad"][1]
+    bad = mpirun(3, [compiled(flc, folder, "bad", norms.replace("out, in)", "out, rank == 1 ? NULL : in)"))], "")
     check(bad.returncode != 0 and not bad.stdout and "worker 1 of 3: parameter xs" in bad.stderr, f"a library fails: {bad.stderr[:300]}")
+    path = compiled(flc, folder, "plate", heat)
+    alone, several = mpirun(1, [path], ""), mpirun(3, [path], "")
+    check(alone.returncode == 0 and alone.stdout.count("row ") == 4, f"blocks: {alone.stderr[:300]}")
+    check(sorted(several.stdout.split("\n")) == sorted(alone.stdout.split("\n")), f"blocks, three times: {several.stdout}{several.stderr[:300]}")
+    uneven = mpirun(2, [compiled(flc, folder, "uneven", heat.replace("count, COLUMNS)", "count - 3 * (start > 0), COLUMNS)"))], "")
+    check(uneven.returncode != 0 and not uneven.stdout and "parameter heat: expected a block of " in uneven.stderr, f"uneven blocks: {uneven.stderr[:300]}")
+    with open(os.path.join(folder, "heat.c"), encoding="utf-8") as file:
+        code = re.search(r"^[\w ]*static int entry_main_cpu\(.*?^}$", file.read(), re.S | re.M)[0]
+    # The one gather is for the loop of few rounds, in one item.
+    found = (code.count("rt_workers_gather(ctx"), code.count("rt_workers_border(ctx"))
+    check(found == (1, 3), f"gathers and borders of the example: {found}")
 
 
 def no_weights(command):

@@ -461,6 +461,39 @@ static const SizeExp *bytes_moved(const EntryBuild *b) {
   return NULL;
 }
 
+// ---- #[blocks(xs, ys)]
+
+// Notes the leaves of the parameter of this name, which must have rows that a size counts.
+static void note_blocks(const EntryBuild *b, const AstAttr *name, bool *blocks) {
+  bool found = false, divides = true;
+  vec_each (const EntryValue *, input, &b->inputs) {
+    if (input->name != name->name) continue;
+    found = true;
+    for (int i = input->first; i < input->first + input->count; i++) {
+      CoreType type = b->leaves.at[i]->type;
+      divides = divides && type.rank && type.dims[0].kind == ATOM_VAR;
+      blocks[b->sizes.count + i] = true;
+    }
+  }
+  if (found && divides) return;
+  error(b->e->c, name->loc,
+        found ? "`%s` has no rows, as many as a size of `%s` says, to be divided"
+              : "no parameter `%s` of `%s`",
+        name->name, b->decl->u.value.name);
+  elab_stop(b->e);
+}
+
+static const bool *blocks_of_params(const EntryBuild *b) {
+  bool *blocks = NULL;
+  vec_each (const AstAttr *const *, attr, &b->decl->attrs) {
+    if (strcmp((*attr)->name, "blocks") != 0) continue;
+    if (!blocks) blocks = new_array(bool, b->sizes.count + b->leaves.count + 1);
+    vec_each (const AstAttr *const *, name, &(*attr)->args)
+      note_blocks(b, *name, blocks);
+  }
+  return blocks;
+}
+
 static const Entry *finish(EntryBuild *b, const Val *v) {
   Elab *e = b->e;
   const Type *type = declared_result(b->decl);
@@ -484,6 +517,7 @@ static const Entry *finish(EntryBuild *b, const Val *v) {
   entry->outputs = outputs(type, &entry->output_count);
   entry->output_type = outside_type(type);
   entry->bytes = bytes_moved(b);
+  entry->blocks = blocks_of_params(b);
   VarVec params = { 0 };
   vec_each (const Var **, var, &b->sizes)
     vec_push(&params, *var);
