@@ -47,8 +47,8 @@ struct rt_trace {
   struct rt_traced_call *calls;
   int call_count;
   int64_t call_started, copy_bytes, copy_ns;
-  double
-      peak[2];  // additions and multiplications per second, of f32 and of f64; 0: unknown
+  double peak
+      [4];  // additions and multiplications per second, of f32, f64, i32, i64; 0: unknown
 };
 
 RT_FN void rt_trace_add(struct rt_trace_sum *sum, int64_t ns, int64_t bytes) {
@@ -288,7 +288,7 @@ static const char rt_peak_kernel[] =
     "  V a = (V)((S)(get_global_id(0) + 1)), b = a + 1, c = a + 2, d = a + 3, e = a + 4, "
     "f = "
     "a + 5,"
-    " g = a + 6, h = a + 7, x = (V)((S)0.5f), y = a;\n"
+    " g = a + 6, h = a + 7, x = (V)((S)X), y = a;\n"
     "  for (long k = 0; k < rounds; k++) {\n"
     "    a = a * x + y; b = b * x + y; c = c * x + y; d = d * x + y;\n"
     "    e = e * x + y; f = f * x + y; g = g * x + y; h = h * x + y;\n"
@@ -325,9 +325,9 @@ RT_FN double rt_peak_rounds(struct rt_context *ctx, const struct rt_peak *p) {
   return best;
 }
 
-// `type`: what is added and multiplied, the numbers or vectors of them.
-RT_FN double rt_measure_peak(struct rt_context *ctx, const char *number, const char *type,
-                             int lanes, int64_t bytes) {
+// `number`: what is added and multiplied, or vectors of it.
+RT_FN double rt_measure_peak(struct rt_context *ctx, const char *number, int lanes,
+                             const char *factor, int64_t bytes) {
   struct rt_peak p;
   struct rt_text text = { NULL, 0, 0 };
   char *log = NULL;
@@ -336,7 +336,10 @@ RT_FN double rt_measure_peak(struct rt_context *ctx, const char *number, const c
   p.lanes = lanes;
   p.size = ctx->gpu_code ? RT_PEAK_GROUP : 1;
   p.items = (size_t)ctx->device.compute_units * (ctx->gpu_code ? 2048 : 8);
-  rt_text_printf(&text, "#define S %s\n#define V %s\n%s", number, type, rt_peak_kernel);
+  rt_text_printf(&text, "#define S %s\n#define X %s\n#define V %s", number, factor,
+                 number);
+  if (lanes > 1) rt_text_printf(&text, "%d", lanes);
+  rt_text_printf(&text, "\n%s", rt_peak_kernel);
   if (rt_mem_alloc(ctx, &p.to, (int64_t)p.items * bytes * lanes) == RT_OK &&
       ctx->backend->compile(ctx, text.data, "", &p.module, &log) == 0 &&
       ctx->backend->function_new(ctx, p.module, "flc_peak", &p.function) == 0)
@@ -352,12 +355,12 @@ RT_FN double rt_measure_peak(struct rt_context *ctx, const char *number, const c
 RT_FN void rt_trace_measure_peak(struct rt_context *ctx) {
   struct rt_trace *trace = ctx->trace;
   ctx->trace = NULL;
-  bool gpu = ctx->gpu_code;
-  trace->peak[0] =
-      rt_measure_peak(ctx, "float", gpu ? "float" : "float16", gpu ? 1 : 16, 4);
+  int narrow = ctx->gpu_code ? 1 : 16, wide = ctx->gpu_code ? 1 : 8;
+  trace->peak[0] = rt_measure_peak(ctx, "float", narrow, "0.5f", 4);
   if (ctx->device.doubles)
-    trace->peak[1] =
-        rt_measure_peak(ctx, "double", gpu ? "double" : "double8", gpu ? 1 : 8, 8);
+    trace->peak[1] = rt_measure_peak(ctx, "double", wide, "0.5", 8);
+  trace->peak[2] = rt_measure_peak(ctx, "uint", narrow, "3", 4);
+  trace->peak[3] = rt_measure_peak(ctx, "ulong", wide, "3", 8);
   ctx->trace = trace;
   rt_pool_flush(ctx);  // the peak of memory that is reported is the program's
   ctx->memory.peak = ctx->memory.live;
@@ -480,8 +483,10 @@ RT_FN char *rt_trace_report(struct rt_context *ctx, const char *entry) {
   rt_report_device(ctx, &out);
   rt_text_printf(&out, ",\n\"copy\": {\"bytes\": %" PRId64 ", \"ns\": %" PRId64 "}",
                  t->copy_bytes, t->copy_ns);
-  rt_text_printf(&out, ",\n\"peak\": {\"f32\": %.0f, \"f64\": %.0f}", t->peak[0],
-                 t->peak[1]);
+  rt_text_printf(&out,
+                 ",\n\"peak\": {\"f32\": %.0f, \"f64\": %.0f, \"i32\": %.0f, "
+                 "\"i64\": %.0f}",
+                 t->peak[0], t->peak[1], t->peak[2], t->peak[3]);
   rt_trace_kernels_json(ctx, &out);
   rt_trace_transfers_json(&out, "transfers", t->within);
   rt_trace_transfers_json(&out, "around", t->outside);

@@ -443,10 +443,9 @@ static int command_bench(Compiler *c, int argc, char **argv) {
   for (int i = own + 1; i < argc; i++)
     vec_push(&b.runner.start.options, argv[i]);
   if (optind >= own) return command_usage_error(c, "flc bench: expected file names");
-  for (int i = optind; i < own; i++) {
+  for (int i = optind; i < own; i++)
     vec_push(&b.named, argv[i]);
-    command_find_programs(argv[i], &b.paths);
-  }
+  if (!command_find_all_programs(c, argv + optind, own - optind, &b.paths)) return 1;
   return bench(&b);
 }
 

@@ -106,7 +106,7 @@ const Command build_command = {
       "tune`) become the defaults of what is built.\n\n"
       "With `--device NAME` the executable holds kernels that are compiled for that "
       "device already ([opencl.md](opencl.md#compiling-ahead)): it starts at once there, "
-      "if driver and platform are still the ones, and compiles on its own elsewhere.",
+      "if driver and platform are still the same, and compiles on its own elsewhere.",
   .options = option_rows,
   .operands = OPERANDS_PROGRAMS,
   .run = command_build,

@@ -48,6 +48,8 @@ typedef Vec(const char *) ProgramPaths;
 
 // The path, or if it is a folder the programs in it and in its folders, in order.
 void command_find_programs(const char *path, ProgramPaths *out);
+// Those of several paths.  False after an error: a folder has none.
+bool command_find_all_programs(Compiler *c, char **paths, int count, ProgramPaths *out);
 
 // On a terminal: shows what is going on, until the next call; "" takes it away.
 void command_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -173,6 +173,17 @@ void command_find_programs(const char *path, ProgramPaths *out) {
     vec_push(out, path);
 }
 
+bool command_find_all_programs(Compiler *c, char **paths, int count, ProgramPaths *out) {
+  for (int i = 0; i < count; i++) {
+    int before = out->count;
+    command_find_programs(paths[i], out);
+    if (out->count > before) continue;
+    command_usage_error(c, "there is no program (.fl or .fut) in %s", paths[i]);
+    return false;
+  }
+  return true;
+}
+
 bool command_outputs(Compiler *c, const char *const *paths, int count) {
   for (int i = 0; i < count; i++) {
     if (!paths[i] || file_is_writable(paths[i])) continue;

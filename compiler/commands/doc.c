@@ -176,8 +176,7 @@ static int make_docs(DocCommand *d, int count, char **arguments) {
   if (!docs->title)
     docs->title =
         count ? library_title(arguments[0]) : "The definitions of every program";
-  for (int i = 0; i < count; i++)
-    command_find_programs(arguments[i], &paths);
+  if (!command_find_all_programs(d->c, arguments, count, &paths)) return 1;
   bool ok = true;
   vec_each (const char *const *, path, &paths)
     ok = read_library_file(docs, *path) && ok;

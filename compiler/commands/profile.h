@@ -17,6 +17,16 @@ typedef enum TraceKind {
   TRACE_KINDS
 } TraceKind;
 
+// What operations are counted apart, as their peaks differ: f16 with f32, narrow integers with i32.
+typedef enum ComputedKind {
+  COMPUTED_F32,
+  COMPUTED_F64,
+  COMPUTED_I32,
+  COMPUTED_I64,
+  COMPUTED_KINDS
+} ComputedKind;
+extern const char *const trace_computed_names[COMPUTED_KINDS];
+
 typedef struct TraceKernel {
   int id;  // in the program
   const char *name;
@@ -25,11 +35,11 @@ typedef struct TraceKernel {
   const int64_t *arguments;  // bytes of the array behind each argument, of all launches
   const double *scalars;  // the sum of each argument that is an integer, of all launches
   int argument_count;
-  double items;          // of all launches
-  double operations[2];  // on numbers of f32 and f16, on those of f64
-  bool is_bound;         // there are more
-  const Kernel *code;    // NULL: unknown
-  const char *version;   // "V2"; NULL: it is a part of several, or of none
+  double items;  // of all launches
+  double operations[COMPUTED_KINDS];
+  bool is_bound;        // there are more
+  const Kernel *code;   // NULL: unknown
+  const char *version;  // "V2"; NULL: it is a part of several, or of none
 } TraceKernel;
 
 // A kernel or transfer of a run, by the clock of the host since the run began: on the device, and
@@ -70,7 +80,7 @@ typedef struct Trace {
   const char *device, *driver, *code;
   int64_t compute_units, peak_bytes;
   int64_t copy_bytes, copy_ns;  // of the best copy; 0: not measured
-  double peak[2];               // operations per second, of f32 and f64; 0: not measured
+  double peak[COMPUTED_KINDS];  // operations per second; 0: not measured
   Vec(TraceKernel) kernels;     // those that take longest come first
   TraceSum transfers[TRACE_KINDS], input;
   int64_t build_ns;
@@ -118,6 +128,7 @@ double trace_of_copy(const Trace *trace,
 double trace_operations(const TraceKernel *kernel);
 double trace_computes(const TraceKernel *kernel);  // thousands of millions per second
 double trace_of_peak(const Trace *trace, const TraceKernel *kernel);  // as of_copy
+const char *trace_peaks_text(const Trace *trace);  // "" if they are not known
 const char *trace_time(double ns);
 const char *trace_bytes(double bytes);
 // "matmul.fl:3:7", or NULL.

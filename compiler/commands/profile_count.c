@@ -10,9 +10,9 @@ enum { SAMPLES = 8, MOST_ROUNDS = 1000 };
 
 typedef struct Counting {
   const TraceKernel *k;
-  Map *values;             // Var -> Prim, of the integers that are known
-  double item;             // its number
-  double operations[2];    // of f32 and f16; of f64
+  Map *values;  // Var -> Prim, of the integers that are known
+  double item;  // its number
+  double operations[COMPUTED_KINDS];
   double *read, *written;  // elements, by parameter
   bool is_bound;           // there is more
 } Counting;
@@ -121,11 +121,24 @@ static void count_access(const Counting *n, double *counts, const Mem *mem,
       counts[i] += elements;
 }
 
+static ComputedKind computed_kind(PrimType type) {
+  bool is_wide = prim_size_bytes(type) == 8;
+  if (prim_is_float(type)) return is_wide ? COMPUTED_F64 : COMPUTED_F32;
+  return is_wide ? COMPUTED_I64 : COMPUTED_I32;
+}
+
+// Operations on integers that follow from the launch and the item compute indices, which are means.
+static bool counts(const Counting *n, const ImpExp *e) {
+  Prim known;
+  if (prim_is_float(e->u.op.operands)) return true;
+  return prim_is_int(e->u.op.operands) && !known_value(n, e, &known);
+}
+
 static void count_exp(void *state, const ImpExp *e) {
   const CountedExp *c = state;
   double lanes = e->lanes ? e->lanes : 1;
-  if (e->kind == IMP_OP && prim_is_float(e->u.op.operands))
-    c->n->operations[e->u.op.operands == PRIM_F64] +=
+  if (e->kind == IMP_OP && counts(c->n, e))
+    c->n->operations[computed_kind(e->u.op.operands)] +=
         c->weight * lanes * (e->u.op.op == OP_MAD || e->u.op.op == OP_FMA ? 2 : 1);
   if (e->kind == IMP_LOAD)
     count_access(c->n, c->n->read, e->u.load.mem, c->touched * lanes);
@@ -244,7 +257,6 @@ void trace_count(TraceKernel *k) {
   }
   for (int i = 0; i < k->code->param_count && i < k->argument_count; i++)
     k->runs.bytes += touched_bytes(&n, i);
-  k->operations[0] = n.operations[0];
-  k->operations[1] = n.operations[1];
+  memcpy(k->operations, n.operations, sizeof n.operations);
   k->is_bound = n.is_bound;
 }

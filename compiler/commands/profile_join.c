@@ -150,7 +150,10 @@ double trace_of_copy(const Trace *trace, const TraceKernel *kernel) {
 }
 
 double trace_operations(const TraceKernel *kernel) {
-  return kernel->operations[0] + kernel->operations[1];
+  double sum = 0;
+  for (int i = 0; i < COMPUTED_KINDS; i++)
+    sum += kernel->operations[i];
+  return sum;
 }
 
 double trace_computes(const TraceKernel *kernel) {
@@ -161,11 +164,20 @@ double trace_computes(const TraceKernel *kernel) {
 // The time that the operations would take at the peak, as a part of that which the kernel took.
 double trace_of_peak(const Trace *trace, const TraceKernel *kernel) {
   double seconds = 0;
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < COMPUTED_KINDS; i++) {
     if (kernel->operations[i] > 0 && trace->peak[i] <= 0) return 0;
     if (kernel->operations[i] > 0) seconds += kernel->operations[i] / trace->peak[i];
   }
   return kernel->runs.total > 0 ? seconds * 1e9 / (double)kernel->runs.total : 0;
+}
+
+const char *trace_peaks_text(const Trace *trace) {
+  Text *t = text_new();
+  for (int i = 0; i < COMPUTED_KINDS; i++)
+    if (trace->peak[i] > 0)
+      text_printf(t, "%s%.0f%s (%s)", text_length(t) ? ", " : "", trace->peak[i] / 1e9,
+                  text_length(t) ? "" : " GOP/s", trace_computed_names[i]);
+  return text_str(t);
 }
 
 const char *trace_time(double ns) {

@@ -124,8 +124,11 @@ static void add_device(Text *t, const Trace *trace) {
   add_number(t, "compute_units", trace->compute_units);
   text_printf(t, " },\n  \"copy\": { \"bytes\": %" PRId64, trace->copy_bytes);
   add_number(t, "ns", trace->copy_ns);
-  text_printf(t, " },\n  \"peak\": { \"f32\": %.0f, \"f64\": %.0f }", trace->peak[0],
-              trace->peak[1]);
+  text_add(t, " },\n  \"peak\": { ");
+  for (int i = 0; i < COMPUTED_KINDS; i++)
+    text_printf(t, "%s\"%s\": %.0f", i ? ", " : "", trace_computed_names[i],
+                trace->peak[i]);
+  text_add(t, " }");
 }
 
 static void add_runs(Text *t, const Trace *trace) {

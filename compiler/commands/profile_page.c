@@ -54,11 +54,8 @@ static const char *facts_html(const Trace *trace) {
     add_fact(t, "Copies at",
              text_format("%.1f GB/s", trace_rate(trace->copy_bytes, trace->copy_ns)),
              "measured before the runs");
-  if (trace->peak[0] > 0)
-    add_fact(t, "Computes", text_format("%.0f GFLOP/s", trace->peak[0] / 1e9),
-             trace->peak[1] > 0 ? text_format("f32; f64: %.0f; measured before the runs",
-                                              trace->peak[1] / 1e9)
-                                : "f32; measured before the runs");
+  const char *peaks = trace_peaks_text(trace);
+  if (*peaks) add_fact(t, "Computes", peaks, "measured before the runs");
   add_fact(t, "Device memory", trace_bytes((double)trace->peak_bytes), "at most");
   add_fact(t, "Before the runs", trace_time((double)trace->build_ns),
            text_format("compiling kernels; %s of input",
@@ -299,8 +296,7 @@ static const char *kernels_html(const Trace *trace, FileNumbers *numbers) {
     { "bytes", "that it reads and writes, in one run", false },
     { "GB/s", "bytes by time", false },
     { "of copy", "the rate as a fraction of that of a copy on this device", false },
-    { "GFLOP/s",
-      "operations on floats by time, an addition and a multiplication each one", false },
+    { "GOP/s", "operations by time, an addition and a multiplication each one", false },
     { "of peak", "as a fraction of what additions and multiplications reach here",
       false },
     { "work-items", "groups times items of the last call", false },

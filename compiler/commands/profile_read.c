@@ -5,6 +5,7 @@
 #include <string.h>
 
 const char *const trace_kind_names[TRACE_KINDS] = { "kernel", "read", "write", "copy" };
+const char *const trace_computed_names[COMPUTED_KINDS] = { "f32", "f64", "i32", "i64" };
 
 static const char *text_at(const json_t *json, const char *key) {
   const char *text = json_string_value(json_object_get(json, key));
@@ -145,8 +146,8 @@ bool trace_read(const char *text, Trace *out) {
   out->copy_bytes = number_at(copy, "bytes");
   out->copy_ns = number_at(copy, "ns");
   const json_t *peak = json_object_get(json, "peak");
-  out->peak[0] = json_number_value(json_object_get(peak, "f32"));
-  out->peak[1] = json_number_value(json_object_get(peak, "f64"));
+  for (int i = 0; i < COMPUTED_KINDS; i++)
+    out->peak[i] = json_number_value(json_object_get(peak, trace_computed_names[i]));
   for (int kind = TRACE_READ; kind < TRACE_KINDS; kind++)
     out->transfers[kind] =
         read_trace_sum(json_object_get(transfers, trace_kind_names[kind]));

@@ -64,7 +64,7 @@ static TraceRow kernel_row(const Trace *trace, const TraceKernel *k) {
   if (of_copy > 0) row.cells[5] = text_format("%.0f %%", 100 * of_copy);
   double of_peak = trace_of_peak(trace, k), computes = trace_computes(k);
   if (computes > 0)
-    row.cells[6] = text_format("%s%.2f GFLOP/s", k->is_bound ? "> " : "", computes);
+    row.cells[6] = text_format("%s%.2f GOP/s", k->is_bound ? "> " : "", computes);
   if (of_peak > 0) row.cells[7] = text_format("%.1f %%", 100 * of_peak);
   row.cells[9] = k->version ? k->version : "";
   row.cells[10] = short_place(k);
@@ -104,9 +104,8 @@ static void add_head(Text *t, const Trace *trace) {
               strcmp(trace->code, "gpu") == 0 ? "GPUs" : "CPUs");
   if (trace->copy_ns > 0)
     text_printf(t, "; copies %.1f GB/s", trace_rate(trace->copy_bytes, trace->copy_ns));
-  if (trace->peak[0] > 0)
-    text_printf(t, ", computes %.0f GFLOP/s (f32)", trace->peak[0] / 1e9);
-  if (trace->peak[1] > 0) text_printf(t, ", %.0f (f64)", trace->peak[1] / 1e9);
+  const char *peaks = trace_peaks_text(trace);
+  if (*peaks) text_printf(t, ", computes %s", peaks);
   text_printf(t, "; at most %s of device memory\n\n",
               trace_bytes((double)trace->peak_bytes));
 }

@@ -189,6 +189,20 @@ static void run_all(Harness *h) {
   if (progress) printf("\r\033[K");
 }
 
+// Says so if there was nothing to test.
+static void warn_of_nothing(const Harness *h) {
+  if (h->total.passed + h->total.failed + h->total.skipped > 0) return;
+  const char *entry = h->options->entry;
+  const char *what = entry ? text_format("test block for `%s`", entry) : "test block";
+  if (h->paths->count == 1)
+    warning(h->c, (Loc){ 0 }, "nothing was tested: %s has no %s", h->paths->at[0], what);
+  else
+    warning(h->c, (Loc){ 0 }, "nothing was tested: no program has a %s", what);
+  hint(h->c,
+       "write one before an entry point: `-- ==` and `-- input { 1 } output { 2 }`");
+  diag_flush(h->c);
+}
+
 static int test_paths(Compiler *c, const TestOptions *options,
                       const ProgramPaths *paths) {
   Harness h = { .c = c, .options = options, .paths = paths };
@@ -199,6 +213,7 @@ static int test_paths(Compiler *c, const TestOptions *options,
          h.total.failed);
   if (h.total.skipped) printf(", %d skipped", h.total.skipped);
   printf("\n");
+  warn_of_nothing(&h);
   return h.total.failed ? 1 : 0;
 }
 
@@ -256,11 +271,10 @@ static const char *set_option(TestOptions *o, int option) {
 
 static int run(Compiler *c, const TestOptions *o, int count, char **arguments) {
   ProgramPaths paths = { 0 };
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count; i++)
     if (access(arguments[i], R_OK) != 0)
       return command_usage_error(c, "cannot read %s: %s", arguments[i], strerror(errno));
-    command_find_programs(arguments[i], &paths);
-  }
+  if (!command_find_all_programs(c, arguments, count, &paths)) return 1;
   if (!count) return command_usage_error(c, "flc test: expected a program or a folder");
   return test_paths(c, o, &paths);
 }

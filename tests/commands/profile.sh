@@ -114,7 +114,7 @@ expect 'the data set by its number' 'main, <i>much</i>: ' out
 
 cat > count.fl << 'END'
 -- ==
--- entry: axpy part
+-- entry: axpy part whole
 -- random input { [2000]f32 }
 -- ==
 -- entry: product
@@ -125,14 +125,15 @@ cat > count.fl << 'END'
 entry axpy [n] (xs: [n]f32) = map (\x -> 2.5 * x + 1) xs
 entry product [n] (a: [n][n]f64) = map (\r -> map (\c -> f64.sum (map2 (*) r c)) (transpose a)) a
 entry part [n] (xs: [n]f32) = map (* 2) xs[10:110]
+entry whole [n] (xs: [n]f32) = map (\x -> (i32.f32 x * 3) ^ 5) xs
 entry search (n: i64) : []i64 =
   map (\i -> (loop (x, k) = (f64.i64 i, 0) while x < 1e6 do (x * 2 + 1, k + 1)).1) (iota n)
 END
-for entry in axpy product part search; do
+for entry in axpy product part whole search; do
   "$flc" profile count.fl -e $entry -r 2 --json $entry.json > out 2> err || fail "counting $entry: $(cat err)"
 done
-expect 'a lower bound' ' > [0-9.]+ GFLOP/s ' out
-expect 'the rate of arithmetic' 'computes [0-9]+ GFLOP/s .f32' out
+expect 'a lower bound' ' > [0-9.]+ GOP/s ' out
+expect 'the rate of arithmetic' 'computes [0-9]+ GOP/s .f32., .*[0-9]+ .i64.' out
 python3 - << 'END' || fail 'what kernels compute and touch'
 import json
 
@@ -147,6 +148,7 @@ assert 2 * 2 * 96 ** 3 <= k["operations"] <= 1.4 * 2 * 2 * 96 ** 3 and not k["mo
 assert k["bytes"] == 2 * 2 * 8 * 96 ** 2, k
 p = json.load(open("part.json"))
 assert any(k["operations"] == 2 * 100 and k["bytes"] == 2 * 2 * 4 * 100 for k in p["kernels"]), p["kernels"]
+assert kernel("whole", True)["operations"] == 2 * 2 * 2000  # those on indices do not count
 assert kernel("search", True)["more"]
 END
 
@@ -208,7 +210,7 @@ p = page("p.html")
 assert "p <b>&.fl: main, <i>much</i>" in p.text, p.text[:200]
 assert 'in map (\\y -> y / s + f32.i32 i) ys -- <script>alert("&")</script>' in p.text, p.text
 heads = [cell for row in p.rows if row and row[0] == "kernel" for cell in row]
-assert heads == ["kernel", "time", "share", "calls", "each", "bytes", "GB/s", "of copy", "GFLOP/s", "of peak", "work-items", "version",
+assert heads == ["kernel", "time", "share", "calls", "each", "bytes", "GB/s", "of copy", "GOP/s", "of peak", "work-items", "version",
                  "recipe", "made of"], heads
 kernels = [row for row in p.rows if row and row[0].startswith("seg") and len(row) == len(heads)]
 assert sum(row[heads.index("calls")] == "5" for row in kernels) >= 2, kernels

@@ -117,6 +117,7 @@ expect 1 'got 1.1f32, expected 1.0f32' '-- ==
 -- input { 1.0 } output { 1.0 }
 entry main (x: f32) : f32 = x + 0.1'
 expect 0 '^0 passed, 0 failed$' 'entry main (x: f32) : f32 = x + 0.1'
+expect 0 '^warning: nothing was tested: p.fl has no test block$' 'entry main (x: f32) : f32 = x + 0.1'
 
 # ---- properties
 
@@ -215,6 +216,7 @@ expect_usage --foo
 expect_usage --jobs 0 p.fl
 expect_usage --stage imp p.fl
 expect_usage none.fl
+mkdir empty && expect_usage empty
 expect_usage --runner=./none p.fl
 expect_usage --pass-compiler-option=-Werror p.fl
 expect_usage
