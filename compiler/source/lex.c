@@ -297,7 +297,8 @@ static void unexpected(Lexer *lx, Loc loc, int length) {
   else if (character == ';')
     hint(lx->c, "definitions and `let`s end without a mark, elements end with `,`");
   else if (character == '@')
-    hint(lx->c, "`++` joins arrays");
+    hint(lx->c, "`++` joins arrays; a product of matrices is `map (\\r -> map (\\c -> "
+                "f32.sum (map2 (*) r c)) (transpose b)) a`");
 }
 
 // Is this between `#[` and `]`?

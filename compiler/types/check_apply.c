@@ -118,7 +118,10 @@ static void no_function(Check *k, const AstExp *exp, const Type *type) {
              *arg = applied_text(exp->u.apply.args.at[0]->loc);
   error(k->c, f->loc, "%s %s and is no function", text ? text : "this",
         type_phrase(type));
-  if (!exp->u.apply.is_operator)
+  if (type_resolve(type)->kind == TYPE_ARRAY && text)
+    hint(k->c, "`%.*s[i]` is element `i` of it, where `[` touches the name",
+         (int)strlen(text) - 2, text + 1);
+  else if (!exp->u.apply.is_operator)
     hint(k->c, "is an operator or a comma missing before %s?",
          arg ? arg : "the next word");
 }

@@ -1,6 +1,7 @@
 // Bindings: let, local functions, lambdas and what they share with definitions.
 #include "base/text.h"
 #include "types/check.h"
+#include <string.h>
 
 // The type of what was checked one level further in, as it is known outside.
 static const Type *leave_level(Check *k, AstExp *exp, const Type *type) {
@@ -328,6 +329,9 @@ bool check_lambda_params(Check *k, const AstExp *exp, const Type *expected, Why 
   else if (pairs && given == 1)
     hint(k->c, "the argument is a tuple: write `\\(%s) -> ...`",
          param_list(&f->params, ", "));
+  else if (given == 1 && why.name && strcmp(why.name, "map") == 0 && f->params.count <= 5)
+    hint(k->c, "`map%d` applies a function to the elements of %d arrays", f->params.count,
+         f->params.count);
   return false;
 }
 

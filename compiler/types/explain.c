@@ -21,6 +21,10 @@ static void note_size(Check *k, const Size *size) {
 
 static void explain_sizes(Check *k, const Mismatch *m, const Type *expected) {
   const Size *e = size_resolve(m->expected_size), *a = size_resolve(m->actual_size);
+  if (e->kind == SIZE_CONST && a->kind == SIZE_CONST) {
+    note(k->c, k->at, "sizes `%s` and `%s` differ", size_text(a), size_text(e));
+    return;
+  }
   note(k->c, k->at, "sizes `%s` and `%s` can't be shown equal", size_text(a),
        size_text(e));
   note_size(k, a);

@@ -186,23 +186,37 @@ static bool hint_section(Check *k, Loc loc, const Type *expected, const Type *ac
   return true;
 }
 
-// reduce (+) xs, without the neutral element
+static const Binding *binding_of(const AstExp *exp) {
+  return exp->kind == AST_NAME ? exp->u.name.binding : NULL;
+}
+
+// Is this a number, or a name for one, before its type is known?
+static bool is_scalar(const AstExp *exp) {
+  const Binding *b = binding_of(exp);
+  bool literal = exp->kind == AST_INT || exp->kind == AST_FLOAT || exp->kind == AST_BOOL;
+  return literal || (b && b->type && type_resolve(b->type)->kind == TYPE_PRIM);
+}
+
+// reduce (+) xs, without the neutral element, and reduce (+) xs 0
 static bool hint_missing_argument(Check *k, const Type *actual, Why why) {
   const AstExp *node = why.apply;
   if (!node || why.kind != WHY_ARGUMENT || node->u.apply.is_operator) return false;
-  const Binding *b = node->u.apply.function->kind == AST_NAME
-                         ? node->u.apply.function->u.name.binding
-                         : NULL;
+  const Binding *b = binding_of(node->u.apply.function);
   if (!b || !b->type || actual->kind != TYPE_ARRAY) return false;
   const Type *type = type_resolve(b->type);
-  if (type_arity(type) <= node->u.apply.args.count) return false;
+  int count = node->u.apply.args.count;
+  bool swapped = why.index < count && is_scalar(node->u.apply.args.at[why.index]);
+  if (type_arity(type) <= count && !swapped) return false;
   for (int i = 1; i < why.index; i++)
     type = type_resolve(type->u.function.to);
   const Type *next = type_resolve(type->u.function.to);
   bool is_next = type_resolve(type->u.function.from)->kind != TYPE_ARRAY &&
                  next->kind == TYPE_FUNCTION &&
                  type_resolve(next->u.function.from)->kind == TYPE_ARRAY;
-  if (is_next)
+  if (is_next && swapped)
+    hint(k->c, "`%s` has type `%s`: are arguments %d and %d swapped?", b->name,
+         type_text(b->type), why.index, why.index + 1);
+  else if (is_next)
     hint(k->c, "`%s` has type `%s`: is argument %d missing?", b->name, type_text(b->type),
          why.index);
   return is_next;
@@ -303,9 +317,7 @@ static bool hint_order(Check *k, const Type *expected, const Type *actual, Why w
     later = later || arg->kind == AST_LAMBDA || is_function(arg->type);
   }
   const Type *function = node->u.apply.function->type;
-  const Binding *b = node->u.apply.function->kind == AST_NAME
-                         ? node->u.apply.function->u.name.binding
-                         : NULL;
+  const Binding *b = binding_of(node->u.apply.function);
   if (b && b->type) function = b->type;
   if (later && function)
     hint(k->c, "the function comes first: `%s` has type `%s`", why.name,
@@ -362,6 +374,18 @@ static bool hint_other_operand(Check *k, const Type *expected, const Type *actua
   return is_number(expected) && hint_number(k, loc, actual, expected, why);
 }
 
+// (1, 2) where an array is expected, and [1, true]
+static bool hint_array(Check *k, const Type *expected, const Type *actual, Why why) {
+  if (expected->kind == TYPE_ARRAY && type_is_tuple(actual))
+    hint(k->c, "`[a, b]` is an array, `(a, b)` a tuple");
+  else if (why.kind == WHY_ELEMENT && (is_bool(expected) || is_bool(actual)))
+    hint(k->c, "the elements of an array have one type, the components of a tuple, "
+               "`(a, b)`, have their own");
+  else
+    return false;
+  return true;
+}
+
 // What fits one kind of mistake only.
 static bool hint_special(Check *k, Loc loc, const Type *expected, const Type *actual,
                          Why why) {
@@ -371,7 +395,7 @@ static bool hint_special(Check *k, Loc loc, const Type *expected, const Type *ac
          hint_order(k, expected, actual, why) || hint_missing_argument(k, actual, why) ||
          hint_untupled(k, expected, why) ||
          hint_elementwise(k, loc, expected, actual, why) ||
-         hint_map2(k, expected, actual, why) ||
+         hint_map2(k, expected, actual, why) || hint_array(k, expected, actual, why) ||
          hint_pipe(k, loc, expected, actual, why) ||
          hint_number(k, loc, expected, actual, why) ||
          hint_other_operand(k, expected, actual, why);
