@@ -36,9 +36,15 @@ static const HintRule rules[] = {
   { "a definition", "from", NULL, FILES },
   { "a definition", "#include", NULL, FILES },
   { "a definition", "#define", NULL, "a constant is a definition: `def n: i64 = 10`" },
+  { "a definition", "in", NULL, "`in` ends a `let` that is within an expression" },
+  { "a definition", "as", NULL, "`module m = import \"dir/file\"` gives a file a name" },
   { "a definition", ")", NULL, "no `(` is open here" },
   { "a definition", "]", NULL, "no `[` is open here" },
   { "a definition", "}", NULL, "no `{` is open here" },
+  { "an expression", "def", NULL,
+    "functions within functions are `let`s: `let g y = ... in ...`" },
+  { "an expression", "~", NULL, "`!` is the complement, of bools and of bits" },
+  { "an expression", "+", NULL, "`+` has two operands; the sign of numbers is `-`" },
   { "an expression", "'", NULL, "texts stand in double quotes, `'a'` is one character" },
   { "an expression", NULL, "//", COMMENTS "; `//` divides" },
   { "an expression", NULL, "++", "`++` joins two arrays; `x + 1` is the next number" },
@@ -48,6 +54,8 @@ static const HintRule rules[] = {
   { "an expression", "do", NULL, "a body is an expression: leave `do` out" },
   { "an expression", "=", NULL, "`==` compares; `let x = ... in ...` names a value" },
   { "a field", "|", "with", MATCHES },
+  { "a pattern", "for", NULL, LOOPS },
+  { "a pattern", "while", NULL, LOOPS },
   { "a parameter", ",", NULL, "a pattern of several parts stands in brackets: `(a, b)`" },
   { "a pattern", "[", NULL, "`length xs` and `xs[i]` take arrays apart, not patterns" },
   { "a string", NULL, "import", FILES },
@@ -65,9 +73,14 @@ static const HintRule rules[] = {
   { "'='", "where", NULL, "a file is a module already: it needs no such line" },
   { "')'", "->", NULL, LAMBDAS },
   { "')'", "=>", NULL, LAMBDAS },
+  { "')'", "<", NULL, "the type of an array is `[]f32`" },
   { "'->'", "=>", NULL, "write `->`" },
+  { "'->'", ",", NULL, "parameters follow one another without commas: `\\x y -> ...`" },
   { "']'", ",", NULL, "each size has brackets of its own: `[n][m]f32`" },
   { "']'", "for", NULL, "`map (\\x -> ...) xs` computes a value for each element" },
+  { "':'", "=", NULL, "the type of a field follows `:`: `{x: f32}`" },
+  { "'}'", "->", NULL, LAMBDAS },
+  { "'}'", "|", NULL, "`r with x = 1` is a changed record" },
   { "'}'", ":", NULL, "a field is given its value by `=`: `{x = 1}`" },
   { "'in'", "for", NULL, LOOPS },
   { "'in'", "while", NULL, LOOPS },
@@ -177,12 +190,14 @@ static bool is_open_match(const Parser *p) {
 }
 
 static const char *advice_on_all(const Parser *p, const char *expected) {
-  static const char *const slashes[] = { "//", "/*" };
+  static const char *const slashes[] = { "//", "/*" }, *const asserts[] = { "assert" };
   if (strcmp(expected, "a type") == 0 && is_bracketed_type(p))
     return "the type of an array's elements follows its size: `[]i32`";
   int comment = find_before(p, slashes, 2);
   if (comment >= 0 && on_line_of(p, comment, p->at)) return COMMENTS "; `//` divides";
   if (is_open_if(p)) return CONDITIONS;
+  if (strcmp(expected, "an expression") == 0 && find_before(p, asserts, 1) >= 0)
+    return "`assert c e` is the value of `e` if `c` holds";
   if (strcmp(expected, "a definition") == 0 && is_kind(p, p->at, TOKEN_NAME))
     return reads(p, p->at + 1, ":")
                ? "types stand in the definition: `def f (x: i32) : i32 = ...`"

@@ -104,6 +104,7 @@ static bool word_operator(Check *k, const AstExp *exp) {
     Name name = function_name(*arg);
     const char *symbol = name ? hint_word_operator(name) : NULL;
     if (!symbol || (*arg)->u.name.name.qualifiers.count) continue;
+    if (!(*arg)->u.name.binding) return true;  // which was told
     error(k->c, (*arg)->loc, "`%s` is no operator", name);
     hint(k->c, "write `%s`", symbol);
     return true;

@@ -15,6 +15,10 @@ static void expect_shape(Check *k, const AstPat *pat, const Type *shape,
   error(k->c, pat->loc, "this pattern is for `%s`, but the value has type `%s`",
         type_text(shape), type_text(type));
   note_fields(k, type, shape);
+  type = type_resolve(type);
+  if (type->kind == TYPE_ARRAY && type_is_tuple(shape) &&
+      type_is_tuple(type_resolve(type->u.array.elem)))
+    hint(k->c, "`unzip` makes a tuple of arrays of an array of tuples");
 }
 
 static const Type *check_fields(Check *k, AstPat *pat, TypeField *fields,

@@ -376,7 +376,13 @@ static bool hint_other_operand(Check *k, const Type *expected, const Type *actua
 
 // (1, 2) where an array is expected, and [1, true]
 static bool hint_array(Check *k, const Type *expected, const Type *actual, Why why) {
-  if (expected->kind == TYPE_ARRAY && type_is_tuple(actual))
+  const AstExp *op = why.apply && why.apply->u.apply.is_operator ? why.apply : NULL;
+  bool joined = op && why.name && strcmp(why.name, "++") == 0;
+  if (joined && actual->kind != TYPE_ARRAY)
+    hint(k->c, "`++` joins two arrays: `[x]` is an array of one element");
+  else if (why.kind == WHY_INDEX && actual->kind == TYPE_ARRAY)
+    hint(k->c, "`map (\\i -> xs[i]) is` takes several elements");
+  else if (expected->kind == TYPE_ARRAY && type_is_tuple(actual))
     hint(k->c, "`[a, b]` is an array, `(a, b)` a tuple");
   else if (why.kind == WHY_ELEMENT && (is_bool(expected) || is_bool(actual)))
     hint(k->c, "the elements of an array have one type, the components of a tuple, "

@@ -60,7 +60,8 @@ static const Habit value_habits[] = {
   { "double",   "`f64.i32 x` converts an i32 to f64; other types likewise" },
   { "int",      "`i32.f32 x` converts an f32 to i32; other types likewise" },
   { "!!",       "`xs[i]` is element `i` of `xs`" },
-  { "<-",       "`map (\\x -> ...) xs` computes a value for each element" },
+  { "<-",       "`map (\\x -> ...) xs` computes a value for each element, `xs with "
+                 "[i] = v` is a changed array" },
   { "+=",       "names keep their values: `let x = x + ... in` gives the name a new one" },
   { "-=",       "names keep their values: `let x = x - ... in` gives the name a new one" },
   { "*=",       "names keep their values: `let x = x * ... in` gives the name a new one" },
