@@ -2,6 +2,7 @@
 #include "source/ast_walk.h"
 #include "source/format.h"
 #include <stdlib.h>
+#include <string.h>
 
 // ---- tokens
 
@@ -550,6 +551,22 @@ static void mark_backticks(Formatter *f) {
   }
 }
 
+// Is there a comment between this token and the one before it?
+static bool follows_comment(const Formatter *f, int at) {
+  uint32_t start = format_token(f, at - 1)->end;
+  return memchr(f->file->text + start, '-', format_token(f, at)->start - start) != NULL;
+}
+
+// A comma ends a line: what begins with one goes on behind it.
+static void mark_commas(Formatter *f) {
+  for (int at = 1; at + 1 < f->tokens.count; at++) {
+    if (!is_token(f, at, TOKEN_COMMA) || !format_broken(f, at)) continue;
+    if (follows_comment(f, at)) continue;
+    flag(f, at, FORMAT_JOIN);
+    flag(f, at + 1, FORMAT_BREAK);
+  }
+}
+
 static void match_brackets(Formatter *f) {
   int *open = new_array(int, f->tokens.count + 1), depth = 0;
   for (int at = 0; at < f->tokens.count; at++) {
@@ -589,6 +606,7 @@ static void nest(Formatter *f) {
 void format_mark(Formatter *f, const AstProgram *program) {
   match_brackets(f);
   mark_backticks(f);
+  mark_commas(f);
   mark_decls(f, &program->decls);
   vec_each (AstDecl *const *, decl, &program->decls)
     flag(f, first_of(f, (*decl)->loc), FORMAT_BREAK);

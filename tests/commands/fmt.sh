@@ -194,6 +194,20 @@ def broken = f (g 1)
                (h 2)
 END
 
+formats commas << 'END'
+def a = [ 1
+        , 2  -- two
+        , 3 ]
+def f { x : i32
+      , y : i32 } = x
+=>
+def a = [1,
+         2  -- two
+        , 3]
+def f {x: i32,
+       y: i32} = x
+END
+
 formats empty << 'END'
 =>
 END
