@@ -489,12 +489,13 @@ static void add_map_or_rows(const Schedule *s, Recipe *r, const KernStm *map) {
   *r = lanes ? in_lanes.recipe : by_rows;
 }
 
-// Several maps, some of which go through rows and others through columns.
+// Several maps, some of which go through rows and others through columns; or one that the schedules
+// above leave out, as the kernel updates what it reads.
 static void add_maps_apart(const Schedule *s, Candidates *out) {
   Candidate cand = { .what = "inner points or rows in lanes, map by map",
                      .recipe = recipe_new(s->c, s->kern) };
   AxisStms maps = maps_of_loops(s->kern), rows = schedule_innermost(s->kern);
-  if (maps.count < 2) return;
+  if (maps.count < (step_updates_in_place(s->kern->body) ? 1 : 2)) return;
   vec_each (const KernStm **, map, &maps)
     add_map_or_rows(s, &cand.recipe, *map);
   vec_each (const KernStm **, row, &rows)

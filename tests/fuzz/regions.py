@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Random maps that change a region of an array, in loops: some may be made in the array's place, some not.
+"""Random maps that change a region of an array, in loops, by conditions or by slices: some may be made in the
+array's place, some not.
 
 usage: regions.py FLC [--count N] [--seed S] [--workers N]
 
@@ -67,6 +68,28 @@ def changed(r, rank):
     return f"tabulate_2d n n (\\i j -> {choice(r, ['i', 'j'])})"
 
 
+def part(r):
+    """A slice and the numbers in it."""
+    low, high = r.choice([("0", "n"), ("k % n", "n"), ("k % n", "n"), ("(k + 1) % n", "n"), ("0", "k % n"), ("1", "n"), ("0", "n - 1")])
+    return f"{low}:{high}", f"({low}..<{high})"
+
+
+def sliced(r, rank):
+    """The array with another part, which is read before it is written."""
+    (rows, of_rows), (columns, of_columns) = part(r), part(r)
+    if rank == 1:
+        return f"a with [{rows}] = map (\\i -> {value(r, ['i'], 2)}) {of_rows}"
+    form = r.random()
+    if form < 0.25:
+        return f"let i = k % n in a with [i, {columns}] = map (\\j -> {value(r, ['i', 'j'], 2)}) {of_columns}"
+    if form < 0.4:
+        return f"let j = k % n in a with [{rows}, j] = map (\\i -> {value(r, ['i', 'j'], 2)}) {of_rows}"
+    rows_of = f"map (\\j -> {value(r, ['i', 'j'], 2)}) {of_columns}"
+    if form < 0.55:
+        return f"loop a for i in {of_rows} do a with [i, {columns}] = {rows_of}"
+    return f"a with [{rows}, {columns}] = map (\\i -> {rows_of}) {of_rows}"
+
+
 def program(r, _workers=None):
     lines, entries = [], []
     for number in range(4):
@@ -77,11 +100,13 @@ def program(r, _workers=None):
             n = r.choice([1, 2, 3, 5, 16, 17, 20, 33] if rank == 2 else [1, 2, 15, 16, 17, 33, 64, 100])
             shape = f"[{n}]" * rank
             lines += [f"-- random input {{ {r.choice([0, 1, 2, 5])}i64 {shape}i32 {shape}i32 }} auto output"]
-        keeps = r.choice(["b", "b", "a", changed(r, rank)])
-        body = changed(r, rank)
+        by_slices = r.random() < 0.5
+        keeps = r.choice(["b", "b", "b" if by_slices else "a", changed(r, rank)])
+        body = sliced(r, rank) if by_slices else changed(r, rank)
         entries += [f"entry {name} [n] (rounds: i64) (a: {r.choice(['', '*'])}{dims}i32) (b: {dims}i32) : ({dims}i32, {dims}i32) =",
-                    f"  loop (a, b) = (a, {'copy ' if keeps == 'a' else ''}b) for k < i64.min rounds n do",
-                    f"    ({body}, {keeps})"]
+                    f"  loop (a, b) = ({'copy ' if by_slices else ''}a, {'copy ' if keeps == 'a' else ''}b) for k < i64.min rounds n do",
+                    f"    let kept = {keeps}",
+                    f"    in ({body}, kept)"]
     return "-- Made by regions.py.\n-- ==\n" + "\n".join(lines) + "\n\n" + "\n".join(entries) + "\n"
 
 
