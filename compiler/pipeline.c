@@ -110,6 +110,8 @@ static const Pass passes[] = {
     "sizes must stand outside of what they are sizes of, or a nest looks irregular" },
   { "cse",            STAGE_CORE,    run_rewrite,   cse,
     "hoisting brings equal expressions side by side" },
+  { "round-sums",     STAGE_CORE,    run_rewrite,   round_sums,
+    "what a loop adds to a matrix in each round is one product, before it fuses with the round" },
   { "split-off",      STAGE_CORE,    run_rewrite,   split_off,
     "what an inner map computes again for each element of an outer one, before it is fused" },
   { "fuse",           STAGE_CORE,    run_rewrite,   fuse,

@@ -287,20 +287,6 @@ static Stm with_lifted(const MapNest *n, const Stm *old, int level) {
 
 // ---- where it pays
 
-static void count_use(CoreVisitor *v, Atom a) {
-  if (a.kind == ATOM_CONST) return;
-  int *count = map_get(v->state, a.u.var);
-  if (!count) map_put(v->state, a.u.var, count = new (int));
-  ++*count;
-}
-
-static void count_uses(CoreVisitor *v, const Body *body) {
-  for (int i = 0; i < body->stm_count; i++)
-    core_visit_exp(v, body->stms[i].exp);
-  for (int i = 0; i < body->result_count; i++)
-    count_use(v, body->results[i]);
-}
-
 static bool is_used_once(const Columns *s, const Var *var) {
   const int *count = map_get(s->uses, var);
   return count && *count == 1;
@@ -446,9 +432,7 @@ static const Body *reorder_body(CoreMapper *m, const Body *body) {
 }
 
 static const Body *reorder_nests(Compiler *c, const Body *body) {
-  Columns s = { .c = c, .uses = map_new(NULL) };
-  CoreVisitor v = { .atom = count_use, .body = count_uses, .state = s.uses };
-  count_uses(&v, body);
+  Columns s = { .c = c, .uses = core_uses(body) };
   CoreMapper m = { .body = reorder_body, .state = &s };
   const Body *changed = reorder_body(&m, body);
   return s.changed ? changed : body;

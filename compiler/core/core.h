@@ -508,6 +508,10 @@ void core_visit_exp(CoreVisitor *v, const Exp *exp);
 void core_visit_stm(CoreVisitor *v, const Stm *stm);    // binders' types and the expression
 void core_visit_body(CoreVisitor *v, const Body *body);  // statements and results
 
+// How often the body's statements and results mention each variable, at any depth, but in types:
+// Var -> int *.
+struct Map *core_uses(const Body *body);
+
 // A substitution: variables to atoms.
 typedef struct Subst Subst;
 Subst *subst_new(void);  // the empty substitution

@@ -321,3 +321,25 @@ BodyVec exp_bodies(const Exp *exp) {
   core_visit_exp(&v, exp);
   return bodies;
 }
+
+// ---- uses
+
+static void count_use(CoreVisitor *v, Atom a) {
+  if (a.kind == ATOM_CONST) return;
+  int *count = map_get(v->state, a.u.var);
+  if (!count) map_put(v->state, a.u.var, count = new (int));
+  ++*count;
+}
+
+static void count_uses(CoreVisitor *v, const Body *body) {
+  for (int i = 0; i < body->stm_count; i++)
+    core_visit_exp(v, body->stms[i].exp);
+  for (int i = 0; i < body->result_count; i++)
+    count_use(v, body->results[i]);
+}
+
+Map *core_uses(const Body *body) {
+  CoreVisitor v = { .atom = count_use, .body = count_uses, .state = map_new(NULL) };
+  count_uses(&v, body);
+  return v.state;
+}

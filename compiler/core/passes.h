@@ -12,6 +12,7 @@ const Core *simplify(Compiler *c, const Core *core);  // folding, copies, algebr
 const Core *cse(Compiler *c, const Core *core);       // common subexpressions
 const Body *cse_body(Compiler *c, const Body *body);
 const Core *hoist(Compiler *c, const Core *core);     // invariants out of loops and SOACs
+const Core *round_sums(Compiler *c, const Core *core);  // sums of outer products, out of loops
 // What an inner operator computes again for each element of an outer one, as a map before that.
 const Core *split_off(Compiler *c, const Core *core);
 const Core *fuse(Compiler *c, const Core *core);      // map-map, map-reduce, map-scan, horizontal
