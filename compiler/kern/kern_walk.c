@@ -63,12 +63,22 @@ static void visit_op(KernVisitor *v, const KernOp *op) {
   kern_visit_block(v, op->block);
 }
 
+// Which bin it is, no term tells: visitors find a number that no axis changes.
+static Access with_bin(Access bins) {
+  int indices = bins.tensor->rank - 1;
+  const Term **index = new_array(const Term *, indices + 1);
+  for (int i = 0; i < indices; i++)
+    index[i] = bins.index[i];
+  index[indices] = term_i64(0);
+  return (Access){ bins.tensor, index };
+}
+
 static void visit_hist(KernVisitor *v, const KernHist *hist) {
   visit_term(v, hist->width);
   for (int i = 0; i < hist->op.count; i++) {
     int indices = hist->dests[i].tensor->rank - 1;
-    visit_access(v, hist->dests[i], indices, false);
-    visit_access(v, hist->dests[i], indices, true);
+    visit_access(v, with_bin(hist->dests[i]), indices, false);
+    visit_access(v, with_bin(hist->dests[i]), indices, true);
   }
   visit_op(v, &hist->op);
 }
