@@ -203,7 +203,7 @@ static void find_product(RoundSums *r, int param) {
 
 // ---- the loop without the sums
 
-static bool is_product(const RoundSums *r, int param) {
+static bool is_summed_up(const RoundSums *r, int param) {
   vec_each (const RoundProduct *, p, &r->products)
     if (p->param == param) return true;
   return false;
@@ -214,7 +214,7 @@ static void start_tapes(RoundSums *r, Builder *b, Exp *loop) {
   VarVec params = { 0 };
   AtomVec inits = { 0 };
   for (int i = 0; i < loop->u.loop.param_count; i++) {
-    if (is_product(r, i)) continue;
+    if (is_summed_up(r, i)) continue;
     vec_push(&params, loop->u.loop.params[i]);
     vec_push(&inits, loop->u.loop.inits[i]);
   }
@@ -239,7 +239,7 @@ static const Body *round_body(RoundSums *r) {
     core_add_stm(&b, old->stms[i]);
   AtomVec results = { 0 };
   for (int i = 0; i < old->result_count; i++)
-    if (!is_product(r, i)) vec_push(&results, old->results[i]);
+    if (!is_summed_up(r, i)) vec_push(&results, old->results[i]);
   vec_each (RoundVector *, kept, &r->kept) {
     if (kept->computed) continue;
     b.loc = kept->vector->loc;
@@ -260,7 +260,7 @@ static void emit_loop(RoundSums *r, Builder *b, const Stm *stm) {
   loop->u.loop.body = round_body(r);
   VarVec binders = { 0 };
   for (int i = 0; i < stm->binder_count; i++)
-    if (!is_product(r, i)) vec_push(&binders, stm->binders[i]);
+    if (!is_summed_up(r, i)) vec_push(&binders, stm->binders[i]);
   vec_each (RoundVector *, kept, &r->kept) {
     if (kept->computed) continue;
     const Var *all = var_like(r->c, kept->tape);

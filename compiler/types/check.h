@@ -403,7 +403,7 @@ const Type *type_freshen_sizes(Check *k, const Type *type, OwnUse *use);
 // What each anonymous size becomes: a variable, or a new size pushed on `made`.
 const Type *type_name_anonymous(Check *k, const Type *type, BindingVec *made);
 const Type *type_open_anonymous(Check *k, const Type *type);
-const Type *type_open_unnamed(Check *k, const Type *type);  // not those of ?[n].t
+const Type *type_open_shown(Check *k, const Type *type);  // not those of ?[n].t
 // The type with every size that was bound deeper than the current level replaced by a new unknown
 // one, pushed on `made`.
 const Type *type_close(Check *k, const Type *type, BindingVec *made, Loc loc);

@@ -104,7 +104,7 @@ static void keep_apart(const Type *type) {
 // `?[k]`, callers know no more than that they are there.
 static const Type *check_result(Check *k, const AstType *result, const Type *written,
                                 AstExp *body, Name name) {
-  const Type *shown = type_open_unnamed(k, written);
+  const Type *shown = type_open_shown(k, written);
   check_exp(k, body, type_open_anonymous(k, shown),
             (Why){ .kind = WHY_RESULT, .name = name, .from = result->loc });
   return shown;

@@ -302,6 +302,7 @@ static const Type *check_exists(Check *k, const AstType *type) {
   vec_each (Name *, name, &type->u.exists.sizes) {
     Binding *b = binding_new(k, BIND_SIZE, *name, type->loc, type_prim(PRIM_I64));
     b->level = 0;
+    b->hides = true;
     scope_bind(k, b, false);
     vec_push(&bound, b);
   }

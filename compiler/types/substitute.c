@@ -234,8 +234,9 @@ const Type *type_name_anonymous(Check *k, const Type *type, BindingVec *made) {
 
 static const Size *key_for(Rewrite *r, Loc loc) {
   const Binding *old = r->old.at[r->old.count - 1]->u.name;
-  const Binding *key =
+  Binding *key =
       old ? binding_new(r->k, BIND_SIZE, old->name, loc, type_prim(PRIM_I64)) : NULL;
+  if (key) key->hides = old->hides;
   return new_node(Size, .kind = SIZE_ANY, .loc = loc, .u.name = key);
 }
 
@@ -281,12 +282,19 @@ const Type *type_open_anonymous(Check *k, const Type *type) {
   return rewrite(&r, type);
 }
 
-static const Size *open_unnamed(Rewrite *r, const Size *size) {
-  return size->kind == SIZE_ANY && !size->u.name ? open_anonymous(r, size) : size;
+static bool is_hidden(const Size *size) {
+  if (size->kind == SIZE_ANY) return size->u.name && size->u.name->hides;
+  for (int i = 0; size->kind == SIZE_EXP && i < size->u.exp.tree->count; i++)
+    if (is_hidden(size->u.exp.tree->parts[i])) return true;
+  return false;
 }
 
-const Type *type_open_unnamed(Check *k, const Type *type) {
-  Rewrite r = { .k = k, .size = open_unnamed };
+static const Size *open_shown(Rewrite *r, const Size *size) {
+  return is_hidden(size) ? size : open_anonymous(r, size);
+}
+
+const Type *type_open_shown(Check *k, const Type *type) {
+  Rewrite r = { .k = k, .size = open_shown };
   return rewrite(&r, type);
 }
 

@@ -108,6 +108,7 @@ struct Binding {
   bool calls_itself, recurs;
   // BIND_FUNCTION, for the checker: results may share memory with a constant; with each other
   bool shares_constant, shares_parts;
+  bool hides;  // BIND_SIZE, n of ?[n].t: callers of a function with that result do not see it
   // the size that `let [n] p = e` or `let n = e` names, if known
   const Size *known;
 };
