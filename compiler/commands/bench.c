@@ -57,6 +57,7 @@ static const Option option_rows[] = {
     "run the executables that `flc build` has made beside the programs", NULL },
   FUTHARK_OPTIONS,
   PROGRAM_START_OPTIONS,
+  MPI_OPTION,
   WORKERS_OPTION,
   OPTIONS_END
 };
@@ -385,6 +386,14 @@ static const char *set_workers(Bench *b, const char *text) {
   return NULL;
 }
 
+static const char *set_processes(Bench *b, const char *text) {
+  b->runner.start.flatten.workers = WORKERS_MPI;
+  mpi_allow_many();
+  return mpi_read_count(text, &b->runner.start.processes)
+             ? NULL
+             : text_format("expected a number of processes, found %s", text);
+}
+
 static const char *set_seconds(const char *text, double *out) {
   char *end = NULL;
   *out = strtod(text, &end);
@@ -416,6 +425,7 @@ static const char *set_bench_option(Bench *b, int option) {
   case OPT_FIXED: b->runner.fixed = true; break;
   case OPT_SPEC: return read_spec(b, optarg);
   case OPT_SKIP: b->skip_compilation = true; break;
+  case OPTION_MPI: return set_processes(b, optarg);
   case OPTION_WORKERS: return set_workers(b, optarg);
   default: program_start_option(&b->runner.start, option, &problem);
   }

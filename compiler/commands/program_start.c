@@ -1,5 +1,6 @@
 #include "commands/program_start.h"
 #include "base/process.h"
+#include "commands/mpi.h"
 #include <string.h>
 #include <unistd.h>
 
@@ -63,6 +64,10 @@ TextVec program_start_words(const ProgramStart *s, const char *path,
                             const char *executable) {
   TextVec words = { 0 };
   const char *tuning = s->tuning ? text_format("%s.%s", path, s->tuning) : NULL;
+  const char *mpi[MPI_MOST_WORDS];
+  int count = s->processes ? mpi_words(s->processes, mpi) : 0;
+  for (int i = 0; i < count; i++)
+    vec_push(&words, mpi[i]);
   if (s->runner) vec_push(&words, s->runner);
   vec_push(&words, executable);
   if (tuning && access(tuning, R_OK) == 0) {

@@ -17,6 +17,7 @@ typedef struct ProgramStart {
   const char *tuning;  // the ending of tuning files; NULL: none are used
   const char *cache;   // the ending of files for compiled kernels; NULL: the usual place
   TextVec options;     // of the programs
+  int processes;       // of an MPI job; 0: none
   FlattenOptions flatten;
   const char *recipe;
 } ProgramStart;

@@ -38,14 +38,9 @@ static const char *values_file(const TestDevice *d) {
 
 // What starts the program, or so many processes of it, with the code of a profile.
 static const char *const *device_command(const TestDevice *d, int profile) {
-  const char *mpi[MPI_MOST_WORDS];
-  TextVec words = { 0 };
-  int count = d->processes ? mpi_words(d->processes, mpi) : 0;
-  for (int i = 0; i < count; i++)
-    vec_push(&words, mpi[i]);
-  TextVec own = program_start_words(d->start, d->path, d->executable);
-  vec_each (const char *const *, word, &own)
-    vec_push(&words, *word);
+  ProgramStart start = *d->start;
+  start.processes = d->processes;
+  TextVec words = program_start_words(&start, d->path, d->executable);
   vec_push(&words, "--code");
   vec_push(&words, profile_names[profile]);
   // What has little work, too, is divided.

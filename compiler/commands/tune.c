@@ -16,7 +16,7 @@ typedef struct Options {
   const char *path, *output, *ending, *backend, *device, *command, *log, *range, *gen;
   Vec(const char *) data;
   bool explain, check, no_log;
-  int workers;  // 0: one, in a program for one
+  int workers, processes;  // 0: one, in a program for one
   bool reproducible;
 } Options;
 
@@ -82,6 +82,7 @@ static const Option option_rows[] = {
     "tune this running server instead of building FILE", NULL },
   { OPT_SHORT, 0, "short", "US", NULL, NULL },
   { OPT_TUNING, 0, "tuning", "ENDING", NULL, NULL },
+  MPI_OPTION,
   WORKERS_OPTION,
   REPRODUCIBLE_OPTION,
   { OPTION_OF_FUTHARK, 0, "runs", "N", NULL, NULL },
@@ -148,6 +149,7 @@ static bool apply(Options *o, int option, const char *arg) {
   case 'e': o->tuner.entry = arg; return true;
   case 'o': o->output = arg; return true;
   case OPT_TUNING: o->ending = arg; return true;
+  case OPTION_MPI: mpi_allow_many(); return mpi_read_count(arg, &o->processes);
   case OPTION_WORKERS: return mpi_read_count(arg, &o->workers);
   case OPTION_REPRODUCIBLE: o->reproducible = true; return true;
   case 'q': o->tuner.quiet = true; return true;
@@ -215,6 +217,7 @@ static bool translate(Compiler *c, const Options *o, const char *scratch, Built 
                          .other_recipes = !o->tuner.no_sizes,
                          .flatten = default_flatten_options() };
   if (o->workers) how.flatten.workers = WORKERS_THREADS;
+  if (o->processes) how.flatten.workers = WORKERS_MPI;
   how.flatten.reproducible = o->reproducible;
   if (!program || !compile_program_to_c(c, program, how, &result)) return false;
   const char *text = text_str(result.c);
@@ -236,6 +239,7 @@ static const char *const *server_words(const Options *o, const Built *built) {
       words[count++] = w;
     return words;
   }
+  if (o->processes) count = mpi_words(o->processes, words);
   words[count++] = built->executable;
   words[count++] = "--server";
   if (o->device) words[count++] = "--device", words[count++] = o->device;

@@ -68,6 +68,13 @@ FlattenOptions default_flatten_options(void);
         "for several devices, or parts of one, in the same way", NULL \
   }
 
+// The row of --mpi N.
+#define MPI_OPTION                                                            \
+  {                                                                           \
+    OPTION_MPI, 0, "mpi", "N",                                                \
+        "run as N processes of an MPI job ([machines.md](machines.md))", NULL \
+  }
+
 // The row of --workers N.
 #define WORKERS_OPTION                                                                \
   {                                                                                   \

@@ -333,6 +333,15 @@ def library(flc, folder):
     check(found == (1, 3), f"gathers and borders of the example: {found}")
 
 
+def measured(flc, folder):
+    """flc bench with processes."""
+    path = os.path.join(folder, "measured.fl")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("-- ==\n-- input { [1f64, 2f64, 3f64] }\nentry main [n] (xs: [n]f64) : f64 = f64.sum xs\n")
+    done = subprocess.run([flc, "bench", "--mpi", "2", "-r", "2", "--no-convergence-phase", path], capture_output=True, text=True)
+    check(done.returncode == 0 and "2 runs" in done.stdout, f"flc bench --mpi: {done.stdout[:300]}{done.stderr[:300]}")
+
+
 def no_weights(command):
     none = threads(2, command + ["-e", "picks", "--param", "weight_0=0", "--param", "weight_1=0"], "[1i64] [0i64]")
     check(none.returncode != 0 and none.stdout == "" and "weight" in none.stderr, f"no weights: {none.stderr[:300]}")
@@ -363,6 +372,7 @@ def main():
             serve(start, command)
             if start == mpirun:
                 library(flc, folder)
+                measured(flc, folder)
             if start == threads:
                 faults(flc, folder, command)
                 no_weights(command)
