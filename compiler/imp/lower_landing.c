@@ -1,12 +1,12 @@
 // let m = segmap <i < w> { .. } .. let b = a with [s: s + w] = m
 //   =>   the segmap stores m[i] as a[s + i], and b is a
 //
-// The update arrives here as a scatter that only copies.  Why: what it changes is written once, by one
-// kernel.  Which kernels may be overwriting what they read: kern/in_view.c; where they may not, m is
-// made apart and copied.  The branches of versions land in the same place.
+// The update arrives here as a scatter that only copies.  Why: what it changes is written once, by
+// one kernel.  Which kernels may overwrite what they read: kern/in_view.c; where they may not, m
+// is made apart and copied.  The branches of versions land in the same place.
 //
-// Legal: the update could overwrite a, whose memory no statement between the two reads; the place is
-// known before the first of them, and is in the array, or else a check behind it fails, so that
+// Legal: the update could overwrite a, whose memory no statement between the two reads; the place
+// is known before the first of them, and is in the array, or else a check behind it fails, so that
 // nothing need be made.
 #include "imp/lower_kern.h"
 
@@ -28,18 +28,18 @@ struct Landing {
 };
 
 // What statements tell of the update.
-typedef struct Update {
+typedef struct Landed {
   Code *host;
   const Var *value;  // by its last name
   const SegOp *seg;
   Map *terms;   // Var -> const Term *: scalars that are bound after the value
   Map *hidden;  // Var -> itself: what is bound from the value on
   Landing *landing;
-} Update;
+} Landed;
 
 // ---- scalars
 
-static const Term *known_term(const Update *u, Atom a) {
+static const Term *known_term(const Landed *u, Atom a) {
   const Term *known = a.kind == ATOM_VAR ? map_get(u->terms, a.u.var) : NULL;
   return known ? known : term_atom(a);
 }
@@ -51,7 +51,7 @@ static bool may_come_early(PrimOp op) {
   return sums || compares || op == OP_LAND || op == OP_LOR;
 }
 
-static void learn_op(Update *u, const Stm *stm) {
+static void learn_op(Landed *u, const Stm *stm) {
   const Exp *exp = stm->exp;
   PrimOp op = exp->u.op.op;
   if (!may_come_early(op)) return;
@@ -60,7 +60,7 @@ static void learn_op(Update *u, const Stm *stm) {
   map_put(u->terms, stm->binders[0], sum ? term_add(a, b) : term_op2(op, a, b));
 }
 
-static void learn(Update *u, const Stm *stm) {
+static void learn(Landed *u, const Stm *stm) {
   const Exp *exp = stm->exp;
   for (int i = 0; i < stm->binder_count; i++)
     map_put(u->hidden, stm->binders[i], stm);
@@ -73,7 +73,7 @@ static void learn(Update *u, const Stm *stm) {
 }
 
 typedef struct Hidden {
-  const Update *update;
+  const Landed *update;
   bool found;
 } Hidden;
 
@@ -83,7 +83,7 @@ static void see_hidden(void *state, const Var *var) {
 }
 
 // Does the host know it before the value is made?
-static bool is_known(const Update *u, const Term *t) {
+static bool is_known(const Landed *u, const Term *t) {
   Hidden h = { u, false };
   term_each_var(t, see_hidden, &h);
   return !h.found;
@@ -91,21 +91,22 @@ static bool is_known(const Update *u, const Term *t) {
 
 // ---- the value on its way to the update
 
-typedef struct Uses {
+typedef struct ValueUses {
   CoreVisitor visitor;
   const Var *var;
   int count;
-} Uses;
+} ValueUses;
 
-static void count_atom(CoreVisitor *v, Atom a) {
-  Uses *uses = v->state;
+static void count_value(CoreVisitor *v, Atom a) {
+  ValueUses *uses = v->state;
   uses->count += a.kind == ATOM_VAR && a.u.var == uses->var;
 }
 
-static void count_body(CoreVisitor *v, const Body *body) { core_visit_body(v, body); }
+static void count_in_body(CoreVisitor *v, const Body *body) { core_visit_body(v, body); }
 
 static int uses_in_exp(const Exp *exp, const Var *var) {
-  Uses uses = { .visitor = { .atom = count_atom, .body = count_body }, .var = var };
+  ValueUses uses = { .visitor = { .atom = count_value, .body = count_in_body },
+                     .var = var };
   uses.visitor.state = &uses;
   core_visit_exp(&uses.visitor, exp);
   return uses.count;
@@ -134,7 +135,7 @@ static int uses_in_body(const Body *body, const Var *var) {
 }
 
 // The statement that alone uses what the one at `position` has made; -1: there are others, or none.
-static int only_user(Update *u, const Body *body, int position) {
+static int only_user(Landed *u, const Body *body, int position) {
   for (int i = position + 1; i < body->stm_count; i++) {
     const Stm *stm = &body->stms[i];
     if (uses_in_exp(stm->exp, u->value)) {
@@ -157,7 +158,7 @@ static int space_index(const SegOp *seg, const Term *t) {
 }
 
 // m[i, j], in the order of the space
-static bool is_element(const Update *u, const Exp *exp) {
+static bool is_element(const Landed *u, const Exp *exp) {
   if (exp->kind != EXP_INDEX || exp->u.index.checked ||
       exp->u.index.array.u.var != u->value || u->value->type.rank != u->seg->dim_count)
     return false;
@@ -169,7 +170,7 @@ static bool is_element(const Update *u, const Exp *exp) {
   return true;
 }
 
-static bool note_check(Update *u, const Stm *stm) {
+static bool note_check(Landed *u, const Stm *stm) {
   const Exp *exp = stm->exp;
   Landing *l = u->landing;
   if (l->check_count == MOST_CHECKS) return false;
@@ -188,7 +189,7 @@ static bool note_check(Update *u, const Stm *stm) {
 }
 
 // Does the scatter's body compute places and take the value's element to there?
-static bool only_copies(Update *u) {
+static bool only_copies(Landed *u) {
   const Body *body = u->seg->body;
   Atom stored = body->results[body->result_count - 1];
   bool found = false;
@@ -228,7 +229,7 @@ static const Term *fits_in(const View *v) {
   return fits;
 }
 
-static bool find_place(Update *u, const Tensor *tensor, const Var *value) {
+static bool find_place(Landed *u, const Tensor *tensor, const Var *value) {
   const SegOp *seg = u->seg;
   View *v = &u->landing->view;
   const Term **index = new_array(const Term *, tensor->rank + 1);
@@ -250,7 +251,7 @@ static bool find_place(Update *u, const Tensor *tensor, const Var *value) {
 
 // ---- the array
 
-static bool is_whole(const View *v) {
+static bool is_all_of_tensor(const View *v) {
   const Tensor *t = v->tensor;
   if (!t || v->rank != t->rank) return false;
   for (int d = 0; d < v->rank; d++)
@@ -266,7 +267,7 @@ static const Tensor *tensor_of(Code *host, const Var *array) {
   if (!arr || !arr->mem || !host_is_plain(arr)) return NULL;
   const View *known = map_get(host->views, array);
   if (!known) return kern_host_tensor(host->lower->c, code_kern_host(host), array);
-  if (!is_whole(known) || !known->tensor->host || known->tensor->of) return NULL;
+  if (!is_all_of_tensor(known) || !known->tensor->host || known->tensor->of) return NULL;
   const Arr *root = map_get(host->arrays, known->tensor->host);
   return root && root->mem == arr->mem && host_is_plain(root) ? known->tensor : NULL;
 }
@@ -280,7 +281,7 @@ static bool is_update(const Exp *exp) {
 }
 
 static void find_for(Code *host, const Body *body, int position, const Var *value) {
-  Update u = { .host = host,
+  Landed u = { .host = host,
                .value = value,
                .terms = map_new(NULL),
                .hidden = map_new(NULL),

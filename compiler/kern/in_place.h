@@ -15,15 +15,15 @@ bool in_place_is(ArrayPlace place, Access access);
 // The first dimension within it.
 int in_place_first(ArrayPlace place);
 
-// In the block, which is one of the kernel's, `to` is what `from` was.  NULL if some point would read
-// what another one has stored; loads that are the same in all of a loop are made before it.
+// In the block, which is one of the kernel's, `to` is what `from` was.  NULL if some point would
+// read what another one has stored; loads that are the same in all of a loop are made before it.
 // lets: Var -> const Term *, of the kernel and of the host
 const KernBlock *in_place_loads(Compiler *c, const Kern *kern, const Map *lets,
                                 const KernBlock *block, ArrayPlace to, ArrayPlace from);
 
 // Var -> const Term *: the scalars of the kernel and of the host.
 Map *in_place_lets(const Kern *kern);
-// Does each point of the block store an element of its own of `out`, once, and load none of it?  And
-// is all that the block loads of `from` in its own dimensions?  *loads: whether it loads any.
+// Does each point of the block store an element of its own of `out`, once, and load none of it?
+// And is all that the block loads of `from` in its own dimensions?  *loads: whether it loads any.
 bool in_place_fits(const Kern *kern, const KernBlock *block, ArrayPlace out,
                    ArrayPlace from, bool *loads);

@@ -172,7 +172,7 @@ static bool is_beyond(const Loads *p, const PlaceStore *s, const Term *stored,
                       const Term *loaded, int sign) {
   Ranges stores = ranges_in(p, s->loops, s->depth),
          loads = ranges_in(p, p->loops, p->depth);
-  Sum a, b, from, to, apart;
+  IndexSum a, b, from, to, apart;
   return sum_of(stored, &a) && sum_of(loaded, &b) &&
          sum_extreme(&stores, &a, sign, &from) && sum_extreme(&loads, &b, -sign, &to) &&
          (sign < 0 ? sum_add(&from, &to, -1, &apart) : sum_add(&to, &from, -1, &apart)) &&
@@ -194,7 +194,7 @@ static bool is_elsewhere(const Loads *p, const PlaceStore *s, const Term *const 
 
 // Is it a multiple of the variable, plus something that is the same at all points?
 static bool moves_with(const Loads *p, const Term *index, const Var *var) {
-  Sum s;
+  IndexSum s;
   if (!sum_of(index, &s) || !sum_factor(&s, var)) return false;
   for (int i = 0; i < s.count; i++) {
     bool own = s.at[i]->kind == TERM_VAR && s.at[i]->u.var == var;
@@ -204,7 +204,7 @@ static bool moves_with(const Loads *p, const Term *index, const Var *var) {
 }
 
 static bool same_sum(const Term *a, const Term *b) {
-  Sum x, y, difference;
+  IndexSum x, y, difference;
   if (term_same(a, b)) return true;
   return sum_of(a, &x) && sum_of(b, &y) && sum_add(&x, &y, -1, &difference) &&
          !difference.count && !difference.constant;

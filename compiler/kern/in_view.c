@@ -3,38 +3,38 @@
 // The result of a kernel is made where it would be copied to.  Why: an update by slices then writes
 // what it changes once.
 //
-// Legal: the kernel loads nothing of the array; or each point stores one element, and each load reads
-// what it would have read (in_place_loads.c).
+// Legal: the kernel loads nothing of the array; or each point stores one element, and each load
+// reads what it would have read (in_place_loads.c).
 #include "kern/in_place.h"
 
-typedef struct Moving {
+typedef struct MovingOut {
   KernMapper mapper;
   const Tensor *out;
   const View *place;
   bool refused;
-} Moving;
+} MovingOut;
 
-static bool moves(const Moving *m, const Access *access) {
+static bool moves(const MovingOut *m, const Access *access) {
   return access->tensor == m->out;
 }
 
 // Only in its own dimensions, and by no histogram, whose accesses lack an index.
 static void see_out(KernVisitor *v, Access access, bool stores) {
-  Moving *m = v->state;
+  MovingOut *m = v->state;
   (void)stores;
   bool other = access.tensor != m->out && tensor_root(access.tensor) == m->out;
   m->refused = m->refused || other;
 }
 
 static void see_bins(KernVisitor *v, const KernStm *stm) {
-  Moving *m = v->state;
+  MovingOut *m = v->state;
   for (int i = 0; stm->kind == KERN_AXIS && i < stm->u.axis->hist_count; i++)
     for (int k = 0; k < stm->u.axis->hists[i].op.count; k++)
       if (tensor_root(stm->u.axis->hists[i].dests[k].tensor) == m->out) m->refused = true;
 }
 
 static const KernBlock *move_in(KernMapper *mapper, const KernBlock *block) {
-  const Moving *m = mapper->state;
+  const MovingOut *m = mapper->state;
   KernBuilder b = kern_builder(mapper->c, (Loc){ 0 });
   for (int i = 0; i < block->count; i++) {
     KernStm stm = kern_map_stm(mapper, &block->stms[i]);
@@ -52,7 +52,7 @@ typedef Vec(KernStm) KernStmVec;
 
 static const KernBlock *in_view(Compiler *c, const Kern *kern, const KernBlock *block,
                                 const Tensor *out, const View *place) {
-  Moving m = { .mapper = { .c = c, .block = move_in }, .out = out, .place = place };
+  MovingOut m = { .mapper = { .c = c, .block = move_in }, .out = out, .place = place };
   m.mapper.state = &m;
   KernVisitor v = { .stm = see_bins, .access = see_out, .state = &m };
   kern_visit_block(&v, block);
@@ -124,21 +124,21 @@ static bool is_copy(const KernStm *stm, Copying *out) {
          view_by_index(to->tensor, to->index, vars, out->from->dims, depth, &out->to);
 }
 
-typedef struct Accesses {
+typedef struct RootUses {
   const Tensor *root;
   int count;
-} Accesses;
+} RootUses;
 
-static void count_access(KernVisitor *v, Access access, bool stores) {
-  Accesses *a = v->state;
+static void note_of_root(KernVisitor *v, Access access, bool stores) {
+  RootUses *a = v->state;
   const Tensor *root = tensor_root(access.tensor);
   (void)stores;
   a->count += root == a->root || (root->host && root->host == a->root->host);
 }
 
 static int accesses_in(const KernStm *stm, const Tensor *root) {
-  Accesses a = { root, 0 };
-  KernVisitor v = { .access = count_access, .state = &a };
+  RootUses a = { root, 0 };
+  KernVisitor v = { .access = note_of_root, .state = &a };
   kern_visit_stm(&v, stm);
   return a.count;
 }
@@ -154,25 +154,25 @@ static int maker_of(const KernStmVec *stms, int last, const Copying *copy) {
   return found;
 }
 
-static void see_bound(KernVisitor *v, const Var *var) { map_put(v->state, var, var); }
+static void see_made_var(KernVisitor *v, const Var *var) { map_put(v->state, var, var); }
 
-typedef struct Mention {
+typedef struct AnyOf {
   const Map *vars;
   bool found;
-} Mention;
+} AnyOf;
 
-static void see_mention(void *state, const Var *var) {
-  Mention *m = state;
+static void see_one_of(void *state, const Var *var) {
+  AnyOf *m = state;
   m->found = m->found || map_has(m->vars, var);
 }
 
-static void see_term(KernVisitor *v, const Term *t) {
-  term_each_var(t, see_mention, v->state);
+static void see_all_of_term(KernVisitor *v, const Term *t) {
+  term_each_var(t, see_one_of, v->state);
 }
 
-static bool depends_on(const KernStm *stm, const Map *vars) {
-  Mention m = { vars, false };
-  KernVisitor v = { .term = see_term, .state = &m };
+static bool mentions_any(const KernStm *stm, const Map *vars) {
+  AnyOf m = { vars, false };
+  KernVisitor v = { .term = see_all_of_term, .state = &m };
   kern_visit_stm(&v, stm);
   return m.found;
 }
@@ -181,17 +181,17 @@ static bool is_alloc(const KernStm *stm, const Tensor *t) {
   return stm->kind == KERN_ALLOC && stm->u.tensor == t;
 }
 
-// Scalars and checks between the maker and the copy, which can be before it: the copy's place depends
-// on them.  False: something there has to do with the array, or with what is made.
+// Scalars and checks between the maker and the copy, which can be before it: the copy's place
+// depends on them.  False: something there has to do with the array, or with what is made.
 static bool move_before(KernStmVec *stms, int maker, int last, const Tensor *to) {
   Map *later = map_new(NULL);
-  KernVisitor v = { .binder = see_bound, .state = later };
+  KernVisitor v = { .binder = see_made_var, .state = later };
   kern_visit_stm(&v, &stms->at[maker]);
   int at = maker;
   for (int i = maker + 1; i < last; i++) {
     KernStm stm = stms->at[i];
     bool moves =
-        (stm.kind == KERN_LET || stm.kind == KERN_CHECK) && !depends_on(&stm, later);
+        (stm.kind == KERN_LET || stm.kind == KERN_CHECK) && !mentions_any(&stm, later);
     if (!moves) {
       if (stm.kind == KERN_CHECK || is_alloc(&stm, tensor_root(to)) ||
           accesses_in(&stm, tensor_root(to)))
@@ -203,7 +203,7 @@ static bool move_before(KernStmVec *stms, int maker, int last, const Tensor *to)
       stms->at[k] = stms->at[k - 1];
     stms->at[at++] = stm;
   }
-  return !depends_on(&stms->at[last], later);
+  return !mentions_any(&stms->at[last], later);
 }
 
 // Leaves out the copy at `last`; false, and nothing has changed, if it has to stay.

@@ -511,7 +511,7 @@ static void count_width(PlainCost *p, const Term *t) {
 
 // The device's compiler takes as many lanes as the widest numbers have in a vector, so that work on
 // others is made in parts of vectors.
-static bool has_one_width(const PlainCost *p) {
+static bool is_of_one_width(const PlainCost *p) {
   enum { FEW = 4 };
   int narrow = 0, widest = 8;
   while (widest > 1 && !p->operations[widest])
@@ -585,7 +585,7 @@ bool kern_vectorises_itself(const KernStm *stm) {
   kern_visit_block(&v, axis->body);
   for (int i = 0; i < given->op_count; i++)
     kern_visit_block(&v, given->ops[i].block);
-  return p.plain && has_one_width(&p);
+  return p.plain && is_of_one_width(&p);
 }
 
 static int widest(const KernBlock *block) {

@@ -7,7 +7,7 @@
 
 enum { MOST_FACTOR = 1 << 10 };
 
-static bool add_one(Sum *s, const Term *t, int64_t by) {
+static bool add_one(IndexSum *s, const Term *t, int64_t by) {
   int i = 0;
   while (i < s->count && !term_same(s->at[i], t))
     i++;
@@ -26,22 +26,22 @@ static bool add_one(Sum *s, const Term *t, int64_t by) {
   return small;
 }
 
-static bool is_small(int64_t number) {
+static bool is_small_number(int64_t number) {
   return number < INT64_C(1) << 40 && number > -(INT64_C(1) << 40);
 }
 
-bool sum_add(const Sum *a, const Sum *b, int64_t by, Sum *out) {
+bool sum_add(const IndexSum *a, const IndexSum *b, int64_t by, IndexSum *out) {
   *out = *a;
   if (by > MOST_FACTOR || by < -MOST_FACTOR) return false;
   out->constant += by * b->constant;
-  bool fits = is_small(out->constant);
+  bool fits = is_small_number(out->constant);
   for (int i = 0; i < b->count && fits; i++)
     fits = add_one(out, b->at[i], by * b->by[i]);
   return fits;
 }
 
-static bool sum_of_op(const Term *t, Sum *out) {
-  Sum a, b, none = { 0 };
+static bool sum_of_op(const Term *t, IndexSum *out) {
+  IndexSum a, b, none = { 0 };
   PrimOp op = t->u.op.op;
   if (!sum_of(t->u.op.args[0], &a) || !sum_of(t->u.op.args[1], &b)) return false;
   if (op != OP_MUL) return sum_add(&a, &b, op == OP_ADD ? 1 : -1, out);
@@ -51,12 +51,12 @@ static bool sum_of_op(const Term *t, Sum *out) {
 
 static bool is_number(const Term *t) { return t->kind == TERM_CONST; }
 
-bool sum_of(const Term *t, Sum *out) {
-  *out = (Sum){ 0 };
+bool sum_of(const Term *t, IndexSum *out) {
+  *out = (IndexSum){ 0 };
   if (t->type != PRIM_I64) return false;
   if (t->kind == TERM_CONST) {
     out->constant = t->u.constant.u.i;
-    return is_small(out->constant);
+    return is_small_number(out->constant);
   }
   PrimOp op = t->kind == TERM_OP ? t->u.op.op : OP_COUNT;
   bool scales =
@@ -65,7 +65,7 @@ bool sum_of(const Term *t, Sum *out) {
   return add_one(out, t, 1);
 }
 
-int64_t sum_factor(const Sum *s, const Var *var) {
+int64_t sum_factor(const IndexSum *s, const Var *var) {
   int64_t by = 0;
   for (int i = 0; i < s->count; i++) {
     if (!term_mentions(s->at[i], var)) continue;
@@ -77,7 +77,7 @@ int64_t sum_factor(const Sum *s, const Var *var) {
 
 // ---- extremes
 
-static void drop_var(Sum *s, const Var *var) {
+static void drop_var(IndexSum *s, const Var *var) {
   for (int i = 0; i < s->count; i++)
     if (s->at[i]->kind == TERM_VAR && s->at[i]->u.var == var) {
       s->count--;
@@ -88,36 +88,36 @@ static void drop_var(Sum *s, const Var *var) {
 }
 
 // The index of the axis becomes 0 or width - 1.
-static bool at_end(const Ranges *r, const Axis *axis, int sign, Sum *s) {
+static bool at_end(const Ranges *r, const Axis *axis, int sign, IndexSum *s) {
   int64_t by = sum_factor(s, axis->index);
   if (!by) return true;
   drop_var(s, axis->index);
   if ((by > 0) == (sign < 0)) return true;
   const Term *width = step_inlined(r->lets, axis->width);
-  Sum last, before = *s;
+  IndexSum last, before = *s;
   if (!width || !sum_of(width, &last)) return false;
   last.constant--;
   return sum_add(&before, &last, by, s);
 }
 
-typedef struct Inner {
+typedef struct Varying {
   const Map *vars;
   bool found;
-} Inner;
+} Varying;
 
-static void see_inner(void *state, const Var *var) {
-  Inner *inner = state;
+static void see_varying(void *state, const Var *var) {
+  Varying *inner = state;
   inner->found = inner->found || map_has(inner->vars, var);
 }
 
-bool sum_extreme(const Ranges *r, const Sum *s, int sign, Sum *out) {
+bool sum_extreme(const Ranges *r, const IndexSum *s, int sign, IndexSum *out) {
   *out = *s;
   for (int i = r->depth - 1; i >= 0; i--)
     if (r->loops[i]->kind == KERN_AXIS && !at_end(r, r->loops[i]->u.axis, sign, out))
       return false;
-  Inner inner = { r->inside, false };
+  Varying inner = { r->inside, false };
   for (int i = 0; i < out->count; i++)
-    term_each_var(out->at[i], see_inner, &inner);
+    term_each_var(out->at[i], see_varying, &inner);
   return !inner.found;
 }
 
@@ -127,7 +127,7 @@ static bool is_natural(const Ranges *r, const Term *t) {
   return t->kind == TERM_VAR && map_has(r->naturals, t->u.var);
 }
 
-static bool is_plainly_positive(const Ranges *r, const Sum *s) {
+static bool is_plainly_positive(const Ranges *r, const IndexSum *s) {
   int64_t scalars = 0;
   for (int i = 0; i < s->count; i++) {
     if (s->by[i] < 0 || !is_natural(r, s->at[i])) return false;
@@ -137,10 +137,10 @@ static bool is_plainly_positive(const Ranges *r, const Sum *s) {
 }
 
 // What is at least 0 as the fact says: a < b, a <= b.
-static bool sum_of_fact(const Term *fact, Sum *out) {
+static bool sum_of_fact(const Term *fact, IndexSum *out) {
   if (fact->kind != TERM_OP || fact->u.op.operands != PRIM_I64) return false;
   PrimOp op = fact->u.op.op;
-  Sum a, b;
+  IndexSum a, b;
   if ((op != OP_LT && op != OP_LE) || !sum_of(fact->u.op.args[0], &a) ||
       !sum_of(fact->u.op.args[1], &b) || !sum_add(&b, &a, -1, out))
     return false;
@@ -148,10 +148,10 @@ static bool sum_of_fact(const Term *fact, Sum *out) {
   return true;
 }
 
-bool sum_is_positive(const Ranges *r, const Sum *s, const Facts *facts) {
+bool sum_is_positive(const Ranges *r, const IndexSum *s, const Facts *facts) {
   if (is_plainly_positive(r, s)) return true;
   for (; facts; facts = facts->outer) {
-    Sum known, rest;
+    IndexSum known, rest;
     if (sum_of_fact(facts->holds, &known) && sum_add(s, &known, -1, &rest) &&
         is_plainly_positive(r, &rest))
       return true;

@@ -6,19 +6,19 @@
 enum { MOST_ADDENDS = 12 };
 
 // constant + sum of by[k] * at[k]; no two of the `at` are the same term.
-typedef struct Sum {
+typedef struct IndexSum {
   const Term *at[MOST_ADDENDS];
   int64_t by[MOST_ADDENDS];
   int count;
   int64_t constant;
-} Sum;
+} IndexSum;
 
 // The i64 term as a sum of what is no sum itself; false: it is too long, or its factors too large.
-bool sum_of(const Term *t, Sum *out);
+bool sum_of(const Term *t, IndexSum *out);
 // a + by * b; false: as above.
-bool sum_add(const Sum *a, const Sum *b, int64_t by, Sum *out);
+bool sum_add(const IndexSum *a, const IndexSum *b, int64_t by, IndexSum *out);
 // How often the variable is in it, if it is in no other addend; else 0.
-int64_t sum_factor(const Sum *s, const Var *var);
+int64_t sum_factor(const IndexSum *s, const Var *var);
 
 // What is known of scalars.
 typedef struct Ranges {
@@ -29,8 +29,8 @@ typedef struct Ranges {
   int depth;
 } Ranges;
 
-// The least value (the greatest, if `sign` is 1) of the sum at all points of the loops; false: that is
-// not known outside of them.
-bool sum_extreme(const Ranges *r, const Sum *s, int sign, Sum *out);
+// The least value (the greatest, if `sign` is 1) of the sum at all points of the loops; false: that
+// is not known outside of them.
+bool sum_extreme(const Ranges *r, const IndexSum *s, int sign, IndexSum *out);
 // Is it certainly greater than 0?  The facts may help.
-bool sum_is_positive(const Ranges *r, const Sum *s, const Facts *facts);
+bool sum_is_positive(const Ranges *r, const IndexSum *s, const Facts *facts);

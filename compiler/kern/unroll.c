@@ -1,7 +1,7 @@
 // axis i < 3 { x = a[(i + 1) % 3] .. }   =>   { x = a[1] .. } { x = a[2] .. } { x = a[0] .. }
 //
-// Why: small matrices, whose indices are compared and go round, are a few numbers in registers then,
-// without branches and divisions.
+// Why: small matrices, whose indices are compared and go round, are a few numbers in registers
+// then, without branches and divisions.
 //
 // Only where that is so: a remainder, a comparison or an element of an own array is known once
 // the indices of short loops are.
@@ -10,13 +10,13 @@
 
 enum { MOST_POINTS = 4, MOST_COPIES = 16, MOST_STMS = 400 };
 
-typedef struct Unrolling {
+typedef struct ShortLoops {
   KernMapper mapper;
   const Map *lets;
   Map *short_ones;  // Var -> itself: indices of short loops around
   int copies;       // of what is around
   bool done;
-} Unrolling;
+} ShortLoops;
 
 // ---- which loops
 
@@ -27,30 +27,30 @@ static int64_t points_of(const Axis *axis) {
   return plain ? axis->width->u.constant.u.i : 0;
 }
 
-static bool is_short(const KernStm *stm, int copies) {
+static bool is_short_loop(const KernStm *stm, int copies) {
   if (stm->kind != KERN_AXIS) return false;
   int64_t points = points_of(stm->u.axis);
   return points > 0 && points <= MOST_POINTS && copies * points <= MOST_COPIES;
 }
 
-typedef struct Search {
-  Unrolling *u;
+typedef struct ShortSearch {
+  ShortLoops *u;
   const Var *index;
   bool found, others, mentioned;
   int stms;
-} Search;
+} ShortSearch;
 
-static void see_var(void *state, const Var *var) {
-  Search *s = state;
+static void see_index_var(void *state, const Var *var) {
+  ShortSearch *s = state;
   if (!map_has(s->u->short_ones, var)) s->others = true;
   if (var == s->index) s->mentioned = true;
 }
 
 // Is it known once the indices are, this one among them?
-static bool depends_on_indices(Search *s, const Term *t) {
+static bool depends_on_indices(ShortSearch *s, const Term *t) {
   const Term *plain = step_inlined(s->u->lets, t);
   s->others = s->mentioned = false;
-  if (plain) term_each_var(plain, see_var, s);
+  if (plain) term_each_var(plain, see_index_var, s);
   return plain && !s->others && s->mentioned;
 }
 
@@ -59,18 +59,18 @@ static bool is_worth_knowing(PrimOp op) {
   return divides || op == OP_LT || op == OP_LE || op == OP_EQ || op == OP_NE;
 }
 
-static void see_term(KernVisitor *v, const Term *t) {
-  Search *s = v->state;
+static void see_worth(KernVisitor *v, const Term *t) {
+  ShortSearch *s = v->state;
   const Term *operands[3];
   int count = term_operands(t, operands);
   if (t->kind == TERM_OP && is_worth_knowing(t->u.op.op) && depends_on_indices(s, t))
     s->found = true;
   for (int i = 0; i < count; i++)
-    see_term(v, operands[i]);
+    see_worth(v, operands[i]);
 }
 
 static void see_element(KernVisitor *v, Access access, bool stores) {
-  Search *s = v->state;
+  ShortSearch *s = v->state;
   (void)stores;
   for (int d = 0; access.tensor->space == TENSOR_OWN && d < access.tensor->rank; d++)
     if (access.tensor->dims[d]->kind == TERM_CONST &&
@@ -79,17 +79,17 @@ static void see_element(KernVisitor *v, Access access, bool stores) {
 }
 
 static void count_stm(KernVisitor *v, const KernStm *stm) {
-  Search *s = v->state;
+  ShortSearch *s = v->state;
   s->stms++;
-  if (is_short(stm, 1)) map_put(s->u->short_ones, stm->u.axis->index, stm);
+  if (is_short_loop(stm, 1)) map_put(s->u->short_ones, stm->u.axis->index, stm);
 }
 
-static bool pays(Unrolling *u, const KernStm *stm) {
+static bool pays_unrolled(ShortLoops *u, const KernStm *stm) {
   const Axis *axis = stm->u.axis;
-  Search s = { .u = u, .index = axis->index };
+  ShortSearch s = { .u = u, .index = axis->index };
   KernVisitor count = { .stm = count_stm, .state = &s };
   kern_visit_stm(&count, stm);
-  KernVisitor v = { .term = see_term, .access = see_element, .state = &s };
+  KernVisitor v = { .term = see_worth, .access = see_element, .state = &s };
   kern_visit_block(&v, axis->body);
   return s.found && s.stms * points_of(axis) <= MOST_STMS;
 }
@@ -131,7 +131,7 @@ static void add_point(KernBuilder *b, const Axis *axis, const KernBlock *body,
     add_op(b, &axis->ops[o], values + first, copy->results + first);
 }
 
-static void first_values(const Axis *axis, const Term **values) {
+static void values_before(const Axis *axis, const Term **values) {
   for (int i = 0; i < axis->param_count; i++)
     values[i] = axis->inits[i];
   for (int o = 0, next = 0; o < axis->op_count; o++)
@@ -139,7 +139,7 @@ static void first_values(const Axis *axis, const Term **values) {
       values[next] = axis->inits ? axis->inits[next] : axis->ops[o].neutral[i];
 }
 
-static void unroll(Unrolling *u, KernBuilder *b, const KernStm *stm) {
+static void unroll(ShortLoops *u, KernBuilder *b, const KernStm *stm) {
   const Axis *axis = stm->u.axis;
   int64_t points = points_of(axis);
   int copies = u->copies;
@@ -149,7 +149,7 @@ static void unroll(Unrolling *u, KernBuilder *b, const KernStm *stm) {
   u->done = true;
   const Term **values =
       new_array(const Term *, stm->binder_count + axis->param_count + 1);
-  first_values(axis, values);
+  values_before(axis, values);
   for (int64_t i = 0; i < points; i++)
     add_point(b, axis, body, i, values);
   for (int i = 0; i < stm->binder_count; i++)
@@ -157,12 +157,12 @@ static void unroll(Unrolling *u, KernBuilder *b, const KernStm *stm) {
 }
 
 static const KernBlock *unroll_in(KernMapper *m, const KernBlock *block) {
-  Unrolling *u = m->state;
+  ShortLoops *u = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     b.loc = stm->loc;
-    if (is_short(stm, u->copies) && pays(u, stm))
+    if (is_short_loop(stm, u->copies) && pays_unrolled(u, stm))
       unroll(u, &b, stm);
     else
       kern_add(&b, kern_map_stm(m, stm));
@@ -189,7 +189,7 @@ static const void *memory_key(const Tensor *t) {
   return root->host ? (const void *)root->host : root;
 }
 
-static void see_stored(KernVisitor *v, Access access, bool stores) {
+static void see_overwritten(KernVisitor *v, Access access, bool stores) {
   if (stores) map_put(v->state, memory_key(access.tensor), access.tensor);
 }
 
@@ -228,7 +228,7 @@ static const KernBlock *load_once_in(KernMapper *m, const KernBlock *block) {
 
 static const KernBlock *load_once(Compiler *c, const KernBlock *block) {
   Map *stored = map_new(NULL);
-  KernVisitor v = { .access = see_stored, .state = stored };
+  KernVisitor v = { .access = see_overwritten, .state = stored };
   kern_visit_block(&v, block);
   Again a = { .mapper = { .c = c, .block = load_once_in }, .stored = stored };
   a.mapper.state = &a;
@@ -242,13 +242,13 @@ static const Term *as_it_is(void *state, const Term *t) {
   return t;
 }
 
-static void see_let(KernVisitor *v, const KernStm *stm) {
+static void see_scalar_let(KernVisitor *v, const KernStm *stm) {
   if (stm->kind == KERN_LET) map_put(v->state, stm->binders[0], stm->u.term);
 }
 
 static int count_stms(const KernBlock *block) {
-  Unrolling u = { .short_ones = map_new(NULL) };
-  Search s = { .u = &u };
+  ShortLoops u = { .short_ones = map_new(NULL) };
+  ShortSearch s = { .u = &u };
   KernVisitor count = { .stm = count_stm, .state = &s };
   kern_visit_block(&count, block);
   return s.stms;
@@ -257,12 +257,12 @@ static int count_stms(const KernBlock *block) {
 // NULL: there is nothing to unroll.
 static const KernBlock *unrolled(Compiler *c, const KernBlock *block) {
   Map *lets = map_new(NULL);
-  KernVisitor v = { .stm = see_let, .state = lets };
+  KernVisitor v = { .stm = see_scalar_let, .state = lets };
   kern_visit_block(&v, block);
-  Unrolling u = { .mapper = { .c = c, .block = unroll_in },
-                  .lets = lets,
-                  .short_ones = map_new(NULL),
-                  .copies = 1 };
+  ShortLoops u = { .mapper = { .c = c, .block = unroll_in },
+                   .lets = lets,
+                   .short_ones = map_new(NULL),
+                   .copies = 1 };
   u.mapper.state = &u;
   const KernBlock *body = unroll_in(&u.mapper, block);
   return u.done ? kern_assume(c, (KernKnown){ .of = as_it_is }, body) : NULL;

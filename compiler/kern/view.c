@@ -135,7 +135,7 @@ bool view_by_index(const Tensor *tensor, const Term *const *index, const Var *co
     int k = var_within(index[d], vars, rank);
     start[d] = index[d];
     if (k < 0) continue;
-    Sum sum;
+    IndexSum sum;
     if (stride[k] || !sum_of(index[d], &sum) || !sum_factor(&sum, vars[k])) return false;
     start[d] = term_replace(index[d], without_var, (void *)(uintptr_t)vars[k]);
     if (var_within(start[d], vars, rank) >= 0) return false;

@@ -28,8 +28,8 @@ View view_at(const View *v, const Term *index);  // the first one fixed
 View view_slice(const View *v, const DimIndex *dims);
 View view_rows(const View *v, const Term *start,
                const Term *count);  // of the outermost dimension
-// Element vars[0], vars[1], .. is tensor[index..]; false: each of the variables must be in one of the
-// indices, alone, times a number.
+// Element vars[0], vars[1], .. is tensor[index..]; false: each of the variables must be in one of
+// the indices, alone, times a number.
 bool view_by_index(const Tensor *tensor, const Term *const *index, const Var *const *vars,
                    const Term *const *shape, int rank, View *out);
 View view_permute(const View *v, const int *perm);
