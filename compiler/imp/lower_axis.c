@@ -197,7 +197,11 @@ static void update_bins(KernCode *kc, const Axis *axis) {
 static bool is_straight(const KernBlock *block) {
   for (int i = 0; i < block->count; i++) {
     KernStmKind kind = block->stms[i].kind;
-    if (kind == KERN_IF) {
+    if (kind == KERN_AXIS) {
+      if (block->stms[i].u.axis->bind != BIND_REG ||
+          !is_straight(block->stms[i].u.axis->body))
+        return false;
+    } else if (kind == KERN_IF) {
       if (!is_straight(block->stms[i].u.cond.then_block) ||
           !is_straight(block->stms[i].u.cond.else_block))
         return false;

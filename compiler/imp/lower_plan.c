@@ -2,6 +2,7 @@
 // their launches.
 #include "imp/lower_kern.h"
 #include "kern/chunks.h"
+#include "kern/wide_lanes.h"
 
 // ---- the grid
 
@@ -43,7 +44,7 @@ enum {
 };  // points of a few dozen operations each: less than an item is worth
 
 static void launch_kern(Code *host, const KernPlan *plan, Map *memory) {
-  const Kern *kern = plan->kern;
+  const Kern *kern = kern_wide_lanes_as_loops(host->lower->c, plan->kern);
   KernCode outside = { .k = host, .values = map_new(NULL), .memory = memory };
   Grid grid = find_grid(&outside, kern->body, BIND_GRID);
   KernelCode *kernel = kernel_begin(host, kern->loc);

@@ -34,6 +34,7 @@ typedef struct Interior {
   bool found;    // a block with an interior
   // of the block at hand
   bool may_move;
+  bool wide;     // its lanes become a loop that must have no checks at all
   Map *forms;   // Var -> const Linear *
   Map *bound;   // Var -> Var: within the block
   Map *values;  // Var -> const Term *: bools that are known

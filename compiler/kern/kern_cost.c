@@ -1,5 +1,6 @@
 #include "kern/kern_cost.h"
 #include "kern/step.h"
+#include "kern/wide_lanes.h"
 #include <math.h>
 
 // Cycles, on a processor with vectors of 64 bytes.
@@ -127,7 +128,9 @@ static double copies_of(const Cost *s, AxisSet set) {
 static void add(Cost *s, double cycles) { s->cycles += s->times * cycles; }
 
 static double vectors(const Cost *s, PrimType type) {
-  double bytes = s->lanes * (type == PRIM_BOOL ? 4 : prim_size_bytes(type));
+  int size = prim_size_bytes(type);
+  if (type == PRIM_BOOL && s->lanes <= MOST_LANES) size = 4;
+  double bytes = s->lanes * size;
   return bytes > VECTOR_BYTES ? bytes / VECTOR_BYTES : 1;
 }
 
@@ -267,6 +270,8 @@ static double access_cycles(const Cost *s, const Access *access, AxisSet set, bo
   double by_lanes = (s->bounded ? 2 : 1) * LANE_ACCESS * s->lanes;
   if (!is_vector_access(s, access)) {
     int64_t apart = load ? few_apart(s, access) : 0;
+    if (s->lanes > MOST_LANES)
+      apart = apart > 0;  // others load the rest of these vectors
     if (apart)
       return (double)apart * (VECTOR_ACCESS + VECTOR_OP) *
              vectors(s, access->tensor->elem);
@@ -320,13 +325,19 @@ static void cost_hists(Cost *s, const Axis *axis) {
   }
 }
 
+static bool is_plain(const KernStm *stm, const Vary *vary, bool one_width);
+
 static void cost_lock(Cost *s, const KernStm *stm) {
   const Axis *axis = stm->u.axis;
   Cost inner = *s;
   int width = (int)axis->width->u.constant.u.i;
   if (!s->vary) inner.vary = vary_stm(stm);
   AxisSet bit = vary_axis(inner.vary, axis);
-  if (axis->bind == BIND_LANE) {
+  if (axis->bind == BIND_LANE && kern_is_wide(axis) &&
+      !is_plain(stm, inner.vary, false)) {
+    inner.times *= width;  // a loop that stays one
+    add(&inner, ROUND);
+  } else if (axis->bind == BIND_LANE) {
     inner.lanes = width;
   } else {
     inner.open |= bit;
@@ -392,10 +403,15 @@ static bool is_by_index(const Cost *s, const Term *t) {
   return count > 0;
 }
 
+static int side_count(const KernStm *stm) {
+  const KernBlock *a = stm->u.cond.then_block, *b = stm->u.cond.else_block;
+  return (a->count + a->result_count > 0) + (b->count + b->result_count > 0);
+}
+
 static void cost_if(Cost *s, const KernStm *stm) {
   bool differs = over_lanes(s, set_of(s, stm->u.cond.condition));
   cost_term(s, stm->u.cond.condition);
-  add(s, differs ? MASKING : 1);
+  add(s, differs ? MASKING * side_count(stm) : 1);
   int usual = stm->u.cond.usual;
   double part = differs ? 1 : usual ? usual / 100.0 : 0.6;
   double other = differs ? 1 : usual ? 1 - part : 0.6;
@@ -499,7 +515,14 @@ typedef struct PlainCost {
   bool plain;
   Map *loaded, *stored;  // memory: what is both is not told apart
   int operations[9];     // on numbers of so many bytes
+  Map *apart;            // Tensor -> Apart *
 } PlainCost;
+
+// Loads of every second, third or fourth element.
+typedef struct Apart {
+  int64_t elements;
+  int loads;
+} Apart;
 
 // But for indices.
 static void count_width(PlainCost *p, const Term *t) {
@@ -534,10 +557,32 @@ static void plain_term(KernVisitor *v, const Term *t) {
     plain_term(v, operands[i]);
 }
 
+// Every nth element is plain if those between are loaded as well: then whole vectors are.
+static bool note_apart(PlainCost *p, const Access *access, bool stores) {
+  int64_t elements = stores ? 0 : few_apart(&p->cost, access);
+  Apart *known = map_get(p->apart, access->tensor);
+  if (!elements || (known && known->elements != elements)) return false;
+  if (!known) {
+    known = new_node(Apart, .elements = elements);
+    map_put(p->apart, access->tensor, known);
+  }
+  known->loads++;
+  return true;
+}
+
+static void see_apart(void *state, const void *tensor, void *value) {
+  PlainCost *p = state;
+  const Apart *apart = value;
+  (void)tensor;
+  if (apart->loads % apart->elements != 0) p->plain = false;
+}
+
 static void plain_access(KernVisitor *v, Access access, bool stores) {
   PlainCost *p = v->state;
   AxisSet set = access_set(&p->cost, &access);
-  if (over_lanes(&p->cost, set) && !is_vector_access(&p->cost, &access)) p->plain = false;
+  if (over_lanes(&p->cost, set) && !is_vector_access(&p->cost, &access) &&
+      !note_apart(p, &access, stores))
+    p->plain = false;
   if (stores && !over_lanes(&p->cost, set)) p->plain = false;
   const Tensor *memory = tensor_root(access.tensor);
   map_put(stores ? p->stored : p->loaded, memory, memory);
@@ -548,9 +593,33 @@ static void plain_access(KernVisitor *v, Access access, bool stores) {
 static bool is_straight_block(const KernBlock *block) {
   for (int i = 0; i < block->count; i++) {
     KernStmKind kind = block->stms[i].kind;
+    if (kind == KERN_AXIS && block->stms[i].u.axis->bind == BIND_REG &&
+        block->stms[i].u.axis->role == AXIS_MAP &&
+        is_straight_block(block->stms[i].u.axis->body))
+      continue;
     if (kind != KERN_LET && kind != KERN_LOAD && kind != KERN_STORE) return false;
   }
   return true;
+}
+
+// `one_width`: nor may work on numbers of fewer bytes be much.
+static bool is_plain(const KernStm *stm, const Vary *vary, bool one_width) {
+  PlainCost p = { .cost = { .vary = vary, .lanes = MOST_LANES },
+                  .plain = is_straight_block(stm->u.axis->body),
+                  .loaded = map_new(NULL),
+                  .stored = map_new(NULL),
+                  .apart = map_new(NULL) };
+  KernVisitor v = { .term = plain_term, .access = plain_access, .state = &p };
+  if (vary_refuses(vary) || !p.plain) return false;
+  kern_visit_block(&v, stm->u.axis->body);
+  for (int i = 0; i < stm->u.axis->op_count; i++)
+    kern_visit_block(&v, stm->u.axis->ops[i].block);
+  map_each(p.apart, see_apart, &p);
+  return p.plain && (!one_width || is_of_one_width(&p));
+}
+
+bool kern_lanes_are_plain(const KernStm *stm) {
+  return is_plain(stm, vary_stm(stm), false);
 }
 
 static bool is_one_instruction(const KernOp *op) {
@@ -570,22 +639,12 @@ bool kern_vectorises_itself(const KernStm *stm) {
   if (given->role != AXIS_MAP && given->role != AXIS_REDUCE) return false;
   for (int i = 0; i < given->op_count; i++)
     if (!is_one_instruction(&given->ops[i])) return false;
-  if (!is_straight_block(given->body)) return false;
   Axis *axis = mem_copy(given, sizeof(Axis));
   axis->bind = BIND_LANE;
   axis->width = term_i64(16);
   KernStm lanes = *stm;
   lanes.u.axis = axis;
-  PlainCost p = { .cost = { .vary = vary_stm(&lanes), .lanes = 16 },
-                  .plain = true,
-                  .loaded = map_new(NULL),
-                  .stored = map_new(NULL) };
-  if (vary_refuses(p.cost.vary)) return false;
-  KernVisitor v = { .term = plain_term, .access = plain_access, .state = &p };
-  kern_visit_block(&v, axis->body);
-  for (int i = 0; i < given->op_count; i++)
-    kern_visit_block(&v, given->ops[i].block);
-  return p.plain && is_of_one_width(&p);
+  return is_straight_block(given->body) && is_plain(&lanes, vary_stm(&lanes), true);
 }
 
 static int widest(const KernBlock *block) {
@@ -603,6 +662,9 @@ static int widest(const KernBlock *block) {
 // a vector counts.
 static double speed_by_itself(const Cost *s, const Axis *axis, double trips) {
   double lanes = VECTOR_BYTES / widest(axis->body);
+  if (axis->width->kind == TERM_CONST)
+    while (lanes > trips)
+      lanes /= 2;
   bool few = s->guess->trips < FEW_ROUNDS && trips == s->guess->trips;
   double full = few ? floor(trips / lanes) * lanes : trips;
   double rounds = full / (lanes / (VECTOR_OP / SCALAR_OP)) + trips - full;

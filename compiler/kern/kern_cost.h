@@ -28,3 +28,5 @@ double kern_axis_cost(const Kern *kern, const CostGuess *guess, Name axis);
 // Would the device's own compiler run the axis in vectors?  (Straight code on neighbouring
 // elements, operators of one instruction.)
 bool kern_vectorises_itself(const KernStm *axis);
+// The same of lanes that become a loop (kern/wide_lanes.h).
+bool kern_lanes_are_plain(const KernStm *axis);

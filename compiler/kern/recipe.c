@@ -153,6 +153,11 @@ void recipe_unswitch(Recipe *r, Name axis) {
   apply(r, step_unswitch(&r->step, r->kern, axis), text_format("unswitch %s", axis));
 }
 
+void recipe_unroll(Recipe *r, Name axis) {
+  if (r->failed) return;
+  apply(r, step_unroll(&r->step, r->kern, axis), text_format("unroll %s", axis));
+}
+
 void recipe_cut(Recipe *r, Name axis) {
   if (r->failed) return;
   apply(r, step_cut(&r->step, r->kern, axis), text_format("cut %s", axis));

@@ -24,6 +24,7 @@ void recipe_swap(Recipe *r, Name outer, Name inner);  // inner, outer afterwards
 void recipe_permute(Recipe *r, const Name *axes, int count);
 void recipe_bind(Recipe *r, Name axis, AxisBind bind);
 void recipe_unswitch(Recipe *r, Name axis);
+void recipe_unroll(Recipe *r, Name axis);
 void recipe_cut(Recipe *r, Name axis);
 void recipe_stage(Recipe *r, Name axis);
 void recipe_interior(Recipe *r, bool twice);

@@ -46,6 +46,7 @@ static void take_step(Recipe *r, const RecipeStep *step) {
       recipe_bind(r, step->axes[i], step->bind);
     return;
   case VERB_UNSWITCH: recipe_unswitch(r, step->axes[0]); return;
+  case VERB_UNROLL: recipe_unroll(r, step->axes[0]); return;
   case VERB_STAGE: recipe_stage(r, step->axes[0]); return;
   case VERB_CUT: recipe_cut(r, step->axes[0]); return;
   case VERB_INTERIOR: recipe_interior(r, step->move); return;

@@ -20,6 +20,7 @@ typedef enum RecipeVerb {
   VERB_PERMUTE,     // axes, outermost first
   VERB_BIND,        // axes, bind
   VERB_UNSWITCH,    // axes[0]
+  VERB_UNROLL,      // axes[0]
   VERB_CUT,         // axes[0]
   VERB_STAGE,       // axes[0]
   VERB_INTERIOR,    // move

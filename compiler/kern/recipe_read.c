@@ -189,6 +189,7 @@ static const VerbRow verbs[] = {
   { "permute",  VERB_PERMUTE,  read_permute,  "permute AXIS AXIS .., outermost first" },
   { "bind",     VERB_BIND,     read_bind,     "bind AXIS .. to seq|grid|lane|reg" },
   { "unswitch", VERB_UNSWITCH, read_one_axis, "unswitch AXIS" },
+  { "unroll", VERB_UNROLL, read_one_axis, "unroll AXIS" },
   { "cut", VERB_CUT, read_one_axis, "cut AXIS" },
   { "stage", VERB_STAGE, read_one_axis, "stage AXIS" },
   { "interior", VERB_INTERIOR, read_interior, "interior [move]" },
@@ -211,8 +212,8 @@ static void unknown_step(RecipeReader *r) {
   if (close && strcmp(close, word) != 0)
     hint(r->c, "did you mean %s?", close);
   else
-    hint(r->c,
-         "steps are split, permute, bind, unswitch, cut, stage, interior and where");
+    hint(r->c, "steps are split, permute, bind, unswitch, unroll, cut, stage, interior "
+               "and where");
 }
 
 static bool read_step(RecipeReader *r, RecipeStep *step) {

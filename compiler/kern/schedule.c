@@ -7,11 +7,14 @@
 // Which is better depends on the widths of the rows, so a plan may decide when the program runs.
 #include "kern/schedule.h"
 #include "kern/chunks.h"
+#include "kern/narrow.h"
 #include "kern/recipe_book.h"
+#include "kern/wide_lanes.h"
 #include <string.h>
 
 enum {
   POINTS = 1000,      // what each dimension of the grid is taken to have
+  WIDE = 128,         // lanes for the device's compiler
   NARROW = 4,         // lanes for rows that are fewer
   TRIPS = 64,         // what loops are taken to have
   SHORT = 64,         // elements that are too few for a row in vectors,
@@ -228,6 +231,35 @@ static void add_row(const Schedule *s, Recipe *r, const KernStm *stm) {
     *r = next;
 }
 
+// Loops of few rounds as straight code, from inside out; maps, too, or what is in them.
+static void unroll_short(Recipe *r, bool maps) {
+  for (bool more = true; more;) {
+    AxisStms axes = schedule_innermost(r->kern);
+    more = false;
+    vec_each (const KernStm **, stm, &axes) {
+      Recipe next = *r;
+      if ((*stm)->u.axis->role == AXIS_MAP && !maps) continue;
+      recipe_unroll(&next, (*stm)->u.axis->name);
+      if (next.failed) continue;
+      *r = next;
+      more = true;
+    }
+  }
+}
+
+// Sums of few numbers as straight code, and the maps around them in vectors, where that pays.
+static Recipe rows_of_few(const Schedule *s) {
+  Recipe r = recipe_new(s->c, s->kern), none = r;
+  unroll_short(&r, false);
+  AxisStms axes = schedule_innermost(r.kern);
+  if (!axes.count) return none;
+  vec_each (const KernStm **, stm, &axes)
+    if ((*stm)->u.axis->role != AXIS_MAP) return none;
+  vec_each (const KernStm **, stm, &axes)
+    add_row(s, &r, *stm);
+  return r;
+}
+
 // Every innermost loop in vectors, where that pays.
 static Recipe rows(const Schedule *s, bool cut) {
   Recipe r = recipe_new(s->c, s->kern);
@@ -238,6 +270,23 @@ static Recipe rows(const Schedule *s, bool cut) {
   AxisStms axes = schedule_innermost(r.kern);
   vec_each (const KernStm **, stm, &axes)
     add_row(s, &r, *stm);
+  return r;
+}
+
+// Maps of rows in vectors that only pay inside of borders.
+static Recipe rows_inside(const Schedule *s) {
+  Recipe r = recipe_new(s->c, s->kern);
+  AxisStms axes = schedule_innermost(r.kern);
+  vec_each (const KernStm **, stm, &axes) {
+    Recipe next = r;
+    if ((*stm)->u.axis->role == AXIS_MAP && !kern_vectorises_itself(*stm))
+      row_in_lanes(&next, (*stm)->u.axis, false);
+    if (next.failed || next.kern == r.kern)
+      add_row(s, &r, *stm);
+    else
+      r = next;
+  }
+  recipe_interior(&r, false);
   return r;
 }
 
@@ -373,6 +422,54 @@ static void add_tile(const Schedule *s, Candidates *out, int height, int vectors
   recipe_interior(&inside.recipe, true);
   recipe_check(&inside.recipe);
   schedule_offer(s, out, &inside);
+}
+
+// ---- lanes for the device's compiler
+
+static void see_wide(KernVisitor *v, const KernStm *stm) {
+  AxisStms *out = v->state;
+  if (stm->kind == KERN_AXIS && kern_is_wide(stm->u.axis)) vec_push(out, stm);
+}
+
+// Are all wide lanes loops that the device's compiler runs in vectors?
+static bool wide_lanes_are_plain(const Kern *kern) {
+  AxisStms wide = { 0 };
+  KernVisitor v = { .stm = see_wide, .state = &wide };
+  kern_visit_block(&v, kern->body);
+  vec_each (const KernStm **, stm, &wide)
+    if (!kern_lanes_are_plain(*stm)) return false;
+  return true;
+}
+
+// Rows of neighbouring points for the device's compiler, which has 64 lanes of bytes.  What has no
+// borders is left to it as it is, if it has one row.
+static void add_wide(const Schedule *s, Candidates *out, int height, int lanes) {
+  Candidate cand = { .what = text_format("%d rows of %d points", height, lanes),
+                     .recipe = recipe_new(s->c, s->kern) };
+  Recipe *r = &cand.recipe;
+  schedule_widen_grid(r);
+  unroll_short(r, true);
+  const Axis *last = schedule_last_grid(r->kern);
+  const Axis *before = last ? schedule_axis_before(r->kern, last) : NULL;
+  if (!last || step_updates_in_place(s->kern->body) || (height > 1 && !before) ||
+      has_axis_inside(last->body))
+    return;
+  r->unchecked = true;
+  if (height > 1) {
+    recipe_split(r, before->name, height, SPLIT_OVERLAP);
+    recipe_swap(r, before->name, last->name);
+    recipe_bind(r, before->name, BIND_REG);
+  }
+  cand.weight = lanes * height;
+  recipe_split(r, last->name, lanes, SPLIT_OVERLAP);
+  recipe_bind(r, last->name, BIND_LANE);
+  recipe_interior(r, true);
+  recipe_check(r);
+  if (!r->failed && !wide_lanes_are_plain(r->kern))
+    schedule_leave_out(s, cand.what,
+                       "no loop that the device's compiler would run in vectors");
+  else
+    schedule_offer(s, out, &cand);
 }
 
 // ---- lanes within points
@@ -665,6 +762,11 @@ static void add_rows_of_chunks(const Schedule *s, Candidates *out, int lanes) {
 static void add_rows(const Schedule *s, Candidates *out) {
   Candidate by_rows = { .what = "rows in vectors", .recipe = rows(s, false) };
   if (by_rows.recipe.kern != s->kern) vec_push(out, by_rows);
+  Candidate unrolled = { .what = "short loops unrolled", .recipe = rows_of_few(s) };
+  if (unrolled.recipe.kern != s->kern) vec_push(out, unrolled);
+  Candidate inside = { .what = "rows in vectors, inside of borders",
+                       .recipe = rows_inside(s) };
+  if (!inside.recipe.failed) vec_push(out, inside);
   Candidate in_parts = { .what = "rows in parts", .recipe = rows(s, true) };
   if (in_parts.recipe.kern != s->kern) vec_push(out, in_parts);
 }
@@ -682,6 +784,9 @@ static void add_points(const Schedule *s, Candidates *out) {
   add_tile(s, out, 4, 1);
   add_tile(s, out, 1, 2);
   add_tile(s, out, 1, 4);
+  add_wide(s, out, 4, WIDE);
+  add_wide(s, out, 1, WIDE);
+  add_wide(s, out, 1, WIDE / 2);
   schedule_products(s, out);
   add_lanes_within(s, out, 4, 2);
   add_lanes_within(s, out, 1, 2);
@@ -845,7 +950,7 @@ static const KernPlan *without_divisions(const Scheduling *s, const Kern *kern) 
 const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg) {
   const Kern *kern = kern_update_in_place(c, kern_inline(c, seg->kern));
   kern = kern_unroll_short(c, kern_rings_in_place(c, kern));
-  kern = kern_choose(c, kern_drop_known_checks(c, kern));
+  kern = kern_narrow(c, kern_choose(c, kern_drop_known_checks(c, kern)));
   Scheduling s = { c, book, seg };
   const KernPlan *quick = without_divisions(&s, kern);
   return quick ? quick : as_it_comes(&s, kern);

@@ -92,6 +92,10 @@ const Kern *step_stage_rows(Step *s, const Kern *kern, Name name);
 // Legal: loops that are maps or reductions; short ones.
 const Kern *step_unswitch(Step *s, const Kern *kern, Name name);
 
+// ---- the points of a short axis as straight code (step_unroll.c)
+
+const Kern *step_unroll(Step *s, const Kern *kern, Name name);
+
 // ---- comparisons that change their outcome once along an axis (step_cut.c)
 // Legal: loops that are maps, reductions or carry values; short ones.  What stays of the axis is
 // the last part; others are NAME_low, NAME_before, NAME_at, NAME_high.

@@ -5,8 +5,9 @@
 //   =>   axis a grid { axis b grid { lets; body } }
 #include "kern/kern_vary.h"
 #include "kern/step.h"
+#include "kern/wide_lanes.h"
 
-enum { MOST_LANES = 16, MOST_COPIES = 64 };
+enum { MOST_COPIES = 64 };
 
 static void add_bound(void *state, KernBuilder *b, const KernStm *stm) {
   const AxisBind *bind = state;
@@ -21,7 +22,9 @@ static const char *bad_width(const Axis *axis, AxisBind bind) {
   int64_t width = axis->width->u.constant.u.i;
   if (bind == BIND_REG) return width > MOST_COPIES ? "its width is too large" : NULL;
   bool is_vector = width == 2 || width == 4 || width == 8 || width == MOST_LANES;
-  return is_vector ? NULL : "lanes come by 2, 4, 8 and 16";
+  bool is_wide =
+      axis->role == AXIS_MAP && width % MOST_LANES == 0 && width <= WIDEST_LANES;
+  return is_vector || is_wide ? NULL : "lanes come by 2, 4, 8 and 16";
 }
 
 // The outermost axis around (or at) the named one that runs in lockstep.
@@ -78,6 +81,12 @@ static bool is_bound_in(const KernBlock *block, const Term *width) {
   return false;
 }
 
+// Does the check ask whether the axis has no negative width?  At its points that is known.
+static bool is_of_width(const KernStm *stm, const Axis *axis) {
+  return stm->kind == KERN_CHECK &&
+         term_same(stm->u.check.condition, term_at_most(term_i64(0), axis->width));
+}
+
 // The statements of the block at the beginning of the axis in it.
 static const KernBlock *sunk(KernBuilder *b, const KernBlock *block, Name name) {
   const KernStm *stm = last_axis(block);
@@ -88,7 +97,7 @@ static const KernBlock *sunk(KernBuilder *b, const KernBlock *block, Name name) 
     if (axis.role != AXIS_MAP || is_bound_in(block, axis.width) || is_overwritten(block))
       return NULL;
     for (int i = 0; i + 1 < block->count; i++)
-      kern_add(&inner, block->stms[i]);
+      if (!is_of_width(&block->stms[i], &axis)) kern_add(&inner, block->stms[i]);
     for (int i = 0; i < axis.body->count; i++)
       kern_add(&inner, axis.body->stms[i]);
     axis.body = kern_block(&inner, NULL, 0);

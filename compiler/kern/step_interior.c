@@ -14,6 +14,7 @@
 // overflow between corners show as a least value above the greatest one: so that is tested too.
 #include "kern/interior.h"
 #include "kern/plan.h"
+#include "kern/wide_lanes.h"
 
 enum { MOST_FACTOR = 1 << 20 };
 
@@ -225,14 +226,14 @@ static bool assume(Interior *x, const Assumption *w) {
   return true;
 }
 
-// Forms of both sides, of which one at least varies in the block.
+// Forms of both sides, of which one at least varies in the block, but for checks in wide lanes.
 typedef struct Sides {
   Linear a, b;
 } Sides;
 
 static bool sides_of(const Interior *x, const Term *a, const Term *b, Sides *out) {
   return linear_of(x, a, &out->a) && linear_of(x, b, &out->b) &&
-         !(is_closed(x, &out->a) && is_closed(x, &out->b));
+         ((x->wide && x->checking) || !(is_closed(x, &out->a) && is_closed(x, &out->b)));
 }
 
 static bool sides_differ_in_lanes(const Interior *x, const Sides *s) {
@@ -545,9 +546,19 @@ static void begin_block(Interior *x, const KernBlock *copy, bool may_move) {
   kern_visit_block(&v, copy);
 }
 
+static bool has_wide(const KernStm *stm) {
+  if (stm->kind == KERN_AXIS && kern_is_wide(stm->u.axis)) return true;
+  KernBlockVec blocks = kern_blocks(stm);
+  vec_each (const KernBlock **, block, &blocks)
+    for (int i = 0; i < (*block)->count; i++)
+      if (has_wide(&(*block)->stms[i])) return true;
+  return false;
+}
+
 // The block with what is assumed of it.
 static const KernBlock *inside_block(Interior *x, const KernStm *stm, bool may_move) {
   const KernBlock *copy = interior_copy(x, stm);
+  x->wide = has_wide(stm);
   begin_block(x, copy, may_move);
   guess_dims(&x->guess, stm);
   return inner_block(&x->inner, copy);

@@ -169,5 +169,15 @@ END
 expect 'powers of two divide by bits' 0 'x_[0-9]+ (//|%%) ' code
 some 'powers of two divide by bits' 'x_[0-9]+ >> ' code
 
+cat > bytes.fl << 'END'
+entry main [n] [m] (image: [n][m]u8) : [n][m]u8 =
+  let at i j = i32.u8 image[i64.max 0 (i64.min (n - 1) i), i64.max 0 (i64.min (m - 1) j)]
+  in map (\i -> map (\j -> u8.i32 (i32.sum (map (\k -> at i (j + k - 1)) (iota 3)) / 3)) (iota m)) (iota n)
+END
+"$flc" dump --recipes bytes.fl > out
+some 'rows of bytes are left to the compiler of the device' '^  split m by 128 overlap$' out
+some 'with windows as straight code' '^  unroll i' out
+some 'and sums of bytes in 16 bits' ': u16 = ' out
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

@@ -190,6 +190,11 @@ refused product.segmap 'no condition in k is the same at all points' 'unswitch k
 refused long.segmap 'k would be too long twice' 'unswitch k'
 accepted switched.segmap 'unswitch k'
 
+# ---- unroll
+refused product.segmap 'k has no constant width from 1 to 16' 'unroll k'
+refused prefixes.segmap 'k is a scan or a histogram' 'unroll k'
+refused switched.segmap 'n is no loop' 'unroll n'
+
 # ---- cut
 refused prefixes.segmap 'k is no map, reduction or loop' 'cut k'
 refused blurred.segmap 'n is no loop' 'cut n'
