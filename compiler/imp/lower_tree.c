@@ -63,7 +63,7 @@ static void doubling_close(Doubling *d, Code *k, const ImpExp *steps) {
 static const ImpExp *sub_steps(void) { return imp_item(ITEM_SUB_STEPS); }
 
 // Is it all of the group?
-static bool is_whole(const Parts *p, PartRun run) {
+static bool is_all_of_group(const Parts *p, PartRun run) {
   return run.position == p->item && run.count->kind == IMP_ITEM && !run.active &&
          !p->stride;
 }
@@ -208,7 +208,7 @@ static void tree_of_group(const Parts *p, Code *k) {
 void parts_tree(const Parts *p, Code *k, PartRun run) {
   Doubling d;
   ImpBuilder pair;
-  if (is_whole(p, run)) {
+  if (is_all_of_group(p, run)) {
     tree_of_group(p, k);
     return;
   }
@@ -262,7 +262,7 @@ static void scan_run(const Parts *p, Code *k, PartRun run) {
 const ImpExp *parts_scan(const Parts *p, Code *k, PartRun run) {
   const ImpExp *size = imp_item(ITEM_LOCAL_SIZE);
   const ImpExp *at = imp_add(imp_mul(imp_rem(run.steps, imp_i64(2)), size), p->item);
-  if (!is_whole(p, run)) {
+  if (!is_all_of_group(p, run)) {
     scan_run(p, k, run);
     return at;
   }
