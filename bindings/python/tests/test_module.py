@@ -1,5 +1,7 @@
 import inspect
 import pydoc
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -133,3 +135,10 @@ def test_cells_of_a_notebook(capsys):
     assert "more.fl:1:" in capsys.readouterr().err and "more" not in shell.names
     cell("2x", "")
     assert "2x is no name" in capsys.readouterr().err
+
+
+def test_commands(tmp_path):
+    program = tmp_path / "more.fl"
+    program.write_text("entry main (x: i32) = x + 1\n")
+    done = subprocess.run([sys.executable, "-m", "flc", "eval", str(program)], input="4", capture_output=True, text=True, check=True)
+    assert done.stdout == "5i32\n"
