@@ -7,7 +7,8 @@
 // --flatten=incremental|moderate|full|outer and --max-versions N; NULL, or what is wrong.
 const char *set_flatten_mode(FlattenOptions *options, const char *text);
 const char *set_max_versions(FlattenOptions *options, const char *text);
-// And --reproducible, by the number of their option and `optarg`; other options are none of its business.
+// And --reproducible, by the number of their option and `optarg`; other options are none of its
+// business.
 const char *set_flatten_option(FlattenOptions *options, int option);
 // Of --code: NULL, or what is wrong with the name.
 const char *profile_option(const char *name, Profile *out);

@@ -52,7 +52,7 @@ static const StmAttrs *one_item(void) {
 static Atom *sum_up(Builder *b, const Summed *s, const Atom *so_far, Atom first,
                     Atom step, Atom count) {
   Atom *out = new_array(Atom, s->values + 1);
-  Rounds r = rounds_begin(b, so_far, s->values, count);
+  OrderedRounds r = rounds_begin(b, so_far, s->values, count);
   Atom at = size_add(&r.b, first, size_mul(&r.b, atom_var(r.index), step));
   rounds_end(b, &r, summed_combined(&r.b, s, r.now, summed_values(&r.b, s, at)), out);
   return out;
@@ -185,7 +185,8 @@ static Atom *in_one_item(Builder *b, const Body *body) {
   return out;
 }
 
-static void bind(Builder *b, const Stm *stm, int first, const Atom *atoms, int count) {
+static void bind_ordered(Builder *b, const Stm *stm, int first, const Atom *atoms,
+                         int count) {
   for (int i = 0; i < count; i++)
     core_let_vars(b, &stm->binders[first + i], 1, exp_atom(atoms[i]));
 }
@@ -215,7 +216,7 @@ static Summed values_of(Builder *b, const Stm *stm, Blocks *blocks) {
   Atom *arrays = map_blocks(b, soac, blocks);
   for (int i = s.values; i < s.values + others; i++)
     arrays[i] = flattened(b, arrays[i], s.width);
-  bind(b, stm, s.values, arrays + s.values, others);
+  bind_ordered(b, stm, s.values, arrays + s.values, others);
   s.arrays = arrays;
   return s;
 }
@@ -231,7 +232,7 @@ void order_reduction(Builder *b, const Stm *stm) {
   Summed of_blocks = of_arrays(&inner, &s, blocks.count, sums);
   sums = sum_up(&inner, &of_blocks, summed_neutral(&s), atom_i64(0), atom_i64(1),
                 blocks.count);
-  bind(b, stm, 0, in_one_item(b, core_body(&inner, sums, s.values)), s.values);
+  bind_ordered(b, stm, 0, in_one_item(b, core_body(&inner, sums, s.values)), s.values);
 }
 
 // ---- scans
@@ -251,7 +252,7 @@ static Atom *scan_loop(Builder *b, const Summed *s, ScanLoop loop) {
     inits[i] = neutral[i];
     inits[values + i] = array_scratch(b, loop.size, atom_type(neutral[i]));
   }
-  Rounds r = rounds_begin(b, inits, 2 * values, loop.count);
+  OrderedRounds r = rounds_begin(b, inits, 2 * values, loop.count);
   Atom index = atom_var(r.index), at = size_add(&r.b, loop.first, index);
   const Atom *sums = summed_combined(&r.b, s, r.now, summed_values(&r.b, s, at));
   for (int i = 0; i < values; i++) {
@@ -315,7 +316,7 @@ void order_scan(Builder *b, const Stm *stm) {
   Atom *all = with_carries(b, &s, &blocks, carry, each + s.values);
   for (int i = 0; i < s.values; i++)
     all[i] = flattened(b, all[i], s.width);
-  bind(b, stm, 0, all, s.values);
+  bind_ordered(b, stm, 0, all, s.values);
 }
 
 // ---- histograms
@@ -443,8 +444,8 @@ void order_histogram(Builder *b, const Stm *stm) {
     for (int k = 0; k < hist->op.count; k++)
       arrays[k + 1] = made[hists + at + k];
     Counted h = { hist, exp->u.hist.width, arrays };
-    bind(b, stm, at, add_bins(b, hist, &blocks, count_blocks(b, &h, &blocks)),
-         hist->op.count);
+    bind_ordered(b, stm, at, add_bins(b, hist, &blocks, count_blocks(b, &h, &blocks)),
+                 hist->op.count);
     at += hist->op.count;
   }
 }

@@ -84,7 +84,7 @@ Atom array_with_row(Builder *b, Atom array, Atom index, Atom value) {
   return core_let(b, "made", exp_update(array, dims, value, false));
 }
 
-static int value_count(const RedOp *ops, int count) {
+static int count_values(const RedOp *ops, int count) {
   int sum = 0;
   for (int i = 0; i < count; i++)
     sum += ops[i].count;
@@ -93,7 +93,7 @@ static int value_count(const RedOp *ops, int count) {
 
 Summed summed_of(const Soac *soac) {
   return (Summed){ soac->width,    soac->ops,
-                   soac->op_count, value_count(soac->ops, soac->op_count),
+                   soac->op_count, count_values(soac->ops, soac->op_count),
                    soac->fn,       soac->arrays };
 }
 
@@ -134,14 +134,14 @@ Atom *summed_combined(Builder *b, const Summed *s, const Atom *so_far,
   return out;
 }
 
-Rounds rounds_begin(const Builder *b, const Atom *inits, int count, Atom bound) {
-  Rounds r = { .b = builder_new(b->c, b->loc),
-               .params = new_array(const Var *, count + 1),
-               .inits = inits,
-               .now = new_array(Atom, count + 1),
-               .count = count,
-               .index = new_var(b, "i", type_scalar(PRIM_I64)),
-               .bound = bound };
+OrderedRounds rounds_begin(const Builder *b, const Atom *inits, int count, Atom bound) {
+  OrderedRounds r = { .b = builder_new(b->c, b->loc),
+                      .params = new_array(const Var *, count + 1),
+                      .inits = inits,
+                      .now = new_array(Atom, count + 1),
+                      .count = count,
+                      .index = new_var(b, "i", type_scalar(PRIM_I64)),
+                      .bound = bound };
   for (int i = 0; i < count; i++) {
     r.params[i] = new_var(b, "sum", atom_type(inits[i]));
     r.now[i] = atom_var(r.params[i]);
@@ -149,7 +149,7 @@ Rounds rounds_begin(const Builder *b, const Atom *inits, int count, Atom bound) 
   return r;
 }
 
-void rounds_end(Builder *b, Rounds *r, const Atom *next, Atom *out) {
+void rounds_end(Builder *b, OrderedRounds *r, const Atom *next, Atom *out) {
   const Exp *loop = new_node(Exp, .kind = EXP_LOOP,
                              .u.loop = { .params = r->params,
                                          .inits = r->inits,
@@ -176,7 +176,7 @@ static void in_order(Builder *b, const Stm *stm) {
                    ? neutral[i]
                    : array_scratch(b, s.width,
                                    atom_type(s.fn.body->results[first + i - s.values]));
-  Rounds r = rounds_begin(b, inits, count, s.width);
+  OrderedRounds r = rounds_begin(b, inits, count, s.width);
   Atom at = atom_var(r.index), *next = new_array(Atom, count + 1);
   const Atom *values = summed_values(&r.b, &s, at),
              *sums = summed_combined(&r.b, &s, r.now, values);

@@ -13,7 +13,7 @@ typedef struct Summed {
 } Summed;
 
 // A loop under construction: `count` values, which the rounds get in `now`.
-typedef struct Rounds {
+typedef struct OrderedRounds {
   Builder b;  // of a round
   const Var **params;
   const Atom *inits;
@@ -21,10 +21,10 @@ typedef struct Rounds {
   int count;
   const Var *index;
   Atom bound;
-} Rounds;
+} OrderedRounds;
 
-Rounds rounds_begin(const Builder *b, const Atom *inits, int count, Atom bound);
-void rounds_end(Builder *b, Rounds *r, const Atom *next, Atom *out);
+OrderedRounds rounds_begin(const Builder *b, const Atom *inits, int count, Atom bound);
+void rounds_end(Builder *b, OrderedRounds *r, const Atom *next, Atom *out);
 
 Summed summed_of(const Soac *soac);
 Atom *summed_neutral(const Summed *s);

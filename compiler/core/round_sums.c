@@ -55,7 +55,7 @@ static bool is_outside(const RoundSums *r, Atom a) {
           a.u.var != r->loop->u.loop.index);
 }
 
-static bool is_used_once(const RoundSums *r, Atom a) {
+static bool is_read_by_one(const RoundSums *r, Atom a) {
   const int *count = a.kind == ATOM_VAR ? map_get(r->uses, a.u.var) : NULL;
   return count && *count == 1;
 }
@@ -98,12 +98,12 @@ static const Exp *find_sum(const RoundSums *r, int param, Atom *added) {
   const Stm *stm = def_of(r, next);
   if (!stm || stm->exp->kind != EXP_MAP || stm->exp->u.soac.array_count != 2) return NULL;
   const Soac *soac = &stm->exp->u.soac;
-  bool once = is_used_once(r, total) && is_used_once(r, next);
+  bool once = is_read_by_one(r, total) && is_read_by_one(r, next);
   if (!once || !is_sum(&soac->fn, 1)) return NULL;
   bool first = atom_equal(soac->arrays[0], total);
   if (!first && !atom_equal(soac->arrays[1], total)) return NULL;
   *added = soac->arrays[first ? 1 : 0];
-  return is_used_once(r, *added) ? stm->exp : NULL;
+  return is_read_by_one(r, *added) ? stm->exp : NULL;
 }
 
 // The array of which the operand is an element by `fn`; NULL: it is something else.
@@ -139,14 +139,14 @@ static bool find_factors(const Stm *outer, Atom matrix, const Var **us, const Va
 
 static bool compute_again(const RoundSums *r, RoundVector *kept, Atom a);
 
-typedef struct Again {
+typedef struct SumAgain {
   const RoundSums *r;
   RoundVector *kept;
   bool fails;
-} Again;
+} SumAgain;
 
 static void need_again(CoreVisitor *v, Atom a) {
-  Again *again = v->state;
+  SumAgain *again = v->state;
   again->fails = again->fails || !compute_again(again->r, again->kept, a);
 }
 
@@ -157,7 +157,7 @@ static bool compute_again(const RoundSums *r, RoundVector *kept, Atom a) {
   if (!def || (def->exp->kind != EXP_INDEX && !exp_is_scalar(def->exp))) return false;
   vec_each (const Stm *, known, &kept->again)
     if (known->binders[0] == a.u.var) return true;
-  Again again = { .r = r, .kept = kept };
+  SumAgain again = { .r = r, .kept = kept };
   CoreVisitor v = { .atom = need_again, .state = &again };
   core_visit_exp(&v, def->exp);
   if (again.fails || kept->again.count >= MAX_AGAIN) return false;
@@ -171,7 +171,7 @@ static bool is_of_rounds(const RoundSums *r, const Var *vector) {
 }
 
 // The place of the vector among what is kept.
-static int keep(RoundSums *r, const Var *vector) {
+static int keep_factor(RoundSums *r, const Var *vector) {
   for (int i = 0; i < r->kept.count; i++)
     if (r->kept.at[i].vector == vector) return i;
   RoundVector kept = { .vector = vector };
@@ -198,7 +198,8 @@ static void find_product(RoundSums *r, int param) {
   if (!is_of_rounds(r, us) || !is_of_rounds(r, vs)) return;
   if (!atom_equal(us->type.dims[0], type.dims[0])) return;
   if (!atom_equal(vs->type.dims[0], type.dims[1])) return;
-  vec_push(&r->products, (RoundProduct){ param, keep(r, us), keep(r, vs), sum });
+  vec_push(&r->products,
+           (RoundProduct){ param, keep_factor(r, us), keep_factor(r, vs), sum });
 }
 
 // ---- the loop without the sums
@@ -402,12 +403,12 @@ static const Body *rewrite_body(CoreMapper *m, const Body *body) {
   return changed ? core_body(&b, body->results, body->result_count) : body;
 }
 
-static const Body *rewrite(Compiler *c, const Body *body) {
+static const Body *rewrite_rounds(Compiler *c, const Body *body) {
   CoreMapper m = { .body = rewrite_body, .state = c };
   return rewrite_body(&m, body);
 }
 
 const Core *round_sums(Compiler *c, const Core *core) {
-  const Core *rewritten = core_map_bodies(c, core, rewrite);
+  const Core *rewritten = core_map_bodies(c, core, rewrite_rounds);
   return dead(c, rewritten);
 }

@@ -74,7 +74,7 @@ static void add_all_rounds(void *state, KernBuilder *b, const KernStm *stm) {
     kern_let_var(b, stm->binders[i], values[i]);
 }
 
-static const Term *as_it_is(void *state, const Term *t) {
+static const Term *term_as_it_is(void *state, const Term *t) {
   (void)state;
   return t;
 }
@@ -94,6 +94,6 @@ const Kern *step_unroll(Step *s, const Kern *kern, Name name) {
     return step_refuse(s, "%s would be too long", name);
   const Kern *unrolled = step_replace(s, kern, name, add_all_rounds, NULL);
   Kern *out = mem_copy(unrolled, sizeof *unrolled);
-  out->body = kern_assume(s->c, (KernKnown){ .of = as_it_is }, unrolled->body);
+  out->body = kern_assume(s->c, (KernKnown){ .of = term_as_it_is }, unrolled->body);
   return kern_name_axes(s->c, kern_narrow(s->c, out));
 }
