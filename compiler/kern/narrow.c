@@ -281,7 +281,10 @@ static void see_use(KernVisitor *v, const KernStm *stm) {
 
 static void see_other_use(KernVisitor *v, const Term *t) {
   Narrow *s = v->state;
-  if (t != s->served) term_each_var(t, must_stay, s);
+  if (t != s->served)
+    term_each_var(t, must_stay, s);
+  else if (t->kind == TERM_SELECT)
+    term_each_var(t->u.select.condition, must_stay, s);
 }
 
 // ---- the result
