@@ -20,6 +20,7 @@ typedef struct LandingCheck {
 } LandingCheck;
 
 struct Landing {
+  const Var *updated;                // what the update binds
   View view;                         // of the array's tensor
   const Term *fits;                  // the place is in the array
   LandingCheck checks[MOST_CHECKS];  // the update's own
@@ -297,8 +298,9 @@ static void find_for(Code *host, const Body *body, int position, const Var *valu
   const Mem *mem = code_array(host, dest)->mem;
   if (code_memory_read_between(host, mem, body, position, user)) return;
   if (!only_copies(&u) || !find_place(&u, tensor, value)) return;
+  u.landing->updated = body->stms[user].binders[0];
   map_put(host->landings, value, u.landing);
-  map_put(host->landings, body->stms[user].binders[0], u.landing);
+  map_put(host->landings, u.landing->updated, u.landing);
 }
 
 // A place that came from outside of the branch: what follows must not read the array.
@@ -442,7 +444,7 @@ static void check(Code *host, const LandingCheck *c, const ImpExp *unless) {
 bool landing_update(Code *host, const Stm *stm) {
   const SegOp *seg = stm->exp->u.seg;
   const Landing *landing = landing_of(host, stm->binders[0]);
-  if (!landing || !landing->made || seg->kind != SEG_SCATTER) return false;
+  if (!landing || !landing->made || landing->updated != stm->binders[0]) return false;
   const ImpExp *empty = space_is_empty(seg->dims, seg->dim_count);
   for (int i = 0; i < landing->check_count; i++)
     check(host, &landing->checks[i], empty);
