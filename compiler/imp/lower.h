@@ -372,11 +372,11 @@ void landing_find(Code *host, const Body *body, int position);
 Landing *landing_of(Code *host, const Var *binder);
 void landing_pass(Code *inner, Landing *landing, const Body *branch, Atom result);
 // The place, of the binder's shape; all of the array.
-const Arr *landing_place(Code *host, const Landing *landing);
+const Arr *landing_place(Code *host, Landing *landing);
 const Arr *landing_array(Code *host, const Landing *landing);
 // There is nothing to copy: all branches have landed, or copied to there.
 void landing_is_made(Landing *landing);
-void landing_copy(Code *host, const Landing *landing, const Arr *made, CoreType type);
+void landing_copy(Code *host, Landing *landing, const Arr *made, CoreType type);
 // Is the place in the array?  If it is not, a check behind it fails, and nothing need be made.
 const ImpExp *landing_fits(Code *host, const Landing *landing);
 // The update itself, if what it would copy has landed; false: it has not.

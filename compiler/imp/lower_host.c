@@ -149,7 +149,7 @@ static ImpBlock host_branch(HostBranches *s, const Body *branch) {
   }
   host_body(&inner, branch, scalars, arrays);
   for (int i = 0; i < branch->result_count; i++) {
-    const Landing *landing = landing_of(s->k, s->stm->binders[i]);
+    Landing *landing = landing_of(s->k, s->stm->binders[i]);
     if (landing) {
       landing_copy(&inner, landing, arrays[i], atom_type(branch->results[i]));
       continue;

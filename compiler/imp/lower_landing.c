@@ -25,6 +25,7 @@ struct Landing {
   const Term *fits;                  // the place is in the array
   LandingCheck checks[MOST_CHECKS];  // the update's own
   int check_count;
+  const Arr *place;  // once it is asked for
   bool made;
 };
 
@@ -367,7 +368,8 @@ const Arr *landing_array(Code *host, const Landing *landing) {
   return code_array(host, atom_var(landing->view.tensor->host));
 }
 
-const Arr *landing_place(Code *host, const Landing *landing) {
+const Arr *landing_place(Code *host, Landing *landing) {
+  if (landing->place) return landing->place;
   const View *v = &landing->view;
   const Arr *all = landing_array(host, landing);
   Arr *place = mem_copy(all, sizeof *all);
@@ -383,7 +385,7 @@ const Arr *landing_place(Code *host, const Landing *landing) {
   place->rank = v->rank;
   place->shape = shape;
   place->strides = strides;
-  return place;
+  return landing->place = place;
 }
 
 static void own(Code *host, const Landing *landing) {
@@ -414,7 +416,7 @@ const ImpExp *landing_fits(Code *host, const Landing *landing) {
   return on_host(host, landing->fits);
 }
 
-void landing_copy(Code *host, const Landing *landing, const Arr *made, CoreType type) {
+void landing_copy(Code *host, Landing *landing, const Arr *made, CoreType type) {
   const Arr *to = landing_place(host, landing);
   if (arr_same(made, to)) return;
   Arr apart = *made;
