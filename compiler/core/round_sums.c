@@ -36,6 +36,7 @@ typedef struct RoundProduct {
 typedef struct RoundSums {
   Compiler *c;
   const Exp *loop;
+  Atom count;   // of its rounds: none if its bound is negative
   Map *uses;    // Var -> int *, in the body of the loop
   Map *defs;    // Var -> Stm of the body
   Map *params;  // those of the loop
@@ -211,7 +212,6 @@ static bool is_summed_up(const RoundSums *r, int param) {
 }
 
 static void start_tapes(RoundSums *r, Builder *b, Exp *loop) {
-  Atom count = loop->u.loop.bound;
   VarVec params = { 0 };
   AtomVec inits = { 0 };
   for (int i = 0; i < loop->u.loop.param_count; i++) {
@@ -224,8 +224,8 @@ static void start_tapes(RoundSums *r, Builder *b, Exp *loop) {
     CoreType row = kept->vector->type;
     Atom zeros =
         core_let(b, "zeros", exp_replicate(row.dims[0], atom_const(prim_zero(row.elem))));
-    vec_push(&inits, core_let(b, "zeros", exp_replicate(count, zeros)));
-    kept->tape = var_new(r->c, kept->vector->name, type_of_rows(row, count), b->loc);
+    vec_push(&inits, core_let(b, "zeros", exp_replicate(r->count, zeros)));
+    kept->tape = var_new(r->c, kept->vector->name, type_of_rows(row, r->count), b->loc);
     vec_push(&params, kept->tape);
   }
   loop->u.loop.params = params.at;
@@ -276,7 +276,6 @@ static void emit_loop(RoundSums *r, Builder *b, const Stm *stm) {
 // ---- the products after the loop
 
 static void emit_again(const RoundSums *r, Builder *b, RoundVector *kept) {
-  Atom count = r->loop->u.loop.bound;
   const Var *k = var_like(r->c, r->loop->u.loop.index);
   Subst *s = subst_new();
   subst_put(s, r->loop->u.loop.index, atom_var(k));
@@ -285,8 +284,8 @@ static void emit_again(const RoundSums *r, Builder *b, RoundVector *kept) {
   body.results = &result;
   body.result_count = 1;
   Lambda fn = lambda_new(&k, 1, core_rename_body(r->c, s, &body));
-  Atom rounds = core_let(b, "rounds", exp_iota(count, atom_i64(0), atom_i64(1)));
-  kept->all = core_let(b, "all", exp_map(count, fn, &rounds, 1));
+  Atom rounds = core_let(b, "rounds", exp_iota(r->count, atom_i64(0), atom_i64(1)));
+  kept->all = core_let(b, "all", exp_map(r->count, fn, &rounds, 1));
 }
 
 static Lambda operator_on(RoundSums *r, Builder *b, PrimOp op, PrimType elem) {
@@ -307,7 +306,7 @@ static Atom emit_dot(RoundSums *r, Builder *b, const Atom columns[2], PrimType e
                .neutral = mem_copy(&zero, sizeof zero),
                .count = 1,
                .commutative = true };
-  Soac soac = { .width = r->loop->u.loop.bound,
+  Soac soac = { .width = r->count,
                 .fn = operator_on(r, b, OP_MUL, elem),
                 .arrays = mem_copy(columns, 2 * sizeof *columns),
                 .array_count = 2,
@@ -319,7 +318,7 @@ static Atom emit_dot(RoundSums *r, Builder *b, const Atom columns[2], PrimType e
 // map (\column -> ..) over the columns of [n][width], of which `column` is one.
 static Lambda over_columns(RoundSums *r, const Builder *b, Builder *inner,
                            const RoundVector *kept) {
-  CoreType type = type_array(kept->vector->type.elem, 1, &r->loop->u.loop.bound);
+  CoreType type = type_array(kept->vector->type.elem, 1, &r->count);
   const Var *column = var_new(r->c, kept->vector->name, type, b->loc);
   *inner = builder_new(r->c, b->loc);
   return (Lambda){ .params = mem_copy(&column, sizeof column), .param_count = 1 };
@@ -377,6 +376,8 @@ static bool may_be_long(const Exp *e) {
 }
 
 static void emit_without_sums(RoundSums *r, Builder *b, const Stm *stm) {
+  Atom bound = r->loop->u.loop.bound;
+  r->count = core_let(b, "rounds", exp_op2(OP_MAX, bound, atom_i64(0)));
   emit_loop(r, b, stm);
   vec_each (RoundVector *, kept, &r->kept)
     if (kept->computed) emit_again(r, b, kept);
