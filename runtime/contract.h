@@ -131,7 +131,7 @@ struct rt_kernel {
   bool for_gpu;       // the profile whose host code launches it
   const int *tuning;  // the tuning parameters that the text mentions
   int tuning_count;
-  bool uses_arena;  // then it overwrites nothing that it reads, and has no barriers
+  bool uses_arena;  // then it has no barriers, and its arguments are rt_arg_used
   const char
       *hash;   // of the prelude and the text: no two texts share it.  NULL: not known
   bool sized;  // the text mentions FLC_GROUP_SIZE or FLC_GROUP_STEPS
@@ -393,8 +393,11 @@ struct rt_arg {
   size_t bytes;
   struct rt_value scalar;
   bool wide;  // an i64 that is negative or has more than 31 bits
+  // An array of a kernel that uses an arena: it reads what was there before, it writes there.
+  bool loads, changes;
 };
 RT_FN struct rt_arg rt_arg_mem(struct rt_mem *mem);
+RT_FN struct rt_arg rt_arg_used(struct rt_mem *mem, bool loads, bool changes);
 RT_FN struct rt_arg rt_arg_i8(int8_t value);
 RT_FN struct rt_arg rt_arg_i16(int16_t value);
 RT_FN struct rt_arg rt_arg_i32(int32_t value);

@@ -9,6 +9,13 @@ RT_FN struct rt_arg rt_arg_mem(struct rt_mem *mem) {
   return arg;
 }
 
+RT_FN struct rt_arg rt_arg_used(struct rt_mem *mem, bool loads, bool changes) {
+  struct rt_arg arg = rt_arg_mem(mem);
+  arg.loads = loads;
+  arg.changes = changes;
+  return arg;
+}
+
 #define RT_SCALAR_ARG(name, type, member)         \
   RT_FN struct rt_arg rt_arg_##name(type value) { \
     struct rt_arg arg;                            \
@@ -238,15 +245,49 @@ RT_FN int64_t rt_arena_most(const struct rt_context *ctx, int64_t wanted, int64_
   return wanted > most && known < most ? most : wanted;
 }
 
-RT_FN int rt_launch_with_arena(struct rt_context *ctx, struct rt_launching *l,
-                               const struct rt_launch *launch) {
+// Does the launch change what it reads, by this argument or by another of the same block?
+RT_FN bool rt_arg_is_updated(const struct rt_launch *launch, int which) {
+  const struct rt_arg *arg = &launch->args[which];
+  if (!arg->mem || !arg->changes) return false;
+  for (int i = 0; i < launch->arg_count; i++)
+    if (launch->args[i].mem == arg->mem && launch->args[i].loads) return true;
+  return false;
+}
+
+// Copies what the launch changes that it reads: to one block each of `kept`.
+RT_FN int rt_keep_args(struct rt_context *ctx, const struct rt_launch *launch,
+                       struct rt_mem **kept) {
+  int error = RT_OK;
+  for (int i = 0; i < launch->arg_count && !error; i++) {
+    struct rt_mem *mem = launch->args[i].mem;
+    if (!rt_arg_is_updated(launch, i)) continue;
+    error = rt_mem_alloc(ctx, &kept[i], mem->bytes);
+    if (!error) error = rt_mem_copy(ctx, kept[i], 0, mem, 0, mem->bytes);
+  }
+  return error;
+}
+
+RT_FN int rt_restore_args(struct rt_context *ctx, const struct rt_launch *launch,
+                          struct rt_mem **kept) {
+  int error = RT_OK;
+  for (int i = 0; i < launch->arg_count && !error; i++) {
+    struct rt_mem *mem = launch->args[i].mem;
+    if (kept[i]) error = rt_mem_copy(ctx, mem, 0, kept[i], 0, mem->bytes);
+  }
+  return error;
+}
+
+// Until the arena is large enough.
+RT_FN int rt_run_with_arena(struct rt_context *ctx, struct rt_launching *l,
+                            const struct rt_launch *launch, struct rt_mem **kept) {
   int64_t *bytes = &ctx->kernels[l->kernel].arena_bytes,
           items = (int64_t)(l->groups * l->group_size);
   if (*bytes == 0) *bytes = RT_ARENA_BYTES;
   for (int attempt = 0;; attempt++) {
     struct rt_arena_counts counts = { 0, 0, 0, 0 };
     l->next = 0;
-    int error = rt_try_arena(ctx, l, launch, *bytes, &counts);
+    int error = attempt ? rt_restore_args(ctx, launch, kept) : RT_OK;
+    if (!error) error = rt_try_arena(ctx, l, launch, *bytes, &counts);
     for (int i = 0; i < l->block_count; i++)
       rt_mem_release(ctx, &l->blocks[i]);
     l->block_count = 0;
@@ -259,6 +300,18 @@ RT_FN int rt_launch_with_arena(struct rt_context *ctx, struct rt_launching *l,
     rt_log(ctx, "arena of %s: too small, now %" PRId64 " bytes",
            ctx->program->kernels[l->kernel].name, *bytes);
   }
+}
+
+RT_FN int rt_launch_with_arena(struct rt_context *ctx, struct rt_launching *l,
+                               const struct rt_launch *launch) {
+  struct rt_mem **kept =
+      (struct rt_mem **)rt_host_alloc((size_t)launch->arg_count * sizeof *kept);
+  int error = rt_keep_args(ctx, launch, kept);
+  if (!error) error = rt_run_with_arena(ctx, l, launch, kept);
+  for (int i = 0; i < launch->arg_count; i++)
+    rt_mem_release(ctx, &kept[i]);
+  free(kept);
+  return error;
 }
 
 // Is all that the kernel counts with below 2^31?

@@ -298,7 +298,10 @@ static const char *launch_args(CodeText *c, const LaunchText *launch) {
   for (int i = 0; i < stm->u.launch.arg_count; i++) {
     const KernelArg *arg = &stm->u.launch.args[i];
     if (i) text_add(t, ", ");
-    if (arg->is_mem)
+    if (arg->is_mem && stm->u.launch.kernel->uses_arena)
+      text_printf(t, "rt_arg_used(%s, %s, %s)", c_mem(c, arg->mem),
+                  arg->loads ? "true" : "false", arg->changes ? "true" : "false");
+    else if (arg->is_mem)
       text_printf(t, "rt_arg_mem(%s)", c_mem(c, arg->mem));
     else
       text_printf(t, "rt_arg_%s(%s)", prim_type_name(arg->value->type),

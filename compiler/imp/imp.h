@@ -183,6 +183,8 @@ typedef struct KernelArg {
   bool is_mem;
   const Mem *mem;       // a host reference
   const ImpExp *value;  // a scalar
+  // Memory of a kernel that uses an arena: it reads what was there before, it writes there.
+  bool loads, changes;
 } KernelArg;
 
 typedef struct ImpParam {  // a parameter of an entry, or a result: a scalar or an array

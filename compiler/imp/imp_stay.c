@@ -300,7 +300,7 @@ static void provide_var(Moving *m, const Var *var) {
     const Mem *host = read->u.read.mem;
     const Mem *mem = mem_new(m->s->c, host->name, MEM_GLOBAL, host->elem);
     add_param(m, (KernelParam){ .is_mem = true, .mem = mem },
-              (KernelArg){ .is_mem = true, .mem = host });
+              (KernelArg){ .is_mem = true, .mem = host, .loads = true });
     add_declaration(m, var, imp_load(mem, read->u.read.index));
     return;
   }

@@ -141,13 +141,18 @@ static void collect_block(Collect *s, const ImpBlock *block) {
 //
 // Note [Running again].  The items of a launch take the arrays whose sizes only they know from one
 // arena, which may turn out too small; the host then runs the kernel again with a larger one.  So
-// the kernel must not overwrite what it reads, and an item without memory must be able to stop,
-// which it cannot where others wait for it at a barrier.
+// the host must know which arrays the kernel changes that it reads: it keeps what they held, and
+// puts it back.  And an item without memory must be able to stop, which it cannot where others wait
+// for it: at a barrier, for a lock, for what it signals.
 
 typedef struct Effects {
   Map *loaded, *stored;  // Mem, global
-  bool arena, atomic, barrier;
+  bool arena, waits, barrier;
 } Effects;
+
+static Effects no_effects(void) {
+  return (Effects){ .loaded = map_new(NULL), .stored = map_new(NULL) };
+}
 
 static void see_loads(void *state, const ImpExp *e) {
   Effects *seen = state;
@@ -159,6 +164,15 @@ static void see_loads(void *state, const ImpExp *e) {
     see_loads(seen, operands[i]);
 }
 
+static void see_atomic(Effects *seen, const ImpStm *stm) {
+  const Mem *mem = stm->u.atomic.mem;
+  AtomicAction action = stm->u.atomic.action;
+  if (mem->space != MEM_GLOBAL) return;
+  map_put(seen->loaded, mem, mem);
+  map_put(seen->stored, mem, mem);
+  seen->waits = seen->waits || (action != ATOMIC_UPDATE && action != ATOMIC_EXCHANGE);
+}
+
 static void see_block(Effects *seen, const ImpBlock *block) {
   vec_each (const ImpStm **, at, block) {
     const ImpStm *stm = *at;
@@ -166,9 +180,8 @@ static void see_block(Effects *seen, const ImpBlock *block) {
     if (stm->kind == IMP_LOCAL && stm->u.alloc.mem->space == MEM_ARENA)
       seen->arena = true;
     seen->barrier = seen->barrier || stm->kind == IMP_BARRIER;
-    if (stm->kind == IMP_LOCKED ||
-        (stm->kind == IMP_ATOMIC && stm->u.atomic.mem->space == MEM_GLOBAL))
-      seen->atomic = true;
+    seen->waits = seen->waits || stm->kind == IMP_LOCKED;
+    if (stm->kind == IMP_ATOMIC) see_atomic(seen, stm);
     if (stm->kind == IMP_STORE && stm->u.store.mem->space == MEM_GLOBAL)
       map_put(seen->stored, stm->u.store.mem, stm->u.store.mem);
     const ImpBlock *inner[2];
@@ -178,34 +191,27 @@ static void see_block(Effects *seen, const ImpBlock *block) {
   }
 }
 
+static bool may_write(const ImpStm *stm) {
+  ImpStmKind kind = stm->kind;
+  return kind != IMP_DECLARE && kind != IMP_ASSIGN && kind != IMP_CHECK &&
+         kind != IMP_COMMENT && kind != IMP_DECLARE_MEM && kind != IMP_ALLOC &&
+         kind != IMP_SHARE && kind != IMP_RELEASE && kind != IMP_READ;
+}
+
 // Was the block made for the kernel that is launched next?  It then reads only what it wrote there.
 static bool is_fresh(const ImpBlock *host, const Mem *mem) {
-  for (int i = host->count - 1; i >= 0 && host->at[i]->kind != IMP_LAUNCH; i--)
+  for (int i = host->count - 1; i >= 0 && !may_write(host->at[i]); i--)
     if (host->at[i]->kind == IMP_ALLOC && host->at[i]->u.alloc.mem == mem) return true;
   return false;
 }
 
-static bool overwrites_input(const Collect *s, const Effects *seen,
-                             const ImpBlock *host) {
-  for (int i = 0; i < s->params.count; i++) {
-    const Mem *mem = s->params.at[i].mem;
-    bool both = mem && map_has(seen->loaded, mem) && map_has(seen->stored, mem);
-    if (both && !is_fresh(host, mem)) return true;
-  }
-  return false;
-}
-
-static bool find_arena(const Code *host, const KernelCode *kernel, const Collect *s) {
+static bool uses_arena(const Code *host, const KernelCode *kernel, const Effects *seen) {
   Lower *lower = host->lower;
-  Effects seen = { .loaded = map_new(NULL), .stored = map_new(NULL) };
-  see_block(&seen, &kernel->b.block);
-  if (!seen.arena) return false;
-  bool repeatable =
-      !seen.atomic && !s->has_barrier && !overwrites_input(s, &seen, &host->b->block);
-  if (repeatable || lower->failed) return true;
+  if (!seen->arena || lower->failed) return seen->arena;
+  if (!seen->barrier && !seen->waits) return true;
   limit(lower->c, kernel->b.loc,
         "an array whose size depends on the work-item, in a kernel that %s",
-        s->has_barrier ? "works in groups" : "updates arrays in place");
+        seen->barrier ? "works in groups" : "takes turns");
   lower->failed = true;
   return true;
 }
@@ -225,7 +231,7 @@ static void note_fresh(void *state, const void *mem, void *value) {
 
 // On GPUs, where items do not work together, an item need not load what it has just stored.
 static void fuse_loops(const Code *host, KernelCode *kernel) {
-  Effects seen = { .loaded = map_new(NULL), .stored = map_new(NULL) };
+  Effects seen = no_effects();
   see_block(&seen, &kernel->b.block);
   if (host->lower->profile != PROFILE_GPU || seen.barrier) return;
   FreshArrays fresh = { &host->b->block, map_new(NULL) };
@@ -249,13 +255,21 @@ KernelCode *kernel_begin(Code *host, Loc loc) {
   return kernel;
 }
 
-static const KernelArg *launch_args(const Collect *s) {
+static KernelArg launch_arg(const ImpBlock *host, const KernelParam *param,
+                            const Effects *seen) {
+  const Mem *mem = param->mem;
+  if (!param->is_mem) return (KernelArg){ .value = imp_var(param->var) };
+  return (KernelArg){ .is_mem = true,
+                      .mem = mem,
+                      .loads = map_has(seen->loaded, mem) && !is_fresh(host, mem),
+                      .changes = map_has(seen->stored, mem) };
+}
+
+static const KernelArg *launch_args(const Collect *s, const ImpBlock *host,
+                                    const Effects *seen) {
   KernelArg *args = new_array(KernelArg, s->params.count + 1);
-  for (int i = 0; i < s->params.count; i++) {
-    const KernelParam *param = &s->params.at[i];
-    args[i] = (KernelArg){ param->is_mem, param->mem,
-                           param->is_mem ? NULL : imp_var(param->var) };
-  }
+  for (int i = 0; i < s->params.count; i++)
+    args[i] = launch_arg(host, &s->params.at[i], seen);
   return args;
 }
 
@@ -270,12 +284,14 @@ void kernel_end(Code *host, KernelCode *kernel, Launch launch) {
   fuse_loops(host, kernel);
   collect_block(&s, &kernel->b.block);
   share_scratch(&kernel->scratch, &kernel->b.block);
+  Effects seen = no_effects();
+  see_block(&seen, &kernel->b.block);
   const char *name = text_format("%s_%d", launch.name, c->next_id++);
   Kernel *k = new_node(
       Kernel, .name = name_of(c->names, name), .loc = host->b->loc, .params = s.params.at,
       .param_count = s.params.count, .scratch = kernel->scratch.at,
       .scratch_count = kernel->scratch.count, .may_fail = kernel->may_fail,
-      .has_barrier = s.has_barrier, .uses_arena = find_arena(host, kernel, &s),
+      .has_barrier = s.has_barrier, .uses_arena = uses_arena(host, kernel, &seen),
       .functions = s.functions.at, .function_count = s.functions.count,
       .plan = host->lower->plan, .recipe_name = host->lower->kernel,
       .group_size = known_group_size(launch.group_size));
@@ -289,5 +305,6 @@ void kernel_end(Code *host, KernelCode *kernel, Launch launch) {
   imp_add_stm(host->b,
               (ImpStm){ .kind = IMP_LAUNCH,
                         .u.launch = { k, launch.items, launch.groups, launch.group_size,
-                                      launch_args(&s), s.params.count } });
+                                      launch_args(&s, &host->b->block, &seen),
+                                      s.params.count } });
 }

@@ -87,9 +87,6 @@ def sliced(r, rank):
     rows_of = f"map (\\j -> {value(r, ['i', 'j'], 2)}) {of_columns}"
     if form < 0.55:
         return f"loop a for i in {of_rows} do a with [i, {columns}] = {rows_of}"
-    # Memory of a size that changes in the loop is not supported where the kernel overwrites what it reads.
-    if "k" in rows + columns:
-        return f"a with [1:n, 0:n - 1] = map (\\i -> map (\\j -> {value(r, ['i', 'j'], 2)}) (0..<n - 1)) (1..<n)"
     return f"a with [{rows}, {columns}] = map (\\i -> {rows_of}) {of_rows}"
 
 

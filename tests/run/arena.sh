@@ -33,4 +33,24 @@ for code in cpu gpu; do
   check $code 3000 1000 1 3079570500i64
   check $code 5000 100000 5000 13119833571i64
 done
+
+# One item makes arrays of other sizes in each round and reads what it has stored in the rounds before:
+# running it again begins with what there was at first.
+cat > regions.fl << 'END'
+entry main (n: i64) (rounds: i64) : i32 =
+  let a = tabulate_2d n n (\i j -> i32.i64 ((i * 7 + j) % 13))
+  let b = loop a = copy a for k < i64.min rounds n do
+    a with [0:k, k:n] = map (\i -> map (\j -> 3 * a[(k + 1) % n, n - 1] + a[(i + 1) % n, j]) (k..<n)) (0..<k)
+  in i32.sum (flatten b)
+END
+"$flc" build regions.fl -o regions || exit 1
+for code in cpu gpu; do
+  for one in T F; do
+    printf '1200i64 400i64' | ./regions --code $code --path main.loop_4=$one -L > $one 2> log-$one || failed=1
+  done
+  if ! cmp T F || ! grep -q 'too small' log-F; then
+    printf 'FAIL regions, code for %s\n' $code
+    failed=1
+  fi
+done
 exit $failed
