@@ -242,6 +242,10 @@ KernStm kern_map_stm(KernMapper *m, const KernStm *stm);
 
 // A copy with every binder and own tensor fresh, and free variables replaced (Var -> const Term *).
 const KernBlock *kern_rename(Compiler *c, const Map *replace, const KernBlock *block);
+// The rounds of a map, reduction or loop of constant width, of 1 at least, one after the other: a
+// copy of `body` each, which has the results of the axis' own; binds the statement's binders
+// (rounds.c).
+void kern_add_rounds(KernBuilder *b, const KernStm *stm, const KernBlock *body);
 
 // ---- printing, checking
 
@@ -265,3 +269,5 @@ typedef struct KernKnown {
 // The block without the branches, checks and terms that are decided by what is known
 // (kern_assume.c).
 const KernBlock *kern_assume(Compiler *c, KernKnown known, const KernBlock *block);
+// Likewise by what its constants decide.
+const KernBlock *kern_settle(Compiler *c, const KernBlock *block);

@@ -18,65 +18,9 @@ static int statement_count(const KernBlock *block) {
   return size;
 }
 
-// Adds a copy of the block with variables replaced; gives its results.
-static const Term *const *add_renamed(KernBuilder *b, const Map *replace,
-                                      const KernBlock *block) {
-  const KernBlock *copy = kern_rename(b->c, replace, block);
-  for (int i = 0; i < copy->count; i++)
-    kern_add(b, copy->stms[i]);
-  return copy->results;
-}
-
-// values = op values results
-static void add_sums(KernBuilder *b, const Axis *axis, const Term *const *results,
-                     const Term **values) {
-  for (int o = 0, first = 0; o < axis->op_count; first += axis->ops[o++].count) {
-    const KernOp *op = &axis->ops[o];
-    Map *replace = map_new(NULL);
-    for (int i = 0; i < op->count; i++) {
-      map_put(replace, op->params[i], values[first + i]);
-      map_put(replace, op->params[op->count + i], results[first + i]);
-    }
-    const Term *const *sums = add_renamed(b, replace, op->block);
-    for (int i = 0; i < op->count; i++)
-      values[first + i] = kern_let(b, "sum", sums[i]);
-  }
-}
-
-static void add_round(KernBuilder *b, const Axis *axis, int64_t at, const Term **values,
-                      int count) {
-  Map *replace = map_new(NULL);
-  bool loops = axis->role == AXIS_LOOP, first = at == 0 && !axis->inits;
-  map_put(replace, axis->index, term_i64(at));
-  for (int i = 0; loops && i < count; i++)
-    map_put(replace, axis->params[i], values[i]);
-  const Term *const *results = add_renamed(b, replace, axis->body);
-  const Term **named = new_array(const Term *, count + 1);
-  for (int i = 0; i < count; i++)
-    named[i] = kern_let(b, "value", results[i]);
-  if (!loops && !first)
-    add_sums(b, axis, named, values);
-  else
-    for (int i = 0; i < count; i++)
-      values[i] = named[i];
-}
-
 static void add_all_rounds(void *state, KernBuilder *b, const KernStm *stm) {
-  const Axis *axis = stm->u.axis;
-  int count = axis->role == AXIS_LOOP ? axis->param_count : kern_sum_count(axis);
-  const Term **values = new_array(const Term *, count + 1);
   (void)state;
-  for (int i = 0; axis->inits && i < count; i++)
-    values[i] = axis->inits[i];
-  for (int64_t at = 0; at < axis->width->u.constant.u.i; at++)
-    add_round(b, axis, at, values, count);
-  for (int i = 0; i < stm->binder_count; i++)
-    kern_let_var(b, stm->binders[i], values[i]);
-}
-
-static const Term *term_as_it_is(void *state, const Term *t) {
-  (void)state;
-  return t;
+  kern_add_rounds(b, stm, stm->u.axis->body);
 }
 
 const Kern *step_unroll(Step *s, const Kern *kern, Name name) {
@@ -94,6 +38,6 @@ const Kern *step_unroll(Step *s, const Kern *kern, Name name) {
     return step_refuse(s, "%s would be too long", name);
   const Kern *unrolled = step_replace(s, kern, name, add_all_rounds, NULL);
   Kern *out = mem_copy(unrolled, sizeof *unrolled);
-  out->body = kern_assume(s->c, (KernKnown){ .of = term_as_it_is }, unrolled->body);
+  out->body = kern_settle(s->c, unrolled->body);
   return kern_name_axes(s->c, kern_narrow(s->c, out));
 }

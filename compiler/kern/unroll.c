@@ -4,7 +4,7 @@
 // then, without branches and divisions.
 //
 // Only where that is so: a remainder, a comparison or an element of an own array is known once
-// the indices of short loops are.
+// the indices of short loops are.  (What a schedule unrolls by a recipe: step_unroll.c.)
 #include "kern/plan.h"
 #include "kern/step.h"
 
@@ -94,66 +94,18 @@ static bool pays_unrolled(ShortLoops *u, const KernStm *stm) {
   return s.found && s.stms * points_of(axis) <= MOST_STMS;
 }
 
-// ---- copies
+// ---- unrolling
 
 static const KernBlock *unroll_in(KernMapper *m, const KernBlock *block);
 
-static void add_stms(KernBuilder *b, const KernBlock *block) {
-  for (int i = 0; i < block->count; i++)
-    kern_add(b, block->stms[i]);
-}
-
-// values = op values with
-static void add_op(KernBuilder *b, const KernOp *op, const Term **values,
-                   const Term *const *with) {
-  Map *replace = map_new(NULL);
-  for (int i = 0; i < op->count; i++) {
-    map_put(replace, op->params[i], values[i]);
-    map_put(replace, op->params[op->count + i], with[i]);
-  }
-  const KernBlock *copy = kern_rename(b->c, replace, op->block);
-  add_stms(b, copy);
-  for (int i = 0; i < op->count; i++)
-    values[i] = copy->results[i];
-}
-
-static void add_point(KernBuilder *b, const Axis *axis, const KernBlock *body,
-                      int64_t point, const Term **values) {
-  Map *replace = map_new(NULL);
-  map_put(replace, axis->index, term_i64(point));
-  for (int i = 0; i < axis->param_count; i++)
-    map_put(replace, axis->params[i], values[i]);
-  const KernBlock *copy = kern_rename(b->c, replace, body);
-  add_stms(b, copy);
-  for (int i = 0; i < axis->param_count; i++)
-    values[i] = copy->results[i];
-  for (int o = 0, first = 0; o < axis->op_count; first += axis->ops[o++].count)
-    add_op(b, &axis->ops[o], values + first, copy->results + first);
-}
-
-static void values_before(const Axis *axis, const Term **values) {
-  for (int i = 0; i < axis->param_count; i++)
-    values[i] = axis->inits[i];
-  for (int o = 0, next = 0; o < axis->op_count; o++)
-    for (int i = 0; i < axis->ops[o].count; i++, next++)
-      values[next] = axis->inits ? axis->inits[next] : axis->ops[o].neutral[i];
-}
-
 static void unroll(ShortLoops *u, KernBuilder *b, const KernStm *stm) {
   const Axis *axis = stm->u.axis;
-  int64_t points = points_of(axis);
   int copies = u->copies;
-  u->copies = (int)(copies * points);
+  u->copies = (int)(copies * points_of(axis));
   const KernBlock *body = unroll_in(&u->mapper, axis->body);
   u->copies = copies;
   u->done = true;
-  const Term **values =
-      new_array(const Term *, stm->binder_count + axis->param_count + 1);
-  values_before(axis, values);
-  for (int64_t i = 0; i < points; i++)
-    add_point(b, axis, body, i, values);
-  for (int i = 0; i < stm->binder_count; i++)
-    kern_let_var(b, stm->binders[i], values[i]);
+  kern_add_rounds(b, stm, body);
 }
 
 static const KernBlock *unroll_in(KernMapper *m, const KernBlock *block) {
@@ -237,11 +189,6 @@ static const KernBlock *load_once(Compiler *c, const KernBlock *block) {
 
 // ---- all
 
-static const Term *as_it_is(void *state, const Term *t) {
-  (void)state;
-  return t;
-}
-
 static void see_scalar_let(KernVisitor *v, const KernStm *stm) {
   if (stm->kind == KERN_LET) map_put(v->state, stm->binders[0], stm->u.term);
 }
@@ -265,7 +212,7 @@ static const KernBlock *unrolled(Compiler *c, const KernBlock *block) {
                    .copies = 1 };
   u.mapper.state = &u;
   const KernBlock *body = unroll_in(&u.mapper, block);
-  return u.done ? kern_assume(c, (KernKnown){ .of = as_it_is }, body) : NULL;
+  return u.done ? kern_settle(c, body) : NULL;
 }
 
 // Branches that have gone leave room for loops in the others.
