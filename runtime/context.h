@@ -124,6 +124,14 @@ struct rt_device {
   bool emulates_sub_groups;
 };
 
+// Parameters and decisions of the code (for CPUs, for GPUs) that is not the one to run.
+struct rt_other_code {
+  int64_t *params;  // NULL: nobody has asked for that code
+  struct rt_tree_node *trees;
+  signed char *forced;
+  int64_t default_group_size;
+};
+
 struct rt_context {
   const struct rt_config *config;
   const struct rt_program *program;
@@ -155,6 +163,7 @@ struct rt_context {
   uint64_t known_sizes;         // bit k: sizes[k] belongs to it
   int64_t default_group_size;
   signed char *forced;  // per guard: 0, 'T' or 'F'
+  struct rt_other_code other;
   struct rt_guard_event *events;
   int event_count, event_capacity;
   int64_t call_started;                // rt_time_ns; set when profiling

@@ -211,6 +211,9 @@ void RT_NAME(context_free)(struct rt_context *ctx) {
   free(ctx->params);
   free(ctx->trees);
   free(ctx->forced);
+  free(ctx->other.params);
+  free(ctx->other.trees);
+  free(ctx->other.forced);
   free(ctx->events);
   free(ctx);
 }

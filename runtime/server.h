@@ -552,6 +552,38 @@ RT_FN int rt_command_set_path(struct rt_server *s) {
   return rt_fail_command(s, "expected GUARD=T or GUARD=F of this program", path);
 }
 
+// Calls run the code for GPUs, or for CPUs, from now on: with its own parameters, so that what was
+// built for it stays right.
+RT_FN void rt_switch_code(struct rt_context *ctx, bool gpu) {
+  struct rt_other_code now = { ctx->params, ctx->trees, ctx->forced,
+                               ctx->default_group_size };
+  if (ctx->gpu_code == gpu) return;
+  ctx->gpu_code = gpu;
+  if (ctx->other.params) {
+    ctx->params = ctx->other.params;
+    ctx->trees = ctx->other.trees;
+    ctx->forced = ctx->other.forced;
+    ctx->default_group_size = ctx->other.default_group_size;
+  } else {
+    rt_tuning_open(ctx);
+#ifdef RT_WORKERS
+    if (ctx->config->workers->size > 1) rt_workers_settle(ctx);
+#endif
+  }
+  ctx->other = now;
+}
+
+// Ours: code cpu, code gpu; for tests, so that one process runs both.
+RT_FN int rt_command_code(struct rt_server *s) {
+  bool gpu = strcmp(s->words[1], "gpu") == 0;
+  if (!gpu && strcmp(s->words[1], "cpu") != 0)
+    return rt_fail_command(s, "expected cpu or gpu, found", s->words[1]);
+  if (!gpu && s->ctx->cuda)
+    return rt_error(s->ctx, RT_OTHER_ERROR, "code for CPUs does not run on CUDA devices");
+  rt_switch_code(s->ctx, gpu);
+  return RT_OK;
+}
+
 // ---- commands: replay (replay.h), for tuners
 
 RT_FN int rt_command_replay(struct rt_server *s) {
@@ -725,6 +757,7 @@ static const struct rt_command rt_commands[] = {
   { "new", 2, -1, rt_command_new },
   { "project", 3, 3, rt_command_project },
   { "set_path", 0, 1, rt_command_set_path },
+  { "code", 1, 1, rt_command_code },
   { "tree", 0, 0, rt_command_tree },
   { "race", 3, -1, rt_command_race },
   { "kernel_times", 2, -1, rt_command_kernel_times },

@@ -18,12 +18,13 @@ static const char *const profile_names[PROFILES] = { "cpu", "gpu" };
 struct TestDevice {
   Compiler *c;
   const char *executable;
-  TestServer *servers[PROFILES];  // NULL: not started, or it has died
-  int runs;                       // numbers the variables of the servers
-  int most_runs;                  // per case and profile
-  int left_out;                   // versions that were not run
-  int processes, threads;         // that are workers; 0: none
-  const char *path;               // of the source
+  TestServer *server;      // NULL: not started, or it has died
+  int profile;             // whose code it runs
+  int runs;                // numbers the variables of the servers
+  int most_runs;           // per case and profile
+  int left_out;            // versions that were not run
+  int processes, threads;  // that are workers; 0: none
+  const char *path;        // of the source
   const ProgramStart *start;
   int first;  // profile: not 0 where there is no code for CPUs
   int file;   // values in and out: a file in memory
@@ -36,13 +37,13 @@ static const char *values_file(const TestDevice *d) {
 
 // ---- building
 
-// What starts the program, or so many processes of it, with the code of a profile.
-static const char *const *device_command(const TestDevice *d, int profile) {
+// What starts the program, or so many processes of it.
+static const char *const *device_command(const TestDevice *d) {
   ProgramStart start = *d->start;
   start.processes = d->processes;
   TextVec words = program_start_words(&start, d->path, d->executable);
   vec_push(&words, "--code");
-  vec_push(&words, profile_names[profile]);
+  vec_push(&words, profile_names[d->first]);
   // What has little work, too, is divided.
   if (d->processes || d->threads) vec_push(&words, "--param");
   if (d->processes || d->threads) vec_push(&words, "default_workers=0");
@@ -52,14 +53,30 @@ static const char *const *device_command(const TestDevice *d, int profile) {
   return words.at;
 }
 
-static bool start_device_run(TestDevice *d, int profile, const char **message) {
+static void stop_server(TestDevice *d) {
+  if (d->server) server_stop(d->server);
+  d->server = NULL;
+}
+
+static bool start_server(TestDevice *d, const char **message) {
   ServerReply greeting = { 0 };
-  d->servers[profile] = server_start(device_command(d, profile), &greeting);
-  if (d->servers[profile] && greeting.ok) return true;
-  *message = d->servers[profile] ? greeting.text : "cannot start the program";
-  if (d->servers[profile]) server_stop(d->servers[profile]);
-  d->servers[profile] = NULL;
+  d->server = server_start(device_command(d), &greeting);
+  d->profile = d->first;
+  if (d->server && greeting.ok) return true;
+  *message = d->server ? greeting.text : "cannot start the program";
+  stop_server(d);
   return false;
+}
+
+// One process runs the code of both profiles: a device's compiler takes long to get going.
+static bool take_profile(TestDevice *d, int profile, const char **message) {
+  if (!d->server && !start_server(d, message)) return false;
+  if (d->profile == profile) return true;
+  ServerReply reply =
+      server_ask(d->server, text_format("code %s", profile_names[profile]));
+  d->profile = profile;
+  *message = reply.text;
+  return reply.ok;
 }
 
 TestDevice *test_device_open(Compiler *c, Program *program, TestDeviceOptions options,
@@ -82,17 +99,16 @@ TestDevice *test_device_open(Compiler *c, Program *program, TestDeviceOptions op
     return NULL;
   }
   d->file = memfd_create("values", 0);
-  if (start_device_run(d, 0, message)) return d;
+  if (start_server(d, message)) return d;
   d->first = strstr(*message, "code for CPUs does not run") != NULL;
-  if (d->first && start_device_run(d, d->first, message)) return d;
+  if (d->first && start_server(d, message)) return d;
   *absent = strstr(*message, "no OpenCL") != NULL;
   close(d->file);
   return NULL;
 }
 
 void test_device_close(TestDevice *d) {
-  for (int i = 0; i < PROFILES; i++)
-    if (d->servers[i]) server_stop(d->servers[i]);
+  stop_server(d);
   close(d->file);
 }
 
@@ -256,14 +272,12 @@ static void schedule_branches(DeviceSchedule *schedule, const DeviceRun *r) {
 
 static const char *try_profile(TestDevice *d, const DeviceCase *test, int profile) {
   const char *message = NULL;
-  if (!d->servers[profile] && !start_device_run(d, profile, &message)) return message;
+  if (!take_profile(d, profile, &message)) return message;
   DeviceSchedule schedule = { 0 };
   vec_push(&schedule, (GuardOutcomeVec){ 0 });
   int most = test->default_only ? 1 : d->most_runs;
   for (int i = 0; i < schedule.count && i < most; i++) {
-    DeviceRun r = {
-      .d = d, .test = test, .server = d->servers[profile], .forced = schedule.at[i]
-    };
+    DeviceRun r = { .d = d, .test = test, .server = d->server, .forced = schedule.at[i] };
     message = run_once(&r);
     if (message)
       return text_format("%s\n  with --path %s", message,
@@ -283,8 +297,7 @@ const char *test_device_case(TestDevice *d, const DeviceCase *test) {
     const char *message = try_profile(d, test, profile);
     if (!message) continue;
     // A process that has died, or has not cleaned up, is of no use to the next case.
-    if (d->servers[profile]) server_stop(d->servers[profile]);
-    d->servers[profile] = NULL;
+    stop_server(d);
     return text_format("%s --code %s", message, profile_names[profile]);
   }
   return NULL;

@@ -1,4 +1,4 @@
-// Runs the cases of a program on the device: built once, served by one process per code profile.
+// Runs the cases of a program on the device: built once, served by one process.
 #pragma once
 #include "commands/program_start.h"
 
