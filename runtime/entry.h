@@ -437,7 +437,7 @@ RT_FN int rt_array_offset(struct rt_context *ctx, const struct rt_array *array,
     if (indices[i] < 0 || indices[i] >= array->shape[i])
       error =
           rt_error(ctx, RT_PROGRAM_ERROR,
-                   "index %" PRId64 " out of bounds for dimension %d of size %" PRId64,
+                   "Index [%" PRId64 "] out of bounds for dimension %d of size %" PRId64,
                    indices[i], i, array->shape[i]);
     else
       offset = offset * array->shape[i] + indices[i];
@@ -486,12 +486,14 @@ RT_FN int rt_array_consume(struct rt_context *ctx, struct rt_array *array,
 RT_FN int rt_size_error(struct rt_context *ctx, const char *param, const char *name,
                         int64_t expected, const char *from, int64_t found) {
   if (!name)
-    return rt_error(ctx, RT_PROGRAM_ERROR,
-                    "parameter %s: expected size %" PRId64 ", found %" PRId64, param,
-                    expected, found);
+    return rt_error(
+        ctx, RT_PROGRAM_ERROR,
+        "entry point arguments have invalid sizes: parameter %s: expected size %" PRId64
+        ", found %" PRId64,
+        param, expected, found);
   return rt_error(ctx, RT_PROGRAM_ERROR,
-                  "parameter %s: expected size %s = %" PRId64
-                  " (from %s), found %" PRId64,
+                  "entry point arguments have invalid sizes: parameter %s: expected size "
+                  "%s = %" PRId64 " (from %s), found %" PRId64,
                   param, name, expected, from, found);
 }
 

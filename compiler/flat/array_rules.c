@@ -217,20 +217,21 @@ static void dim_text(Message *m, Builder *b, const DimIndex *dim) {
   message_value(m, dim->stride);
 }
 
-// "index [i, 0:m] out of bounds for array of shape [n][m]", as the interpreter says it.
+// "Index [i, j] out of bounds for array of shape [n][m]", as the interpreter says it.
 static Message bounds_text(Builder *b, const Exp *update) {
   CoreType type = atom_type(update->u.update.array);
   const DimIndex *dims = update->u.update.dims;
-  bool plain = type.rank == 1 && !dims[0].is_slice;
   Message m = message_new();
-  message_text(&m, plain ? "index " : "index [");
+  while (type.rank > 1 && dim_is_whole(&dims[type.rank - 1], type.dims[type.rank - 1]))
+    type.rank--;
+  message_text(&m, "Index [");
   for (int i = 0; i < type.rank; i++) {
     if (i) message_text(&m, ", ");
     dim_text(&m, b, &dims[i]);
   }
-  message_text(&m, plain ? " out of bounds for array of shape "
-                         : "] out of bounds for array of shape ");
+  message_text(&m, "] out of bounds for array of shape ");
   message_shape(&m, type);
+  message_text(&m, ".");
   message_end(&m);
   return m;
 }

@@ -227,10 +227,11 @@ static const Exp *total_if_any(const ScanUse *u, Builder *b, const Exp *read,
                                Atom total) {
   Atom any = core_let(b, "any", exp_op2(OP_LT, atom_i64(0), u->seg->dims[0].width));
   Message m = message_new();
-  message_text(&m, "index ");
+  message_text(&m, "Index [");
   message_value(&m, read->u.index.dims[0].start);
-  message_text(&m, " out of bounds for array of shape ");
+  message_text(&m, "] out of bounds for array of shape ");
   message_shape(&m, atom_type(read->u.index.array));
+  message_text(&m, ".");
   message_end(&m);
   return new_node(Exp, .kind = EXP_ASSERT,
                   .u.assert = { any, m.parts.at, m.values.at, m.values.count,

@@ -32,7 +32,7 @@ void code_note_size(Code *k, const Stm *stm) {
 }
 
 void code_check_size(Code *k, Atom size, const ImpExp *unless) {
-  static const char *const parts[] = { "negative size ", "" };
+  static const char *const parts[] = { "Range 0..1..<", " is invalid (a negative size)" };
   if (is_size(k, size)) return;
   const ImpExp **values = new_array(const ImpExp *, 1);
   values[0] = imp_atom(size);
@@ -78,23 +78,43 @@ static void add_dim(CheckText *t, const DimIndex *dim) {
   add_value(t, stride);
 }
 
+static bool same_value(const ImpExp *a, const ImpExp *b) {
+  if (a->kind == IMP_CONST) return imp_is_i64(b, a->u.constant.u.i);
+  return a->kind == IMP_VAR && b->kind == IMP_VAR && a->u.var == b->u.var;
+}
+
+static bool is_whole(const DimIndex *dim, const ImpExp *size) {
+  return imp_is_i64(imp_atom(dim->start), 0) && imp_is_i64(imp_atom(dim->stride), 1) &&
+         same_value(imp_atom(dim->count), size);
+}
+
+// Dimensions that are left whole at the end are those that the program does not mention.
+static int shown_rank(const Arr *arr, const DimIndex *dims) {
+  int rank = arr->rank;
+  while (rank > 1 && dims[rank - 1].is_slice &&
+         is_whole(&dims[rank - 1], arr->shape[rank - 1]))
+    rank--;
+  return rank;
+}
+
 static CheckText bounds_text(const Arr *arr, const DimIndex *dims) {
   CheckText t = { .text = text_new() };
-  bool plain = arr->rank == 1 && !dims[0].is_slice;
-  text_add(t.text, plain ? "index " : "index [");
-  for (int i = 0; i < arr->rank; i++) {
+  int rank = shown_rank(arr, dims);
+  text_add(t.text, "Index [");
+  for (int i = 0; i < rank; i++) {
     if (i) text_add(t.text, ", ");
     add_dim(&t, &dims[i]);
   }
-  text_add(t.text, plain ? " out of bounds" : "] out of bounds");
-  if (t.values.count + arr->rank <= IMP_CHECK_VALUES) {
+  text_add(t.text, "] out of bounds");
+  if (t.values.count + rank <= IMP_CHECK_VALUES) {
     text_add(t.text, " for array of shape ");
-    for (int i = 0; i < arr->rank; i++) {
+    for (int i = 0; i < rank; i++) {
       text_add(t.text, "[");
       add_value(&t, arr->shape[i]);
       text_add(t.text, "]");
     }
   }
+  text_add(t.text, ".");
   vec_push(&t.parts, text_str(t.text));
   return t;
 }
@@ -105,17 +125,11 @@ static const ImpExp *in_range(const ImpExp *index, const ImpExp *size) {
   return imp_and(imp_op2(OP_LE, imp_i64(0), index), imp_less(index, size));
 }
 
-static bool same_value(const ImpExp *a, const ImpExp *b) {
-  if (a->kind == IMP_CONST) return imp_is_i64(b, a->u.constant.u.i);
-  return a->kind == IMP_VAR && b->kind == IMP_VAR && a->u.var == b->u.var;
-}
-
 // First and last element of a non-empty slice.
 static const ImpExp *slice_fits(const DimIndex *dim, const ImpExp *size) {
   const ImpExp *start = imp_atom(dim->start), *count = imp_atom(dim->count),
                *stride = imp_atom(dim->stride);
-  if (imp_is_i64(start, 0) && imp_is_i64(stride, 1) && same_value(count, size))
-    return imp_const(prim_bool(true));
+  if (is_whole(dim, size)) return imp_const(prim_bool(true));
   const ImpExp *last = imp_add(start, imp_mul(imp_sub(count, imp_i64(1)), stride));
   const ImpExp *empty = imp_op2(OP_LE, count, imp_i64(0));
   return imp_op2(OP_LOR, empty, imp_and(in_range(start, size), in_range(last, size)));

@@ -42,23 +42,34 @@ static void add_dim(FromText *t, const DimIndex *dim) {
   add_value(t, stride);
 }
 
+// Dimensions that are left whole at the end are those that the program does not mention.
+static int shown_rank(const View *view, const DimIndex *dims) {
+  int rank = view->rank;
+  while (rank > 1 && dims[rank - 1].is_slice && atom_is_i64(dims[rank - 1].start, 0) &&
+         atom_is_i64(dims[rank - 1].stride, 1) &&
+         term_same(term_atom(dims[rank - 1].count), view->shape[rank - 1]))
+    rank--;
+  return rank;
+}
+
 static FromText bounds_text(const View *view, const DimIndex *dims) {
   FromText t = { .text = text_new() };
-  bool plain = view->rank == 1 && !dims[0].is_slice;
-  text_add(t.text, plain ? "index " : "index [");
-  for (int i = 0; i < view->rank; i++) {
+  int rank = shown_rank(view, dims);
+  text_add(t.text, "Index [");
+  for (int i = 0; i < rank; i++) {
     if (i) text_add(t.text, ", ");
     add_dim(&t, &dims[i]);
   }
-  text_add(t.text, plain ? " out of bounds" : "] out of bounds");
-  if (t.values.count + view->rank <= CHECK_VALUES) {
+  text_add(t.text, "] out of bounds");
+  if (t.values.count + rank <= CHECK_VALUES) {
     text_add(t.text, " for array of shape ");
-    for (int i = 0; i < view->rank; i++) {
+    for (int i = 0; i < rank; i++) {
       text_add(t.text, "[");
       add_value(&t, view->shape[i]);
       text_add(t.text, "]");
     }
   }
+  text_add(t.text, ".");
   vec_push(&t.parts, text_str(t.text));
   return t;
 }
@@ -108,7 +119,7 @@ void from_note_size(From *f, const Stm *stm) {
 }
 
 static void check_count(From *f, const Term *unless, Atom size, Loc loc) {
-  static const char *const parts[] = { "negative size ", "" };
+  static const char *const parts[] = { "Range 0..1..<", " is invalid (a negative size)" };
   if (is_size(f, size)) return;
   const Term **values = from_scalars(1);
   values[0] = term_atom(size);

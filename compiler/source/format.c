@@ -5,6 +5,7 @@
 // empty lines one remains.
 #include "source/format.h"
 #include "source/ast_print.h"
+#include <limits.h>
 #include <string.h>
 
 enum { INDENT = 2, HEADER_INDENT = 4 };
@@ -379,4 +380,32 @@ const char *source_format(Compiler *c, const SourceFile *file, int width) {
     text = lay_out(c, source_file_new(file->path, text, strlen(text)), width);
   }
   return text;
+}
+
+// Comments and line breaks become spaces.
+static const char *in_one_line(Compiler *c, const char *text) {
+  const SourceFile *file = source_file_new("", text, strlen(text));
+  Text *line = text_new();
+  uint32_t end = 0;
+  TokenVec tokens = lex_file(c, file);
+  vec_each (const Token *, token, &tokens) {
+    if (token->kind == TOKEN_END) break;
+    if (token->start > end) text_add(line, " ");
+    text_printf(line, "%.*s", (int)(token->end - token->start),
+                file->text + token->start);
+    end = token->end;
+  }
+  return text_str(line);
+}
+
+const char *source_format_exp(Compiler *c, const char *text) {
+  static const char before[] = "def x = ";
+  const char *phase = c->phase;
+  const char *line = in_one_line(c, text_format("%s%s", before, text));
+  const char *formatted =
+      source_format(c, source_file_new("", line, strlen(line)), INT_MAX);
+  c->phase = phase;
+  if (!formatted) return text;
+  const char *exp = formatted + strlen(before);
+  return text_format("%.*s", (int)strcspn(exp, "\n"), exp);
 }

@@ -100,7 +100,7 @@ def the_device_computes_the_same():
     assert page == other and said == also, (page, other, said, also)
     for value in ["(6.5f32, {least = 1.0f32})", "[3i64, 4i64, 5i64]", "[5i32, 6i32]"]:
         assert f"\n```\n{value}\n```\n" in page, (value, page)
-    assert "a.fl:11:6: error: index 4 out of bounds for array of shape [2]\n   11 | -- > [1, 2][" in said, said
+    assert "a.fl:11:6: error: Index [4] out of bounds for array of shape [2].\n   11 | -- > [1, 2][" in said, said
     assert picture("a-img/4.png") == [[0, 0, 0, 255, 0, 0], [0, 255, 0, 0, 0, 255]]
 
 
@@ -207,7 +207,7 @@ def mistakes_have_places():
 def nothing_is_written_after_errors_if_that_is_wanted():
     text = "-- > 1\n\n-- > [1][2]\n"
     page, said = run(text, "--interpret", "--stop-on-error", name="stop.fl", status=1)
-    assert page is None and "stop.fl:3:6: error: index 2 out of bounds" in said, said
+    assert page is None and "stop.fl:3:6: error: Index [2] out of bounds" in said, said
     assert run(text, "--interpret", name="stop.fl", status=1)[0] is not None
 
 

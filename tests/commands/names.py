@@ -44,7 +44,7 @@ def read(path):
 
 def error_names_the_place(source):
     done = run(FLC, "eval", b"./" + source, "-e", "main", input=b"[1] 5", status=1)
-    assert b":2:46: error: index 5 out of bounds" in done.stderr, done.stderr
+    assert b":2:46: error: Index [5] out of bounds" in done.stderr, done.stderr
 
 
 def library(source, name):

@@ -197,7 +197,7 @@ cat > fails.fl << 'END'
 entry main [n] (is: [n]i64) : [n]i64 = map (\i -> is[i + 1]) is
 END
 printf '[0i64, 1]' | "$flc" eval --after kern fails.fl > out 2> err && fail 'a check in a kernel'
-expect 'its message' '^fails.fl:1:[0-9]+: error: index 2 out of bounds for array of shape \[2\]' err
+expect 'its message' '^fails.fl:1:[0-9]+: error: Index \[2\] out of bounds for array of shape \[2\]' err
 
 [ $failures = 0 ] && echo 'all passed'
 exit $((failures > 0))

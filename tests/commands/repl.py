@@ -80,7 +80,7 @@ def mistakes_end_nothing(flc, _):
     out, err = session(flc, "foo\n1 +* 2\n[1, 2][5]\n1 / 0\ndef x : i32 = true\nx\n1 $\ndef 3 = 4\n:frob\n:\nassert (1 == 2) 3\n"
                        "let (a, b) = (1, 2)\n\n\"unfinished\n\x01\n7\n")
     assert out.endswith("7i32\n") and out.count("i32") == 1, out
-    for place, message in (("[1]:1:1", "unknown name `foo`"), ("[3]:1:1", "index 5 out of bounds"), ("[4]:1:1", "division by zero"),
+    for place, message in (("[1]:1:1", "unknown name `foo`"), ("[3]:1:1", "Index [5] out of bounds"), ("[4]:1:1", "division by zero"),
                            ("[5]:1:15", "expected"), ("[6]:1:1", "unknown name `x`")):
         assert re.search(rf"^{re.escape(place)}: error: .*{message}", err, re.M), (place, message, err)
     assert "error: unknown command :frob (there is :help)" in err, err
@@ -88,7 +88,7 @@ def mistakes_end_nothing(flc, _):
 
 def places_are_those_of_the_input(flc, _):
     _, err = session(flc, "def f (xs: []i32) =\n  let y = xs[3]\n  in y\n\ndef unused x y = x\nf [1]\nf [true]\n")
-    assert re.search(r"^\[1\]:2:11: error: index 3 out of bounds", err, re.M), err
+    assert re.search(r"^\[1\]:2:11: error: Index \[3\] out of bounds", err, re.M), err
     assert "    2 |   let y = xs[3]\n" in err, err
     assert re.search(r"^\[4\]:1:3: error: ", err, re.M), err
     assert err.count("warning") <= 1, err

@@ -154,7 +154,7 @@ $functions"
 properties 0 '^3 passed, 0 failed$' 'reverses halves evens'
 option=--no-device
 properties 1 'property sums, line 2: it gives false for \[\[30i16\]\] 0i32 false$' sums
-properties 1 'property indices, line 2: indices: p.fl:.*index 7 out of bounds for array of shape \[3\] for 7i64$' indices
+properties 1 'property indices, line 2: indices: p.fl:.*Index \[7\] out of bounds for array of shape \[3\]. for 7i64$' indices
 properties 1 'it gives false for \[0i64, 2i64, [0-9i, ]*22i64\] 1i64$' short
 properties 1 'values of type half are made by' no_generator
 properties 1 'gen.fewer.: it must take a size and a seed' wrong_generator

@@ -62,9 +62,9 @@ static void checks_bounds(Compiler *c) {
   const Value *xs = vector_of(2, (float[]){ 1, 2 });
   InterpResult r = run(c, update_program(c, 5, false), &xs, (InterpOptions){ 0 });
   CHECK(!r.ok);
-  CHECK_TEXT(r.message, "index 5 out of bounds for array of shape [2]");
+  CHECK_TEXT(r.message, "Index [5] out of bounds for array of shape [2].");
   r = run(c, update_program(c, -1, false), &xs, (InterpOptions){ 0 });
-  CHECK_TEXT(r.message, "index -1 out of bounds for array of shape [2]");
+  CHECK_TEXT(r.message, "Index [-1] out of bounds for array of shape [2].");
 }
 
 // entry main n = loop x = 0 for i < n do x + 1

@@ -71,12 +71,12 @@ fi
 
 # Errors in kernels, and the next call after one.
 echo '[1i32, 2i32] [0i64, 5i64]' | cuda ./sums -e at 2> log && fail "out of bounds"
-expect 'bounds' 'sums.fl:2:60: error: index 5 out of bounds'
+expect 'bounds' 'sums.fl:2:60: error: Index \[5\] out of bounds'
 printf 'restore in xs []i32 is []i64\ncall at ys xs is\nfree is\nrestore in2 is []i64\ncall at ys xs is\nstore out ys\nfree xs is ys\nreport\n' > commands
 echo '[1i32, 2i32] [5i64]' > in
 echo '[1i64, 0i64]' > in2
 cuda ./sums --server < commands > log
-expect 'first call' 'index 5 out of bounds'
+expect 'first call' 'Index \[5\] out of bounds'
 expect 'nothing left' '"live": 0'
 
 # Times.

@@ -154,9 +154,9 @@ static void errors(struct one_context *ctx) {
   struct one_i64_1d *is = one_new_i64_1d(ctx, wrong, 3);
   struct one_f32_1d *f = one_new_f32_1d(ctx, three, 3),
                     *g = one_new_f32_1d(ctx, three, 2), *h = NULL;
-  check_error(ctx, one_entry_at(ctx, &x, a, 3), 2, "index 3 out of bounds");
-  check_error(ctx, one_entry_at(ctx, &x, a, -1), 2, "index -1 out of bounds");
-  check_error(ctx, one_entry_each_at(ctx, &b, a, is), 2, "index 7 out of bounds");
+  check_error(ctx, one_entry_at(ctx, &x, a, 3), 2, "Index [3] out of bounds");
+  check_error(ctx, one_entry_at(ctx, &x, a, -1), 2, "Index [-1] out of bounds");
+  check_error(ctx, one_entry_each_at(ctx, &b, a, is), 2, "Index [7] out of bounds");
   check_error(ctx, one_entry_add(ctx, &h, f, g), 2,
               "parameter ys: expected size n = 3 (from xs), found 2");
   check_error(ctx, one_entry_divide(ctx, &x, 1, 0), 2, "division by zero");

@@ -106,7 +106,7 @@ printf 'segred_chunk=0\n' > p.fl.tuning
 got=$("$flc" build p.fl -o with_zero 2>&1)
 expect 'a chunk of 0 that is built in' 1 'sets segred_chunk \(chunk\) to 0; it wants a number from 1 on' $? "$got"
 rm p.fl.tuning
-run 'an index out of bounds' 1 'index 5 out of bounds' '[1, 2] 5i64' -e pick
+run 'an index out of bounds' 1 'Index \[5\] out of bounds' '[1, 2] 5i64' -e pick
 
 # The same words as the interpreter's, and the same line of the source.
 for entry in pick each ratio; do
@@ -229,7 +229,7 @@ got=$(printf '%s\n' 'restore in xs []i32 i i64' 'call pick out xs i' 'call nothi
   'restore absent ys []i32' 'restore in ys []i32 k i64' 'call pick out ys zero' > commands
 printf '[7, 8] 9i64' > in
 timeout 120 ./p --server < commands 2>&1)
-expect 'a server after errors' 0 'index 9 out of bounds' $? "$got"
+expect 'a server after errors' 0 'Index \[9\] out of bounds' $? "$got"
 expect 'an unknown command' 0 'unknown command: frobnicate' 0 "$got"
 expect 'a file that is absent' 0 'cannot read absent' 0 "$got"
 

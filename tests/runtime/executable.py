@@ -38,7 +38,7 @@ def command_line():
 
 def mistakes():
     failed = run(["-e", "get"], "[1, 2, 3] 7", 1).stderr
-    assert b"small.fl:3:7: error: index 7 out of bounds for array of shape [3]" in failed
+    assert b"small.fl:3:7: error: Index [7] out of bounds for array of shape [3]" in failed
     for args, data, text in [
         ([], "[1, x]", b"error: parameter xs: []f32: <stdin>:1:5: expected f32, found 'x'"),
         ([], "", b"error: parameter xs: []f32: expected a value, found the end of the input"),
@@ -187,7 +187,7 @@ def server(folder):
         ("call none x", "unknown entry point: none"),
         ("call sum xs xs", "variable already exists: xs"),
         ("call sum x i", "input 0 of sum: expected []i32, found i64"),
-        ("index x xs 3", "index 3 out of bounds for dimension 0 of size 3"),
+        ("index x xs 3", "Index [3] out of bounds for dimension 0 of size 3"),
         ("kind", "wrong number of words for: kind"),
         ("rank i32", "not an array type: i32"),
         ("race sum 0 xs -", "race takes an entry point, rounds, 1 inputs, and paths"),

@@ -117,11 +117,11 @@ static void failed_checks_are_reported_once(struct rt_context *ctx) {
   struct rt_value in[2] = { ints(ctx, 3) }, out;
   in[1].u.i64 = 5;
   CHECK(call_get(ctx, &out, in) == RT_PROGRAM_ERROR);
-  check_error(ctx, "small.fl:3:7: error: index 5 out of bounds for array of shape [3]\n"
+  check_error(ctx, "small.fl:3:7: error: Index [5] out of bounds for array of shape [3]\n"
                    "    3 | out[i]\n      |   ^~~~");
   in[1].u.i64 = -1;
   CHECK(call_get(ctx, &out, in) == RT_PROGRAM_ERROR);
-  check_error(ctx, "small.fl:3:7: error: index -1 out of bounds for array of shape [3]\n"
+  check_error(ctx, "small.fl:3:7: error: Index [-1] out of bounds for array of shape [3]\n"
                    "    3 | out[i]\n      |   ^~~~");
   in[1].u.i64 = 2;
   CHECK(call_get(ctx, &out, in) == RT_OK);
@@ -130,7 +130,7 @@ static void failed_checks_are_reported_once(struct rt_context *ctx) {
   CHECK(rt_array_index(ctx, out.u.array, &zero, &got) == RT_OK && got == 2);
   int64_t outside = 1;
   CHECK(rt_array_index(ctx, out.u.array, &outside, &got) == RT_PROGRAM_ERROR);
-  check_error(ctx, "index 1 out of bounds for dimension 0 of size 1");
+  check_error(ctx, "Index [1] out of bounds for dimension 0 of size 1");
   rt_array_free(ctx, in[0].u.array);
   rt_array_free(ctx, out.u.array);
   in[0].u.i64 = -7;

@@ -76,8 +76,8 @@ static const struct rt_kernel kernels[] = {
 };
 
 static const char *const host_check[] = { "negative size ", "" };
-static const char *const bounds_check[] = { "index ",
-                                            " out of bounds for array of shape [", "]" };
+static const char *const bounds_check[] = { "Index [",
+                                            "] out of bounds for array of shape [", "]" };
 static const struct rt_check checks[] = {
   { "", "", host_check, 1 },
   { "small.fl:3:7", "    3 | out[i]\n      |   ^~~~\n", bounds_check, 2 },

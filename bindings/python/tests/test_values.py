@@ -143,7 +143,7 @@ def test_values_belong_to_their_module(values):
 
 
 def test_errors_of_the_program(values):
-    with pytest.raises(flc.ProgramError, match=r"values.fl:\d+:\d+: error: index 7 out of bounds"):
+    with pytest.raises(flc.ProgramError, match=r"values.fl:\d+:\d+: error: Index \[7\] out of bounds"):
         values.get([1, 2], 7)
     assert values.get([1, 2], 0) == 1  # the module goes on
 

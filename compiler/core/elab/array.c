@@ -94,7 +94,7 @@ static void check_range(Elab *e, Range *r) {
     [RANGE_BELOW] = "..<", [RANGE_UPTO] = "...", [RANGE_ABOVE] = "..>"
   };
   Message m = message_new();
-  message_text(&m, "range ");
+  message_text(&m, "Range ");
   message_value(&m, r->start);
   if (r->has_second) {
     message_text(&m, "..");
@@ -102,7 +102,7 @@ static void check_range(Elab *e, Range *r) {
   }
   message_text(&m, spelling[r->end]);
   message_value(&m, r->stop);
-  message_text(&m, " is invalid");
+  message_text(&m, " is invalid.");
   elab_assert(e, range_ok(e, r), &m, &r->start, 1);
 }
 
@@ -169,10 +169,12 @@ static Atom coerce_leaf(Elab *e, Atom leaf, LeafSizes declared) {
   CoreType type = atom_type(leaf);
   CoreType target = target_type(e, type, declared);
   Message m = message_new();
-  message_text(&m, "cannot coerce array of shape ");
+  message_text(&m, "Value of shape ");
   message_shape(&m, type);
-  message_text(&m, " to ");
+  message_text(&m, " cannot match shape of type \"");
   message_shape(&m, target);
+  message_text(&m, prim_type_name(type.elem));
+  message_text(&m, "\".");
   elab_assert(e, same_dims(e, type, target), &m, &leaf, 1);
   return elab_fit(e, leaf, target.dims);
 }

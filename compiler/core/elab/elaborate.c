@@ -246,7 +246,9 @@ static Atom checked_leaf(EntryBuild *b, const SizeCheck *check, Atom leaf) {
   CoreType type = atom_type(leaf);
   Atom wanted = size_eval(e, (SizeIn){ check->size, b->scope.env });
   Message m = message_new();
-  message_text(&m, text_format("parameter '%s' has a dimension of size ", check->param));
+  message_text(&m, text_format("entry point arguments have invalid sizes: parameter %s "
+                               "has a dimension of size ",
+                               check->param));
   message_value(&m, check->actual);
   message_text(&m,
                text_format(", but its type says %s, which is ", size_text(check->size)));
@@ -341,8 +343,9 @@ static void check_rows(Elab *e, Atom *leaf) {
   for (int k = 1; k < type.rank; k++) {
     if (size_is_natural(e, type.dims[k])) continue;
     Message m = message_new();
-    message_text(&m, "negative size ");
+    message_text(&m, "Range 0..1..<");
     message_value(&m, type.dims[k]);
+    message_text(&m, " is invalid (a negative size)");
     elab_assert(e, elab_op2(e, OP_LE, atom_i64(0), type.dims[k]), &m, leaf, 1);
   }
 }

@@ -1,5 +1,6 @@
 // Expressions: the dispatcher, and the kinds that need no file of their own.
 #include "core/elab/elaborate.h"
+#include "source/format.h"
 #include <string.h>
 
 enum { MAX_STEPS = 4000000 };  // evaluated expressions per entry point
@@ -126,6 +127,18 @@ static const char *text_of_source(Loc loc) {
   return text_format("%.*s", (int)(loc.end - loc.start), loc.file->text + loc.start);
 }
 
+// The condition as it is written, in its brackets, but on one line and in the common layout.
+static const char *condition_text(Elab *e, Loc loc) {
+  if (!loc.file) return "";
+  const char *text = loc.file->text;
+  uint32_t start = loc.start, end = loc.end;
+  while (start > 0 && text[start - 1] == '(' && text[end] == ')') {
+    start--;
+    end++;
+  }
+  return source_format_exp(e->c, text_format("%.*s", (int)(end - start), text + start));
+}
+
 // The condition comes first, whatever the expression does.
 static const Val *assertion(Elab *e, Scope *s, const AstExp *exp, const char *name) {
   Want want = { .name = name };
@@ -141,8 +154,8 @@ static const Val *assertion(Elab *e, Scope *s, const AstExp *exp, const char *na
   const Body *body = core_body(&inner.b, leaves.at, leaves.count);
   elab_leave(e, &inner);
   Message m = message_new();
-  message_text(&m, "assertion failed: ");
-  message_text(&m, text_of_source(exp->u.assert.condition->loc));
+  message_text(&m, "Assertion is false: ");
+  message_text(&m, condition_text(e, exp->u.assert.condition->loc));
   message_end(&m);
   Exp assertion = { .kind = EXP_ASSERT,
                     .u.assert = { .condition = condition, .parts = m.parts.at } };

@@ -198,9 +198,9 @@ static const Val *check_shape(Elab *e, const Val *array, const Atom *dims) {
   AtomVec leaves = val_leaves(e, array);
   if (!leaves.count) return array;
   Message m = message_new();
-  message_text(&m, "cannot unflatten array of shape ");
+  message_text(&m, "Cannot unflatten array of shape ");
   message_shape(&m, atom_type(leaves.at[0]));
-  message_text(&m, " to ");
+  message_text(&m, " to array of shape ");
   message_shape(&m, type_array(PRIM_I64, 2, dims));
   elab_assert(e, is_shape(e, dims), &m, leaves.at, leaves.count);
   return val_rebuild(e, array, leaves.at);

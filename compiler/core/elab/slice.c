@@ -94,20 +94,30 @@ static Atom slice_ok(Elab *e, const Slice *s) {
   return elab_and(e, ok, elab_op2(e, OP_NE, s->step, atom_i64(0)));
 }
 
-static void part_text(Message *m, bool given, Atom value) {
-  if (given) message_value(m, value);
+static void dim_text(Message *m, const Dim *dim) {
+  if (!dim->ast->is_slice) {
+    message_value(m, dim->index);
+    return;
+  }
+  if (dim->has_from) message_value(m, dim->from);
+  message_text(m, ":");
+  if (dim->has_to) message_value(m, dim->to);
+  if (dim->has_step) message_text(m, ":");
+  if (dim->has_step) message_value(m, dim->step);
 }
 
-static void check_slice(Elab *e, const Dim *dim, Slice *s, CoreType type) {
+// The array is of that type, sliced along all of the dimensions.
+static void check_slice(Elab *e, const DimVec *dims, Slice *s, CoreType type) {
   Message m = message_new();
-  message_text(&m, "slice [");
-  part_text(&m, dim->has_from, s->from);
-  message_text(&m, ":");
-  part_text(&m, dim->has_to, s->to);
-  if (dim->has_step) message_text(&m, ":");
-  part_text(&m, dim->has_step, s->step);
+  message_text(&m, "Index [");
+  for (int i = 0; i < dims->count; i++) {
+    if (i) message_text(&m, ", ");
+    dim_text(&m, &dims->at[i]);
+  }
   message_text(&m, "] out of bounds for array of shape ");
+  type.rank = dims->count;
   message_shape(&m, type);
+  message_text(&m, ".");
   // The start passes the check, not the count: sizes stay the expressions that types mention.
   elab_assert(e, slice_ok(e, s), &m, &s->from, 1);
 }
@@ -124,15 +134,17 @@ static Atom default_start(Elab *e, const Slice *s) {
   return elab_select(e, s->backwards, size_sub(e->b, s->n, atom_i64(1)), atom_i64(0));
 }
 
-// The slice along one dimension, `n` long, of an array; checked.
-static DimIndex slice_of(Elab *e, const Dim *dim, Atom n, CoreType type) {
+// The slice along dimension `at` of an array; checked.
+static DimIndex slice_of(Elab *e, const DimVec *dims, int at, CoreType type) {
+  const Dim *dim = &dims->at[at];
+  Atom n = type.dims[at];
   Slice s = { .n = n, .step = dim->step };
   s.backwards = elab_op2(e, OP_LT, dim->step, atom_i64(0));
   s.from = dim->has_from ? dim->from : default_start(e, &s);
   if (is_whole(dim)) return dim_slice(s.from, n, dim->step);
   s.to = dim->has_to ? dim->to : elab_select(e, s.backwards, atom_i64(-1), n);
   s.count = slice_count(e, &s);
-  check_slice(e, dim, &s, type);
+  check_slice(e, dims, &s, type);
   return dim_slice(s.from, s.count, s.step);
 }
 
@@ -143,7 +155,7 @@ static const DimIndex *full_index(Elab *e, const DimVec *dims, CoreType type) {
     if (i >= dims->count) {
       index[i] = dim_slice(atom_i64(0), type.dims[i], atom_i64(1));
     } else if (dims->at[i].ast->is_slice) {
-      index[i] = slice_of(e, &dims->at[i], type.dims[i], type);
+      index[i] = slice_of(e, dims, i, type);
     } else {
       index[i] = dim_fix(dims->at[i].index);
     }

@@ -31,7 +31,7 @@ static void put_rows(Slot to, int64_t row, Slot from) {
 static bool run_iota(Machine *m, const Ins *ins) {
   const ArrayOp *op = ins->more;
   int64_t count = op->args[0].at->i;
-  if (count < 0) return run_fail(m, ins->stm, "negative size %lld", (long long)count);
+  if (count < 0) return run_fail(m, ins->stm, NEGATIVE_SIZE, (long long)count);
   if (!array_alloc(m, ins->stm, op->to, &count)) return false;
   StoreFn *store = scalar_store(op->to.elem);
   uint64_t start = (uint64_t)op->args[1].at->i, step = (uint64_t)op->args[2].at->i;
@@ -46,8 +46,7 @@ static bool run_replicate(Machine *m, const Ins *ins) {
   const ArrayOp *op = ins->more;
   int64_t shape[64] = { op->args[0].at->i };
   Slot row = op->args[1];
-  if (shape[0] < 0)
-    return run_fail(m, ins->stm, "negative size %lld", (long long)shape[0]);
+  if (shape[0] < 0) return run_fail(m, ins->stm, NEGATIVE_SIZE, (long long)shape[0]);
   if (row.rank) memcpy(shape + 1, slot_shape(row), (size_t)row.rank * sizeof *shape);
   if (!array_alloc(m, ins->stm, op->to, shape)) return false;
   for (int64_t i = 0; i < shape[0]; i++)

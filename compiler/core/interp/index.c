@@ -28,17 +28,26 @@ static void add_dim_text(Text *t, const IndexDim *dim) {
   if (stride != 1) text_printf(t, ":%lld", (long long)stride);
 }
 
+static bool is_whole(const IndexDim *dim, int64_t size) {
+  return dim->is_slice && dim->start->i == 0 && dim->count->i == size &&
+         dim->stride->i == 1;
+}
+
+// Dimensions that are left whole at the end are those that the program does not mention.
 static bool out_of_bounds(Machine *m, const Ins *ins, const IndexStep *a) {
   Text *index = text_new(), *shape = text_new();
-  bool plain = a->array.rank == 1 && !a->dims[0].is_slice;
-  for (int d = 0; d < a->array.rank; d++) {
+  const int64_t *sizes = slot_shape(a->array);
+  int shown = a->array.rank;
+  while (shown > 1 && is_whole(&a->dims[shown - 1], sizes[shown - 1]))
+    shown--;
+  for (int d = 0; d < shown; d++) {
     if (d) text_add(index, ", ");
     add_dim_text(index, &a->dims[d]);
-    text_printf(shape, "[%lld]", (long long)slot_shape(a->array)[d]);
+    text_printf(shape, "[%lld]", (long long)sizes[d]);
   }
-  const char *text = text_format("%sindex %s%s%s out of bounds for array of shape %s",
-                                 a->checked ? "" : "unchecked ", plain ? "" : "[",
-                                 text_str(index), plain ? "" : "]", text_str(shape));
+  const char *text =
+      text_format("%sIndex [%s] out of bounds for array of shape %s.",
+                  a->checked ? "" : "unchecked: ", text_str(index), text_str(shape));
   if (!a->checked) run_bug(m, ins->stm, "%s", text);
   return run_fail(m, ins->stm, "%s", text);
 }

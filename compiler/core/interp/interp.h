@@ -33,7 +33,7 @@ typedef struct InterpOptions {
 
 typedef struct InterpResult {
   bool ok;
-  const char *message;   // if not ok: "index 5 out of bounds for array of shape [3]"
+  const char *message;   // if not ok: "Index [5] out of bounds for array of shape [3]"
   Loc loc;               // ... and where
   const Value **values;  // the entry's results, leaves in order
   int value_count;

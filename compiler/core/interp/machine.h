@@ -118,6 +118,7 @@ Value *value_of_slot(Slot s);  // a copy (run.c)
 
 // Runs to the end or to the first failure; false then.
 bool run_code(Machine *m, const InsCode *code);
+#define NEGATIVE_SIZE "Range 0..1..<%lld is invalid (a negative size)"
 // The program is at fault: keeps the message and returns false.
 bool run_fail(Machine *m, const Stm *stm, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -64,7 +64,7 @@ static bool put_result(Machine *m, const OutsideSeg *o, int i, const Value *v) {
 static bool check_widths(Machine *m, const OutsideSeg *o) {
   for (int d = 0; d < o->dim_count; d++) {
     int64_t width = o->widths[d].at->i;
-    if (width < 0) return run_fail(m, o->stm, "negative size %lld", (long long)width);
+    if (width < 0) return run_fail(m, o->stm, NEGATIVE_SIZE, (long long)width);
     if (width == 0) return true;
   }
   return true;

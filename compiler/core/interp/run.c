@@ -87,11 +87,15 @@ static bool size_mismatch(RunBinding *b, int param, Atom dim, int64_t expected,
   int size = size_index(b->entry, dim);
   const char *name = input_name(b->entry, param);
   if (size < 0)
-    run_fail(m, NULL, "parameter %s: expected size %lld, found %lld", name,
-             (long long)expected, (long long)found);
+    run_fail(m, NULL,
+             "entry point arguments have invalid sizes: parameter %s: expected size "
+             "%lld, found %lld",
+             name, (long long)expected, (long long)found);
   else
-    run_fail(m, NULL, "parameter %s: expected size %s = %lld (from %s), found %lld", name,
-             b->entry->params[size]->name, (long long)expected, b->bound_by[size],
+    run_fail(m, NULL,
+             "entry point arguments have invalid sizes: parameter %s: expected size %s = "
+             "%lld (from %s), found %lld",
+             name, b->entry->params[size]->name, (long long)expected, b->bound_by[size],
              (long long)found);
   m->loc = b->entry->loc;
   return false;

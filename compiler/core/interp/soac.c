@@ -144,7 +144,7 @@ static bool run_nest(Machine *m, const Ins *ins) {
   for (int d = 0; d < n->dim_count; d++) {
     int64_t width = n->widths[d].at->i;
     // A replicate may have become a nest; it is none where nobody makes it.
-    if (width < 0) return run_fail(m, ins->stm, "negative size %lld", (long long)width);
+    if (width < 0) return run_fail(m, ins->stm, NEGATIVE_SIZE, (long long)width);
     if (width == 0) break;
   }
   if (n->before && !n->before(m, ins, n)) return false;
