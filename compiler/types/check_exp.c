@@ -85,6 +85,10 @@ const Type *infer_name(Check *k, AstExp *exp) {
   }
   Binding *b = scope_find(k, &exp->u.name.name);
   exp->u.name.binding = b;
+  if (b && b->name[0] == '_' && !k->built_in) {
+    error(k->c, exp->loc, "`%s` is used, but begins with `_`", b->name);
+    hint(k->c, "names that begin with `_` are for what nothing uses");
+  }
   if (!b || !b->type) return type_error(k, exp->loc);
   const Type *type = instantiate(k, b, exp->loc, &exp->u.name.inst);
   if (note_recursion(k, b, exp)) {

@@ -391,10 +391,10 @@ static void match_value(Match *t, const Module *m, const Member *member) {
     return;
   }
   int level = k->level;
+  const Type *wanted = substitute_value(k, member->value, &t->types)->type;
   k->level = DEEP_LEVEL;
   k->at = t->loc;
   const Inst *inst;
-  const Type *wanted = type_substitute(k, &t->types, member->value->type);
   const Type *actual = instantiate(k, value, t->loc, &inst);
   bool same = unify(k, wanted, actual);
   k->level = level;

@@ -80,7 +80,7 @@ def mistakes_end_nothing(flc, _):
     out, err = session(flc, "foo\n1 +* 2\n[1, 2][5]\n1 / 0\ndef x : i32 = true\nx\n1 $\ndef 3 = 4\n:frob\n:\nassert (1 == 2) 3\n"
                        "let (a, b) = (1, 2)\n\n\"unfinished\n\x01\n7\n")
     assert out.endswith("7i32\n") and out.count("i32") == 1, out
-    for place, message in (("[1]:1:1", "unknown name `foo`"), ("[3]:1:1", "Index [5] out of bounds"), ("[4]:1:1", "division by zero"),
+    for place, message in (("[1]:1:1", "unknown name `foo`"), ("[3]:1:1", r"Index \[5\] out of bounds"), ("[4]:1:1", "division by zero"),
                            ("[5]:1:15", "expected"), ("[6]:1:1", "unknown name `x`")):
         assert re.search(rf"^{re.escape(place)}: error: .*{message}", err, re.M), (place, message, err)
     assert "error: unknown command :frob (there is :help)" in err, err
