@@ -256,7 +256,7 @@ static const Val *evaluate_first(Elab *e, const Closure *f, const char *name) {
 
 const Val *elab_body_of(Elab *e, const Closure *f, const char *name) {
   if (!f->binding || !f->binding->calls_itself) return evaluate(e, f, name);
-  const Val *v = elab_own_call(e, f, name);
+  const Val *v = elab_own_call(e, f);
   if (v) return v;
   int calls = 0;
   const OwnCall *first = first_call(e, f->function, &calls);

@@ -352,7 +352,7 @@ const Val *elab_stack_call(Elab *e, const Closure *f);
 // Gives up the evaluation of the outermost such call, if there is one, in favour of that.
 void elab_too_large(Elab *e);
 // A call within its body; NULL if the function becomes no such loop.
-const Val *elab_own_call(Elab *e, const Closure *f, const char *name);
+const Val *elab_own_call(Elab *e, const Closure *f);
 const Val *elab_end(Elab *e, Scope *s, const AstExp *exp,
                     Want want);  // want.tail says how
 // Whether one of the ends is a call of the function itself, or is not.

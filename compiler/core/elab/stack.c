@@ -28,8 +28,7 @@ static _Noreturn void let_sizes_change(Elab *e, const Stack *s) {
   longjmp(*s->again, 1);
 }
 
-static const Val *call_itself(Elab *e, const Stack *s, const Closure *f,
-                              const char *name) {
+static const Val *call_itself(Elab *e, const Stack *s, const Closure *f) {
   AtomVec args = { 0 }, leaves = { 0 };
   for (int i = 0; i < f->arity; i++)
     if (!s->kept[i]) val_add_leaves(e, f->args[i], &leaves);
@@ -41,14 +40,13 @@ static const Val *call_itself(Elab *e, const Stack *s, const Closure *f,
   const Exp *exp =
       new_node(Exp, .kind = EXP_CALL, .u.call = { s->self, args.at, args.count });
   VarVec binders = stack_copy_vars(e, &s->results);
-  (void)name;
   core_let_vars(e->b, binders.at, binders.count, exp);
   return val_rebuild(e, s->result, stack_leaves(s, &binders).at);
 }
 
-const Val *elab_own_call(Elab *e, const Closure *f, const char *name) {
+const Val *elab_own_call(Elab *e, const Closure *f) {
   for (const Stack *s = e->stacks; s; s = s->outer)
-    if (s->function == f->function) return call_itself(e, s, f, name);
+    if (s->function == f->function) return call_itself(e, s, f);
   return NULL;
 }
 
