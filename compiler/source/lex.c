@@ -13,6 +13,7 @@ typedef struct Lexer {
   TokenVec tokens;
   const char *doc, *file_doc;
   bool reported[256];  // bytes that start no token
+  Map *lookalikes;     // those that were reported, by their advice
 } Lexer;
 
 bool lex_is_name_start(char ch) {
@@ -200,7 +201,7 @@ static void string(Lexer *lx) {
   add(lx, TOKEN_BAD, end);
 }
 
-static uint32_t character_length(char first) {
+uint32_t lex_character_length(char first) {
   unsigned char byte = (unsigned char)first;
   return byte < 0x80 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
 }
@@ -210,11 +211,11 @@ static uint32_t character_end(const Lexer *lx) {
   const char *text = lx->text + lx->at + 1;
   uint32_t n = 0;
   if (text[0] == '\\' && text[1] != '\0') {
-    n = 1 + character_length(text[1]);
+    n = 1 + lex_character_length(text[1]);
     while (lex_is_name_start(text[n]) || lex_is_digit(text[n]))
       n++;
   } else if (text[0] != '\'' && text[0] != '\n' && text[0] != '\0') {
-    n = character_length(text[0]);
+    n = lex_character_length(text[0]);
   }
   return n && text[n] == '\'' ? lx->at + n + 2 : 0;
 }
@@ -321,6 +322,44 @@ static bool reference(Lexer *lx) {
   return true;
 }
 
+// The end of what a quotation mark of typography opens, behind the next one of the line.
+static uint32_t quotation_end(const Lexer *lx, uint32_t at) {
+  uint32_t last = line_end(lx, at), length;
+  Lookalike other;
+  for (uint32_t i = at; i < last; i += lex_character_length(lx->text[i])) {
+    length = lex_lookalike(lx->text + i, &other);
+    if (length && other.kind == LOOKALIKE_QUOTE) return i + length;
+  }
+  return at;
+}
+
+// A message for the first of each sort: text from elsewhere has many.
+static void report_lookalike(Lexer *lx, Loc loc, uint32_t length,
+                             const Lookalike *found) {
+  Name sort = name_of(lx->c->names, found->advice);
+  if (map_has(lx->lookalikes, sort)) return;
+  map_put(lx->lookalikes, sort, sort);
+  if (found->name)
+    error(lx->c, loc, "unexpected character U+%04X, %s", found->code, found->name);
+  else
+    error(lx->c, loc, "unexpected character '%.*s' (U+%04X)", (int)length,
+          lx->text + lx->at, found->code);
+  hint(lx->c, "%s", found->advice);
+}
+
+static bool lookalike(Lexer *lx) {
+  Lookalike found;
+  uint32_t length = lex_lookalike(lx->text + lx->at, &found), end = lx->at + length;
+  if (!length) return false;
+  report_lookalike(lx, loc_of(lx, lx->at, end), length, &found);
+  if (found.kind == LOOKALIKE_QUOTE) end = quotation_end(lx, end);
+  if (found.kind == LOOKALIKE_SPACE)
+    lx->at = end;
+  else
+    add(lx, TOKEN_BAD, end);
+  return true;
+}
+
 // One message for a run of characters that start no token.
 static void bad_character(Lexer *lx) {
   uint32_t end = lx->at;
@@ -361,7 +400,7 @@ static void token(Lexer *lx) {
     apostrophe(lx);
   else if ((*text == '#' && hash(lx)) || (*text == '$' && reference(lx)))
     return;
-  else if (!punctuation(lx))
+  else if (!punctuation(lx) && !lookalike(lx))
     bad_character(lx);
 }
 
@@ -398,7 +437,7 @@ static bool is_text(const Lexer *lx) {
 }
 
 TokenVec lex_file(Compiler *c, const SourceFile *file) {
-  Lexer lx = { .c = c, .file = file, .text = file->text };
+  Lexer lx = { .c = c, .file = file, .text = file->text, .lookalikes = map_new(NULL) };
   uint32_t length = (uint32_t)file->length;
   bool mark = strncmp(lx.text, "\xef\xbb\xbf", 3) == 0;  // byte order mark
   if (!is_text(&lx)) {

@@ -33,6 +33,19 @@ bool lex_is_name_start(char ch);  // letters
 bool lex_is_name_part(char ch);   // letters, digits, _ and '
 bool lex_is_operator(char ch);
 
+// The bytes of the character of UTF-8 that begins so.
+uint32_t lex_character_length(char first);
+
+// A character that looks like one of Fl's, or means the same elsewhere (lex_lookalike.c).
+typedef struct Lookalike {
+  uint32_t code;
+  enum { LOOKALIKE_SPACE, LOOKALIKE_QUOTE, LOOKALIKE_SIGN } kind;
+  const char *name, *advice;  // name: of one that is not seen
+} Lookalike;
+
+// The number of bytes of the character at `text` if it is one, else 0.
+uint32_t lex_lookalike(const char *text, Lookalike *found);
+
 // The number of bytes of the numeric literal at `text`, whose kind is stored; a bad suffix is
 // part of it.  After a projection's dot only digits are taken.
 size_t lex_number(const char *text, bool after_dot, TokenKind *kind);

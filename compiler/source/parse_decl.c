@@ -190,13 +190,18 @@ static bool at_next_decl(const Parser *p) {
   return at_decl(p) && (p->old_style || !at_kind(p, TOKEN_LET));
 }
 
-// After a mistake: on to the next definition, which is behind `start`.
+// After a mistake: on to the next definition, which is behind `start`.  A word that was found where
+// it cannot stand, as in `def f (type: i32) = type`, starts none on this line.
 static void resynchronise(Parser *p, int start) {
   p->failed = false;
   p->depth = 0;
   if (p->at == start) next(p);
-  while (!at_kind(p, TOKEN_END) && (p->stopped || !at_next_decl(p)))
+  TokenKind found = peek_kind(p);
+  while (!at_kind(p, TOKEN_END)) {
+    bool misplaced = at_kind(p, found) && !peek(p)->first_on_line;
+    if (!p->stopped && !misplaced && at_next_decl(p)) break;
     next(p);
+  }
 }
 
 // A bracket that closes what a mistake left open.

@@ -1,4 +1,5 @@
 // What to write instead, for mistakes that habits of other languages make.
+#include "base/text.h"
 #include "source/parse.h"
 #include <string.h>
 
@@ -205,12 +206,45 @@ static const char *advice_on_all(const Parser *p, const char *expected) {
   return NULL;
 }
 
+static bool is_reserved(const Parser *p, int at) {
+  TokenKind kind = p->tokens.at[at].kind;
+  return kind >= TOKEN_TRUE && kind <= TOKEN_CASE;
+}
+
+// def loop = 1, and def f in = 1
+static bool is_for_a_name(const Parser *p, const char *expected) {
+  static const char *const names[] = { "a name to define",
+                                       "a name to declare",
+                                       "a pattern",
+                                       "a parameter",
+                                       "a type's name",
+                                       "a module's name",
+                                       "a field",
+                                       "a size",
+                                       "a module type's name",
+                                       "a name" };
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(names[i], expected) == 0) return true;
+  return strcmp(expected, "'='") == 0 && is_kind(p, p->at + 1, TOKEN_EQUAL);
+}
+
+// `for i < n` without a value is one of the rules, as are some others.
+static const char *advice_on_reserved(const Parser *p, const char *expected) {
+  if (!is_reserved(p, p->at) || !is_for_a_name(p, expected)) return NULL;
+  const Token *token = &p->tokens.at[p->at];
+  int length = (int)(token->end - token->start);
+  const char *word = p->file->text + token->start;
+  return text_format("`%.*s` is a reserved word; a name could be `%.*s_`", length, word,
+                     length, word);
+}
+
 static const char *advice(const Parser *p, const char *expected) {
   const char *text = advice_on_words(p, expected);
   if (!text && is_open_match(p)) text = MATCHES;
   if (!text) text = advice_on_point(p, expected);
   for (size_t i = 0; !text && i < sizeof rules / sizeof *rules; i++)
     if (fits(p, &rules[i], expected)) text = rules[i].advice;
+  if (!text) text = advice_on_reserved(p, expected);
   return text ? text : advice_on_all(p, expected);
 }
 
