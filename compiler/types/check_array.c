@@ -89,15 +89,27 @@ static const Size *slice_size(Check *k, AstExp *node, const AstDim *dim,
   return size_binary(SIZE_SUB, whole, from);
 }
 
+// xs[-1], which others write for the last element
+static void warn_negative(Check *k, const AstExp *index) {
+  bool literal = index && index->kind == AST_INT;
+  if (!literal || big_compare(literal_value(index), big_of(0)) >= 0) return;
+  warning(k->c, index->loc, "a negative index is out of bounds of every array");
+  hint(k->c, "indices count from 0; the last element of `xs` is `xs[length xs - 1]`");
+}
+
+// The bounds of a slice by a step of -1 begin with the last index, and end with -1.
 static void check_slice(Check *k, const AstDim *dim) {
   AstExp *const parts[] = { dim->from, dim->to, dim->step };
   for (int i = 0; i < 3; i++)
     if (parts[i]) check_exp(k, parts[i], type_prim(PRIM_I64), (Why){ .kind = WHY_INDEX });
+  warn_negative(k, dim->from);
+  if (!dim->step) warn_negative(k, dim->to);
 }
 
 static void check_index(Check *k, AstExp *index) {
   check_exp(k, index, type_var_of(k, CLASS_SIGNED, index->loc),
             (Why){ .kind = WHY_INDEX });
+  warn_negative(k, index);
 }
 
 const Type *index_type(Check *k, AstExp *node, const Type *array, const AstDimVec *dims,

@@ -82,12 +82,25 @@ static bool is_float(const Type *type) {
   return type->kind == TYPE_PRIM && prim_is_float(type->u.prim);
 }
 
-// if x, for a number x, and a || b
+static const char *text_at(Loc loc) {
+  return text_format("%.*s", (int)(loc.end - loc.start), loc.file->text + loc.start);
+}
+
+static bool is_short(Loc loc) {
+  uint32_t length = loc.end - loc.start;
+  return loc.file && length <= 30 && !memchr(loc.file->text + loc.start, '\n', length);
+}
+
+// if x, and if !x, for a number x, and a || b
 static bool hint_comparison(Check *k, Loc loc, const Type *actual, Why why) {
   bool logical = why.name && (strcmp(why.name, "&&") == 0 || strcmp(why.name, "||") == 0);
   if (!(why.kind == WHY_CONDITION || logical) || !is_number(actual)) return false;
   const char *text = operand_text(loc);
-  if (text && isdigit((unsigned char)*text))
+  if (is_short(loc) && loc.file->text[loc.start] == '!')
+    hint(k->c,
+         "compare it, as in `%s == 0`: `!` of an integer is the complement of its bits",
+         text_at(loc) + 1);
+  else if (text && isdigit((unsigned char)*text))
     hint(k->c, "compare something with it, as in `x == %s`", text);
   else
     hint(k->c, "compare it, as in `%s != 0`", text ? text : "x");
@@ -133,15 +146,6 @@ static bool hint_operator(Check *k, const Type *actual, Why why) {
   else
     return false;
   return true;
-}
-
-static const char *text_at(Loc loc) {
-  return text_format("%.*s", (int)(loc.end - loc.start), loc.file->text + loc.start);
-}
-
-static bool is_short(Loc loc) {
-  uint32_t length = loc.end - loc.start;
-  return loc.file && length <= 30 && !memchr(loc.file->text + loc.start, '\n', length);
 }
 
 // f -x, which subtracts
