@@ -443,6 +443,19 @@ RT_FN int rt_cuda_adopt(struct rt_context *ctx) {
   return rt_check_status(ctx, status, "using the given stream");
 }
 
+RT_FN int rt_cuda_no_match(struct rt_context *ctx, int count) {
+  struct rt_cuda *cuda = ctx->cuda;
+  struct rt_text t = { NULL, 0, 0 };
+  for (int i = 0; i < count; i++) {
+    char name[256] = "";
+    int device = 0;
+    if (cuda->call.device_get(&device, i) == 0 &&
+        cuda->call.device_name(name, (int)sizeof name, device) == 0)
+      rt_text_printf(&t, "%s#%d %s", t.length ? ", " : "", i, name);
+  }
+  return rt_no_match(ctx, "CUDA", &t);
+}
+
 RT_FN int rt_cuda_choose(struct rt_context *ctx) {
   struct rt_cuda *cuda = ctx->cuda;
   const struct rt_config *cfg = ctx->config;
@@ -452,10 +465,7 @@ RT_FN int rt_cuda_choose(struct rt_context *ctx) {
                     rt_cuda_status_text(status), status);
   if (count == 0) return rt_error(ctx, RT_NO_DEVICE, "no CUDA device found");
   int number = rt_cuda_find(cfg, cuda, count);
-  if (number < 0)
-    return rt_error(ctx, RT_NO_DEVICE,
-                    "no CUDA device matches device \"%s\", platform \"%s\"",
-                    cfg->device ? cfg->device : "", cfg->platform ? cfg->platform : "");
+  if (number < 0) return rt_cuda_no_match(ctx, count);
   status = cuda->call.device_get(&cuda->device, number);
   if (!status) status = cuda->call.context_retain(&cuda->context, cuda->device);
   cuda->is_retained = !status;

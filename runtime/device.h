@@ -134,11 +134,26 @@ RT_FN struct rt_pattern rt_pattern_of(const char *text) {
   return p;
 }
 
+// In letters of either case.
 RT_FN bool rt_pattern_matches(const struct rt_pattern *p, const char *name) {
   for (const char *at = name; p->length > 0; at++) {
     if (strlen(at) < p->length) return false;
-    if (strncmp(at, p->text, p->length) == 0) return true;
+    if (strncasecmp(at, p->text, p->length) == 0) return true;
   }
   return true;
+}
+
+// The error where none of the devices, whose names are taken over, is the one asked for.
+RT_FN int rt_no_match(struct rt_context *ctx, const char *kind, struct rt_text *names) {
+  const struct rt_config *cfg = ctx->config;
+  struct rt_text wish = { NULL, 0, 0 };
+  if (cfg->device) rt_text_printf(&wish, " device \"%s\"", cfg->device);
+  if (cfg->platform)
+    rt_text_printf(&wish, "%s platform \"%s\"", cfg->device ? "," : "", cfg->platform);
+  int error = rt_error(ctx, RT_NO_DEVICE, "no %s device matches%s; there are %s", kind,
+                       wish.data, names->length ? names->data : "none");
+  rt_text_free(&wish);
+  rt_text_free(names);
+  return error;
 }
 // End device.h

@@ -295,16 +295,25 @@ RT_FN int rt_take_part(struct rt_context *ctx, cl_device_id *device) {
 }
 #  endif
 
+RT_FN int rt_cl_no_match(struct rt_context *ctx, const struct rt_device_list *all) {
+  struct rt_text t = { NULL, 0, 0 };
+  cl_int failed = CL_SUCCESS;
+  for (int i = 0; i < all->count; i++) {
+    char *name = rt_device_text(all->ids[i], CL_DEVICE_NAME, &failed);
+    char *platform = rt_platform_text(all->platforms[i], CL_PLATFORM_NAME, &failed);
+    rt_text_printf(&t, "%s#%d %s (%s)", i ? ", " : "", i, name, platform);
+    free(name);
+    free(platform);
+  }
+  return rt_no_match(ctx, "OpenCL", &t);
+}
+
 RT_FN int rt_choose_device(struct rt_context *ctx) {
-  struct rt_device_list list = rt_cl_devices();
+  struct rt_device_list list = rt_cl_devices(), all = list;
   if (list.count == 0) return rt_error(ctx, RT_NO_DEVICE, "no OpenCL device found");
   rt_filter_devices(ctx->config, &list);
   int chosen = rt_preferred_device(ctx->config, &list);
-  if (chosen < 0)
-    return rt_error(ctx, RT_NO_DEVICE,
-                    "no OpenCL device matches device \"%s\", platform \"%s\"",
-                    ctx->config->device ? ctx->config->device : "",
-                    ctx->config->platform ? ctx->config->platform : "");
+  if (chosen < 0) return rt_cl_no_match(ctx, &all);
 #  ifdef RT_THREADS
   int error = rt_take_part(ctx, &list.ids[chosen]);
   if (error) return error;

@@ -87,7 +87,7 @@ RT_FN int rt_digit(char ch) {
 
 // What stands at the position, for messages; static text or a copy in `text`.
 RT_FN const char *rt_found(const struct rt_reader *r, char *text, size_t size) {
-  size_t at = r->position, end = rt_word_end(r, at);
+  size_t at = r->position, end = rt_word_end(r, at + (rt_byte_at(r, at) == '-'));
   if (at >= r->length) return "the end of the data";
   if (end == at) end = at + 1;
   if (end - at > 40) end = at + 40;
@@ -325,22 +325,73 @@ RT_FN bool rt_read_short_int(struct rt_reader *r, enum rt_elem elem, void *out) 
   return true;
 }
 
+enum { RT_HINT_BYTES = 100 };
+
+// nan, true or 1 in the letters of other languages, as a value of this type: the hint, or "".
+RT_FN void rt_constant_hint(const char *word, bool negative, enum rt_elem elem,
+                            char *hint) {
+  static const char *const words[][2] = {
+    { "nan", "nan" },     { "inf", "inf" }, { "infinity", "inf" }, { "true", "true" },
+    { "false", "false" }, { "1", "true" },  { "0", "false" },
+  };
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    bool is_bool = i > 2;
+    if (strcmp(word, words[i][0]) != 0) continue;
+    if (is_bool && elem == RT_BOOL)
+      snprintf(hint, RT_HINT_BYTES, "\nhint: write `%s`", words[i][1]);
+    if (!is_bool && rt_elems[elem].is_float)
+      snprintf(hint, RT_HINT_BYTES, "\nhint: write `%s%s.%s`", negative ? "-" : "",
+               rt_elems[elem].name, words[i][1]);
+  }
+}
+
+// 1.5f and 3L.
+RT_FN void rt_suffix_hint(const char *word, bool negative, enum rt_elem elem,
+                          char *hint) {
+  size_t length = strlen(word), digits = length;
+  while (digits > 0 && strchr("fdlu", word[digits - 1]))
+    digits--;
+  if (!digits || digits == length || rt_digit(word[0]) > 9 || word[1] == 'x') return;
+  if (elem == RT_BOOL || (!rt_elems[elem].is_float && strpbrk(word, ".e"))) return;
+  snprintf(hint, RT_HINT_BYTES, "\nhint: the suffix of its type is `%s`: `%s%.*s%s`",
+           rt_elems[elem].name, negative ? "-" : "", (int)digits, word,
+           rt_elems[elem].name);
+}
+
+// What to write for the word at `at`: the end of a message.
+RT_FN const char *rt_word_hint(const struct rt_reader *r, size_t at, enum rt_elem elem,
+                               char *hint) {
+  char word[24] = { 0 };
+  bool negative = rt_byte_at(r, at) == '-';
+  at += negative;
+  size_t length = rt_word_end(r, at) - at;
+  hint[0] = '\0';
+  if (length >= sizeof word) return hint;
+  for (size_t i = 0; i < length; i++)
+    word[i] = (char)tolower((unsigned char)r->bytes[at + i]);
+  rt_constant_hint(word, negative, elem, hint);
+  rt_suffix_hint(word, negative, elem, hint);
+  return hint;
+}
+
 RT_FN bool rt_read_literal(struct rt_reader *r, enum rt_elem elem, void *out) {
   struct rt_literal lit;
   size_t start = r->position;
-  char found[64];
+  char found[64], hint[RT_HINT_BYTES];
   if (rt_elems[elem].is_float ? rt_read_short(r, elem, out)
                               : rt_read_short_int(r, elem, out))
     return true;
   if (!rt_scan_literal(r, &lit))
-    return rt_reader_fail(r, start, "expected %s, found %s", rt_elems[elem].name,
-                          rt_found(r, found, sizeof found));
+    return rt_reader_fail(r, start, "expected %s, found %s%s", rt_elems[elem].name,
+                          rt_found(r, found, sizeof found),
+                          rt_word_hint(r, start, elem, hint));
   if (!rt_literal_may_be(&lit, elem))
-    return rt_reader_fail(r, start, "expected %s, found %s (%.*s)", rt_elems[elem].name,
+    return rt_reader_fail(r, start, "expected %s, found %s (%.*s)%s", rt_elems[elem].name,
                           lit.suffix != RT_ELEM_COUNT ? rt_elems[lit.suffix].name
                           : lit.is_float              ? "a decimal number"
                                                       : "an integer",
-                          (int)(r->position - start), r->bytes + start);
+                          (int)(r->position - start), r->bytes + start,
+                          rt_word_hint(r, start, elem, hint));
   if (!(rt_elems[elem].is_float ? rt_store_float(&lit, elem, out)
                                 : rt_store_int(&lit, elem, out)))
     return rt_reader_fail(r, start, "%.*s does not fit %s", (int)(r->position - start),

@@ -48,7 +48,7 @@ expect opencl '^error: no OpenCL device found$'
 echo '[1i32]' | OCL_ICD_VENDORS=/nonexistent LD_LIBRARY_PATH='' ./sums --backend cuda 2> log && fail "CUDA has no device"
 expect 'no driver' '^error: no CUDA device found: there is no driver (libcuda.so.1)$'
 echo '[1i32]' | cuda ./sums -d Nobody 2> log && fail "there is no such device"
-expect 'no match' '^error: no OpenCL device found; no CUDA device matches device "Nobody", platform ""$'
+expect 'no match' '^error: no OpenCL device found; no CUDA device matches device "Nobody"; there are #0 Stand-in$'
 echo '[1i32]' | cuda ./sums -d 'Stand#1' 2> log && fail "there is no second device"
 echo '[1i32]' | cuda ./sums -d 'Stand#0' -p CUDA > result 2> log || fail "named: $(cat log)"
 echo '[1i32]' | cuda ./sums --code cpu 2> log && fail "code for CPUs on CUDA"

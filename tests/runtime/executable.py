@@ -49,7 +49,12 @@ def mistakes():
         (["--param", "a=1"], "", b"the program has no parameter a"),
         (["--path", "a=T"], "", b"--path: expected GUARD=T or GUARD=F"),
         (["-e"], "", b"option --entry-point needs NAME"),
-        (["-d", "none"], "", b'no OpenCL device matches device "none"'),
+        (["-d", "none"], "", b'no OpenCL device matches device "none"; there are #0 '),
+        (["-d", "none", "-p", "x"], "", b'matches device "none", platform "x"; there are #0 '),
+        ([], "[1, NaN]", b"expected f32, found 'NaN'\nhint: write `f32.nan`\n"),
+        ([], "[-Infinity]", b"expected f32, found '-Infinity'\nhint: write `-f32.inf`\n"),
+        ([], "[-1e5f]", b"expected f32, found '-1e5f'\nhint: the suffix of its type is `f32`: `-1e5f32`\n"),
+        (["-e", "pair"], "3L", b"found '3L'\nhint: the suffix of its type is `i64`: `3i64`\n"),
     ]:
         got = run(args, data, 1).stderr
         assert text in got, (args, got)

@@ -46,7 +46,7 @@ static size_t word_end(const ValueReader *r, size_t i) {
 }
 
 const char *value_found(const ValueReader *r) {
-  size_t at = r->position, end = word_end(r, at);
+  size_t at = r->position, end = word_end(r, at + (byte_at(r, at) == '-'));
   if (at >= r->length) return "the end of the data";
   if (end > at + 40) end = at + 40;
   if (end == at) end = at + 1;
@@ -275,12 +275,60 @@ static bool may_be(const Literal *lit, PrimType type) {
   return prim_is_float(type);
 }
 
+// nan, true or 1 in the letters of other languages, as a value of this type; NULL if it is none.
+static const char *constant(const char *word, const char *sign, PrimType type) {
+  static const char *const spellings[][2] = {
+    { "nan", "nan" },     { "inf", "inf" }, { "infinity", "inf" }, { "true", "true" },
+    { "false", "false" }, { "1", "true" },  { "0", "false" },
+  };
+  for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
+    bool is_bool = i > 2;
+    if (strcmp(word, spellings[i][0]) != 0) continue;
+    if (is_bool && type == PRIM_BOOL) return spellings[i][1];
+    if (!is_bool && prim_is_float(type))
+      return text_format("%s%s.%s", sign, prim_type_name(type), spellings[i][1]);
+  }
+  return NULL;
+}
+
+// 1.5f and 3L.
+static const char *with_suffix(const char *word, const char *sign, PrimType type) {
+  size_t length = strlen(word), digits = length;
+  while (digits > 0 && strchr("fdlu", word[digits - 1]))
+    digits--;
+  if (!digits || digits == length || !is_digit(word[0]) || word[1] == 'x') return NULL;
+  if (type == PRIM_BOOL || (!prim_is_float(type) && strpbrk(word, ".e"))) return NULL;
+  return text_format("%s%.*s%s", sign, (int)digits, word, prim_type_name(type));
+}
+
+// What to write for the word at `at`: the end of a message, as in runtime/values.h.
+static const char *word_hint(const ValueReader *r, size_t at, PrimType type) {
+  const char *sign = byte_at(r, at) == '-' ? "-" : "";
+  at += strlen(sign);
+  size_t length = word_end(r, at) - at;
+  char *word = new_array(char, length + 1);
+  for (size_t i = 0; i < length; i++)
+    word[i] = (char)tolower((unsigned char)r->bytes[at + i]);
+  const char *as = constant(word, sign, type);
+  if (as) return text_format("\nhint: write `%s`", as);
+  as = with_suffix(word, sign, type);
+  if (!as) return "";
+  return text_format("\nhint: the suffix of its type is `%s`: `%s`", prim_type_name(type),
+                     as);
+}
+
+// The same where no type is known.
+static const char *any_word_hint(const ValueReader *r, size_t at) {
+  const char *text = word_hint(r, at, PRIM_F64);
+  return *text ? text : word_hint(r, at, PRIM_BOOL);
+}
+
 static bool mismatch(ValueReader *r, size_t start, const Literal *lit, PrimType wanted) {
   const char *kind = lit->kind == LITERAL_INT ? "an integer" : "a decimal number";
   bool contradicts = lit->has_type && lit->type == wanted;  // 1.5i32
   const char *found = lit->has_type && !contradicts ? prim_type_name(lit->type) : kind;
-  value_fail(r, start, "expected %s, found %s (%.*s)", prim_type_name(wanted), found,
-             (int)(r->position - start), r->bytes + start);
+  value_fail(r, start, "expected %s, found %s (%.*s)%s", prim_type_name(wanted), found,
+             (int)(r->position - start), r->bytes + start, word_hint(r, start, wanted));
   return false;
 }
 
@@ -288,8 +336,9 @@ bool value_read_literal(ValueReader *r, const PrimType *wanted, Prim *out) {
   size_t start = r->position;
   Literal lit = { .kind = LITERAL_INT };
   if (!scan(r, &lit)) {
-    value_fail(r, start, "expected %s, found %s",
-               wanted ? prim_type_name(*wanted) : "a value", value_found(r));
+    value_fail(r, start, "expected %s, found %s%s",
+               wanted ? prim_type_name(*wanted) : "a value", value_found(r),
+               wanted ? word_hint(r, start, *wanted) : any_word_hint(r, start));
     return false;
   }
   PrimType type = wanted ? *wanted : default_type(&lit);
