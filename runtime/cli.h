@@ -288,6 +288,43 @@ RT_FN const struct rt_option *rt_option_find(char letter, const char *name,
   return NULL;
 }
 
+// How many letters differ between two names of at most 39; 40 for longer ones.
+RT_FN int rt_name_distance(const char *a, const char *b) {
+  enum { MOST = 40 };
+  int row[MOST], n = (int)strlen(a), m = (int)strlen(b);
+  if (n >= MOST || m >= MOST) return MOST;
+  for (int j = 0; j <= m; j++)
+    row[j] = j;
+  for (int i = 1; i <= n; i++) {
+    int diagonal = row[0];
+    row[0] = i;
+    for (int j = 1; j <= m; j++) {
+      int above = row[j], replaced = diagonal + (a[i - 1] != b[j - 1]);
+      int least = row[j - 1] < above ? row[j - 1] + 1 : above + 1;
+      row[j] = replaced < least ? replaced : least;
+      diagonal = above;
+    }
+  }
+  return row[m];
+}
+
+RT_FN int rt_unknown_option(const char *word, size_t length) {
+  char *name = rt_strdup(word[1] == '-' ? word + 2 : "");
+  name[word[1] == '-' ? length : 0] = '\0';
+  int best = ((int)strlen(name) + 1) / 3 + 1;  // a third of the letters may be wrong
+  const struct rt_option *closest = NULL;
+  for (int i = 0; i < RT_OPTION_COUNT; i++) {
+    bool begun = strlen(name) > 2 && strncmp(rt_options[i].name, name, strlen(name)) == 0;
+    int distance = begun ? 0 : rt_name_distance(name, rt_options[i].name);
+    if (distance < best) closest = &rt_options[i];
+    if (distance < best) best = distance;
+  }
+  free(name);
+  if (!closest) return rt_usage_error("unknown option %s (see --help)", word);
+  return rt_usage_error("unknown option %s\nhint: did you mean --%s?", word,
+                        closest->name);
+}
+
 // Applies the option at argv[*at] and moves past it: -x, -xARG, -x ARG, --name=ARG, --name ARG.
 RT_FN int rt_parse_option(struct rt_cli *cli, char **argv, int *at) {
   const char *word = argv[(*at)++];
@@ -297,7 +334,7 @@ RT_FN int rt_parse_option(struct rt_cli *cli, char **argv, int *at) {
   size_t length = is_long ? strcspn(word + 2, "=") : 1;
   const struct rt_option *o =
       is_long ? rt_option_find(0, word + 2, length) : rt_option_find(word[1], NULL, 0);
-  if (!o) return rt_usage_error("unknown option %s (see --help)", word);
+  if (!o) return rt_unknown_option(word, length);
   const char *rest = word + (is_long ? 2 : 1) + length;
   const char *arg = is_long && *rest == '=' ? rest + 1 : !is_long && *rest ? rest : NULL;
   if (!o->arg && arg) return rt_usage_error("option --%s takes no value", o->name);

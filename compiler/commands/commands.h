@@ -71,7 +71,7 @@ int command_usage_error(Compiler *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 // Reports what getopt_long has found: '?', or ':' for an option without its argument (the
 // list of short options begins with ':').
-int command_option_error(Compiler *c, int found, char **argv);
+int command_option_error(const OptionReader *r, int found);
 
 // ---- generated programs (compile.c)
 

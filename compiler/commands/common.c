@@ -84,14 +84,30 @@ int command_usage_error(Compiler *c, const char *format, ...) {
   return 1;
 }
 
+// The command's option that is nearly called so.
+static void hint_option(const OptionReader *r, const char *word) {
+  Vec(Name) names = { 0 };
+  for (const struct option *o = r->names; o->name; o++)
+    vec_push(&names, o->name);
+  const char *name = text_format("%.*s", (int)strcspn(word + 2, "="), word + 2);
+  Name closest = diag_closest(name, names.at, names.count);
+  if (closest)
+    hint(r->c, "did you mean `--%s`?", closest);
+  else
+    hint(r->c, "`flc %s --help` lists its options", r->command->name);
+}
+
 // A letter among several is not the word that getopt_long has passed last.
-int command_option_error(Compiler *c, int found, char **argv) {
-  const char *word = argv[optind - 1];
+int command_option_error(const OptionReader *r, int found) {
+  const char *word = r->argv[optind - 1], *name = r->argv[0];
   bool is_long = strncmp(word, "--", 2) == 0;
   const char *option = is_long || !optopt ? word : text_format("-%c", optopt);
-  return found == ':'
-             ? command_usage_error(c, "flc %s: %s needs an argument", argv[0], option)
-             : command_usage_error(c, "flc %s: unknown option %s", argv[0], option);
+  if (found == ':')
+    return command_usage_error(r->c, "flc %s: %s needs an argument", name, option);
+  error(r->c, (Loc){ 0 }, "flc %s: unknown option %s", name, option);
+  hint_option(r, is_long ? option : "--");
+  diag_flush(r->c);
+  return 1;
 }
 
 void command_progress(const char *format, ...) {

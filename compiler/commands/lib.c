@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 // clang-format off
 static const Option option_rows[] = {
@@ -30,11 +31,28 @@ static bool is_header_name(const char *base) {
   return !strstr(name, "??");  // perhaps a trigraph
 }
 
+// The base stands for three files: it is none itself that something else is already.
+static const char *refused_base(const char *base) {
+  struct stat status;
+  size_t length = strlen(base);
+  if (strcmp(base, "-") == 0 || strncmp(base, "/dev/", 5) == 0)
+    return "three files go to no stream or device";
+  bool folder = length && base[length - 1] == '/';
+  bool found = stat(base, &status) == 0;
+  if (folder || !*base || (found && S_ISDIR(status.st_mode)))
+    return "expected a path without an extension, found a folder";
+  return found && !S_ISREG(status.st_mode) ? "three files go to no stream or device"
+                                           : NULL;
+}
+
 static int make_library(Compiler *c, const char *path, CompileOptions options) {
   EmitResult result;
   options.library = true;
   options.flatten.blocks = options.flatten.workers == WORKERS_MPI;
   if (!options.base) options.base = compile_base(path);
+  const char *refused = refused_base(options.base);
+  if (refused)
+    return command_usage_error(c, "flc lib: cannot write %s: %s", options.base, refused);
   if (!is_header_name(options.base))
     return command_usage_error(
         c, "flc lib: no C file can include %s.h; name another with -o", options.base);

@@ -146,7 +146,6 @@ int options_next(OptionReader *r) {
   if (found == -1) return 0;
   if (found == 'h' || found == OPTION_HELP)
     return end_with(r, options_print_help(r->command));
-  if (found == '?' || found == ':')
-    return end_with(r, command_option_error(r->c, found, r->argv));
+  if (found == '?' || found == ':') return end_with(r, command_option_error(r, found));
   return found;
 }

@@ -1,6 +1,7 @@
 // flc repl: expressions and definitions, one after the other, in the interpreter.
 #include "commands/repl.h"
 #include <ctype.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static const char *import_of(const char *path) {
 static bool can_import(const char *path) {
   const char *base = compile_base(path);
   if (access(path, R_OK) != 0) {
-    fprintf(stderr, "error: cannot read %s\n", path);
+    fprintf(stderr, "error: cannot read %s: %s\n", path, strerror(errno));
     return false;
   }
   if (strlen(base) < strlen(path) && !strpbrk(path, "\"\\\n")) return true;
@@ -31,12 +32,13 @@ static bool can_import(const char *path) {
   return false;
 }
 
-static void load(Repl *r, const char *path) {
-  if (!can_import(path)) return;
+static bool load(Repl *r, const char *path) {
+  if (!can_import(path)) return false;
   ReplSession more = { 0 };
   const char *name = text_format("[%d]", r->session.number);
   vec_push(&more.pieces, (ReplPiece){ name, import_of(path), false });
   repl_define(&r->session, &more);
+  return true;
 }
 
 // ---- commands
@@ -194,12 +196,13 @@ static int command_repl(Compiler *c, int argc, char **argv) {
   r.lines = repl_lines_open(&r.session);
   struct sigaction action = { .sa_handler = interrupted };
   sigaction(SIGINT, &action, NULL);
+  bool loaded = true;
   for (int i = optind; i < argc; i++)
-    load(&r, argv[i]);
-  while (!r.over)
+    loaded = loaded && load(&r, argv[i]);
+  while (loaded && !r.over)
     run_one(&r);
   repl_lines_close(r.lines);
-  return fflush(stdout) == 0 ? 0 : 1;
+  return fflush(stdout) == 0 && loaded ? 0 : 1;
 }
 
 const Command repl_command = {

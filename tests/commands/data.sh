@@ -1,5 +1,6 @@
 #!/bin/sh
 # flc data: usage  data.sh FLC
+# shellcheck disable=SC2016 # the backquotes are those of messages
 flc=$(realpath "$1")
 failures=0
 folder=$(mktemp -d)
@@ -27,8 +28,10 @@ expect 0 '[5u8]
 expect 0 '[2][3]f64
 i64' "$flc" data -g '[2][3]f64' -g 10i64 --type
 
-expect 1 'error: expected a type with sizes or a value, found [2]f6' "$flc" data -g '[2]f6'
-expect 1 'error: flc data: unknown option --foo' "$flc" data --foo
+expect 1 'error: expected a type with sizes or a value, found [2]f6
+hint: did you mean `[2]f16`?' "$flc" data -g '[2]f6'
+expect 1 'error: flc data: unknown option --foo
+hint: `flc data --help` lists its options' "$flc" data --foo
 expect 1 'error: flc data: expected a number, found x' "$flc" data -s x
 expect 1 'error: flc data: the range 2:1 is empty' "$flc" data --f32-bounds=2:1 -g f32
 expect 1 'error: flc data: -g needs an argument' "$flc" data -g
@@ -60,5 +63,12 @@ echo '[1.0f32, 2.001f32]' > "$folder/c"
 expect 2 'value 1: missing' "$flc" data --compare "$folder/c" "$folder/a"
 expect 1 "error: cannot read $folder/none: No such file or directory" \
   "$flc" data --compare "$folder/a" "$folder/none"
+
+expect 1 'error: expected a type with sizes or a value, found [3]f33
+hint: did you mean `[3]f32`?' "$flc" data -g '[3]f33'
+expect 1 'error: expected a type with sizes or a value, found double
+hint: did you mean `f64`?' "$flc" data -g double
+expect 1 'error: expected a type with sizes or a value, found [n]f32
+hint: the sizes of a type are numbers: `[100][3]f32`' "$flc" data -g '[n]f32'
 
 [ "$failures" = 0 ]

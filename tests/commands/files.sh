@@ -56,6 +56,11 @@ expect 'a library whose last file cannot be written' 'cannot write p.json: Is a 
 [ "$(cat p.c p.h)" = oldold ] || fail 'a part of a library was written'
 left 'a library' './p.c ./p.fl ./p.h '
 rm -r p.c p.h p.json
+for base in - /dev/full tmp/ .; do
+  got=$("$flc" lib p.fl -o "$base" 2>&1) && fail "a library at $base"
+  expect "a library at $base" "^error: flc lib: cannot write $base: " "$got"
+done
+left 'a library that is no file' './p.fl '
 
 # ---- what is not to be replaced
 

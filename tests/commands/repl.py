@@ -106,6 +106,12 @@ def files_are_loaded(flc, folder):
         assert message in err, err
 
 
+def a_file_that_is_not_there_ends_it(flc, folder):
+    done = subprocess.run([flc, "repl", "absent.fl"], input="1\n", capture_output=True, text=True, cwd=folder)
+    assert done.returncode == 1 and not done.stdout, done
+    assert done.stderr == "error: cannot read absent.fl: No such file or directory\n", done
+
+
 def commands(flc, _):
     out, _ = session(flc, ":help\n:quit\n1\n")
     assert ":load FILE" in out and ":type EXPRESSION" in out and "i32" not in out, out
@@ -234,7 +240,7 @@ def main(flc, editing):
     signal.alarm(280)
     checks = [expressions_have_values, values_of_sum_types_and_empty_arrays, definitions_are_kept_and_replaced,
               patterns_define_several_names, input_may_have_several_lines, types_are_told, mistakes_end_nothing, places_are_those_of_the_input, files_are_loaded,
-              commands, a_terminal_has_prompts_and_interrupts]
+              a_file_that_is_not_there_ends_it, commands, a_terminal_has_prompts_and_interrupts]
     if editing == "edited":
         checks += [lines_come_back, tab_completes_names]
     for check in checks:

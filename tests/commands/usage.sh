@@ -34,6 +34,8 @@ expect 1 'did you mean .flc build.' help bild
 expect 1 'at most one' help build run
 expect 1 'hint: `flc run p.fut` compiles and runs' p.fut
 expect 1 'hint: `flc help` lists the commands' zzzzzz
+expect 1 'hint: did you mean `--output`[?]' build p.fut --outptu=x
+expect 1 'hint: `flc build --help` lists its options' build p.fut --zzz
 for option in -V --version; do expect 0 '^flc [0-9.]+$' $option; done
 for command in check build run lib eval test bench profile data tune tree dump fmt doc repl lsp; do
   expect 0 '^usage: flc ' $command --help

@@ -1,7 +1,9 @@
 // Recipe SM: element i of the array of seed s is a hash of s + (i + 1) * golden, so that data sets
 // need not be shipped.
 #include "core/value/generate.h"
+#include "base/diag.h"
 #include "base/mem.h"
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,6 +84,31 @@ static bool is_too_big(const int64_t *shape, int rank) {
   return count > most_elements;
 }
 
+// The type that was meant by a name from elsewhere or nearly the right one; NULL if it is unclear.
+static const char *meant_type(const char *name) {
+  static const char *const others[][2] = {
+    { "int", "i32" },    { "long", "i64" }, { "uint", "u32" }, { "float", "f32" },
+    { "double", "f64" }, { "half", "f16" }, { "char", "u8" },  { "byte", "u8" },
+  };
+  Name names[PRIM_COUNT];
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (strcmp(name, others[i][0]) == 0) return others[i][1];
+  for (int type = 0; type < PRIM_COUNT; type++)
+    names[type] = prim_type_name((PrimType)type);
+  return diag_closest(name, names, PRIM_COUNT);
+}
+
+// The end of the message: [n]f32, [3]f33.
+static const char *type_hint(const char *text) {
+  const char *bracket = strrchr(text, ']'), *name = bracket ? bracket + 1 : text;
+  PrimType elem;
+  if (prim_type_named(name, &elem))
+    return "\nhint: the sizes of a type are numbers: `[100][3]f32`";
+  const char *meant = isalpha((unsigned char)*name) ? meant_type(name) : NULL;
+  if (!meant) return "";
+  return text_format("\nhint: did you mean `%.*s%s`?", (int)(name - text), text, meant);
+}
+
 const Value *generate_value(const char *text, uint64_t seed, const GenerateBounds *bounds,
                             const char **message) {
   PrimType elem;
@@ -99,6 +126,7 @@ const Value *generate_value(const char *text, uint64_t seed, const GenerateBound
   ValueReader *reader = value_reader_new("value", text, strlen(text));
   const Value *v = value_read(reader, NULL, message);
   if (v && value_at_end(reader)) return v;
-  *message = text_format("expected a type with sizes or a value, found %s", text);
+  *message = text_format("expected a type with sizes or a value, found %s%s", text,
+                         type_hint(text));
   return NULL;
 }
