@@ -15,12 +15,6 @@ static Text *helper(CodeText *c, const char *name, bool *fresh) {
   return c->helper_text;
 }
 
-// "before0after, before1after, .." with the lanes' digits.
-static void add_lanes(Text *t, int lanes, const char *before, const char *after) {
-  for (int i = 0; i < lanes; i++)
-    text_printf(t, "%s%s%c%s", i ? ", " : "", before, vector_digit(i), after);
-}
-
 VectorPlace vector_place(const Mem *mem) {
   if (mem->space == MEM_PRIVATE) return (VectorPlace){ "", 'p' };
   if (mem->space == MEM_LOCAL) return (VectorPlace){ "FLC_LOCAL ", 'l' };
@@ -76,8 +70,8 @@ const char *helper_store(CodeText *c, const Mem *mem, int lanes) {
   return name;
 }
 
-// One lane's element, at `at`.  Every second is read as volatile: of such loads LLVM makes no gather,
-// which takes two to three times as long (AMD's Zen 4) as loads and insertions do.
+// One lane's element, at `at`.  Every second is read as volatile: of such loads LLVM makes no
+// gather, which takes two to three times as long (AMD's Zen 4) as loads and insertions do.
 static void add_element(Text *t, const Mem *mem, int lane, const char *at) {
   if (lane % 2)
     text_printf(t, "*(volatile %s%s *)(p + %s)", vector_place(mem).space,
@@ -130,6 +124,7 @@ const char *helper_popc(CodeText *c, PrimType type, int lanes) {
 const char *helper_strided(CodeText *c, const Mem *mem, int run, int lanes) {
   const char *name = memory_name(run > 1 ? "pieces" : "strided", mem, lanes);
   const char *type = vector_memory_type(mem->elem, lanes);
+  const char *piece = run > 1 ? helper_load(c, mem, run) : NULL;
   bool fresh;
   Text *t = helper(c, name, &fresh);
   if (!fresh) return name;
@@ -138,7 +133,7 @@ const char *helper_strided(CodeText *c, const Mem *mem, int run, int lanes) {
   for (int i = 0; i < lanes / run; i++) {
     text_add(t, i ? ", " : "");
     if (run > 1)
-      text_printf(t, "vload%d(0, p + %d * step)", run, i);
+      text_printf(t, "%s(p + %d * step)", piece, i);
     else
       add_element(t, mem, i, text_format("%d * step", i));
   }

@@ -213,7 +213,7 @@ static const ImpExp *scalar_index(KernCode *kc, const Access *access, const Arr 
   return at;
 }
 
-static AxisSet access_set(KernCode *kc, const Access *access) {
+AxisSet load_set(const KernCode *kc, const Access *access) {
   AxisSet set = kc->vary ? vary_tensor(kc->vary, access->tensor) : 0;
   for (int i = 0; i < access->tensor->rank; i++)
     set |= set_of_term(kc, access->index[i]);
@@ -222,13 +222,13 @@ static AxisSet access_set(KernCode *kc, const Access *access) {
 
 static const ImpExp *load_value(KernCode *kc, const Access *access) {
   const Arr *arr = memory_at(kc, access->tensor);
-  if (in_lanes(kc, access_set(kc, access))) return lane_load(kc, access, arr);
+  if (in_lanes(kc, load_set(kc, access))) return lane_load(kc, access, arr);
   return imp_load(arr->mem, scalar_index(kc, access, arr));
 }
 
 void lower_load(KernCode *kc, const KernStm *stm) {
   const Var *binder = stm->binders[0];
-  AxisSet set = access_set(kc, &stm->u.load);
+  AxisSet set = load_set(kc, &stm->u.load);
   VarCopies *value = copies_new(kc, binder, set);
   if (in_lanes(kc, set) && lower_tile(kc, &stm->u.load, value, binder)) return;
   for (Copies c = copies_over(kc, value->set); copies_next(&c);)
@@ -237,7 +237,7 @@ void lower_load(KernCode *kc, const KernStm *stm) {
 
 void lower_store(KernCode *kc, const KernStm *stm) {
   const Access *to = &stm->u.store.to;
-  AxisSet set = access_set(kc, to) | set_of_term(kc, stm->u.store.value);
+  AxisSet set = load_set(kc, to) | set_of_term(kc, stm->u.store.value);
   for (Copies c = copies_over(kc, set); copies_next(&c);) {
     const Arr *arr = memory_at(kc, to->tensor);
     const ImpExp *value = lower_as(kc, stm->u.store.value, in_lanes(kc, set));
@@ -406,9 +406,11 @@ static bool is_shared(const KernBlock *block, int i) {
 
 // The items of a group meet before and after axes that they share.
 void lower_block(KernCode *kc, const KernBlock *block) {
+  bool *loaded = kc->lanes ? new_array(bool, block->count + 1) : NULL;
   for (int i = 0; i < block->count; i++) {
-    bool shared = is_shared(block, i);
+    bool shared = is_shared(block, i), load = block->stms[i].kind == KERN_LOAD;
     if (shared != is_shared(block, i - 1)) add_stm(kc, (ImpStm){ .kind = IMP_BARRIER });
+    if (loaded && load && (loaded[i] || lower_record(kc, block, i, loaded))) continue;
     lower_stm(kc, &block->stms[i]);
   }
   if (is_shared(block, block->count - 1)) add_stm(kc, (ImpStm){ .kind = IMP_BARRIER });

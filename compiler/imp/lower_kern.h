@@ -124,6 +124,7 @@ void apply_op(KernCode *kc, const KernOp *op, const ImpExp *const *left,
 // Where the tensor lies, for the copy at hand.
 const Arr *memory_at(KernCode *kc, const Tensor *t);
 void lower_load(KernCode *kc, const KernStm *stm);
+AxisSet load_set(const KernCode *kc, const Access *access);  // of what it reads
 void lower_store(KernCode *kc, const KernStm *stm);
 void lower_alloc(KernCode *kc, const Tensor *t);
 
@@ -131,9 +132,9 @@ void lower_alloc(KernCode *kc, const Tensor *t);
 
 // An access whose index differs from lane to lane.
 const ImpExp *lane_load(KernCode *kc, const Access *access, const Arr *arr);
-// The copies of a load whose lanes are apart and whose register points are neighbours; false, and
-// nothing is added, if it is no such load.
-bool lower_tile(KernCode *kc, const Access *access, VarCopies *value, const Var *binder);
+// Where lane 0 is, and how far it is to the next lane; false if they are not equally far apart.
+bool affine_place(KernCode *kc, const Access *access, const Arr *arr, const ImpExp **base,
+                  const ImpExp **step);
 void lane_store(KernCode *kc, const Access *access, const Arr *arr, const ImpExp *value);
 const ImpExp *mask_and(const ImpExp *mask, const ImpExp *more);
 void lane_if(KernCode *kc, const KernStm *stm);
@@ -143,3 +144,13 @@ void reduce_lanes(KernCode *kc, const KernOp *op, const ImpExp *const *values,
                   const ImpExp **out);
 // values become their inclusive scans.
 void scan_lanes(KernCode *kc, const KernOp *op, const ImpExp **values);
+
+// ---- tiles (lower_tile.c)
+
+// The copies of a load whose lanes are apart and whose register points are neighbours; false, and
+// nothing is added, if it is no such load.
+bool lower_tile(KernCode *kc, const Access *access, VarCopies *value, const Var *binder);
+// The load at `at` with others of the block whose elements are its neighbours, where the lanes
+// are apart; those are noted in `loaded`, by statement.  False, and nothing is added, if there
+// are none.
+bool lower_record(KernCode *kc, const KernBlock *block, int at, bool *loaded);

@@ -7,9 +7,8 @@
 
 // ---- accesses
 
-// Where lane 0 is, and how far it is to the next lane; false if they are not equally far apart.
-static bool affine_place(KernCode *kc, const Access *access, const Arr *arr,
-                         const ImpExp **base, const ImpExp **step) {
+bool affine_place(KernCode *kc, const Access *access, const Arr *arr, const ImpExp **base,
+                  const ImpExp **step) {
   *base = arr->offset;
   *step = imp_i64(0);
   for (int i = 0; i < access->tensor->rank; i++) {
@@ -112,69 +111,6 @@ const ImpExp *lane_load(KernCode *kc, const Access *access, const Arr *arr) {
     return every_nth(kc, arr, base, small_step(step));
   if (affine && !kc->mask) return imp_strided(arr->mem, base, step, 1, kc->lanes);
   return imp_vload(arr->mem, safe_places(kc, places(kc, access, arr)), kc->lanes);
-}
-
-// ---- tiles
-
-// Of four registers the points side by side in memory, of the lanes apart: what each lane reads is
-// loaded at once, and the tile is transposed.  Why: a load and an insertion per element otherwise.
-
-// Which register axis: its number, or -1.
-static int tile_axis(KernCode *kc, const Access *access, const Arr *arr, AxisSet set) {
-  AxisSet regs = set & kc->open & ~kc->fixed;
-  int number = 0;
-  if (!regs || regs & (regs - 1) || kc->mask || arr->mem->lanes) return -1;
-  while (!(regs >> number & 1))
-    number++;
-  if (kc->counts[number] != TILE_HEIGHT || kc->lanes % TILE_HEIGHT) return -1;
-  int unit = tensor_unit_dim(access->tensor);
-  bool fits =
-      imp_is_i64(arr->strides[unit], 1) && vary_neighbours(kc->vary, access, regs);
-  return fits ? number : -1;
-}
-
-// Lanes i and lanes + i, pairs of `of` each in groups of four: 0 16 1 17, or (upper) 2 18 3 19.
-static const signed char *interleave(int lanes, int of, bool upper) {
-  signed char *from = new_array(signed char, lanes);
-  for (int i = 0; i < lanes; i++) {
-    int group = i / 4 * 4, at = i % 4;
-    int source = of == 1 ? at % 2 : at / 2, element = of == 1 ? at / 2 : at % 2;
-    from[i] = (signed char)(source * lanes + group + element + (upper ? 2 : 0));
-  }
-  return from;
-}
-
-static const ImpExp *interleaved_pair(KernCode *kc, const ImpExp *a, const ImpExp *b,
-                                      int of, bool upper) {
-  return declared(kc, "tile", imp_permute(a, b, interleave(kc->lanes, of, upper)));
-}
-
-bool lower_tile(KernCode *kc, const Access *access, VarCopies *value, const Var *binder) {
-  const Arr *arr = memory_at(kc, access->tensor);
-  int number = tile_axis(kc, access, arr, value->set);
-  const ImpExp *base, *step, *rows[TILE_HEIGHT];
-  if (number < 0) return false;
-  kc->at[number] = 0;
-  if (!affine_place(kc, access, arr, &base, &step) || imp_is_i64(step, 0) ||
-      imp_is_i64(step, 1))
-    return false;
-  base = declared(kc, "corner", base);
-  step = declared(kc, "apart", step);
-  for (int i = 0; i < TILE_HEIGHT; i++)  // lanes i, 4 + i, 8 + i, ..
-    rows[i] = declared(kc, "rows",
-                       imp_strided(arr->mem, imp_add(base, imp_mul(step, imp_i64(i))),
-                                   imp_mul(step, imp_i64(TILE_HEIGHT)), TILE_HEIGHT,
-                                   kc->lanes));
-  for (int half = 0; half < 2; half++) {
-    const ImpExp *a = interleaved_pair(kc, rows[0], rows[1], 1, half),
-                 *b = interleaved_pair(kc, rows[2], rows[3], 1, half);
-    for (int i = 0; i < 2; i++) {
-      kc->at[number] = 2 * half + i;
-      declare_copy(kc, binder, value, imp_permute(a, b, interleave(kc->lanes, 2, i)));
-    }
-  }
-  kc->at[number] = 0;
-  return true;
 }
 
 // ---- stores

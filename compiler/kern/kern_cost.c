@@ -1,4 +1,5 @@
 #include "kern/kern_cost.h"
+#include "kern/records.h"
 #include "kern/step.h"
 #include "kern/wide_lanes.h"
 #include <math.h>
@@ -21,6 +22,7 @@ typedef struct Cost {
   double copies[16];  // of open register axes, by bit
   AxisSet open;
   Map *values;    // Var -> const double *: what sizes and indices may be
+  Map *beside;    // Var: loaded with neighbours in memory, as a tile
   Map *by_index;  // Var: bools that indices decide, for most vectors alike in all lanes
   double times;   // that this code runs
   Name watched;   // an axis, and what it costs
@@ -236,17 +238,21 @@ static bool is_vector_access(const Cost *s, const Access *access) {
   return true;
 }
 
+static bool is_affine(const Cost *s, const Access *access) {
+  for (int i = 0; i < access->tensor->rank; i++) {
+    Affine a;
+    if (!vary_affine(s->vary, access->index[i], &a)) return false;
+  }
+  return true;
+}
+
 // Lanes apart, but neighbours in registers: whole pieces are loaded, and transposed.
 static bool is_tile_access(const Cost *s, const Access *access, AxisSet set) {
   AxisSet regs = set & s->open;
   if (!regs || regs & (regs - 1) || s->copies[bit_number(regs)] != TILE_HEIGHT ||
       s->masked)
     return false;
-  for (int i = 0; i < access->tensor->rank; i++) {
-    Affine a;
-    if (!vary_affine(s->vary, access->index[i], &a)) return false;
-  }
-  return vary_neighbours(s->vary, access, regs);
+  return is_affine(s, access) && vary_neighbours(s->vary, access, regs);
 }
 
 // How many elements the lanes are apart, if they are so few that neighbours are loaded and picked
@@ -445,13 +451,21 @@ static void cost_let(Cost *s, const KernStm *stm) {
     map_put(s->by_index, var, stm);
 }
 
+static void cost_load(Cost *s, const KernStm *stm) {
+  const Access *access = &stm->u.load;
+  if (s->count) count_access(s, access, false);
+  if (!map_has(s->beside, stm->binders[0])) {
+    cost_access(s, access, 0, true);
+    return;
+  }
+  double tile = LANE_ACCESS * s->lanes / TILE_HEIGHT;
+  add(s, tile * copies_of(s, access_set(s, access)));
+}
+
 static void cost_stm(Cost *s, const KernStm *stm) {
   switch (stm->kind) {
   case KERN_LET: cost_let(s, stm); return;
-  case KERN_LOAD:
-    if (s->count) count_access(s, &stm->u.load, false);
-    cost_access(s, &stm->u.load, 0, true);
-    return;
+  case KERN_LOAD: cost_load(s, stm); return;
   case KERN_STORE:
     if (s->count) count_access(s, &stm->u.store.to, true);
     cost_term(s, stm->u.store.value);
@@ -470,9 +484,28 @@ static void cost_stm(Cost *s, const KernStm *stm) {
   }
 }
 
+// Notes the loads of lanes that are apart which become tiles.
+static void note_record(Cost *s, const KernBlock *block, int at, bool *loaded) {
+  const Access *access = &block->stms[at].u.load;
+  RecordTile tile;
+  if (is_vector_access(s, access) || few_apart(s, access) || !is_affine(s, access) ||
+      vary_tensor(s->vary, access->tensor) || !record_tile(block, at, loaded, &tile))
+    return;
+  for (int i = 0; i < TILE_HEIGHT; i++) {
+    if (tile.loads[i] < 0) continue;
+    loaded[tile.loads[i]] = true;
+    map_put(s->beside, block->stms[tile.loads[i]].binders[0], s);
+  }
+}
+
 static void cost_block(Cost *s, const KernBlock *block) {
-  for (int i = 0; i < block->count; i++)
+  bool lanes = s->lanes && s->lanes <= MOST_LANES && !s->masked;
+  bool *loaded = lanes ? new_array(bool, block->count + 1) : NULL;
+  for (int i = 0; i < block->count; i++) {
+    if (lanes && block->stms[i].kind == KERN_LOAD && !loaded[i])
+      note_record(s, block, i, loaded);
     cost_stm(s, &block->stms[i]);
+  }
 }
 
 static double total_cost(const Kern *kern, const CostGuess *guess, Name watched,
@@ -482,6 +515,7 @@ static double total_cost(const Kern *kern, const CostGuess *guess, Name watched,
              .in_place = step_updates_in_place(guess->naive->body),
              .values = map_new(NULL),
              .by_index = map_new(NULL),
+             .beside = map_new(NULL),
              .watched = watched,
              .of_watched = of_watched,
              .count = count,

@@ -59,6 +59,18 @@ END
 "$flc" dump --after imp pooled.fl > code
 some 'elements that lie two apart are picked from vectors' 'permute\(.*\)\{0 2 4 6' code
 
+cat > records.fl << 'END'
+entry main [n] (ms: [n][3][3]f32) : [n]f32 = map (\m -> m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0]) ms
+END
+"$flc" dump --after imp records.fl > code
+some 'neighbours in records are loaded at once' ' 4 at once' code
+
+cat > between.fl << 'END'
+entry main [n] [d] (ms: [n][d]f32) : [n]f32 = map (\m -> m[0] * m[1]) ms
+END
+"$flc" dump --after imp between.fl > code
+expect 'but none that may not be there' 0 ' at once' code
+
 cat > ordered.fl << 'END'
 entry main [n] (xs: [n]i32) : i32 = reduce (\a b -> if b == 0 then a else b) 0 xs
 END

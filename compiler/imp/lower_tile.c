@@ -1,0 +1,146 @@
+// Tiles: lanes apart in memory, each of which reads four neighbours: those are loaded at once, and
+// the tile is transposed.  Why: a load and an insertion per element otherwise.
+//
+// The neighbours are the points of a register axis, or what several loads of a block read.
+#include "imp/lower_kern.h"
+#include "kern/records.h"
+
+// ---- transposition
+
+// Lanes i and lanes + i, pairs of `of` each in groups of four: 0 16 1 17, or (upper) 2 18 3 19.
+static const signed char *interleave(int lanes, int of, bool upper) {
+  signed char *from = new_array(signed char, lanes);
+  for (int i = 0; i < lanes; i++) {
+    int group = i / 4 * 4, at = i % 4;
+    int source = of == 1 ? at % 2 : at / 2, element = of == 1 ? at / 2 : at % 2;
+    from[i] = (signed char)(source * lanes + group + element + (upper ? 2 : 0));
+  }
+  return from;
+}
+
+static const ImpExp *interleaved_pair(KernCode *kc, const ImpExp *a, const ImpExp *b,
+                                      int of, bool upper) {
+  return declared(kc, "tile", imp_permute(a, b, interleave(kc->lanes, of, upper)));
+}
+
+// The elements from `base` on, `step` from lane to lane: a vector for each of the neighbours.
+static void load_tile(KernCode *kc, const Arr *arr, const ImpExp *base,
+                      const ImpExp *step, const ImpExp **out) {
+  const ImpExp *rows[TILE_HEIGHT];
+  base = declared(kc, "corner", base);
+  step = declared(kc, "apart", step);
+  for (int i = 0; i < TILE_HEIGHT; i++)  // lanes i, 4 + i, 8 + i, ..
+    rows[i] = declared(kc, "rows",
+                       imp_strided(arr->mem, imp_add(base, imp_mul(step, imp_i64(i))),
+                                   imp_mul(step, imp_i64(TILE_HEIGHT)), TILE_HEIGHT,
+                                   kc->lanes));
+  for (int half = 0; half < 2; half++) {
+    const ImpExp *a = interleaved_pair(kc, rows[0], rows[1], 1, half),
+                 *b = interleaved_pair(kc, rows[2], rows[3], 1, half);
+    for (int i = 0; i < 2; i++)
+      out[2 * half + i] = imp_permute(a, b, interleave(kc->lanes, 2, i));
+  }
+}
+
+// Do the lanes lie apart?
+static bool place_apart(KernCode *kc, const Access *access, const Arr *arr,
+                        const ImpExp **base, const ImpExp **step) {
+  return affine_place(kc, access, arr, base, step) && !imp_is_i64(*step, 0) &&
+         !imp_is_i64(*step, 1);
+}
+
+// ---- points of a register axis
+
+// Which register axis: its number, or -1.
+static int tile_axis(KernCode *kc, const Access *access, const Arr *arr, AxisSet set) {
+  AxisSet regs = set & kc->open & ~kc->fixed;
+  int number = 0;
+  if (!regs || regs & (regs - 1) || kc->mask || arr->mem->lanes) return -1;
+  while (!(regs >> number & 1))
+    number++;
+  if (kc->counts[number] != TILE_HEIGHT || kc->lanes % TILE_HEIGHT) return -1;
+  int unit = tensor_unit_dim(access->tensor);
+  bool fits =
+      imp_is_i64(arr->strides[unit], 1) && vary_neighbours(kc->vary, access, regs);
+  return fits ? number : -1;
+}
+
+bool lower_tile(KernCode *kc, const Access *access, VarCopies *value, const Var *binder) {
+  const Arr *arr = memory_at(kc, access->tensor);
+  int number = tile_axis(kc, access, arr, value->set);
+  const ImpExp *base, *step, *columns[TILE_HEIGHT];
+  if (number < 0) return false;
+  kc->at[number] = 0;
+  if (!place_apart(kc, access, arr, &base, &step)) return false;
+  load_tile(kc, arr, base, step, columns);
+  for (int i = 0; i < TILE_HEIGHT; i++) {
+    kc->at[number] = i;
+    declare_copy(kc, binder, value, columns[i]);
+  }
+  kc->at[number] = 0;
+  return true;
+}
+
+// ---- loads of a block
+
+// Are neighbours by the tensor's constant dimensions neighbours in memory?
+static bool is_dense(const Tensor *t, const Arr *arr) {
+  int64_t row = 1;
+  for (int i = t->rank - 1; i >= 0; i--) {
+    if (!imp_is_i64(arr->strides[i], row)) return false;
+    if (t->dims[i]->kind != TERM_CONST) return true;
+    row *= t->dims[i]->u.constant.u.i;
+  }
+  return true;
+}
+
+// Whole vectors of neighbours are as good where lanes are few elements apart.
+static bool is_record(KernCode *kc, const Access *access, const ImpExp **base,
+                      const ImpExp **step) {
+  const Arr *arr = memory_at(kc, access->tensor);
+  if (arr->mem->lanes || !is_dense(access->tensor, arr) ||
+      !place_apart(kc, access, arr, base, step))
+    return false;
+  for (int n = 2; n < MOST_APART; n++)
+    if (imp_is_i64(*step, n)) return false;
+  return true;
+}
+
+static bool have_set(KernCode *kc, const KernBlock *block, const RecordTile *tile,
+                     AxisSet set) {
+  for (int i = 0; i < TILE_HEIGHT; i++)
+    if (tile->loads[i] >= 0 && load_set(kc, &block->stms[tile->loads[i]].u.load) != set)
+      return false;
+  return true;
+}
+
+static void declare_columns(KernCode *kc, const KernBlock *block, const RecordTile *tile,
+                            const ImpExp *const *columns, VarCopies *const *values) {
+  for (int i = 0; i < TILE_HEIGHT; i++)
+    if (tile->loads[i] >= 0)
+      declare_copy(kc, block->stms[tile->loads[i]].binders[0], values[i], columns[i]);
+}
+
+bool lower_record(KernCode *kc, const KernBlock *block, int at, bool *loaded) {
+  const Access *access = &block->stms[at].u.load;
+  AxisSet set = load_set(kc, access);
+  const ImpExp *base, *step, *columns[TILE_HEIGHT];
+  VarCopies *values[TILE_HEIGHT];
+  RecordTile tile;
+  if (!in_lanes(kc, set) || kc->mask || kc->lanes % TILE_HEIGHT ||
+      !is_record(kc, access, &base, &step) || !record_tile(block, at, loaded, &tile) ||
+      !have_set(kc, block, &tile, set))
+    return false;
+  for (int i = 0; i < TILE_HEIGHT; i++) {
+    if (tile.loads[i] < 0) continue;
+    loaded[tile.loads[i]] = true;
+    values[i] = copies_new(kc, block->stms[tile.loads[i]].binders[0], set);
+  }
+  for (Copies c = copies_over(kc, set); copies_next(&c);) {
+    const Arr *arr = memory_at(kc, access->tensor);
+    affine_place(kc, access, arr, &base, &step);
+    load_tile(kc, arr, imp_add(base, imp_i64(tile.first)), step, columns);
+    declare_columns(kc, block, &tile, columns, values);
+  }
+  return true;
+}

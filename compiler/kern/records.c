@@ -1,0 +1,104 @@
+#include "kern/records.h"
+#include "kern/sums.h"
+
+enum { MOST_BETWEEN = 64 };  // statements that are looked at
+
+// The loads of a record, by how far behind the first one's element theirs lie.
+typedef struct Record {
+  int64_t at[MOST_BETWEEN];
+  int load[MOST_BETWEEN];
+  int count;
+  int64_t low, high;  // elements that exist
+} Record;
+
+// How much further `b` goes than `a` in one dimension; false: that is no constant.
+static bool index_distance(const Term *a, const Term *b, int64_t *out) {
+  IndexSum from, to, difference;
+  if (a == b) return *out = 0, true;
+  if (!sum_of(a, &from) || !sum_of(b, &to) || !sum_add(&to, &from, -1, &difference))
+    return false;
+  *out = difference.constant;
+  return difference.count == 0;
+}
+
+// How many elements `b` lies behind `a`.
+static bool distance(const Access *a, const Access *b, int64_t *out) {
+  const Tensor *t = a->tensor;
+  int64_t row = 1;
+  *out = 0;
+  if (b->tensor != t) return false;
+  for (int i = t->rank - 1; i >= 0; i--) {
+    int64_t by;
+    if (!index_distance(a->index[i], b->index[i], &by) || (by != 0 && row == 0))
+      return false;
+    *out += by * row;
+    row = t->dims[i]->kind == TERM_CONST ? row * t->dims[i]->u.constant.u.i : 0;
+  }
+  return true;
+}
+
+// May what comes behind the statement be loaded before it?
+static bool lets_by(const KernStm *stm, const Tensor *loaded) {
+  if (stm->kind == KERN_LET || stm->kind == KERN_LOAD || stm->kind == KERN_ALLOC)
+    return true;
+  if (stm->kind != KERN_STORE) return false;
+  const Tensor *to = tensor_root(stm->u.store.to.tensor), *from = tensor_root(loaded);
+  return to != from && (to->space == TENSOR_OWN || from->space == TENSOR_OWN);
+}
+
+// All of a row of constant length exists.
+static void widen_to_row(Record *r, const Access *access) {
+  const Tensor *t = access->tensor;
+  const Term *length = t->dims[t->rank - 1], *at = access->index[t->rank - 1];
+  if (length->kind != TERM_CONST || at->kind != TERM_CONST) return;
+  r->low = -at->u.constant.u.i;
+  r->high = r->low + length->u.constant.u.i - 1;
+}
+
+static Record record_of(const KernBlock *block, int at, const bool *taken) {
+  Record r = { 0 };
+  const Access *first = &block->stms[at].u.load;
+  widen_to_row(&r, first);
+  for (int i = at; i < block->count && i < at + MOST_BETWEEN; i++) {
+    const KernStm *stm = &block->stms[i];
+    int64_t behind;
+    if (!lets_by(stm, first->tensor)) break;
+    if (stm->kind != KERN_LOAD || !distance(first, &stm->u.load, &behind)) continue;
+    r.low = behind < r.low ? behind : r.low;
+    r.high = behind > r.high ? behind : r.high;
+    if (taken[i]) continue;
+    r.at[r.count] = behind;
+    r.load[r.count++] = i;
+  }
+  return r;
+}
+
+// Those of the record that lie in the tile; how many elements they are.
+static int fill_tile(const Record *r, RecordTile *tile) {
+  int count = 0;
+  for (int i = 0; i < TILE_HEIGHT; i++)
+    tile->loads[i] = -1;
+  for (int i = 0; i < r->count; i++) {
+    int64_t place = r->at[i] - tile->first;
+    if (place < 0 || place >= TILE_HEIGHT || tile->loads[place] >= 0) continue;
+    tile->loads[place] = r->load[i];
+    count++;
+  }
+  return count;
+}
+
+bool record_tile(const KernBlock *block, int at, const bool *taken, RecordTile *out) {
+  const Tensor *t = block->stms[at].u.load.tensor;
+  if (t->rank == 0 || t->order || taken[at]) return false;
+  Record r = record_of(block, at, taken);
+  int most = 1;
+  for (int64_t first = 1 - TILE_HEIGHT; r.count > 1 && first <= 0; first++) {
+    RecordTile tile = { .first = first };
+    if (first < r.low || first + TILE_HEIGHT - 1 > r.high) continue;
+    int count = fill_tile(&r, &tile);
+    if (count <= most) continue;
+    *out = tile;
+    most = count;
+  }
+  return most > 1;
+}

@@ -1,0 +1,14 @@
+// Loads of one block that lie side by side in memory: the numbers of a record (a point, a matrix).
+#pragma once
+#include "kern/kern_vary.h"
+
+// Neighbours, counted from the element that the load at hand reads.
+typedef struct RecordTile {
+  int64_t first;
+  int loads[TILE_HEIGHT];  // statements that read them; -1: none
+} RecordTile;
+
+// Four neighbours that exist if the load at `at` may run, which one or more loads behind it read,
+// with nothing between them that might write there or fail; `taken`: loads that are in others.
+// False: there are none.
+bool record_tile(const KernBlock *block, int at, const bool *taken, RecordTile *out);
