@@ -72,18 +72,22 @@ bool pipeline_read_recipes(Compiler *c, Program *p) {
   return diag_error_count(c) == 0;
 }
 
-static const Core *with_scans_fused(Compiler *c, const Core *core, bool computes_again) {
-  const Core *fused = flat_fuse_scans(c, core, computes_again);
+static const Core *checked_flat(Compiler *c, const Core *flat) {
   if (c->check_ir) {
-    core_check(c, fused, true);
-    flat_check(c, fused);
+    core_check(c, flat, true);
+    flat_check(c, flat);
   }
-  return fused;
+  return flat;
 }
 
 const Core *pipeline_in_order(Compiler *c, Program *p) {
-  if (!p->in_order) p->in_order = with_scans_fused(c, p->core, false);
+  if (!p->in_order) p->in_order = checked_flat(c, flat_fuse_scans(c, p->core, false));
   return p->in_order;
+}
+
+static const Core *for_gpus(Compiler *c, const Core *flat) {
+  const Core *fused = checked_flat(c, flat_fuse_scans(c, flat, true));
+  return checked_flat(c, flat_spread_rows(c, fused));
 }
 
 // For both profiles; recipes are for CPUs.
@@ -93,8 +97,7 @@ static bool run_lower(Compiler *c, Program *p, const Pass *pass) {
   p->imp[PROFILE_CPU] = imp_lower(c, pipeline_in_order(c, p), PROFILE_CPU, p->recipes);
   book_finish(c, p->recipes);
   if (p->imp[PROFILE_CPU])
-    p->imp[PROFILE_GPU] =
-        imp_lower(c, with_scans_fused(c, p->core, true), PROFILE_GPU, NULL);
+    p->imp[PROFILE_GPU] = imp_lower(c, for_gpus(c, p->core), PROFILE_GPU, NULL);
   return p->imp[PROFILE_GPU] != NULL;
 }
 

@@ -254,7 +254,7 @@ static const Body *sweep_body(CoreMapper *m, const Body *body) {
   return core_body(&b, body->results, body->result_count);
 }
 
-static const Body *dead_body(Compiler *c, const Body *body) {
+const Body *dead_body(Compiler *c, const Body *body) {
   Sweep s = { .c = c, .live = dead_live(body) };
   CoreMapper m = { .body = sweep_body, .state = &s };
   return sweep_body(&m, body);

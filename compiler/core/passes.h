@@ -18,5 +18,6 @@ const Core *split_off(Compiler *c, const Core *core);
 const Core *fuse(Compiler *c, const Core *core);      // map-map, map-reduce, map-scan, horizontal
 const Core *columns(Compiler *c, const Core *core);   // summands in the order of their sum
 const Core *dead(Compiler *c, const Core *core);      // statements and loop results never used
+const Body *dead_body(Compiler *c, const Body *body);
 // With --reproducible: what combines floats as loops over fixed blocks.
 const Core *fix_order(Compiler *c, const Core *core);

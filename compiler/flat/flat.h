@@ -41,6 +41,12 @@ const Core *flatten(Compiler *c, const Core *core, FlattenOptions options);
 // for GPUs) only scans whose elements are little work, as they are computed for both.
 const Core *flat_fuse_scans(Compiler *c, const Core *flat, bool computes_again);
 
+// Does the body only compute scalars, with reads of arrays, in at most so many statements?
+bool flat_takes_little(const Body *body, int most);
+
+// Flat -> Flat, for GPUs: rows that points make or copy are points of the space.
+const Core *flat_spread_rows(Compiler *c, const Core *flat);
+
 // Flat -> Flat: for several workers (workers.h), of which each does a part.  blocks: the parameters
 // that entry points name so hold this worker's rows, and so do results of as many.
 const Core *flat_for_workers(Compiler *c, const Core *flat, bool blocks);

@@ -156,13 +156,14 @@ static bool takes_little(const Body *body, int *left) {
   return *left >= 0;
 }
 
+bool flat_takes_little(const Body *body, int most) { return takes_little(body, &most); }
+
 static const SegOp *as_scan(const FuseScans *fuse, const Stm *stm) {
   if (stm->exp->kind != EXP_SEG) return NULL;
   const SegOp *seg = stm->exp->u.seg;
   bool plain = seg->kind == SEG_SCAN && seg->level == 1 && !seg->after;
-  int left = MOST_WORK;
   if (!plain || !joins_scalars(seg)) return NULL;
-  return !fuse->computes_again || takes_little(seg->body, &left) ? seg : NULL;
+  return !fuse->computes_again || flat_takes_little(seg->body, MOST_WORK) ? seg : NULL;
 }
 
 static bool same_space(const SegOp *a, const SegOp *b) {
@@ -177,11 +178,10 @@ static bool same_space(const SegOp *a, const SegOp *b) {
 static bool is_consumer(const ScanUse *u, const Stm *stm) {
   if (stm->exp->kind != EXP_SEG) return false;
   const SegOp *seg = stm->exp->u.seg;
-  int left = MOST_WORK;
   bool fits = seg->kind == SEG_MAP || seg->kind == SEG_SCATTER ||
               (seg->after && seg->op_count + u->seg->op_count <= MOST_OPS);
   if (!fits || seg->level != 1 || !same_space(seg, u->seg) ||
-      !takes_little(seg->after ? seg->after->body : seg->body, &left))
+      !flat_takes_little(seg->after ? seg->after->body : seg->body, MOST_WORK))
     return false;
   ScanMentions m = count_mentions(
       (ScanMentions){ .use = u, .fits = reads_point, .consumer = seg }, stm);

@@ -23,6 +23,8 @@ ROWS, WHOLE, BYTES = ["[8][1024]f32"], ["[32][1024]i32"], ["[16384]u8"]
 BLOCKS = "segmap_block_points=1"
 CASES = [
     ("map_rows", ["[64][256]f32", "[256]f32"], "map_rows.top_0=F,map_rows.intra_1=F", ""),
+    ("made_rows", ["64i64", "[256]f32"], "", ""),
+    ("picked_rows", ["[256][64]f32", "[256]i64"], "", ""),
     ("normalise", ROWS, "normalise.top_0=F,normalise.intra_1=T", ""),
     ("normalise", ["[128][64]f32"], "normalise.top_0=F,normalise.intra_1=T", ""),
     ("row_prefix", ROWS, "row_prefix.top_0=F,row_prefix.intra_1=T", ""),

@@ -1,0 +1,481 @@
+// segmap <i < n> { .. let r = replicate m x in {r} }
+//   =>  segmap <i < n> <j < m> { .. in {x} }
+//
+// Needs, keeps: Flat, whose other promises hold.
+// Why: code for GPUs.  An item that writes a row writes words apart from its neighbours' words, or
+// writes the array transposed, which whoever wants rows transposes again.  What a point computes
+// before it makes the row is computed again for each element, so it must be little.
+#include "base/map.h"
+#include "core/passes.h"
+#include "flat/flat.h"
+
+enum {
+  MOST_WORK = 48,  // of what is done for an element, in statements
+  MOST_PARTS = 4,  // of rows that are written out or put together
+};
+
+typedef struct Def {
+  const Exp *exp;
+  int k;  // which of its results
+} Def;
+
+// What computes an element of the arrays that a body makes.
+typedef struct Element {
+  Compiler *c;
+  Map *defs;   // Var -> Def: of the body
+  Builder *b;  // where it goes
+  bool fails;  // there is an array that is made in no way known here
+} Element;
+
+static void note_defs(Map *defs, const Body *body) {
+  for (int i = 0; i < body->stm_count; i++)
+    for (int k = 0; k < body->stms[i].binder_count; k++)
+      map_put(defs, body->stms[i].binders[k],
+              new_node(Def, .exp = body->stms[i].exp, .k = k));
+}
+
+static const Def *def_of(const Element *s, Atom a) {
+  return a.kind == ATOM_VAR ? map_get(s->defs, a.u.var) : NULL;
+}
+
+// Does it lie in memory that others have written?
+static bool is_view(const Element *s, Atom a) {
+  const Def *def = def_of(s, a);
+  if (!def) return a.kind == ATOM_VAR;
+  if (def->exp->kind == EXP_INDEX) return is_view(s, def->exp->u.index.array);
+  if (def->exp->kind == EXP_REARRANGE) return is_view(s, def->exp->u.rearrange.array);
+  return def->exp->kind == EXP_ATOM && is_view(s, def->exp->u.atom.atom);
+}
+
+// ---- elements: of arrays, at an index per dimension
+
+static Atom element_at(Element *s, Atom array, const Atom *at);
+
+static Atom no_element(Element *s) {
+  s->fails = true;
+  return atom_i64(0);
+}
+
+static Atom element_of_iota(Element *s, const Exp *e, const Atom *at) {
+  if (!prim_is_int(e->u.iota.type)) return no_element(s);
+  Atom i = core_let(s->b, "i", exp_convert(e->u.iota.type, at[0]));
+  Atom scaled = core_let(s->b, "scaled", exp_op2(OP_MUL, i, e->u.iota.step));
+  return core_let(s->b, "element", exp_op2(OP_ADD, e->u.iota.start, scaled));
+}
+
+// The element in a branch of its own, behind what its builder has.
+static const Body *element_branch(Element *s, Builder *b, Atom array, const Atom *at) {
+  Element inner = { s->c, s->defs, b, false };
+  Atom result = element_at(&inner, array, at);
+  s->fails |= inner.fails;
+  return core_body(b, &result, 1);
+}
+
+static Atom element_if(Element *s, Atom condition, const Body *yes, const Body *no) {
+  return s->fails ? no_element(s) : core_let(s->b, "element", exp_if(condition, yes, no));
+}
+
+// if i < size of the first { first[i] } else { those behind it [i - size] }
+static Atom element_of_concat(Element *s, const Atom *arrays, int count, const Atom *at) {
+  if (count == 1) return element_at(s, arrays[0], at);
+  Atom size = atom_type(arrays[0]).dims[0];
+  Atom in_first = core_let(s->b, "first", exp_op2(OP_LT, at[0], size));
+  Builder first = builder_new(s->c, s->b->loc), others = first;
+  const Body *yes = element_branch(s, &first, arrays[0], at);
+  int rank = atom_type(arrays[0]).rank;
+  Atom *behind = mem_copy(at, sizeof *at * (size_t)rank);
+  behind[0] = size_sub(&others, at[0], size);
+  Element inner = { s->c, s->defs, &others, false };
+  Atom rest = element_of_concat(&inner, arrays + 1, count - 1, behind);
+  s->fails |= inner.fails;
+  return element_if(s, in_first, yes, core_body(&others, &rest, 1));
+}
+
+// if i == 0 { a } else { if i == 1 { b } else { c } }
+static Atom element_of_literal(Element *s, const Atom *atoms, int count, int i,
+                               const Atom *at) {
+  if (i == count - 1) return element_at(s, atoms[i], at + 1);
+  Atom here = core_let(s->b, "here", exp_op2(OP_EQ, at[0], atom_i64(i)));
+  Builder one = builder_new(s->c, s->b->loc), others = one;
+  const Body *yes = element_branch(s, &one, atoms[i], at + 1);
+  Element inner = { s->c, s->defs, &others, false };
+  Atom rest = element_of_literal(&inner, atoms, count, i + 1, at);
+  s->fails |= inner.fails;
+  return element_if(s, here, yes, core_body(&others, &rest, 1));
+}
+
+// A branch with the element in the place of result number k.
+static const Body *branch_with_element(Element *s, const Body *body, int k,
+                                       const Atom *at) {
+  note_defs(s->defs, body);
+  Builder b = builder_new(s->c, s->b->loc);
+  core_add_body(&b, body);
+  return core_rename_body(s->c, subst_new(), element_branch(s, &b, body->results[k], at));
+}
+
+static Atom element_of_if(Element *s, const Exp *e, int k, const Atom *at) {
+  const Body *yes = branch_with_element(s, e->u.cond.then_body, k, at);
+  const Body *no = branch_with_element(s, e->u.cond.else_body, k, at);
+  return element_if(s, e->u.cond.condition, yes, no);
+}
+
+// What the function of a map takes: elements, or rows as they lie.
+static Atom argument_at(Element *s, Atom array, const Atom *at) {
+  if (atom_type(array).rank > 1 && !is_view(s, array)) return no_element(s);
+  return is_view(s, array) ? core_let(s->b, "x", exp_index(array, at, 1, false))
+                           : element_at(s, array, at);
+}
+
+static Atom element_of_map(Element *s, const Soac *map, int k, const Atom *at) {
+  Subst *subst = subst_new();
+  for (int i = 0; i < map->array_count; i++)
+    subst_put(subst, map->fn.params[i], argument_at(s, map->arrays[i], at));
+  if (s->fails) return no_element(s);
+  const Body *body = core_rename_body(s->c, subst, map->fn.body);
+  note_defs(s->defs, body);
+  core_add_body(s->b, body);
+  return element_at(s, body->results[k], at + 1);
+}
+
+// assert c {array}  =>  assert c {element}
+static Atom element_of_assert(Element *s, const Exp *e, int k, const Atom *at) {
+  Atom element = element_at(s, e->u.assert.atoms[k], at);
+  if (s->fails) return no_element(s);
+  Exp *one = mem_copy(e, sizeof *e);
+  one->u.assert.atoms = mem_copy(&element, sizeof element);
+  one->u.assert.atom_count = 1;
+  return core_let(s->b, "element", one);
+}
+
+static Atom element_of_rearrange(Element *s, const Exp *e, const Atom *at) {
+  Atom *moved = new_array(Atom, e->u.rearrange.rank);
+  for (int i = 0; i < e->u.rearrange.rank; i++)
+    moved[e->u.rearrange.perm[i]] = at[i];
+  return element_at(s, e->u.rearrange.array, moved);
+}
+
+// Of a part of an array that the body makes.
+static Atom element_of_part(Element *s, const Exp *e, const Atom *at) {
+  if (e->u.index.checked) return no_element(s);
+  Atom *all = new_array(Atom, e->u.index.dim_count);
+  for (int i = 0, next = 0; i < e->u.index.dim_count; i++) {
+    const DimIndex *dim = &e->u.index.dims[i];
+    all[i] = dim->start;
+    if (dim->is_slice)
+      all[i] = size_add(s->b, dim->start, size_mul(s->b, at[next++], dim->stride));
+  }
+  return element_at(s, e->u.index.array, all);
+}
+
+static Atom element_of_reshape(Element *s, const Exp *e, const Atom *at) {
+  bool same = e->u.reshape.rank == 1 && atom_type(e->u.reshape.array).rank == 1;
+  return same ? element_at(s, e->u.reshape.array, at) : no_element(s);
+}
+
+static bool is_of_parts(const Exp *e, ExpKind kind, int count) {
+  return e->kind == kind && count > 0 && count <= MOST_PARTS;
+}
+
+static Atom element_of_def(Element *s, const Def *def, const Atom *at) {
+  const Exp *e = def->exp;
+  if (e->kind == EXP_ATOM || e->kind == EXP_COPY)
+    return element_at(s, e->u.atom.atom, at);
+  if (e->kind == EXP_REPLICATE) return element_at(s, e->u.replicate.value, at + 1);
+  if (e->kind == EXP_IOTA) return element_of_iota(s, e, at);
+  if (is_of_parts(e, EXP_ARRAY, e->u.array.count))
+    return element_of_literal(s, e->u.array.atoms, e->u.array.count, 0, at);
+  if (is_of_parts(e, EXP_CONCAT, e->u.concat.array_count))
+    return element_of_concat(s, e->u.concat.arrays, e->u.concat.array_count, at);
+  if (e->kind == EXP_REARRANGE) return element_of_rearrange(s, e, at);
+  if (e->kind == EXP_INDEX) return element_of_part(s, e, at);
+  if (e->kind == EXP_RESHAPE) return element_of_reshape(s, e, at);
+  if (e->kind == EXP_IF) return element_of_if(s, e, def->k, at);
+  if (e->kind == EXP_MAP) return element_of_map(s, &e->u.soac, def->k, at);
+  if (e->kind == EXP_ASSERT) return element_of_assert(s, e, def->k, at);
+  return no_element(s);
+}
+
+static Atom element_at(Element *s, Atom array, const Atom *at) {
+  int rank = atom_type(array).rank;
+  if (rank == 0) return array;
+  if (is_view(s, array))
+    return core_let(s->b, "element", exp_index(array, at, rank, false));
+  const Def *def = def_of(s, array);
+  return def ? element_of_def(s, def, at) : no_element(s);
+}
+
+// ---- what may be spread
+
+static void find_inner(CoreVisitor *v, const Body *body) {
+  bool *found = v->state;
+  for (int i = 0; i < body->stm_count; i++)
+    *found |= body->stms[i].exp->kind == EXP_SEG;
+  core_visit_body(v, body);
+}
+
+static bool seg_has_inner(const SegOp *seg) {
+  bool found = false;
+  CoreVisitor v = { .body = find_inner, .state = &found };
+  find_inner(&v, seg->body);
+  return found;
+}
+
+// Arrays of negative sizes are found as spaces of negative widths.
+static void find_failure(CoreVisitor *v, const Body *body) {
+  bool *found = v->state;
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *e = body->stms[i].exp;
+    *found |= e->kind != EXP_REPLICATE && e->kind != EXP_IOTA && exp_may_fail(e);
+  }
+  core_visit_body(v, body);
+}
+
+static bool may_fail(const Body *body) {
+  bool found = false;
+  CoreVisitor v = { .body = find_failure, .state = &found };
+  find_failure(&v, body);
+  return found;
+}
+
+typedef struct RowMention {
+  const Var *var;
+  bool found;
+} RowMention;
+
+static void see_mention(CoreVisitor *v, Atom a) {
+  RowMention *m = v->state;
+  m->found |= a.kind == ATOM_VAR && a.u.var == m->var;
+}
+
+static void see_mentions(CoreVisitor *v, const Body *body) { core_visit_body(v, body); }
+
+static bool seg_mentions(const Exp *e, const Var *var) {
+  RowMention m = { .var = var };
+  CoreVisitor v = { .atom = see_mention, .body = see_mentions, .state = &m };
+  core_visit_exp(&v, e);
+  return m.found;
+}
+
+// Does an item of a later seg-op read a row of it?  It reads in order what was written transposed.
+static bool is_read_by_rows(const Body *body, int position, const Var *var) {
+  for (int i = position + 1; i < body->stm_count; i++) {
+    const Exp *e = body->stms[i].exp;
+    if (e->kind == EXP_SEG && e->u.seg->dim_count < var->type.rank &&
+        !seg_has_inner(e->u.seg) && seg_mentions(e, var))
+      return true;
+  }
+  return false;
+}
+
+// ---- seg-ops
+
+typedef struct Spreading {
+  Compiler *c;
+  const Body *body;
+  int position;
+  const Stm *stm;
+  const SegOp *seg;
+  bool *chosen;  // results at hand
+} Spreading;
+
+static int first_chosen(const Spreading *s) {
+  for (int i = 0; i < s->stm->binder_count; i++)
+    if (s->chosen[i]) return i;
+  return -1;
+}
+
+// The dimensions of the space, then those of the rows.
+static SegDim *all_dims(const Spreading *s, Subst *subst) {
+  CoreType type = s->stm->binders[first_chosen(s)]->type;
+  SegDim *dims = new_array(SegDim, type.rank);
+  for (int d = 0; d < type.rank; d++) {
+    const Var *old = d < s->seg->dim_count ? s->seg->dims[d].index : NULL;
+    dims[d].index = old ? var_like(s->c, old)
+                        : var_new(s->c, name_of(s->c->names, "i"), type_scalar(PRIM_I64),
+                                  s->stm->loc);
+    dims[d].width = old ? s->seg->dims[d].width : type.dims[d];
+    if (old) subst_put(subst, old, atom_var(dims[d].index));
+  }
+  return dims;
+}
+
+// The results that are chosen, element by element; NULL if that cannot be, or is much work.
+static const SegOp *spread_results(const Spreading *s) {
+  Subst *subst = subst_new();
+  SegOp *out = mem_copy(s->seg, sizeof *s->seg);
+  CoreType type = s->stm->binders[first_chosen(s)]->type;
+  SegDim *dims = all_dims(s, subst);
+  Builder b = builder_new(s->c, s->stm->loc);
+  Element element = { s->c, map_new(NULL), &b, false };
+  note_defs(element.defs, s->seg->body);
+  core_add_body(&b, s->seg->body);
+  Atom *at = new_array(Atom, type.rank);
+  for (int d = s->seg->dim_count; d < type.rank; d++)
+    at[d - s->seg->dim_count] = atom_var(dims[d].index);
+  AtomVec results = { 0 };
+  for (int i = 0; i < s->stm->binder_count; i++)
+    if (s->chosen[i])
+      vec_push(&results, element_at(&element, s->seg->body->results[i], at));
+  if (element.fails) return NULL;
+  out->body = core_rename_body(
+      s->c, subst,
+      cse_body(s->c, dead_body(s->c, core_body(&b, results.at, results.count))));
+  out->dims = dims;
+  out->dim_count = type.rank;
+  return flat_takes_little(out->body, MOST_WORK) ? out : NULL;
+}
+
+static bool may_spread(Spreading *s, int result) {
+  const Var *binder = s->stm->binders[result];
+  if (binder->type.rank == s->seg->dim_count) return false;
+  for (int d = s->seg->dim_count; d < binder->type.rank; d++) {
+    Atom size = binder->type.dims[d];
+    for (int i = 0; size.kind == ATOM_VAR && i < s->stm->binder_count; i++)
+      if (s->stm->binders[i] == size.u.var) return false;
+  }
+  if (is_read_by_rows(s->body, s->position, binder)) return false;
+  Spreading one = *s;
+  one.chosen = new_array(bool, s->stm->binder_count);
+  one.chosen[result] = true;
+  return spread_results(&one) != NULL;
+}
+
+static bool same_dims(CoreType a, CoreType b) {
+  b.elem = a.elem;
+  return type_same_shape(a, b);
+}
+
+// Chooses those of the results left that have rows of the same shape as the first.
+static bool choose_results(Spreading *s, bool *left) {
+  int first = -1;
+  for (int i = 0; i < s->stm->binder_count; i++) {
+    s->chosen[i] = left[i] && (first < 0 || same_dims(s->stm->binders[first]->type,
+                                                      s->stm->binders[i]->type));
+    if (s->chosen[i] && first < 0) first = i;
+    left[i] = left[i] && !s->chosen[i];
+  }
+  return first >= 0;
+}
+
+static VarVec binders_of(const Spreading *s) {
+  VarVec binders = { 0 };
+  for (int i = 0; i < s->stm->binder_count; i++)
+    if (s->chosen[i]) vec_push(&binders, s->stm->binders[i]);
+  return binders;
+}
+
+static void add_seg(const Spreading *s, Builder *b, const SegOp *seg) {
+  VarVec binders = binders_of(s);
+  Stm out = *s->stm;
+  out.binders = binders.at;
+  out.binder_count = binders.count;
+  out.exp = exp_seg(seg);
+  core_add_stm(b, out);
+}
+
+// The seg-op with the results that are chosen alone, in fresh names.
+static const SegOp *restricted_seg(const Spreading *s) {
+  SegOp *out = mem_copy(s->seg, sizeof *s->seg);
+  AtomVec results = { 0 };
+  for (int i = 0; i < s->stm->binder_count; i++)
+    if (s->chosen[i]) vec_push(&results, s->seg->body->results[i]);
+  Body body = *s->seg->body;
+  body.results = results.at;
+  body.result_count = results.count;
+  out->body = dead_body(s->c, &body);
+  return core_rename_exp(s->c, subst_new(), exp_seg(out))->u.seg;
+}
+
+// 0 < m && ..; true if the rows certainly have elements
+static Atom have_elements(const Spreading *s, Builder *b) {
+  CoreType type = s->stm->binders[first_chosen(s)]->type;
+  Atom all = atom_bool(true);
+  for (int d = s->seg->dim_count; d < type.rank; d++) {
+    Atom size = type.dims[d];
+    if (size.kind == ATOM_CONST && size.u.constant.u.i > 0) continue;
+    Atom some = core_let(b, "some", exp_op2(OP_LT, atom_i64(0), size));
+    all =
+        all.kind == ATOM_CONST ? some : core_let(b, "some", exp_op2(OP_LAND, all, some));
+  }
+  return all;
+}
+
+static const Body *seg_branch(const Spreading *s, const SegOp *seg) {
+  Builder b = builder_new(s->c, s->stm->loc);
+  b.attrs = s->stm->attrs;
+  VarVec binders = binders_of(s);
+  Atom *results = new_array(Atom, binders.count);
+  core_let_n(&b, "spread", exp_seg(seg), results);
+  return core_body(&b, results, binders.count);
+}
+
+// What fails at a point fails, too, if its rows have no elements:
+// if 0 < m { spread } else { as it was }
+static void add_spread(const Spreading *s, Builder *b) {
+  const SegOp *seg = spread_results(s);
+  Atom some = may_fail(s->seg->body) ? have_elements(s, b) : atom_bool(true);
+  if (some.kind == ATOM_CONST) {
+    add_seg(s, b, seg);
+    return;
+  }
+  const Body *yes = seg_branch(s, seg), *no = seg_branch(s, restricted_seg(s));
+  VarVec binders = binders_of(s);
+  core_let_vars(b, binders.at, binders.count, exp_if(some, yes, no));
+}
+
+static void add_spread_stm(Compiler *c, Builder *b, const Body *body, int position) {
+  const Stm *stm = &body->stms[position];
+  Spreading s = { c, body, position, stm, stm->exp->u.seg, NULL };
+  int count = stm->binder_count, spread = 0, rest = 0;
+  bool *left = new_array(bool, count + 1), *others = new_array(bool, count + 1);
+  for (int i = 0; i < count; i++) {
+    left[i] = may_spread(&s, i);
+    others[i] = !left[i];
+    spread += left[i];
+    rest += !left[i];
+  }
+  if (!spread) {
+    core_add_stm(b, *stm);
+    return;
+  }
+  s.chosen = new_array(bool, count + 1);
+  while (choose_results(&s, left))
+    add_spread(&s, b);
+  s.chosen = others;
+  if (rest) add_seg(&s, b, restricted_seg(&s));
+}
+
+// ---- bodies
+
+static const Body *spread_in_body(CoreMapper *m, const Body *body) {
+  Compiler *c = m->state;
+  Builder b = builder_new(c, (Loc){ 0 });
+  for (int i = 0; i < body->stm_count; i++) {
+    Stm stm = body->stms[i];
+    ExpKind kind = stm.exp->kind;
+    b.loc = stm.loc;
+    b.attrs = stm.attrs;
+    if (kind == EXP_IF || kind == EXP_LOOP || kind == EXP_GUARD)
+      stm.exp = core_map_exp(m, stm.exp);
+    bool is_map = kind == EXP_SEG && stm.exp->u.seg->kind == SEG_MAP;
+    if (is_map && stm.exp->u.seg->level == 1 && !seg_has_inner(stm.exp->u.seg))
+      add_spread_stm(c, &b, body, i);
+    else
+      core_add_stm(&b, stm);
+  }
+  return core_body(&b, body->results, body->result_count);
+}
+
+// Functions have no seg-ops, and both profiles share them.
+const Core *flat_spread_rows(Compiler *c, const Core *flat) {
+  Core *out = mem_copy(flat, sizeof *flat);
+  const Entry **entries = new_array(const Entry *, flat->entry_count + 1);
+  CoreMapper m = { .body = spread_in_body, .state = c };
+  for (int i = 0; i < flat->entry_count; i++) {
+    Entry *entry = mem_copy(flat->entries[i], sizeof *entry);
+    entry->body = spread_in_body(&m, entry->body);
+    entries[i] = entry;
+  }
+  out->entries = entries;
+  return out;
+}
