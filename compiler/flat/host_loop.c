@@ -100,7 +100,7 @@ static Atom inner_rounds(const Exp *outer, const Exp *inner) {
   Atom bound = inner->u.loop.bound;
   if (inner->u.loop.form != CORE_FOR) return atom_i64(ROUNDS_OF_WHILE);
   if (bound.kind != ATOM_VAR) return bound;
-  VarVec known = core_free_body(outer->u.loop.body);
+  VarVec known = core_free_exp(outer);
   vec_each (const Var **, var, &known)
     if (*var == bound.u.var) return bound;
   return outer->u.loop.bound;
