@@ -28,12 +28,23 @@ static bool is_within(const Simplify *s, const DimIndex *dim, Atom size) {
   return simplify_is_nonneg(s, dim->start) && simplify_is_below(s, dim->start, size);
 }
 
-static bool are_within(const Simplify *s, Atom array, const DimIndex *dims, int count) {
-  CoreType type = atom_type(array);
+static bool dims_are_within(const Simplify *s, CoreType type, const DimIndex *dims,
+                            int count) {
   for (int i = 0; i < count; i++) {
     if (!is_within(s, &dims[i], type.dims[i])) return false;
   }
   return true;
+}
+
+// The array exists, so its sizes are not negative.
+static bool are_within(Simplify *s, Atom array, const DimIndex *dims, int count) {
+  CoreType type = atom_type(array);
+  int mark = simplify_mark(s);
+  for (int i = 0; i < type.rank; i++)
+    simplify_assume_at_least(s, type.dims[i], 0);
+  bool within = dims_are_within(s, type, dims, count);
+  simplify_forget(s, mark);
+  return within;
 }
 
 // ---- indexing
@@ -178,7 +189,7 @@ static const Exp *index(Simplify *s, const Exp *e) {
   return without_check(e);
 }
 
-static const Exp *update(const Simplify *s, const Exp *e) {
+static const Exp *update(Simplify *s, const Exp *e) {
   if (!e->u.update.checked) return NULL;
   bool fine = are_within(s, e->u.update.array, e->u.update.dims, e->u.update.dim_count);
   return fine ? without_check(e) : NULL;

@@ -205,16 +205,23 @@ static int64_t upper(const Simplify *s, Atom a, int fuel) {
   return e ? min_of(most, upper_op(s, e, fuel - 1)) : most;
 }
 
+// limit = base + its offset, as numbers: neither is negative, so the sum has not overflowed.
+static bool is_sum(const Simplify *s, Atom limit, Atom *base, int64_t *offset, int fuel) {
+  return is_offset(s, limit, base, offset) && *offset >= 0 &&
+         lower(s, limit, fuel) >= 0 && lower(s, *base, fuel) >= 0;
+}
+
 // m <= limit - offset
 static bool at_most(const Simplify *s, Atom m, Atom limit, int64_t offset, int fuel) {
-  int64_t c;
+  int64_t c, more;
+  Atom base;
   if (offset == 0 && atom_equal(m, limit)) return true;
   int64_t least = lower(s, limit, fuel);
   if (constant(m, &c)) return least >= 0 && c <= least - offset;
-  Atom base;
-  int64_t m_offset;
-  return least >= 0 && is_offset(s, m, &base, &m_offset) && atom_equal(base, limit) &&
-         m_offset <= -offset;
+  if (least < 0) return false;
+  if (is_offset(s, m, &base, &more) && atom_equal(base, limit) && more <= -offset)
+    return true;
+  return is_sum(s, limit, &base, &more, fuel) && atom_equal(m, base) && offset <= more;
 }
 
 // a + offset < limit by one of the bounds of a

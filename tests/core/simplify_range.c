@@ -140,6 +140,25 @@ static void constant_ranges_multiply(Compiler *c) {
   CHECK(!index_needs_check(&f, op(&f.inner, OP_ADD, row, f.at)));
 }
 
+// Does (replicate (n + more) 0)[i + by] need its check?
+static bool longer_needs_check(Compiler *c, int64_t more, int64_t by) {
+  Frame f = frame_new(c);
+  Atom size = op(&f.outer, OP_ADD, f.n, atom_i64(more));
+  Atom table = core_let(&f.outer, "table", exp_replicate(size, atom_i64(0)));
+  DimIndex first = { .start = atom_i64(0) };
+  const Exp *changed = exp_update(table, &first, f.n, true);
+  f.xs = core_let(&f.outer, "changed", changed);
+  return index_needs_check(&f, op(&f.inner, OP_ADD, f.at, atom_i64(by)));
+}
+
+static void arrays_that_are_longer(Compiler *c) {
+  CHECK(!longer_needs_check(c, 1, 1));
+  CHECK(!longer_needs_check(c, 2, 1));
+  CHECK(!longer_needs_check(c, 2, 2));
+  CHECK(longer_needs_check(c, 1, 2));
+  CHECK(longer_needs_check(c, -1, 1));
+}
+
 int main(void) {
   Compiler *c = new_compiler();
   clamped_neighbours_need_none(c);
@@ -149,4 +168,5 @@ int main(void) {
   branches_know_their_condition(c);
   conditions_end_with_their_branch(c);
   constant_ranges_multiply(c);
+  arrays_that_are_longer(c);
 }
