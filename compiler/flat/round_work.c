@@ -14,6 +14,7 @@ typedef struct RoundWork {
   Builder *b;   // outside of the loop
   Map *bound;   // Var -> the Stm that binds it in the loop; the Exp whose parameter it is
   Map *values;  // Var -> its Atom in the middle of the loops around it
+  const SizeExp *usual;  // the width of what is not known outside; NULL: no idea
 } RoundWork;
 
 // ---- values in the middle of the loop
@@ -196,9 +197,10 @@ static bool most_of_stm(RoundWork *w, const Stm *stm, const SizeExp **most) {
   const SizeExp *made;
   if (exp->kind == EXP_LOOP) bind_loop(w, exp);
   if (exp_is_soac(exp)) {
-    if (!middle_value(w, soac_width(exp), &width)) return false;
-    *most = the_larger(*most, times(size_exp_atom(width), element_operations(w, exp)));
-    return true;
+    bool known = middle_value(w, soac_width(exp), &width);
+    const SizeExp *points = known ? size_exp_atom(width) : w->usual;
+    if (points) *most = the_larger(*most, times(points, element_operations(w, exp)));
+    return points != NULL;
   }
   BodyVec bodies = exp_bodies(exp);
   vec_each (const Body **, body, &bodies)
@@ -206,9 +208,9 @@ static bool most_of_stm(RoundWork *w, const Stm *stm, const SizeExp **most) {
   bool is_array = stm->binder_count && stm->binders[0]->type.rank > 0;
   if (bodies.count || !is_array || exp_is_view(exp) || exp->kind == EXP_UPDATE)
     return true;
-  if (!elements(w, stm->binders[0]->type, &made)) return false;
-  *most = the_larger(*most, made);
-  return true;
+  if (!elements(w, stm->binders[0]->type, &made)) made = w->usual;
+  if (made) *most = the_larger(*most, made);
+  return made != NULL;
 }
 
 static bool most_of_body(RoundWork *w, const Body *body, const SizeExp **most) {
@@ -219,10 +221,21 @@ static bool most_of_body(RoundWork *w, const Body *body, const SizeExp **most) {
   return true;
 }
 
+// The most elements that an array has which the loop carries: slices of it, say, are no longer.
+static const SizeExp *most_carried(RoundWork *w, const Exp *loop) {
+  const SizeExp *most = NULL, *count;
+  for (int i = 0; i < loop->u.loop.param_count; i++) {
+    CoreType type = loop->u.loop.params[i]->type;
+    if (type.rank > 0 && elements(w, type, &count)) most = the_larger(most, count);
+  }
+  return most;
+}
+
 const SizeExp *flat_round_work(Builder *b, const Exp *loop) {
-  RoundWork w = { b, map_new(NULL), map_new(NULL) };
+  RoundWork w = { b, map_new(NULL), map_new(NULL), NULL };
   const SizeExp *most = NULL;
   bind_loop(&w, loop);
+  w.usual = most_carried(&w, loop);
   return most_of_body(&w, loop->u.loop.body, &most) ? most : NULL;
 }
 
@@ -254,7 +267,7 @@ static void most_over(RoundWork *w, const Body *body, int first, Atom width,
 }
 
 const SizeExp *flat_width_work(Builder *b, const Body *body, int first, Atom width) {
-  RoundWork w = { b, map_new(NULL), map_new(NULL) };
+  RoundWork w = { b, map_new(NULL), map_new(NULL), NULL };
   const SizeExp *most = NULL;
   most_over(&w, body, first, width, &most);
   return most ? most : constant(0);
