@@ -60,7 +60,7 @@ struct KernPlan {
 
 typedef struct KernSeg {
   const Tensor **outs;  // one per binder of the statement; scalars: of rank 0
-  const Kern *kern;           // as it comes from Flat
+  const Kern *kern;     // as it comes from Flat
   SegKind kind;
   KernShare share;  // set by who knows what stands behind the seg-op
   Name name;  // what recipes call it: ENTRY.KIND, with a number if there are several
@@ -136,6 +136,10 @@ bool kern_add_choice(KernBuilder *b, const KernStm *stm, KernIsInside is_inside,
 
 // The kernel without checks that others before them, or axes around them, have made.
 const Kern *kern_drop_known_checks(Compiler *c, const Kern *kern);
+
+// The kernel, if it has one point, with room as large as has been checked for arrays whose size is
+// found within: room that the host can make.
+const Kern *kern_bound_rooms(Compiler *c, const Kern *kern);
 
 // A kernel that is right where a condition of the host holds.
 typedef struct KernQuick {
