@@ -206,7 +206,8 @@ static int64_t upper(const Simplify *s, Atom a, int fuel) {
 }
 
 // limit = base + its offset, as numbers: neither is negative, so the sum has not overflowed.
-static bool is_sum(const Simplify *s, Atom limit, Atom *base, int64_t *offset, int fuel) {
+static bool is_exact_sum(const Simplify *s, Atom limit, Atom *base, int64_t *offset,
+                         int fuel) {
   return is_offset(s, limit, base, offset) && *offset >= 0 &&
          lower(s, limit, fuel) >= 0 && lower(s, *base, fuel) >= 0;
 }
@@ -221,7 +222,8 @@ static bool at_most(const Simplify *s, Atom m, Atom limit, int64_t offset, int f
   if (least < 0) return false;
   if (is_offset(s, m, &base, &more) && atom_equal(base, limit) && more <= -offset)
     return true;
-  return is_sum(s, limit, &base, &more, fuel) && atom_equal(m, base) && offset <= more;
+  return is_exact_sum(s, limit, &base, &more, fuel) && atom_equal(m, base) &&
+         offset <= more;
 }
 
 // a + offset < limit by one of the bounds of a

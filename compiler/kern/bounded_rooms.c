@@ -25,7 +25,7 @@ static void see_host_size(KernVisitor *v, Access access, bool stores) {
       map_put(v->state, t->dims[i]->u.var, t->dims[i]->u.var);
 }
 
-static bool is_size(const Rooms *r, const Term *t) {
+static bool is_host_size(const Rooms *r, const Term *t) {
   return t->kind == TERM_VAR && map_has(r->sizes, t->u.var) &&
          step_host_knows(r->kern, t);
 }
@@ -35,7 +35,7 @@ static const Term *behind_let(const Rooms *r, const Term *t) {
   return let ? let : t;
 }
 
-static bool is_op(const Term *t, PrimOp op) {
+static bool is_made_by(const Term *t, PrimOp op) {
   return t->kind == TERM_OP && t->u.op.op == op;
 }
 
@@ -47,9 +47,10 @@ static bool has_fact(const Rooms *r, const Term *holds) {
 
 // i, i + 1, or what a check has found to be no negative number; an index of an axis is far from
 // overflow.
-static bool is_natural(const Rooms *r, const Term *t) {
+static bool is_not_negative(const Rooms *r, const Term *t) {
   const Term *sum = behind_let(r, t);
-  if (is_op(sum, OP_ADD) && term_is_i64(sum->u.op.args[1], 1)) sum = sum->u.op.args[0];
+  if (is_made_by(sum, OP_ADD) && term_is_i64(sum->u.op.args[1], 1))
+    sum = sum->u.op.args[0];
   bool index = sum->kind == TERM_VAR && map_has(r->natural, sum->u.var);
   return index || has_fact(r, term_at_most(term_i64(0), t));
 }
@@ -57,13 +58,13 @@ static bool is_natural(const Rooms *r, const Term *t) {
 // What the term has been found not to exceed; NULL: unknown.
 static const Term *bound_of(const Rooms *r, const Term *t) {
   const Term *sum = behind_let(r, t);
-  if (is_op(sum, OP_SUB) && is_size(r, sum->u.op.args[0]) &&
-      is_natural(r, sum->u.op.args[1]))
+  if (is_made_by(sum, OP_SUB) && is_host_size(r, sum->u.op.args[0]) &&
+      is_not_negative(r, sum->u.op.args[1]))
     return sum->u.op.args[0];
   for (const Facts *f = r->facts; f; f = f->outer) {
-    bool orders = is_op(f->holds, OP_LE) || is_op(f->holds, OP_LT);
+    bool orders = is_made_by(f->holds, OP_LE) || is_made_by(f->holds, OP_LT);
     if (orders && term_same(f->holds->u.op.args[0], t) &&
-        is_size(r, f->holds->u.op.args[1]))
+        is_host_size(r, f->holds->u.op.args[1]))
       return f->holds->u.op.args[1];
   }
   return NULL;
