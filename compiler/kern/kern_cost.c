@@ -10,6 +10,8 @@ static const double VECTOR_OP = 0.6, VECTOR_DIVISION = 10, VECTOR_LIBRARY = 22;
 static const double SCALAR_ACCESS = 0.5, VECTOR_ACCESS = 1, LANE_ACCESS = 1.5, ROUND = 1;
 // A branch on all lanes, which the device's compiler moves nothing across.
 static const double CHECK_OF_LANES = 10;
+// A new row of the grid's runs, where rows are short.
+static const double GRID_ROW = 10;
 static const double MASKING = 3, VECTOR_BYTES = 64, FEW_ROUNDS = 64;
 
 typedef struct Cost {
@@ -360,8 +362,17 @@ static void cost_lock(Cost *s, const KernStm *stm) {
 
 static double speed_by_itself(const Cost *s, const Axis *axis, double trips);
 
+// Is it the innermost axis of the grid, and has few points?
+static bool is_short_row(const Axis *axis) {
+  const KernStm *first = axis->body->count ? axis->body->stms : NULL;
+  bool inner = first && first->kind == KERN_AXIS && first->u.axis->bind == BIND_GRID;
+  return axis->bind == BIND_GRID && !inner && axis->width->kind == TERM_CONST &&
+         axis->width->u.constant.u.i < MOST_LANES;
+}
+
 static void cost_seq(Cost *s, const KernStm *stm) {
   const Axis *axis = stm->u.axis;
+  if (is_short_row(axis)) add(s, GRID_ROW);
   Cost inner = *s;
   double trips = trips_of(s, axis);
   bool differs = over_lanes(s, set_of(s, axis->width));

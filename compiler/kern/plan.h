@@ -124,6 +124,8 @@ const Kern *kern_rings_in_place(Compiler *c, const Kern *kern);
 
 // The kernel without short loops whose indices, once known, decide conditions and places.
 const Kern *kern_unroll_short(Compiler *c, const Kern *kern);
+// The block with elements loaded once that nothing in it stores (unroll.c).
+const KernBlock *kern_load_once(Compiler *c, const KernBlock *block);
 
 // The kernel with choices between values in the place of short branches.
 const Kern *kern_choose(Compiler *c, const Kern *kern);

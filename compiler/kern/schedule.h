@@ -94,6 +94,8 @@ void schedule_rows_of_chunks(const Schedule *s, Candidates *out);
 void schedule_rows_by_fours(const Schedule *s, Candidates *out, const Candidate *points);
 // Products of matrices and the like (schedule_products.c).
 void schedule_products(const Schedule *s, Candidates *out);
+// Grids whose innermost axes are short: a small matrix per point (schedule_short.c).
+void schedule_short(const Schedule *s, Candidates *out);
 // Maps of loops within points in lanes; sums of what loops compute (schedule_within.c).
 void schedule_within(const Schedule *s, Candidates *out);
 void schedule_sums_of_loops(const Schedule *s, Candidates *out);

@@ -38,6 +38,6 @@ const Kern *step_unroll(Step *s, const Kern *kern, Name name) {
     return step_refuse(s, "%s would be too long", name);
   const Kern *unrolled = step_replace(s, kern, name, add_all_rounds, NULL);
   Kern *out = mem_copy(unrolled, sizeof *unrolled);
-  out->body = kern_settle(s->c, unrolled->body);
+  out->body = kern_load_once(s->c, kern_settle(s->c, unrolled->body));
   return kern_name_axes(s->c, kern_narrow(s->c, out));
 }

@@ -4,11 +4,12 @@
 // then, without branches and divisions.
 //
 // Only where that is so: a remainder, a comparison or an element of an own array is known once
-// the indices of short loops are.  (What a schedule unrolls by a recipe: step_unroll.c.)
+// the indices of short loops are, or rounds of one load what others do.  (What a schedule unrolls by
+// a recipe: step_unroll.c.)
 #include "kern/plan.h"
 #include "kern/step.h"
 
-enum { MOST_POINTS = 4, MOST_COPIES = 16, MOST_STMS = 400 };
+enum { MOST_POINTS = 4, MOST_COPIES = 32, MOST_STMS = 400 };
 
 typedef struct ShortLoops {
   KernMapper mapper;
@@ -33,10 +34,36 @@ static bool is_short_loop(const KernStm *stm, int copies) {
   return points > 0 && points <= MOST_POINTS && copies * points <= MOST_COPIES;
 }
 
+static int64_t copies_of_block(const KernBlock *block);
+
+// Of its innermost points, if all loops within are short; else too many.
+static int64_t copies_of_stm(const KernStm *stm) {
+  int64_t most = 1;
+  KernBlockVec blocks = kern_blocks(stm);
+  vec_each (const KernBlock **, block, &blocks) {
+    int64_t inner = copies_of_block(*block);
+    most = inner > most ? inner : most;
+  }
+  if (stm->kind == KERN_WHILE) return MOST_COPIES + 1;
+  if (stm->kind != KERN_AXIS) return most;
+  return is_short_loop(stm, 1) ? most * points_of(stm->u.axis) : MOST_COPIES + 1;
+}
+
+static int64_t copies_of_block(const KernBlock *block) {
+  int64_t most = 1;
+  for (int i = 0; i < block->count; i++) {
+    int64_t own = copies_of_stm(&block->stms[i]);
+    most = own > most ? own : most;
+  }
+  return most;
+}
+
 typedef struct ShortSearch {
   ShortLoops *u;
   const Var *index;
-  bool found, others, mentioned;
+  Map *inner;  // indices of short loops within its own
+  bool whole;  // all that is within can be straight code
+  bool found, others, mentioned, inside;
   int stms;
 } ShortSearch;
 
@@ -44,6 +71,7 @@ static void see_index_var(void *state, const Var *var) {
   ShortSearch *s = state;
   if (!map_has(s->u->short_ones, var)) s->others = true;
   if (var == s->index) s->mentioned = true;
+  if (map_has(s->inner, var)) s->inside = true;
 }
 
 // Is it known once the indices are, this one among them?
@@ -69,9 +97,20 @@ static void see_worth(KernVisitor *v, const Term *t) {
     see_worth(v, operands[i]);
 }
 
+// Loaded again in each round, at places that are those of inner loops.
+static bool is_shared(ShortSearch *s, const Access *access) {
+  s->mentioned = s->inside = false;
+  for (int d = 0; d < access->tensor->rank; d++) {
+    const Term *plain = step_inlined(s->u->lets, access->index[d]);
+    if (!plain) return false;
+    term_each_var(plain, see_index_var, s);
+  }
+  return s->inside && !s->mentioned;
+}
+
 static void see_element(KernVisitor *v, Access access, bool stores) {
   ShortSearch *s = v->state;
-  (void)stores;
+  if (!stores && s->whole && (s->u->copies > 1 || is_shared(s, &access))) s->found = true;
   for (int d = 0; access.tensor->space == TENSOR_OWN && d < access.tensor->rank; d++)
     if (access.tensor->dims[d]->kind == TERM_CONST &&
         depends_on_indices(s, access.index[d]))
@@ -81,12 +120,17 @@ static void see_element(KernVisitor *v, Access access, bool stores) {
 static void count_stm(KernVisitor *v, const KernStm *stm) {
   ShortSearch *s = v->state;
   s->stms++;
-  if (is_short_loop(stm, 1)) map_put(s->u->short_ones, stm->u.axis->index, stm);
+  if (!is_short_loop(stm, 1)) return;
+  map_put(s->u->short_ones, stm->u.axis->index, stm);
+  if (stm->u.axis->index != s->index) map_put(s->inner, stm->u.axis->index, stm);
 }
 
 static bool pays_unrolled(ShortLoops *u, const KernStm *stm) {
   const Axis *axis = stm->u.axis;
-  ShortSearch s = { .u = u, .index = axis->index };
+  ShortSearch s = { .u = u,
+                    .index = axis->index,
+                    .inner = map_new(NULL),
+                    .whole = u->copies * copies_of_stm(stm) <= MOST_COPIES };
   KernVisitor count = { .stm = count_stm, .state = &s };
   kern_visit_stm(&count, stm);
   KernVisitor v = { .term = see_worth, .access = see_element, .state = &s };
@@ -178,7 +222,7 @@ static const KernBlock *load_once_in(KernMapper *m, const KernBlock *block) {
   return kern_block(&b, block->results, block->result_count);
 }
 
-static const KernBlock *load_once(Compiler *c, const KernBlock *block) {
+const KernBlock *kern_load_once(Compiler *c, const KernBlock *block) {
   Map *stored = map_new(NULL);
   KernVisitor v = { .access = see_overwritten, .state = stored };
   kern_visit_block(&v, block);
@@ -195,7 +239,7 @@ static void see_scalar_let(KernVisitor *v, const KernStm *stm) {
 
 static int count_stms(const KernBlock *block) {
   ShortLoops u = { .short_ones = map_new(NULL) };
-  ShortSearch s = { .u = &u };
+  ShortSearch s = { .u = &u, .inner = map_new(NULL) };
   KernVisitor count = { .stm = count_stm, .state = &s };
   kern_visit_block(&count, block);
   return s.stms;
@@ -222,6 +266,6 @@ const Kern *kern_unroll_short(Compiler *c, const Kern *kern) {
     body = more;
   if (body == kern->body) return kern;
   Kern *out = mem_copy(kern, sizeof *kern);
-  out->body = load_once(c, body);
+  out->body = kern_load_once(c, body);
   return kern_name_axes(c, out);
 }

@@ -71,6 +71,17 @@ END
 "$flc" dump --after imp between.fl > code
 expect 'but none that may not be there' 0 ' at once' code
 
+cat > small.fl << 'END'
+entry main [n] (as: [n][4][4]f32) (bs: [n][4][4]f32) : [n][4][4]f32 =
+  map2 (\a b -> map (\x -> map (\y -> f32.sum (map2 (*) x y)) (transpose b)) a) as bs
+entry three [n] (as: [n][3][3]f32) (bs: [n][3][3]f32) : [n][3][3]f32 =
+  map2 (\a b -> map (\x -> map (\y -> f32.sum (map2 (*) x y)) (transpose b)) a) as bs
+entry five [n] (as: [n][3][5]f32) : [n][3]f32 = map (map f32.sum) as
+END
+"$flc" dump --explain small.fl > out
+some 'rows of small matrices go in lanes' 'short rows of 4 in lanes +<- choice 1' out
+some 'and where they are too short for that, points do' '16 points in lanes, short axes unrolled +<- choice 1' out
+
 cat > ordered.fl << 'END'
 entry main [n] (xs: [n]i32) : i32 = reduce (\a b -> if b == 0 then a else b) 0 xs
 END

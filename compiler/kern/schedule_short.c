@@ -1,0 +1,81 @@
+// Schedules for short innermost axes of the grid: a small matrix per point, whose elements are too
+// few for 16 lanes.  The axes become loops of the point, and
+//
+//   rows     the innermost of them goes in lanes, if it has 4 or 8 points
+//   points   all are straight code, and the points outside go in lanes
+#include "kern/schedule.h"
+
+enum { MOST_SHORT = 8, MOST_POINTS = 64 };
+
+// The widths of the grid's axes multiply; constant ones are known.
+static int64_t short_width(const Axis *axis) {
+  bool known = axis && axis->width->kind == TERM_CONST;
+  int64_t width = known ? axis->width->u.constant.u.i : 0;
+  return width <= MOST_SHORT ? width : 0;
+}
+
+// The short innermost axes of the grid as loops, but for the outermost axis; how many they are.
+static int loops_of_points(Recipe *r) {
+  int count = 0;
+  int64_t points = 1;
+  for (;; count++) {
+    const Axis *last = schedule_last_grid(r->kern);
+    points *= short_width(last);
+    if (!points || points > MOST_POINTS || !schedule_axis_before(r->kern, last)) break;
+    recipe_bind(r, last->name, BIND_SEQ);
+    if (r->failed) break;
+  }
+  return count;
+}
+
+// Innermost loops of few rounds as straight code, outer ones afterwards if `all`.
+static void unroll_innermost(Recipe *r, bool all) {
+  for (bool more = true; more && !r->failed;) {
+    AxisStms axes = schedule_innermost(r->kern);
+    more = false;
+    vec_each (const KernStm **, stm, &axes) {
+      Recipe next = *r;
+      if (!short_width((*stm)->u.axis)) continue;
+      recipe_unroll(&next, (*stm)->u.axis->name);
+      if (next.failed) continue;
+      *r = next;
+      more = all;
+    }
+  }
+}
+
+static void add_short_rows(const Schedule *s, Candidates *out, const Recipe *loops,
+                           Name row, int64_t width) {
+  Candidate cand = { .what = text_format("short rows of %d in lanes", (int)width),
+                     .recipe = recipe_copy(loops) };
+  recipe_bind(&cand.recipe, row, BIND_LANE);
+  unroll_innermost(&cand.recipe, false);
+  schedule_offer(s, out, &cand);
+}
+
+static void add_short_points(const Schedule *s, Candidates *out, const Recipe *loops,
+                             int lanes) {
+  Candidate cand = { .what =
+                         text_format("%d points in lanes, short axes unrolled", lanes),
+                     .recipe = recipe_copy(loops),
+                     .weight = lanes };
+  Recipe *r = &cand.recipe;
+  unroll_innermost(r, true);
+  const Axis *last = schedule_last_grid(r->kern);
+  if (schedule_innermost(r->kern).count) return;
+  recipe_split(r, last->name, lanes, SPLIT_OVERLAP);
+  recipe_bind(r, last->name, BIND_LANE);
+  schedule_offer(s, out, &cand);
+}
+
+void schedule_short(const Schedule *s, Candidates *out) {
+  const Axis *last = schedule_last_grid(s->kern);
+  int64_t width = short_width(last);
+  Recipe loops = recipe_new(s->c, s->kern);
+  if (!width || step_updates_in_place(s->kern->body) || !loops_of_points(&loops) ||
+      loops.failed)
+    return;
+  if (width == 4 || width == 8) add_short_rows(s, out, &loops, last->name, width);
+  add_short_points(s, out, &loops, LANES);
+  add_short_points(s, out, &loops, LANES / 4);
+}
