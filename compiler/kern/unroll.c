@@ -4,8 +4,8 @@
 // then, without branches and divisions.
 //
 // Only where that is so: a remainder, a comparison or an element of an own array is known once
-// the indices of short loops are, or rounds of one load what others do.  (What a schedule unrolls by
-// a recipe: step_unroll.c.)
+// the indices of short loops are, or rounds of one load what others do.  (What a schedule unrolls
+// by a recipe: step_unroll.c.)
 #include "kern/plan.h"
 #include "kern/step.h"
 
