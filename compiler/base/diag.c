@@ -26,7 +26,7 @@ enum { MOST_ERRORS = 20, MOST_WARNINGS = 20, INTERNAL_ERROR_STATUS = 70 };
 
 Compiler *compiler_new(void) {
   return new_node(Compiler, .names = name_table_new(), .diag = new (Diag),
-                  .phase = "start");
+                  .sources = map_new(NULL), .phase = "start");
 }
 
 static bool same_place(Loc a, Loc b) { return a.file == b.file && a.start == b.start; }

@@ -14,8 +14,10 @@ typedef struct Compiler {
   NameTable *names;
   Diag *diag;
   const char *phase;  // the running phase or pass, for bug()
-  int next_id;        // supply of numbers that tell fresh binders apart
-  bool check_ir;      // run the IR checkers after every pass
+  Map *
+      sources;  // by the Name of its path, each imported file; an editor puts in what it holds
+  int next_id;    // supply of numbers that tell fresh binders apart
+  bool check_ir;  // run the IR checkers after every pass
 } Compiler;
 
 // A compiler whose messages go to standard error.

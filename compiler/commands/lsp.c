@@ -34,6 +34,25 @@ static void set_document_text(LspDocument *d, const json_t *text, const json_t *
   d->open = d->changed = true;
 }
 
+static bool imports(const LspDocument *d, const char *path) {
+  for (size_t i = 0; i < json_array_size(d->imports); i++)
+    if (strcmp(json_string_value(json_array_get(d->imports, i)), path) == 0) return true;
+  return false;
+}
+
+// What imports a file changes with it.
+static void change_importers(Lsp *lsp, const char *path) {
+  vec_each (LspDocument *, d, &lsp->documents)
+    if (d->open && imports(d, path)) d->changed = true;
+}
+
+// Of a text that cannot be read the imports are not known: those before it are kept.
+static void set_imports(LspDocument *d, json_t *paths) {
+  if (!json_is_array(paths)) return;
+  json_decref(d->imports);
+  d->imports = json_incref(paths);
+}
+
 static LspDocument *new_document(Lsp *lsp, const char *uri) {
   const char *own = text_format("%s", uri);
   vec_push(&lsp->documents, (LspDocument){ .uri = own, .path = lsp_path_of_uri(own) });
@@ -44,8 +63,9 @@ static void open_document(Lsp *lsp, const json_t *params) {
   const char *uri = uri_of(params);
   LspDocument *known = find_document(lsp, uri);
   const json_t *document = json_object_get(params, "textDocument");
-  set_document_text(known ? known : new_document(lsp, uri),
-                    json_object_get(document, "text"), document);
+  LspDocument *d = known ? known : new_document(lsp, uri);
+  set_document_text(d, json_object_get(document, "text"), document);
+  change_importers(lsp, d->path);
 }
 
 // The whole text comes each time; the last change is what there is.
@@ -53,9 +73,10 @@ static void change_document(Lsp *lsp, const json_t *params) {
   LspDocument *d = find_document(lsp, uri_of(params));
   const json_t *changes = json_object_get(params, "contentChanges");
   size_t count = json_array_size(changes);
-  if (d && count)
-    set_document_text(d, json_object_get(json_array_get(changes, count - 1), "text"),
-                      json_object_get(params, "textDocument"));
+  if (!d || !count) return;
+  set_document_text(d, json_object_get(json_array_get(changes, count - 1), "text"),
+                    json_object_get(params, "textDocument"));
+  change_importers(lsp, d->path);
 }
 
 static void publish_messages(const LspDocument *d, json_t *diagnostics) {
@@ -69,18 +90,28 @@ static void close_document(Lsp *lsp, const json_t *params) {
   if (!d) return;
   d->open = d->changed = false;
   publish_messages(d, json_array());
+  change_importers(lsp, d->path);
 }
 
 // ---- questions
 
 typedef json_t *(*LspAnswer)(LspQuery *q);
 
+// Imports of what is open read what the editor has.
+static void give_sources(const Lsp *lsp, const Compiler *c) {
+  vec_each (const LspDocument *, d, &lsp->documents)
+    if (d->open)
+      map_put(c->sources, name_of(c->names, d->path),
+              source_file_new(d->path, d->text, d->length));
+}
+
 // In the child.
-static void answer_to(int out, LspAnswer answer, const LspDocument *d, json_t *params,
-                      bool check) {
+static void answer_to(int out, const Lsp *lsp, LspAnswer answer, const LspDocument *d,
+                      json_t *params, bool check) {
   enum { MOST_SECONDS = 20 };
   alarm(MOST_SECONDS);
   Compiler *c = compiler_new();
+  give_sources(lsp, c);
   LspQuery q = { .document = d, .params = params, .c = c };
   q.program = program_of_text(c, d->path, d->text, d->length);
   q.offset = lsp_offset(q.program->file, json_object_get(params, "position"));
@@ -98,13 +129,14 @@ static json_t *read_answer(int in) {
 }
 
 // What the child says; NULL if it dies.
-static json_t *ask(LspAnswer answer, const LspDocument *d, json_t *params, bool check) {
+static json_t *ask(const Lsp *lsp, LspAnswer answer, const LspDocument *d, json_t *params,
+                   bool check) {
   int ends[2];
   if (pipe(ends) != 0) return NULL;
   pid_t child = fork();
   if (child == 0) {
     close(ends[0]);
-    answer_to(ends[1], answer, d, params, check);
+    answer_to(ends[1], lsp, answer, d, params, check);
   }
   close(ends[1]);
   json_t *result = read_answer(ends[0]);
@@ -118,9 +150,12 @@ static void publish_changes(Lsp *lsp) {
     if (!d->changed) continue;
     d->changed = false;
     json_t *params = json_object();
-    json_t *list = ask(lsp_diagnostics, d, params, false);
+    json_t *told = ask(lsp, lsp_diagnostics, d, params, false);
     json_decref(params);
-    if (list) publish_messages(d, list);
+    if (!told) continue;
+    publish_messages(d, json_incref(json_object_get(told, "messages")));
+    set_imports(d, json_object_get(told, "imports"));
+    json_decref(told);
   }
 }
 
@@ -174,7 +209,8 @@ static void answer_question(Lsp *lsp, const json_t *id, int question, json_t *pa
     refuse(id, REQUEST_FAILED, "the document is not open");
     return;
   }
-  json_t *result = ask(questions[question].answer, d, params, questions[question].check);
+  json_t *result =
+      ask(lsp, questions[question].answer, d, params, questions[question].check);
   const char *refused = json_string_value(json_object_get(result, "refused"));
   if (!result)
     refuse(id, INTERNAL_ERROR, "flc failed to answer");

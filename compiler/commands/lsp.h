@@ -1,6 +1,6 @@
 // What the files of the language server share.
 //
-// The server itself only keeps the texts of open documents.  Every question is answered by a child
+// The server itself only keeps the texts of open documents, and what they import.  Every question is answered by a child
 // process, which reads and checks the program anew: that takes less than an author notices, and a
 // mistake of ours costs one answer.
 #pragma once
@@ -13,6 +13,7 @@ typedef struct LspDocument {
   size_t length;
   json_int_t version;  // as the editor counts
   bool open, changed;  // changed since its messages were sent
+  json_t *imports;     // paths: it changes with those files
 } LspDocument;
 
 typedef struct Lsp {
@@ -52,6 +53,15 @@ bool lsp_pending(const LspWire *wire);
 // Writes the message and gives it up.
 void lsp_send(json_t *message);
 
+// ---- lsp_import.c: the files that a document imports, as the editor has them or from the disk
+
+// The program that an import names; NULL if it cannot be read.
+const AstProgram *lsp_imported(Compiler *c, const AstModExp *import);
+// The paths of all files that the document imports, and of those that these import.
+json_t *lsp_imports(const LspQuery *q);
+// The import in the document that leads to the file.
+Loc lsp_import_of(const LspQuery *q, const SourceFile *file);
+
 // ---- lsp_names.c: what the names in a file refer to
 
 typedef struct LspName {
@@ -63,9 +73,6 @@ typedef struct LspName {
   bool is_field;  // {x} for {x = x}: the field keeps its name
 } LspName;
 typedef Vec(LspName) LspNames;
-
-// The program that an import names, as it is on the disk; NULL if it cannot be read.
-const AstProgram *lsp_imported(Compiler *c, const AstModExp *import);
 
 // The names of values, sizes, types and modules in a checked program, in the order of the text.
 LspNames lsp_names(Compiler *c, const AstProgram *program);
@@ -88,5 +95,5 @@ json_t *lsp_symbols(LspQuery *q);
 json_t *lsp_completion(LspQuery *q);
 json_t *lsp_formatting(LspQuery *q);
 json_t *lsp_rename(LspQuery *q);
-// The messages about a document.
+// {"messages": those about the document, "imports": lsp_imports, or null if they are not known}
 json_t *lsp_diagnostics(LspQuery *q);

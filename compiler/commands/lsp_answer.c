@@ -37,14 +37,19 @@ static const char *whole_message(const DiagMessage *message) {
   return text_str(t);
 }
 
-// A message about another file stands at the beginning of this one.
+// A message about another file stands where that is imported.
+static Loc place_in_document(const LspQuery *q, Loc loc) {
+  Loc import = loc.file ? lsp_import_of(q, loc.file) : (Loc){ 0 };
+  return import.file ? import : (Loc){ q->program->file, 0, 0 };
+}
+
 static json_t *diagnostic(const LspQuery *q, const DiagMessage *message) {
   enum { SEVERITY_ERROR = 1, SEVERITY_WARNING = 2 };
   bool here = message->loc.file == q->program->file;
   const char *text = whole_message(message);
   if (!here && message->loc.file)
     text = text_format("%s: %s", loc_text(message->loc), text);
-  Loc loc = here ? message->loc : (Loc){ q->program->file, 0, 0 };
+  Loc loc = here ? message->loc : place_in_document(q, message->loc);
   int severity = message->kind == MESSAGE_WARNING ? SEVERITY_WARNING : SEVERITY_ERROR;
   return json_pack("{s:o, s:i, s:s, s:s, s:o}", "range", lsp_range(loc), "severity",
                    severity, "source", "flc", "message", text, "relatedInformation",
@@ -58,7 +63,8 @@ json_t *lsp_diagnostics(LspQuery *q) {
   int count = diag_messages(q->c, &messages);
   for (int i = 0; i < count; i++)
     json_array_append_new(list, diagnostic(q, &messages[i]));
-  return list;
+  return json_pack("{s:o, s:o}", "messages", list, "imports",
+                   q->program->ast ? lsp_imports(q) : json_null());
 }
 
 // ---- names

@@ -69,16 +69,3 @@ void scope_add_members(ScopeWalk *w, const ScopeNames *members) {
   map_each(members->modules, put_opened, &(Opening){ w, SCOPE_MODULE });
   map_each(members->signatures, put_opened, &(Opening){ w, SCOPE_SIGNATURE });
 }
-
-const AstProgram *lsp_imported(Compiler *c, const AstModExp *import) {
-  static const char *const endings[] = { ".fl", ".fut" };
-  const char *here = import->loc.file->path, *slash = strrchr(here, '/');
-  int folder = slash && import->u.path[0] != '/' ? (int)(slash - here + 1) : 0;
-  for (int i = 0; i < 2; i++) {
-    size_t length;
-    const char *path = text_format("%.*s%s%s", folder, here, import->u.path, endings[i]);
-    const char *text = text_read_file(path, &length);
-    if (text) return source_parse(c, source_file_new(path, text, length));
-  }
-  return NULL;
-}

@@ -191,7 +191,6 @@ typedef struct Library {
   Map *intrinsics;          // Name -> Binding
   Map *modules;             // Name -> Module, of the prelude
   Map *files;               // Name (a path) -> Module: imported files
-  Map *sources;             // Name (a path) -> SourceFile
   Map *signatures;          // module types of the prelude, where modules are opaque
   Map *warned;              // names of attributes that the program has been warned of
   Map *places;              // name_of("START FILE") -> Module, of the program

@@ -301,7 +301,6 @@ CheckedProgram *types_check(Compiler *c, AstProgram *program) {
   Library *lib = new_node(Library, .c = c);
   lib->checked = new (CheckedProgram);
   lib->files = map_new(NULL);
-  lib->sources = map_new(NULL);
   lib->warned = map_new(NULL);
   lib->places = lib->checked->modules = map_new(NULL);
   if (!prelude_load(lib)) return NULL;

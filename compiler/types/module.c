@@ -197,57 +197,6 @@ static const Module *eval_ascribe(Check *k, const AstModExp *exp) {
 
 // --- Imports ---
 
-// The path without its last part, "" or "folder/".
-static const char *folder_of(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? text_format("%.*s", (int)(slash - path + 1), path) : "";
-}
-
-// Where the last part of the first `end` bytes begins, which end in a slash.
-static size_t last_part(const char *path, size_t end) {
-  size_t at = end ? end - 1 : 0;
-  while (at > 0 && path[at - 1] != '/')
-    at--;
-  return at;
-}
-
-// The path without `.` and, where that takes back what stands before it, `..`: files that lead to
-// one place by several ways are one file, whose types are the same.
-static const char *straight(const char *path) {
-  char *out = mem_copy(path, strlen(path) + 1);
-  size_t end = 0;
-  while (*path) {
-    size_t length = strcspn(path, "/"), whole = length + (path[length] == '/');
-    size_t last = last_part(out, end);
-    bool named = end - last > 1 && strncmp(out + last, "../", 3) != 0;
-    bool up = length == 2 && strncmp(path, "..", 2) == 0 && named;
-    bool here = length == 1 && *path == '.';
-    if (!up && !here) memcpy(out + end, path, whole);
-    end = up ? last : here ? end : end + whole;
-    path += whole;
-  }
-  out[end] = '\0';
-  return out;
-}
-
-// The text of the imported file; its path as well.
-static SourceFile *read_import(const Check *k, const AstModExp *exp) {
-  static const char *const endings[] = { ".fl", ".fut" };
-  const char *folder = exp->u.path[0] == '/' ? "" : folder_of(exp->loc.file->path);
-  for (int i = 0; i < 2; i++) {
-    size_t length;
-    const char *path = straight(text_format("%s%s%s", folder, exp->u.path, endings[i]));
-    SourceFile *known = map_get(k->lib->sources, name_of(k->c->names, path));
-    if (known) return known;
-    const char *text = text_read_file(path, &length);
-    if (!text) continue;
-    known = source_file_new(path, text, length);
-    map_put(k->lib->sources, name_of(k->c->names, path), known);
-    return known;
-  }
-  return NULL;
-}
-
 static const Module *load_file(Check *k, const SourceFile *file) {
   Module *m = new (Module);
   map_put(k->lib->files, name_of(k->c->names, file->path), m);
@@ -290,7 +239,7 @@ static const Module *prelude_file(const Check *k, const char *path) {
 }
 
 static const Module *eval_import(Check *k, const AstModExp *exp) {
-  const SourceFile *file = read_import(k, exp);
+  const SourceFile *file = source_import(k->c, exp);
   const Module *prelude = file ? NULL : prelude_file(k, exp->u.path);
   if (prelude) return prelude;
   if (!file) {

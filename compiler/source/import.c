@@ -1,0 +1,59 @@
+// Which file an import names, and its text.
+#include "base/mem.h"
+#include "source/source.h"
+#include <string.h>
+
+// The path without its last part, "" or "folder/".
+static const char *folder_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? text_format("%.*s", (int)(slash - path + 1), path) : "";
+}
+
+// Where the last part of the first `end` bytes begins, which end in a slash.
+static size_t last_part(const char *path, size_t end) {
+  size_t at = end ? end - 1 : 0;
+  while (at > 0 && path[at - 1] != '/')
+    at--;
+  return at;
+}
+
+// The path without `.` and, where that takes back what stands before it, `..`: files that lead to
+// one place by several ways are one file, whose types are the same.
+static const char *straight(const char *path) {
+  char *out = mem_copy(path, strlen(path) + 1);
+  size_t end = 0;
+  while (*path) {
+    size_t length = strcspn(path, "/"), whole = length + (path[length] == '/');
+    size_t last = last_part(out, end);
+    bool named = end - last > 1 && strncmp(out + last, "../", 3) != 0;
+    bool up = length == 2 && strncmp(path, "..", 2) == 0 && named;
+    bool here = length == 1 && *path == '.';
+    if (!up && !here) memcpy(out + end, path, whole);
+    end = up ? last : here ? end : end + whole;
+    path += whole;
+  }
+  out[end] = '\0';
+  return out;
+}
+
+const char *source_import_path(const AstModExp *import, const char *ending) {
+  const char *folder = import->u.path[0] == '/' ? "" : folder_of(import->loc.file->path);
+  return straight(text_format("%s%s%s", folder, import->u.path, ending));
+}
+
+SourceFile *source_import(const Compiler *c, const AstModExp *import) {
+  static const char *const endings[] = { ".fl", ".fut" };
+  for (int i = 0; i < 2; i++) {
+    size_t length;
+    const char *path = source_import_path(import, endings[i]);
+    Name name = name_of(c->names, path);
+    SourceFile *known = map_get(c->sources, name);
+    if (known) return known;
+    const char *text = text_read_file(path, &length);
+    if (!text) continue;
+    known = source_file_new(path, text, length);
+    map_put(c->sources, name, known);
+    return known;
+  }
+  return NULL;
+}
