@@ -164,21 +164,37 @@ static bool is_a_folder(const char *path) {
   return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-static void find_in_folder(ProgramPaths *out, const char *folder) {
+// What is in a folder, sorted by name.
+static ProgramPaths folder_entries(const char *folder) {
+  ProgramPaths paths = { 0 };
   DIR *dir = opendir(folder);
-  if (!dir) return;
-  ProgramPaths names = { 0 };
-  for (const struct dirent *entry; (entry = readdir(dir));)
-    if (entry->d_name[0] != '.') vec_push(&names, text_format("%s", entry->d_name));
-  closedir(dir);
-  if (names.count) qsort(names.at, (size_t)names.count, sizeof *names.at, path_by_text);
+  if (!dir) return paths;
   const char *slash = has_end(folder, "/") ? "" : "/";
-  for (int i = 0; i < names.count; i++) {
-    const char *path = text_format("%s%s%s", folder, slash, names.at[i]);
-    if (is_a_folder(path))
-      find_in_folder(out, path);
-    else if (has_end(path, ".fl") || has_end(path, ".fut"))
-      vec_push(out, path);
+  for (const struct dirent *entry; (entry = readdir(dir));)
+    if (entry->d_name[0] != '.')
+      vec_push(&paths, text_format("%s%s%s", folder, slash, entry->d_name));
+  closedir(dir);
+  if (paths.count) qsort(paths.at, (size_t)paths.count, sizeof *paths.at, path_by_text);
+  return paths;
+}
+
+static bool is_program(const char *path) {
+  return has_end(path, ".fl") || has_end(path, ".fut");
+}
+
+void command_find_programs_in(const char *folder, ProgramPaths *out) {
+  ProgramPaths paths = folder_entries(folder);
+  vec_each (const char *const *, path, &paths)
+    if (is_program(*path) && !is_a_folder(*path)) vec_push(out, *path);
+}
+
+static void find_in_folder(ProgramPaths *out, const char *folder) {
+  ProgramPaths paths = folder_entries(folder);
+  vec_each (const char *const *, path, &paths) {
+    if (is_a_folder(*path))
+      find_in_folder(out, *path);
+    else if (is_program(*path))
+      vec_push(out, *path);
   }
 }
 

@@ -112,8 +112,8 @@ static void answer_to(int out, const Lsp *lsp, LspAnswer answer, const LspDocume
   alarm(MOST_SECONDS);
   Compiler *c = compiler_new();
   give_sources(lsp, c);
-  LspQuery q = { .document = d, .params = params, .c = c };
-  q.program = program_of_text(c, d->path, d->text, d->length);
+  LspQuery q = { .lsp = lsp, .document = d, .params = params, .c = c };
+  q.program = lsp_program_of(c, map_get(c->sources, name_of(c->names, d->path)));
   q.offset = lsp_offset(q.program->file, json_object_get(params, "position"));
   if (check) pipeline_run(c, q.program, "check");
   json_t *result = answer(&q);

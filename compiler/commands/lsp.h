@@ -1,8 +1,8 @@
 // What the files of the language server share.
 //
-// The server itself only keeps the texts of open documents, and what they import.  Every question is answered by a child
-// process, which reads and checks the program anew: that takes less than an author notices, and a
-// mistake of ours costs one answer.
+// The server itself only keeps the texts of open documents, and what they import.  Every question
+// is answered by a child process, which reads and checks the program anew: that takes less than an
+// author notices, and a mistake of ours costs one answer.
 #pragma once
 #include "commands/commands.h"
 #include <jansson.h>
@@ -23,6 +23,7 @@ typedef struct Lsp {
 
 // A question about a document.
 typedef struct LspQuery {
+  const Lsp *lsp;
   const LspDocument *document;
   json_t *params;
   Program *program;  // checked as far as it goes; `ast` is NULL if it cannot be read
@@ -83,6 +84,26 @@ const LspName *lsp_name_at(const LspNames *names, uint32_t offset);
 bool lsp_same_name(const LspNames *names, const LspName *a, const LspName *b);
 // The smallest expression around a place whose type is known; NULL if there is none.
 const AstExp *lsp_exp_at(const AstProgram *program, uint32_t offset);
+
+// ---- lsp_uses.c: names across files
+
+// A file that uses the name that is asked about.
+typedef struct LspUse {
+  const Program *program;
+  LspNames names;       // all of the file
+  const LspName *name;  // one of them that refers to it, or NULL: see below
+} LspUse;
+typedef Vec(LspUse) LspUses;
+
+// Those among the open files and those in the folders of the document and of the definition.  A
+// file that imports the definition's and has errors is a reason to refuse.  With another name also
+// the importers that mention only that.
+LspUses lsp_uses(LspQuery *q, const LspName *name, const char *other,
+                 const char **refused);
+// The program that a file is, with messages for that compiler.
+Program *lsp_program_of(Compiler *c, SourceFile *file);
+// The name that the editor has for a file.
+const char *lsp_uri_of(const LspQuery *q, const SourceFile *file);
 
 // ---- answers: JSON, `null` where there is nothing to say (lsp_answer.c, lsp_complete.c,
 // lsp_rename.c)

@@ -12,15 +12,21 @@ static bool same_loc(Loc a, Loc b) {
   return a.file == b.file && a.start == b.start && a.end == b.end;
 }
 
-// The notes about other places.
-static json_t *related(const DiagMessage *message) {
+static json_t *related_place(Loc loc, const char *text) {
+  json_t *place = lsp_location(lsp_uri_of_path(loc.file->path), loc);
+  return json_pack("{s:o, s:s}", "location", place, "message", text);
+}
+
+// The notes about other places, and what stands in another file itself.
+static json_t *related(const LspQuery *q, const DiagMessage *message) {
   json_t *list = json_array();
+  const SourceFile *file = message->loc.file;
+  if (file && file != q->program->file && !file->built_in)
+    json_array_append_new(list, related_place(message->loc, message->text));
   vec_each (const DiagMessage *, note, &message->notes) {
     bool elsewhere = note->kind == MESSAGE_NOTE && !same_loc(note->loc, message->loc);
     if (!elsewhere || !note->loc.file || note->loc.file->built_in) continue;
-    json_t *place = lsp_location(lsp_uri_of_path(note->loc.file->path), note->loc);
-    json_array_append_new(
-        list, json_pack("{s:o, s:s}", "location", place, "message", note->text));
+    json_array_append_new(list, related_place(note->loc, note->text));
   }
   return list;
 }
@@ -53,7 +59,7 @@ static json_t *diagnostic(const LspQuery *q, const DiagMessage *message) {
   int severity = message->kind == MESSAGE_WARNING ? SEVERITY_WARNING : SEVERITY_ERROR;
   return json_pack("{s:o, s:i, s:s, s:s, s:o}", "range", lsp_range(loc), "severity",
                    severity, "source", "flc", "message", text, "relatedInformation",
-                   related(message));
+                   related(q, message));
 }
 
 json_t *lsp_diagnostics(LspQuery *q) {
@@ -153,24 +159,24 @@ json_t *lsp_definition(LspQuery *q) {
   return lsp_location(here ? q->document->uri : lsp_uri_of_path(loc.file->path), loc);
 }
 
-// Each place of the name once; `make` says what stands for it.
-static json_t *places(LspQuery *q,
-                      json_t *(*make)(const LspQuery *q, const LspName *place)) {
-  LspNames names;
-  const LspName *name = name_asked(q, &names);
-  json_t *list = json_array();
+// Adds each place of a name once; `make` says what stands for it.
+static void add_places(json_t *list, const LspQuery *q, const LspNames *names,
+                       const LspName *name,
+                       json_t *(*make)(const LspQuery *q, const LspName *place)) {
   uint32_t last = UINT32_MAX;
-  vec_each (const LspName *, other, &names) {
-    if (!name) break;
-    if (other->loc.start == last || !lsp_same_name(&names, name, other)) continue;
+  vec_each (const LspName *, other, names) {
+    if (other->loc.start == last || !lsp_same_name(names, name, other)) continue;
     last = other->loc.start;
-    json_array_append_new(list, make(q, other));
+    json_t *made = make(q, other);
+    if (made) json_array_append_new(list, made);
   }
-  return list;
 }
 
 static json_t *reference(const LspQuery *q, const LspName *place) {
-  return lsp_location(q->document->uri, place->loc);
+  const json_t *context = json_object_get(q->params, "context");
+  bool wanted = !json_is_false(json_object_get(context, "includeDeclaration"));
+  if (place->is_definition && !wanted) return NULL;
+  return lsp_location(lsp_uri_of(q, place->loc.file), place->loc);
 }
 
 static json_t *highlight(const LspQuery *q, const LspName *place) {
@@ -180,8 +186,30 @@ static json_t *highlight(const LspQuery *q, const LspName *place) {
                    place->is_definition ? HIGHLIGHT_WRITE : HIGHLIGHT_READ);
 }
 
-json_t *lsp_references(LspQuery *q) { return places(q, reference); }
-json_t *lsp_highlights(LspQuery *q) { return places(q, highlight); }
+// In all files, if this one has no errors.
+json_t *lsp_references(LspQuery *q) {
+  LspNames names;
+  const LspName *name = name_asked(q, &names);
+  json_t *list = json_array();
+  if (!name) return list;
+  const char *refused = NULL;
+  LspUses uses = { 0 };
+  const SourceFile *file = name->binding->loc.file;
+  bool everywhere = q->program->checked && file && !file->built_in;
+  if (everywhere) uses = lsp_uses(q, name, NULL, &refused);
+  if (!uses.count) add_places(list, q, &names, name, reference);
+  vec_each (const LspUse *, use, &uses)
+    add_places(list, q, &use->names, use->name, reference);
+  return list;
+}
+
+json_t *lsp_highlights(LspQuery *q) {
+  LspNames names;
+  const LspName *name = name_asked(q, &names);
+  json_t *list = json_array();
+  if (name) add_places(list, q, &names, name, highlight);
+  return list;
+}
 
 // ---- symbols
 

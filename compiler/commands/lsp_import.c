@@ -44,7 +44,7 @@ static void each_import(const AstDeclVec *decls, ImportVisit visit, void *state)
 }
 
 // The file and those that it imports; one that is not there is expected at its first path.
-static void walk_import(void *state, const AstModExp *import) {
+static void follow_import(void *state, const AstModExp *import) {
   ImportWalk *w = state;
   const SourceFile *file = source_import(w->c, import);
   Name path = name_of(w->c->names, file ? file->path : source_import_path(import, ".fl"));
@@ -52,7 +52,7 @@ static void walk_import(void *state, const AstModExp *import) {
   map_put(w->paths, path, path);
   json_array_append_new(w->listed, json_string(path));
   const AstProgram *program = file ? source_parse(w->c, file) : NULL;
-  if (program) each_import(&program->decls, walk_import, w);
+  if (program) each_import(&program->decls, follow_import, w);
 }
 
 static ImportWalk import_walk_new(const LspQuery *q) {
@@ -64,7 +64,7 @@ static ImportWalk import_walk_new(const LspQuery *q) {
 
 json_t *lsp_imports(const LspQuery *q) {
   ImportWalk w = import_walk_new(q);
-  if (q->program->ast) each_import(&q->program->ast->decls, walk_import, &w);
+  if (q->program->ast) each_import(&q->program->ast->decls, follow_import, &w);
   return w.listed;
 }
 
@@ -79,7 +79,7 @@ static void search_import(void *state, const AstModExp *import) {
   ImportSearch *s = state;
   if (s->found.file) return;
   ImportWalk w = import_walk_new(s->query);
-  walk_import(&w, import);
+  follow_import(&w, import);
   if (map_has(w.paths, s->wanted)) s->found = import->loc;
 }
 

@@ -475,8 +475,15 @@ static Bindings one_with(const LspNames *names, const Binding *binding) {
   return all;
 }
 
+// An import and the application of a parametric module make bindings anew each time.
+static bool same_origin(const LspName *a, const LspName *b) {
+  Loc x = a->binding->loc, y = b->binding->loc;
+  return x.file && x.file == y.file && x.start == y.start &&
+         strcmp(a->name, b->name) == 0;
+}
+
 bool lsp_same_name(const LspNames *names, const LspName *a, const LspName *b) {
-  if (a->binding == b->binding) return true;
+  if (a->binding == b->binding || same_origin(a, b)) return true;
   Bindings all = one_with(names, a->binding);
   return strcmp(a->name, b->name) == 0 && names_one(&all, b->binding);
 }

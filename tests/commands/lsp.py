@@ -294,7 +294,10 @@ def refers_to_what_others_make(client, folder):
     found = client.about("textDocument/references", d, "pair)", context={"includeDeclaration": False})
     assert [place["range"]["start"]["line"] for place in found] == [3, 4], found
     response = client.request("textDocument/rename", textDocument={"uri": d.uri}, position=d.place("far)"), newName="near")
-    assert response["error"]["code"] == -32803, response
+    changes = response["result"]["changes"]
+    assert set(changes) == {d.uri, other.as_uri()}, changes
+    assert d.edited(changes[d.uri]) == text.replace("l.far, y: far", "l.near, y: near"), changes
+    assert [edit["range"]["start"] for edit in changes[other.as_uri()]] == [{"line": 1, "character": 5}]
     e = document(client, folder, 'import "circle"\nentry main (x: round) = x\n', "round.fl")
     assert len(e.messages) == 1 and client.about("textDocument/hover", e, "round)") is None
 
@@ -316,6 +319,76 @@ def renames(client, folder):
     for word, name in [("total", "xs"), ("total", "p"), ("total", "1x"), ("total", "let"), ("map", "apply"), ("type", "t")]:
         response = client.request("textDocument/rename", textDocument={"uri": d.uri}, position=d.place(word), newName=name)
         assert response["error"]["code"] == -32803, (word, name, response)
+
+
+LIBRARY = "-- what others import\ndef far (x: i32) = x\ndef near (x: i32) = far x + 1\n"
+
+
+def knows_what_is_open(client, folder):
+    """A library that is not written yet, and who imports it."""
+    (Path(folder) / "lib.fl").write_text("def far = 1i32\n", encoding="utf-8")
+    middle = document(client, folder, 'import "./lib"\ndef twice (x: i32) = far x\n', "middle.fl")
+    assert len(middle.messages) == 1, "far is no function on the disk"
+    main = document(client, folder, 'def one = 1i32\nmodule m = import "middle"\nentry main x = m.twice x + one\n', "main.fl")
+    (message,) = main.messages
+    assert main.word(message["range"]) == 'import "middle"', message
+    assert "middle.fl:2:" in message["message"] and message["relatedInformation"][0]["location"]["uri"] == middle.uri, message
+
+    def wait_until(document, count):
+        while len(client.messages[document.uri][1]) != count:
+            client.receive()
+        return client.messages[document.uri][1]
+    lib = document(client, folder, LIBRARY, "lib.fl")
+    assert lib.messages == []
+    wait_until(middle, 0)
+    wait_until(main, 0)
+    client.change(lib.uri, LIBRARY.replace("= x\n", "= (x\n"))
+    assert middle.word(wait_until(middle, 1)[0]["range"]) == 'import "./lib"'
+    assert main.word(wait_until(main, 1)[0]["range"]) == 'import "middle"'
+    client.change(lib.uri, LIBRARY)
+    wait_until(main, 0)
+    found = client.about("textDocument/definition", middle, "far x")
+    assert found["uri"] == lib.uri and found["range"]["start"] == {"line": 1, "character": 4}, found
+    client.messages.pop(lib.uri)
+    client.notify("textDocument/didClose", textDocument={"uri": lib.uri})
+    wait_until(middle, 1)
+    new = document(client, folder, 'import "new"\nentry main = made\n', "asks.fl")
+    assert "cannot read" in new.messages[0]["message"]
+    document(client, folder, "def made = 1i32\n", "new.fl")
+    wait_until(new, 0)
+
+
+def renames_across_files(client, folder):
+    written = Path(folder) / "written.fl"
+    written.write_text('import "lib"\nentry main (x: i32) = far x\n', encoding="utf-8")
+    (Path(folder) / "stranger.fl").write_text("def far = (\n", encoding="utf-8")
+    lib = document(client, folder, LIBRARY, "lib.fl")
+    user = document(client, folder, 'import "lib"\nentry main (x: i32) = far x + near x\n', "user.fl")
+
+    def renamed(document, word, name, nth=0):
+        return client.request("textDocument/rename", textDocument={"uri": document.uri}, position=document.place(word, nth),
+                              newName=name)
+    for asked, nth in [(lib, 0), (lib, 1), (user, 0)]:
+        changes = renamed(asked, "far", "away", nth)["result"]["changes"]
+        assert set(changes) == {lib.uri, user.uri, written.as_uri()}, changes
+        assert lib.edited(changes[lib.uri]) == LIBRARY.replace("far", "away")
+        assert user.edited(changes[user.uri]) == user.text.replace("far", "away")
+        assert [(e["newText"], e["range"]["start"]) for e in changes[written.as_uri()]] == [("away", {"line": 1, "character": 22})]
+    assert set(renamed(lib, "x: i32", "y")["result"]["changes"]) == {lib.uri}
+    found = client.about("textDocument/references", lib, "far", context={"includeDeclaration": False})
+    assert sorted(place["uri"] for place in found) == sorted([lib.uri, user.uri, written.as_uri()]), found
+    written.write_text('import "lib"\ndef away = 1i32\nentry main (x: i32) = far x + away\n', encoding="utf-8")
+    assert "error" not in renamed(user, "far", "away2")
+    written.write_text('import "lib"\nentry main (away: i32) = far away\n', encoding="utf-8")
+    assert "something else" in renamed(user, "far", "away")["error"]["message"]
+    written.write_text('import "lib"\nmodule other = {def away = 1i32}\nopen other\nentry main (x: i32) = x + away\n', encoding="utf-8")
+    assert "error" not in renamed(user, "far", "away"), "what hides it hides it before, too"
+    written.write_text('module other = {def away = 1i32}\nopen other\nimport "lib"\nentry main (x: i32) = x + away\n', encoding="utf-8")
+    assert "something else" in renamed(user, "far", "away")["error"]["message"]
+    written.write_text('import "lib"\nentry main (x: i32) = (far x\n', encoding="utf-8")
+    assert "error" not in renamed(user, "far", "away"), "it cannot be read, nor be known to import"
+    written.write_text('import "lib"\nentry main (x: bool) = far x\n', encoding="utf-8")
+    assert renamed(user, "far", "away")["error"]["message"] == "written.fl has errors"
 
 
 def completes(client, folder):
@@ -395,7 +468,8 @@ def survives(client, folder):
     assert client.change(d.uri, PROGRAM) == []
 
 
-TESTS = [reports_mistakes_as_they_come, tells_types_and_sizes, finds_definitions, finds_references, refers_to_types_and_modules, refers_to_what_others_make, renames, completes,
+TESTS = [reports_mistakes_as_they_come, tells_types_and_sizes, finds_definitions, finds_references, refers_to_types_and_modules, refers_to_what_others_make, knows_what_is_open, renames, renames_across_files,
+         completes,
          lists_symbols, formats, survives]
 
 
