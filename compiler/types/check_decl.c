@@ -35,6 +35,14 @@ static bool has_function(const Type *type) {
   return false;
 }
 
+// Those who call from outside choose no sizes but by arrays.
+static void check_entry_size(Check *k, Loc loc, const Binding *b) {
+  if (!b->sizes.count || type_resolve(b->type)->kind == TYPE_FUNCTION) return;
+  Name size = b->sizes.at[0]->name;
+  error(k->c, loc, "nothing tells the size `%s` of the entry point `%s`", size, b->name);
+  hint(k->c, "let it be a parameter: `(%s: i64)`", size);
+}
+
 static void check_entry(Check *k, const AstDecl *decl, const Binding *b) {
   Loc loc = decl->u.value.name_loc;
   if (strchr(b->name, '\''))
@@ -57,6 +65,7 @@ static void check_entry(Check *k, const AstDecl *decl, const Binding *b) {
   }
   if (has_function(type))
     error(k->c, loc, "the result of an entry point cannot be a function");
+  check_entry_size(k, loc, b);
 }
 
 // The parameters that the function returned by an entry point has and that are not written.
