@@ -62,13 +62,28 @@ static const Exp *index_iota(Simplify *s, const Exp *def, const DimIndex *dims) 
   return exp_op2(OP_ADD, def->u.iota.start, scaled);
 }
 
+// The value, behind the checks that the position of a slice has passed: what mentions the position
+// no more must not lose them.
+static Atom behind_checks_of(Simplify *s, Atom position, Atom value) {
+  const Exp *def = simplify_def(s, position);
+  if (!def) return value;
+  if (def->kind == EXP_OP)
+    for (int i = 0; i < op_arity(def->u.op.op); i++)
+      value = behind_checks_of(s, def->u.op.args[i], value);
+  if (def->kind != EXP_ASSERT) return value;
+  Exp *check = mem_copy(def, sizeof *def);
+  check->u.assert.atoms = mem_copy(&value, sizeof value);
+  check->u.assert.atom_count = 1;
+  return simplify_let(s, "checked", check);
+}
+
 // (replicate n x)[i, ...] => x[...]   (replicate n x)[i:k:_] => replicate k x
 static const Exp *index_replicate(Simplify *s, const Exp *def, const DimIndex *dims,
                                   int count) {
   if (!dims[0].is_slice) return index_rest(def->u.replicate.value, dims + 1, count - 1);
   Atom row =
       simplify_let(s, "row", index_rest(def->u.replicate.value, dims + 1, count - 1));
-  return exp_replicate(dims[0].count, row);
+  return exp_replicate(dims[0].count, behind_checks_of(s, dims[0].start, row));
 }
 
 // [a, b, c][1, ...] => b[...]
