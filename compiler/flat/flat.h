@@ -46,6 +46,8 @@ bool flat_takes_little(const Body *body, int most);
 
 // Flat -> Flat, for GPUs: rows that points make or copy are points of the space.
 const Core *flat_spread_rows(Compiler *c, const Core *flat);
+// Flat -> Flat, for GPUs: groups for one operation alone become its outer dimensions.
+const Core *flat_without_lone_groups(Compiler *c, const Core *flat);
 
 // Flat -> Flat: for several workers (workers.h), of which each does a part.  blocks: the parameters
 // that entry points name so hold this worker's rows, and so do results of as many.

@@ -146,7 +146,7 @@ static bool takes_little(const Body *body, int *left) {
   for (int i = 0; i < body->stm_count; i++) {
     const Exp *e = body->stms[i].exp;
     if (!exp_is_scalar(e) && e->kind != EXP_ATOM && e->kind != EXP_IF &&
-        e->kind != EXP_INDEX && e->kind != EXP_ASSERT)
+        e->kind != EXP_INDEX && e->kind != EXP_REARRANGE && e->kind != EXP_ASSERT)
       return false;
     *left -= 1;
     BodyVec bodies = exp_bodies(e);

@@ -7,7 +7,7 @@
 // before it makes the row is computed again for each element, so it must be little.
 #include "base/map.h"
 #include "core/passes.h"
-#include "flat/flat.h"
+#include "flat/spaces.h"
 
 enum {
   MOST_WORK = 48,  // of what is done for an element, in statements
@@ -23,6 +23,7 @@ typedef struct Def {
 typedef struct Element {
   Compiler *c;
   Map *defs;   // Var -> Def: of the body
+  Map *own;    // Var -> Var: what functions of maps compute, for each element anyway
   Builder *b;  // where it goes
   bool fails;  // there is an array that is made in no way known here
 } Element;
@@ -65,7 +66,7 @@ static Atom element_of_iota(Element *s, const Exp *e, const Atom *at) {
 
 // The element in a branch of its own, behind what its builder has.
 static const Body *element_branch(Element *s, Builder *b, Atom array, const Atom *at) {
-  Element inner = { s->c, s->defs, b, false };
+  Element inner = { s->c, s->defs, s->own, b, false };
   Atom result = element_at(&inner, array, at);
   s->fails |= inner.fails;
   return core_body(b, &result, 1);
@@ -85,7 +86,7 @@ static Atom element_of_concat(Element *s, const Atom *arrays, int count, const A
   int rank = atom_type(arrays[0]).rank;
   Atom *behind = mem_copy(at, sizeof *at * (size_t)rank);
   behind[0] = size_sub(&others, at[0], size);
-  Element inner = { s->c, s->defs, &others, false };
+  Element inner = { s->c, s->defs, s->own, &others, false };
   Atom rest = element_of_concat(&inner, arrays + 1, count - 1, behind);
   s->fails |= inner.fails;
   return element_if(s, in_first, yes, core_body(&others, &rest, 1));
@@ -98,7 +99,7 @@ static Atom element_of_literal(Element *s, const Atom *atoms, int count, int i,
   Atom here = core_let(s->b, "here", exp_op2(OP_EQ, at[0], atom_i64(i)));
   Builder one = builder_new(s->c, s->b->loc), others = one;
   const Body *yes = element_branch(s, &one, atoms[i], at + 1);
-  Element inner = { s->c, s->defs, &others, false };
+  Element inner = { s->c, s->defs, s->own, &others, false };
   Atom rest = element_of_literal(&inner, atoms, count, i + 1, at);
   s->fails |= inner.fails;
   return element_if(s, here, yes, core_body(&others, &rest, 1));
@@ -126,6 +127,12 @@ static Atom argument_at(Element *s, Atom array, const Atom *at) {
                            : element_at(s, array, at);
 }
 
+static void note_own(Element *s, const Body *body) {
+  for (int i = 0; i < body->stm_count; i++)
+    for (int k = 0; k < body->stms[i].binder_count; k++)
+      map_put(s->own, body->stms[i].binders[k], body->stms[i].binders[k]);
+}
+
 static Atom element_of_map(Element *s, const Soac *map, int k, const Atom *at) {
   Subst *subst = subst_new();
   for (int i = 0; i < map->array_count; i++)
@@ -133,6 +140,7 @@ static Atom element_of_map(Element *s, const Soac *map, int k, const Atom *at) {
   if (s->fails) return no_element(s);
   const Body *body = core_rename_body(s->c, subst, map->fn.body);
   note_defs(s->defs, body);
+  note_own(s, body);
   core_add_body(s->b, body);
   return element_at(s, body->results[k], at + 1);
 }
@@ -204,38 +212,36 @@ static Atom element_at(Element *s, Atom array, const Atom *at) {
   return def ? element_of_def(s, def, at) : no_element(s);
 }
 
-// ---- what may be spread
+// ---- work
 
-static void find_inner(CoreVisitor *v, const Body *body) {
-  bool *found = v->state;
-  for (int i = 0; i < body->stm_count; i++)
-    *found |= body->stms[i].exp->kind == EXP_SEG;
-  core_visit_body(v, body);
-}
-
-static bool seg_has_inner(const SegOp *seg) {
-  bool found = false;
-  CoreVisitor v = { .body = find_inner, .state = &found };
-  find_inner(&v, seg->body);
-  return found;
-}
-
-// Arrays of negative sizes are found as spaces of negative widths.
-static void find_failure(CoreVisitor *v, const Body *body) {
+static void find_arrays(CoreVisitor *v, const Body *body) {
   bool *found = v->state;
   for (int i = 0; i < body->stm_count; i++) {
-    const Exp *e = body->stms[i].exp;
-    *found |= e->kind != EXP_REPLICATE && e->kind != EXP_IOTA && exp_may_fail(e);
+    const Stm *stm = &body->stms[i];
+    ExpKind kind = stm->exp->kind;
+    for (int k = 0; k < stm->binder_count; k++)
+      *found |= stm->binders[k]->type.rank > 0 && kind != EXP_INDEX &&
+                kind != EXP_REARRANGE && kind != EXP_ATOM;
   }
   core_visit_body(v, body);
 }
 
-static bool may_fail(const Body *body) {
+static bool makes_arrays(const Body *body) {
   bool found = false;
-  CoreVisitor v = { .body = find_failure, .state = &found };
-  find_failure(&v, body);
+  CoreVisitor v = { .body = find_arrays, .state = &found };
+  find_arrays(&v, body);
   return found;
 }
+
+// Is what all elements of a row compute alike little?
+static bool repeats_little(const Element *s, const Body *body) {
+  Builder b = builder_new(s->c, (Loc){ 0 });
+  for (int i = 0; i < body->stm_count; i++)
+    if (!map_has(s->own, body->stms[i].binders[0])) core_add_stm(&b, body->stms[i]);
+  return !makes_arrays(body) && flat_takes_little(core_body(&b, NULL, 0), MOST_WORK);
+}
+
+// ---- what may be spread
 
 typedef struct RowMention {
   const Var *var;
@@ -261,7 +267,7 @@ static bool is_read_by_rows(const Body *body, int position, const Var *var) {
   for (int i = position + 1; i < body->stm_count; i++) {
     const Exp *e = body->stms[i].exp;
     if (e->kind == EXP_SEG && e->u.seg->dim_count < var->type.rank &&
-        !seg_has_inner(e->u.seg) && seg_mentions(e, var))
+        !flat_has_inner_seg(e->u.seg) && seg_mentions(e, var))
       return true;
   }
   return false;
@@ -306,7 +312,7 @@ static const SegOp *spread_results(const Spreading *s) {
   CoreType type = s->stm->binders[first_chosen(s)]->type;
   SegDim *dims = all_dims(s, subst);
   Builder b = builder_new(s->c, s->stm->loc);
-  Element element = { s->c, map_new(NULL), &b, false };
+  Element element = { s->c, map_new(NULL), map_new(NULL), &b, false };
   note_defs(element.defs, s->seg->body);
   core_add_body(&b, s->seg->body);
   Atom *at = new_array(Atom, type.rank);
@@ -317,12 +323,12 @@ static const SegOp *spread_results(const Spreading *s) {
     if (s->chosen[i])
       vec_push(&results, element_at(&element, s->seg->body->results[i], at));
   if (element.fails) return NULL;
-  out->body = core_rename_body(
-      s->c, subst,
-      cse_body(s->c, dead_body(s->c, core_body(&b, results.at, results.count))));
+  const Body *needed = dead_body(s->c, core_body(&b, results.at, results.count));
+  if (!repeats_little(&element, needed)) return NULL;
+  out->body = core_rename_body(s->c, subst, cse_body(s->c, needed));
   out->dims = dims;
   out->dim_count = type.rank;
-  return flat_takes_little(out->body, MOST_WORK) ? out : NULL;
+  return out;
 }
 
 static bool may_spread(Spreading *s, int result) {
@@ -345,13 +351,18 @@ static bool same_dims(CoreType a, CoreType b) {
   return type_same_shape(a, b);
 }
 
-// Chooses those of the results left that have rows of the same shape as the first.
+// Chooses those of the results left that have rows of the same shape as the first, or the first
+// alone if all together are much work.
 static bool choose_results(Spreading *s, bool *left) {
-  int first = -1;
-  for (int i = 0; i < s->stm->binder_count; i++) {
+  int first = -1, count = s->stm->binder_count;
+  for (int i = 0; i < count; i++) {
     s->chosen[i] = left[i] && (first < 0 || same_dims(s->stm->binders[first]->type,
                                                       s->stm->binders[i]->type));
     if (s->chosen[i] && first < 0) first = i;
+  }
+  bool together = first >= 0 && spread_results(s);
+  for (int i = 0; i < count; i++) {
+    s->chosen[i] = s->chosen[i] && (together || i == first);
     left[i] = left[i] && !s->chosen[i];
   }
   return first >= 0;
@@ -413,7 +424,7 @@ static const Body *seg_branch(const Spreading *s, const SegOp *seg) {
 // if 0 < m { spread } else { as it was }
 static void add_spread(const Spreading *s, Builder *b) {
   const SegOp *seg = spread_results(s);
-  Atom some = may_fail(s->seg->body) ? have_elements(s, b) : atom_bool(true);
+  Atom some = flat_may_fail(s->seg->body) ? have_elements(s, b) : atom_bool(true);
   if (some.kind == ATOM_CONST) {
     add_seg(s, b, seg);
     return;
@@ -427,9 +438,10 @@ static void add_spread_stm(Compiler *c, Builder *b, const Body *body, int positi
   const Stm *stm = &body->stms[position];
   Spreading s = { c, body, position, stm, stm->exp->u.seg, NULL };
   int count = stm->binder_count, spread = 0, rest = 0;
+  bool inner = flat_has_inner_seg(s.seg);
   bool *left = new_array(bool, count + 1), *others = new_array(bool, count + 1);
   for (int i = 0; i < count; i++) {
-    left[i] = may_spread(&s, i);
+    left[i] = !inner && may_spread(&s, i);
     others[i] = !left[i];
     spread += left[i];
     rest += !left[i];
@@ -445,37 +457,6 @@ static void add_spread_stm(Compiler *c, Builder *b, const Body *body, int positi
   if (rest) add_seg(&s, b, restricted_seg(&s));
 }
 
-// ---- bodies
-
-static const Body *spread_in_body(CoreMapper *m, const Body *body) {
-  Compiler *c = m->state;
-  Builder b = builder_new(c, (Loc){ 0 });
-  for (int i = 0; i < body->stm_count; i++) {
-    Stm stm = body->stms[i];
-    ExpKind kind = stm.exp->kind;
-    b.loc = stm.loc;
-    b.attrs = stm.attrs;
-    if (kind == EXP_IF || kind == EXP_LOOP || kind == EXP_GUARD)
-      stm.exp = core_map_exp(m, stm.exp);
-    bool is_map = kind == EXP_SEG && stm.exp->u.seg->kind == SEG_MAP;
-    if (is_map && stm.exp->u.seg->level == 1 && !seg_has_inner(stm.exp->u.seg))
-      add_spread_stm(c, &b, body, i);
-    else
-      core_add_stm(&b, stm);
-  }
-  return core_body(&b, body->results, body->result_count);
-}
-
-// Functions have no seg-ops, and both profiles share them.
 const Core *flat_spread_rows(Compiler *c, const Core *flat) {
-  Core *out = mem_copy(flat, sizeof *flat);
-  const Entry **entries = new_array(const Entry *, flat->entry_count + 1);
-  CoreMapper m = { .body = spread_in_body, .state = c };
-  for (int i = 0; i < flat->entry_count; i++) {
-    Entry *entry = mem_copy(flat->entries[i], sizeof *entry);
-    entry->body = spread_in_body(&m, entry->body);
-    entries[i] = entry;
-  }
-  out->entries = entries;
-  return out;
+  return flat_rewrite_maps(c, flat, add_spread_stm);
 }

@@ -1,0 +1,70 @@
+#include "flat/spaces.h"
+
+static void find_inner(CoreVisitor *v, const Body *body) {
+  bool *found = v->state;
+  for (int i = 0; i < body->stm_count; i++)
+    *found |= body->stms[i].exp->kind == EXP_SEG;
+  core_visit_body(v, body);
+}
+
+bool flat_has_inner_seg(const SegOp *seg) {
+  bool found = false;
+  CoreVisitor v = { .body = find_inner, .state = &found };
+  find_inner(&v, seg->body);
+  return found;
+}
+
+static void find_failure(CoreVisitor *v, const Body *body) {
+  bool *found = v->state;
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *e = body->stms[i].exp;
+    *found |= e->kind != EXP_REPLICATE && e->kind != EXP_IOTA && exp_may_fail(e);
+  }
+  core_visit_body(v, body);
+}
+
+bool flat_may_fail(const Body *body) {
+  bool found = false;
+  CoreVisitor v = { .body = find_failure, .state = &found };
+  find_failure(&v, body);
+  return found;
+}
+
+typedef struct Spaces {
+  Compiler *c;
+  SpaceRule *rule;
+} Spaces;
+
+static const Body *rewrite_body(CoreMapper *m, const Body *body) {
+  Spaces *s = m->state;
+  Builder b = builder_new(s->c, (Loc){ 0 });
+  for (int i = 0; i < body->stm_count; i++) {
+    Stm stm = body->stms[i];
+    ExpKind kind = stm.exp->kind;
+    b.loc = stm.loc;
+    b.attrs = stm.attrs;
+    if (kind == EXP_IF || kind == EXP_LOOP || kind == EXP_GUARD)
+      stm.exp = core_map_exp(m, stm.exp);
+    const SegOp *seg = kind == EXP_SEG ? stm.exp->u.seg : NULL;
+    if (seg && seg->kind == SEG_MAP && seg->level == 1)
+      s->rule(s->c, &b, body, i);
+    else
+      core_add_stm(&b, stm);
+  }
+  return core_body(&b, body->results, body->result_count);
+}
+
+// Functions have no seg-ops, and both profiles share them.
+const Core *flat_rewrite_maps(Compiler *c, const Core *flat, SpaceRule *rule) {
+  Core *out = mem_copy(flat, sizeof *flat);
+  const Entry **entries = new_array(const Entry *, flat->entry_count + 1);
+  Spaces s = { c, rule };
+  CoreMapper m = { .body = rewrite_body, .state = &s };
+  for (int i = 0; i < flat->entry_count; i++) {
+    Entry *entry = mem_copy(flat->entries[i], sizeof *entry);
+    entry->body = rewrite_body(&m, entry->body);
+    entries[i] = entry;
+  }
+  out->entries = entries;
+  return out;
+}

@@ -1,0 +1,15 @@
+// Flat -> Flat for GPUs: seg-ops over other spaces (spread_rows.c, lone_groups.c).
+#pragma once
+#include "flat/flat.h"
+
+// Adds the seg-op at `position` of the body, or what takes its place, to the builder.
+typedef void SpaceRule(Compiler *c, Builder *b, const Body *body, int position);
+
+// The program with the rule applied to all maps of level 1.
+const Core *flat_rewrite_maps(Compiler *c, const Core *flat, SpaceRule *rule);
+
+// Does a seg-op stand in it?
+bool flat_has_inner_seg(const SegOp *seg);
+
+// May the body fail, but for arrays of negative sizes?  Those are spaces of negative widths, too.
+bool flat_may_fail(const Body *body);
