@@ -80,12 +80,23 @@ bool from_view_stm(From *f, const Stm *stm) {
 
 // ---- memory
 
-static View alloc(From *f, const char *name, PrimType elem, const Term *const *shape,
-                  int rank) {
-  const Tensor *t = tensor_new(f->c, name, elem, shape, rank, TENSOR_OWN);
+static View alloc_tensor(From *f, const Tensor *t) {
   kern_add(f->b, (KernStm){ .kind = KERN_ALLOC, .u.tensor = t });
   map_put(f->owned, t, t);
   return view_of(t);
+}
+
+static View alloc(From *f, const char *name, PrimType elem, const Term *const *shape,
+                  int rank) {
+  return alloc_tensor(f, tensor_new(f->c, name, elem, shape, rank, TENSOR_OWN));
+}
+
+View from_alloc_ring(From *f, const char *name, CoreType type) {
+  Tensor *t =
+      mem_copy(tensor_new(f->c, name, type.elem, from_shape(type), type.rank, TENSOR_OWN),
+               sizeof *t);
+  t->ring = true;
+  return alloc_tensor(f, t);
 }
 
 View from_alloc(From *f, const char *name, CoreType type) {

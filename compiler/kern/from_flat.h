@@ -95,6 +95,7 @@ const Term *const *from_shape(CoreType type);
 // False if the statement is none.
 bool from_view_stm(From *f, const Stm *stm);
 View from_alloc(From *f, const char *name, CoreType type);  // of the point's own
+View from_alloc_ring(From *f, const char *name, CoreType type);
 View from_alloc_like(From *f, const char *name, const View *view);
 View from_alloc_for(From *f, const Var *binder);  // the wanted place, or memory
 void from_copy(From *f, const View *to, const View *from);

@@ -147,9 +147,9 @@ static void alloc_ring(From *f, Ring *ring, const Exp *loop) {
   dims[0] = atom_i64(ring->count + ring->spare_count);
   for (int i = 0; i < type.rank; i++)
     dims[i + 1] = type.dims[i];
-  ring->all =
-      from_alloc(f, first->name,
-                 (CoreType){ .elem = type.elem, .rank = type.rank + 1, .dims = dims });
+  ring->all = from_alloc_ring(
+      f, first->name,
+      (CoreType){ .elem = type.elem, .rank = type.rank + 1, .dims = dims });
   for (int k = 0; k < ring->count; k++) {
     View place = view_at(&ring->all, term_i64(k));
     from_copy(f, &place, from_view(f, loop->u.loop.inits[ring->members[k].param]));

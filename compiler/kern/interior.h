@@ -28,16 +28,20 @@ typedef struct Interior {
   KernMapper inner;  // of a block's own copy
   Compiler *c;
   Guess guess;
-  int depth;     // of axes around
+  int depth;  // of axes around
+  const Kern *kern;
   bool in_grid;  // axes of the grid are all that is around
-  bool twice;    // points of the grid may run twice
-  bool found;    // a block with an interior
+  const Axis *
+      around;  // a loop over blocks whose points may run twice; NULL: what is around is not
+  bool twice;  // points of the grid may run twice
+  bool found;  // a block with an interior
   // of the block at hand
   bool may_move;
-  bool wide;     // its lanes become a loop that must have no checks at all
-  Map *forms;   // Var -> const Linear *
-  Map *bound;   // Var -> Var: within the block
-  Map *values;  // Var -> const Term *: bools that are known
+  bool wide;         // its lanes become a loop that must have no checks at all
+  bool checks_only;  // it is a loop; only checks are to go
+  Map *forms;        // Var -> const Linear *
+  Map *bound;        // Var -> Var: within the block
+  Map *values;       // Var -> const Term *: bools that are known
   Index indices[MOST_INDICES];
   int index_count;
   const Term *conditions[MOST_CONDITIONS];
@@ -56,6 +60,8 @@ const Term *interior_condition(const Interior *x);
 KernStm interior_if(const KernStm *stm, const Term *condition, int usual,
                     const KernBlock *then_block, const KernBlock *else_block);
 
+// Is the block one lockstep axis, but for lets before it?
+bool moved_is_block(const KernBlock *block);
 // Is the block nothing but maps within maps, down to its points?
 bool moved_applies(const KernStm *stm);
 // Has every coordinate an axis that completes it, so that the points that are left are ranges?

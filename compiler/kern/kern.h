@@ -54,6 +54,8 @@ struct Tensor {
   int rank;
   const Term *const *dims;
   bool open;  // memory of rank 0 that KERN_ROOM sizes, seen through others
+  bool
+      ring;  // the first index is a place of a loop's arrays: variables that differ in each round
   TensorSpace space;
   bool spare;        // rank 1: behind its end are SPARE_ELEMENTS for each item of a scan
   const Var *host;   // TENSOR_GLOBAL: the array's name in Flat; NULL: made by the plan
@@ -100,6 +102,7 @@ typedef struct Axis {
   const Term *width;  // less than 0 counts as 0
   AxisRole role;
   AxisBind bind;
+  bool rest;  // what a split has left: few points
   const KernBlock *body;
   // AXIS_LOOP: the body's results are the next params.
   // AXIS_REDUCE, AXIS_SCAN: `inits` are the first operands; NULL: the neutral elements.

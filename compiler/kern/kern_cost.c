@@ -557,6 +557,7 @@ KernCount kern_count(const Kern *naive, const CostGuess *guess) {
 
 typedef struct PlainCost {
   Cost cost;
+  bool wide;
   bool plain;
   Map *loaded, *stored;  // memory: what is both is not told apart
   int operations[9];     // on numbers of so many bytes
@@ -622,6 +623,13 @@ static void see_apart(void *state, const void *tensor, void *value) {
   if (apart->loads % apart->elements != 0) p->plain = false;
 }
 
+// What is loaded from must not be stored to; wide lanes tell the places of a ring apart.
+static const void *memory_apart(const PlainCost *p, const Access *access) {
+  bool place = access->tensor->ring && access->index[0]->kind == TERM_VAR;
+  if (p->wide && place) return access->index[0]->u.var;
+  return tensor_root(access->tensor);
+}
+
 static void plain_access(KernVisitor *v, Access access, bool stores) {
   PlainCost *p = v->state;
   AxisSet set = access_set(&p->cost, &access);
@@ -629,7 +637,7 @@ static void plain_access(KernVisitor *v, Access access, bool stores) {
       !note_apart(p, &access, stores))
     p->plain = false;
   if (stores && !over_lanes(&p->cost, set)) p->plain = false;
-  const Tensor *memory = tensor_root(access.tensor);
+  const void *memory = memory_apart(p, &access);
   map_put(stores ? p->stored : p->loaded, memory, memory);
   if (map_has(stores ? p->loaded : p->stored, memory)) p->plain = false;
 }
@@ -651,6 +659,7 @@ static bool is_straight_block(const KernBlock *block) {
 static bool is_plain(const KernStm *stm, const Vary *vary, bool one_width) {
   PlainCost p = { .cost = { .vary = vary, .lanes = MOST_LANES },
                   .plain = is_straight_block(stm->u.axis->body),
+                  .wide = !one_width,
                   .loaded = map_new(NULL),
                   .stored = map_new(NULL),
                   .apart = map_new(NULL) };

@@ -92,6 +92,8 @@ void schedule_more_tiles(const Schedule *s, Candidates *out);
 void schedule_rows_of_chunks(const Schedule *s, Candidates *out);
 // What the lanes of a candidate sum up, each a row of its own, four elements at once.
 void schedule_rows_by_fours(const Schedule *s, Candidates *out, const Candidate *points);
+// Many points, or elements of rows within points, for the device's compiler (schedule_wide.c).
+void schedule_wide(const Schedule *s, Candidates *out);
 // Products of matrices and the like (schedule_products.c).
 void schedule_products(const Schedule *s, Candidates *out);
 // Grids whose innermost axes are short: a small matrix per point (schedule_short.c).

@@ -178,6 +178,7 @@ static const KernPlan *with_others(const Schedule *s, KernUse use, const Candida
 // Neighbouring points together.
 static void add_points(const Schedule *s, Candidates *out) {
   schedule_points(s, out);
+  schedule_wide(s, out);
   schedule_products(s, out);
   schedule_short(s, out);
   schedule_within(s, out);

@@ -1,10 +1,8 @@
 // Points: the innermost axis of the grid in lanes, neighbouring points together; several rows and
 // vectors of them as tiles; or more of them for the device's own compiler.
 #include "kern/schedule.h"
-#include "kern/wide_lanes.h"
 
 enum {
-  WIDE = 128,         // lanes for the device's compiler
   NARROW = 4,         // lanes for rows that are fewer
   LONG_ROW = 256,     // too many elements to have 16 such rows at hand
   NARROW_WEIGHT = 2,  // stands behind LANES as what is left where its condition fails
@@ -139,54 +137,6 @@ static void add_tile(const Schedule *s, Candidates *out, int height, int vectors
   schedule_offer(s, out, &inside);
 }
 
-// ---- lanes for the device's compiler
-
-static void see_wide(KernVisitor *v, const KernStm *stm) {
-  AxisStms *out = v->state;
-  if (stm->kind == KERN_AXIS && kern_is_wide(stm->u.axis)) vec_push(out, stm);
-}
-
-// Are all wide lanes loops that the device's compiler runs in vectors?
-static bool wide_lanes_are_plain(const Kern *kern) {
-  AxisStms wide = { 0 };
-  KernVisitor v = { .stm = see_wide, .state = &wide };
-  kern_visit_block(&v, kern->body);
-  vec_each (const KernStm **, stm, &wide)
-    if (!kern_lanes_are_plain(*stm)) return false;
-  return true;
-}
-
-// Rows of neighbouring points for the device's compiler, which has 64 lanes of bytes.  What has no
-// borders is left to it as it is, if it has one row.
-static void add_wide(const Schedule *s, Candidates *out, int height, int lanes) {
-  Candidate cand = { .what = text_format("%d rows of %d points", height, lanes),
-                     .recipe = recipe_new(s->c, s->kern) };
-  Recipe *r = &cand.recipe;
-  schedule_widen_grid(r);
-  schedule_unroll_short(r, true);
-  const Axis *last = schedule_last_grid(r->kern);
-  const Axis *before = last ? schedule_axis_before(r->kern, last) : NULL;
-  if (!last || step_updates_in_place(s->kern->body) || (height > 1 && !before) ||
-      schedule_has_loop(last->body))
-    return;
-  r->unchecked = true;
-  if (height > 1) {
-    recipe_split(r, before->name, height, SPLIT_OVERLAP);
-    recipe_swap(r, before->name, last->name);
-    recipe_bind(r, before->name, BIND_REG);
-  }
-  cand.weight = lanes * height;
-  recipe_split(r, last->name, lanes, SPLIT_OVERLAP);
-  recipe_bind(r, last->name, BIND_LANE);
-  recipe_interior(r, true);
-  recipe_check(r);
-  if (!r->failed && !wide_lanes_are_plain(r->kern))
-    schedule_leave_out(s, cand.what,
-                       "no loop that the device's compiler would run in vectors");
-  else
-    schedule_offer(s, out, &cand);
-}
-
 // ---- chunks
 
 // Chunks of neighbouring rows together: the chunks outside, the rows in lanes, so that what lies
@@ -224,9 +174,6 @@ void schedule_points(const Schedule *s, Candidates *out) {
   add_tile(s, out, 4, 1);
   add_tile(s, out, 1, 2);
   add_tile(s, out, 1, 4);
-  add_wide(s, out, 4, WIDE);
-  add_wide(s, out, 1, WIDE);
-  add_wide(s, out, 1, WIDE / 2);
 }
 
 void schedule_more_tiles(const Schedule *s, Candidates *out) {

@@ -37,6 +37,8 @@ bool step_host_knows(const Kern *kern, const Term *width);
 
 // Does the code store where it loads, but in arrays of its own?  Then no point may run twice.
 bool step_updates_in_place(const KernBlock *block);
+// May the points of a map run twice, within a round of the loops around it?
+bool step_may_run_twice(const Kern *kern, const Axis *axis);
 
 // ---- splitting (step_split.c)
 

@@ -6,6 +6,8 @@
 // Why: what remains are affine indices, so vectors are loaded whole, and no branch.  Stencils,
 // wrapped and padded borders, convolutions live on it.
 //
+// Short loops get such a form, too, but only checks go there.
+//
 // Where points may run twice, a block at the border moves inside, and the few points that it
 // leaves follow one by one (step_moved.c).
 //
@@ -16,7 +18,7 @@
 #include "kern/plan.h"
 #include "kern/wide_lanes.h"
 
-enum { MOST_FACTOR = 1 << 20 };
+enum { MOST_FACTOR = 1 << 20, MOST_LOOP_STATEMENTS = 40 };
 
 // ---- forms
 
@@ -352,6 +354,7 @@ static const Term *inner_op(Interior *x, const Term *t) {
   if (t->kind != TERM_OP || op_arity(t->u.op.op) != 2 || t->u.op.operands != PRIM_I64)
     return t;
   PrimOp op = t->u.op.op;
+  if (x->checks_only && !x->checking) return t;
   if (op == OP_LT || op == OP_LE || op == OP_EQ || op == OP_NE)
     return inner_comparison(x, t);
   if (op == OP_MIN || op == OP_MAX) return inner_choice(x, t);
@@ -415,6 +418,7 @@ static bool is_coordinate(const Interior *x, const Term *t, Linear *form) {
       t->u.op.op != OP_ADD || t->type != PRIM_I64)
     return false;
   const Term *first = t->u.op.args[0];
+  if (!x->in_grid && !term_mentions(first, x->around->index)) return false;
   return first->kind == TERM_OP && first->u.op.op == OP_MIN && linear_of(x, t, form) &&
          term_same(form->base, first) && !is_closed(x, form);
 }
@@ -482,7 +486,8 @@ static bool assume_inside(void *state, const Access *access) {
 // One whose branches are short becomes choices.
 static void add_unknown_if(Interior *x, KernBuilder *b, const KernStm *stm) {
   KernStm inner = kern_map_stm(&x->inner, stm);
-  if (!kern_add_choice(b, &inner, assume_inside, x)) kern_add(b, inner);
+  bool chosen = !x->checks_only && kern_add_choice(b, &inner, assume_inside, x);
+  if (!chosen) kern_add(b, inner);
 }
 
 // A branch whose condition is known is its block.
@@ -558,15 +563,16 @@ static bool has_wide(const KernStm *stm) {
 // The block with what is assumed of it.
 static const KernBlock *inside_block(Interior *x, const KernStm *stm, bool may_move) {
   const KernBlock *copy = interior_copy(x, stm);
-  x->wide = has_wide(stm);
+  x->checks_only = !kern_is_lock(stm);
+  x->wide = x->checks_only || has_wide(stm);
   begin_block(x, copy, may_move);
   guess_dims(&x->guess, stm);
   return inner_block(&x->inner, copy);
 }
 
 static void add_with_interior(Interior *x, KernBuilder *b, const KernStm *stm) {
-  const KernBlock *inside =
-      inside_block(x, stm, x->twice && x->in_grid && moved_applies(stm));
+  bool may_move = x->twice && (x->in_grid || x->around) && moved_applies(stm);
+  const KernBlock *inside = inside_block(x, stm, may_move);
   if (!moved_can_end(x, stm)) inside = inside_block(x, stm, false);
   if (!x->over_lanes) {
     kern_add(b, *stm);
@@ -579,11 +585,60 @@ static void add_with_interior(Interior *x, KernBuilder *b, const KernStm *stm) {
   kern_add(b, interior_if(stm, condition, usual, inside, interior_copy(x, stm)));
 }
 
+// The axis as a loop over blocks of points that may run twice.
+static const Axis *loop_of_blocks(const Interior *x, const Axis *axis) {
+  bool blocks = axis && axis->role == AXIS_MAP && axis->bind == BIND_SEQ &&
+                moved_is_block(axis->body);
+  return blocks && x->twice && step_may_run_twice(x->kern, axis) ? axis : NULL;
+}
+
+static void see_check(KernVisitor *v, const KernStm *stm) {
+  if (stm->kind == KERN_CHECK) ++*(int *)v->state;
+}
+
+static int checks_in(const KernBlock *block) {
+  int count = 0;
+  KernVisitor v = { .stm = see_check, .state = &count };
+  kern_visit_block(&v, block);
+  return count;
+}
+
+static void see_statement(KernVisitor *v, const KernStm *stm) {
+  int *room = v->state;
+  bool nested =
+      stm->kind == KERN_AXIS || stm->kind == KERN_WHILE || stm->kind == KERN_CALL;
+  *room -= nested ? MOST_LOOP_STATEMENTS : 1;
+}
+
+// A short loop with checks, which may be known to hold before it.
+static bool is_checked_loop(const KernStm *stm) {
+  const Axis *axis = stm->kind == KERN_AXIS ? stm->u.axis : NULL;
+  int room = MOST_LOOP_STATEMENTS;
+  KernVisitor v = { .stm = see_statement, .state = &room };
+  if (!axis || axis->bind != BIND_SEQ || axis->rest || axis->role == AXIS_HIST)
+    return false;
+  kern_visit_block(&v, axis->body);
+  return room > 0 && checks_in(axis->body) > 0;
+}
+
+// if the checks hold at all points { the loop without checks } else { the loop }
+static void add_without_checks(Interior *x, KernBuilder *b, const KernStm *stm) {
+  const KernBlock *inside = inside_block(x, stm, false);
+  if (checks_in(inside) >= checks_in(stm->u.axis->body)) {
+    kern_add(b, *stm);
+    return;
+  }
+  x->found = true;
+  const Term *condition = kern_let(b, "inside", interior_condition(x));
+  kern_add(b, interior_if(stm, condition, 98, inside, interior_copy(x, stm)));
+}
+
 static const KernBlock *outer_block(KernMapper *m, const KernBlock *block) {
   Interior *x = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
   kern_expect(&b, block->count);
   bool in_grid = x->in_grid;
+  const Axis *around = x->around;
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     const Axis *axis = stm->kind == KERN_AXIS ? stm->u.axis : NULL;
@@ -592,24 +647,30 @@ static const KernBlock *outer_block(KernMapper *m, const KernBlock *block) {
       add_with_interior(x, &b, stm);
       continue;
     }
+    if (is_checked_loop(stm)) {
+      add_without_checks(x, &b, stm);
+      continue;
+    }
     if (stm->kind == KERN_LET && stm->u.term->type == PRIM_I64)
       guess_let(&x->guess, stm->binders[0], stm->u.term);
     if (axis) guess_axis(&x->guess, axis, x->depth);
     x->in_grid = in_grid && axis && axis->bind == BIND_GRID;
+    x->around = loop_of_blocks(x, axis);
     x->depth++;
     kern_add(&b, kern_map_stm(m, stm));
     x->depth--;
     x->in_grid = in_grid;
+    x->around = around;
   }
   return kern_block(&b, block->results, block->result_count);
 }
 
-static bool has_lock(const KernBlock *block) {
+static bool has_block(const KernBlock *block) {
   for (int i = 0; i < block->count; i++) {
-    if (kern_is_lock(&block->stms[i])) return true;
+    if (kern_is_lock(&block->stms[i]) || is_checked_loop(&block->stms[i])) return true;
     KernBlockVec blocks = kern_blocks(&block->stms[i]);
     vec_each (const KernBlock **, inner, &blocks)
-      if (has_lock(*inner)) return true;
+      if (has_block(*inner)) return true;
   }
   return false;
 }
@@ -617,13 +678,15 @@ static bool has_lock(const KernBlock *block) {
 const Kern *step_interior(Step *s, const Kern *kern, bool twice) {
   if (twice && step_updates_in_place(kern->body))
     return step_refuse(s, "it overwrites what it reads: no point may run twice");
-  Interior x = { .c = s->c, .guess = guess_new(kern), .twice = twice, .in_grid = true };
+  Interior x = {
+    .c = s->c, .kern = kern, .guess = guess_new(kern), .twice = twice, .in_grid = true
+  };
   x.outer = (KernMapper){ .c = s->c, .block = outer_block, .state = &x };
   x.inner = (KernMapper){
     .c = s->c, .term = map_inner_term, .block = inner_block, .state = &x
   };
   Kern out = *kern;
-  if (has_lock(kern->body)) out.body = outer_block(&x.outer, kern->body);
+  if (has_block(kern->body)) out.body = outer_block(&x.outer, kern->body);
   if (!x.found)
     return step_refuse(s, "no condition on indices has one outcome in blocks");
   return kern_name_axes(s->c, &out);

@@ -43,6 +43,8 @@ static const KernStm *next_lock(const KernBlock *block) {
   return last && kern_is_lock(last) ? last : NULL;
 }
 
+bool moved_is_block(const KernBlock *block) { return next_lock(block) != NULL; }
+
 bool moved_applies(const KernStm *stm) {
   for (; stm; stm = next_lock(stm->u.axis->body))
     if (stm->u.axis->role != AXIS_MAP) return false;

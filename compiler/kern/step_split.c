@@ -261,6 +261,7 @@ static void add_rest(Split *x, KernBuilder *b, const KernStm *stm, const Term *f
   carried_types(&rest, &count);
   rest.name = rest_name(x, stm->u.axis);
   rest.bind = BIND_SEQ;
+  rest.rest = true;
   rest.width = term_sub(stm->u.axis->width, first);
   rest.body = with_index(x, rest.index, term_add(first, term_var(index)), rest.body);
   rest.index = index;
@@ -300,7 +301,8 @@ static bool divides(int64_t by, const Term *width) {
 }
 
 // Why the axis cannot be split; NULL if it can.
-static const char *cannot_split(const Axis *axis, SplitRest rest, bool exact) {
+static const char *cannot_split(const Kern *kern, const Axis *axis, SplitRest rest,
+                                bool exact) {
   if (axis->role == AXIS_HIST) return "it fills a histogram";
   if (axis->bind == BIND_LANE || axis->bind == BIND_REG)
     return "it is in lanes or registers";
@@ -308,9 +310,9 @@ static const char *cannot_split(const Axis *axis, SplitRest rest, bool exact) {
     return "it is on the grid, where what is left has no place";
   if ((rest != SPLIT_OVERLAP && rest != SPLIT_CLAMP) || exact) return NULL;
   if (axis->role != AXIS_MAP) return "it carries values: no point may run twice";
-  return step_updates_in_place(axis->body)
-             ? "it overwrites what it reads: no point may run twice"
-             : NULL;
+  return step_may_run_twice(kern, axis)
+             ? NULL
+             : "it overwrites what it reads: no point may run twice";
 }
 
 const Kern *step_split(Step *s, const Kern *kern, Name name, int64_t by, SplitRest rest) {
@@ -318,7 +320,7 @@ const Kern *step_split(Step *s, const Kern *kern, Name name, int64_t by, SplitRe
   if (!stm) return NULL;
   const Axis *axis = stm->u.axis;
   bool exact = divides(by, axis->width);
-  const char *reason = cannot_split(axis, rest, exact);
+  const char *reason = cannot_split(kern, axis, rest, exact);
   if (reason) return step_refuse(s, "%s cannot be split: %s", name, reason);
   const Term *inner = term_i64(by);
   const Term *outer = peels(rest) || exact ? term_quot(axis->width, inner)
@@ -334,7 +336,7 @@ const Kern *step_split_into(Step *s, const Kern *kern, Name name, int64_t pieces
   if (!stm) return NULL;
   const Axis *axis = stm->u.axis;
   bool exact = divides(pieces, axis->width);
-  const char *reason = cannot_split(axis, SPLIT_PEEL, exact);
+  const char *reason = cannot_split(kern, axis, SPLIT_PEEL, exact);
   if (reason) return step_refuse(s, "%s cannot be split: %s", name, reason);
   Split x = { .s = s,
               .kern = kern,
