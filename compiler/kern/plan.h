@@ -143,6 +143,9 @@ const Kern *kern_drop_known_checks(Compiler *c, const Kern *kern);
 // found within: room that the host can make.
 const Kern *kern_bound_rooms(Compiler *c, const Kern *kern);
 
+// The kernel with what a round of a loop stores for the next one to load in a variable.
+const Kern *kern_carry_stores(Compiler *c, const Kern *kern);
+
 // A kernel that is right where a condition of the host holds.
 typedef struct KernQuick {
   const Kern *kern;
