@@ -353,31 +353,10 @@ static const char *choice(CodeText *c, const ImpExp *e) {
 
 // ---- lanes
 
-// How many lanes from `i` on come from the same vector, as a vector may be named: 1, 2, 4, 8 or 16.
-static int run_from(const ImpExp *e, int i) {
-  bool second = e->u.permute.from[i] >= e->lanes;
-  int length = 1;
-  while (i + length < e->lanes && (e->u.permute.from[i + length] >= e->lanes) == second)
-    length++;
-  int run = 16;
-  while (run > length)
-    run /= 2;
-  return run;
-}
-
 static const char *permutation(CodeText *c, const ImpExp *e) {
-  const char *a = as_variable(c, e->u.permute.a);
-  const char *b = e->u.permute.b ? as_variable(c, e->u.permute.b) : a;
-  Text *t = text_new();
-  text_printf(t, "(%s)(", vector_type(e->type, e->lanes));
-  for (int i = 0; i < e->lanes;) {
-    int run = run_from(e, i);
-    text_printf(t, "%s%s.s", i ? ", " : "", e->u.permute.from[i] < e->lanes ? a : b);
-    for (int k = 0; k < run; k++, i++)
-      text_printf(t, "%c", vector_digit(e->u.permute.from[i] % e->lanes));
-  }
-  text_add(t, ")");
-  return text_str(t);
+  const char *function = helper_permute(c, e), *a = vector_exp(c, e->u.permute.a);
+  if (!e->u.permute.b) return text_format("%s(%s)", function, a);
+  return text_format("%s(%s, %s)", function, a, vector_exp(c, e->u.permute.b));
 }
 
 const char *vector_exp(CodeText *c, const ImpExp *e) {

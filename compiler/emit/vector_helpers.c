@@ -388,3 +388,50 @@ const char *helper_iota(CodeText *c, PrimType type, int lanes) {
   text_add(t, "))\n");
   return name;
 }
+
+// ---- permutations
+
+// How many lanes from `i` on come from the same vector, as a vector may be named: 1, 2, 4, 8 or 16.
+static int run_from(const ImpExp *e, int i) {
+  bool second = e->u.permute.from[i] >= e->lanes;
+  int length = 1;
+  while (i + length < e->lanes && (e->u.permute.from[i + length] >= e->lanes) == second)
+    length++;
+  int run = 16;
+  while (run > length)
+    run /= 2;
+  return run;
+}
+
+// By runs of lanes, which clang would make of single ones again.
+static void add_runs(Text *t, const ImpExp *e) {
+  text_printf(t, "  return (%s)(", vector_type(e->type, e->lanes));
+  for (int i = 0; i < e->lanes;) {
+    int run = run_from(e, i);
+    text_printf(t, "%s%s.s", i ? ", " : "", e->u.permute.from[i] < e->lanes ? "a" : "b");
+    for (int k = 0; k < run; k++, i++)
+      text_printf(t, "%c", vector_digit(e->u.permute.from[i] % e->lanes));
+  }
+  text_add(t, ");\n");
+}
+
+const char *helper_permute(CodeText *c, const ImpExp *e) {
+  bool fresh, two = e->u.permute.b != NULL;
+  const char *type = vector_type(e->type, e->lanes);
+  Text *label = text_new(), *lanes = text_new();
+  for (int i = 0; i < e->lanes; i++) {
+    text_printf(label, "_%d", e->u.permute.from[i]);
+    text_printf(lanes, ", %d", e->u.permute.from[i]);
+  }
+  const char *name =
+      text_format("flc_permute_%s%s", prim_type_name(e->type), text_str(label));
+  Text *t = helper(c, name, &fresh);
+  if (!fresh) return name;
+  text_printf(t, "static %s %s(%s a%s%s) {\n#ifdef __clang__\n", type, name, type,
+              two ? ", " : "", two ? text_format("%s b", type) : "");
+  text_printf(t, "  return __builtin_shufflevector(a, %s%s);\n#else\n", two ? "b" : "a",
+              text_str(lanes));
+  add_runs(t, e);
+  text_add(t, "#endif\n}\n");
+  return name;
+}

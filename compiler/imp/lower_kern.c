@@ -404,13 +404,32 @@ static bool is_shared(const KernBlock *block, int i) {
          block->stms[i].u.axis->bind == BIND_ITEM;
 }
 
+// The statements of a block in lanes that read or write records.
+typedef struct BlockRecords {
+  bool *loaded;                 // by statement: its value is there
+  const RecordStores **stored;  // by statement: with which others it stores
+} BlockRecords;
+
+// Is the statement one with others, made with the first load or the last store?
+static bool lower_with_others(KernCode *kc, const KernBlock *block, int at,
+                              const BlockRecords *r) {
+  KernStmKind kind = block->stms[at].kind;
+  kc->k->b->loc = block->stms[at].loc;
+  if (kind == KERN_LOAD) return r->loaded[at] || lower_record(kc, block, at, r->loaded);
+  if (kind != KERN_STORE) return false;
+  if (!r->stored[at] && !lower_record_store(kc, block, at, r->stored)) return false;
+  if (r->stored[at]->last == at) lower_stored_record(kc, block, r->stored[at]);
+  return true;
+}
+
 // The items of a group meet before and after axes that they share.
 void lower_block(KernCode *kc, const KernBlock *block) {
-  bool *loaded = kc->lanes ? new_array(bool, block->count + 1) : NULL;
+  BlockRecords records = { new_array(bool, block->count + 1),
+                           new_array(const RecordStores *, block->count + 1) };
   for (int i = 0; i < block->count; i++) {
-    bool shared = is_shared(block, i), load = block->stms[i].kind == KERN_LOAD;
+    bool shared = is_shared(block, i);
     if (shared != is_shared(block, i - 1)) add_stm(kc, (ImpStm){ .kind = IMP_BARRIER });
-    if (loaded && load && (loaded[i] || lower_record(kc, block, i, loaded))) continue;
+    if (kc->lanes && lower_with_others(kc, block, i, &records)) continue;
     lower_stm(kc, &block->stms[i]);
   }
   if (is_shared(block, block->count - 1)) add_stm(kc, (ImpStm){ .kind = IMP_BARRIER });

@@ -7,6 +7,7 @@
 #pragma once
 #include "imp/lower.h"
 #include "kern/kern_vary.h"
+#include "kern/records.h"
 
 enum { MAX_LOCKS = 16 };
 
@@ -154,3 +155,9 @@ bool lower_tile(KernCode *kc, const Access *access, VarCopies *value, const Var 
 // are apart; those are noted in `loaded`, by statement.  False, and nothing is added, if there
 // are none.
 bool lower_record(KernCode *kc, const KernBlock *block, int at, bool *loaded);
+// Is the store at `at`, where lanes are apart, one of several that write the lanes' whole records?
+// Notes them all in `stored`, by statement, to be made together where the last one stands.
+bool lower_record_store(KernCode *kc, const KernBlock *block, int at,
+                        const RecordStores **stored);
+void lower_stored_record(KernCode *kc, const KernBlock *block,
+                         const RecordStores *stores);

@@ -3,7 +3,6 @@
 //
 // The neighbours are the points of a register axis, or what several loads of a block read.
 #include "imp/lower_kern.h"
-#include "kern/records.h"
 
 // ---- transposition
 
@@ -143,4 +142,110 @@ bool lower_record(KernCode *kc, const KernBlock *block, int at, bool *loaded) {
     declare_columns(kc, block, &tile, columns, values);
   }
   return true;
+}
+
+// ---- stores of a block
+
+// Elements `at` and following of the records, of which the even fields are in `a` and the odd ones
+// in `b`, `unit` elements each side by side.
+static const ImpExp *alternate(KernCode *kc, const ImpExp *a, const ImpExp *b, int unit,
+                               int at) {
+  signed char *from = new_array(signed char, kc->lanes);
+  for (int i = 0; i < kc->lanes; i++) {
+    int record = (at + i) / (2 * unit), field = (at + i) / unit % 2;
+    int element = record * unit + (at + i) % unit;
+    from[i] = (signed char)(field * kc->lanes + element % kc->lanes);
+  }
+  return declared(kc, "record", imp_permute(a, b, from));
+}
+
+static void join_two(KernCode *kc, const ImpExp *const *fields, const ImpExp **out) {
+  for (int i = 0; i < 2; i++)
+    out[i] = alternate(kc, fields[0], fields[1], 1, i * kc->lanes);
+}
+
+static void join_three(KernCode *kc, const ImpExp *const *fields, const ImpExp **out) {
+  for (int v = 0; v < 3; v++) {
+    signed char *two = new_array(signed char, kc->lanes),
+                *three = new_array(signed char, kc->lanes);
+    for (int i = 0; i < kc->lanes; i++) {
+      int record = (v * kc->lanes + i) / 3, field = (v * kc->lanes + i) % 3;
+      two[i] = (signed char)(field == 1 ? kc->lanes + record : record);
+      three[i] = (signed char)(field == 2 ? kc->lanes + record : i);
+    }
+    out[v] = declared(kc, "record", imp_permute(fields[0], fields[1], two));
+    out[v] = declared(kc, "record", imp_permute(out[v], fields[2], three));
+  }
+}
+
+static void join_four(KernCode *kc, const ImpExp *const *fields, const ImpExp **out) {
+  const ImpExp *first[2], *second[2];
+  join_two(kc, fields, first);
+  join_two(kc, fields + 2, second);
+  for (int v = 0; v < 4; v++)
+    out[v] = alternate(kc, first[v / 2], second[v / 2], 2, v * kc->lanes);
+}
+
+// A vector per field of the lanes' records => the records, as vectors.
+static void join_fields(KernCode *kc, const ImpExp *const *fields, int size,
+                        const ImpExp **out) {
+  if (size == 2) join_two(kc, fields, out);
+  if (size == 3) join_three(kc, fields, out);
+  if (size == 4) join_four(kc, fields, out);
+}
+
+static int record_size(KernCode *kc, const Access *to, const ImpExp **base) {
+  const Arr *arr = memory_at(kc, to->tensor);
+  const ImpExp *step;
+  if (arr->mem->lanes || !is_dense(to->tensor, arr) ||
+      !affine_place(kc, to, arr, base, &step))
+    return 0;
+  for (int n = 2; n <= MOST_APART; n++)
+    if (imp_is_i64(step, n)) return n;
+  return 0;
+}
+
+static AxisSet store_set(KernCode *kc, const KernStm *stm) {
+  return load_set(kc, &stm->u.store.to) | set_of_term(kc, stm->u.store.value);
+}
+
+bool lower_record_store(KernCode *kc, const KernBlock *block, int at,
+                        const RecordStores **stored) {
+  const KernStm *stm = &block->stms[at];
+  const ImpExp *base;
+  RecordStores stores;
+  AxisSet set = store_set(kc, stm);
+  int size;
+  if (!in_lanes(kc, load_set(kc, &stm->u.store.to)) || kc->mask ||
+      !(size = record_size(kc, &stm->u.store.to, &base)) ||
+      !record_stores(block, at, size, &stores))
+    return false;
+  for (int i = 0; i < size; i++)
+    if (store_set(kc, &block->stms[stores.stores[i]]) != set) return false;
+  for (int i = 0; i < size; i++)
+    stored[stores.stores[i]] = mem_copy(&stores, sizeof stores);
+  return true;
+}
+
+void lower_stored_record(KernCode *kc, const KernBlock *block,
+                         const RecordStores *stores) {
+  const KernStm *first = NULL;
+  const ImpExp *base, *fields[MOST_APART], *parts[MOST_APART];
+  int size = 0;
+  while (size < MOST_APART && stores->stores[size] >= 0)
+    size++;
+  first = &block->stms[stores->stores[0]];
+  for (Copies c = copies_over(kc, store_set(kc, first)); copies_next(&c);) {
+    const Arr *arr = memory_at(kc, first->u.store.to.tensor);
+    record_size(kc, &first->u.store.to, &base);
+    base = declared(kc, "corner", base);
+    for (int i = 0; i < size; i++)
+      fields[i] = declared(
+          kc, "field", lower_vector(kc, block->stms[stores->stores[i]].u.store.value));
+    join_fields(kc, fields, size, parts);
+    for (int i = 0; i < size; i++)
+      add_stm(kc, (ImpStm){ .kind = IMP_STORE,
+                            .u.store = { arr->mem, imp_add(base, imp_i64(i * kc->lanes)),
+                                         parts[i], NULL, NULL } });
+  }
 }

@@ -473,15 +473,24 @@ static void cost_load(Cost *s, const KernStm *stm) {
   add(s, tile * copies_of(s, access_set(s, access)));
 }
 
+static void cost_store(Cost *s, const KernStm *stm) {
+  const Access *to = &stm->u.store.to;
+  AxisSet value = set_of(s, stm->u.store.value);
+  if (s->count) count_access(s, to, true);
+  cost_term(s, stm->u.store.value);
+  if (!map_has(s->beside, stm)) {
+    cost_access(s, to, value, false);
+    return;
+  }
+  double one = VECTOR_ACCESS + VECTOR_OP * (double)few_apart(s, to);
+  add(s, one * vectors(s, to->tensor->elem) * copies_of(s, access_set(s, to) | value));
+}
+
 static void cost_stm(Cost *s, const KernStm *stm) {
   switch (stm->kind) {
   case KERN_LET: cost_let(s, stm); return;
   case KERN_LOAD: cost_load(s, stm); return;
-  case KERN_STORE:
-    if (s->count) count_access(s, &stm->u.store.to, true);
-    cost_term(s, stm->u.store.value);
-    cost_access(s, &stm->u.store.to, set_of(s, stm->u.store.value), false);
-    return;
+  case KERN_STORE: cost_store(s, stm); return;
   case KERN_ALLOC: return;
   case KERN_ROOM: add(s, CALL); return;
   case KERN_AXIS: cost_axis(s, stm); return;
@@ -509,12 +518,25 @@ static void note_record(Cost *s, const KernBlock *block, int at, bool *loaded) {
   }
 }
 
+// Notes the stores of lanes that are apart which together write whole vectors.
+static void note_stores(Cost *s, const KernBlock *block, int at) {
+  const Access *to = &block->stms[at].u.store.to;
+  int64_t size = few_apart(s, to);
+  RecordStores stores;
+  if (map_has(s->beside, &block->stms[at]) || !size ||
+      !record_stores(block, at, (int)size, &stores))
+    return;
+  for (int i = 0; i < size; i++)
+    map_put(s->beside, &block->stms[stores.stores[i]], s);
+}
+
 static void cost_block(Cost *s, const KernBlock *block) {
   bool lanes = s->lanes && s->lanes <= MOST_LANES && !s->masked;
   bool *loaded = lanes ? new_array(bool, block->count + 1) : NULL;
   for (int i = 0; i < block->count; i++) {
     if (lanes && block->stms[i].kind == KERN_LOAD && !loaded[i])
       note_record(s, block, i, loaded);
+    if (lanes && block->stms[i].kind == KERN_STORE) note_stores(s, block, i);
     cost_stm(s, &block->stms[i]);
   }
 }

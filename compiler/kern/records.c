@@ -102,3 +102,51 @@ bool record_tile(const KernBlock *block, int at, const bool *taken, RecordTile *
   }
   return most > 1;
 }
+
+// ---- stores
+
+// May a store before the statement be made after it?
+static bool may_go_first(const KernStm *stm) {
+  if (stm->kind == KERN_LET || stm->kind == KERN_ALLOC) return true;
+  const Access *access = stm->kind == KERN_LOAD    ? &stm->u.load
+                         : stm->kind == KERN_STORE ? &stm->u.store.to
+                                                   : NULL;
+  return access && tensor_root(access->tensor)->space == TENSOR_OWN;
+}
+
+// The first `size` neighbours that are stored from the statement on, each by one.
+static bool fill_record(const Record *r, int size, RecordStores *out) {
+  for (int k = 0; k < MOST_APART; k++)
+    out->stores[k] = -1;
+  for (int i = 0; i < r->count; i++) {
+    int64_t k = r->at[i] - out->first;
+    if (k < 0 || k >= size) continue;
+    if (out->stores[k] >= 0) return false;
+    out->stores[k] = r->load[i];
+    out->last = r->load[i];
+  }
+  for (int k = 0; k < size; k++)
+    if (out->stores[k] < 0) return false;
+  return true;
+}
+
+bool record_stores(const KernBlock *block, int at, int size, RecordStores *out) {
+  const Access *first = &block->stms[at].u.store.to;
+  Record r = { 0 };
+  if (first->tensor->rank == 0 || first->tensor->order ||
+      tensor_root(first->tensor)->space == TENSOR_OWN)
+    return false;
+  for (int i = at; i < block->count && i < at + MOST_BETWEEN && r.count < size; i++) {
+    const KernStm *stm = &block->stms[i];
+    int64_t behind;
+    if (stm->kind == KERN_STORE && distance(first, &stm->u.store.to, &behind)) {
+      r.at[r.count] = behind;
+      r.load[r.count++] = i;
+      r.low = behind < r.low ? behind : r.low;
+    } else if (!may_go_first(stm)) {
+      return false;
+    }
+  }
+  *out = (RecordStores){ .first = r.low };
+  return fill_record(&r, size, out);
+}
