@@ -1,4 +1,5 @@
 // if c then { lets in a } else { lets in b }   =>   lets; select c a b     for short branches
+// if c { t[0] = x }   =>   let old = t[0]; t[0] = select c x old     for own arrays
 //
 // Loads count as lets where they cannot leave the array: here, each index is that of an axis as
 // wide as the array; in interiors it is tested (step_interior.c).
@@ -31,13 +32,51 @@ static bool has_index_of_axis(void *state, const Access *access) {
   return true;
 }
 
+// An element of an own array that is there for certain.
+static bool is_own_element(const Access *to) {
+  if (to->tensor->space != TENSOR_OWN || to->tensor->of) return false;
+  for (int i = 0; i < to->tensor->rank; i++) {
+    const Term *at = to->index[i], *dim = to->tensor->dims[i];
+    if (at->kind != TERM_CONST || dim->kind != TERM_CONST || at->u.constant.u.i < 0 ||
+        at->u.constant.u.i >= dim->u.constant.u.i)
+      return false;
+  }
+  return true;
+}
+
+static bool is_own_store(const KernStm *stm) {
+  return stm->kind == KERN_STORE && is_own_element(&stm->u.store.to) &&
+         is_cheap(stm->u.store.value);
+}
+
 static bool is_short(const KernBlock *block) {
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     bool lets = stm->kind == KERN_LET && is_cheap(stm->u.term);
-    if (!lets && stm->kind != KERN_LOAD) return false;
+    if (!lets && stm->kind != KERN_LOAD && !is_own_store(stm)) return false;
   }
   return block->count <= FEW_OPERATIONS;
+}
+
+static bool stores(const KernBlock *block) {
+  for (int i = 0; i < block->count; i++)
+    if (block->stms[i].kind == KERN_STORE) return true;
+  return false;
+}
+
+// t[k] = x   =>   let old = t[k]; t[k] = select c x old
+static void add_chosen(KernBuilder *b, const KernStm *stm, const Term *condition,
+                       bool holds) {
+  if (stm->kind != KERN_STORE) {
+    kern_add(b, *stm);
+    return;
+  }
+  const Access *to = &stm->u.store.to;
+  const Var *old =
+      var_new(b->c, name_of(b->c->names, "old"), type_scalar(to->tensor->elem), b->loc);
+  kern_load_var(b, old, *to);
+  const Term *was = term_var(old), *value = stm->u.store.value;
+  kern_store(b, *to, term_select(condition, holds ? value : was, holds ? was : value));
 }
 
 static bool loads_inside(const KernBlock *block, KernIsInside is_inside, void *state) {
@@ -50,12 +89,13 @@ static bool loads_inside(const KernBlock *block, KernIsInside is_inside, void *s
 bool kern_add_choice(KernBuilder *b, const KernStm *stm, KernIsInside is_inside,
                      void *state) {
   const KernBlock *blocks[2] = { stm->u.cond.then_block, stm->u.cond.else_block };
-  if (!stm->binder_count || !is_short(blocks[0]) || !is_short(blocks[1])) return false;
+  bool some = stm->binder_count || stores(blocks[0]) || stores(blocks[1]);
+  if (!some || !is_short(blocks[0]) || !is_short(blocks[1])) return false;
   for (int side = 0; side < 2; side++)
     if (!loads_inside(blocks[side], is_inside, state)) return false;
   for (int side = 0; side < 2; side++)
     for (int i = 0; i < blocks[side]->count; i++)
-      kern_add(b, blocks[side]->stms[i]);
+      add_chosen(b, &blocks[side]->stms[i], stm->u.cond.condition, side == 0);
   for (int i = 0; i < stm->binder_count; i++)
     kern_let_var(
         b, stm->binders[i],

@@ -127,6 +127,9 @@ const Kern *kern_unroll_short(Compiler *c, const Kern *kern);
 // The block with elements loaded once that nothing in it stores (unroll.c).
 const KernBlock *kern_load_once(Compiler *c, const KernBlock *block);
 
+// The kernel with short rows of its results, which its loops read again, in memory of each point.
+const Kern *kern_own_rows(Compiler *c, const Kern *kern);
+
 // The kernel with choices between values in the place of short branches.
 const Kern *kern_choose(Compiler *c, const Kern *kern);
 

@@ -1,5 +1,5 @@
-// Loads and stores of one block that lie side by side in memory: the numbers of a record (a point, a
-// matrix).
+// Loads and stores of one block that lie side by side in memory: the numbers of a record (a point,
+// a matrix).
 #pragma once
 #include "kern/kern_vary.h"
 
@@ -14,8 +14,8 @@ typedef struct RecordTile {
 // False: there are none.
 bool record_tile(const KernBlock *block, int at, const bool *taken, RecordTile *out);
 
-// `size` stores that together write the record of each lane, which is what lanes are apart: all that
-// lies from the first lane's to the last one's.
+// `size` stores that together write the record of each lane, which is what lanes are apart: all
+// that lies from the first lane's to the last one's.
 typedef struct RecordStores {
   int64_t first;           // element, counted from that which the store at hand writes
   int stores[MOST_APART];  // statements, by element

@@ -71,6 +71,15 @@ END
 "$flc" dump --after imp between.fl > code
 expect 'but none that may not be there' 0 ' at once' code
 
+cat > best.fl << 'END'
+def insert [k] (best: *[k]f32) (x: f32) : *[k]f32 = (loop (x, best) for i < k do if x < best[i] then let t = best[i] in (t, best with [i] = x) else (x, best)).1
+entry main [n] [m] (xs: [n][m]f32) : [n][4]f32 = map (\r -> loop best = replicate 4 f32.inf for x in r do insert best x) xs
+entry long [n] [m] (xs: [n][m]f32) : [n][40]f32 = map (\r -> loop best = replicate 40 f32.inf for x in r do insert best x) xs
+END
+"$flc" dump --recipes best.fl > out
+some 'the best so far are numbers of the point' 'alloc row_[0-9]+: .4.f32 own' out
+expect 'but no longer rows' 0 'alloc row_[0-9]+: .40.f32 own' out
+
 cat > small.fl << 'END'
 entry main [n] (as: [n][4][4]f32) (bs: [n][4][4]f32) : [n][4][4]f32 =
   map2 (\a b -> map (\x -> map (\y -> f32.sum (map2 (*) x y)) (transpose b)) a) as bs
