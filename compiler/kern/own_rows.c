@@ -69,7 +69,7 @@ static void see_row(KernVisitor *v, Access access, bool stores) {
   if (v->depth > 0) *(stores ? &r->stored_in_loop : &r->loaded_in_loop) = true;
 }
 
-static void see_bins(KernVisitor *v, const KernStm *stm) {
+static void see_row_bins(KernVisitor *v, const KernStm *stm) {
   OwnRow *r = v->state;
   for (int h = 0; stm->kind == KERN_AXIS && h < stm->u.axis->hist_count; h++)
     for (int i = 0; i < stm->u.axis->hists[h].op.count; i++)
@@ -198,7 +198,7 @@ typedef struct Stored {
   int count;
 } Stored;
 
-static void see_stored(KernVisitor *v, Access access, bool stores) {
+static void see_whole_stored(KernVisitor *v, Access access, bool stores) {
   Stored *s = v->state;
   for (int i = 0; i < s->count; i++)
     if (s->at[i] == access.tensor) return;
@@ -212,16 +212,16 @@ static bool find_row(OwnRow *r, const Tensor *out, const KernBlock *block) {
   r->lead = r->index_count;
   if (r->lead < 1 || out->rank <= r->lead || !row_length(out, r->lead)) return false;
   r->fits = true;
-  KernVisitor v = { .stm = see_bins, .access = see_row, .state = r };
+  KernVisitor v = { .stm = see_row_bins, .access = see_row, .state = r };
   kern_visit_block(&v, block);
   return r->fits && r->loaded_in_loop && r->stored_in_loop && is_stored_first(r, block);
 }
 
 // The block at each point of the grid, with rows of its own.
-static const KernBlock *rows_of(OwnRow *grid, Compiler *c, const KernBlock *block,
-                                Loc loc) {
+static const KernBlock *own_rows_of(OwnRow *grid, Compiler *c, const KernBlock *block,
+                                    Loc loc) {
   Stored stored = { .count = 0 };
-  KernVisitor v = { .access = see_stored, .state = &stored };
+  KernVisitor v = { .access = see_whole_stored, .state = &stored };
   kern_visit_block(&v, block);
   for (int i = 0; i < stored.count; i++) {
     OwnRow r = *grid;
@@ -234,7 +234,7 @@ static const KernBlock *in_grid(OwnRow *grid, Compiler *c, const KernBlock *bloc
                                 Loc loc) {
   const KernStm *stm = block->count == 1 ? &block->stms[0] : NULL;
   if (!stm || stm->kind != KERN_AXIS || stm->u.axis->bind != BIND_GRID)
-    return grid->index_count ? rows_of(grid, c, block, loc) : block;
+    return grid->index_count ? own_rows_of(grid, c, block, loc) : block;
   if (grid->index_count == MOST_AXES) return block;
   grid->indices[grid->index_count++] = stm->u.axis->index;
   Axis axis = *stm->u.axis;
