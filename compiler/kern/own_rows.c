@@ -79,7 +79,8 @@ static void see_row_bins(KernVisitor *v, const KernStm *stm) {
 // ---- is all of it stored first?
 
 // The element's number, if the indices are known; else -1.  `index`: that of an axis, at `at`.
-static int element(const OwnRow *r, const Access *access, const Var *index, int at) {
+static int element_of_row(const OwnRow *r, const Access *access, const Var *index,
+                          int at) {
   int64_t number = 0;
   for (int i = r->lead; i < r->out->rank; i++) {
     const Term *t = access->index[i];
@@ -92,11 +93,11 @@ static int element(const OwnRow *r, const Access *access, const Var *index, int 
   return (int)number;
 }
 
-static void note_stores(OwnRow *r, const KernBlock *block, const Axis *axis, int at) {
+static void note_row_stores(OwnRow *r, const KernBlock *block, const Axis *axis, int at) {
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     if (stm->kind != KERN_STORE || stm->u.store.to.tensor != r->out) continue;
-    int number = element(r, &stm->u.store.to, axis ? axis->index : NULL, at);
+    int number = element_of_row(r, &stm->u.store.to, axis ? axis->index : NULL, at);
     if (number >= 0) r->set[number] = true;
   }
 }
@@ -119,7 +120,7 @@ static void note_map(OwnRow *r, const Axis *axis) {
              axis->width->kind == TERM_CONST &&
              axis->width->u.constant.u.i <= MOST_ELEMENTS;
   for (int at = 0; few && at < axis->width->u.constant.u.i; at++)
-    note_stores(r, axis->body, axis, at);
+    note_row_stores(r, axis->body, axis, at);
 }
 
 static bool is_full(const OwnRow *r) {
@@ -132,7 +133,7 @@ static bool is_stored_first(OwnRow *r, const KernBlock *block) {
   for (int i = 0; i < block->count && !is_full(r); i++) {
     KernStm stm = block->stms[i];
     if (loads_row(r, &stm)) return false;
-    note_stores(r, &(KernBlock){ .stms = &stm, .count = 1 }, NULL, 0);
+    note_row_stores(r, &(KernBlock){ .stms = &stm, .count = 1 }, NULL, 0);
     if (stm.kind == KERN_AXIS) note_map(r, stm.u.axis);
   }
   return is_full(r);
@@ -140,7 +141,7 @@ static bool is_stored_first(OwnRow *r, const KernBlock *block) {
 
 // ---- the row
 
-static Access in_row(const OwnRow *r, const Access *access) {
+static Access in_own_row(const OwnRow *r, const Access *access) {
   return (Access){ r->row, access->index + r->lead };
 }
 
@@ -150,9 +151,9 @@ static const KernBlock *to_row(KernMapper *m, const KernBlock *block) {
   for (int i = 0; i < block->count; i++) {
     KernStm stm = kern_map_stm(m, &block->stms[i]);
     if (stm.kind == KERN_LOAD && stm.u.load.tensor == r->out)
-      stm.u.load = in_row(r, &stm.u.load);
+      stm.u.load = in_own_row(r, &stm.u.load);
     if (stm.kind == KERN_STORE && stm.u.store.to.tensor == r->out)
-      stm.u.store.to = in_row(r, &stm.u.store.to);
+      stm.u.store.to = in_own_row(r, &stm.u.store.to);
     kern_add(&b, stm);
   }
   return kern_block(&b, block->results, block->result_count);
@@ -207,7 +208,7 @@ static void see_whole_stored(KernVisitor *v, Access access, bool stores) {
     s->at[s->count++] = access.tensor;
 }
 
-static bool find_row(OwnRow *r, const Tensor *out, const KernBlock *block) {
+static bool find_own_row(OwnRow *r, const Tensor *out, const KernBlock *block) {
   r->out = out;
   r->lead = r->index_count;
   if (r->lead < 1 || out->rank <= r->lead || !row_length(out, r->lead)) return false;
@@ -225,12 +226,12 @@ static const KernBlock *own_rows_of(OwnRow *grid, Compiler *c, const KernBlock *
   kern_visit_block(&v, block);
   for (int i = 0; i < stored.count; i++) {
     OwnRow r = *grid;
-    if (find_row(&r, stored.at[i], block)) block = with_row(&r, c, block, loc);
+    if (find_own_row(&r, stored.at[i], block)) block = with_row(&r, c, block, loc);
   }
   return block;
 }
 
-static const KernBlock *in_grid(OwnRow *grid, Compiler *c, const KernBlock *block,
+static const KernBlock *of_grid(OwnRow *grid, Compiler *c, const KernBlock *block,
                                 Loc loc) {
   const KernStm *stm = block->count == 1 ? &block->stms[0] : NULL;
   if (!stm || stm->kind != KERN_AXIS || stm->u.axis->bind != BIND_GRID)
@@ -238,7 +239,7 @@ static const KernBlock *in_grid(OwnRow *grid, Compiler *c, const KernBlock *bloc
   if (grid->index_count == MOST_AXES) return block;
   grid->indices[grid->index_count++] = stm->u.axis->index;
   Axis axis = *stm->u.axis;
-  axis.body = in_grid(grid, c, axis.body, stm->loc);
+  axis.body = of_grid(grid, c, axis.body, stm->loc);
   if (axis.body == stm->u.axis->body) return block;
   KernBuilder b = kern_builder(c, stm->loc);
   kern_axis(&b, axis, stm->binders, stm->binder_count);
@@ -248,6 +249,6 @@ static const KernBlock *in_grid(OwnRow *grid, Compiler *c, const KernBlock *bloc
 const Kern *kern_own_rows(Compiler *c, const Kern *kern) {
   OwnRow grid = { .index_count = 0 };
   Kern *out = mem_copy(kern, sizeof *kern);
-  out->body = in_grid(&grid, c, kern->body, kern->loc);
+  out->body = of_grid(&grid, c, kern->body, kern->loc);
   return out->body == kern->body ? kern : out;
 }
