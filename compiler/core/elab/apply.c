@@ -285,6 +285,7 @@ static const Val *call(Elab *e, const Closure *f, const char *name) {
   case CLOSURE_FLIPPED: return call_flipped(e, f, name);
   case CLOSURE_FIELDS: return select_fields(e, f);
   case CLOSURE_INDEX: return select_index(e, f, name);
+  case CLOSURE_ASSERTED: return elab_call_asserted(e, f, name);
   case CLOSURE_HOLE: return elab_hole(e, (TypeIn){ f->type->u.function.to, f->env });
   }
   bug(e->c, e->b->loc, "an unknown kind of closure");

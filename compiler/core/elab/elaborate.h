@@ -63,6 +63,7 @@ typedef enum ClosureKind {
   CLOSURE_FIELDS,     // (.a.b): exp
   CLOSURE_INDEX,      // (.[i]): exp, env
   CLOSURE_HOLE,       // a hole of the type in env
+  CLOSURE_ASSERTED,   // op, behind the assertion of operand, which is written at loc
 } ClosureKind;
 
 // A function with the arguments that it has got so far.
@@ -78,6 +79,7 @@ struct Closure {
   const AstExp *exp;
   const Type *type;
   const Val *op, *operand;
+  Loc loc;
   const StmAttrs *attrs;  // given to what the call emits, or NULL
   const Val *const *args;
   int arg_count;
@@ -250,6 +252,7 @@ Atom elab_or(Elab *e, Atom a, Atom b);
 Atom elab_junction(Elab *e, const char *name, PrimOp op, const Atom *args);
 // One of two scalars.
 Atom elab_select(Elab *e, Atom condition, Atom yes, Atom no);
+const Val *elab_call_asserted(Elab *e, const Closure *f, const char *name);
 
 // Passes `atoms` through an assertion; nothing is emitted when the condition is known to hold.
 void elab_assert(Elab *e, Atom condition, Message *m, Atom *atoms, int count);

@@ -139,33 +139,101 @@ static const char *condition_text(Elab *e, Loc loc) {
   return source_format_exp(e->c, text_format("%.*s", (int)(end - start), text + start));
 }
 
+// A value that is made behind an assertion.
+typedef struct Asserted {
+  Atom condition;
+  Loc loc;  // of the condition
+  Branch value;
+} Asserted;
+
+static Exp failed_assertion(Elab *e, const Asserted *a) {
+  Message m = message_new();
+  message_text(&m, "Assertion is false: ");
+  message_text(&m, condition_text(e, a->loc));
+  message_end(&m);
+  return (Exp){ .kind = EXP_ASSERT,
+                .u.assert = { .condition = a->condition, .parts = m.parts.at } };
+}
+
+// A function whose results stand behind the assertion.
+static const Val *asserted_function(const Asserted *a, const Val *f) {
+  Closure closure = { .kind = CLOSURE_ASSERTED, .op = f };
+  closure.arity = f->u.closure->arity - f->u.closure->arg_count;
+  closure.operand = val_atom(a->condition);
+  closure.loc = a->loc;
+  return val_closure(mem_copy(&closure, sizeof closure));
+}
+
+static const Val *asserted_leaf(Elab *e, const Asserted *a, Atom leaf) {
+  Exp assertion = failed_assertion(e, a);
+  assertion.u.assert.atoms = mem_copy(&leaf, sizeof leaf);
+  assertion.u.assert.atom_count = 1;
+  return val_atom(core_let(e->b, "checked", mem_copy(&assertion, sizeof assertion)));
+}
+
+static const Val *asserted_parts(Elab *e, const Asserted *a, const Val *v) {
+  if (v->kind == VAL_CLOSURE) return asserted_function(a, v);
+  if (v->kind == VAL_ATOM) return asserted_leaf(e, a, v->u.atom);
+  Val *copy = mem_copy(v, sizeof *v);
+  const Val **items = new_array(const Val *, v->u.record.count);
+  for (int i = 0; i < v->u.record.count; i++)
+    items[i] = asserted_parts(e, a, v->u.record.items[i]);
+  copy->u.record.items = items;
+  return copy;
+}
+
 // The condition comes first, whatever the expression does.
-static const Val *assertion(Elab *e, Scope *s, const AstExp *exp, const char *name) {
-  Want want = { .name = name };
-  Atom condition = elab_scalar(e, s, exp->u.assert.condition);
-  if (condition.kind == ATOM_CONST && condition.u.constant.u.i)
-    return elab_exp(e, s, exp->u.assert.exp, want);
+static const Val *behind_assertion(Elab *e, const Asserted *a, const char *name) {
   Inner inner;
   const StmAttrs *attrs = e->b->attrs;
   elab_enter(e, &inner);
   inner.b.attrs = attrs;
-  const Val *value = elab_exp(e, s, exp->u.assert.exp, want);
-  AtomVec leaves = val_leaves(e, value);
+  const Val *value = a->value.eval(e, a->value.state, name);
+  bool function = val_holds_function(value);
+  AtomVec leaves = { 0 };
+  if (!function) leaves = val_leaves(e, value);
   const Body *body = core_body(&inner.b, leaves.at, leaves.count);
   elab_leave(e, &inner);
-  Message m = message_new();
-  message_text(&m, "Assertion is false: ");
-  message_text(&m, condition_text(e, exp->u.assert.condition->loc));
-  message_end(&m);
-  Exp assertion = { .kind = EXP_ASSERT,
-                    .u.assert = { .condition = condition, .parts = m.parts.at } };
+  Exp assertion = failed_assertion(e, a);
   Atom *results = new_array(Atom, leaves.count + 1);
   elab_guard(e, body, &assertion, results);
+  if (function) return asserted_parts(e, a, value);
   if (leaves.count == 0) return value;
   assertion.u.assert.atoms = mem_copy(results, sizeof *results * (size_t)leaves.count);
   assertion.u.assert.atom_count = leaves.count;
   core_let_n(e->b, "checked", mem_copy(&assertion, sizeof assertion), results);
   return val_rebuild(e, value, results);
+}
+
+typedef struct Written {
+  Scope *scope;
+  const AstExp *exp;
+} Written;
+
+static const Val *eval_written(Elab *e, const void *state, const char *name) {
+  const Written *w = state;
+  return elab_exp(e, w->scope, w->exp, (Want){ .name = name });
+}
+
+static const Val *assertion(Elab *e, Scope *s, const AstExp *exp, const char *name) {
+  const AstExp *condition = exp->u.assert.condition;
+  Asserted a = { .condition = elab_scalar(e, s, condition), .loc = condition->loc };
+  Written written = { s, exp->u.assert.exp };
+  a.value = (Branch){ eval_written, &written };
+  if (a.condition.kind == ATOM_CONST && a.condition.u.constant.u.i)
+    return eval_written(e, &written, name);
+  return behind_assertion(e, &a, name);
+}
+
+static const Val *eval_call(Elab *e, const void *state, const char *name) {
+  const Closure *f = state;
+  return elab_apply(e, f->op, f->args, f->arg_count, name);
+}
+
+const Val *elab_call_asserted(Elab *e, const Closure *f, const char *name) {
+  Asserted a = { .condition = val_scalar(e, f->operand), .loc = f->loc };
+  a.value = (Branch){ eval_call, f };
+  return behind_assertion(e, &a, name);
 }
 
 static Atom blank_leaf(Elab *e, Atom leaf, const void *state) {
