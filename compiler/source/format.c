@@ -5,6 +5,7 @@
 // empty lines one remains.
 #include "source/format.h"
 #include "source/ast_print.h"
+#include <ctype.h>
 #include <limits.h>
 #include <string.h>
 
@@ -398,9 +399,63 @@ static const char *in_one_line(Compiler *c, const char *text) {
   return text_str(line);
 }
 
-const char *source_format_exp(Compiler *c, const char *text) {
+typedef struct Brackets {
+  int unopened, unclosed;
+} Brackets;
+
+// Of a text, in which an operand's own brackets may be cut off: `a) && (b` of `(a) && (b)`.
+static Brackets odd_brackets(Compiler *c, const char *text) {
+  Brackets odd = { 0 };
+  TokenVec tokens = lex_file(c, source_file_new("", text, strlen(text)));
+  vec_each (const Token *, token, &tokens) {
+    if (token->kind == TOKEN_LPAREN) odd.unclosed++;
+    if (token->kind != TOKEN_RPAREN) continue;
+    if (odd.unclosed)
+      odd.unclosed--;
+    else
+      odd.unopened++;
+  }
+  return odd;
+}
+
+static const char *text_of(Loc loc) {
+  return text_format("%.*s", (int)(loc.end - loc.start), loc.file->text + loc.start);
+}
+
+// Further by a bracket, or not at all if there is none.
+static uint32_t open_before(Loc loc) {
+  uint32_t at = loc.start;
+  while (at > 0 && isspace((unsigned char)loc.file->text[at - 1]))
+    at--;
+  return at > 0 && loc.file->text[at - 1] == '(' ? at - 1 : loc.start;
+}
+
+static uint32_t close_behind(Loc loc) {
+  uint32_t at = loc.end;
+  while (isspace((unsigned char)loc.file->text[at]))
+    at++;
+  return loc.file->text[at] == ')' ? at + 1 : loc.end;
+}
+
+// With the brackets that are its own and those around it.
+static Loc in_brackets(Compiler *c, Loc loc) {
+  Brackets odd = odd_brackets(c, text_of(loc));
+  for (; odd.unopened > 0; odd.unopened--)
+    loc.start = open_before(loc);
+  for (; odd.unclosed > 0; odd.unclosed--)
+    loc.end = close_behind(loc);
+  while (open_before(loc) < loc.start && close_behind(loc) > loc.end) {
+    loc.start = open_before(loc);
+    loc.end = close_behind(loc);
+  }
+  return loc;
+}
+
+const char *source_format_exp(Compiler *c, Loc loc) {
   static const char before[] = "def x = ";
-  const char *phase = c->phase;
+  const char *phase = c->phase, *text = text_of(in_brackets(c, loc));
+  Brackets odd = odd_brackets(c, text);
+  if (odd.unopened || odd.unclosed) return text;  // a comment stands between
   const char *line = in_one_line(c, text_format("%s%s", before, text));
   const char *formatted =
       source_format(c, source_file_new("", line, strlen(line)), INT_MAX);

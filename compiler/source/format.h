@@ -14,8 +14,9 @@ enum { FORMAT_WIDTH = 100 };  // the columns of a line
 // after errors, which are reported.
 const char *source_format(Compiler *c, const SourceFile *file, int width);
 
-// An expression on one line, with the spaces that it has in a formatted file.
-const char *source_format_exp(Compiler *c, const char *text);
+// The expression of a file on one line, in its brackets, with the spaces that it has in a formatted
+// file.
+const char *source_format_exp(Compiler *c, Loc loc);
 
 // ---- shared by the files of the formatter
 

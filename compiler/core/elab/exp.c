@@ -127,18 +127,6 @@ static const char *text_of_source(Loc loc) {
   return text_format("%.*s", (int)(loc.end - loc.start), loc.file->text + loc.start);
 }
 
-// The condition as it is written, in its brackets, but on one line and in the common layout.
-static const char *condition_text(Elab *e, Loc loc) {
-  if (!loc.file) return "";
-  const char *text = loc.file->text;
-  uint32_t start = loc.start, end = loc.end;
-  while (start > 0 && text[start - 1] == '(' && text[end] == ')') {
-    start--;
-    end++;
-  }
-  return source_format_exp(e->c, text_format("%.*s", (int)(end - start), text + start));
-}
-
 // A value that is made behind an assertion.
 typedef struct Asserted {
   Atom condition;
@@ -149,7 +137,7 @@ typedef struct Asserted {
 static Exp failed_assertion(Elab *e, const Asserted *a) {
   Message m = message_new();
   message_text(&m, "Assertion is false: ");
-  message_text(&m, condition_text(e, a->loc));
+  if (a->loc.file) message_text(&m, source_format_exp(e->c, a->loc));
   message_end(&m);
   return (Exp){ .kind = EXP_ASSERT,
                 .u.assert = { .condition = a->condition, .parts = m.parts.at } };
@@ -205,20 +193,20 @@ static const Val *behind_assertion(Elab *e, const Asserted *a, const char *name)
   return val_rebuild(e, value, results);
 }
 
-typedef struct Written {
+typedef struct AsWritten {
   Scope *scope;
   const AstExp *exp;
-} Written;
+} AsWritten;
 
 static const Val *eval_written(Elab *e, const void *state, const char *name) {
-  const Written *w = state;
+  const AsWritten *w = state;
   return elab_exp(e, w->scope, w->exp, (Want){ .name = name });
 }
 
 static const Val *assertion(Elab *e, Scope *s, const AstExp *exp, const char *name) {
   const AstExp *condition = exp->u.assert.condition;
   Asserted a = { .condition = elab_scalar(e, s, condition), .loc = condition->loc };
-  Written written = { s, exp->u.assert.exp };
+  AsWritten written = { s, exp->u.assert.exp };
   a.value = (Branch){ eval_written, &written };
   if (a.condition.kind == ATOM_CONST && a.condition.u.constant.u.i)
     return eval_written(e, &written, name);
