@@ -79,9 +79,16 @@ static bool take_profile(TestDevice *d, int profile, const char **message) {
   return reply.ok;
 }
 
+const char *test_device_build(Compiler *c, Program *program, const ProgramStart *start) {
+  EmitResult made;
+  CompileOptions options = program_start_compile(start);
+  options.all_versions = true;
+  return compile_program_to_c(c, program, options, &made) ? compile_cached(c, &made)
+                                                          : NULL;
+}
+
 TestDevice *test_device_open(Compiler *c, Program *program, TestDeviceOptions options,
                              const char **message, bool *absent) {
-  EmitResult made;
   *absent = false;
   TestDevice *d = new (TestDevice);
   d->c = c;
@@ -90,10 +97,7 @@ TestDevice *test_device_open(Compiler *c, Program *program, TestDeviceOptions op
   d->path = program->path;
   d->start = options.start;
   d->most_runs = options.all_versions ? MANY_RUNS : FEW_RUNS;
-  d->executable =
-      compile_program_to_c(c, program, program_start_compile(options.start), &made)
-          ? compile_cached(c, &made)
-          : NULL;
+  d->executable = test_device_build(c, program, options.start);
   if (!d->executable) {
     *message = diag_take_text(c);
     return NULL;

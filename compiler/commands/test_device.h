@@ -28,7 +28,9 @@ typedef struct TestDeviceOptions {
   const ProgramStart *start;
 } TestDeviceOptions;
 
-// Builds the program (from a cache) and looks for a device.  NULL: *message says what is wrong, or,
+// The executable (from a cache); NULL after errors.
+const char *test_device_build(Compiler *c, Program *program, const ProgramStart *start);
+// Builds the program and looks for a device.  NULL: *message says what is wrong, or,
 // if *absent, that there is no device here.
 TestDevice *test_device_open(Compiler *c, Program *program, TestDeviceOptions options,
                              const char **message, bool *absent);

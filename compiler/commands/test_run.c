@@ -509,11 +509,8 @@ static void open_device(ProgramRun *run, Program *program) {
 
 static void compile_for_device(ProgramRun *run, Program *program) {
   bool kept_off = run->options->no_device || test_has_tag(&run->spec->tags, "no_device");
-  EmitResult made;
   if (kept_off) return;
-  if (!compile_program_to_c(run->c, program, program_start_compile(&run->options->start),
-                            &made) ||
-      !compile_cached(run->c, &made))
+  if (!test_device_build(run->c, program, &run->options->start))
     fail(run, "", diag_take_text(run->c));
 }
 

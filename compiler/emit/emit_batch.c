@@ -5,7 +5,8 @@
 // Why: an OpenCL compiler takes as long to begin a program (its own headers and libraries) as for
 // some 30,000 characters of kernels (PoCL; docs/opencl.md, "Time to compile"); but what is not
 // launched in the end is read in vain.  Nests that follow each other are often run in versions of
-// one kind: all outer parallelism, or all within groups.  Tuners and tests run all versions.
+// one kind: all outer parallelism, or all within groups.  Tests run all versions: there one program
+// has all kernels.
 #include "base/map.h"
 #include "emit/emit.h"
 
@@ -26,6 +27,7 @@ struct LaunchPiece {
 struct Batches {
   Map *pieces;  // Kernel -> LaunchPiece: of its first launch
   Batch *last;
+  bool all;  // in one
 };
 
 static LaunchPiece *after_outcome(LaunchPiece *piece, int branch) {
@@ -46,14 +48,15 @@ static void find_pieces(Batches *b, const ImpBlock *block, LaunchPiece *piece) {
   }
 }
 
-Batches *emit_batches(const ImpProgram *program) {
-  Batches *b = new_node(Batches, .pieces = map_new(NULL));
+Batches *emit_batches(const ImpProgram *program, bool all) {
+  Batches *b = new_node(Batches, .pieces = map_new(NULL), .all = all);
   for (int i = 0; i < program->entry_count; i++)
     find_pieces(b, &program->entries[i]->body, new (LaunchPiece));
   return b;
 }
 
 int emit_batch_of(Batches *b, const Kernel *kernel, size_t length) {
+  if (b->all) return 0;
   LaunchPiece *piece = map_get(b->pieces, kernel);
   if (!piece->batch && b->last && b->last->length + length <= SHORT_BATCH)
     piece->batch = b->last;

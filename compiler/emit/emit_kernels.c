@@ -478,7 +478,7 @@ void emit_kernels(Emit *e, Text *t) {
   Map *texts = map_new(NULL);
   for (Profile p = PROFILE_CPU; p <= PROFILE_GPU; p++) {
     const ImpProgram *program = e->programs[p];
-    Batches *batches = emit_batches(program);
+    Batches *batches = emit_batches(program, e->options.one_batch);
     for (int i = 0; i < program->kernel_count; i++)
       vec_push(&rows, kernel_row(e, t, texts, program->kernels[i], p, batches));
   }
