@@ -51,35 +51,84 @@ def parameters(program):
     return re.findall(r"^(\S+) \((\w+)\)", listed, re.M)
 
 
-def values_of(program, name, kind):
+class Server:
+    """One process for all runs: the device compiles what changes."""
+
+    def __init__(self, program, folder):
+        self.folder = folder
+        self.process = subprocess.Popen([program, "--server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.reply()
+
+    def reply(self):
+        """Whether the command succeeded, and what it said."""
+        lines, good = [], True
+        for line in self.process.stdout:
+            if line == "%%% OK\n":
+                return good, "".join(lines)
+            if line == "%%% FAILURE\n":
+                good = False
+            else:
+                lines.append(line)
+        raise AssertionError("the server has ended")
+
+    def ask(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        return self.reply()
+
+    def do(self, line):
+        good, text = self.ask(line)
+        assert good, (line, text)
+        return text
+
+    def put(self, name, entry, value):
+        (self.folder / "in").write_text(value)
+        self.do(f"restore {self.folder / 'in'} {name} {self.do(f'inputs {entry}').strip()}")
+
+    def call(self, entry, name):
+        self.do(f"call {entry} out {name}")
+        self.do(f"store {self.folder / 'out'} out")
+        self.do("free out")
+        return (self.folder / "out").read_bytes()
+
+    def close(self):
+        self.process.stdin.close()
+        assert self.process.wait(timeout=120) == 0
+
+
+def values_of(server, name, kind):
     """Recipes: all there are; else small, usual, and far too large numbers."""
     if kind != "recipe":
         return [3, 1000] if name.endswith((".items", ".groups")) else [1, 2**40]
-    values, count = [], 1
-    while call(program, "numbers", numbers(1), f"{name}={count}").returncode == 0:
-        values.append(count)
+    count = 1
+    while server.ask(f"set_tuning_param {name} {count}")[0]:
         count += 1
-    assert 2 <= len(values) <= 8, (name, values)
-    return values
+    assert 3 <= count <= 9, (name, count)
+    return range(1, count)
 
 
-def check(program):
-    inputs = {"numbers": [numbers(count) for count in (9000,)],
-              "matrix": [rows(n, m) for n, m in SHAPES]}
-    expected = {(entry, value): call(program, entry, value).stdout
-                for entry in inputs for value in inputs[entry]}
-    assert all(expected.values()), expected
-    runs = 0
-    for name, kind in parameters(program):
-        entry = name.split(".")[0]
-        if entry not in inputs or kind == "threshold" or name.count(".") < 2:
+def check(program, folder):
+    data = {"numbers": {"xs": numbers(9000)},
+            "matrix": {f"xss{i}": rows(n, m) for i, (n, m) in enumerate(SHAPES)}}
+    server, expected, runs = Server(program, folder), {}, 0
+    for entry, inputs in data.items():
+        for name, value in inputs.items():
+            server.put(name, entry, value)
+            expected[name] = server.call(entry, name)
+            assert expected[name]
+    for param, kind in parameters(program):
+        entry = param.split(".")[0]
+        if entry not in data or kind == "threshold" or param.count(".") < 2:
             continue
-        for value in values_of(program, name, kind):
-            for data in inputs[entry]:
-                got = call(program, entry, data, f"{name}={value}")
-                assert got.returncode == 0, (name, value, got.stderr)
-                assert got.stdout == expected[entry, data], (name, value, data[:60], got.stdout[:200])
+        before = server.do(f"tuning_param_value {param}").split()[0]
+        for value in values_of(server, param, kind):
+            server.do(f"set_tuning_param {param} {value}")
+            for name in data[entry]:
+                got = server.call(entry, name)
+                assert got == expected[name], (param, value, name, got[:200])
                 runs += 1
+        server.do(f"set_tuning_param {param} {before}")
+    server.close()
     return runs
 
 
@@ -123,7 +172,7 @@ def main():
         refuses(program)
         passes_over_unknown_names(program, folder)
         follows_what_the_program_sets(program)
-        print(f"{check(program)} runs")
+        print(f"{check(program, folder)} runs")
 
 
 main()
