@@ -361,8 +361,12 @@ RT_FN void rt_suffix_hint(const char *word, bool negative, enum rt_elem elem,
 // What to write for the word at `at`: the end of a message.
 RT_FN const char *rt_word_hint(const struct rt_reader *r, size_t at, enum rt_elem elem,
                                char *hint) {
-  char word[24] = { 0 };
-  bool negative = rt_byte_at(r, at) == '-';
+  char word[24] = { 0 }, first = rt_byte_at(r, at);
+  bool negative = first == '-';
+  if (first == '(')
+    return "\nhint: the values of a tuple follow one another, without brackets";
+  if (first == ',')
+    return "\nhint: no comma stands between values, nor in a number: `1.5`";
   at += negative;
   size_t length = rt_word_end(r, at) - at;
   hint[0] = '\0';

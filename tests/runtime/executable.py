@@ -58,6 +58,7 @@ def mistakes():
         ([], "[1, NaN]", b"expected f32, found 'NaN'\nhint: write `f32.nan`\n"),
         ([], "[-Infinity]", b"expected f32, found '-Infinity'\nhint: write `-f32.inf`\n"),
         ([], "[-1e5f]", b"expected f32, found '-1e5f'\nhint: the suffix of its type is `f32`: `-1e5f32`\n"),
+        (["-e", "pair"], "(3)", b"found '('\nhint: the values of a tuple follow one another, without brackets\n"),
         (["-e", "pair"], "3L", b"found '3L'\nhint: the suffix of its type is `i64`: `3i64`\n"),
     ]:
         got = run(args, data, 1).stderr

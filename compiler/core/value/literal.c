@@ -303,8 +303,13 @@ static const char *with_suffix(const char *word, const char *sign, PrimType type
 
 // What to write for the word at `at`: the end of a message, as in runtime/values.h.
 static const char *word_hint(const ValueReader *r, size_t at, PrimType type) {
-  const char *sign = byte_at(r, at) == '-' ? "-" : "";
+  char first = byte_at(r, at);
+  const char *sign = first == '-' ? "-" : "";
   at += strlen(sign);
+  if (first == '(')
+    return "\nhint: the values of a tuple follow one another, without brackets";
+  if (first == ',')
+    return "\nhint: no comma stands between values, nor in a number: `1.5`";
   size_t length = word_end(r, at) - at;
   char *word = new_array(char, length + 1);
   for (size_t i = 0; i < length; i++)
