@@ -24,10 +24,44 @@ static bool consumes(const AstPat *pat) {
   return false;
 }
 
-static void bind_param(Consume *u, const AstPat *pat) {
-  u->kind = consumes(pat) ? ROOT_OWN : ROOT_PARAM;
-  consume_bind(u, pat, NULL);
-  u->kind = ROOT_OWN;
+// The type that is written around a part of a pattern, which is the value of a field; NULL if none
+// is.
+static const Type *written_field(const Type *written, Name name) {
+  written = written ? type_resolve(written) : NULL;
+  if (!written || written->unique || written->kind != TYPE_RECORD) return written;
+  for (int i = 0; i < written->u.record.count; i++)
+    if (written->u.record.fields[i].name == name) return written->u.record.fields[i].type;
+  return written;
+}
+
+// Callers give up the whole argument if a part of it has a `*`; but only the names of such parts
+// may be consumed.
+static void bind_param(Consume *u, const AstPat *pat, const Type *written) {
+  const Type *type = type_resolve(pat->type);
+  switch (pat->kind) {
+  case AST_PAT_ASCRIBE: bind_param(u, pat->u.ascribe.pat, pat->type); return;
+  case AST_PAT_ATTR: bind_param(u, pat->u.attr.pat, written); return;
+  case AST_PAT_TUPLE:
+    for (int i = 0; i < pat->u.tuple.items.count; i++) {
+      bool known = type->kind == TYPE_RECORD && i < type->u.record.count;
+      const Type *item =
+          known ? written_field(written, type->u.record.fields[i].name) : written;
+      bind_param(u, pat->u.tuple.items.at[i], item);
+    }
+    return;
+  case AST_PAT_RECORD:
+    vec_each (const AstFieldPat *, field, &pat->u.record.fields)
+      bind_param(u, field->pat, written_field(written, field->name));
+    return;
+  case AST_PAT_NAME:
+  case AST_PAT_WILDCARD:
+  case AST_PAT_LITERAL:
+  case AST_PAT_CONSTRUCTOR:
+    u->kind =
+        consumes(pat) || (written && type_has_unique(written)) ? ROOT_OWN : ROOT_PARAM;
+    consume_bind(u, pat, NULL);
+    u->kind = ROOT_OWN;
+  }
 }
 
 // --- Results ---
@@ -198,7 +232,7 @@ const Type *consume_function(Consume *u, const AstFunction *f, const Type *type,
   ConsumeRegion region;
   consume_enter(u, &region, false);
   vec_each (AstPat *const *, pat, &f->params)
-    bind_param(u, *pat);
+    bind_param(u, *pat, NULL);
   const Alias *alias = consume_exp(u, f->body);
   if (!f->params.count) consume_check_no_function(u, f->body, 0);
   const Type *result = result_type(f, type);
