@@ -79,7 +79,8 @@ static void add_without_group(Compiler *c, Builder *b, const Body *body, int pos
   Body before = *group->body;
   before.stm_count -= suits;
   if (suits && flat_takes_little(&before, MOST_WORK) &&
-      is_regular(group, inner, flat_may_fail(&before)) && !operators_vary(group, inner))
+      is_regular(group, inner, inner->kind == SEG_RED && flat_may_fail(&before)) &&
+      !operators_vary(group, inner))
     stm.exp = exp_seg(without_group(c, group, inner));
   core_add_stm(b, stm);
 }
