@@ -1,5 +1,6 @@
 // segred1 on a GPU, chosen by the width of the segments when running:
 //
+//   columns: neighbouring segments to a group (lower_wide_columns.c), if they lie so
 //   short: several segments to a group (lower_wide_short.c)
 //   else:  one or several groups to a segment.  The items of a group stride over its chunk, or, if
 //          the operators do not commute, take contiguous pieces of what the group has staged in
@@ -114,22 +115,51 @@ const Arr *const *wide_rows(const Wide *w, const Mem *const *mems, const ImpExp 
   return rows;
 }
 
-static void combine_chunks(const Wide *w, const Mem *const *partials,
+// The same, [count][segments] in memory: for columns.
+static const Arr *const *rows_of_chunks(const Wide *w, const Mem *const *mems) {
+  static const int turned[] = { 1, 0 };
+  const Arr **rows = new_array(const Arr *, w->reds + 1);
+  const ImpExp **shape = new_array(const ImpExp *, 2);
+  shape[0] = w->chunks;
+  shape[1] = w->segments;
+  for (int r = 0; r < w->reds; r++) {
+    Arr arr = arr_dense(mems[r], mems[r]->elem, shape, 2);
+    arr = arr_permute(&arr, turned);
+    rows[r] = mem_copy(&arr, sizeof arr);
+  }
+  return rows;
+}
+
+// columns: NULL if rows are reduced.
+static void reduce_chunks(const Wide *w, const Columns *columns, const char *name) {
+  if (columns)
+    wide_reduce_columns(w, *columns, name);
+  else
+    wide_reduce(w, name);
+}
+
+static void combine_chunks(const Wide *w, const Columns *columns,
                            const Mem *const *totals) {
   Wide again = *w;
-  again.from = wide_rows(w, partials, w->chunks);
+  again.from = w->out;
   again.out = wide_rows(w, totals, imp_i64(1));
   again.width = again.chunk_size = w->chunks;
   again.chunks = imp_i64(1);
   again.mapped = NULL;
   again.layouts = NULL;
-  wide_reduce(&again, "segred_combine");
+  reduce_chunks(&again, columns, "segred_combine");
 }
 
 // With one chunk per segment its result is the segment's.
-static void reduce_long(Wide *w, const Mem *const *partials, const Mem *const *totals) {
+static void reduce_long(Wide *w, const Mem *const *partials, const Mem *const *totals,
+                        bool columns) {
   int64_t each = seg_commutes(w->seg) ? 1 : wide_each(w);
-  wide_chunks(w, "segred", imp_mul(w->group_size, imp_i64(each)));
+  Columns all;
+  const Columns *of = columns ? &all : NULL;
+  if (columns)
+    all = wide_columns(w);
+  else
+    wide_chunks(w, "segred", imp_mul(w->group_size, imp_i64(each)));
   Code many_code;
   ImpBuilder many, one = { .c = w->host->lower->c, .loc = w->host->b->loc },
                    *b = w->host->b;
@@ -143,18 +173,35 @@ static void reduce_long(Wide *w, const Mem *const *partials, const Mem *const *t
   }
   imp_add_stm(b,
               (ImpStm){ .kind = IMP_IF, .u.cond = { several, many.block, one.block } });
-  w->out = wide_rows(w, partials, w->chunks);
-  wide_reduce(w, "segred");
+  w->out = columns ? rows_of_chunks(w, partials) : wide_rows(w, partials, w->chunks);
+  reduce_chunks(w, of, columns ? "segred_columns" : "segred");
   Wide combine = wide_within(w, &many_code, &many);
-  combine_chunks(&combine, partials, totals);
+  combine_chunks(&combine, of, totals);
   imp_if(b, several, many.block);
   for (int r = 0; r < w->reds; r++)
     imp_release(b, partials[r]);
 }
 
+// Several segments to a group if they are so short that they fit.
+static void reduce_rows(Wide *w, const Mem *const *partials, const Mem *const *totals) {
+  ShortSegments short_ones = wide_short_segments(w);
+  Code short_code, long_code;
+  ImpBuilder few, many;
+  Wide in_short = wide_within(w, &short_code, &few),
+       in_long = wide_within(w, &long_code, &many);
+  in_short.out = wide_rows(w, totals, imp_i64(1));
+  wide_reduce_short(&in_short, short_ones);
+  reduce_long(&in_long, partials, totals, false);
+  imp_add_stm(
+      w->host->b,
+      (ImpStm){ .kind = IMP_IF, .u.cond = { short_ones.fit, few.block, many.block } });
+}
+
 void lower_wide_segred(Code *host, const Stm *stm) {
   const SegOp *seg = stm->exp->u.seg;
-  Layouts layouts = layout_inputs(host, seg);
+  bool columns = wide_has_columns(host, seg);
+  Layouts layouts = { 0 };
+  if (!columns) layouts = layout_inputs(host, seg);
   Wide w = wide_new(host, seg, "segred");
   const Mem **partials = new_array(const Mem *, w.reds + 1),
             **totals = new_array(const Mem *, w.reds + 1);
@@ -173,15 +220,9 @@ void lower_wide_segred(Code *host, const Stm *stm) {
   }
   w.layouts = &layouts;
   w.mapped = outs;
-  ShortSegments short_ones = wide_short_segments(&w);
-  Code short_code, long_code;
-  ImpBuilder few, many;
-  Wide in_short = wide_within(&w, &short_code, &few),
-       in_long = wide_within(&w, &long_code, &many);
-  in_short.out = wide_rows(&w, totals, imp_i64(1));
-  wide_reduce_short(&in_short, short_ones);
-  reduce_long(&in_long, partials, totals);
-  imp_add_stm(host->b, (ImpStm){ .kind = IMP_IF,
-                                 .u.cond = { short_ones.fit, few.block, many.block } });
+  if (columns)
+    reduce_long(&w, partials, totals, true);
+  else
+    reduce_rows(&w, partials, totals);
   seg_bind_results(host, stm, outs);
 }
