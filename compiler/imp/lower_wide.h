@@ -107,14 +107,14 @@ ShortSegments wide_short_segments(const Wide *w);
 void wide_reduce_short(const Wide *w, ShortSegments of);
 
 // How sums of columns are made (lower_wide_columns.c): by the host.
-typedef struct Columns {
+typedef struct ColumnTiles {
   const ImpExp *columns, *lanes, *steps;  // of a group; 2^steps reaches the lanes
   const ImpExp *tiles;                    // so many groups have all columns
-} Columns;
-// Do neighbours in the last dimension but one read neighbouring words, and those in the last do not?
+} ColumnTiles;
+// Do neighbours in the last dimension but one read neighbouring words, and those in the last not?
 bool wide_has_columns(Code *host, const SegOp *seg);
-Columns wide_columns(Wide *w);  // sets the chunks, too
-void wide_reduce_columns(const Wide *w, Columns of, const char *name);
+ColumnTiles wide_columns(Wide *w);  // sets the chunks, too
+void wide_reduce_columns(const Wide *w, ColumnTiles of, const char *name);
 
 // Scans of short segments, several to a group, an element to an item.
 typedef struct Short {

@@ -34,8 +34,8 @@ bool wide_has_columns(Code *host, const SegOp *seg) {
 }
 
 // As many columns to a group as fit, evenly; as many chunks of rows as are worth a group.
-Columns wide_columns(Wide *w) {
-  Columns of = { 0 };
+ColumnTiles wide_columns(Wide *w) {
+  ColumnTiles of = { 0 };
   ImpBuilder *b = w->host->b;
   const ImpExp *all =
       imp_max(imp_i64(1), imp_atom(w->seg->dims[w->seg->dim_count - 2].width));
@@ -54,7 +54,8 @@ Columns wide_columns(Wide *w) {
 }
 
 // The item's column and lane; returns which items have one.
-static const ImpExp *open_columns(WideKernel *s, const Columns *of, const ImpExp **lane) {
+static const ImpExp *open_columns(WideKernel *s, const ColumnTiles *of,
+                                  const ImpExp **lane) {
   ImpBuilder *b = s->k->b;
   const Wide *w = s->w;
   const ImpExp *group = imp_named(b, "group", imp_item(ITEM_GROUP_ID));
@@ -69,7 +70,7 @@ static const ImpExp *open_columns(WideKernel *s, const Columns *of, const ImpExp
 }
 
 // parts[item] = op over the item's rows of its column
-static void sum_rows(WideKernel *s, const Columns *of, const ImpExp *lane,
+static void sum_rows(WideKernel *s, const ColumnTiles *of, const ImpExp *lane,
                      const ImpExp *active) {
   ImpBuilder there, b;
   const Var *i;
@@ -89,7 +90,7 @@ static void sum_rows(WideKernel *s, const Columns *of, const ImpExp *lane,
   wide_barrier(s);
 }
 
-void wide_reduce_columns(const Wide *w, Columns of, const char *name) {
+void wide_reduce_columns(const Wide *w, ColumnTiles of, const char *name) {
   WideKernel s = wide_begin(w);
   const ImpExp *lane, *active = open_columns(&s, &of, &lane);
   s.parts = wide_local(&s, "parts", w->group_size);

@@ -131,14 +131,14 @@ static const Arr *const *rows_of_chunks(const Wide *w, const Mem *const *mems) {
 }
 
 // columns: NULL if rows are reduced.
-static void reduce_chunks(const Wide *w, const Columns *columns, const char *name) {
+static void reduce_parts_of(const Wide *w, const ColumnTiles *columns, const char *name) {
   if (columns)
     wide_reduce_columns(w, *columns, name);
   else
     wide_reduce(w, name);
 }
 
-static void combine_chunks(const Wide *w, const Columns *columns,
+static void combine_chunks(const Wide *w, const ColumnTiles *columns,
                            const Mem *const *totals) {
   Wide again = *w;
   again.from = w->out;
@@ -147,15 +147,15 @@ static void combine_chunks(const Wide *w, const Columns *columns,
   again.chunks = imp_i64(1);
   again.mapped = NULL;
   again.layouts = NULL;
-  reduce_chunks(&again, columns, "segred_combine");
+  reduce_parts_of(&again, columns, "segred_combine");
 }
 
 // With one chunk per segment its result is the segment's.
 static void reduce_long(Wide *w, const Mem *const *partials, const Mem *const *totals,
                         bool columns) {
   int64_t each = seg_commutes(w->seg) ? 1 : wide_each(w);
-  Columns all;
-  const Columns *of = columns ? &all : NULL;
+  ColumnTiles all;
+  const ColumnTiles *of = columns ? &all : NULL;
   if (columns)
     all = wide_columns(w);
   else
@@ -174,7 +174,7 @@ static void reduce_long(Wide *w, const Mem *const *partials, const Mem *const *t
   imp_add_stm(b,
               (ImpStm){ .kind = IMP_IF, .u.cond = { several, many.block, one.block } });
   w->out = columns ? rows_of_chunks(w, partials) : wide_rows(w, partials, w->chunks);
-  reduce_chunks(w, of, columns ? "segred_columns" : "segred");
+  reduce_parts_of(w, of, columns ? "segred_columns" : "segred");
   Wide combine = wide_within(w, &many_code, &many);
   combine_chunks(&combine, of, totals);
   imp_if(b, several, many.block);
