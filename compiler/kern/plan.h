@@ -149,6 +149,9 @@ const Kern *kern_bound_rooms(Compiler *c, const Kern *kern);
 // The kernel with what a round of a loop stores for the next one to load in a variable.
 const Kern *kern_carry_stores(Compiler *c, const Kern *kern);
 
+// The kernel with what loops carry joined last to what else is joined in a round.
+const Kern *kern_late_operands(Compiler *c, const Kern *kern);
+
 // A kernel that is right where a condition of the host holds.
 typedef struct KernQuick {
   const Kern *kern;

@@ -111,7 +111,8 @@ const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg)
   const Kern *kern = kern_update_in_place(c, kern_inline(c, seg->kern));
   kern = kern_own_rows(c, kern_unroll_short(c, kern_rings_in_place(c, kern)));
   kern = kern_choose(c, kern_drop_known_checks(c, kern));
-  kern = kern_carry_stores(c, kern_bound_rooms(c, kern_narrow(c, kern)));
+  kern = kern_bound_rooms(c, kern_narrow(c, kern));
+  kern = kern_late_operands(c, kern_carry_stores(c, kern));
   Scheduling s = { c, book, seg };
   const KernPlan *quick = without_divisions(&s, kern);
   return quick ? quick : as_it_comes(&s, kern);
