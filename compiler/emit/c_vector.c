@@ -137,8 +137,9 @@ void vector_store(CodeText *c, const ImpStm *stm) {
   else if (mem->lanes)
     store_own(c, stm, value, mask);
   else if (stm->u.store.step)
-    c_line(c, "%s(%s + (%s), %s, %s);", helper_spread(c, mem, lanes), pointer_to(c, mem),
-           c_size(c, stm->u.store.index), c_size(c, stm->u.store.step), value);
+    c_line(c, "%s(%s + (%s), %s, %s);", helper_spread(c, mem, stm->u.store.run, lanes),
+           pointer_to(c, mem), c_size(c, stm->u.store.index),
+           c_size(c, stm->u.store.step), value);
   else if (mask)
     store_some(c, stm, value, mask);
   else

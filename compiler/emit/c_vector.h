@@ -30,7 +30,8 @@ const char *helper_strided(CodeText *c, const Mem *mem, int run, int lanes);  //
 const char *helper_scatter(CodeText *c, const Mem *mem, int lanes,
                            bool masked);  // (p, indices, values, mask)
 const char *helper_permute(CodeText *c, const ImpExp *e);
-const char *helper_spread(CodeText *c, const Mem *mem, int lanes);  // (p, step, values)
+const char *helper_spread(CodeText *c, const Mem *mem, int run,
+                          int lanes);  // (p, step, values)
 const char *helper_store_some(CodeText *c, const Mem *mem,
                               int lanes);  // (p, values, mask)
 const char *helper_each(CodeText *c, const char *function,

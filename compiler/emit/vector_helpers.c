@@ -165,15 +165,22 @@ const char *helper_scatter(CodeText *c, const Mem *mem, int lanes, bool masked) 
   return name;
 }
 
-const char *helper_spread(CodeText *c, const Mem *mem, int lanes) {
-  const char *name = memory_name("spread", mem, lanes);
+const char *helper_spread(CodeText *c, const Mem *mem, int run, int lanes) {
+  const char *name = memory_name(run > 1 ? "spread_pieces" : "spread", mem, lanes);
+  const char *piece = run > 1 ? helper_store(c, mem, run) : NULL;
   bool fresh;
   Text *t = helper(c, name, &fresh);
   if (!fresh) return name;
   text_printf(t, "static void %s(%s, long step, %s x) {\n", name, pointer(mem),
               vector_memory_type(mem->elem, lanes));
-  for (int i = 0; i < lanes; i++)
+  for (int i = 0; run <= 1 && i < lanes; i++)
     text_printf(t, "  p[%d * step] = x.s%c;\n", i, vector_digit(i));
+  for (int i = 0; run > 1 && i < lanes; i += run) {
+    text_printf(t, "  %s(p + %d * step, x.s", piece, i / run);
+    for (int k = i; k < i + run; k++)
+      text_printf(t, "%c", vector_digit(k));
+    text_add(t, ");\n");
+  }
   text_add(t, "}\n");
   return name;
 }

@@ -207,10 +207,11 @@ struct ImpStm {
       const ImpExp *value;
     } assign;
     // step: lanes are so far apart (NULL: 1, or the index is a vector);
-    // mask: of these lanes (NULL: all)
+    // mask: of these lanes (NULL: all); run: so many lanes side by side, of a `step` (0: one)
     struct {
       const Mem *mem;
       const ImpExp *index, *value, *step, *mask;
+      int run;
     } store;
     struct {
       PrimOp op;

@@ -285,8 +285,8 @@ void imp_assign(ImpBuilder *b, const Var *var, const ImpExp *value) {
 }
 
 void imp_store(ImpBuilder *b, const Mem *mem, const ImpExp *index, const ImpExp *value) {
-  imp_add_stm(
-      b, (ImpStm){ .kind = IMP_STORE, .u.store = { mem, index, value, NULL, NULL } });
+  imp_add_stm(b, (ImpStm){ .kind = IMP_STORE,
+                           .u.store = { .mem = mem, .index = index, .value = value } });
 }
 
 const Mem *mem_new(Compiler *c, const char *name, MemSpace space, PrimType elem) {

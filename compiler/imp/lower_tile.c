@@ -22,6 +22,16 @@ static const ImpExp *interleaved_pair(KernCode *kc, const ImpExp *a, const ImpEx
   return declared(kc, "tile", imp_permute(a, b, interleave(kc->lanes, of, upper)));
 }
 
+// Of four vectors, in groups of four lanes.
+static void transpose(KernCode *kc, const ImpExp *const *rows, const ImpExp **out) {
+  for (int half = 0; half < 2; half++) {
+    const ImpExp *a = interleaved_pair(kc, rows[0], rows[1], 1, half),
+                 *b = interleaved_pair(kc, rows[2], rows[3], 1, half);
+    for (int i = 0; i < 2; i++)
+      out[2 * half + i] = imp_permute(a, b, interleave(kc->lanes, 2, i));
+  }
+}
+
 // The elements from `base` on, `step` from lane to lane: a vector for each of the neighbours.
 static void load_tile(KernCode *kc, const Arr *arr, const ImpExp *base,
                       const ImpExp *step, const ImpExp **out) {
@@ -33,12 +43,7 @@ static void load_tile(KernCode *kc, const Arr *arr, const ImpExp *base,
                        imp_strided(arr->mem, imp_add(base, imp_mul(step, imp_i64(i))),
                                    imp_mul(step, imp_i64(TILE_HEIGHT)), TILE_HEIGHT,
                                    kc->lanes));
-  for (int half = 0; half < 2; half++) {
-    const ImpExp *a = interleaved_pair(kc, rows[0], rows[1], 1, half),
-                 *b = interleaved_pair(kc, rows[2], rows[3], 1, half);
-    for (int i = 0; i < 2; i++)
-      out[2 * half + i] = imp_permute(a, b, interleave(kc->lanes, 2, i));
-  }
+  transpose(kc, rows, out);
 }
 
 // Do the lanes lie apart?
@@ -194,15 +199,16 @@ static void join_fields(KernCode *kc, const ImpExp *const *fields, int size,
   if (size == 4) join_four(kc, fields, out);
 }
 
-static int record_size(KernCode *kc, const Access *to, const ImpExp **base) {
+// How many neighbours are stored together: whole records, if they are that small; 0: none are.
+static int record_size(KernCode *kc, const Access *to) {
   const Arr *arr = memory_at(kc, to->tensor);
-  const ImpExp *step;
+  const ImpExp *base, *step;
   if (arr->mem->lanes || !is_dense(to->tensor, arr) ||
-      !affine_place(kc, to, arr, base, &step))
+      !place_apart(kc, to, arr, &base, &step))
     return 0;
   for (int n = 2; n <= MOST_APART; n++)
     if (imp_is_i64(step, n)) return n;
-  return 0;
+  return kc->lanes % TILE_HEIGHT ? 0 : TILE_HEIGHT;
 }
 
 static AxisSet store_set(KernCode *kc, const KernStm *stm) {
@@ -212,12 +218,11 @@ static AxisSet store_set(KernCode *kc, const KernStm *stm) {
 bool lower_record_store(KernCode *kc, const KernBlock *block, int at,
                         const RecordStores **stored) {
   const KernStm *stm = &block->stms[at];
-  const ImpExp *base;
   RecordStores stores;
   AxisSet set = store_set(kc, stm);
   int size;
   if (!in_lanes(kc, load_set(kc, &stm->u.store.to)) || kc->mask ||
-      !(size = record_size(kc, &stm->u.store.to, &base)) ||
+      !(size = record_size(kc, &stm->u.store.to)) ||
       !record_stores(block, at, size, &stores))
     return false;
   for (int i = 0; i < size; i++)
@@ -227,25 +232,47 @@ bool lower_record_store(KernCode *kc, const KernBlock *block, int at,
   return true;
 }
 
+static void store_whole(KernCode *kc, const Mem *mem, const ImpExp *base,
+                        const ImpExp *const *fields, int size) {
+  const ImpExp *parts[MOST_APART];
+  join_fields(kc, fields, size, parts);
+  for (int i = 0; i < size; i++)
+    add_stm(kc, (ImpStm){ .kind = IMP_STORE,
+                          .u.store = { .mem = mem,
+                                       .index = imp_add(base, imp_i64(i * kc->lanes)),
+                                       .value = parts[i] } });
+}
+
+// Four neighbours of longer records: the inverse of loading a tile.
+static void store_tile(KernCode *kc, const Mem *mem, const ImpExp *base,
+                       const ImpExp *step, const ImpExp *const *fields) {
+  const ImpExp *rows[TILE_HEIGHT];
+  step = declared(kc, "apart", step);
+  transpose(kc, fields, rows);
+  for (int i = 0; i < TILE_HEIGHT; i++)
+    add_stm(kc, (ImpStm){ .kind = IMP_STORE,
+                          .u.store = { .mem = mem,
+                                       .index = imp_add(base, imp_mul(step, imp_i64(i))),
+                                       .value = declared(kc, "rows", rows[i]),
+                                       .step = imp_mul(step, imp_i64(TILE_HEIGHT)),
+                                       .run = TILE_HEIGHT } });
+}
+
 void lower_stored_record(KernCode *kc, const KernBlock *block,
                          const RecordStores *stores) {
-  const KernStm *first = NULL;
-  const ImpExp *base, *fields[MOST_APART], *parts[MOST_APART];
-  int size = 0;
-  while (size < MOST_APART && stores->stores[size] >= 0)
-    size++;
-  first = &block->stms[stores->stores[0]];
+  const KernStm *first = &block->stms[stores->stores[0]];
+  const ImpExp *base, *step, *fields[MOST_APART];
+  int size = record_size(kc, &first->u.store.to);
   for (Copies c = copies_over(kc, store_set(kc, first)); copies_next(&c);) {
     const Arr *arr = memory_at(kc, first->u.store.to.tensor);
-    record_size(kc, &first->u.store.to, &base);
+    affine_place(kc, &first->u.store.to, arr, &base, &step);
     base = declared(kc, "corner", base);
     for (int i = 0; i < size; i++)
       fields[i] = declared(
           kc, "field", lower_vector(kc, block->stms[stores->stores[i]].u.store.value));
-    join_fields(kc, fields, size, parts);
-    for (int i = 0; i < size; i++)
-      add_stm(kc, (ImpStm){ .kind = IMP_STORE,
-                            .u.store = { arr->mem, imp_add(base, imp_i64(i * kc->lanes)),
-                                         parts[i], NULL, NULL } });
+    if (imp_is_i64(step, size))
+      store_whole(kc, arr->mem, base, fields, size);
+    else
+      store_tile(kc, arr->mem, base, step, fields);
   }
 }

@@ -482,8 +482,11 @@ static void cost_store(Cost *s, const KernStm *stm) {
     cost_access(s, to, value, false);
     return;
   }
-  double one = VECTOR_ACCESS + VECTOR_OP * (double)few_apart(s, to);
-  add(s, one * vectors(s, to->tensor->elem) * copies_of(s, access_set(s, to) | value));
+  int64_t whole = few_apart(s, to);
+  double one =
+      whole ? (VECTOR_ACCESS + VECTOR_OP * (double)whole) * vectors(s, to->tensor->elem)
+            : LANE_ACCESS * s->lanes / TILE_HEIGHT;
+  add(s, one * copies_of(s, access_set(s, to) | value));
 }
 
 static void cost_stm(Cost *s, const KernStm *stm) {
@@ -521,10 +524,10 @@ static void note_record(Cost *s, const KernBlock *block, int at, bool *loaded) {
 // Notes the stores of lanes that are apart which together write whole vectors.
 static void note_stores(Cost *s, const KernBlock *block, int at) {
   const Access *to = &block->stms[at].u.store.to;
-  int64_t size = few_apart(s, to);
+  int64_t whole = few_apart(s, to), size = whole ? whole : TILE_HEIGHT;
   RecordStores stores;
-  if (map_has(s->beside, &block->stms[at]) || !size ||
-      !record_stores(block, at, (int)size, &stores))
+  if (map_has(s->beside, &block->stms[at]) || is_vector_access(s, to) ||
+      !is_affine(s, to) || !record_stores(block, at, (int)size, &stores))
     return;
   for (int i = 0; i < size; i++)
     map_put(s->beside, &block->stms[stores.stores[i]], s);

@@ -9,7 +9,13 @@
 #include "kern/plan.h"
 #include "kern/step.h"
 
-enum { MOST_POINTS = 4, MOST_COPIES = 32, MOST_STMS = 400 };
+enum {
+  MOST_POINTS = 4,
+  MOST_COPIED = 16,
+  FEW_STMS = 6,
+  MOST_COPIES = 32,
+  MOST_STMS = 400
+};
 
 typedef struct ShortLoops {
   KernMapper mapper;
@@ -28,10 +34,25 @@ static int64_t points_of(const Axis *axis) {
   return plain ? axis->width->u.constant.u.i : 0;
 }
 
+// A map of a few numbers that stand in an array of the point's own: its elements are scalars
+// without the loop.
+static bool is_of_own_array(const Axis *axis) {
+  bool own = false;
+  for (int i = 0; i < axis->body->count; i++) {
+    const KernStm *stm = &axis->body->stms[i];
+    if (stm->kind != KERN_LET && stm->kind != KERN_LOAD && stm->kind != KERN_STORE)
+      return false;
+    own = own || (stm->kind == KERN_LOAD &&
+                  tensor_root(stm->u.load.tensor)->space == TENSOR_OWN);
+  }
+  return own && axis->role == AXIS_MAP && axis->body->count <= FEW_STMS;
+}
+
 static bool is_short_loop(const KernStm *stm, int copies) {
   if (stm->kind != KERN_AXIS) return false;
   int64_t points = points_of(stm->u.axis);
-  return points > 0 && points <= MOST_POINTS && copies * points <= MOST_COPIES;
+  int64_t most = is_of_own_array(stm->u.axis) ? MOST_COPIED : MOST_POINTS;
+  return points > 0 && points <= most && copies * points <= MOST_COPIES;
 }
 
 static int64_t copies_of_block(const KernBlock *block);
