@@ -74,6 +74,7 @@ static const HintRule rules[] = {
   { "'='", "where", NULL, "a file is a module already: it needs no such line" },
   { "')'", "->", NULL, LAMBDAS },
   { "')'", "=>", NULL, LAMBDAS },
+  { "')'", "=", NULL, "`==` compares" },
   { "')'", "<", NULL, "the type of an array is `[]f32`" },
   { "'->'", "=>", NULL, "write `->`" },
   { "'->'", ",", NULL, "parameters follow one another without commas: `\\x y -> ...`" },

@@ -396,11 +396,56 @@ static bool hint_array(Check *k, const Type *expected, const Type *actual, Why w
   return true;
 }
 
+// The name of the function's parameter of that number if the program gives it no type, so that its
+// numbers became i32; NULL if it has one.
+static Name untyped_param(const Check *k, const AstExp *function, int index) {
+  const Binding *b = binding_of(function);
+  const AstDecl *decl = b ? map_get(k->later, b->name) : NULL;
+  if (!decl || decl->kind != AST_DECL_VALUE || decl->u.value.binding != b) return NULL;
+  const AstPatVec *params = &decl->u.value.function.params;
+  if (index >= params->count || params->at[index]->kind != AST_PAT_NAME) return NULL;
+  return params->at[index]->u.name.name;
+}
+
+// square 1.5, map square xs and reduce plus 0 xs
+static bool hint_untyped_param(Check *k, const Type *actual, Why why) {
+  const AstExp *node = why.apply;
+  if (!node || why.kind != WHY_ARGUMENT || node->u.apply.is_operator) return false;
+  const AstExp *function = node->u.apply.function;
+  Name param = untyped_param(k, function, why.index - 1);
+  if (!param && why.index > 1 && actual->kind == TYPE_ARRAY) {
+    function = node->u.apply.args.at[0];
+    param = untyped_param(k, function, 0);
+    actual = type_resolve(actual->u.array.elem);
+  }
+  const Type *elem = innermost_element(actual);
+  const Binding *b = binding_of(function);
+  if (!param || !b || !is_number(elem)) return false;
+  const char *type = elem->kind == TYPE_PRIM ? type_text(actual) : "f32";
+  hint(k->c, "the type of `%s` is not written: `def %s (%s: %s)` takes %s", param,
+       b->name, param, type,
+       function == node->u.apply.function ? "this argument" : "these elements");
+  return true;
+}
+
+// map f 0..<n
+static bool hint_range(Check *k, Why why) {
+  const AstExp *node = why.apply;
+  if (!node || why.kind != WHY_ARGUMENT || node->u.apply.is_operator) return false;
+  if (why.index != node->u.apply.args.count) return false;
+  const char *after = node->loc.file->text + node->loc.end;
+  after += strspn(after, " ");
+  if (strncmp(after, "..", 2) != 0) return false;
+  hint(k->c, "a range among arguments stands in brackets: `(a..<b)`");
+  return true;
+}
+
 // What fits one kind of mistake only.
 static bool hint_special(Check *k, Loc loc, const Type *expected, const Type *actual,
                          Why why) {
   return hint_comparison(k, loc, actual, why) || hint_chain(k, why) ||
-         hint_operator(k, actual, why) || hint_negative_argument(k, actual, why) ||
+         hint_operator(k, actual, why) || hint_range(k, why) ||
+         hint_untyped_param(k, actual, why) || hint_negative_argument(k, actual, why) ||
          hint_tuple_of_arguments(k, why) || hint_section(k, loc, expected, actual) ||
          hint_order(k, expected, actual, why) || hint_missing_argument(k, actual, why) ||
          hint_untupled(k, expected, why) ||
