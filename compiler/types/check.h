@@ -241,7 +241,8 @@ typedef struct Check {
   Map *later;    // Name -> AstDecl of all definitions in the file, for messages
   Map *unknown;  // Name -> itself: unknown names that have been reported
   int errors;    // reported before the current definition
-  int unknown_count;            // supply of names for unknown sizes
+  int type_errors;    // how often a type was missing, because of what was reported
+  int unknown_count;  // supply of names for unknown sizes
   const struct Within *within;  // the definitions being checked
   Vec(OwnUse *) own_uses;       // of functions that are being checked
   AstExpVec exps;  // annotated nodes of the current definition, to be solved at its end

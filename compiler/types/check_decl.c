@@ -148,7 +148,7 @@ static Binding *infer_twice(Check *k, AstDecl *decl) {
 
 static void check_value(Check *k, AstDecl *decl) {
   AstFunction *f = &decl->u.value.function;
-  int errors = diag_error_count(k->c), outer = k->errors;
+  int errors = diag_error_count(k->c), outer = k->errors, type_errors = k->type_errors;
   k->errors = 0;
   Binding *b = infer_twice(k, decl);
   k->errors = outer;
@@ -167,8 +167,10 @@ static void check_value(Check *k, AstDecl *decl) {
     check_value(k, decl);
     return;
   }
-  if (diag_error_count(k->c) == errors) check_causality(k, f);
-  if (diag_error_count(k->c) == errors) consume_definition(k, decl);
+  // A name of a broken module has no type, although nothing was reported here.
+  bool typed = k->type_errors == type_errors;
+  if (typed && diag_error_count(k->c) == errors) check_causality(k, f);
+  if (typed && diag_error_count(k->c) == errors) consume_definition(k, decl);
   define(k, b);
   if (decl->u.value.is_entry && diag_error_count(k->c) == errors) check_entry(k, decl, b);
 }

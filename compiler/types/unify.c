@@ -48,6 +48,7 @@ const Type *type_data_var(Check *k, Loc loc) {
 const Type *type_error(Check *k, Loc loc) {
   const Type *type = fresh_var(k, loc, CLASS_ANY);
   type->u.var->is_error = true;
+  k->type_errors++;
   return type;
 }
 
