@@ -282,8 +282,10 @@ bool layout_transpose(Code *host, const Arr *to, const Arr *from);
 // The dimension whose neighbours are neighbours in memory; -1 if none is.
 int layout_unit_dim(const Arr *arr);
 
-// Is the array dense with layout=0?  Then layout_dense makes it so in any case.
+// Is the array dense with layout=0?
 bool layout_dense_if_off(const Arr *arr);
+// Is it dense with or without?  Then layout_dense makes it so in any case.
+bool layout_may_be_dense(const Arr *arr);
 Arr layout_dense(Code *host, const Arr *arr);
 
 HostScope *host_scope(ImpBuilder *b, Map *arrays, Map *owned, HostScope *parent);

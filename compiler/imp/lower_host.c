@@ -40,7 +40,7 @@ bool host_is_plain(const Arr *arr) {
 // The array row-major from the start of its block on; a copy if it does not lie so.
 static Arr host_dense(Code *k, const Arr *arr, CoreType type) {
   if (host_is_plain(arr)) return *arr;
-  if (layout_dense_if_off(arr)) return layout_dense(k, arr);
+  if (layout_may_be_dense(arr)) return layout_dense(k, arr);
   Arr dense = host_alloc(k, "dense", type);
   host_copy(k, &dense, arr);
   return dense;

@@ -1,5 +1,6 @@
-// Layouts of arrays on a CPU: an array whose only reader rearranges it (a transpose, mostly) is
-// made in the rearranged order, so that the rearrangement costs nothing later.
+// Layouts of arrays: an array whose only reader rearranges it (a transpose, mostly) is made in the
+// rearranged order, so that the rearrangement costs nothing later; on GPUs, where kernels choose
+// layouts for what they read, only if it then leaves the body, so that rows are wanted.
 //
 // A layout is a hint: arrays carry their strides, and whoever needs another order copies.
 #include "imp/lower.h"
@@ -24,12 +25,19 @@ static int uses_in(const Body *body, const Var *var) {
   return uses.count;
 }
 
+static bool is_result(const Body *body, const Var *var) {
+  for (int i = 0; i < body->result_count; i++)
+    if (atom_equal(body->results[i], atom_var(var))) return true;
+  return false;
+}
+
 void host_find_layouts(Code *k, const Body *body) {
-  if (k->lower->profile != PROFILE_CPU) return;
+  bool all = k->lower->profile == PROFILE_CPU;
   for (int i = 0; i < body->stm_count; i++) {
     const Exp *exp = body->stms[i].exp;
     if (exp->kind != EXP_REARRANGE || exp->u.rearrange.array.kind != ATOM_VAR) continue;
     const Var *array = exp->u.rearrange.array.u.var;
+    if (!all && !is_result(body, body->stms[i].binders[0])) continue;
     if (uses_in(body, array) == 1) map_put(k->layouts, array, exp->u.rearrange.perm);
   }
 }

@@ -65,9 +65,15 @@ int layout_unit_dim(const Arr *arr) {
   return -1;
 }
 
-bool layout_dense_if_off(const Arr *arr) {
-  Arr off = resolve(arr, false);
-  return arr_is_dense(&off) && imp_is_i64(off.offset, 0);
+static bool is_plain_if(const Arr *arr, bool on) {
+  Arr as = resolve(arr, on);
+  return host_is_plain(&as);
+}
+
+bool layout_dense_if_off(const Arr *arr) { return is_plain_if(arr, false); }
+
+bool layout_may_be_dense(const Arr *arr) {
+  return is_plain_if(arr, false) || is_plain_if(arr, true);
 }
 
 // Dense memory, the dimensions in the given order.
@@ -284,17 +290,28 @@ const Arr *layout_out(Code *host, const Var *binder, int space) {
   return mem_copy(&out, sizeof out);
 }
 
+// The array as it is with or without the parameter, in `dense`.
+static ImpBlock make_dense(Code *host, const Arr *dense, const Arr *arr, bool on) {
+  ImpBuilder b = { .c = host->b->c, .loc = host->b->loc };
+  Arr from = resolve(arr, on);
+  Code code = *host;
+  code.b = &b;
+  if (host_is_plain(&from)) {
+    imp_add_stm(&b, (ImpStm){ .kind = IMP_SHARE, .u.share = { dense->mem, arr->mem } });
+    return b.block;
+  }
+  imp_add_stm(&b,
+              (ImpStm){ .kind = IMP_ALLOC, .u.alloc = { dense->mem, arr_count(dense) } });
+  host_copy(&code, dense, &from);
+  return b.block;
+}
+
 Arr layout_dense(Code *host, const Arr *arr) {
   const Mem *mem = host_declare_mem(host, "dense", arr->elem);
-  Arr dense = arr_dense(mem, arr->elem, arr->shape, arr->rank), from = resolve(arr, true);
-  ImpBuilder on = { .c = host->b->c, .loc = host->b->loc }, off = on;
-  Code then_code = *host;
-  then_code.b = &on;
-  imp_add_stm(&on, (ImpStm){ .kind = IMP_ALLOC, .u.alloc = { mem, arr_count(&dense) } });
-  host_copy(&then_code, &dense, &from);
-  imp_add_stm(&off, (ImpStm){ .kind = IMP_SHARE, .u.share = { mem, arr->mem } });
+  Arr dense = arr_dense(mem, arr->elem, arr->shape, arr->rank);
+  ImpBlock on = make_dense(host, &dense, arr, true),
+           off = make_dense(host, &dense, arr, false);
   const ImpExp *layout = layout_chosen(host->lower);
-  imp_add_stm(host->b,
-              (ImpStm){ .kind = IMP_IF, .u.cond = { layout, on.block, off.block } });
+  imp_add_stm(host->b, (ImpStm){ .kind = IMP_IF, .u.cond = { layout, on, off } });
   return dense;
 }
