@@ -34,6 +34,17 @@ static int64_t points_of(const Axis *axis) {
   return plain ? axis->width->u.constant.u.i : 0;
 }
 
+static bool is_small_own(const Tensor *t) {
+  const Tensor *root = tensor_root(t);
+  int64_t count = 1;
+  for (int i = 0; i < root->rank; i++) {
+    if (root->dims[i]->kind != TERM_CONST || root->dims[i]->u.constant.u.i > MOST_COPIED)
+      return false;
+    count *= root->dims[i]->u.constant.u.i;
+  }
+  return root->space == TENSOR_OWN && count <= MOST_COPIED;
+}
+
 // A map of a few numbers that stand in an array of the point's own: its elements are scalars
 // without the loop.
 static bool is_of_own_array(const Axis *axis) {
@@ -42,8 +53,7 @@ static bool is_of_own_array(const Axis *axis) {
     const KernStm *stm = &axis->body->stms[i];
     if (stm->kind != KERN_LET && stm->kind != KERN_LOAD && stm->kind != KERN_STORE)
       return false;
-    own = own || (stm->kind == KERN_LOAD &&
-                  tensor_root(stm->u.load.tensor)->space == TENSOR_OWN);
+    own = own || (stm->kind == KERN_LOAD && is_small_own(stm->u.load.tensor));
   }
   return own && axis->role == AXIS_MAP && axis->body->count <= FEW_STMS;
 }
