@@ -73,6 +73,8 @@ const Kern *kern_in_view(Compiler *c, const Kern *kern, const Tensor *out,
 // ---- within kernels
 //
 // axis { t[i] = x }  axis { a[k + 1 + i] = t[i] }   =>   axis { a[k + 1 + i] = x }
+//
+// Also if t is copied under another shape: flatten.
 
 typedef struct Updating {
   KernMapper mapper;
@@ -89,7 +91,7 @@ enum { MOST_DIMS = 8 };
 
 static bool is_identity(const Access *access, const Axis *const *axes, int depth) {
   const Tensor *t = access->tensor;
-  if (t->rank != depth || t->space != TENSOR_OWN || t->of || t->open) return false;
+  if (t->rank != depth || t->space != TENSOR_OWN || tensor_root(t)->open) return false;
   for (int d = 0; d < depth; d++) {
     const Term *at = access->index[d];
     if (at->kind != TERM_VAR || at->u.var != axes[d]->index ||
@@ -99,7 +101,16 @@ static bool is_identity(const Access *access, const Axis *const *axes, int depth
   return true;
 }
 
-static bool is_copy(const KernStm *stm, Copying *out) {
+// The array's memory as it is made, if it is copied under another shape.
+static bool of_root(Compiler *c, Copying *copy) {
+  const Tensor *root = tensor_root(copy->from);
+  View to = copy->to;
+  if (root == copy->from) return true;
+  copy->from = root;
+  return root->rank > 0 && view_reshape(c, &to, root->dims, root->rank, &copy->to);
+}
+
+static bool is_copy(Compiler *c, const KernStm *stm, Copying *out) {
   const Axis *axes[MOST_DIMS];
   int depth = 0;
   while (stm->kind == KERN_AXIS && depth < MOST_DIMS && stm->u.axis->role == AXIS_MAP) {
@@ -121,7 +132,8 @@ static bool is_copy(const KernStm *stm, Copying *out) {
   out->from = load->u.load.tensor;
   const Access *to = &store->u.store.to;
   return !to->tensor->of &&
-         view_by_index(to->tensor, to->index, vars, out->from->dims, depth, &out->to);
+         view_by_index(to->tensor, to->index, vars, out->from->dims, depth, &out->to) &&
+         of_root(c, out);
 }
 
 typedef struct RootUses {
@@ -209,7 +221,7 @@ static bool move_before(KernStmVec *stms, int maker, int last, const Tensor *to)
 // Leaves out the copy at `last`; false, and nothing has changed, if it has to stay.
 static bool update_at(const Updating *u, KernStmVec *stms, int last) {
   Copying copy;
-  if (!is_copy(&stms->at[last], &copy)) return false;
+  if (!is_copy(u->mapper.c, &stms->at[last], &copy)) return false;
   int alloc = 0, maker = maker_of(stms, last, &copy);
   while (alloc < stms->count && !is_alloc(&stms->at[alloc], copy.from))
     alloc++;

@@ -37,13 +37,18 @@ static bool distance(const Access *a, const Access *b, int64_t *out) {
   return true;
 }
 
+// Arrays that are not the same for the kernel: where one is made in the place of another, each load
+// reads what was there before (in_place.c), and loads only move up, stores only down.
+static bool are_apart(const Tensor *a, const Tensor *b) {
+  const Tensor *x = tensor_root(a), *y = tensor_root(b);
+  return x != y && !(x->host && x->host == y->host);
+}
+
 // May what comes behind the statement be loaded before it?
 static bool lets_by(const KernStm *stm, const Tensor *loaded) {
   if (stm->kind == KERN_LET || stm->kind == KERN_LOAD || stm->kind == KERN_ALLOC)
     return true;
-  if (stm->kind != KERN_STORE) return false;
-  const Tensor *to = tensor_root(stm->u.store.to.tensor), *from = tensor_root(loaded);
-  return to != from && (to->space == TENSOR_OWN || from->space == TENSOR_OWN);
+  return stm->kind == KERN_STORE && are_apart(stm->u.store.to.tensor, loaded);
 }
 
 // All of a row of constant length exists.
@@ -106,12 +111,10 @@ bool record_tile(const KernBlock *block, int at, const bool *taken, RecordTile *
 // ---- stores
 
 // May a store before the statement be made after it?
-static bool may_go_first(const KernStm *stm) {
+static bool may_go_first(const KernStm *stm, const Tensor *stored) {
   if (stm->kind == KERN_LET || stm->kind == KERN_ALLOC) return true;
-  const Access *access = stm->kind == KERN_LOAD    ? &stm->u.load
-                         : stm->kind == KERN_STORE ? &stm->u.store.to
-                                                   : NULL;
-  return access && tensor_root(access->tensor)->space == TENSOR_OWN;
+  if (stm->kind == KERN_LOAD) return are_apart(stm->u.load.tensor, stored);
+  return stm->kind == KERN_STORE && are_apart(stm->u.store.to.tensor, stored);
 }
 
 // The first `size` neighbours that are stored from the statement on, each by one.
@@ -143,7 +146,7 @@ bool record_stores(const KernBlock *block, int at, int size, RecordStores *out) 
       r.at[r.count] = behind;
       r.load[r.count++] = i;
       r.low = behind < r.low ? behind : r.low;
-    } else if (!may_go_first(stm)) {
+    } else if (!may_go_first(stm, first->tensor)) {
       return false;
     }
   }

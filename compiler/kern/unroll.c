@@ -139,8 +139,21 @@ static bool is_shared(ShortSearch *s, const Access *access) {
   return s->inside && !s->mentioned;
 }
 
+// Do the rounds store parts of a record, which is a row of the innermost dimensions?
+static bool is_of_record(ShortSearch *s, const Access *access) {
+  const Tensor *t = access->tensor;
+  s->mentioned = false;
+  if (!s->whole || t->space != TENSOR_GLOBAL || t->order) return false;
+  for (int d = t->rank - 1; d >= 0 && t->dims[d]->kind == TERM_CONST; d--) {
+    const Term *plain = step_inlined(s->u->lets, access->index[d]);
+    if (plain) term_each_var(plain, see_index_var, s);
+  }
+  return s->mentioned;
+}
+
 static void see_element(KernVisitor *v, Access access, bool stores) {
   ShortSearch *s = v->state;
+  if (stores && is_of_record(s, &access)) s->found = true;
   if (!stores && s->whole && (s->u->copies > 1 || is_shared(s, &access))) s->found = true;
   for (int d = 0; access.tensor->space == TENSOR_OWN && d < access.tensor->rank; d++)
     if (access.tensor->dims[d]->kind == TERM_CONST &&
