@@ -39,7 +39,7 @@ static bool distance(const Access *a, const Access *b, int64_t *out) {
 
 // Arrays that are not the same for the kernel: where one is made in the place of another, each load
 // reads what was there before (in_place.c), and loads only move up, stores only down.
-static bool are_apart(const Tensor *a, const Tensor *b) {
+static bool are_other_arrays(const Tensor *a, const Tensor *b) {
   const Tensor *x = tensor_root(a), *y = tensor_root(b);
   return x != y && !(x->host && x->host == y->host);
 }
@@ -48,7 +48,7 @@ static bool are_apart(const Tensor *a, const Tensor *b) {
 static bool lets_by(const KernStm *stm, const Tensor *loaded) {
   if (stm->kind == KERN_LET || stm->kind == KERN_LOAD || stm->kind == KERN_ALLOC)
     return true;
-  return stm->kind == KERN_STORE && are_apart(stm->u.store.to.tensor, loaded);
+  return stm->kind == KERN_STORE && are_other_arrays(stm->u.store.to.tensor, loaded);
 }
 
 // All of a row of constant length exists.
@@ -113,8 +113,8 @@ bool record_tile(const KernBlock *block, int at, const bool *taken, RecordTile *
 // May a store before the statement be made after it?
 static bool may_go_first(const KernStm *stm, const Tensor *stored) {
   if (stm->kind == KERN_LET || stm->kind == KERN_ALLOC) return true;
-  if (stm->kind == KERN_LOAD) return are_apart(stm->u.load.tensor, stored);
-  return stm->kind == KERN_STORE && are_apart(stm->u.store.to.tensor, stored);
+  if (stm->kind == KERN_LOAD) return are_other_arrays(stm->u.load.tensor, stored);
+  return stm->kind == KERN_STORE && are_other_arrays(stm->u.store.to.tensor, stored);
 }
 
 // The first `size` neighbours that are stored from the statement on, each by one.
