@@ -279,6 +279,8 @@ const Arr *layout_copy(Code *host, const Var *var, const int *order);
 const Arr *layout_out(Code *host, const Var *binder, int space);
 // to = from through tiles; false, and nothing done, if that does not suit.
 bool layout_transpose(Code *host, const Arr *to, const Arr *from);
+// Does it reshape arrays to another rank, at any depth?
+bool body_changes_rank(const Body *body);
 // The dimension whose neighbours are neighbours in memory; -1 if none is.
 int layout_unit_dim(const Arr *arr);
 

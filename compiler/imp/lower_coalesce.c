@@ -324,7 +324,7 @@ static void find_reshape(CoreVisitor *v, const Body *body) {
   core_visit_body(v, body);
 }
 
-static bool has_reshape(const Body *body) {
+bool body_changes_rank(const Body *body) {
   bool found = false;
   CoreVisitor visitor = { .body = find_reshape, .state = &found };
   find_reshape(&visitor, body);
@@ -349,7 +349,7 @@ static Reads find_seg_reads(Code *host, const SegOp *seg) {
   Reads r = { .host = host, .seg = seg, .motions = map_new(NULL) };
   if (host->lower->profile != PROFILE_GPU) return r;
   find_probes(&r);
-  if (has_reshape(seg->body)) r.probes.count = 0;
+  if (body_changes_rank(seg->body)) r.probes.count = 0;
   if (r.probes.count) run_trial(&r);
   return r;
 }

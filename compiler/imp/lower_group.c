@@ -11,9 +11,37 @@ void group_barrier_if_dirty(Group *g) {
   if (g->dirty) group_barrier(g);
 }
 
+enum { SHORT_ROW = 8, WORD_BYTES = 4 };
+
+// An odd number of words, at least so many.
+static const ImpExp *odd(const ImpExp *words) {
+  return words->kind == IMP_CONST ? imp_i64(words->u.constant.u.i | 1)
+                                  : imp_op2(OP_OR, words, imp_i64(1));
+}
+
+// Rows of an odd number of words begin in different banks, so that items that each work on a row do
+// not wait for each other.  Returns how many elements the array takes.
+static const ImpExp *spread_over_banks(const Group *g, Arr *arr) {
+  int last = arr->rank - 1;
+  bool is_short = last >= 0 && arr->shape[last]->kind == IMP_CONST &&
+                  arr->shape[last]->u.constant.u.i < SHORT_ROW;
+  if (last < 1 || is_short || g->reshapes || prim_size_bytes(arr->elem) < WORD_BYTES)
+    return arr_count(arr);
+  const ImpExp **strides = new_array(const ImpExp *, arr->rank);
+  const ImpExp *stride = odd(arr->shape[last]);
+  strides[last] = imp_i64(1);
+  for (int d = last - 1; d >= 0; d--) {
+    strides[d] = stride;
+    stride = imp_mul(arr->shape[d], stride);
+  }
+  arr->strides = strides;
+  return stride;
+}
+
 Arr group_alloc(Group *g, const char *name, CoreType type) {
   const Mem *mem = mem_new(g->k.lower->c, name, MEM_LOCAL, type.elem);
   Arr arr = arr_dense(mem, type.elem, code_shape(type), type.rank);
+  const ImpExp *count = spread_over_banks(g, &arr);
   for (int i = 0; i < type.rank; i++) {
     bool varies =
         type.dims[i].kind == ATOM_VAR && map_has(g->k.inside, type.dims[i].u.var);
@@ -23,7 +51,7 @@ Arr group_alloc(Group *g, const char *name, CoreType type) {
       g->k.lower->failed = true;
     }
   }
-  vec_push(g->k.scratch, (Scratch){ .mem = mem, .count = arr_count(&arr) });
+  vec_push(g->k.scratch, (Scratch){ .mem = mem, .count = count });
   map_put(g->k.owned, mem, mem);
   return arr;
 }
@@ -407,7 +435,9 @@ void lower_group_segmap(Code *host, const Stm *stm) {
   KernelCode *kernel = kernel_begin(host, stm->loc);
   group_check_spaces(host, &kernel->code, seg);
   layout_bind(&kernel->code, &layouts);
-  Group g = { .k = kernel->code, .group_size = group_size };
+  Group g = { .k = kernel->code,
+              .group_size = group_size,
+              .reshapes = body_changes_rank(seg->body) };
   bind_space(&g.k, seg->dims, seg->dim_count, imp_item(ITEM_GROUP_ID));
   for (int i = 0; i < count; i++)
     if (outs[i]->rank > seg->dim_count)

@@ -11,6 +11,7 @@ typedef struct Group {
   Code k;                    // k.active: the predicate, NULL for true
   const ImpExp *group_size;  // a host expression
   bool dirty;                // memory may have been read since the last barrier
+  bool reshapes;             // arrays are seen in other ranks: they are to be dense
 } Group;
 
 void group_body(Group *g, const Body *body, const ImpExp **scalars, const Arr **dests);

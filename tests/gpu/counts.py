@@ -27,6 +27,7 @@ CASES = [
     ("picked_rows", ["[256][64]f32", "[256]i64"], "", ""),
     ("normalise", ROWS, "normalise.top_0=F,normalise.intra_1=T", ""),
     ("normalise", ["[128][64]f32"], "normalise.top_0=F,normalise.intra_1=T", ""),
+    ("rows_in_groups", ["[8][32][32]f32"], "rows_in_groups.top_0=F,rows_in_groups.intra_1=T", ""),
     ("row_prefix", ROWS, "row_prefix.top_0=F,row_prefix.intra_1=T", ""),
     ("row_largest", ["[4][1024]i32"], "row_largest.top_0=F,row_largest.intra_1=T", ""),
     ("sums_of_rows", ["[2048][16]f32"], "sums_of_rows.top_0=T", ""),
