@@ -1,4 +1,4 @@
-// loop (s) { a = f(s);  m = min a x;  r = min m y }   =>   loop (s) { .. t = min x y;  r = min a t }
+// loop (s) { a = f(s);  m = min a x;  r = min m y }  =>  loop (s) { .. t = min x y;  r = min a t }
 //
 // for whole numbers and operators that are associative and commutative, where x and y do not
 // depend on what the loop carries.  Why: the next round waits for one operation instead of two.

@@ -130,6 +130,9 @@ const KernBlock *kern_load_once(Compiler *c, const KernBlock *block);
 // The kernel with short rows of its results, which its loops read again, in memory of each point.
 const Kern *kern_own_rows(Compiler *c, const Kern *kern);
 
+// The kernel with loads that are the same at all points of a loop before it.
+const Kern *kern_load_early(Compiler *c, const Kern *kern);
+
 // The kernel with choices between values in the place of short branches.
 const Kern *kern_choose(Compiler *c, const Kern *kern);
 

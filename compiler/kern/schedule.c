@@ -110,7 +110,7 @@ static const KernPlan *without_divisions(const Scheduling *s, const Kern *kern) 
 const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg) {
   const Kern *kern = kern_update_in_place(c, kern_inline(c, seg->kern));
   kern = kern_own_rows(c, kern_unroll_short(c, kern_rings_in_place(c, kern)));
-  kern = kern_choose(c, kern_drop_known_checks(c, kern));
+  kern = kern_choose(c, kern_load_early(c, kern_drop_known_checks(c, kern)));
   kern = kern_bound_rooms(c, kern_narrow(c, kern));
   kern = kern_late_operands(c, kern_carry_stores(c, kern));
   Scheduling s = { c, book, seg };
