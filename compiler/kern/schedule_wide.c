@@ -54,6 +54,19 @@ static void add_wide(const Schedule *s, Candidates *out, int height, int lanes) 
   offer_wide(s, out, &cand);
 }
 
+static void see_broad(KernVisitor *v, Access access, bool stores) {
+  (void)stores;
+  if (prim_size_bytes(access.tensor->elem) > 2) *(bool *)v->state = true;
+}
+
+// Of wider numbers 16 lanes are full vectors.
+static bool is_of_few_bits(const KernBlock *body) {
+  bool broad = false;
+  KernVisitor v = { .access = see_broad, .state = &broad };
+  kern_visit_block(&v, body);
+  return !broad;
+}
+
 // Maps within points in rows of so many elements for the device's compiler, which are straight code
 // inside of borders.
 static void add_wide_rows(const Schedule *s, Candidates *out, int lanes) {
@@ -67,7 +80,7 @@ static void add_wide_rows(const Schedule *s, Candidates *out, int lanes) {
     const Axis *row = (*stm)->u.axis;
     bool whole = row->role == AXIS_MAP && !kern_vectorises_itself(*stm) &&
                  step_host_knows(s->kern, row->width) && step_may_run_twice(s->kern, row);
-    if (!whole) continue;
+    if (!whole || !is_of_few_bits(row->body)) continue;
     recipe_split(r, row->name, lanes, SPLIT_OVERLAP);
     recipe_bind(r, row->name, BIND_LANE);
   }
