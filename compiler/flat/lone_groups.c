@@ -1,6 +1,8 @@
 // segmap1 <i < n> { .. let r = segred0 <j < m> op {e} in {r} }
 //   =>  segred1 <i < n> <j < m> op { .. e}
 //
+// and maps whose elements take loops
+//
 // Needs, keeps: Flat, whose other promises hold.
 // Why: code for GPUs.  A group of which only one operation is wanted has nothing to share: without
 // it short rows come several to a group, and what neighbouring items read can be laid out for them.
@@ -54,6 +56,23 @@ static bool operators_vary(const SegOp *group, const SegOp *inner) {
   return false;
 }
 
+// Does each element take a loop?
+static bool has_loops(const Body *body) {
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *exp = body->stms[i].exp;
+    if (exp->kind == EXP_LOOP || exp_is_soac(exp)) return true;
+    BodyVec bodies = exp_bodies(exp);
+    vec_each (const Body **, inner, &bodies)
+      if (has_loops(*inner)) return true;
+  }
+  return false;
+}
+
+// What has no loops is one of the flat version's maps already, and may want other layouts there.
+static bool suits(const SegOp *inner) {
+  return inner->kind == SEG_RED || (inner->kind == SEG_MAP && has_loops(inner->body));
+}
+
 static const SegOp *without_group(Compiler *c, const SegOp *group, const SegOp *inner) {
   SegOp *out = mem_copy(inner, sizeof *inner);
   SegDim *dims = new_array(SegDim, group->dim_count + inner->dim_count);
@@ -75,10 +94,10 @@ static void add_without_group(Compiler *c, Builder *b, const Body *body, int pos
   const SegOp *group = stm.exp->u.seg;
   const Stm *lone = lone_seg(group->body);
   const SegOp *inner = lone ? lone->exp->u.seg : NULL;
-  bool suits = inner && (inner->kind == SEG_MAP || inner->kind == SEG_RED);
+  bool fits = inner && suits(inner);
   Body before = *group->body;
-  before.stm_count -= suits;
-  if (suits && flat_takes_little(&before, MOST_WORK) &&
+  before.stm_count -= fits;
+  if (fits && flat_takes_little(&before, MOST_WORK) &&
       is_regular(group, inner, inner->kind == SEG_RED && flat_may_fail(&before)) &&
       !operators_vary(group, inner))
     stm.exp = exp_seg(without_group(c, group, inner));

@@ -11,8 +11,9 @@
 #include "flat/spaces.h"
 
 enum {
-  MOST_WORK = 48,  // of what is done for an element, in statements
-  MOST_PARTS = 4,  // of rows that are written out or put together
+  MOST_WORK = 48,     // of what is done for an element, in statements
+  MOST_PARTS = 4,     // of rows that are written out or put together
+  MOST_LOOKUPS = 64,  // for an element: arrays made of themselves, and again, have no end
 };
 
 typedef struct Def {
@@ -23,11 +24,20 @@ typedef struct Def {
 // What computes an element of the arrays that a body makes.
 typedef struct Element {
   Compiler *c;
-  Map *defs;   // Var -> Def: of the body
-  Map *own;    // Var -> Var: what functions of maps compute, for each element anyway
-  Builder *b;  // where it goes
-  bool fails;  // there is an array that is made in no way known here
+  Map *defs;     // Var -> Def: of the body
+  Map *own;      // Var -> Var: what functions of maps compute, for each element anyway
+  Builder *b;    // where it goes
+  bool fails;    // there is an array that is made in no way known here
+  int *lookups;  // of elements that it needs, so far
 } Element;
+
+// The same in another place.
+static Element element_in(const Element *s, Builder *b) {
+  Element inner = *s;
+  inner.b = b;
+  inner.fails = false;
+  return inner;
+}
 
 static void note_defs(Map *defs, const Body *body) {
   for (int i = 0; i < body->stm_count; i++)
@@ -67,7 +77,7 @@ static Atom element_of_iota(Element *s, const Exp *e, const Atom *at) {
 
 // The element in a branch of its own, behind what its builder has.
 static const Body *element_branch(Element *s, Builder *b, Atom array, const Atom *at) {
-  Element inner = { s->c, s->defs, s->own, b, false };
+  Element inner = element_in(s, b);
   Atom result = element_at(&inner, array, at);
   s->fails |= inner.fails;
   return core_body(b, &result, 1);
@@ -87,7 +97,7 @@ static Atom element_of_concat(Element *s, const Atom *arrays, int count, const A
   int rank = atom_type(arrays[0]).rank;
   Atom *behind = mem_copy(at, sizeof *at * (size_t)rank);
   behind[0] = size_sub(&others, at[0], size);
-  Element inner = { s->c, s->defs, s->own, &others, false };
+  Element inner = element_in(s, &others);
   Atom rest = element_of_concat(&inner, arrays + 1, count - 1, behind);
   s->fails |= inner.fails;
   return element_if(s, in_first, yes, core_body(&others, &rest, 1));
@@ -100,7 +110,7 @@ static Atom element_of_literal(Element *s, const Atom *atoms, int count, int i,
   Atom here = core_let(s->b, "here", exp_op2(OP_EQ, at[0], atom_i64(i)));
   Builder one = builder_new(s->c, s->b->loc), others = one;
   const Body *yes = element_branch(s, &one, atoms[i], at + 1);
-  Element inner = { s->c, s->defs, s->own, &others, false };
+  Element inner = element_in(s, &others);
   Atom rest = element_of_literal(&inner, atoms, count, i + 1, at);
   s->fails |= inner.fails;
   return element_if(s, here, yes, core_body(&others, &rest, 1));
@@ -206,6 +216,7 @@ static Atom element_of_def(Element *s, const Def *def, const Atom *at) {
 
 static Atom element_at(Element *s, Atom array, const Atom *at) {
   int rank = atom_type(array).rank;
+  if (s->fails || ++*s->lookups > MOST_LOOKUPS) return no_element(s);
   if (rank == 0) return array;
   if (is_view(s, array))
     return core_let(s->b, "element", exp_index(array, at, rank, false));
@@ -313,7 +324,8 @@ static const SegOp *spread_results(const Spreading *s) {
   CoreType type = s->stm->binders[first_chosen(s)]->type;
   SegDim *dims = all_dims(s, subst);
   Builder b = builder_new(s->c, s->stm->loc);
-  Element element = { s->c, map_new(NULL), map_new(NULL), &b, false };
+  int lookups = 0;
+  Element element = { s->c, map_new(NULL), map_new(NULL), &b, false, &lookups };
   note_defs(element.defs, s->seg->body);
   core_add_body(&b, s->seg->body);
   Atom *at = new_array(Atom, type.rank);

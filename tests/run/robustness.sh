@@ -108,7 +108,7 @@ got=$(printf '%s\n' 'restore in xs []i32' 'set_tuning_param segred_chunk 9' 'cod
   'tuning_param_value segred_chunk' 'code cpu' 'call total b xs' 'tuning_param_value segred_chunk' 'code tpu' |
   timeout 120 ./p --server -L 2>&1 | grep -E '^(launch|[0-9]+$|expected)' | sed 's/_[0-9]* *:.* of/ of/')
 expect 'both codes in one process' 0 '^launch segred_short of 256.0.launch segred of 1.9.expected cpu or gpu, found: tpu$' $? \
-  "$(tr '\n' . <<< "$got" | sed 's/\.$//')"
+  "$(echo "$got" | tr '\n' . | sed 's/\.$//')"
 printf 'segred_chunk=0\n' > p.fl.tuning
 got=$("$flc" build p.fl -o with_zero 2>&1)
 expect 'a chunk of 0 that is built in' 1 'sets segred_chunk \(chunk\) to 0; it wants a number from 1 on' $? "$got"
