@@ -20,6 +20,7 @@ static void add_bound(void *state, KernBuilder *b, const KernStm *stm) {
 static const char *bad_width(const Axis *axis, AxisBind bind) {
   if (axis->width->kind != TERM_CONST) return "its width is not constant";
   int64_t width = axis->width->u.constant.u.i;
+  if (width < 1) return "it has no points";
   if (bind == BIND_REG) return width > MOST_COPIES ? "its width is too large" : NULL;
   bool is_vector = width == 2 || width == 4 || width == 8 || width == MOST_LANES;
   bool is_wide =

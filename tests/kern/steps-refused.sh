@@ -170,6 +170,7 @@ refused product.segmap 'k is no map that is all that the axes around it do' 'bin
 refused rotated.segmap 'k is no map that is all that the axes around it do' 'bind k to grid'
 refused carried.segmap 'k carries values from point to point' 'bind k to lane'
 refused product.segmap 'k: its width is not constant' 'bind k to reg'
+refused product.segmap 'k_rest0: it has no points' 'split k into 1' 'split k_rest by 8 short' 'bind k_rest0 to reg'
 refused product.segmap 'n: its width is too large' 'split n by 65' 'bind n to reg'
 refused product.segmap 'n: lanes come by 2, 4, 8 and 16' 'split n by 6' 'bind n to lane'
 refused product.segmap 'lanes within lanes' 'split n by 4 overlap' 'permute m n' 'split m by 4' 'bind n to lane' 'bind m to lane'
