@@ -1,7 +1,7 @@
 // segmap1 <i < n> { .. let r = segred0 <j < m> op {e} in {r} }
 //   =>  segred1 <i < n> <j < m> op { .. e}
 //
-// and maps whose elements take loops
+// and likewise segmap0, if its elements take loops.
 //
 // Needs, keeps: Flat, whose other promises hold.
 // Why: code for GPUs.  A group of which only one operation is wanted has nothing to share: without
@@ -98,8 +98,7 @@ static void add_without_group(Compiler *c, Builder *b, const Body *body, int pos
   Body before = *group->body;
   before.stm_count -= fits;
   if (fits && flat_takes_little(&before, MOST_WORK) &&
-      is_regular(group, inner, inner->kind == SEG_RED && flat_may_fail(&before)) &&
-      !operators_vary(group, inner))
+      is_regular(group, inner, flat_may_fail(&before)) && !operators_vary(group, inner))
     stm.exp = exp_seg(without_group(c, group, inner));
   core_add_stm(b, stm);
 }

@@ -5,7 +5,6 @@
 // Why: code for GPUs.  An item that writes a row writes words apart from its neighbours' words, or
 // writes the array transposed, which whoever wants rows transposes again.  What a point computes
 // before it makes the row is computed again for each element, so it must be little.
-// What fails at a point of which there are no elements fails nowhere, as in other flattened maps.
 #include "base/map.h"
 #include "core/passes.h"
 #include "flat/spaces.h"
@@ -410,6 +409,43 @@ static const SegOp *restricted_seg(const Spreading *s) {
   return core_rename_exp(s->c, subst_new(), exp_seg(out))->u.seg;
 }
 
+// 0 < m && ..; true if the rows certainly have elements
+static Atom have_elements(const Spreading *s, Builder *b) {
+  CoreType type = s->stm->binders[first_chosen(s)]->type;
+  Atom all = atom_bool(true);
+  for (int d = s->seg->dim_count; d < type.rank; d++) {
+    Atom size = type.dims[d];
+    if (size.kind == ATOM_CONST && size.u.constant.u.i > 0) continue;
+    Atom some = core_let(b, "some", exp_op2(OP_LT, atom_i64(0), size));
+    all =
+        all.kind == ATOM_CONST ? some : core_let(b, "some", exp_op2(OP_LAND, all, some));
+  }
+  return all;
+}
+
+static const Body *seg_branch(const Spreading *s, const SegOp *seg) {
+  Builder b = builder_new(s->c, s->stm->loc);
+  b.attrs = s->stm->attrs;
+  VarVec binders = binders_of(s);
+  Atom *results = new_array(Atom, binders.count);
+  core_let_n(&b, "spread", exp_seg(seg), results);
+  return core_body(&b, results, binders.count);
+}
+
+// What fails at a point fails, too, if its rows have no elements:
+// if 0 < m { spread } else { as it was }
+static void add_spread(const Spreading *s, Builder *b) {
+  const SegOp *seg = spread_results(s);
+  Atom some = flat_may_fail(s->seg->body) ? have_elements(s, b) : atom_bool(true);
+  if (some.kind == ATOM_CONST) {
+    add_seg(s, b, seg);
+    return;
+  }
+  const Body *yes = seg_branch(s, seg), *no = seg_branch(s, restricted_seg(s));
+  VarVec binders = binders_of(s);
+  core_let_vars(b, binders.at, binders.count, exp_if(some, yes, no));
+}
+
 static void add_spread_stm(Compiler *c, Builder *b, const Body *body, int position) {
   const Stm *stm = &body->stms[position];
   Spreading s = { c, body, position, stm, stm->exp->u.seg, NULL };
@@ -428,7 +464,7 @@ static void add_spread_stm(Compiler *c, Builder *b, const Body *body, int positi
   }
   s.chosen = new_array(bool, count + 1);
   while (choose_results(&s, left))
-    add_seg(&s, b, spread_results(&s));
+    add_spread(&s, b);
   s.chosen = others;
   if (rest) add_seg(&s, b, restricted_seg(&s));
 }
