@@ -121,8 +121,13 @@ const char *helper_popc(CodeText *c, PrimType type, int lanes) {
   return name;
 }
 
+// run: how many elements side by side are one piece; 0 and 1: none are.
+static const char *of_run(const char *name, int run) {
+  return run > 1 ? text_format("%s_by_%d", name, run) : name;
+}
+
 const char *helper_strided(CodeText *c, const Mem *mem, int run, int lanes) {
-  const char *name = memory_name(run > 1 ? "pieces" : "strided", mem, lanes);
+  const char *name = memory_name(of_run("strided", run), mem, lanes);
   const char *type = vector_memory_type(mem->elem, lanes);
   const char *piece = run > 1 ? helper_load(c, mem, run) : NULL;
   bool fresh;
@@ -166,7 +171,7 @@ const char *helper_scatter(CodeText *c, const Mem *mem, int lanes, bool masked) 
 }
 
 const char *helper_spread(CodeText *c, const Mem *mem, int run, int lanes) {
-  const char *name = memory_name(run > 1 ? "spread_pieces" : "spread", mem, lanes);
+  const char *name = memory_name(of_run("spread", run), mem, lanes);
   const char *piece = run > 1 ? helper_store(c, mem, run) : NULL;
   bool fresh;
   Text *t = helper(c, name, &fresh);

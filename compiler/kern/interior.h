@@ -31,8 +31,8 @@ typedef struct Interior {
   int depth;  // of axes around
   const Kern *kern;
   bool in_grid;  // axes of the grid are all that is around
-  const Axis *
-      around;  // a loop over blocks whose points may run twice; NULL: what is around is not
+  // A loop over blocks whose points may run twice; NULL: what is around is none.
+  const Axis *around;
   bool twice;  // points of the grid may run twice
   bool found;  // a block with an interior
   // of the block at hand

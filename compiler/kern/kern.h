@@ -54,8 +54,8 @@ struct Tensor {
   int rank;
   const Term *const *dims;
   bool open;  // memory of rank 0 that KERN_ROOM sizes, seen through others
-  bool
-      ring;  // the first index is a place of a loop's arrays: variables that differ in each round
+  // The first index is a place of a loop's arrays: variables that differ in each round.
+  bool ring;
   TensorSpace space;
   bool spare;        // rank 1: behind its end are SPARE_ELEMENTS for each item of a scan
   const Var *host;   // TENSOR_GLOBAL: the array's name in Flat; NULL: made by the plan

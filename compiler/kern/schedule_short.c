@@ -7,7 +7,7 @@
 
 enum { MOST_SHORT = 8, MOST_POINTS = 64 };
 
-// The widths of the grid's axes multiply; constant ones are known.
+// The width of an axis of few points; 0: it has more, or the host finds out how many.
 static int64_t short_width(const Axis *axis) {
   bool known = axis && axis->width->kind == TERM_CONST;
   int64_t width = known ? axis->width->u.constant.u.i : 0;

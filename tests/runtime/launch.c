@@ -121,8 +121,9 @@ static void failed_checks_are_reported_once(struct rt_context *ctx) {
                    "    3 | out[i]\n      |   ^~~~");
   in[1].u.i64 = -1;
   CHECK(call_get(ctx, &out, in) == RT_PROGRAM_ERROR);
-  check_error(ctx, "small.fl:3:7: error: Index [-1] out of bounds for array of shape [3]\n"
-                   "    3 | out[i]\n      |   ^~~~");
+  check_error(ctx,
+              "small.fl:3:7: error: Index [-1] out of bounds for array of shape [3]\n"
+              "    3 | out[i]\n      |   ^~~~");
   in[1].u.i64 = 2;
   CHECK(call_get(ctx, &out, in) == RT_OK);
   int64_t zero = 0;
@@ -184,6 +185,29 @@ static void parameters_reach_kernels(struct rt_context *ctx) {
     CHECK(rt_read(ctx, out, 0, sizeof got, got) == RT_OK);
     CHECK(got[0] == (double)(tile * (tile - 1) / 2) && got[299] == got[0]);
     rt_mem_release(ctx, &out);
+  }
+}
+
+// An arena that is too small: the kernel runs again on what there was before, though it has changed
+// that: by one argument, or by another of the same block.
+static void kernels_run_again_on_what_there_was(struct rt_context *ctx) {
+  enum { ITEMS = 300, EACH = 100000 };
+  for (int apart = 0; apart < 2; apart++) {
+    struct rt_mem *block = NULL;
+    int32_t values[ITEMS] = { 0 };
+    ctx->kernels[K_GROWN].arena_bytes = 0;
+    CHECK(rt_mem_alloc(ctx, &block, sizeof values) == RT_OK);
+    CHECK(rt_write(ctx, block, 0, sizeof values, values) == RT_OK);
+    struct rt_arg args[4] = { rt_arg_used(block, true, !apart),
+                              rt_arg_used(block, !apart, true), rt_arg_i64(ITEMS),
+                              rt_arg_i64(EACH) };
+    struct rt_launch launch = { ITEMS, -1, 0, args, 4, NULL, 0, NULL, 0 };
+    CHECK(rt_launch(ctx, K_GROWN, &launch) == RT_OK);
+    CHECK(ctx->kernels[K_GROWN].arena_bytes >= (int64_t)ITEMS * EACH);
+    CHECK(rt_read(ctx, block, 0, sizeof values, values) == RT_OK);
+    for (int i = 0; i < ITEMS; i++)
+      CHECK(values[i] == 1);
+    rt_mem_release(ctx, &block);
   }
 }
 
@@ -291,10 +315,10 @@ static void two_contexts_at_once(void) {
 static void batches_are_built_at_once(void) {
   struct rt_config *cfg = fl_context_config_new();
   struct rt_context *ctx = open_context(cfg);
-  enum { ADD_ONE, GET, GROUP_SUM, SCALED, IOTA, KERNELS };
+  enum { ADD_ONE, GET, GROUP_SUM, SCALED, IOTA, GROWN, KERNELS };
   CHECK(ctx->program->kernel_count == KERNELS);
   launches_any_size(ctx);
-  static const bool together[KERNELS] = { true, true, false, false, true };
+  static const bool together[KERNELS] = { true, true, false, false, true, false };
   for (int k = 0; k < KERNELS; k++) {
     CHECK((ctx->kernels[k].form_count == 1) == together[k]);
     CHECK(!together[k] ||
@@ -320,6 +344,7 @@ static void all_in_one_context(bool profiling) {
   failed_checks_are_reported_once(ctx);
   guards_choose_versions(ctx);
   parameters_reach_kernels(ctx);
+  kernels_run_again_on_what_there_was(ctx);
   tuples_are_opaque(ctx);
   report_names_what_ran(ctx);
   CHECK(ctx->memory.live == 0);

@@ -7,7 +7,7 @@
 #pragma once
 #include "../../runtime/all.c"
 
-enum { K_ADD_ONE, K_GET, K_GROUP_SUM, K_SCALED, K_IOTA, K_COUNT };
+enum { K_ADD_ONE, K_GET, K_GROUP_SUM, K_SCALED, K_IOTA, K_GROWN, K_COUNT };
 enum { T_F32S, T_I32S, T_I64, T_I32, T_PAIR, T_COUNT };
 
 static const char *const add_one_text[] = {
@@ -62,6 +62,23 @@ static const char *const iota_text[] = {
   "}\n",
   NULL,
 };
+// Each item adds one to what it reads before it knows whether the arena has room for it.
+static const char *const grown_text[] = {
+  "__kernel void flc_kernel(__global const int *from, __global int *to, long n, long "
+  "bytes,\n",
+  "    __global uchar *flc_arena, long flc_arena_bytes, __global uint *flc_arena_counts) "
+  "{\n",
+  "  long i = get_global_id(0), room = 0, used = 0;\n",
+  "  if (i >= n) return;\n",
+  "  to[i] = from[i] + 1;\n",
+  "  if (!flc_arena_room(flc_arena, flc_arena_bytes, flc_arena_counts, flc_arena, "
+  "&room,\n",
+  "                      &used, bytes))\n",
+  "    return;\n",
+  "  flc_arena_done(flc_arena_counts, used);\n",
+  "}\n",
+  NULL,
+};
 
 static const int scaled_tuning[] = { 1 };
 static const struct rt_kernel kernels[] = {
@@ -73,6 +90,7 @@ static const struct rt_kernel kernels[] = {
   { "scaled", scaled_text, false, true, false, scaled_tuning, 1, false, NULL, false, 0, 0,
     NULL },
   { "iota", iota_text, false, false, false, NULL, 0, false, NULL, false, 0, 0, NULL },
+  { "grown", grown_text, false, false, false, NULL, 0, true, NULL, false, 1, 0, NULL },
 };
 
 static const char *const host_check[] = { "negative size ", "" };
