@@ -175,13 +175,30 @@ static bool is_one_segmap(const Body *body, int depth) {
   return count == 1;
 }
 
+static const Body *make_top(Flatten *fl, const Goal *goal, const Nest *nest,
+                            const Body *body) {
+  const SegOp *top = nest_manifest(fl->c, nest, seg_like(SEG_MAP, goal->level), body);
+  return body_of_seg(fl, top, goal->stm);
+}
+
+// e_flat, or e_top where rows are empty and e_flat would lose what fails at their points.
+static const Body *keep_failures(Flatten *fl, const Goal *goal, const Nest *nest,
+                                 const Body *body, const Body *flat) {
+  Builder b = builder_new(fl->c, goal->stm->loc);
+  Atom some = flatten_rows_have_points(&b, body, flat, nest_depth(nest));
+  if (some.kind == ATOM_CONST) return flat;
+  Atom *out = new_array(Atom, goal->stm->binder_count + 1);
+  const Exp *either = exp_if(some, flat, make_top(fl, goal, nest, body));
+  core_let_n(&b, goal->stm->binders[0]->name, either, out);
+  return core_body(&b, out, goal->stm->binder_count);
+}
+
 // The three versions; those that are not wanted, or add nothing, are NULL.
 static Versions make_versions(Flatten *fl, const Goal *goal, const Nest *nest,
                               const Body *body) {
   Wanted wanted = wanted_versions(fl, goal->stm);
   Versions v = { 0 };
-  const SegOp *top = nest_manifest(fl->c, nest, seg_like(SEG_MAP, goal->level), body);
-  v.top = body_of_seg(fl, top, goal->stm);
+  v.top = make_top(fl, goal, nest, body);
   if (moderate_stops(fl, body)) return v;
   v.top_guard =
       mem_copy(flatten_guard(fl, GUARD_TOP, goal->stm, nest_par(nest)), sizeof(Guard));
@@ -199,6 +216,7 @@ static Versions make_versions(Flatten *fl, const Goal *goal, const Nest *nest,
         flatten_branch(fl, nest, goal->level, core_rename_body(fl->c, subst_new(), body));
   if (v.flat && (same_code(v.top, v.flat) || is_one_segmap(v.flat, nest_depth(nest))))
     v.flat = NULL;
+  if (v.flat) v.flat = keep_failures(fl, goal, nest, body, v.flat);
   if (!wanted.top && (v.middle || v.flat)) v.top = NULL;
   return v;
 }

@@ -147,6 +147,10 @@ const Body *flatten_put_back(Flatten *fl, const Goal *goal, const Body *branch);
 // Adds an expression whose results are those of the goal's statement over the context.
 void flatten_emit_branches(const Goal *goal, const Exp *exp, Atom *out);
 
+// Can nothing that fails at a point of the context (of so many levels) get lost in e_flat, made of
+// the body, because rows are empty?  What tells is added to `b` (empty_rows.c).
+Atom flatten_rows_have_points(Builder *b, const Body *body, const Body *flat, int depth);
+
 // A filter as map, scan and scatter (filter.c).
 const Body *flatten_filter(Flatten *fl, const Stm *stm);
 
