@@ -132,6 +132,8 @@ const Kern *kern_own_rows(Compiler *c, const Kern *kern);
 
 // The kernel with loads that are the same at all points of a loop before it.
 const Kern *kern_load_early(Compiler *c, const Kern *kern);
+// Loads that loops do not need go behind them (late_loads.c).
+const Kern *kern_load_late(Compiler *c, const Kern *kern);
 
 // The kernel with choices between values in the place of short branches.
 const Kern *kern_choose(Compiler *c, const Kern *kern);

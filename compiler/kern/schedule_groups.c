@@ -224,7 +224,7 @@ static Recipe in_blocks(const GroupSchedule *s) {
 const KernPlan *kern_schedule_groups(Compiler *c, const KernSeg *seg) {
   const Term *checks;
   const Kern *kern = kern_choose(c, kern_drop_known_checks(c, kern_inline(c, seg->kern)));
-  kern = checked_by_host(c, kern, &checks);
+  kern = kern_load_late(c, checked_by_host(c, kern, &checks));
   GroupSchedule s = { .c = c, .kern = kern, .depends = map_new(NULL) };
   if (seg->kind != SEG_MAP || !find_block_axes(&s) || !find_loops(&s)) return NULL;
   Recipe r = in_blocks(&s);
