@@ -19,25 +19,33 @@ static void note_stored_root(KernVisitor *v, Access access, bool stores) {
   if (stores) map_put(l->stored, root, root);
 }
 
-typedef struct LateNeed {
+// Those of `late` that statements need.
+typedef struct LateNeeds {
   const Map *late;
-  bool found;
-} LateNeed;
+  Map *needed;  // Var -> itself
+  int count;
+} LateNeeds;
 
 static void see_needed_var(void *state, const Var *var) {
-  LateNeed *w = state;
-  if (map_has(w->late, var)) w->found = true;
+  LateNeeds *n = state;
+  if (!map_has(n->late, var)) return;
+  map_put(n->needed, var, var);
+  n->count++;
 }
 
 static void see_needed_term(KernVisitor *v, const Term *term) {
   term_each_var(term, see_needed_var, v->state);
 }
 
-static bool needs_late(const LateLoads *l, const KernStm *stm) {
-  LateNeed w = { l->late, false };
-  KernVisitor v = { .term = see_needed_term, .state = &w };
+static void add_needs(LateNeeds *n, const KernStm *stm) {
+  KernVisitor v = { .term = see_needed_term, .state = n };
   kern_visit_stm(&v, stm);
-  return w.found;
+}
+
+static bool needs_late(const LateLoads *l, const KernStm *stm) {
+  LateNeeds n = { l->late, map_new(NULL), 0 };
+  add_needs(&n, stm);
+  return n.count > 0;
 }
 
 // May it wait, as a load or as something made of one?
@@ -52,6 +60,23 @@ static void add_waiting(LateLoads *l, KernBuilder *b) {
   vec_each (const KernStm *, stm, &l->waiting)
     kern_add(b, *stm);
   l->waiting.count = 0;
+}
+
+// Those that the loop needs, directly or through others.
+static void add_needed(LateLoads *l, KernBuilder *b, const KernStm *loop) {
+  LateNeeds n = { l->late, map_new(NULL), 0 };
+  add_needs(&n, loop);
+  for (int i = l->waiting.count - 1; i >= 0; i--)
+    if (map_has(n.needed, l->waiting.at[i].binders[0])) add_needs(&n, &l->waiting.at[i]);
+  int left = 0;
+  for (int i = 0; i < l->waiting.count; i++) {
+    KernStm stm = l->waiting.at[i];
+    if (map_has(n.needed, stm.binders[0]))
+      kern_add(b, stm);
+    else
+      l->waiting.at[left++] = stm;
+  }
+  l->waiting.count = left;
 }
 
 static bool is_long(const KernStm *stm) {
@@ -69,7 +94,9 @@ static const KernBlock *load_late(KernMapper *m, const KernBlock *block) {
       map_put(here.late, stm->binders[0], stm);
       continue;
     }
-    if (stm->kind != KERN_LET && (!is_long(stm) || needs_late(&here, stm)))
+    if (is_long(stm))
+      add_needed(&here, &b, stm);
+    else if (stm->kind != KERN_LET)
       add_waiting(&here, &b);
     kern_add(&b, kern_map_stm(m, stm));
   }

@@ -129,6 +129,42 @@ static int carried_bytes(const Axis *axis) {
   return bytes;
 }
 
+// Of what differs from point to point, the loop's own and what stands before it.
+typedef struct HeldValues {
+  const GroupSchedule *schedule;
+  Map *own, *held;  // Var -> itself
+  int bytes;
+} HeldValues;
+
+static void see_own_value(KernVisitor *v, const Var *var) {
+  HeldValues *h = v->state;
+  map_put(h->own, var, var);
+}
+
+static void see_held_value(void *state, const Var *var) {
+  HeldValues *h = state;
+  if (map_has(h->own, var) || map_has(h->held, var)) return;
+  map_put(h->held, var, var);
+  if (var_depends(h->schedule, var) == ON_BOTH)
+    h->bytes += prim_size_bytes(var->type.elem);
+}
+
+static void see_held_term(KernVisitor *v, const Term *term) {
+  term_each_var(term, see_held_value, v->state);
+}
+
+// What the body of the loop reads of values of its point that were made before it.
+static int held_bytes(const GroupSchedule *s, const Axis *axis) {
+  HeldValues h = { s, map_new(NULL), map_new(NULL), 0 };
+  for (int i = 0; i < axis->param_count; i++)
+    map_put(h.own, axis->params[i], axis->params[i]);
+  KernVisitor own = { .binder = see_own_value, .state = &h },
+              held = { .term = see_held_term, .state = &h };
+  kern_visit_block(&own, axis->body);
+  kern_visit_block(&held, axis->body);
+  return h.bytes;
+}
+
 static void see_axis_of_group(GroupSchedule *s, const Axis *axis) {
   if (axis->bind != BIND_SEQ) return;
   note_depends(s, axis->index, ON_NONE);
@@ -164,8 +200,10 @@ static bool find_block_axes(GroupSchedule *s) {
 
 static bool find_shape(GroupSchedule *s) {
   int bytes = 1;
-  vec_each (const Axis **, loop, &s->loops)
-    if (carried_bytes(*loop) > bytes) bytes = carried_bytes(*loop);
+  vec_each (const Axis **, loop, &s->loops) {
+    int needed = carried_bytes(*loop) + held_bytes(s, *loop);
+    if (needed > bytes) bytes = needed;
+  }
   for (int i = SHAPES - 1; i >= 0; i--)
     if (bytes <= shapes[i].bytes) s->shape = &shapes[i];
   return s->shape != NULL;

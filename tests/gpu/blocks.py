@@ -18,6 +18,7 @@ PARAMS = ["--param", "segmap_block_points=1"]
 # entry -> (types of its arguments, guards that fail, the one that holds)
 ENTRIES = {
     "layer": ("[n][m]f32 [m][p]f32 [p]f32 [n][p]f32", ["top_0", "intra_1"], "top_2"),
+    "held": ("[n][m]f32 [m][p]f32 [n][p]f32 [n][p]f32", ["top_0", "intra_1"], "top_2"),
     "rows": ("[k][n][m]f64 [k][p][m]f64", ["top_0", "intra_1", "top_2", "intra_3"], "top_4"),
     "nearest": ("[n][m]i32 [p][m]i32", ["top_0", "intra_1"], "top_2"),
     "recurrence": ("[m][n]i32 [p][m]i32", ["top_0", "intra_1"], None),
