@@ -91,6 +91,8 @@ ValueReader *test_open_values(const char *program, const Entry *entry,
   char *bytes = text_read_file(path, &length);
   if (!bytes) *message = text_format("cannot read %s: %s", path, strerror(errno));
   if (!bytes) return NULL;
+  if (text->source == TEST_SCRIPT_FILE)
+    return test_script_values(program, entry, bytes, message);
   bytes = value_gunzip(bytes, length, &length, message);
   if (*message) *message = text_format("%s: %s", path, *message);
   return bytes ? value_reader_new(path, bytes, length) : NULL;

@@ -145,7 +145,15 @@ static bool parse_outcome(SpecParser *p, TestCase *test) {
 static bool parse_input(SpecParser *p, TestCase *test) {
   switch ((int)test->input.source) {
   case TEST_RANDOM: test->input.text = braces(p); break;
-  case TEST_SCRIPT: test->input.text = script_braces(p); break;
+  case TEST_SCRIPT:
+    skip_space(p);
+    if (*p->at == '@') {
+      if (!values_or_file(p, &test->input)) return false;
+      test->input.source = TEST_SCRIPT_FILE;
+    } else {
+      test->input.text = script_braces(p);
+    }
+    break;
   default:
     if (!values_or_file(p, &test->input)) return false;
   }

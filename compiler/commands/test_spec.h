@@ -6,12 +6,13 @@
 typedef Vec(const char *) TextVec;
 
 typedef enum TestSource {
-  TEST_NOTHING,  // outcome: what the first run gives, or `auto output`
-  TEST_VALUES,   // { ... }: text
-  TEST_FILE,     // @ path: text
-  TEST_RANDOM,   // random input { types }: text
-  TEST_SCRIPT,   // script input { expression }: text
-  TEST_ERROR,    // error: regex: text
+  TEST_NOTHING,      // outcome: what the first run gives, or `auto output`
+  TEST_VALUES,       // { ... }: text
+  TEST_FILE,         // @ path: text
+  TEST_RANDOM,       // random input { types }: text
+  TEST_SCRIPT,       // script input { expression }: text
+  TEST_SCRIPT_FILE,  // script input @ file: its path
+  TEST_ERROR,        // error: regex: text
 } TestSource;
 
 typedef struct TestText {

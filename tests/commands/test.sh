@@ -67,6 +67,11 @@ expect 0 '^2 passed, 0 failed$' "-- ==
 -- script input { let x = 2 in {a = x, b = 3}.a } output { 3 }
 -- input { 1 } output { 2 }
 $main"
+echo 'let x = {a = 2} in x.a' > input.script
+expect 0 '^1 passed, 0 failed$' "-- ==
+-- script input @ input.script
+-- output { 3 }
+$main"
 expect 1 'the script of the test: .*unknown name .numbers.' "-- ==
 -- script input { numbers 3i64 } output { 3 }
 $main"
