@@ -333,6 +333,82 @@ def library(flc, folder):
     check(found == (1, 3), f"gathers and borders of the example: {found}")
 
 
+BLOCKS_REFUSED = (
+    ("#[blocks(x)]", "1:10: error: `x` has no rows, as many as a size of `main` says"),
+    ("#[blocks(few)]", "1:10: error: `few` has no rows, as many as a size of `main` says"),
+    ("#[blocks(pair)]", "1:10: error: `pair` has no rows, as many as a size of `main` says"),
+    ("#[blocks(xs, zs)]", "1:14: error: no parameter `zs` of `main`"),
+    ("#[blocks(n)]", "1:10: error: no parameter `n` of `main`"),
+    ("#[blocks(3)]", "1:10: error: no parameter `3` of `main`"),
+    ("#[blocks(xs(x))]", "1:10: error: no parameter `xs(..)` of `main`"),
+    ("#[blocks]", "1:3: error: `blocks` names no parameter of `main`"),
+)
+
+
+def refusals(flc, folder):
+    """#[blocks] names parameters with rows, in whatever is built of the program."""
+    path = os.path.join(folder, "refused.fl")
+    for attribute, message in BLOCKS_REFUSED:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(attribute + "\nentry main [n] (xs: [n]i32) (few: [40]i32) (pair: ([n]i32, i32)) (x: i32) : [n]i32 =\n"
+                                   "  map2 (\\a b -> a + b + x + few[0] + pair.1) xs pair.0\n")
+        done = subprocess.run([flc, "check", path], capture_output=True, text=True)
+        check(done.returncode == 1 and message in done.stderr and done.stderr.count("error:") == 1, f"{attribute}: {done.stderr[:300]}")
+
+
+PARTLY = """
+#[blocks(xs)]
+entry main [n] (ys: [n]i32) (xs: [n]i32) : ([n]i32, i32) =
+  let zs = map2 (\\x y -> x * 2 + y) xs ys
+  in (map (+ zs[n - 1]) zs, i32.sum zs)
+"""
+
+PARTLY_MAIN = """#include "partly.h"
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv) {
+  int64_t start = 0, count = 0;
+  int32_t sum = 0, xs[40] = { 0 }, ys[40];
+  int n = argc > 1 ? atoi(argv[1]) : 0;
+  MPI_Init(&argc, &argv);
+  struct fl_context_config *cfg = fl_context_config_new();
+  int error = fl_context_config_set_mpi(cfg, MPI_Comm_c2f(MPI_COMM_WORLD));
+  struct fl_context *ctx = fl_context_new(cfg);
+  fl_context_block(ctx, n, &start, &count);
+  for (int i = 0; i < n; i++) {
+    xs[i] = (int)start + i;
+    ys[i] = i * i;
+  }
+  struct fl_i32_1d *in = fl_new_i32_1d(ctx, xs, count), *all = fl_new_i32_1d(ctx, ys, n), *out = NULL;
+  struct fl_opaque_tup2_arr1d_i32_i32 *both = NULL;
+  if (!error) error = fl_entry_main(ctx, &both, all, in);
+  if (!error) error = fl_project_opaque_tup2_arr1d_i32_i32_0(ctx, &out, both);
+  if (!error) error = fl_project_opaque_tup2_arr1d_i32_i32_1(ctx, &sum, both);
+  if (!error) error = fl_values_i32_1d(ctx, out, xs);
+  if (!error) error = fl_context_sync(ctx);
+  if (error) fprintf(stderr, "%s\\n", fl_context_get_error(ctx));
+  for (int i = 0; i < count && !error; i++)
+    printf("%d: %d, %d\\n", (int)start + i, xs[i], sum);
+  MPI_Finalize();
+  return error != 0;
+}
+"""
+
+
+def partly(flc, folder):
+    """Parameters that #[blocks] does not name are whole, also where they share a size with one that it names; fewer rows than processes."""
+    with open(os.path.join(folder, "partly.fl"), "w", encoding="utf-8") as file:
+        file.write(PARTLY)
+    path = compiled(flc, folder, "parts", PARTLY_MAIN)
+    for ranks, n in ((3, 5), (4, 2)):
+        zs = [2 * i + i * i for i in range(n)]
+        expected = [f"{i}: {z + zs[-1]}, {sum(zs)}" for i, z in enumerate(zs)]
+        run = mpirun(ranks, [path, str(n)], "")
+        check(run.returncode == 0 and sorted(run.stdout.split("\n")[:-1]) == expected, f"{n} rows, partly in blocks of {ranks}: {run.stdout}{run.stderr[:300]}")
+
+
 def measured(flc, folder):
     """flc bench with processes."""
     path = os.path.join(folder, "measured.fl")
@@ -362,6 +438,7 @@ def main():
     else:
         print("without MPI, which is not there (Debian: libopenmpi-dev openmpi-bin)")
     with tempfile.TemporaryDirectory() as folder:
+        refusals(flc, folder)
         for option, start in kinds:
             executable = os.path.join(folder, "blocks")
             subprocess.run([flc, "build", option, PROGRAM, "-o", executable], check=True)
@@ -372,6 +449,7 @@ def main():
             serve(start, command)
             if start == mpirun:
                 library(flc, folder)
+                partly(flc, folder)
                 measured(flc, folder)
             if start == threads:
                 faults(flc, folder, command)

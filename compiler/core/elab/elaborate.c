@@ -478,11 +478,13 @@ static void note_blocks(const EntryBuild *b, const AstAttr *name, bool *blocks) 
       blocks[b->sizes.count + i] = true;
     }
   }
-  if (found && divides) return;
+  bool is_name = !name->args.count;
+  if (found && divides && is_name) return;
   error(b->e->c, name->loc,
-        found ? "`%s` has no rows, as many as a size of `%s` says, to be divided"
-              : "no parameter `%s` of `%s`",
-        name->name, b->decl->u.value.name);
+        found && is_name
+            ? "`%s` has no rows, as many as a size of `%s` says, to be divided"
+            : "no parameter `%s` of `%s`",
+        is_name ? name->name : text_format("%s(..)", name->name), b->decl->u.value.name);
   elab_stop(b->e);
 }
 
@@ -490,6 +492,11 @@ static const bool *blocks_of_params(const EntryBuild *b) {
   bool *blocks = NULL;
   vec_each (const AstAttr *const *, attr, &b->decl->attrs) {
     if (strcmp((*attr)->name, "blocks") != 0) continue;
+    if (!(*attr)->args.count) {
+      error(b->e->c, (*attr)->loc, "`blocks` names no parameter of `%s`",
+            b->decl->u.value.name);
+      elab_stop(b->e);
+    }
     if (!blocks) blocks = new_array(bool, b->sizes.count + b->leaves.count + 1);
     vec_each (const AstAttr *const *, name, &(*attr)->args)
       note_blocks(b, *name, blocks);
