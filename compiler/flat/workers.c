@@ -57,7 +57,7 @@ static void flow(Spread *s, const Var *to, Atom from) {
 
 // ---- splits
 
-static const RowSplit *split_of(const Spread *s, Atom width) {
+const RowSplit *spread_split_of(const Spread *s, Atom width) {
   for (int i = 0; i < s->splits.count; i++)
     if (atom_equal(s->splits.at[i]->width, width)) return s->splits.at[i];
   return NULL;
@@ -65,7 +65,7 @@ static const RowSplit *split_of(const Spread *s, Atom width) {
 
 // The split of an array's outer dimension, if there is one.
 static const RowSplit *split_of_type(const Spread *s, CoreType type) {
-  return type.rank ? split_of(s, type.dims[0]) : NULL;
+  return type.rank ? spread_split_of(s, type.dims[0]) : NULL;
 }
 
 static bool is_in(const VarVec *vars, Atom a) {
@@ -101,8 +101,9 @@ static void find_widths(Widths *w, const Exp *exp) {
   if (exp->kind == EXP_SEG) {
     const SegOp *seg = exp->u.seg;
     Atom width = seg->dims[0].width;
-    bool wanted = spread_can(seg) && !map_has(w->s->whole, seg);
-    if (wanted && !split_of(w->s, width) && is_in(w->known, width))
+    bool wanted =
+        spread_can(seg) && !map_has(w->s->whole, seg) && !spread_is_column_sum(w->s, seg);
+    if (wanted && !spread_split_of(w->s, width) && is_in(w->known, width))
       vec_push(&w->found, width);
     return;
   }
@@ -118,7 +119,7 @@ static void make_splits(Spread *s, Builder *b, const Body *body, int position) {
   Widths w = { s, &known, { 0 } };
   find_widths(&w, body->stms[position].exp);
   vec_each (const Atom *, width, &w.found)
-    if (!split_of(s, *width)) make_split(s, b, body, position, *width);
+    if (!spread_split_of(s, *width)) make_split(s, b, body, position, *width);
 }
 
 // ---- bodies
@@ -413,9 +414,10 @@ static void spread_stm(Spread *s, Builder *b, const Stm *stm) {
   const Exp *exp = stm->exp;
   bool divided =
       exp->kind == EXP_SEG && spread_can(exp->u.seg) && !map_has(s->whole, exp->u.seg);
-  const RowSplit *split = divided ? split_of(s, exp->u.seg->dims[0].width) : NULL;
+  const RowSplit *split = divided ? spread_split_of(s, exp->u.seg->dims[0].width) : NULL;
   b->loc = stm->loc;
   spread_note(s, stm);
+  if (exp->kind == EXP_SEG && spread_column_sum(s, b, stm)) return;
   if (split)
     spread_seg(s, b, stm, split);
   else if (exp->kind == EXP_IF || exp->kind == EXP_GUARD)
@@ -480,7 +482,7 @@ static const Body *without_dead(Compiler *c, const Entry *entry) {
 
 // One split for each size of what is handed in, whatever it is worth.
 static const RowSplit *split_of_caller(Spread *s, Builder *b, Atom width) {
-  const RowSplit *known = split_of(s, width);
+  const RowSplit *known = spread_split_of(s, width);
   if (known) return known;
   Name name = name_of(s->c->names,
                       text_format("%s.workers_%d", s->entry->name, s->split_count++));
@@ -488,7 +490,7 @@ static const RowSplit *split_of_caller(Spread *s, Builder *b, Atom width) {
       new_node(Guard, .kind = GUARD_WORKERS, .name = name, .loc = s->entry->loc,
                .par = size_exp_atom(atom_i64(INT64_MAX)));
   add_split(s, b, guard, width);
-  return split_of(s, width);
+  return spread_split_of(s, width);
 }
 
 // let block = xs[0:count]   let whole = gather block, of which the body knows

@@ -54,6 +54,8 @@ typedef struct Spread {
   Map *indices;      // Var, an array -> RowPosition: what its elements are
 } Spread;
 
+// The split of so many rows; NULL if there is none.
+const RowSplit *spread_split_of(const Spread *s, Atom width);
 // The part of the array that this split makes; NULL if it is not distributed so.
 const RowPart *spread_part(const Spread *s, Atom array, const RowSplit *split);
 // The same, or a view of the replicated array.
@@ -81,14 +83,16 @@ void spread_note(Spread *s, const Stm *stm);
 
 // whole: set to false if some array is distributed.
 typedef struct SpreadInputs {
+  const Var *from, *to;  // index i among all rows; j in the block
   const RowSplit *split;
   bool *whole;
+  const Body
+      *outer;  // the body of the seg-op on the host: what is free in it is bound there
 } SpreadInputs;
 
 // The body over a block, of which `to` is the index: let i = start + to, then the body, which reads
 // rows of blocks where it can.  Blocks and borders are added to `b`.
-const Body *spread_reads(Spread *s, Builder *b, const SegOp *seg, const Var *to,
-                         SpreadInputs in);
+const Body *spread_reads(Spread *s, Builder *b, const Body *body, SpreadInputs in);
 
 // ---- seg-ops (workers_seg.c)
 
@@ -96,3 +100,25 @@ const Body *spread_reads(Spread *s, Builder *b, const SegOp *seg, const Var *to,
 bool spread_can(const SegOp *seg);
 // Adds the statement, divided, with its binders bound.
 void spread_seg(Spread *s, Builder *b, const Stm *stm, const RowSplit *split);
+
+typedef struct Operators {
+  const RedOp *at;
+  int count;
+} Operators;
+
+Operators operators_of(const SegOp *seg);
+// How many values they take from each side.
+int operand_count(Operators ops);
+Atom is_more(Builder *b, Atom value, int64_t than);
+const Body *body_of_atoms(const Builder *b, const Atom *atoms, int count);
+// A value of each worker, in an array.
+Atom gather_value(Builder *b, const char *name, Atom value, const RowSplit *split);
+// redomap width (\x .. -> {x ..}) arrays ops: in one item, as there are few workers.
+Atom *reduce_in_item(Builder *b, Operators ops, Atom width, const Atom *arrays);
+
+// ---- sums of columns (workers_columns.c)
+
+// Does each point reduce over the rows of an array that is distributed by them?
+bool spread_is_column_sum(const Spread *s, const SegOp *seg);
+// Adds such a statement, each worker's rows reduced and then combined; false if it is none.
+bool spread_column_sum(Spread *s, Builder *b, const Stm *stm);

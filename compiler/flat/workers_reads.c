@@ -279,25 +279,23 @@ static Map *arrays_of_rows(const Body *body, Atom width) {
   return arrays;
 }
 
-const Body *spread_reads(Spread *s, Builder *b, const SegOp *seg, const Var *to,
-                         SpreadInputs in) {
-  const Var *from = seg->dims[0].index;
+const Body *spread_reads(Spread *s, Builder *b, const Body *body, SpreadInputs in) {
   PointReads r = { .s = s,
                    .host = b,
                    .split = in.split,
                    .width = in.split->width,
-                   .to = to,
-                   .arrays = arrays_of_rows(seg->body, in.split->width),
+                   .to = in.to,
+                   .arrays = arrays_of_rows(in.outer, in.split->width),
                    .positions = map_new(NULL),
                    .whole_inputs = in.whole };
-  map_put(r.positions, from, new (RowPosition));
+  map_put(r.positions, in.from, new (RowPosition));
   CoreVisitor v = { .atom = note_other, .body = note_reads, .state = &r };
-  note_reads(&v, seg->body);
+  note_reads(&v, body);
   CoreMapper m = { .body = near_body, .state = &r };
   Builder inner = builder_new(s->c, b->loc);
-  core_let_vars(&inner, mem_copy(&from, sizeof from), 1,
-                exp_op2(OP_ADD, in.split->start, atom_var(to)));
-  const Body *body = near_body(&m, seg->body);
-  core_add_body(&inner, body);
-  return core_body(&inner, body->results, body->result_count);
+  core_let_vars(&inner, mem_copy(&in.from, sizeof in.from), 1,
+                exp_op2(OP_ADD, in.split->start, atom_var(in.to)));
+  const Body *near = near_body(&m, body);
+  core_add_body(&inner, near);
+  return core_body(&inner, near->results, near->result_count);
 }

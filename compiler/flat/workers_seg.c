@@ -83,17 +83,11 @@ static Atom *add_blocks(Spread *s, Builder *b, const Stm *stm, const SegOp *seg,
 
 // ---- combining what each worker has reduced
 
-typedef struct Operators {
-  const RedOp *at;
-  int count;
-} Operators;
-
-static Operators operators_of(const SegOp *seg) {
+Operators operators_of(const SegOp *seg) {
   return (Operators){ seg->ops, seg->op_count };
 }
 
-// How many values they take from each side.
-static int operand_count(Operators ops) {
+int operand_count(Operators ops) {
   int sum = 0;
   for (int i = 0; i < ops.count; i++)
     sum += ops.at[i].count;
@@ -143,9 +137,7 @@ static Atom shaped(Builder *b, const Atom *dims, int count, Atom array, int drop
   return core_let(b, "shaped", exp_reshape(all, rank, array));
 }
 
-// A value of each worker, in an array.
-static Atom gather_value(Builder *b, const char *name, Atom value,
-                         const RowSplit *split) {
+Atom gather_value(Builder *b, const char *name, Atom value, const RowSplit *split) {
   Atom one = atom_i64(1);
   if (atom_type(value).rank) value = shaped(b, &one, 1, value, 0);
   return core_let(
@@ -153,8 +145,7 @@ static Atom gather_value(Builder *b, const char *name, Atom value,
       exp_gather(split->workers, split->workers, split->rank, atom_i64(1), value));
 }
 
-// redomap width (\x .. -> {x ..}) arrays ops: in one item, as there are few workers.
-static Atom *reduce_in_item(Builder *b, Operators ops, Atom width, const Atom *arrays) {
+Atom *reduce_in_item(Builder *b, Operators ops, Atom width, const Atom *arrays) {
   int values = operand_count(ops);
   Atom *out = new_array(Atom, values);
   Soac soac = { .width = width,
@@ -179,11 +170,11 @@ static Atom *reduce_arrays(Builder *b, Operators ops, Atom width, const Atom *ar
   return combined;
 }
 
-static Atom is_more(Builder *b, Atom value, int64_t than) {
+Atom is_more(Builder *b, Atom value, int64_t than) {
   return core_let(b, "more", exp_op2(OP_LT, atom_i64(than), value));
 }
 
-static const Body *body_of_atoms(const Builder *b, const Atom *atoms, int count) {
+const Body *body_of_atoms(const Builder *b, const Atom *atoms, int count) {
   Builder empty = builder_new(b->c, b->loc);
   return core_body(&empty, atoms, count);
 }
@@ -370,13 +361,16 @@ static void spread_histogram(Builder *b, const Stm *stm, const Atom *own,
 // ---- all of them
 
 // The same seg-op over the block.
-static SegOp *block_seg(Spread *s, Builder *b, const SegOp *seg, SpreadInputs in) {
+static SegOp *block_seg(Spread *s, Builder *b, const SegOp *seg, const RowSplit *split,
+                        bool *whole) {
   SegOp *out = mem_copy(seg, sizeof *seg);
   SegDim *dims = mem_copy(seg->dims, sizeof *dims * (size_t)seg->dim_count);
-  dims[0] = (SegDim){ index_new(b, "j"), in.split->count };
+  dims[0] = (SegDim){ index_new(b, "j"), split->count };
   out->dims = dims;
-  out->body = spread_reads(s, b, seg, dims[0].index, in);
-  if (seg->hist_count) out->hists = spread_dests(s, b, seg, in.split);
+  out->body = spread_reads(
+      s, b, seg->body,
+      (SpreadInputs){ seg->dims[0].index, dims[0].index, split, whole, seg->body });
+  if (seg->hist_count) out->hists = spread_dests(s, b, seg, split);
   return out;
 }
 
@@ -384,7 +378,7 @@ void spread_seg(Spread *s, Builder *b, const Stm *stm, const RowSplit *split) {
   const SegOp *seg = stm->exp->u.seg;
   bool whole_inputs = true;
   b->loc = stm->loc;
-  const SegOp *divided = block_seg(s, b, seg, (SpreadInputs){ split, &whole_inputs });
+  const SegOp *divided = block_seg(s, b, seg, split, &whole_inputs);
   Atom *blocks = add_blocks(s, b, stm, divided, split, whole_inputs);
   bool across = seg->dim_count == 1;  // what it combines is that of several workers
   if (across && seg->kind == SEG_RED)

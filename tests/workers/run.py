@@ -62,6 +62,8 @@ def cases():
         cubes = ", ".join(matrix(m, 4, "i32", r) for _ in range(n))
         yield "turned", f"[{cubes}] 2i64"
         yield "rows", matrix(n, m, "i32", r)
+        yield "columns", matrix(n, m, "i32", r)
+        yield "crossed", matrix(n, n, "i32", r) + " [" + ", ".join(matrix(m, n, "i32", r) for _ in range(n)) + "]"
         yield "products", matrix(n, m, "i32", r) + " " + matrix(m, 4, "i32", r)
     for n in (1, 2, 3, 8, 40):
         yield "torus", matrix(n, 1 + n % 4, "i32", r) + " 3i64"
@@ -89,7 +91,7 @@ def options_for(executable):
 
 # What is moved where: gathers and borders of each entry point.  Those that are not here have none.
 MOVES = {
-    "centres": (1, 0), "chosen": (2, 0), "clamped": (1, 1), "compositions": (2, 0), "counts": (1, 0),
+    "centres": (4, 0), "columns": (12, 0), "crossed": (9, 0), "chosen": (2, 0), "clamped": (1, 1), "compositions": (2, 0), "counts": (1, 0),
     "differences": (2, 2), "ends": (2, 1), "maps": (1, 0), "picks": (1, 0), "prefixes": (4, 0), "products": (1, 0), "rounds": (3, 0), "rows": (3, 0), "smooth": (1, 3),
     "stencil": (1, 1), "sums": (2, 0), "torus": (1, 3), "totals": (3, 0), "turned": (1, 0),
 }
@@ -210,7 +212,7 @@ def in_order(flc, folder, start, option):
         return "[" + ", ".join(floats(m) for _ in range(n)) + "]"
 
     cases = [(entry, floats(n)) for n in (5, 3000) for entry in ("total", "composed", "running", "bins")]
-    cases += [("rounds", floats(3000) + " 3i64"), ("rows", rows(70, 33)), ("products", rows(90, 40) + " " + rows(40, 21))]
+    cases += [("rounds", floats(3000) + " 3i64"), ("rows", rows(70, 33)), ("columns", rows(300, 5)), ("products", rows(90, 40) + " " + rows(40, 21))]
     cases += [("total", floats(270000)), ("total", "empty([0]f32)")] if start == threads else []
     bits, types = [], types_of(start, command)
     for ranks in [1, 2, 3, 4] if start == threads else [3]:

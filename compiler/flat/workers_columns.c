@@ -1,0 +1,329 @@
+// Sums of columns of an array that is distributed by its rows:
+//
+//   segmap1 <j < m> {redomap n (\x -> {x}) (+) {0} xss[:, j]}
+//     =>  let own = segmap1 <j < m> {redomap count (\x -> {x}) (+) {0} xss'[:, j]}
+//         let all = gather of own                                  [workers][m]
+//         segmap1 <j < m> {redomap workers (\x -> {x}) (+) {0} all[:, j]}
+//
+// and likewise reductions of other forms, over several dimensions, of what a function makes of the
+// elements.  Each worker reduces what it has; m values of each are moved, and not the array.
+#include "flat/workers.h"
+
+// ---- what is reduced
+
+// The reduction over rows that each point of a seg-op is.
+typedef struct ColumnSum {
+  const SegOp *seg;
+  int at;  // the statement of the body that reduces, -1: the seg-op itself
+  Atom width;
+  Operators ops;
+} ColumnSum;
+
+static const SegOp *inner_seg(const Exp *exp) {
+  bool reduces = exp->kind == EXP_SEG && exp->u.seg->kind == SEG_RED;
+  return reduces && exp->u.seg->dim_count == 1 ? exp->u.seg : NULL;
+}
+
+static bool is_reduction(const Stm *stm, ColumnSum *sum) {
+  const SegOp *inner = inner_seg(stm->exp);
+  if (stm->exp->kind != EXP_REDOMAP && !inner) return false;
+  const Soac *soac = &stm->exp->u.soac;
+  sum->width = inner ? inner->dims[0].width : soac->width;
+  sum->ops = inner ? operators_of(inner) : (Operators){ soac->ops, soac->op_count };
+  return operand_count(sum->ops) == stm->binder_count;
+}
+
+static bool is_long(const Exp *exp) {
+  return exp->kind == EXP_LOOP || exp->kind == EXP_CALL || exp_is_parallel(exp);
+}
+
+// One reduction, and besides it nothing that takes long: that is computed twice.
+static bool find_reduction(const SegOp *seg, ColumnSum *sum) {
+  *sum = (ColumnSum){ .seg = seg, .at = -1 };
+  int last = seg->dim_count - 1;
+  if (seg->level != 1 || seg->after) return false;
+  if (seg->kind == SEG_RED) {
+    sum->width = seg->dims[last].width;
+    sum->ops = operators_of(seg);
+    return last > 0 && seg->body->result_count == operand_count(sum->ops);
+  }
+  if (seg->kind != SEG_MAP) return false;
+  for (int i = 0; i < seg->body->stm_count; i++) {
+    const Stm *stm = &seg->body->stms[i];
+    if (sum->at < 0 && is_reduction(stm, sum))
+      sum->at = i;
+    else if (is_long(stm->exp) || exp_bodies(stm->exp).count)
+      return false;
+  }
+  return sum->at >= 0;
+}
+
+// ---- what it reads
+
+typedef struct ColumnReads {
+  const Spread *s;
+  const ColumnSum *sum;
+  const RowSplit *split;   // of the rows that are reduced
+  const RowSplit *points;  // of the points, or NULL
+  const Var *row;          // the index of what is reduced; NULL: there is none
+  bool columns, own;       // reads along distributed rows; at the point's own row
+} ColumnReads;
+
+// Does a worker have as much of the array as it has results?
+static bool covers_points(const SegOp *seg, int dims, CoreType type) {
+  for (int d = 0; d < dims; d++) {
+    bool found = false;
+    for (int k = 1; k < type.rank; k++)
+      found = found || atom_equal(type.dims[k], seg->dims[d].width);
+    if (!found) return false;
+  }
+  return true;
+}
+
+static bool atom_is_var(Atom a, const Var *var) {
+  return var && a.kind == ATOM_VAR && a.u.var == var;
+}
+
+static void note_index(ColumnReads *r, const Exp *exp) {
+  Atom array = exp->u.index.array;
+  const DimIndex *row = &exp->u.index.dims[0];
+  const SegOp *seg = r->sum->seg;
+  int points = seg->dim_count - (r->sum->at < 0);
+  bool is_row = row->is_slice ? dim_is_whole(row, r->split->width)
+                              : atom_is_var(row->start, r->row);
+  if (is_row && spread_part(r->s, array, r->split) &&
+      covers_points(seg, points, atom_type(array)))
+    r->columns = true;
+  if (!row->is_slice && r->points && spread_part(r->s, array, r->points) &&
+      atom_is_var(row->start, seg->dims[0].index))
+    r->own = true;
+}
+
+static void note_column_reads(CoreVisitor *v, const Body *body) {
+  ColumnReads *r = v->state;
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *exp = body->stms[i].exp;
+    if (exp->kind == EXP_INDEX) note_index(r, exp);
+    core_visit_exp(v, exp);
+  }
+}
+
+static void ignore_atom(CoreVisitor *v, Atom a) { (void)v, (void)a; }
+
+static const Var *row_index(const ColumnSum *sum) {
+  if (sum->at < 0) return sum->seg->dims[sum->seg->dim_count - 1].index;
+  const SegOp *inner = inner_seg(sum->seg->body->stms[sum->at].exp);
+  return inner ? inner->dims[0].index : NULL;
+}
+
+static bool reads_columns(const Spread *s, const ColumnSum *sum, const RowSplit *split) {
+  ColumnReads r = { .s = s,
+                    .sum = sum,
+                    .split = split,
+                    .points = spread_split_of(s, sum->seg->dims[0].width),
+                    .row = row_index(sum) };
+  CoreVisitor v = { .atom = ignore_atom, .body = note_column_reads, .state = &r };
+  note_column_reads(&v, sum->seg->body);
+  return r.columns && !r.own;
+}
+
+static const RowSplit *column_split(const Spread *s, const SegOp *seg, ColumnSum *sum) {
+  if (!find_reduction(seg, sum)) return NULL;
+  const RowSplit *split = spread_split_of(s, sum->width);
+  return split && reads_columns(s, sum, split) ? split : NULL;
+}
+
+bool spread_is_column_sum(const Spread *s, const SegOp *seg) {
+  ColumnSum sum;
+  return column_split(s, seg, &sum) != NULL;
+}
+
+// ---- what each worker reduces
+
+typedef struct ColumnParts {
+  Spread *s;
+  Builder *host;
+  const ColumnSum *sum;
+  const RowSplit *split;
+} ColumnParts;
+
+// array[start:count], in a point.
+static Atom rows_of(Builder *b, Atom array, DimIndex rows) {
+  CoreType type = atom_type(array);
+  DimIndex *dims = new_array(DimIndex, type.rank);
+  dims[0] = rows;
+  for (int i = 1; i < type.rank; i++)
+    dims[i] = dim_slice(atom_i64(0), type.dims[i], atom_i64(1));
+  return core_let(b, "rows", exp_slice(array, dims, false));
+}
+
+// The statement that slices this array out of another one; NULL if there is none.
+static const Exp *slice_of(const ColumnSum *sum, Atom array) {
+  if (array.kind != ATOM_VAR) return NULL;
+  for (int i = 0; i < sum->at; i++) {
+    const Stm *stm = &sum->seg->body->stms[i];
+    bool whole = stm->exp->kind == EXP_INDEX && stm->binders[0] == array.u.var &&
+                 dim_is_whole(&stm->exp->u.index.dims[0], sum->width);
+    if (whole) return stm->exp;
+  }
+  return NULL;
+}
+
+// This worker's rows of an array that is reduced.
+static Atom own_rows(ColumnParts *p, Builder *b, Atom array) {
+  const Exp *slice = slice_of(p->sum, array);
+  const RowPart *part = spread_part(p->s, slice ? slice->u.index.array : array, p->split);
+  if (!part)
+    return rows_of(b, array, dim_slice(p->split->start, p->split->count, atom_i64(1)));
+  if (!slice) return part->block;
+  size_t bytes = sizeof(DimIndex) * (size_t)slice->u.index.dim_count;
+  DimIndex *dims = mem_copy(slice->u.index.dims, bytes);
+  dims[0] = dim_slice(atom_i64(0), p->split->count, atom_i64(1));
+  return core_let(b, "column", exp_slice(part->block, dims, false));
+}
+
+// The body over this worker's rows, of which `from` is the index.
+static const Body *own_reads(ColumnParts *p, const Body *body, const Var *from,
+                             const Var *to) {
+  bool whole = true;
+  return spread_reads(p->s, p->host, body,
+                      (SpreadInputs){ from, to, p->split, &whole, p->sum->seg->body });
+}
+
+static SegOp *own_seg(ColumnParts *p, const SegOp *seg) {
+  SegOp *out = mem_copy(seg, sizeof *seg);
+  int last = seg->dim_count - 1;
+  SegDim *dims = mem_copy(seg->dims, sizeof *dims * (size_t)seg->dim_count);
+  const Var *from = dims[last].index;
+  dims[last] = (SegDim){ var_like(p->s->c, from), p->split->count };
+  out->dims = dims;
+  out->body = own_reads(p, seg->body, from, dims[last].index);
+  return out;
+}
+
+// The statement that reduces, over this worker's rows.
+static const Exp *own_reduction(ColumnParts *p, Builder *b, const Exp *exp) {
+  const SegOp *inner = inner_seg(exp);
+  if (inner) return exp_seg(own_seg(p, inner));
+  Soac soac = exp->u.soac;
+  Atom *arrays = new_array(Atom, soac.array_count);
+  for (int i = 0; i < soac.array_count; i++)
+    arrays[i] = own_rows(p, b, soac.arrays[i]);
+  soac.arrays = arrays;
+  soac.width = p->split->count;
+  return exp_soac(EXP_REDOMAP, soac);
+}
+
+static SegOp *own_map(ColumnParts *p) {
+  const SegOp *seg = p->sum->seg;
+  const Stm *reduction = &seg->body->stms[p->sum->at];
+  Builder b = builder_new(p->s->c, reduction->loc);
+  for (int i = 0; i < p->sum->at; i++)
+    core_add_stm(&b, seg->body->stms[i]);
+  Stm own = *reduction;
+  own.exp = own_reduction(p, &b, reduction->exp);
+  core_add_stm(&b, own);
+  Atom *results = new_array(Atom, own.binder_count);
+  for (int i = 0; i < own.binder_count; i++)
+    results[i] = atom_var(own.binders[i]);
+  SegOp *out = mem_copy(seg, sizeof *seg);
+  out->body = core_body(&b, results, own.binder_count);
+  return out;
+}
+
+// ---- what all combine
+
+// all[:, indices..]
+static Atom point_of_all(Builder *b, Atom all, Atom workers, const SegDim *at,
+                         int count) {
+  CoreType type = atom_type(all);
+  DimIndex *dims = new_array(DimIndex, type.rank);
+  for (int i = 0; i < type.rank; i++)
+    dims[i] = dim_slice(atom_i64(0), i ? type.dims[i] : workers, atom_i64(1));
+  for (int i = 0; i < count; i++)
+    dims[i + 1] = dim_fix(atom_var(at[i].index));
+  return core_let(b, "column", exp_slice(all, dims, false));
+}
+
+// The point's statements, with these values in the place of what it reduced.
+static const Body *point_with(const ColumnParts *p, Builder *b, const SegDim *dims,
+                              const Atom *reduced) {
+  const SegOp *seg = p->sum->seg;
+  const Stm *reduction = &seg->body->stms[p->sum->at];
+  Subst *subst = subst_new();
+  Builder rest = builder_new(b->c, b->loc);
+  for (int d = 0; d < seg->dim_count; d++)
+    subst_put(subst, seg->dims[d].index, atom_var(dims[d].index));
+  for (int i = 0; i < reduction->binder_count; i++)
+    subst_put(subst, reduction->binders[i], reduced[i]);
+  for (int i = 0; i < seg->body->stm_count; i++)
+    if (i != p->sum->at) core_add_stm(&rest, seg->body->stms[i]);
+  const Body *body = core_body(&rest, seg->body->results, seg->body->result_count);
+  body = core_rename_body(b->c, subst, body);
+  core_add_body(b, body);
+  return core_body(b, body->results, body->result_count);
+}
+
+// segmap1 <j < m> {reduction of all[:, j]; what else the point computes}
+static const Exp *combined(const ColumnParts *p, const Atom *all) {
+  const SegOp *seg = p->sum->seg;
+  int values = operand_count(p->sum->ops), points = seg->dim_count - (p->sum->at < 0);
+  Builder inner = builder_new(p->s->c, p->host->loc);
+  SegDim *dims = mem_copy(seg->dims, sizeof *dims * (size_t)points);
+  for (int d = 0; d < points; d++)
+    dims[d].index = var_like(p->s->c, dims[d].index);
+  Atom *columns = new_array(Atom, values);
+  for (int i = 0; i < values; i++)
+    columns[i] = point_of_all(&inner, all[i], p->split->workers, dims, points);
+  const Atom *reduced = reduce_in_item(&inner, p->sum->ops, p->split->workers, columns);
+  const Body *body = p->sum->at < 0 ? core_body(&inner, reduced, values)
+                                    : point_with(p, &inner, dims, reduced);
+  return exp_seg(new_node(SegOp, .kind = SEG_MAP, .level = 1, .dims = dims,
+                          .dim_count = points, .body = body));
+}
+
+// Is what each point reduces all that it computes?
+static bool is_only_reduction(const ColumnSum *sum) {
+  if (sum->at < 0) return true;
+  const Body *body = sum->seg->body;
+  const Stm *reduction = &body->stms[sum->at];
+  if (body->result_count != reduction->binder_count) return false;
+  for (int i = 0; i < body->result_count; i++)
+    if (!atom_is_var(body->results[i], reduction->binders[i])) return false;
+  return true;
+}
+
+static const Body *combine_all(ColumnParts *p, const Stm *stm, const Atom *own) {
+  int values = operand_count(p->sum->ops);
+  Builder b = builder_new(p->s->c, stm->loc);
+  Atom *all = new_array(Atom, values), *out = new_array(Atom, stm->binder_count);
+  for (int i = 0; i < values; i++)
+    all[i] = gather_value(&b, stm->binders[0]->name, own[i], p->split);
+  core_let_n(&b, stm->binders[0]->name, combined(p, all), out);
+  return core_body(&b, out, stm->binder_count);
+}
+
+bool spread_column_sum(Spread *s, Builder *b, const Stm *stm) {
+  ColumnSum sum;
+  const SegOp *seg = stm->exp->u.seg;
+  const RowSplit *split = column_split(s, seg, &sum);
+  if (!split) return false;
+  ColumnParts p = { s, b, &sum, split };
+  b->loc = stm->loc;
+  const SegOp *divided = sum.at < 0 ? own_seg(&p, seg) : own_map(&p);
+  Atom *own = new_array(Atom, operand_count(sum.ops));
+  core_let_n(b, stm->binders[0]->name, exp_seg(divided), own);
+  SpreadSeg note = { seg, split, false, false, { 0 } };
+  vec_push(&s->segs, note);
+  const Body *all = combine_all(&p, stm, own);
+  if (is_only_reduction(&sum)) {
+    Atom more = is_more(b, split->workers, 1);
+    core_let_vars(b, stm->binders, stm->binder_count,
+                  exp_if(more, all, body_of_atoms(b, own, stm->binder_count)));
+    return true;
+  }
+  core_add_body(b, all);
+  for (int i = 0; i < stm->binder_count; i++)
+    core_let_vars(b, stm->binders + i, 1, exp_atom(all->results[i]));
+  return true;
+}
