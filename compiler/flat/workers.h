@@ -106,15 +106,15 @@ typedef struct Operators {
   int count;
 } Operators;
 
-Operators operators_of(const SegOp *seg);
+Operators spread_operators(const SegOp *seg);
 // How many values they take from each side.
-int operand_count(Operators ops);
-Atom is_more(Builder *b, Atom value, int64_t than);
-const Body *body_of_atoms(const Builder *b, const Atom *atoms, int count);
+int spread_operand_count(Operators ops);
+Atom spread_is_more(Builder *b, Atom value, int64_t than);
+const Body *spread_no_stms(const Builder *b, const Atom *atoms, int count);
 // A value of each worker, in an array.
-Atom gather_value(Builder *b, const char *name, Atom value, const RowSplit *split);
+Atom spread_gather_value(Builder *b, const char *name, Atom value, const RowSplit *split);
 // redomap width (\x .. -> {x ..}) arrays ops: in one item, as there are few workers.
-Atom *reduce_in_item(Builder *b, Operators ops, Atom width, const Atom *arrays);
+Atom *spread_reduce(Builder *b, Operators ops, Atom width, const Atom *arrays);
 
 // ---- sums of columns (workers_columns.c)
 

@@ -29,8 +29,8 @@ static bool is_reduction(const Stm *stm, ColumnSum *sum) {
   if (stm->exp->kind != EXP_REDOMAP && !inner) return false;
   const Soac *soac = &stm->exp->u.soac;
   sum->width = inner ? inner->dims[0].width : soac->width;
-  sum->ops = inner ? operators_of(inner) : (Operators){ soac->ops, soac->op_count };
-  return operand_count(sum->ops) == stm->binder_count;
+  sum->ops = inner ? spread_operators(inner) : (Operators){ soac->ops, soac->op_count };
+  return spread_operand_count(sum->ops) == stm->binder_count;
 }
 
 static bool is_long(const Exp *exp) {
@@ -44,8 +44,8 @@ static bool find_reduction(const SegOp *seg, ColumnSum *sum) {
   if (seg->level != 1 || seg->after) return false;
   if (seg->kind == SEG_RED) {
     sum->width = seg->dims[last].width;
-    sum->ops = operators_of(seg);
-    return last > 0 && seg->body->result_count == operand_count(sum->ops);
+    sum->ops = spread_operators(seg);
+    return last > 0 && seg->body->result_count == spread_operand_count(sum->ops);
   }
   if (seg->kind != SEG_MAP) return false;
   for (int i = 0; i < seg->body->stm_count; i++) {
@@ -267,7 +267,8 @@ static const Body *point_with(const ColumnParts *p, Builder *b, const SegDim *di
 // segmap1 <j < m> {reduction of all[:, j]; what else the point computes}
 static const Exp *combined(const ColumnParts *p, const Atom *all) {
   const SegOp *seg = p->sum->seg;
-  int values = operand_count(p->sum->ops), points = seg->dim_count - (p->sum->at < 0);
+  int values = spread_operand_count(p->sum->ops),
+      points = seg->dim_count - (p->sum->at < 0);
   Builder inner = builder_new(p->s->c, p->host->loc);
   SegDim *dims = mem_copy(seg->dims, sizeof *dims * (size_t)points);
   for (int d = 0; d < points; d++)
@@ -275,7 +276,7 @@ static const Exp *combined(const ColumnParts *p, const Atom *all) {
   Atom *columns = new_array(Atom, values);
   for (int i = 0; i < values; i++)
     columns[i] = point_of_all(&inner, all[i], p->split->workers, dims, points);
-  const Atom *reduced = reduce_in_item(&inner, p->sum->ops, p->split->workers, columns);
+  const Atom *reduced = spread_reduce(&inner, p->sum->ops, p->split->workers, columns);
   const Body *body = p->sum->at < 0 ? core_body(&inner, reduced, values)
                                     : point_with(p, &inner, dims, reduced);
   return exp_seg(new_node(SegOp, .kind = SEG_MAP, .level = 1, .dims = dims,
@@ -294,11 +295,11 @@ static bool is_only_reduction(const ColumnSum *sum) {
 }
 
 static const Body *combine_all(ColumnParts *p, const Stm *stm, const Atom *own) {
-  int values = operand_count(p->sum->ops);
+  int values = spread_operand_count(p->sum->ops);
   Builder b = builder_new(p->s->c, stm->loc);
   Atom *all = new_array(Atom, values), *out = new_array(Atom, stm->binder_count);
   for (int i = 0; i < values; i++)
-    all[i] = gather_value(&b, stm->binders[0]->name, own[i], p->split);
+    all[i] = spread_gather_value(&b, stm->binders[0]->name, own[i], p->split);
   core_let_n(&b, stm->binders[0]->name, combined(p, all), out);
   return core_body(&b, out, stm->binder_count);
 }
@@ -311,15 +312,15 @@ bool spread_column_sum(Spread *s, Builder *b, const Stm *stm) {
   ColumnParts p = { s, b, &sum, split };
   b->loc = stm->loc;
   const SegOp *divided = sum.at < 0 ? own_seg(&p, seg) : own_map(&p);
-  Atom *own = new_array(Atom, operand_count(sum.ops));
+  Atom *own = new_array(Atom, spread_operand_count(sum.ops));
   core_let_n(b, stm->binders[0]->name, exp_seg(divided), own);
   SpreadSeg note = { seg, split, false, false, { 0 } };
   vec_push(&s->segs, note);
   const Body *all = combine_all(&p, stm, own);
   if (is_only_reduction(&sum)) {
-    Atom more = is_more(b, split->workers, 1);
+    Atom more = spread_is_more(b, split->workers, 1);
     core_let_vars(b, stm->binders, stm->binder_count,
-                  exp_if(more, all, body_of_atoms(b, own, stm->binder_count)));
+                  exp_if(more, all, spread_no_stms(b, own, stm->binder_count)));
     return true;
   }
   core_add_body(b, all);

@@ -83,11 +83,11 @@ static Atom *add_blocks(Spread *s, Builder *b, const Stm *stm, const SegOp *seg,
 
 // ---- combining what each worker has reduced
 
-Operators operators_of(const SegOp *seg) {
+Operators spread_operators(const SegOp *seg) {
   return (Operators){ seg->ops, seg->op_count };
 }
 
-int operand_count(Operators ops) {
+int spread_operand_count(Operators ops) {
   int sum = 0;
   for (int i = 0; i < ops.count; i++)
     sum += ops.at[i].count;
@@ -103,7 +103,7 @@ static void gather_from(Spread *s, Builder *b, const Stm *stm, const Atom *block
                         const RowSplit *split) {
   const SegOp *seg = stm->exp->u.seg;
   bool across = seg->kind == SEG_RED && seg->dim_count == 1;
-  int first = across ? operand_count(operators_of(seg)) : 0;
+  int first = across ? spread_operand_count(spread_operators(seg)) : 0;
   for (int i = first; i < stm->binder_count; i++)
     spread_gather(s, b, stm->binders[i], blocks[i], split);
 }
@@ -137,7 +137,8 @@ static Atom shaped(Builder *b, const Atom *dims, int count, Atom array, int drop
   return core_let(b, "shaped", exp_reshape(all, rank, array));
 }
 
-Atom gather_value(Builder *b, const char *name, Atom value, const RowSplit *split) {
+Atom spread_gather_value(Builder *b, const char *name, Atom value,
+                         const RowSplit *split) {
   Atom one = atom_i64(1);
   if (atom_type(value).rank) value = shaped(b, &one, 1, value, 0);
   return core_let(
@@ -145,8 +146,8 @@ Atom gather_value(Builder *b, const char *name, Atom value, const RowSplit *spli
       exp_gather(split->workers, split->workers, split->rank, atom_i64(1), value));
 }
 
-Atom *reduce_in_item(Builder *b, Operators ops, Atom width, const Atom *arrays) {
-  int values = operand_count(ops);
+Atom *spread_reduce(Builder *b, Operators ops, Atom width, const Atom *arrays) {
+  int values = spread_operand_count(ops);
   Atom *out = new_array(Atom, values);
   Soac soac = { .width = width,
                 .fn = lambda_identity_over(b, "value", arrays, values),
@@ -160,9 +161,9 @@ Atom *reduce_in_item(Builder *b, Operators ops, Atom width, const Atom *arrays) 
 
 // segmap1 <z < 1> {reduction of the arrays}, of which the host reads the only elements.
 static Atom *reduce_arrays(Builder *b, Operators ops, Atom width, const Atom *arrays) {
-  int values = operand_count(ops);
+  int values = spread_operand_count(ops);
   Builder inner = builder_new(b->c, b->loc);
-  Atom first = atom_i64(0), *combined = reduce_in_item(&inner, ops, width, arrays);
+  Atom first = atom_i64(0), *combined = spread_reduce(&inner, ops, width, arrays);
   SegDim dim = { index_new(b, "z"), atom_i64(1) };
   combined = add_segmap(b, "combined", dim, core_body(&inner, combined, values));
   for (int i = 0; i < values; i++)
@@ -170,11 +171,11 @@ static Atom *reduce_arrays(Builder *b, Operators ops, Atom width, const Atom *ar
   return combined;
 }
 
-Atom is_more(Builder *b, Atom value, int64_t than) {
+Atom spread_is_more(Builder *b, Atom value, int64_t than) {
   return core_let(b, "more", exp_op2(OP_LT, atom_i64(than), value));
 }
 
-const Body *body_of_atoms(const Builder *b, const Atom *atoms, int count) {
+const Body *spread_no_stms(const Builder *b, const Atom *atoms, int count) {
   Builder empty = builder_new(b->c, b->loc);
   return core_body(&empty, atoms, count);
 }
@@ -182,18 +183,18 @@ const Body *body_of_atoms(const Builder *b, const Atom *atoms, int count) {
 // segred1 <i < n>: each worker reduces its block; then all combine the values of all, in order.
 static void spread_reduction(Spread *s, Builder *b, const Stm *stm, const Atom *own,
                              const RowSplit *split) {
-  Operators ops = operators_of(stm->exp->u.seg);
-  int values = operand_count(ops);
+  Operators ops = spread_operators(stm->exp->u.seg);
+  int values = spread_operand_count(ops);
   Builder all = builder_new(s->c, stm->loc);
   Atom *arrays = new_array(Atom, values);
   if (values) {
-    Atom more = is_more(b, split->workers, 1);
+    Atom more = spread_is_more(b, split->workers, 1);
     for (int i = 0; i < values; i++)
-      arrays[i] = gather_value(&all, stm->binders[i]->name, own[i], split);
+      arrays[i] = spread_gather_value(&all, stm->binders[i]->name, own[i], split);
     const Atom *combined = reduce_arrays(&all, ops, split->workers, arrays);
     core_let_vars(
         b, stm->binders, values,
-        exp_if(more, core_body(&all, combined, values), body_of_atoms(b, own, values)));
+        exp_if(more, core_body(&all, combined, values), spread_no_stms(b, own, values)));
   }
   gather_from(s, b, stm, own, split);
 }
@@ -203,23 +204,23 @@ static void spread_reduction(Spread *s, Builder *b, const Stm *stm, const Atom *
 // The last element of the block, or the neutral element if it has none.
 static Atom last_or_neutral(Builder *b, Atom block, Atom neutral, Atom count) {
   Builder some = builder_new(b->c, b->loc);
-  Atom more = is_more(b, count, 0);
+  Atom more = spread_is_more(b, count, 0);
   Atom last = core_let(&some, "last", exp_op2(OP_SUB, count, atom_i64(1)));
   Atom value = core_let(&some, "total", exp_index(block, &last, 1, false));
   return core_let(
       b, "total",
-      exp_if(more, core_body(&some, &value, 1), body_of_atoms(b, &neutral, 1)));
+      exp_if(more, core_body(&some, &value, 1), spread_no_stms(b, &neutral, 1)));
 }
 
 // The total of each worker, for each value that is scanned.
 static Atom *gather_totals(Builder *b, const Stm *stm, const Atom *blocks,
                            const RowSplit *split) {
-  Operators ops = operators_of(stm->exp->u.seg);
-  Atom *out = new_array(Atom, operand_count(ops));
+  Operators ops = spread_operators(stm->exp->u.seg);
+  Atom *out = new_array(Atom, spread_operand_count(ops));
   for (int o = 0, at = 0; o < ops.count; o++)
     for (int i = 0; i < ops.at[o].count; i++, at++) {
       Atom total = last_or_neutral(b, blocks[at], ops.at[o].neutral[i], split->count);
-      out[at] = gather_value(b, stm->binders[at]->name, total, split);
+      out[at] = spread_gather_value(b, stm->binders[at]->name, total, split);
     }
   return out;
 }
@@ -227,7 +228,7 @@ static Atom *gather_totals(Builder *b, const Stm *stm, const Atom *blocks,
 // op carry element, for every operator.
 static Atom *apply_ops(Builder *b, Operators ops, const Atom *carry,
                        const Atom *elements) {
-  Atom *out = new_array(Atom, operand_count(ops));
+  Atom *out = new_array(Atom, spread_operand_count(ops));
   for (int o = 0, at = 0; o < ops.count; at += ops.at[o++].count) {
     const RedOp *op = &ops.at[o];
     Subst *subst = subst_new();
@@ -246,7 +247,7 @@ static Atom *apply_ops(Builder *b, Operators ops, const Atom *carry,
 // segmap1 <j < count> {op carry blocks[j]}
 static Atom *add_carry(Builder *b, Operators ops, Atom count, const Atom *carry,
                        const Atom *blocks) {
-  int values = operand_count(ops);
+  int values = spread_operand_count(ops);
   Builder inner = builder_new(b->c, b->loc);
   SegDim dim = { index_new(b, "j"), count };
   Atom index = atom_var(dim.index), *elements = new_array(Atom, values);
@@ -259,16 +260,16 @@ static Atom *add_carry(Builder *b, Operators ops, Atom count, const Atom *carry,
 // segscan1 <i < n>: each worker scans its block; the totals of the workers before it are added.
 static void spread_scan(Spread *s, Builder *b, const Stm *stm, Atom *blocks,
                         const RowSplit *split) {
-  Operators ops = operators_of(stm->exp->u.seg);
-  int values = operand_count(ops);
+  Operators ops = spread_operators(stm->exp->u.seg);
+  int values = spread_operand_count(ops);
   Builder all = builder_new(s->c, stm->loc);
-  Atom more = is_more(b, split->workers, 1), *out = new_array(Atom, values);
+  Atom more = spread_is_more(b, split->workers, 1), *out = new_array(Atom, values);
   const Atom *totals = gather_totals(&all, stm, blocks, split);
   const Atom *carry = reduce_arrays(&all, ops, split->rank, totals);
   const Atom *scanned = add_carry(&all, ops, split->count, carry, blocks);
   core_let_n(
       b, binder_name(stm),
-      exp_if(more, core_body(&all, scanned, values), body_of_atoms(b, blocks, values)),
+      exp_if(more, core_body(&all, scanned, values), spread_no_stms(b, blocks, values)),
       out);
   for (int i = 0; i < values; i++) {
     VarVec *from = new (VarVec);
@@ -284,13 +285,13 @@ static void spread_scan(Spread *s, Builder *b, const Stm *stm, Atom *blocks,
 // What each worker begins with: the destination for the first one, neutral elements for others.
 static Atom first_dest(Builder *b, const HistOp *hist, int i, const RowSplit *split) {
   Builder others = builder_new(b->c, b->loc);
-  Atom later = is_more(b, split->rank, 0);
+  Atom later = spread_is_more(b, split->rank, 0);
   SegDim dim = { index_new(b, "bin"), hist->width };
   const Atom *neutral =
-      add_segmap(&others, "neutral", dim, body_of_atoms(b, &hist->op.neutral[i], 1));
+      add_segmap(&others, "neutral", dim, spread_no_stms(b, &hist->op.neutral[i], 1));
   return core_let(b, "dest",
                   exp_if(later, core_body(&others, neutral, 1),
-                         body_of_atoms(b, &hist->dests[i], 1)));
+                         spread_no_stms(b, &hist->dests[i], 1)));
 }
 
 // With [split->count] segments of each destination, or as each worker begins.
@@ -311,7 +312,7 @@ static const HistOp *spread_dests(const Spread *s, Builder *b, const SegOp *seg,
 
 // The workers' histograms of `width` bins as [workers][width].
 static Atom gather_bins(Builder *b, Atom bins, const RowSplit *split) {
-  return gather_value(b, "bins", bins, split);
+  return spread_gather_value(b, "bins", bins, split);
 }
 
 // array[:, index, ..]
@@ -333,7 +334,7 @@ static const Atom *reduce_bins(Builder *b, const HistOp *hist, const Atom *all,
   for (int i = 0; i < hist->op.count; i++)
     columns[i] = column(&inner, all[i], workers, atom_var(dim.index));
   const Atom *combined =
-      reduce_in_item(&inner, (Operators){ &hist->op, 1 }, workers, columns);
+      spread_reduce(&inner, (Operators){ &hist->op, 1 }, workers, columns);
   return add_segmap(b, "combined", dim, core_body(&inner, combined, hist->op.count));
 }
 
@@ -343,7 +344,7 @@ static void spread_histogram(Builder *b, const Stm *stm, const Atom *own,
   const SegOp *seg = stm->exp->u.seg;
   Builder all = builder_new(b->c, stm->loc);
   Vec(Atom) combined = { 0 };
-  Atom more = is_more(b, split->workers, 1);
+  Atom more = spread_is_more(b, split->workers, 1);
   for (int h = 0; h < seg->hist_count; h++) {
     const HistOp *hist = &seg->hists[h];
     Atom *bins = new_array(Atom, hist->op.count);
@@ -355,7 +356,7 @@ static void spread_histogram(Builder *b, const Stm *stm, const Atom *own,
   }
   core_let_vars(b, stm->binders, stm->binder_count,
                 exp_if(more, core_body(&all, combined.at, combined.count),
-                       body_of_atoms(b, own, stm->binder_count)));
+                       spread_no_stms(b, own, stm->binder_count)));
 }
 
 // ---- all of them
