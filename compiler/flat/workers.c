@@ -410,12 +410,19 @@ static void spread_view(Spread *s, Builder *b, const Stm *stm) {
 
 // ---- statements
 
+// A round of a loop is gone through again, with fewer blocks.
+static void forget_parts(Spread *s, const Stm *stm) {
+  for (int i = 0; i < stm->binder_count; i++)
+    map_remove(s->parts, stm->binders[i]);
+}
+
 static void spread_stm(Spread *s, Builder *b, const Stm *stm) {
   const Exp *exp = stm->exp;
   bool divided =
       exp->kind == EXP_SEG && spread_can(exp->u.seg) && !map_has(s->whole, exp->u.seg);
   const RowSplit *split = divided ? spread_split_of(s, exp->u.seg->dims[0].width) : NULL;
   b->loc = stm->loc;
+  forget_parts(s, stm);
   spread_note(s, stm);
   if (exp->kind == EXP_SEG && spread_column_sum(s, b, stm)) return;
   if (split)
