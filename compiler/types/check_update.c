@@ -46,9 +46,10 @@ static void check_update(Check *k, AstExp *value, const Type *type, const AstDim
   const Type *actual = infer(k, value);
   k->at = value->loc;
   if (unify(k, type, actual)) return;
-  bool run_tells = k->mismatch.kind == MISMATCH_SIZE &&
-                   (size_resolve(k->mismatch.expected_size)->kind != SIZE_CONST ||
-                    size_resolve(k->mismatch.actual_size)->kind != SIZE_CONST);
+  bool run_tells = k->mismatch.kind == MISMATCH_SCOPE ||
+                   (k->mismatch.kind == MISMATCH_SIZE &&
+                    (size_resolve(k->mismatch.expected_size)->kind != SIZE_CONST ||
+                     size_resolve(k->mismatch.actual_size)->kind != SIZE_CONST));
   expect_type(k, value->loc, run_tells ? any_slice(type, dims) : type, actual,
               (Why){ .kind = WHY_UPDATE, .from = from });
 }
