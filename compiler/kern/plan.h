@@ -168,6 +168,10 @@ typedef struct KernQuick {
 // (reciprocals.c).
 bool kern_by_reciprocals(Compiler *c, const Kern *kern, KernQuick *out);
 
+// The kernel with axes over rows and over their places where an axis goes over all of them and its
+// index is divided; false: there are none (unflatten.c).
+bool kern_unflatten(Compiler *c, const Kern *kern, KernQuick *out);
+
 // Gives axes names that are unique in the kernel: those of their widths, or of their indices; and
 // others to copies of axes, but for the first.
 const Kern *kern_name_axes(Compiler *c, const Kern *kern);

@@ -93,27 +93,40 @@ static const KernPlan *as_it_comes(const Scheduling *s, const Kern *kern) {
              : one_kernel(s, kern, USE_POINTS);
 }
 
-// Without divisions, where indices and divisors are small enough.
-static const KernPlan *without_divisions(const Scheduling *s, const Kern *kern) {
-  KernQuick quick;
-  if (s->seg->share || !kern_by_reciprocals(s->c, kern, &quick)) return NULL;
+// A quick kernel, planned, where its condition holds; else the one that divides.
+static const KernPlan *quick_or_divided(const Scheduling *s, const KernQuick *quick,
+                                        const KernPlan *planned, const Kern *kern) {
   const KernPlan **parts = new_array(const KernPlan *, 1);
-  parts[0] = as_it_comes(s, quick.kern);
+  parts[0] = planned;
   Kern *divided = mem_copy(kern, sizeof *kern);
   divided->name = name_of(s->c->names, text_format("%s_divided", kern->name));
-  return new_node(KernPlan, .lets = quick.lets, .condition = quick.condition,
+  return new_node(KernPlan, .lets = quick->lets, .condition = quick->condition,
                   .parts = parts, .part_count = 1,
                   .otherwise = has_rows(s) ? as_it_comes(s, divided)
                                            : one_kernel(s, divided, USE_FEW));
 }
 
-const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg) {
-  const Kern *kern = kern_update_in_place(c, kern_inline(c, seg->kern));
+static const Kern *tidied(Compiler *c, const Kern *kern) {
+  kern = kern_update_in_place(c, kern);
   kern = kern_own_rows(c, kern_unroll_short(c, kern_rings_in_place(c, kern)));
   kern = kern_choose(c, kern_load_early(c, kern_drop_known_checks(c, kern)));
   kern = kern_bound_rooms(c, kern_narrow(c, kern));
-  kern = kern_late_operands(c, kern_carry_stores(c, kern));
+  return kern_late_operands(c, kern_carry_stores(c, kern));
+}
+
+// Without divisions, where indices and divisors are small enough.
+static const KernPlan *without_divisions(const Scheduling *s, const Kern *kern) {
+  KernQuick quick;
+  if (s->seg->share || !kern_by_reciprocals(s->c, kern, &quick))
+    return as_it_comes(s, kern);
+  return quick_or_divided(s, &quick, as_it_comes(s, quick.kern), kern);
+}
+
+const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg) {
   Scheduling s = { c, book, seg };
-  const KernPlan *quick = without_divisions(&s, kern);
-  return quick ? quick : as_it_comes(&s, kern);
+  const Kern *kern = kern_inline(c, seg->kern), *plain = tidied(c, kern);
+  KernQuick quick;
+  if (seg->share || !kern_unflatten(c, kern, &quick)) return without_divisions(&s, plain);
+  return quick_or_divided(&s, &quick, without_divisions(&s, tidied(c, quick.kern)),
+                          plain);
 }
