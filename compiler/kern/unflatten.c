@@ -31,7 +31,7 @@ typedef struct Unflatten {
   bool done;
 } Unflatten;
 
-static void see_bound(KernVisitor *v, const Var *var) {
+static void note_bound(KernVisitor *v, const Var *var) {
   Unflatten *x = v->state;
   map_put(x->inside, var, var);
 }
@@ -167,7 +167,7 @@ static const KernBlock *rows_of_block(KernMapper *m, const KernBlock *block) {
 }
 
 // A divisor is not 0 in a row.
-static const Term *not_zero(void *state, const Term *t) {
+static const Term *no_divisor_is_zero(void *state, const Term *t) {
   const Unflatten *x = state;
   bool asks = t->kind == TERM_OP && (t->u.op.op == OP_NE || t->u.op.op == OP_EQ) &&
               term_is_i64(t->u.op.args[1], 0);
@@ -189,7 +189,7 @@ static const Axis *axis_of_rows(Unflatten *x, const Axis *axis) {
   take_factors(&rest, &x->rows);
   KernMapper m = { .c = c, .term = by_rows, .block = rows_of_block, .state = x };
   const KernBlock *body =
-      kern_assume(c, (KernKnown){ not_zero, x }, rows_of_block(&m, axis->body));
+      kern_assume(c, (KernKnown){ no_divisor_is_zero, x }, rows_of_block(&m, axis->body));
   const Term *row = term_mul(term_var(x->outer), product_of(&x->rows));
   KernBuilder in = kern_builder(c, axis->index->loc), out = in;
   kern_let_var(&in, axis->index, term_add(row, term_var(x->inner)));
@@ -207,7 +207,7 @@ static const Axis *axis_of_rows(Unflatten *x, const Axis *axis) {
   return outer;
 }
 
-static void find_grid(KernVisitor *v, const KernStm *stm) {
+static void see_grid_within(KernVisitor *v, const KernStm *stm) {
   bool *found = v->state;
   *found |= stm->kind == KERN_AXIS && stm->u.axis->bind == BIND_GRID;
 }
@@ -215,12 +215,12 @@ static void find_grid(KernVisitor *v, const KernStm *stm) {
 // Axes of the grid stay one inside of the other, with nothing between them.
 static bool has_grid_inside(const Axis *axis) {
   bool found = false;
-  KernVisitor v = { .stm = find_grid, .state = &found };
+  KernVisitor v = { .stm = see_grid_within, .state = &found };
   kern_visit_block(&v, axis->body);
   return found;
 }
 
-static bool is_short(const Term *width) {
+static bool has_short_rows_only(const Term *width) {
   return width->kind == TERM_CONST && width->u.constant.u.i < LEAST_ROW;
 }
 
@@ -234,7 +234,7 @@ static bool finds_rows(Unflatten *x, const Axis *axis) {
     return false;
   KernVisitor v = { .term = see_divisions, .state = x };
   if (x->width.count > 1) kern_visit_block(&v, axis->body);
-  return x->rows.count > 0 && !is_short(product_of(&x->rows));
+  return x->rows.count > 0 && !has_short_rows_only(product_of(&x->rows));
 }
 
 static const KernBlock *unflatten_block(KernMapper *m, const KernBlock *block) {
@@ -269,7 +269,7 @@ static const Kern *unflatten_once(Unflatten *x, const Kern *kern) {
   x->inside = map_new(NULL);
   x->lets = map_new(NULL);
   x->done = false;
-  KernVisitor v = { .stm = see_lets, .binder = see_bound, .state = x };
+  KernVisitor v = { .stm = see_lets, .binder = note_bound, .state = x };
   kern_visit_block(&v, kern->body);
   Kern *out = mem_copy(kern, sizeof *kern);
   out->body = unflatten_block(&x->mapper, kern->body);
