@@ -11,7 +11,7 @@
 #include "kern/plan.h"
 #include "kern/step.h"
 
-enum { MOST_FACTORS = 6, PRODUCT_BITS = 60, LEAST_ROW = 16 };
+enum { MOST_FACTORS = 6, MOST_ENSURED = 12, PRODUCT_BITS = 60, LEAST_ROW = 16 };
 
 typedef struct Factors {
   const Term *at[MOST_FACTORS];
@@ -27,8 +27,10 @@ typedef struct Unflatten {
   const Var *index, *outer, *inner;
   Factors width, rows;  // rows: the divisor
   Map *plain;           // Var -> const Term *: another variable, in whose place it stands
-  Factors ensured;      // the host asks whether they are small
   bool done;
+  // Of all axes:
+  const Term *ensured[MOST_ENSURED];  // the host asks whether they are small
+  int ensured_count, longest;         // longest: factors of a width
 } Unflatten;
 
 static void note_bound(KernVisitor *v, const Var *var) {
@@ -230,7 +232,8 @@ static bool finds_rows(Unflatten *x, const Axis *axis) {
   x->index = axis->index;
   x->width = x->rows = (Factors){ 0 };
   if (axis->role != AXIS_MAP || has_grid_inside(axis) ||
-      !add_factors(x, axis->width, &x->width))
+      !add_factors(x, axis->width, &x->width) ||
+      x->ensured_count + x->width.count > MOST_ENSURED)
     return false;
   KernVisitor v = { .term = see_divisions, .state = x };
   if (x->width.count > 1) kern_visit_block(&v, axis->body);
@@ -254,12 +257,12 @@ static const KernBlock *unflatten_block(KernMapper *m, const KernBlock *block) {
 }
 
 static void ensure_small(Unflatten *x) {
+  if (x->longest < x->width.count) x->longest = x->width.count;
   for (int i = 0; i < x->width.count; i++) {
     int k = 0;
-    while (k < x->ensured.count && !term_same(x->ensured.at[k], x->width.at[i]))
+    while (k < x->ensured_count && !term_same(x->ensured[k], x->width.at[i]))
       k++;
-    if (k == x->ensured.count && k < MOST_FACTORS)
-      x->ensured.at[x->ensured.count++] = x->width.at[i];
+    if (k == x->ensured_count) x->ensured[x->ensured_count++] = x->width.at[i];
   }
 }
 
@@ -273,18 +276,17 @@ static const Kern *unflatten_once(Unflatten *x, const Kern *kern) {
   kern_visit_block(&v, kern->body);
   Kern *out = mem_copy(kern, sizeof *kern);
   out->body = unflatten_block(&x->mapper, kern->body);
-  if (!x->done || x->ensured.count == MOST_FACTORS) return NULL;
+  if (!x->done) return NULL;
   ensure_small(x);
   return out;
 }
 
-// Each factor is 0 or more, and so small that products of MOST_FACTORS are small.
+// Each factor is 0 or more, and so small that the products are.
 static const Term *all_small(const Unflatten *x) {
   const Term *condition = term_bool(true);
-  int64_t most = INT64_C(1) << (x->ensured.count > 2 ? PRODUCT_BITS / MOST_FACTORS * 2
-                                                     : PRODUCT_BITS / 2);
-  for (int i = 0; i < x->ensured.count; i++) {
-    const Term *f = x->ensured.at[i];
+  int64_t most = INT64_C(1) << PRODUCT_BITS / x->longest;
+  for (int i = 0; i < x->ensured_count; i++) {
+    const Term *f = x->ensured[i];
     condition = term_and(condition, term_and(term_at_most(term_i64(0), f),
                                              term_at_most(f, term_i64(most))));
   }
@@ -296,7 +298,7 @@ bool kern_unflatten(Compiler *c, const Kern *kern, KernQuick *out) {
   x.mapper.state = &x;
   KernBuilder none = kern_builder(c, kern->loc);
   const Kern *found = NULL;
-  for (const Kern *next = kern; next && x.ensured.count < MOST_FACTORS;) {
+  for (const Kern *next = kern; next;) {
     next = unflatten_once(&x, next);
     if (next) found = next;
   }
