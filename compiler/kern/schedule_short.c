@@ -3,6 +3,8 @@
 //
 //   rows     the innermost of them goes in lanes, if it has 4 or 8 points
 //   points   all are straight code, and the points outside go in lanes
+//
+// Likewise if loops of the points read short rows: as straight code, lanes read records.
 #include "kern/schedule.h"
 
 enum { MOST_SHORT = 8, MOST_POINTS = 64 };
@@ -68,13 +70,35 @@ static void add_short_points(const Schedule *s, Candidates *out, const Recipe *l
   schedule_offer(s, out, &cand);
 }
 
+// Loops of few rounds that read a row of as many elements; reductions have tiles of four by four.
+static void see_short_row(KernVisitor *v, const KernStm *stm) {
+  bool *found = v->state;
+  const Axis *axis = stm->kind == KERN_AXIS ? stm->u.axis : NULL;
+  if (!axis || axis->role != AXIS_LOOP || !short_width(axis)) return;
+  for (int i = 0; i < axis->body->count; i++) {
+    const KernStm *load = &axis->body->stms[i];
+    if (load->kind != KERN_LOAD) continue;
+    const Tensor *t = load->u.load.tensor;
+    const Term *at = t->rank ? load->u.load.index[t->rank - 1] : NULL;
+    *found |= t->rank > 1 && at->kind == TERM_VAR && at->u.var == axis->index &&
+              term_same(t->dims[t->rank - 1], axis->width);
+  }
+}
+
+static bool reads_short_rows(const Kern *kern) {
+  bool found = false;
+  KernVisitor v = { .stm = see_short_row, .state = &found };
+  kern_visit_block(&v, kern->body);
+  return found;
+}
+
 void schedule_short(const Schedule *s, Candidates *out) {
   const Axis *last = schedule_last_grid(s->kern);
   int64_t width = short_width(last);
   Recipe loops = recipe_new(s->c, s->kern);
-  if (!width || step_updates_in_place(s->kern->body) || !loops_of_points(&loops) ||
-      loops.failed)
-    return;
+  if (!last || step_updates_in_place(s->kern->body)) return;
+  if (!width && reads_short_rows(s->kern)) add_short_points(s, out, &loops, LANES);
+  if (!width || !loops_of_points(&loops) || loops.failed) return;
   if (width == 4 || width == 8) add_short_rows(s, out, &loops, last->name, width);
   add_short_points(s, out, &loops, LANES);
   add_short_points(s, out, &loops, LANES / 4);
