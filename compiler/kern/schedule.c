@@ -93,13 +93,15 @@ static const KernPlan *as_it_comes(const Scheduling *s, const Kern *kern) {
              : one_kernel(s, kern, USE_POINTS);
 }
 
-// A quick kernel, planned, where its condition holds; else the one that divides.
+// A quick kernel, planned, where its condition holds; else the one that divides, whose name ends
+// in the suffix.
 static const KernPlan *quick_or_divided(const Scheduling *s, const KernQuick *quick,
-                                        const KernPlan *planned, const Kern *kern) {
+                                        const KernPlan *planned, const Kern *kern,
+                                        const char *suffix) {
   const KernPlan **parts = new_array(const KernPlan *, 1);
   parts[0] = planned;
   Kern *divided = mem_copy(kern, sizeof *kern);
-  divided->name = name_of(s->c->names, text_format("%s_divided", kern->name));
+  divided->name = name_of(s->c->names, text_format("%s_%s", kern->name, suffix));
   return new_node(KernPlan, .lets = quick->lets, .condition = quick->condition,
                   .parts = parts, .part_count = 1,
                   .otherwise = has_rows(s) ? as_it_comes(s, divided)
@@ -119,7 +121,7 @@ static const KernPlan *without_divisions(const Scheduling *s, const Kern *kern) 
   KernQuick quick;
   if (s->seg->share || !kern_by_reciprocals(s->c, kern, &quick))
     return as_it_comes(s, kern);
-  return quick_or_divided(s, &quick, as_it_comes(s, quick.kern), kern);
+  return quick_or_divided(s, &quick, as_it_comes(s, quick.kern), kern, "divided");
 }
 
 const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg) {
@@ -127,6 +129,6 @@ const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg)
   const Kern *kern = kern_inline(c, seg->kern), *plain = tidied(c, kern);
   KernQuick quick;
   if (seg->share || !kern_unflatten(c, kern, &quick)) return without_divisions(&s, plain);
-  return quick_or_divided(&s, &quick, without_divisions(&s, tidied(c, quick.kern)),
-                          plain);
+  const KernPlan *rows = without_divisions(&s, tidied(c, quick.kern));
+  return quick_or_divided(&s, &quick, rows, plain, "in_one");
 }
