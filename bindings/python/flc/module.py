@@ -204,7 +204,10 @@ class Module:
                 path.write_bytes(self._data(entry, arguments))
                 options += ["--data", path]
             build.run_flc("tune", self._path, options)
-            self.set_tuning(Path(folder) / "tuning")
+            found = read_tuning((Path(folder) / "tuning").read_text(encoding="utf-8"))
+        # Which recipe a kernel has is compiled in, unless there are several in the source.
+        self.set_tuning({name: value for name, value in found.items()
+                         if name in self.params or not name.endswith(".recipe")})
         return self.tuning
 
     def _device_options(self):

@@ -112,6 +112,19 @@ def test_versions_are_drawn_and_measured(tmp_path):
         module.set_tuning({"main.absent": 1})
 
 
+def test_recipes_that_the_tuner_finds_are_passed_over(monkeypatch):
+    module = flc.source(PRODUCT, name="product")
+
+    def tuner(command, path, options):
+        file = options[options.index("--output") + 1]
+        with open(file, "w", encoding="utf-8") as out:
+            out.write("main.top_0=3\nmain.segmap.recipe=6\n")
+
+    monkeypatch.setattr(build, "run_flc", tuner)
+    a = np.ones((8, 4), np.float32)
+    assert module.tune([(a, a.T)]) == {"main.top_0": 3}
+
+
 class Shell:
     """As much of IPython as the magic uses."""
 
