@@ -86,8 +86,7 @@ typedef struct SpreadInputs {
   const Var *from, *to;  // index i among all rows; j in the block
   const RowSplit *split;
   bool *whole;
-  const Body
-      *outer;  // the body of the seg-op on the host: what is free in it is bound there
+  const Body *outer;  // of the seg-op: what is free in it is bound on the host
 } SpreadInputs;
 
 // The body over a block, of which `to` is the index: let i = start + to, then the body, which reads

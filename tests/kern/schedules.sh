@@ -194,6 +194,23 @@ expect 'and not divided' 0 'let .* = i_[0-9]+ (/|%|//|%%) ' quick
 expect 'but where they might be large' 1 '^kernel main.segmap_divided ' out
 expect 'neighbours around a torus need no division' 0 '^kernel around.segmap_divided ' out
 
+cat > rows.fl << 'END'
+entry main [n] [m] (a: [n]f32) (b: [m]f32) : []f32 = tabulate (n * m) (\i -> a[i / m] * b[i % m])
+entry constant [n] (a: [n]i32) : []i32 = tabulate (n * 4) (\i -> a[i / 4] * i32.i64 (i % 4))
+END
+"$flc" dump --recipes rows.fl > out
+sed -n '/^kernel main.segmap /,/^kernel main.segmap_in_one /p' out > quick
+expect 'rows in one dimension are an axis of their own, whose index nothing divides' 0 'let .* = i_[0-9]+ (/|%|//|%%) ' quick
+expect 'where the product cannot wrap' 1 '^kernel main.segmap_in_one ' out
+expect 'but not rows of four' 0 '^kernel constant.segmap_in_one ' out
+
+cat > numbers.fl << 'END'
+entry main [n] (s: [n][8]u8) : [n]i32 = map (\r -> loop v = 0 for c in r do v * 10 + i32.u8 c) s
+entry long [n] (s: [n][32]u8) : [n]i32 = map (\r -> loop v = 0 for c in r do v * 10 + i32.u8 c) s
+END
+"$flc" dump --recipes numbers.fl > out
+expect 'a loop over a short row is straight code, a longer one is not' 1 '^  unroll i' out
+
 cat > divided.fl << 'END'
 entry main [n] (xs: [n]i64) : [n]i64 = map (\x -> x / 8 + x % 16) xs
 END

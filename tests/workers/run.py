@@ -68,6 +68,7 @@ def cases():
     for n in (1, 2, 3, 8, 40):
         yield "torus", matrix(n, 1 + n % 4, "i32", r) + " 3i64"
         yield "ends", ints(n) + " 3i64"
+        yield "written", ints(n, "i32") + " 3i64"
         yield "clamped", ints(n) + " 3i64"
     for n in (2, 50):
         yield "centres", matrix(n, 2, "f32", r)
