@@ -1,4 +1,4 @@
-// e_flat of G3  =>  if 0 < m && .. then e_flat else e_top
+// e_flat of G3 (PPoPP'19, Figure 3)  =>  if 0 < m && .. then e_flat else e_top
 //
 // Here the condition: m, .. are the widths of e_flat's seg-ops behind those of the context, and the
 // rounds of its loops, as far as they are known before it.
