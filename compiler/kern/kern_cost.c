@@ -10,6 +10,8 @@ static const double VECTOR_OP = 0.6, VECTOR_DIVISION = 10, VECTOR_LIBRARY = 22;
 static const double SCALAR_ACCESS = 0.5, VECTOR_ACCESS = 1, LANE_ACCESS = 1.5, ROUND = 1;
 // A branch on all lanes, which the device's compiler moves nothing across.
 static const double CHECK_OF_LANES = 10;
+// A round of a search by a point alone: half of its choices are foreseen wrongly.
+static const double SEARCH_ROUND = 8;
 // A new row of the grid's runs, where rows are short.
 static const double GRID_ROW = 10;
 static const double MASKING = 3, VECTOR_BYTES = 64, FEW_ROUNDS = 64;
@@ -381,6 +383,9 @@ static void cost_seq(Cost *s, const KernStm *stm) {
   if (!s->lanes && !s->count && kern_vectorises_itself(stm))
     inner.times /= speed_by_itself(s, axis, trips);
   if (axis->bind != BIND_GRID) add(&inner, ROUND + (differs ? MASKING : 0));
+  if (axis->role == AXIS_LOOP && !s->lanes &&
+      kern_searches(axis->params, axis->param_count, axis->body))
+    add(&inner, SEARCH_ROUND);
   cost_block(&inner, axis->body);
   cost_ops(&inner, axis, 1);
   cost_hists(&inner, axis);
@@ -445,6 +450,9 @@ static void cost_while(Cost *s, const KernStm *stm) {
   Cost inner = *s;
   inner.times *= s->guess->trips * (differs ? 1.5 : 1);
   add(&inner, ROUND + (differs ? MASKING : 0));
+  if (!s->lanes &&
+      kern_searches(stm->u.loop.params, stm->u.loop.param_count, stm->u.loop.body))
+    add(&inner, SEARCH_ROUND);
   cost_block(&inner, stm->u.loop.body);
   s->cycles = inner.cycles;
 }

@@ -228,5 +228,15 @@ some 'rows of bytes are left to the compiler of the device' '^  split m by 128 o
 some 'with windows as straight code' '^  unroll i' out
 some 'and sums of bytes in 16 bits' ': u16 = ' out
 
+cat > searched.fl << 'END'
+entry main [n] [m] (table: [m]f64) (xs: [n]f64) : [n]i64 =
+  map (\x -> if x < table[0] then 0 else
+    (loop (low, high) = (0, m - 1) while high - low > 1 do
+       let middle = (low + high) / 2
+       in if table[middle] <= x then (middle, high) else (low, middle)).0) xs
+END
+"$flc" dump --recipes searched.fl > out
+some 'searches by many points run in lanes, as their choices are not foreseen' '^  bind n to lane' out
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"
