@@ -125,6 +125,8 @@ static const Pass passes[] = {
   { "hoist-fused",    STAGE_CORE,    run_rewrite,   hoist,    "inlined lambdas expose invariants" },
   { "cse-fused",      STAGE_CORE,    run_rewrite,   cse,
     "two producers fused into one consumer read the same elements" },
+  { "loops-to-maps",  STAGE_CORE,    run_rewrite,   loops_to_maps,
+    "elements that do not mind the others stay in registers for all rounds of a loop" },
   { "columns",        STAGE_CORE,    run_rewrite,   columns,
     "sums over an outer dimension meet what makes their summands, and fuse with it" },
   { "dead",           STAGE_CORE,    run_rewrite,   dead,

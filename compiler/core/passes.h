@@ -16,6 +16,8 @@ const Core *round_sums(Compiler *c, const Core *core);  // sums of outer product
 // What an inner operator computes again for each element of an outer one, as a map before that.
 const Core *split_off(Compiler *c, const Core *core);
 const Core *fuse(Compiler *c, const Core *core);      // map-map, map-reduce, map-scan, horizontal
+// Loops whose rounds are maps, as maps of loops.
+const Core *loops_to_maps(Compiler *c, const Core *core);
 const Core *columns(Compiler *c, const Core *core);   // summands in the order of their sum
 const Core *dead(Compiler *c, const Core *core);      // statements and loop results never used
 const Body *dead_body(Compiler *c, const Body *body);
