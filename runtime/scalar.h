@@ -186,8 +186,8 @@ FLC_FN bool flc_not_bool(bool a) { return !a; }
   FLC_BINARY(pow, pow, t, F, M)                                                      \
   FLC_BINARY(mod, fmod, t, F, M)                                                     \
   /* One is NaN: the other.  Written out, since calls of fmax are not vectorised. */ \
-  FLC_FN F flc_min_##t(F a, F b) { return ((b < a) | (a != a)) ? b : a; }            \
-  FLC_FN F flc_max_##t(F a, F b) { return ((a < b) | (a != a)) ? b : a; }            \
+  FLC_FN F flc_min_##t(F a, F b) { return a == a ? (b < a ? b : a) : b; }            \
+  FLC_FN F flc_max_##t(F a, F b) { return a == a ? (a < b ? b : a) : b; }            \
   FLC_UNARY(abs, fabs, t, F, M)                                                      \
   FLC_UNARY(sqrt, sqrt, t, F, M)                                                     \
   FLC_UNARY(cbrt, cbrt, t, F, M)                                                     \

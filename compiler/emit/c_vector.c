@@ -222,12 +222,14 @@ static const char *of_bools(const ImpExp *e, const char *a, const char *b) {
   return text_format("(%s %s %s)", a, op_vector(op, PRIM_BOOL), b);
 }
 
+// Floats: a comparison of which processors have an instruction, under the mask of another one, as
+// NaN is not chosen.
 static const char *least_or_greatest(CodeText *c, const ImpExp *e) {
   const char *a = as_variable(c, e->u.op.args[0]), *b = as_variable(c, e->u.op.args[1]);
   if (!prim_is_float(e->type))
     return text_format("%s(%s, %s)", op_vector(e->u.op.op, e->type), a, b);
   const char *sign = e->u.op.op == OP_MIN ? "<" : ">";
-  return text_format("((%s %s %s) | (%s != %s) ? %s : %s)", b, sign, a, a, a, b, a);
+  return text_format("(%s == %s ? (%s %s %s ? %s : %s) : %s)", a, a, b, sign, a, b, a, b);
 }
 
 // A division that vectors have: of floats, or by a constant that is neither 0 nor -1.
