@@ -10,7 +10,10 @@
 #include "kern/in_place.h"
 #include "kern/step.h"
 
-enum { MOST_AXES = 16 };
+enum {
+  MOST_AXES = 16,
+  LARGE_RANK = 2,  // of arrays that caches may not hold twice
+};
 
 typedef struct Placing {
   KernMapper mapper;
@@ -24,6 +27,7 @@ typedef struct Placing {
   int depth;
   bool in_loop;  // and not on the grid
   bool reads;    // of `from`, in whatever dimensions
+  bool all;      // also if no store is left out; and `out` may be loaded
   bool kept, refused;
 } Placing;
 
@@ -64,7 +68,8 @@ static void see_own_memory(KernVisitor *v, const KernStm *stm) {
   if (again && p->from.tensor->host) p->refused = true;
 }
 
-// Only loads of one, and only stores to the other, in their own dimensions.
+// Only loads of one, and stores to the other, in their own dimensions.  What is loaded of that is
+// what the block has stored there, wherever it lies.
 static void see_array(KernVisitor *v, Access access, bool stores) {
   Placing *p = v->state;
   const Tensor *root = tensor_root(access.tensor);
@@ -72,7 +77,8 @@ static void see_array(KernVisitor *v, Access access, bool stores) {
   p->reads = p->reads || same_array(root, p->from.tensor);
   if (!both) return;
   bool from = in_place_is(p->from, access), out = in_place_is(p->out, access);
-  if (root != access.tensor || (from && stores) || (out && !stores)) p->refused = true;
+  if (root != access.tensor || (from && stores) || (out && !stores && !p->all))
+    p->refused = true;
 }
 
 static void see_var(void *state, const Var *var) {
@@ -301,22 +307,23 @@ bool in_place_fits(const Kern *kern, const KernBlock *block, ArrayPlace out,
 }
 
 static const KernBlock *placed(Compiler *c, const Kern *kern, const KernBlock *block,
-                               ArrayPlace out, ArrayPlace from) {
+                               ArrayPlace out, ArrayPlace from, bool all) {
   Placing p = placing(kern, out, from);
+  p.all = all;
   p.mapper = (KernMapper){ .c = c, .block = store_in, .state = &p };
   const KernBlock *live = kern_live_block(c, block);
   if (!fits(&p, live) || !map_count(p.loads)) return NULL;
   const KernBlock *storing = store_in(&p.mapper, live);
-  if (!p.kept) return NULL;
-  return in_place_loads(c, kern, p.lets, kern_live_block(c, storing), out, from);
+  if (!p.kept && !all) return NULL;
+  return in_place_loads(c, kern, p.lets, kern_live_block(c, storing), out, from, all);
 }
 
 const Kern *kern_in_place(Compiler *c, const Kern *kern, const Tensor *out,
                           const Tensor *from, int dims) {
   Kern rows = *kern;
   rows.body = with_rows(kern->body, dims);
-  rows.body =
-      placed(c, &rows, rows.body, (ArrayPlace){ out, NULL }, (ArrayPlace){ from, NULL });
+  rows.body = placed(c, &rows, rows.body, (ArrayPlace){ out, NULL },
+                     (ArrayPlace){ from, NULL }, false);
   return rows.body ? mem_copy(&rows, sizeof rows) : NULL;
 }
 
@@ -386,7 +393,8 @@ static const KernBlock *ring_in_place(const Ringing *r, const Axis *loop, int p,
   if (!store.tensor || !is_only_index(loop, p) || !is_only_index(loop, s)) return NULL;
   ArrayPlace out = { store.tensor, store.at },
              from = { store.tensor, term_var(loop->params[p]) };
-  const KernBlock *body = placed(r->mapper.c, r->kern, loop->body, out, from);
+  bool all = store.tensor->rank - 1 >= LARGE_RANK;
+  const KernBlock *body = placed(r->mapper.c, r->kern, loop->body, out, from, all);
   if (!body) return NULL;
   const Term **results = new_array(const Term *, body->result_count);
   for (int i = 0; i < body->result_count; i++)

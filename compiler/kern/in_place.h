@@ -17,9 +17,11 @@ int in_place_first(ArrayPlace place);
 
 // In the block, which is one of the kernel's, `to` is what `from` was.  NULL if some point would
 // read what another one has stored; loads that are the same in all of a loop are made before it.
+// saves: parts that are too many for that may be copied before the block.
 // lets: Var -> const Term *, of the kernel and of the host
 const KernBlock *in_place_loads(Compiler *c, const Kern *kern, const Map *lets,
-                                const KernBlock *block, ArrayPlace to, ArrayPlace from);
+                                const KernBlock *block, ArrayPlace to, ArrayPlace from,
+                                bool saves);
 
 // Var -> const Term *: the scalars of the kernel and of the host.
 Map *in_place_lets(const Kern *kern);
@@ -27,3 +29,26 @@ Map *in_place_lets(const Kern *kern);
 // And is all that the block loads of `from` in its own dimensions?  *loads: whether it loads any.
 bool in_place_fits(const Kern *kern, const KernBlock *block, ArrayPlace out,
                    ArrayPlace from, bool *loads);
+
+// ---- parts that are copied before the block (in_place_saved.c)
+
+typedef struct SavedPart SavedPart;
+
+typedef struct Saved {
+  Compiler *c;
+  const Kern *kern;
+  ArrayPlace from;
+  Map *inside;   // Var -> itself: bound in the block
+  Map *of_load;  // Var -> SavedPart *: by the load's binder
+  Vec(SavedPart *) parts;
+} Saved;
+
+Saved in_place_nothing_saved(Compiler *c, const Kern *kern, const KernBlock *block,
+                             ArrayPlace from);
+// The load's element is to be in a part of the array that is copied; index: without lets.  False:
+// that might be all of it, or a part whose size the host does not know.
+bool in_place_save(Saved *s, const KernStm *load, const Term *const *index);
+// Where the element is then; false: in the array.
+bool in_place_saved_load(const Saved *s, const KernStm *load, Access *out);
+// The block behind the copies.
+const KernBlock *in_place_with_saved(const Saved *s, const KernBlock *block);

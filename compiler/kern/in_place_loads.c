@@ -5,7 +5,7 @@
 //   of what the point stores itself, before it does
 //   in the part of the array that a point of the grid has for itself, at a place that is the same
 //     in a loop: made before the loop
-// Those of the first kind are made before the loop as well, if they can be: the device's compiler
+// What is none of them may be copied before all is stored (in_place_saved.c).  Those of the first kind are made before the loop as well, if they can be: the device's compiler
 // sees only that the array is written.
 #include "kern/in_place.h"
 #include "kern/step.h"
@@ -40,7 +40,8 @@ typedef struct Loads {
   int depth;
   bool stored;  // by the point, before that place
   bool refused;
-  Map *early;  // Var -> const EarlyLoad *: by the load's binder
+  Saved *saved;  // NULL: nothing may be
+  Map *early;    // Var -> const EarlyLoad *: by the load's binder
   Vec(const EarlyLoad *) order;
 } Loads;
 
@@ -292,8 +293,8 @@ static void see_load(Loads *p, const KernStm *stm, const Facts *facts) {
   bool early = loop && can_be_early(p, loop, index);
   if (early && (elsewhere || !p->stored))
     make_early(p, stm, loop, index);
-  else
-    p->refused |= !elsewhere && (loop || p->stored);
+  else if (!elsewhere && (loop || p->stored))
+    p->refused |= !p->saved || !in_place_save(p->saved, stm, index);
 }
 
 // ---- rewriting
@@ -351,8 +352,12 @@ static const KernBlock *load_in(KernMapper *m, const KernBlock *block) {
         stm->kind == KERN_LOAD ? map_get(p->early, stm->binders[0]) : NULL;
     b.loc = stm->loc;
     add_all_early(p, &b, stm);
+    Access kept;
     if (early)
       kern_let_var(&b, stm->binders[0], term_var(early->value));
+    else if (p->saved && stm->kind == KERN_LOAD &&
+             in_place_saved_load(p->saved, stm, &kept))
+      kern_load_var(&b, stm->binders[0], kept);
     else
       kern_add(&b, kern_map_stm(m, stm));
   }
@@ -398,7 +403,9 @@ static Map *naturals_of(const Kern *kern) {
 }
 
 const KernBlock *in_place_loads(Compiler *c, const Kern *kern, const Map *lets,
-                                const KernBlock *block, ArrayPlace to, ArrayPlace from) {
+                                const KernBlock *block, ArrayPlace to, ArrayPlace from,
+                                bool saves) {
+  Saved saved = in_place_nothing_saved(c, kern, block, from);
   Loads p = {
     .mapper = { .c = c, .term = at_old_place, .block = load_in, .tensor = in_place_of },
     .to = to,
@@ -408,6 +415,7 @@ const KernBlock *in_place_loads(Compiler *c, const Kern *kern, const Map *lets,
     .lets = lets,
     .inside = map_new(NULL),
     .naturals = naturals_of(kern),
+    .saved = saves ? &saved : NULL,
     .early = map_new(NULL)
   };
   p.mapper.state = &p;
@@ -416,5 +424,5 @@ const KernBlock *in_place_loads(Compiler *c, const Kern *kern, const Map *lets,
   walk(&p, block, NULL, note_store);
   p.stored = false;
   walk(&p, block, NULL, see_load);
-  return p.refused ? NULL : load_in(&p.mapper, block);
+  return p.refused ? NULL : in_place_with_saved(&saved, load_in(&p.mapper, block));
 }

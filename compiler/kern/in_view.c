@@ -60,7 +60,8 @@ static const KernBlock *in_view(Compiler *c, const Kern *kern, const KernBlock *
   bool loads, fits = in_place_fits(kern, block, made, at, &loads);
   if (m.refused || (loads && !fits)) return NULL;
   const KernBlock *moved = move_in(&m.mapper, block);
-  return loads ? in_place_loads(c, kern, in_place_lets(kern), moved, at, at) : moved;
+  return loads ? in_place_loads(c, kern, in_place_lets(kern), moved, at, at, false)
+               : moved;
 }
 
 const Kern *kern_in_view(Compiler *c, const Kern *kern, const Tensor *out,
