@@ -13,6 +13,8 @@
 enum {
   MOST_AXES = 16,
   LARGE_RANK = 2,  // of arrays that caches may not hold twice
+  LARGE_BITS =
+      32,  // of elements; those of narrow ones go in blocks that overlap: schedule_wide.c
 };
 
 typedef struct Placing {
@@ -393,7 +395,8 @@ static const KernBlock *ring_in_place(const Ringing *r, const Axis *loop, int p,
   if (!store.tensor || !is_only_index(loop, p) || !is_only_index(loop, s)) return NULL;
   ArrayPlace out = { store.tensor, store.at },
              from = { store.tensor, term_var(loop->params[p]) };
-  bool all = store.tensor->rank - 1 >= LARGE_RANK;
+  bool all =
+      store.tensor->rank - 1 >= LARGE_RANK && prim_bits(store.tensor->elem) >= LARGE_BITS;
   const KernBlock *body = placed(r->mapper.c, r->kern, loop->body, out, from, all);
   if (!body) return NULL;
   const Term **results = new_array(const Term *, body->result_count);
