@@ -5,6 +5,8 @@
 // the others would not: they read element 0, which exists if another lane reads.
 #include "imp/lower_kern.h"
 
+enum { MOST_TWICE = 32 };  // statements that are worth a copy
+
 // ---- accesses
 
 bool affine_place(KernCode *kc, const Access *access, const Arr *arr, const ImpExp **base,
@@ -171,18 +173,46 @@ static void assign_results(KernCode *kc, const KernStm *stm, const KernBlock *bl
   }
 }
 
-// if any lane { block under the mask }
-static void side(KernCode *kc, const KernStm *stm, const KernBlock *block,
-                 const ImpExp *mask) {
-  if (!block->count && !block->result_count) return;
+// Straight code that loads: without masks it is much shorter.
+static bool is_better_whole(const KernBlock *block) {
+  bool loads = false;
+  for (int i = 0; i < block->count; i++) {
+    KernStmKind kind = block->stms[i].kind;
+    if (kind != KERN_LET && kind != KERN_LOAD && kind != KERN_STORE) return false;
+    loads |= kind == KERN_LOAD;
+  }
+  return loads && block->count <= MOST_TWICE;
+}
+
+static ImpBlock side_block(KernCode *kc, const KernStm *stm, const KernBlock *block,
+                           const ImpExp *mask) {
   KernCode masked_code = masked(kc, mask);
   ImpBuilder b;
   Code code;
   KernCode inner = inner_code(&masked_code, &code, &b);
   lower_block(&inner, block);
   assign_results(&inner, stm, block, mask);
+  return b.block;
+}
+
+// if all lanes { block } else { if any lane { block under the mask } }
+static void side(KernCode *kc, const KernStm *stm, const KernBlock *block,
+                 const ImpExp *mask) {
+  if (!block->count && !block->result_count) return;
+  ImpStm any = {
+    .kind = IMP_IF,
+    .loc = kc->k->b->loc,
+    .u.cond = { imp_over_lanes(IMP_ANY, mask), side_block(kc, stm, block, mask), { 0 } }
+  };
+  if (!is_better_whole(block)) {
+    add_stm(kc, any);
+    return;
+  }
+  ImpBuilder others = { .c = kc->k->lower->c, .loc = kc->k->b->loc };
+  imp_add_stm(&others, any);
   add_stm(kc, (ImpStm){ .kind = IMP_IF,
-                        .u.cond = { imp_over_lanes(IMP_ANY, mask), b.block, { 0 } } });
+                        .u.cond = { imp_over_lanes(IMP_ALL, mask),
+                                    side_block(kc, stm, block, NULL), others.block } });
 }
 
 void lane_if(KernCode *kc, const KernStm *stm) {
