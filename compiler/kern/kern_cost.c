@@ -23,6 +23,8 @@ typedef struct Cost {
   bool masked;    // some lanes do not take part, in most vectors
   bool in_place;  // blocks end with a bound: no point may run twice
   bool bounded;   // under the bound of blocks: what goes lane by lane asks each of them
+  bool in_loop;   // and not on the grid alone
+  bool at_edge;   // some lanes do not take part in a vector of the loop
   double copies[16];  // of open register axes, by bit
   AxisSet open;
   Map *values;    // Var -> const double *: what sizes and indices may be
@@ -95,9 +97,11 @@ static double value_of(const Cost *s, const Term *t) {
   return s->guess->trips;
 }
 
-// A width below 0 is one for which the guesses do not fit.
+// A width below 0 is one for which the guesses do not fit.  What vectors leave is half of one in the
+// mean: loops of 63 rounds are not slower than those of 64.
 static double trips_of(const Cost *s, const Axis *axis) {
   double trips = value_of(s, axis->width);
+  if (axis->rest && trips < MOST_LANES) trips = fmin(trips, MOST_LANES / 2.0);
   return trips < 0 ? s->guess->trips : trips;
 }
 
@@ -288,6 +292,7 @@ static double access_cycles(const Cost *s, const Access *access, AxisSet set, bo
     return load && is_tile_access(s, access, set) ? by_lanes / TILE_HEIGHT : by_lanes;
   }
   double whole = VECTOR_ACCESS * vectors(s, access->tensor->elem);
+  if (s->at_edge) whole += by_lanes * fmin(s->lanes / s->guess->trips, 1);
   return s->masked ? (whole + by_lanes) / 2 : whole;
 }
 
@@ -376,6 +381,7 @@ static void cost_seq(Cost *s, const KernStm *stm) {
   const Axis *axis = stm->u.axis;
   if (is_short_row(axis)) add(s, GRID_ROW);
   Cost inner = *s;
+  inner.in_loop |= axis->bind != BIND_GRID;
   double trips = trips_of(s, axis);
   bool differs = over_lanes(s, set_of(s, axis->width));
   inner.times *= differs ? 1.5 * trips : trips;
@@ -438,11 +444,12 @@ static void cost_if(Cost *s, const KernStm *stm) {
   double part = differs ? 1 : usual ? usual / 100.0 : 0.6;
   double other = differs ? 1 : usual ? 1 - part : 0.6;
   bool masked = differs && !is_by_index(s, stm->u.cond.condition);
-  bool around = s->bounded;
-  s->bounded |= differs && !masked && s->in_place;
-  cost_branch(s, stm->u.cond.then_block, masked, part);
-  cost_branch(s, stm->u.cond.else_block, masked, other);
-  s->bounded = around;
+  Cost inner = *s;
+  inner.bounded |= differs && !masked && s->in_place;
+  inner.at_edge |= differs && !masked && s->in_loop && s->lanes <= MOST_LANES;
+  cost_branch(&inner, stm->u.cond.then_block, masked, part);
+  cost_branch(&inner, stm->u.cond.else_block, masked, other);
+  s->cycles = inner.cycles;
 }
 
 static void cost_while(Cost *s, const KernStm *stm) {
