@@ -44,7 +44,8 @@ enum {
 };  // points of a few dozen operations each: less than an item is worth
 
 static void launch_kern(Code *host, const KernPlan *plan, Map *memory) {
-  const Kern *kern = kern_wide_lanes_as_loops(host->lower->c, plan->kern);
+  Compiler *c = host->lower->c;
+  const Kern *kern = kern_wide_lanes_as_loops(c, kern_compare_once(c, plan->kern));
   KernCode outside = { .k = host, .values = map_new(NULL), .memory = memory };
   Grid grid = find_grid(&outside, kern->body, BIND_GRID);
   KernelCode *kernel = kernel_begin(host, kern->loc);

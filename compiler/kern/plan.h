@@ -147,6 +147,9 @@ bool kern_add_choice(KernBuilder *b, const KernStm *stm, KernIsInside is_inside,
 // The kernel without checks that others before them, or axes around them, have made.
 const Kern *kern_drop_known_checks(Compiler *c, const Kern *kern);
 
+// The kernel with one comparison in the place of two where an index is checked.
+const Kern *kern_compare_once(Compiler *c, const Kern *kern);
+
 // The kernel, if it has one point, with room as large as has been checked for arrays whose size is
 // found within: room that the host can make.
 const Kern *kern_bound_rooms(Compiler *c, const Kern *kern);
