@@ -20,6 +20,7 @@ typedef struct Cut {
   const Axis *row;
   const KernSeg *seg;
   Chunks *out;
+  Map *starts;  // Kern.starts
 } Cut;
 
 // ---- taking the kernel apart
@@ -124,7 +125,10 @@ static const Kern *in_grid(Cut *x, const Copy *copy, const Axis *last,
     kern_axis(&b, axis, NULL, 0);
     block = kern_block(&b, NULL, 0);
   }
-  Kern kern = { name, x->kern->loc, block, x->kern->outside, x->kern->rounds };
+  Kern kern = *x->kern;
+  kern.name = name;
+  kern.body = block;
+  kern.starts = x->starts;
   return kern_name_axes(x->c, &kern);
 }
 
@@ -143,6 +147,7 @@ static void add_before_row(Cut *x, KernBuilder *b, const Copy *copy) {
 // The row's axis over the elements of a chunk.
 static Axis chunk_of(Cut *x, KernBuilder *b, const Axis *row, const Var *chunk) {
   const Term *start = kern_let(b, "start", term_mul(term_var(chunk), x->out->size));
+  if (start->kind == TERM_VAR) map_put(x->starts, start->u.var, start->u.var);
   Axis axis = *row;
   axis.index = kern_index(x->c, row->index->name, row->index->loc);
   axis.width = kern_let(b, "length", term_min(x->out->size, term_sub(row->width, start)));
@@ -453,7 +458,7 @@ static void add_phase(Chunks *out, const Kern *kern, KernUse use) {
 }
 
 bool kern_in_chunks(Compiler *c, const Kern *kern, const KernSeg *seg, Chunks *out) {
-  Cut x = { .c = c, .kern = kern, .seg = seg, .out = out };
+  Cut x = { .c = c, .kern = kern, .seg = seg, .out = out, .starts = map_new(NULL) };
   *out = (Chunks){ 0 };
   if (!take_apart(&x)) return false;
   decide(&x);

@@ -61,7 +61,7 @@ const Kern *kern_name_axes(Compiler *c, const Kern *kern) {
   kern_visit_block(&v, kern->body);
   return new_node(Kern, .name = kern->name, .loc = kern->loc,
                   .body = name_block(&n.mapper, kern->body), .outside = kern->outside,
-                  .rounds = kern->rounds);
+                  .rounds = kern->rounds, .starts = kern->starts);
 }
 
 // ---- the kernel
@@ -204,8 +204,12 @@ KernSeg kern_from_seg(Compiler *c, KernHost host, const Stm *stm, CopyNotes *cop
   KernSeg out = { .kind = seg->kind, .outs = seg_outs(c, host, stm, views) };
   bind_free(&f, host, stm->exp);
   from_seg(&f, seg, views, NULL);
-  Kern kern = { name_of(c->names, kern_kind_name(seg->kind)), stm->loc,
-                put_on_grid(kern_block(&b, NULL, 0)), host.scalars, host.rounds };
+  Kern kern = { name_of(c->names, kern_kind_name(seg->kind)),
+                stm->loc,
+                put_on_grid(kern_block(&b, NULL, 0)),
+                host.scalars,
+                host.rounds,
+                NULL };
   out.kern = kern_name_axes(c, &kern);
   return out;
 }
@@ -257,7 +261,7 @@ static const KernBlock *inline_block(KernMapper *m, const KernBlock *block) {
 const Kern *kern_inline(Compiler *c, const Kern *kern) {
   bool calls;
   KernMapper m = { .c = c, .block = inline_block, .state = &calls };
-  Kern inlined = { kern->name, kern->loc, inline_block(&m, kern->body), kern->outside,
-                   kern->rounds };
+  Kern inlined = *kern;
+  inlined.body = inline_block(&m, kern->body);
   return kern_name_axes(c, &inlined);
 }

@@ -55,6 +55,7 @@ static double number_of(Numbers *s, const Term *t) {
   if (op == OP_MIN) return a < b ? a : b;
   if (op == OP_MAX) return a > b ? a : b;
   if ((op == OP_QUOT || op == OP_DIV) && b >= 1) return trunc(a / b);
+  if ((op == OP_REM || op == OP_MOD) && b >= 1) return a - floor(a / b) * b;
   return UNKNOWN;
 }
 

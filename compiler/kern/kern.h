@@ -183,6 +183,7 @@ typedef struct Kern {
   const Map *outside;  // Var -> const Term *: how the host computes scalars; or NULL
   const Map
       *rounds;  // Var -> const Term *: indices of loops of the host, below that; or NULL
+  const Map *starts;  // Var -> itself: places of arrays, where chunks begin; or NULL
 } Kern;
 
 // ---- building (kern_build.c)

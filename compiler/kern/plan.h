@@ -171,6 +171,10 @@ typedef struct KernQuick {
 // (reciprocals.c).
 bool kern_by_reciprocals(Compiler *c, const Kern *kern, KernQuick *out);
 
+// The kernel with loops that have no remainder of their index where rows are read from another
+// place on, and round (wraps.c).
+const Kern *kern_turn_rows(Compiler *c, const Kern *kern);
+
 // The kernel with axes over rows and over their places where an axis goes over all of them and its
 // index is divided; false: there are none (unflatten.c).
 bool kern_unflatten(Compiler *c, const Kern *kern, KernQuick *out);

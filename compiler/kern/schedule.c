@@ -54,6 +54,7 @@ static const Var *length_of_chunk(const Kern *kern) {
 
 static const KernPlan *one_kernel(const Scheduling *s, const Kern *kern, KernUse use) {
   Name name = name_of_kernel(s, kern);
+  kern = kern_turn_rows(s->c, kern);
   KernNotes notes = { 0 };
   Schedule schedule = { s->c,          kern,
                         &notes,        use == USE_CHUNKS ? length_of_chunk(kern) : NULL,

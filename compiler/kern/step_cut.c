@@ -7,17 +7,15 @@
 //
 // Borders are of three kinds, so that their order is known: near the first point (a constant), near
 // the last one (the width less a constant), and one in between.
+#include "kern/offsets.h"
 #include "kern/plan.h"
 #include "kern/step.h"
 
 enum {
-  NEAR = 64,      // points between a border and the end that it lies at
-  MOST_TAME = 4,  // operations, one in another
-  MOST_MOVES = 6,
+  NEAR = 64,  // points between a border and the end that it lies at
   MOST_CUT_STATEMENTS = 60,
 };
-static const int64_t FAR = INT64_C(1) << 60;   // beyond the sums of a few tame numbers
-static const int64_t TAME = INT64_C(1) << 48;  // no index and no size is greater
+static const int64_t FAR = INT64_C(1) << 60;  // beyond the sums of a few tame numbers
 
 typedef enum BorderPlace { NEAR_FIRST, BETWEEN, NEAR_LAST } BorderPlace;
 
@@ -31,11 +29,8 @@ typedef struct Border {
 
 typedef struct Cutting {
   Compiler *c;
-  const Kern *kern;
   const Axis *axis;
-  Map *lets;               // Var -> const Term *: of the kernel
-  Map *bound;              // Var -> Var: in the axis
-  Map *tame;               // Var -> Var: indices and sizes
+  Offsets offsets;
   const Term *low, *high;  // where the borders near the ends are; NULL: there is none
   const Border *between;   // NULL: none
   // of the part at hand
@@ -44,72 +39,10 @@ typedef struct Cutting {
 
 // ---- forms
 
-static const Term *let_of(const Cutting *x, const Term *t) {
-  const Term *known = t->kind == TERM_VAR ? map_get(x->lets, t->u.var) : NULL;
-  if (!known && t->kind == TERM_VAR && x->kern->outside)
-    known = map_get(x->kern->outside, t->u.var);
-  return known;
-}
-
-typedef struct Closed {
-  const Cutting *cut;
-  bool closed;
-} Closed;
-
-static void see_open(void *state, const Var *var) {
-  Closed *s = state;
-  if (map_has(s->cut->bound, var)) s->closed = false;
-}
-
-static bool is_closed_term(const Cutting *x, const Term *t) {
-  Closed s = { x, true };
-  term_each_var(t, see_open, &s);
-  return s.closed;
-}
-
-// Numbers far from overflow: indices, sizes of arrays, and what few operations make of these.
-static bool is_tame(const Cutting *x, const Term *t, int fuel) {
-  if (t->kind == TERM_CONST) return t->u.constant.u.i > -TAME && t->u.constant.u.i < TAME;
-  if (t->kind == TERM_VAR && map_has(x->tame, t->u.var)) return true;
-  const Term *op = t->kind == TERM_VAR ? let_of(x, t) : t;
-  if (!op || !fuel) return false;
-  if (op->kind == TERM_VAR || op->kind == TERM_CONST) return is_tame(x, op, fuel - 1);
-  if (op->kind != TERM_OP || op->u.op.operands != PRIM_I64 || op_arity(op->u.op.op) != 2)
-    return false;
-  PrimOp kind = op->u.op.op;
-  bool keeps = kind == OP_ADD || kind == OP_SUB || kind == OP_MIN || kind == OP_MAX ||
-               kind == OP_QUOT || kind == OP_DIV || kind == OP_REM || kind == OP_MOD;
-  return keeps && is_tame(x, op->u.op.args[0], fuel - 1) &&
-         is_tame(x, op->u.op.args[1], fuel - 1);
-}
-
-// t = base + by, for numbers that are the same at all points, and far from overflow
-static bool is_moved(const Cutting *x, const Term *t, const Term *base, int fuel,
-                     const Term **by) {
-  *by = term_i64(0);
-  if (term_same(t, base)) return true;
-  const Term *op = t->kind == TERM_VAR ? let_of(x, t) : t;
-  if (!op || !fuel) return false;
-  if (op->kind == TERM_VAR) return is_moved(x, op, base, fuel - 1, by);
-  if (op->kind != TERM_OP || (op->u.op.op != OP_ADD && op->u.op.op != OP_SUB))
-    return false;
-  const Term *a = op->u.op.args[0], *b = op->u.op.args[1];
-  if (op->u.op.op == OP_ADD && is_closed_term(x, a) && !is_closed_term(x, b)) {
-    const Term *other = a;
-    a = b;
-    b = other;
-  }
-  if (!is_closed_term(x, b) || !is_tame(x, b, MOST_TAME) ||
-      !is_moved(x, a, base, fuel - 1, by))
-    return false;
-  *by = op->u.op.op == OP_ADD ? term_add(*by, b) : term_sub(*by, b);
-  return true;
-}
-
 // t = base + by, for a constant
 static bool is_beside(const Cutting *x, const Term *t, const Term *base, int64_t *by) {
   const Term *moved;
-  if (!is_moved(x, t, base, MOST_MOVES, &moved) || moved->kind != TERM_CONST)
+  if (!offset_from(&x->offsets, t, base, &moved) || moved->kind != TERM_CONST)
     return false;
   *by = moved->u.constant.u.i;
   return true;
@@ -146,19 +79,6 @@ typedef struct CutSides {
   bool falls;                   // it was by - index that was compared
 } CutSides;
 
-// by - index OP limit: index and by - limit have their sides changed
-static bool is_falling(const Cutting *x, const Term *t, const Term **by) {
-  const Term *op = t->kind == TERM_VAR ? let_of(x, t) : t;
-  const Term *index = term_var(x->axis->index), *more;
-  if (!op || op->kind != TERM_OP || op->u.op.op != OP_SUB) return false;
-  const Term *a = op->u.op.args[0];
-  if (!is_closed_term(x, a) || !is_tame(x, a, MOST_TAME) ||
-      !is_moved(x, op->u.op.args[1], index, MOST_MOVES, &more))
-    return false;
-  *by = term_sub(a, more);
-  return true;
-}
-
 static bool is_far(const Term *t) {
   return t->kind == TERM_CONST && (t->u.constant.u.i > FAR || t->u.constant.u.i < -FAR);
 }
@@ -166,12 +86,13 @@ static bool is_far(const Term *t) {
 static bool sides_of_cut(const Cutting *x, const Term *t, CutSides *out) {
   const Term *index = term_var(x->axis->index);
   const Term *a = t->u.op.args[0], *b = t->u.op.args[1];
-  out->changed = is_closed_term(x, a);
+  out->changed = offset_is_closed(&x->offsets, a);
   out->closed = out->limit = out->changed ? a : b;
   out->moving = out->changed ? b : a;
-  if (!is_closed_term(x, out->closed) || is_far(out->closed)) return false;
-  if (is_moved(x, out->moving, index, MOST_MOVES, &out->by)) return true;
-  out->falls = is_falling(x, out->moving, &out->by);
+  if (!offset_is_closed(&x->offsets, out->closed) || is_far(out->closed)) return false;
+  if (offset_from(&x->offsets, out->moving, index, &out->by)) return true;
+  // by - index OP limit: index and by - limit have their sides changed
+  out->falls = offset_falls(&x->offsets, out->moving, index, &out->by);
   if (!out->falls) return false;
   out->limit = term_sub(out->by, tame_limit(out->closed));
   out->by = term_i64(0);
@@ -388,27 +309,6 @@ static void add_parts(void *state, KernBuilder *b, const KernStm *stm) {
 
 // ---- the step
 
-static void see_cut_let(KernVisitor *v, const KernStm *stm) {
-  if (stm->kind == KERN_LET) map_put(v->state, stm->binders[0], stm->u.term);
-}
-
-static void see_tame_index(KernVisitor *v, const KernStm *stm) {
-  if (stm->kind == KERN_AXIS) map_put(v->state, stm->u.axis->index, stm->u.axis->index);
-}
-
-// Arrays of the host exist, and have no dimension that overflows.
-static void see_tame_size(KernVisitor *v, Access access, bool stores) {
-  const Tensor *t = access.tensor;
-  (void)stores;
-  for (int i = 0; t->space == TENSOR_GLOBAL && i < t->rank; i++)
-    if (t->dims[i]->kind == TERM_VAR)
-      map_put(v->state, t->dims[i]->u.var, t->dims[i]->u.var);
-}
-
-static void see_bound_in_axis(KernVisitor *v, const Var *var) {
-  map_put(v->state, var, var);
-}
-
 static int statements_in(const KernBlock *block) {
   int count = block->count;
   for (int i = 0; i < block->count; i++) {
@@ -426,24 +326,8 @@ const Kern *step_cut(Step *s, const Kern *kern, Name name) {
   if (axis->role != AXIS_MAP && axis->role != AXIS_REDUCE && axis->role != AXIS_LOOP)
     return step_refuse(s, "%s is no map, reduction or loop", name);
   if (axis->bind != BIND_SEQ) return step_refuse(s, "%s is no loop", name);
-  Cutting x = {
-    .c = s->c,
-    .kern = kern,
-    .axis = axis,
-    .lets = map_new(NULL),
-    .bound = map_new(NULL),
-    .tame = map_new(NULL),
-  };
-  KernVisitor lets = { .stm = see_cut_let, .state = x.lets },
-              tame = { .stm = see_tame_index, .access = see_tame_size, .state = x.tame },
-              binders = { .binder = see_bound_in_axis, .state = x.bound },
-              borders = { .stm = see_border, .state = &x };
-  kern_visit_block(&lets, kern->body);
-  kern_visit_block(&tame, kern->body);
-  kern_visit_block(&binders, axis->body);
-  map_put(x.bound, axis->index, axis->index);
-  for (int i = 0; i < axis->param_count; i++)
-    map_put(x.bound, axis->params[i], axis->params[i]);
+  Cutting x = { .c = s->c, .axis = axis, .offsets = offsets_in(kern, axis) };
+  KernVisitor borders = { .stm = see_border, .state = &x };
   kern_visit_block(&borders, axis->body);
   if (!x.low && !x.high && !x.between)
     return step_refuse(s, "no comparison in %s changes its outcome once along it", name);
