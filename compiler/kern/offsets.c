@@ -8,7 +8,7 @@ static const int64_t TAME = INT64_C(1) << 48;  // no index and no size is greate
 
 // ---- what there is
 
-static void note_let(KernVisitor *v, const KernStm *stm) {
+static void note_offset_let(KernVisitor *v, const KernStm *stm) {
   if (stm->kind == KERN_LET) map_put(v->state, stm->binders[0], stm->u.term);
 }
 
@@ -29,7 +29,7 @@ static void note_inside(KernVisitor *v, const Var *var) { map_put(v->state, var,
 
 Offsets offsets_in(const Kern *kern, const Axis *axis) {
   Offsets o = { kern, map_new(NULL), map_new(NULL), map_new(kern->starts), false };
-  KernVisitor lets = { .stm = note_let, .state = o.lets },
+  KernVisitor lets = { .stm = note_offset_let, .state = o.lets },
               tame = { .stm = note_index, .access = note_size, .state = o.tame },
               binders = { .binder = note_inside, .state = o.bound };
   kern_visit_block(&lets, kern->body);

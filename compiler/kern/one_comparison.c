@@ -5,7 +5,7 @@
 // two comparisons.
 #include "kern/plan.h"
 
-static bool is_op(const Term *t, PrimOp op) {
+static bool compares_indices(const Term *t, PrimOp op) {
   return t->kind == TERM_OP && t->u.op.op == op && t->u.op.operands == PRIM_I64;
 }
 
@@ -16,7 +16,8 @@ static bool is_dimension(const Map *dims, const Term *t) {
 
 // 0 <= i && i < n
 static bool is_inside(const Map *dims, const Term *low, const Term *high) {
-  return is_op(low, OP_LE) && is_op(high, OP_LT) && term_is_i64(low->u.op.args[0], 0) &&
+  return compares_indices(low, OP_LE) && compares_indices(high, OP_LT) &&
+         term_is_i64(low->u.op.args[0], 0) &&
          term_same(low->u.op.args[1], high->u.op.args[0]) &&
          is_dimension(dims, high->u.op.args[1]);
 }

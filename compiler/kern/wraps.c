@@ -114,7 +114,7 @@ static KernStm where_safe(const Wraps *x, const KernStm *stm, const KernStm *tur
                     .u.cond = { x->safe, alone(c, turned), alone(c, stm), 99 } };
 }
 
-static void note_bound(KernVisitor *v, const Var *var) { map_put(v->state, var, var); }
+static void note_in_axis(KernVisitor *v, const Var *var) { map_put(v->state, var, var); }
 
 static bool may_turn(const KernStm *stm) {
   if (stm->kind != KERN_AXIS || stm->u.axis->bind != BIND_SEQ) return false;
@@ -129,7 +129,7 @@ static KernStm turned_axis(Wraps *x, KernBuilder *b, const KernStm *stm) {
   x->offsets.wild = true;
   x->safe = term_bool(true);
   x->found = false;
-  KernVisitor v = { .binder = note_bound, .state = x->offsets.bound };
+  KernVisitor v = { .binder = note_in_axis, .state = x->offsets.bound };
   kern_visit_stm(&v, stm);
   KernStm turned = kern_map_stm(&x->points, stm);
   if (!x->found) return *stm;
