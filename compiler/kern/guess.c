@@ -64,6 +64,27 @@ double guess_term(const Guess *g, const Term *t, int place) {
   return number_of(&s, t);
 }
 
+typedef struct Guessed {
+  const Guess *g;
+  bool known;
+} Guessed;
+
+static void see_unknown(void *state, const Var *var) {
+  Guessed *s = state;
+  const Term *value = s->g->outside ? map_get(s->g->outside, var) : NULL;
+  if (map_has(s->g->known, var)) return;
+  if (value)
+    s->known = s->known && guess_is_known(s->g, value);
+  else
+    s->known = false;
+}
+
+bool guess_is_known(const Guess *g, const Term *t) {
+  Guessed s = { g, true };
+  term_each_var(t, see_unknown, &s);
+  return s.known;
+}
+
 // ---- sizes
 
 typedef struct SizeGuess {

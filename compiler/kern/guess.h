@@ -21,3 +21,5 @@ void guess_dims(Guess *g, const KernStm *stm);  // of what the statement reads a
 void guess_axis(Guess *g, const Axis *axis, int depth);  // its width and index
 void guess_let(Guess *g, const Var *var, const Term *value);
 double guess_term(const Guess *g, const Term *t, int place);
+// Is there a guess for each variable of the term?
+bool guess_is_known(const Guess *g, const Term *t);

@@ -3,7 +3,7 @@
 #include "kern/guess.h"
 #include "kern/step.h"
 
-enum { MOST_INDICES = 10, MOST_CONDITIONS = 24 };
+enum { MOST_INDICES = 10, MOST_CONDITIONS = 24, MOST_FIRSTS = 4 };
 
 // base + sum of by[k] * (index k of the block); base is known outside of the block.
 typedef struct Linear {
@@ -22,6 +22,12 @@ typedef struct Index {
   int64_t size;
   const Term *from, *to;  // what conditions ask of the choice; NULL: nothing
 } Index;
+
+// A remainder at the first point of the block, computed before it.
+typedef struct FirstPlace {
+  const Var *var;
+  const Term *value;
+} FirstPlace;
 
 typedef struct Interior {
   KernMapper outer;  // of the kernel
@@ -46,6 +52,8 @@ typedef struct Interior {
   int index_count;
   const Term *conditions[MOST_CONDITIONS];
   int condition_count;
+  FirstPlace firsts[MOST_FIRSTS];
+  int first_count;
   int places;       // a bit for each place of guesses where the conditions hold
   bool mostly;      // it is enough if they hold at most places
   bool checking;    // the condition is that of a check: it holds
@@ -54,8 +62,8 @@ typedef struct Interior {
 
 // A copy of the statement as a block with its binders for results.
 const KernBlock *interior_copy(Interior *x, const KernStm *stm);
-// All that is assumed.
-const Term *interior_condition(const Interior *x);
+// Whether all that is assumed holds, with what that needs.
+const Term *interior_inside(const Interior *x, KernBuilder *b);
 // The statement's binders = if condition .., which holds so many times in a hundred.
 KernStm interior_if(const KernStm *stm, const Term *condition, int usual,
                     const KernBlock *then_block, const KernBlock *else_block);

@@ -84,7 +84,7 @@ static bool is_tame(const Offsets *o, const Term *t, int fuel) {
 
 bool offset_is_tame(const Offsets *o, const Term *t) { return is_tame(o, t, MOST_TAME); }
 
-static bool is_offset(const Offsets *o, const Term *t) {
+static bool may_be_offset(const Offsets *o, const Term *t) {
   return offset_is_closed(o, t) && (o->wild || offset_is_tame(o, t));
 }
 
@@ -103,7 +103,7 @@ static bool is_moved(const Offsets *o, const Term *t, const Term *base, int fuel
     a = b;
     b = other;
   }
-  if (!is_offset(o, b) || !is_moved(o, a, base, fuel - 1, by)) return false;
+  if (!may_be_offset(o, b) || !is_moved(o, a, base, fuel - 1, by)) return false;
   *by = op->u.op.op == OP_ADD ? term_add(*by, b) : term_sub(*by, b);
   return true;
 }
@@ -121,13 +121,13 @@ static bool falls_from(const Offsets *o, const Term *t, const Term *index, int f
     return false;
   const Term *a = op->u.op.args[0], *b = op->u.op.args[1];
   bool adds = op->u.op.op == OP_ADD;
-  if (is_offset(o, a)) {
+  if (may_be_offset(o, a)) {
     bool found = adds ? falls_from(o, b, index, fuel - 1, &more)
                       : is_moved(o, b, index, fuel - 1, &more);
     *by = found ? (adds ? term_add(a, more) : term_sub(a, more)) : NULL;
     return found;
   }
-  if (!is_offset(o, b) || !falls_from(o, a, index, fuel - 1, by)) return false;
+  if (!may_be_offset(o, b) || !falls_from(o, a, index, fuel - 1, by)) return false;
   *by = adds ? term_add(*by, b) : term_sub(*by, b);
   return true;
 }

@@ -15,7 +15,7 @@ static bool is_dimension(const Map *dims, const Term *t) {
 }
 
 // 0 <= i && i < n
-static bool is_inside(const Map *dims, const Term *low, const Term *high) {
+static bool checks_inside(const Map *dims, const Term *low, const Term *high) {
   return compares_indices(low, OP_LE) && compares_indices(high, OP_LT) &&
          term_is_i64(low->u.op.args[0], 0) &&
          term_same(low->u.op.args[1], high->u.op.args[0]) &&
@@ -25,7 +25,7 @@ static bool is_inside(const Map *dims, const Term *low, const Term *high) {
 static const Term *compared_once(const Map *dims, const Term *t) {
   if (t->kind != TERM_OP || t->u.op.op != OP_LAND) return t;
   const Term *a = t->u.op.args[0], *b = t->u.op.args[1];
-  if (!is_inside(dims, a, b))
+  if (!checks_inside(dims, a, b))
     return term_and(compared_once(dims, a), compared_once(dims, b));
   return term_less(term_convert(PRIM_U64, b->u.op.args[0]),
                    term_convert(PRIM_U64, b->u.op.args[1]));

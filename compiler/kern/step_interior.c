@@ -339,14 +339,48 @@ static const Term *closed_remainder(Interior *x, const Term *t) {
   return term_select(term_less(a, term_i64(0)), term_add(a, n), far);
 }
 
+static const Term *first_place(Interior *x, const Term *low, const Term *n) {
+  const Term *value = term_op2(OP_MOD, low, term_max(n, term_i64(1)));
+  for (int i = 0; i < x->first_count; i++)
+    if (term_same(x->firsts[i].value, value)) return term_var(x->firsts[i].var);
+  if (x->first_count == MOST_FIRSTS) return NULL;
+  const Var *var = kern_index(x->c, "first", (Loc){ 0 });
+  guess_let(&x->guess, var, value);
+  x->firsts[x->first_count++] = (FirstPlace){ var, value };
+  return term_var(var);
+}
+
+// By a division for each block, if it has no turn inside: it begins at its least index.
+static const Term *turned_remainder(Interior *x, const Term *t, const Linear *form) {
+  const Term *a = t->u.op.args[0], *n = t->u.op.args[1];
+  Assumption w = { .count = 0 };
+  if (t->u.op.op != OP_MOD || !seems_a_size(x, n)) return t;
+  const Term *low = extreme(x, form, -1), *span = term_sub(extreme(x, form, 1), low);
+  const Term *first = first_place(x, low, n);
+  if (!first) return t;
+  want(&w, term_less(term_i64(0), n));
+  want_range(x, &w, form);
+  want(&w, term_less(term_add(first, span), n));
+  if (!assume(x, &w)) return t;
+  if (differs_in_lanes(x, form)) x->over_lanes = true;
+  return term_add(term_sub(a, low), first);
+}
+
+// Is there a guess for all that the form begins with?
+static bool is_guessed(const Interior *x, const Linear *form) {
+  return guess_is_known(&x->guess, form->base);
+}
+
 static const Term *inner_remainder(Interior *x, const Term *t) {
   const Term *a = t->u.op.args[0], *n = t->u.op.args[1];
   Linear form;
-  if (linear_of(x, a, &form) && is_closed(x, &form)) return closed_remainder(x, t);
+  bool linear = linear_of(x, a, &form);
+  if (linear && is_closed(x, &form)) return closed_remainder(x, t);
+  if (linear && !is_guessed(x, &form)) return turned_remainder(x, t, &form);
   int64_t least = t->u.op.op == OP_MOD ? -2 : 0;
   for (int64_t q = 2; q >= least; q--)
     if (assume_quotient(x, a, n, q)) return term_sub(a, term_mul(n, term_i64(q)));
-  return t;
+  return linear ? turned_remainder(x, t, &form) : t;
 }
 
 // With operands that are those of the interior.
@@ -543,7 +577,7 @@ static void begin_block(Interior *x, const KernBlock *copy, bool may_move) {
   x->forms = map_new(NULL);
   x->bound = map_new(NULL);
   x->values = map_new(NULL);
-  x->index_count = x->condition_count = 0;
+  x->index_count = x->condition_count = x->first_count = 0;
   x->over_lanes = false;
   x->places = (1 << GUESS_PLACES) - 1;
   x->may_move = may_move;
@@ -580,7 +614,7 @@ static void add_with_interior(Interior *x, KernBuilder *b, const KernStm *stm) {
   }
   x->found = true;
   if (moved_add(x, b, stm, inside)) return;
-  const Term *condition = kern_let(b, "inside", interior_condition(x));
+  const Term *condition = interior_inside(x, b);
   int usual = 80 * places_in(x->places) / GUESS_PLACES;
   kern_add(b, interior_if(stm, condition, usual, inside, interior_copy(x, stm)));
 }
@@ -629,7 +663,7 @@ static void add_without_checks(Interior *x, KernBuilder *b, const KernStm *stm) 
     return;
   }
   x->found = true;
-  const Term *condition = kern_let(b, "inside", interior_condition(x));
+  const Term *condition = interior_inside(x, b);
   kern_add(b, interior_if(stm, condition, 98, inside, interior_copy(x, stm)));
 }
 

@@ -13,14 +13,16 @@ const KernBlock *interior_copy(Interior *x, const KernStm *stm) {
   return kern_rename(x->c, NULL, kern_block(&b, results, stm->binder_count));
 }
 
-const Term *interior_condition(const Interior *x) {
+const Term *interior_inside(const Interior *x, KernBuilder *b) {
+  for (int i = 0; i < x->first_count; i++)
+    kern_let_var(b, x->firsts[i].var, x->firsts[i].value);
   const Term *all = term_bool(true);
   for (int i = 0; i < x->index_count; i++)
     if (x->indices[i].at)
       all = term_and(all, term_at_most(term_i64(0), x->indices[i].low));
   for (int i = 0; i < x->condition_count; i++)
     all = term_and(all, x->conditions[i]);
-  return all;
+  return kern_let(b, "inside", all);
 }
 
 KernStm interior_if(const KernStm *stm, const Term *condition, int usual,
@@ -230,7 +232,7 @@ bool moved_add(Interior *x, KernBuilder *b, const KernStm *stm, const KernBlock 
   KernBuilder nothing = kern_builder(x->c, stm->loc);
   const KernBlock *none = kern_block(&nothing, NULL, 0);
   choose_places(x, b);
-  Left left = { .x = x, .inside = kern_let(b, "inside", interior_condition(x)) };
+  Left left = { .x = x, .inside = interior_inside(x, b) };
   const Term *done = kern_let(b, "done", all_done(x, left.inside));
   kern_add(b, interior_if(stm, left.inside, 98, inside, none));
   KernBuilder rest = kern_builder(x->c, stm->loc);
