@@ -55,7 +55,11 @@ static const KernBlock *live_block(KernMapper *m, const KernBlock *block) {
   kern_visit_block(&uses, &(KernBlock){ .results = block->results,
                                         .result_count = block->result_count });
   for (int i = block->count - 1; i >= 0; i--) {
-    if (!is_used(d, &block->stms[i])) continue;
+    const KernStm *stm = &block->stms[i];
+    if (!is_used(d, stm)) continue;
+    // What follows each point of a scan sees what the point binds.
+    if (stm->kind == KERN_AXIS && stm->u.axis->after)
+      kern_visit_block(&uses, stm->u.axis->after);
     stms[--first] = kern_map_stm(m, &block->stms[i]);
     kern_visit_stm(&uses, &stms[first]);
   }

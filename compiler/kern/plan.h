@@ -175,6 +175,11 @@ bool kern_by_reciprocals(Compiler *c, const Kern *kern, KernQuick *out);
 // place on, and round (wraps.c).
 const Kern *kern_turn_rows(Compiler *c, const Kern *kern);
 
+// The kernel with loops over rows in the place of loops whose indices are divided (rows_within.c).
+const Kern *kern_rows_within(Compiler *c, const Kern *kern);
+// Whether such rows are long enough for that, of which the host decides; NULL: there are none.
+const Term *kern_rows_are_long(const Kern *kern);
+
 // The kernel with axes over rows and over their places where an axis goes over all of them and its
 // index is divided; false: there are none (unflatten.c).
 bool kern_unflatten(Compiler *c, const Kern *kern, KernQuick *out);

@@ -54,7 +54,7 @@ static const Var *length_of_chunk(const Kern *kern) {
 
 static const KernPlan *one_kernel(const Scheduling *s, const Kern *kern, KernUse use) {
   Name name = name_of_kernel(s, kern);
-  kern = kern_turn_rows(s->c, kern);
+  kern = kern_turn_rows(s->c, kern_rows_within(s->c, kern));
   KernNotes notes = { 0 };
   Schedule schedule = { s->c,          kern,
                         &notes,        use == USE_CHUNKS ? length_of_chunk(kern) : NULL,
@@ -118,11 +118,24 @@ static const Kern *tidied(Compiler *c, const Kern *kern) {
 }
 
 // Without divisions, where indices and divisors are small enough.
-static const KernPlan *without_divisions(const Scheduling *s, const Kern *kern) {
+static const KernPlan *by_reciprocals(const Scheduling *s, const Kern *kern) {
   KernQuick quick;
   if (s->seg->share || !kern_by_reciprocals(s->c, kern, &quick))
     return as_it_comes(s, kern);
   return quick_or_divided(s, &quick, as_it_comes(s, quick.kern), kern, "divided");
+}
+
+// By loops over rows, where these are long.
+static const KernPlan *without_divisions(const Scheduling *s, const Kern *kern) {
+  const Term *are_long = s->seg->share ? NULL : kern_rows_are_long(kern);
+  if (!are_long) return by_reciprocals(s, kern);
+  const KernPlan **parts = new_array(const KernPlan *, 1);
+  parts[0] = as_it_comes(s, kern);
+  KernBuilder none = kern_builder(s->c, kern->loc);
+  Kern *rest = mem_copy(kern, sizeof *kern);
+  rest->name = name_of(s->c->names, text_format("%s_short", kern->name));
+  return new_node(KernPlan, .lets = kern_block(&none, NULL, 0), .condition = are_long,
+                  .parts = parts, .part_count = 1, .otherwise = by_reciprocals(s, rest));
 }
 
 const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg) {
