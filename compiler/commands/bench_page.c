@@ -23,21 +23,41 @@ static const char *name_of_result(const BenchResult *r) {
 
 // ---- the table
 
+// Of the columns "GB/s" and "Memory", those are left out of which nothing is known.
+static bool has_rates(const BenchPage *p) {
+  vec_each (const BenchResult *, r, p->results)
+    if (!r->error && r->moved > 0) return true;
+  return false;
+}
+
+static bool has_peaks(const BenchPage *p) {
+  vec_each (const BenchResult *, r, p->results)
+    if (!r->error && r->peak) return true;
+  return false;
+}
+
+static void add_head(Text *t, const char *style, const char *text) {
+  text_printf(t,
+              "<th scope=\"col\" class=\"%s\"><button type=\"button\">%s</button></th>",
+              style, text);
+}
+
 static void add_table_head(const BenchPage *p) {
-  static const char *const heads[] = {
-    "Program", "Data set", "Median", "90&nbsp;% of runs", "", "Runs", "GB/s", "Memory"
-  };
-  text_add(p->t, "<div class=\"scroll\"><table class=\"sortable\"><thead><tr>");
-  for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-    text_printf(p->t,
-                *heads[i] ? "<th scope=\"col\"%s><button type=\"button\">%s</button></th>"
-                          : "<th%s></th>%s",
-                i < 2 ? " class=\"left\"" : "", heads[i]);
+  Text *t = p->t;
+  text_add(t, "<div class=\"scroll\"><table class=\"sortable\"><thead><tr>");
+  add_head(t, "left", "Program");
+  add_head(t, "left", "Data set");
+  add_head(t, "", "Median");
+  add_head(t, "detail-column", "90&nbsp;% of runs");
+  text_add(t, "<th class=\"spread-column\"></th>");
+  add_head(t, "detail-column", "Runs");
+  if (has_rates(p)) add_head(t, "", "GB/s");
+  if (has_peaks(p)) add_head(t, "", "Memory");
   if (p->history->count)
-    text_printf(
-        p->t, "<th scope=\"col\"><button type=\"button\">Speedup since %s</button></th>",
-        quote_html(p->history->at[p->history->count - 1].name));
-  text_add(p->t, "</tr></thead><tbody>\n");
+    add_head(t, "",
+             text_format("Speedup since %s",
+                         quote_html(p->history->at[p->history->count - 1].name)));
+  text_add(t, "</tr></thead><tbody>\n");
 }
 
 static void add_number_cell(Text *t, double value, const char *text) {
@@ -49,7 +69,8 @@ static void add_spread(Text *t, const TimeVec *times) {
   double most = fmax(bench_quantile(times, 1), 1), low = bench_quantile(times, 0.05),
          high = bench_quantile(times, 0.95);
   text_printf(t,
-              "<td><span class=\"spread\"><i style=\"left:%.1f%%;width:%.1f%%\"></i>"
+              "<td class=\"spread-column\"><span class=\"spread\"><i "
+              "style=\"left:%.1f%%;width:%.1f%%\"></i>"
               "<b style=\"left:%.1f%%\"></b></span></td>",
               100 * low / most, 100 * (high - low) / most,
               fmin(99, 100 * bench_median(times) / most));
@@ -79,15 +100,18 @@ static void add_row(const BenchPage *p, const BenchResult *r) {
   text_printf(t, "<tr><td><code>%s</code></td><td class=\"left\">%s</td>",
               quote_html(r->program), quote_html(r->dataset));
   add_number_cell(t, median, bench_time_text(median));
-  text_printf(t, "<td data-v=\"%.6g\">%s to %s</td>", bench_quantile(&r->times, 0.05),
+  text_printf(t, "<td class=\"detail-column\" data-v=\"%.6g\">%s to %s</td>",
+              bench_quantile(&r->times, 0.05),
               bench_time_text(bench_quantile(&r->times, 0.05)),
               bench_time_text(bench_quantile(&r->times, 0.95)));
   add_spread(t, &r->times);
-  add_number_cell(t, r->times.count, text_format("%d", r->times.count));
+  text_printf(t, "<td class=\"detail-column\" data-v=\"%d\">%d</td>", r->times.count,
+              r->times.count);
   double rate = r->moved > 0 && median > 0 ? r->moved / median / 1e3 : 0;
-  add_number_cell(t, rate, rate > 0 ? text_format("%.1f", rate) : "");
+  if (has_rates(p)) add_number_cell(t, rate, rate > 0 ? text_format("%.1f", rate) : "");
   double peak = r->peak ? atof(r->peak) : 0;
-  add_number_cell(t, peak, r->peak ? text_format("%.1f MiB", peak / 1048576) : "");
+  if (has_peaks(p))
+    add_number_cell(t, peak, r->peak ? text_format("%.1f MiB", peak / 1048576) : "");
   add_ratio_cell(p, r);
   text_add(t, "</tr>\n");
 }
@@ -249,7 +273,8 @@ static const char *about_html(const BenchVec *results) {
     runs += r->times.count;
     failed += r->error != NULL;
   }
-  return text_format("%d data sets, %d runs%s", results->count, runs,
+  return text_format("%d data set%s, %d run%s%s", results->count,
+                     results->count == 1 ? "" : "s", runs, runs == 1 ? "" : "s",
                      failed ? text_format(", %d failed", failed) : "");
 }
 

@@ -70,15 +70,16 @@ static bool set_kind(Directive *d, const char *word) {
   return false;
 }
 
-// What stands before the expression: "> :brief :img ".  Its length.
-static size_t read_head(Directive *d, const char *text, const char **unknown) {
+// What stands before the expression: "> :brief :img ".  Its length.  `unknown`: the place of
+// the word that is none of those.
+static size_t read_head(Directive *d, const char *text, size_t *unknown) {
   size_t at = 1 + strspn(text + 1, " ");
   while (text[at] == ':' && isalpha((unsigned char)text[at + 1])) {
     size_t length = 1;
     while (isalnum((unsigned char)text[at + length]))
       length++;
     const char *word = text_format("%.*s", (int)length - 1, text + at + 1);
-    if (!set_kind(d, word)) *unknown = word;
+    if (!set_kind(d, word)) *unknown = at;
     at += length;
     at += strspn(text + at, " ");
   }
@@ -123,6 +124,19 @@ static const char *shown_directive(const Directive *d, const char *text, size_t 
   return text_str(t);
 }
 
+// The word at `at` of the text is not the name of a directive.
+static void fail_unknown(Directive *d, const char *text, size_t at) {
+  int length = 1;
+  while (isalnum((unsigned char)text[at + length]))
+    length++;
+  d->shown = text;
+  d->loc.end = d->loc.start + length;
+  directive_fail(d,
+                 "unknown directive `%.*s`: expected `:img`, `:video`, `:audio`, "
+                 "`:plot2d`, `:gnuplot`, `:table`, `:brief` or `:covert`",
+                 length, text + at);
+}
+
 // Reads the directive that begins at line `at`; the line behind it.
 static int read_directive(Literate *l, const FileLines *lines, int at) {
   Text *t = text_new();
@@ -131,20 +145,18 @@ static int read_directive(Literate *l, const FileLines *lines, int at) {
     text_printf(t, "%s%s", end > at ? "\n" : "", lines->at[end].text + 3);
   while (++end < lines->count && is_comment(lines->at[end].text) &&
          !is_bare(lines->at[end].text) && !begins(lines->at[end].text, "-- >"));
-  const char *text = text_str(t), *unknown = NULL;
+  const char *text = text_str(t);
   Directive *d = new (Directive);
+  size_t unknown = 0;
   size_t start = read_head(d, text, &unknown), stop = expression_end(text, start);
-  uint32_t from = lines->at[at].start + 3 + (uint32_t)start;
-  d->loc = (Loc){ l->file, from, from + (uint32_t)strcspn(text + start, ";\n") };
+  size_t named = unknown ? unknown : start;
+  uint32_t from = lines->at[at].start + 3 + (uint32_t)named;
+  d->loc = (Loc){ l->file, from, from + (uint32_t)strcspn(text + named, ";\n") };
   d->shown = shown_directive(d, text, start, stop);
   d->exp = in_place(text, start, stop);
   d->params = text[stop] ? text + stop + 1 : "";
-  if (unknown) d->shown = text;
   if (unknown)
-    directive_fail(d,
-                   "unknown directive `:%s`: expected `:img`, `:video`, `:audio`, "
-                   "`:plot2d`, `:gnuplot`, `:table`, `:brief` or `:covert`",
-                   unknown);
+    fail_unknown(d, text, unknown);
   else if (is_blank_line(text_format("%.*s", (int)(stop - start), text + start)))
     directive_fail(d, "expected an expression");
   vec_push(&l->directives, d);

@@ -86,7 +86,9 @@ for text in ["Against old.json", "Runs so far", "first.json: ", "old.json: 50.00
     assert text in page.text, (text, page.text)
 assert {"polyline", "figure"} <= page.tags
 END
-"$flc" bench p.fl -r 2 --html alone.html > out 2> err || failures=$((failures + 1))
+"$flc" bench p.fl -e total -r 2 --html alone.html > out 2> err || failures=$((failures + 1))
+expect 'how much there is' '>1 data set, [0-9]+ runs<' alone.html
+if grep -q 'GB/s' alone.html; then expect 'no column of which nothing is known' 'none' alone.html; fi
 if grep -q 'Runs so far' alone.html; then expect 'no plots without earlier runs' 'none' alone.html; fi
 
 # ---- what scripts for Futhark pass

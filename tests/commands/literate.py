@@ -194,7 +194,7 @@ def mistakes_have_places():
     for place, message in [("5:8", "argument 1 of `f` has type `bool`, expected `i32`"), ("7:10", r"expected .*found end of file"),
                            ("9:10", "expected end of file after '1', found 'def'"), ("11:8", "unknown name `g`"), ("12:10", "unknown name `h`"),
                            ("14:6", "the expression is a function: i32 -> i32"), ("16:12", "expected an expression"),
-                           ("18:13", "unknown directive `:image`: expected `:img`"), ("20:11", "expected a 2-dimensional array .*found i32"),
+                           ("18:6", "unknown directive `:image`: expected `:img`"), ("20:11", "expected a 2-dimensional array .*found i32"),
                            ("22:11", r"there is nothing to see in \[0\]\[1\]f32"), ("24:6", "cannot read none: No such file"),
                            ("26:6", r"unknown builtin `\$load`"), ("28:13", "expected a 3-dimensional array"),
                            ("30:14", "expected a pair of arrays of numbers"), ("32:11", "`file: ../x`: expected a name"),
