@@ -36,7 +36,7 @@ static bool has_peaks(const BenchPage *p) {
   return false;
 }
 
-static void add_head(Text *t, const char *style, const char *text) {
+static void add_column_head(Text *t, const char *style, const char *text) {
   text_printf(t,
               "<th scope=\"col\" class=\"%s\"><button type=\"button\">%s</button></th>",
               style, text);
@@ -45,18 +45,18 @@ static void add_head(Text *t, const char *style, const char *text) {
 static void add_table_head(const BenchPage *p) {
   Text *t = p->t;
   text_add(t, "<div class=\"scroll\"><table class=\"sortable\"><thead><tr>");
-  add_head(t, "left", "Program");
-  add_head(t, "left", "Data set");
-  add_head(t, "", "Median");
-  add_head(t, "detail-column", "90&nbsp;% of runs");
+  add_column_head(t, "left", "Program");
+  add_column_head(t, "left", "Data set");
+  add_column_head(t, "", "Median");
+  add_column_head(t, "detail-column", "90&nbsp;% of runs");
   text_add(t, "<th class=\"spread-column\"></th>");
-  add_head(t, "detail-column", "Runs");
-  if (has_rates(p)) add_head(t, "", "GB/s");
-  if (has_peaks(p)) add_head(t, "", "Memory");
+  add_column_head(t, "detail-column", "Runs");
+  if (has_rates(p)) add_column_head(t, "", "GB/s");
+  if (has_peaks(p)) add_column_head(t, "", "Memory");
   if (p->history->count)
-    add_head(t, "",
-             text_format("Speedup since %s",
-                         quote_html(p->history->at[p->history->count - 1].name)));
+    add_column_head(t, "",
+                    text_format("Speedup since %s",
+                                quote_html(p->history->at[p->history->count - 1].name)));
   text_add(t, "</tr></thead><tbody>\n");
 }
 
