@@ -14,7 +14,7 @@
 typedef struct Options {
   TunerOptions tuner;
   const char *path, *output, *ending, *backend, *device, *command, *log, *range, *gen;
-  Vec(const char *) data;
+  Vec(const char *) data, passed;  // passed: options of the program
   bool explain, check, no_log;
   int workers, processes;  // 0: one, in a program for one
   bool reproducible;
@@ -41,7 +41,8 @@ enum TuneOption {
   OPT_CHECK,
   OPT_PROGRAM,
   OPT_SHORT,
-  OPT_TUNING
+  OPT_TUNING,
+  OPT_PASS
 };
 
 // clang-format off
@@ -80,6 +81,7 @@ static const Option option_rows[] = {
     "whether the tuning file belongs to this program; exit status 2 if not", NULL },
   { OPT_PROGRAM, 0, "program", "COMMAND",
     "tune this running server instead of building FILE", NULL },
+  { OPT_PASS, 0, "pass-option", "OPTION", "an option of the program; may be repeated", NULL },
   { OPT_SHORT, 0, "short", "US", NULL, NULL },
   { OPT_TUNING, 0, "tuning", "ENDING", NULL, NULL },
   MPI_OPTION,
@@ -149,6 +151,7 @@ static bool apply(Options *o, int option, const char *arg) {
   case 'e': o->tuner.entry = arg; return true;
   case 'o': o->output = arg; return true;
   case OPT_TUNING: o->ending = arg; return true;
+  case OPT_PASS: vec_push(&o->passed, arg); return true;
   case OPTION_MPI: mpi_allow_many(); return mpi_read_count(arg, &o->processes);
   case OPTION_WORKERS: return mpi_read_count(arg, &o->workers);
   case OPTION_REPRODUCIBLE: o->reproducible = true; return true;
@@ -230,7 +233,7 @@ static bool translate(Compiler *c, const Options *o, const char *scratch, Built 
 
 // The words of a command, or of the executable with what it needs to serve.
 static const char *const *server_words(const Options *o, const Built *built) {
-  const char **words = new_array(const char *, 64);
+  const char **words = new_array(const char *, 64 + o->passed.count);
   int count = 0;
   if (o->command) {
     char *copy = mem_copy(o->command, strlen(o->command) + 1), *rest = NULL;
@@ -245,6 +248,8 @@ static const char *const *server_words(const Options *o, const Built *built) {
   if (o->device) words[count++] = "--device", words[count++] = o->device;
   if (o->backend) words[count++] = "--backend", words[count++] = o->backend;
   if (o->workers) words[count++] = text_format("--workers=%d", o->workers);
+  vec_each (const char *const *, option, &o->passed)
+    words[count++] = *option;
   return words;
 }
 
