@@ -12,6 +12,8 @@ static const double SCALAR_ACCESS = 0.5, VECTOR_ACCESS = 1, LANE_ACCESS = 1.5, R
 static const double CHECK_OF_LANES = 10;
 // A round of a search by a point alone: half of its choices are foreseen wrongly.
 static const double SEARCH_ROUND = 8;
+// The part of a round's latency that processors do not fill with what comes behind.
+static const double WAITED_FOR = 0.75;
 // A new row of the grid's runs, where rows are short.
 static const double GRID_ROW = 10;
 static const double MASKING = 3, VECTOR_BYTES = 64, FEW_ROUNDS = 64;
@@ -367,6 +369,18 @@ static void cost_lock(Cost *s, const KernStm *stm) {
   s->cycles = inner.cycles;
 }
 
+// A body that runs so many times, one after the other.  Of lanes each round waits for the one before;
+// points in registers wait together.
+static void cost_rounds(Cost *s, const Var *const *params, int count,
+                        const KernBlock *body, double trips) {
+  enum { FORESEEN = 16 };  // fewer rounds: processors begin with what comes behind them
+  double before = s->cycles;
+  cost_block(s, body);
+  if (!s->lanes || trips < FORESEEN) return;
+  double least = s->times * WAITED_FOR * kern_round_latency(params, count, body);
+  s->cycles = fmax(s->cycles, before + least);
+}
+
 static double speed_by_itself(const Cost *s, const Axis *axis, double trips);
 
 // Is it the innermost axis of the grid, and has few points?
@@ -392,7 +406,8 @@ static void cost_seq(Cost *s, const KernStm *stm) {
   if (axis->role == AXIS_LOOP && !s->lanes &&
       kern_searches(axis->params, axis->param_count, axis->body))
     add(&inner, SEARCH_ROUND);
-  cost_block(&inner, axis->body);
+  int carried = axis->role == AXIS_LOOP ? axis->param_count : 0;
+  cost_rounds(&inner, axis->params, carried, axis->body, trips);
   cost_ops(&inner, axis, 1);
   cost_hists(&inner, axis);
   if (axis->after) cost_block(&inner, axis->after);
@@ -460,7 +475,8 @@ static void cost_while(Cost *s, const KernStm *stm) {
   if (!s->lanes &&
       kern_searches(stm->u.loop.params, stm->u.loop.param_count, stm->u.loop.body))
     add(&inner, SEARCH_ROUND);
-  cost_block(&inner, stm->u.loop.body);
+  cost_rounds(&inner, stm->u.loop.params, stm->u.loop.param_count, stm->u.loop.body,
+              s->guess->trips);
   s->cycles = inner.cycles;
 }
 

@@ -25,8 +25,10 @@ KernCount kern_count(const Kern *naive, const CostGuess *guess);
 // What an axis has of the cost.
 double kern_axis_cost(const Kern *kern, const CostGuess *guess, Name axis);
 
-// Does what a round of a loop reads decide where the next one reads? (searches.c)
+// Does what a round of a loop reads decide where the next one reads? (waits.c)
 bool kern_searches(const Var *const *params, int count, const KernBlock *body);
+// Cycles from what a round of a loop takes over to what it hands on, at least.
+double kern_round_latency(const Var *const *params, int count, const KernBlock *body);
 // Would the device's own compiler run the axis in vectors?  (Straight code on neighbouring
 // elements, operators of one instruction.)
 bool kern_vectorises_itself(const KernStm *axis);

@@ -238,5 +238,14 @@ END
 "$flc" dump --recipes searched.fl > out
 some 'searches by many points run in lanes, as their choices are not foreseen' '^  bind n to lane' out
 
+cat > waits.fl << 'END'
+entry main [n] [t] (xs: [t][n]f32) : [n]f32 =
+  map (\column -> (loop (s1, s2) = (0f32, 0f32) for x in column do
+    let y = 0.2 * x + s1
+    in (0.3 * x + 0.5 * y + s2, 0.2 * x - 0.3 * y)).0) (transpose xs)
+END
+"$flc" dump --recipes waits.fl > out
+some 'where a round waits for the one before, several vectors of points wait together' '^  bind n1 to reg' out
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"
