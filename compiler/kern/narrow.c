@@ -5,10 +5,7 @@
 // of few bits are made of, are computed in 8 or 16 bits.  Why: vectors have twice or four times as
 // many lanes of them; images are bytes, but one adds them up in i32 lest they overflow.
 #include "kern/narrow.h"
-
-typedef struct Bounds {
-  int64_t low, high;
-} Bounds;
+#include "kern/ranges.h"
 
 // A let that may be narrow.
 typedef struct Let {
@@ -21,131 +18,12 @@ typedef struct Let {
 
 typedef struct Narrow {
   KernMapper mapper;
-  Map *ranges;         // Var -> const Bounds *
+  const Map *ranges;   // Var -> const Bounds *
   Map *lets;           // Var -> Let *
   Map *renamed;        // Var -> const Var *
   const Term *served;  // the term of a let that is narrow, or ends it
   bool found, changed;
 } Narrow;
-
-static const int64_t FAR = (int64_t)1 << 40;
-
-// ---- ranges
-
-static Bounds range_of_type(PrimType type) {
-  int bits = prim_bits(type);
-  if (type == PRIM_BOOL) return (Bounds){ 0, 1 };
-  if (!prim_is_int(type) || bits == 64) return (Bounds){ -FAR, FAR };
-  if (!prim_is_signed(type)) return (Bounds){ 0, ((int64_t)1 << bits) - 1 };
-  return (Bounds){ -((int64_t)1 << (bits - 1)), ((int64_t)1 << (bits - 1)) - 1 };
-}
-
-static bool has_room(Bounds r, PrimType type) {
-  Bounds all = range_of_type(type);
-  return prim_is_int(type) && all.low <= r.low && r.high <= all.high && -FAR < r.low &&
-         r.high < FAR;
-}
-
-static Bounds hull(Bounds a, Bounds b) {
-  return (Bounds){ a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high };
-}
-
-static Bounds range_of(const Narrow *s, const Term *t);
-
-static Bounds range_of_product(Bounds a, Bounds b) {
-  static const int64_t most = (int64_t)1 << 31;
-  if (a.low < -most || a.high > most || b.low < -most || b.high > most)
-    return (Bounds){ -FAR, FAR };
-  Bounds low = { a.low * b.low, a.low * b.high },
-         high = { a.high * b.low, a.high * b.high };
-  if (low.low > low.high) low = (Bounds){ low.high, low.low };
-  if (high.low > high.high) high = (Bounds){ high.high, high.low };
-  return hull(low, high);
-}
-
-// Of numbers that are not negative: as many ones as the greater has bits.
-static Bounds range_of_bits(Bounds a, Bounds b) {
-  int64_t most = a.high | b.high, ones = 1;
-  if (a.low < 0 || b.low < 0) return (Bounds){ -FAR, FAR };
-  while (ones <= most)
-    ones *= 2;
-  return (Bounds){ 0, ones - 1 };
-}
-
-static Bounds range_of_and(Bounds a, Bounds b) {
-  if (a.low < 0 && b.low < 0) return (Bounds){ -FAR, FAR };
-  if (a.low < 0) return (Bounds){ 0, b.high };
-  if (b.low < 0) return (Bounds){ 0, a.high };
-  return (Bounds){ 0, a.high < b.high ? a.high : b.high };
-}
-
-static bool is_constant(Bounds r) { return r.low == r.high; }
-
-static Bounds range_of_shift(PrimOp op, Bounds a, Bounds by) {
-  if (!is_constant(by) || by.low < 0 || by.low > 15) return (Bounds){ -FAR, FAR };
-  if (op == OP_SHL) return range_of_product(a, (Bounds){ 1 << by.low, 1 << by.low });
-  return (Bounds){ a.low >> by.low, a.high >> by.low };
-}
-
-// By a positive constant, of what is not negative.
-static Bounds range_of_division(PrimOp op, Bounds a, Bounds by) {
-  if (!is_constant(by) || by.low <= 0 || a.low < 0) return (Bounds){ -FAR, FAR };
-  if (op == OP_DIV || op == OP_QUOT) return (Bounds){ a.low / by.low, a.high / by.low };
-  return (Bounds){ 0, a.high < by.low ? a.high : by.low - 1 };
-}
-
-static Bounds range_of_abs(Bounds a) {
-  if (a.low >= 0) return a;
-  return (Bounds){ a.high > 0 ? 0 : -a.high, a.high > -a.low ? a.high : -a.low };
-}
-
-static Bounds range_of_pair(PrimOp op, Bounds a, Bounds b) {
-  if (op == OP_ADD) return (Bounds){ a.low + b.low, a.high + b.high };
-  if (op == OP_SUB) return (Bounds){ a.low - b.high, a.high - b.low };
-  if (op == OP_MUL) return range_of_product(a, b);
-  if (op == OP_MIN)
-    return (Bounds){ a.low < b.low ? a.low : b.low, a.high < b.high ? a.high : b.high };
-  if (op == OP_MAX)
-    return (Bounds){ a.low > b.low ? a.low : b.low, a.high > b.high ? a.high : b.high };
-  if (op == OP_AND) return range_of_and(a, b);
-  if (op == OP_OR || op == OP_XOR) return range_of_bits(a, b);
-  if (op == OP_SHL || op == OP_SHR) return range_of_shift(op, a, b);
-  if (op == OP_DIV || op == OP_QUOT || op == OP_MOD || op == OP_REM)
-    return range_of_division(op, a, b);
-  return (Bounds){ -FAR, FAR };
-}
-
-static Bounds range_of_op(const Narrow *s, const Term *t) {
-  Bounds a = range_of(s, t->u.op.args[0]);
-  if (op_arity(t->u.op.op) == 2)
-    return range_of_pair(t->u.op.op, a, range_of(s, t->u.op.args[1]));
-  if (t->u.op.op == OP_ABS) return range_of_abs(a);
-  if (t->u.op.op == OP_NEG) return (Bounds){ -a.high, -a.low };
-  return (Bounds){ -FAR, FAR };
-}
-
-static Bounds range_before_wrapping(const Narrow *s, const Term *t) {
-  const Bounds *known = t->kind == TERM_VAR ? map_get(s->ranges, t->u.var) : NULL;
-  if (known) return *known;
-  if (t->kind == TERM_CONST && prim_is_int(t->type) && prim_bits(t->type) < 64)
-    return (Bounds){ t->u.constant.u.i, t->u.constant.u.i };
-  if (t->kind == TERM_CONST && t->type == PRIM_I64 && t->u.constant.u.i < FAR &&
-      t->u.constant.u.i > -FAR)
-    return (Bounds){ t->u.constant.u.i, t->u.constant.u.i };
-  if (t->kind == TERM_OP && prim_is_int(t->type)) return range_of_op(s, t);
-  if (t->kind == TERM_CONVERT &&
-      (prim_is_int(t->u.arg->type) || t->u.arg->type == PRIM_BOOL))
-    return range_of(s, t->u.arg);
-  if (t->kind == TERM_SELECT)
-    return hull(range_of(s, t->u.select.a), range_of(s, t->u.select.b));
-  return range_of_type(t->type);
-}
-
-// What a whole number may be; all that its type has, if it wraps.
-static Bounds range_of(const Narrow *s, const Term *t) {
-  Bounds r = range_before_wrapping(s, t);
-  return has_room(r, t->type) ? r : range_of_type(t->type);
-}
 
 // ---- what may be narrow
 
@@ -153,7 +31,7 @@ static Bounds range_of(const Narrow *s, const Term *t) {
 static bool narrow_type(Bounds r, int least, PrimType *out) {
   static const PrimType types[] = { PRIM_U8, PRIM_I8, PRIM_U16, PRIM_I16 };
   for (int i = 0; i < 4; i++) {
-    if (prim_size_bytes(types[i]) < least || !has_room(r, types[i])) continue;
+    if (prim_size_bytes(types[i]) < least || !bounds_fit(r, types[i])) continue;
     *out = types[i];
     return true;
   }
@@ -211,11 +89,11 @@ static bool is_candidate(const Narrow *s, const Term *t, PrimType *narrow) {
   bool compares = t->kind == TERM_OP && t->type == PRIM_BOOL;
   if (!prim_is_int(compares ? type : t->type)) return false;
   if (type != PRIM_BOOL && !prim_is_int(type)) return false;
-  Bounds all = compares ? range_of(s, operands[0]) : range_of(s, t);
+  Bounds all = compares ? kern_range(s->ranges, operands[0]) : kern_range(s->ranges, t);
   bool shifts = t->kind == TERM_OP && (t->u.op.op == OP_SHL || t->u.op.op == OP_SHR);
   for (int i = 0; i < count; i++) {
     if (!is_narrow_operand(s, operands[i])) return false;
-    if (!shifts || i == 0) all = hull(all, range_of(s, operands[i]));
+    if (!shifts || i == 0) all = bounds_hull(all, kern_range(s->ranges, operands[i]));
   }
   int bytes = prim_size_bytes(compares || t->kind != TERM_CONVERT ? type : t->type);
   return narrow_type(all, least, narrow) && prim_size_bytes(*narrow) < bytes;
@@ -226,10 +104,6 @@ static void note_let(Narrow *s, const KernStm *stm) {
   const Var *var = stm->binders[0];
   PrimType narrow;
   if (!prim_is_int(t->type) && t->type != PRIM_BOOL) return;
-  if (prim_is_int(t->type)) {
-    Bounds r = range_of(s, t);
-    map_put(s->ranges, var, mem_copy(&r, sizeof r));
-  }
   if (!is_candidate(s, t, &narrow)) return;
   bool is_source = t->kind == TERM_CONVERT && has_few_bits(t->u.arg->type);
   map_put(s->lets, var,
@@ -340,7 +214,7 @@ static const KernBlock *narrow_block(KernMapper *m, const KernBlock *block) {
 
 const Kern *kern_narrow(Compiler *c, const Kern *kern) {
   Narrow s = { .mapper = { .c = c, .block = narrow_block },
-               .ranges = map_new(NULL),
+               .ranges = kern_ranges(kern->body),
                .lets = map_new(NULL),
                .renamed = map_new(NULL) };
   s.mapper.state = &s;

@@ -4,3 +4,6 @@
 
 // The kernel with those numbers in 8 or 16 bits that need no more.
 const Kern *kern_narrow(Compiler *c, const Kern *kern);
+// The kernel with sums in 16 or 32 bits, in blocks, where wider ones would have fewer lanes
+// (narrow_sums.c): what a schedule ends with.
+const Kern *kern_narrow_sums(Compiler *c, const Kern *kern);

@@ -52,6 +52,14 @@ static const Var *length_of_chunk(const Kern *kern) {
   return NULL;
 }
 
+// Its kernels with sums in few bits, where that has more lanes.
+static const KernPlan *with_narrow_sums(Compiler *c, const KernPlan *plan) {
+  KernPlan *out = mem_copy(plan, sizeof *plan);
+  if (plan->kern) out->kern = kern_narrow_sums(c, plan->kern);
+  if (plan->otherwise) out->otherwise = with_narrow_sums(c, plan->otherwise);
+  return out;
+}
+
 static const KernPlan *one_kernel(const Scheduling *s, const Kern *kern, KernUse use) {
   Name name = name_of_kernel(s, kern);
   kern = kern_turn_rows(s->c, kern_rows_within(s->c, kern));
@@ -63,7 +71,7 @@ static const KernPlan *one_kernel(const Scheduling *s, const Kern *kern, KernUse
   const KernPlan *chosen = book_plan(s->c, s->book, name, kern);
   KernPlan plan = chosen ? *chosen : *schedule_cheapest(&schedule, use);
   plan.name = name;
-  const KernPlan *all = mem_copy(&plan, sizeof plan);
+  const KernPlan *all = with_narrow_sums(s->c, &plan);
   return use == USE_POINTS ? shared_out(all) : all;
 }
 
