@@ -415,7 +415,9 @@ static bool lower_with_others(KernCode *kc, const KernBlock *block, int at,
                               const BlockRecords *r) {
   KernStmKind kind = block->stms[at].kind;
   kc->k->b->loc = block->stms[at].loc;
-  if (kind == KERN_LOAD) return r->loaded[at] || lower_record(kc, block, at, r->loaded);
+  if (kind == KERN_LOAD)
+    return r->loaded[at] || lower_near_loads(kc, block, at, r->loaded) ||
+           lower_record(kc, block, at, r->loaded);
   if (kind != KERN_STORE) return false;
   if (!r->stored[at] && !lower_record_store(kc, block, at, r->stored)) return false;
   if (r->stored[at]->last == at) lower_stored_record(kc, block, r->stored[at]);

@@ -146,7 +146,23 @@ void reduce_lanes(KernCode *kc, const KernOp *op, const ImpExp *const *values,
 // values become their inclusive scans.
 void scan_lanes(KernCode *kc, const KernOp *op, const ImpExp **values);
 
+// ---- lanes few elements apart (lower_apart.c)
+
+// How many, 2 to MOST_APART, or 0.
+int small_step(const ImpExp *step);
+// From each lane's element on, of lanes n elements apart.
+const ImpExp *load_every_nth(KernCode *kc, const Arr *arr, const ImpExp *base, int n);
+// The load at `at` with others of the block that lie among the same neighbours; those are noted in
+// `loaded`, by statement.  False, and nothing is added, if there are none.
+bool lower_near_loads(KernCode *kc, const KernBlock *block, int at, bool *loaded);
+
 // ---- tiles (lower_tile.c)
+
+// Are neighbours by the tensor's constant dimensions neighbours in memory?
+bool is_dense(const Tensor *t, const Arr *arr);
+// Do all loads of the tile differ along these axes?
+bool loads_have_set(KernCode *kc, const KernBlock *block, const RecordTile *tile,
+                    AxisSet set);
 
 // The copies of a load whose lanes are apart and whose register points are neighbours; false, and
 // nothing is added, if it is no such load.

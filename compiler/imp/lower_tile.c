@@ -87,8 +87,7 @@ bool lower_tile(KernCode *kc, const Access *access, VarCopies *value, const Var 
 
 // ---- loads of a block
 
-// Are neighbours by the tensor's constant dimensions neighbours in memory?
-static bool is_dense(const Tensor *t, const Arr *arr) {
+bool is_dense(const Tensor *t, const Arr *arr) {
   int64_t row = 1;
   for (int i = t->rank - 1; i >= 0; i--) {
     if (!imp_is_i64(arr->strides[i], row)) return false;
@@ -98,20 +97,17 @@ static bool is_dense(const Tensor *t, const Arr *arr) {
   return true;
 }
 
-// Whole vectors of neighbours are as good where lanes are few elements apart.
 static bool is_record(KernCode *kc, const Access *access, const ImpExp **base,
                       const ImpExp **step) {
   const Arr *arr = memory_at(kc, access->tensor);
   if (arr->mem->lanes || !is_dense(access->tensor, arr) ||
       !place_apart(kc, access, arr, base, step))
     return false;
-  for (int n = 2; n < MOST_APART; n++)
-    if (imp_is_i64(*step, n)) return false;
-  return true;
+  return !small_step(*step);
 }
 
-static bool have_set(KernCode *kc, const KernBlock *block, const RecordTile *tile,
-                     AxisSet set) {
+bool loads_have_set(KernCode *kc, const KernBlock *block, const RecordTile *tile,
+                    AxisSet set) {
   for (int i = 0; i < TILE_HEIGHT; i++)
     if (tile->loads[i] >= 0 && load_set(kc, &block->stms[tile->loads[i]].u.load) != set)
       return false;
@@ -133,7 +129,7 @@ bool lower_record(KernCode *kc, const KernBlock *block, int at, bool *loaded) {
   RecordTile tile;
   if (!in_lanes(kc, set) || kc->mask || kc->lanes % TILE_HEIGHT ||
       !is_record(kc, access, &base, &step) || !record_tile(block, at, loaded, &tile) ||
-      !have_set(kc, block, &tile, set))
+      !loads_have_set(kc, block, &tile, set))
     return false;
   for (int i = 0; i < TILE_HEIGHT; i++) {
     if (tile.loads[i] < 0) continue;
@@ -206,8 +202,7 @@ static int record_size(KernCode *kc, const Access *to) {
   if (arr->mem->lanes || !is_dense(to->tensor, arr) ||
       !place_apart(kc, to, arr, &base, &step))
     return 0;
-  for (int n = 2; n <= MOST_APART; n++)
-    if (imp_is_i64(step, n)) return n;
+  if (small_step(step)) return small_step(step);
   return kc->lanes % TILE_HEIGHT ? 0 : TILE_HEIGHT;
 }
 

@@ -71,35 +71,6 @@ static bool is_zero(const ImpExp *e) {
   return e->kind == IMP_CONST && e->u.constant.u.i == 0;
 }
 
-// Every second, third or fourth element: vectors of neighbours, each beginning with the last of the
-// one before, so that no element behind the last lane's is touched; the wanted ones are picked out.
-static const ImpExp *every_nth(KernCode *kc, const Arr *arr, const ImpExp *base, int n) {
-  int lanes = kc->lanes, have = 0;
-  const ImpExp *out = NULL;
-  base = declared(kc, "corner", base);
-  for (int v = 0; v < n; v++) {
-    int first = v * (lanes - 1), next = have;
-    const ImpExp *part =
-        declared(kc, "part", imp_vload(arr->mem, imp_add(base, imp_i64(first)), lanes));
-    signed char *from = new_array(signed char, lanes);
-    while (next < lanes && next * n <= first + lanes - 1)
-      next++;
-    for (int i = 0; i < lanes; i++)
-      from[i] = (signed char)(i < have ? i : lanes + (i < next ? i * n - first : 0));
-    for (int i = 0; !out && i < lanes; i++)
-      from[i] = (signed char)(i < next ? i * n : 0);
-    out = declared(kc, "picked", imp_permute(out ? out : part, out ? part : NULL, from));
-    have = next;
-  }
-  return out;
-}
-
-static int small_step(const ImpExp *step) {
-  for (int n = 2; n <= MOST_APART; n++)
-    if (imp_is_i64(step, n)) return n;
-  return 0;
-}
-
 const ImpExp *lane_load(KernCode *kc, const Access *access, const Arr *arr) {
   const ImpExp *base, *step;
   bool affine = affine_place(kc, access, arr, &base, &step);
@@ -110,7 +81,7 @@ const ImpExp *lane_load(KernCode *kc, const Access *access, const Arr *arr) {
   if (affine && is_zero(step)) return imp_splat(imp_load(arr->mem, base), kc->lanes);
   if (affine && imp_is_i64(step, 1) && kc->mask) return masked_neighbours(kc, arr, base);
   if (affine && !kc->mask && small_step(step))
-    return every_nth(kc, arr, base, small_step(step));
+    return load_every_nth(kc, arr, base, small_step(step));
   if (affine && !kc->mask) return imp_strided(arr->mem, base, step, 1, kc->lanes);
   return imp_vload(arr->mem, safe_places(kc, places(kc, access, arr)), kc->lanes);
 }

@@ -30,7 +30,7 @@ typedef struct Cost {
   double copies[16];  // of open register axes, by bit
   AxisSet open;
   Map *values;    // Var -> const double *: what sizes and indices may be
-  Map *beside;    // Var: loaded with neighbours in memory, as a tile
+  Map *beside;    // Var -> const double *: cycles of a load with others; or KernStm: a store with others
   Map *by_index;  // Var: bools that indices decide, for most vectors alike in all lanes
   double times;   // that this code runs
   Name watched;   // an axis, and what it costs
@@ -281,16 +281,22 @@ static int64_t few_apart(const Cost *s, const Access *access) {
   return n >= 2 && n <= MOST_APART ? n : 0;
 }
 
+// Of so many loads that pick from the same vectors.
+static double apart_cycles(const Cost *s, const Access *access, int64_t apart, int loads) {
+  double picks = (double)(apart - 1) * loads;
+  if (apart == 4 && loads > 1) picks = 4 + loads;  // in two steps, of which they share one
+  return ((double)apart * VECTOR_ACCESS + picks * VECTOR_OP) *
+         vectors(s, access->tensor->elem);
+}
+
 static double access_cycles(const Cost *s, const Access *access, AxisSet set, bool load) {
   if (!over_lanes(s, set)) return SCALAR_ACCESS;
   double by_lanes = (s->bounded ? 2 : 1) * LANE_ACCESS * s->lanes;
   if (!is_vector_access(s, access)) {
     int64_t apart = load ? few_apart(s, access) : 0;
-    if (s->lanes > MOST_LANES)
-      apart = apart > 0;  // others load the rest of these vectors
-    if (apart)
-      return (double)apart * (VECTOR_ACCESS + VECTOR_OP) *
-             vectors(s, access->tensor->elem);
+    if (apart && s->lanes > MOST_LANES)  // others load the rest of these vectors
+      return (VECTOR_ACCESS + VECTOR_OP) * vectors(s, access->tensor->elem);
+    if (apart) return apart_cycles(s, access, apart, 1);
     return load && is_tile_access(s, access, set) ? by_lanes / TILE_HEIGHT : by_lanes;
   }
   double whole = VECTOR_ACCESS * vectors(s, access->tensor->elem);
@@ -496,12 +502,11 @@ static void cost_let(Cost *s, const KernStm *stm) {
 static void cost_load(Cost *s, const KernStm *stm) {
   const Access *access = &stm->u.load;
   if (s->count) count_access(s, access, false);
-  if (!map_has(s->beside, stm->binders[0])) {
+  const double *beside = map_get(s->beside, stm->binders[0]);
+  if (beside)
+    add(s, *beside * copies_of(s, access_set(s, access)));
+  else
     cost_access(s, access, 0, true);
-    return;
-  }
-  double tile = LANE_ACCESS * s->lanes / TILE_HEIGHT;
-  add(s, tile * copies_of(s, access_set(s, access)));
 }
 
 static void cost_store(Cost *s, const KernStm *stm) {
@@ -538,17 +543,30 @@ static void cost_stm(Cost *s, const KernStm *stm) {
   }
 }
 
-// Notes the loads of lanes that are apart which become tiles.
+static int tile_loads(const RecordTile *tile) {
+  int count = 0;
+  for (int i = 0; i < TILE_HEIGHT; i++)
+    count += tile->loads[i] >= 0;
+  return count;
+}
+
+// Notes the loads of lanes that are apart which are made together.
 static void note_record(Cost *s, const KernBlock *block, int at, bool *loaded) {
   const Access *access = &block->stms[at].u.load;
+  int64_t apart = few_apart(s, access);
   RecordTile tile;
-  if (is_vector_access(s, access) || few_apart(s, access) || !is_affine(s, access) ||
-      vary_tensor(s->vary, access->tensor) || !record_tile(block, at, loaded, &tile))
+  if (is_vector_access(s, access) || !is_affine(s, access) ||
+      vary_tensor(s->vary, access->tensor) ||
+      !(apart ? near_loads(block, at, loaded, (int)apart, &tile)
+              : record_tile(block, at, loaded, &tile)))
     return;
+  int count = tile_loads(&tile);
+  double one = apart ? apart_cycles(s, access, apart, count) / count
+                     : LANE_ACCESS * s->lanes / TILE_HEIGHT;
   for (int i = 0; i < TILE_HEIGHT; i++) {
     if (tile.loads[i] < 0) continue;
     loaded[tile.loads[i]] = true;
-    map_put(s->beside, block->stms[tile.loads[i]].binders[0], s);
+    map_put(s->beside, block->stms[tile.loads[i]].binders[0], number(one));
   }
 }
 

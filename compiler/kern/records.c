@@ -78,34 +78,45 @@ static Record record_of(const KernBlock *block, int at, const bool *taken) {
   return r;
 }
 
-// Those of the record that lie in the tile; how many elements they are.
-static int fill_tile(const Record *r, RecordTile *tile) {
+// Those of the record that lie in the tile of `size`; how many elements they are.
+static int fill_tile(const Record *r, int size, RecordTile *tile) {
   int count = 0;
   for (int i = 0; i < TILE_HEIGHT; i++)
     tile->loads[i] = -1;
   for (int i = 0; i < r->count; i++) {
     int64_t place = r->at[i] - tile->first;
-    if (place < 0 || place >= TILE_HEIGHT || tile->loads[place] >= 0) continue;
+    if (place < 0 || place >= size || tile->loads[place] >= 0) continue;
     tile->loads[place] = r->load[i];
     count++;
   }
   return count;
 }
 
-bool record_tile(const KernBlock *block, int at, const bool *taken, RecordTile *out) {
+// `whole`: all elements of the tile exist.
+static bool fullest_tile(const KernBlock *block, int at, const bool *taken, int size,
+                         bool whole, RecordTile *out) {
   const Tensor *t = block->stms[at].u.load.tensor;
   if (t->rank == 0 || t->order || taken[at]) return false;
   Record r = record_of(block, at, taken);
   int most = 1;
-  for (int64_t first = 1 - TILE_HEIGHT; r.count > 1 && first <= 0; first++) {
+  for (int64_t first = 1 - size; r.count > 1 && first <= 0; first++) {
     RecordTile tile = { .first = first };
-    if (first < r.low || first + TILE_HEIGHT - 1 > r.high) continue;
-    int count = fill_tile(&r, &tile);
+    if (whole && (first < r.low || first + size - 1 > r.high)) continue;
+    int count = fill_tile(&r, size, &tile);
     if (count <= most) continue;
     *out = tile;
     most = count;
   }
   return most > 1;
+}
+
+bool record_tile(const KernBlock *block, int at, const bool *taken, RecordTile *out) {
+  return fullest_tile(block, at, taken, TILE_HEIGHT, true, out);
+}
+
+bool near_loads(const KernBlock *block, int at, const bool *taken, int apart,
+                RecordTile *out) {
+  return fullest_tile(block, at, taken, apart, false, out);
 }
 
 // ---- stores
