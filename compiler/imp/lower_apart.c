@@ -6,8 +6,9 @@
 typedef struct Pieces {
   const ImpExp *at[MOST_APART];
   int count, lanes;
-  int elements;                       // all that are loaded: no element behind them is touched
-  const ImpExp *halves[2][2];         // by the first element: every second one, of two pieces each
+  int elements;  // all that are loaded: no element behind them is touched
+  const ImpExp
+      *halves[2][2];  // by the first element: every second one, of two pieces each
 } Pieces;
 
 int small_step(const ImpExp *step) {
@@ -21,7 +22,8 @@ static int piece_begin(const Pieces *p, int v) {
   return v < p->count - 1 ? v * p->lanes : p->elements - p->lanes;
 }
 
-static Pieces load_pieces(KernCode *kc, const Arr *arr, const ImpExp *base, int elements) {
+static Pieces load_pieces(KernCode *kc, const Arr *arr, const ImpExp *base,
+                          int elements) {
   Pieces p = { .count = (elements + kc->lanes - 1) / kc->lanes,
                .lanes = kc->lanes,
                .elements = elements };
@@ -55,9 +57,7 @@ static const ImpExp *pick_more(KernCode *kc, const Pieces *p, const ImpExp *out,
   for (int i = 0; i < p->lanes; i++) {
     int in_piece = first + i * n - piece_begin(p, v);
     bool have = first + i * n < v * p->lanes;
-    from[i] = (signed char)(have                  ? i
-                            : in_piece < p->lanes ? p->lanes + in_piece
-                                                  : 0);
+    from[i] = (signed char)(have ? i : in_piece < p->lanes ? p->lanes + in_piece : 0);
   }
   return declared(kc, "picked", imp_permute(out, p->at[v], from));
 }
@@ -133,8 +133,9 @@ bool lower_near_loads(KernCode *kc, const KernBlock *block, int at, bool *loaded
   }
   for (Copies c = copies_over(kc, set); copies_next(&c);) {
     dense_step(kc, access, &base);
-    Pieces p = load_pieces(kc, memory_at(kc, access->tensor),
-                           imp_add(base, imp_i64(near.first)), elements_of(kc, n, count - 1));
+    Pieces p =
+        load_pieces(kc, memory_at(kc, access->tensor), imp_add(base, imp_i64(near.first)),
+                    elements_of(kc, n, count - 1));
     for (int i = 0; i < count; i++)
       if (near.loads[i] >= 0)
         declare_copy(kc, block->stms[near.loads[i]].binders[0], values[i],

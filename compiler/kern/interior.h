@@ -57,6 +57,7 @@ typedef struct Interior {
   int places;       // a bit for each place of guesses where the conditions hold
   bool mostly;      // it is enough if they hold at most places
   bool checking;    // the condition is that of a check: it holds
+  bool in_branch;   // what is looked at may not run at all points
   bool over_lanes;  // an assumption is about what differs between lanes
 } Interior;
 

@@ -29,8 +29,9 @@ typedef struct Cost {
   bool at_edge;   // some lanes do not take part in a vector of the loop
   double copies[16];  // of open register axes, by bit
   AxisSet open;
-  Map *values;    // Var -> const double *: what sizes and indices may be
-  Map *beside;    // Var -> const double *: cycles of a load with others; or KernStm: a store with others
+  Map *values;  // Var -> const double *: what sizes and indices may be
+  Map *
+      beside;  // Var -> const double *: cycles of a load with others; or KernStm: a store with others
   Map *by_index;  // Var: bools that indices decide, for most vectors alike in all lanes
   double times;   // that this code runs
   Name watched;   // an axis, and what it costs
@@ -282,9 +283,11 @@ static int64_t few_apart(const Cost *s, const Access *access) {
 }
 
 // Of so many loads that pick from the same vectors.
-static double apart_cycles(const Cost *s, const Access *access, int64_t apart, int loads) {
+static double apart_cycles(const Cost *s, const Access *access, int64_t apart,
+                           int loads) {
   double picks = (double)(apart - 1) * loads;
-  if (apart == 4 && loads > 1) picks = 4 + loads;  // in two steps, of which they share one
+  if (apart == 4 && loads > 1)
+    picks = 4 + loads;  // in two steps, of which they share one
   return ((double)apart * VECTOR_ACCESS + picks * VECTOR_OP) *
          vectors(s, access->tensor->elem);
 }

@@ -201,13 +201,16 @@ static bool is_noted(const Interior *x, const Term *condition) {
   return false;
 }
 
+static bool is_certain(const Interior *x) { return x->checking && !x->in_branch; }
+
 static bool can_assume(const Interior *x, const Assumption *w) {
   for (int i = 0; i < w->count; i++)
     if (term_is_bool(w->at[i], false)) return false;
+  if (x->condition_count + w->count > MOST_CONDITIONS) return false;
+  if (is_certain(x)) return true;
   int places = places_of(x, w);
-  bool usual = x->mostly ? places_in(x->places & places) >= GUESS_MAJORITY
-                         : places_in(places) == GUESS_PLACES;
-  return usual && x->condition_count + w->count <= MOST_CONDITIONS;
+  return x->mostly ? places_in(x->places & places) >= GUESS_MAJORITY
+                   : places_in(places) == GUESS_PLACES;
 }
 
 static void move_coordinate(Index *index, const Shift *move) {
@@ -216,10 +219,11 @@ static void move_coordinate(Index *index, const Shift *move) {
   if (to) index->to = index->to ? term_min(index->to, to) : to;
 }
 
-// Notes what is to be assumed, if it seems to be usual.
+// Notes what is to be assumed, if it seems to be usual.  What every point checks holds, or the program
+// fails: no guess is needed.
 static bool assume(Interior *x, const Assumption *w) {
   if (!can_assume(x, w)) return false;
-  x->places &= places_of(x, w);
+  if (!is_certain(x)) x->places &= places_of(x, w);
   for (int i = 0; i < w->count; i++)
     if (!term_is_bool(w->at[i], true) && !is_noted(x, w->at[i]))
       x->conditions[x->condition_count++] = w->at[i];
@@ -419,7 +423,8 @@ static const Term *checked_term(Interior *x, const Term *t) {
   if (!count) return inner_term(x, t);
   for (int i = 0; i < count; i++)
     args[i] = joins ? checked_term(x, args[i]) : inner_term(x, args[i]);
-  x->checking = !joins;
+  if (joins) return term_with(t, args, count);
+  x->checking = true;
   const Term *inner = inner_op(x, term_with(t, args, count));
   x->checking = false;
   return inner;
@@ -519,7 +524,10 @@ static bool assume_inside(void *state, const Access *access) {
 
 // One whose branches are short becomes choices.
 static void add_unknown_if(Interior *x, KernBuilder *b, const KernStm *stm) {
+  bool around = x->in_branch;
+  x->in_branch = true;
   KernStm inner = kern_map_stm(&x->inner, stm);
+  x->in_branch = around;
   bool chosen = !x->checks_only && kern_add_choice(b, &inner, assume_inside, x);
   if (!chosen) kern_add(b, inner);
 }
@@ -546,6 +554,13 @@ static void add_inner_check(Interior *x, KernBuilder *b, const KernStm *stm) {
   if (!term_is_bool(check.u.check.condition, true)) kern_add(b, check);
 }
 
+static void add_mapped(Interior *x, KernBuilder *b, const KernStm *stm) {
+  bool around = x->in_branch;
+  x->in_branch |= stm->kind == KERN_WHILE;
+  kern_add(b, kern_map_stm(&x->inner, stm));
+  x->in_branch = around;
+}
+
 static void add_inner_stm(Interior *x, KernBuilder *b, const KernStm *stm) {
   b->loc = stm->loc;
   if (stm->kind == KERN_AXIS) add_axis_index(x, stm->u.axis);
@@ -556,7 +571,7 @@ static void add_inner_stm(Interior *x, KernBuilder *b, const KernStm *stm) {
   else if (stm->kind == KERN_CHECK)
     add_inner_check(x, b, stm);
   else
-    kern_add(b, kern_map_stm(&x->inner, stm));
+    add_mapped(x, b, stm);
 }
 
 static const KernBlock *inner_block(KernMapper *m, const KernBlock *block) {
