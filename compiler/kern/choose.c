@@ -132,5 +132,5 @@ const Kern *kern_choose(Compiler *c, const Kern *kern) {
   s.mapper.state = &s;
   return new_node(Kern, .name = kern->name, .loc = kern->loc,
                   .body = choose_in(&s.mapper, kern->body), .outside = kern->outside,
-                  .rounds = kern->rounds, .starts = kern->starts);
+                  .rounds = kern->rounds, .starts = kern->starts, .usual = kern->usual);
 }

@@ -61,7 +61,7 @@ const Kern *kern_name_axes(Compiler *c, const Kern *kern) {
   kern_visit_block(&v, kern->body);
   return new_node(Kern, .name = kern->name, .loc = kern->loc,
                   .body = name_block(&n.mapper, kern->body), .outside = kern->outside,
-                  .rounds = kern->rounds, .starts = kern->starts);
+                  .rounds = kern->rounds, .starts = kern->starts, .usual = kern->usual);
 }
 
 // ---- the kernel
@@ -204,12 +204,11 @@ KernSeg kern_from_seg(Compiler *c, KernHost host, const Stm *stm, CopyNotes *cop
   KernSeg out = { .kind = seg->kind, .outs = seg_outs(c, host, stm, views) };
   bind_free(&f, host, stm->exp);
   from_seg(&f, seg, views, NULL);
-  Kern kern = { name_of(c->names, kern_kind_name(seg->kind)),
-                stm->loc,
-                put_on_grid(kern_block(&b, NULL, 0)),
-                host.scalars,
-                host.rounds,
-                NULL };
+  Kern kern = { .name = name_of(c->names, kern_kind_name(seg->kind)),
+                .loc = stm->loc,
+                .body = put_on_grid(kern_block(&b, NULL, 0)),
+                .outside = host.scalars,
+                .rounds = host.rounds };
   out.kern = kern_name_axes(c, &kern);
   return out;
 }

@@ -184,6 +184,7 @@ typedef struct Kern {
   const Map
       *rounds;  // Var -> const Term *: indices of loops of the host, below that; or NULL
   const Map *starts;  // Var -> itself: places of arrays, where chunks begin; or NULL
+  const Map *usual;   // Var -> itself: widths that nothing tells, as large as others; or NULL
 } Kern;
 
 // ---- building (kern_build.c)

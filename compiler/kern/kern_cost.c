@@ -29,9 +29,10 @@ typedef struct Cost {
   bool at_edge;   // some lanes do not take part in a vector of the loop
   double copies[16];  // of open register axes, by bit
   AxisSet open;
-  Map *values;  // Var -> const double *: what sizes and indices may be
-  Map *
-      beside;  // Var -> const double *: cycles of a load with others; or KernStm: a store with others
+  Map *values;       // Var -> const double *: what sizes and indices may be
+  const Map *usual;  // Kern.usual
+  // Var -> const double *: cycles of a load with others; or KernStm: a store with others
+  Map *beside;
   Map *by_index;  // Var: bools that indices decide, for most vectors alike in all lanes
   double times;   // that this code runs
   Name watched;   // an axis, and what it costs
@@ -494,6 +495,8 @@ static void cost_let(Cost *s, const KernStm *stm) {
   cost_term(s, stm->u.term);
   if (var == s->guess->length)
     put_value(s, var, CHUNK_TRIPS);
+  else if (s->usual && map_has(s->usual, var))
+    put_value(s, var, s->guess->trips);
   else if (stays_unknown(s, stm->u.term))
     return;
   else if (stm->u.term->type == PRIM_I64 && stm->u.term->kind != TERM_CONVERT)
@@ -602,6 +605,7 @@ static double total_cost(const Kern *kern, const CostGuess *guess, Name watched,
              .times = 1,
              .in_place = step_updates_in_place(guess->naive->body),
              .values = map_new(NULL),
+             .usual = kern->usual,
              .by_index = map_new(NULL),
              .beside = map_new(NULL),
              .watched = watched,

@@ -132,5 +132,5 @@ const Kern *kern_drop_known_checks(Compiler *c, const Kern *kern) {
   d.mapper.state = &d;
   return new_node(Kern, .name = kern->name, .loc = kern->loc,
                   .body = drop_known(&d.mapper, kern->body), .outside = kern->outside,
-                  .rounds = kern->rounds, .starts = kern->starts);
+                  .rounds = kern->rounds, .starts = kern->starts, .usual = kern->usual);
 }

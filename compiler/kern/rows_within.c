@@ -1,11 +1,13 @@
 // axis i < w reduce { .. (base + i) / m .. (base + i) % m .. }
 //   =>   axis o < rows loop (so_far) {
-//          let q = base / m + o; ..  axis t < those of row q reduce { .. q .. first + t .. } from {so_far}
+//          let q = base / m + o; ..
+//          axis t < those of row q reduce { .. q .. first + t .. } from {so_far}
 //        }
 //
-// Why: what lies in rows of m elements is summed up, scanned or counted in one dimension, by a division
-// per point; and of a row's places comparisons change once, so that loops can end there.  Maps over
-// whole rows become axes of the grid (unflatten.c); here a row may begin and end within a chunk.
+// Why: what lies in rows of m elements is summed up, scanned or counted in one dimension by a
+// division per point; and along a row comparisons of its places change once, so that loops can end
+// there.  Maps over whole rows become axes of the grid (unflatten.c); here a row may begin and end
+// within a chunk.
 #include "kern/offsets.h"
 #include "kern/plan.h"
 
@@ -21,6 +23,8 @@ typedef struct RowsWithin {
   const Term *base, *places;  // places: the divisor
   const Term *row, *place;    // what quotients and remainders are
   const Term *rows;           // how many there are of all; NULL: unknown
+  Map *plain;                 // Var -> const Term *: in whose place it stands
+  Map *starts, *usual;        // as in Kern
   const Term *condition;      // of rows that are worth it, for the host
   bool found;
 } RowsWithin;
@@ -74,6 +78,8 @@ static const Term *of_row(KernMapper *m, const Term *t) {
     bool quotient = t->u.op.op == OP_DIV || t->u.op.op == OP_QUOT;
     return quotient ? x->row : x->place;
   }
+  const Term *plain = t->kind == TERM_VAR ? map_get(x->plain, t->u.var) : NULL;
+  if (plain) return plain;
   int count = term_operands(t, operands);
   for (int i = 0; i < count; i++)
     operands[i] = of_row(m, operands[i]);
@@ -83,8 +89,13 @@ static const Term *of_row(KernMapper *m, const Term *t) {
 static const KernBlock *block_of_row(KernMapper *m, const KernBlock *block) {
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
   kern_expect(&b, block->count);
-  for (int i = 0; i < block->count; i++)
-    kern_add(&b, kern_map_stm(m, &block->stms[i]));
+  for (int i = 0; i < block->count; i++) {
+    KernStm stm = kern_map_stm(m, &block->stms[i]);
+    const RowsWithin *x = m->state;
+    if (stm.kind == KERN_LET && stm.u.term->kind == TERM_VAR)
+      map_put(x->plain, stm.binders[0], stm.u.term);
+    kern_add(&b, stm);
+  }
   const Term **results = new_array(const Term *, block->result_count + 1);
   for (int i = 0; i < block->result_count; i++)
     results[i] = of_row(m, block->results[i]);
@@ -163,36 +174,66 @@ static const Term *known_of_rows(void *state, const Term *t) {
   return op == OP_LT && counts && is_row(x, a) ? term_bool(true) : t;
 }
 
-// The points of row q, which go on from `so_far`.
-static const KernBlock *points_of_row(RowsWithin *x, const KernStm *stm, const Term *q,
-                                      const Term *end, const Var *const *so_far) {
+// A scalar that is the place of an element, and far from overflow.
+static const Term *place_let(RowsWithin *x, KernBuilder *b, const char *name,
+                             const Term *value) {
+  const Term *t = kern_let(b, name, value);
+  if (t->kind == TERM_VAR) map_put(x->starts, t->u.var, t->u.var);
+  return t;
+}
+
+// A width of which nothing is known.
+static const Term *width_let(RowsWithin *x, KernBuilder *b, const char *name,
+                             const Term *value) {
+  const Term *t = kern_let(b, name, value);
+  if (t->kind == TERM_VAR) map_put(x->usual, t->u.var, t->u.var);
+  return t;
+}
+
+// The statement's axis over t < width, where the index is before + t, in what is known of rows.
+static const KernBlock *axis_in_row(RowsWithin *x, const KernStm *stm, const Term *before,
+                                    const Var *t, const Term *width,
+                                    const Var *const *so_far) {
   const Axis *axis = stm->u.axis;
   Compiler *c = x->axes.c;
   KernBuilder b = kern_builder(c, stm->loc), body = b;
-  x->row = kern_let(&b, "row", q);
-  const Term *begin = kern_let(&b, "begin", term_mul(x->row, x->places));
-  const Term *from = kern_let(&b, "from", term_max(x->base, begin));
-  const Term *to = term_min(end, term_add(begin, x->places));
-  const Term *first = kern_let(&b, "first", term_sub(from, begin));
-  const Term *before = kern_let(&b, "before", term_sub(from, x->base));
-  const Var *t = kern_index(c, axis->index->name, axis->index->loc);
-  x->place = term_add(first, term_var(t));
   KernStm inner = kern_map_stm(&x->points, stm);
   kern_let_var(&body, axis->index, term_add(before, term_var(t)));
   const KernBlock *points = inner.u.axis->body;
   for (int i = 0; i < points->count; i++)
     kern_add(&body, points->stms[i]);
   Axis *copy = mem_copy(inner.u.axis, sizeof *copy);
-  copy->index = t;
-  copy->width = kern_let(&b, "those", term_sub(to, from));
-  copy->body = kern_block(&body, points->results, points->result_count);
   int count = values_carried(axis);
+  copy->index = t;
+  copy->width = width;
+  copy->body = kern_block(&body, points->results, points->result_count);
   if (count) copy->inits = terms_of_vars(so_far, count);
   inner.u.axis = copy;
   kern_add(&b, inner);
+  const KernBlock *block = kern_block(&b, terms_of_vars(stm->binders, count), count);
+  return kern_rename(c, NULL, kern_assume(c, (KernKnown){ known_of_rows, x }, block));
+}
+
+// The points of row q, which go on from `so_far`.
+static const KernBlock *points_of_row(RowsWithin *x, const KernStm *stm, const Term *q,
+                                      const Term *end, const Var *const *so_far) {
+  Compiler *c = x->axes.c;
+  KernBuilder b = kern_builder(c, stm->loc);
+  x->row = place_let(x, &b, "row", q);
   x->rows = count_of_rows(x);
-  const KernBlock *row = kern_block(&b, terms_of_vars(stm->binders, count), count);
-  return kern_rename(c, NULL, kern_assume(c, (KernKnown){ known_of_rows, x }, row));
+  x->plain = map_new(NULL);
+  const Term *begin = place_let(x, &b, "begin", term_mul(x->row, x->places));
+  const Term *from = place_let(x, &b, "from", term_max(x->base, begin));
+  const Term *to = term_min(end, term_add(begin, x->places));
+  const Term *first = place_let(x, &b, "first", term_sub(from, begin));
+  const Term *before = place_let(x, &b, "before", term_sub(from, x->base));
+  const Term *width = width_let(x, &b, "those", term_sub(to, from));
+  const Var *t = kern_index(c, x->axis->index->name, x->axis->index->loc);
+  x->place = term_add(first, term_var(t));
+  const KernBlock *points = axis_in_row(x, stm, before, t, width, so_far);
+  for (int i = 0; i < points->count; i++)
+    kern_add(&b, points->stms[i]);
+  return kern_block(&b, points->results, points->result_count);
 }
 
 static void add_rows(RowsWithin *x, KernBuilder *b, const KernStm *stm,
@@ -201,13 +242,13 @@ static void add_rows(RowsWithin *x, KernBuilder *b, const KernStm *stm,
   Compiler *c = x->axes.c;
   int count = values_carried(axis);
   const Term *m = x->places, *zero = term_i64(0), *one = term_i64(1);
-  const Term *row = kern_let(b, "row", term_quot(x->base, m));
+  const Term *row = place_let(x, b, "row", term_quot(x->base, m));
   const Term *end = kern_let(b, "end", term_add(x->base, term_max(axis->width, zero)));
   const Term *past = term_add(term_quot(term_sub(end, one), m), one);
   const Var *o = kern_index(c, axis->index->name, axis->index->loc);
   Axis rows = { .name = name_of(c->names, text_format("%s_rows", axis->name)),
                 .index = o,
-                .width = kern_let(b, "rows", term_sub(past, row)),
+                .width = width_let(x, b, "rows", term_sub(past, row)),
                 .role = count ? AXIS_LOOP : AXIS_MAP };
   const Var *const *so_far = vars_like(c, stm->binders, count);
   rows.body = points_of_row(x, stm, term_add(row, term_var(o)), end, so_far);
@@ -293,11 +334,15 @@ static const KernBlock *block_with_rows(KernMapper *m, const KernBlock *block) {
 }
 
 const Kern *kern_rows_within(Compiler *c, const Kern *kern) {
-  RowsWithin x = { .kern = kern };
+  RowsWithin x = { .kern = kern,
+                   .starts = map_new(kern->starts),
+                   .usual = map_new(NULL) };
   x.axes = (KernMapper){ .c = c, .block = block_with_rows, .state = &x };
   x.points = (KernMapper){ .c = c, .term = of_row, .block = block_of_row, .state = &x };
   Kern rows = *kern;
   rows.body = block_with_rows(&x.axes, kern->body);
+  rows.starts = x.starts;
+  rows.usual = x.usual;
   return x.found ? kern_name_axes(c, &rows) : kern;
 }
 

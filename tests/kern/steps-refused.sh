@@ -63,7 +63,7 @@ entry folded [n] [k] (a: [n][k]i32) : [n]i32 =
 entry small (a: [8][100]i32) : [8]i32 = #[sequential_inner] map (\row -> i32.sum row) a
 
 entry rotated [n] [k] (a: *[n][k]i32) : [n][k]i32 =
-  #[sequential_inner] map (\row -> loop row = copy row for i < k do row with [i] = row[(i + 1) % k]) a
+  #[sequential_inner] map (\row -> loop row = copy row for i < k do row with [i] = row[(i * i) % k]) a
 
 entry carried_twice [n] [k] (a: [n][k]i32) : [n]i32 =
   #[sequential_inner] map (\row -> loop s = 1 for _i < k do loop s = s for y in row do s * 3 + y) a
