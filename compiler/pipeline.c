@@ -118,6 +118,8 @@ static const Pass passes[] = {
     "what a loop adds to a matrix in each round is one product, before it fuses with the round" },
   { "split-off",      STAGE_CORE,    run_rewrite,   split_off,
     "what an inner map computes again for each element of an outer one, before it is fused" },
+  { "flat-places",    STAGE_CORE,    run_rewrite,   flat_places,
+    "pairs of indices in one dimension are computed by what reads them, so they fuse with it" },
   { "fuse",           STAGE_CORE,    run_rewrite,   fuse,
     "before flattening: a fused map is one kernel, not two" },
   { "simplify-fused", STAGE_CORE,    run_rewrite,   simplify,

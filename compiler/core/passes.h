@@ -15,6 +15,7 @@ const Core *hoist(Compiler *c, const Core *core);     // invariants out of loops
 const Core *round_sums(Compiler *c, const Core *core);  // sums of outer products, out of loops
 // What an inner operator computes again for each element of an outer one, as a map before that.
 const Core *split_off(Compiler *c, const Core *core);
+const Core *flat_places(Compiler *c, const Core *core);  // pairs of indices in one dimension
 const Core *fuse(Compiler *c, const Core *core);      // map-map, map-reduce, map-scan, horizontal
 // Loops whose rounds are maps, as maps of loops.
 const Core *loops_to_maps(Compiler *c, const Core *core);
