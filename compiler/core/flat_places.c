@@ -16,9 +16,16 @@ typedef struct MadeBy {
   int result;
 } MadeBy;
 
+// Of a map's parameter: the array, and the index of the element in it.
+typedef struct Given {
+  Atom array;
+  const Atom *at;
+} Given;
+
 typedef struct FlatPlaces {
   Compiler *c;
-  Map *defs;  // Var -> const MadeBy *
+  Map *defs;   // Var -> const MadeBy *
+  Map *given;  // Var -> const Given *: of the maps around what is asked for
 } FlatPlaces;
 
 static void note_statement(FlatPlaces *x, const Stm *stm) {
@@ -32,35 +39,35 @@ static const MadeBy *maker_of(const FlatPlaces *x, Atom a) {
 
 // ---- elements
 
-static bool place_element(const FlatPlaces *x, Builder *b, Atom array, const Atom *at,
-                          Atom *out);
+static bool place_element(FlatPlaces *x, Atom array, const Atom *at, Atom *out);
 
-// Result k of a map over iotas: what it is given, as often as the row is long, or a row that is the
-// same for all.
-static bool element_of_map(const FlatPlaces *x, Builder *b, const Soac *soac, int k,
-                           const Atom *at, Atom *out) {
-  const Body *body = soac->fn.body;
-  Atom row = body->results[k];
-  if (row.kind != ATOM_VAR || !row.u.var->type.rank) return false;
-  for (int i = 0; i < body->stm_count; i++) {
-    const Stm *stm = &body->stms[i];
-    if (stm->binder_count != 1 || stm->binders[0] != row.u.var) continue;
-    if (stm->exp->kind != EXP_REPLICATE) return false;
-    int given = lambda_param_index(&soac->fn, stm->exp->u.replicate.value);
-    return given >= 0 && place_element(x, b, soac->arrays[given], at, out);
-  }
-  return lambda_param_index(&soac->fn, row) < 0 && place_element(x, b, row, at + 1, out);
+// A scalar within a map: what the map is given.
+static bool given_element(FlatPlaces *x, Atom scalar, Atom *out) {
+  const Given *given = scalar.kind == ATOM_VAR ? map_get(x->given, scalar.u.var) : NULL;
+  return given && place_element(x, given->array, given->at, out);
+}
+
+// Of an array within maps: a row, or what is repeated in it.
+static bool row_element(FlatPlaces *x, Atom row, const Atom *at, Atom *out) {
+  return atom_type(row).rank ? place_element(x, row, at, out)
+                             : given_element(x, row, out);
+}
+
+static bool element_of_map(FlatPlaces *x, const Soac *soac, int k, const Atom *at,
+                           Atom *out) {
+  for (int i = 0; i < soac->array_count; i++)
+    map_put(x->given, soac->fn.params[i],
+            new_node(Given, .array = soac->arrays[i], .at = at));
+  return row_element(x, soac->fn.body->results[k], at + 1, out);
 }
 
 // The element at these indices, if it is one of them.
-static bool place_element(const FlatPlaces *x, Builder *b, Atom array, const Atom *at,
-                          Atom *out) {
+static bool place_element(FlatPlaces *x, Atom array, const Atom *at, Atom *out) {
   const MadeBy *made = maker_of(x, array);
   if (!made) return false;
   const Exp *e = made->stm->exp;
-  if (e->kind == EXP_REPLICATE && atom_type(e->u.replicate.value).rank)
-    return place_element(x, b, e->u.replicate.value, at + 1, out);
-  if (e->kind == EXP_MAP) return element_of_map(x, b, &e->u.soac, made->result, at, out);
+  if (e->kind == EXP_REPLICATE) return row_element(x, e->u.replicate.value, at + 1, out);
+  if (e->kind == EXP_MAP) return element_of_map(x, &e->u.soac, made->result, at, out);
   bool counts = e->kind == EXP_IOTA && atom_is_i64(e->u.iota.start, 0) &&
                 atom_is_i64(e->u.iota.step, 1);
   *out = at[0];
@@ -70,7 +77,7 @@ static bool place_element(const FlatPlaces *x, Builder *b, Atom array, const Ato
 // ---- reshapes
 
 // NULL: the array is no such one.
-static const Exp *in_one_dimension(const FlatPlaces *x, Builder *b, const Exp *e) {
+static const Exp *in_one_dimension(FlatPlaces *x, Builder *b, const Exp *e) {
   Atom array = e->u.reshape.array;
   CoreType type = atom_type(array);
   if (e->u.reshape.rank != 1 || type.rank < 2 || type.elem != PRIM_I64) return NULL;
@@ -82,7 +89,8 @@ static const Exp *in_one_dimension(const FlatPlaces *x, Builder *b, const Exp *e
     left = core_let(&in, "row", exp_op2(OP_QUOT, left, type.dims[i]));
   }
   at[0] = left;
-  if (!place_element(x, &in, array, at, &element)) return NULL;
+  x->given = map_new(NULL);
+  if (!place_element(x, array, at, &element)) return NULL;
   Atom width = e->u.reshape.dims[0];
   Atom is = core_let(b, "is", exp_iota(width, atom_i64(0), atom_i64(1)));
   Lambda fn = lambda_new(mem_copy(&k, sizeof k), 1, core_body(&in, &element, 1));
