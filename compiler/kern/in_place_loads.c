@@ -5,8 +5,9 @@
 //   of what the point stores itself, before it does
 //   in the part of the array that a point of the grid has for itself, at a place that is the same
 //     in a loop: made before the loop
-// What is none of them may be copied before all is stored (in_place_saved.c).  Those of the first kind are made before the loop as well, if they can be: the device's compiler
-// sees only that the array is written.
+// What is none of them may be copied before all is stored (in_place_saved.c).  Those of the first
+// kind are made before the loop as well, if they can be: the device's compiler sees only that the
+// array is written.
 #include "kern/in_place.h"
 #include "kern/step.h"
 #include "kern/sums.h"

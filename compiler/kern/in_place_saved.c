@@ -13,31 +13,31 @@ struct SavedPart {
   const Term **index;  // of the array; NULL: a dimension that the part has
 };
 
-static void see_bound(KernVisitor *v, const Var *var) { map_put(v->state, var, var); }
+static void see_bound_var(KernVisitor *v, const Var *var) { map_put(v->state, var, var); }
 
 Saved in_place_nothing_saved(Compiler *c, const Kern *kern, const KernBlock *block,
                              ArrayPlace from) {
   Saved s = {
     .c = c, .kern = kern, .from = from, .inside = map_new(NULL), .of_load = map_new(NULL)
   };
-  KernVisitor v = { .binder = see_bound, .state = s.inside };
+  KernVisitor v = { .binder = see_bound_var, .state = s.inside };
   kern_visit_block(&v, block);
   return s;
 }
 
-typedef struct Bound {
+typedef struct BoundMention {
   const Map *inside;
   bool found;
-} Bound;
+} BoundMention;
 
-static void see_mention(void *state, const Var *var) {
-  Bound *b = state;
+static void see_bound_mention(void *state, const Var *var) {
+  BoundMention *b = state;
   b->found = b->found || map_has(b->inside, var);
 }
 
 static bool is_bound(const Saved *s, const Term *t) {
-  Bound b = { s->inside, false };
-  term_each_var(t, see_mention, &b);
+  BoundMention b = { s->inside, false };
+  term_each_var(t, see_bound_mention, &b);
   return b.found;
 }
 

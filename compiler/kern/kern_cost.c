@@ -101,8 +101,8 @@ static double value_of(const Cost *s, const Term *t) {
   return s->guess->trips;
 }
 
-// A width below 0 is one for which the guesses do not fit.  What vectors leave is half of one in the
-// mean: loops of 63 rounds are not slower than those of 64.
+// A width below 0 is one for which the guesses do not fit.  What vectors leave is half of one in
+// the mean: loops of 63 rounds are not slower than those of 64.
 static double trips_of(const Cost *s, const Axis *axis) {
   double trips = value_of(s, axis->width);
   if (axis->rest && trips < MOST_LANES) trips = fmin(trips, MOST_LANES / 2.0);

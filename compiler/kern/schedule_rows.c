@@ -181,6 +181,26 @@ static Recipe rows_inside(const Schedule *s) {
   return r;
 }
 
+static void see_check_in_loop(KernVisitor *v, const KernStm *stm) {
+  if (stm->kind == KERN_CHECK && v->depth > 0) *(bool *)v->state = true;
+}
+
+// Loops of which the host, or what is around them, can tell that no check fails, and these in
+// vectors: a check of lanes costs more than what it stands before.
+static Recipe rows_without_checks(const Schedule *s) {
+  Recipe r = recipe_new(s->c, s->kern), none = r;
+  bool checks = false;
+  KernVisitor v = { .stm = see_check_in_loop, .state = &checks };
+  kern_visit_block(&v, s->kern->body);
+  if (checks) recipe_interior(&r, false);
+  if (!checks || r.failed) return none;
+  const Kern *inside = r.kern;
+  AxisStms axes = schedule_innermost(r.kern);
+  vec_each (const KernStm **, stm, &axes)
+    schedule_add_row(s, &r, *stm);
+  return r.kern == inside ? none : r;
+}
+
 void schedule_rows(const Schedule *s, Candidates *out) {
   Candidate by_rows = { .what = "rows in vectors", .recipe = rows(s, false) };
   if (by_rows.recipe.kern != s->kern) vec_push(out, by_rows);
@@ -189,6 +209,9 @@ void schedule_rows(const Schedule *s, Candidates *out) {
   Candidate inside = { .what = "rows in vectors, inside of borders",
                        .recipe = rows_inside(s) };
   if (!inside.recipe.failed) vec_push(out, inside);
+  Candidate unchecked = { .what = "rows without checks in vectors",
+                          .recipe = rows_without_checks(s) };
+  if (unchecked.recipe.kern != s->kern) vec_push(out, unchecked);
   Candidate in_parts = { .what = "rows in parts", .recipe = rows(s, true) };
   if (in_parts.recipe.kern != s->kern) vec_push(out, in_parts);
 }

@@ -247,5 +247,31 @@ END
 "$flc" dump --recipes waits.fl > out
 some 'where a round waits for the one before, several vectors of points wait together' '^  bind n1 to reg' out
 
+cat > paths.fl << 'END'
+entry main [n] (d: [n][n]f32) : [n][n]f32 =
+  loop d for k < n do tabulate_2d n n (\i j -> f32.min d[i, j] (d[i, k] + d[k, j]))
+entry narrow [n] (d: [n][n]i8) : [n][n]i8 =
+  loop d for k < n do tabulate_2d n n (\i j -> i8.min d[i, j] (d[i, k] + d[k, j]))
+END
+"$flc" dump --recipes paths.fl > out
+expect 'rounds change a matrix in place, for which they keep a row; not one of bytes' 1 'let kept_[0-9]+: f32 = ' out
+
+cat > fields.fl << 'END'
+entry main [n] (t: i64) (e: [n][n]f32) : [n][n]f32 =
+  (loop (e, h) = (e, replicate n (replicate n 0)) for _i < t do
+     let h = tabulate_2d n n (\i j -> if j < n - 1 then h[i, j] - e[i, j + 1] + e[i, j] else h[i, j])
+     in (tabulate_2d n n (\i j -> if j > 0 then e[i, j] + h[i, j - 1] - h[i, j] else e[i, j]), h)).0
+END
+"$flc" dump --recipes fields.fl | sed '1,/ loop (place/d' > out
+expect 'fields that take turns are changed in place, though rounds read what they have stored' 0 '\[spare' out
+some 'borders are apart where lanes would wait for gathers' '_high: |if usually inside' out
+
+cat > chain.fl << 'END'
+entry main [n] [m] (k: i64) (a: [n][m]i64) (b: [m]i64) : [n]i64 =
+  map (\i -> i64.minimum (map (\j -> a[i, j] + b[j + k]) (iota (m - k)))) (iota n)
+END
+"$flc" dump --recipes chain.fl > out
+some 'rows are in lanes without checks that hold at all of their points' '^  interior$' out
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"
