@@ -1,7 +1,8 @@
 // loop (s) { a = f(s);  m = min a x;  r = min m y }  =>  loop (s) { .. t = min x y;  r = min a t }
 //
-// for whole numbers and operators that are associative and commutative, where x and y do not
-// depend on what the loop carries.  Why: the next round waits for one operation instead of two.
+// for operators that are associative and commutative, of floats the least and the greatest, where x
+// and y do not depend on what the loop carries.  Why: the next round waits for one operation instead
+// of two.
 #include "kern/plan.h"
 
 typedef struct Late {
@@ -11,10 +12,11 @@ typedef struct Late {
 } Late;
 
 static bool may_regroup(const Term *t) {
-  if (t->kind != TERM_OP || !prim_is_int(t->type)) return false;
+  if (t->kind != TERM_OP) return false;
   PrimOp op = t->u.op.op;
-  return op == OP_ADD || op == OP_MIN || op == OP_MAX || op == OP_AND || op == OP_OR ||
-         op == OP_XOR;
+  if (op == OP_MIN || op == OP_MAX) return true;
+  bool whole = op == OP_ADD || op == OP_AND || op == OP_OR || op == OP_XOR;
+  return whole && prim_is_int(t->type);
 }
 
 typedef struct Dependence {
@@ -63,7 +65,8 @@ static void add_regrouped(const Late *l, KernBuilder *b, const KernStm *stm) {
     return;
   }
   const Term *both = kern_let(b, "both", term_op2(t->u.op.op, before, early));
-  kern_let_var(b, stm->binders[0], term_op2(t->u.op.op, first, both));
+  // Of floats the second operand has the shorter way (c_vector.c).
+  kern_let_var(b, stm->binders[0], term_op2(t->u.op.op, both, first));
 }
 
 static const KernBlock *regroup(KernMapper *m, const KernBlock *block);
