@@ -131,6 +131,11 @@ typedef struct Mismatch {
   const Binding *size;
   TypeClass prims;
   Name field;
+  // In the arguments of a constructor: those that it has and those that were given, as tuples,
+  // the sum type if it is known, and where they were given.
+  Name constructor;
+  const Type *has, *given, *sum;
+  Loc at;
 } Mismatch;
 
 // Two sizes whose equality depends on variables that are still open.
@@ -521,6 +526,8 @@ const Type *infer(Check *k, AstExp *exp);
 void check_exp(Check *k, AstExp *exp, const Type *expected, Why why);
 // message.c: unifies, and reports the difference if that fails
 bool expect_type(Check *k, Loc loc, const Type *expected, const Type *actual, Why why);
+// Says in what the arguments of a constructor, given and needed, do not agree.
+void tell_constructor_arguments(Check *k, const Mismatch *m);
 bool type_has_error(const Type *type);      // Was a message about a part of it?
 const char *type_phrase(const Type *type);  // "has type `i32`", "is a number"
 const char *class_text(TypeClass prims);    // "a number"

@@ -112,16 +112,35 @@ static bool word_operator(Check *k, const AstExp *exp) {
   return false;
 }
 
+// Is it in the body of a lambda without brackets on its line, as `b` in reduce \a b -> a + b 0 xs?
+static bool is_in_bare_lambda(Loc loc) {
+  const char *text = loc.file->text, *at = text + loc.start;
+  for (int depth = 0; at > text && at[-1] != '\n' && depth >= 0; at--) {
+    if (at[-1] == ')') depth++;
+    if (at[-1] == '(') depth--;
+    if (at[-1] != '\\' || depth) continue;
+    while (--at > text && at[-1] == ' ')
+      ;
+    return at > text && at[-1] != '(';
+  }
+  return false;
+}
+
 static void no_function(Check *k, const AstExp *exp, const Type *type) {
   const AstExp *f = exp->u.apply.function;
   if (word_operator(k, exp)) return;
   const char *text = applied_text(f->loc),
              *arg = applied_text(exp->u.apply.args.at[0]->loc);
-  error(k->c, f->loc, "%s %s and is no function", text ? text : "this",
-        type_phrase(type));
+  const Type *t = type_resolve(type);
+  bool is_open = t->kind == TYPE_VAR && !t->u.var->prims && !t->u.var->fields.count;
+  const char *phrase =
+      is_open ? "can be no" : text_format("%s and is no", type_phrase(type));
+  error(k->c, f->loc, "%s %s function", text ? text : "this", phrase);
   if (type_resolve(type)->kind == TYPE_ARRAY && text)
     hint(k->c, "`%.*s[i]` is element `i` of it, where `[` touches the name",
          (int)strlen(text) - 2, text + 1);
+  else if (is_in_bare_lambda(f->loc))
+    hint(k->c, "a lambda reaches as far to the right as it can: write `(\\x -> ..)`");
   else if (!exp->u.apply.is_operator)
     hint(k->c, "is an operator or a comma missing before %s?",
          arg ? arg : "the next word");

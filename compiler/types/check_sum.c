@@ -45,11 +45,7 @@ const Type *check_sum(Check *k, const AstType *type) {
 }
 
 static void no_constructor(Check *k, Loc loc, Name field, const Type *type) {
-  if (type_resolve(type)->kind == TYPE_RECORD && k->mismatch.kind != MISMATCH_FIELD)
-    error(k->c, loc, "`%s` does not have these arguments in `%s`", field,
-          type_text(type));
-  else
-    error(k->c, loc, "`%s` has no constructor `%s`", type_text(type), field);
+  error(k->c, loc, "`%s` has no constructor `%s`", type_text(type), field);
   hint_field(k, type, field);
 }
 
@@ -161,8 +157,15 @@ const Type *check_constructor_pat(Check *k, AstPat *pat, const Type *type) {
     types[i] = type_var(k, pat->u.constructor.payload.at[i]->loc);
   k->at = pat->loc;
   const Type *payload = unify_field(k, type, field, pat->loc);
-  if (!payload || !unify(k, payload, payload_type(k, types, count)))
+  const Type *given = payload_type(k, types, count);
+  if (!payload)
     no_constructor(k, pat->loc, field, type);
+  else if (!unify(k, payload, given) && !type_has_error(payload))
+    tell_constructor_arguments(k, &(Mismatch){ .constructor = field,
+                                               .has = payload,
+                                               .given = given,
+                                               .sum = type_resolve(type),
+                                               .at = pat->loc });
   for (int i = 0; i < count; i++)
     check_pat_part(k, pat->u.constructor.payload.at[i], types[i]);
   return type;

@@ -113,6 +113,41 @@ static void settle_as_error(const Type *type) {
   if (type->kind == TYPE_VAR) type->u.var->is_error = true;
 }
 
+static void tell_argument_count(Check *k, const Mismatch *m, int count,
+                                const Type *given) {
+  int found = given->u.record.count;
+  error(k->c, m->at, "`%s` takes %d argument%s%s%s%s, found %d", m->constructor, count,
+        count == 1 ? "" : "s", m->sum ? " in `" : "", m->sum ? type_text(m->sum) : "",
+        m->sum ? "`" : "", found);
+  if (count > 1 && found == 1 &&
+      type_resolve(given->u.record.fields[0].type)->kind == TYPE_RECORD)
+    hint(k->c, "arguments follow one another without commas: `%s x y`", m->constructor);
+}
+
+void tell_constructor_arguments(Check *k, const Mismatch *m) {
+  const Type *has = type_resolve(m->has), *given = type_resolve(m->given);
+  int count = has->u.record.count;
+  if (count != given->u.record.count) {
+    tell_argument_count(k, m, count, given);
+    return;
+  }
+  for (int i = 0; i < count; i++) {
+    const Type *e = has->u.record.fields[i].type, *a = given->u.record.fields[i].type;
+    if (unify(k, e, a)) continue;
+    Mismatch part = k->mismatch;
+    error(k->c, m->at, "argument %d of `%s` %s, %s", i + 1, m->constructor,
+          type_phrase(a), expected_phrase(e, &part));
+    explain_mismatch(k, &part, e, a);
+    return;
+  }
+}
+
+// Arguments of a constructor are tuples; of what is known as an error nothing is said.
+static bool is_in_arguments(const Mismatch *m) {
+  return m->constructor && type_resolve(m->has)->kind == TYPE_RECORD &&
+         type_resolve(m->given)->kind == TYPE_RECORD;
+}
+
 bool expect_type(Check *k, Loc loc, const Type *expected, const Type *actual, Why why) {
   k->at = loc;
   if (unify(k, expected, actual)) return true;
@@ -123,6 +158,11 @@ bool expect_type(Check *k, Loc loc, const Type *expected, const Type *actual, Wh
     error(k->c, loc, "`%s` has no constructor `%s`", type_text(m.actual), m.field);
     hint_field(k, m.actual, m.field);
     settle_as_error(expected);
+    settle_as_error(actual);
+    return false;
+  }
+  if (is_in_arguments(&m)) {
+    tell_constructor_arguments(k, &m);
     settle_as_error(actual);
     return false;
   }

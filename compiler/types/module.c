@@ -178,9 +178,11 @@ static const Module *eval_apply(Check *k, const AstModExp *exp) {
   k->applications++;
   names_see(k, names_new(&f->scope));
   const Signature *s = signature_of(k, f->function->u.function.type);
+  int errors = diag_error_count(k->c);
   arg = seen_as(k, arg, s, false, exp->u.apply.arg->loc);
   map_put(k->scope.modules, f->function->u.function.param, arg);
-  const Module *m = eval_body(k, f->function);
+  bool is_right = diag_error_count(k->c) == errors;
+  const Module *m = is_right ? eval_body(k, f->function) : NULL;
   names_see(k, outer);
   k->applications--;
   return m;

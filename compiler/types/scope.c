@@ -63,11 +63,12 @@ static Binding *own_name(const Check *k, Name name) {
 }
 
 // What could call itself does not where its name has an earlier meaning: programs were written
-// before functions could.
+// before functions could.  (Where that is a definition of the same module, it is an error.)
 static void warn_earlier_meaning(Check *k, const AstName *name, const Binding *own,
                                  const Binding *b) {
   bool is_word = isalpha((unsigned char)name->name[0]) || name->name[0] == '_';
   if (b->id >= own->id || !own->type || !is_word) return;
+  if (map_get(k->own.values, own->name)) return;
   warning(k->c, name->loc,
           "`%s` means an earlier definition here, not the function itself", name->name);
   hint(k->c, "a function that calls itself needs a name that is not in use");

@@ -173,11 +173,23 @@ static const Type *find_field(const Type *record, Name name) {
   return NULL;
 }
 
+// The type of a field, or the arguments of a constructor.
+static bool unify_fields(Check *k, FieldWant want, const Type *has, const Type *sum) {
+  if (unify(k, want.type, has)) return true;
+  if (want.name[0] != '#' || k->mismatch.constructor) return false;
+  k->mismatch.constructor = want.name;
+  k->mismatch.has = has;
+  k->mismatch.given = want.type;
+  k->mismatch.sum = sum;
+  k->mismatch.at = want.loc;
+  return false;
+}
+
 static bool want_field(Check *k, const Type *type, FieldWant want) {
   type = type_resolve(type);
   if (type->kind == TYPE_RECORD) {
     const Type *field = find_field(type, want.name);
-    if (field) return unify(k, want.type, field);
+    if (field) return unify_fields(k, want, field, type);
     return mismatch(
         k, (Mismatch){ .kind = MISMATCH_FIELD, .actual = type, .field = want.name });
   }
@@ -187,7 +199,7 @@ static bool want_field(Check *k, const Type *type, FieldWant want) {
   TypeVar *var = type->u.var;
   for (int i = 0; i < var->fields.count; i++)
     if (var->fields.at[i].name == want.name)
-      return unify(k, var->fields.at[i].type, want.type);
+      return unify_fields(k, want, var->fields.at[i].type, NULL);
   if (!can_enter(k, var, want.type)) return false;
   if (!var->fields.count && !var->prims) vec_push(&k->vars, var);
   vec_push(&var->fields, want);
