@@ -186,7 +186,8 @@ static bool hint_section(Check *k, Loc loc, const Type *expected, const Type *ac
   if (expected->kind != TYPE_FUNCTION || !is_number(actual)) return false;
   if (!is_short(loc) || loc.file->text[loc.start] != '-') return false;
   const char *text = text_at(loc);
-  hint(k->c, "`(%s)` is a number; `(\\x -> x - %s)` is a function", text, text + 1);
+  hint(k->c, "`(%s)` is a number; `(\\x -> x - %s)` is a function", text,
+       text + 1 + strspn(text + 1, " "));
   return true;
 }
 
@@ -301,6 +302,21 @@ static bool hint_elementwise(Check *k, Loc loc, const Type *expected, const Type
     hint_array_operator(k, node, why);
   else
     hint_array_argument(k, loc, actual, why);
+  return true;
+}
+
+// map (+ 1) xss
+static bool hint_rows(Check *k, Loc loc, const Type *expected, const Type *actual,
+                      Why why) {
+  const char *text = operand_text(loc);
+  if (why.kind != WHY_ARGUMENT || !text) return false;
+  if (expected->kind != TYPE_ARRAY || actual->kind != TYPE_ARRAY) return false;
+  const Type *elem = type_resolve(expected->u.array.elem),
+             *row = type_resolve(actual->u.array.elem);
+  if (row->kind != TYPE_ARRAY || !fits_elements(elem, row)) return false;
+  hint(k->c,
+       "its elements are rows: `map (map f) %s` reaches theirs, `flatten %s` has all",
+       text, text);
   return true;
 }
 
@@ -450,6 +466,7 @@ static bool hint_special(Check *k, Loc loc, const Type *expected, const Type *ac
          hint_order(k, expected, actual, why) || hint_missing_argument(k, actual, why) ||
          hint_untupled(k, expected, why) ||
          hint_elementwise(k, loc, expected, actual, why) ||
+         hint_rows(k, loc, expected, actual, why) ||
          hint_map2(k, expected, actual, why) || hint_array(k, expected, actual, why) ||
          hint_pipe(k, loc, expected, actual, why) ||
          hint_number(k, loc, expected, actual, why) ||
