@@ -61,6 +61,9 @@ static const HintRule rules[] = {
   { "a pattern", "[", NULL, "`length xs` and `xs[i]` take arrays apart, not patterns" },
   { "a string", NULL, "import", FILES },
   { "a type", "=", ":", NAMES },
+  { "a type", "'", NULL,
+    "a type parameter is declared before the others: `def f 'a (x: a) : a = ...`" },
+  { "a field", "-", "{", COMMENTS },
   { "'case'", "with", NULL, MATCHES },
   { "'case'", "of", NULL, MATCHES },
   { "'case'", "{", NULL, MATCHES },
@@ -239,6 +242,16 @@ static const char *advice_on_reserved(const Parser *p, const char *expected) {
                      length, word);
 }
 
+// case a x ->
+static const char *advice_on_constructor(const Parser *p, const char *expected) {
+  bool bare = strcmp(expected, "'->'") == 0 && p->at > 1 && reads(p, p->at - 2, "case") &&
+              is_kind(p, p->at - 1, TOKEN_NAME) && is_kind(p, p->at, TOKEN_NAME);
+  if (!bare) return NULL;
+  const Token *name = &p->tokens.at[p->at - 1];
+  return text_format("constructors begin with `#`: `case #%.*s ..`",
+                     (int)(name->end - name->start), p->file->text + name->start);
+}
+
 static const char *advice(const Parser *p, const char *expected) {
   const char *text = advice_on_words(p, expected);
   if (!text && is_open_match(p)) text = MATCHES;
@@ -246,6 +259,7 @@ static const char *advice(const Parser *p, const char *expected) {
   for (size_t i = 0; !text && i < sizeof rules / sizeof *rules; i++)
     if (fits(p, &rules[i], expected)) text = rules[i].advice;
   if (!text) text = advice_on_reserved(p, expected);
+  if (!text) text = advice_on_constructor(p, expected);
   return text ? text : advice_on_all(p, expected);
 }
 

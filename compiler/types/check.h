@@ -556,6 +556,9 @@ bool hint_closest(Check *k, Name name, const Map *inner,
 void hint_field(Check *k, const Type *type,
                 Name field);  // a field or constructor that is none
 void hint_mismatch(Check *k, Loc loc, const Type *expected, const Type *actual, Why why);
+// For what is applied but no function, where the operator before it is meant as an argument, or the
+// sign before it.
+bool hint_operator_argument(Check *k, Loc operand);
 const char *hint_word_operator(Name name);  // "&&" for `and`; NULL for other names
 
 const Type *infer_apply(Check *k, AstExp *exp);

@@ -136,6 +136,7 @@ static void no_function(Check *k, const AstExp *exp, const Type *type) {
   const char *phrase =
       is_open ? "can be no" : text_format("%s and is no", type_phrase(type));
   error(k->c, f->loc, "%s %s function", text ? text : "this", phrase);
+  if (hint_operator_argument(k, f->loc)) return;
   if (type_resolve(type)->kind == TYPE_ARRAY && text)
     hint(k->c, "`%.*s[i]` is element `i` of it, where `[` touches the name",
          (int)strlen(text) - 2, text + 1);

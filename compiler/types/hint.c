@@ -326,6 +326,42 @@ static bool is_function(const Type *type) {
   return type && type_resolve(type)->kind == TYPE_FUNCTION;
 }
 
+// Is the first parameter a function?
+static bool takes_function(const Binding *b) {
+  const Type *type = b && b->type ? type_resolve(b->type) : NULL;
+  return type && type->kind == TYPE_FUNCTION && is_function(type->u.function.from);
+}
+
+// reduce + 0 xs, reduce f32.+ 0 xs and reduce f32.max -1 xs, where `operand` is no function
+bool hint_operator_argument(Check *k, Loc operand) {
+  static const char symbols[] = "+-*/%<>=!&|^";
+  const char *text = operand.file->text, *end = text + operand.start;
+  while (end > text && end[-1] == ' ')
+    end--;
+  const char *at = end;
+  while (at > text && strchr(symbols, at[-1]))
+    at--;
+  if (at == end || at == text) return false;
+  if (*at == '-' && end == at + 1 && at[-1] == ' ' && end == text + operand.start) {
+    hint(k->c, "an argument that begins with `-` needs brackets: `(-%s)`",
+         text_at(operand));
+    return true;
+  }
+  const char *word_end = at;
+  while (word_end > text && word_end[-1] == ' ')
+    word_end--;
+  const char *word = word_end;
+  while (word > text && (isalnum((unsigned char)word[-1]) || strchr("_'.", word[-1])))
+    word--;
+  bool qualified = word_end == at && word_end[-1] == '.';
+  if (qualified) at = word;
+  Name name = name_of(k->c->names, text_format("%.*s", (int)(word_end - word), word));
+  if (!qualified && !takes_function(map_get(k->scope.values, name))) return false;
+  hint(k->c, "an operator that is an argument stands in brackets: `(%.*s)`",
+       (int)(end - at), at);
+  return true;
+}
+
 // map xs f
 static bool hint_order(Check *k, const Type *expected, const Type *actual, Why why) {
   const AstExp *node = why.apply;
@@ -343,6 +379,23 @@ static bool hint_order(Check *k, const Type *expected, const Type *actual, Why w
     hint(k->c, "the function comes first: `%s` has type `%s`", why.name,
          type_text(function));
   return later && function;
+}
+
+// reduce_by_index (+) 0 dest is vs
+static bool hint_later_function(Check *k, const Type *expected, const Type *actual,
+                                Why why) {
+  const AstExp *node = why.apply;
+  if (!node || node->u.apply.is_operator || !why.name) return false;
+  if (is_function(expected) || !is_function(actual)) return false;
+  const Binding *b = binding_of(node->u.apply.function);
+  const Type *type = b && b->type ? type_resolve(b->type) : NULL;
+  bool later = false;
+  for (int i = 1; type && type->kind == TYPE_FUNCTION; i++) {
+    later = later || (i > why.index && is_function(type->u.function.from));
+    type = type_resolve(type->u.function.to);
+  }
+  if (later) hint(k->c, "`%s` has type `%s`", why.name, type_text(b->type));
+  return later;
 }
 
 // map (+) xs ys
@@ -463,8 +516,9 @@ static bool hint_special(Check *k, Loc loc, const Type *expected, const Type *ac
          hint_operator(k, actual, why) || hint_range(k, why) ||
          hint_untyped_param(k, actual, why) || hint_negative_argument(k, actual, why) ||
          hint_tuple_of_arguments(k, why) || hint_section(k, loc, expected, actual) ||
-         hint_order(k, expected, actual, why) || hint_missing_argument(k, actual, why) ||
-         hint_untupled(k, expected, why) ||
+         hint_order(k, expected, actual, why) ||
+         hint_later_function(k, expected, actual, why) ||
+         hint_missing_argument(k, actual, why) || hint_untupled(k, expected, why) ||
          hint_elementwise(k, loc, expected, actual, why) ||
          hint_rows(k, loc, expected, actual, why) ||
          hint_map2(k, expected, actual, why) || hint_array(k, expected, actual, why) ||

@@ -224,6 +224,9 @@ void hint_type(Check *k, const AstName *name) {
     hint(k->c, "a constructor's values follow it without `of`: `#b f32`");
   else if (map_get(k->scope.values, name->name))
     hint(k->c, "`%s` is a value; what follows `:` is a type", name->name);
+  else if (strlen(name->name) == 1)
+    hint(k->c, "type parameters are declared before the others: `def f '%s (x: %s)`",
+         name->name, name->name);
   else
     hint_closest(k, name->name, k->scope.types, k->lib->types);
 }
