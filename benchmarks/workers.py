@@ -17,6 +17,7 @@ ROWS = [
     ("saxpy", "workers.fl", "saxpy", ["2f32", "[20000000]f32", "[20000000]f32"]),
     ("dot product", "workers.fl", "dot", ["[20000000]f32", "[20000000]f32"]),
     ("sum of functions", "workers.fl", "math", ["[5000000]f64"]),
+    ("filter", "workers.fl", "kept", ["[5000000]f64"]),
     ("matrix product", "workers.fl", "matmul", ["[1024][1024]f32", "[1024][1024]f32"]),
     ("bodies", "workers.fl", "bodies", ["10i64"] + ["[10000]f32"] * 4),
     ("Jacobi", "workers.fl", "jacobi", ["20i64", "[2000][2000]f32"]),

@@ -223,6 +223,134 @@ RT_FN int rt_workers_border(struct rt_context *ctx, struct rt_mem **to,
                           : rt_border_of_all(ctx, to, from, g);
 }
 
+RT_FN struct rt_range rt_overlap(const struct rt_wanted *owner,
+                                 const struct rt_wanted *other) {
+  int64_t end = owner->has + owner->has_count, wanted = other->wants + other->wants_count;
+  struct rt_range out = { owner->has > other->wants ? owner->has : other->wants, 0 };
+  if (wanted < end) end = wanted;
+  if (end > out.start) out.count = end - out.start;
+  return out;
+}
+
+// What every worker has and wants.
+RT_FN int rt_tell_wanted(struct rt_context *ctx, const struct rt_wanted *own,
+                         struct rt_wanted **out) {
+  struct rt_workers *w = ctx->config->workers;
+  const struct rt_gathered g = { .workers = w->size,
+                                 .total = w->size,
+                                 .start = w->rank,
+                                 .count = 1,
+                                 .row_bytes = sizeof *own,
+                                 .each = true };
+  char *staged = NULL;
+  int error = rt_stage(ctx, rt_all_bytes(&g), &staged);
+  if (!error) ((struct rt_wanted *)(void *)staged)[w->rank] = *own;
+  error = rt_workers_agree(ctx, error);
+  if (error) return error;
+  if (!rt_transport_gather(w, staged, &g)) return rt_too_large(ctx, &g);
+  *out = (struct rt_wanted *)rt_host_alloc((size_t)rt_all_bytes(&g));
+  memcpy(*out, staged, (size_t)rt_all_bytes(&g));
+  w->sent += (w->size - 1) * g.row_bytes;
+  w->received += (w->size - 1) * g.row_bytes;
+  return RT_OK;
+}
+
+// Puts what others want of this worker's rows where they belong; no row twice.
+RT_FN int rt_read_wanted(struct rt_context *ctx, struct rt_mem *from,
+                         const struct rt_wanted *wanted, int64_t row, char *all) {
+  struct rt_workers *w = ctx->config->workers;
+  const struct rt_wanted *own = &wanted[w->rank];
+  int64_t done = own->has;
+  int error = RT_OK;
+  for (int r = 0; r < w->size && !error; r++) {
+    struct rt_range out = rt_overlap(own, &wanted[r]);
+    int64_t end = out.start + out.count, start = out.start > done ? out.start : done;
+    if (r == w->rank || out.count == 0) continue;
+    w->sent += out.count * row;
+    if (end <= start) continue;
+    error = rt_read(ctx, from, (start - own->has) * row, (end - start) * row,
+                    all + start * row);
+    done = end;
+  }
+  return error;
+}
+
+// Those of others into their places.
+RT_FN int rt_write_wanted(struct rt_context *ctx, struct rt_mem *to,
+                          const struct rt_wanted *wanted, int64_t row, const char *all) {
+  struct rt_workers *w = ctx->config->workers;
+  const struct rt_wanted *own = &wanted[w->rank];
+  int error = RT_OK;
+  for (int r = 0; r < w->size && !error; r++) {
+    struct rt_range in = rt_overlap(&wanted[r], own);
+    if (r == w->rank || in.count == 0) continue;
+    w->received += in.count * row;
+    error = rt_write(ctx, to, (in.start - own->wants) * row, in.count * row,
+                     all + in.start * row);
+  }
+  return error;
+}
+
+// Does any worker want rows of another one?  All see the same.
+RT_FN bool rt_moves_rows(const struct rt_workers *w, const struct rt_wanted *wanted) {
+  for (int i = 0; i < w->size; i++)
+    for (int k = 0; k < w->size; k++)
+      if (i != k && rt_overlap(&wanted[i], &wanted[k]).count) return true;
+  return false;
+}
+
+// to = what this worker wants of its own rows, with room for those of others.
+RT_FN int rt_keep_wanted(struct rt_context *ctx, struct rt_mem **to, struct rt_mem *from,
+                         const struct rt_wanted *own, int64_t row) {
+  struct rt_range kept = rt_overlap(own, own);
+  int error = rt_mem_alloc(ctx, to, rt_sat_mul(own->wants_count, row));
+  if (error || kept.count == 0) return error;
+  return rt_mem_copy(ctx, *to, (kept.start - own->wants) * row, from,
+                     (kept.start - own->has) * row, kept.count * row);
+}
+
+RT_FN int rt_move_wanted(struct rt_context *ctx, struct rt_mem **to, struct rt_mem *from,
+                         const struct rt_gathered *g, const struct rt_wanted *wanted) {
+  struct rt_workers *w = ctx->config->workers;
+  const struct rt_wanted *own = &wanted[w->rank];
+  char *all = NULL;
+  if (own->has == own->wants && own->has_count == own->wants_count &&
+      !rt_moves_rows(w, wanted)) {
+    rt_mem_share(ctx, to, from);
+    return RT_OK;
+  }
+  int error = rt_keep_wanted(ctx, to, from, own, g->row_bytes);
+  if (!rt_moves_rows(w, wanted)) return error;
+  if (!error) error = rt_stage(ctx, rt_all_bytes(g), &all);
+  if (!error) error = rt_read_wanted(ctx, from, wanted, g->row_bytes, all);
+  error = rt_workers_agree(ctx, error);
+  if (error) return error;
+  if (!rt_transport_fetch(w, all, g->row_bytes, wanted)) return rt_too_large(ctx, g);
+  return rt_write_wanted(ctx, *to, wanted, g->row_bytes, all);
+}
+
+RT_FN int rt_workers_fetch(struct rt_context *ctx, struct rt_mem **to,
+                           struct rt_mem *from, const struct rt_gathered *g,
+                           int64_t first, int64_t rows) {
+  struct rt_workers *w = ctx->config->workers;
+  const struct rt_wanted own = { g->start, g->count, first, rows };
+  struct rt_wanted *wanted = NULL;
+  if (g->workers == 1 && rows == g->count) {
+    rt_mem_share(ctx, to, from);
+    return RT_OK;
+  }
+  if (g->workers == 1) return rt_keep_wanted(ctx, to, from, &own, g->row_bytes);
+  int64_t began = rt_time_ns();
+  int error = rt_tell_wanted(ctx, &own, &wanted);
+  if (!error) error = rt_move_wanted(ctx, to, from, g, wanted);
+  free(wanted);
+  w->ns += rt_time_ns() - began;
+  w->gathers++;
+  rt_log(ctx, "fetched %" PRId64 " rows of %" PRId64 " bytes, %" PRId64 " of them own",
+         rows, g->row_bytes, rt_overlap(&own, &own).count);
+  return error;
+}
+
 RT_FN int rt_workers_gather_value(struct rt_context *ctx, struct rt_mem **to,
                                   const void *value, const struct rt_gathered *g) {
   char *staged = NULL;

@@ -88,6 +88,33 @@ RT_FN bool rt_transport_exchange(struct rt_workers *w, const struct rt_exchange 
   return true;
 }
 
+RT_FN bool rt_transport_fetch(struct rt_workers *w, char *all, int64_t row_bytes,
+                              const struct rt_wanted *wanted) {
+  MPI_Comm comm = rt_mpi_of(w)->comm;
+  MPI_Datatype row;
+  int begun = 0;
+  for (int r = 0; r < w->size; r++)  // all see the same
+    if (row_bytes > INT_MAX || wanted[r].has_count > INT_MAX) return false;
+  MPI_Request *requests =
+      (MPI_Request *)rt_host_alloc((size_t)w->size * 2 * sizeof *requests);
+  MPI_Type_contiguous((int)row_bytes, MPI_BYTE, &row);
+  MPI_Type_commit(&row);
+  for (int r = 0; r < w->size; r++) {
+    struct rt_range in = rt_overlap(&wanted[r], &wanted[w->rank]);
+    struct rt_range out = rt_overlap(&wanted[w->rank], &wanted[r]);
+    if (r != w->rank && in.count)
+      MPI_Irecv(all + in.start * row_bytes, (int)in.count, row, r, 2, comm,
+                &requests[begun++]);
+    if (r != w->rank && out.count)
+      MPI_Isend(all + out.start * row_bytes, (int)out.count, row, r, 2, comm,
+                &requests[begun++]);
+  }
+  MPI_Waitall(begun, requests, MPI_STATUSES_IGNORE);
+  MPI_Type_free(&row);
+  free(requests);
+  return true;
+}
+
 #ifdef RT_LIBRARY
 
 // ---- libraries

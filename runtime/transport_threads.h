@@ -106,6 +106,12 @@ RT_FN bool rt_transport_exchange(struct rt_workers *w, const struct rt_exchange 
   return true;
 }
 
+RT_FN bool rt_transport_fetch(struct rt_workers *w, char *all, int64_t row_bytes,
+                              const struct rt_wanted *wanted) {
+  (void)w, (void)all, (void)row_bytes, (void)wanted;
+  return true;
+}
+
 // ---- executables
 
 RT_FN int rt_count_devices(const struct rt_config *cfg) {

@@ -74,6 +74,25 @@ struct rt_exchange {
 };
 RT_FN bool rt_transport_exchange(struct rt_workers *w, const struct rt_exchange *e);
 
+// What a worker has of an array, and what it wants: rows from the first on.  Of all that it has,
+// another one wants what lies in both.
+struct rt_wanted {
+  int64_t has, has_count, wants, wants_count;
+};
+
+// The rows that the one has and the other wants.
+struct rt_range {
+  int64_t start, count;
+};
+
+RT_FN struct rt_range rt_overlap(const struct rt_wanted *owner,
+                                 const struct rt_wanted *other);
+
+// Sends each other worker what it wants of this one's rows, and gets what this one wants of theirs:
+// `all` is as in a gather, with some of its rows.
+RT_FN bool rt_transport_fetch(struct rt_workers *w, char *all, int64_t row_bytes,
+                              const struct rt_wanted *wanted);
+
 // ---- failures
 
 // If any worker has failed: all have, with the code and the message of the one with the lowest
@@ -122,6 +141,11 @@ RT_FN int rt_workers_gather(struct rt_context *ctx, struct rt_mem **to,
 // to = the rows of this worker, which `from` holds, with some before and after them.
 RT_FN int rt_workers_border(struct rt_context *ctx, struct rt_mem **to,
                             struct rt_mem *from, const struct rt_gathered *g);
+// to = `rows` rows from row `first` on of what all workers have in order; `from` holds those of
+// this one.  Blocks may be of any sizes.
+RT_FN int rt_workers_fetch(struct rt_context *ctx, struct rt_mem **to,
+                           struct rt_mem *from, const struct rt_gathered *g,
+                           int64_t first, int64_t rows);
 // to = a value of each worker.
 RT_FN int rt_workers_gather_value(struct rt_context *ctx, struct rt_mem **to,
                                   const void *value, const struct rt_gathered *g);

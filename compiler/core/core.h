@@ -136,6 +136,7 @@ typedef struct ScatterDest {
   int index_count;  // leading dimensions of dest that are indexed
   bool covered;     // every element is written: what dest holds does not matter
   bool inside;      // indices are in bounds, by checks before: it is an update of a slice
+  bool ascending;   // of a filter: indices in bounds ascend from 0 on in steps of 1
 } ScatterDest;
 
 // One histogram: dests[k] with [i] = op dests[k][i] v, for each element in any order.  `fn` returns
@@ -220,6 +221,10 @@ struct Exp {
     // others, as far as the array has them: `extent` rows in all.  In a ring the last row comes
     // before the first one, so that all have them; a single worker's border is its block.
     struct { Atom workers, total, start, count, before, after, extent, block; bool ring; } border;
+    // Rows `first` to first + rows of what the blocks of all workers hold in order, `total` rows;
+    // each may want others.  Of this worker: `count` rows from row `start` on; blocks may be of any
+    // sizes.  A single worker's block is all rows.
+    struct { Atom workers, total, start, count, first, rows, block; } fetch;
   } u;
 };
 
@@ -449,6 +454,7 @@ const Exp *exp_guard(const Guard *guard, const Body *then_body, const Body *else
 const Exp *exp_split(const Guard *guard, Atom width);
 // Like a gather of an array, but of these rows only.
 const Exp *exp_border(const Exp *gather, Atom before, Atom after, Atom extent, bool ring);
+const Exp *exp_fetch(const Exp *gather, Atom first, Atom rows);
 const Exp *exp_gather(Atom workers, Atom total, Atom start, Atom count, Atom value);
 
 DimIndex dim_fix(Atom position);  // one position

@@ -155,6 +155,17 @@ static void check_border(const CoreCheck *ck, const Exp *e) {
   check_array(ck, e->u.border.block);
 }
 
+static void check_fetch(const CoreCheck *ck, const Exp *e) {
+  check_that(ck, ck->flat, "a fetch outside of Flat");
+  check_size_atom(ck, e->u.fetch.workers);
+  check_size_atom(ck, e->u.fetch.total);
+  check_size_atom(ck, e->u.fetch.start);
+  check_size_atom(ck, e->u.fetch.count);
+  check_size_atom(ck, e->u.fetch.first);
+  check_size_atom(ck, e->u.fetch.rows);
+  check_array(ck, e->u.fetch.block);
+}
+
 static void check_loop_form(const CoreCheck *ck, const Exp *e) {
   if (e->u.loop.form == CORE_WHILE) {
     int k = e->u.loop.while_param;
@@ -228,5 +239,6 @@ void check_exp_of(const CoreCheck *ck, const Exp *e) {
   case EXP_SPLIT: check_split(ck, e); return;
   case EXP_GATHER: check_gather(ck, e); return;
   case EXP_BORDER: check_border(ck, e); return;
+  case EXP_FETCH: check_fetch(ck, e); return;
   }
 }

@@ -124,6 +124,13 @@ const Exp *exp_border(const Exp *gather, Atom before, Atom after, Atom extent,
                                 after, extent, gather->u.gather.value, ring });
 }
 
+const Exp *exp_fetch(const Exp *gather, Atom first, Atom rows) {
+  return new_node(Exp, .kind = EXP_FETCH,
+                  .u.fetch = { gather->u.gather.workers, gather->u.gather.total,
+                               gather->u.gather.start, gather->u.gather.count, first,
+                               rows, gather->u.gather.value });
+}
+
 const Exp *exp_guard(const Guard *guard, const Body *then_body, const Body *else_body) {
   return new_node(Exp, .kind = EXP_GUARD, .u.guard = { guard, then_body, else_body });
 }

@@ -439,6 +439,18 @@ static void print_border(Text *t, const Exp *e) {
   text_add(t, e->u.border.ring ? " after, around" : " after");
 }
 
+// fetch first:rows of n from start:count xs
+static void print_fetch(Text *t, const Exp *e) {
+  print_word(t, "", e->u.fetch.first);
+  text_add(t, ":");
+  core_print_size(t, e->u.fetch.rows);
+  print_word(t, " of", e->u.fetch.total);
+  print_word(t, " from", e->u.fetch.start);
+  text_add(t, ":");
+  core_print_size(t, e->u.fetch.count);
+  print_word(t, "", e->u.fetch.block);
+}
+
 // What follows the kind's word.
 static void print_rest(Text *t, const Exp *e) {
   switch (e->kind) {
@@ -472,6 +484,7 @@ static void print_rest(Text *t, const Exp *e) {
   case EXP_SPLIT: print_split(t, e); return;
   case EXP_GATHER: print_gather(t, e); return;
   case EXP_BORDER: print_border(t, e); return;
+  case EXP_FETCH: print_fetch(t, e); return;
   }
 }
 

@@ -73,6 +73,7 @@ int exp_result_count(const Exp *exp) {
   case EXP_COPY:
   case EXP_GATHER:
   case EXP_BORDER:
+  case EXP_FETCH:
   case EXP_ARRAY: return 1;
   case EXP_SPLIT: return SPLIT_RESULTS;
   case EXP_ASSERT: return exp->u.assert.atom_count;
@@ -318,6 +319,9 @@ static void add_types(Typing *t, const Exp *exp) {
   case EXP_GATHER: add(t, gather_type(exp)); return;
   case EXP_BORDER:
     add(t, type_of_rows(type_row(atom_type(exp->u.border.block)), exp->u.border.extent));
+    return;
+  case EXP_FETCH:
+    add(t, type_of_rows(type_row(atom_type(exp->u.fetch.block)), exp->u.fetch.rows));
     return;
   }
 }

@@ -174,6 +174,16 @@ static void visit_border(CoreVisitor *v, const Exp *e) {
   visit_atom(v, e->u.border.block);
 }
 
+static void visit_fetch(CoreVisitor *v, const Exp *e) {
+  visit_atom(v, e->u.fetch.workers);
+  visit_atom(v, e->u.fetch.total);
+  visit_atom(v, e->u.fetch.start);
+  visit_atom(v, e->u.fetch.count);
+  visit_atom(v, e->u.fetch.first);
+  visit_atom(v, e->u.fetch.rows);
+  visit_atom(v, e->u.fetch.block);
+}
+
 void core_visit_exp(CoreVisitor *v, const Exp *e) {
   switch (e->kind) {
   case EXP_ATOM:
@@ -224,6 +234,7 @@ void core_visit_exp(CoreVisitor *v, const Exp *e) {
   case EXP_SPLIT: visit_split(v, e); return;
   case EXP_GATHER: visit_gather(v, e); return;
   case EXP_BORDER: visit_border(v, e); return;
+  case EXP_FETCH: visit_fetch(v, e); return;
   }
 }
 

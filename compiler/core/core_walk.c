@@ -250,6 +250,16 @@ static void map_border(CoreMapper *m, Exp *e) {
   e->u.border.block = map_atom(m, e->u.border.block);
 }
 
+static void map_fetch(CoreMapper *m, Exp *e) {
+  e->u.fetch.workers = map_atom(m, e->u.fetch.workers);
+  e->u.fetch.total = map_atom(m, e->u.fetch.total);
+  e->u.fetch.start = map_atom(m, e->u.fetch.start);
+  e->u.fetch.count = map_atom(m, e->u.fetch.count);
+  e->u.fetch.first = map_atom(m, e->u.fetch.first);
+  e->u.fetch.rows = map_atom(m, e->u.fetch.rows);
+  e->u.fetch.block = map_atom(m, e->u.fetch.block);
+}
+
 static void map_children(CoreMapper *m, Exp *e) {
   switch (e->kind) {
   case EXP_ATOM:
@@ -305,6 +315,7 @@ static void map_children(CoreMapper *m, Exp *e) {
   case EXP_SPLIT: map_split(m, e); return;
   case EXP_GATHER: map_gather(m, e); return;
   case EXP_BORDER: map_border(m, e); return;
+  case EXP_FETCH: map_fetch(m, e); return;
   }
 }
 

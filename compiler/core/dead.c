@@ -223,6 +223,7 @@ static void sweep_exp(const Sweep *s, Exp *e, bool *keep) {
   case EXP_COPY:
   case EXP_GATHER:
   case EXP_BORDER:
+  case EXP_FETCH:
   case EXP_ARRAY: return;
   }
 }

@@ -185,6 +185,7 @@ static void mark_result(Marking *m, const Exp *e, int k) {
   case EXP_SPLIT:
   case EXP_GATHER:
   case EXP_BORDER:
+  case EXP_FETCH:
   case EXP_CALL: return;
   }
 }
@@ -258,6 +259,7 @@ static void mark_exp(Marking *m, const Exp *e) {
   case EXP_SPLIT:
   case EXP_GATHER:
   case EXP_BORDER:
+  case EXP_FETCH:
   case EXP_CALL: core_visit_exp(&v, e); return;
   }
 }

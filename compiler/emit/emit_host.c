@@ -275,7 +275,11 @@ static void host_gather(CodeText *c, const ImpStm *stm) {
          border ? c_size(c, stm->u.gather.before) : "0",
          border ? c_size(c, stm->u.gather.after) : "0",
          stm->u.gather.each ? "true" : "false", stm->u.gather.ring ? "true" : "false");
-  if (from)
+  if (stm->u.gather.first)
+    try(c, text_format("rt_workers_fetch(ctx, &%s, %s, &gathered, %s, %s)", c_mem(c, to),
+                       c_mem(c, from), c_size(c, stm->u.gather.first),
+                       c_size(c, stm->u.gather.rows)));
+  else if (from)
     try(c, text_format("rt_workers_%s(ctx, &%s, %s, &gathered)",
                        border ? "border" : "gather", c_mem(c, to), c_mem(c, from)));
   else

@@ -329,7 +329,7 @@ bool rule_update(Flatten *fl, const Goal *goal, Atom *out) {
   flatten_trace(fl, "update", goal->stm);
   ScatterDest dest = { flatten_expand(fl, goal->nest, goal->level, exp->u.update.array,
                                       goal->b),
-                       depth + rank, false, true };
+                       depth + rank, false, true, false };
   Atom *results = new_array(Atom, depth + rank + 1), *value_at = new_array(Atom, rank);
   Builder body = builder_new(fl->c, goal->stm->loc);
   const Nest *nest = bind_positions(fl, goal->nest, results);

@@ -160,7 +160,7 @@ static const Body *scatter_kept(Builder *b, const Stm *stm, Atom kept,
   ScatterDest *dests = new_array(ScatterDest, count);
   for (int i = 0; i < count; i++) {
     CoreType type = type_row(stm->binders[i + 1]->type);
-    dests[i] = (ScatterDest){ scratch_rows(b, kept, type), 1, true, false };
+    dests[i] = (ScatterDest){ scratch_rows(b, kept, type), 1, true, false, true };
   }
   full.kind = EXP_SCATTER;
   full.u.scatter.width = soac->width;

@@ -25,7 +25,7 @@ typedef struct Region {
   const struct Region **parts;
   int part_count;
   const Guard *guard;
-  const char *code;  // "segmap1<n,p> (segred0<m>)", "gather", "border"; "no kernels"
+  const char *code;  // "segmap1<n,p> (segred0<m>)", "gather", "border", "fetch"; "no kernels"
   const Body *body;  // a leaf's
   int version;       // -1: no version of its own
 } Region;

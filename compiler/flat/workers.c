@@ -122,13 +122,30 @@ static void make_splits(Spread *s, Builder *b, const Body *body, int position) {
     if (!spread_split_of(s, *width)) make_split(s, b, body, position, *width);
 }
 
+// The split of what a filter keeps, if something that follows runs over it.
+static void split_kept(Spread *s, Builder *b, const Body *body, int position) {
+  const Stm *stm = &body->stms[position];
+  if (stm->exp->kind != EXP_SEG || !spread_is_filter(stm->exp->u.seg)) return;
+  Atom kept = stm->binders[0]->type.dims[0];
+  if (kept.kind != ATOM_VAR || spread_split_of(s, kept)) return;
+  VarVec known = { 0 };
+  vec_push(&known, kept.u.var);
+  Widths w = { s, &known, { 0 } };
+  for (int i = position + 1; i < body->stm_count; i++)
+    find_widths(&w, body->stms[i].exp);
+  vec_each (const Atom *, width, &w.found)
+    if (atom_equal(*width, kept) && !spread_split_of(s, kept))
+      make_split(s, b, body, position, kept);
+}
+
 // ---- bodies
 
 static void spread_stm(Spread *s, Builder *b, const Stm *stm);
 
 static void spread_stms(Spread *s, Builder *b, const Body *body) {
   for (int i = 0; i < body->stm_count; i++) {
-    make_splits(s, b, body, i);
+    if (!spread_is_scratch(body, i)) make_splits(s, b, body, i);
+    split_kept(s, b, body, i);
     spread_stm(s, b, &body->stms[i]);
   }
 }
@@ -412,8 +429,22 @@ static void spread_view(Spread *s, Builder *b, const Stm *stm) {
 
 // A round of a loop is gone through again, with fewer blocks.
 static void forget_parts(Spread *s, const Stm *stm) {
-  for (int i = 0; i < stm->binder_count; i++)
+  for (int i = 0; i < stm->binder_count; i++) {
     map_remove(s->parts, stm->binders[i]);
+    map_remove(s->scans, stm->binders[i]);
+  }
+}
+
+// The last element of a divided scan is known without the array.
+static const ScanPart *last_of_scan(const Spread *s, const Exp *exp) {
+  if (exp->kind != EXP_INDEX || exp->u.index.checked || exp->u.index.dim_count != 1)
+    return NULL;
+  Atom array = exp->u.index.array;
+  const DimIndex *at = &exp->u.index.dims[0];
+  if (at->is_slice || array.kind != ATOM_VAR) return NULL;
+  return spread_is_last(s, at->start, atom_type(array).dims[0])
+             ? map_get(s->scans, array.u.var)
+             : NULL;
 }
 
 static void spread_stm(Spread *s, Builder *b, const Stm *stm) {
@@ -425,8 +456,13 @@ static void spread_stm(Spread *s, Builder *b, const Stm *stm) {
   forget_parts(s, stm);
   spread_note(s, stm);
   if (exp->kind == EXP_SEG && spread_column_sum(s, b, stm)) return;
-  if (split)
+  const ScanPart *scan = last_of_scan(s, exp);
+  if (scan)
+    core_let_vars(b, stm->binders, 1, exp_atom(scan->total));
+  else if (split && exp->u.seg->kind != SEG_SCATTER)
     spread_seg(s, b, stm, split);
+  else if (split && spread_filter(s, b, stm, split))
+    return;
   else if (exp->kind == EXP_IF || exp->kind == EXP_GUARD)
     spread_branches(s, b, stm);
   else if (exp->kind == EXP_LOOP)
@@ -453,6 +489,8 @@ static void find_gathered(const Spread *s, const Body *body, Map *gathered) {
     const Exp *exp = body->stms[i].exp;
     if (exp->kind == EXP_GATHER && exp->u.gather.value.kind == ATOM_VAR)
       mark_gathered(s, exp->u.gather.value.u.var, gathered);
+    if (exp->kind == EXP_FETCH && atom_equal(exp->u.fetch.rows, exp->u.fetch.total))
+      mark_gathered(s, exp->u.fetch.block.u.var, gathered);
     BodyVec bodies = exp_bodies(exp);
     vec_each (const Body **, inner, &bodies)
       find_gathered(s, *inner, gathered);
@@ -579,6 +617,7 @@ static const Entry *spread_entry(Compiler *c, const Entry *entry, bool blocks) {
     s = (Spread){ .c = c,
                   .entry = entry,
                   .parts = map_new(NULL),
+                  .scans = map_new(NULL),
                   .flows = map_new(NULL),
                   .defs = map_new(NULL),
                   .indices = map_new(NULL),
@@ -590,7 +629,8 @@ static const Entry *spread_entry(Compiler *c, const Entry *entry, bool blocks) {
       out->body = spread_body(&s, entry->body);
     out->body = without_dead(c, out);
   } while (find_whole(&s, out->body, whole));
-  out->body = spread_sink(c, out->body);
+  // Seg-ops that read the same block fuse later.
+  out->body = spread_sink(c, cse_body(c, out->body));
   return out;
 }
 

@@ -41,12 +41,20 @@ typedef struct SpreadSeg {
   VarVec blocks;      // its distributed results
 } SpreadSeg;
 
+// Of an array that a divided scan has made.
+typedef struct ScanPart {
+  Atom own;     // the scan of this worker's block alone
+  Atom before;  // what the workers before this one have summed up
+  Atom total;   // and all of them: the last element
+} ScanPart;
+
 typedef struct Spread {
   Compiler *c;
   const Entry *entry;
   int split_count;               // made for the entry: numbers their names
   Vec(const RowSplit *) splits;  // in scope, outermost first
   Map *parts;                    // Var of a gathered array -> RowPart
+  Map *scans;                    // Var of a gathered array -> ScanPart
   Map *flows;                    // Var of a block -> VarVec of blocks that it may be
   Vec(SpreadSeg) segs;
   const Map *whole;  // SegOp: to be left to every worker
@@ -78,6 +86,8 @@ typedef struct RowPosition {
   bool loose, ring;
 } RowPosition;
 
+// Is it the position of the last of so many rows?
+bool spread_is_last(const Spread *s, Atom position, Atom rows);
 // Notes the statement on the host: numbers, and arrays of positions.
 void spread_note(Spread *s, const Stm *stm);
 
@@ -97,6 +107,12 @@ const Body *spread_reads(Spread *s, Builder *b, const Body *body, SpreadInputs i
 
 // Can each worker run a block of it?
 bool spread_can(const SegOp *seg);
+// The same seg-op over the block; whole: as in SpreadInputs.
+SegOp *spread_block_seg(Spread *s, Builder *b, const SegOp *seg, const RowSplit *split,
+                        bool *whole);
+// Adds and notes the divided seg-op: its results.
+Atom *spread_add_blocks(Spread *s, Builder *b, const Stm *stm, const SegOp *seg,
+                        const RowSplit *split, bool whole_inputs);
 // Adds the statement, divided, with its binders bound.
 void spread_seg(Spread *s, Builder *b, const Stm *stm, const RowSplit *split);
 
@@ -114,6 +130,15 @@ const Body *spread_no_stms(const Builder *b, const Atom *atoms, int count);
 Atom spread_gather_value(Builder *b, const char *name, Atom value, const RowSplit *split);
 // redomap width (\x .. -> {x ..}) arrays ops: in one item, as there are few workers.
 Atom *spread_reduce(Builder *b, Operators ops, Atom width, const Atom *arrays);
+
+// ---- filters (workers_filter.c)
+
+// The scatter of one?
+bool spread_is_filter(const SegOp *seg);
+// Does the statement make what filters that follow it overwrite?
+bool spread_is_scratch(const Body *body, int position);
+// Adds the scatter of a filter, divided; false, and nothing is added, if its offsets are not.
+bool spread_filter(Spread *s, Builder *b, const Stm *stm, const RowSplit *split);
 
 // ---- sums of columns (workers_columns.c)
 

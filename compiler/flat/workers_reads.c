@@ -48,10 +48,10 @@ static bool is_zero(Atom a) {
 }
 
 // n - 1
-static bool is_last_row(const PointReads *r, Atom a) {
-  const Exp *def = a.kind == ATOM_VAR ? map_get(r->s->defs, a.u.var) : NULL;
+bool spread_is_last(const Spread *s, Atom position, Atom rows) {
+  const Exp *def = position.kind == ATOM_VAR ? map_get(s->defs, position.u.var) : NULL;
   int64_t constant = 0;
-  if (!def || !atom_equal(def->u.op.args[0], r->width)) return false;
+  if (!def || !atom_equal(def->u.op.args[0], rows)) return false;
   if (!small_constant(def->u.op.args[1], &constant)) return false;
   return def->u.op.op == OP_SUB ? constant == 1
                                 : def->u.op.op == OP_ADD && constant == -1;
@@ -78,7 +78,7 @@ static bool move_position(const PointReads *r, PrimOp op, Atom other, RowPositio
     return !p->loose && is_zero(other);
   case OP_MIN:
     if (p->least > 0) p->least = 0;
-    return !p->loose && is_last_row(r, other);
+    return !p->loose && spread_is_last(r->s, other, r->width);
   default: return false;
   }
 }

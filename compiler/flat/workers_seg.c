@@ -23,7 +23,7 @@ bool spread_can(const SegOp *seg) {
   case SEG_RED:
   case SEG_HIST: return true;
   case SEG_SCAN: return segments || operators_on_scalars(seg->ops, seg->op_count);
-  case SEG_SCATTER: return false;
+  case SEG_SCATTER: return spread_is_filter(seg);
   }
   return false;
 }
@@ -69,7 +69,7 @@ static bool costs_little(const SegOp *seg) {
 static const char *binder_name(const Stm *stm) { return stm->binders[0]->name; }
 
 // The divided seg-op's results; those that stay distributed are noted.
-static Atom *add_blocks(Spread *s, Builder *b, const Stm *stm, const SegOp *seg,
+Atom *spread_add_blocks(Spread *s, Builder *b, const Stm *stm, const SegOp *seg,
                         const RowSplit *split, bool whole_inputs) {
   const SegOp *before = stm->exp->u.seg;
   Atom *out = new_array(Atom, stm->binder_count);
@@ -257,24 +257,58 @@ static Atom *add_carry(Builder *b, Operators ops, Atom count, const Atom *carry,
   return add_segmap(b, "scanned", dim, core_body(&inner, sums, values));
 }
 
+// {scanned.., before.., all..}
+static const Body *carried_body(Builder *b, const Atom *scanned, const Atom *before,
+                                const Atom *all, int count) {
+  Atom *results = new_array(Atom, 3 * count);
+  for (int i = 0; i < count; i++) {
+    results[i] = scanned[i];
+    results[count + i] = before[i];
+    results[2 * count + i] = all[i];
+  }
+  return core_body(b, results, 3 * count);
+}
+
+// How it is with several workers; the atoms one after the other.
+static const Body *carry_on(Builder *b, const Stm *stm, const Atom *blocks,
+                            const RowSplit *split) {
+  Operators ops = spread_operators(stm->exp->u.seg);
+  const Atom *totals = gather_totals(b, stm, blocks, split);
+  const Atom *before = reduce_arrays(b, ops, split->rank, totals);
+  const Atom *all = reduce_arrays(b, ops, split->workers, totals);
+  const Atom *scanned = add_carry(b, ops, split->count, before, blocks);
+  return carried_body(b, scanned, before, all, spread_operand_count(ops));
+}
+
+// With one, who has the block.
+static const Body *carry_nothing(Builder *b, const Stm *stm, const Atom *blocks,
+                                 const RowSplit *split) {
+  Operators ops = spread_operators(stm->exp->u.seg);
+  int values = spread_operand_count(ops), at = 0;
+  Atom *neutral = new_array(Atom, values), *all = new_array(Atom, values);
+  for (int o = 0; o < ops.count; o++)
+    for (int i = 0; i < ops.at[o].count; i++, at++) {
+      neutral[at] = ops.at[o].neutral[i];
+      all[at] = last_or_neutral(b, blocks[at], neutral[at], split->count);
+    }
+  return carried_body(b, blocks, neutral, all, values);
+}
+
 // segscan1 <i < n>: each worker scans its block; the totals of the workers before it are added.
 static void spread_scan(Spread *s, Builder *b, const Stm *stm, Atom *blocks,
                         const RowSplit *split) {
-  Operators ops = spread_operators(stm->exp->u.seg);
-  int values = spread_operand_count(ops);
-  Builder all = builder_new(s->c, stm->loc);
-  Atom more = spread_is_more(b, split->workers, 1), *out = new_array(Atom, values);
-  const Atom *totals = gather_totals(&all, stm, blocks, split);
-  const Atom *carry = reduce_arrays(&all, ops, split->rank, totals);
-  const Atom *scanned = add_carry(&all, ops, split->count, carry, blocks);
-  core_let_n(
-      b, binder_name(stm),
-      exp_if(more, core_body(&all, scanned, values), spread_no_stms(b, blocks, values)),
-      out);
+  int values = spread_operand_count(spread_operators(stm->exp->u.seg));
+  Builder all = builder_new(s->c, stm->loc), one = builder_new(s->c, stm->loc);
+  Atom more = spread_is_more(b, split->workers, 1), *out = new_array(Atom, 3 * values);
+  const Body *several = carry_on(&all, stm, blocks, split);
+  core_let_n(b, binder_name(stm),
+             exp_if(more, several, carry_nothing(&one, stm, blocks, split)), out);
   for (int i = 0; i < values; i++) {
     VarVec *from = new (VarVec);
     vec_push(from, blocks[i].u.var);
     map_put(s->flows, out[i].u.var, from);
+    map_put(s->scans, stm->binders[i],
+            new_node(ScanPart, blocks[i], out[values + i], out[2 * values + i]));
     blocks[i] = out[i];
   }
   gather_from(s, b, stm, blocks, split);
@@ -361,8 +395,7 @@ static void spread_histogram(Builder *b, const Stm *stm, const Atom *own,
 
 // ---- all of them
 
-// The same seg-op over the block.
-static SegOp *block_seg(Spread *s, Builder *b, const SegOp *seg, const RowSplit *split,
+SegOp *spread_block_seg(Spread *s, Builder *b, const SegOp *seg, const RowSplit *split,
                         bool *whole) {
   SegOp *out = mem_copy(seg, sizeof *seg);
   SegDim *dims = mem_copy(seg->dims, sizeof *dims * (size_t)seg->dim_count);
@@ -379,8 +412,8 @@ void spread_seg(Spread *s, Builder *b, const Stm *stm, const RowSplit *split) {
   const SegOp *seg = stm->exp->u.seg;
   bool whole_inputs = true;
   b->loc = stm->loc;
-  const SegOp *divided = block_seg(s, b, seg, split, &whole_inputs);
-  Atom *blocks = add_blocks(s, b, stm, divided, split, whole_inputs);
+  const SegOp *divided = spread_block_seg(s, b, seg, split, &whole_inputs);
+  Atom *blocks = spread_add_blocks(s, b, stm, divided, split, whole_inputs);
   bool across = seg->dim_count == 1;  // what it combines is that of several workers
   if (across && seg->kind == SEG_RED)
     spread_reduction(s, b, stm, blocks, split);

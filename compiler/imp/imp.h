@@ -313,6 +313,7 @@ struct ImpStm {
       const Mem *to, *from;
       const ImpExp *value, *workers, *total, *start, *count, *row;
       const ImpExp *before, *after;  // of EXP_BORDER; NULL: all rows
+      const ImpExp *first, *rows;    // of EXP_FETCH; or NULL
       bool each, ring;               // every worker has one row; see EXP_BORDER
     } gather;
   } u;

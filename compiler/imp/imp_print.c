@@ -290,6 +290,12 @@ static void print_gather(Text *t, const ImpStm *stm) {
     print_mem(t, stm->u.gather.from);
   else
     print_exp(t, stm->u.gather.value);
+  if (stm->u.gather.first) {
+    text_add(t, " but only ");
+    print_exp(t, stm->u.gather.first);
+    text_add(t, ":");
+    print_exp(t, stm->u.gather.rows);
+  }
   if (!stm->u.gather.before) return;
   text_add(t, " but ");
   print_exp(t, stm->u.gather.before);

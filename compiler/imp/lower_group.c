@@ -331,6 +331,7 @@ static bool is_view(const Stm *stm) {
   case EXP_SPLIT:
   case EXP_GATHER:
   case EXP_BORDER:
+  case EXP_FETCH:
   case EXP_GUARD: return false;
   }
   return false;

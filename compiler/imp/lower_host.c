@@ -426,7 +426,7 @@ static void host_gather(Code *k, const Stm *stm) {
                     to, from.mem, is_scalar ? imp_atom(value) : NULL,
                     imp_atom(exp->u.gather.workers), imp_atom(exp->u.gather.total),
                     imp_atom(exp->u.gather.start), imp_atom(exp->u.gather.count),
-                    arr.strides[0], NULL, NULL,
+                    arr.strides[0], NULL, NULL, NULL, NULL,
                     atom_equal(exp->u.gather.total, exp->u.gather.workers), false } });
   code_bind(k, binder, arr);
 }
@@ -445,7 +445,25 @@ static void host_border(Code *k, const Stm *stm) {
                             imp_atom(exp->u.border.total), imp_atom(exp->u.border.start),
                             imp_atom(exp->u.border.count), arr.strides[0],
                             imp_atom(exp->u.border.before), imp_atom(exp->u.border.after),
-                            false, exp->u.border.ring } });
+                            NULL, NULL, false, exp->u.border.ring } });
+  code_bind(k, binder, arr);
+}
+
+static void host_fetch(Code *k, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  const Var *binder = stm->binders[0];
+  Atom block = exp->u.fetch.block;
+  Arr from = host_dense(k, code_array(k, block), atom_type(block));
+  const Mem *to = host_declare_mem(k, binder->name, binder->type.elem);
+  Arr arr = arr_dense(to, binder->type.elem, code_shape(binder->type), binder->type.rank);
+  imp_add_stm(
+      k->b,
+      (ImpStm){ .kind = IMP_GATHER,
+                .u.gather = { to, from.mem, NULL, imp_atom(exp->u.fetch.workers),
+                              imp_atom(exp->u.fetch.total), imp_atom(exp->u.fetch.start),
+                              imp_atom(exp->u.fetch.count), arr.strides[0], NULL, NULL,
+                              imp_atom(exp->u.fetch.first), imp_atom(exp->u.fetch.rows),
+                              false, false } });
   code_bind(k, binder, arr);
 }
 
@@ -475,6 +493,7 @@ static void lower_host_stm(Code *k, const Stm *stm, const Body *body, int positi
   case EXP_SPLIT: host_split(k, stm); return;
   case EXP_GATHER: host_gather(k, stm); return;
   case EXP_BORDER: host_border(k, stm); return;
+  case EXP_FETCH: host_fetch(k, stm); return;
   case EXP_OP:
   case EXP_CONVERT:
   case EXP_BITS:

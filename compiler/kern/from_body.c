@@ -232,6 +232,7 @@ void from_stm(From *f, const Stm *stm, const Body *body, int position) {
   case EXP_SPLIT:
   case EXP_GATHER:
   case EXP_BORDER:
+  case EXP_FETCH:
   case EXP_GUARD: bug(f->c, stm->loc, "not sequential code");
   }
 }

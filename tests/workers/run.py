@@ -76,6 +76,18 @@ def cases():
         yield "rounds", floats(n, "f32") + " 3i64"
         yield "rounds", floats(n, "f32") + " 0i64"
         yield "stencil", ints(n) + " 3i64"
+    yield "kept", "empty([0]i64) 0i64"
+    yield "fewer", "empty([0]i64) 1i64"
+    # Of the last blocks, of the first ones, nothing and some of all blocks is kept; and of nothing.
+    for n in (1, 2, 3, 9, 200):
+        mixed = ints(n, "i64", 0, 99)
+        yield "kept", array(range(n), "i64") + " 0i64"
+        yield "kept", array(range(200 - n, 200)[::-1], "i64") + " 200i64"
+        yield "kept", mixed + " 2000i64"
+        yield "kept", mixed + " -75i64"
+        yield "kept_rows", matrix(n, 3, "i32", r)
+        yield "fewer", array(range(n), "i64") + " 2i64"
+        yield "fewer", mixed + " 3i64"
 
 
 def options_for(executable):
@@ -90,11 +102,12 @@ def options_for(executable):
     return options
 
 
-# What is moved where: gathers and borders of each entry point.  Those that are not here have none.
+# What is moved where: gathers, borders and fetches of each entry point.  Those that are not here have none.
 MOVES = {
-    "centres": (4, 0), "columns": (12, 0), "crossed": (9, 0), "chosen": (2, 0), "clamped": (1, 1), "compositions": (2, 0), "counts": (1, 0),
-    "differences": (2, 2), "ends": (2, 1), "maps": (1, 0), "picks": (1, 0), "prefixes": (4, 0), "products": (1, 0), "rounds": (3, 0), "rows": (3, 0), "smooth": (1, 3),
-    "stencil": (1, 1), "sums": (2, 0), "torus": (1, 3), "totals": (3, 0), "turned": (1, 0),
+    "centres": (4, 0, 0), "columns": (12, 0, 0), "crossed": (9, 0, 0), "chosen": (2, 0, 0), "clamped": (1, 1, 0), "compositions": (2, 0, 0), "counts": (1, 0, 0),
+    "differences": (2, 2, 0), "ends": (2, 1, 0), "fewer": (4, 0, 2), "kept": (6, 0, 2), "kept_rows": (4, 0, 1),
+    "maps": (1, 0, 0), "picks": (1, 0, 0), "prefixes": (4, 0, 0), "products": (1, 0, 0), "rounds": (3, 0, 0), "rows": (3, 0, 0), "smooth": (1, 3, 0),
+    "stencil": (1, 1, 0), "sums": (2, 0, 0), "torus": (1, 3, 0), "totals": (3, 0, 0), "turned": (1, 0, 0),
 }
 
 
@@ -104,10 +117,10 @@ def moves(flc, program):
     for line in text.stdout.splitlines():
         if line.startswith("entry "):
             entry = line.split()[1]
-        kinds = [" = gather " in line, " = border " in line]
+        kinds = [f" = {word} " in line for word in ("gather", "border", "fetch")]
         if any(kinds):
-            before = found.get(entry, (0, 0))
-            found[entry] = (before[0] + kinds[0], before[1] + kinds[1])
+            before = found.get(entry, (0, 0, 0))
+            found[entry] = tuple(a + b for a, b in zip(before, kinds))
     return found
 
 
@@ -431,7 +444,7 @@ def main():
     found = moves(flc, PROGRAM)
     check(found == MOVES, f"what is moved: {found}")
     option_prices = os.path.join(HERE, "..", "..", "benchmarks", "locvolcalib.fl")
-    check(moves(flc, option_prices) == {"main": (1, 0)}, "LocVolCalib moves one number per strike")
+    check(moves(flc, option_prices) == {"main": (1, 0, 0)}, "LocVolCalib moves one number per strike")
     RANKS[:] = [int(word) for word in sys.argv[2:]]
     expected = expectations(flc)
     kinds = [("--workers", threads)]

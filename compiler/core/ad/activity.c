@@ -175,6 +175,7 @@ static void search_stm(ActivitySearch *s, const Stm *stm) {
   case EXP_SPLIT:
   case EXP_GATHER:
   case EXP_BORDER:
+  case EXP_FETCH:
   case EXP_GUARD: return;
   }
 }

@@ -245,7 +245,8 @@ static void forward_scatter(Forward *f, const Stm *stm) {
     for (int tangent = 0; tangent < 2; tangent++) {
       if (tangent && !is_active(f, stm->binders[i])) continue;
       Atom to = tangent ? tangent_of(f, dest.dest) : dest.dest;
-      vec_push(&dests, (ScatterDest){ to, dest.index_count, dest.covered, dest.inside });
+      vec_push(&dests,
+               (ScatterDest){ to, dest.index_count, dest.covered, dest.inside, false });
       vec_push(&binders, (ResultPlace){ i, tangent });
       place_dest(&results, first, dest.index_count, tangent);
     }
@@ -359,6 +360,7 @@ static const Exp *moved(Forward *f, const Exp *exp) {
   case EXP_SPLIT:
   case EXP_GATHER:
   case EXP_BORDER:
+  case EXP_FETCH:
   case EXP_GUARD: return NULL;
   }
   return NULL;
@@ -416,6 +418,7 @@ static void dispatch(Forward *f, const Stm *stm) {
   case EXP_SPLIT:
   case EXP_GATHER:
   case EXP_BORDER:
+  case EXP_FETCH:
   case EXP_GUARD: bug(f->c, stm->loc, "a derivative of what should not be here");
   }
 }

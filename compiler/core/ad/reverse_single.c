@@ -102,6 +102,7 @@ void reverse_single(Reverse *r, const Stm *stm, Atom adjoint) {
   case EXP_SPLIT:
   case EXP_GATHER:
   case EXP_BORDER:
+  case EXP_FETCH:
   case EXP_GUARD: return;
   }
 }

@@ -55,7 +55,7 @@ static Lambda same(Builder *b, const Atom *arrays, int count) {
 
 // dest with [indices] = values; the values are the last of the arrays.
 static Atom scatter(Builder *b, Atom dest, const Atom *arrays, int count) {
-  ScatterDest to = { dest, count - 1, false, false };
+  ScatterDest to = { dest, count - 1, false, false, false };
   const Exp *exp =
       new_node(Exp, .kind = EXP_SCATTER,
                .u.scatter = { .width = ad_length(arrays[0]),

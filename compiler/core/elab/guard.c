@@ -92,6 +92,7 @@ static Atom *operand_of(const Guarding *g, Exp *e) {
   case EXP_SPLIT:
   case EXP_GATHER:
   case EXP_BORDER:
+  case EXP_FETCH:
   case EXP_GUARD: return NULL;
   }
   return NULL;

@@ -340,7 +340,7 @@ const Val *elab_scatter(Elab *e, const Val *const *args, const char *name) {
   val_add_leaves(e, values, &arrays);
   ScatterDest *targets = new_array(ScatterDest, dests.count);
   for (int i = 0; i < dests.count; i++)
-    targets[i] = (ScatterDest){ dests.at[i], 1, false, false };
+    targets[i] = (ScatterDest){ dests.at[i], 1, false, false, false };
   const Exp *exp = new_node(Exp, .kind = EXP_SCATTER,
                             .u.scatter = { .width = width,
                                            .fn = scatter_lambda(e, indices, values),

@@ -270,6 +270,16 @@ static void gen_gather(Gen *g, const Exp *exp, const Slot *to) {
     gen_array_exp(g, exp_replicate(exp->u.gather.total, value), to[0]);
 }
 
+static void gen_fetch(Gen *g, const Exp *exp, const Slot *to) {
+  Atom block = exp->u.fetch.block;
+  CoreType type = atom_type(block);
+  DimIndex *dims = new_array(DimIndex, type.rank);
+  for (int i = 0; i < type.rank; i++)
+    dims[i] = dim_slice(i ? atom_i64(0) : exp->u.fetch.first,
+                        i ? type.dims[i] : exp->u.fetch.rows, atom_i64(1));
+  gen_index_exp(g, exp_slice(block, dims, false), to[0]);
+}
+
 void gen_control_exp(Gen *g, const Exp *exp, const Slot *to) {
   switch ((int)exp->kind) {
   case EXP_ASSERT: gen_assert(g, exp, to); break;
@@ -281,5 +291,6 @@ void gen_control_exp(Gen *g, const Exp *exp, const Slot *to) {
   case EXP_SPLIT: gen_split(g, exp, to); break;
   case EXP_GATHER: gen_gather(g, exp, to); break;
   case EXP_BORDER: gen_moves(g, to, &exp->u.border.block, 1); break;
+  case EXP_FETCH: gen_fetch(g, exp, to); break;
   }
 }
