@@ -335,7 +335,7 @@ RT_FN int rt_workers_fetch(struct rt_context *ctx, struct rt_mem **to,
   struct rt_workers *w = ctx->config->workers;
   const struct rt_wanted own = { g->start, g->count, first, rows };
   struct rt_wanted *wanted = NULL;
-  if (g->workers == 1 && rows == g->count) {
+  if (g->workers == 1 && first == g->start && rows == g->count) {
     rt_mem_share(ctx, to, from);
     return RT_OK;
   }

@@ -25,7 +25,8 @@ typedef struct Region {
   const struct Region **parts;
   int part_count;
   const Guard *guard;
-  const char *code;  // "segmap1<n,p> (segred0<m>)", "gather", "border", "fetch"; "no kernels"
+  // "segmap1<n,p> (segred0<m>)", "gather", "border", "fetch"; "no kernels"
+  const char *code;
   const Body *body;  // a leaf's
   int version;       // -1: no version of its own
 } Region;

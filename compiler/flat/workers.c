@@ -39,7 +39,7 @@ void spread_gather(Spread *s, Builder *b, const Var *array, Atom block,
   core_let_vars(
       b, mem_copy(&array, sizeof array), 1,
       exp_gather(split->workers, split->width, split->start, split->count, block));
-  map_put(s->parts, array, new_node(RowPart, block, split));
+  map_put(s->parts, array, new_node(RowPart, block, split, s->loops));
 }
 
 // A fresh variable for a block of the array, and where it comes from.
@@ -300,12 +300,14 @@ static bool is_mentioned(const Body *body, const Var *var) {
 static const Body *spread_round(Spread *s, const Exp *loop, const Delayed *d) {
   Builder b = builder_new(s->c, (Loc){ 0 });
   int outer = s->splits.count;
+  s->loops++;
   const Body *body = loop->u.loop.body;
   for (int i = 0; i < d->count; i++)
     if (d->splits[i])
       spread_gather(s, &b, loop->u.loop.params[i], atom_var(d->binders[i]), d->splits[i]);
   spread_stms(s, &b, body);
   s->splits.count = outer;
+  s->loops--;
   Atom *results = mem_copy(body->results, sizeof(Atom) * (size_t)body->result_count);
   for (int i = 0; i < d->count; i++) {
     const RowPart *part = d->splits[i] ? spread_part(s, results[i], d->splits[i]) : NULL;
@@ -422,7 +424,7 @@ static void spread_view(Spread *s, Builder *b, const Stm *stm) {
   VarVec *sources = new (VarVec);
   vec_push(sources, part->block.u.var);
   map_put(s->flows, block.u.var, sources);
-  map_put(s->parts, stm->binders[0], new_node(RowPart, block, split));
+  map_put(s->parts, stm->binders[0], new_node(RowPart, block, split, part->loops));
 }
 
 // ---- statements

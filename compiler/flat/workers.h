@@ -30,6 +30,7 @@ typedef struct RowSplit {
 typedef struct RowPart {
   Atom block;
   const RowSplit *split;
+  int loops;  // around the array
 } RowPart;
 
 // A seg-op that was divided.
@@ -55,6 +56,7 @@ typedef struct Spread {
   Vec(const RowSplit *) splits;  // in scope, outermost first
   Map *parts;                    // Var of a gathered array -> RowPart
   Map *scans;                    // Var of a gathered array -> ScanPart
+  int loops;                     // that are open
   Map *flows;                    // Var of a block -> VarVec of blocks that it may be
   Vec(SpreadSeg) segs;
   const Map *whole;  // SegOp: to be left to every worker

@@ -113,7 +113,7 @@ static const SegOp *own_filter(Spread *s, Builder *b, const Stm *stm, const Var 
   const ScanPart *scan = map_get(s->scans, offsets);
   const SegOp *seg = stm->exp->u.seg;
   bool whole_inputs = true;
-  map_put(s->parts, offsets, new_node(RowPart, scan->own, split));
+  map_put(s->parts, offsets, new_node(RowPart, scan->own, split, part->loops));
   SegOp *out = spread_block_seg(s, b, seg, split, &whole_inputs);
   map_put(s->parts, offsets, part);
   ScatterDest *dests = mem_copy(seg->dests, sizeof *dests * (size_t)seg->dest_count);

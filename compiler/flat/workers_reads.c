@@ -2,9 +2,11 @@
 //                                          xs[i - 1, ..]  =>  xs''[j + base, ..]
 //                                    xs[(i + 1) % n, ..]  =>  xs''[(j + base) % extent, ..]
 //                                    xs[max 0 (i-1), ..]  =>  xs''[max 0 (i-1) + base', ..]
+//                                            zs[i + k, ..]  =>  zs'[j + base'', ..]
 //
 // where i = start + j, xs' is the block of xs, and xs'' the block with rows of the neighbours
-// before and after it.
+// before and after it; zs has another number of rows than the space has points (tails, slices), k
+// is known on the host, and zs' are the rows of zs that the points read.
 #include "flat/workers.h"
 
 enum { MOST_BORDER = 64 };  // rows; who reads further away reads all
@@ -19,14 +21,28 @@ typedef struct RowReads {
   Atom extent;          // rows with the border
 } RowReads;
 
+enum { MOST_DISTANCES = 4 };
+
+// How rows of an array of another size are read: zs[i + k].
+typedef struct FarReads {
+  const RowPart *part;
+  AtomVec distances;  // k
+  AtomVec blocks;     // zs', as many when they are made
+  AtomVec bases;
+  bool others;  // in other ways, or at too many distances
+} FarReads;
+
 typedef struct PointReads {
   Spread *s;
   Builder *host;
   const RowSplit *split;
   Atom width;
-  const Var *to;   // j
-  Map *arrays;     // Var on the host, of as many rows as are divided -> RowReads
-  Map *positions;  // Var -> RowPosition
+  const Var *from, *to;  // i, j
+  Map *host_vars;        // what is free in the seg-op
+  Map *arrays;           // Var on the host, of as many rows as are divided -> RowReads
+  Map *positions;        // Var -> RowPosition
+  Map *far;              // Var on the host, of another size -> FarReads
+  Map *distances;        // Var -> Atom: k, of i + k
   bool *whole_inputs;
 } PointReads;
 
@@ -83,6 +99,17 @@ static bool move_position(const PointReads *r, PrimOp op, Atom other, RowPositio
   }
 }
 
+// i + k
+static void note_distance(PointReads *r, const Var *sum, const Exp *exp) {
+  const Atom *args = exp->u.op.args;
+  if (exp->u.op.op != OP_ADD) return;
+  for (int i = 0; i < 2; i++) {
+    bool is_host = args[!i].kind == ATOM_CONST || map_has(r->host_vars, args[!i].u.var);
+    if (is_host && atom_equal(args[i], atom_var(r->from)))
+      map_put(r->distances, sum, &args[!i]);
+  }
+}
+
 // xs[i], where the elements of xs are positions.
 static const RowPosition *element_position(const PointReads *r, const Exp *exp) {
   if (exp->kind != EXP_INDEX || exp->u.index.dim_count != 1) return NULL;
@@ -105,6 +132,7 @@ static void note_position(PointReads *r, const Stm *stm) {
   if (element) map_put(r->positions, stm->binders[0], mem_copy(element, sizeof *element));
   if (!is_number_op(exp)) return;
   map_put(r->s->defs, stm->binders[0], exp);
+  if (r->distances) note_distance(r, stm->binders[0], exp);
   const Atom *args = exp->u.op.args;
   bool commutes = exp->u.op.op != OP_SUB && exp->u.op.op != OP_MOD;
   bool swapped = commutes && !position_of(r, args[0]);
@@ -156,8 +184,35 @@ static RowReads *row_read(const PointReads *r, const Exp *exp, RowPosition *at) 
 }
 
 static void note_other(CoreVisitor *v, Atom a) {
-  RowReads *reads = reads_of(v->state, a);
+  const PointReads *r = v->state;
+  RowReads *reads = reads_of(r, a);
+  FarReads *far = a.kind == ATOM_VAR ? map_get(r->far, a.u.var) : NULL;
   if (reads) reads->others = true;
+  if (far) far->others = true;
+}
+
+// What is known of an array of another size of which an index reads a row i + k.
+static FarReads *far_read(const PointReads *r, const Exp *exp, Atom *distance) {
+  if (exp->kind != EXP_INDEX || exp->u.index.checked) return NULL;
+  Atom array = exp->u.index.array;
+  const DimIndex *row = &exp->u.index.dims[0];
+  FarReads *far = array.kind == ATOM_VAR ? map_get(r->far, array.u.var) : NULL;
+  if (!far || row->is_slice || row->start.kind != ATOM_VAR) return NULL;
+  const Atom *k = map_get(r->distances, row->start.u.var);
+  if (k) *distance = *k;
+  return k ? far : NULL;
+}
+
+static int place_of(const AtomVec *atoms, Atom a) {
+  for (int i = 0; i < atoms->count; i++)
+    if (atom_equal(atoms->at[i], a)) return i;
+  return atoms->count;
+}
+
+static void add_far(FarReads *far, Atom distance) {
+  if (place_of(&far->distances, distance) == MOST_DISTANCES) far->others = true;
+  if (place_of(&far->distances, distance) == far->distances.count)
+    vec_push(&far->distances, distance);
 }
 
 static void add_read(RowReads *reads, const RowPosition *at) {
@@ -172,7 +227,10 @@ static void note_reads(CoreVisitor *v, const Body *body) {
     const Exp *exp = body->stms[i].exp;
     RowPosition at;
     RowReads *reads = row_read(r, exp, &at);
-    if (!reads) core_visit_exp(v, exp);
+    Atom distance;
+    FarReads *far = reads ? NULL : far_read(r, exp, &distance);
+    if (far) add_far(far, distance);
+    if (!reads && !far) core_visit_exp(v, exp);
     if (reads) add_read(reads, &at);
     note_position(r, &body->stms[i]);
   }
@@ -255,13 +313,47 @@ static const Exp *near_row(PointReads *r, Builder *b, const Exp *exp) {
   return out;
 }
 
+// The rows that the points read at one distance.  With one worker the array itself, of which `base`
+// is then more.
+static void make_far(const PointReads *r, FarReads *far, Atom distance) {
+  const RowSplit *from = far->part->split, *to = r->split;
+  Builder *b = r->host;
+  Atom several = smaller(b, size_sub(b, from->workers, atom_i64(1)), atom_i64(1));
+  Atom row = size_add(b, distance, to->start), first = size_mul(b, several, row);
+  Atom less = size_mul(b, several, size_sub(b, from->width, to->count));
+  const Exp *blocks =
+      exp_gather(from->workers, from->width, from->start, from->count, far->part->block);
+  vec_push(&far->blocks,
+           core_let(b, "rows", exp_fetch(blocks, first, size_sub(b, from->width, less))));
+  vec_push(&far->bases, size_sub(b, row, first));
+  *r->whole_inputs = false;
+}
+
+// zs'[j + base, ..]; NULL if it is no such read.
+static const Exp *far_row(const PointReads *r, Builder *b, const Exp *exp) {
+  Atom distance;
+  FarReads *far = far_read(r, exp, &distance);
+  if (!far || far->others) return NULL;
+  while (far->blocks.count < far->distances.count)
+    make_far(r, far, far->distances.at[far->blocks.count]);
+  int at = place_of(&far->distances, distance);
+  Exp *out = mem_copy(exp, sizeof *exp);
+  size_t bytes = sizeof(DimIndex) * (size_t)exp->u.index.dim_count;
+  DimIndex *dims = mem_copy(exp->u.index.dims, bytes);
+  dims[0] = dim_fix(size_add(b, atom_var(r->to), far->bases.at[at]));
+  out->u.index.array = far->blocks.at[at];
+  out->u.index.dims = dims;
+  return out;
+}
+
 static const Body *near_body(CoreMapper *m, const Body *body) {
   PointReads *r = m->state;
   Builder b = builder_new(r->s->c, (Loc){ 0 });
   for (int i = 0; i < body->stm_count; i++) {
     Stm stm = body->stms[i];
     b.loc = stm.loc;
-    const Exp *near = near_row(r, &b, stm.exp);
+    const Exp *near = far_row(r, &b, stm.exp);
+    if (!near) near = near_row(r, &b, stm.exp);
     stm.exp = near != stm.exp ? near : core_map_exp(m, stm.exp);
     core_add_stm(&b, stm);
   }
@@ -279,6 +371,28 @@ static Map *arrays_of_rows(const Body *body, Atom width) {
   return arrays;
 }
 
+// Distributed arrays of other sizes.
+static Map *far_arrays(const Spread *s, const Body *body, Atom width) {
+  Map *arrays = map_new(NULL);
+  VarVec vars = core_free_body(body);
+  vec_each (const Var **, var, &vars) {
+    if (!(*var)->type.rank || atom_equal((*var)->type.dims[0], width)) continue;
+    const RowSplit *split = spread_split_of(s, (*var)->type.dims[0]);
+    const RowPart *part = split ? spread_part(s, atom_var(*var), split) : NULL;
+    if (part && part->loops == s->loops)
+      map_put(arrays, *var, new_node(FarReads, .part = part));
+  }
+  return arrays;
+}
+
+static Map *host_vars(const Body *body) {
+  Map *vars = map_new(NULL);
+  VarVec free = core_free_body(body);
+  vec_each (const Var **, var, &free)
+    map_put(vars, *var, *var);
+  return vars;
+}
+
 const Body *spread_reads(Spread *s, Builder *b, const Body *body, SpreadInputs in) {
   PointReads r = { .s = s,
                    .host = b,
@@ -287,7 +401,13 @@ const Body *spread_reads(Spread *s, Builder *b, const Body *body, SpreadInputs i
                    .to = in.to,
                    .arrays = arrays_of_rows(in.outer, in.split->width),
                    .positions = map_new(NULL),
+                   .from = in.from,
+                   .host_vars = host_vars(in.outer),
+                   .far = far_arrays(s, in.outer, in.split->width),
+                   .distances = map_new(NULL),
                    .whole_inputs = in.whole };
+  Atom here = atom_i64(0);
+  map_put(r.distances, in.from, mem_copy(&here, sizeof here));
   map_put(r.positions, in.from, new (RowPosition));
   CoreVisitor v = { .atom = note_other, .body = note_reads, .state = &r };
   note_reads(&v, body);
