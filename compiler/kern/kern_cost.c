@@ -618,6 +618,22 @@ static double total_cost(const Kern *kern, const CostGuess *guess, Name watched,
   return s.cycles;
 }
 
+static bool holds(const Cost *s, const Term *t) {
+  if (t->kind != TERM_OP || op_arity(t->u.op.op) != 2) return true;
+  const Term *a = t->u.op.args[0], *b = t->u.op.args[1];
+  if (t->u.op.op == OP_LAND) return holds(s, a) && holds(s, b);
+  if (t->u.op.op == OP_LT) return value_of(s, a) < value_of(s, b);
+  if (t->u.op.op == OP_LE) return value_of(s, a) <= value_of(s, b);
+  return true;
+}
+
+bool kern_holds(const CostGuess *guess, const Term *condition) {
+  Cost s = { .guess = guess, .values = map_new(NULL) };
+  KernVisitor v = { .stm = see_grid, .state = &s };
+  kern_visit_block(&v, guess->naive->body);
+  return holds(&s, condition);
+}
+
 double kern_cost(const Kern *kern, const CostGuess *guess) {
   return total_cost(kern, guess, NULL, NULL, NULL);
 }

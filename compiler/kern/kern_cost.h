@@ -13,6 +13,8 @@ typedef struct CostGuess {
 enum { CHUNK_TRIPS = 4000 };  // what chunks are taken to have
 
 double kern_cost(const Kern *kern, const CostGuess *guess);
+// Does a condition of a recipe hold if sizes are what the guess says?
+bool kern_holds(const CostGuess *guess, const Term *condition);
 // What is done, however it is done, at all points.
 typedef struct KernCount {
   double operations;

@@ -3,8 +3,7 @@
 #include "kern/schedule.h"
 
 enum {
-  SHORT = 64,        // elements that are too few for a row in vectors,
-  SHORT_TRIPS = 20,  // and as many as such rows are taken to have
+  SHORT = 64,  // elements that are too few for a row in vectors
 };
 
 void schedule_leave_out(const Schedule *s, const char *what, const char *why) {
@@ -71,10 +70,12 @@ KernPlan schedule_plan_of(const Candidate *cand) {
                      .condition = cand->recipe.condition };
 }
 
-// One vector stays behind several: else 16 columns go one by one where 32 are best.
+// One vector stays behind several: else 16 columns go one by one where 32 are best.  Behind it stand 8
+// and 4 lanes.
 static bool is_weaker(const Candidate *cand, const Candidate *best) {
   return 8 * cand->weight <= best->weight ||
-         (cand->weight == LANES && best->weight > LANES);
+         (cand->weight == LANES && best->weight > LANES) ||
+         (best->weight <= FEW_LANES_WEIGHT && cand->weight < best->weight);
 }
 
 // The candidates that the best one leaves: without conditions, or with weaker ones than its own.
@@ -110,27 +111,45 @@ static Recipe rows_are_short(const Schedule *s) {
   return r;
 }
 
-// What is best for rows of any length fills vectors of long rows: is another candidate much better
-// for short ones?
-static const KernPlan *with_short_rows(const Schedule *s, Candidates *all,
-                                       const KernPlan *chosen) {
-  Recipe are_short = rows_are_short(s);
+// The one that is much better than the usual plan for rows of so many elements; or NULL.
+static Candidate *best_for_rows(const Schedule *s, const Candidates *all,
+                                const KernPlan *usual, double trips) {
   Candidate *best = NULL;
-  if (chosen->condition || are_short.failed || !are_short.condition) return chosen;
-  double usual = schedule_cost(s, chosen->kern, SHORT_TRIPS), least = 0.6 * usual;
+  CostGuess guess = { .naive = s->kern, .points = POINTS, .trips = trips };
+  double least = 0.6 * schedule_cost(s, usual->kern, trips);
   vec_each (Candidate *, cand, all) {
-    if (cand->recipe.kern == chosen->kern) continue;
-    double cost = cost_of(s, cand, SHORT_TRIPS);
+    if (cand->recipe.kern == usual->kern) continue;
+    const Term *condition = cand->recipe.condition;
+    if (condition && !kern_holds(&guess, condition)) continue;
+    double cost = cost_of(s, cand, trips);
     if (cost >= least) continue;
     best = cand;
     least = 0.9 * cost;
   }
-  if (!best) return chosen;
-  best->what = text_format("short rows: %s", best->what);
-  best->recipe = recipe_then(&are_short, &best->recipe);
-  KernPlan plan = schedule_plan_of(best);
-  plan.otherwise = chosen;
-  return mem_copy(&plan, sizeof plan);
+  return best;
+}
+
+// What is best for rows of any length fills vectors of long rows: are other candidates much better
+// for short ones?
+static const KernPlan *with_short_rows(const Schedule *s, const Candidates *all,
+                                       const KernPlan *chosen) {
+  static const double lengths[] = { 5, 10, 20 };
+  Recipe are_short = rows_are_short(s);
+  if (chosen->condition || are_short.failed || !are_short.condition) return chosen;
+  const KernPlan *first = chosen;
+  const Candidate *last = NULL;
+  for (int i = 0; i < 3; i++) {
+    Candidate *best = best_for_rows(s, all, chosen, lengths[i]);
+    if (!best || best == last) continue;
+    last = best;
+    Candidate of_short = *best;
+    of_short.recipe = recipe_then(&are_short, &best->recipe);
+    KernPlan plan = schedule_plan_of(&of_short);
+    plan.otherwise = first;
+    first = mem_copy(&plan, sizeof plan);
+    best->what = text_format("short rows: %s", best->what);
+  }
+  return first;
 }
 
 // ---- all

@@ -3,9 +3,8 @@
 #include "kern/schedule.h"
 
 enum {
-  NARROW = 4,         // lanes for rows that are fewer
-  LONG_ROW = 256,     // too many elements to have 16 such rows at hand
-  NARROW_WEIGHT = 2,  // stands behind LANES as what is left where its condition fails
+  NARROW = 4,      // lanes for rows that are fewer
+  LONG_ROW = 256,  // too many elements to have 16 such rows at hand
 };
 
 void schedule_widen_grid(Recipe *r) {
@@ -80,6 +79,11 @@ static void add_staged_rows(const Schedule *s, Candidates *out, const Candidate 
   schedule_offer(s, out, &cand);
 }
 
+// Few lanes stand behind LANES, as what is left where its condition fails.
+static int weight_of_lanes(int lanes) {
+  return lanes == LANES ? LANES : lanes == NARROW ? 1 : FEW_LANES_WEIGHT;
+}
+
 static void add_outer(const Schedule *s, Candidates *out, bool widened, int lanes) {
   Candidate cand = { .what = text_format("%d %spoints in lanes", lanes,
                                          widened ? "inner " : "neighbouring "),
@@ -89,7 +93,7 @@ static void add_outer(const Schedule *s, Candidates *out, bool widened, int lane
   const Axis *last = schedule_last_grid(cand.recipe.kern);
   if (!last || (widened && same)) return;
   bool once = step_updates_in_place(s->kern->body);
-  if (!once) cand.weight = lanes == LANES ? LANES : NARROW_WEIGHT;
+  if (!once) cand.weight = weight_of_lanes(lanes);
   recipe_split(&cand.recipe, last->name, lanes, once ? SPLIT_BOUND : SPLIT_OVERLAP);
   recipe_bind(&cand.recipe, last->name, BIND_LANE);
   schedule_offer(s, out, &cand);
@@ -147,7 +151,7 @@ static void add_rows_of_chunks(const Schedule *s, Candidates *out, int lanes) {
   const Axis *chunks = schedule_last_grid(s->kern),
              *row = schedule_axis_before(s->kern, chunks);
   if (!row) return;
-  cand.weight = lanes == LANES ? LANES : NARROW_WEIGHT;
+  cand.weight = weight_of_lanes(lanes);
   recipe_swap(&cand.recipe, row->name, chunks->name);
   recipe_split(&cand.recipe, row->name, lanes, SPLIT_OVERLAP);
   recipe_bind(&cand.recipe, row->name, BIND_LANE);
@@ -162,13 +166,20 @@ void schedule_rows_of_chunks(const Schedule *s, Candidates *out) {
 
 // ---- all
 
+// Few neighbouring points: columns of a narrow matrix, say.
+static void add_few_lanes(const Schedule *s, Candidates *out, int lanes) {
+  bool loops = schedule_innermost(s->kern).count > 0;
+  const Axis *last = schedule_last_grid(s->kern);
+  if (loops || schedule_axis_before(s->kern, last)) add_outer(s, out, false, lanes);
+  if (loops) add_outer(s, out, true, lanes);
+}
+
 void schedule_points(const Schedule *s, Candidates *out) {
   add_outer(s, out, false, LANES);
   add_outer(s, out, true, LANES);
-  // Few neighbouring points, each with a loop: a column each of a narrow matrix, say.
-  if (!step_updates_in_place(s->kern->body) && schedule_innermost(s->kern).count > 0) {
-    add_outer(s, out, false, NARROW);
-    add_outer(s, out, true, NARROW);
+  if (!step_updates_in_place(s->kern->body)) {
+    add_few_lanes(s, out, LANES / 2);
+    add_few_lanes(s, out, NARROW);
   }
   add_tile(s, out, 4, 2);
   add_tile(s, out, 4, 1);

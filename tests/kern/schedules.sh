@@ -273,5 +273,14 @@ END
 "$flc" dump --recipes chain.fl > out
 some 'rows are in lanes without checks that hold at all of their points' '^  interior$' out
 
+cat > few.fl << 'END'
+entry rows [n] (k: i64) (is: [n]i32) : [n][k]f32 = map (\i -> map (\j -> if j == i64.i32 i then 1 else 0) (iota k)) is
+entry grid [n] [m] (a: [n][m]f32) : [n][m]f32 = map reverse a
+END
+"$flc" dump --recipes few.fl > out
+some 'rows of few points run in as many lanes as they fill: 8' '^  split k by 8 overlap' out
+some 'or 4' '^  split k by 4 overlap' out
+some 'so do few columns of the grid' '^  split m by 8 overlap' out
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"
