@@ -140,6 +140,15 @@ static int coordinate_of(const Interior *x, const Linear *f) {
   return found;
 }
 
+// Does it depend on where the block comes to lie?
+static bool follows_block(const Interior *x, const Term *t) {
+  for (int i = 0; i < x->index_count; i++)
+    if (x->indices[i].at && term_mentions(t, x->indices[i].at)) return true;
+  for (int i = 0; i < x->first_count; i++)
+    if (term_mentions(t, x->firsts[i].var)) return true;
+  return false;
+}
+
 // Where the coordinate of `moving` must lie for moving <= limit (or limit <= moving, if `sign` is
 // -1), `strict` or not.  Whether it then is so is tested all the same.
 static void want_move(const Interior *x, Assumption *w, const Linear *moving,
@@ -150,6 +159,7 @@ static void want_move(const Interior *x, Assumption *w, const Linear *moving,
   rest.by[k] = 0;
   const Term *room = term_sub(extreme(x, limit, -sign), extreme(x, &rest, sign));
   if (strict) room = term_sub(room, term_i64(sign));
+  if (follows_block(x, room)) return;
   bool is_least = moving->by[k] * sign < 0;
   if (moving->by[k] < 0) room = term_sub(term_i64(0), room);
   if (!is_least) room = term_sub(room, term_i64(x->indices[k].size - 1));
