@@ -131,6 +131,12 @@ static bool misses(Check *k, const Rows *rows, int columns) {
 // The constructors of which values are missed.
 static void note_missing(Check *k, const AstExp *match, const Rows *rows) {
   const Type *sum = type_resolve(match->u.match.value->type);
+  static const bool values[] = { false, true };
+  for (int i = 0; i < 2 && sum->kind == TYPE_PRIM && sum->u.prim == PRIM_BOOL; i++) {
+    Rows left = restrict_to(rows, &values[i]);
+    if (misses(k, &left, 0))
+      note(k->c, match->loc, "`%s` is not covered", values[i] ? "true" : "false");
+  }
   if (!type_is_sum(sum)) return;
   Text *t = text_new();
   for (int i = 1; i < sum->u.record.count; i++) {

@@ -38,8 +38,8 @@ static bool is_unknown_name(Check *k, const AstExp *exp) {
   error(k->c, exp->loc, "unknown size `%s`", name);
   hint(k->c,
        "sizes are parameters, too: `[%s]` before the others, as in `def f [%s] (xs: "
-       "[%s]i32)`",
-       name, name, name);
+       "[%s]i32)` or `let [%s] (xs: [%s]i32) = ..`",
+       name, name, name, name, name);
   return true;
 }
 
@@ -257,6 +257,18 @@ static void report_size_behind(Check *k, const AstType *type) {
   hint(k->c, "write `%s%s`", text_str(t), type->u.name.name.name);
 }
 
+// "v [n] i32"
+static void hint_type_arguments(Check *k, const TypeDef *def) {
+  Text *t = text_new();
+  text_add(t, def->name);
+  for (int i = 0; def->params && i < def->params->count; i++) {
+    const AstTypeParam *p = &def->params->at[i];
+    bool is_size = p->kind == TYPE_PARAM_SIZE;
+    text_printf(t, is_size ? " [%s]" : " %s", is_size ? p->name : "i32");
+  }
+  if (def->params) hint(k->c, "it is used as in `%s`", text_str(t));
+}
+
 static const Type *check_name(Check *k, const AstType *type) {
   const AstName *name = &type->u.name.name;
   const TypeDef *def = scope_find_type(k, name);
@@ -272,6 +284,7 @@ static const Type *check_name(Check *k, const AstType *type) {
   if (wanted != given) {
     error(k->c, type->loc, "type `%s` takes %d argument%s, found %d", name->name, wanted,
           wanted == 1 ? "" : "s", given);
+    hint_type_arguments(k, def);
     return type_error(k, type->loc);
   }
   TypeSubst s = { 0 };
@@ -386,6 +399,7 @@ void bind_type_params(Check *k, AstTypeParamVec *params, Binding *owner) {
 }
 
 void check_sizes_told(Check *k, const AstTypeParamVec *params, const Type *type) {
+  if (type_has_error(type)) return;
   vec_each (const AstTypeParam *, p, params) {
     const Binding *b = p->binding;
     if (p->kind != TYPE_PARAM_SIZE || type_mentions(type, b)) continue;

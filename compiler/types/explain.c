@@ -189,8 +189,29 @@ static bool note_arity(Check *k, const Type *expected, const Type *actual) {
 }
 
 // The differing part, if it is not the whole.
+// The abstract type of a module, which was declared by `type t` and not by 't; or NULL.
+static const Binding *abstract_of_module(const Type *type) {
+  type = type_resolve(type);
+  const Binding *b = type->kind == TYPE_PARAM ? type->u.param : NULL;
+  if (!b || !b->loc.file) return NULL;
+  const char *text = b->loc.file->text + b->loc.start;
+  return strncmp(text, "type", 4) == 0 && strchr(" ~^\n", text[4]) ? b : NULL;
+}
+
+static void note_abstract(Check *k, const Binding *b) {
+  note(k->c, b->loc, "`%s` is abstract: outside of its module nothing is equal to it",
+       b->name);
+}
+
+static void note_abstract_of(Check *k, const Type *expected, const Type *actual) {
+  const Binding *e = abstract_of_module(expected), *a = abstract_of_module(actual);
+  if (e && a) return;
+  if (e || a) note_abstract(k, e ? e : a);
+}
+
 static void explain_kind(Check *k, const Mismatch *m, const Type *expected,
                          const Type *actual) {
+  note_abstract_of(k, m->expected, m->actual);
   if (explain_params(k, m) || note_arity(k, expected, actual)) return;
   note_fields(k, m->expected, m->actual);
   if (is_whole(expected, m->expected) || is_whole(expected, m->actual)) return;
@@ -207,6 +228,14 @@ static void explain_class(Check *k, const Mismatch *m, const Type *expected,
   const Type *type = type_resolve(m->actual);
   if (type->kind == TYPE_PARAM) {
     Name name = type->u.param->name;
+    if (abstract_of_module(type)) {
+      note_abstract(k, type->u.param);
+      hint(k->c,
+           "its module type can have the operation, or say what the type is, `with %s = "
+           "i32`",
+           name);
+      return;
+    }
     note(k->c, type->u.param->loc, "`%s` may be any type", name);
     hint(k->c, "take the operation as a parameter, as in `(op: %s -> %s -> %s)`", name,
          name, m->prims & CLASS_STRUCTURE ? "bool" : name);

@@ -441,6 +441,7 @@ const Module *module_impose(Check *k, const Module *m, const Signature *s,
   if (signature_has_any(s)) return m;
   if (m->function) {
     error(k->c, loc, "a parametric module stands where a module is expected");
+    hint(k->c, "one that is applied itself stands in brackets: `f (g { .. })`");
     return module_assume(k, s);
   }
   Match match = { .k = k, .loc = loc, .path = "" };
