@@ -529,8 +529,8 @@ RT_FN bool rt_read_empty(struct rt_reader *r, struct rt_host_value *v) {
   rt_skip_space(r);
   if (elem != v->elem || (int)rank != v->rank || rt_byte_at(r, r->position++) != ')')
     return rt_reader_fail(
-        r, at, "expected an array of %s with %d dimensions, found another type",
-        rt_elems[v->elem].name, v->rank);
+        r, at, "expected an array of %s with %d dimension%s, found another type",
+        rt_elems[v->elem].name, v->rank, v->rank == 1 ? "" : "s");
   if (!any_zero)
     return rt_reader_fail(r, at, "an empty array needs a dimension of size 0");
   return rt_shape_fits(v->rank, v->shape, rt_elems[v->elem].bytes) ||
@@ -555,8 +555,9 @@ RT_FN bool rt_binary_header(struct rt_reader *r, const struct rt_host_value *v) 
     return rt_reader_fail(r, at, "unknown type \"%.4s\" of a binary value",
                           r->bytes + at + 3);
   if (elem != v->elem || rank != v->rank)
-    return rt_reader_fail(r, at, "expected %s with %d dimensions, found %s with %d",
-                          rt_elems[v->elem].name, v->rank, rt_elems[elem].name, rank);
+    return rt_reader_fail(r, at, "expected %s with %d dimension%s, found %s with %d",
+                          rt_elems[v->elem].name, v->rank, v->rank == 1 ? "" : "s",
+                          rt_elems[elem].name, rank);
   r->position = at + 7;
   return true;
 }

@@ -61,7 +61,7 @@ run 'a binary value of 2^62 elements' '[1-9]' 'damaged sizes' \
   "$(printf 'b\002\001 i32\177\177\177\177\177\177\177\177')"
 run 'a binary value of a negative size' '[1-9]' 'damaged sizes' \
   "$(printf 'b\002\001 i32\377\377\377\377\377\377\377\377')"
-run 'a binary value of 255 dimensions' '[1-9]' 'expected i32 with 1 dimensions' "$(printf 'b\002\377 i32\001')"
+run 'a binary value of 255 dimensions' '[1-9]' 'expected i32 with 1 dimension, found' "$(printf 'b\002\377 i32\001')"
 run 'a binary value of another version' '[1-9]' 'version 2' "$(printf 'b\003\001 i32\001')"
 run 'noise' '[1-9]' '.' '%$#@!'
 run 'an unknown option' '[1-9]' 'unknown option --frobnicate' '' --frobnicate

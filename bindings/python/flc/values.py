@@ -215,7 +215,7 @@ def as_numpy(what, value, dtype, rank):
             raise TypeError(f"{what}: expected an array of {dtype}, found {made.dtype} (convert it with astype)")
         made = made.astype(dtype)
     if made.ndim != rank:
-        raise TypeError(f"{what}: expected {rank} dimensions, found {made.ndim}")
+        raise TypeError(f"{what}: expected {rank} dimension{'s' * (rank != 1)}, found {made.ndim}")
     return np.ascontiguousarray(made).reshape(made.shape)
 
 

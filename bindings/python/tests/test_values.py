@@ -28,7 +28,7 @@ def test_numbers_of_python_are_taken_where_they_fit(values):
         values.get([5.5], 0)
     with pytest.raises(OverflowError, match="xs: out of range for int32"):
         values.get([1 << 31], 0)
-    with pytest.raises(TypeError, match="xs: expected 1 dimensions, found 2"):
+    with pytest.raises(TypeError, match="xs: expected 1 dimension, found 2"):
         values.sum([[1.0]])
     with pytest.raises(TypeError, match="xss: the rows of an array must be equally long"):
         values.flip([[1, 2], [3]])
