@@ -2,15 +2,24 @@
 // if c { t[0] = x }   =>   let old = t[0]; t[0] = select c x old     for own arrays
 //
 // Loads count as lets where they cannot leave the array: here, each index is that of an axis as
-// wide as the array; in interiors it is tested (step_interior.c).
+// wide as the array, or the ends of the axes in it are inside; in interiors it is tested
+// (step_interior.c).
 // Why: choices run in lanes and registers, jumps do not, and are predicted wrongly now and then.
 #include "kern/plan.h"
+#include "kern/step.h"
+#include "kern/sums.h"
 
-enum { FEW_OPERATIONS = 4 };  // less than a jump that is predicted wrongly now and then
+enum {
+  FEW_OPERATIONS = 4,  // less than a jump that is predicted wrongly now and then
+  MOST_AROUND = 16,
+};
 
 typedef struct Choosing {
   KernMapper mapper;
   Map *widths;  // Var -> const Term *: indices of axes
+  Map *inside, *naturals, *lets;
+  const KernStm *around[MOST_AROUND];
+  int depth;
 } Choosing;
 
 static bool is_cheap(const Term *t) {
@@ -22,13 +31,38 @@ static bool is_cheap(const Term *t) {
                                 !op_may_trap(t->u.op.op, t->u.op.operands));
 }
 
-static bool has_index_of_axis(void *state, const Access *access) {
+static bool is_index_of_axis(const Choosing *s, const Term *at, const Term *dim) {
+  const Term *width = at->kind == TERM_VAR ? map_get(s->widths, at->u.var) : NULL;
+  return width && term_same(width, dim);
+}
+
+// Is it inside at the ends of all axes?
+static bool has_ends_inside(const Choosing *s, const Term *at, const Term *dim) {
+  Ranges r = { s->naturals, s->inside, s->lets, s->around, s->depth };
+  IndexSum index, size, least, greatest, room;
+  at = step_inlined(s->lets, at);
+  dim = step_inlined(s->lets, dim);
+  if (!at || !dim || !sum_of(at, &index) || !sum_of(dim, &size) ||
+      !sum_extreme(&r, &index, -1, &least) || !sum_extreme(&r, &index, 1, &greatest) ||
+      !sum_add(&size, &greatest, -1, &room))
+    return false;
+  least.constant++;
+  return sum_is_positive(&r, &least, NULL) && sum_is_positive(&r, &room, NULL);
+}
+
+// Rounds wait for both sides of a choice, for one of a jump.
+static bool is_in_rounds(const Choosing *s) {
+  return s->depth && s->around[s->depth - 1]->u.axis->role == AXIS_LOOP;
+}
+
+static bool is_inside_array(void *state, const Access *access) {
   const Choosing *s = state;
-  for (int i = 0; i < access->tensor->rank; i++) {
-    const Term *at = access->index[i];
-    const Term *width = at->kind == TERM_VAR ? map_get(s->widths, at->u.var) : NULL;
-    if (!width || !term_same(width, access->tensor->dims[i])) return false;
-  }
+  const Tensor *t = access->tensor;
+  bool more = !is_in_rounds(s);
+  for (int i = t->ring && more ? 1 : 0; i < t->rank; i++)
+    if (!is_index_of_axis(s, access->index[i], t->dims[i]) &&
+        !(more && has_ends_inside(s, access->index[i], t->dims[i])))
+      return false;
   return true;
 }
 
@@ -86,6 +120,44 @@ static bool loads_inside(const KernBlock *block, KernIsInside is_inside, void *s
   return true;
 }
 
+static const Term *term_of(const KernBlock *block, const Term *result) {
+  for (int i = 0; i < block->count && result->kind == TERM_VAR; i++)
+    if (block->stms[i].kind == KERN_LET && block->stms[i].binders[0] == result->u.var)
+      return block->stms[i].u.term;
+  return result;
+}
+
+// What the operator on whole numbers leaves as it is; NULL: there is no such thing.
+static const Term *neutral_of(const Term *t) {
+  if (t->kind != TERM_OP || !prim_is_int(t->type)) return NULL;
+  switch ((int)t->u.op.op) {
+  case OP_ADD:
+  case OP_OR:
+  case OP_XOR: return term_const(prim_zero(t->type));
+  case OP_MIN: return term_const(prim_highest(t->type));
+  case OP_MAX: return term_const(prim_lowest(t->type));
+  }
+  return NULL;
+}
+
+// select c (op p x) p   =>   op p (select c x neutral)   as rounds that carry p then wait for the
+// operation only, and devices' compilers know it for a reduction.
+static const Term *choice(const Term *condition, const KernBlock *const *blocks, int i) {
+  const Term *results[2] = { blocks[0]->results[i], blocks[1]->results[i] };
+  for (int side = 0; side < 2; side++) {
+    const Term *changed = term_of(blocks[side], results[side]), *kept = results[!side];
+    const Term *neutral = neutral_of(changed);
+    for (int k = 0; neutral && k < 2; k++) {
+      const Term *more = changed->u.op.args[!k];
+      if (!term_same(changed->u.op.args[k], kept)) continue;
+      return term_op2(
+          changed->u.op.op, kept,
+          term_select(condition, side ? neutral : more, side ? more : neutral));
+    }
+  }
+  return term_select(condition, results[0], results[1]);
+}
+
 bool kern_add_choice(KernBuilder *b, const KernStm *stm, KernIsInside is_inside,
                      void *state) {
   const KernBlock *blocks[2] = { stm->u.cond.then_block, stm->u.cond.else_block };
@@ -97,9 +169,7 @@ bool kern_add_choice(KernBuilder *b, const KernStm *stm, KernIsInside is_inside,
     for (int i = 0; i < blocks[side]->count; i++)
       add_chosen(b, &blocks[side]->stms[i], stm->u.cond.condition, side == 0);
   for (int i = 0; i < stm->binder_count; i++)
-    kern_let_var(
-        b, stm->binders[i],
-        term_select(stm->u.cond.condition, blocks[0]->results[i], blocks[1]->results[i]));
+    kern_let_var(b, stm->binders[i], choice(stm->u.cond.condition, blocks, i));
   return true;
 }
 
@@ -119,16 +189,27 @@ static const KernBlock *choose_in(KernMapper *m, const KernBlock *block) {
     if (stm->kind == KERN_AXIS)
       map_put(s->widths, stm->u.axis->index, stm->u.axis->width);
     if (stm->kind == KERN_LET) note_copy(s, stm);
+    bool around = stm->kind == KERN_AXIS && s->depth < MOST_AROUND;
+    if (around) s->around[s->depth++] = stm;
     KernStm mapped = kern_map_stm(m, stm);
+    s->depth -= around;
     bool chosen =
-        stm->kind == KERN_IF && kern_add_choice(&b, &mapped, has_index_of_axis, s);
+        stm->kind == KERN_IF && kern_add_choice(&b, &mapped, is_inside_array, s);
     if (!chosen) kern_add(&b, mapped);
   }
   return kern_block(&b, block->results, block->result_count);
 }
 
+static void see_any_name(KernVisitor *v, const Var *var) { map_put(v->state, var, var); }
+
 const Kern *kern_choose(Compiler *c, const Kern *kern) {
-  Choosing s = { .mapper = { .c = c, .block = choose_in }, .widths = map_new(NULL) };
+  Choosing s = { .mapper = { .c = c, .block = choose_in },
+                 .widths = map_new(NULL),
+                 .inside = map_new(NULL),
+                 .naturals = sum_naturals(kern),
+                 .lets = sum_lets(kern) };
+  KernVisitor v = { .binder = see_any_name, .state = s.inside };
+  kern_visit_block(&v, kern->body);
   s.mapper.state = &s;
   return new_node(Kern, .name = kern->name, .loc = kern->loc,
                   .body = choose_in(&s.mapper, kern->body), .outside = kern->outside,

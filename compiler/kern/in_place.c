@@ -9,6 +9,7 @@
 // load reads what it would have read (in_place_loads.c).
 #include "kern/in_place.h"
 #include "kern/step.h"
+#include "kern/sums.h"
 
 enum {
   MOST_AXES = 16,
@@ -45,17 +46,6 @@ bool in_place_is(ArrayPlace place, Access access) {
 int in_place_first(ArrayPlace place) { return place.at ? 1 : 0; }
 
 // ---- what there is
-
-static void see_host_let(KernVisitor *v, const KernStm *stm) {
-  if (stm->kind == KERN_LET) map_put(v->state, stm->binders[0], stm->u.term);
-}
-
-Map *in_place_lets(const Kern *kern) {
-  Map *lets = map_new(kern->outside);
-  KernVisitor v = { .stm = see_host_let, .state = lets };
-  kern_visit_block(&v, kern->body);
-  return lets;
-}
 
 // Memory that differs in size from point to point makes kernels run again: lower_kernel.c.
 static void see_own_memory(KernVisitor *v, const KernStm *stm) {
@@ -294,7 +284,7 @@ static Placing placing(const Kern *kern, ArrayPlace out, ArrayPlace from) {
   return (Placing){ .kern = kern,
                     .out = out,
                     .from = from,
-                    .lets = in_place_lets(kern),
+                    .lets = sum_lets(kern),
                     .loads = map_new(NULL),
                     .mentions = map_new(NULL),
                     .data = map_new(NULL) };

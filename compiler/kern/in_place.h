@@ -23,8 +23,6 @@ const KernBlock *in_place_loads(Compiler *c, const Kern *kern, const Map *lets,
                                 const KernBlock *block, ArrayPlace to, ArrayPlace from,
                                 bool saves);
 
-// Var -> const Term *: the scalars of the kernel and of the host.
-Map *in_place_lets(const Kern *kern);
 // Does each point of the block store an element of its own of `out`, once, and load none of it?
 // And is all that the block loads of `from` in its own dimensions?  *loads: whether it loads any.
 bool in_place_fits(const Kern *kern, const KernBlock *block, ArrayPlace out,

@@ -377,32 +377,6 @@ static const Term *at_old_place(KernMapper *m, const Term *t) {
   return p->to.at && term_same(t, p->to.at) ? p->from.at : t;
 }
 
-// ---- what is known
-
-static void see_natural(KernVisitor *v, const KernStm *stm) {
-  if (stm->kind == KERN_AXIS) map_put(v->state, stm->u.axis->index, stm);
-}
-
-static void see_sizes(KernVisitor *v, Access access, bool stores) {
-  (void)stores;
-  for (int d = 0; d < access.tensor->rank; d++) {
-    const Term *dim = access.tensor->dims[d];
-    if (dim->kind == TERM_VAR) map_put(v->state, dim->u.var, dim);
-  }
-}
-
-static void see_round(void *state, const void *key, void *value) {
-  map_put(state, key, value);
-}
-
-static Map *naturals_of(const Kern *kern) {
-  Map *naturals = map_new(NULL);
-  KernVisitor v = { .stm = see_natural, .access = see_sizes, .state = naturals };
-  kern_visit_block(&v, kern->body);
-  if (kern->rounds) map_each(kern->rounds, see_round, naturals);
-  return naturals;
-}
-
 const KernBlock *in_place_loads(Compiler *c, const Kern *kern, const Map *lets,
                                 const KernBlock *block, ArrayPlace to, ArrayPlace from,
                                 bool saves) {
@@ -415,7 +389,7 @@ const KernBlock *in_place_loads(Compiler *c, const Kern *kern, const Map *lets,
     .rank = to.tensor->rank,
     .lets = lets,
     .inside = map_new(NULL),
-    .naturals = naturals_of(kern),
+    .naturals = sum_naturals(kern),
     .saved = saves ? &saved : NULL,
     .early = map_new(NULL)
   };

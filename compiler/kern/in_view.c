@@ -6,6 +6,7 @@
 // Legal: the kernel loads nothing of the array; or each point stores one element, and each load
 // reads what it would have read (in_place_loads.c).
 #include "kern/in_place.h"
+#include "kern/sums.h"
 
 typedef struct MovingOut {
   KernMapper mapper;
@@ -60,8 +61,7 @@ static const KernBlock *in_view(Compiler *c, const Kern *kern, const KernBlock *
   bool loads, fits = in_place_fits(kern, block, made, at, &loads);
   if (m.refused || (loads && !fits)) return NULL;
   const KernBlock *moved = move_in(&m.mapper, block);
-  return loads ? in_place_loads(c, kern, in_place_lets(kern), moved, at, at, false)
-               : moved;
+  return loads ? in_place_loads(c, kern, sum_lets(kern), moved, at, at, false) : moved;
 }
 
 const Kern *kern_in_view(Compiler *c, const Kern *kern, const Tensor *out,

@@ -1,8 +1,8 @@
 // loop (s) { a = f(s);  m = min a x;  r = min m y }  =>  loop (s) { .. t = min x y;  r = min a t }
 //
-// for operators that are associative and commutative, of floats the least and the greatest, where x
-// and y do not depend on what the loop carries.  Why: the next round waits for one operation instead
-// of two.
+// for operators that are associative and commutative, of floats the least and the greatest, where
+// x and y do not depend on what the loop carries.  Why: the next round waits for one operation
+// instead of two.
 #include "kern/plan.h"
 
 typedef struct Late {

@@ -158,3 +158,40 @@ bool sum_is_positive(const Ranges *r, const IndexSum *s, const Facts *facts) {
   }
   return false;
 }
+
+// ---- what is known of a kernel
+
+static void see_natural(KernVisitor *v, const KernStm *stm) {
+  if (stm->kind == KERN_AXIS) map_put(v->state, stm->u.axis->index, stm);
+}
+
+static void see_sizes(KernVisitor *v, Access access, bool stores) {
+  (void)stores;
+  for (int d = 0; d < access.tensor->rank; d++) {
+    const Term *dim = access.tensor->dims[d];
+    if (dim->kind == TERM_VAR) map_put(v->state, dim->u.var, dim);
+  }
+}
+
+static void see_round(void *state, const void *key, void *value) {
+  map_put(state, key, value);
+}
+
+Map *sum_naturals(const Kern *kern) {
+  Map *naturals = map_new(NULL);
+  KernVisitor v = { .stm = see_natural, .access = see_sizes, .state = naturals };
+  kern_visit_block(&v, kern->body);
+  if (kern->rounds) map_each(kern->rounds, see_round, naturals);
+  return naturals;
+}
+
+static void see_host_let(KernVisitor *v, const KernStm *stm) {
+  if (stm->kind == KERN_LET) map_put(v->state, stm->binders[0], stm->u.term);
+}
+
+Map *sum_lets(const Kern *kern) {
+  Map *lets = map_new(kern->outside);
+  KernVisitor v = { .stm = see_host_let, .state = lets };
+  kern_visit_block(&v, kern->body);
+  return lets;
+}

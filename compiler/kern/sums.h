@@ -34,3 +34,8 @@ typedef struct Ranges {
 bool sum_extreme(const Ranges *r, const IndexSum *s, int sign, IndexSum *out);
 // Is it certainly greater than 0?  The facts may help.
 bool sum_is_positive(const Ranges *r, const IndexSum *s, const Facts *facts);
+
+// Of a kernel: what is no negative number, indices and sizes (Ranges.naturals); its scalars and
+// those of the host (Ranges.lets).
+Map *sum_naturals(const Kern *kern);
+Map *sum_lets(const Kern *kern);
