@@ -144,13 +144,14 @@ static void assign_results(KernCode *kc, const KernStm *stm, const KernBlock *bl
   }
 }
 
-// Straight code that loads: without masks it is much shorter.
-static bool is_better_whole(const KernBlock *block) {
+// Straight code that loads what differs from lane to lane: without masks it is much shorter.
+static bool is_better_whole(const KernCode *kc, const KernBlock *block) {
   bool loads = false;
   for (int i = 0; i < block->count; i++) {
-    KernStmKind kind = block->stms[i].kind;
-    if (kind != KERN_LET && kind != KERN_LOAD && kind != KERN_STORE) return false;
-    loads |= kind == KERN_LOAD;
+    const KernStm *stm = &block->stms[i];
+    if (stm->kind != KERN_LET && stm->kind != KERN_LOAD && stm->kind != KERN_STORE)
+      return false;
+    loads |= stm->kind == KERN_LOAD && in_lanes(kc, set_of_var(kc, stm->binders[0]));
   }
   return loads && block->count <= MOST_TWICE;
 }
@@ -175,7 +176,7 @@ static void side(KernCode *kc, const KernStm *stm, const KernBlock *block,
     .loc = kc->k->b->loc,
     .u.cond = { imp_over_lanes(IMP_ANY, mask), side_block(kc, stm, block, mask), { 0 } }
   };
-  if (!is_better_whole(block)) {
+  if (!is_better_whole(kc, block)) {
     add_stm(kc, any);
     return;
   }

@@ -120,44 +120,6 @@ static bool loads_inside(const KernBlock *block, KernIsInside is_inside, void *s
   return true;
 }
 
-static const Term *term_of(const KernBlock *block, const Term *result) {
-  for (int i = 0; i < block->count && result->kind == TERM_VAR; i++)
-    if (block->stms[i].kind == KERN_LET && block->stms[i].binders[0] == result->u.var)
-      return block->stms[i].u.term;
-  return result;
-}
-
-// What the operator on whole numbers leaves as it is; NULL: there is no such thing.
-static const Term *neutral_of(const Term *t) {
-  if (t->kind != TERM_OP || !prim_is_int(t->type)) return NULL;
-  switch ((int)t->u.op.op) {
-  case OP_ADD:
-  case OP_OR:
-  case OP_XOR: return term_const(prim_zero(t->type));
-  case OP_MIN: return term_const(prim_highest(t->type));
-  case OP_MAX: return term_const(prim_lowest(t->type));
-  }
-  return NULL;
-}
-
-// select c (op p x) p   =>   op p (select c x neutral)   as rounds that carry p then wait for the
-// operation only, and devices' compilers know it for a reduction.
-static const Term *choice(const Term *condition, const KernBlock *const *blocks, int i) {
-  const Term *results[2] = { blocks[0]->results[i], blocks[1]->results[i] };
-  for (int side = 0; side < 2; side++) {
-    const Term *changed = term_of(blocks[side], results[side]), *kept = results[!side];
-    const Term *neutral = neutral_of(changed);
-    for (int k = 0; neutral && k < 2; k++) {
-      const Term *more = changed->u.op.args[!k];
-      if (!term_same(changed->u.op.args[k], kept)) continue;
-      return term_op2(
-          changed->u.op.op, kept,
-          term_select(condition, side ? neutral : more, side ? more : neutral));
-    }
-  }
-  return term_select(condition, results[0], results[1]);
-}
-
 bool kern_add_choice(KernBuilder *b, const KernStm *stm, KernIsInside is_inside,
                      void *state) {
   const KernBlock *blocks[2] = { stm->u.cond.then_block, stm->u.cond.else_block };
@@ -169,7 +131,9 @@ bool kern_add_choice(KernBuilder *b, const KernStm *stm, KernIsInside is_inside,
     for (int i = 0; i < blocks[side]->count; i++)
       add_chosen(b, &blocks[side]->stms[i], stm->u.cond.condition, side == 0);
   for (int i = 0; i < stm->binder_count; i++)
-    kern_let_var(b, stm->binders[i], choice(stm->u.cond.condition, blocks, i));
+    kern_let_var(
+        b, stm->binders[i],
+        term_select(stm->u.cond.condition, blocks[0]->results[i], blocks[1]->results[i]));
   return true;
 }
 
