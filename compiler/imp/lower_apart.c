@@ -1,6 +1,6 @@
-// Lanes few elements apart in memory: the neighbours among which their elements lie are loaded as whole
-// vectors, pieces, and each load of the block that lies there picks its own.  Why: a load and an
-// insertion per element otherwise.
+// Lanes few elements apart in memory: the neighbours among which their elements lie are loaded as
+// whole vectors, pieces, and each load of the block that lies there picks its own.  Why: a load and
+// an insertion per element otherwise.
 #include "imp/lower_kern.h"
 
 typedef struct Pieces {
@@ -96,7 +96,7 @@ const ImpExp *load_every_nth(KernCode *kc, const Arr *arr, const ImpExp *base, i
 static int dense_step(KernCode *kc, const Access *access, const ImpExp **base) {
   const Arr *arr = memory_at(kc, access->tensor);
   const ImpExp *step;
-  if (kc->mask || arr->mem->lanes || !is_dense(access->tensor, arr) ||
+  if (kc->mask || arr->mem->lanes || !lies_dense(access->tensor, arr) ||
       !affine_place(kc, access, arr, base, &step))
     return 0;
   return small_step(step);

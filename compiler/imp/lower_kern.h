@@ -159,7 +159,7 @@ bool lower_near_loads(KernCode *kc, const KernBlock *block, int at, bool *loaded
 // ---- tiles (lower_tile.c)
 
 // Are neighbours by the tensor's constant dimensions neighbours in memory?
-bool is_dense(const Tensor *t, const Arr *arr);
+bool lies_dense(const Tensor *t, const Arr *arr);
 // Do all loads of the tile differ along these axes?
 bool loads_have_set(KernCode *kc, const KernBlock *block, const RecordTile *tile,
                     AxisSet set);

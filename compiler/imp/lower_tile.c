@@ -87,7 +87,7 @@ bool lower_tile(KernCode *kc, const Access *access, VarCopies *value, const Var 
 
 // ---- loads of a block
 
-bool is_dense(const Tensor *t, const Arr *arr) {
+bool lies_dense(const Tensor *t, const Arr *arr) {
   int64_t row = 1;
   for (int i = t->rank - 1; i >= 0; i--) {
     if (!imp_is_i64(arr->strides[i], row)) return false;
@@ -100,7 +100,7 @@ bool is_dense(const Tensor *t, const Arr *arr) {
 static bool is_record(KernCode *kc, const Access *access, const ImpExp **base,
                       const ImpExp **step) {
   const Arr *arr = memory_at(kc, access->tensor);
-  if (arr->mem->lanes || !is_dense(access->tensor, arr) ||
+  if (arr->mem->lanes || !lies_dense(access->tensor, arr) ||
       !place_apart(kc, access, arr, base, step))
     return false;
   return !small_step(*step);
@@ -199,7 +199,7 @@ static void join_fields(KernCode *kc, const ImpExp *const *fields, int size,
 static int record_size(KernCode *kc, const Access *to) {
   const Arr *arr = memory_at(kc, to->tensor);
   const ImpExp *base, *step;
-  if (arr->mem->lanes || !is_dense(to->tensor, arr) ||
+  if (arr->mem->lanes || !lies_dense(to->tensor, arr) ||
       !place_apart(kc, to, arr, &base, &step))
     return 0;
   if (small_step(step)) return small_step(step);

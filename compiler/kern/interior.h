@@ -3,7 +3,7 @@
 #include "kern/guess.h"
 #include "kern/step.h"
 
-enum { MOST_INDICES = 10, MOST_CONDITIONS = 24, MOST_FIRSTS = 4 };
+enum { MOST_INDICES = 10, MOST_CONDITIONS = 64, MOST_FIRSTS = 4 };
 
 // base + sum of by[k] * (index k of the block); base is known outside of the block.
 typedef struct Linear {

@@ -691,9 +691,10 @@ static void plain_term(KernVisitor *v, const Term *t) {
   PlainCost *p = v->state;
   const Term *operands[3];
   int count = term_operands(t, operands);
-  if (t->kind == TERM_OP && (op_cost(t->u.op.op, t->u.op.operands) == COST_LIBRARY ||
-                             !op_vector(t->u.op.op, t->u.op.operands) ||
-                             op_may_trap(t->u.op.op, t->u.op.operands)))
+  if (t->kind == TERM_OP &&
+      (op_cost(t->u.op.op, t->u.op.operands) == COST_LIBRARY ||
+       !op_vector(t->u.op.op, t->u.op.operands) ||
+       (op_may_trap(t->u.op.op, t->u.op.operands) && !is_by_constant(t))))
     p->plain = false;
   if (t->kind == TERM_OP) count_width(p, t);
   for (int i = 0; i < count; i++)

@@ -13,8 +13,8 @@ typedef struct RecordTile {
 // with nothing between them that might write there or fail; `taken`: loads that are in others.
 // False: there are none.
 bool record_tile(const KernBlock *block, int at, const bool *taken, RecordTile *out);
-// The same of lanes that are `apart` elements from one another, at most MOST_APART: two or more loads
-// among so many neighbours, of which the others need not exist.
+// The same of lanes that are `apart` elements from one another, at most MOST_APART: two or more
+// loads among so many neighbours, of which the others need not exist.
 bool near_loads(const KernBlock *block, int at, const bool *taken, int apart,
                 RecordTile *out);
 

@@ -229,8 +229,8 @@ static void move_coordinate(Index *index, const Shift *move) {
   if (to) index->to = index->to ? term_min(index->to, to) : to;
 }
 
-// Notes what is to be assumed, if it seems to be usual.  What every point checks holds, or the program
-// fails: no guess is needed.
+// Notes what is to be assumed, if it seems to be usual.  What every point checks holds, or the
+// program fails: no guess is needed.
 static bool assume(Interior *x, const Assumption *w) {
   if (!can_assume(x, w)) return false;
   if (!is_certain(x)) x->places &= places_of(x, w);
