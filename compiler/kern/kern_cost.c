@@ -687,6 +687,11 @@ static bool is_of_one_width(const PlainCost *p) {
   return narrow < FEW;
 }
 
+// A multiplication and shifts, which vectors have of 32 bits at most.
+static bool is_small_division(const Term *t) {
+  return is_by_constant(t) && prim_bits(t->u.op.operands) <= 32;
+}
+
 static void plain_term(KernVisitor *v, const Term *t) {
   PlainCost *p = v->state;
   const Term *operands[3];
@@ -694,7 +699,7 @@ static void plain_term(KernVisitor *v, const Term *t) {
   if (t->kind == TERM_OP &&
       (op_cost(t->u.op.op, t->u.op.operands) == COST_LIBRARY ||
        !op_vector(t->u.op.op, t->u.op.operands) ||
-       (op_may_trap(t->u.op.op, t->u.op.operands) && !is_by_constant(t))))
+       (op_may_trap(t->u.op.op, t->u.op.operands) && !is_small_division(t))))
     p->plain = false;
   if (t->kind == TERM_OP) count_width(p, t);
   for (int i = 0; i < count; i++)

@@ -11,25 +11,58 @@ typedef struct Record {
   int64_t low, high;  // elements that exist
 } Record;
 
+// What the block lets the variable be, not far before the statement at `at`; or NULL.
+static const Term *let_before(const KernBlock *block, int at, const Var *var) {
+  for (int i = at - 1; i >= 0 && i >= at - MOST_BETWEEN; i--)
+    if (block->stms[i].kind == KERN_LET && block->stms[i].binders[0] == var)
+      return block->stms[i].u.term;
+  return NULL;
+}
+
+// x + c, as a variable  =>  x, and c is added
+static const Term *without_constant(const KernBlock *block, int at, const Term *t,
+                                    int64_t *added) {
+  const Term *value;
+  while (t->kind == TERM_VAR && (value = let_before(block, at, t->u.var)) &&
+         value->kind == TERM_OP &&
+         (value->u.op.op == OP_ADD || value->u.op.op == OP_SUB) &&
+         value->u.op.args[1]->kind == TERM_CONST) {
+    int64_t c = value->u.op.args[1]->u.constant.u.i;
+    if (c > MOST_BETWEEN || c < -MOST_BETWEEN) break;
+    *added += value->u.op.op == OP_ADD ? c : -c;
+    t = value->u.op.args[0];
+  }
+  return t;
+}
+
+// Accesses of the statements `at` and `other` of a block.
+typedef struct Pair {
+  const KernBlock *block;
+  int at, other;
+} Pair;
+
 // How much further `b` goes than `a` in one dimension; false: that is no constant.
-static bool index_distance(const Term *a, const Term *b, int64_t *out) {
+static bool index_distance(const Pair *pair, const Term *a, const Term *b, int64_t *out) {
   IndexSum from, to, difference;
+  int64_t first = 0, second = 0;
   if (a == b) return *out = 0, true;
+  a = without_constant(pair->block, pair->at, a, &first);
+  b = without_constant(pair->block, pair->other, b, &second);
   if (!sum_of(a, &from) || !sum_of(b, &to) || !sum_add(&to, &from, -1, &difference))
     return false;
-  *out = difference.constant;
+  *out = difference.constant + second - first;
   return difference.count == 0;
 }
 
 // How many elements `b` lies behind `a`.
-static bool distance(const Access *a, const Access *b, int64_t *out) {
+static bool distance(const Pair *pair, const Access *a, const Access *b, int64_t *out) {
   const Tensor *t = a->tensor;
   int64_t row = 1;
   *out = 0;
   if (b->tensor != t) return false;
   for (int i = t->rank - 1; i >= 0; i--) {
     int64_t by;
-    if (!index_distance(a->index[i], b->index[i], &by) || (by != 0 && row == 0))
+    if (!index_distance(pair, a->index[i], b->index[i], &by) || (by != 0 && row == 0))
       return false;
     *out += by * row;
     row = t->dims[i]->kind == TERM_CONST ? row * t->dims[i]->u.constant.u.i : 0;
@@ -68,7 +101,9 @@ static Record record_of(const KernBlock *block, int at, const bool *taken) {
     const KernStm *stm = &block->stms[i];
     int64_t behind;
     if (!lets_by(stm, first->tensor)) break;
-    if (stm->kind != KERN_LOAD || !distance(first, &stm->u.load, &behind)) continue;
+    Pair pair = { block, at, i };
+    if (stm->kind != KERN_LOAD || !distance(&pair, first, &stm->u.load, &behind))
+      continue;
     r.low = behind < r.low ? behind : r.low;
     r.high = behind > r.high ? behind : r.high;
     if (taken[i]) continue;
@@ -153,7 +188,8 @@ bool record_stores(const KernBlock *block, int at, int size, RecordStores *out) 
   for (int i = at; i < block->count && i < at + MOST_BETWEEN && r.count < size; i++) {
     const KernStm *stm = &block->stms[i];
     int64_t behind;
-    if (stm->kind == KERN_STORE && distance(first, &stm->u.store.to, &behind)) {
+    Pair pair = { block, at, i };
+    if (stm->kind == KERN_STORE && distance(&pair, first, &stm->u.store.to, &behind)) {
       r.at[r.count] = behind;
       r.load[r.count++] = i;
       r.low = behind < r.low ? behind : r.low;

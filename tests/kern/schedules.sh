@@ -58,6 +58,14 @@ entry main [n] [m] (xs: [n][m]f32) : [][]f32 =
 END
 "$flc" dump --after imp pooled.fl > code
 some 'elements that lie two apart are picked from vectors' 'permute\(.*\)\{0 2 4 6' code
+some 'and those beside them from the same' 'permute\(.*\)\{1 3 5 7' code
+
+cat > flat.fl << 'END'
+entry main [a] (n: i64) (m: i64) (xs: [a]f32) : [n][m]f32 =
+  tabulate_2d n m (\i j -> xs[i * m + j] + xs[n * m - 1 - j])
+END
+"$flc" dump --recipes flat.fl > code
+some 'what all points check is no border' 'split m by 128 overlap' code
 
 cat > records.fl << 'END'
 entry main [n] (ms: [n][3][3]f32) : [n]f32 = map (\m -> m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0]) ms
