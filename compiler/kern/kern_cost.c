@@ -8,6 +8,8 @@
 static const double SCALAR_OP = 0.5, SCALAR_DIVISION = 8, SCALAR_LIBRARY = 25, CALL = 40;
 static const double VECTOR_OP = 0.6, VECTOR_DIVISION = 10, VECTOR_LIBRARY = 22;
 static const double SCALAR_ACCESS = 0.5, VECTOR_ACCESS = 1, LANE_ACCESS = 1.5, ROUND = 1;
+// Lanes from any of two vectors.
+static const double VECTOR_PICK = 1.2;
 // A branch on all lanes, which the device's compiler moves nothing across.
 static const double CHECK_OF_LANES = 10;
 // A round of a search by a point alone: half of its choices are foreseen wrongly.
@@ -289,7 +291,7 @@ static double apart_cycles(const Cost *s, const Access *access, int64_t apart,
   double picks = (double)(apart - 1) * loads;
   if (apart == 4 && loads > 1)
     picks = 4 + loads;  // in two steps, of which they share one
-  return ((double)apart * VECTOR_ACCESS + picks * VECTOR_OP) *
+  return ((double)apart * VECTOR_ACCESS + picks * VECTOR_PICK) *
          vectors(s, access->tensor->elem);
 }
 

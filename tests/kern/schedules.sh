@@ -62,7 +62,7 @@ some 'and those beside them from the same' 'permute\(.*\)\{1 3 5 7' code
 
 cat > flat.fl << 'END'
 entry main [a] (n: i64) (m: i64) (xs: [a]f32) : [n][m]f32 =
-  tabulate_2d n m (\i j -> xs[i * m + j] + xs[n * m - 1 - j])
+  tabulate_2d n m (\i j -> xs[i * m + j] + xs[i * m + j + 1])
 END
 "$flc" dump --recipes flat.fl > code
 some 'what all points check is no border' 'split m by 128 overlap' code
