@@ -36,13 +36,14 @@ static const Term *without_constant(const KernBlock *block, int at, const Term *
 }
 
 // Accesses of the statements `at` and `other` of a block.
-typedef struct Pair {
+typedef struct StmPair {
   const KernBlock *block;
   int at, other;
-} Pair;
+} StmPair;
 
 // How much further `b` goes than `a` in one dimension; false: that is no constant.
-static bool index_distance(const Pair *pair, const Term *a, const Term *b, int64_t *out) {
+static bool index_distance(const StmPair *pair, const Term *a, const Term *b,
+                           int64_t *out) {
   IndexSum from, to, difference;
   int64_t first = 0, second = 0;
   if (a == b) return *out = 0, true;
@@ -55,7 +56,8 @@ static bool index_distance(const Pair *pair, const Term *a, const Term *b, int64
 }
 
 // How many elements `b` lies behind `a`.
-static bool distance(const Pair *pair, const Access *a, const Access *b, int64_t *out) {
+static bool distance(const StmPair *pair, const Access *a, const Access *b,
+                     int64_t *out) {
   const Tensor *t = a->tensor;
   int64_t row = 1;
   *out = 0;
@@ -101,7 +103,7 @@ static Record record_of(const KernBlock *block, int at, const bool *taken) {
     const KernStm *stm = &block->stms[i];
     int64_t behind;
     if (!lets_by(stm, first->tensor)) break;
-    Pair pair = { block, at, i };
+    StmPair pair = { block, at, i };
     if (stm->kind != KERN_LOAD || !distance(&pair, first, &stm->u.load, &behind))
       continue;
     r.low = behind < r.low ? behind : r.low;
@@ -188,7 +190,7 @@ bool record_stores(const KernBlock *block, int at, int size, RecordStores *out) 
   for (int i = at; i < block->count && i < at + MOST_BETWEEN && r.count < size; i++) {
     const KernStm *stm = &block->stms[i];
     int64_t behind;
-    Pair pair = { block, at, i };
+    StmPair pair = { block, at, i };
     if (stm->kind == KERN_STORE && distance(&pair, first, &stm->u.store.to, &behind)) {
       r.at[r.count] = behind;
       r.load[r.count++] = i;
