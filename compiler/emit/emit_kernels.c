@@ -37,6 +37,7 @@ static void kernel_for(CodeText *c, const ImpStm *stm) {
   const char *i = c_var(c, stm->u.loop.var);
   const char *guard = guard_of(c, &stm->u.loop.body, text_format("%s == 0", i));
   if (stm->u.loop.independent) c_line(c, "FLC_INDEPENDENT");
+  if (stm->u.loop.many) c_line(c, "FLC_INTERLEAVE");
   c_line(c, "for (int64_t %s = 0; %s%s < %s; %s++) {", i, guard, i,
          c_bound(c, stm->u.loop.bound), i);
   if (stm->u.loop.reassociate) c_line(c, "  FLC_REASSOCIATE");
@@ -314,16 +315,21 @@ static void find_arena_arrays(CodeText *c, const KernelArrays *taken) {
 
 // ---- a kernel
 
-static void find_loop_kinds(const ImpBlock *block, bool *reassociate, bool *independent) {
+typedef struct LoopKinds {
+  bool reassociate, independent, many;
+} LoopKinds;
+
+static void find_loop_kinds(const ImpBlock *block, LoopKinds *kinds) {
   vec_each (const ImpStm **, stm, block) {
     if ((*stm)->kind == IMP_FOR) {
-      *reassociate = *reassociate || (*stm)->u.loop.reassociate;
-      *independent = *independent || (*stm)->u.loop.independent;
+      kinds->reassociate = kinds->reassociate || (*stm)->u.loop.reassociate;
+      kinds->independent = kinds->independent || (*stm)->u.loop.independent;
+      kinds->many = kinds->many || (*stm)->u.loop.many;
     }
     const ImpBlock *inner[2];
     int count = imp_blocks(*stm, inner);
     for (int i = 0; i < count; i++)
-      find_loop_kinds(inner[i], reassociate, independent);
+      find_loop_kinds(inner[i], kinds);
   }
 }
 
@@ -335,13 +341,15 @@ static void define_pragma(Text *t, const char *name, const char *pragma) {
 
 // Float reductions may be reordered, as in any parallel reduction: one vector accumulator per lane
 // (docs/opencl.md, "Reductions").
-// Loops over independent points need no tests for overlapping arrays.
+// Loops over independent points need no tests for overlapping arrays.  Sums of many points have
+// several accumulators, as each waits for itself, and a loop of a few instructions for its jump.
 static void define_pragmas(Text *t, const ImpBlock *block) {
-  bool reassociate = false, independent = false;
-  find_loop_kinds(block, &reassociate, &independent);
-  if (reassociate) define_pragma(t, "FLC_REASSOCIATE", "clang fp reassociate(on)");
-  if (independent)
+  LoopKinds kinds = { 0 };
+  find_loop_kinds(block, &kinds);
+  if (kinds.reassociate) define_pragma(t, "FLC_REASSOCIATE", "clang fp reassociate(on)");
+  if (kinds.independent)
     define_pragma(t, "FLC_INDEPENDENT", "clang loop vectorize(assume_safety)");
+  if (kinds.many) define_pragma(t, "FLC_INTERLEAVE", "clang loop interleave_count(4)");
 }
 
 static void kernel_code(CodeText *c, const Kernel *kernel) {

@@ -229,11 +229,12 @@ struct ImpStm {
     } locked;
     // reassociate: float operations in the body may be reordered (a reduction; vectorises).
     // independent: no iteration reads or writes what another one writes
+    // many: there are so many iterations that several vectors of them at once pay
     struct {
       const Var *var;
       const ImpExp *bound;
       ImpBlock body;
-      bool reassociate, independent;
+      bool reassociate, independent, many;
     } loop;
     struct {
       const ImpExp *condition;

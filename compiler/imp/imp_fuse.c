@@ -240,6 +240,7 @@ static const ImpStm *merged_loop(const Merge *m, const ImpStm *second) {
   ImpStm *out = mem_copy(m->first, sizeof *out);
   out->u.loop.body = body;
   out->u.loop.independent = false;
+  out->u.loop.many = m->first->u.loop.many && second->u.loop.many;
   out->u.loop.reassociate = m->first->u.loop.reassociate && second->u.loop.reassociate;
   return out;
 }

@@ -217,6 +217,7 @@ static void print_for(Text *t, const ImpStm *stm) {
   print_exp(t, stm->u.loop.bound);
   if (stm->u.loop.reassociate) text_add(t, " reassociate");
   if (stm->u.loop.independent) text_add(t, " independent");
+  if (stm->u.loop.many) text_add(t, " many");
   print_inner(t, &stm->u.loop.body);
 }
 

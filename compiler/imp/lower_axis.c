@@ -290,10 +290,11 @@ static void seq_axis(KernCode *kc, const KernStm *stm) {
   }
   seq_round(&inner, &s);
   bool plain = is_straight(axis->body) && !kc->lane;
-  add_stm(kc, (ImpStm){ .kind = IMP_FOR,
-                        .u.loop = { index, s.bound, b.block,
-                                    axis->role == AXIS_REDUCE && !kc->lane,
-                                    axis->role == AXIS_MAP && plain } });
+  add_stm(kc,
+          (ImpStm){ .kind = IMP_FOR,
+                    .u.loop = { index, s.bound, b.block,
+                                axis->role == AXIS_REDUCE && !kc->lane,
+                                axis->role == AXIS_MAP && plain, axis->many && plain } });
   if (axis->role == AXIS_LOOP) params_end(kc, stm, s.params);
   if (axis->op_count) sums_end(kc, stm, &s.sums);
 }

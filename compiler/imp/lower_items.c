@@ -142,7 +142,8 @@ static void close_runs(Items *s, const char *name) {
   bool independent =
       s->independent && !kernel->may_fail && !has_loops_or_arrays(&s->inner.block);
   ImpStm loop = { .kind = IMP_FOR,
-                  .u.loop = { s->index, s->length, s->inner.block, false, independent } };
+                  .u.loop = { s->index, s->length, s->inner.block, false, independent,
+                              false } };
   imp_add_stm(s->row ? &s->walk : &kernel->b, loop);
   if (s->row) next_row(s);
   const ImpExp *groups = imp_ceil_div(s->count, s->run);

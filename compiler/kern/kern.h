@@ -103,6 +103,7 @@ typedef struct Axis {
   AxisRole role;
   AxisBind bind;
   bool rest;  // what a split has left: few points
+  bool many;  // points, of a reduction: the device's compiler may take several vectors at once
   const KernBlock *body;
   // AXIS_LOOP: the body's results are the next params.
   // AXIS_REDUCE, AXIS_SCAN: `inits` are the first operands; NULL: the neutral elements.

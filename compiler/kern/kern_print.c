@@ -127,7 +127,8 @@ static void print_axis(Text *t, const Axis *axis) {
   core_print_atom(t, atom_var(axis->index));
   text_add(t, " < ");
   term_print(t, axis->width);
-  text_printf(t, " %s%s ", bind_names[axis->bind], role_names[axis->role]);
+  text_printf(t, " %s%s%s ", bind_names[axis->bind], axis->many ? "many " : "",
+              role_names[axis->role]);
   if (axis->role == AXIS_LOOP)
     print_loop_params(t, axis->params, axis->inits, axis->param_count);
   print_braces(t, axis->body);

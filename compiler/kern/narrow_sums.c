@@ -1,6 +1,6 @@
-// let s: i64 = axis n: i < n reduce { .. in {i64(x < t)} }
-//   =>  let s: i64 = axis n0: o < n/T reduce { let b: u16 = axis n: i < T reduce { .. in {u16(x < t)} }
-//                                              in {i64(b)} }
+// axis n: i < n reduce { .. in {i64(x < t)} }
+//   =>  axis n0: o < n/T reduce { let s: u16 = axis n: i < T reduce { .. in {u16(x < t)} }
+//                                 in {i64(s)} }
 //
 // Sums of whole numbers in 16 or 32 bits, in blocks so short that these suffice.  Why: a vector has
 // two or four times as many lanes of them; what is counted is often an i64 for no other reason than
@@ -14,7 +14,6 @@
 enum {
   SHORTEST = 1024,  // points of a block: less costs more than it saves
   FEW = 32,         // points of a sum that is straight code in the end
-  ROW = 64,         // less may not fill the vectors that narrow sums have
 };
 static const int64_t LONGEST = (int64_t)1 << 30;
 
@@ -24,31 +23,30 @@ typedef struct NarrowSum {
   PrimType type;
 } NarrowSum;
 
-typedef struct RowAxis {
-  Name name;
-  bool in_lockstep;
-} RowAxis;
-
 typedef struct NarrowSums {
   Step step;
   const Map *ranges;
-  Vec(RowAxis) axes;      // that may have such sums
+  Vec(Name) axes;         // that may have such sums
   const NarrowSum *sums;  // of one of them, for each of its operators
   int64_t points;         // of its blocks
 } NarrowSums;
 
 // ---- what may be narrow
 
+static bool is_var(const Term *t, const Var *var) {
+  return t->kind == TERM_VAR && t->u.var == var;
+}
+
 static bool is_sum(const KernOp *op) {
   if (op->count != 1 || op->block->count != 1 || op->block->stms[0].kind != KERN_LET)
     return false;
-  const Term *t = op->block->stms[0].u.term, *result = op->block->results[0];
-  const Term *neutral = op->neutral[0];
-  return t->kind == TERM_OP && t->u.op.op == OP_ADD && prim_is_int(t->type) &&
-         t->u.op.args[0]->kind == TERM_VAR && t->u.op.args[1]->kind == TERM_VAR &&
-         t->u.op.args[0]->u.var != t->u.op.args[1]->u.var && result->kind == TERM_VAR &&
-         result->u.var == op->block->stms[0].binders[0] && neutral->kind == TERM_CONST &&
-         neutral->u.constant.u.i == 0;
+  const Term *t = op->block->stms[0].u.term, *neutral = op->neutral[0];
+  if (t->kind != TERM_OP || t->u.op.op != OP_ADD || !prim_is_int(t->type)) return false;
+  bool left = is_var(t->u.op.args[0], op->params[0]);
+  return is_var(t->u.op.args[left ? 0 : 1], op->params[0]) &&
+         is_var(t->u.op.args[left ? 1 : 0], op->params[1]) &&
+         is_var(op->block->results[0], op->block->stms[0].binders[0]) &&
+         neutral->kind == TERM_CONST && neutral->u.constant.u.i == 0;
 }
 
 // So many numbers have a sum that fits: a power of two.
@@ -96,12 +94,12 @@ static bool is_straight(const KernBlock *block) {
   return true;
 }
 
-// `vary`: of the lanes and registers around it; or NULL.
+// `vary`: of the lanes and registers around it; or NULL: then short rows would not fill vectors.
 static bool may_have_sums(const Axis *axis, const Vary *vary) {
   bool few = axis->rest ||
              (axis->width->kind == TERM_CONST && axis->width->u.constant.u.i < FEW);
   return axis->role == AXIS_REDUCE && axis->bind == BIND_SEQ && !few &&
-         is_straight(axis->body) && (!vary || !vary_term(vary, axis->width));
+         is_straight(axis->body) && (vary ? !vary_term(vary, axis->width) : axis->many);
 }
 
 static void find_axes(NarrowSums *s, const KernBlock *block, const Vary *around) {
@@ -109,7 +107,7 @@ static void find_axes(NarrowSums *s, const KernBlock *block, const Vary *around)
     const KernStm *stm = &block->stms[i];
     const Vary *vary = !around && kern_is_lock(stm) ? vary_stm(stm) : around;
     if (stm->kind == KERN_AXIS && may_have_sums(stm->u.axis, vary))
-      vec_push(&s->axes, (RowAxis){ stm->u.axis->name, vary != NULL });
+      vec_push(&s->axes, stm->u.axis->name);
     KernBlockVec blocks = kern_blocks(stm);
     vec_each (const KernBlock **, inner, &blocks)
       find_axes(s, *inner, vary);
@@ -152,7 +150,7 @@ static const Term *narrow_result(const KernBlock *body, const Term *t, PrimType 
   return term_convert(type, t);
 }
 
-static KernOp sum_of(Compiler *c, PrimType type, Loc loc) {
+static KernOp sum_operator(Compiler *c, PrimType type, Loc loc) {
   const Var **params = new_array(const Var *, 2);
   const Term **result = new_array(const Term *, 1), **zero = new_array(const Term *, 1);
   params[0] = var_new(c, name_of(c->names, "x"), type_scalar(type), loc);
@@ -179,7 +177,7 @@ static void add_narrow_sums(void *state, KernBuilder *b, const KernStm *stm) {
   for (int i = 0, at = 0; i < axis.op_count; at += axis.ops[i++].count) {
     PrimType type = s->sums[i].type;
     if (!s->sums[i].found) continue;
-    ops[i] = sum_of(b->c, type, stm->loc);
+    ops[i] = sum_operator(b->c, type, stm->loc);
     results[at] = kern_let(&body, "part", narrow_result(axis.body, results[at], type));
     binders[at] = var_new(b->c, stm->binders[at]->name, type_scalar(type), stm->loc);
     kern_let_var(&behind, stm->binders[at],
@@ -192,53 +190,26 @@ static void add_narrow_sums(void *state, KernBuilder *b, const KernStm *stm) {
     kern_add(b, *let);
 }
 
-static const Term *const *var_terms(const KernStm *stm) {
-  const Term **terms = new_array(const Term *, stm->binder_count + 1);
-  for (int i = 0; i < stm->binder_count; i++)
-    terms[i] = term_var(stm->binders[i]);
-  return terms;
-}
-
-static const Kern *in_blocks(NarrowSums *s, const Kern *kern, Name name, int64_t points) {
+static const Kern *blocks_of_sums(NarrowSums *s, const Kern *kern, Name name,
+                                  int64_t points) {
   kern = step_split(&s->step, kern, name, points, SPLIT_SHORT);
   return step_replace(&s->step, kern, name, add_narrow_sums, s);
 }
 
-// if n >= ROWS { the narrow sums } else { the axis as it is }
-static void add_choice(void *state, KernBuilder *b, const KernStm *stm) {
-  NarrowSums *s = state;
-  const Axis *axis = stm->u.axis;
-  KernBuilder own = kern_builder(b->c, stm->loc);
-  kern_add(&own, *stm);
-  const KernBlock *alone = kern_block(&own, var_terms(stm), stm->binder_count);
-  const KernBlock *narrow = kern_rename(b->c, NULL, alone);
-  const Kern *blocks = in_blocks(s, &(Kern){ .body = narrow }, axis->name, s->points);
-  KernStm choice = { .kind = KERN_IF,
-                     .binders = stm->binders,
-                     .binder_count = stm->binder_count };
-  choice.u.cond.condition = term_at_most(term_i64(ROW), axis->width);
-  choice.u.cond.then_block = blocks->body;
-  choice.u.cond.else_block = kern_rename(b->c, NULL, alone);
-  kern_add(b, choice);
-}
-
-static const Kern *with_narrow_sums(NarrowSums *s, const Kern *kern, const RowAxis *row) {
-  const Axis *axis = step_axis(&s->step, kern, row->name)->u.axis;
+static const Kern *with_narrow_sums(NarrowSums *s, const Kern *kern, const Name *name) {
+  const Axis *axis = step_axis(&s->step, kern, *name)->u.axis;
   NarrowSum *sums = new_array(NarrowSum, axis->op_count + 1);
   s->points = find_sums(s, axis, sums);
   s->sums = sums;
-  if (!s->points) return kern;
-  if (row->in_lockstep || axis->width->kind == TERM_CONST)
-    return in_blocks(s, kern, row->name, s->points);
-  return step_replace(&s->step, kern, row->name, add_choice, s);
+  return s->points ? blocks_of_sums(s, kern, *name, s->points) : kern;
 }
 
 const Kern *kern_narrow_sums(Compiler *c, const Kern *kern) {
   NarrowSums s = { .step = { .c = c }, .ranges = kern_ranges(kern->body) };
   find_axes(&s, kern->body, NULL);
   const Kern *out = kern;
-  vec_each (const RowAxis *, row, &s.axes)
-    out = with_narrow_sums(&s, out, row);
+  vec_each (const Name *, name, &s.axes)
+    out = with_narrow_sums(&s, out, name);
   if (out == kern) return kern;
   Kern *tidy = mem_copy(out, sizeof *out);
   tidy->body = kern_live_block(c, out->body);

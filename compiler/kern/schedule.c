@@ -52,11 +52,11 @@ static const Var *length_of_chunk(const Kern *kern) {
   return NULL;
 }
 
-// Its kernels with sums in few bits, where that has more lanes.
-static const KernPlan *with_narrow_sums(Compiler *c, const KernPlan *plan) {
+// Its kernels with sums of many points for the device's compiler.
+static const KernPlan *with_quick_sums(Compiler *c, const KernPlan *plan, bool rows) {
   KernPlan *out = mem_copy(plan, sizeof *plan);
-  if (plan->kern) out->kern = kern_narrow_sums(c, plan->kern);
-  if (plan->otherwise) out->otherwise = with_narrow_sums(c, plan->otherwise);
+  if (plan->kern) out->kern = kern_narrow_sums(c, kern_long_sums(c, plan->kern, rows));
+  if (plan->otherwise) out->otherwise = with_quick_sums(c, plan->otherwise, rows);
   return out;
 }
 
@@ -71,7 +71,8 @@ static const KernPlan *one_kernel(const Scheduling *s, const Kern *kern, KernUse
   const KernPlan *chosen = book_plan(s->c, s->book, name, kern);
   KernPlan plan = chosen ? *chosen : *schedule_cheapest(&schedule, use);
   plan.name = name;
-  const KernPlan *all = with_narrow_sums(s->c, &plan);
+  const KernPlan *all = use == USE_FEW ? mem_copy(&plan, sizeof plan)
+                                       : with_quick_sums(s->c, &plan, use == USE_POINTS);
   return use == USE_POINTS ? shared_out(all) : all;
 }
 
