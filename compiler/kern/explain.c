@@ -11,7 +11,7 @@ static const char *condition_text(const Term *condition) {
 // Is it the first choice (1), that of what the first leaves (2), ..; 0: it is not used.
 static int rank_of(const KernPlan *plan, const KernTry *attempt) {
   for (int rank = 1; plan; plan = plan->otherwise, rank++)
-    if (plan->kern == attempt->kern) return rank;
+    if ((plan->tried ? plan->tried : plan->kern) == attempt->kern) return rank;
   return 0;
 }
 

@@ -55,6 +55,7 @@ static const Var *length_of_chunk(const Kern *kern) {
 // Its kernels with sums of many points for the device's compiler.
 static const KernPlan *with_quick_sums(Compiler *c, const KernPlan *plan, bool rows) {
   KernPlan *out = mem_copy(plan, sizeof *plan);
+  out->tried = plan->kern;
   if (plan->kern) out->kern = kern_narrow_sums(c, kern_long_sums(c, plan->kern, rows));
   if (plan->otherwise) out->otherwise = with_quick_sums(c, plan->otherwise, rows);
   return out;
