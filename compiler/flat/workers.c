@@ -465,6 +465,8 @@ static void spread_stm(Spread *s, Builder *b, const Stm *stm) {
     spread_seg(s, b, stm, split);
   else if (split && spread_filter(s, b, stm, split))
     return;
+  else if (spread_host_read(s, b, stm))
+    return;
   else if (exp->kind == EXP_IF || exp->kind == EXP_GUARD)
     spread_branches(s, b, stm);
   else if (exp->kind == EXP_LOOP)

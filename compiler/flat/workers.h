@@ -76,6 +76,11 @@ CoreType spread_type(CoreType type, const RowSplit *split);
 void spread_gather(Spread *s, Builder *b, const Var *array, Atom block,
                    const RowSplit *split);
 
+// ---- what the host reads (workers_host.c)
+
+// Adds such a statement; false if it reads nothing distributed, or more than a row.
+bool spread_host_read(const Spread *s, Builder *b, const Stm *stm);
+
 // Gathers stand in the branches that read them (workers_sink.c).
 const Body *spread_sink(Compiler *c, const Body *body);
 

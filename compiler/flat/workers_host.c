@@ -1,0 +1,61 @@
+// What the host reads of a distributed array:
+//
+//   let ys = gather ys'   let y = ys[k]
+//     =>  let row = fetch k:1 of n from ys'   let y = row[0]
+//
+// Its owner sends the row to the others.  Not in loops around the array: it is then gathered once.
+#include "core/message.h"
+#include "flat/rules.h"
+#include "flat/workers.h"
+
+// The same check as the index has.
+static Atom checked_row(Builder *b, Atom row, CoreType type) {
+  Message m = message_new();
+  message_text(&m, "Index [");
+  message_value(&m, row);
+  message_text(&m, "] out of bounds for array of shape ");
+  message_shape(&m, type);
+  message_text(&m, ".");
+  message_end(&m);
+  Atom low = core_let(b, "le", exp_op2(OP_LE, atom_i64(0), row));
+  Atom high = core_let(b, "lt", exp_op2(OP_LT, row, type.dims[0]));
+  Exp *out = new_node(Exp, .kind = EXP_ASSERT);
+  out->u.assert.condition = core_let(b, "inside", exp_op2(OP_LAND, low, high));
+  out->u.assert.parts = m.parts.at;
+  out->u.assert.values = m.values.at;
+  out->u.assert.value_count = m.values.count;
+  out->u.assert.atoms = mem_copy(&row, sizeof row);
+  out->u.assert.atom_count = 1;
+  return core_let(b, "checked", out);
+}
+
+// The part of an array of which the expression reads a row that can be fetched; NULL otherwise.
+static const RowPart *part_read(const Spread *s, const Exp *exp) {
+  if (exp->kind != EXP_INDEX || exp->u.index.dims[0].is_slice) return NULL;
+  Atom array = exp->u.index.array;
+  if (exp->u.index.checked && atom_type(array).rank > 1) return NULL;
+  const RowSplit *split = spread_split_of(s, atom_type(array).dims[0]);
+  const RowPart *part = split ? spread_part(s, array, split) : NULL;
+  return part && part->loops == s->loops ? part : NULL;
+}
+
+bool spread_host_read(const Spread *s, Builder *b, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  const RowPart *part = part_read(s, exp);
+  if (!part) return false;
+  b->loc = stm->loc;
+  const RowSplit *split = part->split;
+  Atom row = exp->u.index.dims[0].start;
+  if (exp->u.index.checked) row = checked_row(b, row, atom_type(exp->u.index.array));
+  const Exp *blocks =
+      exp_gather(split->workers, split->width, split->start, split->count, part->block);
+  Exp *out = mem_copy(exp, sizeof *exp);
+  size_t bytes = sizeof(DimIndex) * (size_t)exp->u.index.dim_count;
+  DimIndex *dims = mem_copy(exp->u.index.dims, bytes);
+  dims[0] = dim_fix(atom_i64(0));
+  out->u.index.array = core_let(b, "row", exp_fetch(blocks, row, atom_i64(1)));
+  out->u.index.dims = dims;
+  out->u.index.checked = false;
+  core_let_vars(b, stm->binders, 1, out);
+  return true;
+}
