@@ -250,7 +250,8 @@ static void scan_run(const Parts *p, Code *k, PartRun run) {
       imp_let(&d.b, "old", imp_mul(imp_rem(imp_var(d.i), imp_i64(2)), size));
   const ImpExp *from = imp_add(old, p->item), *to = imp_add(imp_sub(size, old), p->item);
   Code inner = code_inner(&d.code, &pair);
-  combine_parts(p, &inner, imp_sub(from, d.apart), from, to);
+  const ImpExp *away = p->stride ? imp_mul(d.apart, p->stride) : d.apart;
+  combine_parts(p, &inner, imp_sub(from, away), from, to);
   alone = (ImpBuilder){ .c = d.b.c, .loc = d.b.loc };
   values_store(&alone, p->mems, p->count, to, values_load(p->mems, p->count, from));
   imp_add_stm(&d.b, (ImpStm){ .kind = IMP_IF,

@@ -8,7 +8,7 @@ typedef struct Parts {
   int count;  // of kinds
   const Mem *const *mems;
   const ImpExp *item;
-  const ImpExp *stride;  // trees: what the next item of a run has is so far away; NULL: 1
+  const ImpExp *stride;  // what the next item of a run has is so far away; NULL: 1
 } Parts;
 
 // Neighbouring items that belong together.

@@ -95,7 +95,10 @@ void wide_scan_by_look_back(const Wide *w, const Mem *states,
 void wide_reduce(const Wide *w, const char *name);
 // [segments][count] in the memory of each value
 const Arr *const *wide_rows(const Wide *w, const Mem *const *mems, const ImpExp *count);
-// The same for a block of the host's code, which `host` then writes to.
+// The same as they lie for columns: [count][segments] in memory.
+const Arr *const *wide_turned_rows(const Wide *w, const Mem *const *mems,
+                                   const ImpExp *count);
+// The same Wide for a block of the host's code, which `host` then writes to.
 Wide wide_within(const Wide *w, Code *host, ImpBuilder *b);
 
 // How segments are reduced several to a group: by the host, from their widths.
@@ -106,15 +109,17 @@ typedef struct ShortSegments {
 ShortSegments wide_short_segments(const Wide *w);
 void wide_reduce_short(const Wide *w, ShortSegments of);
 
-// How sums of columns are made (lower_wide_columns.c): by the host.
+// How sums and scans of columns are made (lower_wide_columns.c): by the host.
 typedef struct ColumnTiles {
   const ImpExp *columns, *lanes, *steps;  // of a group; 2^steps reaches the lanes
   const ImpExp *tiles;                    // so many groups have all columns
 } ColumnTiles;
 // Do neighbours in the last dimension but one read neighbouring words, and those in the last not?
 bool wide_has_columns(Code *host, const SegOp *seg);
-ColumnTiles wide_columns(Wide *w);  // sets the chunks, too
+ColumnTiles wide_columns(Wide *w, const char *what);  // sets the chunks, too
 void wide_reduce_columns(const Wide *w, ColumnTiles of, const char *name);
+// To w->mapped, by the indices of the space, or, if that is NULL, to w->out.
+void wide_scan_columns(const Wide *w, ColumnTiles of, const char *name);
 
 // Scans of short segments, several to a group, an element to an item.
 typedef struct Short {

@@ -115,12 +115,12 @@ const Arr *const *wide_rows(const Wide *w, const Mem *const *mems, const ImpExp 
   return rows;
 }
 
-// The same, [count][segments] in memory: for columns.
-static const Arr *const *rows_of_chunks(const Wide *w, const Mem *const *mems) {
+const Arr *const *wide_turned_rows(const Wide *w, const Mem *const *mems,
+                                   const ImpExp *count) {
   static const int turned[] = { 1, 0 };
   const Arr **rows = new_array(const Arr *, w->reds + 1);
   const ImpExp **shape = new_array(const ImpExp *, 2);
-  shape[0] = w->chunks;
+  shape[0] = count;
   shape[1] = w->segments;
   for (int r = 0; r < w->reds; r++) {
     Arr arr = arr_dense(mems[r], mems[r]->elem, shape, 2);
@@ -157,7 +157,7 @@ static void reduce_long(Wide *w, const Mem *const *partials, const Mem *const *t
   ColumnTiles all;
   const ColumnTiles *of = columns ? &all : NULL;
   if (columns)
-    all = wide_columns(w);
+    all = wide_columns(w, "segred");
   else
     wide_chunks(w, "segred", imp_mul(w->group_size, imp_i64(each)));
   Code many_code;
@@ -173,7 +173,8 @@ static void reduce_long(Wide *w, const Mem *const *partials, const Mem *const *t
   }
   imp_add_stm(b,
               (ImpStm){ .kind = IMP_IF, .u.cond = { several, many.block, one.block } });
-  w->out = columns ? rows_of_chunks(w, partials) : wide_rows(w, partials, w->chunks);
+  w->out = columns ? wide_turned_rows(w, partials, w->chunks)
+                   : wide_rows(w, partials, w->chunks);
   reduce_parts_of(w, of, columns ? "segred_columns" : "segred");
   Wide combine = wide_within(w, &many_code, &many);
   combine_chunks(&combine, of, totals);

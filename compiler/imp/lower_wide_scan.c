@@ -1,5 +1,6 @@
 // segscan1 on a GPU, chosen by the width of the segments when running:
 //
+//   columns: neighbouring segments to a group (lower_wide_columns.c), if they lie so
 //   short: several segments to a group, an element to an item, scanned in local memory
 //   else:  one or several groups to a segment.  A group scans its chunk in rounds: it stages
 //          elements in local memory, each item scans a contiguous piece of them, the items' sums
@@ -259,8 +260,70 @@ static const Arr **places_of_results(const Wide *w, const Stm *stm, const Body *
   return outs;
 }
 
+// ---- columns
+
+// The last two dimensions in the other order in memory, as the input lies.
+static const Arr *column_out(Code *host, const Var *binder) {
+  int rank = binder->type.rank, *order = new_array(int, rank);
+  const ImpExp *const *shape = code_shape(binder->type);
+  const ImpExp **turned = new_array(const ImpExp *, rank);
+  for (int d = 0; d < rank; d++) {
+    order[d] = d < rank - 2 ? d : 2 * rank - 3 - d;
+    turned[d] = shape[d < rank - 2 ? d : 2 * rank - 3 - d];
+  }
+  Arr dense = host_alloc(host, binder->name, binder->type);
+  Arr lying = arr_dense(dense.mem, dense.elem, turned, rank),
+      out = arr_permute(&lying, order);
+  return mem_copy(&out, sizeof out);
+}
+
+// In three kernels, or, with one chunk, in one: sums of chunks; what comes before each; the scan.
+static void scan_columns(Wide *w, const Mem *const *partials) {
+  Code many_code;
+  ImpBuilder many, *b = w->host->b;
+  ColumnTiles of = wide_columns(w, "segscan");
+  Wide sums = wide_within(w, &many_code, &many);
+  for (int r = 0; r < w->reds; r++) {
+    const ImpExp *count = imp_mul(w->segments, w->chunks);
+    imp_add_stm(b, (ImpStm){ .kind = IMP_ALLOC, .u.alloc = { partials[r], count } });
+  }
+  sums.mapped = NULL;
+  sums.out = w->before = wide_turned_rows(w, partials, w->chunks);
+  wide_reduce_columns(&sums, of, "segscan_reduce");
+  Wide again = sums;
+  again.from = sums.out;
+  again.width = again.chunk_size = w->chunks;
+  again.chunks = imp_i64(1);
+  again.before = NULL;
+  again.layouts = NULL;
+  wide_scan_columns(&again, of, "segscan_combine");
+  imp_if(b, imp_less(imp_i64(1), w->chunks), many.block);
+  wide_scan_columns(w, of, "segscan_columns");
+  for (int r = 0; r < w->reds; r++)
+    imp_release(b, partials[r]);
+}
+
+static void lower_column_scan(Code *host, const Stm *stm) {
+  Layouts layouts = { 0 };
+  Wide w = wide_new(host, stm->exp->u.seg, "segscan");
+  const Mem **partials = new_array(const Mem *, w.reds + 1);
+  const Arr **outs = new_array(const Arr *, w.reds + 1);
+  for (int r = 0; r < w.reds; r++) {
+    partials[r] = host_declare_mem(host, "partials", stm->binders[r]->type.elem);
+    outs[r] = column_out(host, stm->binders[r]);
+  }
+  w.layouts = &layouts;
+  w.mapped = outs;
+  scan_columns(&w, partials);
+  seg_bind_results(host, stm, outs);
+}
+
 void lower_wide_segscan(Code *host, const Stm *stm, const Body *body, int position) {
   const SegOp *seg = stm->exp->u.seg;
+  if (!seg->after && wide_has_columns(host, seg)) {
+    lower_column_scan(host, stm);
+    return;
+  }
   Layouts layouts = layout_inputs(host, seg);
   Wide w = wide_new(host, seg, "segscan");
   LongScan kept = new_long_scan(&w);

@@ -35,6 +35,7 @@ CASES = [
     ("sums_of_rows", ["[512][64]f32"], "sums_of_rows.top_0=F,sums_of_rows.intra_1=F", ""),
     ("sums_of_columns", ["[512][64]f32"], "sums_of_columns.top_0=F,sums_of_columns.intra_1=T", ""),
     ("scans_of_columns", ["[64][256]f32"], "scans_of_columns.top_0=T", ""),
+    ("scans_of_columns", ["[64][256]f32"], "scans_of_columns.top_0=F,scans_of_columns.intra_1=F", ""),
     ("solve_rows", ["[256][64]f32"], "solve_rows.top_0=T", ""),
     ("positive", ["[32768]f32"], "", ""),
     ("sums", WHOLE, "", ""),
