@@ -381,8 +381,8 @@ static void cost_lock(Cost *s, const KernStm *stm) {
   s->cycles = inner.cycles;
 }
 
-// A body that runs so many times, one after the other.  Of lanes each round waits for the one before;
-// points in registers wait together.
+// A body that runs so many times, one after the other.  Of lanes each round waits for the one
+// before; points in registers wait together.
 static void cost_rounds(Cost *s, const Var *const *params, int count,
                         const KernBlock *body, double trips) {
   enum { FORESEEN = 16 };  // fewer rounds: processors begin with what comes behind them

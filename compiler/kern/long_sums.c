@@ -39,8 +39,8 @@ static bool may_be_short(const LongSums *s, const Axis *axis) {
   return (s->loops || (s->rows && s->grid)) && axis->width->kind != TERM_CONST;
 }
 
-static void add_mapped(LongSums *s, KernBuilder *b, const KernStm *stm, bool grid,
-                       bool loop) {
+static void add_with_long_sums(LongSums *s, KernBuilder *b, const KernStm *stm, bool grid,
+                               bool loop) {
   s->grid += grid;
   s->loops += loop;
   kern_add(b, kern_map_stm(&s->mapper, stm));
@@ -61,7 +61,7 @@ static const KernBlock *long_block(KernMapper *m, const KernBlock *block) {
     else if (stm->kind == KERN_AXIS && is_long_sum(stm) && !may_be_short(s, stm->u.axis))
       kern_add(&b, of_many(*stm));
     else
-      add_mapped(s, &b, stm, grid, loop);
+      add_with_long_sums(s, &b, stm, grid, loop);
   }
   return kern_block(&b, block->results, block->result_count);
 }

@@ -70,8 +70,8 @@ KernPlan schedule_plan_of(const Candidate *cand) {
                      .condition = cand->recipe.condition };
 }
 
-// One vector stays behind several: else 16 columns go one by one where 32 are best.  Behind it stand 8
-// and 4 lanes.
+// One vector stays behind several: else 16 columns go one by one where 32 are best.  Behind it
+// stand 8 and 4 lanes.
 static bool is_weaker(const Candidate *cand, const Candidate *best) {
   return 8 * cand->weight <= best->weight ||
          (cand->weight == LANES && best->weight > LANES) ||
