@@ -95,9 +95,9 @@ static void chunk_loop(const Chunked *s, Code *k, const ChunkItem *item, Accs ac
   accs_apply(&inner, accs, scalars);
   after(s, &inner, accs, scalars);
   bool reassociate = seg->kind == SEG_RED;
-  imp_add_stm(k->b,
-              (ImpStm){ .kind = IMP_FOR,
-                        .u.loop = { i, item->length, b.block, reassociate, false } });
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR,
+                              .u.loop = { i, item->length, b.block, reassociate, false,
+                                          false } });
 }
 
 // Results beside the reduced ones are stored at their point.

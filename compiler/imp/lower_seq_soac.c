@@ -91,7 +91,7 @@ void seq_soac(Code *k, const Stm *stm) {
   bool reduces = stm->exp->kind == EXP_REDOMAP;
   imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR,
                               .u.loop = { i, imp_atom(s.soac->width), b.block, reduces,
-                                          false } });
+                                          false, false } });
   bind_soac_results(k, &s);
 }
 
