@@ -12,7 +12,8 @@ failed=0
 cat > layouts.fl << 'END_OF_PROGRAM'
 def walk [w] (r: [w]i32) : i32 = loop s = 0 for j < w do s * 3 + r[j]
 entry twice [n][m] (xss: [n][m]i32) (k: i64) : [n]i32 =
-  loop a = map walk xss for _i < k do map2 (\x r -> loop s = x for j < m do s * 5 + r[j]) a xss
+  loop a = map walk xss for _i < k do
+    let t = i32.sum a in map2 (\x r -> loop s = x + t for j < m do s * 5 + r[j]) a xss
 entry inside [n][m] (xss: [n][m]i32) (k: i64) : [n]i32 =
   loop a = replicate n 0 for i < k do
     if i % 3 == 1 then map2 (\x r -> loop s = x for j < m do s * 5 + r[j]) a xss else map (+ 1) a
