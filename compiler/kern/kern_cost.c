@@ -689,9 +689,10 @@ static bool is_of_one_width(const PlainCost *p) {
   return narrow < FEW;
 }
 
-// A multiplication and shifts, which vectors have of 32 bits at most.
-static bool is_small_division(const Term *t) {
-  return is_by_constant(t) && prim_bits(t->u.op.operands) <= 32;
+// A multiplication and shifts, which vectors have of 32 bits at most, and the device's compiler takes
+// by itself of 16.
+static bool is_small_division(const PlainCost *p, const Term *t) {
+  return is_by_constant(t) && prim_bits(t->u.op.operands) <= (p->wide ? 32 : 16);
 }
 
 static void plain_term(KernVisitor *v, const Term *t) {
@@ -701,7 +702,7 @@ static void plain_term(KernVisitor *v, const Term *t) {
   if (t->kind == TERM_OP &&
       (op_cost(t->u.op.op, t->u.op.operands) == COST_LIBRARY ||
        !op_vector(t->u.op.op, t->u.op.operands) ||
-       (op_may_trap(t->u.op.op, t->u.op.operands) && !is_small_division(t))))
+       (op_may_trap(t->u.op.op, t->u.op.operands) && !is_small_division(p, t))))
     p->plain = false;
   if (t->kind == TERM_OP) count_width(p, t);
   for (int i = 0; i < count; i++)
