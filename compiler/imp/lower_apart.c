@@ -90,6 +90,15 @@ const ImpExp *load_every_nth(KernCode *kc, const Arr *arr, const ImpExp *base, i
   return pick_every_nth(kc, &p, 0, n);
 }
 
+const ImpExp *load_backwards(KernCode *kc, const Arr *arr, const ImpExp *base) {
+  const ImpExp *first = imp_add(base, imp_i64(1 - kc->lanes));
+  const ImpExp *piece = declared(kc, "part", imp_vload(arr->mem, first, kc->lanes));
+  signed char *from = new_array(signed char, kc->lanes);
+  for (int i = 0; i < kc->lanes; i++)
+    from[i] = (signed char)(kc->lanes - 1 - i);
+  return declared(kc, "turned", imp_permute(piece, NULL, from));
+}
+
 // ---- several loads
 
 // How many elements apart the lanes are, if all others of the load's neighbours can be told; or 0.

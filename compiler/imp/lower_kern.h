@@ -152,6 +152,8 @@ void scan_lanes(KernCode *kc, const KernOp *op, const ImpExp **values);
 int small_step(const ImpExp *step);
 // From each lane's element on, of lanes n elements apart.
 const ImpExp *load_every_nth(KernCode *kc, const Arr *arr, const ImpExp *base, int n);
+// From the first lane's element downwards.
+const ImpExp *load_backwards(KernCode *kc, const Arr *arr, const ImpExp *base);
 // The load at `at` with others of the block that lie among the same neighbours; those are noted in
 // `loaded`, by statement.  False, and nothing is added, if there are none.
 bool lower_near_loads(KernCode *kc, const KernBlock *block, int at, bool *loaded);

@@ -82,6 +82,7 @@ const ImpExp *lane_load(KernCode *kc, const Access *access, const Arr *arr) {
   if (affine && imp_is_i64(step, 1) && kc->mask) return masked_neighbours(kc, arr, base);
   if (affine && !kc->mask && small_step(step))
     return load_every_nth(kc, arr, base, small_step(step));
+  if (affine && !kc->mask && imp_is_i64(step, -1)) return load_backwards(kc, arr, base);
   if (affine && !kc->mask) return imp_strided(arr->mem, base, step, 1, kc->lanes);
   return imp_vload(arr->mem, safe_places(kc, places(kc, access, arr)), kc->lanes);
 }

@@ -269,9 +269,8 @@ static bool is_tile_access(const Cost *s, const Access *access, AxisSet set) {
   return is_affine(s, access) && vary_neighbours(s->vary, access, regs);
 }
 
-// How many elements the lanes are apart, if they are so few that neighbours are loaded and picked
-// from; else 0.
-static int64_t few_apart(const Cost *s, const Access *access) {
+// How many elements the lanes are apart in memory, if that is known; else 0.
+static int64_t known_apart(const Cost *s, const Access *access) {
   const Term *apart = term_i64(0), *row = term_i64(1);
   if (s->masked || access->tensor->order || vary_tensor(s->vary, access->tensor))
     return 0;
@@ -281,7 +280,12 @@ static int64_t few_apart(const Cost *s, const Access *access) {
     apart = term_add(apart, term_mul(a.step, row));
     row = term_mul(row, access->tensor->dims[i]);
   }
-  int64_t n = apart->kind == TERM_CONST ? apart->u.constant.u.i : 0;
+  return apart->kind == TERM_CONST ? apart->u.constant.u.i : 0;
+}
+
+// If they are so few that neighbours are loaded and picked from; else 0.
+static int64_t few_apart(const Cost *s, const Access *access) {
+  int64_t n = known_apart(s, access);
   return n >= 2 && n <= MOST_APART ? n : 0;
 }
 
@@ -303,6 +307,8 @@ static double access_cycles(const Cost *s, const Access *access, AxisSet set, bo
     if (apart && s->lanes > MOST_LANES)  // others load the rest of these vectors
       return (VECTOR_ACCESS + VECTOR_OP) * vectors(s, access->tensor->elem);
     if (apart) return apart_cycles(s, access, apart, 1);
+    if (load && known_apart(s, access) == -1)
+      return (VECTOR_ACCESS + VECTOR_PICK) * vectors(s, access->tensor->elem);
     return load && is_tile_access(s, access, set) ? by_lanes / TILE_HEIGHT : by_lanes;
   }
   double whole = VECTOR_ACCESS * vectors(s, access->tensor->elem);
