@@ -695,8 +695,8 @@ static bool is_of_one_width(const PlainCost *p) {
   return narrow < FEW;
 }
 
-// A multiplication and shifts, which vectors have of 32 bits at most, and the device's compiler takes
-// by itself of 16.
+// A multiplication and shifts, which vectors have of 32 bits at most, and the device's compiler
+// takes by itself of 16.
 static bool is_small_division(const PlainCost *p, const Term *t) {
   return is_by_constant(t) && prim_bits(t->u.op.operands) <= (p->wide ? 32 : 16);
 }
