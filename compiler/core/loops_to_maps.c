@@ -11,9 +11,7 @@
 // write arrays, in a kernel of its own.
 #include "core/passes.h"
 
-enum {
-  MAX_SCALARS = 16
-};  // statements that each element's rounds compute for themselves
+enum { MAX_SCALARS = 16 };  // statements that all elements compute for themselves
 
 typedef struct LoopsToMaps {
   Compiler *c;

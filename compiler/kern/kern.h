@@ -103,7 +103,7 @@ typedef struct Axis {
   AxisRole role;
   AxisBind bind;
   bool rest;  // what a split has left: few points
-  bool many;  // points, of a reduction: the device's compiler may take several vectors at once
+  bool many;  // points, of a reduction: several vectors at once pay (long_sums.c)
   const KernBlock *body;
   // AXIS_LOOP: the body's results are the next params.
   // AXIS_REDUCE, AXIS_SCAN: `inits` are the first operands; NULL: the neutral elements.
@@ -185,7 +185,7 @@ typedef struct Kern {
   const Map
       *rounds;  // Var -> const Term *: indices of loops of the host, below that; or NULL
   const Map *starts;  // Var -> itself: places of arrays, where chunks begin; or NULL
-  const Map *usual;   // Var -> itself: widths that nothing tells, as large as others; or NULL
+  const Map *usual;   // Var -> itself: widths that are as large as others; or NULL
 } Kern;
 
 // ---- building (kern_build.c)
@@ -245,6 +245,10 @@ typedef struct KernMapper {
   void *state;
 } KernMapper;
 KernStm kern_map_stm(KernMapper *m, const KernStm *stm);
+// The block with its statements and results mapped, as `block` of mappers that only change terms;
+// its results alone.
+const KernBlock *kern_map_block(KernMapper *m, const KernBlock *block);
+const Term *const *kern_map_results(KernMapper *m, const KernBlock *block);
 
 // A copy with every binder and own tensor fresh, and free variables replaced (Var -> const Term *).
 const KernBlock *kern_rename(Compiler *c, const Map *replace, const KernBlock *block);

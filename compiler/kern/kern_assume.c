@@ -58,10 +58,7 @@ static const KernBlock *assuming_block(KernMapper *m, const KernBlock *block) {
     if (mapped.kind != KERN_CHECK || !term_is_bool(mapped.u.check.condition, true))
       kern_add(&b, mapped);
   }
-  const Term **results = new_array(const Term *, block->result_count + 1);
-  for (int i = 0; i < block->result_count; i++)
-    results[i] = assumed(a, block->results[i]);
-  return kern_block(&b, results, block->result_count);
+  return kern_block(&b, kern_map_results(m, block), block->result_count);
 }
 
 const KernBlock *kern_assume(Compiler *c, KernKnown known, const KernBlock *block) {

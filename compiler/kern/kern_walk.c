@@ -162,6 +162,18 @@ static const Term *const *map_terms(KernMapper *m, const Term *const *terms, int
   return out;
 }
 
+const Term *const *kern_map_results(KernMapper *m, const KernBlock *block) {
+  return map_terms(m, block->results, block->result_count);
+}
+
+const KernBlock *kern_map_block(KernMapper *m, const KernBlock *block) {
+  KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
+  for (int i = 0; i < block->count; i++)
+    kern_add(&b, kern_map_stm(m, &block->stms[i]));
+  return kern_block(&b, kern_map_results(m, block), block->result_count);
+}
+
 static const Var *const *map_binders(KernMapper *m, const Var *const *vars, int count) {
   if (!vars || !m->binder) return vars;
   const Var **out = new_array(const Var *, count + 1);

@@ -177,19 +177,6 @@ static const Term *by_reciprocal(KernMapper *m, const Term *t) {
   return count ? term_with(t, operands, count) : t;
 }
 
-static const KernBlock *divide_block(KernMapper *m, const KernBlock *block) {
-  KernBuilder b = kern_builder(m->c, (Loc){ 0 });
-  for (int i = 0; i < block->count; i++) {
-    const KernStm *stm = &block->stms[i];
-    b.loc = stm->loc;
-    kern_add(&b, kern_map_stm(m, stm));
-  }
-  const Term **results = new_array(const Term *, block->result_count + 1);
-  for (int i = 0; i < block->result_count; i++)
-    results[i] = by_reciprocal(m, block->results[i]);
-  return kern_block(&b, results, block->result_count);
-}
-
 // A divisor is not 0.
 static const Term *not_zero(void *state, const Term *t) {
   const Dividing *x = state;
@@ -201,7 +188,7 @@ static const Term *not_zero(void *state, const Term *t) {
 
 bool kern_by_reciprocals(Compiler *c, const Kern *kern, KernQuick *out) {
   KernBuilder host = kern_builder(c, kern->loc);
-  Dividing x = { .mapper = { .c = c, .term = by_reciprocal, .block = divide_block },
+  Dividing x = { .mapper = { .c = c, .term = by_reciprocal, .block = kern_map_block },
                  .kern = kern,
                  .inside = map_new(NULL),
                  .lets = map_new(NULL),
@@ -212,7 +199,7 @@ bool kern_by_reciprocals(Compiler *c, const Kern *kern, KernQuick *out) {
   x.mapper.state = &x;
   KernVisitor v = { .stm = see_widths, .binder = see_inner, .state = &x };
   kern_visit_block(&v, kern->body);
-  const KernBlock *body = divide_block(&x.mapper, kern->body);
+  const KernBlock *body = kern_map_block(&x.mapper, kern->body);
   if (!x.at_points) return false;
   const Term *condition = term_bool(true);
   for (int i = 0; i < x.count; i++)

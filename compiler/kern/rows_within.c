@@ -96,10 +96,7 @@ static const KernBlock *block_of_row(KernMapper *m, const KernBlock *block) {
       map_put(x->plain, stm.binders[0], stm.u.term);
     kern_add(&b, stm);
   }
-  const Term **results = new_array(const Term *, block->result_count + 1);
-  for (int i = 0; i < block->result_count; i++)
-    results[i] = of_row(m, block->results[i]);
-  return kern_block(&b, results, block->result_count);
+  return kern_block(&b, kern_map_results(m, block), block->result_count);
 }
 
 // ---- axes

@@ -590,10 +590,7 @@ static const KernBlock *inner_block(KernMapper *m, const KernBlock *block) {
   kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++)
     add_inner_stm(x, &b, &block->stms[i]);
-  const Term **results = new_array(const Term *, block->result_count + 1);
-  for (int i = 0; i < block->result_count; i++)
-    results[i] = inner_term(x, block->results[i]);
-  return kern_block(&b, results, block->result_count);
+  return kern_block(&b, kern_map_results(m, block), block->result_count);
 }
 
 // ---- the block

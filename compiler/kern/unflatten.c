@@ -162,10 +162,7 @@ static const KernBlock *rows_of_block(KernMapper *m, const KernBlock *block) {
     else
       kern_add(&b, stm);
   }
-  const Term **results = new_array(const Term *, block->result_count + 1);
-  for (int i = 0; i < block->result_count; i++)
-    results[i] = by_rows(m, block->results[i]);
-  return kern_block(&b, results, block->result_count);
+  return kern_block(&b, kern_map_results(m, block), block->result_count);
 }
 
 // A divisor is not 0 in a row.

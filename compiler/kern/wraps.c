@@ -81,17 +81,6 @@ static const Term *without_wrap(KernMapper *m, const Term *t) {
   return count ? term_with(t, operands, count) : t;
 }
 
-static const KernBlock *block_without_wraps(KernMapper *m, const KernBlock *block) {
-  KernBuilder b = kern_builder(m->c, (Loc){ 0 });
-  kern_expect(&b, block->count);
-  for (int i = 0; i < block->count; i++)
-    kern_add(&b, kern_map_stm(m, &block->stms[i]));
-  const Term **results = new_array(const Term *, block->result_count + 1);
-  for (int i = 0; i < block->result_count; i++)
-    results[i] = without_wrap(m, block->results[i]);
-  return kern_block(&b, results, block->result_count);
-}
-
 // ---- axes
 
 static const KernBlock *alone(Compiler *c, const KernStm *stm) {
@@ -162,9 +151,8 @@ static const Kern *cut_at_turns(Compiler *c, const Kern *kern, Name axis, int tu
 const Kern *kern_turn_rows(Compiler *c, const Kern *kern) {
   Wraps x = { .kern = kern };
   x.rows = (KernMapper){ .c = c, .block = turned_rows, .state = &x };
-  x.points = (KernMapper){
-    .c = c, .term = without_wrap, .block = block_without_wraps, .state = &x
-  };
+  x.points =
+      (KernMapper){ .c = c, .term = without_wrap, .block = kern_map_block, .state = &x };
   Kern turned = *kern;
   turned.body = turned_rows(&x.rows, kern->body);
   if (!x.turned.count) return kern;
