@@ -104,6 +104,11 @@ bool compile_executable(Compiler *c, const EmitResult *made, const char *output)
 // Compiles C text without optimising it, once per text; the executable in the cache, or NULL after
 // errors.
 const char *compile_cached(Compiler *c, const EmitResult *made);
+// Likewise, a shared object for what compile_host makes.
+const char *compile_shared(Compiler *c, const EmitResult *made);
+// The program that runs shared objects (test_host.h), in the cache; NULL where there is no cache,
+// or after errors.
+const char *compile_host(Compiler *c);
 // The executable of a program in the cache, compiled if need be; NULL after errors.
 const char *compile_program(Compiler *c, Program *program, CompileOptions options);
 // The kernels of an executable's C text, compiled for a device; NULL after errors.

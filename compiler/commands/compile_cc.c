@@ -34,13 +34,13 @@ static const char *level_option(CompileLevel level) {
   return level == COMPILE_QUICK ? "-O0" : "-O1";
 }
 
-// What the C compiler is to make: an executable, linked with an object of the runtime if there is
-// one, or an object.
+// What the C compiler is to make: an executable or a shared object, linked with an object of the
+// runtime if there is one, or such an object.
 typedef struct CcJob {
   const Text *text;
   CompileLevel level;
   const char *runtime;
-  bool object, mpi, threads;
+  bool object, shared, mpi, threads;
 } CcJob;
 
 static int run_cc(const CcJob *job, int source, const char *output, int log) {
@@ -58,6 +58,8 @@ static int run_cc(const CcJob *job, int source, const char *output, int log) {
   for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
     args[count++] = fixed[i];
   if (job->object) args[count++] = "-c";
+  if (job->shared) args[count++] = "-fPIC";
+  if (job->shared && !job->object) args[count++] = "-shared";
   if (job->threads) args[count++] = "-pthread";
   size_t first = job->runtime ? 0 : 3, end = sizeof linked / sizeof *linked;
   for (size_t i = first; i < end && !job->object; i++)
@@ -203,14 +205,16 @@ static const char *compile_into(Compiler *c, const Cache *cache, const CcJob *jo
 
 // The runtime is the same in all executables and takes longer to compile than most programs: its
 // object is in the cache, compiled if need be; NULL after errors.
-static const char *runtime_object(Compiler *c, const Cache *cache, Workers workers) {
+static const char *runtime_object(Compiler *c, const Cache *cache, Workers workers,
+                                  bool shared) {
   CcJob job = { .text = runtime_apart(workers),
                 .level = COMPILE_OPTIMISED,
                 .object = true,
+                .shared = shared,
                 .mpi = workers == WORKERS_MPI,
                 .threads = workers == WORKERS_THREADS };
   Hash *hash = hash_new();
-  hash_text(hash, "object");
+  hash_text(hash, shared ? "shared object" : "object");
   add_compiler(hash, workers == WORKERS_MPI);
   hash_bytes(hash, text_str(job.text), text_length(job.text));
   const char *key = hash_digest(hash), *found = cache_find(cache, key);
@@ -219,14 +223,15 @@ static const char *runtime_object(Compiler *c, const Cache *cache, Workers worke
 
 // How an executable is made; false after errors.
 static bool job_of(Compiler *c, const Cache *cache, const EmitResult *made,
-                   CompileLevel level, CcJob *job) {
+                   CompileLevel level, bool shared, CcJob *job) {
   *job = (CcJob){ .text = made->c,
                   .level = level,
+                  .shared = shared,
                   .mpi = made->workers == WORKERS_MPI,
                   .threads = made->workers == WORKERS_THREADS };
   if (!cache->folder || !made->apart) return true;
   job->text = made->apart;
-  job->runtime = runtime_object(c, cache, made->workers);
+  job->runtime = runtime_object(c, cache, made->workers, shared);
   return job->runtime != NULL;
 }
 
@@ -239,7 +244,7 @@ bool compile_executable(Compiler *c, const EmitResult *made, const char *output)
   }
   Cache cache = cache_open();
   CcJob job;
-  if (!job_of(c, &cache, made, COMPILE_OPTIMISED, &job)) return false;
+  if (!job_of(c, &cache, made, COMPILE_OPTIMISED, false, &job)) return false;
   SignalHold hold = signals_hold();
   bool done = compile_to(c, &job, target, 0777);
   signals_release(&hold);
@@ -248,23 +253,38 @@ bool compile_executable(Compiler *c, const EmitResult *made, const char *output)
 
 // The executable with this key, compiled if need be; NULL after errors.
 static const char *compile_with_key(Compiler *c, const EmitResult *made,
-                                    CompileLevel level, const char *key) {
+                                    CompileLevel level, bool shared, const char *key) {
   Cache cache = cache_open();
   CcJob job;
   if (cache.problem) warning(c, (Loc){ 0 }, "%s", cache.problem);
-  if (!job_of(c, &cache, made, level, &job)) return NULL;
+  if (!job_of(c, &cache, made, level, shared, &job)) return NULL;
   return cache.folder ? compile_into(c, &cache, &job, key) : compile_privately(c, &job);
 }
 
-const char *compile_cached(Compiler *c, const EmitResult *made) {
+static const char *cached_once(Compiler *c, const EmitResult *made, bool shared) {
   Hash *hash = hash_new();
   hash_text(hash, level_option(COMPILE_QUICK));
+  if (shared) hash_text(hash, "shared");
   add_compiler(hash, made->workers == WORKERS_MPI);
   hash_bytes(hash, text_str(made->c), text_length(made->c));
   const char *key = hash_digest(hash);
   Cache cache = cache_open();
   const char *found = cache_find(&cache, key);
-  return found ? found : compile_with_key(c, made, COMPILE_QUICK, key);
+  return found ? found : compile_with_key(c, made, COMPILE_QUICK, shared, key);
+}
+
+const char *compile_cached(Compiler *c, const EmitResult *made) {
+  return cached_once(c, made, false);
+}
+
+const char *compile_shared(Compiler *c, const EmitResult *made) {
+  return cached_once(c, made, true);
+}
+
+const char *compile_host(Compiler *c) {
+  EmitResult host = { .c = text_new() };
+  text_add(host.c, runtime_host());
+  return cache_open().folder ? compile_cached(c, &host) : NULL;
 }
 
 static void add_file(Hash *key, const char *path, const char *text, size_t length) {
@@ -307,5 +327,5 @@ const char *compile_program(Compiler *c, Program *program, CompileOptions option
   }
   EmitResult result;
   if (!compile_program_to_c(c, program, options, &result)) return NULL;
-  return compile_with_key(c, &result, COMPILE_OPTIMISED, key);
+  return compile_with_key(c, &result, COMPILE_OPTIMISED, false, key);
 }

@@ -278,7 +278,7 @@ static bool ensure_server(DirectiveRun *r, const char *executable, const char **
   if (r->server && server_ask(r->server, "entry_points").alive) return true;
   if (r->server) server_stop(r->server);
   ServerReply greeting = { .text = strerror(errno) };
-  r->server = server_start(literate_server(r->l, executable), &greeting);
+  r->server = server_start(literate_server(r->l, executable), NULL, &greeting);
   *message = greeting.text;
   if (r->server && !greeting.ok) {
     server_stop(r->server);

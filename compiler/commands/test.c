@@ -55,13 +55,15 @@ typedef struct Job {
   pid_t pid;  // 0: no process
   int report, messages, status;
   double started;
+  TestHost host;  // of one program after the other
 } Job;
 
 typedef struct Harness {
   Compiler *c;
   const TestOptions *options;
   const ProgramPaths *paths;
-  int next, done;  // programs started; finished
+  const char *host;  // the program that runs programs, or NULL
+  int next, done;    // programs started; finished
   Job *jobs;
   TestReport total;
   const char *shown;  // the line of progress on the terminal, or NULL
@@ -73,10 +75,11 @@ static double seconds(void) {
   return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-_Noreturn static void child(const Harness *h, const Job *job) {
+_Noreturn static void child(const Harness *h, Job *job) {
   dup2(job->messages, STDERR_FILENO);
   setenv("FLC_STATUS_FILE", text_format("%d", job->status), 1);
-  TestReport r = test_run_program(h->c, job->path, h->options);
+  TestReport r =
+      test_run_program(h->c, job->path, h->options, job->host.pid ? &job->host : NULL);
   FILE *out = fdopen(job->report, "w");
   if (!out) _exit(1);
   fprintf(out, "%d %d %d\n%s", r.passed, r.failed, r.skipped, text_str(r.text));
@@ -89,6 +92,7 @@ static void start(Harness *h, Job *job) {
   job->messages = memfd_create("messages", 0);
   job->status = memfd_create("status", 0);
   job->started = seconds();
+  if (h->host) host_start(&job->host, h->host);
   fflush(stdout);
   job->pid = fork();
   if (job->pid == 0) child(h, job);
@@ -134,6 +138,7 @@ static void finish(Harness *h, Job *job, int status, bool timed_out) {
     return;
   }
   h->total.failed++;
+  host_stop(&job->host);  // the program may still run there
   const char *what = timed_out ? text_format("took more than %d s", h->options->timeout_s)
                      : WIFSIGNALED(status)
                          ? text_format("crashed (%s)", strsignal(WTERMSIG(status)))
@@ -186,6 +191,18 @@ static void run_all(Harness *h) {
     nanosleep(&pause, NULL);
   }
   if (progress) printf("\r\033[K");
+  for (int i = 0; i < h->options->jobs; i++)
+    host_stop(&h->jobs[i].host);
+}
+
+// Several programs run on the device in one process, if they are started without ado.
+static const char *host_program(Compiler *c, const TestOptions *o, int programs) {
+  bool runs = o->depth == TEST_RUN && !o->no_device &&
+              (!o->stage || strcmp(o->stage, "device") == 0);
+  if (!runs || programs < 2 || o->workers || o->start.runner) return NULL;
+  const char *host = compile_host(c);
+  diag_take_text(c);  // programs will say what is wrong, if they need the C compiler
+  return host;
 }
 
 // Says so if there was nothing to test.
@@ -205,6 +222,7 @@ static void warn_of_nothing(const Harness *h) {
 static int test_paths(Compiler *c, const TestOptions *options,
                       const ProgramPaths *paths) {
   Harness h = { .c = c, .options = options, .paths = paths };
+  h.host = host_program(c, options, paths->count);
   h.jobs = new_array(Job, options->jobs);
   h.total.text = text_new();
   run_all(&h);

@@ -17,7 +17,9 @@ static const char *const profile_names[PROFILES] = { "cpu", "gpu" };
 
 struct TestDevice {
   Compiler *c;
-  const char *executable;
+  Program *program;
+  TestHost *host;          // NULL: the program has a process of its own
+  const char *executable;  // or shared object
   TestServer *server;      // NULL: not started, or it has died
   int profile;             // whose code it runs
   int runs;                // numbers the variables of the servers
@@ -60,7 +62,7 @@ static void stop_server(TestDevice *d) {
 
 static bool start_server(TestDevice *d, const char **message) {
   ServerReply greeting = { 0 };
-  d->server = server_start(device_command(d), &greeting);
+  d->server = server_start(device_command(d), d->host, &greeting);
   d->profile = d->first;
   if (d->server && greeting.ok) return true;
   *message = d->server ? greeting.text : "cannot start the program";
@@ -79,12 +81,34 @@ static bool take_profile(TestDevice *d, int profile, const char **message) {
   return reply.ok;
 }
 
-const char *test_device_build(Compiler *c, Program *program, const ProgramStart *start) {
+static const char *build_as(Compiler *c, Program *program, const ProgramStart *start,
+                            bool shared) {
   EmitResult made;
   CompileOptions options = program_start_compile(start);
   options.all_versions = true;
-  return compile_program_to_c(c, program, options, &made) ? compile_cached(c, &made)
-                                                          : NULL;
+  if (!compile_program_to_c(c, program, options, &made)) return NULL;
+  return shared ? compile_shared(c, &made) : compile_cached(c, &made);
+}
+
+const char *test_device_build(Compiler *c, Program *program, const ProgramStart *start) {
+  return build_as(c, program, start, false);
+}
+
+// A host that has crashed says little about a program that may be as good as others: it runs again,
+// in a process of its own.  Is that so?
+static bool left_host(TestDevice *d) {
+  if (!d->host || !d->host->gone) return false;
+  d->host = NULL;
+  stop_server(d);
+  d->executable = test_device_build(d->c, d->program, d->start);
+  return d->executable != NULL;
+}
+
+// Its code for GPUs has to do where that for CPUs does not run.
+static bool start_either(TestDevice *d, const char **message) {
+  if (start_server(d, message)) return true;
+  d->first = strstr(*message, "code for CPUs does not run") != NULL;
+  return d->first && start_server(d, message);
 }
 
 TestDevice *test_device_open(Compiler *c, Program *program, TestDeviceOptions options,
@@ -92,20 +116,21 @@ TestDevice *test_device_open(Compiler *c, Program *program, TestDeviceOptions op
   *absent = false;
   TestDevice *d = new (TestDevice);
   d->c = c;
+  d->program = program;
+  d->host = options.host;
   d->processes = program->flatten.workers == WORKERS_MPI ? options.workers : 0;
   d->threads = program->flatten.workers == WORKERS_THREADS ? options.workers : 0;
   d->path = program->path;
   d->start = options.start;
   d->most_runs = options.all_versions ? MANY_RUNS : FEW_RUNS;
-  d->executable = test_device_build(c, program, options.start);
+  d->executable = build_as(c, program, options.start, d->host != NULL);
   if (!d->executable) {
     *message = diag_take_text(c);
     return NULL;
   }
   d->file = memfd_create("values", 0);
-  if (start_server(d, message)) return d;
-  d->first = strstr(*message, "code for CPUs does not run") != NULL;
-  if (d->first && start_server(d, message)) return d;
+  if (start_either(d, message)) return d;
+  if (left_host(d) && start_either(d, message)) return d;
   *absent = strstr(*message, "no OpenCL") != NULL;
   close(d->file);
   return NULL;
@@ -299,6 +324,7 @@ const char *test_device_case(TestDevice *d, const DeviceCase *test) {
   int profiles = test->default_only ? d->first + 1 : PROFILES;
   for (int profile = d->first; profile < profiles; profile++) {
     const char *message = try_profile(d, test, profile);
+    if (message && left_host(d)) message = try_profile(d, test, profile);
     if (!message) continue;
     // A process that has died, or has not cleaned up, is of no use to the next case.
     stop_server(d);

@@ -1,6 +1,7 @@
-// Runs the cases of a program on the device: built once, served by one process.
+// Runs the cases of a program on the device: built once, started once.
 #pragma once
 #include "commands/program_start.h"
+#include "commands/test_host.h"
 
 typedef struct TestDevice TestDevice;
 
@@ -26,6 +27,7 @@ typedef struct TestDeviceOptions {
   bool all_versions;
   int workers;  // 0: one, in a program for one
   const ProgramStart *start;
+  TestHost *host;  // where it runs; NULL: in a process of its own
 } TestDeviceOptions;
 
 // The executable (from a cache); NULL after errors.

@@ -27,6 +27,7 @@ typedef struct ProgramRun {
   Compiler *c;
   const char *path;
   const TestOptions *options;
+  TestHost *host;
   const TestSpec *spec;
   TestReport *report;
   Vec(Stage) stages;
@@ -498,7 +499,7 @@ static void open_device(ProgramRun *run, Program *program) {
   if (run->options->no_device || test_has_tag(&run->spec->tags, "no_device")) return;
   if (!wants_stage(run, "device")) return;
   const TestDeviceOptions how = { run->options->all_versions, run->options->workers,
-                                  &run->options->start };
+                                  &run->options->start, run->host };
   run->device = test_device_open(run->c, program, how, &message, &absent);
   if (run->device) return;
   if (absent)
@@ -553,9 +554,12 @@ static void run_program(ProgramRun *run, Program *program) {
   if (run->device) close_device(run);
 }
 
-TestReport test_run_program(Compiler *c, const char *path, const TestOptions *options) {
+TestReport test_run_program(Compiler *c, const char *path, const TestOptions *options,
+                            TestHost *host) {
   TestReport report = { .text = text_new() };
-  ProgramRun run = { .c = c, .path = path, .options = options, .report = &report };
+  ProgramRun run = {
+    .c = c, .path = path, .options = options, .host = host, .report = &report
+  };
   Program *program = program_read(c, path);
   if (!program || !take_recipes(c, program, options->start.recipe)) {
     fail(&run, "", diag_take_text(c));

@@ -1,6 +1,7 @@
 // Runs the tests of one program.
 #pragma once
 #include "commands/program_start.h"
+#include "commands/test_host.h"
 
 // How far programs go.
 typedef enum TestDepth {
@@ -42,4 +43,6 @@ const char *test_locate(const char *program, const char *name);
 // Is it a file of the published data sets, which are not shipped?
 bool test_is_published(const char *path);
 
-TestReport test_run_program(Compiler *c, const char *path, const TestOptions *options);
+// On the device in `host`, or in processes of its own (NULL).
+TestReport test_run_program(Compiler *c, const char *path, const TestOptions *options,
+                            TestHost *host);

@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 struct TestServer {
+  TestHost *host;  // NULL: the program has a process of its own
   pid_t pid;
+  bool over;  // it has ended, and was waited for
   FILE *to, *from;
   int said;  // what it wrote to standard error: a file in memory
 };
@@ -40,35 +42,54 @@ _Noreturn static void become_program(char *const *args, const int *in, const int
   _exit(127);
 }
 
-TestServer *server_start(const char *const *words, ServerReply *greeting) {
+// In a process of its own or in the host's; false if that is impossible.
+static bool start_program(TestServer *s, const char *const *words, const int *in,
+                          const int *out) {
+  const int streams[] = { in[0], out[1], s->said };
+  if (s->host) return host_run(s->host, words, streams);
+  s->pid = fork();
+  if (s->pid == 0) become_program(copy_words(words), in, out, s->said);
+  return s->pid > 0;
+}
+
+TestServer *server_start(const char *const *words, TestHost *host,
+                         ServerReply *greeting) {
   int in[2], out[2];
   // Other servers must not inherit the ends: closing ours would not end this one.
   if (pipe2(in, O_CLOEXEC) != 0) return NULL;
   if (pipe2(out, O_CLOEXEC) != 0) return NULL;
   TestServer *s = new (TestServer);
+  s->host = host;
   s->said = memfd_create("messages", MFD_CLOEXEC);
   signal(SIGPIPE, SIG_IGN);  // a program that has died is found by reading
-  s->pid = fork();
-  if (s->pid == 0) become_program(copy_words(words), in, out, s->said);
+  bool started = start_program(s, words, in, out);
   close(in[0]);
   close(out[1]);
   s->to = fdopen(in[1], "w");
   s->from = fdopen(out[0], "r");
-  if (s->pid < 0 || !s->to || !s->from) return NULL;
+  if (!started || !s->to || !s->from) return NULL;
   *greeting = server_ask(s, "");
   return s;
 }
 
-// How the process ended, and what it said.
-static ServerReply last_words(TestServer *s) {
+// How it ended.
+static const char *ending(TestServer *s) {
   int status = 0;
+  if (s->host)
+    return host_wait(s->host, &status)
+               ? text_format("the program ended (status %d)\n", status)
+               : "the program crashed, and the process in which it ran\n";
   if (s->pid > 0) waitpid(s->pid, &status, 0);
-  s->pid = 0;
+  return WIFSIGNALED(status)
+             ? text_format("the program crashed (%s)\n", strsignal(WTERMSIG(status)))
+             : text_format("the program ended (status %d)\n", WEXITSTATUS(status));
+}
+
+// How the program ended, and what it said.
+static ServerReply last_words(TestServer *s) {
   Text *t = text_new();
-  if (WIFSIGNALED(status))
-    text_printf(t, "the program crashed (%s)\n", strsignal(WTERMSIG(status)));
-  else
-    text_printf(t, "the program ended (status %d)\n", WEXITSTATUS(status));
+  if (!s->over) text_add(t, ending(s));
+  s->over = true;
   char buffer[4096];
   lseek(s->said, 0, SEEK_SET);
   for (ssize_t n; (n = read(s->said, buffer, sizeof buffer)) > 0;)
@@ -77,7 +98,7 @@ static ServerReply last_words(TestServer *s) {
 }
 
 ServerReply server_ask(TestServer *s, const char *line) {
-  if (!s->pid) return last_words(s);
+  if (s->over) return last_words(s);
   if (*line) fprintf(s->to, "%s\n", line);
   fflush(s->to);
   ServerReply reply = { .alive = true, .ok = true };
@@ -97,6 +118,6 @@ ServerReply server_ask(TestServer *s, const char *line) {
 void server_stop(TestServer *s) {
   fclose(s->to);
   fclose(s->from);
-  if (s->pid > 0) waitpid(s->pid, NULL, 0);
+  if (!s->over) ending(s);
   close(s->said);
 }

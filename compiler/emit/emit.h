@@ -241,6 +241,8 @@ void runtime_add(Text *t, const char *api, RuntimeParts parts, Workers workers);
 void runtime_add_macros(Text *t, Workers workers);
 // The runtime of executables with the prefix `fl`, to be compiled apart from them.
 const Text *runtime_apart(Workers workers);
+// The text of runtime/host.c.
+const char *runtime_host(void);
 void runtime_public_header(Text *t, const char *prefix);
 void runtime_add_dialects(Text *t);  // tables of what stands before kernels
 void runtime_hash_dialects(Hash *hash);

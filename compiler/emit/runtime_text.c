@@ -76,6 +76,8 @@ const Text *runtime_apart(Workers workers) {
   return t;
 }
 
+const char *runtime_host(void) { return named("host.c"); }
+
 // api.h with every RT_NAME(x) replaced by the prefix and x.
 void runtime_public_header(Text *t, const char *prefix) {
   static const char macro[] = "RT_NAME(";

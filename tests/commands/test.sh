@@ -226,4 +226,26 @@ expect_usage --runner=./none p.fl
 expect_usage --pass-compiler-option=-Werror p.fl
 expect_usage
 
+# Several programs run in one process; where it dies, they run again, each in its own.
+kill_hosts() {
+  while [ -d "/proc/$1" ]; do
+    for child in $(cat "/proc/$1/task/$1/children" 2> /dev/null); do
+      grep -qs '^flc-test-host' "/proc/$child/cmdline" && kill -9 "$child" && echo killed
+    done
+    sleep 0.02
+  done
+}
+for name in a b c; do
+  printf '%s\n' "-- ==
+-- input { 1 } output { 2 }
+$main" > "$name.fl"
+done
+"$flc" test -v --stage device a.fl b.fl c.fl > together 2>&1 &
+killed=$(kill_hosts $!)
+wait $! || failures=$((failures + 1))
+grep -q '^3 passed, 0 failed$\|no OpenCL device' together && [ -n "$killed" ] || {
+  printf 'FAIL: programs whose process died (%s):\n%s\n' "$killed" "$(cat together)"
+  failures=$((failures + 1))
+}
+
 [ "$failures" = 0 ]
