@@ -83,13 +83,13 @@ static bool is_own_store(const KernStm *stm) {
          is_cheap(stm->u.store.value);
 }
 
-static bool is_short(const KernBlock *block) {
+static bool is_short(const KernBlock *block, int most) {
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     bool lets = stm->kind == KERN_LET && is_cheap(stm->u.term);
     if (!lets && stm->kind != KERN_LOAD && !is_own_store(stm)) return false;
   }
-  return block->count <= FEW_OPERATIONS;
+  return block->count <= most;
 }
 
 static bool stores(const KernBlock *block) {
@@ -120,11 +120,11 @@ static bool loads_inside(const KernBlock *block, KernIsInside is_inside, void *s
   return true;
 }
 
-bool kern_add_choice(KernBuilder *b, const KernStm *stm, KernIsInside is_inside,
+bool kern_add_choice(KernBuilder *b, const KernStm *stm, int most, KernIsInside is_inside,
                      void *state) {
   const KernBlock *blocks[2] = { stm->u.cond.then_block, stm->u.cond.else_block };
   bool some = stm->binder_count || stores(blocks[0]) || stores(blocks[1]);
-  if (!some || !is_short(blocks[0]) || !is_short(blocks[1])) return false;
+  if (!some || !is_short(blocks[0], most) || !is_short(blocks[1], most)) return false;
   for (int side = 0; side < 2; side++)
     if (!loads_inside(blocks[side], is_inside, state)) return false;
   for (int side = 0; side < 2; side++)
@@ -157,8 +157,8 @@ static const KernBlock *choose_in(KernMapper *m, const KernBlock *block) {
     if (around) s->around[s->depth++] = stm;
     KernStm mapped = kern_map_stm(m, stm);
     s->depth -= around;
-    bool chosen =
-        stm->kind == KERN_IF && kern_add_choice(&b, &mapped, is_inside_array, s);
+    bool chosen = stm->kind == KERN_IF &&
+                  kern_add_choice(&b, &mapped, FEW_OPERATIONS, is_inside_array, s);
     if (!chosen) kern_add(&b, mapped);
   }
   return kern_block(&b, block->results, block->result_count);

@@ -48,6 +48,7 @@ typedef struct Interior {
   Map *forms;        // Var -> const Linear *
   Map *bound;        // Var -> Var: within the block
   Map *values;       // Var -> const Term *: bools that are known
+  Map *of_indices;   // Var -> const Term *: bools that follow from indices
   Index indices[MOST_INDICES];
   int index_count;
   const Term *conditions[MOST_CONDITIONS];

@@ -139,10 +139,10 @@ const Kern *kern_load_late(Compiler *c, const Kern *kern);
 // The kernel with choices between values in the place of short branches.
 const Kern *kern_choose(Compiler *c, const Kern *kern);
 
-// Adds the `if` as choices; false, and nothing is added, unless its branches are short and load
-// only what is inside of its array.
+// Adds the `if` as choices; false, and nothing is added, unless its branches have `most` statements
+// at most and load only what is inside of its array.
 typedef bool (*KernIsInside)(void *state, const Access *access);
-bool kern_add_choice(KernBuilder *b, const KernStm *stm, KernIsInside is_inside,
+bool kern_add_choice(KernBuilder *b, const KernStm *stm, int most, KernIsInside is_inside,
                      void *state);
 
 // The kernel without checks that others before them, or axes around them, have made.

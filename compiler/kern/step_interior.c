@@ -18,7 +18,14 @@
 #include "kern/plan.h"
 #include "kern/wide_lanes.h"
 
-enum { MOST_FACTOR = 1 << 20, MOST_LOOP_STATEMENTS = 40 };
+enum {
+  MOST_FACTOR = 1 << 20,
+  MOST_LOOP_STATEMENTS = 40,
+  // Statements of a branch that becomes a choice.  All lanes seldom agree on what depends on data,
+  // and loads under masks go one by one.
+  FEW_CHOSEN = 4,
+  MOST_CHOSEN = 32,
+};
 
 // ---- forms
 
@@ -498,6 +505,19 @@ static void note_binder(KernVisitor *v, const Var *var) {
   map_put(x->bound, var, var);
 }
 
+// Does it follow from indices, as i < k?  Then most blocks have one outcome, and go one way.
+static bool is_of_indices(const Interior *x, const Term *t) {
+  Linear form;
+  if (t->type != PRIM_BOOL) return linear_of(x, t, &form);
+  if (t->kind == TERM_VAR)
+    return map_has(x->of_indices, t->u.var) || !map_has(x->bound, t->u.var);
+  const Term *operands[3];
+  int count = term_operands(t, operands);
+  for (int i = 0; i < count; i++)
+    if (!is_of_indices(x, operands[i])) return false;
+  return true;
+}
+
 static void add_inner_let(Interior *x, KernBuilder *b, const KernStm *stm) {
   Linear form;
   if (is_coordinate(x, stm->u.term, &form)) {
@@ -509,6 +529,8 @@ static void add_inner_let(Interior *x, KernBuilder *b, const KernStm *stm) {
     map_put(x->forms, stm->binders[0], mem_copy(&form, sizeof form));
   if (t->kind == TERM_CONST && t->type == PRIM_BOOL)
     map_put(x->values, stm->binders[0], t);
+  if (t->type == PRIM_BOOL && is_of_indices(x, t))
+    map_put(x->of_indices, stm->binders[0], t);
   kern_let_var(b, stm->binders[0], t);
 }
 
@@ -538,8 +560,12 @@ static void add_unknown_if(Interior *x, KernBuilder *b, const KernStm *stm) {
   x->in_branch = true;
   KernStm inner = kern_map_stm(&x->inner, stm);
   x->in_branch = around;
-  bool chosen = !x->checks_only && kern_add_choice(b, &inner, assume_inside, x);
-  if (!chosen) kern_add(b, inner);
+  const Interior before = *x;
+  int most = is_of_indices(x, inner.u.cond.condition) ? FEW_CHOSEN : MOST_CHOSEN;
+  bool chosen = !x->checks_only && kern_add_choice(b, &inner, most, assume_inside, x);
+  if (chosen) return;
+  *x = before;  // of its loads some may have been taken to be inside
+  kern_add(b, inner);
 }
 
 // A branch whose condition is known is its block.
@@ -599,6 +625,7 @@ static void begin_block(Interior *x, const KernBlock *copy, bool may_move) {
   x->forms = map_new(NULL);
   x->bound = map_new(NULL);
   x->values = map_new(NULL);
+  x->of_indices = map_new(NULL);
   x->index_count = x->condition_count = x->first_count = 0;
   x->over_lanes = false;
   x->places = (1 << GUESS_PLACES) - 1;

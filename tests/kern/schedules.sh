@@ -274,6 +274,18 @@ END
 expect 'fields that take turns are changed in place, though rounds read what they have stored' 0 '\[spare' out
 some 'borders are apart where lanes would wait for gathers' '_high: |if usually inside' out
 
+cat > labels.fl << 'END'
+entry main [n] (l: [n][n]i32) : [n][n]i32 =
+  tabulate_2d n n (\i j ->
+    if l[i, j] < 0 then -1
+    else let above = if i > 0 then l[i - 1, j] else -1
+         let left = if j > 0 then l[i, j - 1] else -1
+         in l[i, j] `i32.max` above `i32.max` left)
+END
+"$flc" dump --recipes labels.fl > out
+some 'inside of borders data choose between values, without masks' 'select\(lt_[0-9]+, -1i32, max' out
+some 'in rows for the compiler of the device' '^  split n_?[0-9]* by 128 overlap' out
+
 cat > chain.fl << 'END'
 entry main [n] [m] (k: i64) (a: [n][m]i64) (b: [m]i64) : [n]i64 =
   map (\i -> i64.minimum (map (\j -> a[i, j] + b[j + k]) (iota (m - k)))) (iota n)
