@@ -316,6 +316,50 @@ static const Exp *wide_product(Simplify *s, Atom x, int n) {
   return exp_convert(PRIM_F32, power);
 }
 
+// A number of twice the digits, `most + rest`.
+typedef struct Twofold {
+  Atom most, rest;
+} Twofold;
+
+// What is multiplied last, and what it lacks, as it does not have twice the digits.
+typedef struct LastFactors {
+  Atom left, right, rest;
+} LastFactors;
+
+static Twofold twofold_power(Simplify *s, Atom x, int n);
+
+static LastFactors last_factors(Simplify *s, Atom x, int n) {
+  Twofold some = twofold_power(s, x, n % 2 == 0 ? n / 2 : n - 1);
+  if (n % 2 == 1)
+    return (LastFactors){ some.most, x,
+                          simplify_let(s, "rest", exp_op2(OP_MUL, some.rest, x)) };
+  Atom twice = simplify_let(s, "twice", exp_op2(OP_ADD, some.most, some.most));
+  return (LastFactors){ some.most, some.most,
+                        simplify_let(s, "rest", exp_op2(OP_MUL, twice, some.rest)) };
+}
+
+// x * .. * x by squaring, n of them.
+static Twofold twofold_power(Simplify *s, Atom x, int n) {
+  LastFactors last = { x, x, float_const(atom_type(x).elem, 0) };
+  if (n > 2) last = last_factors(s, x, n);
+  Atom most = simplify_let(s, "power", exp_op2(OP_MUL, last.left, last.right));
+  Atom minus = simplify_let(s, "minus", exp_op1(OP_NEG, most));
+  Atom error = simplify_let(s, "error", exp_op3(OP_FMA, last.left, last.right, minus));
+  if (n > 2) error = simplify_let(s, "error", exp_op2(OP_ADD, error, last.rest));
+  return (Twofold){ most, error };
+}
+
+// The product in twice the digits; of what is infinite, or too great, the rest is NaN.
+static const Exp *careful_product(Simplify *s, Atom x, int n) {
+  LastFactors last = last_factors(s, x, n);
+  Atom sum = simplify_let(s, "power", exp_op3(OP_FMA, last.left, last.right, last.rest));
+  Atom finite = simplify_let(s, "finite", exp_op2(OP_EQ, sum, sum));
+  Builder yes = builder_new(s->c, s->builder->loc),
+          no = builder_new(s->c, s->builder->loc);
+  Atom infinite = core_let(&no, "power", exp_op2(OP_MUL, last.left, last.right));
+  return exp_if(finite, value_body(&yes, sum), value_body(&no, infinite));
+}
+
 // Integers wrap in products as in powers.
 static const Exp *integer_power(Simplify *s, const Exp *e) {
   Atom x = e->u.op.args[0], y = e->u.op.args[1];
@@ -342,7 +386,9 @@ static const Exp *power_rules(Simplify *s, const Exp *e) {
   for (int n = -1; n >= LEAST_FACTORS; n--)
     if (exponent == n) return inverse_product(s, x, -n);
   bool whole = fabs(exponent) <= MOST_BY_SQUARING && exponent == floor(exponent);
-  return whole && e->u.op.type == PRIM_F32 ? wide_product(s, x, (int)exponent) : NULL;
+  if (!whole) return NULL;
+  if (e->u.op.type == PRIM_F32) return wide_product(s, x, (int)exponent);
+  return exponent > 0 ? careful_product(s, x, (int)exponent) : NULL;
 }
 
 // ---- conversions
