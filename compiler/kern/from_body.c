@@ -237,12 +237,47 @@ void from_stm(From *f, const Stm *stm, const Body *body, int position) {
   }
 }
 
+static const Stm *made_by(const Body *body, const Var *var) {
+  for (int i = 0; i < body->stm_count; i++)
+    for (int k = 0; k < body->stms[i].binder_count; k++)
+      if (body->stms[i].binders[k] == var) return &body->stms[i];
+  return NULL;
+}
+
+// Does it write each element once, and read none?
+static bool writes_once(const Stm *stm) {
+  ExpKind kind = stm ? stm->exp->kind : EXP_ATOM;
+  if (kind != EXP_SEG)
+    return kind == EXP_MAP || kind == EXP_SCANOMAP || kind == EXP_CONCAT ||
+           kind == EXP_ROTATE;
+  SegKind seg = stm->exp->u.seg->kind;
+  return seg == SEG_MAP || seg == SEG_SCAN;
+}
+
+// An array that is only made to be transposed is made as it is wanted.
+static void want_before_transposed(From *f, const Body *body, const Map *uses,
+                                   const Stm *stm, const View *dest) {
+  if (!stm || stm->exp->kind != EXP_REARRANGE) return;
+  Atom array = stm->exp->u.rearrange.array;
+  if (array.kind != ATOM_VAR || map_has(f->wanted, array.u.var)) return;
+  const int *count = map_get(uses, array.u.var);
+  if (!count || *count > 1 || !writes_once(made_by(body, array.u.var))) return;
+  int *back = new_array(int, dest->rank);
+  for (int d = 0; d < dest->rank; d++)
+    back[stm->exp->u.rearrange.perm[d]] = d;
+  View place = view_permute(dest, back);
+  map_put(f->wanted, array.u.var, mem_copy(&place, sizeof place));
+}
+
 // Arrays that are results are made where the consumer wants them, if the body makes them itself.
 static void want_results(From *f, const Body *body, const View **dests) {
+  const Map *uses = core_uses(body);
   for (int i = 0; i < body->result_count; i++) {
     Atom result = body->results[i];
     if (result.kind != ATOM_VAR || result.u.var->type.rank == 0 || !dests[i]) continue;
-    if (!map_has(f->wanted, result.u.var)) map_put(f->wanted, result.u.var, dests[i]);
+    if (map_has(f->wanted, result.u.var)) continue;
+    map_put(f->wanted, result.u.var, dests[i]);
+    want_before_transposed(f, body, uses, made_by(body, result.u.var), dests[i]);
   }
 }
 

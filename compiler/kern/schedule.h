@@ -67,6 +67,15 @@ bool schedule_contains(const KernBlock *block, const KernStm *stm);
 // Is it in the body of one of them?
 bool schedule_is_within(const KernStm *stm, const AxisStms *axes);
 
+// What a block reads.
+typedef struct SharedReads {
+  Map *moved;   // variables that differ between the points
+  bool moves;   // the one looked at does
+  bool found;   // something is the same for all points
+  bool others;  // something is not
+} SharedReads;
+SharedReads schedule_shared(const Kern *kern, const KernBlock *block, const Axis *points);
+
 // ---- steps
 
 // The loop in vectors, if that pays.

@@ -1,5 +1,5 @@
 // What schedules ask about the loops of a kernel: which are innermost, how deep they nest, what is
-// inside of what.
+// inside of what, what they read for several points.
 #include "kern/schedule.h"
 
 static bool stm_has_axis(const KernStm *stm) {
@@ -94,4 +94,39 @@ bool schedule_is_within(const KernStm *stm, const AxisStms *maps) {
   vec_each (const KernStm *const *, map, maps)
     if (schedule_contains((*map)->u.axis->body, stm)) return true;
   return false;
+}
+
+// ---- what points read in common
+
+static void see_moving(void *state, const Var *var) {
+  SharedReads *r = state;
+  if (map_has(r->moved, var)) r->moves = true;
+}
+
+static void see_moving_let(KernVisitor *v, const KernStm *stm) {
+  SharedReads *r = v->state;
+  if (stm->kind != KERN_LET) return;
+  r->moves = false;
+  term_each_var(stm->u.term, see_moving, r);
+  if (r->moves) map_put(r->moved, stm->binders[0], stm);
+}
+
+static void see_shared(KernVisitor *v, Access access, bool stores) {
+  SharedReads *r = v->state;
+  r->moves = stores;
+  for (int i = 0; i < access.tensor->rank; i++)
+    term_each_var(access.index[i], see_moving, r);
+  if (!r->moves) r->found = true;
+  if (!stores && r->moves) r->others = true;
+}
+
+SharedReads schedule_shared(const Kern *kern, const KernBlock *block,
+                            const Axis *points) {
+  SharedReads r = { .moved = map_new(NULL) };
+  map_put(r.moved, points->index, points);
+  KernVisitor lets = { .stm = see_moving_let, .state = &r },
+              loads = { .access = see_shared, .state = &r };
+  kern_visit_block(&lets, kern->body);
+  kern_visit_block(&loads, block);
+  return r;
 }

@@ -120,16 +120,38 @@ static void tile(Candidate *cand, int height, int vectors) {
   recipe_bind(r, last->name, BIND_LANE);
 }
 
+// Do the loops of points of different rows read the same?  Else several rows at once only spread
+// over memory what one by one lies near by.
+static bool rows_share(const Kern *kern, const Axis *rows) {
+  AxisStms loops = schedule_innermost(kern);
+  bool others = false;
+  vec_each (const KernStm **, stm, &loops) {
+    SharedReads reads = schedule_shared(kern, (*stm)->u.axis->body, rows);
+    if (reads.found) return true;
+    others = others || reads.others;
+  }
+  return !others;
+}
+
+static const Axis *rows_of_tile(const Kern *kern) {
+  const Axis *last = schedule_last_grid(kern);
+  return last ? schedule_axis_before(kern, last) : NULL;
+}
+
 // If lanes and registers only work in the interior, the tile is for that.
 static void add_tile(const Schedule *s, Candidates *out, int height, int vectors) {
   Candidate cand = { .what =
                          text_format("tiles of %d rows by %d vectors", height, vectors),
                      .recipe = recipe_new(s->c, s->kern) };
   schedule_widen_grid(&cand.recipe);
-  const Axis *last = schedule_last_grid(cand.recipe.kern);
-  if (!last || step_updates_in_place(s->kern->body) ||
-      (height > 1 && !schedule_axis_before(cand.recipe.kern, last)))
+  const Axis *rows = rows_of_tile(cand.recipe.kern);
+  if (!schedule_last_grid(cand.recipe.kern) || step_updates_in_place(s->kern->body) ||
+      (height > 1 && !rows))
     return;
+  if (height > 1 && !rows_share(cand.recipe.kern, rows)) {
+    schedule_leave_out(s, cand.what, "rows read nothing in common");
+    return;
+  }
   Candidate inside = cand;
   tile(&cand, height, vectors);
   if (schedule_offer(s, out, &cand)) return;

@@ -22,43 +22,6 @@ static const Axis *only_sum(const Kern *kern) {
              : NULL;
 }
 
-// Does the sum read something that is the same for all points of the axis?
-typedef struct Reuse {
-  Map *moved;  // variables that differ between the points
-  bool moves, found;
-} Reuse;
-
-static void see_moving(void *state, const Var *var) {
-  Reuse *r = state;
-  if (map_has(r->moved, var)) r->moves = true;
-}
-
-static void see_moving_let(KernVisitor *v, const KernStm *stm) {
-  Reuse *r = v->state;
-  if (stm->kind != KERN_LET) return;
-  r->moves = false;
-  term_each_var(stm->u.term, see_moving, r);
-  if (r->moves) map_put(r->moved, stm->binders[0], stm);
-}
-
-static void see_reuse(KernVisitor *v, Access access, bool stores) {
-  Reuse *r = v->state;
-  r->moves = stores;
-  for (int i = 0; i < access.tensor->rank; i++)
-    term_each_var(access.index[i], see_moving, r);
-  if (!r->moves) r->found = true;
-}
-
-static bool reads_in_common(const Kern *kern, const Axis *sum, const Axis *points) {
-  Reuse r = { .moved = map_new(NULL) };
-  map_put(r.moved, points->index, points);
-  KernVisitor lets = { .stm = see_moving_let, .state = &r },
-              loads = { .access = see_reuse, .state = &r };
-  kern_visit_block(&lets, kern->body);
-  kern_visit_block(&loads, sum->body);
-  return r.found;
-}
-
 // Points of two dimensions that sum up what they read in common with others in each of the two.
 typedef struct ProductNest {
   const Axis *rows, *columns, *sum;
@@ -70,8 +33,8 @@ static bool find_product(const Schedule *s, Recipe *r, ProductNest *out) {
   out->rows = out->columns ? schedule_axis_before(r->kern, out->columns) : NULL;
   out->sum = only_sum(r->kern);
   return out->rows && out->sum && !step_updates_in_place(s->kern->body) &&
-         reads_in_common(r->kern, out->sum, out->rows) &&
-         reads_in_common(r->kern, out->sum, out->columns);
+         schedule_shared(r->kern, out->sum->body, out->rows).found &&
+         schedule_shared(r->kern, out->sum->body, out->columns).found;
 }
 
 // Rows against rows, as in a product with a transposed matrix: what TILE x TILE points read in
