@@ -16,8 +16,6 @@ enum { MAX_SCALARS = 16 };  // statements that all elements compute for themselv
 typedef struct LoopsToMaps {
   Compiler *c;
   bool changed;
-  int depth;    // of operators around
-  Map *inside;  // Var: bound within an operator
 } LoopsToMaps;
 
 // A row that a round picks from an array from outside: each element reads its own.
@@ -29,7 +27,6 @@ typedef struct RoundRow {
 // A loop whose rounds are a map.
 typedef struct RoundMap {
   Compiler *c;
-  const Map *inside;  // Var: bound within an operator
   const Exp *loop;
   const Exp *map;  // of the round
   const Stm *map_stm;
@@ -38,7 +35,7 @@ typedef struct RoundMap {
   Map *rows;   // Var -> RoundRow *
 } RoundMap;
 
-static const Exp *map_of_rounds(Builder *b, const Map *inside, const Exp *loop);
+static const Exp *map_of_rounds(Builder *b, const Exp *loop);
 
 // ---- which loops
 
@@ -76,14 +73,12 @@ static int first_whole(const Exp *index, Atom size) {
   return whole ? d : -1;
 }
 
-// Where each element of an operator has a matrix of its own, it is better read as it lies.
 static bool note_row(RoundMap *r, const Stm *stm) {
   const Exp *e = stm->exp;
   if (e->kind != EXP_INDEX || stm->attrs || exp_may_fail(e)) return false;
   const Var *row = stm->binders[0];
   Atom array = e->u.index.array;
   if (row->type.rank == 0 || is_made_there(r, array)) return false;
-  if (array.kind == ATOM_VAR && map_has(r->inside, array.u.var)) return false;
   int dim = first_whole(e, row->type.dims[0]);
   if (dim < 0) return false;
   map_put(r->rows, row, new_node(RoundRow, .stm = stm, .dim = dim));
@@ -292,11 +287,11 @@ static const Exp *loop_of_element(const RoundMap *r, const RoundElements *e) {
 }
 
 // Rows become maps of rounds themselves.
-static const Exp *rounds_of_element(Builder *b, const Map *inside, const Exp *loop) {
+static const Exp *rounds_of_element(Builder *b, const Exp *loop) {
   bool rows = false;
   for (int i = 0; i < loop->u.loop.param_count; i++)
     rows = rows || is_carried_array(loop->u.loop.params[i]);
-  if (rows) return map_of_rounds(b, inside, loop);
+  if (rows) return map_of_rounds(b, loop);
   return core_has_soac(loop->u.loop.body) ? NULL : loop;
 }
 
@@ -309,14 +304,14 @@ static void number_elements(Builder *b, RoundElements *e, Atom width) {
 
 // The loop as a map over what it carries, whose results are the carried arrays; NULL: it is none.
 // What the map reads besides is added to `b`.
-static const Exp *map_of_rounds(Builder *b, const Map *inside, const Exp *loop) {
-  RoundMap r = { .c = b->c, .inside = inside, .loop = loop };
+static const Exp *map_of_rounds(Builder *b, const Exp *loop) {
+  RoundMap r = { .c = b->c, .loop = loop };
   if (!is_map_of_rounds(&r)) return NULL;
   RoundElements e = { .subst = subst_new() };
   carry_elements(&r, &e, b->loc);
   read_elements(&r, &e);
   Builder element = builder_new(b->c, b->loc);
-  const Exp *rounds = rounds_of_element(&element, inside, loop_of_element(&r, &e));
+  const Exp *rounds = rounds_of_element(&element, loop_of_element(&r, &e));
   if (!rounds) return NULL;
   int count = exp_result_count(rounds), kept = 0;
   Atom *values = new_array(Atom, count);
@@ -362,8 +357,7 @@ static const Exp *loop_of_scalars(Compiler *c, const Exp *loop, const Stm *stm,
 static void emit_rounds(LoopsToMaps *w, Builder *b, const Stm *stm) {
   const Exp *loop = stm->exp;
   b->loc = stm->loc;
-  const Exp *map =
-      loop->kind == EXP_LOOP && !stm->attrs ? map_of_rounds(b, w->inside, loop) : NULL;
+  const Exp *map = loop->kind == EXP_LOOP && !stm->attrs ? map_of_rounds(b, loop) : NULL;
   if (!map) {
     core_add_stm(b, *stm);
     return;
@@ -377,37 +371,20 @@ static void emit_rounds(LoopsToMaps *w, Builder *b, const Stm *stm) {
   core_let_vars(b, arrays.at, arrays.count, map);
 }
 
-static const Var *note_inside(CoreMapper *m, const Var *var) {
-  LoopsToMaps *w = m->state;
-  if (w->depth) map_put(w->inside, var, var);
-  return var;
-}
-
-static const Exp *rounds_in_exp(CoreMapper *m, const Exp *exp) {
-  LoopsToMaps *w = m->state;
-  bool parallel = exp_is_parallel(exp);
-  w->depth += parallel;
-  const Exp *rewritten = core_map_exp(m, exp);
-  w->depth -= parallel;
-  return rewritten;
-}
-
 static const Body *rounds_in_body(CoreMapper *m, const Body *body) {
   LoopsToMaps *w = m->state;
   Builder b = builder_new(w->c, (Loc){ 0 });
   for (int i = 0; i < body->stm_count; i++) {
     Stm stm = body->stms[i];
-    for (int k = 0; k < stm.binder_count; k++)
-      note_inside(m, stm.binders[k]);
-    stm.exp = rounds_in_exp(m, stm.exp);
+    stm.exp = core_map_exp(m, stm.exp);
     emit_rounds(w, &b, &stm);
   }
   return core_body(&b, body->results, body->result_count);
 }
 
 static const Body *loops_to_maps_body(Compiler *c, const Body *body) {
-  LoopsToMaps w = { .c = c, .inside = map_new(NULL) };
-  CoreMapper m = { .body = rounds_in_body, .binder = note_inside, .state = &w };
+  LoopsToMaps w = { .c = c };
+  CoreMapper m = { .body = rounds_in_body, .state = &w };
   const Body *rewritten = rounds_in_body(&m, body);
   return w.changed ? rewritten : body;
 }
