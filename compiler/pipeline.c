@@ -129,6 +129,8 @@ static const Pass passes[] = {
     "two producers fused into one consumer read the same elements" },
   { "loops-to-maps",  STAGE_CORE,    run_rewrite,   loops_to_maps,
     "elements that do not mind the others stay in registers for all rounds of a loop" },
+  { "flat-sums",      STAGE_CORE,    run_rewrite,   flat_sums,
+    "what makes the elements of a flattened array fuses with their sum" },
   { "columns",        STAGE_CORE,    run_rewrite,   columns,
     "sums over an outer dimension meet what makes their summands, and fuse with it" },
   { "dead",           STAGE_CORE,    run_rewrite,   dead,

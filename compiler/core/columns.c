@@ -438,15 +438,9 @@ static const Body *reorder_nests(Compiler *c, const Body *body) {
   return s.changed ? changed : body;
 }
 
-static bool same_bodies(const Core *a, const Core *b) {
-  for (int i = 0; i < a->entry_count; i++)
-    if (a->entries[i]->body != b->entries[i]->body) return false;
-  return true;
-}
-
 const Core *columns(Compiler *c, const Core *core) {
   const Core *reordered = core_map_bodies(c, core, reorder_nests);
-  if (same_bodies(core, reordered)) return core;
+  if (core_same_bodies(core, reordered)) return core;
   const Core *fused = fuse(c, simplify(c, dead(c, reordered)));
   return cse(c, hoist(c, simplify(c, fused)));
 }

@@ -566,6 +566,8 @@ bool core_has_soac(const Body *body);  // at any depth, also seg-ops
 // The program with every body of functions and entry points mapped.
 const Core *core_map_bodies(Compiler *c, const Core *core,
                             const Body *(*fn)(Compiler *c, const Body *body));
+// Has the mapping left every body as it was?
+bool core_same_bodies(const Core *a, const Core *b);
 
 // ---- printing and checking
 

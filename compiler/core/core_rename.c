@@ -172,3 +172,11 @@ const Core *core_map_bodies(Compiler *c, const Core *core,
   return new_node(Core, .functions = functions, .function_count = core->function_count,
                   .entries = entries, .entry_count = core->entry_count);
 }
+
+bool core_same_bodies(const Core *a, const Core *b) {
+  for (int i = 0; i < a->function_count; i++)
+    if (a->functions[i]->body != b->functions[i]->body) return false;
+  for (int i = 0; i < a->entry_count; i++)
+    if (a->entries[i]->body != b->entries[i]->body) return false;
+  return true;
+}

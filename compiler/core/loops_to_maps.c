@@ -389,17 +389,9 @@ static const Body *loops_to_maps_body(Compiler *c, const Body *body) {
   return w.changed ? rewritten : body;
 }
 
-static bool is_rewritten(const Core *old, const Core *new) {
-  for (int i = 0; i < new->function_count; i++)
-    if (new->functions[i]->body != old->functions[i]->body) return true;
-  for (int i = 0; i < new->entry_count; i++)
-    if (new->entries[i]->body != old->entries[i]->body) return true;
-  return false;
-}
-
 // What makes the elements and what reads them fuse with their rounds.
 const Core *loops_to_maps(Compiler *c, const Core *core) {
   const Core *rewritten = core_map_bodies(c, core, loops_to_maps_body);
-  if (!is_rewritten(core, rewritten)) return core;
+  if (core_same_bodies(core, rewritten)) return core;
   return simplify(c, fuse(c, rewritten));
 }
