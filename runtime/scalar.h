@@ -220,14 +220,26 @@ FLC_FN bool flc_not_bool(bool a) { return !a; }
   FLC_UNARY(gamma, tgamma, t, F, M)                                                  \
   FLC_UNARY(floor, floor, t, F, M)                                                   \
   FLC_UNARY(ceil, ceil, t, F, M)                                                     \
-  FLC_UNARY(trunc, trunc, t, F, M)                                                   \
-  FLC_UNARY(round, rint, t, F, M)
+  FLC_UNARY(trunc, trunc, t, F, M)
 
 FLC_FLOAT_BASIC(f32, float, FLC_M32)
 FLC_FLOAT_LIBRARY(f32, float, FLC_M32)
 #ifdef FLC_F64
 FLC_FLOAT_BASIC(f64, double, FLC_M64)
 FLC_FLOAT_LIBRARY(f64, double, FLC_M64)
+#endif
+
+// Processors have an instruction, which not every OpenCL makes of its own rint (PoCL).
+#ifdef FLC_HAS_RINT
+#  define FLC_RINT32(a) __builtin_rintf(a)
+#  define FLC_RINT64(a) __builtin_rint(a)
+#else
+#  define FLC_RINT32(a) FLC_M32(rint)(a)
+#  define FLC_RINT64(a) rint(a)
+#endif
+FLC_FN float flc_round_f32(float a) { return FLC_RINT32(a); }
+#ifdef FLC_F64
+FLC_FN double flc_round_f64(double a) { return FLC_RINT64(a); }
 #endif
 
 // lgamma writes to a global variable in C; the functions of half turns exist in OpenCL only.
@@ -350,26 +362,34 @@ FLC_CAST(bool, bool, u32, uint32_t)
 FLC_CAST(bool, bool, u64, uint64_t)
 FLC_CAST(bool, bool, f32, float)
 
-// Truncates; NaN and infinities give 0, what is out of range the nearest value.  `high` is one more
-// than the greatest value, a power of two, and `low` the least value: both exact floats.
+// Truncates; NaN and infinities give 0, what is out of range the nearest value.  Of few bits all
+// values are exact floats, and code without branches becomes vectors.
+#define FLC_FLOAT_TO_SMALL(from, From, to, To, least, greatest)    \
+  FLC_FN To flc_##from##_to_##to(From a) {                         \
+    From b = a - a == 0 ? a : 0;                                   \
+    b = b < (From)least ? (From)least : b;                         \
+    return (To)(int32_t)(b > (From)greatest ? (From)greatest : b); \
+  }
+// `high` is one more than the greatest value, a power of two, and `low` the least value: both exact
+// floats.
 #define FLC_FLOAT_TO_INT(from, From, to, To, low, high, least, greatest) \
   FLC_FN To flc_##from##_to_##to(From a) {                               \
     if (a - a != 0) return 0;                                            \
     if (a >= (From)high) return greatest;                                \
     return a < (From)low ? least : (To)a;                                \
   }
-#define FLC_FROM_FLOAT(from, From)                                                      \
-  FLC_FLOAT_TO_INT(from, From, i8, int8_t, -128.0f, 128.0f, INT8_MIN, INT8_MAX)         \
-  FLC_FLOAT_TO_INT(from, From, i16, int16_t, -32768.0f, 32768.0f, INT16_MIN, INT16_MAX) \
-  FLC_FLOAT_TO_INT(from, From, i32, int32_t, -2147483648.0f, 2147483648.0f, INT32_MIN,  \
-                   INT32_MAX)                                                           \
-  FLC_FLOAT_TO_INT(from, From, i64, int64_t, -9223372036854775808.0f,                   \
-                   9223372036854775808.0f, INT64_MIN, INT64_MAX)                        \
-  FLC_FLOAT_TO_INT(from, From, u8, uint8_t, 0.0f, 256.0f, 0, UINT8_MAX)                 \
-  FLC_FLOAT_TO_INT(from, From, u16, uint16_t, 0.0f, 65536.0f, 0, UINT16_MAX)            \
-  FLC_FLOAT_TO_INT(from, From, u32, uint32_t, 0.0f, 4294967296.0f, 0, UINT32_MAX)       \
-  FLC_FLOAT_TO_INT(from, From, u64, uint64_t, 0.0f, 18446744073709551616.0f, 0,         \
-                   UINT64_MAX)                                                          \
+#define FLC_FROM_FLOAT(from, From)                                                     \
+  FLC_FLOAT_TO_SMALL(from, From, i8, int8_t, INT8_MIN, INT8_MAX)                       \
+  FLC_FLOAT_TO_SMALL(from, From, i16, int16_t, INT16_MIN, INT16_MAX)                   \
+  FLC_FLOAT_TO_INT(from, From, i32, int32_t, -2147483648.0f, 2147483648.0f, INT32_MIN, \
+                   INT32_MAX)                                                          \
+  FLC_FLOAT_TO_INT(from, From, i64, int64_t, -9223372036854775808.0f,                  \
+                   9223372036854775808.0f, INT64_MIN, INT64_MAX)                       \
+  FLC_FLOAT_TO_SMALL(from, From, u8, uint8_t, 0, UINT8_MAX)                            \
+  FLC_FLOAT_TO_SMALL(from, From, u16, uint16_t, 0, UINT16_MAX)                         \
+  FLC_FLOAT_TO_INT(from, From, u32, uint32_t, 0.0f, 4294967296.0f, 0, UINT32_MAX)      \
+  FLC_FLOAT_TO_INT(from, From, u64, uint64_t, 0.0f, 18446744073709551616.0f, 0,        \
+                   UINT64_MAX)                                                         \
   FLC_TO_BOOL(from, From)
 
 FLC_FROM_FLOAT(f32, float)

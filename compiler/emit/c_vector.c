@@ -277,6 +277,7 @@ static const char *unary(CodeText *c, const ImpExp *e, const char *vector) {
   if (op == OP_ABS && prim_is_float(type)) return text_format("fabs(%s)", a);
   if (op == OP_ABS) return text_format("as_%s(abs(%s))", name, a);
   if (op == OP_POPC) return text_format("%s(%s)", helper_popc(c, type, e->lanes), a);
+  if (op == OP_ROUND) return text_format("%s(%s)", helper_round(c, type, e->lanes), a);
   return text_format("%s(%s)", vector, a);
 }
 

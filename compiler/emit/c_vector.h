@@ -41,6 +41,7 @@ const char *helper_divide(
     const ImpExp *e);  // integers of up to 32 bits, all lanes at once
 // The bits that are set, as int.
 const char *helper_popc(CodeText *c, PrimType type, int lanes);
+const char *helper_round(CodeText *c, PrimType type, int lanes);
 const char *helper_to_int(CodeText *c, PrimType from, PrimType to, int lanes);
 const char *helper_half(CodeText *c, PrimType to,
                         int lanes);  // (values), between f16 and f32

@@ -274,11 +274,38 @@ static void add_usual_to_int(Text *t, PrimType from, PrimType to, int lanes,
               lanes);
 }
 
+// By clamping, as all integers of few bits are floats.
+static void add_small_to_int(Text *t, PrimType from, PrimType to, int lanes) {
+  const char *in = vector_type(from, lanes);
+  text_printf(t, "  %s a = x - x == (%s)(0) ? x : (%s)(0);\n", in, in, in);
+  text_printf(t, "  %s least = (%s)(%.0f), most = (%s)(%.0f);\n", in, in,
+              prim_to_double(prim_lowest(to)), in, prim_to_double(prim_highest(to)));
+  text_add(t, "  a = a < least ? least : a;\n");
+  text_printf(t, "  return convert_%s(convert_int%d(a > most ? most : a));\n}\n",
+              vector_type(to, lanes), lanes);
+}
+
+// To the nearest integer, of two the even one.
+const char *helper_round(CodeText *c, PrimType type, int lanes) {
+  const char *name = text_format("flc_round_%s_%d", prim_type_name(type), lanes);
+  const char *vector = vector_type(type, lanes);
+  bool fresh;
+  Text *t = helper(c, name, &fresh);
+  if (fresh)
+    text_printf(t,
+                "static %s %s(%s x) {\n#ifdef FLC_HAS_ROUNDEVEN\n"
+                "  return __builtin_elementwise_roundeven(x);\n"
+                "#else\n  return rint(x);\n#endif\n}\n",
+                vector, name, vector);
+  return name;
+}
+
 // Towards zero; NaN and infinities give 0, and what is out of range the nearest integer.
 const char *helper_to_int(CodeText *c, PrimType from, PrimType to, int lanes) {
   const char *name =
       text_format("flc_%s_to_%s_%d", prim_type_name(from), prim_type_name(to), lanes);
-  const char *all = helper_all(c, lanes);
+  bool small = prim_bits(to) <= 16;
+  const char *all = small ? NULL : helper_all(c, lanes);
   bool fresh;
   Text *t = helper(c, name, &fresh);
   if (!fresh) return name;
@@ -291,17 +318,15 @@ const char *helper_to_int(CodeText *c, PrimType from, PrimType to, int lanes) {
   double below = prim_is_signed(to) ? prim_to_double(least) : 0;
   const char *suffix = from == PRIM_F32 ? "f" : "";
   text_printf(t, "static %s %s(%s x) {\n", out, name, in);
+  if (small) add_small_to_int(t, from, to, lanes);
+  if (small) return name;
   add_usual_to_int(t, from, to, lanes, all);
   text_printf(t, "  %s high = x >= %.1f%s, low = x <= %.1f%s;\n", mask, above, suffix,
               below, suffix);
   text_printf(t, "  %s odd = x != x || fabs(x) == INFINITY;\n", mask);
   text_printf(t, "  %s r = convert_%s(high || low || odd ? (%s)(0) : x);\n", out, out,
               in);
-  const char *wide = vector_type(prim_size_bytes(to) == 8   ? PRIM_I64
-                                 : prim_size_bytes(to) == 4 ? PRIM_I32
-                                 : prim_size_bytes(to) == 2 ? PRIM_I16
-                                                            : PRIM_I8,
-                                 lanes);
+  const char *wide = vector_type(prim_bits(to) == 64 ? PRIM_I64 : PRIM_I32, lanes);
   text_printf(t, "  r = convert_%s(high && !odd) ? (%s)(%s) : r;\n", wide, out,
               c_exp(c, imp_const(most)));
   text_printf(t, "  return convert_%s(low && !odd) ? (%s)(%s) : r;\n}\n", wide, out,

@@ -8,12 +8,35 @@ const View **from_places(int count) { return new_array(const View *, count + 1);
 
 // ---- scalars
 
+// k where the term is 2 ** k, or 0.
+static int power_of_two(const Term *t) {
+  int k = 0;
+  if (t->kind != TERM_CONST || !prim_is_int(t->type)) return 0;
+  uint64_t value = (uint64_t)t->u.constant.u.i;
+  if (value < 2 || (value & (value - 1))) return 0;
+  while (value >> k > 1)
+    k++;
+  return k < prim_bits(t->type) - prim_is_signed(t->type) ? k : 0;
+}
+
+// (2 ** k) ** n  =>  if n <= (bits - 1) / k then 1 << k * n else 0; n is not negative.
+static const Term *shifted_power(int k, const Term *n) {
+  PrimType type = n->type;
+  const Term *most = term_const(prim_int(type, (prim_bits(type) - 1) / k));
+  const Term *count = k == 1 ? n : term_op2(OP_MUL, n, term_const(prim_int(type, k)));
+  return term_select(term_at_most(n, most),
+                     term_op2(OP_SHL, term_const(prim_one(type)), count),
+                     term_const(prim_zero(type)));
+}
+
 static const Term *operation(From *f, const Exp *exp, Loc loc) {
   from_check_divisor(f, exp, loc);
   PrimOp op = exp->u.op.op;
   const Term *a = term_atom(exp->u.op.args[0]);
   if (op_arity(op) == 1) return term_op1(op, a);
   const Term *b = term_atom(exp->u.op.args[1]);
+  int shift = op == OP_POW ? power_of_two(a) : 0;
+  if (shift) return shifted_power(shift, b);
   return op_arity(op) == 2 ? term_op2(op, a, b)
                            : term_op3(op, a, b, term_atom(exp->u.op.args[2]));
 }

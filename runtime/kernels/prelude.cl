@@ -19,6 +19,16 @@
 #  pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable
 #endif
 
+// What CPUs' compilers, which are clang, know beside OpenCL C.
+#if defined(__has_builtin) && !defined(FLC_GPU) && !defined(FLC_CUDA)
+#  if __has_builtin(__builtin_rint)
+#    define FLC_HAS_RINT
+#  endif
+#  if __has_builtin(__builtin_elementwise_roundeven)
+#    define FLC_HAS_ROUNDEVEN
+#  endif
+#endif
+
 #ifndef FLC_CUDA
 typedef char int8_t;
 #endif
