@@ -10,6 +10,8 @@
 #include "kern/chunks.h"
 #include "base/map.h"
 
+enum { OWN_BYTES = 1 << 14 };  // of bins that a chunk has for itself
+
 typedef struct Cut {
   Compiler *c;
   const Kern *kern;
@@ -346,46 +348,40 @@ static void make_copies(Cut *x) {
   x->out->temp_count = count;
 }
 
-static void clear_copies(Cut *x, KernBuilder *b, const Copy *copy, const Var *chunk) {
-  for (int h = 0, next = 0; h < copy->row->hist_count; h++) {
-    const KernHist *hist = &copy->row->hists[h];
-    Axis bins = { .index = kern_index(x->c, "bin", x->kern->loc),
-                  .width = hist->width,
-                  .role = AXIS_MAP };
-    KernBuilder body = kern_builder(x->c, x->kern->loc);
-    for (int k = 0; k < hist->op.count; k++)
-      kern_store(
-          &body,
-          temp_at(x, x->out->temps[next++], copy, term_var(chunk), term_var(bins.index)),
-          hist->op.neutral[k]);
-    bins.body = kern_block(&body, NULL, 0);
-    kern_axis(b, bins, NULL, 0);
+// Where a chunk counts: in the copies, or in small arrays of its own that are copied there: what
+// lies on a processor's stack is faster to count in.
+typedef struct OwnBins {
+  const Tensor **own;  // NULL: the copies themselves
+  Access *at;          // without the bin
+} OwnBins;
+
+// Bytes that all bins take, if that is known; else as many as are too many.
+static int64_t bytes_of_bins(const Cut *x) {
+  int64_t bytes = 0;
+  for (int i = 0; i < x->out->temp_count; i++) {
+    const Tensor *t = x->out->temps[i];
+    const Term *width = t->dims[t->rank - 1];
+    if (width->kind != TERM_CONST || width->u.constant.u.i > OWN_BYTES)
+      return OWN_BYTES + 1;
+    bytes += width->u.constant.u.i * prim_size_bytes(t->elem);
   }
+  return bytes;
 }
 
-// The destinations are the chunk's own copies.
-static const KernHist *into_copies(Cut *x, const Copy *copy, const Var *chunk) {
-  KernHist *hists = new_array(KernHist, copy->row->hist_count + 1);
-  for (int h = 0, next = 0; h < copy->row->hist_count; h++) {
-    hists[h] = copy->row->hists[h];
-    Access *dests = new_array(Access, hists[h].op.count + 1);
-    for (int k = 0; k < hists[h].op.count; k++)
-      dests[k] = temp_at(x, x->out->temps[next++], copy, term_var(chunk), NULL);
-    hists[h].dests = dests;
+static OwnBins bins_of_chunk(Cut *x, KernBuilder *b, const Copy *copy, const Var *chunk) {
+  int count = x->out->temp_count;
+  bool small = bytes_of_bins(x) <= OWN_BYTES;
+  OwnBins bins = { small ? new_array(const Tensor *, count + 1) : NULL,
+                   new_array(Access, count + 1) };
+  for (int i = 0; i < count; i++) {
+    const Tensor *t = x->out->temps[i];
+    bins.at[i] = temp_at(x, t, copy, term_var(chunk), NULL);
+    if (!small) continue;
+    bins.own[i] = tensor_new(x->c, "bins", t->elem, &t->dims[t->rank - 1], 1, TENSOR_OWN);
+    kern_add(b, (KernStm){ .kind = KERN_ALLOC, .u.tensor = bins.own[i] });
+    bins.at[i] = (Access){ bins.own[i], new_array(const Term *, 1) };
   }
-  return hists;
-}
-
-static const Kern *fill_copies(Cut *x) {
-  Copy copy = fresh_point(x);
-  Axis grid = chunk_axis(x);
-  KernBuilder b = kern_builder(x->c, x->kern->loc);
-  add_before_row(x, &b, &copy);
-  clear_copies(x, &b, &copy, grid.index);
-  Axis chunk = chunk_of(x, &b, copy.row, grid.index);
-  chunk.hists = into_copies(x, &copy, grid.index);
-  kern_axis(&b, chunk, NULL, 0);
-  return in_grid(x, &copy, &grid, kern_block(&b, NULL, 0), "copies");
+  return bins;
 }
 
 // dest[bin]
@@ -396,6 +392,67 @@ static Access bin_of(const Access *dest, const Var *bin) {
     index[i] = dest->index[i];
   index[rank - 1] = term_var(bin);
   return (Access){ dest->tensor, index };
+}
+
+static Axis all_bins(Cut *x, const KernHist *hist) {
+  return (Axis){ .index = kern_index(x->c, "bin", x->kern->loc),
+                 .width = hist->width,
+                 .role = AXIS_MAP };
+}
+
+static void clear_bins(Cut *x, KernBuilder *b, const Copy *copy, const OwnBins *bins) {
+  for (int h = 0, next = 0; h < copy->row->hist_count; h++) {
+    const KernHist *hist = &copy->row->hists[h];
+    Axis all = all_bins(x, hist);
+    KernBuilder body = kern_builder(x->c, x->kern->loc);
+    for (int k = 0; k < hist->op.count; k++)
+      kern_store(&body, bin_of(&bins->at[next++], all.index), hist->op.neutral[k]);
+    all.body = kern_block(&body, NULL, 0);
+    kern_axis(b, all, NULL, 0);
+  }
+}
+
+static void copy_bins(Cut *x, KernBuilder *b, const Copy *copy, const OwnBins *bins,
+                      const Var *chunk) {
+  for (int h = 0, next = 0; bins->own && h < copy->row->hist_count; h++) {
+    const KernHist *hist = &copy->row->hists[h];
+    Axis all = all_bins(x, hist);
+    KernBuilder body = kern_builder(x->c, x->kern->loc);
+    for (int k = 0; k < hist->op.count; k++, next++) {
+      Access to =
+          temp_at(x, x->out->temps[next], copy, term_var(chunk), term_var(all.index));
+      const Var *value = var_new(x->c, name_of(x->c->names, "counted"),
+                                 type_scalar(bins->own[next]->elem), x->kern->loc);
+      kern_load_var(&body, value, bin_of(&bins->at[next], all.index));
+      kern_store(&body, to, term_var(value));
+    }
+    all.body = kern_block(&body, NULL, 0);
+    kern_axis(b, all, NULL, 0);
+  }
+}
+
+static const KernHist *into_bins(const Copy *copy, const OwnBins *bins) {
+  KernHist *hists = new_array(KernHist, copy->row->hist_count + 1);
+  for (int h = 0, next = 0; h < copy->row->hist_count; h++) {
+    hists[h] = copy->row->hists[h];
+    hists[h].dests = bins->at + next;
+    next += hists[h].op.count;
+  }
+  return hists;
+}
+
+static const Kern *fill_copies(Cut *x) {
+  Copy copy = fresh_point(x);
+  Axis grid = chunk_axis(x);
+  KernBuilder b = kern_builder(x->c, x->kern->loc);
+  add_before_row(x, &b, &copy);
+  OwnBins bins = bins_of_chunk(x, &b, &copy, grid.index);
+  clear_bins(x, &b, &copy, &bins);
+  Axis chunk = chunk_of(x, &b, copy.row, grid.index);
+  chunk.hists = into_bins(&copy, &bins);
+  kern_axis(&b, chunk, NULL, 0);
+  copy_bins(x, &b, &copy, &bins, grid.index);
+  return in_grid(x, &copy, &grid, kern_block(&b, NULL, 0), "copies");
 }
 
 // dest[bin] = op dest[bin] (copies[..][bin]), for each bin of one histogram
