@@ -76,7 +76,9 @@ FLC_FN uint32_t flc_short_rem(uint32_t a, uint32_t b) {
   return b == 0 ? 0 : r;
 }
 
-// Division: by 0 gives 0; by -1, the only quotient that overflows, wraps.
+// Division: by 0 gives 0; by -1, the only quotient that overflows, wraps.  `div_by` and `mod_by` are
+// for positive constants: of numbers that are not negative compilers divide by fewer instructions,
+// and of -1 - a the quotient is -1 less that of a.
 #define FLC_SIGNED_OPS(t, T, U, W, w)                                            \
   FLC_FN T flc_quot_##t(T a, T b) {                                              \
     if (FLC_SHORT_##w(a, b)) return (T)flc_short_quot((uint32_t)a, (uint32_t)b); \
@@ -93,6 +95,13 @@ FLC_FN uint32_t flc_short_rem(uint32_t a, uint32_t b) {
   FLC_FN T flc_mod_##t(T a, T b) {                                               \
     T r = flc_rem_##t(a, b);                                                     \
     return (T)(r != 0 && (r < 0) != (b < 0) ? r + b : r);                        \
+  }                                                                              \
+  FLC_FN T flc_div_by_##t(T a, T b) {                                            \
+    T sign = (T)(a >> (8 * sizeof(T) - 1));                                      \
+    return (T)((U)((U)(a ^ sign) / (U)b) ^ (U)sign);                             \
+  }                                                                              \
+  FLC_FN T flc_mod_by_##t(T a, T b) {                                            \
+    return (T)((W)a - (W)flc_div_by_##t(a, b) * (W)b);                           \
   }                                                                              \
   FLC_FN T flc_abs_##t(T a) { return (T)(a < 0 ? (W)0 - (W)a : (W)a); }          \
   FLC_FN T flc_sgn_##t(T a) { return (T)((a > 0) - (a < 0)); }

@@ -193,7 +193,10 @@ static const char *function_of(CodeText *c, const ImpExp *e, Arith arith) {
   if (saturates && (op == OP_ADD || op == OP_MUL))
     return text_format("rt_sat_%s", op_name(op));
   const char *own = c->math ? emit_math_use(c->math, (MathUse){ op, type, 1 }) : NULL;
-  return own ? own : text_format("flc_%s_%s", op_name(op), prim_type_name(type));
+  if (own) return own;
+  bool by = (op == OP_DIV || op == OP_MOD) && prim_is_int(type) &&
+            prim_bits(type) <= 32 && prim_is_signed(type) && is_positive(e->u.op.args[1]);
+  return text_format("flc_%s%s_%s", op_name(op), by ? "_by" : "", prim_type_name(type));
 }
 
 static Piece call_op(CodeText *c, const ImpExp *e, Arith arith) {

@@ -240,16 +240,18 @@ static bool is_vector_division(const ImpExp *e) {
   return divisor->kind == IMP_CONST && divisor->u.constant.u.i > 0;
 }
 
-// OpenCL's own rounds towards 0; the remainder's sign tells where that is up.
+// By a positive constant.  Vectors divide what is not negative by fewer instructions, and of -1 - a
+// the quotient is -1 less that of a.
 static const char *rounding_down(CodeText *c, const ImpExp *e, const char *divisor) {
   const char *a = as_variable(c, e->u.op.args[0]), *name = vector_type(e->type, e->lanes);
-  int sign = prim_bits(e->type) - 1;
-  if (e->u.op.op == OP_MOD) {
-    const char *r = vector_temporary(c, name, "r", text_format("%s %% %s", a, divisor));
-    return text_format("(%s + (%s & (%s >> %d)))", r, divisor, r, sign);
-  }
-  const char *q = vector_temporary(c, name, "q", text_format("%s / %s", a, divisor));
-  return text_format("(%s + ((%s - %s * %s) >> %d))", q, a, q, divisor, sign);
+  const char *plain = vector_type(prim_unsigned(e->type), e->lanes);
+  const char *sign = vector_temporary(c, name, "sign",
+                                      text_format("%s >> %d", a, prim_bits(e->type) - 1));
+  const char *q = text_format("(as_%s(as_%s(%s ^ %s) / as_%s(%s)) ^ %s)", name, plain, a,
+                              sign, plain, divisor, sign);
+  if (e->u.op.op == OP_DIV) return q;
+  return text_format("as_%s(as_%s(%s) - as_%s(%s) * as_%s(%s))", name, plain, a, plain, q,
+                     plain, divisor);
 }
 
 // `vector` is the operator's name in OpenCL.
