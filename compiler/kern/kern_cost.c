@@ -14,6 +14,9 @@ static const double VECTOR_PICK = 1.2;
 static const double CHECK_OF_LANES = 10;
 // A round of a search by a point alone: half of its choices are foreseen wrongly.
 static const double SEARCH_ROUND = 8;
+// Rounds of the last lane that leaves a loop, as parts of the mean; and of the last one that finds
+// what it looks for: those of most points are few.
+static const double LAST_TO_END = 1.5, LAST_TO_FIND = 4;
 // The part of a round's latency that processors do not fill with what comes behind.
 static const double WAITED_FOR = 0.75;
 // A new row of the grid's runs, where rows are short.
@@ -487,8 +490,9 @@ static void cost_if(Cost *s, const KernStm *stm) {
 
 static void cost_while(Cost *s, const KernStm *stm) {
   bool differs = over_lanes(s, vary_var(s->vary, stm->u.loop.params[stm->u.loop.which]));
+  bool tries = differs && kern_tries(s->vary, stm);
   Cost inner = *s;
-  inner.times *= s->guess->trips * (differs ? 1.5 : 1);
+  inner.times *= s->guess->trips * (tries ? LAST_TO_FIND : differs ? LAST_TO_END : 1);
   add(&inner, ROUND + (differs ? MASKING : 0));
   if (!s->lanes &&
       kern_searches(stm->u.loop.params, stm->u.loop.param_count, stm->u.loop.body))

@@ -59,6 +59,55 @@ bool kern_searches(const Var *const *params, int count, const KernBlock *body) {
   return false;
 }
 
+// ---- loops in which each point tries the same candidates until one fits: divisors, keys
+
+typedef struct Trying {
+  const Vary *vary;
+  Map *same;  // Var -> itself: the same at all points that are in the same round
+  bool asks;  // whether a point's own number equals another one
+} Trying;
+
+static bool is_same_at_points(const Trying *t, const Term *term) {
+  if (term->kind == TERM_VAR)
+    return map_has(t->same, term->u.var) ||
+           !(vary_var(t->vary, term->u.var) & vary_lanes(t->vary));
+  const Term *operands[3];
+  int count = term_operands(term, operands);
+  for (int i = 0; i < count; i++)
+    if (!is_same_at_points(t, operands[i])) return false;
+  return true;
+}
+
+static bool asks_for_equality(const Term *t) {
+  return t->kind == TERM_OP && (t->u.op.op == OP_EQ || t->u.op.op == OP_NE) &&
+         prim_is_int(t->u.op.operands);
+}
+
+static void see_trial(KernVisitor *v, const KernStm *stm) {
+  Trying *t = v->state;
+  if (stm->kind != KERN_LET) return;
+  if (is_same_at_points(t, stm->u.term))
+    map_put(t->same, stm->binders[0], stm->binders[0]);
+  else if (asks_for_equality(stm->u.term))
+    t->asks = true;
+}
+
+bool kern_tries(const Vary *vary, const KernStm *stm) {
+  Trying t = { .vary = vary, .same = map_new(NULL) };
+  const KernBlock *body = stm->u.loop.body;
+  int count = stm->u.loop.param_count, which = stm->u.loop.which;
+  for (int i = 0; i < count; i++) {
+    if (i == which) continue;
+    if (!is_same_at_points(&t, stm->u.loop.inits[i])) return false;
+    map_put(t.same, stm->u.loop.params[i], stm->u.loop.params[i]);
+  }
+  KernVisitor v = { .stm = see_trial, .state = &t };
+  kern_visit_block(&v, body);
+  for (int i = 0; i < count; i++)
+    if (i != which && !is_same_at_points(&t, body->results[i])) return false;
+  return t.asks;
+}
+
 // ---- how long a value takes from round to round
 
 // Cycles until the vector that an operation makes can be used.

@@ -302,5 +302,13 @@ some 'rows of few points run in as many lanes as they fill: 8' '^  split k by 8 
 some 'or 4' '^  split k by 4 overlap' out
 some 'so do few columns of the grid' '^  split m by 8 overlap' out
 
+cat > tries.fl << 'END'
+entry least_divisors [n] (xs: [n]i32) : [n]i32 = map (\x -> loop d = 2 while d * d <= x && x % d != 0 do d + 1) xs
+entry common_divisors [n] (xs: [n]i32) (ys: [n]i32) : [n]i32 =
+  map2 (\a b -> (loop (a, b) = (a, b) while b != 0 do (b, a % b)).0) xs ys
+END
+"$flc" dump --recipes tries.fl > out
+expect 'loops that try candidates until one fits run point by point, others in lanes' 1 '^  bind n to lane' out
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"
