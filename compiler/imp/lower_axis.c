@@ -47,11 +47,9 @@ void params_end(KernCode *kc, const KernStm *stm, const VarCopies *const *params
 
 // ---- operators
 
-void apply_op(KernCode *kc, const KernOp *op, const ImpExp *const *left,
-              const ImpExp *const *right, const ImpExp **out) {
-  bool vector = false;
-  for (int i = 0; i < op->count; i++)
-    vector = vector || left[i]->lanes || right[i]->lanes;
+// Lowers the operator's block, where `left` and `right` are its parameters.
+static KernCode op_code(KernCode *kc, const KernOp *op, const ImpExp *const *left,
+                        const ImpExp *const *right, bool vector) {
   KernCode inner = *kc;
   inner.values = map_new(kc->values);
   if (kc->vary) inner.vary = vary_op(kc->vary, op, vector ? kc->lane : 0);
@@ -63,6 +61,15 @@ void apply_op(KernCode *kc, const KernOp *op, const ImpExp *const *left,
                  i < op->count ? left[i] : right[i - op->count]);
   }
   lower_block(&inner, op->block);
+  return inner;
+}
+
+void apply_op(KernCode *kc, const KernOp *op, const ImpExp *const *left,
+              const ImpExp *const *right, const ImpExp **out) {
+  bool vector = false;
+  for (int i = 0; i < op->count; i++)
+    vector = vector || left[i]->lanes || right[i]->lanes;
+  KernCode inner = op_code(kc, op, left, right, vector);
   for (int i = 0; i < op->count; i++)
     out[i] = declared(&inner, "r", lower_as(&inner, op->block->results[i], vector));
 }
@@ -155,10 +162,49 @@ static const ImpExp *hist_index(KernCode *kc, const Access *dest, const Arr *arr
   return at;
 }
 
+static const Term *term_behind(const KernBlock *block, const Term *t) {
+  for (int i = 0; t->kind == TERM_VAR && i < block->count; i++)
+    if (block->stms[i].kind == KERN_LET && block->stms[i].binders[0] == t->u.var)
+      return block->stms[i].u.term;
+  return t;
+}
+
+static bool is_var(const Term *t, const Var *var) {
+  return t->kind == TERM_VAR && t->u.var == var;
+}
+
+// Where the operator chooses all of what there was or all that is new: the condition, and whether
+// what there was stays if it holds.  Else NULL.
+static const Term *condition_to_stay(const KernOp *op, bool *stays) {
+  const Term *condition = NULL;
+  for (int i = 0; i < op->count; i++) {
+    const Term *t = term_behind(op->block, op->block->results[i]);
+    if (t->kind != TERM_SELECT) return NULL;
+    bool first = is_var(t->u.select.a, op->params[i]);
+    if (!first && !is_var(t->u.select.b, op->params[i])) return NULL;
+    if (condition && (*stays != first || !term_same(condition, t->u.select.condition)))
+      return NULL;
+    *stays = first;
+    condition = t->u.select.condition;
+  }
+  return condition;
+}
+
+// Whether numbers of several arrays are to be stored; NULL: always.  Few elements are greater than all
+// before them, and processors foresee that, but a load waits for the store before it.
+static const ImpExp *is_new(KernCode *in_op, const KernOp *op) {
+  bool stays = false;
+  const Term *condition = op->count > 1 ? condition_to_stay(op, &stays) : NULL;
+  if (!condition) return NULL;
+  const ImpExp *holds = lower_scalar(in_op, condition);
+  return stays ? imp_op1(OP_NOT, holds) : holds;
+}
+
 // dest[bin] = op dest[bin] values
 static void hist_update(KernCode *kc, const KernHist *hist, const ImpExp *bin,
                         const Term *const *results) {
-  int count = hist->op.count;
+  const KernOp *op = &hist->op;
+  int count = op->count;
   const ImpExp **old = new_array(const ImpExp *, count),
                **new = new_array(const ImpExp *, count),
                **out = new_array(const ImpExp *, count),
@@ -171,9 +217,17 @@ static void hist_update(KernCode *kc, const KernHist *hist, const ImpExp *bin,
     old[i] = declared(kc, "old", imp_load(arr->mem, at[i]));
     new[i] = lower_scalar(kc, results[i]);
   }
-  apply_op(kc, &hist->op, old, new, out);
+  KernCode in_op = op_code(kc, op, old, new, false);
   for (int i = 0; i < count; i++)
-    imp_store(kc->k->b, mems[i], at[i], out[i]);
+    out[i] = declared(&in_op, "r", lower_scalar(&in_op, op->block->results[i]));
+  const ImpExp *condition = is_new(&in_op, op);
+  ImpBuilder b;
+  Code code;
+  KernCode inner = inner_code(kc, &code, &b);
+  for (int i = 0; i < count; i++)
+    imp_store(condition ? inner.k->b : kc->k->b, mems[i], at[i], out[i]);
+  if (condition)
+    add_stm(kc, (ImpStm){ .kind = IMP_IF, .u.cond = { condition, b.block, { 0 } } });
 }
 
 static void update_bins(KernCode *kc, const Axis *axis) {
