@@ -337,30 +337,50 @@ static bool is_view(const Stm *stm) {
   return false;
 }
 
-// if active { stm }, with the results declared before.
-static void run_if_active(Group *g, const Stm *stm) {
-  Atom *results = new_array(Atom, stm->binder_count);
-  const Arr **dests = new_array(const Arr *, stm->binder_count + 1);
-  const ImpExp **scalars = new_array(const ImpExp *, stm->binder_count + 1);
+// A place for a result of any size that it may have.
+static Arr alloc_result(Group *g, const Stm *stm, const Var *binder) {
+  if (stm->exp->kind != EXP_FILTER) return code_alloc(&g->k, binder->name, binder->type);
+  CoreType all = type_of_rows(type_row(binder->type), stm->exp->u.soac.width);
+  Arr place = code_alloc(&g->k, binder->name, all);
+  place.shape = code_shape(binder->type);
+  return place;
+}
+
+// Names for the results, with places for arrays.
+static void declare_results(Group *g, const Stm *stm, const Arr **places) {
   for (int i = 0; i < stm->binder_count; i++) {
     const Var *binder = stm->binders[i];
-    results[i] = atom_var(binder);
     if (binder->type.rank == 0) {
       bind_predicated(g, binder);
       continue;
     }
-    Arr place = code_alloc(&g->k, binder->name, binder->type);
-    dests[i] = mem_copy(&place, sizeof place);
+    Arr place = alloc_result(g, stm, binder);
+    places[i] = mem_copy(&place, sizeof place);
     code_bind(&g->k, binder, place);
   }
+}
+
+// if active { stm }, with the results declared before.  What a filter keeps is copied once it is
+// known how much that is.
+static void run_if_active(Group *g, const Stm *stm) {
+  Atom *results = new_array(Atom, stm->binder_count);
+  const Arr **places = new_array(const Arr *, stm->binder_count + 1);
+  const Arr **made = new_array(const Arr *, stm->binder_count + 1);
+  const ImpExp **scalars = new_array(const ImpExp *, stm->binder_count + 1);
+  bool filters = stm->exp->kind == EXP_FILTER;
+  declare_results(g, stm, places);
+  for (int i = 0; i < stm->binder_count; i++)
+    results[i] = atom_var(stm->binders[i]);
   const Body body = { stm, 1, results, stm->binder_count };
   const Body *renamed = core_rename_body(g->k.lower->c, subst_new(), &body);
   ImpBuilder b;
   Code inner = code_inner(&g->k, &b);
   inner.active = NULL;
-  seq_body(&inner, renamed, scalars, dests);
+  seq_body(&inner, renamed, scalars, filters ? made : places);
   for (int i = 0; i < stm->binder_count; i++)
     if (stm->binders[i]->type.rank == 0) imp_assign(&b, stm->binders[i], scalars[i]);
+  for (int i = 0; i < stm->binder_count; i++)
+    if (made[i]) code_copy(&inner, places[i], made[i]);
   imp_if(g->k.b, g->k.active, b.block);
 }
 
