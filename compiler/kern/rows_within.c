@@ -25,7 +25,8 @@ typedef struct RowsWithin {
   const Term *rows;           // how many there are of all; NULL: unknown
   Map *plain;                 // Var -> const Term *: in whose place it stands
   Map *starts, *usual;        // as in Kern
-  const Term *condition;      // of rows that are worth it, for the host
+  Map *bound;  // Var -> itself: what the kernel binds, which the host does not know
+  const Term *condition;  // of rows that are worth it, for the host
   bool found;
 } RowsWithin;
 
@@ -44,7 +45,7 @@ static bool divides_places(PrimOp op) {
   return op == OP_DIV || op == OP_QUOT || op == OP_MOD || op == OP_REM;
 }
 
-// Is it (base + index) by a divisor that the kernel does not bind?
+// Is it (base + index) by a divisor that the axis does not bind?
 static bool is_row_division(const RowsWithin *x, const Term *t, const Term **base) {
   const Term *index = term_var(x->axis->index);
   if (t->kind != TERM_OP || t->type != PRIM_I64 || !divides_places(t->u.op.op))
@@ -295,13 +296,19 @@ static bool may_have_rows(const KernStm *stm) {
          (!stm->binder_count || stm->binder_count == values_carried(axis));
 }
 
-static void note_of_axis(KernVisitor *v, const Var *var) { map_put(v->state, var, var); }
+static void note_bound(KernVisitor *v, const Var *var) { map_put(v->state, var, var); }
+
+static Map *bound_in(const Kern *kern) {
+  KernVisitor v = { .binder = note_bound, .state = map_new(NULL) };
+  kern_visit_block(&v, kern->body);
+  return v.state;
+}
 
 static bool finds_division(RowsWithin *x, const KernStm *stm) {
   x->axis = stm->u.axis;
   x->offsets = offsets_in(x->kern, stm->u.axis);
   x->places = NULL;
-  KernVisitor within = { .binder = note_of_axis, .state = x->offsets.bound },
+  KernVisitor within = { .binder = note_bound, .state = x->offsets.bound },
               divisions = { .term = see_row_division, .state = x };
   kern_visit_stm(&within, stm);
   kern_visit_stm(&divisions, stm);
@@ -319,7 +326,9 @@ static const KernBlock *block_with_rows(KernMapper *m, const KernBlock *block) {
       continue;
     }
     x->found = true;
-    const Term *worth = term_at_most(term_i64(1), x->places);
+    // Where the host knows the divisor it has asked: kern_rows_are_long.
+    int64_t least = map_has(x->bound, x->places->u.var) ? LEAST_PLACES : 1;
+    const Term *worth = term_at_most(term_i64(least), x->places);
     kern_add(&b, (KernStm){ .kind = KERN_IF,
                             .loc = stm.loc,
                             .binders = stm.binders,
@@ -332,6 +341,7 @@ static const KernBlock *block_with_rows(KernMapper *m, const KernBlock *block) {
 
 const Kern *kern_rows_within(Compiler *c, const Kern *kern) {
   RowsWithin x = { .kern = kern,
+                   .bound = bound_in(kern),
                    .starts = map_new(kern->starts),
                    .usual = map_new(NULL) };
   x.axes = (KernMapper){ .c = c, .block = block_with_rows, .state = &x };
@@ -348,12 +358,13 @@ const Kern *kern_rows_within(Compiler *c, const Kern *kern) {
 static void see_rows(KernVisitor *v, const KernStm *stm) {
   RowsWithin *x = v->state;
   if (!may_have_rows(stm) || !finds_division(x, stm)) return;
+  if (map_has(x->bound, x->places->u.var)) return;
   x->found = true;
   x->condition = term_and(x->condition, term_at_most(term_i64(LEAST_PLACES), x->places));
 }
 
 const Term *kern_rows_are_long(const Kern *kern) {
-  RowsWithin x = { .kern = kern, .condition = term_bool(true) };
+  RowsWithin x = { .kern = kern, .bound = bound_in(kern), .condition = term_bool(true) };
   KernVisitor v = { .stm = see_rows, .state = &x };
   kern_visit_block(&v, kern->body);
   return x.found ? x.condition : NULL;
