@@ -2,13 +2,18 @@
 // loop p = a for i < n do let y = e in e'      =>  let y = e in loop p = a for i < n do e'
 // map n (\x -> let y = assert b {z} in e) xs   =>  let b' = n <= 0 || b
 //                                                  let y = assert b' {z} in map n (\x -> e) xs
+// map n (\x -> let y = a / d in e) xs          =>  let d' = if n <= 0 then 1 else d
+//                                                  let y = a / d' in map n (\x -> e) xs
 // if b then let k = n * m in e else e'         =>  let k = n * m in if b then e else e'
 //   where e reads nothing that is bound inside, and cannot fail or certainly runs
 //
 // Needs: Core; binders unique.  Keeps: both.
 // Why: sizes must stand outside of what they are sizes of, or a regular nest looks irregular; and
 // what does not vary should be computed once.  An array that is written in place stays: outside
-// it would be copied by each iteration.  Of a branch only arithmetic on sizes leaves.
+// it would be copied by each iteration.  Of a branch only arithmetic on sizes leaves, and, where
+// that leads out of a loop or map around the branch, other scalars that sizes depend on;
+// assertions and divisions then ask for the branch's condition as for n above.  Divisions leave
+// for the sake of sizes only: kernels know what `% n` means for an index.
 //
 // Each variable has a level: how many bodies are around the one that binds it.  A statement moves
 // outwards to the deepest level that it reads, as far as the bodies on the way let it go.
@@ -24,8 +29,10 @@ enum {
 // A body on the way from the outermost to the current one.
 typedef struct HoistFrame {
   FrameKind kind;
-  bool has_times;  // FRAME_REPEATED: the body runs `times` times
-  Atom times;
+  bool has_times;      // FRAME_REPEATED: the body runs `times` times
+  bool has_condition;  // FRAME_BRANCH: it runs if the condition is `taken`
+  bool taken;
+  Atom times, condition;
   Vec(Stm) stms;
   uint64_t reads;  // levels of the variables that its statements read
   bool may_fail;
@@ -80,25 +87,50 @@ static bool is_size_op(const Exp *e) {
   return op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_MIN || op == OP_MAX;
 }
 
-static bool lets_go(const Hoist *h, const HoistFrame *frame, const Stm *stm) {
-  if (frame->kind == FRAME_BRANCH) return is_size_op(stm->exp);
-  if (hoist_is_kept(h->facts, stm)) return false;
-  if (!h->may_fail || runs_certainly(frame)) return true;
-  return stm->exp->kind == EXP_ASSERT && frame->has_times;
+static bool is_division(const Exp *e) {
+  return e->kind == EXP_OP && prim_is_int(e->u.op.type) &&
+         op_may_trap(e->u.op.op, e->u.op.type) && e->u.op.op != OP_POW;
 }
 
-// The level at which the statement may stand.  What an assertion on its way has to ask in
-// addition is read from there, too.
+// It fails outside only if it had failed inside: what it asks can be made to hold where the body
+// would not have run (weaken).
+static bool can_weaken(const Exp *e) { return e->kind == EXP_ASSERT || is_division(e); }
+
+static bool lets_go(const Hoist *h, const HoistFrame *frame, const Stm *stm) {
+  if (frame->kind == FRAME_BRANCH) {
+    if (is_size_op(stm->exp)) return true;
+    if (!hoist_sizes_need(h->facts, stm)) return false;
+    return h->may_fail ? frame->has_condition && can_weaken(stm->exp)
+                       : exp_is_scalar(stm->exp);
+  }
+  if (hoist_is_kept(h->facts, stm)) return false;
+  if (!h->may_fail || runs_certainly(frame)) return true;
+  bool can = stm->exp->kind == EXP_ASSERT ||
+             (is_division(stm->exp) && hoist_sizes_need(h->facts, stm));
+  return can && frame->has_times;
+}
+
+// What tells whether the body runs.
+static uint64_t frame_reads(const Hoist *h, const HoistFrame *frame) {
+  if (runs_certainly(frame)) return 0;
+  return atom_reads(h, frame->kind == FRAME_BRANCH ? frame->condition : frame->times);
+}
+
+// The level at which the statement may stand.  What an assertion or division on its way has to ask
+// in addition is read from there, too.
 static int target_level(Hoist *h, const Stm *stm) {
-  int level = level_now(h);
-  if (level >= MAX_LEVEL) return level;
-  while (level > 0 && h->reads < level_bit(level)) {
+  int now = level_now(h), target = now;
+  if (now >= MAX_LEVEL) return now;
+  uint64_t reads = h->reads;
+  for (int level = now; level > 0 && reads < level_bit(level); level--) {
     const HoistFrame *frame = h->frames.at[level];
     if (!lets_go(h, frame, stm)) break;
-    if (h->may_fail && !runs_certainly(frame)) h->reads |= atom_reads(h, frame->times);
-    level--;
+    if (h->may_fail) reads |= frame_reads(h, frame);
+    if (frame->kind == FRAME_BRANCH && !is_size_op(stm->exp)) continue;
+    target = level - 1;
+    h->reads = reads;
   }
-  return level;
+  return target;
 }
 
 // ---- moving
@@ -123,24 +155,42 @@ static Atom emit_op(Hoist *h, const char *name, const Exp *exp, int level, Loc l
   return result;
 }
 
-// The assertion holds also if one of the bodies that it left runs not at all.
-static const Exp *weaken_assert(Hoist *h, const Stm *stm, int target) {
+// Whether the body does not run, at level `target`.
+static Atom emit_idle(Hoist *h, const HoistFrame *frame, int target, Loc loc) {
+  if (frame->kind == FRAME_REPEATED)
+    return emit_op(h, "idle", exp_op2(OP_LE, frame->times, atom_i64(0)), target, loc);
+  if (!frame->taken) return frame->condition;
+  return emit_op(h, "idle", exp_op1(OP_NOT, frame->condition), target, loc);
+}
+
+static const Exp *one_or(Hoist *h, Atom idle, Atom divisor) {
+  Builder b = builder_new(h->c, (Loc){ 0 });
+  Atom one = atom_const(prim_int(atom_type(divisor).elem, 1));
+  return exp_if(idle, core_body(&b, &one, 1), core_body(&b, &divisor, 1));
+}
+
+// The assertion holds, and the divisor is one, also if one of the bodies that it left runs not at
+// all.
+static const Exp *weaken(Hoist *h, const Stm *stm, int target) {
   Exp e = *stm->exp;
   for (int level = level_now(h); level > target; level--) {
     const HoistFrame *frame = h->frames.at[level];
     if (runs_certainly(frame)) continue;
-    const Exp *never = exp_op2(OP_LE, frame->times, atom_i64(0));
-    Atom idle = emit_op(h, "idle", never, target, stm->loc);
-    const Exp *either = exp_op2(OP_LOR, idle, e.u.assert.condition);
-    e.u.assert.condition = emit_op(h, "holds", either, target, stm->loc);
+    Atom idle = emit_idle(h, frame, target, stm->loc);
+    if (e.kind == EXP_ASSERT) {
+      const Exp *either = exp_op2(OP_LOR, idle, e.u.assert.condition);
+      e.u.assert.condition = emit_op(h, "holds", either, target, stm->loc);
+    } else
+      e.u.op.args[1] =
+          emit_op(h, "divisor", one_or(h, idle, e.u.op.args[1]), target, stm->loc);
   }
   return mem_copy(&e, sizeof e);
 }
 
 static void move_stm(Hoist *h, Stm stm) {
   int target = target_level(h, &stm);
-  if (target < level_now(h) && stm.exp->kind == EXP_ASSERT)
-    stm.exp = weaken_assert(h, &stm, target);
+  if (target < level_now(h) && h->may_fail && can_weaken(stm.exp))
+    stm.exp = weaken(h, &stm, target);
   emit_in_frame(h, stm, target);
 }
 
@@ -175,6 +225,11 @@ static HoistFrame *frame_new(const Exp *e, const Body *body) {
       new_node(HoistFrame, .kind = exp_is_branch(e) ? FRAME_BRANCH : FRAME_REPEATED);
   frame->has_times = times != NULL;
   if (times) frame->times = *times;
+  frame->has_condition = e->kind == EXP_IF;
+  if (frame->has_condition) {
+    frame->condition = e->u.cond.condition;
+    frame->taken = body == e->u.cond.then_body;
+  }
   return frame;
 }
 

@@ -6,6 +6,8 @@ typedef struct HoistFacts {
   Map *kept;     // Var: arrays that are written in place, or handed on to who may do so
   Map *sizes;    // Var: i64 that cannot be negative wherever they are in scope
   Map *sources;  // Var -> Var: what a view shows
+  Map *scalars;  // Var -> Exp: what a scalar is
+  Map *parts;    // Var: scalars that sizes are computed from
 } HoistFacts;
 
 // Of the body of a function or entry point.
@@ -18,6 +20,9 @@ void hoist_note_size_op(HoistFacts *f, const Stm *stm);
 // Whether running the expression where the program would not have done so can be noticed: it
 // fails, or never ends.  Says nothing of its inner bodies.
 bool hoist_may_fail(const HoistFacts *f, const Exp *e);
+
+// Sizes of arrays and widths of parallel operations depend on what the statement computes.
+bool hoist_sizes_need(const HoistFacts *f, const Stm *stm);
 
 // The statement makes an array that is written in place: once outside, it would have to be copied
 // in every iteration.

@@ -48,6 +48,11 @@ static void note_view(HoistFacts *f, const Stm *stm) {
   if (a.kind == ATOM_VAR) map_put(f->sources, stm->binders[0], root_of_view(f, a.u.var));
 }
 
+static void note_scalar(HoistFacts *f, const Stm *stm) {
+  if (stm->binder_count != 1 || stm->binders[0]->type.rank > 0) return;
+  if (!exp_has_bodies(stm->exp)) map_put(f->scalars, stm->binders[0], stm->exp);
+}
+
 static void look_at_param(CoreVisitor *v, const Var *var) {
   hoist_note_sizes(v->state, var->type);
 }
@@ -55,6 +60,7 @@ static void look_at_param(CoreVisitor *v, const Var *var) {
 static void look_at_body(CoreVisitor *v, const Body *body) {
   for (int i = 0; i < body->stm_count; i++) {
     note_view(v->state, &body->stms[i]);
+    note_scalar(v->state, &body->stms[i]);
     keep_overwritten(v->state, body->stms[i].exp);
     core_visit_exp(v, body->stms[i].exp);
   }
@@ -67,17 +73,49 @@ void hoist_note_sizes(HoistFacts *f, CoreType type) {
     if (type.dims[i].kind == ATOM_VAR) map_put(f->sizes, type.dims[i].u.var, f);
 }
 
+static void note_part(HoistFacts *f, const Var *var) {
+  if (var->type.rank > 0 || map_has(f->parts, var)) return;
+  map_put(f->parts, var, var);
+  const Exp *is = map_get(f->scalars, var);
+  if (!is) return;
+  VarVec from = core_free_exp(is);
+  for (int i = 0; i < from.count; i++)
+    note_part(f, from.at[i]);
+}
+
+static void parts_of_body(CoreVisitor *v, const Body *body) {
+  for (int i = 0; i < body->stm_count; i++) {
+    const Stm *stm = &body->stms[i];
+    if (exp_is_soac(stm->exp) && stm->exp->u.soac.width.kind == ATOM_VAR)
+      note_part(v->state, stm->exp->u.soac.width.u.var);
+    for (int k = 0; k < stm->binder_count; k++) {
+      CoreType type = stm->binders[k]->type;
+      for (int d = 0; d < type.rank; d++)
+        if (type.dims[d].kind == ATOM_VAR) note_part(v->state, type.dims[d].u.var);
+    }
+    core_visit_exp(v, stm->exp);
+  }
+}
+
 HoistFacts *hoist_facts(const Body *body) {
   HoistFacts *f = new (HoistFacts);
   f->kept = map_new(NULL);
   f->sizes = map_new(NULL);
   f->sources = map_new(NULL);
+  f->scalars = map_new(NULL);
+  f->parts = map_new(NULL);
   VarVec outer = core_free_body(body);
   for (int i = 0; i < outer.count; i++)
     hoist_note_sizes(f, outer.at[i]->type);
   CoreVisitor v = { .body = look_at_body, .binder = look_at_param, .state = f };
   look_at_body(&v, body);
+  CoreVisitor sizes = { .body = parts_of_body, .state = f };
+  parts_of_body(&sizes, body);
   return f;
+}
+
+bool hoist_sizes_need(const HoistFacts *f, const Stm *stm) {
+  return stm->binder_count == 1 && map_has(f->parts, stm->binders[0]);
 }
 
 static bool is_size(const HoistFacts *f, Atom a) {
