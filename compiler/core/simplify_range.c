@@ -292,10 +292,19 @@ static bool below_defined(const Simplify *s, Atom a, const Exp *def, Atom limit,
   return op && below_op(s, def, limit, fuel);
 }
 
+// a < a + 5
+static bool below_own_sum(const Simplify *s, Atom a, Atom limit, int fuel) {
+  Atom base;
+  int64_t offset;
+  return is_exact_sum(s, limit, &base, &offset, fuel) && offset > 0 &&
+         atom_equal(base, a);
+}
+
 static bool below(const Simplify *s, Atom a, Atom limit, int fuel) {
   int64_t c;
   if (constant(a, &c)) return lower(s, limit, fuel) > c;
   const Known *k = known_of_atom(s, a);
+  if (below_own_sum(s, a, limit, fuel)) return true;
   if (!k || !fuel) return false;
   if (below_by_bound(s, a, 0, limit, fuel - 1)) return true;
   if (constant(limit, &c) && upper(s, a, fuel) < c) return true;
@@ -316,6 +325,14 @@ static bool constant_at_most(const Simplify *s, Atom a, Atom b) {
   return constant(a, &c) && c <= simplify_lower(s, b);
 }
 
+// i + 5 <= n for i < n - 4
+static bool sum_at_most(const Simplify *s, Atom a, Atom b) {
+  Atom base;
+  int64_t offset;
+  return is_exact_sum(s, a, &base, &offset, FUEL) && offset > 0 &&
+         below_offset(s, base, offset - 1, b, FUEL);
+}
+
 // 0 <= i => true   i < n => true   i == n => false   and their opposites
 const Exp *simplify_comparison(const Simplify *s, const Exp *e) {
   PrimOp op = e->u.op.op;
@@ -326,7 +343,8 @@ const Exp *simplify_comparison(const Simplify *s, const Exp *e) {
   bool less = simplify_is_below(s, a, b), greater = simplify_is_below(s, b, a);
   if (equality) return less || greater ? truth(op == OP_NE) : NULL;
   if (less || greater) return truth(less);
-  if (op == OP_LE && constant_at_most(s, a, b)) return truth(true);
+  if (op == OP_LE && (constant_at_most(s, a, b) || sum_at_most(s, a, b)))
+    return truth(true);
   return op == OP_LT && constant_at_most(s, b, a) ? truth(false) : NULL;
 }
 

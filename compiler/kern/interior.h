@@ -47,7 +47,7 @@ typedef struct Interior {
   bool checks_only;  // it is a loop; only checks are to go
   Map *forms;        // Var -> const Linear *
   Map *bound;        // Var -> Var: within the block
-  Map *values;       // Var -> const Term *: bools that are known
+  Map *values;       // Var -> const Term *: constants that they are
   Map *of_indices;   // Var -> const Term *: bools that follow from indices
   Index indices[MOST_INDICES];
   int index_count;

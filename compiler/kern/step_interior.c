@@ -174,10 +174,17 @@ static void want_move(const Interior *x, Assumption *w, const Linear *moving,
       (Shift){ k, is_least ? room : NULL, is_least ? NULL : room };
 }
 
-// a < b (or a <= b) at all points
+static bool go_together(const Interior *x, const Linear *a, const Linear *b) {
+  for (int i = 0; i < x->index_count; i++)
+    if (a->by[i] != b->by[i]) return false;
+  return true;
+}
+
+// a < b (or a <= b) at all points: at one if they differ by the same everywhere, as i and i + k do.
 static void want_order(const Interior *x, Assumption *w, const Linear *a, const Linear *b,
                        PrimOp op) {
-  want(w, term_op2(op, extreme(x, a, 1), extreme(x, b, -1)));
+  int least = go_together(x, a, b) ? -1 : 1;
+  want(w, term_op2(op, extreme(x, a, least), extreme(x, b, -1)));
   want_move(x, w, a, b, 1, op == OP_LT);
   want_move(x, w, b, a, -1, op == OP_LT);
 }
@@ -432,12 +439,23 @@ static const Term *map_inner_term(KernMapper *m, const Term *t) {
   return inner_term(m->state, t);
 }
 
+static const Term *checked_term(Interior *x, const Term *t);
+
+// Of two conditions the second is taken to hold: a slice is no empty one, but inside.
+static const Term *checked_or(Interior *x, const Term *t) {
+  const Interior before = *x;
+  if (term_is_bool(checked_term(x, t->u.op.args[1]), true)) return term_bool(true);
+  *x = before;
+  return inner_term(x, t);
+}
+
 // What a check joins is taken to hold.
 static const Term *checked_term(Interior *x, const Term *t) {
   const Term *args[3];
   int count = t->kind == TERM_OP ? term_operands(t, args) : 0;
   bool joins = count && t->u.op.op == OP_LAND;
   if (!count) return inner_term(x, t);
+  if (t->u.op.op == OP_LOR) return checked_or(x, t);
   for (int i = 0; i < count; i++)
     args[i] = joins ? checked_term(x, args[i]) : inner_term(x, args[i]);
   if (joins) return term_with(t, args, count);
@@ -525,9 +543,11 @@ static void add_inner_let(Interior *x, KernBuilder *b, const KernStm *stm) {
     return;
   }
   const Term *t = inner_term(x, stm->u.term);
-  if (linear_of(x, t, &form))
+  if (linear_of(x, t, &form)) {
     map_put(x->forms, stm->binders[0], mem_copy(&form, sizeof form));
-  if (t->kind == TERM_CONST && t->type == PRIM_BOOL)
+    if (is_closed(x, &form) && form.base->kind == TERM_CONST) t = form.base;
+  }
+  if (t->kind == TERM_CONST && (t->type == PRIM_BOOL || t->type == PRIM_I64))
     map_put(x->values, stm->binders[0], t);
   if (t->type == PRIM_BOOL && is_of_indices(x, t))
     map_put(x->of_indices, stm->binders[0], t);
