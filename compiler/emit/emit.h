@@ -72,6 +72,8 @@ typedef struct EmitType {
   PrimType elem;
   int rank;
   IntVec leaves;
+  IntVec
+      leaf_dims;  // of all leaves in order: constants, -1 where values may have any size
   EmitFieldVec fields;
   Vec(EmitConstructor) constructors;
   Vec(const char *) columns;  // arrays of records of scalars: a name for each leaf

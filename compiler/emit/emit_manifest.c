@@ -72,6 +72,19 @@ static void leaves(Emit *e, Text *t, const EmitType *type) {
   text_add(t, "]");
 }
 
+// What has to be there of constructors that a value does not have.
+static void leaf_sizes(Emit *e, Text *t, const EmitType *type) {
+  int next = 0;
+  text_add(t, ",\n      \"leaf_sizes\": [");
+  for (int i = 0; i < type->leaves.count; i++) {
+    text_add(t, i ? ", [" : "[");
+    for (int d = 0; d < e->types.at[type->leaves.at[i]].rank; d++)
+      text_printf(t, "%s%d", d ? ", " : "", type->leaf_dims.at[next++]);
+    text_add(t, "]");
+  }
+  text_add(t, "]");
+}
+
 static void constructor(Emit *e, Text *t, const EmitConstructor *c) {
   text_printf(t, "{ \"name\": %s, \"fields\": [", quote_json(c->name));
   vec_each (EmitField *, field, &c->fields)
@@ -83,6 +96,7 @@ static void constructor(Emit *e, Text *t, const EmitConstructor *c) {
 // What bindings need to make values of the type from its leaves: constructors, names of columns.
 static void inside(Emit *e, Text *t, const EmitType *type) {
   leaves(e, t, type);
+  if (type->constructors.count) leaf_sizes(e, t, type);
   if (type->constructors.count) text_add(t, ",\n      \"constructors\": [");
   vec_each (EmitConstructor *, c, &type->constructors) {
     text_add(t, c == type->constructors.at ? "\n        " : ",\n        ");

@@ -1,6 +1,7 @@
 // The types of parameters and results, each once,
 // scalars and arrays before the values made of them.
 #include "emit/emit.h"
+#include <limits.h>
 #include <string.h>
 
 // Without the sizes: "[n][m]f32" is "[][]f32".
@@ -127,10 +128,28 @@ static void add_parts(Emit *e, EmitType *type, const EntryValue *v,
     vec_push(&type->columns, v->columns[i]);
 }
 
+static IntVec dims_of(const CoreType *leaves, int first, int count) {
+  IntVec dims = { 0 };
+  for (int i = first; i < first + count; i++)
+    for (int d = 0; d < leaves[i].rank; d++) {
+      Atom dim = leaves[i].dims[d];
+      bool known = dim.kind == ATOM_CONST && dim.u.constant.u.i <= INT_MAX;
+      vec_push(&dims, known ? (int)dim.u.constant.u.i : -1);
+    }
+  return dims;
+}
+
+// Values of one type may have other sizes elsewhere.
+static void forget_other_dims(EmitType *type, IntVec others) {
+  for (int i = 0; i < type->leaf_dims.count; i++)
+    if (type->leaf_dims.at[i] != others.at[i]) type->leaf_dims.at[i] = -1;
+}
+
 static int composite(Emit *e, EmitType type, const CoreType *leaves, int first,
                      int count) {
   for (int i = first; i < first + count; i++)
     vec_push(&type.leaves, leaf_type(e, leaves[i].elem, leaves[i].rank));
+  type.leaf_dims = dims_of(leaves, first, count);
   type.kind = EMIT_OPAQUE;
   type.c_name = opaque_c_name(e, type.name);
   vec_push(&e->types, type);
@@ -142,7 +161,10 @@ static int type_of(Emit *e, const EntryValue *v, const CoreType *leaves) {
   if (!v->opaque) return leaf_type(e, leaves[v->first].elem, leaves[v->first].rank);
   EmitType type = { .name = without_sizes(v->type) };
   int known = find_type(e, type.name);
-  if (known >= 0) return known;
+  if (known >= 0) {
+    forget_other_dims(&e->types.at[known], dims_of(leaves, v->first, v->count));
+    return known;
+  }
   add_parts(e, &type, v, leaves);
   return composite(e, type, leaves, v->first, v->count);
 }

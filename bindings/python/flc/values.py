@@ -288,7 +288,7 @@ def leaves_of_sum(library, what, type_name, value):
     fields = kind["constructors"][numbers[0]]["fields"]
     if len(fields) != len(arguments):
         raise TypeError(f"{what}: {name} takes {len(fields)} arguments, found {len(arguments)}")
-    leaves = [nothing(library, leaf) for leaf in kind["leaves"]]
+    leaves = [nothing(library, leaf, sizes) for leaf, sizes in zip(kind["leaves"], kind["leaf_sizes"])]
     leaves[0] = np.uint8(numbers[0])
     for field, argument in zip(fields, arguments):
         made = to_leaves(library, f"{what}.{name}", field["type"], argument)
@@ -296,10 +296,11 @@ def leaves_of_sum(library, what, type_name, value):
     return leaves
 
 
-def nothing(library, leaf):
-    """What constructors that a value does not have hold: zeros."""
+def nothing(library, leaf, sizes):
+    """What constructors that a value does not have hold: zeros, as many as the type says, else none."""
     kind = library.types.get(leaf)
-    return np.zeros((0,) * kind["rank"], DTYPES[kind["elemtype"]]) if kind else DTYPES[leaf].type(0)
+    shape = [max(size, 0) for size in sizes]
+    return np.zeros(shape, DTYPES[kind["elemtype"]]) if kind else DTYPES[leaf].type(0)
 
 
 def leaves_of_columns(library, what, type_name, value):

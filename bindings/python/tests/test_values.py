@@ -84,6 +84,7 @@ def test_sums_are_tuples_with_the_name_of_the_constructor(values):
     np.testing.assert_array_equal(values.pick(False)[2], [1.5, 2.5])
     assert values.area(values.pick(True)) == 12 and values.area(values.pick(False)) == 4
     assert values.area(("polygon", ("closed",), np.float32([1, 2, 4]))) == 7
+    assert [values.far(step) for step in [("turn", 90), ("move", [2, 3]), "stay"]] == [-1, 5, 0]
     with pytest.raises(TypeError, match="s: expected shape, .* one of circle, none, polygon, square, found 'disc'"):
         values.area("disc")
     with pytest.raises(TypeError, match="s: circle takes 1 arguments, found 0"):
