@@ -296,10 +296,12 @@ static bool may_have_rows(const KernStm *stm) {
          (!stm->binder_count || stm->binder_count == values_carried(axis));
 }
 
-static void note_bound(KernVisitor *v, const Var *var) { map_put(v->state, var, var); }
+static void note_binder_of(KernVisitor *v, const Var *var) {
+  map_put(v->state, var, var);
+}
 
 static Map *bound_in(const Kern *kern) {
-  KernVisitor v = { .binder = note_bound, .state = map_new(NULL) };
+  KernVisitor v = { .binder = note_binder_of, .state = map_new(NULL) };
   kern_visit_block(&v, kern->body);
   return v.state;
 }
@@ -308,7 +310,7 @@ static bool finds_division(RowsWithin *x, const KernStm *stm) {
   x->axis = stm->u.axis;
   x->offsets = offsets_in(x->kern, stm->u.axis);
   x->places = NULL;
-  KernVisitor within = { .binder = note_bound, .state = x->offsets.bound },
+  KernVisitor within = { .binder = note_binder_of, .state = x->offsets.bound },
               divisions = { .term = see_row_division, .state = x };
   kern_visit_stm(&within, stm);
   kern_visit_stm(&divisions, stm);

@@ -243,7 +243,7 @@ typedef struct Check {
   int applications;  // of parametric modules that are being checked
   bool in_module;    // ... in the braces of a module
   int inside;    // modules and imports that are being checked: they have no entry points
-  Map *later;    // Name -> AstDecl of all definitions in the file, for messages
+  Map *later;    // Name, or "type NAME" -> AstDecl of all in the file, for messages
   Map *unknown;  // Name -> itself: unknown names that have been reported
   int errors;    // reported before the current definition
   int type_errors;    // how often a type was missing, because of what was reported
@@ -448,6 +448,8 @@ Binding *scope_find(Check *k, const AstName *name);
 bool scope_has_value(Check *k, const AstName *name);
 TypeDef *scope_find_type(Check *k, const AstName *name);  // NULL if there is none
 void scope_unknown_type(Check *k, const AstName *name);
+// For messages: the file defines that, perhaps further down.
+void scope_expect(Check *k, const AstDecl *decl);
 // m.member, where nothing is called m: reports that and returns true.
 bool scope_unknown_module(Check *k, const AstName *module, Name member);
 

@@ -280,10 +280,8 @@ static AstDecl *without_local(AstDecl *decl) {
 }
 
 void check_decls(Check *k, const AstDeclVec *decls) {
-  vec_each (AstDecl **, d, decls) {
-    const AstDecl *decl = without_local(*d);
-    if (decl->kind == AST_DECL_VALUE) map_put(k->later, decl->u.value.name, decl);
-  }
+  vec_each (AstDecl **, d, decls)
+    scope_expect(k, without_local(*d));
   vec_each (AstDecl **, d, decls) {
     if (diag_full(k->c)) return;
     check_decl(k, *d);

@@ -87,6 +87,11 @@ static bool is_reported(Check *k, const char *what) {
   return false;
 }
 
+// Types are known by names of their own.
+static Name type_key(const Check *k, Name type) {
+  return name_of(k->c->names, text_format("type %s", type));
+}
+
 static void unknown_value(Check *k, const AstName *name) {
   const AstDecl *later = k->later ? map_get(k->later, name->name) : NULL;
   if (later) {
@@ -168,6 +173,27 @@ TypeDef *scope_find_type(Check *k, const AstName *name) {
   return names && names->types ? map_get(names->types, name->name) : NULL;
 }
 
+void scope_expect(Check *k, const AstDecl *decl) {
+  bool is_type = decl->kind == AST_DECL_TYPE;
+  if (decl->kind == AST_DECL_VALUE) map_put(k->later, decl->u.value.name, decl);
+  if (is_type) map_put(k->later, type_key(k, decl->u.type.name), decl);
+}
+
+// A type of the file that is not known yet, if it is one.
+static bool is_later_type(Check *k, const AstName *name) {
+  const AstDecl *decl = k->later ? map_get(k->later, type_key(k, name->name)) : NULL;
+  if (!decl) return false;
+  if (name->loc.start < decl->loc.end && name->loc.start > decl->loc.start) {
+    error(k->c, name->loc, "type `%s` is used in its own definition", name->name);
+    hint(k->c, "no type has parts of its own type: keep them in an array, with their "
+               "indices in their place");
+    return true;
+  }
+  error(k->c, name->loc, "type `%s` is used before its definition", name->name);
+  note(k->c, decl->loc, "`%s` is defined here", name->name);
+  return true;
+}
+
 void scope_unknown_type(Check *k, const AstName *name) {
   const Names *names = name->qualifiers.count ? qualified(k, name) : NULL;
   if (name->qualifiers.count) {
@@ -178,7 +204,7 @@ void scope_unknown_type(Check *k, const AstName *name) {
           module, name->name);
     return;
   }
-  if (is_reported(k, text_format("type %s", name->name))) return;
+  if (is_reported(k, type_key(k, name->name)) || is_later_type(k, name)) return;
   error(k->c, name->loc, "unknown type `%s`", name->name);
   hint_type(k, name);
 }
