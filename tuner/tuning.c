@@ -13,7 +13,7 @@ void tuning_progress(const Tuning *t, int percent, const char *format, ...) {
 }
 
 const char *tuning_time(double us) {
-  if (isinf(us)) return "-";
+  if (isinf(us) || us <= 0) return "-";  // not measured
   if (us < 1e3) return text_format("%.0f us", us);
   if (us < 1e6) return text_format("%.3g ms", us * 1e-3);
   return text_format("%.3g s", us * 1e-6);
