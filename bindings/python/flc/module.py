@@ -214,11 +214,16 @@ class Module:
         device = dict(self._settings).get("set_device")
         return ["--device", device.decode()] if device else []
 
-    def _data(self, entry, arguments):
-        """The arguments as a data file."""
+    def _inputs(self, entry, arguments):
+        """The parameters of the entry point, as many as there are arguments."""
         inputs = self._library.entries[entry]["inputs"]
         if len(arguments) != len(inputs):
             raise TypeError(f"{entry}: expected {len(inputs)} arguments, found {len(arguments)}")
+        return inputs
+
+    def _data(self, entry, arguments):
+        """The arguments as a data file."""
+        inputs = self._inputs(entry, arguments)
         out = []
         for one, value in zip(inputs, arguments):
             made = values.to_library(self._library, one["name"], one["type"], value)
@@ -231,10 +236,10 @@ class Module:
         """Runs an entry point (by default `main`, or the only one) in a context of its own that measures, and returns a
         Profile."""
         entry = self._entry_name(entry)
+        inputs = self._inputs(entry, arguments)
         library = Library(self._library.so, self._library.manifest, [*self._settings, ("set_profiling", 1)])
         for name, value in self._tuning.items():
             library.set_param(name, value)
-        inputs = self._library.entries[entry]["inputs"]
         for _ in range(runs):
             given = [values.moved(library, one["type"], value) for one, value in zip(inputs, arguments)]
             run_entry(library, entry, given, False)

@@ -98,6 +98,9 @@ def test_versions_are_drawn_and_measured(tmp_path):
     assert "main.top_0" in tree and "V0" in tree
     a, b = np.ones((8, 4), np.float32), np.ones((4, 8), np.float32)
     np.testing.assert_allclose(module.main(a, b), a @ b)
+    for wrong in [(), (a, b, a)]:
+        with pytest.raises(TypeError, match=f"main: expected 2 arguments, found {len(wrong)}"):
+            module.profile(*wrong)
     profile = module.profile(module.to_device(a), b, runs=2)
     assert profile.kernels and profile.kernels[0]["count"] % 2 == 0 and profile.kernels[0]["name"] in repr(profile)
     file = tmp_path / "tuning"
