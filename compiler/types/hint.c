@@ -14,10 +14,13 @@ static const char *operand_text(Loc loc) {
   return text_format(word ? "%.*s" : "(%.*s)", (int)length, start);
 }
 
-// 1.0f64 where an f32 is expected is to be 1.0f32.
-static bool hint_suffix(Check *k, Loc loc, const char *expected, const char *actual) {
+// 1.0f64 where an f32 is expected is to be 1.0f32; there is no 1.0i32.
+static bool hint_suffix(Check *k, Loc loc, PrimType to, PrimType from) {
+  const char *expected = prim_type_name(to), *actual = prim_type_name(from);
   size_t length = loc.end - loc.start, suffix = strlen(actual);
   const char *start = loc.file->text + loc.start;
+  bool whole = strcspn(start, ".ep") >= length;
+  if (prim_is_float(from) && !prim_is_float(to) && !whole) return false;
   if (!isdigit((unsigned char)*start) || length <= suffix) return false;
   if (strncmp(start + length - suffix, actual, suffix) != 0) return false;
   hint(k->c, "write %.*s%s", (int)(length - suffix), start, expected);
@@ -26,7 +29,7 @@ static bool hint_suffix(Check *k, Loc loc, const char *expected, const char *act
 
 static void hint_conversion(Check *k, Loc loc, PrimType expected, PrimType actual) {
   const char *to = prim_type_name(expected), *from = prim_type_name(actual);
-  if (hint_suffix(k, loc, to, from)) return;
+  if (hint_suffix(k, loc, expected, actual)) return;
   const char *text = operand_text(loc);
   hint(k->c, "`%s.%s%s%s` converts it", to, from, text ? " " : "", text ? text : "");
 }
@@ -509,6 +512,19 @@ static bool hint_range(Check *k, Why why) {
   return true;
 }
 
+// x + 1.5f32, for an integer x: the number has no integer's suffix, so x is to change.
+static bool hint_integer_operand(Check *k, Loc loc, const Type *expected,
+                                 const Type *actual, Why why) {
+  const AstExp *node = why.apply;
+  bool prims = expected->kind == TYPE_PRIM && actual->kind == TYPE_PRIM;
+  if (!prims || !is_float(actual) || !is_number(expected) || is_float(expected))
+    return false;
+  if (!isdigit((unsigned char)loc.file->text[loc.start])) return false;
+  if (!node || !node->u.apply.is_operator || why.index != 2) return false;
+  hint_conversion(k, node->u.apply.args.at[0]->loc, actual->u.prim, expected->u.prim);
+  return true;
+}
+
 // What fits one kind of mistake only.
 static bool hint_special(Check *k, Loc loc, const Type *expected, const Type *actual,
                          Why why) {
@@ -524,6 +540,7 @@ static bool hint_special(Check *k, Loc loc, const Type *expected, const Type *ac
          hint_map2(k, expected, actual, why) || hint_array(k, expected, actual, why) ||
          hint_pipe(k, loc, expected, actual, why) ||
          hint_number(k, loc, expected, actual, why) ||
+         hint_integer_operand(k, loc, expected, actual, why) ||
          hint_other_operand(k, expected, actual, why);
 }
 
