@@ -86,7 +86,8 @@ const Core *pipeline_in_order(Compiler *c, Program *p) {
 }
 
 static const Core *for_gpus(Compiler *c, const Core *flat) {
-  const Core *fused = checked_flat(c, flat_fuse_scans(c, flat, true));
+  const Core *roomy = checked_flat(c, flat_filter_rooms(c, flat));
+  const Core *fused = checked_flat(c, flat_fuse_scans(c, roomy, true));
   const Core *alone = checked_flat(c, flat_without_lone_groups(c, fused));
   return checked_flat(c, flat_spread_rows(c, alone));
 }

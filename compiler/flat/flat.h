@@ -44,6 +44,8 @@ const Core *flat_fuse_scans(Compiler *c, const Core *flat, bool computes_again);
 // Does the body only compute scalars, with reads of arrays, in at most so many statements?
 bool flat_takes_little(const Body *body, int most);
 
+// Flat -> Flat, for GPUs, before scans are fused: filters have room for all elements.
+const Core *flat_filter_rooms(Compiler *c, const Core *flat);
 // Flat -> Flat, for GPUs: rows that points make or copy are points of the space.
 const Core *flat_spread_rows(Compiler *c, const Core *flat);
 // Flat -> Flat, for GPUs: groups for one operation alone become its outer dimensions.

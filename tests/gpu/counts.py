@@ -38,6 +38,7 @@ CASES = [
     ("scans_of_columns", ["[64][256]f32"], "scans_of_columns.top_0=F,scans_of_columns.intra_1=F", ""),
     ("solve_rows", ["[256][64]f32"], "solve_rows.top_0=T", ""),
     ("positive", ["[32768]f32"], "", ""),
+    ("few", ["[32768]f32"], "", ""),
     ("sums", WHOLE, "", ""),
     ("prefix", WHOLE, "", ""),
     ("largest_sum", WHOLE, "", ""),

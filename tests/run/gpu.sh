@@ -21,6 +21,7 @@ entry columns [n][m] (xss: [n][m]i32) : [m]i32 = map walk (transpose xss)
 entry result [n] (m: i64) (xs: [n]i32) : [n][m]i32 =
   map (\x -> loop ys = replicate m x for j < m do ys with [j] = i32.i64 j * x) xs
 entry few [n][m] (xss: [n][m]i32) : [n]i32 = map (\r -> r[0] + r[1]) xss
+entry kept [n] (xs: [n]i32) : []i32 = filter (> 3) xs
 END_OF_PROGRAM
 "$flc" dump layouts.fl --after imp --code gpu > layouts.imp || exit 1
 
@@ -40,6 +41,8 @@ expect 1 '^  slot xss' inside
 expect 0 'transpose\|layout' columns # in order as they are
 expect 1 'launch transpose' result   # the caller wants rows
 expect 0 'transpose\|layout' few     # most of the array is not read
+expect 0 'launch segred' kept        # room for all elements: nothing is counted before
+expect 1 'launch copy' kept          # ... and given back if few are kept
 
 # Neighbouring items read and write neighbouring words.
 if [ "$(grep -c 'xss_[0-9]*\[.*i_[0-9]* \* (layout_[0-9]* ? 1i64 :' layouts.imp)" != 3 ] ||
