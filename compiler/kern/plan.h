@@ -158,6 +158,9 @@ const Kern *kern_bound_rooms(Compiler *c, const Kern *kern);
 // The kernel with what a round of a loop stores for the next one to load in a variable.
 const Kern *kern_carry_stores(Compiler *c, const Kern *kern);
 
+// The kernel without what is stored in arrays only to be stored over (dead_fills.c).
+const Kern *kern_drop_fills(Compiler *c, const Kern *kern);
+
 // The kernel with what loops carry joined last to what else is joined in a round.
 const Kern *kern_late_operands(Compiler *c, const Kern *kern);
 
