@@ -394,12 +394,16 @@ static void cost_lock(Cost *s, const KernStm *stm) {
 // before; points in registers wait together.
 static void cost_rounds(Cost *s, const Var *const *params, int count,
                         const KernBlock *body, double trips) {
-  enum { FORESEEN = 16 };  // fewer rounds: processors begin with what comes behind them
+  enum {
+    FORESEEN = 16,      // fewer rounds: processors begin with what comes behind them
+    FOLLOWED_READ = 16  // what of a gather that the next one waits for nothing else hides
+  };
   double before = s->cycles;
   cost_block(s, body);
   if (!s->lanes || trips < FORESEEN) return;
   double least = s->times * WAITED_FOR * kern_round_latency(params, count, body);
   s->cycles = fmax(s->cycles, before + least);
+  if (kern_follows_reads(params, count, body)) s->cycles += s->times * FOLLOWED_READ;
 }
 
 static double speed_by_itself(const Cost *s, const Axis *axis, double trips);

@@ -47,16 +47,28 @@ static void see_source(KernVisitor *v, const KernStm *stm) {
     set_source(sources, stm, CHOSEN_BY_THAT);
 }
 
-bool kern_searches(const Var *const *params, int count, const KernBlock *body) {
+// The latest source of what a round hands to the next one.
+static Source source_of_round(const Var *const *params, int count,
+                              const KernBlock *body) {
   Map *sources = map_new(NULL);
-  Source carried = CARRIED;
+  Source carried = CARRIED, latest = FROM_OUTSIDE;
   for (int i = 0; i < count; i++)
     map_put(sources, params[i], mem_copy(&carried, sizeof carried));
   KernVisitor v = { .stm = see_source, .state = sources };
   kern_visit_block(&v, body);
-  for (int i = 0; i < body->result_count; i++)
-    if (source_of(sources, body->results[i]) == CHOSEN_BY_THAT) return true;
-  return false;
+  for (int i = 0; i < body->result_count; i++) {
+    Source source = source_of(sources, body->results[i]);
+    latest = source > latest ? source : latest;
+  }
+  return latest;
+}
+
+bool kern_searches(const Var *const *params, int count, const KernBlock *body) {
+  return source_of_round(params, count, body) == CHOSEN_BY_THAT;
+}
+
+bool kern_follows_reads(const Var *const *params, int count, const KernBlock *body) {
+  return source_of_round(params, count, body) == READ_THERE;
 }
 
 // ---- loops in which each point tries the same candidates until one fits: divisors, keys
