@@ -252,31 +252,53 @@ static void note_inner_params(Simplify *s, const Exp *exp) {
   }
 }
 
+// What signed results of a branch may be.
+typedef struct Extent {
+  int64_t low, high;
+} Extent;
+
+static Extent extent_of(const Simplify *s, Atom a) {
+  bool is_signed = !atom_type(a).rank && prim_is_signed(atom_type(a).elem);
+  if (!is_signed) return (Extent){ INT64_MIN, INT64_MAX };
+  return (Extent){ simplify_lower(s, a), simplify_upper(s, a) };
+}
+
 // In a branch the condition is known, and what follows from it.
 static const Body *simplify_branch(CoreMapper *m, const Body *body, Atom condition,
-                                   bool holds) {
+                                   bool holds, Extent *extents) {
   Simplify *s = m->state;
   int mark = simplify_mark(s);
   simplify_assume(s, condition, holds);
   subst_put(s->subst, condition.u.var, atom_bool(holds));
   body = simplify_body(m, body);
   subst_put(s->subst, condition.u.var, condition);
+  for (int i = 0; i < body->result_count; i++)
+    extents[i] = extent_of(s, body->results[i]);
   simplify_forget(s, mark);
   return body;
 }
 
-static const Exp *simplify_branches(CoreMapper *m, const Exp *exp) {
+static const Exp *simplify_branches(CoreMapper *m, const Exp *exp,
+                                    const Var *const *binders) {
   Atom condition = exp->u.cond.condition;
   if (condition.kind == ATOM_CONST) return core_map_exp(m, exp);
-  const Body *then_body = simplify_branch(m, exp->u.cond.then_body, condition, true);
-  const Body *else_body = simplify_branch(m, exp->u.cond.else_body, condition, false);
+  int count = exp->u.cond.then_body->result_count;
+  Extent *a = new_array(Extent, count), *b = new_array(Extent, count);
+  const Body *then_body = simplify_branch(m, exp->u.cond.then_body, condition, true, a);
+  const Body *else_body = simplify_branch(m, exp->u.cond.else_body, condition, false, b);
+  for (int i = 0; i < count; i++) {
+    int64_t low = a[i].low < b[i].low ? a[i].low : b[i].low;
+    int64_t high = a[i].high > b[i].high ? a[i].high : b[i].high;
+    simplify_learn_range(m->state, binders[i], low, high);
+  }
   return exp_if(condition, then_body, else_body);
 }
 
-static const Exp *simplify_bodies(Simplify *s, const Exp *exp) {
+static const Exp *simplify_bodies(Simplify *s, const Stm *stm) {
+  const Exp *exp = stm->exp;
   if (!exp_has_bodies(exp)) return exp;
   CoreMapper m = { .body = simplify_body, .state = s };
-  if (exp->kind == EXP_IF) return simplify_branches(&m, exp);
+  if (exp->kind == EXP_IF) return simplify_branches(&m, exp, stm->binders);
   int mark = simplify_mark(s);
   note_inner_params(s, exp);
   exp = core_map_exp(&m, exp);
@@ -303,7 +325,7 @@ static void simplify_stm(Simplify *s, const Stm *original) {
     substitute_values(s, &stm, stm.exp->u.assert.atoms);
     return;
   }
-  stm.exp = simplify_bodies(s, stm.exp);
+  stm.exp = simplify_bodies(s, &stm);
   s->builder->loc = stm.loc;
   simplify_results(s, &stm);
   if (stm.binder_count) emit(s, stm);

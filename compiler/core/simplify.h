@@ -46,6 +46,7 @@ Known *simplify_learn(Simplify *s, const Var *var);
 
 // Ranges of integers (simplify_range.c).
 int64_t simplify_lower(const Simplify *s, Atom a);  // INT64_MIN if unknown
+int64_t simplify_upper(const Simplify *s, Atom a);  // INT64_MAX if unknown
 // Known to be no negative number?
 bool simplify_is_nonneg(const Simplify *s, Atom a);
 // Known to be less than the limit?
@@ -57,6 +58,8 @@ int simplify_mark(const Simplify *s);
 void simplify_forget(Simplify *s, int mark);
 // A condition that holds (or not) in the body to come.
 void simplify_assume(Simplify *s, Atom condition, bool holds);
+// The variable lies between these for as long as it is in scope; extremes say nothing.
+void simplify_learn_range(Simplify *s, const Var *var, int64_t low, int64_t high);
 void simplify_assume_at_least(Simplify *s, Atom a, int64_t least);
 void simplify_assume_below(Simplify *s, Atom a, Atom limit);
 

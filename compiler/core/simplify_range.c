@@ -145,14 +145,33 @@ static bool is_widened(const Exp *e, Atom *from) {
          prim_bits(e->u.convert.to) >= prim_bits(type);
 }
 
+// The greatest value of an unsigned type of at most 32 bits that a wider signed one is made of.
+static int64_t greatest_unsigned(const Exp *e) {
+  if (!e || e->kind != EXP_CONVERT || !prim_is_signed(e->u.convert.to)) return -1;
+  PrimType type = atom_type(e->u.convert.atom).elem;
+  if (!prim_is_int(type) || prim_is_signed(type)) return -1;
+  if (prim_bits(type) >= prim_bits(e->u.convert.to)) return -1;
+  return (INT64_C(1) << prim_bits(type)) - 1;
+}
+
+// Likewise one that may lose bits, of a number that has none to lose.
+static bool keeps_value(const Simplify *s, const Exp *e, Atom *from, int fuel) {
+  if (is_widened(e, from)) return true;
+  if (e->kind != EXP_CONVERT || !prim_is_signed(e->u.convert.to)) return false;
+  *from = e->u.convert.atom;
+  return prim_is_signed(atom_type(*from).elem) && lower(s, *from, fuel) >= 0 &&
+         upper(s, *from, fuel) < INT64_C(1) << (prim_bits(e->u.convert.to) - 1);
+}
+
 static int64_t lower_defined(const Simplify *s, Atom a, const Exp *def, int fuel) {
   Atom base;
   int64_t offset;
+  if (greatest_unsigned(def) >= 0) return 0;
   if (is_offset(s, a, &base, &offset)) {
     int64_t least = lower_offset(s, base, offset, fuel);
     return least != INT64_MIN ? least : lower_op(s, def, fuel);
   }
-  if (is_widened(def, &base)) return lower(s, base, fuel);
+  if (keeps_value(s, def, &base, fuel)) return lower(s, base, fuel);
   bool op = def->kind == EXP_OP && prim_is_signed(def->u.op.type);
   return op ? lower_op(s, def, fuel) : INT64_MIN;
 }
@@ -181,6 +200,26 @@ static int64_t upper_by_bound(const Simplify *s, Atom a) {
   return most;
 }
 
+// Of a quotient, a remainder, the common bits, the high bits; where the result cannot be negative
+// or is not above what is said.
+static int64_t upper_part(const Simplify *s, const Exp *e, int fuel) {
+  PrimOp op = e->u.op.op;
+  Atom a = e->u.op.args[0], b = e->u.op.args[1];
+  int64_t x = upper(s, a, fuel), y = upper(s, b, fuel), least = lower(s, b, fuel), by;
+  bool positive = lower(s, a, fuel) >= 0;
+  if (op == OP_MOD || op == OP_REM) {
+    int64_t most = least >= 0 && y < INT64_MAX ? max_of(y - 1, 0) : INT64_MAX;
+    return positive && least >= 0 ? min_of(x, most) : most;
+  }
+  if (op == OP_AND) {
+    int64_t most = positive ? x : INT64_MAX;
+    return least >= 0 ? min_of(most, y) : most;
+  }
+  if (!positive || x == INT64_MAX) return INT64_MAX;
+  if (op == OP_SHR) return constant(b, &by) && by >= 0 && by < 63 ? x >> by : INT64_MAX;
+  return (op == OP_DIV || op == OP_QUOT) && least >= 1 ? x / least : INT64_MAX;
+}
+
 static int64_t upper_op(const Simplify *s, const Exp *e, int fuel) {
   PrimOp op = e->u.op.op;
   Atom a = e->u.op.args[0], b = e->u.op.args[1];
@@ -191,9 +230,33 @@ static int64_t upper_op(const Simplify *s, const Exp *e, int fuel) {
     int64_t most = upper(s, a, fuel);
     return most == INT64_MAX ? most : most - lower(s, b, fuel);
   }
-  if ((op != OP_ADD && op != OP_MUL) || !small_operands(s, a, b, fuel)) return INT64_MAX;
+  if (op != OP_ADD && op != OP_MUL) return upper_part(s, e, fuel);
+  if (!small_operands(s, a, b, fuel)) return INT64_MAX;
   int64_t x = upper(s, a, fuel), y = upper(s, b, fuel);
   return op == OP_ADD ? x + y : x * y;
+}
+
+// Of an unsigned number of at most 32 bits by its definition: its type, a mask, a remainder, a
+// shift.
+static int64_t upper_unsigned(const Simplify *s, Atom a) {
+  int bits = prim_bits(atom_type(a).elem);
+  int64_t most = (INT64_C(1) << bits) - 1, c;
+  const Known *k = known_of_atom(s, a);
+  if (constant(a, &c)) return c;
+  if (!k || !k->exp || k->exp->kind != EXP_OP || op_arity(k->exp->u.op.op) != 2)
+    return most;
+  PrimOp op = k->exp->u.op.op;
+  bool second = constant(k->exp->u.op.args[1], &c);
+  if (op == OP_AND && (second || constant(k->exp->u.op.args[0], &c))) return c;
+  if (!second) return most;
+  if ((op == OP_MOD || op == OP_REM) && c > 0) return c - 1;
+  return op == OP_SHR && c >= 0 && c < bits ? most >> c : most;
+}
+
+static int64_t upper_converted(const Simplify *s, const Exp *e, int fuel) {
+  Atom from;
+  if (greatest_unsigned(e) >= 0) return upper_unsigned(s, e->u.convert.atom);
+  return keeps_value(s, e, &from, fuel) ? upper(s, from, fuel) : INT64_MAX;
 }
 
 // INT64_MAX if unknown.
@@ -201,9 +264,15 @@ static int64_t upper(const Simplify *s, Atom a, int fuel) {
   int64_t value;
   if (constant(a, &value)) return value;
   int64_t most = upper_by_bound(s, a);
-  const Exp *e = fuel ? signed_op(s, a) : NULL;
+  const Known *k = known_of_atom(s, a);
+  if (!fuel || !k || !k->exp) return most;
+  if (k->exp->kind == EXP_CONVERT)
+    return min_of(most, upper_converted(s, k->exp, fuel - 1));
+  const Exp *e = signed_op(s, a);
   return e ? min_of(most, upper_op(s, e, fuel - 1)) : most;
 }
+
+int64_t simplify_upper(const Simplify *s, Atom a) { return upper(s, a, FUEL); }
 
 // limit = base + its offset, as numbers: neither is negative, so the sum has not overflowed.
 static bool is_exact_sum(const Simplify *s, Atom limit, Atom *base, int64_t *offset,
@@ -376,6 +445,14 @@ void simplify_assume_below(Simplify *s, Atom a, Atom limit) {
   if (a.kind == ATOM_CONST) return;
   Known *k = learn_for_now(s, a.u.var);
   k->below = new_node(Bound, .limit = limit, .next = k->below);
+}
+
+void simplify_learn_range(Simplify *s, const Var *var, int64_t low, int64_t high) {
+  if (low == INT64_MIN && high == INT64_MAX) return;
+  Known *k = simplify_learn(s, var);
+  k->at_least = max_of(k->at_least, low);
+  if (high < upper_by_bound(s, atom_var(var)))
+    k->below = new_node(Bound, .limit = atom_i64(high + 1), .next = k->below);
 }
 
 static void assume_less(Simplify *s, Atom a, Atom b) {

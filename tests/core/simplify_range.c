@@ -140,6 +140,26 @@ static void constant_ranges_multiply(Compiler *c) {
   CHECK(!index_needs_check(&f, op(&f.inner, OP_ADD, row, f.at)));
 }
 
+// Does an array of 16 need a check for [op x by], of any x?
+static bool of_any_needs_check(Compiler *c, PrimOp what, int64_t by) {
+  Frame f = frame_new(c);
+  f.n = atom_i64(16);
+  f.params[1] = param(c, "xs", vector(PRIM_I64, f.n));
+  f.xs = atom_var(f.params[1]);
+  Atom any = core_let(&f.inner, "any", exp_index(f.xs, &f.at, 1, false));
+  return index_needs_check(&f, op(&f.inner, what, any, atom_i64(by)));
+}
+
+static void parts_of_any_number(Compiler *c) {
+  CHECK(!of_any_needs_check(c, OP_AND, 15));
+  CHECK(of_any_needs_check(c, OP_AND, 16));
+  CHECK(of_any_needs_check(c, OP_AND, -1));
+  CHECK(!of_any_needs_check(c, OP_MOD, 16));
+  CHECK(of_any_needs_check(c, OP_MOD, 17));
+  CHECK(of_any_needs_check(c, OP_MOD, -16));
+  CHECK(of_any_needs_check(c, OP_REM, 16));
+}
+
 // Does (replicate (n + more) 0)[i + by] need its check?
 static bool longer_needs_check(Compiler *c, int64_t more, int64_t by) {
   Frame f = frame_new(c);
@@ -168,5 +188,6 @@ int main(void) {
   branches_know_their_condition(c);
   conditions_end_with_their_branch(c);
   constant_ranges_multiply(c);
+  parts_of_any_number(c);
   arrays_that_are_longer(c);
 }
