@@ -117,6 +117,7 @@ struct rt_device {
   bool is_pocl;
   bool keeps_programs;  // the driver has a cache
   bool is_gpu;
+  bool shares_memory;  // with the host: no command is needed to read and write
   int64_t compute_units, max_group_size, local_bytes, global_bytes, max_block_bytes;
   bool exact_division, doubles;
   int64_t atomic_bytes;

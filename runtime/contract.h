@@ -25,6 +25,7 @@
 #  define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #endif
 #include <CL/cl.h>
+#define RT_CL_NEWER extern __attribute__((weak))  // a function that a loader may lack
 #include <ctype.h>
 #include <dirent.h>
 #include <dlfcn.h>

@@ -57,8 +57,10 @@ int faulty_misuses(void) { return misuses; }
 
 int faulty_alive(void) {
   int alive = 0;
+  pthread_mutex_lock(&lock);
   for (int i = 0; i < object_count; i++)
     alive += objects[i].references;
+  pthread_mutex_unlock(&lock);
   return alive;
 }
 
@@ -161,6 +163,12 @@ STATUS(clGetCommandQueueInfo,
        (cl_command_queue queue, cl_command_queue_info what, size_t size, void *out,
         size_t *needed),
        (queue, what, size, out, needed))
+STATUS(clGetMemObjectInfo,
+       (cl_mem buffer, cl_mem_info what, size_t size, void *out, size_t *needed),
+       (buffer, what, size, out, needed))
+STATUS(clSetMemObjectDestructorCallback,
+       (cl_mem buffer, void(CL_CALLBACK *done)(cl_mem, void *), void *state),
+       (buffer, done, state))
 STATUS(clGetEventProfilingInfo,
        (cl_event event, cl_profiling_info what, size_t size, void *out, size_t *needed),
        (event, what, size, out, needed))
@@ -240,6 +248,25 @@ CREATE(cl_program, clCreateProgramWithBinary,
        (context, count, ids, lengths, bytes, valid, status))
 CREATE(cl_kernel, clCreateKernel, (cl_program program, const char *name, cl_int *status),
        (program, name, status))
+
+// OpenCL 2.0, which the headers do not declare for 1.2.
+void *CL_API_CALL clSVMAlloc(cl_context, cl_bitfield, size_t, cl_uint);
+void CL_API_CALL clSVMFree(cl_context, void *);
+
+void *CL_API_CALL clSVMAlloc(cl_context context, cl_bitfield flags, size_t bytes,
+                             cl_uint alignment) {
+  static void *(CL_API_CALL * next)(cl_context, cl_bitfield, size_t, cl_uint);
+  if (!next) *(void **)(&next) = real("clSVMAlloc");
+  void *memory = fails() ? NULL : next(context, flags, bytes, alignment);
+  hold(memory);
+  return memory;
+}
+
+void CL_API_CALL clSVMFree(cl_context context, void *memory) {
+  static void(CL_API_CALL * next)(cl_context, void *);
+  if (!next) *(void **)(&next) = real("clSVMFree");
+  if (drop(memory)) next(context, memory);
+}
 
 RETAIN(clRetainContext, cl_context)
 RETAIN(clRetainCommandQueue, cl_command_queue)
