@@ -56,6 +56,20 @@ static void launches_any_size(struct rt_context *ctx) {
   }
 }
 
+// What the device wrote the host sees, without a command.
+static void memory_is_shared(struct rt_context *ctx) {
+  struct rt_value in = floats(ctx, 1000), out;
+  CHECK(call_add_one(ctx, &out, &in) == RT_OK && rt_finish(ctx) == RT_OK);
+  struct rt_place last = { out.u.array->mem->buffer, 999 * (int64_t)sizeof(float) };
+  const char *seen = rt_cl_shared_place(ctx, last);
+  float y = 0;
+  CHECK(seen || ctx->device.is_gpu || !ctx->device.is_pocl);
+  if (seen) memcpy(&y, seen, sizeof y);
+  CHECK(!seen || y == 1000);
+  rt_array_free(ctx, in.u.array);
+  rt_array_free(ctx, out.u.array);
+}
+
 static void consumed_arrays_are_gone(struct rt_context *ctx) {
   struct rt_value in = floats(ctx, 10), out, again;
   struct rt_mem *block = in.u.array->mem;
@@ -332,10 +346,15 @@ static void batches_are_built_at_once(void) {
   fl_context_config_free(cfg);
 }
 
-static void all_in_one_context(bool profiling) {
+// `shared`: by memory that host and device share, if they do; else by commands.
+static void all_in_one_context(bool profiling, bool shared) {
   struct rt_config *cfg = fl_context_config_new();
   fl_context_config_set_profiling(cfg, profiling);
   struct rt_context *ctx = open_context(cfg);
+  if (shared)
+    memory_is_shared(ctx);
+  else
+    ctx->device.shares_memory = false;
   launches_any_size(ctx);
   consumed_arrays_are_gone(ctx);
   shared_blocks_are_copied(ctx);
@@ -353,8 +372,9 @@ static void all_in_one_context(bool profiling) {
 }
 
 int main(void) {
-  all_in_one_context(false);
-  all_in_one_context(true);
+  all_in_one_context(false, true);
+  all_in_one_context(false, false);
+  all_in_one_context(true, true);
   cache_survives_damage();
   mistakes_in_configurations();
   two_contexts_at_once();
