@@ -76,9 +76,9 @@ FLC_FN uint32_t flc_short_rem(uint32_t a, uint32_t b) {
   return b == 0 ? 0 : r;
 }
 
-// Division: by 0 gives 0; by -1, the only quotient that overflows, wraps.  `div_by` and `mod_by` are
-// for positive constants: of numbers that are not negative compilers divide by fewer instructions,
-// and of -1 - a the quotient is -1 less that of a.
+// Division: by 0 gives 0; by -1, the only quotient that overflows, wraps.  `div_by` and `mod_by`
+// are for positive constants: of numbers that are not negative compilers divide by fewer
+// instructions, and of -1 - a the quotient is -1 less that of a.
 #define FLC_SIGNED_OPS(t, T, U, W, w)                                            \
   FLC_FN T flc_quot_##t(T a, T b) {                                              \
     if (FLC_SHORT_##w(a, b)) return (T)flc_short_quot((uint32_t)a, (uint32_t)b); \

@@ -190,8 +190,8 @@ static const Term *condition_to_stay(const KernOp *op, bool *stays) {
   return condition;
 }
 
-// Whether numbers of several arrays are to be stored; NULL: always.  Few elements are greater than all
-// before them, and processors foresee that, but a load waits for the store before it.
+// Whether numbers of several arrays are to be stored; NULL: always.  Few elements are greater than
+// all before them, and processors foresee that, but a load waits for the store before it.
 static const ImpExp *is_new(KernCode *in_op, const KernOp *op) {
   bool stays = false;
   const Term *condition = op->count > 1 ? condition_to_stay(op, &stays) : NULL;

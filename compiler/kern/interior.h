@@ -45,6 +45,7 @@ typedef struct Interior {
   bool may_move;
   bool wide;         // its lanes become a loop that must have no checks at all
   bool checks_only;  // it is a loop; only checks are to go
+  bool scales;       // there are checks that products of indices may matter for
   Map *forms;        // Var -> const Linear *
   Map *bound;        // Var -> Var: within the block
   Map *values;       // Var -> const Term *: constants that they are

@@ -33,8 +33,10 @@ bool kern_searches(const Var *const *params, int count, const KernBlock *body);
 // Likewise, if all rounds do is to go where the one before has read: tables of automata, checksums.
 bool kern_follows_reads(const Var *const *params, int count, const KernBlock *body);
 
-// Does each point try the same numbers until one fits, in a loop that differs between lanes?  (waits.c)
+// Does each point try the same numbers until one fits, in a loop that differs between lanes?
+// (waits.c)
 bool kern_tries(const Vary *vary, const KernStm *stm);
+
 // Cycles from what a round of a loop takes over to what it hands on, at least.
 double kern_round_latency(const Var *const *params, int count, const KernBlock *body);
 // Would the device's own compiler run the axis in vectors?  (Straight code on neighbouring

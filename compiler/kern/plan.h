@@ -169,6 +169,7 @@ typedef struct KernQuick {
   const Kern *kern;
   const KernBlock *lets;  // scalars of the host that it mentions
   const Term *condition;
+  bool guessed;  // that may well not hold
 } KernQuick;
 
 // The kernel with products in the place of divisions of indices; false: there are none

@@ -206,6 +206,6 @@ bool kern_by_reciprocals(Compiler *c, const Kern *kern, KernQuick *out) {
     condition = term_and(condition, x.conditions[i]);
   Kern *quick = mem_copy(kern, sizeof *kern);
   quick->body = kern_assume(c, (KernKnown){ not_zero, &x }, body);
-  *out = (KernQuick){ quick, kern_block(&host, NULL, 0), condition };
+  *out = (KernQuick){ quick, kern_block(&host, NULL, 0), condition, false };
   return true;
 }

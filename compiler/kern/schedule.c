@@ -104,19 +104,25 @@ static const KernPlan *as_it_comes(const Scheduling *s, const Kern *kern) {
              : one_kernel(s, kern, USE_POINTS);
 }
 
-// A quick kernel, planned, where its condition holds; else the one that divides, whose name ends
-// in the suffix.
-static const KernPlan *quick_or_divided(const Scheduling *s, const KernQuick *quick,
-                                        const KernPlan *planned, const Kern *kern,
-                                        const char *suffix) {
+// A quick kernel, planned, where its condition holds; else another plan.
+static const KernPlan *quick_or(const KernQuick *quick, const KernPlan *planned,
+                                const KernPlan *otherwise) {
   const KernPlan **parts = new_array(const KernPlan *, 1);
   parts[0] = planned;
-  Kern *divided = mem_copy(kern, sizeof *kern);
-  divided->name = name_of(s->c->names, text_format("%s_%s", kern->name, suffix));
   return new_node(KernPlan, .lets = quick->lets, .condition = quick->condition,
-                  .parts = parts, .part_count = 1,
-                  .otherwise = has_rows(s) ? as_it_comes(s, divided)
-                                           : one_kernel(s, divided, USE_FEW));
+                  .parts = parts, .part_count = 1, .otherwise = otherwise);
+}
+
+static const Kern *with_suffix(const Scheduling *s, const Kern *kern,
+                               const char *suffix) {
+  Kern *named = mem_copy(kern, sizeof *kern);
+  named->name = name_of(s->c->names, text_format("%s_%s", kern->name, suffix));
+  return named;
+}
+
+// What is there in case that a condition does not hold.
+static const KernPlan *seldom(const Scheduling *s, const Kern *kern) {
+  return has_rows(s) ? as_it_comes(s, kern) : one_kernel(s, kern, USE_FEW);
 }
 
 static const Kern *tidied(Compiler *c, const Kern *kern) {
@@ -132,20 +138,18 @@ static const KernPlan *by_reciprocals(const Scheduling *s, const Kern *kern) {
   KernQuick quick;
   if (s->seg->share || !kern_by_reciprocals(s->c, kern, &quick))
     return as_it_comes(s, kern);
-  return quick_or_divided(s, &quick, as_it_comes(s, quick.kern), kern, "divided");
+  return quick_or(&quick, as_it_comes(s, quick.kern),
+                  seldom(s, with_suffix(s, kern, "divided")));
 }
 
 // By loops over rows, where these are long.
 static const KernPlan *without_divisions(const Scheduling *s, const Kern *kern) {
   const Term *are_long = s->seg->share ? NULL : kern_rows_are_long(kern);
   if (!are_long) return by_reciprocals(s, kern);
-  const KernPlan **parts = new_array(const KernPlan *, 1);
-  parts[0] = as_it_comes(s, kern);
   KernBuilder none = kern_builder(s->c, kern->loc);
-  Kern *rest = mem_copy(kern, sizeof *kern);
-  rest->name = name_of(s->c->names, text_format("%s_short", kern->name));
-  return new_node(KernPlan, .lets = kern_block(&none, NULL, 0), .condition = are_long,
-                  .parts = parts, .part_count = 1, .otherwise = by_reciprocals(s, rest));
+  const KernQuick rows = { .lets = kern_block(&none, NULL, 0), .condition = are_long };
+  return quick_or(&rows, as_it_comes(s, kern),
+                  by_reciprocals(s, with_suffix(s, kern, "short")));
 }
 
 const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg) {
@@ -154,5 +158,7 @@ const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg)
   KernQuick quick;
   if (seg->share || !kern_unflatten(c, kern, &quick)) return without_divisions(&s, plain);
   const KernPlan *rows = without_divisions(&s, tidied(c, quick.kern));
-  return quick_or_divided(&s, &quick, rows, plain, "in_one");
+  const Kern *in_one = with_suffix(&s, plain, "in_one");
+  return quick_or(&quick, rows,
+                  quick.guessed ? without_divisions(&s, in_one) : seldom(&s, in_one));
 }

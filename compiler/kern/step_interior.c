@@ -20,6 +20,7 @@
 
 enum {
   MOST_FACTOR = 1 << 20,
+  MOST_SCALE = 1 << 30,
   MOST_LOOP_STATEMENTS = 40,
   // Statements of a branch that becomes a choice.  All lanes seldom agree on what depends on data,
   // and loads under masks go one by one.
@@ -536,6 +537,42 @@ static bool is_of_indices(const Interior *x, const Term *t) {
   return true;
 }
 
+// The operands of i * m, for an m that is the same in all of the block, and no constant.
+static bool is_scaled(const Interior *x, const Term *t, Linear *index, Linear *by) {
+  if (t->kind != TERM_OP || t->u.op.op != OP_MUL || t->type != PRIM_I64) return false;
+  const Term *const *args = t->u.op.args;
+  if (!linear_of(x, args[0], index) || !linear_of(x, args[1], by)) return false;
+  if (is_closed(x, index)) {
+    const Linear closed = *index;
+    *index = *by;
+    *by = closed;
+  }
+  return !is_closed(x, index) && is_closed(x, by);
+}
+
+// let k = i * m: an index of its own, where the product cannot overflow.  Checks on places in rows
+// of one dimension need it.
+static void note_scaled(Interior *x, const Var *var, const Term *t) {
+  Linear index, by;
+  Assumption w = { .count = 0 };
+  if (!x->scales || x->index_count == MOST_INDICES || !is_scaled(x, t, &index, &by))
+    return;
+  const Term *low = extreme(x, &index, -1), *high = extreme(x, &index, 1);
+  want_range(x, &w, &index);
+  want(&w, term_at_most(term_i64(0), by.base));
+  want(&w, term_at_most(by.base, term_i64(MOST_SCALE)));
+  want(&w, term_at_most(term_i64(-MOST_SCALE), low));
+  want(&w, term_at_most(high, term_i64(MOST_SCALE)));
+  x->checking = true;
+  bool holds = assume(x, &w);
+  x->checking = false;
+  if (holds)
+    add_index(x, var,
+              (Index){ .low = term_mul(low, by.base),
+                       .high = term_mul(high, by.base),
+                       .over_lanes = differs_in_lanes(x, &index) });
+}
+
 static void add_inner_let(Interior *x, KernBuilder *b, const KernStm *stm) {
   Linear form;
   if (is_coordinate(x, stm->u.term, &form)) {
@@ -546,7 +583,8 @@ static void add_inner_let(Interior *x, KernBuilder *b, const KernStm *stm) {
   if (linear_of(x, t, &form)) {
     map_put(x->forms, stm->binders[0], mem_copy(&form, sizeof form));
     if (is_closed(x, &form) && form.base->kind == TERM_CONST) t = form.base;
-  }
+  } else
+    note_scaled(x, stm->binders[0], t);
   if (t->kind == TERM_CONST && (t->type == PRIM_BOOL || t->type == PRIM_I64))
     map_put(x->values, stm->binders[0], t);
   if (t->type == PRIM_BOOL && is_of_indices(x, t))
@@ -641,6 +679,17 @@ static const KernBlock *inner_block(KernMapper *m, const KernBlock *block) {
 
 // ---- the block
 
+static void see_check(KernVisitor *v, const KernStm *stm) {
+  if (stm->kind == KERN_CHECK) ++*(int *)v->state;
+}
+
+static int checks_in(const KernBlock *block) {
+  int count = 0;
+  KernVisitor v = { .stm = see_check, .state = &count };
+  kern_visit_block(&v, block);
+  return count;
+}
+
 static void begin_block(Interior *x, const KernBlock *copy, bool may_move) {
   x->forms = map_new(NULL);
   x->bound = map_new(NULL);
@@ -650,6 +699,7 @@ static void begin_block(Interior *x, const KernBlock *copy, bool may_move) {
   x->over_lanes = false;
   x->places = (1 << GUESS_PLACES) - 1;
   x->may_move = may_move;
+  x->scales = checks_in(copy) > 0;
   KernVisitor v = { .binder = note_binder, .state = x };
   kern_visit_block(&v, copy);
 }
@@ -693,17 +743,6 @@ static const Axis *loop_of_blocks(const Interior *x, const Axis *axis) {
   bool blocks = axis && axis->role == AXIS_MAP && axis->bind == BIND_SEQ &&
                 moved_is_block(axis->body);
   return blocks && x->twice && step_may_run_twice(x->kern, axis) ? axis : NULL;
-}
-
-static void see_check(KernVisitor *v, const KernStm *stm) {
-  if (stm->kind == KERN_CHECK) ++*(int *)v->state;
-}
-
-static int checks_in(const KernBlock *block) {
-  int count = 0;
-  KernVisitor v = { .stm = see_check, .state = &count };
-  kern_visit_block(&v, block);
-  return count;
 }
 
 static void see_statement(KernVisitor *v, const KernStm *stm) {

@@ -1,6 +1,9 @@
 // axis: i < n * m { .. i / m .. i % m .. }
 //   =>   axis: o < n { axis: k < m { let i = o * m + k; .. o .. k .. } }
 //        where n and m are small and not negative, of which the host makes sure
+// axis: i < s { .. i / m .. i % m .. }
+//   =>   likewise, where s = n * m for an n that i / m is compared with, else for n = s / m; and
+//        where m is no short row
 //
 // Why: rows and columns of what lies in one dimension are found by divisions, and lanes gather what
 // they read there.  Of o and k both are plain indices.
@@ -25,11 +28,17 @@ typedef struct Unflatten {
   Map *lets;    // Var -> const Term *
   // Of the axis at hand:
   const Var *index, *outer, *inner;
+  const Term *all;      // its width
   Factors width, rows;  // rows: the divisor
+  bool divides;         // the width is no product of which the divisor is a part
+  const Term *limit;    // how many rows there seem to be then, or NULL
   Map *plain;           // Var -> const Term *: another variable, in whose place it stands
   bool done;
   // Of all axes:
-  const Term *ensured[MOST_ENSURED];  // the host asks whether they are small
+  KernBuilder host;                   // what the host computes
+  Map *outside;                       // as in Kern
+  const Term *whole;                  // the host asks whether widths are so many rows
+  const Term *ensured[MOST_ENSURED];  // and whether they are small
   int ensured_count, longest;         // longest: factors of a width
 } Unflatten;
 
@@ -111,12 +120,24 @@ static bool divides_index(const Unflatten *x, const Term *t, Factors *first,
   return a && a->kind == TERM_VAR && a->u.var == x->index;
 }
 
+// Could the width be so many rows?  The host will know.
+static bool may_be_rows(const Unflatten *x, const Factors *divisor) {
+  if (divisor->count == 1 && term_same(divisor->at[0], x->all)) return false;
+  for (int i = 0; i < divisor->count; i++)
+    if (divisor->at[i]->kind == TERM_VAR) return x->divides;
+  return false;
+}
+
+static bool is_part(const Unflatten *x, const Factors *divisor) {
+  Factors rest = x->width;
+  return divisor->count < rest.count && take_factors(&rest, divisor);
+}
+
 static void see_division(Unflatten *x, const Term *t) {
   const Term *operands[3];
-  Factors first, second, rest = x->width;
+  Factors first, second;
   if (divides_index(x, t, &first, &second) && !first.count &&
-      second.count > x->rows.count && second.count < rest.count &&
-      take_factors(&rest, &second))
+      second.count > x->rows.count && (is_part(x, &second) || may_be_rows(x, &second)))
     x->rows = second;
   int count = term_operands(t, operands);
   for (int i = 0; i < count; i++)
@@ -179,19 +200,87 @@ static const Term *no_divisor_is_zero(void *state, const Term *t) {
 
 // ---- axes
 
+static bool is_sum(const Term *t) {
+  return t && t->kind == TERM_OP && t->type == PRIM_I64 &&
+         (t->u.op.op == OP_ADD || t->u.op.op == OP_SUB) &&
+         t->u.op.args[1]->kind == TERM_CONST;
+}
+
+// Is it the number of the row, or near it?
+static bool is_row_number(const Unflatten *x, const Term *t) {
+  Factors first, second, rest = x->rows;
+  t = seen_through(x, t);
+  while (is_sum(t))
+    t = seen_through(x, t->u.op.args[0]);
+  return t && divides_index(x, t, &first, &second) && is_quotient_op(t->u.op.op) &&
+         !first.count && take_factors(&rest, &second) && !rest.count;
+}
+
+// The size n in what the host knows: n, n - 1; or NULL.
+static const Term *size_behind(const Unflatten *x, const Term *t) {
+  const Term *made = t->kind == TERM_VAR && x->kern->outside
+                         ? map_get(x->kern->outside, t->u.var)
+                         : NULL;
+  if (is_sum(made)) t = made;
+  if (is_sum(t)) t = t->u.op.args[0];
+  bool outside = t->kind == TERM_VAR && !map_has(x->inside, t->u.var);
+  return outside && t->type == PRIM_I64 ? t : NULL;
+}
+
+static void see_limit_in(Unflatten *x, const Term *t) {
+  const Term *operands[3];
+  int count = term_operands(t, operands);
+  PrimOp op = t->kind == TERM_OP ? t->u.op.op : OP_ADD;
+  bool compares = op == OP_LT || op == OP_LE || op == OP_EQ || op == OP_NE;
+  for (int i = 0; i < count; i++) {
+    if (compares && !x->limit && is_row_number(x, operands[i]))
+      x->limit = size_behind(x, operands[1 - i]);
+    see_limit_in(x, operands[i]);
+  }
+}
+
+static void see_limit(KernVisitor *v, const Term *t) { see_limit_in(v->state, t); }
+
+// How many rows the axis has, if the host finds that so.
+static const Term *row_count(Unflatten *x, const Axis *axis) {
+  Factors rest = x->width;
+  take_factors(&rest, &x->rows);
+  if (!x->divides) return product_of(&rest);
+  KernVisitor v = { .term = see_limit, .state = x };
+  x->limit = NULL;
+  kern_visit_block(&v, axis->body);
+  if (x->limit) return x->limit;
+  const Var *rows = kern_index(x->mapper.c, "rows", axis->index->loc);
+  kern_let_var(&x->host, rows,
+               term_quot(x->all, term_max(term_i64(1), product_of(&x->rows))));
+  return term_var(rows);
+}
+
+// The host asks whether there are so many whole rows, which are long; then that is what the width
+// is.
+static void ensure_whole(Unflatten *x, const Term *rows) {
+  const Term *size = product_of(&x->rows), *product = term_mul(rows, size);
+  const Term *whole = term_op2(OP_EQ, product, x->all);
+  if (x->all->kind == TERM_VAR) map_put(x->outside, x->all->u.var, product);
+  whole = term_and(term_at_most(term_i64(LEAST_ROW), size), whole);
+  x->whole = x->whole ? term_and(x->whole, whole) : whole;
+}
+
 static const Axis *axis_of_rows(Unflatten *x, const Axis *axis) {
   Compiler *c = x->mapper.c;
   x->outer = kern_index(c, axis->index->name, axis->index->loc);
   x->inner = kern_index(c, axis->index->name, axis->index->loc);
   x->plain = map_new(NULL);
-  Factors rest = x->width;
-  take_factors(&rest, &x->rows);
+  const Term *rows = row_count(x, axis);
+  if (x->divides) ensure_whole(x, rows);
   KernMapper m = { .c = c, .term = by_rows, .block = rows_of_block, .state = x };
   const KernBlock *body =
       kern_assume(c, (KernKnown){ no_divisor_is_zero, x }, rows_of_block(&m, axis->body));
   const Term *row = term_mul(term_var(x->outer), product_of(&x->rows));
+  const Var *first = kern_index(c, "first", axis->index->loc);
   KernBuilder in = kern_builder(c, axis->index->loc), out = in;
-  kern_let_var(&in, axis->index, term_add(row, term_var(x->inner)));
+  kern_let_var(&in, first, row);
+  kern_let_var(&in, axis->index, term_add(term_var(first), term_var(x->inner)));
   for (int i = 0; i < body->count; i++)
     kern_add(&in, body->stms[i]);
   Axis inner = *axis, *outer = mem_copy(axis, sizeof *axis);
@@ -201,7 +290,7 @@ static const Axis *axis_of_rows(Unflatten *x, const Axis *axis) {
   inner.body = kern_block(&in, NULL, 0);
   kern_axis(&out, inner, NULL, 0);
   outer->index = x->outer;
-  outer->width = product_of(&rest);
+  outer->width = rows;
   outer->body = kern_block(&out, NULL, 0);
   return outer;
 }
@@ -223,18 +312,33 @@ static bool has_short_rows_only(const Term *width) {
   return width->kind == TERM_CONST && width->u.constant.u.i < LEAST_ROW;
 }
 
+static void see_unknown(void *state, const Var *var) {
+  Unflatten *x = state;
+  if (map_has(x->inside, var)) x->divides = false;
+}
+
+static bool finds_divisor(Unflatten *x, const Axis *axis) {
+  x->rows = (Factors){ 0 };
+  KernVisitor v = { .term = see_divisions, .state = x };
+  kern_visit_block(&v, axis->body);
+  return x->rows.count > 0 && !has_short_rows_only(product_of(&x->rows)) &&
+         x->ensured_count + x->width.count + x->rows.count <= MOST_ENSURED;
+}
+
 // Finds the divisor that cuts the axis into rows; short ones of constant length stay, as their
 // divisions are cheap, and lanes go over several of them.
 static bool finds_rows(Unflatten *x, const Axis *axis) {
   x->index = axis->index;
-  x->width = x->rows = (Factors){ 0 };
-  if (axis->role != AXIS_MAP || has_grid_inside(axis) ||
-      !add_factors(x, axis->width, &x->width) ||
-      x->ensured_count + x->width.count > MOST_ENSURED)
-    return false;
-  KernVisitor v = { .term = see_divisions, .state = x };
-  if (x->width.count > 1) kern_visit_block(&v, axis->body);
-  return x->rows.count > 0 && !has_short_rows_only(product_of(&x->rows));
+  x->all = axis->width;
+  x->width = (Factors){ 0 };
+  x->divides = false;
+  if (axis->role != AXIS_MAP || has_grid_inside(axis)) return false;
+  bool product = add_factors(x, axis->width, &x->width) && x->width.count > 1;
+  if (product && finds_divisor(x, axis)) return true;
+  x->width = (Factors){ 0 };
+  x->divides = axis->bind == BIND_GRID;
+  term_each_var(axis->width, see_unknown, x);
+  return x->divides && finds_divisor(x, axis);
 }
 
 static const KernBlock *unflatten_block(KernMapper *m, const KernBlock *block) {
@@ -253,13 +357,13 @@ static const KernBlock *unflatten_block(KernMapper *m, const KernBlock *block) {
   return kern_block(&b, block->results, block->result_count);
 }
 
-static void ensure_small(Unflatten *x) {
-  if (x->longest < x->width.count) x->longest = x->width.count;
-  for (int i = 0; i < x->width.count; i++) {
+static void ensure_small(Unflatten *x, const Factors *factors) {
+  if (x->longest < factors->count) x->longest = factors->count;
+  for (int i = 0; i < factors->count; i++) {
     int k = 0;
-    while (k < x->ensured_count && !term_same(x->ensured[k], x->width.at[i]))
+    while (k < x->ensured_count && !term_same(x->ensured[k], factors->at[i]))
       k++;
-    if (k == x->ensured_count) x->ensured[x->ensured_count++] = x->width.at[i];
+    if (k == x->ensured_count) x->ensured[x->ensured_count++] = factors->at[i];
   }
 }
 
@@ -272,15 +376,18 @@ static const Kern *unflatten_once(Unflatten *x, const Kern *kern) {
   KernVisitor v = { .stm = see_lets, .binder = note_bound, .state = x };
   kern_visit_block(&v, kern->body);
   Kern *out = mem_copy(kern, sizeof *kern);
+  out->outside = x->outside = map_new(kern->outside);
   out->body = unflatten_block(&x->mapper, kern->body);
   if (!x->done) return NULL;
-  ensure_small(x);
+  Factors limit = { { x->limit }, 1 };
+  ensure_small(x, x->divides ? &x->rows : &x->width);
+  if (x->divides && x->limit) ensure_small(x, &limit);
   return out;
 }
 
-// Each factor is 0 or more, and so small that the products are.
+// Each factor is 0 or more, and so small that the products are; and rows are whole.
 static const Term *all_small(const Unflatten *x) {
-  const Term *condition = term_bool(true);
+  const Term *condition = x->whole ? x->whole : term_bool(true);
   int64_t most = INT64_C(1) << PRODUCT_BITS / x->longest;
   for (int i = 0; i < x->ensured_count; i++) {
     const Term *f = x->ensured[i];
@@ -291,16 +398,16 @@ static const Term *all_small(const Unflatten *x) {
 }
 
 bool kern_unflatten(Compiler *c, const Kern *kern, KernQuick *out) {
-  Unflatten x = { .mapper = { .c = c, .block = unflatten_block } };
+  Unflatten x = { .mapper = { .c = c, .block = unflatten_block },
+                  .host = kern_builder(c, kern->loc) };
   x.mapper.state = &x;
-  KernBuilder none = kern_builder(c, kern->loc);
   const Kern *found = NULL;
   for (const Kern *next = kern; next;) {
     next = unflatten_once(&x, next);
     if (next) found = next;
   }
   if (!found) return false;
-  *out =
-      (KernQuick){ kern_name_axes(c, found), kern_block(&none, NULL, 0), all_small(&x) };
+  *out = (KernQuick){ kern_name_axes(c, found), kern_block(&x.host, NULL, 0),
+                      all_small(&x), x.whole != NULL };
   return true;
 }

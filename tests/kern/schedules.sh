@@ -196,11 +196,24 @@ entry main [k] (n: i64) (xs: [k]f32) : [k]f32 = map (\t -> xs[(t % n) * (k / n) 
 entry around [n] (xs: [n]f32) : [n]f32 = map (\t -> xs[t] + xs[(t + 1) % n]) (iota n)
 END
 "$flc" dump --recipes turned.fl > out
-sed -n '/^kernel main.segmap /,/^kernel main.segmap_divided /p' out > quick
-some 'indices are multiplied instead of divided by what is the same at all points' '>> 32' quick
+sed -n '/^kernel main.segmap /,/^kernel main.segmap_in_one /p' out > rows
+expect 'where the array has whole rows, they become axes' 0 'let .* = i_[0-9]+ (/|%|//|%%) ' rows
+sed -n '/^kernel main.segmap_in_one /,/^kernel main.segmap_in_one_divided /p' out > quick
+some 'else indices are multiplied instead of divided by what is the same at all points' '>> 32' quick
 expect 'and not divided' 0 'let .* = i_[0-9]+ (/|%|//|%%) ' quick
-expect 'but where they might be large' 1 '^kernel main.segmap_divided ' out
+expect 'but where they might be large' 1 '^kernel main.segmap_in_one_divided ' out
 expect 'neighbours around a torus need no division' 0 '^kernel around.segmap_divided ' out
+
+cat > flat.fl << 'END'
+entry main [s] (n: i64) (m: i64) (u: [s]f32) : [s]f32 =
+  tabulate s (\p ->
+    let i = p / m
+    let j = p % m
+    in if i == 0 || i == n - 1 || j == 0 || j == m - 1 then 0 else u[p] - u[p - m] - u[p + 1])
+END
+"$flc" dump --recipes flat.fl | sed '/^kernel main.segmap_in_one /,$d' > out
+some 'rows of flat arrays go in tiles' '^  bind n to reg' out
+some 'inside of borders' 'if usually inside' out
 
 cat > rows.fl << 'END'
 entry main [n] [m] (a: [n]f32) (b: [m]f32) : []f32 = tabulate (n * m) (\i -> a[i / m] * b[i % m])
