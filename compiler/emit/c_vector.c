@@ -111,7 +111,9 @@ static void store_anywhere(CodeText *c, const ImpStm *stm, const char *value,
   const Mem *mem = stm->u.store.mem;
   int lanes = stm->u.store.value->lanes;
   const char *at = vector_exp(c, stm->u.store.index);
-  const char *function = helper_scatter(c, mem, lanes, mask != NULL);
+  const char *function = stm->u.store.packed && !mask
+                             ? helper_pack(c, mem, lanes)
+                             : helper_scatter(c, mem, lanes, mask != NULL);
   c_line(c, "%s(%s, %s, %s%s%s);", function, pointer_to(c, mem), at, value,
          mask ? ", " : "", mask ? mask : "");
 }

@@ -29,6 +29,8 @@ const char *helper_gather(CodeText *c, const Mem *mem, int lanes);  // (p, indic
 const char *helper_strided(CodeText *c, const Mem *mem, int run, int lanes);  // (p, step)
 const char *helper_scatter(CodeText *c, const Mem *mem, int lanes,
                            bool masked);  // (p, indices, values, mask)
+// A scatter whose lanes are often neighbours, or all at one place: (p, indices, values).
+const char *helper_pack(CodeText *c, const Mem *mem, int lanes);
 const char *helper_permute(CodeText *c, const ImpExp *e);
 const char *helper_spread(CodeText *c, const Mem *mem, int run,
                           int lanes);  // (p, step, values)

@@ -170,6 +170,27 @@ const char *helper_scatter(CodeText *c, const Mem *mem, int lanes, bool masked) 
   return name;
 }
 
+// One test for both, which foretells well: at one place the last lane's element stays.
+const char *helper_pack(CodeText *c, const Mem *mem, int lanes) {
+  const char *name = memory_name("pack", mem, lanes),
+             *store = helper_store(c, mem, lanes),
+             *scatter = helper_scatter(c, mem, lanes, false), *all = helper_all(c, lanes),
+             *iota = helper_iota(c, PRIM_I64, lanes);
+  char last = vector_digit(lanes - 1);
+  bool fresh;
+  Text *t = helper(c, name, &fresh);
+  if (!fresh) return name;
+  text_printf(t, "static void %s(%s, long%d at, %s x) {\n", name, pointer(mem), lanes,
+              vector_memory_type(mem->elem, lanes));
+  text_printf(t, "  int moves = at.s0 != at.s1;\n");
+  text_printf(t, "  if (!%s(convert_int%d(at == at.s0 + (%s & -(long)moves))))\n", all,
+              lanes, iota);
+  text_printf(t, "    %s(p, at, x);\n  else if (moves)\n    %s(p + at.s0, x);\n", scatter,
+              store);
+  text_printf(t, "  else\n    p[at.s0] = x.s%c;\n}\n", last);
+  return name;
+}
+
 const char *helper_spread(CodeText *c, const Mem *mem, int run, int lanes) {
   const char *name = memory_name(of_run("spread", run), mem, lanes);
   const char *piece = run > 1 ? helper_store(c, mem, run) : NULL;

@@ -207,11 +207,13 @@ struct ImpStm {
       const ImpExp *value;
     } assign;
     // step: lanes are so far apart (NULL: 1, or the index is a vector);
-    // mask: of these lanes (NULL: all); run: so many lanes side by side, of a `step` (0: one)
+    // mask: of these lanes (NULL: all); run: so many lanes side by side, of a `step` (0: one);
+    // packed: the lanes often store side by side, or all in one place
     struct {
       const Mem *mem;
       const ImpExp *index, *value, *step, *mask;
       int run;
+      bool packed;
     } store;
     struct {
       PrimOp op;

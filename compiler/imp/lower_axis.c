@@ -445,6 +445,34 @@ static void end_reduce(KernCode *kc, KernCode *inner, const KernStm *stm) {
   }
 }
 
+static bool has_remainder(const Term *t) {
+  PrimOp op = t->kind == TERM_OP ? t->u.op.op : OP_ADD;
+  if (op == OP_MOD || op == OP_REM || (op == OP_AND && t->type == PRIM_I64)) return true;
+  const Term *operands[3];
+  int count = term_operands(t, operands);
+  for (int i = 0; i < count; i++)
+    if (has_remainder(operands[i])) return true;
+  return false;
+}
+
+static void note_remainder(KernVisitor *v, const Term *term) {
+  if (has_remainder(term)) *(bool *)v->state = true;
+}
+
+static void note_load(KernVisitor *v, Access access, bool stores) {
+  (void)access, (void)stores;
+  *(bool *)v->state = true;
+}
+
+// Does a filter keep points by comparing indices, a triangle of a matrix?  By elements, what is
+// kept changes from lane to lane, and asking whether it does costs a quarter more.
+static bool keeps_runs(const Axis *axis) {
+  bool mixed = false;
+  KernVisitor v = { .term = note_remainder, .access = note_load, .state = &mixed };
+  kern_visit_block(&v, axis->body);
+  return !mixed;
+}
+
 // Scans of lanes: `after` sees them as vectors.
 static void end_scan(KernCode *kc, KernCode *inner, const KernStm *stm) {
   const Axis *axis = stm->u.axis;
@@ -467,6 +495,7 @@ static void end_scan(KernCode *kc, KernCode *inner, const KernStm *stm) {
                    imp_pick(copy_of(inner, sum), imp_i64(inner->lanes - 1)));
     }
   }
+  inner->in_runs = keeps_runs(axis);
   lower_block(inner, axis->after);
 }
 

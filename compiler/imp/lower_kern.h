@@ -24,6 +24,7 @@ typedef struct KernCode {
   int at[MAX_LOCKS];      // and the copy at hand, by number of the bit
   const ImpExp *mask;     // the lanes that take part; NULL: all
   int64_t group;          // items of a group that work together; 0: there are no groups
+  bool in_runs;           // what a filter keeps are runs of neighbours
 } KernCode;
 
 // A variable: copies by the points of the register axes in `set`.
