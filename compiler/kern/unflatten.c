@@ -200,7 +200,7 @@ static const Term *no_divisor_is_zero(void *state, const Term *t) {
 
 // ---- axes
 
-static bool is_sum(const Term *t) {
+static bool is_near_sum(const Term *t) {
   return t && t->kind == TERM_OP && t->type == PRIM_I64 &&
          (t->u.op.op == OP_ADD || t->u.op.op == OP_SUB) &&
          t->u.op.args[1]->kind == TERM_CONST;
@@ -210,7 +210,7 @@ static bool is_sum(const Term *t) {
 static bool is_row_number(const Unflatten *x, const Term *t) {
   Factors first, second, rest = x->rows;
   t = seen_through(x, t);
-  while (is_sum(t))
+  while (is_near_sum(t))
     t = seen_through(x, t->u.op.args[0]);
   return t && divides_index(x, t, &first, &second) && is_quotient_op(t->u.op.op) &&
          !first.count && take_factors(&rest, &second) && !rest.count;
@@ -221,8 +221,8 @@ static const Term *size_behind(const Unflatten *x, const Term *t) {
   const Term *made = t->kind == TERM_VAR && x->kern->outside
                          ? map_get(x->kern->outside, t->u.var)
                          : NULL;
-  if (is_sum(made)) t = made;
-  if (is_sum(t)) t = t->u.op.args[0];
+  if (is_near_sum(made)) t = made;
+  if (is_near_sum(t)) t = t->u.op.args[0];
   bool outside = t->kind == TERM_VAR && !map_has(x->inside, t->u.var);
   return outside && t->type == PRIM_I64 ? t : NULL;
 }
@@ -312,7 +312,7 @@ static bool has_short_rows_only(const Term *width) {
   return width->kind == TERM_CONST && width->u.constant.u.i < LEAST_ROW;
 }
 
-static void see_unknown(void *state, const Var *var) {
+static void see_bound_inside(void *state, const Var *var) {
   Unflatten *x = state;
   if (map_has(x->inside, var)) x->divides = false;
 }
@@ -337,7 +337,7 @@ static bool finds_rows(Unflatten *x, const Axis *axis) {
   if (product && finds_divisor(x, axis)) return true;
   x->width = (Factors){ 0 };
   x->divides = axis->bind == BIND_GRID;
-  term_each_var(axis->width, see_unknown, x);
+  term_each_var(axis->width, see_bound_inside, x);
   return x->divides && finds_divisor(x, axis);
 }
 
