@@ -248,7 +248,7 @@ static const Term *row_count(Unflatten *x, const Axis *axis) {
   if (!x->divides) return product_of(&rest);
   KernVisitor v = { .term = see_limit, .state = x };
   x->limit = NULL;
-  kern_visit_block(&v, axis->body);
+  if (x->rows.count < MOST_FACTORS) kern_visit_block(&v, axis->body);
   if (x->limit) return x->limit;
   const Var *rows = kern_index(x->mapper.c, "rows", axis->index->loc);
   kern_let_var(&x->host, rows,
@@ -322,7 +322,7 @@ static bool finds_divisor(Unflatten *x, const Axis *axis) {
   KernVisitor v = { .term = see_divisions, .state = x };
   kern_visit_block(&v, axis->body);
   return x->rows.count > 0 && !has_short_rows_only(product_of(&x->rows)) &&
-         x->ensured_count + x->width.count + x->rows.count <= MOST_ENSURED;
+         x->ensured_count + x->width.count + x->rows.count < MOST_ENSURED;
 }
 
 // Finds the divisor that cuts the axis into rows; short ones of constant length stay, as their
@@ -357,13 +357,21 @@ static const KernBlock *unflatten_block(KernMapper *m, const KernBlock *block) {
   return kern_block(&b, block->results, block->result_count);
 }
 
-static void ensure_small(Unflatten *x, const Factors *factors) {
-  if (x->longest < factors->count) x->longest = factors->count;
-  for (int i = 0; i < factors->count; i++) {
+// The factors of the width, as far as it is one of the products that the host compares it with.
+static Factors factors_of_width(const Unflatten *x) {
+  Factors all = x->divides ? x->rows : x->width;
+  if (x->divides && x->limit) all.at[all.count++] = x->limit;
+  return all;
+}
+
+static void ensure_small(Unflatten *x) {
+  const Factors factors = factors_of_width(x);
+  if (x->longest < factors.count) x->longest = factors.count;
+  for (int i = 0; i < factors.count; i++) {
     int k = 0;
-    while (k < x->ensured_count && !term_same(x->ensured[k], factors->at[i]))
+    while (k < x->ensured_count && !term_same(x->ensured[k], factors.at[i]))
       k++;
-    if (k == x->ensured_count) x->ensured[x->ensured_count++] = factors->at[i];
+    if (k == x->ensured_count) x->ensured[x->ensured_count++] = factors.at[i];
   }
 }
 
@@ -379,9 +387,7 @@ static const Kern *unflatten_once(Unflatten *x, const Kern *kern) {
   out->outside = x->outside = map_new(kern->outside);
   out->body = unflatten_block(&x->mapper, kern->body);
   if (!x->done) return NULL;
-  Factors limit = { { x->limit }, 1 };
-  ensure_small(x, x->divides ? &x->rows : &x->width);
-  if (x->divides && x->limit) ensure_small(x, &limit);
+  ensure_small(x);
   return out;
 }
 
