@@ -370,9 +370,11 @@ static void judge_control(Lockstep *j, AxisSet set) {
   if (set & j->regs) refuse(j->v, "control that differs from register to register");
 }
 
+// Behind the end of its result a filter may store anything (spare.c).
 static void judge_store(Lockstep *j, const KernStm *stm) {
   Vary *v = j->v;
-  if (known(v, tensor_root(stm->u.store.to.tensor))) return;
+  const Tensor *to = stm->u.store.to.tensor;
+  if (to->spare || known(v, tensor_root(to))) return;
   AxisSet value = vary_term(v, stm->u.store.value),
           index = index_set(v, &stm->u.store.to);
   if (value & ~index) refuse(v, "a store to one place from several points");

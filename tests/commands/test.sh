@@ -228,7 +228,7 @@ expect_usage
 
 # Several programs run in one process; where it dies, they run again, each in its own.
 kill_hosts() {
-  while [ -d "/proc/$1" ]; do
+  while grep -qs . "/proc/$1/cmdline"; do  # a process that has ended has none
     for child in $(cat "/proc/$1/task/$1/children" 2> /dev/null); do
       grep -qs '^flc-test-host' "/proc/$child/cmdline" && kill -9 "$child" && echo killed
     done
