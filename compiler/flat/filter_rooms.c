@@ -244,7 +244,8 @@ static bool is_dest(const Filter *f, const Stm *stm) {
 
 // ---- bodies
 
-static const Body *rooms_at(Compiler *c, const Body *body, int position) {
+static const Body *rooms_at(void *state, const Body *body, int position) {
+  Compiler *c = state;
   Filter f = { .c = c, .body = body, .scatter = position };
   if (!is_filter(&f) || !counts_offsets(&f) || !can_go_first(&f)) return NULL;
   Builder b = builder_new(c, body->stms[position].loc);
@@ -262,20 +263,7 @@ static const Body *rooms_at(Compiler *c, const Body *body, int position) {
 }
 
 static const Body *rooms_in_body(CoreMapper *m, const Body *body) {
-  Builder b = builder_new(m->state, (Loc){ 0 });
-  for (int i = 0; i < body->stm_count; i++) {
-    Stm stm = body->stms[i];
-    ExpKind kind = stm.exp->kind;
-    if (kind == EXP_IF || kind == EXP_LOOP || kind == EXP_GUARD)
-      stm.exp = core_map_exp(m, stm.exp);
-    core_add_stm(&b, stm);
-  }
-  const Body *out = core_body(&b, body->results, body->result_count);
-  for (int i = out->stm_count - 1; i >= 0; i--) {
-    const Body *roomy = rooms_at(m->state, out, i);
-    if (roomy) out = roomy;
-  }
-  return out;
+  return flat_rewrite_host(m, m->state, body, rooms_at);
 }
 
 const Core *flat_filter_rooms(Compiler *c, const Core *flat) {

@@ -476,7 +476,8 @@ static bool fused_stm(const ScanUse *u, Stm *out) {
 
 // ---- bodies
 
-static const Body *fuse_at(FuseScans *fuse, const Body *body, int position) {
+static const Body *fuse_at(void *state, const Body *body, int position) {
+  FuseScans *fuse = state;
   const Stm *stm = &body->stms[position];
   ScanUse u = { .fuse = fuse, .body = body, .scan = position, .seg = as_scan(fuse, stm) };
   if (!u.seg) return NULL;
@@ -505,11 +506,9 @@ static const Body *fuse_at(FuseScans *fuse, const Body *body, int position) {
   return core_body(&b, body->results, body->result_count);
 }
 
-static const Body *fuse_in_body(CoreMapper *m, const Body *body) {
-  FuseScans *fuse = m->state;
-  CoreVisitor v = { .body = note_sums, .state = fuse };
-  note_sums(&v, body);
-  Builder b = builder_new(fuse->c, (Loc){ 0 });
+const Body *flat_rewrite_host(CoreMapper *m, Compiler *c, const Body *body,
+                              FlatRewriteAt *rewrite) {
+  Builder b = builder_new(c, (Loc){ 0 });
   for (int i = 0; i < body->stm_count; i++) {
     Stm stm = body->stms[i];
     ExpKind kind = stm.exp->kind;
@@ -519,10 +518,17 @@ static const Body *fuse_in_body(CoreMapper *m, const Body *body) {
   }
   const Body *out = core_body(&b, body->results, body->result_count);
   for (int i = out->stm_count - 1; i >= 0; i--) {
-    const Body *fused = fuse_at(fuse, out, i);
-    if (fused) out = fused;
+    const Body *rewritten = rewrite(m->state, out, i);
+    if (rewritten) out = rewritten;
   }
   return out;
+}
+
+static const Body *fuse_in_body(CoreMapper *m, const Body *body) {
+  FuseScans *fuse = m->state;
+  CoreVisitor v = { .body = note_sums, .state = fuse };
+  note_sums(&v, body);
+  return flat_rewrite_host(m, fuse->c, body, fuse_at);
 }
 
 // Functions have no seg-ops, and both profiles share them.
