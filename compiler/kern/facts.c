@@ -21,7 +21,8 @@ static const Term *opposite(const Term *t) {
 const Facts *facts_of_outcome(const Facts *facts, const Map *lets, const Term *condition,
                               bool holds) {
   const Term *t = condition;
-  if (lets && t->kind == TERM_VAR && map_has(lets, t->u.var)) t = map_get(lets, t->u.var);
+  const Term *is = lets && t->kind == TERM_VAR ? map_get(lets, t->u.var) : NULL;
+  if (is) t = is;
   if (has_op(t, OP_NOT)) return facts_of_outcome(facts, lets, t->u.op.args[0], !holds);
   if (has_op(t, holds ? OP_LAND : OP_LOR)) {
     facts = facts_of_outcome(facts, lets, t->u.op.args[0], holds);

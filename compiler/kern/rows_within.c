@@ -137,9 +137,10 @@ static const Term *count_of_rows(const RowsWithin *x) {
       width->kind == TERM_VAR ? map_get(x->offsets.lets, width->u.var) : NULL;
   if (length && is_op_of(length, OP_MIN) && is_op_of(length->u.op.args[1], OP_SUB))
     width = length->u.op.args[1]->u.op.args[0];  // min(size, width - start)
-  if (width->kind == TERM_VAR && x->kern->outside &&
-      map_has(x->kern->outside, width->u.var))
-    width = map_get(x->kern->outside, width->u.var);
+  const Term *made = width->kind == TERM_VAR && x->kern->outside
+                         ? map_get(x->kern->outside, width->u.var)
+                         : NULL;
+  if (made) width = made;
   if (!is_op_of(width, OP_MUL)) return NULL;
   const Term *a = width->u.op.args[0], *b = width->u.op.args[1];
   if (!term_same(a, x->places)) return term_same(b, x->places) ? a : NULL;

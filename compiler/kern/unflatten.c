@@ -122,10 +122,12 @@ static bool divides_index(const Unflatten *x, const Term *t, Factors *first,
 
 // Could the width be so many rows?  The host will know.
 static bool may_be_rows(const Unflatten *x, const Factors *divisor) {
-  if (divisor->count == 1 && term_same(divisor->at[0], x->all)) return false;
-  for (int i = 0; i < divisor->count; i++)
-    if (divisor->at[i]->kind == TERM_VAR) return x->divides;
-  return false;
+  bool varies = false;
+  for (int i = 0; i < divisor->count; i++) {
+    if (term_same(divisor->at[i], x->all)) return false;
+    varies = varies || divisor->at[i]->kind == TERM_VAR;
+  }
+  return varies && x->divides;
 }
 
 static bool is_part(const Unflatten *x, const Factors *divisor) {
@@ -224,7 +226,7 @@ static const Term *size_behind(const Unflatten *x, const Term *t) {
   if (is_near_sum(made)) t = made;
   if (is_near_sum(t)) t = t->u.op.args[0];
   bool outside = t->kind == TERM_VAR && !map_has(x->inside, t->u.var);
-  return outside && t->type == PRIM_I64 ? t : NULL;
+  return outside && t->type == PRIM_I64 && !term_same(t, x->all) ? t : NULL;
 }
 
 static void see_limit_in(Unflatten *x, const Term *t) {
@@ -256,12 +258,20 @@ static const Term *row_count(Unflatten *x, const Axis *axis) {
   return term_var(rows);
 }
 
-// The host asks whether there are so many whole rows, which are long; then that is what the width
-// is.
+static void forget_maker(void *state, const Var *var) { map_put(state, var, NULL); }
+
+// The width is the product, whatever the host makes the two sides of: n = s / m, too.
+static void note_product(Unflatten *x, const Term *product) {
+  if (x->all->kind != TERM_VAR) return;
+  term_each_var(product, forget_maker, x->outside);
+  map_put(x->outside, x->all->u.var, product);
+}
+
+// The host asks whether there are so many whole rows, which are long.
 static void ensure_whole(Unflatten *x, const Term *rows) {
   const Term *size = product_of(&x->rows), *product = term_mul(rows, size);
   const Term *whole = term_op2(OP_EQ, product, x->all);
-  if (x->all->kind == TERM_VAR) map_put(x->outside, x->all->u.var, product);
+  note_product(x, product);
   whole = term_and(term_at_most(term_i64(LEAST_ROW), size), whole);
   x->whole = x->whole ? term_and(x->whole, whole) : whole;
 }
