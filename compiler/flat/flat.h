@@ -41,8 +41,9 @@ const Core *flatten(Compiler *c, const Core *core, FlattenOptions options);
 // for GPUs) only scans whose elements are little work, as they are computed for both.
 const Core *flat_fuse_scans(Compiler *c, const Core *flat, bool computes_again);
 
-// What the host runs, that within branches and loops first (m->body gets these), with what stands at
-// each position rewritten, from the last to the first; `rewrite` returns NULL where nothing changes.
+// What the host runs, that within branches and loops first (m->body gets these), with what stands
+// at each position rewritten, from the last to the first; `rewrite` returns NULL where nothing
+// changes.
 typedef const Body *FlatRewriteAt(void *state, const Body *body, int position);
 const Body *flat_rewrite_host(CoreMapper *m, Compiler *c, const Body *body,
                               FlatRewriteAt *rewrite);
