@@ -1,4 +1,4 @@
-// The state of the step `interior`, shared by step_interior.c and step_moved.c.
+// The state of the step `interior`, shared by its files.
 #pragma once
 #include "kern/guess.h"
 #include "kern/step.h"
@@ -63,6 +63,65 @@ typedef struct Interior {
   bool over_lanes;  // an assumption is about what differs between lanes
 } Interior;
 
+// What a condition asks of a coordinate: to begin at `from` at least, or at `to` at most.
+typedef struct Shift {
+  int index;
+  const Term *from, *to;
+} Shift;
+
+// Conditions that go together; none is noted if one cannot be.
+typedef struct Assumption {
+  const Term *at[8];
+  int count;
+  Shift moves[4];
+  int move_count;
+} Assumption;
+
+// Forms of both sides, of which one at least varies in the block, but for checks in wide lanes.
+typedef struct Sides {
+  Linear a, b;
+} Sides;
+
+// interior_assume.c
+
+// An i64 as base + sum of (factor * index); false if it is none.
+bool interior_form(const Interior *x, const Term *t, Linear *out);
+bool interior_is_closed(const Interior *x, const Linear *f);
+// The greatest value (the least, if `sign` is -1) of the form in the block.
+const Term *interior_extreme(const Interior *x, const Linear *f, int sign);
+bool interior_form_differs(const Interior *x, const Linear *f);  // from lane to lane
+// Forms of both; false if there are none, or neither varies in the block, but for checks in wide
+// lanes.
+bool interior_sides(const Interior *x, const Term *a, const Term *b, Sides *out);
+bool interior_sides_differ(const Interior *x, const Sides *s);  // from lane to lane
+// Would it be a size, such as that of a row?
+bool interior_seems_size(const Interior *x, const Term *t);
+
+// Add to what is assumed: a condition; that the form's values lie between its extremes; that
+// a < b (or a <= b) at all points.
+void interior_want(Assumption *w, const Term *condition);
+void interior_want_range(const Interior *x, Assumption *w, const Linear *f);
+void interior_want_order(const Interior *x, Assumption *w, const Linear *a,
+                         const Linear *b, PrimOp op);
+// Notes what is to be assumed, if it seems to be usual.  What every point checks holds, or the
+// program fails: no guess is needed.
+bool interior_assume(Interior *x, const Assumption *w);
+// The same of one comparison: a < b or a <= b; q * n <= a < (q + 1) * n for a size n; a < b at all
+// points or b < a at all points.
+bool interior_order(Interior *x, const Term *a, const Term *b, PrimOp op);
+bool interior_quotient(Interior *x, const Term *a, const Term *n, int64_t q);
+bool interior_apart(Interior *x, const Term *a, const Term *b);
+int interior_places(int places);  // how many bits there are
+
+// interior_terms.c
+
+// The term as it is in the interior, where conditions on indices have one outcome.
+const Term *interior_term(Interior *x, const Term *t);
+// The same of a check's condition: what it joins is taken to hold.
+const Term *interior_checked(Interior *x, const Term *t);
+
+// step_interior.c
+
 // A copy of the statement as a block with its binders for results.
 const KernBlock *interior_copy(Interior *x, const KernStm *stm);
 // Whether all that is assumed holds, with what that needs.
@@ -70,6 +129,8 @@ const Term *interior_inside(const Interior *x, KernBuilder *b);
 // The statement's binders = if condition .., which holds so many times in a hundred.
 KernStm interior_if(const KernStm *stm, const Term *condition, int usual,
                     const KernBlock *then_block, const KernBlock *else_block);
+
+// step_moved.c
 
 // Is the block one lockstep axis, but for lets before it?
 bool moved_is_block(const KernBlock *block);

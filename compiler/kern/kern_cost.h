@@ -40,7 +40,7 @@ bool kern_tries(const Vary *vary, const KernStm *stm);
 // Cycles from what a round of a loop takes over to what it hands on, at least.
 double kern_round_latency(const Var *const *params, int count, const KernBlock *body);
 // Would the device's own compiler run the axis in vectors?  (Straight code on neighbouring
-// elements, operators of one instruction.)
+// elements, operators of one instruction; vectorised.c.)
 bool kern_vectorises_itself(const KernStm *axis);
 // The same of lanes that become a loop (kern/wide_lanes.h).
 bool kern_lanes_are_plain(const KernStm *axis);
