@@ -23,6 +23,9 @@ typedef enum BorderPlace { NEAR_FIRST, BETWEEN, NEAR_LAST } BorderPlace;
 typedef struct Border {
   const Term *at;
   BorderPlace place;
+  int64_t
+      from_end;  // of one near an end: how far behind the first point, or behind the last one
+  int64_t more;  // points behind what is compared with
   const Term *before, *after;
   const Term *there;  // NULL: as after
 } Border;
@@ -31,8 +34,8 @@ typedef struct Cutting {
   Compiler *c;
   const Axis *axis;
   Offsets offsets;
-  const Term *low, *high;  // where the borders near the ends are; NULL: there is none
-  const Border *between;   // NULL: none
+  int64_t low, high;  // where the borders near the ends are, from these; 0: there is none
+  const Border *between;  // NULL: none
   // of the part at hand
   int side;  // of the border in between: -1 before, 0 there, 1 after
 } Cutting;
@@ -46,14 +49,6 @@ static bool is_beside(const Cutting *x, const Term *t, const Term *base, int64_t
     return false;
   *by = moved->u.constant.u.i;
   return true;
-}
-
-static BorderPlace border_place(const Cutting *x, const Term *limit) {
-  int64_t by;
-  if (limit->kind == TERM_CONST)
-    return limit->u.constant.u.i <= NEAR ? NEAR_FIRST : BETWEEN;
-  bool last = is_beside(x, limit, x->axis->width, &by) && by <= 0 && by >= -NEAR;
-  return last ? NEAR_LAST : BETWEEN;
 }
 
 // limit, far from overflow
@@ -103,7 +98,8 @@ static bool sides_of_cut(const Cutting *x, const Term *t, CutSides *out) {
 static void order_border(const Term *t, const CutSides *s, Border *out) {
   bool strict = t->u.op.op == OP_LT;
   // i + by < limit before limit - by; limit < i + by from limit - by + 1 on
-  out->at = moved(s->limit, s->by, strict == s->changed);
+  out->more = strict == s->changed;
+  out->at = moved(s->limit, s->by, out->more);
   out->before = term_bool(!s->changed);
   out->after = term_bool(s->changed);
 }
@@ -122,6 +118,22 @@ static void clamp_border(const Term *t, const CutSides *s, Border *out) {
   out->after = index_first ? s->closed : s->moving;
 }
 
+// Where the border is, which comes `more` points behind limit - by.
+static void place_border(const Cutting *x, const CutSides *s, Border *out) {
+  int64_t limit;
+  out->place = BETWEEN;
+  if (s->by->kind != TERM_CONST || is_far(s->by)) return;
+  if (s->limit->kind == TERM_CONST) {
+    if (s->limit->u.constant.u.i > NEAR) return;
+    out->place = NEAR_FIRST;
+    out->from_end = out->at->u.constant.u.i;
+  } else if (is_beside(x, s->limit, x->axis->width, &limit) && limit <= 0 &&
+             limit >= -NEAR) {
+    out->place = NEAR_LAST;
+    out->from_end = limit - s->by->u.constant.u.i + out->more;
+  }
+}
+
 // Does the outcome of the operation change once along the axis?
 static bool border_of(const Cutting *x, const Term *t, Border *out) {
   CutSides s;
@@ -132,35 +144,26 @@ static bool border_of(const Cutting *x, const Term *t, Border *out) {
   if (!order && !equality && op != OP_MIN && op != OP_MAX) return false;
   s.falls = false;
   if (!sides_of_cut(x, t, &s)) return false;
-  *out =
-      (Border){ .place = s.by->kind == TERM_CONST ? border_place(x, s.limit) : BETWEEN };
+  *out = (Border){ 0 };
   if (order)
     order_border(t, &s, out);
   else if (equality)
     equality_border(t, &s, out);
   else
     clamp_border(t, &s, out);
+  place_border(x, &s, out);
   // At one point near an end: all others lie on one side of it.
-  if (equality && out->place == NEAR_FIRST) out->at = term_add(out->at, term_i64(1));
+  if (equality && out->place == NEAR_FIRST) out->from_end++;
   return true;
 }
 
-// Is it no border, as all points lie behind it, or before it?
-static bool is_outside_of_axis(const Cutting *x, const Term *at) {
-  int64_t by;
-  if (at->kind == TERM_CONST) return at->u.constant.u.i <= 0;
-  return is_beside(x, at, x->axis->width, &by) && by >= 0;
-}
-
+// If all points lie behind it, or before it, it is none.
 static void note_border(Cutting *x, const Border *border) {
-  if (border->place != BETWEEN && is_outside_of_axis(x, border->at)) return;
-  switch (border->place) {
-  case NEAR_FIRST: x->low = x->low ? term_max(x->low, border->at) : border->at; return;
-  case NEAR_LAST: x->high = x->high ? term_min(x->high, border->at) : border->at; return;
-  case BETWEEN:
-    if (!x->between) x->between = mem_copy(border, sizeof *border);
-    return;
-  }
+  int64_t at = border->from_end;
+  if (border->place == NEAR_FIRST && at > x->low) x->low = at;
+  if (border->place == NEAR_LAST && at < x->high) x->high = at;
+  if (border->place == BETWEEN && !x->between)
+    x->between = mem_copy(border, sizeof *border);
 }
 
 static void find_borders(Cutting *x, const Term *t) {
@@ -184,8 +187,8 @@ static const Term *cut_op(void *state, const Term *t) {
   const Cutting *x = state;
   Border border;
   if (!border_of(x, t, &border)) return t;
-  if (border.place == NEAR_FIRST) return border.after;
-  if (border.place == NEAR_LAST) return border.before;
+  if (border.place == NEAR_FIRST) return border.from_end <= x->low ? border.after : t;
+  if (border.place == NEAR_LAST) return border.from_end >= x->high ? border.before : t;
   const Border *b = x->between;
   if (!b || !term_same(border.at, b->at) || !border.there != !b->there) return t;
   if (x->side == 0) return border.there;
@@ -294,8 +297,11 @@ static void add_parts(void *state, KernBuilder *b, const KernStm *stm) {
   const Axis *axis = stm->u.axis;
   CutParts p = { .cut = x, .b = b, .stm = stm };
   const Term *zero = term_i64(0), *end = kern_let(b, "end", term_max(axis->width, zero));
-  const Term *low = x->low ? between_of(b, "low", x->low, zero, end) : zero;
-  const Term *high = x->high ? between_of(b, "high", x->high, low, end) : end;
+  const Term *low = zero, *high = end;
+  if (x->low) low = between_of(b, "low", term_i64(x->low), zero, end);
+  if (x->high)
+    high = between_of(b, "high", term_add(tame_limit(axis->width), term_i64(x->high)),
+                      low, end);
   p.whole = true;
   add_part(&p, "_low", zero, low);
   p.whole = false;

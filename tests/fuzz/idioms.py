@@ -1,0 +1,442 @@
+#!/usr/bin/env python3
+"""Random programs out of what people write: pictures on flat arrays, windows, borders, segmented
+scans, histograms, compactions, sorts of a few numbers, tables that change in place.
+
+Numbers are of several types, and wrap; no generated expression can fail.  Arrays are wide enough
+for vectors and blocks of CPUs.  A shape is a tuple of sizes: ("n",) or ("n", "m"); "s" is n * m.
+"""
+import random
+
+TYPES = ("i32", "i32", "u8", "i16", "i64", "f32")
+WIDTHS = (0, 1, 5, 17, 40, 130, 700)
+ROWS = (1, 2, 3, 16, 33)
+REDUCTIONS = {
+    "int": (("(+)", "0"), ("{}.max", "{}.lowest"), ("{}.min", "{}.highest"), ("(^)", "0"),
+            ("(*)", "1"), ("(\\a b -> if b == 0 then a else b)", "0")),
+    "f32": (("f32.max", "(-f32.inf)"), ("f32.min", "f32.inf"), ("(+)", "0")),
+}
+
+
+class IdiomGenerator:
+    expected = None
+
+    def __init__(self, seed, _depth=4):
+        self.random = random.Random(seed)
+        self.names = 0
+        self.arrays = [("xs", "i32", ("n",)), ("ys", "u8", ("m",)), ("zs", "i16", ("s",)),
+                       ("xss", "i32", ("n", "m")), ("ws", "f32", ("n",))]
+        self.scalars = [("k", "i32")]
+        self.widths = WIDTHS
+
+    def fresh(self, stem):
+        self.names += 1
+        return f"{stem}{self.names}"
+
+    def pick(self, items):
+        return self.random.choice(list(items))
+
+    def chance(self, part):
+        return self.random.random() < part
+
+    def array(self, rank=1, shape=None):
+        """An array, the last ones more often."""
+        found = [a for a in self.arrays if len(a[2]) == rank and shape in (None, a[2])]
+        return found[-1] if self.chance(0.4) else self.pick(found)
+
+    # ---- numbers
+
+    def value(self, type_, atoms, depth=2):
+        """An expression over atoms, which are pairs of a text and its type."""
+        if depth == 0 or self.chance(0.2):
+            return self.atom(type_, atoms)
+        a, b = self.value(type_, atoms, depth - 1), self.value(type_, atoms, depth - 1)
+        kind = self.random.randrange(8)
+        if kind == 0:
+            x, y = self.value(type_, atoms, 0), self.value(type_, atoms, 0)
+            return f"(if {x} {self.pick(('<', '<=', '==', '>'))} {y} then {a} else {b})"
+        if kind == 1:
+            return f"({type_}.{self.pick(('min', 'max'))} {a} {b})"
+        if type_ == "f32":
+            return f"({a} * 0.5 {self.pick(('+', '-'))} {b})"
+        if kind == 2:
+            by = self.pick((2, 3, 7, 8, 10))
+            return f"({a} {self.pick(('/', '%', '//', '%%'))} {by})"
+        if kind == 3:
+            return f"({a} {self.pick(('/', '%'))} (1 + ({b} & 15)))"
+        if kind == 4:
+            return f"({a} {self.pick(('<<', '>>'))} {self.pick((1, 2, 3))})"
+        return f"({a} {self.pick(('+', '-', '*', '^', '&', '|'))} {b})"
+
+    def atom(self, type_, atoms):
+        if self.chance(0.15):
+            return f"({self.random.randint(0, 9)})"
+        text, of = self.pick(atoms)
+        return text if of == type_ else f"({type_}.{of} {text})"
+
+    def comparison(self, atoms):
+        type_ = self.pick(("i32", "i64", "u8"))
+        ops = ("<", "<=", "==", "!=", ">", ">=")
+        first = f"{self.value(type_, atoms, 1)} {self.pick(ops)} {self.value(type_, atoms, 1)}"
+        if self.chance(0.3):
+            second = f"{self.value(type_, atoms, 0)} {self.pick(ops)} {self.value(type_, atoms, 0)}"
+            return f"({first} {self.pick(('&&', '||'))} {second})"
+        return f"({first})"
+
+    def reduction(self, type_):
+        op, neutral = self.pick(REDUCTIONS.get(type_, REDUCTIONS["int"]))
+        return op.format(type_), neutral.format(type_)
+
+    # ---- places
+
+    def place(self, i, n):
+        """An index below n (which is not 0), from an index i below n."""
+        c = self.pick((1, 2, 3, 16))
+        return self.pick((
+            i, i, f"i64.max 0 ({i} - {c})", f"i64.min ({n} - 1) ({i} + {c})",
+            f"({i} + {c}) % {n}", f"({i} - {c}) % {n}", f"{n} - 1 - {i}", f"{i} * {c} % {n}",
+            f"{i} / {c}", f"(if {i} < {c} then {i} else {i} - {c})",
+            f"({i} ^ 1) % {n}"))
+
+    def load(self, array, i):
+        """An element near place i of a vector whose size is that of the index space."""
+        name, _, (dim,) = array
+        n = size(dim)
+        if self.chance(0.35):
+            at = f"{i} {self.pick(('+', '-'))} {self.pick((1, 2, 5))}"
+            other = self.random.randint(0, 9)
+            return f"(if {at} >= 0 && {at} < {n} then {name}[{at}] else {other})"
+        return f"{name}[{self.place(i, n)}]"
+
+    def any_load(self, i):
+        """An element of any vector, at a place that follows from i or from data."""
+        name, type_, (dim,) = self.array()
+        n = size(dim)
+        at = self.pick((f"{i} % i64.max 1 {n}", f"({i} / 2) % i64.max 1 {n}"))
+        return f"(if {n} == 0 then 1 else {name}[{at}])", type_
+
+    def atoms(self, i, dim):
+        found = [(i, "i64")] + self.scalars
+        for _ in range(self.random.randint(1, 3)):
+            array = self.array(shape=(dim,))
+            found.append((self.load(array, i), array[1]))
+        if self.chance(0.3):
+            found.append(self.any_load(i))
+        return found
+
+    # ---- vectors
+
+    def dim(self):
+        return self.pick(("n", "n", "m", "s"))
+
+    def tabulated(self):
+        dim, type_, i = self.dim(), self.pick(TYPES), self.fresh("i")
+        body = self.value(type_, self.atoms(i, dim), 3)
+        form = self.pick((f"tabulate {size(dim)} (\\{i} -> {body})",
+                          f"map (\\{i} -> {body}) (iota {size(dim)})"))
+        return form, type_, (dim,)
+
+    def mapped(self):
+        dim, type_ = self.dim(), self.pick(TYPES)
+        a, b = self.array(shape=(dim,)), self.array(shape=(dim,))
+        body = self.value(type_, [("x", a[1]), ("y", b[1])] + self.scalars, 3)
+        return f"map2 (\\x y -> {body}) {a[0]} {b[0]}", type_, (dim,)
+
+    def picture(self):
+        """Of n rows of m points, in one dimension."""
+        type_ = self.pick(TYPES)
+        array = self.array(shape=("s",))
+        atoms = [("i", "i64"), ("j", "i64"), (f"{array[0]}[p]", array[1])] + self.scalars
+        for _ in range(self.random.randint(1, 4)):
+            di, dj = self.random.randint(-1, 1), self.random.randint(-2, 2)
+            at = f"(i + ({di})) * m + j + ({dj})"
+            inside = f"i + ({di}) >= 0 && i + ({di}) < n && j + ({dj}) >= 0 && j + ({dj}) < m"
+            wrapped = f"((i + ({di})) % n) * m + (j + ({dj})) % m"
+            near = (f"i64.max 0 (i64.min (n - 1) (i + ({di}))) * m + "
+                    f"i64.max 0 (i64.min (m - 1) (j + ({dj})))")
+            atoms.append((self.pick((f"(if {inside} then {array[0]}[{at}] else 0)",
+                                     f"{array[0]}[{wrapped}]", f"{array[0]}[{near}]")), array[1]))
+        body = f"let i = p / m let j = p % m in {self.value(type_, atoms, 3)}"
+        return f"tabulate (n * m) (\\p -> {body})", type_, ("s",)
+
+    def scanned(self):
+        name, type_, shape = self.array()
+        op, neutral = self.reduction(type_)
+        form = self.pick((f"scan {op} {neutral} {name}",
+                          f"reverse (scan {op} {neutral} (reverse {name}))",
+                          f"map2 (\\a b -> a - b) (scan {op} {neutral} {name}) {name}",
+                          f"rotate (-1) (scan {op} {neutral} {name})"))
+        return form, type_, shape
+
+    def segments(self):
+        name, type_, (dim,) = self.array()
+        op, neutral = self.reduction(type_)
+        flags = f"(\\i -> {self.comparison(self.atoms('i', dim))})"
+        return (f"(let fs = tabulate {size(dim)} {flags} "
+                f"in (unzip (scan (\\(f, a) (g, b) -> (f || g, if g then b else {op} a b)) "
+                f"(false, {neutral}) (zip fs {name}))).1)"), type_, (dim,)
+
+    def kept(self):
+        """Some elements, which then fill a vector."""
+        name, type_, (dim,) = self.array()
+        i, to = "i", self.dim()
+        condition = self.comparison([("x", type_)] + self.scalars)
+        chosen = self.pick((
+            f"filter (\\x -> {condition}) {name}",
+            f"(partition (\\x -> {condition}) {name}).{self.pick((0, 1))}",
+            f"(map (.1) (filter (\\(i, x) -> i % 3 != 0 && {condition}) (zip (indices {name}) {name})))",
+            f"map (\\i -> {name}[i]) (filter (\\i -> let x = {name}[i] in {condition}) (indices {name}))"))
+        return (f"(let c = {chosen} in tabulate {size(to)} "
+                f"(\\{i} -> if {i} < length c then c[{i}] else {type_}.i64 (length c)))"), type_, (to,)
+
+    def compacted(self):
+        """A filter as it is written by hand: places by a scan, then a scatter."""
+        name, type_, (dim,) = self.array()
+        condition = self.comparison([("x", type_)] + self.scalars)
+        return (f"(let fs = map (\\x -> i64.bool {condition}) {name} "
+                f"let at = map2 (\\f o -> if f == 1 then o - 1 else -1) fs (scan (+) 0 fs) "
+                f"in scatter (map (\\x -> x) {name}) at {name})"), type_, (dim,)
+
+    def histogram(self):
+        name, type_, (dim,) = self.array()
+        to = self.dim()
+        op, neutral = self.reduction(type_)
+        if "if" in op:
+            op, neutral = "(+)", "0"
+        bins = f"(\\i -> {self.pick(('', '-1 + ', ''))}{self.value('i64', self.atoms('i', dim), 1)}"
+        bins += self.pick((f" % (1 + {size(to)}))", f" % i64.max 1 {size(to)})", " % 8)", " % 300)"))
+        return (f"reduce_by_index (replicate {size(to)} {neutral}) {op} {neutral} "
+                f"(tabulate {size(dim)} {bins}) {name}"), type_, (to,)
+
+    def scattered(self):
+        name, type_, (dim,) = self.array()
+        n, by = size(dim), self.pick((1, 3, 16))
+        at = self.pick((f"{n} - 1 - i", f"(i + {by}) % {n}", f"i - {by}", f"i + {by}",
+                        f"if i % {by + 1} == 0 then i else -1"))
+        return (f"scatter (map (\\x -> x + 1) {name}) (tabulate {n} (\\i -> {at})) "
+                f"(map (\\x -> x) {name})"), type_, (dim,)
+
+    def rearranged(self):
+        name, type_, (dim,) = self.array()
+        n, c = size(dim), self.pick((1, 3, 17))
+        return self.pick((
+            f"reverse {name}", f"rotate {c} {name}", f"rotate (-{c}) {name}",
+            f"(let h = {n} / 2 in {name}[h:] ++ {name}[:h]) :> [{n}]{type_}",
+            f"(let c = i64.min {c} {n} in drop c {name} ++ take c {name}) :> [{n}]{type_}",
+            f"(let e = {name}[::2] let o = {name}[1::2] in e ++ o) :> [{n}]{type_}"
+            if dim != "s" else f"reverse {name}",
+            f"(copy {name} with [0:{n} / 2] = {name}[{n} - {n} / 2:])")), type_, (dim,)
+
+    def rows_to_numbers(self):
+        name, type_, (first, second) = self.array(rank=2)
+        op, neutral = self.reduction(type_)
+        return self.pick((
+            f"map (\\r -> reduce {op} {neutral} r) {name}",
+            f"map (\\r -> reduce (+) 0 (map2 (*) r r)) {name}",
+            f"map (\\r -> loop s = 0 for x in r do s * 3 + x) {name}",
+            f"map (\\r -> last ([0] ++ scan {op} {neutral} r)) {name}",
+            f"map (\\r -> {type_}.i64 (reduce (\\(a, i) (b, j) -> if a < b || a == b && i < j "
+            f"then (a, i) else (b, j)) ({neutral_of_least(type_)}, -1) (zip r (indices r))).1) {name}",
+            f"tabulate {size(first)} (\\i -> loop s = 0 for j < {size(second)} do "
+            f"if {name}[i, j] > s then {name}[i, j] - s else s + 1)",
+            f"map (\\r -> reduce {op} {neutral} (filter (\\x -> x > 2) r)) {name}")), type_, (first,)
+
+    def columns_to_numbers(self):
+        name, type_, (first, second) = self.array(rank=2)
+        op, neutral = self.reduction(type_)
+        return self.pick((
+            f"map (\\c -> reduce {op} {neutral} c) (transpose {name})",
+            f"reduce (map2 (+)) (replicate {size(second)} 0) {name}",
+            f"loop c = replicate {size(second)} 0 for r in {name} do map2 (\\a x -> a * 3 + x) c r",
+            f"tabulate {size(second)} (\\j -> loop s = 0 for i < {size(first)} do s - {name}[i, j])",
+            )), type_, (second,)
+
+    def table(self):
+        """Changes in place, element by element."""
+        name, type_, (dim,) = self.array()
+        n = size(dim)
+        body = self.value(type_, [("a[i - 1]", type_), (f"{name}[i]", type_), ("i", "i64")], 2)
+        return f"(loop a = copy {name} for i in 1..<i64.max 1 {n} do a with [i] = {body})", type_, (dim,)
+
+    def rounds(self):
+        """A few rounds of a window, with borders."""
+        name, type_, (dim,) = self.array()
+        n = size(dim)
+        atoms = [(f"a[{self.place('i', n)}]", type_) for _ in range(3)] + [("t", "i64")]
+        body = self.value(type_, atoms, 2)
+        return (f"(loop a = {name} for t < {self.pick((2, 3, '(2 + i64.i32 (k & 1))'))} do "
+                f"tabulate {n} (\\i -> {body}))"), type_, (dim,)
+
+    def tries(self):
+        """A loop for each point, of which each has its own number of rounds."""
+        dim = self.dim()
+        start = self.value("i32", self.atoms("i", dim), 2)
+        step = self.pick(("if x % 2 == 0 then x / 2 else x - 3", "x - 1 - x / 5", "x / 2"))
+        until = self.pick((f"x > {self.pick((1, 10, 50))}", "x > 1 && s < 40"))
+        return (f"tabulate {size(dim)} (\\i -> (loop (x, s) = (({start}) & 1023, 0i32) while {until} "
+                f"do ({step}, s + x)).1)"), "i32", (dim,)
+
+    def few(self):
+        """A few neighbours in an array of each point's own, sorted or changed."""
+        name, type_, (dim,) = self.array()
+        n, c = size(dim), self.pick((3, 4, 5, 9))
+        window = f"tabulate {c} (\\j -> {name}[(i + j) % {n}])"
+        insertion = (f"loop w for a in 1..<{c} do (loop (w, b) = (w, a) while b > 0 && w[b - 1] > w[b] do "
+                     "let x = w[b] let y = w[b - 1] in (w with [b] = y with [b - 1] = x, b - 1)).0")
+        exchanges = (f"loop w for a < {c} do loop w for b < {c} - 1 do if w[b] > w[b + 1] then "
+                     "let x = w[b] let y = w[b + 1] in w with [b] = y with [b + 1] = x else w")
+        counted = (f"loop w for a < {c} do w with [(i + a) % {c}] = w[a] + w[{c} - 1 - a]")
+        return (f"tabulate {n} (\\i -> let w = {window} let w = {self.pick((insertion, exchanges, counted))} "
+                f"in w[{self.pick((0, c // 2, c - 1))}])"), type_, (dim,)
+
+    def windows(self):
+        name, type_, (dim,) = self.array()
+        n, c = size(dim), self.pick((2, 5, 8))
+        op, neutral = self.reduction(type_)
+        return self.pick((
+            f"tabulate {n} (\\i -> reduce {op} {neutral} {name}[i64.max 0 (i - {c}):i + 1])",
+            f"tabulate {n} (\\i -> loop s = 0 for j < {c} do "
+            f"if i + j < {n} then s * 2 + {name}[i + j] else s)",
+            f"map (\\i -> reduce {op} {neutral} (map (\\j -> {name}[(i + j) % {n}]) (iota {c}))) "
+            f"(iota {n})")), type_, (dim,)
+
+    def records(self):
+        dim = self.dim()
+        a, b = self.array(shape=(dim,)), self.array(shape=(dim,))
+        type_ = self.pick(TYPES)
+        made = self.pick((
+            f"map (\\r -> {self.value(type_, [('r.a', a[1]), ('r.b', b[1])], 2)}) "
+            f"(map2 (\\a b -> {{a, b}}) {a[0]} {b[0]})",
+            f"map (\\v -> match v case #one x -> {self.value(type_, [('x', a[1])], 1)} "
+            f"case #two y -> {self.value(type_, [('y', b[1])], 1)} case #none -> 7) "
+            f"(map2 (\\a b -> if {self.comparison([('a', a[1])])} then #one a else if "
+            f"{self.comparison([('b', b[1])])} then #two b else "
+            f"(#none : #one {a[1]} | #two {b[1]} | #none)) {a[0]} {b[0]})"))
+        return made, type_, (dim,)
+
+    def flat(self):
+        name, type_, (first, second) = self.array(rank=2)
+        return f"(flatten {name} :> [{size(first)} * {size(second)}]{type_})", type_, \
+            ("s",) if (first, second) == ("n", "m") else None
+
+    # ---- matrices
+
+    def space(self):
+        return self.pick((("n", "m"), ("n", "m"), ("m", "n"), ("m", "m")))
+
+    def table_2d(self):
+        first, second = self.space()
+        a, b = self.array(shape=(first,)), self.array(shape=(second,))
+        type_ = self.pick(TYPES)
+        atoms = [(self.load(a, "i"), a[1]), (self.load(b, "j"), b[1]), ("i", "i64"), ("j", "i64")]
+        found = [c for c in self.arrays if c[2] == (first, second)]
+        for c in found[-2:]:
+            atoms.append((f"{c[0]}[{self.place('i', size(first))}, {self.place('j', size(second))}]",
+                          c[1]))
+        return (f"tabulate_2d {size(first)} {size(second)} (\\i j -> "
+                f"{self.value(type_, atoms, 3)})"), type_, (first, second)
+
+    def unflattened(self):
+        name, type_, _ = self.array(shape=("s",))
+        return f"unflatten ({name} :> [n * m]{type_})", type_, ("n", "m")
+
+    def of_rows(self):
+        name, type_, (first, second) = self.array(rank=2)
+        op, neutral = self.reduction(type_)
+        row = self.array(shape=(second,))
+        return self.pick((
+            f"map (scan {op} {neutral}) {name}", f"map reverse {name}", f"reverse {name}",
+            f"reverse (map reverse {name})", f"map (rotate 1) {name}", f"rotate 1 {name}",
+            f"transpose (map (scan {op} {neutral}) (transpose {name}))",
+            f"map (map (\\x -> {self.value(type_, [('x', type_)] + self.scalars, 2)})) {name}",
+            f"map (\\r -> map2 (\\x y -> {self.value(type_, [('x', type_), ('y', row[1])], 2)}) r {row[0]}) {name}",
+            f"map (\\r -> let s = reduce {op} {neutral} r in map (\\x -> x - s) r) {name}",
+            f"(copy {name} with [{size(first)} / 2:] = {name}[:{size(first)} - {size(first)} / 2])",
+            f"map (\\i -> {name}[{self.place('i', size(first))}]) (iota {size(first)})",
+            f"map (\\r -> loop a = copy r for j in 1..<i64.max 1 {size(second)} do a with [j] = a[j - 1] + r[j]) {name}",
+            f"scan (map2 (+)) (replicate {size(second)} 0) {name}",
+            f"map (\\r -> reduce_by_index (replicate {size(second)} 0) (+) 0 "
+            f"(map (\\x -> i64.{type_} x % 5) r) r) {name}")), type_, (first, second)
+
+    def turned(self):
+        name, type_, (first, second) = self.array(rank=2)
+        return f"transpose {name}", type_, (second, first)
+
+    # ---- programs
+
+    def statement(self):
+        vectors = (self.tabulated, self.tabulated, self.mapped, self.picture, self.picture,
+                   self.scanned, self.segments, self.kept, self.compacted, self.histogram,
+                   self.scattered, self.rearranged, self.rows_to_numbers, self.columns_to_numbers,
+                   self.table, self.rounds, self.tries, self.few, self.windows, self.records,
+                   self.flat)
+        matrices = (self.table_2d, self.unflattened, self.of_rows, self.of_rows, self.turned)
+        while True:
+            text, type_, shape = self.pick(matrices if self.chance(0.3) else vectors)()
+            if shape:
+                return text, type_, shape
+
+    def number(self):
+        name, type_, (dim,) = self.array()
+        op, neutral = self.reduction(type_)
+        exp = self.pick((f"reduce {op} {neutral} {name}",
+                         f"if {size(dim)} == 0 then 0 else {name}[{size(dim)} / 2]",
+                         f"{type_}.i64 (length (filter (\\x -> x > 3) {name}))"))
+        return exp, type_
+
+    def program(self):
+        lets = []
+        for _ in range(self.random.randint(3, 8)):
+            if self.chance(0.12):
+                exp, type_ = self.number()
+                name, shape = self.fresh("q"), ()
+                self.scalars.append((name, type_))
+            else:
+                exp, type_, shape = self.statement()
+                name = self.fresh("v")
+                self.arrays.append((name, type_, shape))
+            lets.append((name, text_of(type_, shape), exp))
+        own = lets[-self.random.randint(1, 3):]
+        return lets, [(name, type_) for name, type_, _ in own]
+
+    def definitions(self):
+        return ""
+
+    def input(self):
+        n, m = self.pick(self.widths), self.pick(ROWS)
+        n = 0 if m == 1 and self.chance(0.1) else n
+        while n * m > 3000:
+            n //= 2
+        low = self.pick((-100, -2, 0))
+        numbers = lambda count, high: [self.random.randint(low, high) for _ in range(count)]
+        xs, zs = numbers(n, 300), numbers(n * m, 300)
+        ys = [abs(y) for y in numbers(m, 255)]
+        rows = [numbers(m, 9) for _ in range(n)]
+        ws = [x / 4 for x in numbers(n, 100)]
+        listed = lambda values, kind: "[" + ", ".join(f"{v}{kind}" for v in values) + "]"
+        matrix = "[" + ", ".join(listed(r, "i32") for r in rows) + "]" if n else f"empty([0][{m}]i32)"
+        return " ".join([listed(xs, "i32") if n else "empty([0]i32)", listed(ys, "u8"),
+                         listed(zs, "i16") if n else "empty([0]i16)", matrix,
+                         listed(ws, "f32") if n else "empty([0]f32)",
+                         f"{self.random.randint(-5, 9)}i32"])
+
+
+def size(dim):
+    return "(n * m)" if dim == "s" else dim
+
+
+def text_of(type_, shape):
+    return "".join(f"[{'n * m' if d == 's' else d}]" for d in shape) + type_
+
+
+def neutral_of_least(type_):
+    return "f32.inf" if type_ == "f32" else f"{type_}.highest"
+
+
+def program_text(lets, results):
+    names, types = (", ".join(parts) for parts in zip(*results))
+    if len(results) != 1:
+        names, types = f"({names})", f"({types})"
+    lines = ["entry main [n] [m] (xs: [n]i32) (ys: [m]u8) (zs: [n * m]i16) (xss: [n][m]i32) "
+             f"(ws: [n]f32) (k: i32) : {types} ="]
+    lines += [f"  let {name} : {type_} = {exp}" for name, type_, exp in lets]
+    return "\n".join(lines + [f"  in {names}"]) + "\n"
