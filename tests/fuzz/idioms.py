@@ -7,13 +7,13 @@ for vectors and blocks of CPUs.  A shape is a tuple of sizes: ("n",) or ("n", "m
 """
 import random
 
-TYPES = ("i32", "i32", "u8", "i16", "i64", "f32")
+TYPES = ("i32", "i32", "u8", "i16", "i64", "f32", "f64")
 WIDTHS = (0, 1, 5, 17, 40, 130, 700)
 ROWS = (1, 2, 3, 16, 33)
 REDUCTIONS = {
     "int": (("(+)", "0"), ("{}.max", "{}.lowest"), ("{}.min", "{}.highest"), ("(^)", "0"),
             ("(*)", "1"), ("(\\a b -> if b == 0 then a else b)", "0")),
-    "f32": (("f32.max", "(-f32.inf)"), ("f32.min", "f32.inf"), ("(+)", "0")),
+    "float": (("{0}.max", "(-{0}.inf)"), ("{0}.min", "{0}.inf"), ("(+)", "0")),
 }
 
 
@@ -24,7 +24,8 @@ class IdiomGenerator:
         self.random = random.Random(seed)
         self.names = 0
         self.arrays = [("xs", "i32", ("n",)), ("ys", "u8", ("m",)), ("zs", "i16", ("s",)),
-                       ("xss", "i32", ("n", "m")), ("ws", "f32", ("n",))]
+                       ("xss", "i32", ("n", "m")), ("ws", "f32", ("n",)),
+                       ("image", "u8", ("n", "m", "3"))]
         self.scalars = [("k", "i32")]
         self.widths = WIDTHS
 
@@ -56,7 +57,7 @@ class IdiomGenerator:
             return f"(if {x} {self.pick(('<', '<=', '==', '>'))} {y} then {a} else {b})"
         if kind == 1:
             return f"({type_}.{self.pick(('min', 'max'))} {a} {b})"
-        if type_ == "f32":
+        if type_[0] == "f":
             return f"({a} * 0.5 {self.pick(('+', '-'))} {b})"
         if kind == 2:
             by = self.pick((2, 3, 7, 8, 10))
@@ -83,7 +84,7 @@ class IdiomGenerator:
         return f"({first})"
 
     def reduction(self, type_):
-        op, neutral = self.pick(REDUCTIONS.get(type_, REDUCTIONS["int"]))
+        op, neutral = self.pick(REDUCTIONS["float" if type_[0] == "f" else "int"])
         return op.format(type_), neutral.format(type_)
 
     # ---- places
@@ -126,7 +127,8 @@ class IdiomGenerator:
     # ---- vectors
 
     def dim(self):
-        return self.pick(("n", "n", "m", "s"))
+        """That of a vector."""
+        return self.pick([a[2][0] for a in self.arrays if len(a[2]) == 1])
 
     def tabulated(self):
         dim, type_, i = self.dim(), self.pick(TYPES), self.fresh("i")
@@ -178,15 +180,17 @@ class IdiomGenerator:
     def kept(self):
         """Some elements, which then fill a vector."""
         name, type_, (dim,) = self.array()
-        i, to = "i", self.dim()
+        to = self.dim()
         condition = self.comparison([("x", type_)] + self.scalars)
         chosen = self.pick((
             f"filter (\\x -> {condition}) {name}",
             f"(partition (\\x -> {condition}) {name}).{self.pick((0, 1))}",
-            f"(map (.1) (filter (\\(i, x) -> i % 3 != 0 && {condition}) (zip (indices {name}) {name})))",
-            f"map (\\i -> {name}[i]) (filter (\\i -> let x = {name}[i] in {condition}) (indices {name}))"))
-        return (f"(let c = {chosen} in tabulate {size(to)} "
-                f"(\\{i} -> if {i} < length c then c[{i}] else {type_}.i64 (length c)))"), type_, (to,)
+            f"(map (.1) (filter (\\(i, x) -> i % 3 != 0 && {condition}) "
+            f"(zip (indices {name}) {name})))",
+            f"map (\\i -> {name}[i]) (filter (\\i -> let x = {name}[i] in {condition}) "
+            f"(indices {name}))"))
+        filled = f"if i < length c then c[i] else {type_}.i64 (length c)"
+        return f"(let c = {chosen} in tabulate {size(to)} (\\i -> {filled}))", type_, (to,)
 
     def compacted(self):
         """A filter as it is written by hand: places by a scan, then a scatter."""
@@ -203,7 +207,8 @@ class IdiomGenerator:
         if "if" in op:
             op, neutral = "(+)", "0"
         bins = f"(\\i -> {self.pick(('', '-1 + ', ''))}{self.value('i64', self.atoms('i', dim), 1)}"
-        bins += self.pick((f" % (1 + {size(to)}))", f" % i64.max 1 {size(to)})", " % 8)", " % 300)"))
+        bins += self.pick((f" % (1 + {size(to)}))", f" % i64.max 1 {size(to)})", " % 8)",
+                           " % 300)"))
         return (f"reduce_by_index (replicate {size(to)} {neutral}) {op} {neutral} "
                 f"(tabulate {size(dim)} {bins}) {name}"), type_, (to,)
 
@@ -234,11 +239,12 @@ class IdiomGenerator:
             f"map (\\r -> reduce (+) 0 (map2 (*) r r)) {name}",
             f"map (\\r -> loop s = 0 for x in r do s * 3 + x) {name}",
             f"map (\\r -> last ([0] ++ scan {op} {neutral} r)) {name}",
-            f"map (\\r -> {type_}.i64 (reduce (\\(a, i) (b, j) -> if a < b || a == b && i < j "
-            f"then (a, i) else (b, j)) ({neutral_of_least(type_)}, -1) (zip r (indices r))).1) {name}",
+            f"map (\\r -> {type_}.i64 (reduce (\\(a, i) (b, j) -> if a < b || a == b && i < j then "
+            f"(a, i) else (b, j)) ({neutral_of_least(type_)}, -1) (zip r (indices r))).1) {name}",
             f"tabulate {size(first)} (\\i -> loop s = 0 for j < {size(second)} do "
             f"if {name}[i, j] > s then {name}[i, j] - s else s + 1)",
-            f"map (\\r -> reduce {op} {neutral} (filter (\\x -> x > 2) r)) {name}")), type_, (first,)
+            f"map (\\r -> reduce {op} {neutral} (filter (\\x -> x > 2) r)) {name}",
+            )), type_, (first,)
 
     def columns_to_numbers(self):
         name, type_, (first, second) = self.array(rank=2)
@@ -247,7 +253,8 @@ class IdiomGenerator:
             f"map (\\c -> reduce {op} {neutral} c) (transpose {name})",
             f"reduce (map2 (+)) (replicate {size(second)} 0) {name}",
             f"loop c = replicate {size(second)} 0 for r in {name} do map2 (\\a x -> a * 3 + x) c r",
-            f"tabulate {size(second)} (\\j -> loop s = 0 for i < {size(first)} do s - {name}[i, j])",
+            f"tabulate {size(second)} (\\j -> loop s = 0 for i < {size(first)} do "
+            f"s - {name}[i, j])",
             )), type_, (second,)
 
     def table(self):
@@ -255,7 +262,8 @@ class IdiomGenerator:
         name, type_, (dim,) = self.array()
         n = size(dim)
         body = self.value(type_, [("a[i - 1]", type_), (f"{name}[i]", type_), ("i", "i64")], 2)
-        return f"(loop a = copy {name} for i in 1..<i64.max 1 {n} do a with [i] = {body})", type_, (dim,)
+        return (f"(loop a = copy {name} for i in 1..<i64.max 1 {n} do a with [i] = {body})",
+                type_, (dim,))
 
     def rounds(self):
         """A few rounds of a window, with borders."""
@@ -272,20 +280,22 @@ class IdiomGenerator:
         start = self.value("i32", self.atoms("i", dim), 2)
         step = self.pick(("if x % 2 == 0 then x / 2 else x - 3", "x - 1 - x / 5", "x / 2"))
         until = self.pick((f"x > {self.pick((1, 10, 50))}", "x > 1 && s < 40"))
-        return (f"tabulate {size(dim)} (\\i -> (loop (x, s) = (({start}) & 1023, 0i32) while {until} "
-                f"do ({step}, s + x)).1)"), "i32", (dim,)
+        rounds = f"loop (x, s) = (({start}) & 1023, 0i32) while {until} do ({step}, s + x)"
+        return f"tabulate {size(dim)} (\\i -> ({rounds}).1)", "i32", (dim,)
 
     def few(self):
         """A few neighbours in an array of each point's own, sorted or changed."""
         name, type_, (dim,) = self.array()
         n, c = size(dim), self.pick((3, 4, 5, 9))
         window = f"tabulate {c} (\\j -> {name}[(i + j) % {n}])"
-        insertion = (f"loop w for a in 1..<{c} do (loop (w, b) = (w, a) while b > 0 && w[b - 1] > w[b] do "
+        insertion = (f"loop w for a in 1..<{c} do "
+                     "(loop (w, b) = (w, a) while b > 0 && w[b - 1] > w[b] do "
                      "let x = w[b] let y = w[b - 1] in (w with [b] = y with [b - 1] = x, b - 1)).0")
         exchanges = (f"loop w for a < {c} do loop w for b < {c} - 1 do if w[b] > w[b + 1] then "
                      "let x = w[b] let y = w[b + 1] in w with [b] = y with [b + 1] = x else w")
         counted = (f"loop w for a < {c} do w with [(i + a) % {c}] = w[a] + w[{c} - 1 - a]")
-        return (f"tabulate {n} (\\i -> let w = {window} let w = {self.pick((insertion, exchanges, counted))} "
+        change = self.pick((insertion, exchanges, counted))
+        return (f"tabulate {n} (\\i -> let w = {window} let w = {change} "
                 f"in w[{self.pick((0, c // 2, c - 1))}])"), type_, (dim,)
 
     def windows(self):
@@ -330,8 +340,8 @@ class IdiomGenerator:
         atoms = [(self.load(a, "i"), a[1]), (self.load(b, "j"), b[1]), ("i", "i64"), ("j", "i64")]
         found = [c for c in self.arrays if c[2] == (first, second)]
         for c in found[-2:]:
-            atoms.append((f"{c[0]}[{self.place('i', size(first))}, {self.place('j', size(second))}]",
-                          c[1]))
+            i, j = self.place("i", size(first)), self.place("j", size(second))
+            atoms.append((f"{c[0]}[{i}, {j}]", c[1]))
         return (f"tabulate_2d {size(first)} {size(second)} (\\i j -> "
                 f"{self.value(type_, atoms, 3)})"), type_, (first, second)
 
@@ -343,23 +353,139 @@ class IdiomGenerator:
         name, type_, (first, second) = self.array(rank=2)
         op, neutral = self.reduction(type_)
         row = self.array(shape=(second,))
+        a, b = size(first), size(second)
+        pairs = [("x", type_), ("y", row[1])]
         return self.pick((
             f"map (scan {op} {neutral}) {name}", f"map reverse {name}", f"reverse {name}",
             f"reverse (map reverse {name})", f"map (rotate 1) {name}", f"rotate 1 {name}",
             f"transpose (map (scan {op} {neutral}) (transpose {name}))",
             f"map (map (\\x -> {self.value(type_, [('x', type_)] + self.scalars, 2)})) {name}",
-            f"map (\\r -> map2 (\\x y -> {self.value(type_, [('x', type_), ('y', row[1])], 2)}) r {row[0]}) {name}",
+            f"map (\\r -> map2 (\\x y -> {self.value(type_, pairs, 2)}) r {row[0]}) {name}",
             f"map (\\r -> let s = reduce {op} {neutral} r in map (\\x -> x - s) r) {name}",
-            f"(copy {name} with [{size(first)} / 2:] = {name}[:{size(first)} - {size(first)} / 2])",
+            f"(copy {name} with [{a} / 2:] = {name}[:{a} - {a} / 2])",
             f"map (\\i -> {name}[{self.place('i', size(first))}]) (iota {size(first)})",
-            f"map (\\r -> loop a = copy r for j in 1..<i64.max 1 {size(second)} do a with [j] = a[j - 1] + r[j]) {name}",
+            f"map (\\r -> loop a = copy r for j in 1..<i64.max 1 {b} do "
+            f"a with [j] = a[j - 1] + r[j]) {name}",
             f"scan (map2 (+)) (replicate {size(second)} 0) {name}",
             f"map (\\r -> reduce_by_index (replicate {size(second)} 0) (+) 0 "
             f"(map (\\x -> i64.{type_} x % 5) r) r) {name}")), type_, (first, second)
 
+    def by_row(self):
+        """What vectors are made from, for each row."""
+        name, type_, (first, second) = self.array(rank=2)
+        arrays, scalars = self.arrays, self.scalars
+        row, at = self.fresh("r"), self.fresh("i")
+        self.arrays = [a for a in arrays if a[2] == (second,)] + [(row, type_, (second,))] * 2
+        self.scalars = scalars + [(at, "i64")]
+        exp, made, shape = None, None, None
+        while shape != (second,):
+            exp, made, shape = self.pick(self.OF_ROWS)(self)
+        self.arrays, self.scalars = arrays, scalars
+        return f"map2 (\\{row} {at} -> {exp}) {name} (iota {size(first)})", made, (first, second)
+
+    def number_by_row(self):
+        name, type_, (first, second) = self.array(rank=2)
+        arrays, row = self.arrays, self.fresh("r")
+        self.arrays = [(row, type_, (second,))]
+        exp, made, _ = self.pick(self.OF_ROWS)(self)
+        self.arrays = [("v", made, (second,))]
+        number, made = self.number()
+        self.arrays = arrays
+        return f"map (\\{row} -> let v = {exp} in {number}) {name}", made, (first,)
+
     def turned(self):
         name, type_, (first, second) = self.array(rank=2)
         return f"transpose {name}", type_, (second, first)
+
+    OF_ROWS = (tabulated, mapped, scanned, segments, kept, compacted, histogram, scattered,
+               rearranged, table, rounds, tries, few, windows, records)
+
+    # ---- pictures with channels
+
+    def channels(self):
+        """Of each point, or of each channel of each point."""
+        name, type_, _ = self.array(rank=3)
+        made = self.pick(TYPES)
+        op, neutral = self.reduction(made)
+        near = f"{name}[{self.place('i', 'n')}, {self.place('j', 'm')}, c]"
+        atoms = [(f"{name}[i, j, c]", type_), (near, type_), ("c", "i64"), ("j", "i64")]
+        atoms.append((f"{name}[i, j, {self.pick(('2 - c', '(c + 1) % 3', '0'))}]", type_))
+        point = [(f"p[{c}]", type_) for c in range(3)]
+        whole, indexed = ("n", "m", "3"), point + [("c", "i64")]
+        one = self.value(made, [("x", type_)] + self.scalars, 2)
+        return self.pick((
+            (f"map (map (\\p -> {self.value(made, point, 3)})) {name}", ("n", "m")),
+            (f"map (map (\\p -> reduce {op} {neutral} (map (\\x -> {made}.{type_} x) p))) {name}",
+             ("n", "m")),
+            (f"map (\\r -> reduce {op} {neutral} (flatten (map (map {made}.{type_}) r))) {name}",
+             ("n",)),
+            (f"tabulate_3d n m 3 (\\i j c -> {self.value(made, atoms, 3)})", whole),
+            (f"map (map (\\p -> tabulate 3 (\\c -> {self.value(made, indexed, 2)}))) "
+             f"{name}", whole),
+            (f"map (map (map (\\x -> {one}))) {name}", whole))), made
+
+    def picture_with_channels(self):
+        (exp, shape), type_ = self.channels()
+        return exp, type_, shape
+
+    def planes(self):
+        """Channels first and back, sums of planes, rows mirrored."""
+        name, type_, shape = self.array(rank=3)
+        first = f"(transpose (map transpose {name}))"
+        return self.pick((
+            (f"map reverse {name}", shape), (f"map (map reverse) {name}", shape),
+            (f"map transpose (transpose (map (map (map (+ 1))) {first}))", shape),
+            (f"map (\\c -> {name}[:, :, 1][{self.place('c', 'n')}]) (iota n)", ("n", "m"))
+            if self.chance(0.4) else (f"reverse {name}", shape),
+            (f"map (\\i -> reduce (map2 (+)) (replicate m 0) {first}[:, i]) (iota n)"
+             if self.chance(0.5) else f"map (map (.[1])) {name}".replace("(.[1])", "(\\p -> p[1])"),
+             ("n", "m")))), type_
+
+    def turned_planes(self):
+        (exp, shape), type_ = self.planes()
+        return exp, type_, shape
+
+    # ---- matrices that change, two-dimensional histograms, choices between arrays
+
+    def table_2d_in_place(self):
+        name, type_, (first, second) = self.array(rank=2)
+        a, b = size(first), size(second)
+        atoms = [("t[i - 1, j]", type_), ("t[i, j - 1]", type_), ("t[i - 1, j - 1]", type_),
+                 (f"{name}[i, j]", type_), ("i", "i64"), ("j", "i64")]
+        cells = (f"loop t = copy {name} for i in 1..<i64.max 1 {a} do loop t for j in "
+                 f"1..<i64.max 1 {b} do t with [i, j] = {self.value(type_, atoms, 2)}")
+        rows = (f"loop t = copy {name} for i in 1..<i64.max 1 {a} do "
+                f"let row = map2 (\\x y -> {self.value(type_, [('x', type_), ('y', type_)], 2)}) "
+                f"t[i - 1] {name}[i] in t with [i] = row")
+        return f"({self.pick((cells, rows))})", type_, (first, second)
+
+    def histogram_2d(self):
+        name, type_, (dim,) = self.array()
+        at = f"({self.value('i64', self.atoms('i', dim), 1)} % 20, i % 7)"
+        n = size(dim)
+        return self.pick((
+            f"reduce_by_index_2d (replicate n (replicate m ({type_}.i64 1))) (+) 0 "
+            f"(tabulate {n} (\\i -> {at})) {name}",
+            f"scatter_2d (replicate n (replicate m ({type_}.i64 1))) "
+            f"(tabulate {n} (\\i -> (i / i64.max 1 m, i % i64.max 1 m))) {name}",
+            )), type_, ("n", "m")
+
+    def either(self):
+        rank = self.pick((1, 1, 2))
+        name, type_, shape = self.array(rank=rank)
+        others = [a[0] for a in self.arrays if a[1:] == (type_, shape)]
+        condition = self.comparison(self.scalars)
+        return self.pick((
+            f"if {condition} then {name} else {self.pick(others)}",
+            f"(loop (a, b) = ({name}, {self.pick(others)}) for _t < 3 do "
+            f"(b, {'map2 (map2 (+))' if rank == 2 else 'map2 (+)'} a b)).{self.pick((0, 1))}",
+            f"(loop a = {name} while {self.picked_number(shape)} do map (\\x -> x / 2) a)"
+            if rank == 1 else f"map (\\r -> if length r > 2 then r else map (+ 1) r) {name}")), \
+            type_, shape
+
+    def picked_number(self, shape):
+        n = size(shape[0])
+        return f"{n} > 0 && a[{n} / 2] > 5"
 
     # ---- programs
 
@@ -368,8 +494,11 @@ class IdiomGenerator:
                    self.scanned, self.segments, self.kept, self.compacted, self.histogram,
                    self.scattered, self.rearranged, self.rows_to_numbers, self.columns_to_numbers,
                    self.table, self.rounds, self.tries, self.few, self.windows, self.records,
-                   self.flat)
-        matrices = (self.table_2d, self.unflattened, self.of_rows, self.of_rows, self.turned)
+                   self.flat, self.either, self.either)
+        matrices = (self.table_2d, self.unflattened, self.of_rows, self.of_rows, self.turned,
+                    self.by_row, self.by_row, self.number_by_row, self.picture_with_channels,
+                    self.picture_with_channels, self.turned_planes, self.table_2d_in_place,
+                    self.histogram_2d)
         while True:
             text, type_, shape = self.pick(matrices if self.chance(0.3) else vectors)()
             if shape:
@@ -413,11 +542,16 @@ class IdiomGenerator:
         rows = [numbers(m, 9) for _ in range(n)]
         ws = [x / 4 for x in numbers(n, 100)]
         listed = lambda values, kind: "[" + ", ".join(f"{v}{kind}" for v in values) + "]"
-        matrix = "[" + ", ".join(listed(r, "i32") for r in rows) + "]" if n else f"empty([0][{m}]i32)"
+        matrix = f"empty([0][{m}]i32)"
+        if n:
+            matrix = "[" + ", ".join(listed(r, "i32") for r in rows) + "]"
+        flat = f"empty([{n}][{m}][3]u8)" if n * m == 0 else "[" + ", ".join(
+            "[" + ", ".join(listed([abs(v) for v in numbers(3, 255)], "u8") for _ in range(m)) + "]"
+            for _ in range(n)) + "]"
         return " ".join([listed(xs, "i32") if n else "empty([0]i32)", listed(ys, "u8"),
                          listed(zs, "i16") if n else "empty([0]i16)", matrix,
                          listed(ws, "f32") if n else "empty([0]f32)",
-                         f"{self.random.randint(-5, 9)}i32"])
+                         flat, f"{self.random.randint(-5, 9)}i32"])
 
 
 def size(dim):
@@ -429,7 +563,7 @@ def text_of(type_, shape):
 
 
 def neutral_of_least(type_):
-    return "f32.inf" if type_ == "f32" else f"{type_}.highest"
+    return f"{type_}.inf" if type_[0] == "f" else f"{type_}.highest"
 
 
 def program_text(lets, results):
@@ -437,6 +571,6 @@ def program_text(lets, results):
     if len(results) != 1:
         names, types = f"({names})", f"({types})"
     lines = ["entry main [n] [m] (xs: [n]i32) (ys: [m]u8) (zs: [n * m]i16) (xss: [n][m]i32) "
-             f"(ws: [n]f32) (k: i32) : {types} ="]
+             f"(ws: [n]f32) (image: [n][m][3]u8) (k: i32) : {types} ="]
     lines += [f"  let {name} : {type_} = {exp}" for name, type_, exp in lets]
     return "\n".join(lines + [f"  in {names}"]) + "\n"

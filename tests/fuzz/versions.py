@@ -2,10 +2,11 @@
 """Runs random nested programs in every version and compares with Core's results.
 
 Of eight seeds in a row two give chains of fusions, two regular nests, three nests with what has no
-fixed form, and one a program that must fail.
+fixed form, and one a program that must fail.  With --idioms all are made of what people write
+(idioms.py).
 
 usage: versions.py FLC [--count N] [--seed S] [--batch B] [--keep FOLDER] [--depth D] [--device]
-                   [--seconds T] [--jobs J] [--mpi N] [--workers N]
+                   [--seconds T] [--jobs J] [--mpi N] [--workers N] [--idioms] [--option OPTION]
 
 Each program becomes a file with test blocks `auto output`: `flc test` interprets it after
 elaboration, which gives the expected values, then before and after flattening, in every version.
@@ -19,6 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import idioms
 from programs import Generator, NestGenerator, program_text
 from varying import FailingGenerator, VaryingGenerator
 
@@ -27,6 +29,8 @@ INPUTS_PER_PROGRAM = 2
 
 def generator_of(seed, options):
     kind = seed % 8
+    if options.idioms:
+        return idioms.IdiomGenerator(seed)
     if kind in (0, 4):
         return Generator(seed)
     if kind in (1, 5):
@@ -37,11 +41,13 @@ def generator_of(seed, options):
 def test_text(generator):
     """A program with its test block."""
     lets, results = generator.program()
+    of_idioms = isinstance(generator, idioms.IdiomGenerator)
+    text = (idioms.program_text if of_idioms else program_text)(lets, results)
     lines = ["-- =="]
     for _ in range(INPUTS_PER_PROGRAM):
         lines.append(f"-- input {{ {generator.input()} }}")
         lines.append(f"-- error: {generator.expected}" if generator.expected else "-- auto output")
-    return "\n".join(lines) + "\n\n" + generator.definitions() + program_text(lets, results)
+    return "\n".join(lines) + "\n\n" + generator.definitions() + text
 
 
 def run_batch(options, folder, seeds):
@@ -50,11 +56,12 @@ def run_batch(options, folder, seeds):
         path.unlink()
     for seed in seeds:
         generator = generator_of(seed, options)
-        if options.device:  # vectors of CPUs need 16 points
+        if options.device and not options.idioms:  # vectors of CPUs need 16 points
             generator.widths = tuple(w for w in (0, 1, 3, 16, 17, 33) if w >= min(generator.widths))
         (folder / f"fuzz_{seed}.fl").write_text(test_text(generator), encoding="utf-8")
     command = [options.flc, "test", "-j", str(options.jobs), "--timeout", str(options.seconds),
                "--max-steps", "20000000", str(folder)] + ([] if options.device else ["--no-device"])
+    command += [part for option in options.option for part in ("--pass-option", option)]
     command += ["--mpi", str(options.mpi)] if options.mpi else []
     command += ["--workers", str(options.workers)] if options.workers else []
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -87,6 +94,8 @@ def main():
     parser.add_argument("--seconds", type=int, help="for a program; 20, on the device 600")
     parser.add_argument("--keep")
     parser.add_argument("--device", action="store_true", help="also run the compiled programs")
+    parser.add_argument("--idioms", action="store_true", help="programs of what people write")
+    parser.add_argument("--option", action="append", default=[], help="of programs on the device")
     parser.add_argument("--mpi", type=int, help="for so many processes; on the device, as these")
     parser.add_argument("--workers", type=int, help="the same, as so many workers of one process")
     options = parser.parse_args()
