@@ -369,8 +369,9 @@ void check_module_type(Check *k, const AstDecl *decl) {
   if (!k->local) map_put(k->defined.signatures, decl->u.module_type.name, s);
 }
 
+// The prelude's map also has names without a meaning, of what was bound within its functions.
 static void put(void *map, const void *name, void *meaning) {
-  map_put(map, name, meaning);
+  if (meaning) map_put(map, name, meaning);
 }
 
 static void put_all(const Names *from, const Names *to) {
