@@ -29,7 +29,15 @@ Compiler *compiler_new(void) {
                   .sources = map_new(NULL), .phase = "start");
 }
 
-static bool same_place(Loc a, Loc b) { return a.file == b.file && a.start == b.start; }
+static int compare_files(const SourceFile *a, const SourceFile *b) {
+  if (a == b) return 0;
+  if (!a || !b) return a ? 1 : -1;
+  return strcmp(a->path, b->path);
+}
+
+static bool same_place(Loc a, Loc b) {
+  return compare_files(a.file, b.file) == 0 && a.start == b.start;
+}
 
 static bool is_known(const Diag *diag, const DiagMessage *message) {
   for (int i = 0; i < diag->messages.count; i++) {
@@ -132,7 +140,7 @@ void diag_add(Compiler *c, const DiagSaved *saved) {
   Diag since = *c->diag;
   *c->diag = saved->diag;
   vec_each (const DiagMessage *, message, &since.messages)
-    vec_push(&c->diag->messages, *message);
+    if (!is_known(c->diag, message)) vec_push(&c->diag->messages, *message);
   c->diag->error_count += since.error_count;
   c->diag->warning_count += since.warning_count;
 }
@@ -147,12 +155,6 @@ int diag_messages(const Compiler *c, const DiagMessage **messages) {
 int diag_error_count(const Compiler *c) { return c->diag->error_count; }
 
 bool diag_full(const Compiler *c) { return c->diag->error_count >= MOST_ERRORS; }
-
-static int compare_files(const SourceFile *a, const SourceFile *b) {
-  if (a == b) return 0;
-  if (!a || !b) return a ? 1 : -1;
-  return strcmp(a->path, b->path);
-}
 
 static bool comes_before(const DiagMessage *a, const DiagMessage *b) {
   int files = compare_files(a->loc.file, b->loc.file);

@@ -106,8 +106,8 @@ static bool misses(Check *k, const Rows *rows, int columns) {
   vec_each (const Row *, row, rows) {
     const AstPat *pat = strip(row->at[0]);
     const Type *type = pat && pat->type ? type_resolve(pat->type) : NULL;
-    if (pat && pat->kind == AST_PAT_CONSTRUCTOR && type && type_is_sum(type))
-      return misses_constructor(k, rows, columns, type);
+    if (pat && pat->kind == AST_PAT_CONSTRUCTOR)  // of no sum type after other errors
+      return type && type_is_sum(type) && misses_constructor(k, rows, columns, type);
     if (pat && (pat->kind == AST_PAT_TUPLE || pat->kind == AST_PAT_RECORD))
       structure = pat;
     if (pat && (is_bool_pat(pat, true) || is_bool_pat(pat, false))) bools = true;

@@ -41,6 +41,19 @@ static void pieces_are_texts_of_their_own(void) {
   CHECK_TEXT(diag_take_text(c), "[2]:7:1: error: wrong\n    7 | c = 3\n      | ^\n");
 }
 
+// A file that is read twice is two files with one path.
+static void says_a_thing_about_a_place_once(void) {
+  Compiler *c = compiler_new();
+  error(c, at("a b", 0, 1), "wrong");
+  error(c, at("a b", 0, 1), "wrong");
+  DiagSaved *before = diag_save(c);
+  error(c, at("a b", 0, 1), "wrong");
+  diag_add(c, before);
+  error(c, at("a b", 2, 3), "wrong");
+  CHECK_TEXT(diag_take_text(c), "a.fl:1:1: error: wrong\n    1 | a b\n      | ^\n"
+                                "a.fl:1:3: error: wrong\n    1 | a b\n      |   ^\n");
+}
+
 static void counts_columns_as_seen(void) {
   CHECK_TEXT(shown("\tx\ty", 3, 4), "a.fl:1:4: error: wrong\n"
                                     "    1 |     x   y\n"
@@ -145,6 +158,7 @@ int main(void) {
   mem_init();
   underlines_the_range();
   pieces_are_texts_of_their_own();
+  says_a_thing_about_a_place_once();
   counts_columns_as_seen();
   clips_long_lines();
   sorts_and_drops_duplicates();
