@@ -479,7 +479,8 @@ class IdiomGenerator:
             f"if {condition} then {name} else {self.pick(others)}",
             f"(loop (a, b) = ({name}, {self.pick(others)}) for _t < 3 do "
             f"(b, {'map2 (map2 (+))' if rank == 2 else 'map2 (+)'} a b)).{self.pick((0, 1))}",
-            f"(loop a = {name} while {self.picked_number(shape)} do map (\\x -> x / 2) a)"
+            f"(loop (a, t) = ({name}, 0i32) while t < 9 && {self.picked_number(shape)} do "
+            f"(map (\\x -> x / 2) a, t + 1)).0"
             if rank == 1 else f"map (\\r -> if length r > 2 then r else map (+ 1) r) {name}")), \
             type_, shape
 
