@@ -4,6 +4,8 @@
 // ... and where ys is also read elsewhere      =>  redomap n (\x -> let y = f x in {g y, y}) xs
 // redomap n f xs op y; redomap n g xs op' z    =>  redomap n (\x -> {f x, g x}) xs op y op' z
 // map n f xs; map n g xs                       =>  map n (\x -> {f x, g x}) xs
+// hist n f xs into d op z; hist n g xs into d' op' z'
+//                                              =>  hist n (\x -> {..}) xs into d op z, d' op' z'
 // map n f (replicate n a)                      =>  map n (\ -> f a)
 // redomap k f (filter n p xs) op z             =>  redomap n .. xs op z        (fuse_filter.c)
 // rotate k xs                                  =>  map n (\i -> xs[(i + k) % n]) (iota n)  at first
@@ -55,8 +57,10 @@ static bool is_mapping(const Form *form) {
 }
 
 // A result kind exists for both: scans and reductions do not mix, nor two scans (their registers
-// would compete), and only a map can go before a scatter, histogram or filter.
+// would compete), and only a map can go before a scatter, histogram or filter; a histogram stands
+// beside others.
 static bool kinds_agree(const Form *a, const Form *b) {
+  if (a->kind == EXP_HIST) return b->kind == EXP_HIST;
   if (!is_mapping(a)) return false;
   if (a->kind == EXP_MAP || b->kind == EXP_MAP)
     return a->kind == EXP_MAP || is_mapping(b);
@@ -170,7 +174,7 @@ static bool is_better_stored(const Node *a, const Node *b) {
 // A nest that must be stored anyway gains little from a cheap consumer, which would tie it to
 // other nests.
 static bool pays_vertically(const Graph *g, const Node *a, const Node *b) {
-  if (is_better_stored(a, b)) return false;
+  if (!is_mapping(a->form) || is_better_stored(a, b)) return false;
   if (b->form->kind == EXP_MAP && a->form->kind == EXP_MAP)
     return !a->form->nested || b->form->nested || !is_read_elsewhere(g, a, b, false);
   if (b->form->kind == EXP_MAP) return !b->form->nested && !has_row_results(b->form);
@@ -182,11 +186,25 @@ static int result_count(const Form *form) {
   return form->reduced.count + form->mapped.count;
 }
 
+// Histograms of scalars, of as many bins, which are combined in one kernel and lie in caches alike.
+static bool have_equal_bins(const Form *a, const Form *b) {
+  const Form *forms[] = { a, b };
+  for (int f = 0; f < 2; f++)
+    for (int i = 0; i < forms[f]->hists.count; i++) {
+      const HistOp *hist = &forms[f]->hists.at[i];
+      if (!atom_equal(hist->width, a->hists.at[0].width)) return false;
+      for (int k = 0; k < hist->op.count; k++)
+        if (hist->op.op.params[k]->type.rank > 0) return false;
+    }
+  return true;
+}
+
 // Nested SOACs side by side gain nothing unless both reduce: flattening would separate them.
 static bool pays_horizontally(const Form *a, const Form *b) {
   if (result_count(a) + result_count(b) > MAX_RESULTS) return false;
   if (a->kind == EXP_REDOMAP && b->kind == EXP_REDOMAP) return a->nested == b->nested;
   if (a->nested || b->nested) return false;
+  if (a->kind == EXP_HIST && b->kind == EXP_HIST) return have_equal_bins(a, b);
   if (a->kind == EXP_MAP && b->kind == EXP_MAP) return true;
   bool one_reduces = (a->kind == EXP_MAP && b->kind == EXP_REDOMAP) ||
                      (a->kind == EXP_REDOMAP && b->kind == EXP_MAP);
@@ -264,6 +282,11 @@ static void remember_reader(Map *readers, Node *node) {
 
 // ---- statements
 
+// What several histograms read is read by one now.
+static bool is_grown_hist(const Node *node) {
+  return node->grown && node->form->kind == EXP_HIST && node->form->hists.count > 1;
+}
+
 // Joining moves statements within the list, but each keeps its turn.
 static void fuse_statements(Graph *g) {
   Node **nodes = mem_copy(g->order, sizeof(Node *) * (size_t)g->count);
@@ -273,6 +296,8 @@ static void fuse_statements(Graph *g) {
   for (int i = 0; i < g->count; i++)
     if (nodes[i]->form && nodes[i]->position >= 0)
       remember_reader(readers, fuse_neighbour(g, readers, nodes[i]));
+  for (int i = 0; i < g->count; i++)
+    if (nodes[i]->position >= 0 && is_grown_hist(nodes[i])) fuse_producers(g, nodes[i]);
 }
 
 // ---- rotations

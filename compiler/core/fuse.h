@@ -5,6 +5,7 @@
 
 typedef Vec(Stm) StmVec;
 typedef Vec(RedOp) RedOpVec;
+typedef Vec(HistOp) HistOpVec;
 
 // A SOAC taken apart, so that it can grow.  `arrays` and `params` run in parallel, and so do
 // `reduced` and `reduced_binders` (reductions and scans), `mapped` and `mapped_binders`.  Of
@@ -19,6 +20,7 @@ typedef struct Form {
   AtomVec reduced, mapped;
   VarVec reduced_binders, mapped_binders;
   RedOpVec ops;
+  HistOpVec hists;
   bool nested;  // the lambda contains SOACs
 } Form;
 

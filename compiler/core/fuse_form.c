@@ -46,6 +46,8 @@ static void take_hist(Form *form, const Stm *stm) {
   const Exp *e = stm->exp;
   form->width = e->u.hist.width;
   push_atoms(&form->arrays, e->u.hist.arrays, e->u.hist.array_count);
+  for (int i = 0; i < e->u.hist.op_count; i++)
+    vec_push(&form->hists, e->u.hist.ops[i]);
   take_lambda(form, &e->u.hist.fn, 0);
   push_vars(&form->mapped_binders, stm->binders, stm->binder_count);
 }
@@ -87,6 +89,8 @@ const Exp *form_exp(const Form *form, const Exp *old) {
     e.u.hist.fn = form_lambda(form);
     e.u.hist.arrays = form->arrays.at;
     e.u.hist.array_count = form->arrays.count;
+    e.u.hist.ops = form->hists.at;
+    e.u.hist.op_count = form->hists.count;
     return mem_copy(&e, sizeof e);
   }
   Soac soac = { .width = form->width,

@@ -210,7 +210,7 @@ static bool takes_elements_only(const Graph *g, const Node *a, const Node *b,
     const Var *var = b->free.at[i];
     if (!map_has(after, var)) continue;
     if (map_get(g->producers, var) != a || map_has(b->inside, var)) return false;
-    if (form_mapped_index(a->form, var) < 0) return false;
+    if (must_stay(a) || form_mapped_index(a->form, var) < 0) return false;
   }
   return true;
 }
@@ -218,7 +218,7 @@ static bool takes_elements_only(const Graph *g, const Node *a, const Node *b,
 bool graph_can_join(const Graph *g, const Node *a, const Node *b) {
   int last = last_need(g, a, b);
   if (last - a->position > MAX_WINDOW) return false;
-  if (overwrites(g, b->stm.exp, a)) return false;
+  if (overwrites(g, b->stm.exp, a) || overwrites(g, a->stm.exp, b)) return false;
   Map *after = dependents(g, a, last < b->position ? last : b->position - 1);
   if (!takes_elements_only(g, a, b, after)) return false;
   for (int i = a->position + 1; i <= last; i++) {
@@ -296,6 +296,27 @@ static void append_results(Form *a, const Form *b, const Body *body) {
     vec_push(&a->ops, b->ops.at[i]);
 }
 
+static void push_results(AtomVec *to, const Atom *results, int from, int end) {
+  for (int i = from; i < end; i++)
+    vec_push(to, results[i]);
+}
+
+// All indices come before all values.
+static void append_hists(Form *a, const Form *b, const Body *body) {
+  AtomVec all = { 0 };
+  push_results(&all, a->mapped.at, 0, a->hists.count);
+  push_results(&all, body->results, 0, b->hists.count);
+  push_results(&all, a->mapped.at, a->hists.count, a->mapped.count);
+  push_results(&all, body->results, b->hists.count, body->result_count);
+  a->mapped = all;
+  for (int i = 0; i < body->stm_count; i++)
+    vec_push(&a->stms, body->stms[i]);
+  for (int i = 0; i < b->mapped_binders.count; i++)
+    vec_push(&a->mapped_binders, b->mapped_binders.at[i]);
+  for (int i = 0; i < b->hists.count; i++)
+    vec_push(&a->hists, b->hists.at[i]);
+}
+
 // Forgets the arrays of `form`, all of them mapped, that nobody reads any more.
 static void drop_unread(const Graph *g, Form *form) {
   AtomVec mapped = { 0 };
@@ -325,10 +346,16 @@ static ExpKind joined_kind(const Form *a, const Form *b) {
 static void join_forms(Graph *g, Form *a, const Form *b) {
   Subst *s = connect_inputs(a, b);
   const Body *body = core_subst_body(g->c, s, form_body(b));
+  a->nested |= b->nested;
+  if (a->kind == EXP_HIST) {
+    append_hists(a, b, body);
+    return;
+  }
   drop_unread(g, a);
   append_results(a, b, body);
+  for (int i = 0; i < b->hists.count; i++)
+    vec_push(&a->hists, b->hists.at[i]);
   a->kind = joined_kind(a, b);
-  a->nested |= b->nested;
 }
 
 void graph_join(Graph *g, Node *a, Node *b) {
@@ -340,7 +367,7 @@ void graph_join(Graph *g, Node *a, Node *b) {
   join_forms(g, a->form, b->form);
   for (int i = 0; i < binders.count; i++)
     map_put(g->producers, binders.at[i], a);
-  if (b->form->kind != EXP_MAP) a->stm.exp = b->stm.exp;
+  if (b->form->kind != EXP_MAP) a->stm.exp = form_exp(a->form, b->stm.exp);
   a->grown = true;
   b->position = -1;
 }

@@ -487,20 +487,34 @@ static void combine_bins(Cut *x, KernBuilder *b, const Copy *copy, const KernHis
     kern_store(b, bin_of(&hist->dests[k], bin), term_var(sums[k]));
 }
 
+static bool have_equal_bins(const Axis *row) {
+  for (int h = 1; h < row->hist_count; h++)
+    if (!term_same(row->hists[h].width, row->hists[0].width)) return false;
+  return true;
+}
+
+// Histograms of as many bins go through them together.
+static const Kern *combine_equal(Cut *x, const Copy *copy) {
+  KernBuilder body = kern_builder(x->c, x->kern->loc);
+  Axis bins = all_bins(x, &copy->row->hists[0]);
+  bins.bind = BIND_GRID;
+  for (int h = 0, first = 0; h < copy->row->hist_count; h++) {
+    combine_bins(x, &body, copy, &copy->row->hists[h], first, bins.index);
+    first += copy->row->hists[h].op.count;
+  }
+  return in_grid(x, copy, &bins, kern_block(&body, NULL, 0), "combine");
+}
+
 static const Kern *combine_copies(Cut *x) {
   Copy copy = fresh_point(x);
+  if (have_equal_bins(copy.row)) return combine_equal(x, &copy);
   KernBuilder b = kern_builder(x->c, x->kern->loc);
-  bool single = copy.row->hist_count == 1;
   for (int h = 0, first = 0; h < copy.row->hist_count; h++) {
     const KernHist *hist = &copy.row->hists[h];
-    Axis bins = { .index = kern_index(x->c, "bin", x->kern->loc),
-                  .width = hist->width,
-                  .role = AXIS_MAP,
-                  .bind = single ? BIND_GRID : BIND_SEQ };
+    Axis bins = all_bins(x, hist);
     KernBuilder body = kern_builder(x->c, x->kern->loc);
     combine_bins(x, &body, &copy, hist, first, bins.index);
     first += hist->op.count;
-    if (single) return in_grid(x, &copy, &bins, kern_block(&body, NULL, 0), "combine");
     bins.body = kern_block(&body, NULL, 0);
     kern_axis(&b, bins, NULL, 0);
   }
