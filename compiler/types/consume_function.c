@@ -180,6 +180,38 @@ static void note_sharing(const FunctionResult *r, Binding *owner, const Alias *a
   }
 }
 
+// A constant in an array of the result.  (What an abstract type's value shares, callers cannot
+// consume.)
+static void note_constant(FunctionResult *r, const Type *type, const Alias *alias) {
+  type = type_resolve(type);
+  for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count; i++) {
+    const TypeField *f = &type->u.record.fields[i];
+    note_constant(r, f->type, alias_field(alias, f->name));
+  }
+  const Alias *all = type->kind == TYPE_ARRAY ? alias_flat(alias) : NULL;
+  for (int i = 0; all && i < all->roots.count; i++) {
+    Root *root = all->roots.at[i];
+    if (root->kind == ROOT_TOP &&
+        type_resolve(root->binding->type)->kind != TYPE_FUNCTION)
+      map_put(r->u->constants, r->function, root);
+  }
+}
+
+// The constant that the function gives which `exp` is, or NULL.
+static const Root *given_constant(const Consume *u, const AstExp *exp) {
+  while (exp->kind == AST_LET || exp->kind == AST_LET_FUN)
+    exp = exp->kind == AST_LET ? exp->u.let.body : exp->u.let_fun.body;
+  if (exp->kind == AST_NAME) return map_get(u->constants, exp->u.name.binding);
+  return exp->kind == AST_LAMBDA ? map_get(u->constants, &exp->u.lambda.function) : NULL;
+}
+
+void consume_check_constant(Consume *u, const AstDecl *decl) {
+  const AstFunction *f = &decl->u.value.function;
+  const Root *root = f->params.count ? map_get(u->constants, f) : NULL;
+  if (!root) root = given_constant(u, f->body);
+  if (root) consume_report_constant(u, decl->u.value.binding->name, root, f->body->loc);
+}
+
 // --- Types ---
 
 static const Type *param_type(const AstPat *pat, const Type *type);
@@ -243,6 +275,7 @@ const Type *consume_function(Consume *u, const AstFunction *f, const Type *type,
   if (result && f->result && result->kind == TYPE_FUNCTION)
     consume_check_function(u, result, f->body, "the declared type");
   if (result) add_parts(&r, result, alias, NULL);
+  if (result) note_constant(&r, result, alias);
   if (result && owner) note_sharing(&r, owner, alias);
   int part = 0;
   if (result && result->kind == TYPE_FUNCTION && !f->result)
