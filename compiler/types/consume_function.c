@@ -209,7 +209,10 @@ void consume_check_constant(Consume *u, const AstDecl *decl) {
   const AstFunction *f = &decl->u.value.function;
   const Root *root = f->params.count ? map_get(u->constants, f) : NULL;
   if (!root) root = given_constant(u, f->body);
-  if (root) consume_report_constant(u, decl->u.value.binding->name, root, f->body->loc);
+  if (!root) return;
+  u->k->lib->gives_constant = true;
+  if (u->k->opaque && !u->k->applications)
+    consume_report_constant(u, decl->u.value.binding->name, root, f->body->loc);
 }
 
 // --- Types ---

@@ -74,21 +74,6 @@ static const TypeDef *type_def(Check *k, const AstSpec *spec) {
                   .params = params->count ? params : NULL, .lifted = spec->lifted);
 }
 
-// Whether a value of an abstract type is in the type, or in what functions in it give, that is not
-// `*`: it may hold a constant, or the same array twice.
-static bool gives_abstract(const Binding *b, const Type *type) {
-  type = type_resolve(type);
-  if (type->kind == TYPE_FUNCTION) return gives_abstract(b, type->u.function.to);
-  if (type->unique) return false;
-  if (type->kind == TYPE_ARRAY) return gives_abstract(b, type->u.array.elem);
-  for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count; i++)
-    if (gives_abstract(b, type->u.record.fields[i].type)) return true;
-  if (type->kind != TYPE_PARAM) return false;
-  for (int i = 0; i < b->types.count; i++)
-    if (b->types.at[i] == type->u.param) return false;
-  return true;
-}
-
 static Binding *value_binding(Check *k, const AstSpec *spec) {
   Binding *b = binding_new(k, BIND_FUNCTION, spec->name, spec->loc, NULL);
   AstTypeParamVec *params = copy_params(&spec->params);
@@ -104,7 +89,6 @@ static Binding *value_binding(Check *k, const AstSpec *spec) {
   scope_leave(k, mark);
   finish_definition(k, NULL);
   b->type = type_solve(k, b->type);
-  b->shares_constant = gives_abstract(b, b->type);
   b->is_top = true;
   return b;
 }
