@@ -180,8 +180,14 @@ static void note_sharing(const FunctionResult *r, Binding *owner, const Alias *a
   }
 }
 
-// A constant in an array of the result.  (What an abstract type's value shares, callers cannot
-// consume.)
+// Whether it has one value in all of its uses.
+static bool is_constant(const Root *root) {
+  const Binding *b = root->binding;
+  return root->kind == ROOT_TOP && !b->sizes.count &&
+         type_resolve(b->type)->kind != TYPE_FUNCTION;
+}
+
+// A constant in an array of the result.
 static void note_constant(FunctionResult *r, const Type *type, const Alias *alias) {
   type = type_resolve(type);
   for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count; i++) {
@@ -190,10 +196,8 @@ static void note_constant(FunctionResult *r, const Type *type, const Alias *alia
   }
   const Alias *all = type->kind == TYPE_ARRAY ? alias_flat(alias) : NULL;
   for (int i = 0; all && i < all->roots.count; i++) {
-    Root *root = all->roots.at[i];
-    if (root->kind == ROOT_TOP &&
-        type_resolve(root->binding->type)->kind != TYPE_FUNCTION)
-      map_put(r->u->constants, r->function, root);
+    const Root *root = all->roots.at[i];
+    if (is_constant(root)) map_put(r->u->constants, r->function, root);
   }
 }
 
