@@ -1,4 +1,6 @@
 // flc eval FILE: runs an entry point in the interpreter, on values from standard input.
+#include "commands/eval_workers.h"
+#include "commands/mpi.h"
 #include "commands/version_options.h"
 #include "kern/kern_interp.h"
 #include <errno.h>
@@ -22,6 +24,9 @@ static const Option option_rows[] = {
   FLATTEN_OPTIONS,
   RECIPE_OPTION,
   WORKERS_OPTIONS,
+  { 'n', 0, "ranks", "N",
+    "after `distribute`, with `--mpi` or `--workers`: as so many workers, who do their parts and "
+    "exchange what they need", NULL },
   OPTIONS_END
 };
 // clang-format on
@@ -30,6 +35,7 @@ typedef struct EvalOptions {
   const char *entry, *after, *path, *recipe;
   FlattenOptions flatten;
   Profile code;
+  int ranks;
   bool binary;
 } EvalOptions;
 
@@ -94,7 +100,9 @@ static int eval(Compiler *c, const char *path, EvalOptions options) {
   c->phase = "eval";
   InterpOptions how = { .decide = decider_decide, .state = &decider, .trace = traced };
   if (kernels) kern_run_segs(kern_runner(c, entry, program->recipes, options.code), &how);
-  InterpResult result = interp_run(c, core, entry, inputs, how);
+  InterpResult result =
+      options.ranks > 1 ? interp_run_workers(c, core, entry, inputs, how, options.ranks)
+                        : interp_run(c, core, entry, inputs, how);
   if (!result.ok) error(c, result.loc, "%s", result.message);
   if (!diag_ok(c)) return 1;
   return write_results(&result, options.binary) ? 0 : 1;
@@ -111,6 +119,8 @@ static int command_eval(Compiler *c, int argc, char **argv) {
     if (o == OPTION_RECIPE) given.recipe = optarg;
     const char *message = set_flatten_option(&given.flatten, o);
     if (o == 'c') message = profile_option(optarg, &given.code);
+    if (o == 'n' && !mpi_read_count(optarg, &given.ranks))
+      message = text_format("expected a number of workers, found %s", optarg);
     if (message) return command_usage_error(c, "flc eval: %s", message);
   }
   if (r.over) return r.status;

@@ -159,11 +159,21 @@ Atom *spread_reduce(Builder *b, Operators ops, Atom width, const Atom *arrays) {
   return out;
 }
 
+// array[0:count]
+static Atom first_rows(Builder *b, Atom array, Atom count) {
+  if (atom_equal(atom_type(array).dims[0], count)) return array;
+  DimIndex rows = dim_slice(atom_i64(0), count, atom_i64(1));
+  return core_let(b, "first", exp_slice(array, mem_copy(&rows, sizeof rows), false));
+}
+
 // segmap1 <z < 1> {reduction of the arrays}, of which the host reads the only elements.
 static Atom *reduce_arrays(Builder *b, Operators ops, Atom width, const Atom *arrays) {
   int values = spread_operand_count(ops);
   Builder inner = builder_new(b->c, b->loc);
-  Atom first = atom_i64(0), *combined = spread_reduce(&inner, ops, width, arrays);
+  Atom first = atom_i64(0), *firsts = new_array(Atom, values);
+  for (int i = 0; i < values; i++)
+    firsts[i] = first_rows(b, arrays[i], width);
+  Atom *combined = spread_reduce(&inner, ops, width, firsts);
   SegDim dim = { index_new(b, "z"), atom_i64(1) };
   combined = add_segmap(b, "combined", dim, core_body(&inner, combined, values));
   for (int i = 0; i < values; i++)

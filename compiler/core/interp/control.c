@@ -255,7 +255,7 @@ static void gen_call(Gen *g, const Exp *exp, const Slot *to) {
   gen_add(g, (Ins){ .run = take_results, .more = r });
 }
 
-// The interpreter is the only worker.
+// The interpreter is the only worker (of several: workers.c).
 static void gen_split(Gen *g, const Exp *exp, const Slot *to) {
   Atom width = exp->u.split.width;
   gen_moves(g, to, (const Atom[]){ atom_i64(0), width, atom_i64(1), atom_i64(0), width },
@@ -280,7 +280,16 @@ static void gen_fetch(Gen *g, const Exp *exp, const Slot *to) {
   gen_index_exp(g, exp_slice(block, dims, false), to[0]);
 }
 
+static bool is_of_workers(const Exp *exp) {
+  return exp->kind == EXP_SPLIT || exp->kind == EXP_GATHER || exp->kind == EXP_BORDER ||
+         exp->kind == EXP_FETCH;
+}
+
 void gen_control_exp(Gen *g, const Exp *exp, const Slot *to) {
+  if (g->m->options.workers && is_of_workers(exp)) {
+    gen_workers_exp(g, exp, to);
+    return;
+  }
   switch ((int)exp->kind) {
   case EXP_ASSERT: gen_assert(g, exp, to); break;
   case EXP_IF: gen_if(g, exp, to); break;

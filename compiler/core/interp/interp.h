@@ -17,6 +17,14 @@ typedef struct InterpSeg {
   Loc loc;              // and its place
 } InterpSeg;
 
+// Several workers in lockstep, of which this is one.
+typedef struct InterpWorkers {
+  int rank, count;
+  // Says something to all; what each says, in the order of ranks.  False: one of them has failed.
+  bool (*exchange)(void *state, const char *message, size_t length, char **messages);
+  void *state;
+} InterpWorkers;
+
 // How guards are decided in Flat (ignored in Core).
 typedef struct InterpOptions {
   // Forced outcome of a guard or choose: 1 first branch, 0 second, -1 by its threshold; NULL: all
@@ -28,6 +36,7 @@ typedef struct InterpOptions {
   bool (*run_seg)(void *state, InterpSeg *seg);  // false: it failed
   void (*meet_seg)(void *state, const Stm *stm);
   void *seg_state;
+  const InterpWorkers *workers;  // NULL: one worker, who has all
   bool trace;  // show traced values on standard error
 } InterpOptions;
 

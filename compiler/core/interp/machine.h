@@ -158,4 +158,6 @@ void gen_index_exp(Gen *g, const Exp *exp, Slot to);   // index, update
 void gen_array_exp(Gen *g, const Exp *exp, Slot to);   // iota .. array
 void gen_control_exp(Gen *g, const Exp *exp,
                      const Slot *to);  // assert, if, loop, call, choose, guard
+void gen_workers_exp(Gen *g, const Exp *exp,
+                     const Slot *to);  // split .. fetch, of several workers (workers.c)
 void gen_soac_exp(Gen *g, const Exp *exp, const Slot *to);  // map .. filter, seg

@@ -1,0 +1,178 @@
+// What several workers do in lockstep (flat/workers.h): each is an interpreter of its own, which is told
+// its rank; `exchange` gives all of them what each has to say.  Without it there is one worker.
+//
+// Stricter than a device: what all have must be each row once, and all must be at the same place.
+#include "base/mem.h"
+#include "core/interp/machine.h"
+#include <string.h>
+
+// What is moved: args are the rows that all have together, the first of this worker's block, how many
+// those are, and the block; then what the expression has besides.
+typedef struct RowMove {
+  Slot to;
+  const Slot *args;
+  bool ring;
+} RowMove;
+
+enum { MOVE_TOTAL, MOVE_START, MOVE_COUNT, MOVE_BLOCK, MOVE_REST };
+
+static const InterpWorkers *workers_of(const Machine *m) { return m->options.workers; }
+
+// ---- splits
+
+static bool run_split(Machine *m, const Ins *ins) {
+  const InterpWorkers *w = workers_of(m);
+  const Slot *to = ins->more;
+  int64_t width = ins->a->i, least = width / w->count, more = width % w->count;
+  int64_t rank = w->rank, before = rank < more ? rank : more;
+  int64_t values[SPLIT_RESULTS] = { rank * least + before, least + (rank < more),
+                                    w->count, rank, least + (more > 0) };
+  for (int i = 0; i < SPLIT_RESULTS; i++)
+    to[i].at->i = values[i];
+  return true;
+}
+
+// ---- rows of all
+
+typedef struct RowHeader {
+  const Ins *ins;  // the same address in all, which are copies of a process
+  int64_t total, start, count, row_bytes;
+} RowHeader;
+
+static int64_t row_bytes(Slot block) {
+  int64_t bytes = prim_size_bytes(block.elem);
+  for (int i = 1; i < block.rank; i++)
+    bytes *= slot_shape(block)[i];
+  return bytes;
+}
+
+// This worker's rows behind their header.
+static char *message_of(Machine *m, const Ins *ins, RowHeader header, Slot block) {
+  if (block.rank && slot_shape(block)[0] != header.count)
+    run_bug(m, ins->stm, "a block of %lld rows instead of %lld",
+            (long long)slot_shape(block)[0], (long long)header.count);
+  char *out = mem_alloc_plain(sizeof header + (size_t)(header.count * header.row_bytes));
+  memcpy(out, &header, sizeof header);
+  if (!block.rank) {
+    scalar_store(block.elem)(out + sizeof header, block.at);
+    return out;
+  }
+  int64_t strides[64];
+  region_dense_strides(strides, slot_shape(block), block.rank,
+                       prim_size_bytes(block.elem));
+  region_copy((MemoryRegion){ out + sizeof header, strides },
+              (MemoryRegion){ block.at[0].base, slot_strides(block) }, slot_shape(block),
+              block.rank, prim_size_bytes(block.elem));
+  return out;
+}
+
+// Puts the rows of one worker where they belong; how many there are.
+static int64_t take_rows(Machine *m, const Ins *ins, const RowHeader *own,
+                         const char *message, char *all) {
+  RowHeader header;
+  memcpy(&header, message, sizeof header);
+  bool alike = header.ins == ins && header.total == own->total &&
+               (header.row_bytes == own->row_bytes || header.count == 0);
+  if (!alike) run_bug(m, ins->stm, "workers are not at the same place");
+  if (header.count == 0) return 0;
+  if (header.start < 0 || header.start + header.count > header.total)
+    run_bug(m, ins->stm, "rows %lld:%lld of %lld", (long long)header.start,
+            (long long)header.count, (long long)header.total);
+  memcpy(all + header.start * header.row_bytes, message + sizeof header,
+         (size_t)(header.count * header.row_bytes));
+  return header.count;
+}
+
+// All rows, one behind the other; NULL: another worker has failed.
+static char *rows_of_all(Machine *m, const Ins *ins, const RowMove *move) {
+  const InterpWorkers *w = workers_of(m);
+  const Slot *args = move->args;
+  Slot block = args[MOVE_BLOCK];
+  RowHeader own = { ins, args[MOVE_TOTAL].at->i, args[MOVE_START].at->i,
+                    args[MOVE_COUNT].at->i, row_bytes(block) };
+  size_t length = sizeof own + (size_t)(own.count * own.row_bytes);
+  char **messages = new_array(char *, w->count);
+  if (!w->exchange(w->state, message_of(m, ins, own, block), length, messages))
+    return NULL;
+  char *all = mem_alloc_plain((size_t)(own.total * own.row_bytes) + 1);
+  int64_t rows = 0;
+  for (int i = 0; i < w->count; i++)
+    rows += take_rows(m, ins, &own, messages[i], all);
+  if (rows != own.total)
+    run_bug(m, ins->stm, "%lld rows of %lld", (long long)rows, (long long)own.total);
+  return all;
+}
+
+// Gives `to` the rows from `first` on; those that are not there, which nothing may read, are ones.
+static bool put_all(Machine *m, const Ins *ins, const RowMove *move, int64_t first,
+                    int64_t rows) {
+  Slot block = move->args[MOVE_BLOCK];
+  int64_t shape[64] = { rows }, total = move->args[MOVE_TOTAL].at->i;
+  for (int i = 1; i < block.rank; i++)
+    shape[i] = slot_shape(block)[i];
+  char *all = rows_of_all(m, ins, move);
+  if (!all) return run_fail(m, ins->stm, "another worker has failed");
+  if (!array_alloc(m, ins->stm, move->to, shape)) return false;
+  int64_t bytes = row_bytes(block);
+  char *to = move->to.at[0].base;
+  for (int64_t i = 0; i < rows; i++) {
+    int64_t from = first + i;
+    if (move->ring && total) from = (from % total + total) % total;
+    if (from >= 0 && from < total)
+      memcpy(to + i * bytes, all + from * bytes, (size_t)bytes);
+    else
+      memset(to + i * bytes, 1, (size_t)bytes);
+  }
+  return true;
+}
+
+static bool run_gather(Machine *m, const Ins *ins) {
+  const RowMove *move = ins->more;
+  return put_all(m, ins, move, 0, move->args[MOVE_TOTAL].at->i);
+}
+
+// first, rows
+static bool run_fetch(Machine *m, const Ins *ins) {
+  const RowMove *move = ins->more;
+  const Slot *rest = move->args + MOVE_REST;
+  return put_all(m, ins, move, rest[0].at->i, rest[1].at->i);
+}
+
+// before, extent
+static bool run_border(Machine *m, const Ins *ins) {
+  const RowMove *move = ins->more;
+  const Slot *rest = move->args + MOVE_REST;
+  int64_t start = move->args[MOVE_START].at->i, before = rest[0].at->i;
+  if (!move->ring && before > start) before = start;
+  return put_all(m, ins, move, start - before, rest[1].at->i);
+}
+
+// ---- generating
+
+static void gen_move_rows(Gen *g, InsFn *run, const Atom *atoms, int count, bool ring,
+                          Slot to) {
+  RowMove *move =
+      new_node(RowMove, .to = to, .args = gen_atoms(g, atoms, count), .ring = ring);
+  gen_add(g, (Ins){ .run = run, .more = move, .stm = g->stm });
+}
+
+void gen_workers_exp(Gen *g, const Exp *exp, const Slot *to) {
+  if (exp->kind == EXP_SPLIT) {
+    gen_add(g, (Ins){ .run = run_split,
+                      .a = gen_slot(g, exp->u.split.width).at,
+                      .more = to,
+                      .stm = g->stm });
+  } else if (exp->kind == EXP_GATHER) {
+    Atom atoms[] = { exp->u.gather.total, exp->u.gather.start, exp->u.gather.count,
+                     exp->u.gather.value };
+    gen_move_rows(g, run_gather, atoms, MOVE_REST, false, to[0]);
+  } else if (exp->kind == EXP_FETCH) {
+    Atom atoms[] = { exp->u.fetch.total, exp->u.fetch.start, exp->u.fetch.count,
+                     exp->u.fetch.block, exp->u.fetch.first, exp->u.fetch.rows };
+    gen_move_rows(g, run_fetch, atoms, MOVE_REST + 2, false, to[0]);
+  } else {
+    Atom atoms[] = { exp->u.border.total, exp->u.border.start,  exp->u.border.count,
+                     exp->u.border.block, exp->u.border.before, exp->u.border.extent };
+    gen_move_rows(g, run_border, atoms, MOVE_REST + 2, exp->u.border.ring, to[0]);
+  }
+}
