@@ -140,8 +140,6 @@ static void split_kept(Spread *s, Builder *b, const Body *body, int position) {
 
 // ---- bodies
 
-static void spread_stm(Spread *s, Builder *b, const Stm *stm);
-
 static void spread_stms(Spread *s, Builder *b, const Body *body) {
   for (int i = 0; i < body->stm_count; i++) {
     if (!spread_is_scratch(body, i)) make_splits(s, b, body, i);
@@ -449,15 +447,19 @@ static const ScanPart *last_of_scan(const Spread *s, const Exp *exp) {
              : NULL;
 }
 
-static void spread_stm(Spread *s, Builder *b, const Stm *stm) {
+void spread_stm(Spread *s, Builder *b, const Stm *stm) {
+  b->loc = stm->loc;
+  forget_parts(s, stm);
+  spread_note(s, stm);
+  if (stm->exp->kind != EXP_SEG || !spread_column_sum(s, b, stm))
+    spread_whole_stm(s, b, stm);
+}
+
+void spread_whole_stm(Spread *s, Builder *b, const Stm *stm) {
   const Exp *exp = stm->exp;
   bool divided =
       exp->kind == EXP_SEG && spread_can(exp->u.seg) && !map_has(s->whole, exp->u.seg);
   const RowSplit *split = divided ? spread_split_of(s, exp->u.seg->dims[0].width) : NULL;
-  b->loc = stm->loc;
-  forget_parts(s, stm);
-  spread_note(s, stm);
-  if (exp->kind == EXP_SEG && spread_column_sum(s, b, stm)) return;
   const ScanPart *scan = last_of_scan(s, exp);
   if (scan)
     core_let_vars(b, stm->binders, 1, exp_atom(scan->total));
@@ -624,6 +626,7 @@ static const Entry *spread_entry(Compiler *c, const Entry *entry, bool blocks) {
                   .scans = map_new(NULL),
                   .flows = map_new(NULL),
                   .defs = map_new(NULL),
+                  .alike = map_new(NULL),
                   .indices = map_new(NULL),
                   .whole = whole };
     *out = *entry;
@@ -634,7 +637,7 @@ static const Entry *spread_entry(Compiler *c, const Entry *entry, bool blocks) {
     out->body = without_dead(c, out);
   } while (find_whole(&s, out->body, whole));
   // Seg-ops that read the same block fuse later.
-  out->body = spread_sink(c, cse_body(c, out->body));
+  out->body = spread_sink(c, cse_body(c, out->body), s.alike);
   return out;
 }
 

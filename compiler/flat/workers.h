@@ -60,6 +60,7 @@ typedef struct Spread {
   Map *flows;                    // Var of a block -> VarVec of blocks that it may be
   Vec(SpreadSeg) segs;
   const Map *whole;  // SegOp: to be left to every worker
+  Map *alike;        // Var, a bool: a condition of ours that is the same for all workers
   Map *defs;         // Var, an i64 -> Exp
   Map *indices;      // Var, an array -> RowPosition: what its elements are
 } Spread;
@@ -82,7 +83,7 @@ void spread_gather(Spread *s, Builder *b, const Var *array, Atom block,
 bool spread_host_read(const Spread *s, Builder *b, const Stm *stm);
 
 // Gathers stand in the branches that read them (workers_sink.c).
-const Body *spread_sink(Compiler *c, const Body *body);
+const Body *spread_sink(Compiler *c, const Body *body, const Map *alike);
 
 // ---- what points read (workers_reads.c)
 
@@ -149,7 +150,28 @@ bool spread_filter(Spread *s, Builder *b, const Stm *stm, const RowSplit *split)
 
 // ---- sums of columns (workers_columns.c)
 
-// Does each point reduce over the rows of an array that is distributed by them?
+// What each point reduces over.
+typedef enum ColumnKind {
+  COLUMNS_NONE,
+  COLUMNS_DISTRIBUTED,  // the rows of an array that is distributed by them
+  COLUMNS_MIXED         // those of an array that all have, with one that is distributed
+} ColumnKind;
+
+ColumnKind spread_columns_of(const Spread *s, const SegOp *seg);
+// Is it the first kind, in one part or several?
 bool spread_is_column_sum(const Spread *s, const SegOp *seg);
 // Adds such a statement, each worker's rows reduced and then combined; false if it is none.
 bool spread_column_sum(Spread *s, Builder *b, const Stm *stm);
+// Does the statement reduce rows, so many of them?
+bool spread_is_reduction(const Stm *stm, Atom *width);
+// Adds a statement that is no such sum.
+void spread_whole_stm(Spread *s, Builder *b, const Stm *stm);
+// Adds any statement (workers.c).
+void spread_stm(Spread *s, Builder *b, const Stm *stm);
+
+// ---- points with several sums of columns (workers_apart.c)
+
+// Are there several such reductions in its points?
+bool spread_comes_apart(const Spread *s, const SegOp *seg);
+// Adds the statement in two parts; false if it does not come apart.
+bool spread_apart(Spread *s, Builder *b, const Stm *stm);

@@ -6,7 +6,9 @@
 //         segmap1 <j < m> {redomap workers (\x -> {x}) (+) {0} all[:, j]}
 //
 // and likewise reductions of other forms, over several dimensions, of what a function makes of the
-// elements.  Each worker reduces what it has; m values of each are moved, and not the array.
+// elements.  Each worker reduces what it has; m values of each are moved, and not the array.  Where only
+// some of what is reduced is distributed (xss[i, j] * p[i]: p alone), that is worth it if there are fewer
+// sums than rows, which the host then decides.
 #include "flat/workers.h"
 
 // ---- what is reduced
@@ -35,6 +37,13 @@ static bool is_reduction(const Stm *stm, ColumnSum *sum) {
 
 static bool is_long(const Exp *exp) {
   return exp->kind == EXP_LOOP || exp->kind == EXP_CALL || exp_is_parallel(exp);
+}
+
+bool spread_is_reduction(const Stm *stm, Atom *width) {
+  ColumnSum sum;
+  if (!is_reduction(stm, &sum)) return false;
+  *width = sum.width;
+  return true;
 }
 
 // One reduction, and besides it nothing that takes long: that is computed twice.
@@ -67,9 +76,11 @@ typedef struct ColumnReads {
   const RowSplit *points;  // of the points, or NULL
   const Var *row;          // the index of what is reduced; NULL: there is none
   bool columns, own;       // reads along distributed rows; at the point's own row
+  bool covers,
+      some;  // along rows of what is as wide as the points are, of what is distributed
 } ColumnReads;
 
-// Does a worker have as much of the array as it has results?
+// Has the array for each of its rows as much as there are points?
 static bool covers_points(const SegOp *seg, int dims, CoreType type) {
   for (int d = 0; d < dims; d++) {
     bool found = false;
@@ -84,16 +95,23 @@ static bool atom_is_var(Atom a, const Var *var) {
   return var && a.kind == ATOM_VAR && a.u.var == var;
 }
 
+static int point_dims(const ColumnSum *sum) {
+  return sum->seg->dim_count - (sum->at < 0);
+}
+
 static void note_index(ColumnReads *r, const Exp *exp) {
   Atom array = exp->u.index.array;
   const DimIndex *row = &exp->u.index.dims[0];
   const SegOp *seg = r->sum->seg;
-  int points = seg->dim_count - (r->sum->at < 0);
-  bool is_row = row->is_slice ? dim_is_whole(row, r->split->width)
-                              : atom_is_var(row->start, r->row);
-  if (is_row && spread_part(r->s, array, r->split) &&
-      covers_points(seg, points, atom_type(array)))
-    r->columns = true;
+  CoreType type = atom_type(array);
+  bool along = row->is_slice ? dim_is_whole(row, r->split->width)
+                             : atom_is_var(row->start, r->row);
+  bool is_row = along && atom_equal(type.dims[0], r->split->width);
+  bool covers = is_row && covers_points(seg, point_dims(r->sum), type);
+  bool distributed = is_row && spread_part(r->s, array, r->split);
+  r->columns = r->columns || (covers && distributed);
+  r->covers = r->covers || covers;
+  r->some = r->some || distributed;
   if (!row->is_slice && r->points && spread_part(r->s, array, r->points) &&
       atom_is_var(row->start, seg->dims[0].index))
     r->own = true;
@@ -116,7 +134,16 @@ static const Var *row_index(const ColumnSum *sum) {
   return inner ? inner->dims[0].index : NULL;
 }
 
-static bool reads_columns(const Spread *s, const ColumnSum *sum, const RowSplit *split) {
+// What a redomap reads without an index.
+static void note_arrays(ColumnReads *r, const ColumnSum *sum) {
+  const Exp *exp = sum->at < 0 ? NULL : sum->seg->body->stms[sum->at].exp;
+  if (!exp || exp->kind != EXP_REDOMAP) return;
+  for (int i = 0; i < exp->u.soac.array_count; i++)
+    r->some = r->some || spread_part(r->s, exp->u.soac.arrays[i], r->split);
+}
+
+static ColumnKind kind_of_reads(const Spread *s, const ColumnSum *sum,
+                                const RowSplit *split) {
   ColumnReads r = { .s = s,
                     .sum = sum,
                     .split = split,
@@ -124,18 +151,28 @@ static bool reads_columns(const Spread *s, const ColumnSum *sum, const RowSplit 
                     .row = row_index(sum) };
   CoreVisitor v = { .atom = ignore_atom, .body = note_column_reads, .state = &r };
   note_column_reads(&v, sum->seg->body);
-  return r.columns && !r.own;
+  note_arrays(&r, sum);
+  if (r.own) return COLUMNS_NONE;
+  return r.columns            ? COLUMNS_DISTRIBUTED
+         : r.covers && r.some ? COLUMNS_MIXED
+                              : COLUMNS_NONE;
 }
 
-static const RowSplit *column_split(const Spread *s, const SegOp *seg, ColumnSum *sum) {
-  if (!find_reduction(seg, sum)) return NULL;
-  const RowSplit *split = spread_split_of(s, sum->width);
-  return split && reads_columns(s, sum, split) ? split : NULL;
+static ColumnKind find_columns(const Spread *s, const SegOp *seg, ColumnSum *sum,
+                               const RowSplit **split) {
+  if (!find_reduction(seg, sum)) return COLUMNS_NONE;
+  *split = spread_split_of(s, sum->width);
+  return *split ? kind_of_reads(s, sum, *split) : COLUMNS_NONE;
+}
+
+ColumnKind spread_columns_of(const Spread *s, const SegOp *seg) {
+  ColumnSum sum;
+  const RowSplit *split;
+  return find_columns(s, seg, &sum, &split);
 }
 
 bool spread_is_column_sum(const Spread *s, const SegOp *seg) {
-  ColumnSum sum;
-  return column_split(s, seg, &sum) != NULL;
+  return spread_columns_of(s, seg) == COLUMNS_DISTRIBUTED || spread_comes_apart(s, seg);
 }
 
 // ---- what each worker reduces
@@ -304,27 +341,77 @@ static const Body *combine_all(ColumnParts *p, const Stm *stm, const Atom *own) 
   return core_body(&b, out, stm->binder_count);
 }
 
-bool spread_column_sum(Spread *s, Builder *b, const Stm *stm) {
-  ColumnSum sum;
+static void add_column_sum(Spread *s, Builder *b, const Stm *stm, const ColumnSum *sum,
+                           const RowSplit *split) {
   const SegOp *seg = stm->exp->u.seg;
-  const RowSplit *split = column_split(s, seg, &sum);
-  if (!split) return false;
-  ColumnParts p = { s, b, &sum, split };
+  ColumnParts p = { s, b, sum, split };
   b->loc = stm->loc;
-  const SegOp *divided = sum.at < 0 ? own_seg(&p, seg) : own_map(&p);
-  Atom *own = new_array(Atom, spread_operand_count(sum.ops));
+  const SegOp *divided = sum->at < 0 ? own_seg(&p, seg) : own_map(&p);
+  Atom *own = new_array(Atom, spread_operand_count(sum->ops));
   core_let_n(b, stm->binders[0]->name, exp_seg(divided), own);
   SpreadSeg note = { seg, split, false, false, { 0 } };
   vec_push(&s->segs, note);
   const Body *all = combine_all(&p, stm, own);
-  if (is_only_reduction(&sum)) {
+  if (is_only_reduction(sum)) {
     Atom more = spread_is_more(b, split->workers, 1);
     core_let_vars(b, stm->binders, stm->binder_count,
                   exp_if(more, all, spread_no_stms(b, own, stm->binder_count)));
-    return true;
+    return;
   }
   core_add_body(b, all);
   for (int i = 0; i < stm->binder_count; i++)
     core_let_vars(b, stm->binders + i, 1, exp_atom(all->results[i]));
-  return true;
+}
+
+// ---- where only some of what is reduced is distributed
+
+// Are there several workers, and the sums of the others fewer than the rows?
+static Atom are_few(Builder *b, const ColumnSum *sum, const RowSplit *split) {
+  Atom others = size_sub(b, split->workers, atom_i64(1)), sums = others;
+  for (int d = 0; d < point_dims(sum); d++)
+    sums = size_mul(b, sums, sum->seg->dims[d].width);
+  Atom few = core_let(b, "few", exp_op2(OP_LT, sums, split->width));
+  return core_let(b, "few", exp_op2(OP_LAND, spread_is_more(b, split->workers, 1), few));
+}
+
+static Stm with_fresh_binders(Compiler *c, const Stm *stm) {
+  Stm out = *stm;
+  out.binders = new_array(const Var *, stm->binder_count);
+  for (int i = 0; i < stm->binder_count; i++)
+    out.binders[i] = var_like(c, stm->binders[i]);
+  return out;
+}
+
+static const Body *binders_body(const Builder *b, const Stm *stm) {
+  Atom *results = new_array(Atom, stm->binder_count);
+  for (int i = 0; i < stm->binder_count; i++)
+    results[i] = atom_var(stm->binders[i]);
+  return core_body(b, results, stm->binder_count);
+}
+
+// if few {the sums of each worker's rows} else {as if this were no sum of columns}
+static void add_either(Spread *s, Builder *b, const Stm *stm, const ColumnSum *sum,
+                       const RowSplit *split) {
+  Builder sums = builder_new(s->c, stm->loc), points = builder_new(s->c, stm->loc);
+  Atom few = are_few(b, sum, split);
+  map_put(s->alike, few.u.var, few.u.var);
+  Stm by_rows = with_fresh_binders(s->c, stm), other = with_fresh_binders(s->c, stm);
+  by_rows.exp = core_rename_exp(s->c, subst_new(), stm->exp);
+  ColumnSum renamed;
+  find_reduction(by_rows.exp->u.seg, &renamed);
+  add_column_sum(s, &sums, &by_rows, &renamed, split);
+  spread_whole_stm(s, &points, &other);
+  core_let_vars(
+      b, stm->binders, stm->binder_count,
+      exp_if(few, binders_body(&sums, &by_rows), binders_body(&points, &other)));
+}
+
+bool spread_column_sum(Spread *s, Builder *b, const Stm *stm) {
+  ColumnSum sum;
+  const RowSplit *split;
+  if (spread_apart(s, b, stm)) return true;
+  ColumnKind kind = find_columns(s, stm->exp->u.seg, &sum, &split);
+  if (kind == COLUMNS_DISTRIBUTED) add_column_sum(s, b, stm, &sum, split);
+  if (kind == COLUMNS_MIXED) add_either(s, b, stm, &sum, split);
+  return kind != COLUMNS_NONE;
 }

@@ -63,6 +63,9 @@ def cases():
         yield "turned", f"[{cubes}] 2i64"
         yield "rows", matrix(n, m, "i32", r)
         yield "columns", matrix(n, m, "i32", r)
+        yield "deviations", matrix(n * 3, m, "i32", r)
+        for rows in (1, 4 * n):
+            yield "gradient", matrix(rows, m, "i32", r) + " " + ints(m) + " 3i64"
         yield "crossed", matrix(n, n, "i32", r) + " [" + ", ".join(matrix(m, n, "i32", r) for _ in range(n)) + "]"
         yield "products", matrix(n, m, "i32", r) + " " + matrix(m, 4, "i32", r)
     for n in (1, 2, 3, 8, 40):
@@ -107,8 +110,8 @@ def options_for(executable):
 
 # What is moved where: gathers, borders and fetches of each entry point.  Those that are not here have none.
 MOVES = {
-    "centres": (4, 0, 0), "columns": (12, 0, 0), "crossed": (9, 0, 0), "chosen": (2, 0, 0), "clamped": (1, 1, 0), "compositions": (2, 0, 0), "counts": (1, 0, 0),
-    "differences": (2, 2, 0), "ends": (2, 1, 0), "fewer": (4, 0, 2), "kept": (6, 0, 2), "kept_rows": (5, 0, 1),
+    "centres": (4, 0, 0), "columns": (12, 0, 0), "crossed": (10, 0, 0), "chosen": (2, 0, 0), "clamped": (1, 1, 0), "compositions": (2, 0, 0), "counts": (1, 0, 0),
+    "deviations": (19, 0, 0), "differences": (2, 2, 0), "ends": (2, 1, 0), "fewer": (4, 0, 2), "gradient": (9, 0, 0), "kept": (6, 0, 2), "kept_rows": (5, 0, 1),
     "maps": (1, 0, 0), "picks": (1, 0, 0), "prefixes": (4, 0, 0), "products": (1, 0, 0), "rounds": (3, 0, 0), "rows": (3, 0, 0), "single": (2, 0, 4), "slices": (5, 0, 4), "smooth": (1, 3, 0),
     "stencil": (1, 1, 0), "sums": (2, 0, 0), "torus": (1, 3, 0), "totals": (3, 0, 0), "turned": (1, 0, 0),
 }
@@ -146,15 +149,29 @@ def same(flc, folder, expected, found, *options):
     return subprocess.run([flc, "data", "--compare", path, found, *options], capture_output=True).returncode == 0
 
 
+def in_text(flc, expected, found):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "found")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(found)
+        return same(flc, folder, expected, path)
+
+
 def expectations(flc):
-    """Cases, each with what the interpreter gives, with the program divided or not."""
+    """Cases, each with what the interpreter gives, with the program divided or not, as one worker or several."""
     out = []
-    for entry, text in cases():
+    for k, (entry, text) in enumerate(cases()):
         expected = subprocess.run([flc, "eval", PROGRAM, "-e", entry], input=text, text=True, capture_output=True)
         check(expected.returncode == 0, f"{entry} in the interpreter: {expected.stderr}")
         divided = subprocess.run([flc, "eval", PROGRAM, "-e", entry, "--mpi", "--after", "distribute"], input=text,
                                  text=True, capture_output=True)
         check(divided.stdout == expected.stdout, f"{entry}, divided, in the interpreter: {divided.stderr}")
+        ranks = 2 + k % 3
+        several = subprocess.run([flc, "eval", PROGRAM, "-e", entry, "--mpi", "--after", "distribute", "--ranks", str(ranks)],
+                                 input=text, text=True, capture_output=True)
+        if several.stdout != expected.stdout:
+            alike = several.returncode == 0 and in_text(flc, expected.stdout, several.stdout)
+            check(alike, f"{entry}, as {ranks} in the interpreter: {several.stdout[:200]}{several.stderr[:300]}")
         out.append((entry, text, expected.stdout))
     return out
 
