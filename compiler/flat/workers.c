@@ -122,10 +122,11 @@ static void make_splits(Spread *s, Builder *b, const Body *body, int position) {
     if (!spread_split_of(s, *width)) make_split(s, b, body, position, *width);
 }
 
-// The split of what a filter keeps, if something that follows runs over it.
-static void split_kept(Spread *s, Builder *b, const Body *body, int position) {
+// The split of what a filter keeps, or of an array's other rows, if something that follows runs over it.
+static void split_rows(Spread *s, Builder *b, const Body *body, int position) {
   const Stm *stm = &body->stms[position];
-  if (stm->exp->kind != EXP_SEG || !spread_is_filter(stm->exp->u.seg)) return;
+  bool filters = stm->exp->kind == EXP_SEG && spread_is_filter(stm->exp->u.seg);
+  if (!filters && !spread_reshaped(s, stm)) return;
   Atom kept = stm->binders[0]->type.dims[0];
   if (kept.kind != ATOM_VAR || spread_split_of(s, kept)) return;
   VarVec known = { 0 };
@@ -143,7 +144,7 @@ static void split_kept(Spread *s, Builder *b, const Body *body, int position) {
 static void spread_stms(Spread *s, Builder *b, const Body *body) {
   for (int i = 0; i < body->stm_count; i++) {
     if (!spread_is_scratch(body, i)) make_splits(s, b, body, i);
-    split_kept(s, b, body, i);
+    split_rows(s, b, body, i);
     spread_stm(s, b, &body->stms[i]);
   }
 }
@@ -467,7 +468,7 @@ void spread_whole_stm(Spread *s, Builder *b, const Stm *stm) {
     spread_seg(s, b, stm, split);
   else if (split && spread_filter(s, b, stm, split))
     return;
-  else if (spread_host_read(s, b, stm))
+  else if (spread_host_read(s, b, stm) || spread_reshape(s, b, stm))
     return;
   else if (exp->kind == EXP_IF || exp->kind == EXP_GUARD)
     spread_branches(s, b, stm);

@@ -169,6 +169,13 @@ void spread_whole_stm(Spread *s, Builder *b, const Stm *stm);
 // Adds any statement (workers.c).
 void spread_stm(Spread *s, Builder *b, const Stm *stm);
 
+// ---- other rows (workers_reshape.c)
+
+// The part of an array that the statement gives other rows; NULL if it is none.
+const RowPart *spread_reshaped(const Spread *s, const Stm *stm);
+// Adds such a statement; false, and nothing is added, if nothing runs over these rows.
+bool spread_reshape(Spread *s, Builder *b, const Stm *stm);
+
 // ---- points with several sums of columns (workers_apart.c)
 
 // Are there several such reductions in its points?
