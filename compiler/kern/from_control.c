@@ -115,8 +115,41 @@ static bool is_taken(const FromPlace *places, int count, const Tensor *memory) {
   return false;
 }
 
+static const Exp *made_in(const Body *body, const Var *var, int *which) {
+  for (int i = 0; i < body->stm_count; i++)
+    for (*which = 0; *which < body->stms[i].binder_count; ++*which)
+      if (body->stms[i].binders[*which] == var) return body->stms[i].exp;
+  return NULL;
+}
+
+static Atom origin(From *f, const Body *body, Atom result);
+
+static Atom origin_of_branch(From *f, const Exp *exp, int which) {
+  Atom found = origin(f, exp->u.cond.then_body, exp->u.cond.then_body->results[which]);
+  if (found.kind == ATOM_VAR && map_has(f->views, found.u.var)) return found;
+  return origin(f, exp->u.cond.else_body, exp->u.cond.else_body->results[which]);
+}
+
+// The array of the enclosing body that a branch updates to get its result; the result itself if
+// there is none.
+static Atom origin(From *f, const Body *body, Atom result) {
+  int which;
+  const Exp *exp = NULL;
+  while (result.kind == ATOM_VAR && !map_has(f->views, result.u.var)) {
+    exp = made_in(body, result.u.var, &which);
+    if (!exp) return result;
+    if (exp->kind == EXP_UPDATE)
+      result = exp->u.update.array;
+    else if (exp->kind == EXP_LOOP)
+      result = exp->u.loop.inits[which];
+    else
+      return exp->kind == EXP_IF ? origin_of_branch(f, exp, which) : result;
+  }
+  return result;
+}
+
 // A place for an array result of a branch: memory of the enclosing body that dies here is used
-// again, so that `if c then xs with [i] = v else xs` copies nothing.
+// again, so that neither `if c then xs with [i] = v else xs` nor updates on both sides copy.
 static FromPlace branch_place(From *f, const Stm *stm, int i, const Body *body,
                               int position, const FromPlace *before) {
   const Var *binder = stm->binders[i];
@@ -126,7 +159,7 @@ static FromPlace branch_place(From *f, const Stm *stm, int i, const Body *body,
   if (wanted) return (FromPlace){ .view = wanted };
   const Body *branches[] = { stm->exp->u.cond.then_body, stm->exp->u.cond.else_body };
   for (int side = 0; side < 2; side++) {
-    Atom result = branches[side]->results[i];
+    Atom result = origin(f, branches[side], branches[side]->results[i]);
     if (result.kind != ATOM_VAR || !map_has(f->views, result.u.var)) continue;
     if (!from_may_overwrite(f, result, body, position)) continue;
     if (!is_taken(before, i, tensor_root(from_view(f, result)->tensor)))

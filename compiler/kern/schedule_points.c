@@ -93,7 +93,8 @@ static void add_outer(const Schedule *s, Candidates *out, bool widened, int lane
   const Axis *last = schedule_last_grid(cand.recipe.kern);
   if (!last || (widened && same)) return;
   bool once = step_updates_in_place(s->kern->body);
-  if (!once) cand.weight = weight_of_lanes(lanes);
+  cand.weight = weight_of_lanes(lanes);
+  if (once) recipe_where(&cand.recipe, last->name, lanes);
   recipe_split(&cand.recipe, last->name, lanes, once ? SPLIT_BOUND : SPLIT_OVERLAP);
   recipe_bind(&cand.recipe, last->name, BIND_LANE);
   schedule_offer(s, out, &cand);
@@ -199,10 +200,8 @@ static void add_few_lanes(const Schedule *s, Candidates *out, int lanes) {
 void schedule_points(const Schedule *s, Candidates *out) {
   add_outer(s, out, false, LANES);
   add_outer(s, out, true, LANES);
-  if (!step_updates_in_place(s->kern->body)) {
-    add_few_lanes(s, out, LANES / 2);
-    add_few_lanes(s, out, NARROW);
-  }
+  add_few_lanes(s, out, LANES / 2);
+  add_few_lanes(s, out, NARROW);
   add_tile(s, out, 4, 2);
   add_tile(s, out, 4, 1);
   add_tile(s, out, 1, 2);

@@ -43,6 +43,26 @@ END
 expect 'two scans and what reads them are one' 1 '^kernel main.segscan_chunks ' out
 expect 'and leave nothing to a map' 0 '^kernel main.segmap' out
 
+cat > joined.fl << 'END'
+entry main [n] (m: i64) (as: [n]i64) (bs: [n]i64) : i64 =
+  let (p, c) = loop (p, c) = (iota m, m) for i < n do
+    if as[i] == bs[i] then (p, c)
+    else if as[i] < bs[i] then (p with [bs[i]] = p[as[i]], c - 1)
+    else (loop p for k < 2 do p with [as[i]] = p[bs[i]] + k, c - 1)
+  in p[0] + c
+END
+"$flc" dump --recipes joined.fl > out
+expect 'branches within branches update one array' 0 'alloc' out
+
+cat > few_rows.fl << 'END'
+entry main [k] [n] (xs: [k][n]f64) : [k][n]f64 =
+  map (\x ->
+    let c = loop c = replicate n 0 for i < n - 1 do c with [i + 1] = 1 / (4 - c[i])
+    in loop m = replicate n 0 for i < n - 1 do m with [i + 1] = x[i] / c[n - 1 - i] - m[i]) xs
+END
+"$flc" dump --recipes few_rows.fl > out
+some 'rows that read what they store: lanes are for as many rows' 'where k >= 16' out
+
 cat > floats.fl << 'END'
 entry main [n] (xs: [n]f32) : [n]f32 =
   let sums = scan (+) 0 xs
