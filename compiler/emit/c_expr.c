@@ -301,6 +301,12 @@ static const char *const item_texts[] = {
   [ITEM_ATOMIC_BYTES] = "rt_atomic_bytes(ctx)",
 };
 
+static Piece item_piece(const CodeText *c, ItemNumber item) {
+  if (c->lone && (item == ITEM_GLOBAL_ID || item == ITEM_GROUP_ID))
+    return (Piece){ "flc_item", PREC_PRIMARY };
+  return (Piece){ item_texts[item], PREC_UNARY };
+}
+
 static Piece tuning_piece(CodeText *c, const ImpExp *e) {
   int index = emit_tuning_index(c->e, e->u.tuning);
   return (Piece){ text_format("rt_param(ctx, %d)", index), PREC_PRIMARY };
@@ -347,7 +353,7 @@ static Piece piece(CodeText *c, const ImpExp *e, Arith arith) {
   case IMP_SHUFFLE: return shuffle_piece(c, e);
   case IMP_LOAD: return load_piece(c, e);
   case IMP_SELECT: return select_piece(c, e, arith);
-  case IMP_ITEM: return (Piece){ item_texts[e->u.item], PREC_UNARY };
+  case IMP_ITEM: return item_piece(c, e->u.item);
   case IMP_TUNING: return tuning_piece(c, e);
   case IMP_PICK: return pick_piece(c, e);
   case IMP_ANY:

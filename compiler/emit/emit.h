@@ -134,6 +134,7 @@ typedef struct CodeText {
   const char *unlock;  // kernels: what gives back the lock that the item holds, or NULL
   bool interleaved;
   bool guarded;       // a kernel with barriers and checks: see emit_kernels.c
+  bool lone;          // a kernel whose groups are one item, flc_item
   Map *helpers;       // kernels: names of functions on vectors that the text begins with,
   Text *helper_text;  // and their texts
   MathUses *math;     // the functions of our own that a kernel for CPUs calls; else NULL

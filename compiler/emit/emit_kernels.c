@@ -5,6 +5,10 @@
 // cleared: its loads give 0, it stores nothing, and its loops without barriers end; from the next
 // barrier on this holds of the whole group, because local memory may then hold what nobody wrote,
 // and loops around barriers end, for all items after the same round.
+//
+// The code of kernels whose groups are one item stands in a function of its own, which the device's
+// compiler does not inline.  PoCL makes three functions of a kernel, and would compile the code for
+// each of them (docs/opencl.md, "Time to compile").
 #include "base/hash.h"
 #include "base/quote.h"
 #include "emit/c_vector.h"
@@ -213,10 +217,13 @@ void emit_kernel_block(CodeText *c, const ImpBlock *block) {
 
 // ---- parameters
 
-static void add_param(CodeText *c, bool *first, const char *text) {
-  text_add(c->t, *first ? "" : ",");
-  *first = false;
-  c_line(c, "    %s", text);
+typedef struct ParamText {
+  const char *type, *name;  // "__global float *", "xs_3"
+} ParamText;
+typedef Vec(ParamText) ParamTexts;
+
+static void add_param(ParamTexts *params, const char *type, const char *name) {
+  vec_push(params, ((ParamText){ type, name }));
 }
 
 // Other items change what is stored under a lock.
@@ -241,33 +248,42 @@ static bool is_number(const CodeText *c, const KernelParam *p) {
   return c->interleaved && !p->is_mem && p->var->type.elem == PRIM_I64;
 }
 
+static const char *array_type(const CodeText *c, const Mem *mem) {
+  return text_format("%s__global %s *", changing(c, mem), c_memory_type(mem->elem));
+}
+
+static void add_own_param(CodeText *c, ParamTexts *params, const KernelParam *p) {
+  if (p->is_mem) {
+    add_param(params, array_type(c, p->mem), c_mem(c, p->mem));
+    return;
+  }
+  const char *type = text_format("%s ", c_memory_type(p->var->type.elem)),
+             *name = c_var(c, p->var);
+  add_param(params, type, is_number(c, p) ? text_format("%s_given", name) : name);
+}
+
 // The order of contract.h; the number of elements per item of each scratch array is an ordinary
 // parameter after the kernel's own.
-static void kernel_params(CodeText *c, const Kernel *kernel, const KernelArrays *own,
-                          const KernelArrays *locals) {
-  bool first = true;
-  for (int i = 0; i < kernel->param_count; i++) {
-    const KernelParam *p = &kernel->params[i];
-    const char *text =
-        p->is_mem ? text_format("%s__global %s *%s", changing(c, p->mem),
-                                c_memory_type(p->mem->elem), c_mem(c, p->mem))
-                  : text_format("%s %s%s", c_memory_type(p->var->type.elem),
-                                c_var(c, p->var), is_number(c, p) ? "_given" : "");
-    add_param(c, &first, text);
+static ParamTexts kernel_params(CodeText *c, const Kernel *kernel,
+                                const KernelArrays *own, const KernelArrays *locals) {
+  ParamTexts params = { 0 };
+  for (int i = 0; i < kernel->param_count; i++)
+    add_own_param(c, &params, &kernel->params[i]);
+  for (int i = 0; i < own->count; i++)
+    add_param(&params, "int64_t ", text_format("scratch_count%d", i));
+  for (int i = 0; i < own->count; i++)
+    add_param(&params, text_format("__global %s *", c_memory_type(own->at[i].mem->elem)),
+              text_format("scratch%d", i));
+  for (int i = 0; i < locals->count; i++) {
+    add_param(&params, "FLC_LOCAL uchar *", text_format("local%d", i));
+    add_param(&params, "long ", text_format("local%d_bytes", i));
   }
-  for (int i = 0; i < own->count; i++)
-    add_param(c, &first, text_format("int64_t scratch_count%d", i));
-  for (int i = 0; i < own->count; i++)
-    add_param(
-        c, &first,
-        text_format("__global %s *scratch%d", c_memory_type(own->at[i].mem->elem), i));
-  for (int i = 0; i < locals->count; i++)
-    add_param(c, &first,
-              text_format("FLC_LOCAL uchar *local%d, long local%d_bytes", i, i));
-  if (kernel->may_fail) add_param(c, &first, "__global int *flc_error");
-  if (!kernel->uses_arena) return;
-  add_param(c, &first, "__global uchar *flc_arena, long flc_arena_bytes");
-  add_param(c, &first, "__global uint *flc_arena_counts");
+  if (kernel->may_fail) add_param(&params, "__global int *", "flc_error");
+  if (!kernel->uses_arena) return params;
+  add_param(&params, "__global uchar *", "flc_arena");
+  add_param(&params, "long ", "flc_arena_bytes");
+  add_param(&params, "__global uint *", "flc_arena_counts");
+  return params;
 }
 
 static void find_numbers(CodeText *c, const Kernel *kernel) {
@@ -285,8 +301,8 @@ static void find_arrays(CodeText *c, const Kernel *kernel, const KernelArrays *o
   for (int i = 0; i < own->count; i++) {
     const Mem *mem = own->at[i].mem;
     const char *times = c->interleaved ? "" : text_format(" * scratch_count%d", i);
-    c_line(c, "__global %s *%s = scratch%d + (int64_t)get_global_id(0)%s;",
-           c_memory_type(mem->elem), c_mem(c, mem), i, times);
+    c_line(c, "__global %s *%s = scratch%d + (int64_t)%s%s;", c_memory_type(mem->elem),
+           c_mem(c, mem), i, c->lone ? "flc_item" : "get_global_id(0)", times);
   }
   for (int i = 0; i < kernel->scratch_count; i++) {
     const Scratch *s = &kernel->scratch[i];
@@ -352,17 +368,19 @@ static void define_pragmas(Text *t, const ImpBlock *block) {
   if (kinds.many) define_pragma(t, "FLC_INTERLEAVE", "clang loop interleave_count(4)");
 }
 
-static void kernel_code(CodeText *c, const Kernel *kernel) {
-  KernelArrays own = imp_kernel_arrays(kernel, MEM_SCRATCH),
-               locals = imp_kernel_arrays(kernel, MEM_LOCAL),
-               taken = imp_kernel_arrays(kernel, MEM_ARENA);
-  // Kernels of equal code share their text.
-  c_line(c, "__kernel FLC_SIZED void flc_kernel(");
-  kernel_params(c, kernel, &own, &locals);
-  text_add(c->t, ") {");
+static void add_params(CodeText *c, const ParamTexts *params) {
+  for (int i = 0; i < params->count; i++)
+    c_line(c, "    %s%s%s", params->at[i].type, params->at[i].name,
+           i + 1 < params->count ? "," : ") {");
+}
+
+static void kernel_function(CodeText *c, const Kernel *kernel, const ParamTexts *params,
+                            const KernelArrays *own, const KernelArrays *locals) {
+  KernelArrays taken = imp_kernel_arrays(kernel, MEM_ARENA);
+  add_params(c, params);
   text_indent(c->t, 2);
   find_numbers(c, kernel);
-  find_arrays(c, kernel, &own, &locals);
+  find_arrays(c, kernel, own, locals);
   find_arena_arrays(c, &taken);
   if (kernel->sized) c_line(c, "FLC_BEGIN_SUB_GROUPS");
   if (c->guarded) c_line(c, "FLC_BEGIN_GUARDED(flc_error)");
@@ -371,6 +389,31 @@ static void kernel_code(CodeText *c, const Kernel *kernel) {
   emit_kernel_block(c, &kernel->body);
   if (taken.count) c_line(c, "  flc_arena_done(flc_arena_counts, flc_arena_used);");
   c_line(c, "}");
+}
+
+// The kernel that only calls the function with its code.
+static void calling_kernel(CodeText *c, const ParamTexts *params) {
+  c_line(c, "__kernel FLC_SIZED void flc_kernel(");
+  add_params(c, params);
+  Text *call = text_new();
+  text_add(call, "FLC_CODE(flc_kernel)((int64_t)get_global_id(0)");
+  vec_each (const ParamText *, param, params)
+    text_printf(call, ", %s", param->name);
+  c_line(c, "  %s);", text_str(call));
+  c_line(c, "}");
+}
+
+static void kernel_code(CodeText *c, const Kernel *kernel) {
+  KernelArrays own = imp_kernel_arrays(kernel, MEM_SCRATCH),
+               locals = imp_kernel_arrays(kernel, MEM_LOCAL);
+  ParamTexts params = kernel_params(c, kernel, &own, &locals);
+  // Kernels of equal code share their text.
+  if (c->lone)
+    c_line(c, "FLC_APART void FLC_CODE(flc_kernel)(int64_t flc_item,");
+  else
+    c_line(c, "__kernel FLC_SIZED void flc_kernel(");
+  kernel_function(c, kernel, &params, &own, &locals);
+  if (c->lone) calling_kernel(c, &params);
 }
 
 // Several kernels of one program may have the function.
@@ -428,6 +471,7 @@ static KernelText kernel_text(Emit *e, const Kernel *kernel, Profile profile) {
   if (profile == PROFILE_CPU) c.math = &math;
   c.interleaved = profile == PROFILE_GPU;
   c.guarded = kernel->has_barrier && kernel->may_fail;
+  c.lone = profile == PROFILE_CPU && kernel->group_size == 1 && !kernel->has_barrier;
   c.live = imp_live(&kernel->body, NULL, 0);
   c.changing = map_new(NULL);
   find_changing(c.changing, &kernel->body, false);

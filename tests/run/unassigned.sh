@@ -16,8 +16,7 @@ for program in "$@"; do
   # Kernels and functions of different kernels have the same names.
   awk '/^\/\/ flc kernel / { kernel = $4; split("", own) }
     kernel != "" && /^static .*\(/ { name = $0; sub(/\(.*/, "", name); sub(/.*[ *]/, "", name); own[name] }
-    /^__kernel .*flc_kernel/ { own["flc_kernel"] }
-    { gsub("FLC_HAS_", "FLC_HAS_" kernel "_")
+    { gsub("FLC_HAS_", "FLC_HAS_" kernel "_"); gsub("flc_kernel", "flc_kernel_" kernel)
       for (name in own) gsub(name "\\(", name "_" kernel "("); print }' "$folder/kernels.cl" > "$folder/named.cl"
   clang -x cl -cl-std=CL1.2 -D__OPENCL_VERSION__=120 -Xclang -finclude-default-header \
     -Dcl_khr_fp64 -DFLC_F64 -DFLC_GROUP_SIZE=64 -DFLC_GROUP_STEPS=6 -target spir64 -fsyntax-only \
