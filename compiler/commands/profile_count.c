@@ -76,7 +76,8 @@ static bool known_value(const Counting *n, const ImpExp *e, Prim *out) {
   case IMP_PICK:
   case IMP_ANY:
   case IMP_ALL:
-  case IMP_MOST: return false;
+  case IMP_MOST:
+  case IMP_COUNT: return false;
   }
   return false;
 }

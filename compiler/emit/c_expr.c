@@ -365,6 +365,9 @@ static Piece piece(CodeText *c, const ImpExp *e, Arith arith) {
   case IMP_MOST:
     return call_piece(helper_most(c, e->u.convert.arg->lanes),
                       vector_exp(c, e->u.convert.arg));
+  case IMP_COUNT:
+    return call_piece(helper_count(c, e->u.convert.arg->lanes),
+                      vector_exp(c, e->u.convert.arg));
   case IMP_SPLAT:
   case IMP_IOTA:
   case IMP_STRIDED:

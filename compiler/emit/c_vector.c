@@ -102,8 +102,10 @@ static void store_some(CodeText *c, const ImpStm *stm, const char *value,
                        const char *mask) {
   const Mem *mem = stm->u.store.mem;
   int lanes = stm->u.store.value->lanes;
-  c_line(c, "%s(%s + (%s), %s, %s);", helper_store_some(c, mem, lanes),
-         pointer_to(c, mem), c_size(c, stm->u.store.index), value, mask);
+  const char *function =
+      stm->u.store.packed ? helper_pack(c, mem, lanes) : helper_store_some(c, mem, lanes);
+  c_line(c, "%s(%s + (%s), %s, %s);", function, pointer_to(c, mem),
+         c_size(c, stm->u.store.index), value, mask);
 }
 
 static void store_anywhere(CodeText *c, const ImpStm *stm, const char *value,
@@ -111,9 +113,7 @@ static void store_anywhere(CodeText *c, const ImpStm *stm, const char *value,
   const Mem *mem = stm->u.store.mem;
   int lanes = stm->u.store.value->lanes;
   const char *at = vector_exp(c, stm->u.store.index);
-  const char *function = stm->u.store.packed && !mask
-                             ? helper_pack(c, mem, lanes)
-                             : helper_scatter(c, mem, lanes, mask != NULL);
+  const char *function = helper_scatter(c, mem, lanes, mask != NULL);
   c_line(c, "%s(%s, %s, %s%s%s);", function, pointer_to(c, mem), at, value,
          mask ? ", " : "", mask ? mask : "");
 }
@@ -388,7 +388,8 @@ const char *vector_exp(CodeText *c, const ImpExp *e) {
   case IMP_PICK:
   case IMP_ANY:
   case IMP_ALL:
-  case IMP_MOST: break;
+  case IMP_MOST:
+  case IMP_COUNT: break;
   }
   bug(c->e->c, (Loc){ 0 }, "an expression without vector code");
 }

@@ -29,7 +29,7 @@ const char *helper_gather(CodeText *c, const Mem *mem, int lanes);  // (p, indic
 const char *helper_strided(CodeText *c, const Mem *mem, int run, int lanes);  // (p, step)
 const char *helper_scatter(CodeText *c, const Mem *mem, int lanes,
                            bool masked);  // (p, indices, values, mask)
-// A scatter whose lanes are often neighbours, or all at one place: (p, indices, values).
+// The lanes of the mask side by side: (p, values, mask)
 const char *helper_pack(CodeText *c, const Mem *mem, int lanes);
 const char *helper_permute(CodeText *c, const ImpExp *e);
 const char *helper_spread(CodeText *c, const Mem *mem, int run,
@@ -49,6 +49,7 @@ const char *helper_half(CodeText *c, PrimType to,
                         int lanes);  // (values), between f16 and f32
 const char *helper_pick(CodeText *c, PrimType type, int lanes);  // (values, lane)
 const char *helper_most(CodeText *c, int lanes);                 // (longs)
+const char *helper_count(CodeText *c, int lanes);                // (mask), as long
 const char *helper_any(CodeText *c, int lanes);                  // (mask)
 const char *helper_all(CodeText *c, int lanes);                  // (mask)
 const char *helper_first(CodeText *c, int lanes);  // (mask): the first lane that holds

@@ -170,24 +170,95 @@ const char *helper_scatter(CodeText *c, const Mem *mem, int lanes, bool masked) 
   return name;
 }
 
-// One test for both, which foretells well: at one place the last lane's element stays.
-const char *helper_pack(CodeText *c, const Mem *mem, int lanes) {
-  const char *name = memory_name("pack", mem, lanes),
-             *store = helper_store(c, mem, lanes),
-             *scatter = helper_scatter(c, mem, lanes, false), *all = helper_all(c, lanes),
-             *iota = helper_iota(c, PRIM_I64, lanes);
-  char last = vector_digit(lanes - 1);
+// The lanes that hold as bits, where FLC_HAS_COMPRESS.
+static const char *helper_bits(CodeText *c) {
+  bool fresh;
+  Text *t = helper(c, "flc_bits", &fresh);
+  if (fresh)
+    text_add(t, "#ifdef FLC_HAS_COMPRESS\nstatic uint flc_bits(int16 mask) {\n"
+                "  return (ushort)__builtin_ia32_cvtd2mask512(mask);\n}\n#endif\n");
+  return "flc_bits";
+}
+
+// What stores the lanes of the bits side by side, by the instruction that processors with AVX-512
+// have for it: numbers of 8 and 16 bits as ints.
+static const char *helper_compress(CodeText *c, int bytes) {
+  static const char letters[] = { [1] = 'q', [2] = 'h', [4] = 's', [8] = 'd' };
+  static const char *const elems[] = {
+    [1] = "char", [2] = "short", [4] = "int", [8] = "long"
+  };
+  const char *name = text_format("flc_compress_%d", bytes), *elem = elems[bytes];
   bool fresh;
   Text *t = helper(c, name, &fresh);
   if (!fresh) return name;
-  text_printf(t, "static void %s(%s, long%d at, %s x) {\n", name, pointer(mem), lanes,
-              vector_memory_type(mem->elem, lanes));
-  text_printf(t, "  int moves = at.s0 != at.s1;\n");
-  text_printf(t, "  if (!%s(convert_int%d(at == at.s0 + (%s & -(long)moves))))\n", all,
-              lanes, iota);
-  text_printf(t, "    %s(p, at, x);\n  else if (moves)\n    %s(p + at.s0, x);\n", scatter,
-              store);
-  text_printf(t, "  else\n    p[at.s0] = x.s%c;\n}\n", last);
+  const char *wide = bytes == 8 ? "long8" : "int16",
+             *of = bytes == 8 ? "uchar" : "ushort";
+  text_printf(t, "#ifdef FLC_HAS_COMPRESS\nstatic void %s(size_t p, %s x, uint bits) {\n",
+              name, wide);
+  text_printf(t,
+              "  %s packed = __builtin_ia32_compress%ci512_mask(x, (%s)(0), (%s)bits);\n",
+              wide, bytes == 8 ? 'd' : 's', wide, of);
+  text_printf(t, "  __builtin_ia32_storedqu%ci%d_mask((%s *)p, ", letters[bytes],
+              bytes < 4 ? 128 * bytes : 512, elem);
+  text_printf(t, bytes < 4 ? "convert_%s16(packed)" : "packed", elem);
+  text_printf(t, ", (%s)((1u << popcount(bits)) - 1));\n}\n#endif\n", of);
+  return name;
+}
+
+static void add_compressed(Text *t, const Mem *mem, const char *compress) {
+  int bytes = prim_size_bytes(mem->elem);
+  text_add(t, "#ifdef FLC_HAS_COMPRESS\n  uint bits = flc_bits(mask);\n");
+  if (bytes == 8)
+    text_printf(t,
+                "  %s((size_t)p, as_long8(x.lo), bits & 0xff);\n"
+                "  p += popcount(bits & 0xff);\n"
+                "  %s((size_t)p, as_long8(x.hi), bits >> 8);\n",
+                compress, compress);
+  else
+    text_printf(t, "  %s((size_t)p, %s, bits);\n", compress,
+                bytes == 4 ? "as_int16(x)" : "convert_int16(x)");
+  text_add(t, "#else\n");
+}
+
+// Without a branch for each lane, which no processor foresees.
+static void add_packed(Text *t, const Mem *mem, int lanes) {
+  text_printf(t, "  %s each[%d];\n  int count = 0;\n", c_memory_type(mem->elem), lanes);
+  for (int i = 0; i < lanes; i++) {
+    char digit = vector_digit(i);
+    text_printf(t, "  each[count] = x.s%c;\n  count -= mask.s%c;\n", digit, digit);
+  }
+  text_add(t, "  for (int i = 0; i < count; i++) p[i] = each[i];\n");
+}
+
+const char *helper_pack(CodeText *c, const Mem *mem, int lanes) {
+  bool fresh, whole = lanes == 16;
+  const char *name = memory_name("pack", mem, lanes),
+             *store = helper_store(c, mem, lanes), *all = helper_all(c, lanes),
+             *compress = whole ? helper_compress(c, prim_size_bytes(mem->elem)) : NULL;
+  if (whole) helper_bits(c);
+  Text *t = helper(c, name, &fresh);
+  if (!fresh) return name;
+  text_printf(t, "static void %s(%s, %s x, int%d mask) {\n", name, pointer(mem),
+              vector_memory_type(mem->elem, lanes), lanes);
+  if (whole) add_compressed(t, mem, compress);
+  text_printf(t, "  if (%s(mask)) {\n    %s(p, x);\n    return;\n  }\n", all, store);
+  add_packed(t, mem, lanes);
+  text_add(t, whole ? "#endif\n}\n" : "}\n");
+  return name;
+}
+
+const char *helper_count(CodeText *c, int lanes) {
+  const char *name = text_format("flc_count_%d", lanes),
+             *bits = lanes == 16 ? helper_bits(c) : NULL;
+  bool fresh;
+  Text *t = helper(c, name, &fresh);
+  if (!fresh) return name;
+  text_printf(t, "static long %s(int%d v%d) {\n", name, lanes, lanes);
+  if (bits)
+    text_printf(t, "#ifdef FLC_HAS_COMPRESS\n  return popcount(%s(v16));\n#else\n", bits);
+  for (int half = lanes / 2; half >= 2; half /= 2)
+    text_printf(t, "  int%d v%d = v%d.lo + v%d.hi;\n", half, half, 2 * half, 2 * half);
+  text_printf(t, "  return -(long)(v2.x + v2.y);\n%s}\n", bits ? "#endif\n" : "");
   return name;
 }
 

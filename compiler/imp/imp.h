@@ -59,6 +59,7 @@ typedef enum ImpExpKind {
   IMP_ANY,      // does any lane hold?  u.convert
   IMP_ALL,      // do all?  u.convert
   IMP_MOST,     // the greatest lane (i64): u.convert
+  IMP_COUNT,    // how many hold (i64): u.convert
 } ImpExpKind;
 
 enum { IMP_CHECK_VALUES = 8 };  // RT_MAX_CHECK_VALUES of the runtime
@@ -208,7 +209,7 @@ struct ImpStm {
     } assign;
     // step: lanes are so far apart (NULL: 1, or the index is a vector);
     // mask: of these lanes (NULL: all); run: so many lanes side by side, of a `step` (0: one);
-    // packed: the lanes often store side by side, or all in one place
+    // packed: those of the mask go side by side, whatever is between them, from the index on
     struct {
       const Mem *mem;
       const ImpExp *index, *value, *step, *mask;
@@ -440,7 +441,7 @@ const ImpExp *imp_strided(const Mem *mem, const ImpExp *index, const ImpExp *ste
 const ImpExp *imp_permute(const ImpExp *a, const ImpExp *b, const signed char *from);
 const ImpExp *imp_pick(const ImpExp *vector, const ImpExp *which);
 const ImpExp *imp_over_lanes(ImpExpKind kind,
-                             const ImpExp *a);  // IMP_ANY, IMP_ALL, IMP_MOST
+                             const ImpExp *a);  // IMP_ANY, IMP_ALL, IMP_MOST, IMP_COUNT
 const ImpExp *imp_size_exp(
     const SizeExp *e);  // saturating on the host: marked by type i64 and add/mul
 

@@ -234,7 +234,8 @@ const ImpExp *imp_pick(const ImpExp *vector, const ImpExp *which) {
 }
 
 const ImpExp *imp_over_lanes(ImpExpKind kind, const ImpExp *a) {
-  return make((ImpExp){ .kind = kind, .type = a->type, .u.convert = { a } });
+  PrimType type = kind == IMP_COUNT ? PRIM_I64 : a->type;
+  return make((ImpExp){ .kind = kind, .type = type, .u.convert = { a } });
 }
 
 const ImpExp *imp_size_exp(const SizeExp *e) {

@@ -109,6 +109,7 @@ static void print_exp(Text *t, const ImpExp *e) {
   case IMP_ANY: print_function(t, "any", e); return;
   case IMP_ALL: print_function(t, "all", e); return;
   case IMP_MOST: print_function(t, "most", e); return;
+  case IMP_COUNT: print_function(t, "count", e); return;
   }
 }
 

@@ -445,57 +445,33 @@ static void end_reduce(KernCode *kc, KernCode *inner, const KernStm *stm) {
   }
 }
 
-static bool has_remainder(const Term *t) {
-  PrimOp op = t->kind == TERM_OP ? t->u.op.op : OP_ADD;
-  if (op == OP_MOD || op == OP_REM || (op == OP_AND && t->type == PRIM_I64)) return true;
-  const Term *operands[3];
-  int count = term_operands(t, operands);
-  for (int i = 0; i < count; i++)
-    if (has_remainder(operands[i])) return true;
-  return false;
-}
-
-static void note_remainder(KernVisitor *v, const Term *term) {
-  if (has_remainder(term)) *(bool *)v->state = true;
-}
-
-static void note_load(KernVisitor *v, Access access, bool stores) {
-  (void)access, (void)stores;
-  *(bool *)v->state = true;
-}
-
-// Does a filter keep points by comparing indices, a triangle of a matrix?  By elements, what is
-// kept changes from lane to lane, and asking whether it does costs a quarter more.
-static bool keeps_runs(const Axis *axis) {
-  bool mixed = false;
-  KernVisitor v = { .term = note_remainder, .access = note_load, .state = &mixed };
-  kern_visit_block(&v, axis->body);
-  return !mixed;
-}
-
-// Scans of lanes: `after` sees them as vectors.
-static void end_scan(KernCode *kc, KernCode *inner, const KernStm *stm) {
-  const Axis *axis = stm->u.axis;
+// What each point of a scan in lanes sees: vectors.
+void lower_scan_sums(KernCode *kc, const Axis *axis) {
   for (int o = 0, first = 0; o < axis->op_count; first += axis->ops[o++].count) {
     const KernOp *op = &axis->ops[o];
     const ImpExp **values = new_array(const ImpExp *, op->count),
                  **left = new_array(const ImpExp *, op->count);
     for (int i = 0; i < op->count; i++)
-      values[i] = lower_vector(inner, axis->body->results[first + i]);
-    scan_lanes(inner, op, values);
+      values[i] = lower_vector(kc, axis->body->results[first + i]);
+    scan_lanes(kc, op, values);
     for (int i = 0; axis->inits && i < op->count; i++)
-      left[i] = imp_splat(lower_scalar(kc, axis->inits[first + i]), inner->lanes);
-    if (axis->inits) apply_op(inner, op, left, values, values);
-    for (int i = 0; i < op->count; i++) {
-      VarCopies *sum = copies_new(inner, axis->sums[first + i], inner->lane);
-      declare_copy(inner, axis->sums[first + i], sum, values[i]);
-      if (!stm->binder_count) continue;
-      const Var *binder = stm->binders[first + i];
-      declare_copy(kc, binder, copies_new(kc, binder, 0),
-                   imp_pick(copy_of(inner, sum), imp_i64(inner->lanes - 1)));
-    }
+      left[i] = imp_splat(lower_scalar(kc, axis->inits[first + i]), kc->lanes);
+    if (axis->inits) apply_op(kc, op, left, values, values);
+    for (int i = 0; i < op->count; i++)
+      declare_copy(kc, axis->sums[first + i],
+                   copies_new(kc, axis->sums[first + i], kc->lane), values[i]);
   }
-  inner->in_runs = keeps_runs(axis);
+}
+
+static void end_scan(KernCode *kc, KernCode *inner, const KernStm *stm) {
+  const Axis *axis = stm->u.axis;
+  if (lower_packed_scan(kc, inner, stm)) return;
+  lower_scan_sums(inner, axis);
+  for (int i = 0; i < stm->binder_count; i++) {
+    const ImpExp *sums = copy_of(inner, map_get(inner->values, axis->sums[i]));
+    declare_copy(kc, stm->binders[i], copies_new(kc, stm->binders[i], 0),
+                 imp_pick(sums, imp_i64(inner->lanes - 1)));
+  }
   lower_block(inner, axis->after);
 }
 

@@ -24,7 +24,6 @@ typedef struct KernCode {
   int at[MAX_LOCKS];      // and the copy at hand, by number of the bit
   const ImpExp *mask;     // the lanes that take part; NULL: all
   int64_t group;          // items of a group that work together; 0: there are no groups
-  bool in_runs;           // what a filter keeps are runs of neighbours
 } KernCode;
 
 // A variable: copies by the points of the register axes in `set`.
@@ -146,6 +145,11 @@ void reduce_lanes(KernCode *kc, const KernOp *op, const ImpExp *const *values,
                   const ImpExp **out);
 // values become their inclusive scans.
 void scan_lanes(KernCode *kc, const KernOp *op, const ImpExp **values);
+// Declares the sums of a scan in lanes, whose body is lowered: vectors.
+void lower_scan_sums(KernCode *kc, const Axis *axis);  // lower_axis.c
+// The end of a scan of flags behind which elements go side by side (lower_packed.c); false, and
+// nothing is added, if it is none.
+bool lower_packed_scan(KernCode *outer, KernCode *kc, const KernStm *stm);
 
 // ---- lanes few elements apart (lower_apart.c)
 

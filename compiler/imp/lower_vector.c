@@ -97,15 +97,6 @@ static void add_store(KernCode *kc, const Arr *arr, const ImpExp *index,
                     .u.store = { arr->mem, index, value, step, kc->mask, 0, false } });
 }
 
-// What a filter keeps goes side by side, everything else to one place behind it.
-static void add_scatter(KernCode *kc, const Access *access, const Arr *arr,
-                        const ImpExp *value) {
-  bool packed = kc->in_runs && access->tensor->spare && !kc->mask;
-  add_stm(kc, (ImpStm){ .kind = IMP_STORE,
-                        .u.store = { arr->mem, places(kc, access, arr), value, NULL,
-                                     kc->mask, 0, packed } });
-}
-
 void lane_store(KernCode *kc, const Access *access, const Arr *arr, const ImpExp *value) {
   const ImpExp *base, *step;
   bool affine = affine_place(kc, access, arr, &base, &step);
@@ -115,7 +106,7 @@ void lane_store(KernCode *kc, const Access *access, const Arr *arr, const ImpExp
   else if (!own && affine && (imp_is_i64(step, 1) || !kc->mask))
     add_store(kc, arr, base, value, step);
   else
-    add_scatter(kc, access, arr, value);
+    add_store(kc, arr, places(kc, access, arr), value, NULL);
 }
 
 // ---- divergent control
