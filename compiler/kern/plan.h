@@ -176,6 +176,9 @@ typedef struct KernQuick {
 // (reciprocals.c).
 bool kern_by_reciprocals(Compiler *c, const Kern *kern, KernQuick *out);
 
+// The kernel with innermost maps in phases, where constants divide their indices (phases.c).
+const Kern *kern_in_phases(Compiler *c, const Kern *kern);
+
 // The kernel with loops that have no remainder of their index where rows are read from another
 // place on, and round (wraps.c).
 const Kern *kern_turn_rows(Compiler *c, const Kern *kern);
