@@ -61,6 +61,7 @@ typedef struct Interior {
   bool checking;    // the condition is that of a check: it holds
   bool in_branch;   // what is looked at may not run at all points
   bool over_lanes;  // an assumption is about what differs between lanes
+  const Term *fits;  // blocks of the grid have a place inside of all borders
 } Interior;
 
 // What a condition asks of a coordinate: to begin at `from` at least, or at `to` at most.

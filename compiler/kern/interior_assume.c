@@ -97,12 +97,12 @@ void interior_want_range(const Interior *x, Assumption *w, const Linear *f) {
     interior_want(w, term_at_most(interior_extreme(x, f, -1), interior_extreme(x, f, 1)));
 }
 
-// The coordinate of the form if there is one, and its factor is 1 or -1; else -1.
+// The coordinate of the form if there is one; else -1.
 static int coordinate_of(const Interior *x, const Linear *f) {
   int found = -1;
   for (int i = 0; i < x->index_count; i++) {
     if (!f->by[i] || !x->indices[i].at) continue;
-    if (found >= 0 || (f->by[i] != 1 && f->by[i] != -1)) return -1;
+    if (found >= 0) return -1;
     found = i;
   }
   return found;
@@ -115,6 +115,15 @@ static bool follows_block(const Interior *x, const Term *t) {
   for (int i = 0; i < x->first_count; i++)
     if (term_mentions(t, x->firsts[i].var)) return true;
   return false;
+}
+
+// The least coordinate (the greatest one) whose multiple is at least (at most) `room`.
+static const Term *share_of(const Term *room, int64_t by, bool is_least) {
+  if (by < 0) room = term_sub(term_i64(0), room);
+  int64_t factor = by < 0 ? -by : by;
+  if (factor == 1) return room;
+  if (is_least) room = term_add(room, term_i64(factor - 1));
+  return term_op2(OP_DIV, room, term_i64(factor));
 }
 
 // Where the coordinate of `moving` must lie for moving <= limit (or limit <= moving, if `sign` is
@@ -130,7 +139,7 @@ static void want_move(const Interior *x, Assumption *w, const Linear *moving,
   if (strict) room = term_sub(room, term_i64(sign));
   if (follows_block(x, room)) return;
   bool is_least = moving->by[k] * sign < 0;
-  if (moving->by[k] < 0) room = term_sub(term_i64(0), room);
+  room = share_of(room, moving->by[k], is_least);
   if (!is_least) room = term_sub(room, term_i64(x->indices[k].size - 1));
   w->moves[w->move_count++] =
       (Shift){ k, is_least ? room : NULL, is_least ? NULL : room };

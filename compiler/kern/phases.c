@@ -20,7 +20,7 @@ typedef struct Phases {
   bool decides;               // a remainder that is compared
 } Phases;
 
-static bool is_quotient_op(PrimOp op) { return op == OP_DIV || op == OP_QUOT; }
+static bool makes_quotient(PrimOp op) { return op == OP_DIV || op == OP_QUOT; }
 
 // ---- divisions of sums
 
@@ -32,7 +32,7 @@ typedef struct Division {
 } Division;
 
 // Of indices alone: nothing wraps round.
-static bool is_of_indices(const Phases *p, const IndexSum *s) {
+static bool sums_indices(const Phases *p, const IndexSum *s) {
   for (int i = 0; i < s->count; i++)
     if (s->at[i]->kind != TERM_VAR || !map_has(p->indices, s->at[i]->u.var)) return false;
   return s->count > 0;
@@ -46,7 +46,7 @@ static bool has_no_negative(const IndexSum *s) {
   return s->constant >= 0;
 }
 
-static void add_part(IndexSum *s, const Term *at, int64_t by) {
+static void add_multiple(IndexSum *s, const Term *at, int64_t by) {
   s->at[s->count] = at;
   s->by[s->count++] = by;
 }
@@ -55,9 +55,9 @@ static void divide_sum(const IndexSum *sum, Division *d) {
   d->multiple = d->rest = (IndexSum){ 0 };
   for (int i = 0; i < sum->count; i++)
     if (sum->by[i] % d->by == 0)
-      add_part(&d->multiple, sum->at[i], sum->by[i] / d->by);
+      add_multiple(&d->multiple, sum->at[i], sum->by[i] / d->by);
     else
-      add_part(&d->rest, sum->at[i], sum->by[i]);
+      add_multiple(&d->rest, sum->at[i], sum->by[i]);
   d->multiple.constant = floor_div(sum->constant, d->by);
   d->rest.constant = sum->constant - d->multiple.constant * d->by;
 }
@@ -84,11 +84,11 @@ static bool divides_indices(const Phases *p, const Term *t, Division *out,
   if (t->kind != TERM_OP || t->type != PRIM_I64) return false;
   PrimOp op = t->u.op.op;
   bool rest = op == OP_MOD || op == OP_REM;
-  if (!is_quotient_op(op) && !rest) return false;
+  if (!makes_quotient(op) && !rest) return false;
   const Term *by = t->u.op.args[1], *a = step_inlined(p->lets, t->u.op.args[0]);
   bool small = by->kind == TERM_CONST && by->u.constant.u.i > 1 &&
                by->u.constant.u.i <= MOST_PHASES;
-  if (!small || !a || !sum_of(a, sum) || !is_of_indices(p, sum)) return false;
+  if (!small || !a || !sum_of(a, sum) || !sums_indices(p, sum)) return false;
   *out = (Division){ .by = by->u.constant.u.i,
                      .quotient = !rest,
                      .truncates = op == OP_QUOT || op == OP_REM };
@@ -170,14 +170,14 @@ static void see_plain_let(KernVisitor *v, const KernStm *stm) {
   if (stm->kind == KERN_LET) map_put(v->state, stm->binders[0], stm->u.term);
 }
 
-static void see_axis(KernVisitor *v, const KernStm *stm) {
+static void see_index_of(KernVisitor *v, const KernStm *stm) {
   if (stm->kind == KERN_AXIS) map_put(v->state, stm->u.axis->index, stm);
 }
 
 static Phases phases_in(Compiler *c, const Kern *kern) {
   Map *lets = map_new(NULL), *indices = map_new(NULL);
   KernVisitor let = { .stm = see_plain_let, .state = lets };
-  KernVisitor axis = { .stm = see_axis, .state = indices };
+  KernVisitor axis = { .stm = see_index_of, .state = indices };
   kern_visit_block(&let, kern->body);
   kern_visit_block(&axis, kern->body);
   return (Phases){ .mapper = { .c = c, .term = divided, .block = divide_in },
@@ -199,7 +199,7 @@ static void see_body_size(KernVisitor *v, const KernStm *stm) {
       s->loops || stm->kind == KERN_WHILE || (stm->kind == KERN_AXIS && !short_loop);
 }
 
-static bool is_long(const Term *width) {
+static bool has_many_points(const Term *width) {
   return width->kind != TERM_CONST || width->u.constant.u.i >= LEAST_POINTS;
 }
 
@@ -275,7 +275,7 @@ static const Axis *in_phases(Phases *p, const Kern *kern, const Axis *axis) {
 static void see_map_within(KernVisitor *v, const KernStm *stm) {
   bool *found = v->state;
   bool map = stm->kind == KERN_AXIS && stm->u.axis->role == AXIS_MAP;
-  *found |= map && is_long(stm->u.axis->width);
+  *found |= map && has_many_points(stm->u.axis->width);
 }
 
 // An innermost map, of more than a few points.
@@ -286,7 +286,7 @@ static bool is_of_neighbours(const KernStm *stm) {
   KernVisitor v = { .stm = see_map_within, .state = &within };
   kern_visit_block(&v, axis->body);
   bool plain = axis->bind == BIND_GRID || axis->bind == BIND_SEQ;
-  return plain && axis->role == AXIS_MAP && is_long(axis->width) && !within;
+  return plain && axis->role == AXIS_MAP && has_many_points(axis->width) && !within;
 }
 
 typedef struct InPhases {

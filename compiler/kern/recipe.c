@@ -168,9 +168,12 @@ void recipe_stage(Recipe *r, Name axis) {
   apply(r, step_stage(&r->step, r->kern, axis), text_format("stage %s", axis));
 }
 
+// Rows without room for a block between their borders are for others.
 void recipe_interior(Recipe *r, bool twice) {
   if (r->failed) return;
   apply(r, step_interior(&r->step, r->kern, twice), twice ? "interior move" : "interior");
+  const Term *fits = r->failed ? NULL : r->step.fits;
+  if (fits && r->condition && step_host_knows(r->kern, fits)) add_demand(r, fits);
 }
 
 void recipe_where(Recipe *r, Name axis, int64_t least) {

@@ -9,6 +9,7 @@ typedef struct Step {
   Compiler *c;
   bool groups;          // has the code groups of items?  (That for GPUs.)
   const char *refusal;  // "`permute k j`: ..."
+  const Term *fits;     // what the last interior is for, if the host knows it; or NULL
 } Step;
 
 // Notes a reason; returns NULL.

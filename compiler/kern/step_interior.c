@@ -390,9 +390,12 @@ static bool has_block(const KernBlock *block) {
 const Kern *step_interior(Step *s, const Kern *kern, bool twice) {
   if (twice && step_updates_in_place(kern->body))
     return step_refuse(s, "it overwrites what it reads: no point may run twice");
-  Interior x = {
-    .c = s->c, .kern = kern, .guess = guess_new(kern), .twice = twice, .in_grid = true
-  };
+  Interior x = { .c = s->c,
+                 .kern = kern,
+                 .guess = guess_new(kern),
+                 .twice = twice,
+                 .in_grid = true,
+                 .fits = term_bool(true) };
   x.outer = (KernMapper){ .c = s->c, .block = outer_block, .state = &x };
   x.inner = (KernMapper){
     .c = s->c, .term = map_inner_term, .block = inner_block, .state = &x
@@ -401,5 +404,6 @@ const Kern *step_interior(Step *s, const Kern *kern, bool twice) {
   if (has_block(kern->body)) out.body = outer_block(&x.outer, kern->body);
   if (!x.found)
     return step_refuse(s, "no condition on indices has one outcome in blocks");
+  s->fits = x.fits;
   return kern_name_axes(s->c, &out);
 }

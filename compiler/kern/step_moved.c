@@ -73,6 +73,18 @@ static void choose_places(const Interior *x, KernBuilder *b) {
   }
 }
 
+// Is there a place for the block inside of all borders?
+static const Term *fits_inside(const Interior *x) {
+  const Term *t = term_bool(true);
+  for (int i = 0; i < x->index_count; i++) {
+    const Index *index = &x->indices[i];
+    if (!index->at || !index->from) continue;
+    const Term *to = index->to ? term_min(index->to, index->last) : index->last;
+    t = term_and(t, term_at_most(index->from, to));
+  }
+  return t;
+}
+
 // Are all points of the block done, because it did not move?
 static const Term *all_done(const Interior *x, const Term *inside) {
   const Term *t = inside;
@@ -229,6 +241,7 @@ bool moved_can_end(Interior *x, const KernStm *stm) {
 
 bool moved_add(Interior *x, KernBuilder *b, const KernStm *stm, const KernBlock *inside) {
   if (!has_coordinates(x)) return false;
+  if (x->in_grid) x->fits = term_and(x->fits, fits_inside(x));
   KernBuilder nothing = kern_builder(x->c, stm->loc);
   const KernBlock *none = kern_block(&nothing, NULL, 0);
   choose_places(x, b);
