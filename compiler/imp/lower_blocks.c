@@ -50,12 +50,6 @@ static bool has_loop(const Body *body) {
   return false;
 }
 
-static bool has_scalar_results(const Stm *stm) {
-  for (int i = 0; i < stm->binder_count; i++)
-    if (stm->binders[i]->type.rank != stm->exp->u.seg->dim_count) return false;
-  return true;
-}
-
 // The results' memory, also as the kernel knows it.
 static const Arr **bind_block_outs(Code *host, const Stm *stm, const KernSeg *seg,
                                    Map *memory) {
@@ -71,7 +65,7 @@ static const Arr **bind_block_outs(Code *host, const Stm *stm, const KernSeg *se
 
 bool lower_block_segmap(Code *host, const Stm *stm) {
   const SegOp *op = stm->exp->u.seg;
-  if (op->dim_count < 2 || !has_loop(op->body) || !has_scalar_results(stm)) return false;
+  if (!has_loop(op->body)) return false;
   CopyNotes copies = { 0 };
   KernSeg seg = kern_from_seg(host->lower->c, code_kern_host(host), stm, &copies);
   seg.name = kern_seg_name(host->lower->c, host->lower->segs, host->lower->entry->name,

@@ -47,6 +47,7 @@ static const PlanParam params[] = {
   { "segscan_chunk", "chunk", 4096, 64 },
   { "seghist_items", "grid_size", -1, 16384 },
   { "segmap_block_points", "chunk", 262144, 262144 },
+  { "segmap_staged_points", "chunk", 64, 64 },
 };
 
 static const ImpExp *usual_param(Code *k, const char *name) {

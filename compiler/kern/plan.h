@@ -101,6 +101,10 @@ const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg)
 // The same for GPUs: a kernel of groups of items, with what the host is to ask before it is
 // launched; NULL if there is no such kernel (schedule_groups.c).
 const KernPlan *kern_schedule_groups(Compiler *c, const KernSeg *seg);
+// One of them: points that each go through rows (schedule_group_rows.c).  checks: what the host is
+// to ask in any case, or NULL.
+const KernPlan *kern_schedule_group_rows(Compiler *c, const KernSeg *seg,
+                                         const Kern *kern, const Term *checks);
 
 // The kernel with the bodies of the functions that it calls in their place.
 const Kern *kern_inline(Compiler *c, const Kern *kern);

@@ -259,12 +259,10 @@ static Recipe in_blocks(const GroupSchedule *s) {
   return r;
 }
 
-const KernPlan *kern_schedule_groups(Compiler *c, const KernSeg *seg) {
-  const Term *checks;
-  const Kern *kern = kern_choose(c, kern_drop_known_checks(c, kern_inline(c, seg->kern)));
-  kern = kern_load_late(c, checked_by_host(c, kern, &checks));
-  GroupSchedule s = { .c = c, .kern = kern, .depends = map_new(NULL) };
-  if (seg->kind != SEG_MAP || !find_block_axes(&s) || !find_loops(&s)) return NULL;
+static const KernPlan *plan_of_blocks(Compiler *c, const KernSeg *seg, const Kern *kern,
+                                      const Term *checks) {
+  GroupSchedule s = { .c = c, .kern = kern_load_late(c, kern), .depends = map_new(NULL) };
+  if (!find_block_axes(&s) || !find_loops(&s)) return NULL;
   Recipe r = in_blocks(&s);
   if (r.failed) return NULL;
   const Term *points = term_mul(s.row->width, s.column->width);
@@ -274,4 +272,13 @@ const KernPlan *kern_schedule_groups(Compiler *c, const KernSeg *seg) {
   if (r.condition) condition = term_and(condition, r.condition);
   return new_node(KernPlan, .name = seg->name, .kern = r.kern, .condition = condition,
                   .recipe = r.lines.at, .recipe_count = r.lines.count);
+}
+
+const KernPlan *kern_schedule_groups(Compiler *c, const KernSeg *seg) {
+  if (seg->kind != SEG_MAP) return NULL;
+  const Term *checks;
+  const Kern *kern = kern_choose(c, kern_drop_known_checks(c, kern_inline(c, seg->kern)));
+  kern = checked_by_host(c, kern, &checks);
+  const KernPlan *blocks = plan_of_blocks(c, seg, kern, checks);
+  return blocks ? blocks : kern_schedule_group_rows(c, seg, kern, checks);
 }

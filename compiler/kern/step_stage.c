@@ -4,8 +4,12 @@
 //        axis t_tile: c < 64 item { axis t_round: r < .. { tile[..] = t[low + ..] } }
 //        axis k: k < 16 { .. let x = tile[f(k, i) - low] .. }
 //
+// Likewise `t[f(k, i)] = x`, where each element of the box is stored once: behind the loop the items
+// copy the tile to the array.
+//
 // The items of a group share the work of the new axis, and meet before and after it.  Why: what
-// several of them read comes from global memory once.  (CUDA-CHiLL: copy_to_shared.)
+// several of them read comes from global memory once (CUDA-CHiLL: copy_to_shared), and words that
+// neighbours touch apart from each other move in the order in which they lie.
 //
 // Every index is read as low + (sum of positive multiples of the indices inside the group), through
 // lets, clamps (min, max) and sums: the box of what a group reads begins at `low`, which is what
@@ -32,6 +36,7 @@ typedef struct StageTile {
   StageSpan *spans;
   int64_t size;  // elements
   bool padded;   // rows are one longer than what they hold
+  bool stores;   // made here, then copied to the array
 } StageTile;
 
 typedef struct Staging {
@@ -41,6 +46,7 @@ typedef struct Staging {
   Map *lets;         // Var -> const Term *
   Map *axes;         // index Var -> const Axis *
   Map *stored;       // Var of the host, written by the kernel
+  Map *loaded;       // likewise read
   VarVec inside;     // the indices that differ within a group
   int64_t points;    // that a group has in a run of the loop
   int64_t items;     // of a group
@@ -48,7 +54,7 @@ typedef struct Staging {
   StageTile tiles[MOST_TILES];
   int count;
   int64_t bytes;
-  Map *tile_of;  // binder of a load -> StageTile
+  Map *tile_of;  // Access -> StageTile
 } Staging;
 
 // ---- what there is
@@ -62,7 +68,7 @@ static void note_stage_stm(KernVisitor *v, const KernStm *stm) {
 static void note_stage_access(KernVisitor *v, Access access, bool stores) {
   Staging *x = v->state;
   const Tensor *root = tensor_root(access.tensor);
-  if (stores && root->host) map_put(x->stored, root->host, root);
+  if (root->host) map_put(stores ? x->stored : x->loaded, root->host, root);
 }
 
 static int number_inside(const Staging *x, const Var *var) {
@@ -230,28 +236,59 @@ static bool wants_padding(const Staging *x, const StageTile *tile) {
   return others && !(along & x->fastest) && tile->spans[unit].extent % 2;
 }
 
-// The box of the load; false if it is not known, too large, or not read often enough.
-static bool find_tile(Staging *x, const Access *load, StageTile *out) {
-  const Tensor *root = tensor_root(load->tensor);
-  int rank = load->tensor->rank;
+// Do neighbouring items touch words apart, which the loop then goes on from?
+static bool lies_apart(const Staging *x, const StageTile *tile) {
+  int unit = tensor_unit_dim(tile->from), loop = number_inside(x, x->axis->index);
+  unsigned others = 0;
+  for (int d = 0; d < tile->from->rank; d++)
+    if (d != unit) others |= tile->spans[d].set;
+  unsigned along = tile->spans[unit].set;
+  return others & x->fastest && !(along & x->fastest) && along & 1u << loop;
+}
+
+// Is each element of the box that of one point of the group?
+static bool has_point_each(const Staging *x, const StageTile *tile) {
+  unsigned seen = 0;
+  for (int d = 0; d < tile->from->rank; d++) {
+    const StageSpan *span = &tile->spans[d];
+    if (span->clamped || seen & span->set || span->set & (span->set - 1)) return false;
+    seen |= span->set;
+  }
+  return tile->size == x->points;
+}
+
+// Does it pay, and may it be done?
+static bool suits_tile(const Staging *x, const StageTile *tile) {
+  if (tile->size <= 1) return false;
+  if (tile->stores) return lies_apart(x, tile) && has_point_each(x, tile);
+  return x->points >= LEAST_REUSE * tile->size ||
+         (lies_apart(x, tile) && x->points >= tile->size);
+}
+
+// The box of the access; false if it is not known or too large, or to be left alone.
+static bool find_tile(Staging *x, Access access, bool stores, StageTile *out) {
+  const Tensor *root = tensor_root(access.tensor);
+  int rank = access.tensor->rank;
   if (root->space != TENSOR_GLOBAL || rank == 0 || !root->host ||
-      map_has(x->stored, root->host))
+      map_has(stores ? x->loaded : x->stored, root->host))
     return false;
-  *out =
-      (StageTile){ .from = load->tensor, .spans = new_array(StageSpan, rank), .size = 1 };
+  *out = (StageTile){ .from = access.tensor,
+                      .spans = new_array(StageSpan, rank),
+                      .size = 1,
+                      .stores = stores };
   for (int d = 0; d < rank; d++) {
-    out->spans[d] = span_of(x, load->index[d]);
+    out->spans[d] = span_of(x, access.index[d]);
     if (!out->spans[d].known || out->spans[d].extent >= TILE_BYTES) return false;
     out->size *= out->spans[d].extent + 1;
     if (out->size > TILE_BYTES) return false;
   }
   out->padded = wants_padding(x, out);
-  return out->size > 1 && x->points >= LEAST_REUSE * out->size;
+  return suits_tile(x, out);
 }
 
-static const StageTile *tile_of(Staging *x, const Access *load) {
+static const StageTile *tile_of(Staging *x, Access access, bool stores) {
   StageTile tile;
-  if (!find_tile(x, load, &tile)) return NULL;
+  if (!find_tile(x, access, stores, &tile)) return NULL;
   for (int i = 0; i < x->count; i++)
     if (same_box(&x->tiles[i], &tile)) return &x->tiles[i];
   int64_t bytes = 2 * tile.size * prim_size_bytes(tile.from->elem);
@@ -331,7 +368,7 @@ static void tile_places(const StageTile *tile, KernBuilder *b, TilePoint *p,
   }
 }
 
-// tile[..] = t[..]   for one point of the tile
+// tile[..] = t[..]   for one point of the tile; or back
 static void add_element(const Staging *x, KernBuilder *b, const StageTile *tile,
                         TilePoint *p) {
   Compiler *c = x->s->c;
@@ -340,8 +377,9 @@ static void add_element(const Staging *x, KernBuilder *b, const StageTile *tile,
   tile_places(tile, b, p, to, from);
   const Var *element =
       var_new(c, name_of(c->names, "element"), type_scalar(tile->from->elem), b->loc);
-  kern_load_var(b, element, (Access){ tile->from, from });
-  kern_store(b, (Access){ tile->to, to }, term_var(element));
+  Access outside = { tile->from, from }, here = { tile->to, to };
+  kern_load_var(b, element, tile->stores ? here : outside);
+  kern_store(b, tile->stores ? outside : here, term_var(element));
 }
 
 // axis t_round: r < rounds { if item + r * items < size { .. } }
@@ -383,25 +421,29 @@ static void add_copy(const Staging *x, KernBuilder *out, const StageTile *tile) 
 
 // ---- the loop
 
-static bool is_bound_by(const Axis *axis, const Term *t) {
-  if (term_mentions(t, axis->index)) return true;
-  for (int i = 0; i < axis->body->count; i++)
-    for (int k = 0; k < axis->body->stms[i].binder_count; k++)
-      if (term_mentions(t, axis->body->stms[i].binders[k])) return true;
+static bool is_bound_in(const KernBlock *block, const Term *t) {
+  for (int i = 0; block && i < block->count; i++)
+    for (int k = 0; k < block->stms[i].binder_count; k++)
+      if (term_mentions(t, block->stms[i].binders[k])) return true;
   return false;
 }
 
-// Where the load's element is in the tile; before the loop, where it stays the same.
+static bool is_bound_by(const Axis *axis, const Term *t) {
+  return term_mentions(t, axis->index) || is_bound_in(axis->body, t) ||
+         is_bound_in(axis->after, t);
+}
+
+// Where the element is in the tile; before the loop, where it stays the same.
 static Access in_tile(const Staging *x, KernBuilder *b, const StageTile *tile,
-                      const Access *load) {
-  int rank = load->tensor->rank;
+                      Access access) {
+  int rank = access.tensor->rank;
   const Term **index = new_array(const Term *, rank);
   for (int i = 0; i < rank; i++) {
-    int d = dim_in_order(load->tensor, i);
-    StageSpan span = span_of(x, load->index[d]);
+    int d = dim_in_order(access.tensor, i);
+    StageSpan span = span_of(x, access.index[d]);
     const Term *at = !span.extent ? term_i64(0)
                      : span.more  ? span.more
-                                  : term_sub(load->index[d], tile->spans[d].low);
+                                  : term_sub(access.index[d], tile->spans[d].low);
     index[i] = is_bound_by(x->axis, at) ? at : kern_let(b, "in_tile", at);
   }
   return (Access){ tile->to, index };
@@ -416,31 +458,66 @@ static void add_tiles(Staging *x, KernBuilder *b) {
                           tile->from->rank, TENSOR_LOCAL);
     kern_add(b, (KernStm){ .kind = KERN_ALLOC, .u.tensor = tile->to });
   }
+}
+
+static void add_copies(const Staging *x, KernBuilder *b, bool stores) {
   for (int i = 0; i < x->count; i++)
-    add_copy(x, b, &x->tiles[i]);
+    if (x->tiles[i].stores == stores) add_copy(x, b, &x->tiles[i]);
+}
+
+static const Access *access_of(const KernStm *stm) {
+  if (stm->kind == KERN_LOAD) return &stm->u.load;
+  return stm->kind == KERN_STORE ? &stm->u.store.to : NULL;
+}
+
+// The block with its accesses to tiles; `before` the loop are the parts of their indices that
+// stay the same.
+static const KernBlock *with_tiles(const Staging *x, KernBuilder *before,
+                                   const KernBlock *block) {
+  KernBuilder b = kern_builder(x->s->c, before->loc);
+  for (int i = 0; i < block->count; i++) {
+    KernStm stm = block->stms[i];
+    const Access *access = access_of(&stm);
+    const StageTile *tile = access ? map_get(x->tile_of, access->index) : NULL;
+    if (tile && tile->stores) stm.u.store.to = in_tile(x, before, tile, *access);
+    if (tile && !tile->stores) stm.u.load = in_tile(x, before, tile, *access);
+    kern_add(&b, stm);
+  }
+  return kern_block(&b, block->results, block->result_count);
 }
 
 static void add_staged(void *state, KernBuilder *b, const KernStm *stm) {
   Staging *x = state;
   Axis axis = *stm->u.axis;
   add_tiles(x, b);
-  KernBuilder body = kern_builder(x->s->c, stm->loc);
-  for (int i = 0; i < axis.body->count; i++) {
-    KernStm inner = axis.body->stms[i];
-    const StageTile *tile =
-        inner.kind == KERN_LOAD ? map_get(x->tile_of, inner.binders[0]) : NULL;
-    if (tile) inner.u.load = in_tile(x, b, tile, &inner.u.load);
-    kern_add(&body, inner);
-  }
-  axis.body = kern_block(&body, axis.body->results, axis.body->result_count);
+  add_copies(x, b, false);
+  axis.body = with_tiles(x, b, axis.body);
+  if (axis.after) axis.after = with_tiles(x, b, axis.after);
   kern_axis(b, axis, stm->binders, stm->binder_count);
+  add_copies(x, b, true);
 }
 
-static void find_tiles(Staging *x) {
-  for (int i = 0; i < x->axis->body->count; i++) {
-    const KernStm *stm = &x->axis->body->stms[i];
-    const StageTile *tile = stm->kind == KERN_LOAD ? tile_of(x, &stm->u.load) : NULL;
-    if (tile) map_put(x->tile_of, stm->binders[0], tile);
+// How often the kernel's own loop stores to the array there.
+static int stores_to(const Staging *x, const Tensor *to) {
+  const KernBlock *blocks[] = { x->axis->body, x->axis->after };
+  int count = 0;
+  for (int k = 0; k < 2; k++)
+    for (int i = 0; blocks[k] && i < blocks[k]->count; i++) {
+      const KernStm *stm = &blocks[k]->stms[i];
+      count += stm->kind == KERN_STORE &&
+               tensor_root(stm->u.store.to.tensor) == tensor_root(to);
+      count += 2 * (kern_blocks(stm).count > 0);  // what is in there is not looked at
+    }
+  return count;
+}
+
+static void find_tiles(Staging *x, const KernBlock *block) {
+  for (int i = 0; block && i < block->count; i++) {
+    const Access *access = access_of(&block->stms[i]);
+    bool stores = block->stms[i].kind == KERN_STORE;
+    if (!access || (stores && stores_to(x, access->tensor) > 1)) continue;
+    const StageTile *tile = tile_of(x, *access, stores);
+    if (tile) map_put(x->tile_of, access->index, tile);
   }
 }
 
@@ -462,13 +539,15 @@ const Kern *step_stage(Step *s, const Kern *kern, Name name) {
                 .lets = map_new(NULL),
                 .axes = map_new(NULL),
                 .stored = map_new(NULL),
+                .loaded = map_new(NULL),
                 .tile_of = map_new(NULL) };
   KernVisitor v = { .stm = note_stage_stm, .access = note_stage_access, .state = &x };
   kern_visit_block(&v, kern->body);
   find_inside(&x);
   reason = stage_control(&x, kern->body);
   if (reason) return step_refuse(s, "%s: %s", name, reason);
-  find_tiles(&x);
+  find_tiles(&x, x.axis->body);
+  find_tiles(&x, x.axis->after);
   if (!x.count) return step_refuse(s, "%s reads nothing that items share", name);
   return step_replace(s, kern, name, add_staged, &x);
 }
