@@ -303,8 +303,10 @@ void lower_segmap_to(Code *host, const Stm *stm, const Arr *const *outs);
 // The same without regard to short rows; at the point whose index variables are bound.
 void segmap_by_items(Code *host, const Stm *stm, const Arr *const *outs);
 void seg_point(Code *k, const Stm *stm, const Arr *const *outs);
-// By groups that read short rows together, where rows are short (lower_short_rows.c); false, and
-// nothing done, where points do not read rows.
+// Likewise, and rows of results are written in columns first.
+void segmap_by_columns(Code *host, const Stm *stm, const Arr *const *outs);
+// By groups that read and write short rows together, where rows are short (lower_short_rows.c);
+// false, and nothing done, where points have no rows.
 bool lower_short_rows(Code *host, const Stm *stm, const Arr *const *outs);
 // By groups that share what they read (lower_blocks.c); false, and nothing done, where that does
 // not pay.

@@ -19,7 +19,8 @@ static int64_t group_of(const Grid *items) {
   return size;
 }
 
-static void launch_groups(Code *host, const Kern *kern, Map *memory) {
+static void launch_groups(Code *host, const KernPlan *plan, Map *memory) {
+  const Kern *kern = plan->kern;
   KernCode outside = { .k = host, .values = map_new(NULL), .memory = memory };
   Grid grid = find_grid(&outside, kern->body, BIND_GRID);
   Grid items = find_grid(&outside, grid.block, BIND_ITEM);
@@ -35,7 +36,7 @@ static void launch_groups(Code *host, const Kern *kern, Map *memory) {
              imp_named(&kernel->b, "item", imp_item(ITEM_LOCAL_ID)));
   lower_block(&kc, items.block);
   kernel_end(host, kernel,
-             (Launch){ .name = "segmap_blocks",
+             (Launch){ .name = plan->in_rows ? "segmap_staged" : "segmap_blocks",
                        .groups = groups,
                        .group_size = imp_i64(kc.group) });
 }
@@ -50,13 +51,36 @@ static bool has_loop(const Body *body) {
   return false;
 }
 
+static bool has_scalar_results(const Stm *stm) {
+  for (int i = 0; i < stm->binder_count; i++)
+    if (stm->binders[i]->type.rank != stm->exp->u.seg->dim_count) return false;
+  return true;
+}
+
+// Is it known in which order everything lies that the points read?
+static bool orders_are_known(Code *host, const SegOp *seg) {
+  KernHost kern = code_kern_host(host);
+  VarVec free = core_free_body(seg->body);
+  vec_each (const Var **, v, &free) {
+    const Arr *arr = (*v)->type.rank > 1 ? map_get(host->arrays, *v) : NULL;
+    if (arr && arr->mem && !arr_is_dense(arr) && !kern.order(kern.state, *v))
+      return false;
+  }
+  return true;
+}
+
+static bool suits_plan(Code *host, const Stm *stm, const KernPlan *plan) {
+  const SegOp *seg = stm->exp->u.seg;
+  return plan->in_rows ? orders_are_known(host, seg) : has_scalar_results(stm);
+}
+
 // The results' memory, also as the kernel knows it.
 static const Arr **bind_block_outs(Code *host, const Stm *stm, const KernSeg *seg,
                                    Map *memory) {
   const Arr **outs = new_array(const Arr *, stm->binder_count + 1);
   for (int i = 0; i < stm->binder_count; i++) {
     Memory *out = new_node(Memory, .copies = new_array(const Arr *, 1));
-    outs[i] = out->copies[0] = host_out(host, stm->binders[i]);
+    outs[i] = out->copies[0] = host_map_out(host, stm->binders[i]);
     map_put(memory, seg->outs[i], out);
     code_bind(host, stm->binders[i], *outs[i]);
   }
@@ -71,7 +95,7 @@ bool lower_block_segmap(Code *host, const Stm *stm) {
   seg.name = kern_seg_name(host->lower->c, host->lower->segs, host->lower->entry->name,
                            seg.kind);
   const KernPlan *plan = kern_schedule_groups(host->lower->c, &seg);
-  if (!plan) return false;
+  if (!plan || !suits_plan(host, stm, plan)) return false;
   vec_push(&host->lower->plans, plan);
   Map *memory = map_new(NULL);
   const Arr **outs = bind_block_outs(host, stm, &seg, memory);
@@ -80,7 +104,7 @@ bool lower_block_segmap(Code *host, const Stm *stm) {
   ImpBuilder yes, no;
   Code blocks = code_inner(host, &yes), points = code_inner(host, &no);
   host->lower->plan = plan;
-  launch_groups(&blocks, plan->kern, memory);
+  launch_groups(&blocks, plan, memory);
   host->lower->plan = NULL;
   lower_segmap_to(&points, stm, outs);
   imp_add_stm(host->b,

@@ -155,8 +155,23 @@ void segmap_by_items(Code *host, const Stm *stm, const Arr *const *outs) {
   items_close(&items, "segmap");
 }
 
+void segmap_by_columns(Code *host, const Stm *stm, const Arr *const *outs) {
+  int count = stm->binder_count, dims = stm->exp->u.seg->dim_count;
+  const Arr **made = new_array(const Arr *, count + 1);
+  for (int i = 0; i < count; i++)
+    made[i] = outs[i]->rank > dims && arr_is_dense(outs[i])
+                  ? layout_out(host, stm->binders[i], dims)
+                  : outs[i];
+  segmap_by_items(host, stm, made);
+  for (int i = 0; i < count; i++) {
+    if (made[i] == outs[i]) continue;
+    host_copy(host, outs[i], made[i]);
+    imp_release(host->b, made[i]->mem);
+  }
+}
+
 void lower_segmap_to(Code *host, const Stm *stm, const Arr *const *outs) {
-  if (!lower_short_rows(host, stm, outs)) segmap_by_items(host, stm, outs);
+  if (!lower_short_rows(host, stm, outs)) segmap_by_columns(host, stm, outs);
 }
 
 // segmap <i < n> { i }
@@ -167,11 +182,35 @@ static bool is_iota(const SegOp *seg) {
   return result.kind == ATOM_VAR && result.u.var == seg->dims[0].index;
 }
 
-void lower_segmap(Code *host, const Stm *stm) {
+// The results in rows, where these are short; NULL, and nothing done, where none are.
+static const Arr **segmap_of_short_rows(Code *host, const Stm *stm) {
+  const Arr **outs = new_array(const Arr *, stm->binder_count + 1);
+  ImpBuilder b = { .c = host->lower->c, .loc = stm->loc };
+  Code attempt = *host;
+  attempt.b = &b;
+  for (int i = 0; i < stm->binder_count; i++)
+    outs[i] = host_map_out(&attempt, stm->binders[i]);
+  if (lower_short_rows(&attempt, stm, outs)) {
+    vec_each (const ImpStm **, made, &b.block)
+      vec_push(&host->b->block, *made);
+    return outs;
+  }
+  for (int i = 0; i < stm->binder_count; i++)
+    map_remove(host->owned, outs[i]->mem);
+  return NULL;
+}
+
+static const Arr **segmap_of_points(Code *host, const Stm *stm) {
   const Arr **outs = new_array(const Arr *, stm->binder_count + 1);
   for (int i = 0; i < stm->binder_count; i++)
     outs[i] = layout_out(host, stm->binders[i], stm->exp->u.seg->dim_count);
-  lower_segmap_to(host, stm, outs);
+  segmap_by_items(host, stm, outs);
+  return outs;
+}
+
+void lower_segmap(Code *host, const Stm *stm) {
+  const Arr **outs = segmap_of_short_rows(host, stm);
+  if (!outs) outs = segmap_of_points(host, stm);
   for (int i = 0; i < stm->binder_count; i++) {
     Arr out = *outs[i];
     if (is_iota(stm->exp->u.seg)) {

@@ -3,11 +3,13 @@
 //
 //   for e < rows * m { local[e] = xss[first * m + e] }; barrier; item: local[item * m + j]
 //
-// Why: as they lie, items would read a word of 32 sectors each at once, and the transposed copy
-// that longer rows get is read and written besides.
+// Rows that they make go the same way back.
+//
+// Why: as they lie, items would read a word of 32 sectors each at once, and the transposed copies
+// that longer rows get are read and written besides.
 #include "imp/lower_wide.h"
 
-enum { GROUP = 256, ROW_BYTES = 96 };
+enum { GROUP = 256, ROW_BYTES = 128, FEW_POINTS = 32 };
 
 typedef struct RowUse {
   const Var *var, *point;
@@ -40,18 +42,19 @@ static bool reads_own_rows(const SegOp *seg, const Var *var) {
   return use.own > 0 && use.own == use.all;
 }
 
-// The arrays to be staged: all that neighbouring items would not read in order; none if there are
+// The arrays to be staged: all that neighbouring items would not read in order; false if there are
 // others among them.
-static VarVec rows_to_stage(Code *host, const SegOp *seg) {
-  VarVec none = { 0 };
-  if (host->lower->profile != PROFILE_GPU || seg->dim_count != 1) return none;
-  VarVec apart = layout_apart(host, seg);
-  vec_each (const Var *const *, v, &apart) {
+static bool find_rows_to_stage(Code *host, const SegOp *seg, VarVec *apart) {
+  if (host->lower->profile != PROFILE_GPU || seg->dim_count != 1) return false;
+  Atom points = seg->dims[0].width;
+  if (points.kind == ATOM_CONST && points.u.constant.u.i < FEW_POINTS) return false;
+  *apart = layout_apart(host, seg);
+  vec_each (const Var *const *, v, apart) {
     const Arr *arr = code_array(host, atom_var(*v));
     if ((*v)->type.rank != 2 || !arr_is_dense(arr) || !reads_own_rows(seg, *v))
-      return none;
+      return false;
   }
-  return apart;
+  return true;
 }
 
 typedef struct ShortRows {
@@ -59,30 +62,47 @@ typedef struct ShortRows {
   const ImpExp *size, *item, *first, *rows;  // of the group
 } ShortRows;
 
-// The array in local memory, as if all of it lay there.
-static void stage_rows(ShortRows *s, Code *host, const Var *var) {
-  const Arr *arr = code_array(host, atom_var(var));
-  Code *k = &s->kernel->code, inner, present;
-  const ImpExp *m = arr->shape[1], *all = imp_mul(s->rows, m);
+// Room in local memory for the rows of the group, seen as if all of the array lay there.
+static Arr local_rows(ShortRows *s, Code *host, const Arr *arr) {
+  const ImpExp *m = arr->shape[1];
   Mem *mem = mem_copy(mem_new(host->lower->c, "rows", MEM_LOCAL, arr->elem), sizeof *mem);
   mem->padded = true;
   const ImpExp *room = imp_mul(imp_i64(GROUP), m);
   room = imp_add(room, imp_add(imp_quot(room, imp_i64(32)), imp_i64(1)));
   vec_push(&s->kernel->scratch, (Scratch){ .mem = mem, .count = room });
+  Arr here = *arr;
+  here.mem = mem;
+  here.offset = imp_sub(imp_i64(0), imp_mul(s->first, m));
+  return here;
+}
+
+// The items copy the rows of the group in order: to local memory, or back.
+static void move_rows(ShortRows *s, const Arr *arr, const Arr *here, bool back) {
+  Code *k = &s->kernel->code, inner, present;
+  const ImpExp *m = arr->shape[1], *all = imp_mul(s->rows, m);
   ImpBuilder b, in;
   const Var *i;
   const ImpExp *round = wide_open_loop(k, &inner, &b, &i);
   const ImpExp *at = imp_let(&b, "at", imp_add(s->item, imp_mul(round, s->size)));
   present = code_inner(&inner, &in);
-  const ImpExp *from = imp_add(arr->offset, imp_add(imp_mul(s->first, m), at));
-  imp_store(present.b, mem, at, imp_load(arr->mem, from));
+  const ImpExp *there = imp_add(arr->offset, imp_add(imp_mul(s->first, m), at));
+  if (back)
+    imp_store(present.b, arr->mem, there, imp_load(here->mem, at));
+  else
+    imp_store(present.b, here->mem, at, imp_load(arr->mem, there));
   imp_if(&b, imp_less(at, all), in.block);
   wide_close_loop(k, &b, i, m);
-  Arr staged = *arr;
-  staged.mem = mem;
-  staged.offset = imp_sub(imp_i64(0), imp_mul(s->first, m));
-  map_put(k->arrays, var, mem_copy(&staged, sizeof staged));
 }
+
+static void stage_rows(ShortRows *s, Code *host, const Var *var) {
+  const Arr *arr = code_array(host, atom_var(var));
+  Arr here = local_rows(s, host, arr);
+  move_rows(s, arr, &here, false);
+  map_put(s->kernel->code.arrays, var, mem_copy(&here, sizeof here));
+}
+
+// Does the point make a row of it, in order?
+static bool is_row_result(const Arr *out) { return out->rank == 2 && arr_is_dense(out); }
 
 static void run_points(ShortRows *s, const Stm *stm, const Arr *const *outs) {
   const SegOp *seg = stm->exp->u.seg;
@@ -91,6 +111,25 @@ static void run_points(ShortRows *s, const Stm *stm, const Arr *const *outs) {
   code_bind_scalar(&point, seg->dims[0].index, imp_add(s->first, s->item));
   seg_point(&point, stm, outs);
   imp_if(s->kernel->code.b, imp_less(s->item, s->rows), b.block);
+}
+
+// Rows are made in local memory, then copied.
+static void make_rows(ShortRows *s, Code *host, const Stm *stm, const Arr *const *outs) {
+  ImpStm barrier = { .kind = IMP_BARRIER };
+  const Arr **here = new_array(const Arr *, stm->binder_count + 1);
+  bool rows = false;
+  for (int i = 0; i < stm->binder_count; i++) {
+    here[i] = outs[i];
+    if (!is_row_result(outs[i])) continue;
+    Arr staged = local_rows(s, host, outs[i]);
+    here[i] = mem_copy(&staged, sizeof staged);
+    rows = true;
+  }
+  imp_add_stm(s->kernel->code.b, barrier);
+  run_points(s, stm, here);
+  if (rows) imp_add_stm(s->kernel->code.b, barrier);
+  for (int i = 0; i < stm->binder_count; i++)
+    if (is_row_result(outs[i])) move_rows(s, outs[i], here[i], true);
 }
 
 // False if the kernel may fail: with its barrier it would be slower than the copy.
@@ -105,8 +144,7 @@ static bool launch_short(Code *host, const Stm *stm, const Arr *const *outs,
   s.rows = imp_let(b, "rows", imp_min(s.size, imp_sub(points, s.first)));
   vec_each (const Var *const *, v, arrays)
     stage_rows(&s, host, *v);
-  imp_add_stm(b, (ImpStm){ .kind = IMP_BARRIER });
-  run_points(&s, stm, outs);
+  make_rows(&s, host, stm, outs);
   if (s.kernel->may_fail) return false;
   kernel_end(host, s.kernel,
              (Launch){ .name = "segmap_rows",
@@ -115,24 +153,36 @@ static bool launch_short(Code *host, const Stm *stm, const Arr *const *outs,
   return true;
 }
 
+static const ImpExp *more_bytes(const ImpExp *bytes, const Arr *arr) {
+  const ImpExp *row = imp_mul(arr->shape[1], imp_i64(prim_size_bytes(arr->elem)));
+  return bytes ? imp_add(bytes, row) : row;
+}
+
+// Of the rows that a point reads and makes; NULL: there are none.
+static const ImpExp *bytes_of_rows(Code *host, const Stm *stm, const Arr *const *outs,
+                                   const VarVec *arrays) {
+  const ImpExp *bytes = NULL;
+  vec_each (const Var *const *, v, arrays)
+    bytes = more_bytes(bytes, code_array(host, atom_var(*v)));
+  for (int i = 0; i < stm->binder_count; i++)
+    if (is_row_result(outs[i])) bytes = more_bytes(bytes, outs[i]);
+  return bytes;
+}
+
 bool lower_short_rows(Code *host, const Stm *stm, const Arr *const *outs) {
-  VarVec arrays = rows_to_stage(host, stm->exp->u.seg);
-  if (!arrays.count || body_takes_arena(host, stm->exp->u.seg)) return false;
-  const ImpExp *bytes = imp_i64(0);
-  vec_each (const Var *const *, v, &arrays) {
-    const Arr *arr = code_array(host, atom_var(*v));
-    bytes = imp_add(bytes, imp_mul(arr->shape[1], imp_i64(prim_size_bytes(arr->elem))));
-  }
-  Code staged = *host, apart = *host;
-  ImpBuilder few = { .c = host->lower->c, .loc = stm->loc }, many = few;
-  staged.b = &few;
-  apart.b = &many;
+  const SegOp *seg = stm->exp->u.seg;
+  VarVec arrays = { 0 };
+  if (!find_rows_to_stage(host, seg, &arrays)) return false;
+  const ImpExp *bytes = bytes_of_rows(host, stm, outs, &arrays);
+  if (!bytes || body_takes_arena(host, seg)) return false;
+  ImpBuilder few, many;
+  Code staged = code_inner(host, &few), apart = code_inner(host, &many);
   int notes = host->lower->copies.count;
   if (!launch_short(&staged, stm, outs, &arrays)) {
     host->lower->copies.count = notes;
     return false;
   }
-  segmap_by_items(&apart, stm, outs);
+  segmap_by_columns(&apart, stm, outs);
   const ImpExp *limit =
       tuning_param(host->lower, "segmap_row_bytes", "bytes", ROW_BYTES, ROW_BYTES);
   imp_add_stm(host->b, (ImpStm){ .kind = IMP_IF,

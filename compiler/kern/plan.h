@@ -47,6 +47,7 @@ struct KernPlan {
   bool by_choice;             // a parameter may ask for that
   int recipes;  // so many does the parameter NAME.recipe choose from; 0: there is none
   int choice;  // it has to be that for this one, which is not printed as a recipe; 0: others
+  bool in_rows;       // GPUs: its points each go through rows (schedule_group_rows.c)
   bool many_points;   // of the kernel: who gets how many is a parameter of its own
   const Kern *kern;   // the kernel; or NULL:
   const Kern *tried;  // as KernTry has it, if what sums become has been added since

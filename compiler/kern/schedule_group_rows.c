@@ -181,5 +181,5 @@ const KernPlan *kern_schedule_group_rows(Compiler *c, const KernSeg *seg,
   if (checks) condition = term_and(condition, checks);
   if (r.condition) condition = term_and(condition, r.condition);
   return new_node(KernPlan, .name = seg->name, .kern = r.kern, .condition = condition,
-                  .recipe = r.lines.at, .recipe_count = r.lines.count);
+                  .in_rows = true, .recipe = r.lines.at, .recipe_count = r.lines.count);
 }

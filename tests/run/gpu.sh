@@ -36,7 +36,7 @@ expect 2 'launch segmap_rows' twice # short rows are read as they are
 expect 1 '^  slot xss' twice          # else a copy, shared by two kernels
 expect 2 '^ *once xss' twice
 expect 1 'launch transpose' inside # within a branch of a loop, but once
-expect 1 '^          once xss' inside
+expect 1 '^            once xss' inside
 expect 1 '^  slot xss' inside
 expect 0 'transpose\|layout' columns # in order as they are
 expect 1 'launch transpose' result   # the caller wants rows
