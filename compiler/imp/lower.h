@@ -38,6 +38,13 @@ typedef struct HostScope {
 } HostScope;
 
 // Code under construction for one kernel (or, with `host`, for the host).
+// Room in local memory for arrays of items: element j of an item's at j * size + item.
+typedef struct LocalRows {
+  const ImpExp *item;
+  int64_t size;  // of the group
+  const ImpExp *bytes;  // that an item takes so far
+} LocalRows;
+
 typedef struct Code {
   Lower *lower;
   ImpBuilder *b;  // where statements go
@@ -56,6 +63,7 @@ typedef struct Code {
       landings;  // on the host: Var -> Landing *: what is made in a part of another array,
                  // and what that array is then
   ScratchVec *scratch;  // NULL on the host
+  LocalRows *rows;  // where arrays of an item lie instead; or NULL
   bool *may_fail;
   HostScope *scope;      // on the host
   const ImpExp *active;  // in a work-group: checks count only if this holds; NULL: always
@@ -152,6 +160,8 @@ const Mem *code_memory(Code *k, const char *name, PrimType elem, const ImpExp *c
                        int lanes);
 // Memory for an array of the type: private if small and constant, else scratch.
 Arr code_alloc(Code *k, const char *name, CoreType type);
+// Are arrays of the type few elements, which are the item's own memory then?
+bool code_is_private(CoreType type);
 // The binder's wanted place, or fresh memory.
 Arr code_alloc_for(Code *k, const Var *binder);
 void code_copy(Code *k, const Arr *to, const Arr *from);  // element-wise loops

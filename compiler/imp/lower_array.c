@@ -133,6 +133,14 @@ static bool known_on_host(const Code *k, CoreType type) {
   return true;
 }
 
+bool code_is_private(CoreType type) {
+  int64_t count = 1;
+  for (int d = 0; d < type.rank && count <= PRIVATE_ELEMENTS; d++)
+    count *= type.dims[d].kind == ATOM_CONST ? type.dims[d].u.constant.u.i
+                                             : PRIVATE_ELEMENTS + 1;
+  return count > 0 && count <= PRIVATE_ELEMENTS;
+}
+
 static Arr alloc_private(Code *k, const char *name, CoreType type, const ImpExp *count) {
   const Mem *mem = mem_new(k->lower->c, name, MEM_PRIVATE, type.elem);
   imp_add_stm(k->b, (ImpStm){ .kind = IMP_LOCAL, .u.alloc = { mem, count } });
@@ -151,6 +159,22 @@ static const Mem *alloc_scratch(Code *k, const char *name, PrimType elem,
   return mem;
 }
 
+// Neighbouring items have neighbouring words.
+static Arr alloc_local(Code *k, const char *name, CoreType type, const ImpExp *count) {
+  const Mem *mem = mem_new(k->lower->c, name, MEM_LOCAL, type.elem);
+  const ImpExp *size = imp_i64(k->rows->size),
+               *bytes = imp_i64(prim_size_bytes(type.elem));
+  vec_push(k->scratch, (Scratch){ .mem = mem, .count = imp_mul(count, size) });
+  k->rows->bytes = imp_add(k->rows->bytes, imp_mul(count, bytes));
+  Arr arr = arr_dense(mem, type.elem, code_shape(type), type.rank);
+  const ImpExp **strides = new_array(const ImpExp *, type.rank + 1);
+  for (int d = 0; d < type.rank; d++)
+    strides[d] = imp_mul(arr.strides[d], size);
+  arr.strides = strides;
+  arr.offset = k->rows->item;
+  return arr;
+}
+
 Arr code_alloc(Code *k, const char *name, CoreType type) {
   if (!k->scratch) return host_alloc(k, name, type);
   const ImpExp *count = imp_i64(1);
@@ -161,6 +185,8 @@ Arr code_alloc(Code *k, const char *name, CoreType type) {
   if (constant && count->u.constant.u.i <= PRIVATE_ELEMENTS &&
       count->u.constant.u.i > 0) {
     arr = alloc_private(k, name, type, count);
+  } else if (k->rows && !constant && known_on_host(k, type)) {
+    arr = alloc_local(k, name, type, count);
   } else {
     const Mem *mem = alloc_scratch(k, name, type.elem, count, known_on_host(k, type));
     arr = arr_dense(mem, type.elem, code_shape(type), type.rank);

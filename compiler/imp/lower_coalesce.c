@@ -11,6 +11,8 @@
 
 enum { STEP_OTHER = 2 };  // else 0 or 1
 
+enum { FEW_ROWS = 16 };
+
 // How a value changes from one item to the next, and what it depends on.
 typedef struct Motion {
   int step;        // added when the innermost index grows by 1
@@ -168,8 +170,24 @@ static void set_order(Probe *p, const Motion *dims, int lane) {
   }
 }
 
-// A read of words apart counts if the items read all of the array: copying what few elements of
-// are needed would cost more than it saves.
+// Do other items read the same?
+static bool is_read_again(const Reads *r, const Probe *p, const Motion *dims) {
+  unsigned space = 0;
+  for (int d = 0; d < p->arr->rank; d++)
+    space |= dims[d].space;
+  for (int d = 0; d < r->seg->dim_count; d++)
+    if (d < 31 && !(space & 1U << d)) return true;
+  return false;
+}
+
+// One of few rows, at a fixed place.
+static bool is_one_of_few(const Probe *p, int d) {
+  const ImpExp *width = p->arr->shape[d];
+  return width->kind == IMP_CONST && width->u.constant.u.i <= FEW_ROWS;
+}
+
+// A read of words apart counts if the items read all of the array, or a good part of it several
+// times: copying what few elements of are needed would cost more than it saves.
 static void see_read(const Reads *r, Probe *p, const Motion *dims) {
   int lane = -1;
   for (int d = 0; d < p->arr->rank; d++) {
@@ -182,8 +200,9 @@ static void see_read(const Reads *r, Probe *p, const Motion *dims) {
     p->in_order = r->depth > p->in_order ? r->depth : p->in_order;
     return;
   }
+  bool again = is_read_again(r, p, dims);
   for (int d = 0; d < p->arr->rank; d++)
-    if (!dims[d].walks && !dims[d].space) return;
+    if (!dims[d].walks && !dims[d].space && !(again && is_one_of_few(p, d))) return;
   if (r->depth <= p->apart) return;
   p->apart = r->depth;
   set_order(p, dims, lane);

@@ -129,6 +129,17 @@ const Arr *element_of(const Arr *out, const ImpExp *const *indices, int count) {
   return mem_copy(&at, sizeof at);
 }
 
+// Is it made round by round?  What that stores again and again had better be the item's own.
+static bool is_made_in_rounds(const Code *k, const Body *body, Atom result) {
+  if (k->lower->profile != PROFILE_GPU || result.kind != ATOM_VAR) return false;
+  if (!code_is_private(result.u.var->type)) return false;
+  for (int i = 0; i < body->stm_count; i++)
+    for (int b = 0; b < body->stms[i].binder_count; b++)
+      if (body->stms[i].binders[b] == result.u.var)
+        return body->stms[i].exp->kind == EXP_LOOP;
+  return false;
+}
+
 void seg_point(Code *k, const Stm *stm, const Arr *const *outs) {
   const SegOp *seg = stm->exp->u.seg;
   int count = stm->binder_count;
@@ -136,12 +147,15 @@ void seg_point(Code *k, const Stm *stm, const Arr *const *outs) {
   const ImpExp **scalars = new_array(const ImpExp *, count + 1);
   const ImpExp *const *indices = space_indices(seg->dims, seg->dim_count);
   for (int i = 0; i < count; i++)
-    if (outs[i]->rank > seg->dim_count)
+    if (outs[i]->rank > seg->dim_count &&
+        !is_made_in_rounds(k, seg->body, seg->body->results[i]))
       dests[i] = element_of(outs[i], indices, seg->dim_count);
   seq_body(k, seg->body, scalars, dests);
   for (int i = 0; i < count; i++)
     if (outs[i]->rank == seg->dim_count)
       imp_store(k->b, outs[i]->mem, arr_index(outs[i], indices), scalars[i]);
+    else if (is_made_in_rounds(k, seg->body, seg->body->results[i]))
+      code_copy(k, element_of(outs[i], indices, seg->dim_count), dests[i]);
 }
 
 void segmap_by_items(Code *host, const Stm *stm, const Arr *const *outs) {

@@ -3,13 +3,13 @@
 //
 //   for e < rows * m { local[e] = xss[first * m + e] }; barrier; item: local[item * m + j]
 //
-// Rows that they make go the same way back.
+// Rows that they make go the same way back, and rows that they keep for themselves lie there.
 //
 // Why: as they lie, items would read a word of 32 sectors each at once, and the transposed copies
 // that longer rows get are read and written besides.
 #include "imp/lower_wide.h"
 
-enum { GROUP = 256, ROW_BYTES = 128, FEW_POINTS = 32 };
+enum { GROUP = 256, ROW_BYTES = 124, FEW_POINTS = 32 };
 
 typedef struct RowUse {
   const Var *var, *point;
@@ -60,6 +60,7 @@ static bool find_rows_to_stage(Code *host, const SegOp *seg, VarVec *apart) {
 typedef struct ShortRows {
   KernelCode *kernel;
   const ImpExp *size, *item, *first, *rows;  // of the group
+  LocalRows own;
 } ShortRows;
 
 // Room in local memory for the rows of the group, seen as if all of the array lay there.
@@ -108,6 +109,7 @@ static void run_points(ShortRows *s, const Stm *stm, const Arr *const *outs) {
   const SegOp *seg = stm->exp->u.seg;
   ImpBuilder b;
   Code point = code_inner(&s->kernel->code, &b);
+  point.rows = &s->own;
   code_bind_scalar(&point, seg->dims[0].index, imp_add(s->first, s->item));
   seg_point(&point, stm, outs);
   imp_if(s->kernel->code.b, imp_less(s->item, s->rows), b.block);
@@ -132,20 +134,23 @@ static void make_rows(ShortRows *s, Code *host, const Stm *stm, const Arr *const
     if (is_row_result(outs[i])) move_rows(s, outs[i], here[i], true);
 }
 
-// False if the kernel may fail: with its barrier it would be slower than the copy.
+// Adds the bytes of what points keep.  False if the kernel may fail: with its barrier it would be
+// slower than the copy.
 static bool launch_short(Code *host, const Stm *stm, const Arr *const *outs,
-                         const VarVec *arrays) {
+                         const VarVec *arrays, const ImpExp **bytes) {
   ShortRows s = { .kernel = kernel_begin(host, stm->loc),
                   .size = imp_item(ITEM_LOCAL_SIZE) };
   ImpBuilder *b = &s.kernel->b;
   const ImpExp *points = imp_atom(stm->exp->u.seg->dims[0].width);
   s.item = imp_let(b, "item", imp_item(ITEM_LOCAL_ID));
+  s.own = (LocalRows){ s.item, GROUP, *bytes };
   s.first = imp_let(b, "first", imp_mul(imp_item(ITEM_GROUP_ID), s.size));
   s.rows = imp_let(b, "rows", imp_min(s.size, imp_sub(points, s.first)));
   vec_each (const Var *const *, v, arrays)
     stage_rows(&s, host, *v);
   make_rows(&s, host, stm, outs);
   if (s.kernel->may_fail) return false;
+  *bytes = s.own.bytes;
   kernel_end(host, s.kernel,
              (Launch){ .name = "segmap_rows",
                        .groups = imp_ceil_div(points, imp_i64(GROUP)),
@@ -178,7 +183,7 @@ bool lower_short_rows(Code *host, const Stm *stm, const Arr *const *outs) {
   ImpBuilder few, many;
   Code staged = code_inner(host, &few), apart = code_inner(host, &many);
   int notes = host->lower->copies.count;
-  if (!launch_short(&staged, stm, outs, &arrays)) {
+  if (!launch_short(&staged, stm, outs, &arrays, &bytes)) {
     host->lower->copies.count = notes;
     return false;
   }
