@@ -2,7 +2,7 @@
 // They follow the shape of G2: the context becomes the seg-op's space.
 #include "base/map.h"
 #include "base/mem.h"
-#include "core/message.h"
+#include "core/bounds.h"
 #include "flat/rules.h"
 
 // Sigma with its own positions bound to fresh variables, outermost first, stored in `out`.
@@ -206,51 +206,6 @@ bool rule_array_operation(Flatten *fl, const Goal *goal, Atom *out) {
   return true;
 }
 
-// start:end, and :stride unless that is 1; or an index.
-static void dim_text(Message *m, Builder *b, const DimIndex *dim) {
-  message_value(m, dim->start);
-  if (!dim->is_slice) return;
-  message_text(m, ":");
-  message_value(m, size_add(b, dim->start, size_mul(b, dim->count, dim->stride)));
-  if (atom_is_i64(dim->stride, 1)) return;
-  message_text(m, ":");
-  message_value(m, dim->stride);
-}
-
-// "Index [i, j] out of bounds for array of shape [n][m]", as the interpreter says it.
-static Message bounds_text(Builder *b, const Exp *update) {
-  CoreType type = atom_type(update->u.update.array);
-  const DimIndex *dims = update->u.update.dims;
-  Message m = message_new();
-  while (type.rank > 1 && dim_is_whole(&dims[type.rank - 1], type.dims[type.rank - 1]))
-    type.rank--;
-  message_text(&m, "Index [");
-  for (int i = 0; i < type.rank; i++) {
-    if (i) message_text(&m, ", ");
-    dim_text(&m, b, &dims[i]);
-  }
-  message_text(&m, "] out of bounds for array of shape ");
-  message_shape(&m, type);
-  message_text(&m, ".");
-  message_end(&m);
-  return m;
-}
-
-// Are all indices of the update in bounds (slices are checked where they are made)?
-static Atom all_in_bounds(Builder *b, const Exp *update) {
-  CoreType type = atom_type(update->u.update.array);
-  Atom ok = atom_bool(true);
-  for (int i = 0; i < type.rank; i++) {
-    const DimIndex *dim = &update->u.update.dims[i];
-    if (dim->is_slice) continue;
-    Atom low = core_let(b, "low", exp_op2(OP_LE, atom_i64(0), dim->start));
-    Atom high = core_let(b, "high", exp_op2(OP_LT, dim->start, type.dims[i]));
-    Atom both = core_let(b, "inside", exp_op2(OP_LAND, low, high));
-    ok = ok.kind == ATOM_CONST ? both : core_let(b, "ok", exp_op2(OP_LAND, ok, both));
-  }
-  return ok;
-}
-
 // Passes the indices of the update that are no slices through an assertion.
 static void assert_in_bounds(Builder *b, const Exp *update, Atom *indices) {
   int count = update->u.update.dim_count, fixed = 0;
@@ -258,14 +213,9 @@ static void assert_in_bounds(Builder *b, const Exp *update, Atom *indices) {
   for (int i = 0; i < count; i++)
     if (!update->u.update.dims[i].is_slice) checked[fixed++] = indices[i];
   if (!update->u.update.checked || !fixed) return;
-  Atom ok = all_in_bounds(b, update);
-  Message m = bounds_text(b, update);
-  const Atom *atoms = mem_copy(checked, (size_t)fixed * sizeof *checked);
-  core_let_n(
-      b, "checked",
-      new_node(Exp, .kind = EXP_ASSERT,
-               .u.assert = { ok, m.parts.at, m.values.at, m.values.count, atoms, fixed }),
-      checked);
+  const Exp *bounds = bounds_assert(b, atom_type(update->u.update.array),
+                                    update->u.update.dims, checked, fixed);
+  core_let_n(b, "checked", bounds, checked);
   for (int i = 0, next = 0; i < count; i++)
     if (!update->u.update.dims[i].is_slice) indices[i] = checked[next++];
 }

@@ -629,6 +629,7 @@ static const Entry *spread_entry(Compiler *c, const Entry *entry, bool blocks) {
                   .defs = map_new(NULL),
                   .alike = map_new(NULL),
                   .indices = map_new(NULL),
+                  .offsets = map_new(NULL),
                   .whole = whole };
     *out = *entry;
     if (blocks)

@@ -63,6 +63,7 @@ typedef struct Spread {
   Map *alike;        // Var, a bool: a condition of ours that is the same for all workers
   Map *defs;         // Var, an i64 -> Exp
   Map *indices;      // Var, an array -> RowPosition: what its elements are
+  Map *offsets;      // Var, an array -> SmallRange: likewise
 } Spread;
 
 // The split of so many rows; NULL if there is none.
@@ -85,7 +86,9 @@ bool spread_host_read(const Spread *s, Builder *b, const Stm *stm);
 // Gathers stand in the branches that read them (workers_sink.c).
 const Body *spread_sink(Compiler *c, const Body *body, const Map *alike);
 
-// ---- what points read (workers_reads.c)
+// ---- where what points compute lies (workers_positions.c)
+
+enum { MOST_BORDER = 64 };  // rows; who reads further away reads all
 
 // Where a number is from the point i that computes it: i + least at least, i + most at most.  In
 // a ring: within the array, after so many steps in a circle; loose: it will be by `% n`.
@@ -94,17 +97,38 @@ typedef struct RowPosition {
   bool loose, ring;
 } RowPosition;
 
+// A number from `least` to `most`, which are small.
+typedef struct SmallRange {
+  int64_t least, most;
+} SmallRange;
+
+typedef struct Positions {
+  Spread *s;
+  Atom width;   // there are as many points
+  Map *found;   // Var -> RowPosition
+  Map *ranges;  // Var -> SmallRange
+} Positions;
+
+Positions positions_new(Spread *s, Atom width);
+const RowPosition *position_of(const Positions *p, Atom a);
+// Notes an index of a dimension of so many; what a statement binds; and what its bodies take.
+void positions_note_below(Positions *p, const Var *index, Atom width);
+void positions_note(Positions *p, const Stm *stm);
+void positions_enter(Positions *p, const Exp *exp);
+
 // Is it the position of the last of so many rows?
 bool spread_is_last(const Spread *s, Atom position, Atom rows);
 // Notes the statement on the host: numbers, and arrays of positions.
 void spread_note(Spread *s, const Stm *stm);
+
+// ---- what points read (workers_reads.c)
 
 // whole: set to false if some array is distributed.
 typedef struct SpreadInputs {
   const Var *from, *to;  // index i among all rows; j in the block
   const RowSplit *split;
   bool *whole;
-  const Body *outer;  // of the seg-op: what is free in it is bound on the host
+  const SegOp *seg;  // all of it: what is free in its body is bound on the host
 } SpreadInputs;
 
 // The body over a block, of which `to` is the index: let i = start + to, then the body, which reads

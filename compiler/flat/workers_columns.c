@@ -224,7 +224,7 @@ static const Body *own_reads(ColumnParts *p, const Body *body, const Var *from,
                              const Var *to) {
   bool whole = true;
   return spread_reads(p->s, p->host, body,
-                      (SpreadInputs){ from, to, p->split, &whole, p->sum->seg->body });
+                      (SpreadInputs){ from, to, p->split, &whole, p->sum->seg });
 }
 
 static SegOp *own_seg(ColumnParts *p, const SegOp *seg) {

@@ -4,29 +4,14 @@
 //     =>  let row = fetch k:1 of n from ys'   let y = row[0]
 //
 // Its owner sends the row to the others.  Not in loops around the array: it is then gathered once.
-#include "core/message.h"
+#include "core/bounds.h"
 #include "flat/rules.h"
 #include "flat/workers.h"
 
 // The same check as the index has.
 static Atom checked_row(Builder *b, Atom row, CoreType type) {
-  Message m = message_new();
-  message_text(&m, "Index [");
-  message_value(&m, row);
-  message_text(&m, "] out of bounds for array of shape ");
-  message_shape(&m, type);
-  message_text(&m, ".");
-  message_end(&m);
-  Atom low = core_let(b, "le", exp_op2(OP_LE, atom_i64(0), row));
-  Atom high = core_let(b, "lt", exp_op2(OP_LT, row, type.dims[0]));
-  Exp *out = new_node(Exp, .kind = EXP_ASSERT);
-  out->u.assert.condition = core_let(b, "inside", exp_op2(OP_LAND, low, high));
-  out->u.assert.parts = m.parts.at;
-  out->u.assert.values = m.values.at;
-  out->u.assert.value_count = m.values.count;
-  out->u.assert.atoms = mem_copy(&row, sizeof row);
-  out->u.assert.atom_count = 1;
-  return core_let(b, "checked", out);
+  DimIndex dim = dim_fix(row);
+  return core_let(b, "checked", bounds_assert(b, type, &dim, &row, 1));
 }
 
 // The part of an array of which the expression reads a row that can be fetched; NULL otherwise.

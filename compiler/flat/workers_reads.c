@@ -7,9 +7,8 @@
 // where i = start + j, xs' is the block of xs, and xs'' the block with rows of the neighbours
 // before and after it; zs has another number of rows than the space has points (tails, slices), k
 // is known on the host, and zs' are the rows of zs that the points read.
+#include "core/bounds.h"
 #include "flat/workers.h"
-
-enum { MOST_BORDER = 64 };  // rows; who reads further away reads all
 
 // How rows of an array are read.
 typedef struct RowReads {
@@ -40,127 +39,22 @@ typedef struct PointReads {
   const Var *from, *to;  // i, j
   Map *host_vars;        // what is free in the seg-op
   Map *arrays;           // Var on the host, of as many rows as are divided -> RowReads
-  Map *positions;        // Var -> RowPosition
-  Map *far;              // Var on the host, of another size -> FarReads
-  Map *distances;        // Var -> Atom: k, of i + k
+  Positions positions;
+  Map *far;        // Var on the host, of another size -> FarReads
+  Map *distances;  // Var -> Atom: k, of i + k
   bool *whole_inputs;
 } PointReads;
 
-// ---- positions
-
-static const RowPosition *position_of(const PointReads *r, Atom a) {
-  return a.kind == ATOM_VAR ? map_get(r->positions, a.u.var) : NULL;
-}
-
-static bool small_constant(Atom a, int64_t *out) {
-  if (a.kind != ATOM_CONST) return false;
-  *out = a.u.constant.u.i;
-  return *out >= -MOST_BORDER && *out <= MOST_BORDER;
-}
-
-static bool is_zero(Atom a) {
-  int64_t constant = 1;
-  return small_constant(a, &constant) && constant == 0;
-}
-
-// n - 1
-bool spread_is_last(const Spread *s, Atom position, Atom rows) {
-  const Exp *def = position.kind == ATOM_VAR ? map_get(s->defs, position.u.var) : NULL;
-  int64_t constant = 0;
-  if (!def || !atom_equal(def->u.op.args[0], rows)) return false;
-  if (!small_constant(def->u.op.args[1], &constant)) return false;
-  return def->u.op.op == OP_SUB ? constant == 1
-                                : def->u.op.op == OP_ADD && constant == -1;
-}
-
-// What an operator makes of a position and something else; false if that is none.
-static bool move_position(const PointReads *r, PrimOp op, Atom other, RowPosition *p) {
-  int64_t constant = 0, sign = op == OP_SUB ? -1 : 1;
-  bool single = p->least == p->most;
-  if (p->ring) return false;
-  switch ((int)op) {
-  case OP_ADD:
-  case OP_SUB:
-    if (!small_constant(other, &constant)) p->loose = true;
-    p->least += sign * constant;
-    p->most += sign * constant;
-    return !p->loose || constant || (single && atom_equal(other, r->width));
-  case OP_MOD:
-    p->loose = false;
-    p->ring = true;
-    return single && atom_equal(other, r->width);
-  case OP_MAX:  // where it is 0, i is less than that
-    if (p->most < 0) p->most = 0;
-    return !p->loose && is_zero(other);
-  case OP_MIN:
-    if (p->least > 0) p->least = 0;
-    return !p->loose && spread_is_last(r->s, other, r->width);
-  default: return false;
-  }
-}
-
 // i + k
-static void note_distance(PointReads *r, const Var *sum, const Exp *exp) {
+static void note_distance(PointReads *r, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  if (exp->kind != EXP_OP || exp->u.op.op != OP_ADD || exp->u.op.type != PRIM_I64) return;
   const Atom *args = exp->u.op.args;
-  if (exp->u.op.op != OP_ADD) return;
   for (int i = 0; i < 2; i++) {
     bool is_host = args[!i].kind == ATOM_CONST || map_has(r->host_vars, args[!i].u.var);
     if (is_host && atom_equal(args[i], atom_var(r->from)))
-      map_put(r->distances, sum, &args[!i]);
+      map_put(r->distances, stm->binders[0], &args[!i]);
   }
-}
-
-// xs[i], where the elements of xs are positions.
-static const RowPosition *element_position(const PointReads *r, const Exp *exp) {
-  if (exp->kind != EXP_INDEX || exp->u.index.dim_count != 1) return NULL;
-  const DimIndex *row = &exp->u.index.dims[0];
-  const RowPosition *at = row->is_slice ? NULL : position_of(r, row->start);
-  Atom array = exp->u.index.array;
-  if (!at || at->least || at->most || at->loose || array.kind != ATOM_VAR) return NULL;
-  return atom_equal(atom_type(array).dims[0], r->width)
-             ? map_get(r->s->indices, array.u.var)
-             : NULL;
-}
-
-static bool is_number_op(const Exp *exp) {
-  return exp->kind == EXP_OP && exp->u.op.type == PRIM_I64 && op_arity(exp->u.op.op) == 2;
-}
-
-static void note_position(PointReads *r, const Stm *stm) {
-  const Exp *exp = stm->exp;
-  const RowPosition *element = element_position(r, exp);
-  if (element) map_put(r->positions, stm->binders[0], mem_copy(element, sizeof *element));
-  if (!is_number_op(exp)) return;
-  map_put(r->s->defs, stm->binders[0], exp);
-  if (r->distances) note_distance(r, stm->binders[0], exp);
-  const Atom *args = exp->u.op.args;
-  bool commutes = exp->u.op.op != OP_SUB && exp->u.op.op != OP_MOD;
-  bool swapped = commutes && !position_of(r, args[0]);
-  const RowPosition *from = position_of(r, args[swapped]);
-  if (!from) return;
-  RowPosition p = *from;
-  if (move_position(r, exp->u.op.op, args[!swapped], &p))
-    map_put(r->positions, stm->binders[0], mem_copy(&p, sizeof p));
-}
-
-// segmap1 <i < n> {.. in {i + 1}}
-static void note_indices(Spread *s, const Stm *stm) {
-  const SegOp *seg = stm->exp->u.seg;
-  PointReads r = { .s = s, .width = seg->dims[0].width, .positions = map_new(NULL) };
-  map_put(r.positions, seg->dims[0].index, new (RowPosition));
-  for (int i = 0; i < seg->body->stm_count; i++)
-    note_position(&r, &seg->body->stms[i]);
-  for (int i = 0; i < stm->binder_count; i++) {
-    const RowPosition *p = position_of(&r, seg->body->results[i]);
-    if (p && !p->loose) map_put(s->indices, stm->binders[i], mem_copy(p, sizeof *p));
-  }
-}
-
-void spread_note(Spread *s, const Stm *stm) {
-  const Exp *exp = stm->exp;
-  if (is_number_op(exp)) map_put(s->defs, stm->binders[0], exp);
-  bool is_map = exp->kind == EXP_SEG && exp->u.seg->kind == SEG_MAP;
-  if (is_map && exp->u.seg->dim_count == 1) note_indices(s, stm);
 }
 
 // ---- which rows are read
@@ -169,16 +63,26 @@ static RowReads *reads_of(const PointReads *r, Atom a) {
   return a.kind == ATOM_VAR ? map_get(r->arrays, a.u.var) : NULL;
 }
 
-// What is known of an array of which an index reads a row near i; NULL: it reads in another way, or
-// may be out of bounds.
+// Are all indices but those of whole dimensions single ones?
+static bool has_single_indices(const Exp *exp) {
+  CoreType type = atom_type(exp->u.index.array);
+  for (int i = 0; i < exp->u.index.dim_count; i++) {
+    const DimIndex *dim = &exp->u.index.dims[i];
+    if (dim->is_slice && !dim_is_whole(dim, type.dims[i])) return false;
+  }
+  return true;
+}
+
+// What is known of an array of which an index reads a row near i; NULL: it reads in another way.
 static RowReads *row_read(const PointReads *r, const Exp *exp, RowPosition *at) {
   RowReads *reads = exp->kind == EXP_INDEX ? reads_of(r, exp->u.index.array) : NULL;
   if (!reads) return NULL;
   const DimIndex *row = &exp->u.index.dims[0];
-  const RowPosition *position = row->is_slice ? NULL : position_of(r, row->start);
+  const RowPosition *position =
+      row->is_slice ? NULL : position_of(&r->positions, row->start);
   if (!position || position->loose) return NULL;
   bool is_own = position->least == 0 && position->most == 0;
-  if (!is_own && !position->ring && exp->u.index.checked) return NULL;
+  if (!is_own && exp->u.index.checked && !has_single_indices(exp)) return NULL;
   *at = *position;
   return reads;
 }
@@ -230,9 +134,11 @@ static void note_reads(CoreVisitor *v, const Body *body) {
     Atom distance;
     FarReads *far = reads ? NULL : far_read(r, exp, &distance);
     if (far) add_far(far, distance);
+    positions_enter(&r->positions, exp);
     if (!reads && !far) core_visit_exp(v, exp);
     if (reads) add_read(reads, &at);
-    note_position(r, &body->stms[i]);
+    note_distance(r, &body->stms[i]);
+    positions_note(&r->positions, &body->stms[i]);
   }
   for (int i = 0; i < body->result_count; i++)
     note_other(v, body->results[i]);
@@ -284,14 +190,27 @@ static void make_block(const PointReads *r, Atom array, RowReads *reads) {
 }
 
 // The row of the block with its border that the index reads.
-static Atom bordered_row(const PointReads *r, Builder *b, Atom index,
+static Atom bordered_row(const PointReads *r, Builder *b, Atom index, bool checked,
                          const RowReads *reads, const RowPosition *at) {
-  if (at->least != at->most)  // xs[max (i - 1) 0]: as the program computes it
-    return size_add(b, index, size_sub(r->host, reads->before, r->split->start));
+  if (checked ||
+      at->least != at->most) {  // xs[max (i - 1) 0]: as the program computes it
+    Atom base = size_sub(r->host, reads->before, r->split->start);
+    if (!at->ring) return size_add(b, index, base);
+    Atom row = size_add(b, index, size_add(r->host, base, r->split->width));
+    return core_let(b, "row", exp_op2(OP_MOD, row, r->split->width));
+  }
   Atom base = size_add(r->host, reads->before, atom_i64(at->least));
   Atom row = size_add(b, atom_var(r->to), base);
   // Only one worker without a border has to go around.
   return at->ring ? core_let(b, "row", exp_op2(OP_MOD, row, reads->extent)) : row;
+}
+
+// The index, once it is known to be one of the array's.
+static Atom checked_index(Builder *b, const Exp *exp) {
+  Atom row = exp->u.index.dims[0].start;
+  if (!exp->u.index.checked) return row;
+  CoreType type = atom_type(exp->u.index.array);
+  return core_let(b, "checked", bounds_assert(b, type, exp->u.index.dims, &row, 1));
 }
 
 // xs''[j + base, ..]; the expression itself if it reads no row that is near.
@@ -306,8 +225,13 @@ static const Exp *near_row(PointReads *r, Builder *b, const Exp *exp) {
   Exp *out = mem_copy(exp, sizeof *exp);
   size_t bytes = sizeof(DimIndex) * (size_t)exp->u.index.dim_count;
   DimIndex *dims = mem_copy(exp->u.index.dims, bytes);
-  dims[0] =
-      dim_fix(bordered ? bordered_row(r, b, dims[0].start, reads, &at) : atom_var(r->to));
+  bool checked = exp->u.index.checked && !is_own;
+  Atom row = atom_var(r->to);
+  if (bordered)
+    row = bordered_row(r, b, checked ? checked_index(b, exp) : dims[0].start, checked,
+                       reads, &at);
+  dims[0] = dim_fix(row);
+  if (checked) out->u.index.checked = false;
   out->u.index.array = *reads->block;
   out->u.index.dims = dims;
   return out;
@@ -399,16 +323,18 @@ const Body *spread_reads(Spread *s, Builder *b, const Body *body, SpreadInputs i
                    .split = in.split,
                    .width = in.split->width,
                    .to = in.to,
-                   .arrays = arrays_of_rows(in.outer, in.split->width),
-                   .positions = map_new(NULL),
+                   .arrays = arrays_of_rows(in.seg->body, in.split->width),
+                   .positions = positions_new(s, in.split->width),
                    .from = in.from,
-                   .host_vars = host_vars(in.outer),
-                   .far = far_arrays(s, in.outer, in.split->width),
+                   .host_vars = host_vars(in.seg->body),
+                   .far = far_arrays(s, in.seg->body, in.split->width),
                    .distances = map_new(NULL),
                    .whole_inputs = in.whole };
   Atom here = atom_i64(0);
   map_put(r.distances, in.from, mem_copy(&here, sizeof here));
-  map_put(r.positions, in.from, new (RowPosition));
+  map_put(r.positions.found, in.from, new (RowPosition));
+  for (int d = 0; d < in.seg->dim_count; d++)
+    positions_note_below(&r.positions, in.seg->dims[d].index, in.seg->dims[d].width);
   CoreVisitor v = { .atom = note_other, .body = note_reads, .state = &r };
   note_reads(&v, body);
   CoreMapper m = { .body = near_body, .state = &r };

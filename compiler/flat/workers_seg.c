@@ -413,7 +413,7 @@ SegOp *spread_block_seg(Spread *s, Builder *b, const SegOp *seg, const RowSplit 
   out->dims = dims;
   out->body = spread_reads(
       s, b, seg->body,
-      (SpreadInputs){ seg->dims[0].index, dims[0].index, split, whole, seg->body });
+      (SpreadInputs){ seg->dims[0].index, dims[0].index, split, whole, seg });
   if (seg->hist_count) out->hists = spread_dests(s, b, seg, split);
   return out;
 }

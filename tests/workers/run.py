@@ -75,6 +75,8 @@ def cases():
         yield "ends", ints(n) + " 3i64"
         yield "written", ints(n, "i32") + " 3i64"
         yield "clamped", ints(n) + " 3i64"
+        yield "neighbours", matrix(n, 1 + n % 3, "i32", r) + f" {n % 3 + 1}i64"
+        yield "beyond", ints(n + 5)
     for n in (2, 50):
         yield "centres", matrix(n, 2, "f32", r)
         yield "counts", ints(n, "i64", 0, 99) + " [1i64, 2i64, 3i64, 4i64, 5i64]"
@@ -112,9 +114,9 @@ def options_for(executable):
 
 # What is moved where: gathers, borders and fetches of each entry point.  Those that are not here have none.
 MOVES = {
-    "centres": (4, 0, 0), "columns": (12, 0, 0), "crossed": (10, 0, 0), "chosen": (2, 0, 0), "clamped": (1, 1, 0), "compositions": (2, 0, 0), "counts": (1, 0, 0),
+    "beyond": (1, 1, 0), "centres": (4, 0, 0), "columns": (12, 0, 0), "crossed": (10, 0, 0), "chosen": (2, 0, 0), "clamped": (1, 1, 0), "compositions": (2, 0, 0), "counts": (1, 0, 0),
     "deviations": (19, 0, 0), "differences": (2, 2, 0), "ends": (2, 1, 0), "fewer": (4, 0, 2), "gradient": (9, 0, 0), "kept": (6, 0, 2), "kept_rows": (5, 0, 1),
-    "maps": (1, 0, 0), "picks": (1, 0, 0), "pixels": (4, 4, 2), "prefixes": (4, 0, 0), "products": (1, 0, 0), "rounds": (3, 0, 0), "rows": (3, 0, 0), "single": (2, 0, 4), "slices": (5, 0, 4), "smooth": (1, 3, 0),
+    "maps": (1, 0, 0), "neighbours": (3, 14, 0), "picks": (1, 0, 0), "pixels": (4, 4, 2), "prefixes": (4, 0, 0), "products": (1, 0, 0), "rounds": (3, 0, 0), "rows": (3, 0, 0), "single": (2, 0, 4), "slices": (5, 0, 4), "smooth": (1, 3, 0),
     "stencil": (1, 1, 0), "sums": (2, 0, 0), "torus": (1, 3, 0), "totals": (3, 0, 0), "turned": (1, 0, 0),
 }
 
@@ -286,6 +288,11 @@ def failures(start, command):
                 check(run.stderr.count("worker ") == (speaker is not None), what)
                 check(speaker is None or f"worker {speaker} of {ranks}: " in run.stderr, what)
             check(time.time() - started < FAILURE_SECONDS, "slow: " + what)
+
+
+        short = start(ranks, command + ["-e", "beyond"], "[1i32, 2i32, 3i32]")
+        good = "blocks.fl" in short.stderr and "Index [3] out of bounds for array of shape [3]." in short.stderr
+        check(short.returncode != 0 and short.stdout == "" and good, f"beyond with {ranks} workers ({start.__name__}): {short.stderr[:600]}")
 
 
 def serve(start, command):
