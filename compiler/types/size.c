@@ -182,13 +182,6 @@ static bool bind_vars(Check *k, SizeVar *a, const Size *b) {
   return bind_size(k, b->u.var, size_of_var(a));
 }
 
-// n + m = k * 2 and the like, while both sides have the same form: part by part.
-static bool unify_parts(Check *k, const SizeTree *e, const SizeTree *a) {
-  for (int i = 0; i < e->count; i++)
-    if (!unify_sizes(k, e->parts[i], a->parts[i])) return false;
-  return true;
-}
-
 static bool same_form(const Size *e, const Size *a) {
   if (e->kind != SIZE_EXP || a->kind != SIZE_EXP) return false;
   const SizeTree *te = e->u.exp.tree, *ta = a->u.exp.tree;
@@ -269,6 +262,19 @@ bool size_equal(const Size *a, const Size *b) {
   return poly_solve(a, b, &var, &value) == POLY_EQUAL;
 }
 
+// Equates sizes, if they have the same form part by part.
+static bool unify_forms(Check *k, const Size *e, const Size *a) {
+  int before = k->equations.count;
+  e = size_resolve(e);
+  a = size_resolve(a);
+  if (!unify_sizes(k, e, a)) return false;
+  if (k->equations.count == before || !same_form(e, a)) return true;
+  k->equations.count = before;
+  for (int i = 0; i < e->u.exp.tree->count; i++)
+    if (!unify_forms(k, e->u.exp.tree->parts[i], a->u.exp.tree->parts[i])) return false;
+  return true;
+}
+
 // Once nothing more can be learnt from the context, sizes of the same form are equated part by
 // part: n * m = a * b says n = a, m = b, as in `unflatten xs` for xs : [a * b]t.
 void size_equations_solve(Check *k, int from, bool last) {
@@ -278,12 +284,7 @@ void size_equations_solve(Check *k, int from, bool last) {
     const Size *e = size_resolve(eq.expected), *a = size_resolve(eq.actual);
     k->at = eq.loc;
     int before = k->equations.count;
-    bool ok = unify_sizes(k, e, a);
-    if (ok && k->equations.count > before && same_form(e, a)) {
-      k->equations.count = before;
-      ok = unify_parts(k, e->u.exp.tree, a->u.exp.tree);
-    }
-    if (!ok)
+    if (!unify_forms(k, e, a))
       error(k->c, eq.loc, "sizes `%s` and `%s` can't be shown equal", size_text(a),
             size_text(e));
     else if (last && k->equations.count > before)

@@ -112,11 +112,12 @@ static void add_type(Text *t, const Type *type, bool atomic) {
   }
 }
 
-static void add_infix(Text *t, const SizeTree *tree, const char *operator,
-                      int precedence) {
-  add_size(t, tree->parts[0], precedence);
+// The operands have the precedences `left` and `right` at least.
+static void add_infix(Text *t, const SizeTree *tree, const char *operator, int left,
+                      int right) {
+  add_size(t, tree->parts[0], left);
   text_printf(t, " %s ", operator);
-  add_size(t, tree->parts[1], precedence + 1);
+  add_size(t, tree->parts[1], right);
 }
 
 enum { INFIX = 1, APPLICATION = 4 };  // precedences; those of + - * lie between
@@ -125,7 +126,7 @@ static void add_call(Text *t, const SizeTree *tree) {
   const char *name = tree->node->u.name.name.name;
   bool operator= tree->count == 2 && !isalnum((unsigned char)name[0]) && name[0] != '_';
   if (operator) {
-    add_infix(t, tree, name, INFIX);
+    add_infix(t, tree, name, APPLICATION, APPLICATION);
     return;
   }
   ast_print_exp(t, tree->node);
@@ -211,9 +212,9 @@ static void add_tree(Text *t, const SizeTree *tree, int precedence) {
   int own = precedence_of(tree);
   if (own < precedence) text_add(t, "(");
   switch (tree->op) {
-  case SIZE_ADD: add_infix(t, tree, "+", own); break;
-  case SIZE_SUB: add_infix(t, tree, "-", own); break;
-  case SIZE_MUL: add_infix(t, tree, "*", own); break;
+  case SIZE_ADD: add_infix(t, tree, "+", own, own + 1); break;
+  case SIZE_SUB: add_infix(t, tree, "-", own, own + 1); break;
+  case SIZE_MUL: add_infix(t, tree, "*", own, own + 1); break;
   case SIZE_CALL: add_call(t, tree); break;
   case SIZE_PROJECT:
     add_size(t, tree->parts[0], own);
