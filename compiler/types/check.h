@@ -346,6 +346,8 @@ void size_join_settle(Check *k);
 
 // Takes up what was put off since `from`; what stays open at the `last` time is an error.
 void size_equations_solve(Check *k, int from, bool last);
+// The same for those that mention names of deeper levels than the current one, which go.
+void size_equations_leave(Check *k);
 // The size in terms of names of at most that level, or NULL: what a `let` has named is replaced by
 // its value.
 const Size *size_outer(const Size *size, int level);

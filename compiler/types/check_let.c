@@ -6,6 +6,7 @@
 // The type of what was checked one level further in, as it is known outside.
 static const Type *leave_level(Check *k, AstExp *exp, const Type *type) {
   BindingVec unknowns = { 0 };
+  size_equations_leave(k);
   const Type *closed = type_leave(k, type, &unknowns, exp->loc);
   add_unknowns(exp, &unknowns);
   return closed;
@@ -69,22 +70,29 @@ const Type *infer_let(Check *k, AstExp *exp) {
 
 // --- Functions ---
 
+// The parameter of the function type that is expected, or NULL; `expected` becomes what it gives.
+static const Type *take_param(const Type **expected, const Binding **name) {
+  const Type *function = *expected ? type_resolve(*expected) : NULL;
+  bool given = function && function->kind == TYPE_FUNCTION;
+  *expected = given ? function->u.function.to : NULL;
+  *name = given ? function->u.function.param : NULL;
+  return given ? function->u.function.from : NULL;
+}
+
 // Each parameter is one level deeper than the one before, so that its type may mention it.
 static const Type *check_param(Check *k, AstPat *pat, const Type **expected) {
-  const Type *type = type_var(k, pat->loc);
-  bool given = false;
-  if (*expected) {
-    const Type *function = type_resolve(*expected);
-    given = function->kind == TYPE_FUNCTION;
-    if (given) type = function->u.function.from;
-    *expected = given ? function->u.function.to : NULL;
-  }
+  const Binding *other;
+  const Type *given = take_param(expected, &other);
   bool written = given && pat->kind == AST_PAT_ASCRIBE;
-  const Type *result = check_pat(k, pat, written ? type_var(k, pat->loc) : type);
+  const Type *result =
+      check_pat(k, pat, written || !given ? type_var(k, pat->loc) : given);
   if (written)
-    expect_type(k, pat->loc, result, type,
+    expect_type(k, pat->loc, result, given,
                 (Why){ .kind = WHY_PARAM, .from = pat->u.ascribe.type->loc });
   k->level++;
+  const Binding *name = pat_binding(pat);
+  if (name && other)
+    *expected = type_replace_size(k, other, size_of_binding(name, pat->loc), *expected);
   return result;
 }
 

@@ -180,11 +180,17 @@ static void note_sharing(const FunctionResult *r, Binding *owner, const Alias *a
   }
 }
 
-// Whether it has one value in all of its uses.
+static bool has_array(const Type *type) {
+  type = type_resolve(type);
+  for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count; i++)
+    if (has_array(type->u.record.fields[i].type)) return true;
+  return type->kind == TYPE_ARRAY;
+}
+
+// Whether it is an array, or holds one, that has one value in all of its uses.
 static bool is_constant(const Root *root) {
   const Binding *b = root->binding;
-  return root->kind == ROOT_TOP && !b->sizes.count &&
-         type_resolve(b->type)->kind != TYPE_FUNCTION;
+  return root->kind == ROOT_TOP && !b->sizes.count && has_array(b->type);
 }
 
 // A constant in an array of the result.

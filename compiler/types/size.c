@@ -275,24 +275,42 @@ static bool unify_forms(Check *k, const Size *e, const Size *a) {
   return true;
 }
 
+// Reports an equation that does not hold; without `last` one that leaves something open stays.
+static void solve_equation(Check *k, SizeEquation eq, bool last) {
+  const Size *e = size_resolve(eq.expected), *a = size_resolve(eq.actual);
+  k->at = eq.loc;
+  int before = k->equations.count;
+  if (!unify_forms(k, e, a))
+    error(k->c, eq.loc, "sizes `%s` and `%s` can't be shown equal", size_text(a),
+          size_text(e));
+  else if (last && k->equations.count > before)
+    error(k->c, eq.loc,
+          "cannot tell the sizes in `%s` = `%s` apart; give the result's type",
+          size_text(e), size_text(a));
+}
+
+// Takes the equations from `from` to `end` away, which have been solved.
+static void drop_equations(Check *k, int from, int end) {
+  for (int i = end; i < k->equations.count; i++)
+    k->equations.at[from + i - end] = k->equations.at[i];
+  k->equations.count = from + k->equations.count - end;
+}
+
 // Once nothing more can be learnt from the context, sizes of the same form are equated part by
 // part: n * m = a * b says n = a, m = b, as in `unflatten xs` for xs : [a * b]t.
 void size_equations_solve(Check *k, int from, bool last) {
   int end = k->equations.count;
-  for (int i = from; i < end; i++) {
+  for (int i = from; i < end; i++)
+    solve_equation(k, k->equations.at[i], last);
+  drop_equations(k, from, end);
+}
+
+// What surrounds the scope of a name can tell nothing of sizes that mention it.
+void size_equations_leave(Check *k) {
+  for (int i = k->equations.count - 1; i >= 0; i--) {
     SizeEquation eq = k->equations.at[i];
-    const Size *e = size_resolve(eq.expected), *a = size_resolve(eq.actual);
-    k->at = eq.loc;
-    int before = k->equations.count;
-    if (!unify_forms(k, e, a))
-      error(k->c, eq.loc, "sizes `%s` and `%s` can't be shown equal", size_text(a),
-            size_text(e));
-    else if (last && k->equations.count > before)
-      error(k->c, eq.loc,
-            "cannot tell the sizes in `%s` = `%s` apart; give the result's type",
-            size_text(e), size_text(a));
+    if (size_outer(eq.expected, k->level) && size_outer(eq.actual, k->level)) continue;
+    drop_equations(k, i, i + 1);
+    solve_equation(k, eq, false);
   }
-  for (int i = end; i < k->equations.count; i++)
-    k->equations.at[from + i - end] = k->equations.at[i];
-  k->equations.count = from + k->equations.count - end;
 }
