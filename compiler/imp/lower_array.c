@@ -73,7 +73,10 @@ static bool view_index(Code *k, const Stm *stm) {
 
 // A copy of `from`, made only where the item is active: elsewhere it may lie out of bounds.
 static Arr dense_copy(Code *k, const Arr *from, CoreType type) {
+  LocalRows *rows = k->rows;
+  k->rows = NULL;  // there words of items alternate
   Arr dense = code_alloc(k, "dense", type);
+  k->rows = rows;
   if (!k->active) {
     code_copy(k, &dense, from);
     return dense;
