@@ -389,7 +389,8 @@ const char *vector_exp(CodeText *c, const ImpExp *e) {
   case IMP_ANY:
   case IMP_ALL:
   case IMP_MOST:
-  case IMP_COUNT: break;
+  case IMP_COUNT:
+  case IMP_PACKS: break;
   }
   bug(c->e->c, (Loc){ 0 }, "an expression without vector code");
 }

@@ -29,8 +29,9 @@ const char *helper_gather(CodeText *c, const Mem *mem, int lanes);  // (p, indic
 const char *helper_strided(CodeText *c, const Mem *mem, int run, int lanes);  // (p, step)
 const char *helper_scatter(CodeText *c, const Mem *mem, int lanes,
                            bool masked);  // (p, indices, values, mask)
-// The lanes of the mask side by side: (p, values, mask)
+// The lanes of the mask side by side, where helper_packs says so: (p, values, mask)
 const char *helper_pack(CodeText *c, const Mem *mem, int lanes);
+const char *helper_packs(CodeText *c, int lanes);  // (mask)
 const char *helper_permute(CodeText *c, const ImpExp *e);
 const char *helper_spread(CodeText *c, const Mem *mem, int run,
                           int lanes);  // (p, step, values)

@@ -220,20 +220,22 @@ static void add_compressed(Text *t, const Mem *mem, const char *compress) {
   text_add(t, "#else\n");
 }
 
-// Without a branch for each lane, which no processor foresees.
-static void add_packed(Text *t, const Mem *mem, int lanes) {
-  text_printf(t, "  %s each[%d];\n  int count = 0;\n", c_memory_type(mem->elem), lanes);
-  for (int i = 0; i < lanes; i++) {
-    char digit = vector_digit(i);
-    text_printf(t, "  each[count] = x.s%c;\n  count -= mask.s%c;\n", digit, digit);
-  }
-  text_add(t, "  for (int i = 0; i < count; i++) p[i] = each[i];\n");
+const char *helper_packs(CodeText *c, int lanes) {
+  const char *name = text_format("flc_packs_%d", lanes), *all = helper_all(c, lanes),
+             *any = helper_any(c, lanes);
+  bool fresh;
+  Text *t = helper(c, name, &fresh);
+  if (!fresh) return name;
+  text_printf(t, "static int %s(int%d mask) {\n", name, lanes);
+  if (lanes == 16) text_add(t, "#ifdef FLC_HAS_COMPRESS\n  return 1;\n#endif\n");
+  text_printf(t, "  return %s(mask) || !%s(mask);\n}\n", all, any);
+  return name;
 }
 
 const char *helper_pack(CodeText *c, const Mem *mem, int lanes) {
   bool fresh, whole = lanes == 16;
   const char *name = memory_name("pack", mem, lanes),
-             *store = helper_store(c, mem, lanes), *all = helper_all(c, lanes),
+             *store = helper_store(c, mem, lanes), *any = helper_any(c, lanes),
              *compress = whole ? helper_compress(c, prim_size_bytes(mem->elem)) : NULL;
   if (whole) helper_bits(c);
   Text *t = helper(c, name, &fresh);
@@ -241,8 +243,7 @@ const char *helper_pack(CodeText *c, const Mem *mem, int lanes) {
   text_printf(t, "static void %s(%s, %s x, int%d mask) {\n", name, pointer(mem),
               vector_memory_type(mem->elem, lanes), lanes);
   if (whole) add_compressed(t, mem, compress);
-  text_printf(t, "  if (%s(mask)) {\n    %s(p, x);\n    return;\n  }\n", all, store);
-  add_packed(t, mem, lanes);
+  text_printf(t, "  if (%s(mask)) %s(p, x);\n", any, store);
   text_add(t, whole ? "#endif\n}\n" : "}\n");
   return name;
 }

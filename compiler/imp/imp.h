@@ -60,6 +60,7 @@ typedef enum ImpExpKind {
   IMP_ALL,      // do all?  u.convert
   IMP_MOST,     // the greatest lane (i64): u.convert
   IMP_COUNT,    // how many hold (i64): u.convert
+  IMP_PACKS,  // can those that hold be stored side by side at once, on this device?  u.convert
 } ImpExpKind;
 
 enum { IMP_CHECK_VALUES = 8 };  // RT_MAX_CHECK_VALUES of the runtime
@@ -441,7 +442,7 @@ const ImpExp *imp_strided(const Mem *mem, const ImpExp *index, const ImpExp *ste
 const ImpExp *imp_permute(const ImpExp *a, const ImpExp *b, const signed char *from);
 const ImpExp *imp_pick(const ImpExp *vector, const ImpExp *which);
 const ImpExp *imp_over_lanes(ImpExpKind kind,
-                             const ImpExp *a);  // IMP_ANY, IMP_ALL, IMP_MOST, IMP_COUNT
+                             const ImpExp *a);  // IMP_ANY .. IMP_PACKS
 const ImpExp *imp_size_exp(
     const SizeExp *e);  // saturating on the host: marked by type i64 and add/mul
 

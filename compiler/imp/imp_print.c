@@ -110,6 +110,7 @@ static void print_exp(Text *t, const ImpExp *e) {
   case IMP_ALL: print_function(t, "all", e); return;
   case IMP_MOST: print_function(t, "most", e); return;
   case IMP_COUNT: print_function(t, "count", e); return;
+  case IMP_PACKS: print_function(t, "packs", e); return;
   }
 }
 

@@ -95,6 +95,7 @@ static Motion motion_of(const Reads *r, const ImpExp *e) {
   case IMP_ALL:
   case IMP_MOST:
   case IMP_COUNT:
+  case IMP_PACKS:
   case IMP_SHUFFLE:
   case IMP_ITEM: return (Motion){ STEP_OTHER, false, 0 };
   }

@@ -28,12 +28,12 @@ static const ImpExp *piece_count(const PackedCode *p, const PackedPiece *piece) 
 // Do the elements of the piece lie as it says?
 static const ImpExp *piece_holds(const PackedCode *p, const PackedStore *store,
                                  const PackedPiece *piece) {
-  const ImpExp *holds = imp_const(prim_bool(true));
+  const ImpExp *holds = imp_over_lanes(IMP_PACKS, p->flags[piece->flag]);
   if (piece->only) {
     const ImpExp *only = lower_vector(p->kc, piece->only);
     PrimOp op = piece->others ? OP_NE : OP_EQ;
-    holds = imp_over_lanes(
-        IMP_ALL, declared(p->kc, "alike", imp_op2(op, only, p->flags[piece->flag])));
+    const ImpExp *alike = imp_op2(op, only, p->flags[piece->flag]);
+    holds = imp_and(holds, imp_over_lanes(IMP_ALL, declared(p->kc, "alike", alike)));
   }
   if (!store->width) return holds;
   const ImpExp *first = declared(p->kc, "first", lower_scalar(p->kc, piece->first));
