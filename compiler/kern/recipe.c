@@ -173,7 +173,9 @@ void recipe_interior(Recipe *r, bool twice) {
   if (r->failed) return;
   apply(r, step_interior(&r->step, r->kern, twice), twice ? "interior move" : "interior");
   const Term *fits = r->failed ? NULL : r->step.fits;
-  if (fits && r->condition && step_host_knows(r->kern, fits)) add_demand(r, fits);
+  if (!fits || !r->condition || term_is_bool(fits, true)) return;
+  r->moves = true;
+  if (step_host_knows(r->kern, fits)) add_demand(r, fits);
 }
 
 void recipe_where(Recipe *r, Name axis, int64_t least) {

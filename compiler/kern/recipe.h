@@ -9,6 +9,7 @@ typedef struct Recipe {
   bool unchecked;    // whether lanes and registers work is asked at the end: recipe_check
   const Kern *kern;  // so far; stays as it was before a step that does not apply
   const Term *condition;  // of the host: what the steps ask of widths; NULL: nothing
+  bool moves;             // blocks at borders move inside
   bool failed;            // a step did not apply: step.refusal says why,
   const char *refused;    // and this is its line
   RecipeLines lines;

@@ -28,6 +28,7 @@ typedef struct Candidate {
   const char *what;
   Recipe recipe;
   int weight;     // how much the condition demands
+  int across;     // points of a row that go together in blocks; 0: whatever
   double nearer;  // what it saves by reading from near by, as a part of the cost
   double cost;
 } Candidate;

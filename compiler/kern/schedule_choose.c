@@ -79,20 +79,35 @@ static bool is_weaker(const Candidate *cand, const Candidate *best) {
 }
 
 // The candidates that the best one leaves: without conditions, or with weaker ones than its own.
-static Candidates others(const Candidates *all, const Candidate *best) {
+static Candidates others(const Candidates *all, const Candidate *best, bool smaller) {
   Candidates out = { 0 };
-  vec_each (const Candidate *, cand, all)
-    if (cand != best && (!cand->recipe.condition || is_weaker(cand, best)))
+  vec_each (const Candidate *, cand, all) {
+    bool half = smaller && cand->recipe.moves && 2 * cand->across <= best->across;
+    if (cand->recipe.kern != best->recipe.kern &&
+        (!cand->recipe.condition || half || is_weaker(cand, best)))
       vec_push(&out, *cand);
+  }
   return out;
 }
 
-static const KernPlan *choose_plan(const Candidates *all) {
-  const Candidate *best = cheapest(all);
+// Blocks that move at borders, if any: for rows that have no room for a larger one.
+static Candidates smaller_blocks(const Candidates *all) {
+  Candidates moving = { 0 };
+  double most = 2 * cheapest(all)->cost;
+  vec_each (const Candidate *, cand, all)
+    if (cand->recipe.moves && cand->across && cand->cost < most) vec_push(&moving, *cand);
+  return moving.count ? moving : *all;
+}
+
+// smaller: what was better needs room between borders.
+static const KernPlan *choose_plan(const Candidates *all, bool smaller) {
+  Candidates first = smaller ? smaller_blocks(all) : *all;
+  const Candidate *best = cheapest(&first);
   KernPlan plan = schedule_plan_of(best);
   if (plan.condition) {
-    Candidates rest = others(all, best);
-    plan.otherwise = choose_plan(&rest);
+    bool needs_room = best->recipe.moves && !smaller;
+    Candidates rest = others(all, best, needs_room);
+    plan.otherwise = choose_plan(&rest, needs_room);
   }
   return mem_copy(&plan, sizeof plan);
 }
@@ -213,7 +228,7 @@ const KernPlan *schedule_cheapest(const Schedule *s, KernUse use) {
   if (use == USE_CHUNKS) schedule_rows_of_chunks(s, &all);
   find_costs(s, &all, TRIPS);
   try_interiors(s, &all, TRIPS);
-  const KernPlan *chosen = choose_plan(&all);
+  const KernPlan *chosen = choose_plan(&all, false);
   if (use != USE_FEW) chosen = with_short_rows(s, &all, chosen);
   if (use != USE_FEW) chosen = with_others(s, use, &all, chosen);
   return explained(s, &all, chosen);

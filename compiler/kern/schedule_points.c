@@ -93,6 +93,7 @@ static void add_outer(const Schedule *s, Candidates *out, bool widened, int lane
   const Axis *last = schedule_last_grid(cand.recipe.kern);
   if (!last || (widened && same)) return;
   bool once = step_updates_in_place(s->kern->body);
+  cand.across = lanes;
   cand.weight = weight_of_lanes(lanes);
   if (once) recipe_where(&cand.recipe, last->name, lanes);
   recipe_split(&cand.recipe, last->name, lanes, once ? SPLIT_BOUND : SPLIT_OVERLAP);
@@ -112,7 +113,8 @@ static void tile(Candidate *cand, int height, int vectors) {
     recipe_swap(r, before->name, last->name);
     recipe_bind(r, before->name, BIND_REG);
   }
-  cand->weight = LANES * vectors * height;
+  cand->across = LANES * vectors;
+  cand->weight = cand->across * height;
   recipe_split(r, last->name, LANES * vectors, SPLIT_OVERLAP);
   if (vectors > 1) {
     recipe_split(r, last->name, LANES, SPLIT_OVERLAP);

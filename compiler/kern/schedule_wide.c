@@ -46,6 +46,7 @@ static void add_wide(const Schedule *s, Candidates *out, int height, int lanes) 
     recipe_swap(r, before->name, last->name);
     recipe_bind(r, before->name, BIND_REG);
   }
+  cand.across = lanes;
   cand.weight = lanes * height;
   recipe_split(r, last->name, lanes, SPLIT_OVERLAP);
   recipe_bind(r, last->name, BIND_LANE);
