@@ -8,7 +8,7 @@
 //                                              =>  hist n (\x -> {..}) xs into d op z, d' op' z'
 // map n f (replicate n a)                      =>  map n (\ -> f a)
 // redomap k f (filter n p xs) op z             =>  redomap n .. xs op z        (fuse_filter.c)
-// rotate k xs                                  =>  map n (\i -> xs[(i + k) % n]) (iota n)  at first
+// reversals and rotations of what maps make    =>  maps                    at first: fuse_turned.c
 //
 // Needs: Core; binders unique.  Keeps: both; leaves unused inputs and copies to simplify.
 // Why: every fused pair is one pass over memory less, and in a nest one level of map instead of
@@ -300,37 +300,6 @@ static void fuse_statements(Graph *g) {
     if (nodes[i]->position >= 0 && is_grown_hist(nodes[i])) fuse_producers(g, nodes[i]);
 }
 
-// ---- rotations
-
-static const Exp *rotation_map(Compiler *c, Builder *b, const Exp *rotate) {
-  Atom array = rotate->u.rotate.array, width = atom_type(array).dims[0];
-  const Var *at = var_new(c, name_of(c->names, "i"), type_scalar(PRIM_I64), b->loc);
-  Builder inner = builder_new(c, b->loc);
-  Atom moved = size_add(&inner, atom_var(at), rotate->u.rotate.amount);
-  Atom from = core_let(&inner, "from", exp_op2(OP_MOD, moved, width));
-  Atom x = core_let(&inner, "x", exp_index(array, &from, 1, false));
-  Atom places = core_let(b, "places", exp_iota(width, atom_i64(0), atom_i64(1)));
-  return exp_map(width, lambda_new(&at, 1, core_body(&inner, &x, 1)), &places, 1);
-}
-
-static bool has_rotation(const Body *body) {
-  for (int i = 0; i < body->stm_count; i++)
-    if (body->stms[i].exp->kind == EXP_ROTATE) return true;
-  return false;
-}
-
-static const Body *with_rotations_as_maps(Compiler *c, const Body *body) {
-  if (!has_rotation(body)) return body;
-  Builder b = builder_new(c, (Loc){ 0 });
-  for (int i = 0; i < body->stm_count; i++) {
-    Stm stm = body->stms[i];
-    b.loc = stm.loc;
-    if (stm.exp->kind == EXP_ROTATE) stm.exp = rotation_map(c, &b, stm.exp);
-    core_add_stm(&b, stm);
-  }
-  return core_body(&b, body->results, body->result_count);
-}
-
 // ---- bodies
 
 static bool has_two_soacs(const Body *body) {
@@ -347,7 +316,7 @@ static const Body *fuse_inner(CoreMapper *m, const Body *body) {
 }
 
 static const Body *fuse_body(Compiler *c, const Body *body) {
-  body = with_rotations_as_maps(c, body);
+  body = fuse_turned(c, body);
   if (has_two_soacs(body)) {
     Graph *g = graph_new(c, body);
     fuse_statements(g);

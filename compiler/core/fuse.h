@@ -77,5 +77,8 @@ const Body *form_body(const Form *form);  // the lambda's
 // Binders of the form, reduced ones first.
 VarVec form_binders(const Form *form);
 
+// Reversals and rotations of what maps make as maps, and all other rotations (fuse_turned.c).
+const Body *fuse_turned(Compiler *c, const Body *body);
+
 // Sums of what a filter keeps, without keeping it (fuse_filter.c).
 const Body *fuse_filters(Compiler *c, const Body *body);

@@ -239,20 +239,32 @@ static const Exp *reshape(const Simplify *s, const Exp *e) {
   return exp_reshape(e->u.reshape.dims, e->u.reshape.rank, inner->u.reshape.array);
 }
 
-// Empty arrays add nothing to a concat; one array is itself.
-static const Exp *concat(const Exp *e) {
-  int count = e->u.concat.array_count;
-  Atom *kept = new_array(Atom, count);
-  int kept_count = 0;
-  for (int i = 0; i < count; i++) {
+enum { MOST_JOINED = 16 };
+
+// The arrays of a concat, those of one within it in its place.
+static AtomVec joined_arrays(const Simplify *s, const Exp *e) {
+  AtomVec all = { 0 };
+  for (int i = 0; i < e->u.concat.array_count; i++) {
     Atom array = e->u.concat.arrays[i];
-    if (!atom_is_i64(atom_type(array).dims[0], 0)) kept[kept_count++] = array;
+    const Exp *inner = simplify_def(s, array);
+    bool splice = inner && inner->kind == EXP_CONCAT &&
+                  all.count + inner->u.concat.array_count <= MOST_JOINED;
+    if (!splice) vec_push(&all, array);
+    for (int k = 0; splice && k < inner->u.concat.array_count; k++)
+      vec_push(&all, inner->u.concat.arrays[k]);
   }
-  if (kept_count == 1 && atom_equal(atom_type(kept[0]).dims[0], e->u.concat.count)) {
-    return exp_atom(kept[0]);
-  }
-  if (!kept_count || kept_count == count) return NULL;
-  return exp_concat(e->u.concat.count, kept, kept_count);
+  return all;
+}
+
+// Empty arrays add nothing to a concat; one array is itself; a concat within one is its parts.
+static const Exp *concat(const Simplify *s, const Exp *e) {
+  AtomVec all = joined_arrays(s, e), kept = { 0 };
+  vec_each (Atom *, array, &all)
+    if (!atom_is_i64(atom_type(*array).dims[0], 0)) vec_push(&kept, *array);
+  if (kept.count == 1 && atom_equal(atom_type(kept.at[0]).dims[0], e->u.concat.count))
+    return exp_atom(kept.at[0]);
+  if (!kept.count || kept.count == e->u.concat.array_count) return NULL;
+  return exp_concat(e->u.concat.count, kept.at, kept.count);
 }
 
 const Exp *simplify_array(Simplify *s, const Exp *e) {
@@ -260,7 +272,7 @@ const Exp *simplify_array(Simplify *s, const Exp *e) {
   if (e->kind == EXP_UPDATE) return update(s, e);
   if (e->kind == EXP_REARRANGE) return rearrange(s, e);
   if (e->kind == EXP_RESHAPE) return reshape(s, e);
-  if (e->kind == EXP_CONCAT) return concat(e);
+  if (e->kind == EXP_CONCAT) return concat(s, e);
   if (e->kind == EXP_ROTATE && atom_is_i64(e->u.rotate.amount, 0)) {
     return exp_atom(e->u.rotate.array);
   }
