@@ -26,9 +26,11 @@ static void launch_groups(Code *host, const KernPlan *plan, Map *memory) {
   Grid items = find_grid(&outside, grid.block, BIND_ITEM);
   const ImpExp *groups = imp_named(host->b, "groups", space_size(grid.dims, grid.count));
   KernelCode *kernel = kernel_begin(host, kern->loc);
+  TileRooms tiles = { 0 };
   KernCode kc = { .k = &kernel->code,
                   .values = map_new(NULL),
                   .memory = map_new(memory),
+                  .tiles = &tiles,
                   .group = group_of(&items) };
   bind_space(&kernel->code, grid.dims, grid.count,
              imp_named(&kernel->b, "group", imp_item(ITEM_GROUP_ID)));

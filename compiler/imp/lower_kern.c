@@ -152,16 +152,27 @@ const ImpExp *lower_term(KernCode *kc, const Term *t) {
 
 // ---- memory
 
+static const Mem *tile_memory(KernCode *kc, const Tensor *t, const ImpExp *count) {
+  int64_t size = count->u.constant.u.i;
+  vec_each (TileRoom *, room, kc->tiles)
+    if (room->user != kc->block && room->count == size && room->made == t->made &&
+        room->mem->elem == t->elem) {
+      room->user = kc->block;
+      return room->mem;
+    }
+  const Mem *local = mem_new(kc->k->lower->c, t->name, MEM_LOCAL, t->elem);
+  vec_push(kc->k->scratch, (Scratch){ .mem = local, .count = count });
+  vec_push(kc->tiles, (TileRoom){ local, size, t->made, kc->block });
+  return local;
+}
+
 static Arr alloc_memory(KernCode *kc, const Tensor *t, const ImpExp *const *dims,
                         int lanes) {
   const ImpExp *count = imp_i64(1);
   for (int i = 0; i < t->rank; i++)
     count = imp_mul(count, dims[i]);
-  if (t->space == TENSOR_LOCAL) {
-    const Mem *local = mem_new(kc->k->lower->c, t->name, MEM_LOCAL, t->elem);
-    vec_push(kc->k->scratch, (Scratch){ .mem = local, .count = count });
-    return arr_dense(local, t->elem, dims, t->rank);
-  }
+  if (t->space == TENSOR_LOCAL)
+    return arr_dense(tile_memory(kc, t, count), t->elem, dims, t->rank);
   const Mem *mem = code_memory(kc->k, t->name, t->elem, count, lanes);
   return arr_dense(mem, t->elem, dims, t->rank);
 }
@@ -428,6 +439,8 @@ static bool lower_with_others(KernCode *kc, const KernBlock *block, int at,
 void lower_block(KernCode *kc, const KernBlock *block) {
   BlockRecords records = { new_array(bool, block->count + 1),
                            new_array(const RecordStores *, block->count + 1) };
+  const KernBlock *around = kc->block;
+  kc->block = block;
   for (int i = 0; i < block->count; i++) {
     bool shared = is_shared(block, i);
     if (shared != is_shared(block, i - 1)) add_stm(kc, (ImpStm){ .kind = IMP_BARRIER });
@@ -435,4 +448,5 @@ void lower_block(KernCode *kc, const KernBlock *block) {
     lower_stm(kc, &block->stms[i]);
   }
   if (is_shared(block, block->count - 1)) add_stm(kc, (ImpStm){ .kind = IMP_BARRIER });
+  kc->block = around;
 }

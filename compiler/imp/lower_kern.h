@@ -11,19 +11,31 @@
 
 enum { MAX_LOCKS = 16 };
 
+// Local memory of a group for a tile (kern/step_stage.c).  Loops that follow one another use the same:
+// what is copied there, is so behind a barrier, and what is made there has been copied by then.
+typedef struct TileRoom {
+  const Mem *mem;
+  int64_t count;
+  bool made;
+  const KernBlock *user;  // the last one
+} TileRoom;
+typedef Vec(TileRoom) TileRooms;
+
 typedef struct KernCode {
-  Code *k;                // where statements go, and what the kernel needs
-  Map *values;            // Var -> Value
-  Map *memory;            // root Tensor -> Memory
-  const Vary *vary;       // NULL: nothing runs in lockstep
-  AxisSet lane;           // the open lane axis; 0: none
-  int lanes;              // its width
-  AxisSet open;           // open register axes,
-  AxisSet fixed;          // those of them whose copy at hand is all that is made now
-  int counts[MAX_LOCKS];  // their widths,
-  int at[MAX_LOCKS];      // and the copy at hand, by number of the bit
-  const ImpExp *mask;     // the lanes that take part; NULL: all
-  int64_t group;          // items of a group that work together; 0: there are no groups
+  Code *k;                 // where statements go, and what the kernel needs
+  Map *values;             // Var -> Value
+  Map *memory;             // root Tensor -> Memory
+  const Vary *vary;        // NULL: nothing runs in lockstep
+  AxisSet lane;            // the open lane axis; 0: none
+  int lanes;               // its width
+  AxisSet open;            // open register axes,
+  AxisSet fixed;           // those of them whose copy at hand is all that is made now
+  int counts[MAX_LOCKS];   // their widths,
+  int at[MAX_LOCKS];       // and the copy at hand, by number of the bit
+  const ImpExp *mask;      // the lanes that take part; NULL: all
+  int64_t group;           // items of a group that work together; 0: there are no groups
+  TileRooms *tiles;        // of such a group; or NULL
+  const KernBlock *block;  // at hand
 } KernCode;
 
 // A variable: copies by the points of the register axes in `set`.

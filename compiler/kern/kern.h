@@ -57,6 +57,7 @@ struct Tensor {
   // The first index is a place of a loop's arrays: variables that differ in each round.
   bool ring;
   TensorSpace space;
+  bool made;         // TENSOR_LOCAL: the group's items store there what is then copied
   bool spare;        // rank 1: behind its end are SPARE_ELEMENTS for each item of a scan
   const Var *host;   // TENSOR_GLOBAL: the array's name in Flat; NULL: made by the plan
   const Tensor *of;  // whose memory it is under other dims (row-major), or NULL: its own
@@ -103,6 +104,7 @@ typedef struct Axis {
   AxisRole role;
   AxisBind bind;
   bool rest;  // what a split has left: few points
+  int64_t most;  // there are no more points than that; 0: not known
   bool many;  // points, of a reduction: several vectors at once pay (long_sums.c)
   const KernBlock *body;
   // AXIS_LOOP: the body's results are the next params.

@@ -10,6 +10,7 @@
 // another one of the result.
 #include "kern/plan.h"
 #include "kern/recipe.h"
+#include <string.h>
 
 enum { ROWS = 64, STEPS = 16, LOCAL_BYTES = 32768 };
 
@@ -77,7 +78,6 @@ static void see_apart(RowSchedule *s, RowPlace at) {
 
 static void find_in_axis(RowSchedule *s, const KernStm *stm, RowPlace at) {
   const Axis *axis = stm->u.axis;
-  if (axis->rest) return;
   bool loop = axis->bind == BIND_SEQ;
   if (axis->bind == BIND_ITEM) map_put(s->varies, axis->index, axis->index);
   for (int i = 0; i < axis->param_count; i++)
@@ -134,22 +134,40 @@ static RowSchedule find_rows(const Axis *points) {
 
 // ---- the recipe
 
+// Local memory by the size of elements, and whether it is for what is made: what a loop needs, and
+// the most so far.  Loops share it (imp/lower_kern.h: TileRoom).
+typedef struct TileBytes {
+  int64_t loop[2][9], most[2][9];
+} TileBytes;
+
 static void see_tile(KernVisitor *v, const KernStm *stm) {
-  int64_t *bytes = v->state;
+  TileBytes *bytes = v->state;
+  if (stm->kind == KERN_AXIS) memset(bytes->loop, 0, sizeof bytes->loop);
   if (stm->kind != KERN_ALLOC || stm->u.tensor->space != TENSOR_LOCAL) return;
-  int64_t size = prim_size_bytes(stm->u.tensor->elem);
+  int size = prim_size_bytes(stm->u.tensor->elem);
+  int64_t needed = size;
   for (int d = 0; d < stm->u.tensor->rank; d++)
-    size *= stm->u.tensor->dims[d]->u.constant.u.i;
-  *bytes += size;
+    needed *= stm->u.tensor->dims[d]->u.constant.u.i;
+  int64_t *loop = &bytes->loop[stm->u.tensor->made][size],
+          *most = &bytes->most[stm->u.tensor->made][size];
+  *loop += needed;
+  if (*loop > *most) *most = *loop;
+}
+
+static int64_t local_bytes(const Kern *kern) {
+  TileBytes bytes = { 0 };
+  KernVisitor v = { .stm = see_tile, .state = &bytes };
+  kern_visit_block(&v, kern->body);
+  int64_t all = 0;
+  for (int size = 1; size <= 8; size++)
+    all += bytes.most[false][size] + bytes.most[true][size];
+  return all;
 }
 
 // Is all staged that lay apart, in as much local memory as groups may have?
 static bool is_staged(const Kern *kern) {
   const Axis *groups = innermost_of_grid(kern);
-  int64_t bytes = 0;
-  KernVisitor v = { .stm = see_tile, .state = &bytes };
-  kern_visit_block(&v, kern->body);
-  if (!groups || bytes > LOCAL_BYTES) return false;
+  if (!groups || local_bytes(kern) > LOCAL_BYTES) return false;
   RowSchedule left = find_rows(groups);
   return !left.refused && !left.loops.count;
 }
@@ -165,6 +183,10 @@ static Recipe in_rows(Compiler *c, const Kern *kern, const RowSchedule *s) {
     recipe_split(&r, *loop, STEPS, SPLIT_CHAIN);
     recipe_stage(&r, *loop);
   }
+  if (r.failed) return r;
+  RowSchedule rests = find_rows(innermost_of_grid(r.kern));
+  vec_each (const Name *, rest, &rests.loops)
+    recipe_stage(&r, *rest);
   return r;
 }
 

@@ -15,6 +15,7 @@ typedef struct Split {
   const Term *inner;  // points per block
   const Term *outer;  // blocks; full ones, if the rest is peeled
   bool exact;         // nothing remains
+  int64_t by;         // `inner`, if it is constant
 } Split;
 
 static bool peels(SplitRest rest) { return rest == SPLIT_PEEL || rest == SPLIT_CHAIN; }
@@ -262,6 +263,7 @@ static void add_rest(Split *x, KernBuilder *b, const KernStm *stm, const Term *f
   rest.name = rest_name(x, stm->u.axis);
   rest.bind = BIND_SEQ;
   rest.rest = true;
+  if (x->by) rest.most = x->by - 1;
   rest.width = term_sub(stm->u.axis->width, first);
   rest.body = with_index(x, rest.index, term_add(first, term_var(index)), rest.body);
   rest.index = index;
@@ -325,9 +327,13 @@ const Kern *step_split(Step *s, const Kern *kern, Name name, int64_t by, SplitRe
   const Term *inner = term_i64(by);
   const Term *outer = peels(rest) || exact ? term_quot(axis->width, inner)
                                            : term_ceil_div(axis->width, inner);
-  Split x = {
-    .s = s, .kern = kern, .rest = rest, .inner = inner, .outer = outer, .exact = exact
-  };
+  Split x = { .s = s,
+              .kern = kern,
+              .rest = rest,
+              .inner = inner,
+              .outer = outer,
+              .exact = exact,
+              .by = by };
   return split(&x, name);
 }
 

@@ -77,6 +77,13 @@ static int number_inside(const Staging *x, const Var *var) {
   return -1;
 }
 
+static bool is_constant(const Axis *axis) { return axis->width->kind == TERM_CONST; }
+
+// 0: not known.
+static int64_t most_points(const Axis *axis) {
+  return is_constant(axis) ? axis->width->u.constant.u.i : axis->most;
+}
+
 // The axes whose points a group has: items, registers, and the loop itself.
 static void find_inside(Staging *x) {
   x->points = x->items = 1;
@@ -89,12 +96,12 @@ static void find_inside(Staging *x) {
         next = block->stms[i].u.axis;
     if (!next) return;
     bool inside = next->bind == BIND_ITEM || next->bind == BIND_REG || next == x->axis;
-    if (inside && next->width->kind == TERM_CONST) {
+    if (inside && most_points(next)) {
       if (next->bind == BIND_ITEM) {
         x->fastest = 1u << x->inside.count;
-        x->items *= next->width->u.constant.u.i;
+        x->items *= most_points(next);
       }
-      x->points *= next->width->u.constant.u.i;
+      x->points *= most_points(next);
       vec_push(&x->inside, next->index);
     }
     block = next == x->axis ? NULL : next->body;
@@ -114,7 +121,7 @@ static StageSpan span_of_var(const Staging *x, const Term *t) {
   if (number >= 0)
     return (StageSpan){ .low = term_i64(0),
                         .more = t,
-                        .extent = axis->width->u.constant.u.i - 1,
+                        .extent = most_points(axis) - 1,
                         .known = true,
                         .set = 1u << number };
   if (let) return span_of(x, let);
@@ -257,9 +264,25 @@ static bool has_point_each(const Staging *x, const StageTile *tile) {
   return tile->size == x->points;
 }
 
+static bool follows_loop(const Staging *x, const StageSpan *span) {
+  return span->set & 1u << number_inside(x, x->axis->index);
+}
+
+// May columns be left out, as many as the loop has less points than it could have?
+static bool has_columns(const Staging *x, const StageTile *tile) {
+  for (int d = 0; d < tile->from->rank; d++) {
+    const StageSpan *span = &tile->spans[d];
+    bool alone =
+        span->extent == most_points(x->axis) - 1 && !(span->set & (span->set - 1));
+    if (follows_loop(x, span) && (!alone || span->clamped)) return false;
+  }
+  return true;
+}
+
 // Does it pay, and may it be done?
 static bool suits_tile(const Staging *x, const StageTile *tile) {
   if (tile->size <= 1) return false;
+  if (!is_constant(x->axis) && !has_columns(x, tile)) return false;
   if (tile->stores) return lies_apart(x, tile) && has_point_each(x, tile);
   return x->points >= LEAST_REUSE * tile->size ||
          (lies_apart(x, tile) && x->points >= tile->size);
@@ -369,12 +392,9 @@ static void tile_places(const StageTile *tile, KernBuilder *b, TilePoint *p,
 }
 
 // tile[..] = t[..]   for one point of the tile; or back
-static void add_element(const Staging *x, KernBuilder *b, const StageTile *tile,
-                        TilePoint *p) {
+static void move_element(const Staging *x, KernBuilder *b, const StageTile *tile,
+                         const Term **to, const Term **from) {
   Compiler *c = x->s->c;
-  int rank = tile->from->rank;
-  const Term **to = new_array(const Term *, rank), **from = new_array(const Term *, rank);
-  tile_places(tile, b, p, to, from);
   const Var *element =
       var_new(c, name_of(c->names, "element"), type_scalar(tile->from->elem), b->loc);
   Access outside = { tile->from, from }, here = { tile->to, to };
@@ -382,11 +402,34 @@ static void add_element(const Staging *x, KernBuilder *b, const StageTile *tile,
   kern_store(b, tile->stores ? outside : here, term_var(element));
 }
 
+// if condition { one }
+static void add_if(KernBuilder *b, const Term *condition, const KernBuilder *one) {
+  KernBuilder nothing = kern_builder(b->c, b->loc);
+  kern_add(b, (KernStm){ .kind = KERN_IF,
+                         .u.cond = { condition, kern_block(one, NULL, 0),
+                                     kern_block(&nothing, NULL, 0), 0 } });
+}
+
+// Likewise; not if it is in a column that the loop has not.
+static void add_element(const Staging *x, KernBuilder *b, const StageTile *tile,
+                        TilePoint *p) {
+  int rank = tile->from->rank;
+  const Term **to = new_array(const Term *, rank), **from = new_array(const Term *, rank);
+  tile_places(tile, b, p, to, from);
+  const Term *inside = NULL;
+  for (int i = 0; i < rank && !is_constant(x->axis); i++)
+    if (follows_loop(x, &tile->spans[dim_in_order(tile->from, i)]))
+      inside = term_less(to[i], x->axis->width);
+  KernBuilder one = kern_builder(x->s->c, b->loc);
+  move_element(x, inside ? &one : b, tile, to, from);
+  if (inside) add_if(b, inside, &one);
+}
+
 // axis t_round: r < rounds { if item + r * items < size { .. } }
 static void add_rounds(const Staging *x, KernBuilder *out, const StageTile *tile,
                        const Term *item, Name name) {
   Compiler *c = x->s->c;
-  KernBuilder body = kern_builder(c, out->loc), one = body, nothing = body;
+  KernBuilder body = kern_builder(c, out->loc), one = body;
   Axis axis = { .name = name,
                 .index = kern_index(c, "r", out->loc),
                 .width = term_i64((tile->size + x->items - 1) / x->items),
@@ -395,11 +438,7 @@ static void add_rounds(const Staging *x, KernBuilder *out, const StageTile *tile
   bool full = tile->size % x->items == 0;
   add_element(x, full ? &body : &one, tile, &p);
   const Term *place = term_add(item, term_mul(p.round, term_i64(x->items)));
-  if (!full)
-    kern_add(&body, (KernStm){ .kind = KERN_IF,
-                               .u.cond = { term_less(place, term_i64(tile->size)),
-                                           kern_block(&one, NULL, 0),
-                                           kern_block(&nothing, NULL, 0), 0 } });
+  if (!full) add_if(&body, term_less(place, term_i64(tile->size)), &one);
   axis.body = kern_block(&body, NULL, 0);
   kern_axis(out, axis, NULL, 0);
 }
@@ -454,8 +493,10 @@ static void add_tiles(Staging *x, KernBuilder *b) {
     StageTile *tile = &x->tiles[i];
     for (int d = 0; d < tile->from->rank; d++)
       tile->spans[d].low = kern_let(b, "low", tile->spans[d].low);
-    tile->to = tensor_new(x->s->c, tile->from->name, tile->from->elem, tile_dims(tile),
-                          tile->from->rank, TENSOR_LOCAL);
+    Tensor to = *tensor_new(x->s->c, tile->from->name, tile->from->elem, tile_dims(tile),
+                            tile->from->rank, TENSOR_LOCAL);
+    to.made = tile->stores;
+    tile->to = mem_copy(&to, sizeof to);
     kern_add(b, (KernStm){ .kind = KERN_ALLOC, .u.tensor = tile->to });
   }
 }
@@ -522,8 +563,8 @@ static void find_tiles(Staging *x, const KernBlock *block) {
 }
 
 static const char *cannot_stage(const Kern *kern, const Axis *axis) {
-  if (axis->bind != BIND_SEQ || axis->width->kind != TERM_CONST)
-    return "it is no loop of constant width";
+  if (axis->bind != BIND_SEQ || !most_points(axis))
+    return "it is no loop of constant width, nor what is left of one";
   return step_updates_in_place(kern->body) ? "the kernel overwrites what it reads" : NULL;
 }
 

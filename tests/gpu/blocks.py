@@ -21,6 +21,8 @@ ENTRIES = {
     "held": ("[n][m]f32 [m][p]f32 [n][p]f32 [n][p]f32", ["top_0", "intra_1"], "top_2"),
     "rows": ("[k][n][m]f64 [k][p][m]f64", ["top_0", "intra_1", "top_2", "intra_3"], "top_4"),
     "nearest": ("[n][m]i32 [p][m]i32", ["top_0", "intra_1"], "top_2"),
+    "rows_summed": ("[p][m]i32 [p][n]u8", [], "top_0"),
+    "rows_kept": ("[p][m]i32", [], "top_0"),
     "recurrence": ("[m][n]i32 [p][m]i32", ["top_0", "intra_1"], None),
 }
 USUAL = [{"k": 2, "n": 65, "m": 35, "p": 130}, {"k": 1, "n": 3, "m": 16, "p": 64}]
@@ -34,7 +36,7 @@ def path_of(entry):
 
 def value(dims, suffix):
     if not dims:
-        return f"{random.randint(-3, 3)}{suffix}"
+        return f"{random.randint(0 if suffix == 'u8' else -3, 3)}{suffix}"
     return "[" + ",".join(value(dims[1:], suffix) for _ in range(dims[0])) + "]"
 
 
