@@ -19,6 +19,7 @@ static const Option option_rows[] = {
   { OPTION_MPI, 0, "mpi", NULL,
     "for the processes of an MPI job ([machines.md](machines.md#libraries)); compiled with "
     "`mpicc`", NULL },
+  { OPTION_WORKERS, 0, "workers", NULL, NULL, NULL },  // to say that there are none
   OPTIONS_END
 };
 // clang-format on
@@ -78,6 +79,10 @@ static int command_lib(Compiler *c, int argc, char **argv) {
     if (o == 'p') given.prefix = optarg;
     if (o == 'd') given.device = optarg;
     if (o == OPTION_RECIPE) given.recipe = optarg;
+    if (o == OPTION_WORKERS)
+      return command_usage_error(
+          c, "flc lib: libraries are for the processes of an MPI job (--mpi), not for "
+             "several devices of a process");
     const char *message = set_flatten_option(&given.flatten, o);
     if (message) return command_usage_error(c, "flc lib: %s", message);
   }

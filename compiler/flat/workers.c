@@ -7,6 +7,7 @@
 // results take longer to gather than to compute stay whole, unless what they read is distributed or
 // nobody needs their results whole: that is known at the end, and the pass then begins again.
 #include "flat/workers.h"
+#include "core/bounds.h"
 #include "core/dead.h"
 #include "core/passes.h"
 #include "flat/rules.h"
@@ -438,14 +439,19 @@ static void forget_parts(Spread *s, const Stm *stm) {
 
 // The last element of a divided scan is known without the array.
 static const ScanPart *last_of_scan(const Spread *s, const Exp *exp) {
-  if (exp->kind != EXP_INDEX || exp->u.index.checked || exp->u.index.dim_count != 1)
-    return NULL;
+  if (exp->kind != EXP_INDEX || exp->u.index.dim_count != 1) return NULL;
   Atom array = exp->u.index.array;
   const DimIndex *at = &exp->u.index.dims[0];
   if (at->is_slice || array.kind != ATOM_VAR) return NULL;
   return spread_is_last(s, at->start, atom_type(array).dims[0])
              ? map_get(s->scans, array.u.var)
              : NULL;
+}
+
+static const Exp *total_of_scan(Builder *b, const Exp *read, Atom total) {
+  CoreType type = atom_type(read->u.index.array);
+  return read->u.index.checked ? bounds_assert(b, type, read->u.index.dims, &total, 1)
+                               : exp_atom(total);
 }
 
 void spread_stm(Spread *s, Builder *b, const Stm *stm) {
@@ -463,10 +469,10 @@ void spread_whole_stm(Spread *s, Builder *b, const Stm *stm) {
   const RowSplit *split = divided ? spread_split_of(s, exp->u.seg->dims[0].width) : NULL;
   const ScanPart *scan = last_of_scan(s, exp);
   if (scan)
-    core_let_vars(b, stm->binders, 1, exp_atom(scan->total));
+    core_let_vars(b, stm->binders, 1, total_of_scan(b, exp, scan->total));
   else if (split && exp->u.seg->kind != SEG_SCATTER)
     spread_seg(s, b, stm, split);
-  else if (split && spread_filter(s, b, stm, split))
+  else if ((split && spread_filter(s, b, stm, split)) || spread_scatter(s, b, stm))
     return;
   else if (spread_host_read(s, b, stm) || spread_reshape(s, b, stm))
     return;

@@ -172,6 +172,11 @@ bool spread_is_scratch(const Body *body, int position);
 // Adds the scatter of a filter, divided; false, and nothing is added, if its offsets are not.
 bool spread_filter(Spread *s, Builder *b, const Stm *stm, const RowSplit *split);
 
+// ---- scatters (workers_scatter.c)
+
+// Adds a scatter into distributed arrays; false if it is none.
+bool spread_scatter(Spread *s, Builder *b, const Stm *stm);
+
 // ---- sums of columns (workers_columns.c)
 
 // What each point reduces over.

@@ -15,8 +15,14 @@ def offset(r):
     return r.choice(["", " + 1", " - 1", f" + {r.randint(2, 20)}", f" - {r.randint(2, 20)}"])
 
 
+ENDS = ("if I == 0 then N - 1 else I - 1", "if I < N - 1 then I + 1 else 0", "if I > 0 then I - 1 else 0", "if I + 1 == N then I else I + 1",
+        "if N - 1 <= I then N - 1 else I + 1", "if I <= 0 then I else I - 1", "if I >= N - 1 then 0 else I + 1", "if I != 0 then I - 1 else N - 1")
+
+
 def index(r, i, n):
     """An index into n elements that is never out of bounds."""
+    if i.isalpha() and r.random() < 0.2:
+        return "(" + r.choice(ENDS).replace("I", i).replace("N", n) + ")"
     at = r.choice([f"({i}{offset(r)})", f"(2 * {i}{offset(r)})", f"({n} - 1 - {i})", f"({i} / 2{offset(r)})",
                    f"({i} * {i})"] + 4 * [f"({i}{offset(r)})"])
     return r.choice([f"i64.max 0 (i64.min ({n} - 1) {at})", f"i64.min ({n} - 1) (i64.max 0 {at})",

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Runs programs as several workers in the interpreter, and compares with one.
 
-usage: divided.py FLC [--count N] [--seed S] [--ranks R,..] [--depth D] [--keep FOLDER] [PROGRAM..]
+usage: divided.py FLC [--count N] [--seed S] [--ranks R,..] [--depth D] [--keep FOLDER] [--stencils] [PROGRAM..]
 
-Random programs of those that versions.py makes; or these programs, with the values of their test blocks.  Every
+Random programs of those that versions.py makes, or borders.py; or these programs, with the values of their test blocks.  Every
 version runs with each number of workers: what they exchange is checked more strictly than a device would (each row once, all
 at the same place, the same result in all), and nothing is compiled."""
 import argparse
+import random
 import re
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import borders
 from versions import generator_of, INPUTS_PER_PROGRAM
 from programs import program_text
 
@@ -96,6 +98,25 @@ def random_programs(options, folder):
             yield path, "main", text
 
 
+def array(r, sizes):
+    if 0 in sizes:
+        return "empty(" + "".join(f"[{n}]" for n in sizes) + "i32)"
+    return str(r.randint(-9, 9)) + "i32" if not sizes else "[" + ", ".join(array(r, sizes[1:]) for _ in range(sizes[0])) + "]"
+
+
+def stencils(options, folder):
+    """In three rounds, on few and more points than there are workers."""
+    for seed in range(options.seed, options.seed + options.count):
+        r = random.Random(seed)
+        text = borders.program(r, 1)
+        path = folder / f"stencils_{seed}.fl"
+        path.write_text(text, encoding="utf-8")
+        for entry, sizes in re.findall(r"entry (\w+) (?:\[\w\] )+\(k: i64\) \(xs: ((?:\[\w\])+)i32\)", text):
+            for n in (1, r.randint(2, 9), r.randint(10, 90)):
+                shape = [n, r.randint(1, 5)][:sizes.count("[")]
+                yield path, entry, f"{r.choice([-3, 0, 1, 5, 40])}i64 " + array(r, shape)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("flc")
@@ -105,12 +126,14 @@ def main():
     parser.add_argument("--depth", type=int, default=4)
     parser.add_argument("--ranks", type=lambda text: [int(word) for word in text.split(",")], default=[2, 3])
     parser.add_argument("--keep")
+    parser.add_argument("--stencils", action="store_true")
     options = parser.parse_intermixed_args()
     start, failed, runs = time.time(), 0, 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         cases = ((Path(path), *case) for path in options.programs for case in blocks(Path(path)))
-        for path, entry, text in cases if options.programs else random_programs(options, folder):
+        made = stencils if options.stencils else random_programs
+        for path, entry, text in cases if options.programs else made(options, folder):
             wrong = check(options, folder, path, entry, text)
             runs, failed = runs + 1, failed + bool(wrong)
             for line in wrong:

@@ -77,6 +77,7 @@ def cases():
         yield "clamped", ints(n) + " 3i64"
         yield "neighbours", matrix(n, 1 + n % 3, "i32", r) + f" {n % 3 + 1}i64"
         yield "beyond", ints(n + 5)
+        yield "updated", matrix(n, 3, "i32", r) + " " + array(r.sample(range(-2, n + 3), n), "i64") + " 4i64"
     for n in (2, 50):
         yield "centres", matrix(n, 2, "f32", r)
         yield "counts", ints(n, "i64", 0, 99) + " [1i64, 2i64, 3i64, 4i64, 5i64]"
