@@ -51,6 +51,12 @@ static const Var *block_var(Spread *s, const Var *array, const RowSplit *split) 
   return block;
 }
 
+void spread_flow(Spread *s, Atom to, Atom from) {
+  VarVec *sources = new (VarVec);
+  vec_push(sources, from.u.var);
+  map_put(s->flows, to.u.var, sources);
+}
+
 static void flow(Spread *s, const Var *to, Atom from) {
   VarVec *sources = map_get(s->flows, to);
   vec_push(sources, from.u.var);
@@ -251,7 +257,7 @@ static const Guard *guard_of_blocks(const Spread *s, const Guard *guard, int fir
   if (!is_among_versions(guard)) return guard;
   for (int i = first; i < s->segs.count; i++) {
     const RowSplit *split = s->segs.at[i].split;
-    if (split != done) out->par = size_of_block(out->par, split);
+    if (split && split != done) out->par = size_of_block(out->par, split);
     done = split;
   }
   return out;
@@ -375,7 +381,10 @@ static void spread_loop(Spread *s, Builder *b, const Stm *stm) {
     round = spread_round(s, loop, &params);
   } while (!keep_blocks(s, loop, round, &params));
   for (int i = 0; i < params.count; i++)
-    if (params.splits[i]) flow(s, params.binders[i], round->results[i]);
+    if (params.splits[i]) {
+      flow(s, params.binders[i], round->results[i]);
+      map_put(s->carried, params.binders[i], stm);
+    }
   exp->u.loop.inits = block_inits(s, b, loop, &params);
   exp->u.loop.params = params.binders;
   exp->u.loop.body = round;
@@ -421,9 +430,7 @@ static void spread_view(Spread *s, Builder *b, const Stm *stm) {
   core_add_stm(b, *stm);
   if (!part) return;
   Atom block = core_let(b, stm->binders[0]->name, block_view(exp, part->block, split));
-  VarVec *sources = new (VarVec);
-  vec_push(sources, part->block.u.var);
-  map_put(s->flows, block.u.var, sources);
+  spread_flow(s, block, part->block);
   map_put(s->parts, stm->binders[0], new_node(RowPart, block, split, part->loops));
 }
 
@@ -516,15 +523,65 @@ static bool some_gathered(const SpreadSeg *seg, const Map *gathered) {
   return false;
 }
 
-// Adds seg-ops that should stay whole; false if there are none.
+// Seg-ops that all workers could do whole: cheap ones, and so are those that make what they read.
+typedef struct Light {
+  const Spread *s;
+  Map *makers;  // Var of a block -> the SpreadSeg that makes it
+  Map *heavy;   // SpreadSeg: not so
+} Light;
+
+static bool is_light_block(const Light *l, const Var *block) {
+  const SpreadSeg *maker = map_get(l->makers, block);
+  if (maker) return !map_has(l->heavy, maker);
+  const VarVec *sources = map_get(l->s->flows, block);
+  if (!sources) return true;  // all have it
+  // The caller's, or what a loop carries: its rounds may be many.
+  if (!sources->count || map_has(l->s->carried, block)) return false;
+  for (int i = 0; i < sources->count; i++)
+    if (!is_light_block(l, sources->at[i])) return false;
+  return true;
+}
+
+static bool is_light(const Light *l, const SpreadSeg *seg) {
+  if (!seg->cheap) return false;
+  for (int i = 0; !seg->whole_inputs && i < seg->inputs.count; i++)
+    if (!is_light_block(l, seg->inputs.at[i])) return false;
+  return true;
+}
+
+static Light find_light(const Spread *s) {
+  Light l = { s, map_new(NULL), map_new(NULL) };
+  vec_each (const SpreadSeg *, seg, &s->segs)
+    for (int i = 0; i < seg->blocks.count; i++)
+      map_put(l.makers, seg->blocks.at[i], seg);
+  for (bool more = true; more;) {
+    more = false;
+    vec_each (const SpreadSeg *, seg, &s->segs) {
+      if (map_has(l.heavy, seg) || is_light(&l, seg)) continue;
+      map_put(l.heavy, seg, seg);
+      more = true;
+    }
+  }
+  return l;
+}
+
+// Adds seg-ops that should stay whole, with what they read; false if there are none.
 static bool find_whole(const Spread *s, const Body *body, Map *whole) {
-  bool found = false;
+  bool found = false, more = true;
   Map *gathered = map_new(NULL);
   find_gathered(s, body, gathered);
-  vec_each (const SpreadSeg *, seg, &s->segs) {
-    if (!seg->cheap || !seg->whole_inputs || !some_gathered(seg, gathered)) continue;
-    map_put(whole, seg->seg, s->entry);
-    found = true;
+  Light l = find_light(s);
+  while (more) {
+    more = false;
+    vec_each (const SpreadSeg *, seg, &s->segs) {
+      if (map_has(l.heavy, seg) || map_has(whole, seg->seg) ||
+          !some_gathered(seg, gathered))
+        continue;
+      map_put(whole, seg->seg, s->entry);
+      for (int i = 0; i < seg->inputs.count; i++)
+        mark_gathered(s, seg->inputs.at[i], gathered);
+      more = found = true;
+    }
   }
   return found;
 }
@@ -632,6 +689,7 @@ static const Entry *spread_entry(Compiler *c, const Entry *entry, bool blocks) {
                   .parts = map_new(NULL),
                   .scans = map_new(NULL),
                   .flows = map_new(NULL),
+                  .carried = map_new(NULL),
                   .defs = map_new(NULL),
                   .alike = map_new(NULL),
                   .indices = map_new(NULL),

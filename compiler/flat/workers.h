@@ -40,6 +40,7 @@ typedef struct SpreadSeg {
   bool cheap;         // its results take longer to gather than to compute
   bool whole_inputs;  // none of what it reads is distributed
   VarVec blocks;      // its distributed results
+  VarVec inputs;      // what the divided one mentions
 } SpreadSeg;
 
 // Of an array that a divided scan has made.
@@ -58,6 +59,7 @@ typedef struct Spread {
   Map *scans;                    // Var of a gathered array -> ScanPart
   int loops;                     // that are open
   Map *flows;                    // Var of a block -> VarVec of blocks that it may be
+  Map *carried;                  // Var of a block that a loop carries
   Vec(SpreadSeg) segs;
   const Map *whole;  // SegOp: to be left to every worker
   Map *alike;        // Var, a bool: a condition of ours that is the same for all workers
@@ -74,6 +76,8 @@ const RowPart *spread_part(const Spread *s, Atom array, const RowSplit *split);
 Atom spread_block(const Spread *s, Builder *b, Atom array, const RowSplit *split);
 // [split->count] rows of the type.
 CoreType spread_type(CoreType type, const RowSplit *split);
+// Notes that the first is made of the second, which may be gathered for it.
+void spread_flow(Spread *s, Atom to, Atom from);
 // array = gather block, bound and noted.
 void spread_gather(Spread *s, Builder *b, const Var *array, Atom block,
                    const RowSplit *split);

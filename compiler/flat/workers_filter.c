@@ -125,12 +125,6 @@ static const SegOp *own_filter(Spread *s, Builder *b, const Stm *stm, const Var 
 
 // ---- what all have of it
 
-static void note_source(Spread *s, Atom to, Atom from) {
-  VarVec *sources = new (VarVec);
-  vec_push(sources, from.u.var);
-  map_put(s->flows, to.u.var, sources);
-}
-
 // The rows that the workers have kept: this worker's block of the split, or all.
 static void share_kept(Spread *s, Builder *b, const Var *binder, const Exp *kept) {
   Atom all = binder->type.dims[0];
@@ -141,7 +135,7 @@ static void share_kept(Spread *s, Builder *b, const Var *binder, const Exp *kept
     return;
   }
   Atom block = core_let(b, binder->name, exp_fetch(kept, even->start, even->count));
-  note_source(s, block, kept->u.gather.value);
+  spread_flow(s, block, kept->u.gather.value);
   spread_gather(s, b, binder, block, even);
 }
 
@@ -154,7 +148,7 @@ bool spread_filter(Spread *s, Builder *b, const Stm *stm, const RowSplit *split)
   const SegOp *divided = own_filter(s, b, stm, offsets, own, split);
   const Atom *kept = spread_add_blocks(s, b, stm, divided, split, false);
   for (int i = 0; i < stm->binder_count; i++) {
-    note_source(s, kept[i], scan->own);
+    spread_flow(s, kept[i], scan->own);
     share_kept(s, b, stm->binders[i],
                exp_gather(split->workers, stm->binders[i]->type.dims[0], scan->before,
                           own, kept[i]));

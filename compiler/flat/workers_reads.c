@@ -178,7 +178,10 @@ static Atom with_border(const PointReads *r, RowReads *reads, Atom block) {
   reads->extent = size_add(b, size_add(b, reads->before, split->count), after);
   const Exp *gather =
       exp_gather(split->workers, split->width, split->start, split->count, block);
-  return core_let(b, "border", exp_border(gather, low, high, reads->extent, reads->ring));
+  Atom border =
+      core_let(b, "border", exp_border(gather, low, high, reads->extent, reads->ring));
+  spread_flow(r->s, border, block);
+  return border;
 }
 
 static void make_block(const PointReads *r, Atom array, RowReads *reads) {
@@ -247,8 +250,10 @@ static void make_far(const PointReads *r, FarReads *far, Atom distance) {
   Atom less = size_mul(b, several, size_sub(b, from->width, to->count));
   const Exp *blocks =
       exp_gather(from->workers, from->width, from->start, from->count, far->part->block);
-  vec_push(&far->blocks,
-           core_let(b, "rows", exp_fetch(blocks, first, size_sub(b, from->width, less))));
+  Atom rows =
+      core_let(b, "rows", exp_fetch(blocks, first, size_sub(b, from->width, less)));
+  spread_flow(r->s, rows, far->part->block);
+  vec_push(&far->blocks, rows);
   vec_push(&far->bases, size_sub(b, row, first));
   *r->whole_inputs = false;
 }

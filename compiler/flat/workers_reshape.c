@@ -49,9 +49,7 @@ bool spread_reshape(Spread *s, Builder *b, const Stm *stm) {
   Atom *dims = mem_copy(type.dims, sizeof *dims * (size_t)type.rank);
   dims[0] = to->count;
   Atom block = core_let(b, stm->binders[0]->name, exp_reshape(dims, type.rank, elements));
-  VarVec *sources = new (VarVec);
-  vec_push(sources, part->block.u.var);
-  map_put(s->flows, block.u.var, sources);
+  spread_flow(s, block, part->block);
   map_put(s->parts, stm->binders[0], new_node(RowPart, block, to, s->loops));
   return true;
 }

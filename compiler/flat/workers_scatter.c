@@ -45,6 +45,7 @@ static const SegOp *scatter_of_blocks(const Builder *b, const SegOp *seg,
 bool spread_scatter(Spread *s, Builder *b, const Stm *stm) {
   const SegOp *seg = stm->exp->kind == EXP_SEG ? stm->exp->u.seg : NULL;
   if (!seg || seg->kind != SEG_SCATTER || seg->level != 1 || seg->after) return false;
+  if (map_has(s->whole, seg)) return false;
   const RowPart **parts = new_array(const RowPart *, seg->dest_count + 1);
   bool some = false;
   for (int i = 0; i < seg->dest_count; i++)
@@ -52,16 +53,17 @@ bool spread_scatter(Spread *s, Builder *b, const Stm *stm) {
   if (!some) return false;
   b->loc = stm->loc;
   Atom *out = new_array(Atom, stm->binder_count);
-  core_let_n(b, stm->binders[0]->name, exp_seg(scatter_of_blocks(b, seg, parts)), out);
+  const SegOp *divided = scatter_of_blocks(b, seg, parts);
+  core_let_n(b, stm->binders[0]->name, exp_seg(divided), out);
+  SpreadSeg note = { seg, NULL, true, false, { 0 }, core_free_exp(exp_seg(divided)) };
   for (int i = 0; i < seg->dest_count; i++) {
     if (!parts[i]) {
       core_let_vars(b, stm->binders + i, 1, exp_atom(out[i]));
       continue;
     }
-    VarVec *sources = new (VarVec);
-    vec_push(sources, parts[i]->block.u.var);
-    map_put(s->flows, out[i].u.var, sources);
+    vec_push(&note.blocks, out[i].u.var);
     spread_gather(s, b, stm->binders[i], out[i], parts[i]->split);
   }
+  vec_push(&s->segs, note);
   return true;
 }

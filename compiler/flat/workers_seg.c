@@ -74,7 +74,8 @@ Atom *spread_add_blocks(Spread *s, Builder *b, const Stm *stm, const SegOp *seg,
   const SegOp *before = stm->exp->u.seg;
   Atom *out = new_array(Atom, stm->binder_count);
   core_let_n(b, binder_name(stm), exp_seg(seg), out);
-  SpreadSeg note = { before, split, costs_little(before), whole_inputs, { 0 } };
+  SpreadSeg note = { before,       split, costs_little(before),
+                     whole_inputs, { 0 }, core_free_exp(exp_seg(seg)) };
   for (int i = 0; i < stm->binder_count; i++)
     if (stm->binders[i]->type.rank) vec_push(&note.blocks, out[i].u.var);
   vec_push(&s->segs, note);
@@ -314,9 +315,7 @@ static void spread_scan(Spread *s, Builder *b, const Stm *stm, Atom *blocks,
   core_let_n(b, binder_name(stm),
              exp_if(more, several, carry_nothing(&one, stm, blocks, split)), out);
   for (int i = 0; i < values; i++) {
-    VarVec *from = new (VarVec);
-    vec_push(from, blocks[i].u.var);
-    map_put(s->flows, out[i].u.var, from);
+    spread_flow(s, out[i], blocks[i]);
     map_put(s->scans, stm->binders[i],
             new_node(ScanPart, blocks[i], out[values + i], out[2 * values + i]));
     blocks[i] = out[i];
