@@ -383,7 +383,7 @@ static void spread_loop(Spread *s, Builder *b, const Stm *stm) {
   for (int i = 0; i < params.count; i++)
     if (params.splits[i]) {
       flow(s, params.binders[i], round->results[i]);
-      map_put(s->carried, params.binders[i], stm);
+      map_put(s->carried, params.binders[i], new_node(LoopDepth, s->loops + 1));
     }
   exp->u.loop.inits = block_inits(s, b, loop, &params);
   exp->u.loop.params = params.binders;
@@ -528,29 +528,40 @@ typedef struct Light {
   const Spread *s;
   Map *makers;  // Var of a block -> the SpreadSeg that makes it
   Map *heavy;   // SpreadSeg: not so
+  Map *seen;    // Var: looked at
 } Light;
+
+// Is it made in the loop, of more than the rows that some points write?
+static bool is_made_within(const Light *l, const Var *block, const LoopDepth *loop) {
+  const SpreadSeg *maker = map_get(l->makers, block);
+  return loop && maker && maker->split && maker->loops >= loop->loops;
+}
 
 static bool is_light_block(const Light *l, const Var *block) {
   const SpreadSeg *maker = map_get(l->makers, block);
   if (maker) return !map_has(l->heavy, maker);
   const VarVec *sources = map_get(l->s->flows, block);
-  if (!sources) return true;  // all have it
-  // The caller's, or what a loop carries: its rounds may be many.
-  if (!sources->count || map_has(l->s->carried, block)) return false;
-  for (int i = 0; i < sources->count; i++)
-    if (!is_light_block(l, sources->at[i])) return false;
+  if (!sources || map_has(l->seen, block))
+    return true;                      // all have it; or it is passed on
+  if (!sources->count) return false;  // the caller's
+  const LoopDepth *loop = map_get(l->s->carried, block);
+  map_put(l->seen, block, block);
+  for (int i = 0; i < sources->count; i++)  // rounds may be many
+    if (is_made_within(l, sources->at[i], loop) || !is_light_block(l, sources->at[i]))
+      return false;
   return true;
 }
 
-static bool is_light(const Light *l, const SpreadSeg *seg) {
+static bool is_light(Light *l, const SpreadSeg *seg) {
   if (!seg->cheap) return false;
+  l->seen = map_new(NULL);
   for (int i = 0; !seg->whole_inputs && i < seg->inputs.count; i++)
     if (!is_light_block(l, seg->inputs.at[i])) return false;
   return true;
 }
 
 static Light find_light(const Spread *s) {
-  Light l = { s, map_new(NULL), map_new(NULL) };
+  Light l = { s, map_new(NULL), map_new(NULL), NULL };
   vec_each (const SpreadSeg *, seg, &s->segs)
     for (int i = 0; i < seg->blocks.count; i++)
       map_put(l.makers, seg->blocks.at[i], seg);

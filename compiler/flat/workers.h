@@ -35,12 +35,13 @@ typedef struct RowPart {
 
 // A seg-op that was divided.
 typedef struct SpreadSeg {
-  const SegOp *seg;  // before
-  const RowSplit *split;
-  bool cheap;         // its results take longer to gather than to compute
-  bool whole_inputs;  // none of what it reads is distributed
-  VarVec blocks;      // its distributed results
-  VarVec inputs;      // what the divided one mentions
+  const SegOp *seg;       // before
+  const RowSplit *split;  // NULL: all go through all points, and write blocks
+  bool cheap;             // its results take longer to gather than to compute
+  bool whole_inputs;      // none of what it reads is distributed
+  VarVec blocks;          // its distributed results
+  VarVec inputs;          // what the divided one mentions
+  int loops;              // around it
 } SpreadSeg;
 
 // Of an array that a divided scan has made.
@@ -49,6 +50,10 @@ typedef struct ScanPart {
   Atom before;  // what the workers before this one have summed up
   Atom total;   // and all of them: the last element
 } ScanPart;
+
+typedef struct LoopDepth {
+  int loops;  // that are open within the loop
+} LoopDepth;
 
 typedef struct Spread {
   Compiler *c;
@@ -59,7 +64,7 @@ typedef struct Spread {
   Map *scans;                    // Var of a gathered array -> ScanPart
   int loops;                     // that are open
   Map *flows;                    // Var of a block -> VarVec of blocks that it may be
-  Map *carried;                  // Var of a block that a loop carries
+  Map *carried;                  // Var of a block that a loop carries -> LoopDepth
   Vec(SpreadSeg) segs;
   const Map *whole;  // SegOp: to be left to every worker
   Map *alike;        // Var, a bool: a condition of ours that is the same for all workers

@@ -349,7 +349,7 @@ static void add_column_sum(Spread *s, Builder *b, const Stm *stm, const ColumnSu
   const SegOp *divided = sum->at < 0 ? own_seg(&p, seg) : own_map(&p);
   Atom *own = new_array(Atom, spread_operand_count(sum->ops));
   core_let_n(b, stm->binders[0]->name, exp_seg(divided), own);
-  SpreadSeg note = { seg, split, false, false, { 0 }, { 0 } };
+  SpreadSeg note = { seg, split, false, false, { 0 }, { 0 }, s->loops };
   vec_push(&s->segs, note);
   const Body *all = combine_all(&p, stm, own);
   if (is_only_reduction(sum)) {

@@ -75,7 +75,8 @@ Atom *spread_add_blocks(Spread *s, Builder *b, const Stm *stm, const SegOp *seg,
   Atom *out = new_array(Atom, stm->binder_count);
   core_let_n(b, binder_name(stm), exp_seg(seg), out);
   SpreadSeg note = { before,       split, costs_little(before),
-                     whole_inputs, { 0 }, core_free_exp(exp_seg(seg)) };
+                     whole_inputs, { 0 }, core_free_exp(exp_seg(seg)),
+                     s->loops };
   for (int i = 0; i < stm->binder_count; i++)
     if (stm->binders[i]->type.rank) vec_push(&note.blocks, out[i].u.var);
   vec_push(&s->segs, note);
