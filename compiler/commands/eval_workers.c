@@ -7,15 +7,15 @@
 #include <unistd.h>
 
 // What a worker tells the process that it comes from, which passes messages on to all.
-typedef enum FrameKind {
+typedef enum MessageKind {
   FRAME_MESSAGE,
   FRAME_RESULT,
   FRAME_FAILURE,
   FRAME_NONE  // it has ended
-} FrameKind;
+} MessageKind;
 
 typedef struct Frame {
-  FrameKind kind;
+  MessageKind kind;
   size_t length;
   char *bytes;
 } Frame;
@@ -49,7 +49,7 @@ static Frame take_frame(int from) {
   if (!take_bytes(from, head, sizeof head)) return out;
   out.bytes = mem_alloc_plain(head[1] + 1);
   if (!take_bytes(from, out.bytes, head[1])) return out;
-  out.kind = (FrameKind)head[0];
+  out.kind = (MessageKind)head[0];
   out.length = head[1];
   return out;
 }
@@ -139,7 +139,7 @@ typedef struct EvalRun {
   int count;
 } EvalRun;
 
-static bool all_are(const EvalRun *run, const Frame *frames, FrameKind kind) {
+static bool all_are(const EvalRun *run, const Frame *frames, MessageKind kind) {
   for (int i = 0; i < run->count; i++)
     if (frames[i].kind != kind) return false;
   return true;

@@ -118,12 +118,12 @@ typedef struct Positions {
   Map *ranges;  // Var -> SmallRange
 } Positions;
 
-Positions positions_new(Spread *s, Atom width);
-const RowPosition *position_of(const Positions *p, Atom a);
+Positions spread_positions(Spread *s, Atom width);
+const RowPosition *spread_position(const Positions *p, Atom a);
 // Notes an index of a dimension of so many; what a statement binds; and what its bodies take.
-void positions_note_below(Positions *p, const Var *index, Atom width);
-void positions_note(Positions *p, const Stm *stm);
-void positions_enter(Positions *p, const Exp *exp);
+void spread_note_below(Positions *p, const Var *index, Atom width);
+void spread_note_point(Positions *p, const Stm *stm);
+void spread_enter(Positions *p, const Exp *exp);
 
 // Is it the position of the last of so many rows?
 bool spread_is_last(const Spread *s, Atom position, Atom rows);

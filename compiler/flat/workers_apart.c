@@ -8,11 +8,11 @@
 // which are stored, and views, which it makes again.
 #include "flat/workers.h"
 
-typedef struct Parts {
+typedef struct TwoParts {
   int second;      // the statement that begins the second part
   bool *again;     // of those before it: made again
   VarVec results;  // of the first part
-} Parts;
+} TwoParts;
 
 static bool is_view(const Exp *exp) {
   return exp->kind == EXP_ATOM || exp->kind == EXP_REARRANGE || exp->kind == EXP_INDEX;
@@ -53,7 +53,7 @@ static Map *needed_from(const Body *body, int first) {
 }
 
 // What the second part needs of the first; false if that is more than numbers and views.
-static bool find_results(const Body *body, Parts *p) {
+static bool find_results(const Body *body, TwoParts *p) {
   Map *needed = needed_from(body, p->second);
   p->again = new_array(bool, p->second + 1);
   for (int i = p->second - 1; i >= 0; i--) {
@@ -71,7 +71,7 @@ static bool find_results(const Body *body, Parts *p) {
   return true;
 }
 
-static const SegOp *first_part(Compiler *c, const SegOp *seg, const Parts *p) {
+static const SegOp *first_part(Compiler *c, const SegOp *seg, const TwoParts *p) {
   Builder b = builder_new(c, seg->body->stms[0].loc);
   Atom *results = new_array(Atom, p->results.count);
   for (int i = 0; i < p->second; i++)
@@ -83,8 +83,8 @@ static const SegOp *first_part(Compiler *c, const SegOp *seg, const Parts *p) {
   return out;
 }
 
-static bool find_parts(const Spread *s, const SegOp *seg, Parts *p) {
-  *p = (Parts){ 0 };
+static bool find_parts(const Spread *s, const SegOp *seg, TwoParts *p) {
+  *p = (TwoParts){ 0 };
   if (seg->kind != SEG_MAP || seg->level != 1) return false;
   p->second = second_reduction(seg);
   if (p->second < 0 || !find_results(seg->body, p) || !p->results.count) return false;
@@ -92,7 +92,7 @@ static bool find_parts(const Spread *s, const SegOp *seg, Parts *p) {
 }
 
 bool spread_comes_apart(const Spread *s, const SegOp *seg) {
-  Parts p;
+  TwoParts p;
   return find_parts(s, seg, &p);
 }
 
@@ -105,7 +105,7 @@ static const Var *array_of(Compiler *c, const SegOp *seg, const Var *number, Loc
 }
 
 // With indices of its own, reading what the first part has made.
-static const SegOp *second_part(Compiler *c, const SegOp *seg, const Parts *p,
+static const SegOp *second_part(Compiler *c, const SegOp *seg, const TwoParts *p,
                                 const Var *const *arrays) {
   Builder b = builder_new(c, seg->body->stms[0].loc);
   Subst *subst = subst_new();
@@ -136,7 +136,7 @@ static const SegOp *second_part(Compiler *c, const SegOp *seg, const Parts *p,
 }
 
 bool spread_apart(Spread *s, Builder *b, const Stm *stm) {
-  Parts p;
+  TwoParts p;
   const SegOp *seg = stm->exp->u.seg;
   if (!find_parts(s, seg, &p)) return false;
   int count = p.results.count;

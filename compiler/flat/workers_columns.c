@@ -6,9 +6,9 @@
 //         segmap1 <j < m> {redomap workers (\x -> {x}) (+) {0} all[:, j]}
 //
 // and likewise reductions of other forms, over several dimensions, of what a function makes of the
-// elements.  Each worker reduces what it has; m values of each are moved, and not the array.  Where only
-// some of what is reduced is distributed (xss[i, j] * p[i]: p alone), that is worth it if there are fewer
-// sums than rows, which the host then decides.
+// elements.  Each worker reduces what it has; m values of each are moved, and not the array.  Where
+// only some of what is reduced is distributed (xss[i, j] * p[i]: p alone), that is worth it if there
+// are fewer sums than rows, which the host then decides.
 #include "flat/workers.h"
 
 // ---- what is reduced

@@ -1,12 +1,12 @@
-// Where the numbers lie that points compute, from the point itself: i - 1, max 0 (i - 1), (i + 1) % n,
-// i + d where d counts to a small number, if i == 0 then n - 1 else i - 1.
+// Where the numbers lie that points compute, from the point itself: i - 1, max 0 (i - 1),
+// (i + 1) % n, i + d where d counts to a small number, if i == 0 then n - 1 else i - 1.
 #include "flat/workers.h"
 
-Positions positions_new(Spread *s, Atom width) {
+Positions spread_positions(Spread *s, Atom width) {
   return (Positions){ s, width, map_new(NULL), map_new(NULL) };
 }
 
-const RowPosition *position_of(const Positions *p, Atom a) {
+const RowPosition *spread_position(const Positions *p, Atom a) {
   return a.kind == ATOM_VAR ? map_get(p->found, a.u.var) : NULL;
 }
 
@@ -43,13 +43,13 @@ static void note_sum(Positions *p, const Var *var, const Exp *exp) {
     note_range(p->ranges, var, (SmallRange){ x.least - y.most, x.most - y.least });
 }
 
-void positions_note_below(Positions *p, const Var *index, Atom width) {
+void spread_note_below(Positions *p, const Var *index, Atom width) {
   if (width.kind != ATOM_CONST || map_has(p->found, index)) return;
   note_range(p->ranges, index, (SmallRange){ 0, width.u.constant.u.i - 1 });
 }
 
 // Parameters of functions of elements, indices of spaces and loops.
-void positions_enter(Positions *p, const Exp *exp) {
+void spread_enter(Positions *p, const Exp *exp) {
   bool soac = exp->kind == EXP_MAP || exp->kind == EXP_REDOMAP ||
               exp->kind == EXP_SCANOMAP || exp->kind == EXP_FILTER;
   for (int i = 0; soac && i < exp->u.soac.array_count; i++) {
@@ -59,9 +59,9 @@ void positions_enter(Positions *p, const Exp *exp) {
     if (r) note_range(p->ranges, exp->u.soac.fn.params[i], *r);
   }
   for (int d = 0; exp->kind == EXP_SEG && d < exp->u.seg->dim_count; d++)
-    positions_note_below(p, exp->u.seg->dims[d].index, exp->u.seg->dims[d].width);
+    spread_note_below(p, exp->u.seg->dims[d].index, exp->u.seg->dims[d].width);
   if (exp->kind == EXP_LOOP && exp->u.loop.form == CORE_FOR)
-    positions_note_below(p, exp->u.loop.index, exp->u.loop.bound);
+    spread_note_below(p, exp->u.loop.index, exp->u.loop.bound);
 }
 
 // ---- positions
@@ -113,8 +113,8 @@ static bool move_position(const Positions *p, PrimOp op, Atom other, RowPosition
 static void note_moved(Positions *p, const Var *var, const Exp *exp) {
   const Atom *args = exp->u.op.args;
   bool commutes = exp->u.op.op != OP_SUB && exp->u.op.op != OP_MOD;
-  bool swapped = commutes && !position_of(p, args[0]);
-  const RowPosition *from = position_of(p, args[swapped]);
+  bool swapped = commutes && !spread_position(p, args[0]);
+  const RowPosition *from = spread_position(p, args[swapped]);
   if (!from) return;
   RowPosition at = *from;
   if (move_position(p, exp->u.op.op, args[!swapped], &at))
@@ -128,7 +128,7 @@ static void note_element(Positions *p, const Var *var, const Exp *exp) {
   if (exp->u.index.dim_count != 1 || row->is_slice || array.kind != ATOM_VAR) return;
   const SmallRange *r = map_get(p->s->offsets, array.u.var);
   if (r) note_range(p->ranges, var, *r);
-  const RowPosition *at = position_of(p, row->start);
+  const RowPosition *at = spread_position(p, row->start);
   const RowPosition *element = map_get(p->s->indices, array.u.var);
   bool own = at && !at->least && !at->most && !at->loose;
   if (own && element && atom_equal(atom_type(array).dims[0], p->width))
@@ -143,7 +143,7 @@ typedef struct EndTest {
 } EndTest;
 
 static bool is_at(const Positions *p, Atom a, int64_t distance) {
-  const RowPosition *at = position_of(p, a);
+  const RowPosition *at = spread_position(p, a);
   return at && !at->loose && !at->ring && at->least == distance && at->most == distance;
 }
 
@@ -179,9 +179,10 @@ static bool end_test(const Positions *p, Atom condition, EndTest *out) {
   }
 }
 
-// Where a number is that is taken at that end.  If it is none of the array's, it must not seem to be one.
+// Where a number is that is taken at that end.  If it is none of the array's, it must not seem to
+// be one.
 static bool position_at_end(const Positions *p, Atom a, bool last, RowPosition *out) {
-  const RowPosition *known = position_of(p, a);
+  const RowPosition *known = spread_position(p, a);
   SmallRange r;
   int64_t k;
   if (known) {
@@ -207,7 +208,7 @@ static void note_choice(Positions *p, const Stm *stm) {
   if (stm->binder_count != 1 || !end_test(p, exp->u.cond.condition, &test)) return;
   const Body *at_end = test.otherwise ? exp->u.cond.else_body : exp->u.cond.then_body;
   const Body *else_where = test.otherwise ? exp->u.cond.then_body : exp->u.cond.else_body;
-  const RowPosition *known = position_of(p, else_where->results[0]);
+  const RowPosition *known = spread_position(p, else_where->results[0]);
   if (!known || known->loose) return;
   if (!position_at_end(p, at_end->results[0], test.last, &end)) return;
   other = *known;
@@ -238,7 +239,7 @@ static bool is_number_op(const Exp *exp) {
   return exp->kind == EXP_OP && exp->u.op.type == PRIM_I64 && op_arity(exp->u.op.op) == 2;
 }
 
-void positions_note(Positions *p, const Stm *stm) {
+void spread_note_point(Positions *p, const Stm *stm) {
   const Exp *exp = stm->exp;
   if (exp->kind == EXP_INDEX) note_element(p, stm->binders[0], exp);
   if (exp->kind == EXP_IF) note_choice(p, stm);
@@ -253,13 +254,13 @@ void positions_note(Positions *p, const Stm *stm) {
 static void note_indices(Spread *s, const Stm *stm) {
   const SegOp *seg = stm->exp->u.seg;
   SegDim dim = seg->dims[0];
-  Positions p = positions_new(s, dim.width);
-  positions_note_below(&p, dim.index, dim.width);
+  Positions p = spread_positions(s, dim.width);
+  spread_note_below(&p, dim.index, dim.width);
   map_put(p.found, dim.index, new (RowPosition));
   for (int i = 0; i < seg->body->stm_count; i++)
-    positions_note(&p, &seg->body->stms[i]);
+    spread_note_point(&p, &seg->body->stms[i]);
   for (int i = 0; i < stm->binder_count; i++) {
-    const RowPosition *at = position_of(&p, seg->body->results[i]);
+    const RowPosition *at = spread_position(&p, seg->body->results[i]);
     SmallRange r;
     if (at && !at->loose) map_put(s->indices, stm->binders[i], mem_copy(at, sizeof *at));
     if (range_of(&p, seg->body->results[i], &r))

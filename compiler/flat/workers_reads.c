@@ -79,7 +79,7 @@ static RowReads *row_read(const PointReads *r, const Exp *exp, RowPosition *at) 
   if (!reads) return NULL;
   const DimIndex *row = &exp->u.index.dims[0];
   const RowPosition *position =
-      row->is_slice ? NULL : position_of(&r->positions, row->start);
+      row->is_slice ? NULL : spread_position(&r->positions, row->start);
   if (!position || position->loose) return NULL;
   bool is_own = position->least == 0 && position->most == 0;
   if (!is_own && exp->u.index.checked && !has_single_indices(exp)) return NULL;
@@ -134,11 +134,11 @@ static void note_reads(CoreVisitor *v, const Body *body) {
     Atom distance;
     FarReads *far = reads ? NULL : far_read(r, exp, &distance);
     if (far) add_far(far, distance);
-    positions_enter(&r->positions, exp);
+    spread_enter(&r->positions, exp);
     if (!reads && !far) core_visit_exp(v, exp);
     if (reads) add_read(reads, &at);
     note_distance(r, &body->stms[i]);
-    positions_note(&r->positions, &body->stms[i]);
+    spread_note_point(&r->positions, &body->stms[i]);
   }
   for (int i = 0; i < body->result_count; i++)
     note_other(v, body->results[i]);
@@ -329,7 +329,7 @@ const Body *spread_reads(Spread *s, Builder *b, const Body *body, SpreadInputs i
                    .width = in.split->width,
                    .to = in.to,
                    .arrays = arrays_of_rows(in.seg->body, in.split->width),
-                   .positions = positions_new(s, in.split->width),
+                   .positions = spread_positions(s, in.split->width),
                    .from = in.from,
                    .host_vars = host_vars(in.seg->body),
                    .far = far_arrays(s, in.seg->body, in.split->width),
@@ -339,7 +339,7 @@ const Body *spread_reads(Spread *s, Builder *b, const Body *body, SpreadInputs i
   map_put(r.distances, in.from, mem_copy(&here, sizeof here));
   map_put(r.positions.found, in.from, new (RowPosition));
   for (int d = 0; d < in.seg->dim_count; d++)
-    positions_note_below(&r.positions, in.seg->dims[d].index, in.seg->dims[d].width);
+    spread_note_below(&r.positions, in.seg->dims[d].index, in.seg->dims[d].width);
   CoreVisitor v = { .atom = note_other, .body = note_reads, .state = &r };
   note_reads(&v, body);
   CoreMapper m = { .body = near_body, .state = &r };

@@ -4,8 +4,8 @@
 //     =>  let zs' = segscatter1 <i < k> into ys'[_] {.. in {at - start, v}}
 //         let zs = gather zs'
 //
-// All workers go through all points, and each writes those that lie in its block; unless what they write is
-// distributed itself.  Where each point writes into its own row, the points are divided.
+// All workers go through all points, and each writes those that lie in its block; unless what they
+// write is distributed itself.  Where each point writes into its own row, the points are divided.
 #include "flat/workers.h"
 
 static const RowPart *part_of_dest(const Spread *s, const ScatterDest *dest) {
