@@ -44,7 +44,7 @@ static void add_column_head(Text *t, const char *style, const char *text) {
 
 static void add_table_head(const BenchPage *p) {
   Text *t = p->t;
-  text_add(t, "<div class=\"scroll\"><table class=\"sortable\"><thead><tr>");
+  text_add(t, "<div class=\"scroll\"><table class=\"sortable times\"><thead><tr>");
   add_column_head(t, "left", "Program");
   add_column_head(t, "left", "Data set");
   add_column_head(t, "", "Median");
