@@ -1,15 +1,47 @@
 // The manifest of a library: what bindings for other languages read (conventions: docs/cli.md).
 #include "base/quote.h"
 #include "emit/emit.h"
+#include <limits.h>
 #include <string.h>
 
+static bool has_constructors(const EntryValue *v) {
+  for (int i = 0; i < v->field_count; i++)
+    if (has_constructors(&v->fields[i])) return true;
+  return v->constructor_count > 0;
+}
+
+// A constant, or -1 - k for the value of the entry point's parameter k.
+static int size_number(const Entry *entry, Atom dim) {
+  if (dim.kind == ATOM_CONST) return (int)dim.u.constant.u.i;
+  for (int i = 0; i < entry->param_count; i++)
+    if (entry->params[i] == dim.u.var) return -1 - i;
+  return INT_MIN;
+}
+
+static void sizes_of_leaves(Text *t, const Entry *entry, const EntryValue *v) {
+  text_add(t, ", \"sizes\": [");
+  for (int i = v->first; i < v->first + v->count; i++) {
+    const CoreType *type = &entry->params[i]->type;
+    text_add(t, i > v->first ? ", [" : "[");
+    for (int d = 0; d < type->rank; d++)
+      text_printf(t, "%s%d", d ? ", " : "", size_number(entry, type->dims[d]));
+    text_add(t, "]");
+  }
+  text_add(t, "]");
+}
+
 static void inputs(Emit *e, Text *t, const EmitEntry *entry) {
+  bool sums = false;
+  for (int i = 0; i < entry->inputs.count; i++)
+    sums = sums || has_constructors(&entry->entry->inputs[i]);
   for (int i = 0; i < entry->inputs.count; i++) {
     const EntryValue *input = &entry->entry->inputs[i];
-    text_printf(t, "%s\n        { \"name\": %s, \"type\": %s, \"unique\": %s }",
+    text_printf(t, "%s\n        { \"name\": %s, \"type\": %s, \"unique\": %s",
                 i ? "," : "", quote_json(input->name ? input->name : ""),
                 quote_json(e->types.at[entry->inputs.at[i]].name),
                 input->unique ? "true" : "false");
+    if (sums) sizes_of_leaves(t, entry->entry, input);
+    text_add(t, " }");
   }
 }
 

@@ -70,8 +70,7 @@ def run_entry(library, name, arguments, on_device):
     """Runs the entry point on values of Python."""
     entry = library.entries[name]
     inputs = entry["inputs"]
-    made = [values.to_library(library, one["name"] or f"argument {i}", one["type"], value)
-            for i, (one, value) in enumerate(zip(inputs, arguments))]
+    made = values.to_arguments(library, inputs, arguments)
     types = [library.c_type(one["type"]) for one in inputs]
     result_type = entry["output"]["type"]
     out = library.c_type(result_type)()
@@ -225,8 +224,7 @@ class Module:
         """The arguments as a data file."""
         inputs = self._inputs(entry, arguments)
         out = []
-        for one, value in zip(inputs, arguments):
-            made = values.to_library(self._library, one["name"], one["type"], value)
+        for one, made in zip(inputs, values.to_arguments(self._library, inputs, arguments)):
             out += values.host_parts(made, one["type"])
         return b"\n".join(map(values.binary_value, out))
 

@@ -254,12 +254,26 @@ def fields_of(what, type_name, fields, value):
     raise TypeError(f"{what}: expected {type_name}, found {type(value).__name__}")
 
 
-def new_record(library, what, type_name, value):
+def leaf_count(library, type_name):
+    return len(library.types.get(type_name, {}).get("leaves", [None]))
+
+
+def with_shapes(library, fields, parts, shapes):
+    """(field, its part, the shapes of its leaves) of a tuple, record or constructor; no shapes are known where there are
+    none."""
+    at = 0
+    for field, part in zip(fields, parts):
+        count = leaf_count(library, field["type"])
+        yield field, part, shapes and shapes[at:at + count]
+        at += count
+
+
+def new_record(library, what, type_name, value, shapes):
     kind = library.types[type_name]
     record = kind["record"]
     parts = fields_of(what, type_name, record["fields"], value)
-    made = [to_library(library, f"{what}.{field['name']}", field["type"], part)
-            for field, part in zip(record["fields"], parts)]
+    made = [to_library(library, f"{what}.{field['name']}", field["type"], part, own)
+            for field, part, own in with_shapes(library, record["fields"], parts, shapes)]
     types = [library.c_type(field["type"]) for field in record["fields"]]
     make = library.function(record["new"], ctypes.c_int, POINTER, POINTER, *types)
     out = POINTER()
@@ -274,12 +288,16 @@ def stored(leaves):
     return HEADER.pack(b"flcval01", len(data)) + data
 
 
-def leaves_of_sum(library, what, type_name, value):
+def constructor_of(value):
     """(name, argument..), or the name alone where there are no arguments."""
-    kind = library.types[type_name]
     if isinstance(value, str):
         value = (value,)
-    name, *arguments = value if isinstance(value, (tuple, list)) and value else (None,)
+    return value if isinstance(value, (tuple, list)) and value else (None,)
+
+
+def leaves_of_sum(library, what, type_name, value, shapes):
+    kind = library.types[type_name]
+    name, *arguments = constructor_of(value)
     numbers = [i for i, one in enumerate(kind["constructors"]) if one["name"] == name]
     if not numbers:
         known = ", ".join(one["name"] for one in kind["constructors"])
@@ -288,10 +306,11 @@ def leaves_of_sum(library, what, type_name, value):
     fields = kind["constructors"][numbers[0]]["fields"]
     if len(fields) != len(arguments):
         raise TypeError(f"{what}: {name} takes {len(fields)} arguments, found {len(arguments)}")
-    leaves = [nothing(library, leaf, sizes) for leaf, sizes in zip(kind["leaves"], kind["leaf_sizes"])]
+    leaves = [nothing(library, leaf, sizes) for leaf, sizes in zip(kind["leaves"], shapes or kind["leaf_sizes"])]
     leaves[0] = np.uint8(numbers[0])
     for field, argument in zip(fields, arguments):
-        made = to_leaves(library, f"{what}.{name}", field["type"], argument)
+        own = shapes and shapes[field["first"]:field["first"] + leaf_count(library, field["type"])]
+        made = to_leaves(library, f"{what}.{name}", field["type"], argument, own)
         leaves[field["first"]:field["first"] + len(made)] = made
     return leaves
 
@@ -311,10 +330,10 @@ def leaves_of_columns(library, what, type_name, value):
         raise TypeError(f"{what}: expected {type_name}, an array with the fields {', '.join(names)}, "
                         f"found {type(value).__name__}")
     return [leaf for name, part in zip(names, kind["leaves"])
-            for leaf in to_leaves(library, f"{what}[{name!r}]", part, value[name])]
+            for leaf in to_leaves(library, f"{what}[{name!r}]", part, value[name], None)]
 
 
-def to_leaves(library, what, type_name, value):
+def to_leaves(library, what, type_name, value, shapes):
     kind = library.types.get(type_name)
     if isinstance(value, Value) and value.type == type_name:
         return host_parts(value, type_name)
@@ -324,17 +343,19 @@ def to_leaves(library, what, type_name, value):
         return [as_numpy(what, value, DTYPES[kind["elemtype"]], kind["rank"])]
     if "record" in kind:
         fields = kind["record"]["fields"]
-        return [leaf for field, part in zip(fields, fields_of(what, type_name, fields, value))
-                for leaf in to_leaves(library, f"{what}.{field['name']}", field["type"], part)]
+        parts = with_shapes(library, fields, fields_of(what, type_name, fields, value), shapes)
+        return [leaf for field, part, own in parts
+                for leaf in to_leaves(library, f"{what}.{field['name']}", field["type"], part, own)]
     if "constructors" in kind:
-        return leaves_of_sum(library, what, type_name, value)
+        return leaves_of_sum(library, what, type_name, value, shapes)
     if "columns" in kind:
         return leaves_of_columns(library, what, type_name, value)
     raise TypeError(f"{what}: expected {type_name}, which only programs make, found {type(value).__name__}")
 
 
-def to_library(library, what, type_name, value):
-    """The value for a function of the library: a ctypes scalar, or a Value."""
+def to_library(library, what, type_name, value, shapes=None):
+    """The value for a function of the library: a ctypes scalar, or a Value.  `shapes` are those of its leaves, as far as
+    they are known."""
     kind = library.types.get(type_name)
     if isinstance(value, Value) and kind:
         if value._library is not library:
@@ -347,8 +368,47 @@ def to_library(library, what, type_name, value):
     if kind["kind"] == "array":
         return new_array(library, what, type_name, value)
     if "record" in kind:
-        return new_record(library, what, type_name, value)
-    return restore(library, type_name, stored(to_leaves(library, what, type_name, value)))
+        return new_record(library, what, type_name, value, shapes)
+    return restore(library, type_name, stored(to_leaves(library, what, type_name, value, shapes)))
+
+
+def learn_shape(known, sizes, shape):
+    if len(shape) == len(sizes):
+        known.update((size, length) for size, length in zip(sizes, shape) if size < 0)
+
+
+def learn_sizes(library, known, type_name, value, sizes):
+    """Notes which sizes of the entry point the parts of an argument tell.  (What is wrong with it is found later.)"""
+    kind = library.types.get(type_name, {})
+    if isinstance(value, Opaque):
+        for leaf, own in zip(value.parts(), sizes):
+            learn_shape(known, own, np.shape(leaf))
+    elif "record" in kind:
+        fields = kind["record"]["fields"]
+        for field, part, own in with_shapes(library, fields, fields_of("", type_name, fields, value), sizes):
+            learn_sizes(library, known, field["type"], part, own)
+    elif "constructors" in kind:
+        name, *arguments = constructor_of(value)
+        fields = [field for one in kind["constructors"] if one["name"] == name for field in one["fields"]]
+        for field, part in zip(fields, arguments):
+            learn_sizes(library, known, field["type"], part, sizes[field["first"]:])
+    elif kind:
+        learn_shape(known, sizes[0], value.shape if isinstance(value, DeviceArray) else np.shape(value))
+
+
+def to_arguments(library, inputs, arguments):
+    """The values for the parameters of an entry point.  Arrays in constructors that a value does not have are as long as
+    other parts of the arguments say."""
+    known = {}
+    for one, value in zip(inputs, arguments):
+        try:
+            if "sizes" in one:
+                learn_sizes(library, known, one["type"], value, one["sizes"])
+        except (TypeError, ValueError):
+            pass
+    shapes = [one.get("sizes") and [[known.get(size, size) for size in sizes] for sizes in one["sizes"]] for one in inputs]
+    return [to_library(library, one["name"] or f"argument {i}", one["type"], value, own)
+            for i, (one, value, own) in enumerate(zip(inputs, arguments, shapes))]
 
 
 def argument(made):

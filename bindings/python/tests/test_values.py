@@ -78,6 +78,21 @@ def test_arrays_of_records_are_structured_arrays(values):
         values.corner([1])
 
 
+def test_sums_hold_arrays_of_sizes_that_other_arguments_tell(values):
+    assert values.weighted(("whole", [1, 2, 3]), [1, 1, 2]) == 9
+    assert values.weighted(("real", [1, 2, 3], [True, False, True]), [1, 1, 2]) == 7
+    assert values.weighted("unknown", [1, 1, 2]) == -4
+    assert values.weighted(values.whole([4, 5], True), [1, 1]) == 9
+    assert values.weighted(values.whole([4, 5], False, on_device=True), [1, 1]) == -2
+    assert values.counted(("whole", [1, 2]), (("whole", [3, 4]), 5)) == (2, 16)
+    assert values.counted("unknown", (("whole", [3, 4]), 5)) == (2, 7)
+    assert values.counted("unknown", ("unknown", 5)) == (0, 5)
+    with pytest.raises(flc.ProgramError, match="invalid sizes"):
+        values.weighted(("whole", [1, 2, 3]), [1, 1])
+    with pytest.raises(TypeError, match="v.whole: expected an array of int32, found NoneType"):
+        values.weighted(("whole", None), [1])
+
+
 def test_sums_are_tuples_with_the_name_of_the_constructor(values):
     assert values.pick(True) == ("circle", 2) and values.pick(False) [:2] == ("polygon", ("open",))
     assert values.area(("square", 3)) == 9 and values.area(("none",)) == values.area("none") == 0
