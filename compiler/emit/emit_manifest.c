@@ -11,7 +11,7 @@ static bool has_constructors(const EntryValue *v) {
 }
 
 // A constant, or -1 - k for the value of the entry point's parameter k.
-static int size_number(const Entry *entry, Atom dim) {
+static int size_in_manifest(const Entry *entry, Atom dim) {
   if (dim.kind == ATOM_CONST) return (int)dim.u.constant.u.i;
   for (int i = 0; i < entry->param_count; i++)
     if (entry->params[i] == dim.u.var) return -1 - i;
@@ -24,7 +24,7 @@ static void sizes_of_leaves(Text *t, const Entry *entry, const EntryValue *v) {
     const CoreType *type = &entry->params[i]->type;
     text_add(t, i > v->first ? ", [" : "[");
     for (int d = 0; d < type->rank; d++)
-      text_printf(t, "%s%d", d ? ", " : "", size_number(entry, type->dims[d]));
+      text_printf(t, "%s%d", d ? ", " : "", size_in_manifest(entry, type->dims[d]));
     text_add(t, "]");
   }
   text_add(t, "]");
