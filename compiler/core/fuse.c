@@ -199,10 +199,36 @@ static bool have_equal_bins(const Form *a, const Form *b) {
   return true;
 }
 
-// Nested SOACs side by side gain nothing unless both reduce: flattening would separate them.
+// Are reductions all that is nested in the function, and one of them over that row?
+static bool reduces_only(const Form *form, const Var *row) {
+  bool found = false;
+  for (int i = 0; i < form->stms.count; i++) {
+    const Exp *e = form->stms.at[i].exp;
+    const Body only = { .stms = &form->stms.at[i], .stm_count = 1 };
+    if (e->kind != EXP_REDOMAP && core_has_soac(&only)) return false;
+    for (int k = 0; e->kind == EXP_REDOMAP && k < e->u.soac.array_count; k++)
+      found |= atom_equal(e->u.soac.arrays[k], atom_var(row));
+  }
+  return found;
+}
+
+// Two maps that reduce the same rows, which side by side are gone through once.
+static bool reduce_same_rows(const Form *a, const Form *b) {
+  if (a->kind != EXP_MAP || b->kind != EXP_MAP) return false;
+  for (int i = 0; i < a->arrays.count; i++)
+    for (int k = 0; k < b->arrays.count; k++)
+      if (atom_equal(a->arrays.at[i], b->arrays.at[k]) &&
+          reduces_only(a, a->params.at[i]) && reduces_only(b, b->params.at[k]))
+        return true;
+  return false;
+}
+
+// Nested SOACs side by side gain nothing unless both reduce, or reduce the same rows: flattening
+// would separate them.
 static bool pays_horizontally(const Form *a, const Form *b) {
   if (result_count(a) + result_count(b) > MAX_RESULTS) return false;
   if (a->kind == EXP_REDOMAP && b->kind == EXP_REDOMAP) return a->nested == b->nested;
+  if (a->nested && b->nested && reduce_same_rows(a, b)) return true;
   if (a->nested || b->nested) return false;
   if (a->kind == EXP_HIST && b->kind == EXP_HIST) return have_equal_bins(a, b);
   if (a->kind == EXP_MAP && b->kind == EXP_MAP) return true;

@@ -149,6 +149,12 @@ static void read_permute(RecipeReader *r, RecipeStep *step) {
   while (!r->failed && r->next < r->count);
 }
 
+static void read_sweep(RecipeReader *r, RecipeStep *step) {
+  read_axis(r, step);
+  if (!accept_word(r, "by")) expected(r, "`by`");
+  read_number(r, step);
+}
+
 static void read_bind(RecipeReader *r, RecipeStep *step) {
   do
     read_axis(r, step);
@@ -187,6 +193,7 @@ static const VerbRow verbs[] = {
   { "split", VERB_SPLIT, read_split,
     "split AXIS by NUMBER [bound|short|peel|chain|overlap|clamp], or split AXIS into NUMBER" },
   { "permute",  VERB_PERMUTE,  read_permute,  "permute AXIS AXIS .., outermost first" },
+  { "sweep",    VERB_SWEEP,    read_sweep,    "sweep AXIS by NUMBER" },
   { "bind",     VERB_BIND,     read_bind,     "bind AXIS .. to seq|grid|lane|reg" },
   { "unswitch", VERB_UNSWITCH, read_one_axis, "unswitch AXIS" },
   { "unroll", VERB_UNROLL, read_one_axis, "unroll AXIS" },
@@ -212,8 +219,9 @@ static void unknown_step(RecipeReader *r) {
   if (close && strcmp(close, word) != 0)
     hint(r->c, "did you mean %s?", close);
   else
-    hint(r->c, "steps are split, permute, bind, unswitch, unroll, cut, stage, interior "
-               "and where");
+    hint(r->c,
+         "steps are split, permute, sweep, bind, unswitch, unroll, cut, stage, interior "
+         "and where");
 }
 
 static bool read_step(RecipeReader *r, RecipeStep *step) {

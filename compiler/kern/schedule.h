@@ -109,6 +109,8 @@ void schedule_wide(const Schedule *s, Candidates *out);
 void schedule_products(const Schedule *s, Candidates *out);
 // Grids whose innermost axes are short: a small matrix per point (schedule_short.c).
 void schedule_short(const Schedule *s, Candidates *out);
+// Neighbouring columns together, row by row (schedule_sweep.c).
+void schedule_sweep(const Schedule *s, Candidates *out, bool chunks);
 // Maps of loops within points in lanes; sums of what loops compute (schedule_within.c).
 void schedule_within(const Schedule *s, Candidates *out);
 void schedule_sums_of_loops(const Schedule *s, Candidates *out);

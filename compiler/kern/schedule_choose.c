@@ -226,6 +226,7 @@ const KernPlan *schedule_cheapest(const Schedule *s, KernUse use) {
   if (use != USE_FEW) schedule_sums_of_loops(s, &all);
   if (use == USE_POINTS) add_points(s, &all);
   if (use == USE_CHUNKS) schedule_rows_of_chunks(s, &all);
+  if (use != USE_FEW) schedule_sweep(s, &all, use == USE_CHUNKS);
   find_costs(s, &all, TRIPS);
   try_interiors(s, &all, TRIPS);
   const KernPlan *chosen = choose_plan(&all, false);

@@ -65,6 +65,14 @@ const Kern *step_split_into(Step *s, const Kern *kern, Name name, int64_t pieces
 // Legal: maps; reductions whose operators commute.
 const Kern *step_swap(Step *s, const Kern *kern, Name name);
 
+// ---- all points together (step_sweep.c)
+
+// Points that each go through loops go through them together, `by` elements of a sum at once; what
+// they sum up and compute between loops is kept in arrays.
+// Legal: a map, of points whose greatest number is known, of loops whose widths are the same for
+// all; nothing is stored where it is loaded.
+const Kern *step_sweep(Step *s, const Kern *kern, Name name, int64_t by);
+
 // ---- the machine (step_bind.c)
 // Legal: no order between points (lanes, registers: what kern_vary.h can run in lockstep; items:
 // all around them is the grid and other items).

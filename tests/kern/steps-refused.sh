@@ -136,6 +136,15 @@ refused counted.seghist 'n cannot be split: it overwrites what it reads: no poin
 accepted small.segmap 'split i by 9 clamp'
 accepted product.segmap 'split k by 4 chain'
 
+# ---- sweep
+refused product.segmap 'm is no loop without order' 'sweep m by 1'
+refused product.segmap 'm may have more than 4096 points' 'bind m to seq' 'sweep m by 1'
+refused carried.segmap 'n: its points have no loops of one length' 'split n by 16 short' 'sweep n by 1'
+refused triangle.segmap 'n: its points have no loops of one length' 'split n by 16 short' 'sweep n by 1'
+refused rows_of_rows.segmap 'n: what it sums up are loops' 'split n by 16 short' 'sweep n by 2'
+refused kept.segmap 'n: its points have arrays' 'split n by 16 short' 'sweep n by 1'
+accepted rows_of_rows.segmap 'split n by 16 short' 'sweep n by 1'
+
 # ---- stage
 refused product.segmap 'k is no loop in lanes' 'stage k'
 refused product.segmap 'k reads no rows again, a lane each' 'split m by 8 overlap' 'bind m to lane' 'stage k'
