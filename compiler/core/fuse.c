@@ -199,14 +199,16 @@ static bool have_equal_bins(const Form *a, const Form *b) {
   return true;
 }
 
-// Are reductions all that is nested in the function, and one of them over that row?
+// Does the function make scalars of the row, by maps and reductions alone?
 static bool reduces_only(const Form *form, const Var *row) {
   bool found = false;
+  if (has_row_results(form)) return false;
   for (int i = 0; i < form->stms.count; i++) {
     const Exp *e = form->stms.at[i].exp;
     const Body only = { .stms = &form->stms.at[i], .stm_count = 1 };
-    if (e->kind != EXP_REDOMAP && core_has_soac(&only)) return false;
-    for (int k = 0; e->kind == EXP_REDOMAP && k < e->u.soac.array_count; k++)
+    if (!core_has_soac(&only)) continue;
+    if (e->kind != EXP_REDOMAP && e->kind != EXP_MAP) return false;
+    for (int k = 0; k < e->u.soac.array_count; k++)
       found |= atom_equal(e->u.soac.arrays[k], atom_var(row));
   }
   return found;

@@ -29,6 +29,7 @@ typedef struct Candidate {
   Recipe recipe;
   int weight;     // how much the condition demands
   int across;     // points of a row that go together in blocks; 0: whatever
+  bool first;     // all others stand behind it, whatever they demand
   double nearer;  // what it saves by reading from near by, as a part of the cost
   double cost;
 } Candidate;

@@ -84,7 +84,7 @@ static Candidates others(const Candidates *all, const Candidate *best, bool smal
   vec_each (const Candidate *, cand, all) {
     bool half = smaller && cand->recipe.moves && 2 * cand->across <= best->across;
     if (cand->recipe.kern != best->recipe.kern &&
-        (!cand->recipe.condition || half || is_weaker(cand, best)))
+        (!cand->recipe.condition || half || best->first || is_weaker(cand, best)))
       vec_push(&out, *cand);
   }
   return out;

@@ -4,13 +4,15 @@
 #include "kern/schedule.h"
 
 enum {
-  VECTORS = 16,        // of columns that go together
-  LEAST_COLUMNS = 32,  // fewer leave lanes idle
-  // Of fewer rows the caches hold much, and sums stay in registers.
-  MANY_ROWS = 2000,
-  // All others are weaker: 64 columns stand behind these.
-  WEIGHT = 32 * LANES,
+  VECTORS = 16,      // of columns that go together
+  MANY_ROWS = 2000,  // of fewer rows the caches hold much, and sums stay in registers
 };
+
+// So many columns at least go in vectors of `lanes`, with so many rows at once: few columns wait
+// for their sums, many for memory, which one row after the other suits best.
+typedef struct SweepWay {
+  int columns, lanes, rows;
+} SweepWay;
 
 typedef struct MemoryWalk {
   const Axis *points;
@@ -82,15 +84,15 @@ static void see_swept(KernVisitor *v, const KernStm *stm) {
 }
 
 // Sums of few elements in registers, maps of points in lanes.
-static void parts_in_lanes(Recipe *r) {
+static void parts_in_lanes(Recipe *r, const SweepWay *way) {
   AxisStms axes = { 0 };
   KernVisitor v = { .stm = see_swept, .state = &axes };
   kern_visit_block(&v, r->kern->body);
   vec_each (const KernStm **, stm, &axes) {
     const Axis *axis = (*stm)->u.axis;
-    if (axis->role == AXIS_REDUCE && term_is_i64(axis->width, 1))
+    if (axis->role == AXIS_REDUCE && term_is_i64(axis->width, way->rows))
       recipe_bind(r, axis->name, BIND_REG);
-    if (axis->role == AXIS_MAP && term_is_i64(axis->width, LANES))
+    if (axis->role == AXIS_MAP && term_is_i64(axis->width, way->lanes))
       recipe_bind(r, axis->name, BIND_LANE);
   }
 }
@@ -105,22 +107,32 @@ static void where_rows_are_many(Recipe *r, const Axis *points) {
   }
 }
 
-void schedule_sweep(const Schedule *s, Candidates *out, bool chunks) {
-  Candidate cand = { .what = "columns together, row by row",
+static void add_sweep(const Schedule *s, Candidates *out, const Axis *points,
+                      const Axis *chunks, const SweepWay *way) {
+  Candidate cand = { .what = text_format("columns together, row by row, %d in lanes",
+                                         way->lanes),
                      .recipe = recipe_new(s->c, s->kern),
-                     .weight = WEIGHT,
+                     .first = true,
                      .nearer = 0.8 };
+  Recipe *r = &cand.recipe;
+  if (chunks) recipe_swap(r, points->name, chunks->name);
+  recipe_where(r, points->name, way->columns);
+  if (!chunks && !schedule_has_role(points->body, AXIS_MAP))
+    where_rows_are_many(r, points);
+  recipe_split(r, points->name, way->lanes, SPLIT_OVERLAP);
+  Name vectors = recipe_outer(r, points->name);
+  recipe_split(r, vectors, VECTORS, SPLIT_SHORT);
+  recipe_sweep(r, vectors, way->rows);
+  parts_in_lanes(r, way);
+  schedule_offer(s, out, &cand);
+}
+
+void schedule_sweep(const Schedule *s, Candidates *out, bool chunks) {
+  static const SweepWay many = { 32, LANES, 1 }, few = { 4, 4, 4 };
   const Axis *last = schedule_last_grid(s->kern),
              *points = chunks ? schedule_axis_before(s->kern, last) : last;
   if (!points || !goes_from_row_to_row(s->kern, points)) return;
-  if (chunks) recipe_swap(&cand.recipe, points->name, last->name);
-  recipe_where(&cand.recipe, points->name, LEAST_COLUMNS);
-  if (!chunks && !schedule_has_role(points->body, AXIS_MAP))
-    where_rows_are_many(&cand.recipe, points);
-  recipe_split(&cand.recipe, points->name, LANES, SPLIT_OVERLAP);
-  Name vectors = recipe_outer(&cand.recipe, points->name);
-  recipe_split(&cand.recipe, vectors, VECTORS, SPLIT_SHORT);
-  recipe_sweep(&cand.recipe, vectors, 1);
-  parts_in_lanes(&cand.recipe);
-  schedule_offer(s, out, &cand);
+  add_sweep(s, out, points, chunks ? last : NULL, &many);
+  if (!schedule_has_role(last->body, AXIS_MAP))
+    add_sweep(s, out, points, chunks ? last : NULL, &few);
 }

@@ -72,6 +72,16 @@ END
 "$flc" dump --recipes floats.fl > out
 expect 'a sum of floats in another order is another total' 0 '^kernel main.segred' out
 
+cat > columns.fl << 'END'
+entry sums [n] [m] (xs: [n][m]f32) : [m]f32 = map f32.sum (transpose xs)
+entry product [n] [m] [k] (a: [n][m]f32) (b: [n][k]f32) : [m][k]f32 =
+  map (\x -> map (\y -> f32.sum (map2 (*) x y)) (transpose b)) (transpose a)
+END
+"$flc" dump --recipes columns.fl > out
+some 'columns are read as memory lies' 'sweep m0 by 1$' out
+awk '/^kernel product/ { of_product = 1 } of_product' out > product
+expect 'columns that are read again and again are not' 0 'sweep' product
+
 cat > pooled.fl << 'END'
 entry main [n] [m] (xs: [n][m]f32) : [][]f32 =
   tabulate_2d (n / 2) (m / 2) (\i j -> f32.max xs[2 * i, 2 * j] xs[2 * i, 2 * j + 1])
