@@ -157,8 +157,9 @@ struct rt_tuning_param {
   const char *name;  // "main.top_0"
   const char
       *kind;  // "threshold", "group_size", "grid_size", "tile_size", "reg_tile_size", ...
-  // Negative: the value of `follows`, or the default of the kind on the device.  0: the code for
-  // such devices has no such number, unless 0 is one.
+  // -1: the value of `follows`, or the default of the kind on the device.  0: the code for
+  // such devices has no such number, unless 0 is one.  -W: W, and more on devices of few cores, as
+  // above the threshold twice as much goes through memory (rt_for_memory).
   int64_t cpu_default, gpu_default;
   int follows;   // the parameter whose value it has while it has none of its own, or -1
   int64_t most;  // 0: as all of the kind

@@ -238,6 +238,14 @@ RT_FN int64_t rt_kind_default(const struct rt_context *ctx, int kind) {
   return kind == RT_KIND_GRID ? 4 * ctx->device.compute_units : ctx->device.compute_units;
 }
 
+// From how much work on P cores that move two words for one are faster than one core: what they
+// gain, W - 2 W / P, must be worth waking them.  Caches end, too: at most 8 W.
+RT_FN int64_t rt_for_memory(const struct rt_context *ctx, int64_t work) {
+  int64_t cores = ctx->device.compute_units;
+  int64_t threshold = cores > 2 ? work / (cores - 2) * cores : 8 * work;
+  return threshold < 8 * work ? threshold : 8 * work;
+}
+
 // What the user set for the parameter, or for its kind, or the program's or the kind's default.
 RT_FN int64_t rt_initial_param(const struct rt_context *ctx,
                                const struct rt_tuning_param *p) {
@@ -248,6 +256,7 @@ RT_FN int64_t rt_initial_param(const struct rt_context *ctx,
       rt_config_find(ctx->config, rt_kinds[kind].setting, &value))
     return value;
   value = ctx->gpu_code ? p->gpu_default : p->cpu_default;
+  if (value < -1) return rt_for_memory(ctx, -value);
   return value < 0 && kind >= 0 && p->follows < 0 ? rt_kind_default(ctx, kind) : value;
 }
 

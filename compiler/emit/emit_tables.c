@@ -82,14 +82,14 @@ int emit_check(Emit *e, const ImpStm *check) {
 // are left to one item.  On a GPU one item is no match for the others.
 enum { LOOP_OPERATIONS = 1 << 20 };
 
-static void add_guard(Emit *e, const Guard *guard) {
+static void add_guard(Emit *e, const Guard *guard, bool one_for_two) {
   for (int i = 0; i < e->guards.count; i++)
     if (e->guards.at[i]->name == guard->name) return;
   vec_push(&e->guards, guard);
   if (find_tuning(e, guard->name) >= 0) return;
   TuningParam param = { guard->name, "threshold", -1, -1, NULL, 0 };
   if (guard->kind == GUARD_LOOP) {
-    param.cpu_default = LOOP_OPERATIONS;
+    param.cpu_default = one_for_two ? -LOOP_OPERATIONS : LOOP_OPERATIONS;
     param.gpu_default = 0;
   }
   if (guard->kind == GUARD_WORKERS) param.kind = "workers";
@@ -98,8 +98,9 @@ static void add_guard(Emit *e, const Guard *guard) {
 
 static void collect_guards(Emit *e, const ImpBlock *block) {
   vec_each (const ImpStm **, stm, block) {
-    if ((*stm)->kind == IMP_GUARD) add_guard(e, (*stm)->u.guard.guard);
-    if ((*stm)->kind == IMP_SPLIT) add_guard(e, (*stm)->u.split.guard);
+    if ((*stm)->kind == IMP_GUARD)
+      add_guard(e, (*stm)->u.guard.guard, (*stm)->u.guard.one_for_two);
+    if ((*stm)->kind == IMP_SPLIT) add_guard(e, (*stm)->u.split.guard, false);
     const ImpBlock *inner[2];
     int count = imp_blocks(*stm, inner);
     for (int i = 0; i < count; i++)

@@ -290,9 +290,11 @@ struct ImpStm {
       const Mem *mem;
       const ImpExp *index;
     } read;
-    // results: what the branches make, for comparing versions
+    // results: what the branches make, for comparing versions; one_for_two: the item of GUARD_LOOP
+    // has one array where the host has two (KernPlan)
     struct {
       const Guard *guard;
+      bool one_for_two;
       const ImpExp *par, *local_bytes;
       ImpBlock then_body, else_body;
       const ImpParam *results;

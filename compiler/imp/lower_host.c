@@ -222,11 +222,20 @@ static const ImpParam *guard_results(Code *k, const Stm *stm) {
   return results;
 }
 
+// Does a kernel since then have one array where the host has two?
+static bool has_one_for_two(const Lower *lower, int since) {
+  for (int i = since; i < lower->plans.count; i++)
+    if (lower->plans.at[i]->one_for_two) return true;
+  return false;
+}
+
 static void host_guard(Code *k, const Stm *stm, const Body *body, int position) {
   const Guard *guard = stm->exp->u.guard.guard;
   HostBranches s = open_branches(k, stm, body, position);
   ImpBlock then_block = host_branch(&s, stm->exp->u.guard.then_body);
+  int before = k->lower->plans.count;
   ImpBlock else_block = host_branch(&s, stm->exp->u.guard.else_body);
+  bool one_for_two = has_one_for_two(k->lower, before);
   // On a CPU level 0 is the lanes of an item: no local memory.
   bool needs_local = guard->local_bytes && k->lower->profile == PROFILE_GPU;
   const ImpExp *local = needs_local ? local_need(&then_block) : imp_i64(0);
@@ -234,11 +243,12 @@ static void host_guard(Code *k, const Stm *stm, const Body *body, int position) 
   const ImpExp *roundings =
       host_roundings(stm->exp->u.guard.then_body, stm->exp->u.guard.else_body);
   close_branches(&s);
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_GUARD,
-                              .loc = guard->loc,
-                              .u.guard = { guard, imp_size_exp(guard->par), local,
-                                           then_block, else_block, guard_results(k, stm),
-                                           stm->binder_count, roundings } });
+  imp_add_stm(k->b,
+              (ImpStm){ .kind = IMP_GUARD,
+                        .loc = guard->loc,
+                        .u.guard = { guard, one_for_two, imp_size_exp(guard->par), local,
+                                     then_block, else_block, guard_results(k, stm),
+                                     stm->binder_count, roundings } });
 }
 
 static void host_loop_params(Code *k, const Exp *exp, const Mem **mems) {

@@ -175,7 +175,7 @@ const Kern *kern_choose(Compiler *c, const Kern *kern) {
   KernVisitor v = { .binder = see_any_name, .state = s.inside };
   kern_visit_block(&v, kern->body);
   s.mapper.state = &s;
-  return new_node(Kern, .name = kern->name, .loc = kern->loc,
-                  .body = choose_in(&s.mapper, kern->body), .outside = kern->outside,
-                  .rounds = kern->rounds, .starts = kern->starts, .usual = kern->usual);
+  Kern out = *kern;
+  out.body = choose_in(&s.mapper, kern->body);
+  return mem_copy(&out, sizeof out);
 }

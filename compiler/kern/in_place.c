@@ -324,6 +324,7 @@ const Kern *kern_in_place(Compiler *c, const Kern *kern, const Tensor *out,
 typedef struct Ringing {
   KernMapper mapper;
   const Kern *kern;
+  bool one_for_two;
 } Ringing;
 
 typedef struct RingStore {
@@ -378,7 +379,36 @@ static bool becomes(const Axis *loop, int param, int other) {
 //
 // Places that change in pairs are one of a parameter and a spare one, which the round fills whole:
 // from_ring.c.
-static const KernBlock *ring_in_place(const Ringing *r, const Axis *loop, int p, int s) {
+enum {
+  FEW_OPERATIONS = 4
+};  // so that a round takes as long as its elements take to come by
+
+typedef struct RingWork {
+  PrimType elem;
+  int operations;
+} RingWork;
+
+static int operations_of(const Term *t, PrimType type) {
+  const Term *operands[3];
+  int count = term_operands(t, operands), sum = t->kind == TERM_OP && t->type == type;
+  for (int i = 0; i < count; i++)
+    sum += operations_of(operands[i], type);
+  return sum;
+}
+
+static void count_ring_work(KernVisitor *v, const Term *term) {
+  RingWork *w = v->state;
+  w->operations += operations_of(term, w->elem);
+}
+
+static bool does_little(const KernBlock *body, PrimType elem) {
+  RingWork work = { .elem = elem };
+  KernVisitor v = { .term = count_ring_work, .state = &work };
+  kern_visit_block(&v, body);
+  return work.operations <= FEW_OPERATIONS;
+}
+
+static const KernBlock *ring_in_place(Ringing *r, const Axis *loop, int p, int s) {
   RingStore store = { term_var(loop->params[s]), NULL };
   KernVisitor v = { .access = see_ring_store, .state = &store };
   kern_visit_block(&v, loop->body);
@@ -387,8 +417,11 @@ static const KernBlock *ring_in_place(const Ringing *r, const Axis *loop, int p,
              from = { store.tensor, term_var(loop->params[p]) };
   bool all =
       store.tensor->rank - 1 >= LARGE_RANK && prim_bits(store.tensor->elem) >= LARGE_BITS;
-  const KernBlock *body = placed(r->mapper.c, r->kern, loop->body, out, from, all);
+  const KernBlock *body = placed(r->mapper.c, r->kern, loop->body, out, from, false);
+  bool stays = body != NULL;
+  if (!stays && all) body = placed(r->mapper.c, r->kern, loop->body, out, from, true);
   if (!body) return NULL;
+  if (!stays && does_little(loop->body, store.tensor->elem)) r->one_for_two = true;
   const Term **results = new_array(const Term *, body->result_count);
   for (int i = 0; i < body->result_count; i++)
     results[i] = i == p || i == s ? term_var(loop->params[i]) : body->results[i];
@@ -396,7 +429,7 @@ static const KernBlock *ring_in_place(const Ringing *r, const Axis *loop, int p,
                   .result_count = body->result_count);
 }
 
-static const Axis *loop_in_place(const Ringing *r, const Axis *loop) {
+static const Axis *loop_in_place(Ringing *r, const Axis *loop) {
   for (int p = 0; p < loop->param_count; p++)
     for (int s = 0; s < loop->param_count; s++) {
       if (p == s || !becomes(loop, p, s) || !becomes(loop, s, p)) continue;
@@ -426,5 +459,6 @@ const Kern *kern_rings_in_place(Compiler *c, const Kern *kern) {
   r.mapper.state = &r;
   Kern out = *kern;
   out.body = rings_in(&r.mapper, kern->body);
+  out.one_for_two = r.one_for_two;
   return mem_copy(&out, sizeof out);
 }

@@ -188,6 +188,8 @@ typedef struct Kern {
       *rounds;  // Var -> const Term *: indices of loops of the host, below that; or NULL
   const Map *starts;  // Var -> itself: places of arrays, where chunks begin; or NULL
   const Map *usual;   // Var -> itself: widths that are as large as others; or NULL
+  // A loop that does little stores all of an array in the place of the one before (in_place.c).
+  bool one_for_two;
 } Kern;
 
 // ---- building (kern_build.c)

@@ -130,7 +130,7 @@ static const KernBlock *drop_known(KernMapper *m, const KernBlock *block) {
 const Kern *kern_drop_known_checks(Compiler *c, const Kern *kern) {
   Dropping d = { .mapper = { .c = c, .block = drop_known }, .terms = map_new(NULL) };
   d.mapper.state = &d;
-  return new_node(Kern, .name = kern->name, .loc = kern->loc,
-                  .body = drop_known(&d.mapper, kern->body), .outside = kern->outside,
-                  .rounds = kern->rounds, .starts = kern->starts, .usual = kern->usual);
+  Kern out = *kern;
+  out.body = drop_known(&d.mapper, kern->body);
+  return mem_copy(&out, sizeof out);
 }

@@ -49,6 +49,7 @@ struct KernPlan {
   int choice;  // it has to be that for this one, which is not printed as a recipe; 0: others
   bool in_rows;       // GPUs: its points each go through rows (schedule_group_rows.c)
   bool many_points;   // of the kernel: who gets how many is a parameter of its own
+  bool one_for_two;   // of the seg-op: Kern.one_for_two
   const Kern *kern;   // the kernel; or NULL:
   const Kern *tried;  // as KernTry has it, if what sums become has been added since
   const KernPlan *const *parts;  // all of these

@@ -152,13 +152,21 @@ static const KernPlan *without_divisions(const Scheduling *s, const Kern *kern) 
                   by_reciprocals(s, with_suffix(s, kern, "short")));
 }
 
+static const KernPlan *plan_of_seg(const Scheduling *s, const Kern *kern,
+                                   const Kern *plain) {
+  KernQuick quick;
+  if (s->seg->share || !kern_unflatten(s->c, kern, &quick))
+    return without_divisions(s, plain);
+  const KernPlan *rows = without_divisions(s, tidied(s->c, quick.kern));
+  const Kern *in_one = with_suffix(s, plain, "in_one");
+  return quick_or(&quick, rows,
+                  quick.guessed ? without_divisions(s, in_one) : seldom(s, in_one));
+}
+
 const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg) {
   Scheduling s = { c, book, seg };
   const Kern *kern = kern_inline(c, seg->kern), *plain = tidied(c, kern);
-  KernQuick quick;
-  if (seg->share || !kern_unflatten(c, kern, &quick)) return without_divisions(&s, plain);
-  const KernPlan *rows = without_divisions(&s, tidied(c, quick.kern));
-  const Kern *in_one = with_suffix(&s, plain, "in_one");
-  return quick_or(&quick, rows,
-                  quick.guessed ? without_divisions(&s, in_one) : seldom(&s, in_one));
+  KernPlan plan = *plan_of_seg(&s, kern, plain);
+  plan.one_for_two = plain->one_for_two;
+  return mem_copy(&plan, sizeof plan);
 }
