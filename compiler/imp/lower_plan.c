@@ -45,7 +45,8 @@ enum {
 
 static void launch_kern(Code *host, const KernPlan *plan, Map *memory) {
   Compiler *c = host->lower->c;
-  const Kern *kern = kern_wide_lanes_as_loops(c, kern_compare_once(c, plan->kern));
+  const Kern *kern = kern_wide_lanes_as_loops(
+      c, kern_compare_once(c, kern_simple_remainders(c, plan->kern)));
   KernCode outside = { .k = host, .values = map_new(NULL), .memory = memory };
   Grid grid = find_grid(&outside, kern->body, BIND_GRID);
   KernelCode *kernel = kernel_begin(host, kern->loc);

@@ -154,6 +154,10 @@ bool kern_add_choice(KernBuilder *b, const KernStm *stm, int most, KernIsInside 
 // The kernel without checks that others before them, or axes around them, have made.
 const Kern *kern_drop_known_checks(Compiler *c, const Kern *kern);
 
+// The kernel without divisions that comparisons do, and with those of C where numbers are not
+// negative (remainders.c).
+const Kern *kern_simple_remainders(Compiler *c, const Kern *kern);
+
 // The kernel with one comparison in the place of two where an index is checked.
 const Kern *kern_compare_once(Compiler *c, const Kern *kern);
 

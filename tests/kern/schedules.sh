@@ -63,6 +63,13 @@ END
 "$flc" dump --recipes few_rows.fl > out
 some 'rows that read what they store: lanes are for as many rows' 'where k >= 16' out
 
+cat > probed.fl << 'END'
+entry main [n] [m] (table: [m]i64) (keys: [n]i64) : [n]i64 =
+  map (\k -> (loop (at, t) = (k % m, 0i64) while t < 5 && table[at] != k do ((at + 1) % m, t + 1)).0) keys
+END
+"$flc" dump --after imp probed.fl > code
+expect 'the next place in a table is found without division' 1 '%' code
+
 cat > floats.fl << 'END'
 entry main [n] (xs: [n]f32) : [n]f32 =
   let sums = scan (+) 0 xs
