@@ -355,10 +355,13 @@ RT_FN int rt_cl_open(struct rt_context *ctx) {
 }
 
 // Parts of devices stay until the process ends: PoCL 3.1 releases the event of the last command in
-// a thread of its own, after the queue was found finished, and asks the device for it.
+// a thread of its own, after the queue was found finished, and asks the device for it.  So does the
+// context of an executable, as PoCL takes a tenth of a short run to free its library.
 RT_FN void rt_cl_close(struct rt_context *ctx) {
   if (ctx->queue) clReleaseCommandQueue(rt_cl_queue(ctx));
+#  ifdef RT_LIBRARY
   if (ctx->cl) clReleaseContext(ctx->cl);
+#  endif
 }
 
 // ---- buffers

@@ -195,10 +195,11 @@ void emit_end_shared(Text *t);
 // Which kernels are compiled together (emit_batch.c): all of them, or those that may well run in
 // one call.
 typedef struct Batches Batches;
-Batches *emit_batches(const ImpProgram *program, bool all);
-// The number of the kernel's batch; asked once for each kernel, in their order.  `length` is that
-// of its text.
-int emit_batch_of(Batches *batches, const Kernel *kernel, size_t length);
+Batches *emit_batches(const ImpProgram *program,
+                      const Map *lengths,  // Kernel -> const size_t *: of its text
+                      bool all);
+// The number of the kernel's batch; asked once for each kernel, in their order.
+int emit_batch_of(Batches *batches, const Kernel *kernel);
 void emit_kernel_block(CodeText *c, const ImpBlock *block);
 void emit_kernel_check(CodeText *c, const ImpStm *stm);
 

@@ -510,12 +510,10 @@ static const char *kernel_hash(Emit *e, const char *text) {
 }
 
 static const char *kernel_row(Emit *e, Text *t, Map *texts, const Kernel *kernel,
-                              Profile profile, Batches *batches) {
-  KernelText code = kernel_text(e, kernel, profile);
+                              KernelText code, Profile profile, int batch) {
   Name text = name_of(e->c->names, code.text);
   const char *wanted = text_format("%s_%s", profile_names[profile], kernel->name);
   const char *id = kernel_id(t, texts, text, wanted);
-  int batch = emit_batch_of(batches, kernel, strlen(code.text));
   return text_format(
       "{ \"%s\", %s_text, %s, %s, %s, NULL, 0, %s, \"%s\", %s, %d, %lld, %s }",
       kernel->name, id, kernel->may_fail ? "true" : "false",
@@ -525,15 +523,29 @@ static const char *kernel_row(Emit *e, Text *t, Map *texts, const Kernel *kernel
       kernel->recipe_name ? c_string(kernel->recipe_name) : "NULL");
 }
 
+static void add_kernel_rows(Emit *e, Text *t, Map *texts, Profile profile,
+                            StringVec *rows) {
+  const ImpProgram *program = e->programs[profile];
+  KernelText *codes = new_array(KernelText, program->kernel_count + 1);
+  Map *lengths = map_new(NULL);
+  for (int i = 0; i < program->kernel_count; i++) {
+    codes[i] = kernel_text(e, program->kernels[i], profile);
+    size_t length = strlen(codes[i].text);
+    map_put(lengths, program->kernels[i], mem_copy(&length, sizeof length));
+  }
+  Batches *batches = emit_batches(program, lengths, e->options.one_batch);
+  for (int i = 0; i < program->kernel_count; i++) {
+    const Kernel *kernel = program->kernels[i];
+    int batch = emit_batch_of(batches, kernel);
+    vec_push(rows, kernel_row(e, t, texts, kernel, codes[i], profile, batch));
+  }
+}
+
 void emit_kernels(Emit *e, Text *t) {
   StringVec rows = { 0 };
   Map *texts = map_new(NULL);
-  for (Profile p = PROFILE_CPU; p <= PROFILE_GPU; p++) {
-    const ImpProgram *program = e->programs[p];
-    Batches *batches = emit_batches(program, e->options.one_batch);
-    for (int i = 0; i < program->kernel_count; i++)
-      vec_push(&rows, kernel_row(e, t, texts, program->kernels[i], p, batches));
-  }
+  for (Profile p = PROFILE_CPU; p <= PROFILE_GPU; p++)
+    add_kernel_rows(e, t, texts, p, &rows);
   if (!rows.count) return;
   text_add(t, "\nstatic const struct rt_kernel program_kernels[] = {");
   vec_each (const char **, row, &rows)
