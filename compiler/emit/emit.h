@@ -250,7 +250,8 @@ const char *runtime_host(void);
 void runtime_public_header(Text *t, const char *prefix);
 void runtime_add_dialects(Text *t);  // tables of what stands before kernels
 void runtime_hash_dialects(Hash *hash);
-// The text as string literals, a line each, indented and followed by commas.
+// The text as string literals, a line each, indented, in pieces followed by commas.  Why pieces of
+// many lines: a C compiler takes three times as long if each line is an element of an array.
 void c_text_rows(Text *t, const char *text);
 
 // ---- the result

@@ -92,14 +92,21 @@ void runtime_public_header(Text *t, const char *prefix) {
   text_add(t, at);
 }
 
+enum { LITERAL_BYTES = 4000 };  // C99 promises 4095
+
 void c_text_rows(Text *t, const char *text) {
+  size_t room = LITERAL_BYTES;
   while (*text) {
     size_t length = strcspn(text, "\n");
     length += text[length] == '\n';
     text_add(t, "\n  ");
     c_add_string(t, text, length);
-    text_add(t, ",");
     text += length;
+    room -= length < room ? length : room;
+    size_t next = strcspn(text, "\n") + 1;
+    if (*text && next <= room) continue;
+    text_add(t, ",");
+    room = LITERAL_BYTES;
   }
 }
 
