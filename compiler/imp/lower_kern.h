@@ -33,6 +33,7 @@ typedef struct KernCode {
   int counts[MAX_LOCKS];   // their widths,
   int at[MAX_LOCKS];       // and the copy at hand, by number of the bit
   const ImpExp *mask;      // the lanes that take part; NULL: all
+  bool some;               // not all lanes do, as is known
   int64_t group;           // items of a group that work together; 0: there are no groups
   TileRooms *tiles;        // of such a group; or NULL
   const KernBlock *block;  // at hand

@@ -79,7 +79,8 @@ const ImpExp *lane_load(KernCode *kc, const Access *access, const Arr *arr) {
     return imp_vload(arr->mem, safe_places(kc, places(kc, access, arr)), kc->lanes);
   }
   if (affine && is_zero(step)) return imp_splat(imp_load(arr->mem, base), kc->lanes);
-  if (affine && imp_is_i64(step, 1) && kc->mask) return masked_neighbours(kc, arr, base);
+  if (affine && imp_is_i64(step, 1) && kc->mask && !kc->some)
+    return masked_neighbours(kc, arr, base);
   if (affine && !kc->mask && small_step(step))
     return load_every_nth(kc, arr, base, small_step(step));
   if (affine && !kc->mask && imp_is_i64(step, -1)) return load_backwards(kc, arr, base);
@@ -159,8 +160,9 @@ static bool is_better_whole(const KernCode *kc, const KernBlock *block) {
 }
 
 static ImpBlock side_block(KernCode *kc, const KernStm *stm, const KernBlock *block,
-                           const ImpExp *mask) {
+                           const ImpExp *mask, bool some) {
   KernCode masked_code = masked(kc, mask);
+  masked_code.some = some || kc->some;
   ImpBuilder b;
   Code code;
   KernCode inner = inner_code(&masked_code, &code, &b);
@@ -173,12 +175,13 @@ static ImpBlock side_block(KernCode *kc, const KernStm *stm, const KernBlock *bl
 static void side(KernCode *kc, const KernStm *stm, const KernBlock *block,
                  const ImpExp *mask) {
   if (!block->count && !block->result_count) return;
-  ImpStm any = {
-    .kind = IMP_IF,
-    .loc = kc->k->b->loc,
-    .u.cond = { imp_over_lanes(IMP_ANY, mask), side_block(kc, stm, block, mask), { 0 } }
-  };
-  if (!is_better_whole(kc, block)) {
+  bool whole = !kc->some && is_better_whole(kc, block);
+  ImpStm any = { .kind = IMP_IF,
+                 .loc = kc->k->b->loc,
+                 .u.cond = { imp_over_lanes(IMP_ANY, mask),
+                             side_block(kc, stm, block, mask, whole),
+                             { 0 } } };
+  if (!whole) {
     add_stm(kc, any);
     return;
   }
@@ -186,7 +189,8 @@ static void side(KernCode *kc, const KernStm *stm, const KernBlock *block,
   imp_add_stm(&others, any);
   add_stm(kc, (ImpStm){ .kind = IMP_IF,
                         .u.cond = { imp_over_lanes(IMP_ALL, mask),
-                                    side_block(kc, stm, block, NULL), others.block } });
+                                    side_block(kc, stm, block, NULL, false),
+                                    others.block } });
 }
 
 void lane_if(KernCode *kc, const KernStm *stm) {
