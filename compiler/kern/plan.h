@@ -168,6 +168,8 @@ const Kern *kern_bound_rooms(Compiler *c, const Kern *kern);
 // The kernel with what a round of a loop stores for the next one to load in a variable.
 const Kern *kern_carry_stores(Compiler *c, const Kern *kern);
 
+// The kernel whose scans' `after` computes nothing again that their body has (made_again.c).
+const Kern *kern_make_once(Compiler *c, const Kern *kern);
 // The kernel without what is stored in arrays only to be stored over (dead_fills.c).
 const Kern *kern_drop_fills(Compiler *c, const Kern *kern);
 

@@ -126,7 +126,7 @@ static const KernPlan *seldom(const Scheduling *s, const Kern *kern) {
 }
 
 static const Kern *tidied(Compiler *c, const Kern *kern) {
-  kern = kern_in_phases(c, kern_update_in_place(c, kern));
+  kern = kern_in_phases(c, kern_update_in_place(c, kern_make_once(c, kern)));
   kern = kern_own_rows(c, kern_unroll_short(c, kern_rings_in_place(c, kern)));
   kern = kern_choose(c, kern_load_early(c, kern_drop_known_checks(c, kern)));
   kern = kern_bound_rooms(c, kern_narrow(c, kern));
