@@ -7,18 +7,18 @@
 #include <unistd.h>
 
 // What a worker tells the process that it comes from, which passes messages on to all.
-typedef enum MessageKind {
+typedef enum WorkerFrameKind {
   FRAME_MESSAGE,
   FRAME_RESULT,
   FRAME_FAILURE,
   FRAME_NONE  // it has ended
-} MessageKind;
+} WorkerFrameKind;
 
-typedef struct Frame {
-  MessageKind kind;
+typedef struct WorkerFrame {
+  WorkerFrameKind kind;
   size_t length;
   char *bytes;
-} Frame;
+} WorkerFrame;
 
 static bool send_bytes(int to, const void *bytes, size_t length) {
   for (size_t at = 0; at < length;) {
@@ -38,18 +38,18 @@ static bool take_bytes(int from, void *bytes, size_t length) {
   return true;
 }
 
-static bool send_frame(int to, Frame f) {
+static bool send_frame(int to, WorkerFrame f) {
   size_t head[] = { f.kind, f.length };
   return send_bytes(to, head, sizeof head) && send_bytes(to, f.bytes, f.length);
 }
 
-static Frame take_frame(int from) {
+static WorkerFrame take_frame(int from) {
   size_t head[2];
-  Frame out = { .kind = FRAME_NONE };
+  WorkerFrame out = { .kind = FRAME_NONE };
   if (!take_bytes(from, head, sizeof head)) return out;
   out.bytes = mem_alloc_plain(head[1] + 1);
   if (!take_bytes(from, out.bytes, head[1])) return out;
-  out.kind = (MessageKind)head[0];
+  out.kind = (WorkerFrameKind)head[0];
   out.length = head[1];
   return out;
 }
@@ -62,10 +62,10 @@ typedef struct EvalWorker {
 
 static bool exchange(void *state, const char *message, size_t length, char **messages) {
   const EvalWorker *w = state;
-  Frame own = { FRAME_MESSAGE, length, mem_copy(message, length) };
+  WorkerFrame own = { FRAME_MESSAGE, length, mem_copy(message, length) };
   if (!send_frame(w->socket, own)) return false;
   for (int i = 0; i < w->count; i++) {
-    Frame f = take_frame(w->socket);
+    WorkerFrame f = take_frame(w->socket);
     if (f.kind != FRAME_MESSAGE) return false;
     messages[i] = f.bytes;
   }
@@ -82,8 +82,8 @@ static size_t value_bytes(const Value *v) {
   return (size_t)(value_count(v) * prim_size_bytes(v->elem));
 }
 
-static Frame result_frame(const InterpResult *result) {
-  Frame out = { .kind = FRAME_RESULT };
+static WorkerFrame result_frame(const InterpResult *result) {
+  WorkerFrame out = { .kind = FRAME_RESULT };
   for (int i = 0; i < result->value_count; i++)
     out.length += sizeof(ValueHead) + value_bytes(result->values[i]);
   char *at = out.bytes = mem_alloc_plain(out.length + 1);
@@ -99,7 +99,7 @@ static Frame result_frame(const InterpResult *result) {
   return out;
 }
 
-static InterpResult result_of(Frame f, int count) {
+static InterpResult result_of(WorkerFrame f, int count) {
   InterpResult out = { .ok = true, .value_count = count };
   out.values = new_array(const Value *, count + 1);
   const char *at = f.bytes;
@@ -115,16 +115,16 @@ static InterpResult result_of(Frame f, int count) {
 }
 
 // Sources lie at the same addresses in all: the position as it is, then the text.
-static Frame failure_frame(const InterpResult *result) {
+static WorkerFrame failure_frame(const InterpResult *result) {
   size_t text = strlen(result->message) + 1;
-  Frame out = { FRAME_FAILURE, sizeof(Loc) + text, NULL };
+  WorkerFrame out = { FRAME_FAILURE, sizeof(Loc) + text, NULL };
   out.bytes = mem_alloc_plain(out.length);
   memcpy(out.bytes, &result->loc, sizeof(Loc));
   memcpy(out.bytes + sizeof(Loc), result->message, text);
   return out;
 }
 
-static InterpResult failure_of(Frame f) {
+static InterpResult failure_of(WorkerFrame f) {
   InterpResult out = { .ok = false, .message = f.bytes + sizeof(Loc) };
   memcpy(&out.loc, f.bytes, sizeof(Loc));
   return out;
@@ -139,20 +139,20 @@ typedef struct EvalRun {
   int count;
 } EvalRun;
 
-static bool all_are(const EvalRun *run, const Frame *frames, MessageKind kind) {
+static bool all_are(const EvalRun *run, const WorkerFrame *frames, WorkerFrameKind kind) {
   for (int i = 0; i < run->count; i++)
     if (frames[i].kind != kind) return false;
   return true;
 }
 
-static void pass_on(const EvalRun *run, const Frame *frames) {
+static void pass_on(const EvalRun *run, const WorkerFrame *frames) {
   for (int to = 0; to < run->count; to++)
     for (int i = 0; i < run->count; i++)
       send_frame(run->sockets[to], frames[i]);
 }
 
 // What the first one has, once they have come to an end.
-static InterpResult end_of(const EvalRun *run, const Frame *frames) {
+static InterpResult end_of(const EvalRun *run, const WorkerFrame *frames) {
   for (int i = 0; i < run->count; i++)
     if (frames[i].kind == FRAME_FAILURE) return failure_of(frames[i]);
   if (!all_are(run, frames, FRAME_RESULT))
@@ -165,7 +165,7 @@ static InterpResult end_of(const EvalRun *run, const Frame *frames) {
 }
 
 static InterpResult lead(const EvalRun *run) {
-  Frame *frames = new_array(Frame, run->count);
+  WorkerFrame *frames = new_array(WorkerFrame, run->count);
   for (;;) {
     for (int i = 0; i < run->count; i++)
       frames[i] = take_frame(run->sockets[i]);

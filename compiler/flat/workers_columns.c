@@ -7,8 +7,8 @@
 //
 // and likewise reductions of other forms, over several dimensions, of what a function makes of the
 // elements.  Each worker reduces what it has; m values of each are moved, and not the array.  Where
-// only some of what is reduced is distributed (xss[i, j] * p[i]: p alone), that is worth it if there
-// are fewer sums than rows, which the host then decides.
+// only some of what is reduced is distributed (xss[i, j] * p[i]: p alone), that is worth it if
+// there are fewer sums than rows, which the host then decides.
 #include "flat/workers.h"
 
 // ---- what is reduced
