@@ -145,7 +145,7 @@ static bool all_are(const EvalRun *run, const WorkerFrame *frames, WorkerFrameKi
   return true;
 }
 
-static void pass_on(const EvalRun *run, const WorkerFrame *frames) {
+static void tell_all(const EvalRun *run, const WorkerFrame *frames) {
   for (int to = 0; to < run->count; to++)
     for (int i = 0; i < run->count; i++)
       send_frame(run->sockets[to], frames[i]);
@@ -170,7 +170,7 @@ static InterpResult lead(const EvalRun *run) {
     for (int i = 0; i < run->count; i++)
       frames[i] = take_frame(run->sockets[i]);
     if (!all_are(run, frames, FRAME_MESSAGE)) return end_of(run, frames);
-    pass_on(run, frames);
+    tell_all(run, frames);
   }
 }
 

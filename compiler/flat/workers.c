@@ -129,7 +129,8 @@ static void make_splits(Spread *s, Builder *b, const Body *body, int position) {
     if (!spread_split_of(s, *width)) make_split(s, b, body, position, *width);
 }
 
-// The split of what a filter keeps, or of an array's other rows, if something that follows runs over it.
+// The split of what a filter keeps, or of an array's other rows, if something that follows runs
+// over it.
 static void split_rows(Spread *s, Builder *b, const Body *body, int position) {
   const Stm *stm = &body->stms[position];
   bool filters = stm->exp->kind == EXP_SEG && spread_is_filter(stm->exp->u.seg);

@@ -1,11 +1,11 @@
 // Points that reduce several times over the rows of an array that is distributed by them:
 //
-//   segmap1 <j < m> {let u = redomap n .. xss[:, j]   let v = redomap n (\x -> {(x - u) ^ 2}) .. in {v}}
-//     =>  let us = segmap1 <j < m> {let u = redomap n .. xss[:, j] in {u}}
-//         segmap1 <j < m> {let u = us[j]   let v = redomap n (\x -> {(x - u) ^ 2}) .. in {v}}
+//   segmap1 <j < m> {let u = redomap .. xss[:, j]   let v = redomap (\x -> {(x - u) ^ 2}) .. in {v}}
+//     =>  let us = segmap1 <j < m> {let u = redomap .. xss[:, j] in {u}}
+//         segmap1 <j < m> {let u = us[j]   let v = redomap (\x -> {(x - u) ^ 2}) .. in {v}}
 //
-// so that each is a sum of columns (workers_columns.c).  What the second part needs of the first is numbers,
-// which are stored, and views, which it makes again.
+// so that each is a sum of columns (workers_columns.c).  What the second part needs of the first is
+// numbers, which are stored, and views, which it makes again.
 #include "flat/workers.h"
 
 typedef struct TwoParts {
@@ -14,11 +14,11 @@ typedef struct TwoParts {
   VarVec results;  // of the first part
 } TwoParts;
 
-static bool is_view(const Exp *exp) {
+static bool is_made_again(const Exp *exp) {
   return exp->kind == EXP_ATOM || exp->kind == EXP_REARRANGE || exp->kind == EXP_INDEX;
 }
 
-static void need_all(Map *needed, VarVec vars) {
+static void need_vars(Map *needed, VarVec vars) {
   vec_each (const Var **, var, &vars)
     map_put(needed, *var, *var);
 }
@@ -45,7 +45,7 @@ static int second_reduction(const SegOp *seg) {
 static Map *needed_from(const Body *body, int first) {
   Map *needed = map_new(NULL);
   for (int i = first; i < body->stm_count; i++)
-    need_all(needed, core_free_exp(body->stms[i].exp));
+    need_vars(needed, core_free_exp(body->stms[i].exp));
   for (int i = 0; i < body->result_count; i++)
     if (body->results[i].kind == ATOM_VAR)
       map_put(needed, body->results[i].u.var, body->results[i].u.var);
@@ -60,9 +60,9 @@ static bool find_results(const Body *body, TwoParts *p) {
     const Stm *stm = &body->stms[i];
     if (!is_needed(needed, stm)) continue;
     bool is_array = stm->binders[0]->type.rank > 0;
-    if (is_array && !is_view(stm->exp)) return false;
+    if (is_array && !is_made_again(stm->exp)) return false;
     p->again[i] = is_array;
-    if (is_array) need_all(needed, core_free_exp(stm->exp));
+    if (is_array) need_vars(needed, core_free_exp(stm->exp));
     for (int k = 0; k < stm->binder_count && !is_array; k++) {
       if (stm->binders[k]->type.rank) return false;
       if (map_has(needed, stm->binders[k])) vec_push(&p->results, stm->binders[k]);

@@ -1,13 +1,13 @@
-// What several workers do in lockstep (flat/workers.h): each is an interpreter of its own, which is told
-// its rank; `exchange` gives all of them what each has to say.  Without it there is one worker.
+// What several workers do in lockstep (flat/workers.h): each is an interpreter of its own, which is
+// told its rank; `exchange` gives all of them what each has to say.  Without it there is one worker.
 //
 // Stricter than a device: what all have must be each row once, and all must be at the same place.
 #include "base/mem.h"
 #include "core/interp/machine.h"
 #include <string.h>
 
-// What is moved: args are the rows that all have together, the first of this worker's block, how many
-// those are, and the block; then what the expression has besides.
+// What is moved: args are the rows that all have together, the first of this worker's block, how
+// many those are, and the block; then what the expression has besides.
 typedef struct RowMove {
   Slot to;
   const Slot *args;
