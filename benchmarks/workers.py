@@ -23,6 +23,16 @@ ROWS = [
     ("Jacobi", "workers.fl", "jacobi", ["20i64", "[2000][2000]f32"]),
     ("power iteration", "workers.fl", "power", ["20i64", "[3000][3000]f64", "[3000]f64"]),
     ("k-means", "workers.fl", "kmeans", ["16i64", "10i64", "[400000][8]f32"]),
+    ("logistic gradient", "workers_everyday.fl", "logistic", ["[100000][10]f32", "[100000]f32", "5i64"]),
+    ("PageRank", "workers_everyday.fl", "pagerank", ["--i64-bounds=0:99999", "[100000][10]i64", "[100000]i64", "5i64"]),
+    ("equalised image", "workers_everyday.fl", "equalise", ["[1000][1000]u8"]),
+    ("product of three", "workers_everyday.fl", "chain", ["[256][256]f32"] * 3),
+    ("softmax of rows", "workers_everyday.fl", "softmax", ["[2000][1000]f32"]),
+    ("prefix sums", "workers_everyday.fl", "prefixes", ["[1000000]f64"]),
+    ("radix sort", "workers_everyday.fl", "radix", ["[1000000]u32"]),
+    ("standardised", "workers_everyday.fl", "standardised", ["[100000][10]f32"]),
+    ("convolution", "workers_everyday.fl", "convolved", ["[1000][1000]f32"]),
+    ("pixels", "workers_everyday.fl", "edges", ["[1000][1000]f32"]),
     ("LocVolCalib", "locvolcalib.fl", "main", "256 256 64 32 0.03f32 5f32 0.2f32 0.6f32 0.5f32"),
 ]
 
@@ -30,7 +40,7 @@ ROWS = [
 def inputs_of(flc, given):
     if isinstance(given, str):
         return given.encode()
-    words = [word for kind in given for word in ("-g", kind)]
+    words = [word for kind in given for word in ([kind] if kind.startswith("-") else ["-g", kind])]
     return subprocess.check_output([flc, "data", "-b", "-s", "1"] + words)
 
 

@@ -1,8 +1,8 @@
 // Points that reduce several times over the rows of an array that is distributed by them:
 //
-//   segmap1 <j < m> {let u = redomap .. xss[:, j]   let v = redomap (\x -> {(x - u) ^ 2}) .. in {v}}
+//   segmap1 <j < m> {let u = redomap .. xss[:, j]   let v = redomap (\x -> {x - u}) .. in {v}}
 //     =>  let us = segmap1 <j < m> {let u = redomap .. xss[:, j] in {u}}
-//         segmap1 <j < m> {let u = us[j]   let v = redomap (\x -> {(x - u) ^ 2}) .. in {v}}
+//         segmap1 <j < m> {let u = us[j]   let v = redomap (\x -> {x - u}) .. in {v}}
 //
 // so that each is a sum of columns (workers_columns.c).  What the second part needs of the first is
 // numbers, which are stored, and views, which it makes again.

@@ -392,7 +392,9 @@ BLOCKS_REFUSED = (
 
 
 def refusals(flc, folder):
-    """#[blocks] names parameters with rows, in whatever is built of the program."""
+    """#[blocks] names parameters with rows, in whatever is built of the program; no libraries for several devices."""
+    done = subprocess.run([flc, "lib", "--workers", PROGRAM, "-o", os.path.join(folder, "none")], capture_output=True, text=True)
+    check(done.returncode == 1 and "--mpi" in done.stderr and not os.path.exists(os.path.join(folder, "none.c")), f"flc lib --workers: {done.stderr[:300]}")
     path = os.path.join(folder, "refused.fl")
     for attribute, message in BLOCKS_REFUSED:
         with open(path, "w", encoding="utf-8") as file:

@@ -37,7 +37,7 @@ typedef struct InterpOptions {
   void (*meet_seg)(void *state, const Stm *stm);
   void *seg_state;
   const InterpWorkers *workers;  // NULL: one worker, who has all
-  bool trace;  // show traced values on standard error
+  bool trace;                    // show traced values on standard error
 } InterpOptions;
 
 typedef struct InterpResult {
