@@ -251,7 +251,7 @@ def in_order(flc, folder, start, option):
         return "[" + ", ".join(floats(m) for _ in range(n)) + "]"
 
     cases = [(entry, floats(n)) for n in (5, 3000) for entry in ("total", "composed", "running", "bins")]
-    cases += [("rounds", floats(3000) + " 3i64"), ("rows", rows(70, 33)), ("columns", rows(300, 5)), ("products", rows(90, 40) + " " + rows(40, 21))]
+    cases += [("rounds", floats(3000) + " 3i64"), ("rows", rows(70, 33)), ("columns", rows(300, 5)), ("gradient", rows(300, 5) + " " + floats(5)), ("products", rows(90, 40) + " " + rows(40, 21))]
     cases += [("total", floats(270000)), ("total", "empty([0]f32)")] if start == threads else []
     bits, types = [], types_of(start, command)
     for ranks in [1, 2, 3, 4] if start == threads else [3]:
