@@ -149,6 +149,21 @@ const Type *field_of(Check *k, const Type *record, Name field, Loc loc) {
   return type_error(k, loc);
 }
 
+// f64.sqrt, where f64 is a value without such a field that has the name of the module
+static bool hides_module(Check *k, const AstExp *base, const Type *type, Name member) {
+  bool plain = base->kind == AST_NAME && base->u.name.name.qualifiers.count == 0;
+  const Module *m = plain ? module_find(k, &base->u.name.name.name, 1) : NULL;
+  if (!m || !map_has(m->names.values, member)) return false;
+  type = type_resolve(type);
+  if (type->kind == TYPE_VAR) return false;
+  for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count; i++)
+    if (type->u.record.fields[i].name == member) return false;
+  error(k->c, base->loc, "`%s` is a value here, which hides the module whose `%s` is meant",
+        base->u.name.name.name, member);
+  hint(k->c, "give one of them another name");
+  return true;
+}
+
 static const Type *infer_project(Check *k, AstExp *exp) {
   if (make_qualified(k, exp)) return infer_name(k, exp);
   const AstExp *base = exp->u.project.record;
@@ -156,6 +171,7 @@ static const Type *infer_project(Check *k, AstExp *exp) {
       scope_unknown_module(k, &base->u.name.name, exp->u.project.field))
     return type_error(k, exp->loc);
   const Type *record = infer(k, exp->u.project.record);
+  if (hides_module(k, base, record, exp->u.project.field)) return type_error(k, exp->loc);
   Loc loc = exp->loc;
   uint32_t length = (uint32_t)strlen(exp->u.project.field);
   if (loc.end - loc.start > length) loc.start = loc.end - length;
