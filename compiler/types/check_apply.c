@@ -294,8 +294,7 @@ const Type *infer_apply(Check *k, AstExp *exp) {
     return type_error(k, exp->loc);
   }
   // Operands of an unknown operator are often words of another language.
-  if (exp->u.apply.is_operator && type_is_error(function))
-    return type_error(k, exp->loc);
+  if (exp->u.apply.is_operator && type_is_error(function)) return type_error(k, exp->loc);
   infer_arguments(k, exp, function);
   if (exp->u.apply.is_operator && has_erroneous_operand(exp))
     return type_error(k, exp->loc);

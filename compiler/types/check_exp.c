@@ -158,7 +158,8 @@ static bool hides_module(Check *k, const AstExp *base, const Type *type, Name me
   if (type->kind == TYPE_VAR) return false;
   for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count; i++)
     if (type->u.record.fields[i].name == member) return false;
-  error(k->c, base->loc, "`%s` is a value here, which hides the module whose `%s` is meant",
+  error(k->c, base->loc,
+        "`%s` is a value here, which hides the module whose `%s` is meant",
         base->u.name.name.name, member);
   hint(k->c, "give one of them another name");
   return true;
