@@ -116,6 +116,7 @@ bool lower_packed_scan(KernCode *outer, KernCode *kc, const KernStm *stm) {
                    new_array(const ImpExp *, count + 1) };
   count_flags(&p, outer, stm);
   lower_block(kc, scan->plain);
+  if (!scan->stores.count) return true;
   const ImpExp *holds = all_hold(&p);
   ImpBlock packed = packed_stores(&p);
   add_stm(kc, (ImpStm){ .kind = IMP_IF,

@@ -198,13 +198,16 @@ static bool add_sum(const Packing *p, const Term *index, const TakenBranches *pa
   int number = masked_sum(p, &s);
   if (number >= 0) return store->width && add_masked(p, &s, number, path, store);
   number = sum_in(p, &s, &by);
-  if (number < 0 || !path || (by != 1 && by != -1)) return false;
+  if (number < 0 || (by != 1 && by != -1)) return false;
   const Var *sum = p->axis->sums[number];
   bool others = by < 0;
   if (!vary_affine(p->vary, with(index, sum, term_i64(0)), &rest) ||
       !term_is_i64(rest.step, others))
     return false;
-  bool sure = !path->outer && is_flag(p, path->condition, path->holds, number, others);
+  bool always = term_is_bool(p->flags[number], !others), one = path && !path->outer;
+  bool sure =
+      path ? one && is_flag(p, path->condition, path->holds, number, others) : always;
+  if (!path && !always) return false;
   const Term *counted = before(p, number);
   if (!others) counted = term_add(counted, term_i64(1));
   return add_piece(store,
@@ -321,11 +324,20 @@ static bool meet(const KernBlock *plain, const PackedStoreVec *stores) {
   return m.found;
 }
 
+// Does a filter store here what it does not keep (spare.c)?
+static bool is_left_out(const KernStm *stm) {
+  if (stm->kind != KERN_STORE || !stm->u.store.to.tensor->spare) return false;
+  const Term *index = stm->u.store.to.index[0], *end = stm->u.store.to.tensor->dims[0];
+  return term_same(index, end) || (index->kind == TERM_OP && index->u.op.op == OP_ADD &&
+                                   term_same(index->u.op.args[0], end));
+}
+
 // ---- scans
 
 // The bool that the i64 counts.
 static const Term *flag_of(const Packing *p, const Term *result) {
   const Term *t = let_by(p, result);
+  if (term_is_i64(t, 0) || term_is_i64(t, 1)) return term_bool(term_is_i64(t, 1));
   bool flag =
       t->kind == TERM_CONVERT && t->type == PRIM_I64 && t->u.arg->type == PRIM_BOOL;
   return flag ? t->u.arg : NULL;
@@ -373,6 +385,7 @@ const PackedScan *kern_packed_scan(Compiler *c, const Vary *vary, const Axis *ax
   KernBuilder plain = kern_builder(c, (Loc){ 0 }), counted = plain;
   for (int i = 0; i < axis->after->count; i++) {
     const KernStm *stm = &axis->after->stms[i];
+    if (is_left_out(stm)) continue;
     bool needs = needs_counts(&p, stm);
     if (needs && !add_counted(&p, stm, &out->stores)) return NULL;
     kern_add(needs ? &counted : &plain, *stm);
