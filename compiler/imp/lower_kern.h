@@ -11,8 +11,9 @@
 
 enum { MAX_LOCKS = 16 };
 
-// Local memory of a group for a tile (kern/step_stage.c).  Loops that follow one another use the same:
-// what is copied there, is so behind a barrier, and what is made there has been copied by then.
+// Local memory of a group for a tile (kern/step_stage.c).  Loops that follow one another use the
+// same: what is copied there, is so behind a barrier, and what is made there has been copied by
+// then.
 typedef struct TileRoom {
   const Mem *mem;
   int64_t count;

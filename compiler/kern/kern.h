@@ -103,9 +103,9 @@ typedef struct Axis {
   const Term *width;  // less than 0 counts as 0
   AxisRole role;
   AxisBind bind;
-  bool rest;  // what a split has left: few points
+  bool rest;     // what a split has left: few points
   int64_t most;  // there are no more points than that; 0: not known
-  bool many;  // points, of a reduction: several vectors at once pay (long_sums.c)
+  bool many;     // points, of a reduction: several vectors at once pay (long_sums.c)
   const KernBlock *body;
   // AXIS_LOOP: the body's results are the next params.
   // AXIS_REDUCE, AXIS_SCAN: `inits` are the first operands; NULL: the neutral elements.

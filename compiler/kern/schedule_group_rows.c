@@ -23,19 +23,19 @@ typedef struct RowSchedule {
 
 // ---- what differs between points
 
-static void see_varying(void *state, const Var *var) {
+static void see_differing(void *state, const Var *var) {
   RowSchedule *s = state;
   if (map_has(s->varies, var)) s->refused = true;
 }
 
 static bool term_varies(const RowSchedule *s, const Term *t) {
   RowSchedule asked = { .varies = s->varies };
-  term_each_var(t, see_varying, &asked);
+  term_each_var(t, see_differing, &asked);
   return asked.refused;
 }
 
 // Do neighbouring points touch words apart, at the same place of a row each?
-static bool lies_apart(const RowSchedule *s, Access access) {
+static bool is_apart(const RowSchedule *s, Access access) {
   int unit = tensor_unit_dim(access.tensor);
   bool others = false;
   if (tensor_root(access.tensor)->space != TENSOR_GLOBAL || unit < 0) return false;
@@ -66,7 +66,7 @@ typedef struct RowPlace {
 
 static void find_in_block(RowSchedule *s, const KernBlock *block, RowPlace at);
 
-static void see_apart(RowSchedule *s, RowPlace at) {
+static void add_loop_apart(RowSchedule *s, RowPlace at) {
   if (!at.depth) return;
   if (at.depth > 1 || !at.own || at.loop->role == AXIS_HIST) {
     s->refused = true;
@@ -92,8 +92,8 @@ static void find_in_axis(RowSchedule *s, const KernStm *stm, RowPlace at) {
 static void find_in_stm(RowSchedule *s, const KernStm *stm, RowPlace at) {
   if (stm->kind == KERN_CHECK || stm->kind == KERN_CALL || stm->kind == KERN_ROOM)
     s->refused = true;
-  if (stm->kind == KERN_LOAD && lies_apart(s, stm->u.load)) see_apart(s, at);
-  if (stm->kind == KERN_STORE && lies_apart(s, stm->u.store.to)) see_apart(s, at);
+  if (stm->kind == KERN_LOAD && is_apart(s, stm->u.load)) add_loop_apart(s, at);
+  if (stm->kind == KERN_STORE && is_apart(s, stm->u.store.to)) add_loop_apart(s, at);
   if (stm->kind == KERN_AXIS) {
     find_in_axis(s, stm, at);
     return;
@@ -125,7 +125,7 @@ static const Axis *innermost_of_grid(const Kern *kern) {
   return found;
 }
 
-static RowSchedule find_rows(const Axis *points) {
+static RowSchedule find_apart(const Axis *points) {
   RowSchedule s = { .points = points, .varies = map_new(NULL) };
   map_put(s.varies, points->index, points->index);
   find_in_block(&s, points->body, (RowPlace){ 0 });
@@ -168,7 +168,7 @@ static int64_t local_bytes(const Kern *kern) {
 static bool is_staged(const Kern *kern) {
   const Axis *groups = innermost_of_grid(kern);
   if (!groups || local_bytes(kern) > LOCAL_BYTES) return false;
-  RowSchedule left = find_rows(groups);
+  RowSchedule left = find_apart(groups);
   return !left.refused && !left.loops.count;
 }
 
@@ -184,7 +184,7 @@ static Recipe in_rows(Compiler *c, const Kern *kern, const RowSchedule *s) {
     recipe_stage(&r, *loop);
   }
   if (r.failed) return r;
-  RowSchedule rests = find_rows(innermost_of_grid(r.kern));
+  RowSchedule rests = find_apart(innermost_of_grid(r.kern));
   vec_each (const Name *, rest, &rests.loops)
     recipe_stage(&r, *rest);
   return r;
@@ -194,7 +194,7 @@ const KernPlan *kern_schedule_group_rows(Compiler *c, const KernSeg *seg,
                                          const Kern *kern, const Term *checks) {
   const Axis *points = innermost_of_grid(kern);
   if (!points) return NULL;
-  RowSchedule s = find_rows(points);
+  RowSchedule s = find_apart(points);
   if (s.refused || !s.loops.count) return NULL;
   Recipe r = in_rows(c, kern, &s);
   if (r.failed || !is_staged(r.kern)) return NULL;

@@ -4,8 +4,8 @@
 //        axis t_tile: c < 64 item { axis t_round: r < .. { tile[..] = t[low + ..] } }
 //        axis k: k < 16 { .. let x = tile[f(k, i) - low] .. }
 //
-// Likewise `t[f(k, i)] = x`, where each element of the box is stored once: behind the loop the items
-// copy the tile to the array.
+// Likewise `t[f(k, i)] = x`, where each element of the box is stored once: behind the loop the
+// items copy the tile to the array.
 //
 // The items of a group share the work of the new axis, and meet before and after it.  Why: what
 // several of them read comes from global memory once (CUDA-CHiLL: copy_to_shared), and words that
@@ -77,11 +77,13 @@ static int number_inside(const Staging *x, const Var *var) {
   return -1;
 }
 
-static bool is_constant(const Axis *axis) { return axis->width->kind == TERM_CONST; }
+static bool has_constant_width(const Axis *axis) {
+  return axis->width->kind == TERM_CONST;
+}
 
 // 0: not known.
-static int64_t most_points(const Axis *axis) {
-  return is_constant(axis) ? axis->width->u.constant.u.i : axis->most;
+static int64_t points_at_most(const Axis *axis) {
+  return has_constant_width(axis) ? axis->width->u.constant.u.i : axis->most;
 }
 
 // The axes whose points a group has: items, registers, and the loop itself.
@@ -96,12 +98,12 @@ static void find_inside(Staging *x) {
         next = block->stms[i].u.axis;
     if (!next) return;
     bool inside = next->bind == BIND_ITEM || next->bind == BIND_REG || next == x->axis;
-    if (inside && most_points(next)) {
+    if (inside && points_at_most(next)) {
       if (next->bind == BIND_ITEM) {
         x->fastest = 1u << x->inside.count;
-        x->items *= most_points(next);
+        x->items *= points_at_most(next);
       }
-      x->points *= most_points(next);
+      x->points *= points_at_most(next);
       vec_push(&x->inside, next->index);
     }
     block = next == x->axis ? NULL : next->body;
@@ -121,7 +123,7 @@ static StageSpan span_of_var(const Staging *x, const Term *t) {
   if (number >= 0)
     return (StageSpan){ .low = term_i64(0),
                         .more = t,
-                        .extent = most_points(axis) - 1,
+                        .extent = points_at_most(axis) - 1,
                         .known = true,
                         .set = 1u << number };
   if (let) return span_of(x, let);
@@ -273,7 +275,7 @@ static bool has_columns(const Staging *x, const StageTile *tile) {
   for (int d = 0; d < tile->from->rank; d++) {
     const StageSpan *span = &tile->spans[d];
     bool alone =
-        span->extent == most_points(x->axis) - 1 && !(span->set & (span->set - 1));
+        span->extent == points_at_most(x->axis) - 1 && !(span->set & (span->set - 1));
     if (follows_loop(x, span) && (!alone || span->clamped)) return false;
   }
   return true;
@@ -282,7 +284,7 @@ static bool has_columns(const Staging *x, const StageTile *tile) {
 // Does it pay, and may it be done?
 static bool suits_tile(const Staging *x, const StageTile *tile) {
   if (tile->size <= 1) return false;
-  if (!is_constant(x->axis) && !has_columns(x, tile)) return false;
+  if (!has_constant_width(x->axis) && !has_columns(x, tile)) return false;
   if (tile->stores) return lies_apart(x, tile) && has_point_each(x, tile);
   return x->points >= LEAST_REUSE * tile->size ||
          (lies_apart(x, tile) && x->points >= tile->size);
@@ -417,7 +419,7 @@ static void add_element(const Staging *x, KernBuilder *b, const StageTile *tile,
   const Term **to = new_array(const Term *, rank), **from = new_array(const Term *, rank);
   tile_places(tile, b, p, to, from);
   const Term *inside = NULL;
-  for (int i = 0; i < rank && !is_constant(x->axis); i++)
+  for (int i = 0; i < rank && !has_constant_width(x->axis); i++)
     if (follows_loop(x, &tile->spans[dim_in_order(tile->from, i)]))
       inside = term_less(to[i], x->axis->width);
   KernBuilder one = kern_builder(x->s->c, b->loc);
@@ -460,7 +462,7 @@ static void add_copy(const Staging *x, KernBuilder *out, const StageTile *tile) 
 
 // ---- the loop
 
-static bool is_bound_in(const KernBlock *block, const Term *t) {
+static bool is_bound_in_block(const KernBlock *block, const Term *t) {
   for (int i = 0; block && i < block->count; i++)
     for (int k = 0; k < block->stms[i].binder_count; k++)
       if (term_mentions(t, block->stms[i].binders[k])) return true;
@@ -468,8 +470,8 @@ static bool is_bound_in(const KernBlock *block, const Term *t) {
 }
 
 static bool is_bound_by(const Axis *axis, const Term *t) {
-  return term_mentions(t, axis->index) || is_bound_in(axis->body, t) ||
-         is_bound_in(axis->after, t);
+  return term_mentions(t, axis->index) || is_bound_in_block(axis->body, t) ||
+         is_bound_in_block(axis->after, t);
 }
 
 // Where the element is in the tile; before the loop, where it stays the same.
@@ -563,7 +565,7 @@ static void find_tiles(Staging *x, const KernBlock *block) {
 }
 
 static const char *cannot_stage(const Kern *kern, const Axis *axis) {
-  if (axis->bind != BIND_SEQ || !most_points(axis))
+  if (axis->bind != BIND_SEQ || !points_at_most(axis))
     return "it is no loop of constant width, nor what is left of one";
   return step_updates_in_place(kern->body) ? "the kernel overwrites what it reads" : NULL;
 }
