@@ -31,6 +31,13 @@ typedef struct FarReads {
   bool others;  // in other ways, or at too many distances
 } FarReads;
 
+// Rows that all points read: zs[k].
+typedef struct SingleReads {
+  const RowPart *part;
+  AtomVec at;    // k
+  AtomVec rows;  // as many arrays of one row when they are fetched
+} SingleReads;
+
 typedef struct PointReads {
   Spread *s;
   Builder *host;
@@ -42,6 +49,7 @@ typedef struct PointReads {
   Positions positions;
   Map *far;        // Var on the host, of another size -> FarReads
   Map *distances;  // Var -> Atom: k, of i + k
+  Map *singles;    // Var on the host, distributed -> SingleReads
   bool *whole_inputs;
 } PointReads;
 
@@ -107,6 +115,19 @@ static FarReads *far_read(const PointReads *r, const Exp *exp, Atom *distance) {
   return k ? far : NULL;
 }
 
+static bool is_on_host(const PointReads *r, Atom a) {
+  return a.kind == ATOM_CONST || map_has(r->host_vars, a.u.var);
+}
+
+// What is known of an array of which an index reads a row that is the same for all points.
+static SingleReads *single_read(const PointReads *r, const Exp *exp) {
+  if (exp->kind != EXP_INDEX || exp->u.index.array.kind != ATOM_VAR) return NULL;
+  const DimIndex *row = &exp->u.index.dims[0];
+  if (row->is_slice || !is_on_host(r, row->start)) return NULL;
+  bool may_be_checked = !exp->u.index.checked || has_single_indices(exp);
+  return may_be_checked ? map_get(r->singles, exp->u.index.array.u.var) : NULL;
+}
+
 static int place_of(const AtomVec *atoms, Atom a) {
   for (int i = 0; i < atoms->count; i++)
     if (atom_equal(atoms->at[i], a)) return i;
@@ -117,6 +138,13 @@ static void add_far(FarReads *far, Atom distance) {
   if (place_of(&far->distances, distance) == MOST_DISTANCES) far->others = true;
   if (place_of(&far->distances, distance) == far->distances.count)
     vec_push(&far->distances, distance);
+}
+
+// False if there are too many.
+static bool add_single(SingleReads *single, Atom row) {
+  int place = place_of(&single->at, row);
+  if (place == single->at.count && place < MOST_DISTANCES) vec_push(&single->at, row);
+  return place < MOST_DISTANCES;
 }
 
 static void add_read(RowReads *reads, const RowPosition *at) {
@@ -133,9 +161,11 @@ static void note_reads(CoreVisitor *v, const Body *body) {
     RowReads *reads = row_read(r, exp, &at);
     Atom distance;
     FarReads *far = reads ? NULL : far_read(r, exp, &distance);
+    SingleReads *single = reads || far ? NULL : single_read(r, exp);
     if (far) add_far(far, distance);
+    if (single && !add_single(single, exp->u.index.dims[0].start)) single = NULL;
     spread_enter(&r->positions, exp);
-    if (!reads && !far) core_visit_exp(v, exp);
+    if (!reads && !far && !single) core_visit_exp(v, exp);
     if (reads) add_read(reads, &at);
     note_distance(r, &body->stms[i]);
     spread_note_point(&r->positions, &body->stms[i]);
@@ -275,6 +305,45 @@ static const Exp *far_row(const PointReads *r, Builder *b, const Exp *exp) {
   return out;
 }
 
+// Is the array gathered anyway?
+static bool is_read_whole(const PointReads *r, Atom array) {
+  const RowReads *reads = reads_of(r, array);
+  const FarReads *far = map_get(r->far, array.u.var);
+  return (reads && reads->others) || (far && far->others);
+}
+
+static void fetch_row(const PointReads *r, SingleReads *single, Atom at) {
+  const RowPart *part = single->part;
+  const RowSplit *split = part->split;
+  const Exp *blocks =
+      exp_gather(split->workers, split->width, split->start, split->count, part->block);
+  Atom row = core_let(r->host, "row", exp_fetch(blocks, at, atom_i64(1)));
+  spread_flow(r->s, row, part->block);
+  vec_push(&single->rows, row);
+  *r->whole_inputs = false;
+}
+
+// row[0, ..]; NULL if it is no such read.
+static const Exp *single_row(const PointReads *r, Builder *b, const Exp *exp) {
+  SingleReads *single = single_read(r, exp);
+  int place = single ? place_of(&single->at, exp->u.index.dims[0].start) : 0;
+  if (!single || place == single->at.count || is_read_whole(r, exp->u.index.array))
+    return NULL;
+  while (single->rows.count < single->at.count)
+    fetch_row(r, single, single->at.at[single->rows.count]);
+  Atom row = checked_index(b, exp), first = atom_i64(0);
+  if (exp->u.index.checked)  // the only row, but not before the check
+    first = core_let(b, "first", exp_op2(OP_SUB, row, exp->u.index.dims[0].start));
+  Exp *out = mem_copy(exp, sizeof *exp);
+  size_t bytes = sizeof(DimIndex) * (size_t)exp->u.index.dim_count;
+  DimIndex *dims = mem_copy(exp->u.index.dims, bytes);
+  dims[0] = dim_fix(first);
+  out->u.index.array = single->rows.at[place];
+  out->u.index.dims = dims;
+  out->u.index.checked = false;
+  return out;
+}
+
 static const Body *near_body(CoreMapper *m, const Body *body) {
   PointReads *r = m->state;
   Builder b = builder_new(r->s->c, (Loc){ 0 });
@@ -282,6 +351,7 @@ static const Body *near_body(CoreMapper *m, const Body *body) {
     Stm stm = body->stms[i];
     b.loc = stm.loc;
     const Exp *near = far_row(r, &b, stm.exp);
+    if (!near) near = single_row(r, &b, stm.exp);
     if (!near) near = near_row(r, &b, stm.exp);
     stm.exp = near != stm.exp ? near : core_map_exp(m, stm.exp);
     core_add_stm(&b, stm);
@@ -314,11 +384,28 @@ static Map *far_arrays(const Spread *s, const Body *body, Atom width) {
   return arrays;
 }
 
-static Map *host_vars(const Body *body) {
+// Distributed arrays, but for those that would be asked for a row in each round of a loop.
+static Map *distributed_arrays(const Spread *s, const Body *body) {
+  Map *arrays = map_new(NULL);
+  VarVec vars = core_free_body(body);
+  vec_each (const Var **, var, &vars) {
+    const RowSplit *split =
+        (*var)->type.rank ? spread_split_of(s, (*var)->type.dims[0]) : NULL;
+    const RowPart *part = split ? spread_part(s, atom_var(*var), split) : NULL;
+    if (part && part->loops == s->loops)
+      map_put(arrays, *var, new_node(SingleReads, .part = part));
+  }
+  return arrays;
+}
+
+// What is free in the seg-op: all but its indices.
+static Map *host_vars(const SegOp *seg) {
   Map *vars = map_new(NULL);
-  VarVec free = core_free_body(body);
+  VarVec free = core_free_body(seg->body);
   vec_each (const Var **, var, &free)
     map_put(vars, *var, *var);
+  for (int d = 0; d < seg->dim_count; d++)
+    map_remove(vars, seg->dims[d].index);
   return vars;
 }
 
@@ -331,9 +418,10 @@ const Body *spread_reads(Spread *s, Builder *b, const Body *body, SpreadInputs i
                    .arrays = arrays_of_rows(in.seg->body, in.split->width),
                    .positions = spread_positions(s, in.split->width),
                    .from = in.from,
-                   .host_vars = host_vars(in.seg->body),
+                   .host_vars = host_vars(in.seg),
                    .far = far_arrays(s, in.seg->body, in.split->width),
                    .distances = map_new(NULL),
+                   .singles = distributed_arrays(s, in.seg->body),
                    .whole_inputs = in.whole };
   Atom here = atom_i64(0);
   map_put(r.distances, in.from, mem_copy(&here, sizeof here));
