@@ -55,9 +55,9 @@ static void see_column(KernVisitor *v, Access access, bool stores) {
   MemoryWalk *x = v->state;
   int unit = tensor_unit_dim(access.tensor);
   const Term *at = unit < 0 ? NULL : step_inlined(x->lets, access.index[unit]);
-  if (!v->depth || !at || stores) return;
+  if (!v->depth || !at) return;
   term_each_var(at, see_moved_place, x);
-  if (!term_mentions(at, x->points->index)) return;
+  if (stores || !term_mentions(at, x->points->index)) return;
   x->by_columns++;
   vec_each (const KernStm **, stm, &x->grid)
     x->again |= !access_mentions(x, access, (*stm)->u.axis->index);
