@@ -184,6 +184,10 @@ typedef struct KernQuick {
   bool guessed;  // that may well not hold
 } KernQuick;
 
+// The kernel with neighbouring points of short rows, whose sums go over outer dimensions, as points
+// of one axis; false: it has none.
+bool kern_join_grid(Compiler *c, const Kern *kern, KernQuick *out);
+
 // The kernel with products in the place of divisions of indices; false: there are none
 // (reciprocals.c).
 bool kern_by_reciprocals(Compiler *c, const Kern *kern, KernQuick *out);

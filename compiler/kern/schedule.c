@@ -97,7 +97,7 @@ static bool has_rows(const Scheduling *s) {
   return kind == SEG_RED || kind == SEG_SCAN || kind == SEG_HIST;
 }
 
-static const KernPlan *as_it_comes(const Scheduling *s, const Kern *kern) {
+static const KernPlan *in_chunks_or_not(const Scheduling *s, const Kern *kern) {
   Chunks chunks;
   return has_rows(s) && kern_in_chunks(s->c, kern, s->seg, &chunks)
              ? in_chunks(s, kern, &chunks)
@@ -118,6 +118,15 @@ static const Kern *with_suffix(const Scheduling *s, const Kern *kern,
   Kern *named = mem_copy(kern, sizeof *kern);
   named->name = name_of(s->c->names, text_format("%s_%s", kern->name, suffix));
   return named;
+}
+
+// With short rows joined, where that pays.
+static const KernPlan *as_it_comes(const Scheduling *s, const Kern *kern) {
+  KernQuick joined;
+  const KernPlan *apart = in_chunks_or_not(s, kern);
+  if (s->seg->share || !kern_join_grid(s->c, kern, &joined)) return apart;
+  const Kern *named = with_suffix(s, joined.kern, "joined");
+  return quick_or(&joined, in_chunks_or_not(s, named), apart);
 }
 
 // What is there in case that a condition does not hold.
