@@ -47,7 +47,8 @@ static bool is_index_there(const Joining *x, const Term *t, const Axis *axis) {
 static bool is_joined_place(const Joining *x, Access a) {
   const Tensor *t = a.tensor, *root = tensor_root(t);
   return t->rank >= 2 && !t->order && !root->order && !t->ring && !root->ring &&
-         root->space == TENSOR_GLOBAL && is_index_there(x, a.index[t->rank - 1], x->inner) &&
+         root->space == TENSOR_GLOBAL &&
+         is_index_there(x, a.index[t->rank - 1], x->inner) &&
          is_index_there(x, a.index[t->rank - 2], x->outer) &&
          term_same(t->dims[t->rank - 1], x->inner->width);
 }
