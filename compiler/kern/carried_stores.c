@@ -1,7 +1,7 @@
 // axis j < m loop { x = t[i, j]; ..; t[i, j + 1] = v }
 //   =>   first = t[i, 0];  axis j < m loop (last = first) { x = last; ..; t[i, j + 1] = v } in {v}
 //
-// where nothing else is stored to t in the loop: what a round loads, the one before has stored.
+// where nothing else is stored there between: what a round loads, the one before has stored.
 // Why: a store and the load behind it take as long as several operations, and rounds of tables and
 // recurrences wait for that.
 #include "kern/plan.h"
@@ -50,29 +50,77 @@ static bool is_carried(const CarriedStore *s, const Access *load) {
 
 // ---- the store
 
-typedef struct StoreCount {
+typedef struct OtherStores {
+  const CarriedStore *s;
   const Tensor *memory;
-  int count;
-} StoreCount;
+  int at_top;  // in the body itself, which are looked at one by one
+  bool refused;
+} OtherStores;
 
-static void count_store(KernVisitor *v, Access access, bool stores) {
-  StoreCount *c = v->state;
-  c->count += stores && tensor_root(access.tensor) == c->memory;
+static void see_nested_store(KernVisitor *v, Access access, bool stores) {
+  OtherStores *o = v->state;
+  if (stores && tensor_root(access.tensor) == o->memory) o->at_top--;
 }
 
 static void see_room(KernVisitor *v, const KernStm *stm) {
-  StoreCount *c = v->state;
+  OtherStores *o = v->state;
   const Tensor *made = stm->kind == KERN_ALLOC  ? stm->u.tensor
                        : stm->kind == KERN_ROOM ? tensor_root(stm->u.room.tensor)
                                                 : NULL;
-  if (made == c->memory) c->count = INT32_MAX / 2;
+  if (made == o->memory) o->refused = true;
 }
 
-static bool is_only_store(const KernBlock *body, const Tensor *t) {
-  StoreCount count = { .memory = tensor_root(t) };
-  KernVisitor v = { .stm = see_room, .access = count_store, .state = &count };
+// Are these two elements, in each round?
+static bool never_the_same(const CarriedStore *s, const Access *a, const Access *b) {
+  if (a->tensor != b->tensor) return false;
+  for (int i = 0; i < a->tensor->rank; i++) {
+    IndexSum x, y, difference;
+    const Term *one = step_inlined(s->lets, a->index[i]),
+               *two = step_inlined(s->lets, b->index[i]);
+    if (one && two && sum_of(one, &x) && sum_of(two, &y) &&
+        sum_add(&y, &x, -1, &difference) && !difference.count && difference.constant)
+      return true;
+  }
+  return false;
+}
+
+typedef struct LoadsServed {
+  const CarriedStore *s;
+  const Access *other;
+  bool in_the_way;
+} LoadsServed;
+
+static void see_served(KernVisitor *v, const KernStm *stm) {
+  LoadsServed *l = v->state;
+  if (stm->kind == KERN_LOAD && is_carried(l->s, &stm->u.load) &&
+      !never_the_same(l->s, &stm->u.load, l->other))
+    l->in_the_way = true;
+}
+
+// Does what another statement stores come between the store and the loads of the next round?
+static bool comes_between(const CarriedStore *s, const KernBlock *body, int position) {
+  LoadsServed served = { s, &body->stms[position].u.store.to, false };
+  if (!never_the_same(s, served.other, &s->stm->u.store.to)) return true;
+  KernVisitor v = { .stm = see_served, .state = &served };
+  for (int i = position; i < body->count; i++)
+    kern_visit_stm(&v, &body->stms[i]);
+  return served.in_the_way;
+}
+
+// Is the store the last one to its place before the next round loads from there?
+static bool leaves_its_value(const CarriedStore *s) {
+  const KernBlock *body = s->axis->body;
+  OtherStores o = { .s = s, .memory = tensor_root(s->stm->u.store.to.tensor) };
+  for (int i = 0; i < body->count; i++) {
+    const KernStm *stm = &body->stms[i];
+    bool stores =
+        stm->kind == KERN_STORE && tensor_root(stm->u.store.to.tensor) == o.memory;
+    o.at_top += stores;
+    if (stores && stm != s->stm && comes_between(s, body, i)) return false;
+  }
+  KernVisitor v = { .stm = see_room, .access = see_nested_store, .state = &o };
   kern_visit_block(&v, body);
-  return count.count == 1;
+  return !o.at_top && !o.refused;
 }
 
 static void see_carried_load(KernVisitor *v, const KernStm *stm) {
@@ -88,10 +136,10 @@ static bool find_store(CarriedStore *s) {
   for (int i = 0; i < body->count && !s->load; i++) {
     const KernStm *stm = &body->stms[i];
     if (stm->kind != KERN_STORE || stm->u.store.to.tensor->elem == PRIM_F16 ||
-        stm->u.store.to.tensor->spare || !is_only_store(body, stm->u.store.to.tensor))
+        stm->u.store.to.tensor->spare)
       continue;
     s->stm = stm;
-    kern_visit_block(&v, body);
+    if (leaves_its_value(s)) kern_visit_block(&v, body);
   }
   return s->load != NULL;
 }
@@ -192,16 +240,26 @@ static void see_bound_in_loop(KernVisitor *v, const Var *var) {
   map_put(s->bound, var, var);
 }
 
+static bool carried_store(Compiler *c, const KernStm *stm, CarriedStore *s) {
+  *s = (CarriedStore){ .mapper = { .c = c, .block = without_carried_loads },
+                       .axis = stm->u.axis,
+                       .lets = map_new(NULL),
+                       .bound = map_new(NULL) };
+  KernVisitor v = { .stm = see_loop_let, .binder = see_bound_in_loop, .state = s };
+  kern_visit_stm(&v, stm);
+  return find_store(s);
+}
+
+bool kern_is_carried(Compiler *c, const KernStm *loop) {
+  CarriedStore s;
+  return carried_store(c, loop, &s);
+}
+
 // Adds the loop with a value that it carries; false: there is no more.
 static bool add_carrying(Compiler *c, KernBuilder *b, KernStm *stm) {
-  CarriedStore s = { .mapper = { .c = c, .block = without_carried_loads },
-                     .axis = stm->u.axis,
-                     .lets = map_new(NULL),
-                     .bound = map_new(NULL) };
+  CarriedStore s;
+  if (!carried_store(c, stm, &s)) return false;
   s.mapper.state = &s;
-  KernVisitor v = { .stm = see_loop_let, .binder = see_bound_in_loop, .state = &s };
-  kern_visit_stm(&v, stm);
-  if (!find_store(&s)) return false;
   const Term *const *index = first_indices(&s);
   if (!index) return false;
   s.last =

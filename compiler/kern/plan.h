@@ -167,6 +167,11 @@ const Kern *kern_bound_rooms(Compiler *c, const Kern *kern);
 
 // The kernel with what a round of a loop stores for the next one to load in a variable.
 const Kern *kern_carry_stores(Compiler *c, const Kern *kern);
+// Would the loop carry what a store of its rounds leaves?
+bool kern_is_carried(Compiler *c, const KernStm *loop);
+// The kernel with stores in each round where loops store what they have just loaded or another
+// value, so that the next round may have it (steady_stores.c).
+const Kern *kern_steady_stores(Compiler *c, const Kern *kern);
 
 // The kernel whose scans' `after` computes nothing again that their body has (made_again.c).
 const Kern *kern_make_once(Compiler *c, const Kern *kern);

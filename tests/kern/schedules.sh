@@ -70,6 +70,16 @@ END
 "$flc" dump --after imp probed.fl > code
 expect 'the next place in a table is found without division' 1 '%' code
 
+cat > exchanged.fl << 'END'
+entry main [n] (xs: [n]i32) : [n]i32 =
+  loop row = copy xs for j < n - 1 do
+    if row[j] > row[j + 1]
+    then let (a, b) = (row[j], row[j + 1]) in (row with [j] = b) with [j + 1] = a
+    else row
+END
+"$flc" dump --recipes exchanged.fl > out
+some 'neighbours that are exchanged wait for no jump' '^ .*row_[0-9]+\[.*\] = select\(lt' out
+
 cat > floats.fl << 'END'
 entry main [n] (xs: [n]f32) : [n]f32 =
   let sums = scan (+) 0 xs
