@@ -541,7 +541,7 @@ static void add_staged(void *state, KernBuilder *b, const KernStm *stm) {
 }
 
 // How often the kernel's own loop stores to the array there.
-static int stores_to(const Staging *x, const Tensor *to) {
+static int own_stores(const Staging *x, const Tensor *to) {
   const KernBlock *blocks[] = { x->axis->body, x->axis->after };
   int count = 0;
   for (int k = 0; k < 2; k++)
@@ -558,7 +558,7 @@ static void find_tiles(Staging *x, const KernBlock *block) {
   for (int i = 0; block && i < block->count; i++) {
     const Access *access = access_of(&block->stms[i]);
     bool stores = block->stms[i].kind == KERN_STORE;
-    if (!access || (stores && stores_to(x, access->tensor) > 1)) continue;
+    if (!access || (stores && own_stores(x, access->tensor) > 1)) continue;
     const StageTile *tile = tile_of(x, *access, stores);
     if (tile) map_put(x->tile_of, access->index, tile);
   }

@@ -394,7 +394,7 @@ static const char *why_not_parts(const Sweeping *x) {
 }
 
 // The lets of a block.
-static void note_lets(Map *lets, const KernBlock *block) {
+static void collect_lets(Map *lets, const KernBlock *block) {
   for (int i = 0; i < block->count; i++)
     if (block->stms[i].kind == KERN_LET)
       map_put(lets, block->stms[i].binders[0], block->stms[i].u.term);
@@ -415,7 +415,7 @@ static void find_swept_points(Sweeping *x) {
   if (!x->within) return;
   x->points = x->within->body;
   map_remove(x->inside, x->within->index);
-  note_lets(x->behind, x->axis->body);
+  collect_lets(x->behind, x->axis->body);
 }
 
 const Kern *step_sweep(Step *s, const Kern *kern, Name name, int64_t by) {
@@ -440,8 +440,8 @@ const Kern *step_sweep(Step *s, const Kern *kern, Name name, int64_t by) {
   KernVisitor bound = { .binder = see_point_binder, .state = &x };
   kern_visit_block(&bound, axis->body);
   find_swept_points(&x);
-  note_lets(x.lets, axis->body);
-  note_lets(x.lets, x.points);
+  collect_lets(x.lets, axis->body);
+  collect_lets(x.lets, x.points);
   KernVisitor names = { .stm = see_name, .state = &x };
   kern_visit_block(&names, kern->body);
   const char *reason = why_not_parts(&x);
