@@ -121,9 +121,15 @@ static void note_store_root(KernVisitor *v, Access access, bool stores) {
   if (stores) map_put(v->state, root, root);
 }
 
+static void note_bins(KernVisitor *v, const KernStm *stm) {
+  for (int i = 0; stm->kind == KERN_AXIS && i < stm->u.axis->hist_count; i++)
+    for (int k = 0; k < stm->u.axis->hists[i].op.count; k++)
+      note_store_root(v, stm->u.axis->hists[i].dests[k], true);
+}
+
 const Kern *kern_make_once(Compiler *c, const Kern *kern) {
   Map *stored = map_new(NULL);
-  KernVisitor v = { .access = note_store_root, .state = stored };
+  KernVisitor v = { .stm = note_bins, .access = note_store_root, .state = stored };
   kern_visit_block(&v, kern->body);
   MadeAgain a = { .mapper = { .c = c, .block = made_once },
                   .stored = stored,
