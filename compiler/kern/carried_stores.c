@@ -51,7 +51,6 @@ static bool is_carried(const CarriedStore *s, const Access *load) {
 // ---- the store
 
 typedef struct OtherStores {
-  const CarriedStore *s;
   const Tensor *memory;
   int at_top;  // in the body itself, which are looked at one by one
   bool refused;
@@ -110,7 +109,7 @@ static bool comes_between(const CarriedStore *s, const KernBlock *body, int posi
 // Is the store the last one to its place before the next round loads from there?
 static bool leaves_its_value(const CarriedStore *s) {
   const KernBlock *body = s->axis->body;
-  OtherStores o = { .s = s, .memory = tensor_root(s->stm->u.store.to.tensor) };
+  OtherStores o = { .memory = tensor_root(s->stm->u.store.to.tensor) };
   for (int i = 0; i < body->count; i++) {
     const KernStm *stm = &body->stms[i];
     bool stores =
