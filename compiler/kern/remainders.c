@@ -32,7 +32,7 @@ typedef struct Remainders {
 static bool is_unsigned(Remainders *r, const Term *t, int fuel);
 
 // A small constant, an index, a size, or such a sum: sums of them do not overflow.
-static bool is_natural(Remainders *r, const Term *t) {
+static bool is_never_negative(Remainders *r, const Term *t) {
   if (t->kind == TERM_CONST)
     return t->u.constant.u.i >= 0 && t->u.constant.u.i <= INT32_MAX;
   return t->kind == TERM_VAR &&
@@ -42,7 +42,7 @@ static bool is_natural(Remainders *r, const Term *t) {
 static bool op_is_unsigned(Remainders *r, const Term *t, int fuel) {
   PrimOp op = t->u.op.op;
   const Term *a = t->u.op.args[0], *b = t->u.op.args[1];
-  if (op == OP_ADD) return is_natural(r, a) && is_natural(r, b);
+  if (op == OP_ADD) return is_never_negative(r, a) && is_never_negative(r, b);
   if (op == OP_MAX || op == OP_AND)
     return is_unsigned(r, a, fuel) || is_unsigned(r, b, fuel);
   if (op == OP_MOD) return is_unsigned(r, b, fuel);
@@ -72,7 +72,7 @@ static bool stays_unsigned(Remainders *r, const Term *t, const Term *m, int fuel
 
 static bool is_unsigned(Remainders *r, const Term *t, int fuel) {
   if (t->type != PRIM_I64 || fuel <= 0) return false;
-  if (is_natural(r, t)) return true;
+  if (is_never_negative(r, t)) return true;
   if (t->kind == TERM_CONST) return t->u.constant.u.i >= 0;
   if (t->kind == TERM_CONVERT)
     return !prim_is_signed(t->u.arg->type) && prim_is_int(t->u.arg->type) &&
@@ -113,7 +113,7 @@ static const Term *sum_behind(Remainders *r, const Term *t) {
 static const Term *turned(Remainders *r, const Term *sum, const Term *m) {
   const Term *plain = sum_behind(r, sum);
   bool adds = plain->kind == TERM_OP && plain->u.op.op == OP_ADD;
-  if (!adds || !is_natural(r, m)) return NULL;
+  if (!adds || !is_never_negative(r, m)) return NULL;
   const Term *x = plain->u.op.args[0], *y = plain->u.op.args[1];
   const Term *less = term_less(sum, m);
   if (term_is_i64(y, 1) && is_remainder(r, x, m, REMAINDER_FUEL))
