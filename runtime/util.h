@@ -339,9 +339,12 @@ static const struct rt_elem_info rt_elems[RT_ELEM_COUNT] = {
 // RT_ELEM_COUNT if there is no such type.
 RT_FN enum rt_elem rt_elem_named(const char *name, size_t length) {
   int e = 0;
-  for (; e < RT_ELEM_COUNT; e++)
-    if (strlen(rt_elems[e].name) == length && memcmp(rt_elems[e].name, name, length) == 0)
+  for (; e < RT_ELEM_COUNT; e++) {
+    const char *known = rt_elems[e].name;
+    if (length > 0 && *known == *name && strncmp(known, name, length) == 0 &&
+        !known[length])
       break;
+  }
   return (enum rt_elem)e;
 }
 

@@ -47,10 +47,11 @@ RT_FN char rt_byte_at(const struct rt_reader *r, size_t i) {
   return i < r->length ? r->bytes[i] : '\0';
 }
 
+RT_FN bool rt_is_space(char ch) { return ch == ' ' || (ch >= '\t' && ch <= '\r'); }
+
 RT_FN void rt_skip_space(struct rt_reader *r) {
   for (;;) {
-    while (r->position < r->length && strchr(" \n\t\r\f\v", r->bytes[r->position]) &&
-           r->bytes[r->position])
+    while (r->position < r->length && rt_is_space(r->bytes[r->position]))
       r->position++;
     if (rt_byte_at(r, r->position) != '-' || rt_byte_at(r, r->position + 1) != '-')
       return;
@@ -80,9 +81,9 @@ RT_FN size_t rt_word_end(const struct rt_reader *r, size_t i) {
 
 // The value of a hexadecimal digit; 16 for other bytes.
 RT_FN int rt_digit(char ch) {
-  static const char digits[] = "0123456789abcdef";
-  const char *at = ch ? strchr(digits, ch >= 'A' && ch <= 'F' ? ch + 32 : ch) : NULL;
-  return at ? (int)(at - digits) : 16;
+  char lower = (char)(ch | 0x20);
+  if (ch >= '0' && ch <= '9') return ch - '0';
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : 16;
 }
 
 // What stands at the position, for messages; static text or a copy in `text`.
