@@ -44,7 +44,7 @@ static bool is_own_place(const Steady *s, const Access *at) {
   return s->grid_count > 0;
 }
 
-static bool stores_to(const KernStm *stm, const Tensor *memory) {
+static bool stores_in_memory(const KernStm *stm, const Tensor *memory) {
   return stm->kind == KERN_STORE && tensor_root(stm->u.store.to.tensor) == memory;
 }
 
@@ -55,7 +55,8 @@ static const Var *held_element(const KernBlock *body, int position, const Access
     const KernStm *stm = &body->stms[i];
     if (stm->kind == KERN_LOAD && is_that_element(&stm->u.load, at))
       return stm->binders[0];
-    bool other = stm->kind == KERN_STORE && !stores_to(stm, tensor_root(at->tensor));
+    bool other =
+        stm->kind == KERN_STORE && !stores_in_memory(stm, tensor_root(at->tensor));
     bool scalar = stm->kind == KERN_LET || stm->kind == KERN_LOAD;
     if (!other && !scalar && stm->kind != KERN_CHECK) return NULL;
   }
