@@ -13,6 +13,14 @@ static void mark_term(KernVisitor *v, const Term *term) {
   term_each_var(term, mark_var, v->state);
 }
 
+// What is loaded or stored lies in an array of some size.
+static void mark_dims(KernVisitor *v, Access access, bool stores) {
+  (void)stores;
+  for (const Tensor *t = access.tensor; t; t = t->of)
+    for (int i = 0; i < t->rank; i++)
+      term_each_var(t->dims[i], mark_var, v->state);
+}
+
 static bool stm_has_effect(const KernStm *stm) {
   switch (stm->kind) {
   case KERN_LET:
@@ -51,7 +59,7 @@ static const KernBlock *live_block(KernMapper *m, const KernBlock *block) {
   KernDead *d = m->state;
   KernStm *stms = new_array(KernStm, block->count + 1);
   int first = block->count;
-  KernVisitor uses = { .term = mark_term, .state = d->used };
+  KernVisitor uses = { .term = mark_term, .access = mark_dims, .state = d->used };
   kern_visit_block(&uses, &(KernBlock){ .results = block->results,
                                         .result_count = block->result_count });
   for (int i = block->count - 1; i >= 0; i--) {
