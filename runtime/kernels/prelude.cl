@@ -27,7 +27,14 @@
 #  if __has_builtin(__builtin_elementwise_roundeven)
 #    define FLC_HAS_ROUNDEVEN
 #  endif
-#  if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__) && __has_builtin(__builtin_ia32_compresssi512_mask) && __has_builtin(__builtin_ia32_cvtd2mask512)
+#  if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && \
+      defined(__AVX512VL__) && __has_builtin(__builtin_ia32_compresssi512_mask) && \
+      __has_builtin(__builtin_ia32_compressdi512_mask) && \
+      __has_builtin(__builtin_ia32_cvtd2mask512) && \
+      __has_builtin(__builtin_ia32_storedquqi128_mask) && \
+      __has_builtin(__builtin_ia32_storedquhi256_mask) && \
+      __has_builtin(__builtin_ia32_storedqusi512_mask) && \
+      __has_builtin(__builtin_ia32_storedqudi512_mask)
 #    define FLC_HAS_COMPRESS
 #  endif
 #endif
