@@ -1,5 +1,8 @@
 // Begin cli.h: the command line of executables.
 
+#ifndef RT_IS_LAST  // is rt_main the last that the process does?
+#  define RT_IS_LAST true
+#endif
 #ifndef RT_ALWAYS_SERVER  // `flc build --server`: a server without being asked to
 #  define RT_ALWAYS_SERVER 0
 #endif
@@ -609,6 +612,7 @@ RT_FN int rt_cli_open(struct rt_cli *cli, int argc, char **argv) {
   memset(cli, 0, sizeof *cli);
   cli->program_name = argc > 0 ? argv[0] : rt_program()->source;
   cli->cfg = RT_NAME(context_config_new)();
+  cli->cfg->at_end = RT_IS_LAST;
   int status = 0, at = 1;
   while (at < argc && status == 0)
     status = rt_parse_option(cli, argv, &at);

@@ -19,6 +19,7 @@ struct rt_config {
   bool
       exact_floats;  // in code for GPUs too: + - * / and roots of f32 are rounded once each
   bool at_terminal;  // show there what takes time
+  bool at_end;       // the process ends with the context: the system frees the rest
   int status_file;   // 0, or a file that flc watches for that (cli.h)
   char *device, *platform;
   const struct rt_backend *backend;  // NULL: the first that has a device

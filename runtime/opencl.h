@@ -359,9 +359,7 @@ RT_FN int rt_cl_open(struct rt_context *ctx) {
 // context of an executable, as PoCL takes a tenth of a short run to free its library.
 RT_FN void rt_cl_close(struct rt_context *ctx) {
   if (ctx->queue) clReleaseCommandQueue(rt_cl_queue(ctx));
-#  ifdef RT_LIBRARY
-  if (ctx->cl) clReleaseContext(ctx->cl);
-#  endif
+  if (ctx->cl && !ctx->config->at_end) clReleaseContext(ctx->cl);
 }
 
 // ---- buffers

@@ -341,8 +341,8 @@ RT_FN enum rt_elem rt_elem_named(const char *name, size_t length) {
   int e = 0;
   for (; e < RT_ELEM_COUNT; e++) {
     const char *known = rt_elems[e].name;
-    if (length > 0 && *known == *name && strncmp(known, name, length) == 0 &&
-        !known[length])
+    if (length > 0 && *known == *name && strlen(known) == length &&
+        memcmp(known, name, length) == 0)
       break;
   }
   return (enum rt_elem)e;

@@ -73,7 +73,8 @@ static bool orders_are_known(Code *host, const SegOp *seg) {
 
 static bool suits_plan(Code *host, const Stm *stm, const KernPlan *plan) {
   const SegOp *seg = stm->exp->u.seg;
-  return plan->in_rows ? orders_are_known(host, seg) : has_scalar_results(stm);
+  if (!plan->in_rows) return has_scalar_results(stm);
+  return orders_are_known(host, seg) && !body_takes_arena(host, seg);
 }
 
 // The results' memory, also as the kernel knows it.

@@ -1,5 +1,6 @@
 // Each call that a program makes of OpenCL or of CUDA fails in turn, once, or from then on as if the device were lost: there is
 // a message, nothing leaks, and after a single failure the same context works.
+#define RT_IS_LAST false
 #include "program.h"
 // The runtime comes before any system header.
 

@@ -310,7 +310,7 @@ def serve(start, command):
 
 
 def faults(flc, folder, command):
-    """Calls of OpenCL fail, once or from then on, in one worker or the other: all end, and nothing is left over."""
+    """Calls of OpenCL fail, once or from then on, in one worker or the other: all end, and nothing is left over but contexts."""
     source = os.path.join(HERE, "..", "runtime", "faulty_opencl.c")
     library, report = os.path.join(folder, "faulty.so"), os.path.join(folder, "report")
     built = subprocess.run(["cc", "-shared", "-fPIC", source, "-o", library, "-ldl", "-pthread"], capture_output=True, text=True)
@@ -327,14 +327,14 @@ def faults(flc, folder, command):
             return done, [int(word) for word in file.read().split()]
 
     good, (calls, _, alive, misuses) = run(0, False)
-    check(good.returncode == 0 and good.stdout and alive == 0 and misuses == 0, f"no fault: {good.stderr[:300]}")
+    check(good.returncode == 0 and good.stdout and alive == 2 and misuses == 0, f"no fault: {good.stderr[:300]}")
     for k in range(FAULTS):
         at = 1 + (k * calls + k) // FAULTS
         done, (_, happened, alive, misuses) = run(at, k % 2)
         what = f"call {at} of {calls} fails: {done.stdout[:100]}{done.stderr[:300]}"
         ended = done.stdout == "" and done.stderr.count("error:") == 1 if done.returncode else done.stdout == good.stdout
         check(happened and ended and done.returncode in (0, 1), what)
-        check(misuses == 0 and (alive == 0 or k % 2), f"{alive} objects left, {misuses} misused; " + what)
+        check(misuses == 0 and (alive <= 2 or k % 2), f"{alive} objects left, {misuses} misused; " + what)
 
 
 def compiled(flc, folder, name, source):
