@@ -89,9 +89,15 @@ static void find_in_axis(RowSchedule *s, const KernStm *stm, RowPlace at) {
   if (axis->after) find_in_block(s, axis->after, at);
 }
 
+// Rounds of a `while` are each point's own number: PoCL 3.1 compiles such loops wrongly in some
+// kernels with barriers, so that they do not end.
+static bool may_not_be_staged(const KernStm *stm) {
+  return stm->kind == KERN_CHECK || stm->kind == KERN_CALL || stm->kind == KERN_ROOM ||
+         stm->kind == KERN_WHILE;
+}
+
 static void find_in_stm(RowSchedule *s, const KernStm *stm, RowPlace at) {
-  if (stm->kind == KERN_CHECK || stm->kind == KERN_CALL || stm->kind == KERN_ROOM)
-    s->refused = true;
+  if (may_not_be_staged(stm)) s->refused = true;
   if (stm->kind == KERN_LOAD && is_apart(s, stm->u.load)) add_loop_apart(s, at);
   if (stm->kind == KERN_STORE && is_apart(s, stm->u.store.to)) add_loop_apart(s, at);
   if (stm->kind == KERN_AXIS) {

@@ -5,7 +5,7 @@ import re
 import subprocess
 import tempfile
 
-TABLE = re.compile(r'static const char \*const (\w+)\[\] = \{((?:\n  "(?:[^"\\\n]|\\.)*",)*)\n  NULL,\n\};')
+TABLE = re.compile(r'static const char \*const (\w+)\[\] = \{((?:\n  "(?:[^"\\\n]|\\.)*",?)*)\n  NULL,\n\};')
 KERNEL = re.compile(r'\{ "([^"]*)", (\w+), (true|false), (true|false), (true|false), (\w+), (\d+), (true|false), "\w*", '
                     r'(true|false), (-?\d+), (-?\d+), (?:NULL|"[^"]*") \}')
 GROUP = 256
@@ -46,7 +46,7 @@ class Program:
                                   stderr=subprocess.PIPE, text=True, check=False)
             self.problem = done.stderr if done.returncode else ""
             text = "" if done.returncode else open(out, encoding="utf-8").read()
-        tables = {name: "".join(literal(row) for row in re.findall(r'^  ("(?:[^"\\]|\\.)*"),$', rows, re.M))
+        tables = {name: "".join(literal(row) for row in re.findall(r'^  ("(?:[^"\\]|\\.)*"),?$', rows, re.M))
                   for name, rows in TABLE.findall(text)}
         self.words = tables.get("cuda_words", "") + tables.get("opencl_prelude", "")
         rows = text[text.find("program_kernels[] = {"):]
