@@ -7,8 +7,8 @@
 // and loops around barriers end, for all items after the same round.
 //
 // The code of kernels whose groups are one item stands in a function of its own, which the device's
-// compiler does not inline.  PoCL makes three functions of a kernel, and would compile the code for
-// each of them (docs/opencl.md, "Time to compile").
+// compiler does not inline if it is long.  PoCL makes three functions of a kernel, and would compile
+// the code for each of them (docs/opencl.md, "Time to compile").
 #include "base/hash.h"
 #include "base/quote.h"
 #include "emit/c_vector.h"
@@ -403,17 +403,37 @@ static void calling_kernel(CodeText *c, const ParamTexts *params) {
   c_line(c, "}");
 }
 
+// A function that is not inlined takes up to a sixth longer, as the device's compiler knows less of
+// it: so it is one where compiling thrice would take long.
+static const char *function_of_length(size_t length) {
+  enum { LONG_TEXT = 15000 };
+  return length < LONG_TEXT ? "FLC_WITHIN" : "FLC_APART";
+}
+
+static void lone_code(CodeText *c, const Kernel *kernel, const ParamTexts *params,
+                      const KernelArrays *own, const KernelArrays *locals) {
+  Text *whole = c->t;
+  c->t = text_new();
+  kernel_function(c, kernel, params, own, locals);
+  Text *code = c->t;
+  c->t = whole;
+  c_line(c, "%s void FLC_CODE(flc_kernel)(int64_t flc_item,",
+         function_of_length(text_length(code)));
+  text_add(c->t, text_str(code));
+  calling_kernel(c, params);
+}
+
 static void kernel_code(CodeText *c, const Kernel *kernel) {
   KernelArrays own = imp_kernel_arrays(kernel, MEM_SCRATCH),
                locals = imp_kernel_arrays(kernel, MEM_LOCAL);
   ParamTexts params = kernel_params(c, kernel, &own, &locals);
   // Kernels of equal code share their text.
-  if (c->lone)
-    c_line(c, "FLC_APART void FLC_CODE(flc_kernel)(int64_t flc_item,");
-  else
-    c_line(c, "__kernel FLC_SIZED void flc_kernel(");
+  if (c->lone) {
+    lone_code(c, kernel, &params, &own, &locals);
+    return;
+  }
+  c_line(c, "__kernel FLC_SIZED void flc_kernel(");
   kernel_function(c, kernel, &params, &own, &locals);
-  if (c->lone) calling_kernel(c, &params);
 }
 
 // Several kernels of one program may have the function.

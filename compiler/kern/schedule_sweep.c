@@ -5,7 +5,7 @@
 
 enum {
   VECTORS = 16,      // of columns that go together
-  MANY_ROWS = 2000,  // of fewer rows the caches hold much, and sums stay in registers
+  MANY_ROWS = 4000,  // of fewer rows the caches hold much, and sums stay in registers
 };
 
 // So many columns at least go in vectors of `lanes`, with so many rows at once: few columns wait

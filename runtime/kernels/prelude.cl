@@ -79,8 +79,9 @@ typedef ulong uint64_t;
 #  undef FLC_SIZED
 #  define FLC_SIZED
 #endif
-// A function for the code of a kernel, which is not inlined there.
+// A function for the code of a kernel, which is not inlined there, or is.
 #define FLC_APART             __attribute__((noinline)) static
+#define FLC_WITHIN            __attribute__((always_inline)) static
 #define FLC_CODE_NAME(kernel) kernel##_code
 #define FLC_CODE(kernel)      FLC_CODE_NAME(kernel)
 // A number of the launch; with FLC_NARROW it has at most 31 bits, and compilers compute with 32.
