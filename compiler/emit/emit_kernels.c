@@ -6,9 +6,9 @@
 // barrier on this holds of the whole group, because local memory may then hold what nobody wrote,
 // and loops around barriers end, for all items after the same round.
 //
-// The code of kernels whose groups are one item stands in a function of its own, which the device's
-// compiler does not inline if it is long.  PoCL makes three functions of a kernel, and would compile
-// the code for each of them (docs/opencl.md, "Time to compile").
+// The code of kernels whose groups are one item stands in a function of its own, which the
+// device's compiler does not inline if it is long.  PoCL makes three functions of a kernel, and
+// would compile the code for each of them (docs/opencl.md, "Time to compile").
 #include "base/hash.h"
 #include "base/quote.h"
 #include "emit/c_vector.h"
@@ -406,7 +406,7 @@ static void calling_kernel(CodeText *c, const ParamTexts *params) {
 // A function that is not inlined takes up to a sixth longer, as the device's compiler knows less of
 // it: so it is one where compiling thrice would take long.
 static const char *function_of_length(size_t length) {
-  enum { LONG_TEXT = 15000 };
+  enum { LONG_TEXT = 20000 };
   return length < LONG_TEXT ? "FLC_WITHIN" : "FLC_APART";
 }
 
