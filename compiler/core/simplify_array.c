@@ -256,6 +256,13 @@ static AtomVec joined_arrays(const Simplify *s, const Exp *e) {
   return all;
 }
 
+static bool is_that_concat(const Exp *e, const AtomVec *arrays) {
+  if (arrays->count != e->u.concat.array_count) return false;
+  for (int i = 0; i < arrays->count; i++)
+    if (!atom_equal(arrays->at[i], e->u.concat.arrays[i])) return false;
+  return true;
+}
+
 // Empty arrays add nothing to a concat; one array is itself; a concat within one is its parts.
 static const Exp *concat(const Simplify *s, const Exp *e) {
   AtomVec all = joined_arrays(s, e), kept = { 0 };
@@ -263,7 +270,7 @@ static const Exp *concat(const Simplify *s, const Exp *e) {
     if (!atom_is_i64(atom_type(*array).dims[0], 0)) vec_push(&kept, *array);
   if (kept.count == 1 && atom_equal(atom_type(kept.at[0]).dims[0], e->u.concat.count))
     return exp_atom(kept.at[0]);
-  if (!kept.count || kept.count == e->u.concat.array_count) return NULL;
+  if (!kept.count || is_that_concat(e, &kept)) return NULL;
   return exp_concat(e->u.concat.count, kept.at, kept.count);
 }
 
