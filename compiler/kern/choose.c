@@ -22,15 +22,6 @@ typedef struct Choosing {
   int depth;
 } Choosing;
 
-static bool is_cheap(const Term *t) {
-  const Term *operands[3];
-  int count = term_operands(t, operands);
-  for (int i = 0; i < count; i++)
-    if (!is_cheap(operands[i])) return false;
-  return t->kind != TERM_OP || (op_cost(t->u.op.op, t->u.op.operands) == COST_CHEAP &&
-                                !op_may_trap(t->u.op.op, t->u.op.operands));
-}
-
 static bool is_index_of_axis(const Choosing *s, const Term *at, const Term *dim) {
   const Term *width = at->kind == TERM_VAR ? map_get(s->widths, at->u.var) : NULL;
   return width && term_same(width, dim);
@@ -80,13 +71,13 @@ static bool is_own_element(const Access *to) {
 
 static bool is_own_store(const KernStm *stm) {
   return stm->kind == KERN_STORE && is_own_element(&stm->u.store.to) &&
-         is_cheap(stm->u.store.value);
+         term_is_cheap(stm->u.store.value);
 }
 
 static bool is_short(const KernBlock *block, int most) {
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
-    bool lets = stm->kind == KERN_LET && is_cheap(stm->u.term);
+    bool lets = stm->kind == KERN_LET && term_is_cheap(stm->u.term);
     if (!lets && stm->kind != KERN_LOAD && !is_own_store(stm)) return false;
   }
   return block->count <= most;

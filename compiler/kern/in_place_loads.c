@@ -149,22 +149,6 @@ static bool is_in(const PlaceStore *s, const KernStm *loop) {
 
 // ---- loads
 
-typedef struct Mentioned {
-  const Map *vars;
-  bool found;
-} Mentioned;
-
-static void see_mentioned(void *state, const Var *var) {
-  Mentioned *m = state;
-  if (map_has(m->vars, var)) m->found = true;
-}
-
-static bool mentions_one_of(const Term *t, const Map *vars) {
-  Mentioned m = { vars, false };
-  term_each_var(t, see_mentioned, &m);
-  return m.found;
-}
-
 static Ranges ranges_in(const Loads *p, const KernStm *const *loops, int depth) {
   return (Ranges){ p->naturals, p->inside, p->lets, loops, depth };
 }
@@ -184,7 +168,7 @@ static bool is_beyond(const Loads *p, const PlaceStore *s, const Term *stored,
 // Is nothing stored there, by any point?
 static bool is_elsewhere(const Loads *p, const PlaceStore *s, const Term *const *index) {
   for (int d = p->first; d < p->rank; d++) {
-    if (!mentions_one_of(index[d], p->inside) &&
+    if (!term_mentions_any(index[d], p->inside) &&
         are_apart(s->facts, index[d], s->index[d]))
       return true;
     if (is_beyond(p, s, s->index[d], index[d], -1) ||
@@ -200,7 +184,7 @@ static bool moves_with(const Loads *p, const Term *index, const Var *var) {
   if (!sum_of(index, &s) || !sum_factor(&s, var)) return false;
   for (int i = 0; i < s.count; i++) {
     bool own = s.at[i]->kind == TERM_VAR && s.at[i]->u.var == var;
-    if (!own && mentions_one_of(s.at[i], p->inside)) return false;
+    if (!own && term_mentions_any(s.at[i], p->inside)) return false;
   }
   return true;
 }
@@ -253,7 +237,7 @@ static bool can_be_early(const Loads *p, const KernStm *loop, const Term *const 
   KernVisitor v = { .binder = see_any_binder, .state = bound };
   kern_visit_stm(&v, loop);
   for (int d = 0; d < p->rank; d++)
-    if (mentions_one_of(index[d], bound)) return false;
+    if (term_mentions_any(index[d], bound)) return false;
   return loop->kind == KERN_AXIS && !is_on_grid(loop);
 }
 

@@ -25,22 +25,6 @@ Saved in_place_nothing_saved(Compiler *c, const Kern *kern, const KernBlock *blo
   return s;
 }
 
-typedef struct BoundMention {
-  const Map *inside;
-  bool found;
-} BoundMention;
-
-static void see_bound_mention(void *state, const Var *var) {
-  BoundMention *b = state;
-  b->found = b->found || map_has(b->inside, var);
-}
-
-static bool is_bound(const Saved *s, const Term *t) {
-  BoundMention b = { s->inside, false };
-  term_each_var(t, see_bound_mention, &b);
-  return b.found;
-}
-
 static bool same_part(const SavedPart *part, const Term *const *index, int rank) {
   for (int d = 0; d < rank; d++) {
     const Term *a = part->index[d], *b = index[d];
@@ -63,7 +47,7 @@ static const Tensor *part_of(const Saved *s, const Term *const *index) {
 static int fixed_dims(const Saved *s, const Term *const *index, const Term **fixed) {
   int count = 0;
   for (int d = 0; d < s->from.tensor->rank; d++) {
-    fixed[d] = is_bound(s, index[d]) ? NULL : index[d];
+    fixed[d] = term_mentions_any(index[d], s->inside) ? NULL : index[d];
     count += fixed[d] && d >= in_place_first(s->from);
     if (!fixed[d] && !step_host_knows(s->kern, s->from.tensor->dims[d])) return 0;
   }

@@ -174,13 +174,9 @@ typedef struct AnyOf {
   bool found;
 } AnyOf;
 
-static void see_one_of(void *state, const Var *var) {
-  AnyOf *m = state;
-  m->found = m->found || map_has(m->vars, var);
-}
-
 static void see_all_of_term(KernVisitor *v, const Term *t) {
-  term_each_var(t, see_one_of, v->state);
+  AnyOf *m = v->state;
+  m->found = m->found || term_mentions_any(t, m->vars);
 }
 
 static bool mentions_any(const KernStm *stm, const Map *vars) {

@@ -217,9 +217,10 @@ bool kern_commutes(const Axis *axis);   // all of its operators
 const Tensor *tensor_new(Compiler *c, const char *name, PrimType elem,
                          const Term *const *dims, int rank, TensorSpace space);
 const Tensor *tensor_root(const Tensor *t);  // whose memory it is
-int tensor_unit_dim(
-    const Tensor
-        *t);  // the dimension whose neighbours are neighbours in memory; -1: rank 0
+// The dimension whose neighbours are neighbours in memory; -1: rank 0.
+int tensor_unit_dim(const Tensor *t);
+// Are the indices the same terms, of one tensor?
+bool kern_same_access(const Access *a, const Access *b);
 
 // ---- walking (kern_walk.c)
 

@@ -75,6 +75,13 @@ const Tensor *tensor_root(const Tensor *t) {
   return t;
 }
 
+bool kern_same_access(const Access *a, const Access *b) {
+  if (a->tensor != b->tensor) return false;
+  for (int d = 0; d < a->tensor->rank; d++)
+    if (!term_same(a->index[d], b->index[d])) return false;
+  return true;
+}
+
 int tensor_unit_dim(const Tensor *t) {
   if (t->rank == 0) return -1;
   return t->order ? t->order[t->rank - 1] : t->rank - 1;

@@ -19,20 +19,8 @@ static bool may_regroup(const Term *t) {
   return whole && prim_is_int(t->type);
 }
 
-typedef struct Dependence {
-  const Map *late;
-  bool found;
-} Dependence;
-
-static void see_late(void *state, const Var *var) {
-  Dependence *d = state;
-  if (map_has(d->late, var)) d->found = true;
-}
-
 static bool is_late(const Late *l, const Term *t) {
-  Dependence d = { l->late, false };
-  term_each_var(t, see_late, &d);
-  return d.found;
+  return term_mentions_any(t, l->late);
 }
 
 // Statements with blocks are taken to depend.

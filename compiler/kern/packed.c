@@ -38,20 +38,8 @@ static bool comes_from_op(const Term *t, PrimOp op) {
   return t->kind == TERM_OP && t->u.op.op == op;
 }
 
-typedef struct CountedVar {
-  const Map *counted;
-  bool found;
-} CountedVar;
-
-static void see_counted(void *state, const Var *var) {
-  CountedVar *s = state;
-  s->found = s->found || map_has(s->counted, var);
-}
-
 static bool is_counted(const Packing *p, const Term *t) {
-  CountedVar s = { p->counted, false };
-  term_each_var(t, see_counted, &s);
-  return s.found;
+  return term_mentions_any(t, p->counted);
 }
 
 static bool is_in_common(const Packing *p, const Term *t) {
@@ -292,16 +280,21 @@ static bool add_counted(Packing *p, const KernStm *stm, PackedStoreVec *out) {
   return false;
 }
 
+typedef struct CountedUse {
+  const Packing *p;
+  bool found;
+} CountedUse;
+
 static void see_needed(KernVisitor *v, const Term *term) {
-  CountedVar *s = v->state;
-  term_each_var(term, see_counted, s);
+  CountedUse *use = v->state;
+  use->found = use->found || is_counted(use->p, term);
 }
 
 static bool needs_counts(const Packing *p, const KernStm *stm) {
-  CountedVar s = { p->counted, false };
-  KernVisitor v = { .term = see_needed, .state = &s };
+  CountedUse use = { p, false };
+  KernVisitor v = { .term = see_needed, .state = &use };
   kern_visit_stm(&v, stm);
-  return s.found;
+  return use.found;
 }
 
 typedef struct Meeting {

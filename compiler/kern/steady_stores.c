@@ -15,22 +15,6 @@ typedef struct Steady {
   int grid_count;
 } Steady;
 
-static bool is_quick(const Term *t) {
-  const Term *operands[3];
-  int count = term_operands(t, operands);
-  for (int i = 0; i < count; i++)
-    if (!is_quick(operands[i])) return false;
-  return t->kind != TERM_OP || (op_cost(t->u.op.op, t->u.op.operands) == COST_CHEAP &&
-                                !op_may_trap(t->u.op.op, t->u.op.operands));
-}
-
-static bool is_that_element(const Access *a, const Access *b) {
-  if (a->tensor != b->tensor) return false;
-  for (int d = 0; d < a->tensor->rank; d++)
-    if (!term_same(a->index[d], b->index[d])) return false;
-  return true;
-}
-
 // Has no other point the element: is it in memory of its own, or in a row of its own?
 static bool is_own_place(const Steady *s, const Access *at) {
   if (tensor_root(at->tensor)->space == TENSOR_OWN) return true;
@@ -53,7 +37,7 @@ static bool stores_in_memory(const KernStm *stm, const Tensor *memory) {
 static const Var *held_element(const KernBlock *body, int position, const Access *at) {
   for (int i = position - 1; i >= 0; i--) {
     const KernStm *stm = &body->stms[i];
-    if (stm->kind == KERN_LOAD && is_that_element(&stm->u.load, at))
+    if (stm->kind == KERN_LOAD && kern_same_access(&stm->u.load, at))
       return stm->binders[0];
     bool other =
         stm->kind == KERN_STORE && !stores_in_memory(stm, tensor_root(at->tensor));
@@ -70,8 +54,8 @@ static bool all_held(const Steady *s, const KernBlock *body, int position) {
   if (stm->binder_count || stm->u.cond.else_block->count) return false;
   for (int i = 0; i < then->count; i++) {
     const KernStm *inner = &then->stms[i];
-    if (inner->kind == KERN_LET && is_quick(inner->u.term)) continue;
-    if (inner->kind != KERN_STORE || !is_quick(inner->u.store.value) ||
+    if (inner->kind == KERN_LET && term_is_cheap(inner->u.term)) continue;
+    if (inner->kind != KERN_STORE || !term_is_cheap(inner->u.store.value) ||
         !is_own_place(s, &inner->u.store.to) ||
         !held_element(body, position, &inner->u.store.to))
       return false;

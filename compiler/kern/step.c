@@ -194,22 +194,11 @@ const Term *step_inlined(const Map *lets, const Term *t) {
   return inlined(lets, t, &room);
 }
 
-typedef struct HostWidth {
-  Map *inside;
-  bool found;
-} HostWidth;
-
 static void see_binder(KernVisitor *v, const Var *var) { map_put(v->state, var, var); }
 
-static void see_bound(void *state, const Var *var) {
-  HostWidth *b = state;
-  if (map_has(b->inside, var)) b->found = true;
-}
-
 bool step_host_knows(const Kern *kern, const Term *width) {
-  HostWidth b = { .inside = map_new(NULL) };
-  KernVisitor v = { .binder = see_binder, .state = b.inside };
+  Map *inside = map_new(NULL);
+  KernVisitor v = { .binder = see_binder, .state = inside };
   kern_visit_block(&v, kern->body);
-  term_each_var(width, see_bound, &b);
-  return !b.found;
+  return !term_mentions_any(width, inside);
 }

@@ -62,20 +62,8 @@ static void see_stored(KernVisitor *v, Access access, bool stores) {
   if (stores) map_put(x->stored, root->host ? (const void *)root->host : root, root);
 }
 
-typedef struct Mention {
-  Map *inside;
-  bool found;
-} Mention;
-
-static void see_mention(void *state, const Var *var) {
-  Mention *m = state;
-  if (map_has(m->inside, var)) m->found = true;
-}
-
 static bool is_fixed(const StageRows *x, const Term *t) {
-  Mention m = { x->inside, false };
-  term_each_var(t, see_mention, &m);
-  return !m.found;
+  return !term_mentions_any(t, x->inside);
 }
 
 // ---- rows

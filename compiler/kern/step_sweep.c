@@ -46,24 +46,12 @@ static void see_point_binder(KernVisitor *v, const Var *var) {
   map_put(x->inside, var, var);
 }
 
-typedef struct InnerVars {
-  const Map *inside;
-  bool found;
-} InnerVars;
-
-static void see_point_var(void *state, const Var *var) {
-  InnerVars *inner = state;
-  inner->found |= map_has(inner->inside, var);
-}
-
 // Whole numbers and conditions in terms of the index of the point and of what is bound outside of
 // it, which is cheaper than to store it; NULL for others.
 static const Term *computed_again(const Sweeping *x, const Term *t) {
   if (t->type != PRIM_I64 && t->type != PRIM_BOOL) return NULL;
   const Term *whole = step_inlined(x->lets, t);
-  InnerVars inner = { x->inside, false };
-  if (whole) term_each_var(whole, see_point_var, &inner);
-  return inner.found ? NULL : whole;
+  return whole && term_mentions_any(whole, x->inside) ? NULL : whole;
 }
 
 // A width that is the same for all points; NULL: it is not.

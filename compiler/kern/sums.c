@@ -100,25 +100,14 @@ static bool at_end(const Ranges *r, const Axis *axis, int sign, IndexSum *s) {
   return sum_add(&before, &last, by, s);
 }
 
-typedef struct Varying {
-  const Map *vars;
-  bool found;
-} Varying;
-
-static void see_varying(void *state, const Var *var) {
-  Varying *inner = state;
-  inner->found = inner->found || map_has(inner->vars, var);
-}
-
 bool sum_extreme(const Ranges *r, const IndexSum *s, int sign, IndexSum *out) {
   *out = *s;
   for (int i = r->depth - 1; i >= 0; i--)
     if (r->loops[i]->kind == KERN_AXIS && !at_end(r, r->loops[i]->u.axis, sign, out))
       return false;
-  Varying inner = { r->inside, false };
   for (int i = 0; i < out->count; i++)
-    term_each_var(out->at[i], see_varying, &inner);
-  return !inner.found;
+    if (term_mentions_any(out->at[i], r->inside)) return false;
+  return true;
 }
 
 // ---- comparisons

@@ -187,6 +187,24 @@ bool term_mentions(const Term *t, const Var *var) {
   return false;
 }
 
+bool term_mentions_any(const Term *t, const Map *vars) {
+  if (t->kind == TERM_VAR) return map_has(vars, t->u.var);
+  const Term *operands[3];
+  int count = term_operands(t, operands);
+  for (int i = 0; i < count; i++)
+    if (term_mentions_any(operands[i], vars)) return true;
+  return false;
+}
+
+bool term_is_cheap(const Term *t) {
+  const Term *operands[3];
+  int count = term_operands(t, operands);
+  for (int i = 0; i < count; i++)
+    if (!term_is_cheap(operands[i])) return false;
+  return t->kind != TERM_OP || (op_cost(t->u.op.op, t->u.op.operands) == COST_CHEAP &&
+                                !op_may_trap(t->u.op.op, t->u.op.operands));
+}
+
 void term_each_var(const Term *t, void (*visit)(void *state, const Var *var),
                    void *state) {
   if (t->kind == TERM_VAR) visit(state, t->u.var);

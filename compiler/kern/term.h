@@ -71,6 +71,9 @@ bool term_same(const Term *a,
                const Term *b);  // structurally, up to the order of sums and products
 int term_operands(const Term *t, const Term **out);  // at most 3
 bool term_mentions(const Term *t, const Var *var);
+bool term_mentions_any(const Term *t, const Map *vars);  // Var -> anything
+// Does it take a few cycles, and never trap?
+bool term_is_cheap(const Term *t);
 void term_each_var(const Term *t, void (*visit)(void *state, const Var *var),
                    void *state);
 

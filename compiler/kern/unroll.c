@@ -233,16 +233,9 @@ static void see_overwritten(KernVisitor *v, Access access, bool stores) {
   if (stores) map_put(v->state, memory_key(access.tensor), access.tensor);
 }
 
-static bool same_access(const Access *a, const Access *b) {
-  if (a->tensor != b->tensor) return false;
-  for (int d = 0; d < a->tensor->rank; d++)
-    if (!term_same(a->index[d], b->index[d])) return false;
-  return true;
-}
-
 static const KernStm *loaded_before(const Again *a, const Access *access) {
   for (const Loaded *l = a->loaded; l; l = l->outer)
-    if (same_access(&l->load->u.load, access)) return l->load;
+    if (kern_same_access(&l->load->u.load, access)) return l->load;
   return NULL;
 }
 
