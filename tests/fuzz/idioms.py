@@ -7,6 +7,8 @@ for vectors and blocks of CPUs.  A shape is a tuple of sizes: ("n",) or ("n", "m
 """
 import random
 
+from programs import entry_text
+
 TYPES = ("i32", "i32", "u8", "i16", "i64", "f32", "f64")
 WIDTHS = (0, 1, 5, 17, 40, 130, 700)
 ROWS = (1, 2, 3, 16, 33)
@@ -528,6 +530,10 @@ class IdiomGenerator:
         own = lets[-self.random.randint(1, 3):]
         return lets, [(name, type_) for name, type_, _ in own]
 
+    def text(self, lets, results):
+        return entry_text("(xs: [n]i32) (ys: [m]u8) (zs: [n * m]i16) (xss: [n][m]i32) (ws: [n]f32) "
+                          "(image: [n][m][3]u8) (k: i32)", lets, results)
+
     def definitions(self):
         return ""
 
@@ -565,13 +571,3 @@ def text_of(type_, shape):
 
 def neutral_of_least(type_):
     return f"{type_}.inf" if type_[0] == "f" else f"{type_}.highest"
-
-
-def program_text(lets, results):
-    names, types = (", ".join(parts) for parts in zip(*results))
-    if len(results) != 1:
-        names, types = f"({names})", f"({types})"
-    lines = ["entry main [n] [m] (xs: [n]i32) (ys: [m]u8) (zs: [n * m]i16) (xss: [n][m]i32) "
-             f"(ws: [n]f32) (image: [n][m][3]u8) (k: i32) : {types} ="]
-    lines += [f"  let {name} : {type_} = {exp}" for name, type_, exp in lets]
-    return "\n".join(lines + [f"  in {names}"]) + "\n"

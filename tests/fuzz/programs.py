@@ -196,6 +196,9 @@ class Generator:
         results = self.random.sample(made, self.random.randint(1, min(3, len(made))))
         return lets, results
 
+    def text(self, lets, results):
+        return program_text(lets, results)
+
     def definitions(self):
         """What stands before the entry point."""
         return ""
@@ -331,12 +334,17 @@ def type_text(type_):
     return "".join(f"[{size}]" for size in type_) + "i32"
 
 
-def program_text(lets, results):
-    names = ", ".join(name for name, _ in results)
-    types = ", ".join(type_text(type_) for _, type_ in results)
+def entry_text(params, lets, results):
+    """The entry point; types as they are written."""
+    names, types = (", ".join(parts) for parts in zip(*results))
     if len(results) != 1:
         names, types = f"({names})", f"({types})"
-    lines = ["entry main [n] [m] (xs: [n]i32) (ys: [m]i32) (xss: [n][m]i32) (k: i32) "
-             f": {types} ="]
-    lines += [f"  let {name} : {type_text(type_)} = {exp}" for name, type_, exp in lets]
+    lines = [f"entry main [n] [m] {params} : {types} ="]
+    lines += [f"  let {name} : {type_} = {exp}" for name, type_, exp in lets]
     return "\n".join(lines + [f"  in {names}"]) + "\n"
+
+
+def program_text(lets, results):
+    return entry_text("(xs: [n]i32) (ys: [m]i32) (xss: [n][m]i32) (k: i32)",
+                      [(name, type_text(type_), exp) for name, type_, exp in lets],
+                      [(name, type_text(type_)) for name, type_ in results])

@@ -20,8 +20,8 @@ import tempfile
 import time
 from pathlib import Path
 
-import idioms
-from programs import Generator, NestGenerator, program_text
+from idioms import IdiomGenerator
+from programs import Generator, NestGenerator
 from varying import FailingGenerator, VaryingGenerator
 
 INPUTS_PER_PROGRAM = 2
@@ -30,7 +30,7 @@ INPUTS_PER_PROGRAM = 2
 def generator_of(seed, options):
     kind = seed % 8
     if options.idioms:
-        return idioms.IdiomGenerator(seed)
+        return IdiomGenerator(seed)
     if kind in (0, 4):
         return Generator(seed)
     if kind in (1, 5):
@@ -41,13 +41,11 @@ def generator_of(seed, options):
 def test_text(generator):
     """A program with its test block."""
     lets, results = generator.program()
-    of_idioms = isinstance(generator, idioms.IdiomGenerator)
-    text = (idioms.program_text if of_idioms else program_text)(lets, results)
     lines = ["-- =="]
     for _ in range(INPUTS_PER_PROGRAM):
         lines.append(f"-- input {{ {generator.input()} }}")
         lines.append(f"-- error: {generator.expected}" if generator.expected else "-- auto output")
-    return "\n".join(lines) + "\n\n" + generator.definitions() + text
+    return "\n".join(lines) + "\n\n" + generator.definitions() + generator.text(lets, results)
 
 
 def run_batch(options, folder, seeds):
