@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs programs as several workers in the interpreter, and compares with one.
 
-usage: divided.py FLC [--count N] [--seed S] [--ranks R,..] [--depth D] [--keep FOLDER] [--stencils] [PROGRAM..]
+usage: divided.py FLC [--count N] [--seed S] [--ranks R,..] [--depth D] [--keep FOLDER] [--stencils] [--idioms] [PROGRAM..]
 
 Random programs of those that versions.py makes, or borders.py; or these programs, with the values of their test blocks.  Every
 version runs with each number of workers: what they exchange is checked more strictly than a device would (each row once, all
@@ -18,7 +18,6 @@ from pathlib import Path
 
 import borders
 from versions import generator_of, INPUTS_PER_PROGRAM
-from programs import program_text
 
 MOST_VERSIONS = 3
 SECONDS = 60
@@ -93,7 +92,7 @@ def random_programs(options, folder):
         lets, results = generator.program()
         path = folder / f"fuzz_{seed}.fl"
         inputs = [generator.input() for _ in range(INPUTS_PER_PROGRAM)]
-        path.write_text(generator.definitions() + program_text(lets, results), encoding="utf-8")
+        path.write_text(generator.definitions() + generator.text(lets, results), encoding="utf-8")
         for text in inputs:
             yield path, "main", text
 
@@ -127,6 +126,7 @@ def main():
     parser.add_argument("--ranks", type=lambda text: [int(word) for word in text.split(",")], default=[2, 3])
     parser.add_argument("--keep")
     parser.add_argument("--stencils", action="store_true")
+    parser.add_argument("--idioms", action="store_true", help="programs of what people write")
     options = parser.parse_intermixed_args()
     start, failed, runs = time.time(), 0, 0
     with tempfile.TemporaryDirectory() as name:
