@@ -32,6 +32,7 @@ RT_FN void rt_build_options(const struct rt_context *ctx, int kernel, struct rt_
   for (int i = 0; i < k->tuning_count; i++)
     rt_text_printf(t, " -DFLC_PARAM_%d=%" PRId64, k->tuning[i],
                    ctx->params[k->tuning[i]]);
+  if (ctx->quick_builds) rt_text_add(t, " -cl-opt-disable");
   if (ctx->config->build_options.length) rt_text_add(t, ctx->config->build_options.data);
 }
 

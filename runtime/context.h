@@ -143,6 +143,7 @@ struct rt_context {
   struct rt_cuda *cuda;  // NULL: of OpenCL
   void *queue;           // a cl_command_queue or a CUstream
   bool gpu_code, broken, profiling, logging, debugging;
+  bool quick_builds;  // kernels are not optimised: for tests
   FILE *log;
   char *error;
   bool error_has_place;  // it says where in the source, and "error:"

@@ -573,7 +573,8 @@ RT_FN void rt_switch_code(struct rt_context *ctx, bool gpu) {
   ctx->other = now;
 }
 
-// Ours: code cpu, code gpu; for tests, so that one process runs both.
+// Ours: code cpu, code gpu; for tests, so that one process runs both.  Code for GPUs runs on CPUs in
+// tests alone, where to optimise it takes longer than to run it.
 RT_FN int rt_command_code(struct rt_server *s) {
   bool gpu = strcmp(s->words[1], "gpu") == 0;
   if (!gpu && strcmp(s->words[1], "cpu") != 0)
@@ -581,6 +582,7 @@ RT_FN int rt_command_code(struct rt_server *s) {
   if (!gpu && s->ctx->cuda)
     return rt_error(s->ctx, RT_OTHER_ERROR, "code for CPUs does not run on CUDA devices");
   rt_switch_code(s->ctx, gpu);
+  s->ctx->quick_builds = gpu && !s->ctx->device.is_gpu;
   return RT_OK;
 }
 
