@@ -573,8 +573,8 @@ RT_FN void rt_switch_code(struct rt_context *ctx, bool gpu) {
   ctx->other = now;
 }
 
-// Ours: code cpu, code gpu; for tests, so that one process runs both.  Code for GPUs runs on CPUs in
-// tests alone, where to optimise it takes longer than to run it.
+// Ours: code cpu, code gpu; for tests, so that one process runs both.  Code for GPUs runs on CPUs
+// in tests alone, where to optimise it takes longer than to run it.
 RT_FN int rt_command_code(struct rt_server *s) {
   bool gpu = strcmp(s->words[1], "gpu") == 0;
   if (!gpu && strcmp(s->words[1], "cpu") != 0)

@@ -106,7 +106,7 @@ bool compile_executable(Compiler *c, const EmitResult *made, const char *output)
 const char *compile_cached(Compiler *c, const EmitResult *made);
 // Likewise, a shared object for what compile_host makes.
 const char *compile_shared(Compiler *c, const EmitResult *made);
-// The program that runs shared objects (test_host.h), in the cache; NULL where there is no cache,
+// The program that runs shared objects (test/host.h), in the cache; NULL where there is no cache,
 // or after errors.
 const char *compile_host(Compiler *c);
 // The executable of a program in the cache, compiled if need be; NULL after errors.

@@ -1,6 +1,6 @@
 // How `flc test` and `flc bench` compile programs and start them: options that both have.
 #pragma once
-#include "commands/test_spec.h"
+#include "commands/test/spec.h"
 #include "commands/version_options.h"
 
 enum {

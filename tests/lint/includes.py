@@ -28,7 +28,7 @@ def complaint(folder, own_name, target):
         allowed = target.startswith(("base/", "tuner/"))
         return None if allowed else "the tuner knows only base/ of the compiler"
     if target.startswith("tuner/"):
-        return None if folder == "commands" else f"{folder}/ must not know the tuner"
+        return None if folder.split("/")[0] == "commands" else f"{folder}/ must not know the tuner"
     if not (ROOT / target).exists():
         return "is not a path from compiler/"
     target_folder = target.rpartition("/")[0]
