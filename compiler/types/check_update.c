@@ -57,8 +57,7 @@ static void check_update(Check *k, AstExp *value, const Type *type, const AstDim
 // --- Fields ---
 
 static const Size *any_field_size(Check *k, const Size *size) {
-  (void)k;
-  return new_node(Size, .kind = SIZE_ANY, .loc = size->loc);
+  return size_var(k, NULL, size->loc);
 }
 
 // `record` with `field` of another type.
