@@ -1,131 +1,9 @@
-#!/usr/bin/env python3
-"""Random programs out of what people write: pictures on flat arrays, windows, borders, segmented
-scans, histograms, compactions, sorts of a few numbers, tables that change in place.
-
-Numbers are of several types, and wrap; no generated expression can fail.  Arrays are wide enough
-for vectors and blocks of CPUs.  A shape is a tuple of sizes: ("n",) or ("n", "m"); "s" is n * m.
-"""
-import random
-
-from programs import entry_text
-
-TYPES = ("i32", "i32", "u8", "i16", "i64", "f32", "f64")
-WIDTHS = (0, 1, 5, 17, 40, 130, 700)
-ROWS = (1, 2, 3, 16, 33)
-REDUCTIONS = {
-    "int": (("(+)", "0"), ("{}.max", "{}.lowest"), ("{}.min", "{}.highest"), ("(^)", "0"),
-            ("(*)", "1"), ("(\\a b -> if b == 0 then a else b)", "0")),
-    "float": (("{0}.max", "(-{0}.inf)"), ("{0}.min", "{0}.inf"), ("(+)", "0")),
-}
+"""Pictures on flat arrays, windows, borders, segmented scans, histograms, compactions, sorts of a
+few numbers, tables that change in place."""
+from idioms.words import Words, size
 
 
-class IdiomGenerator:
-    expected = None
-
-    def __init__(self, seed, _depth=4):
-        self.random = random.Random(seed)
-        self.names = 0
-        self.arrays = [("xs", "i32", ("n",)), ("ys", "u8", ("m",)), ("zs", "i16", ("s",)),
-                       ("xss", "i32", ("n", "m")), ("ws", "f32", ("n",)),
-                       ("image", "u8", ("n", "m", "3"))]
-        self.scalars = [("k", "i32")]
-        self.widths = WIDTHS
-
-    def fresh(self, stem):
-        self.names += 1
-        return f"{stem}{self.names}"
-
-    def pick(self, items):
-        return self.random.choice(list(items))
-
-    def chance(self, part):
-        return self.random.random() < part
-
-    def array(self, rank=1, shape=None):
-        """An array, the last ones more often."""
-        found = [a for a in self.arrays if len(a[2]) == rank and shape in (None, a[2])]
-        return found[-1] if self.chance(0.4) else self.pick(found)
-
-    # ---- numbers
-
-    def value(self, type_, atoms, depth=2):
-        """An expression over atoms, which are pairs of a text and its type."""
-        if depth == 0 or self.chance(0.2):
-            return self.atom(type_, atoms)
-        a, b = self.value(type_, atoms, depth - 1), self.value(type_, atoms, depth - 1)
-        kind = self.random.randrange(8)
-        if kind == 0:
-            x, y = self.value(type_, atoms, 0), self.value(type_, atoms, 0)
-            return f"(if {x} {self.pick(('<', '<=', '==', '>'))} {y} then {a} else {b})"
-        if kind == 1:
-            return f"({type_}.{self.pick(('min', 'max'))} {a} {b})"
-        if type_[0] == "f":
-            return f"({a} * 0.5 {self.pick(('+', '-'))} {b})"
-        if kind == 2:
-            by = self.pick((2, 3, 7, 8, 10))
-            return f"({a} {self.pick(('/', '%', '//', '%%'))} {by})"
-        if kind == 3:
-            return f"({a} {self.pick(('/', '%'))} (1 + ({b} & 15)))"
-        if kind == 4:
-            return f"({a} {self.pick(('<<', '>>'))} {self.pick((1, 2, 3))})"
-        return f"({a} {self.pick(('+', '-', '*', '^', '&', '|'))} {b})"
-
-    def atom(self, type_, atoms):
-        if self.chance(0.15):
-            return f"({self.random.randint(0, 9)})"
-        text, of = self.pick(atoms)
-        return text if of == type_ else f"({type_}.{of} {text})"
-
-    def comparison(self, atoms):
-        type_ = self.pick(("i32", "i64", "u8"))
-        ops = ("<", "<=", "==", "!=", ">", ">=")
-        first = f"{self.value(type_, atoms, 1)} {self.pick(ops)} {self.value(type_, atoms, 1)}"
-        if self.chance(0.3):
-            second = f"{self.value(type_, atoms, 0)} {self.pick(ops)} {self.value(type_, atoms, 0)}"
-            return f"({first} {self.pick(('&&', '||'))} {second})"
-        return f"({first})"
-
-    def reduction(self, type_):
-        op, neutral = self.pick(REDUCTIONS["float" if type_[0] == "f" else "int"])
-        return op.format(type_), neutral.format(type_)
-
-    # ---- places
-
-    def place(self, i, n):
-        """An index below n (which is not 0), from an index i below n."""
-        c = self.pick((1, 2, 3, 16))
-        return self.pick((
-            i, i, f"i64.max 0 ({i} - {c})", f"i64.min ({n} - 1) ({i} + {c})",
-            f"({i} + {c}) % {n}", f"({i} - {c}) % {n}", f"{n} - 1 - {i}", f"{i} * {c} % {n}",
-            f"{i} / {c}", f"(if {i} < {c} then {i} else {i} - {c})",
-            f"({i} ^ 1) % {n}"))
-
-    def load(self, array, i):
-        """An element near place i of a vector whose size is that of the index space."""
-        name, _, (dim,) = array
-        n = size(dim)
-        if self.chance(0.35):
-            at = f"{i} {self.pick(('+', '-'))} {self.pick((1, 2, 5))}"
-            other = self.random.randint(0, 9)
-            return f"(if {at} >= 0 && {at} < {n} then {name}[{at}] else {other})"
-        return f"{name}[{self.place(i, n)}]"
-
-    def any_load(self, i):
-        """An element of any vector, at a place that follows from i or from data."""
-        name, type_, (dim,) = self.array()
-        n = size(dim)
-        at = self.pick((f"{i} % i64.max 1 {n}", f"({i} / 2) % i64.max 1 {n}"))
-        return f"(if {n} == 0 then 1 else {name}[{at}])", type_
-
-    def atoms(self, i, dim):
-        found = [(i, "i64")] + self.scalars
-        for _ in range(self.random.randint(1, 3)):
-            array = self.array(shape=(dim,))
-            found.append((self.load(array, i), array[1]))
-        if self.chance(0.3):
-            found.append(self.any_load(i))
-        return found
-
+class Everyday(Words):
     # ---- vectors
 
     def dim(self):
@@ -133,21 +11,21 @@ class IdiomGenerator:
         return self.pick([a[2][0] for a in self.arrays if len(a[2]) == 1])
 
     def tabulated(self):
-        dim, type_, i = self.dim(), self.pick(TYPES), self.fresh("i")
+        dim, type_, i = self.dim(), self.type(), self.fresh("i")
         body = self.value(type_, self.atoms(i, dim), 3)
         form = self.pick((f"tabulate {size(dim)} (\\{i} -> {body})",
                           f"map (\\{i} -> {body}) (iota {size(dim)})"))
         return form, type_, (dim,)
 
     def mapped(self):
-        dim, type_ = self.dim(), self.pick(TYPES)
+        dim, type_ = self.dim(), self.type()
         a, b = self.array(shape=(dim,)), self.array(shape=(dim,))
         body = self.value(type_, [("x", a[1]), ("y", b[1])] + self.scalars, 3)
         return f"map2 (\\x y -> {body}) {a[0]} {b[0]}", type_, (dim,)
 
     def picture(self):
         """Of n rows of m points, in one dimension."""
-        type_ = self.pick(TYPES)
+        type_ = self.type()
         array = self.array(shape=("s",))
         atoms = [("i", "i64"), ("j", "i64"), (f"{array[0]}[p]", array[1])] + self.scalars
         for _ in range(self.random.randint(1, 4)):
@@ -314,7 +192,7 @@ class IdiomGenerator:
     def records(self):
         dim = self.dim()
         a, b = self.array(shape=(dim,)), self.array(shape=(dim,))
-        type_ = self.pick(TYPES)
+        type_ = self.type()
         made = self.pick((
             f"map (\\r -> {self.value(type_, [('r.a', a[1]), ('r.b', b[1])], 2)}) "
             f"(map2 (\\a b -> {{a, b}}) {a[0]} {b[0]})",
@@ -338,7 +216,7 @@ class IdiomGenerator:
     def table_2d(self):
         first, second = self.space()
         a, b = self.array(shape=(first,)), self.array(shape=(second,))
-        type_ = self.pick(TYPES)
+        type_ = self.type()
         atoms = [(self.load(a, "i"), a[1]), (self.load(b, "j"), b[1]), ("i", "i64"), ("j", "i64")]
         found = [c for c in self.arrays if c[2] == (first, second)]
         for c in found[-2:]:
@@ -407,7 +285,7 @@ class IdiomGenerator:
     def channels(self):
         """Of each point, or of each channel of each point."""
         name, type_, _ = self.array(rank=3)
-        made = self.pick(TYPES)
+        made = self.type()
         op, neutral = self.reduction(made)
         near = f"{name}[{self.place('i', 'n')}, {self.place('j', 'm')}, c]"
         atoms = [(f"{name}[i, j, c]", type_), (near, type_), ("c", "i64"), ("j", "i64")]
@@ -490,83 +368,12 @@ class IdiomGenerator:
         n = size(shape[0])
         return f"{n} > 0 && a[{n} / 2] > 5"
 
-    # ---- programs
-
-    def statement(self):
-        vectors = (self.tabulated, self.tabulated, self.mapped, self.picture, self.picture,
-                   self.scanned, self.segments, self.kept, self.compacted, self.histogram,
-                   self.scattered, self.rearranged, self.rows_to_numbers, self.columns_to_numbers,
-                   self.table, self.rounds, self.tries, self.few, self.windows, self.records,
-                   self.flat, self.either, self.either)
-        matrices = (self.table_2d, self.unflattened, self.of_rows, self.of_rows, self.turned,
-                    self.by_row, self.by_row, self.number_by_row, self.picture_with_channels,
-                    self.picture_with_channels, self.turned_planes, self.table_2d_in_place,
-                    self.histogram_2d)
-        while True:
-            text, type_, shape = self.pick(matrices if self.chance(0.3) else vectors)()
-            if shape:
-                return text, type_, shape
-
-    def number(self):
-        name, type_, (dim,) = self.array()
-        op, neutral = self.reduction(type_)
-        exp = self.pick((f"reduce {op} {neutral} {name}",
-                         f"if {size(dim)} == 0 then 0 else {name}[{size(dim)} / 2]",
-                         f"{type_}.i64 (length (filter (\\x -> x > 3) {name}))"))
-        return exp, type_
-
-    def program(self):
-        lets = []
-        for _ in range(self.random.randint(3, 8)):
-            if self.chance(0.12):
-                exp, type_ = self.number()
-                name, shape = self.fresh("q"), ()
-                self.scalars.append((name, type_))
-            else:
-                exp, type_, shape = self.statement()
-                name = self.fresh("v")
-                self.arrays.append((name, type_, shape))
-            lets.append((name, text_of(type_, shape), exp))
-        own = lets[-self.random.randint(1, 3):]
-        return lets, [(name, type_) for name, type_, _ in own]
-
-    def text(self, lets, results):
-        return entry_text("(xs: [n]i32) (ys: [m]u8) (zs: [n * m]i16) (xss: [n][m]i32) (ws: [n]f32) "
-                          "(image: [n][m][3]u8) (k: i32)", lets, results)
-
-    def definitions(self):
-        return ""
-
-    def input(self):
-        n, m = self.pick(self.widths), self.pick(ROWS)
-        n = 0 if m == 1 and self.chance(0.1) else n
-        while n * m > 3000:
-            n //= 2
-        low = self.pick((-100, -2, 0))
-        numbers = lambda count, high: [self.random.randint(low, high) for _ in range(count)]
-        xs, zs = numbers(n, 300), numbers(n * m, 300)
-        ys = [abs(y) for y in numbers(m, 255)]
-        rows = [numbers(m, 9) for _ in range(n)]
-        ws = [x / 4 for x in numbers(n, 100)]
-        listed = lambda values, kind: "[" + ", ".join(f"{v}{kind}" for v in values) + "]"
-        matrix = f"empty([0][{m}]i32)"
-        if n:
-            matrix = "[" + ", ".join(listed(r, "i32") for r in rows) + "]"
-        flat = f"empty([{n}][{m}][3]u8)" if n * m == 0 else "[" + ", ".join(
-            "[" + ", ".join(listed([abs(v) for v in numbers(3, 255)], "u8") for _ in range(m)) + "]"
-            for _ in range(n)) + "]"
-        return " ".join([listed(xs, "i32") if n else "empty([0]i32)", listed(ys, "u8"),
-                         listed(zs, "i16") if n else "empty([0]i16)", matrix,
-                         listed(ws, "f32") if n else "empty([0]f32)",
-                         flat, f"{self.random.randint(-5, 9)}i32"])
-
-
-def size(dim):
-    return "(n * m)" if dim == "s" else dim
-
-
-def text_of(type_, shape):
-    return "".join(f"[{'n * m' if d == 's' else d}]" for d in shape) + type_
+    STATEMENTS = (tabulated, tabulated, mapped, picture, picture, scanned, segments, kept, compacted,
+                  histogram, scattered, rearranged, rows_to_numbers, columns_to_numbers, table,
+                  rounds, tries, few, windows, records, flat, either, either)
+    OF_MATRICES = (table_2d, unflattened, of_rows, of_rows, turned, by_row, by_row, number_by_row,
+                   picture_with_channels, picture_with_channels, turned_planes, table_2d_in_place,
+                   histogram_2d)
 
 
 def neutral_of_least(type_):

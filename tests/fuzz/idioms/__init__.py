@@ -1,0 +1,24 @@
+"""Random programs out of what people write.
+
+Numbers are of several types, and wrap; no generated expression can fail.  Arrays are wide enough
+for vectors and blocks of CPUs.  A shape is a tuple of sizes: ("n",) or ("n", "m"); "s" is n * m.
+Each statement of a program is of one of the families, a file each.
+"""
+from idioms.everyday import Everyday
+from idioms.hosts import Hosts
+from idioms.operators import Operators
+from idioms.ragged import Ragged
+from idioms.shapes import Shapes
+from idioms.updates import Updates
+
+FAMILIES = (Everyday, Updates, Operators, Shapes, Ragged, Hosts)
+
+
+class IdiomGenerator(*FAMILIES):
+    def statement(self):
+        while True:
+            family = self.pick(FAMILIES)
+            statements = family.OF_MATRICES if self.chance(0.3) else family.STATEMENTS
+            text, type_, shape = self.pick(statements)(self)
+            if shape:
+                return text, type_, shape
