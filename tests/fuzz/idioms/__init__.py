@@ -9,9 +9,10 @@ from idioms.hosts import Hosts
 from idioms.operators import Operators
 from idioms.ragged import Ragged
 from idioms.shapes import Shapes
+from idioms.types import Types
 from idioms.updates import Updates
 
-FAMILIES = (Everyday, Updates, Operators, Shapes, Ragged, Hosts)
+FAMILIES = (Everyday, Updates, Operators, Shapes, Ragged, Hosts, Types)
 
 
 class IdiomGenerator(*FAMILIES):

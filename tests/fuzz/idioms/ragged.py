@@ -19,17 +19,17 @@ class Ragged(Words):
         body = self.inner(type_, own, depth - 1) if depth > 0 and self.chance(0.6) else self.value(type_, own, 2)
         made = self.pick((f"(tabulate {w} (\\{j} -> {body}))", f"(map (\\{j} -> {body}) (iota {w}))"))
         op, neutral = self.reduction(type_)
-        condition = self.comparison([("x", type_)] + atoms)
+        condition = self.comparison([("v", type_)] + atoms)
         return self.pick((
             f"(reduce {op} {neutral} {made})", f"(reduce {op} {neutral} (scan (+) 0 {made}))",
-            f"(reduce (+) 0 (filter (\\x -> {condition}) {made}))", f"({type_}.i64 (length (filter (\\x -> {condition}) {made})))",
+            f"(reduce (+) 0 (filter (\\v -> {condition}) {made}))", f"({type_}.i64 (length (filter (\\v -> {condition}) {made})))",
             f"(let c = {made} in if null c then 5 else last c - head c)",
             f"(loop s = 1 for x in {made} do s * 3 + x)",
             f"(let c = {made} in reduce {op} {neutral} (map2 (\\x y -> x - y) c (reverse c)))",
             f"(let c = {made} in reduce (+) 0 (hist (+) 0 5 (map (\\x -> i64.{type_} x % 6) c) c))",
             f"(let c = copy {made} in reduce (+) 0 (loop c for q in 1..<i64.max 1 (length c) do c with [q] = c[q] - c[q - 1]))",
             f"(let c = {made} ++ [7] in c[length c / 2])",
-            f"(let (c, d) = partition (\\x -> {condition}) {made} in reduce (+) 0 d - reduce {op} {neutral} c)",
+            f"(let (c, d) = partition (\\v -> {condition}) {made} in reduce (+) 0 d - reduce {op} {neutral} c)",
             f"(let c = {made} in reduce (+) 0 (scatter (copy c) (map (\\q -> q * 2) (indices c)) (map (+ 1) c)))"))
 
     def nested(self):
