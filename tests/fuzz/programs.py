@@ -15,6 +15,7 @@ REDUCTIONS = (("(+)", "0"), ("i32.max", "i32.lowest"), ("i32.min", "i32.highest"
 class Generator:
     widths = (0, 1, 2, 3, 5)  # of the inputs
     expected = None  # the error that all inputs lead to
+    may_fail = False  # whether an input does is what the interpreter tells
 
     def __init__(self, seed):
         self.random = random.Random(seed)

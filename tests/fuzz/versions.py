@@ -3,16 +3,18 @@
 
 Of eight seeds in a row two give chains of fusions, two regular nests, three nests with what has no
 fixed form, and one a program that must fail.  With --idioms all are made of what people write
-(idioms.py).
+(idioms/); with --failing as well
+they leave out some of the care that keeps programs from failing.
 
 usage: versions.py FLC [--count N] [--seed S] [--batch B] [--keep FOLDER] [--depth D] [--device]
-                   [--seconds T] [--jobs J] [--mpi N] [--workers N] [--idioms] [--option OPTION]
+                   [--seconds T] [--jobs J] [--mpi N] [--workers N] [--idioms [--failing]] [--option OPTION]
 
 Each program becomes a file with test blocks `auto output`: `flc test` interprets it after
 elaboration, which gives the expected values, then before and after flattening, in every version.
 Prints what failed; with --keep the failing programs stay in FOLDER.  Exit status 1 if any failed.
 """
 import argparse
+import re
 import shutil
 import subprocess
 import sys
@@ -20,17 +22,18 @@ import tempfile
 import time
 from pathlib import Path
 
-from idioms import IdiomGenerator
+from idioms import FailingIdiomGenerator, IdiomGenerator
 from programs import Generator, NestGenerator
 from varying import FailingGenerator, VaryingGenerator
 
 INPUTS_PER_PROGRAM = 2
+MISTAKES = "out of bounds|division by zero|Assertion is false|negative|is invalid|do not match|cannot be"
 
 
 def generator_of(seed, options):
     kind = seed % 8
     if options.idioms:
-        return IdiomGenerator(seed)
+        return (FailingIdiomGenerator if options.failing else IdiomGenerator)(seed)
     if kind in (0, 4):
         return Generator(seed)
     if kind in (1, 5):
@@ -38,14 +41,29 @@ def generator_of(seed, options):
     return (FailingGenerator if kind == 7 else VaryingGenerator)(seed, options.depth)
 
 
-def test_text(generator):
+def fails(flc, program, values):
+    """Whether it does as it is elaborated, in the interpreter."""
+    with tempfile.NamedTemporaryFile("w", suffix=".fl", encoding="utf-8") as file:
+        file.write(program)
+        file.flush()
+        done = subprocess.run([flc, "eval", file.name, "--after", "elaborate"], input=values, text=True,
+                              capture_output=True, check=False)
+    return re.search(MISTAKES, done.stderr) is not None
+
+
+def test_text(generator, flc):
     """A program with its test block."""
     lets, results = generator.program()
+    inputs = [generator.input() for _ in range(INPUTS_PER_PROGRAM)]
+    program = generator.definitions() + generator.text(lets, results)
     lines = ["-- =="]
-    for _ in range(INPUTS_PER_PROGRAM):
-        lines.append(f"-- input {{ {generator.input()} }}")
-        lines.append(f"-- error: {generator.expected}" if generator.expected else "-- auto output")
-    return "\n".join(lines) + "\n\n" + generator.definitions() + generator.text(lets, results)
+    for values in inputs:
+        error = generator.expected
+        if generator.may_fail and fails(flc, program, values):
+            error = MISTAKES
+        lines.append(f"-- input {{ {values} }}")
+        lines.append(f"-- error: {error}" if error else "-- auto output")
+    return "\n".join(lines) + "\n\n" + program
 
 
 def run_batch(options, folder, seeds):
@@ -56,7 +74,7 @@ def run_batch(options, folder, seeds):
         generator = generator_of(seed, options)
         if options.device and not options.idioms:  # vectors of CPUs need 16 points
             generator.widths = tuple(w for w in (0, 1, 3, 16, 17, 33) if w >= min(generator.widths))
-        (folder / f"fuzz_{seed}.fl").write_text(test_text(generator), encoding="utf-8")
+        (folder / f"fuzz_{seed}.fl").write_text(test_text(generator, options.flc), encoding="utf-8")
     command = [options.flc, "test", "-j", str(options.jobs), "--timeout", str(options.seconds),
                "--max-steps", "20000000", str(folder)] + ([] if options.device else ["--no-device"])
     command += [part for option in options.option for part in ("--pass-option", option)]
@@ -93,6 +111,7 @@ def main():
     parser.add_argument("--keep")
     parser.add_argument("--device", action="store_true", help="also run the compiled programs")
     parser.add_argument("--idioms", action="store_true", help="programs of what people write")
+    parser.add_argument("--failing", action="store_true", help="idioms that may fail")
     parser.add_argument("--option", action="append", default=[], help="of programs on the device")
     parser.add_argument("--mpi", type=int, help="for so many processes; on the device, as these")
     parser.add_argument("--workers", type=int, help="the same, as so many workers of one process")

@@ -5,6 +5,7 @@ for vectors and blocks of CPUs.  A shape is a tuple of sizes: ("n",) or ("n", "m
 Each statement of a program is of one of the families, a file each.
 """
 from idioms.everyday import Everyday
+from idioms.failing import Failing
 from idioms.hosts import Hosts
 from idioms.operators import Operators
 from idioms.ragged import Ragged
@@ -23,3 +24,8 @@ class IdiomGenerator(*FAMILIES):
             text, type_, shape = self.pick(statements)(self)
             if shape:
                 return text, type_, shape
+
+
+class FailingIdiomGenerator(Failing, IdiomGenerator):
+    """Programs that may fail, and need all that they compute."""
+    may_fail = True

@@ -16,6 +16,7 @@ REDUCTIONS = {
 
 class Words:
     expected = None
+    may_fail = False  # the interpreter tells
 
     def __init__(self, seed, _depth=4):
         self.random = random.Random(seed)
