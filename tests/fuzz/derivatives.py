@@ -2,6 +2,7 @@
 """Random smooth functions of f64: forward mode against central differences, reverse against forward.
 
     derivatives.py FLC COUNT [SEED]      COUNT programs from SEED on; prints those that disagree
+    derivatives.py --idioms FLC COUNT [SEED]     the same, of what people write, of any size (idioms/smooth.py)
     derivatives.py --print SEED          the program of that seed
 
 A program takes a scalar, a vector and a matrix, and computes one number.  What it prints is its
@@ -13,6 +14,8 @@ import random
 import subprocess
 import sys
 import tempfile
+
+from idioms.smooth import SmoothGenerator
 
 OPERATORS = (("(+)", "0"), ("(*)", "1"), ("f64.max", "f64.lowest"), ("f64.min", "f64.highest"),
              ("(\\a b -> a + b + a * b)", "0"))
@@ -282,27 +285,42 @@ def complaint(values):
     return None
 
 
-def run(flc, text):
+def numbers(text):
+    """Those of the first array in what `flc eval` prints."""
+    first = text[text.index("[") + 1:text.index("]")]
+    return [float(n) for n in first.replace("f64.", "").replace("f64", "").split(",")]
+
+
+def run(flc, text, values="1e-5"):
     with tempfile.NamedTemporaryFile("w", suffix=".fl") as file:
         file.write(text)
         file.flush()
-        done = subprocess.run([flc, "eval", file.name, "--after", "simplify"], input="1e-5", capture_output=True,
+        done = subprocess.run([flc, "eval", file.name, "--after", "simplify"], input=values, capture_output=True,
                               text=True, timeout=300)
     if done.returncode:
         return done.stderr.strip()[:500] or f"status {done.returncode}"
-    numbers = done.stdout.strip().strip("[]").replace("f64.", "").replace("f64", "").split(",")
-    return complaint([float(n) for n in numbers])
+    return complaint(numbers(done.stdout))
+
+
+def idiom(seed):
+    """A program and its arguments."""
+    generator = SmoothGenerator(seed)
+    lets, results = generator.program()
+    return generator.definitions() + generator.text(lets, results), generator.input()
 
 
 def main():
-    if sys.argv[1] == "--print":
-        print(program(int(sys.argv[2])))
+    words = [word for word in sys.argv[1:] if word != "--idioms"]
+    idioms = len(words) < len(sys.argv) - 1
+    if words[0] == "--print":
+        seed = int(words[1])
+        print("\n".join(idiom(seed)) if idioms else program(seed))
         return
-    flc, count = sys.argv[1], int(sys.argv[2])
-    first = int(sys.argv[3]) if len(sys.argv) > 3 else 0
+    flc, count = words[0], int(words[1])
+    first = int(words[2]) if len(words) > 2 else 0
     wrong = 0
     for seed in range(first, first + count):
-        message = run(flc, program(seed))
+        message = run(flc, *idiom(seed)) if idioms else run(flc, program(seed))
         if message:
             wrong += 1
             print(f"seed {seed}: {message}", flush=True)
@@ -310,4 +328,5 @@ def main():
     sys.exit(wrong > 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -8,7 +8,7 @@ from idioms.hosts import Hosts
 # Statements all of whose elements are needed by those of their results.
 STRICT = (Everyday.tabulated, Everyday.mapped, Everyday.picture, Everyday.table, Everyday.few, Everyday.windows,
           Everyday.tries, Everyday.records, Everyday.table_2d, Everyday.table_2d_in_place, Everyday.rows_to_numbers,
-          Updates.element_rounds, Updates.slice_rounds, Updates.two_arrays, Updates.own_array, Updates.stack,
+          Updates.element_rounds, Updates.slice_rounds, Updates.own_array, Updates.stack,
           Updates.row_rounds, Updates.rows_alone, Updates.knapsack, Updates.distances, Updates.scatter_rounds,
           Shapes.stepped, Shapes.joined_rows, Shapes.gathered_windows, Hosts.several, Hosts.small_matrix)
 

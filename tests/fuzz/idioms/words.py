@@ -54,7 +54,7 @@ class Words:
             return self.atom(type_, atoms)
         a, b = self.value(type_, atoms, depth - 1), self.value(type_, atoms, depth - 1)
         kind = self.random.randrange(8)
-        if kind == 0:
+        if kind == 0 and a != b:
             x, y = self.value(type_, atoms, 0), self.value(type_, atoms, 0)
             return f"(if {x} {self.pick(('<', '<=', '==', '>'))} {y} then {a} else {b})"
         if kind == 1:
