@@ -208,6 +208,7 @@ typedef struct AstFunction {
   AstPatVec params;
   AstType *result;              // NULL if not given
   AstExp *body;
+  bool shares_parts;            // checker: parts of a result may share memory with each other
 } AstFunction;
 
 struct AstExp {

@@ -94,8 +94,9 @@ void consume_check_alive(Consume *u, const Alias *alias, const AstExp *exp) {
   const Alias *all = alias_flat(alias);
   for (int i = 0; all && i < all->roots.count; i++) {
     Root *root = all->roots.at[i];
-    if (root->consumed && !root->reported)
-      consume_report_use(u, root, root->binding->name, exp->loc);
+    bool named = exp->kind == AST_NAME && exp->u.name.binding;
+    Name used = named ? exp->u.name.binding->name : root->binding->name;
+    if (root->consumed && !root->reported) consume_report_use(u, root, used, exp->loc);
   }
 }
 
@@ -370,7 +371,7 @@ static const Alias *consume_let(Consume *u, const AstExp *exp) {
   return consume_exp(u, exp->u.let.body);
 }
 
-static const Alias *consume_let_fun(Consume *u, const AstExp *exp) {
+static const Alias *consume_let_fun(Consume *u, AstExp *exp) {
   Binding *b = exp->u.let_fun.binding;
   const Alias *captured;
   b->type = consume_function(u, &exp->u.let_fun.function, b->type, b, &captured);

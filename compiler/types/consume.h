@@ -115,8 +115,8 @@ const Alias *consume_loop(Consume *u, AstExp *exp);
 // consume_function.c
 // Checks a function's body.  Gives its type, with `*` where it consumes and where its results are
 // fresh, and the alias of the function itself.  `owner` is its name, or NULL.
-const Type *consume_function(Consume *u, const AstFunction *f, const Type *type,
-                             Binding *owner, const Alias **captured);
+const Type *consume_function(Consume *u, AstFunction *f, const Type *type, Binding *owner,
+                             const Alias **captured);
 
 // Reports a function that gives an array which is a constant, or a part of one.
 void consume_check_constant(Consume *u, const AstDecl *decl);

@@ -137,13 +137,56 @@ static void check_parts(Consume *u, const Alias *alias, const AstExp *arg) {
   }
 }
 
+// What an expression gives that is a definition, or a part of one; else the expression itself.
+static const AstExp *definition_of(const AstExp *exp);
+
+static const AstExp *field_value(const AstExp *record, Name name) {
+  if (record->kind == AST_RECORD)
+    vec_each (const AstFieldExp *, field, &record->u.record.fields)
+      if (field->name == name) return definition_of(field->value);
+  return NULL;
+}
+
+static const AstFunction *defined_function(const AstExp *exp) {
+  if (exp->kind == AST_LAMBDA) return &exp->u.lambda.function;
+  return exp->kind == AST_NAME && exp->u.name.binding ? exp->u.name.binding->function
+                                                      : NULL;
+}
+
+static const AstExp *definition_of(const AstExp *exp) {
+  switch ((int)exp->kind) {
+  case AST_ASCRIBE:
+  case AST_COERCE: return definition_of(exp->u.ascribe.exp);
+  case AST_ATTR: return definition_of(exp->u.attr.exp);
+  case AST_LET: return definition_of(exp->u.let.body);
+  case AST_LET_FUN: return definition_of(exp->u.let_fun.body);
+  case AST_PROJECT: {
+    const AstExp *value =
+        field_value(definition_of(exp->u.project.record), exp->u.project.field);
+    return value ? value : exp;
+  }
+  case AST_NAME: {
+    const AstFunction *f = defined_function(exp);
+    return f && !f->params.count ? definition_of(f->body) : exp;
+  }
+  }
+  return exp;
+}
+
+static const Binding *head_of(const AstExp *exp) {
+  while (exp->kind == AST_PROJECT)
+    exp = exp->u.project.record;
+  return exp->kind == AST_NAME ? exp->u.name.binding : NULL;
+}
+
 // Fresh parts of a result that are the same memory have a root in common.
 static const Alias *common_root(const ConsumedCall *call) {
   const Type *result = type_resolve(call->exp->type);
-  const AstExp *f = call->function;
-  const Binding *b = f->kind == AST_NAME ? f->u.name.binding : NULL;
-  if (!b || !b->shares_parts || result->kind != TYPE_RECORD) return NULL;
+  const AstFunction *f = defined_function(definition_of(call->function));
+  if (!f || !f->shares_parts || result->kind != TYPE_RECORD) return NULL;
   Consume *u = call->u;
+  const Binding *b = head_of(call->function);
+  if (!b) b = new_node(Binding, .name = name_of(u->k->c->names, "its other parts"));
   return alias_of_root(
       new_node(Root, .binding = b, .id = u->k->c->next_id++, .depth = u->region->depth));
 }

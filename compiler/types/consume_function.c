@@ -80,7 +80,7 @@ typedef struct ResultPart {
 
 typedef struct FunctionResult {
   Consume *u;
-  const AstFunction *function;
+  AstFunction *function;
   Name name;
   bool declared;
   Vec(ResultPart) parts;  // all but records
@@ -165,17 +165,20 @@ static const Type *mark_type(FunctionResult *r, const Type *type, bool unique,
 }
 
 // What callers have to know of the result's memory besides the type.
-static void note_sharing(const FunctionResult *r, Binding *owner, const Alias *alias) {
+static void note_constants(const FunctionResult *r, Binding *owner, const Alias *alias) {
   const Alias *all = alias_flat(alias);
   bool constant = !r->function->params.count;  // what its functions hold is part of it
   for (int i = 0; all && i < all->roots.count; i++)
     owner->shares_constant =
         owner->shares_constant || constant || all->roots.at[i]->kind == ROOT_TOP;
+}
+
+static void note_parts(const FunctionResult *r) {
   const Alias *seen = NULL;
   vec_each (const ResultPart *, part, &r->parts) {
     const Alias *roots = part->roots;
     for (int i = 0; roots && i < roots->roots.count; i++)
-      owner->shares_parts = owner->shares_parts || alias_has(seen, roots->roots.at[i]);
+      if (alias_has(seen, roots->roots.at[i])) r->function->shares_parts = true;
     seen = alias_union(seen, roots);
   }
 }
@@ -272,8 +275,8 @@ static const Type *result_type(const AstFunction *f, const Type *type) {
   return type_resolve(type);
 }
 
-const Type *consume_function(Consume *u, const AstFunction *f, const Type *type,
-                             Binding *owner, const Alias **captured) {
+const Type *consume_function(Consume *u, AstFunction *f, const Type *type, Binding *owner,
+                             const Alias **captured) {
   ConsumeRegion region;
   consume_enter(u, &region, false);
   vec_each (AstPat *const *, pat, &f->params)
@@ -289,7 +292,8 @@ const Type *consume_function(Consume *u, const AstFunction *f, const Type *type,
     consume_check_function(u, result, f->body, "the declared type");
   if (result) add_parts(&r, result, alias, NULL);
   if (result) note_constant(&r, result, alias);
-  if (result && owner) note_sharing(&r, owner, alias);
+  if (result && owner) note_constants(&r, owner, alias);
+  if (result) note_parts(&r);
   int part = 0;
   if (result && result->kind == TYPE_FUNCTION && !f->result)
     result = type_unique_like(result, consume_type(f->body));

@@ -106,8 +106,8 @@ struct Binding {
       size_lifted;  // BIND_TYPE_PARAM: '^a (functions too), '~a (varying sizes too)
   // BIND_FUNCTION: it mentions itself; it, or a function that it mentions, does
   bool calls_itself, recurs;
-  // BIND_FUNCTION, for the checker: results may share memory with a constant; with each other
-  bool shares_constant, shares_parts;
+  // BIND_FUNCTION, for the checker: results may share memory with a constant
+  bool shares_constant;
   bool hides;  // BIND_SIZE, n of ?[n].t: callers of a function with that result do not see it
   // the size that `let [n] p = e` or `let n = e` names, if known
   const Size *known;
