@@ -95,7 +95,8 @@ void consume_check_alive(Consume *u, const Alias *alias, const AstExp *exp) {
   for (int i = 0; all && i < all->roots.count; i++) {
     Root *root = all->roots.at[i];
     bool named = exp->kind == AST_NAME && exp->u.name.binding;
-    Name used = named ? exp->u.name.binding->name : root->binding->name;
+    bool function = type_resolve(exp->type)->kind == TYPE_FUNCTION;
+    Name used = named && function ? exp->u.name.binding->name : root->binding->name;
     if (root->consumed && !root->reported) consume_report_use(u, root, used, exp->loc);
   }
 }
