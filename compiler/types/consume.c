@@ -79,14 +79,58 @@ static const Alias *top_alias(Consume *u, const Binding *binding, const Type *ty
   return alias;
 }
 
-static const Alias *consume_name(Consume *u, const AstExp *exp) {
+static const Alias *name_alias(Consume *u, const AstExp *exp) {
   const Binding *binding = exp->u.name.binding;
   if (!binding) return NULL;
   const Alias *alias = map_get(u->aliases, binding);
-  if (!alias) alias = top_alias(u, binding, exp->type);
+  return alias ? alias : top_alias(u, binding, exp->type);
+}
+
+static void use_alias(Consume *u, const Alias *alias, Name name, Loc loc) {
   const Alias *all = alias_flat(alias);
   for (int i = 0; all && i < all->roots.count; i++)
-    use_root(u, all->roots.at[i], binding->name, exp->loc);
+    use_root(u, all->roots.at[i], name, loc);
+}
+
+static const Alias *consume_name(Consume *u, const AstExp *exp) {
+  const Alias *alias = name_alias(u, exp);
+  if (alias) use_alias(u, alias, exp->u.name.binding->name, exp->loc);
+  return alias;
+}
+
+// The name that `exp` is, or of which it is a part, or NULL; and the alias of that part.
+static const AstExp *part_of_name(Consume *u, const AstExp *exp, const Alias **alias) {
+  if (exp->kind == AST_NAME) *alias = name_alias(u, exp);
+  if (exp->kind != AST_PROJECT) return exp->kind == AST_NAME ? exp : NULL;
+  const AstExp *name = part_of_name(u, exp->u.project.record, alias);
+  if (name) *alias = alias_field(*alias, exp->u.project.field);
+  return name;
+}
+
+// A part without memory is there until the whole is consumed by its name.
+static void use_scalar_part(Consume *u, const AstExp *name, Loc loc) {
+  const Binding *binding = name->u.name.binding;
+  const Alias *all = alias_flat(name_alias(u, name));
+  for (int i = 0; all && i < all->roots.count; i++) {
+    Root *root = all->roots.at[i];
+    if (root->consumed && root->consumed->through == binding->name)
+      use_root(u, root, binding->name, loc);
+  }
+}
+
+// Of a name only the part that is mentioned is used: others may have been consumed.
+static const Alias *consume_project(Consume *u, const AstExp *exp) {
+  const Alias *alias = NULL;
+  const AstExp *name = part_of_name(u, exp, &alias);
+  if (!name) {
+    alias = consume_exp(u, exp->u.project.record);
+    return alias_field(alias, exp->u.project.field);
+  }
+  if (!name->u.name.binding) return NULL;
+  if (type_shares(exp->type))
+    use_alias(u, alias, name->u.name.binding->name, name->loc);
+  else
+    use_scalar_part(u, name, name->loc);
   return alias;
 }
 
@@ -472,8 +516,7 @@ static const Alias *consume_kind(Consume *u, AstExp *exp) {
   case AST_ARRAY: return consume_array(u, exp);
   case AST_RANGE: return consume_range(u, exp);
   case AST_INDEX: return consume_index(u, exp);
-  case AST_PROJECT:
-    return alias_field(consume_exp(u, exp->u.project.record), exp->u.project.field);
+  case AST_PROJECT: return consume_project(u, exp);
   case AST_APPLY: return consume_apply(u, exp);
   case AST_AND:
   case AST_OR: return consume_logical(u, exp);
