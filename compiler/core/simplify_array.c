@@ -228,7 +228,17 @@ static const Exp *rearrange(const Simplify *s, const Exp *e) {
   return exp_rearrange(composed, rank, inner->u.rearrange.array);
 }
 
-// reshape [n] a => a if that is its shape; reshape d (reshape e a) => reshape d a
+// Whether arrays of as many elements have the same shape where only names of one size differ.
+static bool renames(CoreType to, CoreType from) {
+  int differ = 0;
+  for (int i = 0; i < to.rank; i++)
+    differ += !atom_equal(to.dims[i], from.dims[i]);
+  return differ <= 1;
+}
+
+// reshape [n] a => a if that is its shape; reshape d (reshape e a) => reshape d a, but not where
+// rows of another length would look like other names for the same sizes: a reshape that keeps the
+// rank is a change of names, which needs no copy.
 static const Exp *reshape(const Simplify *s, const Exp *e) {
   Atom array = e->u.reshape.array;
   CoreType shape =
@@ -236,7 +246,11 @@ static const Exp *reshape(const Simplify *s, const Exp *e) {
   if (type_same_shape(shape, atom_type(array))) return exp_atom(array);
   const Exp *inner = simplify_def(s, array);
   if (!inner || inner->kind != EXP_RESHAPE) return NULL;
-  return exp_reshape(e->u.reshape.dims, e->u.reshape.rank, inner->u.reshape.array);
+  Atom whole = inner->u.reshape.array;
+  CoreType from = atom_type(whole);
+  bool names = inner->u.reshape.rank == from.rank && shape.rank == from.rank;
+  if (shape.rank == from.rank && !names && !renames(shape, from)) return NULL;
+  return exp_reshape(e->u.reshape.dims, e->u.reshape.rank, whole);
 }
 
 enum { MOST_JOINED = 16 };

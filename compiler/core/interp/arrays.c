@@ -68,6 +68,12 @@ static bool run_rearrange(Machine *m, const Ins *ins) {
   return true;
 }
 
+// Code takes a reshape that keeps the rank for a change of names.
+static bool keeps_rows(Slot from, const int64_t *shape, int rank) {
+  return from.rank != rank ||
+         memcmp(shape, slot_shape(from), (size_t)rank * sizeof *shape) == 0;
+}
+
 static bool run_reshape(Machine *m, const Ins *ins) {
   const ArrayOp *op = ins->more;
   Slot from = op->args[0], to = op->to;
@@ -77,6 +83,8 @@ static bool run_reshape(Machine *m, const Ins *ins) {
   int64_t count = shape_count(slot_shape(from), from.rank);
   if (shape_count(shape, to.rank) != count)
     run_bug(m, ins->stm, "reshape of %lld elements", (long long)count);
+  if (count && !keeps_rows(from, shape, to.rank))
+    run_bug(m, ins->stm, "reshape to rows of another length");
   Slot dense = gen_temp(from.elem, from.rank);
   if (array_is_dense(from))
     array_share(m, dense, from);
