@@ -277,6 +277,14 @@ class Everyday(Words):
         name, type_, (first, second) = self.array(rank=2)
         return f"transpose {name}", type_, (second, first)
 
+    def recut(self):
+        """Rows of another length, of a matrix that may lie in another order."""
+        name, type_, (first, second) = self.array(rank=2)
+        whole = self.pick((name, f"(transpose {name})", f"(map reverse (transpose {name}))"))
+        shape = self.pick(((first, second), (second, first)))
+        count = f"{size(shape[0])} * {size(shape[1])}"
+        return f"unflatten (flatten {whole} :> [{count}]{type_})", type_, shape
+
     OF_ROWS = (tabulated, mapped, scanned, segments, kept, compacted, histogram, scattered,
                rearranged, table, rounds, tries, few, windows, records)
 
@@ -373,7 +381,7 @@ class Everyday(Words):
                   rounds, tries, few, windows, records, flat, either, either)
     OF_MATRICES = (table_2d, unflattened, of_rows, of_rows, turned, by_row, by_row, number_by_row,
                    picture_with_channels, picture_with_channels, turned_planes, table_2d_in_place,
-                   histogram_2d)
+                   histogram_2d, recut)
 
 
 def neutral_of_least(type_):
