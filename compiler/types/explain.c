@@ -19,6 +19,37 @@ static void note_size(Check *k, const Size *size) {
   }
 }
 
+// Whether all that the size mentions means the same where the message points to.
+static bool size_in_scope(Check *k, const Size *size) {
+  size = size_resolve(size);
+  if (size->kind == SIZE_NAME)
+    return map_get(k->scope.values, size->u.name->name) == size->u.name;
+  if (size->kind != SIZE_EXP || !size->u.exp.tree) return size->kind == SIZE_CONST;
+  for (int i = 0; i < size->u.exp.tree->count; i++)
+    if (!size_in_scope(k, size->u.exp.tree->parts[i])) return false;
+  return true;
+}
+
+static bool sizes_in_scope(Check *k, const Type *type) {
+  type = type_resolve(type);
+  for (; type->kind == TYPE_ARRAY; type = type_resolve(type->u.array.elem))
+    if (!size_in_scope(k, type->u.array.size)) return false;
+  return true;
+}
+
+static void hint_coercion(Check *k, const Size *e, const Type *expected) {
+  if (e->kind == SIZE_NAME && e->u.name->name[0] == '?')
+    hint(k->c, "give the unknown size a name, as in `let [k] (xs: [k]t) = ...`, and "
+               "write `:> [k]t`");
+  else if (sizes_in_scope(k, expected))
+    hint(k->c, "write `:> %s` if they are equal when the program runs",
+         type_text(expected));
+  else
+    hint(k->c,
+         "`:>` promises that sizes are equal; a size without a name here has one in "
+         "a type of where it is from, as in `:> m.t`");
+}
+
 static void explain_sizes(Check *k, const Mismatch *m, const Type *expected) {
   const Size *e = size_resolve(m->expected_size), *a = size_resolve(m->actual_size);
   if (e->kind == SIZE_CONST && a->kind == SIZE_CONST) {
@@ -29,13 +60,7 @@ static void explain_sizes(Check *k, const Mismatch *m, const Type *expected) {
        size_text(e));
   note_size(k, a);
   note_size(k, e);
-  bool unknown = e->kind == SIZE_NAME && e->u.name->name[0] == '?';
-  if (unknown)
-    hint(k->c, "give the unknown size a name, as in `let [k] (xs: [k]t) = ...`, and "
-               "write `:> [k]t`");
-  else
-    hint(k->c, "write `:> %s` if they are equal when the program runs",
-         type_text(expected));
+  hint_coercion(k, e, expected);
 }
 
 static void explain_scope(Check *k, const Mismatch *m) {
