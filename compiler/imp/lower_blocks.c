@@ -90,6 +90,25 @@ static const Arr **bind_block_outs(Code *host, const Stm *stm, const KernSeg *se
   return outs;
 }
 
+// if condition { a kernel of groups } else { the next plan, or an item for each point }
+static void lower_group_plans(Code *host, const Stm *stm, const KernPlan *plan,
+                              Map *memory, const Arr *const *outs) {
+  if (!plan) {
+    lower_segmap_to(host, stm, outs);
+    return;
+  }
+  KernCode kc = { .k = host, .values = map_new(NULL), .memory = memory };
+  const ImpExp *condition = lower_scalar(&kc, plan->condition);
+  ImpBuilder yes, no;
+  Code groups = code_inner(host, &yes), others = code_inner(host, &no);
+  host->lower->plan = plan;
+  launch_groups(&groups, plan, memory);
+  host->lower->plan = NULL;
+  lower_group_plans(&others, stm, plan->otherwise, memory, outs);
+  imp_add_stm(host->b,
+              (ImpStm){ .kind = IMP_IF, .u.cond = { condition, yes.block, no.block } });
+}
+
 bool lower_block_segmap(Code *host, const Stm *stm) {
   const SegOp *op = stm->exp->u.seg;
   if (!has_loop(op->body)) return false;
@@ -102,15 +121,6 @@ bool lower_block_segmap(Code *host, const Stm *stm) {
   vec_push(&host->lower->plans, plan);
   Map *memory = map_new(NULL);
   const Arr **outs = bind_block_outs(host, stm, &seg, memory);
-  KernCode kc = { .k = host, .values = map_new(NULL), .memory = memory };
-  const ImpExp *condition = lower_scalar(&kc, plan->condition);
-  ImpBuilder yes, no;
-  Code blocks = code_inner(host, &yes), points = code_inner(host, &no);
-  host->lower->plan = plan;
-  launch_groups(&blocks, plan, memory);
-  host->lower->plan = NULL;
-  lower_segmap_to(&points, stm, outs);
-  imp_add_stm(host->b,
-              (ImpStm){ .kind = IMP_IF, .u.cond = { condition, yes.block, no.block } });
+  lower_group_plans(host, stm, plan, memory, outs);
   return true;
 }

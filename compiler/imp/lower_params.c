@@ -47,6 +47,7 @@ static const PlanParam params[] = {
   { "segscan_chunk", "chunk", 4096, 64 },
   { "seghist_items", "grid_size", -1, 16384 },
   { "segmap_block_points", "chunk", 262144, 262144 },
+  { "segmap_shared_points", "chunk", 65536, 65536 },
   { "segmap_staged_points", "chunk", 64, 64 },
 };
 

@@ -421,10 +421,7 @@ static const KernPlan *schedule_seg(const KernRunner *runner, const KernSeg *seg
                  *groups = runner->profile == PROFILE_GPU
                                ? kern_schedule_groups(runner->c, seg)
                                : NULL;
-  if (!groups) return plan;
-  KernPlan either = *groups;
-  either.otherwise = plan;
-  return mem_copy(&either, sizeof either);
+  return kern_plan_or(groups, plan);
 }
 
 static bool run_seg(void *state, InterpSeg *given) {

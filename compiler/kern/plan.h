@@ -107,6 +107,14 @@ const KernPlan *kern_schedule_groups(Compiler *c, const KernSeg *seg);
 // to ask in any case, or NULL.
 const KernPlan *kern_schedule_group_rows(Compiler *c, const KernSeg *seg,
                                          const Kern *kern, const Term *checks);
+// Is all staged that neighbouring points touch apart, in as much local memory as groups may have?
+bool kern_is_staged(const Kern *kern);
+// Others: points whose loops read the same, one or the other `otherwise` (schedule_group_shared.c).
+const KernPlan *kern_schedule_group_shared(Compiler *c, const KernSeg *seg,
+                                           const Kern *kern, const Term *checks);
+
+// The first plans, and behind the last of them another one; first: NULL if there are none.
+const KernPlan *kern_plan_or(const KernPlan *first, const KernPlan *otherwise);
 
 // The kernel with the bodies of the functions that it calls in their place.
 const Kern *kern_inline(Compiler *c, const Kern *kern);

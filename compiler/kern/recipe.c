@@ -82,7 +82,8 @@ static bool require_fewer(Recipe *r, Name name, int64_t than) {
 const char *recipe_rest_word(SplitRest rest) {
   static const char *const words[] = {
     [SPLIT_SHORT] = "short", [SPLIT_BOUND] = "bound",     [SPLIT_PEEL] = "peel",
-    [SPLIT_CHAIN] = "chain", [SPLIT_OVERLAP] = "overlap", [SPLIT_CLAMP] = "clamp"
+    [SPLIT_CHAIN] = "chain", [SPLIT_OVERLAP] = "overlap", [SPLIT_RUN] = "run",
+    [SPLIT_CLAMP] = "clamp"
   };
   return words[rest];
 }

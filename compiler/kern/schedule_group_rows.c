@@ -170,8 +170,7 @@ static int64_t local_bytes(const Kern *kern) {
   return all;
 }
 
-// Is all staged that lay apart, in as much local memory as groups may have?
-static bool is_staged(const Kern *kern) {
+bool kern_is_staged(const Kern *kern) {
   const Axis *groups = innermost_of_grid(kern);
   if (!groups || local_bytes(kern) > LOCAL_BYTES) return false;
   RowSchedule left = find_apart(groups);
@@ -203,7 +202,7 @@ const KernPlan *kern_schedule_group_rows(Compiler *c, const KernSeg *seg,
   RowSchedule s = find_apart(points);
   if (s.refused || !s.loops.count) return NULL;
   Recipe r = in_rows(c, kern, &s);
-  if (r.failed || !is_staged(r.kern)) return NULL;
+  if (r.failed || !kern_is_staged(r.kern)) return NULL;
   const Term *least = term_tuning(name_of(c->names, "segmap_staged_points"));
   const Term *condition = term_at_most(least, points->width);
   if (checks) condition = term_and(condition, checks);

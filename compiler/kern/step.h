@@ -49,6 +49,7 @@ typedef enum SplitRest {
   SPLIT_PEEL,  // what does not fill a block follows in an axis of its own: NAME_rest
   SPLIT_CHAIN,  // the same, and blocks of reductions begin with what those before them have
   SPLIT_OVERLAP,  // the last block begins earlier, so that it is full; some points run twice
+  SPLIT_RUN,  // the last block is a shorter loop, and blocks begin with what those before them have
   SPLIT_CLAMP,  // points behind the end do what the last one does, but for its stores
 } SplitRest;
 

@@ -158,7 +158,9 @@ static Axis inner_axis(Split *x, const Axis *axis, const Term *first) {
   inner.width = x->inner;
   inner.bind = BIND_SEQ;
   const Term *at = term_add(first, term_var(index));
-  bool shorter = (x->rest == SPLIT_BOUND || x->rest == SPLIT_SHORT) && !x->exact;
+  bool runs = x->rest == SPLIT_RUN,
+       shorter = (runs || x->rest == SPLIT_BOUND || x->rest == SPLIT_SHORT) && !x->exact;
+  if (runs && !x->exact) inner.most = x->by;
   if (shorter && x->rest == SPLIT_BOUND && axis->role == AXIS_MAP)
     body = conditional(x, term_less(term_var(axis->index), axis->width), body);
   else if (shorter)
@@ -238,7 +240,7 @@ static void add_blocks(Split *x, KernBuilder *b, const KernStm *stm) {
   case AXIS_LOOP:
   case AXIS_SCAN: add_loop_of_blocks(x, b, stm, outer); return;
   case AXIS_REDUCE:
-    if (x->rest == SPLIT_CHAIN)
+    if (x->rest == SPLIT_CHAIN || x->rest == SPLIT_RUN)
       add_loop_of_blocks(x, b, stm, outer);
     else
       add_reduction_of_blocks(x, b, stm, outer);

@@ -13,7 +13,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 PROGRAM = os.path.join(HERE, "blocks.fl")
-PARAMS = ["--param", "segmap_block_points=1"]
+PARAMS = ["--param", "segmap_block_points=1", "--param", "segmap_shared_points=1"]
 
 # entry -> (types of its arguments, guards that fail, the one that holds)
 ENTRIES = {
@@ -24,8 +24,11 @@ ENTRIES = {
     "rows_summed": ("[p][m]i32 [p][n]u8", [], "top_0"),
     "rows_kept": ("[p][m]i32", [], "top_0"),
     "recurrence": ("[m][n]i32 [p][m]i32", ["top_0", "intra_1"], None),
+    "attracted": ("[q]i32 [q]i8 [m]i32 [m]f64", [], "top_0"),
+    "searched": ("[k][q]i32 [m]i32 [m]i32", [], "top_0"),
 }
-USUAL = [{"k": 2, "n": 65, "m": 35, "p": 130}, {"k": 1, "n": 3, "m": 16, "p": 64}]
+USUAL = [{"k": 2, "n": 65, "m": 35, "p": 130, "q": 300}, {"k": 1, "n": 3, "m": 16, "p": 64, "q": 1030}]
+LONG = [1, 63, 64, 255, 256, 511, 512, 513, 700]
 SIZES = [1, 2, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 100, 129]
 
 
@@ -79,7 +82,7 @@ def main():
         program = os.path.join(folder, "blocks")
         subprocess.run([flc, "build", PROGRAM, "-o", program], check=True)
         for entry in ENTRIES:
-            drawn = [{name: random.choice(SIZES) for name in "kmnp"} for _ in range(rounds)]
+            drawn = [{name: random.choice(SIZES) for name in "kmnp"} | {"q": random.choice(LONG)} for _ in range(rounds)]
             for sizes in USUAL + drawn:
                 data = inputs_of(entry, sizes)
                 expected = output_of([flc, "eval", "-e", entry, PROGRAM], data)

@@ -1,0 +1,33 @@
+// Which loops of a kernel read what several of its points need: schedules for groups of items ask.
+#pragma once
+#include "base/map.h"
+#include "kern/kern.h"
+
+// What a value depends on: a dimension of points, or another one; innermost loops of the kernel, or
+// loops around others.
+enum { ON_NONE = 0, ON_ROW = 1, ON_COLUMN = 2, ON_BOTH = 3, ON_LOOP = 4, ON_OUTER = 8 };
+
+typedef struct GroupLoops {
+  const Kern *kern;
+  const Axis *row, *column;  // row: may be NULL; column: the innermost axis of the grid
+  Map *depends;              // Var -> const int *
+  int grid;                  // axes of the grid
+  Vec(const Axis *) loops;   // innermost ones that carry or join values
+  bool refused;              // it does what groups that meet at barriers cannot do
+} GroupLoops;
+
+// Finds the innermost axis of the grid, as columns; false if there is none.
+bool group_find_points(GroupLoops *s);
+// What the loops of the kernel depend on; row and column are set.
+void group_find_loops(GroupLoops *s);
+int group_access_depends(const GroupLoops *s, const Access *access);
+// Does the loop's body stand by itself?
+bool group_is_innermost(const KernBlock *block);
+
+// What a loop carries from round to round, and what its body reads of values of its point that
+// were made before it.
+int group_carried_bytes(const Axis *axis);
+int group_held_bytes(const GroupLoops *s, const Axis *axis);
+
+// The kernel without checks that the host can make, which are `*condition` then (or NULL).
+const Kern *group_checked_by_host(Compiler *c, const Kern *kern, const Term **condition);

@@ -1,0 +1,147 @@
+// Schedules for points whose loops read the same, in code for GPUs:
+//
+//   axis n grid { .. a[n] .. axis m reduce { .. b[m] .. } .. }
+//
+// A group of ITEMS items copies STEPS points of what the loop reads to local memory at a time, and
+// each item takes several points of the grid in registers, for all of which an element is read
+// once: bodies that attract each other, tables that each point searches.
+//
+// Why: as it stands each point loads each element, which costs as many instructions as a short
+// body has.
+#include "kern/group_loops.h"
+#include "kern/plan.h"
+#include "kern/recipe.h"
+
+enum { ITEMS = 128, STEPS = 32, MOST_STMS = 256 };
+
+// How many points an item has, by what each holds in registers.
+typedef struct SharedShape {
+  int bytes, points;
+} SharedShape;
+
+static const SharedShape shapes[] = { { 32, 4 }, { 64, 2 } };
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+typedef struct SharedLoop {
+  Name name;
+  int depth;  // loops around it
+} SharedLoop;
+
+typedef struct SharedSchedule {
+  Compiler *c;
+  GroupLoops of;
+  Vec(SharedLoop) loops;  // those that read what all points read
+  int stms;
+} SharedSchedule;
+
+// ---- which loops read what all points read
+
+// Does it read elements that are the same for all points, and others in each round?
+static bool reads_shared(const GroupLoops *s, const Axis *axis) {
+  for (int i = 0; i < axis->body->count; i++) {
+    const KernStm *stm = &axis->body->stms[i];
+    if (stm->kind == KERN_LOAD &&
+        tensor_root(stm->u.load.tensor)->space == TENSOR_GLOBAL &&
+        group_access_depends(s, &stm->u.load) == ON_LOOP)
+      return true;
+  }
+  return false;
+}
+
+static void see_shared_stm(KernVisitor *v, const KernStm *stm) {
+  SharedSchedule *s = v->state;
+  s->stms++;
+  vec_each (const Axis **, loop, &s->of.loops)
+    if (stm->kind == KERN_AXIS && stm->u.axis == *loop && reads_shared(&s->of, *loop))
+      vec_push(&s->loops, (SharedLoop){ (*loop)->name, v->depth - s->of.grid });
+}
+
+static bool find_shared_loops(SharedSchedule *s) {
+  if (!group_find_points(&s->of)) return false;
+  group_find_loops(&s->of);
+  KernVisitor v = { .stm = see_shared_stm, .state = s };
+  kern_visit_block(&v, s->of.kern->body);
+  return s->loops.count && !s->of.refused;
+}
+
+static int points_of_item(const SharedSchedule *s) {
+  int bytes = 1, points = 1;
+  vec_each (const Axis *const *, loop, &s->of.loops) {
+    int needed = group_carried_bytes(*loop) + group_held_bytes(&s->of, *loop);
+    if (needed > bytes) bytes = needed;
+  }
+  for (int i = SHAPES - 1; i >= 0; i--)
+    if (bytes <= shapes[i].bytes && shapes[i].points * s->stms <= MOST_STMS)
+      points = shapes[i].points;
+  return points;
+}
+
+// ---- the recipe
+
+// A loop within others is run often: it should be long.
+static bool stage_shared(Recipe *r, const SharedLoop *loop) {
+  Recipe before = recipe_copy(r);
+  recipe_where(r, loop->name, loop->depth ? STEPS : 1);
+  recipe_split(r, loop->name, STEPS, SPLIT_RUN);
+  recipe_stage(r, loop->name);
+  if (!r->failed) return true;
+  *r = before;
+  return false;
+}
+
+static Recipe in_shared(const SharedSchedule *s, int points) {
+  Recipe r = recipe_new(s->c, s->of.kern);
+  Name name = s->of.column->name;
+  r.step.groups = true;
+  recipe_split(&r, name, (int64_t)ITEMS * points, SPLIT_CLAMP);
+  if (points > 1) recipe_split(&r, name, ITEMS, SPLIT_PEEL);
+  Name order[] = { name, recipe_outer(&r, name) };
+  if (points > 1) recipe_permute(&r, order, 2);
+  recipe_bind(&r, name, BIND_ITEM);
+  r.unchecked = true;
+  if (points > 1) recipe_bind(&r, order[1], BIND_REG);
+  bool staged = false;
+  vec_each (const SharedLoop *, loop, &s->loops)
+    if (!r.failed && stage_shared(&r, loop)) staged = true;
+  recipe_check(&r);
+  r.failed = r.failed || !staged;
+  return r;
+}
+
+// The points of all axes of the grid.
+static const Term *points_of_grid(const Kern *kern) {
+  const Term *points = term_i64(1);
+  for (const KernBlock *block = kern->body;
+       block->count == 1 && block->stms[0].kind == KERN_AXIS &&
+       block->stms[0].u.axis->bind == BIND_GRID;
+       block = block->stms[0].u.axis->body)
+    points = term_mul(points, block->stms[0].u.axis->width);
+  return points;
+}
+
+// One that pays from `parameter` points on, in rows of one group at least.
+static KernPlan *plan_of_shared(const SharedSchedule *s, const KernSeg *seg,
+                                const Term *checks, int points, const char *parameter) {
+  Recipe r = in_shared(s, points);
+  if (r.failed || !kern_is_staged(r.kern)) return NULL;
+  const Term *least = term_tuning(name_of(s->c->names, parameter));
+  const Term *condition = term_at_most(least, points_of_grid(s->of.kern));
+  const Term *row = term_i64((int64_t)ITEMS / 2 * points);
+  condition = term_and(condition, term_at_most(row, s->of.column->width));
+  if (checks) condition = term_and(condition, checks);
+  if (r.condition) condition = term_and(condition, r.condition);
+  return new_node(KernPlan, .name = seg->name, .kern = r.kern, .condition = condition,
+                  .in_rows = true, .recipe = r.lines.at, .recipe_count = r.lines.count);
+}
+
+const KernPlan *kern_schedule_group_shared(Compiler *c, const KernSeg *seg,
+                                           const Kern *kern, const Term *checks) {
+  SharedSchedule s = { .c = c, .of.kern = kern };
+  if (!find_shared_loops(&s)) return NULL;
+  int points = points_of_item(&s);
+  KernPlan *one = plan_of_shared(&s, seg, checks, 1, "segmap_staged_points");
+  if (points == 1 || !one) return one;
+  KernPlan *several = plan_of_shared(&s, seg, checks, points, "segmap_shared_points");
+  one->name = NULL;
+  return several ? kern_plan_or(several, one) : one;
+}
