@@ -39,7 +39,7 @@ bool group_is_innermost(const KernBlock *block) {
 static void see_axis_of_group(GroupLoops *s, const Axis *axis) {
   if (axis->bind != BIND_SEQ) return;
   bool innermost = group_is_innermost(axis->body);
-  note_depends(s, axis->index, innermost ? ON_LOOP : ON_OUTER);
+  if (axis != s->column) note_depends(s, axis->index, innermost ? ON_LOOP : ON_OUTER);
   for (int i = 0; i < axis->param_count; i++)
     note_depends(s, axis->params[i], ON_BOTH);
   bool loop = axis->role == AXIS_REDUCE || axis->role == AXIS_LOOP;
@@ -56,6 +56,16 @@ static void see_group_stm(KernVisitor *v, const KernStm *stm) {
     note_depends(s, stm->binders[i], on);
   if (stm->kind == KERN_CHECK || stm->kind == KERN_CALL || stm->kind == KERN_WHILE)
     s->refused = true;
+}
+
+const Term *group_points_of_grid(const Kern *kern) {
+  const Term *points = term_i64(1);
+  for (const KernBlock *block = kern->body;
+       block->count == 1 && block->stms[0].kind == KERN_AXIS &&
+       block->stms[0].u.axis->bind == BIND_GRID;
+       block = block->stms[0].u.axis->body)
+    points = term_mul(points, block->stms[0].u.axis->width);
+  return points;
 }
 
 bool group_find_points(GroupLoops *s) {
@@ -77,9 +87,22 @@ void group_find_loops(GroupLoops *s) {
   kern_visit_block(&v, s->kern->body);
 }
 
+bool group_gains_from_blocks(const GroupLoops *s, const Axis *axis) {
+  int seen = ON_NONE;
+  for (int i = 0; i < axis->body->count; i++) {
+    const KernStm *stm = &axis->body->stms[i];
+    if (stm->kind != KERN_LOAD) continue;
+    int on = group_access_depends(s, &stm->u.load) & ON_BOTH;
+    if (on == ON_BOTH) return false;
+    seen |= on;
+  }
+  return seen == ON_BOTH;
+}
+
 // ---- what they keep
 
-int group_carried_bytes(const Axis *axis) {
+// What it carries from round to round.
+static int carried_bytes(const Axis *axis) {
   int bytes = 0;
   for (int i = 0; i < axis->param_count; i++)
     bytes += prim_size_bytes(axis->params[i]->type.elem);
@@ -114,7 +137,8 @@ static void see_held_term(KernVisitor *v, const Term *term) {
   term_each_var(term, see_held_value, v->state);
 }
 
-int group_held_bytes(const GroupLoops *s, const Axis *axis) {
+// What its body reads of values of its point that were made before it.
+static int held_bytes(const GroupLoops *s, const Axis *axis) {
   HeldValues h = { s, map_new(NULL), map_new(NULL), 0 };
   for (int i = 0; i < axis->param_count; i++)
     map_put(h.own, axis->params[i], axis->params[i]);
@@ -123,6 +147,15 @@ int group_held_bytes(const GroupLoops *s, const Axis *axis) {
   kern_visit_block(&own, axis->body);
   kern_visit_block(&held, axis->body);
   return h.bytes;
+}
+
+int group_bytes_of_points(const GroupLoops *s) {
+  int most = 1;
+  vec_each (const Axis *const *, loop, &s->loops) {
+    int bytes = carried_bytes(*loop) + held_bytes(s, *loop);
+    if (bytes > most) most = bytes;
+  }
+  return most;
 }
 
 // ---- checks

@@ -9,7 +9,7 @@ enum { ON_NONE = 0, ON_ROW = 1, ON_COLUMN = 2, ON_BOTH = 3, ON_LOOP = 4, ON_OUTE
 
 typedef struct GroupLoops {
   const Kern *kern;
-  const Axis *row, *column;  // row: may be NULL; column: the innermost axis of the grid
+  const Axis *row, *column;  // row: may be NULL
   Map *depends;              // Var -> const int *
   int grid;                  // axes of the grid
   Vec(const Axis *) loops;   // innermost ones that carry or join values
@@ -24,10 +24,13 @@ int group_access_depends(const GroupLoops *s, const Access *access);
 // Does the loop's body stand by itself?
 bool group_is_innermost(const KernBlock *block);
 
-// What a loop carries from round to round, and what its body reads of values of its point that
-// were made before it.
-int group_carried_bytes(const Axis *axis);
-int group_held_bytes(const GroupLoops *s, const Axis *axis);
+// Do the loads of its body differ along one dimension, or along the other, but never along both?
+bool group_gains_from_blocks(const GroupLoops *s, const Axis *axis);
+// What points side by side each have in registers while a loop runs: the most that one of the
+// loops carries and reads of values of its point that were made before it.
+int group_bytes_of_points(const GroupLoops *s);
+// The points of all axes of the grid.
+const Term *group_points_of_grid(const Kern *kern);
 
 // The kernel without checks that the host can make, which are `*condition` then (or NULL).
 const Kern *group_checked_by_host(Compiler *c, const Kern *kern, const Term **condition);

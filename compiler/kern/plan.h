@@ -107,6 +107,10 @@ const KernPlan *kern_schedule_groups(Compiler *c, const KernSeg *seg);
 // to ask in any case, or NULL.
 const KernPlan *kern_schedule_group_rows(Compiler *c, const KernSeg *seg,
                                          const Kern *kern, const Term *checks);
+// Others: points that each sum up what they make of their row and of each of many rows
+// (schedule_group_pairs.c).
+const KernPlan *kern_schedule_group_pairs(Compiler *c, const KernSeg *seg,
+                                          const Kern *kern, const Term *checks);
 // Is all staged that neighbouring points touch apart, in as much local memory as groups may have?
 bool kern_is_staged(const Kern *kern);
 // Others: points whose loops read the same, one or the other `otherwise` (schedule_group_shared.c).

@@ -65,11 +65,7 @@ static bool find_shared_loops(SharedSchedule *s) {
 }
 
 static int points_of_item(const SharedSchedule *s) {
-  int bytes = 1, points = 1;
-  vec_each (const Axis *const *, loop, &s->of.loops) {
-    int needed = group_carried_bytes(*loop) + group_held_bytes(&s->of, *loop);
-    if (needed > bytes) bytes = needed;
-  }
+  int bytes = group_bytes_of_points(&s->of), points = 1;
   for (int i = SHAPES - 1; i >= 0; i--)
     if (bytes <= shapes[i].bytes && shapes[i].points * s->stms <= MOST_STMS)
       points = shapes[i].points;
@@ -108,24 +104,13 @@ static Recipe in_shared(const SharedSchedule *s, int points) {
   return r;
 }
 
-// The points of all axes of the grid.
-static const Term *points_of_grid(const Kern *kern) {
-  const Term *points = term_i64(1);
-  for (const KernBlock *block = kern->body;
-       block->count == 1 && block->stms[0].kind == KERN_AXIS &&
-       block->stms[0].u.axis->bind == BIND_GRID;
-       block = block->stms[0].u.axis->body)
-    points = term_mul(points, block->stms[0].u.axis->width);
-  return points;
-}
-
 // One that pays from `parameter` points on, in rows of one group at least.
 static KernPlan *plan_of_shared(const SharedSchedule *s, const KernSeg *seg,
                                 const Term *checks, int points, const char *parameter) {
   Recipe r = in_shared(s, points);
   if (r.failed || !kern_is_staged(r.kern)) return NULL;
   const Term *least = term_tuning(name_of(s->c->names, parameter));
-  const Term *condition = term_at_most(least, points_of_grid(s->of.kern));
+  const Term *condition = term_at_most(least, group_points_of_grid(s->of.kern));
   const Term *row = term_i64((int64_t)ITEMS / 2 * points);
   condition = term_and(condition, term_at_most(row, s->of.column->width));
   if (checks) condition = term_and(condition, checks);

@@ -30,19 +30,6 @@ typedef struct GroupSchedule {
 
 // ---- which loops gain from blocks
 
-// Do its loads differ along one dimension, or along the other, but never along both?
-static bool gains_from_blocks(const GroupLoops *s, const Axis *axis) {
-  int seen = ON_NONE;
-  for (int i = 0; i < axis->body->count; i++) {
-    const KernStm *stm = &axis->body->stms[i];
-    if (stm->kind != KERN_LOAD) continue;
-    int on = group_access_depends(s, &stm->u.load) & ON_BOTH;
-    if (on == ON_BOTH) return false;
-    seen |= on;
-  }
-  return seen == ON_BOTH;
-}
-
 // The two innermost axes of the grid; false if there are none.
 static bool find_block_axes(GroupLoops *s) {
   const KernBlock *block = s->kern->body;
@@ -56,11 +43,7 @@ static bool find_block_axes(GroupLoops *s) {
 }
 
 static bool find_shape(GroupSchedule *s) {
-  int bytes = 1;
-  vec_each (const Axis **, loop, &s->of.loops) {
-    int needed = group_carried_bytes(*loop) + group_held_bytes(&s->of, *loop);
-    if (needed > bytes) bytes = needed;
-  }
+  int bytes = group_bytes_of_points(&s->of);
   for (int i = SHAPES - 1; i >= 0; i--)
     if (bytes <= shapes[i].bytes) s->shape = &shapes[i];
   return s->shape != NULL;
@@ -70,7 +53,7 @@ static bool find_loops(GroupSchedule *s) {
   int kept = 0;
   group_find_loops(&s->of);
   vec_each (const Axis **, loop, &s->of.loops)
-    if (gains_from_blocks(&s->of, *loop)) s->of.loops.at[kept++] = *loop;
+    if (group_gains_from_blocks(&s->of, *loop)) s->of.loops.at[kept++] = *loop;
   s->of.loops.count = kept;
   return kept > 0 && !s->of.refused && find_shape(s);
 }
@@ -142,6 +125,8 @@ const KernPlan *kern_schedule_groups(Compiler *c, const KernSeg *seg) {
   kern = group_checked_by_host(c, kern, &checks);
   const KernPlan *blocks = plan_of_blocks(c, seg, kern, checks);
   if (blocks) return blocks;
+  const KernPlan *pairs = kern_schedule_group_pairs(c, seg, kern, checks);
+  if (pairs) return pairs;
   const KernPlan *shared = kern_schedule_group_shared(c, seg, kern, checks);
   return shared ? shared : kern_schedule_group_rows(c, seg, kern, checks);
 }

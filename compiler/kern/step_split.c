@@ -133,7 +133,22 @@ static const KernBlock *guarded(KernMapper *m, const KernBlock *block) {
   return kern_block(&b, block->results, block->result_count);
 }
 
-// let at = first + index; let i = min at (width - 1); body, which stores where at < width
+// What points of a reduction have: those behind the end what changes nothing.
+static const KernBlock *neutral_outside(Split *x, const Axis *axis, const Term *inside,
+                                        const KernBlock *body) {
+  const Term *const *neutral = neutral_terms(axis);
+  const Term **results = new_array(const Term *, body->result_count + 1);
+  KernBuilder b = kern_builder(x->s->c, axis->index->loc);
+  for (int i = 0; i < body->count; i++)
+    kern_add(&b, body->stms[i]);
+  for (int i = 0; i < body->result_count; i++)
+    results[i] =
+        kern_let(&b, "counted", term_select(inside, body->results[i], neutral[i]));
+  return kern_block(&b, results, body->result_count);
+}
+
+// let at = first + index; let i = min at (width - 1); body, which stores, or counts, where
+// at < width
 static const KernBlock *clamped(Split *x, const Axis *axis, const Term *at) {
   KernBuilder b = kern_builder(x->s->c, axis->index->loc);
   const Var *place = fresh_index(x, axis);
@@ -141,12 +156,14 @@ static const KernBlock *clamped(Split *x, const Axis *axis, const Term *at) {
   SplitGuard g = { .mapper = { .c = x->s->c, .block = guarded },
                    .inside = term_less(term_var(place), axis->width) };
   g.mapper.state = &g;
-  const KernBlock *body = guarded(&g.mapper, axis->body);
+  const KernBlock *body = axis->role == AXIS_REDUCE
+                              ? neutral_outside(x, axis, g.inside, axis->body)
+                              : guarded(&g.mapper, axis->body);
   const Term *last = term_sub(axis->width, term_i64(1));
   body = with_index(x, axis->index, term_min(term_var(place), last), body);
   for (int i = 0; i < body->count; i++)
     kern_add(&b, body->stms[i]);
-  return kern_block(&b, NULL, 0);
+  return kern_block(&b, body->results, body->result_count);
 }
 
 // The block as an axis of its own, within block number `outer`.
@@ -240,7 +257,7 @@ static void add_blocks(Split *x, KernBuilder *b, const KernStm *stm) {
   case AXIS_LOOP:
   case AXIS_SCAN: add_loop_of_blocks(x, b, stm, outer); return;
   case AXIS_REDUCE:
-    if (x->rest == SPLIT_CHAIN || x->rest == SPLIT_RUN)
+    if (x->rest == SPLIT_CHAIN || x->rest == SPLIT_RUN || x->rest == SPLIT_CLAMP)
       add_loop_of_blocks(x, b, stm, outer);
     else
       add_reduction_of_blocks(x, b, stm, outer);
@@ -313,6 +330,8 @@ static const char *cannot_split(const Kern *kern, const Axis *axis, SplitRest re
   if (axis->bind == BIND_GRID && peels(rest) && !exact)
     return "it is on the grid, where what is left has no place";
   if ((rest != SPLIT_OVERLAP && rest != SPLIT_CLAMP) || exact) return NULL;
+  if (axis->role == AXIS_REDUCE && rest == SPLIT_CLAMP && !kern_has_effect(axis->body))
+    return NULL;
   if (axis->role != AXIS_MAP) return "it carries values: no point may run twice";
   return step_may_run_twice(kern, axis)
              ? NULL

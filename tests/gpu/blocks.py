@@ -24,6 +24,8 @@ ENTRIES = {
     "rows_summed": ("[p][m]i32 [p][n]u8", [], "top_0"),
     "rows_kept": ("[p][m]i32", [], "top_0"),
     "recurrence": ("[m][n]i32 [p][m]i32", ["top_0", "intra_1"], None),
+    "closest": ("[q]i32 [q][m]i32 [p][m]i32", [], "top_0"),
+    "weighed": ("[k][q][m]f64 [p][m]i8", [], "top_0"),
     "attracted": ("[q]i32 [q]i8 [m]i32 [m]f64", [], "top_0"),
     "searched": ("[k][q]i32 [m]i32 [m]i32", [], "top_0"),
 }
