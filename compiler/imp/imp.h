@@ -465,6 +465,7 @@ const ImpExp *imp_named(ImpBuilder *b, const char *name,
 // for index < bound { block }
 void imp_for(ImpBuilder *b, const Var *index, const ImpExp *bound, ImpBlock block);
 void imp_if(ImpBuilder *b, const ImpExp *condition, ImpBlock block);
+void imp_if_else(ImpBuilder *b, const ImpExp *condition, ImpBlock yes, ImpBlock no);
 void imp_release(ImpBuilder *b, const Mem *mem);
 void imp_assign(ImpBuilder *b, const Var *var, const ImpExp *value);
 void imp_store(ImpBuilder *b, const Mem *mem, const ImpExp *index, const ImpExp *value);

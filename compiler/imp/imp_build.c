@@ -277,6 +277,10 @@ void imp_if(ImpBuilder *b, const ImpExp *condition, ImpBlock block) {
   imp_add_stm(b, (ImpStm){ .kind = IMP_IF, .u.cond = { condition, block, { 0 } } });
 }
 
+void imp_if_else(ImpBuilder *b, const ImpExp *condition, ImpBlock yes, ImpBlock no) {
+  imp_add_stm(b, (ImpStm){ .kind = IMP_IF, .u.cond = { condition, yes, no } });
+}
+
 void imp_release(ImpBuilder *b, const Mem *mem) {
   imp_add_stm(b, (ImpStm){ .kind = IMP_RELEASE, .u.mem = { mem } });
 }

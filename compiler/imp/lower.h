@@ -358,6 +358,10 @@ const ImpExp *space_is_empty(const SegDim *dims, int count);  // NULL: certainly
 // ---- the host (lower_host.c)
 void host_body(Code *k, const Body *body, const ImpExp **scalars, const Arr **arrays);
 void host_copy(Code *host, const Arr *to, const Arr *from);  // a kernel (lower_copy.c)
+// The same on CPUs (lower_copy_cpu.c).
+void copy_on_cpu(Code *host, const Arr *to, const Arr *from);
+// Do both have rows in memory, none of which is known to be short?
+bool copy_by_rows(const Arr *to, const Arr *from);
 // How often floats are rounded in an order that differs between two versions (lower_roundings.c).
 const ImpExp *host_roundings(const Body *first, const Body *second);
 const ImpExp *tuning_param(Lower *lower, const char *name, const char *kind, int64_t cpu,

@@ -1,10 +1,5 @@
-// Copies of whole arrays by a kernel, in the order of the copy.
-//
-// On a CPU a transposition goes tile by tile, through a private array: both arrays are then touched
-// in whole cache lines, whatever the distance of their rows (docs/opencl.md, "Maps and layouts").
+// Copies of whole arrays by a kernel, in the order of the copy (lower_copy_cpu.c: on CPUs).
 #include "imp/lower.h"
-
-enum { TILE = 64, FLAT_RUN = 512 };
 
 static SegDim new_dim(Code *host, const ImpExp *width) {
   const Var *index = var_new(host->lower->c, name_of(host->lower->c->names, "i"),
@@ -18,113 +13,19 @@ static void copy_points(Code *host, const Arr *to, const Arr *from) {
     dims[i] = new_dim(host, to->shape[i]);
   const ImpExp *const *at = space_indices(dims, to->rank);
   KernelCode *kernel = kernel_begin(host, host->b->loc);
-  Items items = { .least = FLAT_RUN, .independent = true };
-  if (host->lower->profile == PROFILE_CPU)
-    items_open_runs(&items, host, kernel, dims, to->rank);
-  else
-    items_open_space(&items, host, kernel, dims, to->rank);
+  Items items = { 0 };
+  items_open_space(&items, host, kernel, dims, to->rank);
   imp_store(&items.inner, to->mem, arr_index(to, at),
             arr_load(from, arr_index(from, at)));
   items_close(&items, "copy");
 }
 
-// The dimension along which the rows of `from` run; -1 if the last one will do.
-static int row_dimension(const Arr *to, const Arr *from) {
-  int last = to->rank - 1;
-  if (imp_is_i64(from->strides[last], 1) || !from->mem) return -1;
-  for (int i = 0; i < last; i++)
-    if (imp_is_i64(from->strides[i], 1)) return i;
-  return -1;
-}
-
-// One side of a tile: <index = first + s, s < length>, in a dimension of the arrays.
-typedef struct Side {
-  SegDim dim;
-  const ImpExp *first, *length;
-} Side;
-
-static void find_side(Code *k, Side *side, const ImpExp *block) {
-  side->first = imp_let(k->b, "first", imp_mul(block, imp_i64(TILE)));
-  const ImpExp *length =
-      imp_min(imp_i64(TILE), imp_sub(imp_atom(side->dim.width), side->first));
-  side->length = imp_let(k->b, "side", length);
-}
-
-typedef struct Tile {
-  const Arr *to, *from;
-  const ImpExp *const *at;  // the element, by the indices of the dimensions
-  Side row, column;         // of `to`
-  const Mem *mem;           // [column][row]
-} Tile;
-
-// for s < outer { for t < inner { tile[s][t] = from (row by row of `from`), or to = tile[t][s] } }
-static void tile_loops(const Tile *tile, Code *k, const Side *outer, const Side *inner,
-                       bool fill) {
-  ImpBuilder around, within;
-  const Var *s = code_index(k, "s"), *t = code_index(k, "s");
-  Code code_around = code_inner(k, &around),
-       code_within = code_inner(&code_around, &within);
-  code_bind_scalar(&code_within, outer->dim.index, imp_add(outer->first, imp_var(s)));
-  code_bind_scalar(&code_within, inner->dim.index, imp_add(inner->first, imp_var(t)));
-  const Var *column = fill ? s : t, *row = fill ? t : s;
-  const ImpExp *place = imp_add(imp_mul(imp_var(column), imp_i64(TILE)), imp_var(row));
-  if (fill)
-    imp_store(&within, tile->mem, place,
-              arr_load(tile->from, arr_index(tile->from, tile->at)));
-  else
-    imp_store(&within, tile->to->mem, arr_index(tile->to, tile->at),
-              imp_load(tile->mem, place));
-  imp_for(&around, t, inner->length, within.block);
-  imp_for(k->b, s, outer->length, around.block);
-}
-
-// Reads and writes whole rows, of either array, of one tile.
-static void copy_tile(Tile *tile, Code *k, const ImpExp *row_block,
-                      const ImpExp *column_block) {
-  tile->mem = mem_new(k->lower->c, "tile", MEM_PRIVATE, tile->to->elem);
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_LOCAL,
-                              .u.alloc = { tile->mem, imp_i64((int64_t)TILE * TILE) } });
-  find_side(k, &tile->row, row_block);
-  find_side(k, &tile->column, column_block);
-  tile_loops(tile, k, &tile->column, &tile->row, true);
-  tile_loops(tile, k, &tile->row, &tile->column, false);
-}
-
-// The space: the dimensions of the array but for `across` and the last,
-// then the blocks of these two.
-static void copy_tiles(Code *host, const Arr *to, const Arr *from, int across) {
-  int last = to->rank - 1, outer = 0;
-  SegDim *dims = new_array(SegDim, to->rank + 1);
-  const ImpExp **at = new_array(const ImpExp *, to->rank + 1);
-  Tile tile = { .to = to,
-                .from = from,
-                .at = at,
-                .row.dim = new_dim(host, to->shape[across]),
-                .column.dim = new_dim(host, to->shape[last]) };
-  for (int i = 0; i < last; i++) {
-    if (i == across) continue;
-    dims[outer] = new_dim(host, to->shape[i]);
-    at[i] = imp_var(dims[outer++].index);
-  }
-  at[across] = imp_var(tile.row.dim.index);
-  at[last] = imp_var(tile.column.dim.index);
-  dims[outer] = new_dim(host, imp_ceil_div(to->shape[across], imp_i64(TILE)));
-  dims[outer + 1] = new_dim(host, imp_ceil_div(to->shape[last], imp_i64(TILE)));
-  KernelCode *kernel = kernel_begin(host, host->b->loc);
-  Items items = { .least = 1 };
-  items_open_runs(&items, host, kernel, dims, outer + 2);
-  copy_tile(&tile, &kernel->code, imp_var(dims[outer].index),
-            imp_var(dims[outer + 1].index));
-  items_close(&items, "copy_tiles");
-}
-
 void host_copy(Code *host, const Arr *to, const Arr *from) {
   if (layout_transpose(host, to, from)) return;
-  int across = host->lower->profile == PROFILE_CPU ? row_dimension(to, from) : -1;
-  if (to->rank < 2 || across < 0)
-    copy_points(host, to, from);
+  if (host->lower->profile == PROFILE_CPU)
+    copy_on_cpu(host, to, from);
   else
-    copy_tiles(host, to, from, across);
+    copy_points(host, to, from);
 }
 
 // ---- maps that only copy

@@ -101,6 +101,12 @@ const ImpExp *lower_as(KernCode *kc, const Term *t, bool vector);
 const ImpExp *lower_scalar(KernCode *kc, const Term *t);
 const ImpExp *lower_vector(KernCode *kc, const Term *t);
 
+// ---- kernels that are copies (lower_permuted.c)
+
+// A kernel that only copies an array, with its dimensions in another order: is made as such a copy;
+// false: it is another one.  `host`: has the memory of its arrays.
+bool lower_permuted(KernCode *host, const Kern *kern);
+
 // ---- in the place of what dies (lower_in_place.c)
 
 // The memory of an array that dies with the seg-op, if its result may be made there: the kernel is

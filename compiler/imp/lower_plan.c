@@ -2,6 +2,7 @@
 // their launches.
 #include "imp/lower_kern.h"
 #include "kern/chunks.h"
+#include "kern/recipe_book.h"
 #include "kern/wide_lanes.h"
 
 // ---- the grid
@@ -256,6 +257,16 @@ static const ImpExp *landed(Code *host, const Stm *stm, const KernSeg *seg) {
   return all;
 }
 
+static void lower_seg_kernels(Code *host, const Stm *stm, const KernSeg *seg,
+                              Map *memory) {
+  Lower *lower = host->lower;
+  KernCode kc = host_code(host, memory);
+  if (!book_mentions(lower->book, seg->name) && lower_permuted(&kc, seg->kern)) return;
+  const KernPlan *plan = kern_schedule(lower->c, lower->book, seg);
+  vec_push(&lower->plans, plan);
+  lower_plan(host, plan, partials_key(stm->exp->u.seg), memory);
+}
+
 void lower_kern_seg(Code *host, const Stm *stm, const Body *body, int position) {
   Lower *lower = host->lower;
   KernSeg seg = kern_from_seg(lower->c, code_kern_host(host), stm, &lower->copies);
@@ -265,13 +276,10 @@ void lower_kern_seg(Code *host, const Stm *stm, const Body *body, int position) 
   for (int i = 0; i < stm->binder_count; i++)
     if (stm->binders[i]->type.rank > 0) code_bind(host, stm->binders[i], *outs[i]);
   if (lower->c->check_ir) kern_check(lower->c, seg.kern);
-  const KernPlan *plan = kern_schedule(lower->c, lower->book, &seg);
-  vec_push(&lower->plans, plan);
   const ImpExp *fits = landed(host, stm, &seg);
   ImpBuilder b;
   Code inner = code_inner(host, &b);
-  lower_plan(fits ? &inner : host, plan, partials_key(stm->exp->u.seg),
-             memory_of_outs(stm, &seg, outs));
+  lower_seg_kernels(fits ? &inner : host, stm, &seg, memory_of_outs(stm, &seg, outs));
   if (fits) imp_if(host->b, fits, b.block);
   lower->kernel = NULL;
   seg_bind_results(host, stm, outs);

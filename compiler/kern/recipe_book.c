@@ -199,6 +199,14 @@ int64_t book_choice(const RecipeBook *book, Name param) {
   return 0;
 }
 
+bool book_mentions(const RecipeBook *book, Name kernel) {
+  if (!book) return false;
+  if (book->others || book->choices.count) return true;
+  vec_each (const BookEntry *, entry, &book->entries)
+    if (!entry->kernel || entry->kernel == kernel) return true;
+  return false;
+}
+
 const KernPlan *book_plan(Compiler *c, RecipeBook *book, Name kernel, const Kern *kern) {
   if (!book) return NULL;
   vec_push(&book->kernels, kernel);

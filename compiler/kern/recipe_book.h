@@ -84,6 +84,9 @@ RecipeBook *recipe_book_read(Compiler *c, const char *path);
 // those of them to which it applies.
 void recipe_book_add(Compiler *c, RecipeBook *book, Loc exp, Loc text);
 
+// May the book have a recipe for the kernel?  book may be NULL.
+bool book_mentions(const RecipeBook *book, Name kernel);
+
 // The kernel by the book's recipe for it; NULL if there is none, or after an error.  book may be
 // NULL.
 const KernPlan *book_plan(Compiler *c, RecipeBook *book, Name kernel, const Kern *kern);
