@@ -29,6 +29,11 @@ typedef void (*StepAdd)(void *state, KernBuilder *b, const KernStm *stm);
 // The kernel with the statement of the axis replaced.
 const Kern *step_replace(Step *s, const Kern *kern, Name axis, StepAdd add, void *state);
 
+// The body of points `index` from 0 on, below a constant width, without divisions where rows turn
+// within; what that needs is added before (turns.c).
+const KernBlock *kern_turn_points(KernBuilder *before, const Var *index,
+                                  const Term *width, const KernBlock *block);
+
 // The term in terms of what is bound outside of lets (Var -> const Term *); NULL if that is long:
 // lets of lets may double it again and again.
 const Term *step_inlined(const Map *lets, const Term *t);
