@@ -147,8 +147,8 @@ bool lower_near_loads(KernCode *kc, const KernBlock *block, int at, bool *loaded
                     elements_of(kc, n, count - 1));
     for (int i = 0; i < count; i++)
       if (near.loads[i] >= 0)
-        declare_copy(kc, block->stms[near.loads[i]].binders[0], values[i],
-                     pick_every_nth(kc, &p, i, n));
+        declare_loaded(kc, block->stms[near.loads[i]].binders[0], values[i],
+                       pick_every_nth(kc, &p, i, n));
   }
   return true;
 }

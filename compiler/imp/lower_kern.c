@@ -267,7 +267,17 @@ const ImpExp *declared(KernCode *kc, const char *name, const ImpExp *value) {
   if (value->kind == IMP_CONST || value->kind == IMP_VAR) return value;
   const Var *var = imp_declare(kc->k->b, name, value);
   map_put(kc->k->inside, var, var);
+  if (kc->permuted && value->kind == IMP_PERMUTE)
+    map_put(kc->permuted, var, (void *)(intptr_t)value);
   return value->lanes ? imp_vector_var(var, value->lanes) : imp_var(var);
+}
+
+void declare_loaded(KernCode *kc, const Var *binder, VarCopies *value, const ImpExp *is) {
+  is = declared(kc, "loaded", is);
+  declare_copy(kc, binder, value, is);
+  const ImpExp *copy = copy_of(kc, value);
+  if (kc->permuted && copy->lanes)
+    map_put(kc->permuted, copy->u.var, (void *)(intptr_t)is);
 }
 
 KernCode inner_code(KernCode *kc, Code *code, ImpBuilder *b) {

@@ -38,6 +38,8 @@ typedef struct KernCode {
   int64_t group;           // items of a group that work together; 0: there are no groups
   TileRooms *tiles;        // of such a group; or NULL
   const KernBlock *block;  // at hand
+  // Var -> const ImpExp *: vectors that are permutations, or other names of vectors; or NULL
+  Map *permuted;
 } KernCode;
 
 // A variable: copies by the points of the register axes in `set`.
@@ -135,6 +137,11 @@ void params_next(KernCode *kc, const VarCopies *const *params, const Term *const
 void params_end(KernCode *kc, const KernStm *stm, const VarCopies *const *params);
 void add_stm(KernCode *kc, ImpStm stm);
 const ImpExp *declared(KernCode *kc, const char *name, const ImpExp *value);
+// Declares the copy at hand of what is loaded, a vector.
+void declare_loaded(KernCode *kc, const Var *binder, VarCopies *value, const ImpExp *is);
+// The vector, a permutation of permutations, by as few of them as what it is made of needs
+// (lower_permute.c).
+const ImpExp *permuted_at_once(KernCode *kc, const ImpExp *vector);
 
 // op left right -> out: scalars, or vectors if one is; at the copy at hand.
 void apply_op(KernCode *kc, const KernOp *op, const ImpExp *const *left,

@@ -53,7 +53,8 @@ static void launch_kern(Code *host, const KernPlan *plan, Map *memory) {
   KernelCode *kernel = kernel_begin(host, kern->loc);
   KernCode kc = { .k = &kernel->code,
                   .values = map_new(NULL),
-                  .memory = map_new(memory) };
+                  .memory = map_new(memory),
+                  .permuted = map_new(NULL) };
   Items items = { .least = is_straight_kern(grid.block) ? FLAT_RUN : 1,
                   .owner = plan->many_points ? host->lower->kernel : NULL,
                   .independent = true };

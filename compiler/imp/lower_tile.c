@@ -118,7 +118,7 @@ static void declare_columns(KernCode *kc, const KernBlock *block, const RecordTi
                             const ImpExp *const *columns, VarCopies *const *values) {
   for (int i = 0; i < TILE_HEIGHT; i++)
     if (tile->loads[i] >= 0)
-      declare_copy(kc, block->stms[tile->loads[i]].binders[0], values[i], columns[i]);
+      declare_loaded(kc, block->stms[tile->loads[i]].binders[0], values[i], columns[i]);
 }
 
 bool lower_record(KernCode *kc, const KernBlock *block, int at, bool *loaded) {
@@ -235,7 +235,7 @@ static void store_whole(KernCode *kc, const Mem *mem, const ImpExp *base,
     add_stm(kc, (ImpStm){ .kind = IMP_STORE,
                           .u.store = { .mem = mem,
                                        .index = imp_add(base, imp_i64(i * kc->lanes)),
-                                       .value = parts[i] } });
+                                       .value = permuted_at_once(kc, parts[i]) } });
 }
 
 // Four neighbours of longer records: the inverse of loading a tile.
