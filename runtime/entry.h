@@ -164,9 +164,13 @@ struct rt_context *RT_NAME(context_new)(struct rt_config *cfg) {
   size_t regions = (size_t)ctx->program->region_count;
   ctx->kernels = (struct rt_built_kernel *)rt_host_alloc(kernels * sizeof *ctx->kernels);
   ctx->regions = (struct rt_timing *)rt_host_alloc(regions * sizeof *ctx->regions);
-  int error = rt_context_open(ctx);
 #if defined(RT_WORKERS) && defined(RT_LIBRARY)
-  error = rt_workers_begin(ctx, error);
+  rt_transport_alone(cfg->workers, true);
+  int opened = rt_context_open(ctx);
+  rt_transport_alone(cfg->workers, false);
+  int error = rt_workers_begin(ctx, opened);
+#else
+  int error = rt_context_open(ctx);
 #endif
   ctx->broken = error != RT_OK;
   return ctx;
@@ -196,7 +200,13 @@ void RT_NAME(context_free)(struct rt_context *ctx) {
   rt_replayer_free(ctx);
   rt_trace_free(ctx);
 #endif
+#if defined(RT_WORKERS) && defined(RT_LIBRARY)
+  rt_transport_alone(ctx->config->workers, true);
   rt_release_device(ctx);
+  rt_transport_alone(ctx->config->workers, false);
+#else
+  rt_release_device(ctx);
+#endif
   rt_cache_close(ctx);
   free(ctx->device.name);
   free(ctx->device.driver);

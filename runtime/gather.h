@@ -118,6 +118,18 @@ RT_FN int64_t rt_all_bytes(const struct rt_gathered *g) {
   return rt_sat_mul(g->total, g->row_bytes);
 }
 
+// A value of each worker.
+RT_FN struct rt_gathered rt_gathered_values(const struct rt_workers *w, int64_t bytes) {
+  struct rt_gathered g;
+  memset(&g, 0, sizeof g);
+  g.workers = g.total = w->size;
+  g.start = w->rank;
+  g.count = 1;
+  g.row_bytes = bytes;
+  g.each = true;
+  return g;
+}
+
 RT_FN int rt_workers_gather(struct rt_context *ctx, struct rt_mem **to,
                             struct rt_mem *from, const struct rt_gathered *g) {
   char *staged = NULL;
@@ -236,12 +248,7 @@ RT_FN struct rt_range rt_overlap(const struct rt_wanted *owner,
 RT_FN int rt_tell_wanted(struct rt_context *ctx, const struct rt_wanted *own,
                          struct rt_wanted **out) {
   struct rt_workers *w = ctx->config->workers;
-  const struct rt_gathered g = { .workers = w->size,
-                                 .total = w->size,
-                                 .start = w->rank,
-                                 .count = 1,
-                                 .row_bytes = sizeof *own,
-                                 .each = true };
+  const struct rt_gathered g = rt_gathered_values(w, sizeof *own);
   char *staged = NULL;
   int error = rt_stage(ctx, rt_all_bytes(&g), &staged);
   if (!error) ((struct rt_wanted *)(void *)staged)[w->rank] = *own;
@@ -436,8 +443,8 @@ RT_FN int rt_weights_open(struct rt_context *ctx) {
 
 RT_FN int rt_workers_begin(struct rt_context *ctx, int error) {
   struct rt_workers *w = ctx->config->workers;
-  if (!error) error = rt_weights_open(ctx);
-  error = rt_workers_agree(ctx, error);
+  int weighed = rt_weights_open(ctx);  // blocks have sizes even if there is no device
+  error = rt_workers_agree(ctx, error ? error : weighed);
   if (error || w->size == 1) return error;
   error = rt_workers_agree(ctx, rt_workers_alike(ctx));
   if (!error) rt_workers_settle(ctx);
@@ -468,18 +475,17 @@ RT_FN int rt_workers_called(struct rt_context *ctx, int error) {
 RT_FN int rt_workers_rows(struct rt_context *ctx, const char *name, int64_t rows,
                           int64_t *total) {
   struct rt_workers *w = ctx->config->workers;
-  const struct rt_gathered g = { .workers = w->size,
-                                 .total = w->size,
-                                 .start = w->rank,
-                                 .count = 1,
-                                 .row_bytes = sizeof rows,
-                                 .each = true };
+  const struct rt_gathered g = rt_gathered_values(w, sizeof rows);
   char *staged = NULL;
+  if (w->size == 1) {  // who may have joined nobody
+    *total = rows;
+    return RT_OK;
+  }
   int error = rt_stage(ctx, rt_all_bytes(&g), &staged);
   if (!error) ((int64_t *)(void *)staged)[w->rank] = rows;
   error = rt_workers_agree(ctx, error);
   if (error) return error;
-  if (w->size > 1 && !rt_transport_gather(w, staged, &g)) return rt_too_large(ctx, &g);
+  if (!rt_transport_gather(w, staged, &g)) return rt_too_large(ctx, &g);
   *total = 0;
   for (int i = 0; i < w->size; i++)
     *total += ((const int64_t *)(void *)staged)[i];

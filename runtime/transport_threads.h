@@ -2,7 +2,9 @@
 // of one, of its own.  What they exchange lies in memory that all see.
 #include <pthread.h>
 
-enum { RT_STAGES = 2 };
+#define rt_team RT_NAME(team)
+
+enum { RT_STAGES = 2, RT_MOST_WORKERS = 1024 };
 
 // What all of them share.
 struct rt_team {
@@ -11,20 +13,17 @@ struct rt_team {
   int size, here;
   int64_t meetings;
   bool given_up;     // before anything began
+  bool *joined;      // [size], in a library
   int *numbers;      // [RT_STAGES][size]
   const void *sent;  // in a broadcast
   char *stages[RT_STAGES];
   int64_t stage_bytes[RT_STAGES];
 };
 
+// What a worker keeps.
 struct rt_member {
   struct rt_team *team;
-  struct rt_workers workers;
-  struct rt_config config;
-  struct rt_cli cli;
-  pthread_t thread;
   int64_t numbers, stages;  // used so far
-  int status;
 };
 
 RT_FN struct rt_member *rt_member_of(const struct rt_workers *w) {
@@ -70,11 +69,12 @@ RT_FN void rt_transport_broadcast(struct rt_workers *w, int from, void *bytes,
 }
 
 RT_FN void rt_transport_alone(struct rt_workers *w, bool begins) {
-  struct rt_team *team = rt_member_of(w)->team;
+  struct rt_member *m = rt_member_of(w);
+  if (!m) return;
   if (begins)
-    pthread_mutex_lock(&team->alone);
+    pthread_mutex_lock(&m->team->alone);
   else
-    pthread_mutex_unlock(&team->alone);
+    pthread_mutex_unlock(&m->team->alone);
 }
 
 // ---- gathers
@@ -112,19 +112,139 @@ RT_FN bool rt_transport_fetch(struct rt_workers *w, char *all, int64_t row_bytes
   return true;
 }
 
+// ---- teams
+
+RT_FN void rt_team_open(struct rt_team *team, int size) {
+  memset(team, 0, sizeof *team);
+  team->size = size;
+  team->numbers = (int *)rt_host_alloc(RT_STAGES * (size_t)size * sizeof *team->numbers);
+  team->joined = (bool *)rt_host_alloc((size_t)size * sizeof *team->joined);
+  pthread_mutex_init(&team->meeting, NULL);
+  pthread_mutex_init(&team->alone, NULL);
+  pthread_cond_init(&team->all_here, NULL);
+}
+
+RT_FN void rt_team_close(struct rt_team *team) {
+  for (int k = 0; k < RT_STAGES; k++)
+    free(team->stages[k]);
+  free(team->numbers);
+  free(team->joined);
+  pthread_cond_destroy(&team->all_here);
+  pthread_mutex_destroy(&team->alone);
+  pthread_mutex_destroy(&team->meeting);
+}
+
+typedef void (*rt_team_work)(struct rt_team *team, int rank, void *state);
+
+struct rt_thread {
+  struct rt_team *team;
+  rt_team_work work;
+  void *state;
+  int rank;
+  pthread_t id;
+};
+
+RT_FN void *rt_thread_main(void *state) {
+  struct rt_thread *t = (struct rt_thread *)state;
+  pthread_mutex_lock(&t->team->meeting);
+  bool given_up = t->team->given_up;
+  pthread_mutex_unlock(&t->team->meeting);
+  if (!given_up) t->work(t->team, t->rank, t->state);
+  return NULL;
+}
+
+// A thread for each rank: all of them, or none; why there is none, or 0 when all have ended.
+RT_FN int rt_team_start(struct rt_team *team, rt_team_work work, void *state) {
+  struct rt_thread *threads =
+      (struct rt_thread *)rt_host_alloc((size_t)team->size * sizeof *threads);
+  int started = 0, failed = 0;
+  pthread_mutex_lock(&team->meeting);
+  for (; started < team->size && !failed; started += !failed) {
+    struct rt_thread *t = &threads[started];
+    t->team = team;
+    t->work = work;
+    t->state = state;
+    t->rank = started;
+    failed = pthread_create(&t->id, NULL, rt_thread_main, t);
+  }
+  team->given_up = failed != 0;
+  pthread_mutex_unlock(&team->meeting);
+  for (int i = 0; i < started; i++)
+    pthread_join(threads[i].id, NULL);
+  free(threads);
+  return failed;
+}
+
+#ifdef RT_LIBRARY
+
+// ---- libraries
+
+RT_FN void rt_transport_close(struct rt_workers *w) {
+  struct rt_member *m = rt_member_of(w);
+  if (!m) return;
+  pthread_mutex_lock(&m->team->meeting);
+  m->team->joined[w->rank] = false;
+  pthread_mutex_unlock(&m->team->meeting);
+  free(m);
+  w->transport = NULL;
+}
+
+struct rt_team *RT_NAME(team_new)(int size) {
+  if (size < 1 || size > RT_MOST_WORKERS) return NULL;
+  struct rt_team *team = (struct rt_team *)rt_host_alloc(sizeof *team);
+  rt_team_open(team, size);
+  return team;
+}
+
+void RT_NAME(team_free)(struct rt_team *team) {
+  if (team) rt_team_close(team);
+  free(team);
+}
+
+int RT_NAME(team_run)(struct rt_team *team, rt_team_work work, void *state) {
+  return rt_team_start(team, work, state) != 0;
+}
+
+int RT_NAME(context_config_set_team)(struct rt_config *cfg, struct rt_team *team,
+                                     int rank) {
+  struct rt_workers *w = cfg->workers;
+  if (!team || rank < 0 || rank >= team->size) return 1;
+  rt_transport_close(w);
+  pthread_mutex_lock(&team->meeting);
+  bool taken = team->joined[rank];
+  team->joined[rank] = true;
+  pthread_mutex_unlock(&team->meeting);
+  if (taken) return 1;
+  struct rt_member *m = (struct rt_member *)rt_host_alloc(sizeof *m);
+  m->team = team;
+  w->transport = m;
+  w->rank = rank;
+  w->size = team->size;
+  return 0;
+}
+
+int RT_NAME(context_config_set_device_part)(struct rt_config *cfg, int part, int parts) {
+  if (part < 0 || part >= parts || parts > RT_MOST_WORKERS) return 1;
+  cfg->part = part;
+  cfg->parts = parts;
+  cfg->shares_units = true;
+  return 0;
+}
+#else
+
 // ---- executables
 
 RT_FN int rt_count_devices(const struct rt_config *cfg) {
-#ifdef RT_NO_OPENCL
+#  ifdef RT_NO_OPENCL
   (void)cfg;
   return 0;
-#else
+#  else
   struct rt_config any = *cfg;
   struct rt_device_list list = rt_cl_devices();
   any.device = NULL;
   rt_filter_devices(&any, &list);
   return list.count;
-#endif
+#  endif
 }
 
 // The devices that the command line asks for: "a,b", or "all", of which each may be in parts.
@@ -154,82 +274,62 @@ RT_FN int rt_team_devices(const struct rt_cli *cli, char ***out) {
   return count;
 }
 
-RT_FN void *rt_member_main(void *state) {
-  struct rt_member *m = (struct rt_member *)state;
-  pthread_mutex_lock(&m->team->meeting);
-  bool given_up = m->team->given_up;
-  pthread_mutex_unlock(&m->team->meeting);
-  if (given_up) return NULL;
-  rt_out = m->workers.rank == 0 ? stdout : fopen("/dev/null", "w");
+// A worker of an executable.
+struct rt_cli_member {
+  struct rt_member member;
+  struct rt_workers workers;
+  struct rt_config config;
+  struct rt_cli cli;
+  int status;
+};
+
+RT_FN void rt_cli_member_main(struct rt_team *team, int rank, void *state) {
+  struct rt_cli_member *m = (struct rt_cli_member *)state + rank;
+  (void)team;
+  rt_out = rank == 0 ? stdout : fopen("/dev/null", "w");
   if (!rt_out) rt_out = stderr;
   m->status = rt_run_as_worker(&m->cli, &m->workers);
-  if (m->workers.rank > 0 && rt_out != stderr) fclose(rt_out);
-  return NULL;
+  if (rank > 0 && rt_out != stderr) fclose(rt_out);
 }
 
 // Everything of the configuration is only read from now on, but for what belongs to one worker.
-RT_FN void rt_member_set(struct rt_member *m, struct rt_team *team,
-                         const struct rt_cli *cli, int rank) {
-  m->team = team;
+RT_FN void rt_cli_member_set(struct rt_cli_member *m, struct rt_team *team,
+                             const struct rt_cli *cli, int rank) {
+  m->member.team = team;
   m->cli = *cli;
   m->config = *cli->cfg;
   m->cli.cfg = &m->config;
   m->workers.rank = rank;
   m->workers.size = team->size;
   m->workers.neighbours = 1;
-  m->workers.transport = m;
+  m->workers.transport = &m->member;
   m->config.at_terminal = rank == 0 && cli->cfg->at_terminal;
   m->config.status_file = rank == 0 ? cli->cfg->status_file : 0;
 }
 
-// Starts all or none.
-RT_FN int rt_team_start(struct rt_member *members, struct rt_team *team) {
-  int started = 0, failed = 0;
-  pthread_mutex_lock(&team->meeting);
-  for (; started < team->size && !failed; started += !failed)
-    failed =
-        pthread_create(&members[started].thread, NULL, rt_member_main, &members[started]);
-  team->given_up = failed != 0;
-  pthread_mutex_unlock(&team->meeting);
-  for (int i = 0; i < started; i++)
-    pthread_join(members[i].thread, NULL);
-  return failed
-             ? rt_usage_error("cannot start %d threads: %s", team->size, strerror(failed))
-             : 0;
-}
-
 RT_FN int rt_team_run(const struct rt_cli *cli, char *const *devices, int device_count) {
   struct rt_team team;
-  memset(&team, 0, sizeof team);
-  int parts = cli->split ? cli->split : 1, status;
-  team.size = device_count * parts;
-  pthread_mutex_init(&team.meeting, NULL);
-  pthread_mutex_init(&team.alone, NULL);
-  pthread_cond_init(&team.all_here, NULL);
-  size_t size = (size_t)team.size;
-  team.numbers = (int *)rt_host_alloc(RT_STAGES * size * sizeof *team.numbers);
-  struct rt_member *members = (struct rt_member *)rt_host_alloc(size * sizeof *members);
+  int parts = cli->split ? cli->split : 1;
+  rt_team_open(&team, device_count * parts);
+  struct rt_cli_member *members =
+      (struct rt_cli_member *)rt_host_alloc((size_t)team.size * sizeof *members);
   for (int i = 0; i < team.size; i++) {
-    rt_member_set(&members[i], &team, cli, i);
+    rt_cli_member_set(&members[i], &team, cli, i);
     members[i].config.device = devices[i / parts];
     members[i].config.part = i % parts;
     members[i].config.parts = parts;
   }
-  status = rt_team_start(members, &team);
+  int failed = rt_team_start(&team, rt_cli_member_main, members), status = 0;
+  if (failed)
+    status = rt_usage_error("cannot start %d threads: %s", team.size, strerror(failed));
   for (int i = 0; i < team.size; i++)
     if (members[i].status) status = members[i].status;
-  for (int k = 0; k < RT_STAGES; k++)
-    free(team.stages[k]);
   free(members);
-  free(team.numbers);
-  pthread_cond_destroy(&team.all_here);
-  pthread_mutex_destroy(&team.alone);
-  pthread_mutex_destroy(&team.meeting);
+  rt_team_close(&team);
   return status;
 }
 
 RT_FN int rt_transport_main(int argc, char **argv) {
-  enum { RT_MOST_WORKERS = 1024 };
   struct rt_cli cli;
   char **devices = NULL;
   rt_out = stdout;
@@ -245,4 +345,5 @@ RT_FN int rt_transport_main(int argc, char **argv) {
   free(devices);
   return rt_cli_close(&cli, status);
 }
+#endif
 // End transport_threads.h

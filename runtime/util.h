@@ -1,7 +1,7 @@
 // Begin util.h: host memory, texts, files, time, hashes, element types.
 
 // Where results and the replies of servers go: standard output, but one worker's only.
-#ifdef RT_THREADS
+#if defined(RT_THREADS) && !defined(RT_LIBRARY)
 static __thread FILE *rt_out;
 #  define rt_say(...) fprintf(rt_out, __VA_ARGS__)
 #else

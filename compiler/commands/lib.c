@@ -19,7 +19,9 @@ static const Option option_rows[] = {
   { OPTION_MPI, 0, "mpi", NULL,
     "for the processes of an MPI job ([machines.md](machines.md#libraries)); compiled with "
     "`mpicc`", NULL },
-  { OPTION_WORKERS, 0, "workers", NULL, NULL, NULL },  // to say that there are none
+  { OPTION_WORKERS, 0, "workers", NULL,
+    "for several devices, or parts of one, each with a thread of the process "
+    "([machines.md](machines.md#several-devices-of-a-process))", NULL },
   OPTIONS_END
 };
 // clang-format on
@@ -49,7 +51,7 @@ static const char *refused_base(const char *base) {
 static int make_library(Compiler *c, const char *path, CompileOptions options) {
   EmitResult result;
   options.library = true;
-  options.flatten.blocks = options.flatten.workers == WORKERS_MPI;
+  options.flatten.blocks = options.flatten.workers != WORKERS_ONE;
   if (!options.base) options.base = compile_base(path);
   const char *refused = refused_base(options.base);
   if (refused)
@@ -79,10 +81,6 @@ static int command_lib(Compiler *c, int argc, char **argv) {
     if (o == 'p') given.prefix = optarg;
     if (o == 'd') given.device = optarg;
     if (o == OPTION_RECIPE) given.recipe = optarg;
-    if (o == OPTION_WORKERS)
-      return command_usage_error(
-          c, "flc lib: libraries are for the processes of an MPI job (--mpi), not for "
-             "several devices of a process");
     const char *message = set_flatten_option(&given.flatten, o);
     if (message) return command_usage_error(c, "flc lib: %s", message);
   }

@@ -57,7 +57,7 @@ static const char *input_name(const Entry *entry, int param) {
 static bool is_block(const CallText *s, int param) {
   const EmitOptions *options = &s->c.e->options;
   return s->entry->blocks && s->entry->blocks[param] && options->library &&
-         options->workers == WORKERS_MPI;
+         options->workers != WORKERS_ONE;
 }
 
 // The dimension as the program knows it.

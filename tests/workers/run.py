@@ -337,30 +337,51 @@ def faults(flc, folder, command):
         check(misuses == 0 and (alive <= 2 or k % 2), f"{alive} objects left, {misuses} misused; " + what)
 
 
-def compiled(flc, folder, name, source):
+def compiled(flc, folder, name, source, option="--mpi"):
     """The C program with its library; its path."""
     path = os.path.join(folder, name)
     with open(path + ".c", "w", encoding="utf-8") as file:
         file.write(source)
-    library = os.path.join(folder, re.search(r'#include "(\w+)\.h"', source)[1] + "_library.o")
-    mpicc = [os.environ.get("MPICC", "mpicc"), "-Wall", "-Wextra", "-Werror"]
+    base = os.path.join(folder, re.search(r'#include "(\w+)\.h"', source)[1])
+    library = base + option + ".o"
+    cc = [os.environ.get("MPICC", "mpicc") if option == "--mpi" else "cc", "-Wall", "-Wextra", "-Werror", "-pthread"]
     if not os.path.exists(library):
-        base = library[:-len("_library.o")]
-        subprocess.run([flc, "lib", "--mpi", base + ".fl"], check=True)
-        check(subprocess.run(mpicc + ["-c", base + ".c", "-o", library]).returncode == 0, "a library compiles")
-    built = subprocess.run(mpicc + [path + ".c", library, "-o", path, "-lOpenCL", "-lm"], capture_output=True, text=True)
+        subprocess.run([flc, "lib", option, base + ".fl"], check=True)
+        check(subprocess.run(cc + ["-c", base + ".c", "-o", library]).returncode == 0, "a library compiles")
+    built = subprocess.run(cc + [path + ".c", library, "-o", path, "-lOpenCL", "-lm"], capture_output=True, text=True)
     check(built.returncode == 0, built.stderr[:600])
     return path
 
 
-def library(flc, folder):
-    """The examples of docs/machines.md; and what fails in one process fails in all."""
+def examples(folder):
+    """The C programs of docs/machines.md; their Fl programs are put into the folder."""
     with open(os.path.join(HERE, "..", "..", "docs", "machines.md"), encoding="utf-8") as file:
         text = file.read()
     for name, program in re.findall(r"^```fl (\w+\.fl)\n(.*?)^```$", text, re.S | re.M):
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             file.write(program)
-    norms, heat = re.findall(r"^```c\n(.*?)^```$", text, re.S | re.M)
+    return re.findall(r"^```c\n(.*?)^```$", text, re.S | re.M)
+
+
+def team(flc, folder):
+    """A library for several devices: parts of the first, as many as there are cores or more; alone; and failures."""
+    plate, lines = examples(folder)[2], None
+    alone = plate.replace("  fl_context_config_set_team(cfg, team, rank);\n", "(void)team;").replace("WORKERS = 3", "WORKERS = 1")
+    bad = plate.replace("&both, in,", "&both, rank == 1 ? NULL : in,")
+    for name, source in (("alone", alone), ("plates", plate), ("plates2", plate.replace("WORKERS = 3", "WORKERS = 2"))):
+        run = subprocess.run([compiled(flc, folder, name, source, "--workers")], capture_output=True, text=True, timeout=60)
+        lines = lines or run.stdout
+        check(run.returncode == 0 and run.stdout.count("row ") == 4 and run.stdout == lines, f"a team, {name}: {run.stdout}{run.stderr[:300]}")
+    run = subprocess.run([compiled(flc, folder, "bad_plates", bad, "--workers")], capture_output=True, text=True, timeout=60)
+    check(run.returncode != 0 and not run.stdout and run.stderr.startswith("worker 1 of 3: parameter heat"), f"a team fails: {run.stdout}{run.stderr[:300]}")
+    uneven = plate.replace("in = fl_new_f32_2d(ctx, rows, count,", "in = fl_new_f32_2d(ctx, rows, count - (rank == 2),")
+    run = subprocess.run([compiled(flc, folder, "uneven_plates", uneven, "--workers")], capture_output=True, text=True, timeout=60)
+    check(run.returncode != 0 and not run.stdout and "parameter heat: expected a block of " in run.stderr, f"uneven blocks of a team: {run.stdout}{run.stderr[:300]}")
+
+
+def library(flc, folder):
+    """The examples of docs/machines.md; and what fails in one process fails in all."""
+    norms, heat = examples(folder)[:2]
     path = compiled(flc, folder, "good", norms)
     alone, several = mpirun(1, [path], ""), mpirun(3, [path], "")
     check(alone.returncode == 0 and abs(float(alone.stdout) - 32775245.295) < 0.1, f"the example: {alone.stderr[:300]}")
@@ -393,9 +414,7 @@ BLOCKS_REFUSED = (
 
 
 def refusals(flc, folder):
-    """#[blocks] names parameters with rows, in whatever is built of the program; no libraries for several devices."""
-    done = subprocess.run([flc, "lib", "--workers", PROGRAM, "-o", os.path.join(folder, "none")], capture_output=True, text=True)
-    check(done.returncode == 1 and "--mpi" in done.stderr and not os.path.exists(os.path.join(folder, "none.c")), f"flc lib --workers: {done.stderr[:300]}")
+    """#[blocks] names parameters with rows, in whatever is built of the program."""
     path = os.path.join(folder, "refused.fl")
     for attribute, message in BLOCKS_REFUSED:
         with open(path, "w", encoding="utf-8") as file:
@@ -501,6 +520,7 @@ def main():
                 partly(flc, folder)
                 measured(flc, folder)
             if start == threads:
+                team(flc, folder)
                 faults(flc, folder, command)
                 no_weights(command)
     print(f"{passed} passed, {failed} failed")
