@@ -195,11 +195,6 @@ static const Atom *result_block(Spread *s, Builder *b, Atom result, const RowSpl
   return mem_copy(&block, sizeof block);
 }
 
-// The rounds of a loop with little work are one item's: not blocks, but small.
-static bool is_loop_guard(const Exp *exp) {
-  return exp->kind == EXP_GUARD && exp->u.guard.guard->kind == GUARD_LOOP;
-}
-
 // Results that both branches make as blocks are gathered once, behind them.
 static void delay_common(Spread *s, const Stm *stm, const Body *branches[2], Delayed *d) {
   Atom *results[2];
@@ -213,9 +208,9 @@ static void delay_common(Spread *s, const Stm *stm, const Body *branches[2], Del
     const RowSplit *split = split_of_type(s, stm->binders[i]->type);
     if (!split) continue;
     const Atom *first = result_block(s, &inner[0], results[0][i], split, false);
-    const Atom *second =
-        first ? result_block(s, &inner[1], results[1][i], split, is_loop_guard(stm->exp))
-              : NULL;
+    const Atom *second = first ? result_block(s, &inner[1], results[1][i], split,
+                                              spread_is_loop_guard(stm->exp))
+                               : NULL;
     if (!second) continue;
     d->splits[i] = split;
     d->binders[i] = block_var(s, stm->binders[i], split);
@@ -285,23 +280,6 @@ static void spread_branches(Spread *s, Builder *b, const Stm *stm) {
 
 // ---- loops
 
-static bool atom_is(Atom a, const Var *var) {
-  return a.kind == ATOM_VAR && a.u.var == var;
-}
-
-// Is the variable mentioned by anything but the statement that binds it?
-static bool is_mentioned(const Body *body, const Var *var) {
-  for (int i = 0; i < body->result_count; i++)
-    if (atom_is(body->results[i], var)) return true;
-  for (int i = 0; i < body->stm_count; i++) {
-    if (body->stms[i].binder_count && body->stms[i].binders[0] == var) continue;
-    VarVec used = core_free_exp(body->stms[i].exp);
-    vec_each (const Var **, each, &used)
-      if (*each == var) return true;
-  }
-  return false;
-}
-
 // A round of a loop, for which `d` says which parameters are blocks; gathered, if need be, when it
 // begins.
 static const Body *spread_round(Spread *s, const Exp *loop, const Delayed *d) {
@@ -325,12 +303,13 @@ static const Body *spread_round(Spread *s, const Exp *loop, const Delayed *d) {
 
 // Parameters that the round makes whole, or wants whole, stay so; false if there were some.
 static bool keep_blocks(Spread *s, const Exp *loop, const Body *round, Delayed *d) {
+  const Map *live = dead_live(round);  // views of what is gathered may be of no use
   bool all = true;
   for (int i = 0; i < d->count; i++) {
     if (!d->splits[i]) continue;
     Atom result = loop->u.loop.body->results[i];
-    bool is_block = spread_part(s, result, d->splits[i]) &&
-                    !is_mentioned(round, loop->u.loop.params[i]);
+    bool is_block =
+        spread_part(s, result, d->splits[i]) && !map_has(live, loop->u.loop.params[i]);
     if (is_block) continue;
     all = false;
     d->splits[i] = NULL;
@@ -435,6 +414,23 @@ static void spread_view(Spread *s, Builder *b, const Stm *stm) {
   map_put(s->parts, stm->binders[0], new_node(RowPart, block, split, part->loops));
 }
 
+// let ys = assert c {xs}: what is checked is the block, which is gathered for who reads it whole.
+static bool spread_assert(Spread *s, Builder *b, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  if (exp->kind != EXP_ASSERT || stm->binder_count != 1) return false;
+  Atom array = exp->u.assert.atoms[0];
+  const RowSplit *split = split_of_type(s, atom_type(array));
+  const RowPart *part = split ? spread_part(s, array, split) : NULL;
+  if (!part) return false;
+  Exp *own = mem_copy(exp, sizeof *exp);
+  own->u.assert.atoms = mem_copy(&part->block, sizeof part->block);
+  Atom block = core_let(b, stm->binders[0]->name, own);
+  spread_flow(s, block, part->block);
+  spread_gather(s, b, stm->binders[0], block, split);
+  map_put(s->parts, stm->binders[0], new_node(RowPart, block, split, part->loops));
+  return true;
+}
+
 // ---- statements
 
 // A round of a loop is gone through again, with fewer blocks.
@@ -482,7 +478,8 @@ void spread_whole_stm(Spread *s, Builder *b, const Stm *stm) {
     spread_seg(s, b, stm, split);
   else if ((split && spread_filter(s, b, stm, split)) || spread_scatter(s, b, stm))
     return;
-  else if (spread_host_read(s, b, stm) || spread_reshape(s, b, stm))
+  else if (spread_host_read(s, b, stm) || spread_reshape(s, b, stm) ||
+           spread_assert(s, b, stm))
     return;
   else if (exp->kind == EXP_IF || exp->kind == EXP_GUARD)
     spread_branches(s, b, stm);
@@ -694,6 +691,8 @@ static const Entry *spread_entry(Compiler *c, const Entry *entry, bool blocks) {
   blocks = blocks && entry->blocks;
   Wholes wholes = { 0 };
   if (blocks) wholes = wholes_of(c, entry);
+  const Body *body = spread_carry(c, entry->body);
+  if (blocks) wholes.body = spread_carry(c, wholes.body);
   Spread s;
   do {
     s = (Spread){ .c = c,
@@ -711,7 +710,7 @@ static const Entry *spread_entry(Compiler *c, const Entry *entry, bool blocks) {
     if (blocks)
       spread_caller(&s, entry, &wholes, out);
     else
-      out->body = spread_body(&s, entry->body);
+      out->body = spread_body(&s, body);
     out->body = without_dead(c, out);
   } while (find_whole(&s, out->body, whole));
   // Seg-ops that read the same block fuse later.

@@ -87,6 +87,14 @@ void spread_flow(Spread *s, Atom to, Atom from);
 void spread_gather(Spread *s, Builder *b, const Var *array, Atom block,
                    const RowSplit *split);
 
+// ---- loops (workers_rounds.c)
+
+// Loops carry arrays in the shape in which their rounds read and make them.
+const Body *spread_carry(Compiler *c, const Body *body);
+// Does it choose between rounds on the host and, if they have little work, those of one item: not
+// blocks, but small?
+bool spread_is_loop_guard(const Exp *exp);
+
 // ---- what the host reads (workers_host.c)
 
 // Adds such a statement; false if it reads nothing distributed, or more than a row.
