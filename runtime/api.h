@@ -53,6 +53,9 @@ void RT_NAME(context_config_set_command_queue)(struct RT_NAME(context_config) * 
                                                cl_command_queue queue);
 void RT_NAME(context_config_set_exact_floats)(struct RT_NAME(context_config) * cfg,
                                               int flag);
+// Launches of little work run in the thread that asks, if PoCL is first used by this context: then
+// it shows everybody in the process a second device, which does so.
+void RT_NAME(context_config_set_near)(struct RT_NAME(context_config) * cfg, int flag);
 void RT_NAME(context_config_add_build_option)(struct RT_NAME(context_config) * cfg,
                                               const char *option);
 void RT_NAME(context_config_set_default_thread_block_size)(

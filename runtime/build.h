@@ -118,15 +118,16 @@ RT_FN int rt_build_failed(struct rt_context *ctx, int kernel, int status,
 }
 
 RT_FN int rt_build_from_source(struct rt_context *ctx, const struct rt_batch *batch,
-                               const char *options, struct rt_module **out) {
+                               bool near, const char *options, struct rt_module **out) {
   char *source = rt_batch_source(ctx, batch), *log = NULL;
-  int status = ctx->backend->compile(ctx, source, options, out, &log), error = RT_OK;
+  int status = ctx->backend->compile(ctx, near, source, options, out, &log),
+      error = RT_OK;
   // A text that compiles fails now and then where processes compile it at once, into one cache of
   // the driver (PoCL 3.1).
   for (int again = 0; status && again < 2; again++) {
     free(log);
     log = NULL;
-    status = ctx->backend->compile(ctx, source, options, out, &log);
+    status = ctx->backend->compile(ctx, near, source, options, out, &log);
   }
   if (status) error = rt_build_failed(ctx, batch->kernels[0], status, log);
   free(log);
@@ -178,8 +179,8 @@ RT_FN void rt_show_build(struct rt_context *ctx) {
 RT_FN void rt_log_builds(struct rt_context *ctx, const struct rt_batch *batch,
                          struct rt_form form, const char *how) {
   for (int i = 0; i < batch->count; i++)
-    rt_log(ctx, "build %s%s: %s", ctx->program->kernels[batch->kernels[i]].name,
-           form.fallback ? " (fallback)" : "", how);
+    rt_log(ctx, "build %s%s%s: %s", ctx->program->kernels[batch->kernels[i]].name,
+           form.fallback ? " (fallback)" : "", form.near ? " (near)" : "", how);
 }
 
 // A program that was compiled before, and where it was: NULL if nowhere.
@@ -207,14 +208,16 @@ RT_FN int rt_build_program(struct rt_context *ctx, const struct rt_batch *batch,
 #endif
   rt_build_options(ctx, batch->kernels[0], form, &options);
   char *about = rt_program_about(ctx, batch, options.data);
-  const char *how = rt_find_program(ctx, about, options.data, &binaries, out);
+  const char *how =
+      form.near ? NULL : rt_find_program(ctx, about, options.data, &binaries, out);
   rt_log_builds(ctx, batch, form, how ? how : "compiling");
   if (!*out) {
     rt_binaries_free(&binaries);
     rt_show_build(ctx);
-    error = rt_build_from_source(ctx, batch, options.data, out);
+    error = rt_build_from_source(ctx, batch, form.near, options.data, out);
     rt_show_status(ctx, "");
-    if (!error && rt_cache_wanted(ctx) && rt_module_image(ctx, *out, about, &binaries))
+    if (!error && !form.near && rt_cache_wanted(ctx) &&
+        rt_module_image(ctx, *out, about, &binaries))
       rt_cache_store(ctx, &binaries.items[0]);
   }
   rt_binaries_free(&binaries);
@@ -233,6 +236,7 @@ RT_FN const struct rt_build *rt_find_build(const struct rt_built_kernel *k,
   for (int i = 0; i < k->form_count; i++)
     if (k->forms[i].form.fallback == form.fallback &&
         k->forms[i].form.alone == form.alone && k->forms[i].form.narrow == form.narrow &&
+        k->forms[i].form.near == form.near &&
         k->forms[i].form.group_size == form.group_size)
       return &k->forms[i];
   return NULL;
@@ -255,7 +259,8 @@ RT_FN int rt_take_kernel(struct rt_context *ctx, const struct rt_batch *batch, i
   if (status) return rt_check_status(ctx, status, "keeping a program");
   snprintf(name, sizeof name, "flc_kernel_%d", place);
   status = backend->function_new(ctx, module, name, &build.function);
-  if (!status) status = backend->function_limit(ctx, build.function, &build.most_items);
+  if (!status)
+    status = backend->function_limit(ctx, form.near, build.function, &build.most_items);
   if (!status) {
     ctx->ready_kernels++;
     rt_keep_build(&ctx->kernels[kernel], build);

@@ -613,6 +613,7 @@ RT_FN int rt_cli_open(struct rt_cli *cli, int argc, char **argv) {
   cli->program_name = argc > 0 ? argv[0] : rt_program()->source;
   cli->cfg = RT_NAME(context_config_new)();
   cli->cfg->at_end = RT_IS_LAST;
+  cli->cfg->near = true;
   int status = 0, at = 1;
   while (at < argc && status == 0)
     status = rt_parse_option(cli, argv, &at);

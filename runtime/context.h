@@ -20,6 +20,7 @@ struct rt_config {
       exact_floats;  // in code for GPUs too: + - * / and roots of f32 are rounded once each
   bool at_terminal;  // show there what takes time
   bool at_end;       // the process ends with the context: the system frees the rest
+  bool near;         // launches of little work may run in the thread that asks (opencl.h)
   int status_file;   // 0, or a file that flc watches for that (cli.h)
   char *device, *platform;
   const struct rt_backend *backend;  // NULL: the first that has a device
@@ -65,6 +66,7 @@ struct rt_form {
   int64_t group_size;  // 0: any; else a constant of the text
   bool alone;          // not with its batch: groups of that size need code of their own
   bool narrow;         // for numbers below 2^31 (FLC_NARROW)
+  bool near;           // for the device near by
 };
 
 // A kernel compiled in one form.
@@ -82,6 +84,8 @@ struct rt_built_kernel {
   struct rt_timing runs, builds;
   int64_t arena_bytes;  // that were enough for the last launch; 0: none yet
   char *text;           // a text loaded in place of the program's own; NULL: none
+  int64_t near_runs;    // on the device near by
+  double near_ns[2];  // of its last runs there, the last one first, for each byte at hand
 };
 
 // A launch whose time is not known yet.
@@ -126,6 +130,12 @@ struct rt_device {
   bool emulates_sub_groups;
 };
 
+// A second device that runs kernels in the thread that asks, at once.
+struct rt_near {
+  cl_device_id id;
+  cl_command_queue queue;  // NULL: there is none
+};
+
 // Parameters and decisions of the code (for CPUs, for GPUs) that is not the one to run.
 struct rt_other_code {
   int64_t *params;  // NULL: nobody has asked for that code
@@ -142,6 +152,9 @@ struct rt_context {
   cl_context cl;         // of OpenCL
   struct rt_cuda *cuda;  // NULL: of OpenCL
   void *queue;           // a cl_command_queue or a CUstream
+  struct rt_near near;
+  bool busy;       // what was put into the queue may not be done yet
+  bool goes_near;  // launches of little work, and the queue is ours alone
   bool gpu_code, broken, profiling, logging, debugging;
   bool quick_builds;  // kernels are not optimised: for tests
   FILE *log;
@@ -343,6 +356,10 @@ void RT_NAME(context_config_set_command_queue)(struct rt_config *cfg,
 
 void RT_NAME(context_config_set_exact_floats)(struct rt_config *cfg, int flag) {
   cfg->exact_floats = flag != 0;
+}
+
+void RT_NAME(context_config_set_near)(struct rt_config *cfg, int flag) {
+  cfg->near = flag != 0;
 }
 
 void RT_NAME(context_config_add_build_option)(struct rt_config *cfg, const char *option) {

@@ -707,8 +707,9 @@ RT_FN char *rt_cuda_source(const struct rt_context *ctx, const char *source) {
   return rt_text_take(&t);
 }
 
-RT_FN int rt_cuda_compile(struct rt_context *ctx, const char *source, const char *options,
-                          struct rt_module **out, char **log) {
+RT_FN int rt_cuda_compile(struct rt_context *ctx, bool near, const char *source,
+                          const char *options, struct rt_module **out, char **log) {
+  (void)near;
   struct rt_cuda *cuda = ctx->cuda;
   struct rt_nvrtc_program *program = NULL;
   unsigned char *image = NULL;
@@ -798,8 +799,9 @@ RT_FN void rt_cuda_function_free(struct rt_context *ctx, struct rt_function *fun
   free(f);
 }
 
-RT_FN int rt_cuda_function_limit(struct rt_context *ctx, struct rt_function *function,
-                                 int64_t *items) {
+RT_FN int rt_cuda_function_limit(struct rt_context *ctx, bool near,
+                                 struct rt_function *function, int64_t *items) {
+  (void)near;
   const struct rt_cuda_function *f = (const struct rt_cuda_function *)function;
   int most = 0;
   int status = rt_cuda_enter(ctx);
@@ -832,8 +834,9 @@ RT_FN int rt_cuda_set_arg(struct rt_function *function, int number, size_t bytes
   return 0;
 }
 
-RT_FN int rt_cuda_launch(struct rt_context *ctx, struct rt_function *function,
+RT_FN int rt_cuda_launch(struct rt_context *ctx, bool near, struct rt_function *function,
                          size_t groups, size_t group_size, struct rt_event **event) {
+  (void)near;
   const struct rt_cuda_driver *call = &ctx->cuda->call;
   struct rt_cuda_function *f = (struct rt_cuda_function *)function;
   struct rt_cuda_event *times = NULL;

@@ -41,8 +41,9 @@ struct rt_backend {
   int (*copy)(struct rt_context *ctx, struct rt_place to, struct rt_place from,
               int64_t bytes, struct rt_event **event);
   // A module of a text; if it does not compile, what the compiler said, for the caller to free.
-  int (*compile)(struct rt_context *ctx, const char *source, const char *options,
-                 struct rt_module **out, char **log);
+  // `near`, here and below: for the device near by, where the context has one.
+  int (*compile)(struct rt_context *ctx, bool near, const char *source,
+                 const char *options, struct rt_module **out, char **log);
   // A module of its image; NULL if it is refused.
   struct rt_module *(*load)(struct rt_context *ctx, const unsigned char *bytes,
                             size_t length, const char *options);
@@ -55,13 +56,14 @@ struct rt_backend {
                       struct rt_function **out);
   void (*function_free)(struct rt_context *ctx, struct rt_function *function);
   // The most items that a group of it may have.
-  int (*function_limit)(struct rt_context *ctx, struct rt_function *function,
+  int (*function_limit)(struct rt_context *ctx, bool near, struct rt_function *function,
                         int64_t *items);
   // Arguments are set in their order.  Without a value: so many bytes of local memory.
   int (*set_arg)(struct rt_function *function, int number, size_t bytes,
                  const void *value);
-  int (*launch)(struct rt_context *ctx, struct rt_function *function, size_t groups,
-                size_t group_size, struct rt_event **event);
+  // `near`: it is done when that returns; the queue must be empty.
+  int (*launch)(struct rt_context *ctx, bool near, struct rt_function *function,
+                size_t groups, size_t group_size, struct rt_event **event);
   // The times of a command that has ended; frees the event.
   struct rt_times (*event_end)(struct rt_context *ctx, struct rt_event *event);
 };

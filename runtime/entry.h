@@ -101,7 +101,7 @@ RT_FN int rt_dump_binaries(struct rt_context *ctx, const char *file) {
   int error = RT_OK;
   for (int k = 0; k < ctx->program->kernel_count && !error; k++) {
     if (ctx->program->kernels[k].for_gpu != ctx->gpu_code) continue;
-    struct rt_form form = { false, 0, false, ctx->program->kernels[k].for_gpu };
+    struct rt_form form = { false, 0, false, ctx->program->kernels[k].for_gpu, false };
     struct rt_build build = { form, NULL, NULL, 0 };
     struct rt_text options = { NULL, 0, 0 };
     if (ctx->program->kernels[k].sized) form.group_size = rt_usual_group(ctx, k);
@@ -134,6 +134,12 @@ RT_FN const struct rt_entry_point *rt_entry_named(const struct rt_program *progr
   return NULL;
 }
 
+// Where kernels were compiled before, by the program or into a file, none is compiled once more.
+RT_FN bool rt_may_go_near(const struct rt_context *ctx) {
+  return ctx->near.queue && !ctx->gpu_code && !ctx->uses_ahead && !ctx->loaded.count &&
+         !ctx->cache_archive;
+}
+
 RT_FN int rt_context_open(struct rt_context *ctx) {
   int error = rt_open_device(ctx);
   if (error) return error;
@@ -147,6 +153,7 @@ RT_FN int rt_context_open(struct rt_context *ctx) {
   rt_ahead_open(ctx);
 #endif
   error = rt_cache_open(ctx);
+  ctx->goes_near = rt_may_go_near(ctx);
   if (!error) error = rt_open_sources(ctx);
   if (!error && cfg->dump_binary_to) error = rt_dump_binaries(ctx, cfg->dump_binary_to);
   return error;
@@ -228,7 +235,9 @@ void RT_NAME(context_free)(struct rt_context *ctx) {
   free(ctx);
 }
 
+// The user may put commands into it, of which nothing is known here.
 cl_command_queue RT_NAME(context_get_command_queue)(struct rt_context *ctx) {
+  ctx->goes_near = false;
   return (cl_command_queue)ctx->queue;
 }
 

@@ -53,7 +53,7 @@ struct rt_launching {
   struct rt_function *object;
   int next;
   size_t groups, group_size;
-  bool fallback;
+  bool fallback, near;
   const struct rt_launch *launch;
   struct rt_mem *blocks[RT_MAX_LAUNCH_BLOCKS];
   int block_count;
@@ -161,16 +161,55 @@ RT_FN int rt_put_all(struct rt_context *ctx, struct rt_launching *l,
   return error ? error : rt_put_error_word(ctx, l);
 }
 
+// ---- launches of little work, on a device near by
+
+// How many bytes a launch may touch, and how long it may take, where two devices are worth a thought.
+enum { RT_NEAR_BYTES = 1 << 18, RT_NEAR_NS = 30000 };
+
+RT_FN double rt_launch_bytes(const struct rt_launch *launch) {
+  double bytes = 1;
+  for (int i = 0; i < launch->arg_count; i++)
+    if (launch->args[i].mem) bytes += (double)launch->args[i].mem->used;
+  return bytes;
+}
+
+// What one group does is done by one thread in any case.  Of others the bytes at hand and earlier
+// launches tell: the faster one of the last two, as other processes may have disturbed the other.
+RT_FN bool rt_goes_near(struct rt_context *ctx, const struct rt_launching *l) {
+  if (!ctx->goes_near || ctx->busy) return false;
+  if (l->groups == 1) return true;
+  struct rt_built_kernel *k = &ctx->kernels[l->kernel];
+  double bytes = rt_launch_bytes(l->launch),
+         rate = k->near_ns[0] < k->near_ns[1] ? k->near_ns[0] : k->near_ns[1];
+  if (bytes > RT_NEAR_BYTES) return false;
+  if (bytes * rate < RT_NEAR_NS) return true;
+  for (int i = 0; i < 2; i++)  // in a while it is tried again
+    k->near_ns[i] -= k->near_ns[i] / 16;
+  return false;
+}
+
+// The first run contains the making of the code.
+RT_FN void rt_near_note(struct rt_context *ctx, const struct rt_launching *l,
+                        int64_t ns) {
+  struct rt_built_kernel *k = &ctx->kernels[l->kernel];
+  if (k->near_runs++ == 0) return;
+  k->near_ns[1] = k->near_ns[0];
+  k->near_ns[0] = (double)ns / rt_launch_bytes(l->launch);
+}
+
 RT_FN int rt_enqueue(struct rt_context *ctx, struct rt_launching *l) {
   struct rt_task task = rt_task_begin(ctx);
   bool timed = ctx->profiling && ctx->config->profiling;
   struct rt_event **event = timed ? &task.event : rt_task_event(ctx, &task);
-  rt_log(ctx, "launch %s: %zu groups of %zu", ctx->program->kernels[l->kernel].name,
-         l->groups, l->group_size);
+  rt_log(ctx, "launch %s%s: %zu groups of %zu", ctx->program->kernels[l->kernel].name,
+         l->near ? " (near)" : "", l->groups, l->group_size);
+  int64_t began = l->near ? rt_time_ns() : 0;
   int status = 0;
   do
-    status = ctx->backend->launch(ctx, l->object, l->groups, l->group_size, event);
+    status =
+        ctx->backend->launch(ctx, l->near, l->object, l->groups, l->group_size, event);
   while (rt_make_room(ctx, status));
+  if (l->near) rt_near_note(ctx, l, rt_time_ns() - began);
   int error = rt_check_status(ctx, status, ctx->program->kernels[l->kernel].name);
   if (error) return error;
   if (timed)
@@ -329,7 +368,7 @@ RT_FN int rt_find_object(struct rt_context *ctx, struct rt_launching *l) {
   const struct rt_kernel *k = &ctx->program->kernels[l->kernel];
   int64_t size = (int64_t)l->group_size;
   struct rt_form form = { l->fallback, k->sized ? size : 0, false,
-                          k->for_gpu && rt_is_narrow(l) };
+                          k->for_gpu && rt_is_narrow(l), l->near };
   struct rt_build build;
   int error = rt_kernel_get(ctx, l->kernel, form, &build);
   if (!error && build.most_items < size && !k->sized) {
@@ -358,6 +397,7 @@ RT_FN int rt_launch_sized(struct rt_context *ctx, struct rt_launching *l,
            "kernel %s: in global memory what takes %" PRId64
            " bytes of local memory, which has %" PRId64,
            ctx->program->kernels[l->kernel].name, need, ctx->device.local_bytes);
+  l->near = rt_goes_near(ctx, l);
   int error = rt_find_object(ctx, l);
   if (!error && ctx->program->kernels[l->kernel].uses_arena)
     return rt_launch_with_arena(ctx, l, launch);

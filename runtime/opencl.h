@@ -45,7 +45,11 @@ RT_FN cl_command_queue rt_cl_queue(const struct rt_context *ctx) {
   return (cl_command_queue)ctx->queue;
 }
 
-RT_FN int rt_cl_finish(struct rt_context *ctx) { return clFinish(rt_cl_queue(ctx)); }
+RT_FN int rt_cl_finish(struct rt_context *ctx) {
+  int status = ctx->busy || !ctx->goes_near ? clFinish(rt_cl_queue(ctx)) : CL_SUCCESS;
+  if (!status) ctx->busy = false;
+  return status;
+}
 
 // ---- devices
 
@@ -112,6 +116,42 @@ RT_FN struct rt_device_list rt_cl_devices(void) {
       list.platforms[list.count++] = platforms[p];
   }
   return list;
+}
+
+// ---- a device near by
+//
+// PoCL's driver for one thread runs a kernel in the thread that asks for it, in half a microsecond;
+// its usual one takes ten, in which two threads wake each other up.  So contexts that want it hold
+// both, and launches of little work go there (rt_goes_near).  PoCL reads once per process which
+// drivers it shall have, under the names of this and of earlier versions, and then shows both to
+// everybody: so executables ask for it, libraries where the user does.
+
+static const char rt_near_drivers[] = "cpu cpu-minimal pthread basic";
+
+RT_FN void rt_near_ask(const struct rt_config *cfg) {
+  if (cfg->near && !cfg->device && !cfg->platform)
+    setenv("POCL_DEVICES", rt_near_drivers, 0);
+}
+
+RT_FN bool rt_device_is_near(cl_device_id device) {
+  cl_int failed = CL_SUCCESS;
+  char *name = rt_device_text(device, CL_DEVICE_NAME, &failed);
+  bool is_near = strncmp(name, "basic", 5) == 0 || strncmp(name, "cpu-minimal", 11) == 0;
+  free(name);
+  return is_near;
+}
+
+// What nobody but rt_near_ask has asked for is not shown.
+RT_FN void rt_near_hide(struct rt_device_list *list) {
+  const char *drivers = getenv("POCL_DEVICES");
+  int kept = 0;
+  if (!drivers || strcmp(drivers, rt_near_drivers) != 0) return;
+  for (int i = 0; i < list->count; i++) {
+    if (rt_device_is_near(list->ids[i])) continue;
+    list->platforms[kept] = list->platforms[i];
+    list->ids[kept++] = list->ids[i];
+  }
+  list->count = kept;
 }
 
 RT_FN bool rt_platform_matches(const struct rt_pattern *p, cl_platform_id platform) {
@@ -325,8 +365,26 @@ RT_FN int rt_cl_no_match(struct rt_context *ctx, const struct rt_device_list *al
   return rt_no_match(ctx, "OpenCL", &t);
 }
 
+RT_FN bool rt_may_have_near(const struct rt_context *ctx) {
+#  ifdef RT_THREADS
+  if (ctx->config->parts > 1) return false;
+#  endif
+  return ctx->config->near && ctx->device.is_pocl && ctx->device.shares_memory;
+}
+
+RT_FN void rt_near_choose(struct rt_context *ctx, const struct rt_device_list *list) {
+  if (!rt_may_have_near(ctx)) return;
+  for (int i = 0; i < list->count && !ctx->near.id; i++)
+    if (list->platforms[i] == ctx->device.platform && list->ids[i] != ctx->device.id &&
+        rt_device_is_near(list->ids[i]))
+      ctx->near.id = list->ids[i];
+}
+
 RT_FN int rt_choose_device(struct rt_context *ctx) {
-  struct rt_device_list list = rt_cl_devices(), all = list;
+  rt_near_ask(ctx->config);
+  struct rt_device_list list = rt_cl_devices(), every = list;
+  rt_near_hide(&list);
+  struct rt_device_list all = list;
   if (list.count == 0) return rt_error(ctx, RT_NO_DEVICE, "no OpenCL device found");
   rt_filter_devices(ctx->config, &list);
   int chosen = rt_preferred_device(ctx->config, &list);
@@ -335,9 +393,10 @@ RT_FN int rt_choose_device(struct rt_context *ctx) {
   int error = rt_take_part(ctx, &list.ids[chosen]);
   if (error) return error;
 #  endif
-  return rt_check_status(
-      ctx, rt_describe_device(&ctx->device, list.platforms[chosen], list.ids[chosen]),
-      "asking what the device can do");
+  cl_int status =
+      rt_describe_device(&ctx->device, list.platforms[chosen], list.ids[chosen]);
+  if (status == CL_SUCCESS) rt_near_choose(ctx, &every);
+  return rt_check_status(ctx, status, "asking what the device can do");
 }
 
 RT_FN int rt_cl_open(struct rt_context *ctx) {
@@ -346,11 +405,14 @@ RT_FN int rt_cl_open(struct rt_context *ctx) {
   int error = rt_choose_device(ctx);
   if (error) return error;
   cl_int status = CL_SUCCESS;
-  ctx->cl = clCreateContext(NULL, 1, &ctx->device.id, NULL, NULL, &status);
+  const cl_device_id ids[] = { ctx->device.id, ctx->near.id };
+  ctx->cl = clCreateContext(NULL, ctx->near.id ? 2 : 1, ids, NULL, NULL, &status);
   if (status != CL_SUCCESS) return rt_check_status(ctx, status, "creating a context");
   cl_command_queue_properties properties =
       ctx->config->profiling ? CL_QUEUE_PROFILING_ENABLE : 0;
   ctx->queue = clCreateCommandQueue(ctx->cl, ctx->device.id, properties, &status);
+  if (status == CL_SUCCESS && ctx->near.id)
+    ctx->near.queue = clCreateCommandQueue(ctx->cl, ctx->near.id, properties, &status);
   return rt_check_status(ctx, status, "creating a command queue");
 }
 
@@ -359,6 +421,7 @@ RT_FN int rt_cl_open(struct rt_context *ctx) {
 // context of an executable, as PoCL takes a tenth of a short run to free its library.
 RT_FN void rt_cl_close(struct rt_context *ctx) {
   if (ctx->queue) clReleaseCommandQueue(rt_cl_queue(ctx));
+  if (ctx->near.queue) clReleaseCommandQueue(ctx->near.queue);
   if (ctx->cl && !ctx->config->at_end) clReleaseContext(ctx->cl);
 }
 
@@ -481,9 +544,23 @@ RT_FN int rt_cl_read(struct rt_context *ctx, struct rt_place from, int64_t bytes
   return rt_cl_give(event, done, status);
 }
 
+// Few bytes, where nothing has to be waited for: a command would have to be.
+RT_FN bool rt_cl_copy_now(const struct rt_context *ctx, struct rt_place to,
+                          struct rt_place from, int64_t bytes) {
+  enum { FEW_BYTES = 1 << 16 };
+  if (!ctx->goes_near || ctx->busy || bytes > FEW_BYTES) return false;
+  const char *source = rt_cl_shared_place(ctx, from);
+  char *target = rt_cl_shared_place(ctx, to);
+  if (!source || !target) return false;
+  memmove(target, source, (size_t)bytes);
+  return true;
+}
+
 RT_FN int rt_cl_copy(struct rt_context *ctx, struct rt_place to, struct rt_place from,
                      int64_t bytes, struct rt_event **event) {
   cl_event done = NULL;
+  if (!event && rt_cl_copy_now(ctx, to, from, bytes)) return CL_SUCCESS;
+  ctx->busy = true;
   cl_int status = clEnqueueCopyBuffer(
       rt_cl_queue(ctx), (cl_mem)from.buffer, (cl_mem)to.buffer, (size_t)from.offset,
       (size_t)to.offset, (size_t)bytes, 0, NULL, event ? &done : NULL);
@@ -492,26 +569,26 @@ RT_FN int rt_cl_copy(struct rt_context *ctx, struct rt_place to, struct rt_place
 
 // ---- modules and functions: OpenCL's programs and kernels
 
-RT_FN char *rt_cl_build_log(const struct rt_context *ctx, cl_program program) {
+RT_FN char *rt_cl_build_log(cl_device_id id, cl_program program) {
   size_t bytes = 0;
-  cl_device_id id = ctx->device.id;
   clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes);
   char *log = (char *)rt_host_alloc(bytes + 1);
   clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, bytes, log, NULL);
   return log;
 }
 
-RT_FN int rt_cl_compile(struct rt_context *ctx, const char *source, const char *options,
-                        struct rt_module **out, char **log) {
+RT_FN int rt_cl_compile(struct rt_context *ctx, bool near, const char *source,
+                        const char *options, struct rt_module **out, char **log) {
   cl_int status = CL_SUCCESS;
+  cl_device_id id = near ? ctx->near.id : ctx->device.id;
   cl_program program = clCreateProgramWithSource(ctx->cl, 1, &source, NULL, &status);
   if (status != CL_SUCCESS) return status;
-  status = clBuildProgram(program, 1, &ctx->device.id, options, NULL, NULL);
+  status = clBuildProgram(program, 1, &id, options, NULL, NULL);
   if (status == CL_SUCCESS) {
     *out = (struct rt_module *)program;
     return status;
   }
-  *log = rt_cl_build_log(ctx, program);
+  *log = rt_cl_build_log(id, program);
   clReleaseProgram(program);
   return status;
 }
@@ -528,17 +605,20 @@ RT_FN struct rt_module *rt_cl_load(struct rt_context *ctx, const unsigned char *
   return NULL;
 }
 
+// A program has a place for each device of the context, the first of which is ours.
 RT_FN unsigned char *rt_cl_image(struct rt_context *ctx, struct rt_module *module,
                                  size_t *length) {
   cl_program program = (cl_program)module;
+  size_t lengths[2] = { 0, 0 };
   (void)ctx;
-  if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof *length, length, NULL) !=
+  if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof lengths, lengths, NULL) !=
           CL_SUCCESS ||
-      *length == 0)
+      lengths[0] == 0)
     return NULL;
-  unsigned char *bytes = (unsigned char *)rt_host_alloc(*length);
-  if (clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof bytes, &bytes, NULL) ==
-      CL_SUCCESS)
+  *length = lengths[0];
+  unsigned char *bytes = (unsigned char *)rt_host_alloc(*length),
+                *all[] = { bytes, NULL };
+  if (clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof all, all, NULL) == CL_SUCCESS)
     return bytes;
   free(bytes);
   return NULL;
@@ -567,11 +647,11 @@ RT_FN void rt_cl_function_free(struct rt_context *ctx, struct rt_function *funct
   clReleaseKernel((cl_kernel)function);
 }
 
-RT_FN int rt_cl_function_limit(struct rt_context *ctx, struct rt_function *function,
-                               int64_t *items) {
+RT_FN int rt_cl_function_limit(struct rt_context *ctx, bool near,
+                               struct rt_function *function, int64_t *items) {
   size_t most = 0;
   cl_int status =
-      clGetKernelWorkGroupInfo((cl_kernel)function, ctx->device.id,
+      clGetKernelWorkGroupInfo((cl_kernel)function, near ? ctx->near.id : ctx->device.id,
                                CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL);
   *items = (int64_t)most;
   return status;
@@ -582,13 +662,15 @@ RT_FN int rt_cl_set_arg(struct rt_function *function, int number, size_t bytes,
   return clSetKernelArg((cl_kernel)function, (cl_uint)number, bytes, value);
 }
 
-RT_FN int rt_cl_launch(struct rt_context *ctx, struct rt_function *function,
+RT_FN int rt_cl_launch(struct rt_context *ctx, bool near, struct rt_function *function,
                        size_t groups, size_t group_size, struct rt_event **event) {
   cl_event done = NULL;
   size_t items = groups * group_size;
-  cl_int status =
-      clEnqueueNDRangeKernel(rt_cl_queue(ctx), (cl_kernel)function, 1, NULL, &items,
-                             &group_size, 0, NULL, event ? &done : NULL);
+  cl_command_queue queue = near ? ctx->near.queue : rt_cl_queue(ctx);
+  cl_int status = clEnqueueNDRangeKernel(queue, (cl_kernel)function, 1, NULL, &items,
+                                         &group_size, 0, NULL, event ? &done : NULL);
+  if (status == CL_SUCCESS && near) status = clFinish(queue);
+  if (!near) ctx->busy = true;
   return rt_cl_give(event, done, status);
 }
 

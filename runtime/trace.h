@@ -205,7 +205,7 @@ struct rt_copy {
 
 RT_FN int rt_copy_build(struct rt_context *ctx, struct rt_copy *c) {
   char *log = NULL;
-  int status = ctx->backend->compile(ctx, rt_copy_kernel, "", &c->module, &log);
+  int status = ctx->backend->compile(ctx, false, rt_copy_kernel, "", &c->module, &log);
   free(log);
   if (!status)
     status = ctx->backend->function_new(ctx, c->module, "flc_copy", &c->function);
@@ -232,7 +232,8 @@ RT_FN int rt_copy_arguments(const struct rt_context *ctx, struct rt_copy *c,
 RT_FN int64_t rt_copy_once(struct rt_context *ctx, const struct rt_copy *c) {
   struct rt_event *event = NULL;
   size_t size = ctx->gpu_code ? RT_COPY_GROUP : 1;
-  if (ctx->backend->launch(ctx, c->function, c->items / size, size, &event)) return -1;
+  if (ctx->backend->launch(ctx, false, c->function, c->items / size, size, &event))
+    return -1;
   int status = ctx->backend->finish(ctx);
   struct rt_times times = ctx->backend->event_end(ctx, event);
   return !status && times.end > times.start ? times.end - times.start : -1;
@@ -313,7 +314,8 @@ RT_FN double rt_peak_rounds(struct rt_context *ctx, const struct rt_peak *p) {
     if (ctx->backend->set_arg(p->function, i, 8, values[i])) return 0;
   for (int i = 0; i <= RT_COPY_ROUNDS; i++) {
     struct rt_event *event = NULL;
-    if (ctx->backend->launch(ctx, p->function, p->items / p->size, p->size, &event))
+    if (ctx->backend->launch(ctx, false, p->function, p->items / p->size, p->size,
+                             &event))
       return 0;
     int status = ctx->backend->finish(ctx);
     struct rt_times times = ctx->backend->event_end(ctx, event);
@@ -341,7 +343,7 @@ RT_FN double rt_measure_peak(struct rt_context *ctx, const char *number, int lan
   if (lanes > 1) rt_text_printf(&text, "%d", lanes);
   rt_text_printf(&text, "\n%s", rt_peak_kernel);
   if (rt_mem_alloc(ctx, &p.to, (int64_t)p.items * bytes * lanes) == RT_OK &&
-      ctx->backend->compile(ctx, text.data, "", &p.module, &log) == 0 &&
+      ctx->backend->compile(ctx, false, text.data, "", &p.module, &log) == 0 &&
       ctx->backend->function_new(ctx, p.module, "flc_peak", &p.function) == 0)
     rate = rt_peak_rounds(ctx, &p);
   rt_text_free(&text);
