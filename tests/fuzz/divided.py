@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs programs as several workers in the interpreter, and compares with one.
 
-usage: divided.py FLC [--count N] [--seed S] [--ranks R,..] [--depth D] [--keep FOLDER] [--stencils] [--idioms [--failing]] [PROGRAM..]
+usage: divided.py FLC [--count N] [--seed S] [--ranks R,..] [--depth D] [--keep FOLDER] [--stencils] [--idioms [--failing | --derivatives]] [PROGRAM..]
 
 Random programs of those that versions.py makes, or borders.py; or these programs, with the values of their test blocks.  Every
 version runs with each number of workers: what they exchange is checked more strictly than a device would (each row once, all
@@ -128,6 +128,7 @@ def main():
     parser.add_argument("--stencils", action="store_true")
     parser.add_argument("--idioms", action="store_true", help="programs of what people write")
     parser.add_argument("--failing", action="store_true", help="idioms that may fail")
+    parser.add_argument("--derivatives", action="store_true", help="of idioms")
     options = parser.parse_intermixed_args()
     start, failed, runs = time.time(), 0, 0
     with tempfile.TemporaryDirectory() as name:

@@ -3,11 +3,13 @@
 
 Of eight seeds in a row two give chains of fusions, two regular nests, three nests with what has no
 fixed form, and one a program that must fail.  With --idioms all are made of what people write
-(idioms/); with --failing as well
-they leave out some of the care that keeps programs from failing.
+(idioms/); with --failing as well they leave out some of the care that keeps programs from failing (a
+mistake in what no result needs may go unseen after `core`), with --derivatives they are derivatives,
+with --wide their arrays are so long that CPUs cut them into chunks.
 
 usage: versions.py FLC [--count N] [--seed S] [--batch B] [--keep FOLDER] [--depth D] [--device]
-                   [--seconds T] [--jobs J] [--mpi N] [--workers N] [--idioms [--failing]] [--option OPTION]
+                   [--seconds T] [--jobs J] [--mpi N] [--workers N] [--option OPTION]
+                   [--idioms [--failing | --derivatives] [--wide]]
 
 Each program becomes a file with test blocks `auto output`: `flc test` interprets it after
 elaboration, which gives the expected values, then before and after flattening, in every version.
@@ -23,6 +25,7 @@ import time
 from pathlib import Path
 
 from idioms import FailingIdiomGenerator, IdiomGenerator
+from idioms.smooth import SmoothGenerator
 from programs import Generator, NestGenerator
 from varying import FailingGenerator, VaryingGenerator
 
@@ -30,10 +33,16 @@ INPUTS_PER_PROGRAM = 2
 MISTAKES = "out of bounds|division by zero|Assertion is false|negative|is invalid|do not match|cannot be"
 
 
+def idiom_generator(options):
+    if options.derivatives:
+        return SmoothGenerator
+    return FailingIdiomGenerator if options.failing else IdiomGenerator
+
+
 def generator_of(seed, options):
     kind = seed % 8
     if options.idioms:
-        return (FailingIdiomGenerator if options.failing else IdiomGenerator)(seed)
+        return idiom_generator(options)(seed)
     if kind in (0, 4):
         return Generator(seed)
     if kind in (1, 5):
@@ -72,11 +81,13 @@ def run_batch(options, folder, seeds):
         path.unlink()
     for seed in seeds:
         generator = generator_of(seed, options)
+        if options.wide:
+            generator.widen()
         if options.device and not options.idioms:  # vectors of CPUs need 16 points
             generator.widths = tuple(w for w in (0, 1, 3, 16, 17, 33) if w >= min(generator.widths))
         (folder / f"fuzz_{seed}.fl").write_text(test_text(generator, options.flc), encoding="utf-8")
     command = [options.flc, "test", "-j", str(options.jobs), "--timeout", str(options.seconds),
-               "--max-steps", "20000000", str(folder)] + ([] if options.device else ["--no-device"])
+               "--max-steps", "200000000" if options.wide else "20000000", str(folder)] + ([] if options.device else ["--no-device"])
     command += [part for option in options.option for part in ("--pass-option", option)]
     command += ["--mpi", str(options.mpi)] if options.mpi else []
     command += ["--workers", str(options.workers)] if options.workers else []
@@ -112,6 +123,8 @@ def main():
     parser.add_argument("--device", action="store_true", help="also run the compiled programs")
     parser.add_argument("--idioms", action="store_true", help="programs of what people write")
     parser.add_argument("--failing", action="store_true", help="idioms that may fail")
+    parser.add_argument("--derivatives", action="store_true", help="of idioms")
+    parser.add_argument("--wide", action="store_true", help="long arrays")
     parser.add_argument("--option", action="append", default=[], help="of programs on the device")
     parser.add_argument("--mpi", type=int, help="for so many processes; on the device, as these")
     parser.add_argument("--workers", type=int, help="the same, as so many workers of one process")

@@ -11,7 +11,7 @@ class Everyday(Words):
         return self.pick([a[2][0] for a in self.arrays if len(a[2]) == 1])
 
     def tabulated(self):
-        dim, type_, i = self.dim(), self.type(), self.fresh("i")
+        dim, type_, i = self.dim(), self.type(), self.fresh("at")
         body = self.value(type_, self.atoms(i, dim), 3)
         form = self.pick((f"tabulate {size(dim)} (\\{i} -> {body})",
                           f"map (\\{i} -> {body}) (iota {size(dim)})"))
@@ -254,7 +254,7 @@ class Everyday(Words):
         """What vectors are made from, for each row."""
         name, type_, (first, second) = self.array(rank=2)
         arrays, scalars = self.arrays, self.scalars
-        row, at = self.fresh("r"), self.fresh("i")
+        row, at = self.fresh("r"), self.fresh("at")
         self.arrays = [a for a in arrays if a[2] == (second,)] + [(row, type_, (second,))] * 2
         self.scalars = scalars + [(at, "i64")]
         exp, made, shape = None, None, None

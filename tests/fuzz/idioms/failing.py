@@ -10,7 +10,7 @@ STRICT = (Everyday.tabulated, Everyday.mapped, Everyday.picture, Everyday.table,
           Everyday.tries, Everyday.records, Everyday.table_2d, Everyday.table_2d_in_place, Everyday.rows_to_numbers,
           Updates.element_rounds, Updates.slice_rounds, Updates.own_array, Updates.stack,
           Updates.row_rounds, Updates.rows_alone, Updates.knapsack, Updates.distances, Updates.scatter_rounds,
-          Shapes.stepped, Shapes.joined_rows, Shapes.gathered_windows, Hosts.several, Hosts.small_matrix)
+          Shapes.stepped, Shapes.joined_rows, Shapes.gathered_windows, Hosts.small_matrix)
 
 
 class Failing:

@@ -14,7 +14,7 @@ class Ragged(Words):
 
     def inner(self, type_, atoms, depth):
         """A number from an array of a width of its own, made at one or two levels."""
-        j = self.fresh("j")
+        j = self.fresh("jj")
         w, own = self.width(atoms), [(j, "i64")] + atoms
         body = self.inner(type_, own, depth - 1) if depth > 0 and self.chance(0.6) else self.value(type_, own, 2)
         made = self.pick((f"(tabulate {w} (\\{j} -> {body}))", f"(map (\\{j} -> {body}) (iota {w}))"))
@@ -33,7 +33,7 @@ class Ragged(Words):
             f"(let c = {made} in reduce (+) 0 (scatter (copy c) (map (\\q -> q * 2) (indices c)) (map (+ 1) c)))"))
 
     def nested(self):
-        dim, type_, i = self.dim(), self.integer(), self.fresh("i")
+        dim, type_, i = self.dim(), self.integer(), self.fresh("at")
         return f"tabulate {size(dim)} (\\{i} -> {self.inner(type_, self.atoms(i, dim), self.pick((0, 1, 1, 2)))})", type_, (dim,)
 
     def triangle(self):
@@ -87,7 +87,7 @@ class Ragged(Words):
     def ragged_rows(self):
         """For each row of a matrix."""
         name, type_, (first, second) = self.array(rank=2)
-        made, b, i = self.integer(), size(second), self.fresh("i")
+        made, b, i = self.integer(), size(second), self.fresh("at")
         atoms = [(i, "i64"), (f"({made}.{type_} (if {b} == 0 then 1 else r[{i} % {b}]))", made)] + self.scalars
         exp = self.inner(made, atoms, self.pick((0, 1)))
         cut = f"(i64.min {b} {self.width(atoms)})"
@@ -101,7 +101,7 @@ class Ragged(Words):
     def ragged_cells(self):
         """For each element of a matrix, or for each row and each element of its own array."""
         name, type_, (first, second) = self.array(rank=2)
-        made, a, b, j = self.integer(), size(first), size(second), self.fresh("j")
+        made, a, b, j = self.integer(), size(first), size(second), self.fresh("jj")
         atoms = [(j, "i64"), (f"({made}.{type_} x)", made), ("i", "i64")]
         exp = self.inner(made, atoms, self.pick((0, 0, 1)))
         own = self.value(made, [("y", made), ("p", "i64"), (f"({made}.{type_} r[{j}])", made)], 2)

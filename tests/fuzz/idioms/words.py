@@ -25,7 +25,7 @@ class Words:
                        ("xss", "i32", ("n", "m")), ("ws", "f32", ("n",)),
                        ("image", "u8", ("n", "m", "3"))]
         self.scalars = [("k", "i32")]
-        self.widths = WIDTHS
+        self.widths, self.rows, self.most = WIDTHS, ROWS, 3000
         self.types = TYPES + (self.pick(OTHER_TYPES),)
 
     def fresh(self, stem):
@@ -37,6 +37,10 @@ class Words:
 
     def chance(self, part):
         return self.random.random() < part
+
+    def widen(self):
+        """Arrays that CPUs cut into chunks."""
+        self.widths, self.rows, self.most = (2000, 5001, 30000), (1, 2, 3, 7), 60000
 
     def type(self):
         return self.pick(self.types)
@@ -163,8 +167,8 @@ class Words:
         return ""
 
     def input(self):
-        n, m = self.pick(self.widths), self.pick(ROWS)
-        while n * m > 3000:
+        n, m = self.pick(self.widths), self.pick(self.rows)
+        while n * m > self.most:
             n //= 2
         low = self.pick((-100, -2, 0))
         between = lambda low, high: lambda: self.random.randint(low, high)
