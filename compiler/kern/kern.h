@@ -268,6 +268,8 @@ void kern_print(Text *t, const Kern *kern);
 // Reports what breaks the rules of this header through bug(): variables bound once and before use,
 // types, ranks, tensors used in their blocks, constant widths of lanes and registers, ...
 void kern_check(Compiler *c, const Kern *kern);
+// The same of a kernel that steps have made of another one: what only that binds is not the host's.
+void kern_check_made_of(Compiler *c, const Kern *kern, const Kern *before);
 
 // ---- simplifying
 

@@ -5,8 +5,9 @@
 typedef struct KernCheck {
   Compiler *c;
   const Kern *kern;
-  Map *bound;    // Var -> itself, ever
-  Map *visible;  // Var or Tensor that may be used here; a child per block
+  Map *bound;         // Var -> itself, ever
+  const Map *before;  // what another kernel binds, whose step this one is; NULL: none
+  Map *visible;       // Var or Tensor that may be used here; a child per block
   Loc loc;
 } KernCheck;
 
@@ -27,6 +28,8 @@ static void use_var(void *state, const Var *var) {
   KernCheck *s = state;
   if (map_has(s->visible, var)) return;
   demand(s, !map_has(s->bound, var), "used outside of its block", var->name);
+  demand(s, !s->before || !map_has(s->before, var), "used, and no longer bound",
+         var->name);
 }
 
 static void check_term_type(KernCheck *s, const Term *t) {
@@ -252,11 +255,22 @@ static void check_stms(KernCheck *s, const KernBlock *block) {
   }
 }
 
+static KernCheck kern_check_new(Compiler *c, const Kern *kern) {
+  return (KernCheck){ .c = c,
+                      .kern = kern,
+                      .bound = map_new(NULL),
+                      .visible = map_new(NULL),
+                      .loc = kern->loc };
+}
+
 void kern_check(Compiler *c, const Kern *kern) {
-  KernCheck s = { .c = c,
-                  .kern = kern,
-                  .bound = map_new(NULL),
-                  .visible = map_new(NULL),
-                  .loc = kern->loc };
+  KernCheck s = kern_check_new(c, kern);
+  check_stms(&s, kern->body);
+}
+
+void kern_check_made_of(Compiler *c, const Kern *kern, const Kern *before) {
+  KernCheck first = kern_check_new(c, before), s = kern_check_new(c, kern);
+  check_stms(&first, before->body);
+  s.before = first.bound;
   check_stms(&s, kern->body);
 }

@@ -165,7 +165,7 @@ static void see_other_use(KernVisitor *v, const Term *t) {
 
 static const Term *narrow_operand(Narrow *s, const Term *t, PrimType to) {
   const Let *let = t->kind == TERM_VAR ? map_get(s->lets, t->u.var) : NULL;
-  if (let && let->source) return term_convert(to, let->source);
+  if (let && let->source) return narrow_operand(s, let->source, to);
   const Var *renamed = let && !let->stays ? map_get(s->renamed, t->u.var) : NULL;
   return term_convert(to, renamed ? term_var(renamed) : t);
 }

@@ -173,10 +173,19 @@ static const KernPlan *plan_of_seg(const Scheduling *s, const Kern *kern,
                   quick.guessed ? without_divisions(s, in_one) : seldom(s, in_one));
 }
 
+static void check_plan(Compiler *c, const KernPlan *plan, const Kern *naive) {
+  for (; plan; plan = plan->otherwise) {
+    if (plan->kern) kern_check_made_of(c, plan->kern, naive);
+    for (int i = 0; i < plan->part_count; i++)
+      check_plan(c, plan->parts[i], naive);
+  }
+}
+
 const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg) {
   Scheduling s = { c, book, seg };
   const Kern *kern = kern_inline(c, seg->kern), *plain = tidied(c, kern);
   KernPlan plan = *plan_of_seg(&s, kern, plain);
   plan.one_for_two = plain->one_for_two;
+  if (c->check_ir) check_plan(c, &plan, kern);
   return mem_copy(&plan, sizeof plan);
 }
