@@ -24,9 +24,13 @@ static void store_made(const WideKernel *s, Code *k, const ImpExp *const *scalar
     first += indexed + 1;
   }
   const ImpExp *const *indices = space_indices(seg->dims, seg->dim_count);
-  for (int i = seg->dest_count; first < left; i++, first++)
-    imp_store(k->b, s->w->made[i]->mem, arr_index(s->w->made[i], indices),
-              scalars[first]);
+  for (int i = seg->dest_count; first < left; i++, first++) {
+    Arr to = arr_peel(s->w->made[i], indices, seg->dim_count);
+    if (to.rank == 0)
+      imp_store(k->b, to.mem, to.offset, scalars[first]);
+    else
+      code_copy(k, &to, arrays[first]);
+  }
 }
 
 // `after` of a point.  What it takes of the body beside the scanned values is computed again, as
