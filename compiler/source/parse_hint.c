@@ -10,6 +10,7 @@ typedef struct HintRule {
 
 #define COMMENTS   "comments begin with `--`"
 #define MATCHES    "values are taken apart by `match x case 1 -> ... case _ -> ...`"
+#define UPDATES    "an update is written `xs with [i] = v`, or `let xs[i] = v in ...`"
 #define LOOPS      "a loop has a value, too: `loop x = start for i < n do ...`"
 #define LAMBDAS    "a function is written `\\x -> ...`"
 #define CONDITIONS "`if c then a else b` chooses between two values"
@@ -69,6 +70,12 @@ static const HintRule rules[] = {
   { "'case'", "{", NULL, MATCHES },
   { "'then'", "=", NULL, "`==` compares" },
   { "'then'", NULL, NULL, CONDITIONS },
+  { "'='", "<-", "]", UPDATES },
+  { "'='", "+=", "]", UPDATES },
+  { "'='", "-=", "]", UPDATES },
+  { "'='", "*=", "]", UPDATES },
+  { "'='", "/=", "]", UPDATES },
+  { "'='", ":=", "]", UPDATES },
   { "'='", "|", NULL, CONDITIONS },
   { "'='", "{", NULL, BODIES },
   { "'='", NULL, "}", BODIES },
