@@ -41,19 +41,29 @@ def changes(r, x, a, b):
     yield f"(copy {known} with [:, {j}] = map i32.i64 (iota {a}))", a, b
 
 
-def entry(r, number):
-    a, b = r.choice(SHAPES)
-    rows = [[r.randrange(100) for _ in range(b)] for _ in range(a)]
-    lines = ["-- ==", f"-- entry: e{number}", f"-- input {{ {rows} }}",
-             f"entry e{number} [n] [m] (whole: [n][m]i32) =", f"  let xs = whole :> [{a}][{b}]i32"]
-    x = "xs"
+def steps(r, a, b):
+    """The lines that make something of xs : [a][b]i32."""
+    lines, x = [], "xs"
     for step in range(r.randint(3, 7)):
         x, a, b = r.choice(list((views if r.random() < 0.6 else changes)(r, x, a, b)))
         if r.random() < 0.4:
-            lines.append(f"  let v{step} = {x} :> [{a}][{b}]i32")
+            lines.append(f"let v{step} = {x} :> [{a}][{b}]i32")
             x = f"v{step}"
-    lines.append(f"  in {r.choice((x, x, f'(map i32.sum {x}, {x})', f'({x}, xs)'))}")
-    return "\n".join(lines)
+    return lines + [f"in {r.choice((x, x, f'(map i32.sum {x}, {x})', f'({x}, xs)'))}"]
+
+
+def entry(r, number):
+    """Of a matrix, or of each of several."""
+    a, b = r.choice(SHAPES)
+    count = r.choice((0, 0, 2, 5))
+    values = [[[r.randrange(100) for _ in range(b)] for _ in range(a)] for _ in range(count or 1)]
+    lines = ["-- ==", f"-- entry: e{number}", f"-- input {{ {values if count else values[0]} }}"]
+    body = [f"let xs = whole :> [{a}][{b}]i32"] + steps(r, a, b)
+    if count:
+        lines += [f"entry e{number} [k] [n] [m] (all: [k][n][m]i32) =", "  map (\\(whole: [n][m]i32) ->"]
+        return "\n".join(lines + ["    " + line for line in body]) + ")\n    all"
+    lines.append(f"entry e{number} [n] [m] (whole: [n][m]i32) =")
+    return "\n".join(lines + ["  " + line for line in body])
 
 
 def program(r, _workers):
