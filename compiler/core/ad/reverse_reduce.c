@@ -46,8 +46,8 @@ static Atom extremum_parts(const Reduction *s) {
 
 // ---- products
 
-// For each element 1 and itself, or if it is zero 0 and 1: their products tell how many zeros there
-// are and what the product is without them.
+// For each element 0, itself and 0, or if it is zero 1, 1 and itself: how many zeros there are, what
+// the product is without them, and their sum, which is zero, but changes as they do.
 static void without_zeros(const Reduction *s, Atom *out) {
   AdLambda l = ad_lambda(s->b);
   Atom x = ad_param(&l, "x", type_scalar(s->elem)), one = ad_number(s->elem, 1);
@@ -55,30 +55,37 @@ static void without_zeros(const Reduction *s, Atom *out) {
   AtomVec results = { 0 }, arrays = { 0 };
   vec_push(&results, ad_select(&l.b, is_zero, atom_i64(1), atom_i64(0)));
   vec_push(&results, ad_select(&l.b, is_zero, one, x));
+  vec_push(&results, ad_select(&l.b, is_zero, x, ad_number(s->elem, 0)));
   vec_push(&arrays, s->array);
   ad_map(s->b, &l, &results, &arrays, out);
 }
 
-Atom ad_product_of_others(Builder *b, Atom x, Atom zeros, Atom product) {
+Atom ad_product_of_others(Builder *b, Atom x, Atom zeros, Atom product, Atom sum) {
   PrimType elem = atom_type(x).elem;
   Atom none = ad_number(elem, 0);
   Atom is_zero = ad_op2(b, OP_EQ, x, none);
   Atom no_zeros = ad_op2(b, OP_EQ, zeros, atom_i64(0));
   Atom one_zero = ad_op2(b, OP_EQ, zeros, atom_i64(1));
+  Atom two_zeros = ad_op2(b, OP_EQ, zeros, atom_i64(2));
   Atom divisor = ad_select(b, is_zero, ad_number(elem, 1), x);
   Atom quotient = ad_op2(b, OP_DIV, product, divisor);
-  Atom of_zero = ad_select(b, one_zero, product, none);
-  return ad_select(b, is_zero, of_zero, ad_select(b, no_zeros, quotient, none));
+  Atom by_zero = ad_op2(b, OP_MUL, quotient, sum);
+  Atom by_other = ad_op2(b, OP_MUL, product, ad_op2(b, OP_SUB, sum, x));
+  Atom of_zero = ad_select(b, one_zero, product, ad_select(b, two_zeros, by_other, none));
+  Atom of_number =
+      ad_select(b, no_zeros, quotient, ad_select(b, one_zero, by_zero, none));
+  return ad_select(b, is_zero, of_zero, of_number);
 }
 
 static Atom of_product(const Reduction *s) {
-  Atom parts[2];
+  Atom parts[3];
   without_zeros(s, parts);
   Atom zeros = ad_reduce(s->b, EXP_REDOMAP, OP_ADD, prim_i64(0), parts[0]);
   Atom product = ad_reduce(s->b, EXP_REDOMAP, OP_MUL, prim_one(s->elem), parts[1]);
+  Atom sum = ad_reduce(s->b, EXP_REDOMAP, OP_ADD, prim_zero(s->elem), parts[2]);
   AdLambda l = ad_lambda(s->b);
   Atom x = ad_param(&l, "x", type_scalar(s->elem));
-  Atom others = ad_product_of_others(&l.b, x, zeros, product);
+  Atom others = ad_product_of_others(&l.b, x, zeros, product, sum);
   Atom part = ad_op2(&l.b, OP_MUL, s->adjoint, others);
   Lambda fn = ad_lambda_end(&l, &part, 1);
   return core_let(s->b, "parts", exp_map(ad_length(s->array), fn, &s->array, 1));

@@ -167,46 +167,54 @@ static void add_extremum(Reverse *r, const HistRule *h) {
 
 // ---- products
 
-// \x -> (1 if x is zero, x or 1), the two on which products and their zeros are counted.
+// What there is of each product: how many zeros, the product without them, and their sum
+// (ad_product_of_others).
+enum { ZEROS, PRODUCT, SUM, FACTS };
+
+// \x -> (0, x, 0), or, if x is zero, (1, 1, x)
 static void split_zeros(const HistRule *h, Atom array, Atom *out) {
   AdLambda l = ad_lambda(h->b);
-  Atom x = ad_param(&l, "x", type_scalar(h->elem));
-  Atom is_zero = ad_op2(&l.b, OP_EQ, x, ad_number(h->elem, 0));
+  Atom x = ad_param(&l, "x", type_scalar(h->elem)), none = ad_number(h->elem, 0);
+  Atom is_zero = ad_op2(&l.b, OP_EQ, x, none);
   AtomVec results = { 0 }, arrays = { 0 };
   vec_push(&results, ad_select(&l.b, is_zero, atom_i64(1), atom_i64(0)));
   vec_push(&results, ad_select(&l.b, is_zero, ad_number(h->elem, 1), x));
+  vec_push(&results, ad_select(&l.b, is_zero, x, none));
   vec_push(&arrays, array);
   ad_map(h->b, &l, &results, &arrays, out);
 }
 
 // adjoint * the product of the others, for each x of the array; the rest is per element, too.
-static Atom product_parts(const HistRule *h, Atom array, Atom zeros, Atom product,
+static Atom product_parts(const HistRule *h, Atom array, const Atom *facts,
                           Atom adjoint) {
   AdLambda l = ad_lambda(h->b);
   Atom x = ad_param(&l, "x", type_scalar(h->elem));
   Atom n = ad_param(&l, "n", type_scalar(PRIM_I64));
   Atom p = ad_param(&l, "p", type_scalar(h->elem));
+  Atom sum = ad_param(&l, "sum", type_scalar(h->elem));
   Atom a = ad_param(&l, "a", type_scalar(h->elem));
-  Atom part = ad_op2(&l.b, OP_MUL, a, ad_product_of_others(&l.b, x, n, p));
+  Atom part = ad_op2(&l.b, OP_MUL, a, ad_product_of_others(&l.b, x, n, p, sum));
   Lambda fn = ad_lambda_end(&l, &part, 1);
-  return core_let(
-      h->b, "parts",
-      exp_map(ad_length(array), fn, (Atom[]){ array, zeros, product, adjoint }, 4));
+  Atom arrays[] = { array, facts[ZEROS], facts[PRODUCT], facts[SUM], adjoint };
+  return core_let(h->b, "parts", exp_map(ad_length(array), fn, arrays, 5));
 }
 
 static void add_product(Reverse *r, const HistRule *h) {
   Builder *b = h->b;
-  Atom of_dest[2], of_values[2];
+  Atom of_dest[FACTS], of_values[FACTS];
   split_zeros(h, h->dest, of_dest);
   split_zeros(h, h->values, of_values);
-  Atom zeros = hist(h, OP_ADD, prim_i64(0), of_dest[0], of_values[0]);
-  Atom product = hist(h, OP_MUL, prim_one(h->elem), of_dest[1], of_values[1]);
+  Prim one = prim_one(h->elem), none = prim_zero(h->elem);
+  Atom facts[] = { hist(h, OP_ADD, prim_i64(0), of_dest[ZEROS], of_values[ZEROS]),
+                   hist(h, OP_MUL, one, of_dest[PRODUCT], of_values[PRODUCT]),
+                   hist(h, OP_ADD, none, of_dest[SUM], of_values[SUM]) };
   if (reverse_is_active(r, h->dest))
-    reverse_add(r, h->dest, product_parts(h, h->dest, zeros, product, h->adjoint));
+    reverse_add(r, h->dest, product_parts(h, h->dest, facts, h->adjoint));
   if (!reverse_is_active(r, h->values)) return;
-  Atom n = gather(b, zeros, &h->indices, 1), p = gather(b, product, &h->indices, 1);
+  for (int i = 0; i < FACTS; i++)
+    facts[i] = gather(b, facts[i], &h->indices, 1);
   Atom a = gather(b, h->adjoint, &h->indices, 1);
-  reverse_add(r, h->values, product_parts(h, h->values, n, p, a));
+  reverse_add(r, h->values, product_parts(h, h->values, facts, a));
 }
 
 void reverse_hist(Reverse *r, const Stm *stm) {
