@@ -46,8 +46,8 @@ static Atom extremum_parts(const Reduction *s) {
 
 // ---- products
 
-// For each element 0, itself and 0, or if it is zero 1, 1 and itself: how many zeros there are, what
-// the product is without them, and their sum, which is zero, but changes as they do.
+// For each element 0, itself and 0, or if it is zero 1, 1 and itself: how many zeros there are,
+// what the product is without them, and their sum, which is zero, but changes as they do.
 static void without_zeros(const Reduction *s, Atom *out) {
   AdLambda l = ad_lambda(s->b);
   Atom x = ad_param(&l, "x", type_scalar(s->elem)), one = ad_number(s->elem, 1);
