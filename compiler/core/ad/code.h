@@ -41,9 +41,8 @@ RedOp ad_red_op(Builder *b, PrimOp op, Prim neutral);
 // The scalar operator `\x y -> x op y` that a lambda is.
 bool ad_is_op(const Lambda *fn, PrimOp *op);
 
-// Of a product with `zeros` zeros, which add up to `sum`, and of whose other factors `product` is the
-// product: what is left without the factor x.  Its own derivative is right as well if that of `sum`
-// is.
+// Of a product with `zeros` zeros, which add up to `sum`, and of whose other factors `product` is
+// the product: what is left without the factor x.  Its own derivative is right if that of `sum` is.
 Atom ad_product_of_others(Builder *b, Atom x, Atom zeros, Atom product, Atom sum);
 
 // The derivative of log (gamma x).
