@@ -8,12 +8,12 @@ static int var_depends(const GroupLoops *s, const Var *var) {
   return known ? *known : ON_NONE;
 }
 
-static int depends_on(const GroupLoops *s, const Term *t) {
+int group_term_depends(const GroupLoops *s, const Term *t) {
   if (t->kind == TERM_VAR) return var_depends(s, t->u.var);
   const Term *operands[3];
   int on = ON_NONE, count = term_operands(t, operands);
   for (int i = 0; i < count; i++)
-    on |= depends_on(s, operands[i]);
+    on |= group_term_depends(s, operands[i]);
   return on;
 }
 
@@ -24,7 +24,7 @@ static void note_depends(GroupLoops *s, const Var *var, int on) {
 int group_access_depends(const GroupLoops *s, const Access *access) {
   int on = ON_NONE;
   for (int i = 0; i < access->tensor->rank; i++)
-    on |= depends_on(s, access->index[i]);
+    on |= group_term_depends(s, access->index[i]);
   return on;
 }
 
@@ -49,7 +49,7 @@ static void see_axis_of_group(GroupLoops *s, const Axis *axis) {
 static void see_group_stm(KernVisitor *v, const KernStm *stm) {
   GroupLoops *s = v->state;
   int on = ON_BOTH;
-  if (stm->kind == KERN_LET) on = depends_on(s, stm->u.term);
+  if (stm->kind == KERN_LET) on = group_term_depends(s, stm->u.term);
   if (stm->kind == KERN_LOAD) on = group_access_depends(s, &stm->u.load);
   if (stm->kind == KERN_AXIS) see_axis_of_group(s, stm->u.axis);
   for (int i = 0; i < stm->binder_count; i++)
@@ -77,6 +77,13 @@ bool group_find_points(GroupLoops *s) {
     block = s->column->body;
   }
   return s->grid > 0;
+}
+
+const Axis *group_axis_around(const Kern *kern, const Axis *inner) {
+  const Axis *axis = kern->body->stms[0].u.axis;
+  while (axis->body->stms[0].u.axis != inner)
+    axis = axis->body->stms[0].u.axis;
+  return axis;
 }
 
 void group_find_loops(GroupLoops *s) {

@@ -18,8 +18,11 @@ typedef struct GroupLoops {
 
 // Finds the innermost axis of the grid, as columns; false if there is none.
 bool group_find_points(GroupLoops *s);
+// The axis of the grid that is directly around that one.
+const Axis *group_axis_around(const Kern *kern, const Axis *inner);
 // What the loops of the kernel depend on; row and column are set.
 void group_find_loops(GroupLoops *s);
+int group_term_depends(const GroupLoops *s, const Term *t);
 int group_access_depends(const GroupLoops *s, const Access *access);
 // Does the loop's body stand by itself?
 bool group_is_innermost(const KernBlock *block);

@@ -111,6 +111,9 @@ const KernPlan *kern_schedule_group_rows(Compiler *c, const KernSeg *seg,
 // (schedule_group_pairs.c).
 const KernPlan *kern_schedule_group_pairs(Compiler *c, const KernSeg *seg,
                                           const Kern *kern, const Term *checks);
+// Others: points that read what those of the next rows read (schedule_group_strips.c).
+const KernPlan *kern_schedule_group_strips(Compiler *c, const KernSeg *seg,
+                                           const Kern *kern, const Term *checks);
 // Is all staged that neighbouring points touch apart, in as much local memory as groups may have?
 bool kern_is_staged(const Kern *kern);
 // Others: points whose loops read the same, one or the other `otherwise` (schedule_group_shared.c).

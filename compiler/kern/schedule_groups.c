@@ -128,5 +128,7 @@ const KernPlan *kern_schedule_groups(Compiler *c, const KernSeg *seg) {
   const KernPlan *pairs = kern_schedule_group_pairs(c, seg, kern, checks);
   if (pairs) return pairs;
   const KernPlan *shared = kern_schedule_group_shared(c, seg, kern, checks);
-  return shared ? shared : kern_schedule_group_rows(c, seg, kern, checks);
+  if (shared) return shared;
+  const KernPlan *rows = kern_schedule_group_rows(c, seg, kern, checks);
+  return rows ? rows : kern_schedule_group_strips(c, seg, kern, checks);
 }

@@ -26,6 +26,7 @@ ENTRIES = {
     "recurrence": ("[m][n]i32 [p][m]i32", ["top_0", "intra_1"], None),
     "closest": ("[q]i32 [q][m]i32 [p][m]i32", [], "top_0"),
     "weighed": ("[k][q][m]f64 [p][m]i8", [], "top_0"),
+    "blurred": ("[p][q]i32", [], "top_0"),
     "attracted": ("[q]i32 [q]i8 [m]i32 [m]f64", [], "top_0"),
     "searched": ("[k][q]i32 [m]i32 [m]i32", [], "top_0"),
 }
@@ -61,7 +62,7 @@ def output_of(command, data):
 def kernels_have_blocks(flc):
     """Whether each entry point has a kernel that shares what it reads; else the rest would test nothing."""
     text = subprocess.check_output([flc, "dump", "--recipes", "--code", "gpu", PROGRAM]).decode()
-    missing = [entry for entry in ENTRIES if not re.search(rf"kernel {entry}\.\w+  --(.|\n)*?\n  stage ", text)]
+    missing = [entry for entry in ENTRIES if not re.search(rf"kernel {entry}\.\w+  --(.|\n)*?\n  (stage|bind) ", text)]
     for entry in missing:
         print(f"FAIL {entry}: no kernel of blocks")
     return not missing

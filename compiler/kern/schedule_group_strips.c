@@ -1,0 +1,170 @@
+// Schedules for points that read what their neighbours in the next rows read, in code for GPUs:
+//
+//   axis n grid { axis m grid { .. a[n + x, m + y] .. w[x, y] .. } }
+//
+// An item takes ROWS points of a column in registers: windows that overlap, weights, and what comes
+// of the column alone are loaded once for all of them; indices are computed once.
+//
+// Why: a stencil is bound by the number of its loads, most of which caches answer.
+#include "kern/group_loops.h"
+#include "kern/plan.h"
+#include "kern/recipe.h"
+#include "kern/sums.h"
+
+enum { ITEMS = 128, ROWS = 4, MOST_LOADS = 64, LEAST_LOADS = 4, MOST_STMS = 128 };
+
+// A load of a point; `times` it runs, as far as that is known.
+typedef struct StripLoad {
+  const Access *access;
+  int on;
+  int64_t times;
+} StripLoad;
+
+typedef struct StripSchedule {
+  Compiler *c;
+  GroupLoops of;
+  Map *lets;
+  Vec(StripLoad) loads;
+  Vec(Name) windows;  // loops of constant width, outermost first
+  int stms;
+} StripSchedule;
+
+// ---- loads
+
+static void find_strip_loads(StripSchedule *s, const KernBlock *block, int64_t times);
+
+static void find_in_loop(StripSchedule *s, const Axis *axis, int64_t times) {
+  bool constant = axis->width->kind == TERM_CONST;
+  int64_t width = constant ? axis->width->u.constant.u.i : 1;
+  if (constant) vec_push(&s->windows, axis->name);
+  find_strip_loads(s, axis->body, times * width);
+  if (axis->after) find_strip_loads(s, axis->after, times * width);
+}
+
+static void find_strip_loads(StripSchedule *s, const KernBlock *block, int64_t times) {
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    s->stms++;
+    if (stm->kind == KERN_LOAD)
+      vec_push(
+          &s->loads,
+          (StripLoad){ &stm->u.load, group_access_depends(&s->of, &stm->u.load), times });
+    if (stm->kind == KERN_AXIS) {
+      find_in_loop(s, stm->u.axis, times);
+      continue;
+    }
+    KernBlockVec inner = kern_blocks(stm);
+    vec_each (const KernBlock **, one, &inner)
+      find_strip_loads(s, *one, times);
+  }
+}
+
+static int dim_depends(const StripSchedule *s, const Access *access, int dim) {
+  return group_term_depends(&s->of, access->index[dim]);
+}
+
+// Does it read a window that moves with the row?  Loops of unknown width are not unrolled.
+static bool is_window(const StripSchedule *s, const StripLoad *load) {
+  if (load->times < 2) return false;
+  for (int d = 0; d < load->access->tensor->rank; d++) {
+    int on = dim_depends(s, load->access, d);
+    if (on & ON_ROW && on & (ON_LOOP | ON_OUTER)) return true;
+  }
+  return false;
+}
+
+// Are the indices some rows apart, and otherwise the same?
+static bool is_other_row(const StripSchedule *s, const StripLoad *a, const StripLoad *b) {
+  if (a->access->tensor != b->access->tensor) return false;
+  bool apart = false;
+  for (int d = 0; d < a->access->tensor->rank; d++) {
+    const Term *x = step_inlined(s->lets, a->access->index[d]),
+               *y = step_inlined(s->lets, b->access->index[d]);
+    if (!x || !y) return false;
+    if (term_same(x, y)) continue;
+    if (!(dim_depends(s, a->access, d) & dim_depends(s, b->access, d) & ON_ROW))
+      return false;
+    apart = true;
+  }
+  return apart;
+}
+
+static bool has_other_row(const StripSchedule *s, const StripLoad *load) {
+  vec_each (const StripLoad *, other, &s->loads)
+    if (other != load && is_other_row(s, load, other)) return true;
+  return false;
+}
+
+// Do neighbouring items touch words apart?  Those want the array the other way round.
+static bool lies_across(const StripSchedule *s, const Access *access) {
+  int unit = tensor_unit_dim(access->tensor);
+  if (unit < 0 || dim_depends(s, access, unit) & ON_COLUMN) return false;
+  return group_access_depends(&s->of, access) & ON_COLUMN;
+}
+
+static bool reads_across(const StripSchedule *s) {
+  vec_each (const StripLoad *, load, &s->loads)
+    if (lies_across(s, load->access)) return true;
+  return false;
+}
+
+// Do points of a column need much less together than each by itself?
+static bool gains_from_strips(const StripSchedule *s) {
+  int64_t all = 0, needed = 0;
+  vec_each (const StripLoad *, load, &s->loads) {
+    bool moves = load->on & ON_ROW;
+    bool shared = !moves || is_window(s, load) || has_other_row(s, load);
+    all += ROWS * load->times;
+    needed += load->times * (shared ? moves ? 2 : 1 : ROWS);
+  }
+  return all >= (int64_t)LEAST_LOADS * ROWS && 2 * all >= 3 * needed;
+}
+
+static bool find_strips(StripSchedule *s) {
+  if (!group_find_points(&s->of) || s->of.grid < 2) return false;
+  s->of.row = group_axis_around(s->of.kern, s->of.column);
+  group_find_loops(&s->of);
+  s->lets = sum_lets(s->of.kern);
+  find_strip_loads(s, s->of.column->body, 1);
+  return !s->of.refused && s->loads.count <= MOST_LOADS && s->stms <= MOST_STMS &&
+         !reads_across(s) && gains_from_strips(s);
+}
+
+// ---- the recipe
+
+// Where windows overlap shows in straight code.
+static void unroll_windows(Recipe *r, const StripSchedule *s) {
+  for (int i = s->windows.count - 1; i >= 0; i--) {
+    Recipe before = recipe_copy(r);
+    recipe_unroll(r, s->windows.at[i]);
+    if (r->failed) *r = before;
+  }
+}
+
+static Recipe in_strips(const StripSchedule *s) {
+  Recipe r = recipe_new(s->c, s->of.kern);
+  Name row = s->of.row->name, column = s->of.column->name;
+  r.step.groups = true;
+  unroll_windows(&r, s);
+  recipe_split(&r, row, ROWS, SPLIT_OVERLAP);
+  recipe_split(&r, column, ITEMS, SPLIT_OVERLAP);
+  Name order[] = { recipe_outer(&r, row), recipe_outer(&r, column), column, row };
+  recipe_permute(&r, order, 4);
+  recipe_bind(&r, column, BIND_ITEM);
+  recipe_bind(&r, row, BIND_REG);
+  return r;
+}
+
+const KernPlan *kern_schedule_group_strips(Compiler *c, const KernSeg *seg,
+                                           const Kern *kern, const Term *checks) {
+  StripSchedule s = { .c = c, .of.kern = kern };
+  if (!find_strips(&s)) return NULL;
+  Recipe r = in_strips(&s);
+  if (r.failed) return NULL;
+  const Term *least = term_tuning(name_of(c->names, "segmap_shared_points"));
+  const Term *condition = term_at_most(least, group_points_of_grid(kern));
+  if (checks) condition = term_and(condition, checks);
+  if (r.condition) condition = term_and(condition, r.condition);
+  return new_node(KernPlan, .name = seg->name, .kern = r.kern, .condition = condition,
+                  .in_rows = true, .recipe = r.lines.at, .recipe_count = r.lines.count);
+}
