@@ -9,8 +9,10 @@
 #include "imp/lower.h"
 
 enum {
-  LEAST_LANES = 4,   // of a square
-  TILE = 64,         // squares within this many rows and columns follow one another
+  LEAST_LANES = 4,  // of a square
+  TILE = 64,        // squares within this many rows and columns follow one another
+  LINE_BYTES = 64,
+  LONG_SIDE = 1024,
   SHORT_ROW = 128,   // elements; more are worth the beginning of a loop
   MOST_INSIDE = 16,  // elements of short dimensions, one by one
   LEAST_RUN = 64,    // points with such elements; fewer are less than an item is worth
@@ -289,6 +291,12 @@ static void copy_narrow(Code *host, const Arr *to, const Arr *from, int across) 
   imp_if_else(host->b, few_rows, rows.block, columns.block);
 }
 
+// Squares of whole lines of memory pay beyond caches; else smaller ones leave less at the ends.
+static int64_t least_side(const Arr *arr, int lanes) {
+  bool lines = lanes * prim_size_bytes(arr->elem) == LINE_BYTES;
+  return lines && lanes > 8 ? LONG_SIDE : lanes;
+}
+
 // In the largest squares that fit in.
 static void copy_transposed(Code *host, const Arr *to, const Arr *from, int across,
                             int lanes) {
@@ -301,7 +309,8 @@ static void copy_transposed(Code *host, const Arr *to, const Arr *from, int acro
     copy_transposed(&small_code, to, from, across, lanes / 2);
   else
     copy_narrow(&small_code, to, from, across);
-  imp_if_else(host->b, imp_less(least, imp_i64(lanes)), small.block, large.block);
+  imp_if_else(host->b, imp_less(least, imp_i64(least_side(to, lanes))), small.block,
+              large.block);
 }
 
 // Rows that are side by side in both, and shorter than what a loop is worth.
