@@ -108,8 +108,8 @@ static void find_widths(Widths *w, const Exp *exp) {
   if (exp->kind == EXP_SEG) {
     const SegOp *seg = exp->u.seg;
     Atom width = seg->dims[0].width;
-    bool wanted =
-        spread_can(seg) && !map_has(w->s->whole, seg) && !spread_is_column_sum(w->s, seg);
+    bool wanted = spread_can(seg) && !map_has(w->s->whole, seg) &&
+                  !spread_is_column_sum(w->s, seg) && !spread_is_column_scan(w->s, seg);
     if (wanted && !spread_split_of(w->s, width) && is_in(w->known, width))
       vec_push(&w->found, width);
     return;
@@ -171,18 +171,22 @@ static const Body *spread_body(Spread *s, const Body *body) {
 typedef struct Delayed {
   const Var **binders;
   const RowSplit **splits;  // NULL: not delayed
+  int *dims;                // that stand before the one by which it is distributed
   int count;
 } Delayed;
 
 static Delayed delayed_new(const Stm *stm) {
   int count = stm->binder_count;
   return (Delayed){ mem_copy(stm->binders, sizeof *stm->binders * (size_t)count),
-                    new_array(const RowSplit *, count), count };
+                    new_array(const RowSplit *, count), new_array(int, count), count };
 }
 
 static void gather_delayed(Spread *s, Builder *b, const Stm *stm, const Delayed *d) {
   for (int i = 0; i < d->count; i++)
-    if (d->splits[i])
+    if (d->splits[i] && d->dims[i])
+      spread_gather_turned(s, b, stm->binders[i], atom_var(d->binders[i]), d->splits[i],
+                           d->dims[i]);
+    else if (d->splits[i])
       spread_gather(s, b, stm->binders[i], atom_var(d->binders[i]), d->splits[i]);
 }
 
@@ -193,6 +197,25 @@ static const Atom *result_block(Spread *s, Builder *b, Atom result, const RowSpl
   if (!part && !any) return NULL;
   Atom block = part ? part->block : spread_block(s, b, result, split);
   return mem_copy(&block, sizeof block);
+}
+
+// The same of results that both branches have distributed by another dimension.
+static void delay_turned(Spread *s, const Stm *stm, Atom *results[2], Delayed *d, int i) {
+  const Turned *turned[] = { spread_turned(s, results[0][i]),
+                             spread_turned(s, results[1][i]) };
+  if (!turned[0] || !turned[1] || turned[0]->dims != turned[1]->dims) return;
+  const RowPart *parts[] = { spread_turned_part(s, turned[0]),
+                             spread_turned_part(s, turned[1]) };
+  if (parts[0]->split != parts[1]->split) return;
+  d->splits[i] = parts[0]->split;
+  d->dims[i] = turned[0]->dims;
+  const Var *binder = stm->binders[i];
+  const Var *block =
+      var_new(s->c, binder->name, atom_type(turned[0]->block), binder->loc);
+  map_put(s->flows, block, new (VarVec));
+  d->binders[i] = block;
+  for (int k = 0; k < 2; k++)
+    flow(s, block, results[k][i] = turned[k]->block);
 }
 
 // Results that both branches make as blocks are gathered once, behind them.
@@ -206,7 +229,8 @@ static void delay_common(Spread *s, const Stm *stm, const Body *branches[2], Del
   }
   for (int i = 0; i < d->count; i++) {
     const RowSplit *split = split_of_type(s, stm->binders[i]->type);
-    if (!split) continue;
+    delay_turned(s, stm, results, d, i);
+    if (!split || d->splits[i]) continue;
     const Atom *first = result_block(s, &inner[0], results[0][i], split, false);
     const Atom *second = first ? result_block(s, &inner[1], results[1][i], split,
                                               spread_is_loop_guard(stm->exp))
@@ -438,6 +462,7 @@ static void forget_parts(Spread *s, const Stm *stm) {
   for (int i = 0; i < stm->binder_count; i++) {
     map_remove(s->parts, stm->binders[i]);
     map_remove(s->scans, stm->binders[i]);
+    map_remove(s->turned, stm->binders[i]);
   }
 }
 
@@ -462,8 +487,9 @@ void spread_stm(Spread *s, Builder *b, const Stm *stm) {
   b->loc = stm->loc;
   forget_parts(s, stm);
   spread_note(s, stm);
-  if (stm->exp->kind != EXP_SEG || !spread_column_sum(s, b, stm))
-    spread_whole_stm(s, b, stm);
+  bool columns = stm->exp->kind == EXP_SEG &&
+                 (spread_column_sum(s, b, stm) || spread_column_scan(s, b, stm));
+  if (!columns) spread_whole_stm(s, b, stm);
 }
 
 void spread_whole_stm(Spread *s, Builder *b, const Stm *stm) {
@@ -479,7 +505,7 @@ void spread_whole_stm(Spread *s, Builder *b, const Stm *stm) {
   else if ((split && spread_filter(s, b, stm, split)) || spread_scatter(s, b, stm))
     return;
   else if (spread_host_read(s, b, stm) || spread_reshape(s, b, stm) ||
-           spread_assert(s, b, stm))
+           spread_assert(s, b, stm) || spread_turned_view(s, b, stm))
     return;
   else if (exp->kind == EXP_IF || exp->kind == EXP_GUARD)
     spread_branches(s, b, stm);
@@ -699,6 +725,7 @@ static const Entry *spread_entry(Compiler *c, const Entry *entry, bool blocks) {
                   .entry = entry,
                   .parts = map_new(NULL),
                   .scans = map_new(NULL),
+                  .turned = map_new(NULL),
                   .flows = map_new(NULL),
                   .carried = map_new(NULL),
                   .defs = map_new(NULL),

@@ -51,6 +51,13 @@ typedef struct ScanPart {
   Atom total;   // and all of them: the last element
 } ScanPart;
 
+// An array that is distributed by dimension number `dims`.
+typedef struct Turned {
+  Atom rows;  // the same with this dimension first: a gathered array
+  int dims;
+  Atom block;  // this worker's part of it, with its dimensions as they are
+} Turned;
+
 typedef struct LoopDepth {
   int loops;  // that are open within the loop
 } LoopDepth;
@@ -62,6 +69,7 @@ typedef struct Spread {
   Vec(const RowSplit *) splits;  // in scope, outermost first
   Map *parts;                    // Var of a gathered array -> RowPart
   Map *scans;                    // Var of a gathered array -> ScanPart
+  Map *turned;                   // Var -> Turned
   int loops;                     // that are open
   Map *flows;                    // Var of a block -> VarVec of blocks that it may be
   Map *carried;                  // Var of a block that a loop carries -> LoopDepth
@@ -173,6 +181,10 @@ typedef struct Operators {
 Operators spread_operators(const SegOp *seg);
 // How many values they take from each side.
 int spread_operand_count(Operators ops);
+// op carry element, for every operator.
+Atom *spread_apply(Builder *b, Operators ops, const Atom *carry, const Atom *elements);
+// Are the results for a point larger than what it takes to compute them is worth?
+bool spread_costs_little(const SegOp *seg);
 Atom spread_is_more(Builder *b, Atom value, int64_t than);
 const Body *spread_no_stms(const Builder *b, const Atom *atoms, int count);
 // A value of each worker, in an array.
@@ -214,6 +226,23 @@ bool spread_is_reduction(const Stm *stm, Atom *width);
 void spread_whole_stm(Spread *s, Builder *b, const Stm *stm);
 // Adds any statement (workers.c).
 void spread_stm(Spread *s, Builder *b, const Stm *stm);
+
+// ---- scans of columns (workers_prefixes.c)
+
+// Is it the scan of columns of an array that is distributed by its rows?
+bool spread_is_column_scan(const Spread *s, const SegOp *seg);
+// Adds such a statement; false if it is none.
+bool spread_column_scan(Spread *s, Builder *b, const Stm *stm);
+// The array as one that is distributed by another dimension than the first; NULL if it is not.
+const Turned *spread_turned(const Spread *s, Atom array);
+const RowPart *spread_turned_part(const Spread *s, const Turned *t);
+// array = all blocks, each with its rows behind `dims` other dimensions, bound and noted.
+void spread_gather_turned(Spread *s, Builder *b, const Var *array, Atom block,
+                          const RowSplit *split, int dims);
+// The body, which reads the rows of such arrays where it can.
+const Body *spread_turned_reads(Spread *s, const Body *body);
+// Adds a view by which the dimension comes first; false if the statement is none.
+bool spread_turned_view(Spread *s, Builder *b, const Stm *stm);
 
 // ---- other rows (workers_reshape.c)
 

@@ -9,26 +9,20 @@
 // elements.  Each worker reduces what it has; m values of each are moved, and not the array.  Where
 // only some of what is reduced is distributed (xss[i, j] * p[i]: p alone), that is worth it if
 // there are fewer sums than rows, which the host then decides.
-#include "flat/workers.h"
+#include "flat/workers_columns.h"
 
 // ---- what is reduced
 
-// The reduction over rows that each point of a seg-op is.
-typedef struct ColumnSum {
-  const SegOp *seg;
-  int at;  // the statement of the body that reduces, -1: the seg-op itself
-  Atom width;
-  Operators ops;
-} ColumnSum;
-
-static const SegOp *inner_seg(const Exp *exp) {
-  bool reduces = exp->kind == EXP_SEG && exp->u.seg->kind == SEG_RED;
+static const SegOp *inner_seg(const Exp *exp, bool scans) {
+  SegKind kind = scans ? SEG_SCAN : SEG_RED;
+  bool reduces = exp->kind == EXP_SEG && exp->u.seg->kind == kind;
   return reduces && exp->u.seg->dim_count == 1 ? exp->u.seg : NULL;
 }
 
+// Is it one of the wanted kind?
 static bool is_reduction(const Stm *stm, ColumnSum *sum) {
-  const SegOp *inner = inner_seg(stm->exp);
-  if (stm->exp->kind != EXP_REDOMAP && !inner) return false;
+  const SegOp *inner = inner_seg(stm->exp, sum->scans);
+  if (stm->exp->kind != (sum->scans ? EXP_SCANOMAP : EXP_REDOMAP) && !inner) return false;
   const Soac *soac = &stm->exp->u.soac;
   sum->width = inner ? inner->dims[0].width : soac->width;
   sum->ops = inner ? spread_operators(inner) : (Operators){ soac->ops, soac->op_count };
@@ -40,18 +34,18 @@ static bool is_long(const Exp *exp) {
 }
 
 bool spread_is_reduction(const Stm *stm, Atom *width) {
-  ColumnSum sum;
+  ColumnSum sum = { .scans = false };
   if (!is_reduction(stm, &sum)) return false;
   *width = sum.width;
   return true;
 }
 
 // One reduction, and besides it nothing that takes long: that is computed twice.
-static bool find_reduction(const SegOp *seg, ColumnSum *sum) {
-  *sum = (ColumnSum){ .seg = seg, .at = -1 };
+static bool find_reduction(const SegOp *seg, bool scans, ColumnSum *sum) {
+  *sum = (ColumnSum){ .seg = seg, .scans = scans, .at = -1 };
   int last = seg->dim_count - 1;
   if (seg->level != 1 || seg->after) return false;
-  if (seg->kind == SEG_RED) {
+  if (seg->kind == (scans ? SEG_SCAN : SEG_RED)) {
     sum->width = seg->dims[last].width;
     sum->ops = spread_operators(seg);
     return last > 0 && seg->body->result_count == spread_operand_count(sum->ops);
@@ -65,6 +59,21 @@ static bool find_reduction(const SegOp *seg, ColumnSum *sum) {
       return false;
   }
   return sum->at >= 0;
+}
+
+static bool atom_is_var(Atom a, const Var *var) {
+  return var && a.kind == ATOM_VAR && a.u.var == var;
+}
+
+// Is what each point reduces all that it computes?
+static bool is_only_reduction(const ColumnSum *sum) {
+  if (sum->at < 0) return true;
+  const Body *body = sum->seg->body;
+  const Stm *reduction = &body->stms[sum->at];
+  if (body->result_count != reduction->binder_count) return false;
+  for (int i = 0; i < body->result_count; i++)
+    if (!atom_is_var(body->results[i], reduction->binders[i])) return false;
+  return true;
 }
 
 // ---- what it reads
@@ -91,11 +100,7 @@ static bool covers_points(const SegOp *seg, int dims, CoreType type) {
   return true;
 }
 
-static bool atom_is_var(Atom a, const Var *var) {
-  return var && a.kind == ATOM_VAR && a.u.var == var;
-}
-
-static int point_dims(const ColumnSum *sum) {
+int spread_point_dims(const ColumnSum *sum) {
   return sum->seg->dim_count - (sum->at < 0);
 }
 
@@ -107,7 +112,7 @@ static void note_index(ColumnReads *r, const Exp *exp) {
   bool along = row->is_slice ? dim_is_whole(row, r->split->width)
                              : atom_is_var(row->start, r->row);
   bool is_row = along && atom_equal(type.dims[0], r->split->width);
-  bool covers = is_row && covers_points(seg, point_dims(r->sum), type);
+  bool covers = is_row && covers_points(seg, spread_point_dims(r->sum), type);
   bool distributed = is_row && spread_part(r->s, array, r->split);
   r->columns = r->columns || (covers && distributed);
   r->covers = r->covers || covers;
@@ -130,14 +135,14 @@ static void ignore_atom(CoreVisitor *v, Atom a) { (void)v, (void)a; }
 
 static const Var *row_index(const ColumnSum *sum) {
   if (sum->at < 0) return sum->seg->dims[sum->seg->dim_count - 1].index;
-  const SegOp *inner = inner_seg(sum->seg->body->stms[sum->at].exp);
+  const SegOp *inner = inner_seg(sum->seg->body->stms[sum->at].exp, sum->scans);
   return inner ? inner->dims[0].index : NULL;
 }
 
 // What a redomap reads without an index.
 static void note_arrays(ColumnReads *r, const ColumnSum *sum) {
   const Exp *exp = sum->at < 0 ? NULL : sum->seg->body->stms[sum->at].exp;
-  if (!exp || exp->kind != EXP_REDOMAP) return;
+  if (!exp || exp->kind == EXP_SEG) return;
   for (int i = 0; i < exp->u.soac.array_count; i++)
     r->some = r->some || spread_part(r->s, exp->u.soac.arrays[i], r->split);
 }
@@ -158,9 +163,10 @@ static ColumnKind kind_of_reads(const Spread *s, const ColumnSum *sum,
                               : COLUMNS_NONE;
 }
 
-static ColumnKind find_columns(const Spread *s, const SegOp *seg, ColumnSum *sum,
-                               const RowSplit **split) {
-  if (!find_reduction(seg, sum)) return COLUMNS_NONE;
+ColumnKind spread_find_columns(const Spread *s, const SegOp *seg, bool scans,
+                               ColumnSum *sum, const RowSplit **split) {
+  if (!find_reduction(seg, scans, sum)) return COLUMNS_NONE;
+  if (scans && !is_only_reduction(sum)) return COLUMNS_NONE;
   *split = spread_split_of(s, sum->width);
   return *split ? kind_of_reads(s, sum, *split) : COLUMNS_NONE;
 }
@@ -168,7 +174,7 @@ static ColumnKind find_columns(const Spread *s, const SegOp *seg, ColumnSum *sum
 ColumnKind spread_columns_of(const Spread *s, const SegOp *seg) {
   ColumnSum sum;
   const RowSplit *split;
-  return find_columns(s, seg, &sum, &split);
+  return spread_find_columns(s, seg, false, &sum, &split);
 }
 
 bool spread_is_column_sum(const Spread *s, const SegOp *seg) {
@@ -176,13 +182,6 @@ bool spread_is_column_sum(const Spread *s, const SegOp *seg) {
 }
 
 // ---- what each worker reduces
-
-typedef struct ColumnParts {
-  Spread *s;
-  Builder *host;
-  const ColumnSum *sum;
-  const RowSplit *split;
-} ColumnParts;
 
 // array[start:count], in a point.
 static Atom rows_of(Builder *b, Atom array, DimIndex rows) {
@@ -240,7 +239,7 @@ static SegOp *own_seg(ColumnParts *p, const SegOp *seg) {
 
 // The statement that reduces, over this worker's rows.
 static const Exp *own_reduction(ColumnParts *p, Builder *b, const Exp *exp) {
-  const SegOp *inner = inner_seg(exp);
+  const SegOp *inner = inner_seg(exp, p->sum->scans);
   if (inner) return exp_seg(own_seg(p, inner));
   Soac soac = exp->u.soac;
   Atom *arrays = new_array(Atom, soac.array_count);
@@ -248,7 +247,16 @@ static const Exp *own_reduction(ColumnParts *p, Builder *b, const Exp *exp) {
     arrays[i] = own_rows(p, b, soac.arrays[i]);
   soac.arrays = arrays;
   soac.width = p->split->count;
-  return exp_soac(EXP_REDOMAP, soac);
+  return exp_soac(exp->kind, soac);
+}
+
+// What a scan of this worker's rows binds.
+static const Var **own_scans(const ColumnParts *p, const Stm *scan) {
+  const Var **out = new_array(const Var *, scan->binder_count);
+  for (int i = 0; i < scan->binder_count; i++)
+    out[i] = var_new(p->s->c, scan->binders[i]->name,
+                     spread_type(scan->binders[i]->type, p->split), scan->loc);
+  return out;
 }
 
 static SegOp *own_map(ColumnParts *p) {
@@ -259,6 +267,7 @@ static SegOp *own_map(ColumnParts *p) {
     core_add_stm(&b, seg->body->stms[i]);
   Stm own = *reduction;
   own.exp = own_reduction(p, &b, reduction->exp);
+  if (p->sum->scans) own.binders = own_scans(p, reduction);
   core_add_stm(&b, own);
   Atom *results = new_array(Atom, own.binder_count);
   for (int i = 0; i < own.binder_count; i++)
@@ -268,15 +277,18 @@ static SegOp *own_map(ColumnParts *p) {
   return out;
 }
 
+const SegOp *spread_own_columns(ColumnParts *p) {
+  return p->sum->at < 0 ? own_seg(p, p->sum->seg) : own_map(p);
+}
+
 // ---- what all combine
 
-// all[:, indices..]
-static Atom point_of_all(Builder *b, Atom all, Atom workers, const SegDim *at,
-                         int count) {
+// all[0:rows, indices..]
+static Atom point_of_all(Builder *b, Atom all, Atom rows, const SegDim *at, int count) {
   CoreType type = atom_type(all);
   DimIndex *dims = new_array(DimIndex, type.rank);
   for (int i = 0; i < type.rank; i++)
-    dims[i] = dim_slice(atom_i64(0), i ? type.dims[i] : workers, atom_i64(1));
+    dims[i] = dim_slice(atom_i64(0), i ? type.dims[i] : rows, atom_i64(1));
   for (int i = 0; i < count; i++)
     dims[i + 1] = dim_fix(atom_var(at[i].index));
   return core_let(b, "column", exp_slice(all, dims, false));
@@ -301,34 +313,22 @@ static const Body *point_with(const ColumnParts *p, Builder *b, const SegDim *di
   return core_body(b, body->results, body->result_count);
 }
 
-// segmap1 <j < m> {reduction of all[:, j]; what else the point computes}
-static const Exp *combined(const ColumnParts *p, const Atom *all) {
+const Exp *spread_combined(const ColumnParts *p, const Atom *all, Atom count) {
   const SegOp *seg = p->sum->seg;
-  int values = spread_operand_count(p->sum->ops),
-      points = seg->dim_count - (p->sum->at < 0);
+  int values = spread_operand_count(p->sum->ops), points = spread_point_dims(p->sum);
   Builder inner = builder_new(p->s->c, p->host->loc);
   SegDim *dims = mem_copy(seg->dims, sizeof *dims * (size_t)points);
   for (int d = 0; d < points; d++)
     dims[d].index = var_like(p->s->c, dims[d].index);
   Atom *columns = new_array(Atom, values);
   for (int i = 0; i < values; i++)
-    columns[i] = point_of_all(&inner, all[i], p->split->workers, dims, points);
-  const Atom *reduced = spread_reduce(&inner, p->sum->ops, p->split->workers, columns);
-  const Body *body = p->sum->at < 0 ? core_body(&inner, reduced, values)
-                                    : point_with(p, &inner, dims, reduced);
+    columns[i] = point_of_all(&inner, all[i], count, dims, points);
+  const Atom *reduced = spread_reduce(&inner, p->sum->ops, count, columns);
+  const Body *body = p->sum->at < 0 || p->sum->scans
+                         ? core_body(&inner, reduced, values)
+                         : point_with(p, &inner, dims, reduced);
   return exp_seg(new_node(SegOp, .kind = SEG_MAP, .level = 1, .dims = dims,
                           .dim_count = points, .body = body));
-}
-
-// Is what each point reduces all that it computes?
-static bool is_only_reduction(const ColumnSum *sum) {
-  if (sum->at < 0) return true;
-  const Body *body = sum->seg->body;
-  const Stm *reduction = &body->stms[sum->at];
-  if (body->result_count != reduction->binder_count) return false;
-  for (int i = 0; i < body->result_count; i++)
-    if (!atom_is_var(body->results[i], reduction->binders[i])) return false;
-  return true;
 }
 
 static const Body *combine_all(ColumnParts *p, const Stm *stm, const Atom *own) {
@@ -337,7 +337,7 @@ static const Body *combine_all(ColumnParts *p, const Stm *stm, const Atom *own) 
   Atom *all = new_array(Atom, values), *out = new_array(Atom, stm->binder_count);
   for (int i = 0; i < values; i++)
     all[i] = spread_gather_value(&b, stm->binders[0]->name, own[i], p->split);
-  core_let_n(&b, stm->binders[0]->name, combined(p, all), out);
+  core_let_n(&b, stm->binders[0]->name, spread_combined(p, all, p->split->workers), out);
   return core_body(&b, out, stm->binder_count);
 }
 
@@ -346,7 +346,7 @@ static void add_column_sum(Spread *s, Builder *b, const Stm *stm, const ColumnSu
   const SegOp *seg = stm->exp->u.seg;
   ColumnParts p = { s, b, sum, split };
   b->loc = stm->loc;
-  const SegOp *divided = sum->at < 0 ? own_seg(&p, seg) : own_map(&p);
+  const SegOp *divided = spread_own_columns(&p);
   Atom *own = new_array(Atom, spread_operand_count(sum->ops));
   core_let_n(b, stm->binders[0]->name, exp_seg(divided), own);
   SpreadSeg note = { seg, split, false, false, { 0 }, { 0 }, s->loops };
@@ -368,7 +368,7 @@ static void add_column_sum(Spread *s, Builder *b, const Stm *stm, const ColumnSu
 // Are there several workers, and the sums of the others fewer than the rows?
 static Atom are_few(Builder *b, const ColumnSum *sum, const RowSplit *split) {
   Atom others = size_sub(b, split->workers, atom_i64(1)), sums = others;
-  for (int d = 0; d < point_dims(sum); d++)
+  for (int d = 0; d < spread_point_dims(sum); d++)
     sums = size_mul(b, sums, sum->seg->dims[d].width);
   Atom few = core_let(b, "few", exp_op2(OP_LT, sums, split->width));
   return core_let(b, "few", exp_op2(OP_LAND, spread_is_more(b, split->workers, 1), few));
@@ -398,7 +398,7 @@ static void add_either(Spread *s, Builder *b, const Stm *stm, const ColumnSum *s
   Stm by_rows = with_fresh_binders(s->c, stm), other = with_fresh_binders(s->c, stm);
   by_rows.exp = core_rename_exp(s->c, subst_new(), stm->exp);
   ColumnSum renamed;
-  find_reduction(by_rows.exp->u.seg, &renamed);
+  find_reduction(by_rows.exp->u.seg, false, &renamed);
   add_column_sum(s, &sums, &by_rows, &renamed, split);
   spread_whole_stm(s, &points, &other);
   core_let_vars(
@@ -410,7 +410,7 @@ bool spread_column_sum(Spread *s, Builder *b, const Stm *stm) {
   ColumnSum sum;
   const RowSplit *split;
   if (spread_apart(s, b, stm)) return true;
-  ColumnKind kind = find_columns(s, stm->exp->u.seg, &sum, &split);
+  ColumnKind kind = spread_find_columns(s, stm->exp->u.seg, false, &sum, &split);
   if (kind == COLUMNS_DISTRIBUTED) add_column_sum(s, b, stm, &sum, split);
   if (kind == COLUMNS_MIXED) add_either(s, b, stm, &sum, split);
   return kind != COLUMNS_NONE;

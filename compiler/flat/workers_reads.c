@@ -410,6 +410,10 @@ static Map *host_vars(const SegOp *seg) {
 }
 
 const Body *spread_reads(Spread *s, Builder *b, const Body *body, SpreadInputs in) {
+  SegOp seg = *in.seg;
+  seg.body = spread_turned_reads(s, in.seg->body);
+  body = body == in.seg->body ? seg.body : spread_turned_reads(s, body);
+  in.seg = &seg;
   PointReads r = { .s = s,
                    .host = b,
                    .split = in.split,

@@ -50,8 +50,7 @@ static bool straight_cost(const Body *body, int64_t *sum) {
   return true;
 }
 
-// Are the results for a point larger than what it takes to compute them is worth?
-static bool costs_little(const SegOp *seg) {
+bool spread_costs_little(const SegOp *seg) {
   int64_t operations = 0, bytes = 0;
   bool reduces = seg->kind == SEG_RED || seg->kind == SEG_HIST;
   if (!straight_cost(seg->body, &operations)) return false;
@@ -74,7 +73,7 @@ Atom *spread_add_blocks(Spread *s, Builder *b, const Stm *stm, const SegOp *seg,
   const SegOp *before = stm->exp->u.seg;
   Atom *out = new_array(Atom, stm->binder_count);
   core_let_n(b, binder_name(stm), exp_seg(seg), out);
-  SpreadSeg note = { before,       split, costs_little(before),
+  SpreadSeg note = { before,       split, spread_costs_little(before),
                      whole_inputs, { 0 }, core_free_exp(exp_seg(seg)),
                      s->loops };
   for (int i = 0; i < stm->binder_count; i++)
@@ -237,9 +236,7 @@ static Atom *gather_totals(Builder *b, const Stm *stm, const Atom *blocks,
   return out;
 }
 
-// op carry element, for every operator.
-static Atom *apply_ops(Builder *b, Operators ops, const Atom *carry,
-                       const Atom *elements) {
+Atom *spread_apply(Builder *b, Operators ops, const Atom *carry, const Atom *elements) {
   Atom *out = new_array(Atom, spread_operand_count(ops));
   for (int o = 0, at = 0; o < ops.count; at += ops.at[o++].count) {
     const RedOp *op = &ops.at[o];
@@ -265,7 +262,7 @@ static Atom *add_carry(Builder *b, Operators ops, Atom count, const Atom *carry,
   Atom index = atom_var(dim.index), *elements = new_array(Atom, values);
   for (int i = 0; i < values; i++)
     elements[i] = core_let(&inner, "value", exp_index(blocks[i], &index, 1, false));
-  const Atom *sums = apply_ops(&inner, ops, carry, elements);
+  const Atom *sums = spread_apply(&inner, ops, carry, elements);
   return add_segmap(b, "scanned", dim, core_body(&inner, sums, values));
 }
 
