@@ -1,5 +1,5 @@
-// Shared by sums (workers_columns.c) and scans (workers_prefixes.c) of the columns of an array that is
-// distributed by its rows.
+// Shared by sums (workers_columns.c) and scans (workers_prefixes.c) of the columns of an array that
+// is distributed by its rows.
 #pragma once
 #include "flat/workers.h"
 
