@@ -726,6 +726,7 @@ static const Entry *spread_entry(Compiler *c, const Entry *entry, bool blocks) {
                   .parts = map_new(NULL),
                   .scans = map_new(NULL),
                   .turned = map_new(NULL),
+                  .turned_blocks = map_new(NULL),
                   .flows = map_new(NULL),
                   .carried = map_new(NULL),
                   .defs = map_new(NULL),

@@ -70,6 +70,7 @@ typedef struct Spread {
   Map *parts;                    // Var of a gathered array -> RowPart
   Map *scans;                    // Var of a gathered array -> ScanPart
   Map *turned;                   // Var -> Turned
+  Map *turned_blocks;            // Var of a block of rows -> Turned: as it lies
   int loops;                     // that are open
   Map *flows;                    // Var of a block -> VarVec of blocks that it may be
   Map *carried;                  // Var of a block that a loop carries -> LoopDepth
@@ -241,6 +242,8 @@ void spread_gather_turned(Spread *s, Builder *b, const Var *array, Atom block,
                           const RowSplit *split, int dims);
 // The body, which reads the rows of such arrays where it can.
 const Body *spread_turned_reads(Spread *s, const Body *body);
+// The body, which reads blocks of such rows as they lie.
+const Body *spread_unturned_reads(Spread *s, const Body *body);
 // Adds a view by which the dimension comes first; false if the statement is none.
 bool spread_turned_view(Spread *s, Builder *b, const Stm *stm);
 

@@ -41,6 +41,7 @@ void spread_gather_turned(Spread *s, Builder *b, const Var *array, Atom block,
   const Var *whole = var_new(s->c, array->name, rows, array->loc);
   Atom own = turned(b, block, dims, false);
   spread_flow(s, own, block);
+  map_put(s->turned_blocks, own.u.var, new_node(Turned, block, dims, own));
   spread_gather(s, b, whole, own, split);
   Atom back = turned(b, atom_var(whole), dims, true);
   core_let_vars(b, mem_copy(&array, sizeof array), 1, exp_atom(back));
@@ -76,6 +77,42 @@ static const Body *turned_body(CoreMapper *m, const Body *body) {
     core_add_stm(&b, stm);
   }
   return core_body(&b, body->results, body->result_count);
+}
+
+// block'[j, ..] => block[.., j], as the one is a copy of the other.
+static const Body *unturned_body(CoreMapper *m, const Body *body) {
+  const Spread *s = m->state;
+  Builder b = builder_new(s->c, (Loc){ 0 });
+  for (int i = 0; i < body->stm_count; i++) {
+    Stm stm = body->stms[i];
+    stm.exp = core_map_exp(m, stm.exp);
+    const Exp *exp = stm.exp;
+    bool reads = exp->kind == EXP_INDEX && !exp->u.index.checked &&
+                 !exp->u.index.dims[0].is_slice && exp->u.index.array.kind == ATOM_VAR;
+    const Turned *t = reads ? map_get(s->turned_blocks, exp->u.index.array.u.var) : NULL;
+    if (t) {
+      Exp *read = mem_copy(exp, sizeof *exp);
+      size_t count = (size_t)read->u.index.dim_count;
+      DimIndex *dims = mem_copy(read->u.index.dims, count * sizeof *dims);
+      for (int d = 0; d <= t->dims; d++)
+        dims[d] = exp->u.index.dims[(d + 1) % (t->dims + 1)];
+      read->u.index.dims = dims;
+      read->u.index.array = t->rows;
+      stm.exp = read;
+    }
+    core_add_stm(&b, stm);
+  }
+  return core_body(&b, body->results, body->result_count);
+}
+
+const Body *spread_unturned_reads(Spread *s, const Body *body) {
+  VarVec vars = core_free_body(body);
+  vec_each (const Var **, var, &vars)
+    if (map_has(s->turned_blocks, *var)) {
+      CoreMapper m = { .body = unturned_body, .state = s };
+      return unturned_body(&m, body);
+    }
+  return body;
 }
 
 const Body *spread_turned_reads(Spread *s, const Body *body) {

@@ -438,7 +438,7 @@ const Body *spread_reads(Spread *s, Builder *b, const Body *body, SpreadInputs i
   Builder inner = builder_new(s->c, b->loc);
   core_let_vars(&inner, mem_copy(&in.from, sizeof in.from), 1,
                 exp_op2(OP_ADD, in.split->start, atom_var(in.to)));
-  const Body *near = near_body(&m, body);
+  const Body *near = spread_unturned_reads(s, near_body(&m, body));
   core_add_body(&inner, near);
   return core_body(&inner, near->results, near->result_count);
 }
