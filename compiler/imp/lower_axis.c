@@ -230,6 +230,11 @@ static void hist_update(KernCode *kc, const KernHist *hist, const ImpExp *bin,
     add_stm(kc, (ImpStm){ .kind = IMP_IF, .u.cond = { condition, b.block, { 0 } } });
 }
 
+// 0 <= bin && bin < width, in one comparison, as no width is negative.
+static const ImpExp *is_bin(const ImpExp *bin, const ImpExp *width) {
+  return imp_less(imp_convert(PRIM_U64, bin), imp_convert(PRIM_U64, width));
+}
+
 static void update_bins(KernCode *kc, const Axis *axis) {
   for (int h = 0, next = axis->hist_count; h < axis->hist_count; h++) {
     const KernHist *hist = &axis->hists[h];
@@ -238,8 +243,7 @@ static void update_bins(KernCode *kc, const Axis *axis) {
     KernCode inner = inner_code(kc, &code, &b);
     const ImpExp *bin = lower_scalar(kc, axis->body->results[h]);
     hist_update(&inner, hist, bin, axis->body->results + next);
-    const ImpExp *inside = imp_and(imp_op2(OP_LE, imp_i64(0), bin),
-                                   imp_less(bin, lower_scalar(kc, hist->width)));
+    const ImpExp *inside = is_bin(bin, lower_scalar(kc, hist->width));
     add_stm(kc, (ImpStm){ .kind = IMP_IF, .u.cond = { inside, b.block, { 0 } } });
     next += hist->op.count;
   }
