@@ -244,6 +244,7 @@ class Glue:
   Ours *o = calloc(1, sizeof *o);
   if (!o) return NULL;
   o->cfg = ours_context_config_new();
+  ours_context_config_set_near(o->cfg, 1);
   if (*path && ours_context_config_set_path(o->cfg, path)) return NULL;
   o->ctx = ours_context_new(o->cfg);
   return o;

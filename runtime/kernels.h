@@ -163,7 +163,7 @@ RT_FN int rt_put_all(struct rt_context *ctx, struct rt_launching *l,
 
 // ---- launches of little work, on a device near by
 
-// How many bytes a launch may touch, and how long it may take, where two devices are worth a thought.
+// How many bytes a launch may touch, and how long it may take, to go there.
 enum { RT_NEAR_BYTES = 1 << 18, RT_NEAR_NS = 30000 };
 
 RT_FN double rt_launch_bytes(const struct rt_launch *launch) {
