@@ -5,8 +5,8 @@
 //   points   all are straight code, and the points outside go in lanes
 //
 // Likewise if loops of the points read short rows: as straight code, lanes read records; and if the
-// outermost axis of the grid is short: planes, all of which a point makes, so that what they have in
-// common is read once.
+// outermost axis of the grid is short: planes, all of which a point makes, so that what they have
+// in common is read once.
 #include "kern/schedule.h"
 
 enum { MOST_SHORT = 8, MOST_POINTS = 64, MOST_GRID = 8 };

@@ -338,7 +338,7 @@ static void batches_are_built_at_once(void) {
     CHECK(!together[k] ||
           ctx->kernels[k].forms[0].module == ctx->kernels[ADD_ONE].forms[0].module);
   }
-  struct rt_form fallback = { true, 0, false, false };
+  struct rt_form fallback = { true, 0, false, false, false };
   struct rt_batch alone = rt_batch_of(ctx, IOTA, fallback);
   CHECK(alone.count == 1 && alone.kernels[0] == IOTA);
   rt_batch_free(&alone);
