@@ -112,7 +112,7 @@ RT_FN int64_t rt_local_block(int64_t bytes) {
   return whole < 64 ? 64 : whole;
 }
 
-// What the arrays and the kernel's own variables take; guards count the same (imp/lower_local.c).
+// What the arrays and the kernel's own variables take; guards count the same (imp/lower/local.c).
 RT_FN int64_t rt_local_need(const struct rt_launch *launch) {
   int64_t sum = 64;
   for (int i = 0; i < launch->local_count; i++)

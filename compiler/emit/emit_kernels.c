@@ -30,7 +30,7 @@ static bool any_stm(const ImpBlock *block, bool (*wanted)(const ImpStm *stm)) {
 // ---- statements
 
 // May the loop go on?  One around barriers has at least one round, of whatever use, so that the
-// device's compiler sees that it has (lower_group.h).
+// device's compiler sees that it has (lower/group.h).
 static const char *guard_of(const CodeText *c, const ImpBlock *body, const char *first) {
   if (!c->guarded) return "";
   return any_stm(body, is_barrier) ? text_format("(%s || flc_ok) && ", first)

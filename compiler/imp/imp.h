@@ -499,6 +499,8 @@ typedef void (*ImpExpFn)(void *state, const ImpExp *e);
 void imp_each_exp(const ImpStm *stm, ImpExpFn fn, void *state);
 // The operands of an expression.
 int imp_operands(const ImpExp *e, const ImpExp **out);  // at most 3
+// Are these expressions of whole numbers, without loads, certainly the same?
+bool imp_same(const ImpExp *a, const ImpExp *b);
 // The inner blocks of a statement: 0, 1 or 2.
 int imp_blocks(const ImpStm *stm, const ImpBlock **out);
 // The statement with `fn` of its inner blocks.
@@ -548,7 +550,7 @@ void imp_replace_kernels(ImpProgram *program, Map *replaced);
 // declarations and assignments.  `extra` are read besides.
 Map *imp_live(const ImpBlock *block, const ImpExp *const *extra, int extra_count);
 
-// ---- Core functions (lower_function.c)
+// ---- Core functions (lower/function.c)
 
 // The body of a function: statements, then the values of its results.
 typedef struct ImpFunction {

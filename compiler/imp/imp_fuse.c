@@ -12,8 +12,8 @@
 //
 // Why: the second loads what the first has just had, and with imp_forward.c it need not; arrays
 // that nothing else reads then go.  On GPUs each of these loads is one from memory.
+#include "imp/imp.h"
 #include "imp/imp_place.h"
-#include "imp/lower.h"
 
 typedef struct Fuse {
   Compiler *c;
@@ -257,7 +257,7 @@ static bool fuse_into(Fuse *f, ImpBlock *block, const ImpStm *second) {
   int at = last_loop(block);
   if (at < 0) return false;
   const ImpStm *first = block->at[at];
-  if (!scratch_same_count(first->u.loop.bound, second->u.loop.bound)) return false;
+  if (!imp_same(first->u.loop.bound, second->u.loop.bound)) return false;
   Merge m = { .f = f,
               .first = first,
               .use = use_of(f, first->u.loop.var, &first->u.loop.body) };

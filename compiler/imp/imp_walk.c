@@ -1,4 +1,5 @@
-// Walking over Imp: the expressions and blocks of statements, and which variables matter.
+// Walking over Imp: the expressions and blocks of statements, which variables matter, what is the
+// same.
 #include "imp/imp.h"
 
 int imp_operands(const ImpExp *e, const ImpExp **out) {
@@ -338,4 +339,28 @@ bool imp_kernel_uses(Compiler *c, const Kernel *kernel, PrimType type) {
     uses.found = function_uses(c, kernel->functions[i], type);
   use_block(&uses, &kernel->body);
   return uses.found;
+}
+
+// ---- equality
+
+static bool same_operands(const ImpExp *a, const ImpExp *b) {
+  const ImpExp *of_a[3], *of_b[3];
+  int count = imp_operands(a, of_a);
+  if (count != imp_operands(b, of_b)) return false;
+  bool commutes = a->kind == IMP_OP && (a->u.op.op == OP_MUL || a->u.op.op == OP_ADD);
+  if (commutes && imp_same(of_a[0], of_b[1]) && imp_same(of_a[1], of_b[0])) return true;
+  for (int i = 0; i < count; i++)
+    if (!imp_same(of_a[i], of_b[i])) return false;
+  return true;
+}
+
+bool imp_same(const ImpExp *a, const ImpExp *b) {
+  if (a == b) return true;
+  if (a->kind != b->kind || a->type != b->type) return false;
+  if (a->kind == IMP_VAR) return a->u.var == b->u.var;
+  if (a->kind == IMP_CONST) return a->u.constant.u.i == b->u.constant.u.i;
+  if (a->kind == IMP_TUNING) return a->u.tuning == b->u.tuning;
+  if (a->kind == IMP_OP && a->u.op.op != b->u.op.op) return false;
+  bool compound = a->kind == IMP_OP || a->kind == IMP_CONVERT;
+  return compound && same_operands(a, b);
 }

@@ -3,7 +3,7 @@
 //
 // Loads count as lets where they cannot leave the array: here, each index is that of an axis as
 // wide as the array, or the ends of the axes in it are inside; in interiors it is tested
-// (step_interior.c).
+// (steps/interior.c).
 // Why: choices run in lanes and registers, jumps do not, and are predicted wrongly now and then.
 #include "kern/plan.h"
 #include "kern/step.h"

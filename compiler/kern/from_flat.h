@@ -1,4 +1,4 @@
-// The state of making kernels from Flat, shared by the files from_*.c.
+// The state of making kernels from Flat, shared by the files of from.
 #pragma once
 #include "base/map.h"
 #include "kern/view.h"
@@ -23,7 +23,7 @@ typedef struct From {
   CopyNotes *copies;
 } From;
 
-// ---- bodies (from_body.c)
+// ---- bodies (from/body.c)
 
 // The body's statements.  Results: scalars are stored in `scalars[i]`; array results are copied to
 // `dests[i]` where that is given (of the right shape), else their place is stored in `dests[i]`.
@@ -33,7 +33,7 @@ void from_stm(From *f, const Stm *stm, const Body *body, int position);
 const Term **from_scalars(int count);
 const View **from_places(int count);
 
-// ---- array operators (from_soac.c)
+// ---- array operators (from/soac.c)
 void from_soac(From *f, const Stm *stm);  // map, redomap, scanomap
 void from_scatter(From *f, const Stm *stm, const Body *body, int position);
 void from_hist(From *f, const Stm *stm, const Body *body, int position);
@@ -51,7 +51,7 @@ void from_store_if_inside(From *f, const View *dest, const Term *const *indices,
 void from_hist_round(From *f, const HistOp *ops, int op_count, const View *const *dests,
                      const Term *const *scalars, const View *const *made);
 
-// ---- seg-ops (from_seg.c)
+// ---- seg-ops (from/seg.c)
 // A seg-op whose results go to `outs`, one per binder (destinations of scatters and histograms:
 // updated in place).  Reductions over all of the space:
 // the totals are stored in `totals` where outs is NULL.
@@ -60,11 +60,11 @@ void from_seg(From *f, const SegOp *seg, const View *const *outs, const Term **t
 void from_bind_elements(From *f, const Lambda *fn, const Atom *arrays, int count,
                         const Term *index);
 
-// ---- control (from_control.c)
+// ---- control (from/control.c)
 void from_loop(From *f, const Stm *stm, const Body *body, int position);
 void from_if(From *f, const Stm *stm, const Body *body, int position);
 
-// ---- loops without copies (from_ring.c)
+// ---- loops without copies (from/ring.c)
 
 // Array parameters of one shape, in one memory.
 typedef struct Ring Ring;
@@ -86,7 +86,7 @@ void from_ring_params(From *f, const RingVec *rings, RingParams out);
 // Binds what the loop binds.
 void from_ring_bind(From *f, const RingVec *rings, const Stm *stm);
 
-// ---- arrays (from_array.c)
+// ---- arrays (from/array.c)
 
 const View *from_view(From *f, Atom a);
 void from_bind(From *f, const Var *var, View view);
@@ -122,7 +122,7 @@ bool from_may_overwrite(From *f, Atom array, const Body *body, int position);
 bool from_loop_takes(From *f, const Exp *loop, int i, const Body *body, int position);
 void from_note_copy(From *f, Atom array);  // that updating it costs a copy
 
-// ---- checks (from_check.c)
+// ---- checks (from/check.c)
 void from_check(From *f, const Term *condition, const char *const *parts,
                 const Term *const *values, int count, Loc loc);
 void from_check_bounds(From *f, const View *view, const DimIndex *dims, Loc loc);

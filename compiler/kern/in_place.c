@@ -15,7 +15,7 @@ enum {
   MOST_AXES = 16,
   LARGE_RANK = 2,  // of arrays that caches may not hold twice
   LARGE_BITS =
-      32,  // of elements; those of narrow ones go in blocks that overlap: schedule_wide.c
+      32,  // of elements; those of narrow ones go in blocks that overlap: schedules/wide.c
 };
 
 typedef struct Placing {
@@ -47,7 +47,7 @@ int in_place_first(ArrayPlace place) { return place.at ? 1 : 0; }
 
 // ---- what there is
 
-// Memory that differs in size from point to point makes kernels run again: lower_kernel.c.
+// Memory that differs in size from point to point makes kernels run again: lower/kernel.c.
 static void see_own_memory(KernVisitor *v, const KernStm *stm) {
   Placing *p = v->state;
   for (int i = 0; stm->kind != KERN_LET && i < stm->binder_count; i++)
@@ -160,7 +160,7 @@ static bool is_linear(const Placing *p, const Term *t) {
   return sum && is_linear(p, t->u.op.args[0]) && is_linear(p, t->u.op.args[1]);
 }
 
-// Comparisons of indices, which cut loops (step_cut.c): of conditions that differ from element to
+// Comparisons of indices, which cut loops (steps/cut.c): of conditions that differ from element to
 // element the outcome is better chosen than branched on.
 static bool is_region(const Placing *p, const Term *t) {
   if (t->kind != TERM_OP) return t->kind == TERM_VAR && is_linear(p, t);
@@ -378,7 +378,7 @@ static bool becomes(const Axis *loop, int param, int other) {
 // loop (p = .., s = ..) { ring[s, ..] = .. } in {s, p}   =>   { ring[p, ..] = .. } in {p, s}
 //
 // Places that change in pairs are one of a parameter and a spare one, which the round fills whole:
-// from_ring.c.
+// from/ring.c.
 enum {
   FEW_OPERATIONS = 4
 };  // so that a round takes as long as its elements take to come by

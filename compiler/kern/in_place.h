@@ -4,7 +4,7 @@
 #include "base/map.h"
 #include "kern/plan.h"
 
-// An array: all of a tensor, or one of those that a ring has side by side (from_ring.c).
+// An array: all of a tensor, or one of those that a ring has side by side (from/ring.c).
 typedef struct ArrayPlace {
   const Tensor *tensor;
   const Term *at;  // its first index; NULL: all

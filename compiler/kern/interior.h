@@ -56,11 +56,11 @@ typedef struct Interior {
   int condition_count;
   FirstPlace firsts[MOST_FIRSTS];
   int first_count;
-  int places;       // a bit for each place of guesses where the conditions hold
-  bool mostly;      // it is enough if they hold at most places
-  bool checking;    // the condition is that of a check: it holds
-  bool in_branch;   // what is looked at may not run at all points
-  bool over_lanes;  // an assumption is about what differs between lanes
+  int places;        // a bit for each place of guesses where the conditions hold
+  bool mostly;       // it is enough if they hold at most places
+  bool checking;     // the condition is that of a check: it holds
+  bool in_branch;    // what is looked at may not run at all points
+  bool over_lanes;   // an assumption is about what differs between lanes
   const Term *fits;  // blocks of the grid have a place inside of all borders
 } Interior;
 
@@ -121,7 +121,7 @@ const Term *interior_term(Interior *x, const Term *t);
 // The same of a check's condition: what it joins is taken to hold.
 const Term *interior_checked(Interior *x, const Term *t);
 
-// step_interior.c
+// steps/interior.c
 
 // A copy of the statement as a block with its binders for results.
 const KernBlock *interior_copy(Interior *x, const KernStm *stm);
@@ -131,7 +131,7 @@ const Term *interior_inside(const Interior *x, KernBuilder *b);
 KernStm interior_if(const KernStm *stm, const Term *condition, int usual,
                     const KernBlock *then_block, const KernBlock *else_block);
 
-// step_moved.c
+// steps/moved.c
 
 // Is the block one lockstep axis, but for lets before it?
 bool moved_is_block(const KernBlock *block);

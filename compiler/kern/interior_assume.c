@@ -1,4 +1,4 @@
-// Indices as forms of those of the block, and what is assumed of them (step_interior.c).
+// Indices as forms of those of the block, and what is assumed of them (steps/interior.c).
 #include "kern/interior.h"
 
 enum { MOST_FACTOR = 1 << 20 };

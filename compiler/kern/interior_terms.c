@@ -1,4 +1,4 @@
-// Terms where what is assumed of the block holds (step_interior.c).
+// Terms where what is assumed of the block holds (steps/interior.c).
 #include "kern/interior.h"
 
 static const Term *known_comparison(Interior *x, const Term *t) {

@@ -12,8 +12,8 @@
 //     }
 //   }
 //
-// Made from seg-ops (from_flat.c), rewritten by the steps of recipes (step_*.c), lowered by
-// imp/lower_kern*.c.  Nodes never change once built;
+// Made from seg-ops (from/from_flat.c), rewritten by the steps of recipes (steps), lowered by
+// imp/lower/kern.c.  Nodes never change once built;
 // a step returns a new kernel that shares what stayed.
 #pragma once
 #include "base/map.h"

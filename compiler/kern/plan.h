@@ -47,7 +47,7 @@ struct KernPlan {
   bool by_choice;             // a parameter may ask for that
   int recipes;  // so many does the parameter NAME.recipe choose from; 0: there is none
   int choice;  // it has to be that for this one, which is not printed as a recipe; 0: others
-  bool in_rows;       // GPUs: its points each go through rows (schedule_group_rows.c)
+  bool in_rows;       // GPUs: its points each go through rows (schedules/group_rows.c)
   bool many_points;   // of the kernel: who gets how many is a parameter of its own
   bool one_for_two;   // of the seg-op: Kern.one_for_two
   const Kern *kern;   // the kernel; or NULL:
@@ -97,26 +97,27 @@ void kern_explain_plan(Text *t, const KernPlan *plan);
 Name kern_seg_name(Compiler *c, Map *counts, Name entry, SegKind kind);
 // "segred"
 const char *kern_kind_name(SegKind kind);
-// How to run it (schedule.c); book: NULL if there is none.
+// How to run it (schedules/schedule.c); book: NULL if there is none.
 const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg);
 
 // The same for GPUs: a kernel of groups of items, with what the host is to ask before it is
-// launched; NULL if there is no such kernel (schedule_groups.c).
+// launched; NULL if there is no such kernel (schedules/groups.c).
 const KernPlan *kern_schedule_groups(Compiler *c, const KernSeg *seg);
-// One of them: points that each go through rows (schedule_group_rows.c).  checks: what the host is
+// One of them: points that each go through rows (schedules/group_rows.c).  checks: what the host is
 // to ask in any case, or NULL.
 const KernPlan *kern_schedule_group_rows(Compiler *c, const KernSeg *seg,
                                          const Kern *kern, const Term *checks);
 // Others: points that each sum up what they make of their row and of each of many rows
-// (schedule_group_pairs.c).
+// (schedules/group_pairs.c).
 const KernPlan *kern_schedule_group_pairs(Compiler *c, const KernSeg *seg,
                                           const Kern *kern, const Term *checks);
-// Others: points that read what those of the next rows read (schedule_group_strips.c).
+// Others: points that read what those of the next rows read (schedules/group_strips.c).
 const KernPlan *kern_schedule_group_strips(Compiler *c, const KernSeg *seg,
                                            const Kern *kern, const Term *checks);
 // Is all staged that neighbouring points touch apart, in as much local memory as groups may have?
 bool kern_is_staged(const Kern *kern);
-// Others: points whose loops read the same, one or the other `otherwise` (schedule_group_shared.c).
+// Others: points whose loops read the same, one or the other `otherwise`
+// (schedules/group_shared.c).
 const KernPlan *kern_schedule_group_shared(Compiler *c, const KernSeg *seg,
                                            const Kern *kern, const Term *checks);
 

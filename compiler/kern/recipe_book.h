@@ -71,7 +71,7 @@ struct RecipeBook {
   const SourceFile *file;
   Vec(BookEntry) entries;
   Vec(RecipeChoice) choices;
-  bool others;  // kernels have other recipes, too, as parameters (schedule_others.c)
+  bool others;  // kernels have other recipes, too, as parameters (schedules/others.c)
   Vec(Name) kernels;  // of the program, as they are met
 };
 

@@ -137,7 +137,7 @@ static const Term *quotient(const Divisor *d, const Term *t) {
 }
 
 // Is it the index of an axis of that width, or a place beside it?  Interiors need no division for
-// those (step_interior.c).
+// those (steps/interior.c).
 static bool is_beside_index(const Dividing *x, const Term *t, const Term *width,
                             int sums) {
   if (t->kind == TERM_OP && (t->u.op.op == OP_ADD || t->u.op.op == OP_SUB))

@@ -46,7 +46,7 @@ bool step_updates_in_place(const KernBlock *block);
 // May the points of a map run twice, within a round of the loops around it?
 bool step_may_run_twice(const Kern *kern, const Axis *axis);
 
-// ---- splitting (step_split.c)
+// ---- splitting (steps/split.c)
 
 typedef enum SplitRest {
   SPLIT_SHORT,  // the last block is shorter: a loop of its own width
@@ -65,13 +65,13 @@ const Kern *step_split(Step *s, const Kern *kern, Name name, int64_t by, SplitRe
 // a < n  =>  a0 < P { a < n/P } with index a0 * (n/P) + a, and the rest in NAME_rest.
 const Kern *step_split_into(Step *s, const Kern *kern, Name name, int64_t pieces);
 
-// ---- order (step_permute.c)
+// ---- order (steps/permute.c)
 
 // Two axes of which the second is all that the first's body is, but for lets, change places.
 // Legal: maps; reductions whose operators commute.
 const Kern *step_swap(Step *s, const Kern *kern, Name name);
 
-// ---- all points together (step_sweep.c)
+// ---- all points together (steps/sweep.c)
 
 // Points that each go through loops go through them together, `by` elements of a sum at once; what
 // they sum up and compute between loops is kept in arrays.
@@ -79,7 +79,7 @@ const Kern *step_swap(Step *s, const Kern *kern, Name name);
 // all; nothing is stored where it is loaded.
 const Kern *step_sweep(Step *s, const Kern *kern, Name name, int64_t by);
 
-// ---- the machine (step_bind.c)
+// ---- the machine (steps/bind.c)
 // Legal: no order between points (lanes, registers: what kern_vary.h can run in lockstep; items:
 // all around them is the grid and other items).
 const Kern *step_bind(Step *s, const Kern *kern, Name name, AxisBind bind);
@@ -92,7 +92,7 @@ const Kern *step_check_grid(Step *s, const Kern *kern);
 // Are there checks in the block that the axis stands in?
 bool step_checks_beside(const Kern *kern, Name axis);
 
-// ---- copies of what is read again (step_stage.c, step_stage_rows.c)
+// ---- copies of what is read again (steps/stage.c, steps/stage_rows.c)
 
 // What the loads of a loop read that the items of a group share: copied to local memory before it.
 // Legal: the loop is of constant width, all items of the group come by, indices are sums of those
@@ -105,20 +105,20 @@ const Kern *step_stage(Step *s, const Kern *kern, Name name);
 // checks; rows of a width that is known before the loop and the same in all lanes.
 const Kern *step_stage_rows(Step *s, const Kern *kern, Name name);
 
-// ---- conditions that are the same at all points of an axis (step_unswitch.c)
+// ---- conditions that are the same at all points of an axis (steps/unswitch.c)
 // Legal: loops that are maps or reductions; short ones.
 const Kern *step_unswitch(Step *s, const Kern *kern, Name name);
 
-// ---- the points of a short axis as straight code (step_unroll.c)
+// ---- the points of a short axis as straight code (steps/unroll.c)
 
 const Kern *step_unroll(Step *s, const Kern *kern, Name name);
 
-// ---- comparisons that change their outcome once along an axis (step_cut.c)
+// ---- comparisons that change their outcome once along an axis (steps/cut.c)
 // Legal: loops that are maps, reductions or carry values; short ones.  What stays of the axis is
 // the last part; others are NAME_low, NAME_before, NAME_at, NAME_high.
 const Kern *step_cut(Step *s, const Kern *kern, Name name);
 
-// ---- conditions on indices (step_interior.c)
+// ---- conditions on indices (steps/interior.c)
 
 // Blocks of lanes and registers in two forms: where conditions, clamps and remainders of indices
 // have one outcome for all of a block, code without them.  twice: points of the grid may run

@@ -5,7 +5,7 @@
 //
 // Only where that is so: a remainder, a comparison or an element of an own array is known once
 // the indices of short loops are, or rounds of one load what others do.  (What a schedule unrolls
-// by a recipe: step_unroll.c.)
+// by a recipe: steps/unroll.c.)
 #include "kern/plan.h"
 #include "kern/step.h"
 

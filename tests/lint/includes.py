@@ -10,7 +10,8 @@ import pathlib
 import re
 import sys
 
-ORDER = ["base", "source", "types", "core", "core/value", "core/interp", "core/ad", "core/elab", "flat", "kern", "imp", "emit"]
+ORDER = ["base", "source", "types", "core", "core/value", "core/interp", "core/ad", "core/elab", "flat", "kern", "kern/from", "kern/steps", "kern/schedules",
+         "imp", "imp/lower", "emit"]
 ROOT = pathlib.Path(__file__).resolve().parents[2] / "compiler"
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 

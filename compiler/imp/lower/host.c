@@ -1,0 +1,640 @@
+// The host's code: scalars, views, launches, control, and who refers to which block of memory.
+//
+// Every block-holding reference (Mem) of an entry point is released when the entry returns; here
+// references are released early, after the last use of what lies in their block, so that the pool
+// can hand it out again (double buffering of loops comes from that).
+#include "imp/lower/lower.h"
+
+// ---- memory
+
+const Mem *host_declare_mem(Code *k, const char *name, PrimType elem) {
+  const Mem *mem = mem_new(k->lower->c, name, MEM_GLOBAL, elem);
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_DECLARE_MEM, .u.mem = { mem } });
+  map_put(k->owned, mem, mem);
+  return mem;
+}
+
+const Mem *host_mem(Code *k, const char *name, PrimType elem, const ImpExp *count) {
+  const Mem *mem = host_declare_mem(k, name, elem);
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_ALLOC, .u.alloc = { mem, count } });
+  return mem;
+}
+
+Arr host_alloc(Code *k, const char *name, CoreType type) {
+  const ImpExp *const *shape = code_shape(type);
+  Arr arr = arr_dense(NULL, type.elem, shape, type.rank);
+  arr.mem = host_mem(k, name, type.elem, arr_count(&arr));
+  return arr;
+}
+
+void host_read(Code *k, const Var *var, const Mem *mem, const ImpExp *index) {
+  code_bind_scalar(k, var, NULL);
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_READ, .u.read = { var, mem, index } });
+}
+
+bool host_is_plain(const Arr *arr) {
+  bool first = arr->offset->kind == IMP_CONST && arr->offset->u.constant.u.i == 0;
+  return first && arr_is_dense(arr);
+}
+
+// The array row-major from the start of its block on; a copy if it does not lie so.
+static Arr host_dense(Code *k, const Arr *arr, CoreType type) {
+  if (host_is_plain(arr)) return *arr;
+  if (layout_may_be_dense(arr)) return layout_dense(k, arr);
+  Arr dense = host_alloc(k, "dense", type);
+  host_copy(k, &dense, arr);
+  return dense;
+}
+
+Arr host_overwrite(Code *k, const Var *binder, const Mem *held) {
+  const Mem *mem = host_declare_mem(k, binder->name, binder->type.elem);
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_UNIQUE, .u.share = { mem, held } });
+  return arr_dense(mem, binder->type.elem, code_shape(binder->type), binder->type.rank);
+}
+
+Arr host_take(Code *k, const Var *binder, Atom source, const Body *body, int position) {
+  const Arr *from = code_array(k, source);
+  if (!host_is_plain(from)) {
+    Arr fresh = host_alloc(k, binder->name, binder->type);
+    host_copy(k, &fresh, from);
+    return fresh;
+  }
+  if (code_may_overwrite(k, source, body, position))
+    return host_overwrite(k, binder, from->mem);
+  code_note_copy(k, source);
+  // A second reference, so that taking it copies.
+  const Mem *held = host_declare_mem(k, "kept", from->elem);
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_SHARE, .u.share = { held, from->mem } });
+  Arr copy = host_overwrite(k, binder, held);
+  imp_release(k->b, held);
+  return copy;
+}
+
+// ---- releasing
+
+typedef struct Release {
+  Code *k;
+  const Body *body;
+  int position;
+} Release;
+
+static void release(Code *k, const Mem *mem) {
+  if (map_has(k->released, mem)) return;
+  map_put(k->released, mem, mem);
+  imp_release(k->b, mem);
+}
+
+static void release_dead(void *state, const void *key, void *value) {
+  Release *r = state;
+  const Mem *mem = key;
+  (void)value;
+  if (map_has(r->k->released, mem)) return;
+  const Mem *original = map_get(r->k->lower->copy_of, mem);
+  if (original ? code_memory_read_after(r->k, original, r->body, r->position)
+               : code_memory_used_after(r->k, mem, r->body, r->position))
+    return;
+  release(r->k, mem);
+}
+
+// At the end of a branch or of a round of a loop.
+static void release_all(void *state, const void *key, void *value) {
+  (void)value;
+  release(state, key);
+}
+
+// ---- control
+
+typedef struct HostBranches {
+  Code *k;
+  const Stm *stm;
+  const Body *body;
+  int position;
+  const Mem **mems;  // of array binders
+  const Map *sizes;  // that the first branch has checked; NULL before
+} HostBranches;
+
+static void keep_if_common(void *state, const void *key, void *value) {
+  const HostBranches *s = state;
+  if (map_has(s->sizes, key)) map_put(s->k->sizes, key, value);
+}
+
+// What both branches have checked is known behind them.
+static void note_sizes(HostBranches *s, const Map *checked) {
+  if (s->sizes)
+    map_each(checked, keep_if_common, s);
+  else
+    s->sizes = checked;
+}
+
+static void inherit_dying(const HostBranches *s, Code *inner, const Body *branch) {
+  VarVec free = core_free_body(branch);
+  vec_each (const Var **, v, &free) {
+    if ((*v)->type.rank == 0 || !map_has(s->k->arrays, *v)) continue;
+    if (!code_may_overwrite(s->k, atom_var(*v), s->body, s->position)) continue;
+    const Mem *mem = code_array(s->k, atom_var(*v))->mem;
+    map_put(inner->owned, mem, mem);
+  }
+}
+
+static ImpBlock host_branch(HostBranches *s, const Body *branch) {
+  ImpBuilder b;
+  Code inner = code_inner(s->k, &b);
+  inherit_dying(s, &inner, branch);
+  const ImpExp **scalars = new_array(const ImpExp *, branch->result_count + 1);
+  const Arr **arrays = new_array(const Arr *, branch->result_count + 1);
+  for (int i = 0; i < branch->result_count; i++) {
+    host_pass_layout(&inner, s->stm->binders[i], branch->results[i]);
+    landing_pass(&inner, landing_of(s->k, s->stm->binders[i]), branch,
+                 branch->results[i]);
+  }
+  host_body(&inner, branch, scalars, arrays);
+  for (int i = 0; i < branch->result_count; i++) {
+    Landing *landing = landing_of(s->k, s->stm->binders[i]);
+    if (landing) {
+      landing_copy(&inner, landing, arrays[i], atom_type(branch->results[i]));
+      continue;
+    }
+    if (!s->mems[i]) {
+      imp_assign(&b, s->stm->binders[i], scalars[i]);
+      continue;
+    }
+    Arr laid_out = host_to_memory(&inner, s->stm->binders[i], arrays[i]);
+    Arr dense =
+        host_dense(&inner, &laid_out, host_memory_type(&inner, s->stm->binders[i]));
+    imp_add_stm(&b, (ImpStm){ .kind = IMP_SHARE, .u.share = { s->mems[i], dense.mem } });
+  }
+  map_each(inner.owned, release_all, &inner);
+  note_sizes(s, inner.sizes);
+  return b.block;
+}
+
+static HostBranches open_branches(Code *k, const Stm *stm, const Body *body,
+                                  int position) {
+  HostBranches s = {
+    k, stm, body, position, new_array(const Mem *, stm->binder_count + 1), NULL
+  };
+  for (int i = 0; i < stm->binder_count; i++) {
+    if (stm->binders[i]->type.rank == 0)
+      code_bind_scalar(k, stm->binders[i], NULL);
+    else if (!landing_of(k, stm->binders[i]))
+      s.mems[i] = host_declare_mem(k, stm->binders[i]->name, stm->binders[i]->type.elem);
+  }
+  return s;
+}
+
+static void close_branches(const HostBranches *s) {
+  for (int i = 0; i < s->stm->binder_count; i++) {
+    const Var *binder = s->stm->binders[i];
+    Landing *landing = landing_of(s->k, binder);
+    if (landing) {
+      landing_is_made(landing);
+      code_bind(s->k, binder, *landing_place(s->k, landing));
+    }
+    if (!s->mems[i]) continue;
+    CoreType type = host_memory_type(s->k, binder);
+    Arr memory = arr_dense(s->mems[i], type.elem, code_shape(type), type.rank);
+    code_bind(s->k, binder, host_of_memory(s->k, binder, memory));
+  }
+}
+
+static void host_if(Code *k, const Stm *stm, const Body *body, int position) {
+  const Exp *exp = stm->exp;
+  HostBranches s = open_branches(k, stm, body, position);
+  ImpBlock then_block = host_branch(&s, exp->u.cond.then_body);
+  ImpBlock else_block = host_branch(&s, exp->u.cond.else_body);
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_IF,
+                              .u.cond = { imp_atom(exp->u.cond.condition), then_block,
+                                          else_block } });
+  close_branches(&s);
+}
+
+static const ImpParam *guard_results(Code *k, const Stm *stm) {
+  ImpParam *results = new_array(ImpParam, stm->binder_count + 1);
+  for (int i = 0; i < stm->binder_count; i++) {
+    const Var *binder = stm->binders[i];
+    results[i] = (ImpParam){ .var = binder, .is_array = binder->type.rank > 0 };
+    const Landing *landing = landing_of(k, binder);
+    if (landing)
+      results[i].arr = *landing_array(k, landing);
+    else if (results[i].is_array)
+      results[i].arr = *code_array(k, atom_var(binder));
+  }
+  return results;
+}
+
+// Does a kernel since then have one array where the host has two?
+static bool has_one_for_two(const Lower *lower, int since) {
+  for (int i = since; i < lower->plans.count; i++)
+    if (lower->plans.at[i]->one_for_two) return true;
+  return false;
+}
+
+static void host_guard(Code *k, const Stm *stm, const Body *body, int position) {
+  const Guard *guard = stm->exp->u.guard.guard;
+  HostBranches s = open_branches(k, stm, body, position);
+  ImpBlock then_block = host_branch(&s, stm->exp->u.guard.then_body);
+  int before = k->lower->plans.count;
+  ImpBlock else_block = host_branch(&s, stm->exp->u.guard.else_body);
+  bool one_for_two = has_one_for_two(k->lower, before);
+  // On a CPU level 0 is the lanes of an item: no local memory.
+  bool needs_local = guard->local_bytes && k->lower->profile == PROFILE_GPU;
+  const ImpExp *local = needs_local ? local_need(&then_block) : imp_i64(0);
+  if (!local) local = imp_size_exp(guard->local_bytes);
+  const ImpExp *roundings =
+      host_roundings(stm->exp->u.guard.then_body, stm->exp->u.guard.else_body);
+  close_branches(&s);
+  imp_add_stm(k->b,
+              (ImpStm){ .kind = IMP_GUARD,
+                        .loc = guard->loc,
+                        .u.guard = { guard, one_for_two, imp_size_exp(guard->par), local,
+                                     then_block, else_block, guard_results(k, stm),
+                                     stm->binder_count, roundings } });
+}
+
+static void host_loop_params(Code *k, const Exp *exp, const Mem **mems) {
+  for (int i = 0; i < exp->u.loop.param_count; i++) {
+    const Var *param = exp->u.loop.params[i];
+    if (param->type.rank == 0) {
+      code_bind_scalar(k, param, imp_atom(exp->u.loop.inits[i]));
+      continue;
+    }
+    Arr init = host_dense(k, code_array(k, exp->u.loop.inits[i]),
+                          atom_type(exp->u.loop.inits[i]));
+    mems[i] = host_declare_mem(k, param->name, param->type.elem);
+    imp_add_stm(k->b, (ImpStm){ .kind = IMP_SHARE, .u.share = { mems[i], init.mem } });
+    if (init.mem != code_array(k, exp->u.loop.inits[i])->mem) release(k, init.mem);
+  }
+}
+
+static Arr param_array(const Var *param, const Mem *mem) {
+  return arr_dense(mem, param->type.elem, code_shape(param->type), param->type.rank);
+}
+
+// The results become the parameters, as if all at once.
+static void host_next_params(Code *k, const Exp *exp, const ImpExp **scalars,
+                             const Arr **arrays, const Mem *const *mems) {
+  int count = exp->u.loop.param_count;
+  const Var **moved = new_array(const Var *, count + 1);
+  const Mem **held = new_array(const Mem *, count + 1);
+  for (int i = 0; i < count; i++) {
+    if (!mems[i]) {
+      moved[i] = imp_declare(k->b, exp->u.loop.params[i]->name, scalars[i]);
+      continue;
+    }
+    Arr dense = host_dense(k, arrays[i], atom_type(exp->u.loop.body->results[i]));
+    held[i] = host_declare_mem(k, "next", dense.elem);
+    imp_add_stm(k->b, (ImpStm){ .kind = IMP_SHARE, .u.share = { held[i], dense.mem } });
+  }
+  for (int i = 0; i < count; i++) {
+    if (!mems[i]) {
+      imp_assign(k->b, exp->u.loop.params[i], imp_var(moved[i]));
+      continue;
+    }
+    imp_add_stm(k->b, (ImpStm){ .kind = IMP_SHARE, .u.share = { mems[i], held[i] } });
+    imp_release(k->b, held[i]);
+  }
+}
+
+typedef struct Original {
+  Code *k;
+  const Mem *mem;
+} Original;
+
+static void release_copy(void *state, const void *key, void *value) {
+  const Original *original = state;
+  (void)value;
+  if (map_get(original->k->lower->copy_of, key) == original->mem)
+    release(original->k, key);
+}
+
+// First values that only the parameters of the loop refer to live no longer than these.
+static void release_inits(Code *k, const Stm *stm, const Body *body, int position) {
+  const Exp *exp = stm->exp;
+  for (int i = 0; i < exp->u.loop.param_count; i++) {
+    if (exp->u.loop.params[i]->type.rank == 0 ||
+        !code_loop_takes(k, exp, i, body, position))
+      continue;
+    Original init = { k, code_array(k, exp->u.loop.inits[i])->mem };
+    map_each(k->owned, release_copy, &init);
+    release(k, init.mem);
+  }
+}
+
+static void host_loop(Code *k, const Stm *stm, const Body *body, int position) {
+  const Exp *exp = stm->exp;
+  const Mem **mems = new_array(const Mem *, exp->u.loop.param_count + 1);
+  if (exp->u.loop.form == CORE_FOR)
+    map_put(k->lower->rounds, exp->u.loop.index, term_atom(exp->u.loop.bound));
+  host_loop_params(k, exp, mems);
+  release_inits(k, stm, body, position);
+  ImpBuilder b;
+  Code inner = code_inner(k, &b);
+  for (int i = 0; i < exp->u.loop.param_count; i++) {
+    if (!mems[i]) continue;
+    code_bind(&inner, exp->u.loop.params[i], param_array(exp->u.loop.params[i], mems[i]));
+    map_put(inner.owned, mems[i], mems[i]);
+  }
+  int count = exp->u.loop.param_count;
+  const ImpExp **scalars = new_array(const ImpExp *, count + 1);
+  const Arr **arrays = new_array(const Arr *, count + 1);
+  host_body(&inner, exp->u.loop.body, scalars, arrays);
+  host_next_params(&inner, exp, scalars, arrays, mems);
+  for (int i = 0; i < count; i++)
+    if (mems[i]) map_remove(inner.owned, mems[i]);
+  map_each(inner.owned, release_all, &inner);
+  if (exp->u.loop.form == CORE_FOR)
+    imp_for(k->b, exp->u.loop.index, imp_atom(exp->u.loop.bound), b.block);
+  else
+    imp_add_stm(k->b, (ImpStm){ .kind = IMP_WHILE,
+                                .u.loop_while = {
+                                    imp_var(exp->u.loop.params[exp->u.loop.while_param]),
+                                    b.block } });
+  for (int i = 0; i < stm->binder_count; i++) {
+    const Var *param = exp->u.loop.params[i];
+    if (mems[i])
+      code_bind(k, stm->binders[i], param_array(param, mems[i]));
+    else
+      code_bind_scalar(k, stm->binders[i], imp_var(param));
+  }
+}
+
+// ---- other statements
+
+static void host_call(Code *k, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  const ImpExp **args = new_array(const ImpExp *, exp->u.call.arg_count + 1);
+  for (int i = 0; i < exp->u.call.arg_count; i++)
+    args[i] = imp_atom(exp->u.call.args[i]);
+  for (int i = 0; i < stm->binder_count; i++)
+    code_bind_scalar(k, stm->binders[i], NULL);
+  imp_add_stm(k->b,
+              (ImpStm){ .kind = IMP_CALL,
+                        .u.call = { exp->u.call.function, stm->binders, stm->binder_count,
+                                    args, exp->u.call.arg_count } });
+}
+
+// Array code that is left on the host (literals of arrays): a kernel of one item.
+static void single_item(Code *k, const Stm *stm, const Body *body, int position) {
+  const Arr **outs = new_array(const Arr *, stm->binder_count + 1);
+  KernelCode *kernel = NULL;
+  for (int i = 0; i < stm->binder_count; i++)
+    outs[i] = host_out(k, stm->binders[i]);
+  kernel = kernel_begin(k, stm->loc);
+  for (int i = 0; i < stm->binder_count; i++)
+    map_put(kernel->code.wanted, stm->binders[i], outs[i]);
+  seq_stm(&kernel->code, stm, body, position);
+  for (int i = 0; i < stm->binder_count; i++)
+    code_copy(&kernel->code, outs[i],
+              code_array(&kernel->code, atom_var(stm->binders[i])));
+  kernel_end(
+      k, kernel,
+      (Launch){ .name = "single", .groups = imp_i64(1), .group_size = imp_i64(1) });
+  for (int i = 0; i < stm->binder_count; i++)
+    code_bind(k, stm->binders[i], *outs[i]);
+}
+
+static void host_index(Code *k, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  if (stm->binders[0]->type.rank > 0) {
+    code_view(k, stm);
+    return;
+  }
+  const Arr *arr = code_array(k, exp->u.index.array);
+  if (exp->u.index.checked) code_check_bounds(k, arr, exp->u.index.dims, stm->loc);
+  Arr element = arr_slice(arr, exp->u.index.dims);
+  host_read(k, stm->binders[0], element.mem, element.offset);
+}
+
+// ---- several workers
+
+static void host_split(Code *k, const Stm *stm) {
+  for (int i = 0; i < SPLIT_RESULTS; i++) {
+    code_bind_scalar(k, stm->binders[i], NULL);
+    map_put(k->sizes, stm->binders[i], stm->binders[i]);
+  }
+  const Guard *guard = stm->exp->u.split.guard;
+  imp_add_stm(k->b,
+              (ImpStm){ .kind = IMP_SPLIT,
+                        .u.split = { guard, imp_size_exp(guard->par),
+                                     imp_atom(stm->exp->u.split.width), stm->binders } });
+}
+
+static void host_gather(Code *k, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  const Var *binder = stm->binders[0];
+  Atom value = exp->u.gather.value;
+  CoreType type = atom_type(value);
+  bool is_scalar = type.rank == 0;
+  Arr from = { 0 };
+  if (!is_scalar) from = host_dense(k, code_array(k, value), type);
+  const Mem *to = host_declare_mem(k, binder->name, binder->type.elem);
+  Arr arr = arr_dense(to, binder->type.elem, code_shape(binder->type), binder->type.rank);
+  imp_add_stm(
+      k->b,
+      (ImpStm){ .kind = IMP_GATHER,
+                .u.gather = {
+                    to, from.mem, is_scalar ? imp_atom(value) : NULL,
+                    imp_atom(exp->u.gather.workers), imp_atom(exp->u.gather.total),
+                    imp_atom(exp->u.gather.start), imp_atom(exp->u.gather.count),
+                    arr.strides[0], NULL, NULL, NULL, NULL,
+                    atom_equal(exp->u.gather.total, exp->u.gather.workers), false } });
+  code_bind(k, binder, arr);
+}
+
+static void host_border(Code *k, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  const Var *binder = stm->binders[0];
+  Atom block = exp->u.border.block;
+  Arr from = host_dense(k, code_array(k, block), atom_type(block));
+  const Mem *to = host_declare_mem(k, binder->name, binder->type.elem);
+  Arr arr = arr_dense(to, binder->type.elem, code_shape(binder->type), binder->type.rank);
+  imp_add_stm(k->b,
+              (ImpStm){ .kind = IMP_GATHER,
+                        .u.gather = {
+                            to, from.mem, NULL, imp_atom(exp->u.border.workers),
+                            imp_atom(exp->u.border.total), imp_atom(exp->u.border.start),
+                            imp_atom(exp->u.border.count), arr.strides[0],
+                            imp_atom(exp->u.border.before), imp_atom(exp->u.border.after),
+                            NULL, NULL, false, exp->u.border.ring } });
+  code_bind(k, binder, arr);
+}
+
+static void host_fetch(Code *k, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  const Var *binder = stm->binders[0];
+  Atom block = exp->u.fetch.block;
+  Arr from = host_dense(k, code_array(k, block), atom_type(block));
+  const Mem *to = host_declare_mem(k, binder->name, binder->type.elem);
+  Arr arr = arr_dense(to, binder->type.elem, code_shape(binder->type), binder->type.rank);
+  imp_add_stm(
+      k->b,
+      (ImpStm){ .kind = IMP_GATHER,
+                .u.gather = { to, from.mem, NULL, imp_atom(exp->u.fetch.workers),
+                              imp_atom(exp->u.fetch.total), imp_atom(exp->u.fetch.start),
+                              imp_atom(exp->u.fetch.count), arr.strides[0], NULL, NULL,
+                              imp_atom(exp->u.fetch.first), imp_atom(exp->u.fetch.rows),
+                              false, false } });
+  code_bind(k, binder, arr);
+}
+
+static void lower_host_stm(Code *k, const Stm *stm, const Body *body, int position) {
+  k->b->loc = stm->loc;
+  kern_see_host(k->lower->c, code_kern_host(k), stm);
+  const ImpExp *scalar = stm->exp->kind == EXP_INDEX ? NULL : seq_scalar(k, stm);
+  if (scalar) {
+    code_bind_scalar(k, stm->binders[0], scalar);
+    code_note_size(k, stm);
+    return;
+  }
+  switch (stm->exp->kind) {
+  case EXP_INDEX: host_index(k, stm); return;
+  case EXP_ATOM:
+  case EXP_RESHAPE:
+  case EXP_REARRANGE: code_view(k, stm); return;
+  case EXP_ASSERT: code_assert(k, stm); return;
+  case EXP_IF: host_if(k, stm, body, position); return;
+  case EXP_GUARD: host_guard(k, stm, body, position); return;
+  case EXP_LOOP: host_loop(k, stm, body, position); return;
+  case EXP_CALL: host_call(k, stm); return;
+  case EXP_SEG:
+    if (!landing_update(k, stm)) lower_seg(k, stm, body, position);
+    return;
+  case EXP_ARRAY: single_item(k, stm, body, position); return;
+  case EXP_SPLIT: host_split(k, stm); return;
+  case EXP_GATHER: host_gather(k, stm); return;
+  case EXP_BORDER: host_border(k, stm); return;
+  case EXP_FETCH: host_fetch(k, stm); return;
+  case EXP_OP:
+  case EXP_CONVERT:
+  case EXP_BITS:
+  case EXP_UPDATE:
+  case EXP_IOTA:
+  case EXP_REPLICATE:
+  case EXP_CONCAT:
+  case EXP_ROTATE:
+  case EXP_COPY:
+  case EXP_CHOOSE:
+  case EXP_MAP:
+  case EXP_REDOMAP:
+  case EXP_SCANOMAP:
+  case EXP_SCATTER:
+  case EXP_HIST:
+  case EXP_FILTER: bug(k->lower->c, stm->loc, "flattening left array code on the host");
+  }
+}
+
+void host_body(Code *k, const Body *body, const ImpExp **scalars, const Arr **arrays) {
+  host_find_layouts(k, body);
+  for (int i = 0; i < body->stm_count; i++) {
+    landing_find(k, body, i);
+    lower_host_stm(k, &body->stms[i], body, i);
+    Release after = { k, body, i };
+    map_each(k->owned, release_dead, &after);
+  }
+  for (int i = 0; i < body->result_count; i++) {
+    if (atom_type(body->results[i]).rank == 0)
+      scalars[i] = imp_atom(body->results[i]);
+    else
+      arrays[i] = code_array(k, body->results[i]);
+  }
+}
+
+// ---- entries
+
+static bool is_consumed(const Entry *entry, int param) {
+  for (int i = 0; i < entry->input_count; i++) {
+    const EntryValue *input = &entry->inputs[i];
+    if (param >= input->first && param < input->first + input->count)
+      return input->unique;
+  }
+  return false;
+}
+
+// What the caller gives up may be overwritten, when nobody else refers to its block at run time.
+static const ImpParam *entry_params(Code *k, const Entry *entry) {
+  ImpParam *params = new_array(ImpParam, entry->param_count + 1);
+  for (int i = 0; i < entry->param_count; i++) {
+    const Var *var = entry->params[i];
+    params[i].var = var;
+    params[i].is_array = var->type.rank > 0;
+    if (!params[i].is_array) continue;
+    const Mem *mem = mem_new(k->lower->c, var->name, MEM_GLOBAL, var->type.elem);
+    params[i].arr = arr_dense(mem, var->type.elem, code_shape(var->type), var->type.rank);
+    code_bind(k, var, params[i].arr);
+    if (is_consumed(entry, i)) map_put(k->owned, mem, mem);
+  }
+  return params;
+}
+
+static void entry_results(Code *k, ImpEntry *out, const ImpExp **scalars,
+                          const Arr **arrays) {
+  const Body *body = out->entry->body;
+  ImpParam *results = new_array(ImpParam, body->result_count + 1);
+  for (int i = 0; i < body->result_count; i++) {
+    CoreType type = atom_type(body->results[i]);
+    results[i].is_array = type.rank > 0;
+    if (results[i].is_array) results[i].arr = host_dense(k, arrays[i], type);
+  }
+  out->results = results;
+  out->scalar_results = scalars;
+  out->result_count = body->result_count;
+}
+
+static const ImpEntry *lower_entry(Lower *lower, const Entry *entry) {
+  ImpBuilder b = { .c = lower->c, .loc = entry->loc };
+  Code k = { .lower = lower,
+             .b = &b,
+             .arrays = map_new(NULL),
+             .inside = map_new(NULL),
+             .sizes = map_new(NULL),
+             .owned = map_new(NULL),
+             .released = map_new(NULL),
+             .wanted = map_new(NULL),
+             .views = map_new(NULL),
+             .layouts = map_new(NULL),
+             .landings = map_new(NULL) };
+  k.scope = host_scope(&b, k.arrays, k.owned, NULL);
+  for (int i = 0; i < entry->size_count; i++)
+    map_put(k.sizes, entry->params[i], entry->params[i]);
+  lower->layout = NULL;
+  lower->entry = entry;
+  lower->segs = map_new(NULL);
+  ImpEntry *out = new_node(ImpEntry, .entry = entry);
+  out->params = entry_params(&k, entry);
+  const ImpExp **scalars = new_array(const ImpExp *, entry->body->result_count + 1);
+  const Arr **arrays = new_array(const Arr *, entry->body->result_count + 1);
+  host_body(&k, entry->body, scalars, arrays);
+  entry_results(&k, out, scalars, arrays);
+  layout_declare(lower, &b.block);
+  out->body.at = b.block.at;
+  out->body.count = b.block.count;
+  return out;
+}
+
+ImpProgram *imp_lower(Compiler *c, const Core *flat, Profile profile, RecipeBook *book) {
+  Lower lower = { .c = c,
+                  .profile = profile,
+                  .book = book,
+                  .copy_of = map_new(NULL),
+                  .partials = map_new(NULL),
+                  .scalars = map_new(NULL),
+                  .rounds = map_new(NULL) };
+  ImpProgram *program =
+      new_node(ImpProgram, .flat = flat, .functions = flat->functions,
+               .function_count = flat->function_count, .entry_count = flat->entry_count);
+  program->entries = new_array(const ImpEntry *, flat->entry_count + 1);
+  for (int i = 0; i < flat->entry_count; i++)
+    program->entries[i] = lower_entry(&lower, flat->entries[i]);
+  program->kernels = lower.kernels.at;
+  program->kernel_count = lower.kernels.count;
+  program->tuning = lower.tuning.at;
+  program->tuning_count = lower.tuning.count;
+  program->plans = lower.plans.at;
+  program->plan_count = lower.plans.count;
+  program->copies = lower.copies.at;
+  program->copy_count = lower.copies.count;
+  imp_drop_dead(program);
+  imp_keep_scalars(c, program);
+  imp_heed_failures(program);
+  return lower.failed ? NULL : program;
+}

@@ -1,0 +1,125 @@
+// scan { flag } after (sum) { if 0 <= sum - 1 && sum - 1 < n { t[sum - 1] = x } }, in lanes  =>
+//
+//   count = how many flags are set
+//   if 0 <= before && before + count <= n { pack x where flag, from t[before] on }
+//   else { sums, and a store for each lane }
+//
+// kern/packed.h says of which stores.  Places are never computed, but where something is stored
+// that is not counted.
+#include "kern/packed.h"
+#include "imp/lower/kern.h"
+
+typedef struct PackedCode {
+  KernCode *kc;
+  const PackedScan *scan;
+  const ImpExp **flags, **counts;
+} PackedCode;
+
+static const ImpExp *piece_mask(const PackedCode *p, const PackedPiece *piece) {
+  const ImpExp *flag = p->flags[piece->flag];
+  return piece->others ? imp_op1(OP_NOT, flag) : flag;
+}
+
+static const ImpExp *piece_count(const PackedCode *p, const PackedPiece *piece) {
+  const ImpExp *count = p->counts[piece->flag];
+  return piece->others ? imp_sub(imp_i64(p->kc->lanes), count) : count;
+}
+
+// Do the elements of the piece lie as it says?
+static const ImpExp *piece_holds(const PackedCode *p, const PackedStore *store,
+                                 const PackedPiece *piece) {
+  const ImpExp *holds = imp_over_lanes(IMP_PACKS, p->flags[piece->flag]);
+  if (piece->only) {
+    const ImpExp *only = lower_vector(p->kc, piece->only);
+    PrimOp op = piece->others ? OP_NE : OP_EQ;
+    const ImpExp *alike = imp_op2(op, only, p->flags[piece->flag]);
+    holds = imp_and(holds, imp_over_lanes(IMP_ALL, declared(p->kc, "alike", alike)));
+  }
+  if (!store->width) return holds;
+  const ImpExp *first = declared(p->kc, "first", lower_scalar(p->kc, piece->first));
+  const ImpExp *end = imp_add(first, piece_count(p, piece));
+  holds = imp_and(holds, imp_op2(OP_LE, imp_i64(0), first));
+  return imp_and(holds, imp_op2(OP_LE, end, lower_scalar(p->kc, store->width)));
+}
+
+static const ImpExp *all_hold(const PackedCode *p) {
+  const ImpExp *holds = imp_const(prim_bool(true));
+  for (int i = 0; i < p->scan->stores.count; i++) {
+    const PackedStore *store = p->scan->stores.at[i];
+    for (int k = 0; k < store->count; k++)
+      holds = imp_and(holds, piece_holds(p, store, &store->pieces[k]));
+  }
+  return declared(p->kc, "packed", holds);
+}
+
+static void store_pieces(PackedCode *p, const PackedStore *store) {
+  const Arr *arr = memory_at(p->kc, store->to.tensor);
+  const ImpExp *value = declared(p->kc, "value", lower_vector(p->kc, store->value));
+  for (int k = 0; k < store->count; k++) {
+    const PackedPiece *piece = &store->pieces[k];
+    const ImpExp *at = imp_add(arr->offset, lower_scalar(p->kc, piece->first));
+    const ImpExp *mask = declared(p->kc, "mask", piece_mask(p, piece));
+    add_stm(p->kc, (ImpStm){ .kind = IMP_STORE,
+                             .u.store = { arr->mem, at, value, NULL, mask, 0, true } });
+  }
+}
+
+static ImpBlock packed_stores(const PackedCode *p) {
+  ImpBuilder b;
+  Code code;
+  KernCode inner = inner_code(p->kc, &code, &b);
+  PackedCode in = { &inner, p->scan, p->flags, p->counts };
+  for (int i = 0; i < p->scan->stores.count; i++)
+    store_pieces(&in, p->scan->stores.at[i]);
+  return b.block;
+}
+
+static ImpBlock single_stores(KernCode *kc, const Axis *axis, const PackedScan *scan) {
+  ImpBuilder b;
+  Code code;
+  KernCode inner = inner_code(kc, &code, &b);
+  lower_scan_sums(&inner, axis);
+  lower_block(&inner, scan->counted);
+  return b.block;
+}
+
+static bool lie_dense(KernCode *kc, const PackedScan *scan) {
+  for (int i = 0; i < scan->stores.count; i++) {
+    const Arr *arr = memory_at(kc, scan->stores.at[i]->to.tensor);
+    if (arr->mem->lanes || arr->mem->space != MEM_GLOBAL ||
+        !imp_is_i64(arr->strides[0], 1))
+      return false;
+  }
+  return true;
+}
+
+static void count_flags(PackedCode *p, KernCode *outer, const KernStm *stm) {
+  const Axis *axis = stm->u.axis;
+  for (int i = 0; i < kern_sum_count(axis); i++) {
+    p->flags[i] = declared(p->kc, "flag", lower_vector(p->kc, p->scan->flags[i]));
+    p->counts[i] = declared(p->kc, "count", imp_over_lanes(IMP_COUNT, p->flags[i]));
+    if (!stm->binder_count) continue;
+    const ImpExp *before = axis->inits ? lower_scalar(outer, axis->inits[i]) : imp_i64(0);
+    const Var *binder = stm->binders[i];
+    declare_copy(outer, binder, copies_new(outer, binder, 0),
+                 imp_add(before, p->counts[i]));
+  }
+}
+
+bool lower_packed_scan(KernCode *outer, KernCode *kc, const KernStm *stm) {
+  const Axis *axis = stm->u.axis;
+  if (outer->mask || outer->open || outer->lanes) return false;
+  const PackedScan *scan = kern_packed_scan(kc->k->lower->c, kc->vary, axis);
+  if (!scan || !lie_dense(kc, scan)) return false;
+  int count = kern_sum_count(axis);
+  PackedCode p = { kc, scan, new_array(const ImpExp *, count + 1),
+                   new_array(const ImpExp *, count + 1) };
+  count_flags(&p, outer, stm);
+  lower_block(kc, scan->plain);
+  if (!scan->stores.count) return true;
+  const ImpExp *holds = all_hold(&p);
+  ImpBlock packed = packed_stores(&p);
+  add_stm(kc, (ImpStm){ .kind = IMP_IF,
+                        .u.cond = { holds, packed, single_stores(kc, axis, scan) } });
+  return true;
+}

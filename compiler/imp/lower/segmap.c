@@ -1,0 +1,261 @@
+// segmap1 and segscatter1 without inner parallelism: a work-item per point of the space.
+#include "imp/lower/lower.h"
+
+static bool has_inner_seg(const Body *body) {
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *exp = body->stms[i].exp;
+    if (exp->kind == EXP_SEG) return true;
+    BodyVec bodies = exp_bodies(exp);
+    vec_each (const Body **, inner, &bodies)
+      if (has_inner_seg(*inner)) return true;
+  }
+  return false;
+}
+
+// Groups work together, for which an arena is of no use.
+static bool suits_groups(Code *host, const SegOp *seg) {
+  return !body_takes_arena(host, seg);
+}
+
+typedef struct ScratchUse {
+  const Var *var;
+  int all, covered;
+} ScratchUse;
+
+static void see_use(CoreVisitor *v, Atom a) {
+  ScratchUse *use = v->state;
+  use->all += a.kind == ATOM_VAR && a.u.var == use->var;
+}
+
+static void see_uses(CoreVisitor *v, const Body *body) { core_visit_body(v, body); }
+
+static void see_covered(ScratchUse *use, const SegOp *seg) {
+  for (int d = 0; d < seg->dest_count; d++)
+    use->covered +=
+        seg->dests[d].covered && atom_equal(seg->dests[d].dest, atom_var(use->var));
+}
+
+// Is the array of one value overwritten as a whole before anybody reads it?
+static bool is_scratch(const Stm *stm, const Body *body, int position) {
+  const SegOp *seg = stm->exp->u.seg;
+  if (seg->kind != SEG_MAP || seg->body->stm_count || stm->binder_count != 1)
+    return false;
+  ScratchUse use = { .var = stm->binders[0] };
+  CoreVisitor v = { .atom = see_use, .body = see_uses, .state = &use };
+  for (int i = position + 1; i < body->stm_count; i++) {
+    core_visit_stm(&v, &body->stms[i]);
+    if (body->stms[i].exp->kind == EXP_SEG) see_covered(&use, body->stms[i].exp->u.seg);
+  }
+  for (int i = 0; i < body->result_count; i++)
+    see_use(&v, body->results[i]);
+  return use.all > 0 && use.all == use.covered;
+}
+
+void lower_seg(Code *host, const Stm *stm, const Body *body, int position) {
+  const SegOp *seg = stm->exp->u.seg;
+  host->b->loc = stm->loc;
+  code_check_space(host, seg->dims, seg->dim_count);
+  if (is_scratch(stm, body, position)) {
+    code_bind(host, stm->binders[0],
+              host_alloc(host, stm->binders[0]->name, stm->binders[0]->type));
+    return;
+  }
+  if (host->lower->profile == PROFILE_CPU) {
+    lower_kern_seg(host, stm, body, position);
+    return;
+  }
+  switch (seg->kind) {
+  case SEG_MAP:
+    if (has_inner_seg(seg->body))
+      lower_group_segmap(host, stm);
+    else if (!lower_copying_segmap(host, stm) && !lower_block_segmap(host, stm))
+      lower_segmap(host, stm);
+    return;
+  case SEG_RED:
+    if (suits_groups(host, seg))
+      lower_wide_segred(host, stm);
+    else
+      lower_segred(host, stm);
+    return;
+  case SEG_SCAN:
+    if (suits_groups(host, seg))
+      lower_wide_segscan(host, stm, body, position);
+    else
+      lower_segscan(host, stm);
+    return;
+  case SEG_HIST:
+    if (suits_groups(host, seg))
+      lower_wide_seghist(host, stm, body, position);
+    else
+      lower_seghist(host, stm);
+    return;
+  case SEG_SCATTER: lower_segscatter(host, stm, body, position); return;
+  }
+}
+
+bool seg_commutes(const SegOp *seg) {
+  for (int i = 0; i < seg->op_count; i++)
+    if (!seg->ops[i].commutative) return false;
+  return true;
+}
+
+const ImpExp *const *space_indices(const SegDim *dims, int count) {
+  const ImpExp **indices = new_array(const ImpExp *, count + 1);
+  for (int i = 0; i < count; i++)
+    indices[i] = imp_var(dims[i].index);
+  return indices;
+}
+
+const Arr *host_out(Code *host, const Var *binder) {
+  Arr out = host_alloc(host, binder->name, binder->type);
+  return mem_copy(&out, sizeof out);
+}
+
+// A reduction over everything is a scalar: the host reads it.
+void seg_bind_results(Code *host, const Stm *stm, const Arr *const *outs) {
+  for (int i = 0; i < stm->binder_count; i++) {
+    const Var *binder = stm->binders[i];
+    if (binder->type.rank > 0) {
+      code_bind(host, binder, *outs[i]);
+      continue;
+    }
+    host_read(host, binder, outs[i]->mem, imp_i64(0));
+    imp_release(host->b, outs[i]->mem);
+  }
+}
+
+const Arr *element_of(const Arr *out, const ImpExp *const *indices, int count) {
+  Arr at = arr_peel(out, indices, count);
+  return mem_copy(&at, sizeof at);
+}
+
+// Is it made round by round?  What that stores again and again had better be the item's own.
+static bool is_made_in_rounds(const Code *k, const Body *body, Atom result) {
+  if (k->lower->profile != PROFILE_GPU || result.kind != ATOM_VAR) return false;
+  if (!code_is_private(result.u.var->type)) return false;
+  for (int i = 0; i < body->stm_count; i++)
+    for (int b = 0; b < body->stms[i].binder_count; b++)
+      if (body->stms[i].binders[b] == result.u.var)
+        return body->stms[i].exp->kind == EXP_LOOP;
+  return false;
+}
+
+void seg_point(Code *k, const Stm *stm, const Arr *const *outs) {
+  const SegOp *seg = stm->exp->u.seg;
+  int count = stm->binder_count;
+  const Arr **dests = new_array(const Arr *, count + 1);
+  const ImpExp **scalars = new_array(const ImpExp *, count + 1);
+  const ImpExp *const *indices = space_indices(seg->dims, seg->dim_count);
+  for (int i = 0; i < count; i++)
+    if (outs[i]->rank > seg->dim_count &&
+        !is_made_in_rounds(k, seg->body, seg->body->results[i]))
+      dests[i] = element_of(outs[i], indices, seg->dim_count);
+  seq_body(k, seg->body, scalars, dests);
+  for (int i = 0; i < count; i++)
+    if (outs[i]->rank == seg->dim_count)
+      imp_store(k->b, outs[i]->mem, arr_index(outs[i], indices), scalars[i]);
+    else if (is_made_in_rounds(k, seg->body, seg->body->results[i]))
+      code_copy(k, element_of(outs[i], indices, seg->dim_count), dests[i]);
+}
+
+void segmap_by_items(Code *host, const Stm *stm, const Arr *const *outs) {
+  const SegOp *seg = stm->exp->u.seg;
+  Layouts layouts = layout_inputs(host, seg);
+  KernelCode *kernel = kernel_begin(host, stm->loc);
+  layout_bind(&kernel->code, &layouts);
+  Items items;
+  items_open_space(&items, host, kernel, seg->dims, seg->dim_count);
+  seg_point(&kernel->code, stm, outs);
+  items_close(&items, "segmap");
+}
+
+void segmap_by_columns(Code *host, const Stm *stm, const Arr *const *outs) {
+  int count = stm->binder_count, dims = stm->exp->u.seg->dim_count;
+  const Arr **made = new_array(const Arr *, count + 1);
+  for (int i = 0; i < count; i++)
+    made[i] = outs[i]->rank > dims && arr_is_dense(outs[i])
+                  ? layout_out(host, stm->binders[i], dims)
+                  : outs[i];
+  segmap_by_items(host, stm, made);
+  for (int i = 0; i < count; i++) {
+    if (made[i] == outs[i]) continue;
+    host_copy(host, outs[i], made[i]);
+    imp_release(host->b, made[i]->mem);
+  }
+}
+
+void lower_segmap_to(Code *host, const Stm *stm, const Arr *const *outs) {
+  if (!lower_short_rows(host, stm, outs)) segmap_by_columns(host, stm, outs);
+}
+
+// segmap <i < n> { i }
+static bool is_iota(const SegOp *seg) {
+  const Body *body = seg->body;
+  if (seg->dim_count != 1 || body->result_count != 1) return false;
+  Atom result = body->results[0];
+  return result.kind == ATOM_VAR && result.u.var == seg->dims[0].index;
+}
+
+// The results in rows, where these are short; NULL, and nothing done, where none are.
+static const Arr **segmap_of_short_rows(Code *host, const Stm *stm) {
+  const Arr **outs = new_array(const Arr *, stm->binder_count + 1);
+  ImpBuilder b = { .c = host->lower->c, .loc = stm->loc };
+  Code attempt = *host;
+  attempt.b = &b;
+  for (int i = 0; i < stm->binder_count; i++)
+    outs[i] = host_map_out(&attempt, stm->binders[i]);
+  if (lower_short_rows(&attempt, stm, outs)) {
+    vec_each (const ImpStm **, made, &b.block)
+      vec_push(&host->b->block, *made);
+    return outs;
+  }
+  for (int i = 0; i < stm->binder_count; i++)
+    map_remove(host->owned, outs[i]->mem);
+  return NULL;
+}
+
+static const Arr **segmap_of_points(Code *host, const Stm *stm) {
+  const Arr **outs = new_array(const Arr *, stm->binder_count + 1);
+  for (int i = 0; i < stm->binder_count; i++)
+    outs[i] = layout_out(host, stm->binders[i], stm->exp->u.seg->dim_count);
+  segmap_by_items(host, stm, outs);
+  return outs;
+}
+
+void lower_segmap(Code *host, const Stm *stm) {
+  const Arr **outs = segmap_of_short_rows(host, stm);
+  if (!outs) outs = segmap_of_points(host, stm);
+  for (int i = 0; i < stm->binder_count; i++) {
+    Arr out = *outs[i];
+    if (is_iota(stm->exp->u.seg)) {
+      out.start = imp_i64(0);
+      out.step = imp_i64(1);
+    }
+    code_bind(host, stm->binders[i], out);
+  }
+}
+
+// The destinations are overwritten in place if nothing else refers to their memory.
+void lower_segscatter(Code *host, const Stm *stm, const Body *body, int position) {
+  const SegOp *seg = stm->exp->u.seg;
+  for (int d = 0; d < seg->dest_count; d++)
+    code_bind(host, stm->binders[d],
+              host_take(host, stm->binders[d], seg->dests[d].dest, body, position));
+  int count = seg->body->result_count;
+  const Arr **made = new_array(const Arr *, count + 1);
+  const ImpExp **scalars = new_array(const ImpExp *, count + 1);
+  Layouts layouts = layout_inputs(host, seg);
+  KernelCode *kernel = kernel_begin(host, stm->loc);
+  layout_bind(&kernel->code, &layouts);
+  Items items;
+  items_open_space(&items, host, kernel, seg->dims, seg->dim_count);
+  seq_body(&kernel->code, seg->body, scalars, made);
+  for (int d = 0, first = 0; d < seg->dest_count; d++) {
+    int indexed = seg->dests[d].index_count;
+    const Arr *dest = code_array(host, atom_var(stm->binders[d]));
+    store_if_inside(&kernel->code, dest, scalars + first, indexed,
+                    scalars[first + indexed], made[first + indexed]);
+    first += indexed + 1;
+  }
+  items_close(&items, "segscatter");
+}

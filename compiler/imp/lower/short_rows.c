@@ -1,0 +1,210 @@
+// segmap1 on a GPU whose points each read a short row of an array.  The items of a group copy the
+// rows of the group to local memory, neighbours neighbouring words, and then read them there:
+//
+//   for e < rows * m { local[e] = xss[first * m + e] }; barrier; item: local[item * m + j]
+//
+// Rows that they make go the same way back, and rows that they keep for themselves lie there.
+//
+// Why: as they lie, items would read a word of 32 sectors each at once, and the transposed copies
+// that longer rows get are read and written besides.
+#include "imp/lower/wide.h"
+
+enum { GROUP = 256, ROW_BYTES = 124, FEW_POINTS = 32 };
+
+typedef struct RowUse {
+  const Var *var, *point;
+  int all, own;  // times that the body mentions the array; as the row of the point
+} RowUse;
+
+static void see_mention(CoreVisitor *v, Atom a) {
+  RowUse *use = v->state;
+  use->all += a.kind == ATOM_VAR && a.u.var == use->var;
+}
+
+static bool is_own_row(const RowUse *use, const Exp *exp) {
+  if (exp->kind != EXP_INDEX || !atom_equal(exp->u.index.array, atom_var(use->var)))
+    return false;
+  const DimIndex *first = &exp->u.index.dims[0];
+  return !first->is_slice && atom_equal(first->start, atom_var(use->point));
+}
+
+static void see_rows(CoreVisitor *v, const Body *body) {
+  RowUse *use = v->state;
+  for (int i = 0; i < body->stm_count; i++)
+    use->own += is_own_row(use, body->stms[i].exp);
+  core_visit_body(v, body);
+}
+
+static bool reads_own_rows(const SegOp *seg, const Var *var) {
+  RowUse use = { .var = var, .point = seg->dims[0].index };
+  CoreVisitor v = { .atom = see_mention, .body = see_rows, .state = &use };
+  see_rows(&v, seg->body);
+  return use.own > 0 && use.own == use.all;
+}
+
+// The arrays to be staged: all that neighbouring items would not read in order; false if there are
+// others among them.
+static bool find_rows_to_stage(Code *host, const SegOp *seg, VarVec *apart) {
+  if (host->lower->profile != PROFILE_GPU || seg->dim_count != 1) return false;
+  Atom points = seg->dims[0].width;
+  if (points.kind == ATOM_CONST && points.u.constant.u.i < FEW_POINTS) return false;
+  *apart = layout_apart(host, seg);
+  vec_each (const Var *const *, v, apart) {
+    const Arr *arr = code_array(host, atom_var(*v));
+    if ((*v)->type.rank != 2 || !arr_is_dense(arr) || !reads_own_rows(seg, *v))
+      return false;
+  }
+  return true;
+}
+
+typedef struct ShortRows {
+  KernelCode *kernel;
+  const ImpExp *size, *item, *first, *rows;  // of the group
+  LocalRows own;
+} ShortRows;
+
+// Room in local memory for the rows of the group, seen as if all of the array lay there.
+static Arr local_rows(ShortRows *s, Code *host, const Arr *arr) {
+  const ImpExp *m = arr->shape[1];
+  Mem *mem = mem_copy(mem_new(host->lower->c, "rows", MEM_LOCAL, arr->elem), sizeof *mem);
+  mem->padded = true;
+  const ImpExp *room = imp_mul(imp_i64(GROUP), m);
+  room = imp_add(room, imp_add(imp_quot(room, imp_i64(32)), imp_i64(1)));
+  vec_push(&s->kernel->scratch, (Scratch){ .mem = mem, .count = room });
+  Arr here = *arr;
+  here.mem = mem;
+  here.offset = imp_sub(imp_i64(0), imp_mul(s->first, m));
+  return here;
+}
+
+// The items copy the rows of the group in order: to local memory, or back.
+static void move_rows(ShortRows *s, const Arr *arr, const Arr *here, bool back) {
+  Code *k = &s->kernel->code, inner, present;
+  const ImpExp *m = arr->shape[1], *all = imp_mul(s->rows, m);
+  ImpBuilder b, in;
+  const Var *i;
+  const ImpExp *round = wide_open_loop(k, &inner, &b, &i);
+  const ImpExp *at = imp_let(&b, "at", imp_add(s->item, imp_mul(round, s->size)));
+  present = code_inner(&inner, &in);
+  const ImpExp *there = imp_add(arr->offset, imp_add(imp_mul(s->first, m), at));
+  if (back)
+    imp_store(present.b, arr->mem, there, imp_load(here->mem, at));
+  else
+    imp_store(present.b, here->mem, at, imp_load(arr->mem, there));
+  imp_if(&b, imp_less(at, all), in.block);
+  wide_close_loop(k, &b, i, m);
+}
+
+static void stage_rows(ShortRows *s, Code *host, const Var *var) {
+  const Arr *arr = code_array(host, atom_var(var));
+  Arr here = local_rows(s, host, arr);
+  move_rows(s, arr, &here, false);
+  map_put(s->kernel->code.arrays, var, mem_copy(&here, sizeof here));
+}
+
+// Does the point make a row of it, in order?
+static bool is_row_result(const Arr *out) { return out->rank == 2 && arr_is_dense(out); }
+
+static void run_points(ShortRows *s, const Stm *stm, const Arr *const *outs) {
+  const SegOp *seg = stm->exp->u.seg;
+  ImpBuilder b;
+  Code point = code_inner(&s->kernel->code, &b);
+  point.rows = &s->own;
+  code_bind_scalar(&point, seg->dims[0].index, imp_add(s->first, s->item));
+  seg_point(&point, stm, outs);
+  imp_if(s->kernel->code.b, imp_less(s->item, s->rows), b.block);
+}
+
+// Rows are made in local memory, then copied.
+static void make_rows(ShortRows *s, Code *host, const Stm *stm, const Arr *const *outs) {
+  ImpStm barrier = { .kind = IMP_BARRIER };
+  const Arr **here = new_array(const Arr *, stm->binder_count + 1);
+  bool rows = false;
+  for (int i = 0; i < stm->binder_count; i++) {
+    here[i] = outs[i];
+    if (!is_row_result(outs[i])) continue;
+    Arr staged = local_rows(s, host, outs[i]);
+    here[i] = mem_copy(&staged, sizeof staged);
+    rows = true;
+  }
+  imp_add_stm(s->kernel->code.b, barrier);
+  run_points(s, stm, here);
+  if (rows) imp_add_stm(s->kernel->code.b, barrier);
+  for (int i = 0; i < stm->binder_count; i++)
+    if (is_row_result(outs[i])) move_rows(s, outs[i], here[i], true);
+}
+
+// Adds the bytes of what points keep.  False if the kernel may fail: with its barrier it would be
+// slower than the copy.
+static bool launch_short(Code *host, const Stm *stm, const Arr *const *outs,
+                         const VarVec *arrays, const ImpExp **bytes) {
+  ShortRows s = { .kernel = kernel_begin(host, stm->loc),
+                  .size = imp_item(ITEM_LOCAL_SIZE) };
+  ImpBuilder *b = &s.kernel->b;
+  const ImpExp *points = imp_atom(stm->exp->u.seg->dims[0].width);
+  s.item = imp_let(b, "item", imp_item(ITEM_LOCAL_ID));
+  s.own = (LocalRows){ s.item, GROUP, *bytes };
+  s.first = imp_let(b, "first", imp_mul(imp_item(ITEM_GROUP_ID), s.size));
+  s.rows = imp_let(b, "rows", imp_min(s.size, imp_sub(points, s.first)));
+  vec_each (const Var *const *, v, arrays)
+    stage_rows(&s, host, *v);
+  make_rows(&s, host, stm, outs);
+  if (s.kernel->may_fail) return false;
+  *bytes = s.own.bytes;
+  kernel_end(host, s.kernel,
+             (Launch){ .name = "segmap_rows",
+                       .groups = imp_ceil_div(points, imp_i64(GROUP)),
+                       .group_size = imp_i64(GROUP) });
+  return true;
+}
+
+static const ImpExp *more_bytes(const ImpExp *bytes, const Arr *arr) {
+  const ImpExp *row = imp_mul(arr->shape[1], imp_i64(prim_size_bytes(arr->elem)));
+  return bytes ? imp_add(bytes, row) : row;
+}
+
+// Of the rows that a point reads and makes; NULL: there are none.
+static const ImpExp *bytes_of_rows(Code *host, const Stm *stm, const Arr *const *outs,
+                                   const VarVec *arrays) {
+  const ImpExp *bytes = NULL;
+  vec_each (const Var *const *, v, arrays)
+    bytes = more_bytes(bytes, code_array(host, atom_var(*v)));
+  for (int i = 0; i < stm->binder_count; i++)
+    if (is_row_result(outs[i])) bytes = more_bytes(bytes, outs[i]);
+  return bytes;
+}
+
+// PoCL 3.1 compiles loops whose rounds are each item's own number wrongly in some kernels with
+// barriers, so that they do not end.
+static bool has_while(const Body *body) {
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *exp = body->stms[i].exp;
+    if (exp->kind == EXP_LOOP && exp->u.loop.form == CORE_WHILE) return true;
+    BodyVec bodies = exp_bodies(exp);
+    vec_each (const Body **, inner, &bodies)
+      if (has_while(*inner)) return true;
+  }
+  return false;
+}
+
+bool lower_short_rows(Code *host, const Stm *stm, const Arr *const *outs) {
+  const SegOp *seg = stm->exp->u.seg;
+  VarVec arrays = { 0 };
+  if (!find_rows_to_stage(host, seg, &arrays) || has_while(seg->body)) return false;
+  const ImpExp *bytes = bytes_of_rows(host, stm, outs, &arrays);
+  if (!bytes || body_takes_arena(host, seg)) return false;
+  ImpBuilder few, many;
+  Code staged = code_inner(host, &few), apart = code_inner(host, &many);
+  int notes = host->lower->copies.count;
+  if (!launch_short(&staged, stm, outs, &arrays, &bytes)) {
+    host->lower->copies.count = notes;
+    return false;
+  }
+  segmap_by_columns(&apart, stm, outs);
+  const ImpExp *limit =
+      tuning_param(host->lower, "segmap_row_bytes", "bytes", ROW_BYTES, ROW_BYTES);
+  imp_add_stm(host->b, (ImpStm){ .kind = IMP_IF,
+                                 .u.cond = { imp_op2(OP_LE, bytes, limit), few.block,
+                                             many.block } });
+  return true;
+}

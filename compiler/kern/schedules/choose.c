@@ -1,0 +1,236 @@
+// The choice among the candidates of a kernel, by the cost model; and how it came about.
+#include "kern/recipe_book.h"
+#include "kern/schedules/schedule.h"
+
+enum {
+  SHORT = 64,  // elements that are too few for a row in vectors
+};
+
+void schedule_leave_out(const Schedule *s, const char *what, const char *why) {
+  vec_push(s->notes, (KernNote){ what, why });
+}
+
+bool schedule_offer(const Schedule *s, Candidates *out, const Candidate *cand) {
+  if (cand->recipe.failed)
+    schedule_leave_out(s, cand->what, recipe_refusal(&cand->recipe));
+  else
+    vec_push(out, *cand);
+  return !cand->recipe.failed;
+}
+
+double schedule_cost(const Schedule *s, const Kern *kern, double trips) {
+  CostGuess guess = {
+    .naive = s->kern, .points = POINTS, .trips = trips, .length = s->length
+  };
+  return kern_cost(kern, &guess);
+}
+
+static double cost_of(const Schedule *s, const Candidate *cand, double trips) {
+  return (1 - cand->nearer) * schedule_cost(s, cand->recipe.kern, trips);
+}
+
+static void find_costs(const Schedule *s, Candidates *candidates, double trips) {
+  vec_each (Candidate *, cand, candidates)
+    cand->cost = cost_of(s, cand, trips);
+}
+
+// The same with the interior apart, where that is better.
+static bool try_interior(const Schedule *s, Candidate *cand, double trips, bool move) {
+  Candidate next = *cand;
+  recipe_interior(&next.recipe, move);
+  if (next.recipe.failed) return false;
+  next.what = text_format("%s, with an interior", cand->what);
+  next.cost = cost_of(s, &next, trips);
+  if (next.cost < 0.95 * cand->cost)
+    *cand = next;
+  else
+    schedule_leave_out(s, next.what, "saves less than a twentieth");
+  return true;
+}
+
+static void try_interiors(const Schedule *s, Candidates *candidates, double trips) {
+  bool move = !step_updates_in_place(s->kern->body);
+  vec_each (Candidate *, cand, candidates) {
+    if (cand->recipe.unchecked) continue;
+    if (!move || !try_interior(s, cand, trips, true)) try_interior(s, cand, trips, false);
+  }
+}
+
+static const Candidate *cheapest(const Candidates *candidates) {
+  const Candidate *best = &candidates->at[0];
+  for (int i = 1; i < candidates->count; i++)
+    if (candidates->at[i].cost < 0.9 * best->cost) best = &candidates->at[i];
+  return best;
+}
+
+KernPlan schedule_plan_of(const Candidate *cand) {
+  return (KernPlan){ .kern = cand->recipe.kern,
+                     .recipe = cand->recipe.lines.at,
+                     .recipe_count = cand->recipe.lines.count,
+                     .condition = cand->recipe.condition };
+}
+
+// One vector stays behind several: else 16 columns go one by one where 32 are best.  Behind it
+// stand 8 and 4 lanes.
+static bool is_weaker(const Candidate *cand, const Candidate *best) {
+  return 8 * cand->weight <= best->weight ||
+         (cand->weight == LANES && best->weight > LANES) ||
+         (best->weight <= FEW_LANES_WEIGHT && cand->weight < best->weight);
+}
+
+// The candidates that the best one leaves: without conditions, or with weaker ones than its own.
+static Candidates others(const Candidates *all, const Candidate *best, bool smaller) {
+  Candidates out = { 0 };
+  vec_each (const Candidate *, cand, all) {
+    bool half = smaller && cand->recipe.moves && 2 * cand->across <= best->across;
+    if (cand->recipe.kern != best->recipe.kern &&
+        (!cand->recipe.condition || half || best->first || is_weaker(cand, best)))
+      vec_push(&out, *cand);
+  }
+  return out;
+}
+
+// Blocks that move at borders, if any: for rows that have no room for a larger one.
+static Candidates smaller_blocks(const Candidates *all) {
+  Candidates moving = { 0 };
+  double most = 2 * cheapest(all)->cost;
+  vec_each (const Candidate *, cand, all)
+    if (cand->recipe.moves && cand->across && cand->cost < most) vec_push(&moving, *cand);
+  return moving.count ? moving : *all;
+}
+
+// smaller: what was better needs room between borders.
+static const KernPlan *choose_plan(const Candidates *all, bool smaller) {
+  Candidates first = smaller ? smaller_blocks(all) : *all;
+  const Candidate *best = cheapest(&first);
+  KernPlan plan = schedule_plan_of(best);
+  if (plan.condition) {
+    bool needs_room = best->recipe.moves && !smaller;
+    Candidates rest = others(all, best, needs_room);
+    plan.otherwise = choose_plan(&rest, needs_room);
+  }
+  return mem_copy(&plan, sizeof plan);
+}
+
+// ---- short rows
+
+// All innermost loops have fewer points than that.
+static Recipe rows_are_short(const Schedule *s) {
+  Recipe r = recipe_new(s->c, s->kern);
+  AxisStms axes = schedule_innermost(s->kern);
+  for (int i = 0; i < axes.count; i++) {
+    Recipe next = r;
+    recipe_where_fewer(&next, axes.at[i]->u.axis->name, SHORT);
+    if (next.failed || next.condition != r.condition) r = next;
+  }
+  return r;
+}
+
+// The one that is much better than the usual plan for rows of so many elements; or NULL.
+static Candidate *best_for_rows(const Schedule *s, const Candidates *all,
+                                const KernPlan *usual, double trips) {
+  Candidate *best = NULL;
+  CostGuess guess = { .naive = s->kern, .points = POINTS, .trips = trips };
+  double least = 0.6 * schedule_cost(s, usual->kern, trips);
+  vec_each (Candidate *, cand, all) {
+    if (cand->recipe.kern == usual->kern) continue;
+    const Term *condition = cand->recipe.condition;
+    if (condition && !kern_holds(&guess, condition)) continue;
+    double cost = cost_of(s, cand, trips);
+    if (cost >= least) continue;
+    best = cand;
+    least = 0.9 * cost;
+  }
+  return best;
+}
+
+// What is best for rows of any length fills vectors of long rows: are other candidates much better
+// for short ones?
+static const KernPlan *with_short_rows(const Schedule *s, const Candidates *all,
+                                       const KernPlan *chosen) {
+  static const double lengths[] = { 5, 10, 20 };
+  Recipe are_short = rows_are_short(s);
+  if (chosen->condition || are_short.failed || !are_short.condition) return chosen;
+  const KernPlan *first = chosen;
+  const Candidate *last = NULL;
+  for (int i = 0; i < 3; i++) {
+    Candidate *best = best_for_rows(s, all, chosen, lengths[i]);
+    if (!best || best == last) continue;
+    last = best;
+    Candidate of_short = *best;
+    of_short.recipe = recipe_then(&are_short, &best->recipe);
+    KernPlan plan = schedule_plan_of(&of_short);
+    plan.otherwise = first;
+    first = mem_copy(&plan, sizeof plan);
+    best->what = text_format("short rows: %s", best->what);
+  }
+  return first;
+}
+
+// ---- all
+
+// What was tried, in order.
+static const KernTry *tries_of(const Candidates *all) {
+  KernTry *tries = new_array(KernTry, all->count + 1);
+  for (int i = 0; i < all->count; i++) {
+    const Candidate *cand = &all->at[i];
+    tries[i] =
+        (KernTry){ cand->what, cand->recipe.kern, cand->recipe.condition, cand->cost };
+  }
+  return tries;
+}
+
+static const KernPlan *explained(const Schedule *s, const Candidates *all,
+                                 const KernPlan *chosen) {
+  KernWhy why = { .naive = s->kern,
+                  .points = POINTS,
+                  .trips = TRIPS,
+                  .length = s->length,
+                  .tries = tries_of(all),
+                  .try_count = all->count,
+                  .notes = s->notes->at,
+                  .note_count = s->notes->count };
+  KernPlan *plan = mem_copy(chosen, sizeof *chosen);
+  plan->why = mem_copy(&why, sizeof why);
+  return plan;
+}
+
+static const KernPlan *with_others(const Schedule *s, KernUse use, const Candidates *all,
+                                   const KernPlan *chosen) {
+  Candidates more = { 0 }, every = { 0 };
+  if (!s->book || (!s->book->others && !s->book->choices.count)) return chosen;
+  if (use == USE_POINTS) schedule_more_tiles(s, &more);
+  find_costs(s, &more, TRIPS);
+  try_interiors(s, &more, TRIPS);
+  vec_each (const Candidate *, cand, all)
+    vec_push(&every, *cand);
+  vec_each (const Candidate *, cand, &more)
+    vec_push(&every, *cand);
+  return schedule_with_others(s, &every, chosen);
+}
+
+// Neighbouring points together.
+static void add_points(const Schedule *s, Candidates *out) {
+  schedule_points(s, out);
+  schedule_wide(s, out);
+  schedule_products(s, out);
+  schedule_short(s, out);
+  schedule_within(s, out);
+}
+
+const KernPlan *schedule_cheapest(const Schedule *s, KernUse use) {
+  Candidates all = { 0 };
+  Candidate plain = { .what = "as it is", .recipe = recipe_new(s->c, s->kern) };
+  vec_push(&all, plain);
+  if (use != USE_FEW) schedule_rows(s, &all);
+  if (use != USE_FEW) schedule_sums_of_loops(s, &all);
+  if (use == USE_POINTS) add_points(s, &all);
+  if (use == USE_CHUNKS) schedule_rows_of_chunks(s, &all);
+  if (use != USE_FEW) schedule_sweep(s, &all, use == USE_CHUNKS);
+  find_costs(s, &all, TRIPS);
+  try_interiors(s, &all, TRIPS);
+  const KernPlan *chosen = choose_plan(&all, false);
+  if (use != USE_FEW) chosen = with_short_rows(s, &all, chosen);
+  if (use != USE_FEW) chosen = with_others(s, use, &all, chosen);
+  return explained(s, &all, chosen);
+}

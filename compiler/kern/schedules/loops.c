@@ -1,0 +1,132 @@
+// What schedules ask about the loops of a kernel: which are innermost, how deep they nest, what is
+// inside of what, what they read for several points.
+#include "kern/schedules/schedule.h"
+
+static bool stm_has_axis(const KernStm *stm) {
+  if (stm->kind == KERN_AXIS || stm->kind == KERN_WHILE) return true;
+  KernBlockVec blocks = kern_blocks(stm);
+  vec_each (const KernBlock **, block, &blocks)
+    if (schedule_has_loop(*block)) return true;
+  return false;
+}
+
+bool schedule_has_loop(const KernBlock *block) {
+  for (int i = 0; i < block->count; i++)
+    if (stm_has_axis(&block->stms[i])) return true;
+  return false;
+}
+
+static void see_innermost(KernVisitor *v, const KernStm *stm) {
+  AxisStms *out = v->state;
+  if (stm->kind == KERN_AXIS && stm->u.axis->bind == BIND_SEQ &&
+      !schedule_has_loop(stm->u.axis->body))
+    vec_push(out, stm);
+}
+
+AxisStms schedule_innermost(const Kern *kern) {
+  AxisStms out = { 0 };
+  KernVisitor v = { .stm = see_innermost, .state = &out };
+  kern_visit_block(&v, kern->body);
+  return out;
+}
+
+const Axis *schedule_last_grid(const Kern *kern) {
+  const Axis *last = NULL;
+  const KernBlock *b = kern->body;
+  while (b->count == 1 && b->stms[0].kind == KERN_AXIS &&
+         b->stms[0].u.axis->bind == BIND_GRID) {
+    last = b->stms[0].u.axis;
+    b = last->body;
+  }
+  return last;
+}
+
+const Axis *schedule_axis_before(const Kern *kern, const Axis *last) {
+  const Axis *before = NULL;
+  const KernBlock *b = kern->body;
+  while (b->count == 1 && b->stms[0].kind == KERN_AXIS && b->stms[0].u.axis != last) {
+    before = b->stms[0].u.axis;
+    b = before->body;
+  }
+  return before;
+}
+
+static int height_of(const KernBlock *block);
+
+int schedule_depth(const KernStm *stm) {
+  int height = 0;
+  KernBlockVec blocks = kern_blocks(stm);
+  vec_each (const KernBlock **, block, &blocks)
+    if (height_of(*block) > height) height = height_of(*block);
+  return height + (stm->kind == KERN_AXIS || stm->kind == KERN_WHILE);
+}
+
+static int height_of(const KernBlock *block) {
+  int height = 0;
+  for (int i = 0; i < block->count; i++)
+    if (schedule_depth(&block->stms[i]) > height)
+      height = schedule_depth(&block->stms[i]);
+  return height;
+}
+
+bool schedule_has_role(const KernBlock *block, AxisRole role) {
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    if (stm->kind == KERN_AXIS && stm->u.axis->role == role) return true;
+    KernBlockVec blocks = kern_blocks(stm);
+    vec_each (const KernBlock **, inner, &blocks)
+      if (schedule_has_role(*inner, role)) return true;
+  }
+  return false;
+}
+
+bool schedule_contains(const KernBlock *block, const KernStm *stm) {
+  for (int i = 0; i < block->count; i++) {
+    if (&block->stms[i] == stm) return true;
+    KernBlockVec blocks = kern_blocks(&block->stms[i]);
+    vec_each (const KernBlock **, inner, &blocks)
+      if (schedule_contains(*inner, stm)) return true;
+  }
+  return false;
+}
+
+bool schedule_is_within(const KernStm *stm, const AxisStms *maps) {
+  vec_each (const KernStm *const *, map, maps)
+    if (schedule_contains((*map)->u.axis->body, stm)) return true;
+  return false;
+}
+
+// ---- what points read in common
+
+static void see_moving(void *state, const Var *var) {
+  SharedReads *r = state;
+  if (map_has(r->moved, var)) r->moves = true;
+}
+
+static void see_moving_let(KernVisitor *v, const KernStm *stm) {
+  SharedReads *r = v->state;
+  if (stm->kind != KERN_LET) return;
+  r->moves = false;
+  term_each_var(stm->u.term, see_moving, r);
+  if (r->moves) map_put(r->moved, stm->binders[0], stm);
+}
+
+static void see_shared(KernVisitor *v, Access access, bool stores) {
+  SharedReads *r = v->state;
+  r->moves = stores;
+  for (int i = 0; i < access.tensor->rank; i++)
+    term_each_var(access.index[i], see_moving, r);
+  if (!r->moves) r->found = true;
+  if (!stores && r->moves) r->others = true;
+}
+
+SharedReads schedule_shared(const Kern *kern, const KernBlock *block,
+                            const Axis *points) {
+  SharedReads r = { .moved = map_new(NULL) };
+  map_put(r.moved, points->index, points);
+  KernVisitor lets = { .stm = see_moving_let, .state = &r },
+              loads = { .access = see_shared, .state = &r };
+  kern_visit_block(&lets, kern->body);
+  kern_visit_block(&loads, block);
+  return r;
+}

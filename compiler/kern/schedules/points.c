@@ -1,0 +1,218 @@
+// Points: the innermost axis of the grid in lanes, neighbouring points together; several rows and
+// vectors of them as tiles; or more of them for the device's own compiler.
+#include "kern/schedules/schedule.h"
+
+enum {
+  NARROW = 4,      // lanes for rows that are fewer
+  LONG_ROW = 256,  // too many elements to have 16 such rows at hand
+};
+
+void schedule_widen_grid(Recipe *r) {
+  for (;;) {
+    Recipe next = *r;
+    const Axis *last = schedule_last_grid(next.kern);
+    const KernBlock *body = last ? last->body : next.kern->body;
+    const KernStm *stm = body->count ? &body->stms[body->count - 1] : NULL;
+    if (!stm || stm->kind != KERN_AXIS || stm->u.axis->bind != BIND_SEQ ||
+        stm->u.axis->role != AXIS_MAP)
+      return;
+    recipe_bind(&next, stm->u.axis->name, BIND_GRID);
+    if (next.failed) return;
+    *r = next;
+  }
+}
+
+// Tiles of loads.
+void schedule_rows_by_fours(const Schedule *s, Candidates *out, const Candidate *points) {
+  Candidate cand = *points;
+  AxisStms axes = schedule_innermost(cand.recipe.kern);
+  if (cand.recipe.failed) return;
+  cand.recipe = recipe_copy(&points->recipe);
+  vec_each (const KernStm **, stm, &axes) {
+    const Axis *row = (*stm)->u.axis;
+    if (row->role != AXIS_REDUCE) continue;
+    recipe_split(&cand.recipe, row->name, TILE_HEIGHT, SPLIT_PEEL);
+    recipe_bind(&cand.recipe, row->name, BIND_REG);
+  }
+  if (cand.recipe.lines.count == points->recipe.lines.count) return;
+  cand.what = text_format("%s, rows by fours", points->what);
+  schedule_offer(s, out, &cand);
+}
+
+// The outermost loops in lanes that read rows again, with those rows side by side.
+static void stage_loops(Recipe *r, const KernBlock *block) {
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    if (stm->kind == KERN_AXIS && stm->u.axis->bind == BIND_SEQ) {
+      Recipe next = *r;
+      recipe_stage(&next, stm->u.axis->name);
+      if (!next.failed) *r = next;
+      if (!next.failed) continue;
+    }
+    KernBlockVec blocks = kern_blocks(stm);
+    vec_each (const KernBlock **, inner, &blocks)
+      stage_loops(r, *inner);
+  }
+}
+
+void schedule_tile_copies(Recipe *r, const Kern *before, int64_t than) {
+  AxisStms axes = schedule_innermost(r->kern);
+  vec_each (const KernStm **, stm, &axes) {
+    Name row = (*stm)->u.axis->name;
+    if (r->failed || kern_has_axis(before, row)) continue;
+    if (than) recipe_where_fewer(r, row, than);
+    recipe_split(r, row, TILE_HEIGHT, SPLIT_PEEL);
+    recipe_bind(r, row, BIND_REG);
+  }
+}
+
+// Points in lanes with the rows that they read again, if those are not long, side by side.
+static void add_staged_rows(const Schedule *s, Candidates *out, const Candidate *points) {
+  Candidate cand = *points;
+  if (cand.recipe.failed) return;
+  cand.recipe = recipe_copy(&points->recipe);
+  stage_loops(&cand.recipe, points->recipe.kern->body);
+  if (cand.recipe.kern == points->recipe.kern) return;
+  schedule_tile_copies(&cand.recipe, points->recipe.kern, LONG_ROW);
+  cand.weight++;  // so that the same without rows stays behind it
+  cand.what = text_format("%s, rows staged", points->what);
+  schedule_offer(s, out, &cand);
+}
+
+// Few lanes stand behind LANES, as what is left where its condition fails.
+static int weight_of_lanes(int lanes) {
+  return lanes == LANES ? LANES : lanes == NARROW ? 1 : FEW_LANES_WEIGHT;
+}
+
+static void add_outer(const Schedule *s, Candidates *out, bool widened, int lanes) {
+  Candidate cand = { .what = text_format("%d %spoints in lanes", lanes,
+                                         widened ? "inner " : "neighbouring "),
+                     .recipe = recipe_new(s->c, s->kern) };
+  if (widened) schedule_widen_grid(&cand.recipe);
+  bool same = cand.recipe.kern == s->kern;
+  const Axis *last = schedule_last_grid(cand.recipe.kern);
+  if (!last || (widened && same)) return;
+  bool once = step_updates_in_place(s->kern->body);
+  cand.across = lanes;
+  cand.weight = weight_of_lanes(lanes);
+  if (once) recipe_where(&cand.recipe, last->name, lanes);
+  recipe_split(&cand.recipe, last->name, lanes, once ? SPLIT_BOUND : SPLIT_OVERLAP);
+  recipe_bind(&cand.recipe, last->name, BIND_LANE);
+  schedule_offer(s, out, &cand);
+  if (lanes == LANES) schedule_rows_by_fours(s, out, &cand);
+  if (lanes == LANES) add_staged_rows(s, out, &cand);
+}
+
+// Several rows and vectors at once, so that what they read in common is read once.
+static void tile(Candidate *cand, int height, int vectors) {
+  Recipe *r = &cand->recipe;
+  const Axis *last = schedule_last_grid(r->kern),
+             *before = schedule_axis_before(r->kern, last);
+  if (height > 1) {
+    recipe_split(r, before->name, height, SPLIT_OVERLAP);
+    recipe_swap(r, before->name, last->name);
+    recipe_bind(r, before->name, BIND_REG);
+  }
+  cand->across = LANES * vectors;
+  cand->weight = cand->across * height;
+  recipe_split(r, last->name, LANES * vectors, SPLIT_OVERLAP);
+  if (vectors > 1) {
+    recipe_split(r, last->name, LANES, SPLIT_OVERLAP);
+    recipe_bind(r, recipe_outer(r, last->name), BIND_REG);
+  }
+  recipe_bind(r, last->name, BIND_LANE);
+}
+
+// Do the loops of points of different rows read the same?  Else several rows at once only spread
+// over memory what one by one lies near by.
+static bool rows_share(const Kern *kern, const Axis *rows) {
+  AxisStms loops = schedule_innermost(kern);
+  bool others = false;
+  vec_each (const KernStm **, stm, &loops) {
+    SharedReads reads = schedule_shared(kern, (*stm)->u.axis->body, rows);
+    if (reads.found) return true;
+    others = others || reads.others;
+  }
+  return !others;
+}
+
+static const Axis *rows_of_tile(const Kern *kern) {
+  const Axis *last = schedule_last_grid(kern);
+  return last ? schedule_axis_before(kern, last) : NULL;
+}
+
+// If lanes and registers only work in the interior, the tile is for that.
+static void add_tile(const Schedule *s, Candidates *out, int height, int vectors) {
+  Candidate cand = { .what =
+                         text_format("tiles of %d rows by %d vectors", height, vectors),
+                     .recipe = recipe_new(s->c, s->kern) };
+  schedule_widen_grid(&cand.recipe);
+  const Axis *rows = rows_of_tile(cand.recipe.kern);
+  if (!schedule_last_grid(cand.recipe.kern) || step_updates_in_place(s->kern->body) ||
+      (height > 1 && !rows))
+    return;
+  if (height > 1 && !rows_share(cand.recipe.kern, rows)) {
+    schedule_leave_out(s, cand.what, "rows read nothing in common");
+    return;
+  }
+  Candidate inside = cand;
+  tile(&cand, height, vectors);
+  if (schedule_offer(s, out, &cand)) return;
+  inside.what = text_format("%s, inside of borders", cand.what);
+  inside.recipe.unchecked = true;
+  tile(&inside, height, vectors);
+  recipe_interior(&inside.recipe, true);
+  recipe_check(&inside.recipe);
+  schedule_offer(s, out, &inside);
+}
+
+// ---- chunks
+
+// Chunks of neighbouring rows together: the chunks outside, the rows in lanes, so that what lies
+// side by side in memory (the columns of a matrix) is read and written side by side.
+static void add_rows_of_chunks(const Schedule *s, Candidates *out, int lanes) {
+  Candidate cand = { .what = text_format("chunks of %d rows in lanes", lanes),
+                     .recipe = recipe_new(s->c, s->kern) };
+  const Axis *chunks = schedule_last_grid(s->kern),
+             *row = schedule_axis_before(s->kern, chunks);
+  if (!row) return;
+  cand.weight = weight_of_lanes(lanes);
+  recipe_swap(&cand.recipe, row->name, chunks->name);
+  recipe_split(&cand.recipe, row->name, lanes, SPLIT_OVERLAP);
+  recipe_bind(&cand.recipe, row->name, BIND_LANE);
+  schedule_offer(s, out, &cand);
+}
+
+void schedule_rows_of_chunks(const Schedule *s, Candidates *out) {
+  if (step_updates_in_place(s->kern->body)) return;
+  add_rows_of_chunks(s, out, LANES);
+  add_rows_of_chunks(s, out, NARROW);
+}
+
+// ---- all
+
+// Few neighbouring points: columns of a narrow matrix, say.
+static void add_few_lanes(const Schedule *s, Candidates *out, int lanes) {
+  bool loops = schedule_innermost(s->kern).count > 0;
+  const Axis *last = schedule_last_grid(s->kern);
+  if (loops || schedule_axis_before(s->kern, last)) add_outer(s, out, false, lanes);
+  if (loops) add_outer(s, out, true, lanes);
+}
+
+void schedule_points(const Schedule *s, Candidates *out) {
+  add_outer(s, out, false, LANES);
+  add_outer(s, out, true, LANES);
+  add_few_lanes(s, out, LANES / 2);
+  add_few_lanes(s, out, NARROW);
+  add_tile(s, out, 4, 2);
+  add_tile(s, out, 4, 1);
+  add_tile(s, out, 1, 2);
+  add_tile(s, out, 1, 4);
+}
+
+void schedule_more_tiles(const Schedule *s, Candidates *out) {
+  add_tile(s, out, 2, 2);
+  add_tile(s, out, 2, 4);
+  add_tile(s, out, 8, 1);
+  add_tile(s, out, 8, 2);
+}

@@ -1,0 +1,217 @@
+// Rows: the innermost loops in lanes, each point by itself.
+#include "kern/schedules/schedule.h"
+
+enum {
+  PIECE = 64,  // elements of a lane's piece of a block
+  CHAINS =
+      4,  // accumulators that keep the pipeline busy where a reduction is one instruction
+};
+
+void schedule_interleaved(Recipe *r, Name k, int chains) {
+  recipe_split(r, k, LANES, SPLIT_PEEL);
+  Name blocks = recipe_outer(r, k);
+  recipe_swap(r, blocks, k);
+  if (chains > 1) {
+    recipe_split(r, blocks, chains, SPLIT_PEEL);
+    recipe_swap(r, recipe_outer(r, blocks), blocks);
+  }
+  recipe_bind(r, k, BIND_LANE);
+  if (chains > 1) recipe_bind(r, blocks, BIND_REG);
+}
+
+// Several accumulators keep the pipeline busy by themselves.
+static int chains_of(const Axis *axis) {
+  int values = kern_sum_count(axis);
+  return values >= CHAINS ? 1 : CHAINS / values;
+}
+
+// Each lane takes a contiguous piece, so that operands stay in order.  Pieces of long rows are
+// those of a block: lanes that read a power of two apart would push each other's lines out of the
+// caches.
+void schedule_pieces(Recipe *r, Name k, bool long_rows) {
+  if (long_rows) recipe_split(r, k, LANES * PIECE, SPLIT_PEEL);
+  recipe_split_into(r, k, LANES);
+  recipe_bind(r, recipe_outer(r, k), BIND_LANE);
+  recipe_split(r, k, TILE_HEIGHT, SPLIT_PEEL);
+  recipe_bind(r, k, BIND_REG);
+}
+
+static void row_in_lanes(Recipe *r, const Axis *axis, bool long_rows) {
+  switch (axis->role) {
+  case AXIS_MAP:
+  case AXIS_SCAN:
+    recipe_split(r, axis->name, LANES, SPLIT_PEEL);
+    recipe_bind(r, axis->name, BIND_LANE);
+    return;
+  case AXIS_REDUCE:
+    if (kern_commutes(axis))
+      schedule_interleaved(r, axis->name, chains_of(axis));
+    else
+      schedule_pieces(r, axis->name, long_rows);
+    return;
+  case AXIS_LOOP:
+  case AXIS_HIST: return;
+  }
+}
+
+// The kernels are those before and after each step, of which most are asked about several times.
+static double cost_of_rows(const Schedule *s, const Kern *kern, const CostGuess *guess) {
+  const double *known = map_get(s->row_costs, kern);
+  if (known) return *known;
+  double cost = kern_cost(kern, guess);
+  map_put(s->row_costs, kern, mem_copy(&cost, sizeof cost));
+  return cost;
+}
+
+// Does the recipe make an axis of `before` faster by a fifth at least?
+static bool pays(const Schedule *s, const Recipe *r, const Kern *before, Name axis) {
+  CostGuess guess = {
+    .naive = s->kern, .points = POINTS, .trips = 250, .length = s->length
+  };
+  double saved = cost_of_rows(s, before, &guess) - cost_of_rows(s, r->kern, &guess);
+  if (saved > 0) return saved > 0.2 * kern_axis_cost(before, &guess, axis);
+  // Of a part that has no points, as its borders are guessed, nothing is known.
+  Step step = { .c = s->c };
+  const KernStm *stm = step_axis(&step, before, axis);
+  return stm && !step_host_knows(before, stm->u.axis->width) &&
+         kern_axis_cost(before, &guess, axis) == 0;
+}
+
+// Conditions that are the same for a row decided before it.
+static void unswitch_rows(Recipe *r) {
+  AxisStms axes = schedule_innermost(r->kern);
+  vec_each (const KernStm **, stm, &axes) {
+    Recipe next = *r;
+    recipe_unswitch(&next, (*stm)->u.axis->name);
+    if (!next.failed) *r = next;
+  }
+}
+
+// The parts beside one border may have others in them.
+static void cut_row(Recipe *r, Name axis, int times) {
+  Recipe next = *r;
+  recipe_cut(&next, axis);
+  if (next.failed) return;
+  *r = next;
+  if (times == 1) return;
+  cut_row(r, name_of(r->step.c->names, text_format("%s_before", axis)), times - 1);
+  cut_row(r, axis, times - 1);
+}
+
+// Loops between the places where comparisons of their indices change.
+static void cut_rows(Recipe *r) {
+  AxisStms axes = schedule_innermost(r->kern);
+  vec_each (const KernStm **, stm, &axes)
+    cut_row(r, (*stm)->u.axis->name, (*stm)->u.axis->role == AXIS_MAP ? 2 : 1);
+}
+
+void schedule_add_row(const Schedule *s, Recipe *r, const KernStm *stm) {
+  Name axis = stm->u.axis->name;
+  const char *what = text_format("%s in vectors", axis);
+  if (r->failed) return;
+  if (kern_vectorises_itself(stm)) {
+    schedule_leave_out(s, what, "the device's own compiler does that");
+    return;
+  }
+  Recipe next = *r;
+  row_in_lanes(&next, stm->u.axis, s->length != NULL);
+  if (next.failed)
+    schedule_leave_out(s, what, recipe_refusal(&next));
+  else if (!pays(s, &next, r->kern, axis))
+    schedule_leave_out(s, what, "saves less than a fifth of that loop");
+  else
+    *r = next;
+}
+
+void schedule_unroll_short(Recipe *r, bool maps) {
+  for (bool more = true; more;) {
+    AxisStms axes = schedule_innermost(r->kern);
+    more = false;
+    vec_each (const KernStm **, stm, &axes) {
+      Recipe next = *r;
+      if ((*stm)->u.axis->role == AXIS_MAP && !maps) continue;
+      recipe_unroll(&next, (*stm)->u.axis->name);
+      if (next.failed) continue;
+      *r = next;
+      more = true;
+    }
+  }
+}
+
+// Sums of few numbers as straight code, and the maps around them in vectors, where that pays.
+static Recipe rows_of_few(const Schedule *s) {
+  Recipe r = recipe_new(s->c, s->kern), none = r;
+  schedule_unroll_short(&r, false);
+  AxisStms axes = schedule_innermost(r.kern);
+  if (!axes.count) return none;
+  vec_each (const KernStm **, stm, &axes)
+    if ((*stm)->u.axis->role != AXIS_MAP) return none;
+  vec_each (const KernStm **, stm, &axes)
+    schedule_add_row(s, &r, *stm);
+  return r;
+}
+
+// Every innermost loop in vectors, where that pays.
+static Recipe rows(const Schedule *s, bool cut) {
+  Recipe r = recipe_new(s->c, s->kern);
+  unswitch_rows(&r);
+  const Kern *whole = r.kern;
+  if (cut) cut_rows(&r);
+  if (cut && r.kern == whole) return recipe_new(s->c, s->kern);
+  AxisStms axes = schedule_innermost(r.kern);
+  vec_each (const KernStm **, stm, &axes)
+    schedule_add_row(s, &r, *stm);
+  return r;
+}
+
+// Maps of rows in vectors that only pay inside of borders.
+static Recipe rows_inside(const Schedule *s) {
+  Recipe r = recipe_new(s->c, s->kern);
+  AxisStms axes = schedule_innermost(r.kern);
+  vec_each (const KernStm **, stm, &axes) {
+    Recipe next = r;
+    if ((*stm)->u.axis->role == AXIS_MAP && !kern_vectorises_itself(*stm))
+      row_in_lanes(&next, (*stm)->u.axis, false);
+    if (next.failed || next.kern == r.kern)
+      schedule_add_row(s, &r, *stm);
+    else
+      r = next;
+  }
+  recipe_interior(&r, false);
+  return r;
+}
+
+static void see_check_in_loop(KernVisitor *v, const KernStm *stm) {
+  if (stm->kind == KERN_CHECK && v->depth > 0) *(bool *)v->state = true;
+}
+
+// Loops of which the host, or what is around them, can tell that no check fails, and these in
+// vectors: a check of lanes costs more than what it stands before.
+static Recipe rows_without_checks(const Schedule *s) {
+  Recipe r = recipe_new(s->c, s->kern), none = r;
+  bool checks = false;
+  KernVisitor v = { .stm = see_check_in_loop, .state = &checks };
+  kern_visit_block(&v, s->kern->body);
+  if (checks) recipe_interior(&r, false);
+  if (!checks || r.failed) return none;
+  const Kern *inside = r.kern;
+  AxisStms axes = schedule_innermost(r.kern);
+  vec_each (const KernStm **, stm, &axes)
+    schedule_add_row(s, &r, *stm);
+  return r.kern == inside ? none : r;
+}
+
+void schedule_rows(const Schedule *s, Candidates *out) {
+  Candidate by_rows = { .what = "rows in vectors", .recipe = rows(s, false) };
+  if (by_rows.recipe.kern != s->kern) vec_push(out, by_rows);
+  Candidate unrolled = { .what = "short loops unrolled", .recipe = rows_of_few(s) };
+  if (unrolled.recipe.kern != s->kern) vec_push(out, unrolled);
+  Candidate inside = { .what = "rows in vectors, inside of borders",
+                       .recipe = rows_inside(s) };
+  if (!inside.recipe.failed) vec_push(out, inside);
+  Candidate unchecked = { .what = "rows without checks in vectors",
+                          .recipe = rows_without_checks(s) };
+  if (unchecked.recipe.kern != s->kern) vec_push(out, unchecked);
+  Candidate in_parts = { .what = "rows in parts", .recipe = rows(s, true) };
+  if (in_parts.recipe.kern != s->kern) vec_push(out, in_parts);
+}

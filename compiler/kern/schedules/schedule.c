@@ -1,0 +1,191 @@
+// Schedules: for each kernel the recipes that may suit it; the cost model picks.
+//
+// On a CPU level 0 is the lanes of an item (PPoPP'19, section 3.2, end: multicores with SIMD
+// units), so a kernel can use vectors in two ways:
+//   outer   the innermost axis of the grid in lanes: neighbouring points advance together
+//   rows    the innermost loops in lanes: each point by itself, its rows in vectors
+// Which is better depends on the widths of the rows, so a plan may decide when the program runs.
+#include "kern/schedules/schedule.h"
+#include "kern/narrow.h"
+#include "kern/recipe_book.h"
+#include <string.h>
+
+// A seg-op whose kernels are to be scheduled.
+typedef struct Scheduling {
+  Compiler *c;
+  RecipeBook *book;
+  const KernSeg *seg;
+} Scheduling;
+
+Name kern_seg_name(Compiler *c, Map *counts, Name entry, SegKind kind) {
+  Name word = name_of(c->names, kern_kind_name(kind));
+  const int *before = map_get(counts, word);
+  int number = before ? *before + 1 : 1;
+  map_put(counts, word, mem_copy(&number, sizeof number));
+  const char *suffix = number > 1 ? text_format("_%d", number) : "";
+  return name_of(c->names, text_format("%s.%s%s", entry, word, suffix));
+}
+
+// That of the seg-op, with what its part of the work adds: main.segred_2, main.segred_2_chunks.
+static Name name_of_kernel(const Scheduling *s, const Kern *kern) {
+  const char *part = kern->name + strlen(s->seg->kern->name);
+  return name_of(s->c->names, text_format("%s%s", s->seg->name, part));
+}
+
+// Its kernels have many points.
+static const KernPlan *shared_out(const KernPlan *plan) {
+  KernPlan *out = mem_copy(plan, sizeof *plan);
+  out->many_points = true;
+  if (plan->otherwise) out->otherwise = shared_out(plan->otherwise);
+  return out;
+}
+
+// What the axes in the grid, of chunks, go over.
+static const Var *length_of_chunk(const Kern *kern) {
+  const Axis *chunks = schedule_last_grid(kern);
+  const KernBlock *body = chunks ? chunks->body : kern->body;
+  for (int i = 0; i < body->count; i++)
+    if (body->stms[i].kind == KERN_AXIS)
+      return body->stms[i].u.axis->width->kind == TERM_VAR
+                 ? body->stms[i].u.axis->width->u.var
+                 : NULL;
+  return NULL;
+}
+
+// Its kernels with sums of many points for the device's compiler.
+static const KernPlan *with_quick_sums(Compiler *c, const KernPlan *plan, bool rows) {
+  KernPlan *out = mem_copy(plan, sizeof *plan);
+  out->tried = plan->kern;
+  if (plan->kern) out->kern = kern_narrow_sums(c, kern_long_sums(c, plan->kern, rows));
+  if (plan->otherwise) out->otherwise = with_quick_sums(c, plan->otherwise, rows);
+  return out;
+}
+
+static const KernPlan *one_kernel(const Scheduling *s, const Kern *kern, KernUse use) {
+  Name name = name_of_kernel(s, kern);
+  kern = kern_turn_rows(s->c, kern_rows_within(s->c, kern));
+  KernNotes notes = { 0 };
+  Schedule schedule = { s->c,          kern,
+                        &notes,        use == USE_CHUNKS ? length_of_chunk(kern) : NULL,
+                        map_new(NULL), s->book,
+                        name };
+  const KernPlan *chosen = book_plan(s->c, s->book, name, kern);
+  KernPlan plan = chosen ? *chosen : *schedule_cheapest(&schedule, use);
+  plan.name = name;
+  const KernPlan *all = use == USE_FEW ? mem_copy(&plan, sizeof plan)
+                                       : with_quick_sums(s->c, &plan, use == USE_POINTS);
+  return use == USE_POINTS ? shared_out(all) : all;
+}
+
+// Rows in chunks if that gives more than one, else as they are.
+static const KernPlan *in_chunks(const Scheduling *s, const Kern *kern,
+                                 const Chunks *chunks) {
+  const KernPlan **parts = new_array(const KernPlan *, chunks->phase_count);
+  for (int i = 0; i < chunks->phase_count; i++)
+    parts[i] = one_kernel(s, chunks->phases[i], chunks->uses[i]);
+  Kern *in_one = mem_copy(kern, sizeof *kern);
+  in_one->body = kern_use_spare(s->c, kern->body, term_i64(0));
+  return new_node(KernPlan, .lets = chunks->lets,
+                  .condition = term_less(term_i64(1), chunks->count), .parts = parts,
+                  .part_count = chunks->phase_count, .temps = chunks->temps,
+                  .temp_count = chunks->temp_count, .share = s->seg->share,
+                  .otherwise = one_kernel(s, in_one, USE_POINTS));
+}
+
+static bool has_rows(const Scheduling *s) {
+  SegKind kind = s->seg->kind;
+  return kind == SEG_RED || kind == SEG_SCAN || kind == SEG_HIST;
+}
+
+static const KernPlan *in_chunks_or_not(const Scheduling *s, const Kern *kern) {
+  Chunks chunks;
+  return has_rows(s) && kern_in_chunks(s->c, kern, s->seg, &chunks)
+             ? in_chunks(s, kern, &chunks)
+             : one_kernel(s, kern, USE_POINTS);
+}
+
+// A quick kernel, planned, where its condition holds; else another plan.
+static const KernPlan *quick_or(const KernQuick *quick, const KernPlan *planned,
+                                const KernPlan *otherwise) {
+  const KernPlan **parts = new_array(const KernPlan *, 1);
+  parts[0] = planned;
+  return new_node(KernPlan, .lets = quick->lets, .condition = quick->condition,
+                  .parts = parts, .part_count = 1, .otherwise = otherwise);
+}
+
+static const Kern *with_suffix(const Scheduling *s, const Kern *kern,
+                               const char *suffix) {
+  Kern *named = mem_copy(kern, sizeof *kern);
+  named->name = name_of(s->c->names, text_format("%s_%s", kern->name, suffix));
+  return named;
+}
+
+// With short rows joined, where that pays.
+static const KernPlan *as_it_comes(const Scheduling *s, const Kern *kern) {
+  KernQuick joined;
+  const KernPlan *apart = in_chunks_or_not(s, kern);
+  if (s->seg->share || !kern_join_grid(s->c, kern, &joined)) return apart;
+  const Kern *named = with_suffix(s, joined.kern, "joined");
+  return quick_or(&joined, in_chunks_or_not(s, named), apart);
+}
+
+// What is there in case that a condition does not hold.
+static const KernPlan *seldom(const Scheduling *s, const Kern *kern) {
+  return has_rows(s) ? as_it_comes(s, kern) : one_kernel(s, kern, USE_FEW);
+}
+
+static const Kern *tidied(Compiler *c, const Kern *kern) {
+  kern = kern_in_phases(c, kern_update_in_place(c, kern_make_once(c, kern)));
+  kern = kern_own_rows(c, kern_unroll_short(c, kern_rings_in_place(c, kern)));
+  kern = kern_choose(c, kern_load_early(c, kern_drop_known_checks(c, kern)));
+  kern = kern_bound_rooms(c, kern_narrow(c, kern));
+  return kern_late_operands(
+      c, kern_drop_fills(c, kern_carry_stores(c, kern_steady_stores(c, kern))));
+}
+
+// Without divisions, where indices and divisors are small enough.
+static const KernPlan *by_reciprocals(const Scheduling *s, const Kern *kern) {
+  KernQuick quick;
+  if (s->seg->share || !kern_by_reciprocals(s->c, kern, &quick))
+    return as_it_comes(s, kern);
+  return quick_or(&quick, as_it_comes(s, quick.kern),
+                  seldom(s, with_suffix(s, kern, "divided")));
+}
+
+// By loops over rows, where these are long.
+static const KernPlan *without_divisions(const Scheduling *s, const Kern *kern) {
+  const Term *are_long = s->seg->share ? NULL : kern_rows_are_long(kern);
+  if (!are_long) return by_reciprocals(s, kern);
+  KernBuilder none = kern_builder(s->c, kern->loc);
+  const KernQuick rows = { .lets = kern_block(&none, NULL, 0), .condition = are_long };
+  return quick_or(&rows, as_it_comes(s, kern),
+                  by_reciprocals(s, with_suffix(s, kern, "short")));
+}
+
+static const KernPlan *plan_of_seg(const Scheduling *s, const Kern *kern,
+                                   const Kern *plain) {
+  KernQuick quick;
+  if (s->seg->share || !kern_unflatten(s->c, kern, &quick))
+    return without_divisions(s, plain);
+  const KernPlan *rows = without_divisions(s, tidied(s->c, quick.kern));
+  const Kern *in_one = with_suffix(s, plain, "in_one");
+  return quick_or(&quick, rows,
+                  quick.guessed ? without_divisions(s, in_one) : seldom(s, in_one));
+}
+
+static void check_plan(Compiler *c, const KernPlan *plan, const Kern *naive) {
+  for (; plan; plan = plan->otherwise) {
+    if (plan->kern) kern_check_made_of(c, plan->kern, naive);
+    for (int i = 0; i < plan->part_count; i++)
+      check_plan(c, plan->parts[i], naive);
+  }
+}
+
+const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg) {
+  Scheduling s = { c, book, seg };
+  const Kern *kern = kern_inline(c, seg->kern), *plain = tidied(c, kern);
+  KernPlan plan = *plan_of_seg(&s, kern, plain);
+  plan.one_for_two = plain->one_for_two;
+  if (c->check_ir) check_plan(c, &plan, kern);
+  return mem_copy(&plan, sizeof plan);
+}

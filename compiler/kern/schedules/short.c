@@ -1,0 +1,176 @@
+// Schedules for short innermost axes of the grid: a small matrix per point, whose elements are too
+// few for 16 lanes.  The axes become loops of the point, and
+//
+//   rows     the innermost of them goes in lanes, if it has 4 or 8 points
+//   points   all are straight code, and the points outside go in lanes
+//
+// Likewise if loops of the points read short rows: as straight code, lanes read records; and if the
+// outermost axis of the grid is short: planes, all of which a point makes, so that what they have
+// in common is read once.
+#include "kern/schedules/schedule.h"
+
+enum { MOST_SHORT = 8, MOST_POINTS = 64, MOST_GRID = 8 };
+
+// The width of an axis of few points; 0: it has more, or the host finds out how many.
+static int64_t short_width(const Axis *axis) {
+  bool known = axis && axis->width->kind == TERM_CONST;
+  int64_t width = known ? axis->width->u.constant.u.i : 0;
+  return width <= MOST_SHORT ? width : 0;
+}
+
+// The short innermost axes of the grid as loops, but for the outermost axis; how many they are.
+static int loops_of_points(Recipe *r) {
+  int count = 0;
+  int64_t points = 1;
+  for (;; count++) {
+    const Axis *last = schedule_last_grid(r->kern);
+    points *= short_width(last);
+    if (!points || points > MOST_POINTS || !schedule_axis_before(r->kern, last)) break;
+    recipe_bind(r, last->name, BIND_SEQ);
+    if (r->failed) break;
+  }
+  return count;
+}
+
+// Innermost loops of few rounds as straight code, outer ones afterwards if `all`.
+static void unroll_innermost(Recipe *r, bool all) {
+  for (bool more = true; more && !r->failed;) {
+    AxisStms axes = schedule_innermost(r->kern);
+    more = false;
+    vec_each (const KernStm **, stm, &axes) {
+      Recipe next = *r;
+      if (!short_width((*stm)->u.axis)) continue;
+      recipe_unroll(&next, (*stm)->u.axis->name);
+      if (next.failed) continue;
+      *r = next;
+      more = all;
+    }
+  }
+}
+
+static void add_short_rows(const Schedule *s, Candidates *out, const Recipe *loops,
+                           Name row, int64_t width) {
+  Candidate cand = { .what = text_format("short rows of %d in lanes", (int)width),
+                     .recipe = recipe_copy(loops) };
+  recipe_bind(&cand.recipe, row, BIND_LANE);
+  unroll_innermost(&cand.recipe, false);
+  schedule_offer(s, out, &cand);
+}
+
+static void add_short_points(const Schedule *s, Candidates *out, const Recipe *loops,
+                             int lanes) {
+  Candidate cand = { .what =
+                         text_format("%d points in lanes, short axes unrolled", lanes),
+                     .recipe = recipe_copy(loops),
+                     .weight = lanes };
+  Recipe *r = &cand.recipe;
+  unroll_innermost(r, true);
+  const Axis *last = schedule_last_grid(r->kern);
+  if (schedule_innermost(r->kern).count) return;
+  recipe_split(r, last->name, lanes, SPLIT_OVERLAP);
+  recipe_bind(r, last->name, BIND_LANE);
+  schedule_offer(s, out, &cand);
+}
+
+// Loops of few rounds that read a row of as many elements; reductions have tiles of four by four.
+static void see_short_row(KernVisitor *v, const KernStm *stm) {
+  bool *found = v->state;
+  const Axis *axis = stm->kind == KERN_AXIS ? stm->u.axis : NULL;
+  if (!axis || axis->role != AXIS_LOOP || !short_width(axis)) return;
+  for (int i = 0; i < axis->body->count; i++) {
+    const KernStm *load = &axis->body->stms[i];
+    if (load->kind != KERN_LOAD) continue;
+    const Tensor *t = load->u.load.tensor;
+    const Term *at = t->rank ? load->u.load.index[t->rank - 1] : NULL;
+    *found |= t->rank > 1 && at->kind == TERM_VAR && at->u.var == axis->index &&
+              term_same(t->dims[t->rank - 1], axis->width);
+  }
+}
+
+static bool reads_short_rows(const Kern *kern) {
+  bool found = false;
+  KernVisitor v = { .stm = see_short_row, .state = &found };
+  kern_visit_block(&v, kern->body);
+  return found;
+}
+
+// The axes of the grid, the outermost one inside of all others; how many they are.
+static int outermost_inside(const Kern *kern, Name *axes) {
+  const Axis *at[MOST_GRID];
+  int count = 0;
+  for (const Axis *axis = schedule_last_grid(kern); axis && count < MOST_GRID;
+       axis = schedule_axis_before(kern, axis))
+    at[count++] = axis;
+  for (int i = 0; i + 1 < count; i++)
+    axes[i] = at[count - 2 - i]->name;
+  if (count) axes[count - 1] = at[count - 1]->name;
+  return count == MOST_GRID || !count || short_width(at[count - 1]) < 2 ? 0 : count;
+}
+
+typedef struct PlaneLoads {
+  const Var *plane;
+  Map *lets;
+  int shared, own;  // loads
+} PlaneLoads;
+
+static void see_plane_stm(KernVisitor *v, const KernStm *stm) {
+  PlaneLoads *loads = v->state;
+  if (stm->kind == KERN_LET) map_put(loads->lets, stm->binders[0], stm->u.term);
+}
+
+// Is the plane at most the last index, which tells elements of a record apart?
+static void see_plane_access(KernVisitor *v, Access access, bool stores) {
+  PlaneLoads *loads = v->state;
+  bool own = false;
+  if (stores) return;
+  for (int d = 0; d + 1 < access.tensor->rank; d++) {
+    const Term *index = step_inlined(loads->lets, access.index[d]);
+    own |= !index || term_mentions(index, loads->plane);
+  }
+  if (access.tensor->rank == 1) {  // a[plane] is a number of each plane
+    const Term *index = step_inlined(loads->lets, access.index[0]);
+    if (index && index->kind == TERM_VAR && index->u.var == loads->plane) return;
+    own = !index || term_mentions(index, loads->plane);
+  }
+  loads->own += own;
+  loads->shared += !own && access.tensor->rank > 0;
+}
+
+static bool planes_share_loads(const Kern *kern, const Var *plane) {
+  PlaneLoads loads = { .plane = plane, .lets = map_new(NULL) };
+  KernVisitor v = { .stm = see_plane_stm, .access = see_plane_access, .state = &loads };
+  kern_visit_block(&v, kern->body);
+  return loads.shared > 0 && loads.own == 0;
+}
+
+static void add_planes(const Schedule *s, Candidates *out) {
+  Name axes[MOST_GRID];
+  Candidate cand = { .what = "planes together, points in lanes",
+                     .nearer = 0.3,
+                     .recipe = recipe_new(s->c, s->kern) };
+  Recipe *r = &cand.recipe;
+  schedule_widen_grid(r);
+  int count = outermost_inside(r->kern, axes);
+  const KernStm *plane = count < 2 ? NULL : step_axis(&r->step, r->kern, axes[count - 1]);
+  if (!plane || !planes_share_loads(s->kern, plane->u.axis->index)) return;
+  recipe_permute(r, axes, count);
+  recipe_bind(r, axes[count - 1], BIND_SEQ);
+  unroll_innermost(r, true);
+  if (r->failed || schedule_innermost(r->kern).count) return;
+  recipe_split(r, axes[count - 2], LANES, SPLIT_OVERLAP);
+  recipe_bind(r, axes[count - 2], BIND_LANE);
+  schedule_offer(s, out, &cand);
+}
+
+void schedule_short(const Schedule *s, Candidates *out) {
+  const Axis *last = schedule_last_grid(s->kern);
+  int64_t width = short_width(last);
+  Recipe loops = recipe_new(s->c, s->kern);
+  if (!last || step_updates_in_place(s->kern->body)) return;
+  add_planes(s, out);
+  if (!width && reads_short_rows(s->kern)) add_short_points(s, out, &loops, LANES);
+  if (!width || !loops_of_points(&loops) || loops.failed) return;
+  if (width == 4 || width == 8) add_short_rows(s, out, &loops, last->name, width);
+  add_short_points(s, out, &loops, LANES);
+  add_short_points(s, out, &loops, LANES / 4);
+}

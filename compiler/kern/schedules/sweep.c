@@ -1,0 +1,138 @@
+// Columns: points whose loops go from row to row, and that read neighbours there, go through the
+// rows together, as memory lies, with their sums in the first cache.
+#include "base/map.h"
+#include "kern/schedules/schedule.h"
+
+enum {
+  VECTORS = 16,      // of columns that go together
+  MANY_ROWS = 4000,  // of fewer rows the caches hold much, and sums stay in registers
+};
+
+// So many columns at least go in vectors of `lanes`, with so many rows at once: few columns wait
+// for their sums, many for memory, which one row after the other suits best.
+typedef struct SweepWay {
+  int columns, lanes, rows;
+} SweepWay;
+
+typedef struct MemoryWalk {
+  const Axis *points;
+  const Map *lets;  // Var -> const Term *, all of the kernel
+  Map *loops;       // indices of loops
+  AxisStms grid;
+  int by_columns, by_rows;
+  bool again;  // other points of the grid read the same
+} MemoryWalk;
+
+static void see_column_let(KernVisitor *v, const KernStm *stm) {
+  if (stm->kind == KERN_LET) map_put(v->state, stm->binders[0], stm->u.term);
+}
+
+static void see_grid(KernVisitor *v, const KernStm *stm) {
+  MemoryWalk *x = v->state;
+  if (stm->kind == KERN_AXIS && stm->u.axis->bind == BIND_GRID) vec_push(&x->grid, stm);
+}
+
+static void see_loop_index(KernVisitor *v, const KernStm *stm) {
+  if (stm->kind == KERN_AXIS && stm->u.axis->bind == BIND_SEQ)
+    map_put(v->state, stm->u.axis->index, stm);
+}
+
+static void see_moved_place(void *state, const Var *var) {
+  MemoryWalk *x = state;
+  x->by_rows += map_has(x->loops, var);
+}
+
+static bool access_mentions(const MemoryWalk *x, Access access, const Var *var) {
+  for (int d = 0; d < access.tensor->rank; d++) {
+    const Term *at = step_inlined(x->lets, access.index[d]);
+    if (!at || term_mentions(at, var)) return true;
+  }
+  return false;
+}
+
+// Along what do neighbours in memory lie?
+static void see_column(KernVisitor *v, Access access, bool stores) {
+  MemoryWalk *x = v->state;
+  int unit = tensor_unit_dim(access.tensor);
+  const Term *at = unit < 0 ? NULL : step_inlined(x->lets, access.index[unit]);
+  if (!v->depth || !at) return;
+  term_each_var(at, see_moved_place, x);
+  if (stores || !term_mentions(at, x->points->index)) return;
+  x->by_columns++;
+  vec_each (const KernStm **, stm, &x->grid)
+    x->again |= !access_mentions(x, access, (*stm)->u.axis->index);
+}
+
+// Elements that are read once, a row after the other: the time goes by reading them.
+static bool goes_from_row_to_row(const Kern *kern, const Axis *points) {
+  Map *lets = map_new(NULL);
+  MemoryWalk x = { .points = points, .lets = lets, .loops = map_new(NULL) };
+  KernVisitor all = { .stm = see_column_let, .state = lets },
+              grid = { .stm = see_grid, .state = &x },
+              loops = { .stm = see_loop_index, .state = x.loops },
+              loads = { .access = see_column, .state = &x };
+  kern_visit_block(&all, kern->body);
+  kern_visit_block(&grid, kern->body);
+  kern_visit_block(&loops, points->body);
+  kern_visit_block(&loads, points->body);
+  return x.by_columns && !x.by_rows && !x.again;
+}
+
+static void see_swept(KernVisitor *v, const KernStm *stm) {
+  if (stm->kind == KERN_AXIS && stm->u.axis->bind == BIND_SEQ)
+    vec_push((AxisStms *)v->state, stm);
+}
+
+// Sums of few elements in registers, maps of points in lanes.
+static void parts_in_lanes(Recipe *r, const SweepWay *way) {
+  AxisStms axes = { 0 };
+  KernVisitor v = { .stm = see_swept, .state = &axes };
+  kern_visit_block(&v, r->kern->body);
+  vec_each (const KernStm **, stm, &axes) {
+    const Axis *axis = (*stm)->u.axis;
+    if (axis->role == AXIS_REDUCE && term_is_i64(axis->width, way->rows))
+      recipe_bind(r, axis->name, BIND_REG);
+    if (axis->role == AXIS_MAP && term_is_i64(axis->width, way->lanes))
+      recipe_bind(r, axis->name, BIND_LANE);
+  }
+}
+
+// Sums of few rows are left out.
+static void where_rows_are_many(Recipe *r, const Axis *points) {
+  for (int i = 0; i < points->body->count; i++) {
+    const KernStm *stm = &points->body->stms[i];
+    if (stm->kind != KERN_AXIS) continue;
+    recipe_where(r, stm->u.axis->name, MANY_ROWS);
+    return;
+  }
+}
+
+static void add_sweep(const Schedule *s, Candidates *out, const Axis *points,
+                      const Axis *chunks, const SweepWay *way) {
+  Candidate cand = { .what = text_format("columns together, row by row, %d in lanes",
+                                         way->lanes),
+                     .recipe = recipe_new(s->c, s->kern),
+                     .first = true,
+                     .nearer = 0.8 };
+  Recipe *r = &cand.recipe;
+  if (chunks) recipe_swap(r, points->name, chunks->name);
+  recipe_where(r, points->name, way->columns);
+  if (!chunks && !schedule_has_role(points->body, AXIS_MAP))
+    where_rows_are_many(r, points);
+  recipe_split(r, points->name, way->lanes, SPLIT_OVERLAP);
+  Name vectors = recipe_outer(r, points->name);
+  recipe_split(r, vectors, VECTORS, SPLIT_SHORT);
+  recipe_sweep(r, vectors, way->rows);
+  parts_in_lanes(r, way);
+  schedule_offer(s, out, &cand);
+}
+
+void schedule_sweep(const Schedule *s, Candidates *out, bool chunks) {
+  static const SweepWay many = { 32, LANES, 1 }, few = { 4, 4, 4 };
+  const Axis *last = schedule_last_grid(s->kern),
+             *points = chunks ? schedule_axis_before(s->kern, last) : last;
+  if (!points || !goes_from_row_to_row(s->kern, points)) return;
+  add_sweep(s, out, points, chunks ? last : NULL, &many);
+  if (!schedule_has_role(last->body, AXIS_MAP))
+    add_sweep(s, out, points, chunks ? last : NULL, &few);
+}

@@ -1,0 +1,125 @@
+// Lanes within points: a map of loops whose points go in lanes, or a reduction of what loops
+// compute.
+#include "kern/schedules/schedule.h"
+
+// Of maps in maps the inner ones go in lanes, as rows.
+static void see_map_of_loops(KernVisitor *v, const KernStm *stm) {
+  AxisStms *out = v->state;
+  if (stm->kind == KERN_AXIS && stm->u.axis->bind == BIND_SEQ &&
+      stm->u.axis->role == AXIS_MAP && schedule_depth(stm) == 2 &&
+      !schedule_has_role(stm->u.axis->body, AXIS_MAP))
+    vec_push(out, stm);
+}
+
+static AxisStms maps_of_loops(const Kern *kern) {
+  AxisStms out = { 0 };
+  KernVisitor v = { .stm = see_map_of_loops, .state = &out };
+  kern_visit_block(&v, kern->body);
+  return out;
+}
+
+// The points of a map in vectors.
+static void map_in_lanes(Candidate *cand, const KernStm *stm, int vectors) {
+  Recipe *r = &cand->recipe;
+  const Axis *axis = stm->u.axis;
+  if (!step_host_knows(r->kern, axis->width) || step_updates_in_place(axis->body)) {
+    recipe_split(r, axis->name, LANES, SPLIT_PEEL);
+    recipe_bind(r, axis->name, BIND_LANE);
+    return;
+  }
+  recipe_split(r, axis->name, LANES * vectors, SPLIT_OVERLAP);
+  if (vectors > 1) {
+    recipe_split(r, axis->name, LANES, SPLIT_OVERLAP);
+    recipe_bind(r, recipe_outer(r, axis->name), BIND_REG);
+  }
+  recipe_bind(r, axis->name, BIND_LANE);
+}
+
+// Loops of each point in vectors, several points at once, so that what they read in common is
+// read once: rows that are multiplied with a matrix, and the result with another.
+static void add_lanes_within(const Schedule *s, Candidates *out, int height,
+                             int vectors) {
+  Candidate cand = { .what = text_format("inner points in lanes, %d rows by %d vectors",
+                                         height, vectors),
+                     .recipe = recipe_new(s->c, s->kern),
+                     .weight = LANES * vectors * height };
+  const Axis *last = schedule_last_grid(s->kern);
+  AxisStms maps = maps_of_loops(s->kern);
+  if (!last || !maps.count || step_updates_in_place(s->kern->body)) return;
+  AxisStms rows = schedule_innermost(s->kern);
+  if (height > 1) recipe_split(&cand.recipe, last->name, height, SPLIT_OVERLAP);
+  vec_each (const KernStm **, stm, &maps)
+    map_in_lanes(&cand, *stm, vectors);
+  vec_each (const KernStm **, stm, &rows)
+    if (!schedule_is_within(*stm, &maps)) schedule_add_row(s, &cand.recipe, *stm);
+  if (height > 1) recipe_bind(&cand.recipe, last->name, BIND_REG);
+  schedule_offer(s, out, &cand);
+}
+
+// A map of loops in lanes, or its loops in vectors, whichever is cheaper.
+static void add_map_or_rows(const Schedule *s, Recipe *r, const KernStm *map) {
+  Candidate in_lanes = { .recipe = recipe_copy(r) };
+  map_in_lanes(&in_lanes, map, 1);
+  Recipe by_rows = recipe_copy(r);
+  AxisStms rows = schedule_innermost(s->kern);
+  vec_each (const KernStm **, row, &rows)
+    if (schedule_contains(map->u.axis->body, *row)) schedule_add_row(s, &by_rows, *row);
+  bool lanes = !in_lanes.recipe.failed && schedule_cost(s, in_lanes.recipe.kern, TRIPS) <
+                                              schedule_cost(s, by_rows.kern, TRIPS);
+  *r = lanes ? in_lanes.recipe : by_rows;
+}
+
+// Several maps, some of which go through rows and others through columns; or one that the schedules
+// above leave out, as the kernel updates what it reads.
+static void add_maps_apart(const Schedule *s, Candidates *out) {
+  Candidate cand = { .what = "inner points or rows in lanes, map by map",
+                     .recipe = recipe_new(s->c, s->kern) };
+  AxisStms maps = maps_of_loops(s->kern), rows = schedule_innermost(s->kern);
+  if (maps.count < (step_updates_in_place(s->kern->body) ? 1 : 2)) return;
+  vec_each (const KernStm **, map, &maps)
+    add_map_or_rows(s, &cand.recipe, *map);
+  vec_each (const KernStm **, row, &rows)
+    if (!schedule_is_within(*row, &maps)) schedule_add_row(s, &cand.recipe, *row);
+  schedule_offer(s, out, &cand);
+}
+
+void schedule_within(const Schedule *s, Candidates *out) {
+  add_lanes_within(s, out, 4, 2);
+  add_lanes_within(s, out, 1, 2);
+  add_maps_apart(s, out);
+}
+
+// ---- lanes around loops
+
+// A reduction of what loops compute.
+static void see_sum_of_loops(KernVisitor *v, const KernStm *stm) {
+  AxisStms *out = v->state;
+  if (stm->kind == KERN_AXIS && stm->u.axis->bind == BIND_SEQ &&
+      stm->u.axis->role == AXIS_REDUCE && schedule_depth(stm) >= 2 &&
+      !schedule_has_role(stm->u.axis->body, AXIS_MAP) && !schedule_is_within(stm, out))
+    vec_push(out, stm);
+}
+
+static AxisStms sums_of_loops(const Kern *kern) {
+  AxisStms out = { 0 };
+  KernVisitor v = { .stm = see_sum_of_loops, .state = &out };
+  kern_visit_block(&v, kern->body);
+  return out;
+}
+
+// What is summed up in vectors, each lane with its own loops; other loops as rows.
+void schedule_sums_of_loops(const Schedule *s, Candidates *out) {
+  Candidate cand = { .what = "sums of loops in lanes",
+                     .recipe = recipe_new(s->c, s->kern) };
+  AxisStms sums = sums_of_loops(s->kern);
+  if (!sums.count) return;
+  AxisStms rows = schedule_innermost(s->kern);
+  vec_each (const KernStm **, stm, &sums)
+    if (kern_commutes((*stm)->u.axis))
+      schedule_interleaved(&cand.recipe, (*stm)->u.axis->name, 1);
+    else
+      schedule_pieces(&cand.recipe, (*stm)->u.axis->name, false);
+  vec_each (const KernStm **, stm, &rows)
+    if (!schedule_is_within(*stm, &sums)) schedule_add_row(s, &cand.recipe, *stm);
+  if (schedule_offer(s, out, &cand)) schedule_rows_by_fours(s, out, &cand);
+}
