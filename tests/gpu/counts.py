@@ -20,7 +20,7 @@ SLACK = 0.1
 
 # entry, generated inputs, path, parameters
 ROWS, WHOLE, BYTES = ["[8][1024]f32"], ["[32][1024]i32"], ["[16384]u8"]
-BLOCKS = "segmap_block_points=1"
+BLOCKS, SHARED = "segmap_block_points=1", "segmap_shared_points=1"
 CASES = [
     ("map_rows", ["[64][256]f32", "[256]f32"], "map_rows.top_0=F,map_rows.intra_1=F", ""),
     ("made_rows", ["64i64", "[256]f32"], "", ""),
@@ -55,6 +55,9 @@ CASES = [
     ("count_most", ["256i64"] + BYTES, "", ""),
     ("count_few", BYTES, "", ""),
     ("count_rows", ["[8][1024]u8"], "count_rows.top_0=F,count_rows.intra_1=T", ""),
+    ("attraction", ["[512]f32", "[256]f32"], "attraction.top_0=T", SHARED),
+    ("nearest", ["[256][8]f32", "[32][8]f32"], "nearest.top_0=T", SHARED),
+    ("smoothed", ["[32][256]f32"], "smoothed.top_0=F,smoothed.intra_1=F", SHARED),
 ]
 
 
