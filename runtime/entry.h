@@ -134,10 +134,10 @@ RT_FN const struct rt_entry_point *rt_entry_named(const struct rt_program *progr
   return NULL;
 }
 
-// Where kernels were compiled before, by the program or into a file, none is compiled once more.
+// Where kernels were compiled before, or are kept by the program, none is compiled once more.
 RT_FN bool rt_may_go_near(const struct rt_context *ctx) {
   return ctx->near.queue && !ctx->gpu_code && !ctx->uses_ahead && !ctx->loaded.count &&
-         !ctx->cache_archive;
+         !rt_cache_wanted(ctx);
 }
 
 RT_FN int rt_context_open(struct rt_context *ctx) {

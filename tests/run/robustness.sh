@@ -106,7 +106,7 @@ expect 'the server goes on' 0 '^9$' 0 "$got"
 printf '[1, 3]' > in
 got=$(printf '%s\n' 'restore in xs []i32' 'set_tuning_param segred_chunk 9' 'code gpu' 'call total a xs' \
   'tuning_param_value segred_chunk' 'code cpu' 'call total b xs' 'tuning_param_value segred_chunk' 'code tpu' |
-  timeout 120 ./p --server -L 2>&1 | grep -E '^(launch|[0-9]+$|expected)' | sed 's/_[0-9]* *:.* of/ of/')
+  timeout 120 ./p --server -L 2>&1 | grep -E '^(launch|[0-9]+$|expected)' | sed -E 's/_[0-9]+( \(near\))?:.* of/ of/')
 expect 'both codes in one process' 0 '^launch segred_short of 256.0.launch segred of 1.9.expected cpu or gpu, found: tpu$' $? \
   "$(echo "$got" | tr '\n' . | sed 's/\.$//')"
 printf 'segred_chunk=0\n' > p.fl.tuning
