@@ -11,6 +11,8 @@ PATTERN     a FAMILY, an ENTRY, or rows whose name `FAMILY/ENTRY SIZES` begins w
 --path P    force versions, `main.top_0=T`
 --save F    write the ratios as JSON
 --before F  show the ratios that another run saved beside these
+--than FLC  only rows whose code that compiler makes otherwise, and how much faster than its they are, the least of
+            two runs each, in turn
 
 The exit status is 1 if a row fails: no program, a wrong result.  Ratios never decide.
 
@@ -317,6 +319,23 @@ char *ours_error(Ours *o) { return ours_context_get_error(o->ctx); }
                 (f"  return {call};\n}}\n" if self.own_length() else f"  {call};\n  return -1;\n}}\n"))
 
 
+def code_of(flc, program):
+    """The code that the compiler makes, without the numbers of its names."""
+    done = subprocess.run([flc, "dump", "--after", "imp", program], capture_output=True, text=True, check=False)
+    return re.sub(r"_\d+", "", done.stdout) if done.returncode == 0 else None
+
+
+def made_otherwise(row, options, known={}):
+    """Whether the two compilers make different code for the row's entry point."""
+    entry = row.entry
+    if id(entry) not in known:
+        program = pathlib.Path(options.folder) / entry.family.name / entry.name / f"{entry.family.name}.fl"
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text(only_entry(entry.family.source, entry.name), encoding="utf-8")
+        known[id(entry)] = code_of(options.flc, program) != code_of(options.than, program)
+    return known[id(entry)]
+
+
 class Builder:
     def __init__(self, flc, folder):
         self.flc, self.folder = flc, pathlib.Path(folder)
@@ -517,7 +536,7 @@ def show(outcome, before):
     ratio, _, wanted = judged(outcome.row, ratios)
     marks = "  BELOW SEQUENTIAL" if ratios["seq"] < 1 else "  *" if ratio < wanted else ""
     was = before.get(outcome.row.name())
-    was = f"  was {was:5.2f}" if was else ""
+    was = f"  was {was:5.2f}" if was else f"  than {ratios['than']:5.2f}" if "than" in ratios else ""
     return f"{name} {duration(outcome.times['ours'])}{columns}  seq{beyond}{ratio_text(ratios['seq'])}{was}{marks}"
 
 
@@ -537,23 +556,48 @@ class Builds:
         return Driver(self.programs[id(entry)].result(), entry, self.references[entry.family.name].result(), path)
 
 
+class Compilers:
+    """The programs of each compiler: ours, and the one that ours is compared with if there is one."""
+
+    def __init__(self, rows, options):
+        self.path = options.path
+        self.builds = [Builds(rows, Builder(options.flc, options.folder))]
+        if options.than:
+            self.builds.append(Builds(rows, Builder(options.than, pathlib.Path(options.folder) / "than")))
+
+    def drivers(self, entry):
+        return [builds.driver(entry, self.path) for builds in self.builds]
+
+
+def measured(drivers, line):
+    """Nanoseconds of each side; of several compilers in turn, twice, and the last one's as `than`."""
+    if len(drivers) == 1:
+        return drivers[0].measure(line)
+    runs = [driver.measure(line) for driver in [*drivers, *reversed(drivers)]]
+    least = {side: min(runs[0][side], runs[3][side], key=abs) for side in SIDES if side in runs[0]}
+    return {**least, "than": min(runs[1]["ours"], runs[2]["ours"])}
+
+
 def measure_rows(rows, options):
-    """The outcome of each row; rows of an entry point share a process."""
-    builds = Builds(rows, Builder(options.flc, options.folder))
-    entry = driver = None
+    """The outcome of each row; rows of an entry point share a process of each compiler."""
+    compilers = Compilers(rows, options)
+    entry, drivers = None, []
     for number, row in enumerate(rows):
         try:
             if row.entry is not entry:
-                entry, last, driver = row.entry, driver, None
-                if last:
-                    last.stop()
-                driver = builds.driver(entry, options.path)
-            elif not driver:
+                stop(drivers)
+                entry, drivers = row.entry, []
+                drivers = compilers.drivers(entry)
+            elif not drivers:
                 raise Failure("not built, as above")
-            yield Outcome(row, {} if options.build else driver.measure(request(number, row, options.seconds)))
+            yield Outcome(row, {} if options.build else measured(drivers, request(number, row, options.seconds)))
         except Failure as failure:
             yield Outcome(row, {}, str(failure))
-    if driver:
+    stop(drivers)
+
+
+def stop(drivers):
+    for driver in drivers:
         driver.stop()
 
 
@@ -579,6 +623,9 @@ def show_summary(outcomes):
     for family in dict.fromkeys(each.row.entry.family.name for each in outcomes):
         print(summary_line(family, [each for each in outcomes if each.row.entry.family.name == family]))
     print(summary_line("all", outcomes))
+    than = [each.ratios()["than"] for each in outcomes if "than" in each.times]
+    if than:
+        print(f"faster than the other compiler's by {geometric_mean(than):.2f} in the mean, {min(than):.2f} to {max(than):.2f}")
 
 
 def saved(outcomes):
@@ -599,6 +646,7 @@ def arguments():
     parser.add_argument("--path", default="")
     parser.add_argument("--save")
     parser.add_argument("--before")
+    parser.add_argument("--than")
     parser.add_argument("--help", action="help")
     options = parser.parse_intermixed_args()
     options.seconds = options.seconds or (0.1 if options.quick else 0.3)
@@ -607,9 +655,9 @@ def arguments():
 
 def main():
     options = arguments()
-    rows = [row for row in all_rows() if chosen(row, options)]
+    rows = [row for row in all_rows() if chosen(row, options) and (not options.than or made_otherwise(row, options))]
     if not rows:
-        sys.exit("no row has such a name; --list shows them")
+        sys.exit("no row has such a name, or the compilers make the same of all; --list shows them")
     if options.list:
         print("\n".join(row.name() + ("  (large)" if row.large else "") for row in rows))
         return
