@@ -61,9 +61,6 @@ typedef struct Consume {
   ConsumeEventVec
       log;        // what was consumed on the way to the current expression, in order
   RootKind kind;  // of the roots that patterns make
-  // AstFunction, Binding of a function -> Root of a constant, an array, that its result may share
-  // memory with.
-  Map *constants;
 } Consume;
 
 // consume_alias.c
@@ -109,6 +106,14 @@ const Type *consume_type(const AstExp *function);
 void consume_check_function(Consume *u, const Type *wanted, const AstExp *arg,
                             const char *where);
 
+// consume_parametric.c
+// The type parameters of `function` of which a call with all of its arguments gives fresh values.
+BindingVec consume_fresh_params(const AstExp *function, const AstExpVec *args);
+// Whether `declared`, a part of a result, is a value of one of them, or an array of such values.
+bool consume_is_fresh_param(const BindingVec *fresh, const Type *declared);
+// Whether all that can be shared in what a function gives is fresh.
+bool consume_gives_fresh(const AstExp *function);
+
 // consume_loop.c
 const Alias *consume_loop(Consume *u, AstExp *exp);
 
@@ -118,11 +123,7 @@ const Alias *consume_loop(Consume *u, AstExp *exp);
 const Type *consume_function(Consume *u, AstFunction *f, const Type *type, Binding *owner,
                              const Alias **captured);
 
-// Reports a function that gives an array which is a constant, or a part of one.
-void consume_check_constant(Consume *u, const AstDecl *decl);
-
 // consume_message.c
-void consume_report_constant(Consume *u, Name function, const Root *root, Loc loc);
 void consume_report_use(Consume *u, Root *root, Name used, Loc loc);
 void consume_report_fixed(Consume *u, Root *root, const Consumed *consumed);
 void consume_report_outside(Consume *u, Root *root, const Consumed *consumed);

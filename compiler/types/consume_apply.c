@@ -85,12 +85,14 @@ void consume_check_function(Consume *u, const Type *wanted, const AstExp *arg,
 
 // --- Results ---
 
-// The alias of a result that is declared as `declared`, where all arguments have `source`.
+// The alias of a result that is declared as `declared`, where all arguments have `source` and
+// values of the type parameters in `fresh` are new.
 static const Alias *result_alias(const Type *declared, const Type *actual,
-                                 const Alias *source) {
+                                 const Alias *source, const BindingVec *fresh) {
   declared = type_resolve(declared);
   actual = type_resolve(actual);
   if (!source || declared->unique || !type_shares(actual)) return NULL;
+  if (consume_is_fresh_param(fresh, declared)) return NULL;
   bool records = declared->kind == TYPE_RECORD && actual->kind == TYPE_RECORD &&
                  declared->u.record.count == actual->u.record.count;
   if (!records) return source;
@@ -100,9 +102,17 @@ static const Alias *result_alias(const Type *declared, const Type *actual,
   for (int i = 0; i < count; i++) {
     names[i] = actual->u.record.fields[i].name;
     fields[i] = result_alias(declared->u.record.fields[i].type,
-                             actual->u.record.fields[i].type, source);
+                             actual->u.record.fields[i].type, source, fresh);
   }
   return alias_record(names, fields, count);
+}
+
+bool consume_gives_fresh(const AstExp *function) {
+  const Type *declared = consume_type(function), *actual = type_resolve(function->type);
+  if (declared->kind != TYPE_FUNCTION || actual->kind != TYPE_FUNCTION) return false;
+  const Alias any = { 0 };
+  const BindingVec none = { 0 };
+  return !result_alias(declared->u.function.to, actual->u.function.to, &any, &none);
 }
 
 // --- Applications ---
@@ -268,7 +278,9 @@ static const Alias *apply(Consume *u, const AstExp *exp, AstExp *f,
   if (dies && type_has_function(exp->type)) note_held(u, exp);
   if (!call.source) call.source = common_root(&call);
   if (!call.source) call.source = held_root(&call);
-  return result_alias(call.type, exp->type, call.source);
+  BindingVec fresh = { 0 };
+  if (call.source) fresh = consume_fresh_params(f, args);
+  return result_alias(call.type, exp->type, call.source, &fresh);
 }
 
 // x |> f and f <| x consume and share what f x does.
