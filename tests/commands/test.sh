@@ -213,12 +213,24 @@ grep -Eq ' --tuning p.fl.mine --cache-file p.fl.kernels --default-tile-size=8 --
 }
 option=
 
+# It is late from the start: each case runs once.
+option='--stage device --versions-for 0'
+expect 0 'p.fl: [0-9]+ runs of further versions on the device left out|no OpenCL device' "-- ==
+-- input { [[1, 2], [3, 4]] } output { [3, 7] }
+entry main (xs: [][]i32) : []i32 = map i32.sum xs"
+option='--stage device --versions-for 0 --all-versions'
+expect 0 '^1 passed, 0 failed$|no OpenCL device' "-- ==
+-- input { [[1, 2], [3, 4]] } output { [3, 7] }
+entry main (xs: [][]i32) : []i32 = map i32.sum xs"
+option=
+
 expect_usage() {
   got=$("$flc" test "$@" 2>&1) && failures=$((failures + 1))
   [ -n "$got" ] || failures=$((failures + 1))
 }
 expect_usage --foo
 expect_usage --jobs 0 p.fl
+expect_usage --versions-for x p.fl
 expect_usage --stage imp p.fl
 expect_usage none.fl
 mkdir empty && expect_usage empty

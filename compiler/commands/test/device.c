@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { PROFILES = 2, FEW_RUNS = 12, MANY_RUNS = 400 };
@@ -25,6 +26,7 @@ struct TestDevice {
   int runs;                // numbers the variables of the servers
   int most_runs;           // per case and profile
   int left_out;            // versions that were not run
+  double until;            // as in TestDeviceOptions
   int processes, threads;  // that are workers; 0: none
   const char *path;        // of the source
   const ProgramStart *start;
@@ -123,6 +125,7 @@ TestDevice *test_device_open(Compiler *c, Program *program, TestDeviceOptions op
   d->path = program->path;
   d->start = options.start;
   d->most_runs = options.all_versions ? MANY_RUNS : FEW_RUNS;
+  d->until = options.until;
   d->executable = build_as(c, program, options.start, d->host != NULL);
   if (!d->executable) {
     *message = diag_take_text(c);
@@ -286,6 +289,15 @@ static const char *run_once(DeviceRun *r) {
 
 // ---- all versions
 
+double test_seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+// A program whose versions take long has passed with the versions that it runs unasked.
+static bool is_late(const TestDevice *d) { return d->until && test_seconds() > d->until; }
+
 typedef Vec(GuardOutcomeVec) DeviceSchedule;
 
 static void schedule_branches(DeviceSchedule *schedule, const DeviceRun *r) {
@@ -304,16 +316,18 @@ static const char *try_profile(TestDevice *d, const DeviceCase *test, int profil
   if (!take_profile(d, profile, &message)) return message;
   DeviceSchedule schedule = { 0 };
   vec_push(&schedule, (GuardOutcomeVec){ 0 });
-  int most = test->default_only ? 1 : d->most_runs;
+  int most = test->default_only ? 1 : d->most_runs, done = 0;
   for (int i = 0; i < schedule.count && i < most; i++) {
+    if (i && is_late(d)) break;
     DeviceRun r = { .d = d, .test = test, .server = d->server, .forced = schedule.at[i] };
     message = run_once(&r);
     if (message)
       return text_format("%s\n  with --path %s", message,
                          path_of(r.met.count ? &r.met : &r.forced));
     schedule_branches(&schedule, &r);
+    done++;
   }
-  if (schedule.count > most) d->left_out += schedule.count - most;
+  d->left_out += schedule.count - done;
   return NULL;
 }
 
@@ -323,6 +337,10 @@ const char *test_device_case(TestDevice *d, const DeviceCase *test) {
   // Where one version has to do, so has one profile: the other's takes minutes on a CPU.
   int profiles = test->default_only ? d->first + 1 : PROFILES;
   for (int profile = d->first; profile < profiles; profile++) {
+    if (profile > d->first && is_late(d)) {
+      d->left_out++;
+      return NULL;
+    }
     const char *message = try_profile(d, test, profile);
     if (message && left_host(d)) message = try_profile(d, test, profile);
     if (!message) continue;

@@ -25,6 +25,7 @@ typedef struct DeviceCase {
 
 typedef struct TestDeviceOptions {
   bool all_versions;
+  double until;  // test_seconds from which on cases run in one version and profile each; 0: no end
   int workers;  // 0: one, in a program for one
   const ProgramStart *start;
   TestHost *host;  // where it runs; NULL: in a process of its own
@@ -39,6 +40,8 @@ TestDevice *test_device_open(Compiler *c, Program *program, TestDeviceOptions op
 // Runs a case with the code of both profiles, in every version.  NULL, or the first wrong result
 // with its profile and version.
 const char *test_device_case(TestDevice *d, const DeviceCase *test);
-// How many versions of cases were not run, because there were too many.
+// How many versions of cases were not run, because there were too many or it was late.
 int test_device_left_out(const TestDevice *d);
+// The seconds on a clock that only goes forward.
+double test_seconds(void);
 void test_device_close(TestDevice *d);

@@ -33,6 +33,7 @@ typedef struct ProgramRun {
   Vec(Stage) stages;
   const Core *first, *core;  // as elaborated; the last stage
   TestDevice *device;        // NULL: none, or it is not asked for
+  double started;            // test_seconds
   RecipeBook *recipes;
   Map *runners;  // Entry -> KernRunner
 } ProgramRun;
@@ -498,8 +499,10 @@ static void open_device(ProgramRun *run, Program *program) {
   bool absent = false;
   if (run->options->no_device || test_has_tag(&run->spec->tags, "no_device")) return;
   if (!wants_stage(run, "device")) return;
-  const TestDeviceOptions how = { run->options->all_versions, run->options->workers,
-                                  &run->options->start, run->host };
+  const TestOptions *o = run->options;
+  double until = o->all_versions ? 0 : run->started + o->versions_s;
+  const TestDeviceOptions how = { o->all_versions, until, o->workers, &o->start,
+                                  run->host };
   run->device = test_device_open(run->c, program, how, &message, &absent);
   if (run->device) return;
   if (absent)
@@ -558,7 +561,12 @@ TestReport test_run_program(Compiler *c, const char *path, const TestOptions *op
                             TestHost *host) {
   TestReport report = { .text = text_new() };
   ProgramRun run = {
-    .c = c, .path = path, .options = options, .host = host, .report = &report
+    .c = c,
+    .path = path,
+    .options = options,
+    .host = host,
+    .report = &report,
+    .started = test_seconds(),
   };
   Program *program = program_read(c, path);
   if (!program || !take_recipes(c, program, options->start.recipe)) {

@@ -19,6 +19,7 @@ typedef struct TestOptions {
   uint64_t seed;      // of random arguments of properties
   const char *exclude;  // a tag of cases that are left out, too; or NULL
   int jobs, timeout_s;
+  double versions_s;  // on the device: from then on, only default versions
   bool verbose, no_device;
   bool all_versions;   // on the device: without leaving out any
   int workers;         // on the device; 0: one, in a program for one

@@ -3,6 +3,7 @@
 #include "base/vec.h"
 #include "commands/futhark.h"
 #include "commands/mpi.h"
+#include "commands/test/device.h"
 #include "commands/test/run.h"
 #include <errno.h>
 #include <signal.h>
@@ -14,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { OPT_SEED = 512, OPT_EXCLUDE, OPT_TIMEOUT, OPT_STAGE };
+enum { OPT_SEED = 512, OPT_EXCLUDE, OPT_TIMEOUT, OPT_VERSIONS_FOR, OPT_STAGE };
 
 // clang-format off
 static const Option option_rows[] = {
@@ -29,6 +30,9 @@ static const Option option_rows[] = {
     "instructions of the interpreter for one run; default 2000000000", NULL },
   { 'd', 0, "no-device", NULL, "do not run on a device", NULL },
   { 'a', 0, "all-versions", NULL, "on the device: every version of every case", NULL },
+  { OPT_VERSIONS_FOR, 0, "versions-for", "S",
+    "on the device: after so many seconds, only the version that each case runs unasked; "
+    "default half of `--timeout`", NULL },
   { 't', 't', "typecheck", NULL, "only type-check the programs", NULL },
   { 'C', 'C', "compile", NULL, "only compile the programs, for the device, too", NULL },
   { 's', 's', "structure", NULL,
@@ -69,12 +73,6 @@ typedef struct Harness {
   const char *shown;  // the line of progress on the terminal, or NULL
 } Harness;
 
-static double seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 _Noreturn static void child(const Harness *h, Job *job) {
   dup2(job->messages, STDERR_FILENO);
   setenv("FLC_STATUS_FILE", text_format("%d", job->status), 1);
@@ -91,7 +89,7 @@ static void start(Harness *h, Job *job) {
   job->report = memfd_create("report", 0);
   job->messages = memfd_create("messages", 0);
   job->status = memfd_create("status", 0);
-  job->started = seconds();
+  job->started = test_seconds();
   if (h->host) host_start(&job->host, h->host);
   fflush(stdout);
   job->pid = fork();
@@ -153,7 +151,7 @@ static void watch(Harness *h, Job *job) {
     finish(h, job, status, false);
     return;
   }
-  if (seconds() - job->started < h->options->timeout_s) return;
+  if (test_seconds() - job->started < h->options->timeout_s) return;
   kill(job->pid, SIGKILL);
   waitpid(job->pid, &status, 0);
   finish(h, job, status, true);
@@ -277,10 +275,12 @@ static const char *set_option(TestOptions *o, int option) {
   }
   static const int64_t most_jobs = 1024;
   bool any = option == 'm' || option == OPT_SEED;
-  if (!number(optarg, 1, &value) || (!any && value > most_jobs * most_jobs))
+  if (!number(optarg, option == OPT_VERSIONS_FOR ? 0 : 1, &value) ||
+      (!any && value > most_jobs * most_jobs))
     return text_format("expected a positive number, found %s", optarg);
   if (option == 'j') o->jobs = (int)(value < most_jobs ? value : most_jobs);
   if (option == OPT_TIMEOUT) o->timeout_s = (int)value;
+  if (option == OPT_VERSIONS_FOR) o->versions_s = (double)value;
   if (option == 'm') o->max_steps = value;
   if (option == OPT_SEED) o->seed = (uint64_t)value;
   return NULL;
@@ -298,7 +298,11 @@ static int run(Compiler *c, const TestOptions *o, int count, char **arguments) {
 
 static int command_test(Compiler *c, int argc, char **argv) {
   TestOptions o = {
-    .max_steps = 2000000000, .timeout_s = 60, .seed = 1, .start = program_start_default()
+    .max_steps = 2000000000,
+    .timeout_s = 60,
+    .versions_s = -1,
+    .seed = 1,
+    .start = program_start_default(),
   };
   o.jobs = (int)sysconf(_SC_NPROCESSORS_ONLN);
   const char *backend = NULL;
@@ -311,6 +315,7 @@ static int command_test(Compiler *c, int argc, char **argv) {
     if (message) return command_usage_error(c, "flc test: %s", message);
   }
   if (r.over) return r.status;
+  if (o.versions_s < 0) o.versions_s = o.timeout_s / 2.0;
   if (backend) vec_push(&o.start.options, text_format("--backend=%s", backend));
   return run(c, &o, argc - optind, argv + optind);
 }
