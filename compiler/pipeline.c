@@ -81,7 +81,9 @@ static const Core *checked_flat(Compiler *c, const Core *flat) {
 }
 
 const Core *pipeline_in_order(Compiler *c, Program *p) {
-  if (!p->in_order) p->in_order = checked_flat(c, flat_fuse_scans(c, p->core, false));
+  if (p->in_order) return p->in_order;
+  const Core *joined = checked_flat(c, flat_join_scans(c, p->core));
+  p->in_order = checked_flat(c, flat_fuse_scans(c, joined, false));
   return p->in_order;
 }
 

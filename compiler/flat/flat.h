@@ -37,6 +37,10 @@ typedef struct FlattenOptions {
 // Core -> Flat.
 const Core *flatten(Compiler *c, const Core *core, FlattenOptions options);
 
+// Flat -> Flat, for CPUs, before scans are fused: scans that the same points read, their totals and
+// what is stored at places made of them, each as one.
+const Core *flat_join_scans(Compiler *c, const Core *flat);
+
 // Flat -> Flat: scans with what is made of their values at each point.  With computes_again (code
 // for GPUs) only scans whose elements are little work, as they are computed for both.
 const Core *flat_fuse_scans(Compiler *c, const Core *flat, bool computes_again);

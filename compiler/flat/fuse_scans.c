@@ -20,6 +20,7 @@ enum {
 typedef struct FuseScans {
   Compiler *c;
   Map *linear;          // Var -> LinearSum, of the host's scalars
+  Map *made;            // Var -> const Exp *, what they are made by
   bool computes_again;  // what is scanned
 } FuseScans;
 
@@ -126,6 +127,8 @@ static void note_sums(CoreVisitor *v, const Body *body) {
     LinearSum sum;
     if (stm->binder_count == 1 && linear_of_exp(fuse->linear, stm->exp, &sum))
       map_put(fuse->linear, stm->binders[0], mem_copy(&sum, sizeof sum));
+    if (stm->exp->kind == EXP_OP)
+      map_put(fuse->made, stm->binders[0], mem_copy(stm->exp, sizeof *stm->exp));
     if (stm->exp->kind == EXP_IF) core_visit_exp(v, stm->exp);
   }
 }
@@ -238,11 +241,56 @@ static const Exp *total_if_any(const ScanUse *u, Builder *b, const Exp *read,
                                 mem_copy(&total, sizeof total), 1 });
 }
 
+// Does the condition hold for scans of elements, and does it not for empty ones?  Or (*holds is
+// false) the other way round.
+static bool tells_empty(const ScanUse *u, Atom condition, bool *holds) {
+  const Exp *e =
+      condition.kind == ATOM_VAR ? map_get(u->fuse->made, condition.u.var) : NULL;
+  if (!e || op_arity(e->u.op.op) != 2) return false;
+  PrimOp op = e->u.op.op;
+  Atom a = e->u.op.args[0], b = e->u.op.args[1], width = u->seg->dims[0].width;
+  bool zero_first = atom_is_i64(a, 0) && atom_equal(b, width);
+  bool zero_last = atom_is_i64(b, 0) && atom_equal(a, width);
+  *holds = op == OP_NE || op == OP_LT;
+  return ((op == OP_EQ || op == OP_NE) && (zero_first || zero_last)) ||
+         (op == OP_LT && zero_first) || (op == OP_LE && zero_last);
+}
+
+static Atom neutral_of(const SegOp *seg, int number) {
+  int o = 0;
+  for (; number >= seg->ops[o].count; o++)
+    number -= seg->ops[o].count;
+  return seg->ops[o].neutral[number];
+}
+
+// if 0 < n then ss[n - 1] else neutral: the total, of no elements as well.  The number of the
+// result, or -1.
+static int total_of_any(const ScanUse *u, const Exp *e) {
+  bool holds;
+  if (e->kind != EXP_IF || u->seg->dim_count != 1 ||
+      !tells_empty(u, e->u.cond.condition, &holds))
+    return -1;
+  const Body *some = holds ? e->u.cond.then_body : e->u.cond.else_body;
+  const Body *none = holds ? e->u.cond.else_body : e->u.cond.then_body;
+  if (some->result_count != 1 || none->stm_count || !some->stm_count) return -1;
+  const Stm *last = &some->stms[some->stm_count - 1];
+  if (last->exp->kind != EXP_INDEX ||
+      !atom_equal(some->results[0], atom_var(last->binders[0])))
+    return -1;
+  int number = result_of(u, last->exp->u.index.array);
+  bool total = number >= 0 && number < u->sums && reads_last(u, NULL, last) &&
+               atom_equal(neutral_of(u->seg, number), none->results[0]);
+  return total ? number : -1;
+}
+
 static void add_without_read(CoreMapper *m, Builder *b, const Stm *stm) {
   const ReadSwap *r = m->state;
   Stm out = *stm;
   int at = stm->exp->kind == EXP_INDEX ? result_of(r->use, stm->exp->u.index.array) : -1;
-  if (at < 0)
+  int total = r->totals ? total_of_any(r->use, stm->exp) : -1;
+  if (total >= 0)
+    out.exp = exp_atom(r->values[total]);
+  else if (at < 0)
     out.exp = core_map_exp(m, stm->exp);
   else if (r->totals && stm->exp->u.index.checked)
     out.exp = total_if_any(r->use, b, stm->exp, r->values[at]);
@@ -536,7 +584,7 @@ const Core *flat_fuse_scans(Compiler *c, const Core *flat, bool computes_again) 
   Core *out = mem_copy(flat, sizeof *flat);
   const Entry **entries = new_array(const Entry *, flat->entry_count + 1);
   for (int i = 0; i < flat->entry_count; i++) {
-    FuseScans fuse = { c, map_new(NULL), computes_again };
+    FuseScans fuse = { c, map_new(NULL), map_new(NULL), computes_again };
     CoreMapper m = { .body = fuse_in_body, .state = &fuse };
     Entry *entry = mem_copy(flat->entries[i], sizeof *entry);
     entry->body = fuse_in_body(&m, entry->body);

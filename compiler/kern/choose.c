@@ -74,13 +74,22 @@ static bool is_own_store(const KernStm *stm) {
          term_is_cheap(stm->u.store.value);
 }
 
+// A constant or something else: a mask.  Flags of one of several kinds are made of those.
+static bool is_masked(const KernStm *stm) {
+  const Term *t = stm->kind == KERN_LET ? stm->u.term : NULL;
+  return t && t->kind == TERM_SELECT &&
+         (t->u.select.a->kind == TERM_CONST || t->u.select.b->kind == TERM_CONST);
+}
+
 static bool is_short(const KernBlock *block, int most) {
+  int count = 0;
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     bool lets = stm->kind == KERN_LET && term_is_cheap(stm->u.term);
     if (!lets && stm->kind != KERN_LOAD && !is_own_store(stm)) return false;
+    count += !is_masked(stm);
   }
-  return block->count <= most;
+  return count <= most && block->count <= 2 * most;
 }
 
 static bool stores(const KernBlock *block) {

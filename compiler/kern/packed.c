@@ -1,12 +1,13 @@
 // scan { f } after (s) { if 0 <= e && e < n { t[e] = x } }
 //
 // where e is s + u, and u is the same in all lanes: from one lane whose flag f is set to the next
-// that is one more.  Or u + i - s, in the lanes between.  By branches, e may be either.
+// that is one more.  Or u + i - s, in the lanes between.  By branches, e may be either; a product
+// f * s + (1 - f) * t is a branch.  In 32 bits all that is so up to where places wrap.
 // Why: a vector of places takes longer than all the rest of a filter.
 #include "kern/packed.h"
 #include "kern/sums.h"
 
-enum { MOST_INLINED = 64, MOST_DEPTH = 8 };
+enum { MOST_INLINED = 64, MOST_DEPTH = 8, MOST_BRANCHES = 6 };
 
 typedef struct Packing {
   Compiler *c;
@@ -42,11 +43,57 @@ static bool is_counted(const Packing *p, const Term *t) {
   return term_mentions_any(t, p->counted);
 }
 
+static const Term *bare(const Packing *p, const Term *t, bool *holds);
+
 static bool is_in_common(const Packing *p, const Term *t) {
   return !is_counted(p, t) && !(vary_term(p->vary, t) & vary_lanes(p->vary));
 }
 
-// A condition up to how it is written: i64(b) == 1 is b, and b == 0 its opposite.
+static bool is_int(const Term *t, int64_t value) {
+  return t->kind == TERM_CONST && !prim_is_float(t->type) && t->u.constant.u.i == value;
+}
+
+static bool same(const Packing *p, const Term *a, const Term *b, int depth);
+static const Term *bit_of(const Packing *p, const Term *t, bool *holds);
+
+static bool is_bit(const Packing *p, const Term *t) {
+  bool holds = true;
+  t = let_by(p, t);
+  return is_int(t, 0) || is_int(t, 1) || bit_of(p, t, &holds);
+}
+
+static const Term *bit_of_op(const Packing *p, const Term *t, bool *holds) {
+  const Term *a = let_by(p, t->u.op.args[0]), *b = let_by(p, t->u.op.args[1]);
+  PrimOp op = t->u.op.op;
+  if (op == OP_AND) return is_int(a, 1) || is_int(b, 1) ? t : NULL;
+  if (op != OP_SUB && op != OP_XOR) return NULL;
+  *holds = !*holds;
+  if (is_int(a, 1)) return bit_of(p, b, holds);
+  return op == OP_XOR && is_int(b, 1) ? bit_of(p, a, holds) : NULL;
+}
+
+static const Term *bit_of_choice(const Packing *p, const Term *t, bool *holds) {
+  const Term *a = let_by(p, t->u.select.a), *b = let_by(p, t->u.select.b);
+  if (!is_bit(p, a) || !is_bit(p, b)) return NULL;
+  if (is_int(a, 1) && is_int(b, 0)) return bare(p, t->u.select.condition, holds);
+  if (!is_int(a, 0) || !is_int(b, 1)) return t;
+  *holds = !*holds;
+  return bare(p, t->u.select.condition, holds);
+}
+
+// What a whole number is that is 0 or 1: another one, or a bool, that is 1 or true where it is 1
+// (where it is 0, if *holds changes).  NULL: it may be something else.
+static const Term *bit_of(const Packing *p, const Term *t, bool *holds) {
+  t = let_by(p, t);
+  if (prim_is_float(t->type) || t->type == PRIM_BOOL) return NULL;
+  if (t->kind == TERM_CONVERT && t->u.arg->type == PRIM_BOOL)
+    return bare(p, t->u.arg, holds);
+  if (t->kind == TERM_CONVERT) return bit_of(p, t->u.arg, holds);
+  if (t->kind == TERM_SELECT) return bit_of_choice(p, t, holds);
+  return t->kind == TERM_OP && op_arity(t->u.op.op) == 2 ? bit_of_op(p, t, holds) : NULL;
+}
+
+// A condition up to how it is written: i64(b) == 1 is b, and b == 0 its opposite.  It may be a bit.
 static const Term *bare(const Packing *p, const Term *t, bool *holds) {
   for (;;) {
     t = let_by(p, t);
@@ -56,14 +103,21 @@ static const Term *bare(const Packing *p, const Term *t, bool *holds) {
       continue;
     }
     if (!comes_from_op(t, OP_EQ) && !comes_from_op(t, OP_NE)) return t;
-    const Term *of = let_by(p, t->u.op.args[0]), *to = let_by(p, t->u.op.args[1]);
-    bool flag = of->kind == TERM_CONVERT && of->u.arg->type == PRIM_BOOL;
-    if (!flag || to->kind != TERM_CONST || prim_is_float(to->type)) return t;
-    bool one = to->u.constant.u.i == 1;
-    if (!one && to->u.constant.u.i != 0) return t;
-    *holds ^= one == comes_from_op(t, OP_NE);
-    t = of->u.arg;
+    const Term *to = let_by(p, t->u.op.args[1]);
+    bool one = is_int(to, 1), opposite = one == comes_from_op(t, OP_NE);
+    if (to->type == PRIM_BOOL || (!one && !is_int(to, 0))) return t;
+    bool bit_holds = *holds;
+    const Term *bit = bit_of(p, t->u.op.args[0], &bit_holds);
+    if (!bit) return t;
+    *holds = bit_holds ^ opposite;
+    return bit;
   }
+}
+
+// As a condition.
+static const Term *as_condition(const Term *bare_term) {
+  if (bare_term->type == PRIM_BOOL) return bare_term;
+  return term_op2(OP_NE, bare_term, term_const(prim_zero(bare_term->type)));
 }
 
 static bool same(const Packing *p, const Term *a, const Term *b, int depth) {
@@ -118,30 +172,15 @@ static const Term *with(const Term *t, const Var *var, const Term *by) {
 static int flag_count(const Packing *p) { return kern_sum_count(p->axis); }
 
 static int sum_number(const Packing *p, const Term *t) {
+  if (t->kind == TERM_CONVERT && t->type == PRIM_I64) t = t->u.arg;
   for (int i = 0; i < flag_count(p); i++)
     if (t->kind == TERM_VAR && t->u.var == p->axis->sums[i]) return i;
   return -1;
 }
 
 static const Term *before(const Packing *p, int number) {
-  return p->axis->inits ? p->axis->inits[number] : term_i64(0);
-}
-
-// f * s - c, where below 0 nothing is stored: s - c, in the lanes of flag f.  The number of the
-// sum, or -1.
-static int masked_sum(const Packing *p, const IndexSum *s) {
-  if (s->count != 1 || s->by[0] != 1 || s->constant >= 0 ||
-      !comes_from_op(s->at[0], OP_MUL))
-    return -1;
-  const Term *const *args = s->at[0]->u.op.args;
-  for (int i = 0; i < 2; i++) {
-    int number = sum_number(p, args[i]);
-    const Term *factor = let_by(p, args[1 - i]);
-    if (number >= 0 && factor->kind == TERM_CONVERT && factor->u.arg->type == PRIM_BOOL &&
-        is_flag(p, factor->u.arg, true, number, false))
-      return number;
-  }
-  return -1;
+  PrimType type = p->axis->sums[number]->type.elem;
+  return p->axis->inits ? p->axis->inits[number] : term_const(prim_zero(type));
 }
 
 static int sum_in(const Packing *p, const IndexSum *s, int64_t *by) {
@@ -171,25 +210,18 @@ static bool add_piece(PackedStore *store, PackedPiece piece) {
   return true;
 }
 
-static bool add_masked(const Packing *p, const IndexSum *s, int number,
-                       const TakenBranches *path, PackedStore *store) {
-  const Term *first = term_add(before(p, number), term_i64(s->constant + 1));
-  return !path && add_piece(store, (PackedPiece){ number, false, NULL, first });
-}
-
 static bool add_sum(const Packing *p, const Term *index, const TakenBranches *path,
                     PackedStore *store) {
   IndexSum s;
   Affine rest;
   int64_t by = 0;
   if (!sum_of(index, &s)) return false;
-  int number = masked_sum(p, &s);
-  if (number >= 0) return store->width && add_masked(p, &s, number, path, store);
-  number = sum_in(p, &s, &by);
+  int number = sum_in(p, &s, &by);
   if (number < 0 || (by != 1 && by != -1)) return false;
   const Var *sum = p->axis->sums[number];
   bool others = by < 0;
-  if (!vary_affine(p->vary, with(index, sum, term_i64(0)), &rest) ||
+  const Term *none = term_const(prim_zero(sum->type.elem));
+  if (!vary_affine(p->vary, with(index, sum, none), &rest) ||
       !term_is_i64(rest.step, others))
     return false;
   bool always = term_is_bool(p->flags[number], !others), one = path && !path->outer;
@@ -197,25 +229,123 @@ static bool add_sum(const Packing *p, const Term *index, const TakenBranches *pa
       path ? one && is_flag(p, path->condition, path->holds, number, others) : always;
   if (!path && !always) return false;
   const Term *counted = before(p, number);
-  if (!others) counted = term_add(counted, term_i64(1));
+  if (!others) counted = term_op2(OP_ADD, counted, term_const(prim_one(counted->type)));
   return add_piece(store,
                    (PackedPiece){ number, others, sure ? NULL : branches_term(path),
                                   with(index, sum, counted) });
 }
 
-// Where nothing is stored below 0, a constant below 0 is no place.
-static bool add_pieces(Packing *p, const Term *index, const TakenBranches *path,
-                       PackedStore *store) {
-  const Term *t = let_by(p, index);
-  if (t->kind == TERM_CONST) return store->width && t->u.constant.u.i < 0;
-  if (t->kind == TERM_SELECT) {
-    const Term *condition = t->u.select.condition;
-    TakenBranches then = { path, condition, true },
-                  otherwise = { path, condition, false };
-    return !is_counted(p, condition) && add_pieces(p, t->u.select.a, &then, store) &&
-           add_pieces(p, t->u.select.b, &otherwise, store);
+// ---- branches
+
+// What decides between the places that the term may be: the condition of a choice, or a factor that
+// is 0 or 1.
+static const Term *deciding(const Packing *p, const Term *t) {
+  const Term *operands[3];
+  bool holds = true;
+  int count = term_operands(t, operands);
+  if (!count || !is_counted(p, t)) return NULL;
+  if (t->kind == TERM_SELECT && !is_counted(p, t->u.select.condition))
+    return bare(p, t->u.select.condition, &holds);
+  for (int i = 0; comes_from_op(t, OP_MUL) && i < 2; i++) {
+    const Term *bit = is_counted(p, operands[i]) ? NULL : bit_of(p, operands[i], &holds);
+    if (bit) return bit;
   }
-  return add_sum(p, term_replace(t, inlined_var, p), path, store);
+  for (int i = 0; i < count; i++) {
+    const Term *found = deciding(p, operands[i]);
+    if (found) return found;
+  }
+  return NULL;
+}
+
+typedef struct Decided {
+  const Packing *p;
+  const Term *condition;
+  bool holds;
+} Decided;
+
+// x == 1, where x == 0 is known.
+static bool excludes(const Decided *d, const Term *other) {
+  const Packing *p = d->p;
+  if (!d->holds || !comes_from_op(d->condition, OP_EQ) || !comes_from_op(other, OP_EQ))
+    return false;
+  const Term *is = let_by(p, d->condition->u.op.args[1]),
+             *would_be = let_by(p, other->u.op.args[1]);
+  return is->kind == TERM_CONST && would_be->kind == TERM_CONST &&
+         !term_same(is, would_be) && !prim_is_float(is->type) &&
+         same(p, d->condition->u.op.args[0], other->u.op.args[0], MOST_DEPTH);
+}
+
+// 1: it holds, 0: it does not, -1: that is not known.
+static int outcome(const Decided *d, const Term *condition, bool holds) {
+  if (excludes(d, condition)) return !holds;
+  return same(d->p, condition, d->condition, MOST_DEPTH) ? holds == d->holds : -1;
+}
+
+static const Term *decided_product(const Term *const *args) {
+  for (int i = 0; i < 2; i++) {
+    if (is_int(args[i], 0)) return args[i];
+    if (is_int(args[i], 1)) return args[1 - i];
+  }
+  return term_op2(OP_MUL, args[0], args[1]);
+}
+
+// The term where the condition is known.
+static const Term *decided(const Decided *d, const Term *t) {
+  bool holds = true;
+  const Term *bit = bit_of(d->p, t, &holds);
+  int known = bit ? outcome(d, bit, holds) : -1;
+  if (known >= 0) return term_const(prim_int(t->type, known));
+  if (t->kind == TERM_SELECT) {
+    holds = true;
+    const Term *condition = bare(d->p, t->u.select.condition, &holds);
+    known = outcome(d, condition, holds);
+    if (known >= 0) return decided(d, known ? t->u.select.a : t->u.select.b);
+  }
+  const Term *operands[3];
+  int count = term_operands(t, operands);
+  bool changed = false;
+  for (int i = 0; i < count; i++) {
+    const Term *operand = decided(d, operands[i]);
+    changed |= operand != operands[i];
+    operands[i] = operand;
+  }
+  if (!changed) return t;
+  return comes_from_op(t, OP_MUL) ? decided_product(operands)
+                                  : term_with(t, operands, count);
+}
+
+// In 64 bits: the same number where it is one of 32 bits.
+static const Term *widened(const Packing *p, const Term *t) {
+  if (t->kind == TERM_CONST) return term_i64(t->u.constant.u.i);
+  if (t->kind == TERM_OP) {
+    PrimOp op = t->u.op.op;
+    const Term *a = t->u.op.args[0], *b = t->u.op.args[1];
+    if (op == OP_ADD) return term_add(widened(p, a), widened(p, b));
+    if (op == OP_SUB) return term_sub(widened(p, a), widened(p, b));
+  }
+  const Term *let = is_counted(p, t) ? t : let_by(p, t);
+  bool narrowed = let->kind == TERM_CONVERT && let->u.arg->type == PRIM_I64;
+  return narrowed ? let->u.arg : term_convert(PRIM_I64, t);
+}
+
+static bool is_narrow(const Term *index) {
+  return index->kind == TERM_CONVERT && index->u.arg->type == PRIM_I32;
+}
+
+// Where nothing is stored below 0, a constant below 0 is no place.
+static bool add_pieces(Packing *p, const Term *t, const TakenBranches *path, int depth,
+                       PackedStore *store) {
+  const Term *condition = depth ? deciding(p, t) : NULL;
+  if (condition) {
+    const Term *as_bool = as_condition(condition);
+    TakenBranches then = { path, as_bool, true }, otherwise = { path, as_bool, false };
+    Decided holds = { p, condition, true }, fails = { p, condition, false };
+    return add_pieces(p, decided(&holds, t), &then, depth - 1, store) &&
+           add_pieces(p, decided(&fails, t), &otherwise, depth - 1, store);
+  }
+  if (is_narrow(t)) t = widened(p, t->u.arg);
+  if (t->kind == TERM_CONST) return store->width && t->u.constant.u.i < 0;
+  return add_sum(p, t, path, store);
 }
 
 // ---- stores
@@ -251,7 +381,12 @@ static bool add_packed_store(Packing *p, const KernStm *stm, const Term *conditi
   PackedStore *store = new_node(PackedStore, .to = to, .value = value);
   if (condition && !(store->width = width_of(p, condition, index))) return false;
   vec_push(out, store);
-  return add_pieces(p, index, NULL, store) && store->count > 0;
+  const Term *place = let_by(p, term_replace(let_by(p, index), inlined_var, p));
+  if (is_narrow(place)) {
+    if (!store->width) return false;
+    store->width = term_min(store->width, term_i64(INT64_C(1) << 31));
+  }
+  return add_pieces(p, place, NULL, MOST_BRANCHES, store) && store->count > 0;
 }
 
 static bool add_guarded(Packing *p, const KernStm *stm, PackedStoreVec *out) {
@@ -327,13 +462,16 @@ static bool is_left_out(const KernStm *stm) {
 
 // ---- scans
 
-// The bool that the i64 counts.
+// The bool that the number counts.
 static const Term *flag_of(const Packing *p, const Term *result) {
   const Term *t = let_by(p, result);
-  if (term_is_i64(t, 0) || term_is_i64(t, 1)) return term_bool(term_is_i64(t, 1));
-  bool flag =
-      t->kind == TERM_CONVERT && t->type == PRIM_I64 && t->u.arg->type == PRIM_BOOL;
-  return flag ? t->u.arg : NULL;
+  bool holds = true;
+  if (is_int(t, 0) || is_int(t, 1)) return term_bool(is_int(t, 1));
+  if (t->kind == TERM_CONVERT && t->u.arg->type == PRIM_BOOL) return t->u.arg;
+  const Term *bit = bit_of(p, t, &holds);
+  if (!bit) return NULL;
+  bit = as_condition(bit);
+  return holds ? bit : term_op1(OP_NOT, bit);
 }
 
 static void note_lets(Packing *p, const KernBlock *block) {
@@ -349,7 +487,9 @@ static bool adds(const KernOp *op) {
     const Term *sum = let_by(&none, op->block->results[i]);
     const Term *left = term_var(op->params[i]),
                *right = term_var(op->params[op->count + i]);
-    if (left->type != PRIM_I64 || !term_same(sum, term_add(left, right))) return false;
+    if ((left->type != PRIM_I64 && left->type != PRIM_I32) ||
+        !term_same(sum, term_op2(OP_ADD, left, right)))
+      return false;
   }
   return true;
 }

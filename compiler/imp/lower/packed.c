@@ -42,8 +42,20 @@ static const ImpExp *piece_holds(const PackedCode *p, const PackedStore *store,
   return imp_and(holds, imp_op2(OP_LE, end, lower_scalar(p->kc, store->width)));
 }
 
-static const ImpExp *all_hold(const PackedCode *p) {
-  const ImpExp *holds = imp_const(prim_bool(true));
+// Sums of 32 bits, that do not wrap on the way?
+static const ImpExp *sums_fit(const PackedCode *p, const Axis *axis) {
+  const ImpExp *fit = imp_const(prim_bool(true));
+  for (int i = 0; axis->inits && i < kern_sum_count(axis); i++) {
+    if (axis->sums[i]->type.elem != PRIM_I32) continue;
+    const ImpExp *before = lower_scalar(p->kc, axis->inits[i]);
+    const ImpExp *end = imp_add(imp_convert(PRIM_I64, before), p->counts[i]);
+    fit = imp_and(fit, imp_op2(OP_LE, end, imp_i64(INT32_MAX)));
+  }
+  return fit;
+}
+
+static const ImpExp *all_hold(const PackedCode *p, const Axis *axis) {
+  const ImpExp *holds = sums_fit(p, axis);
   for (int i = 0; i < p->scan->stores.count; i++) {
     const PackedStore *store = p->scan->stores.at[i];
     for (int k = 0; k < store->count; k++)
@@ -99,10 +111,13 @@ static void count_flags(PackedCode *p, KernCode *outer, const KernStm *stm) {
     p->flags[i] = declared(p->kc, "flag", lower_vector(p->kc, p->scan->flags[i]));
     p->counts[i] = declared(p->kc, "count", imp_over_lanes(IMP_COUNT, p->flags[i]));
     if (!stm->binder_count) continue;
-    const ImpExp *before = axis->inits ? lower_scalar(outer, axis->inits[i]) : imp_i64(0);
     const Var *binder = stm->binders[i];
+    PrimType type = binder->type.elem;
+    const ImpExp *count = imp_convert(type, p->counts[i]);
+    const ImpExp *before =
+        axis->inits ? lower_scalar(outer, axis->inits[i]) : imp_const(prim_zero(type));
     declare_copy(outer, binder, copies_new(outer, binder, 0),
-                 imp_add(before, p->counts[i]));
+                 imp_op2(OP_ADD, before, count));
   }
 }
 
@@ -117,7 +132,7 @@ bool lower_packed_scan(KernCode *outer, KernCode *kc, const KernStm *stm) {
   count_flags(&p, outer, stm);
   lower_block(kc, scan->plain);
   if (!scan->stores.count) return true;
-  const ImpExp *holds = all_hold(&p);
+  const ImpExp *holds = all_hold(&p, axis);
   ImpBlock packed = packed_stores(&p);
   add_stm(kc, (ImpStm){ .kind = IMP_IF,
                         .u.cond = { holds, packed, single_stores(kc, axis, scan) } });
