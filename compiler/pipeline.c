@@ -82,7 +82,8 @@ static const Core *checked_flat(Compiler *c, const Core *flat) {
 
 const Core *pipeline_in_order(Compiler *c, Program *p) {
   if (p->in_order) return p->in_order;
-  const Core *joined = checked_flat(c, flat_join_scans(c, p->core));
+  const Core *mapped = checked_flat(c, flat_filter_maps(c, p->core));
+  const Core *joined = checked_flat(c, flat_join_scans(c, mapped));
   p->in_order = checked_flat(c, flat_fuse_scans(c, joined, false));
   return p->in_order;
 }

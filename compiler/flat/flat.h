@@ -37,6 +37,9 @@ typedef struct FlattenOptions {
 // Core -> Flat.
 const Core *flatten(Compiler *c, const Core *core, FlattenOptions options);
 
+// Flat -> Flat, for CPUs, before scans are joined: filters with what little is made of each element
+// that they keep.
+const Core *flat_filter_maps(Compiler *c, const Core *flat);
 // Flat -> Flat, for CPUs, before scans are fused: scans that the same points read, their totals and
 // what is stored at places made of them, each as one.
 const Core *flat_join_scans(Compiler *c, const Core *flat);
@@ -52,6 +55,8 @@ typedef const Body *FlatRewriteAt(void *state, const Body *body, int position);
 const Body *flat_rewrite_host(CoreMapper *m, Compiler *c, const Body *body,
                               FlatRewriteAt *rewrite);
 
+// Do they have as many dimensions, of equal widths?
+bool flat_same_space(const SegOp *a, const SegOp *b);
 // Does the body only compute scalars, with reads of arrays, in at most so many statements?
 bool flat_takes_little(const Body *body, int most);
 

@@ -169,7 +169,7 @@ static const SegOp *as_scan(const FuseScans *fuse, const Stm *stm) {
   return !fuse->computes_again || flat_takes_little(seg->body, MOST_WORK) ? seg : NULL;
 }
 
-static bool same_space(const SegOp *a, const SegOp *b) {
+bool flat_same_space(const SegOp *a, const SegOp *b) {
   if (a->dim_count != b->dim_count) return false;
   for (int i = 0; i < a->dim_count; i++)
     if (!atom_equal(a->dims[i].width, b->dims[i].width)) return false;
@@ -183,7 +183,7 @@ static bool is_consumer(const ScanUse *u, const Stm *stm) {
   const SegOp *seg = stm->exp->u.seg;
   bool fits = seg->kind == SEG_MAP || seg->kind == SEG_SCATTER ||
               (seg->after && seg->op_count + u->seg->op_count <= MOST_OPS);
-  if (!fits || seg->level != 1 || !same_space(seg, u->seg) ||
+  if (!fits || seg->level != 1 || !flat_same_space(seg, u->seg) ||
       !flat_takes_little(seg->after ? seg->after->body : seg->body, MOST_WORK))
     return false;
   ScanMentions m = count_mentions(

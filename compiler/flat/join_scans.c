@@ -18,6 +18,7 @@ enum {
   MOST_LOADS = 2,   // among them
   MOST_OPS = 4,     // of one scan
   MOST_FIELDS = 8,  // of one scatter
+  MOST_WORK = 20,   // of each of two scatters that become one, in statements
 };
 
 static const SegOp *seg_at(const Body *body, int i) {
@@ -25,14 +26,7 @@ static const SegOp *seg_at(const Body *body, int i) {
   return e->kind == EXP_SEG && e->u.seg->level == 1 && !e->u.seg->after ? e->u.seg : NULL;
 }
 
-static bool same_space(const SegOp *a, const SegOp *b) {
-  if (a->dim_count != b->dim_count) return false;
-  for (int i = 0; i < a->dim_count; i++)
-    if (!atom_equal(a->dims[i].width, b->dims[i].width)) return false;
-  return true;
-}
-
-static int value_count(const SegOp *seg) {
+static int combined_count(const SegOp *seg) {
   int count = 0;
   for (int o = 0; o < seg->op_count; o++)
     count += seg->ops[o].count;
@@ -103,7 +97,7 @@ static int reader_count(const Body *body, int at, const Var *var) {
   for (int i = at + 1; i < body->stm_count; i++) {
     Mentions m = mentions_at(body, i, var);
     if (!m.all) continue;
-    if (!m.reader || m.all != m.own || !same_space(seg, m.reader)) return 0;
+    if (!m.reader || m.all != m.own || !flat_same_space(seg, m.reader)) return 0;
     count++;
     scanned |= m.reader->kind == SEG_SCAN || m.reader->kind == SEG_SCATTER;
   }
@@ -129,7 +123,7 @@ static bool is_little(const Body *body, int *left, int *loads) {
 }
 
 // What result `number` takes; NULL if that is more than a little, or much for several readers.
-static const Body *slice_of(Compiler *c, const SegOp *seg, int number, int readers) {
+static const Body *little_of(Compiler *c, const SegOp *seg, int number, int readers) {
   Atom result = seg->body->results[number];
   int left = MOST_AGAIN, loads = readers > 1 ? MOST_LOADS : MOST_AGAIN;
   if (atom_type(result).rank > 0) return NULL;
@@ -139,15 +133,15 @@ static const Body *slice_of(Compiler *c, const SegOp *seg, int number, int reade
   return is_little(slice, &left, &loads) ? slice : NULL;
 }
 
-typedef struct Again {
+typedef struct Computed {
   Compiler *c;
   const SegOp *maker;
   const Var *var;
   const Body *slice;
-} Again;
+} Computed;
 
 static void add_again(CoreMapper *m, Builder *b, const Stm *stm, Subst *made) {
-  const Again *a = m->state;
+  const Computed *a = m->state;
   Stm out = *stm;
   const Exp *e = stm->exp;
   if (e->kind != EXP_INDEX || !atom_equal(e->u.index.array, atom_var(a->var))) {
@@ -164,7 +158,7 @@ static void add_again(CoreMapper *m, Builder *b, const Stm *stm, Subst *made) {
 }
 
 static const Body *body_again(CoreMapper *m, const Body *body) {
-  const Again *a = m->state;
+  const Computed *a = m->state;
   Builder b = builder_new(a->c, (Loc){ 0 });
   Subst *made = subst_new();
   for (int i = 0; i < body->stm_count; i++)
@@ -196,9 +190,9 @@ static Stm without_result(const Stm *stm, int number) {
 static const Body *made_again(Compiler *c, const Body *body, int at, int number) {
   const Stm *maker = &body->stms[at];
   int readers = reader_count(body, at, maker->binders[number]);
-  const Body *slice = readers ? slice_of(c, maker->exp->u.seg, number, readers) : NULL;
+  const Body *slice = readers ? little_of(c, maker->exp->u.seg, number, readers) : NULL;
   if (!slice) return NULL;
-  Again again = { c, maker->exp->u.seg, maker->binders[number], slice };
+  Computed again = { c, maker->exp->u.seg, maker->binders[number], slice };
   CoreMapper m = { .body = body_again, .state = &again };
   Builder b = builder_new(c, (Loc){ 0 });
   for (int i = 0; i < body->stm_count; i++) {
@@ -213,7 +207,7 @@ static const Body *made_again(Compiler *c, const Body *body, int at, int number)
 static const Body *again_at(Compiler *c, const Body *body, int at) {
   const SegOp *seg = seg_at(body, at);
   if (!seg || (seg->kind != SEG_MAP && seg->kind != SEG_SCAN)) return NULL;
-  for (int i = body->stms[at].binder_count - 1; i >= value_count(seg); i--) {
+  for (int i = body->stms[at].binder_count - 1; i >= combined_count(seg); i--) {
     const Body *made = made_again(c, body, at, i);
     if (made) return made;
   }
@@ -261,7 +255,7 @@ static int reader_of(const Body *body, int at) {
     const SegOp *seg = seg_at(body, i);
     for (int k = 0; k < scan->binder_count; k++) {
       Mentions m = mentions_at(body, i, scan->binders[k]);
-      if (m.all && seg) return m.own && same_space(seg, scan->exp->u.seg) ? i : -1;
+      if (m.all && seg) return m.own && flat_same_space(seg, scan->exp->u.seg) ? i : -1;
     }
   }
   return -1;
@@ -283,7 +277,7 @@ static const Exp *joined_scans(Compiler *c, const SegOp *a, const SegOp *b) {
   core_add_body(&builder, a->body);
   core_add_body(&builder, second);
   AtomVec results = { 0 };
-  int counts[2] = { value_count(a), value_count(b) };
+  int counts[2] = { combined_count(a), combined_count(b) };
   for (int part = 0; part < 2; part++) {
     for (int i = part ? counts[0] : 0; i < (part ? a->body->result_count : counts[0]);
          i++)
@@ -298,7 +292,7 @@ static const Exp *joined_scans(Compiler *c, const SegOp *a, const SegOp *b) {
 static Stm both_scans(Compiler *c, const Stm *a, const Stm *b) {
   Stm out = *a;
   VarVec binders = { 0 };
-  int counts[2] = { value_count(a->exp->u.seg), value_count(b->exp->u.seg) };
+  int counts[2] = { combined_count(a->exp->u.seg), combined_count(b->exp->u.seg) };
   for (int part = 0; part < 2; part++) {
     for (int i = part ? counts[0] : 0; i < (part ? a->binder_count : counts[0]); i++)
       vec_push(&binders, a->binders[i]);
@@ -324,7 +318,7 @@ static const Body *scans_at(Compiler *c, const Body *body, int at) {
   int reader = scans_scalars(first) ? reader_of(body, at) : -1;
   for (int i = at + 1; i < reader; i++) {
     const SegOp *second = seg_at(body, i);
-    if (!scans_scalars(second) || !same_space(first, second) ||
+    if (!scans_scalars(second) || !flat_same_space(first, second) ||
         first->op_count + second->op_count > MOST_OPS || reader_of(body, i) != reader ||
         !can_rise(body, i, at))
       continue;
@@ -361,7 +355,7 @@ static bool are_same(const Body *a, const Body *b) {
   return same_code(a, b);
 }
 
-// The position among the scan's results of what it scans as the reduction's operator sums it up; -1.
+// The position among the scan's results of what it scans as the reduction sums it up; -1.
 static int scanned_as(Compiler *c, const SegOp *scan, const SegOp *red, int op) {
   const Body *wanted = summed(c, red, op);
   for (int o = 0, first = 0; o < scan->op_count; first += scan->ops[o++].count)
@@ -411,12 +405,12 @@ static const Body *with_totals(Compiler *c, const Body *body, int at, int scan,
 static const Body *totals_at(Compiler *c, const Body *body, int at) {
   const SegOp *red = seg_at(body, at);
   if (!red || red->kind != SEG_RED || red->dim_count != 1 || !is_exact(red) ||
-      body->stms[at].binder_count != value_count(red))
+      body->stms[at].binder_count != combined_count(red))
     return NULL;
   int *places = new_array(int, red->op_count + 1);
   for (int i = 0; i < body->stm_count; i++) {
     const SegOp *scan = seg_at(body, i);
-    if (!scans_scalars(scan) || !same_space(scan, red) || reader_of(body, i) <= at ||
+    if (!scans_scalars(scan) || !flat_same_space(scan, red) || reader_of(body, i) <= at ||
         (i > at && !can_rise(body, i, at)))
       continue;
     bool all = true;
@@ -429,6 +423,8 @@ static const Body *totals_at(Compiler *c, const Body *body, int at) {
 
 // ---- scatters
 
+static bool is_scatter(const SegOp *seg) { return seg && seg->kind == SEG_SCATTER; }
+
 static bool stores_apart(const SegOp *a, const SegOp *b) {
   for (int i = 0; i < a->dest_count; i++)
     for (int k = 0; k < b->dest_count; k++)
@@ -436,16 +432,37 @@ static bool stores_apart(const SegOp *a, const SegOp *b) {
   return true;
 }
 
-// Places, or what they are made of.
-static bool read_same(const Body *body, const SegOp *space, int a, int b) {
-  for (int i = 0; i < a; i++) {
-    const SegOp *seg = seg_at(body, i);
-    if (seg && (seg->kind == SEG_SCAN || seg->kind == SEG_MAP) &&
-        same_space(seg, space) && mentions_any(body, a, &body->stms[i]) &&
-        mentions_any(body, b, &body->stms[i]))
+// Elements of one array, at their own points.
+static bool read_same(const Body *body, int a, int b) {
+  VarVec free = core_free_exp(body->stms[a].exp);
+  vec_each (const Var *const *, v, &free)
+    if ((*v)->type.rank > 0 && mentions_at(body, a, *v).own &&
+        mentions_at(body, b, *v).own)
       return true;
-  }
   return false;
+}
+
+// So many operators have the scans that one of them reads.
+static int operators_read(const Body *body, int a, int b) {
+  int count = 0;
+  for (int i = 0; i < a || i < b; i++) {
+    const SegOp *seg = seg_at(body, i);
+    if (seg && seg->kind == SEG_SCAN &&
+        (mentions_any(body, a, &body->stms[i]) || mentions_any(body, b, &body->stms[i])))
+      count += seg->op_count;
+  }
+  return count;
+}
+
+// What is joined must not be too much to be fused with its scans.
+static bool scatters_fit(const Body *body, int a, int b) {
+  const SegOp *one = seg_at(body, a), *two = seg_at(body, b);
+  return is_scatter(one) && is_scatter(two) && flat_same_space(one, two) &&
+         one->dest_count + two->dest_count <= MOST_FIELDS &&
+         flat_takes_little(one->body, MOST_WORK) &&
+         flat_takes_little(two->body, MOST_WORK) &&
+         operators_read(body, a, b) <= MOST_OPS && stores_apart(one, two) &&
+         read_same(body, a, b);
 }
 
 static Stm both_scatters(Compiler *c, const Stm *a, const Stm *b) {
@@ -480,18 +497,11 @@ static Stm both_scatters(Compiler *c, const Stm *a, const Stm *b) {
   return out;
 }
 
-static bool is_scatter(const SegOp *seg) { return seg && seg->kind == SEG_SCATTER; }
-
 static const Body *scatters_at(Compiler *c, const Body *body, int at) {
-  const SegOp *one = seg_at(body, at);
-  for (int i = at + 1; is_scatter(one) && i < body->stm_count; i++) {
-    const SegOp *two = seg_at(body, i);
-    if (!is_scatter(two) || !same_space(one, two) || !stores_apart(one, two) ||
-        one->dest_count + two->dest_count > MOST_FIELDS || !can_sink(body, at, i) ||
-        !read_same(body, one, at, i))
-      continue;
-    return in_place_of(c, body, i, both_scatters(c, &body->stms[at], &body->stms[i]), at);
-  }
+  for (int i = at + 1; is_scatter(seg_at(body, at)) && i < body->stm_count; i++)
+    if (scatters_fit(body, at, i) && can_sink(body, at, i))
+      return in_place_of(c, body, i, both_scatters(c, &body->stms[at], &body->stms[i]),
+                         at);
   return NULL;
 }
 
