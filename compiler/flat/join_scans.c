@@ -87,11 +87,20 @@ static bool is_result(const Body *body, const Var *var) {
   return false;
 }
 
-// Of all later statements, only points of the same space read it, each its own element; a scan, or
-// what stores at places, is among them, or makes it.  How many do; 0: it is not so.
+static bool reads_scan(const Body *body, int at) {
+  for (int i = 0; i < at; i++) {
+    const SegOp *seg = seg_at(body, i);
+    if (seg && seg->kind == SEG_SCAN && mentions_any(body, at, &body->stms[i]))
+      return true;
+  }
+  return false;
+}
+
+// How many statements read it, if these are points of the same space, each of its own element; a
+// scan is among them, or makes it, or what it is made of.  Else 0.
 static int reader_count(const Body *body, int at, const Var *var) {
   const SegOp *seg = body->stms[at].exp->u.seg;
-  bool scanned = seg->kind == SEG_SCAN;
+  bool scanned = seg->kind == SEG_SCAN || reads_scan(body, at);
   int count = 0;
   if (is_result(body, var)) return 0;
   for (int i = at + 1; i < body->stm_count; i++) {
@@ -99,38 +108,51 @@ static int reader_count(const Body *body, int at, const Var *var) {
     if (!m.all) continue;
     if (!m.reader || m.all != m.own || !flat_same_space(seg, m.reader)) return 0;
     count++;
-    scanned |= m.reader->kind == SEG_SCAN || m.reader->kind == SEG_SCATTER;
+    scanned |= m.reader->kind == SEG_SCAN;
   }
   return scanned ? count : 0;
 }
 
 // ---- computed again
 
-static bool is_little(const Body *body, int *left, int *loads) {
+// What may be done once more for each reader, if there are several.
+typedef struct LittleWork {
+  int left, loads;
+  bool only_cheap;
+} LittleWork;
+
+static bool is_allowed(const LittleWork *w, const Exp *e) {
+  if (exp_may_fail(e)) return false;
+  if (e->kind == EXP_OP && w->only_cheap)
+    return op_cost(e->u.op.op, atom_type(e->u.op.args[0]).elem) == COST_CHEAP;
+  return exp_is_scalar(e) || e->kind == EXP_ATOM || e->kind == EXP_IF ||
+         e->kind == EXP_INDEX;
+}
+
+static bool is_little(const Body *body, LittleWork *w) {
   for (int i = 0; i < body->stm_count; i++) {
     const Exp *e = body->stms[i].exp;
-    if (exp_may_fail(e) || (!exp_is_scalar(e) && e->kind != EXP_ATOM &&
-                            e->kind != EXP_IF && e->kind != EXP_INDEX))
-      return false;
+    if (!is_allowed(w, e)) return false;
     if (e->kind == EXP_INDEX && body->stms[i].binders[0]->type.rank > 0) return false;
-    *left -= 1;
-    *loads -= e->kind == EXP_INDEX;
+    w->left -= 1;
+    w->loads -= e->kind == EXP_INDEX;
     BodyVec bodies = exp_bodies(e);
     vec_each (const Body **, inner, &bodies)
-      if (!is_little(*inner, left, loads)) return false;
+      if (!is_little(*inner, w)) return false;
   }
-  return *left >= 0 && *loads >= 0;
+  return w->left >= 0 && w->loads >= 0;
 }
 
 // What result `number` takes; NULL if that is more than a little, or much for several readers.
 static const Body *little_of(Compiler *c, const SegOp *seg, int number, int readers) {
   Atom result = seg->body->results[number];
-  int left = MOST_AGAIN, loads = readers > 1 ? MOST_LOADS : MOST_AGAIN;
+  bool several = readers > 1;
+  LittleWork work = { MOST_AGAIN, several ? MOST_LOADS : MOST_AGAIN, several };
   if (atom_type(result).rank > 0) return NULL;
   Builder b = builder_new(c, (Loc){ 0 });
   core_add_body(&b, seg->body);
   const Body *slice = dead_body(c, core_body(&b, &result, 1));
-  return is_little(slice, &left, &loads) ? slice : NULL;
+  return is_little(slice, &work) ? slice : NULL;
 }
 
 typedef struct Computed {
@@ -460,9 +482,9 @@ static bool scatters_fit(const Body *body, int a, int b) {
   return is_scatter(one) && is_scatter(two) && flat_same_space(one, two) &&
          one->dest_count + two->dest_count <= MOST_FIELDS &&
          flat_takes_little(one->body, MOST_WORK) &&
-         flat_takes_little(two->body, MOST_WORK) &&
-         operators_read(body, a, b) <= MOST_OPS && stores_apart(one, two) &&
-         read_same(body, a, b);
+         flat_takes_little(two->body, MOST_WORK) && reads_scan(body, a) &&
+         reads_scan(body, b) && operators_read(body, a, b) <= MOST_OPS &&
+         stores_apart(one, two) && read_same(body, a, b);
 }
 
 static Stm both_scatters(Compiler *c, const Stm *a, const Stm *b) {
