@@ -9,6 +9,7 @@
 //
 // What an outer function computes (s in \a -> let s = .. in map m (\b -> {s * b}) bs) becomes one
 // more result of the maps up to there.
+#include "core/op_parts.h"
 #include "core/passes.h"
 
 enum { MAX_RANK = 16, MAX_SLICE = 48 };  // statements of f
@@ -351,70 +352,164 @@ static bool reorder(Columns *s, Builder *b, const Stm *stm) {
 
 // ---- sums of vectors
 
-// redomap n op f as   with an operator on vectors, op = map2 (+)
+// redomap n op f as   with an operator on vectors, op = map2 (+), or on matrices, and so on
 //   =>  let ys = map n f as   let columns = rearrange (1, 0) ys   in map m (redomap n (+)) columns
 //   where the columns are made as above: of their own, so that ys is read by nobody
 // Flattening does the same by G9 and G4 (PPoPP'19, Figures 4 and 3), but stores ys: that rule comes
 // after fusion.
 
-static bool sums_vectors_of_map(const Stm *stm) {
-  const Exp *e = stm->exp;
-  if (e->kind != EXP_REDOMAP || e->u.soac.op_count != 1) return false;
-  const Soac *soac = &e->u.soac;
-  const RedOp *op = &soac->ops[0];
-  const Soac *inner = lambda_vector_operator(&op->op);
-  if (!inner || op->count != soac->fn.body->result_count || lambda_is_identity(&soac->fn))
-    return false;
-  for (int i = 0; i < op->count; i++)
-    if (op->op.params[i]->type.rank != 1) return false;
-  return !core_has_soac(inner->fn.body);
-}
+// Several operators side by side (\(a, b) (c, d) -> (map2 max a c, b + d)) are taken apart before.
 
-// The elements of the neutral vectors; false if they are no replicated scalars.
-static bool neutral_elements(const Builder *b, const RedOp *op, Atom *out) {
-  for (int i = 0; i < op->count; i++) {
-    int at = producer(b->stms.at, b->stms.count, op->neutral[i]);
+// An operator on arrays as one on their elements, and what it maps over, outermost first.
+typedef struct ByElement {
+  RedOp op;
+  Atom widths[MAX_RANK];
+  int rank;
+} ByElement;
+
+// The elements of arrays that replicate them; false if they are no such arrays.
+static bool replicated(const Builder *b, const Atom *arrays, int count, Atom *out) {
+  for (int i = 0; i < count; i++) {
+    int at = producer(b->stms.at, b->stms.count, arrays[i]);
     if (at < 0 || b->stms.at[at].exp->kind != EXP_REPLICATE) return false;
     out[i] = b->stms.at[at].exp->u.replicate.value;
   }
   return true;
 }
 
-// let ys = map f as   let columns = rearrange (1, 0) ys, reordered; false if that cannot be.
-static bool make_columns(Columns *s, Builder *b, const Soac *soac, Atom *columns) {
-  static const int transposition[2] = { 1, 0 };
-  int count = soac->ops[0].count;
-  Atom *ys = new_array(Atom, count);
-  Lambda fn = core_rename_lambda(s->c, subst_new(), soac->fn);
-  core_let_n(b, "ys", exp_map(soac->width, fn, soac->arrays, soac->array_count), ys);
-  for (int i = 0; i < count; i++) {
+// Do they have no dimensions but those that the operator maps over?
+static bool have_rank(const RedOp *op, int rank) {
+  for (int i = 0; i < op->count; i++)
+    if (atom_type(op->neutral[i]).rank != rank) return false;
+  return true;
+}
+
+// False if the operator is none on elements, or its neutral elements are no replicated scalars.
+static bool by_element(const Builder *b, RedOp op, ByElement *out) {
+  *out = (ByElement){ .op = op };
+  while (!have_rank(&out->op, 0)) {
+    const Soac *inner = lambda_vector_operator(&out->op.op);
+    Atom *neutral = new_array(Atom, op.count);
+    if (!inner || out->rank + 1 == MAX_RANK) return false;
+    if (!replicated(b, out->op.neutral, op.count, neutral)) return false;
+    out->op.op = inner->fn;
+    out->op.neutral = neutral;
+    out->widths[out->rank++] = inner->width;
+  }
+  return out->rank > 0 && !core_has_soac(out->op.op.body);
+}
+
+// let columns = rearrange (1, .., 0) ys, reordered, for each of these arrays; where that cannot be,
+// as it stands, or false.
+static bool make_columns(Columns *s, Builder *b, const Atom *ys, const ByElement *by,
+                         bool as_it_stands, Atom *columns) {
+  int *outermost_last = new_array(int, by->rank + 1);
+  for (int d = 0; d < by->rank; d++)
+    outermost_last[d] = d + 1;
+  for (int i = 0; i < by->op.count; i++) {
     Builder one = builder_new(s->c, b->loc);
     columns[i] =
-        core_let(&one, "columns",
-                 exp_rearrange(mem_copy(transposition, sizeof transposition), 2, ys[i]));
-    if (!reorder(s, b, &one.stms.at[0])) return false;
+        core_let(&one, "columns", exp_rearrange(outermost_last, by->rank + 1, ys[i]));
+    if (reorder(s, b, &one.stms.at[0])) continue;
+    if (!as_it_stands) return false;
+    core_add_stm(b, one.stms.at[0]);
   }
   return true;
 }
 
-static bool sum_columns(Columns *s, Builder *b, const Stm *stm) {
-  if (!sums_vectors_of_map(stm)) return false;
-  const Soac *soac = &stm->exp->u.soac;
-  RedOp op = soac->ops[0];
-  const Soac *inner = lambda_vector_operator(&op.op);
+// Maps of maps of the sums of the innermost rows.
+static const Exp *sums_of_columns(Builder *b, const ByElement *by, int at, Atom width,
+                                  const Atom *columns) {
+  if (at == by->rank - 1)
+    return exp_reduced_rows(b, EXP_REDOMAP, by->widths[at], width, by->op, columns);
+  int count = by->op.count;
+  const Var **params = new_array(const Var *, count);
+  Atom *rows = new_array(Atom, count), *sums = new_array(Atom, count);
+  for (int i = 0; i < count; i++) {
+    params[i] = var_new(b->c, name_of(b->c->names, "plane"),
+                        type_row(atom_type(columns[i])), b->loc);
+    rows[i] = atom_var(params[i]);
+  }
+  Builder inner = builder_new(b->c, b->loc);
+  core_let_n(&inner, "sums", sums_of_columns(&inner, by, at + 1, width, rows), sums);
+  Lambda fn = lambda_new(params, count, core_body(&inner, sums, count));
+  return exp_map(by->widths[at], fn, columns, count);
+}
+
+// The sums of `ys`, which a map has made, by element; false if that cannot be.
+static bool sum_by_element(Columns *s, Builder *b, Atom width, RedOp op, const Atom *ys,
+                           bool as_it_stands, const Var **sums) {
+  ByElement by;
   int before = b->stms.count;
-  Atom *columns = new_array(Atom, op.count), *neutral = new_array(Atom, op.count);
-  if (!neutral_elements(b, &op, neutral) || !make_columns(s, b, soac, columns)) {
+  Atom *columns = new_array(Atom, op.count);
+  if (!by_element(b, op, &by)) return false;
+  if (!make_columns(s, b, ys, &by, as_it_stands, columns)) {
     b->stms.count = before;
     return false;
   }
-  op.op = core_rename_lambda(s->c, subst_new(), inner->fn);
-  op.neutral = neutral;
-  b->attrs = stm->attrs;
-  core_let_vars(b, stm->binders, op.count,
-                exp_reduced_rows(b, EXP_REDOMAP, inner->width, soac->width, op, columns));
-  b->attrs = NULL;
+  by.op.op = core_rename_lambda(s->c, subst_new(), by.op.op);
+  core_let_vars(b, sums, op.count, sums_of_columns(b, &by, 0, width, columns));
   return true;
+}
+
+static bool sums_arrays(const Stm *stm) {
+  const Exp *e = stm->exp;
+  if (e->kind != EXP_REDOMAP || e->u.soac.op_count != 1) return false;
+  const RedOp *op = &e->u.soac.ops[0];
+  for (int i = 0; i < op->count; i++)
+    if (atom_type(op->neutral[i]).rank)
+      return op->count == e->u.soac.fn.body->result_count;
+  return false;
+}
+
+// let ys = map f as, or the arrays if that is what f returns
+static void make_summands(Columns *s, Builder *b, const Soac *soac, Atom *ys) {
+  Lambda fn = core_rename_lambda(s->c, subst_new(), soac->fn);
+  if (!lambda_is_identity(&fn))
+    core_let_n(b, "ys", exp_map(soac->width, fn, soac->arrays, soac->array_count), ys);
+  else
+    for (int i = 0; i < soac->array_count; i++)
+      ys[i] = soac->arrays[i];
+}
+
+static void sum_part(Columns *s, Builder *b, Atom width, const OpPart *part,
+                     const Atom *ys, const Var **binders) {
+  int count = part->op.count;
+  Atom *own = new_array(Atom, count);
+  const Var **sums = new_array(const Var *, count);
+  for (int i = 0; i < count; i++) {
+    own[i] = ys[part->at[i]];
+    sums[i] = binders[part->at[i]];
+  }
+  if (sum_by_element(s, b, width, part->op, own, true, sums)) return;
+  RedOp op = part->op;
+  op.op = core_rename_lambda(s->c, subst_new(), op.op);
+  Soac soac = {
+    width, lambda_identity_over(b, "y", own, count), own, count, mem_copy(&op, sizeof op),
+    1
+  };
+  core_let_vars(b, sums, count, exp_soac(EXP_REDOMAP, soac));
+}
+
+static bool sum_columns(Columns *s, Builder *b, const Stm *stm) {
+  if (!sums_arrays(stm)) return false;
+  const Soac *soac = &stm->exp->u.soac;
+  OpParts parts = op_parts(&soac->ops[0]);
+  bool several = parts.count > 1;
+  if (!several && lambda_is_identity(&soac->fn)) return false;
+  int before = b->stms.count;
+  Atom *ys = new_array(Atom, soac->ops[0].count);
+  make_summands(s, b, soac, ys);
+  b->attrs = stm->attrs;
+  if (several)
+    vec_each (const OpPart *, part, &parts)
+      sum_part(s, b, soac->width, part, ys, stm->binders);
+  bool sums =
+      several || sum_by_element(s, b, soac->width, soac->ops[0], ys, false, stm->binders);
+  b->attrs = NULL;
+  if (!sums) b->stms.count = before;
+  s->changed |= sums;
+  return sums;
 }
 
 static const Body *reorder_body(CoreMapper *m, const Body *body) {
@@ -441,6 +536,6 @@ static const Body *reorder_nests(Compiler *c, const Body *body) {
 const Core *columns(Compiler *c, const Core *core) {
   const Core *reordered = core_map_bodies(c, core, reorder_nests);
   if (core_same_bodies(core, reordered)) return core;
-  const Core *fused = fuse(c, simplify(c, dead(c, reordered)));
+  const Core *fused = fuse(c, cse(c, simplify(c, dead(c, reordered))));
   return cse(c, hoist(c, simplify(c, fused)));
 }
