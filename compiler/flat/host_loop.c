@@ -44,18 +44,6 @@ static void see_work(Work *work, const Body *body) {
   }
 }
 
-// Does the loop find out a size of its results?
-static bool finds_sizes(const Stm *loop) {
-  for (int i = 0; i < loop->binder_count; i++) {
-    CoreType type = loop->binders[i]->type;
-    for (int d = 0; d < type.rank; d++)
-      for (int k = 0; k < loop->binder_count; k++)
-        if (type.dims[d].kind == ATOM_VAR && type.dims[d].u.var == loop->binders[k])
-          return true;
-  }
-  return false;
-}
-
 static const Exp *host_loop(const Stm *stm, const Body *flat) {
   Exp *loop = mem_copy(stm->exp, sizeof(Exp));
   loop->u.loop.body = flat;
@@ -64,20 +52,26 @@ static const Exp *host_loop(const Stm *stm, const Body *flat) {
 
 static void in_one_item(Flatten *fl, const Goal *goal, Builder *b, Atom *out) {
   static const SegOp item = { .kind = SEG_MAP, .level = 1 };
-  const Body *body = core_rename_body(fl->c, subst_new(), flatten_body_of_stm(goal->stm));
+  const Stm *stm = goal->stm;
+  bool room = flatten_finds_sizes(stm);
+  const Body *body = room
+                         ? flatten_loop_in_room(fl, stm)
+                         : core_rename_body(fl->c, subst_new(), flatten_body_of_stm(stm));
   const SegOp *seg = nest_manifest(fl->c, nest_level(NULL, atom_i64(1)), &item, body);
-  core_let_n(b, goal->stm->binders[0]->name, exp_seg(seg), out);
+  core_let_n(b, stm->binders[0]->name, exp_seg(seg), out);
   Atom first = atom_i64(0);
-  for (int i = 0; i < goal->stm->binder_count; i++)
-    out[i] =
-        core_let(b, goal->stm->binders[i]->name, exp_index(out[i], &first, 1, false));
+  for (int i = 0; i < stm->binder_count; i++)
+    out[i] = core_let(b, stm->binders[i]->name, exp_index(out[i], &first, 1, false));
+  if (!room) return;
+  flatten_trace(fl, "shorter", stm);
+  flatten_out_of_room(fl, b, stm, out);
 }
 
-// The number of elements in the arrays that go from round to round.
+// The number of elements in the arrays that go into the first round.
 static Atom carried_elements(Builder *b, const Stm *stm) {
   Atom total = atom_i64(0);
   for (int i = 0; i < stm->binder_count; i++) {
-    CoreType type = stm->binders[i]->type;
+    CoreType type = atom_type(stm->exp->u.loop.inits[i]);
     Atom elements = atom_i64(1);
     for (int d = 0; d < type.rank; d++)
       elements = size_mul(b, elements, type.dims[d]);
@@ -175,7 +169,7 @@ static const SizeExp *work_of(Flatten *fl, const Goal *goal) {
   const Stm *stm = goal->stm;
   bool wanted = fl->options.mode == FLATTEN_INCREMENTAL &&
                 fl->version_count < fl->options.max_versions;
-  if (!wanted || goal->level == 0 || finds_sizes(stm)) return NULL;
+  if (!wanted || goal->level == 0 || !flatten_gets_shorter(stm)) return NULL;
   Builder sizes = builder_new(fl->c, stm->loc);
   const SizeExp *work = flat_round_work(&sizes, stm->exp);
   if (!work) return NULL;
@@ -193,7 +187,7 @@ void flatten_host_loop(Flatten *fl, const Goal *goal, Atom *out) {
   const Body *flat = flatten_branch(fl, NULL, goal->level, body);
   const Exp *loop = host_loop(stm, flat);
   bool in_kernel = goal->level == 0;
-  bool stays = in_kernel || work.arrays || !work.elements || finds_sizes(stm);
+  bool stays = in_kernel || work.arrays || !work.elements || flatten_finds_sizes(stm);
   if (round) {
     by_work(fl, goal, loop, round, out);
   } else if (!stays && carries_arrays(stm) && loop->u.loop.form == CORE_FOR) {

@@ -39,11 +39,29 @@ static bool middle_of_op(RoundWork *w, const Exp *exp, Atom *out) {
   return true;
 }
 
+// Does the loop carry an array of this size?
+static bool is_size(const Exp *loop, const Var *size) {
+  for (int i = 0; i < loop->u.loop.param_count; i++) {
+    CoreType type = loop->u.loop.params[i]->type;
+    for (int d = 0; d < type.rank; d++)
+      if (atom_equal(type.dims[d], atom_var(size))) return true;
+  }
+  return false;
+}
+
 static bool middle_of_index(RoundWork *w, const Exp *loop, Atom *out) {
   Atom bound;
   if (!middle_value(w, loop->u.loop.bound, &bound)) return false;
   *out = core_let(w->b, "middle", exp_op2(OP_QUOT, bound, atom_i64(2)));
   return true;
+}
+
+// The parameter of a loop that is a size of others is at most what it was before the first round.
+static bool first_value(RoundWork *w, const Exp *loop, const Var *var, Atom *out) {
+  for (int i = 0; i < loop->u.loop.param_count; i++)
+    if (loop->u.loop.params[i] == var && is_size(loop, var))
+      return middle_value(w, loop->u.loop.inits[i], out);
+  return false;
 }
 
 static bool is_loop_index(const Exp *exp, const Var *var) {
@@ -59,7 +77,10 @@ static bool middle_value(RoundWork *w, Atom a, Atom *out) {
   if (known) return true;
   const Exp *exp = map_get(w->bound, a.u.var);
   bool found = false;
-  if (is_loop_index(exp, a.u.var)) found = middle_of_index(w, exp, out);
+  if (is_loop_index(exp, a.u.var))
+    found = middle_of_index(w, exp, out);
+  else if (exp->kind == EXP_LOOP)
+    found = first_value(w, exp, a.u.var, out);
   if (exp->kind == EXP_OP) found = middle_of_op(w, exp, out);
   if (exp->kind == EXP_ATOM) found = middle_value(w, exp->u.atom.atom, out);
   if (found) map_put(w->values, a.u.var, mem_copy(out, sizeof(Atom)));

@@ -140,6 +140,20 @@ const SizeExp *flat_round_work(Builder *b, const Exp *loop);
 // The most operations of a seg-op with this outer width among the statements from `first` on, in
 // terms of what is known before them; what it is made of is added to `b`.
 const SizeExp *flat_width_work(Builder *b, const Body *body, int first, Atom width);
+
+// ---- loops that find out the sizes of their results (shorter_loop.c)
+
+// Is there a size among the loop's results that its arrays have?
+bool flatten_finds_sizes(const Stm *loop);
+// Do those sizes look as if they were at most those before the loop?  Also if there are none.
+bool flatten_gets_shorter(const Stm *loop);
+// The loop for one item: found sizes, and arrays as large as before the loop that begin with what
+// it made, or as much of that as they have room for.
+const Body *flatten_loop_in_room(Flatten *fl, const Stm *loop);
+// `out`: what that item has made; becomes the results of the loop, which the host runs once more if
+// there was no room.
+void flatten_out_of_room(Flatten *fl, Builder *b, const Stm *loop, Atom *out);
+
 // The surgery of G7.
 void flatten_interchange_loop(Flatten *fl, const Goal *goal, Atom *out);
 // The surgery of G8: a branch under the context, with the innermost map put back around it.
