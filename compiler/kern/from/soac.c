@@ -344,7 +344,15 @@ void from_hist(From *f, const Stm *stm, const Body *body, int position) {
 
 // ---- filter
 
-// The kept values are packed into memory for all of them; the count is known afterwards.
+static bool all_scalars(const Soac *soac) {
+  for (int r = 1; r < soac->fn.body->result_count; r++)
+    if (atom_type(soac->fn.body->results[r]).rank > 0) return false;
+  return true;
+}
+
+// The kept values are packed into memory for all of them; the count is known afterwards.  Scalars
+// are stored whether they are kept or not, where the next one that is kept goes: nobody can guess
+// which way a branch around that would go.
 void from_filter(From *f, const Stm *stm) {
   const Soac *soac = &stm->exp->u.soac;
   int count = soac->fn.body->result_count;
@@ -369,8 +377,9 @@ void from_filter(From *f, const Stm *stm) {
   from_bind_elements(&loop.inner, &soac->fn, soac->arrays, soac->array_count,
                      from_index(&loop));
   from_body(&loop.inner, soac->fn.body, scalars, made);
-  KernBuilder packed, nothing = kern_builder(f->c, stm->loc);
-  From then_code = from_inner(&loop.inner, &packed);
+  KernBuilder packed = kern_builder(f->c, stm->loc), nothing = packed;
+  From then_code = loop.inner;
+  if (!all_scalars(soac)) then_code = from_inner(&loop.inner, &packed);
   for (int r = 1; r < count; r++) {
     View to = view_at(outs[r], same[0]);
     if (to.rank == 0)
