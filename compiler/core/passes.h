@@ -12,6 +12,10 @@ const Core *simplify(Compiler *c, const Core *core);  // folding, copies, algebr
 const Core *cse(Compiler *c, const Core *core);       // common subexpressions
 const Body *cse_body(Compiler *c, const Body *body);
 const Core *hoist(Compiler *c, const Core *core);     // invariants out of loops and SOACs
+// Reductions and scans of small arrays, as those of their elements.
+const Core *scalar_operands(Compiler *c, const Core *core);
+// Small arrays that a function makes and a reduction combines element by element, as scalars.
+const Core *small_rows(Compiler *c, const Core *core);
 const Core *round_sums(Compiler *c, const Core *core);  // sums of outer products, out of loops
 // What an inner operator computes again for each element of an outer one, as a map before that.
 const Core *split_off(Compiler *c, const Core *core);

@@ -144,14 +144,16 @@ static bool joins_scalars(const SegOp *seg) {
   return true;
 }
 
-// Takes what the body does from `left` operations; false if it makes arrays, or loops.
+// Takes what the body does from `left` operations; false if it loops, or makes arrays but of a few
+// given values.
 static bool takes_little(const Body *body, int *left) {
   for (int i = 0; i < body->stm_count; i++) {
     const Exp *e = body->stms[i].exp;
     if (!exp_is_scalar(e) && e->kind != EXP_ATOM && e->kind != EXP_IF &&
-        e->kind != EXP_INDEX && e->kind != EXP_REARRANGE && e->kind != EXP_ASSERT)
+        e->kind != EXP_INDEX && e->kind != EXP_REARRANGE && e->kind != EXP_ASSERT &&
+        e->kind != EXP_ARRAY)
       return false;
-    *left -= 1;
+    *left -= e->kind == EXP_ARRAY ? e->u.array.count : 1;
     BodyVec bodies = exp_bodies(e);
     vec_each (const Body **, inner, &bodies)
       if (!takes_little(*inner, left)) return false;

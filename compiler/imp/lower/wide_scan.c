@@ -26,11 +26,18 @@ static void store_made(const WideKernel *s, Code *k, const ImpExp *const *scalar
   const ImpExp *const *indices = space_indices(seg->dims, seg->dim_count);
   for (int i = seg->dest_count; first < left; i++, first++) {
     Arr to = arr_peel(s->w->made[i], indices, seg->dim_count);
-    if (to.rank == 0)
-      imp_store(k->b, to.mem, to.offset, scalars[first]);
-    else
-      code_copy(k, &to, arrays[first]);
+    if (to.rank == 0) imp_store(k->b, to.mem, to.offset, scalars[first]);
   }
+}
+
+// Mapped arrays are made where they go.
+static void place_made(const WideKernel *s, const Arr **arrays) {
+  const SegOp *seg = s->w->seg;
+  const ImpExp *const *indices = space_indices(seg->dims, seg->dim_count);
+  int first = seg_dest_values(seg), left = seg->after->body->result_count;
+  for (int i = seg->dest_count; first < left; i++, first++)
+    if (s->w->made[i]->rank > seg->dim_count)
+      arrays[first] = element_of(s->w->made[i], indices, seg->dim_count);
 }
 
 // `after` of a point.  What it takes of the body beside the scanned values is computed again, as
@@ -50,6 +57,7 @@ static void store_after(const WideKernel *s, Code *k, const ImpExp *at,
     code_bind_scalar(k, after->params[d], imp_var(seg->dims[d].index));
   for (int r = 0; r < count; r++)
     code_bind_scalar(k, after->params[rank + r], r < s->w->reds ? values[r] : others[r]);
+  place_made(s, arrays);
   seq_body(k, after->body, results, arrays);
   store_made(s, k, results, arrays);
 }
