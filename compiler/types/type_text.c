@@ -87,7 +87,8 @@ static void add_param(Text *t, const Type *type, bool atomic) {
 // `atomic` asks for parentheses around a function or a sum.
 static void add_type(Text *t, const Type *type, bool atomic) {
   type = type_resolve(type);
-  if (type->unique) text_add(t, "*");
+  // Of scalars it says nothing: reductions give `*a`, sums numbers.
+  if (type->unique && type->kind != TYPE_PRIM) text_add(t, "*");
   switch (type->kind) {
   case TYPE_PRIM: text_add(t, prim_type_name(type->u.prim)); break;
   case TYPE_RECORD:
