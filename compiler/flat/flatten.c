@@ -16,6 +16,7 @@ static const Entry *flatten_entry(Compiler *c, const Entry *entry,
                  .entry = entry,
                  .version_count = 1,
                  .defs = map_new(NULL),
+                 .uses = core_uses(entry->body),
                  .guard_names = map_new(NULL) };
   Entry *flat = mem_copy(entry, sizeof *entry);
   flat->body = flatten_branch(&fl, NULL, 1, entry->body);

@@ -54,9 +54,9 @@ static void in_one_item(Flatten *fl, const Goal *goal, Builder *b, Atom *out) {
   static const SegOp item = { .kind = SEG_MAP, .level = 1 };
   const Stm *stm = goal->stm;
   bool room = flatten_finds_sizes(stm);
-  const Body *body = room
-                         ? flatten_loop_in_room(fl, stm)
-                         : core_rename_body(fl->c, subst_new(), flatten_body_of_stm(stm));
+  const Body *body =
+      room ? flatten_loop_in_room(fl, stm) : flatten_loop_with_starts(fl, stm);
+  body = core_rename_body(fl->c, subst_new(), body);
   const SegOp *seg = nest_manifest(fl->c, nest_level(NULL, atom_i64(1)), &item, body);
   core_let_n(b, stm->binders[0]->name, exp_seg(seg), out);
   Atom first = atom_i64(0);
@@ -64,7 +64,7 @@ static void in_one_item(Flatten *fl, const Goal *goal, Builder *b, Atom *out) {
     out[i] = core_let(b, stm->binders[i]->name, exp_index(out[i], &first, 1, false));
   if (!room) return;
   flatten_trace(fl, "shorter", stm);
-  flatten_out_of_room(fl, b, stm, out);
+  flatten_out_of_room(fl, goal, b, out);
 }
 
 // The number of elements in the arrays that go into the first round.
@@ -132,8 +132,8 @@ static void both_ways(Flatten *fl, const Goal *goal, const Exp *loop,
   int count = goal->stm->binder_count;
   Builder host = builder_new(fl->c, goal->stm->loc), item = host;
   Atom *results = new_array(Atom, count);
-  core_let_n(&host, goal->stm->binders[0]->name,
-             core_rename_exp(fl->c, subst_new(), loop), results);
+  const Exp *started = flatten_starts_on_host(fl, goal, loop, &host);
+  core_let_n(&host, goal->stm->binders[0]->name, started, results);
   *on_host = core_body(&host, results, count);
   in_one_item(fl, goal, &item, results);
   *in_item = core_body(&item, results, count);

@@ -12,6 +12,7 @@ typedef struct Flatten {
   Map *guard_names;  // names of guards that are taken
   bool warned;       // that max_versions was reached
   Map *defs;         // Var -> the Stm that binds it, for what has been walked
+  Map *uses;         // Var -> int *: how often the entry's body as it came in reads it
 } Flatten;
 
 // Sigma |-level e  =>  e': a statement in a context.
@@ -141,6 +142,15 @@ const SizeExp *flat_round_work(Builder *b, const Exp *loop);
 // terms of what is known before them; what it is made of is added to `b`.
 const SizeExp *flat_width_work(Builder *b, const Body *body, int first, Atom width);
 
+// ---- what only a loop reads of what was filled for it (loop_starts.c)
+
+// What fills arrays for the loop, and the loop: for one item, not renamed.
+const Body *flatten_loop_with_starts(Flatten *fl, const Stm *loop);
+// The same for the host: adds what fills them to `b`, and returns `loop`, the goal's with its body
+// flattened, in terms of that; renamed.
+const Exp *flatten_starts_on_host(Flatten *fl, const Goal *goal, const Exp *loop,
+                                  Builder *b);
+
 // ---- loops that find out the sizes of their results (shorter_loop.c)
 
 // Is there a size among the loop's results that its arrays have?
@@ -148,11 +158,11 @@ bool flatten_finds_sizes(const Stm *loop);
 // Do those sizes look as if they were at most those before the loop?  Also if there are none.
 bool flatten_gets_shorter(const Stm *loop);
 // The loop for one item: found sizes, and arrays as large as before the loop that begin with what
-// it made, or as much of that as they have room for.
+// it made, or as much of that as they have room for.  Not renamed.
 const Body *flatten_loop_in_room(Flatten *fl, const Stm *loop);
-// `out`: what that item has made; becomes the results of the loop, which the host runs once more if
+// `out`: what that item has made; becomes the results of the goal's loop, which the host runs once more if
 // there was no room.
-void flatten_out_of_room(Flatten *fl, Builder *b, const Stm *loop, Atom *out);
+void flatten_out_of_room(Flatten *fl, const Goal *goal, Builder *b, Atom *out);
 
 // The surgery of G7.
 void flatten_interchange_loop(Flatten *fl, const Goal *goal, Atom *out);

@@ -7,6 +7,8 @@
 // round to round finds their size out: halves, slices without an end, what a filter leaves.  Its
 // arrays have room where the first ones had it.  If they should get longer after all, all was in
 // vain and the host runs the loop; loops that look like that are left to the host at once.
+#include <string.h>
+
 #include "base/map.h"
 #include "flat/rules.h"
 
@@ -129,8 +131,9 @@ const Body *flatten_loop_in_room(Flatten *fl, const Stm *loop) {
   int count = loop->binder_count;
   Builder b = builder_new(fl->c, loop->loc);
   Atom *results = new_array(Atom, count), *fitting = new_array(Atom, count);
-  core_let_n(&b, loop->binders[0]->name, core_rename_exp(fl->c, subst_new(), loop->exp),
-             results);
+  const Body *made = flatten_loop_with_starts(fl, loop);
+  core_add_body(&b, made);
+  memcpy(results, made->results, sizeof(Atom) * (size_t)count);
   for (int i = 0; i < count; i++)
     if (is_found_size(loop, i))
       fitting[i] = core_let(&b, "fitting",
@@ -153,16 +156,19 @@ static Atom all_fits(Builder *b, const Stm *loop, const Atom *made) {
 }
 
 // The loop on the host, in one version: hardly ever does it run.
-static const Exp *fallback(Flatten *fl, const Stm *loop) {
+static const Exp *fallback(Flatten *fl, const Goal *goal, Builder *b) {
   FlattenMode mode = fl->options.mode;
+  const Stm *loop = goal->stm;
   Exp *exp = mem_copy(core_rename_exp(fl->c, subst_new(), loop->exp), sizeof(Exp));
   fl->options.mode = FLATTEN_MODERATE;
-  exp->u.loop.body = flatten_branch(fl, NULL, 1, exp->u.loop.body);
+  exp->u.loop.body = flatten_branch(fl, NULL, goal->level, exp->u.loop.body);
+  const Exp *out = flatten_starts_on_host(fl, goal, exp, b);
   fl->options.mode = mode;
-  return exp;
+  return out;
 }
 
-void flatten_out_of_room(Flatten *fl, Builder *b, const Stm *loop, Atom *out) {
+void flatten_out_of_room(Flatten *fl, const Goal *goal, Builder *b, Atom *out) {
+  const Stm *loop = goal->stm;
   int count = loop->binder_count;
   const char *name = loop->binders[0]->name;
   Builder fit = builder_new(fl->c, loop->loc), host = fit;
@@ -173,7 +179,7 @@ void flatten_out_of_room(Flatten *fl, Builder *b, const Stm *loop, Atom *out) {
             ? core_let(&fit, "made", exp_slice(out[i], part(loop, i, out), false))
             : out[i];
   const Body *fitting = core_body(&fit, results, count);
-  core_let_n(&host, name, fallback(fl, loop), results);
+  core_let_n(&host, name, fallback(fl, goal, &host), results);
   Atom fits = all_fits(b, loop, out);
   core_let_n(b, name, exp_if(fits, fitting, core_body(&host, results, count)), out);
 }

@@ -96,6 +96,14 @@ static void make_replicate(From *f, const Stm *stm) {
               view_virtual(atom_type(value).elem, shape, term_atom(value), NULL));
     return;
   }
+  const View *row_view = from_view(f, value);
+  if (!row_view->tensor && !row_view->step) {  // of one value again and again
+    CoreType type = stm->binders[0]->type;
+    View all;
+    view_reshape(f->c, row_view, from_shape(type), type.rank, &all);
+    from_bind(f, stm->binders[0], all);
+    return;
+  }
   View out = from_alloc_for(f, stm->binders[0]);
   FromLoop loop;
   from_open(&loop, f, AXIS_MAP, "i", out.shape[0]);
