@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "flat/rules.h"
 
-typedef Vec(Stm) StmVec;
+typedef Vec(Stm) StartVec;
 
 static bool is_read_once(Flatten *fl, const Var *var) {
   const int *count = map_get(fl->uses, var);
@@ -14,7 +14,7 @@ static bool is_read_once(Flatten *fl, const Var *var) {
 }
 
 // Adds what makes the array, if that may move.
-static void add_start(Flatten *fl, Atom array, StmVec *starts) {
+static void add_start(Flatten *fl, Atom array, StartVec *starts) {
   if (array.kind != ATOM_VAR || array.u.var->type.rank == 0) return;
   const Stm *def = map_get(fl->defs, array.u.var);
   if (!def || !is_read_once(fl, array.u.var)) return;
@@ -23,8 +23,8 @@ static void add_start(Flatten *fl, Atom array, StmVec *starts) {
   vec_push(starts, *def);
 }
 
-static StmVec starts_of(Flatten *fl, const Stm *loop) {
-  StmVec starts = { 0 };
+static StartVec starts_of(Flatten *fl, const Stm *loop) {
+  StartVec starts = { 0 };
   for (int i = 0; i < loop->exp->u.loop.param_count; i++)
     add_start(fl, loop->exp->u.loop.inits[i], &starts);
   return starts;
@@ -32,7 +32,7 @@ static StmVec starts_of(Flatten *fl, const Stm *loop) {
 
 const Body *flatten_loop_with_starts(Flatten *fl, const Stm *loop) {
   Builder b = builder_new(fl->c, loop->loc);
-  StmVec starts = starts_of(fl, loop);
+  StartVec starts = starts_of(fl, loop);
   vec_each (const Stm *, start, &starts)
     core_add_stm(&b, *start);
   const Body *body = flatten_body_of_stm(loop);
@@ -43,7 +43,7 @@ const Body *flatten_loop_with_starts(Flatten *fl, const Stm *loop) {
 const Exp *flatten_starts_on_host(Flatten *fl, const Goal *goal, const Exp *loop,
                                   Builder *b) {
   Builder core = builder_new(fl->c, goal->stm->loc);
-  StmVec starts = starts_of(fl, goal->stm);
+  StartVec starts = starts_of(fl, goal->stm);
   Atom *made = new_array(Atom, starts.count + 1);
   Subst *subst = subst_new();
   for (int i = 0; i < starts.count; i++) {

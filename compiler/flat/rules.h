@@ -160,8 +160,8 @@ bool flatten_gets_shorter(const Stm *loop);
 // The loop for one item: found sizes, and arrays as large as before the loop that begin with what
 // it made, or as much of that as they have room for.  Not renamed.
 const Body *flatten_loop_in_room(Flatten *fl, const Stm *loop);
-// `out`: what that item has made; becomes the results of the goal's loop, which the host runs once more if
-// there was no room.
+// `out`: what that item has made; becomes the results of the goal's loop, which the host runs once
+// more if there was no room.
 void flatten_out_of_room(Flatten *fl, const Goal *goal, Builder *b, Atom *out);
 
 // The surgery of G7.
