@@ -156,7 +156,7 @@ static CoreType combined_type(const Exp *e, int result) {
   return atom_type(e->u.soac.fn.body->results[result]);
 }
 
-static void join_results(Builder *b, const Stm *stm, const VarVec *parts) {
+static void join_results(Builder *b, const Stm *stm, const Var *const *parts) {
   const Exp *e = stm->exp;
   int at = 0;
   for (int i = 0; i < soac_red_count(&e->u.soac); i++) {
@@ -164,7 +164,7 @@ static void join_results(Builder *b, const Stm *stm, const VarVec *parts) {
     int size = straight_size(row, MOST_SCALARS);
     Atom *atoms = new_array(Atom, size);
     for (int k = 0; k < size; k++)
-      atoms[k] = atom_var(parts->at[at + k]);
+      atoms[k] = atom_var(parts[at + k]);
     at += size;
     if (row.rank == 0) continue;
     const Exp *made = e->kind == EXP_SCANOMAP
@@ -192,7 +192,7 @@ static bool split_operands(Compiler *c, Builder *b, const Stm *stm) {
   b->attrs = stm->attrs;
   core_let_vars(b, binders.at, binders.count, exp_soac(stm->exp->kind, soac));
   b->attrs = NULL;
-  join_results(b, stm, &binders);
+  join_results(b, stm, mem_copy(binders.at, (size_t)binders.count * sizeof *binders.at));
   return true;
 }
 

@@ -50,8 +50,8 @@ const Exp *straight_array(Builder *b, CoreType type, const Atom *at) {
   int count = (int)type.dims[0].u.constant.u.i, size = straight_size(row, MOST_ELEMENTS);
   Atom *rows = new_array(Atom, count);
   for (int i = 0; i < count; i++)
-    rows[i] =
-        row.rank ? core_let(b, "row", straight_array(b, row, at + i * size)) : at[i];
+    rows[i] = row.rank ? core_let(b, "row", straight_array(b, row, at + (size_t)i * size))
+                       : at[i];
   return exp_array(rows, count, row);
 }
 
@@ -254,7 +254,7 @@ static bool numbers(Straight *s, const Stm *stm) {
 
 static void bind_part(Straight *s, const Var *param, const ArrayParts *of, int i) {
   int size = straight_size(param->type, MOST_ELEMENTS);
-  straight_bind_elements(s, param, of->at + i * size, size);
+  straight_bind_elements(s, param, of->at + (size_t)i * size, size);
 }
 
 static void run(Straight *s, const Lambda *fn) { straight_body(s, fn->body); }

@@ -117,8 +117,8 @@ static bool does_little(const Body *body, int *left) {
 // A few scalar operations and loads: cheaper to do twice than to keep what they give.
 static bool is_done_twice(const Soac *soac) {
   int left = 16;
-  for (int i = 0; i < soac->fn.param_count; i++)
-    if (soac->fn.params[i]->type.rank > 0) return false;
+  for (int i = 0; i < soac->fn.body->result_count; i++)
+    if (atom_type(soac->fn.body->results[i]).rank > 0) return false;
   return does_little(soac->fn.body, &left);
 }
 

@@ -177,6 +177,8 @@ Atom flatten_rows_have_points(Builder *b, const Body *body, const Body *flat, in
 
 // A filter as map, scan and scatter (filter.c).
 const Body *flatten_filter(Flatten *fl, const Stm *stm);
+// A filter of rows as one of their places, and a map of those (filter_rows.c); NULL for others.
+const Body *flatten_row_filter(Flatten *fl, const Stm *stm);
 
 // The context with the statement's value in it, if G5 applies; else NULL.
 const Nest *rule_g5(Flatten *fl, const Goal *goal);
