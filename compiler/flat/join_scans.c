@@ -87,11 +87,22 @@ static bool is_result(const Body *body, const Var *var) {
   return false;
 }
 
+// Does it read the other one, or what maps make of it?
+static bool depends_on(const Body *body, int at, int other) {
+  if (mentions_any(body, at, &body->stms[other])) return true;
+  for (int i = other + 1; i < at; i++) {
+    const SegOp *seg = seg_at(body, i);
+    if (seg && seg->kind == SEG_MAP && mentions_any(body, at, &body->stms[i]) &&
+        depends_on(body, i, other))
+      return true;
+  }
+  return false;
+}
+
 static bool reads_scan(const Body *body, int at) {
   for (int i = 0; i < at; i++) {
     const SegOp *seg = seg_at(body, i);
-    if (seg && seg->kind == SEG_SCAN && mentions_any(body, at, &body->stms[i]))
-      return true;
+    if (seg && seg->kind == SEG_SCAN && depends_on(body, at, i)) return true;
   }
   return false;
 }
@@ -470,7 +481,7 @@ static int operators_read(const Body *body, int a, int b) {
   for (int i = 0; i < a || i < b; i++) {
     const SegOp *seg = seg_at(body, i);
     if (seg && seg->kind == SEG_SCAN &&
-        (mentions_any(body, a, &body->stms[i]) || mentions_any(body, b, &body->stms[i])))
+        (depends_on(body, a, i) || depends_on(body, b, i)))
       count += seg->op_count;
   }
   return count;
