@@ -9,6 +9,8 @@
 #define SCALAR_ACCESS 0.5
 #define VECTOR_ACCESS 1.0
 #define LANE_ACCESS   1.5
+#define NO_BIN        10.0  // no processor foresees whether a bin is none
+#define SCALAR_WHOLE  3.0  // of a float: it is compared with what whole numbers there are
 
 typedef struct Cost {
   const CostGuess *guess;

@@ -63,9 +63,13 @@ double cost_value(const Cost *s, const Term *t) {
 }
 
 // A width below 0 is one for which the guesses do not fit.  What vectors leave is half of one in
-// the mean: loops of 63 rounds are not slower than those of 64.
+// the mean: loops of 63 rounds are not slower than those of 64.  What only the kernel counts is
+// taken to be as much as there may be.
 double cost_trips(const Cost *s, const Axis *axis) {
-  double trips = cost_value(s, axis->width);
+  const Term *width = axis->width;
+  double trips = cost_value(s, width);
+  if (axis->most && width->kind == TERM_VAR && !map_has(s->values, width->u.var))
+    trips = fmin((double)axis->most, s->guess->length ? CHUNK_TRIPS : s->guess->trips);
   if (axis->rest && trips < MOST_LANES) trips = fmin(trips, MOST_LANES / 2.0);
   return trips < 0 ? s->guess->trips : trips;
 }
@@ -156,6 +160,9 @@ static double term_cycles(const Cost *s, const Term *t) {
   for (int i = 0; i < count; i++)
     cycles += term_cycles(s, operands[i]);
   if (t->kind == TERM_OP) return cycles + op_cycles(s, t, vector);
+  bool whole =
+      t->kind == TERM_CONVERT && prim_is_float(t->u.arg->type) && !prim_is_float(t->type);
+  if (whole && !vector) return cycles + SCALAR_WHOLE;
   if (t->kind == TERM_CONVERT || t->kind == TERM_SELECT)
     return cycles + (vector ? VECTOR_OP * cost_vectors(s, t->type) : SCALAR_OP);
   return cycles;

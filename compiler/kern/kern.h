@@ -214,6 +214,9 @@ void kern_axis(KernBuilder *b, Axis axis, const Var *const *binders, int count);
 bool kern_is_lock(const KernStm *stm);  // an axis in lanes or registers
 int kern_sum_count(const Axis *axis);   // values that its operators combine
 bool kern_commutes(const Axis *axis);   // all of its operators
+// Does histogram number `hist` of an AXIS_HIST count a point or not by what its body decides?  That
+// is, is its bin -1 in a branch?
+bool kern_may_be_none(const Axis *axis, int hist);
 const Tensor *tensor_new(Compiler *c, const char *name, PrimType elem,
                          const Term *const *dims, int rank, TensorSpace space);
 const Tensor *tensor_root(const Tensor *t);  // whose memory it is

@@ -93,6 +93,42 @@ bool kern_commutes(const Axis *axis) {
   return true;
 }
 
+enum { MOST_BRANCHES = 6 };  // and lets, that a bin goes through
+
+static bool is_below_0(const Term *t) {
+  return t->kind == TERM_CONST && t->u.constant.u.i < 0;
+}
+
+static const KernStm *binder_of(const KernBlock *block, const Term *t) {
+  for (int i = 0; t->kind == TERM_VAR && i < block->count; i++)
+    for (int k = 0; k < block->stms[i].binder_count; k++)
+      if (block->stms[i].binders[k] == t->u.var) return &block->stms[i];
+  return NULL;
+}
+
+// Is it a constant below 0 in one of its branches, of which there are so many at most?
+static bool is_none_in_branch(const KernBlock *block, const Term *t, int depth) {
+  const KernStm *stm = binder_of(block, t);
+  if (stm && stm->kind == KERN_LET && depth)
+    return is_none_in_branch(block, stm->u.term, depth - 1);
+  if (stm && stm->kind == KERN_IF) {
+    int k = 0;
+    while (stm->binders[k] != t->u.var)
+      k++;
+    const Term *a = stm->u.cond.then_block->results[k],
+               *b = stm->u.cond.else_block->results[k];
+    return is_below_0(a) || is_below_0(b);
+  }
+  if (t->kind != TERM_SELECT || !depth) return false;
+  const Term *a = t->u.select.a, *b = t->u.select.b;
+  return is_below_0(a) || is_below_0(b) || is_none_in_branch(block, a, depth - 1) ||
+         is_none_in_branch(block, b, depth - 1);
+}
+
+bool kern_may_be_none(const Axis *axis, int hist) {
+  return is_none_in_branch(axis->body, axis->body->results[hist], MOST_BRANCHES);
+}
+
 bool kern_is_lock(const KernStm *stm) {
   if (stm->kind != KERN_AXIS) return false;
   return stm->u.axis->bind == BIND_LANE || stm->u.axis->bind == BIND_REG;

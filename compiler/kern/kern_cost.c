@@ -43,6 +43,7 @@ static void cost_hists(Cost *s, const Axis *axis) {
   for (int h = 0; h < axis->hist_count; h++) {
     if (s->count) count_hist(s, &axis->hists[h]);
     cost_add(s, (2 * SCALAR_ACCESS + 6) * axis->hists[h].op.count);
+    if (kern_may_be_none(axis, h)) cost_add(s, NO_BIN);
     cost_block(s, axis->hists[h].op.block);
   }
 }
@@ -129,7 +130,7 @@ static void cost_seq(Cost *s, const KernStm *stm) {
   double trips = cost_trips(s, axis);
   bool differs = cost_over_lanes(s, cost_set(s, axis->width));
   inner.times *= differs ? 1.5 * trips : trips;
-  cost_put(s, axis->index, trips / 2);
+  cost_put(s, axis->index, trips > 1 ? trips / 2 : 0);
   if (!s->lanes && !s->count && kern_vectorises_itself(stm))
     inner.times /= speed_by_itself(s, axis, trips);
   if (axis->bind != BIND_GRID) cost_add(&inner, ROUND + (differs ? MASKING : 0));

@@ -137,6 +137,12 @@ void recipe_sweep(Recipe *r, Name axis, int64_t by) {
         text_format("sweep %s by %lld", axis, (long long)by));
 }
 
+void recipe_collect(Recipe *r, Name axis, int64_t by) {
+  if (r->failed) return;
+  apply(r, step_collect(&r->step, r->kern, axis, by),
+        text_format("collect %s by %lld", axis, (long long)by));
+}
+
 void recipe_bind(Recipe *r, Name axis, AxisBind bind) {
   if (r->failed) return;
   const char *line = text_format("bind %s to %s", axis, recipe_bind_word(bind));

@@ -24,6 +24,7 @@ void recipe_swap(Recipe *r, Name outer, Name inner);  // inner, outer afterwards
 // Puts the axes in that order, outermost first, as far as they are neighbours.
 void recipe_permute(Recipe *r, const Name *axes, int count);
 void recipe_sweep(Recipe *r, Name axis, int64_t by);
+void recipe_collect(Recipe *r, Name axis, int64_t by);
 void recipe_bind(Recipe *r, Name axis, AxisBind bind);
 void recipe_unswitch(Recipe *r, Name axis);
 void recipe_unroll(Recipe *r, Name axis);

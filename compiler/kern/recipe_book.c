@@ -42,6 +42,7 @@ static void take_step(Recipe *r, const RecipeStep *step) {
   case VERB_SPLIT_INTO: recipe_split_into(r, step->axes[0], step->number); return;
   case VERB_PERMUTE: recipe_permute(r, step->axes, step->axis_count); return;
   case VERB_SWEEP: recipe_sweep(r, step->axes[0], step->number); return;
+  case VERB_COLLECT: recipe_collect(r, step->axes[0], step->number); return;
   case VERB_BIND:
     for (int i = 0; i < step->axis_count; i++)
       recipe_bind(r, step->axes[i], step->bind);

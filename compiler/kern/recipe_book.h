@@ -19,6 +19,7 @@ typedef enum RecipeVerb {
   VERB_SPLIT_INTO,  // axes[0], number
   VERB_PERMUTE,     // axes, outermost first
   VERB_SWEEP,       // axes[0], number
+  VERB_COLLECT,     // axes[0], number
   VERB_BIND,        // axes, bind
   VERB_UNSWITCH,    // axes[0]
   VERB_UNROLL,      // axes[0]

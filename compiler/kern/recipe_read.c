@@ -149,7 +149,7 @@ static void read_permute(RecipeReader *r, RecipeStep *step) {
   while (!r->failed && r->next < r->count);
 }
 
-static void read_sweep(RecipeReader *r, RecipeStep *step) {
+static void read_axis_by(RecipeReader *r, RecipeStep *step) {
   read_axis(r, step);
   if (!accept_word(r, "by")) expected(r, "`by`");
   read_number(r, step);
@@ -193,7 +193,8 @@ static const VerbRow verbs[] = {
   { "split", VERB_SPLIT, read_split,
     "split AXIS by NUMBER [bound|short|peel|chain|overlap|clamp], or split AXIS into NUMBER" },
   { "permute",  VERB_PERMUTE,  read_permute,  "permute AXIS AXIS .., outermost first" },
-  { "sweep",    VERB_SWEEP,    read_sweep,    "sweep AXIS by NUMBER" },
+  { "sweep",    VERB_SWEEP,    read_axis_by,  "sweep AXIS by NUMBER" },
+  { "collect",  VERB_COLLECT,  read_axis_by, "collect AXIS by NUMBER" },
   { "bind",     VERB_BIND,     read_bind,     "bind AXIS .. to seq|grid|lane|reg" },
   { "unswitch", VERB_UNSWITCH, read_one_axis, "unswitch AXIS" },
   { "unroll", VERB_UNROLL, read_one_axis, "unroll AXIS" },
@@ -220,8 +221,8 @@ static void unknown_step(RecipeReader *r) {
     hint(r->c, "did you mean %s?", close);
   else
     hint(r->c,
-         "steps are split, permute, sweep, bind, unswitch, unroll, cut, stage, interior "
-         "and where");
+         "steps are split, permute, sweep, collect, bind, unswitch, unroll, cut, stage, "
+         "interior and where");
 }
 
 static bool read_step(RecipeReader *r, RecipeStep *step) {

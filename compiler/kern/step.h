@@ -109,6 +109,13 @@ const Kern *step_stage_rows(Step *s, const Kern *kern, Name name);
 // Legal: loops that are maps or reductions; short ones.
 const Kern *step_unswitch(Step *s, const Kern *kern, Name name);
 
+// ---- what a histogram counts, block by block (steps/collect.c)
+
+// A block of `by` points makes its bins and values, of which those that count are kept in arrays;
+// then NAME_kept adds them.
+// Legal: histograms that are loops, without loops or effects in them.
+const Kern *step_collect(Step *s, const Kern *kern, Name name, int64_t by);
+
 // ---- the points of a short axis as straight code (steps/unroll.c)
 
 const Kern *step_unroll(Step *s, const Kern *kern, Name name);

@@ -362,6 +362,20 @@ some 'rows of few points run in as many lanes as they fill: 8' '^  split k by 8 
 some 'or 4' '^  split k by 4 overlap' out
 some 'so do few columns of the grid' '^  split m by 8 overlap' out
 
+cat > counted.fl << 'END'
+entry some [n] (xs: [n]i32) : [100]i32 =
+  hist (+) 0 100 (map (\x -> if x > 7 then i64.i32 x else -1) xs) (replicate n 1)
+entry in_plane [n] (xs: [n]f32) (ys: [n]f32) : [10000]i32 =
+  hist (+) 0 10000 (map2 (\x y -> i64.f32 x * 100 + i64.f32 y) xs ys) (replicate n 1)
+END
+"$flc" dump --recipes counted.fl > out
+expect 'bins that may be none, or that are found out from floats, are collected' 4 '^  collect n by' out
+cat > plain.fl << 'END'
+entry main [n] (xs: [n]i32) (ys: [n]f32) : [100]f32 = hist (+) 0 100 (map i64.i32 xs) ys
+END
+"$flc" dump --recipes plain.fl > out
+expect 'bins that are only loaded are not' 0 '^  collect ' out
+
 cat > tries.fl << 'END'
 entry least_divisors [n] (xs: [n]i32) : [n]i32 = map (\x -> loop d = 2 while d * d <= x && x % d != 0 do d + 1) xs
 entry common_divisors [n] (xs: [n]i32) (ys: [n]i32) : [n]i32 =

@@ -71,6 +71,11 @@ entry carried_twice [n] [k] (a: [n][k]i32) : [n]i32 =
 entry counted [n] [k] (a: [n][k]i32) : [n][9]i32 =
   map (\row -> hist (+) 0 9 (map (\x -> i64.i32 (x & 7)) row) row) a
 
+entry counted_by_steps [n] (a: [n]i32) : [9]i32 =
+  hist (+) 0 9 (map (\x -> let (_, s) = loop (x, s) = (x, 0) while x > 1 do (x / 2, s + 1) in s) a) a
+
+entry counted_few (a: [8]i32) : [9]i32 = hist (+) 0 9 (map i64.i32 a) (replicate 8 1)
+
 entry kept [n] [k] (a: [n][k]i32) : [n]i32 =
   #[sequential_inner] map (\row -> let f = filter (> 3) row let g = scan (+) 0 f in i32.sum (map2 (*) f (reverse g))) a
 
@@ -192,6 +197,12 @@ accepted until.segmap 'split n by 4 overlap' 'bind n to lane'
 refused prefixes.segmap 'a scan across registers' 'split k by 4 peel' 'bind k to reg'
 refused counted.seghist 'a histogram' 'split n by 4' 'bind n to lane'
 refused growing.segmap 'an array whose size differs from point to point' 'split n by 4 overlap' 'bind n to lane'
+
+# ---- collect
+refused product.segmap 'k is no histogram' 'collect k by 16'
+refused counted_few.seghist 'i is no loop' 'bind i to lane' 'collect i by 16'
+refused counted_by_steps.seghist 'there are loops in n' 'collect n by 16'
+accepted counted.seghist 'collect k by 16' 'split k by 4 peel' 'bind k to lane'
 
 # ---- unswitch
 refused carried.segmap 'k is no map and no reduction' 'unswitch k'

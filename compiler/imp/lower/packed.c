@@ -98,9 +98,8 @@ static ImpBlock single_stores(KernCode *kc, const Axis *axis, const PackedScan *
 static bool lie_dense(KernCode *kc, const PackedScan *scan) {
   for (int i = 0; i < scan->stores.count; i++) {
     const Arr *arr = memory_at(kc, scan->stores.at[i]->to.tensor);
-    if (arr->mem->lanes || arr->mem->space != MEM_GLOBAL ||
-        !imp_is_i64(arr->strides[0], 1))
-      return false;
+    bool global = arr->mem->space == MEM_GLOBAL || arr->mem->space == MEM_SCRATCH;
+    if (arr->mem->lanes || !global || !imp_is_i64(arr->strides[0], 1)) return false;
   }
   return true;
 }

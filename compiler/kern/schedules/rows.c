@@ -2,7 +2,8 @@
 #include "kern/schedules/schedule.h"
 
 enum {
-  PIECE = 64,  // elements of a lane's piece of a block
+  COLLECTED = 256,  // elements whose bins are made before they are counted
+  PIECE = 64,       // elements of a lane's piece of a block
   CHAINS =
       4,  // accumulators that keep the pipeline busy where a reduction is one instruction
 };
@@ -201,6 +202,30 @@ static Recipe rows_without_checks(const Schedule *s) {
   return r.kern == inside ? none : r;
 }
 
+// Bins and values of a block in vectors, of which those that count are added one by one then.
+static Recipe collected(const Schedule *s) {
+  Recipe r = recipe_new(s->c, s->kern), none = r;
+  AxisStms axes = schedule_innermost(r.kern);
+  vec_each (const KernStm **, stm, &axes) {
+    Recipe next = r;
+    Name axis = (*stm)->u.axis->name;
+    if ((*stm)->u.axis->role != AXIS_HIST) continue;
+    recipe_collect(&next, axis, COLLECTED);
+    recipe_split(&next, axis, LANES, SPLIT_PEEL);
+    recipe_bind(&next, axis, BIND_LANE);
+    if (next.failed)
+      schedule_leave_out(s, text_format("what %s counts collected", axis),
+                         recipe_refusal(&next));
+    else
+      r = next;
+  }
+  if (r.kern == s->kern) return none;
+  axes = schedule_innermost(r.kern);
+  vec_each (const KernStm **, stm, &axes)
+    if ((*stm)->u.axis->bind == BIND_SEQ) schedule_add_row(s, &r, *stm);
+  return r;
+}
+
 void schedule_rows(const Schedule *s, Candidates *out) {
   Candidate by_rows = { .what = "rows in vectors", .recipe = rows(s, false) };
   if (by_rows.recipe.kern != s->kern) vec_push(out, by_rows);
@@ -214,4 +239,6 @@ void schedule_rows(const Schedule *s, Candidates *out) {
   if (unchecked.recipe.kern != s->kern) vec_push(out, unchecked);
   Candidate in_parts = { .what = "rows in parts", .recipe = rows(s, true) };
   if (in_parts.recipe.kern != s->kern) vec_push(out, in_parts);
+  Candidate in_blocks = { .what = "what is counted collected", .recipe = collected(s) };
+  if (in_blocks.recipe.kern != s->kern) vec_push(out, in_blocks);
 }

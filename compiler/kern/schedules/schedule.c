@@ -40,15 +40,17 @@ static const KernPlan *shared_out(const KernPlan *plan) {
   return out;
 }
 
-// What the axes in the grid, of chunks, go over.
+// What the axes in the grid, of chunks, go over: found out for each chunk, as numbers of bins are
+// not.
 static const Var *length_of_chunk(const Kern *kern) {
   const Axis *chunks = schedule_last_grid(kern);
   const KernBlock *body = chunks ? chunks->body : kern->body;
-  for (int i = 0; i < body->count; i++)
-    if (body->stms[i].kind == KERN_AXIS)
-      return body->stms[i].u.axis->width->kind == TERM_VAR
-                 ? body->stms[i].u.axis->width->u.var
-                 : NULL;
+  for (int i = 0; i < body->count; i++) {
+    if (body->stms[i].kind != KERN_AXIS) continue;
+    const Axis *axis = body->stms[i].u.axis;
+    if (axis->role != AXIS_MAP)
+      return axis->width->kind == TERM_VAR ? axis->width->u.var : NULL;
+  }
   return NULL;
 }
 
