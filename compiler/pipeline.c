@@ -151,6 +151,8 @@ static const Pass passes[] = {
     "each version reads rows of rows, and knows sizes that the others do not" },
   { "cse-flat",       STAGE_FLAT,    run_rewrite,   cse,
     "seg-ops begin with the reads of their context, some of them twice" },
+  { "tables",         STAGE_FLAT,    run_rewrite,   flat_tables,
+    "literals of literals are memory and a launch for each row" },
   { "dead-flat",      STAGE_FLAT,    run_rewrite,   dead,
     "a version uses a part of what its context offers" },
   { "distribute",     STAGE_FLAT,    run_distribute, NULL,

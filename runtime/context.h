@@ -169,6 +169,7 @@ struct rt_context {
   struct rt_free_block *free_blocks;
   int free_count, free_capacity;
   struct rt_memory_use memory;
+  struct rt_mem **tables;  // per rt_constants of the program; NULL: not needed yet
   struct rt_built_kernel *kernels;
   struct rt_timing *regions;
   struct rt_pending_event *pending;

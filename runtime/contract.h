@@ -171,6 +171,12 @@ struct rt_guard_info {
   int threshold;     // its tuning parameter, or -1: never taken unless forced
 };
 
+// Values of the program as they lie in memory.
+struct rt_constants {
+  const void *values;
+  size_t bytes;
+};
+
 // A setting `name=value` that the program starts with.
 struct rt_preset {
   const char *name;
@@ -316,6 +322,8 @@ struct rt_program {
   int preset_count;
   bool exact_floats;  // results must not depend on the code: as with --exact-floats
   const struct rt_ahead *ahead;  // NULL: nothing was compiled for a device
+  const struct rt_constants *constants;
+  int constant_count;
 };
 
 RT_FN const struct rt_program *rt_program(void);  // the program defines it
@@ -384,6 +392,8 @@ RT_FN void rt_mem_share(struct rt_context *ctx, struct rt_mem **to, struct rt_me
 // `to` becomes a block that nobody else refers to: `from` itself, which is then NULL, or a copy.
 RT_FN int rt_mem_unique(struct rt_context *ctx, struct rt_mem **to, struct rt_mem **from);
 RT_FN void rt_mem_release(struct rt_context *ctx, struct rt_mem **slot);
+// The block that holds constants of the program, number `index`; written when first asked for.
+RT_FN int rt_table(struct rt_context *ctx, struct rt_mem **slot, int index);
 // Copies between blocks; offsets in bytes.
 RT_FN int rt_mem_copy(struct rt_context *ctx, struct rt_mem *to, int64_t to_offset,
                       struct rt_mem *from, int64_t from_offset, int64_t bytes);

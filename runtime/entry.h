@@ -169,7 +169,9 @@ struct rt_context *RT_NAME(context_new)(struct rt_config *cfg) {
   ctx->profiling = cfg->profiling;
   size_t kernels = (size_t)ctx->program->kernel_count;
   size_t regions = (size_t)ctx->program->region_count;
+  size_t tables = (size_t)ctx->program->constant_count;
   ctx->kernels = (struct rt_built_kernel *)rt_host_alloc(kernels * sizeof *ctx->kernels);
+  ctx->tables = (struct rt_mem **)rt_host_alloc(tables * sizeof *ctx->tables);
   ctx->regions = (struct rt_timing *)rt_host_alloc(regions * sizeof *ctx->regions);
 #if defined(RT_WORKERS) && defined(RT_LIBRARY)
   rt_transport_alone(cfg->workers, true);
@@ -193,6 +195,7 @@ RT_FN void rt_release_device(struct rt_context *ctx) {
   if (!ctx->backend) return;
   if (ctx->queue) rt_wait(ctx);
   rt_profile_collect(ctx);
+  rt_tables_release(ctx);
   rt_pool_flush(ctx);
   for (int k = 0; k < ctx->program->kernel_count; k++) {
     rt_kernel_drop(ctx, &ctx->kernels[k]);
@@ -224,6 +227,7 @@ void RT_NAME(context_free)(struct rt_context *ctx) {
   free(ctx->free_blocks);
   free(ctx->kernels);
   free(ctx->regions);
+  free(ctx->tables);
   free(ctx->pending);
   free(ctx->params);
   free(ctx->trees);
@@ -256,7 +260,10 @@ int RT_NAME(context_sync)(struct rt_context *ctx) {
 
 int RT_NAME(context_clear_caches)(struct rt_context *ctx) {
   int error = RT_NAME(context_sync)(ctx);
-  if (!ctx->broken) rt_pool_flush(ctx);
+  if (!ctx->broken) {
+    rt_tables_release(ctx);
+    rt_pool_flush(ctx);
+  }
   return error;
 }
 

@@ -230,4 +230,32 @@ RT_FN int rt_write(struct rt_context *ctx, struct rt_mem *mem, int64_t offset,
   rt_task_end(ctx, &task, RT_TASK_WRITE, -1, bytes);
   return rt_check_status(ctx, status, "writing to the device");
 }
+
+RT_FN int rt_table(struct rt_context *ctx, struct rt_mem **slot, int index) {
+  const struct rt_constants *from = &ctx->program->constants[index];
+  struct rt_mem **table = &ctx->tables[index];
+  if (!*table) {
+    int64_t bytes = (int64_t)from->bytes;
+    int error = rt_mem_alloc(ctx, table, bytes);
+    if (!error) error = rt_write(ctx, *table, 0, bytes, from->values);
+    if (error) rt_mem_release(ctx, table);
+    if (error) return error;
+  }
+  rt_mem_share(ctx, slot, *table);
+  return RT_OK;
+}
+
+// Bytes of the tables, which are kept for later calls.
+RT_FN int64_t rt_tables_bytes(const struct rt_context *ctx) {
+  int64_t bytes = 0;
+  for (int i = 0; i < ctx->program->constant_count; i++)
+    if (ctx->tables[i]) bytes += ctx->tables[i]->bytes;
+  return bytes;
+}
+
+// They are written again when they are asked for.
+RT_FN void rt_tables_release(struct rt_context *ctx) {
+  for (int i = 0; i < ctx->program->constant_count; i++)
+    rt_mem_release(ctx, &ctx->tables[i]);
+}
 // End memory.h

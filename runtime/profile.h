@@ -113,8 +113,9 @@ RT_FN void rt_report_device(const struct rt_context *ctx, struct rt_text *t) {
                  ctx->device.local_bytes, ctx->device.max_group_size);
   rt_text_printf(t,
                  "},\n\"bytes\": {\"peak\": %" PRId64 ", \"live\": %" PRId64
-                 ", \"pooled\": %" PRId64 "}",
-                 ctx->memory.peak, ctx->memory.live, ctx->memory.pooled);
+                 ", \"tables\": %" PRId64 ", \"pooled\": %" PRId64 "}",
+                 ctx->memory.peak, ctx->memory.live - rt_tables_bytes(ctx),
+                 rt_tables_bytes(ctx), ctx->memory.pooled);
 }
 
 char *RT_NAME(context_report)(struct rt_context *ctx) {

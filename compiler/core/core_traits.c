@@ -49,6 +49,14 @@ static bool has_slice(const Exp *index) {
   return false;
 }
 
+bool exp_is_table(const Exp *exp) {
+  if (exp->kind != EXP_ARRAY || exp->u.array.row.rank || !exp->u.array.count)
+    return false;
+  for (int i = 0; i < exp->u.array.count; i++)
+    if (exp->u.array.atoms[i].kind != ATOM_CONST) return false;
+  return true;
+}
+
 bool exp_is_cheap(const Exp *exp) {
   if (kinds[exp->kind].cheap != PERHAPS) return kinds[exp->kind].cheap == ALWAYS;
   if (exp->kind == EXP_OP) return op_is_cheap(exp->u.op.op, exp->u.op.type);

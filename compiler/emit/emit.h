@@ -96,6 +96,12 @@ typedef struct EmitCheck {
 typedef Vec(const Guard *) GuardVec;
 typedef Vec(const char *) StringVec;
 
+// Constants in memory (IMP_TABLE): the text of their values.
+typedef struct EmitConstants {
+  PrimType elem;
+  Name values;
+} EmitConstants;
+
 // What is collected for the tables of one program.
 typedef struct Emit {
   Compiler *c;
@@ -109,6 +115,7 @@ typedef struct Emit {
   StringVec regions;
   StringVec sizes;  // of the entry points, by name
   Vec(EmitCheck) checks;
+  Vec(EmitConstants) constants;
   Map *functions;      // Function -> const char *: its name in C
   Map *kernels;        // Kernel -> const int *: its number
   Map *math_texts;     // Name of the calls -> const char *: the functions
@@ -175,6 +182,7 @@ int emit_guard_index(Emit *e, Name name);
 int emit_tuning_index(Emit *e, Name name);
 int emit_region_index(Emit *e, Name name);
 int emit_size_index(Emit *e, Name name);
+int emit_table(CodeText *c, const ImpStm *table);  // its number; equal ones are one
 
 // The functions that code calls, callees first (emit_function.c).
 const char *emit_function_name(Emit *e, const Function *function);

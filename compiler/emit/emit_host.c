@@ -103,6 +103,7 @@ static void note_change(Changes *s, const ImpStm *stm) {
   const Mem *to = stm->u.share.to, *from = stm->u.share.from;
   if (stm->kind == IMP_DECLARE_MEM) map_put(s->inner, stm->u.mem.mem, stm->u.mem.mem);
   if (stm->kind == IMP_ALLOC) map_put(s->changed, stm->u.alloc.mem, stm->u.alloc.mem);
+  if (stm->kind == IMP_TABLE) map_put(s->changed, stm->u.table.mem, stm->u.table.mem);
   if (stm->kind == IMP_RELEASE) map_put(s->changed, stm->u.mem.mem, stm->u.mem.mem);
   if (stm->kind == IMP_GATHER) map_put(s->changed, stm->u.gather.to, stm->u.gather.to);
   if (stm->kind != IMP_SHARE && stm->kind != IMP_UNIQUE) return;
@@ -394,6 +395,10 @@ void host_stm(CodeText *c, const ImpStm *stm) {
     c_line(c, "rt_mem_release(ctx, &%s);", c_mem(c, stm->u.mem.mem));
     return;
   case IMP_LAUNCH: host_launch(c, stm); return;
+  case IMP_TABLE:
+    try(c, text_format("rt_table(ctx, &%s, %d)", c_mem(c, stm->u.table.mem),
+                       emit_table(c, stm)));
+    return;
   case IMP_READ: host_read_stm(c, stm); return;
   case IMP_GUARD: host_guard(c, stm); return;
   case IMP_SPLIT: host_split(c, stm); return;

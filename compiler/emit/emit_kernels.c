@@ -199,6 +199,7 @@ static void kernel_stm(CodeText *c, const ImpStm *stm) {
   case IMP_UNIQUE:
   case IMP_RELEASE:
   case IMP_LAUNCH:
+  case IMP_TABLE:
   case IMP_READ:
   case IMP_SPLIT:
   case IMP_GATHER:

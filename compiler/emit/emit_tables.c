@@ -42,6 +42,20 @@ int emit_size_index(Emit *e, Name name) {
   return e->sizes.count - 1;
 }
 
+int emit_table(CodeText *c, const ImpStm *table) {
+  Emit *e = c->e;
+  PrimType elem = table->u.table.mem->elem;
+  Text *t = text_new();
+  for (int i = 0; i < table->u.table.count; i++)
+    text_printf(t, "%s%s", i % 8 ? " " : "\n  ",
+                text_format("%s,", c_exp(c, imp_const(table->u.table.values[i]))));
+  Name values = name_of(e->c->names, text_str(t));
+  for (int i = 0; i < e->constants.count; i++)
+    if (e->constants.at[i].elem == elem && e->constants.at[i].values == values) return i;
+  vec_push(&e->constants, (EmitConstants){ elem, values });
+  return e->constants.count - 1;
+}
+
 // "a.fl:3:7", or "" if unknown.
 static const char *known_loc(Loc loc) { return loc.file ? loc_text(loc) : ""; }
 
@@ -209,6 +223,17 @@ static void regions_table(Emit *e, Text *t) {
   if (e->regions.count) text_add(t, "\n};\n");
 }
 
+static void constants_table(Emit *e, Text *t) {
+  for (int i = 0; i < e->constants.count; i++)
+    text_printf(t, "\nstatic const %s constants_%d[] = {%s\n};",
+                c_memory_type(e->constants.at[i].elem), i, e->constants.at[i].values);
+  if (!e->constants.count) return;
+  text_add(t, "\nstatic const struct rt_constants program_constants[] = {");
+  for (int i = 0; i < e->constants.count; i++)
+    text_printf(t, "\n  { constants_%d, sizeof constants_%d },", i, i);
+  text_add(t, "\n};\n");
+}
+
 static void sizes_table(Emit *e, Text *t) {
   if (e->sizes.count) text_add(t, "\nstatic const char *const program_sizes[] = {");
   vec_each (const char **, size, &e->sizes)
@@ -311,6 +336,7 @@ void emit_tables(Emit *e, Text *t) {
   emit_types_table(e, t);
   entries_table(e, t);
   sizes_table(e, t);
+  constants_table(e, t);
   int presets = presets_table(e, t);
   if (e->options.ahead) emit_ahead(t, e->options.ahead);
   runtime_add_dialects(t);
@@ -335,5 +361,6 @@ void emit_tables(Emit *e, Text *t) {
   member(t, "presets", presets);
   text_add(t, e->options.reproducible ? "\n    true," : "\n    false,");
   text_add(t, e->options.ahead ? "\n    &program_ahead," : "\n    NULL,");
+  member(t, "constants", e->constants.count);
   text_add(t, "\n  };\n  return &program;\n}\n");
 }

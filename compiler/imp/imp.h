@@ -159,6 +159,7 @@ typedef enum ImpStmKind {
   IMP_UNIQUE,  // if `from` is referenced from elsewhere too, to = a copy, else to = from: u.share
   IMP_RELEASE,  // mem refers to nothing any more: u.mem
   IMP_LAUNCH,   // u.launch
+  IMP_TABLE,    // mem = a block of constants, which others may refer to as well: u.table
   IMP_READ,     // var = mem[index] (waits for the device): u.read
   IMP_GUARD,    // u.guard: a decision between versions
   IMP_ONCE,     // if (mem refers to nothing) body: u.once
@@ -273,6 +274,11 @@ struct ImpStm {
       const Mem *mem;
       const ImpExp *count;
     } alloc;
+    struct {
+      const Mem *mem;
+      const Prim *values;
+      int count;
+    } table;
     struct {
       const Mem *to, *from;
     } share;

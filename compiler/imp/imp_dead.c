@@ -118,6 +118,7 @@ static ImpBlock without_idle(void *state, const ImpBlock *block) {
 static void see_mentioned(Map *mentioned, const ImpBlock *block) {
   vec_each (const ImpStm **, at, block) {
     const ImpStm *stm = *at;
+    if (stm->kind == IMP_TABLE) map_put(mentioned, stm->u.table.mem, stm);
     for (int i = 0; stm->kind == IMP_LAUNCH && i < stm->u.launch.arg_count; i++)
       if (stm->u.launch.args[i].mem) map_put(mentioned, stm->u.launch.args[i].mem, stm);
     const ImpBlock *inner[2];

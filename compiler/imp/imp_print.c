@@ -189,6 +189,16 @@ static void print_share(Text *t, const char *word, const ImpStm *stm) {
   print_mem(t, stm->u.share.from);
 }
 
+enum { FEW = 8 };  // values of a table that are shown
+
+static void print_table(Text *t, const ImpStm *stm) {
+  print_mem(t, stm->u.table.mem);
+  text_printf(t, " = table %d", stm->u.table.count);
+  for (int i = 0; i < stm->u.table.count && i < FEW; i++)
+    text_printf(t, "%s%s", i ? ", " : " [", prim_text(stm->u.table.values[i]));
+  text_add(t, stm->u.table.count > FEW ? ", ..]" : "]");
+}
+
 static void print_launch(Text *t, const ImpStm *stm) {
   text_printf(t, "launch %s <", stm->u.launch.kernel->name);
   if (stm->u.launch.items) print_exp(t, stm->u.launch.items);
@@ -346,6 +356,7 @@ static void print_stm(Text *t, const ImpStm *stm) {
   case IMP_UNIQUE: print_share(t, "unique", stm); return;
   case IMP_RELEASE: print_mem_word(t, "release", stm); return;
   case IMP_LAUNCH: print_launch(t, stm); return;
+  case IMP_TABLE: print_table(t, stm); return;
   case IMP_READ: print_read(t, stm); return;
   case IMP_GUARD: print_guard(t, stm); return;
   case IMP_SPLIT: print_split(t, stm); return;

@@ -36,6 +36,7 @@ static void count_mentions(const ImpStm *stm, const Mem *mem, MemMentions *out) 
   if (stm->kind == IMP_ALLOC) out->made += stm->u.alloc.mem == mem;
   if (stm->kind == IMP_RELEASE) out->released += stm->u.mem.mem == mem;
   if (stm->kind == IMP_READ) out->read += stm->u.read.mem == mem;
+  if (stm->kind == IMP_TABLE) out->other += stm->u.table.mem == mem;
   if (stm->kind == IMP_ONCE) out->other += stm->u.once.mem == mem;
   if (stm->kind == IMP_GATHER)
     out->other += stm->u.gather.to == mem || stm->u.gather.from == mem;

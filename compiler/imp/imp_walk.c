@@ -121,6 +121,7 @@ void imp_each_exp(const ImpStm *stm, ImpExpFn fn, void *state) {
   case IMP_SHARE:
   case IMP_UNIQUE:
   case IMP_RELEASE:
+  case IMP_TABLE:
   case IMP_ONCE:
   case IMP_REGION: return;
   }

@@ -281,7 +281,7 @@ static const struct rt_program small_program = {
   "small.fl", prelude_text, cuda_words, tree_text,  tree_json, kernels, K_COUNT, checks,
   2,          tuning,       2,          guards,     1,         regions, 1,       types,
   T_COUNT,    entries,      5,          size_names, 2,         NULL,    0,       false,
-  NULL,
+  NULL,       NULL,         0,
 };
 
 RT_FN const struct rt_program *rt_program(void) { return &small_program; }

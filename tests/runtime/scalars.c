@@ -43,7 +43,7 @@ static const struct rt_kernel kernels[] = {
 static const struct rt_program program = {
   "scalars", prelude_text, NULL, NULL,  NULL, kernels, 1, NULL, 0, NULL,
   0,         NULL,         0,    NULL,  0,    NULL,    0, NULL, 0, NULL,
-  0,         NULL,         0,    false, NULL,
+  0,         NULL,         0,    false, NULL, NULL,    0,
 };
 
 RT_FN const struct rt_program *rt_program(void) { return &program; }

@@ -373,6 +373,18 @@ static void host_call(Code *k, const Stm *stm) {
                                     args, exp->u.call.arg_count } });
 }
 
+static void host_table(Code *k, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  const Var *binder = stm->binders[0];
+  const Mem *mem = host_declare_mem(k, binder->name, binder->type.elem);
+  Prim *values = new_array(Prim, exp->u.array.count);
+  for (int i = 0; i < exp->u.array.count; i++)
+    values[i] = exp->u.array.atoms[i].u.constant;
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_TABLE,
+                              .u.table = { mem, values, exp->u.array.count } });
+  code_bind(k, binder, arr_dense(mem, mem->elem, code_shape(binder->type), 1));
+}
+
 // Array code that is left on the host (literals of arrays): a kernel of one item.
 static void single_item(Code *k, const Stm *stm, const Body *body, int position) {
   const Arr **outs = new_array(const Arr *, stm->binder_count + 1);
@@ -499,7 +511,12 @@ static void lower_host_stm(Code *k, const Stm *stm, const Body *body, int positi
   case EXP_SEG:
     if (!landing_update(k, stm)) lower_seg(k, stm, body, position);
     return;
-  case EXP_ARRAY: single_item(k, stm, body, position); return;
+  case EXP_ARRAY:
+    if (exp_is_table(stm->exp))
+      host_table(k, stm);
+    else
+      single_item(k, stm, body, position);
+    return;
   case EXP_SPLIT: host_split(k, stm); return;
   case EXP_GATHER: host_gather(k, stm); return;
   case EXP_BORDER: host_border(k, stm); return;

@@ -123,6 +123,7 @@ static void collect_stm(Collect *s, const ImpStm *stm) {
   case IMP_UNIQUE:
   case IMP_RELEASE:
   case IMP_LAUNCH:
+  case IMP_TABLE:
   case IMP_READ:
   case IMP_GUARD:
   case IMP_ONCE:
@@ -195,7 +196,8 @@ static bool may_write(const ImpStm *stm) {
   ImpStmKind kind = stm->kind;
   return kind != IMP_DECLARE && kind != IMP_ASSIGN && kind != IMP_CHECK &&
          kind != IMP_COMMENT && kind != IMP_DECLARE_MEM && kind != IMP_ALLOC &&
-         kind != IMP_SHARE && kind != IMP_RELEASE && kind != IMP_READ;
+         kind != IMP_SHARE && kind != IMP_RELEASE && kind != IMP_TABLE &&
+         kind != IMP_READ;
 }
 
 // Was the block made for the kernel that is launched next?  It then reads only what it wrote there.
