@@ -43,10 +43,19 @@ static double number_of_var(Numbers *s, const Var *var) {
   return value ? number_of_computed(s, var, value) : UNKNOWN;
 }
 
+// 2^k - 1, below which a number is its remainder by 2^k.
+static bool is_mask(const Term *t) {
+  int64_t mask = t->kind == TERM_CONST ? t->u.constant.u.i : -1;
+  return mask >= 0 && (mask & (mask + 1)) == 0;
+}
+
 static double number_of(Numbers *s, const Term *t) {
   if (t->kind == TERM_CONST && t->type == PRIM_I64) return (double)t->u.constant.u.i;
   if (t->kind == TERM_VAR) return number_of_var(s, t->u.var);
-  if (t->kind != TERM_OP || op_arity(t->u.op.op) != 2) return UNKNOWN;
+  if (t->kind != TERM_OP) return UNKNOWN;
+  if (t->u.op.op == OP_NOT && t->type == PRIM_I64)
+    return -1 - number_of(s, t->u.op.args[0]);
+  if (op_arity(t->u.op.op) != 2) return UNKNOWN;
   double a = number_of(s, t->u.op.args[0]), b = number_of(s, t->u.op.args[1]);
   PrimOp op = t->u.op.op;
   if (op == OP_ADD) return a + b;
@@ -56,6 +65,7 @@ static double number_of(Numbers *s, const Term *t) {
   if (op == OP_MAX) return a > b ? a : b;
   if ((op == OP_QUOT || op == OP_DIV) && b >= 1) return trunc(a / b);
   if ((op == OP_REM || op == OP_MOD) && b >= 1) return a - floor(a / b) * b;
+  if (op == OP_AND && is_mask(t->u.op.args[1])) return a - floor(a / (b + 1)) * (b + 1);
   return UNKNOWN;
 }
 

@@ -3,7 +3,7 @@
 #include "kern/guess.h"
 #include "kern/step.h"
 
-enum { MOST_INDICES = 10, MOST_CONDITIONS = 64, MOST_FIRSTS = 4 };
+enum { MOST_INDICES = 10, MOST_CONDITIONS = 64, MOST_FIRSTS = 6 };
 
 // base + sum of by[k] * (index k of the block); base is known outside of the block.
 typedef struct Linear {
@@ -23,10 +23,11 @@ typedef struct Index {
   const Term *from, *to;  // what conditions ask of the choice; NULL: nothing
 } Index;
 
-// A remainder at the first point of the block, computed before it.
+// A remainder, or bits, at the first point of the block, computed before it.
 typedef struct FirstPlace {
   const Var *var;
   const Term *value;
+  bool bits;
 } FirstPlace;
 
 typedef struct Interior {
@@ -114,12 +115,26 @@ bool interior_quotient(Interior *x, const Term *a, const Term *n, int64_t q);
 bool interior_apart(Interior *x, const Term *a, const Term *b);
 int interior_places(int places);  // how many bits there are
 
+// A comparison of what moves in the same way, as i and i ^ m do: of both at the block's first
+// point; else NULL.
+const Term *interior_together(Interior *x, const Term *t);
+
 // interior_terms.c
+
+// The value at the block's first point as a variable that is bound before the block; NULL: there
+// are too many.
+const Term *interior_first(Interior *x, const Term *value, bool bits);
 
 // The term as it is in the interior, where conditions on indices have one outcome.
 const Term *interior_term(Interior *x, const Term *t);
 // The same of a check's condition: what it joins is taken to hold.
 const Term *interior_checked(Interior *x, const Term *t);
+
+// interior_bits.c
+
+// i ^ m, i | m, i & m or i >> s of an index in a block that begins at a multiple of its size, if m
+// is one as well, or one less: of the block's first point, and its distance from there.
+const Term *interior_bits(Interior *x, const Term *t);
 
 // steps/interior.c
 

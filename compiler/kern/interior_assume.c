@@ -42,7 +42,9 @@ static bool closed_op(const Interior *x, PrimOp op, const Linear *a, const Linea
   bool divides = op == OP_QUOT || op == OP_DIV || op == OP_REM || op == OP_MOD;
   bool positive = b->base->kind == TERM_CONST && b->base->u.constant.u.i > 0;
   if (!interior_is_closed(x, a) || !interior_is_closed(x, b)) return false;
-  if (divides ? !positive : op != OP_MUL && op != OP_MIN && op != OP_MAX) return false;
+  bool bits = op == OP_AND || op == OP_OR || op == OP_XOR || op == OP_SHL || op == OP_SHR;
+  if (divides ? !positive : !bits && op != OP_MUL && op != OP_MIN && op != OP_MAX)
+    return false;
   *out = (Linear){ .base = term_op2(op, a->base, b->base) };
   return true;
 }
@@ -250,6 +252,23 @@ bool interior_order(Interior *x, const Term *a, const Term *b, PrimOp op) {
   if (!interior_sides(x, a, b, &s)) return false;
   interior_want_order(x, &w, &s.a, &s.b, op);
   return assume_sides(x, &s, &w);
+}
+
+static bool has_bits(const Interior *x, const Linear *f) {
+  for (int i = 0; i < x->first_count; i++)
+    if (x->firsts[i].bits && term_mentions(f->base, x->firsts[i].var)) return true;
+  return false;
+}
+
+const Term *interior_together(Interior *x, const Term *t) {
+  Sides s;
+  Assumption w = { .count = 0 };
+  if (!interior_sides(x, t->u.op.args[0], t->u.op.args[1], &s) ||
+      !go_together(x, &s.a, &s.b) || (!has_bits(x, &s.a) && !has_bits(x, &s.b)) ||
+      !assume_sides(x, &s, &w))
+    return NULL;
+  return term_op2(t->u.op.op, interior_extreme(x, &s.a, -1),
+                  interior_extreme(x, &s.b, -1));
 }
 
 bool interior_seems_size(const Interior *x, const Term *t) {

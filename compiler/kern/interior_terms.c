@@ -17,6 +17,8 @@ static const Term *known_comparison(Interior *x, const Term *t) {
 
 // Blocks that cannot be moved are many on either side of a border that goes through the middle.
 static const Term *inner_comparison(Interior *x, const Term *t) {
+  const Term *together = x->checking ? NULL : interior_together(x, t);
+  if (together) return together;
   const Term *known = known_comparison(x, t);
   if (known != t || x->may_move) return known;
   x->mostly = true;
@@ -52,14 +54,13 @@ static const Term *closed_remainder(Interior *x, const Term *t) {
   return term_select(term_less(a, term_i64(0)), term_add(a, n), far);
 }
 
-static const Term *first_place(Interior *x, const Term *low, const Term *n) {
-  const Term *value = term_op2(OP_MOD, low, term_max(n, term_i64(1)));
+const Term *interior_first(Interior *x, const Term *value, bool bits) {
   for (int i = 0; i < x->first_count; i++)
     if (term_same(x->firsts[i].value, value)) return term_var(x->firsts[i].var);
   if (x->first_count == MOST_FIRSTS) return NULL;
   const Var *var = kern_index(x->c, "first", (Loc){ 0 });
   guess_let(&x->guess, var, value);
-  x->firsts[x->first_count++] = (FirstPlace){ var, value };
+  x->firsts[x->first_count++] = (FirstPlace){ var, value, bits };
   return term_var(var);
 }
 
@@ -70,7 +71,8 @@ static const Term *turned_remainder(Interior *x, const Term *t, const Linear *fo
   if (t->u.op.op != OP_MOD || !interior_seems_size(x, n)) return t;
   const Term *low = interior_extreme(x, form, -1),
              *span = term_sub(interior_extreme(x, form, 1), low);
-  const Term *first = first_place(x, low, n);
+  const Term *first =
+      interior_first(x, term_op2(OP_MOD, low, term_max(n, term_i64(1))), false);
   if (!first) return t;
   interior_want(&w, term_less(term_i64(0), n));
   interior_want_range(x, &w, form);
@@ -106,6 +108,8 @@ static const Term *inner_op(Interior *x, const Term *t) {
   if (op == OP_LT || op == OP_LE || op == OP_EQ || op == OP_NE)
     return inner_comparison(x, t);
   if (op == OP_MIN || op == OP_MAX) return inner_choice(x, t);
+  if (op == OP_XOR || op == OP_OR || op == OP_AND || op == OP_SHR)
+    return interior_bits(x, t);
   return op == OP_REM || op == OP_MOD ? inner_remainder(x, t) : t;
 }
 

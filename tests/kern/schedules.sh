@@ -384,5 +384,16 @@ END
 "$flc" dump --recipes tries.fl > out
 expect 'loops that try candidates until one fits run point by point, others in lanes' 1 '^  bind n to lane' out
 
+cat > bits.fl << 'END'
+entry walsh [n] (k: i64) (xs: [n]f32) : [n]f32 =
+  tabulate n (\i -> let j = i ^ (1 << k) in if i < j then xs[i] + xs[j] else xs[j] - xs[i])
+entry by_bits [n] (k: i64) (xs: [n]f32) : [n]f32 =
+  tabulate n (\i -> let h = 1 << k in if i & h == 0 then xs[i] + xs[i ^ h] else xs[i ^ h] - xs[i])
+END
+"$flc" dump --recipes bits.fl > out
+some 'exchanges with a partner that differs in a bit load vectors' 'let j_[0-9]+: i64 = i_[0-9]+ - i_[0-9]+ \+ first' out
+some 'in blocks of one outcome, which is asked once' 'let lt_[0-9]+: bool = i_[0-9]+ < 0 - i_[0-9]+ \+ first' out
+some 'and so is a bit' 'let and_[0-9]+: i64 = first_[0-9]+$' out
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

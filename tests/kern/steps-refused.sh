@@ -47,6 +47,17 @@ entry until [n] (a: [n]i32) : [n]i32 =
 entry blurred [n] (a: [n]i32) : [n]i32 =
   tabulate n (\i -> a[i64.max 0 (i - 1)] + a[i] + a[i64.min (n - 1) (i + 1)])
 
+entry partners (n: i64) (m: i64) : [n]i64 = tabulate n (\i -> i ^ m)
+entry neighbours (n: i64) (m: i64) : [n]i64 = tabulate n (\i -> i ^ 1)
+entry own_partners [n] (ms: [n]i64) : [n]i64 = tabulate n (\i -> i ^ ms[i])
+entry backwards (n: i64) (m: i64) : [n]i64 = tabulate n (\i -> (7 - i) ^ m)
+entry wide_apart (n: i64) (m: i64) : [n]i64 = tabulate n (\i -> (128 * i) ^ m)
+entry halved (n: i64) (m: i64) : [n]i64 = tabulate n (\i -> i >> 1)
+entry sixteenths (n: i64) (m: i64) : [n]i64 = tabulate n (\i -> i >> 4)
+entry shifted_by (n: i64) (m: i64) : [n]i64 = tabulate n (\i -> m >> i)
+entry within_16 (n: i64) (m: i64) : [n]i64 = tabulate n (\i -> i & 15)
+entry within_8 (n: i64) (m: i64) : [n]i64 = tabulate n (\i -> i & 7)
+
 entry scattered [n] (a: *[n]i32) : [n]i32 =
   let at = map (\i -> (i * 7) % n) (iota n)
   in scatter a at (map (\i -> a[i]) (iota n))
@@ -228,6 +239,20 @@ refused product.segmap 'no condition on indices has one outcome in blocks' 'inte
 refused blurred.segmap 'no condition on indices has one outcome in blocks' 'interior'
 accepted blurred.segmap 'split n by 16 overlap' 'bind n to lane' 'interior move'
 refused counted.seghist 'it overwrites what it reads: no point may run twice' 'interior move'
+
+# bits of indices
+in_lanes() { "$1" "$2.segmap" ${3:+"$3"} 'split n by 16 overlap' 'bind n to lane' 'interior move'; }
+no_outcome='no condition on indices has one outcome in blocks'
+in_lanes accepted partners
+in_lanes accepted sixteenths
+in_lanes accepted within_16
+in_lanes refused neighbours "$no_outcome"    # no multiple of 16
+in_lanes refused own_partners "$no_outcome"  # another one for each point
+in_lanes refused backwards "$no_outcome"     # the block ends where it should begin
+in_lanes refused wide_apart "$no_outcome"    # it takes 2048 places
+in_lanes refused halved "$no_outcome"        # lanes differ behind the shift
+in_lanes refused shifted_by "$no_outcome"    # the index is the distance
+in_lanes refused within_8 "$no_outcome"      # the block turns
 
 [ $failures = 0 ] && echo 'all passed'
 exit $((failures > 0))

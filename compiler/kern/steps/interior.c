@@ -8,8 +8,8 @@
 //
 // Short loops get such a form, too, but only checks go there.
 //
-// Files: forms and assumptions in interior_assume.c, terms in interior_terms.c, blocks that move in
-// moved.c, statements here.
+// Files: forms and assumptions in interior_assume.c, terms in interior_terms.c, bits of indices in
+// interior_bits.c, blocks that move in moved.c, statements here.
 //
 // Where points may run twice, a block at the border moves inside, and the few points that it
 // leaves follow one by one (moved.c).
