@@ -393,6 +393,13 @@ END
 "$flc" dump --recipes bits.fl > out
 some 'exchanges with a partner that differs in a bit load vectors' 'let j_[0-9]+: i64 = i_[0-9]+ - i_[0-9]+ \+ first' out
 some 'in blocks of one outcome, which is asked once' 'let lt_[0-9]+: bool = i_[0-9]+ < 0 - i_[0-9]+ \+ first' out
+cat > butterfly.fl << 'END'
+entry main [n] (k: i64) (xs: [n]f32) (w: [n]f32) : [n]f32 =
+  let h = 1 << k
+  in tabulate n (\i -> let a = i & !h let y = w[i & (h - 1)] * xs[a | h] in if i & h == 0 then xs[a] + y else xs[a] - y)
+END
+"$flc" dump --recipes butterfly.fl > butterfly
+some 'a bit that is taken away leaves lanes side by side' 'let a_[0-9]+: i64 = i_[0-9]+ - i_[0-9]+ \+ first' butterfly
 some 'and so is a bit' 'let and_[0-9]+: i64 = first_[0-9]+$' out
 
 [ "$failures" -eq 0 ] && echo 'schedules are kept'

@@ -118,10 +118,14 @@ static void see_numbers(KernHost host, const Stm *stm) {
 
 static void see_scalar(KernHost host, const Stm *stm) {
   const Exp *exp = stm->exp;
-  if (exp->kind != EXP_OP || exp->u.op.type != PRIM_I64 || op_arity(exp->u.op.op) != 2)
-    return;
-  const Term *a = term_atom(exp->u.op.args[0]), *b = term_atom(exp->u.op.args[1]);
-  map_put(host.scalars, stm->binders[0], term_op2(exp->u.op.op, a, b));
+  if (exp->kind != EXP_OP || exp->u.op.type != PRIM_I64) return;
+  const Term *a = term_atom(exp->u.op.args[0]);
+  int operands = op_arity(exp->u.op.op);
+  if (operands == 2) {
+    const Term *b = term_atom(exp->u.op.args[1]);
+    map_put(host.scalars, stm->binders[0], term_op2(exp->u.op.op, a, b));
+  } else if (operands == 1 && exp->u.op.op == OP_NOT)
+    map_put(host.scalars, stm->binders[0], term_op1(OP_NOT, a));
 }
 
 void kern_see_host(Compiler *c, KernHost host, const Stm *stm) {
