@@ -8,6 +8,8 @@
 enum {
   UNKNOWN_ROUNDS = 8,  // of a loop within a kernel whose trip count is not known outside
   LIBRARY_OPERATIONS = 16,
+  SCAN_OPERATIONS = 8,    // each round waits for the one before, where vectors do sixteen
+  PLACE_OPERATIONS = 16,  // a store to a place of its own, or an update of one
 };
 
 typedef struct RoundWork {
@@ -151,9 +153,20 @@ static const Lambda *soac_function(const Exp *exp) {
 
 static const SizeExp *body_operations(RoundWork *w, const Body *body);
 
-// Of the function and the operators, for one element, and what it takes to go to the next.
+// What it takes to go to the next element: vectors do not help there.
+static int64_t operations_to_next(const Exp *soac) {
+  if (soac->kind == EXP_SCATTER) return 1 + PLACE_OPERATIONS * soac->u.scatter.dest_count;
+  if (soac->kind == EXP_HIST) return 1 + PLACE_OPERATIONS * soac->u.hist.op_count;
+  if (soac->kind != EXP_SCANOMAP) return 1;
+  int64_t scanned = 0;
+  for (int i = 0; i < soac->u.soac.op_count; i++)
+    scanned += soac->u.soac.ops[i].count;
+  return 1 + SCAN_OPERATIONS * scanned;
+}
+
+// Of the function and the operators, for one element.
 static const SizeExp *element_operations(RoundWork *w, const Exp *soac) {
-  const SizeExp *sum = constant(1);
+  const SizeExp *sum = constant(operations_to_next(soac));
   bind_lambda(w, soac_function(soac), soac);
   BodyVec bodies = exp_bodies(soac);
   vec_each (const Body **, body, &bodies)

@@ -376,6 +376,14 @@ END
 "$flc" dump --recipes plain.fl > out
 expect 'bins that are only loaded are not' 0 '^  collect ' out
 
+cat > distances.fl << 'END'
+entry main [n] [m] [d] (ps: [n][d]f32) (qs: [m][d]f32) : [n][m]f32 =
+  map (\p -> map (\q -> f32.sqrt (f32.sum (map2 (\x y -> (x - y) * (x - y)) p q))) qs) ps
+END
+"$flc" dump --explain distances.fl > out
+some 'panels are for long sums' 'panels of columns +<- choice 2' out
+some 'before them stand tiles for short ones' 'short rows: tiles of 4 rows by 2 vectors +<- choice 1' out
+
 cat > tries.fl << 'END'
 entry least_divisors [n] (xs: [n]i32) : [n]i32 = map (\x -> loop d = 2 while d * d <= x && x % d != 0 do d + 1) xs
 entry common_divisors [n] (xs: [n]i32) (ys: [n]i32) : [n]i32 =

@@ -126,11 +126,27 @@ static Recipe rows_are_short(const Schedule *s) {
   return r;
 }
 
-// The one that is much better than the usual plan for rows of so many elements; or NULL.
+// Does the plan ask for long sums?
+static bool asks_for_long(const KernPlan *plan, const AxisStms *rows) {
+  vec_each (const KernStm **, stm, rows) {
+    const Axis *axis = (*stm)->u.axis;
+    bool asked = axis->role == AXIS_REDUCE && axis->width->kind == TERM_VAR &&
+                 term_mentions(plan->condition, axis->width->u.var);
+    if (!asked) return false;
+  }
+  return true;
+}
+
+// The one that is much better than the plan that is chosen for rows of so many elements; or NULL.
+// Where conditions of that plan do not hold, the kernel as it is must be what is left.
 static Candidate *best_for_rows(const Schedule *s, const Candidates *all,
-                                const KernPlan *usual, double trips) {
+                                const KernPlan *chosen, double trips) {
   Candidate *best = NULL;
+  const KernPlan *usual = chosen;
   CostGuess guess = { .naive = s->kern, .points = POINTS, .trips = trips };
+  while (usual->condition && !kern_holds(&guess, usual->condition))
+    usual = usual->otherwise;
+  if (chosen->condition && usual->kern != s->kern) return NULL;
   double least = 0.6 * schedule_cost(s, usual->kern, trips);
   vec_each (Candidate *, cand, all) {
     if (cand->recipe.kern == usual->kern) continue;
@@ -144,13 +160,15 @@ static Candidate *best_for_rows(const Schedule *s, const Candidates *all,
   return best;
 }
 
-// What is best for rows of any length fills vectors of long rows: are other candidates much better
-// for short ones?
+// What is best for rows of any length fills vectors of long rows, or asks for long sums: are other
+// candidates much better for short ones?
 static const KernPlan *with_short_rows(const Schedule *s, const Candidates *all,
                                        const KernPlan *chosen) {
   static const double lengths[] = { 5, 10, 20 };
   Recipe are_short = rows_are_short(s);
-  if (chosen->condition || are_short.failed || !are_short.condition) return chosen;
+  AxisStms rows = schedule_innermost(s->kern);
+  if (are_short.failed || !are_short.condition) return chosen;
+  if (chosen->condition && !asks_for_long(chosen, &rows)) return chosen;
   const KernPlan *first = chosen;
   const Candidate *last = NULL;
   for (int i = 0; i < 3; i++) {
