@@ -383,6 +383,7 @@ END
 "$flc" dump --explain distances.fl > out
 some 'panels are for long sums' 'panels of columns +<- choice 2' out
 some 'before them stand tiles for short ones' 'short rows: tiles of 4 rows by 2 vectors +<- choice 1' out
+some 'behind them tiles of rows, for few columns' 'tiles of rows by rows +<- choice 3' out
 
 cat > tries.fl << 'END'
 entry least_divisors [n] (xs: [n]i32) : [n]i32 = map (\x -> loop d = 2 while d * d <= x && x % d != 0 do d + 1) xs

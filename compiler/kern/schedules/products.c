@@ -119,6 +119,7 @@ static void add_panels(const Schedule *s, Candidates *out, const Recipe *whole,
       panels(&large, p);
       cand.recipe = large;
       cand.nearer = 0.2;
+      cand.first = true;  // for fewer columns, or longer sums, tiles of rows follow
     }
   }
   schedule_offer(s, out, &cand);
@@ -130,7 +131,8 @@ void schedule_products(const Schedule *s, Candidates *out) {
   if (!find_product(s, &whole, &p)) return;
   Candidate tile = { .what = "tiles of rows by rows",
                      .recipe = recipe_copy(&whole),
-                     .weight = 2048 };  // if its sums are short, all others may follow
+                     .weight = 2048,  // if its sums are short, all others may follow
+                     .nearer = 0.2 };
   tile_of_rows(&tile.recipe, &p);
   bool tiles = schedule_offer(s, out, &tile);
   add_panels(s, out, &whole, &p, tiles);
