@@ -20,7 +20,7 @@ typedef struct Tables {
   Map *literals;  // Var -> Exp: a literal of scalars that it is, row by row
 } Tables;
 
-static bool is_constant(Atom a) { return a.kind == ATOM_CONST; }
+static bool is_constant_atom(Atom a) { return a.kind == ATOM_CONST; }
 
 static bool rows_are_distinct(const Exp *literal) {
   Map *seen = map_new(NULL);
@@ -56,7 +56,7 @@ static const Exp *written_out(const Tables *t, const Exp *literal) {
 
 static bool has_constant_shape(CoreType type) {
   for (int d = 0; d < type.rank; d++)
-    if (!is_constant(type.dims[d])) return false;
+    if (!is_constant_atom(type.dims[d])) return false;
   return true;
 }
 

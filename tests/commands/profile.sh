@@ -148,7 +148,8 @@ assert 2 * 2 * 96 ** 3 <= k["operations"] <= 1.4 * 2 * 2 * 96 ** 3 and not k["mo
 assert k["bytes"] == 2 * 2 * 8 * 96 ** 2, k
 p = json.load(open("part.json"))
 assert any(k["operations"] == 2 * 100 and k["bytes"] == 2 * 2 * 4 * 100 for k in p["kernels"]), p["kernels"]
-assert kernel("whole", True)["operations"] == 2 * 2 * 2000  # those on indices do not count
+# Those on indices do not count; blocks reach over the border.
+assert 2 * 2 * 2000 <= kernel("whole", True)["operations"] <= 1.1 * 2 * 2 * 2000
 assert kernel("search", True)["more"]
 END
 
