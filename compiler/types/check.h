@@ -192,14 +192,14 @@ typedef struct TypeScope {
 // What all files of a program share.
 typedef struct Library {
   Compiler *c;
-  Map *values, *types;  // visible everywhere
-  Map *intrinsics;      // Name -> Binding
-  Map *modules;         // Name -> Module, of the prelude
-  Map *files;           // Name (a path) -> Module: imported files
-  Map *signatures;      // module types of the prelude, where modules are opaque
-  Map *warned;          // names of attributes that the program has been warned of
-  Map *places;          // name_of("START FILE") -> Module, of the program
-  bool has_signatures;  // the program has module types or parametric modules
+  Map *values, *types;      // visible everywhere
+  Map *intrinsics;          // Name -> Binding
+  Map *modules;             // Name -> Module, of the prelude
+  Map *files;               // Name (a path) -> Module: imported files
+  Map *signatures;          // module types of the prelude, where modules are opaque
+  Map *warned;              // names of attributes that the program has been warned of
+  Map *places;              // name_of("START FILE") -> Module, of the program
+  bool has_signatures;      // the program has module types or parametric modules
   int applications;         // of parametric modules, in all
   CheckedProgram *checked;  // the result
   // unknown names may be those of a file that could not be read, or of a broken module

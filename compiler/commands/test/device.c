@@ -296,7 +296,9 @@ double test_seconds(void) {
 }
 
 // A program whose versions take long has passed with the versions that it runs unasked.
-static bool is_late(const TestDevice *d) { return d->until > 0 && test_seconds() > d->until; }
+static bool is_late(const TestDevice *d) {
+  return d->until > 0 && test_seconds() > d->until;
+}
 
 typedef Vec(GuardOutcomeVec) DeviceSchedule;
 
