@@ -414,7 +414,9 @@ static bool rule_filter(Flatten *fl, const Goal *goal, Atom *out) {
   if (goal->nest || goal->level == 0) return false;
   if (goal_is_question(goal)) return true;
   flatten_trace(fl, "filter", goal->stm);
-  const Body *of_rows = flatten_row_filter(fl, goal->stm);
+  // Of several workers each would need all rows, where those that are kept have to move only.
+  bool alone = fl->options.workers == WORKERS_ONE;
+  const Body *of_rows = alone ? flatten_row_filter(fl, goal->stm) : NULL;
   flatten_body(fl, NULL, goal->level, of_rows ? of_rows : flatten_filter(fl, goal->stm),
                goal->b, out);
   return true;
