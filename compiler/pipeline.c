@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "core/passes.h"
 #include "flat/flat.h"
-#include "kern/recipe_book.h"
+#include "kern/recipes/recipe_book.h"
 #include "source/source.h"
 #include <errno.h>
 #include <string.h>

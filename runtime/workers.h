@@ -1,9 +1,9 @@
 // Begin workers.h: several workers that run one program together; only in programs made for that.
 //
 // All run the same host code on the same scalars.  A worker has a rank, from 0 on; each has all of
-// an array, or a block of its rows (compiler/flat/workers.h).  Blocks follow the ranks; those of n
-// rows among w workers have n/w rows, the first n%w of them one more, or as many as their weights
-// say.
+// an array, or a block of its rows (compiler/flat/workers/workers.h).  Blocks follow the ranks;
+// those of n rows among w workers have n/w rows, the first n%w of them one more, or as many as
+// their weights say.
 //
 // What connects the workers is a transport (transport_mpi.h, transport_threads.h), which defines
 // the functions below.  They are called by all workers in the same order.

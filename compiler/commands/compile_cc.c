@@ -4,7 +4,7 @@
 #include "base/process.h"
 #include "commands/cache.h"
 #include "commands/version_options.h"
-#include "kern/recipe_book.h"
+#include "kern/recipes/recipe_book.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

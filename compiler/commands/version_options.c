@@ -1,5 +1,5 @@
 #include "commands/version_options.h"
-#include "kern/recipe_book.h"
+#include "kern/recipes/recipe_book.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 // Needs, keeps: Core; binders unique.
 // Why: all pairs of indices in one dimension, as filters and sums of them take them, need not be
 // stored: what reads them computes them (`fuse`), by loops over rows in the end
-// (kern/rows_within.c, kern/unflatten.c).
+// (kern/schedules/rows_within.c, kern/tidy/unflatten.c).
 #include "base/map.h"
 #include "core/core.h"
 #include "core/passes.h"

@@ -291,3 +291,7 @@ typedef struct KernKnown {
 const KernBlock *kern_assume(Compiler *c, KernKnown known, const KernBlock *block);
 // Likewise by what its constants decide.
 const KernBlock *kern_settle(Compiler *c, const KernBlock *block);
+
+// Gives axes names that are unique in the kernel: those of their widths, or of their indices; and
+// others to copies of axes, but for the first.
+const Kern *kern_name_axes(Compiler *c, const Kern *kern);

@@ -2,7 +2,7 @@
 // steps of a recipe have made of a kernel, and is compared with the interpreter of Flat.
 #pragma once
 #include "core/interp/interp.h"
-#include "kern/recipe_book.h"
+#include "kern/plan.h"
 
 typedef struct KernRunner KernRunner;
 

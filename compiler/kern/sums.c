@@ -3,7 +3,7 @@
 // Numbers of elements, and so indices and widths, are far below 2^62: with small factors no sum of
 // theirs overflows.  Of scalars nothing is known, so one of them may be added once, no more.
 #include "kern/sums.h"
-#include "kern/step.h"
+#include "kern/kern_ask.h"
 
 enum { MOST_FACTOR = 1 << 10 };
 
@@ -93,7 +93,7 @@ static bool at_end(const Ranges *r, const Axis *axis, int sign, IndexSum *s) {
   if (!by) return true;
   drop_var(s, axis->index);
   if ((by > 0) == (sign < 0)) return true;
-  const Term *width = step_inlined(r->lets, axis->width);
+  const Term *width = term_inlined(r->lets, axis->width);
   IndexSum last, before = *s;
   if (!width || !sum_of(width, &last)) return false;
   last.constant--;

@@ -245,6 +245,23 @@ const Term *term_replace(const Term *t, const Term *(*of)(void *state, const Var
   return changed ? term_with(t, operands, count) : t;
 }
 
+static const Term *inlined(const Map *lets, const Term *t, int *room) {
+  const Term *let = t->kind == TERM_VAR ? map_get(lets, t->u.var) : NULL;
+  if (--*room < 0) return NULL;
+  if (let) return inlined(lets, let, room);
+  const Term *args[3];
+  int count = term_operands(t, args);
+  for (int i = 0; i < count; i++)
+    if (!(args[i] = inlined(lets, args[i], room))) return NULL;
+  return count ? term_with(t, args, count) : t;
+}
+
+const Term *term_inlined(const Map *lets, const Term *t) {
+  enum { MOST_TERMS = 100 };
+  int room = MOST_TERMS;
+  return inlined(lets, t, &room);
+}
+
 // ---- printing
 
 // How tightly an operator binds; 0: it is written as a function.

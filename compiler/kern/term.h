@@ -84,5 +84,9 @@ const Term *term_with(const Term *t, const Term *const *args, int count);
 const Term *term_replace(const Term *t, const Term *(*of)(void *state, const Var *var),
                          void *state);
 
+// The term in terms of what is bound outside of lets (Var -> const Term *); NULL if that is long:
+// lets of lets may double it again and again.
+const Term *term_inlined(const Map *lets, const Term *t);
+
 // As the paper's notation has it: "j0 * 32 + j".
 void term_print(Text *t, const Term *term);

@@ -114,6 +114,13 @@ View view_permute(const View *v, const int *perm) {
   return out;
 }
 
+const Term *const *view_shape(CoreType type) {
+  const Term **shape = new_array(const Term *, type.rank + 1);
+  for (int i = 0; i < type.rank; i++)
+    shape[i] = term_atom(type.dims[i]);
+  return shape;
+}
+
 // ---- from accesses
 
 static const Term *without_var(void *state, const Var *var) {

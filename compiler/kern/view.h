@@ -18,6 +18,8 @@ typedef struct View {
   const Term *first, *step;
 } View;
 
+// The sizes of a type.
+const Term *const *view_shape(CoreType type);
 View view_of(const Tensor *tensor);  // all of it
 // first, first + step, ..: an array of numbers without memory.
 View view_virtual(PrimType elem, const Term *const *shape, const Term *first,

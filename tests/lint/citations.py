@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every page that a source file or a page cites is there, with the words that are cited of it: `docs/opencl.md`,
 `docs/opencl.md, "Reductions"`.  So is every source file that a comment or a page about the compiler cites, by its name or
-the end of its path: `lower/wide*.c`, `kern/chunks.c`."""
+the end of its path: `lower/wide*.c`, `kern/schedules/chunks.c`."""
 import fnmatch
 import re
 import sys

@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 
-ORDER = ["base", "source", "types", "core", "core/value", "core/interp", "core/ad", "core/elab", "flat", "kern", "kern/from", "kern/steps", "kern/schedules",
+ORDER = ["base", "source", "types", "core", "core/value", "core/interp", "core/ad", "core/elab", "flat", "flat/workers", "kern", "kern/from", "kern/cost", "kern/tidy", "kern/in_place", "kern/steps", "kern/recipes", "kern/schedules",
          "imp", "imp/lower", "emit"]
 ROOT = pathlib.Path(__file__).resolve().parents[2] / "compiler"
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')

@@ -1,5 +1,6 @@
-// What several workers do in lockstep (flat/workers.h): each is an interpreter of its own, which is
-// told its rank; `exchange` gives all of them what each has to say.  Without it there is one.
+// What several workers do in lockstep (flat/workers/workers.h): each is an interpreter of its own,
+// which is told its rank; `exchange` gives all of them what each has to say.  Without it there is
+// one.
 //
 // Stricter than a device: what all have must be each row once, and all must be at the same place.
 #include "base/mem.h"

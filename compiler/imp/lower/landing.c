@@ -2,13 +2,14 @@
 //   =>   the segmap stores m[i] as a[s + i], and b is a
 //
 // The update arrives here as a scatter that only copies.  Why: what it changes is written once, by
-// one kernel.  Which kernels may overwrite what they read: kern/in_view.c; where they may not, m
-// is made apart and copied.  The branches of versions land in the same place.
+// one kernel.  Which kernels may overwrite what they read: kern/in_place/in_view.c; where
+// they may not, m is made apart and copied.  The branches of versions land in the same place.
 //
 // Legal: the update could overwrite a, whose memory no statement between the two reads; the place
 // is known before the first of them, and is in the array, or else a check behind it fails, so that
 // nothing need be made.
 #include "imp/lower/kern.h"
+#include "kern/in_place/in_place.h"
 
 enum { MOST_CHECKS = 4 };
 
@@ -240,7 +241,7 @@ static bool find_place(Landed *u, const Tensor *tensor, const Var *value) {
     index[d] = known_term(u, seg->body->results[d]);
   for (int k = 0; k < seg->dim_count; k++)
     vars[k] = seg->dims[k].index;
-  if (!view_by_index(tensor, index, vars, from_shape(value->type), seg->dim_count, v))
+  if (!view_by_index(tensor, index, vars, view_shape(value->type), seg->dim_count, v))
     return false;
   bool known = true;
   for (int d = 0; d < tensor->rank; d++)

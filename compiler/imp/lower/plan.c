@@ -1,9 +1,10 @@
 // Seg-ops of the host through Kern: memory for the results, the kernels of the plan,
 // their launches.
 #include "imp/lower/kern.h"
-#include "kern/chunks.h"
-#include "kern/recipe_book.h"
+#include "kern/schedules/chunks.h"
+#include "kern/recipes/recipe_book.h"
 #include "kern/wide_lanes.h"
+#include "kern/tidy/tidy.h"
 
 // ---- the grid
 

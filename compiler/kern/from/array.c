@@ -1,5 +1,5 @@
 // Arrays of kernels under construction: views, memory, copies, and who may overwrite what.
-#include "kern/from_flat.h"
+#include "kern/from/from_flat.h"
 
 const View *from_view(From *f, Atom a) {
   const View *view = a.kind == ATOM_VAR ? map_get(f->views, a.u.var) : NULL;
@@ -11,13 +11,6 @@ const View *from_view(From *f, Atom a) {
 
 void from_bind(From *f, const Var *var, View view) {
   map_put(f->views, var, mem_copy(&view, sizeof view));
-}
-
-const Term *const *from_shape(CoreType type) {
-  const Term **shape = from_scalars(type.rank);
-  for (int i = 0; i < type.rank; i++)
-    shape[i] = term_atom(type.dims[i]);
-  return shape;
 }
 
 From from_inner(From *f, KernBuilder *b) {
@@ -47,7 +40,7 @@ static void bind_reshape(From *f, const Stm *stm) {
   const Exp *exp = stm->exp;
   const View *from = from_view(f, exp->u.reshape.array);
   int rank = exp->u.reshape.rank;
-  const Term *const *shape = from_shape(stm->binders[0]->type);
+  const Term *const *shape = view_shape(stm->binders[0]->type);
   View out;
   if (from->rank == rank) {
     out = view_renamed(from, shape);
@@ -93,14 +86,14 @@ static View alloc(From *f, const char *name, PrimType elem, const Term *const *s
 
 View from_alloc_ring(From *f, const char *name, CoreType type) {
   Tensor *t =
-      mem_copy(tensor_new(f->c, name, type.elem, from_shape(type), type.rank, TENSOR_OWN),
+      mem_copy(tensor_new(f->c, name, type.elem, view_shape(type), type.rank, TENSOR_OWN),
                sizeof *t);
   t->ring = true;
   return alloc_tensor(f, t);
 }
 
 View from_alloc(From *f, const char *name, CoreType type) {
-  return alloc(f, name, type.elem, from_shape(type), type.rank);
+  return alloc(f, name, type.elem, view_shape(type), type.rank);
 }
 
 View from_alloc_like(From *f, const char *name, const View *view) {

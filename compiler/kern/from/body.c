@@ -1,6 +1,6 @@
 // Sequential bodies: scalar expressions with their checks, array operations as loops, and the walk
 // over statements.  Results are made in place where the consumer wants them (`wanted`).
-#include "kern/from_flat.h"
+#include "kern/from/from_flat.h"
 
 const Term **from_scalars(int count) { return new_array(const Term *, count + 1); }
 
@@ -81,7 +81,7 @@ static bool scalar(From *f, const Stm *stm) {
 static void make_iota(From *f, const Stm *stm) {
   const Exp *exp = stm->exp;
   from_check_size(f, exp->u.iota.count, stm->loc);
-  const Term *const *shape = from_shape(stm->binders[0]->type);
+  const Term *const *shape = view_shape(stm->binders[0]->type);
   from_bind(f, stm->binders[0],
             view_virtual(exp->u.iota.type, shape, term_atom(exp->u.iota.start),
                          term_atom(exp->u.iota.step)));
@@ -91,7 +91,7 @@ static void make_replicate(From *f, const Stm *stm) {
   Atom value = stm->exp->u.replicate.value;
   from_check_size(f, stm->exp->u.replicate.count, stm->loc);
   if (atom_type(value).rank == 0) {
-    const Term *const *shape = from_shape(stm->binders[0]->type);
+    const Term *const *shape = view_shape(stm->binders[0]->type);
     from_bind(f, stm->binders[0],
               view_virtual(atom_type(value).elem, shape, term_atom(value), NULL));
     return;
@@ -100,7 +100,7 @@ static void make_replicate(From *f, const Stm *stm) {
   if (!row_view->tensor && !row_view->step) {  // of one value again and again
     CoreType type = stm->binders[0]->type;
     View all;
-    view_reshape(f->c, row_view, from_shape(type), type.rank, &all);
+    view_reshape(f->c, row_view, view_shape(type), type.rank, &all);
     from_bind(f, stm->binders[0], all);
     return;
   }

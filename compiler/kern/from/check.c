@@ -1,5 +1,5 @@
 // Checks of kernels.  Their texts are those of the interpreter (core/interp/index.c).
-#include "kern/from_flat.h"
+#include "kern/from/from_flat.h"
 
 enum { CHECK_VALUES = 8 };  // RT_MAX_CHECK_VALUES of the runtime
 

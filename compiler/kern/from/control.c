@@ -1,5 +1,5 @@
 // Sequential loops and branches.
-#include "kern/from_flat.h"
+#include "kern/from/from_flat.h"
 
 // ---- where array results lie
 //
@@ -86,7 +86,7 @@ static void put_all(From *f, const FromPlace *places, const View **values, int c
 static void bind_place(From *f, const Var *var, const FromPlace *place) {
   from_bind(f, var,
             place->view ? *place->view
-                        : shaped(f, place->open, from_shape(var->type), var->type.rank));
+                        : shaped(f, place->open, view_shape(var->type), var->type.rank));
 }
 
 static const Var *const *scalar_vars(const Var *const *vars, int count, int *kept) {

@@ -6,7 +6,7 @@
 // Arrays of one shape that trade places, or make way for a new one, share a ring: what moves is
 // the number of a place.  A new array is made in the place that nobody holds; the place of the one
 // that no parameter takes over is free in the next round.
-#include "kern/from_flat.h"
+#include "kern/from/from_flat.h"
 
 enum {
   FEW_ELEMENTS = 64,  // may live in registers, where places are no numbers

@@ -1,6 +1,6 @@
 // Seg-ops as nests of axes: a MAP axis per outer dimension;
 // the innermost by the kind of the seg-op.
-#include "kern/from_flat.h"
+#include "kern/from/from_flat.h"
 
 int seg_dests(const SegOp *seg, Atom *out) {
   int count = 0;

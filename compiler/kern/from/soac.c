@@ -1,5 +1,5 @@
 // Sequential SOACs: an axis each, without arrays in between.
-#include "kern/from_flat.h"
+#include "kern/from/from_flat.h"
 
 bool from_scalar_ops(const RedOp *ops, int count) {
   for (int i = 0; i < count; i++)
@@ -397,5 +397,5 @@ void from_filter(From *f, const Stm *stm) {
   from_close(&loop, f, results, 1, stm->binders, 1);
   for (int r = 1; r < stm->binder_count; r++)
     from_bind(f, stm->binders[r],
-              view_renamed(outs[r], from_shape(stm->binders[r]->type)));
+              view_renamed(outs[r], view_shape(stm->binders[r]->type)));
 }

@@ -1,5 +1,5 @@
 // The choice among the candidates of a kernel, by the cost model; and how it came about.
-#include "kern/recipe_book.h"
+#include "kern/recipes/recipe_book.h"
 #include "kern/schedules/schedule.h"
 
 enum {
@@ -49,7 +49,7 @@ static bool try_interior(const Schedule *s, Candidate *cand, double trips, bool 
 }
 
 static void try_interiors(const Schedule *s, Candidates *candidates, double trips) {
-  bool move = !step_updates_in_place(s->kern->body);
+  bool move = !kern_updates_in_place(s->kern->body);
   vec_each (Candidate *, cand, candidates) {
     if (cand->recipe.unchecked) continue;
     if (!move || !try_interior(s, cand, trips, true)) try_interior(s, cand, trips, false);

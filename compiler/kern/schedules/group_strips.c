@@ -6,9 +6,9 @@
 // of the column alone are loaded once for all of them; indices are computed once.
 //
 // Why: a stencil is bound by the number of its loads, most of which caches answer.
-#include "kern/group_loops.h"
-#include "kern/plan.h"
-#include "kern/recipe.h"
+#include "kern/schedules/group_loops.h"
+#include "kern/schedules/groups.h"
+#include "kern/recipes/recipe.h"
 #include "kern/sums.h"
 
 enum { ITEMS = 128, ROWS = 4, MOST_LOADS = 64, LEAST_LOADS = 4, MOST_STMS = 128 };
@@ -78,8 +78,8 @@ static bool is_other_row(const StripSchedule *s, const StripLoad *a, const Strip
   if (a->access->tensor != b->access->tensor) return false;
   bool apart = false;
   for (int d = 0; d < a->access->tensor->rank; d++) {
-    const Term *x = step_inlined(s->lets, a->access->index[d]),
-               *y = step_inlined(s->lets, b->access->index[d]);
+    const Term *x = term_inlined(s->lets, a->access->index[d]),
+               *y = term_inlined(s->lets, b->access->index[d]);
     if (!x || !y) return false;
     if (term_same(x, y)) continue;
     if (!(dim_depends(s, a->access, d) & dim_depends(s, b->access, d) & ON_ROW))

@@ -5,7 +5,7 @@
 //
 // Only programs that are made for tuning have them all (RecipeBook.others); others have the first,
 // or the one that a tuning file names.
-#include "kern/recipe_book.h"
+#include "kern/recipes/recipe_book.h"
 #include "kern/schedules/schedule.h"
 #include <string.h>
 

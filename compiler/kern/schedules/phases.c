@@ -6,9 +6,10 @@
 // conditions on remainders are known.
 //
 // Innermost maps, by a constant: where a divided index is that of an array, or is compared.
-#include "kern/plan.h"
+#include "kern/schedules/rewrites.h"
 #include "kern/schedules/schedule.h"
 #include "kern/sums.h"
+#include "kern/tidy/tidy.h"
 
 enum { MOST_PHASES = 4, LEAST_POINTS = 64, MOST_STMS = 240 };
 
@@ -85,7 +86,7 @@ static bool divides_indices(const Phases *p, const Term *t, Division *out,
   PrimOp op = t->u.op.op;
   bool rest = op == OP_MOD || op == OP_REM;
   if (!makes_quotient(op) && !rest) return false;
-  const Term *by = t->u.op.args[1], *a = step_inlined(p->lets, t->u.op.args[0]);
+  const Term *by = t->u.op.args[1], *a = term_inlined(p->lets, t->u.op.args[0]);
   bool small = by->kind == TERM_CONST && by->u.constant.u.i > 1 &&
                by->u.constant.u.i <= MOST_PHASES;
   if (!small || !a || !sum_of(a, sum) || !sums_indices(p, sum)) return false;
@@ -141,7 +142,7 @@ static void see_divided(Phases *p, const Term *t, bool compared) {
 }
 
 static void see_inlined(Phases *p, const Term *t, bool compared) {
-  const Term *plain = step_inlined(p->lets, t);
+  const Term *plain = term_inlined(p->lets, t);
   if (plain) see_divided(p, plain, compared);
 }
 
@@ -217,7 +218,7 @@ static bool finds_phases(Phases *p, const Axis *axis) {
 // ---- the phases
 
 static bool is_multiple(const Kern *kern, const Term *width, int64_t by) {
-  const Term *made = kern->outside ? step_inlined(kern->outside, width) : width;
+  const Term *made = kern->outside ? term_inlined(kern->outside, width) : width;
   IndexSum sum;
   if (!made || !sum_of(made, &sum)) return false;
   for (int i = 0; i < sum.count; i++)
@@ -315,7 +316,7 @@ static const KernBlock *phases_of_block(KernMapper *m, const KernBlock *block) {
 }
 
 const Kern *kern_in_phases(Compiler *c, const Kern *kern) {
-  if (step_updates_in_place(kern->body)) return kern;
+  if (kern_updates_in_place(kern->body)) return kern;
   InPhases x = { { .c = c, .block = phases_of_block }, phases_in(c, kern), kern, false };
   x.mapper.state = &x;
   Kern *out = mem_copy(kern, sizeof *kern);

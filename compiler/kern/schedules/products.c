@@ -17,7 +17,7 @@ static const Axis *only_sum(const Kern *kern) {
   AxisStms axes = schedule_innermost(kern);
   const Axis *sum = axes.count == 1 ? axes.at[0]->u.axis : NULL;
   return sum && sum->role == AXIS_REDUCE && kern_commutes(sum) &&
-                 step_host_knows(kern, sum->width)
+                 kern_host_knows(kern, sum->width)
              ? sum
              : NULL;
 }
@@ -32,7 +32,7 @@ static bool find_product(const Schedule *s, Recipe *r, ProductNest *out) {
   out->columns = schedule_last_grid(r->kern);
   out->rows = out->columns ? schedule_axis_before(r->kern, out->columns) : NULL;
   out->sum = only_sum(r->kern);
-  return out->rows && out->sum && !step_updates_in_place(s->kern->body) &&
+  return out->rows && out->sum && !kern_updates_in_place(s->kern->body) &&
          schedule_shared(r->kern, out->sum->body, out->rows).found &&
          schedule_shared(r->kern, out->sum->body, out->columns).found;
 }

@@ -74,7 +74,7 @@ static bool pays(const Schedule *s, const Recipe *r, const Kern *before, Name ax
   // Of a part that has no points, as its borders are guessed, nothing is known.
   Step step = { .c = s->c };
   const KernStm *stm = step_axis(&step, before, axis);
-  return stm && !step_host_knows(before, stm->u.axis->width) &&
+  return stm && !kern_host_knows(before, stm->u.axis->width) &&
          kern_axis_cost(before, &guess, axis) == 0;
 }
 

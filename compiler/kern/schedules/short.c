@@ -124,11 +124,11 @@ static void see_plane_access(KernVisitor *v, Access access, bool stores) {
   bool own = false;
   if (stores) return;
   for (int d = 0; d + 1 < access.tensor->rank; d++) {
-    const Term *index = step_inlined(loads->lets, access.index[d]);
+    const Term *index = term_inlined(loads->lets, access.index[d]);
     own |= !index || term_mentions(index, loads->plane);
   }
   if (access.tensor->rank == 1) {  // a[plane] is a number of each plane
-    const Term *index = step_inlined(loads->lets, access.index[0]);
+    const Term *index = term_inlined(loads->lets, access.index[0]);
     if (index && index->kind == TERM_VAR && index->u.var == loads->plane) return;
     own = !index || term_mentions(index, loads->plane);
   }
@@ -166,7 +166,7 @@ void schedule_short(const Schedule *s, Candidates *out) {
   const Axis *last = schedule_last_grid(s->kern);
   int64_t width = short_width(last);
   Recipe loops = recipe_new(s->c, s->kern);
-  if (!last || step_updates_in_place(s->kern->body)) return;
+  if (!last || kern_updates_in_place(s->kern->body)) return;
   add_planes(s, out);
   if (!width && reads_short_rows(s->kern)) add_short_points(s, out, &loops, LANES);
   if (!width || !loops_of_points(&loops) || loops.failed) return;

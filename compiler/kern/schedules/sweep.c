@@ -44,7 +44,7 @@ static void see_moved_place(void *state, const Var *var) {
 
 static bool access_mentions(const MemoryWalk *x, Access access, const Var *var) {
   for (int d = 0; d < access.tensor->rank; d++) {
-    const Term *at = step_inlined(x->lets, access.index[d]);
+    const Term *at = term_inlined(x->lets, access.index[d]);
     if (!at || term_mentions(at, var)) return true;
   }
   return false;
@@ -54,7 +54,7 @@ static bool access_mentions(const MemoryWalk *x, Access access, const Var *var) 
 static void see_column(KernVisitor *v, Access access, bool stores) {
   MemoryWalk *x = v->state;
   int unit = tensor_unit_dim(access.tensor);
-  const Term *at = unit < 0 ? NULL : step_inlined(x->lets, access.index[unit]);
+  const Term *at = unit < 0 ? NULL : term_inlined(x->lets, access.index[unit]);
   if (!v->depth || !at) return;
   term_each_var(at, see_moved_place, x);
   if (stores || !term_mentions(at, x->points->index)) return;

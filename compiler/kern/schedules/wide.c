@@ -37,7 +37,7 @@ static void add_wide(const Schedule *s, Candidates *out, int height, int lanes) 
   schedule_unroll_short(r, true);
   const Axis *last = schedule_last_grid(r->kern);
   const Axis *before = last ? schedule_axis_before(r->kern, last) : NULL;
-  if (!last || step_updates_in_place(s->kern->body) || (height > 1 && !before) ||
+  if (!last || kern_updates_in_place(s->kern->body) || (height > 1 && !before) ||
       schedule_has_loop(last->body))
     return;
   r->unchecked = true;
@@ -80,7 +80,7 @@ static void add_wide_rows(const Schedule *s, Candidates *out, int lanes) {
   vec_each (const KernStm **, stm, &axes) {
     const Axis *row = (*stm)->u.axis;
     bool whole = row->role == AXIS_MAP && !kern_vectorises_itself(*stm) &&
-                 step_host_knows(s->kern, row->width) && step_may_run_twice(s->kern, row);
+                 kern_host_knows(s->kern, row->width) && kern_may_run_twice(s->kern, row);
     if (!whole || !is_of_few_bits(row->body)) continue;
     recipe_split(r, row->name, lanes, SPLIT_OVERLAP);
     recipe_bind(r, row->name, BIND_LANE);

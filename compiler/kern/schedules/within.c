@@ -22,7 +22,7 @@ static AxisStms maps_of_loops(const Kern *kern) {
 static void map_in_lanes(Candidate *cand, const KernStm *stm, int vectors) {
   Recipe *r = &cand->recipe;
   const Axis *axis = stm->u.axis;
-  if (!step_host_knows(r->kern, axis->width) || step_updates_in_place(axis->body)) {
+  if (!kern_host_knows(r->kern, axis->width) || kern_updates_in_place(axis->body)) {
     recipe_split(r, axis->name, LANES, SPLIT_PEEL);
     recipe_bind(r, axis->name, BIND_LANE);
     return;
@@ -45,7 +45,7 @@ static void add_lanes_within(const Schedule *s, Candidates *out, int height,
                      .weight = LANES * vectors * height };
   const Axis *last = schedule_last_grid(s->kern);
   AxisStms maps = maps_of_loops(s->kern);
-  if (!last || !maps.count || step_updates_in_place(s->kern->body)) return;
+  if (!last || !maps.count || kern_updates_in_place(s->kern->body)) return;
   AxisStms rows = schedule_innermost(s->kern);
   if (height > 1) recipe_split(&cand.recipe, last->name, height, SPLIT_OVERLAP);
   vec_each (const KernStm **, stm, &maps)
@@ -75,7 +75,7 @@ static void add_maps_apart(const Schedule *s, Candidates *out) {
   Candidate cand = { .what = "inner points or rows in lanes, map by map",
                      .recipe = recipe_new(s->c, s->kern) };
   AxisStms maps = maps_of_loops(s->kern), rows = schedule_innermost(s->kern);
-  if (maps.count < (step_updates_in_place(s->kern->body) ? 1 : 2)) return;
+  if (maps.count < (kern_updates_in_place(s->kern->body) ? 1 : 2)) return;
   vec_each (const KernStm **, map, &maps)
     add_map_or_rows(s, &cand.recipe, *map);
   vec_each (const KernStm **, row, &rows)

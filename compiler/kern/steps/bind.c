@@ -4,7 +4,7 @@
 //        axis a grid { lets; axis b { body } }
 //   =>   axis a grid { axis b grid { lets; body } }
 #include "kern/kern_vary.h"
-#include "kern/step.h"
+#include "kern/steps/step.h"
 #include "kern/wide_lanes.h"
 
 enum { MOST_COPIES = 64 };
@@ -35,7 +35,7 @@ typedef struct Outermost {
 } Outermost;
 
 static bool has_axis(const KernStm *stm, Name name) {
-  return step_has_axis(&(KernBlock){ .stms = stm, .count = 1 }, name);
+  return kern_block_has_axis(&(KernBlock){ .stms = stm, .count = 1 }, name);
 }
 
 static void see_outermost(KernVisitor *v, const KernStm *stm) {
@@ -72,7 +72,7 @@ static bool is_overwritten(const KernBlock *block) {
   bool loads = false;
   for (int i = 0; i + 1 < block->count; i++)
     loads = loads || block->stms[i].kind == KERN_LOAD;
-  return loads && step_updates_in_place(block);
+  return loads && kern_updates_in_place(block);
 }
 
 static bool is_bound_in(const KernBlock *block, const Term *width) {

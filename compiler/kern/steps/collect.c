@@ -14,8 +14,7 @@
 // Why: what makes bins can then run in lanes, which store side by side what is counted (packed.c),
 // and where a bin may be none, no processor has to foresee whether.  Elements are added in the same
 // order.
-#include "kern/plan.h"
-#include "kern/step.h"
+#include "kern/steps/step.h"
 
 typedef struct Collecting {
   Step *s;

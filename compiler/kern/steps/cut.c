@@ -8,8 +8,7 @@
 // Borders are of three kinds, so that their order is known: near the first point (a constant), near
 // the last one (the width less a constant), and one in between.
 #include "kern/offsets.h"
-#include "kern/plan.h"
-#include "kern/step.h"
+#include "kern/steps/step.h"
 
 enum {
   NEAR = 64,  // points between a border and the end that it lies at

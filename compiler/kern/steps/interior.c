@@ -17,8 +17,8 @@
 // Indices are brought to the form base + sum of (factor * index of an axis in the block); its least
 // and its greatest value stand at corners of the block, and the condition tests these.  Sums that
 // overflow between corners show as a least value above the greatest one: so that is tested too.
-#include "kern/interior.h"
-#include "kern/plan.h"
+#include "kern/steps/interior.h"
+#include "kern/tidy/tidy.h"
 #include "kern/wide_lanes.h"
 
 enum {
@@ -312,7 +312,7 @@ static void add_with_interior(Interior *x, KernBuilder *b, const KernStm *stm) {
 static const Axis *loop_of_blocks(const Interior *x, const Axis *axis) {
   bool blocks = axis && axis->role == AXIS_MAP && axis->bind == BIND_SEQ &&
                 moved_is_block(axis->body);
-  return blocks && x->twice && step_may_run_twice(x->kern, axis) ? axis : NULL;
+  return blocks && x->twice && kern_may_run_twice(x->kern, axis) ? axis : NULL;
 }
 
 static void see_statement(KernVisitor *v, const KernStm *stm) {
@@ -388,7 +388,7 @@ static bool has_block(const KernBlock *block) {
 }
 
 const Kern *step_interior(Step *s, const Kern *kern, bool twice) {
-  if (twice && step_updates_in_place(kern->body))
+  if (twice && kern_updates_in_place(kern->body))
     return step_refuse(s, "it overwrites what it reads: no point may run twice");
   Interior x = { .c = s->c,
                  .kern = kern,

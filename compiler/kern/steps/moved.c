@@ -2,7 +2,7 @@
 //                                                           the points that it left, one by one
 //
 // Why: one point in a row lies on the border of a stencil, not a vector of them.
-#include "kern/interior.h"
+#include "kern/steps/interior.h"
 
 const KernBlock *interior_copy(Interior *x, const KernStm *stm) {
   KernBuilder b = kern_builder(x->c, stm->loc);
@@ -127,11 +127,11 @@ static int completed(const Left *l, const Axis *axis, const Term **begin) {
       const Index *index = &l->x->indices[i];
       bool is_it = index->at && !l->ranged[i] && t->kind == TERM_OP &&
                    t->u.op.op == OP_ADD && term_same(t->u.op.args[0], index->first);
-      const Term *whole = is_it ? step_inlined(lets, t) : NULL;
+      const Term *whole = is_it ? term_inlined(lets, t) : NULL;
       if (!whole || !is_sum_with(whole, axis->index)) continue;
       Map *zero = map_new(NULL);
       map_put(zero, axis->index, term_i64(0));
-      *begin = step_inlined(zero, whole);
+      *begin = term_inlined(zero, whole);
       return i;
     }
   }

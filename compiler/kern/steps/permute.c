@@ -3,7 +3,7 @@
 // Why: the axis with neighbouring elements inside, what is used again soon inside,
 // lanes around loops.
 #include "base/map.h"
-#include "kern/step.h"
+#include "kern/steps/step.h"
 
 // The axis that is all of the block but for lets before it; NULL if it is not like that.
 static const KernStm *only_axis(const KernBlock *block) {

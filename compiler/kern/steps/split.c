@@ -5,8 +5,7 @@
 // A reduction becomes a reduction of reductions, a scan a loop of scans that each begin with what
 // the one before has.  Why: everything that cuts work into blocks (lanes, registers, items,
 // tiles) begins here.
-#include "kern/plan.h"
-#include "kern/step.h"
+#include "kern/steps/step.h"
 
 typedef struct Split {
   Step *s;
@@ -333,7 +332,7 @@ static const char *cannot_split(const Kern *kern, const Axis *axis, SplitRest re
   if (axis->role == AXIS_REDUCE && rest == SPLIT_CLAMP && !kern_has_effect(axis->body))
     return NULL;
   if (axis->role != AXIS_MAP) return "it carries values: no point may run twice";
-  return step_may_run_twice(kern, axis)
+  return kern_may_run_twice(kern, axis)
              ? NULL
              : "it overwrites what it reads: no point may run twice";
 }

@@ -16,7 +16,7 @@
 // its first point reads in that dimension.  Only clamps can make the box larger than what is read;
 // what would be behind the array's end is then its last element, which nobody reads there.
 #include "base/map.h"
-#include "kern/step.h"
+#include "kern/steps/step.h"
 
 enum { MOST_TILES = 8, TILE_BYTES = 16384, LEAST_REUSE = 4 };
 
@@ -94,7 +94,7 @@ static void find_inside(Staging *x) {
     for (int i = 0; i < block->count; i++)
       if (block->stms[i].kind == KERN_AXIS &&
           (block->stms[i].u.axis == x->axis ||
-           step_has_axis(block->stms[i].u.axis->body, x->axis->name)))
+           kern_block_has_axis(block->stms[i].u.axis->body, x->axis->name)))
         next = block->stms[i].u.axis;
     if (!next) return;
     bool inside = next->bind == BIND_ITEM || next->bind == BIND_REG || next == x->axis;
@@ -127,7 +127,7 @@ static StageSpan span_of_var(const Staging *x, const Term *t) {
                         .known = true,
                         .set = 1u << number };
   if (let) return span_of(x, let);
-  bool around = axis && step_has_axis(axis->body, x->axis->name);
+  bool around = axis && kern_block_has_axis(axis->body, x->axis->name);
   return (StageSpan){ .low = t, .known = around };
 }
 
@@ -213,7 +213,7 @@ static const char *stage_control(const Staging *x, const KernBlock *block) {
     KernBlockVec inner = kern_blocks(stm);
     for (int k = 0; k < inner.count; k++) {
       bool here = stm->kind == KERN_AXIS && stm->u.axis == x->axis;
-      if (!here && !step_has_axis(inner.at[k], x->axis->name)) continue;
+      if (!here && !kern_block_has_axis(inner.at[k], x->axis->name)) continue;
       if (stm->kind != KERN_AXIS) return "it is under a condition";
       StageSpan width = span_of(x, stm->u.axis->width);
       if (!width.known || width.extent) return "how often it runs differs between items";
@@ -567,7 +567,7 @@ static void find_tiles(Staging *x, const KernBlock *block) {
 static const char *cannot_stage(const Kern *kern, const Axis *axis) {
   if (axis->bind != BIND_SEQ || !points_at_most(axis))
     return "it is no loop of constant width, nor what is left of one";
-  return step_updates_in_place(kern->body) ? "the kernel overwrites what it reads" : NULL;
+  return kern_updates_in_place(kern->body) ? "the kernel overwrites what it reads" : NULL;
 }
 
 const Kern *step_stage(Step *s, const Kern *kern, Name name) {

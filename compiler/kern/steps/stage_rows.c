@@ -16,7 +16,7 @@
 // the load, has a point.
 #include "base/map.h"
 #include "kern/kern_vary.h"
-#include "kern/step.h"
+#include "kern/steps/step.h"
 
 enum { MOST_ROWS = 8, MOST_DEPTH = 16 };
 
@@ -91,7 +91,7 @@ static bool has_one_width(const StageRows *x, const Axis *axis) {
 static bool find_dims(const StageRows *x, const Access *load, StageRow *row) {
   const Term **index = new_array(const Term *, load->tensor->rank);
   for (int d = 0; d < load->tensor->rank; d++) {
-    index[d] = step_inlined(x->lets, load->index[d]);
+    index[d] = term_inlined(x->lets, load->index[d]);
     if (!index[d]) return false;
     if (is_fixed(x, index[d])) continue;
     const Axis *axis = axis_of_index(x, index[d]);
@@ -259,7 +259,7 @@ static void add_with_rows(void *state, KernBuilder *b, const KernStm *stm) {
 static const KernStm *lockstep_around(const KernBlock *block, Name name) {
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
-    if (!step_has_axis(&(KernBlock){ .stms = stm, .count = 1 }, name)) continue;
+    if (!kern_block_has_axis(&(KernBlock){ .stms = stm, .count = 1 }, name)) continue;
     if (kern_is_lock(stm)) return stm;
     KernBlockVec blocks = kern_blocks(stm);
     vec_each (const KernBlock **, inner, &blocks) {

@@ -19,7 +19,7 @@
 // Loops that are maps change places with the axis likewise; what a point computes between its loops
 // is stored if later parts want it.
 #include "base/map.h"
-#include "kern/step.h"
+#include "kern/steps/step.h"
 
 enum { MOST_POINTS = 4096 };  // whose sums a cache holds
 
@@ -50,7 +50,7 @@ static void see_point_binder(KernVisitor *v, const Var *var) {
 // it, which is cheaper than to store it; NULL for others.
 static const Term *computed_again(const Sweeping *x, const Term *t) {
   if (t->type != PRIM_I64 && t->type != PRIM_BOOL) return NULL;
-  const Term *whole = step_inlined(x->lets, t);
+  const Term *whole = term_inlined(x->lets, t);
   return whole && term_mentions_any(whole, x->inside) ? NULL : whole;
 }
 
@@ -423,7 +423,7 @@ const Kern *step_sweep(Step *s, const Kern *kern, Name name, int64_t by) {
     return step_refuse(s, "%s is no loop without order", name);
   if (!x.most || x.most > MOST_POINTS)
     return step_refuse(s, "%s may have more than %d points", name, MOST_POINTS);
-  if (step_updates_in_place(axis->body))
+  if (kern_updates_in_place(axis->body))
     return step_refuse(s, "%s stores where it loads", name);
   KernVisitor bound = { .binder = see_point_binder, .state = &x };
   kern_visit_block(&bound, axis->body);

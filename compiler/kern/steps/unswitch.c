@@ -5,8 +5,7 @@
 //
 // Why: what each branch computes from things outside can then be computed once, before the axis,
 // and the axis is a loop without branches.
-#include "kern/plan.h"
-#include "kern/step.h"
+#include "kern/steps/step.h"
 
 enum { MOST_STATEMENTS = 40 };
 
@@ -76,12 +75,12 @@ static bool uniform_branch(const Axis *axis, UniformIf *out) {
   return false;
 }
 
-static int size_of(const KernBlock *block) {
+static int statements_of(const KernBlock *block) {
   int size = block->count;
   for (int i = 0; i < block->count; i++) {
     KernBlockVec blocks = kern_blocks(&block->stms[i]);
     vec_each (const KernBlock **, inner, &blocks)
-      size += size_of(*inner);
+      size += statements_of(*inner);
   }
   return size;
 }
@@ -157,7 +156,7 @@ const Kern *step_unswitch(Step *s, const Kern *kern, Name name) {
   UniformIf u;
   if (!uniform_branch(axis, &u))
     return step_refuse(s, "no condition in %s is the same at all points", name);
-  if (size_of(axis->body) > MOST_STATEMENTS)
+  if (statements_of(axis->body) > MOST_STATEMENTS)
     return step_refuse(s, "%s would be too long twice", name);
   Name other = name_of(s->c->names, text_format("%s_else", name));
   for (int i = 2; kern_has_axis(kern, other); i++)

@@ -1,0 +1,202 @@
+// What rounds of loops wait for: choices by what was read just before, and the round before.
+#include "kern/cost/kern_cost.h"
+#include <math.h>
+
+// ---- loops in which what a round reads decides where the next one reads: searches in sorted
+// arrays, descents in trees
+
+// What a value comes from, the later one if several.
+typedef enum Source { FROM_OUTSIDE, CARRIED, READ_THERE, CHOSEN_BY_THAT } Source;
+
+static Source source_of_var(const Map *sources, const Var *var) {
+  const Source *known = map_get(sources, var);
+  return known ? *known : FROM_OUTSIDE;
+}
+
+static Source source_of(const Map *sources, const Term *t) {
+  if (t->kind == TERM_VAR) return source_of_var(sources, t->u.var);
+  const Term *operands[3];
+  int count = term_operands(t, operands);
+  Source latest = FROM_OUTSIDE;
+  for (int i = 0; i < count; i++) {
+    Source source = source_of(sources, operands[i]);
+    latest = source > latest ? source : latest;
+  }
+  if (t->kind == TERM_SELECT && source_of(sources, t->u.select.condition) >= READ_THERE)
+    return CHOSEN_BY_THAT;
+  return latest;
+}
+
+static void set_source(Map *sources, const KernStm *stm, Source source) {
+  for (int i = 0; i < stm->binder_count; i++)
+    map_put(sources, stm->binders[i], mem_copy(&source, sizeof source));
+}
+
+static Source source_of_load(const Map *sources, const Access *load) {
+  for (int i = 0; i < load->tensor->rank; i++)
+    if (source_of(sources, load->index[i]) >= CARRIED) return READ_THERE;
+  return FROM_OUTSIDE;
+}
+
+static void see_source(KernVisitor *v, const KernStm *stm) {
+  Map *sources = v->state;
+  if (stm->kind == KERN_LET) set_source(sources, stm, source_of(sources, stm->u.term));
+  if (stm->kind == KERN_LOAD)
+    set_source(sources, stm, source_of_load(sources, &stm->u.load));
+  if (stm->kind == KERN_IF && source_of(sources, stm->u.cond.condition) >= READ_THERE)
+    set_source(sources, stm, CHOSEN_BY_THAT);
+}
+
+// The latest source of what a round hands to the next one.
+static Source source_of_round(const Var *const *params, int count,
+                              const KernBlock *body) {
+  Map *sources = map_new(NULL);
+  Source carried = CARRIED, latest = FROM_OUTSIDE;
+  for (int i = 0; i < count; i++)
+    map_put(sources, params[i], mem_copy(&carried, sizeof carried));
+  KernVisitor v = { .stm = see_source, .state = sources };
+  kern_visit_block(&v, body);
+  for (int i = 0; i < body->result_count; i++) {
+    Source source = source_of(sources, body->results[i]);
+    latest = source > latest ? source : latest;
+  }
+  return latest;
+}
+
+bool kern_searches(const Var *const *params, int count, const KernBlock *body) {
+  return source_of_round(params, count, body) == CHOSEN_BY_THAT;
+}
+
+bool kern_follows_reads(const Var *const *params, int count, const KernBlock *body) {
+  return source_of_round(params, count, body) == READ_THERE;
+}
+
+// ---- loops in which each point tries the same candidates until one fits: divisors, keys
+
+typedef struct Trying {
+  const Vary *vary;
+  Map *same;  // Var -> itself: the same at all points that are in the same round
+  bool asks;  // whether a point's own number equals another one
+} Trying;
+
+static bool is_same_at_points(const Trying *t, const Term *term) {
+  if (term->kind == TERM_VAR)
+    return map_has(t->same, term->u.var) ||
+           !(vary_var(t->vary, term->u.var) & vary_lanes(t->vary));
+  const Term *operands[3];
+  int count = term_operands(term, operands);
+  for (int i = 0; i < count; i++)
+    if (!is_same_at_points(t, operands[i])) return false;
+  return true;
+}
+
+static bool asks_for_equality(const Term *t) {
+  return t->kind == TERM_OP && (t->u.op.op == OP_EQ || t->u.op.op == OP_NE) &&
+         prim_is_int(t->u.op.operands);
+}
+
+static void see_trial(KernVisitor *v, const KernStm *stm) {
+  Trying *t = v->state;
+  if (stm->kind != KERN_LET) return;
+  if (is_same_at_points(t, stm->u.term))
+    map_put(t->same, stm->binders[0], stm->binders[0]);
+  else if (asks_for_equality(stm->u.term))
+    t->asks = true;
+}
+
+bool kern_tries(const Vary *vary, const KernStm *stm) {
+  Trying t = { .vary = vary, .same = map_new(NULL) };
+  const KernBlock *body = stm->u.loop.body;
+  int count = stm->u.loop.param_count, which = stm->u.loop.which;
+  for (int i = 0; i < count; i++) {
+    if (i == which) continue;
+    if (!is_same_at_points(&t, stm->u.loop.inits[i])) return false;
+    map_put(t.same, stm->u.loop.params[i], stm->u.loop.params[i]);
+  }
+  KernVisitor v = { .stm = see_trial, .state = &t };
+  kern_visit_block(&v, body);
+  for (int i = 0; i < count; i++)
+    if (i != which && !is_same_at_points(&t, body->results[i])) return false;
+  return t.asks;
+}
+
+// ---- how long a value takes from round to round
+
+// Cycles until the vector that an operation makes can be used.
+static double latency_of_op(const Term *t) {
+  if (t->kind != TERM_OP) return 1;
+  OpCost cost = op_cost(t->u.op.op, t->u.op.operands);
+  if (cost == COST_LIBRARY) return 60;
+  if (cost == COST_DIVISION) return prim_size_bytes(t->u.op.operands) == 8 ? 20 : 12;
+  if (prim_is_float(t->u.op.operands)) return 4;
+  return t->u.op.op == OP_MUL ? 10 : 1;
+}
+
+// When the value is there if the round begins at 0; -1: it does not depend on the round before.
+static double time_of(const Map *times, const Term *t) {
+  const double *known = t->kind == TERM_VAR ? map_get(times, t->u.var) : NULL;
+  if (known) return *known;
+  const Term *operands[3];
+  int count = term_operands(t, operands);
+  double latest = -1;
+  for (int i = 0; i < count; i++)
+    latest = fmax(latest, time_of(times, operands[i]));
+  return latest < 0 ? latest : latest + latency_of_op(t);
+}
+
+static void set_time(Map *times, const KernStm *stm, double time) {
+  for (int i = 0; i < stm->binder_count && time >= 0; i++)
+    map_put(times, stm->binders[i], mem_copy(&time, sizeof time));
+}
+
+static double time_of_load(const Map *times, const Access *load) {
+  double latest = -1;
+  for (int i = 0; i < load->tensor->rank; i++)
+    latest = fmax(latest, time_of(times, load->index[i]));
+  return latest < 0 ? latest : latest + 5;
+}
+
+static double time_of_results(const Map *times, const KernBlock *block) {
+  double latest = -1;
+  for (int i = 0; i < block->result_count; i++)
+    latest = fmax(latest, time_of(times, block->results[i]));
+  return latest;
+}
+
+static void time_block(Map *times, const KernBlock *block);
+
+static double time_of_branches(Map *times, const KernStm *stm) {
+  time_block(times, stm->u.cond.then_block);
+  time_block(times, stm->u.cond.else_block);
+  double latest = fmax(time_of(times, stm->u.cond.condition),
+                       time_of_results(times, stm->u.cond.then_block));
+  latest = fmax(latest, time_of_results(times, stm->u.cond.else_block));
+  return latest < 0 ? latest : latest + 1;
+}
+
+// Of loops within, whose own rounds count elsewhere, what goes in comes out.
+static double time_of_axis(const Map *times, const Axis *axis) {
+  double latest = -1;
+  for (int i = 0; i < axis->param_count && axis->inits; i++)
+    latest = fmax(latest, time_of(times, axis->inits[i]));
+  return latest;
+}
+
+static void time_block(Map *times, const KernBlock *block) {
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    if (stm->kind == KERN_LET) set_time(times, stm, time_of(times, stm->u.term));
+    if (stm->kind == KERN_LOAD) set_time(times, stm, time_of_load(times, &stm->u.load));
+    if (stm->kind == KERN_IF) set_time(times, stm, time_of_branches(times, stm));
+    if (stm->kind == KERN_AXIS) set_time(times, stm, time_of_axis(times, stm->u.axis));
+  }
+}
+
+double kern_round_latency(const Var *const *params, int count, const KernBlock *body) {
+  Map *times = map_new(NULL);
+  double start = 0;
+  for (int i = 0; i < count; i++)
+    map_put(times, params[i], mem_copy(&start, sizeof start));
+  time_block(times, body);
+  return fmax(time_of_results(times, body), 0);
+}

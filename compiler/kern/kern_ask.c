@@ -1,0 +1,115 @@
+// What steps and other rewritings ask of kernels.
+#include "kern/kern_ask.h"
+#include "base/map.h"
+
+// ---- axes
+
+bool kern_block_has_axis(const KernBlock *block, Name name) {
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    if (stm->kind == KERN_AXIS && stm->u.axis->name == name) return true;
+    KernBlockVec blocks = kern_blocks(stm);
+    vec_each (const KernBlock **, inner, &blocks)
+      if (kern_block_has_axis(*inner, name)) return true;
+  }
+  return false;
+}
+
+bool kern_has_axis(const Kern *kern, Name name) {
+  return kern_block_has_axis(kern->body, name);
+}
+
+// ---- stores where it loads
+
+typedef struct InPlace {
+  Map *loaded, *stored, *made;  // root tensors; those of the host by its names
+  Map *carried;                 // Var -> const Axis *: what loops around the block carry
+  Vec(Access) ring_loads, ring_stores;
+  bool found;
+} InPlace;
+
+static void see_access(KernVisitor *v, Access access, bool stores) {
+  InPlace *p = v->state;
+  const Tensor *root = tensor_root(access.tensor);
+  const void *key = root->space == TENSOR_GLOBAL ? (const void *)root->host : root;
+  bool ring = access.tensor->ring;
+  if (!ring) map_put(stores ? p->stored : p->loaded, key, root);
+  if (!ring && root->ring) map_put(stores ? p->loaded : p->stored, key, root);
+  if (!ring) return;
+  if (stores)
+    vec_push(&p->ring_stores, access);
+  else
+    vec_push(&p->ring_loads, access);
+}
+
+static void see_made(KernVisitor *v, const KernStm *stm) {
+  InPlace *p = v->state;
+  if (stm->kind == KERN_ALLOC) map_put(p->made, stm->u.tensor, stm);
+}
+
+static void see_both(void *state, const void *key, void *value) {
+  InPlace *p = state;
+  if (map_has(p->loaded, key) && !map_has(p->made, value)) p->found = true;
+}
+
+// What one loop carries of a ring are different places.
+static bool are_places_apart(const InPlace *p, const Term *a, const Term *b) {
+  if (a->kind != TERM_VAR || b->kind != TERM_VAR || a->u.var == b->u.var) return false;
+  const Axis *loop = map_get(p->carried, a->u.var);
+  return loop && loop == map_get(p->carried, b->u.var);
+}
+
+static void compare_rings(InPlace *p) {
+  vec_each (const Access *, store, &p->ring_stores)
+    vec_each (const Access *, load, &p->ring_loads)
+      if (store->tensor == load->tensor && !map_has(p->made, store->tensor) &&
+          !are_places_apart(p, store->index[0], load->index[0]))
+        p->found = true;
+}
+
+static bool updates_in_place(const KernBlock *block, Map *carried) {
+  InPlace p = { .loaded = map_new(NULL),
+                .stored = map_new(NULL),
+                .made = map_new(NULL),
+                .carried = carried };
+  KernVisitor v = { .stm = see_made, .access = see_access, .state = &p };
+  kern_visit_block(&v, block);
+  map_each(p.stored, see_both, &p);
+  compare_rings(&p);
+  return p.found;
+}
+
+bool kern_updates_in_place(const KernBlock *block) {
+  return updates_in_place(block, map_new(NULL));
+}
+
+// By all loops but those in the axis.
+static void note_carried(Map *carried, const KernBlock *block, const Axis *axis) {
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    const Axis *loop = stm->kind == KERN_AXIS ? stm->u.axis : NULL;
+    if (loop == axis) continue;
+    for (int k = 0; loop && loop->role == AXIS_LOOP && k < loop->param_count; k++)
+      map_put(carried, loop->params[k], loop);
+    KernBlockVec blocks = kern_blocks(stm);
+    vec_each (const KernBlock **, inner, &blocks)
+      note_carried(carried, *inner, axis);
+  }
+}
+
+bool kern_may_run_twice(const Kern *kern, const Axis *axis) {
+  Map *carried = map_new(NULL);
+  note_carried(carried, kern->body, axis);
+  return !updates_in_place(axis->body, carried);
+}
+
+// ---- the host
+
+static void see_binder(KernVisitor *v, const Var *var) { map_put(v->state, var, var); }
+
+bool kern_host_knows(const Kern *kern, const Term *width) {
+  Map *inside = map_new(NULL);
+  KernVisitor v = { .binder = see_binder, .state = inside };
+  kern_visit_block(&v, kern->body);
+  return !term_mentions_any(width, inside);
+}

@@ -1,0 +1,14 @@
+// What steps and other rewritings ask of kernels.
+#pragma once
+#include "kern/kern.h"
+
+bool kern_has_axis(const Kern *kern, Name name);
+bool kern_block_has_axis(const KernBlock *block, Name name);
+
+// Does the host know the width before the launch?
+bool kern_host_knows(const Kern *kern, const Term *width);
+
+// Does the code store where it loads, but in arrays of its own?  Then no point may run twice.
+bool kern_updates_in_place(const KernBlock *block);
+// May the points of a map run twice, within a round of the loops around it?
+bool kern_may_run_twice(const Kern *kern, const Axis *axis);

@@ -1,0 +1,551 @@
+// A row per point, cut into chunks:
+//
+//   reduce   partials[p][c] = op over chunk c           result[p] = op over partials[p]
+//   scan     partials[p][c] = op over chunk c           partials[p][c] = op of those before c
+//            scan of the chunk, from partials[p][c]
+//   hist     copies[p][c] = histogram of chunk c        dest[p] = op dest[p] copies[p][..]
+//
+// Why: a grid of few points leaves cores idle.  (docs/opencl.md:
+// few items with contiguous chunks on a CPU.)
+#include "kern/schedules/chunks.h"
+#include "base/map.h"
+
+enum { OWN_BYTES = 1 << 14 };  // of bins that a chunk has for itself
+
+typedef struct Cut {
+  Compiler *c;
+  const Kern *kern;
+  const Axis *grid[16];  // outermost first
+  int grid_count;
+  const KernBlock *point;
+  int at;  // of the axis in the point's statements
+  const Axis *row;
+  const KernSeg *seg;
+  Chunks *out;
+  Map *starts;  // Kern.starts
+} Cut;
+
+// ---- taking the kernel apart
+
+static bool find_row(Cut *x) {
+  for (int i = 0; i < x->point->count; i++) {
+    const KernStm *stm = &x->point->stms[i];
+    if (stm->kind != KERN_AXIS) continue;
+    AxisRole role = stm->u.axis->role;
+    if (role != AXIS_REDUCE && role != AXIS_SCAN && role != AXIS_HIST) return false;
+    x->at = i;
+    x->row = stm->u.axis;
+    return i + 1 == x->point->count || role == AXIS_REDUCE;
+  }
+  return false;
+}
+
+static bool take_apart(Cut *x) {
+  const KernBlock *b = x->kern->body;
+  while (b->count == 1 && b->stms[0].kind == KERN_AXIS &&
+         b->stms[0].u.axis->bind == BIND_GRID) {
+    if (x->grid_count == 15) return false;
+    x->grid[x->grid_count++] = b->stms[0].u.axis;
+    b = b->stms[0].u.axis->body;
+  }
+  x->point = b;
+  return find_row(x);
+}
+
+// ---- what the host decides
+
+static const Term *rows_of(const Cut *x) {
+  const Term *rows = term_i64(1);
+  for (int i = 0; i < x->grid_count; i++)
+    rows = term_mul(rows, x->grid[i]->width);
+  return rows;
+}
+
+// A reduction whose partial results a scan takes has the scan's chunks.
+Name kern_chunk_param(Compiler *c, const KernSeg *seg, const char *what) {
+  const char *name = seg->share == SHARE_NONE ? text_format("%s.%s", seg->name, what)
+                                              : text_format("segscan_%s", what);
+  return name_of(c->names, name);
+}
+
+static const Term *tuned(Cut *x, const char *what) {
+  return term_tuning(kern_chunk_param(x->c, x->seg, what));
+}
+
+// As many chunks as give every compute unit work, but none smaller than is worth an item; copies of
+// histograms cost no more than the elements themselves.
+static const Term *most_chunks(Cut *x) {
+  if (x->row->role != AXIS_HIST)
+    return term_ceil_div(term_max(x->row->width, term_i64(1)), tuned(x, "chunk"));
+  const Term *bins = term_i64(1);
+  for (int i = 0; i < x->row->hist_count; i++)
+    bins = term_add(bins, x->row->hists[i].width);
+  return term_quot(x->row->width, bins);
+}
+
+static void decide(Cut *x) {
+  KernBuilder b = kern_builder(x->c, x->kern->loc);
+  const Term *rows = kern_let(&b, "rows", rows_of(x));
+  const Term *wanted = term_ceil_div(tuned(x, "items"), term_max(rows, term_i64(1)));
+  const Term *count = term_max(term_i64(1), term_min(wanted, most_chunks(x)));
+  x->out->count = kern_let(&b, "chunks", count);
+  x->out->size = kern_let(&b, "chunk_size", term_ceil_div(x->row->width, x->out->count));
+  x->out->lets = kern_block(&b, NULL, 0);
+}
+
+// ---- kernels
+
+// A copy of the point with every binder fresh, and the indices of its grid.
+typedef struct Copy {
+  const Var *indices[16];
+  const KernBlock *point;
+  const Axis *row;
+} Copy;
+
+static Copy fresh_point(Cut *x) {
+  Copy copy = { .point = NULL };
+  Map *replace = map_new(NULL);
+  for (int i = 0; i < x->grid_count; i++) {
+    copy.indices[i] = var_like(x->c, x->grid[i]->index);
+    map_put(replace, x->grid[i]->index, term_var(copy.indices[i]));
+  }
+  copy.point = kern_rename(x->c, replace, x->point);
+  copy.row = copy.point->stms[x->at].u.axis;
+  return copy;
+}
+
+// The grid around a block, with one more axis inside if `last` is given.
+static const Kern *in_grid(Cut *x, const Copy *copy, const Axis *last,
+                           const KernBlock *block, const char *suffix) {
+  Name name = name_of(x->c->names, text_format("%s_%s", x->kern->name, suffix));
+  for (int i = x->grid_count; i >= 0; i--) {
+    if (i == x->grid_count && !last) continue;
+    Axis axis = i == x->grid_count ? *last : *x->grid[i];
+    if (i < x->grid_count) axis.index = copy->indices[i];
+    axis.body = block;
+    KernBuilder b = kern_builder(x->c, x->kern->loc);
+    kern_axis(&b, axis, NULL, 0);
+    block = kern_block(&b, NULL, 0);
+  }
+  Kern kern = *x->kern;
+  kern.name = name;
+  kern.body = block;
+  kern.starts = x->starts;
+  return kern_name_axes(x->c, &kern);
+}
+
+static Axis chunk_axis(Cut *x) {
+  return (Axis){ .index = kern_index(x->c, "c", x->kern->loc),
+                 .width = x->out->count,
+                 .role = AXIS_MAP,
+                 .bind = BIND_GRID };
+}
+
+static void add_before_row(Cut *x, KernBuilder *b, const Copy *copy) {
+  for (int i = 0; i < x->at; i++)
+    kern_add(b, copy->point->stms[i]);
+}
+
+// The row's axis over the elements of a chunk.
+static Axis chunk_of(Cut *x, KernBuilder *b, const Axis *row, const Var *chunk) {
+  const Term *start = kern_let(b, "start", term_mul(term_var(chunk), x->out->size));
+  if (start->kind == TERM_VAR) map_put(x->starts, start->u.var, start->u.var);
+  Axis axis = *row;
+  axis.index = kern_index(x->c, row->index->name, row->index->loc);
+  axis.width = kern_let(b, "length", term_min(x->out->size, term_sub(row->width, start)));
+  KernBuilder body = kern_builder(x->c, x->kern->loc);
+  kern_let_var(&body, row->index, term_add(start, term_var(axis.index)));
+  for (int i = 0; i < row->body->count; i++)
+    kern_add(&body, row->body->stms[i]);
+  axis.body = kern_block(&body, row->body->results, row->body->result_count);
+  return axis;
+}
+
+// temp[indices.., extra..]
+static Access temp_at(Cut *x, const Tensor *temp, const Copy *copy, const Term *last,
+                      const Term *next) {
+  const Term **index = new_array(const Term *, x->grid_count + 3);
+  int n = 0;
+  for (; n < x->grid_count; n++)
+    index[n] = term_var(copy->indices[n]);
+  if (last) index[n++] = last;
+  if (next) index[n++] = next;
+  return (Access){ temp, index };
+}
+
+static const Tensor *temp_new(Cut *x, const char *name, PrimType elem, const Term *bins) {
+  const Term **dims = new_array(const Term *, x->grid_count + 3);
+  int n = 0;
+  for (; n < x->grid_count; n++)
+    dims[n] = x->grid[n]->width;
+  dims[n++] = x->out->count;
+  if (bins) dims[n++] = bins;
+  return tensor_new(x->c, name, elem, dims, n, TENSOR_GLOBAL);
+}
+
+// ---- reductions and scans
+
+static const Var *const *fresh_values(Cut *x, const Axis *axis, const char *name) {
+  const Var **vars = new_array(const Var *, kern_sum_count(axis) + 1);
+  for (int o = 0, next = 0; o < axis->op_count; o++)
+    for (int k = 0; k < axis->ops[o].count; k++)
+      vars[next++] =
+          var_new(x->c, name_of(x->c->names, name),
+                  type_scalar(axis->ops[o].params[k]->type.elem), x->kern->loc);
+  return vars;
+}
+
+static const Term *const *terms_of(const Var *const *vars, int count) {
+  const Term **terms = new_array(const Term *, count + 1);
+  for (int i = 0; i < count; i++)
+    terms[i] = term_var(vars[i]);
+  return terms;
+}
+
+static void make_partials(Cut *x) {
+  int count = kern_sum_count(x->row);
+  const Tensor **temps = new_array(const Tensor *, count + 1);
+  for (int o = 0, next = 0; o < x->row->op_count; o++)
+    for (int k = 0; k < x->row->ops[o].count; k++)
+      temps[next++] = temp_new(x, "partials", x->row->ops[o].params[k]->type.elem, NULL);
+  x->out->temps = temps;
+  x->out->temp_count = count;
+}
+
+// Without stores to the host's arrays: a scan's first phase stores nothing else.
+static const KernBlock *without_stores(KernMapper *m, const KernBlock *block) {
+  KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    bool outside = stm->kind == KERN_STORE &&
+                   tensor_root(stm->u.store.to.tensor)->space == TENSOR_GLOBAL;
+    b.loc = stm->loc;
+    if (!outside) kern_add(&b, kern_map_stm(m, stm));
+  }
+  return kern_block(&b, block->results, block->result_count);
+}
+
+static Axis as_reduction(Cut *x, Axis axis) {
+  if (axis.role != AXIS_SCAN) return axis;
+  KernMapper m = { .c = x->c, .block = without_stores };
+  axis.role = AXIS_REDUCE;
+  axis.body = without_stores(&m, axis.body);
+  axis.sums = NULL;
+  axis.after = NULL;
+  return axis;
+}
+
+// partials[p][c] = op over the chunk
+static const Kern *reduce_chunks(Cut *x) {
+  Copy copy = fresh_point(x);
+  Axis grid = chunk_axis(x);
+  KernBuilder b = kern_builder(x->c, x->kern->loc);
+  add_before_row(x, &b, &copy);
+  Axis chunk = as_reduction(x, chunk_of(x, &b, copy.row, grid.index));
+  int count = kern_sum_count(&chunk);
+  const Var *const *totals = fresh_values(x, &chunk, "total");
+  kern_axis(&b, chunk, totals, count);
+  for (int i = 0; i < count; i++)
+    kern_store(&b, temp_at(x, x->out->temps[i], &copy, term_var(grid.index), NULL),
+               term_var(totals[i]));
+  const char *suffix = x->row->role == AXIS_SCAN ? "sums" : "chunks";
+  return in_grid(x, &copy, &grid, kern_block(&b, NULL, 0), suffix);
+}
+
+// An axis over a point's partial results, with the operators of the row.
+static Axis over_partials(Cut *x, const Copy *copy, KernBuilder *body,
+                          const Var *const *values) {
+  Axis axis = { .index = kern_index(x->c, "c", x->kern->loc),
+                .width = x->out->count,
+                .role = AXIS_REDUCE,
+                .ops = copy->row->ops,
+                .op_count = copy->row->op_count };
+  *body = kern_builder(x->c, x->kern->loc);
+  for (int i = 0; i < x->out->temp_count; i++)
+    kern_load_var(body, values[i],
+                  temp_at(x, x->out->temps[i], copy, term_var(axis.index), NULL));
+  return axis;
+}
+
+static const Kern *combine_partials(Cut *x) {
+  Copy copy = fresh_point(x);
+  KernBuilder b = kern_builder(x->c, x->kern->loc), body;
+  add_before_row(x, &b, &copy);
+  const Var *const *values = fresh_values(x, copy.row, "partial");
+  Axis axis = over_partials(x, &copy, &body, values);
+  int count = x->out->temp_count;
+  axis.body = kern_block(&body, terms_of(values, count), count);
+  const KernStm *row = &copy.point->stms[x->at];
+  kern_axis(&b, axis, row->binders, row->binder_count);
+  for (int i = x->at + 1; i < copy.point->count; i++)
+    kern_add(&b, copy.point->stms[i]);
+  return in_grid(x, &copy, NULL, kern_block(&b, NULL, 0), "combine");
+}
+
+// partials[p][c] = op of those before c: a scan that stores what came before.
+static const Kern *scan_partials(Cut *x) {
+  Copy copy = fresh_point(x);
+  KernBuilder b = kern_builder(x->c, x->kern->loc), body, place;
+  int count = x->out->temp_count;
+  const Var *const *values = fresh_values(x, copy.row, "partial");
+  const Var *const *before = fresh_values(x, copy.row, "before");
+  const Var *const *after = fresh_values(x, copy.row, "so_far");
+  Axis sum = over_partials(x, &copy, &body, values);
+  Axis loop = { .index = sum.index,
+                .width = sum.width,
+                .role = AXIS_LOOP,
+                .params = before,
+                .param_count = count };
+  const Term **inits = new_array(const Term *, count + 1);
+  for (int o = 0, next = 0; o < sum.op_count; o++)
+    for (int k = 0; k < sum.ops[o].count; k++)
+      inits[next++] = sum.ops[o].neutral[k];
+  loop.inits = inits;
+  for (int i = 0; i < count; i++)
+    kern_store(&body, temp_at(x, x->out->temps[i], &copy, term_var(loop.index), NULL),
+               term_var(before[i]));
+  // One more element: a reduction of one point, that begins with what came before.
+  sum.index = kern_index(x->c, "one", x->kern->loc);
+  sum.width = term_i64(1);
+  sum.inits = terms_of(before, count);
+  place = kern_builder(x->c, x->kern->loc);
+  sum.body = kern_block(&place, terms_of(values, count), count);
+  kern_axis(&body, sum, after, count);
+  loop.body = kern_block(&body, terms_of(after, count), count);
+  kern_axis(&b, loop, fresh_values(x, copy.row, "all"), count);
+  return in_grid(x, &copy, NULL, kern_block(&b, NULL, 0), "before");
+}
+
+static const Kern *scan_chunks(Cut *x) {
+  Copy copy = fresh_point(x);
+  Axis grid = chunk_axis(x);
+  KernBuilder b = kern_builder(x->c, x->kern->loc);
+  add_before_row(x, &b, &copy);
+  int count = x->out->temp_count;
+  const Var *const *before = fresh_values(x, copy.row, "before");
+  for (int i = 0; i < count; i++)
+    kern_load_var(&b, before[i],
+                  temp_at(x, x->out->temps[i], &copy, term_var(grid.index), NULL));
+  Axis chunk = chunk_of(x, &b, copy.row, grid.index);
+  chunk.inits = terms_of(before, count);
+  chunk.after = kern_use_spare(x->c, chunk.after, term_var(grid.index));
+  kern_axis(&b, chunk, NULL, 0);
+  return in_grid(x, &copy, &grid, kern_block(&b, NULL, 0), "chunks");
+}
+
+// ---- histograms
+
+static void make_copies(Cut *x) {
+  int count = 0;
+  for (int h = 0; h < x->row->hist_count; h++)
+    count += x->row->hists[h].op.count;
+  const Tensor **temps = new_array(const Tensor *, count + 1);
+  for (int h = 0, next = 0; h < x->row->hist_count; h++)
+    for (int k = 0; k < x->row->hists[h].op.count; k++)
+      temps[next++] = temp_new(x, "copies", x->row->hists[h].op.params[k]->type.elem,
+                               x->row->hists[h].width);
+  x->out->temps = temps;
+  x->out->temp_count = count;
+}
+
+// Where a chunk counts: in the copies, or in small arrays of its own that are copied there: what
+// lies on a processor's stack is faster to count in.
+typedef struct OwnBins {
+  const Tensor **own;  // NULL: the copies themselves
+  Access *at;          // without the bin
+} OwnBins;
+
+// Bytes that all bins take, if that is known; else as many as are too many.
+static int64_t bytes_of_bins(const Cut *x) {
+  int64_t bytes = 0;
+  for (int i = 0; i < x->out->temp_count; i++) {
+    const Tensor *t = x->out->temps[i];
+    const Term *width = t->dims[t->rank - 1];
+    if (width->kind != TERM_CONST || width->u.constant.u.i > OWN_BYTES)
+      return OWN_BYTES + 1;
+    bytes += width->u.constant.u.i * prim_size_bytes(t->elem);
+  }
+  return bytes;
+}
+
+static OwnBins bins_of_chunk(Cut *x, KernBuilder *b, const Copy *copy, const Var *chunk) {
+  int count = x->out->temp_count;
+  bool small = bytes_of_bins(x) <= OWN_BYTES;
+  OwnBins bins = { small ? new_array(const Tensor *, count + 1) : NULL,
+                   new_array(Access, count + 1) };
+  for (int i = 0; i < count; i++) {
+    const Tensor *t = x->out->temps[i];
+    bins.at[i] = temp_at(x, t, copy, term_var(chunk), NULL);
+    if (!small) continue;
+    bins.own[i] = tensor_new(x->c, "bins", t->elem, &t->dims[t->rank - 1], 1, TENSOR_OWN);
+    kern_add(b, (KernStm){ .kind = KERN_ALLOC, .u.tensor = bins.own[i] });
+    bins.at[i] = (Access){ bins.own[i], new_array(const Term *, 1) };
+  }
+  return bins;
+}
+
+// dest[bin]
+static Access bin_of(const Access *dest, const Var *bin) {
+  int rank = dest->tensor->rank;
+  const Term **index = new_array(const Term *, rank + 1);
+  for (int i = 0; i + 1 < rank; i++)
+    index[i] = dest->index[i];
+  index[rank - 1] = term_var(bin);
+  return (Access){ dest->tensor, index };
+}
+
+static Axis all_bins(Cut *x, const KernHist *hist) {
+  return (Axis){ .index = kern_index(x->c, "bin", x->kern->loc),
+                 .width = hist->width,
+                 .role = AXIS_MAP };
+}
+
+static void clear_bins(Cut *x, KernBuilder *b, const Copy *copy, const OwnBins *bins) {
+  for (int h = 0, next = 0; h < copy->row->hist_count; h++) {
+    const KernHist *hist = &copy->row->hists[h];
+    Axis all = all_bins(x, hist);
+    KernBuilder body = kern_builder(x->c, x->kern->loc);
+    for (int k = 0; k < hist->op.count; k++)
+      kern_store(&body, bin_of(&bins->at[next++], all.index), hist->op.neutral[k]);
+    all.body = kern_block(&body, NULL, 0);
+    kern_axis(b, all, NULL, 0);
+  }
+}
+
+static void copy_bins(Cut *x, KernBuilder *b, const Copy *copy, const OwnBins *bins,
+                      const Var *chunk) {
+  for (int h = 0, next = 0; bins->own && h < copy->row->hist_count; h++) {
+    const KernHist *hist = &copy->row->hists[h];
+    Axis all = all_bins(x, hist);
+    KernBuilder body = kern_builder(x->c, x->kern->loc);
+    for (int k = 0; k < hist->op.count; k++, next++) {
+      Access to =
+          temp_at(x, x->out->temps[next], copy, term_var(chunk), term_var(all.index));
+      const Var *value = var_new(x->c, name_of(x->c->names, "counted"),
+                                 type_scalar(bins->own[next]->elem), x->kern->loc);
+      kern_load_var(&body, value, bin_of(&bins->at[next], all.index));
+      kern_store(&body, to, term_var(value));
+    }
+    all.body = kern_block(&body, NULL, 0);
+    kern_axis(b, all, NULL, 0);
+  }
+}
+
+static const KernHist *into_bins(const Copy *copy, const OwnBins *bins) {
+  KernHist *hists = new_array(KernHist, copy->row->hist_count + 1);
+  for (int h = 0, next = 0; h < copy->row->hist_count; h++) {
+    hists[h] = copy->row->hists[h];
+    hists[h].dests = bins->at + next;
+    next += hists[h].op.count;
+  }
+  return hists;
+}
+
+static const Kern *fill_copies(Cut *x) {
+  Copy copy = fresh_point(x);
+  Axis grid = chunk_axis(x);
+  KernBuilder b = kern_builder(x->c, x->kern->loc);
+  add_before_row(x, &b, &copy);
+  OwnBins bins = bins_of_chunk(x, &b, &copy, grid.index);
+  clear_bins(x, &b, &copy, &bins);
+  Axis chunk = chunk_of(x, &b, copy.row, grid.index);
+  chunk.hists = into_bins(&copy, &bins);
+  kern_axis(&b, chunk, NULL, 0);
+  copy_bins(x, &b, &copy, &bins, grid.index);
+  return in_grid(x, &copy, &grid, kern_block(&b, NULL, 0), "copies");
+}
+
+// dest[bin] = op dest[bin] (copies[..][bin]), for each bin of one histogram
+static void combine_bins(Cut *x, KernBuilder *b, const Copy *copy, const KernHist *hist,
+                         int first, const Var *bin) {
+  int count = hist->op.count;
+  const Term **inits = new_array(const Term *, count + 1);
+  const Var **olds = new_array(const Var *, count + 1),
+            **values = new_array(const Var *, count + 1),
+            **sums = new_array(const Var *, count + 1);
+  Axis over = { .index = kern_index(x->c, "c", x->kern->loc),
+                .width = x->out->count,
+                .role = AXIS_REDUCE,
+                .ops = &hist->op,
+                .op_count = 1,
+                .inits = inits };
+  KernBuilder body = kern_builder(x->c, x->kern->loc);
+  for (int k = 0; k < count; k++) {
+    CoreType type = hist->op.params[k]->type;
+    olds[k] = var_new(x->c, name_of(x->c->names, "old"), type, x->kern->loc);
+    values[k] = var_new(x->c, name_of(x->c->names, "part"), type, x->kern->loc);
+    sums[k] = var_new(x->c, name_of(x->c->names, "sum"), type, x->kern->loc);
+    kern_load_var(b, olds[k], bin_of(&hist->dests[k], bin));
+    inits[k] = term_var(olds[k]);
+    kern_load_var(
+        &body, values[k],
+        temp_at(x, x->out->temps[first + k], copy, term_var(over.index), term_var(bin)));
+  }
+  over.body = kern_block(&body, terms_of(values, count), count);
+  kern_axis(b, over, sums, count);
+  for (int k = 0; k < count; k++)
+    kern_store(b, bin_of(&hist->dests[k], bin), term_var(sums[k]));
+}
+
+static bool have_equal_bins(const Axis *row) {
+  for (int h = 1; h < row->hist_count; h++)
+    if (!term_same(row->hists[h].width, row->hists[0].width)) return false;
+  return true;
+}
+
+// Histograms of as many bins go through them together.
+static const Kern *combine_equal(Cut *x, const Copy *copy) {
+  KernBuilder body = kern_builder(x->c, x->kern->loc);
+  Axis bins = all_bins(x, &copy->row->hists[0]);
+  bins.bind = BIND_GRID;
+  for (int h = 0, first = 0; h < copy->row->hist_count; h++) {
+    combine_bins(x, &body, copy, &copy->row->hists[h], first, bins.index);
+    first += copy->row->hists[h].op.count;
+  }
+  return in_grid(x, copy, &bins, kern_block(&body, NULL, 0), "combine");
+}
+
+static const Kern *combine_copies(Cut *x) {
+  Copy copy = fresh_point(x);
+  if (have_equal_bins(copy.row)) return combine_equal(x, &copy);
+  KernBuilder b = kern_builder(x->c, x->kern->loc);
+  for (int h = 0, first = 0; h < copy.row->hist_count; h++) {
+    const KernHist *hist = &copy.row->hists[h];
+    Axis bins = all_bins(x, hist);
+    KernBuilder body = kern_builder(x->c, x->kern->loc);
+    combine_bins(x, &body, &copy, hist, first, bins.index);
+    first += hist->op.count;
+    bins.body = kern_block(&body, NULL, 0);
+    kern_axis(&b, bins, NULL, 0);
+  }
+  return in_grid(x, &copy, NULL, kern_block(&b, NULL, 0), "combine");
+}
+
+// ---- the phases
+
+static void add_phase(Chunks *out, const Kern *kern, KernUse use) {
+  out->phases[out->phase_count] = kern;
+  out->uses[out->phase_count++] = use;
+}
+
+bool kern_in_chunks(Compiler *c, const Kern *kern, const KernSeg *seg, Chunks *out) {
+  Cut x = { .c = c, .kern = kern, .seg = seg, .out = out, .starts = map_new(NULL) };
+  *out = (Chunks){ 0 };
+  if (!take_apart(&x)) return false;
+  decide(&x);
+  if (x.row->role == AXIS_HIST) {
+    make_copies(&x);
+    add_phase(out, fill_copies(&x), USE_CHUNKS);
+    add_phase(out, combine_copies(&x), USE_POINTS);
+    return true;
+  }
+  make_partials(&x);
+  if (seg->share != SHARE_TAKE) add_phase(out, reduce_chunks(&x), USE_CHUNKS);
+  if (x.row->role == AXIS_REDUCE) {
+    add_phase(out, combine_partials(&x), USE_FEW);
+    return true;
+  }
+  add_phase(out, scan_partials(&x), USE_FEW);
+  add_phase(out, scan_chunks(&x), USE_CHUNKS);
+  return true;
+}

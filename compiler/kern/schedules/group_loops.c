@@ -1,0 +1,201 @@
+#include "kern/schedules/group_loops.h"
+#include "kern/steps/step.h"
+
+// ---- what values depend on
+
+static int var_depends(const GroupLoops *s, const Var *var) {
+  const int *known = map_get(s->depends, var);
+  return known ? *known : ON_NONE;
+}
+
+int group_term_depends(const GroupLoops *s, const Term *t) {
+  if (t->kind == TERM_VAR) return var_depends(s, t->u.var);
+  const Term *operands[3];
+  int on = ON_NONE, count = term_operands(t, operands);
+  for (int i = 0; i < count; i++)
+    on |= group_term_depends(s, operands[i]);
+  return on;
+}
+
+static void note_depends(GroupLoops *s, const Var *var, int on) {
+  map_put(s->depends, var, mem_copy(&on, sizeof on));
+}
+
+int group_access_depends(const GroupLoops *s, const Access *access) {
+  int on = ON_NONE;
+  for (int i = 0; i < access->tensor->rank; i++)
+    on |= group_term_depends(s, access->index[i]);
+  return on;
+}
+
+// ---- loops
+
+bool group_is_innermost(const KernBlock *block) {
+  for (int i = 0; i < block->count; i++)
+    if (kern_blocks(&block->stms[i]).count) return false;
+  return true;
+}
+
+static void see_axis_of_group(GroupLoops *s, const Axis *axis) {
+  if (axis->bind != BIND_SEQ) return;
+  bool innermost = group_is_innermost(axis->body);
+  if (axis != s->column) note_depends(s, axis->index, innermost ? ON_LOOP : ON_OUTER);
+  for (int i = 0; i < axis->param_count; i++)
+    note_depends(s, axis->params[i], ON_BOTH);
+  bool loop = axis->role == AXIS_REDUCE || axis->role == AXIS_LOOP;
+  if (loop && innermost) vec_push(&s->loops, axis);
+}
+
+static void see_group_stm(KernVisitor *v, const KernStm *stm) {
+  GroupLoops *s = v->state;
+  int on = ON_BOTH;
+  if (stm->kind == KERN_LET) on = group_term_depends(s, stm->u.term);
+  if (stm->kind == KERN_LOAD) on = group_access_depends(s, &stm->u.load);
+  if (stm->kind == KERN_AXIS) see_axis_of_group(s, stm->u.axis);
+  for (int i = 0; i < stm->binder_count; i++)
+    note_depends(s, stm->binders[i], on);
+  if (stm->kind == KERN_CHECK || stm->kind == KERN_CALL || stm->kind == KERN_WHILE)
+    s->refused = true;
+}
+
+const Term *group_points_of_grid(const Kern *kern) {
+  const Term *points = term_i64(1);
+  for (const KernBlock *block = kern->body;
+       block->count == 1 && block->stms[0].kind == KERN_AXIS &&
+       block->stms[0].u.axis->bind == BIND_GRID;
+       block = block->stms[0].u.axis->body)
+    points = term_mul(points, block->stms[0].u.axis->width);
+  return points;
+}
+
+bool group_find_points(GroupLoops *s) {
+  const KernBlock *block = s->kern->body;
+  while (block->count == 1 && block->stms[0].kind == KERN_AXIS &&
+         block->stms[0].u.axis->bind == BIND_GRID) {
+    s->column = block->stms[0].u.axis;
+    s->grid++;
+    block = s->column->body;
+  }
+  return s->grid > 0;
+}
+
+const Axis *group_axis_around(const Kern *kern, const Axis *inner) {
+  const Axis *axis = kern->body->stms[0].u.axis;
+  while (axis->body->stms[0].u.axis != inner)
+    axis = axis->body->stms[0].u.axis;
+  return axis;
+}
+
+void group_find_loops(GroupLoops *s) {
+  s->depends = map_new(NULL);
+  if (s->row) note_depends(s, s->row->index, ON_ROW);
+  note_depends(s, s->column->index, ON_COLUMN);
+  KernVisitor v = { .stm = see_group_stm, .state = s };
+  kern_visit_block(&v, s->kern->body);
+}
+
+bool group_gains_from_blocks(const GroupLoops *s, const Axis *axis) {
+  int seen = ON_NONE;
+  for (int i = 0; i < axis->body->count; i++) {
+    const KernStm *stm = &axis->body->stms[i];
+    if (stm->kind != KERN_LOAD) continue;
+    int on = group_access_depends(s, &stm->u.load) & ON_BOTH;
+    if (on == ON_BOTH) return false;
+    seen |= on;
+  }
+  return seen == ON_BOTH;
+}
+
+// ---- what they keep
+
+// What it carries from round to round.
+static int carried_bytes(const Axis *axis) {
+  int bytes = 0;
+  for (int i = 0; i < axis->param_count; i++)
+    bytes += prim_size_bytes(axis->params[i]->type.elem);
+  for (int o = 0; o < axis->op_count; o++)
+    for (int i = 0; i < axis->ops[o].count; i++)
+      bytes += prim_size_bytes(axis->ops[o].params[i]->type.elem);
+  return bytes;
+}
+
+// Of what differs from point to point, the loop's own and what stands before it.
+typedef struct HeldValues {
+  const GroupLoops *loops;
+  Map *own, *held;  // Var -> itself
+  int bytes;
+} HeldValues;
+
+static void see_own_value(KernVisitor *v, const Var *var) {
+  HeldValues *h = v->state;
+  map_put(h->own, var, var);
+}
+
+static void see_held_value(void *state, const Var *var) {
+  HeldValues *h = state;
+  if (map_has(h->own, var) || map_has(h->held, var)) return;
+  map_put(h->held, var, var);
+  int points = h->loops->row ? ON_BOTH : ON_COLUMN;
+  if ((var_depends(h->loops, var) & points) == points)
+    h->bytes += prim_size_bytes(var->type.elem);
+}
+
+static void see_held_term(KernVisitor *v, const Term *term) {
+  term_each_var(term, see_held_value, v->state);
+}
+
+// What its body reads of values of its point that were made before it.
+static int held_bytes(const GroupLoops *s, const Axis *axis) {
+  HeldValues h = { s, map_new(NULL), map_new(NULL), 0 };
+  for (int i = 0; i < axis->param_count; i++)
+    map_put(h.own, axis->params[i], axis->params[i]);
+  KernVisitor own = { .binder = see_own_value, .state = &h },
+              held = { .term = see_held_term, .state = &h };
+  kern_visit_block(&own, axis->body);
+  kern_visit_block(&held, axis->body);
+  return h.bytes;
+}
+
+int group_bytes_of_points(const GroupLoops *s) {
+  int most = 1;
+  vec_each (const Axis *const *, loop, &s->loops) {
+    int bytes = carried_bytes(*loop) + held_bytes(s, *loop);
+    if (bytes > most) most = bytes;
+  }
+  return most;
+}
+
+// ---- checks
+//
+// Groups that wait for each other at barriers cannot stop on errors: what the host knows is a
+// condition of the whole kernel, which where it fails leaves the work to items by themselves.
+
+typedef struct HostChecks {
+  KernMapper mapper;
+  const Kern *kern;
+  const Term *condition;  // NULL: none yet
+} HostChecks;
+
+static const KernBlock *without_checks(KernMapper *m, const KernBlock *block) {
+  HostChecks *h = m->state;
+  KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    const Term *condition = stm->kind == KERN_CHECK ? stm->u.check.condition : NULL;
+    b.loc = stm->loc;
+    if (!condition || !kern_host_knows(h->kern, condition))
+      kern_add(&b, kern_map_stm(m, stm));
+    else
+      h->condition = h->condition ? term_and(h->condition, condition) : condition;
+  }
+  return kern_block(&b, block->results, block->result_count);
+}
+
+const Kern *group_checked_by_host(Compiler *c, const Kern *kern, const Term **condition) {
+  HostChecks h = { .mapper = { .c = c, .block = without_checks }, .kern = kern };
+  h.mapper.state = &h;
+  Kern *out = mem_copy(kern, sizeof *kern);
+  out->body = without_checks(&h.mapper, kern->body);
+  *condition = h.condition;
+  return out;
+}

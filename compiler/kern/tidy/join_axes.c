@@ -1,0 +1,190 @@
+// axis b: i < p grid { axis c: j < q grid { s = axis n: .. { t[.., i, j] .. }; y[i, j] = s } }
+//   =>  axis c: k < p * q grid {
+//         let i = k / q
+//         let j = k - i * q
+//         s = axis n: .. { t'[.., k] .. }; y[i, j] = s
+//       }                                        t' shows the last two dimensions of t as one
+//
+// where loops are reductions that mention i and j at such places alone, and q is the width of t's
+// last dimension.
+//
+// Why: what is summed up over outer dimensions lies side by side however short its own rows are;
+// lanes, and the loops around them, then do not end with each row.
+#include "base/map.h"
+#include "kern/tidy/tidy.h"
+#include "kern/kern_ask.h"
+
+enum { SHORT_ROW = 32, LONG_SUM = 32 };
+
+typedef struct Joining {
+  Compiler *c;
+  const Axis *outer, *inner;
+  const Var *index;  // that takes the place of both in loops
+  Map *views;        // Tensor -> Tensor
+  Map *aliases;      // Var -> Var, of lets
+  int places, mentions;
+  bool fails;
+} Joining;
+
+// What a let only gives another name.
+static const Var *meant(const Joining *x, const Var *var) {
+  const Var *other = map_get(x->aliases, var);
+  return other ? other : var;
+}
+
+static void find_aliases(Joining *x) {
+  for (int i = 0; i < x->inner->body->count; i++) {
+    const KernStm *stm = &x->inner->body->stms[i];
+    if (stm->kind == KERN_LET && stm->u.term->kind == TERM_VAR)
+      map_put(x->aliases, stm->binders[0], meant(x, stm->u.term->u.var));
+  }
+}
+
+static bool is_index_there(const Joining *x, const Term *t, const Axis *axis) {
+  return t->kind == TERM_VAR && meant(x, t->u.var) == axis->index;
+}
+
+static bool is_joined_place(const Joining *x, Access a) {
+  const Tensor *t = a.tensor, *root = tensor_root(t);
+  return t->rank >= 2 && !t->order && !root->order && !t->ring && !root->ring &&
+         root->space == TENSOR_GLOBAL &&
+         is_index_there(x, a.index[t->rank - 1], x->inner) &&
+         is_index_there(x, a.index[t->rank - 2], x->outer) &&
+         term_same(t->dims[t->rank - 1], x->inner->width);
+}
+
+static void see_joined_var(void *state, const Var *var) {
+  Joining *x = state;
+  var = meant(x, var);
+  x->mentions += var == x->outer->index || var == x->inner->index;
+}
+
+static void see_joined_term(KernVisitor *v, const Term *t) {
+  if (v->depth) term_each_var(t, see_joined_var, v->state);
+}
+
+static void see_joined_access(KernVisitor *v, Access access, bool stores) {
+  Joining *x = v->state;
+  if (v->depth && is_joined_place(x, access)) x->places += 2;
+  x->fails |= v->depth && stores;
+}
+
+static void see_joined_loop(KernVisitor *v, const KernStm *stm) {
+  Joining *x = v->state;
+  x->fails |= stm->kind == KERN_WHILE ||
+              (stm->kind == KERN_AXIS && stm->u.axis->role != AXIS_REDUCE);
+}
+
+// The widths of loops stand outside of them, but must not differ between rows.
+static bool can_join(Joining *x) {
+  KernVisitor v = { .stm = see_joined_loop,
+                    .term = see_joined_term,
+                    .access = see_joined_access,
+                    .state = x };
+  find_aliases(x);
+  kern_visit_block(&v, x->inner->body);
+  return !x->fails && x->places && x->places == x->mentions &&
+         !term_mentions(x->inner->width, x->outer->index);
+}
+
+// ---- the new axis
+
+static const Tensor *joined_view(const Joining *x, const Tensor *t) {
+  const Tensor *known = map_get(x->views, t);
+  if (known) return known;
+  const Term **dims = new_array(const Term *, t->rank);
+  for (int d = 0; d < t->rank - 1; d++)
+    dims[d] = t->dims[d];
+  dims[t->rank - 2] = term_mul(t->dims[t->rank - 2], t->dims[t->rank - 1]);
+  Tensor *view = mem_copy(tensor_new(x->c, t->name, t->elem, dims, t->rank - 1, t->space),
+                          sizeof *view);
+  view->of = t;
+  map_put(x->views, t, view);
+  return view;
+}
+
+static const KernBlock *join_places(KernMapper *m, const KernBlock *block) {
+  const Joining *x = m->state;
+  KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  for (int i = 0; i < block->count; i++) {
+    KernStm stm = kern_map_stm(m, &block->stms[i]);
+    if (stm.kind == KERN_LOAD && is_joined_place(x, stm.u.load)) {
+      const Tensor *t = stm.u.load.tensor;
+      const Term **index = mem_copy(stm.u.load.index, sizeof *index * (size_t)t->rank);
+      index[t->rank - 2] = term_var(x->index);
+      stm.u.load = (Access){ joined_view(x, t), index };
+    }
+    kern_add(&b, stm);
+  }
+  return kern_block(&b, block->results, block->result_count);
+}
+
+static const KernBlock *joined_body(Joining *x) {
+  KernMapper m = { .c = x->c, .block = join_places, .state = x };
+  KernBuilder b = kern_builder(x->c, (Loc){ 0 });
+  const KernBlock *body = x->inner->body;
+  const Term *i = term_quot(term_var(x->index), x->inner->width);
+  kern_let_var(&b, x->outer->index, i);
+  const Term *before = term_mul(term_var(x->outer->index), x->inner->width);
+  kern_let_var(&b, x->inner->index, term_sub(term_var(x->index), before));
+  for (int s = 0; s < body->count; s++)
+    kern_add(&b, body->stms[s].kind == KERN_AXIS ? kern_map_stm(&m, &body->stms[s])
+                                                 : body->stms[s]);
+  return kern_block(&b, NULL, 0);
+}
+
+// The axis of the grid that is all of a block; or NULL.
+static const Axis *only_grid(const KernBlock *block) {
+  if (block->count != 1 || block->stms[0].kind != KERN_AXIS) return NULL;
+  return block->stms[0].u.axis->bind == BIND_GRID ? block->stms[0].u.axis : NULL;
+}
+
+// The block around the two innermost axes of the grid, with one in their place.
+static const KernBlock *join_grid(Joining *x, const KernBlock *block) {
+  const Axis *outer = only_grid(block), *inner = outer ? only_grid(outer->body) : NULL;
+  if (!inner) return NULL;
+  KernBuilder b = kern_builder(x->c, block->stms[0].loc);
+  Axis axis = *outer;
+  if (only_grid(inner->body)) {
+    axis.body = join_grid(x, outer->body);
+    if (!axis.body) return NULL;
+    kern_axis(&b, axis, NULL, 0);
+    return kern_block(&b, NULL, 0);
+  }
+  x->outer = outer;
+  x->inner = inner;
+  if (outer->role != AXIS_MAP || inner->role != AXIS_MAP || !can_join(x)) return NULL;
+  axis = *inner;
+  x->index = axis.index = kern_index(x->c, "k", b.loc);
+  axis.width = term_mul(outer->width, inner->width);
+  axis.body = joined_body(x);
+  kern_axis(&b, axis, NULL, 0);
+  return kern_block(&b, NULL, 0);
+}
+
+// Rows are short, and what is summed up is worth a division; NULL if the host cannot tell.
+static const Term *is_worth_it(const Kern *kern, const Axis *inner) {
+  const Term *worth = term_less(inner->width, term_i64(SHORT_ROW));
+  if (!kern_host_knows(kern, inner->width)) return NULL;
+  for (int i = 0; i < inner->body->count; i++) {
+    const KernStm *stm = &inner->body->stms[i];
+    if (stm->kind != KERN_AXIS) continue;
+    if (!kern_host_knows(kern, stm->u.axis->width)) return NULL;
+    worth = term_and(worth, term_at_most(term_i64(LONG_SUM), stm->u.axis->width));
+  }
+  return worth;
+}
+
+bool kern_join_grid(Compiler *c, const Kern *kern, KernQuick *out) {
+  Joining x = { .c = c, .views = map_new(NULL), .aliases = map_new(NULL) };
+  const KernBlock *body = join_grid(&x, kern->body);
+  const Term *worth = body ? is_worth_it(kern, x.inner) : NULL;
+  if (!worth) return false;
+  Kern *joined = mem_copy(kern, sizeof *kern);
+  joined->body = body;
+  KernBuilder none = kern_builder(c, kern->loc);
+  *out = (KernQuick){ .kern = joined,
+                      .lets = kern_block(&none, NULL, 0),
+                      .condition = worth };
+  return true;
+}

@@ -1,0 +1,194 @@
+// x / 3, x % 3        =>  as C divides, where x is not negative
+// (x + 1) % m         =>  x + 1 < m ? x + 1 : 0, where 0 <= x < m
+// (x + y) % m         =>  x + y < m ? x + y : x + y - m, where both are
+//
+// What loops carry counts as such if it begins so and each round keeps it so: the digits of a
+// number, the place in a ring or in a table of hashed keys.  Comes late, as other passes look for
+// divisions of indices.  Why: rounding down takes as long as the division by a constant itself, and
+// other divisions take twenty times as long as a comparison.
+#include "kern/tidy/tidy.h"
+#include "kern/kern_ask.h"
+#include "kern/sums.h"
+
+enum { REMAINDER_FUEL = 24 };
+
+// What a loop carries, at first and from round to round.
+typedef struct Carried {
+  const Term *init, *next;
+} Carried;
+
+typedef struct Remainders {
+  KernMapper mapper;
+  Map *naturals;      // Var -> ..: indices and sizes
+  const Map *starts;  // likewise
+  Map *lets;          // Var -> const Term *
+  Map *carried;       // Var -> const Carried *
+  Map *widths;        // Var -> const Term *: of axes, by their indices
+  Map *assumed;       // Var -> itself: carried, while its next value is looked at
+} Remainders;
+
+// ---- what is not negative
+
+static bool is_unsigned(Remainders *r, const Term *t, int fuel);
+
+// A small constant, an index, a size, or such a sum: sums of them do not overflow.
+static bool is_never_negative(Remainders *r, const Term *t) {
+  if (t->kind == TERM_CONST)
+    return t->u.constant.u.i >= 0 && t->u.constant.u.i <= INT32_MAX;
+  return t->kind == TERM_VAR &&
+         (map_has(r->naturals, t->u.var) || (r->starts && map_has(r->starts, t->u.var)));
+}
+
+static bool op_is_unsigned(Remainders *r, const Term *t, int fuel) {
+  PrimOp op = t->u.op.op;
+  const Term *a = t->u.op.args[0], *b = t->u.op.args[1];
+  if (op == OP_ADD) return is_never_negative(r, a) && is_never_negative(r, b);
+  if (op == OP_MAX || op == OP_AND)
+    return is_unsigned(r, a, fuel) || is_unsigned(r, b, fuel);
+  if (op == OP_MOD) return is_unsigned(r, b, fuel);
+  if (op == OP_REM) return is_unsigned(r, a, fuel);
+  if (op == OP_MIN || op == OP_DIV || op == OP_QUOT)
+    return is_unsigned(r, a, fuel) && is_unsigned(r, b, fuel);
+  return false;
+}
+
+// Does it hold of what a loop carries: at first, and in the next round if in this one?
+static bool in_every_round(Remainders *r, const Var *var, const Term *m, int fuel,
+                           bool (*holds)(Remainders *r, const Term *t, const Term *m,
+                                         int fuel)) {
+  const Carried *c = map_get(r->carried, var);
+  if (!c) return false;
+  if (map_has(r->assumed, var)) return true;
+  map_put(r->assumed, var, c);
+  bool kept = holds(r, c->init, m, fuel) && holds(r, c->next, m, fuel);
+  map_remove(r->assumed, var);
+  return kept;
+}
+
+static bool stays_unsigned(Remainders *r, const Term *t, const Term *m, int fuel) {
+  (void)m;
+  return is_unsigned(r, t, fuel);
+}
+
+static bool is_unsigned(Remainders *r, const Term *t, int fuel) {
+  if (t->type != PRIM_I64 || fuel <= 0) return false;
+  if (is_never_negative(r, t)) return true;
+  if (t->kind == TERM_CONST) return t->u.constant.u.i >= 0;
+  if (t->kind == TERM_CONVERT)
+    return !prim_is_signed(t->u.arg->type) && prim_is_int(t->u.arg->type) &&
+           prim_bits(t->u.arg->type) < 64;
+  if (t->kind == TERM_SELECT)
+    return is_unsigned(r, t->u.select.a, fuel - 1) &&
+           is_unsigned(r, t->u.select.b, fuel - 1);
+  if (t->kind == TERM_OP) return op_is_unsigned(r, t, fuel - 1);
+  if (t->kind != TERM_VAR) return false;
+  const Term *let = map_get(r->lets, t->u.var);
+  return let ? is_unsigned(r, let, fuel - 1)
+             : in_every_round(r, t->u.var, NULL, fuel - 1, stays_unsigned);
+}
+
+// ---- what is a remainder by m, which is not negative
+
+static bool is_remainder(Remainders *r, const Term *t, const Term *m, int fuel) {
+  if (fuel <= 0) return false;
+  if (t->kind == TERM_OP && (t->u.op.op == OP_MOD || t->u.op.op == OP_REM))
+    return term_same(t->u.op.args[1], m) &&
+           (t->u.op.op == OP_MOD || is_unsigned(r, t->u.op.args[0], fuel - 1));
+  if (t->kind == TERM_SELECT)
+    return is_remainder(r, t->u.select.a, m, fuel - 1) &&
+           is_remainder(r, t->u.select.b, m, fuel - 1);
+  if (t->kind != TERM_VAR) return false;
+  const Term *width = map_get(r->widths, t->u.var), *let = map_get(r->lets, t->u.var);
+  if (width) return term_same(width, m);
+  return let ? is_remainder(r, let, m, fuel - 1)
+             : in_every_round(r, t->u.var, m, fuel - 1, is_remainder);
+}
+
+static const Term *sum_behind(Remainders *r, const Term *t) {
+  const Term *let = t->kind == TERM_VAR ? map_get(r->lets, t->u.var) : NULL;
+  return let ? let : t;
+}
+
+// (x + y) % m, or NULL.
+static const Term *turned(Remainders *r, const Term *sum, const Term *m) {
+  const Term *plain = sum_behind(r, sum);
+  bool adds = plain->kind == TERM_OP && plain->u.op.op == OP_ADD;
+  if (!adds || !is_never_negative(r, m)) return NULL;
+  const Term *x = plain->u.op.args[0], *y = plain->u.op.args[1];
+  const Term *less = term_less(sum, m);
+  if (term_is_i64(y, 1) && is_remainder(r, x, m, REMAINDER_FUEL))
+    return term_select(less, sum, term_i64(0));
+  if (is_remainder(r, x, m, REMAINDER_FUEL) && is_remainder(r, y, m, REMAINDER_FUEL))
+    return term_select(less, sum, term_sub(sum, m));
+  return NULL;
+}
+
+// ---- rewriting
+
+static const Term *without_rounding(Remainders *r, const Term *t) {
+  const Term *a = t->u.op.args[0], *b = t->u.op.args[1];
+  bool remainder = t->u.op.op == OP_MOD || t->u.op.op == OP_REM;
+  const Term *turn = remainder ? turned(r, a, b) : NULL;
+  if (turn) return turn;
+  bool rounds = t->u.op.op == OP_MOD || t->u.op.op == OP_DIV;
+  bool constant = b->kind == TERM_CONST && b->u.constant.u.i > 0;
+  if (!rounds || !constant || !is_unsigned(r, a, REMAINDER_FUEL)) return t;
+  return term_op2(remainder ? OP_REM : OP_QUOT, a, b);
+}
+
+static const Term *in_term(Remainders *r, const Term *t) {
+  const Term *operands[3], *mapped[3];
+  int count = term_operands(t, operands);
+  bool same = true;
+  for (int i = 0; i < count; i++) {
+    mapped[i] = in_term(r, operands[i]);
+    same = same && mapped[i] == operands[i];
+  }
+  if (!same) t = term_with(t, mapped, count);
+  if (t->kind != TERM_OP || t->type != PRIM_I64) return t;
+  PrimOp op = t->u.op.op;
+  bool divides = op == OP_DIV || op == OP_MOD || op == OP_QUOT || op == OP_REM;
+  return divides ? without_rounding(r, t) : t;
+}
+
+static const Term *map_remainders(KernMapper *m, const Term *t) {
+  return in_term(m->state, t);
+}
+
+// ---- what is known
+
+static void see_carried(Remainders *r, const Var *const *params, const Term *const *inits,
+                        const KernBlock *body, int count) {
+  for (int i = 0; i < count; i++)
+    map_put(r->carried, params[i],
+            new_node(Carried, .init = inits[i], .next = body->results[i]));
+}
+
+static void see_remainder_stm(KernVisitor *v, const KernStm *stm) {
+  Remainders *r = v->state;
+  if (stm->kind == KERN_LET) map_put(r->lets, stm->binders[0], stm->u.term);
+  if (stm->kind == KERN_WHILE)
+    see_carried(r, stm->u.loop.params, stm->u.loop.inits, stm->u.loop.body,
+                stm->u.loop.param_count);
+  if (stm->kind != KERN_AXIS) return;
+  const Axis *axis = stm->u.axis;
+  map_put(r->widths, axis->index, axis->width);
+  if (axis->role == AXIS_LOOP)
+    see_carried(r, axis->params, axis->inits, axis->body, axis->param_count);
+}
+
+const Kern *kern_simple_remainders(Compiler *c, const Kern *kern) {
+  Remainders r = { .mapper = { .c = c, .term = map_remainders, .block = kern_map_block },
+                   .naturals = sum_naturals(kern),
+                   .starts = kern->starts,
+                   .lets = map_new(NULL),
+                   .carried = map_new(NULL),
+                   .widths = map_new(NULL),
+                   .assumed = map_new(NULL) };
+  r.mapper.state = &r;
+  KernVisitor v = { .stm = see_remainder_stm, .state = &r };
+  kern_visit_block(&v, kern->body);
+  Kern *out = mem_copy(kern, sizeof *kern);
+  out->body = kern_map_block(&r.mapper, kern->body);
+  return out;
+}

@@ -1,0 +1,78 @@
+// Rewritings of a kernel that do not ask how it will run: what schedules begin with.
+#pragma once
+#include "kern/kern.h"
+
+// The kernel without short loops whose indices, once known, decide conditions and places.
+const Kern *kern_unroll_short(Compiler *c, const Kern *kern);
+// The block with elements loaded once that nothing in it stores (short_loops.c).
+const KernBlock *kern_load_once(Compiler *c, const KernBlock *block);
+
+// The kernel with short rows of its results, which its loops read again, in memory of each point.
+const Kern *kern_own_rows(Compiler *c, const Kern *kern);
+
+// The kernel with loads that are the same at all points of a loop before it.
+const Kern *kern_load_early(Compiler *c, const Kern *kern);
+// Loads that loops do not need go behind them (late_loads.c).
+const Kern *kern_load_late(Compiler *c, const Kern *kern);
+
+// The kernel with choices between values in the place of short branches.
+const Kern *kern_choose(Compiler *c, const Kern *kern);
+
+// Adds the `if` as choices; false, and nothing is added, unless its branches have `most` statements
+// at most and load only what is inside of its array.
+typedef bool (*KernIsInside)(void *state, const Access *access);
+bool kern_add_choice(KernBuilder *b, const KernStm *stm, int most, KernIsInside is_inside,
+                     void *state);
+
+// The kernel without checks that others before them, or axes around them, have made.
+const Kern *kern_drop_known_checks(Compiler *c, const Kern *kern);
+
+// The kernel without divisions that comparisons do, and with those of C where numbers are not
+// negative (remainders.c).
+const Kern *kern_simple_remainders(Compiler *c, const Kern *kern);
+
+// The kernel with one comparison in the place of two where an index is checked.
+const Kern *kern_compare_once(Compiler *c, const Kern *kern);
+
+// The kernel, if it has one point, with room as large as has been checked for arrays whose size is
+// found within: room that the host can make.
+const Kern *kern_bound_rooms(Compiler *c, const Kern *kern);
+
+// The kernel with what a round of a loop stores for the next one to load in a variable.
+const Kern *kern_carry_stores(Compiler *c, const Kern *kern);
+// Would the loop carry what a store of its rounds leaves?
+bool kern_is_carried(Compiler *c, const KernStm *loop);
+// The kernel with stores in each round where loops store what they have just loaded or another
+// value, so that the next round may have it (steady_stores.c).
+const Kern *kern_steady_stores(Compiler *c, const Kern *kern);
+
+// The kernel whose scans' `after` computes nothing again that their body has (made_again.c).
+const Kern *kern_make_once(Compiler *c, const Kern *kern);
+// The kernel without what is stored in arrays only to be stored over (dead_fills.c).
+const Kern *kern_drop_fills(Compiler *c, const Kern *kern);
+
+// The kernel with what loops carry joined last to what else is joined in a round.
+const Kern *kern_late_operands(Compiler *c, const Kern *kern);
+
+// A kernel that is right where a condition of the host holds.
+typedef struct KernQuick {
+  const Kern *kern;
+  const KernBlock *lets;  // scalars of the host that it mentions
+  const Term *condition;
+  bool guessed;  // that may well not hold
+} KernQuick;
+
+// The kernel with neighbouring points of short rows, whose sums go over outer dimensions, as points
+// of one axis; false: it has none.
+bool kern_join_grid(Compiler *c, const Kern *kern, KernQuick *out);
+
+// The kernel with products in the place of divisions of indices; false: there are none
+// (reciprocals.c).
+bool kern_by_reciprocals(Compiler *c, const Kern *kern, KernQuick *out);
+
+// The kernel with axes over rows and over their places where an axis goes over all of them and its
+// index is divided; false: there are none (unflatten.c).
+bool kern_unflatten(Compiler *c, const Kern *kern, KernQuick *out);
+
+// The kernel with those whole numbers in 8 or 16 bits that need no more.
+const Kern *kern_narrow(Compiler *c, const Kern *kern);
