@@ -299,7 +299,8 @@ struct rt_program {
   const char *source;  // "matmul.fl"
   const char *const
       *opencl_prelude;            // pieces of kernels/prelude.cl and scalar.h, then NULL
-  const char *const *cuda_words;  // what CUDA needs before them: kernels/cuda.cu
+  const char *const *opencl_builtins;  // what PoCL reads before them: kernels/builtins.cl
+  const char *const *cuda_words;       // what CUDA needs before them: kernels/cuda.cu
   const char *const *tree_text;   // what --tree prints: pieces, then NULL
   const char *const *tree_json;   // ... with --json
   const struct rt_kernel *kernels;

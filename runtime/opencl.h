@@ -577,20 +577,46 @@ RT_FN char *rt_cl_build_log(cl_device_id id, cl_program program) {
   return log;
 }
 
-RT_FN int rt_cl_compile(struct rt_context *ctx, bool near, const char *source,
-                        const char *options, struct rt_module **out, char **log) {
+// The status of the build; out: set if it succeeds, else the log, if wanted.
+RT_FN int rt_cl_build(cl_context cl, cl_device_id id, const char **texts,
+                      cl_uint text_count, const char *options, struct rt_module **out,
+                      char **log) {
   cl_int status = CL_SUCCESS;
-  cl_device_id id = near ? ctx->near.id : ctx->device.id;
-  cl_program program = clCreateProgramWithSource(ctx->cl, 1, &source, NULL, &status);
+  cl_program program = clCreateProgramWithSource(cl, text_count, texts, NULL, &status);
   if (status != CL_SUCCESS) return status;
   status = clBuildProgram(program, 1, &id, options, NULL, NULL);
   if (status == CL_SUCCESS) {
     *out = (struct rt_module *)program;
     return status;
   }
-  *log = rt_cl_build_log(id, program);
+  if (log) *log = rt_cl_build_log(id, program);
   clReleaseProgram(program);
   return status;
+}
+
+// With what kernels use of OpenCL C's functions in the place of clang's header, which PoCL reads
+// for each program; false if that does not compile.
+RT_FN bool rt_cl_build_quickly(struct rt_context *ctx, cl_device_id id,
+                               const char *source, const char *options,
+                               struct rt_module **out) {
+  struct rt_text builtins = { NULL, 0, 0 }, all = { NULL, 0, 0 };
+  rt_text_pieces(&builtins, ctx->program->opencl_builtins);
+  rt_text_printf(&all, "%s -D_OPENCL_H_ -DFLC_BUILTINS", options);
+  const char *texts[] = { builtins.data, source };
+  int status = rt_cl_build(ctx->cl, id, texts, 2, all.data, out, NULL);
+  rt_text_free(&builtins);
+  rt_text_free(&all);
+  return status == CL_SUCCESS;
+}
+
+RT_FN int rt_cl_compile(struct rt_context *ctx, bool near, const char *source,
+                        const char *options, struct rt_module **out, char **log) {
+  cl_device_id id = near ? ctx->near.id : ctx->device.id;
+  if (ctx->device.is_pocl) {
+    if (rt_cl_build_quickly(ctx, id, source, options, out)) return CL_SUCCESS;
+    rt_log(ctx, "compiled with the header of all that is built in");
+  }
+  return rt_cl_build(ctx->cl, id, &source, 1, options, out, log);
 }
 
 RT_FN struct rt_module *rt_cl_load(struct rt_context *ctx, const unsigned char *bytes,

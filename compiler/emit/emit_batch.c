@@ -3,20 +3,19 @@
 // well, while all are short.  Long recipes of a kernel, of which the host picks one, are compiled
 // apart in the same way.
 //
-// Why: an OpenCL compiler takes as long to begin a program (its own headers and libraries) as for
-// some 50,000 characters of kernels (PoCL; docs/opencl.md, "Time to compile"); but what is not
-// launched in the end is read in vain.  Nests that follow each other are often run in versions of
-// one kind: all outer parallelism, or all within groups.  Tests run all versions: there one program
-// has all kernels.
+// Why: an OpenCL compiler takes as long to begin a program as for some 10,000 characters of kernels
+// (PoCL; docs/opencl.md, "Time to compile"); but what is not launched in the end is read in vain.
+// Nests that follow each other are often run in versions of one kind: all outer parallelism, or all
+// within groups.  Tests run all versions: there one program has all kernels.
 #include "base/map.h"
 #include "emit/emit.h"
 
 enum {  // characters
-  LONG_BATCH = 100000,
-  SHORT_BATCH = 16000,
+  LONG_BATCH = 40000,
+  SHORT_BATCH = 8000,
   SHORT_KERNEL = 4000,    // goes into a long batch as well
-  SHORT_VERSIONS = 8000,  // what runs after either outcome of a guard
-  LONG_RECIPES = 50000,   // of a kernel, together
+  SHORT_VERSIONS = 4000,  // what runs after either outcome of a guard
+  LONG_RECIPES = 10000,   // of a kernel, together
 };
 
 typedef struct Batch {

@@ -348,7 +348,7 @@ void emit_tables(Emit *e, Text *t) {
   text_add(t, "\n  NULL,\n};\n");
   text_add(t, "\nRT_FN const struct rt_program *rt_program(void) {");
   text_add(t, "\n  static const struct rt_program program = {");
-  text_printf(t, "\n    %s, opencl_prelude, cuda_words, tree_text, tree_json,",
+  text_printf(t, "\n    %s, opencl_prelude, opencl_builtins, cuda_words, tree_text, tree_json,",
               c_string(e->options.source));
   member(t, "kernels", e->programs[0]->kernel_count + e->programs[1]->kernel_count);
   member(t, "checks", e->checks.count);

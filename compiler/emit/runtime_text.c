@@ -119,6 +119,7 @@ typedef struct Dialect {
 
 static const Dialect dialects[] = {
   { "opencl_prelude", { "kernels/prelude.cl", "scalar.h" } },
+  { "opencl_builtins", { "kernels/builtins.cl" } },
   { "cuda_words", { "kernels/cuda.cu" } },
 };
 

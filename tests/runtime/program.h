@@ -268,6 +268,10 @@ static const char *const prelude_text[] = {
 #include "opencl_prelude.inc"
   NULL,
 };
+static const char *const opencl_builtins[] = {
+#include "opencl_builtins.inc"
+  NULL,
+};
 static const char *const cuda_words[] = {
 #include "cuda_words.inc"
   NULL,
@@ -278,10 +282,34 @@ static const char *const tree_json[] = { "{\"sum\": []}\n", NULL };
 static const char *const size_names[] = { "n", "i" };
 
 static const struct rt_program small_program = {
-  "small.fl", prelude_text, cuda_words, tree_text,  tree_json, kernels, K_COUNT, checks,
-  2,          tuning,       2,          guards,     1,         regions, 1,       types,
-  T_COUNT,    entries,      5,          size_names, 2,         NULL,    0,       false,
-  NULL,       NULL,         0,
+  "small.fl",
+  prelude_text,
+  opencl_builtins,
+  cuda_words,
+  tree_text,
+  tree_json,
+  kernels,
+  K_COUNT,
+  checks,
+  2,
+  tuning,
+  2,
+  guards,
+  1,
+  regions,
+  1,
+  types,
+  T_COUNT,
+  entries,
+  5,
+  size_names,
+  2,
+  NULL,
+  0,
+  false,
+  NULL,
+  NULL,
+  0,
 };
 
 RT_FN const struct rt_program *rt_program(void) { return &small_program; }

@@ -10,6 +10,10 @@ static const char *const prelude_text[] = {
 #include "opencl_prelude.inc"
   NULL,
 };
+static const char *const opencl_builtins[] = {
+#include "opencl_builtins.inc"
+  NULL,
+};
 static const char *const apply_text[] = {
   "#define IN_i8(x) ((char)(x))\n#define OUT_i8(x) ((uchar)(x))\n",
   "#define IN_i16(x) ((short)(x))\n#define OUT_i16(x) ((ushort)(x))\n",
@@ -41,9 +45,34 @@ static const struct rt_kernel kernels[] = {
   { "apply", apply_text, false, true, false, NULL, 0, false, NULL, false, 0, 0, NULL },
 };
 static const struct rt_program program = {
-  "scalars", prelude_text, NULL, NULL,  NULL, kernels, 1, NULL, 0, NULL,
-  0,         NULL,         0,    NULL,  0,    NULL,    0, NULL, 0, NULL,
-  0,         NULL,         0,    false, NULL, NULL,    0,
+  "scalars",
+  prelude_text,
+  opencl_builtins,
+  NULL,
+  NULL,
+  NULL,
+  kernels,
+  1,
+  NULL,
+  0,
+  NULL,
+  0,
+  NULL,
+  0,
+  NULL,
+  0,
+  NULL,
+  0,
+  NULL,
+  0,
+  NULL,
+  0,
+  NULL,
+  0,
+  false,
+  NULL,
+  NULL,
+  0,
 };
 
 RT_FN const struct rt_program *rt_program(void) { return &program; }
