@@ -502,6 +502,8 @@ typedef enum PatRole { PAT_PARAM, PAT_LET, PAT_CASE } PatRole;
 void check_pat_names(Check *k, AstPat *pat, const AstTypeParamVec *sizes,
                      PatRole role);                      // duplicates, refutable patterns
 void check_param_names(Check *k, const AstFunction *f);  // the same for all parameters
+// Reports names inside of patterns that the written type of the result mentions.
+void check_result_names(Check *k, const AstFunction *f, const Type *result);
 // That of the one name that the pattern is, or NULL.
 Binding *pat_binding(const AstPat *pat);
 // Reports a match whose cases leave a value out.

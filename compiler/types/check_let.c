@@ -242,6 +242,7 @@ static const Type *infer_body(Check *k, AstFunction *f, Within *within,
   Name name = owner ? owner->name : NULL;
   if (f->result) {
     const Type *written = check_type(k, f->result);
+    check_result_names(k, f, written);
     if (owner) owner->type = own_type(k, f, params, written);
     const Type *to = check_result(k, f->result, written, f->body, name);
     if (owner) owner->type = NULL;

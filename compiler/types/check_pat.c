@@ -205,3 +205,27 @@ Binding *pat_binding(const AstPat *pat) {
   pat = strip_pat(pat);
   return pat->kind == AST_PAT_NAME ? pat->u.name.binding : NULL;
 }
+
+typedef struct InnerNames {
+  Check *k;
+  Loc loc;  // of the type
+  const Type *type;
+} InnerNames;
+
+static void check_inner_name(void *state, const AstPat *pat) {
+  const InnerNames *names = state;
+  if (pat->kind != AST_PAT_NAME || !type_mentions(names->type, pat->u.name.binding)) return;
+  error(names->k->c, names->loc,
+        "the type of this result mentions `%s`, which callers cannot see: it is inside the "
+        "pattern of a parameter",
+        pat->u.name.name);
+  note(names->k->c, pat->loc, "`%s` is bound here", pat->u.name.name);
+  hint(names->k->c, "write `[]` for the size, or give `%s` a parameter of its own",
+       pat->u.name.name);
+}
+
+void check_result_names(Check *k, const AstFunction *f, const Type *result) {
+  InnerNames names = { .k = k, .loc = f->result->loc, .type = result };
+  vec_each (AstPat *const *, pat, &f->params)
+    if (!pat_binding(*pat)) each_name(*pat, check_inner_name, &names);
+}
