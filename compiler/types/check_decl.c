@@ -175,12 +175,23 @@ static void check_value(Check *k, AstDecl *decl) {
   if (decl->u.value.is_entry && diag_error_count(k->c) == errors) check_entry(k, decl, b);
 }
 
+// What a module type specifies as `type t` is not `type~` by the meaning that `with t = ..` gives
+// it, nor is another name for it; only opaque modules show what was specified.
+static bool written_size_varies(Check *k, const AstType *written, const Type *type) {
+  bool bare = written->kind == AST_TYPE_NAME && !written->u.name.args.count;
+  const TypeDef *def = bare ? scope_find_type(k, &written->u.name.name) : NULL;
+  bool specified = def && def->lifted == LIFTED_NOT;
+  bool unseen = !k->opaque && bare && k->lib->has_signatures;
+  return type_size_varies(type) && !specified && !unseen;
+}
+
 // What the type's declaration must say of it: `type~` of varying sizes, `type^` of functions.
 static void check_lifted(Check *k, const AstDecl *decl, const TypeDef *def) {
   Loc loc = decl->u.type.name_loc;
   if (def->lifted != LIFTED_FULLY && !unify_first_order(k, def->type))
     error(k->c, loc, "type `%s` may be a function: declare it as `type^`", def->name);
-  else if (def->lifted == LIFTED_NOT && type_size_varies(def->type))
+  else if (def->lifted == LIFTED_NOT &&
+           written_size_varies(k, decl->u.type.type, def->type))
     error(k->c, loc, "type `%s` has sizes that vary: declare it as `type~`", def->name);
   vec_each (const AstTypeParam *, param, &decl->u.type.params)
     if (param->kind == TYPE_PARAM_SIZE && !type_mentions(def->type, param->binding))
