@@ -69,3 +69,8 @@ bool signature_has_any(const Signature *s);
 // Whether no module of the type can be assumed.
 bool signature_is_vague(const Signature *s);
 Signature *signature_substitute(Check *k, const Signature *s, const TypeSubst *subst);
+
+// module_sizes.c
+// Gives names to the sizes that the meanings of abstract types brought into the function's type,
+// which was `before`.
+void module_name_sizes(Check *k, const Type *before, Binding *function);

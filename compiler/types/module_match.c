@@ -25,39 +25,6 @@ static const TypeDef *substitute_def(Check *k, const Member *member,
   return def;
 }
 
-// The type of a function in which anonymous sizes came up with the meaning of an abstract type:
-// those of parameters become parameters, those of the result differ from call to call.
-static const Type *name_sizes(Check *k, const Type *type, BindingVec *params) {
-  Type *copy = mem_copy(type, sizeof *type);
-  copy->u.function.from = type_name_anonymous(k, type->u.function.from, params);
-  const Type *to = type_resolve(type->u.function.to);
-  if (to->kind == TYPE_FUNCTION) {
-    copy->u.function.to = name_sizes(k, to, params);
-    return copy;
-  }
-  BindingVec exists = { 0 };
-  for (int i = 0; i < type->u.function.exist_count; i++)
-    vec_push(&exists, type->u.function.exists[i]);
-  copy->u.function.to = type_name_anonymous(k, to, &exists);
-  vec_each (Binding **, b, &exists)
-    (*b)->level = 0;
-  copy->u.function.exist_count = exists.count;
-  copy->u.function.exists = exists.at;
-  return copy;
-}
-
-static void name_sizes_of(Check *k, Binding *function) {
-  BindingVec sizes = { 0 };
-  for (int i = 0; i < function->sizes.count; i++)
-    vec_push(&sizes, function->sizes.at[i]);
-  k->level++;
-  function->type = name_sizes(k, type_resolve(function->type), &sizes);
-  k->level--;
-  function->sizes.at = sizes.at;
-  function->sizes.count = sizes.count;
-  function->sizes.capacity = sizes.capacity;
-}
-
 // A value whose type stays as it is stays itself, since sizes may mention it.
 static Binding *substitute_value(Check *k, Binding *value, const TypeSubst *subst) {
   for (int i = 0; i < subst->sizes.count; i++)
@@ -66,7 +33,7 @@ static Binding *substitute_value(Check *k, Binding *value, const TypeSubst *subs
   if (type == value->type) return value;
   Binding *b = mem_copy(value, sizeof *b);
   b->type = type;
-  if (type_resolve(type)->kind == TYPE_FUNCTION) name_sizes_of(k, b);
+  if (type_resolve(type)->kind == TYPE_FUNCTION) module_name_sizes(k, value->type, b);
   return b;
 }
 
