@@ -4,13 +4,40 @@
 #include "flat/rules.h"
 #include <string.h>
 
+enum { MOST_UNROLLED = 32 };  // elements
+
 void flatten_trace(Flatten *fl, const char *rule, const Stm *stm) {
   if (fl->options.trace)
     text_printf(fl->options.trace, "%s: %s\n", loc_text(stm->loc), rule);
 }
 
+static bool has_few_points(const Exp *exp) {
+  bool counted =
+      exp->kind == EXP_MAP || exp->kind == EXP_REDOMAP || exp->kind == EXP_SCANOMAP;
+  return counted && exp->u.soac.width.kind == ATOM_CONST &&
+         exp->u.soac.width.u.constant.u.i <= MOST_UNROLLED;
+}
+
+static void find_many_points(CoreVisitor *v, const Body *body) {
+  bool *many = v->state;
+  for (int i = 0; i < body->stm_count && !*many; i++) {
+    const Exp *exp = body->stms[i].exp;
+    *many = exp_is_soac(exp) && !has_few_points(exp);
+    core_visit_exp(v, exp);
+  }
+}
+
+// #[unroll] asks for one element after the other where that gives up no parallelism to speak of.
+static bool is_unrolled(const Stm *stm) {
+  if (!stm->attrs->unroll || !has_few_points(stm->exp)) return false;
+  bool many = false;
+  CoreVisitor v = { .body = find_many_points, .state = &many };
+  core_visit_exp(&v, stm->exp);
+  return !many;
+}
+
 bool flatten_is_sequential(const Stm *stm) {
-  return stm->attrs && stm->attrs->sequential;
+  return stm->attrs && (stm->attrs->sequential || is_unrolled(stm));
 }
 
 void flatten_emit_seg(Flatten *fl, const Goal *goal, const Nest *nest, const SegOp *like,

@@ -24,6 +24,7 @@ void check_attr(Check *k, const AstAttr *attr) {
     "sequential",
     "sequential_inner",
     "sequential_outer",
+    "sequential_unroll",
     "flattening",
     "name",
     "unroll",

@@ -21,6 +21,7 @@ const StmAttrs *elab_attr(const AstAttr *attr, const StmAttrs *outer) {
   if (is(attr, "sequential_outer")) out.sequential_outer = true;
   if (is(attr, "sequential_inner")) out.sequential_inner = true;
   if (is(attr, "unroll")) out.unroll = true;
+  if (is(attr, "sequential_unroll")) out.sequential = out.unroll = true;
   if (is(attr, "stripmine") && arg) out.stripmine = arg->name[0] - '0';
   if (is(attr, "name") && arg) out.name = arg->name;
   if (is(attr, "flattening") || is(attr, "incremental_flattening")) {
