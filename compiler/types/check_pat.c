@@ -214,11 +214,13 @@ typedef struct InnerNames {
 
 static void check_inner_name(void *state, const AstPat *pat) {
   const InnerNames *names = state;
-  if (pat->kind != AST_PAT_NAME || !type_mentions(names->type, pat->u.name.binding)) return;
-  error(names->k->c, names->loc,
-        "the type of this result mentions `%s`, which callers cannot see: it is inside the "
-        "pattern of a parameter",
-        pat->u.name.name);
+  if (pat->kind != AST_PAT_NAME || !type_mentions(names->type, pat->u.name.binding))
+    return;
+  error(
+      names->k->c, names->loc,
+      "the type of this result mentions `%s`, which callers cannot see: it is inside the "
+      "pattern of a parameter",
+      pat->u.name.name);
   note(names->k->c, pat->loc, "`%s` is bound here", pat->u.name.name);
   hint(names->k->c, "write `[]` for the size, or give `%s` a parameter of its own",
        pat->u.name.name);

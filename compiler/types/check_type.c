@@ -382,7 +382,9 @@ static void bind_type_param(Check *k, AstTypeParam *p, Binding *owner) {
     if (owner) vec_push(&owner->sizes, b);
     return;
   }
-  AstLifted lifted = b->lifted ? LIFTED_FULLY : b->size_lifted ? LIFTED_SIZES : LIFTED_NOT;
+  AstLifted lifted = b->lifted        ? LIFTED_FULLY
+                     : b->size_lifted ? LIFTED_SIZES
+                                      : LIFTED_NOT;
   scope_bind_type(k, new_node(TypeDef, .name = p->name, .loc = p->loc,
                               .type = type_of_param(b), .lifted = lifted));
   if (owner) vec_push(&owner->types, b);
