@@ -179,28 +179,27 @@ static void inline_call(KernMapper *m, KernBuilder *b, const KernStm *stm) {
     kern_let_var(b, stm->binders[i], results[i]);
 }
 
+// Bodies call further functions, in branches and loops as well: what came of a call is gone through
+// again.
 static const KernBlock *inline_block(KernMapper *m, const KernBlock *block) {
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  bool calls = false;
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     b.loc = stm->loc;
+    calls = calls || stm->kind == KERN_CALL;
     if (stm->kind == KERN_CALL)
       inline_call(m, &b, stm);
     else
       kern_add(&b, kern_map_stm(m, stm));
   }
   KernBlock once = { b.stms.at, b.stms.count, block->results, block->result_count };
-  bool *calls = m->state;
-  *calls = false;
-  for (int i = 0; i < once.count; i++)
-    *calls = *calls || once.stms[i].kind == KERN_CALL;
   const KernBlock *out = mem_copy(&once, sizeof once);
-  return *calls ? inline_block(m, out) : out;
+  return calls ? inline_block(m, out) : out;
 }
 
 const Kern *kern_inline(Compiler *c, const Kern *kern) {
-  bool calls;
-  KernMapper m = { .c = c, .block = inline_block, .state = &calls };
+  KernMapper m = { .c = c, .block = inline_block };
   Kern inlined = *kern;
   inlined.body = inline_block(&m, kern->body);
   return kern_name_axes(c, &inlined);
