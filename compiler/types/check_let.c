@@ -118,6 +118,52 @@ static const Type *check_result(Check *k, const AstType *result, const Type *wri
   return shown;
 }
 
+static const Type *hide_in_functions(Check *k, const Type *type, const Binding *size);
+
+static const Type *hide_in_fields(Check *k, const Type *type, const Binding *size) {
+  TypeField *fields = new_array(TypeField, type->u.record.count);
+  for (int i = 0; i < type->u.record.count; i++) {
+    fields[i] = type->u.record.fields[i];
+    fields[i].type = hide_in_functions(k, fields[i].type, size);
+  }
+  Type *out = mem_copy(type, sizeof *out);
+  out->u.record.fields = fields;
+  return out;
+}
+
+// A size that only the results of functions within the type have is a new one of each of their
+// calls: `?[n].bool -> [n]t` is `bool -> ?[n].[n]t`.
+static const Type *hide_in_functions(Check *k, const Type *type, const Binding *size) {
+  type = type_resolve(type);
+  if (!type_mentions(type, size)) return type;
+  if (type->kind == TYPE_RECORD) return hide_in_fields(k, type, size);
+  if (type->kind != TYPE_FUNCTION || type_mentions(type->u.function.from, size))
+    return type;
+  Type *out = mem_copy(type, sizeof *out);
+  const Type *to = type->u.function.to;
+  if (!type_tells_size(to, size)) {
+    out->u.function.to = hide_in_functions(k, to, size);
+    return out;
+  }
+  Binding *own = binding_new(k, BIND_SIZE, size->name, size->loc, type_prim(PRIM_I64));
+  own->level = 0;
+  BindingVec exists = { 0 };
+  for (int i = 0; i < type->u.function.exist_count; i++)
+    vec_push(&exists, type->u.function.exists[i]);
+  vec_push(&exists, own);
+  out->u.function.to = type_replace_size(k, size, size_of_binding(own, size->loc), to);
+  out->u.function.exist_count = exists.count;
+  out->u.function.exists = exists.at;
+  return out;
+}
+
+static const Type *hide_told_by_calls(Check *k, const Type *to,
+                                      const BindingVec *exists) {
+  vec_each (Binding *const *, b, exists)
+    if (!type_tells_size(to, *b)) to = hide_in_functions(k, to, *b);
+  return to;
+}
+
 // What a function gives may be a function of arrays whose size only its own body knows.
 static void check_told_outside(Check *k, const AstFunction *f, const Type *to,
                                const BindingVec *exists) {
@@ -278,6 +324,7 @@ const Type *infer_function(Check *k, AstFunction *f, const Within *self,
   size_equations_solve(k, equations, false);
   k->level = level + 1;
   hide_inner_names(k, f, &to, &exists);
+  to = hide_told_by_calls(k, to, &exists);
   check_told_outside(k, f, to, &exists);
   check_constant_sizes(k, f, to, &exists);
   check_param_sizes(k, f, params);
