@@ -120,6 +120,7 @@ typedef struct Mismatch {
     MISMATCH_SCOPE,     // `size` is not known at the place where it is needed
     MISMATCH_LIFTED,    // `actual` is a parameter '~a where sizes must not vary
     MISMATCH_VARYING,   // `size` is new for each application of a function
+    MISMATCH_UNTOLD,    // the same, and no array of the result `actual` has it
     MISMATCH_CLASS,     // not among `prims`
     MISMATCH_FUNCTION,  // a function where none may be
     MISMATCH_FIELD,     // no field `field`

@@ -90,6 +90,12 @@ static void explain_varying(Check *k, const Mismatch *m) {
   hint(k->c, "all rows of an array must have the same size");
 }
 
+static void explain_untold(Check *k, const Mismatch *m) {
+  note(k->c, k->at, "size `%s` is an argument of the call whose result is of type `%s`",
+       m->size->name, type_text(m->actual));
+  hint(k->c, "no array of that type has the size: apply the function to all arguments");
+}
+
 // --- Which part differs ---
 
 // What is expected and what there is, walked side by side.
@@ -298,6 +304,7 @@ void explain_mismatch(Check *k, const Mismatch *m, const Type *expected,
       explain_scope(k, m);
     break;
   case MISMATCH_VARYING: explain_varying(k, m); break;
+  case MISMATCH_UNTOLD: explain_untold(k, m); break;
   case MISMATCH_LIFTED:
     note(k->c, k->at, "the sizes in values of type `%s` may vary", type_text(m->actual));
     hint(k->c,

@@ -288,11 +288,14 @@ static Binding *equate_params(Check *k, const Type *e, const Type *a, const Type
 }
 
 // The result of a function where parameters that are being compared occur in it: where a variable
-// takes it on, these sizes are more that each application makes anew.
+// takes it on, these sizes are more that each application makes anew; the result must tell them.
 static bool bind_result(Check *k, TypeVar *var, const Type *type, BindingVec *exists) {
   for (int i = 0; i < k->params.count && !var->fixed_size; i++) {
     const Binding *param = k->params.at[i];
     if (!type_mentions(type, param)) continue;
+    if (!type_tells_size(type, param))
+      return mismatch(
+          k, (Mismatch){ .kind = MISMATCH_UNTOLD, .size = param, .actual = type });
     Binding *fresh =
         binding_new(k, BIND_SIZE, param->name, param->loc, type_prim(PRIM_I64));
     fresh->level = 0;
