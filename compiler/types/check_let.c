@@ -157,10 +157,15 @@ static const Type *hide_in_functions(Check *k, const Type *type, const Binding *
   return out;
 }
 
-static const Type *hide_told_by_calls(Check *k, const Type *to,
-                                      const BindingVec *exists) {
-  vec_each (Binding *const *, b, exists)
-    if (!type_tells_size(to, *b)) to = hide_in_functions(k, to, *b);
+static const Type *hide_told_by_calls(Check *k, const Type *to, BindingVec *exists) {
+  int kept = 0;
+  for (int i = 0; i < exists->count; i++) {
+    const Binding *size = exists->at[i];
+    const Type *hidden = type_tells_size(to, size) ? to : hide_in_functions(k, to, size);
+    if (hidden == to || type_mentions(hidden, size)) exists->at[kept++] = exists->at[i];
+    to = hidden;
+  }
+  exists->count = kept;
   return to;
 }
 

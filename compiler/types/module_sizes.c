@@ -22,7 +22,7 @@ static bool is_same_form(const Type *old, const Type *now) {
 
 static void note_told(ToldVec *told, const Type *old, const Type *now);
 
-static void note_parts(ToldVec *told, const Type *old, const Type *now) {
+static void note_told_parts(ToldVec *told, const Type *old, const Type *now) {
   if (old->kind == TYPE_ARRAY) note_told(told, old->u.array.elem, now->u.array.elem);
   for (int i = 0; old->kind == TYPE_RECORD && i < old->u.record.count; i++)
     note_told(told, old->u.record.fields[i].type, now->u.record.fields[i].type);
@@ -33,7 +33,7 @@ static void note_told(ToldVec *told, const Type *old, const Type *now) {
   old = type_resolve(old);
   now = type_resolve(now);
   if (is_same_form(old, now)) {
-    note_parts(told, old, now);
+    note_told_parts(told, old, now);
   } else if (old->kind == TYPE_PARAM && !old->args) {
     vec_each (Told *, t, told)
       if (t->abstract == old->u.param) {
